@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The operations of iw_cm on connections. */
+#include "cm.h"
+
+#include <linux/sched/signal.h>
+#include <net/addrconf.h>
+#include <net/ip.h>
+#include <rdma/iw_cm.h>
+
+#include "cm_ep.h"
+#include "device.h"
+#include "sock.h"
+
+/*
+ * iw_cm calls us, never the reverse, except through pointers in its objects,
+ * and events may still be on their way when the last of its users is gone. A
+ * reference to one of its symbols keeps it from being unloaded under us.
+ */
+static const char *(* const pin_iw_cm)(int reason) __used = iwcm_reject_msg;
+
+/*
+ * Sockets live where the net device lives. That is also the namespace of the
+ * ib_device when namespaces are exclusive; when they are shared, the device is
+ * seen from everywhere, but its addresses are those of the net device still.
+ */
+static struct net *ep_net(const struct iwt_dev *dev)
+{
+	return dev_net(dev->netdev);
+}
+
+static int link_local_index(const struct sockaddr_storage *a,
+			    const struct iwt_dev *dev)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+
+	if (a->ss_family != AF_INET6 ||
+	    !(ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
+		return 0;
+	return a6->sin6_scope_id ?: dev->netdev->ifindex;
+}
+
+static void set_port(struct sockaddr_storage *a, __be16 port)
+{
+	if (a->ss_family == AF_INET)
+		((struct sockaddr_in *)a)->sin_port = port;
+	else
+		((struct sockaddr_in6 *)a)->sin6_port = port;
+}
+
+static u16 get_port(const struct sockaddr_storage *a)
+{
+	return be16_to_cpu(a->ss_family == AF_INET ?
+			   ((const struct sockaddr_in *)a)->sin_port :
+			   ((const struct sockaddr_in6 *)a)->sin6_port);
+}
+
+/*
+ * rdma_cm picks the local port of a ULP that does not care from a space of its
+ * own, in which the ports of ordinary TCP sockets look free. So when such a
+ * port is taken, TCP may choose.
+ */
+static bool port_is_free_choice(struct net *net, u16 port)
+{
+	int low, high;
+
+	inet_get_local_port_range(net, &low, &high);
+	return port >= low && port <= high;
+}
+
+static int start_tcp(struct iwt_ep *ep, const struct iw_cm_id *id)
+{
+	struct iwt_sock_addr addr = {
+		.local		= id->m_local_addr,
+		.remote		= id->m_remote_addr,
+		.tos		= id->tos,
+		.tos_set	= id->tos_set,
+	};
+	struct net *net = ep_net(ep->dev);
+	int err;
+
+	if (addr.local.ss_family != addr.remote.ss_family ||
+	    (addr.local.ss_family != AF_INET &&
+	     addr.local.ss_family != AF_INET6))
+		return -EAFNOSUPPORT;
+	addr.ifindex = link_local_index(&addr.remote, ep->dev);
+	err = iwt_sock_connect(net, &addr, &iwt_ep_sock_ops, ep, &ep->sock);
+	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
+	    port_is_free_choice(net, get_port(&addr.local))) {
+		set_port(&addr.local, 0);
+		err = iwt_sock_connect(net, &addr, &iwt_ep_sock_ops, ep,
+				       &ep->sock);
+	}
+	return err;
+}
+
+static void set_wish(struct iwt_ep *ep, u32 ird, u32 ord)
+{
+	ep->wish = (struct iwt_mpa_wish) {
+		.crc		= ep->dev->conf.crc,
+		.p2p		= true,
+		.max_rev	= IWT_CM_REV,
+		.ird		= min_t(u32, ird, IWT_MAX_RD_ATOM),
+		.ord		= min_t(u32, ord, IWT_MAX_RD_ATOM),
+	};
+}
+
+/*
+ * A process names its queue pair to rdma_cm by a number, which is easily
+ * guessed, and calls from its own context: that of another is not for it.
+ */
+static struct iwt_qp *find_qp(struct iwt_dev *dev, u32 qpn)
+{
+	struct iwt_qp *qp = iwt_qp_find(dev, qpn);
+
+	if (qp && qp->user && !same_thread_group(current, qp->ibqp.res.task)) {
+		iwt_qp_put(qp);
+		return NULL;
+	}
+	return qp;
+}
+
+static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
+			 const struct iw_cm_conn_param *param)
+{
+	struct iwt_dev *dev = to_iwt_dev(id->device);
+	int err;
+
+	ep->dev = dev;
+	ep->initiator = true;
+	ep->local = id->local_addr;
+	ep->remote = id->remote_addr;
+	set_wish(ep, param->ird, param->ord);
+	err = iwt_ep_build_request(ep, param->private_data,
+				   param->private_data_len);
+	if (err)
+		return err;
+	ep->qp = find_qp(dev, param->qpn);
+	if (!ep->qp)
+		return -EINVAL;
+	err = iwt_ep_publish(ep, dev);
+	/* gone before iwt_cm_qp_abandon() could find us */
+	if (!err && xa_load(&dev->qps, param->qpn) != ep->qp)
+		err = -EINVAL;
+	if (!err)
+		err = start_tcp(ep, id);
+	if (err)
+		return err;
+	id->add_ref(id);
+	ep->cm_id = id;
+	iwt_ep_arm(ep, IWT_CM_CONNECT_MS);
+	return 0;
+}
+
+/**
+ * iwt_cm_connect() - begin a connection
+ * @id: iw_cm's object; its mapped addresses count
+ * @param: what the ULP wants; its private data are copied
+ *
+ * Process context; sleeps for memory, not for the network. Exactly one
+ * CONNECT_REPLY follows a return of 0, none any other. The port mapper leaves
+ * ports alone (IW_F_NO_PORT_MAP).
+ *
+ * Return: 0, -EINVAL for a bad queue pair or too long private data, or what
+ * TCP says.
+ */
+int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct iwt_ep *ep = iwt_ep_alloc(IWT_CM_CONNECTING);
+	int err;
+
+	if (!ep)
+		return -ENOMEM;
+	mutex_lock(&ep->lock);
+	err = begin_connect(ep, id, param);
+	if (err) {
+		iwt_ep_let_go_qp(ep);
+		ep->state = IWT_CM_CLOSED;
+	}
+	mutex_unlock(&ep->lock);
+	/* may be connected already; or finish it */
+	iwt_ep_raise(ep, IWT_EP_SOCK);
+	return err;
+}
+
+/* iw_cm forgets a connection whose accept fails: reject it in the ULP's name. */
+static void give_up(struct iwt_ep *ep, int err)
+{
+	iwt_count(ep->dev, IWT_C_CONN_FAILED);
+	if (iwt_ep_refuse(ep, NULL, 0))
+		iwt_ep_step(ep, IWT_CME_LOST, err);
+	else
+		iwt_ep_step(ep, IWT_CME_REJECT, err);
+	iwt_ep_let_go_qp(ep);
+}
+
+/*
+ * The queue pair is there first, so that it takes whatever the initiator sends
+ * the moment it has the Reply (RFC 5044 7.1.2 r2); it sends nothing of its own
+ * until then (r4), so that nothing overtakes the Reply.
+ */
+static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
+{
+	struct iwt_mpa_frame rep;
+	int err;
+
+	iwt_mpa_answer(&ep->wish, &ep->req, &rep, &ep->terms);
+	err = iwt_qp_attach(ep->qp, ep->sock, &ep->terms, false,
+			    &iwt_ep_llp_ops, ep);
+	if (err) {
+		give_up(ep, err);
+		return err;
+	}
+	ep->attached = true;
+	err = iwt_ep_send_reply(ep, &rep, pd, pd_len);
+	if (err) {
+		iwt_ep_let_go_qp(ep);
+		iwt_ep_step(ep, IWT_CME_LOST, err);
+	}
+	return err;
+}
+
+static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
+			 const struct iw_cm_conn_param *param)
+{
+	int err;
+
+	if (ep->state != IWT_CM_WAIT_ULP)
+		return -ECONNRESET;
+	err = iwt_ep_early(ep);
+	if (err) {
+		iwt_ep_step(ep, err == -EPROTO ? IWT_CME_BAD : IWT_CME_LOST,
+			    err);
+		return -ECONNRESET;
+	}
+	set_wish(ep, param->ird, param->ord);
+	ep->qp = find_qp(ep->dev, param->qpn);
+	if (!ep->qp) {
+		give_up(ep, -EINVAL);
+		return -EINVAL;
+	}
+	err = attach_and_reply(ep, param->private_data,
+			       param->private_data_len);
+	if (err)
+		return err;
+	id->add_ref(id);
+	ep->cm_id = id;
+	iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
+	return 0;
+}
+
+/**
+ * iwt_cm_accept() - accept what a CONNECT_REQUEST told of
+ * @id: iw_cm's object, with the event's provider_data
+ * @param: what the ULP wants
+ *
+ * Process context; sleeps for memory, not for the network. ESTABLISHED and
+ * later events follow a return of 0, no event any other: then the connection
+ * has been ended, since iw_cm forgets it.
+ *
+ * Return: 0, -ECONNRESET when the peer has gone, -EINVAL for a bad queue pair
+ * or too long private data, or another -errno.
+ */
+int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct iwt_ep *ep = iwt_ep_find((unsigned long)id->provider_data);
+	int err;
+
+	if (!ep)
+		return -ECONNRESET;
+	mutex_lock(&ep->lock);
+	err = accept_locked(ep, id, param);
+	mutex_unlock(&ep->lock);
+	iwt_ep_raise(ep, IWT_EP_SOCK);	/* deliver, or finish */
+	iwt_ep_put(ep);
+	return err;
+}
+
+/**
+ * iwt_cm_reject() - reject what a CONNECT_REQUEST told of (RFC 5044 7.1.2 r6)
+ * @id: iw_cm's object, with the event's provider_data
+ * @pd: private data for the peer, or NULL
+ * @pd_len: how many octets
+ *
+ * Nobody could use the TCP connection afterwards, so it is closed once the
+ * Reply is out. Process context; sleeps for memory, not for the network.
+ *
+ * Return: 0, also when the peer has gone, or -errno when it cannot be told.
+ */
+int iwt_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
+{
+	struct iwt_ep *ep = iwt_ep_find((unsigned long)id->provider_data);
+	int err = 0;
+
+	if (!ep)
+		return 0;
+	mutex_lock(&ep->lock);
+	if (ep->state == IWT_CM_WAIT_ULP) {
+		iwt_count(ep->dev, IWT_C_CONN_REJECTED);
+		err = iwt_ep_refuse(ep, pd, pd_len);
+		iwt_ep_step(ep, err ? IWT_CME_LOST : IWT_CME_REJECT, err);
+	}
+	mutex_unlock(&ep->lock);
+	iwt_ep_raise(ep, IWT_EP_SOCK);
+	iwt_ep_put(ep);
+	return err;
+}

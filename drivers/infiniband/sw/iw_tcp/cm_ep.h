@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A connection as the connection manager sees it: an endpoint of MPA. Known to
+ * cm*.c only.
+ *
+ * An endpoint is driven by one work item, so that what concerns one connection
+ * is done one after the other, and no connection waits for another. Callbacks
+ * of the socket and of the queue pair only set a bit and queue the work. The
+ * work looks, takes the step that proto/cmfsm.c prescribes, and then, with
+ * nothing locked, tells iw_cm. It never blocks on the network.
+ *
+ * Locking
+ *
+ *   lock            guards                           taken in
+ *   --------------  -------------------------------  --------------------------
+ *   iwt_ports_lock  the table of listening sockets   process context
+ *   port->lock      its socket, its listeners        process context, inside
+ *                                                    iwt_ports_lock
+ *   ep->lock        everything in struct iwt_ep      process context, inside
+ *                   that no other line claims        port->lock; the socket
+ *                                                    lock and that of the queue
+ *                                                    pair nest inside
+ *   listen->lock    its half-open endpoints, @dead,  BH off, inside ep->lock
+ *                   @reporting
+ *   (atomic)        ep->bits                         any context
+ *
+ * References: an endpoint is created with one, which it drops in its last work
+ * after it is CLOSED. A queued work, a pending timer and a lookup hold one
+ * each. While not CLOSED it owns its socket; it has a reference to its queue
+ * pair from connect or accept until it lets go of it, and to the iw_cm_id from
+ * connect or accept until its last event has been delivered.
+ *
+ * A pending connection is known to iw_cm by a number, not by a pointer: iw_cm
+ * drops Requests that nobody waits for any more without a word, so that the
+ * endpoint must be able to go away first.
+ */
+#ifndef IWT_CM_EP_H
+#define IWT_CM_EP_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/socket.h>
+#include <linux/workqueue.h>
+
+#include "proto/cmfsm.h"
+#include "proto/mpa.h"
+#include "qp.h"
+
+struct iw_cm_event;
+struct iw_cm_id;
+struct iwt_dev;
+struct iwt_listen;
+struct iwt_sock;
+struct iwt_sock_ops;
+
+/*
+ * How long a state may last, in milliseconds. Each is one deadline for all of
+ * the state, whatever arrives meanwhile (RFC 5044 7.1.2 r10). The Reply's
+ * includes the time that the ULP over there takes to make up its mind.
+ */
+#define IWT_CM_CONNECT_MS	15000
+#define IWT_CM_REPLY_MS		15000
+#define IWT_CM_REQUEST_MS	10000
+#define IWT_CM_CLOSE_MS		5000
+#define IWT_CM_ORPHAN_MS	60000
+
+/* How often, and for how many times, a Request that iw_cm can't take is held up. */
+#define IWT_CM_REPORT_MS	20
+#define IWT_CM_REPORT_TRIES	500
+
+/* Revision spoken and offered (RFC 6581). */
+#define IWT_CM_REV		2
+
+/* What there is to look at; a bit each in ep->bits. */
+enum iwt_ep_bit {
+	IWT_EP_SOCK,		/* the socket, during startup and lingering */
+	IWT_EP_TERM_PENDING,	/* from the queue pair; in this order */
+	IWT_EP_TERM_SENT,
+	IWT_EP_CLOSE_WANTED,
+	IWT_EP_TERM_RECEIVED,
+	IWT_EP_PEER_CLOSED,
+	IWT_EP_LOST,
+	IWT_EP_ABORT_WANTED,
+	IWT_EP_ORPHANED,
+	IWT_EP_KILLED,
+	IWT_EP_EXPIRED,
+};
+
+/**
+ * struct iwt_ep - endpoint
+ * @ref: references, see above
+ * @lock: see above
+ * @state: state, changed by iwt_ep_step() only
+ * @initiator: we connected
+ * @finished: the last work has run
+ * @id: number by which accept and reject find it, 0 before it has one
+ * @bits: what there is to look at (enum iwt_ep_bit)
+ * @work: looks
+ * @timer: sets IWT_EP_EXPIRED
+ * @armed: @deadline counts
+ * @deadline: when the present state ends, in jiffies
+ * @dev: device; NULL until a new inbound connection is assigned to one
+ * @sock: socket; NULL when CLOSED
+ * @qp: queue pair, or NULL
+ * @attached: @qp has been attached to @sock
+ * @cm_id: iw_cm's object, or NULL; for an inbound connection since accept
+ * @listen: listener through which it came, until it is accepted or ends
+ * @half_open: in @listen's list while iw_cm does not know of it, or no more
+ * @report_tries: how often iw_cm could not take the Request
+ * @upcalls: IWT_CMA_UP_* bits to be delivered
+ * @reply_status: of CONNECT_REPLY
+ * @close_status: of CLOSE
+ * @wish: what we ask for
+ * @req: the Request, ours or the peer's
+ * @rep: the peer's Reply
+ * @terms: what was agreed
+ * @local: our address
+ * @remote: the peer's
+ * @len: octets in @frame
+ * @frame: the Request until it is sent; then what is received
+ */
+struct iwt_ep {
+	struct kref ref;
+	struct mutex lock;	/* see the table above */
+	enum iwt_cm_state state;
+	bool initiator;
+	bool finished;
+	u32 id;
+	unsigned long bits;
+	struct work_struct work;
+	struct delayed_work timer;
+	bool armed;
+	unsigned long deadline;
+
+	struct iwt_dev *dev;
+	struct iwt_sock *sock;
+	struct iwt_qp *qp;
+	bool attached;
+	struct iw_cm_id *cm_id;
+	struct iwt_listen *listen;
+	struct list_head half_open;
+
+	u32 report_tries;
+	u32 upcalls;
+	int reply_status;
+	int close_status;
+
+	struct iwt_mpa_wish wish;
+	struct iwt_mpa_frame req;
+	struct iwt_mpa_frame rep;
+	struct iwt_mpa_terms terms;
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	u32 len;
+	u8 frame[IWT_MPA_MAX_FRAME];
+};
+
+/* cm_ep.c */
+extern const struct iwt_sock_ops iwt_ep_sock_ops;
+extern const struct iwt_qp_llp_ops iwt_ep_llp_ops;
+extern struct workqueue_struct *iwt_cm_wq;
+
+struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state);
+int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev);
+struct iwt_ep *iwt_ep_find(u32 id);
+void iwt_ep_get(struct iwt_ep *ep);
+void iwt_ep_put(struct iwt_ep *ep);
+void iwt_ep_raise(struct iwt_ep *ep, enum iwt_ep_bit bit);
+void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status);
+void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms);
+bool iwt_ep_let_go_qp(struct iwt_ep *ep);
+void iwt_ep_orphan(const struct iwt_listen *listen);
+void iwt_ep_names(struct iwt_ep *ep);
+
+/* cm_mpa.c: all with ep->lock held */
+void iwt_ep_look(struct iwt_ep *ep);
+int iwt_ep_early(struct iwt_ep *ep);
+int iwt_ep_build_request(struct iwt_ep *ep, const void *pd, u16 pd_len);
+int iwt_ep_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
+		      const void *pd, u16 pd_len);
+int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len);
+
+/* cm_upcall.c */
+void iwt_ep_deliver(struct iwt_ep *ep, u32 ups);
+
+/* cm_listen.c */
+void iwt_listen_crowd(struct iwt_ep *ep);
+void iwt_listen_settle(struct iwt_ep *ep);
+void iwt_listen_leave(struct iwt_ep *ep);
+int iwt_listen_report(struct iwt_listen *listen, struct iw_cm_event *event);
+
+#endif

@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Listening, and who gets an inbound connection.
+ *
+ * To listen on the wildcard address, rdma_cm listens on each device, with the
+ * same port. They cannot all have a socket of their own on it; and a socket
+ * bound to one net device would not see the connections that this host makes
+ * to the address of that device, since those come in through lo. So the
+ * listeners of a namespace share one socket for an address and port, and an
+ * accepted connection belongs to a device that serves the owner of the local
+ * address. One that nobody serves is reset.
+ *
+ * A peer who connects and stays silent, or who is refused and does not go,
+ * costs an endpoint. There is a bound on how many of these a listener has, at
+ * which the oldest has to go: an honest one needs a round trip, so that only a
+ * flood, not silence, can crowd it out.
+ */
+#include "cm.h"
+
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+#include <rdma/iw_cm.h>
+
+#include <compat/ib_ops.h>
+
+#include "cm_ep.h"
+#include "device.h"
+#include "sock.h"
+
+/* Connections taken in one run of the work. */
+#define IWT_ACCEPT_BUDGET	64
+
+/* Milliseconds until a failed accept (want of memory) is tried again. */
+#define IWT_ACCEPT_RETRY_MS	100
+
+/* Bounds for the half-open endpoints of a listener and for TCP's queue. */
+#define IWT_HALF_OPEN_MIN	128
+#define IWT_HALF_OPEN_MAX	4096
+
+/**
+ * struct iwt_port - a listening socket
+ * @node: in the table
+ * @net: namespace; its net devices, and with them the listeners, go before it
+ * @addr: where it is bound
+ * @lock: see cm_ep.h
+ * @sock: socket, NULL when it has been closed
+ * @work: takes connections
+ * @listens: listeners that share it
+ */
+struct iwt_port {
+	struct list_head node;
+	struct net *net;
+	struct iwt_sock_addr addr;
+	struct mutex lock;	/* guards sock, listens */
+	struct iwt_sock *sock;
+	struct delayed_work work;
+	struct list_head listens;
+};
+
+/**
+ * struct iwt_listen - one device's share of a listening socket
+ * @ref: references: until iwt_cm_destroy_listen(), and one of each endpoint
+ *	that has not been accepted
+ * @node: in @port's list
+ * @port: the socket
+ * @dev: device
+ * @cm_id: iw_cm's object, with a reference until iwt_cm_destroy_listen()
+ * @lock: guards what follows
+ * @dead: nothing is to be reported any more
+ * @reporting: reports under way
+ * @idle: completed when @dead and the last of these is through
+ * @half_open: endpoints that iw_cm does not know, oldest first
+ * @half_opens: how many
+ * @limit: how many there may be
+ */
+struct iwt_listen {
+	struct kref ref;
+	struct list_head node;
+	struct iwt_port *port;
+	struct iwt_dev *dev;
+	struct iw_cm_id *cm_id;
+
+	spinlock_t lock;	/* guards what follows */
+	bool dead;
+	unsigned int reporting;
+	struct completion idle;
+	struct list_head half_open;
+	unsigned int half_opens;
+	unsigned int limit;
+};
+
+static DEFINE_MUTEX(iwt_ports_lock);
+static LIST_HEAD(ports);
+
+static void free_listen(struct kref *ref)
+{
+	kfree(container_of(ref, struct iwt_listen, ref));
+}
+
+/**
+ * iwt_listen_report() - tell iw_cm of a Request
+ * @l: listener of the endpoint
+ * @ev: the event
+ *
+ * Process context, nothing locked. Return: 0, or -errno when nobody has been
+ * told, so that the connection has to go.
+ */
+int iwt_listen_report(struct iwt_listen *l, struct iw_cm_event *ev)
+{
+	bool dead;
+	int err;
+
+	spin_lock_bh(&l->lock);
+	dead = l->dead;
+	if (!dead)
+		l->reporting++;
+	spin_unlock_bh(&l->lock);
+	if (dead)
+		return -ECONNABORTED;
+
+	err = l->cm_id->event_handler(l->cm_id, ev);
+
+	spin_lock_bh(&l->lock);
+	if (!--l->reporting && l->dead)
+		complete(&l->idle);
+	spin_unlock_bh(&l->lock);
+	return err;
+}
+
+/* No report runs or will run afterwards. */
+static void end_reports(struct iwt_listen *l)
+{
+	bool wait;
+
+	spin_lock_bh(&l->lock);
+	l->dead = true;
+	wait = l->reporting;
+	spin_unlock_bh(&l->lock);
+	if (wait)
+		wait_for_completion(&l->idle);
+}
+
+/**
+ * iwt_listen_crowd() - an endpoint costs memory, and nobody has asked for it
+ * @ep: endpoint of a listener, locked
+ *
+ * The oldest of its kind goes when there are too many.
+ */
+void iwt_listen_crowd(struct iwt_ep *ep)
+{
+	struct iwt_listen *l = ep->listen;
+	struct iwt_ep *victim = NULL;
+
+	spin_lock_bh(&l->lock);
+	if (!list_empty(&ep->half_open)) {
+		spin_unlock_bh(&l->lock);
+		return;
+	}
+	if (l->half_opens == l->limit) {
+		victim = list_first_entry(&l->half_open, struct iwt_ep,
+					  half_open);
+		list_del_init(&victim->half_open);
+		iwt_ep_get(victim);
+	} else {
+		l->half_opens++;
+	}
+	list_add_tail(&ep->half_open, &l->half_open);
+	spin_unlock_bh(&l->lock);
+
+	if (victim) {
+		iwt_ep_raise(victim, IWT_EP_KILLED);
+		iwt_ep_put(victim);
+	}
+}
+
+/**
+ * iwt_listen_settle() - an endpoint has got somewhere
+ * @ep: endpoint, locked
+ */
+void iwt_listen_settle(struct iwt_ep *ep)
+{
+	struct iwt_listen *l = ep->listen;
+
+	if (!l)
+		return;
+	spin_lock_bh(&l->lock);
+	if (!list_empty(&ep->half_open)) {
+		list_del_init(&ep->half_open);
+		l->half_opens--;
+	}
+	spin_unlock_bh(&l->lock);
+}
+
+/**
+ * iwt_listen_leave() - an endpoint has been accepted, or has ended
+ * @ep: endpoint; called by its work, not locked
+ */
+void iwt_listen_leave(struct iwt_ep *ep)
+{
+	struct iwt_listen *l = ep->listen;
+
+	WRITE_ONCE(ep->listen, NULL);
+	kref_put(&l->ref, free_listen);
+}
+
+static bool is_any(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+			htonl(INADDR_ANY);
+	return ipv6_addr_any(&((const struct sockaddr_in6 *)a)->sin6_addr);
+}
+
+static struct net_device *owner4(struct net *net,
+				 const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+
+	return __ip_dev_find(net, a4->sin_addr.s_addr, false);
+}
+
+/* A link-local address may be on several; then rdma_cm takes the first. */
+static struct net_device *owner6(struct net *net,
+				 const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	struct net_device *nd;
+
+	if (!IS_ENABLED(CONFIG_IPV6))
+		return NULL;
+	if (!(ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
+		return ipv6_dev_find(net, &a6->sin6_addr, NULL);
+	for_each_netdev_rcu(net, nd)
+		if (ipv6_chk_addr(net, &a6->sin6_addr, nd, 1))
+			return nd;
+	return NULL;
+}
+
+/*
+ * Does a device on @nd serve the addresses of @owner? The answer is that of
+ * rdma_cm's cma_validate_port(), which knows VLANs and the net devices below
+ * them, or on older kernels compares link layer addresses.
+ */
+static bool serves(struct net_device *nd, struct net_device *owner)
+{
+	if (nd == owner)
+		return true;
+	if (!compat_gid_has_eui64)
+		return ether_addr_equal(nd->dev_addr, owner->dev_addr);
+	return rdma_vlan_dev_real_dev(owner) == nd ||
+	       rdma_vlan_dev_real_dev(nd) == owner;
+}
+
+/*
+ * Which listener gets a connection to @local? With port->lock held. Where it
+ * is up to rdma_cm, it gives the new rdma_cm_id the first device that serves
+ * the address, in the order in which it has them listen; the iw_cm_id must be
+ * of the same device.
+ */
+static struct iwt_listen *pick(struct iwt_port *port,
+			       const struct sockaddr_storage *local)
+{
+	struct iwt_listen *l, *found = NULL;
+	struct net_device *owner;
+
+	if (!is_any(&port->addr.local))
+		return list_first_entry_or_null(&port->listens,
+						struct iwt_listen, node);
+	rcu_read_lock();
+	owner = local->ss_family == AF_INET ? owner4(port->net, local) :
+					      owner6(port->net, local);
+	list_for_each_entry(l, &port->listens, node) {
+		if (owner && serves(l->dev->netdev, owner)) {
+			found = l;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/* A socket has been accepted for an endpoint: find out whose it is. */
+static void assign(struct iwt_port *port, struct iwt_ep *ep)
+{
+	struct iwt_listen *l;
+
+	iwt_ep_names(ep);
+	l = pick(port, &ep->local);
+	if (!l || iwt_ep_publish(ep, l->dev)) {
+		/* not here: to close takes its time, and others wait */
+		iwt_ep_raise(ep, IWT_EP_KILLED);
+		return;
+	}
+	ep->wish.max_rev = IWT_CM_REV;
+	ep->wish.p2p = true;
+	ep->wish.crc = l->dev->conf.crc;
+	kref_get(&l->ref);
+	WRITE_ONCE(ep->listen, l);
+	iwt_listen_crowd(ep);
+	iwt_ep_arm(ep, IWT_CM_REQUEST_MS);
+}
+
+/* Return: 0, -EAGAIN when no connection waits, or another -errno. */
+static int take_one(struct iwt_port *port)
+{
+	struct iwt_ep *ep = iwt_ep_alloc(IWT_CM_WAIT_REQ);
+	int err;
+
+	if (!ep)
+		return -ENOMEM;
+	mutex_lock(&ep->lock);
+	err = iwt_sock_accept(port->sock, &iwt_ep_sock_ops, ep, &ep->sock);
+	if (err) {
+		mutex_unlock(&ep->lock);
+		iwt_ep_put(ep);
+		return err;
+	}
+	assign(port, ep);
+	mutex_unlock(&ep->lock);
+	/* what came before the callbacks were there; or finish it */
+	iwt_ep_raise(ep, IWT_EP_SOCK);
+	return 0;
+}
+
+static void do_port_work(struct work_struct *work)
+{
+	struct iwt_port *port = container_of(to_delayed_work(work),
+					     struct iwt_port, work);
+	int budget = IWT_ACCEPT_BUDGET;
+	int err = 0;
+
+	mutex_lock(&port->lock);
+	while (port->sock && budget--) {
+		err = take_one(port);
+		if (err && err != -ECONNABORTED)
+			break;
+	}
+	if (port->sock && err != -EAGAIN)
+		queue_delayed_work(iwt_cm_wq, &port->work, budget < 0 ? 0 :
+				   msecs_to_jiffies(IWT_ACCEPT_RETRY_MS));
+	mutex_unlock(&port->lock);
+}
+
+static void on_connection(struct iwt_sock *s, void *ctx)
+{
+	struct iwt_port *port = ctx;
+
+	/* at once, also when a retry is pending */
+	mod_delayed_work(iwt_cm_wq, &port->work, 0);
+}
+
+static const struct iwt_sock_ops port_sock_ops = {
+	.data_ready = on_connection,
+};
+
+static bool same_addr(const struct iwt_sock_addr *a,
+		      const struct iwt_sock_addr *b)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)&a->local;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)&b->local;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)&a->local;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)&b->local;
+
+	if (a->local.ss_family != b->local.ss_family ||
+	    a->ifindex != b->ifindex || a->v6only != b->v6only)
+		return false;
+	if (a->local.ss_family == AF_INET)
+		return a4->sin_port == b4->sin_port &&
+		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a6->sin6_port == b6->sin6_port &&
+	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+static struct iwt_port *find_port(const struct net *net,
+				  const struct iwt_sock_addr *addr)
+{
+	struct iwt_port *port;
+
+	lockdep_assert_held(&iwt_ports_lock);
+	list_for_each_entry(port, &ports, node)
+		if (port->net == net && same_addr(&port->addr, addr))
+			return port;
+	return NULL;
+}
+
+static struct iwt_port *open_port(struct net *net,
+				  const struct iwt_sock_addr *addr, int backlog)
+{
+	struct iwt_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	int err;
+
+	if (!port)
+		return ERR_PTR(-ENOMEM);
+	port->net = net;
+	port->addr = *addr;
+	mutex_init(&port->lock);
+	INIT_DELAYED_WORK(&port->work, do_port_work);
+	INIT_LIST_HEAD(&port->listens);
+
+	/* connections may come before we know the socket */
+	mutex_lock(&port->lock);
+	err = iwt_sock_listen(net, addr, backlog, &port_sock_ops, port,
+			      &port->sock);
+	mutex_unlock(&port->lock);
+	if (err) {
+		cancel_delayed_work_sync(&port->work);
+		kfree(port);
+		return ERR_PTR(err);
+	}
+	list_add(&port->node, &ports);
+	return port;
+}
+
+/*
+ * The socket goes while the table is locked, so that whoever opens the port
+ * anew finds it free.
+ */
+static void close_port(struct iwt_port *port)
+{
+	lockdep_assert_held(&iwt_ports_lock);
+	list_del(&port->node);
+	mutex_lock(&port->lock);
+	iwt_sock_release(port->sock, false);
+	port->sock = NULL;
+	mutex_unlock(&port->lock);
+	cancel_delayed_work_sync(&port->work);
+	mutex_destroy(&port->lock);
+	kfree(port);
+}
+
+static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
+{
+	const struct iwt_listen *l;
+
+	list_for_each_entry(l, &port->listens, node)
+		if (l->dev == dev)
+			return true;
+	return false;
+}
+
+static int add_listen(struct iwt_listen *l, const struct iwt_sock_addr *addr,
+		      int backlog)
+{
+	struct net *net = dev_net(l->dev->netdev);	/* see ep_net() */
+	struct iwt_port *port;
+	int err = 0;
+
+	mutex_lock(&iwt_ports_lock);
+	port = find_port(net, addr);
+	if (!port)
+		port = open_port(net, addr, backlog);
+	if (IS_ERR(port)) {
+		err = PTR_ERR(port);
+	} else if (has_listen(port, l->dev)) {
+		err = -EADDRINUSE;
+	} else {
+		l->port = port;
+		mutex_lock(&port->lock);
+		list_add_tail(&l->node, &port->listens);
+		mutex_unlock(&port->lock);
+	}
+	mutex_unlock(&iwt_ports_lock);
+	return err;
+}
+
+static void remove_listen(struct iwt_listen *l)
+{
+	struct iwt_port *port = l->port;
+
+	mutex_lock(&iwt_ports_lock);
+	mutex_lock(&port->lock);
+	list_del(&l->node);
+	mutex_unlock(&port->lock);
+	if (list_empty(&port->listens))
+		close_port(port);
+	mutex_unlock(&iwt_ports_lock);
+}
+
+static int listen_addr(const struct iw_cm_id *id, struct iwt_sock_addr *addr)
+{
+	const struct sockaddr_in6 *a6;
+
+	*addr = (struct iwt_sock_addr) {
+		.local		= id->m_local_addr,
+		.tos		= id->tos,
+		.tos_set	= id->tos_set,
+	};
+	if (addr->local.ss_family == AF_INET)
+		return 0;
+	if (addr->local.ss_family != AF_INET6)
+		return -EAFNOSUPPORT;
+	a6 = (const struct sockaddr_in6 *)&addr->local;
+	addr->v6only = id->afonly;
+	if (ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		addr->ifindex = a6->sin6_scope_id ?:
+				to_iwt_dev(id->device)->netdev->ifindex;
+	return 0;
+}
+
+/**
+ * iwt_cm_create_listen() - listen
+ * @id: iw_cm's object; its mapped local address counts
+ * @backlog: how many Requests iw_cm can take at once
+ *
+ * Process context, may sleep. CONNECT_REQUEST events may come before it
+ * returns. Return: 0 or -errno as of bind(2) and listen(2).
+ */
+int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
+{
+	struct iwt_sock_addr addr;
+	struct iwt_listen *l;
+	int err;
+
+	err = listen_addr(id, &addr);
+	if (err)
+		return err;
+	l = kzalloc_obj(*l);
+	if (!l)
+		return -ENOMEM;
+	kref_init(&l->ref);
+	spin_lock_init(&l->lock);
+	init_completion(&l->idle);
+	INIT_LIST_HEAD(&l->half_open);
+	l->limit = clamp(backlog, IWT_HALF_OPEN_MIN, IWT_HALF_OPEN_MAX);
+	l->dev = to_iwt_dev(id->device);
+	l->cm_id = id;
+	id->add_ref(id);
+	id->provider_data = l;
+
+	err = add_listen(l, &addr, l->limit);
+	if (err) {
+		id->provider_data = NULL;
+		id->rem_ref(id);
+		kref_put(&l->ref, free_listen);
+	}
+	return err;
+}
+
+/**
+ * iwt_cm_destroy_listen() - listen no more
+ * @id: iw_cm's object
+ *
+ * No CONNECT_REQUEST follows. Requests that were reported can still be accepted
+ * or rejected; connections without one are reset. Process context, sleeps, but
+ * for nothing that iw_cm or a peer would have to do.
+ *
+ * Return: 0.
+ */
+int iwt_cm_destroy_listen(struct iw_cm_id *id)
+{
+	struct iwt_listen *l = id->provider_data;
+
+	if (!l)
+		return 0;
+	id->provider_data = NULL;
+	remove_listen(l);
+	end_reports(l);
+	iwt_ep_orphan(l);
+	id->rem_ref(id);
+	kref_put(&l->ref, free_listen);
+	return 0;
+}

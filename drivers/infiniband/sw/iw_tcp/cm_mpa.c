@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/* MPA startup of an endpoint (RFC 5044 7.1, RFC 6581). */
+#include "cm_ep.h"
+
+#include <linux/crc32c.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+
+#include "device.h"
+#include "proto/term.h"
+#include "proto/txseg.h"
+#include "sock.h"
+#include "trace.h"
+
+/* Octets thrown away in one go while lingering. */
+#define IWT_EP_DRAIN	4096
+
+static void trace_frame(const struct iwt_ep *ep, bool tx, const u8 *frame)
+{
+	const struct iwt_mpa_hdr *h = (const void *)frame;
+
+	trace_iwt_mpa(ep, tx, h->rev, h->flags, be16_to_cpu(h->pd_len));
+}
+
+/*
+ * What is sent here goes into the empty send buffer of a young connection;
+ * when it does not fit as a whole, the connection cannot be used.
+ */
+static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
+{
+	int n = iwt_sock_send(ep->sock, buf, len);
+
+	if (n < 0)
+		return n;
+	return n == len ? 0 : -ENOBUFS;
+}
+
+/**
+ * iwt_ep_build_request() - prepare the Request (RFC 5044 7.1.2 r1)
+ * @ep: endpoint, locked; its wish is set
+ * @pd: private data of the ULP
+ * @pd_len: how many octets
+ *
+ * The ULP's private data are its own again when its call returns, but TCP takes
+ * the Request later: so it is built now.
+ *
+ * Return: 0, -EINVAL when the private data do not fit.
+ */
+int iwt_ep_build_request(struct iwt_ep *ep, const void *pd, u16 pd_len)
+{
+	lockdep_assert_held(&ep->lock);
+	iwt_mpa_request(&ep->wish, &ep->req);
+	ep->req.pd_len = pd_len;
+	ep->len = iwt_mpa_build(&ep->req, pd, ep->frame);
+	return ep->len ? 0 : -EINVAL;
+}
+
+static int send_request(struct iwt_ep *ep)
+{
+	int err = send_all(ep, ep->frame, ep->len);
+
+	if (err)
+		return err;
+	trace_frame(ep, true, ep->frame);
+	ep->len = 0;
+	return 0;
+}
+
+/**
+ * iwt_ep_send_reply() - hand a Reply to TCP (RFC 5044 7.1.2 r2)
+ * @ep: endpoint of a responder, locked
+ * @rep: what to say; @rep->pd_len is set
+ * @pd: private data of the ULP
+ * @pd_len: how many octets
+ *
+ * Process context, sleeps for memory and the socket lock. Return: 0, -EINVAL
+ * when the private data do not fit, or another -errno.
+ */
+int iwt_ep_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
+		      const void *pd, u16 pd_len)
+{
+	u8 *buf;
+	u32 len;
+	int err;
+
+	lockdep_assert_held(&ep->lock);
+	buf = kmalloc(IWT_MPA_MAX_FRAME, GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	rep->pd_len = pd_len;
+	len = iwt_mpa_build(rep, pd, buf);
+	err = len ? send_all(ep, buf, len) : -EINVAL;
+	if (!err)
+		trace_frame(ep, true, buf);
+	kfree(buf);
+	return err;
+}
+
+/**
+ * iwt_ep_refuse() - answer the Request with R (RFC 5044 7.1.2 r6)
+ * @ep: endpoint of a responder, locked, with ep->req set
+ * @pd: private data of the ULP, or NULL
+ * @pd_len: how many octets
+ *
+ * The frame is otherwise that of an acceptance (RFC 6581 10), of a revision
+ * that we do speak. Return: 0 or -errno.
+ */
+int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
+{
+	struct iwt_mpa_frame rep;
+	struct iwt_mpa_terms terms;
+
+	iwt_mpa_answer(&ep->wish, &ep->req, &rep, &terms);
+	rep.reject = true;
+	if (!rep.rev)
+		rep.rev = 1;
+	return iwt_ep_send_reply(ep, &rep, pd, pd_len);
+}
+
+/**
+ * iwt_ep_early() - has anything come after the Request?
+ * @ep: endpoint of a responder that has sent no Reply, locked
+ *
+ * The initiator must wait for the Reply (RFC 5044 7.1.2 r3), so that octets now
+ * make the Request one of wrong length.
+ *
+ * Return: 0 when not; -EPROTO for octets, -EPIPE for the end of the stream,
+ * or another -errno when the connection is lost.
+ */
+int iwt_ep_early(struct iwt_ep *ep)
+{
+	u8 octet;
+	int n;
+
+	lockdep_assert_held(&ep->lock);
+	n = iwt_sock_recv(ep->sock, &octet, 1);
+	if (n == -EAGAIN)
+		return 0;
+	if (n > 0)
+		return -EPROTO;
+	return n ?: -EPIPE;
+}
+
+/*
+ * Read no octet behind the frame: it may be the first FPDU's.
+ * Return: the verdict, or -EAGAIN, -EPIPE at the end of the stream, -errno.
+ */
+static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
+{
+	u32 need;
+	int n;
+
+	for (;;) {
+		need = iwt_mpa_need(ep->frame, ep->len);
+		if (ep->len < need) {
+			n = iwt_sock_recv(ep->sock, ep->frame + ep->len,
+					  need - ep->len);
+			if (n <= 0)
+				return n ?: -EPIPE;
+			ep->len += n;
+		}
+		n = iwt_mpa_parse(ep->frame, ep->len, reply, IWT_CM_REV, f);
+		if (n != IWT_MPA_MORE)
+			break;
+	}
+	if (ep->len >= IWT_MPA_HDR_LEN)
+		trace_frame(ep, false, ep->frame);
+	return n;
+}
+
+/* No frame for us: -errno, or it was bad. */
+static void frame_failed(struct iwt_ep *ep, int why)
+{
+	switch (why) {
+	case -EAGAIN:
+		break;
+	case -EPIPE:
+		iwt_ep_step(ep, IWT_CME_FIN, -ECONNRESET);
+		break;
+	case -EPROTO:
+	case IWT_MPA_BAD:
+	case IWT_MPA_BAD_REV:
+		iwt_count(ep->dev, IWT_C_MPA_BAD);
+		iwt_ep_step(ep, IWT_CME_BAD, -EPROTO);
+		break;
+	default:
+		iwt_ep_step(ep, IWT_CME_LOST, why);
+	}
+}
+
+/* A well-formed Request that cannot be served: say so, and no more. */
+static void refuse_request(struct iwt_ep *ep)
+{
+	int err = iwt_ep_refuse(ep, NULL, 0);
+
+	iwt_count(ep->dev, IWT_C_CONN_REJECTED);
+	if (err)
+		iwt_ep_step(ep, IWT_CME_LOST, err);
+	else
+		iwt_ep_step(ep, IWT_CME_REFUSED, 0);
+}
+
+/*
+ * Markers would have to be inserted at the peer's wish (RFC 5044 4.3), which
+ * is not there yet. Revision 0 gets its answer in words that it can read
+ * (RFC 5044 C.2.1); any other that is not spoken is closed upon.
+ */
+static void look_for_request(struct iwt_ep *ep)
+{
+	int ret = read_frame(ep, false, &ep->req);
+
+	if (ret == IWT_MPA_BAD_REV && !ep->req.rev) {
+		refuse_request(ep);
+		return;
+	}
+	if (ret == IWT_MPA_OK)
+		ret = iwt_ep_early(ep);
+	if (ret) {
+		frame_failed(ep, ret);
+		return;
+	}
+	if (ep->req.markers)
+		refuse_request(ep);
+	else
+		iwt_ep_step(ep, IWT_CME_GOOD, 0);
+}
+
+static u32 seal(const struct iwt_txplan *p, bool crc, u8 *fpdu)
+{
+	u32 len = p->head_len;
+
+	memcpy(fpdu, p->head, len);
+	memset(fpdu + len, 0, p->pad);
+	len += p->pad;
+	put_unaligned_le32(crc ? ~crc32c(~0, fpdu, len) : 0, fpdu + len);
+	return len + IWT_FPDU_CRC_LEN;
+}
+
+/*
+ * The Reply was good but the connection cannot be had: a Terminate is the first
+ * and only FPDU (RFC 6581 8, 9.3). There is no queue pair to send it.
+ */
+static void send_terminate(struct iwt_ep *ep, u32 err)
+{
+	u8 term[IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN];
+	u8 fpdu[sizeof(struct iwt_txplan) + IWT_FPDU_CRC_LEN + 3];
+	struct iwt_txseg m;
+	struct iwt_txplan p;
+
+	iwt_txseg_term(&m, term, iwt_term_build(err, NULL, 0, 0, term));
+	iwt_txseg_next(&m, IWT_MULPDU_MIN, &p);
+	if (!send_all(ep, fpdu, seal(&p, ep->terms.crc, fpdu)))
+		iwt_count(ep->dev, IWT_C_TERM_TX);
+}
+
+static void take_reply(struct iwt_ep *ep)
+{
+	struct iwt_mpa_terms *t = &ep->terms;
+	int err;
+
+	iwt_mpa_conclude(&ep->wish, &ep->req, &ep->rep, t);
+	if (t->tx_markers) {
+		iwt_ep_step(ep, IWT_CME_BAD, -EOPNOTSUPP);
+		return;
+	}
+	if (t->err != IWT_OK) {
+		send_terminate(ep, t->err);
+		iwt_ep_step(ep, IWT_CME_UNFIT, -EPROTO);
+		return;
+	}
+	err = iwt_qp_attach(ep->qp, ep->sock, t, true, &iwt_ep_llp_ops, ep);
+	if (err) {
+		if (t->enhanced)
+			send_terminate(ep, IWT_ERR_MPA_LOCAL);
+		iwt_ep_step(ep, IWT_CME_UNFIT, err);
+		return;
+	}
+	ep->attached = true;
+	iwt_ep_step(ep, IWT_CME_GOOD, 0);
+}
+
+static void look_for_reply(struct iwt_ep *ep)
+{
+	int ret = read_frame(ep, true, &ep->rep);
+
+	if (ret != IWT_MPA_OK)
+		frame_failed(ep, ret);
+	else if (ep->rep.reject)
+		iwt_ep_step(ep, IWT_CME_REFUSED, -ECONNREFUSED);
+	else
+		take_reply(ep);
+}
+
+static void look_for_tcp(struct iwt_ep *ep)
+{
+	int err;
+
+	switch (iwt_sock_state(ep->sock)) {
+	case IWT_SOCK_CONNECTING:
+		return;
+	case IWT_SOCK_CLOSED:
+		err = iwt_sock_error(ep->sock);
+		/* "refused" is the word for a ULP's reject (rdma_cm) */
+		if (!err || err == -ECONNREFUSED)
+			err = -ECONNRESET;
+		break;
+	default:
+		iwt_ep_names(ep);
+		err = send_request(ep);
+	}
+	if (err)
+		iwt_ep_step(ep, IWT_CME_LOST, err);
+	else
+		iwt_ep_step(ep, IWT_CME_TCP_UP, 0);
+}
+
+/* The peer may talk on; what counts is that it ends. */
+static void look_for_end(struct iwt_ep *ep)
+{
+	u32 left = IWT_EP_DRAIN;
+	int n;
+
+	do {
+		n = iwt_sock_recv(ep->sock, ep->frame, sizeof(ep->frame));
+		left -= min_t(u32, left, max(n, 0));
+	} while (n > 0 && left);
+	if (n > 0)
+		iwt_ep_raise(ep, IWT_EP_SOCK);	/* give others a turn */
+	else if (n != -EAGAIN)
+		iwt_ep_step(ep, n ? IWT_CME_LOST : IWT_CME_FIN, n);
+}
+
+/**
+ * iwt_ep_look() - see what the socket has for the present state
+ * @ep: endpoint, locked
+ *
+ * Process context, does not wait for the network. Not for the states in which
+ * the socket is the queue pair's.
+ */
+void iwt_ep_look(struct iwt_ep *ep)
+{
+	enum iwt_cm_state was;
+	int err;
+
+	lockdep_assert_held(&ep->lock);
+	do {
+		was = ep->state;
+		switch (was) {
+		case IWT_CM_CONNECTING:
+			look_for_tcp(ep);
+			break;
+		case IWT_CM_WAIT_REP:
+			look_for_reply(ep);
+			break;
+		case IWT_CM_WAIT_REQ:
+			look_for_request(ep);
+			break;
+		case IWT_CM_WAIT_ULP:
+			err = iwt_ep_early(ep);
+			if (err)
+				frame_failed(ep, err);
+			break;
+		case IWT_CM_LINGER:
+			look_for_end(ep);
+			break;
+		default:
+			return;
+		}
+	} while (ep->state != was);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What iw_cm hears of an endpoint. */
+#include "cm_ep.h"
+
+#include <rdma/iw_cm.h>
+
+#include "device.h"
+
+static u8 depth(u16 n)
+{
+	return min_t(u16, n, U8_MAX);
+}
+
+/* What is not negotiated is told as the most that we can do. */
+static u8 peer_depth(const struct iwt_mpa_frame *f, u16 n)
+{
+	if (!f->enhanced || n == IWT_MPA_ENH_DEPTH)
+		return IWT_MAX_RD_ATOM;
+	return depth(n);
+}
+
+/* iw_cm has an octet for the length: what it cannot say is cut off. */
+static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
+		    const struct iwt_mpa_frame *f)
+{
+	ev->private_data_len = min_t(u16, f->pd_len, U8_MAX);
+	if (ev->private_data_len)
+		ev->private_data = ep->frame + f->pd_off;
+}
+
+/*
+ * iw_cm can note as many Requests at a time as the backlog says. More of them
+ * at once are no reason to turn somebody away; the peer waits, and so can we.
+ */
+static void wait_to_report(struct iwt_ep *ep)
+{
+	mutex_lock(&ep->lock);
+	if (ep->state == IWT_CM_WAIT_ULP)
+		iwt_ep_arm(ep, IWT_CM_REPORT_MS);
+	mutex_unlock(&ep->lock);
+}
+
+/* It is the ULP's now, unless that has decided meanwhile. */
+static void reported(struct iwt_ep *ep)
+{
+	mutex_lock(&ep->lock);
+	ep->report_tries = 0;
+	if (ep->state == IWT_CM_WAIT_ULP)
+		iwt_listen_settle(ep);
+	mutex_unlock(&ep->lock);
+}
+
+/* With the depths that the peer asks for (RFC 6581 9.1). */
+static void report_request(struct iwt_ep *ep)
+{
+	struct iw_cm_event ev = {
+		.event		= IW_CM_EVENT_CONNECT_REQUEST,
+		.local_addr	= ep->local,
+		.remote_addr	= ep->remote,
+		.provider_data	= (void *)(unsigned long)ep->id,
+		.ird		= peer_depth(&ep->req, ep->req.ird),
+		.ord		= peer_depth(&ep->req, ep->req.ord),
+	};
+	int err;
+
+	give_pd(&ev, ep, &ep->req);
+	err = iwt_listen_report(ep->listen, &ev);
+	if (!err)
+		reported(ep);
+	else if (err == -ENOMEM && ep->report_tries++ < IWT_CM_REPORT_TRIES)
+		wait_to_report(ep);
+	else
+		iwt_ep_raise(ep, IWT_EP_KILLED);
+}
+
+/* With the depths that are in force here. */
+static void report_reply(struct iwt_ep *ep)
+{
+	struct iw_cm_event ev = {
+		.event		= IW_CM_EVENT_CONNECT_REPLY,
+		.status		= ep->reply_status,
+		.local_addr	= ep->local,
+		.remote_addr	= ep->remote,
+	};
+
+	if (!ev.status) {
+		ev.ird = depth(ep->terms.ird);
+		ev.ord = depth(ep->terms.ord);
+	}
+	if (!ev.status || ep->rep.reject)
+		give_pd(&ev, ep, &ep->rep);
+	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
+		/* for want of memory; iw_cm waits for this event, so drop them */
+		ev.private_data_len = 0;
+		ev.private_data = NULL;
+		ep->cm_id->event_handler(ep->cm_id, &ev);
+	}
+}
+
+static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
+{
+	struct iw_cm_event ev = {
+		.event		= type,
+		.status		= status,
+		.local_addr	= ep->local,
+		.remote_addr	= ep->remote,
+		.ird		= depth(ep->terms.ird),
+		.ord		= depth(ep->terms.ord),
+	};
+
+	ep->cm_id->event_handler(ep->cm_id, &ev);
+}
+
+/**
+ * iwt_ep_deliver() - tell iw_cm what is due
+ * @ep: endpoint; called by its work, not locked
+ * @ups: IWT_CMA_UP_* bits
+ *
+ * What is read here was settled before the upcall came due and does not change
+ * until the next is, which this work alone delivers.
+ */
+void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
+{
+	bool last = ups & IWT_CMA_UP_CLOSE ||
+		    (ups & IWT_CMA_UP_REPLY && ep->reply_status);
+
+	if (ups & IWT_CMA_UP_REQUEST)
+		report_request(ep);
+	if (ups & IWT_CMA_UP_REPLY)
+		report_reply(ep);
+	if (ups & IWT_CMA_UP_ESTABLISHED)
+		report(ep, IW_CM_EVENT_ESTABLISHED, 0);
+	if (ups & IWT_CMA_UP_DISCONNECT)
+		report(ep, IW_CM_EVENT_DISCONNECT, 0);
+	if (ups & IWT_CMA_UP_CLOSE)
+		report(ep, IW_CM_EVENT_CLOSE, ep->close_status);
+	if (last) {
+		ep->cm_id->rem_ref(ep->cm_id);
+		ep->cm_id = NULL;
+	}
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "cq.h"
+
+#include "device.h"
+
+/**
+ * iwt_cq_stride() - octets of a ring entry
+ * @user: queue of a process
+ */
+u32 iwt_cq_stride(bool user)
+{
+	return user ? sizeof(struct iwt_cqe) : sizeof(struct iwt_kcqe);
+}
+
+static void run_handler(struct work_struct *work)
+{
+	struct iwt_cq *cq = container_of(work, struct iwt_cq, notify);
+
+	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
+static void report_overrun(struct work_struct *work)
+{
+	struct iwt_cq *cq = container_of(work, struct iwt_cq, overrun_work);
+	struct ib_event ev = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&ev, cq->ibcq.cq_context);
+}
+
+/**
+ * iwt_cq_setup() - set up a completion queue on ring memory
+ * @cq: queue; ->user is set
+ * @mem: ring memory of iwt_ring_bytes() octets, zeroed
+ * @entries: power of two
+ */
+void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
+{
+	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->notify, run_handler);
+	INIT_WORK(&cq->overrun_work, report_overrun);
+	iwt_ring_init(&cq->ring, mem, entries, iwt_cq_stride(cq->user));
+}
+
+/**
+ * iwt_cq_quiesce() - wait until no handler runs or will run
+ * @cq: queue that no queue pair uses any more
+ *
+ * May sleep.
+ */
+void iwt_cq_quiesce(struct iwt_cq *cq)
+{
+	cancel_work_sync(&cq->notify);
+	cancel_work_sync(&cq->overrun_work);
+}
+
+/* Does the consumer want to hear of an entry with these flags? Disarms. */
+static bool take_arm(struct iwt_cq *cq, u8 flags)
+{
+	u32 arm;
+
+	smp_mb(); /* prod is visible before arm is read: see iwt_cq_arm() */
+	arm = READ_ONCE(cq->ring.ctl->arm);
+	if (arm == IWT_CQ_ARM_NONE)
+		return false;
+	if (arm == IWT_CQ_ARM_SOLICITED && !(flags & IWT_WC_SOLICITED))
+		return false;
+	WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_NONE);
+	return true;
+}
+
+static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
+		      struct ib_qp *qp)
+{
+	void *at = iwt_ring_at(&cq->ring, cq->prod);
+
+	if (cq->user) {
+		memcpy(at, cqe, sizeof(*cqe));
+	} else {
+		struct iwt_kcqe *k = at;
+
+		k->e = *cqe;
+		k->qp = qp;
+	}
+	cq->prod++;
+	iwt_ring_set_prod(&cq->ring, cq->prod);
+}
+
+static void lost_entry(struct iwt_cq *cq)
+{
+	if (cq->overrun)
+		return;
+	cq->overrun = true;
+	WRITE_ONCE(cq->ring.ctl->flags, IWT_RING_OVERRUN);
+	iwt_count(to_iwt_dev(cq->ibcq.device), IWT_C_CQ_OVERRUN);
+	schedule_work(&cq->overrun_work);
+}
+
+/**
+ * iwt_cq_push() - add a completion and tell the consumer if it wants to know
+ * @cq: queue
+ * @cqe: completion
+ * @qp: queue pair it is of
+ *
+ * Any context that may take a spinlock. A process's consumer index is only
+ * compared; the worst that a wrong one does is to lose that process's entries.
+ */
+void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
+{
+	bool notify = false;
+	unsigned long irq;
+	u32 used;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	used = cq->prod - READ_ONCE(cq->ring.ctl->cons);
+	if (used > cq->ring.mask || cq->overrun) {
+		lost_entry(cq);
+	} else {
+		put_entry(cq, cqe, qp);
+		notify = take_arm(cq, cqe->flags);
+	}
+	spin_unlock_irqrestore(&cq->lock, irq);
+
+	if (!notify)
+		return;
+	/* uverbs only wakes the reader; a kernel consumer may do anything */
+	if (cq->user)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	else
+		queue_work(system_bh_wq, &cq->notify);
+}
+
+static enum ib_wc_opcode wc_opcode(u8 op)
+{
+	static const enum ib_wc_opcode map[] = {
+		[IWT_WC_SEND]		= IB_WC_SEND,
+		[IWT_WC_WRITE]		= IB_WC_RDMA_WRITE,
+		[IWT_WC_READ]		= IB_WC_RDMA_READ,
+		[IWT_WC_LOCAL_INV]	= IB_WC_LOCAL_INV,
+		[IWT_WC_REG_MR]		= IB_WC_REG_MR,
+		[IWT_WC_RECV]		= IB_WC_RECV,
+	};
+
+	return map[op];
+}
+
+static void fill_wc(const struct iwt_kcqe *k, struct ib_wc *wc)
+{
+	*wc = (struct ib_wc) {
+		.wr_id = k->e.wr_id,
+		.status = k->e.status,
+		.opcode = wc_opcode(k->e.opcode),
+		.vendor_err = k->e.vendor_err,
+		.byte_len = k->e.byte_len,
+		.qp = k->qp,
+		.port_num = 1,
+	};
+	if (k->e.flags & IWT_WC_WITH_INVALIDATE) {
+		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = k->e.ex;
+	}
+}
+
+/**
+ * iwt_cq_poll() - take completions off a kernel consumer's queue
+ * @cq: queue
+ * @n: room in @wc
+ * @wc: takes them
+ *
+ * Any context. Return: how many, or -EOPNOTSUPP for a process's queue.
+ */
+int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
+{
+	unsigned long irq;
+	int got = 0;
+	u32 cons;
+
+	if (cq->user)
+		return -EOPNOTSUPP;
+	spin_lock_irqsave(&cq->lock, irq);
+	cons = cq->ring.ctl->cons;
+	while (got < n && cons != cq->prod) {
+		const struct iwt_kcqe *k = iwt_ring_at(&cq->ring, cons++);
+
+		/* a queue pair that is gone takes its completions with it */
+		if (k->qp)
+			fill_wc(k, &wc[got++]);
+	}
+	iwt_ring_set_cons(&cq->ring, cons);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return got;
+}
+
+/**
+ * iwt_cq_arm() - ask for one call of the completion handler
+ * @cq: queue
+ * @flags: for which completions
+ *
+ * Any context. The arm word is stored before the ring is looked at, and
+ * iwt_cq_push() fills the ring before it reads the word, so no completion
+ * slips between. A process, which arms without us, comes here when it wants the
+ * event at once for what is in the ring already.
+ *
+ * Return: 1 if completions are missed when the caller goes to sleep now and
+ * asked to be told (IB_CQ_REPORT_MISSED_EVENTS), else 0.
+ */
+int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
+{
+	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	unsigned long irq;
+	bool missed, raise;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	/* a wish for every completion is not weakened by a later, lesser one */
+	if (!solicited)
+		WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_ANY);
+	else if (READ_ONCE(cq->ring.ctl->arm) != IWT_CQ_ARM_ANY)
+		WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_SOLICITED);
+	smp_mb(); /* pairs with take_arm() */
+	missed = cq->prod != READ_ONCE(cq->ring.ctl->cons);
+	raise = missed && cq->user && take_arm(cq, 0);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	if (raise)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	return missed && (flags & IB_CQ_REPORT_MISSED_EVENTS);
+}
+
+/**
+ * iwt_cq_clean() - forget a queue pair that is being destroyed
+ * @cq: queue
+ * @qp: queue pair
+ *
+ * A process's provider does the same for the rings it reads.
+ */
+void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp)
+{
+	unsigned long irq;
+	u32 i;
+
+	if (cq->user)
+		return;
+	spin_lock_irqsave(&cq->lock, irq);
+	for (i = cq->ring.ctl->cons; i != cq->prod; i++) {
+		struct iwt_kcqe *k = iwt_ring_at(&cq->ring, i);
+
+		if (k->qp == qp)
+			k->qp = NULL;
+	}
+	spin_unlock_irqrestore(&cq->lock, irq);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Completion queues. */
+#ifndef IWT_CQ_H
+#define IWT_CQ_H
+
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "ring.h"
+
+struct iwt_mmap;
+
+/* An entry as kernel consumers' queues hold it: with the queue pair. */
+struct iwt_kcqe {
+	struct iwt_cqe e;
+	struct ib_qp *qp;
+};
+
+/**
+ * struct iwt_cq - completion queue
+ * @ibcq: verbs object
+ * @ring: entries; shared with the process of a user queue
+ * @lock: guards the ring's kernel side; any context, irqs off
+ * @prod: the kernel's own producer index
+ * @user: entries are struct iwt_cqe, else struct iwt_kcqe
+ * @overrun: an entry was lost
+ * @map: mapping of a user queue
+ * @mem: ring memory of a kernel queue
+ * @notify: runs the consumer's handler: never inside post_send, never twice at
+ *	a time (the kernel's core_locking rules)
+ * @overrun_work: reports the loss
+ */
+struct iwt_cq {
+	struct ib_cq ibcq;
+	struct iwt_ring ring;
+	spinlock_t lock;
+	u32 prod;
+	bool user;
+	bool overrun;
+	struct iwt_mmap *map;
+	void *mem;
+	struct work_struct notify;
+	struct work_struct overrun_work;
+};
+
+static inline struct iwt_cq *to_iwt_cq(struct ib_cq *cq)
+{
+	return container_of(cq, struct iwt_cq, ibcq);
+}
+
+void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries);
+void iwt_cq_quiesce(struct iwt_cq *cq);
+u32 iwt_cq_stride(bool user);
+void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp);
+int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc);
+int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags);
+void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp);
+
+#endif

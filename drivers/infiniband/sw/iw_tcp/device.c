@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Making and unmaking a device, and what it can do. */
+#include "device.h"
+
+#include <linux/etherdevice.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/unaligned.h>
+#include <net/addrconf.h>
+#include <rdma/iw_cm.h>
+
+#include <compat/ib_ops.h>
+
+#include "cm.h"
+#include "cq.h"
+#include "mmap.h"
+#include "mr.h"
+#include "qp.h"
+#include "restrack.h"
+#include "verbs.h"
+#include "verbs_mr.h"
+
+/* All devices, for the sake of their GUIDs. */
+static LIST_HEAD(devs);
+static DEFINE_MUTEX(devs_lock);
+
+/* The end of a device: only connections that are being closed refer to it. */
+static void dealloc_driver(struct ib_device *ibdev)
+{
+	struct iwt_dev *dev = to_iwt_dev(ibdev);
+
+	mutex_lock(&devs_lock);
+	list_del(&dev->node);
+	mutex_unlock(&devs_lock);
+	iwt_cm_dev_drain(dev);
+	WARN_ON(!xa_empty(&dev->qps));
+	WARN_ON(!xa_empty(&dev->mrs));
+	xa_destroy(&dev->qps);
+	xa_destroy(&dev->mrs);
+	iwt_stats_free(dev);
+	dev_put(dev->netdev);
+}
+
+static const struct ib_device_ops dev_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_IW_TCP,
+	.uverbs_abi_ver = IWT_ABI_VERSION,
+
+	.dealloc_driver = dealloc_driver,
+	.query_device = iwt_query_device,
+	.query_port = iwt_query_port,
+	.query_gid = iwt_query_gid,
+	.query_pkey = iwt_query_pkey,
+	.get_port_immutable = iwt_get_port_immutable,
+	.get_dev_fw_str = iwt_get_fw_str,
+	.alloc_ucontext = iwt_alloc_ucontext,
+	.dealloc_ucontext = iwt_dealloc_ucontext,
+	.disassociate_ucontext = iwt_disassociate_ucontext,
+	.mmap = iwt_mmap,
+	.mmap_free = iwt_mmap_entry_free,
+
+	.alloc_pd = iwt_alloc_pd,
+	.dealloc_pd = iwt_dealloc_pd,
+
+	.get_dma_mr = iwt_get_dma_mr,
+	.reg_user_mr = compat_reg_user_mr,
+	.alloc_mr = iwt_alloc_mr,
+	.map_mr_sg = iwt_map_mr_sg,
+	.dereg_mr = iwt_dereg_mr,
+
+	.create_cq = compat_create_cq,
+	.destroy_cq = iwt_destroy_cq,
+	.poll_cq = iwt_poll_cq,
+	.req_notify_cq = iwt_req_notify_cq,
+
+	.create_qp = iwt_create_qp,
+	.modify_qp = iwt_modify_qp,
+	.query_qp = iwt_query_qp,
+	.destroy_qp = iwt_destroy_qp,
+	.post_send = iwt_post_send,
+	.post_recv = iwt_post_recv,
+
+	.iw_add_ref = iwt_qp_add_ref,
+	.iw_rem_ref = iwt_qp_rem_ref,
+	.iw_get_qp = iwt_get_qp,
+	.iw_connect = iwt_cm_connect,
+	.iw_accept = iwt_cm_accept,
+	.iw_reject = iwt_cm_reject,
+	.iw_create_listen = iwt_cm_create_listen,
+	.iw_destroy_listen = iwt_cm_destroy_listen,
+
+	.alloc_hw_port_stats = iwt_stats_alloc_hw,
+	.get_hw_stats = iwt_stats_get_hw,
+	.fill_res_qp_entry = iwt_fill_res_qp,
+	.fill_res_cq_entry = iwt_fill_res_cq,
+	.fill_res_mr_entry = iwt_fill_res_mr,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, iwt_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, iwt_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, iwt_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, iwt_ucontext, ibuc),
+};
+
+/**
+ * iwt_dev_set_addr() - take over the link layer address of the net device
+ * @dev: device
+ */
+void iwt_dev_set_addr(struct iwt_dev *dev)
+{
+	if (is_valid_ether_addr(dev->netdev->dev_addr))
+		ether_addr_copy(dev->addr, dev->netdev->dev_addr);
+	else if (!is_valid_ether_addr(dev->addr))
+		eth_random_addr(dev->addr);
+}
+
+static bool guid_taken(__be64 guid)
+{
+	const struct iwt_dev *dev;
+
+	list_for_each_entry(dev, &devs, node)
+		if (dev->ibdev.node_guid == guid)
+			return true;
+	return false;
+}
+
+/*
+ * A VLAN or a bridge has the address of a device below, but librdmacm tells
+ * devices apart by their GUIDs: count down from the middle of an EUI-64.
+ */
+static void enlist(struct iwt_dev *dev)
+{
+	u8 guid[sizeof(__be64)];
+	u16 middle = 0xfffe;
+
+	addrconf_addr_eui48(guid, (const char *)dev->addr);
+	mutex_lock(&devs_lock);
+	do {
+		put_unaligned_be16(middle--, guid + 3);
+		memcpy(&dev->ibdev.node_guid, guid, sizeof(guid));
+	} while (guid_taken(dev->ibdev.node_guid));
+	list_add(&dev->node, &devs);
+	mutex_unlock(&devs_lock);
+}
+
+static void init_ibdev(struct iwt_dev *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	ibdev->node_type = RDMA_NODE_RNIC;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_online_cpus();
+	ibdev->local_dma_lkey = IWT_LOCAL_DMA_LKEY;
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	/* Ports are TCP's own: nothing to be mapped. */
+	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));
+	strscpy(ibdev->node_desc, "iw_tcp", sizeof(ibdev->node_desc));
+	enlist(dev);
+}
+
+/**
+ * iwt_dev_add() - make a device
+ * @name: of the device, chosen by the user
+ * @netdev: the interface below; the caller holds a reference
+ *
+ * Process context, may sleep, without RTNL. The device lives in the namespace
+ * of @netdev, unless devices are shared by all namespaces, and ends by one of
+ * the ib_unregister functions.
+ *
+ * Return: 0 or -errno.
+ */
+int iwt_dev_add(const char *name, struct net_device *netdev)
+{
+	struct iwt_dev *dev;
+	int ret;
+
+	dev = ib_alloc_device_with_net(iwt_dev, ibdev, dev_net(netdev));
+	if (!dev)
+		return -ENOMEM;
+	/* From here on ib_dealloc_device() calls dealloc_driver(). */
+	ib_set_device_ops(&dev->ibdev, &dev_ops);
+	dev_hold(netdev);
+	dev->netdev = netdev;
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	xa_init(&dev->mrs);
+	iwt_conf_defaults(&dev->conf);
+	iwt_dev_set_addr(dev);
+	init_ibdev(dev);
+	ib_mark_name_assigned_by_user(&dev->ibdev);
+
+	ret = iwt_stats_init(dev);
+	if (!ret)
+		ret = ib_device_set_netdev(&dev->ibdev, netdev, 1);
+	if (!ret)
+		ret = ib_register_device(&dev->ibdev, name, NULL);
+	if (ret)
+		ib_dealloc_device(&dev->ibdev);
+	return ret;
+}

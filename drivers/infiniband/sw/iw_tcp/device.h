@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One RDMA device on one net device. */
+#ifndef IWT_DEVICE_H
+#define IWT_DEVICE_H
+
+#include <linux/atomic.h>
+#include <linux/if_ether.h>
+#include <linux/netdevice.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "config.h"
+#include "stats.h"
+
+/* Limits that the device reports and enforces. */
+#define IWT_MAX_QP		(128 * 1024)
+#define IWT_MAX_QP_WR		(16 * 1024)
+#define IWT_MAX_CQ		(128 * 1024)
+#define IWT_MAX_CQE		(1024 * 1024)
+#define IWT_MAX_MR		(1024 * 1024)
+#define IWT_MAX_PD		(128 * 1024)
+/* Octets of a message; the sum of a list must fit. */
+#define IWT_MAX_MSG		0x80000000u
+#define IWT_MAX_RD_ATOM		128
+#define IWT_MAX_FR_PAGES	512
+
+/**
+ * struct iwt_dev - device
+ * @ibdev: verbs object, first
+ * @node: in the list of all devices
+ * @netdev: the interface below; a reference is held while registered
+ * @qps: queue pairs by number
+ * @mrs: memory regions by STag index
+ * @n_mrs: how many there are
+ * @conf: settings of this link
+ * @stats: counters
+ * @addr: what stands for the device in its GID and GUID: the link layer
+ *	address, or a random one where there is none (lo)
+ * @port_state: as last told to the consumers; under RTNL
+ */
+struct iwt_dev {
+	struct ib_device ibdev;
+	struct list_head node;
+	struct net_device *netdev;
+	struct xarray qps;
+	struct xarray mrs;
+	atomic_t n_mrs;
+	struct iwt_conf conf;
+	struct iwt_stats __percpu *stats;
+	u8 addr[ETH_ALEN];
+	enum ib_port_state port_state;
+};
+
+static inline struct iwt_dev *to_iwt_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct iwt_dev, ibdev);
+}
+
+/* Process context, may sleep. */
+int iwt_dev_add(const char *name, struct net_device *netdev);
+void iwt_dev_set_addr(struct iwt_dev *dev);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Links: devices come by `rdma link add` and follow their net device. */
+#include "link.h"
+
+#include <linux/if_arp.h>
+#include <linux/mutex.h>
+#include <linux/rtnetlink.h>
+#include <rdma/iw_tcp-abi.h>
+#include <rdma/rdma_netlink.h>
+
+#include "device.h"
+
+/* One link of a net device at a time: from the look whether it has one on. */
+static DEFINE_MUTEX(add_mutex);
+
+/* The device on @netdev with a reference, or NULL. */
+static struct iwt_dev *get_by_netdev(struct net_device *netdev)
+{
+	struct ib_device *ibdev;
+
+	ibdev = ib_device_get_by_netdev(netdev,
+					(enum rdma_driver_id)RDMA_DRIVER_IW_TCP);
+	return ibdev ? to_iwt_dev(ibdev) : NULL;
+}
+
+static void put_dev(struct iwt_dev *dev)
+{
+	ib_device_put(&dev->ibdev);
+}
+
+/* Tell the consumers if the port went up or down. Under RTNL. */
+static void update_port(struct iwt_dev *dev)
+{
+	enum ib_port_state state = ib_get_curr_port_state(dev->netdev);
+
+	ASSERT_RTNL();
+	if (state == dev->port_state)
+		return;
+	dev->port_state = state;
+	ib_dispatch_port_state_event(&dev->ibdev, dev->netdev);
+}
+
+static void update_gid(struct iwt_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = IB_EVENT_GID_CHANGE,
+	};
+
+	iwt_dev_set_addr(dev);
+	ib_dispatch_event(&event);
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long event,
+			void *info)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(info);
+	struct iwt_dev *dev = get_by_netdev(netdev);
+
+	if (!dev)
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		update_port(dev);
+		break;
+	case NETDEV_CHANGEADDR:
+		update_gid(dev);
+		break;
+	case NETDEV_UNREGISTER:
+		/* also when it moves to another namespace */
+		ib_unregister_device_queued(&dev->ibdev);
+		break;
+	}
+	put_dev(dev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_nb = {
+	.notifier_call = netdev_event,
+};
+
+static int add_link(const char *name, struct net_device *netdev)
+{
+	struct iwt_dev *dev = get_by_netdev(netdev);
+
+	if (dev) {
+		put_dev(dev);
+		return -EEXIST;
+	}
+	return iwt_dev_add(name, netdev);
+}
+
+/*
+ * Events before the device was registered have passed unseen. If the net
+ * device went away or elsewhere, the link goes too.
+ */
+static int catch_up(struct net_device *netdev, struct net *net)
+{
+	struct iwt_dev *dev;
+	int ret = 0;
+
+	rtnl_lock();
+	dev = get_by_netdev(netdev);
+	if (!dev) {
+		ret = -ENODEV;
+	} else {
+		if (netdev->reg_state != NETREG_REGISTERED ||
+		    !net_eq(dev_net(netdev), net)) {
+			ib_unregister_device_queued(&dev->ibdev);
+			ret = -ENODEV;
+		} else {
+			update_port(dev);
+		}
+		put_dev(dev);
+	}
+	rtnl_unlock();
+	return ret;
+}
+
+/* rdma link add; the core holds a reference to @netdev. May sleep. */
+static int newlink(const char *name, struct net_device *netdev)
+{
+	struct net *net = dev_net(netdev);
+	int ret;
+
+	if (netdev->type != ARPHRD_ETHER && netdev->type != ARPHRD_LOOPBACK)
+		return -EOPNOTSUPP;
+	mutex_lock(&add_mutex);
+	ret = add_link(name, netdev);
+	if (!ret)
+		ret = catch_up(netdev, net);
+	mutex_unlock(&add_mutex);
+	return ret;
+}
+
+static struct rdma_link_ops link_ops = {
+	.type = "iw_tcp",
+	.newlink = newlink,
+};
+
+/**
+ * iwt_link_init() - from now on links can be added
+ *
+ * Return: 0 or -errno.
+ */
+int iwt_link_init(void)
+{
+	int ret = register_netdevice_notifier(&netdev_nb);
+
+	if (!ret)
+		rdma_link_register(&link_ops);
+	return ret;
+}
+
+/**
+ * iwt_link_exit() - remove all links
+ *
+ * Returns when every device is gone.
+ */
+void iwt_link_exit(void)
+{
+	rdma_link_unregister(&link_ops);
+	unregister_netdevice_notifier(&netdev_nb);
+	ib_unregister_driver((enum rdma_driver_id)RDMA_DRIVER_IW_TCP);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Links: devices come by `rdma link add` and follow their net device. */
+#ifndef IWT_LINK_H
+#define IWT_LINK_H
+
+int iwt_link_init(void);
+void iwt_link_exit(void);
+
+#endif

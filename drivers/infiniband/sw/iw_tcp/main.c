@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Software iWARP over TCP: what is started, and stopped in reverse. */
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <rdma/rdma_netlink.h>
+
+#include "cm.h"
+#include "link.h"
+#include "version.h"
+
+static int __init iwt_init(void)
+{
+	int ret = iwt_cm_init();
+
+	if (ret)
+		return ret;
+	ret = iwt_link_init();
+	if (ret)
+		iwt_cm_exit();
+	return ret;
+}
+
+static void __exit iwt_exit(void)
+{
+	iwt_link_exit();
+	iwt_cm_exit();
+	/* sockets are freed by a function of ours */
+	rcu_barrier();
+}
+
+module_init(iwt_init);
+module_exit(iwt_exit);
+
+MODULE_DESCRIPTION("Software iWARP over TCP");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(IWT_VERSION);
+MODULE_ALIAS_RDMA_LINK("iw_tcp");

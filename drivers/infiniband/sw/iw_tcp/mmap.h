@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Kernel memory that userspace maps: the rings. */
+#ifndef IWT_MMAP_H
+#define IWT_MMAP_H
+
+#include <rdma/ib_verbs.h>
+
+/**
+ * struct iwt_mmap - one mappable object
+ * @entry: the core's bookkeeping
+ * @mem: vmalloc_user() memory; its pages live while they are mapped
+ * @len: octets, page aligned
+ */
+struct iwt_mmap {
+	struct rdma_user_mmap_entry entry;
+	void *mem;
+	size_t len;
+};
+
+struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset);
+void iwt_mmap_free(struct iwt_mmap *m);
+int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma);
+void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry);
+
+#endif

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions.
+ *
+ * A region is found by the upper 24 bits of its STag and known by all 32; both
+ * parts are random, so that a peer cannot guess what it was not told (RFC 5042
+ * 6.2). Data is copied under the region's read lock: whoever took the lock and
+ * saw the region valid may use its memory until it lets go, and whoever
+ * invalidates or destroys it waits for that.
+ */
+#include "mr.h"
+
+#include <linux/overflow.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+
+#include "device.h"
+
+#define KEY_BITS	8
+#define KEY_MASK	((1u << KEY_BITS) - 1)
+/* The table is never more than 1/16 full, so this many misses do not happen. */
+#define STAG_TRIES	64
+
+/*
+ * Access flags that a region may have. The optional ones are hints; the one for
+ * atomics, which programs set without asking whether there are any, permits
+ * what no peer can do.
+ */
+#define ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			 IB_ACCESS_OPTIONAL)
+
+static int rights_of(int access, u32 *rights)
+{
+	u32 r = 0;
+
+	if (access & ~ACCESS_KNOWN)
+		return -EOPNOTSUPP;
+	/* Octets that the peer writes change what local access sees. */
+	if ((access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
+	    !(access & IB_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if (access & IB_ACCESS_LOCAL_WRITE)
+		r |= IWT_LOCAL_WRITE;
+	if (access & IB_ACCESS_REMOTE_WRITE)
+		r |= IWT_REMOTE_WRITE;
+	if (access & IB_ACCESS_REMOTE_READ)
+		r |= IWT_REMOTE_READ;
+	*rights = r;
+	return 0;
+}
+
+/* Give @mr, complete but for that, an STag under which it can be found. */
+static int publish(struct iwt_mr *mr)
+{
+	int tries, ret = -EBUSY;
+	u32 stag;
+
+	if (atomic_inc_return(&mr->dev->n_mrs) > IWT_MAX_MR) {
+		ret = -ENOMEM;
+		goto err;
+	}
+	for (tries = 0; tries < STAG_TRIES && ret == -EBUSY; tries++) {
+		stag = get_random_u32();
+		/* Index 0 has the STags that mean "any kernel address". */
+		if (!(stag >> KEY_BITS))
+			continue;
+		mr->stag = stag;
+		mr->ibmr.lkey = stag;
+		mr->ibmr.rkey = stag;
+		ret = xa_insert(&mr->dev->mrs, stag >> KEY_BITS, mr, GFP_KERNEL);
+	}
+	if (!ret)
+		return 0;
+err:
+	atomic_dec(&mr->dev->n_mrs);
+	return ret == -EBUSY ? -ENOMEM : ret;
+}
+
+static struct iwt_mr *mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
+{
+	struct iwt_mr *mr = kzalloc_obj(*mr, GFP_KERNEL);
+
+	if (!mr)
+		return NULL;
+	mr->dev = to_iwt_dev(pd->device);
+	mr->kind = kind;
+	rwlock_init(&mr->lock);
+	mr->region.pd = pd;
+	return mr;
+}
+
+static int extents_alloc(struct iwt_extents *e, u32 max)
+{
+	e->ext = kvmalloc_objs(*e->ext, max, GFP_KERNEL);
+	if (!e->ext)
+		return -ENOMEM;
+	e->max = max;
+	e->n = 0;
+	return 0;
+}
+
+static void mr_free(struct iwt_mr *mr)
+{
+	kvfree(mr->map.ext);
+	kvfree(mr->next.ext);
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	kfree_rcu(mr, rcu);
+}
+
+/* Append @len octets at @va; what continues the last run joins it. */
+static int extents_add(struct iwt_extents *e, u8 *va, u64 len)
+{
+	struct iwt_extent *last = e->n ? &e->ext[e->n - 1] : NULL;
+
+	if (last && last->va + last->len == va) {
+		last->len += len;
+		return 0;
+	}
+	if (e->n == e->max)
+		return -ENOMEM;
+	e->ext[e->n++] = (struct iwt_extent){
+		.off = last ? last->off + last->len : 0,
+		.va = va,
+		.len = len,
+	};
+	return 0;
+}
+
+/*
+ * Cut @skip octets off the front, which lie in the first run, and all behind
+ * @len octets. False if there are fewer.
+ */
+static bool extents_trim(struct iwt_extents *e, u64 skip, u64 len)
+{
+	u32 i;
+
+	if (!e->n || e->ext[0].len <= skip)
+		return false;
+	e->ext[0].va += skip;
+	e->ext[0].len -= skip;
+	for (i = 1; i < e->n; i++)
+		e->ext[i].off -= skip;
+	for (i = 0; i < e->n; i++) {
+		if (e->ext[i].len < len - e->ext[i].off)
+			continue;
+		e->ext[i].len = len - e->ext[i].off;
+		e->n = i + 1;
+		return true;
+	}
+	return false;
+}
+
+static int map_umem(struct iwt_mr *mr, u64 len)
+{
+	struct sg_table *sgt = &mr->umem->sgt_append.sgt;
+	struct scatterlist *sg;
+	int ret, i;
+
+	ret = extents_alloc(&mr->map, sgt->nents);
+	if (ret)
+		return ret;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		ret = extents_add(&mr->map,
+				  ib_virt_dma_to_ptr(sg_dma_address(sg)),
+				  sg_dma_len(sg));
+		if (ret)
+			return ret;
+	}
+	if (!extents_trim(&mr->map, ib_umem_offset(mr->umem), len))
+		return -EFAULT;
+	return 0;
+}
+
+/**
+ * iwt_mr_create_user() - register memory of the calling process
+ * @pd: protection domain
+ * @start: user address
+ * @len: octets, not 0
+ * @iova: tagged offset of the first octet
+ * @access: enum ib_access_flags
+ *
+ * Process context, may sleep. Return: the region, or an error pointer:
+ * -EINVAL for impossible bounds, -EOPNOTSUPP for access flags that the device
+ * does not have.
+ */
+struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
+				  u64 iova, int access)
+{
+	struct iwt_mr *mr;
+	u32 rights;
+	u64 last;
+	int ret;
+
+	if (!len || check_add_overflow(start, len, &last) ||
+	    check_add_overflow(iova, len - 1, &last))
+		return ERR_PTR(-EINVAL);
+	if (start > ULONG_MAX || len > SIZE_MAX)
+		return ERR_PTR(-EINVAL);
+	ret = rights_of(access, &rights);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = mr_alloc(pd, IWT_MR_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+
+	mr->umem = ib_umem_get_va(pd->device, start, len, access);
+	if (IS_ERR(mr->umem)) {
+		ret = PTR_ERR(mr->umem);
+		mr->umem = NULL;
+		goto err;
+	}
+	ret = map_umem(mr, len);
+	if (ret)
+		goto err;
+	mr->region.base = iova;
+	mr->region.len = len;
+	mr->region.rights = rights;
+	mr->region.valid = true;
+	ret = publish(mr);
+	if (ret)
+		goto err;
+	return mr;
+err:
+	mr_free(mr);
+	return ERR_PTR(ret);
+}
+
+/**
+ * iwt_mr_create_fast() - make a region that REG_MR will fill
+ * @pd: protection domain
+ * @max_pages: most pages it will ever have
+ *
+ * Process context, may sleep. Return: the region, invalid, or an error pointer.
+ */
+struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max_pages)
+{
+	struct iwt_mr *mr;
+	int ret;
+
+	if (!max_pages || max_pages > IWT_MAX_FR_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(pd, IWT_MR_FAST);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	ret = extents_alloc(&mr->map, max_pages);
+	if (!ret)
+		ret = extents_alloc(&mr->next, max_pages);
+	if (!ret)
+		ret = publish(mr);
+	if (ret) {
+		mr_free(mr);
+		return ERR_PTR(ret);
+	}
+	return mr;
+}
+
+/**
+ * iwt_mr_create_dma() - make a region of all kernel addresses
+ * @pd: protection domain of a kernel consumer
+ * @access: enum ib_access_flags
+ *
+ * Process context, may sleep. Return: the region, or an error pointer; -EPERM
+ * if the protection domain belongs to a process.
+ */
+struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
+{
+	struct iwt_mr *mr;
+	u32 rights;
+	int ret;
+
+	if (pd->uobject)
+		return ERR_PTR(-EPERM);
+	ret = rights_of(access, &rights);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = mr_alloc(pd, IWT_MR_DMA);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->region.len = U64_MAX;
+	mr->region.rights = rights;
+	mr->region.valid = true;
+	ret = publish(mr);
+	if (ret) {
+		mr_free(mr);
+		return ERR_PTR(ret);
+	}
+	return mr;
+}
+
+/**
+ * iwt_mr_destroy() - the end of a region
+ * @mr: region; gone afterwards
+ *
+ * Process context, may sleep. Waits for whoever is copying.
+ */
+void iwt_mr_destroy(struct iwt_mr *mr)
+{
+	write_lock_bh(&mr->lock);
+	mr->region.valid = false;
+	/* nor does a late REG_MR make it valid again */
+	mr->region.pd = NULL;
+	write_unlock_bh(&mr->lock);
+	xa_erase(&mr->dev->mrs, mr->stag >> KEY_BITS);
+	atomic_dec(&mr->dev->n_mrs);
+	mr_free(mr);
+}
+
+static int add_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct iwt_mr *mr = to_iwt_mr(ibmr);
+
+	return extents_add(&mr->next, ib_virt_dma_to_ptr(addr),
+			   ibmr->page_size);
+}
+
+/**
+ * iwt_mr_map_sg() - say what the next REG_MR is to cover
+ * @mr: region of kind IWT_MR_FAST
+ * @sg: list of kernel memory
+ * @nents: its length
+ * @sg_offset: octets to skip in the first element, updated; may be NULL
+ *
+ * The region itself stays as it is until then: it may still be in use under
+ * its old key. Any context. Return: elements covered, or a negative error.
+ */
+int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
+		  unsigned int *sg_offset)
+{
+	int n;
+
+	mr->next.n = 0;
+	mr->next_ready = false;
+	n = ib_sg_to_pages(&mr->ibmr, sg, nents, sg_offset, add_page);
+	if (n <= 0)
+		return n;
+	if (!extents_trim(&mr->next, mr->ibmr.iova & (mr->ibmr.page_size - 1),
+			  mr->ibmr.length))
+		return -EINVAL;
+	mr->next_ready = true;
+	return n;
+}
+
+/* For sparse, which cannot follow two locks through a returned pointer. */
+static inline struct iwt_mr *hand_out(struct iwt_mr *mr)
+{
+	__release(RCU);
+	__release(&mr->lock);
+	return mr;
+}
+
+static inline void take_back(struct iwt_mr *mr)
+{
+	__acquire(RCU);
+	__acquire(&mr->lock);
+}
+
+/**
+ * iwt_mr_get() - find a region for access
+ * @dev: device
+ * @stag: STag or lkey
+ *
+ * Any context but hard interrupts. Return: the valid region that @stag names
+ * with all its bits, read-locked, bottom halves off; NULL if there is none.
+ */
+struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
+{
+	struct iwt_mr *mr;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag >> KEY_BITS);
+	if (mr) {
+		read_lock_bh(&mr->lock);
+		if (mr->stag == stag && mr->region.valid)
+			return hand_out(mr);
+		read_unlock_bh(&mr->lock);
+	}
+	rcu_read_unlock();
+	return NULL;
+}
+
+/**
+ * iwt_mr_put() - let a region go
+ * @mr: region from iwt_mr_get(), not NULL
+ */
+void iwt_mr_put(struct iwt_mr *mr)
+{
+	take_back(mr);
+	read_unlock_bh(&mr->lock);
+	rcu_read_unlock();
+}
+
+/* Index of the run that holds octet @off of the region. */
+static u32 find_extent(const struct iwt_extents *e, u64 off)
+{
+	u32 lo = 0, hi = e->n;
+
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (e->ext[mid].off <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool holds(const struct iwt_extents *e, u32 i, u64 off)
+{
+	return i < e->n && off >= e->ext[i].off &&
+		off - e->ext[i].off < e->ext[i].len;
+}
+
+/**
+ * iwt_mr_piece() - kernel memory of a part of a region
+ * @mr: region from iwt_mr_get()
+ * @addr: tagged offset of its first octet, checked before
+ * @max: octets wanted
+ * @len: set to the octets that are there in one piece
+ * @hint: where the last call ended, 0 at first; makes the next one cheap
+ *
+ * Return: the memory, or NULL if @addr is outside of the region.
+ */
+u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
+		 u32 *hint)
+{
+	const struct iwt_extents *e = &mr->map;
+	u64 off = addr - mr->region.base, skip;
+	u32 i = *hint;
+
+	if (mr->kind == IWT_MR_DMA) {
+		*len = max;
+		return (u8 *)(uintptr_t)addr;
+	}
+	if (!holds(e, i, off))
+		i++;
+	if (!holds(e, i, off))
+		i = find_extent(e, off);
+	if (!holds(e, i, off)) {
+		*len = 0;
+		return NULL;
+	}
+	*hint = i;
+	skip = off - e->ext[i].off;
+	*len = min_t(u64, max, e->ext[i].len - skip);
+	return e->ext[i].va + skip;
+}
+
+/* As iwt_mr_get(), but for change, and valid or not; @stag's key is ignored. */
+static struct iwt_mr *get_for_change(struct iwt_dev *dev, u32 stag)
+{
+	struct iwt_mr *mr;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, stag >> KEY_BITS);
+	if (!mr) {
+		rcu_read_unlock();
+		return NULL;
+	}
+	write_lock_bh(&mr->lock);
+	return hand_out(mr);
+}
+
+static void put_changed(struct iwt_mr *mr)
+{
+	take_back(mr);
+	write_unlock_bh(&mr->lock);
+	rcu_read_unlock();
+}
+
+/**
+ * iwt_mr_invalidate() - make an STag invalid, keep its region
+ * @dev: device
+ * @stag: all bits count
+ * @pd: protection domain of the queue pair
+ * @remote: on behalf of the peer (Send with Invalidate, RFC 5040 5.3)
+ *
+ * Only regions for fast registration can be invalidated. Never sleeps.
+ * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
+ */
+u32 iwt_mr_invalidate(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
+		      bool remote)
+{
+	struct iwt_mr *mr = get_for_change(dev, stag);
+	u32 err = IWT_OK;
+
+	if (!mr)
+		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
+	if (mr->kind != IWT_MR_FAST || mr->stag != stag || !mr->region.valid)
+		err = remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
+	else if (mr->region.pd != pd)
+		err = remote ? IWT_ERR_PROT_INVAL : IWT_ERR_LOCAL;
+	else
+		mr->region.valid = false;
+	put_changed(mr);
+	return err;
+}
+
+/* What iwt_mr_map_sg() described becomes the region. */
+static void take_next(struct iwt_mr *mr)
+{
+	if (mr->next_ready) {
+		swap(mr->map, mr->next);
+		mr->next_ready = false;
+	}
+	mr->region.base = mr->ibmr.iova;
+	mr->region.len = mr->ibmr.length;
+}
+
+/**
+ * iwt_mr_register() - work request REG_MR
+ * @dev: device
+ * @stag: the region's index and its new key
+ * @pd: protection domain of the queue pair
+ * @access: enum ib_access_flags
+ *
+ * Never sleeps. Return: IWT_OK, or IWT_ERR_LOCAL if this is no invalid region
+ * for fast registration of the same domain, with pages, or if the flags are
+ * none that it can have.
+ */
+u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
+		    int access)
+{
+	u32 rights, err = IWT_ERR_LOCAL;
+	struct iwt_mr *mr;
+
+	if (rights_of(access, &rights))
+		return IWT_ERR_LOCAL;
+	mr = get_for_change(dev, stag);
+	if (!mr)
+		return IWT_ERR_LOCAL;
+	if (mr->kind == IWT_MR_FAST && mr->region.pd == pd &&
+	    !mr->region.valid && (mr->next_ready || mr->map.n)) {
+		take_next(mr);
+		mr->stag = stag;
+		mr->region.rights = rights;
+		mr->region.valid = true;
+		err = IWT_OK;
+	}
+	put_changed(mr);
+	return err;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory regions: STags, extents, and the lock that keeps a region alive and
+ * valid while octets are copied.
+ */
+#ifndef IWT_MR_H
+#define IWT_MR_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "proto/access.h"
+
+struct ib_umem;
+struct iwt_dev;
+
+/* The lkey by which kernel consumers name any kernel address. */
+#define IWT_LOCAL_DMA_LKEY	0
+
+enum iwt_mr_kind {
+	IWT_MR_USER,	/* ib_umem */
+	IWT_MR_FAST,	/* ib_alloc_mr, filled by ib_map_mr_sg and REG_MR */
+	IWT_MR_DMA,	/* ib_get_dma_mr: all kernel addresses */
+};
+
+/* A run of octets that is contiguous in the kernel's address space. */
+struct iwt_extent {
+	u64 off;	/* from the start of the region */
+	u8 *va;
+	u64 len;
+};
+
+/* What a region covers: extents in order of offset. */
+struct iwt_extents {
+	struct iwt_extent *ext;
+	u32 n;		/* in use */
+	u32 max;	/* room for as many */
+};
+
+/**
+ * struct iwt_mr - memory region
+ * @ibmr: verbs object
+ * @dev: device
+ * @kind: where the memory comes from
+ * @lock: readers copy, writers change validity, key or extents; BH off
+ * @stag: index << 8 | key as of now
+ * @region: bounds, rights, validity, protection domain
+ * @map: what is covered now
+ * @next: IWT_MR_FAST: what the next REG_MR will cover; touched by the consumer
+ *	only, who may map new pages while the old ones are still registered
+ * @next_ready: @next was filled and not registered yet
+ * @umem: pinned user memory
+ * @rcu: lookups run under RCU
+ */
+struct iwt_mr {
+	struct ib_mr ibmr;
+	struct iwt_dev *dev;
+	enum iwt_mr_kind kind;
+	rwlock_t lock;
+	u32 stag;
+	struct iwt_region region;
+	struct iwt_extents map;
+	struct iwt_extents next;
+	bool next_ready;
+	struct ib_umem *umem;
+	struct rcu_head rcu;
+};
+
+static inline struct iwt_mr *to_iwt_mr(struct ib_mr *mr)
+{
+	return container_of(mr, struct iwt_mr, ibmr);
+}
+
+/*
+ * iwt_mr_get() finds the region of @stag and returns it read-locked with
+ * bottom halves off, or NULL; check ->region with iwt_access_check(), copy,
+ * then iwt_mr_put(). At most one region is held at a time.
+ */
+struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag);
+void iwt_mr_put(struct iwt_mr *mr);
+u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
+		 u32 *hint);
+
+/* Work requests on regions; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
+u32 iwt_mr_invalidate(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
+		      bool remote);
+u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
+		    int access);
+
+/* Verbs; process context, may sleep. */
+struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
+				  u64 iova, int access);
+struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max_pages);
+struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access);
+int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
+		  unsigned int *sg_offset);
+void iwt_mr_destroy(struct iwt_mr *mr);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* May this access touch that region? (RFC 5040 8, RFC 5042) Pure. */
+#ifndef IWT_ACCESS_H
+#define IWT_ACCESS_H
+
+#include "wire.h"
+
+/* Rights, as a region or a queue pair grants them. */
+enum iwt_rights {
+	IWT_LOCAL_WRITE		= 1 << 0,
+	IWT_REMOTE_WRITE	= 1 << 1,
+	IWT_REMOTE_READ		= 1 << 2,
+	IWT_REMOTE_ATOMIC	= 1 << 3,
+	IWT_MW_BIND		= 1 << 4,
+};
+
+/* A region as the check sees it. */
+struct iwt_region {
+	u64 base;	/* first tagged offset */
+	u64 len;
+	u32 rights;
+	bool valid;
+	const void *pd;	/* identity only */
+};
+
+enum iwt_access_verdict {
+	IWT_ACCESS_OK,
+	IWT_ACCESS_STAG,	/* no such region, or not valid */
+	IWT_ACCESS_PD,		/* of another protection domain */
+	IWT_ACCESS_WRAP,	/* addr + len passes 2^64 */
+	IWT_ACCESS_BOUNDS,
+	IWT_ACCESS_RIGHTS,
+};
+
+enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
+					 const void *pd, u64 addr, u64 len,
+					 u32 need);
+u32 iwt_access_tagged_err(enum iwt_access_verdict v);
+u32 iwt_access_read_err(enum iwt_access_verdict v);
+
+#endif

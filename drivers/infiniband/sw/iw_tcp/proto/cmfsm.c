@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The states of an MPA endpoint from TCP to close (RFC 5044 7, RFC 6581). */
+#include "cmfsm.h"
+
+#define STEP(state, acts)	{ IWT_CM_##state, (acts) }
+
+#define FIN		IWT_CMA_FIN
+#define DETACH		IWT_CMA_DETACH
+#define RELEASE		IWT_CMA_RELEASE
+#define RESET		IWT_CMA_RESET
+#define GRACE		IWT_CMA_GRACE
+#define UP_REQUEST	IWT_CMA_UP_REQUEST
+#define UP_REPLY	IWT_CMA_UP_REPLY
+#define UP_ESTABLISHED	IWT_CMA_UP_ESTABLISHED
+#define UP_DISCONNECT	IWT_CMA_UP_DISCONNECT
+
+/* A connect that fails; a connection that ends well, or by force. */
+#define FAIL		(DETACH | RESET | UP_REPLY)
+#define DONE		(DETACH | RELEASE | IWT_CMA_UP_CLOSE)
+#define GONE		(DETACH | RESET | IWT_CMA_UP_CLOSE)
+
+/*
+ * Every cell is written out; a step to the same state without actions says
+ * that the event cannot happen there or changes nothing. What iw_cm relies on
+ * can be read off the actions: UP_REPLY is given once, on the way out of the
+ * initiator's first two states; UP_CLOSE once, and only after UP_REPLY of a
+ * success or UP_ESTABLISHED; a responder that was not accepted ends in
+ * silence. A ULP that thinks about a Request is not hurried, unless the
+ * listener is gone and perhaps nobody has been told of the Request. An
+ * established stream has a deadline only while a Terminate waits for a peer who
+ * does not read. Once FIN is queued, neither a queue pair that wants to be rid
+ * of the connection nor a peer who takes his time brings a reset: that would
+ * only take away what TCP has yet to deliver.
+ */
+static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
+	[IWT_CM_CONNECTING] = {
+		[IWT_CME_TCP_UP]	= STEP(WAIT_REP, 0),
+		[IWT_CME_GOOD]		= STEP(CONNECTING, 0),
+		[IWT_CME_REFUSED]	= STEP(CONNECTING, 0),
+		[IWT_CME_UNFIT]		= STEP(CONNECTING, 0),
+		[IWT_CME_BAD]		= STEP(CONNECTING, 0),
+		[IWT_CME_ACCEPT]	= STEP(CONNECTING, 0),
+		[IWT_CME_REJECT]	= STEP(CONNECTING, 0),
+		[IWT_CME_FIN]		= STEP(CLOSED, FAIL),
+		[IWT_CME_LOST]		= STEP(CLOSED, FAIL),
+		[IWT_CME_TIMEOUT]	= STEP(CLOSED, FAIL),
+		[IWT_CME_CLOSE]		= STEP(CONNECTING, 0),
+		[IWT_CME_TERM_PENDING]	= STEP(CONNECTING, 0),
+		[IWT_CME_TERM_SENT]	= STEP(CONNECTING, 0),
+		[IWT_CME_TERM_RECEIVED]	= STEP(CONNECTING, 0),
+		[IWT_CME_ABORT]		= STEP(CLOSED, FAIL),
+		[IWT_CME_KILL]		= STEP(CLOSED, FAIL),
+		[IWT_CME_ORPHAN]	= STEP(CONNECTING, 0),
+	},
+	[IWT_CM_WAIT_REP] = {
+		[IWT_CME_TCP_UP]	= STEP(WAIT_REP, 0),
+		[IWT_CME_GOOD]		= STEP(FULL, UP_REPLY),
+		[IWT_CME_REFUSED]	= STEP(CLOSED, DETACH | RELEASE |
+					       UP_REPLY),
+		[IWT_CME_UNFIT]		= STEP(LINGER, FIN | DETACH | UP_REPLY),
+		[IWT_CME_BAD]		= STEP(CLOSED, FAIL),
+		[IWT_CME_ACCEPT]	= STEP(WAIT_REP, 0),
+		[IWT_CME_REJECT]	= STEP(WAIT_REP, 0),
+		[IWT_CME_FIN]		= STEP(CLOSED, FAIL),
+		[IWT_CME_LOST]		= STEP(CLOSED, FAIL),
+		[IWT_CME_TIMEOUT]	= STEP(CLOSED, FAIL),
+		[IWT_CME_CLOSE]		= STEP(WAIT_REP, 0),
+		[IWT_CME_TERM_PENDING]	= STEP(WAIT_REP, 0),
+		[IWT_CME_TERM_SENT]	= STEP(WAIT_REP, 0),
+		[IWT_CME_TERM_RECEIVED]	= STEP(WAIT_REP, 0),
+		[IWT_CME_ABORT]		= STEP(CLOSED, FAIL),
+		[IWT_CME_KILL]		= STEP(CLOSED, FAIL),
+		[IWT_CME_ORPHAN]	= STEP(WAIT_REP, 0),
+	},
+	[IWT_CM_WAIT_REQ] = {
+		[IWT_CME_TCP_UP]	= STEP(WAIT_REQ, 0),
+		[IWT_CME_GOOD]		= STEP(WAIT_ULP, UP_REQUEST),
+		[IWT_CME_REFUSED]	= STEP(LINGER, FIN),
+		[IWT_CME_UNFIT]		= STEP(WAIT_REQ, 0),
+		[IWT_CME_BAD]		= STEP(CLOSED, RESET),
+		[IWT_CME_ACCEPT]	= STEP(WAIT_REQ, 0),
+		[IWT_CME_REJECT]	= STEP(WAIT_REQ, 0),
+		[IWT_CME_FIN]		= STEP(CLOSED, RESET),
+		[IWT_CME_LOST]		= STEP(CLOSED, RESET),
+		[IWT_CME_TIMEOUT]	= STEP(CLOSED, RESET),
+		[IWT_CME_CLOSE]		= STEP(WAIT_REQ, 0),
+		[IWT_CME_TERM_PENDING]	= STEP(WAIT_REQ, 0),
+		[IWT_CME_TERM_SENT]	= STEP(WAIT_REQ, 0),
+		[IWT_CME_TERM_RECEIVED]	= STEP(WAIT_REQ, 0),
+		[IWT_CME_ABORT]		= STEP(WAIT_REQ, 0),
+		[IWT_CME_KILL]		= STEP(CLOSED, RESET),
+		[IWT_CME_ORPHAN]	= STEP(CLOSED, RESET),
+	},
+	[IWT_CM_WAIT_ULP] = {
+		[IWT_CME_TCP_UP]	= STEP(WAIT_ULP, 0),
+		[IWT_CME_GOOD]		= STEP(WAIT_ULP, 0),
+		[IWT_CME_REFUSED]	= STEP(WAIT_ULP, 0),
+		[IWT_CME_UNFIT]		= STEP(WAIT_ULP, 0),
+		[IWT_CME_BAD]		= STEP(CLOSED, RESET),
+		[IWT_CME_ACCEPT]	= STEP(FULL, UP_ESTABLISHED),
+		[IWT_CME_REJECT]	= STEP(LINGER, FIN),
+		[IWT_CME_FIN]		= STEP(CLOSED, RESET),
+		[IWT_CME_LOST]		= STEP(CLOSED, RESET),
+		[IWT_CME_TIMEOUT]	= STEP(CLOSED, RESET),
+		[IWT_CME_CLOSE]		= STEP(WAIT_ULP, 0),
+		[IWT_CME_TERM_PENDING]	= STEP(WAIT_ULP, 0),
+		[IWT_CME_TERM_SENT]	= STEP(WAIT_ULP, 0),
+		[IWT_CME_TERM_RECEIVED]	= STEP(WAIT_ULP, 0),
+		[IWT_CME_ABORT]		= STEP(WAIT_ULP, 0),
+		[IWT_CME_KILL]		= STEP(CLOSED, RESET),
+		[IWT_CME_ORPHAN]	= STEP(WAIT_ULP, GRACE),
+	},
+	[IWT_CM_FULL] = {
+		[IWT_CME_TCP_UP]	= STEP(FULL, 0),
+		[IWT_CME_GOOD]		= STEP(FULL, 0),
+		[IWT_CME_REFUSED]	= STEP(FULL, 0),
+		[IWT_CME_UNFIT]		= STEP(FULL, 0),
+		[IWT_CME_BAD]		= STEP(FULL, 0),
+		[IWT_CME_ACCEPT]	= STEP(FULL, 0),
+		[IWT_CME_REJECT]	= STEP(FULL, 0),
+		[IWT_CME_FIN]		= STEP(CLOSED, DONE | UP_DISCONNECT),
+		[IWT_CME_LOST]		= STEP(CLOSED, GONE | UP_DISCONNECT),
+		[IWT_CME_TIMEOUT]	= STEP(CLOSED, GONE | UP_DISCONNECT),
+		[IWT_CME_CLOSE]		= STEP(CLOSING, FIN),
+		[IWT_CME_TERM_PENDING]	= STEP(FULL, GRACE),
+		[IWT_CME_TERM_SENT]	= STEP(CLOSING, FIN | UP_DISCONNECT),
+		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, DONE | UP_DISCONNECT),
+		[IWT_CME_ABORT]		= STEP(CLOSED, GONE),
+		[IWT_CME_KILL]		= STEP(CLOSED, GONE | UP_DISCONNECT),
+		[IWT_CME_ORPHAN]	= STEP(FULL, 0),
+	},
+	[IWT_CM_CLOSING] = {
+		[IWT_CME_TCP_UP]	= STEP(CLOSING, 0),
+		[IWT_CME_GOOD]		= STEP(CLOSING, 0),
+		[IWT_CME_REFUSED]	= STEP(CLOSING, 0),
+		[IWT_CME_UNFIT]		= STEP(CLOSING, 0),
+		[IWT_CME_BAD]		= STEP(CLOSING, 0),
+		[IWT_CME_ACCEPT]	= STEP(CLOSING, 0),
+		[IWT_CME_REJECT]	= STEP(CLOSING, 0),
+		[IWT_CME_FIN]		= STEP(CLOSED, DONE),
+		[IWT_CME_LOST]		= STEP(CLOSED, GONE),
+		[IWT_CME_TIMEOUT]	= STEP(CLOSED, DONE),
+		[IWT_CME_CLOSE]		= STEP(CLOSING, 0),
+		[IWT_CME_TERM_PENDING]	= STEP(CLOSING, 0),
+		[IWT_CME_TERM_SENT]	= STEP(CLOSING, 0),
+		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, DONE),
+		[IWT_CME_ABORT]		= STEP(CLOSED, DONE),
+		[IWT_CME_KILL]		= STEP(CLOSED, GONE),
+		[IWT_CME_ORPHAN]	= STEP(CLOSING, 0),
+	},
+	[IWT_CM_LINGER] = {
+		[IWT_CME_TCP_UP]	= STEP(LINGER, 0),
+		[IWT_CME_GOOD]		= STEP(LINGER, 0),
+		[IWT_CME_REFUSED]	= STEP(LINGER, 0),
+		[IWT_CME_UNFIT]		= STEP(LINGER, 0),
+		[IWT_CME_BAD]		= STEP(LINGER, 0),
+		[IWT_CME_ACCEPT]	= STEP(LINGER, 0),
+		[IWT_CME_REJECT]	= STEP(LINGER, 0),
+		[IWT_CME_FIN]		= STEP(CLOSED, RELEASE),
+		[IWT_CME_LOST]		= STEP(CLOSED, RESET),
+		[IWT_CME_TIMEOUT]	= STEP(CLOSED, RESET),
+		[IWT_CME_CLOSE]		= STEP(LINGER, 0),
+		[IWT_CME_TERM_PENDING]	= STEP(LINGER, 0),
+		[IWT_CME_TERM_SENT]	= STEP(LINGER, 0),
+		[IWT_CME_TERM_RECEIVED]	= STEP(LINGER, 0),
+		[IWT_CME_ABORT]		= STEP(LINGER, 0),
+		[IWT_CME_KILL]		= STEP(CLOSED, RESET),
+		[IWT_CME_ORPHAN]	= STEP(LINGER, 0),
+	},
+	[IWT_CM_CLOSED] = {
+		[IWT_CME_TCP_UP]	= STEP(CLOSED, 0),
+		[IWT_CME_GOOD]		= STEP(CLOSED, 0),
+		[IWT_CME_REFUSED]	= STEP(CLOSED, 0),
+		[IWT_CME_UNFIT]		= STEP(CLOSED, 0),
+		[IWT_CME_BAD]		= STEP(CLOSED, 0),
+		[IWT_CME_ACCEPT]	= STEP(CLOSED, 0),
+		[IWT_CME_REJECT]	= STEP(CLOSED, 0),
+		[IWT_CME_FIN]		= STEP(CLOSED, 0),
+		[IWT_CME_LOST]		= STEP(CLOSED, 0),
+		[IWT_CME_TIMEOUT]	= STEP(CLOSED, 0),
+		[IWT_CME_CLOSE]		= STEP(CLOSED, 0),
+		[IWT_CME_TERM_PENDING]	= STEP(CLOSED, 0),
+		[IWT_CME_TERM_SENT]	= STEP(CLOSED, 0),
+		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, 0),
+		[IWT_CME_ABORT]		= STEP(CLOSED, 0),
+		[IWT_CME_KILL]		= STEP(CLOSED, 0),
+		[IWT_CME_ORPHAN]	= STEP(CLOSED, 0),
+	},
+};
+
+/**
+ * iwt_cmfsm() - what an event does to an endpoint (RFC 5044 7.1, 7.2)
+ * @state: present state
+ * @event: what happened
+ *
+ * Any context. Return: the next state and IWT_CMA_* bits.
+ */
+struct iwt_cm_step iwt_cmfsm(enum iwt_cm_state state, enum iwt_cm_event event)
+{
+	return steps[state][event];
+}
+
+/**
+ * iwt_cm_state_name() - a state in words, for people
+ * @state: state
+ */
+const char *iwt_cm_state_name(enum iwt_cm_state state)
+{
+	static const char * const names[IWT_CM_STATES] = {
+		[IWT_CM_CONNECTING]	= "CONNECTING",
+		[IWT_CM_WAIT_REP]	= "WAIT_REP",
+		[IWT_CM_WAIT_REQ]	= "WAIT_REQ",
+		[IWT_CM_WAIT_ULP]	= "WAIT_ULP",
+		[IWT_CM_FULL]		= "FULL",
+		[IWT_CM_CLOSING]	= "CLOSING",
+		[IWT_CM_LINGER]		= "LINGER",
+		[IWT_CM_CLOSED]		= "CLOSED",
+	};
+
+	return names[state];
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The states of an MPA endpoint from TCP to close (RFC 5044 7, RFC 6581). Pure. */
+#ifndef IWT_CMFSM_H
+#define IWT_CMFSM_H
+
+#include <linux/types.h>
+
+enum iwt_cm_state {
+	IWT_CM_CONNECTING,	/* initiator: TCP is being set up */
+	IWT_CM_WAIT_REP,	/* initiator: Request sent */
+	IWT_CM_WAIT_REQ,	/* responder: TCP is up, no Request yet */
+	IWT_CM_WAIT_ULP,	/* responder: the ULP has the Request */
+	IWT_CM_FULL,		/* the stream belongs to a queue pair */
+	IWT_CM_CLOSING,		/* FIN sent, the queue pair waits for the peer's */
+	IWT_CM_LINGER,		/* last words sent, no queue pair, awaiting FIN */
+	IWT_CM_CLOSED,
+	IWT_CM_STATES
+};
+
+enum iwt_cm_event {
+	IWT_CME_TCP_UP,		/* connected, and TCP has the Request */
+	IWT_CME_GOOD,		/* Request fit to report; Reply, and attached */
+	IWT_CME_REFUSED,	/* Reply with R; Request answered with R by us */
+	IWT_CME_UNFIT,		/* good Reply, yet we cannot: Terminate is sent */
+	IWT_CME_BAD,		/* improper frame */
+	IWT_CME_ACCEPT,		/* ULP accepts: attached, and TCP has the Reply */
+	IWT_CME_REJECT,		/* ULP rejects: TCP has the Reply */
+	IWT_CME_FIN,		/* the peer's direction ended */
+	IWT_CME_LOST,		/* reset, unreachable, timed out in TCP */
+	IWT_CME_TIMEOUT,	/* the deadline of the state has passed */
+	IWT_CME_CLOSE,		/* queue pair: close gracefully */
+	IWT_CME_TERM_PENDING,	/* queue pair: Terminate waits for TCP */
+	IWT_CME_TERM_SENT,	/* queue pair: Terminate is with TCP */
+	IWT_CME_TERM_RECEIVED,	/* queue pair: the peer sent a Terminate */
+	IWT_CME_ABORT,		/* queue pair: reset now, or it goes */
+	IWT_CME_KILL,		/* the device or our patience ends */
+	IWT_CME_ORPHAN,		/* the listener is gone */
+	IWT_CM_EVENTS
+};
+
+/* What goes with a step, done in this order. None of it can fail. */
+enum iwt_cm_action {
+	IWT_CMA_FIN		= 1 << 0,	/* end our direction */
+	IWT_CMA_DETACH		= 1 << 1,	/* let go of the queue pair */
+	IWT_CMA_RELEASE		= 1 << 2,	/* close TCP gracefully */
+	IWT_CMA_RESET		= 1 << 3,	/* close TCP by RST */
+	IWT_CMA_GRACE		= 1 << 4,	/* set a deadline within the state */
+	/* events to iw_cm */
+	IWT_CMA_UP_REQUEST	= 1 << 8,
+	IWT_CMA_UP_REPLY	= 1 << 9,
+	IWT_CMA_UP_ESTABLISHED	= 1 << 10,
+	IWT_CMA_UP_DISCONNECT	= 1 << 11,
+	IWT_CMA_UP_CLOSE	= 1 << 12,
+	IWT_CMA_UP_MASK		= 0x1f << 8,
+};
+
+struct iwt_cm_step {
+	enum iwt_cm_state next;
+	u32 actions;
+};
+
+struct iwt_cm_step iwt_cmfsm(enum iwt_cm_state state, enum iwt_cm_event event);
+const char *iwt_cm_state_name(enum iwt_cm_state state);
+
+#endif

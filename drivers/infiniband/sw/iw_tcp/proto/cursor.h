@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A read position in received octets that lie in several pieces.
+ *
+ * Whoever owns the pieces embeds struct iwt_cursor as the first member of its
+ * own cursor and supplies more(). A cursor is a value: a copy of the embedding
+ * struct is an independent position, which is how the stream is looked at
+ * without being consumed.
+ */
+#ifndef IWT_CURSOR_H
+#define IWT_CURSOR_H
+
+#include <linux/types.h>
+
+#define IWT_CURSOR_MAX	128	/* octets of an embedding struct, at most */
+
+/**
+ * struct iwt_cursor - read position
+ * @p: next octet of the current piece
+ * @len: octets left in the current piece
+ * @more: makes the next piece, of at least one octet, current; false at the end
+ */
+struct iwt_cursor {
+	const u8 *p;
+	u32 len;
+	bool (*more)(struct iwt_cursor *c);
+};
+
+const u8 *iwt_cursor_piece(struct iwt_cursor *c, u32 max, u32 *len);
+bool iwt_cursor_copy(struct iwt_cursor *c, void *to, u32 len);
+bool iwt_cursor_skip(struct iwt_cursor *c, u32 len);
+bool iwt_cursor_crc(struct iwt_cursor *c, u32 len, u32 *crc);
+
+#endif

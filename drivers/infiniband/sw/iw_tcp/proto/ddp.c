@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/* DDP segment headers and the checks of RFC 5041 7.1. */
+#include "ddp.h"
+
+#include <asm/byteorder.h>
+
+/**
+ * iwt_ddp_hdr_len - octets of the DDP header
+ * @ctrl: its first octet
+ */
+u32 iwt_ddp_hdr_len(u8 ctrl)
+{
+	return ctrl & IWT_DDP_TAGGED ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN;
+}
+
+/**
+ * iwt_ddp_parse - read a DDP header (RFC 5041 4.2, 4.3)
+ * @hdr: iwt_ddp_hdr_len() octets, a private copy
+ * @d: all of it is set; what the other kind of header has becomes 0
+ *
+ * The reserved bits are not looked at. Nothing is judged here.
+ */
+void iwt_ddp_parse(const u8 *hdr, struct iwt_ddp *d)
+{
+	const struct iwt_ddp_untagged *u = (const void *)hdr;
+	const struct iwt_ddp_tagged *t = (const void *)hdr;
+
+	d->tagged = t->ctrl & IWT_DDP_TAGGED;
+	d->last = t->ctrl & IWT_DDP_LAST;
+	d->dv = t->ctrl & IWT_DDP_DV_MASK;
+	d->rv = (t->rdmap & IWT_RDMAP_RV_MASK) / IWT_RDMAP_RV;
+	d->opcode = t->rdmap & IWT_RDMAP_OP_MASK;
+	d->stag = be32_to_cpu(t->stag);
+	if (d->tagged) {
+		d->to = be64_to_cpu(t->to);
+		d->qn = 0;
+		d->msn = 0;
+		d->mo = 0;
+	} else {
+		d->to = 0;
+		d->qn = be32_to_cpu(u->qn);
+		d->msn = be32_to_cpu(u->msn);
+		d->mo = be32_to_cpu(u->mo);
+	}
+}
+
+/**
+ * iwt_ddp_build - write a DDP header (RFC 5041 4.2, 4.3)
+ * @d: what to write; @d->dv and @d->rv are plain numbers, 1 on the wire of
+ *	revision 1 and 2
+ * @hdr: room for IWT_DDP_UNTAGGED_LEN octets
+ *
+ * Return: octets written.
+ */
+u32 iwt_ddp_build(const struct iwt_ddp *d, u8 *hdr)
+{
+	struct iwt_ddp_untagged *u = (void *)hdr;
+	struct iwt_ddp_tagged *t = (void *)hdr;
+
+	t->ctrl = (d->tagged ? IWT_DDP_TAGGED : 0) |
+		  (d->last ? IWT_DDP_LAST : 0) | (d->dv & IWT_DDP_DV_MASK);
+	t->rdmap = (d->rv * IWT_RDMAP_RV & IWT_RDMAP_RV_MASK) |
+		   (d->opcode & IWT_RDMAP_OP_MASK);
+	t->stag = cpu_to_be32(d->stag);
+	if (d->tagged) {
+		t->to = cpu_to_be64(d->to);
+		return IWT_DDP_TAGGED_LEN;
+	}
+	u->qn = cpu_to_be32(d->qn);
+	u->msn = cpu_to_be32(d->msn);
+	u->mo = cpu_to_be32(d->mo);
+	return IWT_DDP_UNTAGGED_LEN;
+}
+
+/**
+ * iwt_ddp_check_version - is DV that of the stream? (RFC 5041 4.1)
+ * @d: the segment
+ *
+ * Return: IWT_OK, or the error of the segment's kind (RFC 5041 7.2).
+ */
+u32 iwt_ddp_check_version(const struct iwt_ddp *d)
+{
+	if (d->dv == IWT_DDP_VERSION)
+		return IWT_OK;
+	return d->tagged ? IWT_ERR_TAG_VERSION : IWT_ERR_UNT_VERSION;
+}
+
+/**
+ * iwt_ddp_check_untagged - may this segment go to its queue's buffer?
+ * @d: the segment, untagged
+ * @len: octets after the DDP header; an RDMAP header counts
+ * @q: inbound state of queue @d->qn; not looked at when there is no such queue
+ * @have_buf: a buffer is there for the message that is next or under way
+ * @buf_len: octets of that buffer
+ *
+ * The checks of RFC 5041 7.1 for untagged segments. Segments without payload
+ * are checked too, because a Send without payload takes a buffer as any other
+ * (RFC 5040 5.3). A stream that TCP keeps in order has no reason to show
+ * message offsets out of order, so a gap or a step back in MO is refused.
+ *
+ * Any MSN but the expected one is out of range; the expected one without a
+ * buffer is "no buffer available".
+ *
+ * Return: IWT_OK or what a Terminate is to say.
+ */
+u32 iwt_ddp_check_untagged(const struct iwt_ddp *d, u32 len,
+			   const struct iwt_ddp_rxq *q, bool have_buf,
+			   u32 buf_len)
+{
+	/* Queue 3 belongs to Atomic Responses, which are not spoken yet. */
+	if (d->qn >= IWT_QN_ATOMIC)
+		return IWT_ERR_UNT_QN;
+	if (d->msn != q->msn)
+		return IWT_ERR_UNT_MSN;
+	if (!have_buf)
+		return IWT_ERR_UNT_NOBUF;
+	if (d->mo != q->mo || d->mo > buf_len)
+		return IWT_ERR_UNT_MO;
+	if (len > buf_len - d->mo)
+		return IWT_ERR_UNT_LONG;
+	return IWT_OK;
+}
+
+/**
+ * iwt_ddp_advance - note a segment that was taken
+ * @q: inbound state of its queue
+ * @len: octets after its DDP header
+ * @last: it ended its message
+ *
+ * MSN wraps from 0xffffffff to 0 (RFC 5041 4.3).
+ */
+void iwt_ddp_advance(struct iwt_ddp_rxq *q, u32 len, bool last)
+{
+	if (last) {
+		q->msn++;
+		q->mo = 0;
+	} else {
+		q->mo += len;
+	}
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The whole-FPDU parser: framing, markers, CRC, headers (RFC 5044 4, 6). */
+#include "fpdu.h"
+
+#include <linux/crc32c.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+
+#include "rdmap.h"
+
+/* ULPDU_Length, DDP control, RDMAP control: no marker ever divides them. */
+#define IWT_FPDU_WORD		4
+#define IWT_MARKER_PTR		2	/* octet of a marker where FPDUPTR is */
+#define IWT_MARKER_STRIDE	(IWT_MARKER_SPACING - IWT_MARKER_LEN)
+
+/* A second position that may be moved while the caller's stays. */
+union iwt_cursor_clone {
+	struct iwt_cursor c;
+	u64 align;
+	u8 space[IWT_CURSOR_MAX];
+};
+
+static struct iwt_cursor *iwt_cursor_clone(union iwt_cursor_clone *to,
+					   const struct iwt_cursor *at,
+					   size_t size)
+{
+	memcpy(to, at, size);
+	return &to->c;
+}
+
+/*
+ * Octets of the stream that @n octets of FPDU take from @pos on. A marker is
+ * counted with the octet that follows it, so one that is due right behind the
+ * last of the @n octets is not in (RFC 5044 4.3).
+ */
+static u32 iwt_fpdu_span(u32 pos, u32 n, bool markers)
+{
+	u32 before = -pos & (IWT_MARKER_SPACING - 1);
+
+	if (!markers || n <= before)
+		return n;
+	return n + IWT_MARKER_LEN * DIV_ROUND_UP(n - before, IWT_MARKER_STRIDE);
+}
+
+/**
+ * iwt_fpdu_size - octets that an FPDU takes of the stream
+ * @ulpdu_len: its ULPDU_Length
+ * @pos: stream position where it, or the marker in front of it, begins
+ * @markers: the stream has markers
+ */
+u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers)
+{
+	u32 n = round_up(IWT_FPDU_LEN_LEN + (u32)ulpdu_len, 4);
+
+	return iwt_fpdu_span(pos, n + IWT_FPDU_CRC_LEN, markers);
+}
+
+/* How much of the ULPDU is DDP and RDMAP header and so copied. */
+static u32 iwt_fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
+{
+	u32 len = iwt_ddp_hdr_len(ctrl);
+	u8 opcode = rdmap & IWT_RDMAP_OP_MASK;
+
+	if (!(ctrl & IWT_DDP_TAGGED)) {
+		if (opcode == IWT_OP_TERM)
+			len = IWT_MAX_ULPDU_HDR;
+		else if (!iwt_rdmap_rule(opcode)->tagged)
+			len += iwt_rdmap_rule(opcode)->hdr_len;
+	}
+	return min(len, ulpdu_len);
+}
+
+/* Sets all of @f that follows from its first word. */
+static void iwt_fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
+{
+	f->hdr_len = iwt_fpdu_hdr_len(f->ulpdu_len, word[2], word[3]);
+	f->payload_len = f->ulpdu_len - f->hdr_len;
+	f->hdr[0] = word[2];
+	f->hdr[1] = word[3];
+	f->pos = pos;
+	f->walked = 0;
+}
+
+/* Copies @len octets of an FPDU; @c stands at stream position @pos. */
+static bool iwt_fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
+			  u32 len)
+{
+	u32 run;
+
+	if (!markers)
+		return iwt_cursor_copy(c, to, len);
+	while (len) {
+		run = -pos & (IWT_MARKER_SPACING - 1);
+		if (!run) {
+			if (!iwt_cursor_skip(c, IWT_MARKER_LEN))
+				return false;
+			pos += IWT_MARKER_LEN;
+			run = IWT_MARKER_STRIDE;
+		}
+		run = min(run, len);
+		if (!iwt_cursor_copy(c, to, run))
+			return false;
+		to += run;
+		len -= run;
+		pos += run;
+	}
+	return true;
+}
+
+/* Does every marker of the FPDU point to its ULPDU_Length? (RFC 5044 4.3) */
+static bool iwt_fpdu_markers_ok(struct iwt_cursor *c, const struct iwt_fpdu *f)
+{
+	u32 off = -f->pos & (IWT_MARKER_SPACING - 1);
+	u32 start = off ? 0 : IWT_MARKER_LEN;
+	u8 marker[IWT_MARKER_LEN];
+	u16 ptr;
+
+	if (off >= f->size)
+		return true;
+	if (!iwt_cursor_skip(c, off))
+		return false;
+	for (;;) {
+		if (!iwt_cursor_copy(c, marker, sizeof(marker)))
+			return false;
+		/* The low bits are reserved, the value is modulo 2^16. */
+		ptr = get_unaligned_be16(marker + IWT_MARKER_PTR);
+		if ((ptr ^ (off ? off - start : 0)) & 0xfffc)
+			return false;
+		off += IWT_MARKER_SPACING;
+		if (off >= f->size)
+			return true;
+		if (!iwt_cursor_skip(c, IWT_MARKER_STRIDE))
+			return false;
+	}
+}
+
+/*
+ * The CRC covers every octet of the FPDU in front of it, markers too, so this
+ * pass need not know where they are (RFC 5044 4.4).
+ */
+static bool iwt_fpdu_crc_ok(struct iwt_cursor *c, u32 size)
+{
+	u8 field[IWT_FPDU_CRC_LEN];
+	u32 crc = ~0;
+
+	if (!iwt_cursor_crc(c, size - sizeof(field), &crc) ||
+	    !iwt_cursor_copy(c, field, sizeof(field)))
+		return false;
+	return get_unaligned_le32(field) == ~crc;
+}
+
+/* The checks behind framing and CRC; the headers are a private copy. */
+static enum iwt_fpdu_status iwt_fpdu_judge(struct iwt_fpdu *f, u32 *err)
+{
+	*err = IWT_ERR_DDP_LOCAL;
+	if (f->ulpdu_len < iwt_ddp_hdr_len(f->hdr[0]))
+		return IWT_FPDU_BAD;
+	iwt_ddp_parse(f->hdr, &f->ddp);
+	*err = iwt_ddp_check_version(&f->ddp);
+	return *err == IWT_OK ? IWT_FPDU_OK : IWT_FPDU_BAD;
+}
+
+/*
+ * What follows the first word of the headers. The lengths of all but a few
+ * are known when this is compiled, which saves the call.
+ */
+static void iwt_fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
+{
+	if (f->hdr_len == IWT_DDP_TAGGED_LEN)
+		memcpy(f->hdr + 2, p, IWT_DDP_TAGGED_LEN - 2);
+	else if (f->hdr_len == IWT_DDP_UNTAGGED_LEN)
+		memcpy(f->hdr + 2, p, IWT_DDP_UNTAGGED_LEN - 2);
+	else if (f->hdr_len > 2)
+		memcpy(f->hdr + 2, p, f->hdr_len - 2);
+}
+
+/* An FPDU in one piece without markers: all but a few are such. */
+static enum iwt_fpdu_status iwt_fpdu_read_flat(const u8 *p, u32 pos, bool crc,
+					       struct iwt_fpdu *f, u32 *err)
+{
+	u32 end = f->size - IWT_FPDU_CRC_LEN;
+	u8 word[IWT_FPDU_WORD];
+
+	memcpy(word, p, sizeof(word));
+	iwt_fpdu_begin(f, word, pos);
+	iwt_fpdu_copy_flat(f, p + IWT_FPDU_WORD);
+	if (crc && get_unaligned_le32(p + end) != ~crc32c(~0, p, end)) {
+		*err = IWT_ERR_MPA_CRC;
+		return IWT_FPDU_BAD;
+	}
+	return iwt_fpdu_judge(f, err);
+}
+
+/* An FPDU in any number of pieces. */
+static enum iwt_fpdu_status iwt_fpdu_read_pieces(const struct iwt_cursor *at,
+						 size_t cursor_size, u32 pos,
+						 const struct iwt_fpdu_rules *rules,
+						 struct iwt_fpdu *f, u32 *err)
+{
+	union iwt_cursor_clone clone;
+	struct iwt_cursor *c = iwt_cursor_clone(&clone, at, cursor_size);
+	u8 word[IWT_FPDU_WORD];
+
+	if (!iwt_cursor_skip(c, iwt_fpdu_span(pos, 1, rules->markers) - 1) ||
+	    !iwt_cursor_copy(c, word, sizeof(word)))
+		return IWT_FPDU_MORE;
+	iwt_fpdu_begin(f, word, pos);
+	pos += iwt_fpdu_span(pos, sizeof(word), rules->markers);
+	if (f->hdr_len > 2 &&
+	    !iwt_fpdu_copy(c, pos, rules->markers, f->hdr + 2, f->hdr_len - 2))
+		return IWT_FPDU_MORE;
+
+	*err = IWT_ERR_MPA_CRC;
+	if (rules->crc &&
+	    !iwt_fpdu_crc_ok(iwt_cursor_clone(&clone, at, cursor_size), f->size))
+		return IWT_FPDU_BAD;
+	*err = IWT_ERR_MPA_MARKER;
+	if (rules->markers &&
+	    !iwt_fpdu_markers_ok(iwt_cursor_clone(&clone, at, cursor_size), f))
+		return IWT_FPDU_BAD;
+	return iwt_fpdu_judge(f, err);
+}
+
+/* ULPDU_Length, or false when it is not there yet. */
+static bool iwt_fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
+			       u32 avail, u32 front, u16 *len)
+{
+	union iwt_cursor_clone clone;
+	struct iwt_cursor *c;
+	u8 field[IWT_FPDU_LEN_LEN];
+
+	if (avail < front + sizeof(field))
+		return false;
+	if (at->len >= front + sizeof(field)) {
+		*len = get_unaligned_be16(at->p + front);
+		return true;
+	}
+	c = iwt_cursor_clone(&clone, at, cursor_size);
+	if (!iwt_cursor_skip(c, front) ||
+	    !iwt_cursor_copy(c, field, sizeof(field)))
+		return false;
+	*len = get_unaligned_be16(field);
+	return true;
+}
+
+/**
+ * iwt_fpdu_read - look at the FPDU that begins here
+ * @at: position of its first octet, or of the marker in front of it; the first
+ *	member of the owner's cursor. It is not moved
+ * @cursor_size: octets of the owner's cursor, at most IWT_CURSOR_MAX
+ * @avail: octets of the stream that are there from @at on
+ * @pos: stream position of @at, modulo 2^32, counted from the first octet
+ *	behind the startup frame
+ * @rules: what was negotiated for this direction
+ * @f: the FPDU. On IWT_FPDU_OK all of it is set. On IWT_FPDU_BAD @hdr, @hdr_len
+ *	and @ulpdu_len are set, as a Terminate wants them. Else undefined
+ * @err: on IWT_FPDU_BAD what a Terminate is to say
+ *
+ * Decides nothing before the whole FPDU is there. Then, in this order: CRC,
+ * markers, ULPDU_Length against the DDP header, DDP version. A marker that
+ * disagrees is only an error of its own when the CRC holds (RFC 5044 8). Only
+ * what is in @f is parsed: a sender on this machine may change the octets of
+ * the stream at any time, but gains nothing from it that it could not have had
+ * by sending the changed octets.
+ *
+ * Any context; does not sleep unless @at->more does.
+ *
+ * Return: IWT_FPDU_OK, IWT_FPDU_MORE or IWT_FPDU_BAD.
+ */
+enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_size,
+				   u32 avail, u32 pos,
+				   const struct iwt_fpdu_rules *rules,
+				   struct iwt_fpdu *f, u32 *err)
+{
+	u32 front = 0;
+
+	*err = IWT_ERR_DDP_LOCAL;
+	f->hdr_len = 0;
+	f->ulpdu_len = 0;
+	if (cursor_size < sizeof(*at) || cursor_size > IWT_CURSOR_MAX)
+		return IWT_FPDU_BAD;
+	if (rules->markers && !(pos & (IWT_MARKER_SPACING - 1)))
+		front = IWT_MARKER_LEN;
+	if (!iwt_fpdu_ulpdu_len(at, cursor_size, avail, front, &f->ulpdu_len))
+		return IWT_FPDU_MORE;
+	f->size = iwt_fpdu_size(f->ulpdu_len, pos, rules->markers);
+	if (avail < f->size)
+		return IWT_FPDU_MORE;
+	if (!rules->markers && at->len >= f->size)
+		return iwt_fpdu_read_flat(at->p, pos, rules->crc, f, err);
+	return iwt_fpdu_read_pieces(at, cursor_size, pos, rules, f, err);
+}
+
+/**
+ * iwt_fpdu_payload - go to the first payload octet
+ * @f: as iwt_fpdu_read() set it
+ * @at: position of the FPDU as given to iwt_fpdu_read(); moved
+ * @rules: as given to iwt_fpdu_read()
+ *
+ * Return: false when the pieces end early.
+ */
+bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
+		      const struct iwt_fpdu_rules *rules)
+{
+	f->walked = 0;
+	return iwt_cursor_skip(at, iwt_fpdu_span(f->pos,
+						 IWT_FPDU_LEN_LEN + f->hdr_len,
+						 rules->markers));
+}
+
+/**
+ * iwt_fpdu_piece - take the next payload octets that lie in one piece
+ * @f: the FPDU; iwt_fpdu_payload() came first
+ * @at: position that iwt_fpdu_payload() or this function left; moved
+ * @rules: as given to iwt_fpdu_read()
+ * @max: most octets wanted
+ * @len: octets returned
+ *
+ * Markers and whatever follows the payload are not handed out.
+ *
+ * Return: the octets, NULL when the payload is at its end.
+ */
+const u8 *iwt_fpdu_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
+			 const struct iwt_fpdu_rules *rules, u32 max, u32 *len)
+{
+	const u8 *p;
+	u32 run;
+
+	max = min(max, f->payload_len - f->walked);
+	if (rules->markers && max) {
+		run = IWT_FPDU_LEN_LEN + f->hdr_len + f->walked;
+		run = -(f->pos + iwt_fpdu_span(f->pos, run, true)) &
+		      (IWT_MARKER_SPACING - 1);
+		if (!run) {
+			*len = 0;
+			if (!iwt_cursor_skip(at, IWT_MARKER_LEN))
+				return NULL;
+			run = IWT_MARKER_STRIDE;
+		}
+		max = min(max, run);
+	}
+	p = iwt_cursor_piece(at, max, len);
+	f->walked += *len;
+	return p;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The whole-FPDU parser: framing, markers, CRC, headers (RFC 5044 4, 6). Pure. */
+#ifndef IWT_FPDU_H
+#define IWT_FPDU_H
+
+#include "cursor.h"
+#include "ddp.h"
+
+enum iwt_fpdu_status {
+	IWT_FPDU_OK,
+	IWT_FPDU_MORE,	/* not there whole yet; nothing was decided */
+	IWT_FPDU_BAD,	/* *err says why; the stream is lost */
+};
+
+/* What was negotiated for the inbound direction. */
+struct iwt_fpdu_rules {
+	bool crc;
+	bool markers;
+};
+
+/* One inbound FPDU; all of it is a private copy except the payload. */
+struct iwt_fpdu {
+	u32 size;		/* octets of the stream, markers included */
+	u16 ulpdu_len;
+	u16 hdr_len;		/* octets of hdr: DDP and RDMAP headers */
+	u32 payload_len;	/* after hdr, before pad */
+	struct iwt_ddp ddp;
+	u8 hdr[IWT_MAX_ULPDU_HDR];
+	u32 pos;		/* stream position of the FPDU (markers) */
+	u32 walked;		/* payload octets handed out by iwt_fpdu_piece */
+};
+
+enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_size,
+				   u32 avail, u32 pos,
+				   const struct iwt_fpdu_rules *rules,
+				   struct iwt_fpdu *f, u32 *err);
+bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
+		      const struct iwt_fpdu_rules *rules);
+const u8 *iwt_fpdu_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
+			 const struct iwt_fpdu_rules *rules, u32 max, u32 *len);
+u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers);
+
+#endif

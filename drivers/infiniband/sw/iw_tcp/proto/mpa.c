@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/* MPA startup frames and their negotiation (RFC 5044 7.1, RFC 6581). */
+#include "mpa.h"
+
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <asm/byteorder.h>
+
+#define IWT_MPA_PD_LEN_OFF	(IWT_MPA_HDR_LEN - 2)	/* of PD_Length */
+
+/**
+ * iwt_mpa_need - how long is the startup frame?
+ * @buf: its octets so far
+ * @len: how many
+ *
+ * Return: octets of the frame as far as known: those of the fixed part until
+ * that is there, then all of them; never more than IWT_MPA_MAX_FRAME.
+ */
+u32 iwt_mpa_need(const u8 *buf, u32 len)
+{
+	u32 pd;
+
+	if (len < IWT_MPA_HDR_LEN)
+		return IWT_MPA_HDR_LEN;
+	pd = get_unaligned_be16(buf + IWT_MPA_PD_LEN_OFF);
+	return pd > IWT_MPA_MAX_PD ? IWT_MPA_HDR_LEN : IWT_MPA_HDR_LEN + pd;
+}
+
+/* RFC 6581 6. Without A the other flags mean nothing. */
+static void iwt_mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
+{
+	const struct iwt_mpa_enh *w = (const void *)word;
+	u16 first = be16_to_cpu(w->ird);
+	u16 second = be16_to_cpu(w->ord);
+
+	f->ird = first & IWT_MPA_ENH_DEPTH;
+	f->ord = second & IWT_MPA_ENH_DEPTH;
+	f->p2p = first & IWT_MPA_ENH_P2P;
+	f->rtr_send = f->p2p && first & IWT_MPA_ENH_RTR_SEND;
+	f->rtr_write = f->p2p && second & IWT_MPA_ENH_RTR_WRITE;
+	f->rtr_read = f->p2p && second & IWT_MPA_ENH_RTR_READ;
+}
+
+/**
+ * iwt_mpa_parse - read a startup frame (RFC 5044 7.1.1, RFC 6581 6)
+ * @buf: octets received so far, a private copy
+ * @len: how many; more than iwt_mpa_need() is the caller's to judge
+ * @reply: a Reply is expected, else a Request
+ * @max_rev: highest revision spoken; for a Reply that of the own Request
+ * @f: set on IWT_MPA_OK and IWT_MPA_BAD_REV, else zeroed
+ *
+ * A wrong octet of the key is bad at once, so that a peer who is no MPA peer
+ * is not waited for. S means something in revision 2 only; a Request's R and
+ * the reserved bits are not looked at.
+ *
+ * Return: see enum iwt_mpa_verdict.
+ */
+enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
+				   u8 max_rev, struct iwt_mpa_frame *f)
+{
+	const char *key = reply ? IWT_MPA_KEY_REP : IWT_MPA_KEY_REQ;
+	const struct iwt_mpa_hdr *h = (const void *)buf;
+	bool spoken, enhanced;
+	u32 pd;
+
+	memset(f, 0, sizeof(*f));
+	if (memcmp(buf, key, min_t(u32, len, IWT_MPA_KEY_LEN)))
+		return IWT_MPA_BAD;
+	if (len < IWT_MPA_HDR_LEN)
+		return IWT_MPA_MORE;
+	pd = be16_to_cpu(h->pd_len);
+	spoken = h->rev >= 1 && h->rev <= max_rev;
+	enhanced = spoken && h->rev >= 2 && h->flags & IWT_MPA_F_ENHANCED;
+	if (pd > IWT_MPA_MAX_PD || (enhanced && pd < IWT_MPA_ENH_LEN))
+		return IWT_MPA_BAD;
+	if (len < IWT_MPA_HDR_LEN + pd)
+		return IWT_MPA_MORE;
+
+	f->reply = reply;
+	f->markers = h->flags & IWT_MPA_F_MARKERS;
+	f->crc = h->flags & IWT_MPA_F_CRC;
+	f->reject = reply && h->flags & IWT_MPA_F_REJECT;
+	f->rev = h->rev;
+	f->pd_len = pd;
+	f->pd_off = IWT_MPA_HDR_LEN;
+	f->enhanced = enhanced;
+	if (enhanced) {
+		iwt_mpa_parse_enh(buf + IWT_MPA_HDR_LEN, f);
+		f->pd_len -= IWT_MPA_ENH_LEN;
+		f->pd_off += IWT_MPA_ENH_LEN;
+	}
+	return spoken ? IWT_MPA_OK : IWT_MPA_BAD_REV;
+}
+
+static void iwt_mpa_build_enh(const struct iwt_mpa_frame *f, u8 *word)
+{
+	struct iwt_mpa_enh *w = (void *)word;
+	u16 second = f->ord & IWT_MPA_ENH_DEPTH;
+	u16 first = f->ird & IWT_MPA_ENH_DEPTH;
+
+	if (f->p2p) {
+		first |= IWT_MPA_ENH_P2P;
+		first |= f->rtr_send ? IWT_MPA_ENH_RTR_SEND : 0;
+		second |= f->rtr_write ? IWT_MPA_ENH_RTR_WRITE : 0;
+		second |= f->rtr_read ? IWT_MPA_ENH_RTR_READ : 0;
+	}
+	w->ird = cpu_to_be16(first);
+	w->ord = cpu_to_be16(second);
+}
+
+/**
+ * iwt_mpa_build - write a startup frame (RFC 5044 7.1.1, RFC 6581 6)
+ * @f: what to say; @f->pd_off is not looked at
+ * @pd: @f->pd_len octets of the ULP's private data
+ * @buf: room for IWT_MPA_MAX_FRAME octets
+ *
+ * Return: octets written, 0 when the private data do not fit in a frame.
+ */
+u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
+{
+	struct iwt_mpa_hdr *h = (void *)buf;
+	u32 enh_len = f->enhanced ? IWT_MPA_ENH_LEN : 0;
+	u32 len = IWT_MPA_HDR_LEN + enh_len;
+
+	if (f->pd_len > IWT_MPA_MAX_PD - enh_len)
+		return 0;
+	memcpy(h->key, f->reply ? IWT_MPA_KEY_REP : IWT_MPA_KEY_REQ,
+	       IWT_MPA_KEY_LEN);
+	h->flags = (f->markers ? IWT_MPA_F_MARKERS : 0) |
+		   (f->crc ? IWT_MPA_F_CRC : 0) |
+		   (f->reply && f->reject ? IWT_MPA_F_REJECT : 0) |
+		   (f->enhanced ? IWT_MPA_F_ENHANCED : 0);
+	h->rev = f->rev;
+	h->pd_len = cpu_to_be16(f->pd_len + enh_len);
+	if (f->enhanced)
+		iwt_mpa_build_enh(f, buf + IWT_MPA_HDR_LEN);
+	if (f->pd_len)
+		memcpy(buf + len, pd, f->pd_len);
+	return len + f->pd_len;
+}
+
+/* A depth as the frame can say it; its highest value has another meaning. */
+static u16 iwt_mpa_depth(u16 depth)
+{
+	return min_t(u16, depth, IWT_MPA_ENH_DEPTH - 1);
+}
+
+/**
+ * iwt_mpa_request - what the initiator's Request is to say
+ * @own: what this side may and wants to do
+ * @req: all of it is set; the caller then sets @pd_len
+ *
+ * Revision 2 if it is spoken, because it alone settles the read depths (RFC
+ * 6581 9). A Send is never offered as ready-to-receive message, since it would
+ * take a receive buffer of the peer's ULP.
+ */
+void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
+{
+	memset(req, 0, sizeof(*req));
+	req->markers = own->markers;
+	req->crc = own->crc;
+	req->rev = 1;
+	req->pd_off = IWT_MPA_HDR_LEN;
+	if (own->max_rev < 2)
+		return;
+	req->rev = 2;
+	req->enhanced = true;
+	req->pd_off += IWT_MPA_ENH_LEN;
+	req->p2p = own->p2p;
+	req->rtr_write = own->p2p;
+	req->rtr_read = own->p2p;
+	req->ird = iwt_mpa_depth(own->ird);
+	req->ord = iwt_mpa_depth(own->ord);
+}
+
+/* The responder's pick of what was offered (RFC 6581 9.2). */
+static enum iwt_mpa_rtr iwt_mpa_pick_rtr(const struct iwt_mpa_frame *req)
+{
+	if (!req->p2p)
+		return IWT_RTR_NONE;
+	if (req->rtr_write)
+		return IWT_RTR_WRITE;
+	if (req->rtr_read)
+		return IWT_RTR_READ;
+	/* Nothing in common: name what is supported. */
+	return req->rtr_send ? IWT_RTR_SEND : IWT_RTR_WRITE;
+}
+
+/* The enhanced part of a Reply (RFC 6581 9.1, 9.2). */
+static void iwt_mpa_answer_enh(const struct iwt_mpa_frame *req,
+			       struct iwt_mpa_frame *rep,
+			       struct iwt_mpa_terms *terms)
+{
+	terms->enhanced = true;
+	terms->rtr = iwt_mpa_pick_rtr(req);
+	if (req->ord != IWT_MPA_ENH_DEPTH)
+		terms->ird = min(terms->ird, req->ord);
+	if (req->ird != IWT_MPA_ENH_DEPTH)
+		terms->ord = min(terms->ord, req->ird);
+	/* A Read as ready-to-receive message takes a place of its own. */
+	if (terms->rtr == IWT_RTR_READ && !terms->ird)
+		terms->ird = 1;
+
+	rep->enhanced = true;
+	rep->pd_off += IWT_MPA_ENH_LEN;
+	rep->p2p = req->p2p;
+	rep->rtr_write = terms->rtr == IWT_RTR_WRITE;
+	rep->rtr_read = terms->rtr == IWT_RTR_READ;
+	rep->rtr_send = terms->rtr == IWT_RTR_SEND;
+	rep->ird = req->ord == IWT_MPA_ENH_DEPTH ? IWT_MPA_ENH_DEPTH : terms->ird;
+	rep->ord = req->ird == IWT_MPA_ENH_DEPTH ? IWT_MPA_ENH_DEPTH : terms->ord;
+}
+
+/**
+ * iwt_mpa_answer - what the responder's Reply is to say
+ * @own: what this side may and wants to do
+ * @req: the Request, as iwt_mpa_parse() accepted it
+ * @rep: all of it is set; the caller then sets @pd_len, and @reject to refuse
+ * @terms: what holds once the Reply is out; @err is IWT_OK
+ *
+ * The Reply is of the Request's revision and kind (RFC 6581 10). It says C
+ * whenever CRC is going to be used, that is unless both ends decline
+ * (RFC 5044 7.1.1).
+ */
+void iwt_mpa_answer(const struct iwt_mpa_wish *own,
+		    const struct iwt_mpa_frame *req,
+		    struct iwt_mpa_frame *rep, struct iwt_mpa_terms *terms)
+{
+	memset(terms, 0, sizeof(*terms));
+	terms->crc = own->crc || req->crc;
+	terms->tx_markers = req->markers;
+	terms->rx_markers = own->markers;
+	terms->ird = iwt_mpa_depth(own->ird);
+	terms->ord = iwt_mpa_depth(own->ord);
+	terms->rtr = IWT_RTR_NONE;
+	terms->err = IWT_OK;
+
+	memset(rep, 0, sizeof(*rep));
+	rep->reply = true;
+	rep->markers = own->markers;
+	rep->crc = terms->crc;
+	rep->rev = req->rev;
+	rep->pd_off = IWT_MPA_HDR_LEN;
+	if (req->enhanced)
+		iwt_mpa_answer_enh(req, rep, terms);
+}
+
+/* The initiator's pick of what the responder takes (RFC 6581 9.2). */
+static u32 iwt_mpa_conclude_rtr(const struct iwt_mpa_frame *req,
+				const struct iwt_mpa_frame *rep,
+				struct iwt_mpa_terms *terms)
+{
+	if (!req->p2p || !rep->p2p)
+		return IWT_OK;
+	if (req->rtr_write && rep->rtr_write)
+		terms->rtr = IWT_RTR_WRITE;
+	else if (req->rtr_read && rep->rtr_read && rep->ird)
+		terms->rtr = IWT_RTR_READ;
+	else
+		return IWT_ERR_MPA_RTR;
+	/* It is a Read like any other, for which the responder has a place. */
+	if (terms->rtr == IWT_RTR_READ && !terms->ord)
+		terms->ord = 1;
+	return IWT_OK;
+}
+
+/**
+ * iwt_mpa_conclude - what the initiator makes of the Reply
+ * @own: what this side may and wants to do
+ * @req: the Request that was sent
+ * @rep: the Reply, accepted by iwt_mpa_parse() and not a reject
+ * @terms: what holds; with @err set the first FPDU is a Terminate saying it
+ *
+ * A plain Reply to an enhanced Request settles no depths, and a Reply that does
+ * not go along with peer-to-peer leaves the roles of client and server; both
+ * work without more words. ORD is lowered to the responder's IRD; a responder
+ * whose ORD exceeds the IRD that it was told is refused (RFC 6581 9.1).
+ */
+void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
+		      const struct iwt_mpa_frame *req,
+		      const struct iwt_mpa_frame *rep,
+		      struct iwt_mpa_terms *terms)
+{
+	u32 rtr_err;
+
+	memset(terms, 0, sizeof(*terms));
+	terms->crc = req->crc || rep->crc;
+	terms->tx_markers = rep->markers;
+	terms->rx_markers = req->markers;
+	terms->ird = iwt_mpa_depth(own->ird);
+	terms->ord = iwt_mpa_depth(own->ord);
+	terms->rtr = IWT_RTR_NONE;
+	terms->err = IWT_OK;
+	if (!req->enhanced || !rep->enhanced)
+		return;
+
+	terms->enhanced = true;
+	if (rep->ird != IWT_MPA_ENH_DEPTH)
+		terms->ord = min(terms->ord, rep->ird);
+	rtr_err = iwt_mpa_conclude_rtr(req, rep, terms);
+	if (rep->ord != IWT_MPA_ENH_DEPTH && rep->ord > terms->ird)
+		terms->err = IWT_ERR_MPA_IRD;
+	else
+		terms->err = rtr_err;
+}
+
+/**
+ * iwt_mulpdu - most octets of a ULPDU (RFC 5044 4.5)
+ * @emss: what TCP puts in one segment now
+ * @markers: the peer wants markers
+ *
+ * Return: within IWT_MULPDU_MIN and IWT_MULPDU_MAX whatever @emss is.
+ */
+u32 iwt_mulpdu(u32 emss, bool markers)
+{
+	u32 used = IWT_FPDU_LEN_LEN + IWT_FPDU_CRC_LEN + emss % 4;
+
+	emss = min_t(u32, emss, 1 << 17);	/* far beyond the upper bound */
+	if (markers)
+		used += IWT_MARKER_LEN * DIV_ROUND_UP(emss, IWT_MARKER_SPACING);
+	if (emss < used + IWT_MULPDU_MIN)
+		return IWT_MULPDU_MIN;
+	return min_t(u32, emss - used, IWT_MULPDU_MAX);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* MPA startup frames and their negotiation (RFC 5044 7.1, RFC 6581). Pure. */
+#ifndef IWT_MPA_H
+#define IWT_MPA_H
+
+#include "wire.h"
+
+/* What a Request or Reply says, in host terms. */
+struct iwt_mpa_frame {
+	bool reply;
+	bool markers;		/* M: the sender wants markers in what it gets */
+	bool crc;		/* C */
+	bool reject;		/* R, Reply only */
+	bool enhanced;		/* S with revision 2: the fields below are valid */
+	bool p2p;		/* A */
+	bool rtr_send;		/* B */
+	bool rtr_write;		/* C of the enhanced word */
+	bool rtr_read;		/* D */
+	u8 rev;
+	u16 ird;		/* IWT_MPA_ENH_DEPTH: not negotiated */
+	u16 ord;
+	u16 pd_len;		/* ULP private data, enhanced word not counted */
+	u16 pd_off;		/* where it begins in the frame */
+};
+
+enum iwt_mpa_verdict {
+	IWT_MPA_OK,		/* complete and well formed */
+	IWT_MPA_MORE,		/* a good beginning, more octets are needed */
+	IWT_MPA_BAD,		/* key or length is wrong: close, error 2/0/04 */
+	IWT_MPA_BAD_REV,	/* well formed, but of a revision not spoken */
+};
+
+/* Kinds of ready-to-receive message (RFC 6581 4.4) */
+enum iwt_mpa_rtr {
+	IWT_RTR_NONE,
+	IWT_RTR_WRITE,
+	IWT_RTR_READ,
+	IWT_RTR_SEND,
+};
+
+/* What one side may and wants to do: from the link and the ULP. */
+struct iwt_mpa_wish {
+	bool crc;		/* ask for CRC (the default) */
+	bool markers;		/* ask for markers */
+	bool p2p;		/* offer peer-to-peer mode */
+	u8 max_rev;		/* 1 or 2 */
+	u16 ird;		/* inbound reads: the ULP's figure, device capped */
+	u16 ord;
+};
+
+/* What both ends then hold to. */
+struct iwt_mpa_terms {
+	bool crc;
+	bool tx_markers;
+	bool rx_markers;
+	bool enhanced;
+	u16 ird;
+	u16 ord;
+	enum iwt_mpa_rtr rtr;	/* initiator: send it; responder: expect it */
+	u32 err;		/* IWT_OK or IWT_ERR_MPA_IRD, IWT_ERR_MPA_RTR */
+};
+
+u32 iwt_mpa_need(const u8 *buf, u32 len);
+enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
+				   u8 max_rev, struct iwt_mpa_frame *f);
+u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf);
+void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req);
+void iwt_mpa_answer(const struct iwt_mpa_wish *own,
+		    const struct iwt_mpa_frame *req,
+		    struct iwt_mpa_frame *rep, struct iwt_mpa_terms *terms);
+void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
+		      const struct iwt_mpa_frame *req,
+		      const struct iwt_mpa_frame *rep,
+		      struct iwt_mpa_terms *terms);
+u32 iwt_mulpdu(u32 emss, bool markers);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "qpfsm.h"
+
+#define STEP(state, acts)	{ IWT_QP_##state, (acts) }
+#define REFUSE(state)		STEP(state, IWT_QA_REFUSE)
+#define FLUSH			IWT_QA_FLUSH
+
+/*
+ * Every cell is written out: what is not allowed says REFUSE, what changes
+ * nothing has no action. Three cells deserve a word. A graceful close with work
+ * outstanding is not one (RFC 5040 6.2.2): the connection is reset and the
+ * work flushed. A second error while a Terminate is on its way changes
+ * nothing, because a stream carries one Terminate. And a queue pair whose
+ * connection has ended goes to ERROR, not IDLE, so that whatever a consumer
+ * posts afterwards is flushed instead of waiting for ever.
+ */
+static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QP_EVENTS] = {
+	[IWT_QP_IDLE] = {
+		[IWT_QE_ATTACH]		= STEP(RTS, 0),
+		[IWT_QE_CLOSE]		= REFUSE(IDLE),
+		[IWT_QE_CLOSE_BUSY]	= REFUSE(IDLE),
+		[IWT_QE_TO_ERROR]	= STEP(ERROR, FLUSH),
+		[IWT_QE_TO_IDLE]	= STEP(IDLE, 0),
+		[IWT_QE_LOCAL_ERROR]	= STEP(ERROR, FLUSH),
+		[IWT_QE_TERM_RECEIVED]	= REFUSE(IDLE),
+		[IWT_QE_PEER_CLOSED]	= STEP(IDLE, 0),
+		[IWT_QE_PEER_BUSY]	= STEP(IDLE, 0),
+		[IWT_QE_LOST]		= STEP(IDLE, 0),
+		[IWT_QE_DETACH]		= STEP(IDLE, 0),
+	},
+	[IWT_QP_RTS] = {
+		[IWT_QE_ATTACH]		= REFUSE(RTS),
+		[IWT_QE_CLOSE]		= STEP(CLOSING, IWT_QA_CLOSE),
+		[IWT_QE_CLOSE_BUSY]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
+		[IWT_QE_TO_ERROR]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
+		[IWT_QE_TO_IDLE]	= REFUSE(RTS),
+		[IWT_QE_LOCAL_ERROR]	= STEP(TERMINATE, FLUSH |
+					       IWT_QA_SEND_TERM |
+					       IWT_QA_REPORT),
+		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, FLUSH | IWT_QA_REPORT),
+		[IWT_QE_PEER_CLOSED]	= STEP(CLOSING, 0),
+		[IWT_QE_PEER_BUSY]	= STEP(ERROR, FLUSH),
+		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
+	},
+	[IWT_QP_CLOSING] = {
+		[IWT_QE_ATTACH]		= REFUSE(CLOSING),
+		[IWT_QE_CLOSE]		= STEP(CLOSING, 0),
+		[IWT_QE_CLOSE_BUSY]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
+		[IWT_QE_TO_ERROR]	= STEP(ERROR, FLUSH),
+		[IWT_QE_TO_IDLE]	= REFUSE(CLOSING),
+		[IWT_QE_LOCAL_ERROR]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
+		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, FLUSH | IWT_QA_REPORT),
+		[IWT_QE_PEER_CLOSED]	= STEP(CLOSING, 0),
+		[IWT_QE_PEER_BUSY]	= STEP(ERROR, FLUSH),
+		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
+	},
+	[IWT_QP_TERMINATE] = {
+		[IWT_QE_ATTACH]		= REFUSE(TERMINATE),
+		[IWT_QE_CLOSE]		= STEP(TERMINATE, 0),
+		[IWT_QE_CLOSE_BUSY]	= STEP(TERMINATE, 0),
+		[IWT_QE_TO_ERROR]	= STEP(TERMINATE, FLUSH),
+		[IWT_QE_TO_IDLE]	= REFUSE(TERMINATE),
+		[IWT_QE_LOCAL_ERROR]	= STEP(TERMINATE, 0),
+		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, FLUSH),
+		[IWT_QE_PEER_CLOSED]	= STEP(TERMINATE, 0),
+		[IWT_QE_PEER_BUSY]	= STEP(TERMINATE, 0),
+		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
+	},
+	[IWT_QP_ERROR] = {
+		[IWT_QE_ATTACH]		= REFUSE(ERROR),
+		[IWT_QE_CLOSE]		= STEP(ERROR, 0),
+		[IWT_QE_CLOSE_BUSY]	= STEP(ERROR, 0),
+		[IWT_QE_TO_ERROR]	= STEP(ERROR, FLUSH),
+		[IWT_QE_TO_IDLE]	= STEP(IDLE, FLUSH),
+		[IWT_QE_LOCAL_ERROR]	= STEP(ERROR, 0),
+		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, 0),
+		[IWT_QE_PEER_CLOSED]	= STEP(ERROR, 0),
+		[IWT_QE_PEER_BUSY]	= STEP(ERROR, 0),
+		[IWT_QE_LOST]		= STEP(ERROR, 0),
+		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
+	},
+};
+
+/**
+ * iwt_qpfsm() - what an event does to a queue pair (RFC 5040 6, 7.1)
+ * @state: present state
+ * @event: what happened
+ *
+ * Any context. Return: the next state and IWT_QA_* bits; IWT_QA_REFUSE leaves
+ * the state as it is.
+ */
+struct iwt_qp_step iwt_qpfsm(enum iwt_qp_state state, enum iwt_qp_event event)
+{
+	return steps[state][event];
+}
+
+/**
+ * iwt_qp_state_name() - a state in words, for people
+ * @state: state
+ */
+const char *iwt_qp_state_name(enum iwt_qp_state state)
+{
+	static const char * const names[IWT_QP_STATES] = {
+		[IWT_QP_IDLE]		= "IDLE",
+		[IWT_QP_RTS]		= "RTS",
+		[IWT_QP_CLOSING]	= "CLOSING",
+		[IWT_QP_TERMINATE]	= "TERMINATE",
+		[IWT_QP_ERROR]		= "ERROR",
+	};
+
+	return names[state];
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The states of an RDMAP stream as the verbs see them (RFC 5040 6). Pure. */
+#ifndef IWT_QPFSM_H
+#define IWT_QPFSM_H
+
+#include <linux/types.h>
+
+enum iwt_qp_state {
+	IWT_QP_IDLE,		/* no LLP */
+	IWT_QP_RTS,		/* RDMA mode */
+	IWT_QP_CLOSING,		/* graceful LLP close under way */
+	IWT_QP_TERMINATE,	/* a Terminate is to go out, or has gone */
+	IWT_QP_ERROR,		/* every work request is flushed */
+	IWT_QP_STATES
+};
+
+enum iwt_qp_event {
+	IWT_QE_ATTACH,		/* startup is done, the socket is ours */
+	IWT_QE_CLOSE,		/* ULP: graceful close, queues are empty */
+	IWT_QE_CLOSE_BUSY,	/* ULP: graceful close with work outstanding */
+	IWT_QE_TO_ERROR,	/* ULP: modify to error */
+	IWT_QE_TO_IDLE,		/* ULP: modify to reset */
+	IWT_QE_LOCAL_ERROR,	/* a work request or the stream failed here */
+	IWT_QE_TERM_RECEIVED,	/* the peer sent a Terminate */
+	IWT_QE_PEER_CLOSED,	/* FIN, nothing outstanding */
+	IWT_QE_PEER_BUSY,	/* FIN with work outstanding */
+	IWT_QE_LOST,		/* reset, timeout */
+	IWT_QE_DETACH,		/* the connection is gone */
+	IWT_QP_EVENTS
+};
+
+/* What the caller has to do beside taking the new state. */
+enum iwt_qp_action {
+	IWT_QA_FLUSH		= 1 << 0,	/* complete everything flushed */
+	IWT_QA_SEND_TERM	= 1 << 1,
+	IWT_QA_CLOSE		= 1 << 2,	/* ask for a graceful close */
+	IWT_QA_ABORT		= 1 << 3,	/* ask for a reset */
+	IWT_QA_REPORT		= 1 << 4,	/* asynchronous event to the ULP */
+	IWT_QA_REFUSE		= 1 << 5,	/* not allowed: -EINVAL */
+};
+
+struct iwt_qp_step {
+	enum iwt_qp_state next;
+	u32 actions;
+};
+
+struct iwt_qp_step iwt_qpfsm(enum iwt_qp_state state, enum iwt_qp_event event);
+const char *iwt_qp_state_name(enum iwt_qp_state state);
+
+#endif

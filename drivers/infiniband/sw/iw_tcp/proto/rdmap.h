@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* RDMAP opcodes and headers (RFC 5040 4, RFC 7306). Pure. */
+#ifndef IWT_RDMAP_H
+#define IWT_RDMAP_H
+
+#include "ddp.h"
+
+/* What an opcode must look like on the wire. */
+struct iwt_rdmap_rule {
+	bool known;
+	bool tagged;
+	u8 qn;
+	u8 hdr_len;	/* RDMAP header after the DDP header; Terminate: least */
+	bool payload;	/* ULP payload may follow */
+	bool solicited;
+	bool invalidates;
+};
+
+/* A Read Request in host terms. */
+struct iwt_rdmap_read {
+	u32 sink_stag;
+	u64 sink_to;
+	u32 size;
+	u32 src_stag;
+	u64 src_to;
+};
+
+const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode);
+u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len);
+/* @hdr is what follows the DDP header */
+void iwt_rdmap_parse_read(const u8 *hdr, struct iwt_rdmap_read *r);
+void iwt_rdmap_build_read(const struct iwt_rdmap_read *r, u8 *hdr);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The Terminate message (RFC 5040 4.8). */
+#include "term.h"
+
+#include <linux/string.h>
+#include <linux/unaligned.h>
+
+#define IWT_TERM_LEN_LEN	2	/* DDP Segment Length */
+
+/* May a Terminate about this error carry headers? (RFC 5040 Figure 10) */
+static bool iwt_term_has_hdrs(u32 err)
+{
+	switch (IWT_ERR_LAYER(err)) {
+	case 0:
+		return IWT_ERR_ETYPE(err) != 0;	/* local catastrophic: none */
+	case 1:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Only a Read Request has an RDMAP header to return (RFC 5040 4.8). */
+static bool iwt_term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
+{
+	return IWT_ERR_LAYER(err) == 0 && IWT_ERR_ETYPE(err) == 1 &&
+	       !(hdr[0] & IWT_DDP_TAGGED) &&
+	       (hdr[1] & IWT_RDMAP_OP_MASK) == IWT_OP_READ_REQ &&
+	       hdr_len >= IWT_DDP_UNTAGGED_LEN + sizeof(struct iwt_read_req);
+}
+
+/**
+ * iwt_term_build - write a Terminate header
+ * @err: what went wrong, as IWT_ERR()
+ * @hdr: headers of the segment that caused it, as struct iwt_fpdu has them;
+ *	for a read that failed on the way the caller has advanced them
+ * @hdr_len: octets at @hdr; 0 when no segment caused it
+ * @ulpdu_len: ULPDU_Length of that segment
+ * @out: room for IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN octets; gets what
+ *	follows the DDP header of the Terminate
+ *
+ * Which headers go along is decided by @err (RFC 5040 4.8): none for local
+ * and for MPA errors, else segment length and DDP header, and for a refused
+ * Read Request its RDMAP header too. A segment too short to have its whole
+ * DDP header is named by its length alone.
+ *
+ * Return: octets written, which iwt_txseg_term() takes.
+ */
+u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out)
+{
+	struct iwt_term_hdr *t = (void *)out;
+	u32 len = sizeof(*t);
+	u32 ddp_len;
+
+	t->layer_etype = IWT_ERR_LAYER(err) << 4 | IWT_ERR_ETYPE(err);
+	t->code = IWT_ERR_CODE(err);
+	t->ctrl = 0;
+	t->reserved = 0;
+	if (!hdr_len || !iwt_term_has_hdrs(err))
+		return len;
+
+	t->ctrl |= IWT_TERM_M;
+	put_unaligned_be16(ulpdu_len, out + len);
+	len += IWT_TERM_LEN_LEN;
+	ddp_len = iwt_ddp_hdr_len(hdr[0]);
+	if (hdr_len < ddp_len)
+		return len;
+
+	t->ctrl |= IWT_TERM_D;
+	memcpy(out + len, hdr, ddp_len);
+	len += ddp_len;
+	if (!iwt_term_has_read(err, hdr, hdr_len))
+		return len;
+
+	t->ctrl |= IWT_TERM_R;
+	memcpy(out + len, hdr + ddp_len, sizeof(struct iwt_read_req));
+	return len + sizeof(struct iwt_read_req);
+}
+
+/* The parts that the control bits announce; those cut short are left out. */
+static void iwt_term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
+				struct iwt_term *t)
+{
+	u32 ddp_len;
+
+	/* D without M still has the place of the length. */
+	if (!(ctrl & (IWT_TERM_M | IWT_TERM_D)) || len < IWT_TERM_LEN_LEN)
+		return;
+	t->has_len = ctrl & IWT_TERM_M;
+	if (t->has_len)
+		t->seg_len = get_unaligned_be16(p);
+	p += IWT_TERM_LEN_LEN;
+	len -= IWT_TERM_LEN_LEN;
+
+	if (!(ctrl & IWT_TERM_D) || !len)
+		return;
+	ddp_len = iwt_ddp_hdr_len(p[0]);
+	if (len < ddp_len)
+		return;
+	t->has_ddp = true;
+	iwt_ddp_parse(p, &t->ddp);
+	t->has_rdmap = (ctrl & IWT_TERM_R) && !t->ddp.tagged &&
+		       len - ddp_len >= sizeof(struct iwt_read_req);
+}
+
+/**
+ * iwt_term_parse - read a Terminate header
+ * @ulpdu: what follows the DDP header of the Terminate, a private copy
+ * @len: octets there
+ * @t: all of it is set, also on error
+ *
+ * A Terminate ends the stream whatever it says, so everything that can be
+ * made out is taken: reserved bits, absent or zeroed headers, and headers cut
+ * short are no errors. MPA errors have one type; the peers that number it 3
+ * are read as if they had said 0.
+ *
+ * Return: IWT_OK, or IWT_ERR_OP_UNSPEC when not even the error is there.
+ */
+u32 iwt_term_parse(const u8 *ulpdu, u32 len, struct iwt_term *t)
+{
+	const struct iwt_term_hdr *h = (const void *)ulpdu;
+	u32 layer, etype;
+
+	memset(t, 0, sizeof(*t));
+	if (len < sizeof(*h))
+		return IWT_ERR_OP_UNSPEC;
+	layer = h->layer_etype >> 4;
+	etype = layer == 2 ? 0 : h->layer_etype & 0xf;
+	t->err = IWT_ERR(layer, etype, h->code);
+	iwt_term_parse_hdrs(h->ctrl, ulpdu + sizeof(*h), len - sizeof(*h), t);
+	return IWT_OK;
+}

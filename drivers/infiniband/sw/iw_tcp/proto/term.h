@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The Terminate message (RFC 5040 4.8). Pure. */
+#ifndef IWT_TERM_H
+#define IWT_TERM_H
+
+#include "ddp.h"
+
+/* ULPDU of the longest Terminate: DDP header, control, length, DDP header, Read Request */
+#define IWT_TERM_MAX	(IWT_DDP_UNTAGGED_LEN + 6 + IWT_DDP_UNTAGGED_LEN + 28)
+
+/* What a received Terminate says. */
+struct iwt_term {
+	u32 err;		/* as IWT_ERR() */
+	bool has_len;
+	bool has_ddp;
+	bool has_rdmap;
+	u16 seg_len;
+	struct iwt_ddp ddp;	/* when has_ddp */
+};
+
+/* @out and @ulpdu are what follows the DDP header of the Terminate */
+u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out);
+u32 iwt_term_parse(const u8 *ulpdu, u32 len, struct iwt_term *t);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A message cut into FPDUs (RFC 5041 5.2). */
+#include "txseg.h"
+
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+
+static void iwt_txseg_init(struct iwt_txseg *m, u8 opcode, u32 len)
+{
+	memset(&m->ddp, 0, sizeof(m->ddp));
+	m->ddp.dv = IWT_DDP_VERSION;
+	m->ddp.rv = 1;
+	m->ddp.opcode = opcode;
+	m->rdmap_len = 0;
+	m->left = len;
+	m->done = false;
+}
+
+/**
+ * iwt_txseg_tagged - begin a Write or a Read Response
+ * @m: all of it is set
+ * @opcode: IWT_OP_WRITE or IWT_OP_READ_RESP
+ * @stag: the peer's STag
+ * @to: tagged offset of the first octet
+ * @len: octets of the message; 0 gives one FPDU
+ */
+void iwt_txseg_tagged(struct iwt_txseg *m, u8 opcode, u32 stag, u64 to, u32 len)
+{
+	iwt_txseg_init(m, opcode, len);
+	m->ddp.tagged = true;
+	m->ddp.stag = stag;
+	m->ddp.to = to;
+}
+
+/**
+ * iwt_txseg_send - begin a message of the Send family
+ * @m: all of it is set
+ * @opcode: IWT_OP_SEND, _SEND_INV, _SEND_SE or _SEND_SE_INV
+ * @inval_stag: STag to invalidate, ignored for the opcodes that do not
+ * @msn: number of the message on queue 0
+ * @len: octets of the message; 0 gives one FPDU
+ */
+void iwt_txseg_send(struct iwt_txseg *m, u8 opcode, u32 inval_stag, u32 msn,
+		    u32 len)
+{
+	iwt_txseg_init(m, opcode, len);
+	if (iwt_rdmap_rule(opcode)->invalidates)
+		m->ddp.stag = inval_stag;
+	m->ddp.qn = IWT_QN_SEND;
+	m->ddp.msn = msn;
+}
+
+/**
+ * iwt_txseg_read_req - begin a Read Request
+ * @m: all of it is set
+ * @msn: number of the message on queue 1
+ * @r: what to read and where to
+ */
+void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
+			const struct iwt_rdmap_read *r)
+{
+	iwt_txseg_init(m, IWT_OP_READ_REQ, 0);
+	m->ddp.qn = IWT_QN_READ_REQ;
+	m->ddp.msn = msn;
+	iwt_rdmap_build_read(r, m->rdmap_hdr);
+	m->rdmap_len = sizeof(struct iwt_read_req);
+}
+
+/**
+ * iwt_txseg_term - begin the Terminate, the only message of queue 2
+ * @m: all of it is set
+ * @ulpdu: as iwt_term_build() wrote it
+ * @len: as iwt_term_build() returned it
+ */
+void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len)
+{
+	iwt_txseg_init(m, IWT_OP_TERM, 0);
+	m->ddp.qn = IWT_QN_TERM;
+	m->ddp.msn = 1;
+	m->rdmap_len = min_t(u32, len, sizeof(m->rdmap_hdr));
+	memcpy(m->rdmap_hdr, ulpdu, m->rdmap_len);
+}
+
+/**
+ * iwt_txseg_next - plan the next FPDU
+ * @m: the message, not yet @done; moved on by one segment
+ * @mulpdu: most octets of a ULPDU now, from iwt_mulpdu()
+ * @p: all of it is set up to @head_len octets of @head
+ *
+ * The segment takes as much payload as fits, so only the last one is short.
+ */
+void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
+{
+	u32 hdr_len = m->rdmap_len +
+		(m->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
+	u32 ulpdu_len;
+
+	mulpdu = clamp_t(u32, mulpdu, IWT_MULPDU_MIN, IWT_MULPDU_MAX);
+	p->payload = min(m->left, mulpdu - hdr_len);
+	p->last = p->payload == m->left;
+	m->ddp.last = p->last;
+	ulpdu_len = hdr_len + p->payload;
+
+	put_unaligned_be16(ulpdu_len, p->head);
+	iwt_ddp_build(&m->ddp, p->head + IWT_FPDU_LEN_LEN);
+	memcpy(p->head + IWT_FPDU_LEN_LEN + hdr_len - m->rdmap_len,
+	       m->rdmap_hdr, m->rdmap_len);
+	p->head_len = IWT_FPDU_LEN_LEN + hdr_len;
+	p->pad = -(IWT_FPDU_LEN_LEN + ulpdu_len) & 3;
+	p->size = IWT_FPDU_LEN_LEN + ulpdu_len + p->pad + IWT_FPDU_CRC_LEN;
+
+	if (m->ddp.tagged)
+		m->ddp.to += p->payload;
+	else
+		m->ddp.mo += p->payload;
+	m->left -= p->payload;
+	m->done = p->last;
+}

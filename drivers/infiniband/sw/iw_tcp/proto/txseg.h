@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A message cut into FPDUs (RFC 5041 5.2). Pure. */
+#ifndef IWT_TXSEG_H
+#define IWT_TXSEG_H
+
+#include "rdmap.h"
+
+/* One outbound RDMAP message and how far it has got. */
+struct iwt_txseg {
+	struct iwt_ddp ddp;	/* of the next segment */
+	u8 rdmap_hdr[52];	/* RDMAP header of header-only messages */
+	u8 rdmap_len;
+	u32 left;		/* payload octets not yet planned */
+	bool done;
+};
+
+/* The next FPDU: head, then payload octets of the message, pad, CRC. */
+struct iwt_txplan {
+	u8 head[IWT_FPDU_LEN_LEN + IWT_MAX_ULPDU_HDR];
+	u8 head_len;
+	u8 pad;
+	bool last;
+	u32 payload;
+	u32 size;		/* whole FPDU without markers */
+};
+
+void iwt_txseg_tagged(struct iwt_txseg *m, u8 opcode, u32 stag, u64 to, u32 len);
+void iwt_txseg_send(struct iwt_txseg *m, u8 opcode, u32 inval_stag, u32 msn,
+		    u32 len);
+void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
+			const struct iwt_rdmap_read *r);
+void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len);
+void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p);
+
+#endif

@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The queue pair. Everything that happens to one arrives here: callbacks of
+ * its socket, kicks of its posters, verbs, and the connection manager; the
+ * engines only report. Every error takes one way: step() with an event of
+ * proto/qpfsm.h, which changes the state and does what the table says.
+ */
+#include "qp.h"
+
+#include <rdma/iw_cm.h>
+
+#include "cq.h"
+#include "device.h"
+#include "sock.h"
+#include "trace.h"
+
+static void report(struct iwt_qp *qp, enum ib_event_type what)
+{
+	set_bit(what, &qp->events);
+	iwt_qp_get(qp);
+	if (!schedule_work(&qp->event_work))
+		iwt_qp_put(qp);
+}
+
+static void do_event_work(struct work_struct *work)
+{
+	struct iwt_qp *qp = container_of(work, struct iwt_qp, event_work);
+	struct ib_event ev = {
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+	};
+	unsigned long bit;
+
+	for_each_set_bit(bit, &qp->events, BITS_PER_LONG) {
+		if (!test_and_clear_bit(bit, &qp->events))
+			continue;
+		ev.event = bit;
+		if (qp->ibqp.event_handler)
+			qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+	}
+	iwt_qp_put(qp);
+}
+
+static void tell(struct iwt_qp *qp, enum iwt_llp_event ev)
+{
+	if (qp->llp)
+		qp->llp->event(qp->llp_ctx, ev);
+}
+
+/* Which asynchronous event an error is to the consumer. */
+static enum ib_event_type event_of(u32 err)
+{
+	if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 1)
+		return IB_EVENT_QP_ACCESS_ERR;
+	if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 2)
+		return IB_EVENT_QP_REQ_ERR;
+	return IB_EVENT_QP_FATAL;
+}
+
+/*
+ * The stream is over: nothing that still arrives is placed or delivered, since
+ * a consumer that has seen its queues drained may reuse all of its memory while
+ * the connection is being closed. Complete everything in order. The rings ask
+ * to be woken from before they are read, so a later post is seen either here or
+ * at its doorbell.
+ */
+static void flush(struct iwt_qp *qp)
+{
+	qp->rx.dead = true;
+	iwt_readq_clear(&qp->readq);
+	iwt_tx_drop_work(&qp->tx);
+	WRITE_ONCE(qp->sq.ring.ctl->flags, IWT_RING_NEED_WAKEUP);
+	smp_mb(); /* pairs with the poster: prod, barrier, flags */
+	iwt_sq_flush(&qp->sq, &qp->ibqp);
+	iwt_rx_flush(qp);
+}
+
+/* A Terminate goes out, unless the responder may not talk yet. */
+static void send_term(struct iwt_qp *qp, u32 err)
+{
+	const struct iwt_fpdu *bad = &qp->rx.bad;
+
+	qp->rx.dead = true;
+	if (qp->tx.hold) {
+		tell(qp, IWT_LLP_TERM_SENT);
+		return;
+	}
+	iwt_tx_terminate(&qp->tx, err, bad->hdr, bad->hdr_len, bad->ulpdu_len);
+	tell(qp, IWT_LLP_TERM_PENDING);
+	trace_iwt_term(qp->ibqp.qp_num, true, err);
+	iwt_count(qp->dev, IWT_C_TERM_TX);
+}
+
+/* The one place where the state changes; qp->lock is held. */
+static int step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
+{
+	struct iwt_qp_step s = iwt_qpfsm(qp->state, event);
+
+	lockdep_assert_held(&qp->lock);
+	if (s.actions & IWT_QA_REFUSE)
+		return -EINVAL;
+	if (s.next != qp->state)
+		trace_iwt_qp_state(qp->ibqp.qp_num, qp->state, s.next, event,
+				   err);
+	WRITE_ONCE(qp->state, s.next);
+	if (err && !qp->term_err)
+		qp->term_err = err;
+	if (s.actions & IWT_QA_SEND_TERM)
+		send_term(qp, err);
+	if (s.actions & IWT_QA_FLUSH)
+		flush(qp);
+	if (s.actions & IWT_QA_REPORT)
+		report(qp, event_of(err));
+	if (s.actions & IWT_QA_CLOSE)
+		tell(qp, IWT_LLP_CLOSE_WANTED);
+	if (s.actions & IWT_QA_ABORT)
+		tell(qp, IWT_LLP_ABORT_WANTED);
+	return 0;
+}
+
+/* The peer's Terminate names the Read it refused: the oldest one. */
+static void blame_read(struct iwt_qp *qp, u32 err)
+{
+	struct iwt_read_out *out = iwt_readq_oldest(&qp->readq);
+
+	if (!out || out->rtr || IWT_ERR_LAYER(err))
+		return;
+	if (IWT_ERR_ETYPE(err) == 1)
+		iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_REM_ACCESS_ERR);
+	else if (IWT_ERR_ETYPE(err) == 2)
+		iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_REM_OP_ERR);
+}
+
+static void run_rx(struct iwt_qp *qp)
+{
+	switch (iwt_rx_run(qp)) {
+	case IWT_RX_OK:
+		break;
+	case IWT_RX_ERROR:
+		step(qp, IWT_QE_LOCAL_ERROR, qp->rx.err);
+		break;
+	case IWT_RX_TERMINATED:
+		blame_read(qp, qp->rx.term.err);
+		step(qp, IWT_QE_TERM_RECEIVED, qp->rx.term.err);
+		tell(qp, IWT_LLP_TERM_RECEIVED);
+		break;
+	}
+	if (!qp->rx.eof && iwt_sock_at_eof(qp->sock)) {
+		qp->rx.eof = true;
+		step(qp, iwt_tx_busy(qp) ? IWT_QE_PEER_BUSY :
+		     IWT_QE_PEER_CLOSED, IWT_OK);
+		tell(qp, IWT_LLP_PEER_CLOSED);
+	}
+}
+
+/*
+ * A response that could not be read is an error in the request: rebuild the
+ * header that the Terminate has to show (RFC 5040 4.8).
+ */
+static void show_request(struct iwt_qp *qp)
+{
+	const struct iwt_tx *tx = &qp->tx;
+	struct iwt_fpdu *bad = &qp->rx.bad;
+	struct iwt_ddp d = {
+		.last = true,
+		.dv = IWT_DDP_VERSION,
+		.rv = 1,
+		.opcode = IWT_OP_READ_REQ,
+		.qn = IWT_QN_READ_REQ,
+		.msn = tx->resp_msn,
+	};
+
+	if (tx->what != IWT_TX_RESPONSE) {
+		bad->hdr_len = 0;
+		return;
+	}
+	bad->hdr_len = iwt_ddp_build(&d, bad->hdr);
+	iwt_rdmap_build_read(&tx->resp, bad->hdr + bad->hdr_len);
+	bad->hdr_len += sizeof(struct iwt_read_req);
+	bad->ulpdu_len = bad->hdr_len;
+}
+
+/* Return: true to run the engine once more. */
+static bool run_tx(struct iwt_qp *qp)
+{
+	switch (iwt_tx_run(qp)) {
+	case IWT_TX_IDLE:
+		return qp->again;
+	case IWT_TX_MORE:
+		iwt_sock_kick_later(qp->sock);
+		return false;
+	case IWT_TX_STARVED:
+		iwt_sock_retry(qp->sock);
+		return false;
+	case IWT_TX_TERM_OUT:
+		tell(qp, IWT_LLP_TERM_SENT);
+		return false;
+	case IWT_TX_FAILED:
+		show_request(qp);
+		step(qp, IWT_QE_LOCAL_ERROR, qp->tx.err);
+		return qp->state == IWT_QP_TERMINATE;
+	}
+	return false;
+}
+
+/*
+ * Run the engines; the socket lock is held. TCP calls back while we send: the
+ * nested call only leaves a note.
+ */
+static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
+{
+	bool more;
+
+	if (qp->running) {
+		qp->again = true;
+		return;
+	}
+	spin_lock_bh(&qp->lock);
+	if (qp->sock != s)
+		goto out;
+	qp->running = true;
+	if (receive)
+		run_rx(qp);
+	if (iwt_sock_in_backlog(s)) {
+		iwt_sock_kick(s);
+	} else {
+		do {
+			qp->again = false;
+			more = run_tx(qp);
+		} while (more);
+	}
+	qp->running = false;
+out:
+	spin_unlock_bh(&qp->lock);
+}
+
+static void on_data_ready(struct iwt_sock *s, void *ctx)
+{
+	engines(ctx, s, true);
+}
+
+static void on_write_space(struct iwt_sock *s, void *ctx)
+{
+	engines(ctx, s, false);
+}
+
+static void on_state_change(struct iwt_sock *s, void *ctx)
+{
+	struct iwt_qp *qp = ctx;
+
+	engines(qp, s, true);
+	if (iwt_sock_state(s) != IWT_SOCK_CLOSED || qp->running)
+		return;
+	spin_lock_bh(&qp->lock);
+	if (qp->sock == s) {
+		step(qp, IWT_QE_LOST, IWT_OK);
+		tell(qp, IWT_LLP_LOST);
+	}
+	spin_unlock_bh(&qp->lock);
+}
+
+static const struct iwt_sock_ops qp_sock_ops = {
+	.data_ready = on_data_ready,
+	.write_space = on_write_space,
+	.state_change = on_state_change,
+	.kick = on_data_ready,
+};
+
+/* Posted to a queue pair that is past sending. */
+static void flush_posted(struct iwt_qp *qp)
+{
+	spin_lock_bh(&qp->lock);
+	if (qp->state == IWT_QP_ERROR || qp->state == IWT_QP_TERMINATE)
+		flush(qp);
+	else if (qp->state == IWT_QP_CLOSING && !iwt_sq_idle(&qp->sq))
+		step(qp, IWT_QE_TO_ERROR, IWT_OK);
+	spin_unlock_bh(&qp->lock);
+}
+
+static void do_flush_work(struct work_struct *work)
+{
+	struct iwt_qp *qp = container_of(work, struct iwt_qp, flush_work);
+
+	iwt_qp_kick(qp);
+	iwt_qp_put(qp);
+}
+
+/**
+ * iwt_qp_kick() - something was posted, or the doorbell rang
+ * @qp: queue pair
+ *
+ * Any context. Sends or flushes at once where the context allows, else soon.
+ */
+void iwt_qp_kick(struct iwt_qp *qp)
+{
+	struct iwt_sock *s;
+
+	rcu_read_lock();
+	s = READ_ONCE(qp->sock);
+	if (s && READ_ONCE(qp->state) == IWT_QP_RTS) {
+		iwt_sock_kick(s);
+	} else if (in_hardirq() || irqs_disabled()) {
+		iwt_qp_get(qp);
+		if (!queue_work(system_bh_wq, &qp->flush_work))
+			iwt_qp_put(qp);
+	} else {
+		flush_posted(qp);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * iwt_qp_setup() - initialise a queue pair; its queues are set up separately
+ * @qp: queue pair, zeroed
+ */
+void iwt_qp_setup(struct iwt_qp *qp)
+{
+	kref_init(&qp->ref);
+	init_completion(&qp->freed);
+	spin_lock_init(&qp->lock);
+	INIT_WORK(&qp->flush_work, do_flush_work);
+	INIT_WORK(&qp->event_work, do_event_work);
+	qp->state = IWT_QP_IDLE;
+	qp->idle_state = IB_QPS_INIT;
+}
+
+static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
+			    const struct iwt_mpa_terms *terms, bool initiator,
+			    const struct iwt_qp_llp_ops *llp, void *ctx)
+{
+	iwt_tx_start(&qp->tx, terms, initiator);
+	iwt_rx_start(&qp->rx, terms);
+	qp->term_err = IWT_OK;
+	qp->llp = llp;
+	qp->llp_ctx = ctx;
+	if (!qp->rights_stated)
+		qp->rights = IWT_REMOTE_READ | IWT_REMOTE_WRITE;
+	/* a poster that sees the socket sees a running queue pair */
+	smp_store_release(&qp->sock, s);
+}
+
+/**
+ * iwt_qp_attach() - startup is done: the stream is in RDMA mode (RFC 5044 7.1)
+ * @qp: idle queue pair
+ * @s: its socket; stays the caller's, until iwt_qp_detach()
+ * @terms: what was negotiated
+ * @initiator: we sent the MPA Request
+ * @llp: hears what happens to the connection
+ * @ctx: its argument
+ *
+ * Octets that have arrived already are looked at before this returns or soon
+ * after. The responder sends nothing before the initiator's first FPDU. May
+ * sleep. Return: 0, -EINVAL when the queue pair is not idle, -EOPNOTSUPP for
+ * terms that are not there yet, -ENOMEM.
+ */
+int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
+		  const struct iwt_mpa_terms *terms, bool initiator,
+		  const struct iwt_qp_llp_ops *llp, void *ctx)
+{
+	struct iwt_readq readq = {};
+	int err;
+
+	if (terms->tx_markers || terms->rx_markers)
+		return -EOPNOTSUPP;
+	err = iwt_readq_alloc(&readq, terms->ord, terms->ird);
+	if (err)
+		return err;
+
+	spin_lock_bh(&qp->lock);
+	if (qp->sock)
+		err = -EINVAL;
+	else
+		err = step(qp, IWT_QE_ATTACH, IWT_OK);
+	if (!err) {
+		swap(qp->readq, readq);
+		take_connection(qp, s, terms, initiator, llp, ctx);
+		iwt_qp_get(qp);
+	}
+	spin_unlock_bh(&qp->lock);
+	iwt_readq_free(&readq);
+	if (err)
+		return err;
+
+	iwt_sock_set_ops(s, &qp_sock_ops, qp);
+	rcu_read_lock();
+	iwt_sock_kick(s);
+	rcu_read_unlock();
+	return 0;
+}
+
+/**
+ * iwt_qp_detach() - the connection is over; the socket is about to be released
+ * @qp: queue pair with a connection
+ *
+ * No callback of the queue pair runs afterwards, and what was outstanding is
+ * flushed. May sleep. Return: true when the stream ends inside an FPDU, so
+ * that it must be reset, not closed in order.
+ */
+bool iwt_qp_detach(struct iwt_qp *qp)
+{
+	bool cut;
+
+	iwt_sock_set_ops(qp->sock, NULL, NULL);
+	spin_lock_bh(&qp->lock);
+	step(qp, IWT_QE_DETACH, IWT_OK);
+	cut = iwt_tx_stop(&qp->tx);
+	WRITE_ONCE(qp->sock, NULL);
+	qp->llp = NULL;
+	spin_unlock_bh(&qp->lock);
+	iwt_qp_put(qp);
+	return cut;
+}
+
+/**
+ * iwt_qp_set_rights() - what the peer may do from now on
+ * @qp: queue pair
+ * @rights: IWT_REMOTE_WRITE, IWT_REMOTE_READ
+ *
+ * rdma_cm initialises a queue pair of iWARP with no rights as long as it has
+ * no iw_cm_id for it, and leaves them to the connection, which by iw_cm's rule
+ * gives both. So "none" before there is a connection is no wish; later it is.
+ */
+void iwt_qp_set_rights(struct iwt_qp *qp, u32 rights)
+{
+	spin_lock_bh(&qp->lock);
+	qp->rights = rights;
+	qp->rights_stated = rights || qp->state != IWT_QP_IDLE;
+	spin_unlock_bh(&qp->lock);
+}
+
+static int modify_idle(struct iwt_qp *qp, enum ib_qp_state to)
+{
+	if (qp->state != IWT_QP_IDLE)
+		return -EINVAL;
+	qp->idle_state = to;
+	return 0;
+}
+
+static int modify_reset(struct iwt_qp *qp)
+{
+	int err;
+
+	if (qp->sock)
+		return -EBUSY;
+	err = step(qp, IWT_QE_TO_IDLE, IWT_OK);
+	if (err)
+		return err;
+	qp->idle_state = IB_QPS_INIT;
+	qp->rights = 0;
+	qp->rights_stated = false;
+	return 0;
+}
+
+static int modify_locked(struct iwt_qp *qp, enum ib_qp_state to)
+{
+	switch (to) {
+	case IB_QPS_RESET:
+		return modify_reset(qp);
+	case IB_QPS_INIT:
+	case IB_QPS_RTR:
+		return modify_idle(qp, to);
+	case IB_QPS_RTS:
+		/* only the connection manager gets it there */
+		return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
+	case IB_QPS_SQD:
+		return step(qp, iwt_tx_busy(qp) ? IWT_QE_CLOSE_BUSY :
+			    IWT_QE_CLOSE, IWT_OK);
+	case IB_QPS_ERR:
+		return step(qp, IWT_QE_TO_ERROR, IWT_OK);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/**
+ * iwt_qp_modify() - a consumer wants another state
+ * @qp: queue pair
+ * @to: verbs state; SQD asks for a graceful close, ERR for an abortive one
+ *
+ * May sleep. Return: 0, -EINVAL for a transition that is not allowed, -EBUSY
+ * for a reset with the connection still there.
+ */
+int iwt_qp_modify(struct iwt_qp *qp, enum ib_qp_state to)
+{
+	int err;
+
+	spin_lock_bh(&qp->lock);
+	err = modify_locked(qp, to);
+	spin_unlock_bh(&qp->lock);
+	return err;
+}
+
+/**
+ * iwt_qp_verbs_state() - the state in the words of the verbs
+ * @qp: queue pair
+ */
+enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp)
+{
+	switch (READ_ONCE(qp->state)) {
+	case IWT_QP_RTS:
+		return IB_QPS_RTS;
+	case IWT_QP_CLOSING:
+		return IB_QPS_SQD;
+	case IWT_QP_TERMINATE:
+		return IB_QPS_SQE;
+	case IWT_QP_ERROR:
+		return IB_QPS_ERR;
+	default:
+		return qp->idle_state;
+	}
+}
+
+static void free_qp(struct kref *ref)
+{
+	complete(&container_of(ref, struct iwt_qp, ref)->freed);
+}
+
+/**
+ * iwt_qp_get() - take a reference
+ * @qp: queue pair
+ */
+void iwt_qp_get(struct iwt_qp *qp)
+{
+	kref_get(&qp->ref);
+}
+
+/**
+ * iwt_qp_put() - drop a reference
+ * @qp: queue pair
+ */
+void iwt_qp_put(struct iwt_qp *qp)
+{
+	kref_put(&qp->ref, free_qp);
+}
+
+/**
+ * iwt_qp_find() - look a queue pair up
+ * @dev: device
+ * @qpn: number
+ *
+ * Return: the queue pair with a reference, or NULL.
+ */
+struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn)
+{
+	struct iwt_qp *qp;
+
+	xa_lock(&dev->qps);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp && !kref_get_unless_zero(&qp->ref))
+		qp = NULL;
+	xa_unlock(&dev->qps);
+	return qp;
+}
+
+/**
+ * iwt_qp_destroy() - end a queue pair and wait until nobody uses it
+ * @qp: queue pair that can't be found any more; its memory and queues stay the
+ *	caller's
+ *
+ * May sleep.
+ */
+void iwt_qp_destroy(struct iwt_qp *qp)
+{
+	/*
+	 * iw_cm looks a queue pair up and takes its reference in two calls, for
+	 * whatever number a process names; it does so in one section of RCU.
+	 */
+	synchronize_rcu_expedited();
+	spin_lock_bh(&qp->lock);
+	step(qp, IWT_QE_TO_ERROR, IWT_OK);
+	tell(qp, IWT_LLP_ABORT_WANTED);
+	spin_unlock_bh(&qp->lock);
+	iwt_qp_put(qp);
+	wait_for_completion(&qp->freed);
+	/*
+	 * The last reference may have been a work item's own. None is pending;
+	 * to cancel is to wait, without the flush's rules on memory reclaim.
+	 */
+	cancel_work_sync(&qp->event_work);
+	cancel_work_sync(&qp->flush_work);
+	iwt_readq_free(&qp->readq);
+	iwt_cq_clean(qp->sq.cq, &qp->ibqp);
+	iwt_cq_clean(qp->rq.cq, &qp->ibqp);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The queue pair: state, and what the two engines and the connection share.
+ *
+ * Locking
+ *
+ *   lock        guards                              taken in
+ *   ----------  ----------------------------------  -----------------------------
+ *   socket      that one engine runs at a time;     softirq, backlog, poster
+ *               which callbacks are installed       (never blocking there)
+ *   qp->lock    state, tx, rx, sq consumer side,    BH off, inside the socket
+ *               rq consumer side, readq, llp, sock  lock where both are held
+ *   sq->lock    kernel producer of the send queue   any context, irqs off
+ *   rq->lock    kernel producer of the receive      any context, irqs off
+ *               queue
+ *   mr->lock    validity and contents of a region   BH off, inside qp->lock
+ *   cq->lock    the ring of a completion queue      any context, irqs off,
+ *                                                   inside qp->lock
+ *
+ * Order: socket, qp->lock, { mr->lock | cq->lock }. sq->lock and rq->lock are
+ * taken alone. qp->state is written in qp.c only.
+ */
+#ifndef IWT_QP_H
+#define IWT_QP_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "proto/mpa.h"
+#include "proto/qpfsm.h"
+#include "readq.h"
+#include "rq.h"
+#include "rx.h"
+#include "sq.h"
+#include "tx.h"
+
+struct iwt_cq;
+struct iwt_dev;
+struct iwt_mmap;
+struct iwt_sock;
+
+/* What the connection manager hears from a queue pair. */
+enum iwt_llp_event {
+	IWT_LLP_CLOSE_WANTED,	/* graceful: FIN after what is queued */
+	IWT_LLP_TERM_PENDING,	/* Terminate waits for TCP: not for ever */
+	IWT_LLP_TERM_SENT,	/* Terminate is with TCP: FIN, then wait */
+	IWT_LLP_ABORT_WANTED,	/* reset the connection now */
+	IWT_LLP_PEER_CLOSED,	/* FIN arrived, everything before is done */
+	IWT_LLP_LOST,		/* reset or timed out */
+	IWT_LLP_TERM_RECEIVED,	/* the peer sent a Terminate */
+};
+
+/**
+ * struct iwt_qp_llp_ops - the connection's ear
+ * @event: any context, the socket lock and qp->lock may be held; must only
+ *	take note and queue work
+ */
+struct iwt_qp_llp_ops {
+	void (*event)(void *ctx, enum iwt_llp_event ev);
+};
+
+/**
+ * struct iwt_qp - a queue pair
+ * @ibqp: the verbs object
+ * @dev: device
+ * @ref: users of the object: its creator, lookups, the attached connection
+ * @freed: completed when @ref is gone
+ * @lock: see the table above
+ * @state: RDMAP state (proto/qpfsm.h)
+ * @user: the rings are shared with userspace
+ * @rights: remote rights that the queue pair grants (enum iwt_rights)
+ * @rights_stated: they are a consumer's wish, not a default
+ * @sq: send queue
+ * @rq: receive queue
+ * @readq: outstanding reads of both directions
+ * @tx: transmit engine
+ * @rx: receive engine
+ * @sock: socket while attached
+ * @llp: the connection's ear while attached
+ * @llp_ctx: its argument
+ * @running: the engines run; a nested callback only sets @again
+ * @again: look once more before the engines stop
+ * @term_err: error that ended the stream, or IWT_OK
+ * @events: asynchronous events to report, a bit each
+ * @flush_work: flushes for a poster whose context does not allow it
+ * @event_work: reports @events
+ * @idle_state: what a consumer last asked for while there is no connection
+ * @maps: mappings of a user queue pair's rings: send, receive
+ * @mem: ring memory of a kernel queue pair: send, receive
+ * @cap: what the queue pair was created with, for query
+ */
+struct iwt_qp {
+	struct ib_qp ibqp;
+	struct iwt_dev *dev;
+	struct kref ref;
+	struct completion freed;
+
+	spinlock_t lock;
+	enum iwt_qp_state state;
+	bool user;
+	u32 rights;
+	bool rights_stated;
+
+	struct iwt_sq sq;
+	struct iwt_rq rq;
+	struct iwt_readq readq;
+	struct iwt_tx tx;
+	struct iwt_rx rx;
+
+	struct iwt_sock *sock;
+	const struct iwt_qp_llp_ops *llp;
+	void *llp_ctx;
+	bool running;
+	bool again;
+	u32 term_err;
+	unsigned long events;
+	struct work_struct flush_work;
+	struct work_struct event_work;
+
+	enum ib_qp_state idle_state;
+	struct iwt_mmap *maps[2];
+	void *mem[2];
+	struct ib_qp_cap cap;
+};
+
+static inline struct iwt_qp *to_iwt_qp(struct ib_qp *qp)
+{
+	return container_of(qp, struct iwt_qp, ibqp);
+}
+
+int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
+		  const struct iwt_mpa_terms *terms, bool initiator,
+		  const struct iwt_qp_llp_ops *llp, void *ctx);
+bool iwt_qp_detach(struct iwt_qp *qp);
+void iwt_qp_setup(struct iwt_qp *qp);
+void iwt_qp_set_rights(struct iwt_qp *qp, u32 rights);
+int iwt_qp_modify(struct iwt_qp *qp, enum ib_qp_state to);
+enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp);
+void iwt_qp_kick(struct iwt_qp *qp);
+void iwt_qp_destroy(struct iwt_qp *qp);
+struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn);
+void iwt_qp_get(struct iwt_qp *qp);
+void iwt_qp_put(struct iwt_qp *qp);
+
+#endif

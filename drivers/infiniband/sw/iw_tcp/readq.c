@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "readq.h"
+
+#include <linux/slab.h>
+
+/**
+ * iwt_readq_alloc() - make room for what was negotiated
+ * @q: queue; what it had is released
+ * @ord: Reads of ours at a time
+ * @ird: Reads of the peer at a time
+ *
+ * May sleep. Return: 0 or -ENOMEM, then the queue is empty.
+ */
+int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird)
+{
+	iwt_readq_free(q);
+	q->out = kcalloc(max_t(u16, ord, 1), sizeof(*q->out), GFP_KERNEL);
+	q->in = kcalloc(max_t(u16, ird, 1), sizeof(*q->in), GFP_KERNEL);
+	if (!q->out || !q->in) {
+		iwt_readq_free(q);
+		return -ENOMEM;
+	}
+	q->out_max = ord;
+	q->in_max = ird;
+	return 0;
+}
+
+/**
+ * iwt_readq_free() - release the memory
+ * @q: queue
+ */
+void iwt_readq_free(struct iwt_readq *q)
+{
+	kfree(q->out);
+	kfree(q->in);
+	memset(q, 0, sizeof(*q));
+}
+
+/**
+ * iwt_readq_start() - a Read of ours begins
+ * @q: queue; qp->lock is held
+ *
+ * Return: the entry to fill, or NULL when ORD is reached.
+ */
+struct iwt_read_out *iwt_readq_start(struct iwt_readq *q)
+{
+	struct iwt_read_out *r;
+
+	if (iwt_readq_out_full(q))
+		return NULL;
+	r = &q->out[(q->out_head + q->out_n++) % q->out_max];
+	memset(r, 0, sizeof(*r));
+	return r;
+}
+
+/**
+ * iwt_readq_oldest() - the Read whose response comes next
+ * @q: queue; qp->lock is held
+ *
+ * Responses come in the order of the requests (RFC 5040 5.5 rule 20).
+ * Return: the entry, or NULL.
+ */
+struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q)
+{
+	return q->out_n ? &q->out[q->out_head] : NULL;
+}
+
+/**
+ * iwt_readq_finish() - the oldest Read has its whole response
+ * @q: queue; qp->lock is held
+ */
+void iwt_readq_finish(struct iwt_readq *q)
+{
+	q->out_head = (q->out_head + 1) % q->out_max;
+	q->out_n--;
+}
+
+/**
+ * iwt_readq_accept() - a Read Request of the peer waits to be answered
+ * @q: queue; qp->lock is held
+ * @r: request
+ *
+ * Return: false when the peer exceeds IRD.
+ */
+bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_rdmap_read *r)
+{
+	if (iwt_readq_in_full(q))
+		return false;
+	q->in[(q->in_head + q->in_n++) % q->in_max] = *r;
+	return true;
+}
+
+/**
+ * iwt_readq_answer() - take the request that is to be answered next
+ * @q: queue; qp->lock is held
+ * @r: takes the request
+ *
+ * Return: false when there is none.
+ */
+bool iwt_readq_answer(struct iwt_readq *q, struct iwt_rdmap_read *r)
+{
+	if (!q->in_n)
+		return false;
+	*r = q->in[q->in_head];
+	q->in_head = (q->in_head + 1) % q->in_max;
+	q->in_n--;
+	return true;
+}
+
+/**
+ * iwt_readq_clear() - the stream is over
+ * @q: queue; qp->lock is held
+ */
+void iwt_readq_clear(struct iwt_readq *q)
+{
+	q->out_n = 0;
+	q->in_n = 0;
+}

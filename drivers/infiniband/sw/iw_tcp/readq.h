@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * RDMA Reads under way: ours, waiting for their responses (bounded by ORD),
+ * and the peer's, waiting to be answered (bounded by IRD). RFC 5040 5.2, 6.1.
+ */
+#ifndef IWT_READQ_H
+#define IWT_READQ_H
+
+#include <linux/types.h>
+#include <rdma/iw_tcp-abi.h>
+
+#include "proto/rdmap.h"
+
+/* A Read of ours. */
+struct iwt_read_out {
+	struct iwt_sge sink;	/* addr and lkey are the sink TO and STag */
+	u32 got;		/* octets placed so far */
+	u32 sq_idx;		/* its work request */
+	u32 inval;		/* STag to invalidate when done, with has_inval */
+	bool has_inval;
+	bool rtr;		/* ready-to-receive: no work request behind it */
+};
+
+/**
+ * struct iwt_readq - both directions; guarded by qp->lock
+ * @out: ring of @out_max
+ * @in: ring of @in_max
+ * @out_head: oldest Read of ours
+ * @out_n: how many
+ * @in_head: oldest Read of the peer
+ * @in_n: how many
+ */
+struct iwt_readq {
+	struct iwt_read_out *out;
+	struct iwt_rdmap_read *in;
+	u16 out_max, out_head, out_n;
+	u16 in_max, in_head, in_n;
+};
+
+int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird);
+void iwt_readq_free(struct iwt_readq *q);
+struct iwt_read_out *iwt_readq_start(struct iwt_readq *q);
+struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q);
+void iwt_readq_finish(struct iwt_readq *q);
+bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_rdmap_read *r);
+bool iwt_readq_answer(struct iwt_readq *q, struct iwt_rdmap_read *r);
+void iwt_readq_clear(struct iwt_readq *q);
+
+static inline bool iwt_readq_out_full(const struct iwt_readq *q)
+{
+	return q->out_n == q->out_max;
+}
+
+static inline bool iwt_readq_in_full(const struct iwt_readq *q)
+{
+	return q->in_n == q->in_max;
+}
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rq.h"
+
+#include "cq.h"
+#include "trace.h"
+
+/**
+ * iwt_rq_stride() - octets of a ring entry
+ * @max_sge: elements that must fit
+ */
+u32 iwt_rq_stride(u32 max_sge)
+{
+	return ALIGN(sizeof(struct iwt_recv_wqe) +
+		     max_sge * sizeof(struct iwt_sge), 32);
+}
+
+/**
+ * iwt_rq_init() - set up a receive queue on ring memory
+ * @rq: queue, zeroed
+ * @mem: ring memory of iwt_ring_bytes() octets, zeroed; NULL without a queue
+ * @entries: power of two, or 0
+ * @stride: from iwt_rq_stride()
+ */
+void iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 stride)
+{
+	spin_lock_init(&rq->lock);
+	rq->entries = entries;
+	if (entries)
+		iwt_ring_init(&rq->ring, mem, entries, stride);
+}
+
+/**
+ * iwt_rq_post() - put a kernel consumer's buffer on the ring
+ * @rq: queue; rq->lock is held
+ * @wr: work request
+ *
+ * Any context. Return: 0, -ENOMEM when the queue is full, -EINVAL.
+ */
+int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr)
+{
+	struct iwt_recv_wqe *w;
+	struct iwt_sge *to;
+	u32 prod;
+	int i;
+
+	lockdep_assert_held(&rq->lock);
+	if (!rq->entries || wr->num_sge < 0 || wr->num_sge > rq->sge_max)
+		return -EINVAL;
+	prod = rq->ring.ctl->prod;
+	if (prod - READ_ONCE(rq->ring.ctl->cons) > rq->ring.mask)
+		return -ENOMEM;
+
+	w = iwt_ring_at(&rq->ring, prod);
+	to = (struct iwt_sge *)(w + 1);
+	w->wr_id = wr->wr_id;
+	w->num_sge = wr->num_sge;
+	for (i = 0; i < wr->num_sge; i++) {
+		to[i].addr = wr->sg_list[i].addr;
+		to[i].length = wr->sg_list[i].length;
+		to[i].lkey = wr->sg_list[i].lkey;
+	}
+	iwt_ring_set_prod(&rq->ring, prod + 1);
+	return 0;
+}
+
+static bool corrupt(const struct iwt_rq *rq, u32 prod)
+{
+	return prod - rq->cons > rq->ring.mask + 1;
+}
+
+/**
+ * iwt_rq_next() - take the next buffer
+ * @rq: queue; qp->lock is held
+ * @wqe: takes the private copy
+ *
+ * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the
+ * index or the list is impossible.
+ */
+int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
+{
+	const struct iwt_recv_wqe *w;
+	u32 prod, i;
+
+	if (!rq->entries)
+		return 0;
+	prod = iwt_ring_prod(&rq->ring);
+	if (prod == rq->cons)
+		return 0;
+	if (corrupt(rq, prod))
+		return -EINVAL;
+
+	w = iwt_ring_at(&rq->ring, rq->cons);
+	wqe->wr_id = READ_ONCE(w->wr_id);
+	wqe->num_sge = READ_ONCE(w->num_sge);
+	if (wqe->num_sge > rq->sge_max)
+		return -EINVAL;
+	memcpy(wqe->sge, w + 1, wqe->num_sge * sizeof(wqe->sge[0]));
+	wqe->len = 0;
+	for (i = 0; i < wqe->num_sge; i++)
+		wqe->len += wqe->sge[i].length;
+	rq->cons++;
+	iwt_ring_set_cons(&rq->ring, rq->cons);
+	return 1;
+}
+
+/**
+ * iwt_rq_complete() - report what became of a buffer
+ * @rq: queue; qp->lock is held
+ * @qp: whose it is
+ * @wr_id: the consumer's name for it
+ * @len: octets received
+ * @status: how it went
+ * @flags: enum iwt_wc_flags
+ * @ex: STag invalidated, with IWT_WC_WITH_INVALIDATE
+ */
+void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id, u32 len,
+		     enum ib_wc_status status, u8 flags, u32 ex)
+{
+	struct iwt_cqe cqe = {
+		.wr_id = wr_id,
+		.qp_num = qp->qp_num,
+		.byte_len = len,
+		.ex = ex,
+		.opcode = IWT_WC_RECV,
+		.status = status,
+		.flags = flags,
+	};
+
+	if (status != IB_WC_SUCCESS) {
+		cqe.flags |= IWT_WC_SOLICITED;
+		if (status != IB_WC_WR_FLUSH_ERR)
+			trace_iwt_wqe_error(qp->qp_num, wr_id, IWT_WC_RECV,
+					    status);
+	}
+	iwt_cq_push(rq->cq, &cqe, qp);
+}
+
+/**
+ * iwt_rq_flush() - complete every posted buffer, in order
+ * @rq: queue; qp->lock is held
+ * @qp: whose it is
+ *
+ * From here on the ring asks to be woken, because a buffer posted to a queue
+ * pair in error has to be flushed too.
+ */
+void iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp)
+{
+	u32 prod;
+
+	if (!rq->entries)
+		return;
+	WRITE_ONCE(rq->ring.ctl->flags, IWT_RING_NEED_WAKEUP);
+	smp_mb(); /* pairs with the producer: prod, barrier, flags */
+	prod = iwt_ring_prod(&rq->ring);
+	if (corrupt(rq, prod))
+		return;
+	while (rq->cons != prod) {
+		const struct iwt_recv_wqe *w = iwt_ring_at(&rq->ring, rq->cons);
+		u64 wr_id = READ_ONCE(w->wr_id);
+
+		/* the slot before the completion that promises it */
+		iwt_ring_set_cons(&rq->ring, ++rq->cons);
+		iwt_rq_complete(rq, qp, wr_id, 0, IB_WC_WR_FLUSH_ERR, 0, 0);
+	}
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The receive queue: buffers are taken in order, one to a Send message. */
+#ifndef IWT_RQ_H
+#define IWT_RQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "ring.h"
+
+struct iwt_cq;
+
+/* A private copy of one receive work request. */
+struct iwt_rwqe {
+	u64 wr_id;
+	u64 len;	/* sum of the elements */
+	u32 num_sge;
+	struct iwt_sge sge[IWT_MAX_SGE];
+};
+
+/**
+ * struct iwt_rq - receive queue
+ * @ring: shared ring; unused when @entries is 0
+ * @lock: kernel producer
+ * @cq: where completions go
+ * @entries: size of the ring, or 0: there is no receive queue
+ * @cons: next buffer to take; guarded by qp->lock
+ * @sge_max: most elements of a list
+ */
+struct iwt_rq {
+	struct iwt_ring ring;
+	spinlock_t lock;
+	struct iwt_cq *cq;
+	u32 entries;
+	u32 cons;
+	u8 sge_max;
+};
+
+void iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 stride);
+u32 iwt_rq_stride(u32 max_sge);
+int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr);
+int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe);
+void iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp);
+void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id, u32 len,
+		     enum ib_wc_status status, u8 flags, u32 ex);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The receive engine: whole FPDUs are taken off the socket's queue, checked
+ * completely, and only then placed and delivered.
+ */
+#ifndef IWT_RX_H
+#define IWT_RX_H
+
+#include "proto/fpdu.h"
+#include "proto/mpa.h"
+#include "proto/term.h"
+#include "rq.h"
+#include "sgl.h"
+
+struct iwt_mr;
+struct iwt_qp;
+
+enum iwt_rx_result {
+	IWT_RX_OK,
+	IWT_RX_ERROR,		/* rx->err; rx->bad is the offending FPDU */
+	IWT_RX_TERMINATED,	/* rx->term: the peer ended the stream */
+};
+
+/**
+ * struct iwt_rx - receive engine; guarded by qp->lock
+ * @rules: what was negotiated
+ * @pos: octets of the stream consumed, for markers
+ * @dead: the stream has ended: whatever arrives is thrown away
+ * @eof: the peer has closed its direction
+ * @recv_open: a Send is being received into @recv
+ * @q: untagged queues
+ * @recv: private copy of its buffer list
+ * @recv_pos: place in it
+ * @hint: extent of the last tagged placement
+ * @mr: region held across the FPDUs of a run, or NULL
+ * @err: after IWT_RX_ERROR
+ * @bad: FPDU that was wrong
+ * @term: after IWT_RX_TERMINATED
+ */
+struct iwt_rx {
+	struct iwt_fpdu_rules rules;
+	u32 pos;
+	bool dead;
+	bool eof;
+	bool recv_open;
+	struct iwt_ddp_rxq q[IWT_QN_COUNT];
+	struct iwt_rwqe recv;
+	struct iwt_sgl_pos recv_pos;
+	u32 hint;
+	struct iwt_mr *mr;
+	u32 err;
+	struct iwt_fpdu bad;
+	struct iwt_term term;
+};
+
+void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms);
+enum iwt_rx_result iwt_rx_run(struct iwt_qp *qp);
+void iwt_rx_flush(struct iwt_qp *qp);
+
+#endif

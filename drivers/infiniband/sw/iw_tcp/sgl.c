@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "sgl.h"
+
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <rdma/ib_verbs.h>
+
+#include "mr.h"
+
+/**
+ * iwt_copy_out() - store received octets where somebody may be polling
+ * @to: destination
+ * @from: source
+ * @len: octets
+ *
+ * Programs poll on the last octets of a Write. They are stored after
+ * everything before them is visible.
+ */
+void iwt_copy_out(u8 *to, const u8 *from, u32 len)
+{
+	u32 tail = min_t(u32, len, 8);
+
+	memcpy(to, from, len - tail);
+	smp_wmb(); /* the body is visible before the tail */
+	memcpy(to + len - tail, from + len - tail, tail);
+}
+
+/* The local DMA key gives a kernel consumer all of the kernel's memory. */
+static bool is_kernel_va(const struct iwt_actor *who, u32 lkey)
+{
+	return who->kernel && lkey == IWT_LOCAL_DMA_LKEY;
+}
+
+static void move(u8 *mem, u8 *buf, u32 len, bool out)
+{
+	if (out)
+		iwt_copy_out(mem, buf, len);
+	else
+		memcpy(buf, mem, len);
+}
+
+/* Copy between @buf and one region; it is checked here, each time. */
+static enum iwt_access_verdict copy_region(const struct iwt_actor *who,
+					   u32 stag, u64 addr, u32 need,
+					   u32 *hint, u8 *buf, u32 len, bool out)
+{
+	enum iwt_access_verdict v;
+	struct iwt_mr *mr = iwt_mr_get(who->dev, stag);
+	u32 n;
+
+	if (!mr)
+		return IWT_ACCESS_STAG;
+	v = iwt_access_check(&mr->region, who->pd, addr, len, need);
+	while (v == IWT_ACCESS_OK && len) {
+		u8 *mem = iwt_mr_piece(mr, addr, len, &n, hint);
+
+		if (!mem) {
+			v = IWT_ACCESS_BOUNDS;
+			break;
+		}
+		move(mem, buf, n, out);
+		addr += n;
+		buf += n;
+		len -= n;
+	}
+	iwt_mr_put(mr);
+	return v;
+}
+
+/* Walk a list from @pos, @len octets. */
+static enum iwt_access_verdict copy_sgl(const struct iwt_actor *who,
+					const struct iwt_sge *sge, u32 n,
+					struct iwt_sgl_pos *pos, u32 need,
+					u8 *buf, u32 len, bool out)
+{
+	while (len) {
+		enum iwt_access_verdict v = IWT_ACCESS_OK;
+		const struct iwt_sge *s;
+		u32 part;
+
+		if (pos->i >= n)
+			return IWT_ACCESS_BOUNDS;
+		s = &sge[pos->i];
+		part = min(len, s->length - pos->off);
+		if (!part) {
+			pos->i++;
+			pos->off = 0;
+			pos->hint = 0;
+			continue;
+		}
+		if (is_kernel_va(who, s->lkey))
+			move((u8 *)(uintptr_t)s->addr + pos->off, buf, part, out);
+		else
+			v = copy_region(who, s->lkey, s->addr + pos->off, need,
+					&pos->hint, buf, part, out);
+		if (v != IWT_ACCESS_OK)
+			return v;
+		pos->off += part;
+		buf += part;
+		len -= part;
+	}
+	return IWT_ACCESS_OK;
+}
+
+/**
+ * iwt_sgl_check() - may this list be used as a whole?
+ * @who: for whom
+ * @sge: private copy of the list
+ * @n: elements
+ * @need: rights
+ *
+ * The octets are checked again when they are copied; this finds a bad list
+ * before anything of its message is on the wire. Elements of no length are
+ * not looked at. BH may be on. Return: the first verdict that is not OK.
+ */
+enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
+				      const struct iwt_sge *sge, u32 n, u32 need)
+{
+	enum iwt_access_verdict v = IWT_ACCESS_OK;
+	u32 i;
+
+	for (i = 0; i < n && v == IWT_ACCESS_OK; i++) {
+		struct iwt_mr *mr;
+
+		if (!sge[i].length || is_kernel_va(who, sge[i].lkey))
+			continue;
+		mr = iwt_mr_get(who->dev, sge[i].lkey);
+		if (!mr)
+			return IWT_ACCESS_STAG;
+		v = iwt_access_check(&mr->region, who->pd, sge[i].addr,
+				     sge[i].length, need);
+		iwt_mr_put(mr);
+	}
+	return v;
+}
+
+/**
+ * iwt_sgl_gather() - octets of a list into linear memory
+ * @who: for whom
+ * @sge: private copy of the list
+ * @n: elements
+ * @pos: place in the list, advanced
+ * @to: destination
+ * @len: octets
+ *
+ * Never sleeps. Return: IWT_ACCESS_OK or why not.
+ */
+enum iwt_access_verdict iwt_sgl_gather(const struct iwt_actor *who,
+				       const struct iwt_sge *sge, u32 n,
+				       struct iwt_sgl_pos *pos, u8 *to, u32 len)
+{
+	return copy_sgl(who, sge, n, pos, 0, to, len, false);
+}
+
+/**
+ * iwt_sgl_scatter() - linear memory into octets of a list
+ * @who: for whom
+ * @sge: private copy of the list
+ * @n: elements
+ * @pos: place in the list, advanced
+ * @from: source
+ * @len: octets
+ *
+ * Never sleeps. Return: IWT_ACCESS_OK or why not.
+ */
+enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
+					const struct iwt_sge *sge, u32 n,
+					struct iwt_sgl_pos *pos, const u8 *from,
+					u32 len)
+{
+	return copy_sgl(who, sge, n, pos, IWT_LOCAL_WRITE, (u8 *)from, len,
+			true);
+}
+
+/**
+ * iwt_mem_gather() - octets of one region into linear memory
+ * @who: for whom; remote accesses are never the kernel's
+ * @stag: region
+ * @addr: tagged offset
+ * @need: rights
+ * @hint: where the last extent was found
+ * @to: destination
+ * @len: octets
+ *
+ * Never sleeps. Return: IWT_ACCESS_OK or why not.
+ */
+enum iwt_access_verdict iwt_mem_gather(const struct iwt_actor *who, u32 stag,
+				       u64 addr, u32 need, u32 *hint, u8 *to,
+				       u32 len)
+{
+	return copy_region(who, stag, addr, need, hint, to, len, false);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Octets between scatter/gather lists and linear memory, with every check. */
+#ifndef IWT_SGL_H
+#define IWT_SGL_H
+
+#include <linux/types.h>
+#include <rdma/iw_tcp-abi.h>
+
+#include "proto/access.h"
+
+struct ib_pd;
+struct iwt_dev;
+
+/* Who accesses memory: its domain, and whether it is the kernel. */
+struct iwt_actor {
+	struct iwt_dev *dev;
+	const struct ib_pd *pd;
+	bool kernel;
+};
+
+/**
+ * struct iwt_sgl_pos - place in a list
+ * @i: element
+ * @off: octet within it
+ * @hint: where the last extent was found
+ */
+struct iwt_sgl_pos {
+	u32 i;
+	u32 off;
+	u32 hint;
+};
+
+enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
+				      const struct iwt_sge *sge, u32 n, u32 need);
+enum iwt_access_verdict iwt_sgl_gather(const struct iwt_actor *who,
+				       const struct iwt_sge *sge, u32 n,
+				       struct iwt_sgl_pos *pos, u8 *to, u32 len);
+enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
+					const struct iwt_sge *sge, u32 n,
+					struct iwt_sgl_pos *pos, const u8 *from,
+					u32 len);
+enum iwt_access_verdict iwt_mem_gather(const struct iwt_actor *who, u32 stag,
+				       u64 addr, u32 need, u32 *hint, u8 *to,
+				       u32 len);
+void iwt_copy_out(u8 *to, const u8 *from, u32 len);
+
+#endif

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The life of a socket: its making, its callbacks, its end. */
+#include "sock.h"
+
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <linux/uio.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include <compat/task_frag.h>
+
+#include "sock_priv.h"
+
+/*
+ * The largest FPDU is 64 KB and is looked at only when it is there whole, so
+ * the receive window must be able to hold it, whatever the sender's MSS.
+ */
+#define IWT_SOCK_RCV_MIN	(128 << 10)
+
+/* How soon to try again when a stranger owned the socket, in jiffies. */
+#define IWT_SOCK_RETRY		1
+
+static struct iwt_sock *from_sk(struct sock *sk)
+{
+	return rcu_dereference_sk_user_data(sk);
+}
+
+static void on_data_ready(struct sock *sk)
+{
+	struct iwt_sock *s;
+
+	rcu_read_lock();
+	s = from_sk(sk);
+	if (s && s->ops && s->ops->data_ready)
+		s->ops->data_ready(s, s->ctx);
+	rcu_read_unlock();
+}
+
+static void on_write_space(struct sock *sk)
+{
+	struct iwt_sock *s;
+
+	if (!sk_stream_is_writeable(sk))
+		return;
+	if (sk->sk_socket)
+		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	rcu_read_lock();
+	s = from_sk(sk);
+	if (s && s->ops && s->ops->write_space)
+		s->ops->write_space(s, s->ctx);
+	rcu_read_unlock();
+}
+
+static void on_state_change(struct sock *sk)
+{
+	struct iwt_sock *s;
+
+	rcu_read_lock();
+	s = from_sk(sk);
+	if (s && s->ops && s->ops->state_change)
+		s->ops->state_change(s, s->ctx);
+	rcu_read_unlock();
+}
+
+/* Called with the socket lock held and nobody owning the socket. */
+static void answer_kick(struct iwt_sock *s)
+{
+	s->kicked = false;
+	if (s->ops && s->ops->kick)
+		s->ops->kick(s, s->ctx);
+}
+
+/* With the spinlock held: answer, or leave it to the owner. */
+static void kick_locked(struct iwt_sock *s)
+{
+	if (!sock_owned_by_user(s->sk)) {
+		answer_kick(s);
+		return;
+	}
+	s->kicked = true;
+	/* our own owners look at ->kicked; ss(8) and the like do not */
+	queue_delayed_work(system_bh_wq, &s->retry_work, IWT_SOCK_RETRY);
+}
+
+static void kick_from_work(struct iwt_sock *s)
+{
+	local_bh_disable();
+	bh_lock_sock(s->sk);
+	kick_locked(s);
+	bh_unlock_sock(s->sk);
+	local_bh_enable();
+}
+
+static void do_kick_work(struct work_struct *work)
+{
+	kick_from_work(container_of(work, struct iwt_sock, kick_work));
+}
+
+static void do_retry_work(struct work_struct *work)
+{
+	kick_from_work(container_of(to_delayed_work(work), struct iwt_sock,
+				    retry_work));
+}
+
+/**
+ * iwt_sock_kick() - have ops->kick run soon, at once where that is possible
+ * @s: socket
+ *
+ * Any context, the caller may hold other sockets' locks: the lock is only
+ * tried. The caller holds a reference or the RCU read lock.
+ */
+void iwt_sock_kick(struct iwt_sock *s)
+{
+	if (in_hardirq() || irqs_disabled()) {
+		queue_work(system_bh_wq, &s->kick_work);
+		return;
+	}
+	local_bh_disable();
+	if (spin_trylock(&s->sk->sk_lock.slock)) {
+		kick_locked(s);
+		spin_unlock(&s->sk->sk_lock.slock);
+	} else {
+		/*
+		 * Queued before bottom halves are on again, the work runs right
+		 * here then; afterwards it would need ksoftirqd, which waits
+		 * behind a process that polls.
+		 */
+		queue_work(system_bh_wq, &s->kick_work);
+	}
+	local_bh_enable();
+}
+
+/**
+ * iwt_sock_kick_later() - have ops->kick run from bottom half work
+ * @s: socket
+ *
+ * Any context; for an engine that has used up its budget.
+ */
+void iwt_sock_kick_later(struct iwt_sock *s)
+{
+	queue_work(system_bh_wq, &s->kick_work);
+}
+
+/**
+ * iwt_sock_retry() - have ops->kick run a little later
+ * @s: socket
+ *
+ * Any context; for an engine that got no memory. Bottom half work needs none,
+ * while a thread might have to be made for it.
+ */
+void iwt_sock_retry(struct iwt_sock *s)
+{
+	queue_delayed_work(system_bh_wq, &s->retry_work, IWT_SOCK_RETRY);
+}
+
+static void own(struct iwt_sock *s)
+{
+	lock_sock(s->sk);
+}
+
+static void disown(struct iwt_sock *s)
+{
+	release_sock(s->sk);
+	if (READ_ONCE(s->kicked))
+		iwt_sock_kick(s);
+}
+
+static void free_rcu_cb(struct rcu_head *rcu)
+{
+	struct iwt_sock *s = container_of(rcu, struct iwt_sock, rcu);
+
+	sock_put(s->sk);
+	kfree(s);
+}
+
+static void free_sock(struct kref *ref)
+{
+	struct iwt_sock *s = container_of(ref, struct iwt_sock, ref);
+
+	call_rcu(&s->rcu, free_rcu_cb);
+}
+
+/**
+ * iwt_sock_get() - take a reference
+ * @s: socket, found under RCU
+ *
+ * Return: false when it is on its way out.
+ */
+bool iwt_sock_get(struct iwt_sock *s)
+{
+	return kref_get_unless_zero(&s->ref);
+}
+
+/**
+ * iwt_sock_put() - drop a reference
+ * @s: socket
+ */
+void iwt_sock_put(struct iwt_sock *s)
+{
+	kref_put(&s->ref, free_sock);
+}
+
+/* Engines run in softirq: nothing below them may sleep or use current. */
+static void prepare(struct sock *sk)
+{
+	sk->sk_allocation = GFP_ATOMIC;
+	compat_sock_no_task_frag(sk);
+	sock_set_flag(sk, SOCK_URGINLINE);
+	sock_set_keepalive(sk);
+	tcp_sock_set_nodelay(sk);
+}
+
+/*
+ * Raising the low-water mark makes TCP raise its buffer and clamp with it,
+ * without ending its autotuning; the mark itself goes back to one.
+ */
+static void widen_window(struct socket *sock)
+{
+	lock_sock(sock->sk);
+	if (sock->ops->set_rcvlowat) {
+		sock->ops->set_rcvlowat(sock->sk, IWT_SOCK_RCV_MIN);
+		sock->ops->set_rcvlowat(sock->sk, 1);
+	}
+	release_sock(sock->sk);
+}
+
+static void hook(struct iwt_sock *s, bool listener)
+{
+	struct sock *sk = s->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	s->saved.data_ready = sk->sk_data_ready;
+	s->saved.write_space = sk->sk_write_space;
+	s->saved.state_change = sk->sk_state_change;
+	s->saved.error_report = sk->sk_error_report;
+	sk->sk_data_ready = on_data_ready;
+	sk->sk_write_space = on_write_space;
+	sk->sk_state_change = on_state_change;
+	sk->sk_error_report = on_state_change;
+	/* children of a listener must not inherit the pointer */
+	__rcu_assign_sk_user_data_with_flags(sk, s, listener ?
+					     SK_USER_DATA_NOCOPY : 0);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static struct iwt_sock *wrap(struct socket *sock, const struct iwt_sock_ops *ops,
+			     void *ctx, bool listener)
+{
+	struct iwt_sock *s = kzalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return NULL;
+	kref_init(&s->ref);
+	s->sock = sock;
+	s->sk = sock->sk;
+	s->ops = ops;
+	s->ctx = ctx;
+	INIT_WORK(&s->kick_work, do_kick_work);
+	INIT_DELAYED_WORK(&s->retry_work, do_retry_work);
+	sock_hold(s->sk);
+	own(s);
+	hook(s, listener);
+	disown(s);
+	return s;
+}
+
+static int addr_len(const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					  sizeof(struct sockaddr_in);
+}
+
+static void set_tos(struct sock *sk, const struct iwt_sock_addr *addr)
+{
+	if (!addr->tos_set)
+		return;
+	if (sk->sk_family == AF_INET) {
+		ip_sock_set_tos(sk, addr->tos);
+		return;
+	}
+	lock_sock(sk);
+	inet6_sk(sk)->tclass = addr->tos;
+	release_sock(sk);
+}
+
+static int make_socket(struct net *net, const struct iwt_sock_addr *addr,
+		       struct socket **out)
+{
+	struct socket *sock;
+	int err;
+
+	err = sock_create_kern(net, addr->local.ss_family, SOCK_STREAM,
+			       IPPROTO_TCP, &sock);
+	if (err)
+		return err;
+	/* a connection keeps its namespace alive until TCP is done with it */
+	sk_net_refcnt_upgrade(sock->sk);
+	prepare(sock->sk);
+	set_tos(sock->sk, addr);
+	if (addr->v6only)
+		err = ip6_sock_set_v6only(sock->sk);
+	if (!err && addr->ifindex)
+		err = sock_bindtoindex(sock->sk, addr->ifindex, true);
+	if (err) {
+		sock_release(sock);
+		return err;
+	}
+	*out = sock;
+	return 0;
+}
+
+static int bind_to(struct socket *sock, const struct iwt_sock_addr *addr)
+{
+	struct sockaddr_storage local = addr->local;
+
+	return kernel_bind(sock, (struct sockaddr_unsized *)&local,
+			   addr_len(&local));
+}
+
+/* Give up a socket that is not or no longer wrapped, or wrapped and unused. */
+static void drop(struct socket *sock, struct iwt_sock *s)
+{
+	if (s)
+		iwt_sock_release(s, true);
+	else
+		sock_release(sock);
+}
+
+/**
+ * iwt_sock_connect() - start a connection; does not wait for it
+ * @net: network namespace
+ * @addr: both ends; a local port of 0 is chosen by TCP
+ * @ops: callbacks; state_change tells the outcome
+ * @ctx: their argument
+ * @out: takes the socket
+ *
+ * Process context, may sleep for memory. Return: 0 or -errno.
+ */
+int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
+		     const struct iwt_sock_ops *ops, void *ctx,
+		     struct iwt_sock **out)
+{
+	struct sockaddr_storage remote = addr->remote;
+	struct iwt_sock *s = NULL;
+	struct socket *sock;
+	int err;
+
+	err = make_socket(net, addr, &sock);
+	if (err)
+		return err;
+	err = bind_to(sock, addr);
+	if (err)
+		goto fail;
+	s = wrap(sock, ops, ctx, false);
+	if (!s) {
+		err = -ENOMEM;
+		goto fail;
+	}
+	widen_window(sock);
+	*out = s;
+	err = kernel_connect(sock, (struct sockaddr_unsized *)&remote,
+			     addr_len(&remote), O_NONBLOCK);
+	if (!err || err == -EINPROGRESS)
+		return 0;
+	*out = NULL;
+fail:
+	drop(sock, s);
+	return err;
+}
+
+/**
+ * iwt_sock_listen() - listen on an address
+ * @net: network namespace
+ * @addr: local end
+ * @backlog: connections that may wait for iwt_sock_accept()
+ * @ops: callbacks; data_ready tells of a connection
+ * @ctx: their argument
+ * @out: takes the socket
+ *
+ * Process context, may sleep. Return: 0 or -errno.
+ */
+int iwt_sock_listen(struct net *net, const struct iwt_sock_addr *addr,
+		    int backlog, const struct iwt_sock_ops *ops, void *ctx,
+		    struct iwt_sock **out)
+{
+	struct iwt_sock *s = NULL;
+	struct socket *sock;
+	int err;
+
+	err = make_socket(net, addr, &sock);
+	if (err)
+		return err;
+	sock_set_reuseaddr(sock->sk);
+	widen_window(sock);
+	err = bind_to(sock, addr);
+	if (err)
+		goto fail;
+	s = wrap(sock, ops, ctx, true);
+	if (!s) {
+		err = -ENOMEM;
+		goto fail;
+	}
+	*out = s;
+	err = kernel_listen(sock, backlog);
+	if (!err)
+		return 0;
+	*out = NULL;
+fail:
+	drop(sock, s);
+	return err;
+}
+
+/**
+ * iwt_sock_accept() - take a connection that is ready
+ * @listener: listening socket
+ * @ops: callbacks of the new socket
+ * @ctx: their argument
+ * @out: takes the socket
+ *
+ * What arrived before the callbacks were there is not announced again: look.
+ * Process context, does not wait. Return: 0, -EAGAIN when there is none, or
+ * another -errno.
+ */
+int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
+		    void *ctx, struct iwt_sock **out)
+{
+	struct socket *sock;
+	struct iwt_sock *s;
+	int err;
+
+	err = kernel_accept(listener->sock, &sock, O_NONBLOCK);
+	if (err)
+		return err;
+	prepare(sock->sk);
+	widen_window(sock);
+	s = wrap(sock, ops, ctx, false);
+	if (!s) {
+		sock_release(sock);
+		return -ENOMEM;
+	}
+	/* the child has the listener's callbacks; its own are TCP's defaults */
+	s->saved = listener->saved;
+	*out = s;
+	return 0;
+}
+
+/**
+ * iwt_sock_recv() - read what has arrived
+ * @s: socket
+ * @buf: takes the octets
+ * @len: room
+ *
+ * For startup frames. Process context, does not wait. Return: octets, 0 at the
+ * end of the stream, -EAGAIN or another -errno.
+ */
+int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
+{
+	struct kvec v = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+
+	return kernel_recvmsg(s->sock, &msg, &v, 1, len, msg.msg_flags);
+}
+
+/**
+ * iwt_sock_send() - send a few octets by copy
+ * @s: socket
+ * @buf: octets
+ * @len: how many
+ *
+ * For startup frames, which fit into any fresh send buffer. Process context,
+ * does not wait. Return: octets taken or -errno.
+ */
+int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
+{
+	struct kvec v = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL |
+					   MSG_EOR };
+
+	return kernel_sendmsg(s->sock, &msg, &v, 1, len);
+}
+
+/**
+ * iwt_sock_set_ops() - change who listens
+ * @s: socket
+ * @ops: callbacks, or NULL
+ * @ctx: their argument
+ *
+ * When it returns no callback of the former listener runs or will run. May
+ * sleep.
+ */
+void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
+		      void *ctx)
+{
+	own(s);
+	spin_lock_bh(&s->sk->sk_lock.slock);
+	s->ops = ops;
+	s->ctx = ctx;
+	spin_unlock_bh(&s->sk->sk_lock.slock);
+	disown(s);
+}
+
+/**
+ * iwt_sock_shutdown() - no more from us: FIN after what is queued
+ * @s: socket
+ *
+ * May sleep.
+ */
+void iwt_sock_shutdown(struct iwt_sock *s)
+{
+	kernel_sock_shutdown(s->sock, SHUT_WR);
+}
+
+static void unhook(struct iwt_sock *s)
+{
+	struct sock *sk = s->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = s->saved.data_ready;
+	sk->sk_write_space = s->saved.write_space;
+	sk->sk_state_change = s->saved.state_change;
+	sk->sk_error_report = s->saved.error_report;
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * iwt_sock_release() - close and give up the owner's reference
+ * @s: socket
+ * @abort: reset the connection instead of closing it in order
+ *
+ * No callback runs afterwards. May sleep.
+ */
+void iwt_sock_release(struct iwt_sock *s, bool abort)
+{
+	own(s);
+	unhook(s);
+	disown(s);
+	/* a listener's callbacks run without its lock: they end before ops go */
+	synchronize_rcu();
+	iwt_sock_set_ops(s, NULL, NULL);
+	cancel_work_sync(&s->kick_work);
+	cancel_delayed_work_sync(&s->retry_work);
+	if (abort)
+		sock_no_linger(s->sk);
+	sock_release(s->sock);
+	iwt_sock_put(s);
+}
+
+/**
+ * iwt_sock_names() - addresses of both ends
+ * @s: socket
+ * @local: takes ours
+ * @remote: takes the peer's
+ *
+ * May sleep. Return: 0 or -errno.
+ */
+int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote)
+{
+	int err;
+
+	err = kernel_getsockname(s->sock, (struct sockaddr *)local);
+	if (err < 0)
+		return err;
+	err = kernel_getpeername(s->sock, (struct sockaddr *)remote);
+	return err < 0 ? err : 0;
+}

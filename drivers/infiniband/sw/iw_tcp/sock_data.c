@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The state of a socket, and octets in and out of one whose lock is held. */
+#include "sock.h"
+
+#include <linux/bvec.h>
+#include <linux/skbuff.h>
+#include <linux/tcp.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "sock_priv.h"
+
+/**
+ * iwt_sock_state() - where the connection stands
+ * @s: socket
+ */
+enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s)
+{
+	switch (READ_ONCE(s->sk->sk_state)) {
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+		return IWT_SOCK_CONNECTING;
+	case TCP_ESTABLISHED:
+	case TCP_FIN_WAIT1:
+	case TCP_FIN_WAIT2:
+		return IWT_SOCK_OPEN;
+	case TCP_CLOSE_WAIT:
+		return IWT_SOCK_PEER_CLOSED;
+	default:
+		return IWT_SOCK_CLOSED;
+	}
+}
+
+/**
+ * iwt_sock_error() - why the connection failed
+ * @s: socket
+ *
+ * Return: -errno or 0.
+ */
+int iwt_sock_error(const struct iwt_sock *s)
+{
+	return -READ_ONCE(s->sk->sk_err);
+}
+
+/**
+ * iwt_sock_in_backlog() - does a process own the socket?
+ * @s: socket, lock held
+ *
+ * If so nothing may be sent: TCP might then process more of the backlog, and
+ * with it sleep.
+ */
+bool iwt_sock_in_backlog(const struct iwt_sock *s)
+{
+	return sock_owned_by_user(s->sk);
+}
+
+/**
+ * iwt_sock_writable() - is there room for another batch?
+ * @s: socket, lock held
+ *
+ * When not, ops->write_space will be called.
+ */
+bool iwt_sock_writable(const struct iwt_sock *s)
+{
+	if (sk_stream_memory_free(s->sk))
+		return true;
+	set_bit(SOCK_NOSPACE, &s->sk->sk_socket->flags);
+	return false;
+}
+
+/**
+ * iwt_sock_starved() - did a send fail for want of memory alone?
+ * @s: socket, lock held, that has taken nothing
+ *
+ * With nothing on its way there is nothing to be acknowledged, so that nobody
+ * would call ops->write_space: the caller has to try again by itself.
+ */
+bool iwt_sock_starved(const struct iwt_sock *s)
+{
+	const struct sock *sk = s->sk;
+
+	return tcp_rtx_and_write_queues_empty(sk) && !sk->sk_err &&
+	       !(sk->sk_shutdown & SEND_SHUTDOWN);
+}
+
+/**
+ * iwt_sock_mss() - octets of a full segment: the EMSS of RFC 5044
+ * @s: socket, lock held
+ */
+u32 iwt_sock_mss(const struct iwt_sock *s)
+{
+	return tcp_sk(s->sk)->mss_cache;
+}
+
+/**
+ * iwt_sock_send_page() - hand octets to TCP by reference
+ * @s: socket, lock held, not in the backlog
+ * @page: page that nobody writes to any more at this place
+ * @off: offset
+ * @len: octets
+ * @flags: MSG_MORE, MSG_EOR
+ *
+ * TCP takes its own references. Never sleeps. Return: octets taken, -EAGAIN
+ * (write_space will tell), or another -errno when the connection is lost.
+ */
+int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
+		       int flags)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES |
+			     MSG_NO_SHARED_FRAGS | flags,
+	};
+	struct bio_vec v;
+
+	bvec_set_page(&v, page, len, off);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &v, 1, len);
+	return tcp_sendmsg_locked(s->sk, &msg, len);
+}
+
+/**
+ * iwt_sock_page_frag() - room to frame octets in
+ * @s: socket, lock held
+ * @min: octets wanted in one piece
+ * @frag: takes page, offset and the end of the room in ->size
+ *
+ * The socket's own page fragment is used, so that an idle connection has no
+ * buffer of ours. There may be less than @min when memory is short. Never
+ * sleeps. Return: false without memory.
+ */
+bool iwt_sock_page_frag(struct iwt_sock *s, u32 min, struct page_frag *frag)
+{
+	if (!skb_page_frag_refill(min, &s->sk->sk_frag, GFP_ATOMIC))
+		return false;
+	*frag = s->sk->sk_frag;
+	return true;
+}
+
+/**
+ * iwt_sock_page_used() - octets of the room were framed
+ * @s: socket, lock held
+ * @len: octets
+ */
+void iwt_sock_page_used(struct iwt_sock *s, u32 len)
+{
+	s->sk->sk_frag.offset += len;
+}
+
+/* The next skb after the one that is done, or NULL. */
+static const struct sk_buff *next_skb(struct iwt_sock_cursor *cur)
+{
+	if (cur->skb == cur->top && skb_has_frag_list(cur->top))
+		return skb_shinfo(cur->top)->frag_list;
+	if (cur->skb != cur->top && cur->skb->next)
+		return cur->skb->next;
+	cur->top = cur->top->next;
+	return cur->top == cur->end ? NULL : cur->top;
+}
+
+static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)
+{
+	cur->c.p = p;
+	cur->c.len = len;
+}
+
+static bool more(struct iwt_cursor *c)
+{
+	struct iwt_sock_cursor *cur = container_of(c, struct iwt_sock_cursor, c);
+
+	do {
+		if (++cur->frag < skb_shinfo(cur->skb)->nr_frags) {
+			const skb_frag_t *f;
+
+			f = &skb_shinfo(cur->skb)->frags[cur->frag];
+			set_piece(cur, skb_frag_address(f), skb_frag_size(f));
+			continue;
+		}
+		cur->skb = next_skb(cur);
+		if (!cur->skb)
+			return false;
+		cur->frag = -1;
+		set_piece(cur, cur->skb->data, skb_headlen(cur->skb));
+	} while (!c->len);
+	return true;
+}
+
+/* Payload in device memory can't be read by the CPU. */
+static bool all_readable(const struct sock *sk)
+{
+	struct sk_buff *skb;
+
+	skb_queue_walk(&sk->sk_receive_queue, skb)
+		if (!skb_frags_readable(skb))
+			return false;
+	return true;
+}
+
+/**
+ * iwt_sock_peek() - look at what has arrived
+ * @s: socket, lock held
+ * @cur: takes a cursor at the first octet not consumed
+ *
+ * The cursor is good until iwt_sock_consume(). Return: octets there.
+ */
+u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
+{
+	struct sock *sk = s->sk;
+	struct sk_buff *skb;
+	u32 off;
+
+	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	if (!skb || !all_readable(sk))
+		return 0;
+	cur->c.more = more;
+	cur->top = skb;
+	cur->skb = skb;
+	cur->end = (const struct sk_buff *)&sk->sk_receive_queue;
+	cur->frag = -1;
+	set_piece(cur, skb->data, skb_headlen(skb));
+	if (off && !iwt_cursor_skip(&cur->c, off))
+		return 0;
+	return tcp_inq(sk);
+}
+
+/**
+ * iwt_sock_consume() - octets have been dealt with
+ * @s: socket, lock held
+ * @len: octets
+ */
+void iwt_sock_consume(struct iwt_sock *s, u32 len)
+{
+	if (len)
+		tcp_read_done(s->sk, len);
+}
+
+/**
+ * iwt_sock_at_eof() - will nothing more come than what is queued?
+ * @s: socket, lock held
+ */
+bool iwt_sock_at_eof(const struct iwt_sock *s)
+{
+	return s->sk->sk_shutdown & RCV_SHUTDOWN;
+}

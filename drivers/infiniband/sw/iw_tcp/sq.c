@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "sq.h"
+
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "cq.h"
+#include "trace.h"
+
+/**
+ * iwt_sq_stride() - octets of a ring entry
+ * @max_sge: elements that must fit
+ * @max_inline: octets of inline data that must fit
+ *
+ * Whole cache lines, so that a work request shares none with its neighbour.
+ */
+u32 iwt_sq_stride(u32 max_sge, u32 max_inline)
+{
+	u32 body = max_t(u32, max_sge * sizeof(struct iwt_sge), max_inline);
+
+	return ALIGN(sizeof(struct iwt_send_wqe) + body, 64);
+}
+
+/**
+ * iwt_sq_init() - set up a send queue on ring memory
+ * @sq: queue, zeroed
+ * @mem: ring memory of iwt_ring_bytes() octets, zeroed
+ * @entries: power of two
+ * @stride: from iwt_sq_stride()
+ *
+ * May sleep. Return: 0 or -ENOMEM.
+ */
+int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride)
+{
+	sq->entries = kvcalloc(entries, sizeof(*sq->entries), GFP_KERNEL);
+	if (!sq->entries)
+		return -ENOMEM;
+	spin_lock_init(&sq->lock);
+	iwt_ring_init(&sq->ring, mem, entries, stride);
+	sq->ring.ctl->flags = IWT_RING_NEED_WAKEUP;
+	return 0;
+}
+
+/**
+ * iwt_sq_free() - release what iwt_sq_init() allocated
+ * @sq: queue; its ring memory is the caller's
+ */
+void iwt_sq_free(struct iwt_sq *sq)
+{
+	kvfree(sq->entries);
+	sq->entries = NULL;
+}
+
+static int wr_opcode(enum ib_wr_opcode op)
+{
+	switch (op) {
+	case IB_WR_SEND:
+		return IWT_WR_SEND;
+	case IB_WR_SEND_WITH_INV:
+		return IWT_WR_SEND_WITH_INV;
+	case IB_WR_RDMA_WRITE:
+		return IWT_WR_WRITE;
+	case IB_WR_RDMA_READ:
+		return IWT_WR_READ;
+	case IB_WR_RDMA_READ_WITH_INV:
+		return IWT_WR_READ_WITH_INV;
+	case IB_WR_LOCAL_INV:
+		return IWT_WR_LOCAL_INV;
+	case IB_WR_REG_MR:
+		return IWT_WR_REG_MR;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static u8 wr_flags(int send_flags)
+{
+	u8 f = 0;
+
+	if (send_flags & IB_SEND_SIGNALED)
+		f |= IWT_WR_SIGNALED;
+	if (send_flags & IB_SEND_SOLICITED)
+		f |= IWT_WR_SOLICITED;
+	if (send_flags & IB_SEND_FENCE)
+		f |= IWT_WR_FENCE;
+	return f;
+}
+
+static int put_inline(const struct iwt_sq *sq, const struct ib_send_wr *wr,
+		      struct iwt_send_wqe *w)
+{
+	u8 *to = (u8 *)(w + 1);
+	u32 len = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *s = &wr->sg_list[i];
+
+		if (s->length > sq->inline_max - len)
+			return -EINVAL;
+		memcpy(to + len, (void *)(uintptr_t)s->addr, s->length);
+		len += s->length;
+	}
+	w->inline_len = len;
+	w->flags |= IWT_WR_INLINE;
+	return 0;
+}
+
+static void put_sges(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
+{
+	struct iwt_sge *to = (struct iwt_sge *)(w + 1);
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		to[i].addr = wr->sg_list[i].addr;
+		to[i].length = wr->sg_list[i].length;
+		to[i].lkey = wr->sg_list[i].lkey;
+	}
+	w->num_sge = wr->num_sge;
+}
+
+static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
+{
+	switch (wr->opcode) {
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_READ:
+	case IB_WR_RDMA_READ_WITH_INV:
+		w->remote_addr = rdma_wr(wr)->remote_addr;
+		w->rkey = rdma_wr(wr)->rkey;
+		/*
+		 * What READ_WITH_INV invalidates is its own sink, by the key it
+		 * is used with: rdma_rw counts only that one up.
+		 */
+		w->ex = wr->num_sge > 0 ? wr->sg_list[0].lkey : 0;
+		break;
+	case IB_WR_REG_MR:
+		w->rkey = reg_wr(wr)->key;
+		w->ex = reg_wr(wr)->access;
+		break;
+	default:
+		w->ex = wr->ex.invalidate_rkey;
+		break;
+	}
+}
+
+/**
+ * iwt_sq_post() - put a kernel consumer's work request on the ring
+ * @sq: queue; sq->lock is held
+ * @wr: work request
+ *
+ * Any context. Return: 0, -ENOMEM when the queue is full, -EINVAL or
+ * -EOPNOTSUPP for a work request that can't be.
+ */
+int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
+{
+	u32 prod = sq->ring.ctl->prod;
+	struct iwt_send_wqe *w = iwt_ring_at(&sq->ring, prod);
+	int op = wr_opcode(wr->opcode);
+	int err;
+
+	lockdep_assert_held(&sq->lock);
+	if (op < 0)
+		return op;
+	if (prod - READ_ONCE(sq->ring.ctl->cons) > sq->ring.mask)
+		return -ENOMEM;
+	if (wr->num_sge < 0 || wr->num_sge > sq->sge_max)
+		return -EINVAL;
+
+	memset(w, 0, sizeof(*w));
+	w->wr_id = wr->wr_id;
+	w->opcode = op;
+	w->flags = wr_flags(wr->send_flags);
+	put_special(wr, w);
+	if (wr->send_flags & IB_SEND_INLINE) {
+		err = put_inline(sq, wr, w);
+		if (err)
+			return err;
+	} else {
+		put_sges(wr, w);
+	}
+	iwt_ring_set_prod(&sq->ring, prod + 1);
+	return 0;
+}
+
+/* The body's size by the private header; false when it can't be. */
+static bool body_bytes(const struct iwt_sq *sq, const struct iwt_send_wqe *h,
+		       u32 *bytes)
+{
+	if (h->flags & IWT_WR_INLINE) {
+		*bytes = h->inline_len;
+		return h->inline_len <= sq->inline_max;
+	}
+	*bytes = h->num_sge * sizeof(struct iwt_sge);
+	return h->num_sge <= sq->sge_max;
+}
+
+static u32 wqe_len(const struct iwt_swqe *w)
+{
+	u64 len = 0;
+	int i;
+
+	if (w->h.flags & IWT_WR_INLINE)
+		return w->h.inline_len;
+	for (i = 0; i < w->h.num_sge; i++)
+		len += w->sge[i].length;
+	return min_t(u64, len, U32_MAX);
+}
+
+/*
+ * A process may store any index. One behind what was started is as impossible
+ * as one too far ahead; taken for a distance it would be nearly 2^32.
+ */
+static bool corrupt(const struct iwt_sq *sq, u32 prod)
+{
+	return prod - sq->retire > sq->ring.mask + 1 ||
+	       prod - sq->retire < sq->cons - sq->retire;
+}
+
+/**
+ * iwt_sq_next() - start the next work request
+ * @sq: queue; qp->lock is held
+ * @wqe: takes the private copy
+ * @idx: takes its index, for iwt_sq_done()
+ *
+ * A copy is taken once, and its size is decided by the copied header, so
+ * nothing that a process does to the ring afterwards matters.
+ *
+ * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the
+ * index or the work request is impossible (it has then been marked done with
+ * an error, unless the index was), -EOPNOTSUPP likewise for an opcode that is
+ * not there or not for processes.
+ */
+int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
+{
+	u32 prod = iwt_ring_prod(&sq->ring);
+	struct iwt_sq_entry *e;
+	const u8 *from;
+	u32 body;
+
+	if (prod == sq->cons)
+		return 0;
+	if (corrupt(sq, prod))
+		return -EINVAL;
+
+	from = iwt_ring_at(&sq->ring, sq->cons);
+	memcpy(&wqe->h, from, sizeof(wqe->h));
+	e = iwt_sq_entry(sq, sq->cons);
+	*idx = sq->cons++;
+	*e = (struct iwt_sq_entry) {
+		.wr_id = wqe->h.wr_id,
+		.opcode = wqe->h.opcode,
+		.flags = wqe->h.flags | (sq->sig_all ? IWT_WR_SIGNALED : 0),
+	};
+	if (!body_bytes(sq, &wqe->h, &body)) {
+		iwt_sq_done(sq, *idx, IB_WC_LOC_LEN_ERR);
+		return -EINVAL;
+	}
+	if (wqe->h.opcode > (sq->user ? IWT_WR_LOCAL_INV : IWT_WR_REG_MR)) {
+		iwt_sq_done(sq, *idx, IB_WC_LOC_QP_OP_ERR);
+		return -EOPNOTSUPP;
+	}
+	memcpy(wqe->data, from + sizeof(wqe->h), body);
+	e->len = wqe_len(wqe);
+	return 1;
+}
+
+/**
+ * iwt_sq_done() - a work request has finished
+ * @sq: queue; qp->lock is held
+ * @idx: from iwt_sq_next()
+ * @status: how it went
+ */
+void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status)
+{
+	struct iwt_sq_entry *e = iwt_sq_entry(sq, idx);
+
+	if (e->done)
+		return;
+	e->status = status;
+	e->done = true;
+}
+
+static u8 wc_opcode(u8 wr_opcode)
+{
+	static const u8 map[] = {
+		[IWT_WR_SEND]		= IWT_WC_SEND,
+		[IWT_WR_SEND_WITH_INV]	= IWT_WC_SEND,
+		[IWT_WR_WRITE]		= IWT_WC_WRITE,
+		[IWT_WR_READ]		= IWT_WC_READ,
+		[IWT_WR_READ_WITH_INV]	= IWT_WC_READ,
+		[IWT_WR_LOCAL_INV]	= IWT_WC_LOCAL_INV,
+		[IWT_WR_REG_MR]		= IWT_WC_REG_MR,
+	};
+
+	return wr_opcode < ARRAY_SIZE(map) ? map[wr_opcode] : IWT_WC_SEND;
+}
+
+static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
+			   struct ib_qp *qp)
+{
+	struct iwt_cqe cqe = {
+		.wr_id = e->wr_id,
+		.qp_num = qp->qp_num,
+		.byte_len = e->len,
+		.opcode = wc_opcode(e->opcode),
+		.status = e->status,
+	};
+
+	if (e->status == IB_WC_SUCCESS && !(e->flags & IWT_WR_SIGNALED))
+		return;
+	if (e->status != IB_WC_SUCCESS) {
+		cqe.flags = IWT_WC_SOLICITED;
+		if (e->status != IB_WC_WR_FLUSH_ERR)
+			trace_iwt_wqe_error(qp->qp_num, e->wr_id, e->opcode,
+					    e->status);
+	}
+	iwt_cq_push(sq->cq, &cqe, qp);
+}
+
+/**
+ * iwt_sq_retire() - complete what is done, in order of submission
+ * @sq: queue; qp->lock is held
+ * @qp: whose it is
+ *
+ * RFC 5040 5.5 rule 15. The slots are given back first: a consumer that has
+ * polled a completion may count on the room that it stands for.
+ */
+void iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp)
+{
+	u32 i = sq->retire;
+
+	while (sq->retire != sq->cons && iwt_sq_entry(sq, sq->retire)->done)
+		sq->retire++;
+	if (i == sq->retire)
+		return;
+	iwt_ring_set_cons(&sq->ring, sq->retire);
+	for (; i != sq->retire; i++)
+		complete_entry(sq, iwt_sq_entry(sq, i), qp);
+}
+
+/**
+ * iwt_sq_flush() - complete everything that is left, in order
+ * @sq: queue; qp->lock is held
+ * @qp: whose it is
+ *
+ * Return: 0, or -EINVAL when a process left an impossible index.
+ */
+int iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp)
+{
+	u32 prod = iwt_ring_prod(&sq->ring);
+	bool failed = false;
+	u32 i;
+
+	/* behind a failure nothing succeeds, though it may have been sent */
+	for (i = sq->retire; i != sq->cons; i++) {
+		struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
+
+		iwt_sq_done(sq, i, IB_WC_WR_FLUSH_ERR);
+		if (failed && e->status == IB_WC_SUCCESS)
+			e->status = IB_WC_WR_FLUSH_ERR;
+		failed = failed || e->status != IB_WC_SUCCESS;
+	}
+	if (corrupt(sq, prod)) {
+		iwt_sq_retire(sq, qp);
+		return -EINVAL;
+	}
+	for (; sq->cons != prod; sq->cons++) {
+		const struct iwt_send_wqe *w = iwt_ring_at(&sq->ring, sq->cons);
+		u8 op = READ_ONCE(w->opcode);
+
+		*iwt_sq_entry(sq, sq->cons) = (struct iwt_sq_entry) {
+			.wr_id = READ_ONCE(w->wr_id),
+			.opcode = op,
+			.status = IB_WC_WR_FLUSH_ERR,
+			.done = true,
+		};
+	}
+	iwt_sq_retire(sq, qp);
+	return 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The send queue: work requests are read from the ring once, into private
+ * memory, started in order and completed in order (RFC 5040 5.5).
+ */
+#ifndef IWT_SQ_H
+#define IWT_SQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "ring.h"
+
+struct iwt_cq;
+struct ib_qp;
+
+/* A private copy of one work request. */
+struct iwt_swqe {
+	struct iwt_send_wqe h;
+	union {
+		struct iwt_sge sge[IWT_MAX_SGE];
+		u8 data[IWT_MAX_INLINE];
+	};
+};
+
+/**
+ * struct iwt_sq_entry - what is remembered of a started work request
+ * @wr_id: the consumer's name for it
+ * @len: octets moved
+ * @opcode: enum iwt_wr_opcode
+ * @flags: enum iwt_wr_flags
+ * @status: enum ib_wc_status, once done
+ * @done: finished, but perhaps not yet at the head of the queue
+ */
+struct iwt_sq_entry {
+	u64 wr_id;
+	u32 len;
+	u8 opcode;
+	u8 flags;
+	u8 status;
+	bool done;
+};
+
+/**
+ * struct iwt_sq - send queue
+ * @ring: shared ring
+ * @lock: kernel producer
+ * @cq: where completions go
+ * @entries: as many as the ring has
+ * @cons: next work request to start
+ * @retire: oldest one not completed
+ * @inline_max: most octets of inline data
+ * @sge_max: most elements of a list
+ * @user: the ring is mapped by a process
+ * @sig_all: every work request is signalled
+ *
+ * @cons, @retire and @entries are guarded by qp->lock.
+ */
+struct iwt_sq {
+	struct iwt_ring ring;
+	spinlock_t lock;
+	struct iwt_cq *cq;
+	struct iwt_sq_entry *entries;
+	u32 cons;
+	u32 retire;
+	u16 inline_max;
+	u8 sge_max;
+	bool user;
+	bool sig_all;
+};
+
+int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride);
+void iwt_sq_free(struct iwt_sq *sq);
+u32 iwt_sq_stride(u32 max_sge, u32 max_inline);
+int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr);
+int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx);
+void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status);
+void iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp);
+int iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp);
+
+static inline struct iwt_sq_entry *iwt_sq_entry(struct iwt_sq *sq, u32 idx)
+{
+	return &sq->entries[idx & sq->ring.mask];
+}
+
+/* Nothing waits and nothing is under way. */
+static inline bool iwt_sq_idle(const struct iwt_sq *sq)
+{
+	return sq->retire == READ_ONCE(sq->ring.ctl->prod);
+}
+
+#endif

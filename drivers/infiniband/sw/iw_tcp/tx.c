@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "tx.h"
+
+#include <linux/crc32c.h>
+#include <linux/mm.h>
+#include <linux/unaligned.h>
+
+#include "device.h"
+#include "mr.h"
+#include "qp.h"
+#include "sock.h"
+#include "trace.h"
+
+/* STag of ready-to-receive messages; some peers refuse zero. */
+#define IWT_RTR_STAG		1
+
+static struct iwt_actor actor(const struct iwt_qp *qp)
+{
+	return (struct iwt_actor) {
+		.dev = qp->dev,
+		.pd = qp->ibqp.pd,
+		.kernel = !qp->user,
+	};
+}
+
+/**
+ * iwt_tx_start() - make the engine ready for a connection
+ * @tx: engine
+ * @terms: what was negotiated
+ * @initiator: we sent the MPA Request
+ */
+void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
+		  bool initiator)
+{
+	memset(tx, 0, sizeof(*tx));
+	tx->crc = terms->crc;
+	tx->hold = !initiator;
+	tx->rtr = initiator ? terms->rtr : IWT_RTR_NONE;
+	tx->send_msn = 1;
+	tx->read_msn = 1;
+}
+
+static bool fail(struct iwt_qp *qp, u32 err)
+{
+	qp->tx.err = err;
+	return false;
+}
+
+/* A work request can't be done: it gets its status, the stream ends. */
+static bool fail_wqe(struct iwt_qp *qp, enum ib_wc_status status)
+{
+	iwt_sq_done(&qp->sq, qp->tx.idx, status);
+	qp->tx.loaded = false;
+	qp->tx.what = IWT_TX_NOTHING;
+	return fail(qp, IWT_ERR_LOCAL);
+}
+
+static bool begin_send(struct iwt_qp *qp, u32 len)
+{
+	const struct iwt_send_wqe *h = &qp->tx.wqe.h;
+	bool inv = h->opcode == IWT_WR_SEND_WITH_INV;
+	u8 op = inv ? IWT_OP_SEND_INV : IWT_OP_SEND;
+
+	if (h->flags & IWT_WR_SOLICITED)
+		op = inv ? IWT_OP_SEND_SE_INV : IWT_OP_SEND_SE;
+	iwt_txseg_send(&qp->tx.msg, op, inv ? h->ex : 0, qp->tx.send_msn++, len);
+	return true;
+}
+
+static bool begin_read(struct iwt_qp *qp, u32 len)
+{
+	struct iwt_tx *tx = &qp->tx;
+	const struct iwt_send_wqe *h = &tx->wqe.h;
+	struct iwt_read_out *out = iwt_readq_start(&qp->readq);
+	struct iwt_rdmap_read r = {
+		.size = len,
+		.src_stag = h->rkey,
+		.src_to = h->remote_addr,
+	};
+
+	if (!out)
+		return fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
+	if (h->num_sge)
+		out->sink = tx->wqe.sge[0];
+	out->sq_idx = tx->idx;
+	if (h->opcode == IWT_WR_READ_WITH_INV) {
+		out->has_inval = true;
+		out->inval = h->ex;
+	}
+	r.sink_stag = out->sink.lkey;
+	r.sink_to = out->sink.addr;
+	iwt_txseg_read_req(&tx->msg, tx->read_msn++, &r);
+	return true;
+}
+
+/* Is the list allowed, and does the operation allow such a list? */
+static enum ib_wc_status check_list(struct iwt_qp *qp, u32 len)
+{
+	const struct iwt_swqe *w = &qp->tx.wqe;
+	bool read = w->h.opcode == IWT_WR_READ ||
+		    w->h.opcode == IWT_WR_READ_WITH_INV;
+	struct iwt_actor who = actor(qp);
+
+	if (len > IWT_MAX_MSG)
+		return IB_WC_LOC_LEN_ERR;
+	if (read && (w->h.num_sge > 1 || w->h.flags & IWT_WR_INLINE))
+		return IB_WC_LOC_QP_OP_ERR;
+	if (w->h.flags & IWT_WR_INLINE)
+		return IB_WC_SUCCESS;
+	if (iwt_sgl_check(&who, w->sge, w->h.num_sge,
+			  read ? IWT_LOCAL_WRITE : 0) != IWT_ACCESS_OK)
+		return IB_WC_LOC_PROT_ERR;
+	return IB_WC_SUCCESS;
+}
+
+static bool do_local(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+	const struct iwt_send_wqe *h = &tx->wqe.h;
+	u32 err;
+
+	if (h->opcode == IWT_WR_REG_MR)
+		err = iwt_mr_register(qp->dev, h->rkey, qp->ibqp.pd, h->ex);
+	else
+		err = iwt_mr_invalidate(qp->dev, h->ex, qp->ibqp.pd, false);
+	tx->loaded = false;
+	if (err)
+		return fail_wqe(qp, h->opcode == IWT_WR_REG_MR ?
+				IB_WC_MW_BIND_ERR : IB_WC_LOC_QP_OP_ERR);
+	iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
+	return true;
+}
+
+static bool is_local(u8 opcode)
+{
+	return opcode == IWT_WR_LOCAL_INV || opcode == IWT_WR_REG_MR;
+}
+
+/* Turn the loaded work request into the current message. */
+static bool begin_wqe(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+	const struct iwt_send_wqe *h = &tx->wqe.h;
+	u32 len = iwt_sq_entry(&qp->sq, tx->idx)->len;
+	enum ib_wc_status status;
+	bool ok = true;
+
+	if (is_local(h->opcode))
+		return do_local(qp);
+	status = check_list(qp, len);
+	if (status != IB_WC_SUCCESS)
+		return fail_wqe(qp, status);
+
+	memset(&tx->pos, 0, sizeof(tx->pos));
+	if (h->opcode == IWT_WR_WRITE)
+		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, h->rkey,
+				 h->remote_addr, len);
+	else if (h->opcode == IWT_WR_SEND || h->opcode == IWT_WR_SEND_WITH_INV)
+		ok = begin_send(qp, len);
+	else
+		ok = begin_read(qp, len);
+	if (ok) {
+		tx->loaded = false;
+		tx->what = IWT_TX_WQE;
+	}
+	return ok;
+}
+
+/*
+ * May the loaded work request begin? A fence waits for the Reads before it.
+ * So does an invalidation, which might otherwise take away their sink.
+ */
+static bool wqe_ready(const struct iwt_qp *qp)
+{
+	const struct iwt_send_wqe *h = &qp->tx.wqe.h;
+	const struct iwt_readq *q = &qp->readq;
+
+	if ((h->flags & IWT_WR_FENCE || h->opcode == IWT_WR_LOCAL_INV) &&
+	    q->out_n)
+		return false;
+	if (h->opcode == IWT_WR_READ || h->opcode == IWT_WR_READ_WITH_INV)
+		return !iwt_readq_out_full(q) || !q->out_max;
+	return true;
+}
+
+/* Take work off the send queue until a message is current. */
+static bool pick_wqe(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+
+	while (tx->what == IWT_TX_NOTHING && !tx->err) {
+		int got = 1;
+
+		if (!tx->loaded)
+			got = iwt_sq_next(&qp->sq, &tx->wqe, &tx->idx);
+		if (got < 0)
+			return fail(qp, IWT_ERR_LOCAL);
+		if (!got)
+			return false;
+		tx->loaded = true;
+		if (!wqe_ready(qp))
+			return false;
+		if (!begin_wqe(qp))
+			return false;
+	}
+	return tx->what != IWT_TX_NOTHING;
+}
+
+static bool pick_response(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+
+	if (!iwt_readq_answer(&qp->readq, &tx->resp))
+		return false;
+	tx->resp_msn++;
+	tx->hint = 0;
+	tx->row++;
+	iwt_txseg_tagged(&tx->msg, IWT_OP_READ_RESP, tx->resp.sink_stag,
+			 tx->resp.sink_to, tx->resp.size);
+	tx->what = IWT_TX_RESPONSE;
+	return true;
+}
+
+static bool pick_rtr(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+	struct iwt_rdmap_read r = {
+		.sink_stag = IWT_RTR_STAG,
+		.src_stag = IWT_RTR_STAG,
+	};
+	struct iwt_read_out *out;
+
+	switch (tx->rtr) {
+	case IWT_RTR_WRITE:
+		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, IWT_RTR_STAG, 0, 0);
+		break;
+	case IWT_RTR_READ:
+		out = iwt_readq_start(&qp->readq);
+		if (!out)
+			return fail(qp, IWT_ERR_MPA_RTR);
+		out->rtr = true;
+		out->sink.lkey = IWT_RTR_STAG;
+		iwt_txseg_read_req(&tx->msg, tx->read_msn++, &r);
+		break;
+	default:
+		iwt_txseg_send(&tx->msg, IWT_OP_SEND, 0, tx->send_msn++, 0);
+		break;
+	}
+	tx->rtr = IWT_RTR_NONE;
+	tx->what = IWT_TX_RTR;
+	return true;
+}
+
+static bool pick_term(struct iwt_tx *tx)
+{
+	if (tx->term != IWT_TX_TERM_PENDING)
+		return false;
+	iwt_txseg_term(&tx->msg, tx->term_ulpdu, tx->term_len);
+	tx->what = IWT_TX_TERM;
+	return true;
+}
+
+/* Choose the next message; DDP messages are never interleaved. */
+static bool pick(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+
+	if (tx->what != IWT_TX_NOTHING)
+		return true;
+	if (tx->term != IWT_TX_TERM_NONE)
+		return pick_term(tx);
+	if (tx->hold || qp->state != IWT_QP_RTS)
+		return false;
+	if (tx->rtr != IWT_RTR_NONE)
+		return pick_rtr(qp);
+	if (tx->row < IWT_TX_RESPONSES && pick_response(qp))
+		return true;
+	tx->row = 0;
+	if (pick_wqe(qp))
+		return true;
+	return !tx->err && pick_response(qp);
+}
+
+/* The payload of the FPDU under construction; false when access is denied. */
+static bool fetch(struct iwt_qp *qp, u8 *to, u32 len)
+{
+	struct iwt_tx *tx = &qp->tx;
+	struct iwt_actor who = actor(qp);
+	enum iwt_access_verdict v;
+	u64 done;
+
+	if (!len)
+		return true;
+	if (tx->what == IWT_TX_RESPONSE) {
+		done = tx->resp.size - (tx->msg.left + len);
+		v = iwt_mem_gather(&who, tx->resp.src_stag,
+				   tx->resp.src_to + done, IWT_REMOTE_READ,
+				   &tx->hint, to, len);
+		return v == IWT_ACCESS_OK || fail(qp, iwt_access_read_err(v));
+	}
+	if (tx->wqe.h.flags & IWT_WR_INLINE) {
+		memcpy(to, tx->wqe.data + tx->pos.off, len);
+		tx->pos.off += len;
+		return true;
+	}
+	v = iwt_sgl_gather(&who, tx->wqe.sge, tx->wqe.h.num_sge, &tx->pos, to,
+			   len);
+	return v == IWT_ACCESS_OK || fail_wqe(qp, IB_WC_LOC_PROT_ERR);
+}
+
+/* Remember framed octets; they follow the last piece wherever they can. */
+static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
+{
+	struct iwt_tx_chunk *c = tx->n_chunks ? &tx->chunk[tx->n_chunks - 1] :
+						NULL;
+
+	tx->bytes += len;
+	tx->fpdus++;
+	if (c && c->page == page && c->off + c->len == off) {
+		c->len += len;
+		return;
+	}
+	get_page(page);
+	tx->chunk[tx->n_chunks++] = (struct iwt_tx_chunk) { page, off, len };
+}
+
+/*
+ * The largest ULPDU now: a full segment's, or what is left of the segment that
+ * the batch has begun, so that every segment begins with an FPDU.
+ */
+static u32 mulpdu_now(const struct iwt_tx *tx, u32 mss)
+{
+	u32 left = mss - tx->bytes % mss;
+
+	if (left < IWT_MULPDU_MIN + 12)
+		left = mss;
+	return iwt_mulpdu(left, false);
+}
+
+static void finish_message(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+
+	if (tx->what == IWT_TX_WQE && tx->wqe.h.opcode != IWT_WR_READ &&
+	    tx->wqe.h.opcode != IWT_WR_READ_WITH_INV)
+		iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
+	if (tx->what == IWT_TX_TERM)
+		tx->term = IWT_TX_TERM_FRAMED;
+	tx->what = IWT_TX_NOTHING;
+}
+
+/* Trailer: pad, then the CRC of everything before it, or zero. */
+static void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
+{
+	u8 *tail = fpdu + size - IWT_FPDU_CRC_LEN;
+
+	memset(tail - pad, 0, pad);
+	put_unaligned_le32(crc ? ~crc32c(~0, fpdu, size - IWT_FPDU_CRC_LEN) : 0,
+			   tail);
+}
+
+/* One FPDU of the current message; false when it could not be framed. */
+static bool frame(struct iwt_qp *qp, u32 mss)
+{
+	struct iwt_tx *tx = &qp->tx;
+	u32 mulpdu = mulpdu_now(tx, mss);
+	struct iwt_txplan plan;
+	struct page_frag frag;
+	u32 want, room;
+	u8 *to;
+
+	want = min_t(u64, (u64)tx->msg.left + IWT_MAX_ULPDU_HDR, mulpdu) + 9;
+	if (!iwt_sock_page_frag(qp->sock, min_t(u32, want, 32768), &frag))
+		return false;
+	room = frag.size - frag.offset;
+	if (room < IWT_MULPDU_MIN + 9)
+		return false;
+	mulpdu = min(mulpdu, room - 9);
+
+	iwt_txseg_next(&tx->msg, mulpdu, &plan);
+	to = page_address(frag.page) + frag.offset;
+	memcpy(to, plan.head, plan.head_len);
+	if (!fetch(qp, to + plan.head_len, plan.payload))
+		return false;
+	put_trailer(to, plan.size, plan.pad, tx->crc);
+	iwt_sock_page_used(qp->sock, plan.size);
+	add_chunk(tx, frag.page, frag.offset, plan.size);
+	tx->short_tail = tx->bytes % mss;
+	if (plan.last)
+		finish_message(qp);
+	return true;
+}
+
+/* Frame until the batch is full or the work is done. */
+static void fill_batch(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+	u32 mss = max_t(u32, iwt_sock_mss(qp->sock), IWT_MULPDU_MIN + 12);
+
+	/* FPDUs are whole words: so are the segments that they fill */
+	mss -= mss % 4;
+
+	tx->fpdus = 0;
+	while (tx->bytes + mss <= IWT_TX_BATCH && tx->n_chunks < IWT_TX_CHUNKS) {
+		if (!pick(qp))
+			return;
+		if (!frame(qp, mss))
+			return;
+	}
+}
+
+/* Hand over what is framed; false when TCP did not take all of it. */
+static bool send_batch(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+	u32 i, total = tx->bytes;
+	int sent = 0;
+
+	for (i = 0; i < tx->n_chunks; i++) {
+		struct iwt_tx_chunk *c = &tx->chunk[i];
+		bool last = i == tx->n_chunks - 1;
+		int flags = last ? (tx->short_tail ? MSG_EOR : 0) : MSG_MORE;
+
+		sent = iwt_sock_send_page(qp->sock, c->page, c->off, c->len,
+					  flags);
+		if (sent > 0) {
+			c->off += sent;
+			c->len -= sent;
+			tx->bytes -= sent;
+		}
+		if (c->len)
+			break;
+		put_page(c->page);
+	}
+	memmove(tx->chunk, tx->chunk + i,
+		(tx->n_chunks - i) * sizeof(tx->chunk[0]));
+	tx->n_chunks -= i;
+	trace_iwt_tx_batch(qp->ibqp.qp_num, tx->fpdus, total,
+			   total - tx->bytes);
+	iwt_count_add(qp->dev, IWT_C_TX_BYTES, total - tx->bytes);
+	if (!tx->n_chunks)
+		return true;
+	iwt_count(qp->dev, IWT_C_TX_BLOCKED);
+	return false;
+}
+
+/* Nothing to do: may the poster be told to ring the bell? */
+static bool go_idle(struct iwt_qp *qp)
+{
+	struct iwt_sq *sq = &qp->sq;
+
+	if (qp->tx.loaded || qp->tx.hold || qp->state != IWT_QP_RTS)
+		return true;
+	if (iwt_ring_sleep(&sq->ring, sq->cons))
+		return true;
+	iwt_ring_awake(&sq->ring);
+	return false;
+}
+
+/* Framed octets are left: who will wake us? */
+static enum iwt_tx_result blocked(const struct iwt_qp *qp)
+{
+	return iwt_sock_starved(qp->sock) ? IWT_TX_STARVED : IWT_TX_IDLE;
+}
+
+/*
+ * Frame and send one batch. Return: IWT_TX_MORE to go on, else the result of
+ * the run.
+ */
+static enum iwt_tx_result run_batch(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+
+	if (tx->n_chunks && !send_batch(qp))
+		return blocked(qp);
+	if (!iwt_sock_writable(qp->sock))
+		return IWT_TX_IDLE;
+	fill_batch(qp);
+	iwt_count_add(qp->dev, IWT_C_TX_FPDU, tx->fpdus);
+	if (tx->n_chunks) {
+		iwt_count(qp->dev, IWT_C_TX_BATCH);
+		if (!send_batch(qp))
+			return tx->err ? IWT_TX_FAILED : blocked(qp);
+	}
+	iwt_tx_retire(qp);
+	if (tx->err)
+		return IWT_TX_FAILED;
+	if (tx->term == IWT_TX_TERM_FRAMED) {
+		tx->term = IWT_TX_TERM_SENT;
+		return IWT_TX_TERM_OUT;
+	}
+	if (tx->what != IWT_TX_NOTHING && !tx->fpdus)
+		return IWT_TX_STARVED;
+	if (!tx->fpdus)
+		return go_idle(qp) ? IWT_TX_IDLE : IWT_TX_MORE;
+	return IWT_TX_MORE;
+}
+
+/**
+ * iwt_tx_run() - transmit whatever there is to transmit
+ * @qp: queue pair; socket lock and qp->lock are held, not in the backlog
+ *
+ * Work requests are completed when their octets are with TCP: the buffers are
+ * free then (RFC 5040 5.5 rule 9: completion says nothing of the peer), and a
+ * graceful close that follows the last completion takes nothing away.
+ * Never sleeps. Return: see enum iwt_tx_result.
+ */
+enum iwt_tx_result iwt_tx_run(struct iwt_qp *qp)
+{
+	enum iwt_tx_result res = IWT_TX_MORE;
+	int i;
+
+	lockdep_assert_held(&qp->lock);
+	if (qp->state == IWT_QP_RTS)
+		iwt_ring_awake(&qp->sq.ring);
+	for (i = 0; i < IWT_TX_RUN && res == IWT_TX_MORE; i++)
+		res = run_batch(qp);
+	iwt_tx_retire(qp);
+	return res;
+}
+
+/**
+ * iwt_tx_retire() - complete what is done, unless TCP has not all of it
+ * @qp: queue pair; qp->lock is held
+ */
+void iwt_tx_retire(struct iwt_qp *qp)
+{
+	if (!qp->tx.n_chunks)
+		iwt_sq_retire(&qp->sq, &qp->ibqp);
+}
+
+/**
+ * iwt_tx_terminate() - the next and last message is a Terminate
+ * @tx: engine
+ * @err: what it says
+ * @hdr: DDP and RDMAP header of the offending segment, or NULL
+ * @hdr_len: octets of @hdr
+ * @ulpdu_len: ULPDU_Length of the offending segment
+ *
+ * What is framed goes out before it, what is not is dropped (RFC 5040 4.8).
+ */
+void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
+		      u16 ulpdu_len)
+{
+	if (tx->term != IWT_TX_TERM_NONE)
+		return;
+	tx->term_len = iwt_term_build(err, hdr, hdr_len, ulpdu_len,
+				      tx->term_ulpdu);
+	tx->term = IWT_TX_TERM_PENDING;
+}
+
+/**
+ * iwt_tx_drop_work() - forget the message under way and what waits
+ * @tx: engine
+ */
+void iwt_tx_drop_work(struct iwt_tx *tx)
+{
+	tx->what = IWT_TX_NOTHING;
+	tx->loaded = false;
+	tx->rtr = IWT_RTR_NONE;
+	tx->err = IWT_OK;
+}
+
+/**
+ * iwt_tx_stop() - the connection is over: give back the pages
+ * @tx: engine
+ *
+ * Return: true when framed octets were lost, so that the stream ends in the
+ * middle and must not look as if it ended in order.
+ */
+bool iwt_tx_stop(struct iwt_tx *tx)
+{
+	bool cut = tx->n_chunks;
+
+	while (tx->n_chunks)
+		put_page(tx->chunk[--tx->n_chunks].page);
+	tx->bytes = 0;
+	iwt_tx_drop_work(tx);
+	return cut;
+}
+
+/**
+ * iwt_tx_busy() - is anything outstanding that a graceful close would cut?
+ * @qp: queue pair; qp->lock is held
+ */
+bool iwt_tx_busy(const struct iwt_qp *qp)
+{
+	const struct iwt_tx *tx = &qp->tx;
+
+	return tx->n_chunks || tx->what != IWT_TX_NOTHING ||
+	       !iwt_sq_idle(&qp->sq) || qp->readq.in_n || qp->readq.out_n;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The transmit engine: work requests and Read Responses become FPDUs, framed
+ * many at a time into pages that TCP then takes by reference.
+ */
+#ifndef IWT_TX_H
+#define IWT_TX_H
+
+#include <linux/types.h>
+
+#include "proto/mpa.h"
+#include "proto/term.h"
+#include "proto/txseg.h"
+#include "sgl.h"
+#include "sq.h"
+
+struct iwt_qp;
+struct iwt_sock;
+struct page;
+
+/* Framed octets handed to TCP in one go, at most. */
+#define IWT_TX_BATCH		(64 << 10)
+/* Pieces of pages that a batch may lie in. */
+#define IWT_TX_CHUNKS		16
+/* Batches of one run; then others get their turn. */
+#define IWT_TX_RUN		4
+/* Read Responses in a row while the send queue has work. */
+#define IWT_TX_RESPONSES	4
+
+enum iwt_tx_what {
+	IWT_TX_NOTHING,
+	IWT_TX_WQE,
+	IWT_TX_RESPONSE,
+	IWT_TX_RTR,
+	IWT_TX_TERM,
+};
+
+enum iwt_tx_term {
+	IWT_TX_TERM_NONE,
+	IWT_TX_TERM_PENDING,
+	IWT_TX_TERM_FRAMED,
+	IWT_TX_TERM_SENT,
+};
+
+/* What a run came to. */
+enum iwt_tx_result {
+	IWT_TX_IDLE,		/* nothing to do, or waiting for an event */
+	IWT_TX_MORE,		/* the budget is used up, there is more */
+	IWT_TX_STARVED,		/* no memory: try again a little later */
+	IWT_TX_TERM_OUT,	/* the Terminate is with TCP */
+	IWT_TX_FAILED,		/* tx->err: the stream can't go on */
+};
+
+/* Framed octets not yet taken by TCP; a page reference is held. */
+struct iwt_tx_chunk {
+	struct page *page;
+	u32 off;
+	u32 len;
+};
+
+/**
+ * struct iwt_tx - transmit engine; guarded by qp->lock
+ * @crc: CRC32c is in use
+ * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
+ * @loaded: @wqe is taken from the ring and not begun
+ * @rtr: ready-to-receive message still to be sent
+ * @term: how far the Terminate is
+ * @what: message being framed
+ * @row: Read Responses since the last work request
+ * @send_msn: MSN of the next Send
+ * @read_msn: MSN of the next Read Request
+ * @resp_msn: MSN of the Read Request being answered
+ * @msg: its segmentation
+ * @pos: its place in the source
+ * @hint: extent of a Read Response's source
+ * @wqe: private copy of the work request
+ * @idx: its index
+ * @resp: Read Request being answered
+ * @n_chunks: pieces framed and not yet taken by TCP
+ * @bytes: octets in them
+ * @fpdus: FPDUs in them
+ * @short_tail: the last FPDU leaves its segment unfilled
+ * @chunk: the pieces
+ * @err: after IWT_TX_FAILED
+ * @term_len: octets of @term_ulpdu
+ * @term_ulpdu: Terminate after its DDP header
+ */
+struct iwt_tx {
+	bool crc;
+	bool hold;
+	bool loaded;
+	enum iwt_mpa_rtr rtr;
+	enum iwt_tx_term term;
+	enum iwt_tx_what what;
+	u32 row;
+	u32 send_msn;
+	u32 read_msn;
+	u32 resp_msn;
+	struct iwt_txseg msg;
+	struct iwt_sgl_pos pos;
+	u32 hint;
+	struct iwt_swqe wqe;
+	u32 idx;
+	struct iwt_rdmap_read resp;
+	u32 n_chunks;
+	u32 bytes;
+	u32 fpdus;
+	bool short_tail;
+	struct iwt_tx_chunk chunk[IWT_TX_CHUNKS];
+	u32 err;
+	u32 term_len;
+	u8 term_ulpdu[IWT_TERM_MAX];
+};
+
+void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
+		  bool initiator);
+enum iwt_tx_result iwt_tx_run(struct iwt_qp *qp);
+void iwt_tx_retire(struct iwt_qp *qp);
+void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
+		      u16 ulpdu_len);
+void iwt_tx_drop_work(struct iwt_tx *tx);
+bool iwt_tx_stop(struct iwt_tx *tx);
+bool iwt_tx_busy(const struct iwt_qp *qp);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The verbs layer: ib_device operations. They validate, translate, call down. */
+#ifndef IWT_VERBS_H
+#define IWT_VERBS_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/iw_tcp-abi.h>
+
+struct iwt_pd {
+	struct ib_pd ibpd;
+};
+
+struct iwt_ucontext {
+	struct ib_ucontext ibuc;
+};
+
+/* verbs_dev.c */
+int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		     struct ib_udata *udata);
+int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
+int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid);
+int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
+			   struct ib_port_immutable *imm);
+void iwt_get_fw_str(struct ib_device *ibdev, char *str);
+int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata);
+void iwt_dealloc_ucontext(struct ib_ucontext *uc);
+void iwt_disassociate_ucontext(struct ib_ucontext *uc);
+
+/* verbs_pd.c */
+int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+int iwt_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+
+/* verbs_mr.c: iwt_reg_user_mr(), iwt_alloc_mr(), ... declared in verbs_mr.h */
+
+/* verbs_cq.c */
+int iwt_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs);
+int iwt_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
+int iwt_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc);
+int iwt_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags);
+
+/* verbs_qp.c */
+int iwt_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata);
+int iwt_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+int iwt_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int iwt_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
+int iwt_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad);
+int iwt_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad);
+void iwt_qp_add_ref(struct ib_qp *qp);
+void iwt_qp_rem_ref(struct ib_qp *qp);
+struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/log2.h>
+#include <linux/vmalloc.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "cq.h"
+#include "device.h"
+#include "mmap.h"
+#include "verbs.h"
+
+static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
+{
+	struct iwt_create_cq_resp resp = {
+		.mmap_offset = offset,
+		.mmap_length = cq->map->len,
+		.entries = cq->ring.mask + 1,
+		.stride = cq->ring.stride,
+		.cq_id = cq->ibcq.res.id,
+	};
+
+	return ib_copy_to_udata(udata, &resp,
+				min(sizeof(resp), udata->outlen));
+}
+
+static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
+		      u64 *offset)
+{
+	size_t bytes = iwt_ring_bytes(entries, iwt_cq_stride(cq->user));
+
+	if (!cq->user) {
+		cq->mem = vzalloc(bytes);
+		return cq->mem ? 0 : -ENOMEM;
+	}
+	cq->map = iwt_mmap_alloc(uc, bytes, offset);
+	return PTR_ERR_OR_ZERO(cq->map);
+}
+
+static void free_ring(struct iwt_cq *cq)
+{
+	if (cq->user)
+		iwt_mmap_free(cq->map);
+	else
+		vfree(cq->mem);
+}
+
+/**
+ * iwt_create_cq() - verbs: create a completion queue
+ * @ibcq: allocated by the core
+ * @attr: size and vector
+ * @attrs: of the process, or NULL
+ *
+ * May sleep. Return: 0 or -errno.
+ */
+int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+	struct iwt_ucontext *uc = rdma_udata_to_drv_context(udata,
+							    struct iwt_ucontext,
+							    ibuc);
+	struct iwt_cq *cq = to_iwt_cq(ibcq);
+	u64 offset = 0;
+	u32 entries;
+	int err;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > IWT_MAX_CQE)
+		return -EINVAL;
+	cq->user = udata;
+	entries = roundup_pow_of_two(attr->cqe);
+	err = alloc_ring(cq, uc ? &uc->ibuc : NULL, entries, &offset);
+	if (err)
+		return err;
+	iwt_cq_setup(cq, cq->user ? cq->map->mem : cq->mem, entries);
+	ibcq->cqe = entries;
+	if (!udata)
+		return 0;
+	err = answer_cq(cq, offset, udata);
+	if (err)
+		free_ring(cq);
+	return err;
+}
+
+/**
+ * iwt_destroy_cq() - verbs: destroy a completion queue
+ * @ibcq: no queue pair uses it any more
+ * @udata: of the process, or NULL
+ *
+ * May sleep. Return: 0.
+ */
+int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct iwt_cq *cq = to_iwt_cq(ibcq);
+
+	iwt_cq_quiesce(cq);
+	free_ring(cq);
+	return 0;
+}
+
+/**
+ * iwt_poll_cq() - verbs: take completions
+ * @ibcq: queue of a kernel consumer
+ * @n: room
+ * @wc: takes them
+ *
+ * Any context. Return: how many or -errno.
+ */
+int iwt_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
+{
+	return iwt_cq_poll(to_iwt_cq(ibcq), n, wc);
+}
+
+/**
+ * iwt_req_notify_cq() - verbs: ask for one event
+ * @ibcq: queue
+ * @flags: for which completions
+ *
+ * Any context. Return: 1 when completions are there already and the caller
+ * wants to know, else 0.
+ */
+int iwt_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	return iwt_cq_arm(to_iwt_cq(ibcq), flags);
+}

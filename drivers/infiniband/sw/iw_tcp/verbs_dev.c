@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/* ib_device operations on the device, its port and the contexts of processes. */
+#include "verbs.h"
+
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
+#include <linux/sizes.h>
+#include <net/addrconf.h>
+#include <rdma/ib_mad.h>
+
+#include <compat/ib_ops.h>
+
+#include "device.h"
+#include "version.h"
+
+/* "iwt"; there is no hardware whose vendor could be named. */
+#define VENDOR_ID	0x697774
+/* What is assumed of a net device that does not know its speed, in Mb/s. */
+#define DEFAULT_SPEED	10000
+
+/**
+ * iwt_query_device() - ib_device operation query_device
+ * @ibdev: device
+ * @attr: filled in; zeroed by the core
+ * @udata: nothing is exchanged; may be NULL
+ *
+ * Return: 0, or -EINVAL if a process expects an exchange.
+ */
+int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		     struct ib_udata *udata)
+{
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+
+	attr->fw_ver = (u64)IWT_VERSION_MAJOR << 32 | IWT_VERSION_MINOR << 16 |
+		       IWT_VERSION_PATCH;
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->vendor_id = VENDOR_ID;
+	attr->vendor_part_id = 1;
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	attr->atomic_cap = IB_ATOMIC_NONE;
+
+	attr->max_qp = IWT_MAX_QP;
+	attr->max_qp_wr = IWT_MAX_QP_WR;
+	attr->max_send_sge = IWT_MAX_SGE;
+	attr->max_recv_sge = IWT_MAX_SGE;
+	/* A Read names one sink on the wire (RFC 5040 4.4). */
+	attr->max_sge_rd = 1;
+	attr->max_qp_rd_atom = IWT_MAX_RD_ATOM;
+	attr->max_qp_init_rd_atom = IWT_MAX_RD_ATOM;
+	attr->max_res_rd_atom = IWT_MAX_RD_ATOM * IWT_MAX_QP;
+	attr->max_cq = IWT_MAX_CQ;
+	attr->max_cqe = IWT_MAX_CQE;
+	attr->max_pd = IWT_MAX_PD;
+	attr->max_mr = IWT_MAX_MR;
+	attr->max_mr_size = U64_MAX;
+	attr->page_size_cap = ~(u64)(SZ_4K - 1);
+	attr->max_fast_reg_page_list_len = IWT_MAX_FR_PAGES;
+	attr->max_pkeys = 1;
+	return 0;
+}
+
+/* Link speeds of Ethernet, and what of InfiniBand comes closest. */
+static const struct {
+	u32 mbps;
+	u16 speed;
+	u8 width;
+} speeds[] = {
+	{ 2500, IB_SPEED_SDR, IB_WIDTH_1X },
+	{ 5000, IB_SPEED_DDR, IB_WIDTH_1X },
+	{ 10000, IB_SPEED_FDR10, IB_WIDTH_1X },
+	{ 20000, IB_SPEED_DDR, IB_WIDTH_4X },
+	{ 25000, IB_SPEED_EDR, IB_WIDTH_1X },
+	{ 40000, IB_SPEED_FDR10, IB_WIDTH_4X },
+	{ 50000, IB_SPEED_HDR, IB_WIDTH_1X },
+	{ 100000, IB_SPEED_EDR, IB_WIDTH_4X },
+	{ 200000, IB_SPEED_HDR, IB_WIDTH_4X },
+	{ 400000, IB_SPEED_NDR, IB_WIDTH_4X },
+};
+
+static u32 netdev_mbps(struct net_device *netdev)
+{
+	struct ethtool_link_ksettings ks = {};
+	u32 mbps = DEFAULT_SPEED;
+
+	rtnl_lock();
+	if (netdev->reg_state == NETREG_REGISTERED &&
+	    !__ethtool_get_link_ksettings(netdev, &ks) &&
+	    ks.base.speed && ks.base.speed != (u32)SPEED_UNKNOWN)
+		mbps = ks.base.speed;
+	rtnl_unlock();
+	return mbps;
+}
+
+static void fill_speed(struct net_device *netdev, struct ib_port_attr *attr)
+{
+	u32 mbps = netdev_mbps(netdev);
+	int i = 0;
+
+	while (i < ARRAY_SIZE(speeds) - 1 && speeds[i].mbps < mbps)
+		i++;
+	attr->active_speed = speeds[i].speed;
+	attr->active_width = speeds[i].width;
+}
+
+/**
+ * iwt_query_port() - ib_device operation query_port
+ * @ibdev: device
+ * @port: its only one
+ * @attr: filled in; zeroed by the core
+ *
+ * Takes RTNL, may sleep. Return: 0.
+ */
+int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
+{
+	struct net_device *netdev = to_iwt_dev(ibdev)->netdev;
+
+	fill_speed(netdev, attr);
+	attr->max_mtu = ib_mtu_int_to_enum(netdev->max_mtu ? netdev->max_mtu :
+							     INT_MAX);
+	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
+	attr->max_mtu = max(attr->max_mtu, attr->active_mtu);
+	/* The core takes a port without an IPv4 address for down: not so. */
+	attr->state = ib_get_curr_port_state(netdev);
+	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
+		IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
+	attr->gid_tbl_len = 1;
+	attr->pkey_tbl_len = 1;
+	attr->max_msg_sz = IWT_MAX_MSG;
+	return 0;
+}
+
+/**
+ * iwt_query_pkey() - ib_device operation query_pkey
+ * @ibdev: device
+ * @port: its only one
+ * @index: 0
+ * @pkey: set to that of the default partition
+ *
+ * There are no partitions, but rdma_cm does not resolve loopback addresses for
+ * a port without any. Return: 0 or -EINVAL.
+ */
+int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = IB_DEFAULT_PKEY_FULL;
+	return 0;
+}
+
+/**
+ * iwt_query_gid() - ib_device operation query_gid
+ * @ibdev: device
+ * @port: its only one
+ * @idx: 0
+ * @gid: set to the link layer address, and its EUI-64 where that is possible:
+ *	a GID whose second half is zero looks like none to some programs
+ *
+ * Return: 0 or -EINVAL.
+ */
+int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
+{
+	struct iwt_dev *dev = to_iwt_dev(ibdev);
+
+	if (idx)
+		return -EINVAL;
+	memset(gid, 0, sizeof(*gid));
+	ether_addr_copy(gid->raw, dev->addr);
+	if (compat_gid_has_eui64)
+		addrconf_addr_eui48(gid->raw + 8, (const char *)dev->addr);
+	return 0;
+}
+
+/* ib_device operation get_port_immutable. Return: 0. */
+int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
+			   struct ib_port_immutable *imm)
+{
+	imm->gid_tbl_len = 1;
+	imm->pkey_tbl_len = 1;
+	imm->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+/* ib_device operation get_dev_fw_str */
+void iwt_get_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, IWT_VERSION, IB_FW_VERSION_NAME_MAX);
+}
+
+/**
+ * iwt_alloc_ucontext() - ib_device operation alloc_ucontext
+ * @uc: context, allocated by the core
+ * @udata: struct iwt_uctx_req in, struct iwt_uctx_resp out
+ *
+ * Either may be shorter than known here (an older provider), the missing part
+ * counting as zero; or longer, if what is unknown is zero.
+ *
+ * Return: 0 or -errno.
+ */
+int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
+{
+	struct iwt_uctx_req req = {};
+	struct iwt_uctx_resp resp = {};
+	size_t len = min(sizeof(req), udata->inlen);
+	int ret;
+
+	if (udata->inlen > len &&
+	    !ib_is_udata_cleared(udata, len, udata->inlen - len))
+		return -EOPNOTSUPP;
+	ret = ib_copy_from_udata(&req, udata, len);
+	if (ret)
+		return ret;
+	/* features of both sides; there is none yet */
+	resp.features = req.features & IWT_FEATURE_NONE;
+	return ib_copy_to_udata(udata, &resp,
+				min(sizeof(resp), udata->outlen));
+}
+
+/* ib_device operation dealloc_ucontext; its objects are gone by now. */
+void iwt_dealloc_ucontext(struct ib_ucontext *uc)
+{
+}
+
+/*
+ * ib_device operation disassociate_ucontext: the device goes away below an
+ * open file. The core destroys the objects; mappings keep only their pages.
+ */
+void iwt_disassociate_ucontext(struct ib_ucontext *uc)
+{
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/* ib_device operations on memory regions. All may sleep but map_mr_sg. */
+#include "verbs_mr.h"
+
+#include <rdma/iw_tcp-abi.h>
+
+#include "mr.h"
+
+static struct ib_mr *ibmr_or_err(struct iwt_mr *mr)
+{
+	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
+}
+
+/* A region of all kernel addresses, for kernel consumers only. */
+struct ib_mr *iwt_get_dma_mr(struct ib_pd *pd, int access)
+{
+	return ibmr_or_err(iwt_mr_create_dma(pd, access));
+}
+
+/**
+ * iwt_reg_user_mr() - register memory of the calling process
+ * @pd: protection domain
+ * @start: user address
+ * @len: octets
+ * @iova: tagged offset of the first one
+ * @access: enum ib_access_flags
+ * @dmah: hints for DMA, which the device does not know: must be NULL
+ * @udata: gets struct iwt_reg_mr_resp if there is room
+ *
+ * Return: the region or an error pointer.
+ */
+struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			      int access, struct ib_dmah *dmah,
+			      struct ib_udata *udata)
+{
+	struct iwt_reg_mr_resp resp = {};
+	struct iwt_mr *mr;
+	int ret;
+
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return ERR_PTR(-EINVAL);
+	mr = iwt_mr_create_user(pd, start, len, iova, access);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	resp.stag = mr->stag;
+	ret = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+	if (ret) {
+		iwt_mr_destroy(mr);
+		return ERR_PTR(ret);
+	}
+	return &mr->ibmr;
+}
+
+/**
+ * iwt_alloc_mr() - make a region for fast registration
+ * @pd: protection domain
+ * @type: IB_MR_TYPE_MEM_REG; the others are not supported
+ * @max_num_sg: pages
+ *
+ * Return: the region or an error pointer.
+ */
+struct ib_mr *iwt_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+			   u32 max_num_sg)
+{
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	return ibmr_or_err(iwt_mr_create_fast(pd, max_num_sg));
+}
+
+/* Any context. Return: elements of @sg that the next REG_MR will cover. */
+int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		  unsigned int *sg_offset)
+{
+	return iwt_mr_map_sg(to_iwt_mr(ibmr), sg, nents, sg_offset);
+}
+
+int iwt_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	iwt_mr_destroy(to_iwt_mr(ibmr));
+	return 0;
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/log2.h>
+#include <linux/vmalloc.h>
+#include <rdma/iw_cm.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "cm.h"
+#include "cq.h"
+#include "device.h"
+#include "mmap.h"
+#include "qp.h"
+#include "verbs.h"
+
+/* Which of the two rings of a queue pair. */
+enum { SQ, RQ };
+
+static int check_init(const struct ib_qp_init_attr *attr)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+
+	if (attr->qp_type != IB_QPT_RC || attr->srq || attr->create_flags)
+		return -EOPNOTSUPP;
+	if (cap->max_send_wr > IWT_MAX_QP_WR || cap->max_recv_wr > IWT_MAX_QP_WR ||
+	    cap->max_send_sge > IWT_MAX_SGE || cap->max_recv_sge > IWT_MAX_SGE ||
+	    cap->max_inline_data > IWT_MAX_INLINE)
+		return -EINVAL;
+	if (!attr->send_cq || !attr->recv_cq)
+		return -EINVAL;
+	return 0;
+}
+
+static void *alloc_ring(struct iwt_qp *qp, int which, struct ib_ucontext *uc,
+			size_t bytes, u64 *offset)
+{
+	if (!qp->user) {
+		qp->mem[which] = vzalloc(bytes);
+		return qp->mem[which] ?: ERR_PTR(-ENOMEM);
+	}
+	qp->maps[which] = iwt_mmap_alloc(uc, bytes, offset);
+	if (IS_ERR(qp->maps[which])) {
+		void *err = ERR_CAST(qp->maps[which]);
+
+		qp->maps[which] = NULL;
+		return err;
+	}
+	return qp->maps[which]->mem;
+}
+
+static void free_rings(struct iwt_qp *qp)
+{
+	int i;
+
+	iwt_sq_free(&qp->sq);
+	for (i = SQ; i <= RQ; i++) {
+		if (qp->maps[i])
+			iwt_mmap_free(qp->maps[i]);
+		vfree(qp->mem[i]);
+	}
+}
+
+static int make_sq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
+		   struct ib_ucontext *uc, u64 *offset)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+	u32 n = roundup_pow_of_two(max_t(u32, cap->max_send_wr, 1));
+	u32 sge = max_t(u32, cap->max_send_sge, 1);
+	u32 stride = iwt_sq_stride(sge, cap->max_inline_data);
+	void *mem;
+
+	mem = alloc_ring(qp, SQ, uc, iwt_ring_bytes(n, stride), offset);
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	qp->sq.cq = to_iwt_cq(attr->send_cq);
+	qp->sq.sge_max = sge;
+	qp->sq.inline_max = min_t(u32, stride - sizeof(struct iwt_send_wqe),
+				  IWT_MAX_INLINE);
+	qp->sq.user = qp->user;
+	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
+	return iwt_sq_init(&qp->sq, mem, n, stride);
+}
+
+static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
+		   struct ib_ucontext *uc, u64 *offset)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+	u32 sge = max_t(u32, cap->max_recv_sge, 1);
+	u32 stride = iwt_rq_stride(sge);
+	void *mem = NULL;
+	u32 n = 0;
+
+	if (cap->max_recv_wr) {
+		n = roundup_pow_of_two(cap->max_recv_wr);
+		mem = alloc_ring(qp, RQ, uc, iwt_ring_bytes(n, stride), offset);
+		if (IS_ERR(mem))
+			return PTR_ERR(mem);
+	}
+	qp->rq.cq = to_iwt_cq(attr->recv_cq);
+	qp->rq.sge_max = sge;
+	iwt_rq_init(&qp->rq, mem, n, stride);
+	return 0;
+}
+
+static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
+{
+	qp->cap = (struct ib_qp_cap) {
+		/* the core's own: it makes its regions for Reads by this */
+		.max_rdma_ctxs = asked->max_rdma_ctxs,
+		.max_send_wr = qp->sq.ring.mask + 1,
+		.max_recv_wr = qp->rq.entries,
+		.max_send_sge = qp->sq.sge_max,
+		.max_recv_sge = qp->rq.sge_max,
+		.max_inline_data = qp->sq.inline_max,
+	};
+}
+
+static int answer_qp(struct iwt_qp *qp, const u64 *offset,
+		     struct ib_udata *udata)
+{
+	struct iwt_create_qp_resp resp = {
+		.qp_id = qp->ibqp.qp_num,
+		.sq_mmap_offset = offset[SQ],
+		.sq_mmap_length = qp->maps[SQ]->len,
+		.sq_entries = qp->sq.ring.mask + 1,
+		.sq_stride = qp->sq.ring.stride,
+		.max_inline = qp->sq.inline_max,
+	};
+
+	if (qp->rq.entries) {
+		resp.rq_mmap_offset = offset[RQ];
+		resp.rq_mmap_length = qp->maps[RQ]->len;
+		resp.rq_entries = qp->rq.entries;
+		resp.rq_stride = qp->rq.ring.stride;
+	}
+	return ib_copy_to_udata(udata, &resp,
+				min(sizeof(resp), udata->outlen));
+}
+
+/* Numbers go round, so that a stale one is not soon another queue pair. */
+static int publish(struct iwt_qp *qp)
+{
+	static u32 next;
+	u32 num;
+	int err;
+
+	err = xa_alloc_cyclic(&qp->dev->qps, &num, qp,
+			      XA_LIMIT(2, (1 << 24) - 1), &next, GFP_KERNEL);
+	if (err < 0)
+		return err;
+	qp->ibqp.qp_num = num;
+	return 0;
+}
+
+/**
+ * iwt_destroy_qp() - verbs: destroy a queue pair
+ * @ibqp: queue pair
+ * @udata: of the process, or NULL
+ *
+ * A connection that is still there is ended. May sleep. Return: 0.
+ */
+int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+
+	xa_erase(&qp->dev->qps, ibqp->qp_num);
+	iwt_cm_qp_abandon(qp);
+	iwt_qp_destroy(qp);
+	free_rings(qp);
+	return 0;
+}
+
+/**
+ * iwt_create_qp() - verbs: create a queue pair
+ * @ibqp: allocated by the core
+ * @attr: what is wanted; capabilities are updated to what there is
+ * @udata: of the process, or NULL
+ *
+ * May sleep. Return: 0 or -errno.
+ */
+int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata)
+{
+	struct iwt_ucontext *uc = rdma_udata_to_drv_context(udata,
+							    struct iwt_ucontext,
+							    ibuc);
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+	u64 offset[2] = {};
+	int err;
+
+	err = check_init(attr);
+	if (err)
+		return err;
+	qp->dev = to_iwt_dev(ibqp->device);
+	qp->user = udata;
+	iwt_qp_setup(qp);
+	err = make_sq(qp, attr, uc ? &uc->ibuc : NULL, &offset[SQ]);
+	if (!err)
+		err = make_rq(qp, attr, uc ? &uc->ibuc : NULL, &offset[RQ]);
+	if (!err)
+		err = publish(qp);
+	if (err)
+		goto fail;
+	fill_cap(qp, &attr->cap);
+	attr->cap = qp->cap;
+	if (udata) {
+		err = answer_qp(qp, offset, udata);
+		if (err)
+			goto fail_published;
+	}
+	return 0;
+
+fail_published:
+	/* a process may have named the number to rdma_cm already */
+	iwt_destroy_qp(ibqp, udata);
+	return err;
+fail:
+	free_rings(qp);
+	return err;
+}
+
+static u32 rights_of(int access)
+{
+	u32 rights = 0;
+
+	if (access & IB_ACCESS_REMOTE_WRITE)
+		rights |= IWT_REMOTE_WRITE;
+	if (access & IB_ACCESS_REMOTE_READ)
+		rights |= IWT_REMOTE_READ;
+	return rights;
+}
+
+/**
+ * iwt_modify_qp() - verbs: change state or rights
+ * @ibqp: queue pair
+ * @attr: new values
+ * @mask: which of them count
+ * @udata: of the process, or NULL
+ *
+ * May sleep. Return: 0 or -errno.
+ */
+int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+	/* rdma_cm names the port along with the state */
+	int known = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |
+		    IB_QP_PORT;
+
+	if (mask & ~known)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_PORT && attr->port_num != 1)
+		return -EINVAL;
+	if (mask & IB_QP_CUR_STATE &&
+	    attr->cur_qp_state != iwt_qp_verbs_state(qp))
+		return -EINVAL;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		iwt_qp_set_rights(qp, rights_of(attr->qp_access_flags));
+	if (mask & IB_QP_STATE)
+		return iwt_qp_modify(qp, attr->qp_state);
+	return 0;
+}
+
+static int access_of(u32 rights)
+{
+	int access = 0;
+
+	if (rights & IWT_REMOTE_WRITE)
+		access |= IB_ACCESS_REMOTE_WRITE;
+	if (rights & IWT_REMOTE_READ)
+		access |= IB_ACCESS_REMOTE_READ;
+	return access;
+}
+
+/**
+ * iwt_query_qp() - verbs: what a queue pair is and was created with
+ * @ibqp: queue pair
+ * @attr: takes the attributes
+ * @mask: which are wanted; all that exist are given
+ * @init: takes the creation attributes
+ *
+ * May sleep. Return: 0.
+ */
+int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+
+	attr->qp_state = iwt_qp_verbs_state(qp);
+	attr->cur_qp_state = attr->qp_state;
+	attr->qp_access_flags = access_of(READ_ONCE(qp->rights));
+	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
+	attr->cap = qp->cap;
+	attr->max_rd_atomic = qp->readq.out_max;
+	attr->max_dest_rd_atomic = qp->readq.in_max;
+	attr->port_num = 1;
+
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->qp_type = ibqp->qp_type;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+					     IB_SIGNAL_REQ_WR;
+	init->cap = qp->cap;
+	return 0;
+}
+
+/* A kernel consumer may post to a queue pair that is connected or in error. */
+static bool may_send(const struct iwt_qp *qp)
+{
+	return READ_ONCE(qp->state) != IWT_QP_IDLE;
+}
+
+/**
+ * iwt_post_send() - verbs: post send work requests, or a process's doorbell
+ * @ibqp: queue pair
+ * @wr: list; NULL is the doorbell
+ * @bad: takes the first that was not posted
+ *
+ * Any context. Return: 0 or -errno.
+ */
+int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad)
+{
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+	unsigned long irq;
+	int err = 0;
+
+	if (qp->user) {
+		*bad = wr;
+		if (wr)
+			return -EINVAL;
+		iwt_count(qp->dev, IWT_C_DOORBELL);
+		iwt_qp_kick(qp);
+		return 0;
+	}
+	if (!may_send(qp)) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&qp->sq.lock, irq);
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = iwt_sq_post(&qp->sq, wr);
+	spin_unlock_irqrestore(&qp->sq.lock, irq);
+	if (err)
+		*bad = wr;
+	if (iwt_ring_needs_wakeup(&qp->sq.ring))
+		iwt_qp_kick(qp);
+	return err;
+}
+
+/**
+ * iwt_post_recv() - verbs: post receive work requests
+ * @ibqp: queue pair
+ * @wr: list
+ * @bad: takes the first that was not posted
+ *
+ * Any context. Return: 0 or -errno.
+ */
+int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad)
+{
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+	unsigned long irq;
+	int err = 0;
+
+	if (qp->user || !qp->rq.entries) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&qp->rq.lock, irq);
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = iwt_rq_post(&qp->rq, wr);
+	spin_unlock_irqrestore(&qp->rq.lock, irq);
+	if (err)
+		*bad = wr;
+	if (iwt_ring_needs_wakeup(&qp->rq.ring))
+		iwt_qp_kick(qp);
+	return err;
+}
+
+/**
+ * iwt_qp_add_ref() - iw_cm: take a reference
+ * @ibqp: queue pair
+ */
+void iwt_qp_add_ref(struct ib_qp *ibqp)
+{
+	iwt_qp_get(to_iwt_qp(ibqp));
+}
+
+/**
+ * iwt_qp_rem_ref() - iw_cm: drop a reference
+ * @ibqp: queue pair
+ */
+void iwt_qp_rem_ref(struct ib_qp *ibqp)
+{
+	iwt_qp_put(to_iwt_qp(ibqp));
+}
+
+/**
+ * iwt_get_qp() - iw_cm: look a queue pair up
+ * @ibdev: device
+ * @qpn: number
+ *
+ * The caller takes its own reference and has the queue pair's owner's word
+ * that it does not go away meanwhile. Return: the queue pair or NULL.
+ */
+struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct iwt_qp *qp = xa_load(&to_iwt_dev(ibdev)->qps, qpn);
+
+	return qp ? &qp->ibqp : NULL;
+}

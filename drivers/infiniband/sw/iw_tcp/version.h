@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The module's version: modinfo, and the firmware version of its devices. */
+#ifndef IWT_VERSION_H
+#define IWT_VERSION_H
+
+#include <linux/stringify.h>
+
+#define IWT_VERSION_MAJOR	0
+#define IWT_VERSION_MINOR	1
+#define IWT_VERSION_PATCH	0
+
+#define IWT_VERSION	__stringify(IWT_VERSION_MAJOR) "." \
+			__stringify(IWT_VERSION_MINOR) "." \
+			__stringify(IWT_VERSION_PATCH)
+
+#endif

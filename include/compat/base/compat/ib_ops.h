@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The operations whose prototypes depend on the kernel. Here they are what the
+ * newest kernel wants; an overlay of the same name puts a function between.
+ */
+#ifndef COMPAT_IB_OPS_H
+#define COMPAT_IB_OPS_H
+
+#ifndef compat_create_cq
+#define compat_create_cq	iwt_create_cq
+#endif
+
+#ifndef compat_reg_user_mr
+#define compat_reg_user_mr	iwt_reg_user_mr
+#endif
+
+/*
+ * May the second half of the GID hold the EUI-64? Not where the RDMA connection
+ * manager finds the device by comparing the GID to the link layer address.
+ */
+#ifndef compat_gid_has_eui64
+#define compat_gid_has_eui64	true
+#endif
+
+#endif

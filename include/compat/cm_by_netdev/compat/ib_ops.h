@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_CM_BY_NETDEV_H
+#define COMPAT_CM_BY_NETDEV_H
+
+#define compat_gid_has_eui64	false
+
+#include_next <compat/ib_ops.h>
+
+#endif

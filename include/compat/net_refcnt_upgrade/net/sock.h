@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_NET_SOCK_H
+#define COMPAT_NET_SOCK_H
+
+#include_next <net/sock.h>
+
+/* Before, kernel sockets held no reference of any kind to their namespace. */
+static inline void sk_net_refcnt_upgrade(struct sock *sk)
+{
+	struct net *net = sock_net(sk);
+
+	WARN_ON_ONCE(sk->sk_net_refcnt);
+	sk->sk_net_refcnt = 1;
+	get_net_track(net, &sk->ns_tracker, GFP_KERNEL);
+	sock_inuse_add(net, 1);
+}
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_LINUX_WORKQUEUE_PERCPU_H
+#define COMPAT_LINUX_WORKQUEUE_PERCPU_H
+
+#include_next <linux/workqueue.h>
+
+#define system_percpu_wq	system_wq
+#define system_dfl_wq		system_unbound_wq
+/* What is not unbound is per CPU here. */
+#define WQ_PERCPU		0
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_REG_MR_DMAH_H
+#define COMPAT_REG_MR_DMAH_H
+
+#include <rdma/ib_verbs.h>
+
+struct ib_dmah;
+
+struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+			      u64 virt_addr, int access, struct ib_dmah *dmah,
+			      struct ib_udata *udata);
+
+static inline struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start,
+					       u64 length, u64 virt_addr,
+					       int access,
+					       struct ib_udata *udata)
+{
+	return iwt_reg_user_mr(pd, start, length, virt_addr, access, NULL,
+			       udata);
+}
+
+#define compat_reg_user_mr	compat_reg_user_mr
+
+#include_next <compat/ib_ops.h>
+
+#endif

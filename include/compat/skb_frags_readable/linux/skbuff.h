@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_LINUX_SKBUFF_H
+#define COMPAT_LINUX_SKBUFF_H
+
+#include_next <linux/skbuff.h>
+
+/* There is no device memory in fragments yet. */
+static inline bool skb_frags_readable(const struct sk_buff *skb)
+{
+	return true;
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_RDMA_UMEM_GET_VA_H
+#define COMPAT_RDMA_UMEM_GET_VA_H
+
+#include_next <rdma/ib_umem.h>
+
+static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
+					     unsigned long addr, size_t size,
+					     int access)
+{
+	return ib_umem_get(device, addr, size, access);
+}
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
+/*
+ * User ABI of iw_tcp: the rings that the kernel module and its user provider
+ * share, and the private parts of the uverbs commands.
+ *
+ * Every queue is one mmap()ed object: a struct iwt_ring_ctl in its first
+ * IWT_RING_CTL_SIZE octets, then 1 << k entries of a fixed stride. Indices run
+ * freely over 32 bits; the entry of index i is at (i & mask). The kernel keeps
+ * private copies of everything it depends on and reads a work request once.
+ */
+#ifndef _UAPI_RDMA_IW_TCP_ABI_H
+#define _UAPI_RDMA_IW_TCP_ABI_H
+
+#include <linux/types.h>
+
+#define IWT_ABI_VERSION		1
+
+/* The kernel passes an unlisted driver id through to user space unchanged. */
+#define RDMA_DRIVER_IW_TCP	0x69770001
+
+#define IWT_RING_CTL_SIZE	256
+
+/* Most octets of inline data in one send work request. */
+#define IWT_MAX_INLINE		256
+/* Most scatter/gather elements of one work request. */
+#define IWT_MAX_SGE		16
+
+/* Bits of iwt_ring_ctl.flags (written by the kernel). */
+enum iwt_ring_flags {
+	/*
+	 * The kernel is not looking at the ring: after storing prod, and a
+	 * full memory barrier, ring the doorbell if this is set.
+	 */
+	IWT_RING_NEED_WAKEUP	= 1 << 0,
+	/* Completion queue only: entries were lost, the queue is dead. */
+	IWT_RING_OVERRUN	= 1 << 1,
+};
+
+/* Values of iwt_ring_ctl.arm (completion queues). */
+enum iwt_cq_arm {
+	IWT_CQ_ARM_NONE		= 0,
+	IWT_CQ_ARM_SOLICITED	= 1,
+	IWT_CQ_ARM_ANY		= 2,
+};
+
+/*
+ * Producer, consumer and kernel words are on cache lines of their own.
+ * Send and receive queues: prod is written by the user, cons by the kernel
+ * (a slot is free for reuse when cons has passed it).
+ * Completion queues: prod is written by the kernel, cons and arm by the user;
+ * the kernel clears arm when it raises the event.
+ */
+struct iwt_ring_ctl {
+	__u32 prod;
+	__u32 reserved0[15];
+	__u32 cons;
+	__u32 reserved1[15];
+	__u32 flags;
+	__u32 reserved2[15];
+	__u32 arm;
+	__u32 reserved3[15];
+};
+
+struct iwt_sge {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+
+/* Operation of a send work request. */
+enum iwt_wr_opcode {
+	IWT_WR_SEND		= 0,
+	IWT_WR_SEND_WITH_INV	= 1,
+	IWT_WR_WRITE		= 2,
+	IWT_WR_READ		= 3,
+	IWT_WR_LOCAL_INV	= 4,
+	/* Kernel queues only; refused from a user ring. */
+	IWT_WR_READ_WITH_INV	= 5,
+	IWT_WR_REG_MR		= 6,
+};
+
+enum iwt_wr_flags {
+	IWT_WR_SIGNALED		= 1 << 0,
+	IWT_WR_SOLICITED	= 1 << 1,
+	IWT_WR_FENCE		= 1 << 2,
+	/* length octets of data follow the header instead of num_sge iwt_sge */
+	IWT_WR_INLINE		= 1 << 3,
+};
+
+/*
+ * A send queue entry: this header, then iwt_sge[num_sge] or inline data.
+ * The stride of a queue is in the answer to its creation.
+ */
+struct iwt_send_wqe {
+	__aligned_u64 wr_id;
+	__u8 opcode;
+	__u8 flags;
+	__u8 num_sge;
+	__u8 reserved;
+	__u32 inline_len;
+	__aligned_u64 remote_addr;
+	__u32 rkey;
+	/* STag to invalidate; REG_MR: access flags */
+	__u32 ex;
+};
+
+struct iwt_recv_wqe {
+	__aligned_u64 wr_id;
+	__u32 num_sge;
+	__u32 reserved;
+};
+
+/* Operation in a completion; status is an enum ib_wc_status. */
+enum iwt_wc_opcode {
+	IWT_WC_SEND		= 0,
+	IWT_WC_WRITE		= 1,
+	IWT_WC_READ		= 2,
+	IWT_WC_LOCAL_INV	= 3,
+	IWT_WC_REG_MR		= 4,
+	IWT_WC_RECV		= 5,
+};
+
+enum iwt_wc_flags {
+	/* ex is the STag that the peer invalidated */
+	IWT_WC_WITH_INVALIDATE	= 1 << 0,
+	/* the peer (or an error) asked for a solicited event */
+	IWT_WC_SOLICITED	= 1 << 1,
+};
+
+struct iwt_cqe {
+	__aligned_u64 wr_id;
+	__u32 qp_num;
+	__u32 byte_len;
+	__u32 ex;
+	__u32 vendor_err;
+	__u8 opcode;
+	__u8 status;
+	__u8 flags;
+	__u8 reserved;
+	__u32 reserved1;
+};
+
+/* Features the two sides agree on when a context is opened. */
+enum iwt_feature {
+	IWT_FEATURE_NONE	= 0,
+};
+
+struct iwt_uctx_req {
+	__aligned_u64 features;
+};
+
+struct iwt_uctx_resp {
+	__aligned_u64 features;
+	__u32 abi_minor;
+	__u32 reserved;
+};
+
+struct iwt_create_cq_resp {
+	__aligned_u64 mmap_offset;
+	__aligned_u64 mmap_length;
+	__u32 cq_id;
+	__u32 entries;		/* power of two */
+	__u32 stride;
+	__u32 reserved;
+};
+
+struct iwt_create_qp_resp {
+	__aligned_u64 sq_mmap_offset;
+	__aligned_u64 sq_mmap_length;
+	__aligned_u64 rq_mmap_offset;
+	__aligned_u64 rq_mmap_length;
+	__u32 qp_id;
+	__u32 sq_entries;	/* power of two */
+	__u32 sq_stride;
+	__u32 rq_entries;	/* power of two, 0 without a receive queue */
+	__u32 rq_stride;
+	__u32 max_inline;
+};
+
+struct iwt_reg_mr_resp {
+	__u32 stag;
+	__u32 reserved;
+};
+
+#endif
