@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ccan/array_size.h>
+#include <util/compiler.h>
+
+#include "iw_tcp.h"
+#include "iw_tcp_abi.h"
+
+static struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
+				 struct ibv_comp_channel *channel,
+				 int comp_vector)
+{
+	struct iwt_cmd_create_cq_resp resp = {};
+	struct iwt_cmd_create_cq cmd = {};
+	struct iwt_ring_desc desc;
+	struct iwt_cq *cq;
+	int ret;
+
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return NULL;
+
+	ret = ibv_cmd_create_cq(context, cqe, channel, comp_vector,
+				&cq->vcq.cq, &cmd.ibv_cmd, sizeof(cmd),
+				&resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+
+	desc = (struct iwt_ring_desc) {
+		.offset = resp.mmap_offset,
+		.length = resp.mmap_length,
+		.num = resp.entries,
+		.stride = resp.stride,
+		.min_stride = sizeof(struct iwt_cqe),
+	};
+	ret = iwt_ring_map(&cq->ring, context->cmd_fd, &desc);
+	if (ret)
+		goto err_destroy;
+
+	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
+	cq->cons = iwt_load(&cq->ring.ctl->cons);
+
+	return cq;
+
+err_destroy:
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err_free:
+	free(cq);
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_cq *iwt_create_cq(struct ibv_context *context, int cqe,
+			     struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct iwt_cq *cq;
+
+	cq = iwt_cq_new(context, cqe, channel, comp_vector);
+
+	return cq ? &cq->vcq.cq : NULL;
+}
+
+struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
+				   struct ibv_cq_init_attr_ex *attr)
+{
+	struct iwt_cq *cq;
+
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
+	    !check_comp_mask(attr->wc_flags, IBV_WC_STANDARD_FLAGS) ||
+	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	     !check_comp_mask(attr->flags,
+			      IBV_CREATE_CQ_ATTR_SINGLE_THREADED))) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	cq = iwt_cq_new(context, attr->cqe, attr->channel, attr->comp_vector);
+	if (!cq)
+		return NULL;
+
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)
+		cq->single_threaded =
+			attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	iwt_cq_set_poll_ops(cq, attr->wc_flags);
+
+	return &cq->vcq.cq_ex;
+}
+
+int iwt_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct iwt_cq *cq = to_iwt_cq(ibcq);
+	int ret;
+
+	ret = ibv_cmd_destroy_cq(ibcq);
+	if (ret)
+		return ret;
+
+	iwt_ring_unmap(&cq->ring);
+	pthread_spin_destroy(&cq->lock);
+	free(cq);
+
+	return 0;
+}
+
+void iwt_cq_lock(struct iwt_cq *cq)
+{
+	if (!cq->single_threaded)
+		pthread_spin_lock(&cq->lock);
+}
+
+void iwt_cq_unlock(struct iwt_cq *cq)
+{
+	if (!cq->single_threaded)
+		pthread_spin_unlock(&cq->lock);
+}
+
+/*
+ * Sets *prod to the end of the completions that are there from @cons on.
+ * Returns 0, or EIO once all is read that the queue held before it overran.
+ * Under the CQ lock.
+ */
+int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod)
+{
+	struct iwt_ring_ctl *ctl = cq->ring.ctl;
+
+	*prod = iwt_load(&ctl->prod);
+	if (likely(*prod != cons))
+		return 0;
+	if (likely(!(iwt_load(&ctl->flags) & IWT_RING_OVERRUN)))
+		return 0;
+
+	/* the flag is set after the last completion: look for that again */
+	*prod = iwt_load(&ctl->prod);
+
+	return *prod == cons ? EIO : 0;
+}
+
+enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe)
+{
+	static const enum ibv_wc_opcode opcodes[] = {
+		[IWT_WC_SEND] = IBV_WC_SEND,
+		[IWT_WC_WRITE] = IBV_WC_RDMA_WRITE,
+		[IWT_WC_READ] = IBV_WC_RDMA_READ,
+		[IWT_WC_LOCAL_INV] = IBV_WC_LOCAL_INV,
+		[IWT_WC_REG_MR] = IBV_WC_DRIVER1,
+		[IWT_WC_RECV] = IBV_WC_RECV,
+	};
+
+	if (unlikely(cqe->opcode >= ARRAY_SIZE(opcodes)))
+		return IBV_WC_DRIVER1;
+
+	return opcodes[cqe->opcode];
+}
+
+unsigned int iwt_cqe_flags(const struct iwt_cqe *cqe)
+{
+	return cqe->flags & IWT_WC_WITH_INVALIDATE ? IBV_WC_WITH_INV : 0;
+}
+
+static void iwt_cqe_to_wc(const struct iwt_cqe *cqe, struct ibv_wc *wc)
+{
+	*wc = (struct ibv_wc) {
+		.wr_id = cqe->wr_id,
+		.status = cqe->status,
+		.opcode = iwt_cqe_opcode(cqe),
+		.vendor_err = cqe->vendor_err,
+		.byte_len = cqe->byte_len,
+		.invalidated_rkey = cqe->ex,
+		.qp_num = cqe->qp_num,
+		.wc_flags = iwt_cqe_flags(cqe),
+	};
+}
+
+/*
+ * Some programs take a bounded number of completions after they have armed a
+ * queue, and then sleep although more are there: the hardware that they were
+ * written for raises the event for those at once. The kernel does so too when
+ * it is asked, which costs a system call only while such a backlog lasts.
+ */
+void iwt_cq_remind(struct iwt_cq *cq)
+{
+	if (unlikely(iwt_load(&cq->ring.ctl->arm) == IWT_CQ_ARM_ANY))
+		ibv_cmd_req_notify_cq(&cq->vcq.cq, 0);
+}
+
+int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+{
+	struct iwt_cq *cq = to_iwt_cq(ibcq);
+	uint32_t prod;
+	int done = 0;
+	bool left;
+	int ret;
+
+	iwt_cq_lock(cq);
+	ret = iwt_cq_available(cq, cq->cons, &prod);
+	while (done < num_entries && cq->cons != prod)
+		iwt_cqe_to_wc(iwt_ring_entry(&cq->ring, cq->cons++),
+			      &wc[done++]);
+	if (done)
+		iwt_store(&cq->ring.ctl->cons, cq->cons);
+	left = cq->cons != prod;
+	iwt_cq_unlock(cq);
+	if (unlikely(left))
+		iwt_cq_remind(cq);
+
+	return ret ? -ret : done;
+}
+
+/*
+ * The kernel clears the word when it raises the event. A wish for any
+ * completion outlives a later one for solicited completions alone.
+ */
+int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	__u32 *arm = &to_iwt_cq(ibcq)->ring.ctl->arm;
+	__u32 none = IWT_CQ_ARM_NONE;
+
+	if (solicited_only)
+		__atomic_compare_exchange_n(arm, &none, IWT_CQ_ARM_SOLICITED,
+					    false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	else
+		__atomic_store_n(arm, IWT_CQ_ARM_ANY, __ATOMIC_SEQ_CST);
+
+	/* the caller polls next; that must not be done before the arming */
+	atomic_thread_fence(memory_order_seq_cst);
+
+	return 0;
+}
+
+/*
+ * Removes the completions of a queue pair that is gone, so that nobody meets
+ * its number (which may be another one's soon) or its wr_ids afterwards. What
+ * lies between cons and prod is ours to write; the rest moves up to prod.
+ */
+void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num)
+{
+	uint32_t prod, index, kept;
+	struct iwt_cqe *cqe;
+
+	iwt_cq_lock(cq);
+	prod = iwt_load(&cq->ring.ctl->prod);
+	kept = prod;
+	for (index = prod; index != cq->cons; ) {
+		cqe = iwt_ring_entry(&cq->ring, --index);
+		if (cqe->qp_num == qp_num)
+			continue;
+		if (--kept != index)
+			memcpy(iwt_ring_entry(&cq->ring, kept), cqe,
+			       sizeof(*cqe));
+	}
+	if (kept != cq->cons) {
+		cq->cons = kept;
+		iwt_store(&cq->ring.ctl->cons, kept);
+	}
+	iwt_cq_unlock(cq);
+}

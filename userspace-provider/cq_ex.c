@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Polling by ibv_start_poll and its kin. The lock is held from a successful
+ * start to the end, and the completions read meanwhile are given back at once.
+ */
+
+#include <errno.h>
+
+#include "iw_tcp.h"
+
+static void iwt_cq_show(struct iwt_cq *cq)
+{
+	cq->cqe = iwt_ring_entry(&cq->ring, cq->cons);
+	cq->vcq.cq_ex.wr_id = cq->cqe->wr_id;
+	cq->vcq.cq_ex.status = cq->cqe->status;
+}
+
+static int iwt_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct iwt_cq *cq = to_iwt_cq_ex(ibcq);
+	int ret;
+
+	if (attr->comp_mask)
+		return EINVAL;
+
+	iwt_cq_lock(cq);
+	ret = iwt_cq_available(cq, cq->cons, &cq->polled);
+	if (!ret && cq->cons == cq->polled)
+		ret = ENOENT;
+	if (ret) {
+		iwt_cq_unlock(cq);
+		return ret;
+	}
+	iwt_cq_show(cq);
+
+	return 0;
+}
+
+static int iwt_next_poll(struct ibv_cq_ex *ibcq)
+{
+	struct iwt_cq *cq = to_iwt_cq_ex(ibcq);
+	uint32_t next = cq->cons + 1;
+	int ret = 0;
+
+	if (next == cq->polled) {
+		ret = iwt_cq_available(cq, next, &cq->polled);
+		if (!ret && next == cq->polled)
+			ret = ENOENT;
+	}
+	/* the current completion stays current: end_poll steps over it */
+	if (ret)
+		return ret;
+
+	cq->cons = next;
+	iwt_cq_show(cq);
+
+	return 0;
+}
+
+static void iwt_end_poll(struct ibv_cq_ex *ibcq)
+{
+	struct iwt_cq *cq = to_iwt_cq_ex(ibcq);
+	bool left;
+
+	cq->cqe = NULL;
+	cq->cons++;
+	iwt_store(&cq->ring.ctl->cons, cq->cons);
+	left = cq->cons != cq->polled;
+	iwt_cq_unlock(cq);
+	if (unlikely(left))
+		iwt_cq_remind(cq);
+}
+
+static enum ibv_wc_opcode iwt_read_opcode(struct ibv_cq_ex *ibcq)
+{
+	return iwt_cqe_opcode(to_iwt_cq_ex(ibcq)->cqe);
+}
+
+static uint32_t iwt_read_vendor_err(struct ibv_cq_ex *ibcq)
+{
+	return to_iwt_cq_ex(ibcq)->cqe->vendor_err;
+}
+
+static unsigned int iwt_read_wc_flags(struct ibv_cq_ex *ibcq)
+{
+	return iwt_cqe_flags(to_iwt_cq_ex(ibcq)->cqe);
+}
+
+static uint32_t iwt_read_byte_len(struct ibv_cq_ex *ibcq)
+{
+	return to_iwt_cq_ex(ibcq)->cqe->byte_len;
+}
+
+/* This is also how ibv_wc_read_invalidated_rkey() gets its value. */
+static __be32 iwt_read_imm_data(struct ibv_cq_ex *ibcq)
+{
+	return (__force __be32)to_iwt_cq_ex(ibcq)->cqe->ex;
+}
+
+static uint32_t iwt_read_qp_num(struct ibv_cq_ex *ibcq)
+{
+	return to_iwt_cq_ex(ibcq)->cqe->qp_num;
+}
+
+/* Connected queue pairs and iWARP ports have none of these: */
+
+static uint32_t iwt_read_src_qp(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+static uint32_t iwt_read_slid(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+static uint8_t iwt_read_sl(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+static uint8_t iwt_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+
+	ex->start_poll = iwt_start_poll;
+	ex->next_poll = iwt_next_poll;
+	ex->end_poll = iwt_end_poll;
+	ex->read_opcode = iwt_read_opcode;
+	ex->read_vendor_err = iwt_read_vendor_err;
+	ex->read_wc_flags = iwt_read_wc_flags;
+
+	if (wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
+		ex->read_byte_len = iwt_read_byte_len;
+	if (wc_flags & IBV_WC_EX_WITH_IMM)
+		ex->read_imm_data = iwt_read_imm_data;
+	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
+		ex->read_qp_num = iwt_read_qp_num;
+	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
+		ex->read_src_qp = iwt_read_src_qp;
+	if (wc_flags & IBV_WC_EX_WITH_SLID)
+		ex->read_slid = iwt_read_slid;
+	if (wc_flags & IBV_WC_EX_WITH_SL)
+		ex->read_sl = iwt_read_sl;
+	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+		ex->read_dlid_path_bits = iwt_read_dlid_path_bits;
+}

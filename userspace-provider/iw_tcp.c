@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "iw_tcp.h"
+#include "iw_tcp_abi.h"
+
+/* What this provider would like to use of enum iwt_feature. */
+#define IWT_FEATURES_KNOWN	IWT_FEATURE_NONE
+
+/* The kernel's number is major << 32 | minor << 16 | patch. */
+static int iwt_query_device_ex(struct ibv_context *context,
+			       const struct ibv_query_device_ex_input *input,
+			       struct ibv_device_attr_ex *attr,
+			       size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp = {};
+	size_t resp_size = sizeof(resp);
+	uint64_t version;
+	int ret;
+
+	ret = ibv_cmd_query_device_any(context, input, attr, attr_size, &resp,
+				       &resp_size);
+	if (ret)
+		return ret;
+
+	version = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
+		 "%u.%u.%u", (unsigned int)(version >> 32),
+		 (unsigned int)(version >> 16) & 0xffff,
+		 (unsigned int)version & 0xffff);
+
+	return 0;
+}
+
+static int iwt_query_port(struct ibv_context *context, uint8_t port_num,
+			  struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd = {};
+
+	return ibv_cmd_query_port(context, port_num, attr, &cmd, sizeof(cmd));
+}
+
+static void iwt_free_context(struct ibv_context *ibctx)
+{
+	struct iwt_context *ctx = to_iwt_context(ibctx);
+
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static const struct verbs_context_ops iwt_context_ops = {
+	.alloc_pd = iwt_alloc_pd,
+	.create_cq = iwt_create_cq,
+	.create_cq_ex = iwt_create_cq_ex,
+	.create_qp = iwt_create_qp,
+	.create_qp_ex = iwt_create_qp_ex,
+	.dealloc_pd = iwt_dealloc_pd,
+	.dereg_mr = iwt_dereg_mr,
+	.destroy_cq = iwt_destroy_cq,
+	.destroy_qp = iwt_destroy_qp,
+	.free_context = iwt_free_context,
+	.modify_qp = iwt_modify_qp,
+	.poll_cq = iwt_poll_cq,
+	.post_recv = iwt_post_recv,
+	.post_send = iwt_post_send,
+	.query_device_ex = iwt_query_device_ex,
+	.query_port = iwt_query_port,
+	.query_qp = iwt_query_qp,
+	.reg_mr = iwt_reg_mr,
+	.req_notify_cq = iwt_req_notify_cq,
+};
+
+static int iwt_get_context(struct iwt_context *ctx)
+{
+	struct iwt_cmd_get_context cmd = {};
+	struct iwt_cmd_get_context_resp resp = {};
+	int ret;
+
+	cmd.features = IWT_FEATURES_KNOWN;
+#if IBVERBS_PABI_VERSION >= 65
+	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd), NULL,
+				  &resp.ibv_resp, sizeof(resp));
+#else
+	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
+				  &resp.ibv_resp, sizeof(resp));
+#endif
+	if (ret)
+		return ret;
+
+	/* a newer kernel may offer more than it was asked for */
+	ctx->features = resp.features & IWT_FEATURES_KNOWN;
+
+	return 0;
+}
+
+static struct verbs_context *iwt_alloc_context(struct ibv_device *device,
+					       int cmd_fd, void *private_data)
+{
+	struct iwt_context *ctx;
+
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx,
+					   RDMA_DRIVER_IW_TCP);
+	if (!ctx)
+		return NULL;
+
+	if (iwt_get_context(ctx)) {
+		verbs_uninit_context(&ctx->vctx);
+		free(ctx);
+		return NULL;
+	}
+	verbs_set_ops(&ctx->vctx, &iwt_context_ops);
+
+	return &ctx->vctx;
+}
+
+static struct verbs_device *iwt_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	struct iwt_device *dev;
+
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return NULL;
+
+	return &dev->vdev;
+}
+
+static void iwt_uninit_device(struct verbs_device *vdev)
+{
+	free(to_iwt_device(vdev));
+}
+
+static const struct verbs_match_ent iwt_match_table[] = {
+	VERBS_DRIVER_ID(RDMA_DRIVER_IW_TCP),
+	{},
+};
+
+static const struct verbs_device_ops iwt_device_ops = {
+	.name = "iw_tcp",
+	.match_min_abi_version = IWT_ABI_VERSION,
+	.match_max_abi_version = IWT_ABI_VERSION,
+	.match_table = iwt_match_table,
+	.alloc_context = iwt_alloc_context,
+	.alloc_device = iwt_alloc_device,
+	.uninit_device = iwt_uninit_device,
+};
+
+PROVIDER_DRIVER(iw_tcp, iwt_device_ops);

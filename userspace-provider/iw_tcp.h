@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#ifndef IW_TCP_H
+#define IW_TCP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/driver.h>
+#include <ccan/container_of.h>
+
+#include "ring.h"
+
+struct iwt_device {
+	struct verbs_device vdev;
+};
+
+struct iwt_context {
+	struct verbs_context vctx;
+	/* the iwt_feature bits that both sides know */
+	uint64_t features;
+};
+
+/*
+ * A send or receive queue. The lock guards everything; entries from prod up to
+ * next are being written and not yet the kernel's.
+ */
+struct iwt_wq {
+	struct iwt_ring ring;
+	pthread_spinlock_t lock;
+	uint32_t prod;
+	uint32_t next;
+	/* the kernel's cons when it was last looked at */
+	uint32_t cons;
+	uint32_t max_sge;
+};
+
+struct iwt_qp {
+	struct verbs_qp vqp;
+	struct iwt_wq sq;
+	struct iwt_wq rq;
+	uint32_t max_inline;
+	bool sig_all;
+
+	/* between wr_start and wr_complete, guarded by sq.lock: */
+	struct iwt_send_wqe *wqe;
+	int wr_err;
+};
+
+/* The lock guards the ring and cons; of a CQ for one thread it is not taken. */
+struct iwt_cq {
+	struct verbs_cq vcq;
+	struct iwt_ring ring;
+	pthread_spinlock_t lock;
+	bool single_threaded;
+	uint32_t cons;
+
+	/* between start_poll and end_poll: */
+	uint32_t polled;
+	const struct iwt_cqe *cqe;
+};
+
+static inline struct iwt_context *to_iwt_context(struct ibv_context *context)
+{
+	return container_of(context, struct iwt_context, vctx.context);
+}
+
+static inline struct iwt_device *to_iwt_device(struct verbs_device *vdev)
+{
+	return container_of(vdev, struct iwt_device, vdev);
+}
+
+static inline struct iwt_qp *to_iwt_qp(struct ibv_qp *qp)
+{
+	return container_of(qp, struct iwt_qp, vqp.qp);
+}
+
+static inline struct iwt_qp *to_iwt_qp_ex(struct ibv_qp_ex *qp)
+{
+	return container_of(qp, struct iwt_qp, vqp.qp_ex);
+}
+
+static inline struct iwt_cq *to_iwt_cq(struct ibv_cq *cq)
+{
+	return container_of(cq, struct iwt_cq, vcq.cq);
+}
+
+static inline struct iwt_cq *to_iwt_cq_ex(struct ibv_cq_ex *cq)
+{
+	return container_of(cq, struct iwt_cq, vcq.cq_ex);
+}
+
+/* mr.c */
+struct ibv_pd *iwt_alloc_pd(struct ibv_context *context);
+int iwt_dealloc_pd(struct ibv_pd *pd);
+struct ibv_mr *iwt_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			  uint64_t hca_va, int access);
+int iwt_dereg_mr(struct verbs_mr *vmr);
+
+/* cq.c */
+struct ibv_cq *iwt_create_cq(struct ibv_context *context, int cqe,
+			     struct ibv_comp_channel *channel,
+			     int comp_vector);
+struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
+				   struct ibv_cq_init_attr_ex *attr);
+int iwt_destroy_cq(struct ibv_cq *ibcq);
+int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
+int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void iwt_cq_lock(struct iwt_cq *cq);
+void iwt_cq_unlock(struct iwt_cq *cq);
+int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod);
+void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num);
+void iwt_cq_remind(struct iwt_cq *cq);
+enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe);
+unsigned int iwt_cqe_flags(const struct iwt_cqe *cqe);
+
+/* cq_ex.c */
+void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags);
+
+/* qp.c */
+struct ibv_qp *iwt_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *iwt_create_qp_ex(struct ibv_context *context,
+				struct ibv_qp_init_attr_ex *attr);
+int iwt_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		 struct ibv_qp_init_attr *init_attr);
+int iwt_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+		  int attr_mask);
+int iwt_destroy_qp(struct ibv_qp *ibqp);
+
+/* post.c */
+int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		  struct ibv_send_wr **bad_wr);
+int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		  struct ibv_recv_wr **bad_wr);
+void *iwt_wq_claim(struct iwt_wq *wq);
+bool iwt_wq_publish(struct iwt_wq *wq);
+int iwt_qp_doorbell(struct iwt_qp *qp);
+void iwt_wqe_start(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
+		   enum iwt_wr_opcode opcode, uint64_t wr_id,
+		   unsigned int send_flags);
+int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
+		       const void *addr, size_t length);
+int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
+		    const struct ibv_sge *sge, size_t num_sge);
+
+/* wr.c */
+int iwt_qp_set_wr_ops(struct iwt_qp *qp, uint64_t send_ops);
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Posting: work requests are written into the shared rings, and the kernel is
+ * called only when it is not looking at them already.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include <util/compiler.h>
+
+#include "iw_tcp.h"
+
+static_assert(sizeof(struct ibv_sge) == sizeof(struct iwt_sge) &&
+	      offsetof(struct ibv_sge, addr) ==
+		      offsetof(struct iwt_sge, addr) &&
+	      offsetof(struct ibv_sge, length) ==
+		      offsetof(struct iwt_sge, length) &&
+	      offsetof(struct ibv_sge, lkey) ==
+		      offsetof(struct iwt_sge, lkey),
+	      "scatter/gather elements are copied as they are");
+
+/*
+ * Returns the entry for the next work request, or NULL when the queue is full
+ * (or not there at all). Under the queue's lock.
+ */
+void *iwt_wq_claim(struct iwt_wq *wq)
+{
+	if (unlikely(!wq->ring.ctl))
+		return NULL;
+
+	if (unlikely(wq->next - wq->cons >= wq->ring.num)) {
+		wq->cons = iwt_load(&wq->ring.ctl->cons);
+		if (wq->next - wq->cons >= wq->ring.num)
+			return NULL;
+	}
+
+	return iwt_ring_entry(&wq->ring, wq->next++);
+}
+
+/*
+ * Hands the entries claimed since the last call to the kernel. Returns whether
+ * the doorbell has to be rung for them. Under the queue's lock.
+ */
+bool iwt_wq_publish(struct iwt_wq *wq)
+{
+	if (wq->next == wq->prod)
+		return false;
+
+	wq->prod = wq->next;
+	iwt_store(&wq->ring.ctl->prod, wq->prod);
+
+	/*
+	 * The kernel sets the flag and then looks at prod once more: one of
+	 * us is bound to see what the other has written.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+
+	return iwt_load(&wq->ring.ctl->flags) & IWT_RING_NEED_WAKEUP;
+}
+
+/*
+ * The doorbell is a post of nothing: the kernel looks at both queues. Nothing
+ * is allocated for it here.
+ */
+int iwt_qp_doorbell(struct iwt_qp *qp)
+{
+	struct ibv_send_wr *bad_wr = NULL;
+
+	return ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
+}
+
+/* Writes a work request that has no data yet. All of the header is set. */
+void iwt_wqe_start(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
+		   enum iwt_wr_opcode opcode, uint64_t wr_id,
+		   unsigned int send_flags)
+{
+	uint8_t flags = 0;
+
+	if (qp->sig_all || send_flags & IBV_SEND_SIGNALED)
+		flags |= IWT_WR_SIGNALED;
+	if (send_flags & IBV_SEND_SOLICITED)
+		flags |= IWT_WR_SOLICITED;
+	if (send_flags & IBV_SEND_FENCE)
+		flags |= IWT_WR_FENCE;
+
+	*wqe = (struct iwt_send_wqe) {
+		.wr_id = wr_id,
+		.opcode = opcode,
+		.flags = flags,
+	};
+}
+
+/*
+ * Appends inline data. Returns EINVAL when it gets too much, and for a Read,
+ * whose data has no place in the work request.
+ */
+int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
+		       const void *addr, size_t length)
+{
+	if (wqe->opcode == IWT_WR_READ ||
+	    length > qp->max_inline - wqe->inline_len)
+		return EINVAL;
+
+	wqe->flags |= IWT_WR_INLINE;
+	if (length)
+		memcpy((uint8_t *)(wqe + 1) + wqe->inline_len, addr, length);
+	wqe->inline_len += length;
+
+	return 0;
+}
+
+int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
+		    const struct ibv_sge *sge, size_t num_sge)
+{
+	if (num_sge > qp->sq.max_sge)
+		return EINVAL;
+
+	if (num_sge)
+		memcpy(wqe + 1, sge, num_sge * sizeof(*sge));
+	wqe->num_sge = num_sge;
+
+	return 0;
+}
+
+static int iwt_send_opcode(enum ibv_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IBV_WR_SEND:
+		return IWT_WR_SEND;
+	case IBV_WR_SEND_WITH_INV:
+		return IWT_WR_SEND_WITH_INV;
+	case IBV_WR_RDMA_WRITE:
+		return IWT_WR_WRITE;
+	case IBV_WR_RDMA_READ:
+		return IWT_WR_READ;
+	case IBV_WR_LOCAL_INV:
+		return IWT_WR_LOCAL_INV;
+	default:
+		return -1;
+	}
+}
+
+static int iwt_send_data(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
+			 const struct ibv_send_wr *wr)
+{
+	const struct ibv_sge *sge;
+	int ret;
+	int i;
+
+	if (wr->num_sge < 0)
+		return EINVAL;
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return iwt_wqe_set_sge(qp, wqe, wr->sg_list, wr->num_sge);
+
+	/* inline even if there turns out to be no data */
+	ret = iwt_wqe_set_inline(qp, wqe, NULL, 0);
+	for (i = 0; !ret && i < wr->num_sge; i++) {
+		sge = &wr->sg_list[i];
+		ret = iwt_wqe_set_inline(qp, wqe, (void *)(uintptr_t)sge->addr,
+					 sge->length);
+	}
+
+	return ret;
+}
+
+static int iwt_send_one(struct iwt_qp *qp, const struct ibv_send_wr *wr)
+{
+	int opcode = iwt_send_opcode(wr->opcode);
+	struct iwt_send_wqe *wqe;
+	int ret;
+
+	if (unlikely(opcode < 0))
+		return EOPNOTSUPP;
+
+	wqe = iwt_wq_claim(&qp->sq);
+	if (unlikely(!wqe))
+		return ENOMEM;
+
+	iwt_wqe_start(qp, wqe, opcode, wr->wr_id, wr->send_flags);
+	switch (opcode) {
+	case IWT_WR_LOCAL_INV:
+		wqe->ex = wr->invalidate_rkey;
+		return 0;
+	case IWT_WR_SEND_WITH_INV:
+		wqe->ex = wr->invalidate_rkey;
+		break;
+	case IWT_WR_WRITE:
+	case IWT_WR_READ:
+		wqe->remote_addr = wr->wr.rdma.remote_addr;
+		wqe->rkey = wr->wr.rdma.rkey;
+		break;
+	}
+
+	ret = iwt_send_data(qp, wqe, wr);
+	if (unlikely(ret))
+		/* nobody has seen the entry yet */
+		qp->sq.next--;
+
+	return ret;
+}
+
+/*
+ * Those before *bad_wr are posted. If the doorbell itself fails, which it does
+ * only for a device that is gone, *bad_wr is the first one.
+ */
+int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		  struct ibv_send_wr **bad_wr)
+{
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+	struct ibv_send_wr *first = wr;
+	int ret = 0;
+	bool ring;
+	int err;
+
+	pthread_spin_lock(&qp->sq.lock);
+	for (; wr; wr = wr->next) {
+		ret = iwt_send_one(qp, wr);
+		if (unlikely(ret)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	ring = iwt_wq_publish(&qp->sq);
+	pthread_spin_unlock(&qp->sq.lock);
+
+	err = ring ? iwt_qp_doorbell(qp) : 0;
+	if (unlikely(err)) {
+		*bad_wr = first;
+		ret = err;
+	}
+
+	return ret;
+}
+
+static int iwt_recv_one(struct iwt_wq *rq, const struct ibv_recv_wr *wr)
+{
+	struct iwt_recv_wqe *wqe;
+
+	if (unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge))
+		return EINVAL;
+
+	wqe = iwt_wq_claim(rq);
+	if (unlikely(!wqe))
+		return ENOMEM;
+
+	*wqe = (struct iwt_recv_wqe) {
+		.wr_id = wr->wr_id,
+		.num_sge = wr->num_sge,
+	};
+	if (wr->num_sge)
+		memcpy(wqe + 1, wr->sg_list,
+		       wr->num_sge * sizeof(*wr->sg_list));
+
+	return 0;
+}
+
+/* As iwt_post_send(); the doorbell is needed when the queue is in error. */
+int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		  struct ibv_recv_wr **bad_wr)
+{
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+	struct ibv_recv_wr *first = wr;
+	int ret = 0;
+	bool ring;
+	int err;
+
+	pthread_spin_lock(&qp->rq.lock);
+	for (; wr; wr = wr->next) {
+		ret = iwt_recv_one(&qp->rq, wr);
+		if (unlikely(ret)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	ring = iwt_wq_publish(&qp->rq);
+	pthread_spin_unlock(&qp->rq.lock);
+
+	err = ring ? iwt_qp_doorbell(qp) : 0;
+	if (unlikely(err)) {
+		*bad_wr = first;
+		ret = err;
+	}
+
+	return ret;
+}

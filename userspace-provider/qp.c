@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "iw_tcp.h"
+#include "iw_tcp_abi.h"
+
+/* What differs between the two ways to create a queue pair is done before. */
+static int iwt_qp_check(const struct ibv_qp_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask,
+			     IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) ||
+	    !attr->send_cq || !attr->recv_cq)
+		return EINVAL;
+	if (attr->qp_type != IBV_QPT_RC || attr->srq)
+		return EOPNOTSUPP;
+
+	return 0;
+}
+
+static int iwt_wq_init(struct iwt_wq *wq, int fd,
+		       const struct iwt_ring_desc *desc, uint32_t max_sge)
+{
+	int ret;
+
+	pthread_spin_init(&wq->lock, PTHREAD_PROCESS_PRIVATE);
+
+	/* a queue for no work requests is not there */
+	if (!desc->num)
+		return 0;
+
+	ret = iwt_ring_map(&wq->ring, fd, desc);
+	if (ret)
+		return ret;
+
+	wq->prod = iwt_load(&wq->ring.ctl->prod);
+	wq->next = wq->prod;
+	wq->cons = iwt_load(&wq->ring.ctl->cons);
+	wq->max_sge = max_sge;
+
+	return 0;
+}
+
+static void iwt_wq_fini(struct iwt_wq *wq)
+{
+	iwt_ring_unmap(&wq->ring);
+	pthread_spin_destroy(&wq->lock);
+}
+
+static int iwt_qp_map(struct iwt_qp *qp, struct ibv_context *context,
+		      const struct iwt_create_qp_resp *resp,
+		      const struct ibv_qp_cap *cap)
+{
+	struct iwt_ring_desc sq = {
+		.offset = resp->sq_mmap_offset,
+		.length = resp->sq_mmap_length,
+		.num = resp->sq_entries,
+		.stride = resp->sq_stride,
+	};
+	struct iwt_ring_desc rq = {
+		.offset = resp->rq_mmap_offset,
+		.length = resp->rq_mmap_length,
+		.num = resp->rq_entries,
+		.stride = resp->rq_stride,
+	};
+	uint32_t data;
+	int ret, err;
+
+	/* num_sge and inline_len must never lead out of an entry */
+	if (cap->max_send_sge > IWT_MAX_SGE ||
+	    cap->max_recv_sge > IWT_MAX_SGE ||
+	    resp->max_inline > IWT_MAX_INLINE)
+		return EPROTO;
+
+	data = cap->max_send_sge * sizeof(struct iwt_sge);
+	if (data < resp->max_inline)
+		data = resp->max_inline;
+	sq.min_stride = sizeof(struct iwt_send_wqe) + data;
+	rq.min_stride = sizeof(struct iwt_recv_wqe) +
+			cap->max_recv_sge * sizeof(struct iwt_sge);
+	qp->max_inline = resp->max_inline;
+
+	ret = iwt_wq_init(&qp->sq, context->cmd_fd, &sq, cap->max_send_sge);
+	err = iwt_wq_init(&qp->rq, context->cmd_fd, &rq, cap->max_recv_sge);
+	if (!ret)
+		ret = err;
+	if (ret) {
+		iwt_wq_fini(&qp->sq);
+		iwt_wq_fini(&qp->rq);
+	}
+
+	return ret;
+}
+
+/*
+ * Marks the queue pair as one that ibv_qp_to_qp_ex() may return. libibverbs
+ * 44 has the same private symbol version as 56 but an ibv_qp_ex without the last
+ * member of today's: it looks for the mark where that member is now, which is
+ * free because there is no flush operation to call.
+ */
+static void iwt_qp_mark_ex(struct iwt_qp *qp)
+{
+	qp->vqp.comp_mask |= VERBS_QP_EX;
+#if IBVERBS_PABI_VERSION == 34
+	memcpy(&qp->vqp.qp_ex.wr_flush, &qp->vqp.comp_mask,
+	       sizeof(qp->vqp.comp_mask));
+#endif
+}
+
+static struct iwt_qp *iwt_qp_new(struct ibv_context *context,
+				 struct ibv_qp_init_attr_ex *attr)
+{
+	struct iwt_cmd_create_qp_resp resp = {};
+	struct iwt_cmd_create_qp cmd = {};
+	struct iwt_qp *qp;
+	int ret;
+
+	ret = iwt_qp_check(attr);
+	if (ret)
+		goto err;
+
+	ret = ENOMEM;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		goto err;
+
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		ret = iwt_qp_set_wr_ops(qp, attr->send_ops_flags);
+		if (ret)
+			goto err_free;
+	}
+
+	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+
+	ret = iwt_qp_map(qp, context, &resp.drv_payload, &attr->cap);
+	if (ret)
+		goto err_destroy;
+
+	qp->sig_all = attr->sq_sig_all;
+	attr->cap.max_inline_data = qp->max_inline;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		iwt_qp_mark_ex(qp);
+
+	return qp;
+
+err_destroy:
+	ibv_cmd_destroy_qp(&qp->vqp.qp);
+err_free:
+	free(qp);
+err:
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_qp *iwt_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct iwt_qp *qp;
+
+	qp = iwt_qp_new(pd->context, &attr_ex);
+	if (!qp)
+		return NULL;
+	attr->cap = attr_ex.cap;
+
+	return &qp->vqp.qp;
+}
+
+struct ibv_qp *iwt_create_qp_ex(struct ibv_context *context,
+				struct ibv_qp_init_attr_ex *attr)
+{
+	struct iwt_qp *qp;
+
+	qp = iwt_qp_new(context, attr);
+
+	return qp ? &qp->vqp.qp : NULL;
+}
+
+int iwt_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		 struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd = {};
+
+	return ibv_cmd_query_qp(ibqp, attr, attr_mask, init_attr, &cmd,
+				sizeof(cmd));
+}
+
+int iwt_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+{
+	struct ibv_modify_qp cmd = {};
+
+	return ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+}
+
+int iwt_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+	int ret;
+
+	ret = ibv_cmd_destroy_qp(ibqp);
+	if (ret)
+		return ret;
+
+	iwt_cq_clean(to_iwt_cq(ibqp->send_cq), ibqp->qp_num);
+	if (ibqp->recv_cq != ibqp->send_cq)
+		iwt_cq_clean(to_iwt_cq(ibqp->recv_cq), ibqp->qp_num);
+
+	iwt_wq_fini(&qp->sq);
+	iwt_wq_fini(&qp->rq);
+	free(qp);
+
+	return 0;
+}

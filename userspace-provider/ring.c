@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "ring.h"
+
+/* A queue of this many entries is a wrong answer, not a queue. */
+#define IWT_RING_MAX_ENTRIES	(1u << 24)
+#define IWT_RING_MAX_STRIDE	4096u
+
+static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc)
+{
+	if (!desc->num || desc->num > IWT_RING_MAX_ENTRIES ||
+	    desc->num & (desc->num - 1))
+		return false;
+	if (desc->stride < desc->min_stride ||
+	    desc->stride > IWT_RING_MAX_STRIDE || desc->stride % 8)
+		return false;
+	if (desc->length > SIZE_MAX)
+		return false;
+
+	return desc->length >= IWT_RING_CTL_SIZE +
+			       (uint64_t)desc->num * desc->stride;
+}
+
+/*
+ * Maps the queue that @desc describes. Returns 0 or an errno value; EPROTO
+ * means that the kernel's answer makes no sense.
+ */
+int iwt_ring_map(struct iwt_ring *ring, int fd,
+		 const struct iwt_ring_desc *desc)
+{
+	void *map;
+
+	static_assert(sizeof(struct iwt_ring_ctl) <= IWT_RING_CTL_SIZE,
+		      "the control block has outgrown its place");
+
+	if (!iwt_ring_desc_ok(desc))
+		return EPROTO;
+
+	map = mmap(NULL, desc->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   desc->offset);
+	if (map == MAP_FAILED)
+		return errno;
+
+	ring->ctl = map;
+	ring->entries = (uint8_t *)map + IWT_RING_CTL_SIZE;
+	ring->length = desc->length;
+	ring->num = desc->num;
+	ring->stride = desc->stride;
+
+	return 0;
+}
+
+void iwt_ring_unmap(struct iwt_ring *ring)
+{
+	if (!ring->ctl)
+		return;
+
+	munmap(ring->ctl, ring->length);
+	ring->ctl = NULL;
+}

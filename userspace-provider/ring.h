@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#ifndef IW_TCP_RING_H
+#define IW_TCP_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/iw_tcp-abi.h>
+
+/* A queue that is shared with the kernel. ctl is NULL where there is none. */
+struct iwt_ring {
+	struct iwt_ring_ctl *ctl;
+	uint8_t *entries;
+	size_t length;
+	uint32_t num;
+	uint32_t stride;
+};
+
+/* What the kernel said about a queue that it has made. */
+struct iwt_ring_desc {
+	uint64_t offset;
+	uint64_t length;
+	uint32_t num;
+	uint32_t stride;
+	/* the least that the stride has to be */
+	uint32_t min_stride;
+};
+
+int iwt_ring_map(struct iwt_ring *ring, int fd,
+		 const struct iwt_ring_desc *desc);
+void iwt_ring_unmap(struct iwt_ring *ring);
+
+static inline void *iwt_ring_entry(const struct iwt_ring *ring, uint32_t index)
+{
+	return ring->entries + (size_t)(index & (ring->num - 1)) * ring->stride;
+}
+
+/* Everything that the other side wrote before it stored *word is seen. */
+static inline uint32_t iwt_load(const __u32 *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* The other side sees everything written before once it sees this. */
+static inline void iwt_store(__u32 *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The ibv_wr_*() way of posting. The send queue's lock is held from wr_start
+ * to wr_complete or wr_abort. An error met in between is kept for wr_complete,
+ * which then posts nothing at all; qp->wqe is NULL from there on.
+ */
+
+#include <errno.h>
+
+#include "iw_tcp.h"
+
+#define IWT_SEND_OPS (IBV_QP_EX_WITH_RDMA_WRITE |	\
+		      IBV_QP_EX_WITH_SEND |		\
+		      IBV_QP_EX_WITH_SEND_WITH_INV |	\
+		      IBV_QP_EX_WITH_RDMA_READ |	\
+		      IBV_QP_EX_WITH_LOCAL_INV)
+
+static void iwt_wr_fail(struct iwt_qp *qp, int err)
+{
+	qp->wr_err = err;
+	qp->wqe = NULL;
+}
+
+static void iwt_wr_start(struct ibv_qp_ex *ibqp)
+{
+	struct iwt_qp *qp = to_iwt_qp_ex(ibqp);
+
+	pthread_spin_lock(&qp->sq.lock);
+	qp->wr_err = 0;
+	qp->wqe = NULL;
+}
+
+static void iwt_wr_abort(struct ibv_qp_ex *ibqp)
+{
+	struct iwt_qp *qp = to_iwt_qp_ex(ibqp);
+
+	qp->sq.next = qp->sq.prod;
+	qp->wqe = NULL;
+	pthread_spin_unlock(&qp->sq.lock);
+}
+
+static int iwt_wr_complete(struct ibv_qp_ex *ibqp)
+{
+	struct iwt_qp *qp = to_iwt_qp_ex(ibqp);
+	int ret = qp->wr_err;
+	bool ring;
+
+	if (ret) {
+		iwt_wr_abort(ibqp);
+		return ret;
+	}
+
+	qp->wqe = NULL;
+	ring = iwt_wq_publish(&qp->sq);
+	pthread_spin_unlock(&qp->sq.lock);
+
+	return ring ? iwt_qp_doorbell(qp) : 0;
+}
+
+/* Returns the new work request, or NULL after an error. */
+static struct iwt_send_wqe *iwt_wr_next(struct ibv_qp_ex *ibqp,
+					enum iwt_wr_opcode opcode)
+{
+	struct iwt_qp *qp = to_iwt_qp_ex(ibqp);
+
+	if (qp->wr_err)
+		return NULL;
+
+	qp->wqe = iwt_wq_claim(&qp->sq);
+	if (!qp->wqe) {
+		iwt_wr_fail(qp, ENOMEM);
+		return NULL;
+	}
+	iwt_wqe_start(qp, qp->wqe, opcode, ibqp->wr_id, ibqp->wr_flags);
+
+	return qp->wqe;
+}
+
+static void iwt_wr_rdma(struct ibv_qp_ex *ibqp, enum iwt_wr_opcode opcode,
+			uint32_t rkey, uint64_t remote_addr)
+{
+	struct iwt_send_wqe *wqe = iwt_wr_next(ibqp, opcode);
+
+	if (!wqe)
+		return;
+
+	wqe->rkey = rkey;
+	wqe->remote_addr = remote_addr;
+}
+
+static void iwt_wr_inv(struct ibv_qp_ex *ibqp, enum iwt_wr_opcode opcode,
+		       uint32_t invalidate_rkey)
+{
+	struct iwt_send_wqe *wqe = iwt_wr_next(ibqp, opcode);
+
+	if (!wqe)
+		return;
+
+	wqe->ex = invalidate_rkey;
+}
+
+static void iwt_wr_send(struct ibv_qp_ex *ibqp)
+{
+	iwt_wr_next(ibqp, IWT_WR_SEND);
+}
+
+static void iwt_wr_send_inv(struct ibv_qp_ex *ibqp, uint32_t invalidate_rkey)
+{
+	iwt_wr_inv(ibqp, IWT_WR_SEND_WITH_INV, invalidate_rkey);
+}
+
+static void iwt_wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t invalidate_rkey)
+{
+	iwt_wr_inv(ibqp, IWT_WR_LOCAL_INV, invalidate_rkey);
+}
+
+static void iwt_wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			      uint64_t remote_addr)
+{
+	iwt_wr_rdma(ibqp, IWT_WR_WRITE, rkey, remote_addr);
+}
+
+static void iwt_wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			     uint64_t remote_addr)
+{
+	iwt_wr_rdma(ibqp, IWT_WR_READ, rkey, remote_addr);
+}
+
+static void iwt_wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge,
+				const struct ibv_sge *sg_list)
+{
+	struct iwt_qp *qp = to_iwt_qp_ex(ibqp);
+	int ret;
+
+	if (!qp->wqe)
+		return;
+
+	ret = iwt_wqe_set_sge(qp, qp->wqe, sg_list, num_sge);
+	if (ret)
+		iwt_wr_fail(qp, ret);
+}
+
+static void iwt_wr_set_sge(struct ibv_qp_ex *ibqp, uint32_t lkey,
+			   uint64_t addr, uint32_t length)
+{
+	struct ibv_sge sge = {
+		.addr = addr,
+		.length = length,
+		.lkey = lkey,
+	};
+
+	iwt_wr_set_sge_list(ibqp, 1, &sge);
+}
+
+static void iwt_wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t num_buf,
+					const struct ibv_data_buf *buf_list)
+{
+	struct iwt_qp *qp = to_iwt_qp_ex(ibqp);
+	size_t i;
+	int ret;
+
+	if (!qp->wqe)
+		return;
+
+	ret = iwt_wqe_set_inline(qp, qp->wqe, NULL, 0);
+	for (i = 0; !ret && i < num_buf; i++)
+		ret = iwt_wqe_set_inline(qp, qp->wqe, buf_list[i].addr,
+					 buf_list[i].length);
+	if (ret)
+		iwt_wr_fail(qp, ret);
+}
+
+static void iwt_wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
+				   size_t length)
+{
+	struct ibv_data_buf buf = {
+		.addr = addr,
+		.length = length,
+	};
+
+	iwt_wr_set_inline_data_list(ibqp, 1, &buf);
+}
+
+/* Returns EOPNOTSUPP if @send_ops has an operation that does not exist. */
+int iwt_qp_set_wr_ops(struct iwt_qp *qp, uint64_t send_ops)
+{
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	if (!check_comp_mask(send_ops, IWT_SEND_OPS))
+		return EOPNOTSUPP;
+
+	if (send_ops & IBV_QP_EX_WITH_SEND)
+		ex->wr_send = iwt_wr_send;
+	if (send_ops & IBV_QP_EX_WITH_SEND_WITH_INV)
+		ex->wr_send_inv = iwt_wr_send_inv;
+	if (send_ops & IBV_QP_EX_WITH_RDMA_WRITE)
+		ex->wr_rdma_write = iwt_wr_rdma_write;
+	if (send_ops & IBV_QP_EX_WITH_RDMA_READ)
+		ex->wr_rdma_read = iwt_wr_rdma_read;
+	if (send_ops & IBV_QP_EX_WITH_LOCAL_INV)
+		ex->wr_local_inv = iwt_wr_local_inv;
+
+	ex->wr_set_sge = iwt_wr_set_sge;
+	ex->wr_set_sge_list = iwt_wr_set_sge_list;
+	ex->wr_set_inline_data = iwt_wr_set_inline_data;
+	ex->wr_set_inline_data_list = iwt_wr_set_inline_data_list;
+
+	ex->wr_start = iwt_wr_start;
+	ex->wr_complete = iwt_wr_complete;
+	ex->wr_abort = iwt_wr_abort;
+
+	return 0;
+}
