@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fake.h"
+
+#define FAKE_MEMORY	(16u << 20)
+
+struct fake fake;
+
+static struct verbs_device fake_device;
+
+/* libibverbs */
+
+void verbs_register_driver(const struct verbs_device_ops *ops)
+{
+	fake.driver = ops;
+}
+
+void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd,
+				    size_t alloc_size,
+				    struct verbs_context *context_offset,
+				    uint32_t driver_id)
+{
+	uint8_t *memory = calloc(1, alloc_size);
+	struct verbs_context *vctx;
+
+	if (driver_id != RDMA_DRIVER_IW_TCP)
+		abort();
+	vctx = (struct verbs_context *)(memory + (uintptr_t)context_offset);
+	vctx->context.device = device;
+	vctx->context.cmd_fd = cmd_fd;
+	fake.contexts++;
+
+	return memory;
+}
+
+void verbs_uninit_context(struct verbs_context *context)
+{
+	fake.contexts--;
+}
+
+void verbs_set_ops(struct verbs_context *vctx,
+		   const struct verbs_context_ops *ops)
+{
+	fake.ops = *ops;
+}
+
+/* The answer of the driver follows that of the core. */
+static void *fake_answer(void *resp, size_t core_size, size_t resp_size,
+			 size_t size)
+{
+	if (resp_size < core_size + size)
+		abort();
+
+	return (uint8_t *)resp + core_size;
+}
+
+#if IBVERBS_PABI_VERSION >= 65
+int ibv_cmd_get_context(struct verbs_context *context,
+			struct ibv_get_context *cmd, size_t cmd_size,
+			struct ibv_fd_arr *fd_arr,
+			struct ib_uverbs_get_context_resp *resp,
+			size_t resp_size)
+#else
+int ibv_cmd_get_context(struct verbs_context *context,
+			struct ibv_get_context *cmd, size_t cmd_size,
+			struct ib_uverbs_get_context_resp *resp,
+			size_t resp_size)
+#endif
+{
+	struct iwt_uctx_resp *answer;
+	struct iwt_uctx_req *req;
+
+	if (fake.no_answer)
+		return EINVAL;
+	req = fake_answer(cmd, sizeof(*cmd), cmd_size, sizeof(*req));
+	fake.features_asked = req->features;
+	answer = fake_answer(resp, sizeof(*resp), resp_size, sizeof(*answer));
+	answer->features = fake.features;
+
+	return 0;
+}
+
+int ibv_cmd_query_device_any(struct ibv_context *context,
+			     const struct ibv_query_device_ex_input *input,
+			     struct ibv_device_attr_ex *attr, size_t attr_size,
+			     struct ib_uverbs_ex_query_device_resp *resp,
+			     size_t *resp_size)
+{
+	memset(attr, 0, attr_size);
+	resp->base.fw_ver = 6ULL << 32 | 12 << 16 | 107;
+
+	return 0;
+}
+
+int ibv_cmd_query_port(struct ibv_context *context, uint8_t port_num,
+		       struct ibv_port_attr *port_attr,
+		       struct ibv_query_port *cmd, size_t cmd_size)
+{
+	port_attr->state = IBV_PORT_ACTIVE;
+
+	return 0;
+}
+
+int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
+		     struct ibv_alloc_pd *cmd, size_t cmd_size,
+		     struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size)
+{
+	pd->context = context;
+	fake.pds++;
+
+	return 0;
+}
+
+int ibv_cmd_dealloc_pd(struct ibv_pd *pd)
+{
+	fake.pds--;
+
+	return 0;
+}
+
+int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+		   uint64_t hca_va, int access, struct verbs_mr *vmr,
+		   struct ibv_reg_mr *cmd, size_t cmd_size,
+		   struct ib_uverbs_reg_mr_resp *resp, size_t resp_size)
+{
+	if (!length)
+		return EINVAL;
+	vmr->ibv_mr.lkey = 0x11223344;
+	vmr->ibv_mr.rkey = 0x11223344;
+	fake.mrs++;
+
+	return 0;
+}
+
+int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
+{
+	fake.mrs--;
+
+	return 0;
+}
+
+/* the kernel */
+
+static uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num,
+			       uint32_t stride, uint64_t *length)
+{
+	uint64_t offset = fake.used;
+
+	*length = (IWT_RING_CTL_SIZE + (uint64_t)num * stride + 4095) & ~4095ULL;
+	if (offset + *length > FAKE_MEMORY)
+		abort();
+	fake.used += *length;
+
+	ring->ctl = (struct iwt_ring_ctl *)(fake.mem + offset);
+	ring->entries = fake.mem + offset + IWT_RING_CTL_SIZE;
+	ring->num = num;
+	ring->stride = stride;
+	ring->ctl->prod = fake.first_index;
+	ring->ctl->cons = fake.first_index;
+
+	return offset;
+}
+
+static uint32_t fake_round_up(uint32_t num)
+{
+	uint32_t power = 1;
+
+	if (!num)
+		return 0;
+	while (power < num)
+		power <<= 1;
+
+	return power;
+}
+
+int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
+		      struct ibv_comp_channel *channel, int comp_vector,
+		      struct ibv_cq *cq, struct ibv_create_cq *cmd,
+		      size_t cmd_size, struct ib_uverbs_create_cq_resp *resp,
+		      size_t resp_size)
+{
+	struct iwt_create_cq_resp *answer;
+
+	cq->context = context;
+	answer = fake_answer(resp, sizeof(*resp), resp_size, sizeof(*answer));
+	answer->entries = fake_round_up(cqe);
+	answer->stride = sizeof(struct iwt_cqe);
+	answer->mmap_offset = fake_make_ring(&fake.cq, answer->entries,
+					     answer->stride,
+					     (uint64_t *)&answer->mmap_length);
+	cq->cqe = answer->entries;
+	fake.cqs++;
+	if (fake.spoil_cq)
+		fake.spoil_cq(answer);
+
+	return 0;
+}
+
+int ibv_cmd_req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	fake.reminders++;
+
+	return 0;
+}
+
+int ibv_cmd_destroy_cq(struct ibv_cq *cq)
+{
+	fake.cqs--;
+
+	return 0;
+}
+
+int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *vqp,
+			 struct ibv_qp_init_attr_ex *attr,
+			 struct ibv_create_qp *cmd, size_t cmd_size,
+			 struct ib_uverbs_create_qp_resp *resp,
+			 size_t resp_size)
+{
+	struct iwt_create_qp_resp *answer;
+
+	answer = fake_answer(resp, sizeof(*resp), resp_size, sizeof(*answer));
+	answer->sq_entries = fake_round_up(attr->cap.max_send_wr);
+	answer->rq_entries = fake_round_up(attr->cap.max_recv_wr);
+	answer->sq_stride = FAKE_STRIDE;
+	answer->rq_stride = FAKE_STRIDE;
+	answer->max_inline = fake.max_inline;
+	answer->sq_mmap_offset =
+		fake_make_ring(&fake.sq, answer->sq_entries, FAKE_STRIDE,
+			       (uint64_t *)&answer->sq_mmap_length);
+	if (answer->rq_entries)
+		answer->rq_mmap_offset =
+			fake_make_ring(&fake.rq, answer->rq_entries,
+				       FAKE_STRIDE,
+				       (uint64_t *)&answer->rq_mmap_length);
+	attr->cap.max_send_wr = answer->sq_entries;
+	attr->cap.max_recv_wr = answer->rq_entries;
+	vqp->qp.context = context;
+	vqp->qp.send_cq = attr->send_cq;
+	vqp->qp.recv_cq = attr->recv_cq;
+	vqp->qp.qp_num = ++fake.next_qp_num;
+	vqp->comp_mask = 0;
+	fake.qps++;
+	if (fake.spoil_qp)
+		fake.spoil_qp(answer);
+
+	return 0;
+}
+
+int ibv_cmd_destroy_qp(struct ibv_qp *qp)
+{
+	fake.qps--;
+
+	return 0;
+}
+
+int ibv_cmd_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+		     struct ibv_qp_init_attr *init_attr,
+		     struct ibv_query_qp *cmd, size_t cmd_size)
+{
+	attr->qp_state = IBV_QPS_INIT;
+
+	return 0;
+}
+
+int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
+		      int attr_mask, struct ibv_modify_qp *cmd, size_t cmd_size)
+{
+	return 0;
+}
+
+int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr)
+{
+	/* a doorbell, and nothing else, comes this way */
+	if (wr)
+		abort();
+	__atomic_add_fetch(&fake.doorbells, 1, __ATOMIC_RELAXED);
+	if (fake.on_doorbell)
+		fake.on_doorbell();
+
+	return fake.doorbell_err;
+}
+
+/* for the tests */
+
+struct ibv_context *fake_open(void)
+{
+	const struct verbs_device_ops *driver = fake.driver;
+	struct verbs_context *vctx;
+
+	fake = (struct fake) {
+		.driver = driver,
+		.max_inline = 64,
+	};
+	fake.fd = memfd_create("rings", MFD_CLOEXEC);
+	if (fake.fd < 0 || ftruncate(fake.fd, FAKE_MEMORY))
+		abort();
+	fake.mem = mmap(NULL, FAKE_MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED,
+			fake.fd, 0);
+	if (fake.mem == MAP_FAILED)
+		abort();
+	vctx = driver->alloc_context(&fake_device.device, fake.fd, NULL);
+
+	return vctx ? &vctx->context : NULL;
+}
+
+void fake_close(struct ibv_context *context)
+{
+	if (context)
+		fake.ops.free_context(context);
+	munmap(fake.mem, FAKE_MEMORY);
+	close(fake.fd);
+}
+
+struct ibv_cq *fake_make_cq(struct ibv_context *context, int cqe)
+{
+	return fake.ops.create_cq(context, cqe, NULL, 0);
+}
+
+struct ibv_qp *fake_make_qp(struct ibv_context *context, struct ibv_cq *cq,
+			    uint32_t wrs, uint64_t send_ops)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {
+			.max_send_wr = wrs,
+			.max_recv_wr = wrs,
+			.max_send_sge = FAKE_MAX_SGE,
+			.max_recv_sge = FAKE_MAX_SGE,
+		},
+		.qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = fake.ops.alloc_pd(context),
+	};
+	struct ibv_qp *qp;
+
+	if (send_ops) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		attr.send_ops_flags = send_ops;
+	}
+	qp = fake.ops.create_qp_ex(context, &attr);
+	if (qp)
+		qp->pd = attr.pd;
+	else
+		fake.ops.dealloc_pd(attr.pd);
+
+	return qp;
+}
+
+void fake_drop_qp(struct ibv_qp *qp)
+{
+	struct ibv_pd *pd = qp->pd;
+
+	fake.ops.destroy_qp(qp);
+	fake.ops.dealloc_pd(pd);
+}
+
+void *fake_entry(const struct fake_ring *ring, uint32_t index)
+{
+	return ring->entries + (index & (ring->num - 1)) * ring->stride;
+}
+
+void fake_complete(const struct iwt_cqe *cqe)
+{
+	uint32_t prod = fake.cq.ctl->prod;
+
+	memcpy(fake_entry(&fake.cq, prod), cqe, sizeof(*cqe));
+	__atomic_store_n(&fake.cq.ctl->prod, prod + 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <errno.h>
+#include <string.h>
+
+#include <ccan/array_size.h>
+
+#include "fake.h"
+#include "tap.h"
+#include "tests.h"
+
+static struct ibv_context *context;
+static struct ibv_cq *cq;
+
+static void setup(uint32_t first_index)
+{
+	context = fake_open();
+	fake.first_index = first_index;
+	cq = fake_make_cq(context, 7);
+}
+
+static void teardown(void)
+{
+	fake.ops.destroy_cq(cq);
+	fake_close(context);
+}
+
+static void test_translation(void)
+{
+	static const struct {
+		enum iwt_wc_opcode ours;
+		enum ibv_wc_opcode theirs;
+	} map[] = {
+		{ IWT_WC_SEND, IBV_WC_SEND },
+		{ IWT_WC_WRITE, IBV_WC_RDMA_WRITE },
+		{ IWT_WC_READ, IBV_WC_RDMA_READ },
+		{ IWT_WC_LOCAL_INV, IBV_WC_LOCAL_INV },
+		{ IWT_WC_RECV, IBV_WC_RECV },
+	};
+	struct iwt_cqe cqe = {
+		.wr_id = 0x0123456789abcdef,
+		.qp_num = 5,
+		.byte_len = 0xfffffffe,
+		.ex = 0xdeadbe00,
+		.vendor_err = 77,
+		.status = IBV_WC_REM_ACCESS_ERR,
+	};
+	struct ibv_wc wc;
+	unsigned int i;
+
+	setup(0);
+	for (i = 0; i < ARRAY_SIZE(map); i++) {
+		cqe.opcode = map[i].ours;
+		fake_complete(&cqe);
+		memset(&wc, 0xff, sizeof(wc));
+		fake.ops.poll_cq(cq, 1, &wc);
+		is(wc.opcode, map[i].theirs, "poll: opcode %d", map[i].ours);
+	}
+	ok(wc.wr_id == cqe.wr_id && wc.qp_num == 5 &&
+	   wc.byte_len == 0xfffffffe && wc.vendor_err == 77,
+	   "poll: fields are passed on");
+	is(wc.status, IBV_WC_REM_ACCESS_ERR, "poll: status");
+	is(wc.wc_flags, 0, "poll: no flags without an invalidation");
+
+	cqe.opcode = 255;
+	cqe.flags = IWT_WC_WITH_INVALIDATE;
+	fake_complete(&cqe);
+	fake.ops.poll_cq(cq, 1, &wc);
+	ok(wc.wc_flags == IBV_WC_WITH_INV && wc.invalidated_rkey == 0xdeadbe00,
+	   "poll: invalidated rkey");
+	is(wc.opcode, IBV_WC_DRIVER1, "poll: an unknown opcode is survived");
+	teardown();
+}
+
+static void test_wrap(void)
+{
+	struct iwt_cqe cqe = { .opcode = IWT_WC_SEND };
+	uint64_t sent = 0, seen = 0;
+	struct ibv_wc wc[8];
+	bool good = true;
+	int round, got, i;
+
+	setup(0xfffffff3);
+	is(fake.ops.poll_cq(cq, 8, wc), 0, "wrap: empty at first");
+	for (round = 0; round < 40; round++) {
+		for (i = 0; i <= round % 8; i++) {
+			cqe.wr_id = sent++;
+			fake_complete(&cqe);
+		}
+		while ((got = fake.ops.poll_cq(cq, 3, wc)) > 0) {
+			good &= got <= 3;
+			for (i = 0; i < got; i++)
+				good &= wc[i].wr_id == seen++;
+		}
+		good &= !got && fake.cq.ctl->cons == fake.cq.ctl->prod;
+	}
+	ok(good && seen == sent, "wrap: %llu completions in order",
+	   (unsigned long long)sent);
+	ok(fake.cq.ctl->prod < 0xfffffff3, "wrap: the index has wrapped");
+	is(fake.ops.poll_cq(cq, 0, wc), 0, "wrap: nothing asked, nothing got");
+	teardown();
+}
+
+static void test_overrun(void)
+{
+	struct iwt_cqe cqe = { .wr_id = 1 };
+	struct ibv_wc wc[8];
+	int i;
+
+	setup(0);
+	for (i = 0; i < 8; i++)
+		fake_complete(&cqe);
+	fake.cq.ctl->flags |= IWT_RING_OVERRUN;
+	is(fake.ops.poll_cq(cq, 5, wc), 5, "overrun: what was held is read");
+	is(fake.ops.poll_cq(cq, 5, wc), 3, "overrun: to the last");
+	ok(fake.ops.poll_cq(cq, 5, wc) < 0, "overrun: then it fails");
+	ok(fake.ops.poll_cq(cq, 5, wc) < 0, "overrun: and goes on to");
+	teardown();
+}
+
+static void test_notify(void)
+{
+	__u32 *arm;
+
+	setup(0);
+	arm = &fake.cq.ctl->arm;
+	is(*arm, IWT_CQ_ARM_NONE, "notify: not armed at first");
+	fake.ops.req_notify_cq(cq, 1);
+	is(*arm, IWT_CQ_ARM_SOLICITED, "notify: for solicited ones");
+	fake.ops.req_notify_cq(cq, 0);
+	is(*arm, IWT_CQ_ARM_ANY, "notify: for any");
+	fake.ops.req_notify_cq(cq, 1);
+	is(*arm, IWT_CQ_ARM_ANY, "notify: any is not taken back");
+	*arm = IWT_CQ_ARM_NONE;
+	fake.ops.req_notify_cq(cq, 1);
+	is(*arm, IWT_CQ_ARM_SOLICITED, "notify: again after the event");
+	is(fake.doorbells, 0, "notify: without a call");
+	teardown();
+}
+
+/* A program that sleeps on a queue it has not emptied is woken. */
+static void test_remind(void)
+{
+	struct iwt_cqe cqe = { .wr_id = 1 };
+	struct ibv_wc wc[8];
+	int i;
+
+	setup(0);
+	for (i = 0; i < 6; i++)
+		fake_complete(&cqe);
+	fake.ops.poll_cq(cq, 2, wc);
+	is(fake.reminders, 0, "remind: not when nobody waits");
+	fake.ops.req_notify_cq(cq, 0);
+	fake.ops.poll_cq(cq, 2, wc);
+	is(fake.reminders, 1, "remind: of what was left behind");
+	fake.ops.poll_cq(cq, 2, wc);
+	is(fake.reminders, 1, "remind: not of an empty queue");
+	teardown();
+}
+
+static void spoil_entries(struct iwt_create_cq_resp *resp)
+{
+	resp->entries = 6;
+}
+
+static void spoil_nothing(struct iwt_create_cq_resp *resp)
+{
+	memset(resp, 0, sizeof(*resp));
+}
+
+static void spoil_stride(struct iwt_create_cq_resp *resp)
+{
+	resp->stride = sizeof(struct iwt_cqe) - 8;
+}
+
+static void spoil_length(struct iwt_create_cq_resp *resp)
+{
+	resp->mmap_length = IWT_RING_CTL_SIZE;
+}
+
+static void spoil_offset(struct iwt_create_cq_resp *resp)
+{
+	resp->mmap_offset = 1;
+}
+
+static void test_bad_answers(void)
+{
+	static const struct {
+		const char *name;
+		void (*spoil)(struct iwt_create_cq_resp *resp);
+		int err;
+	} bad[] = {
+		{ "no power of two", spoil_entries, EPROTO },
+		{ "all zero", spoil_nothing, EPROTO },
+		{ "stride too small", spoil_stride, EPROTO },
+		{ "mapping too short", spoil_length, EPROTO },
+		{ "mapping refused", spoil_offset, EINVAL },
+	};
+	unsigned int i;
+
+	context = fake_open();
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		fake.spoil_cq = bad[i].spoil;
+		errno = 0;
+		ok(!fake_make_cq(context, 8) && errno == bad[i].err,
+		   "cq answer: %s", bad[i].name);
+		is(fake.cqs, 0, "cq answer: %s: the queue is given back",
+		   bad[i].name);
+	}
+	fake_close(context);
+}
+
+void test_cq(void)
+{
+	test_translation();
+	test_wrap();
+	test_overrun();
+	test_notify();
+	test_remind();
+	test_bad_answers();
+}
+
+static struct ibv_cq_ex *make_cq_ex(uint64_t wc_flags, uint32_t comp_mask,
+				    uint32_t flags)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 4,
+		.wc_flags = wc_flags,
+		.comp_mask = comp_mask,
+		.flags = flags,
+	};
+
+	return fake.ops.create_cq_ex(context, &attr);
+}
+
+static void test_ex_refusals(void)
+{
+	context = fake_open();
+	errno = 0;
+	ok(!make_cq_ex(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, 0, 0) &&
+	   errno == EOPNOTSUPP, "cq_ex: no time stamps");
+	errno = 0;
+	ok(!make_cq_ex(0, IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		       IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) &&
+	   errno == EOPNOTSUPP, "cq_ex: overrun is not ignored");
+	errno = 0;
+	ok(!make_cq_ex(0, IBV_CQ_INIT_ATTR_MASK_PD, 0) && errno == EOPNOTSUPP,
+	   "cq_ex: no parent domain");
+	is(fake.cqs, 0, "cq_ex: nothing was made");
+	fake_close(context);
+}
+
+static void test_ex_poll(uint32_t flags)
+{
+	struct iwt_cqe cqe = {
+		.opcode = IWT_WC_RECV,
+		.flags = IWT_WC_WITH_INVALIDATE,
+		.ex = 0x1234,
+		.qp_num = 9,
+		.byte_len = 10,
+		.vendor_err = 3,
+	};
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_cq_ex *ex;
+	int i;
+
+	context = fake_open();
+	fake.first_index = 0xffffffff;
+	ex = make_cq_ex(IBV_WC_STANDARD_FLAGS, IBV_CQ_INIT_ATTR_MASK_FLAGS,
+			flags);
+	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: empty");
+	for (i = 0; i < 3; i++) {
+		cqe.wr_id = i;
+		fake_complete(&cqe);
+	}
+	is(ibv_start_poll(ex, &attr), 0, "cq_ex: start");
+	ok(ex->wr_id == 0 && ibv_wc_read_opcode(ex) == IBV_WC_RECV &&
+	   ibv_wc_read_wc_flags(ex) == IBV_WC_WITH_INV &&
+	   ibv_wc_read_invalidated_rkey(ex) == 0x1234 &&
+	   ibv_wc_read_qp_num(ex) == 9 && ibv_wc_read_byte_len(ex) == 10 &&
+	   ibv_wc_read_vendor_err(ex) == 3, "cq_ex: all fields");
+	is(ibv_next_poll(ex), 0, "cq_ex: next");
+	is(ibv_next_poll(ex), 0, "cq_ex: and next");
+	is(ex->wr_id, 2, "cq_ex: the third");
+	is(fake.cq.ctl->cons, 0xffffffff, "cq_ex: not given back yet");
+	cqe.wr_id = 3;
+	fake_complete(&cqe);
+	ok(!ibv_next_poll(ex) && ex->wr_id == 3,
+	   "cq_ex: one that came while polling");
+	is(ibv_next_poll(ex), ENOENT, "cq_ex: no more");
+	ibv_end_poll(ex);
+	is(fake.cq.ctl->cons, 3, "cq_ex: all are given back");
+	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: empty again");
+	fake.cq.ctl->flags |= IWT_RING_OVERRUN;
+	is(ibv_start_poll(ex, &attr), EIO, "cq_ex: overrun");
+	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));
+	fake_close(context);
+}
+
+void test_cq_ex(void)
+{
+	test_ex_refusals();
+	test_ex_poll(0);
+	test_ex_poll(IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <errno.h>
+#include <string.h>
+
+#include "fake.h"
+#include "tap.h"
+#include "tests.h"
+
+static void test_registration(void)
+{
+	const struct verbs_device_ops *driver = fake.driver;
+
+	ok(driver && !strcmp(driver->name, "iw_tcp"), "device: is registered");
+	is(driver->match_table[0].kind, VERBS_MATCH_DRIVER_ID,
+	   "device: matches by driver id");
+	is(driver->match_table[0].u.driver_id, RDMA_DRIVER_IW_TCP,
+	   "device: has its own driver id");
+	is(driver->match_table[1].kind, VERBS_MATCH_SENTINEL,
+	   "device: matches nothing else");
+	ok(driver->match_min_abi_version <= IWT_ABI_VERSION &&
+	   driver->match_max_abi_version >= IWT_ABI_VERSION,
+	   "device: takes the ABI of its header");
+}
+
+static void test_context(void)
+{
+	struct ibv_context *context = fake_open();
+	struct ibv_device_attr_ex attr;
+	struct ibv_port_attr port;
+
+	ok(context, "context: opens");
+	is(fake.features_asked & ~(uint64_t)IWT_FEATURE_NONE, 0,
+	   "context: asks for known features only");
+	is(fake.ops.query_device_ex(context, NULL, &attr, sizeof(attr)), 0,
+	   "context: device query");
+	ok(!strcmp(attr.orig_attr.fw_ver, "6.12.107"),
+	   "context: version of the module");
+	is(fake.ops.query_port(context, 1, &port), 0, "context: port query");
+	ok(!fake.ops.resize_cq && !fake.ops.create_srq && !fake.ops.create_ah &&
+	   !fake.ops.bind_mw, "context: leaves what is not there to the core");
+	fake_close(context);
+	is(fake.contexts, 0, "context: is closed");
+}
+
+static void test_regions(void)
+{
+	struct ibv_context *context = fake_open();
+	struct ibv_pd *pd = fake.ops.alloc_pd(context);
+	struct ibv_mr *mr;
+	char data[16];
+
+	mr = fake.ops.reg_mr(pd, data, sizeof(data), (uintptr_t)data, 0);
+	ok(mr && mr->lkey == 0x11223344, "regions: registered");
+	is(fake.ops.dereg_mr(verbs_get_mr(mr)), 0, "regions: deregistered");
+	errno = 0;
+	ok(!fake.ops.reg_mr(pd, data, 0, 0, 0) && errno == EINVAL,
+	   "regions: the kernel's refusal is passed on");
+	fake.ops.dealloc_pd(pd);
+	ok(!fake.pds && !fake.mrs, "regions: nothing is left");
+	fake_close(context);
+}
+
+void test_device(void)
+{
+	test_registration();
+	test_context();
+	test_regions();
+}

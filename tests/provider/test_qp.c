@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <errno.h>
+#include <string.h>
+
+#include <ccan/array_size.h>
+
+#include "fake.h"
+#include "tap.h"
+#include "tests.h"
+
+static struct ibv_context *context;
+static struct ibv_cq *cq;
+
+static void setup(void)
+{
+	context = fake_open();
+	cq = fake_make_cq(context, 8);
+}
+
+static void teardown(void)
+{
+	fake.ops.destroy_cq(cq);
+	ok(!fake.cqs && !fake.qps && !fake.pds, "qp: nothing is left");
+	fake_close(context);
+}
+
+static void spoil_send_entries(struct iwt_create_qp_resp *resp)
+{
+	resp->sq_entries = 5;
+}
+
+static void spoil_send_stride(struct iwt_create_qp_resp *resp)
+{
+	resp->sq_stride = sizeof(struct iwt_send_wqe) +
+			  (FAKE_MAX_SGE - 1) * sizeof(struct iwt_sge);
+}
+
+static void spoil_recv_stride(struct iwt_create_qp_resp *resp)
+{
+	resp->rq_stride = 0;
+}
+
+static void spoil_recv_length(struct iwt_create_qp_resp *resp)
+{
+	resp->rq_mmap_length = 0;
+}
+
+static void spoil_inline(struct iwt_create_qp_resp *resp)
+{
+	resp->max_inline = 0xffffffff;
+}
+
+static void spoil_inline_stride(struct iwt_create_qp_resp *resp)
+{
+	resp->max_inline = IWT_MAX_INLINE;
+	resp->sq_stride = sizeof(struct iwt_send_wqe) + IWT_MAX_INLINE - 8;
+}
+
+static void test_bad_answers(void)
+{
+	static const struct {
+		const char *name;
+		void (*spoil)(struct iwt_create_qp_resp *resp);
+	} bad[] = {
+		{ "send entries", spoil_send_entries },
+		{ "send stride", spoil_send_stride },
+		{ "receive stride", spoil_recv_stride },
+		{ "receive length", spoil_recv_length },
+		{ "inline size", spoil_inline },
+		{ "inline size over the stride", spoil_inline_stride },
+	};
+	unsigned int i;
+
+	setup();
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		fake.spoil_qp = bad[i].spoil;
+		errno = 0;
+		ok(!fake_make_qp(context, cq, 4, 0) && errno == EPROTO,
+		   "qp answer: %s", bad[i].name);
+		is(fake.qps, 0, "qp answer: %s: given back", bad[i].name);
+	}
+	teardown();
+}
+
+static void spoil_nothing(struct iwt_create_qp_resp *resp)
+{
+	memset(resp, 0, sizeof(*resp));
+}
+
+/* An answer of zeros is a queue pair without queues: useless but harmless. */
+static void test_empty_answer(void)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_recv_wr recv = {}, *bad_recv;
+	struct ibv_qp *qp;
+
+	setup();
+	fake.spoil_qp = spoil_nothing;
+	qp = fake_make_qp(context, cq, 4, 0);
+	if (ok(qp, "qp without queues")) {
+		is(fake.ops.post_send(qp, &send, &bad_send), ENOMEM,
+		   "qp without queues: no send");
+		is(fake.ops.post_recv(qp, &recv, &bad_recv), ENOMEM,
+		   "qp without queues: no receive");
+		fake_drop_qp(qp);
+	}
+	teardown();
+}
+
+static int create_err(struct ibv_qp_init_attr *attr)
+{
+	struct ibv_pd pd = { .context = context };
+	struct ibv_qp *qp;
+
+	errno = 0;
+	qp = fake.ops.create_qp(&pd, attr);
+	if (qp)
+		fake.ops.destroy_qp(qp);
+
+	return qp ? 0 : errno;
+}
+
+static void test_kinds(void)
+{
+	struct ibv_srq srq = {};
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 3, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	setup();
+	is(create_err(&attr), EINVAL, "qp: needs completion queues");
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	is(create_err(&attr), 0, "qp: made without a receive queue");
+	is(attr.cap.max_send_wr, 4, "qp: real size is told");
+	is(attr.cap.max_inline_data, 64, "qp: real inline size is told");
+	attr.qp_type = IBV_QPT_UD;
+	is(create_err(&attr), EOPNOTSUPP, "qp: no datagrams");
+	attr.qp_type = IBV_QPT_RC;
+	attr.srq = &srq;
+	is(create_err(&attr), EOPNOTSUPP, "qp: no shared receive queue");
+	ok(!fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND_WITH_IMM) &&
+	   errno == EOPNOTSUPP, "qp: no immediate data");
+	ok(!fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND |
+			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD) &&
+	   errno == EOPNOTSUPP, "qp: no atomics");
+	teardown();
+}
+
+/*
+ * Where libibverbs looks for the mark of an extended queue pair: behind the
+ * operations that it knows, which do not end with wr_flush in version 44.
+ */
+static void test_ex_mark(void)
+{
+	size_t old = offsetof(struct ibv_qp_ex, wr_flush);
+	struct verbs_qp *vqp;
+	struct ibv_qp *qp;
+	uint32_t mark;
+
+	setup();
+	qp = fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND);
+	vqp = (struct verbs_qp *)qp;
+	is(vqp->comp_mask & VERBS_QP_EX, VERBS_QP_EX, "qp: mark for 56");
+	memcpy(&mark, (char *)qp + old, sizeof(mark));
+	if (IBVERBS_PABI_VERSION == 34)
+		is(mark & VERBS_QP_EX, VERBS_QP_EX, "qp: mark for 44");
+	fake_drop_qp(qp);
+
+	qp = fake_make_qp(context, cq, 4, 0);
+	vqp = (struct verbs_qp *)qp;
+	memcpy(&mark, (char *)qp + old, sizeof(mark));
+	is((vqp->comp_mask | mark) & VERBS_QP_EX, 0,
+	   "qp: no mark without operations");
+	fake_drop_qp(qp);
+	teardown();
+}
+
+/* Completions of two queue pairs, mixed, over the end of the ring. */
+static void test_cleaning(void)
+{
+	static const char mix[] = "abbabaab";
+	struct iwt_cqe cqe = { .opcode = IWT_WC_SEND };
+	struct ibv_qp *a, *b;
+	struct ibv_wc wc[8];
+	bool good = true;
+	int got, i;
+
+	context = fake_open();
+	fake.first_index = 0xfffffffb;
+	cq = fake_make_cq(context, 8);
+	a = fake_make_qp(context, cq, 4, 0);
+	b = fake_make_qp(context, cq, 4, 0);
+	for (i = 0; i < 8; i++) {
+		cqe.qp_num = mix[i] == 'a' ? a->qp_num : b->qp_num;
+		cqe.wr_id = i;
+		fake_complete(&cqe);
+	}
+	is(fake.ops.poll_cq(cq, 1, wc), 1, "cleaning: one is read before");
+	fake_drop_qp(a);
+	got = fake.ops.poll_cq(cq, 8, wc);
+	is(got, 4, "cleaning: those of the other are left");
+	for (i = 0; i < got; i++)
+		good &= wc[i].qp_num == b->qp_num &&
+			(i ? wc[i].wr_id > wc[i - 1].wr_id : true) &&
+			mix[wc[i].wr_id] == 'b';
+	ok(good, "cleaning: whole and in order");
+	is(fake.cq.ctl->cons, fake.cq.ctl->prod, "cleaning: ring is empty");
+	cqe.qp_num = b->qp_num;
+	fake_complete(&cqe);
+	fake_drop_qp(b);
+	is(fake.ops.poll_cq(cq, 8, wc), 0, "cleaning: the last one too");
+	teardown();
+}
+
+void test_qp(void)
+{
+	test_bad_answers();
+	test_empty_answer();
+	test_kinds();
+	test_ex_mark();
+	test_cleaning();
+}

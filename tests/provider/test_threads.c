@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Posts through a small ring to a kernel that goes to sleep whenever the ring
+ * is empty. A doorbell that is not rung when it has to be leaves the kernel
+ * asleep for good, at the latest when nothing is posted before the completion
+ * of what was posted last, so that no later post makes up for it.
+ */
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <string.h>
+#include <time.h>
+
+#include "fake.h"
+#include "tap.h"
+#include "tests.h"
+
+#define POSTERS		2
+#define POSTS		20000
+#define PATIENCE	20	/* seconds until a sleeper counts as lost */
+
+static struct ibv_qp *qp;
+static sem_t doorbell;
+static unsigned int sleeps;
+static int lost;
+
+static void on_doorbell(void)
+{
+	sem_post(&doorbell);
+}
+
+static bool wait_doorbell(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE;
+	while (sem_timedwait(&doorbell, &until))
+		if (errno != EINTR)
+			return false;
+
+	return true;
+}
+
+static void complete_room(const struct iwt_cqe *cqe)
+{
+	uint32_t prod = fake.cq.ctl->prod;
+
+	while (prod - __atomic_load_n(&fake.cq.ctl->cons, __ATOMIC_ACQUIRE) >=
+	       fake.cq.num)
+		sched_yield();
+	fake_complete(cqe);
+}
+
+/* Looks for work a little longer or shorter before the kernel lies down. */
+static void linger(uint32_t cons)
+{
+	static uint32_t random = 1;
+	uint32_t left;
+
+	random = random * 1103515245 + 12345;
+	for (left = random >> 22; left; left--)
+		if (cons != __atomic_load_n(&fake.sq.ctl->prod,
+					    __ATOMIC_RELAXED))
+			return;
+}
+
+/* Takes what is in the send ring and completes it, until all has come. */
+static void *kernel(void *arg)
+{
+	struct iwt_ring_ctl *ctl = fake.sq.ctl;
+	uint32_t cons = ctl->cons, left = (uintptr_t)arg;
+	struct iwt_cqe cqe = { .opcode = IWT_WC_SEND };
+	const struct iwt_send_wqe *wqe;
+
+	while (left) {
+		if (cons != __atomic_load_n(&ctl->prod, __ATOMIC_ACQUIRE)) {
+			wqe = fake_entry(&fake.sq, cons++);
+			cqe.wr_id = wqe->wr_id;
+			__atomic_store_n(&ctl->cons, cons, __ATOMIC_RELEASE);
+			complete_room(&cqe);
+			left--;
+			continue;
+		}
+		linger(cons);
+		__atomic_store_n(&ctl->flags, IWT_RING_NEED_WAKEUP,
+				 __ATOMIC_SEQ_CST);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (cons == __atomic_load_n(&ctl->prod, __ATOMIC_ACQUIRE)) {
+			sleeps++;
+			if (!wait_doorbell()) {
+				__atomic_store_n(&lost, 1, __ATOMIC_SEQ_CST);
+				return NULL;
+			}
+		}
+		__atomic_store_n(&ctl->flags, 0, __ATOMIC_SEQ_CST);
+	}
+
+	return arg;
+}
+
+static bool post(uint64_t wr_id)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = wr_id };
+	struct ibv_send_wr *bad;
+	int ret;
+
+	while ((ret = fake.ops.post_send(qp, &wr, &bad)) == ENOMEM) {
+		if (__atomic_load_n(&lost, __ATOMIC_SEQ_CST))
+			return false;
+		sched_yield();
+	}
+
+	return !ret;
+}
+
+static void *poster(void *arg)
+{
+	uint64_t me = (uintptr_t)arg;
+	uint32_t i;
+
+	for (i = 0; i < POSTS; i++)
+		if (!post(me << 32 | i))
+			return NULL;
+
+	return arg;
+}
+
+/* Returns whether each has come once, and in the order of its poster. */
+static bool collect(struct ibv_cq *cq, uint32_t total)
+{
+	uint32_t next[POSTERS] = {}, who;
+	struct ibv_wc wc[3];
+	bool good = true;
+	int got, i;
+
+	while (total) {
+		got = fake.ops.poll_cq(cq, 3, wc);
+		if (got < 0 || __atomic_load_n(&lost, __ATOMIC_SEQ_CST))
+			return false;
+		for (i = 0; i < got; i++) {
+			who = ((wc[i].wr_id >> 32) - 1) % POSTERS;
+			good &= (uint32_t)wc[i].wr_id == next[who]++;
+		}
+		total -= got;
+	}
+
+	return good;
+}
+
+static struct ibv_cq *setup(uint32_t posts, pthread_t *thread)
+{
+	struct ibv_context *context = fake_open();
+	struct ibv_cq *cq;
+
+	sem_init(&doorbell, 0, 0);
+	lost = 0;
+	sleeps = 0;
+	fake.on_doorbell = on_doorbell;
+	cq = fake_make_cq(context, 16);
+	qp = fake_make_qp(context, cq, 8, 0);
+	pthread_create(thread, NULL, kernel, (void *)(uintptr_t)posts);
+
+	return cq;
+}
+
+static void teardown(struct ibv_cq *cq)
+{
+	struct ibv_context *context = cq->context;
+
+	fake_drop_qp(qp);
+	fake.ops.destroy_cq(cq);
+	fake_close(context);
+	sem_destroy(&doorbell);
+}
+
+static void test_one_by_one(void)
+{
+	pthread_t thread;
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	bool good = true;
+	uint64_t i;
+
+	cq = setup(POSTS, &thread);
+	for (i = 0; good && i < POSTS; i++) {
+		good &= post(i);
+		while (good && !fake.ops.poll_cq(cq, 1, &wc))
+			good &= !__atomic_load_n(&lost, __ATOMIC_SEQ_CST);
+		good &= wc.wr_id == i;
+	}
+	pthread_join(thread, NULL);
+	ok(good, "one by one: each completes");
+	ok(!lost, "one by one: no doorbell is lost");
+	ok(sleeps, "one by one: the kernel has slept");
+	ok(fake.doorbells <= POSTS, "one by one: %u doorbells for %u posts",
+	   fake.doorbells, POSTS);
+	teardown(cq);
+}
+
+static void test_crowd(void)
+{
+	pthread_t threads[POSTERS + 1];
+	struct ibv_cq *cq;
+	bool good = true;
+	uintptr_t i;
+	void *ret;
+
+	cq = setup(POSTERS * POSTS, &threads[0]);
+	for (i = 1; i <= POSTERS; i++)
+		pthread_create(&threads[i], NULL, poster, (void *)i);
+	ok(collect(cq, POSTERS * POSTS),
+	   "crowd: each completes once and in order");
+	for (i = 0; i <= POSTERS; i++) {
+		pthread_join(threads[i], &ret);
+		good &= !!ret;
+	}
+	ok(good && !lost, "crowd: no doorbell is lost");
+	ok(fake.doorbells <= POSTERS * POSTS, "crowd: %u doorbells for %u posts",
+	   fake.doorbells, POSTERS * POSTS);
+	teardown(cq);
+}
+
+void test_threads(void)
+{
+	test_one_by_one();
+	test_crowd();
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <errno.h>
+#include <string.h>
+
+#include "fake.h"
+#include "tap.h"
+#include "tests.h"
+
+#define ALL_OPS (IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | \
+		 IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_READ | \
+		 IBV_QP_EX_WITH_LOCAL_INV)
+
+static struct ibv_context *context;
+static struct ibv_cq *cq;
+static struct ibv_qp *qp;
+static struct ibv_qp_ex *ex;
+
+static void setup(void)
+{
+	context = fake_open();
+	fake.first_index = 0xfffffffe;
+	cq = fake_make_cq(context, 8);
+	qp = fake_make_qp(context, cq, 8, ALL_OPS);
+	ex = &((struct verbs_qp *)qp)->qp_ex;
+	fake.sq.ctl->flags = IWT_RING_NEED_WAKEUP;
+	fake.doorbells = 0;
+}
+
+static void teardown(void)
+{
+	fake_drop_qp(qp);
+	fake.ops.destroy_cq(cq);
+	fake_close(context);
+}
+
+static const struct iwt_send_wqe *wqe_at(uint32_t n)
+{
+	return fake_entry(&fake.sq, fake.first_index + n);
+}
+
+static void test_batch(void)
+{
+	struct ibv_sge list[2] = {
+		{ .addr = 1, .length = 2, .lkey = 3 },
+		{ .addr = 4, .length = 5, .lkey = 6 },
+	};
+
+	setup();
+	ibv_wr_start(ex);
+	ex->wr_id = 1;
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(ex);
+	ibv_wr_set_sge(ex, 3, 1, 2);
+	ex->wr_id = 2;
+	ex->wr_flags = IBV_SEND_FENCE;
+	ibv_wr_rdma_write(ex, 10, 20);
+	ibv_wr_set_sge_list(ex, 2, list);
+	ibv_wr_rdma_read(ex, 30, 40);
+	ibv_wr_set_sge_list(ex, 1, list);
+	ibv_wr_send_inv(ex, 50);
+	ibv_wr_local_inv(ex, 60);
+	is(fake.sq.ctl->prod, fake.first_index, "wr: nothing before the end");
+	is(ibv_wr_complete(ex), 0, "wr: complete");
+	is(fake.sq.ctl->prod, fake.first_index + 5, "wr: all five at once");
+	is(fake.doorbells, 1, "wr: one doorbell");
+	ok(wqe_at(0)->opcode == IWT_WR_SEND && wqe_at(0)->wr_id == 1 &&
+	   wqe_at(0)->flags == IWT_WR_SIGNALED && wqe_at(0)->num_sge == 1 &&
+	   !memcmp(wqe_at(0) + 1, list, sizeof(list[0])), "wr: send");
+	ok(wqe_at(1)->opcode == IWT_WR_WRITE && wqe_at(1)->wr_id == 2 &&
+	   wqe_at(1)->flags == IWT_WR_FENCE && wqe_at(1)->num_sge == 2 &&
+	   wqe_at(1)->rkey == 10 && wqe_at(1)->remote_addr == 20 &&
+	   !memcmp(wqe_at(1) + 1, list, sizeof(list)), "wr: write");
+	ok(wqe_at(2)->opcode == IWT_WR_READ && wqe_at(2)->rkey == 30 &&
+	   wqe_at(2)->remote_addr == 40, "wr: read");
+	ok(wqe_at(3)->opcode == IWT_WR_SEND_WITH_INV && wqe_at(3)->ex == 50 &&
+	   !wqe_at(3)->num_sge, "wr: send with invalidate");
+	ok(wqe_at(4)->opcode == IWT_WR_LOCAL_INV && wqe_at(4)->ex == 60,
+	   "wr: local invalidate");
+	teardown();
+}
+
+static void test_inline(void)
+{
+	char data[65] = "0123456789";
+	struct ibv_data_buf list[3] = {
+		{ .addr = data, .length = 4 },
+		{ .addr = NULL, .length = 0 },
+		{ .addr = data + 4, .length = 6 },
+	};
+
+	setup();
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, data, 64);
+	ibv_wr_rdma_write(ex, 1, 2);
+	ibv_wr_set_inline_data_list(ex, 3, list);
+	is(ibv_wr_complete(ex), 0, "wr inline: complete");
+	ok(wqe_at(0)->flags == IWT_WR_INLINE && wqe_at(0)->inline_len == 64 &&
+	   !memcmp(wqe_at(0) + 1, data, 64), "wr inline: the most");
+	ok(wqe_at(1)->flags == IWT_WR_INLINE && wqe_at(1)->inline_len == 10 &&
+	   !memcmp(wqe_at(1) + 1, data, 10), "wr inline: from a list");
+
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, data, 65);
+	is(ibv_wr_complete(ex), EINVAL, "wr inline: one too much");
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, data, SIZE_MAX);
+	is(ibv_wr_complete(ex), EINVAL, "wr inline: much too much");
+	ibv_wr_start(ex);
+	ibv_wr_rdma_read(ex, 1, 2);
+	ibv_wr_set_inline_data(ex, data, 1);
+	is(ibv_wr_complete(ex), EINVAL, "wr inline: not for a read");
+	is(fake.sq.ctl->prod, fake.first_index + 2,
+	   "wr inline: those are not posted");
+	teardown();
+}
+
+static void test_errors(void)
+{
+	struct ibv_sge list[FAKE_MAX_SGE + 1] = {};
+	int i;
+
+	setup();
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_abort(ex);
+	is(fake.sq.ctl->prod, fake.first_index, "wr: aborted");
+
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_sge_list(ex, FAKE_MAX_SGE + 1, list);
+	ibv_wr_set_sge(ex, 1, 2, 3);
+	ibv_wr_send(ex);
+	is(ibv_wr_complete(ex), EINVAL, "wr: too many elements");
+
+	ibv_wr_start(ex);
+	for (i = 0; i < 9; i++) {
+		ibv_wr_send(ex);
+		ibv_wr_set_sge(ex, 1, 2, 3);
+	}
+	is(ibv_wr_complete(ex), ENOMEM, "wr: more than the queue holds");
+	is(fake.sq.ctl->prod, fake.first_index, "wr: nothing was posted");
+	is(fake.doorbells, 0, "wr: no doorbell for it");
+
+	ibv_wr_start(ex);
+	for (i = 0; i < 8; i++)
+		ibv_wr_send(ex);
+	is(ibv_wr_complete(ex), 0, "wr: just what the queue holds");
+	is(fake.sq.ctl->prod, fake.first_index + 8, "wr: all are posted");
+	ibv_wr_start(ex);
+	is(ibv_wr_complete(ex), 0, "wr: nothing at all");
+	is(fake.doorbells, 1, "wr: no doorbell for nothing");
+	teardown();
+}
+
+void test_wr(void)
+{
+	test_batch();
+	test_inline();
+	test_errors();
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef TESTS_H
+#define TESTS_H
+
+/* test_device.c */
+void test_device(void);
+/* test_cq.c */
+void test_cq(void);
+void test_cq_ex(void);
+/* test_qp.c */
+void test_qp(void);
+/* test_post.c */
+void test_send(void);
+void test_recv(void);
+/* test_wr.c */
+void test_wr(void);
+/* test_threads.c */
+void test_threads(void);
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "access.h"
+#include "unit.h"
+
+static const int pd, other_pd;
+
+static struct iwt_region region(u64 base, u64 len)
+{
+	return (struct iwt_region){
+		.base = base,
+		.len = len,
+		.rights = IWT_REMOTE_WRITE,
+		.valid = true,
+		.pd = &pd,
+	};
+}
+
+#define VERDICT(r, addr, len) \
+	iwt_access_check(r, &pd, addr, len, IWT_REMOTE_WRITE)
+
+static void test_bounds(void)
+{
+	struct iwt_region r = region(0x1000, 0x100);
+
+	tap_begin("access: bounds of a region, octet by octet");
+	CHECK_EQ(VERDICT(&r, 0x1000, 0x100), IWT_ACCESS_OK);
+	CHECK_EQ(VERDICT(&r, 0x1000, 1), IWT_ACCESS_OK);
+	CHECK_EQ(VERDICT(&r, 0x10ff, 1), IWT_ACCESS_OK);
+	CHECK_EQ(VERDICT(&r, 0x1000, 0x101), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, 0x1001, 0x100), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, 0xfff, 1), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, 0xfff, 2), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, 0x1100, 1), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, 0x1101, 1), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, 0, ~0ULL), IWT_ACCESS_BOUNDS);
+	r = region(0x1000, 0);
+	CHECK_EQ(VERDICT(&r, 0x1000, 1), IWT_ACCESS_BOUNDS);
+	tap_end();
+}
+
+static void test_top(void)
+{
+	struct iwt_region r = region(-0x10ULL, 0x10);
+
+	tap_begin("access: a region that ends at 2^64");
+	CHECK_EQ(VERDICT(&r, -0x10ULL, 0x10), IWT_ACCESS_OK);
+	CHECK_EQ(VERDICT(&r, -1ULL, 1), IWT_ACCESS_OK);
+	CHECK_EQ(VERDICT(&r, -8ULL, 0x10), IWT_ACCESS_WRAP);
+	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_WRAP);
+	CHECK_EQ(VERDICT(&r, -0x11ULL, 1), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, 0, 1), IWT_ACCESS_BOUNDS);
+	r = region(0, ~0ULL);
+	CHECK_EQ(VERDICT(&r, 0, ~0ULL), IWT_ACCESS_OK);
+	CHECK_EQ(VERDICT(&r, ~0ULL, 1), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, 1, ~0ULL), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, 2, ~0ULL), IWT_ACCESS_WRAP);
+	tap_end();
+}
+
+static void test_order(void)
+{
+	struct iwt_region r = region(0x1000, 0x100);
+
+	tap_begin("access: the first thing wrong is the one told");
+	CHECK_EQ(VERDICT(NULL, -1ULL, 2), IWT_ACCESS_STAG);
+	r.rights = IWT_REMOTE_READ | IWT_LOCAL_WRITE;
+	CHECK_EQ(VERDICT(&r, 0x1000, 1), IWT_ACCESS_RIGHTS);
+	CHECK_EQ(VERDICT(&r, 0, 1), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_WRAP);
+	r.pd = &other_pd;
+	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_PD);
+	r.valid = false;
+	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_STAG);
+	CHECK_EQ(VERDICT(&r, -1ULL, 0), IWT_ACCESS_OK);
+	CHECK_EQ(VERDICT(NULL, -1ULL, 0), IWT_ACCESS_OK);
+	tap_end();
+}
+
+static void test_rights(void)
+{
+	struct iwt_region r = region(0, 16);
+	u32 need, have;
+
+	tap_begin("access: every right that is needed must be there");
+	for (have = 0; have < 32; have++) {
+		for (need = 0; need < 32; need++) {
+			r.rights = have;
+			CHECK_EQ(iwt_access_check(&r, &pd, 0, 16, need),
+				 need & ~have ? IWT_ACCESS_RIGHTS :
+				 IWT_ACCESS_OK);
+		}
+	}
+	tap_end();
+}
+
+static void test_errors(void)
+{
+	tap_begin("access: verdicts as errors of the wire");
+	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_OK), IWT_OK);
+	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_STAG), 0x11100);
+	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_BOUNDS), 0x11101);
+	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_PD), 0x11102);
+	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_WRAP), 0x11103);
+	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_RIGHTS), 0x10102);
+	CHECK_EQ(iwt_access_tagged_err(99), IWT_ERR_DDP_LOCAL);
+	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_OK), IWT_OK);
+	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_STAG), 0x10100);
+	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_BOUNDS), 0x10101);
+	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_RIGHTS), 0x10102);
+	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_PD), 0x10103);
+	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_WRAP), 0x10104);
+	CHECK_EQ(iwt_access_read_err(99), IWT_ERR_LOCAL);
+	tap_end();
+}
+
+void test_access(void)
+{
+	test_bounds();
+	test_top();
+	test_order();
+	test_rights();
+	test_errors();
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Every run of events of an endpoint against what iw_cm and TCP rely on. */
+#include "cmfsm.h"
+#include "unit.h"
+
+#define ACTIONS	(IWT_CMA_FIN | IWT_CMA_DETACH | IWT_CMA_RELEASE | \
+		 IWT_CMA_RESET | IWT_CMA_GRACE | IWT_CMA_UP_MASK)
+
+/* What has been done since the endpoint began; each at most once. */
+enum {
+	FIN		= 1 << 0,
+	DETACHED	= 1 << 1,
+	TCP_CLOSED	= 1 << 2,
+	REQUESTED	= 1 << 3,
+	REPLIED		= 1 << 4,
+	ESTABLISHED	= 1 << 5,
+	DISCONNECTED	= 1 << 6,
+	ULP_CLOSED	= 1 << 7,
+	WAS_FULL	= 1 << 8,
+	HISTORIES	= 1 << 9,
+};
+
+static const struct { u32 action, done; } deeds[] = {
+	{ IWT_CMA_FIN, FIN },
+	{ IWT_CMA_DETACH, DETACHED },
+	{ IWT_CMA_RELEASE | IWT_CMA_RESET, TCP_CLOSED },
+	{ IWT_CMA_UP_REQUEST, REQUESTED },
+	{ IWT_CMA_UP_REPLY, REPLIED },
+	{ IWT_CMA_UP_ESTABLISHED, ESTABLISHED },
+	{ IWT_CMA_UP_DISCONNECT, DISCONNECTED },
+	{ IWT_CMA_UP_CLOSE, ULP_CLOSED },
+};
+
+static bool seen[IWT_CM_STATES][HISTORIES];
+
+/* What must have been told and freed when the endpoint is closed. */
+static void check_closed(bool initiator, u32 done)
+{
+	CHECK(done & TCP_CLOSED);
+	CHECK_EQ(!!(done & ULP_CLOSED), !!(done & WAS_FULL));
+	if (initiator) {
+		CHECK(done & REPLIED);
+		CHECK(done & DETACHED);
+		CHECK(!(done & (REQUESTED | ESTABLISHED)));
+	} else {
+		CHECK(!(done & REPLIED));
+		CHECK_EQ(!!(done & ESTABLISHED), !!(done & WAS_FULL));
+		CHECK_EQ(!!(done & DETACHED), !!(done & WAS_FULL));
+	}
+}
+
+static u32 do_step(struct iwt_cm_step step, u32 done)
+{
+	u32 i;
+
+	/* Nothing is told behind the last word, nothing sent behind FIN. */
+	if (done & ULP_CLOSED)
+		CHECK(!(step.actions & IWT_CMA_UP_MASK));
+	for (i = 0; i < ARRAY_SIZE(deeds); i++) {
+		if (!(step.actions & deeds[i].action))
+			continue;
+		CHECK(!(done & deeds[i].done));
+		done |= deeds[i].done;
+	}
+	if (step.next == IWT_CM_FULL)
+		done |= WAS_FULL;
+	if (step.actions & (IWT_CMA_UP_DISCONNECT | IWT_CMA_UP_CLOSE))
+		CHECK(done & WAS_FULL);
+	/* TCP is closed, one way or the other, on the way to CLOSED alone. */
+	CHECK((step.actions & (IWT_CMA_RELEASE | IWT_CMA_RESET)) !=
+	      (IWT_CMA_RELEASE | IWT_CMA_RESET));
+	if (step.actions & (IWT_CMA_RELEASE | IWT_CMA_RESET))
+		CHECK_EQ(step.next, IWT_CM_CLOSED);
+	return done;
+}
+
+static void run(bool initiator, enum iwt_cm_state state, u32 done)
+{
+	struct iwt_cm_step step;
+	u32 e;
+
+	if (seen[state][done])
+		return;
+	seen[state][done] = true;
+	if (state == IWT_CM_CLOSED) {
+		tap_about("closed, history %x", done);
+		check_closed(initiator, done);
+	}
+	for (e = 0; e < IWT_CM_EVENTS; e++) {
+		tap_about("state %s, event %u, history %x",
+			  iwt_cm_state_name(state), e, done);
+		step = iwt_cmfsm(state, e);
+		if (!CHECK(step.next < IWT_CM_STATES))
+			continue;
+		run(initiator, step.next, do_step(step, done));
+	}
+}
+
+static void test_runs(void)
+{
+	memset(seen, 0, sizeof(seen));
+	tap_begin("cmfsm: every run of an initiator");
+	run(true, IWT_CM_CONNECTING, 0);
+	tap_end();
+	memset(seen, 0, sizeof(seen));
+	tap_begin("cmfsm: every run of a responder");
+	run(false, IWT_CM_WAIT_REQ, 0);
+	tap_end();
+}
+
+static void test_cells(void)
+{
+	struct iwt_cm_step step;
+	u32 s, e;
+
+	tap_begin("cmfsm: every state with every event");
+	for (s = 0; s < IWT_CM_STATES; s++) {
+		for (e = 0; e < IWT_CM_EVENTS; e++) {
+			tap_about("state %s, event %u", iwt_cm_state_name(s),
+				  e);
+			step = iwt_cmfsm(s, e);
+			CHECK(step.next < IWT_CM_STATES);
+			CHECK(!(step.actions & ~ACTIONS));
+			if (s == IWT_CM_CLOSED) {
+				CHECK_EQ(step.next, IWT_CM_CLOSED);
+				CHECK_EQ(step.actions, 0);
+				continue;
+			}
+			/* These two end it from anywhere. */
+			if (e == IWT_CME_KILL || e == IWT_CME_LOST) {
+				CHECK_EQ(step.next, IWT_CM_CLOSED);
+				CHECK(step.actions & IWT_CMA_RESET);
+			}
+			if (e == IWT_CME_TIMEOUT)
+				CHECK_EQ(step.next, IWT_CM_CLOSED);
+			/* A Terminate that nobody reads has a deadline. */
+			if (e == IWT_CME_TERM_PENDING)
+				CHECK_EQ(step.actions, s == IWT_CM_FULL ?
+					 IWT_CMA_GRACE : 0);
+			/* RFC 5044 8: a bad frame closes at once. */
+			if (e == IWT_CME_BAD && s < IWT_CM_FULL &&
+			    s != IWT_CM_CONNECTING) {
+				CHECK_EQ(step.next, IWT_CM_CLOSED);
+				CHECK(!(step.actions & IWT_CMA_FIN));
+			}
+			CHECK(e != IWT_CME_FIN || step.next == IWT_CM_CLOSED);
+		}
+	}
+	tap_end();
+}
+
+static void test_startup(void)
+{
+	struct iwt_cm_step step;
+
+	tap_begin("cmfsm: startups of RFC 5044 7.1");
+	step = iwt_cmfsm(IWT_CM_CONNECTING, IWT_CME_TCP_UP);
+	CHECK_EQ(step.next, IWT_CM_WAIT_REP);
+	step = iwt_cmfsm(step.next, IWT_CME_GOOD);
+	CHECK_EQ(step.next, IWT_CM_FULL);
+	CHECK_EQ(step.actions, IWT_CMA_UP_REPLY);
+	step = iwt_cmfsm(IWT_CM_WAIT_REQ, IWT_CME_GOOD);
+	CHECK_EQ(step.next, IWT_CM_WAIT_ULP);
+	CHECK_EQ(step.actions, IWT_CMA_UP_REQUEST);
+	step = iwt_cmfsm(step.next, IWT_CME_ACCEPT);
+	CHECK_EQ(step.next, IWT_CM_FULL);
+	CHECK_EQ(step.actions, IWT_CMA_UP_ESTABLISHED);
+	/* A reject is the ULP's word and goes out in peace. */
+	step = iwt_cmfsm(IWT_CM_WAIT_ULP, IWT_CME_REJECT);
+	CHECK_EQ(step.actions, IWT_CMA_FIN);
+	CHECK_EQ(iwt_cmfsm(step.next, IWT_CME_FIN).actions, IWT_CMA_RELEASE);
+	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_REFUSED);
+	CHECK_EQ(step.next, IWT_CM_CLOSED);
+	CHECK(step.actions & IWT_CMA_RELEASE);
+	/* The Terminate that names missing resources is not cut off. */
+	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_UNFIT);
+	CHECK(step.actions & IWT_CMA_FIN);
+	CHECK(!(step.actions & IWT_CMA_RESET));
+	tap_end();
+}
+
+static void test_names(void)
+{
+	u32 s, t;
+
+	tap_begin("cmfsm: each state has a name of its own");
+	for (s = 0; s < IWT_CM_STATES; s++) {
+		CHECK(iwt_cm_state_name(s));
+		for (t = 0; t < s; t++)
+			CHECK(strcmp(iwt_cm_state_name(s),
+				     iwt_cm_state_name(t)));
+	}
+	tap_end();
+}
+
+void test_cmfsm(void)
+{
+	test_cells();
+	test_runs();
+	test_startup();
+	test_names();
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The register form of the kernel's crc32c(), octet by octet from a table. */
+#ifndef IWT_SHIM_CRC32C_H
+#define IWT_SHIM_CRC32C_H
+
+#include <linux/types.h>
+
+u32 crc32c(u32 crc, const void *p, size_t len);
+
+#endif

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What two ends agree on (RFC 5044 7.1.1, RFC 6581 9, 10). */
+#include "mpa.h"
+#include "unit.h"
+
+static const u16 depths[] = { 0, 1, 4, 16, 16382, 16383, 65535 };
+
+struct pair {
+	struct iwt_mpa_wish ini, rsp;
+	struct iwt_mpa_frame req, rep;
+	struct iwt_mpa_terms a, b;	/* of the initiator, of the responder */
+};
+
+/* A whole startup over the wire; false when the Request is not spoken. */
+static bool startup(struct pair *p)
+{
+	struct iwt_mpa_frame req;
+	u8 buf[IWT_MPA_MAX_FRAME];
+	u32 len;
+
+	iwt_mpa_request(&p->ini, &req);
+	CHECK_EQ(req.pd_off, req.enhanced ? 24 : 20);
+	len = iwt_mpa_build(&req, NULL, buf);
+	if (iwt_mpa_parse(buf, len, false, p->rsp.max_rev, &p->req) !=
+	    IWT_MPA_OK)
+		return false;
+	iwt_mpa_answer(&p->rsp, &p->req, &p->rep, &p->b);
+	CHECK_EQ(p->rep.pd_off, p->rep.enhanced ? 24 : 20);
+	len = iwt_mpa_build(&p->rep, NULL, buf);
+	CHECK_EQ(iwt_mpa_parse(buf, len, true, req.rev, &p->rep), IWT_MPA_OK);
+	iwt_mpa_conclude(&p->ini, &req, &p->rep, &p->a);
+	return true;
+}
+
+static void check_pair(struct pair *p)
+{
+	bool spoken = startup(p);
+
+	CHECK_EQ(spoken, p->ini.max_rev <= p->rsp.max_rev);
+	if (!spoken)
+		return;
+	CHECK_EQ(p->a.crc, p->ini.crc || p->rsp.crc);
+	CHECK_EQ(p->b.crc, p->a.crc);
+	CHECK_EQ(p->a.rx_markers, p->ini.markers);
+	CHECK_EQ(p->b.tx_markers, p->ini.markers);
+	CHECK_EQ(p->b.rx_markers, p->rsp.markers);
+	CHECK_EQ(p->a.tx_markers, p->rsp.markers);
+	CHECK_EQ(p->rep.rev, p->req.rev);
+	CHECK_EQ(p->rep.enhanced, p->req.enhanced);
+	CHECK_EQ(p->a.enhanced, p->ini.max_rev == 2);
+	CHECK_EQ(p->b.enhanced, p->a.enhanced);
+	CHECK_EQ(p->a.err, IWT_OK);
+	CHECK_EQ(p->b.err, IWT_OK);
+	CHECK_EQ(p->a.rtr, p->a.enhanced && p->ini.p2p ? IWT_RTR_WRITE :
+		 IWT_RTR_NONE);
+	CHECK_EQ(p->b.rtr, p->a.rtr);
+	CHECK(!p->req.rtr_send && !p->rep.rtr_send);
+	CHECK(p->a.ord < 0x3fff && p->a.ird < 0x3fff);
+	CHECK(p->b.ord < 0x3fff && p->b.ird < 0x3fff);
+	CHECK(p->a.ord <= p->ini.ord && p->b.ord <= p->rsp.ord);
+	CHECK(p->a.ird <= p->ini.ird && p->b.ird <= p->rsp.ird);
+	if (!p->a.enhanced)
+		return;
+	/* RFC 6581 9.1: what one side sends the other can take. */
+	CHECK(p->a.ord <= p->b.ird);
+	CHECK(p->b.ord <= p->a.ird);
+	/* and no less than both could do */
+	CHECK(p->a.ord == p->ini.ord || p->a.ord == p->rsp.ird ||
+	      p->a.ord == 0x3ffe);
+	CHECK(p->b.ord == p->rsp.ord || p->b.ord == p->ini.ird ||
+	      p->b.ord == 0x3ffe);
+}
+
+static void test_matrix(void)
+{
+	struct pair p;
+	u32 bits, i, r;
+
+	tap_begin("mpa: every pair of ends");
+	for (bits = 0; bits < 256; bits++) {
+		for (i = 0; i < 49; i++) {
+			for (r = 0; r < 49; r++) {
+				p.ini = (struct iwt_mpa_wish){
+					bits & 1, bits & 2, bits & 4,
+					bits & 8 ? 2 : 1, depths[i % 7],
+					depths[i / 7] };
+				p.rsp = (struct iwt_mpa_wish){
+					bits & 16, bits & 32, bits & 64,
+					bits & 128 ? 2 : 1, depths[r % 7],
+					depths[r / 7] };
+				tap_about("bits %x i %u r %u", bits, i, r);
+				check_pair(&p);
+			}
+		}
+	}
+	tap_end();
+}
+
+static const struct iwt_mpa_wish own = {
+	.crc = true, .p2p = true, .max_rev = 2, .ird = 16, .ord = 8,
+};
+
+/* The Request of RFC 6581 as another responder's peer may send it. */
+static struct iwt_mpa_terms answer(u16 ird, u16 ord, bool send, bool write,
+				   bool read, struct iwt_mpa_frame *rep)
+{
+	struct iwt_mpa_frame req = {
+		.rev = 2, .enhanced = true, .p2p = true, .ird = ird, .ord = ord,
+		.rtr_send = send, .rtr_write = write, .rtr_read = read,
+	};
+	struct iwt_mpa_terms t;
+
+	memset(rep, 0xa5, sizeof(*rep));
+	memset(&t, 0xa5, sizeof(t));
+	iwt_mpa_answer(&own, &req, rep, &t);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK(rep->enhanced && rep->reply && rep->p2p && !rep->reject);
+	CHECK_EQ(rep->pd_len, 0);
+	CHECK_EQ(rep->rtr_send + rep->rtr_write + rep->rtr_read, 1);
+	return t;
+}
+
+static void test_answer(void)
+{
+	struct iwt_mpa_frame rep;
+	struct iwt_mpa_terms t;
+
+	tap_begin("mpa: the responder's answer");
+	t = answer(4, 200, false, true, true, &rep);
+	CHECK_EQ(rep.ird, 16);
+	CHECK_EQ(t.ird, 16);
+	CHECK_EQ(rep.ord, 4);
+	CHECK_EQ(t.ord, 4);
+	CHECK(t.crc && rep.crc);
+	t = answer(100, 3, false, true, true, &rep);
+	CHECK_EQ(t.ird, 3);
+	CHECK_EQ(t.ord, 8);
+	/* not negotiated, each for itself: the opposite field says so too */
+	t = answer(0x3fff, 3, false, true, true, &rep);
+	CHECK_EQ(rep.ord, 0x3fff);
+	CHECK_EQ(t.ord, 8);
+	CHECK_EQ(rep.ird, 3);
+	t = answer(3, 0x3fff, false, true, true, &rep);
+	CHECK_EQ(rep.ird, 0x3fff);
+	CHECK_EQ(t.ird, 16);
+	CHECK_EQ(rep.ord, 3);
+	tap_end();
+}
+
+static void test_answer_rtr(void)
+{
+	struct iwt_mpa_frame rep, req = { .rev = 2, .enhanced = true };
+	struct iwt_mpa_terms t;
+	u32 bits;
+
+	tap_begin("mpa: the responder's choice of ready-to-receive");
+	for (bits = 0; bits < 8; bits++) {
+		tap_about("B C D %u", bits);
+		t = answer(4, 4, bits & 4, bits & 2, bits & 1, &rep);
+		CHECK_EQ(t.rtr, bits & 2 ? IWT_RTR_WRITE : bits & 1 ?
+			 IWT_RTR_READ : bits & 4 ? IWT_RTR_SEND :
+			 IWT_RTR_WRITE);
+		CHECK_EQ(rep.rtr_write, t.rtr == IWT_RTR_WRITE);
+		CHECK_EQ(rep.rtr_read, t.rtr == IWT_RTR_READ);
+		CHECK_EQ(rep.rtr_send, t.rtr == IWT_RTR_SEND);
+	}
+	/* A Read needs a place even if no other is wanted. */
+	t = answer(4, 0, false, false, true, &rep);
+	CHECK_EQ(t.ird, 1);
+	CHECK_EQ(rep.ird, 1);
+	t = answer(4, 0, false, true, true, &rep);
+	CHECK_EQ(t.ird, 0);
+	/* client and server */
+	req.ird = 4;
+	iwt_mpa_answer(&own, &req, &rep, &t);
+	CHECK(rep.enhanced && !rep.p2p && !rep.rtr_write && !rep.rtr_read);
+	CHECK_EQ(t.rtr, IWT_RTR_NONE);
+	/* plain Requests of both revisions, by whoever wants more */
+	for (req.rev = 1; req.rev <= 2; req.rev++) {
+		req.enhanced = false;
+		iwt_mpa_answer(&own, &req, &rep, &t);
+		CHECK(!rep.enhanced && !t.enhanced);
+		CHECK_EQ(rep.rev, req.rev);
+		CHECK_EQ(rep.pd_off, 20);
+		CHECK_EQ(t.ird, 16);
+		CHECK_EQ(t.ord, 8);
+	}
+	tap_end();
+}
+
+static struct iwt_mpa_terms conclude(struct iwt_mpa_frame rep)
+{
+	struct iwt_mpa_frame req;
+	struct iwt_mpa_terms t;
+
+	rep.reply = true;
+	memset(&t, 0xa5, sizeof(t));
+	iwt_mpa_request(&own, &req);
+	CHECK(req.p2p && req.rtr_write && req.rtr_read && !req.rtr_send);
+	iwt_mpa_conclude(&own, &req, &rep, &t);
+	return t;
+}
+
+#define REPLY(...) \
+	conclude((struct iwt_mpa_frame){ .rev = 2, .enhanced = true, \
+					 .p2p = true, __VA_ARGS__ })
+
+static void test_conclude_depths(void)
+{
+	struct iwt_mpa_terms t;
+
+	tap_begin("mpa: the initiator and the responder's depths");
+	t = REPLY(.rtr_write = true, .ird = 4, .ord = 16);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.ord, 4);
+	CHECK_EQ(t.ird, 16);
+	t = REPLY(.rtr_write = true, .ird = 100, .ord = 0);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.ord, 8);
+	CHECK_EQ(t.ird, 16);
+	t = REPLY(.rtr_write = true, .ird = 4, .ord = 17);
+	CHECK_EQ(t.err, IWT_ERR_MPA_IRD);
+	t = REPLY(.rtr_write = true, .ird = 4, .ord = 16382);
+	CHECK_EQ(t.err, IWT_ERR_MPA_IRD);
+	/* not negotiated */
+	t = REPLY(.rtr_write = true, .ird = 0x3fff, .ord = 0x3fff);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.ord, 8);
+	CHECK_EQ(t.ird, 16);
+	/* both wrong: the depths are told */
+	t = REPLY(.ird = 4, .ord = 17);
+	CHECK_EQ(t.err, IWT_ERR_MPA_IRD);
+	tap_end();
+}
+
+static void test_conclude_rtr(void)
+{
+	struct iwt_mpa_terms t;
+
+	tap_begin("mpa: the initiator's choice of ready-to-receive");
+	t = REPLY(.rtr_write = true, .rtr_read = true, .ird = 1);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.rtr, IWT_RTR_WRITE);
+	t = REPLY(.rtr_send = true, .rtr_read = true, .ird = 1);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.rtr, IWT_RTR_READ);
+	t = REPLY(.rtr_read = true, .ird = 0x3fff);
+	CHECK_EQ(t.rtr, IWT_RTR_READ);
+	CHECK_EQ(t.ord, 8);
+	/* a Read that would find no place */
+	t = REPLY(.rtr_read = true, .ird = 0);
+	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
+	t = REPLY(.rtr_send = true, .ird = 1);
+	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
+	CHECK_EQ(t.rtr, IWT_RTR_NONE);
+	t = REPLY(.ird = 1);
+	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
+	/* A responder that stays with client and server, or plain. */
+	t = conclude((struct iwt_mpa_frame){
+		.rev = 2, .enhanced = true, .rtr_write = true, .ird = 1,
+	});
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.rtr, IWT_RTR_NONE);
+	t = conclude((struct iwt_mpa_frame){ .rev = 2, .ord = 99 });
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK(!t.enhanced);
+	CHECK_EQ(t.rtr, IWT_RTR_NONE);
+	CHECK_EQ(t.ird, 16);
+	CHECK_EQ(t.ord, 8);
+	tap_end();
+}
+
+/* An initiator that wants no Reads has to be able to send that one. */
+static void test_read_rtr(void)
+{
+	static const struct iwt_mpa_wish no_reads = {
+		.p2p = true, .max_rev = 2, .ird = 4,
+	};
+	struct iwt_mpa_frame req, rep = {
+		.rev = 2, .enhanced = true, .reply = true, .p2p = true,
+		.rtr_read = true, .ird = 1,
+	};
+	struct iwt_mpa_terms t;
+
+	tap_begin("mpa: a Read to be ready to receive, without others");
+	iwt_mpa_request(&no_reads, &req);
+	CHECK_EQ(req.ord, 0);
+	iwt_mpa_conclude(&no_reads, &req, &rep, &t);
+	CHECK_EQ(t.rtr, IWT_RTR_READ);
+	CHECK_EQ(t.ord, 1);
+	rep.rtr_write = true;
+	iwt_mpa_conclude(&no_reads, &req, &rep, &t);
+	CHECK_EQ(t.rtr, IWT_RTR_WRITE);
+	CHECK_EQ(t.ord, 0);
+	tap_end();
+}
+
+void test_mpa_terms(void)
+{
+	test_matrix();
+	test_answer();
+	test_answer_rtr();
+	test_conclude_depths();
+	test_conclude_rtr();
+	test_read_rtr();
+}

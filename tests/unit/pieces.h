@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Octets that lie in several pieces, each of its own allocation, so that the
+ * address sanitizer sees the first octet read beyond one.
+ */
+#ifndef IWT_PIECES_H
+#define IWT_PIECES_H
+
+#include "cursor.h"
+
+#define PIECES_MAX	64
+
+struct pieces {
+	u8 *p[PIECES_MAX];
+	u32 len[PIECES_MAX];
+	u32 count;
+};
+
+struct pieces_cursor {
+	struct iwt_cursor c;	/* first */
+	const struct pieces *pieces;
+	u32 next;
+};
+
+/* Cuts @len octets at the rising offsets @cuts. */
+void pieces_cut(struct pieces *p, const u8 *from, u32 len, const u32 *cuts,
+		u32 count);
+void pieces_free(struct pieces *p);
+struct pieces_cursor pieces_start(const struct pieces *p);
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Every state with every event against what RFC 5040 6 and 7 ask for. */
+#include "qpfsm.h"
+#include "unit.h"
+
+#define ACTIONS	(IWT_QA_FLUSH | IWT_QA_SEND_TERM | IWT_QA_CLOSE | \
+		 IWT_QA_ABORT | IWT_QA_REPORT | IWT_QA_REFUSE)
+
+static bool conn_gone(enum iwt_qp_event e)
+{
+	return e == IWT_QE_LOST || e == IWT_QE_DETACH;
+}
+
+static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
+{
+	struct iwt_qp_step step = iwt_qpfsm(s, e);
+	bool enters = step.next != s;
+
+	tap_about("state %s, event %d", iwt_qp_state_name(s), e);
+	if (!CHECK(step.next < IWT_QP_STATES))
+		return;
+	CHECK(!(step.actions & ~ACTIONS));
+	if (step.actions & IWT_QA_REFUSE) {
+		CHECK_EQ(step.actions, IWT_QA_REFUSE);
+		CHECK(!enters);
+	}
+	/* One Terminate for each stream, and only while the stream is one. */
+	if (step.actions & IWT_QA_SEND_TERM) {
+		CHECK_EQ(s, IWT_QP_RTS);
+		CHECK_EQ(step.next, IWT_QP_TERMINATE);
+	}
+	if (enters && step.next == IWT_QP_TERMINATE)
+		CHECK(step.actions & IWT_QA_SEND_TERM);
+	/* What was outstanding must complete. */
+	if (enters && (step.next == IWT_QP_ERROR ||
+		       step.next == IWT_QP_TERMINATE))
+		CHECK(step.actions & IWT_QA_FLUSH);
+	/* No wish goes to a connection that is gone or was never there. */
+	if (conn_gone(e) || s == IWT_QP_IDLE)
+		CHECK(!(step.actions & (IWT_QA_SEND_TERM | IWT_QA_CLOSE |
+					IWT_QA_ABORT)));
+	if (conn_gone(e))
+		CHECK(step.next == IWT_QP_IDLE || step.next == IWT_QP_ERROR);
+	if (step.next == IWT_QP_RTS && enters) {
+		CHECK_EQ(s, IWT_QP_IDLE);
+		CHECK_EQ(e, IWT_QE_ATTACH);
+	}
+	if (s == IWT_QP_ERROR && enters) {
+		CHECK_EQ(e, IWT_QE_TO_IDLE);
+		CHECK_EQ(step.next, IWT_QP_IDLE);
+	}
+	if (step.actions & IWT_QA_CLOSE)
+		CHECK_EQ(step.next, IWT_QP_CLOSING);
+	if (e == IWT_QE_ATTACH && s != IWT_QP_IDLE)
+		CHECK(step.actions & IWT_QA_REFUSE);
+	if (e == IWT_QE_TO_ERROR)
+		CHECK(step.next == IWT_QP_ERROR ||
+		      step.next == IWT_QP_TERMINATE);
+}
+
+static void test_cells(void)
+{
+	u32 s, e;
+
+	tap_begin("qpfsm: every state with every event");
+	for (s = 0; s < IWT_QP_STATES; s++) {
+		for (e = 0; e < IWT_QP_EVENTS; e++)
+			check_cell(s, e);
+	}
+	tap_end();
+}
+
+/* States that some run of events reaches from @from, as bits. */
+static u32 reach(u32 from)
+{
+	u32 seen = 1u << from, before, s, e;
+
+	do {
+		before = seen;
+		for (s = 0; s < IWT_QP_STATES; s++) {
+			if (!(seen & 1u << s))
+				continue;
+			for (e = 0; e < IWT_QP_EVENTS; e++)
+				seen |= 1u << iwt_qpfsm(s, e).next;
+		}
+	} while (seen != before);
+	return seen;
+}
+
+static void test_reach(void)
+{
+	u32 s;
+
+	tap_begin("qpfsm: each state can be had and be left");
+	for (s = 0; s < IWT_QP_STATES; s++) {
+		tap_about("from %s", iwt_qp_state_name(s));
+		CHECK_EQ(reach(s), (1u << IWT_QP_STATES) - 1);
+	}
+	tap_end();
+}
+
+static void test_lives(void)
+{
+	struct iwt_qp_step step;
+
+	tap_begin("qpfsm: lives of a stream");
+	step = iwt_qpfsm(IWT_QP_IDLE, IWT_QE_ATTACH);
+	CHECK_EQ(step.next, IWT_QP_RTS);
+	/* An error here sends the Terminate, flushes and tells the ULP. */
+	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_LOCAL_ERROR);
+	CHECK_EQ(step.next, IWT_QP_TERMINATE);
+	CHECK_EQ(step.actions, IWT_QA_SEND_TERM | IWT_QA_FLUSH | IWT_QA_REPORT);
+	/* A second one does not. */
+	step = iwt_qpfsm(step.next, IWT_QE_LOCAL_ERROR);
+	CHECK_EQ(step.next, IWT_QP_TERMINATE);
+	CHECK_EQ(step.actions & (IWT_QA_SEND_TERM | IWT_QA_REPORT), 0);
+	step = iwt_qpfsm(step.next, IWT_QE_DETACH);
+	CHECK_EQ(step.next, IWT_QP_ERROR);
+	/* The peer's Terminate is not answered with one. */
+	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_TERM_RECEIVED);
+	CHECK_EQ(step.next, IWT_QP_ERROR);
+	CHECK(step.actions & IWT_QA_REPORT);
+	/* A graceful close with nothing outstanding. */
+	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_CLOSE);
+	CHECK_EQ(step.next, IWT_QP_CLOSING);
+	CHECK_EQ(step.actions, IWT_QA_CLOSE);
+	/* A reset or timeout while in use. */
+	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_LOST);
+	CHECK_EQ(step.next, IWT_QP_ERROR);
+	CHECK(step.actions & IWT_QA_FLUSH);
+	step = iwt_qpfsm(IWT_QP_ERROR, IWT_QE_TO_IDLE);
+	CHECK_EQ(step.next, IWT_QP_IDLE);
+	tap_end();
+}
+
+static void test_names(void)
+{
+	u32 s, t;
+
+	tap_begin("qpfsm: each state has a name of its own");
+	for (s = 0; s < IWT_QP_STATES; s++) {
+		CHECK(iwt_qp_state_name(s));
+		for (t = 0; t < s; t++)
+			CHECK(strcmp(iwt_qp_state_name(s),
+				     iwt_qp_state_name(t)));
+	}
+	tap_end();
+}
+
+void test_qpfsm(void)
+{
+	test_cells();
+	test_reach();
+	test_lives();
+	test_names();
+}

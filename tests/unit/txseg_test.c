@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <stdlib.h>
+
+#include "frame.h"
+#include "mpa.h"
+#include "unit.h"
+
+static void test_example(void)
+{
+	struct iwt_txplan p;
+	struct iwt_txseg m;
+
+	/* RFC 5041 5.2: 2048 octets with a MULPDU of 1500 */
+	tap_begin("txseg: the example of RFC 5041 5.2");
+	iwt_txseg_send(&m, IWT_OP_SEND, 0, 1, 2048);
+	CHECK_EQ(m.ddp.mo, 0);
+	iwt_txseg_next(&m, 1500, &p);
+	CHECK_EQ(p.payload, 1482);
+	CHECK(!p.last && !m.done);
+	CHECK_EQ(m.ddp.mo, 1482);
+	iwt_txseg_next(&m, 1500, &p);
+	CHECK_EQ(p.payload, 566);
+	CHECK(p.last && m.done);
+	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 16384, 2048);
+	iwt_txseg_next(&m, 1500, &p);
+	CHECK_EQ(p.payload, 1486);
+	CHECK_EQ(m.ddp.to, 17870);
+	iwt_txseg_next(&m, 1500, &p);
+	CHECK_EQ(p.payload, 562);
+	CHECK(m.done);
+	tap_end();
+}
+
+/* The vectors that are whole messages, planned as the transmitter does. */
+static void check_vector(struct iwt_txseg *m, const char *id, const char *data)
+{
+	const struct vector *v = vector_find(id);
+	struct frame_rules rules = { v->pos, v->markers, true };
+	u8 payload[64], frame[128];
+	u32 len = unhex(data, payload);
+
+	tap_about("%s", id);
+	CHECK_EQ(frame_next(m, 1442, payload, len, &rules, frame), v->len);
+	CHECK(!memcmp(frame, v->octets, v->len));
+	CHECK(m->done);
+}
+
+static void test_vectors(void)
+{
+	static const struct iwt_rdmap_read rtr = {
+		.sink_stag = 1, .src_stag = 1,
+	};
+	static const struct iwt_rdmap_read read = {
+		0xaabbccdd, 0x20, 100, 0x55667788, 0x300,
+	};
+	struct iwt_txseg m;
+
+	tap_begin("txseg: vectors");
+	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 0, 0);
+	check_vector(&m, "V-D1", "");
+	iwt_txseg_read_req(&m, 1, &rtr);
+	check_vector(&m, "V-D2", "");
+	iwt_txseg_tagged(&m, IWT_OP_READ_RESP, 1, 0, 0);
+	check_vector(&m, "V-D3", "");
+	iwt_txseg_send(&m, IWT_OP_SEND, 0, 1, 0);
+	check_vector(&m, "V-D4", "");
+	iwt_txseg_tagged(&m, IWT_OP_WRITE, 0x11223344, 0x1000, 1);
+	check_vector(&m, "V-D5", "5a");
+	iwt_txseg_read_req(&m, 1, &read);
+	check_vector(&m, "V-D7", "");
+	iwt_txseg_tagged(&m, IWT_OP_READ_RESP, 0xaabbccdd, 0x20, 4);
+	check_vector(&m, "V-D8", "deadbeef");
+	iwt_txseg_send(&m, IWT_OP_SEND_INV, 0xdeadbeef, 2, 3);
+	check_vector(&m, "V-D9", "78797a");
+	/* No STag goes with a Send that invalidates nothing. */
+	iwt_txseg_send(&m, IWT_OP_SEND_SE, 0xdeadbeef, 3, 2);
+	check_vector(&m, "V-D10", "6869");
+	iwt_txseg_send(&m, IWT_OP_SEND_SE_INV, 0xdeadbeef, 4, 0);
+	check_vector(&m, "V-D11", "");
+	iwt_txseg_send(&m, IWT_OP_SEND, 0, 0, 0);
+	check_vector(&m, "V-D13", "");
+	tap_end();
+}
+
+static const u32 mulpdus[] = {
+	128, 129, 130, 506, 530, 1430, 1442, 1454, 8942, 32734, 64768,
+};
+
+static void start(struct iwt_txseg *m, u8 op, u32 len)
+{
+	if (op == IWT_OP_WRITE || op == IWT_OP_READ_RESP)
+		iwt_txseg_tagged(m, op, 0x1234, 0xfffffff0, len);
+	else
+		iwt_txseg_send(m, op, 0xdeadbeef, 9, len);
+}
+
+/* Takes the segments of one message back in and puts it together. */
+static void check_message(u8 op, u32 len, u32 mulpdu, const u8 *data)
+{
+	static const struct iwt_fpdu_rules rules = { .crc = true };
+	static u8 frame[70000];
+	struct frame_rules put = { .crc = true };
+	u32 at = 0, n, err, hdr;
+	struct iwt_txseg m;
+	struct iwt_fpdu f;
+
+	start(&m, op, len);
+	hdr = m.ddp.tagged ? 14 : 18;
+	do {
+		n = frame_next(&m, mulpdu, data, len, &put, frame);
+		if (!CHECK_EQ(frame_read(frame, n, 0, &rules, &f, &err),
+			      IWT_FPDU_OK))
+			return;
+		CHECK_EQ(f.size, n);
+		CHECK_EQ(f.size % 4, 0);
+		CHECK(f.ulpdu_len <= mulpdu);
+		CHECK_EQ(f.hdr_len, hdr);
+		CHECK_EQ(iwt_rdmap_check(&f.ddp, f.ulpdu_len), IWT_OK);
+		CHECK_EQ(f.ddp.opcode, op);
+		CHECK_EQ(f.ddp.last, m.done);
+		if (f.ddp.tagged) {
+			CHECK_EQ(f.ddp.to, 0xfffffff0ULL + at);
+			CHECK_EQ(f.ddp.stag, 0x1234);
+		} else {
+			CHECK_EQ(f.ddp.mo, at);
+			CHECK_EQ(f.ddp.msn, 9);
+			CHECK_EQ(f.ddp.stag,
+				 op == IWT_OP_SEND_INV ||
+				 op == IWT_OP_SEND_SE_INV ? 0xdeadbeef : 0);
+		}
+		CHECK(!memcmp(frame + 2 + hdr, data + at, f.payload_len));
+		/* All but the last are as large as may be. */
+		if (!m.done)
+			CHECK_EQ(f.ulpdu_len, mulpdu);
+		at += f.payload_len;
+	} while (!m.done);
+	CHECK_EQ(at, len);
+}
+
+static void test_messages(void)
+{
+	static const u8 ops[] = {
+		IWT_OP_WRITE, IWT_OP_READ_RESP, IWT_OP_SEND, IWT_OP_SEND_INV,
+		IWT_OP_SEND_SE, IWT_OP_SEND_SE_INV,
+	};
+	u32 op, m, k, hdr, lens[8];
+	u8 *data = malloc(140000);
+
+	for (k = 0; k < 140000; k++)
+		data[k] = any();
+	tap_begin("txseg: messages cut and read back");
+	for (op = 0; op < ARRAY_SIZE(ops); op++) {
+		for (m = 0; m < ARRAY_SIZE(mulpdus); m++) {
+			hdr = ops[op] == IWT_OP_WRITE ||
+			      ops[op] == IWT_OP_READ_RESP ? 14 : 18;
+			lens[0] = 0;
+			lens[1] = 1;
+			lens[2] = 3;
+			lens[3] = mulpdus[m] - hdr - 1;
+			lens[4] = mulpdus[m] - hdr;
+			lens[5] = mulpdus[m] - hdr + 1;
+			lens[6] = 2 * (mulpdus[m] - hdr);
+			lens[7] = 2 * (mulpdus[m] - hdr) + 1;
+			for (k = 0; k < ARRAY_SIZE(lens); k++) {
+				tap_about("op %u len %u mulpdu %u", ops[op],
+					  lens[k], mulpdus[m]);
+				check_message(ops[op], lens[k], mulpdus[m],
+					      data);
+			}
+		}
+	}
+	tap_end();
+	free(data);
+}
+
+/* 2^32 - 1 octets: only the plan, no payload. */
+static void test_largest(void)
+{
+	u64 sum = 0, fpdus = 0;
+	struct iwt_txplan p;
+	struct iwt_txseg m;
+
+	tap_begin("txseg: the longest message");
+	iwt_txseg_send(&m, IWT_OP_SEND, 0, 1, ~0);
+	while (!m.done) {
+		iwt_txseg_next(&m, 64768, &p);
+		sum += p.payload;
+		fpdus++;
+	}
+	CHECK_EQ(sum, 0xffffffff);
+	CHECK_EQ(fpdus, (0xffffffffULL + 64749) / 64750);
+	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 0xffffffff00000000, ~0);
+	while (!m.done)
+		iwt_txseg_next(&m, 64768, &p);
+	CHECK_EQ(m.ddp.to, 0xffffffffffffffff);
+	tap_end();
+}
+
+static void test_bounds(void)
+{
+	struct iwt_txplan p;
+	struct iwt_txseg m;
+	u8 body[100];
+
+	tap_begin("txseg: a MULPDU out of its bounds is brought back");
+	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 0, 1000000);
+	iwt_txseg_next(&m, 0, &p);
+	CHECK_EQ(p.payload, 128 - 14);
+	iwt_txseg_next(&m, ~0, &p);
+	CHECK_EQ(p.payload, 64768 - 14);
+	/* A Terminate longer than any is cut to the longest. */
+	memset(body, 7, sizeof(body));
+	iwt_txseg_term(&m, body, sizeof(body));
+	iwt_txseg_next(&m, 128, &p);
+	CHECK(p.last);
+	CHECK_EQ(p.head_len, 72);
+	CHECK_EQ(p.size, 76);
+	tap_end();
+}
+
+void test_txseg(void)
+{
+	test_example();
+	test_vectors();
+	test_messages();
+	test_largest();
+	test_bounds();
+}

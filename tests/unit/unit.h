@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef IWT_UNIT_H
+#define IWT_UNIT_H
+
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include "tap.h"
+
+struct vector {
+	const char *id;
+	const char *desc;
+	const u8 *octets;
+	u32 len;
+	u32 pos;	/* stream position, when the stream has markers */
+	bool markers;
+};
+
+extern const struct vector vectors[];
+extern const u32 vector_count;
+
+const struct vector *vector_find(const char *id);
+/* Octets written in hex; returns how many. */
+u32 unhex(const char *hex, u8 *out);
+/* Numbers that look random and are the same in every run. */
+u32 any(void);
+
+void test_crc(void);
+void test_cursor(void);
+void test_mpa_frame(void);
+void test_mpa_terms(void);
+void test_ddp(void);
+void test_rdmap(void);
+void test_term(void);
+void test_fpdu_vectors(void);
+void test_fpdu(void);
+void test_txseg(void);
+void test_marker(void);
+void test_access(void);
+void test_qpfsm(void);
+void test_cmfsm(void);
+
+#endif
