@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What the scripts beside it share. Sourced, as root, in a laboratory
+# (tests/vm/run). The link type under test is $IWT_LINK_TYPE or the argument
+# --type, iw_tcp unless told.
+
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
+QUICK='' ONE_HOST=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	--type) export IWT_LINK_TYPE=${2:?}; shift ;;
+	--quick) QUICK=1 ;;
+	--one-host) ONE_HOST=1 ;;
+	*) echo "usage: $0 [--type LINK_TYPE] [--quick] [--one-host]" >&2; exit 2 ;;
+	esac
+	shift
+done
+export QUICK ONE_HOST
+
+lib=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lib" && pwd)
+# shellcheck source=tests/lib/ktap.sh
+. "$lib/ktap.sh"
+# shellcheck source=tests/lib/net.sh
+. "$lib/net.sh"
+
+# report STATUS WHAT LOG: a result that something else found
+report() { check "$2" sh -c "cat '$3'; exit $1"; }
+
+# want_modules NAME...: loads them; a kernel may also have them built in
+want_modules() {
+	local m
+	for m; do
+		modprobe -q "$m" || [ -d "/sys/module/${m//-/_}" ] || return 1
+	done
+}
+
+# want_configfs: a kernel that has it as a module mounts it late
+want_configfs() {
+	modprobe -q configfs
+	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+}
+
+# one_host: the link iwt0 on a dummy netdev with address $IP_A, whose own TCP
+# connections pass through lo in segments of an Ethernet with MTU 1500. For
+# consumers that know only the initial namespace: TCP between two addresses of
+# one namespace always takes lo.
+one_host() {
+	ip link add iwt-dummy mtu 1500 type dummy || return
+	MADE_IF+=(iwt-dummy)
+	ip addr add $IP_A/24 dev iwt-dummy || return
+	ip link set iwt-dummy up || return
+	ip route change local $IP_A dev lo table local proto kernel scope host \
+		src $IP_A mtu 1500 || return
+	rdma link add iwt0 type "$IWT_LINK_TYPE" netdev iwt-dummy || return
+	busywait 10 link_active iwt0
+}
+
+link_active() { rdma link show "$1/1" | grep 'state ACTIVE'; }
+
+one_host_end() {
+	rdma link delete iwt0 && ip link del iwt-dummy
+}
+
+two_hosts() { setup 1500; }
+
+# shellcheck disable=SC2034
+two_hosts_end() {
+	link_del "$NS_A" "$DEV_A" && link_del "$NS_B" "$DEV_B" &&
+		ip netns del "$NS_A" && ip netns del "$NS_B" && MADE_DEV=() MADE_NS=()
+}
+
+# fio_verify DISK RW BLOCKSIZE MB: writes all of the first MB, reads them back
+fio_verify() {
+	timeout "$IWT_TIME" fio --name=verify --filename="$1" --size="$4m" --direct=1 \
+		--ioengine=libaio --iodepth=16 --rw="$2" --bs="$3" --verify=crc32c \
+		--verify_fatal=1 --do_verify=1 --minimal
+}
+
+# no_resources NS LINK: nothing of the link is in use. Completion queues that
+# the core pools for kernel consumers live as long as the device.
+no_resources() {
+	local out
+	out=$(in_ns "$1" rdma resource show "$2") || return
+	echo "$out"
+	! grep -Eq '(pd|qp|cm_id|mr|ctx|srq) [1-9]' <<<"$out"
+}
+
+# left_over NS LINK: waits for the resources to go, else shows which are left
+left_over() { busywait 10 no_resources "$@" || no_resources "$@"; }
+
+# in_ns NS COMMAND...: NS "" is the initial namespace
+in_ns() {
+	local ns=$1
+	shift
+	if [ -n "$ns" ]; then ip netns exec "$ns" "$@"; else "$@"; fi
+}

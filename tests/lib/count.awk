@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+# Counts the results in the output of suite.sh. Prints one line for each:
+# "pass", "fail REASON" or "skip REASON". -v items= is how many must have run.
+function fail(why) { print "fail " name ": " why; bad++ }
+
+{ sub(/\r$/, "") }
+
+/^=== begin / {
+	name = substr($0, 11)
+	inside = 1
+	seen = bad = 0
+	plan = -1
+	begun++
+	next
+}
+
+/^=== end / {
+	status = $NF
+	if (plan == -1)
+		fail("no plan")
+	else if (plan != seen)
+		fail("planned " plan " tests, ran " seen)
+	if (status != 0 && status != 4 && !bad)
+		fail("exit status " status)
+	inside = 0
+	next
+}
+
+!inside { next }
+
+/^1\.\.0 +# SKIP/ {
+	sub(/^1\.\.0 +# SKIP */, "")
+	print "skip " name ": " $0
+	plan = seen = 0
+	next
+}
+
+/^1\.\.[0-9]+/ { plan = substr($1, 4) + 0; next }
+
+/^ok .*# SKIP/ { seen++; sub(/^ok [0-9]* *-? */, ""); print "skip " name ": " $0; next }
+/^ok( |$)/ { seen++; print "pass"; next }
+/^not ok( |$)/ { seen++; sub(/^not ok [0-9]* *-? */, ""); fail($0); next }
+/^Bail out!/ { fail($0) }
+
+END {
+	if (inside)
+		fail("did not end")
+	if (begun < items) {
+		name = "suite"
+		fail((items - begun) " of " items " tests did not begin")
+	}
+}

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Two network namespaces, A and B, joined by a veth pair, each with an RDMA
+# link. Everything a test makes here, and nothing else, is removed at its end.
+#
+#	IWT_LINK_TYPE	type of the links (iw_tcp)
+#	IWT_BIN		where the test programs are
+#	IWT_TIME	seconds that any single step may take (60)
+
+IWT_LINK_TYPE=${IWT_LINK_TYPE:-iw_tcp}
+IWT_TIME=${IWT_TIME:-90}
+IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if [ -z "${IWT_BIN:-}" ]; then
+	IWT_BIN=/opt/iw_tcp/bin
+	[ -d "$IWT_BIN" ] || IWT_BIN=$IWT_LIB/../../build/programs
+fi
+
+TAG=t$$
+NS_A=iwt-$TAG-a NS_B=iwt-$TAG-b
+IF_A=i${TAG}a IF_B=i${TAG}b
+DEV_A=iwt${TAG}a DEV_B=iwt${TAG}b
+IP_A=10.77.0.1 IP_B=10.77.0.2
+IP6_A=fd77::1 IP6_B=fd77::2
+STARTED=() MADE_NS=() MADE_DEV=() MADE_IF=()
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/iwt-$TAG.XXXXXX")
+
+in_a() { ip netns exec "$NS_A" "$@"; }
+in_b() { ip netns exec "$NS_B" "$@"; }
+
+# busywait SECONDS COMMAND...: until COMMAND succeeds
+busywait() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
+not() { ! "$@"; }
+alive() { kill -0 "$1" 2>/dev/null; }
+
+# start COMMAND...: in the background; its pid is in PID. (in_a and in_b are
+# resolved, so that PID is the program's own and not that of a shell around it.)
+start() {
+	case $1 in
+	in_a) set -- ip netns exec "$NS_A" "${@:2}" ;;
+	in_b) set -- ip netns exec "$NS_B" "${@:2}" ;;
+	esac
+	"$@" &
+	PID=$!
+	STARTED+=("$PID")
+}
+
+# ended PID: waits for a process of start() and gives its status
+ended() {
+	local pid=$1
+	if ! busywait "${2:-$IWT_TIME}" not alive "$pid"; then
+		echo "process $pid does not end"
+		stop "$pid"
+		return 124
+	fi
+	wait "$pid"
+}
+
+stop() {
+	local pid
+	for pid; do
+		alive "$pid" || continue
+		kill -TERM "$pid" 2>/dev/null
+		busywait 5 not alive "$pid" || kill -KILL "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+	done
+}
+
+# listening NS PORT: is there a TCP listener (of a user or of the kernel)?
+listening() { [ -n "$(ip netns exec "$1" ss -Htln "sport = :$2")" ]; }
+wait_listen() { busywait "$IWT_TIME" listening "$1" "$2"; }
+
+ns_add() {
+	ip netns add "$1" || return 1
+	MADE_NS+=("$1")
+	ip -n "$1" link set lo up
+}
+
+ns_del() {
+	# processes in it keep a namespace alive
+	ip netns pids "$1" 2>/dev/null | xargs -r kill -KILL 2>/dev/null
+	ip netns del "$1" 2>/dev/null
+}
+
+rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
+rdma_in() { ip netns exec "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
+
+# the name of the RDMA device over a netdev (a device manager may have renamed it)
+rdma_name() {
+	ip netns exec "$1" rdma link show 2>/dev/null |
+		sed -n "s|^link \([^/]*\)/1 .* netdev $2 .*|\1|p" | head -n 1
+}
+
+# link_add NS NAME NETDEV [TYPE]
+link_add() {
+	ip netns exec "$1" rdma link add "$2" type "${4:-$IWT_LINK_TYPE}" netdev "$3" || return 1
+	MADE_DEV+=("$1 $2")
+}
+
+link_del() { ip netns exec "$1" rdma link delete "$2"; }
+
+addr_wait() { ! ip -n "$1" -6 addr show tentative | grep -q inet6; }
+
+# net_setup [MTU]: the namespaces and the veth pair, with addresses
+net_setup() {
+	local mtu=${1:-1500}
+	ns_add "$NS_A" && ns_add "$NS_B" || return 1
+	ip link add "$IF_A" mtu "$mtu" netns "$NS_A" type veth \
+		peer name "$IF_B" mtu "$mtu" netns "$NS_B" || return 1
+	in_a sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null
+	in_b sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null
+	ip -n "$NS_A" addr add $IP_A/24 dev "$IF_A"
+	ip -n "$NS_B" addr add $IP_B/24 dev "$IF_B"
+	ip -n "$NS_A" addr add $IP6_A/64 dev "$IF_A" nodad 2>/dev/null
+	ip -n "$NS_B" addr add $IP6_B/64 dev "$IF_B" nodad 2>/dev/null
+	ip -n "$NS_A" link set "$IF_A" up
+	ip -n "$NS_B" link set "$IF_B" up
+	busywait 20 in_a ping -c 1 -W 1 $IP_B
+}
+
+# setup [MTU]: net_setup and a link on each side
+setup() {
+	net_setup "$@" && link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"
+}
+
+cleanup() {
+	local x
+	set +e
+	stop "${STARTED[@]}"
+	for x in "${MADE_DEV[@]}"; do
+		# shellcheck disable=SC2086
+		link_del $x 2>/dev/null
+	done
+	for x in "${MADE_IF[@]}"; do ip link del "$x" 2>/dev/null; done
+	for x in "${MADE_NS[@]}"; do ns_del "$x"; done
+	rm -rf "$TMP"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM HUP
+
+require() {
+	local cmd
+	for cmd; do
+		command -v "$cmd" >/dev/null || [ -x "$IWT_BIN/$cmd" ] || skip_all "no $cmd here"
+	done
+}
+
+# The link type must be one that this kernel has, or can load.
+require_type() {
+	modprobe -q "$1" || [ -d "/sys/module/$1" ] || skip_all "no module $1 here"
+}
+
+[ "$(id -u)" = 0 ] || skip_all "needs root"

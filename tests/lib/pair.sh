@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# A server in B and a client in A that must both end well.
+
+# perftest's two sides shake hands, then the server listens while the client
+# connects: the client may come first, is rejected, and crashes on its way to
+# another attempt. That is no result. (Its crash is not one for the kernel's
+# log either.)
+TRACE=/proc/sys/debug/exception-trace
+
+too_early() { grep -qs RDMA_CM_EVENT_REJECTED "$1"; }
+is_perftest() { case $1 in ib_*) return 0 ;; *) return 1 ;; esac; }
+
+quiet_crash() {
+	[ -w $TRACE ] && [ -z "${TRACE_WAS:-}" ] || return 0
+	TRACE_WAS=$(cat $TRACE)
+	echo 0 >$TRACE
+}
+
+loud_crash() {
+	[ -z "${TRACE_WAS:-}" ] || echo "$TRACE_WAS" >$TRACE
+	TRACE_WAS=
+}
+
+# pair_once PORT SERVER-COMMAND CLIENT-COMMAND: sets CLIENT_RC and SERVER_RC
+pair_once() {
+	local port=$1 server=$2 client=$3 srv
+	busywait 20 not listening "$NS_B" "$port" || echo "# port $port is still taken"
+	CLIENT_RC=none SERVER_RC=none
+	# shellcheck disable=SC2086
+	start in_b $server >"$TMP/pair-server" 2>&1
+	srv=$PID
+	if ! wait_listen "$NS_B" "$port"; then
+		echo "no listener on port $port" >"$TMP/pair-client"
+		stop "$srv"
+		return 1
+	fi
+	# shellcheck disable=SC2086
+	timeout "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/pair-client" 2>&1
+	CLIENT_RC=$?
+	[ $CLIENT_RC -eq 0 ] || stop "$srv"
+	ended "$srv" >/dev/null
+	SERVER_RC=$?
+	# at the client's end the flush and the disconnect race inside rping's server
+	case "$server:$SERVER_RC" in rping*:255) SERVER_RC=0 ;; esac
+	[ $CLIENT_RC -eq 0 ] && [ $SERVER_RC -eq 0 ]
+}
+
+# pair WHAT PORT SERVER-COMMAND CLIENT-COMMAND
+pair() {
+	local what=$1 client=$4 tries=1 good=''
+	if ! command -v "${client%% *}" >/dev/null; then
+		skip "$what" "no ${client%% *} here"
+		return
+	fi
+	if is_perftest "$client"; then
+		tries=6
+		quiet_crash
+	fi
+	while [ -z "$good" ] && [ $tries -gt 0 ]; do
+		tries=$((tries - 1))
+		pair_once "$2" "$3" "$4" && good=1
+		[ -n "$good" ] || too_early "$TMP/pair-client" || tries=0
+	done
+	loud_crash
+	if [ -n "$good" ]; then
+		ok "$what"
+		return
+	fi
+	not_ok "$what (client $CLIENT_RC, server $SERVER_RC)"
+	tail -n 12 "$TMP/pair-client" | diag
+	tail -n 12 "$TMP/pair-server" | sed 's/^/# server: /'
+}

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# suite.sh [-t SECONDS] ITEM...: runs tests one after another, in a lab or on a
+# real machine, and marks in the output where each begins and ends. An ITEM is
+# "[VAR=VALUE...] FILE [ARGUMENT...]", FILE relative to tests/.
+cd "$(dirname "$0")/.." || exit 1
+limit=300 rc=0
+if [ "$1" = -t ]; then limit=$2; shift 2; fi
+
+for item; do
+	echo "=== begin $item"
+	vars=() words=()
+	read -ra words <<<"$item"
+	while [[ ${words[0]} == [A-Z]*=* ]]; do
+		vars+=("${words[0]}")
+		words=("${words[@]:1}")
+	done
+	began=$SECONDS
+	env "${vars[@]}" timeout -k 30 "$limit" bash "${words[@]}" </dev/null 2>&1
+	status=$?
+	case $status in 0 | 4) ;; *) rc=1 ;; esac
+	echo "# took $((SECONDS - began)) s"
+	echo "=== end $item: $status"
+done
+exit $rc

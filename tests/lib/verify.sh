@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Runs iwt_verify between A (client) and B (server).
+
+# verify_pair PREFIX ADDRESS_B [CLIENT OPTIONS] [-- SERVER OPTIONS]
+verify_pair() {
+	local prefix=$1 addr=$2 copts=() srv
+	shift 2
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do copts+=("$1"); shift; done
+	[ $# -gt 0 ] && shift
+	busywait 20 not listening "$NS_B" 7472
+	start in_b "$IWT_BIN/iwt_verify" -s -a "$addr" --timeout "$IWT_TIME" "$@" 2>"$TMP/server"
+	srv=$PID
+	wait_listen "$NS_B" 7472 || { not_ok "$prefix: the server listens"; diag <"$TMP/server"; return 1; }
+	in_a "$IWT_BIN/iwt_verify" -c "$addr" --timeout "$IWT_TIME" "${copts[@]}" \
+		>"$TMP/client" 2>&1
+	# shellcheck disable=SC2034
+	VERIFY_STATUS=$?
+	subtests "$prefix" "$TMP/client"
+	ended "$srv" >/dev/null || {
+		[ $VERIFY_STATUS -ne 0 ] || not_ok "$prefix: the server ends well"
+		diag <"$TMP/server"
+	}
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * In which context verbs may be called and handlers are: sentence by sentence
+ * of the kernel's Documentation/infiniband/core_locking.rst.
+ */
+#include <linux/bottom_half.h>
+#include <linux/delay.h>
+#include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include <linux/timer.h>
+
+#include "kt.h"
+
+#define ROUNDS	50
+
+/* Receives at the server for everything that a case will send */
+static int replenish(struct kt_conn *c, int n)
+{
+	while (n--)
+		if (kt_bad(c, iwt_kt_recv(&c->s, NULL, 0), "ib_post_recv"))
+			return -EIO;
+	return 0;
+}
+
+static int all_arrived(struct kt_conn *c, u32 n)
+{
+	u32 i;
+
+	if (kt_bad(c, c->c.post_err, "post: %d", c->c.post_err))
+		return -EIO;
+	for (i = 0; i < n; i++)
+		if (iwt_kt_expect(&c->c, KT_SEND, i, i, IB_WC_SUCCESS,
+				  IB_WC_SEND) ||
+		    iwt_kt_expect(&c->s, KT_RECV, i, i, IB_WC_SUCCESS,
+				  IB_WC_RECV))
+			return -EIO;
+	return 0;
+}
+
+static int post_checked(struct kt_end *e)
+{
+	int err = iwt_kt_send(e, NULL, 0, IB_SEND_SIGNALED);
+
+	if (err && !e->post_err)
+		e->post_err = err;
+	return err;
+}
+
+static int irqs_off(struct kt_conn *c)
+{
+	static DEFINE_SPINLOCK(lock);
+	unsigned long irq;
+	int i;
+
+	if (replenish(c, ROUNDS))
+		return -EIO;
+	for (i = 0; i < ROUNDS; i++) {
+		spin_lock_irqsave(&lock, irq);
+		post_checked(&c->c);
+		spin_unlock_irqrestore(&lock, irq);
+	}
+	return all_arrived(c, ROUNDS);
+}
+
+static int bh_off(struct kt_conn *c)
+{
+	int i;
+
+	if (replenish(c, ROUNDS))
+		return -EIO;
+	local_bh_disable();
+	for (i = 0; i < ROUNDS; i++)
+		post_checked(&c->c);
+	local_bh_enable();
+	return all_arrived(c, ROUNDS);
+}
+
+struct kt_timer {
+	struct timer_list timer;
+	struct kt_conn *c;
+	struct completion done;
+	int left;
+};
+
+static void on_timer(struct timer_list *timer)
+{
+	struct kt_timer *t = container_of(timer, struct kt_timer, timer);
+	struct kt_end *e = &t->c->c;
+
+	/* receives at the other end, sends at this one */
+	if (iwt_kt_recv(&t->c->s, NULL, 0))
+		e->post_err = -EIO;
+	post_checked(e);
+	if (t->c->mode == KT_DIRECT)
+		ib_process_cq_direct(e->cq, 16);
+	if (t->c->mode == KT_HANDLER)
+		ib_req_notify_cq(e->cq, IB_CQ_NEXT_COMP);
+	if (--t->left)
+		mod_timer(&t->timer, jiffies + 1);
+	else
+		complete(&t->done);
+}
+
+static int from_timer_context(struct kt_conn *c)
+{
+	/* not on the stack, for whose timers the names differ among kernels */
+	struct kt_timer *t = kzalloc(sizeof(*t), GFP_KERNEL);
+
+	if (kt_bad(c, !t, "no memory"))
+		return -EIO;
+	t->c = c;
+	t->left = ROUNDS;
+	init_completion(&t->done);
+	timer_setup(&t->timer, on_timer, 0);
+	mod_timer(&t->timer, jiffies + 1);
+	wait_for_completion(&t->done);
+	timer_delete_sync(&t->timer);
+	kfree(t);
+	return all_arrived(c, ROUNDS);
+}
+
+struct kt_irq {
+	struct irq_work work;
+	struct kt_conn *c;
+};
+
+static void on_irq(struct irq_work *work)
+{
+	struct kt_conn *c = container_of(work, struct kt_irq, work)->c;
+
+	if (iwt_kt_recv(&c->s, NULL, 0))
+		c->c.post_err = -EIO;
+	post_checked(&c->c);
+}
+
+static int from_interrupt(struct kt_conn *c)
+{
+	struct kt_irq w = { .c = c };
+	int i;
+
+	init_irq_work(&w.work, on_irq);
+	for (i = 0; i < ROUNDS; i++) {
+		irq_work_queue(&w.work);
+		irq_work_sync(&w.work);
+	}
+	return all_arrived(c, ROUNDS);
+}
+
+/* Each message that arrives is answered from its completion handler. */
+static void answer(struct kt_end *e, enum kt_queue q, const struct ib_wc *wc)
+{
+	if (q != KT_RECV || wc->status != IB_WC_SUCCESS || !e->budget)
+		return;
+	e->budget--;
+	if (iwt_kt_recv(e, NULL, 0))
+		e->post_err = -EIO;
+	post_checked(e);
+}
+
+static int ping_pong(struct kt_conn *c)
+{
+	u32 i;
+
+	c->c.budget = 300;
+	c->s.budget = 300;
+	c->c.on_done = answer;
+	c->s.on_done = answer;
+	for (i = 0; i < 8; i++)
+		if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0) ||
+			   iwt_kt_recv(&c->s, NULL, 0), "ib_post_recv"))
+			return -EIO;
+	if (kt_bad(c, iwt_kt_send(&c->c, NULL, 0, IB_SEND_SIGNALED), "SEND"))
+		return -EIO;
+	if (c->mode == KT_DIRECT) {
+		for (i = 1; i <= 300; i++)
+			if (iwt_kt_wait(&c->s, KT_RECV, i) ||
+			    iwt_kt_wait(&c->c, KT_RECV, i))
+				return -EIO;
+		/* the last answers' own completions */
+	}
+	if (iwt_kt_wait(&c->c, KT_RECV, 300) || iwt_kt_wait(&c->s, KT_RECV, 301))
+		return -EIO;
+	return kt_bad(c, c->c.post_err || c->s.post_err, "post: %d, %d",
+		      c->c.post_err, c->s.post_err);
+}
+
+/*
+ * With bottom halves off nothing but the verb itself can call a handler on
+ * this processor; the handler looks whether it is that very task.
+ */
+static void burst(struct kt_end *e)
+{
+	int i;
+
+	local_bh_disable();
+	WRITE_ONCE(e->poster, current);
+	for (i = 0; i < 8; i++) {
+		post_checked(e);
+		if (iwt_kt_recv(e, NULL, 0))
+			e->post_err = -EIO;
+	}
+	ib_req_notify_cq(e->cq, IB_CQ_NEXT_COMP);
+	WRITE_ONCE(e->poster, NULL);
+	local_bh_enable();
+}
+
+static int bursts_from(void *arg)
+{
+	struct kt_end *e = arg;
+	int i;
+
+	for (i = 0; i < 60 && !e->post_err; i++) {
+		burst(e);
+		/* room in both queues of both ends */
+		while (e->posted[KT_SEND] - READ_ONCE(e->logged[KT_SEND]) > 16 ||
+		       e->posted[KT_RECV] - READ_ONCE(e->logged[KT_RECV]) > 96) {
+			if (kthread_should_stop())
+				return 0;
+			usleep_range(20, 50);
+		}
+	}
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+
+static int handlers(struct kt_conn *c)
+{
+	struct task_struct *task[2];
+	int i, err = 0;
+
+	for (i = 0; i < 80; i++)
+		if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0) ||
+			   iwt_kt_recv(&c->s, NULL, 0), "ib_post_recv"))
+			return -EIO;
+	task[0] = kthread_run(bursts_from, &c->c, "iwt_ktest-c");
+	task[1] = kthread_run(bursts_from, &c->s, "iwt_ktest-s");
+	if (kt_bad(c, IS_ERR(task[0]) || IS_ERR(task[1]), "no threads"))
+		err = -EIO;
+	err = err ?: iwt_kt_wait(&c->c, KT_RECV, 480) ?:
+	      iwt_kt_wait(&c->s, KT_RECV, 480) ?:
+	      iwt_kt_wait(&c->c, KT_SEND, 480) ?:
+	      iwt_kt_wait(&c->s, KT_SEND, 480);
+	for (i = 0; i < 2; i++)
+		if (!IS_ERR(task[i]))
+			kthread_stop(task[i]);
+	return err ?: kt_bad(c, c->c.post_err || c->s.post_err, "post: %d, %d",
+			     c->c.post_err, c->s.post_err);
+}
+
+static bool event_after(struct kt_end *e, int before)
+{
+	unsigned long end = jiffies + KT_PATIENCE;
+
+	while (atomic_read(&e->events) == before) {
+		if (time_after(jiffies, end))
+			return false;
+		usleep_range(50, 200);
+	}
+	return true;
+}
+
+/* One message to the server, whose completion is polled for here */
+static int message(struct kt_conn *c, int flags)
+{
+	struct kt_end *s = &c->s;
+	u32 n = s->posted[KT_RECV];
+	unsigned long end = jiffies + KT_PATIENCE;
+	struct ib_wc wc;
+
+	if (kt_bad(c, iwt_kt_recv(s, NULL, 0), "ib_post_recv") ||
+	    kt_bad(c, iwt_kt_send(&c->c, NULL, 0, flags), "SEND"))
+		return -EIO;
+	while (READ_ONCE(s->logged[KT_RECV]) <= n) {
+		if (ib_poll_cq(s->cq, 1, &wc) == 1)
+			wc.wr_cqe->done(s->cq, &wc);
+		else
+			usleep_range(50, 200);
+		if (kt_bad(c, time_after(jiffies, end), "no message"))
+			return -EIO;
+	}
+	return iwt_kt_expect(s, KT_RECV, n, n, IB_WC_SUCCESS, IB_WC_RECV);
+}
+
+/* An event comes once per wish, and only for what was wished. */
+static int notify(struct kt_conn *c)
+{
+	struct kt_end *s = &c->s;
+	int before = atomic_read(&s->events);
+
+	/* the wish from the creation */
+	WRITE_ONCE(s->armed, false);
+	if (message(c, 0) || kt_bad(c, !event_after(s, before), "no event"))
+		return -EIO;
+	before = atomic_read(&s->events);
+	if (message(c, IB_SEND_SOLICITED) || message(c, 0))
+		return -EIO;
+	ib_req_notify_cq(s->cq, IB_CQ_SOLICITED);
+	if (message(c, 0) || message(c, 0) ||
+	    kt_bad(c, atomic_read(&s->events) != before, "event without a wish"))
+		return -EIO;
+	if (message(c, IB_SEND_SOLICITED) ||
+	    kt_bad(c, !event_after(s, before), "no solicited event"))
+		return -EIO;
+	before = atomic_read(&s->events);
+	ib_req_notify_cq(s->cq, IB_CQ_NEXT_COMP);
+	/* a lesser wish does not replace a greater one */
+	ib_req_notify_cq(s->cq, IB_CQ_SOLICITED);
+	if (message(c, 0) || kt_bad(c, !event_after(s, before), "no event"))
+		return -EIO;
+	before = atomic_read(&s->events);
+	ib_req_notify_cq(s->cq, IB_CQ_SOLICITED);
+	if (kt_bad(c, iwt_kt_recv(s, NULL, 0), "ib_post_recv"))
+		return -EIO;
+	/* errors are solicited by themselves */
+	rdma_disconnect(c->c.id);
+	return kt_bad(c, !event_after(s, before), "no event of a flush");
+}
+
+/* What came before the wish is reported to who asks for that. */
+static int missed(struct kt_conn *c)
+{
+	int ask = IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS;
+	unsigned long end = jiffies + KT_PATIENCE;
+	struct kt_end *s = &c->s;
+	int before = atomic_read(&s->events);
+
+	WRITE_ONCE(s->armed, false);
+	if (message(c, 0) || kt_bad(c, !event_after(s, before), "no event"))
+		return -EIO;
+	if (kt_bad(c, ib_req_notify_cq(s->cq, ask) != 0, "missed what it has"))
+		return -EIO;
+	/* a completion of its own, which raises no event, and nobody polls */
+	if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0), "ib_post_recv") ||
+	    kt_bad(c, iwt_kt_send(s, NULL, 0, IB_SEND_SIGNALED), "SEND"))
+		return -EIO;
+	while (ib_req_notify_cq(s->cq, ask) <= 0) {
+		if (kt_bad(c, time_after(jiffies, end), "nothing missed"))
+			return -EIO;
+		usleep_range(50, 200);
+	}
+	return 0;
+}
+
+const struct kt_case iwt_kt_context[] = {
+	{ "posting with interrupts off under a spinlock", irqs_off },
+	{ "posting with bottom halves off", bh_off },
+	{ "posting, polling and arming from a timer", from_timer_context },
+	{ "posting from a hard interrupt", from_interrupt },
+	{ "posting from completion handlers", ping_pong },
+	{ "one handler at a time, and never inside a verb", handlers,
+	  .modes = BIT(KT_HANDLER) },
+	{ "one event per wish, solicited ones apart", notify,
+	  .modes = BIT(KT_HANDLER) },
+	{ "completions before the wish are reported", missed,
+	  .modes = BIT(KT_HANDLER) },
+	{}
+};

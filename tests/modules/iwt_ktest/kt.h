@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A kernel consumer of RDMA devices that tests them: what its parts share.
+ * All of it runs in the process that writes to the control file, except
+ * completions and the events of rdma_cm.
+ */
+#ifndef IWT_KT_H
+#define IWT_KT_H
+
+#include <linux/in.h>
+#include <linux/scatterlist.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#define KT_BUF		(256 * 1024)	/* octets of an end's buffer */
+#define KT_WRS		128		/* work requests of a queue */
+#define KT_LOG		1024		/* completions that are remembered */
+#define KT_SGES		6
+#define KT_INLINE	256
+#define KT_PAGES	8		/* of a fast registration */
+#define KT_GUARD	0xa5		/* octets nobody may touch */
+#define KT_PORT		7473
+/* Patience for anything that must happen; no test depends on its value. */
+#define KT_PATIENCE	(60 * HZ)
+
+/* Who reaps completions: the core in one of its ways, or a handler of ours. */
+enum kt_mode {
+	KT_DIRECT,
+	KT_SOFTIRQ,
+	KT_WORKQUEUE,
+	KT_UNBOUND,
+	KT_HANDLER,
+	KT_MODES,
+};
+
+enum kt_queue { KT_SEND, KT_RECV, KT_QUEUES };
+
+struct kt_end;
+
+/* A work request: number @n of its queue. */
+struct kt_wr {
+	struct ib_cqe cqe;
+	struct kt_end *end;
+	enum kt_queue queue;
+	u32 n;
+};
+
+/* A completion as it came. */
+struct kt_comp {
+	u32 n;
+	enum ib_wc_status status;
+	enum ib_wc_opcode opcode;
+	u32 byte_len;
+	int flags;
+	u32 inv;
+	struct ib_qp *qp;
+};
+
+/**
+ * struct kt_end - one end of a connection
+ * @conn: connection
+ * @lock: @posted and the log
+ * @posted: work requests per queue
+ * @logged: completions per queue
+ * @disorder: a completion came before that of an earlier work request
+ * @armed: plain queue: re-arm after each event
+ * @handlers: handlers that run now
+ * @overlapped: two ran at a time
+ * @events: calls of the handler
+ * @poster: task inside a verb with bottom halves off
+ * @reentered: a handler ran in the poster's own call
+ * @on_done: called for each completion
+ */
+struct kt_end {
+	struct kt_conn *conn;
+	struct rdma_cm_id *id;
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	struct ib_pd *other_pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	u8 *buf;
+	u64 dma;
+
+	bool resolved;
+	bool routed;
+	bool established;
+	bool disconnected;
+	bool private_ok;
+	int failed;
+
+	spinlock_t lock;
+	struct kt_wr wr[KT_QUEUES][KT_LOG];
+	struct kt_comp log[KT_QUEUES][KT_LOG];
+	u32 posted[KT_QUEUES];
+	u32 logged[KT_QUEUES];
+	bool disorder;
+
+	bool armed;
+	atomic_t handlers;
+	bool overlapped;
+	atomic_t events;
+	struct task_struct *poster;
+	bool reentered;
+	void (*on_done)(struct kt_end *e, enum kt_queue q, const struct ib_wc *wc);
+	u32 budget;
+	int post_err;
+};
+
+/**
+ * struct kt_conn - a connection within this kernel
+ * @run: addresses and namespaces
+ * @c: the end that connects
+ * @s: the end that accepts
+ * @why: what went wrong
+ */
+struct kt_conn {
+	struct kt_run *run;
+	enum kt_mode mode;
+	struct rdma_cm_id *listener;
+	wait_queue_head_t wait;
+	struct kt_end c;
+	struct kt_end s;
+	bool stuck;
+	char why[200];
+};
+
+struct kt_run {
+	struct net *net[2];
+	struct sockaddr_in addr[2];
+	enum kt_mode mode;
+};
+
+/* A fast registration over pages of its own. */
+struct kt_mr {
+	struct kt_end *end;
+	struct ib_mr *mr;
+	struct page *page[KT_PAGES];
+	struct scatterlist sg[KT_PAGES];
+	u32 start;	/* octets skipped in the first page */
+	u32 len;
+};
+
+/**
+ * struct kt_case - a test
+ * @name: of the result line
+ * @fn: gets a new connection; 0 when all was well
+ * @modes: bit mask of modes that it is for, 0 for all
+ * @idle: the connection is not made, there are only its queue pairs
+ */
+struct kt_case {
+	const char *name;
+	int (*fn)(struct kt_conn *c);
+	unsigned int modes;
+	bool idle;
+};
+
+extern const struct kt_case iwt_kt_data[];
+extern const struct kt_case iwt_kt_inval[];
+extern const struct kt_case iwt_kt_errors[];
+extern const struct kt_case iwt_kt_local[];
+extern const struct kt_case iwt_kt_drain[];
+extern const struct kt_case iwt_kt_context[];
+
+/* Notes the first failure. Return: -EIO */
+__printf(3, 4) int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...);
+#define kt_bad(c, bad, ...) \
+	((bad) ? iwt_kt_fail(c, __LINE__, __VA_ARGS__) : 0)
+
+/* conn.c */
+struct kt_conn *iwt_kt_open(struct kt_run *run, bool idle, char *why);
+void iwt_kt_close(struct kt_conn *c);
+int iwt_kt_wait_flag(struct kt_conn *c, const bool *flag);
+struct kt_end *iwt_kt_peer(struct kt_end *e);
+
+/* wr.c */
+void iwt_kt_wr_init(struct kt_end *e);
+void iwt_kt_handler(struct ib_cq *cq, void *ctx);
+int iwt_kt_post(struct kt_end *e, struct ib_send_wr *wr);
+int iwt_kt_post_list(struct kt_end *e, struct ib_send_wr *wr,
+		     const struct ib_send_wr **bad);
+int iwt_kt_send(struct kt_end *e, struct ib_sge *sge, int n, int flags);
+int iwt_kt_send_inv(struct kt_end *e, struct ib_sge *sge, int n, int flags,
+		    u32 rkey);
+int iwt_kt_rdma(struct kt_end *e, enum ib_wr_opcode op, struct ib_sge *sge,
+		int n, int flags, u64 to, u32 rkey);
+int iwt_kt_recv(struct kt_end *e, struct ib_sge *sge, int n);
+int iwt_kt_reap(struct kt_end *e, enum kt_queue q, u32 n);
+int iwt_kt_wait(struct kt_end *e, enum kt_queue q, u32 n);
+int iwt_kt_expect(struct kt_end *e, enum kt_queue q, u32 i, u32 n,
+		  enum ib_wc_status status, enum ib_wc_opcode op);
+int iwt_kt_sync(struct kt_end *from);
+int iwt_kt_in_order(struct kt_end *e);
+int iwt_kt_flushed(struct kt_end *e, enum kt_queue q, u32 from, u32 to);
+int iwt_kt_success_then_flush(struct kt_end *e, enum kt_queue q);
+
+void iwt_kt_fill(void *p, u32 len, u32 from, u32 seed);
+bool iwt_kt_same(const void *p, u32 len, u32 from, u32 seed);
+bool iwt_kt_is_guard(const void *p, u32 len);
+struct ib_sge iwt_kt_sge(struct kt_end *e, u32 off, u32 len);
+void iwt_kt_split(struct kt_end *e, u32 off, u32 len, struct ib_sge *sge, int n);
+void iwt_kt_fill_sges(struct kt_end *e, const struct ib_sge *sge, int n,
+		      u32 seed);
+int iwt_kt_check_sges(struct kt_end *e, const struct ib_sge *sge, int n,
+		      u32 len, u32 seed);
+
+/* mr.c */
+int iwt_kt_mr_make(struct kt_end *e, struct kt_mr *m, struct ib_pd *pd,
+		   u32 start, u32 len);
+void iwt_kt_mr_free(struct kt_mr *m);
+int iwt_kt_mr_map(struct kt_mr *m, struct ib_reg_wr *wr, int access, int flags);
+int iwt_kt_mr_reg(struct kt_mr *m, int access);
+int iwt_kt_mr_inv(struct kt_mr *m, int flags);
+void iwt_kt_mr_fill(struct kt_mr *m, u32 off, u32 len, u32 seed);
+int iwt_kt_mr_check(struct kt_mr *m, u32 off, u32 len, u32 seed);
+struct ib_sge iwt_kt_mr_sge(struct kt_mr *m, u32 off, u32 len);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Work requests that fail on this side: the first gets its status, all behind
+ * it are flushed in order, and nothing has happened to memory.
+ */
+#include "kt.h"
+
+#define RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+		 IB_ACCESS_REMOTE_READ)
+
+/*
+ * A good SEND is before the request that @post makes, three are behind it;
+ * @status is its own.
+ */
+static int fails(struct kt_conn *c, struct kt_mr *m,
+		 int (*post)(struct kt_conn *c, struct kt_mr *m),
+		 enum ib_wc_status status)
+{
+	struct kt_end *e = &c->c;
+	u32 at = e->logged[KT_SEND], n = e->posted[KT_SEND], i;
+	u32 rs = c->s.posted[KT_RECV];
+
+	for (i = 0; i < 5; i++)
+		if (kt_bad(c, iwt_kt_recv(&c->s, NULL, 0) ||
+			   iwt_kt_recv(e, NULL, 0), "ib_post_recv"))
+			return -EIO;
+	if (kt_bad(c, iwt_kt_send(e, NULL, 0, 0), "SEND") ||
+	    kt_bad(c, post(c, m), "the post failed already"))
+		return -EIO;
+	for (i = 0; i < 3; i++)
+		if (kt_bad(c, iwt_kt_send(e, NULL, 0, 0), "SEND in error"))
+			return -EIO;
+	if (iwt_kt_expect(e, KT_SEND, at, n + 1, status, 0) ||
+	    iwt_kt_wait(e, KT_SEND, at + 4) ||
+	    iwt_kt_flushed(e, KT_SEND, n + 2, n + 5) ||
+	    iwt_kt_wait(e, KT_RECV, 5) || iwt_kt_flushed(e, KT_RECV, 0, 5))
+		return -EIO;
+	/* the peer has the first message, and no other */
+	if (iwt_kt_expect(&c->s, KT_RECV, rs, rs, IB_WC_SUCCESS, IB_WC_RECV) ||
+	    iwt_kt_wait(&c->s, KT_RECV, rs + 5) ||
+	    iwt_kt_flushed(&c->s, KT_RECV, rs + 1, rs + 5))
+		return -EIO;
+	if (kt_bad(c, iwt_kt_wait_flag(c, &e->disconnected), "client stays") ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
+		return -EIO;
+	return iwt_kt_mr_check(m, 0, 0, 0);
+}
+
+static int with_region(struct kt_conn *c, int rights, bool inv,
+		       int (*post)(struct kt_conn *c, struct kt_mr *m),
+		       enum ib_wc_status status)
+{
+	struct kt_mr m;
+	int err;
+
+	err = iwt_kt_mr_make(&c->c, &m, c->c.pd, 55,
+			     (KT_PAGES - 1) * PAGE_SIZE) ?:
+	      iwt_kt_mr_reg(&m, rights) ?:
+	      (inv ? iwt_kt_mr_inv(&m, IB_SEND_SIGNALED) : 0) ?:
+	      fails(c, &m, post, status);
+	iwt_kt_mr_free(&m);
+	return err;
+}
+
+static int send_from(struct kt_conn *c, struct ib_sge sge)
+{
+	return iwt_kt_send(&c->c, &sge, 1, 0);
+}
+
+static int post_good(struct kt_conn *c, struct kt_mr *m)
+{
+	return send_from(c, iwt_kt_mr_sge(m, 0, 100));
+}
+
+static int post_over(struct kt_conn *c, struct kt_mr *m)
+{
+	return send_from(c, iwt_kt_mr_sge(m, m->len - 9, 10));
+}
+
+static int post_key(struct kt_conn *c, struct kt_mr *m)
+{
+	struct ib_sge sge = iwt_kt_mr_sge(m, 0, 10);
+
+	sge.lkey++;
+	return send_from(c, sge);
+}
+
+static int post_read_into(struct kt_conn *c, struct kt_mr *m)
+{
+	struct ib_sge sge = iwt_kt_mr_sge(m, 0, 10);
+
+	return iwt_kt_rdma(&c->c, IB_WR_RDMA_READ, &sge, 1, 0, 4096, 0x1200);
+}
+
+static int post_inv(struct kt_conn *c, struct kt_mr *m)
+{
+	return iwt_kt_mr_inv(m, 0);
+}
+
+static int post_inv_key(struct kt_conn *c, struct kt_mr *m)
+{
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = m->mr->rkey + 0x4400,
+	};
+
+	return iwt_kt_post(&c->c, &wr);
+}
+
+/* Once more, though it is valid */
+static int post_reg(struct kt_conn *c, struct kt_mr *m)
+{
+	struct ib_reg_wr wr;
+
+	return iwt_kt_mr_map(m, &wr, RIGHTS, 0) ?: iwt_kt_post(&c->c, &wr.wr);
+}
+
+/* The key of another index */
+static int post_reg_key(struct kt_conn *c, struct kt_mr *m)
+{
+	struct ib_reg_wr wr;
+
+	if (iwt_kt_mr_map(m, &wr, RIGHTS, 0))
+		return -EIO;
+	wr.key += 0x7700;
+	return iwt_kt_post(&c->c, &wr.wr);
+}
+
+static int after_inv(struct kt_conn *c)
+{
+	return with_region(c, RIGHTS, true, post_good, IB_WC_LOC_PROT_ERR);
+}
+
+static int over(struct kt_conn *c)
+{
+	return with_region(c, RIGHTS, false, post_over, IB_WC_LOC_PROT_ERR);
+}
+
+static int wrong_key(struct kt_conn *c)
+{
+	return with_region(c, RIGHTS, false, post_key, IB_WC_LOC_PROT_ERR);
+}
+
+static int no_sink(struct kt_conn *c)
+{
+	return with_region(c, IB_ACCESS_REMOTE_READ, false, post_read_into,
+			   IB_WC_LOC_PROT_ERR);
+}
+
+static int inv_twice(struct kt_conn *c)
+{
+	return with_region(c, RIGHTS, true, post_inv, IB_WC_LOC_QP_OP_ERR);
+}
+
+static int inv_unknown(struct kt_conn *c)
+{
+	return with_region(c, RIGHTS, false, post_inv_key, IB_WC_LOC_QP_OP_ERR);
+}
+
+static int reg_valid(struct kt_conn *c)
+{
+	return with_region(c, RIGHTS, false, post_reg, IB_WC_MW_BIND_ERR);
+}
+
+static int reg_unknown(struct kt_conn *c)
+{
+	return with_region(c, RIGHTS, true, post_reg_key, IB_WC_MW_BIND_ERR);
+}
+
+/* A receive that is too small ends the stream. */
+static int too_small(struct kt_conn *c)
+{
+	struct ib_sge src = iwt_kt_sge(&c->c, 0, 2001);
+	struct ib_sge dst = iwt_kt_sge(&c->s, 0, 2000);
+	u32 i;
+
+	memset(c->s.buf, KT_GUARD, KT_BUF);
+	for (i = 0; i < 4; i++)
+		if (kt_bad(c, iwt_kt_recv(&c->s, &dst, 1), "ib_post_recv"))
+			return -EIO;
+	if (kt_bad(c, iwt_kt_send(&c->c, &src, 1, 0), "SEND") ||
+	    iwt_kt_expect(&c->s, KT_RECV, 0, 0, IB_WC_LOC_LEN_ERR, 0) ||
+	    iwt_kt_wait(&c->s, KT_RECV, 4) ||
+	    iwt_kt_flushed(&c->s, KT_RECV, 1, 4) ||
+	    kt_bad(c, !iwt_kt_is_guard(c->s.buf + 2000, KT_BUF - 2000),
+		   "octets behind the receive have changed"))
+		return -EIO;
+	return kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected),
+		      "client stays");
+}
+
+/* So does a message that nobody waits for. */
+static int no_receive(struct kt_conn *c)
+{
+	if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0), "ib_post_recv") ||
+	    kt_bad(c, iwt_kt_send(&c->c, NULL, 0, 0), "SEND") ||
+	    iwt_kt_wait(&c->c, KT_RECV, 1) ||
+	    iwt_kt_flushed(&c->c, KT_RECV, 0, 1))
+		return -EIO;
+	if (kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
+		return -EIO;
+	return kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected),
+		      "client stays");
+}
+
+const struct kt_case iwt_kt_local[] = {
+	{ "SEND from a region after LOCAL_INV fails", after_inv },
+	{ "SEND from over the end of a region fails", over },
+	{ "SEND with a wrong local key fails", wrong_key },
+	{ "READ into a region that is not to be written fails", no_sink },
+	{ "LOCAL_INV twice fails", inv_twice },
+	{ "LOCAL_INV of an unknown key fails", inv_unknown },
+	{ "REG_MR of a region that is valid fails", reg_valid },
+	{ "REG_MR with an unknown key fails", reg_unknown },
+	{ "a receive that is too small fails as such", too_small },
+	{ "a message without a receive ends the connection", no_receive },
+	{}
+};

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""MPA startup frames (RFC 5044 7.1.1, RFC 6581 6), good and bad, over plain TCP."""
+import socket
+import struct
+import sys
+
+REQ = b"MPA ID Req Frame"
+REP = b"MPA ID Rep Frame"
+M, C, R, S = 0x80, 0x40, 0x20, 0x10
+ANY_DEPTH = 0x3FFF
+HDR_LEN = 20
+
+
+def frame(key, flags, rev, pd=b"", pd_len=None):
+    """A frame; pd_len is what it claims when that is not the truth."""
+    return key + struct.pack(">BBH", flags, rev, len(pd) if pd_len is None else pd_len) + pd
+
+
+def enh(ird, ord_, p2p=1, send=0, write=1, read=1):
+    """The enhanced word."""
+    return struct.pack(">HH", p2p << 15 | send << 14 | ird, write << 15 | read << 14 | ord_)
+
+
+class Frame:
+    """A frame received."""
+
+    def __init__(self, octets):
+        self.octets = octets
+        self.key = octets[:16]
+        self.whole = len(octets) >= HDR_LEN
+        self.flags, self.rev, self.pd_len = struct.unpack(">BBH", octets[16:20]) if self.whole else (0, 0, 0)
+        self.pd = octets[HDR_LEN:]
+        self.enhanced = self.rev >= 2 and bool(self.flags & S) and len(self.pd) >= 4
+
+    def words(self):
+        """The halves of the enhanced word."""
+        return struct.unpack(">HH", self.pd[:4])
+
+    def __repr__(self):
+        return self.octets.hex()
+
+
+def receive(sock, seconds=30):
+    """One frame; what there is when it does not come whole."""
+    sock.settimeout(seconds)
+    data = b""
+    try:
+        while len(data) < HDR_LEN or len(data) < HDR_LEN + struct.unpack(">H", data[18:20])[0]:
+            need = HDR_LEN - len(data)
+            if need <= 0:
+                need = HDR_LEN + struct.unpack(">H", data[18:20])[0] - len(data)
+            got = sock.recv(need)
+            if not got:
+                break
+            data += got
+    except OSError:
+        pass
+    return Frame(data)
+
+
+def rest(sock, seconds=60):
+    """All octets until the end, and how it ends: "fin", "rst" or "open"."""
+    sock.settimeout(seconds)
+    data = b""
+    while True:
+        try:
+            got = sock.recv(4096)
+        except ConnectionError:
+            return data, "rst"
+        except socket.timeout:
+            return data, "open"
+        if not got:
+            return data, "fin"
+        data += got
+
+
+def reset(sock):
+    """Close by RST."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+class Tap:
+    """Results."""
+
+    def __init__(self):
+        self.count = 0
+        self.bad = 0
+
+    def ok(self, good, what, why=""):
+        """One result."""
+        self.count += 1
+        if not good:
+            self.bad += 1
+            print("#", why)
+        print("%s %d - %s" % ("ok" if good else "not ok", self.count, what), flush=True)
+        return good
+
+    def finish(self):
+        """The plan, and the end."""
+        print("1..%d" % self.count)
+        sys.exit(1 if self.bad else 0)

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A hostile process: it writes whatever it likes into the rings that it shares
+ * with the kernel, and abuses every other way into the kernel that a device of
+ * iw_tcp gives it. Each case runs in a child of its own, which may end badly;
+ * what counts is what the kernel refuses, and that a well-behaved connection
+ * works afterwards.
+ *
+ *	iwt_hostile -s ADDRESS			tame peer, until it is killed
+ *	iwt_hostile -c ADDRESS [--seed N]	TAP on standard output
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hostile.h"
+
+const char *iwt_address;
+uint64_t iwt_seed;
+
+uint64_t iwt_rnd(void)
+{
+	/* xorshift: threads may disturb it, which does no harm */
+	iwt_seed ^= iwt_seed << 13;
+	iwt_seed ^= iwt_seed >> 7;
+	iwt_seed ^= iwt_seed << 17;
+	return iwt_seed;
+}
+
+__attribute__((noreturn, format(printf, 1, 2)))
+void iwt_fail(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fprintf(stderr, "# ");
+	vfprintf(stderr, fmt, args);
+	fprintf(stderr, "\n");
+	va_end(args);
+	exit(1);
+}
+
+static const struct {
+	const char *name;
+	void (*fn)(void);
+	int ends;	/* the signal that ends it */
+} cases[] = {
+	{ "honest, to begin with", iwt_honest, 0 },
+	{ "operations that are not for processes, or are none", iwt_opcodes, 0 },
+	{ "impossible counts and lengths", iwt_counts, 0 },
+	{ "kernel addresses and the kernel's key in sends", iwt_kernel_memory, 0 },
+	{ "kernel addresses, keys and counts in receives", iwt_kernel_receives, 0 },
+	{ "indices that jump", iwt_indices, 0 },
+	{ "everything in all rings changes at random", iwt_fuzz, 0 },
+	{ "work requests change after the doorbell", iwt_races, 0 },
+	{ "rings unmapped under traffic", iwt_unmap, 0 },
+	{ "fork under traffic", iwt_forks, 0 },
+	{ "exit under traffic", iwt_exits, 0 },
+	{ "killed under traffic", iwt_killed, SIGKILL },
+	{ "work requests by system call", iwt_legacy, 0 },
+	{ "mappings of other places, sizes and rights", iwt_maps, 0 },
+	{ "a storm of doorbells in every state", iwt_doorbells, 0 },
+	{ "registrations of what is not one's own", iwt_registrations, 0 },
+};
+
+/* Return: did it end as it should? */
+static bool in_child(void (*fn)(void), int ends)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* everything in a case waits for less than that in all */
+		alarm(PATIENCE * 5);
+		fn();
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return false;
+	if (WIFSIGNALED(status) && WTERMSIG(status) != ends)
+		printf("# ended by signal %d\n", WTERMSIG(status));
+	return ends ? WIFSIGNALED(status) && WTERMSIG(status) == ends :
+		      WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i, n = sizeof(cases) / sizeof(cases[0]);
+	int bad = 0;
+	bool server;
+
+	iwt_seed = time(NULL) ^ getpid();
+	if (argc == 5 && !strcmp(argv[3], "--seed"))
+		iwt_seed = strtoull(argv[4], NULL, 0);
+	else if (argc != 3)
+		return 2;
+	server = !strcmp(argv[1], "-s");
+	iwt_address = argv[2];
+	if (server)
+		return iwt_serve();
+	setbuf(stdout, NULL);
+	if (!iwt_seed)
+		iwt_seed = 1;
+	printf("TAP version 13\n# seed %llu\n", (unsigned long long)iwt_seed);
+	for (i = 0; i < n; i++) {
+		bool ok = in_child(cases[i].fn, cases[i].ends);
+
+		if (!in_child(iwt_honest, 0)) {
+			printf("# no honest connection afterwards\n");
+			ok = false;
+		}
+		printf("%sok %u - %s\n", ok ? "" : "not ", i + 1, cases[i].name);
+		bad += !ok;
+	}
+	printf("1..%u\n", n);
+	return !!bad;
+}

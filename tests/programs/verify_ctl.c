@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The control channel: cases, values to swap in the middle of a case, verdicts. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "verify.h"
+
+enum { MSG_CASE = 0x69770001, MSG_SYNC, MSG_VERDICT };
+
+struct message {
+	uint32_t type;
+	int32_t rc;
+	union {
+		struct iwt_case k;
+		struct iwt_sync sync;
+		char err[IWT_ERRLEN];
+	};
+};
+
+int iwt_fail(struct iwt_ctx *cx, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!cx->err[0]) {
+		va_start(ap, fmt);
+		vsnprintf(cx->err, sizeof(cx->err), fmt, ap);
+		va_end(ap);
+	}
+	return -1;
+}
+
+static int transfer(struct iwt_ctx *cx, struct message *m, bool out)
+{
+	char *p = (char *)m;
+	size_t left = sizeof(*m);
+
+	while (left) {
+		struct pollfd pfd = { .fd = cx->ctl, .events = out ? POLLOUT : POLLIN };
+		ssize_t n;
+
+		/* the peer may be busy with the step that it is allowed cx->o.timeout for */
+		if (poll(&pfd, 1, cx->o.timeout * 3 * 1000) <= 0) {
+			cx->ctl_dead = true;
+			return iwt_fail(cx, "no word from the peer");
+		}
+		n = out ? send(cx->ctl, p, left, MSG_NOSIGNAL) : recv(cx->ctl, p, left, 0);
+		if (n <= 0) {
+			cx->ctl_dead = true;
+			return iwt_fail(cx, "the control channel is gone");
+		}
+		p += n;
+		left -= n;
+	}
+	return 0;
+}
+
+static int ctl_socket(struct iwt_ctx *cx, struct addrinfo *ai)
+{
+	int fd = socket(ai->ai_family, SOCK_STREAM, 0), one = 1, lfd;
+	double end = iwt_now() + cx->o.timeout;
+
+	if (fd < 0)
+		return -1;
+	if (!cx->o.server) {
+		while (connect(fd, ai->ai_addr, ai->ai_addrlen)) {
+			close(fd);
+			if (iwt_now() > end)
+				return -1;
+			usleep(50000);
+			fd = socket(ai->ai_family, SOCK_STREAM, 0);
+		}
+		return fd;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) || listen(fd, 1)) {
+		close(fd);
+		return -1;
+	}
+	lfd = fd;
+	fd = accept(lfd, NULL, NULL);
+	close(lfd);
+	return fd;
+}
+
+int iwt_ctl_open(struct iwt_ctx *cx)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *ai;
+	char port[16];
+
+	snprintf(port, sizeof(port), "%d", cx->o.port + 1);
+	if (getaddrinfo(cx->o.addr, port, &hints, &ai))
+		return iwt_fail(cx, "bad address %s", cx->o.addr);
+	cx->ctl = ctl_socket(cx, ai);
+	freeaddrinfo(ai);
+	if (cx->ctl < 0)
+		return iwt_fail(cx, "control channel to %s port %s: %s", cx->o.addr, port,
+				strerror(errno));
+	return 0;
+}
+
+int iwt_ctl_send_case(struct iwt_ctx *cx, const struct iwt_case *k)
+{
+	struct message m = { .type = MSG_CASE, .k = *k };
+
+	return transfer(cx, &m, true);
+}
+
+int iwt_ctl_recv_case(struct iwt_ctx *cx, struct iwt_case *k)
+{
+	struct message m;
+
+	if (transfer(cx, &m, false))
+		return -1;
+	if (m.type != MSG_CASE)
+		return iwt_fail(cx, "the control channel is out of step");
+	*k = m.k;
+	return 0;
+}
+
+static void note_peer(struct iwt_ctx *cx, const struct message *m)
+{
+	cx->peer_failed = true;
+	memcpy(cx->peer_err, m->err, sizeof(cx->peer_err));
+	cx->peer_err[IWT_ERRLEN - 1] = 0;
+}
+
+/* Both sides meet; each hands the other its values (either may be NULL). */
+int iwt_sync(struct iwt_ctx *cx, const struct iwt_sync *mine, struct iwt_sync *theirs)
+{
+	struct message m = { .type = MSG_SYNC };
+
+	if (mine)
+		m.sync = *mine;
+	if (transfer(cx, &m, true) || transfer(cx, &m, false))
+		return -1;
+	if (m.type == MSG_VERDICT) {
+		note_peer(cx, &m);
+		return iwt_fail(cx, "the peer gave up");
+	}
+	if (m.type != MSG_SYNC)
+		return iwt_fail(cx, "the control channel is out of step");
+	if (theirs)
+		*theirs = m.sync;
+	return 0;
+}
+
+/* Ends a case on both sides: 0 when both are content. */
+int iwt_verdict(struct iwt_ctx *cx, int rc)
+{
+	struct message m = { .type = MSG_VERDICT, .rc = rc };
+
+	memcpy(m.err, cx->err, sizeof(m.err));
+	if (transfer(cx, &m, true))
+		return -1;
+	while (!cx->peer_failed) {
+		if (transfer(cx, &m, false))
+			return -1;
+		if (m.type != MSG_VERDICT)
+			continue;	/* a step that the peer took and we did not */
+		if (!m.rc)
+			break;
+		note_peer(cx, &m);
+	}
+	return rc || cx->peer_failed ? -1 : 0;
+}
+
+/* While one waits for a completion: has the other given up already? */
+bool iwt_peer_gave_up(struct iwt_ctx *cx)
+{
+	struct pollfd pfd = { .fd = cx->ctl, .events = POLLIN };
+	struct message m;
+
+	if (poll(&pfd, 1, 0) <= 0)
+		return false;
+	if (recv(cx->ctl, &m, sizeof(m), MSG_PEEK | MSG_DONTWAIT) != sizeof(m))
+		return false;
+	return m.type == MSG_VERDICT && m.rc;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/* When a completion raises an event, and when it must not. */
+#include <errno.h>
+#include <string.h>
+#include "verify.h"
+
+/* How long to listen for an event that must not come. */
+#define SILENCE_MS 150
+
+const char *iwt_event_name(uint32_t which)
+{
+	static const char *const name[IWT_EV_CASES] = {
+		"armed for solicited: an ordinary message raises no event",
+		"armed for solicited: a solicited message raises an event",
+		"one arm gives one event",
+		"the sender of a solicited message gets no solicited event",
+		"armed for solicited: a flushed receive raises an event",
+	};
+	return name[which];
+}
+
+static int send_empty(struct iwt_ctx *cx, uint64_t wr_id, unsigned int flags)
+{
+	struct ibv_send_wr wr = { .wr_id = wr_id, .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED | flags };
+	struct ibv_wc wc;
+
+	if (iwt_post_one(cx, &wr) || iwt_poll(cx, cx->c.scq, &wc))
+		return -1;
+	if (wc.status != IBV_WC_SUCCESS || wc.wr_id != wr_id)
+		return iwt_fail(cx, "send %llu: %s", (unsigned long long)wc.wr_id,
+				ibv_wc_status_str(wc.status));
+	return 0;
+}
+
+static int arm(struct iwt_ctx *cx, struct ibv_cq *cq, int solicited)
+{
+	return ibv_req_notify_cq(cq, solicited) ? iwt_fail(cx, "ibv_req_notify_cq") : 0;
+}
+
+static int expect_event(struct iwt_ctx *cx, const char *when)
+{
+	double end = iwt_now() + cx->o.timeout;
+	int n;
+
+	while (!(n = iwt_channel_ready(cx, 200))) {
+		if (iwt_peer_gave_up(cx))
+			return iwt_fail(cx, "the peer gave up");
+		if (iwt_now() > end)
+			return iwt_fail(cx, "no event %s", when);
+	}
+	return n < 0 ? -1 : 0;
+}
+
+static int expect_silence(struct iwt_ctx *cx, const char *when)
+{
+	int n = iwt_channel_ready(cx, SILENCE_MS);
+
+	if (n > 0)
+		iwt_fail(cx, "an event %s", when);
+	return n ? -1 : 0;
+}
+
+static int take(struct iwt_ctx *cx, uint64_t wr_id, enum ibv_wc_status status)
+{
+	struct ibv_wc wc;
+
+	if (iwt_poll(cx, cx->c.rcq, &wc))
+		return -1;
+	if (wc.wr_id != wr_id || wc.status != status)
+		return iwt_fail(cx, "receive %llu: %s", (unsigned long long)wc.wr_id,
+				ibv_wc_status_str(wc.status));
+	return 0;
+}
+
+static int requester(struct iwt_ctx *cx, uint32_t which)
+{
+	if (which == IWT_EV_SENDER && arm(cx, cx->c.scq, 1))
+		return -1;
+	if (iwt_sync(cx, NULL, NULL))
+		return -1;
+	switch (which) {
+	case IWT_EV_UNSOLICITED:
+		if (send_empty(cx, 1, 0) || iwt_sync(cx, NULL, NULL))
+			return -1;
+		return send_empty(cx, 2, IBV_SEND_SOLICITED);
+	case IWT_EV_SOLICITED:
+		return send_empty(cx, 1, IBV_SEND_SOLICITED);
+	case IWT_EV_ONCE:
+		if (send_empty(cx, 1, 0) || send_empty(cx, 2, 0) || send_empty(cx, 3, 0) ||
+		    iwt_sync(cx, NULL, NULL))
+			return -1;
+		return send_empty(cx, 4, 0);
+	case IWT_EV_SENDER:
+		if (send_empty(cx, 1, IBV_SEND_SOLICITED))
+			return -1;
+		return expect_silence(cx, "at the sender's queue");
+	case IWT_EV_ERROR:
+		if (rdma_disconnect(cx->c.id))
+			return iwt_fail(cx, "rdma_disconnect: %s", strerror(errno));
+		return iwt_wait_disconnected(cx);
+	}
+	return iwt_fail(cx, "no such case");
+}
+
+static int responder_unsolicited(struct iwt_ctx *cx)
+{
+	if (take(cx, 1, IBV_WC_SUCCESS) || expect_silence(cx, "after an ordinary message"))
+		return -1;
+	/* the arm is still there */
+	if (iwt_sync(cx, NULL, NULL) || expect_event(cx, "after a solicited message"))
+		return -1;
+	return take(cx, 2, IBV_WC_SUCCESS);
+}
+
+static int responder_once(struct iwt_ctx *cx)
+{
+	if (expect_event(cx, "after a message") || take(cx, 1, IBV_WC_SUCCESS) ||
+	    take(cx, 2, IBV_WC_SUCCESS) || take(cx, 3, IBV_WC_SUCCESS) ||
+	    expect_silence(cx, "more than one after one arm"))
+		return -1;
+	if (arm(cx, cx->c.rcq, 0) || iwt_sync(cx, NULL, NULL) ||
+	    expect_event(cx, "after arming again"))
+		return -1;
+	return take(cx, 4, IBV_WC_SUCCESS);
+}
+
+static int responder(struct iwt_ctx *cx, uint32_t which)
+{
+	const struct iwt_buf spare = { .n = 1, .piece[0].len = 1 };
+	uint64_t i;
+
+	for (i = 1; i <= 4; i++) {
+		bool wanted = which == IWT_EV_ONCE || i == 1 || (i == 2 && which == IWT_EV_UNSOLICITED);
+
+		if (wanted && iwt_post_recv(cx, i, &spare))
+			return -1;
+	}
+	if (which != IWT_EV_SENDER && arm(cx, cx->c.rcq, which != IWT_EV_ONCE))
+		return -1;
+	if (iwt_sync(cx, NULL, NULL))
+		return -1;
+	switch (which) {
+	case IWT_EV_UNSOLICITED:
+		return responder_unsolicited(cx);
+	case IWT_EV_SOLICITED:
+		if (expect_event(cx, "after a solicited message"))
+			return -1;
+		return take(cx, 1, IBV_WC_SUCCESS);
+	case IWT_EV_ONCE:
+		return responder_once(cx);
+	case IWT_EV_SENDER:
+		return take(cx, 1, IBV_WC_SUCCESS);
+	case IWT_EV_ERROR:
+		if (iwt_wait_disconnected(cx) || iwt_let_go(cx) ||
+		    expect_event(cx, "after the flush"))
+			return -1;
+		return take(cx, 1, IBV_WC_WR_FLUSH_ERR);
+	}
+	return iwt_fail(cx, "no such case");
+}
+
+int iwt_events_run(struct iwt_ctx *cx, const struct iwt_case *k, bool is_requester)
+{
+	if (cx->c.use_events || cx->c.one_cq)
+		return iwt_fail(cx, "wrong kind of connection for this case");
+	return is_requester ? requester(cx, k->arg) : responder(cx, k->arg);
+}

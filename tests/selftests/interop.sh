@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Against siw, the kernel's own software iWARP, as an independent peer: each in
+# both roles, both sides transferring, all data verified, CRC on and off.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/verify.sh"
+
+require iwt_verify rping
+require_type "$IWT_LINK_TYPE"
+require_type siw
+[ "$IWT_LINK_TYPE" != siw ] || skip_all "siw is the peer here"
+ktap_begin
+net_setup 1500 || { not_ok "two namespaces"; ktap_finish; }
+
+crc_param=/sys/module/$IWT_LINK_TYPE/parameters/crc
+
+# set_crc on|off: for links made from now on (siw goes along with either)
+set_crc() {
+	modprobe -q "$IWT_LINK_TYPE"
+	modprobe -q siw
+	[ -w "$crc_param" ] && echo "$1" >"$crc_param"
+}
+
+links() {
+	link_add "$NS_A" "$DEV_A" "$IF_A" "$1" && link_add "$NS_B" "$DEV_B" "$IF_B" "$2"
+}
+
+unlinks() {
+	link_del "$NS_A" "$DEV_A"
+	link_del "$NS_B" "$DEV_B"
+	busywait 20 not rdma_exists "$DEV_A"
+	MADE_DEV=()
+}
+
+# both CRC CLIENT-TYPE SERVER-TYPE
+both() {
+	local crc=$1 a=$2 b=$3 what="CRC $1, $2 connects to $3" ca=() sb=() tool
+	links "$a" "$b" || { not_ok "$what: links"; unlinks; return; }
+	[ "$a" = siw ] && { ca=(--local-siw); sb=(--peer-siw); }
+	[ "$b" = siw ] && { ca=(--peer-siw); sb=(--local-siw); }
+	pair "$what: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
+	verify_pair "$what" $IP_B --max-size 1048576 --rounds 2 "${ca[@]}" -- "${sb[@]}"
+	for tool in ib_write_bw ib_read_bw ib_send_bw; do
+		if [ "$a" = siw ]; then
+			# it listens on every device, and siw's does so in the
+			# caller's namespace, where the port is then gone
+			skip "$what: $tool" "perftest cannot listen beside siw"
+			continue
+		fi
+		# the sockets of the connection before, which are closed at the
+		# leisure of the other kind, may still have their port
+		port=$((port + 1))
+		pair "$what: $tool" $port "$tool -R -F -p $port -n 50 -s 65536" \
+			"$tool -R -F -p $port -n 50 -s 65536 $IP_B"
+	done
+	unlinks
+}
+
+port=18515
+was=$(cat "$crc_param" 2>/dev/null)
+trap '[ -z "$was" ] || echo "$was" >"$crc_param"; cleanup' EXIT
+for crc in on off; do
+	if ! set_crc $crc; then
+		skip "CRC $crc" "cannot be set here ($crc_param)"
+		continue
+	fi
+	both $crc "$IWT_LINK_TYPE" siw
+	both $crc siw "$IWT_LINK_TYPE"
+done
+ktap_finish

@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The same over IPv6.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/verify.sh"
+
+require rping iwt_verify
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+
+siw=()
+[ "$IWT_LINK_TYPE" != siw ] || siw=(--local-siw --peer-siw)
+pair "rping" 7174 "rping -s -a $IP6_B -C 20 -V" "rping -c -a $IP6_B -C 20 -V -v"
+pair "rping, listening on any address" 7174 "rping -s -a :: -C 20 -V" "rping -c -a $IP6_B -C 20 -V -v"
+pair "an IPv4 client of an IPv6 listener" 7174 "rping -s -a :: -C 20 -V" "rping -c -a $IP_B -C 20 -V -v"
+pair "ucmatose" 7471 "ucmatose -f ip6 -b $IP6_B" "ucmatose -f ip6 -s $IP6_B"
+pair "ib_write_bw" 18515 "ib_write_bw -R -F --ipv6-addr -n 50" "ib_write_bw -R -F --ipv6-addr -n 50 $IP6_B"
+verify_pair "verify" $IP6_B --max-size 70000 --rounds 2 --no-events "${siw[@]}" -- "${siw[@]}"
+ktap_finish

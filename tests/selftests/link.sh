@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Links: made, removed, refused, and what they follow of their netdev.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+
+require rdma ibv_devinfo
+require_type "$IWT_LINK_TYPE"
+TYPE=$IWT_LINK_TYPE
+MODULE=$TYPE
+
+state_is() { in_a rdma link show "$1/1" | grep -q " state $2 "; }
+gid_is() { [ "$(in_a cat "/sys/class/infiniband/$1/ports/1/gids/0" | tr -d : | cut -c1-12)" = "$2" ]; }
+gone() { ! in_a rdma link show "$1/1" >/dev/null 2>&1; }
+# dev_add NAME TYPE...: a netdev of A's
+dev_add() { local n=$1; shift; ip -n "$NS_A" link add "$n" type "$@" && ip -n "$NS_A" link set "$n" up; }
+mac_of() { in_a cat "/sys/class/net/$1/address" | tr -d :; }
+
+autoload() {
+	if [ ! -d "/sys/module/$MODULE" ] || modprobe -r "$MODULE" 2>/dev/null; then
+		check "a link loads the module" link_add "$NS_A" "$DEV_A" "$IF_A"
+		check "the module is loaded" test -d "/sys/module/$MODULE"
+	else
+		skip "a link loads the module" "$MODULE is in use"
+		link_add "$NS_A" "$DEV_A" "$IF_A"
+	fi
+}
+
+refusals() {
+	refuse "no second device of one name" in_a rdma link add "$DEV_A" type "$TYPE" netdev lo
+	refuse "no second link on one netdev" in_a rdma link add "${DEV_A}x" type "$TYPE" netdev "$IF_A"
+	check "the first link is still there" state_is "$DEV_A" ACTIVE
+	refuse "no link on a netdev that is not there" in_a rdma link add "${DEV_A}x" type "$TYPE" netdev nosuch
+	if ip -n "$NS_A" tuntap add "tun$TAG" mode tun 2>/dev/null; then
+		refuse "no link on a netdev without Ethernet" \
+			in_a rdma link add "${DEV_A}x" type "$TYPE" netdev "tun$TAG"
+	else
+		skip "no link on a netdev without Ethernet" "no tun here"
+	fi
+}
+
+attributes() {
+	check "ibv_devices lists it" sh -c "ip netns exec $NS_A ibv_devices | grep -q $DEV_A"
+	check "ibv_devinfo -v" in_a ibv_devinfo -v -d "$DEV_A"
+	check "transport is iWARP" sh -c "ip netns exec $NS_A ibv_devinfo -d $DEV_A | grep -q 'transport:.*iWARP'"
+	check "the port is active" state_is "$DEV_A" ACTIVE
+	check "the GID holds the MAC address" gid_is "$DEV_A" "$(mac_of "$IF_A")"
+	check "rdma resource show" in_a rdma resource show
+}
+
+# Each kind of netdev: add, look, delete.
+kinds() {
+	local kind name dev=iwtk$TAG
+	dev_add "dm$TAG" dummy
+	ip -n "$NS_A" link add link "dm$TAG" name "vl$TAG" type vlan id 7 2>/dev/null
+	ip -n "$NS_A" link set "vl$TAG" up 2>/dev/null
+	dev_add "br$TAG" bridge 2>/dev/null
+	for kind in dummy:dm vlan:vl bridge:br loopback:lo; do
+		name=${kind#*:}$TAG
+		[ "$kind" != loopback:lo ] || name=lo
+		if ! ip -n "$NS_A" link show "$name" >/dev/null 2>&1; then
+			skip "a link on a ${kind%:*}" "no such netdev here"
+			continue
+		fi
+		check "a link on a ${kind%:*}" link_add "$NS_A" "$dev" "$name"
+		check "and its removal" link_del "$NS_A" "$dev"
+	done
+}
+
+events() {
+	local mac=021122334455
+	ip -n "$NS_B" link set "$IF_B" down
+	check "without a carrier the port is down" busywait 10 state_is "$DEV_A" DOWN
+	ip -n "$NS_B" link set "$IF_B" up
+	check "with a carrier it is active again" busywait 10 state_is "$DEV_A" ACTIVE
+	ip -n "$NS_A" link set "$IF_A" down
+	check "netdev down: the port is down" busywait 10 state_is "$DEV_A" DOWN
+	ip -n "$NS_A" link set "$IF_A" name "ren$TAG" && IF_A=ren$TAG
+	ip -n "$NS_A" link set "$IF_A" up
+	check "netdev up: active again, under its new name" busywait 10 rdma_in "$NS_A" "$IF_A"
+	check "and the port is active" busywait 10 state_is "$DEV_A" ACTIVE
+	ip -n "$NS_A" link set "$IF_A" address 02:11:22:33:44:55
+	check "the GID follows the MAC address" busywait 10 gid_is "$DEV_A" $mac
+	ip -n "$NS_A" link set "$IF_A" mtu 9000
+	check "the MTU follows the netdev" busywait 10 sh -c \
+		"ip netns exec $NS_A ibv_devinfo -d $DEV_A | grep -q 'active_mtu:.*4096'"
+	ip -n "$NS_A" link set "$IF_A" mtu 1500
+	check "and back" busywait 10 sh -c \
+		"ip netns exec $NS_A ibv_devinfo -d $DEV_A | grep -q 'active_mtu:.*1024'"
+}
+
+eight() {
+	local i
+	for i in 1 2 3 4 5 6 7 8; do
+		dev_add "m$i$TAG" dummy || return 1
+		link_add "$NS_A" "iwm$i$TAG" "m$i$TAG" || return 1
+	done
+}
+
+several() {
+	local i
+	eight || { not_ok "eight links at once"; return; }
+	ok "eight links at once"
+	check "a netdev's removal takes its link" ip -n "$NS_A" link del "m3$TAG"
+	check "the link is gone" busywait 10 gone "iwm3$TAG"
+	check "its neighbours are not" state_is "iwm4$TAG" ACTIVE
+	for i in 1 2 4 5 6 7 8; do link_del "$NS_A" "iwm$i$TAG"; done
+	check "they can be removed" gone "iwm8$TAG"
+}
+
+again() {
+	local i
+	for i in $(seq 20); do
+		link_del "$NS_A" "$DEV_A" || return 1
+		in_a rdma link add "$DEV_A" type "$TYPE" netdev "$IF_A" || return 1
+	done
+}
+
+ktap_begin
+net_setup 1500 || { not_ok "two namespaces"; ktap_finish; }
+autoload
+attributes
+refusals
+kinds
+events
+several
+check "twenty times removed and added" again
+check "removal" link_del "$NS_A" "$DEV_A"
+check "the link is gone" gone "$DEV_A"
+refuse "no second removal" link_del "$NS_A" "$DEV_A"
+ktap_finish

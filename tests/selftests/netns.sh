@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Namespaces: links that belong to one, and what their end leaves behind.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+
+require rdma rping
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+
+visible() { ip netns exec "$1" rdma dev show "$2" >/dev/null 2>&1; }
+visible_here() { rdma dev show "$1" >/dev/null 2>&1; }
+mode_was=$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')
+restore_mode() { [ -z "$mode_was" ] || rdma system set netns "$mode_was" 2>/dev/null; }
+trap 'cleanup; restore_mode' EXIT
+
+shared() {
+	rdma system set netns shared || return
+	setup 1500 || { not_ok "shared: two links"; return; }
+	pair "shared: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V"
+	check "shared: a link is seen from the other namespace" visible "$NS_B" "$DEV_A"
+	ns_del "$NS_A"
+	check "shared: the namespace's end takes its link" busywait 10 not visible_here "$DEV_A"
+	# the other end of the veth pair went with it
+	check "shared: and with the pair the other link" busywait 10 not visible_here "$DEV_B"
+	ns_del "$NS_B"
+	MADE_NS=() MADE_DEV=()
+}
+
+exclusive() {
+	# the kernel changes over when no other namespace is left, and they go late
+	if ! busywait 60 rdma system set netns exclusive; then
+		skip "exclusive mode" "there are other network namespaces"
+		return
+	fi
+	setup 1500 || { not_ok "exclusive: two links"; return; }
+	ok "exclusive: a link in each of two namespaces"
+	check "exclusive: A sees its own link" visible "$NS_A" "$DEV_A"
+	check "exclusive: B does not see A's" not visible "$NS_B" "$DEV_A"
+	check "exclusive: the first namespace sees neither" not visible_here "$DEV_A"
+	pair "exclusive: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V"
+	pair "exclusive: ib_send_bw" 18515 "ib_send_bw -R -F -n 50" "ib_send_bw -R -F -n 50 $IP_B"
+	start in_b rping -s -a $IP_B -P -S 1000
+	wait_listen "$NS_B" 7174
+	start in_a rping -c -a $IP_B -S 1000
+	busywait 20 established "$NS_A"
+	ns_del "$NS_A"
+	check "exclusive: a namespace ends under traffic" busywait 30 not listed "$NS_A"
+	ns_del "$NS_B"
+	rdma system set netns shared
+	check "exclusive: no namespace's link is left" busywait 20 no_links
+	MADE_NS=() MADE_DEV=()
+}
+
+listed() { ip netns list | grep -q "^$1\b"; }
+no_links() { not visible_here "$DEV_A" && not visible_here "$DEV_B"; }
+established() { ip netns exec "$1" ss -Htn state established | grep -q ':7174'; }
+
+shared
+exclusive
+ktap_finish

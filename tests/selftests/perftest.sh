@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# perftest over rdma_cm, a few iterations of everything that iWARP has.
+# (perftest does not look at its data; verify.sh does.)
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+
+require ib_write_bw
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+
+# perf PROGRAM OPTIONS...: one run; the client must report its line of figures
+perf() {
+	local prog=$1 what=$*
+	shift
+	pair "$what" 18515 "$prog -R -F $*" "$prog -R -F $* $IP_B"
+	grep -qE '^ *[0-9]+ +[0-9]+ ' "$TMP/pair-client" || not_ok "$what: figures"
+}
+
+for prog in ib_write_bw ib_read_bw ib_send_bw; do
+	perf $prog -n 100 -s 65536
+	[ -z "${IWT_QUICK:-}" ] || continue
+	perf $prog -n 100 -s 4096 -b
+	perf $prog -n 50 -s 16384 -q 4
+done
+for prog in ib_write_lat ib_read_lat ib_send_lat; do
+	perf $prog -n 100 -s 8
+	[ -z "${IWT_QUICK:-}" ] || continue
+	perf $prog -n 20 -s 9000
+done
+[ -z "${IWT_QUICK:-}" ] || ktap_finish
+perf ib_write_bw -n 50 -s 64 --use_old_post_send
+perf ib_send_lat -n 50 -s 64 -e
+perf ib_send_bw -n 50 -s 1 -e
+ktap_finish

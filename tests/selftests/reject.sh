@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Rejections, and private data of all sizes in all directions.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+
+require iwt_conn rping
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+
+# run PREFIX OPTIONS...: the client's results as ours
+run() {
+	local prefix=$1
+	shift
+	in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" "$@" >"$TMP/client" 2>&1
+	subtests "$prefix" "$TMP/client"
+}
+
+run "nobody" -c $IP_B -x
+run "nobody, IPv6" -c $IP6_B -x
+start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B
+srv=$PID
+wait_listen "$NS_B" 7471
+run "IPv4" -c $IP_B
+stop "$srv"
+busywait 20 not listening "$NS_B" 7471
+run "a listener that has gone" -c $IP_B -x
+[ -n "${IWT_QUICK:-}" ] || {
+	start in_b "$IWT_BIN/iwt_conn" -s -a $IP6_B
+	srv=$PID
+	wait_listen "$NS_B" 7471
+	run "IPv6" -c $IP6_B
+	stop "$srv"
+}
+pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V"
+ktap_finish

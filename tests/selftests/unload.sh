@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The module unloads when the kernel may let it go, and not before.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/drop.sh"
+
+require rping
+require_type "$IWT_LINK_TYPE"
+MODULE=$IWT_LINK_TYPE
+[ -n "$(ls /sys/class/infiniband 2>/dev/null)" ] && skip_all "there are RDMA links already"
+ktap_begin
+
+unload() { ! loaded || modprobe -r "$MODULE"; }
+loaded() { [ -d "/sys/module/$MODULE" ]; }
+
+modprobe "$MODULE"
+check "unload without links" modprobe -r "$MODULE"
+check "it is gone" not loaded
+check "load" modprobe "$MODULE"
+
+setup 1500 || { not_ok "two links"; ktap_finish; }
+check "unload with idle links" timeout 60 modprobe -r "$MODULE"
+check "it is gone" not loaded
+check "the links went with it" not rdma_exists "$DEV_A"
+MADE_DEV=()
+
+link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"
+check "loaded again by a link" loaded
+MOVING_FROM=
+if traffic_rping; then
+	# a device that can let go of its users need not refuse
+	if timeout 60 modprobe -r "$MODULE" 2>/dev/null; then
+		check "unload under traffic: its user ends" busywait 30 not alive "$CLI"
+	else
+		check "refused under traffic, which goes on" alive "$CLI"
+	fi
+	stop "$CLI" "$SRV"
+	check "unload after use" busywait 30 unload
+	check "it is gone" not loaded
+else
+	not_ok "traffic"
+	stop "$CLI" "$SRV"
+	modprobe -r "$MODULE"
+fi
+MADE_DEV=()
+
+round() {
+	local i
+	for ((i = 0; i < 10; i++)); do
+		modprobe "$MODULE" || return 1
+		in_a rdma link add "$DEV_A" type "$IWT_LINK_TYPE" netdev "$IF_A" || return 1
+		modprobe -r "$MODULE" || return 1
+	done
+}
+check "ten times loaded, linked and unloaded" round
+ktap_finish

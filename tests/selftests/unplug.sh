@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The link, or the netdev below it, goes away under traffic.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/drop.sh"
+
+require rping ib_write_bw
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+
+gone() { ! rdma link show "$1/1" >/dev/null 2>&1; }
+both_end() { ended "$CLI" 60 >/dev/null; [ $? -ne 124 ] || return 1; stop "$SRV"; return 0; }
+
+again() {
+	cleanup_links
+	setup 1500 || { not_ok "two links"; ktap_finish; }
+}
+cleanup_links() {
+	local x
+	for x in "${MADE_DEV[@]}"; do
+		# shellcheck disable=SC2086
+		link_del $x 2>/dev/null
+	done
+	for x in "${MADE_NS[@]}"; do ns_del "$x"; done
+	busywait 20 gone "$DEV_A"
+	busywait 20 gone "$DEV_B"
+	MADE_NS=() MADE_DEV=()
+}
+
+# out WHAT COMMAND...: COMMAND under traffic
+out() {
+	local what=$1 kind
+	shift
+	for kind in traffic traffic_rping; do
+		again
+		MOVING_FROM=
+		$kind || { not_ok "$what: $kind runs"; stop "$CLI" "$SRV"; continue; }
+		check "$what under $kind" timeout 60 "$@"
+		check "$what under $kind: the link is gone" busywait 20 gone "$GONE"
+		check "$what under $kind: its user ends" both_end
+		stop "$CLI" "$SRV"
+	done
+}
+
+GONE=$DEV_A
+out "link removed at the client" ip netns exec "$NS_A" rdma link delete "$DEV_A"
+out "netdev removed at the client" ip -n "$NS_A" link delete "$IF_A"
+GONE=$DEV_B
+out "link removed at the server" ip netns exec "$NS_B" rdma link delete "$DEV_B"
+
+again
+MOVING_FROM=
+traffic_rping
+ip -n "$NS_A" link set "$IF_A" down
+check "netdev down under traffic: the link stays" rdma_exists "$DEV_A"
+ip -n "$NS_A" link set "$IF_A" up
+ip -n "$NS_A" addr add $IP6_A/64 dev "$IF_A" nodad 2>/dev/null
+stop "$CLI" "$SRV"
+busywait 20 in_a ping -c 1 -W 1 $IP_B
+pair "after netdev down and up: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V"
+ktap_finish

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Every octet of every operation, sizes around all the limits, errors, events.
+# IWT_VERIFY_ARGS goes to iwt_verify (for example --max-size 67108864)
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/verify.sh"
+
+require iwt_verify rdma
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+
+siw=()
+[ "$IWT_LINK_TYPE" != siw ] || siw=(--local-siw --peer-siw)
+[ -z "${IWT_QUICK:-}" ] || siw+=(--max-size 70000 --rounds 1)
+# shellcheck disable=SC2086
+verify_pair "verify" $IP_B "${siw[@]}" ${IWT_VERIFY_ARGS:-} -- "${siw[@]}"
+
+# the checks themselves: an octet that is changed on the way must be noticed
+start in_b "$IWT_BIN/iwt_verify" -s -a $IP_B 2>/dev/null
+srv=$PID
+wait_listen "$NS_B" 7472
+refuse "a spoiled octet is noticed" timeout "$IWT_TIME" ip netns exec "$NS_A" \
+	"$IWT_BIN/iwt_verify" -c $IP_B --corrupt --max-size 20000 --rounds 1 --no-neg --no-events --no-wr "${siw[@]}"
+stop "$srv"
+ktap_finish

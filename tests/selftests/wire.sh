@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Data and errors against an initiator that speaks MPA, DDP and RDMAP itself.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+
+require iwt_hostile python3
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers answer is not tested"
+peer=$(dirname "$0")/../peer/wire.py
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/server" 2>&1
+srv=$PID
+check "the responder listens" wait_listen "$NS_B" 7474
+in_a timeout $((IWT_TIME * 4)) python3 "$peer" $IP_B 7474 >"$TMP/wire" 2>&1
+subtests wire "$TMP/wire"
+check "the responder lives" alive "$srv"
+diag <"$TMP/server"
+stop "$srv"
+ktap_finish

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What must be true of a lab machine after its script: each violation is one
+# "gate ..." status line. The kernel's messages are judged on the host, from
+# the console, which survives a crash.
+
+complain() { status "gate $*"; }
+
+# in_namespaces COMMAND...: here and in every named network namespace
+in_namespaces() {
+	local ns
+	"$@"
+	for ns in $(ip netns list | awk '{ print $1 }'); do
+		ip netns exec "$ns" "$@"
+	done
+}
+
+iwarp_devices() { in_namespaces rdma dev show | awk '/ rnic / { sub(":", "", $2); print $2 }' | sort -u; }
+
+# Resources in use on iWARP devices. Completion queues that the core pools for
+# kernel users live as long as the device; its removal tells whether they leak.
+rdma_leaks() {
+	local dev
+	for dev in $(iwarp_devices); do
+		in_namespaces rdma resource show "$dev" 2>/dev/null | awk -v dev="$dev" '{
+			for (i = 3; i < NF; i += 2)
+				if ($i != "cq" && $(i + 1) > 0) print dev, $i, $(i + 1) }'
+		in_namespaces rdma resource show cq link "$dev" 2>/dev/null | awk '
+			/ pid /'
+	done | sort -u
+}
+
+# until_empty SECONDS COMMAND: waits for COMMAND to print nothing; else prints it
+until_empty() {
+	local left=$(($1 * 5)) out
+	shift
+	while out=$("$@"); [ -n "$out" ] && [ $((left--)) -gt 0 ]; do sleep 0.2; done
+	printf '%s' "$out"
+}
+
+gate_resources() {
+	local leaks
+	leaks=$(until_empty 5 rdma_leaks)
+	[ -z "$leaks" ] || while read -r line; do
+		complain "leaked rdma resource: $line"
+	done <<<"$leaks"
+}
+
+user_processes() {
+	local dir exe
+	for dir in /proc/[0-9]*; do
+		case ${dir#/proc/} in 1 | "$BASHPID") continue ;; esac
+		exe=$(readlink "$dir/exe" 2>/dev/null)
+		[ -z "$exe" ] || echo "${dir#/proc/}"
+	done
+}
+
+gate_links() {
+	local dev
+	for dev in $(iwarp_devices); do
+		in_namespaces timeout 20 rdma link delete "$dev" >/dev/null 2>&1
+	done
+	for dev in $(until_empty 5 iwarp_devices); do
+		complain "rdma link $dev cannot be deleted"
+	done
+}
+
+gate_modules() {
+	local module left
+	for module in iw_tcp siw; do
+		for ((left = 25; left > 0; left--)); do
+			[ -d "/sys/module/$module" ] || continue 2
+			timeout 20 modprobe -r "$module" >/dev/null 2>&1
+			[ -d "/sys/module/$module" ] || continue 2
+			sleep 0.2
+		done
+		complain "module $module does not unload: $(grep "^$module " /proc/modules)"
+	done
+}
+
+netdevs() { ip -o link show type "$1" 2>/dev/null | awk '{ sub("[:@].*", "", $2); print $2 }'; }
+
+gate_netdevs() {
+	local dev kind
+	timeout 30 ip -all netns delete || complain "network namespaces cannot be deleted"
+	for kind in vlan bridge veth dummy macvlan ipvlan bond; do
+		for dev in $(netdevs $kind); do
+			timeout 15 ip link delete "$dev" 2>/dev/null
+			[ ! -e "/sys/class/net/$dev" ] || complain "netdev $dev is still referenced"
+		done
+	done
+}
+
+stuck_tasks() {
+	awk 'FNR == 1 { name = $0; sub(/^[0-9]+ \(/, "", name); sub(/\) [A-Z] .*/, "", name)
+		state = $0; sub(/.*\) /, "", state)
+		if (state ~ /^D/) print $1 ":" name }' /proc/[0-9]*/task/[0-9]*/stat 2>/dev/null | sort
+}
+
+gate_tasks() {
+	local task before now
+	before=$(stuck_tasks)
+	for _ in 1 2 3 4 5; do
+		[ -n "$before" ] || return
+		sleep 1
+		now=$(stuck_tasks)
+		before=$(comm -12 <(echo "$before") <(echo "$now"))
+	done
+	while read -r task; do
+		complain "stuck task $task"
+		{ echo "lab: stack of $task"; cat "/proc/${task%%:*}/stack"; } >/dev/kmsg 2>/dev/null
+	done <<<"$before"
+}
+
+# Leaks are searched for when the modules are gone, for then nothing of theirs
+# refers to anything. Where their code was is noted before.
+gate_memory() {
+	local leaks=/sys/kernel/debug/kmemleak line
+	[ -e $leaks ] || return
+	# an object counts as leaked once it is five seconds old
+	sleep 5
+	echo scan >$leaks
+	echo scan >$leaks
+	while IFS= read -r line; do complain "kmemleak: $line"; done < <(
+		python3 /opt/iw_tcp/vm/leaks /run/lab.symbols | head -n 200)
+	echo clear >$leaks
+}
+
+gate() {
+	local pids
+	gate_resources
+	pids=$(user_processes)
+	# shellcheck disable=SC2086
+	[ -z "$pids" ] || kill -KILL $pids 2>/dev/null
+	grep '\]$' /proc/kallsyms >/run/lab.symbols
+	gate_links
+	gate_modules
+	gate_netdevs
+	gate_tasks
+	gate_memory
+}

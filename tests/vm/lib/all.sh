@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Everything in this directory, in the order of dependence.
+here=$(dirname "${BASH_SOURCE[0]}")
+. "$here/common.sh"
+. "$here/apt.sh"
+. "$here/root.sh"
+. "$here/kernel.sh"
+. "$here/uml.sh"
+. "$here/lab.sh"
+. "$here/build.sh"
+. "$here/payload.sh"
+. "$here/machine.sh"

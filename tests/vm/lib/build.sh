@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Builds this tree for a lab, inside the lab's userland, in build/labs/LAB:
+#   src/      a copy of the sources, built in
+#   payload/  what gets unpacked over the lab's root
+
+# Runs in the userland: what is not in the tree (yet) is not built.
+# shellcheck disable=SC2016
+BUILD_SCRIPT='
+kdir=/lib/modules/$VERSION/build
+cd /src
+rm -rf /out/payload
+bin=/out/payload/opt/iw_tcp/bin updates=/out/payload/usr/lib/modules/$VERSION/updates
+mkdir -p $bin $updates
+if [ -e Kbuild ]; then
+	make -s -j2 -C $kdir M=/src $MAKEARGS modules
+	install -m 644 -t $updates drivers/infiniband/sw/iw_tcp/iw_tcp.ko
+fi
+make -s -C $kdir M=/src/tests/vm/selftest/module $MAKEARGS modules
+install -m 644 -t $updates tests/vm/selftest/module/lab_fault.ko
+if [ -e tests/modules/Kbuild ] || [ -e tests/modules/Makefile ]; then
+	make -s -j2 -C $kdir M=/src/tests/modules KBUILD_EXTRA_SYMBOLS=/src/Module.symvers $MAKEARGS modules
+	find tests/modules -name "*.ko" -exec install -m 644 -t $updates {} +
+fi
+if [ -e tests/programs/Makefile ]; then
+	make -s -j2 -C tests/programs OUT=$bin
+fi
+if grep -qs "^provider:" Makefile; then
+	make -s -j2 provider RDMA_CORE=/rdma-core
+	make -s provider-install RDMA_CORE=/rdma-core DESTDIR=/out/payload
+fi
+modules="$INDEX_OF $(find $updates -name "*.ko" | sort | xargs -r sha256sum | cut -c1-64)"
+if [ ! -d /out/index ] || [ "$modules" != "$(cat /out/indexed)" ]; then
+	rm -rf /out/index /out/index.new; mkdir -p /out/index.new
+	mkdir -p /lib/modules/$VERSION/updates
+	find $updates -name "*.ko" -exec cp -t /lib/modules/$VERSION/updates {} +
+	depmod $VERSION
+	cp /lib/modules/$VERSION/modules.* /out/index.new
+	printf "%s\n" "$modules" >/out/indexed
+	mv /out/index.new /out/index
+fi
+cp /out/index/* /out/payload/usr/lib/modules/$VERSION/
+'
+
+# What is not a source, in the tree or in the copy, stays where it is.
+build_copy() {
+	rsync -a --delete --itemize-changes --exclude=/.git --exclude=/build --exclude=__pycache__ \
+		--exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
+		--exclude='Module.symvers' --exclude='modules.order' "$TREE/" "$1/src/"
+}
+
+build_locked() {
+	local out=$1 changed rdma_core
+	mkdir -p "$out/src"
+	changed=$(build_copy "$out") || return 1
+	[ -n "$changed" ] || [ "$(cat "$out/built" 2>/dev/null)" != "$KERNEL $ROOT" ] || return 0
+	rm -f "$out/built"
+	rdma_core=$("$TREE/userspace-provider/fetch-rdma-core") || return 1
+	in_root "$KERNEL/tree $ROOT/root" "VERSION=$VERSION INDEX_OF=${KERNEL##*/}; MAKEARGS='${LAB_MAKEARGS:-}'; $BUILD_SCRIPT" \
+		"$out/src:/src" "$out:/out" "$rdma_core:/rdma-core" >"$out/log" 2>&1 </dev/null || return 1
+	echo "$KERNEL $ROOT" >"$out/built"
+}
+
+# tree_build OUT: builds for the loaded lab; on failure shows the log
+tree_build() {
+	local out=$1
+	mkdir -p "$out"
+	if ! locked "$out/lock" build_locked "$out"; then
+		cat "$out/log" >&2
+		log "error: building for lab $LAB failed"
+		return 1
+	fi
+}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Kernels: the distribution's own, with the headers to build against, the siw
+# module built from the same release's source package, and what boots them.
+# An artefact "kernel-NAME" holds
+#   version      the release string
+#   linux        the image to boot, and initrd
+#   tree/        headers and modules, to be laid over a userland for building
+#   modules.img  a file system with the modules that the labs need
+
+# kernel_packages SUITE FLAVOUR: "package=version" of image, headers, source
+kernel_packages() {
+	local suite=$1 flavour=$2 list version
+	local parts='^linux-(headers|kbuild|image|base|binary|modules)-[0-9]'
+	list=$(apt_closure "$suite" "$parts" "linux-image-$flavour" "linux-headers-$flavour")
+	list=$(grep -E "$parts" <<<"$list")
+	version=$(sed -n 's/^linux-image-.*=//p' <<<"$list" | head -n 1)
+	printf '%s\n' "$list" "$(kernel_source_package "$version")"
+}
+
+# kernel_source_package VERSION: 6.12.107-1 comes from linux-source-6.12=6.12.107-1
+kernel_source_package() {
+	local series
+	series=$(cut -d. -f1,2 <<<"$1")
+	printf 'linux-source-%s=%s\n' "$series" "$1"
+}
+
+# What tests can use; the rest of a distribution's modules is drivers for
+# hardware that no lab has.
+kernel_trim_modules() {
+	local dir=$1 keep=$1.keep sub
+	mkdir "$keep"
+	for sub in arch block crypto fs lib mm net security \
+		drivers/{block,char,dma-buf,infiniband/{core,sw,ulp},md,nvme,target,virtio,xen}; do
+		[ ! -d "$dir/kernel/$sub" ] || (cd "$dir" && cp -al --parents "kernel/$sub" "$keep")
+	done
+	for sub in drivers/net drivers/scsi; do
+		mkdir -p "$keep/kernel/$sub"
+		find "$dir/kernel/$sub" -maxdepth 1 -type f -exec cp -al -t "$keep/kernel/$sub" {} +
+	done
+	for sub in bonding ipvlan macvlan team vxlan wireguard; do
+		[ ! -d "$dir/kernel/drivers/net/$sub" ] ||
+			(cd "$dir" && cp -al --parents "kernel/drivers/net/$sub" "$keep")
+	done
+	rm -rf "$keep"/kernel/{net/{bluetooth,mac80211,wireless,nfc,mac802154,ieee802154,6lowpan,can,ax25,appletalk,atm,batman-adv,tipc},fs/{xfs,btrfs,gfs2,ocfs2,f2fs,jfs,ntfs3,reiserfs,ubifs,ceph,afs,coda,hfs,hfsplus,nilfs2,bcachefs,orangefs},drivers/block/drbd}
+	cp -a "$dir"/modules.{builtin*,order} "$keep"
+	rm -rf "${dir:?}/kernel"
+	cp -a "$keep/." "$dir"
+	rm -rf "$keep"
+}
+
+kernel_unpack() {
+	local suite=$1 out=$2 debs=$3; shift 3
+	mkdir -p "$out/tree" "$debs"
+	apt_download "$suite" "$debs" "$@"
+	local deb
+	for deb in "$debs"/*.deb; do
+		case $deb in */linux-source-*) continue ;; esac
+		dpkg-deb -x "$deb" "$out/tree"
+	done
+	if [ -d "$out/tree/lib" ]; then
+		cp -al "$out/tree/lib" "$out/tree/usr"
+		rm -rf "$out/tree/lib"
+	fi
+}
+
+build_stock_kernel() {
+	local suite=$1 userland=$2 packages=$3 out=$4 version modules root
+	# shellcheck disable=SC2086
+	kernel_unpack "$suite" "$out" "$out/debs" $packages
+	version=$(basename "$out"/tree/usr/lib/modules/*)
+	modules=$out/tree/usr/lib/modules/$version
+	echo "$version" >"$out/version"
+	# where the image is depends on the release
+	cp "$(ls -d "$out/tree/boot/vmlinuz-$version" "$modules/vmlinuz" 2>/dev/null)" "$out/linux"
+	rm -f "$modules/vmlinuz"
+	rm -rf "$out/tree"/{boot,usr/share}
+	kernel_trim_modules "$modules"
+	find "$modules" -name '*.ko.xz' -print0 | xargs -0r -P2 -n64 xz -d
+	find "$modules" -name '*.ko.zst' -print0 | xargs -0r zstd -qd --rm
+
+	root_of root "$userland"
+	siw_source "$out/debs"/linux-source-*.deb "$out/siw"
+	in_root "$out/tree $root/root" "
+		make -C /lib/modules/$version/build M=/siw CONFIG_RDMA_SIW=m modules
+		install -D -m 644 -t /modules/extra /siw/siw.ko
+	" "$out/siw:/siw" "$modules:/modules"
+	rm -rf "$out/siw" "$out/debs"
+	kernel_finish "$out"
+}
+
+# siw_source DEB DIR: the siw directory of a linux-source package
+siw_source() {
+	local deb=$1 dir=$2
+	mkdir -p "$dir"
+	dpkg-deb --fsys-tarfile "$deb" |
+		tar -xO --wildcards './usr/src/linux-source-*.tar.xz' |
+		xz -dc -T2 | tar -x -C "$dir" --strip-components=5 \
+			--wildcards 'linux-source-*/drivers/infiniband/sw/siw/*'
+}
+
+# kernel_finish DIR: indices, the modules' file system and the initrd
+kernel_finish() {
+	local out=$1 version stage
+	version=$(cat "$out/version")
+	depmod -b "$out/tree/usr" "$version" 2>/dev/null ||
+		depmod -b "$out/tree" "$version"
+	stage=$out/stage/$version
+	mkdir -p "$stage"
+	cp -a "$out/tree/usr/lib/modules/$version/." "$stage"
+	rm -f "$stage"/{build,source}
+	truncate -s 768M "$out/modules.img"
+	mkfs.ext4 -q -d "$out/stage" -O ^has_journal -E lazy_itable_init=1 "$out/modules.img"
+	rm -rf "$out/stage"
+	initrd_make "$out/tree/usr/lib/modules/$version" "$out/initrd"
+}
+
+# initrd_make MODULES FILE: mounts the disks and hands over to the lab's init
+initrd_make() {
+	local modules=$1 file=$2 dir m
+	dir=$(mktemp -d)
+	mkdir -p "$dir"/{bin,proc,sys,dev,new,modules}
+	cp /bin/busybox "$dir/bin/"
+	install -m 755 "$VM_DIR/guest/initrd" "$dir/init"
+	for m in virtio_pci virtio_blk crc32c_generic ext4; do
+		awk -v m="/$m.ko" -F: 'index($1, m) { n = split($2, a, " ")
+			for (i = n; i > 0; i--) print a[i]; print $1 }' "$modules/modules.dep"
+	done | while read -r m; do
+		[ ! -e "$dir/modules/$(basename "$m")" ] || continue
+		cp "$modules/$m" "$dir/modules/"
+		basename "$m" >>"$dir/order"
+	done
+	touch "$dir/order"
+	(cd "$dir" && find . | cpio --quiet -o -H newc) | gzip -1 >"$file"
+	rm -rf "$dir"
+}
+
+# stock_kernel VAR NAME SUITE FLAVOUR USERLAND
+stock_kernel() {
+	local packages recipe
+	apt_update "$3"
+	packages=$(kernel_packages "$3" "$4")
+	recipe=$(declare -f build_stock_kernel kernel_unpack kernel_trim_modules siw_source \
+		kernel_finish initrd_make; cat "$VM_DIR/guest/initrd")
+	artefact "$1" "kernel-$2" "$(hash_of "$packages" "$5" "$recipe")" \
+		build_stock_kernel "$3" "$5" "$packages"
+}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034 # for the other files
+# The laboratories: which userland and which kernel each has.
+
+LABS="6.12 6.1 7.2 rt uml debug"
+
+# lab_load LAB: sets KERNEL and ROOT to the prepared artefacts, VERSION to the
+# kernel's release, LAB_KIND (of emulator), LAB_MEMORY (MiB), LAB_CMDLINE,
+# LAB_MAKEARGS and LAB_GRACE (seconds for boot and gate)
+lab_load() {
+	LAB=$1 LAB_KIND=qemu LAB_MEMORY=4096 LAB_GRACE=180 LAB_MAKEARGS=
+	LAB_CMDLINE='slub_debug=FZPU kfence.sample_interval=1'
+	case $LAB in
+	6.12) stock_kernel KERNEL 6.12 trixie amd64 trixie; root_of ROOT trixie ;;
+	7.2) stock_kernel KERNEL 7.2 trixie-backports amd64 trixie; root_of ROOT trixie ;;
+	rt) stock_kernel KERNEL rt trixie rt-amd64 trixie; root_of ROOT trixie ;;
+	6.1) stock_kernel KERNEL 6.1 bookworm amd64 bookworm; root_of ROOT bookworm ;;
+	uml) lab_uml uml.config ;;
+	# the less memory, the less is searched for leaks
+	debug) lab_uml "uml.config debug.config"; LAB_MEMORY=1536 LAB_GRACE=600 ;;
+	*) die "no such lab: $LAB (there are $LABS)" ;;
+	esac
+	VERSION=$(cat "$KERNEL/version")
+}
+
+lab_uml() {
+	LAB_KIND=uml LAB_CMDLINE='' LAB_MAKEARGS=ARCH=um
+	uml_kernel KERNEL "$LAB" trixie-backports trixie "$1"
+	root_of ROOT trixie
+}

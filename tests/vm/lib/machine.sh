@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Boots a prepared lab on the files of one run and judges how it ended. A run's
+# directory holds payload.tar, and gets console (the kernel's messages) and
+# status (lines from guest/init).
+
+CPUS=${LAB_CPUS:-2}
+MACHINE_PID=
+
+# Messages that no test may provoke
+GATE_PATTERN='WARNING:|(^|[^E])BUG:|Oops|Kernel panic|general protection fault|unable to handle|KASAN|UBSAN|KFENCE|KCSAN|refcount_t:|ODEBUG:|list_(add|del) corruption|possible (circular|recursive|irq)|inconsistent .*lock state|suspicious RCU usage|bad unlock balance|held lock freed|INFO: (task|rcu|trying)|detected .*stalls|(soft|hard) (lockup|LOCKUP)|blocked for more than|unregister_netdevice: waiting|scheduling while atomic|sleeping function called|nobody cared|segfault at .* in lib(ibverbs|rdmacm|iw_tcp)|kernel BUG at|DEBUG_LOCKS_WARN|leak of resources'
+
+KERNEL_OPTIONS='quiet panic=-1 oops=panic'
+
+# boot_KIND DIR: execs the emulator; script output goes to its standard output
+# Nothing is written back, so the images of running labs may be shared.
+boot_qemu() {
+	local dir=$1
+	exec qemu-system-x86_64 \
+		-accel tcg,thread=multi -cpu max,-erms,-fsrm -smp "$CPUS" -m "$LAB_MEMORY" \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-kernel "$KERNEL/linux" -initrd "$KERNEL/initrd" \
+		-append "console=ttyS1 $KERNEL_OPTIONS no_timer_check mitigations=off nokaslr audit=0 rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 $LAB_CMDLINE LAB_IO=ttyS0 LAB_STATUS=ttyS2" \
+		-serial stdio -serial "file:$dir/console" -serial "file:$dir/status" \
+		-drive "file=$ROOT/root.img,if=virtio,format=raw,snapshot=on,file.locking=off" \
+		-drive "file=$KERNEL/modules.img,if=virtio,format=raw,snapshot=on,file.locking=off" \
+		-drive "file=$dir/payload.tar,if=virtio,format=raw,snapshot=on,file.locking=off"
+}
+
+boot_uml() {
+	local dir=$1 options mhz
+	mhz=$(awk -F: '/cpu MHz/ { print int($2); exit }' /proc/cpuinfo)
+	options="mem=${LAB_MEMORY}M seccomp=on ncpus=$CPUS umid=lab uml_dir=/run/lab initrd=/run/kernel/initrd"
+	options+=" ubd0=cow0,/run/root/root.img ubd1=cow1,/run/kernel/modules.img ubd2=cow2,payload.tar"
+	options+=" con=null con0=null,fd:3 con1=fd:0,fd:1 con2=null,fd:4"
+	options+=" $KERNEL_OPTIONS $LAB_CMDLINE LAB_IO=tty1 LAB_STATUS=tty2 LAB_MHZ=$mhz"
+	# not as process 1 of its namespace, whom no signal kills
+	in_root "$ROOT/root" "cd /run/lab; /run/kernel/linux $options 3>>console 4>>status; exit \$?" \
+		"$dir:/run/lab" "$KERNEL:/run/kernel" "$ROOT:/run/root"
+}
+
+# machine_boot LAB KIND KERNEL ROOT CMDLINE MEMORY DIR: where the machine's shell begins
+machine_boot() {
+	LAB=$1 LAB_KIND=$2 KERNEL=$3 ROOT=$4 LAB_CMDLINE=$5 LAB_MEMORY=$6
+	"boot_$LAB_KIND" "$7" 2>"$7/emulator"
+}
+
+machine_kill() { [ -z "$MACHINE_PID" ] || kill -KILL -- "-$MACHINE_PID" 2>/dev/null || :; }
+
+# messages DIR: the kernel's messages since the start of the script
+messages() {
+	tr -d '\r' <"$1/console" | awk '
+		# these crash on their own; their exit status tells when it matters
+		started && !/(qperf|ib_[a-z_]+)\[[0-9]+\]: segfault at/ { print }
+		/lab: the script starts/ { started = 1 }'
+}
+
+# judge DIR TIME: prints what is wrong and returns the run's exit status
+judge() {
+	local dir=$1 time=$2 rc bad
+	tr -d '\r' <"$dir/status" >"$dir/lines" 2>/dev/null || :>"$dir/lines"
+	rc=$(sed -n 's/^exit //p' "$dir/lines")
+	if ! grep -q '^start' "$dir/lines" || ! grep -q 'lab: the script starts' "$dir/console"; then
+		tail -n 60 "$dir/console" "$dir/emulator" >&2 || :
+		log "gate: lab $LAB did not boot"
+		return 99
+	fi
+	bad=$(messages "$dir" | grep -cE "$GATE_PATTERN" || :)
+	if [ "$bad" -gt 0 ]; then
+		messages "$dir" | grep -v 'lab: ' | tail -n 400 >&2
+		log "gate: kernel messages ($bad suspicious lines):"
+		messages "$dir" | grep -E "$GATE_PATTERN" | head -n 10 >&2
+	fi
+	sed -n 's/^gate /vm: gate: /p' "$dir/lines" >&2
+	if grep -q '^timeout' "$dir/lines" || { [ -z "$rc" ] && [ "$MACHINE_RC" = 124 ]; }; then
+		[ "$bad" -gt 0 ] || messages "$dir" | tail -n 200 >&2
+		log "the script did not end within $time s"
+		[ "$bad" -gt 0 ] || return 124
+		return 99
+	fi
+	if [ -z "$rc" ]; then
+		[ "$bad" -gt 0 ] || messages "$dir" | tail -n 60 >&2
+		cat "$dir/emulator" >&2
+		log "gate: the machine ended before its script"
+		return 99
+	fi
+	if [ "$bad" -gt 0 ] || grep -q '^gate ' "$dir/lines"; then
+		log "gate: the script's own exit status was $rc"
+		return 99
+	fi
+	if ! grep -q '^done' "$dir/lines"; then
+		log "gate: the machine ended before the gate (the script's exit status was $rc)"
+		return 99
+	fi
+	return "$rc"
+}
+
+# machine_run DIR TIME: boots, waits, judges. "timeout" makes the machine a
+# process group of its own, so that all of it can be ended; to read the terminal
+# it must be a session, which the scheduler sets apart from everything else.
+machine_run() {
+	local dir=$1 time=$2 rc=0 session=
+	: >"$dir/console"; : >"$dir/status"; : >"$dir/emulator"
+	MACHINE_RC=0
+	[ ! -t 0 ] || session=setsid
+	# shellcheck disable=SC2016
+	$session timeout -k 5 $((time + LAB_GRACE)) bash -c '. "$1/lib/all.sh"; shift; machine_boot "$@"' \
+		boot "$VM_DIR" "$LAB" "$LAB_KIND" "$KERNEL" "$ROOT" "$LAB_CMDLINE" "$LAB_MEMORY" "$dir" <&0 &
+	MACHINE_PID=$!
+	wait "$MACHINE_PID" || MACHINE_RC=$?
+	# "unshare" survives the signal that "timeout" sends
+	machine_kill
+	MACHINE_PID=
+	judge "$dir" "$time" || rc=$?
+	return "$rc"
+}

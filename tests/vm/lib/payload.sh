@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The files of one run, packed for the machine's third disk.
+
+# payload_place STAGE SCRIPT: puts the script into place, prints its path there
+payload_place() {
+	local stage=$1 script
+	script=$(realpath "$2")
+	case $script in
+	"$TREE"/tests/*) ;;
+	"$TREE"/*) install -D -m 755 "$script" "$stage/opt/iw_tcp/${script#"$TREE"/}" ;;
+	*) install -D -m 755 "$script" "$stage/opt/iw_tcp/script/$(basename "$script")"
+		echo "/opt/iw_tcp/script/$(basename "$script")"
+		return ;;
+	esac
+	echo "/opt/iw_tcp/${script#"$TREE"/}"
+}
+
+# payload_pack BUILD DIR SCRIPT TIME INTERACTIVE ARGS...: DIR/payload.tar
+payload_pack() {
+	local out=$1 dir=$2 script=$3 time=$4 interactive=$5 stage=$2/stage path
+	shift 5
+	mkdir -p "$stage/opt/iw_tcp/vm" "$stage/opt/iw_tcp/tests"
+	rsync -a --exclude=/vm/[!s]* --exclude=__pycache__ --exclude='*.o' --exclude='*.ko' \
+		"$TREE/tests/" "$stage/opt/iw_tcp/tests/"
+	install -m 755 -t "$stage/opt/iw_tcp/vm" "$VM_DIR"/guest/{init,gate.sh,leaks}
+	[ -n "$interactive" ] && path=/opt/iw_tcp/tests/. || path=$(payload_place "$stage" "$script")
+	{
+		declare -p LAB
+		printf 'SCRIPT=%q TIME=%q INTERACTIVE=%q\n' "$path" "$time" "$interactive"
+		printf 'ARGS=('; [ $# -eq 0 ] || printf '%q ' "$@"; printf ')\n'
+	} >"$stage/opt/iw_tcp/vm/run.env"
+	locked "$out/lock" tar -C "$out/payload" -cf "$dir/payload.tar" .
+	tar -C "$stage" -rf "$dir/payload.tar" .
+	rm -rf "$stage"
+	truncate -s %512 "$dir/payload.tar"
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# User-Mode Linux kernels, built from the distribution's kernel source in the
+# userland they run. Artefacts are as in kernel.sh.
+
+# Runs in the userland. Every option of the fragments must have been accepted.
+# What building a module needs stays: no objects, no C files.
+# shellcheck disable=SC2016
+UML_BUILD='
+cd /src
+cat /config/* >.fragment
+# The unwinder looks up every word of a stack, at each allocation when KASAN or
+# kmemleak wants to know where: what points into no code need not be looked up.
+text="addr >= (unsigned long)_stext \&\& addr < (unsigned long)_end"
+text="($text) || (addr >= MODULES_VADDR \&\& addr < MODULES_END)"
+sed -i -e "s/if (__kernel_text_address(addr)) {/if (($text) \&\& __kernel_text_address(addr)) {/" \
+	-e "s/^#include <linux.module.h>/&\n#include <linux\/pgtable.h>\n#include <asm\/sections.h>/" \
+	arch/um/kernel/stacktrace.c
+grep -q "MODULES_END" arch/um/kernel/stacktrace.c
+make -s ARCH=um defconfig
+scripts/kconfig/merge_config.sh -m .config .fragment
+make -s ARCH=um olddefconfig
+grep "^CONFIG_" .fragment | while read -r option; do
+	grep -qxF "$option" .config || { echo "not accepted: $option"; exit 1; }
+done
+make -s -j"$(nproc)" ARCH=um
+version=$(make -s ARCH=um kernelrelease)
+make -s ARCH=um INSTALL_MOD_PATH=/out/tree/usr modules_install
+strip -o /out/linux linux
+echo "$version" >/out/version
+ln -sfn "/usr/src/linux-$version" "/out/tree/usr/lib/modules/$version/build"
+'
+
+# A kernel tree as a package of headers has it
+uml_trim_source() {
+	local dir=$1
+	rm -rf "$dir"/{.fragment,.tmp_*,linux,vmlinux*,Documentation,samples,sound,tools}
+	find "$dir" -type f \( -name '*.o' -o -name '*.a' -o -name '*.ko' -o -name '*.c' -o -name '*.S' \
+		-o -name '*.dts*' -o -name '.*.cmd' -o -name '*.rst' -o -name '*.mod' \) \
+		-not -path "$dir/scripts/*" -delete
+	find "$dir/arch" -mindepth 1 -maxdepth 1 -type d -not -name um -not -name x86 -exec rm -rf {} +
+	find "$dir/drivers" -type f -not -name '*.h' -delete
+	find "$dir" -type d -empty -delete
+}
+
+build_uml_kernel() {
+	local suite=$1 userland=$2 package=$3 fragments=$4 out=$5 root version
+	mkdir -p "$out"/{debs,src,config,tree/usr/src}
+	apt_download "$suite" "$out/debs" "$package"
+	dpkg-deb --fsys-tarfile "$out"/debs/*.deb |
+		tar -xO --wildcards './usr/src/linux-source-*.tar.xz' | xz -dc -T2 |
+		tar -x -C "$out/src" --strip-components=1 --exclude='*/Documentation/*/*'
+	# shellcheck disable=SC2086
+	(cd "$VM_DIR/config" && cp $fragments "$out/config")
+	root_of root "$userland"
+	in_root "$root/root" "$UML_BUILD" "$out/src:/src" "$out:/out" "$out/config:/config"
+	version=$(cat "$out/version")
+	rm -f "$out/tree/usr/lib/modules/$version/source"
+	uml_trim_source "$out/src"
+	mv "$out/src" "$out/tree/usr/src/linux-$version"
+	rm -rf "$out/debs"
+	kernel_finish "$out"
+}
+
+# uml_kernel VAR NAME SUITE USERLAND "FRAGMENTS": the newest kernel of SUITE
+uml_kernel() {
+	local package recipe
+	apt_update "$3"
+	package=$(kernel_packages "$3" amd64 | grep '^linux-source')
+	# shellcheck disable=SC2086
+	recipe=$(cd "$VM_DIR/config" && file_hash $5 ../lib/uml.sh ../guest/initrd)
+	artefact "$1" "kernel-$2" "$(hash_of "$package" "$4" "$recipe")" \
+		build_uml_kernel "$3" "$4" "$package" "$5"
+}

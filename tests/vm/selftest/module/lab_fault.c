@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the gate of the laboratories must notice, done on purpose when the
+ * module is loaded with fault=KIND.
+ */
+#include <linux/module.h>
+#include <linux/kthread.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/delay.h>
+
+static char *fault = "none";
+module_param(fault, charp, 0444);
+MODULE_PARM_DESC(fault, "warn, oops, leak, overrun, inversion or stuck");
+
+static DEFINE_MUTEX(iwt_lab_a);
+static DEFINE_MUTEX(iwt_lab_b);
+static struct task_struct *stuck;
+
+/* Takes the locks in both orders, which only lockdep notices. */
+static void iwt_lab_inversion(void)
+{
+	mutex_lock(&iwt_lab_a);
+	mutex_lock(&iwt_lab_b);
+	mutex_unlock(&iwt_lab_b);
+	mutex_unlock(&iwt_lab_a);
+	mutex_lock(&iwt_lab_b);
+	mutex_lock(&iwt_lab_a);
+	mutex_unlock(&iwt_lab_a);
+	mutex_unlock(&iwt_lab_b);
+}
+
+/* Writes behind an object, which KASAN or slub_debug notices. */
+static void iwt_lab_overrun(void)
+{
+	size_t size = 100;
+	char *object = kmalloc(size, GFP_KERNEL);
+
+	if (!object)
+		return;
+	OPTIMIZER_HIDE_VAR(size);
+	object[size] = 1;
+	kfree(object);
+}
+
+static int iwt_lab_sleep(void *unused)
+{
+	while (!kthread_should_stop())
+		msleep(10000);
+	return 0;
+}
+
+static int __init iwt_lab_init(void)
+{
+	if (!strcmp(fault, "warn")) {
+		WARN(1, "deliberate warning\n");
+	} else if (!strcmp(fault, "oops")) {
+		*(volatile int *)NULL = 0;
+	} else if (!strcmp(fault, "leak")) {
+		void *volatile lost = kmalloc(1000, GFP_KERNEL);
+
+		lost = NULL;
+	} else if (!strcmp(fault, "overrun")) {
+		iwt_lab_overrun();
+	} else if (!strcmp(fault, "inversion")) {
+		iwt_lab_inversion();
+	} else if (!strcmp(fault, "stuck")) {
+		stuck = kthread_run(iwt_lab_sleep, NULL, "lab_stuck");
+		if (IS_ERR(stuck))
+			return PTR_ERR(stuck);
+	} else {
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void __exit iwt_lab_exit(void)
+{
+	if (stuck)
+		kthread_stop(stuck);
+}
+
+module_init(iwt_lab_init);
+module_exit(iwt_lab_exit);
+MODULE_DESCRIPTION("Deliberate faults, to test the laboratories' gate");
+MODULE_LICENSE("GPL");

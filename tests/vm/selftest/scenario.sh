@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# scenario.sh NAME: one way for a script to end, for selftest/run
+set -e
+
+siw_link() {
+	modprobe siw
+	ip link add lab0 type dummy
+	ip addr add 10.9.0.1/24 dev lab0
+	ip link set lab0 up
+	rdma link add siw0 type siw netdev lab0
+}
+
+case $1 in
+clean) echo "said $2" ;;
+status) exit 7 ;;
+rping) # the independent peer moves data between two namespaces
+	modprobe siw
+	for n in 0 1; do
+		ip netns add "ns$n"
+		ip netns exec "ns$n" ip link set lo up
+	done
+	ip link add p0 netns ns0 type veth peer name p1 netns ns1
+	for n in 0 1; do
+		ip netns exec "ns$n" ip addr add "10.9.0.$((n + 1))/24" dev "p$n"
+		ip netns exec "ns$n" ip link set "p$n" up
+		ip netns exec "ns$n" rdma link add "siw$n" type siw netdev "p$n"
+	done
+	ip netns exec ns0 timeout 60 rping -s -a 10.9.0.1 -C 20 -V &
+	for n in 1 2 3 4 5 6 7 8 9 10; do
+		sleep 0.5
+		! ip netns exec ns1 timeout 60 rping -c -a 10.9.0.1 -C 20 -V || break
+	done
+	wait $!
+	;;
+warn | oops | leak | overrun | inversion | stuck) modprobe lab_fault fault="$1" ;;
+panic) echo c >/proc/sysrq-trigger; sleep 60 ;;
+off) echo o >/proc/sysrq-trigger; sleep 60 ;;
+endless) sleep 600 ;;
+resource) # a server that outlives the script
+	siw_link
+	setsid rping -s -a 10.9.0.1 >/dev/null 2>&1 &
+	sleep 2
+	;;
+*) echo "no scenario $1" >&2; exit 2 ;;
+esac
