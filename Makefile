@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+# iw_tcp: software iWARP over TCP. `make help` lists the targets.
+#
+#   KDIR=     build directory of the kernel to build for (the running one)
+#   DESTDIR=  root of the file system to install into (/)
+#   RDMA_CORE=  rdma-core source for the provider (fetched through apt)
+#   W=1, C=1, LLVM=1 and so on reach the kernel's build
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+DESTDIR ?=
+BUILD := $(CURDIR)/build
+KVER = $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+kbuild = $(MAKE) -C $(KDIR) M=$(CURDIR)
+
+# Distributions keep the key to themselves: without one, do not try to sign.
+unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
+
+# Kernel builds are parallel unless -j says otherwise.
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+JOBS := -j$(shell nproc)
+endif
+
+all: modules ## build the kernel module (default)
+
+modules: check-config
+	@$(kbuild) $(JOBS) modules
+
+install: modules ## install the module into the running system or DESTDIR=
+	@$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) $(unsigned) modules_install
+	@if [ -e $(DESTDIR)/lib/modules/$(KVER)/modules.order ]; then \
+		depmod $(if $(DESTDIR),-b $(DESTDIR)) $(KVER); \
+	else \
+		echo "no kernel $(KVER) in $(DESTDIR)/lib/modules: run depmod there"; \
+	fi
+
+provider: ## build the user space provider
+	@$(MAKE) -C userspace-provider OUT=$(BUILD)/provider
+
+provider-install: ## install the provider into the running system or DESTDIR=
+	@$(MAKE) -C userspace-provider OUT=$(BUILD)/provider install
+
+check-config: ## say which kernel options or headers are missing, if any
+	@sh include/compat/check-config.sh "$(KDIR)"
+
+demo: ## two hosts in a virtual machine, perftest between them
+	@tests/vm/demo
+
+check: ## every test in every laboratory
+	@tests/check
+
+unit: ## tests of the protocol layer in user space
+	@$(MAKE) -C tests/unit check
+
+fuzz: ## fuzz the protocol layer; TIME= seconds per target
+	@$(MAKE) -C tests/fuzz check $(if $(TIME),TIME=$(TIME))
+
+selftest: ## the selftests on this machine, as root, with what is installed
+	@$(MAKE) -C tests/selftests run_tests
+
+style: ## checkpatch, sparse and all compiler warnings
+	@tests/style "$(KDIR)"
+
+clean: ## remove what was built
+	@if [ -e $(KDIR)/Makefile ]; then $(kbuild) clean; fi
+	@rm -rf $(BUILD)/provider
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' \
+		$(firstword $(MAKEFILE_LIST))
+
+.PHONY: all modules install provider provider-install check-config demo check \
+	unit fuzz selftest style clean help
