@@ -494,12 +494,16 @@ void iwt_cm_dev_drain(struct iwt_dev *dev)
 /**
  * iwt_cm_init() - at module load; may sleep
  *
+ * One work at a time, in the order in which things happened: a ULP that makes
+ * several connections may count on their Requests arriving in its own order.
+ * It costs nothing, as none waits for the network, and iw_cm, to which
+ * everything leads, takes one at a time as well.
+ *
  * Return: 0 or -ENOMEM.
  */
 int iwt_cm_init(void)
 {
-	iwt_cm_wq = alloc_workqueue("iw_tcp_cm", WQ_UNBOUND | WQ_MEM_RECLAIM,
-				    0);
+	iwt_cm_wq = alloc_ordered_workqueue("iw_tcp_cm", WQ_MEM_RECLAIM);
 	return iwt_cm_wq ? 0 : -ENOMEM;
 }
 

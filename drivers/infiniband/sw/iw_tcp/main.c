@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Software iWARP over TCP: what is started, and stopped in reverse. */
 #include <linux/module.h>
-#include <linux/rcupdate.h>
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
 #include "link.h"
+#include "sock.h"
 #include "version.h"
 
 static int __init iwt_init(void)
 {
-	int ret = iwt_cm_init();
+	int ret = iwt_sock_init();
 
 	if (ret)
 		return ret;
+	ret = iwt_cm_init();
+	if (ret)
+		goto no_cm;
 	ret = iwt_link_init();
 	if (ret)
-		iwt_cm_exit();
+		goto no_link;
+	return 0;
+
+no_link:
+	iwt_cm_exit();
+no_cm:
+	iwt_sock_exit();
 	return ret;
 }
 
@@ -24,8 +33,7 @@ static void __exit iwt_exit(void)
 {
 	iwt_link_exit();
 	iwt_cm_exit();
-	/* sockets are freed by a function of ours */
-	rcu_barrier();
+	iwt_sock_exit();
 }
 
 module_init(iwt_init);

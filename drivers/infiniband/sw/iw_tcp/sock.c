@@ -24,6 +24,9 @@
 /* How soon to try again when a stranger owned the socket, in jiffies. */
 #define IWT_SOCK_RETRY		1
 
+/* Frees sockets. */
+static struct workqueue_struct *iwt_sock_wq;
+
 static struct iwt_sock *from_sk(struct sock *sk)
 {
 	return rcu_dereference_sk_user_data(sk);
@@ -169,39 +172,16 @@ static void disown(struct iwt_sock *s)
 		iwt_sock_kick(s);
 }
 
-static void free_rcu_cb(struct rcu_head *rcu)
+/* Nobody has the socket any more, but for kicks that are under way. */
+static void do_end_work(struct work_struct *work)
 {
-	struct iwt_sock *s = container_of(rcu, struct iwt_sock, rcu);
+	struct iwt_sock *s = container_of(to_rcu_work(work), struct iwt_sock,
+					  end_work);
 
+	cancel_work_sync(&s->kick_work);
+	cancel_delayed_work_sync(&s->retry_work);
 	sock_put(s->sk);
 	kfree(s);
-}
-
-static void free_sock(struct kref *ref)
-{
-	struct iwt_sock *s = container_of(ref, struct iwt_sock, ref);
-
-	call_rcu(&s->rcu, free_rcu_cb);
-}
-
-/**
- * iwt_sock_get() - take a reference
- * @s: socket, found under RCU
- *
- * Return: false when it is on its way out.
- */
-bool iwt_sock_get(struct iwt_sock *s)
-{
-	return kref_get_unless_zero(&s->ref);
-}
-
-/**
- * iwt_sock_put() - drop a reference
- * @s: socket
- */
-void iwt_sock_put(struct iwt_sock *s)
-{
-	kref_put(&s->ref, free_sock);
 }
 
 /* Engines run in softirq: nothing below them may sleep or use current. */
@@ -228,7 +208,7 @@ static void widen_window(struct socket *sock)
 	release_sock(sock->sk);
 }
 
-static void hook(struct iwt_sock *s, bool listener)
+static void hook(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
 
@@ -242,7 +222,7 @@ static void hook(struct iwt_sock *s, bool listener)
 	sk->sk_state_change = on_state_change;
 	sk->sk_error_report = on_state_change;
 	/* children of a listener must not inherit the pointer */
-	__rcu_assign_sk_user_data_with_flags(sk, s, listener ?
+	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener ?
 					     SK_USER_DATA_NOCOPY : 0);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
@@ -254,16 +234,17 @@ static struct iwt_sock *wrap(struct socket *sock, const struct iwt_sock_ops *ops
 
 	if (!s)
 		return NULL;
-	kref_init(&s->ref);
 	s->sock = sock;
 	s->sk = sock->sk;
 	s->ops = ops;
 	s->ctx = ctx;
+	s->listener = listener;
 	INIT_WORK(&s->kick_work, do_kick_work);
 	INIT_DELAYED_WORK(&s->retry_work, do_retry_work);
+	INIT_RCU_WORK(&s->end_work, do_end_work);
 	sock_hold(s->sk);
 	own(s);
-	hook(s, listener);
+	hook(s);
 	disown(s);
 	return s;
 }
@@ -528,11 +509,13 @@ static void unhook(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_release() - close and give up the owner's reference
+ * iwt_sock_release() - close and give up the socket
  * @s: socket
  * @abort: reset the connection instead of closing it in order
  *
- * No callback runs afterwards. May sleep.
+ * No callback runs afterwards. Who found the socket under RCU may still kick
+ * it; a grace period later it is freed, for which nobody waits, unless it is
+ * one that listens. May sleep.
  */
 void iwt_sock_release(struct iwt_sock *s, bool abort)
 {
@@ -540,14 +523,13 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 	unhook(s);
 	disown(s);
 	/* a listener's callbacks run without its lock: they end before ops go */
-	synchronize_rcu();
+	if (s->listener)
+		synchronize_rcu();
 	iwt_sock_set_ops(s, NULL, NULL);
-	cancel_work_sync(&s->kick_work);
-	cancel_delayed_work_sync(&s->retry_work);
 	if (abort)
 		sock_no_linger(s->sk);
 	sock_release(s->sock);
-	iwt_sock_put(s);
+	queue_rcu_work(iwt_sock_wq, &s->end_work);
 }
 
 /**
@@ -568,4 +550,28 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 		return err;
 	err = kernel_getpeername(s->sock, (struct sockaddr *)remote);
 	return err < 0 ? err : 0;
+}
+
+/**
+ * iwt_sock_init() - at module load; may sleep
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iwt_sock_init(void)
+{
+	iwt_sock_wq = alloc_workqueue("iw_tcp_sock",
+				      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return iwt_sock_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * iwt_sock_exit() - at module unload, when every socket has been released
+ *
+ * Sleeps until they are freed.
+ */
+void iwt_sock_exit(void)
+{
+	/* what waits for a grace period is not in the queue yet */
+	rcu_barrier();
+	destroy_workqueue(iwt_sock_wq);
 }

@@ -59,6 +59,9 @@ struct iwt_sock_addr {
 	bool v6only;
 };
 
+int iwt_sock_init(void);
+void iwt_sock_exit(void);
+
 /* Connection management: process context, may sleep, return 0 or -errno. */
 int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 		     const struct iwt_sock_ops *ops, void *ctx,
@@ -80,8 +83,6 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 /* Any context. */
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);
 int iwt_sock_error(const struct iwt_sock *s);
-bool iwt_sock_get(struct iwt_sock *s);
-void iwt_sock_put(struct iwt_sock *s);
 void iwt_sock_kick(struct iwt_sock *s);
 void iwt_sock_kick_later(struct iwt_sock *s);
 void iwt_sock_retry(struct iwt_sock *s);

@@ -3,8 +3,6 @@
 #ifndef IWT_SOCK_PRIV_H
 #define IWT_SOCK_PRIV_H
 
-#include <linux/kref.h>
-#include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 
 #include "sock.h"
@@ -15,22 +13,22 @@ struct socket;
 /**
  * struct iwt_sock - a TCP socket and who listens to it
  * @sock: kernel socket
- * @sk: the same; a reference is held until the object is freed
- * @ref: references
+ * @sk: the same; with a reference until the object is freed
  * @ops: listener's callbacks, or NULL; changed under the socket lock
  * @ctx: their argument
+ * @listener: it listens
  * @kicked: a kick is to be answered when the owner lets the socket go
  * @kick_work: answers a kick for a context that could not
  * @retry_work: the same, when the owner is none of ours
  * @saved: the socket's own callbacks
- * @rcu: callbacks look the object up under RCU
+ * @end_work: frees it; callbacks and kicks look it up under RCU
  */
 struct iwt_sock {
 	struct socket *sock;
 	struct sock *sk;
-	struct kref ref;
 	const struct iwt_sock_ops *ops;
 	void *ctx;
+	bool listener;
 	bool kicked;
 	struct work_struct kick_work;
 	struct delayed_work retry_work;
@@ -40,7 +38,7 @@ struct iwt_sock {
 		void (*state_change)(struct sock *sk);
 		void (*error_report)(struct sock *sk);
 	} saved;
-	struct rcu_head rcu;
+	struct rcu_work end_work;
 };
 
 #endif
