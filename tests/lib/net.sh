@@ -123,6 +123,7 @@ net_setup() {
 	ip -n "$NS_A" link set "$IF_A" up
 	ip -n "$NS_B" link set "$IF_B" up
 	busywait 20 in_a ping -c 1 -W 1 $IP_B
+	[ ! -d /proc/sys/net/ipv6 ] || busywait 20 in_a ping -6 -c 1 -W 1 $IP6_B
 }
 
 # setup [MTU]: net_setup and a link on each side

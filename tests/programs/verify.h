@@ -104,7 +104,7 @@ struct iwt_case {
 	uint32_t seed;
 	uint32_t msg;		/* number of the first message */
 	uint32_t max_inline;
-	uint32_t tame;		/* no empty pieces: siw is not up to them */
+	uint32_t tame;		/* what any peer does: no empty pieces */
 	uint64_t max_size;
 	/* IWT_CASE_CONNECT */
 	uint32_t use_events, use_wr, sig_all, one_cq, conn_no;

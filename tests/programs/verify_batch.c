@@ -76,7 +76,7 @@ static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 	}
 }
 
-/* siw completes a Read after what was posted behind it: take it as it comes, but once. */
+/* Where only the transfer is judged: completions in whatever order, but each once. */
 static const struct iwt_op *out_of_order(const struct iwt_plan *p, const struct ibv_wc *wc, bool *seen)
 {
 	uint64_t i = wc->wr_id - p->op[0].msg;

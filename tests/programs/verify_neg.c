@@ -208,7 +208,7 @@ static int offender(struct iwt_ctx *cx, uint32_t which)
 	iwt_pattern(cx->arena + VOFF, 7, 0, VLEN);
 	if (iwt_sync(cx, NULL, &to) || post_offence(cx, which, &to))
 		return -1;
-	/* siw never completes what is posted after the Terminate */
+	/* only the transfer is judged here, not what is posted after the Terminate */
 	if (cx->o.local_siw)
 		return take(cx, cx->c.scq, 1, &wc) || check_first(cx, which, &wc) ? -1 :
 		       iwt_wait_disconnected(cx);

@@ -187,7 +187,7 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		op->flags &= ~IWT_F_INLINE;
 	if (op->kind == IWT_READ && loc_sge > sge_rd)
 		loc_sge = sge_rd;
-	/* siw may complete what follows a Read before the Read is done */
+	/* so that its completion tells when it is done, whatever the order */
 	if (k->tame && op->kind == IWT_READ)
 		op->flags |= IWT_F_SIGNALED;
 	split(&op->loc, &p->loc_used, len, loc_sge, k->tame, s);

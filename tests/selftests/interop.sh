@@ -44,8 +44,8 @@ both() {
 	verify_pair "$what" $IP_B --max-size 1048576 --rounds 2 "${ca[@]}" -- "${sb[@]}"
 	for tool in ib_write_bw ib_read_bw ib_send_bw; do
 		if [ "$a" = siw ]; then
-			# it listens on every device, and siw's does so in the
-			# caller's namespace, where the port is then gone
+			# it listens on every device, and both have the port in
+			# the caller's namespace
 			skip "$what: $tool" "perftest cannot listen beside siw"
 			continue
 		fi
