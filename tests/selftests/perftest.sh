@@ -35,5 +35,5 @@ perf ib_write_bw -n 50 -s 64 --use_old_post_send
 perf ib_send_lat -n 50 -s 64 -e
 # not ib_send_bw: while it waits for the peer's leave to go on, which comes by a
 # Write on iWARP, it sleeps until one of its own requests completes
-perf ib_write_bw -n 50 -s 1 -e
+perf ib_read_bw -n 50 -s 1 -e
 ktap_finish

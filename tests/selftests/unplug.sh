@@ -54,7 +54,7 @@ again
 MOVING_FROM=
 traffic_rping
 ip -n "$NS_A" link set "$IF_A" down
-check "netdev down under traffic: the link stays" rdma_exists "$DEV_A"
+check "netdev down under traffic: the link stays" rdma link show "$DEV_A/1"
 ip -n "$NS_A" link set "$IF_A" up
 ip -n "$NS_A" addr add $IP6_A/64 dev "$IF_A" nodad 2>/dev/null
 stop "$CLI" "$SRV"

@@ -480,6 +480,7 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 	spin_lock_bh(&s->sk->sk_lock.slock);
 	s->ops = ops;
 	s->ctx = ctx;
+	s->readable = tcp_sk(s->sk)->copied_seq;
 	spin_unlock_bh(&s->sk->sk_lock.slock);
 	disown(s);
 }

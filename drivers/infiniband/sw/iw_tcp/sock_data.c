@@ -184,14 +184,22 @@ static bool more(struct iwt_cursor *c)
 	return true;
 }
 
-/* Payload in device memory can't be read by the CPU. */
-static bool all_readable(const struct sock *sk)
+/*
+ * Payload in device memory can't be read by the CPU. Only what has come since
+ * the last look is looked at; TCP does not merge what can be read with what
+ * can't.
+ */
+static bool all_readable(struct iwt_sock *s)
 {
 	struct sk_buff *skb;
 
-	skb_queue_walk(&sk->sk_receive_queue, skb)
+	skb_queue_reverse_walk(&s->sk->sk_receive_queue, skb) {
+		if (!after(TCP_SKB_CB(skb)->end_seq, s->readable))
+			break;
 		if (!skb_frags_readable(skb))
 			return false;
+	}
+	s->readable = tcp_sk(s->sk)->rcv_nxt;
 	return true;
 }
 
@@ -209,7 +217,7 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 	u32 off;
 
 	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
-	if (!skb || !all_readable(sk))
+	if (!skb || !all_readable(s))
 		return 0;
 	cur->c.more = more;
 	cur->top = skb;

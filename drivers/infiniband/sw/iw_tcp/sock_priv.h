@@ -17,6 +17,7 @@ struct socket;
  * @ops: listener's callbacks, or NULL; changed under the socket lock
  * @ctx: their argument
  * @listener: it listens
+ * @readable: sequence number up to which the CPU can read what has come
  * @kicked: a kick is to be answered when the owner lets the socket go
  * @kick_work: answers a kick for a context that could not
  * @retry_work: the same, when the owner is none of ours
@@ -29,6 +30,7 @@ struct iwt_sock {
 	const struct iwt_sock_ops *ops;
 	void *ctx;
 	bool listener;
+	u32 readable;
 	bool kicked;
 	struct work_struct kick_work;
 	struct delayed_work retry_work;
