@@ -9,14 +9,6 @@
 UML_BUILD='
 cd /src
 cat /config/* >.fragment
-# The unwinder looks up every word of a stack, at each allocation when KASAN or
-# kmemleak wants to know where: what points into no code need not be looked up.
-text="addr >= (unsigned long)_stext \&\& addr < (unsigned long)_end"
-text="($text) || (addr >= MODULES_VADDR \&\& addr < MODULES_END)"
-sed -i -e "s/if (__kernel_text_address(addr)) {/if (($text) \&\& __kernel_text_address(addr)) {/" \
-	-e "s/^#include <linux.module.h>/&\n#include <linux\/pgtable.h>\n#include <asm\/sections.h>/" \
-	arch/um/kernel/stacktrace.c
-grep -q "MODULES_END" arch/um/kernel/stacktrace.c
 make -s ARCH=um defconfig
 scripts/kconfig/merge_config.sh -m .config .fragment
 make -s ARCH=um olddefconfig
@@ -43,6 +35,16 @@ uml_trim_source() {
 	find "$dir" -type d -empty -delete
 }
 
+# uml_patch SOURCE: all of the patch or, in a kernel that has changed, nothing
+uml_patch() {
+	local patch=$VM_DIR/config/uml.patch
+	if patch -s -f -p1 -d "$1" --dry-run <"$patch"; then
+		patch -s -f -p1 -d "$1" <"$patch"
+	else
+		log "uml.patch does not fit this kernel, which is slower without"
+	fi
+}
+
 build_uml_kernel() {
 	local suite=$1 userland=$2 package=$3 fragments=$4 out=$5 root version
 	mkdir -p "$out"/{debs,src,config,tree/usr/src}
@@ -50,6 +52,7 @@ build_uml_kernel() {
 	dpkg-deb --fsys-tarfile "$out"/debs/*.deb |
 		tar -xO --wildcards './usr/src/linux-source-*.tar.xz' | xz -dc -T2 |
 		tar -x -C "$out/src" --strip-components=1 --exclude='*/Documentation/*/*'
+	uml_patch "$out/src"
 	# shellcheck disable=SC2086
 	(cd "$VM_DIR/config" && cp $fragments "$out/config")
 	root_of root "$userland"
@@ -68,7 +71,7 @@ uml_kernel() {
 	apt_update "$3"
 	package=$(kernel_packages "$3" amd64 | grep '^linux-source')
 	# shellcheck disable=SC2086
-	recipe=$(cd "$VM_DIR/config" && file_hash $5 ../lib/uml.sh ../guest/initrd)
+	recipe=$(cd "$VM_DIR/config" && file_hash $5 uml.patch ../lib/uml.sh ../guest/initrd)
 	artefact "$1" "kernel-$2" "$(hash_of "$package" "$4" "$recipe")" \
 		build_uml_kernel "$3" "$4" "$package" "$5"
 }
