@@ -3,8 +3,8 @@
 # Traffic to be interrupted. Needs pair.sh.
 # shellcheck disable=SC2034
 
-established() { [ "$(ip netns exec "$1" ss -Htn state established "( sport = :$2 or dport = :$2 )" | wc -l)" -ge "${3:-1}" ]; }
-quiet_tcp() { ! ip netns exec "$1" ss -Htn state established "( sport = :$2 or dport = :$2 )" | grep -q .; }
+# wait_quiet SECONDS NS PORT: until no connection from or to PORT is left
+wait_quiet() { wait_in "$1" "$2" no_connections "$3"; }
 
 # traffic: endless writes from A to B; SRV and CLI are the pids, PORT its port
 traffic() {
@@ -13,7 +13,7 @@ traffic() {
 	quiet_crash
 	for n in 1 2 3 4 5 6; do
 		MOVING_FROM=
-		busywait 20 not listening "$NS_B" $PORT
+		wait_free "$NS_B" $PORT
 		start in_b ib_write_bw -R -F -D 600 -s 65536 >"$TMP/traffic-server" 2>&1
 		SRV=$PID
 		wait_listen "$NS_B" $PORT || return 1
@@ -33,7 +33,7 @@ moving_or_early() { moving "$NS_A" "$IF_A" 1000000 || too_early "$TMP/traffic-cl
 traffic_rping() {
 	PORT=7174
 	MOVING_FROM=
-	busywait 20 not listening "$NS_B" $PORT
+	wait_free "$NS_B" $PORT
 	start in_b rping -s -a "$IP_B" -S 8000 -P >"$TMP/traffic-server" 2>&1
 	SRV=$PID
 	wait_listen "$NS_B" 7174 || return 1
@@ -44,8 +44,11 @@ traffic_rping() {
 
 # moving NS NETDEV OCTETS: has this much been sent since the first call?
 moving() {
-	local now
-	now=$(ip netns exec "$1" cat "/sys/class/net/$2/statistics/tx_bytes") || return 1
+	local now fields
+	now=$(in_net "$1" cat /proc/net/dev) || return 1
+	[[ $now == *"$2":* ]] || return 1
+	read -ra fields <<<"${now##*"$2":}"
+	now=${fields[8]}
 	[ -n "${MOVING_FROM:-}" ] || MOVING_FROM=$now
 	[ $((now - MOVING_FROM)) -ge "$3" ]
 }

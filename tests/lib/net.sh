@@ -27,15 +27,12 @@ TMP=$(mktemp -d "${TMPDIR:-/tmp}/iwt-$TAG.XXXXXX")
 in_a() { ip netns exec "$NS_A" "$@"; }
 in_b() { ip netns exec "$NS_B" "$@"; }
 
-# busywait SECONDS COMMAND...: until COMMAND succeeds
-busywait() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.1
-	done
-}
+# in_net NS COMMAND...: for what needs nothing of /sys, of which "ip netns exec"
+# makes another one each time
+in_net() { nsenter --net="/run/netns/$1" "${@:2}"; }
+
+# shellcheck source=tests/lib/wait.sh
+. "$IWT_LIB/wait.sh"
 
 not() { ! "$@"; }
 alive() { kill -0 "$1" 2>/dev/null; }
@@ -73,9 +70,11 @@ stop() {
 	done
 }
 
-# listening NS PORT: is there a TCP listener (of a user or of the kernel)?
-listening() { [ -n "$(ip netns exec "$1" ss -Htln "sport = :$2")" ]; }
-wait_listen() { busywait "$IWT_TIME" listening "$1" "$2"; }
+# wait_in SECONDS NS FUNCTION [ARGUMENT...]: until a function of wait.sh succeeds
+wait_in() { in_net "$2" bash "$IWT_LIB/wait.sh" "$1" "${@:3}"; }
+# Is there a TCP listener (of a user or of the kernel)?
+wait_listen() { wait_in "$IWT_TIME" "$1" port_is "$2" yes; }
+wait_free() { wait_in 20 "$1" port_is "$2" no; }
 
 ns_add() {
 	ip netns add "$1" || return 1
@@ -90,23 +89,25 @@ ns_del() {
 }
 
 rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
-rdma_in() { ip netns exec "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
+rdma_in() { in_net "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
 
 # the name of the RDMA device over a netdev (a device manager may have renamed it)
 rdma_name() {
-	ip netns exec "$1" rdma link show 2>/dev/null |
+	in_net "$1" rdma link show 2>/dev/null |
 		sed -n "s|^link \([^/]*\)/1 .* netdev $2 .*|\1|p" | head -n 1
 }
 
 # link_add NS NAME NETDEV [TYPE]
 link_add() {
-	ip netns exec "$1" rdma link add "$2" type "${4:-$IWT_LINK_TYPE}" netdev "$3" || return 1
+	in_net "$1" rdma link add "$2" type "${4:-$IWT_LINK_TYPE}" netdev "$3" || return 1
 	MADE_DEV+=("$1 $2")
 }
 
-link_del() { ip netns exec "$1" rdma link delete "$2"; }
+link_del() { in_net "$1" rdma link delete "$2"; }
 
 addr_wait() { ! ip -n "$1" -6 addr show tentative | grep -q inet6; }
+
+no_dad() { in_net "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null; }
 
 # net_setup [MTU]: the namespaces and the veth pair, with addresses
 net_setup() {
@@ -114,16 +115,16 @@ net_setup() {
 	ns_add "$NS_A" && ns_add "$NS_B" || return 1
 	ip link add "$IF_A" mtu "$mtu" netns "$NS_A" type veth \
 		peer name "$IF_B" mtu "$mtu" netns "$NS_B" || return 1
-	in_a sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null
-	in_b sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null
+	no_dad "$NS_A"
+	no_dad "$NS_B"
 	ip -n "$NS_A" addr add $IP_A/24 dev "$IF_A"
 	ip -n "$NS_B" addr add $IP_B/24 dev "$IF_B"
 	ip -n "$NS_A" addr add $IP6_A/64 dev "$IF_A" nodad 2>/dev/null
 	ip -n "$NS_B" addr add $IP6_B/64 dev "$IF_B" nodad 2>/dev/null
 	ip -n "$NS_A" link set "$IF_A" up
 	ip -n "$NS_B" link set "$IF_B" up
-	busywait 20 in_a ping -c 1 -W 1 $IP_B
-	[ ! -d /proc/sys/net/ipv6 ] || busywait 20 in_a ping -6 -c 1 -W 1 $IP6_B
+	busywait 20 in_net "$NS_A" ping -c 1 -W 1 $IP_B
+	[ ! -d /proc/sys/net/ipv6 ] || busywait 20 in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B
 }
 
 # setup [MTU]: net_setup and a link on each side

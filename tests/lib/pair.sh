@@ -25,7 +25,7 @@ loud_crash() {
 # pair_once PORT SERVER-COMMAND CLIENT-COMMAND: sets CLIENT_RC and SERVER_RC
 pair_once() {
 	local port=$1 server=$2 client=$3 srv
-	busywait 20 not listening "$NS_B" "$port" || echo "# port $port is still taken"
+	wait_free "$NS_B" "$port" || echo "# port $port is still taken"
 	CLIENT_RC=none SERVER_RC=none
 	# shellcheck disable=SC2086
 	start in_b $server >"$TMP/pair-server" 2>&1

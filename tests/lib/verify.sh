@@ -8,7 +8,7 @@ verify_pair() {
 	shift 2
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do copts+=("$1"); shift; done
 	[ $# -gt 0 ] && shift
-	busywait 20 not listening "$NS_B" 7472
+	wait_free "$NS_B" 7472
 	start in_b "$IWT_BIN/iwt_verify" -s -a "$addr" --timeout "$IWT_TIME" "$@" 2>"$TMP/server"
 	srv=$PID
 	wait_listen "$NS_B" 7472 || { not_ok "$prefix: the server listens"; diag <"$TMP/server"; return 1; }

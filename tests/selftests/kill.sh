@@ -23,7 +23,7 @@ for kind in traffic traffic_rping; do
 		server) kill -KILL "$SRV" ;;
 		both) kill -KILL "$CLI" "$SRV" ;;
 		esac
-		check "$kind, $victim killed: the connection ends" busywait 30 quiet_tcp "$NS_A" "$PORT"
+		check "$kind, $victim killed: the connection ends" wait_quiet 30 "$NS_A" "$PORT"
 		stop "$CLI" "$SRV"
 		check "$kind, $victim killed: A has no queue pair left" busywait 20 no_qps "$DEV_A"
 		check "$kind, $victim killed: B has no queue pair left" busywait 20 no_qps "$DEV_B"

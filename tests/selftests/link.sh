@@ -9,9 +9,9 @@ require_type "$IWT_LINK_TYPE"
 TYPE=$IWT_LINK_TYPE
 MODULE=$TYPE
 
-state_is() { in_a rdma link show "$1/1" | grep -q " state $2 "; }
+state_is() { in_net "$NS_A" rdma link show "$1/1" | grep -q " state $2 "; }
 gid_is() { [ "$(in_a cat "/sys/class/infiniband/$1/ports/1/gids/0" | tr -d : | cut -c1-12)" = "$2" ]; }
-gone() { ! in_a rdma link show "$1/1" >/dev/null 2>&1; }
+gone() { ! in_net "$NS_A" rdma link show "$1/1" >/dev/null 2>&1; }
 # dev_add NAME TYPE...: a netdev of A's
 dev_add() { local n=$1; shift; ip -n "$NS_A" link add "$n" type "$@" && ip -n "$NS_A" link set "$n" up; }
 mac_of() { in_a cat "/sys/class/net/$1/address" | tr -d :; }

@@ -32,7 +32,7 @@ subtests "the others" "$TMP/other"
 check "the server is alive" alive "$srv"
 stop "$srv"
 check "no queue pair is left" busywait 20 no_qps "$DEV_B"
-busywait 20 not listening "$NS_B" 7471
+wait_free "$NS_B" 7471
 
 start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B -b 1
 srv=$PID

@@ -12,7 +12,8 @@ ktap_begin
 visible() { ip netns exec "$1" rdma dev show "$2" >/dev/null 2>&1; }
 visible_here() { rdma dev show "$1" >/dev/null 2>&1; }
 mode_was=$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')
-restore_mode() { [ -z "$mode_was" ] || rdma system set netns "$mode_was" 2>/dev/null; }
+# the kernel changes over when no other namespace is left, and they go late
+restore_mode() { [ -z "$mode_was" ] || busywait 70 rdma system set netns "$mode_was"; }
 trap 'cleanup; restore_mode' EXIT
 
 shared() {
@@ -50,18 +51,17 @@ exclusive() {
 	start in_b rping -s -a $IP_B -P -S 1000
 	wait_listen "$NS_B" 7174
 	start in_a rping -c -a $IP_B -S 1000
-	busywait 20 established "$NS_A"
+	wait_in 20 "$NS_A" connections 7174
 	ns_del "$NS_A"
 	check "exclusive: a namespace ends under traffic" busywait 30 not listed "$NS_A"
 	ns_del "$NS_B"
-	rdma system set netns shared
+	check "exclusive: and back to shared" busywait 70 rdma system set netns shared
 	check "exclusive: no namespace's link is left" busywait 20 no_links
 	MADE_NS=() MADE_DEV=()
 }
 
 listed() { ip netns list | grep -q "^$1\b"; }
 no_links() { not visible_here "$DEV_A" && not visible_here "$DEV_B"; }
-established() { ip netns exec "$1" ss -Htn state established | grep -q ':7174'; }
 
 shared
 exclusive

@@ -25,7 +25,7 @@ srv=$PID
 wait_listen "$NS_B" 7471
 run "IPv4" -c $IP_B
 stop "$srv"
-busywait 20 not listening "$NS_B" 7471
+wait_free "$NS_B" 7471
 run "a listener that has gone" -c $IP_B -x
 [ -n "${IWT_QUICK:-}" ] || {
 	start in_b "$IWT_BIN/iwt_conn" -s -a $IP6_B
