@@ -150,12 +150,12 @@ class Initiator:
         thread = threading.Thread(target=self.trickle, args=(ended,))
         thread.start()
         silent = self.connect()
+        crowd = [self.connect() for _ in range(MANY)]
+        self.accepted("beside %d silent ones" % MANY, frame(REQ, C, 1))
         data, end = rest(silent, 100)
         TAP.ok(not data and end != "open", "a silent initiator is closed upon", (data, end))
         thread.join()
         TAP.ok(ended == [True], "one who trickles octets is closed upon")
-        crowd = [self.connect() for _ in range(MANY)]
-        self.accepted("beside %d silent ones" % MANY, frame(REQ, C, 1))
         left = sum(rest(sock, 100)[1] == "open" for sock in crowd)
         TAP.ok(left == 0, "all of these are closed upon", left)
 
@@ -177,18 +177,20 @@ class Responder:
         self.sock = socket.create_server((host, int(port)))
         self.sock.settimeout(90)
 
-    def client(self, what, event, reply, then=None, test=lambda data, end: True):
-        """Answer one client; @event must be among what it prints."""
+    def begin(self):
+        """A client, whose Request waits for its answer."""
         proc = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         sock, _ = self.sock.accept()
-        req = receive(sock)
-        end = None
-        if reply is not None:
-            for part in reply if isinstance(reply, list) else [reply]:
-                sock.sendall(part)
-            if then:
-                then(sock)
-            end = rest(sock) if sock.fileno() >= 0 else None
+        return proc, sock, receive(sock)
+
+    def client(self, what, event, reply, then=None, test=lambda data, end: True):
+        """Answer one client; @event must be among what it prints."""
+        proc, sock, req = self.begin()
+        for part in reply if isinstance(reply, list) else [reply]:
+            sock.sendall(part)
+        if then:
+            then(sock)
+        end = rest(sock) if sock.fileno() >= 0 else None
         out = proc.communicate(timeout=120)[0].decode(errors="replace")
         sock.close()
         TAP.ok(event in out and (end is None or test(*end)), what, (end, out))
@@ -250,12 +252,16 @@ class Responder:
                     test=lambda data, end: end != "open")
 
     def run(self):
+        # meets silence, beside all that follows
+        proc, sock, _ = self.begin()
         self.request()
         self.improper()
         self.refusals()
         self.unfit()
         self.proper()
-        self.client("a silent responder", "UNREACHABLE", None)
+        out = proc.communicate(timeout=120)[0].decode(errors="replace")
+        sock.close()
+        TAP.ok("UNREACHABLE" in out, "a silent responder", out)
 
 
 def main():

@@ -17,6 +17,9 @@ srv=$PID
 wait_listen "$NS_B" 7174
 start in_a python3 "$peer" initiator $IP_B 7174 >"$TMP/initiator" 2>&1
 bad=$PID
+start in_b timeout 300 python3 "$peer" responder $IP_B 7175 \
+	ip netns exec "$NS_A" timeout 60 rping -c -d -a $IP_B -p 7175 -C 1 >"$TMP/responder" 2>&1
+answers=$PID
 n=0 failed=0
 while [ $n -lt 5 ] || { alive "$bad" && [ $n -lt 200 ]; }; do
 	n=$((n + 1))
@@ -31,8 +34,7 @@ check "rping beside it" [ $failed -eq 0 ]
 check "the listener lives" alive "$srv"
 stop "$srv"
 
-in_b timeout 300 python3 "$peer" responder $IP_B 7175 \
-	ip netns exec "$NS_A" timeout 60 rping -c -d -a $IP_B -p 7175 -C 1 >"$TMP/responder" 2>&1
+ended "$answers" 300
 subtests "initiator" "$TMP/responder"
 check "nothing is left of them" busywait 30 eval '! rdma resource show qp | grep -q .'
 ktap_finish
