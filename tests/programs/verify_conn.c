@@ -16,12 +16,21 @@ static void private_data(uint8_t *buf, uint32_t conn_no, bool server)
 	iwt_pattern(buf, conn_no * 2 + server + 1000000, 0, PRIV_LEN);
 }
 
+/* Where an attempt is repeated, it need not be waited for as long as one that is not. */
+static int patience(struct iwt_ctx *cx, enum rdma_cm_event_type want)
+{
+	if (want == RDMA_CM_EVENT_ESTABLISHED && (cx->o.local_siw || cx->o.peer_siw) &&
+	    cx->o.timeout > 20)
+		return 20;
+	return cx->o.timeout;
+}
+
 /* The next event, which must be want; *evp is for the caller to acknowledge. */
 int iwt_cm_wait(struct iwt_ctx *cx, struct rdma_cm_id *id, enum rdma_cm_event_type want,
 		struct rdma_cm_event **evp)
 {
 	struct pollfd pfd = { .fd = cx->ec->fd, .events = POLLIN };
-	double end = iwt_now() + cx->o.timeout;
+	double end = iwt_now() + patience(cx, want);
 	struct rdma_cm_event *ev;
 	int n;
 
