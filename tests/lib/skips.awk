@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+# Of lines "skip FILE: NAME # SKIP REASON": one for each file and reason, with
+# the number of names and how they end (without who did it), as far as there is
+# room.
+function note(name, key) {
+	sub(/ \(by the [a-z]+\)$/, "", name)
+	sub(/^.*: /, "", name)
+	if (seen[key, name]++ || full[key])
+		return
+	if (length(names[key]) > 100) {
+		names[key] = names[key] "; ..."
+		full[key] = 1
+	} else
+		names[key] = names[key] (names[key] == "" ? "" : "; ") name
+}
+
+/^skip / {
+	at = index($0, " # SKIP ")
+	reason = at ? ": " substr($0, at + 8) : ""
+	name = substr($0, 6, (at ? at : length + 1) - 6)
+	file = substr(name, 1, index(name, ": ") - 1)
+	name = substr(name, length(file) + 3)
+	key = file SUBSEP reason
+	if (!number[key]++) {
+		keys[++n] = key
+		first[key] = name
+	}
+	note(name, key)
+}
+
+END {
+	for (i = 1; i <= n; i++) {
+		key = keys[i]
+		split(key, part, SUBSEP)
+		if (number[key] == 1)
+			print part[1] ": " first[key] part[2]
+		else
+			print part[1] ": " number[key] " tests (" names[key] ")" part[2]
+	}
+}
