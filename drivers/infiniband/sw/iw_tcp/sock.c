@@ -21,6 +21,13 @@
  */
 #define IWT_SOCK_RCV_MIN	(128 << 10)
 
+/*
+ * How long TCP may try to get the last octets of a closed connection to a peer
+ * that does not answer, in milliseconds. It keeps the network namespace alive
+ * for that time.
+ */
+#define IWT_SOCK_ORPHAN_MS	15000
+
 /* How soon to try again when a stranger owned the socket, in jiffies. */
 #define IWT_SOCK_RETRY		1
 
@@ -529,6 +536,7 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 	iwt_sock_set_ops(s, NULL, NULL);
 	if (abort)
 		sock_no_linger(s->sk);
+	tcp_sock_set_user_timeout(s->sk, IWT_SOCK_ORPHAN_MS);
 	sock_release(s->sock);
 	queue_rcu_work(iwt_sock_wq, &s->end_work);
 }
