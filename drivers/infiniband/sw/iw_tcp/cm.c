@@ -170,6 +170,8 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	if (!ep)
 		return -ENOMEM;
+	/* it may be over, and done its last work, as soon as it is unlocked */
+	iwt_ep_get(ep);
 	mutex_lock(&ep->lock);
 	err = begin_connect(ep, id, param);
 	if (err) {
@@ -179,6 +181,7 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	mutex_unlock(&ep->lock);
 	/* may be connected already; or finish it */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
+	iwt_ep_put(ep);
 	return err;
 }
 

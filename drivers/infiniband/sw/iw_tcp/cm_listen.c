@@ -321,9 +321,12 @@ static int take_one(struct iwt_port *port)
 		return err;
 	}
 	assign(port, ep);
+	/* it may be over, and done its last work, as soon as it is unlocked */
+	iwt_ep_get(ep);
 	mutex_unlock(&ep->lock);
 	/* what came before the callbacks were there; or finish it */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
+	iwt_ep_put(ep);
 	return 0;
 }
 
