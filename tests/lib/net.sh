@@ -91,12 +91,6 @@ ns_del() {
 rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
 rdma_in() { in_net "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
 
-# the name of the RDMA device over a netdev (a device manager may have renamed it)
-rdma_name() {
-	in_net "$1" rdma link show 2>/dev/null |
-		sed -n "s|^link \([^/]*\)/1 .* netdev $2 .*|\1|p" | head -n 1
-}
-
 # link_add NS NAME NETDEV [TYPE]
 link_add() {
 	in_net "$1" rdma link add "$2" type "${4:-$IWT_LINK_TYPE}" netdev "$3" || return 1
@@ -104,8 +98,6 @@ link_add() {
 }
 
 link_del() { in_net "$1" rdma link delete "$2"; }
-
-addr_wait() { ! ip -n "$1" -6 addr show tentative | grep -q inet6; }
 
 no_dad() { in_net "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null; }
 

@@ -311,10 +311,7 @@ static void special_cases(struct iwt_ctx *cx)
 				skip(iwt_neg_name(i), "only where both ends are judged");
 			else
 				one_shot(cx, IWT_CASE_NEG, i, dir, iwt_neg_name(i));
-	if (connect_again(cx))
-		report(cx, -1, "one more connection");
-	else
-		report(cx, 0, "one more connection");
+	report(cx, connect_again(cx), "one more connection");
 }
 
 static int drive(struct iwt_ctx *cx)
