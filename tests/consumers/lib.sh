@@ -63,6 +63,12 @@ one_host_end() {
 
 two_hosts() { setup 1500; }
 
+# shellcheck disable=SC2034
+two_hosts_end() {
+	link_del "$NS_A" "$DEV_A" && link_del "$NS_B" "$DEV_B" &&
+		ip netns del "$NS_A" && ip netns del "$NS_B" && MADE_DEV=() MADE_NS=()
+}
+
 # fio_verify DISK RW BLOCKSIZE MB: writes all of the first MB, reads them back
 fio_verify() {
 	timeout "$IWT_TIME" fio --name=verify --filename="$1" --size="$4m" --direct=1 \

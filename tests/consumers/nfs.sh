@@ -141,9 +141,9 @@ command -v rpc.nfsd >/dev/null || skip_all "no NFS server in this userland"
 want_modules rpcrdma nfsd nfs nfsv4 || skip_all "this kernel has no NFS over RDMA"
 require_type "$IWT_LINK_TYPE"
 ktap_begin
-hosts=two_hosts server_ns=$NS_A client_ns=$NS_B server_link=$DEV_A client_link=$DEV_B
+hosts=two_hosts end=two_hosts_end server_ns=$NS_A client_ns=$NS_B server_link=$DEV_A client_link=$DEV_B
 if [ -n "$ONE_HOST" ]; then
-	hosts=one_host server_ns='' client_ns='' server_link=iwt0 client_link=iwt0
+	hosts=one_host end=one_host_end server_ns='' client_ns='' server_link=iwt0 client_link=iwt0
 fi
 if check "links: $hosts" $hosts; then
 	in_ns "$server_ns" unshare -m bash "$0" server "$TMP" >"$TMP/server.log" 2>&1 &
@@ -163,5 +163,5 @@ if check "links: $hosts" $hosts; then
 	check 'no RDMA resource of the server is left' left_over "$server_ns" $server_link
 	check 'no RDMA resource of the client is left' left_over "$client_ns" $client_link
 fi
-check "links go away" ${hosts}_end
+check 'links go away' $end
 ktap_finish
