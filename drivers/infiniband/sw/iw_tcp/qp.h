@@ -131,6 +131,16 @@ static inline struct iwt_qp *to_iwt_qp(struct ib_qp *qp)
 	return container_of(qp, struct iwt_qp, ibqp);
 }
 
+/* In whose name the queue pair touches local memory. */
+static inline struct iwt_actor iwt_qp_actor(const struct iwt_qp *qp)
+{
+	return (struct iwt_actor) {
+		.dev = qp->dev,
+		.pd = qp->ibqp.pd,
+		.kernel = !qp->user,
+	};
+}
+
 int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 		  const struct iwt_mpa_terms *terms, bool initiator,
 		  const struct iwt_qp_llp_ops *llp, void *ctx);

@@ -6,22 +6,10 @@
 #include <linux/unaligned.h>
 
 #include "device.h"
-#include "mr.h"
 #include "qp.h"
 #include "sock.h"
 #include "trace.h"
-
-/* STag of ready-to-receive messages; some peers refuse zero. */
-#define IWT_RTR_STAG		1
-
-static struct iwt_actor actor(const struct iwt_qp *qp)
-{
-	return (struct iwt_actor) {
-		.dev = qp->dev,
-		.pd = qp->ibqp.pd,
-		.kernel = !qp->user,
-	};
-}
+#include "tx_priv.h"
 
 /**
  * iwt_tx_start() - make the engine ready for a connection
@@ -38,274 +26,6 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	tx->rtr = initiator ? terms->rtr : IWT_RTR_NONE;
 	tx->send_msn = 1;
 	tx->read_msn = 1;
-}
-
-static bool fail(struct iwt_qp *qp, u32 err)
-{
-	qp->tx.err = err;
-	return false;
-}
-
-/* A work request can't be done: it gets its status, the stream ends. */
-static bool fail_wqe(struct iwt_qp *qp, enum ib_wc_status status)
-{
-	iwt_sq_done(&qp->sq, qp->tx.idx, status);
-	qp->tx.loaded = false;
-	qp->tx.what = IWT_TX_NOTHING;
-	return fail(qp, IWT_ERR_LOCAL);
-}
-
-static bool begin_send(struct iwt_qp *qp, u32 len)
-{
-	const struct iwt_send_wqe *h = &qp->tx.wqe.h;
-	bool inv = h->opcode == IWT_WR_SEND_WITH_INV;
-	u8 op = inv ? IWT_OP_SEND_INV : IWT_OP_SEND;
-
-	if (h->flags & IWT_WR_SOLICITED)
-		op = inv ? IWT_OP_SEND_SE_INV : IWT_OP_SEND_SE;
-	iwt_txseg_send(&qp->tx.msg, op, inv ? h->ex : 0, qp->tx.send_msn++, len);
-	return true;
-}
-
-static bool begin_read(struct iwt_qp *qp, u32 len)
-{
-	struct iwt_tx *tx = &qp->tx;
-	const struct iwt_send_wqe *h = &tx->wqe.h;
-	struct iwt_read_out *out = iwt_readq_start(&qp->readq);
-	struct iwt_rdmap_read r = {
-		.size = len,
-		.src_stag = h->rkey,
-		.src_to = h->remote_addr,
-	};
-
-	if (!out)
-		return fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
-	if (h->num_sge)
-		out->sink = tx->wqe.sge[0];
-	out->sq_idx = tx->idx;
-	if (h->opcode == IWT_WR_READ_WITH_INV) {
-		out->has_inval = true;
-		out->inval = h->ex;
-	}
-	r.sink_stag = out->sink.lkey;
-	r.sink_to = out->sink.addr;
-	iwt_txseg_read_req(&tx->msg, tx->read_msn++, &r);
-	return true;
-}
-
-/* Is the list allowed, and does the operation allow such a list? */
-static enum ib_wc_status check_list(struct iwt_qp *qp, u32 len)
-{
-	const struct iwt_swqe *w = &qp->tx.wqe;
-	bool read = w->h.opcode == IWT_WR_READ ||
-		    w->h.opcode == IWT_WR_READ_WITH_INV;
-	struct iwt_actor who = actor(qp);
-
-	if (len > IWT_MAX_MSG)
-		return IB_WC_LOC_LEN_ERR;
-	if (read && (w->h.num_sge > 1 || w->h.flags & IWT_WR_INLINE))
-		return IB_WC_LOC_QP_OP_ERR;
-	if (w->h.flags & IWT_WR_INLINE)
-		return IB_WC_SUCCESS;
-	if (iwt_sgl_check(&who, w->sge, w->h.num_sge,
-			  read ? IWT_LOCAL_WRITE : 0) != IWT_ACCESS_OK)
-		return IB_WC_LOC_PROT_ERR;
-	return IB_WC_SUCCESS;
-}
-
-static bool do_local(struct iwt_qp *qp)
-{
-	struct iwt_tx *tx = &qp->tx;
-	const struct iwt_send_wqe *h = &tx->wqe.h;
-	u32 err;
-
-	if (h->opcode == IWT_WR_REG_MR)
-		err = iwt_mr_register(qp->dev, h->rkey, qp->ibqp.pd, h->ex);
-	else
-		err = iwt_mr_invalidate(qp->dev, h->ex, qp->ibqp.pd, false);
-	tx->loaded = false;
-	if (err)
-		return fail_wqe(qp, h->opcode == IWT_WR_REG_MR ?
-				IB_WC_MW_BIND_ERR : IB_WC_LOC_QP_OP_ERR);
-	iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
-	return true;
-}
-
-static bool is_local(u8 opcode)
-{
-	return opcode == IWT_WR_LOCAL_INV || opcode == IWT_WR_REG_MR;
-}
-
-/* Turn the loaded work request into the current message. */
-static bool begin_wqe(struct iwt_qp *qp)
-{
-	struct iwt_tx *tx = &qp->tx;
-	const struct iwt_send_wqe *h = &tx->wqe.h;
-	u32 len = iwt_sq_entry(&qp->sq, tx->idx)->len;
-	enum ib_wc_status status;
-	bool ok = true;
-
-	if (is_local(h->opcode))
-		return do_local(qp);
-	status = check_list(qp, len);
-	if (status != IB_WC_SUCCESS)
-		return fail_wqe(qp, status);
-
-	memset(&tx->pos, 0, sizeof(tx->pos));
-	if (h->opcode == IWT_WR_WRITE)
-		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, h->rkey,
-				 h->remote_addr, len);
-	else if (h->opcode == IWT_WR_SEND || h->opcode == IWT_WR_SEND_WITH_INV)
-		ok = begin_send(qp, len);
-	else
-		ok = begin_read(qp, len);
-	if (ok) {
-		tx->loaded = false;
-		tx->what = IWT_TX_WQE;
-	}
-	return ok;
-}
-
-/*
- * May the loaded work request begin? A fence waits for the Reads before it.
- * So does an invalidation, which might otherwise take away their sink.
- */
-static bool wqe_ready(const struct iwt_qp *qp)
-{
-	const struct iwt_send_wqe *h = &qp->tx.wqe.h;
-	const struct iwt_readq *q = &qp->readq;
-
-	if ((h->flags & IWT_WR_FENCE || h->opcode == IWT_WR_LOCAL_INV) &&
-	    q->out_n)
-		return false;
-	if (h->opcode == IWT_WR_READ || h->opcode == IWT_WR_READ_WITH_INV)
-		return !iwt_readq_out_full(q) || !q->out_max;
-	return true;
-}
-
-/* Take work off the send queue until a message is current. */
-static bool pick_wqe(struct iwt_qp *qp)
-{
-	struct iwt_tx *tx = &qp->tx;
-
-	while (tx->what == IWT_TX_NOTHING && !tx->err) {
-		int got = 1;
-
-		if (!tx->loaded)
-			got = iwt_sq_next(&qp->sq, &tx->wqe, &tx->idx);
-		if (got < 0)
-			return fail(qp, IWT_ERR_LOCAL);
-		if (!got)
-			return false;
-		tx->loaded = true;
-		if (!wqe_ready(qp))
-			return false;
-		if (!begin_wqe(qp))
-			return false;
-	}
-	return tx->what != IWT_TX_NOTHING;
-}
-
-static bool pick_response(struct iwt_qp *qp)
-{
-	struct iwt_tx *tx = &qp->tx;
-
-	if (!iwt_readq_answer(&qp->readq, &tx->resp))
-		return false;
-	tx->resp_msn++;
-	tx->hint = 0;
-	tx->row++;
-	iwt_txseg_tagged(&tx->msg, IWT_OP_READ_RESP, tx->resp.sink_stag,
-			 tx->resp.sink_to, tx->resp.size);
-	tx->what = IWT_TX_RESPONSE;
-	return true;
-}
-
-static bool pick_rtr(struct iwt_qp *qp)
-{
-	struct iwt_tx *tx = &qp->tx;
-	struct iwt_rdmap_read r = {
-		.sink_stag = IWT_RTR_STAG,
-		.src_stag = IWT_RTR_STAG,
-	};
-	struct iwt_read_out *out;
-
-	switch (tx->rtr) {
-	case IWT_RTR_WRITE:
-		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, IWT_RTR_STAG, 0, 0);
-		break;
-	case IWT_RTR_READ:
-		out = iwt_readq_start(&qp->readq);
-		if (!out)
-			return fail(qp, IWT_ERR_MPA_RTR);
-		out->rtr = true;
-		out->sink.lkey = IWT_RTR_STAG;
-		iwt_txseg_read_req(&tx->msg, tx->read_msn++, &r);
-		break;
-	default:
-		iwt_txseg_send(&tx->msg, IWT_OP_SEND, 0, tx->send_msn++, 0);
-		break;
-	}
-	tx->rtr = IWT_RTR_NONE;
-	tx->what = IWT_TX_RTR;
-	return true;
-}
-
-static bool pick_term(struct iwt_tx *tx)
-{
-	if (tx->term != IWT_TX_TERM_PENDING)
-		return false;
-	iwt_txseg_term(&tx->msg, tx->term_ulpdu, tx->term_len);
-	tx->what = IWT_TX_TERM;
-	return true;
-}
-
-/* Choose the next message; DDP messages are never interleaved. */
-static bool pick(struct iwt_qp *qp)
-{
-	struct iwt_tx *tx = &qp->tx;
-
-	if (tx->what != IWT_TX_NOTHING)
-		return true;
-	if (tx->term != IWT_TX_TERM_NONE)
-		return pick_term(tx);
-	if (tx->hold || qp->state != IWT_QP_RTS)
-		return false;
-	if (tx->rtr != IWT_RTR_NONE)
-		return pick_rtr(qp);
-	if (tx->row < IWT_TX_RESPONSES && pick_response(qp))
-		return true;
-	tx->row = 0;
-	if (pick_wqe(qp))
-		return true;
-	return !tx->err && pick_response(qp);
-}
-
-/* The payload of the FPDU under construction; false when access is denied. */
-static bool fetch(struct iwt_qp *qp, u8 *to, u32 len)
-{
-	struct iwt_tx *tx = &qp->tx;
-	struct iwt_actor who = actor(qp);
-	enum iwt_access_verdict v;
-	u64 done;
-
-	if (!len)
-		return true;
-	if (tx->what == IWT_TX_RESPONSE) {
-		done = tx->resp.size - (tx->msg.left + len);
-		v = iwt_mem_gather(&who, tx->resp.src_stag,
-				   tx->resp.src_to + done, IWT_REMOTE_READ,
-				   &tx->hint, to, len);
-		return v == IWT_ACCESS_OK || fail(qp, iwt_access_read_err(v));
-	}
-	if (tx->wqe.h.flags & IWT_WR_INLINE) {
-		memcpy(to, tx->wqe.data + tx->pos.off, len);
-		tx->pos.off += len;
-		return true;
-	}
-	v = iwt_sgl_gather(&who, tx->wqe.sge, tx->wqe.h.num_sge, &tx->pos, to,
-			   len);
-	return v == IWT_ACCESS_OK || fail_wqe(qp, IB_WC_LOC_PROT_ERR);
 }
 
 /* Remember framed octets; they follow the last piece wherever they can. */
@@ -335,18 +55,6 @@ static u32 mulpdu_now(const struct iwt_tx *tx, u32 mss)
 	if (left < IWT_MULPDU_MIN + 12)
 		left = mss;
 	return iwt_mulpdu(left, false);
-}
-
-static void finish_message(struct iwt_qp *qp)
-{
-	struct iwt_tx *tx = &qp->tx;
-
-	if (tx->what == IWT_TX_WQE && tx->wqe.h.opcode != IWT_WR_READ &&
-	    tx->wqe.h.opcode != IWT_WR_READ_WITH_INV)
-		iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
-	if (tx->what == IWT_TX_TERM)
-		tx->term = IWT_TX_TERM_FRAMED;
-	tx->what = IWT_TX_NOTHING;
 }
 
 /* Trailer: pad, then the CRC of everything before it, or zero. */
@@ -380,14 +88,14 @@ static bool frame(struct iwt_qp *qp, u32 mss)
 	iwt_txseg_next(&tx->msg, mulpdu, &plan);
 	to = page_address(frag.page) + frag.offset;
 	memcpy(to, plan.head, plan.head_len);
-	if (!fetch(qp, to + plan.head_len, plan.payload))
+	if (!iwt_tx_fetch(qp, to + plan.head_len, plan.payload))
 		return false;
 	put_trailer(to, plan.size, plan.pad, tx->crc);
 	iwt_sock_page_used(qp->sock, plan.size);
 	add_chunk(tx, frag.page, frag.offset, plan.size);
 	tx->short_tail = tx->bytes % mss;
 	if (plan.last)
-		finish_message(qp);
+		iwt_tx_finish(qp);
 	return true;
 }
 
@@ -402,7 +110,7 @@ static void fill_batch(struct iwt_qp *qp)
 
 	tx->fpdus = 0;
 	while (tx->bytes + mss <= IWT_TX_BATCH && tx->n_chunks < IWT_TX_CHUNKS) {
-		if (!pick(qp))
+		if (!iwt_tx_pick(qp))
 			return;
 		if (!frame(qp, mss))
 			return;

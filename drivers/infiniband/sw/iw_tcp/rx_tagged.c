@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Inbound Writes and Read Responses. */
+#include "rx_priv.h"
+
+#include "device.h"
+#include "mr.h"
+#include "qp.h"
+
+/**
+ * iwt_rx_drop_mr() - let go of the region that the last Write went to
+ * @rx: engine; qp->lock is held
+ *
+ * A region stays held while FPDUs go to it one after the other.
+ */
+void iwt_rx_drop_mr(struct iwt_rx *rx)
+{
+	if (rx->mr)
+		iwt_mr_put(rx->mr);
+	rx->mr = NULL;
+}
+
+static struct iwt_mr *hold_mr(struct iwt_qp *qp, u32 stag)
+{
+	struct iwt_rx *rx = &qp->rx;
+
+	if (rx->mr && rx->mr->stag == stag)
+		return rx->mr;
+	iwt_rx_drop_mr(rx);
+	rx->hint = 0;
+	rx->mr = iwt_mr_get(qp->dev, stag);
+	return rx->mr;
+}
+
+/* Place the payload into the held region, which was checked. */
+static u32 place_tagged(struct iwt_qp *qp, struct iwt_fpdu *f,
+			struct iwt_cursor *at)
+{
+	struct iwt_rx *rx = &qp->rx;
+	u64 to = f->ddp.to;
+	const u8 *from;
+	u32 len, n;
+
+	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
+		while (len) {
+			u8 *mem = iwt_mr_piece(rx->mr, to, len, &n, &rx->hint);
+
+			if (!mem)
+				return IWT_ERR_TAG_BOUNDS;
+			iwt_copy_out(mem, from, n);
+			from += n;
+			to += n;
+			len -= n;
+		}
+	}
+	return IWT_OK;
+}
+
+/* RDMA Write, or a tagged segment that has no business here. */
+static u32 rx_write(struct iwt_qp *qp, struct iwt_fpdu *f,
+		    struct iwt_cursor *at)
+{
+	enum iwt_access_verdict v = IWT_ACCESS_OK;
+	struct iwt_mr *mr;
+	u32 err;
+
+	if (f->payload_len) {
+		mr = hold_mr(qp, f->ddp.stag);
+		v = mr ? iwt_access_check(&mr->region, qp->ibqp.pd, f->ddp.to,
+					  f->payload_len, IWT_REMOTE_WRITE) :
+			 IWT_ACCESS_STAG;
+	}
+	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_RIGHTS)
+		return iwt_access_tagged_err(v);
+	err = iwt_rdmap_check(&f->ddp, f->ulpdu_len);
+	if (err)
+		return err;
+	if (f->ddp.opcode != IWT_OP_WRITE)
+		return IWT_ERR_OP_OPCODE;	/* a Response nobody asked for */
+	if (!f->payload_len)
+		return IWT_OK;
+	if (v != IWT_ACCESS_OK || !(qp->rights & IWT_REMOTE_WRITE))
+		return iwt_access_tagged_err(IWT_ACCESS_RIGHTS);
+	return place_tagged(qp, f, at);
+}
+
+/* Into the sink of our own Read; a failure is a local one. */
+static u32 place_response(struct iwt_qp *qp, struct iwt_read_out *out,
+			  struct iwt_fpdu *f, struct iwt_cursor *at)
+{
+	struct iwt_actor who = iwt_qp_actor(qp);
+	struct iwt_sgl_pos pos = { .off = out->got, .hint = qp->rx.hint };
+	const u8 *from;
+	u32 len;
+
+	while ((from = iwt_fpdu_piece(f, at, &qp->rx.rules, U32_MAX, &len))) {
+		if (iwt_sgl_scatter(&who, &out->sink, 1, &pos, from, len) !=
+		    IWT_ACCESS_OK) {
+			iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
+			return IWT_ERR_LOCAL;
+		}
+		out->got += len;
+	}
+	qp->rx.hint = pos.hint;
+	return IWT_OK;
+}
+
+static u32 finish_read(struct iwt_qp *qp, struct iwt_read_out *out)
+{
+	u32 err = IWT_OK;
+
+	if (out->has_inval)
+		err = iwt_mr_invalidate(qp->dev, out->inval, qp->ibqp.pd,
+					false);
+	if (!out->rtr)
+		iwt_sq_done(&qp->sq, out->sq_idx,
+			    err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS);
+	iwt_readq_finish(&qp->readq);
+	iwt_tx_retire(qp);
+	qp->rx.hint = 0;
+	return err ? IWT_ERR_LOCAL : IWT_OK;
+}
+
+/* RDMA Read Response: exactly what the oldest Read asked for, in order. */
+static u32 rx_response(struct iwt_qp *qp, struct iwt_fpdu *f,
+		       struct iwt_cursor *at)
+{
+	struct iwt_read_out *out = iwt_readq_oldest(&qp->readq);
+	const struct iwt_ddp *d = &f->ddp;
+	u32 left, err;
+
+	iwt_rx_drop_mr(&qp->rx);
+	if (d->stag != out->sink.lkey)
+		return IWT_ERR_TAG_STAG;
+	left = out->sink.length - out->got;
+	if (d->to != out->sink.addr + out->got || f->payload_len > left)
+		return IWT_ERR_TAG_BOUNDS;
+	err = iwt_rdmap_check(d, f->ulpdu_len);
+	if (err)
+		return err;
+	if (d->last && f->payload_len != left)
+		return IWT_ERR_TAG_BOUNDS;
+	err = place_response(qp, out, f, at);
+	if (err || !d->last)
+		return err;
+	return finish_read(qp, out);
+}
+
+/**
+ * iwt_rx_tagged() - place a Write or a Read Response
+ * @qp: queue pair; qp->lock is held
+ * @f: the FPDU
+ * @at: its first payload octet; moved
+ *
+ * Return: IWT_OK, or the error for the Terminate (RFC 5041 7.1, 5040 7.2).
+ */
+u32 iwt_rx_tagged(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
+{
+	if (f->ddp.opcode == IWT_OP_READ_RESP && qp->readq.out_n)
+		return rx_response(qp, f, at);
+	return rx_write(qp, f, at);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Inbound Sends, Read Requests and Terminates. */
+#include "rx_priv.h"
+
+#include "device.h"
+#include "mr.h"
+#include "qp.h"
+#include "trace.h"
+
+/* Take a buffer for the Send that begins here. */
+static u32 open_recv(struct iwt_qp *qp, const struct iwt_ddp *d)
+{
+	struct iwt_rx *rx = &qp->rx;
+	int got;
+
+	/* a segment out of order must not cost a buffer */
+	if (rx->recv_open || d->msn != rx->q[IWT_QN_SEND].msn)
+		return IWT_OK;
+	got = iwt_rq_next(&qp->rq, &rx->recv);
+	if (got < 0)
+		return IWT_ERR_LOCAL;
+	rx->recv_open = got;
+	memset(&rx->recv_pos, 0, sizeof(rx->recv_pos));
+	return IWT_OK;
+}
+
+/**
+ * iwt_rx_fail_recv() - the buffer under way, if any, fails
+ * @qp: queue pair; qp->lock is held
+ * @status: why
+ */
+void iwt_rx_fail_recv(struct iwt_qp *qp, enum ib_wc_status status)
+{
+	struct iwt_rx *rx = &qp->rx;
+
+	if (!rx->recv_open)
+		return;
+	rx->recv_open = false;
+	iwt_rq_complete(&qp->rq, &qp->ibqp, rx->recv.wr_id, 0, status, 0, 0);
+}
+
+static u32 place_send(struct iwt_qp *qp, struct iwt_fpdu *f,
+		      struct iwt_cursor *at)
+{
+	struct iwt_rx *rx = &qp->rx;
+	struct iwt_actor who = iwt_qp_actor(qp);
+	const u8 *from;
+	u32 len;
+
+	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
+		if (iwt_sgl_scatter(&who, rx->recv.sge, rx->recv.num_sge,
+				    &rx->recv_pos, from, len) == IWT_ACCESS_OK)
+			continue;
+		iwt_rx_fail_recv(qp, IB_WC_LOC_PROT_ERR);
+		return IWT_ERR_LOCAL;
+	}
+	return IWT_OK;
+}
+
+static u32 rx_send(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
+{
+	const struct iwt_rdmap_rule *rule = iwt_rdmap_rule(f->ddp.opcode);
+	struct iwt_rx *rx = &qp->rx;
+	u32 err, ex = 0;
+	u8 flags = 0;
+
+	err = place_send(qp, f, at);
+	if (err || !f->ddp.last)
+		return err;
+	if (rule->invalidates) {
+		err = iwt_mr_invalidate(qp->dev, f->ddp.stag, qp->ibqp.pd, true);
+		if (err)
+			return err;
+		flags |= IWT_WC_WITH_INVALIDATE;
+		ex = f->ddp.stag;
+	}
+	if (rule->solicited)
+		flags |= IWT_WC_SOLICITED;
+	rx->recv_open = false;
+	iwt_rq_complete(&qp->rq, &qp->ibqp, rx->recv.wr_id,
+			f->ddp.mo + f->payload_len, IB_WC_SUCCESS, flags, ex);
+	return IWT_OK;
+}
+
+/* May the peer read that? It is asked again when the octets are fetched. */
+static u32 check_read(struct iwt_qp *qp, const struct iwt_rdmap_read *r)
+{
+	enum iwt_access_verdict v;
+	struct iwt_mr *mr;
+
+	if (!r->size)
+		return IWT_OK;
+	mr = iwt_mr_get(qp->dev, r->src_stag);
+	if (!mr)
+		return iwt_access_read_err(IWT_ACCESS_STAG);
+	v = iwt_access_check(&mr->region, qp->ibqp.pd, r->src_to, r->size,
+			     IWT_REMOTE_READ);
+	iwt_mr_put(mr);
+	if (v == IWT_ACCESS_OK && !(qp->rights & IWT_REMOTE_READ))
+		v = IWT_ACCESS_RIGHTS;
+	return v == IWT_ACCESS_OK ? IWT_OK : iwt_access_read_err(v);
+}
+
+static u32 rx_read_req(struct iwt_qp *qp, const struct iwt_fpdu *f)
+{
+	struct iwt_rdmap_read r;
+	u32 err;
+
+	if (!f->ddp.last)
+		return IWT_ERR_OP_UNSPEC;
+	iwt_rdmap_parse_read(f->hdr + IWT_DDP_UNTAGGED_LEN, &r);
+	err = check_read(qp, &r);
+	if (err)
+		return err;
+	return iwt_readq_accept(&qp->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
+}
+
+static void rx_term(struct iwt_qp *qp, const struct iwt_fpdu *f)
+{
+	struct iwt_rx *rx = &qp->rx;
+
+	iwt_term_parse(f->hdr + IWT_DDP_UNTAGGED_LEN,
+		       f->hdr_len - IWT_DDP_UNTAGGED_LEN, &rx->term);
+	rx->dead = true;
+	trace_iwt_term(qp->ibqp.qp_num, false, rx->term.err);
+	iwt_count(qp->dev, IWT_C_TERM_RX);
+}
+
+/* DDP's checks of an untagged segment (RFC 5041 7.1). */
+static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
+{
+	const struct iwt_ddp *d = &f->ddp;
+	u32 buf_len = IWT_MAX_ULPDU_HDR - IWT_DDP_UNTAGGED_LEN;
+	u32 qn = min_t(u32, d->qn, IWT_QN_COUNT - 1);
+	bool have = true;
+	u32 err;
+
+	if (d->qn == IWT_QN_SEND) {
+		err = open_recv(qp, d);
+		if (err)
+			return err;
+		have = qp->rx.recv_open;
+		buf_len = min_t(u64, qp->rx.recv.len, U32_MAX);
+	} else if (d->qn == IWT_QN_READ_REQ) {
+		have = !iwt_readq_in_full(&qp->readq);
+		buf_len = sizeof(struct iwt_read_req);
+	}
+	return iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
+				      &qp->rx.q[qn], have, buf_len);
+}
+
+/**
+ * iwt_rx_untagged() - place and deliver an untagged segment
+ * @qp: queue pair; qp->lock is held
+ * @f: the FPDU
+ * @at: its first payload octet; moved
+ *
+ * Return: IWT_OK, or the error for the Terminate (RFC 5041 7.1, 5040 7.2).
+ */
+u32 iwt_rx_untagged(struct iwt_qp *qp, struct iwt_fpdu *f,
+		    struct iwt_cursor *at)
+{
+	const struct iwt_ddp *d = &f->ddp;
+	u32 err;
+
+	iwt_rx_drop_mr(&qp->rx);
+	err = check_untagged(qp, f);
+	if (err == IWT_ERR_UNT_LONG)
+		iwt_rx_fail_recv(qp, IB_WC_LOC_LEN_ERR);
+	if (err)
+		return err;
+	err = iwt_rdmap_check(d, f->ulpdu_len);
+	if (err)
+		return err;
+	iwt_ddp_advance(&qp->rx.q[d->qn],
+			f->ulpdu_len - IWT_DDP_UNTAGGED_LEN, d->last);
+	switch (d->opcode) {
+	case IWT_OP_READ_REQ:
+		return rx_read_req(qp, f);
+	case IWT_OP_TERM:
+		rx_term(qp, f);
+		return IWT_OK;
+	default:
+		return rx_send(qp, f, at);
+	}
+}
