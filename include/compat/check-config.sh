@@ -36,6 +36,7 @@ need INFINIBAND "the RDMA core"
 need INFINIBAND_ADDR_TRANS "the RDMA connection manager"
 need INFINIBAND_VIRT_DMA "software RDMA devices"
 need INFINIBAND_USER_ACCESS "verbs for user space"
+need CONFIGFS_FS "configfs, for the settings of links"
 grep -q "^CONFIG_LIBCRC32C=[ym]" "$config" || need CRC32 "CRC32c"
 
 exit ${bad:-0}

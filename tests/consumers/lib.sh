@@ -34,12 +34,6 @@ want_modules() {
 	done
 }
 
-# want_configfs: a kernel that has it as a module mounts it late
-want_configfs() {
-	modprobe -q configfs
-	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
-}
-
 # one_host: the link iwt0 on a dummy netdev with address $IP_A, whose own TCP
 # connections pass through lo in segments of an Ethernet with MTU 1500. For
 # consumers that know only the initial namespace: TCP between two addresses of

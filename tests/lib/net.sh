@@ -91,6 +91,12 @@ ns_del() {
 rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
 rdma_in() { in_net "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
 
+# want_configfs: a kernel that has it as a module mounts it late
+want_configfs() {
+	modprobe -q configfs
+	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+}
+
 # link_add NS NAME NETDEV [TYPE]
 link_add() {
 	in_net "$1" rdma link add "$2" type "${4:-$IWT_LINK_TYPE}" netdev "$3" || return 1

@@ -14,11 +14,15 @@ static void test_example(void)
 	tap_begin("txseg: the example of RFC 5041 5.2");
 	iwt_txseg_send(&m, IWT_OP_SEND, 0, 1, 2048);
 	CHECK_EQ(m.ddp.mo, 0);
+	CHECK_EQ(iwt_txseg_size(&m, 1500), 1508);
 	iwt_txseg_next(&m, 1500, &p);
+	CHECK_EQ(p.size, 1508);
 	CHECK_EQ(p.payload, 1482);
 	CHECK(!p.last && !m.done);
 	CHECK_EQ(m.ddp.mo, 1482);
+	CHECK_EQ(iwt_txseg_size(&m, 1500), 592);
 	iwt_txseg_next(&m, 1500, &p);
+	CHECK_EQ(p.size, 592);
 	CHECK_EQ(p.payload, 566);
 	CHECK(p.last && m.done);
 	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 16384, 2048);

@@ -96,7 +96,8 @@ static int start_tcp(struct iwt_ep *ep, const struct iw_cm_id *id)
 static void set_wish(struct iwt_ep *ep, u32 ird, u32 ord)
 {
 	ep->wish = (struct iwt_mpa_wish) {
-		.crc		= ep->dev->conf.crc,
+		.crc		= READ_ONCE(ep->dev->conf.crc) != IWT_CRC_OFF,
+		.markers	= READ_ONCE(ep->dev->conf.markers),
 		.p2p		= true,
 		.max_rev	= IWT_CM_REV,
 		.ird		= min_t(u32, ird, IWT_MAX_RD_ATOM),

@@ -298,7 +298,8 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	}
 	ep->wish.max_rev = IWT_CM_REV;
 	ep->wish.p2p = true;
-	ep->wish.crc = l->dev->conf.crc;
+	ep->wish.crc = READ_ONCE(l->dev->conf.crc) != IWT_CRC_OFF;
+	ep->wish.markers = READ_ONCE(l->dev->conf.markers);
 	kref_get(&l->ref);
 	WRITE_ONCE(ep->listen, l);
 	iwt_listen_crowd(ep);

@@ -202,9 +202,8 @@ static void refuse_request(struct iwt_ep *ep)
 }
 
 /*
- * Markers would have to be inserted at the peer's wish (RFC 5044 4.3), which
- * is not there yet. Revision 0 gets its answer in words that it can read
- * (RFC 5044 C.2.1); any other that is not spoken is closed upon.
+ * Revision 0 gets its answer in words that it can read (RFC 5044 C.2.1); any
+ * other that is not spoken is closed upon.
  */
 static void look_for_request(struct iwt_ep *ep)
 {
@@ -216,12 +215,8 @@ static void look_for_request(struct iwt_ep *ep)
 	}
 	if (ret == IWT_MPA_OK)
 		ret = iwt_ep_early(ep);
-	if (ret) {
+	if (ret)
 		frame_failed(ep, ret);
-		return;
-	}
-	if (ep->req.markers)
-		refuse_request(ep);
 	else
 		iwt_ep_step(ep, IWT_CME_GOOD, 0);
 }
@@ -260,10 +255,6 @@ static void take_reply(struct iwt_ep *ep)
 	int err;
 
 	iwt_mpa_conclude(&ep->wish, &ep->req, &ep->rep, t);
-	if (t->tx_markers) {
-		iwt_ep_step(ep, IWT_CME_BAD, -EOPNOTSUPP);
-		return;
-	}
 	if (t->err != IWT_OK) {
 		send_terminate(ep, t->err);
 		iwt_ep_step(ep, IWT_CME_UNFIT, -EPROTO);

@@ -1,12 +1,110 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Settings of a link, and the module parameters that are their defaults. */
+/*
+ * Settings of a link in configfs, and the module parameters that are their
+ * defaults:
+ *
+ *   mkdir /sys/kernel/config/iw_tcp/iwt0
+ *   echo required > /sys/kernel/config/iw_tcp/iwt0/crc
+ *
+ * A directory is a name, not a device: it outlives the link, and finds the next
+ * one of that name.
+ */
 #include "config.h"
 
+#include <linux/configfs.h>
+#include <linux/kstrtox.h>
 #include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <rdma/ib_verbs.h>
 
-static bool crc = true;
-module_param(crc, bool, 0644);
-MODULE_PARM_DESC(crc, "New links ask for CRC32c: on (default) or off");
+#include "device.h"
+
+static const char * const crc_words[] = {
+	[IWT_CRC_OFF]		= "off",
+	[IWT_CRC_ON]		= "on",
+	[IWT_CRC_REQUIRED]	= "required",
+};
+
+static struct iwt_conf defaults = {
+	.crc = IWT_CRC_ON,
+	.mpa_rev = 2,
+};
+
+/* A policy by its name, or by any word that the kernel takes for a bool. */
+static int parse_crc(const char *text, enum iwt_crc_policy *crc)
+{
+	int word = sysfs_match_string(crc_words, text);
+	bool on;
+
+	if (word < 0) {
+		if (kstrtobool(text, &on))
+			return -EINVAL;
+		word = on ? IWT_CRC_ON : IWT_CRC_OFF;
+	}
+	WRITE_ONCE(*crc, word);
+	return 0;
+}
+
+static int parse_flag(const char *text, bool *flag)
+{
+	bool on;
+	int err = kstrtobool(text, &on);
+
+	if (!err)
+		WRITE_ONCE(*flag, on);
+	return err;
+}
+
+static int parse_rev(const char *text, u8 *rev)
+{
+	u8 n;
+	int err = kstrtou8(text, 0, &n);
+
+	if (err)
+		return err;
+	if (n < 1 || n > 2)
+		return -EINVAL;
+	WRITE_ONCE(*rev, n);
+	return 0;
+}
+
+static int crc_param_set(const char *text, const struct kernel_param *kp)
+{
+	return parse_crc(text, kp->arg);
+}
+
+static int crc_param_get(char *buf, const struct kernel_param *kp)
+{
+	const enum iwt_crc_policy *crc = kp->arg;
+
+	return sysfs_emit(buf, "%s\n", crc_words[READ_ONCE(*crc)]);
+}
+
+static const struct kernel_param_ops crc_param_ops = {
+	.set = crc_param_set,
+	.get = crc_param_get,
+};
+
+static int rev_param_set(const char *text, const struct kernel_param *kp)
+{
+	return parse_rev(text, kp->arg);
+}
+
+static const struct kernel_param_ops rev_param_ops = {
+	.set = rev_param_set,
+	.get = param_get_byte,
+};
+
+module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
+MODULE_PARM_DESC(crc, "CRC32c of new links: on (default), off or required");
+module_param_named(markers, defaults.markers, bool, 0644);
+MODULE_PARM_DESC(markers, "New links ask for MPA markers (default: off)");
+module_param_cb(mpa_revision, &rev_param_ops, &defaults.mpa_rev, 0644);
+MODULE_PARM_DESC(mpa_revision, "Highest MPA revision of new links: 2 (default) or 1");
+module_param_named(rdmac_permissive, defaults.rdmac, bool, 0644);
+MODULE_PARM_DESC(rdmac_permissive, "New links get along with RDMAC peers (default: off)");
 
 /**
  * iwt_conf_defaults() - settings of a new link
@@ -16,5 +114,133 @@ MODULE_PARM_DESC(crc, "New links ask for CRC32c: on (default) or off");
  */
 void iwt_conf_defaults(struct iwt_conf *conf)
 {
-	conf->crc = READ_ONCE(crc);
+	conf->crc = READ_ONCE(defaults.crc);
+	conf->markers = READ_ONCE(defaults.markers);
+	conf->mpa_rev = READ_ONCE(defaults.mpa_rev);
+	conf->rdmac = READ_ONCE(defaults.rdmac);
+}
+
+
+static struct iwt_dev *get_dev(struct config_item *item)
+{
+	return iwt_dev_get_by_name(config_item_name(item));
+}
+
+/* A pair of functions for the file @_name, with field @_field of the link. */
+#define IWT_CONF_ATTR(_name, _field, _format, _value, _parse)		\
+static ssize_t link_##_name##_show(struct config_item *item, char *page)\
+{									\
+	struct iwt_dev *dev = get_dev(item);				\
+	ssize_t n;							\
+									\
+	if (!dev)							\
+		return -ENODEV;						\
+	n = sysfs_emit(page, _format "\n",				\
+		       _value(READ_ONCE(dev->conf._field)));		\
+	ib_device_put(&dev->ibdev);					\
+	return n;							\
+}									\
+									\
+static ssize_t link_##_name##_store(struct config_item *item,		\
+				    const char *page, size_t count)	\
+{									\
+	struct iwt_dev *dev = get_dev(item);				\
+	int err;							\
+									\
+	if (!dev)							\
+		return -ENODEV;						\
+	err = _parse(page, &dev->conf._field);				\
+	ib_device_put(&dev->ibdev);					\
+	return err ?: count;						\
+}									\
+CONFIGFS_ATTR(link_, _name)
+
+#define crc_word(crc)	crc_words[crc]
+#define flag_word(flag)	((flag) ? "on" : "off")
+#define number(n)	(n)
+
+IWT_CONF_ATTR(crc, crc, "%s", crc_word, parse_crc);
+IWT_CONF_ATTR(markers, markers, "%s", flag_word, parse_flag);
+IWT_CONF_ATTR(mpa_revision, mpa_rev, "%u", number, parse_rev);
+IWT_CONF_ATTR(rdmac_permissive, rdmac, "%s", flag_word, parse_flag);
+
+static struct configfs_attribute *link_attrs[] = {
+	&link_attr_crc,
+	&link_attr_markers,
+	&link_attr_mpa_revision,
+	&link_attr_rdmac_permissive,
+	NULL
+};
+
+static void release_link(struct config_item *item)
+{
+	kfree(to_config_group(item));
+}
+
+static struct configfs_item_operations link_item_ops = {
+	.release = release_link,
+};
+
+static const struct config_item_type link_type = {
+	.ct_item_ops = &link_item_ops,
+	.ct_attrs = link_attrs,
+	.ct_owner = THIS_MODULE,
+};
+
+/* mkdir: the link must be there, so that a slip of the pen is noticed. */
+static struct config_group *make_link(struct config_group *parent,
+				      const char *name)
+{
+	struct iwt_dev *dev = iwt_dev_get_by_name(name);
+	struct config_group *group;
+
+	if (!dev)
+		return ERR_PTR(-ENODEV);
+	ib_device_put(&dev->ibdev);
+	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	config_group_init_type_name(group, name, &link_type);
+	return group;
+}
+
+static struct configfs_group_operations subsys_group_ops = {
+	.make_group = make_link,
+};
+
+static const struct config_item_type subsys_type = {
+	.ct_group_ops = &subsys_group_ops,
+	.ct_owner = THIS_MODULE,
+};
+
+static struct configfs_subsystem subsys = {
+	.su_group = {
+		.cg_item = {
+			.ci_namebuf = "iw_tcp",
+			.ci_type = &subsys_type,
+		},
+	},
+};
+
+/**
+ * iwt_conf_init() - the directory of the settings appears
+ *
+ * Process context. Return: 0 or -errno.
+ */
+int iwt_conf_init(void)
+{
+	config_group_init(&subsys.su_group);
+	mutex_init(&subsys.su_mutex);
+	return configfs_register_subsystem(&subsys);
+}
+
+/**
+ * iwt_conf_exit() - it goes
+ *
+ * Directories in it hold the module, so there are none.
+ */
+void iwt_conf_exit(void)
+{
+	configfs_unregister_subsystem(&subsys);
+	mutex_destroy(&subsys.su_mutex);
 }

@@ -1,19 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Settings of a link, and the module parameters that are their defaults. */
+/* Settings of a link: what can't be negotiated or read from TCP. */
 #ifndef IWT_CONFIG_H
 #define IWT_CONFIG_H
 
 #include <linux/types.h>
 
+enum iwt_crc_policy {
+	IWT_CRC_OFF,		/* declined; the peer's wish still counts */
+	IWT_CRC_ON,		/* asked for: so both ends use it */
+	IWT_CRC_REQUIRED,	/* and refuse a peer that declined it */
+};
+
 /**
- * struct iwt_conf - settings of a link, fixed when it is made
- * @crc: ask the peer for CRC32c (RFC 5044 4.4: on unless the administrator
- *	declines it; the peer's wish still counts)
+ * struct iwt_conf - settings of a link
+ * @crc: CRC32c (RFC 5044 4.4: on unless the administrator declines it)
+ * @markers: ask for markers in what we receive (RFC 5044 4.3)
+ * @mpa_rev: highest revision of MPA that is spoken: 1 or 2 (RFC 6581)
+ * @rdmac: get along with RDMAC peers, of revision 0 (RFC 5044 C)
+ *
+ * Written in process context at any time, each on its own; read once for each
+ * connection, when it begins.
  */
 struct iwt_conf {
-	bool crc;
+	enum iwt_crc_policy crc;
+	bool markers;
+	u8 mpa_rev;
+	bool rdmac;
 };
 
 void iwt_conf_defaults(struct iwt_conf *conf);
+int iwt_conf_init(void);
+void iwt_conf_exit(void);
 
 #endif

@@ -21,7 +21,7 @@
 #include "verbs.h"
 #include "verbs_mr.h"
 
-/* All devices, for the sake of their GUIDs. */
+/* All devices, for the sake of their GUIDs and settings. */
 static LIST_HEAD(devs);
 static DEFINE_MUTEX(devs_lock);
 
@@ -112,6 +112,30 @@ void iwt_dev_set_addr(struct iwt_dev *dev)
 		ether_addr_copy(dev->addr, dev->netdev->dev_addr);
 	else if (!is_valid_ether_addr(dev->addr))
 		eth_random_addr(dev->addr);
+}
+
+/**
+ * iwt_dev_get_by_name() - find a registered device
+ * @name: its present name
+ *
+ * Process context, may sleep. Return: the device with a reference for
+ * ib_device_put(), or NULL.
+ */
+struct iwt_dev *iwt_dev_get_by_name(const char *name)
+{
+	struct iwt_dev *dev, *found = NULL;
+
+	mutex_lock(&devs_lock);
+	list_for_each_entry(dev, &devs, node) {
+		if (strncmp(dev->ibdev.name, name, IB_DEVICE_NAME_MAX))
+			continue;
+		if (ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	mutex_unlock(&devs_lock);
+	return found;
 }
 
 static bool guid_taken(__be64 guid)

@@ -58,6 +58,7 @@ static inline struct iwt_dev *to_iwt_dev(struct ib_device *ibdev)
 
 /* Process context, may sleep. */
 int iwt_dev_add(const char *name, struct net_device *netdev);
+struct iwt_dev *iwt_dev_get_by_name(const char *name);
 void iwt_dev_set_addr(struct iwt_dev *dev);
 
 #endif

@@ -4,6 +4,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
+#include "config.h"
 #include "link.h"
 #include "sock.h"
 #include "version.h"
@@ -17,12 +18,17 @@ static int __init iwt_init(void)
 	ret = iwt_cm_init();
 	if (ret)
 		goto no_cm;
+	ret = iwt_conf_init();
+	if (ret)
+		goto no_conf;
 	ret = iwt_link_init();
 	if (ret)
 		goto no_link;
 	return 0;
 
 no_link:
+	iwt_conf_exit();
+no_conf:
 	iwt_cm_exit();
 no_cm:
 	iwt_sock_exit();
@@ -32,6 +38,7 @@ no_cm:
 static void __exit iwt_exit(void)
 {
 	iwt_link_exit();
+	iwt_conf_exit();
 	iwt_cm_exit();
 	iwt_sock_exit();
 }

@@ -203,6 +203,16 @@ static bool run_tx(struct iwt_qp *qp)
 	return false;
 }
 
+/* What TCP has put into segments, and taken from some, since the last look. */
+static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
+{
+	struct iwt_sock_segs now = iwt_sock_segs(s);
+
+	iwt_count_add(qp->dev, IWT_C_TX_SEGS, now.out - qp->segs.out);
+	iwt_count_add(qp->dev, IWT_C_RX_SEGS, now.in - qp->segs.in);
+	qp->segs = now;
+}
+
 /*
  * Run the engines; the socket lock is held. TCP calls back while we send: the
  * nested call only leaves a note.
@@ -230,6 +240,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 		} while (more);
 	}
 	qp->running = false;
+	count_segments(qp, s);
 out:
 	spin_unlock_bh(&qp->lock);
 }
@@ -331,6 +342,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	iwt_tx_start(&qp->tx, terms, initiator);
 	iwt_rx_start(&qp->rx, terms);
 	qp->term_err = IWT_OK;
+	qp->segs = iwt_sock_segs(s);
 	qp->llp = llp;
 	qp->llp_ctx = ctx;
 	if (!qp->rights_stated)
@@ -350,8 +362,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
  *
  * Octets that have arrived already are looked at before this returns or soon
  * after. The responder sends nothing before the initiator's first FPDU. May
- * sleep. Return: 0, -EINVAL when the queue pair is not idle, -EOPNOTSUPP for
- * terms that are not there yet, -ENOMEM.
+ * sleep. Return: 0, -EINVAL when the queue pair is not idle, -ENOMEM.
  */
 int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 		  const struct iwt_mpa_terms *terms, bool initiator,
@@ -360,8 +371,6 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 	struct iwt_readq readq = {};
 	int err;
 
-	if (terms->tx_markers || terms->rx_markers)
-		return -EOPNOTSUPP;
 	err = iwt_readq_alloc(&readq, terms->ord, terms->ird);
 	if (err)
 		return err;

@@ -34,6 +34,7 @@
 #include "readq.h"
 #include "rq.h"
 #include "rx.h"
+#include "sock.h"
 #include "sq.h"
 #include "tx.h"
 
@@ -79,6 +80,7 @@ struct iwt_qp_llp_ops {
  * @tx: transmit engine
  * @rx: receive engine
  * @sock: socket while attached
+ * @segs: segments counted, while attached
  * @llp: the connection's ear while attached
  * @llp_ctx: its argument
  * @running: the engines run; a nested callback only sets @again
@@ -111,6 +113,7 @@ struct iwt_qp {
 	struct iwt_rx rx;
 
 	struct iwt_sock *sock;
+	struct iwt_sock_segs segs;
 	const struct iwt_qp_llp_ops *llp;
 	void *llp_ctx;
 	bool running;

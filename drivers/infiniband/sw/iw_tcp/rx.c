@@ -52,7 +52,7 @@ static void note_error(struct iwt_qp *qp, const struct iwt_fpdu *f, u32 err)
 static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail)
 {
 	struct iwt_rx *rx = &qp->rx;
-	u32 used = 0, fpdus = 0, err = IWT_OK;
+	u32 used = 0, fpdus = 0, aligned = 0, err = IWT_OK;
 	enum iwt_fpdu_status st;
 	struct iwt_fpdu f = {};
 
@@ -61,6 +61,7 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail)
 				   &rx->rules, &f, &err);
 		if (st == IWT_FPDU_MORE)
 			break;
+		aligned += iwt_sock_begins_segment(qp->sock, at, used);
 		if (st == IWT_FPDU_OK)
 			err = deliver(qp, &f, *at);
 		if (err) {
@@ -76,6 +77,7 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail)
 	}
 	iwt_rx_drop_mr(rx);
 	iwt_count_add(qp->dev, IWT_C_RX_FPDU, fpdus);
+	iwt_count_add(qp->dev, IWT_C_RX_ALIGNED, aligned);
 	iwt_count_add(qp->dev, IWT_C_RX_BYTES, used);
 	return used;
 }

@@ -98,6 +98,12 @@ bool iwt_sock_page_frag(struct iwt_sock *s, u32 min, struct page_frag *frag);
 void iwt_sock_page_used(struct iwt_sock *s, u32 len);
 
 /* A walk over what has arrived and was not consumed yet. */
+/* Segments with octets in them; TCP's own counts, retransmissions included. */
+struct iwt_sock_segs {
+	u32 in;
+	u32 out;
+};
+
 struct iwt_sock_cursor {
 	struct iwt_cursor c;	/* first: proto code sees only this */
 	const struct sk_buff *top;
@@ -107,6 +113,9 @@ struct iwt_sock_cursor {
 };
 
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);
+bool iwt_sock_begins_segment(const struct iwt_sock *s,
+			     const struct iwt_sock_cursor *cur, u32 used);
+struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s);
 void iwt_sock_consume(struct iwt_sock *s, u32 len);
 bool iwt_sock_at_eof(const struct iwt_sock *s);
 

@@ -231,6 +231,41 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 }
 
 /**
+ * iwt_sock_begins_segment() - is a place in the stream a segment's first octet?
+ * @s: socket, lock held
+ * @cur: cursor at the place; there are octets behind it
+ * @used: octets from the one where iwt_sock_peek() put the cursor to the place
+ *
+ * As far as can still be seen: the stack may have joined what arrived together.
+ */
+bool iwt_sock_begins_segment(const struct iwt_sock *s,
+			     const struct iwt_sock_cursor *cur, u32 used)
+{
+	u32 off = tcp_sk(s->sk)->copied_seq + used - TCP_SKB_CB(cur->top)->seq;
+	u32 size = skb_shinfo(cur->top)->gso_size;
+
+	if (!off || off == cur->top->len)
+		return true;
+	return size && !(off % size);
+}
+
+/**
+ * iwt_sock_segs() - how many segments have come and gone?
+ * @s: socket
+ *
+ * Any context. Return: counts modulo 2^32.
+ */
+struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s)
+{
+	const struct tcp_sock *tp = tcp_sk(s->sk);
+
+	return (struct iwt_sock_segs) {
+		.in = tp->data_segs_in,
+		.out = tp->data_segs_out,
+	};
+}
+
+/**
  * iwt_sock_consume() - octets have been dealt with
  * @s: socket, lock held
  * @len: octets

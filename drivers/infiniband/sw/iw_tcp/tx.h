@@ -20,6 +20,11 @@ struct page;
 
 /* Framed octets handed to TCP in one go, at most. */
 #define IWT_TX_BATCH		(64 << 10)
+/*
+ * Octets that the smallest segment and piece of memory must have: the FPDU of
+ * the smallest MULPDU, with a marker.
+ */
+#define IWT_TX_MIN_ROOM		(IWT_MULPDU_MIN + 12)
 /* Pieces of pages that a batch may lie in. */
 #define IWT_TX_CHUNKS		16
 /* Batches of one run; then others get their turn. */
@@ -51,16 +56,21 @@ enum iwt_tx_result {
 	IWT_TX_FAILED,		/* tx->err: the stream can't go on */
 };
 
-/* Framed octets not yet taken by TCP; a page reference is held. */
+/*
+ * Framed octets not yet taken by TCP; a page reference is held. With @eor a
+ * segment ends behind them, though it is not full.
+ */
 struct iwt_tx_chunk {
 	struct page *page;
 	u32 off;
 	u32 len;
+	bool eor;
 };
 
 /**
  * struct iwt_tx - transmit engine; guarded by qp->lock
  * @crc: CRC32c is in use
+ * @markers: the peer wants markers
  * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe is taken from the ring and not begun
  * @rtr: ready-to-receive message still to be sent
@@ -71,15 +81,16 @@ struct iwt_tx_chunk {
  * @read_msn: MSN of the next Read Request
  * @resp_msn: MSN of the Read Request being answered
  * @msg: its segmentation
- * @pos: its place in the source
- * @hint: extent of a Read Response's source
+ * @pos: its place in the source; of a Read Response only the octets and hint
  * @wqe: private copy of the work request
  * @idx: its index
  * @resp: Read Request being answered
  * @n_chunks: pieces framed and not yet taken by TCP
  * @bytes: octets in them
- * @fpdus: FPDUs in them
- * @short_tail: the last FPDU leaves its segment unfilled
+ * @fpdus: FPDUs framed by this run of the batch
+ * @segs: segments begun with them
+ * @room: octets left in the segment under construction, 0 when none is
+ * @stream: position of the next octet in the stream, modulo 2^32, for markers
  * @chunk: the pieces
  * @err: after IWT_TX_FAILED
  * @term_len: octets of @term_ulpdu
@@ -87,6 +98,7 @@ struct iwt_tx_chunk {
  */
 struct iwt_tx {
 	bool crc;
+	bool markers;
 	bool hold;
 	bool loaded;
 	enum iwt_mpa_rtr rtr;
@@ -98,14 +110,15 @@ struct iwt_tx {
 	u32 resp_msn;
 	struct iwt_txseg msg;
 	struct iwt_sgl_pos pos;
-	u32 hint;
 	struct iwt_swqe wqe;
 	u32 idx;
 	struct iwt_rdmap_read resp;
 	u32 n_chunks;
 	u32 bytes;
 	u32 fpdus;
-	bool short_tail;
+	u32 segs;
+	u32 room;
+	u32 stream;
 	struct iwt_tx_chunk chunk[IWT_TX_CHUNKS];
 	u32 err;
 	u32 term_len;

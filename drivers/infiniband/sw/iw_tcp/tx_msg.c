@@ -182,7 +182,7 @@ static bool pick_response(struct iwt_qp *qp)
 	if (!iwt_readq_answer(&qp->readq, &tx->resp))
 		return false;
 	tx->resp_msn++;
-	tx->hint = 0;
+	memset(&tx->pos, 0, sizeof(tx->pos));
 	tx->row++;
 	iwt_txseg_tagged(&tx->msg, IWT_OP_READ_RESP, tx->resp.sink_stag,
 			 tx->resp.sink_to, tx->resp.size);
@@ -269,15 +269,14 @@ bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len)
 	struct iwt_tx *tx = &qp->tx;
 	struct iwt_actor who = iwt_qp_actor(qp);
 	enum iwt_access_verdict v;
-	u64 done;
 
 	if (!len)
 		return true;
 	if (tx->what == IWT_TX_RESPONSE) {
-		done = tx->resp.size - (tx->msg.left + len);
 		v = iwt_mem_gather(&who, tx->resp.src_stag,
-				   tx->resp.src_to + done, IWT_REMOTE_READ,
-				   &tx->hint, to, len);
+				   tx->resp.src_to + tx->pos.off,
+				   IWT_REMOTE_READ, &tx->pos.hint, to, len);
+		tx->pos.off += len;
 		return v == IWT_ACCESS_OK || fail(qp, iwt_access_read_err(v));
 	}
 	if (tx->wqe.h.flags & IWT_WR_INLINE) {

@@ -30,12 +30,17 @@ static struct iwt_cursor *iwt_cursor_clone(union iwt_cursor_clone *to,
 	return &to->c;
 }
 
-/*
- * Octets of the stream that @n octets of FPDU take from @pos on. A marker is
- * counted with the octet that follows it, so one that is due right behind the
- * last of the @n octets is not in (RFC 5044 4.3).
+/**
+ * iwt_fpdu_span - octets of the stream that octets of an FPDU take
+ * @pos: stream position where the first of them, or the marker in front of it,
+ *	begins
+ * @n: how many, markers not counted
+ * @markers: the stream has markers
+ *
+ * A marker is counted with the octet that follows it, so one that is due right
+ * behind the last of the @n octets is not in (RFC 5044 4.3).
  */
-static u32 iwt_fpdu_span(u32 pos, u32 n, bool markers)
+u32 iwt_fpdu_span(u32 pos, u32 n, bool markers)
 {
 	u32 before = -pos & (IWT_MARKER_SPACING - 1);
 

@@ -38,6 +38,7 @@ bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 		      const struct iwt_fpdu_rules *rules);
 const u8 *iwt_fpdu_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
 			 const struct iwt_fpdu_rules *rules, u32 max, u32 *len);
+u32 iwt_fpdu_span(u32 pos, u32 n, bool markers);
 u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers);
 
 #endif

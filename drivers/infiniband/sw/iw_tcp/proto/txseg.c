@@ -2,6 +2,7 @@
 /* A message cut into FPDUs (RFC 5041 5.2). */
 #include "txseg.h"
 
+#include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
@@ -82,6 +83,37 @@ void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len)
 	memcpy(m->rdmap_hdr, ulpdu, m->rdmap_len);
 }
 
+static u32 iwt_txseg_hdr_len(const struct iwt_txseg *m)
+{
+	return m->rdmap_len +
+		(m->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
+}
+
+static u32 iwt_txseg_payload(const struct iwt_txseg *m, u32 mulpdu)
+{
+	mulpdu = clamp_t(u32, mulpdu, IWT_MULPDU_MIN, IWT_MULPDU_MAX);
+	return min(m->left, mulpdu - iwt_txseg_hdr_len(m));
+}
+
+/* An FPDU without markers, of a ULPDU of that length. */
+static u32 iwt_txseg_fpdu_size(u32 ulpdu_len)
+{
+	return round_up(IWT_FPDU_LEN_LEN + ulpdu_len, 4) + IWT_FPDU_CRC_LEN;
+}
+
+/**
+ * iwt_txseg_size - how large will the next FPDU be?
+ * @m: the message, not yet @done
+ * @mulpdu: as for iwt_txseg_next()
+ *
+ * Return: its octets, markers not counted.
+ */
+u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu)
+{
+	return iwt_txseg_fpdu_size(iwt_txseg_hdr_len(m) +
+				   iwt_txseg_payload(m, mulpdu));
+}
+
 /**
  * iwt_txseg_next - plan the next FPDU
  * @m: the message, not yet @done; moved on by one segment
@@ -92,12 +124,10 @@ void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len)
  */
 void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 {
-	u32 hdr_len = m->rdmap_len +
-		(m->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
+	u32 hdr_len = iwt_txseg_hdr_len(m);
 	u32 ulpdu_len;
 
-	mulpdu = clamp_t(u32, mulpdu, IWT_MULPDU_MIN, IWT_MULPDU_MAX);
-	p->payload = min(m->left, mulpdu - hdr_len);
+	p->payload = iwt_txseg_payload(m, mulpdu);
 	p->last = p->payload == m->left;
 	m->ddp.last = p->last;
 	ulpdu_len = hdr_len + p->payload;
@@ -108,7 +138,7 @@ void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 	       m->rdmap_hdr, m->rdmap_len);
 	p->head_len = IWT_FPDU_LEN_LEN + hdr_len;
 	p->pad = -(IWT_FPDU_LEN_LEN + ulpdu_len) & 3;
-	p->size = IWT_FPDU_LEN_LEN + ulpdu_len + p->pad + IWT_FPDU_CRC_LEN;
+	p->size = iwt_txseg_fpdu_size(ulpdu_len);
 
 	if (m->ddp.tagged)
 		m->ddp.to += p->payload;

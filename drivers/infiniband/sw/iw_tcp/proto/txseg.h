@@ -30,6 +30,7 @@ void iwt_txseg_send(struct iwt_txseg *m, u8 opcode, u32 inval_stag, u32 msn,
 void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
 			const struct iwt_rdmap_read *r);
 void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len);
+u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu);
 void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p);
 
 #endif

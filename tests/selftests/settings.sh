@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The settings of a link in configfs, and what connections make of them.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/verify.sh"
+
+require iwt_verify rdma
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "settings of iw_tcp"
+want_configfs || skip_all "no configfs here"
+top=/sys/kernel/config/iw_tcp
+
+# is NAME FILE VALUE
+is() { [ "$(cat "$top/$1/$2")" = "$3" ]; }
+# set NAME FILE VALUE
+put() { echo "$3" >"$top/$1/$2"; }
+
+# short WHAT: every operation in a few sizes
+short() { verify_pair "$1" $IP_B --max-size 5000 --rounds 1 --no-neg --no-events --no-wr; }
+
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+check "a link's directory" mkdir $top/$DEV_A $top/$DEV_B
+refuse "no directory for what is no link" mkdir $top/iwt-none
+check "CRC is on" is $DEV_A crc on
+check "markers are not asked for" is $DEV_A markers off
+check "revision 2 is spoken" is $DEV_A mpa_revision 2
+check "RDMAC peers are not" is $DEV_A rdmac_permissive off
+for word in off required on; do
+	check "crc: $word" put $DEV_A crc $word
+	check "crc says $word" is $DEV_A crc $word
+done
+for bad in crc:maybe crc: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x; do
+	refuse "refused: $bad" put $DEV_A "${bad%%:*}" "${bad#*:}"
+done
+check "what was refused changed nothing" is $DEV_A mpa_revision 2
+
+put $DEV_A markers on
+short "markers towards the client"
+put $DEV_B markers on
+short "markers in both directions"
+put $DEV_A markers off
+short "markers towards the server"
+put $DEV_A crc off
+put $DEV_B crc off
+short "markers without CRC"
+put $DEV_B markers off
+short "neither"
+put $DEV_B crc required
+short "CRC at the wish of one"
+
+check "the link goes" link_del "$NS_A" $DEV_A
+refuse "its settings with it" cat $top/$DEV_A/crc
+check "another of that name" link_add "$NS_A" $DEV_A $IF_A
+check "has settings of its own" is $DEV_A crc on
+check "directories go" rmdir $top/$DEV_A $top/$DEV_B
+ktap_finish
