@@ -1,80 +1,143 @@
 # SPDX-License-Identifier: GPL-2.0
-"""FPDUs with DDP and RDMAP headers (RFC 5044 4, 5041 4, 5040 4), over plain TCP."""
+"""
+FPDUs with DDP and RDMAP headers (RFC 5044 4, 5041 4, 5040 4, 7306), good and bad.
+
+An ULPDU is made by tagged(), untagged() or one of the functions for a message;
+an FPDU from it by fpdu() (no markers) or by a Framer, which knows the position
+in the stream. A Deframer cuts a received stream into Segments and notes all
+that is wrong with its framing.
+"""
 import struct
 
-WRITE, READ_REQ, READ_RESP, SEND, TERM = 0, 1, 2, 3, 7
+from crc32c import crc32c
+
+(WRITE, READ_REQ, READ_RESP, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERM,
+ IMM, IMM_SE, ATOMIC_REQ, ATOMIC_RESP) = range(12)
 TAGGED, LAST, DDP_VERSION, RDMAP_VERSION = 0x80, 0x40, 0x01, 0x40
-QN_SEND, QN_READ, QN_TERM = 0, 1, 2
-
-
-def _table():
-    table = []
-    for n in range(256):
-        for _ in range(8):
-            n = n >> 1 ^ 0x82F63B78 if n & 1 else n >> 1
-        table.append(n)
-    return table
-
-
-_CRC = _table()
-
-
-def crc32c(data):
-    """The CRC of RFC 3385."""
-    crc = 0xFFFFFFFF
-    for octet in data:
-        crc = crc >> 8 ^ _CRC[(crc ^ octet) & 0xFF]
-    return crc ^ 0xFFFFFFFF
+QN_SEND, QN_READ, QN_TERM, QN_ATOMIC = 0, 1, 2, 3
+FETCH_ADD, CMP_SWAP = 0, 2
+MARKER_GAP = 512
+ALL_ONES = 0xFFFFFFFFFFFFFFFF
 
 
 def fpdu(ulpdu, crc=True, spoil=0):
     """Length, ULPDU, pad and CRC; spoil is XORed into the last one."""
-    body = struct.pack(">H", len(ulpdu)) + ulpdu
-    body += bytes(-len(body) % 4)
-    return body + struct.pack("<I", (crc32c(body) if crc else 0) ^ spoil)
+    return Framer(False, crc).fpdu(ulpdu, crc_xor=spoil)
 
 
-def tagged(opcode, stag, offset, data, last=True):
-    """The ULPDU of a tagged segment."""
-    flags = TAGGED | DDP_VERSION | (LAST if last else 0)
-    return struct.pack(">BBIQ", flags, RDMAP_VERSION | opcode, stag, offset) + data
+class Framer:
+    """The sending half of MPA, from position pos of the stream in full operation."""
+
+    def __init__(self, markers=False, crc=True, pos=0):
+        self.markers, self.crc, self.pos = markers, crc, pos
+
+    def fpdu(self, ulpdu, length=None, pad=0, crc_xor=0, crc_is=None, ptr_add=0, marker_hi=0):
+        """
+        One FPDU. length: what ULPDU_Length claims instead of the truth; pad: the value
+        of pad octets; crc_is: the CRC field instead of the right one; ptr_add: added to
+        every FPDUPTR; marker_hi: the reserved half of markers.
+        """
+        body = struct.pack(">H", len(ulpdu) if length is None else length) + ulpdu
+        body += bytes([pad]) * (-len(body) % 4)
+        out = bytearray()
+        at, start = 0, None
+        # the CRC field comes behind a marker that is due before it, so look there, too
+        while at <= len(body):
+            if self.markers and (self.pos + len(out)) % MARKER_GAP == 0:
+                ptr = len(out) - start if start is not None else 0
+                out += struct.pack(">HH", marker_hi, ptr + ptr_add & 0xFFFF)
+            if start is None:
+                start = len(out)
+            room = MARKER_GAP - (self.pos + len(out)) % MARKER_GAP if self.markers else len(body)
+            out += body[at:at + room]
+            at += room
+        value = (crc32c(out) if self.crc else 0) if crc_is is None else crc_is
+        out += struct.pack("<I", value ^ crc_xor)
+        self.pos += len(out)
+        return bytes(out)
 
 
-def untagged(opcode, queue, msn, data=b"", offset=0, last=True, stag=0):
-    """The ULPDU of an untagged segment."""
-    flags = DDP_VERSION | (LAST if last else 0)
-    return struct.pack(">BBIIII", flags, RDMAP_VERSION | opcode, stag, queue, msn, offset) + data
+def tagged(opcode, stag, offset, data=b"", last=True, dv=1, rv=1, rsvd=0, rsv=0, control=TAGGED):
+    """The ULPDU of a tagged segment; rsvd and rsv are the reserved bits of DDP and RDMAP."""
+    flags = control | dv | rsvd << 2 | (LAST if last else 0)
+    return struct.pack(">BBIQ", flags, rv << 6 | rsv << 4 | opcode, stag & 0xFFFFFFFF,
+                       offset & ALL_ONES) + data
+
+
+def untagged(opcode, queue, msn, data=b"", offset=0, last=True, stag=0, dv=1, rv=1, rsvd=0, rsv=0):
+    """The ULPDU of an untagged segment; stag is the Invalidate STag."""
+    flags = dv | rsvd << 2 | (LAST if last else 0)
+    return struct.pack(">BBIIII", flags, rv << 6 | rsv << 4 | opcode, stag, queue,
+                       msn & 0xFFFFFFFF, offset & 0xFFFFFFFF) + data
+
+
+def read_request(msn, sink, sink_offset, size, stag, offset, more=b"", **how):
+    """The ULPDU of an RDMA Read Request."""
+    return untagged(READ_REQ, QN_READ, msn, struct.pack(
+        ">IQIIQ", sink, sink_offset, size, stag, offset & ALL_ONES) + more, **how)
+
+
+def terminate(layer, etype, code, head=b"", hdrct=0, msn=1, queue=QN_TERM, **how):
+    """The ULPDU of a Terminate; head is what follows the control word, hdrct its M, D, R (0x80..)."""
+    return untagged(TERM, queue, msn, struct.pack(">BBBB", layer << 4 | etype, code, hdrct, 0) + head, **how)
+
+
+def immediate(msn, data, se=False, **how):
+    """The ULPDU of Immediate Data (8 octets when right)."""
+    return untagged(IMM_SE if se else IMM, QN_SEND, msn, data, **how)
+
+
+def atomic(msn, op, ident, stag, offset, data, data_mask=0, compare=0, compare_mask=ALL_ONES,
+           rsvd_op=0, **how):
+    """The ULPDU of an Atomic Request; rsvd_op are its 28 reserved bits."""
+    return untagged(ATOMIC_REQ, QN_READ, msn, struct.pack(
+        ">IIIQQQQQ", rsvd_op << 4 | op, ident, stag, offset & ALL_ONES, data & ALL_ONES,
+        data_mask, compare, compare_mask), **how)
+
+
+def atomic_response(msn, ident, value, more=b"", **how):
+    """The ULPDU of an Atomic Response."""
+    return untagged(ATOMIC_RESP, QN_ATOMIC, msn, struct.pack(">IQ", ident, value) + more, **how)
+
+
+def segments(opcode, stag, offset, data, size, **how):
+    """The ULPDUs of a tagged message in segments of size octets of payload."""
+    for at in range(0, len(data) or 1, size):
+        yield tagged(opcode, stag, offset + at, data[at:at + size], at + size >= len(data), **how)
 
 
 def write(stag, offset, data, size, **how):
-    """The FPDUs of an RDMA Write in segments of size octets."""
-    out = b""
-    for at in range(0, len(data) or 1, size):
-        part = data[at:at + size]
-        out += fpdu(tagged(WRITE, stag, offset + at, part, at + size >= len(data)), **how)
-    return out
+    """The FPDUs of an RDMA Write in segments of size octets, without markers."""
+    return b"".join(fpdu(u, **how) for u in segments(WRITE, stag, offset, data, size))
 
 
 def read(msn, sink, sink_offset, size, stag, offset, **how):
-    """The FPDU of an RDMA Read Request."""
-    return fpdu(untagged(READ_REQ, QN_READ, msn, struct.pack(
-        ">IQIIQ", sink, sink_offset, size, stag, offset)), **how)
+    """The FPDU of an RDMA Read Request, without markers."""
+    return fpdu(read_request(msn, sink, sink_offset, size, stag, offset), **how)
 
 
 class Segment:
-    """A segment received."""
+    """A segment received, as far as it is there: what is missing is None."""
 
-    def __init__(self, ulpdu, good_crc):
-        self.ulpdu = ulpdu
-        self.good_crc = good_crc
+    tagged = last = version = None
+    opcode = stag = offset = queue = msn = None
+    dv = rv = rsvd = rsv = None
+
+    def __init__(self, ulpdu, good_crc=True, pos=0, size=0, markers=()):
+        self.ulpdu, self.good_crc = ulpdu, good_crc
+        self.pos, self.size, self.markers = pos, size, markers
+        self.data = b""
+        if len(ulpdu) < 2:
+            return
         flags, rdmap = ulpdu[0], ulpdu[1]
         self.tagged, self.last = bool(flags & TAGGED), bool(flags & LAST)
-        self.version = flags & 3 == DDP_VERSION and rdmap & 0xF0 == RDMAP_VERSION
+        self.dv, self.rsvd, self.rv, self.rsv = flags & 3, flags >> 2 & 15, rdmap >> 6, rdmap >> 4 & 3
+        self.version = self.dv == 1 and rdmap & 0xF0 == RDMAP_VERSION
         self.opcode = rdmap & 15
-        if self.tagged:
+        if self.tagged and len(ulpdu) >= 14:
             self.stag, self.offset = struct.unpack(">IQ", ulpdu[2:14])
             self.data = ulpdu[14:]
-        else:
+        elif not self.tagged and len(ulpdu) >= 18:
             self.stag, self.queue, self.msn, self.offset = struct.unpack(">IIII", ulpdu[2:18])
             self.data = ulpdu[18:]
 
@@ -82,8 +145,86 @@ class Segment:
         """Layer, type and code of a Terminate."""
         return self.data[0] >> 4, self.data[0] & 15, self.data[1]
 
+    def term_headers(self):
+        """M, D and R bits, DDP Segment Length and what follows (the headers) of a Terminate."""
+        bits = self.data[2]
+        length = struct.unpack(">H", self.data[4:6])[0] if len(self.data) >= 6 else None
+        return bits & 0xE0, length, self.data[6:]
+
+    def read_request(self):
+        """Sink STag and offset, size, source STag and offset."""
+        return struct.unpack(">IQIIQ", self.data[:28])
+
     def __repr__(self):
-        return self.ulpdu.hex()
+        return "Segment(%s%s)" % (self.ulpdu[:80].hex(), "" if self.good_crc else ", bad CRC")
+
+
+class Deframer:
+    """The receiving half of MPA. problems names all that is against RFC 5044."""
+
+    def __init__(self, markers=False, crc=True):
+        self.markers, self.crc = markers, crc
+        self.pos = 0        # in the stream, of the first octet of held
+        self.held = bytearray()
+        self.problems = []
+
+    def feed(self, octets):
+        """More of the stream; the segments that it completes."""
+        self.held += octets
+        out = []
+        while True:
+            seg = self._one()
+            if seg is None:
+                return out
+            out.append(seg)
+
+    def _one(self):
+        # the markers that must be in the next FPDU are found by walking it
+        body, markers, at, start, need = bytearray(), [], 0, None, None
+        held = self.held
+        if not self.markers:
+            if len(held) < 2:
+                return None
+            length = held[0] << 8 | held[1]
+            at = length + 2 + -(length + 2) % 4 + 4
+            if len(held) < at:
+                return None
+            body, start = held[:at], 0
+        while self.markers and (need is None or len(body) < need):
+            if (self.pos + at) % MARKER_GAP == 0:
+                if len(held) < at + 4:
+                    return None
+                markers.append((at, struct.unpack(">HH", held[at:at + 4])))
+                at += 4
+            if len(held) < at + 4:
+                return None
+            if start is None:
+                start = at
+                length = held[at] << 8 | held[at + 1]
+                need = length + 2 + -(length + 2) % 4 + 4
+            step = min(need - len(body), MARKER_GAP - (self.pos + at) % MARKER_GAP)
+            if len(held) < at + step:
+                return None
+            body += held[at:at + step]
+            at += step
+        return self._segment(bytes(body), length, at, start, markers)
+
+    def _segment(self, body, length, size, start, markers):
+        pos = self.pos
+        crc = struct.unpack("<I", body[-4:])[0]
+        good = not self.crc or crc == crc32c(self.held[:size - 4])
+        pad = body[2 + length:-4]
+        if any(pad):
+            self.problems.append("MPA-12: pad %s at %d" % (pad.hex(), pos))
+        if not good:
+            self.problems.append("MPA-35: CRC at %d" % pos)
+        for where, (high, ptr) in markers:
+            if high or ptr != max(where - start, 0):
+                self.problems.append("MPA-18: marker %04x%04x at %d, FPDU at %d" % (
+                    high, ptr, pos + where, pos + start))
+        del self.held[:size]
+        self.pos += size
+        return Segment(body[2:2 + length], good, pos, size, markers)
 
 
 def _exactly(sock, size):
@@ -97,7 +238,7 @@ def _exactly(sock, size):
 
 
 def receive(sock, crc=True, seconds=60):
-    """One segment."""
+    """One segment from a stream without markers."""
     sock.settimeout(seconds)
     head = _exactly(sock, 2)
     size = struct.unpack(">H", head)[0]

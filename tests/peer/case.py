@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a test is given: both ends of connections with the device under test."""
+import collections
+import random
+import socket
+
+import mpa
+from outcome import Skip, check
+from peer import Peer
+from proxy import Proxy
+from ulp import Ulp
+
+# Where things are. ulp: the command; here, there: addresses of the peer's and of the
+# device's side; link: its type; run: runs a command on its side.
+Place = collections.namedtuple("Place", "ulp here there link path run")
+
+MEM, RECVS = 0, 1       # numbers of the memory regions of a connection's first user
+MEM_LEN, MEM_FILL = 65536, 0xA5
+
+
+class Conn:
+    """
+    A connection of the raw peer with an upper layer: peer, ulp, the number of its rdma_cm
+    connection (id) and completion queue (cq), and its memory: mr at addr with stag, filled
+    with MEM_FILL; rmr with the receive buffers, recv_len octets each, first one first.
+    """
+
+    def __init__(self, peer, ulp, number):
+        self.peer, self.ulp, self.id = peer, ulp, number
+        self.cq = self.mr = self.rmr = self.recv_len = self.qpn = None
+        self.addr = self.stag = self.reply = self.event = None
+
+    def memory(self, offset=0, size=MEM_LEN):
+        """What is in mr."""
+        return self.ulp.dump(mr=self.mr, off=offset, len=size)
+
+    def untouched(self):
+        """Nothing was placed in mr."""
+        check(self.memory() == bytes([MEM_FILL]) * MEM_LEN, "memory was written to")
+
+    def received(self, n, size):
+        """The first size octets of receive buffer n."""
+        return self.ulp.dump(mr=self.rmr, off=n * self.recv_len, len=size)
+
+    def poll(self, n=1, **how):
+        """Completions."""
+        return self.ulp.poll(n, cq=self.cq, **how)
+
+    def none(self, ms=300):
+        """No completion."""
+        self.ulp.none(ms, cq=self.cq)
+
+    def post(self, op, **args):
+        """A work request for sending."""
+        return self.ulp.cmd("post", id=self.id, op=op, **args)
+
+    def recv(self, **args):
+        """A work request for receiving."""
+        return self.ulp.cmd("recv", id=self.id, **args)
+
+    def query(self):
+        """State, IRD and ORD of the queue pair."""
+        return self.ulp.cmd("query", id=self.id)
+
+    def alive(self):
+        """The stream still works in the inbound direction: a Read of memory comes back."""
+        offset = random.randrange(1000)
+        check(self.peer.read(self.stag, self.addr + offset, 9) == self.memory(offset, 9), "Read after all")
+
+
+class Case:
+    """One test's run. What it opens is closed at its end."""
+
+    def __init__(self, place, seed):
+        self.place, self.rng = place, random.Random(seed)
+        self.open = []
+
+    def keep(self, thing):
+        """To be closed at the end."""
+        self.open.append(thing)
+        return thing
+
+    def close(self):
+        """The end."""
+        for thing in reversed(self.open):
+            thing.close()
+        self.open = []
+
+    def only(self, link):
+        """Skip unless the device is of a type."""
+        if self.place.link != link:
+            raise Skip("only for %s" % link)
+
+    def ulp(self):
+        """An upper layer of its own."""
+        return self.keep(Ulp(self.place.ulp))
+
+    def listener(self, ulp, backlog=128):
+        """The upper layer listens; number of the listener and port to connect to."""
+        number = ulp.new()
+        port = ulp.listen(id=number, addr=self.place.there, backlog=backlog)["port"]
+        return number, port
+
+    def connect(self, port):
+        """A peer connected to the device's side, which has not said anything."""
+        where = (self.place.there, port)
+        if self.place.path == "proxy":
+            proxy = self.keep(Proxy(where, self.place.here, seed=self.rng.random()))
+            where = (self.place.here, proxy.port)
+        return self.keep(Peer(socket.create_connection(where, timeout=60)))
+
+    def server(self):
+        """A socket that the upper layer can connect to, and the port that it should use."""
+        family = socket.AF_INET6 if ":" in self.place.here else socket.AF_INET
+        sock = self.keep(socket.create_server((self.place.here, 0), family=family, backlog=64))
+        sock.settimeout(60)
+        port = sock.getsockname()[1]
+        if self.place.path == "proxy":
+            port = self.keep(Proxy((self.place.here, port), self.place.here, seed=self.rng.random())).port
+        return sock, port
+
+    def equip(self, conn, recvs=8, recv_len=256, access="lwr", pd=None, **qp):
+        """Queue pair, memory and receive buffers for a connection."""
+        ulp = conn.ulp
+        conn.cq, conn.mr, conn.rmr, conn.recv_len = ulp.new(), ulp.new(), ulp.new(), recv_len
+        conn.qpn = ulp.qp(id=conn.id, scq=conn.cq, rcq=conn.cq, pd=pd, **qp)["qpn"]
+        mem = ulp.mr(mr=conn.mr, len=MEM_LEN, access=access, fill=MEM_FILL, pd=pd)
+        conn.addr, conn.stag = mem["addr"], mem["stag"]
+        ulp.mr(mr=conn.rmr, len=max(recvs * recv_len, 1), access="l", pd=pd)
+        if recvs:
+            conn.recv(n=recvs, wr=0, sge="%d:0:%d" % (conn.rmr, recv_len))
+
+    def passive(self, flags=mpa.C, rev=1, pd=b"", word=None, ulp=None, ird=4, ord=4, data=b"",
+                first=True, **equip):
+        """
+        The device is the responder: the peer's Request (flags, rev, private data pd, word)
+        is accepted with ird, ord and private data. first: the peer sends a Write of nothing
+        then, before which a responder must be silent.
+        """
+        ulp = ulp or self.ulp()
+        number, port = self.listener(ulp)
+        peer = self.connect(port)
+        peer.request(flags, rev, pd, word)
+        event = ulp.event(id=number, want="CONNECT_REQUEST")
+        conn = Conn(peer, ulp, event["new"])
+        conn.event = event
+        self.equip(conn, **equip)
+        ulp.accept(id=conn.id, ird=ird, ord=ord, data=data or None)
+        conn.reply = peer.reply()
+        ulp.event(id=conn.id, want="ESTABLISHED")
+        if first:
+            peer.put_write()
+        return conn
+
+    def request(self, ulp=None, ird=4, ord=4, data=b"", **equip):
+        """The device is the initiator: its Request has come to the peer, which must answer."""
+        ulp = ulp or self.ulp()
+        sock, port = self.server()
+        number = ulp.new()
+        ulp.resolve(id=number, addr=self.place.here, port=port)
+        conn = Conn(None, ulp, number)
+        self.equip(conn, **equip)
+        ulp.connect(id=number, ird=ird, ord=ord, data=data or None)
+        conn.peer = self.keep(Peer(sock.accept()[0]))
+        conn.peer.await_request()
+        return conn
+
+    def active(self, flags=mpa.C, rev=None, pd=b"", word=None, rtr=True, **request):
+        """
+        The device is the initiator, and accepted as flags and so on say (see Peer.accept).
+        rtr: what comes first is a ready-to-receive message if the Request asks for that;
+        it is taken from the stream.
+        """
+        conn = self.request(**request)
+        conn.peer.accept(flags, rev, pd, word)
+        conn.event = conn.ulp.event(id=conn.id, want="ESTABLISHED")
+        own = conn.peer.own
+        if rtr and own[17] >= 2 and own[16] & mpa.S and own[20] & 0x80:
+            conn.rtr = conn.peer.segment()
+        return conn

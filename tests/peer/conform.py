@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Runs the tests of the rows, and says of each row what came of it. In TAP.
+
+The peer's side is where this runs; "--run COMMAND..." (words, "--" ends them)
+runs a command on the device's side. See README.
+"""
+import argparse
+import concurrent.futures
+import importlib
+import os
+import shlex
+import subprocess
+import sys
+import time
+import traceback
+import zlib
+
+import table
+from case import Case, Place
+from outcome import Skip
+from rows import ROWS, STATED, TESTS
+
+AREAS = ("mpa", "ddp", "rdmap", "empa", "ext", "sec", "opt")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--here", required=True, help="address of the peer's side")
+    p.add_argument("--there", required=True, help="address of the device's side")
+    p.add_argument("--ulp", default="iwt_ulp", help="command of the upper layer, on the device's side")
+    p.add_argument("--run", default="", help="words before a command that is to run on the device's side")
+    p.add_argument("--link", default="iw_tcp", help="type of the device (iw_tcp)")
+    p.add_argument("--path", default="direct", choices=("direct", "proxy"), help="what is between (direct)")
+    p.add_argument("--area", action="append", choices=AREAS, help="only the tests of rows_AREA.py")
+    p.add_argument("--row", action="append", help="only the tests of these rows, or tests of that name")
+    p.add_argument("--jobs", type=int, default=8, help="tests at a time (8)")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--complete", action="store_true", help="fail if a row has neither a test nor other evidence")
+    p.add_argument("--report", help="write a table of the rows here")
+    p.add_argument("--list", action="store_true", help="name the tests, run none")
+    p.add_argument("--slow", action="store_true", help="say how long each test took")
+    return p.parse_args()
+
+
+def wanted(args):
+    for area in AREAS:
+        if os.path.exists(os.path.join(HERE, "rows_%s.py" % area)):
+            importlib.import_module("rows_" + area)
+    names = [t.name for t in TESTS]
+    twice = {n for n in names if names.count(n) > 1}
+    assert not twice, "two tests of one name: %s" % twice
+    return [t for t in TESTS
+            if (not args.area or t.area[5:] in args.area) and
+            (not args.row or t.name in args.row or set(t.rows) & set(args.row))]
+
+
+def title(test):
+    doc = (test.fn.__doc__ or test.name).strip().splitlines()[0].rstrip(".")
+    return "%s %s: %s" % (" ".join(test.rows), test.name, doc)
+
+
+def run(test, place, seed):
+    """One test: its verdict and the reason."""
+    case = Case(place, zlib.crc32(("%d%s" % (seed, test.name)).encode()))
+    began = time.monotonic()
+    verdict, why = "pass", ""
+    try:
+        test.fn(case)
+    except Skip as skip:
+        verdict, why = "skip", str(skip)
+    except AssertionError as error:
+        where = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.find("rows_") >= 0]
+        verdict, why = "fail", "line %s: %s" % (where[-1].lineno if where else "?", error)
+    except Exception as error:      # pylint: disable=broad-except
+        verdict, why = "fail", traceback.format_exc() + repr(error)
+    try:
+        case.close()
+    except Exception as error:      # pylint: disable=broad-except
+        verdict, why = "fail", "at the end: %r" % error
+    return verdict, why, time.monotonic() - began
+
+
+class Report:
+    """TAP, and the verdicts."""
+
+    def __init__(self, slow):
+        self.number, self.bad, self.slow = 0, 0, slow
+        self.verdicts = {}
+
+    def line(self, verdict, text, why=""):
+        self.number += 1
+        self.bad += verdict == "fail"
+        if verdict == "fail":
+            print("\n".join("# " + line for line in why.splitlines()[-20:]))
+        print("%sok %d - %s%s" % ("not " if verdict == "fail" else "", self.number, text,
+                                  " # SKIP " + why if verdict == "skip" else ""), flush=True)
+
+    def test(self, test, verdict, why, took):
+        self.verdicts[test.name] = (verdict, why)
+        if self.slow:
+            print("# %.1f s: %s" % (took, test.name))
+        self.line(verdict, title(test), why)
+
+
+def main():
+    args = arguments()
+    tests = wanted(args)
+    if args.list:
+        for test in tests:
+            print(title(test))
+        return 0
+    before = shlex.split(args.run)
+    place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.path,
+                  lambda *words, **how: subprocess.run(before + list(words), check=False, **how))
+    report = Report(args.slow)
+    with concurrent.futures.ThreadPoolExecutor(max(args.jobs, 1)) as pool:
+        going = {pool.submit(run, t, place, args.seed): t for t in tests if not t.alone}
+        for done in concurrent.futures.as_completed(going):
+            report.test(going[done], *done.result())
+    for test in tests:
+        if test.alone:
+            report.test(test, *run(test, place, args.seed))
+    if args.complete:
+        tested = {name for t in TESTS for name in t.rows}
+        missing = [name for name in ROWS if name not in tested and name not in STATED]
+        report.line("fail" if missing else "pass", "every row has a test or other evidence",
+                    "%d without: %s" % (len(missing), " ".join(missing)))
+        print("# " + table.summary(report.verdicts))
+    if args.report:
+        table.write(args.report, report.verdicts)
+    print("1..%d" % report.number)
+    return 1 if report.bad or not report.number else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A peer on a plain TCP socket: initiator or responder, honest or not."""
+import socket
+import struct
+import time
+
+import fpdu
+import mpa
+from fpdu import Deframer, Framer
+from outcome import Fail, check, equal
+
+WAIT = 30   # seconds for what must come
+
+
+def frame_word(word):
+    """An enhanced word from (ird, ord) or from mpa.enh()'s octets."""
+    return word if isinstance(word, bytes) else mpa.enh(*word)
+
+
+class Peer:
+    """
+    One connection. After request() and reply(), or await_request() and accept(), it is in
+    full operation: tx frames what it sends, rx takes apart what it receives.
+    """
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.own = self.other = None    # startup frames: octets of ours, Frame of the other side
+        self.tx = self.rx = None
+        self.held = []                  # segments received, not asked for yet
+        self.sent, self.received = bytearray(), bytearray()     # in full operation
+        self.msn = {0: 0, 1: 0, 2: 0, 3: 0}
+        self.ended = None
+
+    # startup
+
+    def request(self, flags=mpa.C, rev=1, pd=b"", word=None, sizes=None):
+        """Send a Request; word (or its ird and ord): the enhanced one, with S and revision 2."""
+        if word is not None:
+            flags, rev, pd = flags | mpa.S, max(rev, 2), frame_word(word) + pd
+        self.own = mpa.frame(mpa.REQ, flags, rev, pd)
+        self.send(self.own, sizes)
+
+    def reply(self, seconds=WAIT):
+        """The Reply, upon which full operation begins unless it rejects."""
+        self.other = mpa.receive(self.sock, seconds)
+        check(self.other.whole and self.other.key == mpa.REP, "no Reply:", self.other)
+        if not self.other.flags & mpa.R:
+            self.begin()
+        return self.other
+
+    def await_request(self, seconds=WAIT):
+        """The Request."""
+        self.other = mpa.receive(self.sock, seconds)
+        check(self.other.whole and self.other.key == mpa.REQ, "no Request:", self.other)
+        return self.other
+
+    def accept(self, flags=mpa.C, rev=None, pd=b"", word=None, sizes=None, more=b""):
+        """
+        Send a Reply (R in flags: reject) and, in the same write, more. An enhanced Request
+        gets an enhanced Reply: its depths and kinds of RTR turned round, unless word says
+        otherwise.
+        """
+        if word is None and self.other.enhanced:
+            a, b = self.other.words()
+            word = struct.pack(">HH", a & 0xC000 | b & 0x3FFF, b & 0xC000 | a & 0x3FFF)
+        if word is not None:
+            flags, pd = flags | mpa.S, frame_word(word) + pd
+        self.own = mpa.frame(mpa.REP, flags, self.other.rev if rev is None else rev, pd)
+        self.send(self.own + more, sizes)
+        if not flags & mpa.R:
+            self.begin()
+
+    def begin(self):
+        """Full operation, as both frames want it."""
+        mine, other = self.own[16], self.other.flags
+        crc = bool((mine | other) & mpa.C)
+        self.tx, self.rx = Framer(bool(other & mpa.M), crc), Deframer(bool(mine & mpa.M), crc)
+
+    # sending
+
+    def send(self, octets, sizes=None):
+        """Octets as they are; sizes: of each write (a number, or several that repeat)."""
+        if self.tx is not None:
+            self.sent += octets
+        if sizes is None:
+            self.sock.sendall(octets)
+            return
+        sizes = [sizes] if isinstance(sizes, int) else list(sizes)
+        at = turn = 0
+        while at < len(octets):
+            self.sock.sendall(octets[at:at + sizes[turn % len(sizes)]])
+            at += sizes[turn % len(sizes)]
+            turn += 1
+
+    def frame(self, *ulpdus, **broken):
+        """The FPDUs of ulpdus as they come next in the stream (see Framer.fpdu), not sent yet."""
+        return b"".join(self.tx.fpdu(u, **broken) for u in ulpdus)
+
+    def put(self, *ulpdus, sizes=None, **broken):
+        """Frame ulpdus, and send them in one write."""
+        self.send(self.frame(*ulpdus, **broken), sizes)
+
+    def next(self, queue):
+        """The number of the next message for a queue."""
+        self.msn[queue] += 1
+        return self.msn[queue]
+
+    def put_send(self, data=b"", opcode=fpdu.SEND, size=1400, stag=0):
+        """A Send in segments of size octets."""
+        msn = self.next(0)
+        for at in range(0, len(data) or 1, size):
+            self.put(fpdu.untagged(opcode, 0, msn, data[at:at + size], at, at + size >= len(data), stag))
+
+    def put_write(self, stag=1, offset=0, data=b"", size=1400):
+        """An RDMA Write in segments of size octets; of nothing unless told."""
+        self.put(*fpdu.segments(fpdu.WRITE, stag, offset, data, size))
+
+    def put_read(self, stag, offset, size, sink=77, sink_offset=1 << 40):
+        """An RDMA Read Request."""
+        ulpdu = fpdu.read_request(self.next(1), sink, sink_offset, size, stag, offset)
+        self.put(ulpdu)
+        return ulpdu
+
+    # receiving
+
+    def octets(self, seconds=WAIT):
+        """Some octets; b"" at the end (ended says which)."""
+        self.sock.settimeout(seconds)
+        try:
+            got = self.sock.recv(1 << 17)
+        except ConnectionError:
+            self.ended = "rst"
+            return b""
+        if not got:
+            self.ended = "fin"
+        self.received += got
+        return got
+
+    def segment(self, seconds=WAIT, good=True):
+        """The next segment; good: its framing must be, and that of all before."""
+        end = time.monotonic() + seconds
+        while not self.held:
+            try:
+                got = self.octets(max(end - time.monotonic(), 0.001))
+            except (socket.timeout, BlockingIOError):
+                raise Fail("no segment within %g s, %d octets held" % (seconds, len(self.rx.held))) from None
+            check(got, "no segment, but the end:", self.ended, bytes(self.rx.held))
+            self.held += self.rx.feed(got)
+        if good:
+            check(not self.rx.problems, "framing:", self.rx.problems)
+        return self.held.pop(0)
+
+    def message(self, opcode=None, seconds=WAIT):
+        """The segments of the next message, up to the last."""
+        out = []
+        while not out or not out[-1].last:
+            out.append(self.segment(seconds))
+            check(opcode is None or out[-1].opcode == opcode, "opcode %s wanted:" % opcode, out[-1])
+        return out
+
+    def read(self, stag, offset, size, sink=77, sink_offset=1 << 40):
+        """What a Read of the other side's memory brings."""
+        self.put_read(stag, offset, size, sink, sink_offset)
+        return self.read_response(sink, sink_offset)
+
+    def read_response(self, sink=77, sink_offset=1 << 40):
+        """The data of a Read Response, whose headers must be right."""
+        data = b""
+        for seg in self.message(fpdu.READ_RESP):
+            check(seg.tagged and seg.version, "Read Response:", seg)
+            equal((seg.stag, seg.offset), (sink, sink_offset + len(data)), "sink of a Read Response")
+            data += seg.data
+        return data
+
+    # what must come
+
+    def expect_term(self, layer, etype, code, of=None, hdr=None, seconds=WAIT):
+        """
+        A Terminate, octet for octet. of: the ULPDU that it is about, from which follow the
+        M, D and R bits and the headers (RFC 5040 4.8); hdr: these instead, as (bits, octets
+        behind the control word), or "any".
+        """
+        seg = self.segment(seconds)
+        check(seg.opcode == fpdu.TERM, "Terminate %x/%x/%02x wanted:" % (layer, etype, code), seg)
+        equal(seg.term(), (layer, etype, code), "Terminate")
+        equal((seg.queue, seg.msn, seg.offset, seg.last, seg.stag, seg.rsvd, seg.rsv, seg.version),
+              (2, 1, 0, True, 0, 0, 0, True), "header of a Terminate")
+        if hdr == "any":
+            return seg
+        bits, octets = hdr or term_headers(layer, etype, of)
+        equal(seg.data[2:].hex(), (bytes([bits, 0]) + octets).hex(), "headers in a Terminate")
+        return seg
+
+    def rest(self, seconds=WAIT):
+        """All octets to the end; "fin", "rst" or "open"."""
+        data, end = b"", time.monotonic() + seconds
+        while self.ended is None:
+            try:
+                data += self.octets(max(end - time.monotonic(), 0.001))
+            except (socket.timeout, BlockingIOError):
+                return data, "open"
+        return data, self.ended
+
+    def expect_end(self, ends=("fin", "rst"), seconds=WAIT):
+        """No octet, and the end of the connection."""
+        check(not self.held, "nothing more wanted:", self.held)
+        check(not (self.rx and self.rx.held), "part of an FPDU:", self.rx and bytes(self.rx.held))
+        data, end = self.rest(seconds)
+        check(not data and end in ends, "%s wanted:" % " or ".join(ends), data, end)
+
+    def expect_fin(self, seconds=WAIT):
+        """No octet, and FIN."""
+        self.expect_end(("fin",), seconds)
+
+    def expect_rst(self, seconds=WAIT):
+        """No octet, and RST."""
+        self.expect_end(("rst",), seconds)
+
+    def expect_silence(self, seconds=0.4):
+        """No octet, and no end, for a while."""
+        check(not self.held, "silence wanted:", self.held)
+        data, end = self.rest(seconds)
+        check(not data and end == "open", "silence wanted:", data, end)
+
+    # the end
+
+    def fin(self):
+        """End what we send."""
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def rst(self):
+        """End all, at once."""
+        mpa.reset(self.sock)
+
+    def close(self):
+        """End all."""
+        self.sock.close()
+
+
+def term_headers(layer, etype, of):
+    """The bits M, D, R of a Terminate and what follows, when it is about the ULPDU of."""
+    if of is None or layer == 2 or (layer, etype) == (0, 0):
+        return 0, b""
+    length = struct.pack(">H", len(of))
+    head = of[:14 if of[0] & fpdu.TAGGED else 18]
+    if layer == 0 and etype == 1 and of[1] & 15 == fpdu.READ_REQ:
+        return 0xE0, length + head + of[18:46]
+    return 0xC0, length + head

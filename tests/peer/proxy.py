@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A TCP proxy that cuts both streams anew: at random, or where it is told."""
+import random
+import socket
+import threading
+import time
+
+
+def at_random(rng):
+    """Sizes of writes: mostly small."""
+    while True:
+        yield rng.choice((1, 2, 3, 4, 7, 20, 61, 509, 512, 1449, 5000))
+
+
+def at(offset):
+    """A cut at an offset of the stream, and none after."""
+    yield offset
+    while True:
+        yield 1 << 16
+
+
+class Proxy:
+    """
+    Listens on sock and passes what comes to where. cuts(direction) gives the generator of
+    the sizes of writes; direction is 0 towards where, 1 back. pause: seconds between writes.
+    """
+
+    def __init__(self, where, address, cuts=None, pause=0.0, seed=None):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.where, self.pause = where, pause
+        self.rng = random.Random(seed)
+        self.cuts = cuts or (lambda direction: at_random(self.rng))
+        self.sock = socket.create_server((address, 0), family=family)
+        self.port = self.sock.getsockname()[1]
+        self.open = []
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                near, _ = self.sock.accept()
+                far = socket.create_connection(self.where, timeout=60)
+            except OSError:
+                return
+            for sock in (near, far):
+                sock.settimeout(None)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self.open.append(sock)
+            for pair in ((near, far, 0), (far, near, 1)):
+                threading.Thread(target=self._pass, args=pair, daemon=True).start()
+
+    def _pass(self, source, sink, direction):
+        sizes = self.cuts(direction)
+        size, held = next(sizes), b""
+        try:
+            while True:
+                got = source.recv(1 << 16)
+                if not got:
+                    sink.shutdown(socket.SHUT_WR)
+                    return
+                held = got
+                while held:
+                    part, held = held[:size], held[size:]
+                    sink.sendall(part)
+                    # what is left of a cut waits for the octets to come
+                    size = size - len(part) or next(sizes)
+                    if self.pause:
+                        time.sleep(self.pause)
+        except OSError:
+            # a reset is passed on
+            linger = bytes((1, 0, 0, 0, 0, 0, 0, 0))
+            try:
+                sink.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                sink.shutdown(socket.SHUT_RDWR)
+                sink.close()
+            except OSError:
+                pass
+
+    def close(self):
+        """End it and what goes through it."""
+        self.sock.close()
+        for sock in self.open:
+            try:
+                sock.close()
+            except OSError:
+                pass

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The rows of the matrix (rows.tsv), and what proves each: tests, or other evidence."""
+import collections
+import os
+import re
+
+Row = collections.namedtuple("Row", "id rfc section level binds text error")
+Test = collections.namedtuple("Test", "rows name fn alone area")
+
+# evidence of rows that the wire can't show; only the last is none at all
+KINDS = {
+    "unit": "a test of tests/unit (named)",
+    "selftest": "a test of tests/selftests, consumers or provider (named)",
+    "design": "how the code is made, found by reading it (which file)",
+    "host": "the kernel outside of the module does it",
+    "ulp": "asked of the program above, which gets what it needs for it (what)",
+    "absent": "a choice that the RFC leaves open, not taken",
+    "untestable": "can't be tested; the reason",
+}
+
+ROWS = collections.OrderedDict()
+TESTS = []
+STATED = {}
+
+
+def load():
+    """Read rows.tsv."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rows.tsv"), encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                it = Row(*line.rstrip("\n").split("\t"))
+                ROWS[it.id] = it
+
+
+def level(it):
+    """MUST, SHOULD, MAY or INFO."""
+    for name, words in (("MUST", "MUST|must"), ("SHOULD", "SHOULD|NOT REC|recommended|should"),
+                        ("MAY", "MAY|OPTIONAL")):
+        if re.match(words, it.level):
+            return name
+    return "INFO"
+
+
+def row(*ids, alone=False):
+    """
+    Decorates a test: a function of a Case (case.py) that raises Fail or Skip, or succeeds.
+    Its docstring's first line says what it shows. alone: nothing else may run meanwhile.
+    """
+    def add(fn):
+        for name in ids:
+            assert name in ROWS, name
+        TESTS.append(Test(ids, fn.__name__, fn, alone, fn.__module__))
+        return fn
+    return add
+
+
+def stated(kind, text, *ids):
+    """Other evidence for rows: kind is one of KINDS."""
+    assert kind in KINDS and text
+    for name in ids:
+        assert name in ROWS and name not in STATED, name
+        STATED[name] = (kind, text)
+
+
+load()

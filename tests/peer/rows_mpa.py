@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5044: startup frames, FPDUs, markers, CRC, teardown."""
+import fpdu
+import mpa
+from outcome import check, equal
+from rows import row, stated
+
+stated("ulp", "documented: user guide", "MPA-82")
+stated("host", "XFRM (ESP and tunnels) below TCP", "MPA-95", "MPA-96")
+
+
+@row("MPA-58", "MPA-70", "MPA-76", "MPA-91")
+def request_key(t):
+    """A Request with one octet of its key wrong, or the key of a Reply: closed, no word said"""
+    ulp = t.ulp()
+    _, port = t.listener(ulp)
+    keys = [mpa.REP]
+    for at in range(16):
+        key = bytearray(mpa.REQ)
+        key[at] ^= 1
+        keys.append(bytes(key))
+    for key in keys:
+        peer = t.connect(port)
+        peer.send(mpa.frame(key, mpa.C, 1))
+        peer.expect_end()
+
+
+@row("MPA-16", "MPA-34")
+def crc_declined(t):
+    """C=0 in both frames: any CRC field counts as valid"""
+    conn = t.passive(flags=0, first=False)
+    if conn.reply.flags & mpa.C:
+        # our side asks for CRC, so it is on
+        conn.peer.put_write(conn.stag, conn.addr, b"crc")
+        conn.alive()
+        return
+    conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"crc"), crc_is=0xDEADBEEF)
+    conn.alive()
+    equal(conn.memory(0, 3), b"crc", "memory")
+
+
+@row("MPA-13")
+def pad_ignored(t):
+    """Pad octets that are not zero, under the right CRC"""
+    conn = t.passive()
+    conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"12345"), pad=0xEE)
+    conn.alive()
+    equal(conn.memory(0, 8), b"12345\xa5\xa5\xa5", "memory")
+
+
+@row("MPA-38", "MPA-89", "MPA-50", "MPA-93", "MPA-94")
+def crc_mismatch(t):
+    """One bit wrong anywhere in an FPDU: Terminate 2/0/02, FIN, nothing placed or delivered"""
+    good = fpdu.fpdu(fpdu.tagged(fpdu.WRITE, 0, 0, b"12345"))
+    ulp = t.ulp()
+    # of the length only the lowest bit: a longer FPDU would be waited for
+    for bit in [8] + list(range(16, len(good) * 8, 37)):
+        conn = t.passive(ulp=ulp)
+        octets = bytearray(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"12345")))
+        octets[bit // 8] ^= 1 << bit % 8
+        conn.peer.send(octets + conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"later")))
+        conn.peer.expect_term(2, 0, 2)
+        conn.peer.expect_fin()
+        conn.untouched()
+        check(all(c.status for c in conn.poll(8)), "a Send was delivered")
+
+
+@row("MPA-75")
+def responder_waits(t):
+    """A responder with a Send posted is silent until the first FPDU"""
+    conn = t.passive(first=False)
+    conn.post("send", wr=1, sge="%d:0:20" % conn.mr)
+    conn.peer.expect_silence(1.5)
+    conn.peer.put_write()
+    seg = conn.peer.segment()
+    equal((seg.opcode, seg.data), (fpdu.SEND, bytes([0xA5]) * 20), "the Send")

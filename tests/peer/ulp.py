@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The upper layer over the device under test: iwt_ulp (see tests/programs/ulp_main.c)."""
+import collections
+import subprocess
+import threading
+
+from outcome import Fail, check
+
+# completions; opcodes as in enum ibv_wc_opcode, status as in enum ibv_wc_status
+Completion = collections.namedtuple("Completion", "wr status opcode len flags imm qpn")
+SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, LOC_PROT_ERR, FLUSH = 0, 1, 2, 4, 5
+REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR, GENERAL_ERR, FATAL_ERR = 9, 10, 11, 21, 20
+WC_SEND, WC_WRITE, WC_READ, WC_CAS, WC_FADD, WC_RECV, WC_RECV_IMM = 0, 1, 2, 3, 4, 128, 129
+WITH_IMM, WITH_INV = 2, 8
+# states of a queue pair
+RESET, INIT, RTR, RTS, SQD, SQE, ERR = range(7)
+
+
+class UlpError(Fail):
+    """A command failed; number is the errno."""
+
+    def __init__(self, command, answer):
+        super().__init__("%s: %s" % (command[:100], answer))
+        words = answer.split()
+        self.number = int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+
+
+class Ulp:
+    """One process. Any command is a method: ulp.listen(id=300, addr="::") and so on."""
+
+    def __init__(self, command):
+        self.proc = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=subprocess.DEVNULL, text=True)
+        self.lock = threading.Lock()
+        self.number = 0
+
+    def new(self):
+        """A number for an object that no other has (connections of listeners have low ones)."""
+        self.number += 1
+        return 299 + self.number
+
+    def cmd(self, name, **args):
+        """A command; what it answers, numbers as such."""
+        line = " ".join([name] + ["%s=%s" % (k, v.hex() if isinstance(v, bytes) else v)
+                                  for k, v in args.items() if v is not None])
+        with self.lock:
+            try:
+                self.proc.stdin.write(line + "\n")
+                self.proc.stdin.flush()
+                answer = self.proc.stdout.readline()
+            except OSError as error:
+                answer = "err: %s" % error
+        words = answer.split()
+        if not words or words[0] != "ok":
+            raise UlpError(line, answer.strip() or "the end of iwt_ulp")
+        out = {}
+        for word in words[1:]:
+            key, _, value = word.partition("=")
+            out[key] = value if key in ("event", "data", "wc", "name") else int(value, 0)
+        return out
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda **args: self.cmd(name, **args)
+
+    def event(self, ms=30000, want=None, **args):
+        """The next event of connection id=; want: its name, or several."""
+        got = self.cmd("event", ms=ms, **args)
+        got["data"] = bytes.fromhex(got.get("data", ""))
+        want = (want,) if isinstance(want, str) else want
+        check(want is None or got["event"] in want, "event %s wanted:" % (want,), got)
+        return got
+
+    def poll(self, n=1, ms=30000, exact=True, **args):
+        """n completions; fewer only if not exact."""
+        words = self.cmd("poll", n=n, ms=ms, **args)["wc"].split(",")
+        out = [Completion(*map(int, word.split(":"))) for word in words if word]
+        check(not exact or len(out) == n, "%d completions wanted:" % n, out)
+        return out
+
+    def none(self, ms=300, **args):
+        """No completion for a while."""
+        got = self.poll(1, ms, False, **args)
+        check(not got, "no completion wanted:", got)
+
+    def dump(self, **args):
+        """Octets of memory."""
+        return bytes.fromhex(self.cmd("dump", **args)["data"])
+
+    def fails(self, name, **args):
+        """The errno of a command that must fail."""
+        try:
+            got = self.cmd(name, **args)
+        except UlpError as error:
+            return error.number
+        raise Fail("%s succeeds: %s" % (name, got))
+
+    def close(self):
+        """End the process; all that it has goes with it."""
+        try:
+            self.proc.stdin.close()
+        except OSError:
+            pass
+        try:
+            self.proc.wait(20)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            self.proc.wait()
+        self.proc.stdout.close()

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* iwt_ulp: what its files share. */
+#ifndef ULP_H
+#define ULP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rdma/rdma_cma.h>
+
+#define ULP_IDS		600
+#define ULP_OBJECTS	600
+#define ULP_MRS		4096
+
+struct ulp_conn {
+	struct rdma_event_channel *ec;
+	struct rdma_cm_id *id;
+	struct ibv_qp *qp;
+};
+
+struct ulp_mem {
+	struct ibv_mr *mr;
+	uint8_t *buf, *map;
+	size_t len, map_len;
+};
+
+extern struct ibv_context *ulp_ctx;
+extern struct ulp_conn ulp_conn[ULP_IDS];
+
+/* the arguments KEY=VALUE of the command at hand */
+const char *ulp_str(const char *key);
+uint64_t ulp_num(const char *key, uint64_t other);
+bool ulp_has(const char *key, char flag);
+uint8_t *ulp_hex(const char *key, size_t *len);
+
+/* its answer: parts of a line, and errors, which take the place of all parts */
+void ulp_put(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void ulp_put_hex(const char *key, const void *octets, size_t len);
+int ulp_err(int err, const char *what);
+
+/* is there something to read within ms milliseconds? */
+bool ulp_wait(int fd, uint64_t ms);
+
+struct ulp_conn *ulp_conn_of(uint64_t n);
+struct ibv_pd *ulp_pd(uint64_t n);
+struct ibv_cq *ulp_cq(uint64_t n);
+struct ibv_srq *ulp_srq(uint64_t n);
+struct ulp_mem *ulp_mem(uint64_t n);
+struct ibv_mw *ulp_mw(uint64_t n);
+
+struct ulp_command {
+	const char *name;
+	int (*fn)(void);
+};
+
+extern const struct ulp_command ulp_cm_commands[], ulp_obj_commands[], ulp_post_commands[];
+
+#endif

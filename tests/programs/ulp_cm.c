@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_ulp: connections. Each has a channel for events of its own. */
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ulp.h"
+
+struct ibv_context *ulp_ctx;
+struct ulp_conn ulp_conn[ULP_IDS];
+
+struct ulp_conn *ulp_conn_of(uint64_t n)
+{
+	if (n < ULP_IDS && ulp_conn[n].id)
+		return &ulp_conn[n];
+	ulp_err(ENOENT, "id");
+	return NULL;
+}
+
+static struct ulp_conn *conn_arg(void) { return ulp_conn_of(ulp_num("id", 0)); }
+
+static struct ulp_conn *conn_new(uint64_t n)
+{
+	if (n >= ULP_IDS || ulp_conn[n].id) {
+		ulp_err(EEXIST, "id");
+		return NULL;
+	}
+	memset(&ulp_conn[n], 0, sizeof(ulp_conn[n]));
+	ulp_conn[n].ec = rdma_create_event_channel();
+	if (!ulp_conn[n].ec) {
+		ulp_err(errno, "rdma_create_event_channel");
+		return NULL;
+	}
+	return &ulp_conn[n];
+}
+
+static struct addrinfo *resolve(const char *addr, const char *port)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_PASSIVE };
+	struct addrinfo *ai = NULL;
+
+	if (!addr || getaddrinfo(addr, port ? port : "0", &hints, &ai)) {
+		ulp_err(EINVAL, "address");
+		return NULL;
+	}
+	return ai;
+}
+
+/* listen id= addr= [port=] [backlog=]: port= */
+static int cmd_listen(void)
+{
+	struct ulp_conn *c = conn_new(ulp_num("id", 0));
+	struct addrinfo *ai;
+
+	if (!c)
+		return -1;
+	ai = resolve(ulp_str("addr"), ulp_str("port"));
+	if (!ai)
+		return -1;
+	if (rdma_create_id(c->ec, &c->id, c, RDMA_PS_TCP))
+		return ulp_err(errno, "rdma_create_id");
+	if (rdma_bind_addr(c->id, ai->ai_addr))
+		return ulp_err(errno, "rdma_bind_addr");
+	if (rdma_listen(c->id, ulp_num("backlog", 128)))
+		return ulp_err(errno, "rdma_listen");
+	freeaddrinfo(ai);
+	if (c->id->verbs)
+		ulp_ctx = c->id->verbs;
+	ulp_put(" port=%u", ntohs(rdma_get_src_port(c->id)));
+	return 0;
+}
+
+/* The event that must come next; nothing is kept of it. */
+static int expect(struct ulp_conn *c, enum rdma_cm_event_type want)
+{
+	enum rdma_cm_event_type got;
+	struct rdma_cm_event *ev;
+
+	if (rdma_get_cm_event(c->ec, &ev))
+		return ulp_err(errno, "rdma_get_cm_event");
+	got = ev->event;
+	rdma_ack_cm_event(ev);
+	return got == want ? 0 : ulp_err(EPROTO, rdma_event_str(got));
+}
+
+/* resolve id= addr= port= [src=]: as far as a queue pair can be made */
+static int cmd_resolve(void)
+{
+	struct ulp_conn *c = conn_new(ulp_num("id", 0));
+	struct addrinfo *ai, *src = NULL;
+	uint64_t ms = ulp_num("ms", 30000);
+
+	if (!c)
+		return -1;
+	ai = resolve(ulp_str("addr"), ulp_str("port"));
+	if (ulp_str("src"))
+		src = resolve(ulp_str("src"), NULL);
+	if (!ai)
+		return -1;
+	if (rdma_create_id(c->ec, &c->id, c, RDMA_PS_TCP))
+		return ulp_err(errno, "rdma_create_id");
+	if (rdma_resolve_addr(c->id, src ? src->ai_addr : NULL, ai->ai_addr, ms))
+		return ulp_err(errno, "rdma_resolve_addr");
+	freeaddrinfo(ai);
+	if (expect(c, RDMA_CM_EVENT_ADDR_RESOLVED))
+		return -1;
+	if (rdma_resolve_route(c->id, ms))
+		return ulp_err(errno, "rdma_resolve_route");
+	if (expect(c, RDMA_CM_EVENT_ROUTE_RESOLVED))
+		return -1;
+	ulp_ctx = c->id->verbs;
+	return 0;
+}
+
+/* A request's id gets a number and a channel. */
+static int adopt(struct rdma_cm_id *id)
+{
+	uint64_t n;
+
+	for (n = 1; n < ULP_IDS && ulp_conn[n].id; n++)
+		;
+	if (!conn_new(n))
+		return -1;
+	ulp_conn[n].id = id;
+	id->context = &ulp_conn[n];
+	ulp_ctx = id->verbs;
+	if (rdma_migrate_id(id, ulp_conn[n].ec))
+		return ulp_err(errno, "rdma_migrate_id");
+	ulp_put(" new=%u", (unsigned int)n);
+	return 0;
+}
+
+/* event id= [ms=]: event= status= ird= ord= data= [new=], or event=none */
+static int cmd_event(void)
+{
+	struct ulp_conn *c = conn_arg();
+	struct rdma_cm_id *id = NULL;
+	struct rdma_cm_event *ev;
+
+	if (!c)
+		return -1;
+	if (!ulp_wait(c->ec->fd, ulp_num("ms", 20000))) {
+		ulp_put(" event=none");
+		return 0;
+	}
+	if (rdma_get_cm_event(c->ec, &ev))
+		return ulp_err(errno, "rdma_get_cm_event");
+	ulp_put(" event=%s status=%d ird=%u ord=%u", rdma_event_str(ev->event) + strlen("RDMA_CM_EVENT_"),
+		ev->status, ev->param.conn.responder_resources, ev->param.conn.initiator_depth);
+	ulp_put_hex("data", ev->param.conn.private_data,
+		    ev->param.conn.private_data ? ev->param.conn.private_data_len : 0);
+	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		id = ev->id;
+	rdma_ack_cm_event(ev);
+	return id ? adopt(id) : 0;
+}
+
+static void conn_param(struct rdma_conn_param *p, uint8_t **data)
+{
+	size_t len;
+
+	*data = ulp_hex("data", &len);
+	*p = (struct rdma_conn_param) {
+		.private_data = len ? *data : NULL,
+		.private_data_len = len,
+		.responder_resources = ulp_num("ird", 4),
+		.initiator_depth = ulp_num("ord", 4),
+		.retry_count = 7,
+	};
+}
+
+/* connect id= [ird=] [ord=] [data=] */
+static int cmd_connect(void)
+{
+	struct ulp_conn *c = conn_arg();
+	struct rdma_conn_param p;
+	uint8_t *data;
+	int rc;
+
+	if (!c)
+		return -1;
+	conn_param(&p, &data);
+	rc = rdma_connect(c->id, &p);
+	free(data);
+	return rc ? ulp_err(errno, "rdma_connect") : 0;
+}
+
+/* accept id= [ird=] [ord=] [data=] */
+static int cmd_accept(void)
+{
+	struct ulp_conn *c = conn_arg();
+	struct rdma_conn_param p;
+	uint8_t *data;
+	int rc;
+
+	if (!c)
+		return -1;
+	conn_param(&p, &data);
+	rc = rdma_accept(c->id, &p);
+	free(data);
+	return rc ? ulp_err(errno, "rdma_accept") : 0;
+}
+
+/* reject id= [data=] */
+static int cmd_reject(void)
+{
+	struct ulp_conn *c = conn_arg();
+	uint8_t *data;
+	size_t len;
+	int rc;
+
+	if (!c)
+		return -1;
+	data = ulp_hex("data", &len);
+	rc = rdma_reject(c->id, len ? data : NULL, len);
+	free(data);
+	return rc ? ulp_err(errno, "rdma_reject") : 0;
+}
+
+/* disconnect id= */
+static int cmd_disconnect(void)
+{
+	struct ulp_conn *c = conn_arg();
+
+	if (!c)
+		return -1;
+	return rdma_disconnect(c->id) ? ulp_err(errno, "rdma_disconnect") : 0;
+}
+
+/* destroy id=: the queue pair, too */
+static int cmd_destroy(void)
+{
+	struct ulp_conn *c = conn_arg();
+
+	if (!c)
+		return -1;
+	if (c->id->qp)
+		rdma_destroy_qp(c->id);
+	if (rdma_destroy_id(c->id))
+		return ulp_err(errno, "rdma_destroy_id");
+	rdma_destroy_event_channel(c->ec);
+	memset(c, 0, sizeof(*c));
+	return 0;
+}
+
+/* qp id= [pd=] [scq=] [rcq=] [srq=] [swr=] [rwr=] [sge=] [inline=] [sigall=]: qpn= */
+static int cmd_qp(void)
+{
+	struct ulp_conn *c = conn_arg();
+	struct ibv_qp_init_attr a = { .qp_type = IBV_QPT_RC };
+	struct ibv_pd *pd;
+
+	if (!c)
+		return -1;
+	pd = ulp_pd(ulp_num("pd", 0));
+	a.send_cq = ulp_cq(ulp_num("scq", 0));
+	a.recv_cq = ulp_cq(ulp_num("rcq", 0));
+	a.srq = ulp_str("srq") ? ulp_srq(ulp_num("srq", 0)) : NULL;
+	a.sq_sig_all = ulp_num("sigall", 0);
+	a.cap.max_send_wr = ulp_num("swr", 128);
+	a.cap.max_recv_wr = ulp_num("rwr", 128);
+	a.cap.max_send_sge = a.cap.max_recv_sge = ulp_num("sge", 4);
+	a.cap.max_inline_data = ulp_num("inline", 64);
+	if (!pd || !a.send_cq || !a.recv_cq)
+		return -1;
+	if (rdma_create_qp(c->id, pd, &a))
+		return ulp_err(errno, "rdma_create_qp");
+	c->qp = c->id->qp;
+	ulp_put(" qpn=%u", c->qp->qp_num);
+	return 0;
+}
+
+/* query id=: state= ord= ird= access= */
+static int cmd_query(void)
+{
+	struct ulp_conn *c = conn_arg();
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a = {};
+
+	if (!c || !c->qp)
+		return ulp_err(ENOENT, "qp");
+	if (ibv_query_qp(c->qp, &a, IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC |
+			 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_ACCESS_FLAGS, &init))
+		return ulp_err(errno, "ibv_query_qp");
+	ulp_put(" state=%d ord=%u ird=%u access=%#x", a.qp_state, a.max_rd_atomic,
+		a.max_dest_rd_atomic, a.qp_access_flags);
+	return 0;
+}
+
+/* modify id= state=: a number of enum ibv_qp_state */
+static int cmd_modify(void)
+{
+	struct ibv_qp_attr a = { .qp_state = ulp_num("state", IBV_QPS_ERR) };
+	struct ulp_conn *c = conn_arg();
+	int rc;
+
+	if (!c || !c->qp)
+		return ulp_err(ENOENT, "qp");
+	rc = ibv_modify_qp(c->qp, &a, IBV_QP_STATE);
+	return rc ? ulp_err(rc, "ibv_modify_qp") : 0;
+}
+
+const struct ulp_command ulp_cm_commands[] = {
+	{ "listen", cmd_listen },
+	{ "resolve", cmd_resolve },
+	{ "event", cmd_event },
+	{ "connect", cmd_connect },
+	{ "accept", cmd_accept },
+	{ "reject", cmd_reject },
+	{ "disconnect", cmd_disconnect },
+	{ "destroy", cmd_destroy },
+	{ "qp", cmd_qp },
+	{ "query", cmd_query },
+	{ "modify", cmd_modify },
+	{ }
+};

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_ulp: work requests and completions. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ulp.h"
+
+#define MAX_SGE 16
+
+/* sge=MR:OFFSET:LENGTH[:LKEY],...; returns how many, or -1 */
+static int sges(struct ibv_sge *sge)
+{
+	const char *s = ulp_str("sge");
+	int n = 0;
+
+	while (s && *s && n < MAX_SGE) {
+		unsigned long long mr, off, len, lkey;
+		int got = sscanf(s, "%lli:%lli:%lli:%lli", &mr, &off, &len, &lkey);
+		struct ulp_mem *m = got >= 3 ? ulp_mem(mr) : NULL;
+
+		if (!m)
+			return ulp_err(EINVAL, "sge");
+		sge[n].addr = (uintptr_t)m->buf + off;
+		sge[n].length = len;
+		sge[n].lkey = got == 4 ? lkey : m->mr ? m->mr->lkey : 0;
+		n++;
+		s = strchr(s, ',');
+		s = s ? s + 1 : NULL;
+	}
+	return n;
+}
+
+/* recv id= | srq= [wr=] [n=] [sge=]: n of them, wr rising by 1, memory by the length */
+static int cmd_recv(void)
+{
+	struct ulp_conn *c = ulp_str("srq") ? NULL : ulp_conn_of(ulp_num("id", 0));
+	struct ibv_srq *srq = ulp_str("srq") ? ulp_srq(ulp_num("srq", 0)) : NULL;
+	struct ibv_recv_wr wr = { .wr_id = ulp_num("wr", 0) }, *bad;
+	uint64_t n = ulp_num("n", 1);
+	struct ibv_sge sge[MAX_SGE];
+	int rc;
+
+	wr.sg_list = sge;
+	wr.num_sge = sges(sge);
+	if (wr.num_sge < 0 || (!srq && (!c || !c->qp)))
+		return -1;
+	for (; n; n--, wr.wr_id++) {
+		rc = srq ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(c->qp, &wr, &bad);
+		if (rc)
+			return ulp_err(rc, "ibv_post_recv");
+		if (wr.num_sge)
+			sge[0].addr += sge[0].length;
+	}
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	enum ibv_wr_opcode code;
+} ops[] = {
+	{ "write", IBV_WR_RDMA_WRITE },
+	{ "write_imm", IBV_WR_RDMA_WRITE_WITH_IMM },
+	{ "send", IBV_WR_SEND },
+	{ "send_imm", IBV_WR_SEND_WITH_IMM },
+	{ "read", IBV_WR_RDMA_READ },
+	{ "cas", IBV_WR_ATOMIC_CMP_AND_SWP },
+	{ "fadd", IBV_WR_ATOMIC_FETCH_AND_ADD },
+	{ "inv", IBV_WR_LOCAL_INV },
+	{ "bind", IBV_WR_BIND_MW },
+	{ "send_inv", IBV_WR_SEND_WITH_INV },
+};
+
+static int wr_op(struct ibv_send_wr *wr)
+{
+	const char *op = ulp_str("op");
+	size_t i;
+
+	for (i = 0; op && i < sizeof(ops) / sizeof(ops[0]); i++) {
+		if (strcmp(op, ops[i].name))
+			continue;
+		wr->opcode = ops[i].code;
+		return 0;
+	}
+	return ulp_err(EINVAL, "op");
+}
+
+static int wr_bind(struct ibv_send_wr *wr)
+{
+	struct ulp_mem *m = ulp_mem(ulp_num("mr", 0));
+	struct ibv_mw *mw = ulp_mw(ulp_num("mw", 0));
+
+	if (!m || !mw)
+		return -1;
+	wr->bind_mw.mw = mw;
+	wr->bind_mw.rkey = ulp_num("rkey", ibv_inc_rkey(mw->rkey));
+	wr->bind_mw.bind_info = (struct ibv_mw_bind_info) {
+		.mr = m->mr,
+		.addr = (uintptr_t)m->buf + ulp_num("off", 0),
+		.length = ulp_num("len", m->len),
+		.mw_access_flags = (ulp_has("access", 'w') ? IBV_ACCESS_REMOTE_WRITE : 0) |
+				   (ulp_has("access", 'r') ? IBV_ACCESS_REMOTE_READ : 0) |
+				   (ulp_has("access", 'a') ? IBV_ACCESS_REMOTE_ATOMIC : 0),
+	};
+	ulp_put(" stag=%u", wr->bind_mw.rkey);
+	return 0;
+}
+
+static int wr_fill(struct ibv_send_wr *wr)
+{
+	if (wr_op(wr))
+		return -1;
+	wr->wr_id = ulp_num("wr", 0);
+	wr->send_flags = (ulp_has("flags", 'u') ? 0 : IBV_SEND_SIGNALED) |
+			 (ulp_has("flags", 's') ? IBV_SEND_SOLICITED : 0) |
+			 (ulp_has("flags", 'f') ? IBV_SEND_FENCE : 0) |
+			 (ulp_has("flags", 'i') ? IBV_SEND_INLINE : 0);
+	if (wr->opcode == IBV_WR_BIND_MW)
+		return wr_bind(wr);
+	if (wr->opcode == IBV_WR_LOCAL_INV || wr->opcode == IBV_WR_SEND_WITH_INV)
+		wr->invalidate_rkey = ulp_num("inv", 0);
+	else
+		wr->imm_data = htonl(ulp_num("imm", 0));
+	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->wr.atomic.remote_addr = ulp_num("raddr", 0);
+		wr->wr.atomic.rkey = ulp_num("stag", 0);
+		wr->wr.atomic.compare_add = ulp_num("add", 0);
+		wr->wr.atomic.swap = ulp_num("swap", 0);
+	} else {
+		wr->wr.rdma.remote_addr = ulp_num("raddr", 0);
+		wr->wr.rdma.rkey = ulp_num("stag", 0);
+	}
+	return 0;
+}
+
+/*
+ * post id= op= [wr=] [n=] [sge=] [flags=usfi] [stag=] [raddr=] [imm=] [inv=] [add=] [swap=]
+ * n of them in one list, wr rising by 1. u: unsignalled. For cas, add= is what is
+ * compared. bind: mw= mr= [off=] [len=] [access=] [rkey=].
+ */
+static int cmd_post(void)
+{
+	struct ulp_conn *c = ulp_conn_of(ulp_num("id", 0));
+	struct ibv_send_wr *wr, *bad;
+	uint64_t n = ulp_num("n", 1), i;
+	struct ibv_sge sge[MAX_SGE];
+	int rc;
+
+	if (!c || !c->qp)
+		return ulp_err(ENOENT, "qp");
+	wr = calloc(n, sizeof(*wr));
+	if (!wr)
+		return ulp_err(ENOMEM, "n");
+	wr[0].sg_list = sge;
+	wr[0].num_sge = sges(sge);
+	if (wr[0].num_sge < 0 || wr_fill(&wr[0])) {
+		free(wr);
+		return -1;
+	}
+	for (i = 1; i < n; i++) {
+		wr[i] = wr[0];
+		wr[i].wr_id += i;
+		wr[i - 1].next = &wr[i];
+	}
+	rc = ibv_post_send(c->qp, wr, &bad);
+	if (!rc && wr[0].opcode == IBV_WR_BIND_MW)
+		wr[0].bind_mw.mw->rkey = wr[0].bind_mw.rkey;
+	free(wr);
+	return rc ? ulp_err(rc, "ibv_post_send") : 0;
+}
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
+/*
+ * poll [cq=] [n=] [ms=]: up to n completions, within ms:
+ * wc=ID:STATUS:OPCODE:LENGTH:FLAGS:IMM-OR-STAG:QPN,...
+ */
+static int cmd_poll(void)
+{
+	uint64_t n = ulp_num("n", 1), end = now() + ulp_num("ms", 10000);
+	struct timespec nap = { 0, 500000 };
+	struct ibv_cq *cq = ulp_cq(ulp_num("cq", 0));
+	struct ibv_wc wc;
+	int got;
+
+	if (!cq)
+		return -1;
+	ulp_put(" wc=");
+	while (n) {
+		got = ibv_poll_cq(cq, 1, &wc);
+		if (got < 0)
+			return ulp_err(EIO, "ibv_poll_cq");
+		if (got) {
+			ulp_put("%llu:%d:%d:%u:%d:%u:%u,", (unsigned long long)wc.wr_id, wc.status,
+				wc.opcode, wc.byte_len, wc.wc_flags,
+				wc.wc_flags & IBV_WC_WITH_INV ? wc.invalidated_rkey : ntohl(wc.imm_data),
+				wc.qp_num);
+			n--;
+			continue;
+		}
+		if (now() >= end)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+const struct ulp_command ulp_post_commands[] = {
+	{ "recv", cmd_recv },
+	{ "post", cmd_post },
+	{ "poll", cmd_poll },
+	{ }
+};

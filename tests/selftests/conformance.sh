@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The rows of the RFCs, each against a raw peer in A: tests/peer/README.
+#
+#	conformance.sh [--ip 4|6] [--mtu MTU] [--path direct|proxy|PROFILE]
+#		[--peer-of TYPE] [OPTION OF conform.py]...
+#
+# PROFILE: loss, reorder or duplicate (netem, in both directions)
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+
+ip=4 mtu=1500 path=direct options=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--ip) ip=$2; shift 2 ;;
+	--mtu) mtu=$2; shift 2 ;;
+	--path) path=$2; shift 2 ;;
+	--peer-of) IWT_LINK_TYPE=$2; shift 2 ;;
+	*) options+=("$1"); shift ;;
+	esac
+done
+
+require iwt_ulp python3
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+net_setup "$mtu" && link_add "$NS_B" "$DEV_B" "$IF_B" || { not_ok "a link"; ktap_finish; }
+# a segment is what TCP makes of it, also for who looks at packets
+in_a ethtool -K "$IF_A" tso off gso off gro off >/dev/null 2>&1
+in_b ethtool -K "$IF_B" tso off gso off gro off >/dev/null 2>&1
+
+case $path in
+direct | proxy) profile='' ;;
+loss) profile="loss 2%" ;;
+reorder) profile="delay 2ms reorder 75% 50%" ;;
+duplicate) profile="duplicate 10%" ;;
+*) skip_all "no path of that name" ;;
+esac
+if [ -n "$profile" ]; then
+	# shellcheck disable=SC2086
+	in_a tc qdisc replace dev "$IF_A" root netem $profile &&
+		in_b tc qdisc replace dev "$IF_B" root netem $profile ||
+		skip_all "no netem here"
+	path=direct
+fi
+case $ip in
+4) here=$IP_A there=$IP_B ;;
+6) here=$IP6_A there=$IP6_B ;;
+esac
+
+in_a timeout $((IWT_TIME * 6)) python3 "$(dirname "$0")/../peer/conform.py" \
+	--here "$here" --there "$there" --link "$IWT_LINK_TYPE" --path "$path" \
+	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}" >"$TMP/conform" 2>&1
+subtests "IPv$ip" "$TMP/conform"
+ktap_finish
