@@ -48,6 +48,9 @@ demo: ## two hosts in a virtual machine, perftest between them
 check: ## every test in every laboratory
 	@tests/check
 
+conformance: ## every row of the RFCs against a raw peer; ARGS= of tests/conformance
+	@tests/conformance $(ARGS)
+
 unit: ## tests of the protocol layer in user space
 	@$(MAKE) -C tests/unit check
 
@@ -69,4 +72,4 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all modules install provider provider-install check-config demo check \
-	unit fuzz selftest style clean help
+	conformance unit fuzz selftest style clean help

@@ -5,14 +5,16 @@ import random
 import socket
 
 import mpa
+import pcap
 from outcome import Skip, check
 from peer import Peer
 from proxy import Proxy
 from ulp import Ulp
 
-# Where things are. ulp: the command; here, there: addresses of the peer's and of the
-# device's side; link: its type; run: runs a command on its side.
-Place = collections.namedtuple("Place", "ulp here there link path run")
+# Where things are. path: direct or proxy; lossless: nothing gets lost, late or twice; ulp: the command; here, there: addresses of the peer's and of the
+# device's side; link: its type; interface: the peer's; run: runs a command on the
+# device's side.
+Place = collections.namedtuple("Place", "ulp here there link path lossless interface run")
 
 MEM, RECVS = 0, 1       # numbers of the memory regions of a connection's first user
 MEM_LEN, MEM_FILL = 65536, 0xA5
@@ -109,6 +111,10 @@ class Case:
             where = (self.place.here, proxy.port)
         return self.keep(Peer(socket.create_connection(where, timeout=60)))
 
+    def capture(self, port=None, path=None):
+        """Packets of a port of either side from now on; its stop() gives them."""
+        return self.keep(pcap.Capture(self.place.interface, port, path))
+
     def server(self):
         """A socket that the upper layer can connect to, and the port that it should use."""
         family = socket.AF_INET6 if ":" in self.place.here else socket.AF_INET
@@ -131,14 +137,14 @@ class Case:
             conn.recv(n=recvs, wr=0, sge="%d:0:%d" % (conn.rmr, recv_len))
 
     def passive(self, flags=mpa.C, rev=1, pd=b"", word=None, ulp=None, ird=4, ord=4, data=b"",
-                first=True, **equip):
+                first=True, listener=None, **equip):
         """
-        The device is the responder: the peer's Request (flags, rev, private data pd, word)
+        The device is the responder (of a listener, or a new one): the peer's Request (flags, rev, private data pd, word)
         is accepted with ird, ord and private data. first: the peer sends a Write of nothing
         then, before which a responder must be silent.
         """
         ulp = ulp or self.ulp()
-        number, port = self.listener(ulp)
+        number, port = listener or self.listener(ulp)
         peer = self.connect(port)
         peer.request(flags, rev, pd, word)
         event = ulp.event(id=number, want="CONNECT_REQUEST")

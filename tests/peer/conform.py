@@ -33,13 +33,15 @@ def arguments():
     p.add_argument("--ulp", default="iwt_ulp", help="command of the upper layer, on the device's side")
     p.add_argument("--run", default="", help="words before a command that is to run on the device's side")
     p.add_argument("--link", default="iw_tcp", help="type of the device (iw_tcp)")
+    p.add_argument("--interface", default="lo", help="of the peer's side, to look at packets (lo)")
     p.add_argument("--path", default="direct", choices=("direct", "proxy"), help="what is between (direct)")
+    p.add_argument("--lossy", action="store_true", help="packets get lost, late or doubled on the way")
     p.add_argument("--area", action="append", choices=AREAS, help="only the tests of rows_AREA.py")
     p.add_argument("--row", action="append", help="only the tests of these rows, or tests of that name")
     p.add_argument("--jobs", type=int, default=8, help="tests at a time (8)")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--complete", action="store_true", help="fail if a row has neither a test nor other evidence")
-    p.add_argument("--report", help="write a table of the rows here")
+    p.add_argument("--report", help="write a table of the rows here (- : among the output, each line behind \"#| \")")
     p.add_argument("--list", action="store_true", help="name the tests, run none")
     p.add_argument("--slow", action="store_true", help="say how long each test took")
     return p.parse_args()
@@ -113,7 +115,7 @@ def main():
             print(title(test))
         return 0
     before = shlex.split(args.run)
-    place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.path,
+    place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.path, not args.lossy, args.interface,
                   lambda *words, **how: subprocess.run(before + list(words), check=False, **how))
     report = Report(args.slow)
     with concurrent.futures.ThreadPoolExecutor(max(args.jobs, 1)) as pool:

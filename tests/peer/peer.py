@@ -6,6 +6,7 @@ import time
 
 import fpdu
 import mpa
+import stream
 from fpdu import Deframer, Framer
 from outcome import Fail, check, equal
 
@@ -19,6 +20,8 @@ def frame_word(word):
 
 class Peer:
     """
+    What is received is held to the rules of stream.py, always.
+
     One connection. After request() and reply(), or await_request() and accept(), it is in
     full operation: tx frames what it sends, rx takes apart what it receives.
     """
@@ -27,7 +30,7 @@ class Peer:
         self.sock = sock
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.own = self.other = None    # startup frames: octets of ours, Frame of the other side
-        self.tx = self.rx = None
+        self.tx = self.rx = self.rules = None
         self.held = []                  # segments received, not asked for yet
         self.sent, self.received = bytearray(), bytearray()     # in full operation
         self.msn = {0: 0, 1: 0, 2: 0, 3: 0}
@@ -76,6 +79,7 @@ class Peer:
         """Full operation, as both frames want it."""
         mine, other = self.own[16], self.other.flags
         crc = bool((mine | other) & mpa.C)
+        self.rules = stream.Rules(0 if self.other.rev == 0 or self.own[17] == 0 else 1)
         self.tx, self.rx = Framer(bool(other & mpa.M), crc), Deframer(bool(mine & mpa.M), crc)
 
     # sending
@@ -139,7 +143,7 @@ class Peer:
         return got
 
     def segment(self, seconds=WAIT, good=True):
-        """The next segment; good: its framing must be, and that of all before."""
+        """The next segment; good: it must be, and all before, by the rules for senders."""
         end = time.monotonic() + seconds
         while not self.held:
             try:
@@ -147,9 +151,12 @@ class Peer:
             except (socket.timeout, BlockingIOError):
                 raise Fail("no segment within %g s, %d octets held" % (seconds, len(self.rx.held))) from None
             check(got, "no segment, but the end:", self.ended, bytes(self.rx.held))
-            self.held += self.rx.feed(got)
+            for seg in self.rx.feed(got):
+                self.rules.add(seg)
+                self.held.append(seg)
         if good:
-            check(not self.rx.problems, "framing:", self.rx.problems)
+            problems = self.rx.problems + self.rules.problems
+            check(not problems, "what was sent:", problems)
         return self.held.pop(0)
 
     def message(self, opcode=None, seconds=WAIT):

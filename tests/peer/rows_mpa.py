@@ -2,6 +2,7 @@
 """RFC 5044: startup frames, FPDUs, markers, CRC, teardown."""
 import fpdu
 import mpa
+import stream
 from outcome import check, equal
 from rows import row, stated
 
@@ -74,3 +75,25 @@ def responder_waits(t):
     conn.peer.put_write()
     seg = conn.peer.segment()
     equal((seg.opcode, seg.data), (fpdu.SEND, bytes([0xA5]) * 20), "the Send")
+
+
+@row("MPA-2", "MPA-10", "MPA-14", "MPA-35", "MPA-46")
+def whole_stream(t):
+    """A stream of Sends of many sizes, from a capture: framing, rules, alignment of segments"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    capture = t.capture(port)
+    conn = t.passive(ulp=ulp, listener=(number, port))
+    sizes = [0, 1, 2, 3, 4, 5, 1000, 1428, 1429, 20000, 65536]
+    for wr, size in enumerate(sizes):
+        conn.post("send", wr=wr, sge="%d:0:%d" % (conn.mr, size) if size else None)
+    for size in sizes:
+        equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), size, "size")
+    conn.peer.fin()
+    conn.peer.expect_fin()
+    (seen,) = stream.connections(capture.stop()).values()
+    check(not seen.problems, "problems:", seen.problems)
+    equal(seen.responder.rules.count[fpdu.SEND], len(sizes), "Sends")
+    segments, aligned, _, _ = seen.responder.alignment()
+    if t.place.path == "direct" and t.place.lossless:
+        check(aligned >= segments * 0.99, "%d of %d segments begin with an FPDU" % (aligned, segments))

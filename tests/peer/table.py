@@ -58,11 +58,16 @@ def summary(verdicts):
 
 def write(path, verdicts):
     """The report: one line for each row."""
+    lines = []
+    for it in ROWS.values():
+        verdict, evidence = of_row(it.id, verdicts)
+        lines.append("\t".join((it.id, it.rfc, it.section, it.level, it.text, it.error, verdict, evidence)))
+    lines.append("# %s" % summary(verdicts))
+    if path == "-":
+        print("\n".join("#| " + line for line in lines))
+        return
     with open(path, "w", encoding="utf-8") as file:
-        for it in ROWS.values():
-            verdict, evidence = of_row(it.id, verdicts)
-            file.write("\t".join((it.id, it.rfc, it.section, it.level, it.text, it.error, verdict, evidence)) + "\n")
-        file.write("# %s\n" % summary(verdicts))
+        file.write("\n".join(lines) + "\n")
 
 
 def cell(text):

@@ -9,6 +9,7 @@
 . "$(dirname "$0")/../lib/ktap.sh"
 . "$(dirname "$0")/../lib/net.sh"
 
+peer=$(dirname "$0")/../peer
 ip=4 mtu=1500 path=direct options=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -23,7 +24,9 @@ done
 require iwt_ulp python3
 require_type "$IWT_LINK_TYPE"
 ktap_begin
-net_setup "$mtu" && link_add "$NS_B" "$DEV_B" "$IF_B" || { not_ok "a link"; ktap_finish; }
+export IWT_BIN
+one_link() { net_setup "$mtu" && link_add "$NS_B" "$DEV_B" "$IF_B"; }
+one_link || { not_ok "a link"; ktap_finish; }
 # a segment is what TCP makes of it, also for who looks at packets
 in_a ethtool -K "$IF_A" tso off gso off gro off >/dev/null 2>&1
 in_b ethtool -K "$IF_B" tso off gso off gro off >/dev/null 2>&1
@@ -37,18 +40,20 @@ duplicate) profile="duplicate 10%" ;;
 esac
 if [ -n "$profile" ]; then
 	# shellcheck disable=SC2086
-	in_a tc qdisc replace dev "$IF_A" root netem $profile &&
-		in_b tc qdisc replace dev "$IF_B" root netem $profile ||
-		skip_all "no netem here"
+	netem() { "$1" tc qdisc replace dev "$2" root netem $profile; }
+	{ netem in_a "$IF_A" && netem in_b "$IF_B"; } || skip_all "no netem here"
 	path=direct
+	options+=(--lossy)
 fi
 case $ip in
 4) here=$IP_A there=$IP_B ;;
 6) here=$IP6_A there=$IP6_B ;;
 esac
 
-in_a timeout $((IWT_TIME * 6)) python3 "$(dirname "$0")/../peer/conform.py" \
-	--here "$here" --there "$there" --link "$IWT_LINK_TYPE" --path "$path" \
+python3 "$peer/selfcheck.py" "$peer/../unit/vectors.json" >"$TMP/selfcheck" 2>&1
+subtests "the peer" "$TMP/selfcheck"
+in_a timeout $((IWT_TIME * 6)) python3 "$peer/conform.py" \
+	--here "$here" --there "$there" --link "$IWT_LINK_TYPE" --path "$path" --interface "$IF_A" \
 	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}" >"$TMP/conform" 2>&1
 subtests "IPv$ip" "$TMP/conform"
 ktap_finish

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0
+"""TCP from captures: a packet socket, the pcap file format, and streams put together."""
+import collections
+import ipaddress
+import socket
+import struct
+import threading
+import time
+
+MAGIC, ETHERNET = 0xA1B2C3D4, 1
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+ETH_P_ALL = 3
+
+Packet = collections.namedtuple("Packet", "time src dst seq ack flags window options payload df fragment")
+
+
+def tcp(frame, when=0.0):
+    """The Packet in an Ethernet frame; None if there is none."""
+    if len(frame) < 34:
+        return None
+    kind, df, fragment = struct.unpack(">H", frame[12:14])[0], False, False
+    ip = frame[14:]
+    if kind == 0x0800:
+        size, total = (ip[0] & 15) * 4, struct.unpack(">H", ip[2:4])[0]
+        bits = struct.unpack(">H", ip[6:8])[0]
+        df, fragment, protocol = bool(bits & 0x4000), bool(bits & 0x3FFF), ip[9]
+        src, dst, body = ip[12:16], ip[16:20], ip[size:total]
+    elif kind == 0x86DD and len(ip) >= 40:
+        protocol, total = ip[6], struct.unpack(">H", ip[4:6])[0]
+        src, dst, body, df = ip[8:24], ip[24:40], ip[40:40 + total], True
+    else:
+        return None
+    if protocol != socket.IPPROTO_TCP or fragment or len(body) < 20:
+        return None
+    sport, dport, seq, ack, head, flags, window = struct.unpack(">HHIIBBH", body[:16])
+    head = (head >> 4) * 4
+    name = ipaddress.ip_address
+    return Packet(when, (str(name(src)), sport), (str(name(dst)), dport), seq, ack, flags, window,
+                  body[20:head], body[head:], df, fragment)
+
+
+class Capture:
+    """Packets of an interface from now on, of one TCP port unless that is None."""
+
+    def __init__(self, interface, port=None, path=None):
+        self.port, self.packets, self.frames = port, [], []
+        self.keep = path
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        self.sock.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)   # SO_RCVBUFFORCE
+        self.sock.bind((interface, 0))
+        self.sock.settimeout(0.2)
+        self.over = False
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        while True:
+            try:
+                frame, where = self.sock.recvfrom(1 << 17)
+            except socket.timeout:
+                if self.over:
+                    return
+                continue
+            except OSError:
+                return
+            # a loopback interface shows each packet twice
+            if where[0] == "lo" and where[2] == socket.PACKET_OUTGOING:
+                continue
+            packet = tcp(frame, time.time())
+            if packet and self.port in (None, packet.src[1], packet.dst[1]):
+                self.packets.append(packet)
+                if self.keep:
+                    self.frames.append((packet.time, frame))
+
+    def stop(self):
+        """All packets, once no more come."""
+        self.over = True
+        self.thread.join()
+        self.sock.close()
+        if self.keep:
+            write(self.keep, self.frames)
+            self.keep = None
+        return self.packets
+
+    def close(self):
+        """As stop."""
+        if self.thread.is_alive():
+            self.stop()
+
+
+def write(path, frames):
+    """A file with frames (time, octets)."""
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IHHiIII", MAGIC, 2, 4, 0, 0, 1 << 18, ETHERNET))
+        for when, frame in frames:
+            file.write(struct.pack("<IIII", int(when), int(when % 1 * 1e6), len(frame), len(frame)) + frame)
+
+
+def read(path):
+    """The Packets in a file (Ethernet, either byte order, micro- or nanoseconds)."""
+    with open(path, "rb") as file:
+        head = file.read(24)
+        order = "<" if struct.unpack("<I", head[:4])[0] in (MAGIC, 0xA1B23C4D) else ">"
+        out = []
+        while True:
+            part = file.read(16)
+            if len(part) < 16:
+                return out
+            sec, usec, size, _ = struct.unpack(order + "IIII", part)
+            packet = tcp(file.read(size), sec + usec / 1e6)
+            if packet:
+                out.append(packet)
+
+
+class Flow:
+    """
+    One direction: its octets from the SYN on, its segments as (offset, size) in the order
+    of sending (pieces), those that were sent again (again), and problems.
+    """
+
+    def __init__(self, packets):
+        self.packets = packets
+        self.octets, self.pieces, self.again, self.problems = bytearray(), [], [], []
+        first = next((p for p in packets if p.flags & SYN), None)
+        self.isn = first.seq + 1 if first else min((p.seq for p in packets), default=0)
+        self.options = first.options if first else b""
+        self.ended = [p.flags & (FIN | RST) for p in packets if p.flags & (FIN | RST)]
+        later = {}
+        for packet in packets:
+            if packet.payload:
+                self._data(packet, later)
+        if later:
+            self.problems.append("a gap at %d of the stream" % len(self.octets))
+
+    def _data(self, packet, later):
+        at, data = packet.seq - self.isn & 0xFFFFFFFF, packet.payload
+        # offsets beyond 2^32 are not in captures of tests
+        if at + len(data) <= len(self.octets) or at in later:
+            self.again.append((at, len(data)))
+        else:
+            self.pieces.append((at, len(data)))
+        later[at] = max(later.get(at, b""), data, key=len)
+        while True:
+            begin = next((a for a in later if a <= len(self.octets)), None)
+            if begin is None:
+                return
+            data = later.pop(begin)
+            old = self.octets[begin:begin + len(data)]
+            if old != data[:len(old)]:
+                self.problems.append("other octets when sent again, at %d" % begin)
+            self.octets += data[len(old):]
+
+
+def flows(packets):
+    """The Flow of each direction, by its ends."""
+    parts = collections.defaultdict(list)
+    for packet in packets:
+        parts[packet.src, packet.dst].append(packet)
+    return {ends: Flow(part) for ends, part in parts.items()}

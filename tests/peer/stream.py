@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+The rules for what is sent, on whole streams.
+
+stream.py FILE.pcap...	checks every MPA connection that is in captures
+
+Rules judges the segments of one direction, Flow (pcap.py) puts a direction together,
+Connection cuts both into startup frames and segments. A problem begins with its row.
+"""
+import collections
+import struct
+import sys
+
+import fpdu
+import mpa
+import pcap
+from fpdu import (ATOMIC_REQ, ATOMIC_RESP, IMM, IMM_SE, READ_REQ, READ_RESP, SEND, SEND_INV, SEND_SE,
+                  SEND_SE_INV, TERM, WRITE)
+
+MAX_ULPDU = 64768
+# opcode: T bit, queue; and the octets behind the header where they are fixed
+QUEUES = {WRITE: None, READ_RESP: None, READ_REQ: 1, SEND: 0, SEND_INV: 0, SEND_SE: 0, SEND_SE_INV: 0,
+          TERM: 2, IMM: 0, IMM_SE: 0, ATOMIC_REQ: 1, ATOMIC_RESP: 3}
+FIXED = {READ_REQ: (28, "RDMAP-9"), IMM: (8, "EXT-5"), IMM_SE: (8, "EXT-5"), ATOMIC_REQ: (52, "EXT-11"),
+         ATOMIC_RESP: (12, "EXT-12")}
+
+
+class Rules:
+    """What every sender must keep to, whatever it is asked to send."""
+
+    def __init__(self, version=1):
+        self.version = version
+        self.problems = []
+        self.msn = collections.Counter()    # of the last whole message of each queue
+        self.untagged = {}                  # queue: last segment of the message that is going on
+        self.tagged = {}                    # opcode: the same
+        self.term = None
+        self.count = collections.Counter()  # messages by opcode
+        self.sizes = []                     # of ULPDUs
+
+    def want(self, good, row, what, seg):
+        if not good:
+            self.problems.append("%s: %s: %r at %d" % (row, what, seg, seg.pos))
+
+    def add(self, seg):
+        """The next segment."""
+        self.sizes.append(len(seg.ulpdu))
+        self.want(self.term is None, "RDMAP-56", "behind a Terminate", seg)
+        whole = seg.tagged is not None and seg.stag is not None
+        self.want(whole, "DDP-31", "no whole header", seg)
+        if not whole:
+            return
+        self.want(len(seg.ulpdu) <= MAX_ULPDU, "MPA-6", "too long", seg)
+        self.want(seg.rsvd == 0, "DDP-16", "reserved bits", seg)
+        self.want(seg.dv == self.version, "DDP-17", "version", seg)
+        self.want(seg.rv == self.version, "RDMAP-4", "version", seg)
+        self.want(seg.rsv == 0, "RDMAP-5", "reserved bits", seg)
+        known = seg.opcode in QUEUES
+        self.want(known, "RDMAP-3", "opcode", seg)
+        if known:
+            self.want((None if seg.tagged else seg.queue) == QUEUES[seg.opcode], "RDMAP-3", "T bit or queue", seg)
+            self.fixed(seg)
+        if seg.tagged:
+            self.one_tagged(seg)
+        else:
+            self.one_untagged(seg)
+        if seg.last:
+            self.count[seg.opcode] += 1
+
+    def one_tagged(self, seg):
+        before = self.tagged.get(seg.opcode)
+        if before:
+            self.want(seg.stag == before.stag, "DDP-21", "another STag", seg)
+            self.want(seg.offset == before.offset + len(before.data) & fpdu.ALL_ONES, "DDP-36", "offset", seg)
+        self.want(seg.data or (seg.last and not before), "DDP-37", "empty segment", seg)
+        self.tagged[seg.opcode] = None if seg.last else seg
+
+    def one_untagged(self, seg):
+        before = self.untagged.get(seg.queue)
+        number = self.msn[seg.queue] + 1 & 0xFFFFFFFF
+        self.want(seg.msn == number, "DDP-27", "message number, not %d" % number, seg)
+        if before:
+            self.want(seg.ulpdu[1:6] == before.ulpdu[1:6], "DDP-20", "what is the upper layer's differs", seg)
+        self.want(seg.offset == (before.offset + len(before.data) if before else 0), "DDP-30", "offset", seg)
+        self.want(seg.data or (seg.last and not before), "DDP-37", "empty segment", seg)
+        self.want(seg.stag == 0 or seg.opcode in (SEND_INV, SEND_SE_INV), "RDMAP-6", "Invalidate STag", seg)
+        self.untagged[seg.queue] = None if seg.last else seg
+        if seg.last:
+            self.msn[seg.queue] = seg.msn
+
+    def fixed(self, seg):
+        if seg.opcode in FIXED:
+            size, row = FIXED[seg.opcode]
+            self.want(len(seg.data) == size and seg.last, row, "size", seg)
+        if seg.opcode == ATOMIC_REQ and len(seg.data) == 52:
+            op = struct.unpack(">I", seg.data[:4])[0]
+            self.want(op in (fpdu.FETCH_ADD, fpdu.CMP_SWAP), "EXT-19", "reserved bits or operation", seg)
+            self.want(op != fpdu.FETCH_ADD or seg.data[36:] == bytes(8) + b"\xff" * 8, "EXT-20", "compare", seg)
+        if seg.opcode == TERM:
+            self.term = seg
+            size = (22, 38, 42, 70)
+            self.want(seg.last and len(seg.ulpdu) in size, "RDMAP-13", "size", seg)
+            self.want(len(seg.data) < 4 or not (seg.data[2] & 0x1F or seg.data[3]), "RDMAP-18", "reserved bits", seg)
+
+
+def startup(octets):
+    """The Frame that a stream begins with, and what follows; None if it does not."""
+    if len(octets) < mpa.HDR_LEN or octets[:16] not in (mpa.REQ, mpa.REP):
+        return None, octets
+    size = mpa.HDR_LEN + struct.unpack(">H", octets[18:20])[0]
+    return mpa.Frame(bytes(octets[:size])), octets[size:]
+
+
+class Direction:
+    """What one side sent in full operation, and in which TCP segments."""
+
+    def __init__(self, flow, start, markers, crc, version):
+        self.flow, self.reader, self.rules = flow, fpdu.Deframer(markers, crc), Rules(version)
+        self.segments = self.reader.feed(flow.octets[start:])
+        for seg in self.segments:
+            self.rules.add(seg)
+        self.problems = self.reader.problems + self.rules.problems + flow.problems
+        self.starts = {start + seg.pos for seg in self.segments}
+        self.ends = {start + seg.pos + seg.size for seg in self.segments}
+        self.left = bytes(self.reader.held)
+        self.start = start
+
+    def alignment(self):
+        """Of the TCP segments with FPDUs, how many: all, begin with one, end with one's end, FPDUs."""
+        data = [(at, size) for at, size in self.flow.pieces if at >= self.start]
+        return (len(data), sum(at in self.starts for at, _ in data),
+                sum(at + size in self.ends for at, size in data), len(self.segments))
+
+
+class Connection:
+    """Both directions of a connection that begins with MPA's startup; each is None if it was not seen."""
+
+    def __init__(self, one, other):
+        frames = [startup(flow.octets)[0] for flow in (one, other)]
+        self.request = next((f for f in frames if f and f.key == mpa.REQ), None)
+        self.reply = next((f for f in frames if f and f.key == mpa.REP), None)
+        self.problems = []
+        self.initiator = self.responder = None
+        if not self.request or not self.reply or self.reply.flags & mpa.R:
+            return
+        if frames[0].key == mpa.REP:
+            one, other = other, one
+        crc = bool((self.request.flags | self.reply.flags) & mpa.C)
+        version = 0 if self.reply.rev == 0 else 1
+        self.initiator = Direction(one, len(self.request.octets), bool(self.reply.flags & mpa.M), crc, version)
+        self.responder = Direction(other, len(self.reply.octets), bool(self.request.flags & mpa.M), crc, version)
+        self.problems = self.initiator.problems + self.responder.problems
+
+
+def connections(packets):
+    """All MPA connections among packets, by the pair of (address, port) of both ends."""
+    out = {}
+    flows = pcap.flows(packets)
+    for (src, dst), flow in flows.items():
+        if src < dst and (dst, src) in flows:
+            conn = Connection(flow, flows[dst, src])
+            if conn.request:
+                out[src, dst] = conn
+    return out
+
+
+def main(paths):
+    bad = 0
+    for path in paths:
+        for ends, conn in connections(pcap.read(path)).items():
+            print("%s port %d - %s port %d: Request %s, Reply %s" % (ends[0] + ends[1] + (conn.request, conn.reply)))
+            for name, one in (("initiator", conn.initiator), ("responder", conn.responder)):
+                if one:
+                    print("  %s: segments %d, %d begin with an FPDU, %d end with one; FPDUs %d" % (
+                        (name,) + one.alignment()))
+            for problem in conn.problems:
+                print("  " + problem)
+            bad += len(conn.problems)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
