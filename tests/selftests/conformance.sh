@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The rows of the RFCs, each against a raw peer in A: tests/peer/README.
 #
-#	conformance.sh [--ip 4|6] [--mtu MTU] [--path direct|proxy|PROFILE]
+#	conformance.sh [--ip 4|6] [--mtu MTU] [--path direct|proxy|loopback|PROFILE]
 #		[--peer-of TYPE] [OPTION OF conform.py]...
 #
 # PROFILE: loss, reorder or duplicate (netem, in both directions)
@@ -25,14 +25,16 @@ require iwt_ulp python3
 require_type "$IWT_LINK_TYPE"
 ktap_begin
 export IWT_BIN
-one_link() { net_setup "$mtu" && link_add "$NS_B" "$DEV_B" "$IF_B"; }
+dev=$IF_B
+[ "$path" != loopback ] || dev=lo
+one_link() { net_setup "$mtu" && link_add "$NS_B" "$DEV_B" "$dev"; }
 one_link || { not_ok "a link"; ktap_finish; }
 # a segment is what TCP makes of it, also for who looks at packets
 in_a ethtool -K "$IF_A" tso off gso off gro off >/dev/null 2>&1
 in_b ethtool -K "$IF_B" tso off gso off gro off >/dev/null 2>&1
 
 case $path in
-direct | proxy) profile='' ;;
+direct | proxy | loopback) profile='' ;;
 loss) profile="loss 2%" ;;
 reorder) profile="delay 2ms reorder 75% 50%" ;;
 duplicate) profile="duplicate 10%" ;;
@@ -49,11 +51,17 @@ case $ip in
 4) here=$IP_A there=$IP_B ;;
 6) here=$IP6_A there=$IP6_B ;;
 esac
+side=in_a interface=$IF_A
+if [ "$path" = loopback ]; then
+	path=direct side=in_b interface=lo here=127.0.0.1
+	[ "$ip" = 4 ] || here=::1
+	there=$here
+fi
 
 python3 "$peer/selfcheck.py" "$peer/../unit/vectors.json" >"$TMP/selfcheck" 2>&1
 subtests "the peer" "$TMP/selfcheck"
-in_a timeout $((IWT_TIME * 6)) python3 "$peer/conform.py" \
-	--here "$here" --there "$there" --link "$IWT_LINK_TYPE" --path "$path" --interface "$IF_A" \
+"$side" timeout $((IWT_TIME * 6)) python3 "$peer/conform.py" \
+	--here "$here" --there "$there" --link "$IWT_LINK_TYPE" --path "$path" --interface "$interface" \
 	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}" >"$TMP/conform" 2>&1
 subtests "IPv$ip" "$TMP/conform"
 ktap_finish
