@@ -12,9 +12,9 @@ from proxy import Proxy
 from ulp import Ulp
 
 # Where things are. path: direct or proxy; lossless: nothing gets lost, late or twice; ulp: the command; here, there: addresses of the peer's and of the
-# device's side; link: its type; interface: the peer's; run: runs a command on the
+# device's side; link: its type; device: its name; interface: the peer's; run: runs a command on the
 # device's side.
-Place = collections.namedtuple("Place", "ulp here there link path lossless interface run")
+Place = collections.namedtuple("Place", "ulp here there link device path lossless interface run")
 
 MEM, RECVS = 0, 1       # numbers of the memory regions of a connection's first user
 MEM_LEN, MEM_FILL = 65536, 0xA5
@@ -87,6 +87,13 @@ class Case:
         for thing in reversed(self.open):
             thing.close()
         self.open = []
+
+    def counters(self):
+        """The device's counters."""
+        text = self.place.run("rdma", "statistic", "show", "link", self.place.device + "/1",
+                              capture_output=True, text=True).stdout
+        words = text.split()[2:]
+        return {name: int(value) for name, value in zip(words[::2], words[1::2])}
 
     def only(self, link):
         """Skip unless the device is of a type."""

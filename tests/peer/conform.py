@@ -33,6 +33,7 @@ def arguments():
     p.add_argument("--ulp", default="iwt_ulp", help="command of the upper layer, on the device's side")
     p.add_argument("--run", default="", help="words before a command that is to run on the device's side")
     p.add_argument("--link", default="iw_tcp", help="type of the device (iw_tcp)")
+    p.add_argument("--device", default="", help="name of the device")
     p.add_argument("--interface", default="lo", help="of the peer's side, to look at packets (lo)")
     p.add_argument("--path", default="direct", choices=("direct", "proxy"), help="what is between (direct)")
     p.add_argument("--lossy", action="store_true", help="packets get lost, late or doubled on the way")
@@ -115,7 +116,7 @@ def main():
             print(title(test))
         return 0
     before = shlex.split(args.run)
-    place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.path, not args.lossy, args.interface,
+    place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.device, args.path, not args.lossy, args.interface,
                   lambda *words, **how: subprocess.run(before + list(words), check=False, **how))
     report = Report(args.slow)
     with concurrent.futures.ThreadPoolExecutor(max(args.jobs, 1)) as pool:

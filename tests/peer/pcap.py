@@ -3,9 +3,13 @@
 import collections
 import ipaddress
 import socket
+import shutil
 import struct
+import subprocess
 import threading
 import time
+
+from outcome import Skip, check
 
 MAGIC, ETHERNET = 0xA1B2C3D4, 1
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -149,6 +153,23 @@ class Flow:
             if old != data[:len(old)]:
                 self.problems.append("other octets when sent again, at %d" % begin)
             self.octets += data[len(old):]
+
+
+def tshark(path, fields, condition):
+    """
+    What tshark says of the packets of a capture that fulfil a condition: a list of fields
+    for each; without fields, its text.
+    """
+    if not shutil.which("tshark"):
+        raise Skip("no tshark here")
+    words = ["tshark", "-r", path, "-Y", condition] + (["-T", "fields"] if fields else ["-V"])
+    for field in fields:
+        words += ["-e", field]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    check(done.returncode == 0, "tshark:", done.stderr[-300:])
+    if not fields:
+        return done.stdout
+    return [line.split("\t") for line in done.stdout.splitlines()]
 
 
 def flows(packets):

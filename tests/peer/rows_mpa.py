@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """RFC 5044: startup frames, FPDUs, markers, CRC, teardown."""
+import os
+import tempfile
+import time
+
 import fpdu
 import mpa
+import pcap
 import stream
+from case import Conn
 from outcome import check, equal
 from rows import row, stated
 
@@ -97,3 +103,46 @@ def whole_stream(t):
     segments, aligned, _, _ = seen.responder.alignment()
     if t.place.path == "direct" and t.place.lossless:
         check(aligned >= segments * 0.99, "%d of %d segments begin with an FPDU" % (aligned, segments))
+
+
+@row("MPA-48", "MPA-53", "OPT-15")
+def every_cut(t):
+    """The stream of an initiator cut in two at every offset of a short exchange"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    size = 20 + 20 + 28 + 52     # Request, two Writes, Read Request
+    for cut in range(1, size):
+        peer = t.connect(listener[1])
+        peer.request(sizes=[cut, size] if cut < 20 else None)
+        event = ulp.event(id=listener[0], want="CONNECT_REQUEST")
+        conn = Conn(peer, ulp, event["new"])
+        t.equip(conn, recvs=0)
+        ulp.accept(id=conn.id)
+        peer.reply()
+        octets = peer.frame(fpdu.tagged(fpdu.WRITE, 1, 0),
+                            fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"%06d" % cut),
+                            fpdu.read_request(1, 77, 0, 8, conn.stag, conn.addr))
+        at = max(cut - 20, 0)
+        peer.send(octets[:at])
+        time.sleep(0.002)
+        peer.send(octets[at:])
+        equal(peer.read_response(77, 0), b"%06d\xa5\xa5" % cut, "memory, cut at %d" % cut)
+        peer.close()
+        ulp.destroy(id=conn.id)
+
+
+@row("MPA-30", "MPA-68", "MPA-35")
+def tshark_opinion(t):
+    """What tshark makes of it: CRC asked for in the Request, and right in FPDUs"""
+    with tempfile.TemporaryDirectory() as where:
+        path = os.path.join(where, "pcap")
+        capture = t.capture(path=path)
+        conn = t.active()
+        conn.post("write", wr=1, sge="%d:0:100" % conn.mr, stag=5, raddr=77)
+        conn.peer.message(fpdu.WRITE)
+        capture.stop()
+        port = "tcp.port == %d && " % conn.peer.sock.getsockname()[1]
+        (request,) = pcap.tshark(path, ["iwarp_mpa.crc_flag", "iwarp_mpa.rev"], port + "iwarp_mpa.key.req")
+        check(request[0] in ("1", "True"), "Request:", request)
+        text = pcap.tshark(path, [], port + "iwarp_mpa.fpdu")
+        check(text.count("Good CRC32") == 2 and "Bad CRC32" not in text, "FPDUs:", text)

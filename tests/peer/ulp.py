@@ -12,6 +12,8 @@ SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, LOC_PROT_ERR, FLUSH = 0, 1, 2, 4, 5
 REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR, GENERAL_ERR, FATAL_ERR = 9, 10, 11, 21, 20
 WC_SEND, WC_WRITE, WC_READ, WC_CAS, WC_FADD, WC_RECV, WC_RECV_IMM = 0, 1, 2, 3, 4, 128, 129
 WITH_IMM, WITH_INV = 2, 8
+# asynchronous events, as in enum ibv_event_type
+(CQ_ERR, QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR, COMM_EST, SRQ_ERR, SRQ_LIMIT, LAST_WQE) = 0, 1, 2, 3, 4, 14, 15, 16
 # states of a queue pair
 RESET, INIT, RTR, RTS, SQD, SQE, ERR = range(7)
 
@@ -37,7 +39,7 @@ class Ulp:
     def new(self):
         """A number for an object that no other has (connections of listeners have low ones)."""
         self.number += 1
-        return 299 + self.number
+        return 999 + self.number
 
     def cmd(self, name, **args):
         """A command; what it answers, numbers as such."""

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <rdma/rdma_cma.h>
 
-#define ULP_IDS		600
-#define ULP_OBJECTS	600
+#define ULP_IDS		4096
+#define ULP_OBJECTS	4096
 #define ULP_MRS		4096
 
 struct ulp_conn {
