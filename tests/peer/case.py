@@ -38,7 +38,7 @@ class Conn:
 
     def untouched(self):
         """Nothing was placed in mr."""
-        check(self.memory() == bytes([MEM_FILL]) * MEM_LEN, "memory was written to")
+        check(self.ulp.same(mr=self.mr, byte=MEM_FILL)["same"], "memory was written to")
 
     def received(self, n, size):
         """The first size octets of receive buffer n."""
@@ -165,10 +165,10 @@ class Case:
             peer.put_write()
         return conn
 
-    def request(self, ulp=None, ird=4, ord=4, data=b"", **equip):
+    def request(self, ulp=None, ird=4, ord=4, data=b"", server=None, **equip):
         """The device is the initiator: its Request has come to the peer, which must answer."""
         ulp = ulp or self.ulp()
-        sock, port = self.server()
+        sock, port = server or self.server()
         number = ulp.new()
         ulp.resolve(id=number, addr=self.place.here, port=port)
         conn = Conn(None, ulp, number)

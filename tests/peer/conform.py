@@ -21,6 +21,7 @@ import table
 from case import Case, Place
 from outcome import Skip
 from rows import ROWS, STATED, TESTS
+from ulp import Ulp
 
 AREAS = ("mpa", "ddp", "rdmap", "empa", "ext", "sec", "opt")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -44,6 +45,7 @@ def arguments():
     p.add_argument("--complete", action="store_true", help="fail if a row has neither a test nor other evidence")
     p.add_argument("--report", help="write a table of the rows here (- : among the output, each line behind \"#| \")")
     p.add_argument("--list", action="store_true", help="name the tests, run none")
+    p.add_argument("--trace", action="store_true", help="say what the upper layers do")
     p.add_argument("--slow", action="store_true", help="say how long each test took")
     return p.parse_args()
 
@@ -118,6 +120,7 @@ def main():
     before = shlex.split(args.run)
     place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.device, args.path, not args.lossy, args.interface,
                   lambda *words, **how: subprocess.run(before + list(words), check=False, **how))
+    Ulp.trace = args.trace
     report = Report(args.slow)
     with concurrent.futures.ThreadPoolExecutor(max(args.jobs, 1)) as pool:
         going = {pool.submit(run, t, place, args.seed): t for t in tests if not t.alone}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """TCP from captures: a packet socket, the pcap file format, and streams put together."""
 import collections
+import ctypes
 import ipaddress
 import socket
 import shutil
@@ -43,6 +44,17 @@ def tcp(frame, when=0.0):
                   body[20:head], body[head:], df, fragment)
 
 
+def only_port(sock, port):
+    """Let a packet socket see what comes from or goes to a TCP port only (classic BPF)."""
+    ldh, ldh_x, ldx_ip, jeq, ret = 0x28, 0x48, 0xB1, 0x15, 0x06
+    program = ((ldh, 0, 0, 12), (jeq, 0, 4, 0x86DD),
+               (ldh, 0, 0, 54), (jeq, 7, 0, port), (ldh, 0, 0, 56), (jeq, 5, 6, port),
+               (ldx_ip, 0, 0, 14), (ldh_x, 0, 0, 14), (jeq, 2, 0, port), (ldh_x, 0, 0, 16), (jeq, 0, 1, port),
+               (ret, 0, 0, 1 << 18), (ret, 0, 0, 0))
+    octets = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *words) for words in program))
+    sock.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", len(program), ctypes.addressof(octets)))
+
+
 class Capture:
     """Packets of an interface from now on, of one TCP port unless that is None."""
 
@@ -51,6 +63,8 @@ class Capture:
         self.keep = path
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         self.sock.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)   # SO_RCVBUFFORCE
+        if port is not None:
+            only_port(self.sock, port)
         self.sock.bind((interface, 0))
         self.sock.settimeout(0.2)
         self.over = False

@@ -3,6 +3,7 @@
 import collections
 import subprocess
 import threading
+import time
 
 from outcome import Fail, check
 
@@ -30,6 +31,8 @@ class UlpError(Fail):
 class Ulp:
     """One process. Any command is a method: ulp.listen(id=300, addr="::") and so on."""
 
+    trace = False   # say what is done, and how long it takes
+
     def __init__(self, command):
         self.proc = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=subprocess.DEVNULL, text=True)
@@ -45,6 +48,7 @@ class Ulp:
         """A command; what it answers, numbers as such."""
         line = " ".join([name] + ["%s=%s" % (k, v.hex() if isinstance(v, bytes) else v)
                                   for k, v in args.items() if v is not None])
+        began = time.monotonic()
         with self.lock:
             try:
                 self.proc.stdin.write(line + "\n")
@@ -52,6 +56,8 @@ class Ulp:
                 answer = self.proc.stdout.readline()
             except OSError as error:
                 answer = "err: %s" % error
+        if self.trace:
+            print("# %4d ms: %s -> %s" % ((time.monotonic() - began) * 1000, line[:160], answer[:160].strip()))
         words = answer.split()
         if not words or words[0] != "ok":
             raise UlpError(line, answer.strip() or "the end of iwt_ulp")

@@ -237,6 +237,25 @@ static int cmd_dump(void)
 	return p ? 0 : -1;
 }
 
+/* same mr= [off=] [len=] byte=: same=0|1, whether all octets have that value */
+static int cmd_same(void)
+{
+	struct ulp_mem *m = ulp_mem(ulp_num("mr", 0));
+	uint8_t byte = ulp_num("byte", 0), *p;
+	size_t len, i;
+
+	if (!m)
+		return -1;
+	len = ulp_num("len", m->len - ulp_num("off", 0));
+	p = range(len);
+	if (!p)
+		return -1;
+	for (i = 0; i < len && p[i] == byte; i++)
+		;
+	ulp_put(" same=%d", i == len);
+	return 0;
+}
+
 /* set mr= [off=] data= */
 static int cmd_set(void)
 {
@@ -334,6 +353,7 @@ const struct ulp_command ulp_obj_commands[] = {
 	{ "dereg", cmd_dereg },
 	{ "rereg", cmd_rereg },
 	{ "dump", cmd_dump },
+	{ "same", cmd_same },
 	{ "set", cmd_set },
 	{ "fill", cmd_fill },
 	{ "mw", cmd_mw },
