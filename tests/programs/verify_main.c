@@ -282,7 +282,8 @@ static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_serve
 		return true;
 	if (offender_siw && which == IWT_NEG_FLUSH)
 		return true;
-	return (victim_siw && (which == IWT_NEG_READ_RIGHTS || which == IWT_NEG_SEND_LONG)) ||
+	return (victim_siw && (which == IWT_NEG_READ_RIGHTS || which == IWT_NEG_SEND_LONG ||
+			       which == IWT_NEG_CLOSE)) ||
 	       (any && (which == IWT_NEG_INV_USER || which == IWT_NEG_LKEY ||
 			which == IWT_NEG_LOCAL_BOUNDS || which == IWT_NEG_SINK_RIGHTS));
 }
