@@ -130,6 +130,21 @@ static int connect_as(struct iwt_ctx *cx, const struct config *cf)
 	return command(cx, &k);
 }
 
+/*
+ * Between iw_tcp and siw a connection may take more than one attempt; only what
+ * it carries then is judged.
+ */
+static int connect_with(struct iwt_ctx *cx, const struct config *cf)
+{
+	int tries = cx->o.local_siw || cx->o.peer_siw ? 4 : 1;
+	int rc;
+
+	while ((rc = connect_as(cx, cf)) && --tries > 0)
+		printf("# connecting again: %s%s%s\n", cx->err, cx->peer_err[0] ? "; " : "",
+		       cx->peer_err);
+	return rc;
+}
+
 /* All stretches of a size set; after a failure the connection is made anew. */
 static void batches(struct iwt_ctx *cx, const struct config *cf, struct iwt_case k, const char *what)
 {
@@ -151,7 +166,7 @@ static void batches(struct iwt_ctx *cx, const struct config *cf, struct iwt_case
 		 k.from_server ? "server to client" : "client to server", what, size_name[k.sizes]);
 	report(cx, rc, name);
 	if (rc)
-		connect_as(cx, cf);
+		connect_with(cx, cf);
 }
 
 static void sizes(struct iwt_ctx *cx, const struct config *cf, uint32_t from_server, uint32_t top)
@@ -221,7 +236,7 @@ static int data_cases(struct iwt_ctx *cx)
 			skip(cf->name, "no ibv_qp_ex here");
 			continue;
 		}
-		if (connect_as(cx, cf)) {
+		if (connect_with(cx, cf)) {
 			report(cx, -1, cf->name);
 			return -1;
 		}
@@ -231,21 +246,6 @@ static int data_cases(struct iwt_ctx *cx)
 		}
 	}
 	return 0;
-}
-
-/*
- * A connection after a broken one. Between iw_tcp and siw it may take more than
- * one attempt; only what it carries then is judged.
- */
-static int connect_again(struct iwt_ctx *cx)
-{
-	int tries = cx->o.local_siw || cx->o.peer_siw ? 4 : 1;
-	int rc;
-
-	while ((rc = connect_as(cx, &configs[0])) && --tries > 0)
-		printf("# connecting again: %s%s%s\n", cx->err, cx->peer_err[0] ? "; " : "",
-		       cx->peer_err);
-	return rc;
 }
 
 /* Cases that need a connection of their own, and a good one after them. */
@@ -260,7 +260,7 @@ static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t
 	k.arg = which;
 	k.from_server = from_server;
 	snprintf(text, sizeof(text), "%s (%s)", name, from_server ? "by the server" : "by the client");
-	rc = connect_again(cx);
+	rc = connect_with(cx, &configs[0]);
 	if (!rc)
 		rc = command(cx, &k);
 	report(cx, rc, text);
@@ -312,7 +312,7 @@ static void special_cases(struct iwt_ctx *cx)
 				skip(iwt_neg_name(i), "only where both ends are judged");
 			else
 				one_shot(cx, IWT_CASE_NEG, i, dir, iwt_neg_name(i));
-	report(cx, connect_again(cx), "one more connection");
+	report(cx, connect_with(cx, &configs[0]), "one more connection");
 }
 
 static int drive(struct iwt_ctx *cx)
