@@ -68,24 +68,39 @@ static void check_answer(const struct iwt_mpa_wish *own,
 
 	iwt_mpa_answer(own, req, &rep, &t);
 	len = iwt_mpa_build(&rep, NULL, out);
-	SAME(iwt_mpa_parse(out, len, true, req->rev, &read), IWT_MPA_OK);
+	SAME(iwt_mpa_parse(out, len, true, rep.rev, &read),
+	     rep.rev ? IWT_MPA_OK : IWT_MPA_BAD_REV);
 	MUST(same(&rep, &read));
-	SAME(rep.rev, req->rev);
+	SAME(rep.rev, req->rev || t.rdmac ? req->rev : 1);
 	SAME(rep.enhanced, req->enhanced);
 	SAME(rep.p2p, req->p2p);
 	SAME(t.enhanced, req->enhanced);
 	SAME(t.err, IWT_OK);
-	SAME(t.crc, own->crc || req->crc);
+	SAME(t.rdmac, own->rdmac && !req->rev && req->markers);
+	SAME(t.crc, own->crc || req->crc || t.rdmac);
+	MUST(!t.rdmac || (t.rx_markers && t.tx_markers && !t.enhanced));
 	SAME(t.rtr != IWT_RTR_NONE, req->p2p);
-	MUST(t.ird <= own->ird || (t.ird == 1 && t.rtr == IWT_RTR_READ));
+	SAME(req->p2p, rep.rtr_send || rep.rtr_write || rep.rtr_read);
+	MUST(!rep.rtr_read || t.ird);
+	/* one who has nothing else is not turned away for that */
+	MUST(!req->p2p || !(req->rtr_send || req->rtr_write || req->rtr_read) ||
+	     (req->rtr_send && rep.rtr_send) ||
+	     (req->rtr_write && rep.rtr_write) ||
+	     (req->rtr_read && rep.rtr_read));
+	MUST(t.ird <= own->ird || (t.ird == 1 && rep.rtr_read));
 	MUST(t.ord <= own->ord && t.ird < 0x3fff && t.ord < 0x3fff);
 	if (!req->enhanced)
 		return;
 	MUST(t.ord <= req->ird || req->ird == 0x3fff);
 	MUST(t.ird <= req->ord || req->ord == 0x3fff ||
-	     (t.ird == 1 && t.rtr == IWT_RTR_READ));
+	     (t.ird == 1 && rep.rtr_read));
 	SAME(rep.ird, req->ord == 0x3fff ? 0x3fff : t.ird);
 	SAME(rep.ord, req->ird == 0x3fff ? 0x3fff : t.ord);
+	iwt_mpa_refuse(own, req, &rep);
+	MUST(rep.reject && rep.enhanced);
+	len = iwt_mpa_build(&rep, NULL, out);
+	SAME(iwt_mpa_parse(out, len, true, req->rev, &read), IWT_MPA_OK);
+	MUST(same(&rep, &read));
 }
 
 static void check_conclude(const struct iwt_mpa_wish *own,
@@ -96,10 +111,11 @@ static void check_conclude(const struct iwt_mpa_wish *own,
 
 	iwt_mpa_request(own, &req);
 	iwt_mpa_conclude(own, &req, rep, &t);
-	SAME(t.crc, own->crc || rep->crc);
+	SAME(t.rdmac, own->rdmac && !rep->rev && rep->markers);
+	SAME(t.crc, own->crc || rep->crc || t.rdmac);
 	SAME(t.tx_markers, rep->markers);
-	SAME(t.rx_markers, own->markers);
-	MUST(t.ird <= own->ird);
+	SAME(t.rx_markers, own->markers || t.rdmac);
+	MUST(t.ird <= own->ird || t.ird <= own->ird_max);
 	MUST(t.ord <= own->ord || (t.ord == 1 && t.rtr == IWT_RTR_READ));
 	MUST(t.ird < 0x3fff && t.ord < 0x3fff);
 	MUST(t.enhanced || (!t.err && t.rtr == IWT_RTR_NONE));
@@ -109,7 +125,9 @@ static void check_conclude(const struct iwt_mpa_wish *own,
 	MUST(rep->ird == 0x3fff || t.ord <= rep->ird);
 	MUST(rep->ord == 0x3fff || rep->ord <= t.ird);
 	SAME(t.rtr != IWT_RTR_NONE, own->p2p && rep->p2p);
-	MUST(t.rtr != IWT_RTR_SEND);
+	MUST(t.rtr != IWT_RTR_SEND ||
+	     (rep->rtr_send && !rep->rtr_write &&
+	      !(rep->rtr_read && rep->ird)));
 	MUST(t.rtr != IWT_RTR_WRITE || rep->rtr_write);
 	MUST(t.rtr != IWT_RTR_READ || (rep->rtr_read && rep->ird));
 }
@@ -124,6 +142,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct iwt_mpa_wish own = {
 		bits & 1, bits & 2, bits & 4, bits & 8 ? 2 : 1,
 		bits & 16 ? 16 : take(&in, 2), bits & 32 ? 8 : take(&in, 2),
+		bits & 16 ? 128 : take(&in, 2), 255, bits & 64, bits & 128,
 	};
 	enum iwt_mpa_verdict v;
 	struct iwt_mpa_frame f;
@@ -143,9 +162,16 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			check_shorter(buf, size < 64 ? size : 64, reply,
 				      own.max_rev, v == IWT_MPA_BAD);
 		}
-		if (v != IWT_MPA_OK)
+		if (v == IWT_MPA_OK)
+			check_again(buf, &f, own.max_rev);
+		if (v != IWT_MPA_OK && v != IWT_MPA_BAD_REV)
 			continue;
-		check_again(buf, &f, own.max_rev);
+		v = iwt_mpa_admit(&own, &f);
+		SAME(v == IWT_MPA_BAD_REV, f.rev > own.max_rev);
+		MUST(v != IWT_MPA_OK || f.reject || f.pd_len <= own.pd_max);
+		MUST(v != IWT_MPA_OK || f.rev || own.rdmac);
+		if (v == IWT_MPA_BAD_REV)
+			continue;
 		if (reply)
 			check_conclude(&own, &f);
 		else

@@ -246,6 +246,35 @@ static void test_build_limits(void)
 	tap_end();
 }
 
+/* The second Request, for a peer who did not understand the first. */
+static void test_rebuild(void)
+{
+	struct iwt_mpa_frame f = {
+		.rev = 2, .enhanced = true, .crc = true, .ird = 1, .ord = 1,
+	};
+	struct iwt_mpa_frame again = { .rev = 1, .crc = true };
+	u8 pd[IWT_MPA_MAX_PD], buf[IWT_MPA_MAX_FRAME];
+	u32 i, n;
+
+	tap_begin("mpa: a frame written over that which has its private data");
+	for (i = 0; i < sizeof(pd); i++)
+		pd[i] = i * 7;
+	for (n = 0; n <= 508; n++) {
+		tap_about("private data %u", n);
+		f.pd_len = n;
+		again.pd_len = n;
+		CHECK_EQ(iwt_mpa_build(&f, pd, buf), 24 + n);
+		CHECK_EQ(iwt_mpa_build(&again, buf + 24, buf), 20 + n);
+		CHECK(!memcmp(buf + 20, pd, n));
+		CHECK(!memcmp(buf, IWT_MPA_KEY_REQ, 16));
+		/* and back */
+		CHECK_EQ(iwt_mpa_build(&f, buf + 20, buf), 24 + n);
+		CHECK(!memcmp(buf + 24, pd, n));
+		CHECK(!memcmp(buf, IWT_MPA_KEY_REQ, 16));
+	}
+	tap_end();
+}
+
 static void test_mulpdu(void)
 {
 	static const struct {
@@ -289,5 +318,6 @@ void test_mpa_frame(void)
 	test_revisions();
 	test_ignored();
 	test_build_limits();
+	test_rebuild();
 	test_mulpdu();
 }

@@ -54,19 +54,23 @@ static void check_pair(struct pair *p)
 	CHECK_EQ(p->a.rtr, p->a.enhanced && p->ini.p2p ? IWT_RTR_WRITE :
 		 IWT_RTR_NONE);
 	CHECK_EQ(p->b.rtr, p->a.rtr);
-	CHECK(!p->req.rtr_send && !p->rep.rtr_send);
+	CHECK(!p->rep.rtr_send);
+	CHECK_EQ(p->rep.rtr_read, p->rep.rtr_write);
+	CHECK(!p->a.rdmac && !p->b.rdmac);
 	CHECK(p->a.ord < 0x3fff && p->a.ird < 0x3fff);
 	CHECK(p->b.ord < 0x3fff && p->b.ird < 0x3fff);
 	CHECK(p->a.ord <= p->ini.ord && p->b.ord <= p->rsp.ord);
-	CHECK(p->a.ird <= p->ini.ird && p->b.ird <= p->rsp.ird);
+	CHECK(p->a.ird <= p->ini.ird);
+	CHECK(p->b.ird <= p->rsp.ird || (p->b.ird == 1 && p->rep.rtr_read));
 	if (!p->a.enhanced)
 		return;
 	/* RFC 6581 9.1: what one side sends the other can take. */
 	CHECK(p->a.ord <= p->b.ird);
 	CHECK(p->b.ord <= p->a.ird);
 	/* and no less than both could do */
-	CHECK(p->a.ord == p->ini.ord || p->a.ord == p->rsp.ird ||
-	      p->a.ord == 0x3ffe);
+	CHECK(p->a.ord == p->ini.ord || p->a.ord == p->b.ird);
+	CHECK(p->b.ird >= p->ini.ord || p->b.ird >= p->rsp.ird ||
+	      p->b.ird == 0x3ffe);
 	CHECK(p->b.ord == p->rsp.ord || p->b.ord == p->ini.ird ||
 	      p->b.ord == 0x3ffe);
 }
@@ -98,6 +102,7 @@ static void test_matrix(void)
 
 static const struct iwt_mpa_wish own = {
 	.crc = true, .p2p = true, .max_rev = 2, .ird = 16, .ord = 8,
+	.ird_max = 32, .pd_max = 255,
 };
 
 /* The Request of RFC 6581 as another responder's peer may send it. */
@@ -116,7 +121,8 @@ static struct iwt_mpa_terms answer(u16 ird, u16 ord, bool send, bool write,
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK(rep->enhanced && rep->reply && rep->p2p && !rep->reject);
 	CHECK_EQ(rep->pd_len, 0);
-	CHECK_EQ(rep->rtr_send + rep->rtr_write + rep->rtr_read, 1);
+	CHECK(rep->rtr_send || rep->rtr_write || rep->rtr_read);
+	CHECK(t.ird || !rep->rtr_read);
 	return t;
 }
 
@@ -160,15 +166,21 @@ static void test_answer_rtr(void)
 		CHECK_EQ(t.rtr, bits & 2 ? IWT_RTR_WRITE : bits & 1 ?
 			 IWT_RTR_READ : bits & 4 ? IWT_RTR_SEND :
 			 IWT_RTR_WRITE);
-		CHECK_EQ(rep.rtr_write, t.rtr == IWT_RTR_WRITE);
-		CHECK_EQ(rep.rtr_read, t.rtr == IWT_RTR_READ);
-		CHECK_EQ(rep.rtr_send, t.rtr == IWT_RTR_SEND);
+		/* all that is common, but a Send for want of others only */
+		CHECK_EQ(rep.rtr_write, bits & 2 || !bits);
+		CHECK_EQ(rep.rtr_read, bits & 1 || !bits);
+		CHECK_EQ(rep.rtr_send, bits == 4);
 	}
 	/* A Read needs a place even if no other is wanted. */
 	t = answer(4, 0, false, false, true, &rep);
 	CHECK_EQ(t.ird, 1);
 	CHECK_EQ(rep.ird, 1);
 	t = answer(4, 0, false, true, true, &rep);
+	CHECK_EQ(t.ird, 1);
+	CHECK_EQ(rep.ird, 1);
+	t = answer(4, 0, true, true, false, &rep);
+	CHECK_EQ(t.ird, 0);
+	t = answer(4, 0, true, false, false, &rep);
 	CHECK_EQ(t.ird, 0);
 	/* client and server */
 	req.ird = 4;
@@ -196,7 +208,7 @@ static struct iwt_mpa_terms conclude(struct iwt_mpa_frame rep)
 	rep.reply = true;
 	memset(&t, 0xa5, sizeof(t));
 	iwt_mpa_request(&own, &req);
-	CHECK(req.p2p && req.rtr_write && req.rtr_read && !req.rtr_send);
+	CHECK(req.p2p && req.rtr_write && req.rtr_read && req.rtr_send);
 	iwt_mpa_conclude(&own, &req, &rep, &t);
 	return t;
 }
@@ -218,7 +230,14 @@ static void test_conclude_depths(void)
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ord, 8);
 	CHECK_EQ(t.ird, 16);
+	/* more than was told: as far as the device goes */
 	t = REPLY(.rtr_write = true, .ird = 4, .ord = 17);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.ird, 17);
+	t = REPLY(.rtr_write = true, .ird = 4, .ord = 32);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.ird, 32);
+	t = REPLY(.rtr_write = true, .ird = 4, .ord = 33);
 	CHECK_EQ(t.err, IWT_ERR_MPA_IRD);
 	t = REPLY(.rtr_write = true, .ird = 4, .ord = 16382);
 	CHECK_EQ(t.err, IWT_ERR_MPA_IRD);
@@ -228,8 +247,10 @@ static void test_conclude_depths(void)
 	CHECK_EQ(t.ord, 8);
 	CHECK_EQ(t.ird, 16);
 	/* both wrong: the depths are told */
-	t = REPLY(.ird = 4, .ord = 17);
+	t = REPLY(.ird = 4, .ord = 33);
 	CHECK_EQ(t.err, IWT_ERR_MPA_IRD);
+	t = REPLY(.ird = 4, .ord = 17);
+	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
 	tap_end();
 }
 
@@ -250,11 +271,18 @@ static void test_conclude_rtr(void)
 	/* a Read that would find no place */
 	t = REPLY(.rtr_read = true, .ird = 0);
 	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
+	t = REPLY(.rtr_read = true, .rtr_send = true, .ird = 0);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.rtr, IWT_RTR_SEND);
+	/* a Send, if there is nothing else */
+	t = REPLY(.rtr_send = true, .rtr_write = true, .ird = 1);
+	CHECK_EQ(t.rtr, IWT_RTR_WRITE);
 	t = REPLY(.rtr_send = true, .ird = 1);
-	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
-	CHECK_EQ(t.rtr, IWT_RTR_NONE);
+	CHECK_EQ(t.err, IWT_OK);
+	CHECK_EQ(t.rtr, IWT_RTR_SEND);
 	t = REPLY(.ird = 1);
 	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
+	CHECK_EQ(t.rtr, IWT_RTR_NONE);
 	/* A responder that stays with client and server, or plain. */
 	t = conclude((struct iwt_mpa_frame){
 		.rev = 2, .enhanced = true, .rtr_write = true, .ird = 1,
@@ -295,8 +323,131 @@ static void test_read_rtr(void)
 	tap_end();
 }
 
+/* What a reject says of the depths (RFC 6581 9.1). */
+static void test_refuse(void)
+{
+	struct iwt_mpa_frame rep, req = {
+		.rev = 2, .enhanced = true, .p2p = true, .rtr_read = true,
+		.ird = 4, .ord = 3,
+	};
+
+	tap_begin("mpa: a reject names the depths that are needed");
+	iwt_mpa_refuse(&own, &req, &rep);
+	CHECK(rep.reply && rep.reject && rep.enhanced && rep.p2p);
+	CHECK_EQ(rep.ord, 8);
+	CHECK_EQ(rep.ird, 3);
+	CHECK_EQ(rep.rev, 2);
+	req.ird = 0x3fff;
+	iwt_mpa_refuse(&own, &req, &rep);
+	CHECK_EQ(rep.ord, 0x3fff);
+	req = (struct iwt_mpa_frame){ .rev = 1 };
+	iwt_mpa_refuse(&own, &req, &rep);
+	CHECK(rep.reject && !rep.enhanced && rep.crc && !rep.ord);
+	CHECK_EQ(rep.rev, 1);
+	tap_end();
+}
+
+static void test_admit(void)
+{
+	struct iwt_mpa_wish w = own;
+	struct iwt_mpa_frame f = { 0 };
+	u32 rev, bits;
+
+	tap_begin("mpa: what is not to be had");
+	for (rev = 0; rev < 256; rev++) {
+		for (bits = 0; bits < 64; bits++) {
+			tap_about("rev %u bits %x", rev, bits);
+			f.rev = rev;
+			f.crc = bits & 1;
+			f.markers = bits & 2;
+			f.reject = bits & 4;
+			w.rdmac = bits & 8;
+			w.crc_required = bits & 16;
+			w.max_rev = bits & 32 ? 2 : 1;
+			CHECK_EQ(iwt_mpa_admit(&w, &f),
+				 rev > w.max_rev ? IWT_MPA_BAD_REV :
+				 !rev && !(w.rdmac && f.markers) ?
+				 IWT_MPA_UNFIT :
+				 w.crc_required && !f.crc && !f.reject ?
+				 IWT_MPA_UNFIT : IWT_MPA_OK);
+		}
+	}
+	f = (struct iwt_mpa_frame){ .rev = 1 };
+	for (f.pd_len = 0; f.pd_len <= 512; f.pd_len++) {
+		tap_about("private data %u", f.pd_len);
+		CHECK_EQ(iwt_mpa_admit(&own, &f), f.pd_len <= 255 ?
+			 IWT_MPA_OK : IWT_MPA_UNFIT);
+	}
+	f.pd_len = 512;
+	f.reject = true;
+	CHECK_EQ(iwt_mpa_admit(&own, &f), IWT_MPA_OK);
+	tap_end();
+}
+
+/* Markers, CRC and version in both directions (RFC 5044 C.2, C.3). */
+static void check_rdmac(const struct iwt_mpa_terms *t, bool rdmac)
+{
+	CHECK_EQ(t->rdmac, rdmac);
+	if (!rdmac)
+		return;
+	CHECK(t->crc && t->tx_markers && t->rx_markers);
+	CHECK(!t->enhanced && !t->err);
+	CHECK_EQ(t->rtr, IWT_RTR_NONE);
+}
+
+static void test_rdmac(void)
+{
+	struct iwt_mpa_wish w = own;
+	struct iwt_mpa_frame req, rep, f;
+	struct iwt_mpa_terms t;
+	u8 buf[IWT_MPA_MAX_FRAME];
+	u32 bits;
+
+	tap_begin("mpa: RDMAC peers, permissive or not");
+	for (bits = 0; bits < 16; bits++) {
+		tap_about("bits %x", bits);
+		w.rdmac = bits & 1;
+		w.markers = bits & 2;
+		w.crc = bits & 4;
+		w.max_rev = bits & 8 ? 2 : 1;
+		/* such a peer's Request */
+		req = (struct iwt_mpa_frame){ .markers = true, .crc = true };
+		iwt_mpa_answer(&w, &req, &rep, &t);
+		check_rdmac(&t, w.rdmac);
+		CHECK_EQ(rep.rev, !w.rdmac);
+		CHECK(rep.crc && rep.markers == (w.rdmac || w.markers));
+		iwt_mpa_refuse(&w, &req, &rep);
+		CHECK_EQ(rep.rev, !w.rdmac);
+		CHECK(rep.reject);
+		/* and its Reply, to a Request that it can read */
+		iwt_mpa_request(&w, &req);
+		CHECK_EQ(req.enhanced, w.max_rev == 2 && !w.rdmac);
+		CHECK_EQ(req.rev, req.enhanced ? 2 : 1);
+		rep = (struct iwt_mpa_frame){
+			.reply = true, .markers = true, .crc = true,
+		};
+		CHECK_EQ(iwt_mpa_parse(buf, iwt_mpa_build(&rep, NULL, buf),
+				       true, req.rev, &f), IWT_MPA_BAD_REV);
+		CHECK_EQ(iwt_mpa_admit(&w, &f), w.rdmac ? IWT_MPA_OK :
+			 IWT_MPA_UNFIT);
+		iwt_mpa_conclude(&w, &req, &f, &t);
+		check_rdmac(&t, w.rdmac);
+		/* an IETF peer does not see the difference */
+		rep.rev = 1;
+		rep.markers = false;
+		iwt_mpa_conclude(&w, &req, &rep, &t);
+		check_rdmac(&t, false);
+		CHECK_EQ(t.rx_markers, w.markers);
+		CHECK(!t.tx_markers);
+	}
+	tap_end();
+}
+
 void test_mpa_terms(void)
 {
+	test_refuse();
+	test_admit();
+	test_rdmac();
 	test_matrix();
 	test_answer();
 	test_answer_rtr();

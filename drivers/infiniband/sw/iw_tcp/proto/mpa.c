@@ -94,6 +94,43 @@ enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
 	return spoken ? IWT_MPA_OK : IWT_MPA_BAD_REV;
 }
 
+/*
+ * What tells an RDMAC peer is its revision; such a one always wants markers,
+ * and CRC, which it gets whatever it says (RFC 5044 C.1, C.2.3).
+ */
+static bool iwt_mpa_is_rdmac(const struct iwt_mpa_wish *own,
+			     const struct iwt_mpa_frame *f)
+{
+	return own->rdmac && !f->rev && f->markers;
+}
+
+/**
+ * iwt_mpa_admit - can this side do what a well-formed frame asks for?
+ * @own: what this side may and wants to do
+ * @f: the frame, of which iwt_mpa_parse() said IWT_MPA_OK or IWT_MPA_BAD_REV
+ *
+ * A Request that is not fit is answered with R, a Reply ends in a graceful
+ * close: revision 0 where it is not spoken (RFC 5044 C.2.1, C.2.2), a peer that
+ * declines CRC where it is required, and private data longer than what can be
+ * given to the ULP, which would have to be cut off or dropped (RFC 5044 7.1.1
+ * wants them given unchanged). A reject needs nothing.
+ *
+ * Return: IWT_MPA_OK, IWT_MPA_UNFIT, or IWT_MPA_BAD_REV, an improper frame.
+ */
+enum iwt_mpa_verdict iwt_mpa_admit(const struct iwt_mpa_wish *own,
+				   const struct iwt_mpa_frame *f)
+{
+	if (f->rev > own->max_rev)
+		return IWT_MPA_BAD_REV;
+	if (!f->rev && !iwt_mpa_is_rdmac(own, f))
+		return IWT_MPA_UNFIT;
+	if (f->reject)
+		return IWT_MPA_OK;
+	if (own->crc_required && !f->crc)
+		return IWT_MPA_UNFIT;
+	return f->pd_len > own->pd_max ? IWT_MPA_UNFIT : IWT_MPA_OK;
+}
+
 static void iwt_mpa_build_enh(const struct iwt_mpa_frame *f, u8 *word)
 {
 	struct iwt_mpa_enh *w = (void *)word;
@@ -113,7 +150,7 @@ static void iwt_mpa_build_enh(const struct iwt_mpa_frame *f, u8 *word)
 /**
  * iwt_mpa_build - write a startup frame (RFC 5044 7.1.1, RFC 6581 6)
  * @f: what to say; @f->pd_off is not looked at
- * @pd: @f->pd_len octets of the ULP's private data
+ * @pd: @f->pd_len octets of the ULP's private data; may lie in @buf
  * @buf: room for IWT_MPA_MAX_FRAME octets
  *
  * Return: octets written, 0 when the private data do not fit in a frame.
@@ -126,6 +163,8 @@ u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 
 	if (f->pd_len > IWT_MPA_MAX_PD - enh_len)
 		return 0;
+	if (f->pd_len)
+		memmove(buf + len, pd, f->pd_len);
 	memcpy(h->key, f->reply ? IWT_MPA_KEY_REP : IWT_MPA_KEY_REQ,
 	       IWT_MPA_KEY_LEN);
 	h->flags = (f->markers ? IWT_MPA_F_MARKERS : 0) |
@@ -136,8 +175,6 @@ u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 	h->pd_len = cpu_to_be16(f->pd_len + enh_len);
 	if (f->enhanced)
 		iwt_mpa_build_enh(f, buf + IWT_MPA_HDR_LEN);
-	if (f->pd_len)
-		memcpy(buf + len, pd, f->pd_len);
 	return len + f->pd_len;
 }
 
@@ -153,8 +190,8 @@ static u16 iwt_mpa_depth(u16 depth)
  * @req: all of it is set; the caller then sets @pd_len
  *
  * Revision 2 if it is spoken, because it alone settles the read depths (RFC
- * 6581 9). A Send is never offered as ready-to-receive message, since it would
- * take a receive buffer of the peer's ULP.
+ * 6581 9). Where the peer may be an RDMAC one, revision 1: to such a peer the
+ * enhanced word would be private data (RFC 5044 C.2.5).
  */
 void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 {
@@ -163,29 +200,38 @@ void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 	req->crc = own->crc;
 	req->rev = 1;
 	req->pd_off = IWT_MPA_HDR_LEN;
-	if (own->max_rev < 2)
+	if (own->max_rev < 2 || own->rdmac)
 		return;
 	req->rev = 2;
 	req->enhanced = true;
 	req->pd_off += IWT_MPA_ENH_LEN;
 	req->p2p = own->p2p;
+	req->rtr_send = own->p2p;
 	req->rtr_write = own->p2p;
 	req->rtr_read = own->p2p;
 	req->ird = iwt_mpa_depth(own->ird);
 	req->ord = iwt_mpa_depth(own->ord);
 }
 
-/* The responder's pick of what was offered (RFC 6581 9.2). */
-static enum iwt_mpa_rtr iwt_mpa_pick_rtr(const struct iwt_mpa_frame *req)
+/*
+ * The responder takes what was offered (RFC 6581 9.2). A Send is a message of
+ * the ULP in every other respect, so it is for those who have nothing else.
+ * With nothing in common it names what it supports.
+ */
+static enum iwt_mpa_rtr iwt_mpa_answer_rtr(const struct iwt_mpa_frame *req,
+					   struct iwt_mpa_frame *rep)
 {
+	bool tagged = req->rtr_write || req->rtr_read;
+
 	if (!req->p2p)
 		return IWT_RTR_NONE;
-	if (req->rtr_write)
-		return IWT_RTR_WRITE;
-	if (req->rtr_read)
-		return IWT_RTR_READ;
-	/* Nothing in common: name what is supported. */
-	return req->rtr_send ? IWT_RTR_SEND : IWT_RTR_WRITE;
+	rep->p2p = true;
+	rep->rtr_send = req->rtr_send && !tagged;
+	rep->rtr_write = req->rtr_write || !(tagged || rep->rtr_send);
+	rep->rtr_read = req->rtr_read || !(tagged || rep->rtr_send);
+	if (rep->rtr_send)
+		return IWT_RTR_SEND;
+	return rep->rtr_write ? IWT_RTR_WRITE : IWT_RTR_READ;
 }
 
 /* The enhanced part of a Reply (RFC 6581 9.1, 9.2). */
@@ -194,21 +240,17 @@ static void iwt_mpa_answer_enh(const struct iwt_mpa_frame *req,
 			       struct iwt_mpa_terms *terms)
 {
 	terms->enhanced = true;
-	terms->rtr = iwt_mpa_pick_rtr(req);
+	terms->rtr = iwt_mpa_answer_rtr(req, rep);
 	if (req->ord != IWT_MPA_ENH_DEPTH)
 		terms->ird = min(terms->ird, req->ord);
 	if (req->ird != IWT_MPA_ENH_DEPTH)
 		terms->ord = min(terms->ord, req->ird);
 	/* A Read as ready-to-receive message takes a place of its own. */
-	if (terms->rtr == IWT_RTR_READ && !terms->ird)
+	if (rep->rtr_read && !terms->ird)
 		terms->ird = 1;
 
 	rep->enhanced = true;
 	rep->pd_off += IWT_MPA_ENH_LEN;
-	rep->p2p = req->p2p;
-	rep->rtr_write = terms->rtr == IWT_RTR_WRITE;
-	rep->rtr_read = terms->rtr == IWT_RTR_READ;
-	rep->rtr_send = terms->rtr == IWT_RTR_SEND;
 	rep->ird = req->ord == IWT_MPA_ENH_DEPTH ? IWT_MPA_ENH_DEPTH : terms->ird;
 	rep->ord = req->ird == IWT_MPA_ENH_DEPTH ? IWT_MPA_ENH_DEPTH : terms->ord;
 }
@@ -220,18 +262,20 @@ static void iwt_mpa_answer_enh(const struct iwt_mpa_frame *req,
  * @rep: all of it is set; the caller then sets @pd_len, and @reject to refuse
  * @terms: what holds once the Reply is out; @err is IWT_OK
  *
- * The Reply is of the Request's revision and kind (RFC 6581 10). It says C
- * whenever CRC is going to be used, that is unless both ends decline
- * (RFC 5044 7.1.1).
+ * The Reply is of the Request's revision and kind (RFC 6581 10), but never of
+ * revision 0 unless that is spoken. It says C whenever CRC is going to be used,
+ * that is unless both ends decline (RFC 5044 7.1.1). With an RDMAC peer there
+ * are markers and CRC in both directions (RFC 5044 C.2.4).
  */
 void iwt_mpa_answer(const struct iwt_mpa_wish *own,
 		    const struct iwt_mpa_frame *req,
 		    struct iwt_mpa_frame *rep, struct iwt_mpa_terms *terms)
 {
 	memset(terms, 0, sizeof(*terms));
-	terms->crc = own->crc || req->crc;
+	terms->rdmac = iwt_mpa_is_rdmac(own, req);
+	terms->crc = own->crc || req->crc || terms->rdmac;
 	terms->tx_markers = req->markers;
-	terms->rx_markers = own->markers;
+	terms->rx_markers = own->markers || terms->rdmac;
 	terms->ird = iwt_mpa_depth(own->ird);
 	terms->ord = iwt_mpa_depth(own->ord);
 	terms->rtr = IWT_RTR_NONE;
@@ -239,12 +283,32 @@ void iwt_mpa_answer(const struct iwt_mpa_wish *own,
 
 	memset(rep, 0, sizeof(*rep));
 	rep->reply = true;
-	rep->markers = own->markers;
+	rep->markers = terms->rx_markers;
 	rep->crc = terms->crc;
-	rep->rev = req->rev;
+	rep->rev = req->rev || terms->rdmac ? req->rev : 1;
 	rep->pd_off = IWT_MPA_HDR_LEN;
 	if (req->enhanced)
 		iwt_mpa_answer_enh(req, rep, terms);
+}
+
+/**
+ * iwt_mpa_refuse - what the responder's Reply is to say when it rejects
+ * @own: what this side may and wants to do
+ * @req: the Request
+ * @rep: all of it is set; the caller then sets @pd_len
+ *
+ * Otherwise as an acceptance (RFC 6581 10). What this side needs in ORD is told
+ * as it is, since the initiator's IRD may be the reason (RFC 6581 9.1).
+ */
+void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
+		    const struct iwt_mpa_frame *req, struct iwt_mpa_frame *rep)
+{
+	struct iwt_mpa_terms terms;
+
+	iwt_mpa_answer(own, req, rep, &terms);
+	rep->reject = true;
+	if (rep->enhanced && rep->ord != IWT_MPA_ENH_DEPTH)
+		rep->ord = iwt_mpa_depth(own->ord);
 }
 
 /* The initiator's pick of what the responder takes (RFC 6581 9.2). */
@@ -258,6 +322,8 @@ static u32 iwt_mpa_conclude_rtr(const struct iwt_mpa_frame *req,
 		terms->rtr = IWT_RTR_WRITE;
 	else if (req->rtr_read && rep->rtr_read && rep->ird)
 		terms->rtr = IWT_RTR_READ;
+	else if (req->rtr_send && rep->rtr_send)
+		terms->rtr = IWT_RTR_SEND;
 	else
 		return IWT_ERR_MPA_RTR;
 	/* It is a Read like any other, for which the responder has a place. */
@@ -275,20 +341,21 @@ static u32 iwt_mpa_conclude_rtr(const struct iwt_mpa_frame *req,
  *
  * A plain Reply to an enhanced Request settles no depths, and a Reply that does
  * not go along with peer-to-peer leaves the roles of client and server; both
- * work without more words. ORD is lowered to the responder's IRD; a responder
- * whose ORD exceeds the IRD that it was told is refused (RFC 6581 9.1).
+ * work without more words. ORD is lowered to the responder's IRD, IRD is raised
+ * to the responder's ORD as far as the device goes (RFC 6581 9.1). A Reply of
+ * revision 0 is that of an RDMAC peer and turns markers and CRC on in both
+ * directions (RFC 5044 C.2.5).
  */
 void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 		      const struct iwt_mpa_frame *req,
 		      const struct iwt_mpa_frame *rep,
 		      struct iwt_mpa_terms *terms)
 {
-	u32 rtr_err;
-
 	memset(terms, 0, sizeof(*terms));
-	terms->crc = req->crc || rep->crc;
+	terms->rdmac = iwt_mpa_is_rdmac(own, rep);
+	terms->crc = req->crc || rep->crc || terms->rdmac;
 	terms->tx_markers = rep->markers;
-	terms->rx_markers = req->markers;
+	terms->rx_markers = req->markers || terms->rdmac;
 	terms->ird = iwt_mpa_depth(own->ird);
 	terms->ord = iwt_mpa_depth(own->ord);
 	terms->rtr = IWT_RTR_NONE;
@@ -299,11 +366,13 @@ void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 	terms->enhanced = true;
 	if (rep->ird != IWT_MPA_ENH_DEPTH)
 		terms->ord = min(terms->ord, rep->ird);
-	rtr_err = iwt_mpa_conclude_rtr(req, rep, terms);
-	if (rep->ord != IWT_MPA_ENH_DEPTH && rep->ord > terms->ird)
-		terms->err = IWT_ERR_MPA_IRD;
+	terms->err = iwt_mpa_conclude_rtr(req, rep, terms);
+	if (rep->ord == IWT_MPA_ENH_DEPTH || rep->ord <= terms->ird)
+		return;
+	if (rep->ord <= own->ird_max)
+		terms->ird = rep->ord;
 	else
-		terms->err = rtr_err;
+		terms->err = IWT_ERR_MPA_IRD;
 }
 
 /**

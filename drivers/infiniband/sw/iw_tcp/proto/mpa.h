@@ -28,6 +28,7 @@ enum iwt_mpa_verdict {
 	IWT_MPA_MORE,		/* a good beginning, more octets are needed */
 	IWT_MPA_BAD,		/* key or length is wrong: close, error 2/0/04 */
 	IWT_MPA_BAD_REV,	/* well formed, but of a revision not spoken */
+	IWT_MPA_UNFIT,		/* well formed, but not to be had with us */
 };
 
 /* Kinds of ready-to-receive message (RFC 6581 4.4) */
@@ -46,6 +47,10 @@ struct iwt_mpa_wish {
 	u8 max_rev;		/* 1 or 2 */
 	u16 ird;		/* inbound reads: the ULP's figure, device capped */
 	u16 ord;
+	u16 ird_max;		/* what the device could do; at least @ird counts */
+	u16 pd_max;		/* private data that the ULP can be given */
+	bool crc_required;	/* have nothing to do with who declines CRC */
+	bool rdmac;		/* speak version 0 with RDMAC peers */
 };
 
 /* What both ends then hold to. */
@@ -54,20 +59,25 @@ struct iwt_mpa_terms {
 	bool tx_markers;
 	bool rx_markers;
 	bool enhanced;
+	bool rdmac;		/* DDP and RDMAP of version 0 */
 	u16 ird;
 	u16 ord;
-	enum iwt_mpa_rtr rtr;	/* initiator: send it; responder: expect it */
+	enum iwt_mpa_rtr rtr;	/* initiator: send it; responder: the likeliest */
 	u32 err;		/* IWT_OK or IWT_ERR_MPA_IRD, IWT_ERR_MPA_RTR */
 };
 
 u32 iwt_mpa_need(const u8 *buf, u32 len);
 enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
 				   u8 max_rev, struct iwt_mpa_frame *f);
+enum iwt_mpa_verdict iwt_mpa_admit(const struct iwt_mpa_wish *own,
+				   const struct iwt_mpa_frame *f);
 u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf);
 void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req);
 void iwt_mpa_answer(const struct iwt_mpa_wish *own,
 		    const struct iwt_mpa_frame *req,
 		    struct iwt_mpa_frame *rep, struct iwt_mpa_terms *terms);
+void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
+		    const struct iwt_mpa_frame *req, struct iwt_mpa_frame *rep);
 void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 		      const struct iwt_mpa_frame *req,
 		      const struct iwt_mpa_frame *rep,
