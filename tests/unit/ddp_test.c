@@ -68,9 +68,15 @@ static void test_version(void)
 	tap_begin("ddp: version");
 	for (d.dv = 0; d.dv < 4; d.dv++) {
 		d.tagged = true;
-		CHECK_EQ(iwt_ddp_check_version(&d), d.dv == 1 ? 0 : 0x11104);
+		CHECK_EQ(iwt_ddp_check_version(&d, false),
+			 d.dv == 1 ? 0 : 0x11104);
+		CHECK_EQ(iwt_ddp_check_version(&d, true),
+			 d.dv == 0 ? 0 : 0x11104);
 		d.tagged = false;
-		CHECK_EQ(iwt_ddp_check_version(&d), d.dv == 1 ? 0 : 0x11206);
+		CHECK_EQ(iwt_ddp_check_version(&d, false),
+			 d.dv == 1 ? 0 : 0x11206);
+		CHECK_EQ(iwt_ddp_check_version(&d, true),
+			 d.dv == 0 ? 0 : 0x11206);
 	}
 	tap_end();
 }

@@ -6,6 +6,7 @@
 
 #include "frame.h"
 #include "pieces.h"
+#include "rdmap.h"
 #include "unit.h"
 
 static const struct iwt_fpdu_rules plain = { .crc = true };
@@ -37,6 +38,49 @@ static void test_pad(void)
 	reseal(frame, n);
 	CHECK_EQ(frame_read(frame, n, 0, &plain, &f, &err), IWT_FPDU_OK);
 	CHECK_EQ(f.payload_len, 1);
+	tap_end();
+}
+
+/* The frame is of an RDMAC peer or not; so is the stream. */
+static void check_version(const char *id, u8 dv, u8 rv)
+{
+	struct iwt_fpdu_rules rules = { .crc = true };
+	struct iwt_fpdu f;
+	u8 frame[64];
+	u32 err, n = copy_of(id, frame);
+	bool tagged = frame[2] & 0x80;
+
+	frame[2] = (frame[2] & ~3) | dv;
+	frame[3] = (frame[3] & 0x3f) | rv << 6;
+	reseal(frame, n);
+	do {
+		tap_about("%s DV %u RV %u rdmac %u", id, dv, rv, rules.rdmac);
+		if (dv == !rules.rdmac) {
+			CHECK_EQ(frame_read(frame, n, 0, &rules, &f, &err),
+				 IWT_FPDU_OK);
+			CHECK_EQ(iwt_rdmap_check(&f.ddp, f.ulpdu_len),
+				 rv == dv ? IWT_OK : IWT_ERR_OP_VERSION);
+		} else {
+			CHECK_EQ(frame_read(frame, n, 0, &rules, &f, &err),
+				 IWT_FPDU_BAD);
+			CHECK_EQ(err, tagged ? IWT_ERR_TAG_VERSION :
+				 IWT_ERR_UNT_VERSION);
+		}
+		rules.rdmac = !rules.rdmac;
+	} while (rules.rdmac);
+}
+
+static void test_versions(void)
+{
+	static const char * const ids[] = {
+		"V-D1", "V-D2", "V-D3", "V-D5", "V-D9",
+	};
+	u32 i, bits;
+
+	tap_begin("fpdu: DV and RV, of an RDMAC peer and others");
+	for (i = 0; i < ARRAY_SIZE(ids); i++)
+		for (bits = 0; bits < 16; bits++)
+			check_version(ids[i], bits >> 2, bits & 3);
 	tap_end();
 }
 
@@ -366,6 +410,7 @@ static void test_lost_payload(void)
 void test_fpdu(void)
 {
 	test_pad();
+	test_versions();
 	test_no_crc();
 	test_reserved();
 	test_version();

@@ -27,7 +27,7 @@ static u32 want(const struct iwt_ddp *d, u32 len)
 {
 	u32 least = d->tagged ? 14 : 18;
 
-	if (d->rv != 1)
+	if (d->rv != d->dv)
 		return IWT_ERR_OP_VERSION;
 	if (!messages[d->opcode].spoken ||
 	    messages[d->opcode].tagged != d->tagged ||
@@ -50,7 +50,7 @@ static void test_check(void)
 		0, 13, 14, 17, 18, 21, 22, 26, 27, 45, 46, 47, 69, 70, 71,
 		1442, 64768, 65535,
 	};
-	struct iwt_ddp d = { .dv = 1 };
+	struct iwt_ddp d = { 0 };
 	u32 op, bits, len;
 
 	tap_begin("rdmap: every opcode, T, L, RV, QN and length");
@@ -64,8 +64,15 @@ static void test_check(void)
 			for (len = 0; len < ARRAY_SIZE(lens); len++) {
 				tap_about("op %x bits %x len %u", op, bits,
 					  lens[len]);
+				d.dv = 1;
 				CHECK_EQ(iwt_rdmap_check(&d, lens[len]),
 					 want(&d, lens[len]));
+				/* the same of an RDMAC peer: RV is DV */
+				d.dv = 0;
+				d.rv ^= 1;
+				CHECK_EQ(iwt_rdmap_check(&d, lens[len]),
+					 want(&d, lens[len]));
+				d.rv ^= 1;
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdlib.h>
 
+#include <linux/crc32c.h>
+#include <linux/unaligned.h>
+
 #include "frame.h"
 #include "mpa.h"
 #include "unit.h"
@@ -83,6 +86,47 @@ static void test_vectors(void)
 	check_vector(&m, "V-D11", "");
 	iwt_txseg_send(&m, IWT_OP_SEND, 0, 0, 0);
 	check_vector(&m, "V-D13", "");
+	tap_end();
+}
+
+/* The same, but with version 0 in both places (RFC 5044 C.1). */
+static void check_rdmac(struct iwt_txseg *m, const char *id)
+{
+	struct frame_rules rules = { .crc = true };
+	const struct vector *v = vector_find(id);
+	u8 frame[2048], want[2048];
+	u32 n;
+
+	tap_about("%s", id);
+	memcpy(want, v->octets, v->len);
+	want[2] &= ~3;
+	want[3] &= 0x3f;
+	put_unaligned_le32(~crc32c(~0, want, v->len - 4), want + v->len - 4);
+	iwt_txseg_rdmac(m);
+	n = frame_next(m, 1442, NULL, 0, &rules, frame);
+	CHECK_EQ(n, v->len);
+	CHECK(!memcmp(frame, want, n));
+}
+
+static void test_rdmac(void)
+{
+	static const struct iwt_rdmap_read rtr = {
+		.sink_stag = 1, .src_stag = 1,
+	};
+	static const u8 term[] = { 0x20, 0x02, 0, 0 };
+	struct iwt_txseg m;
+
+	tap_begin("txseg: to an RDMAC peer");
+	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 0, 0);
+	check_rdmac(&m, "V-D1");
+	iwt_txseg_read_req(&m, 1, &rtr);
+	check_rdmac(&m, "V-D2");
+	iwt_txseg_tagged(&m, IWT_OP_READ_RESP, 1, 0, 0);
+	check_rdmac(&m, "V-D3");
+	iwt_txseg_send(&m, IWT_OP_SEND, 0, 1, 0);
+	check_rdmac(&m, "V-D4");
+	iwt_txseg_term(&m, term, sizeof(term));
+	check_rdmac(&m, "V-T4");
 	tap_end();
 }
 
@@ -226,6 +270,7 @@ void test_txseg(void)
 {
 	test_example();
 	test_vectors();
+	test_rdmac();
 	test_messages();
 	test_largest();
 	test_bounds();

@@ -163,8 +163,8 @@ static void show_request(struct iwt_qp *qp)
 	struct iwt_fpdu *bad = &qp->rx.bad;
 	struct iwt_ddp d = {
 		.last = true,
-		.dv = IWT_DDP_VERSION,
-		.rv = 1,
+		.dv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
+		.rv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
 		.opcode = IWT_OP_READ_REQ,
 		.qn = IWT_QN_READ_REQ,
 		.msn = tx->resp_msn,
@@ -340,7 +340,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 			    const struct iwt_qp_llp_ops *llp, void *ctx)
 {
 	iwt_tx_start(&qp->tx, terms, initiator);
-	iwt_rx_start(&qp->rx, terms);
+	iwt_rx_start(&qp->rx, terms, initiator);
 	qp->term_err = IWT_OK;
 	qp->segs = iwt_sock_segs(s);
 	qp->llp = llp;

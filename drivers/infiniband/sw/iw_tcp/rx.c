@@ -11,14 +11,18 @@
  * iwt_rx_start() - make the engine ready for a connection
  * @rx: engine
  * @terms: what was negotiated
+ * @initiator: we sent the MPA Request
  */
-void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms)
+void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
+		  bool initiator)
 {
 	u32 i;
 
 	memset(rx, 0, sizeof(*rx));
 	rx->rules.crc = terms->crc;
 	rx->rules.markers = terms->rx_markers;
+	rx->rules.rdmac = terms->rdmac;
+	rx->rtr_send = !initiator && terms->rtr == IWT_RTR_SEND;
 	for (i = 0; i < IWT_QN_COUNT; i++)
 		rx->q[i].msn = 1;
 }
@@ -70,6 +74,7 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail)
 		}
 		/* the initiator has shown itself: we may talk (RFC 5044 7.1.2) */
 		qp->tx.hold = false;
+		rx->rtr_send = false;
 		iwt_cursor_skip(&at->c, f.size);
 		rx->pos += f.size;
 		used += f.size;

@@ -27,6 +27,7 @@ enum iwt_rx_result {
  * @pos: octets of the stream consumed, for markers
  * @dead: the stream has ended: whatever arrives is thrown away
  * @eof: the peer has closed its direction
+ * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
  * @recv_open: a Send is being received into @recv
  * @q: untagged queues
  * @recv: private copy of its buffer list
@@ -42,6 +43,7 @@ struct iwt_rx {
 	u32 pos;
 	bool dead;
 	bool eof;
+	bool rtr_send;
 	bool recv_open;
 	struct iwt_ddp_rxq q[IWT_QN_COUNT];
 	struct iwt_rwqe recv;
@@ -53,7 +55,8 @@ struct iwt_rx {
 	struct iwt_term term;
 };
 
-void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms);
+void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
+		  bool initiator);
 enum iwt_rx_result iwt_rx_run(struct iwt_qp *qp);
 void iwt_rx_flush(struct iwt_qp *qp);
 

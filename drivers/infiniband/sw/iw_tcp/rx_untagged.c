@@ -149,6 +149,30 @@ static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
 				      &qp->rx.q[qn], have, buf_len);
 }
 
+/*
+ * A Send of no octets as ready-to-receive message is the other provider's, not
+ * its ULP's: ours has no buffer to spare for it and no use for its completion
+ * (RFC 6581 4.4.2).
+ */
+static bool is_rtr(const struct iwt_rx *rx, const struct iwt_fpdu *f)
+{
+	return rx->rtr_send && f->ddp.opcode == IWT_OP_SEND && f->ddp.last &&
+	       f->ddp.qn == IWT_QN_SEND &&
+	       f->ulpdu_len == IWT_DDP_UNTAGGED_LEN;
+}
+
+static u32 rx_rtr(struct iwt_rx *rx, const struct iwt_fpdu *f)
+{
+	struct iwt_ddp_rxq *q = &rx->q[IWT_QN_SEND];
+	u32 err = iwt_ddp_check_untagged(&f->ddp, 0, q, true, 0);
+
+	if (!err)
+		err = iwt_rdmap_check(&f->ddp, f->ulpdu_len);
+	if (!err)
+		iwt_ddp_advance(q, 0, true);
+	return err;
+}
+
 /**
  * iwt_rx_untagged() - place and deliver an untagged segment
  * @qp: queue pair; qp->lock is held
@@ -164,6 +188,8 @@ u32 iwt_rx_untagged(struct iwt_qp *qp, struct iwt_fpdu *f,
 	u32 err;
 
 	iwt_rx_drop_mr(&qp->rx);
+	if (is_rtr(&qp->rx, f))
+		return rx_rtr(&qp->rx, f);
 	err = check_untagged(qp, f);
 	if (err == IWT_ERR_UNT_LONG)
 		iwt_rx_fail_recv(qp, IB_WC_LOC_LEN_ERR);

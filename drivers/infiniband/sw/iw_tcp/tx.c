@@ -25,6 +25,7 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	memset(tx, 0, sizeof(*tx));
 	tx->crc = terms->crc;
 	tx->markers = terms->tx_markers;
+	tx->rdmac = terms->rdmac;
 	tx->hold = !initiator;
 	tx->rtr = initiator ? terms->rtr : IWT_RTR_NONE;
 	tx->send_msn = 1;
@@ -146,6 +147,8 @@ static bool frame(struct iwt_qp *qp, u32 mss)
 		mulpdu = min(mulpdu, iwt_mulpdu(room, tx->markers));
 	}
 
+	if (tx->rdmac)
+		iwt_txseg_rdmac(&tx->msg);
 	iwt_txseg_next(&tx->msg, mulpdu, &plan);
 	to = page_address(frag.page) + frag.offset;
 	if (!(tx->markers ? put_marked(qp, &plan, to) :

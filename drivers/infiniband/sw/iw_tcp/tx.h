@@ -71,6 +71,7 @@ struct iwt_tx_chunk {
  * struct iwt_tx - transmit engine; guarded by qp->lock
  * @crc: CRC32c is in use
  * @markers: the peer wants markers
+ * @rdmac: the peer is an RDMAC one: version 0 of DDP and RDMAP
  * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe is taken from the ring and not begun
  * @rtr: ready-to-receive message still to be sent
@@ -99,6 +100,7 @@ struct iwt_tx_chunk {
 struct iwt_tx {
 	bool crc;
 	bool markers;
+	bool rdmac;
 	bool hold;
 	bool loaded;
 	enum iwt_mpa_rtr rtr;

@@ -46,8 +46,8 @@ void iwt_ddp_parse(const u8 *hdr, struct iwt_ddp *d)
 
 /**
  * iwt_ddp_build - write a DDP header (RFC 5041 4.2, 4.3)
- * @d: what to write; @d->dv and @d->rv are plain numbers, 1 on the wire of
- *	revision 1 and 2
+ * @d: what to write; @d->dv and @d->rv are plain numbers, 1 on the wire unless
+ *	the peer is an RDMAC one
  * @hdr: room for IWT_DDP_UNTAGGED_LEN octets
  *
  * Return: octets written.
@@ -75,12 +75,13 @@ u32 iwt_ddp_build(const struct iwt_ddp *d, u8 *hdr)
 /**
  * iwt_ddp_check_version - is DV that of the stream? (RFC 5041 4.1)
  * @d: the segment
+ * @rdmac: the peer is an RDMAC one (RFC 5044 C.1)
  *
  * Return: IWT_OK, or the error of the segment's kind (RFC 5041 7.2).
  */
-u32 iwt_ddp_check_version(const struct iwt_ddp *d)
+u32 iwt_ddp_check_version(const struct iwt_ddp *d, bool rdmac)
 {
-	if (d->dv == IWT_DDP_VERSION)
+	if (d->dv == (rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION))
 		return IWT_OK;
 	return d->tagged ? IWT_ERR_TAG_VERSION : IWT_ERR_UNT_VERSION;
 }

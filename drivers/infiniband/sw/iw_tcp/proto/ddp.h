@@ -28,7 +28,7 @@ struct iwt_ddp_rxq {
 u32 iwt_ddp_hdr_len(u8 ctrl);
 void iwt_ddp_parse(const u8 *hdr, struct iwt_ddp *d);
 u32 iwt_ddp_build(const struct iwt_ddp *d, u8 *hdr);
-u32 iwt_ddp_check_version(const struct iwt_ddp *d);
+u32 iwt_ddp_check_version(const struct iwt_ddp *d, bool rdmac);
 u32 iwt_ddp_check_untagged(const struct iwt_ddp *d, u32 len,
 			   const struct iwt_ddp_rxq *q, bool have_buf,
 			   u32 buf_len);

@@ -157,13 +157,14 @@ static bool iwt_fpdu_crc_ok(struct iwt_cursor *c, u32 size)
 }
 
 /* The checks behind framing and CRC; the headers are a private copy. */
-static enum iwt_fpdu_status iwt_fpdu_judge(struct iwt_fpdu *f, u32 *err)
+static enum iwt_fpdu_status iwt_fpdu_judge(struct iwt_fpdu *f, bool rdmac,
+					   u32 *err)
 {
 	*err = IWT_ERR_DDP_LOCAL;
 	if (f->ulpdu_len < iwt_ddp_hdr_len(f->hdr[0]))
 		return IWT_FPDU_BAD;
 	iwt_ddp_parse(f->hdr, &f->ddp);
-	*err = iwt_ddp_check_version(&f->ddp);
+	*err = iwt_ddp_check_version(&f->ddp, rdmac);
 	return *err == IWT_OK ? IWT_FPDU_OK : IWT_FPDU_BAD;
 }
 
@@ -182,7 +183,8 @@ static void iwt_fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 }
 
 /* An FPDU in one piece without markers: all but a few are such. */
-static enum iwt_fpdu_status iwt_fpdu_read_flat(const u8 *p, u32 pos, bool crc,
+static enum iwt_fpdu_status iwt_fpdu_read_flat(const u8 *p, u32 pos,
+					       const struct iwt_fpdu_rules *rules,
 					       struct iwt_fpdu *f, u32 *err)
 {
 	u32 end = f->size - IWT_FPDU_CRC_LEN;
@@ -191,11 +193,11 @@ static enum iwt_fpdu_status iwt_fpdu_read_flat(const u8 *p, u32 pos, bool crc,
 	memcpy(word, p, sizeof(word));
 	iwt_fpdu_begin(f, word, pos);
 	iwt_fpdu_copy_flat(f, p + IWT_FPDU_WORD);
-	if (crc && get_unaligned_le32(p + end) != ~crc32c(~0, p, end)) {
+	if (rules->crc && get_unaligned_le32(p + end) != ~crc32c(~0, p, end)) {
 		*err = IWT_ERR_MPA_CRC;
 		return IWT_FPDU_BAD;
 	}
-	return iwt_fpdu_judge(f, err);
+	return iwt_fpdu_judge(f, rules->rdmac, err);
 }
 
 /* An FPDU in any number of pieces. */
@@ -225,7 +227,7 @@ static enum iwt_fpdu_status iwt_fpdu_read_pieces(const struct iwt_cursor *at,
 	if (rules->markers &&
 	    !iwt_fpdu_markers_ok(iwt_cursor_clone(&clone, at, cursor_size), f))
 		return IWT_FPDU_BAD;
-	return iwt_fpdu_judge(f, err);
+	return iwt_fpdu_judge(f, rules->rdmac, err);
 }
 
 /* ULPDU_Length, or false when it is not there yet. */
@@ -294,7 +296,7 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 	if (avail < f->size)
 		return IWT_FPDU_MORE;
 	if (!rules->markers && at->len >= f->size)
-		return iwt_fpdu_read_flat(at->p, pos, rules->crc, f, err);
+		return iwt_fpdu_read_flat(at->p, pos, rules, f, err);
 	return iwt_fpdu_read_pieces(at, cursor_size, pos, rules, f, err);
 }
 

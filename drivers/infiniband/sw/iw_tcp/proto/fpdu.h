@@ -16,6 +16,7 @@ enum iwt_fpdu_status {
 struct iwt_fpdu_rules {
 	bool crc;
 	bool markers;
+	bool rdmac;	/* DDP and RDMAP of version 0 */
 };
 
 /* One inbound FPDU; all of it is a private copy except the payload. */

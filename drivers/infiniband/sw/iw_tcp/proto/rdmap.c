@@ -87,10 +87,11 @@ static u32 iwt_rdmap_check_len(const struct iwt_ddp *d,
  * @d: the segment; its DDP checks come first (RFC 5040 7.2)
  * @ulpdu_len: octets of the ULPDU, DDP header included
  *
- * RDMAP version, opcode, agreement of opcode with T and QN, and the length of
- * the messages that consist of a header only. RFC 5040 has no code for the
- * latter: too long is too long for the buffer of a header, short is
- * unspecified. Whether a Response was asked for is the caller's question.
+ * RDMAP version, which is that of DDP (RFC 5044 C.1), opcode, agreement of
+ * opcode with T and QN, and the length of the messages that consist of a header
+ * only. RFC 5040 has no code for the latter: too long is too long for the
+ * buffer of a header, short is unspecified. Whether a Response was asked for is
+ * the caller's question.
  *
  * Return: IWT_OK or what a Terminate is to say.
  */
@@ -99,7 +100,7 @@ u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len)
 	const struct iwt_rdmap_rule *rule = iwt_rdmap_rule(d->opcode);
 	u32 ddp_len = d->tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN;
 
-	if (d->rv != 1)
+	if (d->rv != d->dv)
 		return IWT_ERR_OP_VERSION;
 	if (!rule->known || !iwt_rdmap_supported(d->opcode))
 		return IWT_ERR_OP_OPCODE;

@@ -115,6 +115,18 @@ u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu)
 }
 
 /**
+ * iwt_txseg_rdmac - the peer is an RDMAC one (RFC 5044 C.1)
+ * @m: message that was begun by one of the functions above
+ *
+ * All of its segments say version 0 of DDP and RDMAP.
+ */
+void iwt_txseg_rdmac(struct iwt_txseg *m)
+{
+	m->ddp.dv = IWT_DDP_VERSION_RDMAC;
+	m->ddp.rv = IWT_DDP_VERSION_RDMAC;
+}
+
+/**
  * iwt_txseg_next - plan the next FPDU
  * @m: the message, not yet @done; moved on by one segment
  * @mulpdu: most octets of a ULPDU now, from iwt_mulpdu()

@@ -31,6 +31,7 @@ void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
 			const struct iwt_rdmap_read *r);
 void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len);
 u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu);
+void iwt_txseg_rdmac(struct iwt_txseg *m);
 void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p);
 
 #endif

@@ -56,6 +56,7 @@ static_assert(sizeof(struct iwt_mpa_enh) == IWT_MPA_ENH_LEN);
 #define IWT_DDP_LAST		0x40
 #define IWT_DDP_DV_MASK		0x03
 #define IWT_DDP_VERSION		1
+#define IWT_DDP_VERSION_RDMAC	0	/* RFC 5044 C.1; RDMAP has the same */
 #define IWT_DDP_TAGGED_LEN	14
 #define IWT_DDP_UNTAGGED_LEN	18
 
