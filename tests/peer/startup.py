@@ -6,27 +6,41 @@ Startup against a peer that speaks for itself.
 startup.py initiator HOST PORT            connects to a listener that accepts all
 startup.py responder HOST PORT COMMAND... is connected to by COMMAND, which must
                                           print the names of rdma_cm's events
+startup.py old HOST PORT COMMAND...       the same, by one that sends private data,
+                                          with the first Request or a later one
 
 The rows of the RFCs are named where a case stands for one.
 """
+import select
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 
+import fpdu
 from mpa import ANY_DEPTH, C, M, R, REP, REQ, S, Tap, enh, frame, receive, reset, rest
 
 TAP = Tap()
 MANY = 300
 # Terminates that an initiator sends instead of its first FPDU (RFC 6581 8)
+TERM_LOCAL = bytes.fromhex("0016414700000000000000020000000100000000200500001680d5f1")
 TERM_IRD = bytes.fromhex("0016414700000000000000020000000100000000200600006540fb1b")
 TERM_RTR = bytes.fromhex("0016414700000000000000020000000100000000200700001bd2babe")
 # and one of a responder (2/0/02), as its first
 TERM_CRC = bytes.fromhex("0016414700000000000000020000000100000000200200007fe42585")
-# a ready-to-receive message: length, DDP and RDMAP control of an RDMA Write
-FPDU_RTR = 20
-RTR_WRITE = b"\x00\x0e\xc1\x40"
+# ready-to-receive messages of an initiator: Write, Read Request and Send of no octets
+RTR_WRITE = bytes.fromhex("000ec140000000010000000000000000ebd34c5f")
+RTR_READ = bytes.fromhex("002e4141000000000000000100000001000000000000000100000000"
+                         "000000000000000000000001000000000000000027dbd7e7")
+RTR_SEND = bytes.fromhex("0012414300000000000000000000000100000000587be8c4")
+
+
+def marked(first):
+    """The first FPDU of a stream with markers: one stands in front, and the CRC covers it."""
+    body = bytes(4) + first[:-4]
+    return body + struct.pack("<I", fpdu.crc32c(body))
 
 
 class Initiator:
@@ -88,6 +102,11 @@ class Initiator:
         self.closed("nothing", b"", fin=True)
 
     def unserved(self):
+        # more than the kernel can give to a ULP, and so none of it
+        for n in (256, 511, 512):
+            self.refused("private data of %d octets" % n, frame(REQ, C, 1, b"p" * n), R, 1)
+        self.refused("private data of 256 octets, enhanced",
+                     frame(REQ, C | S, 2, enh(1, 1) + b"p" * 256), R | S, 2)
         self.refused("revision 0", frame(REQ, M | C, 0), R, 1)
         self.refused("markers, revision 1", frame(REQ, M | C, 1), R, 1)
         self.refused("markers, enhanced", frame(REQ, M | C | S, 2, enh(1, 1)), R | S, 2)
@@ -97,8 +116,12 @@ class Initiator:
                       lambda r: r.flags == C and r.rev == 1 and not r.pd)
         self.accepted("revision 1, no CRC asked for", frame(REQ, 0, 1), lambda r: r.flags == C)
         self.accepted("R and the reserved bits", frame(REQ, 0x7F, 1), lambda r: r.flags == C)
-        for n in (1, 255, 256, 511, 512):
+        for n in (1, 255):
             self.accepted("private data of %d octets" % n, frame(REQ, C, 1, b"p" * n))
+        self.accepted("private data of 255 octets, enhanced",
+                      frame(REQ, C | S, 2, enh(1, 1) + b"p" * 255), lambda r: r.enhanced)
+        self.accepted("revision 1 with S, which means nothing there", frame(REQ, C | S, 1, enh(1, 1)),
+                      lambda r: r.flags == C and r.rev == 1 and not r.pd)
         self.accepted("revision 2, plain", frame(REQ, C, 2, b"pd"),
                       lambda r: r.flags == C and r.rev == 2)
         self.accepted("enhanced, peer to peer", frame(REQ, C | S, 2, enh(16, 8) + b"pd"),
@@ -113,6 +136,41 @@ class Initiator:
                       lambda r: max(r.words()) < ANY_DEPTH)
         self.accepted("no depths", frame(REQ, C | S, 2, enh(ANY_DEPTH, ANY_DEPTH, 0, 0, 0, 0)),
                       lambda r: r.words() == (ANY_DEPTH, ANY_DEPTH))
+        self.accepted("no inbound reads told of", frame(REQ, C | S, 2, enh(ANY_DEPTH, 1, 0, 0, 0, 0)),
+                      lambda r: r.words() == (1, ANY_DEPTH))
+        self.accepted("no outbound reads told of", frame(REQ, C | S, 2, enh(0, ANY_DEPTH, 0, 0, 0, 0)),
+                      lambda r: r.words() == (ANY_DEPTH, 0))
+        self.accepted("no inbound reads at all", frame(REQ, C | S, 2, enh(0, 4, 0, 0, 0, 0)),
+                      lambda r: r.words()[1] == 0)
+
+    def rtr(self):
+        """The Reply has all kinds in common, of a Send only that (6581 9.2)."""
+        for send, write, read in ((0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1),
+                                  (1, 0, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1)):
+            def good(rep, send=send, write=write, read=read):
+                first, second = rep.words()
+                kinds = first >> 14 & 1, second >> 15, second >> 14 & 1
+                want = ((0, write, read) if write or read else
+                        (1, 0, 0) if send else kinds)
+                return first & 0x8000 and kinds == want and any(kinds) and \
+                    (first & ANY_DEPTH or not kinds[2])
+            self.accepted("ready to receive: Send %d, Write %d, Read %d" % (send, write, read),
+                          frame(REQ, C | S, 2, enh(4, 0, 1, send, write, read)), good)
+
+    def ready(self, what, words, first, msn):
+        """The message is none for the ULP: a ping comes to the buffer that is posted."""
+        sock = self.accepted(what, frame(REQ, C | S, 2, words), keep=True)
+        sock.sendall(first)
+        if first == RTR_READ:
+            fpdu.receive(sock)
+        ping = struct.pack(">QII", 0x1000, 7, 64)
+        sock.sendall(fpdu.fpdu(fpdu.untagged(fpdu.SEND, fpdu.QN_SEND, msn, ping)))
+        seg = fpdu.receive(sock)
+        TAP.ok(seg.opcode == fpdu.READ_REQ and seg.msn == 1 and
+               seg.data[12:] == struct.pack(">IIQ", 64, 7, 0x1000), what + ": the ULP goes on", seg)
+        sock.close()
+
+    def split(self):
         sock = self.connect()
         for octet in frame(REQ, C | S, 2, enh(1, 1) + b"octet by octet"):
             sock.sendall(bytes([octet]))
@@ -163,6 +221,11 @@ class Initiator:
         self.improper()
         self.unserved()
         self.proper()
+        self.rtr()
+        self.ready("a Write to be ready", enh(1, 1, 1, 0, 1, 0), RTR_WRITE, 1)
+        self.ready("a Read to be ready", enh(1, 0, 1, 0, 0, 1), RTR_READ, 1)
+        self.ready("a Send to be ready", enh(1, 1, 1, 1, 0, 0), RTR_SEND, 2)
+        self.split()
         self.holds_back()
         self.resets()
         self.patience()
@@ -173,19 +236,31 @@ class Responder:
 
     def __init__(self, host, port, command):
         self.command = command
-        self.fpdu = b""
         self.sock = socket.create_server((host, int(port)))
         self.sock.settimeout(90)
 
     def begin(self):
         """A client, whose Request waits for its answer."""
         proc = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        sock, _ = self.sock.accept()
-        return proc, sock, receive(sock)
+        return proc, *self.another()
 
-    def client(self, what, event, reply, then=None, test=lambda data, end: True):
-        """Answer one client; @event must be among what it prints."""
+    def another(self):
+        """A connection, and the Request that comes over it."""
+        sock, _ = self.sock.accept()
+        return sock, receive(sock)
+
+    def client(self, what, event, reply, then=None, test=lambda data, end: True, old=None):
+        """
+        Answer one client; @event must be among what it prints. With @old, it is left
+        without a Reply first, in that way, and the answer is for its second Request.
+        """
         proc, sock, req = self.begin()
+        if old:
+            old(sock)
+            sock.close()
+            sock, again = self.another()
+            TAP.ok(req.enhanced and again.key == REQ and again.flags == C and again.rev == 1 and
+                   again.pd == req.pd[4:], what + ": a plain Request follows", (req, again))
         for part in reply if isinstance(reply, list) else [reply]:
             sock.sendall(part)
         if then:
@@ -194,14 +269,15 @@ class Responder:
         out = proc.communicate(timeout=120)[0].decode(errors="replace")
         sock.close()
         TAP.ok(event in out and (end is None or test(*end)), what, (end, out))
+        TAP.ok(not select.select([self.sock], [], [], 0)[0], what + ": and no more connections")
         return req
 
     def request(self):
         req = self.client("a Reply of wrong key", "CONNECT_ERROR", b"x" * 20,
                           test=lambda data, end: not data and end != "open")
         good = req.key == REQ and req.flags == C | S and req.rev == 2 and req.enhanced
-        TAP.ok(good and req.words()[0] & 0xC000 == 0x8000 and req.words()[1] & 0xC000 == 0xC000,
-               "the Request: enhanced, CRC, peer to peer, Write and Read offered", req)
+        TAP.ok(good and req.words()[0] & 0xC000 == 0xC000 and req.words()[1] & 0xC000 == 0xC000,
+               "the Request: enhanced, CRC, peer to peer, all kinds to be ready offered", req)
 
     def improper(self):
         silent = lambda data, end: not data and end != "open"
@@ -211,12 +287,38 @@ class Responder:
                 ("revision 3", frame(REP, C | S, 3, enh(1, 1))),
                 ("private data of 513 octets", frame(REP, C, 1, pd_len=513)),
                 ("an enhanced word of no octets", frame(REP, C | S, 2)),
-                ("an enhanced word of 3 octets", frame(REP, C | S, 2, bytes(3))),
-                ("markers wanted", frame(REP, M | C | S, 2, enh(1, 1)))):
+                ("an enhanced word of 3 octets", frame(REP, C | S, 2, bytes(3)))):
             self.client("Reply: " + what, "CONNECT_ERROR", octets, test=silent)
-        self.client("the end instead of a Reply", "REJECTED", b"", fin, silent)
+        self.client("revision 0: closed in order", "CONNECT_ERROR", frame(REP, M | C, 0),
+                    test=lambda data, end: not data and end == "fin")
         self.client("the end within the Reply", "REJECTED", frame(REP, C, 1)[:15], fin, silent)
-        self.client("a reset instead of a Reply", "REJECTED", b"", reset)
+        self.client("a reset within the Reply", "REJECTED", REP, reset)
+
+    def old(self):
+        """Responders who do not know RFC 6581 close on its Request (6581 10)."""
+        end = lambda sock: sock.shutdown(socket.SHUT_WR)
+        silent = lambda data, end: not data and end != "open"
+        for what, old in (("the end", end), ("a reset", reset)):
+            what += " instead of a Reply"
+            self.client(what, "ESTABLISHED", frame(REP, C, 1), end, old=old)
+            self.client(what + ", reject", "REJECTED, error -111", frame(REP, C | R, 1, b"no"), old=old)
+            self.client(what + ", twice", "REJECTED, error -104", b"", end, silent, old=old)
+        self.client("an enhanced Reply to a plain Request", "CONNECT_ERROR",
+                    frame(REP, C | S, 2, enh(1, 1)), test=silent, old=end)
+
+    def old_with_private_data(self):
+        """They come with the second Request too."""
+        proc, sock, req = self.begin()
+        while not req.pd[4:]:
+            sock.close()
+            sock, req = self.another()
+        sock.close()
+        sock, again = self.another()
+        TAP.ok(req.enhanced and again.rev == 1 and again.pd and again.pd == req.pd[4:],
+               "private data of the first Request in the second", (req, again))
+        proc.terminate()
+        proc.communicate()
+        sock.close()
 
     def refusals(self):
         fin = lambda data, end: not data and end == "fin"
@@ -228,25 +330,48 @@ class Responder:
         self.client("more reads than the Request allows: Terminate 2/0/06", "CONNECT_ERROR",
                     frame(REP, C | S, 2, enh(1, 200)),
                     test=lambda data, end: data == TERM_IRD and end == "fin")
+        self.client("more reads, and markers in front of the Terminate", "CONNECT_ERROR",
+                    frame(REP, M | C | S, 2, enh(1, 200)),
+                    test=lambda data, end: data == marked(TERM_IRD) and end == "fin")
         self.client("no ready-to-receive message: Terminate 2/0/07", "CONNECT_ERROR",
-                    frame(REP, C | S, 2, enh(1, 1, 1, 1, 0, 0)),
+                    frame(REP, C | S, 2, enh(1, 1, 1, 0, 0, 0)),
                     test=lambda data, end: data == TERM_RTR and end == "fin")
+        self.client("no place for a Read to be ready: Terminate 2/0/07", "CONNECT_ERROR",
+                    frame(REP, C | S, 2, enh(0, 1, 1, 0, 0, 1)),
+                    test=lambda data, end: data == TERM_RTR and end == "fin")
+        self.client("private data of 256 octets: Terminate 2/0/05", "CONNECT_ERROR",
+                    frame(REP, C | S, 2, enh(1, 1) + b"p" * 256),
+                    test=lambda data, end: data == TERM_LOCAL and end == "fin")
+        self.client("private data of 256 octets, plain", "CONNECT_ERROR", frame(REP, C, 1, b"p" * 256),
+                    test=lambda data, end: not data and end == "fin")
 
-    def first(self, sock):
-        """The first FPDU; then the end."""
-        self.fpdu = sock.recv(FPDU_RTR, socket.MSG_WAITALL)
-        sock.shutdown(socket.SHUT_WR)
-
-    def established(self, what, reply):
+    def established(self, what, reply, first=RTR_WRITE):
         """A good Reply, upon which the ready-to-receive message comes (6581 9.2)."""
-        self.client(what, "ESTABLISHED", reply, self.first)
-        TAP.ok(self.fpdu[:4] == RTR_WRITE, "%s: a Write of no octets comes first" % what, self.fpdu.hex())
+        got = []
+
+        def end(sock):
+            got.append(sock.recv(len(first), socket.MSG_WAITALL))
+            sock.shutdown(socket.SHUT_WR)
+
+        self.client(what, "ESTABLISHED", reply, end)
+        TAP.ok(got == [first], what + ": and what comes first", got)
 
     def proper(self):
         fin = lambda sock: sock.shutdown(socket.SHUT_WR)
         good = frame(REP, C | S, 2, enh(1, 1))
         self.established("a good Reply", good)
         self.established("a good Reply in single octets", [bytes([octet]) for octet in good])
+        for kinds, first in (((1, 1, 1), RTR_WRITE), ((1, 0, 1), RTR_READ), ((0, 0, 1), RTR_READ),
+                             ((1, 1, 0), RTR_WRITE), ((1, 0, 0), RTR_SEND)):
+            self.established("ready to receive: Send %d, Write %d, Read %d" % kinds,
+                             frame(REP, C | S, 2, enh(1, 1, 1, *kinds)), first)
+        self.established("no place for a Read to be ready, but a Send",
+                         frame(REP, C | S, 2, enh(0, 1, 1, 1, 0, 1)), RTR_SEND)
+        self.established("more reads than asked for, but not than possible",
+                         frame(REP, C | S, 2, enh(1, 128)))
+        self.established("depths that are not told", frame(REP, C | S, 2, enh(ANY_DEPTH, ANY_DEPTH)))
+        self.established("private data of 255 octets", frame(REP, C | S, 2, enh(1, 1) + b"p" * 255))
+        self.client("client and server", "ESTABLISHED", frame(REP, C | S, 2, enh(1, 1, 0, 0, 0, 0)), fin)
         self.client("a plain Reply of revision 1", "ESTABLISHED", frame(REP, C, 1), fin)
         self.client("an FPDU in one segment with the Reply", "DISCONNECT", good + TERM_CRC,
                     test=lambda data, end: end != "open")
@@ -256,6 +381,7 @@ class Responder:
         proc, sock, _ = self.begin()
         self.request()
         self.improper()
+        self.old()
         self.refusals()
         self.unfit()
         self.proper()
@@ -268,6 +394,8 @@ def main():
     role, args = sys.argv[1], sys.argv[2:]
     if role == "initiator":
         Initiator(*args).run()
+    elif role == "old":
+        Responder(args[0], args[1], args[2:]).old_with_private_data()
     else:
         Responder(args[0], args[1], args[2:]).run()
     TAP.finish()

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/ktap.sh"
 . "$(dirname "$0")/../lib/net.sh"
 
-require rping python3
+require rping iwt_conn python3
 require_type "$IWT_LINK_TYPE"
 [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers answer is not tested"
 peer=$(dirname "$0")/../peer/startup.py
@@ -33,6 +33,10 @@ echo "# $n times, of which $failed failed"
 check "rping beside it" [ $failed -eq 0 ]
 check "the listener lives" alive "$srv"
 stop "$srv"
+
+in_b timeout 100 python3 "$peer" old $IP_B 7176 \
+	ip netns exec "$NS_A" timeout 60 "$IWT_BIN/iwt_conn" -c $IP_B -p 7176 >"$TMP/old" 2>&1
+subtests "initiator" "$TMP/old"
 
 ended "$answers" 300
 subtests "initiator" "$TMP/responder"

@@ -143,6 +143,11 @@ static void test_cells(void)
 				CHECK_EQ(step.next, IWT_CM_CLOSED);
 				CHECK(!(step.actions & IWT_CMA_FIN));
 			}
+			/* only an initiator whose Request is out begins again */
+			if (e == IWT_CME_AGAIN && s != IWT_CM_WAIT_REP) {
+				CHECK_EQ(step.next, s);
+				CHECK_EQ(step.actions, 0);
+			}
 			CHECK(e != IWT_CME_FIN || step.next == IWT_CM_CLOSED);
 		}
 	}
@@ -165,6 +170,10 @@ static void test_startup(void)
 	step = iwt_cmfsm(step.next, IWT_CME_ACCEPT);
 	CHECK_EQ(step.next, IWT_CM_FULL);
 	CHECK_EQ(step.actions, IWT_CMA_UP_ESTABLISHED);
+	/* An old responder closes: from the beginning, with nothing told. */
+	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_AGAIN);
+	CHECK_EQ(step.next, IWT_CM_CONNECTING);
+	CHECK_EQ(step.actions, 0);
 	/* A reject is the ULP's word and goes out in peace. */
 	step = iwt_cmfsm(IWT_CM_WAIT_ULP, IWT_CME_REJECT);
 	CHECK_EQ(step.actions, IWT_CMA_FIN);

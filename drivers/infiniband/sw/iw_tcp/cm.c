@@ -67,7 +67,14 @@ static bool port_is_free_choice(struct net *net, u16 port)
 	return port >= low && port <= high;
 }
 
-static int start_tcp(struct iwt_ep *ep, const struct iw_cm_id *id)
+/**
+ * iwt_ep_dial() - begin a TCP connection
+ * @ep: endpoint of an initiator, locked, without a socket
+ * @id: iw_cm's object; its mapped addresses count
+ *
+ * Process context, sleeps for memory. Return: 0, or -errno and no socket.
+ */
+int iwt_ep_dial(struct iwt_ep *ep, const struct iw_cm_id *id)
 {
 	struct iwt_sock_addr addr = {
 		.local		= id->m_local_addr,
@@ -91,18 +98,6 @@ static int start_tcp(struct iwt_ep *ep, const struct iw_cm_id *id)
 				       &ep->sock);
 	}
 	return err;
-}
-
-static void set_wish(struct iwt_ep *ep, u32 ird, u32 ord)
-{
-	ep->wish = (struct iwt_mpa_wish) {
-		.crc		= READ_ONCE(ep->dev->conf.crc) != IWT_CRC_OFF,
-		.markers	= READ_ONCE(ep->dev->conf.markers),
-		.p2p		= true,
-		.max_rev	= IWT_CM_REV,
-		.ird		= min_t(u32, ird, IWT_MAX_RD_ATOM),
-		.ord		= min_t(u32, ord, IWT_MAX_RD_ATOM),
-	};
 }
 
 /*
@@ -130,7 +125,8 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 	ep->initiator = true;
 	ep->local = id->local_addr;
 	ep->remote = id->remote_addr;
-	set_wish(ep, param->ird, param->ord);
+	iwt_ep_wish(ep);
+	iwt_ep_wish_depths(ep, param->ird, param->ord);
 	err = iwt_ep_build_request(ep, param->private_data,
 				   param->private_data_len);
 	if (err)
@@ -143,7 +139,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 	if (!err && xa_load(&dev->qps, param->qpn) != ep->qp)
 		err = -EINVAL;
 	if (!err)
-		err = start_tcp(ep, id);
+		err = iwt_ep_dial(ep, id);
 	if (err)
 		return err;
 	id->add_ref(id);
@@ -236,7 +232,7 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 			    err);
 		return -ECONNRESET;
 	}
-	set_wish(ep, param->ird, param->ord);
+	iwt_ep_wish_depths(ep, param->ird, param->ord);
 	ep->qp = find_qp(ep->dev, param->qpn);
 	if (!ep->qp) {
 		give_up(ep, -EINVAL);

@@ -213,7 +213,7 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 		iwt_sock_shutdown(ep->sock);
 	if (acts & IWT_CMA_DETACH)
 		cut = iwt_ep_let_go_qp(ep);
-	if (acts & (IWT_CMA_RELEASE | IWT_CMA_RESET)) {
+	if (acts & (IWT_CMA_RELEASE | IWT_CMA_RESET) && ep->sock) {
 		/*
 		 * A consumer that drops its queue pair right after its last
 		 * completion means the peer to have that message: what TCP has

@@ -69,8 +69,8 @@ struct iwt_sock_ops;
 #define IWT_CM_REPORT_MS	20
 #define IWT_CM_REPORT_TRIES	500
 
-/* Revision spoken and offered (RFC 6581). */
-#define IWT_CM_REV		2
+/* Private data that iw_cm can pass on: it has an octet for the length. */
+#define IWT_CM_PD_MAX		255
 
 /* What there is to look at; a bit each in ep->bits. */
 enum iwt_ep_bit {
@@ -111,14 +111,14 @@ enum iwt_ep_bit {
  * @upcalls: IWT_CMA_UP_* bits to be delivered
  * @reply_status: of CONNECT_REPLY
  * @close_status: of CLOSE
- * @wish: what we ask for
+ * @wish: what we ask for; the link's settings as they were in the beginning
  * @req: the Request, ours or the peer's
  * @rep: the peer's Reply
  * @terms: what was agreed
  * @local: our address
  * @remote: the peer's
  * @len: octets in @frame
- * @frame: the Request until it is sent; then what is received
+ * @frame: our Request until the Reply begins; then what is received
  */
 struct iwt_ep {
 	struct kref ref;
@@ -173,7 +173,12 @@ bool iwt_ep_let_go_qp(struct iwt_ep *ep);
 void iwt_ep_orphan(const struct iwt_listen *listen);
 void iwt_ep_names(struct iwt_ep *ep);
 
+/* cm.c */
+int iwt_ep_dial(struct iwt_ep *ep, const struct iw_cm_id *id);
+
 /* cm_mpa.c: all with ep->lock held */
+void iwt_ep_wish(struct iwt_ep *ep);
+void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord);
 void iwt_ep_look(struct iwt_ep *ep);
 int iwt_ep_early(struct iwt_ep *ep);
 int iwt_ep_build_request(struct iwt_ep *ep, const void *pd, u16 pd_len);

@@ -296,10 +296,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 		iwt_ep_raise(ep, IWT_EP_KILLED);
 		return;
 	}
-	ep->wish.max_rev = IWT_CM_REV;
-	ep->wish.p2p = true;
-	ep->wish.crc = READ_ONCE(l->dev->conf.crc) != IWT_CRC_OFF;
-	ep->wish.markers = READ_ONCE(l->dev->conf.markers);
+	iwt_ep_wish(ep);
 	kref_get(&l->ref);
 	WRITE_ONCE(ep->listen, l);
 	iwt_listen_crowd(ep);

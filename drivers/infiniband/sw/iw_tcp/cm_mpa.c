@@ -8,6 +8,7 @@
 #include <linux/unaligned.h>
 
 #include "device.h"
+#include "proto/marker.h"
 #include "proto/term.h"
 #include "proto/txseg.h"
 #include "sock.h"
@@ -34,6 +35,43 @@ static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
 	if (n < 0)
 		return n;
 	return n == len ? 0 : -ENOBUFS;
+}
+
+/**
+ * iwt_ep_wish() - take over the settings of the link
+ * @ep: endpoint, locked, that belongs to a device
+ *
+ * They count as they are now until the endpoint ends. As long as no ULP has
+ * said what depths it wants, the device's are offered and none is needed.
+ */
+void iwt_ep_wish(struct iwt_ep *ep)
+{
+	const struct iwt_conf *conf = &ep->dev->conf;
+	enum iwt_crc_policy crc = READ_ONCE(conf->crc);
+
+	ep->wish = (struct iwt_mpa_wish) {
+		.crc		= crc != IWT_CRC_OFF,
+		.crc_required	= crc == IWT_CRC_REQUIRED,
+		.markers	= READ_ONCE(conf->markers),
+		.p2p		= true,
+		.max_rev	= READ_ONCE(conf->mpa_rev),
+		.rdmac		= READ_ONCE(conf->rdmac),
+		.ird		= IWT_MAX_RD_ATOM,
+		.ird_max	= IWT_MAX_RD_ATOM,
+		.pd_max		= IWT_CM_PD_MAX,
+	};
+}
+
+/**
+ * iwt_ep_wish_depths() - the ULP says how many Reads it wants
+ * @ep: endpoint, locked
+ * @ird: inbound
+ * @ord: outbound
+ */
+void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
+{
+	ep->wish.ird = min_t(u32, ird, IWT_MAX_RD_ATOM);
+	ep->wish.ord = min_t(u32, ord, IWT_MAX_RD_ATOM);
 }
 
 /**
@@ -65,6 +103,37 @@ static int send_request(struct iwt_ep *ep)
 	trace_frame(ep, true, ep->frame);
 	ep->len = 0;
 	return 0;
+}
+
+/*
+ * A responder who does not know RFC 6581 closes on the enhanced Request as on
+ * any improper one (RFC 6581 10). Then it gets a plain one, on a connection of
+ * its own; what the ULP wants to tell it is still in the frame, as no octet has
+ * been received over it.
+ */
+static void try_plain(struct iwt_ep *ep)
+{
+	int err;
+
+	ep->wish.max_rev = 1;
+	err = iwt_ep_build_request(ep, ep->frame + ep->req.pd_off,
+				   ep->req.pd_len);
+	iwt_sock_release(ep->sock, true);
+	ep->sock = NULL;
+	if (!err)
+		err = iwt_ep_dial(ep, ep->cm_id);
+	iwt_count(ep->dev, IWT_C_CONN_AGAIN);
+	if (err)
+		iwt_ep_step(ep, IWT_CME_LOST, err);
+	else
+		iwt_ep_step(ep, IWT_CME_AGAIN, 0);
+}
+
+/* Without a Reply the connection has ended: was it the Request's kind? */
+static bool may_be_old(const struct iwt_ep *ep, int why)
+{
+	return (why == -EPIPE || why == -ECONNRESET) && !ep->len &&
+	       ep->req.enhanced && ep->cm_id;
 }
 
 /**
@@ -103,18 +172,13 @@ int iwt_ep_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
  * @pd: private data of the ULP, or NULL
  * @pd_len: how many octets
  *
- * The frame is otherwise that of an acceptance (RFC 6581 10), of a revision
- * that we do speak. Return: 0 or -errno.
+ * Return: 0 or -errno.
  */
 int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
 {
 	struct iwt_mpa_frame rep;
-	struct iwt_mpa_terms terms;
 
-	iwt_mpa_answer(&ep->wish, &ep->req, &rep, &terms);
-	rep.reject = true;
-	if (!rep.rev)
-		rep.rev = 1;
+	iwt_mpa_refuse(&ep->wish, &ep->req, &rep);
 	return iwt_ep_send_reply(ep, &rep, pd, pd_len);
 }
 
@@ -143,11 +207,13 @@ int iwt_ep_early(struct iwt_ep *ep)
 }
 
 /*
- * Read no octet behind the frame: it may be the first FPDU's.
+ * Read no octet behind the frame: it may be the first FPDU's. A Reply is not of
+ * a higher revision than the Request.
  * Return: the verdict, or -EAGAIN, -EPIPE at the end of the stream, -errno.
  */
 static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 {
+	u8 max_rev = reply ? ep->req.rev : ep->wish.max_rev;
 	u32 need;
 	int n;
 
@@ -160,12 +226,14 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 				return n ?: -EPIPE;
 			ep->len += n;
 		}
-		n = iwt_mpa_parse(ep->frame, ep->len, reply, IWT_CM_REV, f);
+		n = iwt_mpa_parse(ep->frame, ep->len, reply, max_rev, f);
 		if (n != IWT_MPA_MORE)
 			break;
 	}
 	if (ep->len >= IWT_MPA_HDR_LEN)
 		trace_frame(ep, false, ep->frame);
+	if (n == IWT_MPA_OK || n == IWT_MPA_BAD_REV)
+		n = iwt_mpa_admit(&ep->wish, f);
 	return n;
 }
 
@@ -201,34 +269,39 @@ static void refuse_request(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_REFUSED, 0);
 }
 
-/*
- * Revision 0 gets its answer in words that it can read (RFC 5044 C.2.1); any
- * other that is not spoken is closed upon.
- */
 static void look_for_request(struct iwt_ep *ep)
 {
 	int ret = read_frame(ep, false, &ep->req);
+	int early = 0;
 
-	if (ret == IWT_MPA_BAD_REV && !ep->req.rev) {
-		refuse_request(ep);
-		return;
-	}
-	if (ret == IWT_MPA_OK)
-		ret = iwt_ep_early(ep);
-	if (ret)
-		frame_failed(ep, ret);
-	else
+	if (ret == IWT_MPA_OK || ret == IWT_MPA_UNFIT)
+		early = iwt_ep_early(ep);
+	if (early)
+		frame_failed(ep, early);
+	else if (ret == IWT_MPA_OK)
 		iwt_ep_step(ep, IWT_CME_GOOD, 0);
+	else if (ret == IWT_MPA_UNFIT)
+		refuse_request(ep);
+	else
+		frame_failed(ep, ret);
 }
 
-static u32 seal(const struct iwt_txplan *p, bool crc, u8 *fpdu)
+/* The first FPDU of a stream: a marker that is wanted stands in front. */
+static u32 seal(const struct iwt_txplan *p, const struct iwt_mpa_terms *terms,
+		u8 *fpdu)
 {
-	u32 len = p->head_len;
+	u32 len = 0, run = 0;
+	struct iwt_marker m;
 
-	memcpy(fpdu, p->head, len);
+	if (terms->tx_markers) {
+		iwt_marker_begin(&m, 0);
+		len = iwt_marker_put(&m, fpdu, &run);
+	}
+	memcpy(fpdu + len, p->head, p->head_len);
+	len += p->head_len;
 	memset(fpdu + len, 0, p->pad);
 	len += p->pad;
-	put_unaligned_le32(crc ? ~crc32c(~0, fpdu, len) : 0, fpdu + len);
+	put_unaligned_le32(terms->crc ? ~crc32c(~0, fpdu, len) : 0, fpdu + len);
 	return len + IWT_FPDU_CRC_LEN;
 }
 
@@ -239,14 +312,23 @@ static u32 seal(const struct iwt_txplan *p, bool crc, u8 *fpdu)
 static void send_terminate(struct iwt_ep *ep, u32 err)
 {
 	u8 term[IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN];
-	u8 fpdu[sizeof(struct iwt_txplan) + IWT_FPDU_CRC_LEN + 3];
+	u8 fpdu[IWT_MARKER_LEN + sizeof(struct iwt_txplan) +
+		IWT_FPDU_CRC_LEN + 3];
 	struct iwt_txseg m;
 	struct iwt_txplan p;
 
 	iwt_txseg_term(&m, term, iwt_term_build(err, NULL, 0, 0, term));
 	iwt_txseg_next(&m, IWT_MULPDU_MIN, &p);
-	if (!send_all(ep, fpdu, seal(&p, ep->terms.crc, fpdu)))
+	if (!send_all(ep, fpdu, seal(&p, &ep->terms, fpdu)))
 		iwt_count(ep->dev, IWT_C_TERM_TX);
+}
+
+/* Only the enhanced startup ends with words (RFC 6581 9.3). */
+static void unfit(struct iwt_ep *ep, u32 term_err, int status)
+{
+	if (ep->terms.enhanced)
+		send_terminate(ep, term_err);
+	iwt_ep_step(ep, IWT_CME_UNFIT, status);
 }
 
 static void take_reply(struct iwt_ep *ep)
@@ -254,17 +336,13 @@ static void take_reply(struct iwt_ep *ep)
 	struct iwt_mpa_terms *t = &ep->terms;
 	int err;
 
-	iwt_mpa_conclude(&ep->wish, &ep->req, &ep->rep, t);
 	if (t->err != IWT_OK) {
-		send_terminate(ep, t->err);
-		iwt_ep_step(ep, IWT_CME_UNFIT, -EPROTO);
+		unfit(ep, t->err, -EPROTO);
 		return;
 	}
 	err = iwt_qp_attach(ep->qp, ep->sock, t, true, &iwt_ep_llp_ops, ep);
 	if (err) {
-		if (t->enhanced)
-			send_terminate(ep, IWT_ERR_MPA_LOCAL);
-		iwt_ep_step(ep, IWT_CME_UNFIT, err);
+		unfit(ep, IWT_ERR_MPA_LOCAL, err);
 		return;
 	}
 	ep->attached = true;
@@ -275,7 +353,14 @@ static void look_for_reply(struct iwt_ep *ep)
 {
 	int ret = read_frame(ep, true, &ep->rep);
 
-	if (ret != IWT_MPA_OK)
+	if (ret == IWT_MPA_OK || ret == IWT_MPA_UNFIT)
+		iwt_mpa_conclude(&ep->wish, &ep->req, &ep->rep, &ep->terms);
+
+	if (may_be_old(ep, ret))
+		try_plain(ep);
+	else if (ret == IWT_MPA_UNFIT)
+		unfit(ep, IWT_ERR_MPA_LOCAL, -EPROTO);
+	else if (ret != IWT_MPA_OK)
 		frame_failed(ep, ret);
 	else if (ep->rep.reject)
 		iwt_ep_step(ep, IWT_CME_REFUSED, -ECONNREFUSED);

@@ -19,13 +19,17 @@ static u8 peer_depth(const struct iwt_mpa_frame *f, u16 n)
 	return depth(n);
 }
 
-/* iw_cm has an octet for the length: what it cannot say is cut off. */
+/*
+ * All of it or nothing. More than iw_cm can pass on has come with a reject, for
+ * which it matters less; else the frame was not fit (iwt_mpa_admit()).
+ */
 static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 		    const struct iwt_mpa_frame *f)
 {
-	ev->private_data_len = min_t(u16, f->pd_len, U8_MAX);
-	if (ev->private_data_len)
-		ev->private_data = ep->frame + f->pd_off;
+	if (!f->pd_len || f->pd_len > IWT_CM_PD_MAX)
+		return;
+	ev->private_data_len = f->pd_len;
+	ev->private_data = ep->frame + f->pd_off;
 }
 
 /*
@@ -73,7 +77,7 @@ static void report_request(struct iwt_ep *ep)
 		iwt_ep_raise(ep, IWT_EP_KILLED);
 }
 
-/* With the depths that are in force here. */
+/* With the depths that the peer told, also of a reject (RFC 6581 9.1). */
 static void report_reply(struct iwt_ep *ep)
 {
 	struct iw_cm_event ev = {
@@ -83,12 +87,11 @@ static void report_reply(struct iwt_ep *ep)
 		.remote_addr	= ep->remote,
 	};
 
-	if (!ev.status) {
-		ev.ird = depth(ep->terms.ird);
-		ev.ord = depth(ep->terms.ord);
-	}
-	if (!ev.status || ep->rep.reject)
+	if (!ev.status || ep->rep.reject) {
+		ev.ird = peer_depth(&ep->rep, ep->rep.ird);
+		ev.ord = peer_depth(&ep->rep, ep->rep.ord);
 		give_pd(&ev, ep, &ep->rep);
+	}
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
 		/* for want of memory; iw_cm waits for this event, so drop them */
 		ev.private_data_len = 0;
@@ -97,6 +100,7 @@ static void report_reply(struct iwt_ep *ep)
 	}
 }
 
+/* With the depths that are in force, from the peer's side. */
 static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
 {
 	struct iw_cm_event ev = {
@@ -104,8 +108,8 @@ static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
 		.status		= status,
 		.local_addr	= ep->local,
 		.remote_addr	= ep->remote,
-		.ird		= depth(ep->terms.ird),
-		.ord		= depth(ep->terms.ord),
+		.ird		= depth(ep->terms.ord),
+		.ord		= depth(ep->terms.ird),
 	};
 
 	ep->cm_id->event_handler(ep->cm_id, &ev);

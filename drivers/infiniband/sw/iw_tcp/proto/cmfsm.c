@@ -30,11 +30,13 @@
  * established stream has a deadline only while a Terminate waits for a peer who
  * does not read. Once FIN is queued, neither a queue pair that wants to be rid
  * of the connection nor a peer who takes his time brings a reset: that would
- * only take away what TCP has yet to deliver.
+ * only take away what TCP has yet to deliver. An initiator whose Request was
+ * not understood goes back to where it began, with nothing told.
  */
 static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	[IWT_CM_CONNECTING] = {
 		[IWT_CME_TCP_UP]	= STEP(WAIT_REP, 0),
+		[IWT_CME_AGAIN]		= STEP(CONNECTING, 0),
 		[IWT_CME_GOOD]		= STEP(CONNECTING, 0),
 		[IWT_CME_REFUSED]	= STEP(CONNECTING, 0),
 		[IWT_CME_UNFIT]		= STEP(CONNECTING, 0),
@@ -54,6 +56,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	},
 	[IWT_CM_WAIT_REP] = {
 		[IWT_CME_TCP_UP]	= STEP(WAIT_REP, 0),
+		[IWT_CME_AGAIN]		= STEP(CONNECTING, 0),
 		[IWT_CME_GOOD]		= STEP(FULL, UP_REPLY),
 		[IWT_CME_REFUSED]	= STEP(CLOSED, DETACH | RELEASE |
 					       UP_REPLY),
@@ -74,6 +77,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	},
 	[IWT_CM_WAIT_REQ] = {
 		[IWT_CME_TCP_UP]	= STEP(WAIT_REQ, 0),
+		[IWT_CME_AGAIN]		= STEP(WAIT_REQ, 0),
 		[IWT_CME_GOOD]		= STEP(WAIT_ULP, UP_REQUEST),
 		[IWT_CME_REFUSED]	= STEP(LINGER, FIN),
 		[IWT_CME_UNFIT]		= STEP(WAIT_REQ, 0),
@@ -93,6 +97,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	},
 	[IWT_CM_WAIT_ULP] = {
 		[IWT_CME_TCP_UP]	= STEP(WAIT_ULP, 0),
+		[IWT_CME_AGAIN]		= STEP(WAIT_ULP, 0),
 		[IWT_CME_GOOD]		= STEP(WAIT_ULP, 0),
 		[IWT_CME_REFUSED]	= STEP(WAIT_ULP, 0),
 		[IWT_CME_UNFIT]		= STEP(WAIT_ULP, 0),
@@ -112,6 +117,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	},
 	[IWT_CM_FULL] = {
 		[IWT_CME_TCP_UP]	= STEP(FULL, 0),
+		[IWT_CME_AGAIN]		= STEP(FULL, 0),
 		[IWT_CME_GOOD]		= STEP(FULL, 0),
 		[IWT_CME_REFUSED]	= STEP(FULL, 0),
 		[IWT_CME_UNFIT]		= STEP(FULL, 0),
@@ -131,6 +137,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	},
 	[IWT_CM_CLOSING] = {
 		[IWT_CME_TCP_UP]	= STEP(CLOSING, 0),
+		[IWT_CME_AGAIN]		= STEP(CLOSING, 0),
 		[IWT_CME_GOOD]		= STEP(CLOSING, 0),
 		[IWT_CME_REFUSED]	= STEP(CLOSING, 0),
 		[IWT_CME_UNFIT]		= STEP(CLOSING, 0),
@@ -150,6 +157,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	},
 	[IWT_CM_LINGER] = {
 		[IWT_CME_TCP_UP]	= STEP(LINGER, 0),
+		[IWT_CME_AGAIN]		= STEP(LINGER, 0),
 		[IWT_CME_GOOD]		= STEP(LINGER, 0),
 		[IWT_CME_REFUSED]	= STEP(LINGER, 0),
 		[IWT_CME_UNFIT]		= STEP(LINGER, 0),
@@ -169,6 +177,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	},
 	[IWT_CM_CLOSED] = {
 		[IWT_CME_TCP_UP]	= STEP(CLOSED, 0),
+		[IWT_CME_AGAIN]		= STEP(CLOSED, 0),
 		[IWT_CME_GOOD]		= STEP(CLOSED, 0),
 		[IWT_CME_REFUSED]	= STEP(CLOSED, 0),
 		[IWT_CME_UNFIT]		= STEP(CLOSED, 0),

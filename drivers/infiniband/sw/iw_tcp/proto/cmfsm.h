@@ -19,6 +19,7 @@ enum iwt_cm_state {
 
 enum iwt_cm_event {
 	IWT_CME_TCP_UP,		/* connected, and TCP has the Request */
+	IWT_CME_AGAIN,		/* no Reply: TCP is set up for a plain Request */
 	IWT_CME_GOOD,		/* Request fit to report; Reply, and attached */
 	IWT_CME_REFUSED,	/* Reply with R; Request answered with R by us */
 	IWT_CME_UNFIT,		/* good Reply, yet we cannot: Terminate is sent */
