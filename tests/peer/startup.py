@@ -6,8 +6,12 @@ Startup against a peer that speaks for itself.
 startup.py initiator HOST PORT            connects to a listener that accepts all
 startup.py responder HOST PORT COMMAND... is connected to by COMMAND, which must
                                           print the names of rdma_cm's events
-startup.py old HOST PORT COMMAND...       the same, by one that sends private data,
-                                          with the first Request or a later one
+startup.py ROLE.CASE ...                  one case, for which the link has to be set:
+    crc_required                          crc=required
+    revision_1                            mpa_revision=1
+    rdmac                                 rdmac_permissive=on
+    private_data                          responder; COMMAND sends private data, with
+                                          its first Request or a later one
 
 The rows of the RFCs are named where a case stands for one.
 """
@@ -41,6 +45,63 @@ def marked(first):
     """The first FPDU of a stream with markers: one stands in front, and the CRC covers it."""
     body = bytes(4) + first[:-4]
     return body + struct.pack("<I", fpdu.crc32c(body))
+
+
+class RdmacStream:
+    """What an RDMAC peer sends and receives: version 0, markers, CRC (5044 C.1)."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.sent = 0
+        self.taken = 0
+
+    def send(self, ulpdu, version=0):
+        """One FPDU."""
+        head = bytes([ulpdu[0] & ~3 | version, ulpdu[1] & 0x3F | version << 6])
+        body = fpdu.fpdu(head + ulpdu[2:], crc=False)
+        start, out = None, b""
+        for at in range(0, len(body) - 4, 4):
+            if self.sent % 512 == 0:
+                out += struct.pack(">HH", 0, 0 if start is None else self.sent - start)
+                self.sent += 4
+            if start is None:
+                start = self.sent
+            out += body[at:at + 4]
+            self.sent += 4
+        if self.sent % 512 == 0:
+            out += struct.pack(">HH", 0, self.sent - start)
+            self.sent += 4
+        self.sent += 4
+        self.sock.sendall(out + struct.pack("<I", fpdu.crc32c(out)))
+
+    def _take(self, size):
+        data = self.sock.recv(size, socket.MSG_WAITALL)
+        if len(data) < size:
+            raise EOFError(data.hex())
+        self.taken += size
+        return data
+
+    def receive(self):
+        """One segment; its versions, CRC and markers are judged here."""
+        self.sock.settimeout(60)
+        start, raw, body, good, size = None, b"", b"", True, 8
+        while len(body) < size:
+            if self.taken % 512 == 0:
+                at = self.taken
+                marker = self._take(4)
+                raw += marker
+                good &= marker == struct.pack(">HH", 0, 0 if start is None else at - start)
+            if start is None:
+                start = self.taken
+            word = self._take(4)
+            raw += word
+            body += word
+            if len(body) == 4:
+                size = (struct.unpack(">H", body[:2])[0] + 2 + 3) // 4 * 4 + 4
+        good &= struct.unpack("<I", raw[-4:])[0] == fpdu.crc32c(raw[:-4])
+        seg = fpdu.Segment(body[2:2 + struct.unpack(">H", body[:2])[0]], good)
+        seg.version0 = not seg.ulpdu[0] & 3 and not seg.ulpdu[1] & 0xC0
+        return seg
 
 
 class Initiator:
@@ -108,13 +169,14 @@ class Initiator:
         self.refused("private data of 256 octets, enhanced",
                      frame(REQ, C | S, 2, enh(1, 1) + b"p" * 256), R | S, 2)
         self.refused("revision 0", frame(REQ, M | C, 0), R, 1)
-        self.refused("markers, revision 1", frame(REQ, M | C, 1), R, 1)
-        self.refused("markers, enhanced", frame(REQ, M | C | S, 2, enh(1, 1)), R | S, 2)
 
     def proper(self):
         self.accepted("revision 1", frame(REQ, C, 1),
                       lambda r: r.flags == C and r.rev == 1 and not r.pd)
         self.accepted("revision 1, no CRC asked for", frame(REQ, 0, 1), lambda r: r.flags == C)
+        self.accepted("markers wanted", frame(REQ, M | C, 1), lambda r: r.flags == C)
+        self.accepted("markers wanted, enhanced", frame(REQ, M | C | S, 2, enh(1, 1)),
+                      lambda r: r.flags == C | S)
         self.accepted("R and the reserved bits", frame(REQ, 0x7F, 1), lambda r: r.flags == C)
         for n in (1, 255):
             self.accepted("private data of %d octets" % n, frame(REQ, C, 1, b"p" * n))
@@ -217,6 +279,41 @@ class Initiator:
         left = sum(rest(sock, 100)[1] == "open" for sock in crowd)
         TAP.ok(left == 0, "all of these are closed upon", left)
 
+    def crc_required(self):
+        self.refused("no CRC", frame(REQ, 0, 1), R, 1)
+        self.refused("no CRC, enhanced", frame(REQ, S, 2, enh(1, 1)), R | S, 2)
+        self.accepted("CRC", frame(REQ, C, 1), lambda r: r.flags == C)
+
+    def revision_1(self):
+        self.closed("revision 2", frame(REQ, C | S, 2, enh(1, 1)))
+        self.closed("revision 2, plain", frame(REQ, C, 2))
+        self.accepted("revision 1", frame(REQ, C, 1), lambda r: r.flags == C and r.rev == 1)
+
+    def rdmac(self):
+        """A permissive responder (5044 C.2.3, C.2.4)."""
+        self.refused("revision 0 without markers", frame(REQ, C, 0), R, 1)
+        self.accepted("revision 1", frame(REQ, C, 1), lambda r: r.flags == C and r.rev == 1)
+        self.accepted("revision 2", frame(REQ, C | S, 2, enh(1, 1)), lambda r: r.enhanced)
+        sock = self.accepted("revision 0", frame(REQ, M | C, 0),
+                             lambda r: r.flags == M | C and r.rev == 0, keep=True)
+        stream = RdmacStream(sock)
+        stream.send(fpdu.tagged(fpdu.WRITE, 1, 0, b""))
+        ping = struct.pack(">QII", 0x1000, 7, 1000)
+        stream.send(fpdu.untagged(fpdu.SEND, fpdu.QN_SEND, 1, ping))
+        seg = stream.receive()
+        TAP.ok(seg.version0 and seg.good_crc and seg.opcode == fpdu.READ_REQ,
+               "its messages: version 0, markers, CRC", seg)
+        sink, offset, size = struct.unpack(">IQI", seg.data[:16])
+        for at in range(0, size, 100):
+            stream.send(fpdu.tagged(fpdu.READ_RESP, sink, offset + at, bytes(100), at + 100 == size))
+        seg = stream.receive()
+        TAP.ok(seg.version0 and seg.good_crc and seg.opcode == fpdu.SEND, "the ULP goes on", seg)
+        stream.send(fpdu.tagged(fpdu.WRITE, 1, 0, b""), version=1)
+        seg = stream.receive()
+        TAP.ok(seg.version0 and seg.good_crc and seg.opcode == fpdu.TERM and seg.term() == (1, 1, 4),
+               "version 1 in between: Terminate 1/1/04", seg)
+        sock.close()
+
     def run(self):
         self.improper()
         self.unserved()
@@ -306,7 +403,7 @@ class Responder:
         self.client("an enhanced Reply to a plain Request", "CONNECT_ERROR",
                     frame(REP, C | S, 2, enh(1, 1)), test=silent, old=end)
 
-    def old_with_private_data(self):
+    def private_data(self):
         """They come with the second Request too."""
         proc, sock, req = self.begin()
         while not req.pd[4:]:
@@ -365,6 +462,7 @@ class Responder:
                              ((1, 1, 0), RTR_WRITE), ((1, 0, 0), RTR_SEND)):
             self.established("ready to receive: Send %d, Write %d, Read %d" % kinds,
                              frame(REP, C | S, 2, enh(1, 1, 1, *kinds)), first)
+        self.established("markers wanted", frame(REP, M | C | S, 2, enh(1, 1)), marked(RTR_WRITE))
         self.established("no place for a Read to be ready, but a Send",
                          frame(REP, C | S, 2, enh(0, 1, 1, 1, 0, 1)), RTR_SEND)
         self.established("more reads than asked for, but not than possible",
@@ -375,6 +473,42 @@ class Responder:
         self.client("a plain Reply of revision 1", "ESTABLISHED", frame(REP, C, 1), fin)
         self.client("an FPDU in one segment with the Reply", "DISCONNECT", good + TERM_CRC,
                     test=lambda data, end: end != "open")
+
+    def crc_required(self):
+        fin = lambda sock: sock.shutdown(socket.SHUT_WR)
+        self.client("no CRC", "CONNECT_ERROR", frame(REP, S, 2, enh(1, 1)),
+                    test=lambda data, end: data == TERM_LOCAL and end == "fin")
+        self.client("no CRC, plain", "CONNECT_ERROR", frame(REP, 0, 1),
+                    test=lambda data, end: not data and end == "fin")
+        self.client("a reject without CRC", "REJECTED, error -111", frame(REP, R, 1))
+        self.client("CRC", "ESTABLISHED", frame(REP, C, 1), fin)
+
+    def revision_1(self):
+        fin = lambda sock: sock.shutdown(socket.SHUT_WR)
+        req = self.client("a Reply", "ESTABLISHED", frame(REP, C, 1), fin)
+        TAP.ok(req.key == REQ and req.flags == C and req.rev == 1, "the Request: plain", req)
+        self.client("a Reply of revision 2", "CONNECT_ERROR", frame(REP, C, 2),
+                    test=lambda data, end: not data and end != "open")
+        self.client("the end instead of a Reply", "REJECTED, error -104", b"", fin,
+                    lambda data, end: not data and end != "open")
+
+    def rdmac(self):
+        """A permissive initiator (5044 C.2.3, C.2.5)."""
+        fin = lambda sock: sock.shutdown(socket.SHUT_WR)
+        got = []
+
+        def first(sock):
+            got.append(RdmacStream(sock).receive())
+            sock.shutdown(socket.SHUT_WR)
+
+        req = self.client("a Reply of revision 1", "ESTABLISHED", frame(REP, C, 1), fin)
+        TAP.ok(req.flags == C and req.rev == 1, "the Request: plain", req)
+        self.client("a Reply of revision 0", "ESTABLISHED", frame(REP, M | C, 0), first)
+        TAP.ok(got[0].version0 and got[0].good_crc and got[0].opcode == fpdu.SEND,
+               "its messages: version 0, markers, CRC", got[0])
+        self.client("a reject of revision 0", "REJECTED, error -111", frame(REP, M | C | R, 0, b"no"))
+        self.client("a Reply of revision 0 without markers", "CONNECT_ERROR", frame(REP, C, 0),
+                    test=lambda data, end: not data and end == "fin")
 
     def run(self):
         # meets silence, beside all that follows
@@ -391,13 +525,10 @@ class Responder:
 
 
 def main():
-    role, args = sys.argv[1], sys.argv[2:]
-    if role == "initiator":
-        Initiator(*args).run()
-    elif role == "old":
-        Responder(args[0], args[1], args[2:]).old_with_private_data()
-    else:
-        Responder(args[0], args[1], args[2:]).run()
+    role, _, case = sys.argv[1].partition(".")
+    host, port, *command = sys.argv[2:]
+    peer = Initiator(host, port) if role == "initiator" else Responder(host, port, command)
+    getattr(peer, case or "run")()
     TAP.finish()
 
 

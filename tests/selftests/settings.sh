@@ -47,7 +47,7 @@ put $DEV_B crc off
 short "markers without CRC"
 put $DEV_B markers off
 short "neither"
-put $DEV_B crc required
+put $DEV_B crc on
 short "CRC at the wish of one"
 
 check "the link goes" link_del "$NS_A" $DEV_A

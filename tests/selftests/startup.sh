@@ -7,12 +7,29 @@
 
 require rping iwt_conn python3
 require_type "$IWT_LINK_TYPE"
+want_configfs || skip_all "no configfs here"
 [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers answer is not tested"
 peer=$(dirname "$0")/../peer/startup.py
+top=/sys/kernel/config/iw_tcp
+
+# with_setting CASE FILE VALUE: both links are set, then each is tried
+with_setting() {
+	local was dev
+	was=$(cat "$top/$DEV_A/$2")
+	for dev in $DEV_A $DEV_B; do echo "$3" >"$top/$dev/$2"; done
+	in_a timeout 60 python3 "$peer" "initiator.$1" $IP_B 7174 >"$TMP/out" 2>&1
+	subtests "$2 $3, responder" "$TMP/out"
+	in_b timeout 100 python3 "$peer" "responder.$1" $IP_B 7176 \
+		ip netns exec "$NS_A" timeout 60 rping -c -d -a $IP_B -p 7176 -C 1 >"$TMP/out" 2>&1
+	subtests "$2 $3, initiator" "$TMP/out"
+	for dev in $DEV_A $DEV_B; do echo "$was" >"$top/$dev/$2"; done
+}
+
 ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
+mkdir $top/$DEV_A $top/$DEV_B
 
-start in_b rping -s -P -a $IP_B >"$TMP/listener" 2>&1
+start in_b rping -s -P -S 4096 -a $IP_B >"$TMP/listener" 2>&1
 srv=$PID
 wait_listen "$NS_B" 7174
 start in_a python3 "$peer" initiator $IP_B 7174 >"$TMP/initiator" 2>&1
@@ -31,14 +48,18 @@ ended "$bad" 300
 subtests "responder" "$TMP/initiator"
 echo "# $n times, of which $failed failed"
 check "rping beside it" [ $failed -eq 0 ]
+ended "$answers" 300
+subtests "initiator" "$TMP/responder"
+
+in_b timeout 100 python3 "$peer" responder.private_data $IP_B 7176 \
+	ip netns exec "$NS_A" timeout 60 "$IWT_BIN/iwt_conn" -c $IP_B -p 7176 >"$TMP/pd" 2>&1
+subtests "initiator" "$TMP/pd"
+with_setting crc_required crc required
+with_setting revision_1 mpa_revision 1
+with_setting rdmac rdmac_permissive on
+rmdir $top/$DEV_A $top/$DEV_B
 check "the listener lives" alive "$srv"
 stop "$srv"
 
-in_b timeout 100 python3 "$peer" old $IP_B 7176 \
-	ip netns exec "$NS_A" timeout 60 "$IWT_BIN/iwt_conn" -c $IP_B -p 7176 >"$TMP/old" 2>&1
-subtests "initiator" "$TMP/old"
-
-ended "$answers" 300
-subtests "initiator" "$TMP/responder"
 check "nothing is left of them" busywait 30 eval '! rdma resource show qp | grep -q .'
 ktap_finish
