@@ -81,7 +81,7 @@ static void model(const u8 *p, u32 avail, u32 pos,
 	if (m->len < least)
 		return;
 	m->err = least == 14 ? IWT_ERR_TAG_VERSION : IWT_ERR_UNT_VERSION;
-	if ((m->ulpdu[0] & 3) != 1)
+	if ((m->ulpdu[0] & 3) != !rules->rdmac)
 		return;
 	m->err = IWT_OK;
 	m->status = IWT_FPDU_OK;
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	static struct model m;
 	struct input in = { data, size };
 	u32 bits = take(&in, 1), pos = take(&in, 4), cut = take(&in, 2);
-	struct iwt_fpdu_rules rules = { bits & 1, bits & 2 };
+	struct iwt_fpdu_rules rules = { bits & 1, bits & 2, pos & 1 };
 	u32 step = 1 + take(&in, 1), left, at = 0, cuts[PIECES_MAX - 1], i;
 	struct pieces_cursor whole, split;
 	struct pieces one, many;
