@@ -26,3 +26,36 @@ def rtr_write(t):
     seg = conn.peer.segment()
     equal((seg.opcode, seg.data, seg.last), (fpdu.WRITE, b"", True), "the first FPDU")
     equal(conn.peer.segment().opcode, fpdu.SEND, "the second one")
+
+
+@row("EMPA-12", "EMPA-11", "EMPA-17")
+def depths_of_reply(t):
+    """The ULP hears the responder's IRD and ORD as they are; its own are made to fit"""
+    conn = t.active(word=mpa.enh(3, 6, 1, 0, 1, 0), ird=4, ord=4)
+    equal((conn.event["ord"], conn.event["ird"]), (3, 6), "IRD and ORD told")
+    state = conn.query()
+    equal((state["ord"], state["ird"]), (3, 6), "IRD and ORD of the queue pair")
+
+
+@row("EMPA-12", "EMPA-11", "EMPA-13", "EMPA-15")
+def depths_of_request(t):
+    """The ULP hears the initiator's IRD and ORD as they are; its own are made to fit"""
+    conn = t.passive(word=mpa.enh(3, 200, 0, 0, 0, 0), ird=7, ord=5)
+    equal((conn.event["ord"], conn.event["ird"]), (3, 200), "IRD and ORD told")
+    equal(conn.reply.words(), (7, 3), "Reply")
+    state = conn.query()
+    equal((state["ord"], state["ird"]), (3, 7), "IRD and ORD of the queue pair")
+
+
+@row("EMPA-29", "EMPA-16")
+def reject_enhanced(t):
+    """A reject of an enhanced Request is enhanced; it says what could have been had"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    peer = t.connect(port)
+    peer.request(word=mpa.enh(3, 9))
+    ulp.reject(id=ulp.event(id=number, want="CONNECT_REQUEST")["new"], data=b"no")
+    reply = peer.reply()
+    equal((reply.rev, reply.flags & (mpa.R | mpa.S), reply.pd[4:]), (2, mpa.R | mpa.S, b"no"), "Reply")
+    equal([word & mpa.ANY_DEPTH for word in reply.words()], [9, 0], "IRD that it has, ORD that it needs")
+    peer.expect_fin()
