@@ -148,6 +148,9 @@ enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe)
 		[IWT_WC_LOCAL_INV] = IBV_WC_LOCAL_INV,
 		[IWT_WC_REG_MR] = IBV_WC_DRIVER1,
 		[IWT_WC_RECV] = IBV_WC_RECV,
+		[IWT_WC_RECV_RDMA_WITH_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,
+		[IWT_WC_FETCH_ADD] = IBV_WC_FETCH_ADD,
+		[IWT_WC_COMP_SWAP] = IBV_WC_COMP_SWAP,
 	};
 
 	if (unlikely(cqe->opcode >= ARRAY_SIZE(opcodes)))
@@ -158,7 +161,8 @@ enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe)
 
 unsigned int iwt_cqe_flags(const struct iwt_cqe *cqe)
 {
-	return cqe->flags & IWT_WC_WITH_INVALIDATE ? IBV_WC_WITH_INV : 0;
+	return (cqe->flags & IWT_WC_WITH_INVALIDATE ? IBV_WC_WITH_INV : 0) |
+	       (cqe->flags & IWT_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0);
 }
 
 static void iwt_cqe_to_wc(const struct iwt_cqe *cqe, struct ibv_wc *wc)
@@ -169,6 +173,7 @@ static void iwt_cqe_to_wc(const struct iwt_cqe *cqe, struct ibv_wc *wc)
 		.opcode = iwt_cqe_opcode(cqe),
 		.vendor_err = cqe->vendor_err,
 		.byte_len = cqe->byte_len,
+		/* or immediate data, which is in the same place */
 		.invalidated_rkey = cqe->ex,
 		.qp_num = cqe->qp_num,
 		.wc_flags = iwt_cqe_flags(cqe),

@@ -40,6 +40,8 @@ struct iwt_qp {
 	struct iwt_wq sq;
 	struct iwt_wq rq;
 	uint32_t max_inline;
+	/* the iwt_feature bits of the context */
+	uint64_t features;
 	bool sig_all;
 
 	/* between wr_start and wr_complete, guarded by sq.lock: */
@@ -142,6 +144,8 @@ int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		       const void *addr, size_t length);
 int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		    const struct ibv_sge *sge, size_t num_sge);
+void iwt_wqe_set_atomic(struct iwt_send_wqe *wqe, uint64_t data,
+			uint64_t compare);
 
 /* wr.c */
 int iwt_qp_set_wr_ops(struct iwt_qp *qp, uint64_t send_ops);

@@ -93,16 +93,25 @@ void iwt_wqe_start(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	};
 }
 
+static bool iwt_is_atomic(uint8_t opcode)
+{
+	return opcode == IWT_WR_FETCH_ADD || opcode == IWT_WR_CMP_SWAP;
+}
+
 /*
- * Appends inline data. Returns EINVAL when it gets too much, and for a Read,
- * whose data has no place in the work request.
+ * Appends inline data. Returns EINVAL when it gets too much, and for a Read or
+ * an atomic operation, whose data has no place in the work request; EOPNOTSUPP
+ * for data that goes with immediate data in a SEND, which RFC 7306 does not
+ * have.
  */
 int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		       const void *addr, size_t length)
 {
-	if (wqe->opcode == IWT_WR_READ ||
+	if (wqe->opcode == IWT_WR_READ || iwt_is_atomic(wqe->opcode) ||
 	    length > qp->max_inline - wqe->inline_len)
 		return EINVAL;
+	if (wqe->opcode == IWT_WR_SEND_WITH_IMM && length)
+		return EOPNOTSUPP;
 
 	wqe->flags |= IWT_WR_INLINE;
 	if (length)
@@ -112,11 +121,20 @@ int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	return 0;
 }
 
+/* As iwt_wqe_set_inline(); an atomic operation has one element. */
 int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		    const struct ibv_sge *sge, size_t num_sge)
 {
-	if (num_sge > qp->sq.max_sge)
+	size_t i;
+
+	if (num_sge > qp->sq.max_sge ||
+	    (iwt_is_atomic(wqe->opcode) && num_sge != 1))
 		return EINVAL;
+	if (wqe->opcode == IWT_WR_SEND_WITH_IMM) {
+		for (i = 0; i < num_sge; i++)
+			if (sge[i].length)
+				return EOPNOTSUPP;
+	}
 
 	if (num_sge)
 		memcpy(wqe + 1, sge, num_sge * sizeof(*sge));
@@ -125,7 +143,34 @@ int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	return 0;
 }
 
-static int iwt_send_opcode(enum ibv_wr_opcode opcode)
+/* The operands of an atomic operation. */
+void iwt_wqe_set_atomic(struct iwt_send_wqe *wqe, uint64_t data,
+			uint64_t compare)
+{
+	struct iwt_atomic_body *body = (struct iwt_atomic_body *)(wqe + 1);
+
+	body->data = data;
+	body->compare = compare;
+}
+
+/* What came with IWT_FEATURE_RFC7306; -1 for what is not there at all. */
+static int iwt_rfc7306_opcode(enum ibv_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return IWT_WR_WRITE_WITH_IMM;
+	case IBV_WR_SEND_WITH_IMM:
+		return IWT_WR_SEND_WITH_IMM;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return IWT_WR_FETCH_ADD;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return IWT_WR_CMP_SWAP;
+	default:
+		return -1;
+	}
+}
+
+static int iwt_send_opcode(const struct iwt_qp *qp, enum ibv_wr_opcode opcode)
 {
 	switch (opcode) {
 	case IBV_WR_SEND:
@@ -139,7 +184,8 @@ static int iwt_send_opcode(enum ibv_wr_opcode opcode)
 	case IBV_WR_LOCAL_INV:
 		return IWT_WR_LOCAL_INV;
 	default:
-		return -1;
+		return qp->features & IWT_FEATURE_RFC7306 ?
+			iwt_rfc7306_opcode(opcode) : -1;
 	}
 }
 
@@ -166,9 +212,43 @@ static int iwt_send_data(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	return ret;
 }
 
+/* What an operation has besides its data. */
+static void iwt_send_special(struct iwt_send_wqe *wqe,
+			     const struct ibv_send_wr *wr)
+{
+	switch (wqe->opcode) {
+	case IWT_WR_LOCAL_INV:
+	case IWT_WR_SEND_WITH_INV:
+		wqe->ex = wr->invalidate_rkey;
+		break;
+	case IWT_WR_WRITE_WITH_IMM:
+	case IWT_WR_WRITE:
+	case IWT_WR_READ:
+		wqe->remote_addr = wr->wr.rdma.remote_addr;
+		wqe->rkey = wr->wr.rdma.rkey;
+		if (wqe->opcode == IWT_WR_WRITE_WITH_IMM)
+			wqe->ex = (__force uint32_t)wr->imm_data;
+		break;
+	case IWT_WR_SEND_WITH_IMM:
+		wqe->ex = (__force uint32_t)wr->imm_data;
+		break;
+	case IWT_WR_FETCH_ADD:
+		wqe->remote_addr = wr->wr.atomic.remote_addr;
+		wqe->rkey = wr->wr.atomic.rkey;
+		iwt_wqe_set_atomic(wqe, wr->wr.atomic.compare_add, 0);
+		break;
+	case IWT_WR_CMP_SWAP:
+		wqe->remote_addr = wr->wr.atomic.remote_addr;
+		wqe->rkey = wr->wr.atomic.rkey;
+		iwt_wqe_set_atomic(wqe, wr->wr.atomic.swap,
+				   wr->wr.atomic.compare_add);
+		break;
+	}
+}
+
 static int iwt_send_one(struct iwt_qp *qp, const struct ibv_send_wr *wr)
 {
-	int opcode = iwt_send_opcode(wr->opcode);
+	int opcode = iwt_send_opcode(qp, wr->opcode);
 	struct iwt_send_wqe *wqe;
 	int ret;
 
@@ -180,19 +260,9 @@ static int iwt_send_one(struct iwt_qp *qp, const struct ibv_send_wr *wr)
 		return ENOMEM;
 
 	iwt_wqe_start(qp, wqe, opcode, wr->wr_id, wr->send_flags);
-	switch (opcode) {
-	case IWT_WR_LOCAL_INV:
-		wqe->ex = wr->invalidate_rkey;
+	iwt_send_special(wqe, wr);
+	if (opcode == IWT_WR_LOCAL_INV)
 		return 0;
-	case IWT_WR_SEND_WITH_INV:
-		wqe->ex = wr->invalidate_rkey;
-		break;
-	case IWT_WR_WRITE:
-	case IWT_WR_READ:
-		wqe->remote_addr = wr->wr.rdma.remote_addr;
-		wqe->rkey = wr->wr.rdma.rkey;
-		break;
-	}
 
 	ret = iwt_send_data(qp, wqe, wr);
 	if (unlikely(ret))

@@ -80,6 +80,8 @@ static int iwt_qp_map(struct iwt_qp *qp, struct ibv_context *context,
 	data = cap->max_send_sge * sizeof(struct iwt_sge);
 	if (data < resp->max_inline)
 		data = resp->max_inline;
+	if (data < IWT_ATOMIC_BODY_USER)
+		data = IWT_ATOMIC_BODY_USER;
 	sq.min_stride = sizeof(struct iwt_send_wqe) + data;
 	rq.min_stride = sizeof(struct iwt_recv_wqe) +
 			cap->max_recv_sge * sizeof(struct iwt_sge);
@@ -129,6 +131,7 @@ static struct iwt_qp *iwt_qp_new(struct ibv_context *context,
 	if (!qp)
 		goto err;
 
+	qp->features = to_iwt_context(context)->features;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		ret = iwt_qp_set_wr_ops(qp, attr->send_ops_flags);
 		if (ret)

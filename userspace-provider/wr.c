@@ -9,6 +9,11 @@
 
 #include "iw_tcp.h"
 
+#define IWT_SEND_OPS_RFC7306 (IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |	\
+			      IBV_QP_EX_WITH_SEND_WITH_IMM |		\
+			      IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |	\
+			      IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+
 #define IWT_SEND_OPS (IBV_QP_EX_WITH_RDMA_WRITE |	\
 		      IBV_QP_EX_WITH_SEND |		\
 		      IBV_QP_EX_WITH_SEND_WITH_INV |	\
@@ -126,6 +131,57 @@ static void iwt_wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
 	iwt_wr_rdma(ibqp, IWT_WR_READ, rkey, remote_addr);
 }
 
+static void iwt_wr_imm(struct ibv_qp_ex *ibqp, enum iwt_wr_opcode opcode,
+		       uint32_t rkey, uint64_t remote_addr, __be32 imm_data)
+{
+	struct iwt_send_wqe *wqe = iwt_wr_next(ibqp, opcode);
+
+	if (!wqe)
+		return;
+
+	wqe->rkey = rkey;
+	wqe->remote_addr = remote_addr;
+	wqe->ex = (__force uint32_t)imm_data;
+}
+
+static void iwt_wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm_data)
+{
+	iwt_wr_imm(ibqp, IWT_WR_SEND_WITH_IMM, 0, 0, imm_data);
+}
+
+static void iwt_wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				  uint64_t remote_addr, __be32 imm_data)
+{
+	iwt_wr_imm(ibqp, IWT_WR_WRITE_WITH_IMM, rkey, remote_addr, imm_data);
+}
+
+static void iwt_wr_atomic(struct ibv_qp_ex *ibqp, enum iwt_wr_opcode opcode,
+			  uint32_t rkey, uint64_t remote_addr, uint64_t data,
+			  uint64_t compare)
+{
+	struct iwt_send_wqe *wqe = iwt_wr_next(ibqp, opcode);
+
+	if (!wqe)
+		return;
+
+	wqe->rkey = rkey;
+	wqe->remote_addr = remote_addr;
+	iwt_wqe_set_atomic(wqe, data, compare);
+}
+
+static void iwt_wr_atomic_cmp_swp(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				  uint64_t remote_addr, uint64_t compare,
+				  uint64_t swap)
+{
+	iwt_wr_atomic(ibqp, IWT_WR_CMP_SWAP, rkey, remote_addr, swap, compare);
+}
+
+static void iwt_wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				    uint64_t remote_addr, uint64_t add)
+{
+	iwt_wr_atomic(ibqp, IWT_WR_FETCH_ADD, rkey, remote_addr, add, 0);
+}
+
 static void iwt_wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge,
 				const struct ibv_sge *sg_list)
 {
@@ -181,14 +237,30 @@ static void iwt_wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
 	iwt_wr_set_inline_data_list(ibqp, 1, &buf);
 }
 
+static void iwt_qp_set_rfc7306_ops(struct ibv_qp_ex *ex, uint64_t send_ops)
+{
+	if (send_ops & IBV_QP_EX_WITH_SEND_WITH_IMM)
+		ex->wr_send_imm = iwt_wr_send_imm;
+	if (send_ops & IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM)
+		ex->wr_rdma_write_imm = iwt_wr_rdma_write_imm;
+	if (send_ops & IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP)
+		ex->wr_atomic_cmp_swp = iwt_wr_atomic_cmp_swp;
+	if (send_ops & IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+		ex->wr_atomic_fetch_add = iwt_wr_atomic_fetch_add;
+}
+
 /* Returns EOPNOTSUPP if @send_ops has an operation that does not exist. */
 int iwt_qp_set_wr_ops(struct iwt_qp *qp, uint64_t send_ops)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	uint64_t known = IWT_SEND_OPS;
 
-	if (!check_comp_mask(send_ops, IWT_SEND_OPS))
+	if (qp->features & IWT_FEATURE_RFC7306)
+		known |= IWT_SEND_OPS_RFC7306;
+	if (!check_comp_mask(send_ops, known))
 		return EOPNOTSUPP;
 
+	iwt_qp_set_rfc7306_ops(ex, send_ops);
 	if (send_ops & IBV_QP_EX_WITH_SEND)
 		ex->wr_send = iwt_wr_send;
 	if (send_ops & IBV_QP_EX_WITH_SEND_WITH_INV)

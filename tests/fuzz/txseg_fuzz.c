@@ -13,6 +13,7 @@ struct sent {
 	u8 opcode;
 	u32 stag, msn, len;
 	u64 to;
+	struct iwt_atomic atomic;
 };
 
 /* Puts one message on the stream; returns its octets. */
@@ -20,17 +21,33 @@ static u32 put_message(struct input *in, struct frame_rules *rules,
 		       struct sent *s, u32 at)
 {
 	static const struct iwt_rdmap_read read = { 1, 2, 3, 4, 5 };
+	static const struct iwt_imm imm;
 	struct iwt_txseg m;
 	u32 start = at;
 
-	s->opcode = take(in, 1) % 7;
+	s->opcode = take(in, 1) % 12;
+	if (s->opcode == IWT_OP_TERM)
+		s->opcode = IWT_OP_WRITE;
 	s->stag = take(in, 4);
 	s->msn = take(in, 4);
 	s->to = take(in, 8);
 	s->len = take(in, 2) >> take(in, 1) % 16;
-	if (s->opcode == IWT_OP_READ_REQ) {
+	if (!iwt_rdmap_rule(s->opcode)->payload)
 		s->len = 0;
+	if (s->opcode == IWT_OP_READ_REQ) {
 		iwt_txseg_read_req(&m, s->msn, &read);
+	} else if (s->opcode == IWT_OP_ATOMIC_REQ) {
+		s->atomic = (struct iwt_atomic){
+			.op = s->stag & 15, .id = s->msn, .stag = s->stag,
+			.to = s->to, .data = take(in, 8),
+			.data_mask = take(in, 8), .compare = take(in, 8),
+			.compare_mask = take(in, 8),
+		};
+		iwt_txseg_atomic_req(&m, s->msn, &s->atomic);
+	} else if (s->opcode == IWT_OP_ATOMIC_RESP) {
+		iwt_txseg_atomic_resp(&m, s->msn, s->stag, s->to);
+	} else if (s->opcode >= IWT_OP_IMM) {
+		iwt_txseg_imm(&m, s->opcode, s->msn, &imm);
 	} else if (iwt_rdmap_rule(s->opcode)->tagged) {
 		iwt_txseg_tagged(&m, s->opcode, s->stag, s->to, s->len);
 	} else {
@@ -40,6 +57,33 @@ static u32 put_message(struct input *in, struct frame_rules *rules,
 		at += frame_next(&m, iwt_mulpdu(take(in, 2), rules->markers),
 				 payload, s->len, rules, stream + at);
 	return at - start;
+}
+
+/* The header of a message that is nothing else. */
+static void check_atomic(const u8 *hdr, const struct sent *s)
+{
+	const struct iwt_atomic *a = &s->atomic;
+	struct iwt_atomic b;
+	u64 value;
+	u32 id;
+
+	if (s->opcode == IWT_OP_ATOMIC_RESP) {
+		iwt_atomic_parse_resp(hdr, &id, &value);
+		SAME(id, s->stag);
+		SAME(value, s->to);
+	}
+	if (s->opcode != IWT_OP_ATOMIC_REQ)
+		return;
+	iwt_atomic_parse(hdr, &b);
+	SAME(b.op, a->op);
+	SAME(b.id, a->id);
+	SAME(b.stag, a->stag);
+	SAME(b.to, a->to);
+	SAME(b.data, a->data);
+	SAME(b.data_mask, a->data_mask);
+	SAME(b.compare, a->op == IWT_AOP_FETCH_ADD ? 0 : a->compare);
+	SAME(b.compare_mask,
+	     a->op == IWT_AOP_FETCH_ADD ? ~0ull : a->compare_mask);
 }
 
 static void check_segment(const struct iwt_fpdu *f, const struct sent *s,
@@ -54,6 +98,7 @@ static void check_segment(const struct iwt_fpdu *f, const struct sent *s,
 	}
 	SAME(f->ddp.msn, s->msn);
 	SAME(f->ddp.mo, at);
+	check_atomic(f->hdr + IWT_DDP_UNTAGGED_LEN, s);
 	SAME(f->ddp.stag, iwt_rdmap_rule(s->opcode)->invalidates ? s->stag : 0);
 }
 

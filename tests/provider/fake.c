@@ -291,11 +291,17 @@ int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 
 struct ibv_context *fake_open(void)
 {
+	return fake_open_with(~0ULL);
+}
+
+struct ibv_context *fake_open_with(uint64_t features)
+{
 	const struct verbs_device_ops *driver = fake.driver;
 	struct verbs_context *vctx;
 
 	fake = (struct fake) {
 		.driver = driver,
+		.features = features,
 		.max_inline = 64,
 	};
 	fake.fd = memfd_create("rings", MFD_CLOEXEC);

@@ -49,6 +49,8 @@ extern struct fake fake;
 
 /* A context of the provider over a fresh fake, and its end. */
 struct ibv_context *fake_open(void);
+/* The same, of a kernel that has these iwt_feature bits. */
+struct ibv_context *fake_open_with(uint64_t features);
 void fake_close(struct ibv_context *context);
 
 struct ibv_cq *fake_make_cq(struct ibv_context *context, int cqe);

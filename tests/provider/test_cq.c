@@ -36,6 +36,9 @@ static void test_translation(void)
 		{ IWT_WC_READ, IBV_WC_RDMA_READ },
 		{ IWT_WC_LOCAL_INV, IBV_WC_LOCAL_INV },
 		{ IWT_WC_RECV, IBV_WC_RECV },
+		{ IWT_WC_RECV_RDMA_WITH_IMM, IBV_WC_RECV_RDMA_WITH_IMM },
+		{ IWT_WC_FETCH_ADD, IBV_WC_FETCH_ADD },
+		{ IWT_WC_COMP_SWAP, IBV_WC_COMP_SWAP },
 	};
 	struct iwt_cqe cqe = {
 		.wr_id = 0x0123456789abcdef,
@@ -69,6 +72,14 @@ static void test_translation(void)
 	ok(wc.wc_flags == IBV_WC_WITH_INV && wc.invalidated_rkey == 0xdeadbe00,
 	   "poll: invalidated rkey");
 	is(wc.opcode, IBV_WC_DRIVER1, "poll: an unknown opcode is survived");
+
+	cqe.opcode = IWT_WC_RECV;
+	cqe.flags = IWT_WC_WITH_IMM;
+	memcpy(&cqe.ex, "\1\2\3\4", 4);
+	fake_complete(&cqe);
+	fake.ops.poll_cq(cq, 1, &wc);
+	ok(wc.opcode == IBV_WC_RECV && wc.wc_flags == IBV_WC_WITH_IMM &&
+	   be32toh(wc.imm_data) == 0x01020304, "poll: immediate data");
 	teardown();
 }
 
@@ -290,6 +301,16 @@ static void test_ex_poll(uint32_t flags)
 	is(ibv_next_poll(ex), ENOENT, "cq_ex: no more");
 	ibv_end_poll(ex);
 	is(fake.cq.ctl->cons, 3, "cq_ex: all are given back");
+	cqe.opcode = IWT_WC_RECV_RDMA_WITH_IMM;
+	cqe.flags = IWT_WC_WITH_IMM;
+	memcpy(&cqe.ex, "\1\2\3\4", 4);
+	fake_complete(&cqe);
+	is(ibv_start_poll(ex, &attr), 0, "cq_ex: start again");
+	ok(ibv_wc_read_opcode(ex) == IBV_WC_RECV_RDMA_WITH_IMM &&
+	   ibv_wc_read_wc_flags(ex) == IBV_WC_WITH_IMM &&
+	   be32toh(ibv_wc_read_imm_data(ex)) == 0x01020304,
+	   "cq_ex: immediate data");
+	ibv_end_poll(ex);
 	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: empty again");
 	fake.cq.ctl->flags |= IWT_RING_OVERRUN;
 	is(ibv_start_poll(ex, &attr), EIO, "cq_ex: overrun");

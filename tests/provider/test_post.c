@@ -90,11 +90,106 @@ static void test_send_layout(void)
 	teardown();
 }
 
-static void test_send_refusals(void)
+static void test_immediate(void)
+{
+	struct ibv_sge sge[2] = {
+		{ .addr = 1, .length = 0, .lkey = 3 },
+		{ .addr = 4, .length = 5, .lkey = 6 },
+	};
+	struct ibv_send_wr wr = {
+		.sg_list = sge,
+		.num_sge = 2,
+		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		.imm_data = htobe32(0x01020304),
+		.wr.rdma = { .remote_addr = 0x99, .rkey = 8 },
+	};
+
+	setup(0, 4);
+	is(post(&wr), 0, "imm: write");
+	ok(last_wqe()->opcode == IWT_WR_WRITE_WITH_IMM &&
+	   last_wqe()->rkey == 8 && last_wqe()->remote_addr == 0x99 &&
+	   last_wqe()->num_sge == 2 && !memcmp(&last_wqe()->ex, "\1\2\3\4", 4),
+	   "imm: write as it was given");
+	wr.opcode = IBV_WR_SEND_WITH_IMM;
+	is(post(&wr), EOPNOTSUPP, "imm: no send with data");
+	wr.send_flags = IBV_SEND_INLINE;
+	is(post(&wr), EOPNOTSUPP, "imm: nor with inline data");
+	is(fake.sq.ctl->prod, 1, "imm: those are not posted");
+	wr.num_sge = 1;
+	is(post(&wr), 0, "imm: send without");
+	ok(last_wqe()->opcode == IWT_WR_SEND_WITH_IMM && !last_wqe()->rkey &&
+	   !memcmp(&last_wqe()->ex, "\1\2\3\4", 4),
+	   "imm: send as it was given");
+	teardown();
+}
+
+static void test_atomic(void)
+{
+	struct ibv_sge sge[2] = {
+		{ .addr = 1, .length = 8, .lkey = 3 },
+	};
+	struct ibv_send_wr wr = {
+		.sg_list = sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.wr.atomic = {
+			.remote_addr = 0x99, .rkey = 8,
+			.compare_add = 0x1122334455667788, .swap = 7,
+		},
+	};
+	const struct iwt_atomic_body *body;
+
+	setup(0, 4);
+	is(post(&wr), 0, "atomic: fetch and add");
+	body = (const void *)(last_wqe() + 1);
+	ok(last_wqe()->opcode == IWT_WR_FETCH_ADD && last_wqe()->rkey == 8 &&
+	   last_wqe()->remote_addr == 0x99 && last_wqe()->num_sge == 1 &&
+	   body->data == 0x1122334455667788 && !body->compare &&
+	   !memcmp(&body->sink, sge, sizeof(sge[0])),
+	   "atomic: fetch and add as it was given");
+	wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
+	is(post(&wr), 0, "atomic: compare and swap");
+	body = (const void *)(last_wqe() + 1);
+	ok(last_wqe()->opcode == IWT_WR_CMP_SWAP && body->data == 7 &&
+	   body->compare == 0x1122334455667788,
+	   "atomic: compare and swap as it was given");
+	wr.num_sge = 2;
+	is(post(&wr), EINVAL, "atomic: not two elements");
+	wr.num_sge = 0;
+	is(post(&wr), EINVAL, "atomic: nor none");
+	wr.num_sge = 1;
+	wr.send_flags = IBV_SEND_INLINE;
+	is(post(&wr), EINVAL, "atomic: nor inline");
+	is(fake.sq.ctl->prod, 2, "atomic: those are not posted");
+	teardown();
+}
+
+/* A kernel that does not know RFC 7306. */
+static void test_old_kernel(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
 		IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND_WITH_IMM,
 		IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	struct ibv_sge sge = { .length = 8 };
+	struct ibv_send_wr wr = { .sg_list = &sge };
+	unsigned int i;
+
+	context = fake_open_with(0);
+	cq = fake_make_cq(context, 8);
+	qp = fake_make_qp(context, cq, 4, 0);
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		wr.opcode = opcodes[i];
+		is(post(&wr), EOPNOTSUPP, "old kernel: opcode %d", opcodes[i]);
+	}
+	wr.opcode = IBV_WR_SEND;
+	is(post(&wr), 0, "old kernel: send");
+	teardown();
+}
+
+static void test_send_refusals(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
 		IBV_WR_BIND_MW, IBV_WR_TSO, IBV_WR_DRIVER1, 9999,
 	};
 	struct ibv_sge sge[FAKE_MAX_SGE + 1] = {};
@@ -242,6 +337,9 @@ static void test_sig_all(void)
 void test_send(void)
 {
 	test_send_layout();
+	test_immediate();
+	test_atomic();
+	test_old_kernel();
 	test_send_refusals();
 	test_inline();
 	test_full();

@@ -108,6 +108,13 @@ static void test_empty_answer(void)
 	teardown();
 }
 
+static void spoil_atomic_stride(struct iwt_create_qp_resp *resp)
+{
+	resp->max_inline = 0;
+	resp->sq_stride = sizeof(struct iwt_send_wqe) +
+			  IWT_ATOMIC_BODY_USER - 8;
+}
+
 static int create_err(struct ibv_qp_init_attr *attr)
 {
 	struct ibv_pd pd = { .context = context };
@@ -136,16 +143,40 @@ static void test_kinds(void)
 	is(create_err(&attr), 0, "qp: made without a receive queue");
 	is(attr.cap.max_send_wr, 4, "qp: real size is told");
 	is(attr.cap.max_inline_data, 64, "qp: real inline size is told");
+	fake.spoil_qp = spoil_atomic_stride;
+	is(create_err(&attr), EPROTO, "qp: always has room for an atomic");
+	fake.spoil_qp = NULL;
 	attr.qp_type = IBV_QPT_UD;
 	is(create_err(&attr), EOPNOTSUPP, "qp: no datagrams");
 	attr.qp_type = IBV_QPT_RC;
 	attr.srq = &srq;
 	is(create_err(&attr), EOPNOTSUPP, "qp: no shared receive queue");
-	ok(!fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND_WITH_IMM) &&
-	   errno == EOPNOTSUPP, "qp: no immediate data");
+	ok(!fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_BIND_MW) &&
+	   errno == EOPNOTSUPP, "qp: no memory windows");
 	ok(!fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND |
-			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD) &&
-	   errno == EOPNOTSUPP, "qp: no atomics");
+			 IBV_QP_EX_WITH_ATOMIC_WRITE) &&
+	   errno == EOPNOTSUPP, "qp: no atomic write");
+	teardown();
+}
+
+static void test_old_kernel(void)
+{
+	static const uint64_t ops[] = {
+		IBV_QP_EX_WITH_SEND_WITH_IMM,
+		IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+		IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+		IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+	};
+	unsigned int i;
+
+	context = fake_open_with(0);
+	cq = fake_make_cq(context, 8);
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		errno = 0;
+		ok(!fake_make_qp(context, cq, 4, ops[i]) && errno == EOPNOTSUPP,
+		   "qp: not with an old kernel: %llx",
+		   (unsigned long long)ops[i]);
+	}
 	teardown();
 }
 
@@ -220,6 +251,7 @@ void test_qp(void)
 	test_bad_answers();
 	test_empty_answer();
 	test_kinds();
+	test_old_kernel();
 	test_ex_mark();
 	test_cleaning();
 }

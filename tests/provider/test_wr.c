@@ -7,9 +7,13 @@
 #include "tap.h"
 #include "tests.h"
 
+#define NEWER_OPS (IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | \
+		   IBV_QP_EX_WITH_SEND_WITH_IMM | \
+		   IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | \
+		   IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
 #define ALL_OPS (IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND | \
 		 IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_READ | \
-		 IBV_QP_EX_WITH_LOCAL_INV)
+		 IBV_QP_EX_WITH_LOCAL_INV | NEWER_OPS)
 
 static struct ibv_context *context;
 static struct ibv_cq *cq;
@@ -118,6 +122,84 @@ static void test_inline(void)
 	teardown();
 }
 
+static void test_immediate(void)
+{
+	struct ibv_sge empty = { .addr = 1, .lkey = 2 };
+	char data[2] = "x";
+
+	setup();
+	ibv_wr_start(ex);
+	ex->wr_id = 5;
+	ibv_wr_rdma_write_imm(ex, 10, 20, htobe32(0x01020304));
+	ibv_wr_set_sge(ex, 3, 1, 2);
+	ex->wr_flags = IBV_SEND_SOLICITED;
+	ibv_wr_send_imm(ex, htobe32(0x05060708));
+	ibv_wr_send_imm(ex, 0);
+	ibv_wr_set_sge_list(ex, 1, &empty);
+	ibv_wr_send_imm(ex, 0);
+	ibv_wr_set_inline_data(ex, data, 0);
+	is(ibv_wr_complete(ex), 0, "wr imm: complete");
+	ok(wqe_at(0)->opcode == IWT_WR_WRITE_WITH_IMM &&
+	   wqe_at(0)->wr_id == 5 && wqe_at(0)->rkey == 10 &&
+	   wqe_at(0)->remote_addr == 20 && wqe_at(0)->num_sge == 1 &&
+	   !memcmp(&wqe_at(0)->ex, "\1\2\3\4", 4), "wr imm: write");
+	ok(wqe_at(1)->opcode == IWT_WR_SEND_WITH_IMM &&
+	   wqe_at(1)->flags == IWT_WR_SOLICITED && !wqe_at(1)->num_sge &&
+	   !memcmp(&wqe_at(1)->ex, "\5\6\7\10", 4), "wr imm: send");
+
+	ibv_wr_start(ex);
+	ibv_wr_send_imm(ex, 0);
+	ibv_wr_set_sge(ex, 3, 1, 2);
+	is(ibv_wr_complete(ex), EOPNOTSUPP, "wr imm: no send with data");
+	ibv_wr_start(ex);
+	ibv_wr_send_imm(ex, 0);
+	ibv_wr_set_inline_data(ex, data, 1);
+	is(ibv_wr_complete(ex), EOPNOTSUPP, "wr imm: nor with inline data");
+	is(fake.sq.ctl->prod, fake.first_index + 4,
+	   "wr imm: those are not posted");
+	teardown();
+}
+
+static void test_atomic(void)
+{
+	const struct iwt_atomic_body *body;
+	struct ibv_sge list[2] = {
+		{ .addr = 0x77, .length = 8, .lkey = 9 },
+	};
+	char data[8];
+
+	setup();
+	ibv_wr_start(ex);
+	ibv_wr_atomic_fetch_add(ex, 10, 20, 0x1122334455667788);
+	ibv_wr_set_sge(ex, 9, 0x77, 8);
+	ibv_wr_atomic_cmp_swp(ex, 11, 21, 5, 6);
+	ibv_wr_set_sge_list(ex, 1, list);
+	is(ibv_wr_complete(ex), 0, "wr atomic: complete");
+	body = (const void *)(wqe_at(0) + 1);
+	ok(wqe_at(0)->opcode == IWT_WR_FETCH_ADD && wqe_at(0)->rkey == 10 &&
+	   wqe_at(0)->remote_addr == 20 && wqe_at(0)->num_sge == 1,
+	   "wr atomic: fetch and add");
+	ok(body->data == 0x1122334455667788 &&
+	   !memcmp(&body->sink, list, sizeof(list[0])),
+	   "wr atomic: what is added, and the sink");
+	body = (const void *)(wqe_at(1) + 1);
+	ok(wqe_at(1)->opcode == IWT_WR_CMP_SWAP && body->data == 6 &&
+	   body->compare == 5 && !memcmp(&body->sink, list, sizeof(list[0])),
+	   "wr atomic: compare and swap");
+
+	ibv_wr_start(ex);
+	ibv_wr_atomic_fetch_add(ex, 1, 2, 3);
+	ibv_wr_set_sge_list(ex, 2, list);
+	is(ibv_wr_complete(ex), EINVAL, "wr atomic: not two elements");
+	ibv_wr_start(ex);
+	ibv_wr_atomic_cmp_swp(ex, 1, 2, 3, 4);
+	ibv_wr_set_inline_data(ex, data, 8);
+	is(ibv_wr_complete(ex), EINVAL, "wr atomic: not inline");
+	is(fake.sq.ctl->prod, fake.first_index + 2,
+	   "wr atomic: those are not posted");
+	teardown();
+}
+
 static void test_errors(void)
 {
 	struct ibv_sge list[FAKE_MAX_SGE + 1] = {};
@@ -161,5 +243,7 @@ void test_wr(void)
 {
 	test_batch();
 	test_inline();
+	test_immediate();
+	test_atomic();
 	test_errors();
 }

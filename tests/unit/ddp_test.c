@@ -120,6 +120,24 @@ static void test_untagged(void)
 	tap_end();
 }
 
+static void test_atomic_queue(void)
+{
+	static const struct iwt_ddp_rxq q = { .msn = 1 };
+	struct iwt_ddp d = { .qn = 3, .msn = 1 };
+
+	tap_begin("ddp: queue 3 is for Atomic Responses alone");
+	for (d.opcode = 0; d.opcode < 16; d.opcode++)
+		CHECK_EQ(iwt_ddp_check_untagged(&d, 12, &q, true, 12),
+			 d.opcode == 0xb ? IWT_OK : IWT_ERR_UNT_QN);
+	d.opcode = 0xb;
+	d.msn = 2;
+	CHECK_EQ(iwt_ddp_check_untagged(&d, 12, &q, true, 12), IWT_ERR_UNT_MSN);
+	d.msn = 1;
+	d.qn = 4;
+	CHECK_EQ(iwt_ddp_check_untagged(&d, 12, &q, true, 12), IWT_ERR_UNT_QN);
+	tap_end();
+}
+
 static void test_no_queue(void)
 {
 	struct iwt_ddp d = { .qn = 77 };
@@ -153,6 +171,7 @@ void test_ddp(void)
 	test_fields();
 	test_version();
 	test_untagged();
+	test_atomic_queue();
 	test_no_queue();
 	test_advance();
 }

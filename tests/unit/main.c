@@ -48,6 +48,7 @@ int main(void)
 	test_mpa_terms();
 	test_ddp();
 	test_rdmap();
+	test_atomic();
 	test_term();
 	test_fpdu_vectors();
 	test_fpdu();

@@ -6,21 +6,21 @@
 
 /* RFC 5040 Figure 4 and RFC 7306 Figure 1, in numbers. */
 static const struct {
-	bool spoken, tagged, solicited, invalidates;
+	bool spoken, tagged, solicited, invalidates, exact;
 	u32 qn, least, most;
 } messages[16] = {
-	[0x0] = { 1, 1, 0, 0, 0, 14, ANY },
-	[0x1] = { 1, 0, 0, 0, 1, 46, 46 },
-	[0x2] = { 1, 1, 0, 0, 0, 14, ANY },
-	[0x3] = { 1, 0, 0, 0, 0, 18, ANY },
-	[0x4] = { 1, 0, 0, 1, 0, 18, ANY },
-	[0x5] = { 1, 0, 1, 0, 0, 18, ANY },
-	[0x6] = { 1, 0, 1, 1, 0, 18, ANY },
-	[0x7] = { 1, 0, 0, 0, 2, 22, 70 },
-	[0x8] = { 0, 0, 0, 0, 0, 26, 26 },
-	[0x9] = { 0, 0, 1, 0, 0, 26, 26 },
-	[0xa] = { 0, 0, 0, 0, 1, 70, 70 },
-	[0xb] = { 0, 0, 0, 0, 3, 30, 30 },
+	[0x0] = { 1, 1, 0, 0, 0, 0, 14, ANY },
+	[0x1] = { 1, 0, 0, 0, 0, 1, 46, 46 },
+	[0x2] = { 1, 1, 0, 0, 0, 0, 14, ANY },
+	[0x3] = { 1, 0, 0, 0, 0, 0, 18, ANY },
+	[0x4] = { 1, 0, 0, 1, 0, 0, 18, ANY },
+	[0x5] = { 1, 0, 1, 0, 0, 0, 18, ANY },
+	[0x6] = { 1, 0, 1, 1, 0, 0, 18, ANY },
+	[0x7] = { 1, 0, 0, 0, 0, 2, 22, 70 },
+	[0x8] = { 1, 0, 0, 0, 1, 0, 26, 26 },
+	[0x9] = { 1, 0, 1, 0, 1, 0, 26, 26 },
+	[0xa] = { 1, 0, 0, 0, 1, 1, 70, 70 },
+	[0xb] = { 1, 0, 0, 0, 1, 3, 30, 30 },
 };
 
 static u32 want(const struct iwt_ddp *d, u32 len)
@@ -36,10 +36,11 @@ static u32 want(const struct iwt_ddp *d, u32 len)
 	if (len < least)
 		return IWT_ERR_DDP_LOCAL;
 	if (len > messages[d->opcode].most)
-		return IWT_ERR_UNT_LONG;
+		return messages[d->opcode].exact ? IWT_ERR_OP_UNSPEC :
+						   IWT_ERR_UNT_LONG;
 	if (len < messages[d->opcode].least)
 		return IWT_ERR_OP_UNSPEC;
-	if (messages[d->opcode].most != ANY && !d->last)
+	if (messages[d->opcode].most != ANY && (!d->last || d->mo))
 		return IWT_ERR_OP_UNSPEC;
 	return IWT_OK;
 }
@@ -47,20 +48,21 @@ static u32 want(const struct iwt_ddp *d, u32 len)
 static void test_check(void)
 {
 	static const u32 lens[] = {
-		0, 13, 14, 17, 18, 21, 22, 26, 27, 45, 46, 47, 69, 70, 71,
-		1442, 64768, 65535,
+		0, 13, 14, 17, 18, 21, 22, 25, 26, 27, 29, 30, 31, 34, 45, 46,
+		47, 69, 70, 71, 1442, 64768, 65535,
 	};
 	struct iwt_ddp d = { 0 };
 	u32 op, bits, len;
 
-	tap_begin("rdmap: every opcode, T, L, RV, QN and length");
+	tap_begin("rdmap: every opcode, T, L, RV, QN, MO and length");
 	for (op = 0; op < 16; op++) {
-		for (bits = 0; bits < 128; bits++) {
+		for (bits = 0; bits < 256; bits++) {
 			d.opcode = op;
 			d.tagged = bits & 1;
 			d.last = bits & 2;
 			d.rv = bits >> 2 & 3;
-			d.qn = d.tagged ? 0 : bits >> 4;
+			d.qn = d.tagged ? 0 : bits >> 4 & 7;
+			d.mo = d.tagged ? 0 : bits >> 7 << 8;
 			for (len = 0; len < ARRAY_SIZE(lens); len++) {
 				tap_about("op %x bits %x len %u", op, bits,
 					  lens[len]);
@@ -98,8 +100,31 @@ static void test_rules(void)
 		hdr = messages[op].tagged ? 14 : 18;
 		CHECK_EQ(r->hdr_len, messages[op].least - hdr);
 		CHECK_EQ(r->payload, messages[op].most == ANY);
+		CHECK_EQ(r->exact, messages[op].exact);
 	}
 	CHECK_EQ(iwt_rdmap_rule(0xff)->known, false);
+	tap_end();
+}
+
+static u32 room(u8 opcode, u32 qn)
+{
+	struct iwt_ddp d = { .opcode = opcode, .qn = qn };
+
+	return iwt_rdmap_room(&d, 100);
+}
+
+static void test_room(void)
+{
+	u32 op;
+
+	tap_begin("rdmap: what DDP may place");
+	for (op = 0; op < 16; op++) {
+		tap_about("op %x", op);
+		CHECK_EQ(room(op, 0), op == 8 || op == 9 ? ~0u : 100);
+		CHECK_EQ(room(op, 1), op == 0xa ? ~0u : 28);
+		CHECK_EQ(room(op, 2), 52);
+		CHECK_EQ(room(op, 3), op == 0xb ? ~0u : 52);
+	}
 	tap_end();
 }
 
@@ -131,5 +156,6 @@ void test_rdmap(void)
 {
 	test_check();
 	test_rules();
+	test_room();
 	test_read();
 }

@@ -60,9 +60,21 @@ static void test_vectors(void)
 	static const struct iwt_rdmap_read read = {
 		0xaabbccdd, 0x20, 100, 0x55667788, 0x300,
 	};
+	/* What a FetchAdd compares is not for the caller to say. */
+	static const struct iwt_atomic add = {
+		.op = IWT_AOP_FETCH_ADD, .id = 7, .stag = 0x55667788,
+		.to = 0x300, .data = 1, .compare = 99, .compare_mask = 99,
+	};
+	static const struct iwt_atomic swap = {
+		.op = IWT_AOP_CMP_SWAP, .id = 8, .stag = 0x55667788,
+		.to = 0x300, .data = 1, .data_mask = ~0ull, .compare = 5,
+		.compare_mask = ~0ull,
+	};
 	struct iwt_txseg m;
+	struct iwt_imm imm;
 
 	tap_begin("txseg: vectors");
+	unhex("0102030405060708", (u8 *)&imm);
 	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 0, 0);
 	check_vector(&m, "V-D1", "");
 	iwt_txseg_read_req(&m, 1, &rtr);
@@ -86,6 +98,16 @@ static void test_vectors(void)
 	check_vector(&m, "V-D11", "");
 	iwt_txseg_send(&m, IWT_OP_SEND, 0, 0, 0);
 	check_vector(&m, "V-D13", "");
+	iwt_txseg_imm(&m, IWT_OP_IMM, 5, &imm);
+	check_vector(&m, "V-X1", "");
+	iwt_txseg_imm(&m, IWT_OP_IMM_SE, 6, &imm);
+	check_vector(&m, "V-X2", "");
+	iwt_txseg_atomic_req(&m, 2, &add);
+	check_vector(&m, "V-X3", "");
+	iwt_txseg_atomic_req(&m, 3, &swap);
+	check_vector(&m, "V-X4", "");
+	iwt_txseg_atomic_resp(&m, 1, 7, 42);
+	check_vector(&m, "V-X5", "");
 	tap_end();
 }
 

@@ -31,6 +31,7 @@ void test_mpa_frame(void);
 void test_mpa_terms(void);
 void test_ddp(void);
 void test_rdmap(void);
+void test_atomic(void);
 void test_term(void);
 void test_fpdu_vectors(void);
 void test_fpdu(void);

@@ -77,6 +77,14 @@ enum iwt_wr_opcode {
 	/* Kernel queues only; refused from a user ring. */
 	IWT_WR_READ_WITH_INV	= 5,
 	IWT_WR_REG_MR		= 6,
+	/* With IWT_FEATURE_RFC7306 (struct iwt_atomic_body for the atomic ones) */
+	IWT_WR_WRITE_WITH_IMM	= 7,
+	IWT_WR_SEND_WITH_IMM	= 8,	/* of no length */
+	IWT_WR_FETCH_ADD	= 9,
+	IWT_WR_CMP_SWAP		= 10,
+	/* Kernel queues only. */
+	IWT_WR_MASKED_FETCH_ADD	= 11,
+	IWT_WR_MASKED_CMP_SWAP	= 12,
 };
 
 enum iwt_wr_flags {
@@ -88,8 +96,9 @@ enum iwt_wr_flags {
 };
 
 /*
- * A send queue entry: this header, then iwt_sge[num_sge] or inline data.
- * The stride of a queue is in the answer to its creation.
+ * A send queue entry: this header, then iwt_sge[num_sge] or inline data, or for
+ * an atomic operation struct iwt_atomic_body. The stride of a queue is in the
+ * answer to its creation; it is never less than 64.
  */
 struct iwt_send_wqe {
 	__aligned_u64 wr_id;
@@ -100,9 +109,27 @@ struct iwt_send_wqe {
 	__u32 inline_len;
 	__aligned_u64 remote_addr;
 	__u32 rkey;
-	/* STag to invalidate; REG_MR: access flags */
+	/*
+	 * STag to invalidate; REG_MR: access flags; WITH_IMM: the immediate
+	 * data, whose octets are not swapped on the way
+	 */
 	__u32 ex;
 };
+
+/*
+ * Behind the header of an atomic operation, whose num_sge is 1. The values are
+ * in the byte order of this machine, here and in the memory of both sides.
+ * An entry of a process ends before the masks.
+ */
+struct iwt_atomic_body {
+	struct iwt_sge sink;		/* of 8 octets, for what was there before */
+	__aligned_u64 data;		/* to add, or to swap in */
+	__aligned_u64 compare;
+	__aligned_u64 data_mask;	/* FETCH_ADD: last bit of each field */
+	__aligned_u64 compare_mask;
+};
+
+#define IWT_ATOMIC_BODY_USER	(sizeof(struct iwt_sge) + 16)
 
 struct iwt_recv_wqe {
 	__aligned_u64 wr_id;
@@ -118,6 +145,13 @@ enum iwt_wc_opcode {
 	IWT_WC_LOCAL_INV	= 3,
 	IWT_WC_REG_MR		= 4,
 	IWT_WC_RECV		= 5,
+	/* With IWT_FEATURE_RFC7306 */
+	IWT_WC_RECV_RDMA_WITH_IMM = 6,
+	IWT_WC_FETCH_ADD	= 7,
+	IWT_WC_COMP_SWAP	= 8,
+	/* Kernel queues only. */
+	IWT_WC_MASKED_FETCH_ADD	= 9,
+	IWT_WC_MASKED_COMP_SWAP	= 10,
 };
 
 enum iwt_wc_flags {
@@ -125,6 +159,8 @@ enum iwt_wc_flags {
 	IWT_WC_WITH_INVALIDATE	= 1 << 0,
 	/* the peer (or an error) asked for a solicited event */
 	IWT_WC_SOLICITED	= 1 << 1,
+	/* ex is immediate data, in the order of the wire */
+	IWT_WC_WITH_IMM		= 1 << 2,
 };
 
 struct iwt_cqe {
@@ -142,7 +178,12 @@ struct iwt_cqe {
 
 /* Features the two sides agree on when a context is opened. */
 enum iwt_feature {
-	IWT_FEATURE_NONE	= 0,
+	/*
+	 * Immediate data and atomic operations. A process that does not know
+	 * them sees no completion of such a kind: Immediate Data for its queue
+	 * pairs is refused.
+	 */
+	IWT_FEATURE_RFC7306	= 1 << 0,
 };
 
 struct iwt_uctx_req {

@@ -143,6 +143,11 @@ static enum ib_wc_opcode wc_opcode(u8 op)
 		[IWT_WC_LOCAL_INV]	= IB_WC_LOCAL_INV,
 		[IWT_WC_REG_MR]		= IB_WC_REG_MR,
 		[IWT_WC_RECV]		= IB_WC_RECV,
+		[IWT_WC_RECV_RDMA_WITH_IMM] = IB_WC_RECV_RDMA_WITH_IMM,
+		[IWT_WC_FETCH_ADD]	= IB_WC_FETCH_ADD,
+		[IWT_WC_COMP_SWAP]	= IB_WC_COMP_SWAP,
+		[IWT_WC_MASKED_FETCH_ADD] = IB_WC_MASKED_FETCH_ADD,
+		[IWT_WC_MASKED_COMP_SWAP] = IB_WC_MASKED_COMP_SWAP,
 	};
 
 	return map[op];
@@ -162,6 +167,10 @@ static void fill_wc(const struct iwt_kcqe *k, struct ib_wc *wc)
 	if (k->e.flags & IWT_WC_WITH_INVALIDATE) {
 		wc->wc_flags = IB_WC_WITH_INVALIDATE;
 		wc->ex.invalidate_rkey = k->e.ex;
+	}
+	if (k->e.flags & IWT_WC_WITH_IMM) {
+		wc->wc_flags = IB_WC_WITH_IMM;
+		wc->ex.imm_data = (__force __be32)k->e.ex;
 	}
 }
 

@@ -22,11 +22,7 @@
 /* The table is never more than 1/16 full, so this many misses do not happen. */
 #define STAG_TRIES	64
 
-/*
- * Access flags that a region may have. The optional ones are hints; the one for
- * atomics, which programs set without asking whether there are any, permits
- * what no peer can do.
- */
+/* Access flags that a region may have; the optional ones are hints. */
 #define ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_OPTIONAL)
@@ -47,6 +43,8 @@ static int rights_of(int access, u32 *rights)
 		r |= IWT_REMOTE_WRITE;
 	if (access & IB_ACCESS_REMOTE_READ)
 		r |= IWT_REMOTE_READ;
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		r |= IWT_REMOTE_ATOMIC;
 	*rights = r;
 	return 0;
 }

@@ -14,6 +14,9 @@
 #include "sock.h"
 #include "trace.h"
 
+/* What iw_cm lets every peer do. */
+#define IW_CM_RIGHTS	(IWT_REMOTE_READ | IWT_REMOTE_WRITE)
+
 static void report(struct iwt_qp *qp, enum ib_event_type what)
 {
 	set_bit(what, &qp->events);
@@ -118,19 +121,6 @@ static int step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	return 0;
 }
 
-/* The peer's Terminate names the Read it refused: the oldest one. */
-static void blame_read(struct iwt_qp *qp, u32 err)
-{
-	struct iwt_read_out *out = iwt_readq_oldest(&qp->readq);
-
-	if (!out || out->rtr || IWT_ERR_LAYER(err))
-		return;
-	if (IWT_ERR_ETYPE(err) == 1)
-		iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_REM_ACCESS_ERR);
-	else if (IWT_ERR_ETYPE(err) == 2)
-		iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_REM_OP_ERR);
-}
-
 static void run_rx(struct iwt_qp *qp)
 {
 	switch (iwt_rx_run(qp)) {
@@ -140,7 +130,6 @@ static void run_rx(struct iwt_qp *qp)
 		step(qp, IWT_QE_LOCAL_ERROR, qp->rx.err);
 		break;
 	case IWT_RX_TERMINATED:
-		blame_read(qp, qp->rx.term.err);
 		step(qp, IWT_QE_TERM_RECEIVED, qp->rx.term.err);
 		tell(qp, IWT_LLP_TERM_RECEIVED);
 		break;
@@ -154,7 +143,7 @@ static void run_rx(struct iwt_qp *qp)
 }
 
 /*
- * A response that could not be read is an error in the request: rebuild the
+ * A response that could not be made is an error in the request: rebuild the
  * header that the Terminate has to show (RFC 5040 4.8).
  */
 static void show_request(struct iwt_qp *qp)
@@ -165,7 +154,7 @@ static void show_request(struct iwt_qp *qp)
 		.last = true,
 		.dv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
 		.rv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
-		.opcode = IWT_OP_READ_REQ,
+		.opcode = tx->resp.atomic ? IWT_OP_ATOMIC_REQ : IWT_OP_READ_REQ,
 		.qn = IWT_QN_READ_REQ,
 		.msn = tx->resp_msn,
 	};
@@ -175,8 +164,13 @@ static void show_request(struct iwt_qp *qp)
 		return;
 	}
 	bad->hdr_len = iwt_ddp_build(&d, bad->hdr);
-	iwt_rdmap_build_read(&tx->resp, bad->hdr + bad->hdr_len);
-	bad->hdr_len += sizeof(struct iwt_read_req);
+	if (tx->resp.atomic) {
+		iwt_atomic_build(&tx->resp.op, bad->hdr + bad->hdr_len);
+		bad->hdr_len += sizeof(struct iwt_atomic_req);
+	} else {
+		iwt_rdmap_build_read(&tx->resp.read, bad->hdr + bad->hdr_len);
+		bad->hdr_len += sizeof(struct iwt_read_req);
+	}
 	bad->ulpdu_len = bad->hdr_len;
 }
 
@@ -346,7 +340,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	qp->llp = llp;
 	qp->llp_ctx = ctx;
 	if (!qp->rights_stated)
-		qp->rights = IWT_REMOTE_READ | IWT_REMOTE_WRITE;
+		qp->rights = IW_CM_RIGHTS | IWT_REMOTE_ATOMIC;
 	/* a poster that sees the socket sees a running queue pair */
 	smp_store_release(&qp->sock, s);
 }
@@ -423,15 +417,20 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 /**
  * iwt_qp_set_rights() - what the peer may do from now on
  * @qp: queue pair
- * @rights: IWT_REMOTE_WRITE, IWT_REMOTE_READ
+ * @rights: IWT_REMOTE_WRITE, IWT_REMOTE_READ, IWT_REMOTE_ATOMIC
  *
  * rdma_cm initialises a queue pair of iWARP with no rights as long as it has
  * no iw_cm_id for it, and leaves them to the connection, which by iw_cm's rule
  * gives both. So "none" before there is a connection is no wish; later it is.
+ * Nor is "both" before there is a connection a wish that there be no atomic
+ * operations: iw_cm, whose words these are then, does not know them. They need
+ * a right of their region too.
  */
 void iwt_qp_set_rights(struct iwt_qp *qp, u32 rights)
 {
 	spin_lock_bh(&qp->lock);
+	if (qp->state == IWT_QP_IDLE && (rights & IW_CM_RIGHTS) == IW_CM_RIGHTS)
+		rights |= IWT_REMOTE_ATOMIC;
 	qp->rights = rights;
 	qp->rights_stated = rights || qp->state != IWT_QP_IDLE;
 	spin_unlock_bh(&qp->lock);

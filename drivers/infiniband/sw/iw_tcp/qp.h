@@ -72,6 +72,7 @@ struct iwt_qp_llp_ops {
  * @lock: see the table above
  * @state: RDMAP state (proto/qpfsm.h)
  * @user: the rings are shared with userspace
+ * @takes_imm: the consumer knows completions with immediate data
  * @rights: remote rights that the queue pair grants (enum iwt_rights)
  * @rights_stated: they are a consumer's wish, not a default
  * @sq: send queue
@@ -103,6 +104,7 @@ struct iwt_qp {
 	spinlock_t lock;
 	enum iwt_qp_state state;
 	bool user;
+	bool takes_imm;
 	u32 rights;
 	bool rights_stated;
 

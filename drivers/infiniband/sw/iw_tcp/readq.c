@@ -6,8 +6,8 @@
 /**
  * iwt_readq_alloc() - make room for what was negotiated
  * @q: queue; what it had is released
- * @ord: Reads of ours at a time
- * @ird: Reads of the peer at a time
+ * @ord: requests of ours at a time
+ * @ird: requests of the peer at a time
  *
  * May sleep. Return: 0 or -ENOMEM, then the queue is empty.
  */
@@ -37,12 +37,13 @@ void iwt_readq_free(struct iwt_readq *q)
 }
 
 /**
- * iwt_readq_start() - a Read of ours begins
+ * iwt_readq_start() - a Read or atomic operation of ours begins
  * @q: queue; qp->lock is held
+ * @msn: number of its request on queue 1
  *
  * Return: the entry to fill, or NULL when ORD is reached.
  */
-struct iwt_read_out *iwt_readq_start(struct iwt_readq *q)
+struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn)
 {
 	struct iwt_read_out *r;
 
@@ -50,11 +51,12 @@ struct iwt_read_out *iwt_readq_start(struct iwt_readq *q)
 		return NULL;
 	r = &q->out[(q->out_head + q->out_n++) % q->out_max];
 	memset(r, 0, sizeof(*r));
+	r->msn = msn;
 	return r;
 }
 
 /**
- * iwt_readq_oldest() - the Read whose response comes next
+ * iwt_readq_oldest() - the request whose response comes next
  * @q: queue; qp->lock is held
  *
  * Responses come in the order of the requests (RFC 5040 5.5 rule 20).
@@ -66,7 +68,25 @@ struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q)
 }
 
 /**
- * iwt_readq_finish() - the oldest Read has its whole response
+ * iwt_readq_find() - the request with this number
+ * @q: queue; qp->lock is held
+ * @msn: on queue 1
+ *
+ * Return: the entry, or NULL when none waits under that number.
+ */
+struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn)
+{
+	u32 i;
+
+	if (!q->out_n)
+		return NULL;
+	/* their numbers are consecutive */
+	i = msn - q->out[q->out_head].msn;
+	return i < q->out_n ? &q->out[(q->out_head + i) % q->out_max] : NULL;
+}
+
+/**
+ * iwt_readq_finish() - the oldest request has its whole response
  * @q: queue; qp->lock is held
  */
 void iwt_readq_finish(struct iwt_readq *q)
@@ -76,13 +96,13 @@ void iwt_readq_finish(struct iwt_readq *q)
 }
 
 /**
- * iwt_readq_accept() - a Read Request of the peer waits to be answered
+ * iwt_readq_accept() - a request of the peer waits to be answered
  * @q: queue; qp->lock is held
  * @r: request
  *
  * Return: false when the peer exceeds IRD.
  */
-bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_rdmap_read *r)
+bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_read_in *r)
 {
 	if (iwt_readq_in_full(q))
 		return false;
@@ -97,7 +117,7 @@ bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_rdmap_read *r)
  *
  * Return: false when there is none.
  */
-bool iwt_readq_answer(struct iwt_readq *q, struct iwt_rdmap_read *r)
+bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r)
 {
 	if (!q->in_n)
 		return false;

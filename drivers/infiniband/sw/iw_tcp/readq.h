@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RDMA Reads under way: ours, waiting for their responses (bounded by ORD),
- * and the peer's, waiting to be answered (bounded by IRD). RFC 5040 5.2, 6.1.
+ * RDMA Reads and atomic operations under way: ours, waiting for their responses
+ * (bounded by ORD), and the peer's, waiting to be answered (bounded by IRD).
+ * Both kinds share the limits and keep their order (RFC 5040 5.2, 6.1, RFC 7306
+ * 5.2).
  */
 #ifndef IWT_READQ_H
 #define IWT_READQ_H
@@ -9,41 +11,53 @@
 #include <linux/types.h>
 #include <rdma/iw_tcp-abi.h>
 
-#include "proto/rdmap.h"
+#include "proto/atomic.h"
 
-/* A Read of ours. */
+/* A Read or atomic operation of ours. */
 struct iwt_read_out {
 	struct iwt_sge sink;	/* addr and lkey are the sink TO and STag */
 	u32 got;		/* octets placed so far */
 	u32 sq_idx;		/* its work request */
+	u32 msn;		/* of its request; an atomic one's identifier */
 	u32 inval;		/* STag to invalidate when done, with has_inval */
 	bool has_inval;
 	bool rtr;		/* ready-to-receive: no work request behind it */
+	bool atomic;
+};
+
+/* A Read or atomic operation of the peer. */
+struct iwt_read_in {
+	bool atomic;
+	union {
+		struct iwt_rdmap_read read;
+		struct iwt_atomic op;
+	};
 };
 
 /**
  * struct iwt_readq - both directions; guarded by qp->lock
  * @out: ring of @out_max
  * @in: ring of @in_max
- * @out_head: oldest Read of ours
+ * @out_head: oldest of ours
  * @out_n: how many
- * @in_head: oldest Read of the peer
+ * @in_head: oldest of the peer
  * @in_n: how many
  */
 struct iwt_readq {
 	struct iwt_read_out *out;
-	struct iwt_rdmap_read *in;
+	struct iwt_read_in *in;
 	u16 out_max, out_head, out_n;
 	u16 in_max, in_head, in_n;
 };
 
 int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird);
 void iwt_readq_free(struct iwt_readq *q);
-struct iwt_read_out *iwt_readq_start(struct iwt_readq *q);
+struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn);
 struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q);
 void iwt_readq_finish(struct iwt_readq *q);
-bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_rdmap_read *r);
-bool iwt_readq_answer(struct iwt_readq *q, struct iwt_rdmap_read *r);
+struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn);
+bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_read_in *r);
+bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r);
 void iwt_readq_clear(struct iwt_readq *q);
 
 static inline bool iwt_readq_out_full(const struct iwt_readq *q)

@@ -107,32 +107,37 @@ int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
  * iwt_rq_complete() - report what became of a buffer
  * @rq: queue; qp->lock is held
  * @qp: whose it is
- * @wr_id: the consumer's name for it
- * @len: octets received
- * @status: how it went
- * @flags: enum iwt_wc_flags
- * @ex: STag invalidated, with IWT_WC_WITH_INVALIDATE
+ * @cqe: all but the queue pair
  */
-void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id, u32 len,
-		     enum ib_wc_status status, u8 flags, u32 ex)
+void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
+{
+	cqe->qp_num = qp->qp_num;
+	if (cqe->status != IB_WC_SUCCESS) {
+		cqe->flags |= IWT_WC_SOLICITED;
+		if (cqe->status != IB_WC_WR_FLUSH_ERR)
+			trace_iwt_wqe_error(qp->qp_num, cqe->wr_id, IWT_WC_RECV,
+					    cqe->status);
+	}
+	iwt_cq_push(rq->cq, cqe, qp);
+}
+
+/**
+ * iwt_rq_fail() - a buffer was taken or posted in vain
+ * @rq: queue; qp->lock is held
+ * @qp: whose it is
+ * @wr_id: the consumer's name for it
+ * @status: why
+ */
+void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
+		 enum ib_wc_status status)
 {
 	struct iwt_cqe cqe = {
 		.wr_id = wr_id,
-		.qp_num = qp->qp_num,
-		.byte_len = len,
-		.ex = ex,
 		.opcode = IWT_WC_RECV,
 		.status = status,
-		.flags = flags,
 	};
 
-	if (status != IB_WC_SUCCESS) {
-		cqe.flags |= IWT_WC_SOLICITED;
-		if (status != IB_WC_WR_FLUSH_ERR)
-			trace_iwt_wqe_error(qp->qp_num, wr_id, IWT_WC_RECV,
-					    status);
-	}
-	iwt_cq_push(rq->cq, &cqe, qp);
+	iwt_rq_complete(rq, qp, &cqe);
 }
 
 /**
@@ -160,6 +165,6 @@ void iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp)
 
 		/* the slot before the completion that promises it */
 		iwt_ring_set_cons(&rq->ring, ++rq->cons);
-		iwt_rq_complete(rq, qp, wr_id, 0, IB_WC_WR_FLUSH_ERR, 0, 0);
+		iwt_rq_fail(rq, qp, wr_id, IB_WC_WR_FLUSH_ERR);
 	}
 }

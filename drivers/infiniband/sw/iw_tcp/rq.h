@@ -41,7 +41,8 @@ u32 iwt_rq_stride(u32 max_sge);
 int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr);
 int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe);
 void iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp);
-void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id, u32 len,
-		     enum ib_wc_status status, u8 flags, u32 ex);
+void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe);
+void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
+		 enum ib_wc_status status);
 
 #endif

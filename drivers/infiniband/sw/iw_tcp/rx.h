@@ -29,6 +29,8 @@ enum iwt_rx_result {
  * @eof: the peer has closed its direction
  * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
  * @recv_open: a Send is being received into @recv
+ * @after_write: the peer's last message but for its responses was a Write
+ * @write_len: octets of the Write that has ended or is under way
  * @q: untagged queues
  * @recv: private copy of its buffer list
  * @recv_pos: place in it
@@ -45,6 +47,8 @@ struct iwt_rx {
 	bool eof;
 	bool rtr_send;
 	bool recv_open;
+	bool after_write;
+	u32 write_len;
 	struct iwt_ddp_rxq q[IWT_QN_COUNT];
 	struct iwt_rwqe recv;
 	struct iwt_sgl_pos recv_pos;

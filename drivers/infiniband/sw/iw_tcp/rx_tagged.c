@@ -55,6 +55,15 @@ static u32 place_tagged(struct iwt_qp *qp, struct iwt_fpdu *f,
 	return IWT_OK;
 }
 
+/* Immediate Data that follows has its length from here. */
+static void note_write(struct iwt_rx *rx, const struct iwt_fpdu *f)
+{
+	if (rx->after_write)
+		rx->write_len = 0;
+	rx->write_len += f->payload_len;
+	rx->after_write = f->ddp.last;
+}
+
 /* RDMA Write, or a tagged segment that has no business here. */
 static u32 rx_write(struct iwt_qp *qp, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)
@@ -76,6 +85,7 @@ static u32 rx_write(struct iwt_qp *qp, struct iwt_fpdu *f,
 		return err;
 	if (f->ddp.opcode != IWT_OP_WRITE)
 		return IWT_ERR_OP_OPCODE;	/* a Response nobody asked for */
+	note_write(&qp->rx, f);
 	if (!f->payload_len)
 		return IWT_OK;
 	if (v != IWT_ACCESS_OK || !(qp->rights & IWT_REMOTE_WRITE))
@@ -104,7 +114,14 @@ static u32 place_response(struct iwt_qp *qp, struct iwt_read_out *out,
 	return IWT_OK;
 }
 
-static u32 finish_read(struct iwt_qp *qp, struct iwt_read_out *out)
+/**
+ * iwt_rx_finish_read() - a Read or atomic operation of ours has its response
+ * @qp: queue pair; qp->lock is held
+ * @out: the oldest one; gone afterwards
+ *
+ * Return: IWT_OK, or the error for the Terminate.
+ */
+u32 iwt_rx_finish_read(struct iwt_qp *qp, struct iwt_read_out *out)
 {
 	u32 err = IWT_OK;
 
@@ -121,10 +138,9 @@ static u32 finish_read(struct iwt_qp *qp, struct iwt_read_out *out)
 }
 
 /* RDMA Read Response: exactly what the oldest Read asked for, in order. */
-static u32 rx_response(struct iwt_qp *qp, struct iwt_fpdu *f,
-		       struct iwt_cursor *at)
+static u32 rx_response(struct iwt_qp *qp, struct iwt_read_out *out,
+		       struct iwt_fpdu *f, struct iwt_cursor *at)
 {
-	struct iwt_read_out *out = iwt_readq_oldest(&qp->readq);
 	const struct iwt_ddp *d = &f->ddp;
 	u32 left, err;
 
@@ -142,7 +158,7 @@ static u32 rx_response(struct iwt_qp *qp, struct iwt_fpdu *f,
 	err = place_response(qp, out, f, at);
 	if (err || !d->last)
 		return err;
-	return finish_read(qp, out);
+	return iwt_rx_finish_read(qp, out);
 }
 
 /**
@@ -155,7 +171,9 @@ static u32 rx_response(struct iwt_qp *qp, struct iwt_fpdu *f,
  */
 u32 iwt_rx_tagged(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
 {
-	if (f->ddp.opcode == IWT_OP_READ_RESP && qp->readq.out_n)
-		return rx_response(qp, f, at);
+	struct iwt_read_out *out = iwt_readq_oldest(&qp->readq);
+
+	if (f->ddp.opcode == IWT_OP_READ_RESP && out && !out->atomic)
+		return rx_response(qp, out, f, at);
 	return rx_write(qp, f, at);
 }

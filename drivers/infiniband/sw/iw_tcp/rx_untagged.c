@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Inbound Sends, Read Requests and Terminates. */
+/* Inbound Sends, Immediate Data, Read and Atomic Requests, and Terminates. */
 #include "rx_priv.h"
 
 #include "device.h"
@@ -36,7 +36,7 @@ void iwt_rx_fail_recv(struct iwt_qp *qp, enum ib_wc_status status)
 	if (!rx->recv_open)
 		return;
 	rx->recv_open = false;
-	iwt_rq_complete(&qp->rq, &qp->ibqp, rx->recv.wr_id, 0, status, 0, 0);
+	iwt_rq_fail(&qp->rq, &qp->ibqp, rx->recv.wr_id, status);
 }
 
 static u32 place_send(struct iwt_qp *qp, struct iwt_fpdu *f,
@@ -61,8 +61,12 @@ static u32 rx_send(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
 {
 	const struct iwt_rdmap_rule *rule = iwt_rdmap_rule(f->ddp.opcode);
 	struct iwt_rx *rx = &qp->rx;
-	u32 err, ex = 0;
-	u8 flags = 0;
+	struct iwt_cqe cqe = {
+		.wr_id = rx->recv.wr_id,
+		.byte_len = f->ddp.mo + f->payload_len,
+		.opcode = IWT_WC_RECV,
+	};
+	u32 err;
 
 	err = place_send(qp, f, at);
 	if (err || !f->ddp.last)
@@ -71,14 +75,43 @@ static u32 rx_send(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
 		err = iwt_mr_invalidate(qp->dev, f->ddp.stag, qp->ibqp.pd, true);
 		if (err)
 			return err;
-		flags |= IWT_WC_WITH_INVALIDATE;
-		ex = f->ddp.stag;
+		cqe.flags |= IWT_WC_WITH_INVALIDATE;
+		cqe.ex = f->ddp.stag;
 	}
 	if (rule->solicited)
-		flags |= IWT_WC_SOLICITED;
+		cqe.flags |= IWT_WC_SOLICITED;
 	rx->recv_open = false;
-	iwt_rq_complete(&qp->rq, &qp->ibqp, rx->recv.wr_id,
-			f->ddp.mo + f->payload_len, IB_WC_SUCCESS, flags, ex);
+	iwt_rq_complete(&qp->rq, &qp->ibqp, &cqe);
+	return IWT_OK;
+}
+
+/*
+ * Immediate Data behind a Write is the end of a Write with immediate data, whose
+ * length the completion tells; elsewhere it is a Send of no length. The octets
+ * that verbs have no room for are not looked at.
+ */
+static u32 rx_imm(struct iwt_qp *qp, const struct iwt_fpdu *f)
+{
+	const struct iwt_imm *imm = (const void *)(f->hdr +
+						   IWT_DDP_UNTAGGED_LEN);
+	struct iwt_rx *rx = &qp->rx;
+	struct iwt_cqe cqe = {
+		.wr_id = rx->recv.wr_id,
+		.ex = (__force u32)imm->data,
+		.opcode = IWT_WC_RECV,
+		.flags = IWT_WC_WITH_IMM,
+	};
+
+	if (!qp->takes_imm)
+		return IWT_ERR_OP_OPCODE;
+	if (rx->after_write) {
+		cqe.opcode = IWT_WC_RECV_RDMA_WITH_IMM;
+		cqe.byte_len = rx->write_len;
+	}
+	if (iwt_rdmap_rule(f->ddp.opcode)->solicited)
+		cqe.flags |= IWT_WC_SOLICITED;
+	rx->recv_open = false;
+	iwt_rq_complete(&qp->rq, &qp->ibqp, &cqe);
 	return IWT_OK;
 }
 
@@ -103,16 +136,108 @@ static u32 check_read(struct iwt_qp *qp, const struct iwt_rdmap_read *r)
 
 static u32 rx_read_req(struct iwt_qp *qp, const struct iwt_fpdu *f)
 {
-	struct iwt_rdmap_read r;
+	struct iwt_read_in r = {};
 	u32 err;
 
 	if (!f->ddp.last)
 		return IWT_ERR_OP_UNSPEC;
-	iwt_rdmap_parse_read(f->hdr + IWT_DDP_UNTAGGED_LEN, &r);
-	err = check_read(qp, &r);
+	iwt_rdmap_parse_read(f->hdr + IWT_DDP_UNTAGGED_LEN, &r.read);
+	err = check_read(qp, &r.read);
 	if (err)
 		return err;
 	return iwt_readq_accept(&qp->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
+}
+
+/* May the peer do that? It is asked again when it is done, in its turn. */
+static u32 check_atomic(struct iwt_qp *qp, const struct iwt_atomic *a)
+{
+	struct iwt_actor who = iwt_qp_actor(qp);
+	u32 err = iwt_atomic_check(a);
+
+	if (!err)
+		err = iwt_mem_atomic(&who, a, NULL);
+	if (!err && !(qp->rights & IWT_REMOTE_ATOMIC))
+		err = iwt_access_read_err(IWT_ACCESS_RIGHTS);
+	return err;
+}
+
+static u32 rx_atomic_req(struct iwt_qp *qp, const struct iwt_fpdu *f)
+{
+	struct iwt_read_in r = { .atomic = true };
+	u32 err;
+
+	iwt_atomic_parse(f->hdr + IWT_DDP_UNTAGGED_LEN, &r.op);
+	err = check_atomic(qp, &r.op);
+	if (err)
+		return err;
+	return iwt_readq_accept(&qp->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
+}
+
+/* Responses come in the order of the requests, Reads among them. */
+static u32 rx_atomic_resp(struct iwt_qp *qp, const struct iwt_fpdu *f)
+{
+	struct iwt_read_out *out = iwt_readq_oldest(&qp->readq);
+	struct iwt_actor who = iwt_qp_actor(qp);
+	struct iwt_sgl_pos pos = {};
+	u64 value;
+	u32 id;
+
+	if (!out || !out->atomic)
+		return IWT_ERR_OP_OPCODE;
+	iwt_atomic_parse_resp(f->hdr + IWT_DDP_UNTAGGED_LEN, &id, &value);
+	if (id != out->msn)
+		return IWT_ERR_OP_UNSPEC;
+	if (iwt_sgl_scatter(&who, &out->sink, 1, &pos, (const u8 *)&value,
+			    sizeof(value)) != IWT_ACCESS_OK) {
+		iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
+		return IWT_ERR_LOCAL;
+	}
+	return iwt_rx_finish_read(qp, out);
+}
+
+/*
+ * The request that the peer's Terminate is about, if its response is awaited. A
+ * Terminate that returns no header can only mean the oldest.
+ */
+static struct iwt_read_out *terminated(struct iwt_qp *qp)
+{
+	const struct iwt_term *t = &qp->rx.term;
+
+	if (!t->has_ddp)
+		return iwt_readq_oldest(&qp->readq);
+	if (t->ddp.tagged || t->ddp.qn != IWT_QN_READ_REQ)
+		return NULL;
+	return iwt_readq_find(&qp->readq, t->ddp.msn);
+}
+
+/* How a request completes for which the peer ended the stream. */
+static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
+{
+	switch (IWT_ERR_LAYER(t->err) << 4 | IWT_ERR_ETYPE(t->err)) {
+	case 0x01:
+		return IB_WC_REM_ACCESS_ERR;
+	case 0x02:
+		return IB_WC_REM_OP_ERR;
+	case 0x12:
+		if (t->has_ddp)
+			return IB_WC_REM_INV_REQ_ERR;
+		break;
+	case 0x20:
+		/* an unexpected opcode, by peers that swap layer and type */
+		if (t->err == IWT_ERR_MPA_IRD && atomic)
+			return IB_WC_REM_OP_ERR;
+		break;
+	}
+	return IB_WC_WR_FLUSH_ERR;
+}
+
+static void blame_request(struct iwt_qp *qp)
+{
+	struct iwt_read_out *out = terminated(qp);
+
+	if (out && !out->rtr)
+		iwt_sq_done(&qp->sq, out->sq_idx,
+			    blame_status(&qp->rx.term, out->atomic));
 }
 
 static void rx_term(struct iwt_qp *qp, const struct iwt_fpdu *f)
@@ -121,6 +246,7 @@ static void rx_term(struct iwt_qp *qp, const struct iwt_fpdu *f)
 
 	iwt_term_parse(f->hdr + IWT_DDP_UNTAGGED_LEN,
 		       f->hdr_len - IWT_DDP_UNTAGGED_LEN, &rx->term);
+	blame_request(qp);
 	rx->dead = true;
 	trace_iwt_term(qp->ibqp.qp_num, false, rx->term.err);
 	iwt_count(qp->dev, IWT_C_TERM_RX);
@@ -130,23 +256,50 @@ static void rx_term(struct iwt_qp *qp, const struct iwt_fpdu *f)
 static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
 {
 	const struct iwt_ddp *d = &f->ddp;
-	u32 buf_len = IWT_MAX_ULPDU_HDR - IWT_DDP_UNTAGGED_LEN;
 	u32 qn = min_t(u32, d->qn, IWT_QN_COUNT - 1);
 	bool have = true;
-	u32 err;
+	u32 err, room;
 
 	if (d->qn == IWT_QN_SEND) {
 		err = open_recv(qp, d);
 		if (err)
 			return err;
 		have = qp->rx.recv_open;
-		buf_len = min_t(u64, qp->rx.recv.len, U32_MAX);
 	} else if (d->qn == IWT_QN_READ_REQ) {
 		have = !iwt_readq_in_full(&qp->readq);
-		buf_len = sizeof(struct iwt_read_req);
 	}
+	room = iwt_rdmap_room(d, min_t(u64, qp->rx.recv.len, U32_MAX));
 	return iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
-				      &qp->rx.q[qn], have, buf_len);
+				      &qp->rx.q[qn], have, room);
+}
+
+static u32 deliver(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
+{
+	switch (f->ddp.opcode) {
+	case IWT_OP_IMM:
+	case IWT_OP_IMM_SE:
+		return rx_imm(qp, f);
+	case IWT_OP_READ_REQ:
+		return rx_read_req(qp, f);
+	case IWT_OP_ATOMIC_REQ:
+		return rx_atomic_req(qp, f);
+	case IWT_OP_ATOMIC_RESP:
+		return rx_atomic_resp(qp, f);
+	case IWT_OP_TERM:
+		rx_term(qp, f);
+		return IWT_OK;
+	default:
+		return rx_send(qp, f, at);
+	}
+}
+
+/* What the peer sends of its own accord stands between a Write and the rest. */
+static void forget_write(struct iwt_rx *rx, u32 qn)
+{
+	if (qn != IWT_QN_SEND && qn != IWT_QN_READ_REQ)
+		return;
+	rx->after_write = false;
+	rx->write_len = 0;
 }
 
 /*
@@ -200,13 +353,7 @@ u32 iwt_rx_untagged(struct iwt_qp *qp, struct iwt_fpdu *f,
 		return err;
 	iwt_ddp_advance(&qp->rx.q[d->qn],
 			f->ulpdu_len - IWT_DDP_UNTAGGED_LEN, d->last);
-	switch (d->opcode) {
-	case IWT_OP_READ_REQ:
-		return rx_read_req(qp, f);
-	case IWT_OP_TERM:
-		rx_term(qp, f);
-		return IWT_OK;
-	default:
-		return rx_send(qp, f, at);
-	}
+	err = deliver(qp, f, at);
+	forget_write(&qp->rx, d->qn);
+	return err;
 }

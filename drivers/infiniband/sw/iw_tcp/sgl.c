@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "sgl.h"
 
+#include <linux/atomic.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
@@ -189,4 +190,50 @@ enum iwt_access_verdict iwt_mem_gather(const struct iwt_actor *who, u32 stag,
 				       u32 len)
 {
 	return copy_region(who, stag, addr, need, hint, to, len, false);
+}
+
+/* Atomic for every processor: not only we may be at this word. */
+static u64 exchange(u64 *word, const struct iwt_atomic *a)
+{
+	u64 old = READ_ONCE(*word);
+
+	while (!try_cmpxchg64(word, &old, iwt_atomic_result(a, old)))
+		;
+	return old;
+}
+
+/**
+ * iwt_mem_atomic() - an atomic operation of the peer on a region
+ * @who: for whom
+ * @a: request
+ * @old: takes what was there before; NULL only to ask whether it may be done
+ *
+ * What has to be aligned is the memory, wherever its region begins (RFC 7306
+ * 5.1). Never sleeps. Return: IWT_OK or what a Terminate is to say (RFC 7306
+ * 8.2, RFC 5040 4.8).
+ */
+u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
+		   u64 *old)
+{
+	struct iwt_mr *mr = iwt_mr_get(who->dev, a->stag);
+	u32 err, hint = 0, n;
+	u8 *mem;
+
+	if (!mr)
+		return iwt_access_read_err(IWT_ACCESS_STAG);
+	err = iwt_access_read_err(iwt_access_check(&mr->region, who->pd, a->to,
+						   IWT_ATOMIC_LEN,
+						   IWT_REMOTE_ATOMIC));
+	if (err)
+		goto out;
+	mem = iwt_mr_piece(mr, a->to, IWT_ATOMIC_LEN, &n, &hint);
+	if (!IS_ALIGNED((uintptr_t)mem, IWT_ATOMIC_LEN))
+		err = IWT_ERR_OP_STREAM;
+	else if (!mem || n != IWT_ATOMIC_LEN)
+		err = IWT_ERR_PROT_BOUNDS;
+	else if (old)
+		*old = exchange((u64 *)mem, a);
+out:
+	iwt_mr_put(mr);
+	return err;
 }

@@ -7,6 +7,7 @@
 #include <rdma/iw_tcp-abi.h>
 
 #include "proto/access.h"
+#include "proto/atomic.h"
 
 struct ib_pd;
 struct iwt_dev;
@@ -42,6 +43,8 @@ enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
 enum iwt_access_verdict iwt_mem_gather(const struct iwt_actor *who, u32 stag,
 				       u64 addr, u32 need, u32 *hint, u8 *to,
 				       u32 len);
+u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
+		   u64 *old);
 void iwt_copy_out(u8 *to, const u8 *from, u32 len);
 
 #endif

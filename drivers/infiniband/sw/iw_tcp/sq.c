@@ -6,18 +6,27 @@
 #include <linux/slab.h>
 
 #include "cq.h"
+#include "proto/wire.h"
 #include "trace.h"
+
+/* What of an atomic operation's body such a ring has. */
+static u32 atomic_bytes(bool user)
+{
+	return user ? IWT_ATOMIC_BODY_USER : sizeof(struct iwt_atomic_body);
+}
 
 /**
  * iwt_sq_stride() - octets of a ring entry
  * @max_sge: elements that must fit
  * @max_inline: octets of inline data that must fit
+ * @user: ring of a process
  *
  * Whole cache lines, so that a work request shares none with its neighbour.
  */
-u32 iwt_sq_stride(u32 max_sge, u32 max_inline)
+u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user)
 {
-	u32 body = max_t(u32, max_sge * sizeof(struct iwt_sge), max_inline);
+	u32 body = max3((u32)(max_sge * sizeof(struct iwt_sge)), max_inline,
+			atomic_bytes(user));
 
 	return ALIGN(sizeof(struct iwt_send_wqe) + body, 64);
 }
@@ -69,6 +78,18 @@ static int wr_opcode(enum ib_wr_opcode op)
 		return IWT_WR_LOCAL_INV;
 	case IB_WR_REG_MR:
 		return IWT_WR_REG_MR;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return IWT_WR_WRITE_WITH_IMM;
+	case IB_WR_SEND_WITH_IMM:
+		return IWT_WR_SEND_WITH_IMM;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return IWT_WR_FETCH_ADD;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return IWT_WR_CMP_SWAP;
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		return IWT_WR_MASKED_FETCH_ADD;
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		return IWT_WR_MASKED_CMP_SWAP;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -120,9 +141,37 @@ static void put_sges(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 	w->num_sge = wr->num_sge;
 }
 
+/* Behind the one element, which put_sges() has put. */
+static void put_atomic(const struct ib_atomic_wr *wr, struct iwt_send_wqe *w)
+{
+	struct iwt_atomic_body *b = (struct iwt_atomic_body *)(w + 1);
+	bool add = w->opcode == IWT_WR_FETCH_ADD ||
+		   w->opcode == IWT_WR_MASKED_FETCH_ADD;
+
+	w->remote_addr = wr->remote_addr;
+	w->rkey = wr->rkey;
+	b->data = add ? wr->compare_add : wr->swap;
+	b->data_mask = add ? wr->compare_add_mask : wr->swap_mask;
+	b->compare = wr->compare_add;
+	b->compare_mask = wr->compare_add_mask;
+}
+
 static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 {
 	switch (wr->opcode) {
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		w->remote_addr = rdma_wr(wr)->remote_addr;
+		w->rkey = rdma_wr(wr)->rkey;
+		fallthrough;
+	case IB_WR_SEND_WITH_IMM:
+		w->ex = (__force u32)wr->ex.imm_data;
+		break;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		put_atomic(atomic_wr(wr), w);
+		break;
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_READ:
 	case IB_WR_RDMA_READ_WITH_INV:
@@ -142,6 +191,24 @@ static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 		w->ex = wr->ex.invalidate_rkey;
 		break;
 	}
+}
+
+/* Can this operation have such a list? */
+static int check_post(const struct iwt_sq *sq, const struct ib_send_wr *wr,
+		      u8 op)
+{
+	int i;
+
+	if (wr->num_sge < 0 || wr->num_sge > sq->sge_max)
+		return -EINVAL;
+	if (iwt_wr_is_atomic(op) &&
+	    (wr->num_sge != 1 || wr->send_flags & IB_SEND_INLINE))
+		return -EINVAL;
+	/* Immediate Data is a message of its own: RFC 7306 has no other */
+	for (i = 0; op == IWT_WR_SEND_WITH_IMM && i < wr->num_sge; i++)
+		if (wr->sg_list[i].length)
+			return -EOPNOTSUPP;
+	return 0;
 }
 
 /**
@@ -164,14 +231,14 @@ int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
 		return op;
 	if (prod - READ_ONCE(sq->ring.ctl->cons) > sq->ring.mask)
 		return -ENOMEM;
-	if (wr->num_sge < 0 || wr->num_sge > sq->sge_max)
-		return -EINVAL;
+	err = check_post(sq, wr, op);
+	if (err)
+		return err;
 
 	memset(w, 0, sizeof(*w));
 	w->wr_id = wr->wr_id;
 	w->opcode = op;
 	w->flags = wr_flags(wr->send_flags);
-	put_special(wr, w);
 	if (wr->send_flags & IB_SEND_INLINE) {
 		err = put_inline(sq, wr, w);
 		if (err)
@@ -179,6 +246,7 @@ int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
 	} else {
 		put_sges(wr, w);
 	}
+	put_special(wr, w);
 	iwt_ring_set_prod(&sq->ring, prod + 1);
 	return 0;
 }
@@ -187,6 +255,10 @@ int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
 static bool body_bytes(const struct iwt_sq *sq, const struct iwt_send_wqe *h,
 		       u32 *bytes)
 {
+	if (iwt_wr_is_atomic(h->opcode)) {
+		*bytes = atomic_bytes(sq->user);
+		return true;
+	}
 	if (h->flags & IWT_WR_INLINE) {
 		*bytes = h->inline_len;
 		return h->inline_len <= sq->inline_max;
@@ -200,6 +272,8 @@ static u32 wqe_len(const struct iwt_swqe *w)
 	u64 len = 0;
 	int i;
 
+	if (iwt_wr_is_atomic(w->h.opcode))
+		return IWT_ATOMIC_LEN;
 	if (w->h.flags & IWT_WR_INLINE)
 		return w->h.inline_len;
 	for (i = 0; i < w->h.num_sge; i++)
@@ -215,6 +289,20 @@ static bool corrupt(const struct iwt_sq *sq, u32 prod)
 {
 	return prod - sq->retire > sq->ring.mask + 1 ||
 	       prod - sq->retire < sq->cons - sq->retire;
+}
+
+/* Is there such an operation, on such a queue? */
+static bool may_start(const struct iwt_sq *sq, u8 opcode)
+{
+	switch (opcode) {
+	case IWT_WR_READ_WITH_INV:
+	case IWT_WR_REG_MR:
+	case IWT_WR_MASKED_FETCH_ADD:
+	case IWT_WR_MASKED_CMP_SWAP:
+		return !sq->user;
+	default:
+		return opcode <= IWT_WR_CMP_SWAP;
+	}
 }
 
 /**
@@ -256,7 +344,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 		iwt_sq_done(sq, *idx, IB_WC_LOC_LEN_ERR);
 		return -EINVAL;
 	}
-	if (wqe->h.opcode > (sq->user ? IWT_WR_LOCAL_INV : IWT_WR_REG_MR)) {
+	if (!may_start(sq, wqe->h.opcode)) {
 		iwt_sq_done(sq, *idx, IB_WC_LOC_QP_OP_ERR);
 		return -EOPNOTSUPP;
 	}
@@ -291,6 +379,12 @@ static u8 wc_opcode(u8 wr_opcode)
 		[IWT_WR_READ_WITH_INV]	= IWT_WC_READ,
 		[IWT_WR_LOCAL_INV]	= IWT_WC_LOCAL_INV,
 		[IWT_WR_REG_MR]		= IWT_WC_REG_MR,
+		[IWT_WR_WRITE_WITH_IMM]	= IWT_WC_WRITE,
+		[IWT_WR_SEND_WITH_IMM]	= IWT_WC_SEND,
+		[IWT_WR_FETCH_ADD]	= IWT_WC_FETCH_ADD,
+		[IWT_WR_CMP_SWAP]	= IWT_WC_COMP_SWAP,
+		[IWT_WR_MASKED_FETCH_ADD] = IWT_WC_MASKED_FETCH_ADD,
+		[IWT_WR_MASKED_CMP_SWAP] = IWT_WC_MASKED_COMP_SWAP,
 	};
 
 	return wr_opcode < ARRAY_SIZE(map) ? map[wr_opcode] : IWT_WC_SEND;

@@ -20,6 +20,7 @@ struct iwt_swqe {
 	union {
 		struct iwt_sge sge[IWT_MAX_SGE];
 		u8 data[IWT_MAX_INLINE];
+		struct iwt_atomic_body atomic;
 	};
 };
 
@@ -71,7 +72,7 @@ struct iwt_sq {
 
 int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride);
 void iwt_sq_free(struct iwt_sq *sq);
-u32 iwt_sq_stride(u32 max_sge, u32 max_inline);
+u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user);
 int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr);
 int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx);
 void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status);
@@ -81,6 +82,22 @@ int iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp);
 static inline struct iwt_sq_entry *iwt_sq_entry(struct iwt_sq *sq, u32 idx)
 {
 	return &sq->entries[idx & sq->ring.mask];
+}
+
+static inline bool iwt_wr_is_read(u8 opcode)
+{
+	return opcode == IWT_WR_READ || opcode == IWT_WR_READ_WITH_INV;
+}
+
+static inline bool iwt_wr_is_atomic(u8 opcode)
+{
+	return opcode >= IWT_WR_FETCH_ADD && opcode <= IWT_WR_MASKED_CMP_SWAP;
+}
+
+/* It is done when the peer has answered, and takes its part of ORD until then. */
+static inline bool iwt_wr_is_answered(u8 opcode)
+{
+	return iwt_wr_is_read(opcode) || iwt_wr_is_atomic(opcode);
 }
 
 /* Nothing waits and nothing is under way. */

@@ -30,6 +30,7 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	tx->rtr = initiator ? terms->rtr : IWT_RTR_NONE;
 	tx->send_msn = 1;
 	tx->read_msn = 1;
+	tx->atomic_msn = 1;
 }
 
 /* Remember framed octets; they follow the last piece wherever they can. */

@@ -11,6 +11,7 @@
 #include "proto/mpa.h"
 #include "proto/term.h"
 #include "proto/txseg.h"
+#include "readq.h"
 #include "sgl.h"
 #include "sq.h"
 
@@ -29,7 +30,7 @@ struct page;
 #define IWT_TX_CHUNKS		16
 /* Batches of one run; then others get their turn. */
 #define IWT_TX_RUN		4
-/* Read Responses in a row while the send queue has work. */
+/* Responses in a row while the send queue has work. */
 #define IWT_TX_RESPONSES	4
 
 enum iwt_tx_what {
@@ -77,15 +78,16 @@ struct iwt_tx_chunk {
  * @rtr: ready-to-receive message still to be sent
  * @term: how far the Terminate is
  * @what: message being framed
- * @row: Read Responses since the last work request
+ * @row: Responses since the last work request
  * @send_msn: MSN of the next Send
- * @read_msn: MSN of the next Read Request
- * @resp_msn: MSN of the Read Request being answered
+ * @read_msn: MSN of the next Read or Atomic Request
+ * @resp_msn: MSN of the request being answered
+ * @atomic_msn: MSN of the next Atomic Response
  * @msg: its segmentation
  * @pos: its place in the source; of a Read Response only the octets and hint
  * @wqe: private copy of the work request
  * @idx: its index
- * @resp: Read Request being answered
+ * @resp: request being answered
  * @n_chunks: pieces framed and not yet taken by TCP
  * @bytes: octets in them
  * @fpdus: FPDUs framed by this run of the batch
@@ -110,11 +112,12 @@ struct iwt_tx {
 	u32 send_msn;
 	u32 read_msn;
 	u32 resp_msn;
+	u32 atomic_msn;
 	struct iwt_txseg msg;
 	struct iwt_sgl_pos pos;
 	struct iwt_swqe wqe;
 	u32 idx;
-	struct iwt_rdmap_read resp;
+	struct iwt_read_in resp;
 	u32 n_chunks;
 	u32 bytes;
 	u32 fpdus;

@@ -36,11 +36,22 @@ static bool begin_send(struct iwt_qp *qp, u32 len)
 	return true;
 }
 
+/* Verbs have half of what Immediate Data has room for (RFC 7306 6.2). */
+static bool begin_imm(struct iwt_qp *qp)
+{
+	const struct iwt_send_wqe *h = &qp->tx.wqe.h;
+	struct iwt_imm imm = { .data = (__force __be32)h->ex };
+
+	iwt_txseg_imm(&qp->tx.msg, h->flags & IWT_WR_SOLICITED ?
+		      IWT_OP_IMM_SE : IWT_OP_IMM, qp->tx.send_msn++, &imm);
+	return true;
+}
+
 static bool begin_read(struct iwt_qp *qp, u32 len)
 {
 	struct iwt_tx *tx = &qp->tx;
 	const struct iwt_send_wqe *h = &tx->wqe.h;
-	struct iwt_read_out *out = iwt_readq_start(&qp->readq);
+	struct iwt_read_out *out = iwt_readq_start(&qp->readq, tx->read_msn);
 	struct iwt_rdmap_read r = {
 		.size = len,
 		.src_stag = h->rkey,
@@ -62,22 +73,85 @@ static bool begin_read(struct iwt_qp *qp, u32 len)
 	return true;
 }
 
-/* Is the list allowed, and does the operation allow such a list? */
-static enum ib_wc_status check_list(struct iwt_qp *qp, u32 len)
+/* What an atomic operation puts on the wire; the unmasked ones take all bits. */
+static struct iwt_atomic atomic_of(const struct iwt_swqe *w)
 {
-	const struct iwt_swqe *w = &qp->tx.wqe;
-	bool read = w->h.opcode == IWT_WR_READ ||
-		    w->h.opcode == IWT_WR_READ_WITH_INV;
-	struct iwt_actor who = iwt_qp_actor(qp);
+	const struct iwt_atomic_body *b = &w->atomic;
+	struct iwt_atomic a = {
+		.op = IWT_AOP_CMP_SWAP,
+		.stag = w->h.rkey,
+		.to = w->h.remote_addr,
+		.data = b->data,
+		.data_mask = ~0ull,
+		.compare = b->compare,
+		.compare_mask = ~0ull,
+	};
+
+	switch (w->h.opcode) {
+	case IWT_WR_FETCH_ADD:
+		a.op = IWT_AOP_FETCH_ADD;
+		a.data_mask = 0;
+		break;
+	case IWT_WR_MASKED_FETCH_ADD:
+		a.op = IWT_AOP_FETCH_ADD;
+		a.data_mask = b->data_mask;
+		break;
+	case IWT_WR_MASKED_CMP_SWAP:
+		a.data_mask = b->data_mask;
+		a.compare_mask = b->compare_mask;
+		break;
+	}
+	return a;
+}
+
+static bool begin_atomic(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+	struct iwt_read_out *out = iwt_readq_start(&qp->readq, tx->read_msn);
+	struct iwt_atomic a = atomic_of(&tx->wqe);
+
+	if (!out)
+		return fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
+	out->atomic = true;
+	out->sink = tx->wqe.atomic.sink;
+	out->sq_idx = tx->idx;
+	a.id = tx->read_msn;
+	iwt_txseg_atomic_req(&tx->msg, tx->read_msn++, &a);
+	return true;
+}
+
+/* Does the operation allow such a list? */
+static enum ib_wc_status check_shape(const struct iwt_swqe *w, u32 len)
+{
+	bool inl = w->h.flags & IWT_WR_INLINE;
 
 	if (len > IWT_MAX_MSG)
 		return IB_WC_LOC_LEN_ERR;
-	if (read && (w->h.num_sge > 1 || w->h.flags & IWT_WR_INLINE))
+	if (iwt_wr_is_read(w->h.opcode) && (w->h.num_sge > 1 || inl))
 		return IB_WC_LOC_QP_OP_ERR;
-	if (w->h.flags & IWT_WR_INLINE)
-		return IB_WC_SUCCESS;
-	if (iwt_sgl_check(&who, w->sge, w->h.num_sge,
-			  read ? IWT_LOCAL_WRITE : 0) != IWT_ACCESS_OK)
+	if (iwt_wr_is_atomic(w->h.opcode)) {
+		if (w->h.num_sge != 1 || inl)
+			return IB_WC_LOC_QP_OP_ERR;
+		if (w->atomic.sink.length < IWT_ATOMIC_LEN)
+			return IB_WC_LOC_LEN_ERR;
+	}
+	/* Immediate Data is a message of its own: RFC 7306 has no other */
+	if (w->h.opcode == IWT_WR_SEND_WITH_IMM && len)
+		return IB_WC_LOC_QP_OP_ERR;
+	return IB_WC_SUCCESS;
+}
+
+/* Is the list allowed? */
+static enum ib_wc_status check_list(struct iwt_qp *qp, u32 len)
+{
+	const struct iwt_swqe *w = &qp->tx.wqe;
+	struct iwt_actor who = iwt_qp_actor(qp);
+	enum ib_wc_status status = check_shape(w, len);
+	u32 need = iwt_wr_is_answered(w->h.opcode) ? IWT_LOCAL_WRITE : 0;
+
+	if (status != IB_WC_SUCCESS || w->h.flags & IWT_WR_INLINE)
+		return status;
+	if (iwt_sgl_check(&who, w->sge, w->h.num_sge, need) != IWT_ACCESS_OK)
 		return IB_WC_LOC_PROT_ERR;
 	return IB_WC_SUCCESS;
 }
@@ -105,39 +179,55 @@ static bool is_local(u8 opcode)
 	return opcode == IWT_WR_LOCAL_INV || opcode == IWT_WR_REG_MR;
 }
 
+static bool begin_message(struct iwt_qp *qp, u32 len)
+{
+	struct iwt_tx *tx = &qp->tx;
+	const struct iwt_send_wqe *h = &tx->wqe.h;
+
+	switch (h->opcode) {
+	case IWT_WR_WRITE:
+	case IWT_WR_WRITE_WITH_IMM:
+		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, h->rkey,
+				 h->remote_addr, len);
+		return true;
+	case IWT_WR_SEND:
+	case IWT_WR_SEND_WITH_INV:
+		return begin_send(qp, len);
+	case IWT_WR_SEND_WITH_IMM:
+		return begin_imm(qp);
+	case IWT_WR_READ:
+	case IWT_WR_READ_WITH_INV:
+		return begin_read(qp, len);
+	default:
+		return begin_atomic(qp);
+	}
+}
+
 /* Turn the loaded work request into the current message. */
 static bool begin_wqe(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
-	const struct iwt_send_wqe *h = &tx->wqe.h;
 	u32 len = iwt_sq_entry(&qp->sq, tx->idx)->len;
 	enum ib_wc_status status;
-	bool ok = true;
 
-	if (is_local(h->opcode))
+	if (is_local(tx->wqe.h.opcode))
 		return do_local(qp);
 	status = check_list(qp, len);
 	if (status != IB_WC_SUCCESS)
 		return fail_wqe(qp, status);
 
 	memset(&tx->pos, 0, sizeof(tx->pos));
-	if (h->opcode == IWT_WR_WRITE)
-		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, h->rkey,
-				 h->remote_addr, len);
-	else if (h->opcode == IWT_WR_SEND || h->opcode == IWT_WR_SEND_WITH_INV)
-		ok = begin_send(qp, len);
-	else
-		ok = begin_read(qp, len);
-	if (ok) {
-		tx->loaded = false;
-		tx->what = IWT_TX_WQE;
-	}
-	return ok;
+	if (!begin_message(qp, len))
+		return false;
+	tx->loaded = false;
+	tx->what = IWT_TX_WQE;
+	return true;
 }
 
 /*
- * May the loaded work request begin? A fence waits for the Reads before it.
- * So does an invalidation, which might otherwise take away their sink.
+ * May the loaded work request begin? A fence waits for the Reads and atomic
+ * operations before it. So does an invalidation, which might otherwise take
+ * away their sink.
  */
 static bool wqe_ready(const struct iwt_qp *qp)
 {
@@ -147,7 +237,7 @@ static bool wqe_ready(const struct iwt_qp *qp)
 	if ((h->flags & IWT_WR_FENCE || h->opcode == IWT_WR_LOCAL_INV) &&
 	    q->out_n)
 		return false;
-	if (h->opcode == IWT_WR_READ || h->opcode == IWT_WR_READ_WITH_INV)
+	if (iwt_wr_is_answered(h->opcode))
 		return !iwt_readq_out_full(q) || !q->out_max;
 	return true;
 }
@@ -175,6 +265,24 @@ static bool pick_wqe(struct iwt_qp *qp)
 	return tx->what != IWT_TX_NOTHING;
 }
 
+/*
+ * An atomic operation is done when its answer can be framed: those before it are
+ * answered then (RFC 7306 7), and it is done once.
+ */
+static bool begin_atomic_resp(struct iwt_qp *qp)
+{
+	const struct iwt_atomic *a = &qp->tx.resp.op;
+	struct iwt_actor who = iwt_qp_actor(qp);
+	u64 old;
+	u32 err;
+
+	err = iwt_mem_atomic(&who, a, &old);
+	if (err)
+		return fail(qp, err);
+	iwt_txseg_atomic_resp(&qp->tx.msg, qp->tx.atomic_msn++, a->id, old);
+	return true;
+}
+
 static bool pick_response(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
@@ -184,9 +292,11 @@ static bool pick_response(struct iwt_qp *qp)
 	tx->resp_msn++;
 	memset(&tx->pos, 0, sizeof(tx->pos));
 	tx->row++;
-	iwt_txseg_tagged(&tx->msg, IWT_OP_READ_RESP, tx->resp.sink_stag,
-			 tx->resp.sink_to, tx->resp.size);
 	tx->what = IWT_TX_RESPONSE;
+	if (tx->resp.atomic)
+		return begin_atomic_resp(qp);
+	iwt_txseg_tagged(&tx->msg, IWT_OP_READ_RESP, tx->resp.read.sink_stag,
+			 tx->resp.read.sink_to, tx->resp.read.size);
 	return true;
 }
 
@@ -204,7 +314,7 @@ static bool pick_rtr(struct iwt_qp *qp)
 		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, IWT_RTR_STAG, 0, 0);
 		break;
 	case IWT_RTR_READ:
-		out = iwt_readq_start(&qp->readq);
+		out = iwt_readq_start(&qp->readq, tx->read_msn);
 		if (!out)
 			return fail(qp, IWT_ERR_MPA_RTR);
 		out->rtr = true;
@@ -250,6 +360,8 @@ bool iwt_tx_pick(struct iwt_qp *qp)
 		return pick_rtr(qp);
 	if (tx->row < IWT_TX_RESPONSES && pick_response(qp))
 		return true;
+	if (tx->err)
+		return false;
 	tx->row = 0;
 	if (pick_wqe(qp))
 		return true;
@@ -273,8 +385,8 @@ bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len)
 	if (!len)
 		return true;
 	if (tx->what == IWT_TX_RESPONSE) {
-		v = iwt_mem_gather(&who, tx->resp.src_stag,
-				   tx->resp.src_to + tx->pos.off,
+		v = iwt_mem_gather(&who, tx->resp.read.src_stag,
+				   tx->resp.read.src_to + tx->pos.off,
 				   IWT_REMOTE_READ, &tx->pos.hint, to, len);
 		tx->pos.off += len;
 		return v == IWT_ACCESS_OK || fail(qp, iwt_access_read_err(v));
@@ -289,6 +401,13 @@ bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len)
 	return v == IWT_ACCESS_OK || fail_wqe(qp, IB_WC_LOC_PROT_ERR);
 }
 
+/* Of a Write with immediate data the Write alone? (RFC 7306 6) */
+static bool imm_follows(const struct iwt_tx *tx)
+{
+	return tx->what == IWT_TX_WQE && tx->msg.ddp.tagged &&
+	       tx->wqe.h.opcode == IWT_WR_WRITE_WITH_IMM;
+}
+
 /**
  * iwt_tx_finish() - the last FPDU of the current message is framed
  * @qp: queue pair; qp->lock is held
@@ -297,8 +416,11 @@ void iwt_tx_finish(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
 
-	if (tx->what == IWT_TX_WQE && tx->wqe.h.opcode != IWT_WR_READ &&
-	    tx->wqe.h.opcode != IWT_WR_READ_WITH_INV)
+	if (imm_follows(tx)) {
+		begin_imm(qp);
+		return;
+	}
+	if (tx->what == IWT_TX_WQE && !iwt_wr_is_answered(tx->wqe.h.opcode))
 		iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
 	if (tx->what == IWT_TX_TERM)
 		tx->term = IWT_TX_TERM_FRAMED;

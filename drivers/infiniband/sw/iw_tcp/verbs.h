@@ -13,6 +13,7 @@ struct iwt_pd {
 
 struct iwt_ucontext {
 	struct ib_ucontext ibuc;
+	u64 features;	/* enum iwt_feature bits that both sides know */
 };
 
 /* verbs_dev.c */

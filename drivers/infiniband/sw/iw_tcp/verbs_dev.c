@@ -16,6 +16,8 @@
 
 /* "iwt"; there is no hardware whose vendor could be named. */
 #define VENDOR_ID	0x697774
+/* What a process may make use of, if it knows it. */
+#define FEATURES	IWT_FEATURE_RFC7306
 /* What is assumed of a net device that does not know its speed, in Mb/s. */
 #define DEFAULT_SPEED	10000
 
@@ -40,7 +42,9 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->vendor_part_id = 1;
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
-	attr->atomic_cap = IB_ATOMIC_NONE;
+	/* by the processor's own instructions: see iwt_mem_atomic() */
+	attr->atomic_cap = IB_ATOMIC_GLOB;
+	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
 
 	attr->max_qp = IWT_MAX_QP;
 	attr->max_qp_wr = IWT_MAX_QP_WR;
@@ -212,8 +216,8 @@ int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
 	ret = ib_copy_from_udata(&req, udata, len);
 	if (ret)
 		return ret;
-	/* features of both sides; there is none yet */
-	resp.features = req.features & IWT_FEATURE_NONE;
+	resp.features = req.features & FEATURES;
+	container_of(uc, struct iwt_ucontext, ibuc)->features = resp.features;
 	return ib_copy_to_udata(udata, &resp,
 				min(sizeof(resp), udata->outlen));
 }

@@ -64,7 +64,7 @@ static int make_sq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 	const struct ib_qp_cap *cap = &attr->cap;
 	u32 n = roundup_pow_of_two(max_t(u32, cap->max_send_wr, 1));
 	u32 sge = max_t(u32, cap->max_send_sge, 1);
-	u32 stride = iwt_sq_stride(sge, cap->max_inline_data);
+	u32 stride = iwt_sq_stride(sge, cap->max_inline_data, qp->user);
 	void *mem;
 
 	mem = alloc_ring(qp, SQ, uc, iwt_ring_bytes(n, stride), offset);
@@ -191,6 +191,7 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		return err;
 	qp->dev = to_iwt_dev(ibqp->device);
 	qp->user = udata;
+	qp->takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
 	iwt_qp_setup(qp);
 	err = make_sq(qp, attr, uc ? &uc->ibuc : NULL, &offset[SQ]);
 	if (!err)
@@ -225,6 +226,8 @@ static u32 rights_of(int access)
 		rights |= IWT_REMOTE_WRITE;
 	if (access & IB_ACCESS_REMOTE_READ)
 		rights |= IWT_REMOTE_READ;
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		rights |= IWT_REMOTE_ATOMIC;
 	return rights;
 }
 
@@ -267,6 +270,8 @@ static int access_of(u32 rights)
 		access |= IB_ACCESS_REMOTE_WRITE;
 	if (rights & IWT_REMOTE_READ)
 		access |= IB_ACCESS_REMOTE_READ;
+	if (rights & IWT_REMOTE_ATOMIC)
+		access |= IB_ACCESS_REMOTE_ATOMIC;
 	return access;
 }
 

@@ -108,8 +108,9 @@ u32 iwt_ddp_check_untagged(const struct iwt_ddp *d, u32 len,
 			   const struct iwt_ddp_rxq *q, bool have_buf,
 			   u32 buf_len)
 {
-	/* Queue 3 belongs to Atomic Responses, which are not spoken yet. */
-	if (d->qn >= IWT_QN_ATOMIC)
+	/* Queue 3 is there for Atomic Responses alone (RFC 7306 4). */
+	if (d->qn >= IWT_QN_COUNT ||
+	    (d->qn == IWT_QN_ATOMIC && d->opcode != IWT_OP_ATOMIC_RESP))
 		return IWT_ERR_UNT_QN;
 	if (d->msn != q->msn)
 		return IWT_ERR_UNT_MSN;

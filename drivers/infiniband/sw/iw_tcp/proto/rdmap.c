@@ -30,29 +30,30 @@ static const struct iwt_rdmap_rule iwt_rdmap_rules[IWT_RDMAP_OP_MASK + 1] = {
 		.qn = IWT_QN_TERM,
 		.hdr_len = sizeof(struct iwt_term_hdr),
 	},
-	/* RFC 7306; see iwt_rdmap_supported() */
-	[IWT_OP_IMM] = { .known = true, .hdr_len = 8 },
-	[IWT_OP_IMM_SE] = { .known = true, .hdr_len = 8, .solicited = true },
+	[IWT_OP_IMM] = {
+		.known = true,
+		.exact = true,
+		.hdr_len = sizeof(struct iwt_imm),
+	},
+	[IWT_OP_IMM_SE] = {
+		.known = true,
+		.exact = true,
+		.hdr_len = sizeof(struct iwt_imm),
+		.solicited = true,
+	},
 	[IWT_OP_ATOMIC_REQ] = {
 		.known = true,
+		.exact = true,
 		.qn = IWT_QN_READ_REQ,
 		.hdr_len = sizeof(struct iwt_atomic_req),
 	},
 	[IWT_OP_ATOMIC_RESP] = {
 		.known = true,
+		.exact = true,
 		.qn = IWT_QN_ATOMIC,
 		.hdr_len = sizeof(struct iwt_atomic_resp),
 	},
 };
-
-/*
- * Immediate Data and Atomics have a shape above, but no rule says yet what
- * to do with them. This is the one place that decides about it.
- */
-static bool iwt_rdmap_supported(u8 opcode)
-{
-	return opcode <= IWT_OP_TERM;
-}
 
 /**
  * iwt_rdmap_rule - what a message must look like
@@ -76,10 +77,33 @@ static u32 iwt_rdmap_check_len(const struct iwt_ddp *d,
 	if (d->opcode == IWT_OP_TERM)
 		most = IWT_TERM_HDR_MAX;
 	if (len > most)
-		return IWT_ERR_UNT_LONG;
-	if (len < rule->hdr_len || !d->last)
+		return rule->exact ? IWT_ERR_OP_UNSPEC : IWT_ERR_UNT_LONG;
+	/* the tail of a Send that has begun is no Immediate Data */
+	if (len < rule->hdr_len || !d->last || d->mo)
 		return IWT_ERR_OP_UNSPEC;
 	return IWT_OK;
+}
+
+/**
+ * iwt_rdmap_room - octets that DDP may place for an untagged message
+ * @d: its first or next segment
+ * @recv: octets of the receive buffer that it takes, on queue 0
+ *
+ * Immediate Data takes a buffer but does not go there, so that any buffer will
+ * do. What RFC 7306 gives a fixed length has that judged by RDMAP: it knows no
+ * code for it, and DDP's would blame the buffer.
+ */
+u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv)
+{
+	const struct iwt_rdmap_rule *rule = iwt_rdmap_rule(d->opcode);
+
+	if (rule->exact && rule->qn == d->qn)
+		return ~0u;
+	if (d->qn == IWT_QN_SEND)
+		return recv;
+	if (d->qn == IWT_QN_READ_REQ)
+		return sizeof(struct iwt_read_req);
+	return IWT_TERM_HDR_MAX;
 }
 
 /**
@@ -89,9 +113,9 @@ static u32 iwt_rdmap_check_len(const struct iwt_ddp *d,
  *
  * RDMAP version, which is that of DDP (RFC 5044 C.1), opcode, agreement of
  * opcode with T and QN, and the length of the messages that consist of a header
- * only. RFC 5040 has no code for the latter: too long is too long for the
- * buffer of a header, short is unspecified. Whether a Response was asked for is
- * the caller's question.
+ * only. RFC 5040 and 7306 have no code for the latter: a Read Request or
+ * Terminate that is too long is too long for the buffer of a header, all else is
+ * unspecified. Whether a Response was asked for is the caller's question.
  *
  * Return: IWT_OK or what a Terminate is to say.
  */
@@ -102,7 +126,7 @@ u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len)
 
 	if (d->rv != d->dv)
 		return IWT_ERR_OP_VERSION;
-	if (!rule->known || !iwt_rdmap_supported(d->opcode))
+	if (!rule->known)
 		return IWT_ERR_OP_OPCODE;
 	if (d->tagged != rule->tagged)
 		return IWT_ERR_OP_OPCODE;

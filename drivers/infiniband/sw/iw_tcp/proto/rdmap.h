@@ -12,6 +12,7 @@ struct iwt_rdmap_rule {
 	u8 qn;
 	u8 hdr_len;	/* RDMAP header after the DDP header; Terminate: least */
 	bool payload;	/* ULP payload may follow */
+	bool exact;	/* any other length is an unspecified error */
 	bool solicited;
 	bool invalidates;
 };
@@ -27,6 +28,7 @@ struct iwt_rdmap_read {
 
 const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode);
 u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len);
+u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv);
 /* @hdr is what follows the DDP header */
 void iwt_rdmap_parse_read(const u8 *hdr, struct iwt_rdmap_read *r);
 void iwt_rdmap_build_read(const struct iwt_rdmap_read *r, u8 *hdr);

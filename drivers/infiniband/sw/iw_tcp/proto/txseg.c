@@ -69,6 +69,55 @@ void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
 }
 
 /**
+ * iwt_txseg_imm - begin an Immediate Data message (RFC 7306 6)
+ * @m: all of it is set
+ * @opcode: IWT_OP_IMM or IWT_OP_IMM_SE
+ * @msn: number of the message on queue 0, which Sends count too
+ * @imm: all 8 octets
+ */
+void iwt_txseg_imm(struct iwt_txseg *m, u8 opcode, u32 msn,
+		   const struct iwt_imm *imm)
+{
+	iwt_txseg_init(m, opcode, 0);
+	m->ddp.qn = IWT_QN_SEND;
+	m->ddp.msn = msn;
+	memcpy(m->rdmap_hdr, imm, sizeof(*imm));
+	m->rdmap_len = sizeof(*imm);
+}
+
+/**
+ * iwt_txseg_atomic_req - begin an Atomic Request (RFC 7306 5.2.1)
+ * @m: all of it is set
+ * @msn: number of the message on queue 1, which Read Requests count too
+ * @a: what to do and where
+ */
+void iwt_txseg_atomic_req(struct iwt_txseg *m, u32 msn,
+			  const struct iwt_atomic *a)
+{
+	iwt_txseg_init(m, IWT_OP_ATOMIC_REQ, 0);
+	m->ddp.qn = IWT_QN_READ_REQ;
+	m->ddp.msn = msn;
+	iwt_atomic_build(a, m->rdmap_hdr);
+	m->rdmap_len = sizeof(struct iwt_atomic_req);
+}
+
+/**
+ * iwt_txseg_atomic_resp - begin an Atomic Response (RFC 7306 5.2.2)
+ * @m: all of it is set
+ * @msn: number of the message on queue 3
+ * @id: Request Identifier of the request
+ * @value: what the memory held before
+ */
+void iwt_txseg_atomic_resp(struct iwt_txseg *m, u32 msn, u32 id, u64 value)
+{
+	iwt_txseg_init(m, IWT_OP_ATOMIC_RESP, 0);
+	m->ddp.qn = IWT_QN_ATOMIC;
+	m->ddp.msn = msn;
+	iwt_atomic_build_resp(id, value, m->rdmap_hdr);
+	m->rdmap_len = sizeof(struct iwt_atomic_resp);
+}
+
+/**
  * iwt_txseg_term - begin the Terminate, the only message of queue 2
  * @m: all of it is set
  * @ulpdu: as iwt_term_build() wrote it

@@ -3,7 +3,7 @@
 #ifndef IWT_TXSEG_H
 #define IWT_TXSEG_H
 
-#include "rdmap.h"
+#include "atomic.h"
 
 /* One outbound RDMAP message and how far it has got. */
 struct iwt_txseg {
@@ -29,6 +29,11 @@ void iwt_txseg_send(struct iwt_txseg *m, u8 opcode, u32 inval_stag, u32 msn,
 		    u32 len);
 void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
 			const struct iwt_rdmap_read *r);
+void iwt_txseg_imm(struct iwt_txseg *m, u8 opcode, u32 msn,
+		   const struct iwt_imm *imm);
+void iwt_txseg_atomic_req(struct iwt_txseg *m, u32 msn,
+			  const struct iwt_atomic *a);
+void iwt_txseg_atomic_resp(struct iwt_txseg *m, u32 msn, u32 id, u64 value);
 void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len);
 u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu);
 void iwt_txseg_rdmac(struct iwt_txseg *m);

@@ -127,6 +127,21 @@ static_assert(sizeof(struct iwt_term_hdr) == 4);
 #define IWT_TERM_D		0x40
 #define IWT_TERM_R		0x20
 
+/* RFC 7306 */
+struct iwt_imm {
+	__be32 data;	/* what verbs have room for */
+	__be32 rest;
+} __packed;
+static_assert(sizeof(struct iwt_imm) == 8);
+
+enum iwt_aopcode {
+	IWT_AOP_FETCH_ADD	= 0,
+	IWT_AOP_CMP_SWAP	= 2,
+};
+
+#define IWT_AOP_MASK		0x0f
+#define IWT_ATOMIC_LEN		8	/* octets that an operation is about */
+
 struct iwt_atomic_req {
 	__be32 aopcode;
 	__be32 id;
