@@ -22,7 +22,12 @@
 #define IWT_DEPTH	128	/* send and receive queue */
 #define IWT_ERRLEN	240
 
-enum iwt_kind { IWT_SEND, IWT_SEND_INV, IWT_WRITE, IWT_READ, IWT_KINDS };
+enum iwt_kind { IWT_SEND, IWT_SEND_INV, IWT_WRITE, IWT_READ,
+		IWT_WRITE_IMM, IWT_SEND_IMM, IWT_FETCH_ADD, IWT_CMP_SWAP, IWT_KINDS };
+
+/* Kinds that not every device has. */
+#define IWT_KINDS_7306	(1 << IWT_WRITE_IMM | 1 << IWT_SEND_IMM | 1 << IWT_FETCH_ADD | \
+			 1 << IWT_CMP_SWAP)
 
 enum iwt_op_flags {
 	IWT_F_SIGNALED	= 1 << 0,
@@ -51,6 +56,34 @@ struct iwt_op {
 	struct iwt_buf loc;	/* requester's side */
 	struct iwt_buf rem;	/* responder's side */
 };
+
+static inline bool iwt_is_atomic(uint8_t kind)
+{
+	return kind == IWT_FETCH_ADD || kind == IWT_CMP_SWAP;
+}
+
+/* What is sent goes into the receive buffer. */
+static inline bool iwt_is_send(uint8_t kind)
+{
+	return kind == IWT_SEND || kind == IWT_SEND_INV || kind == IWT_SEND_IMM;
+}
+
+/* It takes a receive buffer and completes there. */
+static inline bool iwt_takes_recv(uint8_t kind)
+{
+	return iwt_is_send(kind) || kind == IWT_WRITE_IMM;
+}
+
+/* Data comes from the responder. */
+static inline bool iwt_is_fetch(uint8_t kind)
+{
+	return kind == IWT_READ || iwt_is_atomic(kind);
+}
+
+static inline bool iwt_has_imm(uint8_t kind)
+{
+	return kind == IWT_WRITE_IMM || kind == IWT_SEND_IMM;
+}
 
 struct iwt_plan {
 	struct iwt_op op[IWT_MAX_OPS];
@@ -177,6 +210,9 @@ void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sg
 		   uint32_t sge_rd, uint32_t *parts);
 void iwt_fill(uint8_t *arena, const struct iwt_plan *p, bool requester);
 int iwt_check(const uint8_t *arena, const struct iwt_plan *p, bool requester, char *err);
+uint32_t iwt_imm_of(const struct iwt_op *op);
+uint64_t iwt_operand_of(const struct iwt_op *op);
+uint64_t iwt_compare_of(const struct iwt_op *op);
 void iwt_pattern(uint8_t *dst, uint32_t msg, uint64_t off, uint32_t len);
 void iwt_poison(uint8_t *dst, uint64_t len);
 bool iwt_is_poison(const uint8_t *p, uint64_t len, uint64_t *where);

@@ -7,6 +7,8 @@
 static const enum ibv_wc_opcode wc_opcode_of[IWT_KINDS] = {
 	[IWT_SEND] = IBV_WC_SEND, [IWT_SEND_INV] = IBV_WC_SEND,
 	[IWT_WRITE] = IBV_WC_RDMA_WRITE, [IWT_READ] = IBV_WC_RDMA_READ,
+	[IWT_WRITE_IMM] = IBV_WC_RDMA_WRITE, [IWT_SEND_IMM] = IBV_WC_SEND,
+	[IWT_FETCH_ADD] = IBV_WC_FETCH_ADD, [IWT_CMP_SWAP] = IBV_WC_COMP_SWAP,
 };
 
 static int check_send_wc(struct iwt_ctx *cx, const struct iwt_op *op, const struct ibv_wc *wc)
@@ -20,7 +22,7 @@ static int check_send_wc(struct iwt_ctx *cx, const struct iwt_op *op, const stru
 	if (wc->opcode != wc_opcode_of[op->kind])
 		return iwt_fail(cx, "message %u (op %u): completion opcode %u", op->msg, op->kind,
 				wc->opcode);
-	if (op->kind == IWT_READ && wc->byte_len != op->len && !cx->o.local_siw)
+	if (iwt_is_fetch(op->kind) && wc->byte_len != op->len && !cx->o.local_siw)
 		return iwt_fail(cx, "message %u: byte_len %u of a read of %u", op->msg, wc->byte_len,
 				op->len);
 	if (wc->qp_num != cx->c.qp->qp_num)
@@ -28,10 +30,24 @@ static int check_send_wc(struct iwt_ctx *cx, const struct iwt_op *op, const stru
 	return 0;
 }
 
-static int check_recv_wc(struct iwt_ctx *cx, const struct iwt_op *op, const struct ibv_wc *wc,
-			 uint32_t rkey)
+/*
+ * The write that a receive's completion is about, if any: immediate data that
+ * comes behind an ordinary write looks as if it were that one's.
+ */
+static const struct iwt_op *write_of(const struct iwt_op *op, const struct iwt_op *first)
 {
-	unsigned int flags = op->kind == IWT_SEND_INV ? IBV_WC_WITH_INV : 0;
+	if (op->kind == IWT_WRITE_IMM)
+		return op;
+	return op->kind == IWT_SEND_IMM && op > first && op[-1].kind == IWT_WRITE ? op - 1 : NULL;
+}
+
+static int check_recv_wc(struct iwt_ctx *cx, const struct iwt_op *op, const struct iwt_op *write,
+			 const struct ibv_wc *wc, uint32_t rkey)
+{
+	unsigned int flags = op->kind == IWT_SEND_INV ? IBV_WC_WITH_INV :
+			     iwt_has_imm(op->kind) ? IBV_WC_WITH_IMM : 0;
+	enum ibv_wc_opcode opcode = write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
+	uint32_t len = write ? write->len : op->len;
 
 	if (wc->wr_id != op->msg)
 		return iwt_fail(cx, "received into %llu (%s) where %u was due",
@@ -39,13 +55,16 @@ static int check_recv_wc(struct iwt_ctx *cx, const struct iwt_op *op, const stru
 	if (wc->status != IBV_WC_SUCCESS)
 		return iwt_fail(cx, "receive of message %u (%u octets): %s", op->msg, op->len,
 				ibv_wc_status_str(wc->status));
-	if (wc->opcode != IBV_WC_RECV || wc->byte_len != op->len)
+	if (wc->opcode != opcode || wc->byte_len != len)
 		return iwt_fail(cx, "message %u (%u octets): receive opcode %u, byte_len %u", op->msg,
-				op->len, wc->opcode, wc->byte_len);
+				len, wc->opcode, wc->byte_len);
 	if (wc->wc_flags != flags)
 		return iwt_fail(cx, "message %u: wc_flags %#x instead of %#x", op->msg, wc->wc_flags,
 				flags);
-	if (flags && wc->invalidated_rkey != rkey)
+	if (iwt_has_imm(op->kind) && wc->imm_data != iwt_imm_of(op))
+		return iwt_fail(cx, "message %u: immediate data %#x instead of %#x", op->msg,
+				wc->imm_data, iwt_imm_of(op));
+	if (op->kind == IWT_SEND_INV && wc->invalidated_rkey != rkey)
 		return iwt_fail(cx, "message %u: invalidated %#x instead of %#x", op->msg,
 				wc->invalidated_rkey, rkey);
 	if (wc->qp_num != cx->c.qp->qp_num)
@@ -69,7 +88,7 @@ static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 		for (j = 0; j < p->op[i].loc.n; j++) {
 			if (!p->op[i].loc.piece[j].len)
 				continue;
-			if (before == (p->op[i].kind != IWT_READ))
+			if (before != iwt_is_fetch(p->op[i].kind))
 				cx->arena[p->op[i].loc.piece[j].off] ^= 0x10;
 			return;
 		}
@@ -129,6 +148,16 @@ static struct ibv_mr *throwaway_mr(struct iwt_ctx *cx)
 	return mr;
 }
 
+/* Immediate data takes a buffer, and whatever that is, nothing goes there. */
+static int post_recv_for(struct iwt_ctx *cx, const struct iwt_op *op)
+{
+	struct iwt_buf b = { .n = 1, .piece = { { op->rem.piece[0].off - 40, 30 } } };
+
+	if (op->kind != IWT_WRITE_IMM)
+		return iwt_post_recv(cx, op->msg, &op->rem);
+	return iwt_post_recv(cx, op->msg, op->msg % 2 ? &b : NULL);
+}
+
 static int responder_steps(struct iwt_ctx *cx, const struct iwt_plan *p, struct ibv_mr **mr)
 {
 	struct iwt_sync mine = { .addr = (uintptr_t)cx->arena };
@@ -146,17 +175,16 @@ static int responder_steps(struct iwt_ctx *cx, const struct iwt_plan *p, struct 
 				return -1;
 			mine.rkey[i] = mr[i]->rkey;
 		}
-		if ((op->kind == IWT_SEND || op->kind == IWT_SEND_INV) &&
-		    iwt_post_recv(cx, op->msg, &op->rem))
+		if (iwt_takes_recv(op->kind) && post_recv_for(cx, op))
 			return -1;
 	}
 	if (iwt_sync(cx, &mine, NULL))
 		return -1;
 	for (i = 0; i < p->n; i++) {
-		if (p->op[i].kind != IWT_SEND && p->op[i].kind != IWT_SEND_INV)
+		if (!iwt_takes_recv(p->op[i].kind))
 			continue;
 		if (iwt_poll(cx, cx->c.rcq, &wc) ||
-		    check_recv_wc(cx, &p->op[i], &wc, mine.rkey[i]))
+		    check_recv_wc(cx, &p->op[i], write_of(&p->op[i], p->op), &wc, mine.rkey[i]))
 			return -1;
 	}
 	if (nothing_left(cx, cx->c.rcq))

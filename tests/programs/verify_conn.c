@@ -125,7 +125,8 @@ static int setup_device(struct iwt_ctx *cx)
 		return iwt_fail(cx, "no memory");
 	memset(cx->arena, 0, cx->arena_len);
 	cx->mr = ibv_reg_mr(cx->pd, cx->arena, cx->arena_len, IBV_ACCESS_LOCAL_WRITE |
-			    IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+			    IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			    (cx->attr.atomic_cap != IBV_ATOMIC_NONE ? IBV_ACCESS_REMOTE_ATOMIC : 0));
 	return cx->mr ? 0 : iwt_fail(cx, "ibv_reg_mr: %s", strerror(errno));
 }
 
@@ -142,6 +143,11 @@ static int make_qp(struct iwt_ctx *cx, const struct iwt_case *k)
 		a.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		a.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
 				   IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND_WITH_INV;
+		if (cx->attr.atomic_cap != IBV_ATOMIC_NONE)
+			a.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+					    IBV_QP_EX_WITH_SEND_WITH_IMM |
+					    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
+					    IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP;
 	}
 	if (rdma_create_qp_ex(c->id, &a))
 		return iwt_fail(cx, "rdma_create_qp%s: %s", c->use_wr ? " (ibv_qp_ex)" : "",

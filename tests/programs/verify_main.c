@@ -11,7 +11,10 @@
 static unsigned int n_ok, n_failed, n_skipped;
 static uint32_t next_msg = 1, next_conn;
 
-static const char *const op_name[IWT_KINDS] = { "SEND", "SEND_WITH_INV", "WRITE", "READ" };
+static const char *const op_name[IWT_KINDS] = {
+	"SEND", "SEND_WITH_INV", "WRITE", "READ", "WRITE_WITH_IMM", "SEND_WITH_IMM",
+	"FETCH_AND_ADD", "CMP_AND_SWP",
+};
 static const char *const size_name[IWT_SIZE_SETS] = {
 	"0 to 1025", "1400 to 1464", "8894 to 8962", "4095 to 16385", "65535 to 65537",
 	"1 MiB", "64 MiB", "random sizes",
@@ -179,11 +182,20 @@ static void sizes(struct iwt_ctx *cx, const struct config *cf, uint32_t from_ser
 		if (!(cx->o.ops & 1 << op))
 			continue;
 		k.ops = 1 << op;
-		for (k.sizes = 0; k.sizes <= top; k.sizes++) {
+		/* not all have sizes */
+		for (k.sizes = 0; k.sizes <= (op < IWT_SEND_IMM ? top : IWT_SZ_SMALL); k.sizes++) {
 			k.flags = k.sizes == IWT_SZ_SMALL ? 0 : IWT_F_SIGNALED;
 			batches(cx, cf, k, op_name[op]);
 		}
 	}
+}
+
+static const char *text_of(uint32_t op, const char *how)
+{
+	static char text[80];
+
+	snprintf(text, sizeof(text), "%s, %s", op_name[op], how);
+	return text;
 }
 
 static void variations(struct iwt_ctx *cx, const struct config *cf, uint32_t from_server)
@@ -200,11 +212,12 @@ static void variations(struct iwt_ctx *cx, const struct config *cf, uint32_t fro
 		k.sge = IWT_MAX_PIECES;
 		k.flags = IWT_F_SIGNALED;
 		k.sizes = IWT_SZ_SMALL;
-		batches(cx, cf, k, op == IWT_READ ? "READ, scattered" : op == IWT_WRITE ?
-			"WRITE, gathered" : "SEND, gathered and scattered");
+		if (op < IWT_SEND_IMM)
+			batches(cx, cf, k, text_of(op, iwt_is_send(op) ? "gathered and scattered" :
+						   op == IWT_READ ? "scattered" : "gathered"));
 		k.flags = IWT_F_SIGNALED | IWT_F_INLINE;
-		if (op != IWT_READ)
-			batches(cx, cf, k, op == IWT_WRITE ? "WRITE, inline" : "SEND, inline");
+		if (!iwt_is_fetch(op))
+			batches(cx, cf, k, text_of(op, "inline"));
 	}
 	k.ops = cx->o.ops;
 	k.sizes = IWT_SZ_RANDOM;
@@ -335,7 +348,8 @@ static void usage(void)
 		"usage: iwt_verify -s [-a ADDRESS] [-p PORT] | -c ADDRESS [-p PORT] [options]\n"
 		"  --max-size N      no message is longer (default 1 MiB)\n"
 		"  --rounds N        rounds of mixed traffic (default 3)\n"
-		"  --ops LIST        of send,write,read (default all)\n"
+		"  --ops LIST        of send,write,read,write_imm,send_imm,fetch_add,cmp_swap\n"
+		"                    (default all, or those that siw has)\n"
 		"  --full            every size in every way of posting and polling\n"
 		"  --seed N          other random choices\n"
 		"  --no-neg, --no-events, --no-wr   leave out groups of cases\n"
@@ -359,6 +373,14 @@ static uint32_t parse_ops(char *s)
 			ops |= 1 << IWT_WRITE;
 		else if (!strcmp(p, "read"))
 			ops |= 1 << IWT_READ;
+		else if (!strcmp(p, "write_imm"))
+			ops |= 1 << IWT_WRITE_IMM;
+		else if (!strcmp(p, "send_imm"))
+			ops |= 1 << IWT_SEND_IMM;
+		else if (!strcmp(p, "fetch_add"))
+			ops |= 1 << IWT_FETCH_ADD;
+		else if (!strcmp(p, "cmp_swap"))
+			ops |= 1 << IWT_CMP_SWAP;
 		else
 			usage();
 	}
@@ -404,11 +426,14 @@ int main(int argc, char **argv)
 	int c, rc;
 
 	cx.o = (struct iwt_opts) { .port = 7471, .max_size = 1 << 20, .timeout = 60, .rounds = 3,
-				   .seed = 1, .ops = 1 << IWT_SEND | 1 << IWT_WRITE | 1 << IWT_READ };
+				   .seed = 1, .ops = 1 << IWT_SEND | 1 << IWT_WRITE | 1 << IWT_READ |
+				   IWT_KINDS_7306 };
 	while ((c = getopt_long(argc, argv, "sc:a:p:", longopts, NULL)) != -1)
 		set_option(&cx.o, c);
 	if (optind != argc || (!cx.o.server && !cx.o.addr))
 		usage();
+	if (cx.o.local_siw || cx.o.peer_siw)
+		cx.o.ops &= ~IWT_KINDS_7306;
 	signal(SIGPIPE, SIG_IGN);
 	if (iwt_listen(&cx) || iwt_ctl_open(&cx)) {
 		fprintf(stderr, "# %s\n", cx.err);

@@ -3,6 +3,7 @@
  * What a batch consists of, and what memory must look like before and after.
  * Both sides compute the same plan from the same case.
  */
+#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,6 +165,37 @@ static uint32_t random_size(uint64_t *s, uint64_t max_size)
 	return rnd(s) % (t + 1);
 }
 
+/* The word that an atomic operation finds, and what it leaves. */
+static uint64_t word_before(const struct iwt_op *op)
+{
+	return word(op->msg, 0);
+}
+
+uint64_t iwt_operand_of(const struct iwt_op *op)
+{
+	/* carries through all octets now and then */
+	return op->msg % 3 ? word(op->msg, 1) : 0 - word_before(op);
+}
+
+/* Every other comparison fails, some of them by one bit. */
+uint64_t iwt_compare_of(const struct iwt_op *op)
+{
+	return word_before(op) ^ (op->msg % 2 ? 0 : 1ull << op->msg % 64);
+}
+
+static uint64_t word_after(const struct iwt_op *op)
+{
+	if (op->kind == IWT_FETCH_ADD)
+		return word_before(op) + iwt_operand_of(op);
+	return iwt_compare_of(op) == word_before(op) ? iwt_operand_of(op) : word_before(op);
+}
+
+/* In the order of the wire */
+uint32_t iwt_imm_of(const struct iwt_op *op)
+{
+	return htobe32(0x01020304 ^ op->msg * 2654435761u);
+}
+
 static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, uint32_t max_sge,
 		    uint32_t sge_rd, uint64_t *s)
 {
@@ -175,23 +207,29 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 	op->kind = pick_kind(k->ops, s);
 	if (k->tame && op->kind == IWT_READ && !len)
 		len = 1;
+	if (iwt_is_atomic(op->kind))
+		len = 8;
+	if (op->kind == IWT_SEND_IMM)
+		len = 0;
 	op->len = len;
 	op->msg = k->msg + p->n;
 	/* a flag that is allowed occurs half of the time; completion always for a random third */
 	op->flags = rnd(s) & k->flags;
 	if (!(k->flags & IWT_F_SIGNALED))
 		op->flags |= IWT_F_SIGNALED;
-	if (op->kind != IWT_SEND && op->kind != IWT_SEND_INV)
+	if (!iwt_takes_recv(op->kind))
 		op->flags &= ~IWT_F_SOLICITED;
-	if (op->kind == IWT_READ || len > k->max_inline)
+	if (iwt_is_fetch(op->kind) || len > k->max_inline)
 		op->flags &= ~IWT_F_INLINE;
 	if (op->kind == IWT_READ && loc_sge > sge_rd)
 		loc_sge = sge_rd;
+	if (iwt_is_atomic(op->kind))
+		loc_sge = 1;
 	/* so that its completion tells when it is done, whatever the order */
 	if (k->tame && op->kind == IWT_READ)
 		op->flags |= IWT_F_SIGNALED;
 	split(&op->loc, &p->loc_used, len, loc_sge, k->tame, s);
-	if (op->kind == IWT_SEND || op->kind == IWT_SEND_INV) {
+	if (iwt_is_send(op->kind)) {
 		op->rem.spare = rnd(s) % 3 ? 0 : rnd(s) % 100;
 		if (k->tame && !len)
 			op->rem.spare++;
@@ -199,7 +237,11 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		op->rem.piece[op->rem.n - 1].len += op->rem.spare;
 		p->rem_used += op->rem.spare;
 	} else {
+		if (iwt_is_atomic(op->kind))
+			p->rem_used += 64;
 		split(&op->rem, &p->rem_used, len, 1, k->tame, s);
+		if (iwt_is_atomic(op->kind))
+			op->rem.piece[0].off &= ~7ull;
 	}
 	p->n++;
 }
@@ -243,7 +285,7 @@ void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sg
 /* Does this side hold the data of op before the batch runs? */
 static bool is_source(const struct iwt_op *op, bool requester)
 {
-	return requester == (op->kind != IWT_READ);
+	return requester != iwt_is_fetch(op->kind);
 }
 
 void iwt_fill(uint8_t *arena, const struct iwt_plan *p, bool requester)
@@ -274,6 +316,18 @@ static int check_gap(const uint8_t *arena, uint64_t from, uint64_t to, uint32_t 
 	return -1;
 }
 
+static int check_word(const uint8_t *at, const struct iwt_op *op, char *err)
+{
+	uint64_t v;
+
+	memcpy(&v, at, 8);
+	if (v == word_after(op))
+		return 0;
+	snprintf(err, IWT_ERRLEN, "message %u (op %u) left %#" PRIx64 " instead of %#" PRIx64,
+		 op->msg, op->kind, v, word_after(op));
+	return -1;
+}
+
 int iwt_check(const uint8_t *arena, const struct iwt_plan *p, bool requester, char *err)
 {
 	uint64_t at = 0;
@@ -292,6 +346,12 @@ int iwt_check(const uint8_t *arena, const struct iwt_plan *p, bool requester, ch
 				len -= b->spare;
 			if (check_gap(arena, at, pc->off, op->msg, err))
 				return -1;
+			if (!requester && iwt_is_atomic(op->kind)) {
+				if (check_word(arena + pc->off, op, err))
+					return -1;
+				at = pc->off + len;
+				continue;
+			}
 			d = pattern_diff(arena + pc->off, op->msg, off, len);
 			if (d != len) {
 				snprintf(err, IWT_ERRLEN,

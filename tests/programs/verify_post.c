@@ -52,6 +52,8 @@ static void bounce(struct bounce *bb, struct ibv_sge *sge, uint32_t n)
 static const enum ibv_wr_opcode opcode_of[IWT_KINDS] = {
 	[IWT_SEND] = IBV_WR_SEND, [IWT_SEND_INV] = IBV_WR_SEND_WITH_INV,
 	[IWT_WRITE] = IBV_WR_RDMA_WRITE, [IWT_READ] = IBV_WR_RDMA_READ,
+	[IWT_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM, [IWT_SEND_IMM] = IBV_WR_SEND_WITH_IMM,
+	[IWT_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD, [IWT_CMP_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP,
 };
 
 static unsigned int wr_flags(const struct iwt_op *op)
@@ -60,6 +62,25 @@ static unsigned int wr_flags(const struct iwt_op *op)
 	       (op->flags & IWT_F_SOLICITED ? IBV_SEND_SOLICITED : 0) |
 	       (op->flags & IWT_F_FENCE ? IBV_SEND_FENCE : 0) |
 	       (op->flags & IWT_F_INLINE ? IBV_SEND_INLINE : 0);
+}
+
+static void set_remote(struct ibv_send_wr *wr, const struct iwt_op *op, uint64_t addr,
+		       uint32_t rkey)
+{
+	if (op->kind == IWT_SEND_INV)
+		wr->invalidate_rkey = rkey;
+	if (iwt_has_imm(op->kind))
+		wr->imm_data = iwt_imm_of(op);
+	if (!iwt_is_atomic(op->kind)) {
+		wr->wr.rdma.remote_addr = addr;
+		wr->wr.rdma.rkey = rkey;
+		return;
+	}
+	wr->wr.atomic.remote_addr = addr;
+	wr->wr.atomic.rkey = rkey;
+	wr->wr.atomic.compare_add = op->kind == IWT_FETCH_ADD ? iwt_operand_of(op) :
+								iwt_compare_of(op);
+	wr->wr.atomic.swap = iwt_operand_of(op);
 }
 
 static int post_classic(struct iwt_ctx *cx, const struct iwt_plan *p, const struct iwt_sync *to,
@@ -85,10 +106,7 @@ static int post_classic(struct iwt_ctx *cx, const struct iwt_plan *p, const stru
 			bounce(&bb[i], sge[i], wr[i].num_sge);
 		if (!op->len && (tame || op->msg % 2))
 			wr[i].num_sge = 0;
-		if (op->kind == IWT_SEND_INV)
-			wr[i].invalidate_rkey = to->rkey[i];
-		wr[i].wr.rdma.remote_addr = to->addr + op->rem.piece[0].off;
-		wr[i].wr.rdma.rkey = to->rkey[i];
+		set_remote(&wr[i], op, to->addr + op->rem.piece[0].off, to->rkey[i]);
 		/* chains of differing length */
 		if (i + 1 < p->n && op->msg % 5)
 			wr[i].next = &wr[i + 1];
@@ -124,6 +142,19 @@ static void wr_op(struct iwt_ctx *cx, const struct iwt_op *op, const struct iwt_
 		break;
 	case IWT_READ:
 		ibv_wr_rdma_read(q, to->rkey[i], raddr);
+		break;
+	case IWT_WRITE_IMM:
+		ibv_wr_rdma_write_imm(q, to->rkey[i], raddr, iwt_imm_of(op));
+		break;
+	case IWT_SEND_IMM:
+		ibv_wr_send_imm(q, iwt_imm_of(op));
+		break;
+	case IWT_FETCH_ADD:
+		ibv_wr_atomic_fetch_add(q, to->rkey[i], raddr, iwt_operand_of(op));
+		break;
+	case IWT_CMP_SWAP:
+		ibv_wr_atomic_cmp_swp(q, to->rkey[i], raddr, iwt_compare_of(op),
+				      iwt_operand_of(op));
 		break;
 	}
 }
