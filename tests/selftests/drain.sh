@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A consumer in the kernel: every operation, registrations, refusals, drain and
+# A consumer in the kernel: every operation, atomic ones, registrations, refusals, drain and
 # flush, contexts; completions in each way the kernel has to reap them.
 # IWT_KT_GROUPS and IWT_KT_MODES narrow it down.
 . "$(dirname "$0")/../lib/ktap.sh"
 . "$(dirname "$0")/../lib/net.sh"
 
 DIR=/sys/kernel/debug/iwt_ktest
-GROUPS_=${IWT_KT_GROUPS:-data inval errors local drain context}
+GROUPS_=${IWT_KT_GROUPS:-data ext inval errors local drain context}
 MODES=${IWT_KT_MODES:-direct softirq workqueue unbound handler}
 
 # run_group GROUP MODE

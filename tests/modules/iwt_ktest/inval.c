@@ -187,8 +187,8 @@ static int bad_list(struct kt_conn *c)
 	    iwt_kt_expect(&c->c, KT_SEND, 0, 0, IB_WC_SUCCESS, IB_WC_SEND))
 		return -EIO;
 	wr[0].next = NULL;
-	wr[0].opcode = IB_WR_ATOMIC_CMP_AND_SWP;
-	if (kt_bad(c, !iwt_kt_post_list(&c->c, wr, &bad), "an atomic went") ||
+	wr[0].opcode = IB_WR_LSO;
+	if (kt_bad(c, !iwt_kt_post_list(&c->c, wr, &bad), "what is not there went") ||
 	    kt_bad(c, bad != wr, "wrong bad_wr"))
 		return -EIO;
 	rwr[0].wr_cqe = &c->c.wr[KT_RECV][0].cqe;

@@ -162,6 +162,7 @@ extern const struct kt_case iwt_kt_errors[];
 extern const struct kt_case iwt_kt_local[];
 extern const struct kt_case iwt_kt_drain[];
 extern const struct kt_case iwt_kt_context[];
+extern const struct kt_case iwt_kt_ext[];
 
 /* Notes the first failure. Return: -EIO */
 __printf(3, 4) int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...);

@@ -41,6 +41,7 @@ static const struct {
 	{ "local", iwt_kt_local },
 	{ "drain", iwt_kt_drain },
 	{ "context", iwt_kt_context },
+	{ "ext", iwt_kt_ext },
 };
 
 static const char * const modes[KT_MODES] = {

@@ -23,6 +23,7 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 	rx->rules.markers = terms->rx_markers;
 	rx->rules.rdmac = terms->rdmac;
 	rx->rtr_send = !initiator && terms->rtr == IWT_RTR_SEND;
+	rx->rtr_write = !initiator && terms->rtr == IWT_RTR_WRITE;
 	for (i = 0; i < IWT_QN_COUNT; i++)
 		rx->q[i].msn = 1;
 }
