@@ -73,6 +73,7 @@ int iwt_serve(void);
 void iwt_honest(void);
 void iwt_opcodes(void);
 void iwt_counts(void);
+void iwt_atomics(void);
 void iwt_kernel_memory(void);
 void iwt_kernel_receives(void);
 void iwt_indices(void);

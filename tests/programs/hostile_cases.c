@@ -40,8 +40,12 @@ static void must_be_in_error(struct conn *c, const char *what)
 
 void iwt_opcodes(void)
 {
-	static const uint8_t op[] = { IWT_WR_READ_WITH_INV, IWT_WR_REG_MR, 7, 8,
-				      127, 128, 255 };
+	/* the third is none with data */
+	static const uint8_t op[] = { IWT_WR_READ_WITH_INV, IWT_WR_REG_MR,
+				      IWT_WR_SEND_WITH_IMM,
+				      IWT_WR_MASKED_FETCH_ADD,
+				      IWT_WR_MASKED_CMP_SWAP, 13, 14, 127, 128,
+				      255 };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(op); i++) {
@@ -84,6 +88,50 @@ void iwt_counts(void)
 
 		iwt_raw(c, &w, NULL, 0);
 		must_fail(c, 200 + i, "length or count");
+	}
+}
+
+/* One element for the result, no more and no less, and not in the kernel */
+void iwt_atomics(void)
+{
+	static const struct {
+		uint8_t flags, sges;
+		uint32_t len;
+		bool own;
+		enum ibv_wc_status status;
+	} k[] = {
+		{ 0, 0, 8, true, IBV_WC_LOC_QP_OP_ERR },
+		{ 0, 2, 8, true, IBV_WC_LOC_QP_OP_ERR },
+		{ 0, 255, 8, true, IBV_WC_LOC_QP_OP_ERR },
+		{ IWT_WR_INLINE, 1, 8, true, IBV_WC_LOC_QP_OP_ERR },
+		{ IWT_WR_INLINE, 0, 8, true, IBV_WC_LOC_QP_OP_ERR },
+		{ 0, 1, 7, true, IBV_WC_LOC_LEN_ERR },
+		{ 0, 1, 0, true, IBV_WC_LOC_LEN_ERR },
+		{ 0, 1, 0xffffffff, true, IBV_WC_LOC_PROT_ERR },
+		{ 0, 1, 8, false, IBV_WC_LOC_PROT_ERR },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(k) / sizeof(k[0]) * 2; i++) {
+		struct conn *c = iwt_dial(true);
+		struct iwt_sge sge = { (uintptr_t)c->buf, k[i / 2].len,
+				       k[i / 2].own ? c->mr->lkey : 0 };
+		struct iwt_send_wqe w = {
+			.wr_id = 400 + i, .inline_len = 8,
+			.opcode = i % 2 ? IWT_WR_FETCH_ADD : IWT_WR_CMP_SWAP,
+			.flags = k[i / 2].flags | IWT_WR_SIGNALED,
+			.num_sge = k[i / 2].sges, .remote_addr = c->peer.addr,
+			.rkey = c->peer.rkey,
+		};
+
+		if (!k[i / 2].own)
+			sge.addr = 0xffff888000001000ull;
+		memset(c->buf, 0x5a, 16);
+		iwt_raw(c, &w, &sge, 1);
+		if (must_fail(c, 400 + i, "atomic") != (int)k[i / 2].status)
+			iwt_fail("atomic %u: not as such", i);
+		if (c->buf[0] != 0x5a || memcmp(c->buf, c->buf + 1, 15))
+			iwt_fail("atomic %u: it was done", i);
 	}
 }
 
@@ -254,7 +302,7 @@ static void *flip(void *arg)
 		w->flags ^= iwt_rnd() % 2 ? IWT_WR_INLINE : 0;
 		sge->length = iwt_rnd() % 2 ? 16 : 0xfffffff0;
 		sge->lkey = iwt_rnd() % 2 ? c->mr->lkey : 0;
-		w->opcode = iwt_rnd() % 12;
+		w->opcode = iwt_rnd() % 14;
 	}
 	return NULL;
 }
@@ -271,7 +319,8 @@ void iwt_races(void)
 		for (i = 0; i < 300; i++) {
 			struct iwt_sge sge = { (uintptr_t)c->buf, 16, c->mr->lkey };
 			struct iwt_send_wqe w = {
-				.wr_id = i, .opcode = i % 4, .num_sge = 1,
+				.wr_id = i, .num_sge = 1,
+				.opcode = i % 16 < 4 ? IWT_WR_WRITE_WITH_IMM + i % 4 : i % 4,
 				.flags = IWT_WR_SIGNALED,
 				.remote_addr = c->peer.addr,
 				.rkey = c->peer.rkey,

@@ -80,7 +80,8 @@ void iwt_make_objects(struct conn *c, bool look)
 	c->qp = c->id->qp;
 	c->buf = calloc(1, BUF);
 	c->mr = ibv_reg_mr(c->pd, c->buf, BUF, IBV_ACCESS_LOCAL_WRITE |
-			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_REMOTE_ATOMIC);
 	if (!c->mr)
 		iwt_fail("ibv_reg_mr: %s", strerror(errno));
 	if (!look)

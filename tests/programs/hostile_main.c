@@ -54,6 +54,7 @@ static const struct {
 	{ "honest, to begin with", iwt_honest, 0 },
 	{ "operations that are not for processes, or are none", iwt_opcodes, 0 },
 	{ "impossible counts and lengths", iwt_counts, 0 },
+	{ "atomic operations that cannot be", iwt_atomics, 0 },
 	{ "kernel addresses and the kernel's key in sends", iwt_kernel_memory, 0 },
 	{ "kernel addresses, keys and counts in receives", iwt_kernel_receives, 0 },
 	{ "indices that jump", iwt_indices, 0 },

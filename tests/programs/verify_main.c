@@ -279,6 +279,16 @@ static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t
 	report(cx, rc, text);
 }
 
+/* What is posted to a peer that does not know it */
+static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
+{
+	bool offender_siw = from_server ? cx->o.peer_siw : cx->o.local_siw;
+	bool victim_siw = from_server ? cx->o.local_siw : cx->o.peer_siw;
+
+	return (which == IWT_NEG_ATOMIC_UNKNOWN || which == IWT_NEG_IMM_UNKNOWN) &&
+	       (offender_siw || !victim_siw);
+}
+
 /*
  * Error cases that are played only where both ends are judged, or where the end
  * that is has the say in how they come out.
@@ -289,6 +299,9 @@ static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_serve
 	bool victim_siw = from_server ? cx->o.local_siw : cx->o.peer_siw;
 	bool any = cx->o.local_siw || cx->o.peer_siw;
 
+	if (any && ((which >= IWT_NEG_ATOMIC_RIGHTS && which <= IWT_NEG_ATOMIC_ALIGN) ||
+		    which == IWT_NEG_IMM_NO_RECV))
+		return true;
 	if ((offender_siw || victim_siw) && (which == IWT_NEG_READ_RKEY ||
 					     which == IWT_NEG_READ_BOUNDS ||
 					     which == IWT_NEG_READ_PD || which == IWT_NEG_READ_DEREG))
@@ -321,7 +334,9 @@ static void special_cases(struct iwt_ctx *cx)
 				one_shot(cx, IWT_CASE_EVENTS, i, dir, iwt_event_name(i));
 	for (dir = 0; dir < 2 && !cx->o.no_neg; dir++)
 		for (i = 0; i < IWT_NEG_CASES; i++)
-			if (between_ours(cx, i, dir))
+			if (for_others(cx, i, dir))
+				continue;
+			else if (between_ours(cx, i, dir))
 				skip(iwt_neg_name(i), "only where both ends are judged");
 			else
 				one_shot(cx, IWT_CASE_NEG, i, dir, iwt_neg_name(i));

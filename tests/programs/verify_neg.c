@@ -31,9 +31,18 @@ const char *iwt_neg_name(uint32_t which)
 		[IWT_NEG_READ_PD] = "read from a region of another domain",
 		[IWT_NEG_WRITE_DEREG] = "write to a region that is gone",
 		[IWT_NEG_READ_DEREG] = "read from a region that is gone",
+		[IWT_NEG_ATOMIC_RIGHTS] = "atomic operation on a region without the right",
+		[IWT_NEG_ATOMIC_RKEY] = "atomic operation with a wrong key",
+		[IWT_NEG_ATOMIC_BOUNDS] = "atomic operation beyond the region",
+		[IWT_NEG_ATOMIC_PD] = "atomic operation on a region of another domain",
+		[IWT_NEG_ATOMIC_DEREG] = "atomic operation on a region that is gone",
+		[IWT_NEG_ATOMIC_ALIGN] = "atomic operation on an odd word",
+		[IWT_NEG_ATOMIC_UNKNOWN] = "atomic operation to a peer that has none",
+		[IWT_NEG_IMM_UNKNOWN] = "write with immediate data to a peer that has none",
 		[IWT_NEG_INV_USER] = "remote invalidation of a plain region",
 		[IWT_NEG_SEND_LONG] = "send that is too long for the receive",
 		[IWT_NEG_NO_RECV] = "send without a receive",
+		[IWT_NEG_IMM_NO_RECV] = "write with immediate data without a receive",
 		[IWT_NEG_LKEY] = "send with a wrong lkey",
 		[IWT_NEG_LOCAL_BOUNDS] = "send from beyond the region",
 		[IWT_NEG_SINK_RIGHTS] = "read into a region without the right",
@@ -49,6 +58,17 @@ static bool is_read(uint32_t which)
 	return which == IWT_NEG_READ_RIGHTS || which == IWT_NEG_READ_RKEY ||
 	       which == IWT_NEG_READ_BOUNDS || which == IWT_NEG_READ_PD ||
 	       which == IWT_NEG_READ_DEREG;
+}
+
+static bool is_atomic(uint32_t which)
+{
+	return which >= IWT_NEG_ATOMIC_RIGHTS && which <= IWT_NEG_ATOMIC_UNKNOWN;
+}
+
+/* There is nowhere to put it. */
+static bool has_no_recv(uint32_t which)
+{
+	return which == IWT_NEG_NO_RECV || which == IWT_NEG_IMM_NO_RECV;
 }
 
 static bool is_remote(uint32_t which)
@@ -155,6 +175,11 @@ static int post(struct iwt_ctx *cx, enum ibv_wr_opcode op, uint64_t wr_id, uint6
 	wr.wr.rdma.rkey = to->rkey[0];
 	if (op == IBV_WR_SEND_WITH_INV)
 		wr.invalidate_rkey = to->rkey[0];
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.compare_add = 1;
+		wr.wr.atomic.remote_addr = to->addr;
+		wr.wr.atomic.rkey = to->rkey[0];
+	}
 	return iwt_post_one(cx, &wr);
 }
 
@@ -163,16 +188,18 @@ static int check_first(struct iwt_ctx *cx, uint32_t which, const struct ibv_wc *
 	enum ibv_wc_status want = IBV_WC_REM_ACCESS_ERR;
 
 	/* A Write or Send may be complete here before the peer objects. */
-	if (!is_read(which) && is_remote(which) && which != IWT_NEG_INV_USER)
+	if (!is_read(which) && !is_atomic(which) && is_remote(which))
 		return 0;
-	if (which == IWT_NEG_SEND_LONG || which == IWT_NEG_NO_RECV || which == IWT_NEG_RECV_RIGHTS ||
-	    which == IWT_NEG_INV_USER)
+	if (which == IWT_NEG_SEND_LONG || has_no_recv(which) || which == IWT_NEG_RECV_RIGHTS)
 		return 0;
 	if (!is_remote(which))
 		want = IBV_WC_LOC_PROT_ERR;
+	if (which == IWT_NEG_ATOMIC_ALIGN || which == IWT_NEG_ATOMIC_UNKNOWN)
+		want = IBV_WC_REM_OP_ERR;
 	if (wc->status == want)
 		return 0;
-	if (wc->status != IBV_WC_SUCCESS && (cx->o.local_siw || cx->o.peer_siw))
+	if (which != IWT_NEG_ATOMIC_UNKNOWN &&
+	    wc->status != IBV_WC_SUCCESS && (cx->o.local_siw || cx->o.peer_siw))
 		return 0;
 	return iwt_fail(cx, "the offending request: %s instead of %s",
 			ibv_wc_status_str(wc->status), ibv_wc_status_str(want));
@@ -190,11 +217,16 @@ static int post_offence(struct iwt_ctx *cx, uint32_t which, const struct iwt_syn
 	case IWT_NEG_NO_RECV:
 	case IWT_NEG_RECV_RIGHTS:
 		return post(cx, IBV_WR_SEND, 1, 0, 10, lkey, to);
+	case IWT_NEG_IMM_NO_RECV:
+	case IWT_NEG_IMM_UNKNOWN:
+		return post(cx, IBV_WR_RDMA_WRITE_WITH_IMM, 1, VOFF, 0, lkey, to);
 	case IWT_NEG_LKEY:
 		return post(cx, IBV_WR_SEND, 1, 0, 10, lkey ^ 0x5500, to);
 	case IWT_NEG_LOCAL_BOUNDS:
 		return post(cx, IBV_WR_SEND, 1, cx->arena_len - 9, 10, lkey, to);
 	}
+	if (is_atomic(which))
+		return post(cx, IBV_WR_ATOMIC_FETCH_AND_ADD, 1, VOFF, 8, lkey, to);
 	return post(cx, is_read(which) ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, 1, VOFF, VLEN, lkey, to);
 }
 
@@ -224,7 +256,7 @@ static int offender(struct iwt_ctx *cx, uint32_t which)
 		return iwt_fail(cx, "after a failed request: %s", ibv_wc_status_str(wc.status));
 	if (iwt_wait_disconnected(cx))
 		return -1;
-	if (is_remote(which) || which == IWT_NEG_SEND_LONG || which == IWT_NEG_NO_RECV)
+	if (is_remote(which) || which == IWT_NEG_SEND_LONG || has_no_recv(which))
 		return expect_async(cx);
 	return 0;
 }
@@ -311,11 +343,13 @@ static int make_target(struct iwt_ctx *cx, uint32_t which, struct target *t, str
 {
 	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
+	if (is_atomic(which) && which != IWT_NEG_ATOMIC_RIGHTS && which != IWT_NEG_ATOMIC_UNKNOWN)
+		access |= IBV_ACCESS_REMOTE_ATOMIC;
 	if (which == IWT_NEG_WRITE_RIGHTS)
 		access &= ~IBV_ACCESS_REMOTE_WRITE;
 	if (which == IWT_NEG_READ_RIGHTS)
 		access &= ~IBV_ACCESS_REMOTE_READ;
-	if (which == IWT_NEG_WRITE_PD || which == IWT_NEG_READ_PD) {
+	if (which == IWT_NEG_WRITE_PD || which == IWT_NEG_READ_PD || which == IWT_NEG_ATOMIC_PD) {
 		t->pd = ibv_alloc_pd(cx->verbs);
 		if (!t->pd)
 			return iwt_fail(cx, "ibv_alloc_pd: %s", strerror(errno));
@@ -325,13 +359,18 @@ static int make_target(struct iwt_ctx *cx, uint32_t which, struct target *t, str
 		return iwt_fail(cx, "ibv_reg_mr: %s", strerror(errno));
 	s->addr = (uintptr_t)cx->arena + VOFF;
 	s->rkey[0] = t->mr->rkey;
-	if (which == IWT_NEG_WRITE_RKEY)
+	if (which == IWT_NEG_WRITE_RKEY || which == IWT_NEG_ATOMIC_RKEY)
 		s->rkey[0] ^= 1;
 	if (which == IWT_NEG_READ_RKEY)
 		s->rkey[0] ^= 0x10000;
 	if (which == IWT_NEG_WRITE_BOUNDS || which == IWT_NEG_READ_BOUNDS)
 		s->addr++;
-	if (which == IWT_NEG_WRITE_DEREG || which == IWT_NEG_READ_DEREG) {
+	if (which == IWT_NEG_ATOMIC_BOUNDS)
+		s->addr += VLEN;
+	if (which == IWT_NEG_ATOMIC_ALIGN)
+		s->addr += 4;
+	if (which == IWT_NEG_WRITE_DEREG || which == IWT_NEG_READ_DEREG ||
+	    which == IWT_NEG_ATOMIC_DEREG) {
 		ibv_dereg_mr(t->mr);
 		t->mr = NULL;
 	}
@@ -354,6 +393,7 @@ static int victim_recvs(struct iwt_ctx *cx, uint32_t which)
 
 	switch (which) {
 	case IWT_NEG_NO_RECV:
+	case IWT_NEG_IMM_NO_RECV:
 		return 0;
 	case IWT_NEG_SEND_LONG:
 		if (take_status(cx, cx->c.rcq, 0, IBV_WC_LOC_LEN_ERR))
@@ -376,7 +416,7 @@ static int victim_steps(struct iwt_ctx *cx, uint32_t which, const struct iwt_syn
 
 	if (iwt_sync(cx, s, NULL) || victim_recvs(cx, which) || iwt_wait_disconnected(cx))
 		return -1;
-	if (is_remote(which) || which == IWT_NEG_SEND_LONG || which == IWT_NEG_NO_RECV)
+	if (is_remote(which) || which == IWT_NEG_SEND_LONG || has_no_recv(which))
 		if (expect_async(cx))
 			return -1;
 	/* a message that is too long may have filled its receive, and no more */
@@ -408,7 +448,7 @@ static int victim(struct iwt_ctx *cx, uint32_t which)
 	iwt_poison(cx->arena, AREA + 16384);
 	if (which == IWT_NEG_RECV_RIGHTS)
 		rc = post_recv_without_right(cx, &t);
-	else if (which != IWT_NEG_NO_RECV)
+	else if (!has_no_recv(which))
 		rc = post_recvs(cx, 0, RECVS);
 	if (!rc && is_remote(which))
 		rc = make_target(cx, which, &t, &s);
