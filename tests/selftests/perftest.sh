@@ -30,6 +30,10 @@ for prog in ib_write_lat ib_read_lat ib_send_lat; do
 	[ -z "${IWT_QUICK:-}" ] || continue
 	perf $prog -n 20 -s 9000
 done
+if [ "$IWT_LINK_TYPE" != siw ]; then
+	perf ib_atomic_bw -n 100
+	perf ib_atomic_lat -n 100 -A CMP_AND_SWAP
+fi
 [ -z "${IWT_QUICK:-}" ] || ktap_finish
 perf ib_write_bw -n 50 -s 64 --use_old_post_send
 perf ib_send_lat -n 50 -s 64 -e
