@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_atomics: many queue pairs, and a processor of the other host, at one word.
+ *
+ *	iwt_atomics -s ADDRESS [-p PORT]		until it is killed
+ *	iwt_atomics -c ADDRESS [-p PORT] [-q QPS] [-n ADDS]
+ *
+ * The server only has words, and a thread that adds 1 to the first of them as
+ * fast as it can until the client says that it is done. The client lets QPS
+ * queue pairs add 1 to it ADDS times each, many at a time, and then has them
+ * count up another word by compare and swap. No operation may get lost, and no
+ * two may have found the same value. Results in TAP.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <rdma/rdma_cma.h>
+
+#define DEPTH 16
+
+enum { ADDED, SWAPPED, STOP, LOCAL, STOPPED, WORDS };
+
+struct grant {
+	uint64_t addr;
+	uint32_t rkey;
+} __attribute__((packed));
+
+struct conn {
+	struct rdma_cm_id *id;
+	struct grant to;
+	uint32_t posted, done;	/* adds, then swaps */
+	uint64_t last;		/* found */
+};
+
+static const char *port = "7475";
+static uint32_t n_qps = 32, n_adds = 2000;
+static unsigned int n_tests, n_bad;
+
+static void die(const char *what)
+{
+	printf("Bail out! %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void report(bool good, const char *what)
+{
+	n_bad += !good;
+	printf("%sok %u - %s\n", good ? "" : "not ", ++n_tests, what);
+	fflush(stdout);
+}
+
+static struct rdma_cm_id *endpoint(const char *address, bool passive)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP,
+				       .ai_flags = passive ? RAI_PASSIVE : 0 }, *res;
+	struct rdma_cm_id *id;
+
+	if (rdma_getaddrinfo(address, port, &hints, &res) || rdma_create_ep(&id, res, NULL, NULL))
+		die("rdma_create_ep");
+	rdma_freeaddrinfo(res);
+	return id;
+}
+
+static struct ibv_mr *words_of(struct ibv_pd *pd, void *at, size_t len, int access)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, at, len, IBV_ACCESS_LOCAL_WRITE | access);
+
+	if (!mr)
+		die("ibv_reg_mr");
+	return mr;
+}
+
+static void make_qp(struct rdma_cm_id *id, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr a = { .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+				      .sq_sig_all = 1, .cap = { 2 * DEPTH, 1, 1, 1, 8 } };
+
+	if (rdma_create_qp(id, NULL, &a))
+		die("rdma_create_qp");
+}
+
+/* The server */
+
+static _Alignas(4096) uint64_t words[4096 / 8];
+
+static void *add_here(void *arg)
+{
+	uint64_t n = 0;
+
+	while (!__atomic_load_n(&words[STOP], __ATOMIC_ACQUIRE)) {
+		__atomic_fetch_add(&words[ADDED], 1, __ATOMIC_SEQ_CST);
+		n++;
+	}
+	words[LOCAL] = n;
+	__atomic_store_n(&words[STOPPED], 1, __ATOMIC_RELEASE);
+	return arg;
+}
+
+static int serve(const char *address)
+{
+	struct rdma_cm_id *listener = endpoint(address, true), *id;
+	struct grant g = { .addr = (uintptr_t)words };
+	struct rdma_conn_param p = { .private_data = &g, .private_data_len = sizeof(g),
+				     .responder_resources = DEPTH, .initiator_depth = DEPTH };
+	struct ibv_mr *mr = NULL;
+	struct ibv_cq *cq;
+	pthread_t thread;
+
+	if (rdma_listen(listener, 64))
+		die("rdma_listen");
+	while (!rdma_get_request(listener, &id)) {
+		cq = ibv_create_cq(id->verbs, 64, NULL, NULL, 0);
+		if (!cq)
+			die("ibv_create_cq");
+		make_qp(id, cq);
+		if (!mr) {
+			mr = words_of(id->pd, words, sizeof(words), IBV_ACCESS_REMOTE_ATOMIC |
+				      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+			if (pthread_create(&thread, NULL, add_here, NULL))
+				die("pthread_create");
+		}
+		g.rkey = mr->rkey;
+		if (rdma_accept(id, &p))
+			die("rdma_accept");
+	}
+	die("rdma_get_request");
+	return 1;
+}
+
+/* The client */
+
+static struct conn *conns;
+static struct ibv_cq *cq;
+static uint64_t *sink;		/* DEPTH for each queue pair, and WORDS to read to */
+static struct ibv_mr *sinks;
+
+static void dial(struct conn *c, const char *address)
+{
+	struct rdma_conn_param p = { .responder_resources = DEPTH, .initiator_depth = DEPTH };
+
+	c->id = endpoint(address, false);
+	if (!cq)
+		cq = ibv_create_cq(c->id->verbs, n_qps * DEPTH + 1, NULL, NULL, 0);
+	if (!cq)
+		die("ibv_create_cq");
+	make_qp(c->id, cq);
+	if (!sinks)
+		sinks = words_of(c->id->pd, sink, 8ul * (n_qps * DEPTH + WORDS), 0);
+	if (rdma_connect(c->id, &p))
+		die("rdma_connect");
+	if (c->id->event->param.conn.private_data_len < sizeof(c->to))
+		die("private data");
+	memcpy(&c->to, c->id->event->param.conn.private_data, sizeof(c->to));
+}
+
+static uint64_t *slot(const struct conn *c, uint32_t n)
+{
+	return &sink[(c - conns) * DEPTH + n % DEPTH];
+}
+
+/* @at: where the sink of a fetch is, or the source of a write */
+static void post(struct conn *c, enum ibv_wr_opcode op, uint32_t word, uint64_t *at, uint32_t len,
+		 uint64_t compare_add, uint64_t swap)
+{
+	struct ibv_sge sge = { (uintptr_t)at, len, sinks->lkey };
+	struct ibv_send_wr wr = { .wr_id = c - conns, .opcode = op, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_send_wr *bad;
+	uint64_t addr = c->to.addr + 8 * word;
+
+	if (op == IBV_WR_RDMA_READ || op == IBV_WR_RDMA_WRITE) {
+		wr.wr.rdma.remote_addr = addr;
+		wr.wr.rdma.rkey = c->to.rkey;
+	} else {
+		wr.wr.atomic.remote_addr = addr;
+		wr.wr.atomic.rkey = c->to.rkey;
+		wr.wr.atomic.compare_add = compare_add;
+		wr.wr.atomic.swap = swap;
+	}
+	errno = ibv_post_send(c->id->qp, &wr, &bad);
+	if (errno)
+		die("ibv_post_send");
+}
+
+static struct conn *reap(void)
+{
+	time_t end = time(NULL) + 60;
+	struct ibv_wc wc;
+	int n;
+
+	while (!(n = ibv_poll_cq(cq, 1, &wc)))
+		if (time(NULL) > end)
+			die("no completion");
+	if (n < 0 || wc.status) {
+		printf("# %s\n", ibv_wc_status_str(wc.status));
+		die("completion");
+	}
+	return &conns[wc.wr_id];
+}
+
+static void read_words(struct conn *c, uint64_t *to)
+{
+	post(c, IBV_WR_RDMA_READ, 0, &sink[n_qps * DEPTH], 8 * WORDS, 0, 0);
+	reap();
+	memcpy(to, &sink[n_qps * DEPTH], 8 * WORDS);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool any_twice(uint64_t *found, size_t n)
+{
+	size_t i;
+
+	qsort(found, n, sizeof(*found), by_value);
+	for (i = 1; i < n; i++)
+		if (found[i] == found[i - 1])
+			return true;
+	return false;
+}
+
+static void add(void)
+{
+	size_t all = (size_t)n_qps * n_adds, n = 0;
+	uint64_t *found = malloc(all * sizeof(*found)), w[WORDS];
+	bool ascending = true;
+	struct conn *c;
+
+	if (!found)
+		die("memory");
+	for (c = conns; c < conns + n_qps; c++)
+		for (; c->posted < DEPTH && c->posted < n_adds; c->posted++)
+			post(c, IBV_WR_ATOMIC_FETCH_AND_ADD, ADDED, slot(c, c->posted), 8, 1, 0);
+	while (n < all) {
+		c = reap();
+		found[n] = *slot(c, c->done);
+		ascending &= !c->done || found[n] > c->last;
+		c->last = found[n++];
+		c->done++;
+		if (c->posted < n_adds) {
+			post(c, IBV_WR_ATOMIC_FETCH_AND_ADD, ADDED, slot(c, c->posted), 8, 1, 0);
+			c->posted++;
+		}
+	}
+	sink[n_qps * DEPTH] = 1;
+	post(conns, IBV_WR_RDMA_WRITE, STOP, &sink[n_qps * DEPTH], 8, 0, 0);
+	reap();
+	do
+		read_words(conns, w);
+	while (!w[STOPPED]);
+	printf("# %zu from here, %llu there\n", all, (unsigned long long)w[LOCAL]);
+	report(w[ADDED] == all + w[LOCAL], "the sum is exact");
+	report(ascending, "each queue pair's values ascend");
+	report(w[LOCAL] && !any_twice(found, all), "no value was found twice");
+	free(found);
+}
+
+static void swap(void)
+{
+	size_t all = (size_t)n_qps * (n_adds / 20 + 1), n = 0, failed = 0;
+	uint64_t *found = malloc(all * sizeof(*found)), w[WORDS], was;
+	struct conn *c;
+
+	if (!found)
+		die("memory");
+	for (c = conns; c < conns + n_qps; c++) {
+		c->done = 0;
+		c->last = 0;
+		post(c, IBV_WR_ATOMIC_CMP_AND_SWP, SWAPPED, slot(c, 0), 8, 0, 1);
+	}
+	/* the value found is the next one to expect */
+	while (n < all) {
+		c = reap();
+		was = *slot(c, 0);
+		if (was == c->last) {
+			found[n++] = was;
+			was++;
+			c->done++;
+		} else {
+			failed++;
+		}
+		c->last = was;
+		if (c->done < all / n_qps)
+			post(c, IBV_WR_ATOMIC_CMP_AND_SWP, SWAPPED, slot(c, 0), 8, was, was + 1);
+	}
+	read_words(conns, w);
+	printf("# %zu swaps, %zu came too late\n", all, failed);
+	report(w[SWAPPED] == all, "swaps count");
+	report(!any_twice(found, all), "no value was swapped twice");
+	free(found);
+}
+
+static int drive(const char *address)
+{
+	uint32_t i;
+
+	conns = calloc(n_qps, sizeof(*conns));
+	sink = calloc(n_qps * DEPTH + WORDS, 8);
+	if (!conns || !sink)
+		die("memory");
+	for (i = 0; i < n_qps; i++)
+		dial(&conns[i], address);
+	add();
+	swap();
+	for (i = 0; i < n_qps; i++)
+		rdma_disconnect(conns[i].id);
+	printf("1..%u\n", n_tests);
+	return !!n_bad;
+}
+
+int main(int argc, char **argv)
+{
+	const char *server = NULL, *client = NULL;
+	int c;
+
+	while ((c = getopt(argc, argv, "s:c:p:q:n:")) != -1) {
+		switch (c) {
+		case 's': server = optarg; break;
+		case 'c': client = optarg; break;
+		case 'p': port = optarg; break;
+		case 'q': n_qps = strtoul(optarg, NULL, 0); break;
+		case 'n': n_adds = strtoul(optarg, NULL, 0); break;
+		default: return 2;
+		}
+	}
+	if (optind != argc || !server == !client || !n_qps || !n_adds)
+		return 2;
+	return server ? serve(server) : drive(client);
+}

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Atomic operations of many queue pairs on one word, against each other and
+# against the processor there (RFC 7306 5.3).
+# IWT_ATOMICS: how many from each queue pair
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+
+require iwt_atomics
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" != siw ] || skip_all "siw has no atomic operations"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+
+# atomics QPS: by so many at a time
+atomics() {
+	local srv
+	start in_b "$IWT_BIN/iwt_atomics" -s $IP_B >"$TMP/server"
+	srv=$PID
+	wait_listen "$NS_B" 7475 || { not_ok "$1 queue pairs: the server listens"; diag <"$TMP/server"; return; }
+	timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_atomics" -c $IP_B -q "$1" \
+		-n "${IWT_ATOMICS:-2000}" >"$TMP/client" 2>&1
+	subtests "$1 queue pairs" "$TMP/client"
+	stop "$srv"
+	wait_free "$NS_B" 7475
+}
+
+atomics 1
+atomics 32
+ktap_finish
