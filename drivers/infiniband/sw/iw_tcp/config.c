@@ -120,7 +120,6 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 	conf->rdmac = READ_ONCE(defaults.rdmac);
 }
 
-
 static struct iwt_dev *get_dev(struct config_item *item)
 {
 	return iwt_dev_get_by_name(config_item_name(item));
@@ -197,7 +196,7 @@ static struct config_group *make_link(struct config_group *parent,
 	if (!dev)
 		return ERR_PTR(-ENODEV);
 	ib_device_put(&dev->ibdev);
-	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	group = kzalloc_obj(*group, GFP_KERNEL);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
 	config_group_init_type_name(group, name, &link_type);
