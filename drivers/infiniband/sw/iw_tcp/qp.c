@@ -168,7 +168,13 @@ static void show_request(struct iwt_qp *qp)
 		iwt_atomic_build(&tx->resp.op, bad->hdr + bad->hdr_len);
 		bad->hdr_len += sizeof(struct iwt_atomic_req);
 	} else {
-		iwt_rdmap_build_read(&tx->resp.read, bad->hdr + bad->hdr_len);
+		struct iwt_rdmap_read left = tx->resp.read;
+
+		/* of a Read that is under way, what is still to do */
+		left.size = tx->msg.left;
+		left.sink_to += tx->resp.read.size - left.size;
+		left.src_to += tx->resp.read.size - left.size;
+		iwt_rdmap_build_read(&left, bad->hdr + bad->hdr_len);
 		bad->hdr_len += sizeof(struct iwt_read_req);
 	}
 	bad->ulpdu_len = bad->hdr_len;

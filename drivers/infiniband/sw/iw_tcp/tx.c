@@ -153,8 +153,11 @@ static bool frame(struct iwt_qp *qp, u32 mss)
 	iwt_txseg_next(&tx->msg, mulpdu, &plan);
 	to = page_address(frag.page) + frag.offset;
 	if (!(tx->markers ? put_marked(qp, &plan, to) :
-			    put_plain(qp, &plan, to)))
+			    put_plain(qp, &plan, to))) {
+		/* not framed, so still to be sent (RFC 5040 4.8) */
+		tx->msg.left += plan.payload;
 		return false;
+	}
 	size = iwt_fpdu_span(tx->stream, plan.size, tx->markers);
 	iwt_sock_page_used(qp->sock, size);
 	add_chunk(tx, frag.page, frag.offset, size);
