@@ -252,6 +252,13 @@ static void rx_term(struct iwt_qp *qp, const struct iwt_fpdu *f)
 	iwt_count(qp->dev, IWT_C_TERM_RX);
 }
 
+/* Those that wait for their response count, and the one whose is being sent. */
+static bool ird_reached(const struct iwt_qp *qp)
+{
+	return qp->readq.in_n + (qp->tx.what == IWT_TX_RESPONSE) >=
+	       qp->readq.in_max;
+}
+
 /* DDP's checks of an untagged segment (RFC 5041 7.1). */
 static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
 {
@@ -266,7 +273,7 @@ static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
 			return err;
 		have = qp->rx.recv_open;
 	} else if (d->qn == IWT_QN_READ_REQ) {
-		have = !iwt_readq_in_full(&qp->readq);
+		have = !ird_reached(qp);
 	}
 	room = iwt_rdmap_room(d, min_t(u64, qp->rx.recv.len, U32_MAX));
 	return iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
