@@ -487,10 +487,12 @@ u32 iwt_mr_invalidate(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
 
 	if (!mr)
 		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
-	if (mr->kind != IWT_MR_FAST || mr->stag != stag || !mr->region.valid)
+	if (mr->stag != stag || !mr->region.valid)
 		err = remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
 	else if (mr->region.pd != pd)
 		err = remote ? IWT_ERR_PROT_INVAL : IWT_ERR_LOCAL;
+	else if (mr->kind != IWT_MR_FAST)
+		err = remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
 	else
 		mr->region.valid = false;
 	put_changed(mr);
