@@ -38,7 +38,7 @@ def arguments():
     p.add_argument("--interface", default="lo", help="of the peer's side, to look at packets (lo)")
     p.add_argument("--path", default="direct", choices=("direct", "proxy"), help="what is between (direct)")
     p.add_argument("--lossy", action="store_true", help="packets get lost, late or doubled on the way")
-    p.add_argument("--area", action="append", choices=AREAS, help="only the tests of rows_AREA.py")
+    p.add_argument("--area", action="append", choices=AREAS, help="only the tests of rows_AREA*.py")
     p.add_argument("--row", action="append", help="only the tests of these rows, or tests of that name")
     p.add_argument("--jobs", type=int, default=8, help="tests at a time (8)")
     p.add_argument("--seed", type=int, default=1)
@@ -51,14 +51,14 @@ def arguments():
 
 
 def wanted(args):
-    for area in AREAS:
-        if os.path.exists(os.path.join(HERE, "rows_%s.py" % area)):
-            importlib.import_module("rows_" + area)
+    for name in sorted(os.listdir(HERE)):
+        if name.startswith("rows_") and name.endswith(".py"):
+            importlib.import_module(name[:-3])
     names = [t.name for t in TESTS]
     twice = {n for n in names if names.count(n) > 1}
     assert not twice, "two tests of one name: %s" % twice
     return [t for t in TESTS
-            if (not args.area or t.area[5:] in args.area) and
+            if (not args.area or t.area.split("_")[1] in args.area) and
             (not args.row or t.name in args.row or set(t.rows) & set(args.row))]
 
 
