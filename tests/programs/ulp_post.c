@@ -162,6 +162,7 @@ static int cmd_post(void)
 	}
 	for (i = 1; i < n; i++) {
 		wr[i] = wr[0];
+		wr[i].next = NULL;
 		wr[i].wr_id += i;
 		wr[i - 1].next = &wr[i];
 	}
