@@ -132,10 +132,16 @@ class Case:
             port = self.keep(Proxy((self.place.here, port), self.place.here, seed=self.rng.random())).port
         return sock, port
 
-    def equip(self, conn, recvs=8, recv_len=256, access="lwr", pd=None, **qp):
-        """Queue pair, memory and receive buffers for a connection."""
-        ulp = conn.ulp
+    def equip(self, conn, recvs=8, recv_len=256, access="lwr", pd=None, domain=None, depth=None, **qp):
+        """
+        Queue pair, memory and receive buffers for a connection, in protection domain pd (or
+        domain: passive() and active() take pd for private data), with a completion queue of
+        depth entries.
+        """
+        ulp, pd = conn.ulp, domain if pd is None else pd
         conn.cq, conn.mr, conn.rmr, conn.recv_len = ulp.new(), ulp.new(), ulp.new(), recv_len
+        if depth:
+            ulp.cq(cq=conn.cq, depth=depth)
         conn.qpn = ulp.qp(id=conn.id, scq=conn.cq, rcq=conn.cq, pd=pd, **qp)["qpn"]
         mem = ulp.mr(mr=conn.mr, len=MEM_LEN, access=access, fill=MEM_FILL, pd=pd)
         conn.addr, conn.stag = mem["addr"], mem["stag"]

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5042: resources, and values that peers and processes give."""
+import errno
+import time
+
+import fpdu
+import mpa
+from outcome import Skip, check, equal
+from rows import row, stated
+from rows_ddp import refused
+from ulp import CQ_ERR, SUCCESS, Ulp
+
+stated("selftest", "hostile.sh (iwt_hostile): rings that change at random and under the kernel's hands, mappings of other"
+       " places, work requests by system call, registrations of what is not one's own; an honest process goes on",
+       "SEC-1")
+stated("design", "protection domains, queues, queue pairs and STags are made by verbs_*.c, called by ib_core for"
+       " ioctls; limits: IWT_MAX_* in device.h; rings that a process sees hold no number that the kernel trusts", "SEC-2")
+stated("design", "verbs_cq.c: iwt_create_cq() alone makes entries, up to IWT_MAX_CQE; cq.c: cq->prod is the kernel's"
+       " own, a process's consumer index is only compared", "SEC-18")
+stated("host", "uverbs: a completion queue is an object of one open file, which no other can name", "SEC-21")
+stated("ulp", "documented: user guide, \"What programs have to see to\"",
+       "SEC-10", "SEC-11", "SEC-12", "SEC-13", "SEC-15", "SEC-19", "SEC-29")
+stated("host", "TCP keepalive, on for every connection (sock.c, set_options()); times: net.ipv4.tcp_keepalive_*", "SEC-16")
+stated("design", "there is no firmware; the module loads nothing", "SEC-30")
+stated("host", "IP's and TCP's own bounds: net.ipv4.route.min_pmtu, net.ipv4.tcp_min_snd_mss", "SEC-32")
+stated("host", "XFRM (ESP and tunnels) below TCP", "SEC-28")
+
+
+@row("SEC-6")
+def no_windows(t):
+    """STags of one stream alone do not exist: there are no memory windows"""
+    conn = t.passive()
+    equal(conn.ulp.device()["mw"], 0, "windows")
+    for kind in (1, 2):
+        equal(conn.ulp.fails("mw", mw=kind, type=kind), errno.EOPNOTSUPP, "errno")
+
+
+@row("SEC-17")
+def no_shared_receives(t):
+    """Shared receive queues do not exist, so no stream can take another's buffers"""
+    ulp = t.ulp()
+    one, two = t.passive(ulp=ulp, recvs=2), t.passive(ulp=ulp, recvs=2)
+    equal(ulp.device()["srq"], 0, "shared queues")
+    equal(ulp.fails("srq", srq=1), errno.EOPNOTSUPP, "errno")
+    for data in (b"one", b"two"):
+        one.peer.put_send(data)
+    bad = fpdu.untagged(fpdu.SEND, 0, 3, b"three")
+    one.peer.put(bad)
+    one.peer.expect_term(1, 2, 2, of=bad)
+    equal([c.status for c in one.poll(2)], [SUCCESS] * 2, "status")
+    for data in (b"mine", b"too"):
+        two.peer.put_send(data)
+    equal([(c.status, c.qpn) for c in two.poll(2)], [(SUCCESS, two.qpn)] * 2, "completions")
+
+
+@row("SEC-20")
+def completions_lost(t):
+    """A completion queue that overflows: an event, and streams with other queues go on"""
+    ulp = t.ulp()
+    other = t.passive(ulp=ulp)
+    conn = t.passive(ulp=ulp, depth=4, recvs=32, recv_len=16)
+    for turn in range(24):
+        conn.peer.put_send(b"%02d" % turn)
+    got = ulp.cmd("async", ms=30000)["event"]
+    equal(got, CQ_ERR, "asynchronous event")
+    equal(len(conn.poll(24, ms=300, exact=False)), 4, "completions that were kept")
+    other.peer.put_send(b"mine")
+    equal(other.poll()[0].status, SUCCESS, "status")
+    other.alive()
+    fresh = t.passive(ulp=ulp)
+    fresh.alive()
+
+
+@row("SEC-22")
+def read_flood(t):
+    """A peer that has more Reads under way than agreed: 1/2/02 for it, nothing for others"""
+    ulp = t.ulp()
+    other = t.passive(ulp=ulp)
+    conn = t.passive(ulp=ulp, word=(4, 4), ird=4)
+    ird = conn.reply.words()[0] & 0x3FFF
+    check(0 < ird <= 4, "IRD of the Reply:", ird)
+    # nobody takes the Responses, so requests pile up, and the one too many comes
+    asked = [conn.peer.put_read(conn.stag, conn.addr, 65536) for _ in range(400)]
+    other.alive()
+    other.peer.put_send(b"mine")
+    equal(other.poll()[0].status, SUCCESS, "status")
+    answered = 0
+    seg = conn.peer.segment()
+    while seg.opcode == fpdu.READ_RESP:
+        answered += seg.last
+        seg = conn.peer.segment()
+    equal((seg.opcode, seg.term()), (fpdu.TERM, (1, 2, 2)), "Terminate")
+    check(answered < 400, "all were answered")
+    check(seg.data[6:24] in [a[:18] for a in asked], "header in the Terminate", seg)
+    other.alive()
+
+
+@row("SEC-23")
+def read_limits(t):
+    """IRD is what the upper layer says, up to the device's limit; one Read more, or any at 0: 1/2/02"""
+    ulp = t.ulp()
+    conn = t.passive(ulp=ulp, word=(0x3FFE, 0x3FFE), ird=255, ord=255)
+    most = ulp.device()
+    reply = [w & 0x3FFF for w in conn.reply.words()]
+    check(reply[0] <= most["ird"] and reply[1] <= most["ord"], "Reply:", reply, most)
+    got = conn.query()
+    equal((got["ird"], got["ord"]), tuple(reply), "queue pair")
+    refused(t, (1, 2, 2), lambda c: fpdu.read_request(1, 77, 0, 4, c.stag, c.addr), ulp, word=(0, 0), ird=0)
+
+
+@row("SEC-24", alone=True)
+def slow_paths(t):
+    """FPDUs that are tiny, or begin within segments, show in the counters"""
+    if t.place.link != "iw_tcp" or t.place.path != "direct" or not t.place.lossless:
+        raise Skip("segments are counted as the peer sends them")
+    conn = t.passive()
+    conn.alive()
+    many = 300
+    was = t.counters()
+    conn.peer.put(*[write_of_nothing()] * many)
+    conn.alive()
+    now = t.counters()
+    grown = {k: now[k] - was[k] for k in now}
+    check(grown["rx_fpdu"] >= many, "FPDUs:", grown["rx_fpdu"])
+    check(grown["rx_segs"] < many // 2, "segments, when many FPDUs share one:", grown["rx_segs"])
+    octets = conn.peer.frame(*[fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"u" * 30)] * many)
+    conn.peer.send(octets[:3])
+    was = t.counters()
+    for at in range(3, len(octets), 52):        # an FPDU's size, but never its beginning
+        conn.peer.send(octets[at:at + 52])
+    conn.alive()
+    now = t.counters()
+    grown = {k: now[k] - was[k] for k in now}
+    check(grown["rx_fpdu"] >= many, "FPDUs:", grown["rx_fpdu"])
+    check(grown["rx_aligned"] < many // 10, "FPDUs at the beginning of a segment:", grown["rx_aligned"])
+
+
+def write_of_nothing():
+    """The smallest segment."""
+    return fpdu.tagged(fpdu.WRITE, 1, 0)
+
+
+@row("SEC-26")
+def not_ones_own(t):
+    """Memory that a process may not write, or has not, can't be registered for writing: EFAULT, EINVAL"""
+    ulp = t.ulp()
+    conn = t.passive(ulp=ulp)
+    for access in ("lw", "l", "lwr"):
+        equal(ulp.fails("mr", mr=ulp.new(), len=8192, ro=1, access=access), errno.EFAULT, "errno, access " + access)
+    # a peer may write where the process may, and only there
+    equal(ulp.fails("mr", mr=ulp.new(), len=8192, access="w"), errno.EINVAL, "errno")
+    number = ulp.new()
+    mem = ulp.mr(mr=number, len=8192, ro=1, fill=7, access="r")
+    equal(conn.peer.read(mem["stag"], mem["addr"] + 4000, 200), bytes([7]) * 200, "read")
+    bad = fpdu.tagged(fpdu.WRITE, mem["stag"], mem["addr"], b"w")
+    conn.peer.put(bad)
+    conn.peer.expect_term(0, 1, 2, of=bad)
+    check(ulp.same(mr=number, byte=7)["same"], "memory")
+
+
+@row("SEC-27")
+def fair_share(t):
+    """A process without privilege registers as much as RLIMIT_MEMLOCK permits"""
+    command = t.place.ulp
+    less = ["prlimit", "--memlock=262144:262144", "setpriv", "--inh-caps=-ipc_lock", "--bounding-set=-ipc_lock"]
+    ulp = t.keep(Ulp(command[:-1] + less + command[-1:]))
+    conn = t.passive(ulp=ulp, recvs=1)
+    equal(ulp.fails("mr", mr=ulp.new(), len=1 << 20, access="l"), errno.ENOMEM, "errno")
+    number = ulp.new()
+    ulp.mr(mr=number, len=1 << 16, access="lw")
+    held = 0
+    while held < 8:
+        try:
+            ulp.mr(mr=ulp.new(), len=1 << 16, access="l")
+        except AssertionError:
+            break
+        held += 1
+    check(held < 4, "64 KiB each:", held)
+    ulp.dereg(mr=number)
+    ulp.mr(mr=ulp.new(), len=1 << 16, access="l")
+    conn.alive()
+
+
+@row("SEC-31", alone=True)
+def half_open(t):
+    """Silent connections to a listener are bounded in number, and the honest are served (in time: startup.sh)"""
+    ulp = t.ulp()
+    listener = t.listener(ulp, backlog=16)
+    many = 260
+    silent = [t.connect(listener[1]) for _ in range(many)]
+    for turn in range(3):
+        t.passive(ulp=ulp, listener=listener).alive()
+    until, ended = time.monotonic() + 30, 0
+    while ended < many - 140:
+        check(time.monotonic() < until, "only %d of %d have been ended" % (ended, many))
+        ended = sum(peer.rest(0.001)[1] != "open" for peer in silent)
+    check(all(peer.ended for peer in silent[:50]), "not the oldest")
+
+
+def short(opcode):
+    """A whole segment of an opcode."""
+    if opcode in (fpdu.WRITE, fpdu.READ_RESP):
+        return fpdu.tagged(opcode, 1, 0, bytes(20))
+    queue = {fpdu.READ_REQ: 1, fpdu.TERM: 2}.get(opcode, 0)
+    return fpdu.untagged(opcode, queue, 1, bytes(20))
+
+
+@row("SEC-33")
+def lengths_of_fpdus(t):
+    """ULPDU_Length of less than the header, of each kind of segment: 1/0/00"""
+    ulp = t.ulp()
+    for opcode in (fpdu.WRITE, fpdu.READ_REQ, fpdu.READ_RESP, fpdu.SEND, fpdu.SEND_INV, fpdu.TERM):
+        header = 14 if opcode in (fpdu.WRITE, fpdu.READ_RESP) else 18
+        for size in range(header):
+            if opcode not in (fpdu.WRITE, fpdu.SEND) and size not in (0, 1, 2, header - 1):
+                continue
+            refused(t, (1, 0, 0), lambda c, o=opcode, n=size: short(o)[:n], ulp, hdr=(0, b""))
+
+
+@row("SEC-33")
+def lengths_of_frames(t):
+    """PD_Length of more than 512 in a Request: closed"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for claimed in (513, 514, 1024, 0x8000, 0xFFFF):
+        peer = t.connect(listener[1])
+        peer.send(mpa.frame(mpa.REQ, mpa.C, 1, bytes(600), pd_len=claimed))
+        peer.expect_end()
+    for size in (0, 1, 512):
+        conn = t.passive(ulp=ulp, listener=listener, pd=b"p" * size, first=True)
+        conn.alive()
+
+
+@row("SEC-33")
+def sums(t):
+    """Offsets and lengths whose sum is beyond 32 or 64 bits, or the buffer: 1/2/05, 1/2/04, 1/1/03, 0/1/04"""
+    ulp = t.ulp()
+    refused(t, (1, 2, 5), lambda c: fpdu.untagged(fpdu.SEND, 0, 1, bytes(257)), ulp)
+    refused(t, (1, 2, 4), lambda c: fpdu.untagged(fpdu.SEND, 0, 1, b"x" * 8, offset=0xFFFFFFFC), ulp)
+    refused(t, (1, 1, 3), lambda c: fpdu.tagged(fpdu.WRITE, c.stag, (1 << 64) - 4, b"x" * 8), ulp)
+    refused(t, (0, 1, 4), lambda c: fpdu.read_request(1, 7, 0, 8, c.stag, (1 << 64) - 4), ulp)
+    refused(t, (0, 1, 1), lambda c: fpdu.read_request(1, 7, 0, 0xFFFFFFFF, c.stag, c.addr), ulp)
+    refused(t, (1, 2, 5), lambda c: fpdu.read_request(1, 7, 0, 8, c.stag, c.addr, more=b"x"), ulp)
+    refused(t, (0, 2, 0xFF), lambda c: fpdu.read_request(1, 7, 0, 8, c.stag, c.addr)[:-1], ulp)
