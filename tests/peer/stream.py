@@ -99,8 +99,10 @@ class Rules:
             self.want(op != fpdu.FETCH_ADD or seg.data[36:] == bytes(8) + b"\xff" * 8, "EXT-20", "compare", seg)
         if seg.opcode == TERM:
             self.term = seg
-            size = (22, 38, 42, 70)
-            self.want(seg.last and len(seg.ulpdu) in size, "RDMAP-13", "size", seg)
+            # nothing; the length; with it a header; with that a Read Request's (RFC 5040 4.8)
+            sizes = {0: (22,), 0x80: (24,), 0xC0: (38, 42), 0xE0: (70,)}
+            bits = seg.data[2] & 0xE0 if len(seg.data) >= 4 else None
+            self.want(seg.last and len(seg.ulpdu) in sizes.get(bits, ()), "RDMAP-13", "size", seg)
             self.want(len(seg.data) < 4 or not (seg.data[2] & 0x1F or seg.data[3]), "RDMAP-18", "reserved bits", seg)
 
 
