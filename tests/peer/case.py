@@ -70,6 +70,13 @@ class Conn:
         check(self.peer.read(self.stag, self.addr + offset, 9) == self.memory(offset, 9), "Read after all")
 
 
+class Closing:
+    """Something that is done at the end of a test."""
+
+    def __init__(self, close):
+        self.close = close
+
+
 class Case:
     """One test's run. What it opens is closed at its end."""
 
@@ -94,6 +101,21 @@ class Case:
                               capture_output=True, text=True).stdout
         words = text.split()[2:]
         return {name: int(value) for name, value in zip(words[::2], words[1::2])}
+
+    def setting(self, name, value):
+        """A setting of the link has another value until the end of the test, which must be alone."""
+        self.only("iw_tcp")
+        where = "/sys/kernel/config/iw_tcp/" + self.place.device
+        before = ("mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config; "
+                  "mkdir -p %s; cd %s; " % (where, where))
+
+        def put(value):
+            done = self.place.run("sh", "-c", "%s cat %s; echo %s >%s; cd /; rmdir %s" % (
+                before, name, value, name, where), capture_output=True, text=True)
+            check(not done.stderr, "setting %s:" % name, done.stderr)
+            return done.stdout.strip()
+        was = put(value)
+        self.keep(Closing(lambda: put(was)))
 
     def only(self, link):
         """Skip unless the device is of a type."""

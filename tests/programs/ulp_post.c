@@ -164,6 +164,7 @@ static int cmd_post(void)
 		wr[i] = wr[0];
 		wr[i].next = NULL;
 		wr[i].wr_id += i;
+		wr[i].next = NULL;
 		wr[i - 1].next = &wr[i];
 	}
 	rc = ibv_post_send(c->qp, wr, &bad);

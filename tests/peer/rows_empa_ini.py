@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 6581: the initiator of an enhanced startup."""
+import fpdu
+import mpa
+from outcome import check, equal
+from peer import Peer
+from rows import row, stated
+from rows_empa_rsp import depths, kinds
+from ulp import SUCCESS
+
+stated("absent", "the ULP chooses no kind of startup: rdma_cm has no parameter for it; a link's mpa_revision does", "EMPA-9")
+
+
+@row("EMPA-1", "EMPA-20", "EMPA-5")
+def request_word(t):
+    """The Request: revision 2, S, the word with the ULP's depths, A and every kind; then the ULP's data"""
+    for ird, ord_, data in ((4, 7, b""), (0, 0, b"data"), (128, 1, b"d" * 50), (255, 255, b"")):
+        conn = t.request(ird=ird, ord=ord_, data=data)
+        frame = conn.peer.other
+        equal((frame.rev, frame.flags & (mpa.S | mpa.R)), (2, mpa.S), "Request")
+        equal(depths(frame.words()), (min(ird, 128), min(ord_, 128)), "depths")
+        equal(kinds(frame.words()), (True, {"send", "write", "read"}), "A and kinds")
+        equal(frame.pd_len, 4 + len(data), "PD_Length")
+        equal(frame.pd[4:], data, "data")
+
+
+@row("EMPA-3", "EMPA-4", alone=True)
+def plain_request(t):
+    """On a link of revision 1 the Request is plain, and so is what comes of it"""
+    t.setting("mpa_revision", 1)
+    conn = t.request(data=b"data")
+    frame = conn.peer.other
+    equal((frame.rev, frame.flags & (mpa.S | mpa.R | 0x0F), frame.pd), (1, 0, b"data"), "Request")
+    conn.peer.accept(pd=b"\x80\x04\x80\x04")
+    event = conn.ulp.event(id=conn.id, want="ESTABLISHED")
+    equal(event["data"][:4], b"\x80\x04\x80\x04", "data")
+    conn.peer.expect_silence(0.3)
+    conn.post("send", wr=1, sge="%d:0:5" % conn.mr)
+    equal(conn.peer.segment().opcode, fpdu.SEND, "the first FPDU")
+    conn.alive()
+
+
+def ready(conn):
+    """The ready-to-receive message has come; it is answered."""
+    seg = conn.peer.segment()
+    if seg.opcode == fpdu.READ_REQ:
+        sink, at, size, _, _ = seg.read_request()
+        equal(size, 0, "size of a Read to be ready")
+        conn.peer.put(fpdu.tagged(fpdu.READ_RESP, sink, at))
+    else:
+        check(not seg.data and seg.opcode in (fpdu.WRITE, fpdu.SEND), "to be ready:", seg)
+    return seg.opcode
+
+
+@row("EMPA-25", "EMPA-8", "EMPA-10", "EMPA-35", "EMPA-33")
+def rtr_kinds(t):
+    """Each kind alone, and all: what was agreed comes first, before a Send posted at once; no completion of it"""
+    ulp = t.ulp()
+    server = t.server()
+    for bits, wanted in (((0, 1, 0), {fpdu.WRITE}), ((0, 0, 1), {fpdu.READ_REQ}), ((1, 0, 0), {fpdu.SEND}),
+                         ((1, 1, 1), {fpdu.WRITE, fpdu.READ_REQ, fpdu.SEND})):
+        conn = t.request(ulp=ulp, server=server, swr=4)
+        conn.peer.accept(word=mpa.enh(4, 4, 1, *bits))
+        ulp.event(id=conn.id, want="ESTABLISHED")
+        conn.post("send", wr=1, n=4, sge="%d:0:5" % conn.mr)
+        got = ready(conn)
+        check(got in wanted, "to be ready", got)
+        for turn in range(4):
+            (seg,) = conn.peer.message(fpdu.SEND)
+            equal((seg.data, seg.msn), (b"\xa5" * 5, turn + 1 + (got == fpdu.SEND)), "Send")
+        equal([(c.wr, c.status) for c in conn.poll(4)], [(n, SUCCESS) for n in (1, 2, 3, 4)], "completions")
+        conn.none(100)
+        # the Read takes a place of ORD only until it is answered
+        conn.post("read", wr=9, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
+        (seg,) = conn.peer.message(fpdu.READ_REQ)
+        equal(seg.msn, 2 if got == fpdu.READ_REQ else 1, "MSN of a Read")
+        conn.alive()
+
+
+@row("EMPA-22", "EMPA-20")
+def reply_without_p2p(t):
+    """A Reply with A=0: no message to be ready comes; kinds beside it are not looked at"""
+    for more in ((0, 0, 0, 0), (0, 1, 1, 1)):
+        conn = t.request()
+        conn.peer.accept(word=mpa.enh(4, 4, *more))
+        conn.ulp.event(id=conn.id, want="ESTABLISHED")
+        conn.peer.expect_silence(0.3)
+        conn.post("send", wr=1, sge="%d:0:5" % conn.mr)
+        equal(conn.peer.segment().opcode, fpdu.SEND, "the first FPDU")
+        conn.alive()
+
+
+@row("EMPA-17", "EMPA-11")
+def reply_fits(t):
+    """ORD goes down to the responder's IRD, IRD up to its ORD"""
+    ulp = t.ulp()
+    server = t.server()
+    for reply, own, want in (((3, 6), (4, 4), (6, 3)), ((1, 0), (4, 4), (None, 1)), ((128, 128), (4, 4), (128, 4)),
+                             ((mpa.ANY_DEPTH - 1, 4), (4, 9), (4, 9)), ((0, 4), (4, 4), (4, 0))):
+        conn = t.active(ulp=ulp, server=server, word=mpa.enh(*reply, 1, 0, 1, 0), ird=own[0], ord=own[1])
+        got = conn.query()
+        check(got["ird"] >= reply[1], "IRD below the responder's ORD:", got, reply)
+        equal(got["ord"], want[1], "ORD for %s" % (reply,))
+        check(want[0] is None or got["ird"] == want[0], "IRD for %s" % (reply,), got)
+    # and it counts: with ORD 1 the second Read waits
+    conn = t.active(ulp=ulp, server=server, word=mpa.enh(1, 4, 1, 0, 1, 0))
+    conn.post("read", n=2, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
+    sink, at, size, _, _ = conn.peer.segment().read_request()
+    conn.peer.expect_silence(0.3)
+    conn.peer.put(fpdu.tagged(fpdu.READ_RESP, sink, at, b"r" * size))
+    equal(conn.peer.segment().opcode, fpdu.READ_REQ, "the second one")
+
+
+@row("EMPA-19")
+def reply_any_depth(t):
+    """3FFF in the Reply: the initiator's own value stays; each field alone"""
+    ulp = t.ulp()
+    server = t.server()
+    for reply, want in (((mpa.ANY_DEPTH, 2), (None, 5)), ((2, mpa.ANY_DEPTH), (6, 2)), ((mpa.ANY_DEPTH,) * 2, (6, 5))):
+        conn = t.active(ulp=ulp, server=server, word=mpa.enh(*reply, 1, 0, 1, 0), ird=6, ord=5)
+        got = conn.query()
+        equal(got["ord"], want[1], "ORD for %s" % (reply,))
+        check(want[0] is None or got["ird"] == want[0], "IRD for %s" % (reply,), got)
+        conn.alive()
+
+
+def unfit(t, code, ulp, server, **reply):
+    """A Reply that the initiator can't go along with: Terminate, no header, FIN; the ULP hears of it."""
+    conn = t.request(ulp=ulp, server=server)
+    conn.peer.accept(**reply)
+    conn.peer.expect_term(*code)
+    conn.peer.expect_end()
+    event = ulp.event(id=conn.id, want=("CONNECT_ERROR", "REJECTED", "UNREACHABLE"))
+    check(event["status"] != 0, "status:", event)
+    return conn
+
+
+@row("EMPA-18", "EMPA-27")
+def too_deep(t):
+    """A responder's ORD beyond what the device can have: Terminate 2/0/06 first and only, and the end"""
+    ulp = t.ulp()
+    server = t.server()
+    for ord_ in (129, 200, mpa.ANY_DEPTH - 1):
+        unfit(t, (2, 0, 6), ulp, server, word=mpa.enh(4, ord_, 1, 0, 1, 0))
+
+
+@row("EMPA-26", "EMPA-27")
+def no_kind(t):
+    """A Reply with A and no kind: Terminate 2/0/07, and the end"""
+    unfit(t, (2, 0, 7), t.ulp(), t.server(), word=mpa.enh(4, 4, 1, 0, 0, 0))
+
+
+@row("EMPA-28", "EMPA-27")
+def cannot_go_on(t):
+    """What else the initiator can't do in an enhanced startup (more data than rdma_cm takes): 2/0/05, and the end"""
+    ulp, server = t.ulp(), t.server()
+    for size in (300, 508):
+        unfit(t, (2, 0, 5), ulp, server, word=mpa.enh(4, 4, 1, 0, 1, 0), pd=b"p" * size)
+
+
+@row("EMPA-28", "EMPA-27", alone=True)
+def crc_declined_enhanced(t):
+    """CRC is required here and the Reply of an enhanced startup declines it: 2/0/05, and the end"""
+    t.setting("crc", "required")
+    unfit(t, (2, 0, 5), t.ulp(), t.server(), word=mpa.enh(4, 4, 1, 0, 1, 0), flags=0)
+
+
+@row("EMPA-12")
+def words_of_reject(t):
+    """What the responder says in an enhanced reject reaches the ULP (of which rdma_cm drops the depths)"""
+    conn = t.request()
+    conn.peer.accept(flags=mpa.C | mpa.R, word=mpa.enh(3, 5, 1, 0, 1, 0), pd=b"why")
+    event = conn.ulp.event(id=conn.id, want="REJECTED")
+    equal(event["data"][:3], b"why", "data")
+    conn.peer.expect_end()
+
+
+@row("EMPA-5", "EMPA-7")
+def bad_replies(t):
+    """Replies with S and less than the word, of another revision, with a wrong key: the end, no word said"""
+    ulp, server = t.ulp(), t.server()
+    word = mpa.enh(4, 4, 1, 0, 1, 0)
+    for octets in [mpa.frame(mpa.REP, mpa.C | mpa.S, 2, word[:size]) for size in range(4)] + [
+            mpa.frame(mpa.REP, mpa.C | mpa.S, 3, word), mpa.frame(mpa.REQ, mpa.C | mpa.S, 2, word),
+            mpa.frame(mpa.REP, mpa.C | mpa.S, 2, word + bytes(509))]:
+        conn = t.request(ulp=ulp, server=server)
+        conn.peer.send(octets)
+        conn.peer.expect_end()
+        event = ulp.event(id=conn.id)
+        check(event["event"] in ("CONNECT_ERROR", "REJECTED", "UNREACHABLE"), "event:", event)
+
+
+@row("EMPA-31")
+def old_responder(t):
+    """A responder that closes on the enhanced Request gets a plain one, on another connection"""
+    server = t.server()
+    for end in ("close", "rst"):
+        conn = t.request(server=server, data=b"for you")
+        check(conn.peer.other.enhanced, "not enhanced:", conn.peer.other)
+        getattr(conn.peer, end)()
+        conn.peer = t.keep(Peer(server[0].accept()[0]))
+        frame = conn.peer.await_request()
+        equal((frame.rev, frame.flags & mpa.S, frame.pd), (1, 0, b"for you"), "Request")
+        conn.peer.accept()
+        conn.ulp.event(id=conn.id, want="ESTABLISHED")
+        conn.post("send", wr=1, sge="%d:0:5" % conn.mr)
+        equal(conn.peer.segment().opcode, fpdu.SEND, "the first FPDU")
+        conn.alive()
+
+
+@row("EMPA-31")
+def old_for_good(t):
+    """A responder that closes on the plain Request, too: the ULP hears of it, and no third attempt is made"""
+    server = t.server()
+    conn = t.request(server=server)
+    conn.peer.close()
+    again = t.keep(Peer(server[0].accept()[0]))
+    equal(again.await_request().rev, 1, "revision")
+    again.close()
+    event = conn.ulp.event(id=conn.id, want=("CONNECT_ERROR", "REJECTED", "UNREACHABLE"))
+    check(event["status"] != 0, "status:", event)
+    server[0].settimeout(0.3)
+    try:
+        server[0].accept()
+        check(False, "another attempt")
+    except TimeoutError:
+        pass

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 6581: the responder of an enhanced startup."""
+import struct
+
+import fpdu
+import mpa
+from outcome import check, equal
+from rows import row
+from ulp import FLUSH, SUCCESS
+
+KINDS = ("send", "write", "read")
+MOST = mpa.ANY_DEPTH - 1
+
+
+def kinds(word):
+    """The kinds of ready-to-receive message that an enhanced word names, and A."""
+    first, second = word
+    return (bool(first & 0x8000), {k for k, bit in zip(KINDS, (first & 0x4000, second & 0x8000, second & 0x4000))
+                                   if bit})
+
+
+def depths(word):
+    """IRD and ORD."""
+    return tuple(w & mpa.ANY_DEPTH for w in word)
+
+
+@row("EMPA-5", "EMPA-7")
+def short_word(t):
+    """S with private data that are too short for the word: closed, no word said"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for size in range(4):
+        peer = t.connect(listener[1])
+        peer.request(mpa.C | mpa.S, 2, b"\x80\x04\x00\x04"[:size])
+        peer.expect_end()
+    t.passive(ulp=ulp, listener=listener, word=(4, 4)).alive()
+
+
+@row("EMPA-5", "EMPA-7", "EMPA-29")
+def data_behind_word(t):
+    """Private data of the ULP stand behind the word, and PD_Length counts both; in the Reply, too"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for size, back in ((0, 0), (1, 196), (7, 3), (200, 1)):
+        data = t.rng.randbytes(size)
+        conn = t.passive(ulp=ulp, listener=listener, word=(4, 4), pd=data, data=bytes([back]) * back)
+        # rdma_cm fills up with zeros
+        equal(conn.event["data"][:size], data, "data in the event")
+        check(not any(conn.event["data"][size:]), "more data:", conn.event["data"])
+        equal(conn.reply.rev, 2, "revision")
+        check(conn.reply.enhanced, "not enhanced:", conn.reply)
+        equal(conn.reply.pd_len, 4 + back, "PD_Length")
+        equal(conn.reply.pd[4:], bytes([back]) * back, "data in the Reply")
+        conn.alive()
+
+
+@row("EMPA-5", "EMPA-7")
+def bad_enhanced_frames(t):
+    """What is an improper frame without the word is one with it: key, PD_Length; R means nothing"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    word = mpa.enh(4, 4)
+    for octets in (mpa.frame(mpa.REP, mpa.C | mpa.S, 2, word), mpa.frame(mpa.REQ, mpa.C | mpa.S, 2, word + bytes(509)),
+                   mpa.frame(b"MPA ID Req Frama", mpa.C | mpa.S, 2, word),
+                   mpa.frame(mpa.REQ, mpa.C | mpa.S, 2, word) + b"x"):
+        peer = t.connect(listener[1])
+        peer.send(octets)
+        peer.expect_end()
+    t.passive(ulp=ulp, listener=listener, word=(4, 4), flags=mpa.C | mpa.R | 0x0F).alive()
+
+
+@row("EMPA-7")
+def markers_with_word(t):
+    """M of an enhanced Request: the responder's stream has markers"""
+    conn = t.passive(flags=mpa.M | mpa.C, word=(4, 4))
+    conn.post("send", wr=1, sge="%d:0:3000" % conn.mr)
+    got = conn.peer.message(fpdu.SEND)
+    equal(sum(len(seg.data) for seg in got), 3000, "size")
+    check(sum(len(seg.markers) for seg in got) >= 5, "markers")
+    conn.alive()
+
+
+@row("EMPA-6")
+def revision_2_plain(t):
+    """Revision 2 without S is as revision 1: no word, all private data are the ULP's"""
+    for pd in (b"", b"\x80\x04\x80\x04plain"):
+        conn = t.passive(rev=2, pd=pd)
+        equal(conn.event["data"][:len(pd)], pd, "data")
+        check(not conn.reply.flags & mpa.S, "S in the Reply:", conn.reply)
+        equal((conn.reply.rev, conn.reply.pd_len), (2, 0), "Reply")
+        conn.alive()
+
+
+@row("EMPA-6", "EMPA-30")
+def revision_1_s(t):
+    """In revision 1 the bit of S is reserved: it is not looked at"""
+    pd = b"\x80\x04\x80\x04reserved"
+    conn = t.passive(rev=1, flags=mpa.C | mpa.S, pd=pd)
+    equal(conn.event["data"][:len(pd)], pd, "data")
+    equal((conn.reply.rev, conn.reply.flags & mpa.S, conn.reply.pd_len), (1, 0, 0), "Reply")
+    conn.alive()
+
+
+@row("EMPA-13", "EMPA-15", "EMPA-11", "EMPA-32")
+def reply_depths(t):
+    """Depths of the Reply: ORD within the initiator's IRD, IRD what the queue pair has; for any value asked for"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for ird, ord_, own in ((0, 0, 4), (1, 1, 4), (4, 16, 4), (4, 200, 16), (MOST, MOST, 8), (0, MOST, 5), (MOST, 0, 5),
+                           (129, 127, 128), (2, 3, 0)):
+        conn = t.passive(ulp=ulp, listener=listener, word=mpa.enh(ird, ord_, 0, 0, 0, 0), ird=own, ord=own)
+        got = depths(conn.reply.words())
+        state = conn.query()
+        equal(got, (state["ird"], state["ord"]), "Reply, and the queue pair, for %d, %d" % (ird, ord_))
+        check(got[1] <= ird, "ORD beyond the initiator's IRD:", got, ird)
+        check(got[0] >= min(own, ord_), "IRD of less than asked for, and had:", got, ord_, own)
+        check(max(got) <= 128, "beyond the device:", got)
+
+
+@row("EMPA-11", "EMPA-35")
+def reads_agreed(t):
+    """As many Reads as agreed can be under way at once, in each direction; ORD is kept to"""
+    conn = t.passive(word=mpa.enh(2, 3, 0, 0, 0, 0), ird=8, ord=8)
+    ird, ord_ = depths(conn.reply.words())
+    equal(ord_, 2, "ORD")
+    conn.peer.put(*[fpdu.read_request(conn.peer.next(1), n, 0, 4, conn.stag, conn.addr) for n in range(min(ird, 3))])
+    for n in range(min(ird, 3)):
+        equal(conn.peer.read_response(n, 0), b"\xa5" * 4, "read")
+    conn.post("read", n=3, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
+    asked = [conn.peer.segment().read_request() for _ in range(2)]
+    conn.peer.expect_silence(0.3)
+    for sink, at, size, _, _ in asked[:1]:
+        conn.peer.put(fpdu.tagged(fpdu.READ_RESP, sink, at, b"r" * size))
+    equal(conn.peer.segment().opcode, fpdu.READ_REQ, "the third one")
+
+
+@row("EMPA-19")
+def any_depth(t):
+    """3FFF for IRD or ORD: its opposite is 3FFF, and the responder's own value stays; each field alone"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for ird, ord_ in ((mpa.ANY_DEPTH, 3), (3, mpa.ANY_DEPTH), (mpa.ANY_DEPTH, mpa.ANY_DEPTH)):
+        conn = t.passive(ulp=ulp, listener=listener, word=mpa.enh(ird, ord_, 0, 0, 0, 0), ird=6, ord=7)
+        got = depths(conn.reply.words())
+        state = conn.query()
+        if ord_ == mpa.ANY_DEPTH:
+            equal((got[0], state["ird"]), (mpa.ANY_DEPTH, 6), "IRD")
+        else:
+            equal(got[0], state["ird"], "IRD")
+        if ird == mpa.ANY_DEPTH:
+            equal((got[1], state["ord"]), (mpa.ANY_DEPTH, 7), "ORD")
+        else:
+            equal((got[1], state["ord"]), (3, 3), "ORD")
+        conn.alive()
+
+
+@row("EMPA-14")
+def raised_for_rtr(t):
+    """Only a Read is offered to be ready, and ORD is 0: the responder has IRD for it"""
+    conn = t.passive(word=mpa.enh(4, 0, 1, 0, 0, 1), ird=0, ord=4, first=False)
+    equal(kinds(conn.reply.words()), (True, {"read"}), "kinds in the Reply")
+    check(depths(conn.reply.words())[0] >= 1, "IRD:", conn.reply)
+    equal(conn.peer.read(1, 0, 0), b"", "Read of nothing")
+
+
+@row("EMPA-21", "EMPA-23", "EMPA-24")
+def reply_kinds(t):
+    """A as in the Request; of the kinds offered one at least comes back, and some kind if none was"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for bits in range(8):
+        offered = {k for n, k in enumerate(KINDS) if bits >> n & 1}
+        word = mpa.enh(4, 4, 1, *(int(k in offered) for k in KINDS))
+        conn = t.passive(ulp=ulp, listener=listener, word=word, first=False)
+        p2p, took = kinds(conn.reply.words())
+        check(p2p, "A:", conn.reply)
+        check(took, "no kind", conn.reply)
+        check(took & offered or not offered, "offered %s, took" % offered, took)
+        # all of the tagged kinds, which cost the ULP nothing
+        check(offered - {"send"} <= took, "offered %s, took" % offered, took)
+        ready(conn, sorted(took & offered or took)[-1])
+        conn.alive()
+
+
+def ready(conn, kind):
+    """The peer's ready-to-receive message."""
+    if kind == "read":
+        equal(conn.peer.read(1, 0, 0), b"", "Read of nothing")
+    elif kind == "write":
+        conn.peer.put_write()
+    else:
+        conn.peer.put_send()
+
+
+@row("EMPA-22")
+def client_server(t):
+    """A=0 with kinds: they are not looked at, and the Reply has none"""
+    for more in ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 0, 0)):
+        conn = t.passive(word=mpa.enh(4, 4, *more), first=False)
+        equal(kinds(conn.reply.words()), (False, set()), "A and kinds")
+        conn.peer.put_send(b"first")
+        equal((conn.poll()[0].status, conn.received(0, 5)), (SUCCESS, b"first"), "the first message")
+        conn.alive()
+
+
+@row("EMPA-33", "EMPA-10")
+def rtr_send(t):
+    """A Send of nothing, where nothing else was offered: a number, but no receive of the ULP's and no completion"""
+    ulp = t.ulp()
+    conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 1, 0, 0), first=False, recvs=2)
+    equal(kinds(conn.reply.words())[1], {"send"}, "kinds")
+    conn.peer.put_send()
+    conn.peer.put_send()
+    conn.peer.put_send(b"data")
+    equal([(c.wr, c.status, c.len) for c in conn.poll(2)], [(0, SUCCESS, 0), (1, SUCCESS, 4)], "completions")
+    conn.none(100)
+    # nor is one needed
+    conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 1, 0, 0), first=False, recvs=0)
+    conn.post("send", wr=7, sge="%d:0:3" % conn.mr)
+    conn.peer.put_send()
+    equal(conn.peer.segment().opcode, fpdu.SEND, "what was held back")
+    conn.alive()
+
+
+@row("EMPA-34", "EMPA-10", "EMPA-8")
+def rtr_taken(t):
+    """A Write, or Read, of nothing to be ready: no completion, no STag looked at, no buffer, and the responder talks"""
+    ulp = t.ulp()
+    for kind in ("write", "read"):
+        conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 0, 1, 1), first=False)
+        conn.post("send", wr=7, sge="%d:0:3" % conn.mr)
+        conn.peer.expect_silence(0.3)
+        if kind == "write":
+            conn.peer.put_write(0xDEADBEEF, 1 << 63)
+        else:
+            conn.peer.put_read(0xDEADBEEF, 1 << 63, 0, 9, 5)
+            got = conn.peer.segment()
+            equal((got.opcode, got.stag, got.offset, got.data, got.last), (fpdu.READ_RESP, 9, 5, b"", True), "Response")
+        equal(conn.peer.segment().opcode, fpdu.SEND, "what was held back")
+        equal([c.wr for c in conn.poll(1)], [7], "completion")
+        conn.none(100)
+        conn.ulp.modify(id=conn.id, state=6)
+        equal([c.status for c in conn.poll(8)], [FLUSH] * 8, "receives that are left")
+
+
+@row("EMPA-35")
+def rtr_read(t):
+    """A Read of nothing to be ready is message 1 of queue 1; the next Read is 2; at IRD 1 one at a time"""
+    conn = t.passive(word=mpa.enh(4, 1, 1, 0, 0, 1), ird=1, first=False)
+    equal(depths(conn.reply.words())[0], 1, "IRD")
+    for turn in range(3):
+        conn.peer.put(fpdu.read_request(turn + 1, 9, 0, 4 * turn, conn.stag, conn.addr))
+        equal(conn.peer.read_response(9, 0), b"\xa5" * 4 * turn, "read")
+    again = fpdu.read_request(1, 9, 0, 4, conn.stag, conn.addr)
+    conn.peer.put(again)
+    conn.peer.expect_term(1, 2, 3, of=again)
+
+
+@row("EMPA-32")
+def any_word(t):
+    """Words at random: each is accepted with a Reply that keeps to the rules"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for _ in range(40):
+        one, two = (t.rng.choice((0, 1, 128, 129, MOST, mpa.ANY_DEPTH, t.rng.getrandbits(14))) for _ in range(2))
+        word = struct.pack(">HH", one | t.rng.getrandbits(2) << 14, two | t.rng.getrandbits(2) << 14)
+        conn = t.passive(ulp=ulp, listener=listener, word=word, recvs=0, first=False)
+        first, second = struct.unpack(">HH", word)
+        p2p, took = kinds(conn.reply.words())
+        got, state = depths(conn.reply.words()), conn.query()
+        equal(p2p, bool(first & 0x8000), "A")
+        check(bool(took) == p2p, "kinds", word, conn.reply)
+        offered = kinds((first, second))[1]
+        check(not p2p or took & offered or not offered, "none in common", word, conn.reply)
+        for mine, other in ((got[0], second & mpa.ANY_DEPTH), (got[1], first & mpa.ANY_DEPTH)):
+            check((mine == mpa.ANY_DEPTH) == (other == mpa.ANY_DEPTH), "3FFF", word, conn.reply)
+        check(got[1] <= first & mpa.ANY_DEPTH, "ORD", word, conn.reply)
+        check(state["ird"] <= 128 and state["ord"] <= 128, "queue pair", state)
+        conn.peer.close()
+        ulp.destroy(id=conn.id)
+
+
+@row("EMPA-12", "EMPA-29", "EMPA-16")
+def reject_enhanced_words(t):
+    """Rejects of enhanced Requests, with data of the ULP and without: enhanced, A as it was, 3FFF turned round"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for word, data in ((mpa.enh(0, 5), b""), (mpa.enh(mpa.ANY_DEPTH, 9, 0, 0, 0, 0), b"no, thanks"),
+                       (mpa.enh(7, mpa.ANY_DEPTH), b"x" * 140)):
+        peer = t.connect(listener[1])
+        peer.request(word=word)
+        event = ulp.event(id=listener[0], want="CONNECT_REQUEST")
+        ulp.reject(id=event["new"], data=data or None)
+        reply = peer.reply()
+        equal((reply.rev, reply.flags & (mpa.R | mpa.S)), (2, mpa.R | mpa.S), "Reply")
+        equal(reply.pd[4:4 + len(data)], data, "data")
+        first, second = struct.unpack(">HH", word)
+        equal(reply.words()[0] & 0x8000, first & 0x8000, "A")
+        got = depths(reply.words())
+        equal(got[0] == mpa.ANY_DEPTH, second & mpa.ANY_DEPTH == mpa.ANY_DEPTH, "IRD is 3FFF")
+        equal(got[1] == mpa.ANY_DEPTH, first & mpa.ANY_DEPTH == mpa.ANY_DEPTH, "ORD is 3FFF")
+
+
+@row("EMPA-31", alone=True)
+def responder_without(t):
+    """A responder of revision 1 closes on an enhanced Request, and accepts a plain one"""
+    t.setting("mpa_revision", 1)
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for flags, word in ((mpa.C, (4, 4)), (mpa.C | mpa.M, mpa.enh(0, 0, 0, 0, 0, 0))):
+        peer = t.connect(listener[1])
+        peer.request(flags, word=word)
+        peer.expect_end()
+    peer = t.connect(listener[1])
+    peer.request(mpa.C, rev=2)
+    peer.expect_end()
+    t.passive(ulp=ulp, listener=listener, rev=1).alive()
