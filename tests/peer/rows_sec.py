@@ -42,7 +42,7 @@ def streams_apart(t):
 
 @row("SEC-4", "SEC-5")
 def domains(t):
-    """Streams with a domain each: regions of the other one are 1/1/02, 0/1/03, 0/2/09"""
+    """Streams with a domain each: regions of the other one are 1/1/02, 0/1/03, 0/1/09"""
     ulp = t.ulp()
     other = t.passive(ulp=ulp, domain=1)
     at, stag = other.addr, other.stag
@@ -52,9 +52,9 @@ def domains(t):
         other.untouched()
     no((1, 1, 2), write(stag, at, b"mine"))
     no((0, 1, 3), fpdu.read_request(1, 77, 0, 4, stag, at))
-    # not even by the right of a Send with Invalidate: user's regions are nobody's to invalidate
+    # whose it is comes before whether anybody could invalidate it
     for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):
-        no((0, 2, 9), fpdu.untagged(opcode, 0, 1, b"", stag=stag))
+        no((0, 1, 9), fpdu.untagged(opcode, 0, 1, b"", stag=stag))
     other.peer.put(write(stag, at, b"mine"))
     other.alive()
     equal(other.memory(0, 5), b"mine\xa5", "memory")
