@@ -30,6 +30,7 @@ static u32 want(const struct iwt_ddp *d, u32 len)
 	if (d->rv != d->dv)
 		return IWT_ERR_OP_VERSION;
 	if (!messages[d->opcode].spoken ||
+	    (messages[d->opcode].exact && !d->rv) ||
 	    messages[d->opcode].tagged != d->tagged ||
 	    (!d->tagged && messages[d->opcode].qn != d->qn))
 		return IWT_ERR_OP_OPCODE;

@@ -76,6 +76,7 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail)
 		/* the initiator has shown itself: we may talk (RFC 5044 7.1.2) */
 		qp->tx.hold = false;
 		rx->rtr_send = false;
+		rx->rtr_write = false;
 		iwt_cursor_skip(&at->c, f.size);
 		rx->pos += f.size;
 		used += f.size;

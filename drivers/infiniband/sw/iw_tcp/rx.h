@@ -28,8 +28,8 @@ enum iwt_rx_result {
  * @dead: the stream has ended: whatever arrives is thrown away
  * @eof: the peer has closed its direction
  * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
+ * @rtr_write: the first FPDU may be a Write that is that
  * @recv_open: a Send is being received into @recv
- * @rtr_write: ready-to-receive would be a Write (RFC 6581 4.4)
  * @after_write: the peer's last message but for its responses was a Write
  * @write_len: octets of the Write that has ended or is under way
  * @q: untagged queues
@@ -47,8 +47,8 @@ struct iwt_rx {
 	bool dead;
 	bool eof;
 	bool rtr_send;
-	bool recv_open;
 	bool rtr_write;
+	bool recv_open;
 	bool after_write;
 	u32 write_len;
 	struct iwt_ddp_rxq q[IWT_QN_COUNT];

@@ -59,11 +59,9 @@ static u32 place_tagged(struct iwt_qp *qp, struct iwt_fpdu *f,
  * Immediate Data that follows has its length from here. The first message of
  * an initiator that has to say that it is ready is nobody's Write.
  */
-static void note_write(struct iwt_qp *qp, const struct iwt_fpdu *f)
+static void note_write(struct iwt_rx *rx, const struct iwt_fpdu *f)
 {
-	struct iwt_rx *rx = &qp->rx;
-
-	if (qp->tx.hold && rx->rtr_write)
+	if (rx->rtr_write)
 		return;
 	if (rx->after_write)
 		rx->write_len = 0;
@@ -92,7 +90,7 @@ static u32 rx_write(struct iwt_qp *qp, struct iwt_fpdu *f,
 		return err;
 	if (f->ddp.opcode != IWT_OP_WRITE)
 		return IWT_ERR_OP_OPCODE;	/* a Response nobody asked for */
-	note_write(qp, f);
+	note_write(&qp->rx, f);
 	if (!f->payload_len)
 		return IWT_OK;
 	if (v != IWT_ACCESS_OK || !(qp->rights & IWT_REMOTE_WRITE))

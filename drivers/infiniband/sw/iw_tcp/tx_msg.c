@@ -212,6 +212,9 @@ static bool begin_wqe(struct iwt_qp *qp)
 
 	if (is_local(tx->wqe.h.opcode))
 		return do_local(qp);
+	/* RDMAC peers have none of RFC 7306 (4.1 there) */
+	if (tx->rdmac && tx->wqe.h.opcode >= IWT_WR_WRITE_WITH_IMM)
+		return fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 	status = check_list(qp, len);
 	if (status != IB_WC_SUCCESS)
 		return fail_wqe(qp, status);

@@ -114,8 +114,8 @@ u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv)
  * RDMAP version, which is that of DDP (RFC 5044 C.1), opcode, agreement of
  * opcode with T and QN, and the length of the messages that consist of a header
  * only. RFC 5040 and 7306 have no code for the latter: a Read Request or
- * Terminate that is too long is too long for the buffer of a header, all else is
- * unspecified. Whether a Response was asked for is the caller's question.
+ * Terminate that is too long is too long for the buffer of a header, all else
+ * is unspecified. Whether a Response was asked for is the caller's question.
  *
  * Return: IWT_OK or what a Terminate is to say.
  */
@@ -126,7 +126,8 @@ u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len)
 
 	if (d->rv != d->dv)
 		return IWT_ERR_OP_VERSION;
-	if (!rule->known)
+	/* RFC 7306 4.1: its messages are of version 1 */
+	if (!rule->known || (rule->exact && d->rv != IWT_DDP_VERSION))
 		return IWT_ERR_OP_OPCODE;
 	if (d->tagged != rule->tagged)
 		return IWT_ERR_OP_OPCODE;
