@@ -5,6 +5,7 @@ import socket
 import fpdu
 from outcome import check, equal
 from rows import row
+from rows_rdmap_term import BIG, big
 from ulp import RTS, SUCCESS, WC_READ, WC_RECV, WC_SEND, WC_WRITE
 
 
@@ -249,3 +250,20 @@ def send_then_read(t):
         conn.peer.send(octets, sizes=50)
         equal(len(conn.peer.read_response(1, 0)), 9, "Read")
         equal(conn.poll(1, ms=0)[0][:3], (n, SUCCESS, WC_RECV), "the Send is complete already")
+
+
+@row("RDMAP-70", "RDMAP-61")
+def sends_overtake_reads(t):
+    """While a Read waits for a peer that takes nothing, Sends of both sides complete"""
+    conn = t.passive()
+    conn.post("send", wr=77, sge="%d:0:10" % conn.mr)
+    equal(conn.poll()[0][:2], (77, SUCCESS), "a Send that the peer has not looked at")
+    _, addr, stag = big(conn)
+    conn.peer.put_read(stag, addr, BIG)
+    equal(conn.peer.message(fpdu.SEND)[0].data, b"\xa5" * 10, "the Send")
+    first = conn.peer.segment()
+    for wr in range(8):
+        conn.peer.put_send(b"x")
+        equal(conn.poll()[0][:3], (wr, SUCCESS, WC_RECV), "completion")
+    octets = len(first.data) + sum(len(seg.data) for seg in conn.peer.message(fpdu.READ_RESP))
+    equal(octets, BIG, "octets of the Read")

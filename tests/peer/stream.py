@@ -24,6 +24,9 @@ QUEUES = {WRITE: None, READ_RESP: None, READ_REQ: 1, SEND: 0, SEND_INV: 0, SEND_
           TERM: 2, IMM: 0, IMM_SE: 0, ATOMIC_REQ: 1, ATOMIC_RESP: 3}
 FIXED = {READ_REQ: (28, "RDMAP-9"), IMM: (8, "EXT-5"), IMM_SE: (8, "EXT-5"), ATOMIC_REQ: (52, "EXT-11"),
          ATOMIC_RESP: (12, "EXT-12")}
+# codes of each layer and type that a Terminate may have
+TERM_CODES = {(0, 0): range(256), (0, 1): (0, 1, 2, 3, 4, 9, 255), (0, 2): (5, 6, 7, 8, 9, 255),
+              (1, 0): (0,), (1, 1): range(5), (1, 2): range(1, 7), (2, 0): range(1, 8)}
 
 
 class Rules:
@@ -99,11 +102,19 @@ class Rules:
             self.want(op != fpdu.FETCH_ADD or seg.data[36:] == bytes(8) + b"\xff" * 8, "EXT-20", "compare", seg)
         if seg.opcode == TERM:
             self.term = seg
-            # nothing; the length; with it a header; with that a Read Request's (RFC 5040 4.8)
-            sizes = {0: (22,), 0x80: (24,), 0xC0: (38, 42), 0xE0: (70,)}
-            bits = seg.data[2] & 0xE0 if len(seg.data) >= 4 else None
-            self.want(seg.last and len(seg.ulpdu) in sizes.get(bits, ()), "RDMAP-13", "size", seg)
-            self.want(len(seg.data) < 4 or not (seg.data[2] & 0x1F or seg.data[3]), "RDMAP-18", "reserved bits", seg)
+            self.terminate(seg)
+
+    def terminate(self, seg):
+        """RFC 5040 figures 7 to 10, 5041 7.2, 5044 8 and 6581 8."""
+        self.want(seg.last and len(seg.data) >= 4, "RDMAP-13", "size", seg)
+        if len(seg.data) < 4:
+            return
+        layer, etype, code = seg.term()
+        bits = seg.data[2]
+        self.want(not (bits & 0x1F or seg.data[3]), "RDMAP-18", "reserved bits", seg)
+        self.want(code in TERM_CODES.get((layer, etype), ()), "RDMAP-20", "code", seg)
+        sizes = {0: (4,), 0x80: (6,), 0xC0: (20, 24), 0xE0: (52,)}
+        self.want(len(seg.data) in sizes.get(bits & 0xE0, ()), "RDMAP-14", "size for M, D and R", seg)
 
 
 def startup(octets):
