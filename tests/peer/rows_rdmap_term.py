@@ -246,15 +246,26 @@ def term_local(t):
 
 def big(conn, access="lr"):
     """A region that does not fit into the buffers on the way, and a peer that takes little at a time."""
-    conn.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+    narrow(conn)
     number = conn.ulp.new()
     mem = conn.ulp.mr(mr=number, len=BIG, access=access, fill=0x5A)
     return number, mem["addr"], mem["stag"]
 
 
+def narrow(conn):
+    """The peer's receive buffer does not grow, until wide()."""
+    conn.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+
+
+def wide(conn):
+    """The peer takes much at a time, again."""
+    conn.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+
+
 def until_term(conn, first):
     """The octets that come before a Terminate, which stays in line. No segment is a last one."""
     done, seg = 0, first
+    wide(conn)
     while seg.opcode != fpdu.TERM:
         check(not seg.last, "the message is whole:", seg)
         done += len(seg.data)

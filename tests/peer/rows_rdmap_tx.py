@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """RFC 5040: what the upper layer's operations look like, their order, when they complete."""
-import socket
-
 import fpdu
 from outcome import check, equal
 from rows import row
-from rows_rdmap_term import BIG, big
+from rows_rdmap_term import BIG, big, narrow, wide
 from ulp import RTS, SUCCESS, WC_READ, WC_RECV, WC_SEND, WC_WRITE
 
 
@@ -193,13 +191,14 @@ def depths(t):
 def completes_when_sent(t):
     """Sends that TCP has not taken are not complete; with the peer reading again all are"""
     conn = t.passive(recvs=0)
-    conn.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+    narrow(conn)
     number = conn.ulp.new()
     conn.ulp.mr(mr=number, len=1 << 20, access="l", fill=7)
     conn.post("send", wr=0, n=12, sge="%d:0:%d" % (number, 1 << 20))
     conn.peer.segment()
     got = conn.poll(12, ms=1000, exact=False)
     check(len(got) < 12, "all Sends are complete, none of which was read")
+    wide(conn)
     total = sum(len(seg.data) for _ in range(11) for seg in conn.peer.message(fpdu.SEND))
     check(11 << 20 > total > 10 << 20, "octets", total)
     rest = conn.poll(11 - len(got), exact=True) if len(got) < 11 else []
@@ -265,5 +264,6 @@ def sends_overtake_reads(t):
     for wr in range(8):
         conn.peer.put_send(b"x")
         equal(conn.poll()[0][:3], (wr, SUCCESS, WC_RECV), "completion")
+    wide(conn)
     octets = len(first.data) + sum(len(seg.data) for seg in conn.peer.message(fpdu.READ_RESP))
     equal(octets, BIG, "octets of the Read")
