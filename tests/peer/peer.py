@@ -150,7 +150,7 @@ class Peer:
                 got = self.octets(max(end - time.monotonic(), 0.001))
             except (socket.timeout, BlockingIOError):
                 raise Fail("no segment within %g s, %d octets held" % (seconds, len(self.rx.held))) from None
-            check(got, "no segment, but the end:", self.ended, bytes(self.rx.held))
+            check(got, "no segment, but the end:", self.ended, bytes(self.rx.held[:40]))
             for seg in self.rx.feed(got):
                 self.rules.add(seg)
                 self.held.append(seg)
@@ -180,6 +180,10 @@ class Peer:
             equal((seg.stag, seg.offset), (sink, sink_offset + len(data)), "sink of a Read Response")
             data += seg.data
         return data
+
+    def slow(self):
+        """From now on little is held here that was not asked for: more has to wait on the other side."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 
     # what must come
 

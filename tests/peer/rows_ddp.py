@@ -1,11 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041: headers, segments, queues, buffers, teardown."""
+"""RFC 5041: what is checked of what arrives (sent: rows_ddp_tx.py, the end: rows_ddp_end.py)."""
 import fpdu
 from outcome import check, equal
 from rows import row, stated
-from ulp import FLUSH, SUCCESS
+from ulp import FLUSH, LOC_LEN_ERR, QP_ACCESS_ERR, QP_REQ_ERR, SUCCESS, WC_RECV
 
 stated("host", "XFRM (ESP and tunnels) below TCP", "DDP-82", "DDP-83")
+stated("host", "TCP hands octets up once, in order; conformance.sh --path duplicate, loss, reorder", "DDP-11")
+stated("absent", "segments are taken in the order of the stream (rx.c, iwt_sock_peek)", "DDP-5")
+stated("unit", "ddp_test.c: test_advance (received); tx.h: send_msn and read_msn are u32 that count by one (sent)", "DDP-28")
+stated("design", "no region or queue pair without a protection domain, and no other use of an STag than by the "
+       "queue pairs of its domain (verbs_mr.c, proto/access.c)", "DDP-77")
+stated("design", "the kernel module is both: processes get STags, domains and queue pairs from it alone "
+       "(verbs_mr.c, mr.c), and rings hold nothing that is believed (sq.c, rq.c)", "DDP-81")
+
+
+def event(conn, want, ms=30000):
+    """The asynchronous event that must come for a queue pair, others left aside."""
+    got = None
+    while got != want:
+        answer = conn.ulp.cmd("async", ms=ms)
+        got = int(answer["event"])
+        check(got >= 0, "no asynchronous event %d" % want)
+    equal(answer["qpn"], conn.qpn, "queue pair of the event")
 
 
 def refused(t, code, ulpdu, ulp=None, hdr=None, **how):
@@ -19,17 +36,130 @@ def refused(t, code, ulpdu, ulp=None, hdr=None, **how):
     check(all(c.status == FLUSH for c in conn.poll(8)), "a Send was delivered")
 
 
-@row("DDP-16")
-def reserved_bits(t):
-    """The reserved bits of DDP are not looked at"""
+@row("DDP-12", "DDP-73")
+def kinds_of_buffer(t):
+    """Tagged goes by STag, untagged to the queue's next buffer; opcodes of the other kind: 0/2/06"""
+    conn = t.passive()
+    conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr + 5, b"tagged"))
+    conn.peer.put_send(b"first")
+    conn.peer.put_send(b"second")
+    equal([(wc.wr, wc.len) for wc in conn.poll(2)], [(0, 5), (1, 6)], "buffers")
+    equal((conn.received(0, 6), conn.received(1, 7)), (b"first\0", b"second\0"), "received")
+    equal(conn.memory(4, 8), b"\xa5tagged\xa5", "memory")
+    ulp = t.ulp()
+    for opcode in (fpdu.WRITE, fpdu.READ_RESP):
+        refused(t, (0, 2, 6), lambda c, o=opcode: fpdu.untagged(o, 0, 1, b"x"), ulp)
+    for opcode in (fpdu.SEND, fpdu.SEND_INV, fpdu.SEND_SE, fpdu.SEND_SE_INV, fpdu.READ_REQ, fpdu.TERM):
+        refused(t, (0, 2, 6), lambda c, o=opcode: fpdu.tagged(o, c.stag, c.addr, b"x"), ulp)
+
+
+@row("DDP-4", "DDP-7", "DDP-44", "DDP-43")
+def sizes_received(t):
+    """Sends of all small sizes and some of many segments, in any pieces: each whole, once, in order"""
+    sizes = list(range(20)) + [1000, 4000, 1400, 2801, 8192]
+    conn = t.passive(recvs=len(sizes), recv_len=8192)
+    sent = [t.rng.randbytes(size) for size in sizes]
+    for turn, data in enumerate(sent):
+        msn = conn.peer.next(0)
+        ulpdus = [fpdu.untagged(fpdu.SEND, 0, msn, data[at:at + 700], at, at + 700 >= len(data))
+                  for at in range(0, len(data) or 1, 700)]
+        conn.peer.put(*ulpdus, sizes=(None, 1, [3, 17], 1000)[turn % 4] if len(data) < 4000 else None)
+    for turn, wc in enumerate(conn.poll(len(sizes))):
+        equal((wc.wr, wc.status, wc.opcode, wc.len), (turn, SUCCESS, WC_RECV, sizes[turn]), "completion")
+        check(conn.received(turn, sizes[turn]) == sent[turn], "data of Send %d" % turn)
+    conn.none()
+
+
+@row("DDP-15")
+def delivered_when_whole(t):
+    """Nothing of a Send is delivered before its last segment is there, nor what comes after it"""
+    conn = t.passive()
+    whole = conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"one", 0, False),
+                            fpdu.untagged(fpdu.SEND, 0, 1, b"two", 3, False))
+    last = conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"placed"),
+                           fpdu.untagged(fpdu.SEND, 0, 1, b"three", 6, True),
+                           fpdu.untagged(fpdu.SEND, 0, 2, b"next", 0, True))
+    conn.peer.send(whole + last[:-1])
+    (one,) = conn.poll(1)
+    conn.none()
+    equal((one.wr, one.len), (0, 11), "the first")
+    equal((conn.received(0, 11), conn.memory(0, 6)), (b"onetwothree", b"placed"), "data")
+    conn.peer.send(last[-1:])
+    (two,) = conn.poll(1)
+    equal((two.wr, two.len), (1, 4), "the second")
+    conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 3, b"", 0, False))
+    conn.alive()
+    conn.none()
+
+
+@row("DDP-16", "DDP-20", "DDP-24")
+def not_looked_at(t):
+    """Reserved bits, and an upper layer's field that differs between segments, are not checked"""
     conn = t.passive()
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"x", rsvd=15))
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"y", rsvd=15))
-    equal(conn.poll()[0][1], SUCCESS, "status")
-    equal(conn.memory(0, 1), b"x", "memory")
+    # the Invalidate STag: of a Send without invalidation it never counts
+    conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 2, b"a", 0, False, stag=77))
+    conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 2, b"b", 1, False, stag=conn.stag))
+    conn.peer.put(fpdu.untagged(fpdu.SEND_SE, 0, 2, b"c", 2, True, stag=1 << 31))
+    for wc, size in zip(conn.poll(2), (1, 3)):
+        equal((wc.status, wc.opcode, wc.len, wc.flags), (SUCCESS, WC_RECV, size, 0), "completion")
+    equal((conn.memory(0, 1), conn.received(1, 3)), (b"x", b"abc"), "data")
 
 
-@row("DDP-18")
+@row("DDP-45", "DDP-20")
+def solicited(t):
+    """The upper layer's field at delivery: only the Solicited Event raises a solicited completion"""
+    conn = t.passive()
+    conn.ulp.arm(cq=conn.cq, solicited=1)
+    conn.peer.put_send(b"quiet")
+    conn.poll()
+    equal(conn.ulp.cqevent(cq=conn.cq, ms=300)["event"], "0", "event of a Send")
+    conn.peer.put(fpdu.untagged(fpdu.SEND_SE, 0, conn.peer.next(0), b"loud"))
+    equal(conn.ulp.cqevent(cq=conn.cq, ms=30000)["event"], "1", "event of a Send with SE")
+
+
+@row("DDP-21", "DDP-42", "DDP-35")
+def tagged_segments(t):
+    """Segments of Writes stand for themselves: any order, again, and another STag; all is placed"""
+    conn = t.passive()
+    other = conn.ulp.mr(mr=conn.ulp.new(), of=conn.mr, off=4096, len=4096, access="lwr")
+    shadow = bytearray(b"\xa5" * 65536)
+
+    def put(at, data, last, there=None):
+        shadow[at:at + len(data)] = data
+        stag, addr = (other["stag"], other["addr"] - 4096) if there else (conn.stag, conn.addr)
+        conn.peer.put(fpdu.tagged(fpdu.WRITE, stag, addr + at, data, last))
+    put(300, b"c" * 100, False)
+    put(100, b"a" * 100, False)
+    put(200, b"b" * 100, False)
+    put(150, b"again" * 10, True)
+    put(9, b"one", False)
+    put(4099, b"other", False, True)
+    put(12, b"one", True)
+    for _ in range(60):
+        size = t.rng.randrange(1, 1400)
+        put(t.rng.randrange(65536 - size), t.rng.randbytes(size), t.rng.random() < 0.5)
+    conn.alive()
+    check(conn.memory() == bytes(shadow), "memory")
+
+
+@row("DDP-22")
+def any_offset(t):
+    """Tagged offsets anywhere in 64 bits: regions at both ends, and beyond 32 bits"""
+    conn = t.passive()
+    for base in (0, 1 << 40, 0xFFFFF000, (1 << 64) - 8192):
+        number = conn.ulp.new()
+        got = conn.ulp.mr(mr=number, len=8192, fill=0x11, access="lwr", iova=base)
+        for at, size in ((4095, 3), (8191, 1), (8000, 192), (0, 7), (5001, 999)):
+            data = t.rng.randbytes(size)
+            conn.peer.put(fpdu.tagged(fpdu.WRITE, got["stag"], base + at, data))
+            conn.alive()
+            equal(conn.ulp.dump(mr=number, off=at, len=size), data, "memory at %d" % at)
+            equal(conn.peer.read(got["stag"], base + at, size, 3, (1 << 64) - size), data, "Read at %d" % at)
+
+
+@row("DDP-18", "DDP-73")
 def versions(t):
     """Any DDP version but 1: 1/1/04 tagged, 1/2/06 untagged"""
     ulp = t.ulp()
@@ -46,7 +176,7 @@ def nothing_is_not_checked(t):
     conn.alive()
 
 
-@row("DDP-67", "DDP-68", "DDP-70", "DDP-71", "DDP-72")
+@row("DDP-67", "DDP-68", "DDP-70", "DDP-71", "DDP-72", "DDP-73")
 def bounds(t):
     """A Write one octet before or behind the region: 1/1/01, nothing placed"""
     ulp = t.ulp()
@@ -55,22 +185,204 @@ def bounds(t):
             fpdu.WRITE, c.stag, c.addr + o, b"e" * n), ulp)
 
 
-@row("DDP-63")
-def message_numbers(t):
-    """Message numbers that are not the next one: 1/2/03"""
+@row("DDP-69", "DDP-73")
+def wrap(t):
+    """A Write whose range wraps: 1/1/03, before bounds are looked at"""
     ulp = t.ulp()
+    for back, size in ((8, 16), (1, 2), (1400, 1401)):
+        refused(t, (1, 1, 3), lambda c, b=back, n=size: fpdu.tagged(
+            fpdu.WRITE, c.stag, (1 << 64) - b, b"w" * n), ulp)
+
+
+@row("DDP-63", "DDP-73")
+def message_numbers(t):
+    """Message numbers that are not the next one: 1/2/03, nothing of them a buffer's"""
+    ulp = t.ulp()
+    conn = t.passive(ulp=ulp)
+    conn.peer.put_send(b"one")
+    conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 2, b"half", 0, False))
+    equal(conn.poll()[0].status, SUCCESS, "status")
+    again = fpdu.untagged(fpdu.SEND, 0, 1, b"again")
+    conn.peer.put(again)
+    conn.peer.expect_term(1, 2, 3, of=again)
+    check(all(c.status == FLUSH for c in conn.poll(7)), "delivered")
     for msn in (0, 2, 3, 70000, 0xFFFFFFFF):
         refused(t, (1, 2, 3), lambda c, n=msn: fpdu.untagged(fpdu.SEND, 0, n, b"x"), ulp)
 
 
-@row("DDP-13", "DDP-14", "DDP-26", "DDP-27", "DDP-29", "DDP-30", "DDP-41")
-def send_segments(t):
-    """Sends of many segments: L, MSN and MO of each"""
+@row("DDP-37", "DDP-64")
+def nothing_received(t):
+    """A Send of nothing takes a buffer, and is refused where there is none: 1/2/02"""
     conn = t.passive()
-    for msn, size in enumerate((1, 5000, 0, 20000), 1):
-        conn.post("send", wr=msn, sge="%d:0:%d" % (conn.mr, size) if size else None)
-        offset = 0
-        for seg in conn.peer.message(fpdu.SEND):
-            equal((seg.queue, seg.msn, seg.offset), (0, msn, offset), "header")
-            offset += len(seg.data)
-        equal(offset, size, "size")
+    conn.peer.put_send(b"")
+    conn.peer.put_send(b"x")
+    equal([(wc.wr, wc.status, wc.len) for wc in conn.poll(2)], [(0, SUCCESS, 0), (1, SUCCESS, 1)], "completions")
+    conn = t.passive(recvs=0)
+    ulpdu = fpdu.untagged(fpdu.SEND, 0, 1)
+    conn.peer.put(ulpdu)
+    conn.peer.expect_term(1, 2, 2, of=ulpdu)
+
+
+@row("DDP-39", "DDP-42", "DDP-61", "DDP-73")
+def message_offsets(t):
+    """Message offsets that leave a gap, go back, or are outside of the buffer: 1/2/04, buffers untouched"""
+    ulp = t.ulp()
+    for offset in (1, 255, 256, 257, 0xFFFFFFF0, 0xFFFFFFFF):
+        refused(t, (1, 2, 4), lambda c, o=offset: fpdu.untagged(fpdu.SEND, 0, 1, b"y" * 32, o), ulp)
+    for offset in (0, 9, 11):
+        conn = t.passive(ulp=ulp)
+        conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"0123456789", 0, False))
+        bad = fpdu.untagged(fpdu.SEND, 0, 1, b"wrong", offset)
+        conn.peer.put(bad)
+        conn.peer.expect_term(1, 2, 4, of=bad)
+        conn.peer.expect_fin()
+        check(all(c.status == FLUSH for c in conn.poll(8)), "a Send was delivered")
+        equal(conn.received(0, 16), b"0123456789" + bytes(6), "buffer")
+
+
+@row("DDP-58", "DDP-73")
+def queues(t):
+    """Queues that are not there: 1/2/01; one of another kind of message: 0/2/06"""
+    ulp = t.ulp()
+    for queue in (3, 4, 0x80000000, 0xFFFFFFFF):
+        refused(t, (1, 2, 1), lambda c, q=queue: fpdu.untagged(fpdu.SEND, q, 1, b"x"), ulp)
+    refused(t, (0, 2, 6), lambda c: fpdu.untagged(fpdu.SEND, 1, 1, b"x"), ulp)
+    refused(t, (0, 2, 6), lambda c: fpdu.untagged(fpdu.SEND, 2, 1, b"x"), ulp)
+    refused(t, (0, 2, 6), lambda c: fpdu.untagged(fpdu.TERM, 0, 1, b"\x20\2\0\0"), ulp)
+
+
+@row("DDP-59", "DDP-60", "DDP-73")
+def no_buffer(t):
+    """A Send for which no buffer is posted: 1/2/02, the ones before it delivered"""
+    conn = t.passive(recvs=2)
+    for data in (b"one", b"two"):
+        conn.peer.put_send(data)
+    bad = fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), b"three")
+    conn.peer.put(bad)
+    conn.peer.expect_term(1, 2, 2, of=bad)
+    conn.peer.expect_fin()
+    equal([(wc.wr, wc.status) for wc in conn.poll(2)], [(0, SUCCESS), (1, SUCCESS)], "completions")
+    conn.none()
+    event(conn, QP_REQ_ERR)
+
+
+@row("DDP-59", "DDP-73")
+def too_many_reads(t):
+    """One Read Request more than IRD: 1/2/02, behind what was asked for before"""
+    conn = t.passive(ird=2)
+    conn.peer.slow()
+    conn.post("send", wr=1, n=60, sge="%d:0:65536" % conn.mr)
+    for _ in range(2):
+        conn.peer.put_read(conn.stag, conn.addr, 5)
+    bad = fpdu.read_request(conn.peer.next(1), 77, 0, 5, conn.stag, conn.addr)
+    conn.peer.put(bad)
+    seg = conn.peer.segment()
+    while seg.opcode != fpdu.TERM:
+        seg = conn.peer.segment()
+    conn.peer.held.insert(0, seg)
+    conn.peer.expect_term(1, 2, 2, of=bad)
+
+
+@row("DDP-62", "DDP-73")
+def too_long(t):
+    """A Send longer than its buffer, in one segment or several: 1/2/05, none of the last placed"""
+    ulp = t.ulp()
+    for first, size in ((0, 257), (0, 1000), (250, 7), (256, 1)):
+        conn = t.passive(ulp=ulp)
+        if first:
+            conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"f" * first, 0, False))
+        bad = fpdu.untagged(fpdu.SEND, 0, 1, b"e" * size, first)
+        conn.peer.put(bad)
+        conn.peer.expect_term(1, 2, 5, of=bad)
+        wc = conn.poll(8)
+        equal([c.status for c in wc], [LOC_LEN_ERR] + [FLUSH] * 7, "completions")
+        equal(conn.received(0, 512), b"f" * first + bytes(512 - first), "buffers")
+
+
+@row("DDP-65", "DDP-21", "DDP-73")
+def wrong_stags(t):
+    """STags that are not, or no more: never made, another key, deregistered: 1/1/00"""
+    ulp = t.ulp()
+    for wrong in (1, 0x80, 0x100, 0x80000000, 0xFFFFFFFF):
+        refused(t, (1, 1, 0), lambda c, w=wrong: fpdu.tagged(fpdu.WRITE, c.stag ^ w, c.addr, b"x"), ulp)
+    refused(t, (1, 1, 0), lambda c: fpdu.tagged(fpdu.WRITE, 0, c.addr, b"x"), ulp)
+
+
+@row("DDP-78", "DDP-79", "DDP-65")
+def stag_taken_back(t):
+    """An STag and its range, set and taken back: good, then 1/1/00, also for a number used again"""
+    ulp = t.ulp()
+    conn = t.passive(ulp=ulp)
+    number = ulp.new()
+    got = ulp.mr(mr=number, of=conn.mr, off=100, len=50, access="lwr")
+    conn.peer.put(fpdu.tagged(fpdu.WRITE, got["stag"], got["addr"] + 49, b"z"))
+    conn.alive()
+    equal(conn.memory(148, 3), b"\xa5z\xa5", "memory")
+    ulp.dereg(mr=number)
+    more = [ulp.mr(mr=ulp.new(), of=conn.mr, off=100, len=50, access="lwr")["stag"] for _ in range(8)]
+    check(got["stag"] not in more, "an STag came back")
+    bad = fpdu.tagged(fpdu.WRITE, got["stag"], got["addr"], b"late")
+    conn.peer.put(bad)
+    conn.peer.expect_term(1, 1, 0, of=bad)
+    equal(conn.memory(100, 4), b"\xa5" * 4, "memory")
+
+
+@row("DDP-66", "DDP-80")
+def rights(t):
+    """A Write to a region without that right: 0/1/02, and an event for the upper layer"""
+    ulp = t.ulp()
+    for access in ("l", "lr", ""):
+        conn = t.passive(ulp=ulp, access=access)
+        bad = fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"x")
+        conn.peer.put(bad)
+        conn.peer.expect_term(0, 1, 2, of=bad)
+        conn.peer.expect_fin()
+        conn.untouched()
+        event(conn, QP_ACCESS_ERR)
+
+
+@row("DDP-80")
+def access_events(t):
+    """Every access that is refused is an event for the upper layer"""
+    ulp = t.ulp()
+    for what in ((0x100, 0, 1), (0, -1, 1), (0, 65535, 2), (0, None, 16)):
+        conn = t.passive(ulp=ulp)
+        stag, offset, size = what
+        at = (1 << 64) - 8 if offset is None else conn.addr + offset
+        conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag ^ stag, at, b"x" * size))
+        event(conn, QP_ACCESS_ERR)
+        equal(conn.peer.segment().opcode, fpdu.TERM, "Terminate")
+
+
+@row("DDP-74", "DDP-76")
+def domains_apart(t):
+    """A Write to a region of another protection domain: 1/1/02, and an event for the upper layer"""
+    ulp = t.ulp()
+    other = t.passive(ulp=ulp, domain=1)
+    conn = t.passive(ulp=ulp, domain=2)
+    bad = fpdu.tagged(fpdu.WRITE, other.stag, other.addr, b"x")
+    conn.peer.put(bad)
+    conn.peer.expect_term(1, 1, 2, of=bad)
+    conn.peer.expect_fin()
+    event(conn, QP_ACCESS_ERR)
+    other.untouched()
+    other.peer.put(fpdu.tagged(fpdu.WRITE, other.stag, other.addr, b"x"))
+    other.alive()
+    equal(other.memory(0, 1), b"x", "memory")
+
+
+@row("DDP-6")
+def digest(t):
+    """An FPDU with an octet changed anywhere, or without its digest: 2/0/02, nothing of it placed"""
+    ulp = t.ulp()
+    for at in (3, 8, 16, 17, -1):
+        conn = t.passive(ulp=ulp)
+        octets = bytearray(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"12345678")))
+        octets[at] ^= 0x41
+        conn.peer.send(octets)
+        conn.peer.expect_term(2, 0, 2)
+        conn.untouched()
+    conn = t.passive(ulp=ulp)
+    conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"12345678"), crc_is=0)
+    conn.peer.expect_term(2, 0, 2)
+    conn.untouched()

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5041: the end of a stream, in order, half, and by force."""
+import fpdu
+from outcome import check, equal
+from rows import row
+from rows_ddp import event
+from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SUCCESS, WC_RECV, WC_SEND
+
+
+def over(conn, status=None):
+    """The upper layer hears of the end; status: whether it is one in order."""
+    got = conn.ulp.event(id=conn.id, want="DISCONNECTED")
+    check(status is None or (got["status"] == 0) == (status == 0), "status:", got)
+    return got
+
+
+@row("DDP-8", "DDP-10", "DDP-55", "DDP-56", "DDP-72")
+def after_terminate(t):
+    """After an error: one Terminate, then FIN; what still comes is neither placed nor delivered"""
+    conn = t.passive()
+    bad = fpdu.tagged(fpdu.WRITE, conn.stag ^ 0x100, conn.addr, b"bad")
+    conn.peer.put(bad)
+    more = [fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"good"), fpdu.untagged(fpdu.SEND, 0, 1, b"good"), bad,
+            fpdu.read_request(1, 77, 0, 4, conn.stag, conn.addr)]
+    conn.peer.put(*more)
+    conn.peer.expect_term(1, 1, 0, of=bad)
+    conn.peer.put(*more)
+    conn.peer.expect_fin()
+    for _ in range(50):
+        conn.peer.put_write(conn.stag, conn.addr, b"good" * 300)
+    conn.peer.fin()
+    over(conn)
+    conn.untouched()
+    equal([c.status for c in conn.poll(8)], [FLUSH] * 8, "completions")
+
+
+@row("DDP-55", "DDP-8")
+def terminate_behind_data(t):
+    """The Terminate comes last, whole, behind the FPDUs that were begun, to a peer that reads late"""
+    conn = t.passive()
+    conn.peer.slow()
+    conn.post("send", wr=100, n=60, sge="%d:0:65536" % conn.mr)
+    bad = fpdu.tagged(fpdu.WRITE, conn.stag ^ 0x100, conn.addr, b"bad")
+    conn.peer.put(bad)
+    event(conn, QP_ACCESS_ERR)
+    seg = conn.peer.segment()
+    while seg.opcode == fpdu.SEND:
+        seg = conn.peer.segment()
+    conn.peer.held.insert(0, seg)
+    conn.peer.expect_term(1, 1, 0, of=bad)
+    conn.peer.expect_fin()
+
+
+@row("DDP-55", "DDP-10")
+def terminate_not_lost(t):
+    """The upper layer drops its queue pair at the error while the peer sends on: no reset before it has read"""
+    ulp = t.ulp()
+    for _ in range(3):
+        conn = t.passive(ulp=ulp)
+        bad = fpdu.tagged(fpdu.WRITE, conn.stag ^ 0x100, conn.addr, b"bad")
+        conn.peer.put(bad)
+        event(conn, QP_ACCESS_ERR)
+        ulp.destroy(id=conn.id)
+        for _ in range(40):
+            conn.peer.put_write(conn.stag, conn.addr, b"more" * 300)
+        conn.peer.expect_term(1, 1, 0, of=bad)
+        conn.peer.expect_fin()
+        conn.peer.put_write(conn.stag, conn.addr, b"more" * 300)
+        conn.peer.fin()
+
+
+@row("DDP-9", "DDP-51")
+def peer_closes(t):
+    """FIN of the peer: the upper layer hears of an end in order, and ours follows"""
+    for conn in (t.passive(), t.active()):
+        conn.peer.put_send(b"last")
+        conn.peer.fin()
+        over(conn, 0)
+        conn.peer.expect_fin()
+        got = conn.poll(8)
+        equal([c.status for c in got], [SUCCESS] + [FLUSH] * 7, "completions")
+        equal(got[0].len, 4, "length")
+
+
+@row("DDP-51")
+def half_closed(t):
+    """FIN of the peer: what is queued on our side, and what it asked for before, still goes out; then FIN"""
+    conn = t.passive()
+    conn.peer.slow()
+    conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
+    conn.peer.message(fpdu.SEND)
+    conn.peer.put_read(conn.stag, conn.addr, 3000)
+    conn.peer.fin()
+    sends, read = 1, b""
+    while sends < 50 or len(read) < 3000:
+        segs = conn.peer.message()
+        if segs[0].opcode == fpdu.SEND:
+            sends += 1
+        else:
+            read += b"".join(seg.data for seg in segs)
+    equal(read, conn.memory(0, 3000), "what was read")
+    conn.peer.expect_fin()
+    over(conn, 0)
+    equal([c.status for c in conn.poll(58) if c.opcode == WC_SEND and c.wr >= 100], [SUCCESS] * 50, "Sends")
+
+
+@row("DDP-51")
+def half_closed_reads(t):
+    """FIN of the peer while it owes us a Read Response: that can't come any more, the Read fails"""
+    conn = t.passive()
+    conn.post("read", wr=100, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
+    conn.peer.message(fpdu.READ_REQ)
+    conn.peer.fin()
+    over(conn)
+    got = conn.poll(9)
+    equal(sorted(c.wr for c in got), list(range(8)) + [100], "completions")
+    check(all(c.status == FLUSH for c in got), "completions:", got)
+
+
+@row("DDP-48", "DDP-49")
+def graceful(t):
+    """A graceful close with much posted: all of it goes out before FIN; what is posted later fails"""
+    conn = t.passive()
+    conn.peer.slow()
+    conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
+    conn.peer.message(fpdu.SEND)
+    conn.ulp.disconnect(id=conn.id)
+    conn.post("send", wr=200, n=2, sge="%d:0:5" % conn.mr)
+    for _ in range(49):
+        equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 65536, "size")
+    conn.peer.expect_fin()
+    got = conn.poll(52)
+    equal([(c.wr, c.status) for c in got],
+          [(100 + n, SUCCESS) for n in range(50)] + [(200, FLUSH), (201, FLUSH)], "completions")
+    conn.peer.fin()
+    over(conn, 0)
+    equal([c.status for c in conn.poll(8)], [FLUSH] * 8, "receive buffers")
+
+
+@row("DDP-48")
+def graceful_reads(t):
+    """A graceful close waits for Reads of either side that are under way"""
+    conn = t.passive()
+    conn.post("read", wr=100, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
+    (req,) = conn.peer.message(fpdu.READ_REQ)
+    conn.ulp.disconnect(id=conn.id)
+    conn.peer.expect_silence(0.3)
+    sink, at, size, _, _ = req.read_request()
+    conn.alive()
+    conn.peer.put(fpdu.tagged(fpdu.READ_RESP, sink, at, b"r" * size))
+    conn.peer.expect_fin()
+    equal(conn.poll()[0][:2], (100, SUCCESS), "the Read")
+    conn.peer.fin()
+    over(conn, 0)
+
+
+@row("DDP-49")
+def post_after_close(t):
+    """Work posted after a graceful close, or after the end: completed in error, nothing sent"""
+    conn = t.passive()
+    conn.ulp.disconnect(id=conn.id)
+    conn.peer.expect_fin()
+    conn.post("send", wr=100, sge="%d:0:5" % conn.mr)
+    equal(conn.poll()[0][:2], (100, FLUSH), "after the close")
+    conn.peer.fin()
+    over(conn)
+    conn.poll(8)
+    conn.post("write", wr=101, sge="%d:0:5" % conn.mr, stag=1, raddr=0)
+    conn.recv(n=1, wr=102, sge="%d:0:256" % conn.rmr)
+    equal(sorted(c[:2] for c in conn.poll(2)), [(101, FLUSH), (102, FLUSH)], "after the end")
+
+
+@row("DDP-52")
+def receives_on(t):
+    """Behind our FIN: what the peer sends is placed and delivered until its own FIN, also after a late post"""
+    conn = t.passive()
+    conn.ulp.disconnect(id=conn.id)
+    conn.peer.expect_fin()
+    conn.peer.put_write(conn.stag, conn.addr, b"placed")
+    conn.peer.put_send(b"one")
+    equal(conn.poll()[0][:2], (0, SUCCESS), "a Send behind our FIN")
+    conn.post("send", wr=100, sge="%d:0:5" % conn.mr)
+    equal(conn.poll()[0][:2], (100, FLUSH), "a late post")
+    conn.peer.put_send(b"three")
+    equal(conn.poll()[0][:2], (1, SUCCESS), "another Send")
+    equal((conn.memory(0, 6), conn.received(1, 5)), (b"placed", b"three"), "data")
+    conn.peer.fin()
+    over(conn, 0)
+    equal([c.status for c in conn.poll(6)], [FLUSH] * 6, "receive buffers")
+
+
+@row("DDP-50", "DDP-53", "DDP-54", "DDP-57")
+def cut_short(t):
+    """FIN within an FPDU: not an end in order; the upper layer hears so, and all work is flushed"""
+    for size in (1, 2, 20, -1):
+        conn = t.passive()
+        octets = conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"never whole"))
+        conn.peer.send(octets[:size])
+        conn.peer.fin()
+        over(conn, -1)
+        check(all(c.status == FLUSH for c in conn.poll(8)), "delivered")
+        equal(conn.query()["state"], ERR, "state")
+        conn.peer.expect_end()
+
+
+@row("DDP-53", "DDP-54", "DDP-57")
+def lost(t):
+    """RST: the upper layer hears so, the queue pair is in error, all outstanding work is flushed"""
+    for conn in (t.passive(), t.active()):
+        conn.post("read", wr=100, n=6, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
+        conn.post("send", wr=106, flags="f", sge="%d:0:100" % conn.mr)
+        conn.peer.message(fpdu.READ_REQ)
+        conn.peer.rst()
+        over(conn, -1)
+        equal(conn.query()["state"], ERR, "state")
+        got = conn.poll(15)
+        check(all(c.status == FLUSH for c in got), "completions:", got)
+        equal([c.wr for c in got if c.wr >= 100], list(range(100, 107)), "send queue")
+        equal([c.wr for c in got if c.wr < 100], list(range(8)), "receive queue")
+
+
+@row("DDP-53", "DDP-54", "DDP-55", "DDP-57")
+def fatal(t):
+    """A bad header or digest: an event for the upper layer, error state, all work flushed, a Terminate sent"""
+    for what in ("header", "digest"):
+        conn = t.passive()
+        conn.post("read", wr=100, n=2, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
+        conn.peer.message(fpdu.READ_REQ)
+        conn.peer.message(fpdu.READ_REQ)
+        if what == "header":
+            bad = fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr - 1, b"bad")
+            conn.peer.put(bad)
+            conn.peer.expect_term(1, 1, 1, of=bad)
+            event(conn, QP_ACCESS_ERR)
+        else:
+            conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"bad"), crc_xor=1)
+            conn.peer.expect_term(2, 0, 2)
+            event(conn, QP_FATAL)
+        conn.peer.expect_fin()
+        conn.peer.fin()
+        over(conn)
+        got = conn.poll(10)
+        check(all(c.status == FLUSH for c in got), "completions:", got)
+        equal(conn.query()["state"], ERR, "state")
+
+
+@row("DDP-47")
+def idle(t):
+    """A stream on which nothing happens, or only Writes, stays up"""
+    conn = t.passive(recvs=0)
+    conn.peer.expect_silence(1)
+    equal(conn.query()["state"], RTS, "state")
+    for _ in range(30):
+        conn.peer.put_write(conn.stag, conn.addr, b"x")
+    conn.peer.expect_silence(0.3)
+    equal(conn.ulp.event(id=conn.id, ms=0)["event"], "none", "event")
+    conn.alive()
+    conn.recv(n=1, wr=7, sge="%d:0:0" % conn.rmr)
+    conn.peer.put_send(b"")
+    equal(conn.poll()[0][:3], (7, SUCCESS, WC_RECV), "a Send afterwards")

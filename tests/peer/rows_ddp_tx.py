@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5041: segments that are sent, and what TCP is asked for."""
+import collections
+import socket
+import time
+
+import fpdu
+import mpa
+from outcome import Skip, check, equal
+from rows import row, stated
+from ulp import FLUSH, SUCCESS, WC_READ, WC_SEND, WC_WRITE
+
+stated("unit", "txseg_test.c: all data of a message, in segments of the size asked for", "DDP-34")
+
+
+def sge(conn, size, at=0):
+    """A list of one element in mr; none for nothing."""
+    return "%d:%d:%d" % (conn.mr, at, size) if size else None
+
+
+@row("DDP-13", "DDP-14", "DDP-25", "DDP-26", "DDP-27", "DDP-29", "DDP-30", "DDP-41")
+def send_segments(t):
+    """Sends of many segments: L, queue, MSN and MO of each"""
+    conn = t.passive()
+    for msn, size in enumerate((1, 5000, 0, 20000, 65536), 1):
+        conn.post("send", wr=msn, sge=sge(conn, size))
+        offset = 0
+        for seg in conn.peer.message(fpdu.SEND):
+            equal((seg.tagged, seg.queue, seg.msn, seg.offset), (False, 0, msn, offset), "header")
+            offset += len(seg.data)
+            equal(seg.last, offset == size, "L of the segment that ends at %d of %d" % (offset, size))
+        equal(offset, size, "size")
+
+
+@row("DDP-13", "DDP-14", "DDP-20", "DDP-21", "DDP-22", "DDP-36", "DDP-41")
+def write_segments(t):
+    """Writes of many segments to offsets anywhere: L, STag, TO and the upper layer's octet of each"""
+    conn = t.passive()
+    for turn, (size, at) in enumerate(((1, 0), (2048, 16384), (20000, (1 << 64) - 20000), (65536, 0xFFFFFFF1),
+                                       (3000, 0x123456789ABCDEF1))):
+        conn.post("write", wr=turn, sge=sge(conn, size), stag=0xABCDEF00 + turn, raddr=at)
+        offset = 0
+        for seg in conn.peer.message(fpdu.WRITE):
+            equal((seg.tagged, seg.stag, seg.offset), (True, 0xABCDEF00 + turn, at + offset), "header")
+            equal(seg.ulpdu[1], 0x40 | fpdu.WRITE, "the upper layer's octet")
+            offset += len(seg.data)
+            equal(seg.last, offset == size, "L of the segment that ends at %d of %d" % (offset, size))
+        equal(offset, size, "size")
+
+
+@row("DDP-16", "DDP-17", "DDP-19", "DDP-23", "DDP-31", "DDP-37")
+def headers(t):
+    """Every kind of message: 14 or 18 octets of header, DV 1, reserved bits 0; of nothing: one segment"""
+    conn = t.active()
+    conn.ulp.set(mr=conn.mr, data=b"payload!")
+    want = []
+    for size in (8, 0):
+        data, read = b"payload!"[:size], b"\0\0\0" + bytes([size])
+        conn.post("write", wr=1, sge=sge(conn, size), stag=0x1234, raddr=0x55)
+        want.append("c140" "00001234" "0000000000000055" + data.hex())
+        conn.post("send", wr=2, sge=sge(conn, size))
+        want.append("4143" "00000000" "00000000" "0000000%d" "00000000" % (1 if size else 2) + data.hex())
+        conn.post("read", wr=3, sge=sge(conn, size, 64), stag=0x9876, raddr=0x66)
+        want.append(("4141" "00000000" "00000001" "0000000%d" "00000000" % (1 if size else 2), read))
+    for one in want:
+        seg = conn.peer.segment()
+        if isinstance(one, tuple):
+            equal((seg.ulpdu[:18].hex(), seg.data[12:16], len(seg.ulpdu)), one + (46,), "Read Request")
+            sink, at, size, _, _ = seg.read_request()
+            conn.peer.put_write()
+            conn.peer.put(fpdu.tagged(fpdu.READ_RESP, sink, at, b"r" * size))
+        else:
+            equal(seg.ulpdu.hex(), one, "segment")
+    for size in (8, 0):
+        conn.peer.put_read(conn.stag, conn.addr, size, 0x4321, 0x77)
+        equal(conn.peer.segment().ulpdu.hex(), "c142" "00004321" "0000000000000077" + b"payload!"[:size].hex(),
+              "Read Response")
+    conn.peer.put(fpdu.untagged(fpdu.SEND, 9, 1))
+    equal(conn.peer.segment().ulpdu[:20].hex(), "4147" "00000000" "00000002" "00000001" "00000000" "1201", "Terminate")
+    equal([wc.status for wc in conn.poll(6)], [SUCCESS] * 6, "completions")
+
+
+@row("DDP-34", "DDP-35")
+def all_data(t):
+    """All that is sent is in the stream, from lists of several pieces; all that comes is placed"""
+    conn = t.passive()
+    data = t.rng.randbytes(65536)
+    conn.peer.put_write(conn.stag, conn.addr, data, size=1031)
+    conn.alive()
+    check(conn.memory() == data, "what was written")
+    pieces = "%d:1:999,%d:1000:1,%d:40000:25536,%d:1:40000" % ((conn.mr,) * 4)
+    conn.post("send", wr=1, sge=pieces)
+    want = data[1:1000] + data[1000:1001] + data[40000:] + data[1:40001]
+    check(b"".join(seg.data for seg in conn.peer.message(fpdu.SEND)) == want, "what was sent")
+    conn.post("write", wr=2, sge=pieces, stag=1, raddr=0)
+    check(b"".join(seg.data for seg in conn.peer.message(fpdu.WRITE)) == want, "what was written there")
+    check(conn.peer.read(conn.stag, conn.addr, 65536) == data, "what was read")
+
+
+@row("DDP-40", "DDP-43")
+def order(t):
+    """Messages go out, and complete, in the order of their submission"""
+    conn = t.passive()
+    kinds = [t.rng.choice(("send", "write", "read")) for _ in range(60)]
+    for wr, kind in enumerate(kinds):
+        size = t.rng.choice((0, 5, 3000))
+        conn.post(kind, wr=wr, sge=sge(conn, size), stag=wr + 1, raddr=wr)
+    codes = {"send": fpdu.SEND, "write": fpdu.WRITE, "read": fpdu.READ_REQ}
+    for wr, kind in enumerate(kinds):
+        segs = conn.peer.message(codes[kind])
+        if kind == "write":
+            equal(segs[0].stag, wr + 1, "STag")
+        elif kind == "read":
+            sink, at, size, stag, _ = segs[0].read_request()
+            equal(stag, wr + 1, "source STag")
+            conn.peer.put(*fpdu.segments(fpdu.READ_RESP, sink, at, b"r" * size, 1400))
+    codes = {"send": WC_SEND, "write": WC_WRITE, "read": WC_READ}
+    equal([(wc.wr, wc.status, wc.opcode) for wc in conn.poll(60)],
+          [(wr, SUCCESS, codes[kind]) for wr, kind in enumerate(kinds)], "completions")
+
+
+@row("DDP-1", "DDP-32")
+def mulpdu(t):
+    """Segments are as long as TCP's segments allow, and no longer"""
+    if t.place.path != "direct":
+        raise Skip("the peer does not see TCP's segments")
+    conn = t.passive()
+    emss = conn.peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+    conn.post("send", wr=1, sge=sge(conn, 65536))
+    conn.post("write", wr=2, sge=sge(conn, 65536), stag=1, raddr=0)
+    segs = conn.peer.message(fpdu.SEND) + conn.peer.message(fpdu.WRITE)
+    for seg in segs:
+        check(seg.size <= emss and len(seg.ulpdu) <= 64768, "segment longer than EMSS %d:" % emss, seg.size)
+    full = min(emss - emss % 4, (64768 + 2 + 3 & ~3) + 4)
+    equal(segs[0].size, full, "size of an FPDU, EMSS %d" % emss)
+
+
+def route(t, mtu):
+    """A route of its own from the device to the peer, with an MTU; 0: none."""
+    ip = ["ip", "-6" if ":" in t.place.here else "-4", "route"]
+    where = t.place.run(*ip, "get", t.place.here, capture_output=True, text=True).stdout.split()
+    words = (["replace", t.place.here, "dev", where[where.index("dev") + 1], "mtu", str(mtu)] if mtu else
+             ["del", t.place.here])
+    done = t.place.run(*ip, *words, capture_output=True, text=True)
+    check(done.returncode == 0, "route:", done.stderr)
+
+
+Undo = collections.namedtuple("Undo", "close")
+
+
+@row("DDP-1", "DDP-2", alone=True)
+def mulpdu_changes(t):
+    """The path's MTU shrinks: what was posted goes out whole, segments to come are shorter"""
+    if t.place.path != "direct" or t.place.interface == "lo":
+        raise Skip("the path's MTU can't be changed here")
+    conn = t.passive()
+    conn.peer.slow()
+    conn.post("send", wr=0, n=40, sge=sge(conn, 65536))
+    before = conn.peer.message(fpdu.SEND)
+    route(t, 1300)
+    t.keep(Undo(lambda: route(t, 0)))
+    sizes = [[seg.size for seg in before]] + [[seg.size for seg in conn.peer.message(fpdu.SEND)] for _ in range(39)]
+    conn.post("send", wr=40, sge=sge(conn, 20000))
+    after = conn.peer.message(fpdu.SEND)
+    check(max(seg.size for seg in after) < 1300, "segments after the change:", [seg.size for seg in after])
+    check(max(sizes[0]) > 1300, "segments before the change:", sizes[0])
+    check(max(sizes[1]) == max(sizes[0]), "what was framed before the change:", sizes[1])
+    equal([wc.status for wc in conn.poll(41)], [SUCCESS] * 41, "completions")
+
+
+@row("DDP-3")
+def transferred_or_failed(t):
+    """Every message that was accepted is completed, those that can't be sent in error, in order"""
+    conn = t.passive()
+    conn.peer.slow()
+    conn.post("send", wr=0, n=60, sge=sge(conn, 65536))
+    conn.post("write", wr=60, n=20, sge=sge(conn, 65536), stag=1, raddr=0)
+    conn.peer.message(fpdu.SEND)
+    conn.peer.rst()
+    got = conn.poll(88)
+    sent = [wc for wc in got if wc.opcode in (WC_SEND, WC_WRITE) and wc.wr < 80][:80]
+    equal(sorted(wc.wr for wc in got), sorted(list(range(80)) + list(range(8))), "numbers")
+    states = [wc.status for wc in sent]
+    check(set(states) == {SUCCESS, FLUSH} and states == sorted(states), "completions:", states)
+    conn.none()
+
+
+@row("DDP-33")
+def too_long_to_post(t):
+    """A message of 2^32 octets is refused; one octet less is not, as far as its length goes"""
+    conn = t.passive(sge=5)
+    gig = "%d:0:0x40000000" % conn.mr
+    for size, pieces in (("2^32", [gig] * 4), ("more", [gig] * 4 + ["%d:0:1" % conn.mr])):
+        try:
+            conn.post("send", wr=1, sge=",".join(pieces))
+        except AssertionError:
+            continue
+        (wc,) = conn.poll(1)
+        check(wc.status not in (SUCCESS, FLUSH), "a message of %s octets:" % size, wc)
+        conn = t.passive(sge=5)
+
+
+@row("DDP-46")
+def both_directions(t):
+    """Both directions are in full operation as soon as the Reply is there, in the same segment even"""
+    conn = t.request()
+    octets = fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"at once"))
+    conn.peer.accept(mpa.C, more=octets)
+    conn.ulp.event(id=conn.id, want="ESTABLISHED")
+    if conn.peer.own[17] >= 2:
+        conn.peer.segment()
+    equal((conn.poll()[0].len, conn.received(0, 7)), (7, b"at once"), "received")
+    conn.post("send", wr=1, sge=sge(conn, 5))
+    conn.peer.message(fpdu.SEND)
+
+
+@row("DDP-84")
+def window(t):
+    """The window that is advertised: several segments, and its right edge never goes back"""
+    if t.place.path != "direct":
+        raise Skip("the window is not the device's")
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    capture = t.capture(port)
+    conn = t.passive(ulp=ulp, listener=(number, port))
+    emss = conn.peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+    data = t.rng.randbytes(65536)
+    for _ in range(12):
+        conn.peer.put_write(conn.stag, conn.addr, data)
+    conn.alive()
+    time.sleep(0.1)
+    packets = capture.stop()
+    ours = [p for p in packets if p.src[1] == port]
+    shift = next(scale(p.options) for p in ours if p.flags & 2)
+    edges = [(p.ack + (p.window << (0 if p.flags & 2 else shift)), p.window << shift) for p in ours
+             if p.flags & 16 and not p.flags & 2]
+    check(len(edges) > 5, "packets:", len(edges))
+    for before, after in zip(edges, edges[1:]):
+        check((after[0] - before[0] & 0xFFFFFFFF) < 1 << 31, "the window's edge went back:", before, after)
+    check(min(w for _, w in edges) >= min(4 * emss, 65536), "window:", min(w for _, w in edges), emss)
+
+
+def scale(options):
+    """The window scale in a SYN's options."""
+    at = 0
+    while at < len(options) and options[at]:
+        if options[at] == 3:
+            return options[at + 2]
+        at += 1 if options[at] == 1 else options[at + 1]
+    return 0
