@@ -271,7 +271,9 @@ def too_many_reads(t):
     """One Read Request more than IRD: 1/2/02, behind what was asked for before"""
     conn = t.passive(ird=2)
     conn.peer.slow()
-    conn.post("send", wr=1, n=60, sge="%d:0:65536" % conn.mr)
+    # what the device has to send is held up, and with it the answers to Reads
+    conn.post("send", wr=1, n=100, sge="%d:0:65536" % conn.mr)
+    check(len(conn.poll(100, ms=700, exact=False)) < 100, "all was sent")
     for _ in range(2):
         conn.peer.put_read(conn.stag, conn.addr, 5)
     bad = fpdu.read_request(conn.peer.next(1), 77, 0, 5, conn.stag, conn.addr)

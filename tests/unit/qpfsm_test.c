@@ -4,11 +4,17 @@
 #include "unit.h"
 
 #define ACTIONS	(IWT_QA_FLUSH | IWT_QA_SEND_TERM | IWT_QA_CLOSE | \
-		 IWT_QA_ABORT | IWT_QA_REPORT | IWT_QA_REFUSE)
+		 IWT_QA_ABORT | IWT_QA_REPORT | IWT_QA_REFUSE | \
+		 IWT_QA_SEAL | IWT_QA_GRACE)
 
 static bool conn_gone(enum iwt_qp_event e)
 {
 	return e == IWT_QE_LOST || e == IWT_QE_DETACH;
+}
+
+static bool sends(enum iwt_qp_state s)
+{
+	return s == IWT_QP_RTS || s == IWT_QP_HALF || s == IWT_QP_DRAIN;
 }
 
 static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
@@ -26,7 +32,7 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 	}
 	/* One Terminate for each stream, and only while the stream is one. */
 	if (step.actions & IWT_QA_SEND_TERM) {
-		CHECK_EQ(s, IWT_QP_RTS);
+		CHECK(sends(s));
 		CHECK_EQ(step.next, IWT_QP_TERMINATE);
 	}
 	if (enters && step.next == IWT_QP_TERMINATE)
@@ -51,6 +57,13 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 	}
 	if (step.actions & IWT_QA_CLOSE)
 		CHECK_EQ(step.next, IWT_QP_CLOSING);
+	/* Once the consumer has closed, or our FIN is due, no more is taken. */
+	if (enters && (step.next == IWT_QP_CLOSING ||
+		       step.next == IWT_QP_DRAIN))
+		CHECK(step.actions & IWT_QA_SEAL);
+	/* Whoever waits for work to end has a deadline. */
+	if (s == IWT_QP_RTS && enters && sends(step.next))
+		CHECK(step.actions & IWT_QA_GRACE);
 	if (e == IWT_QE_ATTACH && s != IWT_QP_IDLE)
 		CHECK(step.actions & IWT_QA_REFUSE);
 	if (e == IWT_QE_TO_ERROR)
@@ -123,7 +136,22 @@ static void test_lives(void)
 	/* A graceful close with nothing outstanding. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_CLOSE);
 	CHECK_EQ(step.next, IWT_QP_CLOSING);
-	CHECK_EQ(step.actions, IWT_QA_CLOSE);
+	CHECK_EQ(step.actions, IWT_QA_SEAL | IWT_QA_CLOSE);
+	/* With work outstanding that goes out first, then FIN does. */
+	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_CLOSE_BUSY);
+	CHECK_EQ(step.next, IWT_QP_DRAIN);
+	CHECK_EQ(step.actions & (IWT_QA_FLUSH | IWT_QA_CLOSE), 0);
+	step = iwt_qpfsm(step.next, IWT_QE_DRAINED);
+	CHECK_EQ(step.next, IWT_QP_CLOSING);
+	CHECK(step.actions & IWT_QA_CLOSE);
+	/* The same when the peer has closed; the consumer may post on. */
+	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_PEER_BUSY);
+	CHECK_EQ(step.next, IWT_QP_HALF);
+	CHECK_EQ(step.actions, IWT_QA_GRACE);
+	CHECK_EQ(iwt_qpfsm(step.next, IWT_QE_CLOSE_BUSY).next, IWT_QP_DRAIN);
+	step = iwt_qpfsm(step.next, IWT_QE_DRAINED);
+	CHECK_EQ(step.next, IWT_QP_CLOSING);
+	CHECK(step.actions & IWT_QA_CLOSE);
 	/* A reset or timeout while in use. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_LOST);
 	CHECK_EQ(step.next, IWT_QP_ERROR);

@@ -72,6 +72,8 @@ static void on_llp_event(void *ctx, enum iwt_llp_event ev)
 	static const u8 bits[] = {
 		[IWT_LLP_CLOSE_WANTED]	= IWT_EP_CLOSE_WANTED,
 		[IWT_LLP_TERM_PENDING]	= IWT_EP_TERM_PENDING,
+		/* to the endpoint the same: the last octets take their time */
+		[IWT_LLP_DRAINING]	= IWT_EP_TERM_PENDING,
 		[IWT_LLP_TERM_SENT]	= IWT_EP_TERM_SENT,
 		[IWT_LLP_ABORT_WANTED]	= IWT_EP_ABORT_WANTED,
 		[IWT_LLP_PEER_CLOSED]	= IWT_EP_PEER_CLOSED,
@@ -213,6 +215,10 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 		iwt_sock_shutdown(ep->sock);
 	if (acts & IWT_CMA_DETACH)
 		cut = iwt_ep_let_go_qp(ep);
+	if (acts & IWT_CMA_DETACH && s.next == IWT_CM_LINGER) {
+		iwt_sock_set_ops(ep->sock, &iwt_ep_sock_ops, ep);
+		iwt_ep_raise(ep, IWT_EP_SOCK);
+	}
 	if (acts & (IWT_CMA_RELEASE | IWT_CMA_RESET) && ep->sock) {
 		/*
 		 * A consumer that drops its queue pair right after its last

@@ -78,6 +78,21 @@ static void flush(struct iwt_qp *qp)
 	iwt_rx_flush(qp);
 }
 
+/* Queues are closed: what was posted too late fails; what arrives is taken. */
+static void fail_late(struct iwt_qp *qp)
+{
+	WRITE_ONCE(qp->sq.ring.ctl->flags, IWT_RING_NEED_WAKEUP);
+	smp_mb(); /* pairs with the poster: prod, barrier, flags */
+	iwt_sq_flush(&qp->sq, &qp->ibqp);
+}
+
+static void seal(struct iwt_qp *qp)
+{
+	iwt_sq_seal(&qp->sq);
+	if (qp->state == IWT_QP_CLOSING)
+		fail_late(qp);
+}
+
 /* A Terminate goes out, unless the responder may not talk yet. */
 static void send_term(struct iwt_qp *qp, u32 err)
 {
@@ -112,13 +127,69 @@ static int step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 		send_term(qp, err);
 	if (s.actions & IWT_QA_FLUSH)
 		flush(qp);
+	if (s.actions & IWT_QA_SEAL)
+		seal(qp);
+	if (s.actions & IWT_QA_GRACE)
+		tell(qp, IWT_LLP_DRAINING);
 	if (s.actions & IWT_QA_REPORT)
 		report(qp, event_of(err));
-	if (s.actions & IWT_QA_CLOSE)
+	if (s.actions & IWT_QA_CLOSE) {
 		tell(qp, IWT_LLP_CLOSE_WANTED);
+		if (qp->rx.eof)
+			tell(qp, IWT_LLP_PEER_CLOSED);
+	}
 	if (s.actions & IWT_QA_ABORT)
 		tell(qp, IWT_LLP_ABORT_WANTED);
 	return 0;
+}
+
+static void lose(struct iwt_qp *qp)
+{
+	step(qp, IWT_QE_LOST, IWT_OK);
+	tell(qp, IWT_LLP_LOST);
+}
+
+/* Is there something that the connection must not end before? */
+static bool lingers(const struct iwt_qp *qp)
+{
+	return qp->state == IWT_QP_HALF || qp->state == IWT_QP_DRAIN ||
+	       qp->tx.term == IWT_TX_TERM_PENDING ||
+	       qp->tx.term == IWT_TX_TERM_FRAMED;
+}
+
+/*
+ * The peer's direction has ended. Within an FPDU that is no end in order
+ * (RFC 5041 6.2.1); else what we have to send still goes to it.
+ */
+static void hear_fin(struct iwt_qp *qp)
+{
+	struct iwt_sock_cursor at;
+
+	qp->rx.eof = true;
+	if (iwt_sock_peek(qp->sock, &at)) {
+		lose(qp);
+		return;
+	}
+	step(qp, iwt_tx_busy(qp) ? IWT_QE_PEER_BUSY : IWT_QE_PEER_CLOSED,
+	     IWT_OK);
+	if (!lingers(qp))
+		tell(qp, IWT_LLP_PEER_CLOSED);
+}
+
+/* Work goes on before the end: is it done, or can it not be done any more? */
+static void look_drained(struct iwt_qp *qp)
+{
+	u32 progress = qp->tx.stream + qp->rx.pos;
+
+	if (qp->state != IWT_QP_HALF && qp->state != IWT_QP_DRAIN)
+		return;
+	if (qp->rx.eof && qp->readq.out_n)
+		lose(qp);
+	else if (!iwt_tx_busy(qp))
+		step(qp, IWT_QE_DRAINED, IWT_OK);
+	else if (progress != qp->progress)
+		tell(qp, IWT_LLP_DRAINING);
+	qp->progress = progress;
 }
 
 static void run_rx(struct iwt_qp *qp)
@@ -134,12 +205,9 @@ static void run_rx(struct iwt_qp *qp)
 		tell(qp, IWT_LLP_TERM_RECEIVED);
 		break;
 	}
-	if (!qp->rx.eof && iwt_sock_at_eof(qp->sock)) {
-		qp->rx.eof = true;
-		step(qp, iwt_tx_busy(qp) ? IWT_QE_PEER_BUSY :
-		     IWT_QE_PEER_CLOSED, IWT_OK);
-		tell(qp, IWT_LLP_PEER_CLOSED);
-	}
+	if (!qp->rx.eof && iwt_sock_at_eof(qp->sock) &&
+	    !iwt_sock_error(qp->sock))
+		hear_fin(qp);
 }
 
 /*
@@ -194,6 +262,8 @@ static bool run_tx(struct iwt_qp *qp)
 		return false;
 	case IWT_TX_TERM_OUT:
 		tell(qp, IWT_LLP_TERM_SENT);
+		if (qp->rx.eof)
+			tell(qp, IWT_LLP_PEER_CLOSED);
 		return false;
 	case IWT_TX_FAILED:
 		show_request(qp);
@@ -238,6 +308,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 			qp->again = false;
 			more = run_tx(qp);
 		} while (more);
+		look_drained(qp);
 	}
 	qp->running = false;
 	count_segments(qp, s);
@@ -263,10 +334,8 @@ static void on_state_change(struct iwt_sock *s, void *ctx)
 	if (iwt_sock_state(s) != IWT_SOCK_CLOSED || qp->running)
 		return;
 	spin_lock_bh(&qp->lock);
-	if (qp->sock == s) {
-		step(qp, IWT_QE_LOST, IWT_OK);
-		tell(qp, IWT_LLP_LOST);
-	}
+	if (qp->sock == s)
+		lose(qp);
 	spin_unlock_bh(&qp->lock);
 }
 
@@ -283,8 +352,8 @@ static void flush_posted(struct iwt_qp *qp)
 	spin_lock_bh(&qp->lock);
 	if (qp->state == IWT_QP_ERROR || qp->state == IWT_QP_TERMINATE)
 		flush(qp);
-	else if (qp->state == IWT_QP_CLOSING && !iwt_sq_idle(&qp->sq))
-		step(qp, IWT_QE_TO_ERROR, IWT_OK);
+	else if (qp->state == IWT_QP_CLOSING)
+		fail_late(qp);
 	spin_unlock_bh(&qp->lock);
 }
 
@@ -308,7 +377,7 @@ void iwt_qp_kick(struct iwt_qp *qp)
 
 	rcu_read_lock();
 	s = READ_ONCE(qp->sock);
-	if (s && READ_ONCE(qp->state) == IWT_QP_RTS) {
+	if (s && iwt_qp_sends(qp)) {
 		iwt_sock_kick(s);
 	} else if (in_hardirq() || irqs_disabled()) {
 		iwt_qp_get(qp);
@@ -342,6 +411,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	iwt_tx_start(&qp->tx, terms, initiator);
 	iwt_rx_start(&qp->rx, terms, initiator);
 	qp->term_err = IWT_OK;
+	qp->sq.sealed = false;
 	qp->segs = iwt_sock_segs(s);
 	qp->llp = llp;
 	qp->llp_ctx = ctx;
@@ -512,7 +582,9 @@ enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp)
 {
 	switch (READ_ONCE(qp->state)) {
 	case IWT_QP_RTS:
+	case IWT_QP_HALF:
 		return IB_QPS_RTS;
+	case IWT_QP_DRAIN:
 	case IWT_QP_CLOSING:
 		return IB_QPS_SQD;
 	case IWT_QP_TERMINATE:

@@ -47,6 +47,7 @@ struct iwt_sock;
 enum iwt_llp_event {
 	IWT_LLP_CLOSE_WANTED,	/* graceful: FIN after what is queued */
 	IWT_LLP_TERM_PENDING,	/* Terminate waits for TCP: not for ever */
+	IWT_LLP_DRAINING,	/* work goes on before the end: not for ever */
 	IWT_LLP_TERM_SENT,	/* Terminate is with TCP: FIN, then wait */
 	IWT_LLP_ABORT_WANTED,	/* reset the connection now */
 	IWT_LLP_PEER_CLOSED,	/* FIN arrived, everything before is done */
@@ -84,6 +85,7 @@ struct iwt_qp_llp_ops {
  * @segs: segments counted, while attached
  * @llp: the connection's ear while attached
  * @llp_ctx: its argument
+ * @progress: octets of both directions when the last %IWT_LLP_DRAINING was told
  * @running: the engines run; a nested callback only sets @again
  * @again: look once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
@@ -118,6 +120,7 @@ struct iwt_qp {
 	struct iwt_sock_segs segs;
 	const struct iwt_qp_llp_ops *llp;
 	void *llp_ctx;
+	u32 progress;
 	bool running;
 	bool again;
 	u32 term_err;
@@ -134,6 +137,15 @@ struct iwt_qp {
 static inline struct iwt_qp *to_iwt_qp(struct ib_qp *qp)
 {
 	return container_of(qp, struct iwt_qp, ibqp);
+}
+
+/* Does work that was posted, or asked for by the peer, still go out? */
+static inline bool iwt_qp_sends(const struct iwt_qp *qp)
+{
+	enum iwt_qp_state state = READ_ONCE(qp->state);
+
+	return state == IWT_QP_RTS || state == IWT_QP_HALF ||
+	       state == IWT_QP_DRAIN;
 }
 
 /* In whose name the queue pair touches local memory. */

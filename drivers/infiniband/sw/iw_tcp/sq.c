@@ -321,7 +321,7 @@ static bool may_start(const struct iwt_sq *sq, u8 opcode)
  */
 int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 {
-	u32 prod = iwt_ring_prod(&sq->ring);
+	u32 prod = sq->sealed ? sq->end : iwt_ring_prod(&sq->ring);
 	struct iwt_sq_entry *e;
 	const u8 *from;
 	u32 body;
@@ -351,6 +351,17 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 	memcpy(wqe->data, from + sizeof(wqe->h), body);
 	e->len = wqe_len(wqe);
 	return 1;
+}
+
+/**
+ * iwt_sq_seal() - start nothing that is posted from now on
+ * @sq: queue; qp->lock is held
+ */
+void iwt_sq_seal(struct iwt_sq *sq)
+{
+	if (!sq->sealed)
+		sq->end = iwt_ring_prod(&sq->ring);
+	sq->sealed = true;
 }
 
 /**

@@ -52,7 +52,9 @@ struct iwt_sq_entry {
  * @retire: oldest one not completed
  * @inline_max: most octets of inline data
  * @sge_max: most elements of a list
+ * @end: once @sealed, the first work request that is not to start
  * @user: the ring is mapped by a process
+ * @sealed: the queue is to be closed: what is posted later fails
  * @sig_all: every work request is signalled
  *
  * @cons, @retire and @entries are guarded by qp->lock.
@@ -64,9 +66,11 @@ struct iwt_sq {
 	struct iwt_sq_entry *entries;
 	u32 cons;
 	u32 retire;
+	u32 end;
 	u16 inline_max;
 	u8 sge_max;
 	bool user;
+	bool sealed;
 	bool sig_all;
 };
 
@@ -75,6 +79,7 @@ void iwt_sq_free(struct iwt_sq *sq);
 u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user);
 int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr);
 int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx);
+void iwt_sq_seal(struct iwt_sq *sq);
 void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status);
 void iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp);
 int iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp);
@@ -100,10 +105,11 @@ static inline bool iwt_wr_is_answered(u8 opcode)
 	return iwt_wr_is_read(opcode) || iwt_wr_is_atomic(opcode);
 }
 
-/* Nothing waits and nothing is under way. */
+/* Nothing waits that is to start, and nothing is under way. */
 static inline bool iwt_sq_idle(const struct iwt_sq *sq)
 {
-	return sq->retire == READ_ONCE(sq->ring.ctl->prod);
+	return sq->retire == (sq->sealed ? sq->end :
+			      READ_ONCE(sq->ring.ctl->prod));
 }
 
 #endif

@@ -226,7 +226,7 @@ static bool go_idle(struct iwt_qp *qp)
 {
 	struct iwt_sq *sq = &qp->sq;
 
-	if (qp->tx.loaded || qp->tx.hold || qp->state != IWT_QP_RTS)
+	if (qp->tx.loaded || qp->tx.hold || qp->sq.sealed || !iwt_qp_sends(qp))
 		return true;
 	if (iwt_ring_sleep(&sq->ring, sq->cons))
 		return true;
@@ -289,7 +289,7 @@ enum iwt_tx_result iwt_tx_run(struct iwt_qp *qp)
 	int i;
 
 	lockdep_assert_held(&qp->lock);
-	if (qp->state == IWT_QP_RTS)
+	if (iwt_qp_sends(qp) && !qp->sq.sealed)
 		iwt_ring_awake(&qp->sq.ring);
 	for (i = 0; i < IWT_TX_RUN && res == IWT_TX_MORE; i++)
 		res = run_batch(qp);

@@ -357,7 +357,7 @@ bool iwt_tx_pick(struct iwt_qp *qp)
 		return true;
 	if (tx->term != IWT_TX_TERM_NONE)
 		return pick_term(tx);
-	if (tx->hold || qp->state != IWT_QP_RTS)
+	if (tx->hold || !iwt_qp_sends(qp))
 		return false;
 	if (tx->rtr != IWT_RTR_NONE)
 		return pick_rtr(qp);

@@ -30,7 +30,8 @@
  * established stream has a deadline only while a Terminate waits for a peer who
  * does not read. Once FIN is queued, neither a queue pair that wants to be rid
  * of the connection nor a peer who takes his time brings a reset: that would
- * only take away what TCP has yet to deliver. An initiator whose Request was
+ * only take away what TCP has yet to deliver, a Terminate above all. So the
+ * queue pair goes, while what the peer sends is read and thrown away. An initiator whose Request was
  * not understood goes back to where it began, with nothing told.
  */
 static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
@@ -151,7 +152,8 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 		[IWT_CME_TERM_PENDING]	= STEP(CLOSING, 0),
 		[IWT_CME_TERM_SENT]	= STEP(CLOSING, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, DONE),
-		[IWT_CME_ABORT]		= STEP(CLOSED, DONE),
+		[IWT_CME_ABORT]		= STEP(LINGER, DETACH |
+					       IWT_CMA_UP_CLOSE),
 		[IWT_CME_KILL]		= STEP(CLOSED, GONE),
 		[IWT_CME_ORPHAN]	= STEP(CLOSING, 0),
 	},

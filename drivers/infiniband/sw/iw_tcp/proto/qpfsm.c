@@ -4,15 +4,17 @@
 #define STEP(state, acts)	{ IWT_QP_##state, (acts) }
 #define REFUSE(state)		STEP(state, IWT_QA_REFUSE)
 #define FLUSH			IWT_QA_FLUSH
+#define SEAL			IWT_QA_SEAL
 
 /*
  * Every cell is written out: what is not allowed says REFUSE, what changes
- * nothing has no action. Three cells deserve a word. A graceful close with work
- * outstanding is not one (RFC 5040 6.2.2): the connection is reset and the
- * work flushed. A second error while a Terminate is on its way changes
- * nothing, because a stream carries one Terminate. And a queue pair whose
- * connection has ended goes to ERROR, not IDLE, so that whatever a consumer
- * posts afterwards is flushed instead of waiting for ever.
+ * nothing has no action. Four cells deserve a word. A graceful close sends
+ * what was posted before it, and FIN then (RFC 5041 6.2.1). A peer's FIN ends
+ * its direction only: ours goes on until nothing is left to do. A second error
+ * while a Terminate is on its way changes nothing, because a stream carries one
+ * Terminate. And a queue pair whose connection has ended goes to ERROR, not
+ * IDLE, so that whatever a consumer posts afterwards is flushed instead of
+ * waiting for ever.
  */
 static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QP_EVENTS] = {
 	[IWT_QP_IDLE] = {
@@ -25,34 +27,69 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QP_EVENTS] = {
 		[IWT_QE_TERM_RECEIVED]	= REFUSE(IDLE),
 		[IWT_QE_PEER_CLOSED]	= STEP(IDLE, 0),
 		[IWT_QE_PEER_BUSY]	= STEP(IDLE, 0),
+		[IWT_QE_DRAINED]	= STEP(IDLE, 0),
 		[IWT_QE_LOST]		= STEP(IDLE, 0),
 		[IWT_QE_DETACH]		= STEP(IDLE, 0),
 	},
 	[IWT_QP_RTS] = {
 		[IWT_QE_ATTACH]		= REFUSE(RTS),
-		[IWT_QE_CLOSE]		= STEP(CLOSING, IWT_QA_CLOSE),
-		[IWT_QE_CLOSE_BUSY]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
+		[IWT_QE_CLOSE]		= STEP(CLOSING, SEAL | IWT_QA_CLOSE),
+		[IWT_QE_CLOSE_BUSY]	= STEP(DRAIN, SEAL | IWT_QA_GRACE),
 		[IWT_QE_TO_ERROR]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
 		[IWT_QE_TO_IDLE]	= REFUSE(RTS),
 		[IWT_QE_LOCAL_ERROR]	= STEP(TERMINATE, FLUSH |
 					       IWT_QA_SEND_TERM |
 					       IWT_QA_REPORT),
 		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, FLUSH | IWT_QA_REPORT),
-		[IWT_QE_PEER_CLOSED]	= STEP(CLOSING, 0),
-		[IWT_QE_PEER_BUSY]	= STEP(ERROR, FLUSH),
+		[IWT_QE_PEER_CLOSED]	= STEP(CLOSING, SEAL),
+		[IWT_QE_PEER_BUSY]	= STEP(HALF, IWT_QA_GRACE),
+		[IWT_QE_DRAINED]	= STEP(RTS, 0),
+		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
+	},
+	[IWT_QP_HALF] = {
+		[IWT_QE_ATTACH]		= REFUSE(HALF),
+		[IWT_QE_CLOSE]		= STEP(CLOSING, SEAL | IWT_QA_CLOSE),
+		[IWT_QE_CLOSE_BUSY]	= STEP(DRAIN, SEAL),
+		[IWT_QE_TO_ERROR]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
+		[IWT_QE_TO_IDLE]	= REFUSE(HALF),
+		[IWT_QE_LOCAL_ERROR]	= STEP(TERMINATE, FLUSH |
+					       IWT_QA_SEND_TERM |
+					       IWT_QA_REPORT),
+		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, FLUSH | IWT_QA_REPORT),
+		[IWT_QE_PEER_CLOSED]	= STEP(HALF, 0),
+		[IWT_QE_PEER_BUSY]	= STEP(HALF, 0),
+		[IWT_QE_DRAINED]	= STEP(CLOSING, SEAL | IWT_QA_CLOSE),
+		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
+		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
+	},
+	[IWT_QP_DRAIN] = {
+		[IWT_QE_ATTACH]		= REFUSE(DRAIN),
+		[IWT_QE_CLOSE]		= STEP(DRAIN, 0),
+		[IWT_QE_CLOSE_BUSY]	= STEP(DRAIN, 0),
+		[IWT_QE_TO_ERROR]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
+		[IWT_QE_TO_IDLE]	= REFUSE(DRAIN),
+		[IWT_QE_LOCAL_ERROR]	= STEP(TERMINATE, FLUSH |
+					       IWT_QA_SEND_TERM |
+					       IWT_QA_REPORT),
+		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, FLUSH | IWT_QA_REPORT),
+		[IWT_QE_PEER_CLOSED]	= STEP(DRAIN, 0),
+		[IWT_QE_PEER_BUSY]	= STEP(DRAIN, 0),
+		[IWT_QE_DRAINED]	= STEP(CLOSING, SEAL | IWT_QA_CLOSE),
 		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
 	},
 	[IWT_QP_CLOSING] = {
 		[IWT_QE_ATTACH]		= REFUSE(CLOSING),
 		[IWT_QE_CLOSE]		= STEP(CLOSING, 0),
-		[IWT_QE_CLOSE_BUSY]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
+		[IWT_QE_CLOSE_BUSY]	= STEP(CLOSING, 0),
 		[IWT_QE_TO_ERROR]	= STEP(ERROR, FLUSH),
 		[IWT_QE_TO_IDLE]	= REFUSE(CLOSING),
 		[IWT_QE_LOCAL_ERROR]	= STEP(ERROR, FLUSH | IWT_QA_ABORT),
 		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, FLUSH | IWT_QA_REPORT),
 		[IWT_QE_PEER_CLOSED]	= STEP(CLOSING, 0),
-		[IWT_QE_PEER_BUSY]	= STEP(ERROR, FLUSH),
+		[IWT_QE_PEER_BUSY]	= STEP(CLOSING, 0),
+		[IWT_QE_DRAINED]	= STEP(CLOSING, 0),
 		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
 	},
@@ -66,6 +103,7 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QP_EVENTS] = {
 		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, FLUSH),
 		[IWT_QE_PEER_CLOSED]	= STEP(TERMINATE, 0),
 		[IWT_QE_PEER_BUSY]	= STEP(TERMINATE, 0),
+		[IWT_QE_DRAINED]	= STEP(TERMINATE, 0),
 		[IWT_QE_LOST]		= STEP(ERROR, FLUSH),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
 	},
@@ -79,6 +117,7 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QP_EVENTS] = {
 		[IWT_QE_TERM_RECEIVED]	= STEP(ERROR, 0),
 		[IWT_QE_PEER_CLOSED]	= STEP(ERROR, 0),
 		[IWT_QE_PEER_BUSY]	= STEP(ERROR, 0),
+		[IWT_QE_DRAINED]	= STEP(ERROR, 0),
 		[IWT_QE_LOST]		= STEP(ERROR, 0),
 		[IWT_QE_DETACH]		= STEP(ERROR, FLUSH),
 	},
@@ -106,6 +145,8 @@ const char *iwt_qp_state_name(enum iwt_qp_state state)
 	static const char * const names[IWT_QP_STATES] = {
 		[IWT_QP_IDLE]		= "IDLE",
 		[IWT_QP_RTS]		= "RTS",
+		[IWT_QP_HALF]		= "HALF",
+		[IWT_QP_DRAIN]		= "DRAIN",
 		[IWT_QP_CLOSING]	= "CLOSING",
 		[IWT_QP_TERMINATE]	= "TERMINATE",
 		[IWT_QP_ERROR]		= "ERROR",

@@ -8,7 +8,9 @@
 enum iwt_qp_state {
 	IWT_QP_IDLE,		/* no LLP */
 	IWT_QP_RTS,		/* RDMA mode */
-	IWT_QP_CLOSING,		/* graceful LLP close under way */
+	IWT_QP_HALF,		/* the peer has sent FIN; our direction goes on */
+	IWT_QP_DRAIN,		/* graceful close once what was posted is out */
+	IWT_QP_CLOSING,		/* graceful LLP close under way: our FIN */
 	IWT_QP_TERMINATE,	/* a Terminate is to go out, or has gone */
 	IWT_QP_ERROR,		/* every work request is flushed */
 	IWT_QP_STATES
@@ -24,6 +26,7 @@ enum iwt_qp_event {
 	IWT_QE_TERM_RECEIVED,	/* the peer sent a Terminate */
 	IWT_QE_PEER_CLOSED,	/* FIN, nothing outstanding */
 	IWT_QE_PEER_BUSY,	/* FIN with work outstanding */
+	IWT_QE_DRAINED,		/* nothing is outstanding any more */
 	IWT_QE_LOST,		/* reset, timeout */
 	IWT_QE_DETACH,		/* the connection is gone */
 	IWT_QP_EVENTS
@@ -37,6 +40,8 @@ enum iwt_qp_action {
 	IWT_QA_ABORT		= 1 << 3,	/* ask for a reset */
 	IWT_QA_REPORT		= 1 << 4,	/* asynchronous event to the ULP */
 	IWT_QA_REFUSE		= 1 << 5,	/* not allowed: -EINVAL */
+	IWT_QA_SEAL		= 1 << 6,	/* what is posted later fails */
+	IWT_QA_GRACE		= 1 << 7,	/* the end waits: not for ever */
 };
 
 struct iwt_qp_step {
