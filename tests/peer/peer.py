@@ -183,7 +183,7 @@ class Peer:
 
     def slow(self):
         """From now on little is held here that was not asked for: more has to wait on the other side."""
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
 
     # what must come
 

@@ -7,10 +7,8 @@ import time
 import fpdu
 import mpa
 from outcome import Skip, check, equal
-from rows import row, stated
+from rows import row
 from ulp import FLUSH, SUCCESS, WC_READ, WC_SEND, WC_WRITE
-
-stated("unit", "txseg_test.c: all data of a message, in segments of the size asked for", "DDP-34")
 
 
 def sge(conn, size, at=0):
