@@ -173,7 +173,7 @@ static bool frame(struct iwt_qp *qp, u32 mss)
 static void fill_batch(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
-	u32 mss = max_t(u32, iwt_sock_mss(qp->sock), IWT_TX_MIN_ROOM);
+	u32 mss = iwt_sock_mss(qp->sock);
 
 	tx->fpdus = 0;
 	tx->segs = 0;

@@ -22,8 +22,8 @@ struct page;
 /* Framed octets handed to TCP in one go, at most. */
 #define IWT_TX_BATCH		(64 << 10)
 /*
- * Octets that the smallest segment and piece of memory must have: the FPDU of
- * the smallest MULPDU, with a marker.
+ * Octets that the smallest piece of memory must have: the FPDU of the smallest
+ * MULPDU, with a marker.
  */
 #define IWT_TX_MIN_ROOM		(IWT_MULPDU_MIN + 12)
 /* Pieces of pages that a batch may lie in. */
