@@ -32,20 +32,6 @@ def request_key(t):
         peer.expect_end()
 
 
-@row("MPA-16", "MPA-34")
-def crc_declined(t):
-    """C=0 in both frames: any CRC field counts as valid"""
-    conn = t.passive(flags=0, first=False)
-    if conn.reply.flags & mpa.C:
-        # our side asks for CRC, so it is on
-        conn.peer.put_write(conn.stag, conn.addr, b"crc")
-        conn.alive()
-        return
-    conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"crc"), crc_is=0xDEADBEEF)
-    conn.alive()
-    equal(conn.memory(0, 3), b"crc", "memory")
-
-
 @row("MPA-13")
 def pad_ignored(t):
     """Pad octets that are not zero, under the right CRC"""

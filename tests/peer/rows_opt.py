@@ -1,5 +1,314 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5044, appendices A and B: advice on segmentation."""
-from rows import stated
+"""RFC 5044 4.5, 5.1 and appendices A and B: sizes of FPDUs, and where segments begin."""
+import json
+import socket
+import struct
 
-stated("host", "IP reassembly of the kernel", "OPT-17")
+import fpdu
+import mpa
+import stream
+from case import Closing, Conn
+from outcome import Skip, check, equal
+from peer import Peer
+from rows import row, stated
+from ulp import SUCCESS
+
+stated("absent", "TCP cuts into segments as its MSS says; DF stays set (OPT-16)", "OPT-4")
+stated("design", "sock.c: prepare() sets TCP_NODELAY on every socket; tx.c packs only what waits already", "OPT-7", "OPT-9")
+stated("host", "TCP drops what it has acknowledged before any octet gets to sock_data.c: iwt_sock_peek()", "OPT-11")
+stated("host", "the host's IP puts fragments together", "OPT-17")
+stated("design", "rx.c: take_fpdus() reads FPDUs in TCP's buffers; the payload is copied once, to where it belongs",
+       "OPT-20")
+
+LEAST, MOST = 128, 64768
+
+
+def mulpdu(emss, markers=False):
+    """RFC 5044 4.5."""
+    size = emss - (6 + emss % 4 + (4 * -(-emss // 512) if markers else 0))
+    return min(max(size, LEAST), MOST)
+
+
+def emss_of(peer):
+    """The device's EMSS, which is what TCP says that the peer advertised, less timestamps (tcpi_advmss)."""
+    return struct.unpack("=I", peer.sock.getsockopt(socket.IPPROTO_TCP, 11, 104)[84:88])[0]
+
+
+def roomy(t, ulp, flags=mpa.C, mss=None, listener=None, first=True, **how):
+    """As t.passive(), with a peer that advertises mss and whose window is no hindrance."""
+    number, port = listener or t.listener(ulp)
+    if t.place.path == "proxy" or not t.place.lossless:
+        raise Skip("segments are not the device's, or get lost")
+    sock = t.keep(socket.socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))
+    sock.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)     # SO_RCVBUFFORCE
+    if mss:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
+    sock.settimeout(60)
+    sock.connect((t.place.there, port))
+    peer = t.keep(Peer(sock))
+    peer.request(flags)
+    event = ulp.event(id=number, want="CONNECT_REQUEST")
+    conn = Conn(peer, ulp, event["new"])
+    t.equip(conn, **how)
+    ulp.accept(id=conn.id)
+    conn.reply = peer.reply()
+    ulp.event(id=conn.id, want="ESTABLISHED")
+    if first:
+        peer.put_write()
+    return conn
+
+
+def send(conn, size, wr=1, off=0):
+    conn.post("send", wr=wr, sge="%d:%d:%d" % (conn.mr, off, size) if size else None, flags="u")
+
+
+@row("MPA-3", "MPA-4", "MPA-5", "MPA-39", "MPA-40", "MPA-45", "OPT-2", "OPT-6")
+def full_segments(t):
+    """Long messages: each FPDU but the last is of the size that TCP's EMSS gives, one for each segment"""
+    ulp = t.ulp()
+    if t.place.interface == "lo":
+        raise Skip("see loopback()")
+    for flags in (mpa.C, mpa.C | mpa.M):
+        for mss in (None, 1400, 1001, 1002, 1003, 536, 512, 300, 152):
+            listener = t.listener(ulp)
+            capture = t.capture(listener[1])
+            conn = roomy(t, ulp, flags, mss, listener)
+            want = mulpdu(emss_of(conn.peer), flags & mpa.M)
+            send(conn, 30000)
+            segs = conn.peer.message(fpdu.SEND)
+            sizes = {len(seg.ulpdu) for seg in segs[:-1]}
+            equal(sizes, {want}, "ULPDUs, EMSS %d, flags %x" % (emss_of(conn.peer), flags))
+            check(len(segs[-1].ulpdu) <= want, "the last:", len(segs[-1].ulpdu))
+            conn.peer.fin()
+            conn.peer.expect_fin()
+            (seen,) = stream.connections(capture.stop()).values()
+            equal(seen.responder.alignment(), (len(segs),) * 4, "segments, EMSS %d" % emss_of(conn.peer))
+
+
+@row("MPA-5", "MPA-6", "MPA-3")
+def loopback(t):
+    """Segments of 64 KiB: a ULPDU has 64768 octets at the most"""
+    if t.place.interface != "lo":
+        raise Skip("only over the loopback interface")
+    ulp = t.ulp()
+    for flags in (mpa.C, mpa.C | mpa.M):
+        conn = roomy(t, ulp, flags)
+        conn.ulp.mr(mr=9, len=1 << 20, access="l", fill=1)
+        for _ in range(8):
+            conn.post("send", wr=1, sge="9:0:1048576")
+            segs = conn.peer.message(fpdu.SEND)
+            equal(sum(len(seg.data) for seg in segs), 1 << 20, "size")
+            most = max(len(seg.ulpdu) for seg in segs)
+            check(most <= MOST, "a ULPDU of %d" % most)
+        # half the greatest window seen may be less than the MTU
+        check(most > 16000, "the longest ULPDU:", most)
+
+
+@row("MPA-43")
+def tiny_segments(t):
+    """Segments with no room for an FPDU of the smallest MULPDU: 128 it is, and the stream is right"""
+    ulp = t.ulp()
+    for flags in (mpa.C, mpa.C | mpa.M):
+        conn = roomy(t, ulp, flags, 88)
+        check(emss_of(conn.peer) < LEAST, "EMSS:", emss_of(conn.peer))
+        data = t.rng.randbytes(20000)
+        conn.ulp.set(mr=conn.mr, off=0, data=data)
+        send(conn, len(data))
+        segs = conn.peer.message(fpdu.SEND)
+        check(b"".join(seg.data for seg in segs) == data, "data")
+        equal({len(seg.ulpdu) for seg in segs[:-1]}, {LEAST}, "ULPDUs")
+
+
+def mixed(t, ulp, listener, flags=mpa.C, before=None):
+    """Messages of all sizes that wait until the peer's first FPDU: their segments."""
+    conn = roomy(t, ulp, flags, listener=listener, first=False, swr=256, depth=600)
+    if before:
+        before()
+    sizes = [0, 1, 4, 20, 100, 333, 700, 1200, 1428, 1430, 1431, 1500, 2900, 5000, 10000, 30000]
+    for size in sizes:
+        send(conn, size)
+    for _ in range(200):
+        send(conn, t.rng.choice(sizes))
+    conn.peer.put_write()
+    segs = []
+    for _ in range(216):
+        segs += conn.peer.message(fpdu.SEND)
+    conn.peer.fin()
+    conn.peer.expect_fin()
+    return segs
+
+
+@row("OPT-1", "OPT-8", "MPA-41", "MPA-44", "MPA-46", "MPA-47", "OPT-16", "OPT-13")
+def alignment(t):
+    """Messages of all sizes: segments begin with FPDUs, have whole ones only, several if they fit; SACK, DF"""
+    if t.place.interface == "lo":
+        raise Skip("segments longer than what waits")
+    ulp = t.ulp()
+    for flags in (mpa.C, mpa.C | mpa.M):
+        listener = t.listener(ulp)
+        capture = t.capture(listener[1])
+        segs = mixed(t, ulp, listener, flags)
+        packets = capture.stop()
+        (syn,) = [p for p in packets if p.src[1] == listener[1] and p.flags & 2]
+        check(b"\x04\x02" in syn.options, "SACK:", syn.options)
+        check(all(p.df for p in packets if p.src[1] == listener[1]), "DF")
+        (seen,) = stream.connections(packets).values()
+        check(not seen.problems, "problems:", seen.problems)
+        count, begin, end, fpdus = seen.responder.alignment()
+        equal(fpdus, len(segs), "FPDUs")
+        check(begin >= 0.99 * count and end >= 0.99 * count,
+              "of %d segments %d begin with an FPDU, %d end with one" % (count, begin, end))
+        check(fpdus > 1.05 * count, "%d FPDUs in %d segments: none are packed" % (fpdus, count))
+        least = min(len(seg.ulpdu) for seg in segs if not seg.last)
+        check(least >= LEAST, "a message was cut into less than 128:", least)
+
+
+@row("OPT-5", alone=True)
+def sent_again(t):
+    """Segments that were lost are sent again as they were: they, too, begin with FPDUs"""
+    if t.place.interface == "lo":
+        raise Skip("nothing gets lost here")
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    capture = t.capture(listener[1])
+    mixed(t, ulp, listener, before=lambda: lossy(t, "loss", "5%"))
+    (seen,) = stream.connections(capture.stop()).values()
+    check(not seen.problems, "problems:", seen.problems)
+    count, begin, _, _ = seen.responder.alignment()
+    late = sum(1 for (a, _), (b, _) in zip(seen.responder.flow.pieces, seen.responder.flow.pieces[1:]) if b < a)
+    check(late > 3, "nothing was lost")
+    check(begin >= 0.99 * count, "of %d segments %d begin with an FPDU" % (count, begin))
+
+
+def device_interface(t):
+    """The name of the interface on the device's side."""
+    text = t.place.run("ip", "-o", "route", "get", t.place.here, capture_output=True, text=True).stdout
+    return text.split(" dev ")[1].split()[0]
+
+
+def lossy(t, *words):
+    """What the device's side sends suffers from netem until the end of the test."""
+    name = device_interface(t)
+    done = t.place.run("tc", "qdisc", "replace", "dev", name, "root", "netem", *words, capture_output=True)
+    if done.returncode:
+        raise Skip("no netem here")
+    t.keep(Closing(lambda: t.place.run("tc", "qdisc", "del", "dev", name, "root", capture_output=True)))
+
+
+@row("MPA-42", "OPT-3", "OPT-19", "OPT-2", alone=True)
+def mtu_changes(t):
+    """The MTU shrinks and grows in mid-stream: MULPDU follows, nothing is lost"""
+    if t.place.interface == "lo":
+        raise Skip("the loopback interface is everybody's")
+    name = device_interface(t)
+    shown = t.place.run("ip", "-j", "link", "show", name, capture_output=True, text=True).stdout
+    mtu = json.loads(shown)[0]["mtu"]
+
+    def change(value):
+        t.place.run("ip", "link", "set", name, "mtu", str(value))
+    ulp = t.ulp()
+    for flags in (mpa.C, mpa.C | mpa.M):
+        conn = roomy(t, ulp, flags)
+        data = t.rng.randbytes(60000)
+        conn.ulp.set(mr=conn.mr, off=0, data=data)
+        full = emss_of(conn.peer)
+        t.keep(Closing(lambda: change(mtu)))
+        for value in (mtu, 1300, 1280, mtu - 100, mtu):
+            change(value)
+            for _ in range(2):
+                for _ in range(4):
+                    send(conn, len(data))
+                for _ in range(4):
+                    segs = conn.peer.message(fpdu.SEND)
+                    check(b"".join(seg.data for seg in segs) == data, "data, MTU %d" % value)
+            # the first ones may still have been made for the segments of before
+            want = mulpdu(full - (mtu - value), flags & mpa.M)
+            equal({len(seg.ulpdu) for seg in segs[:-1]}, {want}, "ULPDUs, MTU %d" % value)
+        conn.alive()
+
+
+def arrivals(conn, rng):
+    """Writes of segments (octets of each): whole, several, parts, unaligned, mixtures of FPDUs; each a list of pieces."""
+    def one(size):
+        return conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), rng.randbytes(size)))
+    yield [one(100)], 1
+    yield [one(1) + one(200) + one(0) + one(37)], 4
+    octets = one(180)
+    yield [octets[:60], octets[60:61], octets[61:]], 1
+    first, second = one(90), one(120)
+    yield [first[:50], first[50:] + second[:10], second[10:]], 2
+    parts = [one(n) for n in (10, 150, 3, 99)]
+    yield [parts[0] + parts[1][:33], parts[1][33:] + parts[2], parts[3]], 4
+
+
+def arrive(t, conn, turns):
+    for _ in range(turns):
+        wr = 0
+        for pieces, count in arrivals(conn, t.rng):
+            for piece in pieces:
+                conn.peer.send(piece)
+            wr += count
+        got = conn.poll(wr)
+        equal([wc.status for wc in got], [SUCCESS] * wr, "status")
+        equal([wc.len for wc in got], [100, 1, 200, 0, 37, 180, 90, 120, 10, 150, 3, 99], "sizes")
+
+
+@row("OPT-14", "OPT-15", "MPA-48")
+def arrival(t):
+    """FPDUs whole, several in a segment, in parts, unaligned, and mixtures of them"""
+    conn = t.passive(recvs=240, rwr=240, depth=500)
+    arrive(t, conn, 20)
+    conn.alive()
+
+
+@row("OPT-14", "OPT-15", "MPA-48", alone=True)
+def arrival_disordered(t):
+    """The same with segments that are late, out of order and twice"""
+    if t.place.interface == "lo" or not t.place.lossless:
+        raise Skip("not here")
+    import subprocess
+    words = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem",
+             "delay", "2ms", "1ms", "reorder", "60%", "50%", "duplicate", "10%"]
+    if subprocess.run(words, check=False, capture_output=True).returncode:
+        raise Skip("no netem here")
+    t.keep(Closing(lambda: subprocess.run(["tc", "qdisc", "del", "dev", t.place.interface, "root"], check=False)))
+    conn = t.passive(recvs=240, rwr=240, depth=500)
+    arrive(t, conn, 20)
+    conn.alive()
+
+
+@row("OPT-18", "MPA-48")
+def long_fpdus(t):
+    """An FPDU of an MTU in single octets, and the longest of all, longer than a receive buffer at the start"""
+    conn = t.passive()
+    conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, bytes(range(256)) * 6), sizes=1)
+    conn.alive()
+    equal(conn.memory(0, 1536), bytes(range(256)) * 6, "memory")
+    data = t.rng.randbytes(65536)
+    for size in (MOST - 14, 65535 - 14):
+        conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, data[:size]))
+        conn.alive()
+        check(conn.memory(0, size) == data[:size], "memory")
+
+
+@row("OPT-21", alone=True)
+def alignment_counted(t):
+    """Segments that begin with an FPDU are counted, and those that do not"""
+    if t.place.path == "proxy" or not t.place.lossless:
+        raise Skip("segments are not the peer's")
+    conn = t.passive(recvs=64)
+    conn.alive()
+
+    def counted(cuts):
+        before = t.counters()
+        for _ in range(20):
+            octets = conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), bytes(100)))
+            for cut in cuts:
+                conn.peer.send(octets[:cut])
+                octets = octets[cut:]
+            equal(conn.poll()[0].status, SUCCESS, "status")
+        after = t.counters()
+        return [after[name] - before[name] for name in ("rx_fpdu", "rx_segs", "rx_aligned")]
+    equal(counted([200]), [20, 20, 20], "aligned")
+    equal(counted([60, 200]), [20, 40, 20], "in two segments")
+    conn.peer.send(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, bytes(100)))[:30])

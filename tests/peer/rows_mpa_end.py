@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5044 4.4, 7.2, 8: CRC by agreement, whole FPDUs, and how a stream ends."""
+import subprocess
+import time
+
+import fpdu
+import mpa
+from outcome import Skip, check, equal
+from rows import row, stated
+from ulp import ERR, FLUSH, SUCCESS
+
+stated("absent", "ULPDUs are passed in order only", "MPA-1", "MPA-8", "MPA-52", "OPT-12")
+stated("absent", "nothing is dropped in the hope of a retransmission: TCP has acknowledged it", "MPA-92", "OPT-10")
+stated("ulp", "documented: user guide, setting crc", "MPA-31")
+
+
+@row("MPA-16", "MPA-15", "MPA-29", "MPA-32", "MPA-33", "MPA-34", "MPA-61", alone=True)
+def crc_pairs(t):
+    """C of both frames, in both roles: if either is set CRC is used both ways, else any field will do"""
+    for word, own in (("on", mpa.C), ("off", 0)):
+        t.setting("crc", word)
+        for flags in (0, mpa.C):
+            for make in (t.passive, t.active):
+                conn = make(flags=flags)
+                # a Reply may also say what the Request has settled
+                if make == t.active or not flags:
+                    equal(conn.peer.other.flags & mpa.C, own, "C of the device's frame, setting " + word)
+                crc = bool(own | flags)
+                equal((conn.peer.tx.crc, conn.peer.rx.crc), (crc, crc), "the peer's use")
+                for wr, size in enumerate((1, 2, 3, 4, 5000)):
+                    # that the CRC field is there, and right if in use, is seen at each FPDU
+                    conn.post("send", wr=wr, sge="%d:0:%d" % (conn.mr, size))
+                    equal(sum(len(seg.data) for seg in conn.peer.message()), size, "size sent")
+                conn.poll(5)
+                conn.peer.put_send(b"five!")
+                wc = conn.poll()[0]
+                equal((wc.status, wc.len, conn.received(wc.wr, 5)), (SUCCESS, 5, b"five!"), "a Send")
+                conn.peer.put(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), b"again"), crc_is=0xDEADBEEF)
+                wc = conn.poll()[0]
+                if crc:
+                    equal(wc.status, FLUSH, "status of a Send with a wrong CRC")
+                    conn.peer.expect_term(2, 0, 2)
+                    conn.peer.expect_fin()
+                else:
+                    equal((wc.status, wc.len, conn.received(wc.wr, 5)), (SUCCESS, 5, b"again"), "without CRC")
+
+
+@row("MPA-7", "MPA-12")
+def odd_sizes(t):
+    """Messages of 0 to 67 octets both ways: length, boundaries and data"""
+    conn = t.passive(recvs=80)
+    data = t.rng.randbytes(200)
+    conn.ulp.set(mr=conn.mr, off=1000, data=data)
+    for size in range(68):
+        conn.peer.put_send(data[:size])
+        conn.peer.put_write(conn.stag, conn.addr + 9000 + 100 * size, data[size:2 * size])
+        conn.post("send", wr=999, sge="%d:1000:%d" % (conn.mr, size) if size else None, flags="u")
+    for size in range(68):
+        wc = conn.poll()[0]
+        equal((wc.wr, wc.status, wc.len), (size, SUCCESS, size), "completion")
+        equal(conn.received(size, size), data[:size], "data received")
+        # what is behind the buffer's data is another one's, still zero
+        check(not any(conn.received(size, 100)[size:]), "behind the data")
+        (seg,) = conn.peer.message(fpdu.SEND)
+        equal((len(seg.ulpdu), seg.data), (18 + size, data[:size]), "data sent")
+    conn.alive()
+    for size in range(68):
+        equal(conn.memory(9000 + 100 * size, 100), data[size:2 * size] + b"\xa5" * (100 - size), "data written")
+
+
+@row("MPA-13")
+def pad_is_covered(t):
+    """Pad octets that are not those of the CRC: Terminate 2/0/02"""
+    ulp = t.ulp()
+    for size, pads in ((3, 1), (2, 2), (1, 3)):
+        for pad in range(pads):
+            conn = t.passive(ulp=ulp)
+            octets = bytearray(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"12345"[:size])))
+            equal(any(octets[-4 - pads:-4]), False, "pad")
+            octets[-5 - pad] = 0xEE
+            conn.peer.send(octets)
+            conn.peer.expect_term(2, 0, 2)
+            conn.untouched()
+
+
+@row("MPA-51", "MPA-50")
+def last_octet(t):
+    """Of an FPDU all but the last octet: nothing is placed or completed, until it comes"""
+    conn = t.passive()
+    for ulpdu, done in ((fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"w" * 500),
+                         lambda: equal(conn.memory(0, 500), b"w" * 500, "memory")),
+                        (fpdu.untagged(fpdu.SEND, 0, 1, b"s" * 200), lambda: equal(conn.poll()[0].len, 200, "size"))):
+        octets = conn.peer.frame(ulpdu)
+        for sizes in (None, 97):
+            conn.peer.send(octets[:-1] if sizes is None else b"", sizes)
+        conn.peer.expect_silence(0.2)
+        if ulpdu[0] & fpdu.TAGGED:
+            conn.untouched()
+        conn.none(100)
+        check(not any(conn.received(0, 200)), "a receive buffer was written to")
+        conn.peer.send(octets[-1:])
+        if ulpdu[0] & fpdu.TAGGED:
+            conn.alive()
+        done()
+
+
+@row("MPA-86", "MPA-87")
+def half_close(t):
+    """FIN from the peer: what it sent before counts, what we sent comes whole, then FIN, and the ULP is told"""
+    ulp = t.ulp()
+    for size in (0, 100, 60000):
+        conn = t.passive(ulp=ulp)
+        for wr in range(3):
+            conn.post("send", wr=wr, sge="%d:0:%d" % (conn.mr, size) if size else None)
+        check(all(wc.status == SUCCESS for wc in conn.poll(3)), "the device's Sends")
+        conn.peer.put_send(b"last words")
+        conn.peer.fin()
+        wc = conn.poll()[0]
+        equal((wc.status, conn.received(wc.wr, 10)), (SUCCESS, b"last words"), "the peer's Send")
+        ulp.event(id=conn.id, want="DISCONNECTED")
+        for _ in range(3):
+            equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), size, "size")
+        conn.peer.expect_fin()
+        check(all(wc.status == FLUSH for wc in conn.poll(7)), "buffers left")
+
+
+@row("MPA-86", "MPA-94")
+def own_close(t):
+    """The ULP disconnects: all of what it sent comes first, then FIN; then the peer may take its time"""
+    conn = t.passive()
+    conn.post("send", wr=1, sge="%d:0:50000" % conn.mr)
+    conn.poll()
+    conn.ulp.disconnect(id=conn.id)
+    equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 50000, "size")
+    conn.peer.expect_fin()
+    conn.peer.fin()
+    conn.ulp.event(id=conn.id, want="DISCONNECTED")
+    check(all(wc.status == FLUSH for wc in conn.poll(8)), "buffers left")
+
+
+@row("MPA-88")
+def cut_off(t):
+    """RST, or FIN within an FPDU: the ULP is told, what it had posted is flushed, nothing is delivered"""
+    ulp = t.ulp()
+    for make in (t.passive, t.active):
+        for end in ("rst", "fin"):
+            for part in (0, 1, 30, 119):
+                conn = make(ulp=ulp)
+                octets = conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"x" * 96))
+                equal(len(octets), 120, "size of the FPDU")
+                conn.peer.send(octets[:part])
+                getattr(conn.peer, end)()
+                ulp.event(id=conn.id, want="DISCONNECTED")
+                check(all(wc.status == FLUSH for wc in conn.poll(8)), "a buffer is not flushed")
+                equal(conn.query()["state"], ERR, "state")
+                if end == "fin":
+                    conn.peer.expect_end()
+
+
+@row("MPA-88")
+def reset_while_sending(t):
+    """RST while a Send waits for room: it is flushed"""
+    conn = t.passive()
+    for wr in range(100):
+        conn.post("send", wr=wr, sge="%d:0:65536" % conn.mr)
+    time.sleep(0.2)
+    conn.peer.rst()
+    conn.ulp.event(id=conn.id, want="DISCONNECTED")
+    got = conn.poll(108)
+    check({SUCCESS, FLUSH} >= {wc.status for wc in got} and got[-1].status == FLUSH, "statuses:", got[-1])
+
+
+@row("MPA-88", alone=True)
+def black_hole(t):
+    """The network goes away: TCP gives up, the ULP is told and its work flushed"""
+    if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
+        raise Skip("packets can't be withheld here")
+    was = t.place.run("sysctl", "-n", "net.ipv4.tcp_retries2", capture_output=True, text=True).stdout.strip()
+    words = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem", "loss", "100%"]
+    conn = t.passive()
+    try:
+        t.place.run("sysctl", "-qw", "net.ipv4.tcp_retries2=2")
+        if subprocess.run(words, check=False, capture_output=True).returncode:
+            raise Skip("no netem here")
+        conn.post("send", wr=99, sge="%d:0:100" % conn.mr)
+        equal(conn.poll()[0].wr, 99, "completion: TCP has it")
+        conn.ulp.event(id=conn.id, want="DISCONNECTED")
+        check(all(wc.status == FLUSH for wc in conn.poll(8)), "a buffer is not flushed")
+        equal(conn.query()["state"], ERR, "state")
+    finally:
+        subprocess.run(["tc", "qdisc", "del", "dev", t.place.interface, "root"], check=False, capture_output=True)
+        t.place.run("sysctl", "-qw", "net.ipv4.tcp_retries2=" + was)

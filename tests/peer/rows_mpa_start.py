@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5044 7.1: startup frames and the way into full operation."""
+import threading
+import time
+
+import fpdu
+import mpa
+from case import Conn
+from outcome import check, equal
+from rows import row
+from ulp import SUCCESS
+
+PD_MAX = 255    # what the kernel's interface has room for
+
+
+@row("MPA-54", "MPA-59", "MPA-73", "MPA-76", "MPA-78", "MPA-91")
+def reply_key(t):
+    """A Reply with one octet of its key wrong, or a Request for a Reply: closed, and an error"""
+    ulp, server = t.ulp(), t.server()
+    keys = [mpa.REQ]
+    for at in range(16):
+        key = bytearray(mpa.REP)
+        key[at] ^= 1
+        keys.append(bytes(key))
+    for key in keys:
+        conn = t.request(ulp=ulp, server=server)
+        conn.peer.send(mpa.frame(key, mpa.C, 1) + fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"x")))
+        ulp.event(id=conn.id, want="CONNECT_ERROR")
+        conn.peer.expect_end()
+
+
+@row("MPA-78")
+def echo(t):
+    """A responder that sends back what it gets: closed, and an error"""
+    conn = t.request()
+    conn.peer.send(conn.peer.other.octets)
+    conn.ulp.event(id=conn.id, want="CONNECT_ERROR")
+    conn.peer.expect_end()
+
+
+@row("MPA-57")
+def no_queue_pair(t):
+    """Neither accept nor connect without a queue pair"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    peer = t.connect(port)
+    peer.request()
+    event = ulp.event(id=number, want="CONNECT_REQUEST")
+    check(ulp.fails("accept", id=event["new"]), "errno")
+    reply = mpa.receive(peer.sock)
+    check(reply.flags & mpa.R or not reply.octets, "a Reply:", reply)
+    peer.expect_end()
+    sock, port = t.server()
+    number = ulp.new()
+    ulp.resolve(id=number, addr=t.place.here, port=port)
+    check(ulp.fails("connect", id=number), "errno")
+    sock.settimeout(0.3)
+    try:
+        sock.accept()
+        check(False, "there is a connection")
+    except TimeoutError:
+        pass
+
+
+@row("MPA-62", "MPA-64")
+def ignored_bits(t):
+    """R in a Request, and reserved bits of both frames, are not looked at; and not set"""
+    ulp = t.ulp()
+    for flags, word in ((mpa.R, None), (0x0F, None), (0x1F, None), (mpa.R | 0x1F, None), (mpa.R | 0x0F, (4, 4))):
+        conn = t.passive(ulp=ulp, flags=mpa.C | flags, word=word)
+        equal(conn.reply.flags & ~mpa.S, mpa.C, "flags of the Reply")
+        conn.alive()
+    for flags, rev in ((0x0F, 2), (0x0F, 1), (0x1F, 1)):
+        conn = t.request(ulp=ulp)
+        equal(conn.peer.other.flags & ~mpa.S, mpa.C, "flags of the Request")
+        conn.peer.accept(mpa.C | flags, rev, word=None if rev == 2 else b"")
+        ulp.event(id=conn.id, want="ESTABLISHED")
+        conn.post("send", wr=1, sge="%d:0:4" % conn.mr)
+        while conn.peer.segment().opcode != fpdu.SEND:
+            pass
+
+
+@row("MPA-63", "MPA-71")
+def reject(t):
+    """The ULP rejects: Reply with R and its private data, then the end, no FPDU"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    for data in (b"", b"no", b"n" * 200):
+        peer = t.connect(port)
+        peer.request()
+        event = ulp.event(id=number, want="CONNECT_REQUEST")
+        ulp.reject(id=event["new"], data=data or None)
+        reply = peer.reply()
+        check(reply.flags & mpa.R, "R:", reply)
+        equal(reply.pd[:len(data)], data, "private data")
+        peer.expect_fin()
+
+
+@row("MPA-63", "MPA-74", "MPA-67")
+def rejected(t):
+    """The peer rejects: an event with its private data; then the end, no FPDU"""
+    ulp, server = t.ulp(), t.server()
+    for data in (b"", b"no", t.rng.randbytes(PD_MAX)):
+        conn = t.request(ulp=ulp, server=server)
+        conn.peer.accept(mpa.C | mpa.R, 1, data, b"")
+        event = ulp.event(id=conn.id, want="REJECTED")
+        equal(event["data"][:len(data)], data, "private data")
+        conn.peer.expect_fin()
+
+
+@row("MPA-66", "MPA-67", "MPA-80")
+def private_data(t):
+    """Private data of all lengths reach the ULP as they are, or the Request is rejected"""
+    ulp = t.ulp()
+    for size in (0, 1, 3, 4, 254, PD_MAX):
+        data = t.rng.randbytes(size)
+        conn = t.passive(ulp=ulp, pd=data)
+        equal(conn.event["data"][:size], data, "private data of a Request")
+        conn.alive()
+        server = t.server()
+        conn = t.request(ulp=ulp, server=server, data=data)
+        other = conn.peer.other
+        equal(other.pd_len, size + 4 * other.enhanced, "PD_Length of a Request")
+        equal(other.pd[4 * other.enhanced:], data, "private data of a Request sent")
+        # the first FPDU comes with the Reply: nothing behind PD_Length is read as private data
+        conn.peer.accept(pd=data, more=fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"first")))
+        event = ulp.event(id=conn.id, want="ESTABLISHED")
+        equal(event["data"][:size], data, "private data of a Reply")
+        check(not any(event["data"][size:]), "behind private data:", event["data"])
+        wc = conn.poll()[0]
+        equal((wc.status, wc.len, conn.received(wc.wr, 5)), (SUCCESS, 5, b"first"), "the first Send")
+    number, port = t.listener(ulp)
+    for size in (PD_MAX + 1, 511, 512):
+        peer = t.connect(port)
+        peer.request(pd=bytes(size))
+        check(peer.reply().flags & mpa.R, "R, private data of %d" % size)
+        peer.expect_fin()
+    check(ulp.event(id=number, ms=0)["event"] == "none", "a Request was reported")
+
+
+@row("MPA-66", "MPA-70", "MPA-91", "MPA-69")
+def improper_length(t):
+    """PD_Length above 512, more octets than it says, or less and FIN: closed, no word said"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    for octets in (mpa.frame(mpa.REQ, mpa.C, 1, bytes(513)), mpa.frame(mpa.REQ, mpa.C, 1, b"", 513),
+                   mpa.frame(mpa.REQ, mpa.C, 1, bytes(600), 65535), mpa.frame(mpa.REQ, mpa.C, 1, b"abc", 2),
+                   mpa.frame(mpa.REQ, mpa.C, 1) + b"\0"):
+        peer = t.connect(port)
+        peer.send(octets)
+        peer.expect_end()
+    for octets in (mpa.frame(mpa.REQ, mpa.C, 1, b"abc", 4), mpa.REQ, b"M", b""):
+        peer = t.connect(port)
+        peer.send(octets)
+        peer.expect_silence(0.2)
+        peer.fin()
+        peer.expect_end()
+    server = t.server()
+    for octets in (mpa.frame(mpa.REP, mpa.C, 1, b"", 513), mpa.frame(mpa.REP, mpa.C, 1, bytes(600), 65535)):
+        conn = t.request(ulp=ulp, server=server)
+        conn.peer.send(octets)
+        ulp.event(id=conn.id, want="CONNECT_ERROR")
+        conn.peer.expect_end()
+
+
+@row("MPA-72", "MPA-53")
+def at_once(t):
+    """The first FPDU the moment that the Reply is there, many times"""
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for turn in range(60):
+        conn = t.passive(ulp=ulp, listener=listener, recvs=1)
+        conn.alive()
+        conn.peer.put_send(b"%d" % turn)
+        equal(conn.poll()[0].status, SUCCESS, "status")
+        conn.peer.close()
+        ulp.destroy(id=conn.id)
+
+
+@row("MPA-53", "MPA-56", "MPA-85")
+def switch_in_pieces(t):
+    """The peer's Reply and first FPDUs as one, cut anywhere"""
+    ulp, server = t.ulp(), t.server()
+    send = fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"first"))
+    for sizes in [None, 1, 7] + [[n, 100] for n in range(1, 52)]:
+        conn = t.request(ulp=ulp, server=server, recvs=1)
+        conn.peer.accept(more=send, sizes=sizes)
+        wc = conn.poll()[0]
+        equal((wc.status, wc.len, conn.received(wc.wr, 5)), (SUCCESS, 5, b"first"), "the first Send, cut %s" % sizes)
+        ulp.event(id=conn.id, want="ESTABLISHED")
+        conn.peer.close()
+        ulp.destroy(id=conn.id)
+
+
+@row("MPA-69", "MPA-79", "MPA-81")
+def patience(t):
+    """Silent peers and one who trickles octets: nothing is said, and they are closed upon"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    silent, slow = t.connect(port), t.connect(port)
+    halfway = t.connect(port)
+    halfway.send(mpa.frame(mpa.REQ, mpa.C, 1, b"", 100))
+    conn, mute = t.request(ulp=ulp), t.request(ulp=ulp)
+
+    def trickle(peer, octets):
+        # 60 s would do for all of the frame: whoever waits anew at each octet is still waiting
+        try:
+            for octet in octets:
+                peer.send(bytes([octet]))
+                time.sleep(0.6)
+        except OSError:
+            pass
+    threads = [threading.Thread(target=trickle, args=args, daemon=True) for args in (
+        (slow, mpa.frame(mpa.REQ, mpa.C, 1, bytes(80))), (conn.peer, mpa.frame(mpa.REP, mpa.C, 1, bytes(80))))]
+    for thread in threads:
+        thread.start()
+    for peer in (silent, slow, halfway):
+        peer.expect_end()
+    for one in (conn, mute):
+        ulp.event(id=one.id, want=("UNREACHABLE", "CONNECT_ERROR"))
+        one.peer.expect_end()
+    check(ulp.event(id=number, ms=0)["event"] == "none", "a Request was reported")
+
+
+@row("MPA-65")
+def revisions(t):
+    """Revisions that are not spoken: closed in silence, or of 0: Reply of revision 1 with R, and FIN"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    for rev in (3, 4, 128, 255):
+        peer = t.connect(port)
+        peer.request(rev=rev)
+        peer.expect_end()
+    peer = t.connect(port)
+    peer.request(mpa.C | mpa.M, 0)
+    reply = peer.reply()
+    equal((reply.flags & mpa.R, reply.rev), (mpa.R, 1), "Reply to revision 0")
+    peer.expect_fin()
+    check(ulp.event(id=number, ms=0)["event"] == "none", "a Request was reported")
+    for rev, word in ((1, None), (2, None), (2, (4, 4))):
+        conn = t.passive(ulp=ulp, rev=rev, word=word)
+        equal(conn.reply.rev, rev, "revision of the Reply")
+        conn.alive()
+    server = t.server()
+    for rev in (0, 3, 255):
+        conn = t.request(ulp=ulp, server=server)
+        conn.peer.send(mpa.frame(mpa.REP, mpa.C, rev))
+        ulp.event(id=conn.id, want="CONNECT_ERROR")
+        conn.peer.expect_end()
+
+
+@row("MPA-9", "MPA-97")
+def versions_by_revision(t):
+    """DDP and RDMAP are of version 1 in both directions after revisions 1 and 2; others are refused"""
+    ulp = t.ulp()
+    for rev, word in ((1, None), (2, (4, 4))):
+        conn = t.passive(ulp=ulp, rev=rev, word=word)
+        conn.post("send", wr=1, sge="%d:0:9" % conn.mr)
+        seg = conn.peer.segment()
+        equal((seg.dv, seg.rv), (1, 1), "versions sent, revision %d" % rev)
+        for dv, rv, code in ((0, 0, (1, 2, 6)), (0, 1, (1, 2, 6)), (1, 0, (0, 2, 5))):
+            conn = t.passive(ulp=ulp, rev=rev, word=word)
+            bad = fpdu.untagged(fpdu.SEND, 0, 1, b"x", dv=dv, rv=rv)
+            conn.peer.put(bad)
+            conn.peer.expect_term(*code, of=bad)
+
+
+@row("MPA-91", "MPA-88")
+def ends_in_startup(t):
+    """FIN or RST at each point of the startup is noticed, and told where somebody waits"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    for end in ("fin", "rst"):
+        for octets in (b"", mpa.REQ[:7], mpa.frame(mpa.REQ, mpa.C, 1, b"", 3)):
+            peer = t.connect(port)
+            peer.send(octets)
+            getattr(peer, end)()
+            if end == "fin":
+                peer.expect_end()
+        # while the ULP thinks
+        peer = t.connect(port)
+        peer.request()
+        event = ulp.event(id=number, want="CONNECT_REQUEST")
+        getattr(peer, end)()
+        conn = Conn(peer, ulp, event["new"])
+        t.equip(conn)
+        time.sleep(0.2)
+        check(ulp.fails("accept", id=conn.id), "errno")
+    # no Reply
+    server = t.server()
+    for end in ("fin", "rst"):
+        conn = t.request(ulp=ulp, server=server)
+        conn.peer.send(mpa.REP[:9])
+        getattr(conn.peer, end)()
+        # an end without a Reply may be that of one who knows revision 1 only
+        server[0].settimeout(2)
+        try:
+            again = server[0].accept()[0]
+            mpa.receive(again)
+            again.close()
+        except TimeoutError:
+            pass
+        ulp.event(id=conn.id, want=("REJECTED", "CONNECT_ERROR"))
