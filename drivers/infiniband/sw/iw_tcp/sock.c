@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <linux/uio.h>
+#include <net/inet_common.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -167,12 +168,20 @@ void iwt_sock_retry(struct iwt_sock *s)
 	queue_delayed_work(system_bh_wq, &s->retry_work, IWT_SOCK_RETRY);
 }
 
-static void own(struct iwt_sock *s)
+/**
+ * iwt_sock_own() - take the socket lock; may sleep
+ * @s: socket
+ */
+void iwt_sock_own(struct iwt_sock *s)
 {
 	lock_sock(s->sk);
 }
 
-static void disown(struct iwt_sock *s)
+/**
+ * iwt_sock_disown() - let go of the socket lock, and answer whom it held up
+ * @s: socket
+ */
+void iwt_sock_disown(struct iwt_sock *s)
 {
 	release_sock(s->sk);
 	if (READ_ONCE(s->kicked))
@@ -201,21 +210,33 @@ static void prepare(struct sock *sk)
 	tcp_sock_set_nodelay(sk);
 }
 
-/*
+/**
+ * iwt_sock_widen() - make the receive window large enough
+ * @sock: socket, locked
+ *
  * Raising the low-water mark makes TCP raise its buffer and clamp with it,
- * without ending its autotuning; the mark itself goes back to one.
+ * without ending its autotuning; the mark itself goes to one.
  */
-static void widen_window(struct socket *sock)
+void iwt_sock_widen(struct socket *sock)
 {
-	lock_sock(sock->sk);
 	if (sock->ops->set_rcvlowat) {
 		sock->ops->set_rcvlowat(sock->sk, IWT_SOCK_RCV_MIN);
 		sock->ops->set_rcvlowat(sock->sk, 1);
 	}
+}
+
+static void widen_window(struct socket *sock)
+{
+	lock_sock(sock->sk);
+	iwt_sock_widen(sock);
 	release_sock(sock->sk);
 }
 
-static void hook(struct iwt_sock *s)
+/**
+ * iwt_sock_hook() - have the callbacks of the socket
+ * @s: socket, locked
+ */
+void iwt_sock_hook(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
 
@@ -229,13 +250,21 @@ static void hook(struct iwt_sock *s)
 	sk->sk_state_change = on_state_change;
 	sk->sk_error_report = on_state_change;
 	/* children of a listener must not inherit the pointer */
-	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener ?
+	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener || s->user ?
 					     SK_USER_DATA_NOCOPY : 0);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static struct iwt_sock *wrap(struct socket *sock, const struct iwt_sock_ops *ops,
-			     void *ctx, bool listener)
+/**
+ * iwt_sock_new() - make the object; the socket is not touched
+ * @sock: kernel's socket
+ * @ops: callbacks
+ * @ctx: their argument
+ *
+ * May sleep. Return: it, or NULL.
+ */
+struct iwt_sock *iwt_sock_new(struct socket *sock,
+			      const struct iwt_sock_ops *ops, void *ctx)
 {
 	struct iwt_sock *s = kzalloc(sizeof(*s), GFP_KERNEL);
 
@@ -245,14 +274,24 @@ static struct iwt_sock *wrap(struct socket *sock, const struct iwt_sock_ops *ops
 	s->sk = sock->sk;
 	s->ops = ops;
 	s->ctx = ctx;
-	s->listener = listener;
 	INIT_WORK(&s->kick_work, do_kick_work);
 	INIT_DELAYED_WORK(&s->retry_work, do_retry_work);
 	INIT_RCU_WORK(&s->end_work, do_end_work);
 	sock_hold(s->sk);
-	own(s);
-	hook(s);
-	disown(s);
+	return s;
+}
+
+static struct iwt_sock *wrap(struct socket *sock, const struct iwt_sock_ops *ops,
+			     void *ctx, bool listener)
+{
+	struct iwt_sock *s = iwt_sock_new(sock, ops, ctx);
+
+	if (!s)
+		return NULL;
+	s->listener = listener;
+	iwt_sock_own(s);
+	iwt_sock_hook(s);
+	iwt_sock_disown(s);
 	return s;
 }
 
@@ -437,41 +476,6 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 }
 
 /**
- * iwt_sock_recv() - read what has arrived
- * @s: socket
- * @buf: takes the octets
- * @len: room
- *
- * For startup frames. Process context, does not wait. Return: octets, 0 at the
- * end of the stream, -EAGAIN or another -errno.
- */
-int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
-{
-	struct kvec v = { .iov_base = buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-
-	return kernel_recvmsg(s->sock, &msg, &v, 1, len, msg.msg_flags);
-}
-
-/**
- * iwt_sock_send() - send a few octets by copy
- * @s: socket
- * @buf: octets
- * @len: how many
- *
- * For startup frames, which fit into any fresh send buffer. Process context,
- * does not wait. Return: octets taken or -errno.
- */
-int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
-{
-	struct kvec v = { .iov_base = (void *)buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL |
-					   MSG_EOR };
-
-	return kernel_sendmsg(s->sock, &msg, &v, 1, len);
-}
-
-/**
  * iwt_sock_set_ops() - change who listens
  * @s: socket
  * @ops: callbacks, or NULL
@@ -483,13 +487,13 @@ int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		      void *ctx)
 {
-	own(s);
+	iwt_sock_own(s);
 	spin_lock_bh(&s->sk->sk_lock.slock);
 	s->ops = ops;
 	s->ctx = ctx;
 	s->readable = tcp_sk(s->sk)->copied_seq;
 	spin_unlock_bh(&s->sk->sk_lock.slock);
-	disown(s);
+	iwt_sock_disown(s);
 }
 
 /**
@@ -500,10 +504,14 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
  */
 void iwt_sock_shutdown(struct iwt_sock *s)
 {
-	kernel_sock_shutdown(s->sock, SHUT_WR);
+	inet_shutdown(s->sock, SHUT_WR);
 }
 
-static void unhook(struct iwt_sock *s)
+/**
+ * iwt_sock_unhook() - give the callbacks back
+ * @s: socket, locked
+ */
+void iwt_sock_unhook(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
 
@@ -517,6 +525,15 @@ static void unhook(struct iwt_sock *s)
 }
 
 /**
+ * iwt_sock_free_later() - free it when nobody can have found it
+ * @s: socket that has no callbacks any more and is released or given back
+ */
+void iwt_sock_free_later(struct iwt_sock *s)
+{
+	queue_rcu_work(iwt_sock_wq, &s->end_work);
+}
+
+/**
  * iwt_sock_release() - close and give up the socket
  * @s: socket
  * @abort: reset the connection instead of closing it in order
@@ -527,38 +544,22 @@ static void unhook(struct iwt_sock *s)
  */
 void iwt_sock_release(struct iwt_sock *s, bool abort)
 {
-	own(s);
-	unhook(s);
-	disown(s);
+	iwt_sock_own(s);
+	iwt_sock_unhook(s);
+	iwt_sock_disown(s);
 	/* a listener's callbacks run without its lock: they end before ops go */
 	if (s->listener)
 		synchronize_rcu();
 	iwt_sock_set_ops(s, NULL, NULL);
-	if (abort)
-		sock_no_linger(s->sk);
 	tcp_sock_set_user_timeout(s->sk, IWT_SOCK_ORPHAN_MS);
-	sock_release(s->sock);
-	queue_rcu_work(iwt_sock_wq, &s->end_work);
-}
-
-/**
- * iwt_sock_names() - addresses of both ends
- * @s: socket
- * @local: takes ours
- * @remote: takes the peer's
- *
- * May sleep. Return: 0 or -errno.
- */
-int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
-		   struct sockaddr_storage *remote)
-{
-	int err;
-
-	err = kernel_getsockname(s->sock, (struct sockaddr *)local);
-	if (err < 0)
-		return err;
-	err = kernel_getpeername(s->sock, (struct sockaddr *)remote);
-	return err < 0 ? err : 0;
+	if (s->user) {
+		iwt_sock_end_user(s, abort);
+	} else {
+		if (abort)
+			sock_no_linger(s->sk);
+		sock_release(s->sock);
+	}
+	iwt_sock_free_later(s);
 }
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The TCP socket below a connection. sock.c and sock_data.c are the only files
- * that know struct sock; everything above speaks of struct iwt_sock.
+ * The TCP socket below a connection. sock*.c are the only files that
+ * know struct sock; everything above speaks of struct iwt_sock.
  *
  * Locking: "the socket lock" is that of TCP. Callbacks run with it held, in
  * softirq or, when a process owned the socket, in that process's
@@ -79,6 +79,14 @@ void iwt_sock_shutdown(struct iwt_sock *s);
 void iwt_sock_release(struct iwt_sock *s, bool abort);
 int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote);
+
+/* Sockets of processes (sock_user.c): as above. */
+int iwt_sock_look(int fd, struct net *net, bool *unread,
+		  struct sockaddr_storage *local);
+int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
+		  void *ctx, struct iwt_sock **out);
+void iwt_sock_keep(struct iwt_sock *s);
+void iwt_sock_give_back(struct iwt_sock *s);
 
 /* Any context. */
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);

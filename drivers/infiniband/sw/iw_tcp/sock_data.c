@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The state of a socket, and octets in and out of one whose lock is held. */
+/* The state of a socket, and octets in and out of it. */
 #include "sock.h"
 
 #include <linux/bvec.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <linux/uio.h>
+#include <net/inet_common.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
@@ -41,6 +42,63 @@ enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s)
 int iwt_sock_error(const struct iwt_sock *s)
 {
 	return -READ_ONCE(s->sk->sk_err);
+}
+
+/**
+ * iwt_sock_names() - addresses of both ends
+ * @s: socket
+ * @local: takes ours
+ * @remote: takes the peer's
+ *
+ * May sleep. Return: 0 or -errno.
+ */
+int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote)
+{
+	int err;
+
+	err = kernel_getsockname(s->sock, (struct sockaddr *)local);
+	if (err < 0)
+		return err;
+	err = kernel_getpeername(s->sock, (struct sockaddr *)remote);
+	return err < 0 ? err : 0;
+}
+
+/**
+ * iwt_sock_recv() - read what has arrived
+ * @s: socket
+ * @buf: takes the octets
+ * @len: room
+ *
+ * For startup frames. Process context, does not wait. Return: octets, 0 at the
+ * end of the stream, -EAGAIN or another -errno.
+ */
+int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
+{
+	struct kvec v = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+
+	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &v, 1, len);
+	return inet_recvmsg(s->sock, &msg, len, msg.msg_flags);
+}
+
+/**
+ * iwt_sock_send() - send a few octets by copy
+ * @s: socket
+ * @buf: octets
+ * @len: how many
+ *
+ * For startup frames, which fit into any fresh send buffer. Process context,
+ * does not wait. Return: octets taken or -errno.
+ */
+int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
+{
+	struct kvec v = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL |
+					   MSG_EOR };
+
+	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &v, 1, len);
+	return inet_sendmsg(s->sock, &msg, len);
 }
 
 /**

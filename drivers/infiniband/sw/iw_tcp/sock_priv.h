@@ -17,11 +17,12 @@ struct socket;
  * @ops: listener's callbacks, or NULL; changed under the socket lock
  * @ctx: their argument
  * @listener: it listens
+ * @user: a process made it and has a descriptor of it; @sock's file is held
  * @readable: sequence number up to which the CPU can read what has come
  * @kicked: a kick is to be answered when the owner lets the socket go
  * @kick_work: answers a kick for a context that could not
  * @retry_work: the same, when the owner is none of ours
- * @saved: the socket's own callbacks
+ * @saved: the socket's own callbacks, and what else is to be given back
  * @end_work: frees it; callbacks and kicks look it up under RCU
  */
 struct iwt_sock {
@@ -30,6 +31,7 @@ struct iwt_sock {
 	const struct iwt_sock_ops *ops;
 	void *ctx;
 	bool listener;
+	bool user;
 	u32 readable;
 	bool kicked;
 	struct work_struct kick_work;
@@ -39,8 +41,23 @@ struct iwt_sock {
 		void (*write_space)(struct sock *sk);
 		void (*state_change)(struct sock *sk);
 		void (*error_report)(struct sock *sk);
+		gfp_t allocation;
+		int rcvlowat;
 	} saved;
 	struct rcu_work end_work;
 };
+
+/* sock.c, for sock_user.c */
+struct iwt_sock *iwt_sock_new(struct socket *sock,
+			      const struct iwt_sock_ops *ops, void *ctx);
+void iwt_sock_own(struct iwt_sock *s);
+void iwt_sock_disown(struct iwt_sock *s);
+void iwt_sock_hook(struct iwt_sock *s);
+void iwt_sock_unhook(struct iwt_sock *s);
+void iwt_sock_widen(struct socket *sock);
+void iwt_sock_free_later(struct iwt_sock *s);
+
+/* sock_user.c, for sock.c */
+void iwt_sock_end_user(struct iwt_sock *s, bool abort);
 
 #endif

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sockets that a process has made and talked over, and hands to a queue pair.
+ *
+ * The process keeps its descriptor, and so may others have one; some may be
+ * inside of a system call on it. What is sound with all of them:
+ *
+ * - The file is held, so that to close the descriptor ends nothing.
+ * - The socket has a ULP, ours, which TCP itself takes for a sign that it is in
+ *   other hands: no other ULP is attached (kTLS, sockmap), nobody makes it
+ *   listen, and ss(8) shows whose it is.
+ * - Its operations are replaced by ones that refuse, until the file is closed
+ *   for the last time. What was under way can only spoil the stream, like a
+ *   peer can. The module stays loaded for as long as the file is open.
+ * - poll(2) says POLLHUP when the connection is over: all that is left to know.
+ */
+#include "sock.h"
+
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/tcp.h>
+#include <net/inet_common.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include <compat/task_frag.h>
+
+#include "proto/wire.h"
+#include "sock_priv.h"
+
+static const struct tcp_ulp_ops iwt_ulp = {
+	.name	= "iw_tcp",
+	.owner	= THIS_MODULE,
+};
+
+/* With the socket locked: is it in our hands? */
+static bool has_our_ulp(const struct sock *sk)
+{
+	return inet_csk(sk)->icsk_ulp_ops == &iwt_ulp;
+}
+
+static void set_ulp(struct sock *sk)
+{
+	__module_get(THIS_MODULE);
+	inet_csk(sk)->icsk_ulp_ops = &iwt_ulp;
+}
+
+/* Whoever calls has the module by something else. */
+static void drop_ulp(struct sock *sk)
+{
+	if (!has_our_ulp(sk))
+		return;
+	inet_csk(sk)->icsk_ulp_ops = NULL;
+	module_put(THIS_MODULE);
+}
+
+static __poll_t user_poll(struct file *file, struct socket *sock,
+			  struct poll_table_struct *wait)
+{
+	const struct sock *sk = sock->sk;
+
+	sock_poll_wait(file, sock, wait);
+	/* over for us, so that the queue pair can be reset */
+	return READ_ONCE(sk->sk_user_data) ? 0 : EPOLLHUP;
+}
+
+/*
+ * The last descriptor is gone, and the connection was ended before. This may be
+ * the work that closes files of the whole machine: it must not linger because
+ * the process would have liked to.
+ */
+static int user_release(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	/* what accept(2) was to fill, before it was refused */
+	if (!sk)
+		return 0;
+	lock_sock(sk);
+	sock_reset_flag(sk, SOCK_LINGER);
+	drop_ulp(sk);
+	release_sock(sk);
+#if IS_ENABLED(CONFIG_IPV6)
+	if (READ_ONCE(sock->ops)->family == PF_INET6)
+		return inet6_release(sock);
+#endif
+	return inet_release(sock);
+}
+
+/* What is not there is refused by the core. */
+#define REFUSING_OPS						\
+	.owner		= THIS_MODULE,				\
+	.release	= user_release,				\
+	.bind		= sock_no_bind,				\
+	.connect	= sock_no_connect,			\
+	.socketpair	= sock_no_socketpair,			\
+	.accept		= sock_no_accept,			\
+	.poll		= user_poll,				\
+	.ioctl		= sock_no_ioctl,			\
+	.listen		= sock_no_listen,			\
+	.shutdown	= sock_no_shutdown,			\
+	.sendmsg	= sock_no_sendmsg,			\
+	.recvmsg	= sock_no_recvmsg,			\
+	.mmap		= sock_no_mmap
+
+static const struct proto_ops user_ops4 = {
+	REFUSING_OPS,
+	.family		= PF_INET,
+	.getname	= inet_getname,
+};
+
+#if IS_ENABLED(CONFIG_IPV6)
+static const struct proto_ops user_ops6 = {
+	REFUSING_OPS,
+	.family		= PF_INET6,
+	.getname	= inet6_getname,
+};
+#else
+#define user_ops6	user_ops4
+#endif
+
+static bool has_our_ops(const struct socket *sock)
+{
+	const struct proto_ops *ops = READ_ONCE(sock->ops);
+
+	return ops == &user_ops4 || ops == &user_ops6;
+}
+
+static bool is_tcp(const struct sock *sk)
+{
+	return (sk->sk_family == AF_INET || sk->sk_family == AF_INET6) &&
+	       sk->sk_type == SOCK_STREAM && sk->sk_protocol == IPPROTO_TCP;
+}
+
+/* With the socket locked: can we have it? */
+static int may_take(const struct sock *sk, const struct net *net)
+{
+	if (!net_eq(sock_net(sk), net))
+		return -EADDRNOTAVAIL;
+	if (inet_csk(sk)->icsk_ulp_ops || sk->sk_user_data || tcp_sk(sk)->repair)
+		return -EBUSY;
+	if (sk->sk_state != TCP_ESTABLISHED || sk->sk_shutdown || sk->sk_err)
+		return -ENOTCONN;
+	/* room for a startup frame behind what the process has sent */
+	if (sk_stream_wspace(sk) < IWT_MPA_MAX_FRAME)
+		return -EAGAIN;
+	return 0;
+}
+
+static struct socket *find(int fd, int *err)
+{
+	struct socket *sock = sockfd_lookup(fd, err);
+
+	if (sock && !is_tcp(sock->sk)) {
+		sockfd_put(sock);
+		*err = -EPROTOTYPE;
+		return NULL;
+	}
+	return sock;
+}
+
+/**
+ * iwt_sock_look() - could iwt_sock_take() have a socket?
+ * @fd: descriptor of the calling process
+ * @net: network namespace that it must be of
+ * @unread: takes whether something has come and was not read
+ * @local: takes our end's address
+ *
+ * May sleep. Return: 0; -EBADF, -ENOTSOCK; -EPROTOTYPE when it is not of TCP;
+ * -ENOTCONN when it is not, or not fully, connected; -EBUSY when it is in other
+ * hands; -EADDRNOTAVAIL when it is of another namespace; -EAGAIN when TCP has
+ * no room for a startup frame.
+ */
+int iwt_sock_look(int fd, struct net *net, bool *unread,
+		  struct sockaddr_storage *local)
+{
+	struct socket *sock;
+	int err;
+
+	sock = find(fd, &err);
+	if (!sock)
+		return err;
+	lock_sock(sock->sk);
+	err = may_take(sock->sk, net);
+	*unread = tcp_inq(sock->sk);
+	release_sock(sock->sk);
+	if (!err) {
+		err = kernel_getsockname(sock, (struct sockaddr *)local);
+		err = min(err, 0);
+	}
+	sockfd_put(sock);
+	return err;
+}
+
+/* Now or later its engines run in softirq; see prepare() in sock.c. */
+static int take_locked(struct iwt_sock *s, struct net *net)
+{
+	struct sock *sk = s->sk;
+	int err = may_take(sk, net);
+
+	if (err)
+		return err;
+	s->saved.allocation = sk->sk_allocation;
+	s->saved.rcvlowat = sk->sk_rcvlowat;
+	sk->sk_allocation = GFP_ATOMIC;
+	compat_sock_no_task_frag(sk);
+	/* the process's bounds were meant for its own reading */
+	sk->sk_userlocks &= ~(SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK);
+	iwt_sock_widen(s->sock);
+	set_ulp(sk);
+	iwt_sock_hook(s);
+	return 0;
+}
+
+/**
+ * iwt_sock_take() - take over the socket of a process
+ * @fd: descriptor of the calling process
+ * @net: network namespace that it must be of
+ * @ops: callbacks
+ * @ctx: their argument
+ * @out: takes the socket
+ *
+ * What has arrived before is not announced: look. Either iwt_sock_keep() or
+ * iwt_sock_give_back() has to follow. May sleep. Return: 0, -ENOMEM, or see
+ * iwt_sock_look().
+ */
+int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
+		  void *ctx, struct iwt_sock **out)
+{
+	struct socket *sock;
+	struct iwt_sock *s;
+	int err;
+
+	sock = find(fd, &err);
+	if (!sock)
+		return err;
+	s = iwt_sock_new(sock, ops, ctx);
+	if (!s) {
+		sockfd_put(sock);
+		return -ENOMEM;
+	}
+	s->user = true;
+	iwt_sock_own(s);
+	err = take_locked(s, net);
+	iwt_sock_disown(s);
+	if (err) {
+		sockfd_put(sock);
+		iwt_sock_free_later(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+/**
+ * iwt_sock_keep() - from now on the process can't use its socket
+ * @s: socket from iwt_sock_take()
+ *
+ * It ends by iwt_sock_release(). May sleep.
+ */
+void iwt_sock_keep(struct iwt_sock *s)
+{
+	struct sock *sk = s->sk;
+
+	iwt_sock_own(s);
+	__module_get(THIS_MODULE);
+	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
+							     &user_ops4);
+	sock_set_flag(sk, SOCK_URGINLINE);
+	iwt_sock_disown(s);
+	sock_set_keepalive(sk);
+	tcp_sock_set_cork(sk, false);
+	tcp_sock_set_nodelay(sk);
+}
+
+/**
+ * iwt_sock_give_back() - it is the process's own again
+ * @s: socket from iwt_sock_take() that has not been kept
+ *
+ * May sleep.
+ */
+void iwt_sock_give_back(struct iwt_sock *s)
+{
+	struct sock *sk = s->sk;
+
+	iwt_sock_own(s);
+	iwt_sock_unhook(s);
+	drop_ulp(sk);
+	sk->sk_allocation = s->saved.allocation;
+	if (s->sock->ops->set_rcvlowat)
+		s->sock->ops->set_rcvlowat(sk, s->saved.rcvlowat);
+	iwt_sock_disown(s);
+	/* what has come meanwhile was not announced */
+	sk->sk_data_ready(sk);
+	sockfd_put(s->sock);
+	iwt_sock_free_later(s);
+}
+
+/**
+ * iwt_sock_end_user() - end the connection, whoever still has a descriptor
+ * @s: socket that has been kept, with no callbacks any more
+ * @abort: by RST
+ *
+ * May sleep, but not for the network.
+ */
+void iwt_sock_end_user(struct iwt_sock *s, bool abort)
+{
+	bool lost;
+
+	if (abort)
+		tcp_abort(s->sk, ECONNRESET);
+	/* wakes who polls */
+	inet_shutdown(s->sock, SHUT_RDWR);
+	/*
+	 * One of IPv6 that speaks IPv4 may have been made one of IPv4 (the
+	 * option IPV6_ADDRFORM) by a call that began before: with other
+	 * operations. No such call can succeed from here on.
+	 */
+	iwt_sock_own(s);
+	lost = !has_our_ops(s->sock);
+	if (lost)
+		drop_ulp(s->sk);
+	iwt_sock_disown(s);
+	if (lost)
+		module_put(THIS_MODULE);
+	sockfd_put(s->sock);
+}
