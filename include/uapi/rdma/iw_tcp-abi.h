@@ -12,6 +12,7 @@
 #define _UAPI_RDMA_IW_TCP_ABI_H
 
 #include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #define IWT_ABI_VERSION		1
 
@@ -220,6 +221,64 @@ struct iwt_create_qp_resp {
 
 struct iwt_reg_mr_resp {
 	__u32 stag;
+	__u32 reserved;
+};
+
+/*
+ * Startup of MPA on a TCP socket of the process (RFC 5044 7.1.3). The process
+ * sends and receives the startup frames by itself; the kernel writes what is
+ * sent, judges what was received, and takes the connection over. libiw_tcp has
+ * functions for it: iwtdv(7).
+ */
+
+/* Methods of UVERBS_OBJECT_QP. */
+enum iwt_qp_method {
+	/* initiator: the Request to be sent */
+	IWT_METHOD_MPA_REQUEST = 1U << UVERBS_ID_NS_SHIFT,
+	/*
+	 * initiator, with Request and Reply: switch to RDMA; responder, with
+	 * the Request: the same, and send the Reply
+	 */
+	IWT_METHOD_MPA_ATTACH,
+};
+
+/* Methods of UVERBS_OBJECT_DEVICE. */
+enum iwt_device_method {
+	/* responder: the Reply to be sent that rejects a Request */
+	IWT_METHOD_MPA_REJECT = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+/* Attributes of these methods. Frames begin with a header of 20 octets. */
+enum iwt_mpa_attr {
+	IWT_ATTR_MPA_QP = 1U << UVERBS_ID_NS_SHIFT,
+	IWT_ATTR_MPA_FD,		/* in: the socket */
+	IWT_ATTR_MPA_PARAM,		/* in: struct iwt_mpa_param */
+	IWT_ATTR_MPA_PRIVATE_DATA,	/* in, optional */
+	IWT_ATTR_MPA_REQUEST,		/* in: a whole frame */
+	IWT_ATTR_MPA_REPLY,		/* in, initiator only: a whole frame */
+	IWT_ATTR_MPA_FRAME,		/* out: 532 octets, its own length counts */
+	IWT_ATTR_MPA_RESULT,		/* out: struct iwt_mpa_result */
+};
+
+enum iwt_mpa_flags {
+	IWT_MPA_PLAIN		= 1 << 0, /* in: speak revision 1 (RFC 5044) */
+	IWT_MPA_CRC		= 1 << 1, /* out */
+	IWT_MPA_TX_MARKERS	= 1 << 2, /* out: in what we send */
+	IWT_MPA_RX_MARKERS	= 1 << 3, /* out: in what the peer sends */
+	IWT_MPA_ENHANCED	= 1 << 4, /* out: RFC 6581, depths are agreed */
+};
+
+struct iwt_mpa_param {
+	__u32 ird;
+	__u32 ord;
+	__u32 flags;
+	__u32 reserved;
+};
+
+struct iwt_mpa_result {
+	__u32 ird;
+	__u32 ord;
+	__u32 flags;
 	__u32 reserved;
 };
 

@@ -8,6 +8,7 @@
 struct iw_cm_conn_param;
 struct iw_cm_id;
 struct iwt_dev;
+struct iwt_mpa_terms;
 struct iwt_qp;
 
 /* Operations of struct ib_device_ops. */
@@ -16,6 +17,41 @@ int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param);
 int iwt_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len);
 int iwt_cm_create_listen(struct iw_cm_id *id, int backlog);
 int iwt_cm_destroy_listen(struct iw_cm_id *id);
+
+/**
+ * struct iwt_attach - a process's wish to switch a socket to RDMA
+ * @dev: device
+ * @qp: queue pair, which does not go away meanwhile
+ * @fd: descriptor of the socket
+ * @ird: inbound RDMA Reads that are wanted
+ * @ord: outbound ones
+ * @plain: speak revision 1
+ * @request: the Request, whole: our own or the peer's
+ * @request_len: its octets
+ * @reply: an initiator's: the peer's Reply, whole
+ * @reply_len: its octets
+ * @pd: private data for the peer
+ * @pd_len: how many octets
+ */
+struct iwt_attach {
+	struct iwt_dev *dev;
+	struct iwt_qp *qp;
+	int fd;
+	u32 ird;
+	u32 ord;
+	bool plain;
+	const u8 *request;
+	u32 request_len;
+	const u8 *reply;
+	u32 reply_len;
+	const u8 *pd;
+	u32 pd_len;
+};
+
+/* Startup on the socket of a process (cm_attach.c). */
+int iwt_cm_attach_request(const struct iwt_attach *a, u8 *frame);
+int iwt_cm_attach_reject(const struct iwt_attach *a, u8 *frame);
+int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms);
 
 /* Before a queue pair is destroyed; see there. */
 void iwt_cm_qp_abandon(struct iwt_qp *qp);

@@ -13,6 +13,7 @@
 #include "trace.h"
 
 struct workqueue_struct *iwt_cm_wq;
+struct workqueue_struct *iwt_attach_wq;
 
 /* Every endpoint that belongs to a device, by the number iw_cm knows. */
 static DEFINE_XARRAY_ALLOC1(eps);
@@ -53,7 +54,7 @@ void iwt_ep_raise(struct iwt_ep *ep, enum iwt_ep_bit bit)
 {
 	set_bit(bit, &ep->bits);
 	iwt_ep_get(ep);
-	if (!queue_work(iwt_cm_wq, &ep->work))
+	if (!queue_work(ep->wq, &ep->work))
 		iwt_ep_put(ep);
 }
 
@@ -100,7 +101,7 @@ void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
 	ep->deadline = jiffies + delay;
 	ep->armed = true;
 	iwt_ep_get(ep);
-	if (mod_delayed_work(iwt_cm_wq, &ep->timer, delay))
+	if (mod_delayed_work(ep->wq, &ep->timer, delay))
 		iwt_ep_put(ep);
 }
 
@@ -240,8 +241,11 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	ep->upcalls |= acts & IWT_CMA_UP_MASK;
 }
 
-/* A peer that fits a wider address in a narrower socket: say what it is. */
-static void unmap(struct sockaddr_storage *a)
+/**
+ * iwt_addr_unmap() - an address of IPv4 in the clothes of IPv6: say what it is
+ * @a: address
+ */
+void iwt_addr_unmap(struct sockaddr_storage *a)
 {
 	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)a;
 	struct sockaddr_in a4 = {
@@ -268,8 +272,8 @@ void iwt_ep_names(struct iwt_ep *ep)
 
 	if (iwt_sock_names(ep->sock, &local, &remote))
 		return;
-	unmap(&local);
-	unmap(&remote);
+	iwt_addr_unmap(&local);
+	iwt_addr_unmap(&remote);
 	ep->local = local;
 	ep->remote = remote;
 }
@@ -372,6 +376,7 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 	kref_init(&ep->ref);
 	mutex_init(&ep->lock);
 	ep->state = state;
+	ep->wq = iwt_cm_wq;
 	INIT_WORK(&ep->work, do_work);
 	INIT_DELAYED_WORK(&ep->timer, do_timer);
 	INIT_LIST_HEAD(&ep->half_open);
@@ -505,12 +510,25 @@ void iwt_cm_dev_drain(struct iwt_dev *dev)
  * It costs nothing, as none waits for the network, and iw_cm, to which
  * everything leads, takes one at a time as well.
  *
+ * The sockets of processes are apart from these: a system call that was under
+ * way when the socket was taken may hold its lock for as long as it takes to
+ * bring in a page of the process, and the process may see to it that this is
+ * long.
+ *
  * Return: 0 or -ENOMEM.
  */
 int iwt_cm_init(void)
 {
 	iwt_cm_wq = alloc_ordered_workqueue("iw_tcp_cm", WQ_MEM_RECLAIM);
-	return iwt_cm_wq ? 0 : -ENOMEM;
+	iwt_attach_wq = alloc_workqueue("iw_tcp_attach",
+					WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (iwt_cm_wq && iwt_attach_wq)
+		return 0;
+	if (iwt_cm_wq)
+		destroy_workqueue(iwt_cm_wq);
+	if (iwt_attach_wq)
+		destroy_workqueue(iwt_attach_wq);
+	return -ENOMEM;
 }
 
 /**
@@ -522,5 +540,6 @@ void iwt_cm_exit(void)
 {
 	raise_all(NULL, NULL, IWT_EP_KILLED);
 	wait_event(ep_gone, none_left(NULL));
+	destroy_workqueue(iwt_attach_wq);
 	destroy_workqueue(iwt_cm_wq);
 }

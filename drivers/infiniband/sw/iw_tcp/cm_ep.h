@@ -28,7 +28,8 @@
  * after it is CLOSED. A queued work, a pending timer and a lookup hold one
  * each. While not CLOSED it owns its socket; it has a reference to its queue
  * pair from connect or accept until it lets go of it, and to the iw_cm_id from
- * connect or accept until its last event has been delivered.
+ * connect or accept until its last event has been delivered. One that a process
+ * attached (cm_attach.c) has no iw_cm_id; nobody is told of its events.
  *
  * A pending connection is known to iw_cm by a number, not by a pointer: iw_cm
  * drops Requests that nobody waits for any more without a word, so that the
@@ -96,6 +97,7 @@ enum iwt_ep_bit {
  * @finished: the last work has run
  * @id: number by which accept and reject find it, 0 before it has one
  * @bits: what there is to look at (enum iwt_ep_bit)
+ * @wq: runs @work and @timer
  * @work: looks
  * @timer: sets IWT_EP_EXPIRED
  * @armed: @deadline counts
@@ -128,6 +130,7 @@ struct iwt_ep {
 	bool finished;
 	u32 id;
 	unsigned long bits;
+	struct workqueue_struct *wq;
 	struct work_struct work;
 	struct delayed_work timer;
 	bool armed;
@@ -160,6 +163,7 @@ struct iwt_ep {
 extern const struct iwt_sock_ops iwt_ep_sock_ops;
 extern const struct iwt_qp_llp_ops iwt_ep_llp_ops;
 extern struct workqueue_struct *iwt_cm_wq;
+extern struct workqueue_struct *iwt_attach_wq;
 
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state);
 int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev);
@@ -172,6 +176,7 @@ void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms);
 bool iwt_ep_let_go_qp(struct iwt_ep *ep);
 void iwt_ep_orphan(const struct iwt_listen *listen);
 void iwt_ep_names(struct iwt_ep *ep);
+void iwt_addr_unmap(struct sockaddr_storage *a);
 
 /* cm.c */
 int iwt_ep_dial(struct iwt_ep *ep, const struct iw_cm_id *id);
@@ -193,6 +198,8 @@ void iwt_ep_deliver(struct iwt_ep *ep, u32 ups);
 void iwt_listen_crowd(struct iwt_ep *ep);
 void iwt_listen_settle(struct iwt_ep *ep);
 void iwt_listen_leave(struct iwt_ep *ep);
+bool iwt_listen_serves(const struct iwt_dev *dev,
+		       const struct sockaddr_storage *local);
 int iwt_listen_report(struct iwt_listen *listen, struct iw_cm_event *event);
 
 #endif

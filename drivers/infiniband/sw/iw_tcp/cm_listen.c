@@ -256,6 +256,33 @@ static bool serves(struct net_device *nd, struct net_device *owner)
 	       rdma_vlan_dev_real_dev(nd) == owner;
 }
 
+/* Who has the address? Under RCU. */
+static struct net_device *owner(struct net *net,
+				const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET ? owner4(net, a) : owner6(net, a);
+}
+
+/**
+ * iwt_listen_serves() - may a connection be of a device?
+ * @dev: device
+ * @local: its local address
+ *
+ * Any context that can hold the RCU read lock.
+ */
+bool iwt_listen_serves(const struct iwt_dev *dev,
+		       const struct sockaddr_storage *local)
+{
+	struct net_device *nd;
+	bool ret;
+
+	rcu_read_lock();
+	nd = owner(dev_net(dev->netdev), local);
+	ret = nd && serves(dev->netdev, nd);
+	rcu_read_unlock();
+	return ret;
+}
+
 /*
  * Which listener gets a connection to @local? With port->lock held. Where it
  * is up to rdma_cm, it gives the new rdma_cm_id the first device that serves
@@ -266,16 +293,15 @@ static struct iwt_listen *pick(struct iwt_port *port,
 			       const struct sockaddr_storage *local)
 {
 	struct iwt_listen *l, *found = NULL;
-	struct net_device *owner;
+	struct net_device *nd;
 
 	if (!is_any(&port->addr.local))
 		return list_first_entry_or_null(&port->listens,
 						struct iwt_listen, node);
 	rcu_read_lock();
-	owner = local->ss_family == AF_INET ? owner4(port->net, local) :
-					      owner6(port->net, local);
+	nd = owner(port->net, local);
 	list_for_each_entry(l, &port->listens, node) {
-		if (owner && serves(l->dev->netdev, owner)) {
+		if (nd && serves(l->dev->netdev, nd)) {
 			found = l;
 			break;
 		}

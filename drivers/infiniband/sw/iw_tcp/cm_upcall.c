@@ -130,6 +130,8 @@ void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 
 	if (ups & IWT_CMA_UP_REQUEST)
 		report_request(ep);
+	if (!ep->cm_id)
+		return;	/* a process attached it */
 	if (ups & IWT_CMA_UP_REPLY)
 		report_reply(ep);
 	if (ups & IWT_CMA_UP_ESTABLISHED)

@@ -175,6 +175,7 @@ static void init_ibdev(struct iwt_dev *dev)
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_online_cpus();
 	ibdev->local_dma_lkey = IWT_LOCAL_DMA_LKEY;
+	ibdev->driver_def = iwt_uapi_defs;
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	/* Ports are TCP's own: nothing to be mapped. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;

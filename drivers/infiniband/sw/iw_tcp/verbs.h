@@ -58,4 +58,7 @@ void iwt_qp_add_ref(struct ib_qp *qp);
 void iwt_qp_rem_ref(struct ib_qp *qp);
 struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn);
 
+/* verbs_attach.c */
+extern const struct uapi_definition iwt_uapi_defs[];
+
 #endif

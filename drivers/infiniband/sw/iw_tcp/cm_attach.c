@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Delayed startup (RFC 5044 7.1.3): a process has talked over a TCP socket of
+ * its own and switches it to RDMA.
+ *
+ * The startup frames are exchanged by the process, on its socket, which is an
+ * ordinary one until both frames are there and agree. So nothing here waits for
+ * a peer, a startup that fails or is rejected leaves the socket where it was,
+ * and a process that ends on the way needs no care. What frames say is decided
+ * here, from the settings of the link.
+ *
+ * Once taken, the connection is an endpoint like any other, except that nobody
+ * is told of its events: the process sees its queue pair fail.
+ */
+#include "cm.h"
+
+#include "cm_ep.h"
+#include "device.h"
+#include "sock.h"
+
+static void set_wish(struct iwt_ep *ep, const struct iwt_attach *a)
+{
+	ep->dev = a->dev;
+	iwt_ep_wish(ep);
+	iwt_ep_wish_depths(ep, a->ird, a->ord);
+	/* unlike iw_cm we can pass on any */
+	ep->wish.pd_max = IWT_MPA_MAX_PD;
+	if (a->plain)
+		ep->wish.max_rev = 1;
+}
+
+/* Is the socket one that could be a connection of this link? */
+static int check_socket(const struct iwt_attach *a, bool *unread)
+{
+	struct sockaddr_storage local = {};
+	int err;
+
+	err = iwt_sock_look(a->fd, dev_net(a->dev->netdev), unread, &local);
+	if (err)
+		return err;
+	iwt_addr_unmap(&local);
+	return iwt_listen_serves(a->dev, &local) ? 0 : -EADDRNOTAVAIL;
+}
+
+static bool has_length(const u8 *frame, u32 len)
+{
+	return iwt_mpa_need(frame, len) == len;
+}
+
+/* Do our private data fit into the Reply? */
+static bool fits(const struct iwt_ep *ep, const struct iwt_attach *a)
+{
+	return a->pd_len <= IWT_MPA_MAX_PD -
+			    (ep->req.enhanced ? IWT_MPA_ENH_LEN : 0);
+}
+
+/* The peer's Request: is it one, and can we do what it asks for? */
+static int read_request(struct iwt_ep *ep, const struct iwt_attach *a)
+{
+	int v;
+
+	if (!has_length(a->request, a->request_len))
+		return -EPROTO;
+	v = iwt_mpa_parse(a->request, a->request_len, false, ep->wish.max_rev,
+			  &ep->req);
+	if (v == IWT_MPA_OK || v == IWT_MPA_BAD_REV)
+		v = iwt_mpa_admit(&ep->wish, &ep->req);
+	if (v == IWT_MPA_UNFIT)
+		return -EOPNOTSUPP;
+	if (v != IWT_MPA_OK)
+		return -EPROTO;
+	return fits(ep, a) ? 0 : -EINVAL;
+}
+
+/*
+ * Our Request as the process sent it, and the Reply. The process might have
+ * written the Request by itself, but can't decline what the link insists on.
+ */
+static int read_both(struct iwt_ep *ep, const struct iwt_attach *a)
+{
+	struct iwt_mpa_frame rep;
+	int v;
+
+	if (!has_length(a->request, a->request_len))
+		return -EINVAL;
+	v = iwt_mpa_parse(a->request, a->request_len, false, ep->wish.max_rev,
+			  &ep->req);
+	if (v != IWT_MPA_OK || (ep->wish.crc && !ep->req.crc))
+		return -EINVAL;
+	if (!has_length(a->reply, a->reply_len))
+		return -EPROTO;
+	v = iwt_mpa_parse(a->reply, a->reply_len, true, ep->req.rev, &rep);
+	if (v == IWT_MPA_BAD || v == IWT_MPA_MORE)
+		return -EPROTO;
+	return rep.reject ? -EINVAL : 0;
+}
+
+/* The endpoint finds the Reply where it would have read it. */
+static int take_reply(struct iwt_ep *ep, const struct iwt_attach *a)
+{
+	iwt_sock_keep(ep->sock);
+	memcpy(ep->frame, a->reply, a->reply_len);
+	ep->len = a->reply_len;
+	iwt_ep_look(ep);
+	if (ep->state == IWT_CM_FULL)
+		return 0;
+	return ep->reply_status ?: -ECONNRESET;
+}
+
+/* See iwt_cm_accept(); while no Reply is out the socket can be given back. */
+static int send_reply(struct iwt_ep *ep, const struct iwt_attach *a)
+{
+	struct iwt_mpa_frame rep;
+	int err;
+
+	iwt_mpa_answer(&ep->wish, &ep->req, &rep, &ep->terms);
+	err = iwt_qp_attach(ep->qp, ep->sock, &ep->terms, false,
+			    &iwt_ep_llp_ops, ep);
+	if (err) {
+		iwt_sock_give_back(ep->sock);
+		ep->sock = NULL;
+		return err;
+	}
+	ep->attached = true;
+	iwt_sock_keep(ep->sock);
+	err = iwt_ep_send_reply(ep, &rep, a->pd, a->pd_len);
+	if (err) {
+		iwt_ep_let_go_qp(ep);
+		iwt_ep_step(ep, IWT_CME_LOST, err);
+		return err;
+	}
+	iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
+	return 0;
+}
+
+static int attach_locked(struct iwt_ep *ep, const struct iwt_attach *a)
+{
+	struct iwt_dev *dev = a->dev;
+	bool unread;
+	int err;
+
+	set_wish(ep, a);
+	ep->initiator = a->reply;
+	err = a->reply ? read_both(ep, a) : read_request(ep, a);
+	if (err)
+		return err;
+	err = check_socket(a, &unread);
+	if (err)
+		return err;
+	/* the initiator has to wait for the Reply, see iwt_ep_early() */
+	if (unread && !a->reply)
+		return -EPROTO;
+	err = iwt_ep_publish(ep, dev);
+	if (err)
+		return err;
+	err = iwt_sock_take(a->fd, dev_net(dev->netdev), &iwt_ep_sock_ops, ep,
+			    &ep->sock);
+	if (err)
+		return err;
+	iwt_ep_names(ep);
+	iwt_qp_get(a->qp);
+	ep->qp = a->qp;
+	return a->reply ? take_reply(ep, a) : send_reply(ep, a);
+}
+
+/* Nothing was taken, or what was has been given back. */
+static void abandon(struct iwt_ep *ep)
+{
+	if (ep->sock || ep->state == IWT_CM_CLOSED)
+		return;
+	iwt_ep_let_go_qp(ep);
+	ep->state = IWT_CM_CLOSED;
+}
+
+/**
+ * iwt_cm_attach() - both frames are there: switch to RDMA
+ * @a: what is wanted; @a->reply says that we are the initiator
+ * @terms: takes what was agreed
+ *
+ * The responder's Reply goes out here, after the queue pair has become ready
+ * for what follows it (RFC 5044 7.1.2 r2). Process context of the descriptor's
+ * owner; sleeps for memory, not for the network.
+ *
+ * Return: 0. The socket is as it was after -EINVAL for a queue pair that is not
+ * idle, too long private data or frames that do not belong here, -EPROTO for an improper frame or
+ * octets behind the Request, -EOPNOTSUPP for a Request that the link can't
+ * serve, -ENOMEM, and what iwt_sock_look() says. With any other -errno the
+ * connection is being ended.
+ */
+int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms)
+{
+	struct iwt_ep *ep = iwt_ep_alloc(a->reply ? IWT_CM_WAIT_REP :
+						    IWT_CM_WAIT_ULP);
+	int err;
+
+	if (!ep)
+		return -ENOMEM;
+	/* it may be over, and done its last work, as soon as it is unlocked */
+	iwt_ep_get(ep);
+	ep->wq = iwt_attach_wq;
+	mutex_lock(&ep->lock);
+	err = attach_locked(ep, a);
+	if (err)
+		abandon(ep);
+	*terms = ep->terms;
+	mutex_unlock(&ep->lock);
+	iwt_ep_raise(ep, IWT_EP_SOCK);
+	iwt_ep_put(ep);
+	return err;
+}
+
+/* An endpoint that says what to write, and no more. */
+static int write_frame(const struct iwt_attach *a, u8 *frame,
+		       int (*write)(struct iwt_ep *ep,
+				    const struct iwt_attach *a, u8 *frame))
+{
+	struct iwt_ep *ep = iwt_ep_alloc(IWT_CM_CLOSED);
+	int err;
+
+	if (!ep)
+		return -ENOMEM;
+	mutex_lock(&ep->lock);
+	set_wish(ep, a);
+	err = write(ep, a, frame);
+	mutex_unlock(&ep->lock);
+	iwt_ep_put(ep);
+	return err;
+}
+
+static int write_request(struct iwt_ep *ep, const struct iwt_attach *a,
+			 u8 *frame)
+{
+	int err = iwt_ep_build_request(ep, a->pd, a->pd_len);
+
+	if (!err)
+		memcpy(frame, ep->frame, ep->len);
+	return err ?: ep->len;
+}
+
+/**
+ * iwt_cm_attach_request() - what an initiator has to send
+ * @a: what is wanted
+ * @frame: takes the Request; IWT_MPA_MAX_FRAME octets
+ *
+ * Also says whether the socket and the queue pair are fit, so that a Request
+ * is not sent in vain. What the peer has said before must have been read
+ * (RFC 5044 7.1.5). Process context of the descriptor's owner; may sleep.
+ *
+ * Return: octets; -ENOTEMPTY when there is something to be read, -EINVAL for a
+ * queue pair that is not idle or too long private data, -ENOMEM, or what
+ * iwt_sock_look() says.
+ */
+int iwt_cm_attach_request(const struct iwt_attach *a, u8 *frame)
+{
+	bool unread;
+	int err;
+
+	err = check_socket(a, &unread);
+	if (err)
+		return err;
+	if (unread)
+		return -ENOTEMPTY;
+	if (READ_ONCE(a->qp->state) != IWT_QP_IDLE)
+		return -EINVAL;
+	return write_frame(a, frame, write_request);
+}
+
+static int write_reject(struct iwt_ep *ep, const struct iwt_attach *a,
+			u8 *frame)
+{
+	struct iwt_mpa_frame rep;
+	int err;
+
+	err = read_request(ep, a);
+	if (err && err != -EOPNOTSUPP)
+		return err;
+	iwt_mpa_refuse(&ep->wish, &ep->req, &rep);
+	rep.pd_len = a->pd_len;
+	iwt_count(ep->dev, IWT_C_CONN_REJECTED);
+	return iwt_mpa_build(&rep, a->pd, frame) ?: -EINVAL;
+}
+
+/**
+ * iwt_cm_attach_reject() - what a responder has to send to reject a Request
+ * @a: the Request and private data
+ * @frame: takes the Reply; IWT_MPA_MAX_FRAME octets
+ *
+ * MPA is left with it, and TCP goes on (RFC 5044 7.1.2 r6). May sleep.
+ *
+ * Return: octets; -EPROTO for an improper Request, -EINVAL for too long private
+ * data, -ENOMEM.
+ */
+int iwt_cm_attach_reject(const struct iwt_attach *a, u8 *frame)
+{
+	return write_frame(a, frame, write_reject);
+}
