@@ -147,4 +147,9 @@ static const struct verbs_device_ops iwt_device_ops = {
 	.uninit_device = iwt_uninit_device,
 };
 
+bool iwt_is_iw_tcp(struct ibv_device *device)
+{
+	return verbs_get_device(device)->ops == &iwt_device_ops;
+}
+
 PROVIDER_DRIVER(iw_tcp, iwt_device_ops);

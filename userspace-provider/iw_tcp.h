@@ -92,6 +92,9 @@ static inline struct iwt_cq *to_iwt_cq_ex(struct ibv_cq_ex *cq)
 	return container_of(cq, struct iwt_cq, vcq.cq_ex);
 }
 
+/* iw_tcp.c */
+bool iwt_is_iw_tcp(struct ibv_device *device);
+
 /* mr.c */
 struct ibv_pd *iwt_alloc_pd(struct ibv_context *context);
 int iwt_dealloc_pd(struct ibv_pd *pd);

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <infiniband/cmd_ioctl.h>
+
 #include "fake.h"
 
 #define FAKE_MEMORY	(16u << 20)
@@ -19,6 +21,7 @@ static struct verbs_device fake_device;
 void verbs_register_driver(const struct verbs_device_ops *ops)
 {
 	fake.driver = ops;
+	fake_device.ops = ops;
 }
 
 void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd,
@@ -288,6 +291,50 @@ int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 }
 
 /* for the tests */
+
+static struct ib_uverbs_attr *find_attr(struct ibv_command_buffer *cmd,
+					uint16_t id)
+{
+	struct ib_uverbs_attr *attr = cmd->hdr.attrs;
+
+	for (; attr != cmd->next_attr; attr++)
+		if (attr->attr_id == id)
+			return attr;
+
+	return NULL;
+}
+
+static uint16_t attr_len(struct ibv_command_buffer *cmd, uint16_t id)
+{
+	struct ib_uverbs_attr *attr = find_attr(cmd, id);
+
+	return attr ? attr->len : 0;
+}
+
+/* The methods of the device's own. */
+int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
+{
+	struct iwt_mpa_result result = { .ird = 3, .ord = 2, .flags = IWT_MPA_CRC };
+	struct ib_uverbs_attr *frame, *out;
+	int err;
+
+	if (cmd->buffer_error)
+		abort();
+	err = fake.attach_err[fake.ioctls++ % 4];
+	fake.request_len = attr_len(cmd, IWT_ATTR_MPA_REQUEST);
+	fake.reply_len = attr_len(cmd, IWT_ATTR_MPA_REPLY);
+	fake.private_data_len = attr_len(cmd, IWT_ATTR_MPA_PRIVATE_DATA);
+	if (err)
+		return err;
+	frame = find_attr(cmd, IWT_ATTR_MPA_FRAME);
+	if (frame)
+		memcpy((void *)(uintptr_t)frame->data, fake.frame, frame->len);
+	out = find_attr(cmd, IWT_ATTR_MPA_RESULT);
+	if (out)
+		memcpy((void *)(uintptr_t)out->data, &result, out->len);
+
+	return 0;
+}
 
 struct ibv_context *fake_open(void)
 {

@@ -30,11 +30,16 @@ struct fake {
 	void (*spoil_cq)(struct iwt_create_cq_resp *resp);
 	void (*spoil_qp)(struct iwt_create_qp_resp *resp);
 	int doorbell_err;
+	/* of the ioctl methods, in turn: errors; then what is written */
+	int attach_err[4];
+	uint8_t frame[532];
 	void (*on_doorbell)(void);
 
 	/* what became of it */
 	unsigned int doorbells;
 	unsigned int reminders;
+	unsigned int ioctls;
+	uint16_t request_len, reply_len, private_data_len;
 	int contexts, pds, mrs, cqs, qps;
 	struct fake_ring cq, sq, rq;
 	uint32_t next_qp_num;

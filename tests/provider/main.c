@@ -64,6 +64,7 @@ int main(void)
 	test_send();
 	test_recv();
 	test_wr();
+	test_iwtdv();
 	test_threads();
 	printf("1..%d\n", points);
 	printf("# %d of %d failed\n", failed, points);

@@ -14,6 +14,8 @@ void test_send(void);
 void test_recv(void);
 /* test_wr.c */
 void test_wr(void);
+/* test_iwtdv.c */
+void test_iwtdv(void);
 /* test_threads.c */
 void test_threads(void);
 

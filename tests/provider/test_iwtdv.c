@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../../userspace-provider/iwtdv.h"
+#include "fake.h"
+#include "tap.h"
+#include "tests.h"
+
+#define HDR		20
+#define REQ		"MPA ID Req Frame"
+#define REP		"MPA ID Rep Frame"
+
+static struct ibv_context *context;
+static struct ibv_cq *cq;
+static struct ibv_qp *qp;
+static int ours, theirs;
+
+static void connect_sockets(void)
+{
+	struct sockaddr_in a = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	struct timeval patience = { .tv_sec = 10 };
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	ours = socket(AF_INET, SOCK_STREAM, 0);
+	ok(!bind(fd, (struct sockaddr *)&a, len) && !listen(fd, 1) &&
+	   !getsockname(fd, (struct sockaddr *)&a, &len) &&
+	   !connect(ours, (struct sockaddr *)&a, len), "iwtdv: sockets");
+	theirs = accept(fd, NULL, NULL);
+	setsockopt(theirs, SOL_SOCKET, SO_RCVTIMEO, &patience,
+		   sizeof(patience));
+	close(fd);
+}
+
+static void begin(void)
+{
+	context = fake_open();
+	cq = fake_make_cq(context, 16);
+	qp = fake_make_qp(context, cq, 4, 0);
+	connect_sockets();
+}
+
+static void end(void)
+{
+	fake_drop_qp(qp);
+	fake.ops.destroy_cq(cq);
+	fake_close(context);
+	close(ours);
+	close(theirs);
+}
+
+static void put_frame(uint8_t *frame, const char *key, uint8_t flags,
+		      uint8_t rev, uint16_t pd_len)
+{
+	memcpy(frame, key, 16);
+	frame[16] = flags;
+	frame[17] = rev;
+	frame[18] = pd_len >> 8;
+	frame[19] = pd_len & 0xff;
+}
+
+static void peer_sends(const char *key, uint8_t flags, uint8_t rev,
+		       uint16_t pd_len, const char *behind)
+{
+	uint8_t frame[HDR + 600];
+
+	memset(frame, 'p', sizeof(frame));
+	put_frame(frame, key, flags, rev, pd_len);
+	send(theirs, frame, HDR + (pd_len < 600 ? pd_len : 0), 0);
+	send(theirs, behind, strlen(behind), 0);
+}
+
+static bool is_shut_down(void)
+{
+	char buf[64];
+	ssize_t n;
+
+	if (send(ours, "x", 1, MSG_NOSIGNAL) >= 0)
+		return false;
+	do {
+		n = recv(theirs, buf, sizeof(buf), 0);
+	} while (n > 0);
+
+	return !n || errno == ECONNRESET;
+}
+
+/* What follows a frame stays where it is. */
+static bool behind_is(const char *text)
+{
+	char buf[16];
+
+	return recv(ours, buf, sizeof(buf), MSG_DONTWAIT) ==
+	       (ssize_t)strlen(text) && !memcmp(buf, text, strlen(text));
+}
+
+static void test_initiator(void)
+{
+	struct iwtdv_conn_param param = { .private_data = "pd",
+					  .private_data_len = 2 };
+	struct iwtdv_conn conn;
+	uint8_t sent[HDR + 2];
+
+	begin();
+	put_frame(fake.frame, REQ, 0x50, 2, 2);
+	fake.attach_err[1] = EAGAIN;	/* then again */
+	peer_sends(REP, 0x50, 2, 4 + 500, "FPDU");
+	is(iwtdv_connect(qp, ours, &param, &conn), 0, "iwtdv: initiator");
+	is(fake.ioctls, 3, "iwtdv: waits where TCP has no room");
+	is(recv(theirs, sent, sizeof(sent), MSG_WAITALL), sizeof(sent),
+	   "iwtdv: the Request");
+	ok(!memcmp(sent, fake.frame, sizeof(sent)), "iwtdv: as it was written");
+	is(fake.request_len, HDR + 2, "iwtdv: length of the Request");
+	is(fake.reply_len, HDR + 504, "iwtdv: length of the Reply");
+	is(conn.private_data_len, 500, "iwtdv: private data without the depths");
+	ok(conn.ird == 3 && conn.ord == 2 && conn.flags == IWTDV_CONN_CRC,
+	   "iwtdv: what was agreed");
+	ok(behind_is("FPDU"), "iwtdv: what follows the Reply is not read");
+	end();
+}
+
+static void test_refusals(void)
+{
+	struct iwtdv_conn_param param = { .timeout = 50 };
+	struct iwtdv_conn conn;
+
+	begin();
+	put_frame(fake.frame, REQ, 0x40, 1, 0);
+	peer_sends(REP, 0x60, 1, 3, "text");
+	is(iwtdv_connect(qp, ours, &param, &conn), ECONNREFUSED,
+	   "iwtdv: a reject");
+	is(conn.private_data_len, 3, "iwtdv: its private data");
+	ok(behind_is("text"), "iwtdv: what follows it is not read");
+	is(fake.ioctls, 1, "iwtdv: nothing is attached");
+
+	peer_sends(REP, 0x40, 1, 513, "");
+	is(iwtdv_connect(qp, ours, &param, &conn), EPROTO,
+	   "iwtdv: too long private data in a Reply");
+	ok(is_shut_down(), "iwtdv: end the connection");
+	end();
+
+	begin();
+	put_frame(fake.frame, REQ, 0x40, 1, 0);
+	is(iwtdv_connect(qp, ours, &param, &conn), ETIMEDOUT, "iwtdv: silence");
+	ok(is_shut_down(), "iwtdv: ends the connection");
+	end();
+
+	begin();
+	param.flags = 1u << 31;
+	is(iwtdv_connect(qp, ours, &param, &conn), EOPNOTSUPP,
+	   "iwtdv: unknown flags");
+	param.flags = 0;
+	fake.attach_err[0] = EPROTONOSUPPORT;
+	is(iwtdv_connect(qp, ours, &param, &conn), EOPNOTSUPP,
+	   "iwtdv: a kernel that can't");
+	is(iwtdv_connect(qp, -1, &param, &conn), EBADF, "iwtdv: no descriptor");
+	end();
+}
+
+static void test_responder(void)
+{
+	struct iwtdv_conn_param param = {};
+	struct iwtdv_request req;
+	struct iwtdv_conn conn;
+	char said[5];
+
+	begin();
+	peer_sends(REQ, 0x50, 2, 4 + 508, "");
+	is(iwtdv_get_request(ours, "ack", 3, 0, &req), 0, "iwtdv: a Request");
+	ok(recv(theirs, said, 3, MSG_WAITALL) == 3 && !memcmp(said, "ack", 3),
+	   "iwtdv: the last streaming message");
+	ok(req.private_data_len == 508 && req.private_data_offset == 24 &&
+	   req.frame_len == 532, "iwtdv: the longest private data");
+	is(req.ird, 0x7070 & IWTDV_DEPTH_ANY, "iwtdv: depths");
+	fake.attach_err[0] = EINVAL;
+	is(iwtdv_accept(qp, ours, &req, &param, &conn), EINVAL,
+	   "iwtdv: a queue pair that is not fit");
+	is(iwtdv_accept(qp, ours, &req, &param, &conn), 0, "iwtdv: accept");
+	is(fake.request_len, 532, "iwtdv: with the Request");
+	is(fake.reply_len, 0, "iwtdv: and no Reply");
+	req.frame_len = 533;
+	is(iwtdv_accept(qp, ours, &req, &param, &conn), EINVAL,
+	   "iwtdv: a Request that is none");
+	put_frame(fake.frame, REP, 0x60, 1, 2);
+	req.frame_len = 20;
+	is(iwtdv_reject(context, ours, &req, "no", 2), 0, "iwtdv: reject");
+	is(fake.private_data_len, 2, "iwtdv: with private data");
+	ok(recv(theirs, said, 3, MSG_WAITALL) == 3 && !memcmp(said, "MPA", 3),
+	   "iwtdv: its Reply");
+	end();
+
+	begin();
+	send(theirs, "MPB", 3, 0);
+	is(iwtdv_get_request(ours, NULL, 0, 0, &req), EPROTO,
+	   "iwtdv: a wrong octet is enough");
+	ok(is_shut_down(), "iwtdv: it ends the connection");
+	close(ours);
+	ours = socket(AF_INET, SOCK_DGRAM, 0);
+	is(iwtdv_get_request(ours, NULL, 0, 0, &req), EPROTOTYPE, "iwtdv: UDP");
+	end();
+}
+
+void test_iwtdv(void)
+{
+	test_initiator();
+	test_refusals();
+	test_responder();
+}
