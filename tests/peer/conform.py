@@ -23,7 +23,7 @@ from outcome import Skip
 from rows import ROWS, STATED, TESTS
 from ulp import Ulp
 
-AREAS = ("mpa", "ddp", "rdmap", "empa", "ext", "sec", "opt")
+AREAS = ("mpa", "attach", "ddp", "rdmap", "empa", "ext", "sec", "opt")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

@@ -22,12 +22,12 @@ if [ -e tests/modules/Kbuild ] || [ -e tests/modules/Makefile ]; then
 	make -s -j2 -C $kdir M=/src/tests/modules KBUILD_EXTRA_SYMBOLS=/src/Module.symvers $MAKEARGS modules
 	find tests/modules -name "*.ko" -exec install -m 644 -t $updates {} +
 fi
-if [ -e tests/programs/Makefile ]; then
-	make -s -j2 -C tests/programs OUT=$bin
-fi
 if grep -qs "^provider:" Makefile; then
 	make -s -j2 provider RDMA_CORE=/rdma-core
 	make -s provider-install RDMA_CORE=/rdma-core DESTDIR=/out/payload
+fi
+if [ -e tests/programs/Makefile ]; then
+	make -s -j2 -C tests/programs OUT=$bin PROVIDER=/src/build/provider
 fi
 modules="$INDEX_OF $(find $updates -name "*.ko" | sort | xargs -r sha256sum | cut -c1-64)"
 if [ ! -d /out/index ] || [ "$modules" != "$(cat /out/indexed)" ]; then

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5044 7.1.3, 7.1.5: startup on connections in use (iwt_attach serve)."""
+import subprocess
+
+import mpa
+from outcome import Skip, check, equal
+from rows import row
+
+
+class Serve:
+    """A program that is told in streaming mode what to do with the connection."""
+
+    def __init__(self, place):
+        command = place.ulp[:-1] + [place.ulp[-1].replace("iwt_ulp", "iwt_attach")]
+        self.proc = subprocess.Popen(command + ["serve", place.device, place.there, "0"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.port = int(self.line().split()[-1])
+
+    def line(self):
+        """What it says next."""
+        return self.proc.stdout.readline().strip()
+
+    def close(self):
+        """The end."""
+        self.proc.kill()
+        self.proc.communicate()
+
+
+def told(t, octets):
+    """A program and a peer that has said octets to it."""
+    t.only("iw_tcp")
+    serve = t.keep(Serve(t.place))
+    peer = t.connect(serve.port)
+    peer.sock.sendall(octets)
+    return serve, peer
+
+
+def hears(peer, octets):
+    """These come next, in streaming mode."""
+    peer.sock.settimeout(30)
+    equal(peer.sock.recv(len(octets), 0x100), octets, "text")   # MSG_WAITALL
+
+
+def echoes(peer):
+    """RDMA works in both directions."""
+    peer.put_send(b"message")
+    equal(peer.segment().data, b"message", "the message back")
+
+
+@row("MPA-55", "MPA-84")
+def delayed_startup(t):
+    """Text, the responder's last streaming message, and then the Request"""
+    _, peer = told(t, b"accept\n")
+    hears(peer, b"ack\n")
+    peer.request(pd=b"pd")
+    check(not peer.reply().flags & mpa.R, "accepted")
+    peer.expect_silence()
+    echoes(peer)
+
+
+@row("MPA-55")
+def delayed_initiator(t):
+    """Text, and then the Request of the device's side"""
+    _, peer = told(t, b"connect\n")
+    peer.await_request()
+    peer.accept()
+    peer.put_send(b"message")
+    got = peer.segment()
+    while not got.data:     # ready-to-receive
+        got = peer.segment()
+    equal(got.data, b"message", "the message back")
+
+
+@row("MPA-71")
+def reject_leaves_tcp(t):
+    """After a Reply with R the connection is the programs' own"""
+    _, peer = told(t, b"reject\n")
+    hears(peer, b"ack\n")
+    peer.sock.sendall(mpa.frame(mpa.REQ, mpa.C, 1, b"please"))
+    rep = mpa.receive(peer.sock)
+    check(rep.key == mpa.REP and rep.flags & mpa.R and rep.pd == b"no", "a reject", rep)
+    peer.sock.sendall(b"still here\n")
+    hears(peer, b"still here\n")
+
+
+@row("MPA-74")
+def rejected_keeps_tcp(t):
+    """An initiator that gets a Reply with R keeps its connection, and what follows"""
+    _, peer = told(t, b"connect\n")
+    req = mpa.receive(peer.sock)
+    check(req.key == mpa.REQ, "a Request", req)
+    peer.sock.sendall(mpa.frame(mpa.REP, mpa.C | mpa.R, 1, b"no") + b"at once\n")
+    hears(peer, b"at once\n")
+
+
+@row("MPA-83")
+def nothing_outstanding(t):
+    """No Request while there is text to be read"""
+    if t.place.path != "direct" or not t.place.lossless:
+        raise Skip("the text may come later")
+    serve, peer = told(t, b"connect\nand more\n")
+    data, end = peer.rest()
+    check(not data and end != "open", "no Request", data, end)
+    check("not empty" in serve.line(), "it says why")
+
+
+@row("MPA-83")
+def outstanding_is_the_request(t):
+    """What the responder's socket holds already is taken for the Request"""
+    _, peer = told(t, b"accept\n" + mpa.frame(mpa.REQ, mpa.C, 1))
+    hears(peer, b"ack\n")
+    rep = mpa.receive(peer.sock)
+    check(rep.key == mpa.REP and not rep.flags & mpa.R, "accepted", rep)

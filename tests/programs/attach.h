@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of iwt_attach share. */
+#ifndef ATTACH_H
+#define ATTACH_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <infiniband/iwtdv.h>
+#include <infiniband/verbs.h>
+
+#define BUF		4096
+#define RECVS		16
+#define PATIENCE	60
+
+/* One side: a queue pair, and the socket that it may get. */
+struct end {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint8_t buf[RECVS + 1][BUF];	/* the last one is sent from */
+	int fd;
+};
+
+/* What a responder does, in a thread; and what came of it. */
+struct responder {
+	struct end *end;
+	const char *last_message;
+	bool reject;
+	const char *pd;
+	pthread_t thread;
+	int err;
+	struct iwtdv_request req;
+	struct iwtdv_conn conn;
+};
+
+extern const char *iwt_device;
+extern const char *iwt_ip;
+extern const char *iwt_netns;
+extern int iwt_timeout;
+
+/* attach_conn.c */
+void iwt_die(const char *what);
+void iwt_ok(bool good, const char *what);
+void iwt_is(int got, int want, const char *what);
+void iwt_skip(const char *what, const char *why);
+int iwt_plan(void);
+struct end *iwt_open(void);
+void iwt_destroy_qp(struct end *e);
+void iwt_close(struct end *e);
+bool iwt_send(struct end *e, const char *text);
+bool iwt_receive(struct end *e, const char *text);
+int iwt_wc(struct end *e, struct ibv_wc *wc);
+bool iwt_failed(struct end *e);
+bool iwt_hung_up(int fd);
+int iwt_modify(struct end *e, enum ibv_qp_state state);
+int iwt_listen(const char *ip, uint16_t *port);
+int iwt_dial(const char *ip, uint16_t port);
+void iwt_tcp_pair(const char *ip, int fds[2]);
+bool iwt_say(int fd, const char *text);
+bool iwt_hear(int fd, const char *text);
+void iwt_respond(struct responder *r);
+int iwt_responded(struct responder *r);
+int iwt_connect(struct end *e, const char *pd, struct iwtdv_conn *conn);
+void iwt_make_pair(struct end *e[2], const char *ip);
+void iwt_close_pair(struct end *e[2]);
+
+/* attach_cases.c, attach_fds.c */
+void iwt_cases(void);
+void iwt_fds(void);
+void iwt_race(void);
+
+/* attach_serve.c */
+int iwt_serve(uint16_t port);
+int iwt_client(uint16_t port);
+int iwt_hold(uint16_t port);
+
+#endif

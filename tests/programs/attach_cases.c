@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Startup on connected sockets, both ends in this process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define REQUEST_HDR	"MPA ID Req Frame"
+
+static void open_pair(struct end *e[2])
+{
+	int fds[2];
+
+	iwt_tcp_pair(iwt_ip, fds);
+	e[0] = iwt_open();
+	e[1] = iwt_open();
+	e[0]->fd = fds[0];
+	e[1]->fd = fds[1];
+}
+
+static bool talk(struct end *e[2])
+{
+	return iwt_send(e[0], "from the initiator") &&
+	       iwt_receive(e[1], "from the initiator") &&
+	       iwt_send(e[1], "from the responder") &&
+	       iwt_receive(e[0], "from the responder");
+}
+
+/* hello, hello-ack as last streaming message, Request, Reply (RFC 5044 7.1.3) */
+static void delayed(void)
+{
+	struct responder r = { .last_message = "hello ack", .pd = "reply" };
+	struct iwtdv_conn conn;
+	struct end *e[2];
+	int err;
+
+	open_pair(e);
+	r.end = e[1];
+	iwt_ok(iwt_say(e[0]->fd, "hello") && iwt_hear(e[1]->fd, "hello"),
+	       "streaming mode");
+	iwt_respond(&r);
+	iwt_ok(iwt_hear(e[0]->fd, "hello ack"), "last streaming message");
+	err = iwt_connect(e[0], "request", &conn);
+	iwt_is(iwt_responded(&r), 0, "responder");
+	iwt_is(err, 0, "initiator");
+	iwt_ok(r.req.private_data_len == 7 &&
+	       !memcmp(r.req.frame + r.req.private_data_offset, "request", 7),
+	       "private data of the Request");
+	iwt_ok(conn.private_data_len == 5 &&
+	       !memcmp(conn.private_data, "reply", 5),
+	       "private data of the Reply");
+	iwt_ok(r.req.ird == 8 && r.req.ord == 8 && r.conn.ird == 4 &&
+	       r.conn.ord == 4 && conn.ird == 8 && conn.ord == 4,
+	       "depths are agreed");
+	iwt_ok(conn.flags & IWTDV_CONN_CRC && conn.flags & IWTDV_CONN_ENHANCED &&
+	       conn.flags == r.conn.flags, "CRC and the enhanced startup");
+	iwt_ok(talk(e), "messages in both directions");
+	iwt_close_pair(e);
+}
+
+static void plain(void)
+{
+	struct iwtdv_conn_param param = {
+		.flags = IWTDV_CONN_PLAIN,
+		.ird = 1,
+		.ord = 1,
+	};
+	struct responder r = {};
+	struct iwtdv_conn conn;
+	struct end *e[2];
+
+	open_pair(e);
+	r.end = e[1];
+	iwt_respond(&r);
+	iwt_is(iwtdv_connect(e[0]->qp, e[0]->fd, &param, &conn), 0,
+	       "revision 1");
+	iwt_is(iwt_responded(&r), 0, "revision 1, responder");
+	iwt_ok(!(conn.flags & IWTDV_CONN_ENHANCED) &&
+	       r.req.ird == IWTDV_DEPTH_ANY, "no depths are told");
+	iwt_ok(talk(e), "revision 1, messages");
+	iwt_close_pair(e);
+}
+
+/* Options that the program has set for its own purposes. */
+static void odd_options(void)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
+	int small = 4096, one = 1, i;
+	struct responder r = {};
+	struct end *e[2];
+
+	open_pair(e);
+	r.end = e[1];
+	for (i = 0; i < 2; i++) {
+		setsockopt(e[i]->fd, SOL_SOCKET, SO_LINGER, &linger,
+			   sizeof(linger));
+		setsockopt(e[i]->fd, SOL_SOCKET, SO_RCVBUF, &small,
+			   sizeof(small));
+		setsockopt(e[i]->fd, SOL_SOCKET, SO_SNDBUF, &small,
+			   sizeof(small));
+		setsockopt(e[i]->fd, SOL_SOCKET, SO_RCVLOWAT, &small,
+			   sizeof(small));
+		setsockopt(e[i]->fd, IPPROTO_TCP, TCP_CORK, &one, sizeof(one));
+		fcntl(e[i]->fd, F_SETFL, O_NONBLOCK);
+	}
+	small = 1;
+	/* or the frames themselves are waited for in vain */
+	setsockopt(e[0]->fd, SOL_SOCKET, SO_RCVLOWAT, &small, sizeof(small));
+	setsockopt(e[1]->fd, SOL_SOCKET, SO_RCVLOWAT, &small, sizeof(small));
+	iwt_respond(&r);
+	iwt_is(iwt_connect(e[0], NULL, NULL), 0, "with odd socket options");
+	iwt_is(iwt_responded(&r), 0, "with odd socket options, responder");
+	iwt_ok(talk(e), "with odd socket options, messages");
+	iwt_close_pair(e);
+}
+
+/* Queued before anybody looks: Request and first FPDU are in the socket. */
+static void queued_request(void)
+{
+	struct responder r = {};
+	struct end *e[2];
+
+	open_pair(e);
+	r.end = e[1];
+	iwt_ok(iwt_say(e[0]->fd, REQUEST_HDR) &&
+	       send(e[0]->fd, "\x40\x01\x00\x02pd", 6, 0) == 6,
+	       "a Request before anybody waits for it");
+	iwt_respond(&r);
+	iwt_is(iwt_responded(&r), 0, "it is taken from the queue");
+	iwt_ok(iwt_hear(e[0]->fd, "MPA ID Rep Frame"), "and answered");
+	iwt_close_pair(e);
+}
+
+static void descriptor_after(void)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof(ss);
+	struct pollfd pfd = { .events = POLLIN | POLLOUT };
+	struct end *e[2];
+	char octet = 'x';
+	int one = 1, fd;
+
+	iwt_make_pair(e, iwt_ip);
+	fd = e[0]->fd;
+	pfd.fd = fd;
+	iwt_ok(send(fd, &octet, 1, MSG_NOSIGNAL) < 0 && errno == EOPNOTSUPP,
+	       "send() is refused");
+	iwt_ok(recv(fd, &octet, 1, MSG_DONTWAIT) < 0 && errno == EOPNOTSUPP,
+	       "recv() is refused");
+	iwt_ok(write(fd, &octet, 1) < 0 && read(fd, &octet, 1) < 0,
+	       "read() and write() are refused");
+	iwt_ok(shutdown(fd, SHUT_RDWR) < 0 && errno == EOPNOTSUPP,
+	       "shutdown() is refused");
+	iwt_ok(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) < 0 &&
+	       setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 4) < 0,
+	       "setsockopt() of TCP is refused");
+	iwt_ok(listen(fd, 1) < 0 && accept(fd, NULL, NULL) < 0,
+	       "listen() and accept() are refused");
+	ss.ss_family = AF_UNSPEC;
+	iwt_ok(connect(fd, (struct sockaddr *)&ss, sizeof(ss)) < 0,
+	       "connect() is refused");
+	iwt_ok(!getpeername(fd, (struct sockaddr *)&ss, &len) &&
+	       !getsockname(fd, (struct sockaddr *)&ss, &len),
+	       "getpeername() and getsockname() answer");
+	iwt_ok(!poll(&pfd, 1, 0), "poll() reports nothing");
+	iwt_ok(talk(e), "messages after all that");
+	iwt_is(iwt_connect(e[0], NULL, NULL), EBUSY,
+	       "a socket that is attached already");
+	iwt_close_pair(e);
+}
+
+static void closed_before(void)
+{
+	struct end *e[2];
+
+	iwt_make_pair(e, iwt_ip);
+	close(e[0]->fd);
+	close(e[1]->fd);
+	e[0]->fd = -1;
+	e[1]->fd = -1;
+	iwt_ok(talk(e), "messages after close() of the descriptors");
+	iwt_destroy_qp(e[0]);
+	iwt_ok(iwt_failed(e[1]), "the queue pair's end is the connection's");
+	iwt_close_pair(e);
+}
+
+static void ends(void)
+{
+	struct end *e[2];
+
+	iwt_make_pair(e, iwt_ip);
+	iwt_is(iwt_modify(e[0], IBV_QPS_SQD), 0, "SQD: a graceful end");
+	iwt_ok(iwt_failed(e[1]) && iwt_failed(e[0]), "both sides fail");
+	iwt_ok(iwt_hung_up(e[0]->fd) && iwt_hung_up(e[1]->fd),
+	       "both descriptors say POLLHUP");
+	iwt_is(iwt_modify(e[0], IBV_QPS_RESET), 0, "the queue pair is idle again");
+	iwt_close_pair(e);
+
+	iwt_make_pair(e, iwt_ip);
+	iwt_is(iwt_modify(e[1], IBV_QPS_ERR), 0, "ERR: an abortive end");
+	iwt_ok(iwt_failed(e[0]) && iwt_hung_up(e[0]->fd),
+	       "the other side fails");
+	iwt_ok(iwt_hung_up(e[1]->fd), "its descriptor says POLLHUP");
+	iwt_close_pair(e);
+
+	iwt_make_pair(e, iwt_ip);
+	iwt_destroy_qp(e[0]);
+	iwt_ok(iwt_hung_up(e[0]->fd) && iwt_failed(e[1]),
+	       "a queue pair destroyed, the descriptor open");
+	iwt_close_pair(e);
+}
+
+/* MPA-71, MPA-74, G-1: TCP is the programs' again, and may be tried again. */
+static void rejected(void)
+{
+	struct responder r = { .reject = true, .pd = "no" };
+	struct iwtdv_conn conn;
+	struct end *e[2];
+
+	open_pair(e);
+	r.end = e[1];
+	iwt_respond(&r);
+	iwt_is(iwt_connect(e[0], "please", &conn), ECONNREFUSED, "a reject");
+	iwt_is(iwt_responded(&r), 0, "rejecting");
+	iwt_ok(conn.private_data_len == 2 && !memcmp(conn.private_data, "no", 2),
+	       "the reject's private data");
+	iwt_ok(iwt_say(e[0]->fd, "so be it") && iwt_hear(e[1]->fd, "so be it") &&
+	       iwt_say(e[1]->fd, "sorry") && iwt_hear(e[0]->fd, "sorry"),
+	       "both go on in TCP");
+	r = (struct responder) { .end = e[1] };
+	iwt_respond(&r);
+	iwt_is(iwt_connect(e[0], NULL, NULL), 0, "a second attempt");
+	iwt_is(iwt_responded(&r), 0, "a second attempt, responder");
+	iwt_ok(talk(e), "a second attempt, messages");
+	iwt_close_pair(e);
+}
+
+static void improper(void)
+{
+	struct iwtdv_conn_param param = { .timeout = 200 };
+	struct iwtdv_request req;
+	struct iwtdv_conn conn;
+	struct end *e[2];
+
+	open_pair(e);
+	iwt_say(e[0]->fd, "GET / HTTP/1.0\r\n\r\n");
+	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 0, &req), EPROTO,
+	       "no Request");
+	iwt_ok(!iwt_hear(e[0]->fd, "x"), "the connection is closed");
+	iwt_close_pair(e);
+
+	open_pair(e);
+	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 200, &req), ETIMEDOUT,
+	       "a silent initiator");
+	iwt_ok(!iwt_hear(e[0]->fd, "x"), "the connection is closed");
+	iwt_close_pair(e);
+
+	open_pair(e);
+	iwt_is(iwtdv_connect(e[0]->qp, e[0]->fd, &param, &conn), ETIMEDOUT,
+	       "a silent responder");
+	iwt_close_pair(e);
+
+	open_pair(e);
+	iwt_say(e[0]->fd, REQUEST_HDR);
+	send(e[0]->fd, "\x40\x01\x00\x00xx", 6, 0);
+	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 0, &req), 0,
+	       "a Request with octets behind it");
+	iwt_is(iwtdv_accept(e[1]->qp, e[1]->fd, &req, &param, &conn), EPROTO,
+	       "cannot be accepted");
+	iwt_ok(send(e[1]->fd, "x", 1, MSG_NOSIGNAL) < 0, "the connection is closed");
+	iwt_close_pair(e);
+
+	/* two initiators (MPA-78): whose Request came first is not known here */
+	open_pair(e);
+	iwt_say(e[1]->fd, REQUEST_HDR);
+	iwt_is(iwt_connect(e[0], NULL, NULL), ENOTEMPTY,
+	       "something is to be read yet");
+	iwt_ok(iwt_hear(e[0]->fd, REQUEST_HDR), "and still is");
+	iwt_close_pair(e);
+}
+
+static void bad_queue_pairs(void)
+{
+	struct iwtdv_conn_param param = {};
+	struct iwtdv_request req;
+	struct iwtdv_conn conn;
+	struct end *e[2];
+	int fds[2];
+
+	open_pair(e);
+	iwt_modify(e[0], IBV_QPS_ERR);
+	iwt_is(iwt_connect(e[0], NULL, NULL), EINVAL,
+	       "initiator with a queue pair in error");
+	iwt_say(e[0]->fd, REQUEST_HDR);
+	send(e[0]->fd, "\x40\x01\x00\x00", 4, 0);
+	iwt_modify(e[1], IBV_QPS_ERR);
+	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 0, &req), 0, "a Request");
+	iwt_is(iwtdv_accept(e[1]->qp, e[1]->fd, &req, &param, &conn), EINVAL,
+	       "responder with a queue pair in error");
+	iwt_modify(e[1], IBV_QPS_RESET);
+	iwt_is(iwtdv_accept(e[1]->qp, e[1]->fd, &req, &param, &conn), 0,
+	       "and with one that is idle again");
+	iwt_ok(iwt_hear(e[0]->fd, "MPA ID Rep Frame"), "its Reply");
+	iwt_tcp_pair(iwt_ip, fds);
+	close(e[0]->fd);
+	e[0]->fd = fds[0];
+	iwt_is(iwtdv_connect(e[1]->qp, e[0]->fd, &param, &conn), EINVAL,
+	       "a queue pair that has a connection");
+	close(fds[1]);
+	iwt_close_pair(e);
+}
+
+void iwt_cases(void)
+{
+	delayed();
+	plain();
+	odd_options();
+	queued_request();
+	descriptor_after();
+	closed_before();
+	ends();
+	rejected();
+	improper();
+	bad_queue_pairs();
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Descriptors that are not fit, and descriptors used by others meanwhile. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define RACES	24
+
+static struct end *end;
+
+/* As initiator and as responder; the request is a good one. */
+static void unfit(int fd, int want, const char *what)
+{
+	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
+	struct iwtdv_conn_param param = {};
+	struct iwtdv_request req = { .frame_len = 20 };
+	struct iwtdv_conn conn;
+	char name[80];
+
+	memcpy(req.frame, frame, 20);
+	snprintf(name, sizeof(name), "initiator: %s", what);
+	end->fd = fd;
+	iwt_is(iwt_connect(end, NULL, NULL), want, name);
+	snprintf(name, sizeof(name), "responder: %s", what);
+	iwt_is(iwtdv_accept(end->qp, fd, &req, &param, &conn), want, name);
+	end->fd = -1;
+}
+
+static void unfit_close(int fd, int want, const char *what)
+{
+	unfit(fd, want, what);
+	close(fd);
+}
+
+static void not_connected(void)
+{
+	uint16_t port = 0;
+	int fds[2], fd;
+
+	unfit_close(socket(AF_INET, SOCK_STREAM, 0), ENOTCONN,
+		    "not connected");
+	unfit_close(iwt_listen(iwt_ip, &port), ENOTCONN, "listening");
+
+	iwt_tcp_pair(iwt_ip, fds);
+	shutdown(fds[1], SHUT_WR);
+	fd = recv(fds[0], &port, 1, 0);
+	unfit_close(fds[0], ENOTCONN, "closed by the peer");
+	close(fds[1]);
+
+	iwt_tcp_pair(iwt_ip, fds);
+	shutdown(fds[0], SHUT_WR);
+	unfit_close(fds[0], ENOTCONN, "shut down");
+	close(fds[1]);
+}
+
+static void other_kinds(void)
+{
+	struct sockaddr_in a = {
+		.sin_family = AF_INET,
+		.sin_port = htons(9),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fds[2], fd;
+
+	unfit(-1, EBADF, "no descriptor");
+	unfit(9999, EBADF, "not open");
+	unfit_close(open("/dev/null", O_RDWR), ENOTSOCK, "no socket");
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)))
+		iwt_die("connect");
+	unfit_close(fd, EPROTOTYPE, "UDP");
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
+		iwt_die("socketpair");
+	unfit_close(fds[0], EPROTOTYPE, "UNIX");
+	close(fds[1]);
+}
+
+static void elsewhere(void)
+{
+	int here = open("/proc/self/ns/net", O_RDONLY);
+	int there = iwt_netns ? open(iwt_netns, O_RDONLY) : -1;
+	int fds[2];
+
+	iwt_tcp_pair("127.0.0.1", fds);
+	unfit_close(fds[0], EADDRNOTAVAIL, "an address of another device");
+	close(fds[1]);
+	if (there < 0 || setns(there, CLONE_NEWNET)) {
+		iwt_skip("another namespace", "none was named");
+		return;
+	}
+	iwt_tcp_pair("127.0.0.1", fds);
+	if (setns(here, CLONE_NEWNET))
+		iwt_die("setns");
+	unfit_close(fds[0], EADDRNOTAVAIL, "another namespace");
+	close(fds[1]);
+	close(here);
+	close(there);
+}
+
+static void in_use(void)
+{
+	int fds[2];
+
+	iwt_tcp_pair(iwt_ip, fds);
+	if (setsockopt(fds[0], IPPROTO_TCP, TCP_ULP, "tls", 4))
+		iwt_skip("kTLS on it", "the kernel has none");
+	else
+		unfit(fds[0], EBUSY, "kTLS on it");
+	close(fds[0]);
+	close(fds[1]);
+}
+
+void iwt_fds(void)
+{
+	end = iwt_open();
+	not_connected();
+	other_kinds();
+	elsewhere();
+	in_use();
+	iwt_close(end);
+}
+
+struct racer {
+	pthread_t thread;
+	int fd;
+	int what;
+	volatile bool stop;
+};
+
+/* Everything that a descriptor is good for, again and again. */
+static void abuse(int fd, int what)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_UNSPEC };
+	int one = 1, family = AF_INET;
+	char buf[64];
+
+	switch (what) {
+	case 0:
+		send(fd, buf, sizeof(buf), MSG_DONTWAIT | MSG_NOSIGNAL);
+		break;
+	case 1:
+		recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+		break;
+	case 2:
+		setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 4);
+		setsockopt(fd, IPPROTO_IPV6, IPV6_ADDRFORM, &family,
+			   sizeof(family));
+		break;
+	case 3:
+		connect(fd, (struct sockaddr *)&any, sizeof(any));
+		listen(fd, 1);
+		break;
+	case 4:
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+		recv(fd, buf, sizeof(buf), 0);
+		break;
+	case 5:
+		shutdown(fd, SHUT_RDWR);
+		break;
+	}
+}
+
+static void *race(void *arg)
+{
+	struct racer *r = arg;
+
+	while (!r->stop)
+		abuse(r->fd, r->what);
+	return NULL;
+}
+
+/*
+ * What becomes of the connection is the program's own fault; it counts that the
+ * kernel survives, and that the next one works.
+ */
+void iwt_race(void)
+{
+	struct responder resp = {};
+	struct racer r = {};
+	struct end *e[2];
+	int fds[2], i;
+
+	for (i = 0; i < RACES; i++) {
+		iwt_tcp_pair(iwt_ip, fds);
+		e[0] = iwt_open();
+		e[1] = iwt_open();
+		e[0]->fd = fds[0];
+		e[1]->fd = fds[1];
+		resp = (struct responder) { .end = e[1] };
+		r = (struct racer) { .fd = fds[i / 6 % 2], .what = i % 6 };
+		iwt_respond(&resp);
+		if (pthread_create(&r.thread, NULL, race, &r))
+			iwt_die("pthread_create");
+		usleep(i % 4 * 100);
+		iwt_connect(e[0], NULL, NULL);
+		if (!iwt_responded(&resp))
+			usleep(i % 3 * 1000);
+		iwt_destroy_qp(e[0]);
+		iwt_destroy_qp(e[1]);
+		r.stop = true;
+		/* where they were not attached somebody may still wait */
+		shutdown(fds[0], SHUT_RDWR);
+		shutdown(fds[1], SHUT_RDWR);
+		pthread_join(r.thread, NULL);
+		iwt_close_pair(e);
+	}
+	iwt_timeout = 0;
+	iwt_make_pair(e, iwt_ip);
+	iwt_ok(iwt_send(e[0], "well") && iwt_receive(e[1], "well"),
+	       "after system calls on the descriptor meanwhile");
+	iwt_close_pair(e);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RDMA on sockets of the program (iwtdv(7)).
+ *
+ *	iwt_attach cases DEVICE IP		startup, TAP
+ *	iwt_attach fds DEVICE IP [NETNS]	unfit descriptors, TAP
+ *	iwt_attach race DEVICE IP		other uses of them meanwhile, TAP
+ *	iwt_attach serve DEVICE IP PORT		see attach_serve.c
+ *	iwt_attach client DEVICE IP PORT	a partner of that, until it ends
+ *	iwt_attach hold DEVICE IP PORT		an initiator without an answer
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach.h"
+
+const char *iwt_device, *iwt_ip, *iwt_netns;
+int iwt_timeout;	/* of startup, in milliseconds */
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 3 ? argv[1] : "";
+	uint16_t port = argc > 4 ? atoi(argv[4]) : 0;
+
+	if (argc > 3) {
+		iwt_device = argv[2];
+		iwt_ip = argv[3];
+	}
+	if (!strcmp(what, "serve"))
+		return iwt_serve(port);
+	if (!strcmp(what, "client"))
+		return iwt_client(port);
+	if (!strcmp(what, "hold"))
+		return iwt_hold(port);
+	if (!strcmp(what, "cases")) {
+		iwt_cases();
+	} else if (!strcmp(what, "fds")) {
+		iwt_netns = argv[4];
+		iwt_fds();
+	} else if (!strcmp(what, "race")) {
+		iwt_timeout = 300;
+		iwt_race();
+	} else {
+		fprintf(stderr, "usage: see %s\n", __FILE__);
+		return 2;
+	}
+	return iwt_plan();
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Against a peer that speaks for itself: a word in streaming mode says what is
+ * to be done.
+ *
+ *	accept	wait for a Request, accept it, echo messages
+ *	reject	wait for a Request, reject it, echo lines
+ *	connect	be the initiator, echo messages; lines after a reject
+ *	bye	end
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+static bool get_line(int fd, char *line, size_t size)
+{
+	size_t len = 0;
+
+	while (len < size - 1 && recv(fd, line + len, 1, 0) == 1) {
+		if (line[len] == '\n') {
+			line[len] = 0;
+			return true;
+		}
+		len++;
+	}
+	return false;
+}
+
+static void echo_messages(struct end *e)
+{
+	int i;
+
+	while (iwt_receive(e, NULL))
+		for (i = 0; i < RECVS; i++)
+			if (e->buf[i][0]) {
+				char text[BUF];
+
+				strcpy(text, (char *)e->buf[i]);
+				e->buf[i][0] = 0;
+				if (!iwt_send(e, text))
+					return;
+			}
+}
+
+static void echo_lines(int fd)
+{
+	char line[256];
+
+	while (get_line(fd, line, sizeof(line) - 1)) {
+		strcat(line, "\n");
+		if (!iwt_say(fd, line))
+			break;
+	}
+}
+
+static int obey(struct end *e, const char *word)
+{
+	struct iwtdv_conn_param param = { .ird = 4, .ord = 4, .timeout = 5000 };
+	struct iwtdv_request req;
+	struct iwtdv_conn conn;
+	int err;
+
+	if (!strcmp(word, "connect"))
+		return iwtdv_connect(e->qp, e->fd, &param, &conn);
+	err = iwtdv_get_request(e->fd, "ack\n", 4, param.timeout, &req);
+	if (err)
+		return err;
+	if (!strcmp(word, "reject"))
+		return iwtdv_reject(e->ctx, e->fd, &req, "no", 2) ?:
+		       ECONNREFUSED;
+	return iwtdv_accept(e->qp, e->fd, &req, &param, &conn);
+}
+
+int iwt_serve(uint16_t port)
+{
+	int fd = iwt_listen(iwt_ip, &port);
+	char word[32];
+	struct end *e;
+	int err;
+
+	printf("port %u\n", port);
+	fflush(stdout);
+	do {
+		e = iwt_open();
+		e->fd = accept(fd, NULL, NULL);
+		if (e->fd < 0 || !get_line(e->fd, word, sizeof(word)))
+			strcpy(word, "none");
+		err = strcmp(word, "bye") && strcmp(word, "none") ?
+		      obey(e, word) : 0;
+		printf("%s: %s\n", word, strerror(err));
+		fflush(stdout);
+		if (err == ECONNREFUSED)
+			echo_lines(e->fd);
+		else if (!err)
+			echo_messages(e);
+		iwt_close(e);
+	} while (strcmp(word, "bye"));
+	return 0;
+}
+
+/* A connection that lasts until one is killed or its device goes. */
+int iwt_client(uint16_t port)
+{
+	struct end *e = iwt_open();
+	int n = 0;
+
+	e->fd = iwt_dial(iwt_ip, port);
+	if (!iwt_say(e->fd, "accept\n") || !iwt_hear(e->fd, "ack\n"))
+		iwt_die("streaming mode");
+	errno = iwt_connect(e, NULL, NULL);
+	if (errno)
+		iwt_die("iwtdv_connect");
+	do {
+		if (n++ == 1)
+			printf("moving\n");
+		fflush(stdout);
+		usleep(1000);
+	} while (iwt_send(e, "ping") && iwt_receive(e, "ping"));
+	printf("over: %s\n", iwt_hung_up(e->fd) ? "POLLHUP" : "nothing");
+	iwt_close(e);
+	return 0;
+}
+
+/* Stop where the Request is out, or is waited for. */
+int iwt_hold(uint16_t port)
+{
+	struct iwtdv_conn_param param = { .timeout = PATIENCE * 1000 };
+	struct iwtdv_conn conn;
+	struct end *e = iwt_open();
+
+	e->fd = iwt_dial(iwt_ip, port);
+	printf("holding\n");
+	fflush(stdout);
+	return iwtdv_connect(e->qp, e->fd, &param, &conn);
+}

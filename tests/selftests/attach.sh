@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Delayed startup: programs that have talked over TCP hand their sockets over.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+
+require iwt_attach iwtdv_hello python3
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other drivers have no such method"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+
+# api WHAT MODE ADDRESS [ARGUMENT]: both ends in a process in A
+api() {
+	timeout 120 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" "$2" "$DEV_A" "$3" "${@:4}" \
+		>"$TMP/api" 2>&1
+	subtests "$1" "$TMP/api"
+}
+api IPv4 cases $IP_A
+api IPv6 cases $IP6_A
+api "IPv4 in IPv6" cases ::ffff:$IP_A
+api descriptors fds $IP_A "/run/netns/$NS_B"
+api race race $IP_A
+api "race, IPv4 in IPv6" race ::ffff:$IP_A
+
+# the example: by RDMA with itself, in text with others
+start in_b "$IWT_BIN/iwtdv_hello" "$DEV_B" 7178 >"$TMP/hello-b" 2>&1
+wait_listen "$NS_B" 7178
+in_a timeout 60 "$IWT_BIN/iwtdv_hello" "$DEV_A" 7178 $IP_B >"$TMP/hello-a" 2>&1
+check "the example: client" grep -q "by RDMA: welcome" "$TMP/hello-a"
+check "the example: server ends" ended "$PID"
+check "the example: server" grep -q "by RDMA: hello" "$TMP/hello-b"
+start in_b "$IWT_BIN/iwtdv_hello" "$DEV_B" 7178 >"$TMP/hello-b" 2>&1
+wait_listen "$NS_B" 7178
+in_a timeout 60 python3 -c "
+import socket
+s = socket.create_connection(('$IP_B', 7178))
+s.sendall(b'text?\n')
+print(s.recv(100))" >"$TMP/hello-a" 2>&1
+check "the example: in text" grep -q "text it is" "$TMP/hello-a"
+ended "$PID"
+
+# a peer that speaks for itself
+serve() {
+	start in_b "$IWT_BIN/iwt_attach" serve "$DEV_B" $IP_B 7176 >"$TMP/serve" 2>&1
+	SRV=$PID
+	wait_listen "$NS_B" 7176
+}
+serve
+in_a timeout 200 python3 "$(dirname "$0")/../peer/attach.py" $IP_B 7176 >"$TMP/peer" 2>&1
+subtests peer "$TMP/peer"
+check "the server ends well" ended "$SRV"
+grep -q "^connect: Protocol error" "$TMP/serve" || diag <"$TMP/serve"
+
+# two programs, one of which goes in the middle, by itself or with its link
+no_qps() { ! rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
+said() { grep -q "$1" "$2"; }
+pair_of() {
+	serve
+	start in_a "$IWT_BIN/iwt_attach" client "$DEV_A" $IP_B 7176 >"$TMP/client" 2>&1
+	CLI=$PID
+	check "$1: two programs" busywait "$IWT_TIME" said moving "$TMP/client"
+}
+
+named() { in_a ss -tnei | grep -q "tcp-ulp-iw_tcp"; }
+pair_of "server killed"
+modprobe -q tcp_diag
+if in_a ss -tni 2>/dev/null | grep -q cwnd; then
+	check "ss names whose the socket is" busywait 5 named
+else
+	skip "ss names whose the socket is" "no ss, or no tcp_diag here"
+fi
+kill -KILL "$SRV"
+check "server killed: the client sees it" ended "$CLI"
+check "server killed: its descriptor says so" said POLLHUP "$TMP/client"
+check "server killed: no queue pair is left" busywait 20 no_qps "$DEV_B"
+
+pair_of "client killed"
+kill -KILL "$CLI"
+check "client killed: no queue pair is left" busywait 20 no_qps "$DEV_A"
+check "client killed: no connection is left" wait_in 20 "$NS_B" no_connections 7176
+stop "$SRV"
+
+# before the Reply: nobody answers, and then somebody else listens
+for signal in TERM KILL; do
+	start in_b python3 -c "
+import socket, time
+s = socket.create_server(('$IP_B', 7177))
+c = s.accept()[0]
+time.sleep(600)" >"$TMP/silent" 2>&1
+	SRV=$PID
+	wait_listen "$NS_B" 7177
+	start in_a "$IWT_BIN/iwt_attach" hold "$DEV_A" $IP_B 7177 >"$TMP/client" 2>&1
+	CLI=$PID
+	busywait "$IWT_TIME" said holding "$TMP/client"
+	nap 0.3
+	kill -$signal "$CLI"
+	check "initiator ended by $signal: no queue pair is left" busywait 20 no_qps "$DEV_A"
+	check "initiator ended by $signal: no connection is left" wait_in 20 "$NS_A" no_connections 7177
+	stop "$SRV"
+done
+
+gone() { ! rdma link show "$1/1" >/dev/null 2>&1; }
+pair_of "link removed"
+check "link removed: it goes" timeout 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
+check "link removed: it is gone" busywait 20 gone "$DEV_A"
+check "link removed: its user ends" ended "$CLI"
+check "link removed: the descriptor says so" said POLLHUP "$TMP/client"
+stop "$SRV"
+ktap_finish
