@@ -94,9 +94,10 @@ def loopback(t):
     ulp = t.ulp()
     for flags in (mpa.C, mpa.C | mpa.M):
         conn = roomy(t, ulp, flags)
-        conn.ulp.mr(mr=9, len=1 << 20, access="l", fill=1)
+        number = ulp.new()
+        ulp.mr(mr=number, len=1 << 20, access="l", fill=1)
         for _ in range(8):
-            conn.post("send", wr=1, sge="9:0:1048576")
+            conn.post("send", wr=1, sge="%d:0:1048576" % number)
             segs = conn.peer.message(fpdu.SEND)
             equal(sum(len(seg.data) for seg in segs), 1 << 20, "size")
             most = max(len(seg.ulpdu) for seg in segs)
