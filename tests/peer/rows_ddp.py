@@ -110,7 +110,7 @@ def not_looked_at(t):
 
 
 @row("DDP-45", "DDP-20")
-def solicited(t):
+def solicited_field(t):
     """The upper layer's field at delivery: only the Solicited Event raises a solicited completion"""
     conn = t.passive()
     conn.ulp.arm(cq=conn.cq, solicited=1)

@@ -47,7 +47,7 @@ def write_segments(t):
 
 
 @row("DDP-16", "DDP-17", "DDP-19", "DDP-23", "DDP-31", "DDP-37")
-def headers(t):
+def ddp_headers(t):
     """Every kind of message: 14 or 18 octets of header, DV 1, reserved bits 0; of nothing: one segment"""
     conn = t.active()
     conn.ulp.set(mr=conn.mr, data=b"payload!")

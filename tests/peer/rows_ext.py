@@ -153,7 +153,7 @@ def operations(t):
 
 
 @row("EXT-21", "EXT-32")
-def alignment(t):
+def atomic_alignment(t):
     """Memory that is not aligned: 0/2/07, with the DDP header, memory as it was; it counts where the memory is"""
     ulp = t.ulp()
     for at in range(1, 8):

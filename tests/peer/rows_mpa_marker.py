@@ -107,7 +107,7 @@ def small_ones(t):
 
 
 @row("MPA-20", "MPA-60", "MPA-28", alone=True)
-def both_directions(t):
+def markers_both_ways(t):
     """M of each frame, in both roles: each direction has markers as its receiver asked"""
     for word, own in (("on", mpa.M), ("off", 0)):
         t.setting("markers", word)

@@ -141,7 +141,7 @@ def mixed(t, ulp, listener, flags=mpa.C, before=None):
 
 
 @row("OPT-1", "OPT-8", "MPA-41", "MPA-44", "MPA-46", "MPA-47", "OPT-16", "OPT-13")
-def alignment(t):
+def segments_aligned(t):
     """Messages of all sizes: segments begin with FPDUs, have whole ones only, several if they fit; SACK, DF"""
     if t.place.interface == "lo":
         raise Skip("segments longer than what waits")
