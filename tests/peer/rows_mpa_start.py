@@ -7,7 +7,7 @@ import fpdu
 import mpa
 from case import Conn
 from outcome import check, equal
-from rows import row
+from rows import row, stated
 from ulp import SUCCESS
 
 PD_MAX = 255    # what the kernel's interface has room for
@@ -301,3 +301,8 @@ def ends_in_startup(t):
         except TimeoutError:
             pass
         ulp.event(id=conn.id, want=("REJECTED", "CONNECT_ERROR"))
+
+
+stated("selftest", "startup.sh (rdmac_permissive on, both roles): a connection of revision 0 has CRC, markers and version 0"
+       " in both directions", "MPA-98")
+stated("unit", "mpa_frame_test.c: MULPDU of every EMSS is within 128 and 64768; and conformance.sh --path loopback", "MPA-6")

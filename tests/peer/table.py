@@ -30,18 +30,16 @@ evidence is named.
 
 
 def of_row(name, verdicts):
-    """Verdict and evidence of a row. Without all of its tests having run: "not run"."""
+    """Verdict and evidence of a row. With no test of it having run: "not run", unless there is other evidence."""
     tests = [t for t in TESTS if name in t.rows]
-    if not tests:
-        kind, text = STATED.get(name, ("", ""))
-        verdict = {"": "missing", "untestable": "not testable"}.get(kind, "stated")
-        return verdict, "%s: %s" % (kind, text) if kind else ""
-    got = [verdicts.get(t.name, ("not run", ""))[0] for t in tests]
-    evidence = " ".join("%s.%s" % (t.area, t.name) for t in tests)
-    for verdict in ("fail", "not run", "pass"):
+    got = {verdicts.get(t.name, ("not run", ""))[0] for t in tests}
+    for verdict in ("fail", "pass"):
         if verdict in got:
-            return verdict, evidence
-    return "not run", evidence
+            return verdict, " ".join("%s.%s" % (t.area, t.name) for t in tests)
+    kind, text = STATED.get(name, ("", ""))
+    if kind:
+        return "not testable" if kind == "untestable" else "stated", "%s: %s" % (kind, text)
+    return "not run" if tests else "missing", ""
 
 
 def summary(verdicts):
