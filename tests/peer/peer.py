@@ -183,7 +183,8 @@ class Peer:
 
     def slow(self):
         """From now on little is held here that was not asked for: more has to wait on the other side."""
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
+        emss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, max(32768, 4 * emss))
 
     # what must come
 

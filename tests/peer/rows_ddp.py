@@ -188,7 +188,7 @@ def bounds(t):
 
 
 @row("DDP-69", "DDP-73")
-def wrap(t):
+def write_wraps(t):
     """A Write whose range wraps: 1/1/03, before bounds are looked at"""
     ulp = t.ulp()
     for back, size in ((8, 16), (1, 2), (1400, 1401)):
@@ -243,7 +243,7 @@ def message_offsets(t):
 
 
 @row("DDP-58", "DDP-73")
-def queues(t):
+def wrong_queues(t):
     """Queues that are not there: 1/2/01; one of another kind of message: 0/2/06"""
     ulp = t.ulp()
     for queue in (3, 4, 0x80000000, 0xFFFFFFFF):
@@ -276,10 +276,8 @@ def too_many_reads(t):
     # what the device has to send is held up, and with it the answers to Reads
     conn.post("send", wr=1, n=100, sge="%d:0:65536" % conn.mr)
     check(len(conn.poll(100, ms=700, exact=False)) < 100, "all was sent")
-    for _ in range(2):
-        conn.peer.put_read(conn.stag, conn.addr, 5)
-    bad = fpdu.read_request(conn.peer.next(1), 77, 0, 5, conn.stag, conn.addr)
-    conn.peer.put(bad)
+    *good, bad = [fpdu.read_request(conn.peer.next(1), 77, 0, 5, conn.stag, conn.addr) for _ in range(3)]
+    conn.peer.put(*good, bad)
     seg = conn.peer.segment()
     while seg.opcode != fpdu.TERM:
         seg = conn.peer.segment()
@@ -332,7 +330,7 @@ def stag_taken_back(t):
 
 
 @row("DDP-66", "DDP-80")
-def rights(t):
+def write_rights(t):
     """A Write to a region without that right: 0/1/02, and an event for the upper layer"""
     ulp = t.ulp()
     for access in ("l", "lr", ""):
@@ -376,7 +374,7 @@ def domains_apart(t):
 
 
 @row("DDP-6")
-def digest(t):
+def ddp_digest(t):
     """An FPDU with an octet changed anywhere, or without its digest: 2/0/02, nothing of it placed"""
     ulp = t.ulp()
     for at in (3, 8, 16, 17, -1):

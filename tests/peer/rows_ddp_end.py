@@ -118,7 +118,7 @@ def half_closed_reads(t):
 
 
 @row("DDP-48", "DDP-49")
-def graceful(t):
+def graceful_close(t):
     """A graceful close with much posted: all of it goes out before FIN; what is posted later fails"""
     conn = t.passive()
     conn.peer.slow()
@@ -204,7 +204,7 @@ def cut_short(t):
 
 
 @row("DDP-53", "DDP-54", "DDP-57")
-def lost(t):
+def lost_connection(t):
     """RST: the upper layer hears so, the queue pair is in error, all outstanding work is flushed"""
     for conn in (t.passive(), t.active()):
         conn.post("read", wr=100, n=6, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
@@ -220,7 +220,7 @@ def lost(t):
 
 
 @row("DDP-53", "DDP-54", "DDP-55", "DDP-57")
-def fatal(t):
+def fatal_error(t):
     """A bad header or digest: an event for the upper layer, error state, all work flushed, a Terminate sent"""
     for what in ("header", "digest"):
         conn = t.passive()
@@ -245,7 +245,7 @@ def fatal(t):
 
 
 @row("DDP-47")
-def idle(t):
+def idle_stream(t):
     """A stream on which nothing happens, or only Writes, stays up"""
     conn = t.passive(recvs=0)
     conn.peer.expect_silence(1)

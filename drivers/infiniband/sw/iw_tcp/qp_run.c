@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The engines of a queue pair, as its socket calls them, and the end of streams. */
+#include "device.h"
+#include "qp_priv.h"
+#include "trace.h"
+
+static void lose(struct iwt_qp *qp)
+{
+	iwt_qp_do_step(qp, IWT_QE_LOST, IWT_OK);
+	iwt_qp_tell(qp, IWT_LLP_LOST);
+}
+
+/* Is there something that the connection must not end before? */
+static bool lingers(const struct iwt_qp *qp)
+{
+	return qp->state == IWT_QP_HALF || qp->state == IWT_QP_DRAIN ||
+	       qp->tx.term == IWT_TX_TERM_PENDING ||
+	       qp->tx.term == IWT_TX_TERM_FRAMED;
+}
+
+/*
+ * The peer's direction has ended. Within an FPDU that is no end in order
+ * (RFC 5041 6.2.1); else what we have to send still goes to it.
+ */
+static void hear_fin(struct iwt_qp *qp)
+{
+	struct iwt_sock_cursor at;
+
+	qp->rx.eof = true;
+	if (iwt_sock_peek(qp->sock, &at)) {
+		lose(qp);
+		return;
+	}
+	iwt_qp_do_step(qp, iwt_tx_busy(qp) ? IWT_QE_PEER_BUSY :
+					     IWT_QE_PEER_CLOSED, IWT_OK);
+	if (!lingers(qp))
+		iwt_qp_tell(qp, IWT_LLP_PEER_CLOSED);
+}
+
+/* Work goes on before the end: is it done, or can it not be done any more? */
+static void look_drained(struct iwt_qp *qp)
+{
+	u32 progress = qp->tx.stream + qp->rx.pos;
+
+	if (qp->state != IWT_QP_HALF && qp->state != IWT_QP_DRAIN)
+		return;
+	if (qp->rx.eof && qp->readq.out_n)
+		lose(qp);
+	else if (!iwt_tx_busy(qp))
+		iwt_qp_do_step(qp, IWT_QE_DRAINED, IWT_OK);
+	else if (progress != qp->progress)
+		iwt_qp_tell(qp, IWT_LLP_DRAINING);
+	qp->progress = progress;
+}
+
+static void run_rx(struct iwt_qp *qp)
+{
+	switch (iwt_rx_run(qp)) {
+	case IWT_RX_OK:
+		break;
+	case IWT_RX_ERROR:
+		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, qp->rx.err);
+		break;
+	case IWT_RX_TERMINATED:
+		iwt_qp_do_step(qp, IWT_QE_TERM_RECEIVED, qp->rx.term.err);
+		iwt_qp_tell(qp, IWT_LLP_TERM_RECEIVED);
+		break;
+	}
+	if (!qp->rx.eof && iwt_sock_at_eof(qp->sock) &&
+	    !iwt_sock_error(qp->sock))
+		hear_fin(qp);
+}
+
+/*
+ * A response that could not be made is an error in the request: rebuild the
+ * header that the Terminate has to show (RFC 5040 4.8).
+ */
+static void show_request(struct iwt_qp *qp)
+{
+	const struct iwt_tx *tx = &qp->tx;
+	struct iwt_fpdu *bad = &qp->rx.bad;
+	struct iwt_ddp d = {
+		.last = true,
+		.dv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
+		.rv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
+		.opcode = tx->resp.atomic ? IWT_OP_ATOMIC_REQ : IWT_OP_READ_REQ,
+		.qn = IWT_QN_READ_REQ,
+		.msn = tx->resp_msn,
+	};
+
+	if (tx->what != IWT_TX_RESPONSE) {
+		bad->hdr_len = 0;
+		return;
+	}
+	bad->hdr_len = iwt_ddp_build(&d, bad->hdr);
+	if (tx->resp.atomic) {
+		iwt_atomic_build(&tx->resp.op, bad->hdr + bad->hdr_len);
+		bad->hdr_len += sizeof(struct iwt_atomic_req);
+	} else {
+		struct iwt_rdmap_read left = tx->resp.read;
+
+		/* of a Read that is under way, what is still to do */
+		left.size = tx->msg.left;
+		left.sink_to += tx->resp.read.size - left.size;
+		left.src_to += tx->resp.read.size - left.size;
+		iwt_rdmap_build_read(&left, bad->hdr + bad->hdr_len);
+		bad->hdr_len += sizeof(struct iwt_read_req);
+	}
+	bad->ulpdu_len = bad->hdr_len;
+}
+
+/* Return: true to run the engine once more. */
+static bool run_tx(struct iwt_qp *qp)
+{
+	switch (iwt_tx_run(qp)) {
+	case IWT_TX_IDLE:
+		return qp->again;
+	case IWT_TX_MORE:
+		iwt_sock_kick_later(qp->sock);
+		return false;
+	case IWT_TX_STARVED:
+		iwt_sock_retry(qp->sock);
+		return false;
+	case IWT_TX_TERM_OUT:
+		iwt_qp_tell(qp, IWT_LLP_TERM_SENT);
+		if (qp->rx.eof)
+			iwt_qp_tell(qp, IWT_LLP_PEER_CLOSED);
+		return false;
+	case IWT_TX_FAILED:
+		show_request(qp);
+		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, qp->tx.err);
+		return qp->state == IWT_QP_TERMINATE;
+	}
+	return false;
+}
+
+/* What TCP has put into segments, and taken from some, since the last look. */
+static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
+{
+	struct iwt_sock_segs now = iwt_sock_segs(s);
+
+	iwt_count_add(qp->dev, IWT_C_TX_SEGS, now.out - qp->segs.out);
+	iwt_count_add(qp->dev, IWT_C_RX_SEGS, now.in - qp->segs.in);
+	qp->segs = now;
+}
+
+/*
+ * Run the engines; the socket lock is held. TCP calls back while we send: the
+ * nested call only leaves a note.
+ */
+static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
+{
+	bool more;
+
+	if (qp->running) {
+		qp->again = true;
+		return;
+	}
+	spin_lock_bh(&qp->lock);
+	if (qp->sock != s)
+		goto out;
+	qp->running = true;
+	if (receive)
+		run_rx(qp);
+	if (iwt_sock_in_backlog(s)) {
+		iwt_sock_kick(s);
+	} else {
+		do {
+			qp->again = false;
+			more = run_tx(qp);
+		} while (more);
+		look_drained(qp);
+	}
+	qp->running = false;
+	count_segments(qp, s);
+out:
+	spin_unlock_bh(&qp->lock);
+}
+
+static void on_data_ready(struct iwt_sock *s, void *ctx)
+{
+	engines(ctx, s, true);
+}
+
+static void on_write_space(struct iwt_sock *s, void *ctx)
+{
+	engines(ctx, s, false);
+}
+
+static void on_state_change(struct iwt_sock *s, void *ctx)
+{
+	struct iwt_qp *qp = ctx;
+
+	engines(qp, s, true);
+	if (iwt_sock_state(s) != IWT_SOCK_CLOSED || qp->running)
+		return;
+	spin_lock_bh(&qp->lock);
+	if (qp->sock == s)
+		lose(qp);
+	spin_unlock_bh(&qp->lock);
+}
+
+const struct iwt_sock_ops iwt_qp_sock_ops = {
+	.data_ready = on_data_ready,
+	.write_space = on_write_space,
+	.state_change = on_state_change,
+	.kick = on_data_ready,
+};
