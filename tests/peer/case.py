@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a test is given: both ends of connections with the device under test."""
 import collections
+import errno
 import random
 import socket
 
@@ -9,7 +10,7 @@ import pcap
 from outcome import Skip, check
 from peer import Peer
 from proxy import Proxy
-from ulp import Ulp
+from ulp import Ulp, UlpError
 
 # Where things are. path: direct or proxy; lossless: nothing gets lost, late or twice; ulp: the command; here, there: addresses of the peer's and of the
 # device's side; link: its type; device: its name; interface: the peer's; run: runs a command on the
@@ -128,9 +129,15 @@ class Case:
 
     def listener(self, ulp, backlog=128):
         """The upper layer listens; number of the listener and port to connect to."""
-        number = ulp.new()
-        port = ulp.listen(id=number, addr=self.place.there, backlog=backlog)["port"]
-        return number, port
+        for last in (False, False, False, True):
+            number = ulp.new()
+            try:
+                return number, ulp.listen(id=number, addr=self.place.there, backlog=backlog)["port"]
+            except UlpError as error:
+                # rdma_cm picks ports from a space of its own: one may be a TCP connection's
+                if last or error.number != errno.EADDRINUSE:
+                    raise
+        return None
 
     def connect(self, port):
         """A peer connected to the device's side, which has not said anything."""
