@@ -19,10 +19,11 @@
 struct end {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
-	struct ibv_cq *cq;
+	struct ibv_cq *scq, *rcq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	uint8_t buf[RECVS + 1][BUF];	/* the last one is sent from */
+	char text[BUF];			/* what was received last */
 	int fd;
 };
 
@@ -54,7 +55,7 @@ void iwt_destroy_qp(struct end *e);
 void iwt_close(struct end *e);
 bool iwt_send(struct end *e, const char *text);
 bool iwt_receive(struct end *e, const char *text);
-int iwt_wc(struct end *e, struct ibv_wc *wc);
+int iwt_wc(struct ibv_cq *cq, struct ibv_wc *wc);
 bool iwt_failed(struct end *e);
 bool iwt_hung_up(int fd);
 int iwt_modify(struct end *e, enum ibv_qp_state state);

@@ -77,8 +77,8 @@ static void post_recv(struct end *e, uint64_t i)
 static void make_qp(struct end *e)
 {
 	struct ibv_qp_init_attr attr = {
-		.send_cq = e->cq,
-		.recv_cq = e->cq,
+		.send_cq = e->scq,
+		.recv_cq = e->rcq,
 		.cap = {
 			.max_send_wr = 16,
 			.max_recv_wr = RECVS,
@@ -108,8 +108,9 @@ struct end *iwt_open(void)
 	if (!e->ctx)
 		iwt_die("open the device");
 	e->pd = ibv_alloc_pd(e->ctx);
-	e->cq = ibv_create_cq(e->ctx, 128, NULL, NULL, 0);
-	if (!e->pd || !e->cq)
+	e->scq = ibv_create_cq(e->ctx, 64, NULL, NULL, 0);
+	e->rcq = ibv_create_cq(e->ctx, 64, NULL, NULL, 0);
+	if (!e->pd || !e->scq || !e->rcq)
 		iwt_die("ibv_create_cq");
 	e->mr = ibv_reg_mr(e->pd, e->buf, sizeof(e->buf),
 			   IBV_ACCESS_LOCAL_WRITE);
@@ -130,7 +131,8 @@ void iwt_close(struct end *e)
 {
 	iwt_destroy_qp(e);
 	ibv_dereg_mr(e->mr);
-	ibv_destroy_cq(e->cq);
+	ibv_destroy_cq(e->scq);
+	ibv_destroy_cq(e->rcq);
 	ibv_dealloc_pd(e->pd);
 	ibv_close_device(e->ctx);
 	if (e->fd >= 0)
@@ -139,13 +141,13 @@ void iwt_close(struct end *e)
 }
 
 /* 0 when nothing comes, as of ibv_poll_cq() */
-int iwt_wc(struct end *e, struct ibv_wc *wc)
+int iwt_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	time_t end = time(NULL) + PATIENCE;
 	int n;
 
 	do {
-		n = ibv_poll_cq(e->cq, 1, wc);
+		n = ibv_poll_cq(cq, 1, wc);
 		if (n)
 			return n;
 		usleep(1000);
@@ -172,7 +174,7 @@ bool iwt_send(struct end *e, const char *text)
 	memcpy(e->buf[RECVS], text, sge.length);
 	if (ibv_post_send(e->qp, &wr, &bad_wr))
 		return false;
-	return iwt_wc(e, &wc) == 1 && wc.wr_id == RECVS && !wc.status;
+	return iwt_wc(e->scq, &wc) == 1 && !wc.status;
 }
 
 /* text may be NULL: anything */
@@ -180,12 +182,13 @@ bool iwt_receive(struct end *e, const char *text)
 {
 	struct ibv_wc wc;
 
-	if (iwt_wc(e, &wc) != 1 || wc.status || wc.wr_id >= RECVS)
+	if (iwt_wc(e->rcq, &wc) != 1 || wc.status)
 		return false;
 	if (text && (wc.byte_len != strlen(text) ||
 		     memcmp(e->buf[wc.wr_id], text, wc.byte_len)))
 		return false;
-	e->buf[wc.wr_id][wc.byte_len < BUF ? wc.byte_len : BUF - 1] = 0;
+	snprintf(e->text, BUF, "%.*s", (int)wc.byte_len,
+		 (char *)e->buf[wc.wr_id]);
 	post_recv(e, wc.wr_id);
 	return true;
 }
@@ -195,7 +198,7 @@ bool iwt_failed(struct end *e)
 {
 	struct ibv_wc wc;
 
-	return iwt_wc(e, &wc) == 1 && wc.status == IBV_WC_WR_FLUSH_ERR;
+	return iwt_wc(e->rcq, &wc) == 1 && wc.status == IBV_WC_WR_FLUSH_ERR;
 }
 
 bool iwt_hung_up(int fd)

@@ -32,18 +32,8 @@ static bool get_line(int fd, char *line, size_t size)
 
 static void echo_messages(struct end *e)
 {
-	int i;
-
-	while (iwt_receive(e, NULL))
-		for (i = 0; i < RECVS; i++)
-			if (e->buf[i][0]) {
-				char text[BUF];
-
-				strcpy(text, (char *)e->buf[i]);
-				e->buf[i][0] = 0;
-				if (!iwt_send(e, text))
-					return;
-			}
+	while (iwt_receive(e, NULL) && iwt_send(e, e->text))
+		;
 }
 
 static void echo_lines(int fd)

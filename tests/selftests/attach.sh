@@ -62,14 +62,15 @@ pair_of() {
 	check "$1: two programs" busywait "$IWT_TIME" said moving "$TMP/client"
 }
 
-named() { in_a ss -tnei | grep -q "tcp-ulp-iw_tcp"; }
+named() { in_a ss -tnei >"$TMP/ss" && grep -q "tcp-ulp-iw_tcp" "$TMP/ss"; }
 pair_of "server killed"
 modprobe -q tcp_diag
 if in_a ss -tni 2>/dev/null | grep -q cwnd; then
-	check "ss names whose the socket is" busywait 5 named
+	check "ss names whose the socket is" busywait "$IWT_TIME" named || diag <"$TMP/ss"
 else
 	skip "ss names whose the socket is" "no ss, or no tcp_diag here"
 fi
+check "server killed: not before" alive "$CLI"
 kill -KILL "$SRV"
 check "server killed: the client sees it" ended "$CLI"
 check "server killed: its descriptor says so" said POLLHUP "$TMP/client"
