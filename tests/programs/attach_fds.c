@@ -42,7 +42,7 @@ static void unfit_close(int fd, int want, const char *what)
 static void not_connected(void)
 {
 	uint16_t port = 0;
-	int fds[2], fd;
+	int fds[2];
 
 	unfit_close(socket(AF_INET, SOCK_STREAM, 0), ENOTCONN,
 		    "not connected");
@@ -50,7 +50,8 @@ static void not_connected(void)
 
 	iwt_tcp_pair(iwt_ip, fds);
 	shutdown(fds[1], SHUT_WR);
-	fd = recv(fds[0], &port, 1, 0);
+	if (recv(fds[0], &port, 1, 0))
+		iwt_die("recv");
 	unfit_close(fds[0], ENOTCONN, "closed by the peer");
 	close(fds[1]);
 
