@@ -140,7 +140,7 @@ static void abuse(int fd, int what)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_UNSPEC };
 	int one = 1, family = AF_INET;
-	char buf[64];
+	char buf[64] = {};
 
 	switch (what) {
 	case 0:
