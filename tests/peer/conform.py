@@ -10,6 +10,7 @@ import argparse
 import concurrent.futures
 import importlib
 import os
+import resource
 import shlex
 import subprocess
 import sys
@@ -117,6 +118,9 @@ def main():
         for test in tests:
             print(title(test))
         return 0
+    # a proxy has two for each connection
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     before = shlex.split(args.run)
     place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.device, args.path, not args.lossy, args.interface,
                   lambda *words, **how: subprocess.run(before + list(words), check=False, **how))

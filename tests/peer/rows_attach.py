@@ -38,7 +38,12 @@ def told(t, octets):
 def hears(peer, octets):
     """These come next, in streaming mode."""
     peer.sock.settimeout(30)
-    equal(peer.sock.recv(len(octets), 0x100), octets, "text")   # MSG_WAITALL
+    got = b""
+    while len(got) < len(octets):
+        more = peer.sock.recv(len(octets) - len(got))
+        check(more, "the end behind", got)
+        got += more
+    equal(got, octets, "text")
 
 
 def echoes(peer):
