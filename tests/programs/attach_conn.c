@@ -60,7 +60,7 @@ static struct ibv_context *open_device(void)
 	return ctx;
 }
 
-static void post_recv(struct end *e, uint64_t i)
+static bool post_recv(struct end *e, uint64_t i)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)e->buf[i],
@@ -70,8 +70,7 @@ static void post_recv(struct end *e, uint64_t i)
 	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 };
 	struct ibv_recv_wr *bad_wr;
 
-	if (ibv_post_recv(e->qp, &wr, &bad_wr))
-		iwt_die("ibv_post_recv");
+	return !ibv_post_recv(e->qp, &wr, &bad_wr);
 }
 
 static void make_qp(struct end *e)
@@ -94,7 +93,8 @@ static void make_qp(struct end *e)
 	if (!e->qp)
 		iwt_die("ibv_create_qp");
 	for (i = 0; i < RECVS; i++)
-		post_recv(e, i);
+		if (!post_recv(e, i))
+			iwt_die("ibv_post_recv");
 }
 
 struct end *iwt_open(void)
@@ -189,8 +189,8 @@ bool iwt_receive(struct end *e, const char *text)
 		return false;
 	snprintf(e->text, BUF, "%.*s", (int)wc.byte_len,
 		 (char *)e->buf[wc.wr_id]);
-	post_recv(e, wc.wr_id);
-	return true;
+	/* not when the device has gone meanwhile */
+	return post_recv(e, wc.wr_id);
 }
 
 /* Does the connection end: the receives are flushed? */
