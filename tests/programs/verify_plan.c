@@ -249,7 +249,8 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 /*
  * Fills in the plan of stretch k->part and says in *parts how many stretches
  * there are. The last operation is always an empty signalled SEND: it tells the
- * responder that everything before it has been placed.
+ * responder that everything before it has been placed. Atomic operations may be
+ * done after a Send behind them is delivered (RFC 7306 5.4), unless that waits.
  */
 void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sge,
 		   uint32_t sge_rd, uint32_t *parts)
@@ -278,6 +279,9 @@ void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sg
 	end.flags = 0;
 	end.sge = 1;
 	make_op(p, &end, 0, max_sge, sge_rd, &s);
+	for (i = 0; i < p->n; i++)
+		if (iwt_is_atomic(p->op[i].kind))
+			p->op[p->n - 1].flags |= IWT_F_FENCE;
 	p->loc_used += IWT_GUARD;
 	p->rem_used += IWT_GUARD;
 }
