@@ -71,19 +71,40 @@ def full_segments(t):
         raise Skip("see loopback()")
     for flags in (mpa.C, mpa.C | mpa.M):
         for mss in (None, 1400, 1001, 1002, 1003, 536, 512, 300, 152):
-            listener = t.listener(ulp)
-            capture = t.capture(listener[1])
-            conn = roomy(t, ulp, flags, mss, listener)
-            want = mulpdu(emss_of(conn.peer), flags & mpa.M)
-            send(conn, 30000)
-            segs = conn.peer.message(fpdu.SEND)
-            sizes = {len(seg.ulpdu) for seg in segs[:-1]}
-            equal(sizes, {want}, "ULPDUs, EMSS %d, flags %x" % (emss_of(conn.peer), flags))
-            check(len(segs[-1].ulpdu) <= want, "the last:", len(segs[-1].ulpdu))
-            conn.peer.fin()
-            conn.peer.expect_fin()
-            (seen,) = stream.connections(capture.stop()).values()
-            equal(seen.responder.alignment(), (len(segs),) * 4, "segments, EMSS %d" % emss_of(conn.peer))
+            undisturbed(t, ulp, one_message, flags, mss)
+
+
+def one_message(t, ulp, listener, flags, mss):
+    """A long message of full segments; what is left to be said of the segments."""
+    conn = roomy(t, ulp, flags, mss, listener)
+    emss = emss_of(conn.peer)
+    want = mulpdu(emss, flags & mpa.M)
+    send(conn, 30000)
+    segs = conn.peer.message(fpdu.SEND)
+    sizes = {len(seg.ulpdu) for seg in segs[:-1]}
+    equal(sizes, {want}, "ULPDUs, EMSS %d, flags %x" % (emss, flags))
+    check(len(segs[-1].ulpdu) <= want, "the last:", len(segs[-1].ulpdu))
+    conn.peer.fin()
+    conn.peer.expect_fin()
+    return lambda seen, packets: equal(seen.responder.alignment(), (len(segs),) * 4, "segments, EMSS %d" % emss)
+
+
+def undisturbed(t, ulp, exchange, *args):
+    """
+    Judges the segments of an exchange in which TCP sent nothing twice. Where it did, the D-SACK that
+    answers makes the segments behind it shorter than those that were framed for (RFC 5044 5.1).
+    """
+    for _ in range(10):
+        listener = t.listener(ulp)
+        capture = t.capture(listener[1])
+        judge = exchange(t, ulp, listener, *args)
+        packets = capture.stop()
+        (seen,) = stream.connections(packets).values()
+        check(not seen.problems, "problems:", seen.problems)
+        if not seen.initiator.flow.again and not seen.responder.flow.again:
+            judge(seen, [p for p in packets if p.src[1] == listener[1]])
+            return
+    raise Skip("something is sent twice each time")
 
 
 @row("MPA-5", "MPA-6", "MPA-3")
@@ -147,22 +168,28 @@ def segments_aligned(t):
         raise Skip("segments longer than what waits")
     ulp = t.ulp()
     for flags in (mpa.C, mpa.C | mpa.M):
-        listener = t.listener(ulp)
-        capture = t.capture(listener[1])
-        segs = mixed(t, ulp, listener, flags)
-        packets = capture.stop()
-        (syn,) = [p for p in packets if p.src[1] == listener[1] and p.flags & 2]
+        undisturbed(t, ulp, many_messages, flags)
+
+
+def many_messages(t, ulp, listener, flags):
+    """mixed(); what is left to be said of the segments."""
+    segs = mixed(t, ulp, listener, flags)
+
+    def judge(seen, packets):
+        (syn,) = [p for p in packets if p.flags & 2]
         check(b"\x04\x02" in syn.options, "SACK:", syn.options)
-        check(all(p.df for p in packets if p.src[1] == listener[1]), "DF")
-        (seen,) = stream.connections(packets).values()
-        check(not seen.problems, "problems:", seen.problems)
+        check(all(p.df for p in packets), "DF")
         count, begin, end, fpdus = seen.responder.alignment()
         equal(fpdus, len(segs), "FPDUs")
         check(begin >= 0.99 * count and end >= 0.99 * count,
-              "of %d segments %d begin with an FPDU, %d end with one" % (count, begin, end))
+              "of %d segments %d begin with an FPDU, %d end with one" % (count, begin, end),
+              [p for p in seen.responder.flow.pieces if p[0] >= seen.responder.start and
+               (p[0] not in seen.responder.starts or sum(p) not in seen.responder.ends)][:12])
         check(fpdus > 1.05 * count, "%d FPDUs in %d segments: none are packed" % (fpdus, count))
         least = min(len(seg.ulpdu) for seg in segs if not seg.last)
         check(least >= LEAST, "a message was cut into less than 128:", least)
+
+    return judge
 
 
 @row("OPT-5", alone=True)

@@ -70,6 +70,7 @@ int iwt_serve(uint16_t port)
 	int fd = iwt_listen(iwt_ip, &port);
 	char word[32];
 	struct end *e;
+	bool told;
 	int err;
 
 	printf("port %u\n", port);
@@ -79,13 +80,13 @@ int iwt_serve(uint16_t port)
 		e->fd = accept(fd, NULL, NULL);
 		if (e->fd < 0 || !get_line(e->fd, word, sizeof(word)))
 			strcpy(word, "none");
-		err = strcmp(word, "bye") && strcmp(word, "none") ?
-		      obey(e, word) : 0;
+		told = strcmp(word, "bye") && strcmp(word, "none");
+		err = told ? obey(e, word) : 0;
 		printf("%s: %s\n", word, strerror(err));
 		fflush(stdout);
 		if (err == ECONNREFUSED)
 			echo_lines(e->fd);
-		else if (!err)
+		else if (told && !err)
 			echo_messages(e);
 		iwt_close(e);
 	} while (strcmp(word, "bye"));
