@@ -28,6 +28,7 @@
 struct kt_result {
 	const char *name;
 	bool ok;
+	unsigned int took_ms;
 	char why[200];
 };
 
@@ -62,6 +63,7 @@ static bool run_case(struct kt_run *run, const struct kt_case *k)
 {
 	struct kt_result *r = &results[n_results++];
 	struct kt_conn *c;
+	ktime_t began = ktime_get();
 	bool stuck;
 
 	r->name = k->name;
@@ -79,6 +81,7 @@ static bool run_case(struct kt_run *run, const struct kt_case *k)
 	stuck = c->stuck;
 	if (!stuck)
 		iwt_kt_close(c);
+	r->took_ms = ktime_ms_delta(ktime_get(), began);
 	return !stuck;
 }
 
@@ -178,6 +181,8 @@ static int kt_results_show(struct seq_file *m, void *unused)
 			   r->name);
 		if (!r->ok)
 			seq_printf(m, "# %s: %s\n", r->name, r->why);
+		if (r->took_ms >= MSEC_PER_SEC)
+			seq_printf(m, "# %s: %u ms\n", r->name, r->took_ms);
 	}
 	if (finished)
 		seq_printf(m, "1..%u\n", n_results);
