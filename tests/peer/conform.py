@@ -21,6 +21,7 @@ import zlib
 import table
 from case import Case, Place
 from outcome import Skip
+from peer import Peer
 from rows import ROWS, STATED, TESTS
 from ulp import Ulp
 
@@ -122,9 +123,11 @@ def main():
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     before = shlex.split(args.run)
-    place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.device, args.path, not args.lossy, args.interface,
+    place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.device, args.path,
+                  not args.lossy, args.interface,
                   lambda *words, **how: subprocess.run(before + list(words), check=False, **how))
     Ulp.trace = args.trace
+    Peer.lossy = args.lossy
     report = Report(args.slow)
     with concurrent.futures.ThreadPoolExecutor(max(args.jobs, 1)) as pool:
         going = {pool.submit(run, t, place, args.seed): t for t in tests if not t.alone}
