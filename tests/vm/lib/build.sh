@@ -7,6 +7,7 @@
 # Runs in the userland: what is not in the tree (yet) is not built.
 # shellcheck disable=SC2016
 BUILD_SCRIPT='
+export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=400M
 kdir=/lib/modules/$VERSION/build
 cd /src
 rm -rf /out/payload
@@ -51,13 +52,13 @@ build_copy() {
 
 build_locked() {
 	local out=$1 changed rdma_core
-	mkdir -p "$out/src"
+	mkdir -p "$out/src" "$CACHE/ccache"
 	changed=$(build_copy "$out") || return 1
 	[ -n "$changed" ] || [ "$(cat "$out/built" 2>/dev/null)" != "$KERNEL $ROOT" ] || return 0
 	rm -f "$out/built"
 	rdma_core=$("$TREE/userspace-provider/fetch-rdma-core") || return 1
 	in_root "$KERNEL/tree $ROOT/root" "VERSION=$VERSION INDEX_OF=${KERNEL##*/}; MAKEARGS='${LAB_MAKEARGS:-}'; $BUILD_SCRIPT" \
-		"$out/src:/src" "$out:/out" "$rdma_core:/rdma-core" >"$out/log" 2>&1 </dev/null || return 1
+		"$out/src:/src" "$out:/out" "$rdma_core:/rdma-core" "$CACHE/ccache:/ccache" >"$out/log" 2>&1 </dev/null || return 1
 	echo "$KERNEL $ROOT" >"$out/built"
 }
 
