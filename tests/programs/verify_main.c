@@ -16,7 +16,7 @@ static const char *const op_name[IWT_KINDS] = {
 	"FETCH_AND_ADD", "CMP_AND_SWP",
 };
 static const char *const size_name[IWT_SIZE_SETS] = {
-	"0 to 1025", "1400 to 1464", "8894 to 8962", "4095 to 16385", "65535 to 65537",
+	"0 to 1025", "1400 to 1464", "8894 to 8960", "4095 to 16385", "65535 to 65537",
 	"1 MiB", "64 MiB", "random sizes",
 };
 

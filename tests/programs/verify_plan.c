@@ -29,7 +29,7 @@ static bool size_of(uint32_t set, uint32_t n, uint32_t *len)
 		*len = 1400 + n;
 		return *len <= 1464;
 	case IWT_SZ_JUMBO:
-		*len = 8894 + n;
+		*len = 8894 + 3 * n;
 		return *len <= 8962;
 	case IWT_SZ_PAGE:
 		if (n >= sizeof(page_sizes) / 4)
