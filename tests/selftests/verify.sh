@@ -13,7 +13,7 @@ setup 1500 || { not_ok "two links"; ktap_finish; }
 
 siw=()
 [ "$IWT_LINK_TYPE" != siw ] || siw=(--local-siw --peer-siw)
-[ -z "${IWT_QUICK:-}" ] || siw+=(--max-size 70000 --rounds 1)
+[ -z "${IWT_QUICK:-}" ] || siw+=(--max-size 70000 --rounds 1 --no-wr)
 # shellcheck disable=SC2086
 verify_pair "verify" $IP_B "${siw[@]}" ${IWT_VERIFY_ARGS:-} -- "${siw[@]}"
 
