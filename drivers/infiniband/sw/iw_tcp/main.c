@@ -6,6 +6,7 @@
 #include "cm.h"
 #include "config.h"
 #include "link.h"
+#include "qp.h"
 #include "sock.h"
 #include "version.h"
 
@@ -15,6 +16,9 @@ static int __init iwt_init(void)
 
 	if (ret)
 		return ret;
+	ret = iwt_watch_init();
+	if (ret)
+		goto no_watch;
 	ret = iwt_cm_init();
 	if (ret)
 		goto no_cm;
@@ -31,6 +35,8 @@ no_link:
 no_conf:
 	iwt_cm_exit();
 no_cm:
+	iwt_watch_exit();
+no_watch:
 	iwt_sock_exit();
 	return ret;
 }
@@ -40,6 +46,7 @@ static void __exit iwt_exit(void)
 	iwt_link_exit();
 	iwt_conf_exit();
 	iwt_cm_exit();
+	iwt_watch_exit();
 	iwt_sock_exit();
 }
 

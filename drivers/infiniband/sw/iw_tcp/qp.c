@@ -209,6 +209,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	spin_lock_init(&qp->lock);
 	INIT_WORK(&qp->flush_work, do_flush_work);
 	INIT_WORK(&qp->event_work, do_event_work);
+	iwt_watch_setup(&qp->watch);
 	qp->state = IWT_QP_IDLE;
 	qp->idle_state = IB_QPS_INIT;
 }
@@ -465,6 +466,7 @@ void iwt_qp_destroy(struct iwt_qp *qp)
 	iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
 	iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
 	spin_unlock_bh(&qp->lock);
+	iwt_watch_end(qp);
 	iwt_qp_put(qp);
 	wait_for_completion(&qp->freed);
 	/*

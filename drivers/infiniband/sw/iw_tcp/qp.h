@@ -65,6 +65,24 @@ struct iwt_qp_llp_ops {
 };
 
 /**
+ * struct iwt_watch - who looks at a process's send queue between doorbells
+ * @work: the worker
+ * @on: it is looking, so the ring need not ask to be woken; guarded by qp->lock
+ * @row: doorbells in quick succession; this and the rest are only a guess
+ * @after: how many of them make the worker begin
+ * @last: end of the last one, in nanoseconds
+ * @rx_pos: octets received until then
+ */
+struct iwt_watch {
+	struct work_struct work;
+	bool on;
+	u32 row;
+	u32 after;
+	u64 last;
+	u32 rx_pos;
+};
+
+/**
  * struct iwt_qp - a queue pair
  * @ibqp: the verbs object
  * @dev: device
@@ -93,6 +111,7 @@ struct iwt_qp_llp_ops {
  * @flush_work: flushes for a poster whose context does not allow it
  * @event_work: reports @events
  * @idle_state: what a consumer last asked for while there is no connection
+ * @watch: a worker that looks at the send queue for a busy process (qp_watch.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
  * @cap: what the queue pair was created with, for query
@@ -129,6 +148,7 @@ struct iwt_qp {
 	struct work_struct event_work;
 
 	enum ib_qp_state idle_state;
+	struct iwt_watch watch;
 	struct iwt_mmap *maps[2];
 	void *mem[2];
 	struct ib_qp_cap cap;
@@ -171,5 +191,8 @@ void iwt_qp_destroy(struct iwt_qp *qp);
 struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn);
 void iwt_qp_get(struct iwt_qp *qp);
 void iwt_qp_put(struct iwt_qp *qp);
+void iwt_qp_rang(struct iwt_qp *qp);
+int iwt_watch_init(void);
+void iwt_watch_exit(void);
 
 #endif

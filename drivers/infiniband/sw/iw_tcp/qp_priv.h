@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What qp.c and qp_run.c share. */
+/* What the files of the queue pair share. */
 #ifndef IWT_QP_PRIV_H
 #define IWT_QP_PRIV_H
 
@@ -9,5 +9,7 @@ extern const struct iwt_sock_ops iwt_qp_sock_ops;
 
 int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err);
 void iwt_qp_tell(struct iwt_qp *qp, enum iwt_llp_event ev);
+void iwt_watch_setup(struct iwt_watch *w);
+void iwt_watch_end(struct iwt_qp *qp);
 
 #endif

@@ -228,6 +228,9 @@ static bool go_idle(struct iwt_qp *qp)
 
 	if (qp->tx.loaded || qp->tx.hold || qp->sq.sealed || !iwt_qp_sends(qp))
 		return true;
+	/* who watches looks again, and has us run when it stops */
+	if (qp->watch.on)
+		return true;
 	if (iwt_ring_sleep(&sq->ring, sq->cons))
 		return true;
 	iwt_ring_awake(&sq->ring);

@@ -336,7 +336,7 @@ int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		if (wr)
 			return -EINVAL;
 		iwt_count(qp->dev, IWT_C_DOORBELL);
-		iwt_qp_kick(qp);
+		iwt_qp_rang(qp);
 		return 0;
 	}
 	if (!may_send(qp)) {
