@@ -51,6 +51,9 @@ check: ## every test in every laboratory
 conformance: ## every row of the RFCs against a raw peer; ARGS= of tests/conformance
 	@tests/conformance $(ARGS)
 
+bench: ## measure, beside siw, rxe and TCP; QUICK=1, or CASES= of tests/perf
+	@tests/perf/bench $(if $(QUICK),--quick) $(CASES)
+
 unit: ## tests of the protocol layer in user space
 	@$(MAKE) -C tests/unit check
 
@@ -72,4 +75,4 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all modules install provider provider-install check-config demo check \
-	conformance unit fuzz selftest style clean help
+	conformance bench unit fuzz selftest style clean help

@@ -12,15 +12,26 @@ GATE_PATTERN='WARNING:|(^|[^E])BUG:|Oops|Kernel panic|general protection fault|u
 
 KERNEL_OPTIONS='quiet panic=-1 oops=panic'
 
+# With LAB_ICOUNT=1 a machine of QEMU has one processor, whose clocks count the
+# instructions that it executes, one for a nanosecond, and jump when it is idle:
+# then durations, less idle time, are numbers of instructions, the same in each
+# run. Nothing that looks for errors slows such a machine down, and no time limit
+# of the kernel's own applies.
+ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 sysctl.kernel.hung_task_timeout_secs=0'
+
 # boot_KIND DIR: execs the emulator; script output goes to its standard output
 # Nothing is written back, so the images of running labs may be shared.
 boot_qemu() {
-	local dir=$1
+	local dir=$1 accel=(-accel tcg,thread=multi -smp "$CPUS") cmdline=$LAB_CMDLINE
+	if [ -n "${LAB_ICOUNT:-}" ]; then
+		accel=(-accel tcg,thread=single -icount shift=0,sleep=off -rtc clock=vm -smp 1)
+		cmdline=$ICOUNT_CMDLINE
+	fi
 	exec qemu-system-x86_64 \
-		-accel tcg,thread=multi -cpu max,-erms,-fsrm -smp "$CPUS" -m "$LAB_MEMORY" \
+		"${accel[@]}" -cpu max,-erms,-fsrm -m "$LAB_MEMORY" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$KERNEL/linux" -initrd "$KERNEL/initrd" \
-		-append "console=ttyS1 $KERNEL_OPTIONS no_timer_check mitigations=off nokaslr audit=0 rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 $LAB_CMDLINE LAB_IO=ttyS0 LAB_STATUS=ttyS2" \
+		-append "console=ttyS1 $KERNEL_OPTIONS no_timer_check mitigations=off nokaslr audit=0 rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 $cmdline LAB_IO=ttyS0 LAB_STATUS=ttyS2" \
 		-serial stdio -serial "file:$dir/console" -serial "file:$dir/status" \
 		-drive "file=$ROOT/root.img,if=virtio,format=raw,snapshot=on,file.locking=off" \
 		-drive "file=$KERNEL/modules.img,if=virtio,format=raw,snapshot=on,file.locking=off" \

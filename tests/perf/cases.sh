@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034 # for those who source it
+# Names of cases. A name says what is done, so that any combination can be asked
+# for; the lists are what "bench" does by itself.
+#
+#	write|read|send-SIZE-MTU[-qN][-bidir]	a stream of messages, in Gb/s
+#	rate-OP-SIZE[-qN]			the same, in messages per second
+#	lat-write|send|read|atomic[-SIZE]	one message at a time (8 octets)
+#	conn, conn-serial			connections, 16 or 1 at a time
+#	nvme-randread-4k, nvme-read-128k	kernel consumers: fio on a RAM disk
+#	perftest-OP-SIZE			a stream as perftest measures it
+#	insn-OP-SIZE-MTU[-crc]			instructions, of both ends together
+#
+# SIZE is in octets, or with k or m behind it. MTU 65536 is the loopback device,
+# the others are a veth pair. rate, lat, conn, nvme and perftest have MTU 1500.
+
+TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
+	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536
+	lat-write lat-send lat-read rate-write-64 write-64k-1500-q8 write-64k-1500-q1000
+	nvme-randread-4k nvme-read-128k conn"
+MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-1500 write-256k-1500
+	read-2-1500 read-512-1500 read-4k-1500 read-1m-1500 read-8m-1500
+	send-2-1500 send-512-1500 send-4k-1500 send-1m-1500 send-8m-1500
+	read-64k-9000 send-64k-9000 read-64k-65536 send-64k-65536
+	write-64k-1500-q64 write-4k-1500-q1000 send-64k-1500-q8
+	write-64k-1500-bidir send-64k-1500-bidir read-64k-1500-bidir
+	rate-write-8 rate-send-8 rate-send-64 lat-write-4k lat-atomic conn-serial
+	perftest-write-64k"
+INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-send-64-1500"
+MORE_INSN="insn-read-64k-1500 insn-send-64k-1500 insn-write-64k-9000 insn-write-64k-65536
+	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500"
+
+cases_of() { # full|quick
+	local all="$TARGET_CASES $INSN_CASES"
+	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES $MORE_INSN"
+	tr -s '[:space:]' ' ' <<<"$all"
+}
+
+# octets SIZE
+octets() {
+	case $1 in
+	*k) echo $((${1%k} * 1024)) ;;
+	*m) echo $((${1%m} * 1048576)) ;;
+	*) echo $(($1)) ;;
+	esac
+}
+
+# case_options WORD...: what follows a stream's size
+case_options() {
+	local word
+	for word; do
+		case $word in
+		1500 | 9000 | 65536) C_MTU=$word ;;
+		q[1-9]*) C_QPS=${word#q} ;;
+		bidir) C_BIDIR=1 ;;
+		crc) C_CRC=on ;;
+		*) return 1 ;;
+		esac
+	done
+}
+
+# case_parse NAME: sets C_KIND, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_CRC and
+# the contestants C_WHO; fails if there is no such case
+case_parse() {
+	local w=() rest
+	IFS=- read -ra w <<<"$1"
+	C_KIND=flow C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_CRC=off
+	case ${w[0]} in
+	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
+		[ "${w[1]:-}" != serial ] || C_QPS=1
+		return 0 ;;
+	nvme) C_KIND=nvme C_OP=${w[1]} C_SIZE=$(octets "${w[2]:-4k}") C_WHO="iw_tcp siw rxe tcp"
+		[[ $C_OP == @(randread|read|randwrite|write) ]]
+		return ;;
+	write | read | send) ;;
+	rate | lat | perftest | insn) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
+	*) return 1 ;;
+	esac
+	C_OP=${w[0]:-}
+	[ -n "${w[1]:-}" ] || w[1]=8
+	[[ $C_OP == @(write|read|send|atomic) && ${w[1]} =~ ^[0-9]+[km]?$ ]] || return
+	C_SIZE=$(octets "${w[1]}")
+	rest=("${w[@]:2}")
+	case_options "${rest[@]}" && case_contestants
+}
+
+case_contestants() {
+	C_WHO="iw_tcp siw rxe"
+	case $C_KIND:$C_OP in
+	flow:*)
+		C_WHO+=" tcp discard"
+		[ "$C_SIZE" -lt 65536 ] || [ "$C_QPS" -gt 64 ] || C_WHO+=" iperf3" ;;
+	rate:*) C_WHO+=" tcp" ;;
+	lat:write | lat:send) C_WHO+=" tcp" ;;
+	insn:*)
+		C_WHO="iw_tcp siw tcp discard"
+		[ "$C_CRC" = off ] || C_WHO="iw_tcp" ;;
+	esac
+}
+
+# case_cannot CONTESTANT: prints why it has no part in the case, if so
+case_cannot() {
+	case $1:$C_KIND:$C_OP:$C_MTU in
+	siw:lat:atomic:*) echo "siw has no atomic operations" ;;
+	rxe:nvme:*) echo "rxe shortcuts what stays on its own device" ;;
+	rxe:*:65536) echo "rxe shortcuts what stays on its own device" ;;
+	discard:*:*:*) [ -z "$C_BIDIR" ] || echo "one direction only" ;;
+	tcp:flow:*:*) [ -z "$C_BIDIR" ] || echo "one direction only; see iperf3" ;;
+	esac
+}

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# One figure of one contestant. Each cell_KIND prints "VALUE UNIT" and succeeds,
+# or says on standard error what went wrong. Needs lib/net.sh and cases.sh.
+#
+#	CELL_MS		how long a stream goes on
+#	CELL_INSN	if set, the clock counts instructions
+
+PORT=18600
+LO=10.77.9.1
+CELL_LIMIT=90
+
+net_prepare() {
+	local ns
+	net_setup 1500 || return
+	# connections one after another need many ports
+	for ns in "$NS_A" "$NS_B"; do
+		in_net "$ns" sysctl -qw net.ipv4.ip_local_port_range="19000 65535"
+	done
+	ip -n "$NS_A" link add iwt-dummy mtu 65536 type dummy &&
+		ip -n "$NS_A" addr add $LO/32 dev iwt-dummy &&
+		ip -n "$NS_A" link set iwt-dummy up &&
+		ip -n "$NS_A" link set lo mtu 65536
+}
+
+# mtu_is MTU: of the path, and where it is: SERVER is in A, the client in CLIENT
+mtu_is() {
+	SERVER=$IP_A CLIENT=$NS_B
+	if [ "$1" = 65536 ]; then
+		SERVER=$LO CLIENT=$NS_A
+		return
+	fi
+	ip -n "$NS_A" link set "$IF_A" mtu "$1" && ip -n "$NS_B" link set "$IF_B" mtu "$1"
+}
+
+links_up() { # TYPE
+	if [ "$CLIENT" = "$NS_A" ]; then
+		link_add "$NS_A" "$DEV_A" iwt-dummy "$1"
+	else
+		link_add "$NS_A" "$DEV_A" "$IF_A" "$1" && link_add "$NS_B" "$DEV_B" "$IF_B" "$1"
+	fi
+}
+
+links_down() {
+	link_del "$NS_A" "$DEV_A"
+	[ "$CLIENT" = "$NS_A" ] || link_del "$NS_B" "$DEV_B"
+	# shellcheck disable=SC2034
+	MADE_DEV=()
+}
+
+# together SERVER-COMMAND -- CLIENT-COMMAND: the server says when it listens; the
+# client's output is in $TMP/client, what they complain of in $TMP/said
+together() {
+	local server=() fd pid line rc=1
+	while [ "$1" != -- ]; do server+=("$1"); shift; done
+	shift
+	: >"$TMP/client"
+	exec {fd}< <(exec timeout -k 2 $CELL_LIMIT ip netns exec "$NS_A" "${server[@]}" 2>"$TMP/said")
+	pid=$!
+	if read -rt 20 line <&"$fd" && [ "$line" = listening ]; then
+		timeout -k 2 $CELL_LIMIT ip netns exec "$CLIENT" "$@" >"$TMP/client" 2>>"$TMP/said"
+		rc=$?
+	fi
+	# the server ends by itself, but that of "conn"
+	if [ $rc -ne 0 ] || [ "$C_KIND" = conn ]; then kill "$pid" 2>/dev/null; fi
+	busywait 10 not alive "$pid" || kill -KILL "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	exec {fd}<&-
+	[ $rc -eq 0 ] || sed 's/^/# /' "$TMP/said" >&2
+	return $rc
+}
+
+# of KEY: a number of the client's line
+of() { sed -n "s/.*\<$1=\([0-9]*\).*/\1/p" "$TMP/client"; }
+
+calc() { awk "BEGIN { printf \"%.6g\", $* }"; }
+
+# value: of the client's line, as the case wants it
+value() {
+	local messages octets ns idle p50
+	messages=$(of messages) octets=$(of octets) ns=$(of ns) idle=$(of idle_ns) p50=$(of p50_ns)
+	[ "${messages:-0}" -gt 0 ] && [ "${ns:-0}" -gt 0 ] || return
+	case $C_KIND in
+	flow) echo "$(calc "$octets * 8 / $ns") Gb/s" ;;
+	rate) echo "$(calc "$messages * 1e9 / $ns") messages/s" ;;
+	lat) echo "$(calc "$p50 / 1000") us" ;;
+	conn) echo "$(calc "$messages * 1e9 / $ns") connections/s" ;;
+	insn)
+		if [ "$C_SIZE" -ge 1024 ]; then
+			echo "$(calc "($ns - $idle) / $octets") instructions/B"
+		else
+			echo "$(calc "($ns - $idle) / $messages") instructions/message"
+		fi ;;
+	esac
+}
+
+# how_long: the options of both reference programs
+how_long() {
+	local n warm
+	HOW=(-t "$CELL_MS")
+	[ -n "${CELL_INSN:-}" ] || return 0
+	n=$((24 * 1048576 / C_SIZE))
+	[ $n -lt 20000 ] || n=20000
+	[ $n -gt 24 ] || n=24
+	warm=$((n / 4))
+	HOW=(-n "$n" -w "$warm")
+}
+
+cell_rdma() { # TYPE
+	local opts=() rc
+	how_long
+	case $C_KIND in
+	lat) opts=(-m lat -w 200) ;;
+	conn) opts=(-m conn) ;;
+	esac
+	opts+=(-o "$C_OP" -S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p "$PORT")
+	[ -z "$C_BIDIR" ] || opts+=(-b)
+	[ -z "${CELL_INSN:-}" ] || opts+=(-e)
+	links_up "$1" || return
+	together "$IWT_BIN/iwt_bench" -s "${opts[@]}" -- "$IWT_BIN/iwt_bench" -c ${CELL_INSN:+-I} "${opts[@]}"
+	rc=$?
+	links_down
+	[ $rc -eq 0 ] && value
+}
+
+cell_tcp() { # [-D]
+	local opts=("$@")
+	how_long
+	[ "$C_KIND" != lat ] || opts+=(-l)
+	opts+=(-S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p $((PORT + 1)))
+	together "$IWT_BIN/iwt_tcpref" -s "${opts[@]}" -- "$IWT_BIN/iwt_tcpref" -c ${CELL_INSN:+-I} "${opts[@]}" &&
+		value
+}
+
+# iperf3's time is in whole seconds
+cell_iperf3() {
+	local pid opts=(-c "$SERVER" -t $(((CELL_MS + 999) / 1000)) -l 128K -f m -P "$C_QPS") rc sum
+	[ -z "$C_BIDIR" ] || opts+=(--bidir)
+	start ip netns exec "$NS_A" iperf3 -s -1 >"$TMP/said" 2>&1
+	pid=$PID
+	wait_listen "$NS_A" 5201
+	timeout -k 2 60 ip netns exec "$CLIENT" iperf3 "${opts[@]}" >"$TMP/client" 2>&1
+	rc=$?
+	[ $rc -eq 0 ] || { stop "$pid"; sed 's/^/# /' "$TMP/client" >&2; }
+	ended "$pid" 10 >/dev/null
+	sum=$(awk -v many="$((C_QPS > 1))" '/receiver/ && (!many || /SUM/) {
+		for (i = 2; i <= NF; i++) if ($i == "Mbits/sec") s += $(i - 1) } END { print s / 1000 }' "$TMP/client")
+	[ $rc -eq 0 ] && [ "$sum" != 0 ] && echo "$sum Gb/s"
+}
+
+# perftest's figure comes from the clock of the CPU, which it cannot always
+# measure (then it prints 0), and its client may come before its server: try again
+cell_perftest() { # TYPE
+	local n=2000 sum='' opts
+	[ "$1" != iw_tcp ] || n=10000
+	opts=(-R -F -s "$C_SIZE" -n "$n" --report_gbits -p 18515)
+	links_up "$1" || return
+	for _ in 1 2 3 4 5; do
+		start ip netns exec "$NS_A" ib_write_bw "${opts[@]}" -d "$DEV_A" --bind_source_ip "$SERVER" >"$TMP/said" 2>&1
+		wait_listen "$NS_A" 18515
+		timeout -k 2 30 ip netns exec "$CLIENT" ib_write_bw "${opts[@]}" -d "$DEV_B" "$SERVER" >"$TMP/client" 2>&1
+		ended "$PID" 10 >/dev/null
+		sum=$(awk -v size="$C_SIZE" '$1 == size && NF > 4 && $4 > 0 && $4 < 10000 { v = $4 } END { print v }' "$TMP/client")
+		[ -z "$sum" ] || break
+	done
+	links_down
+	[ -n "$sum" ] && echo "$sum Gb/s"
+}
+
+# cell CONTESTANT: of the case that was parsed
+cell() {
+	case $C_KIND:$1 in
+	nvme:*) cell_nvme "$1" ;;
+	perftest:*) cell_perftest "$1" ;;
+	*:tcp) cell_tcp ;;
+	*:discard) cell_tcp -D ;;
+	*:iperf3) cell_iperf3 ;;
+	*) cell_rdma "$1" ;;
+	esac
+}

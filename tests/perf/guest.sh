@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# guest.sh VIEW ROUNDS MILLISECONDS CASE...: all contestants in each case, in
+# turn, round by round, in a laboratory. Figures are in lines
+# "#| VIEW CASE ROUND CONTESTANT VALUE UNIT STATUS REASON", with tabs; STATUS is
+# ok, none (the contestant has no such thing) or failed. Fails if a cell did.
+
+here=$(dirname "$(realpath "$0")")
+# shellcheck source=tests/lib/ktap.sh
+. "$here/../lib/ktap.sh"
+# shellcheck source=tests/lib/net.sh
+. "$here/../lib/net.sh"
+# shellcheck source=tests/perf/cases.sh
+. "$here/cases.sh"
+# shellcheck source=tests/perf/cells.sh
+. "$here/cells.sh"
+# shellcheck source=tests/perf/nvme.sh
+. "$here/nvme.sh"
+
+view=$1 rounds=$2 CELL_MS=$3
+shift 3
+cases=("$@") failed=() fields=()
+# shellcheck disable=SC2034 # for cells.sh
+[ "$view" != insn ] || CELL_INSN=1
+
+emit() { (IFS=$'\t'; echo "#| $*"); }
+
+# once CASE ROUND CONTESTANT: sets SHOW to the value
+once() {
+	local reason status=failed
+	reason=$(case_cannot "$3")
+	SHOW=-
+	if [ -n "$reason" ]; then
+		emit "$view" "$1" "$2" "$3" - - none "$reason"
+		return
+	fi
+	for _ in 1 2; do
+		cell "$3" >"$TMP/value" && [ -s "$TMP/value" ] && { status=ok; break; }
+		# what an attempt left must not disturb the next one
+		links_down 2>/dev/null
+	done
+	if [ $status = failed ]; then
+		SHOW=failed
+		failed+=("$1/$3")
+		emit "$view" "$1" "$2" "$3" - - failed "$(tail -n 1 "$TMP/said" 2>/dev/null | tr '\t' ' ')"
+		return
+	fi
+	read -ra fields <"$TMP/value"
+	SHOW=${fields[0]}
+	emit "$view" "$1" "$2" "$3" "${fields[0]}" "${fields[1]}" ok ""
+}
+
+one_case() { # CASE ROUND
+	local who line
+	case_parse "$1" || return
+	mtu_is "$C_MTU" || return
+	[ ! -w /sys/module/iw_tcp/parameters/crc ] || echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc
+	printf -v line '%2s  %-26s' "$2" "$1"
+	for who in $C_WHO; do
+		once "$1" "$2" "$who"
+		printf -v line '%s %9s %-10s' "$line" "$who" "$SHOW"
+	done
+	echo "$line ${fields[1]}"
+}
+
+environment() {
+	emit env view "$view"
+	emit env "$view.kernel" "$(uname -r)"
+	emit env "$view.processors" "$(nproc)"
+	emit env "$view.rounds" "$rounds"
+	emit env "$view.milliseconds" "$CELL_MS"
+	emit env "$view.date" "$(date -u +%F)"
+}
+
+# a perftest client that connects before its server listens crashes
+{ echo 0 >/proc/sys/debug/exception-trace; } 2>/dev/null
+for module in iw_tcp siw rdma_rxe; do
+	modprobe $module || echo "# no module $module"
+done
+net_prepare || { echo "# no network"; exit 1; }
+environment
+for ((r = 1; r <= rounds; r++)); do
+	for name in "${cases[@]}"; do one_case "$name" "$r"; done
+done
+[ ${#failed[@]} -eq 0 ] && exit 0
+printf 'failed: %s\n' "$(printf '%s\n' "${failed[@]}" | sort -u | tr '\n' ' ')"
+exit 1

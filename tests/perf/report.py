@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""report.py DIR [--document FILE]: of DIR/raw.tsv makes results.json, report.md and
+report.html there, prints the tables, and renews what FILE has between its marks."""
+import json
+import sys
+
+import page
+import results
+import text
+
+BEGIN, END = ".. figures begin", ".. figures end"
+
+
+def sections(res):
+    """(title, remark, rows), ratios first."""
+    yield "Targets", f"{text.summary(res)}", text.target_rows(res)
+    for prefix, title in (("", "native speed"), ("insn", "instructions")):
+        cases = [c for c in res.order if c.startswith("insn") == bool(prefix)]
+        if cases:
+            yield f"Ratios, {title}", "Median (quartiles) of the rounds' ratios.", \
+                text.ratio_rows(res, cases)
+            yield f"Figures, {title}", "Median (quartiles) of the rounds.", \
+                text.value_rows(res, cases)
+    if res.reasons:
+        yield "No figure", "", text.reason_rows(res)
+
+
+def write(path, content):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(content)
+
+
+def as_markdown(res):
+    parts = ["# iw_tcp: measurements", ""] + [f"- {line}" for line in text.setting(res)]
+    for title, remark, rows in sections(res):
+        parts += ["", f"## {title}", "", remark, "", text.markdown(rows)]
+    return "\n".join(parts) + "\n"
+
+
+def as_rst(res):
+    parts = [f"* {line}" for line in text.setting(res)]
+    for title, remark, rows in sections(res):
+        parts += ["", title, "-" * len(title), "", remark, "", text.rst(rows)]
+    return "\n".join(parts) + "\n"
+
+
+def document(res, path):
+    with open(path, encoding="utf-8") as f:
+        old = f.read()
+    head, rest = old.split(BEGIN, 1)
+    tail = rest.split(END, 1)[1]
+    write(path, f"{head}{BEGIN}\n\n{as_rst(res)}\n{END}{tail}")
+
+
+def main(args):
+    out = args[0]
+    res = results.load(f"{out}/raw.tsv")
+    if not res.order:
+        print("no figures")
+        return 1
+    write(f"{out}/results.json", json.dumps(results.as_dict(res), indent=1) + "\n")
+    write(f"{out}/report.md", as_markdown(res))
+    write(f"{out}/report.html", page.page(res, list(sections(res))))
+    for title, _, rows in reversed(list(sections(res))):
+        rows = list(rows)
+        if len(rows) > 1:
+            print(f"{title}\n\n{text.plain(rows)}\n")
+    if "--document" in args:
+        document(res, args[args.index("--document") + 1])
+    print(f"targets: {text.summary(res)}; see {out}/report.html")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

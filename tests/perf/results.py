@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The figures of a run: raw.tsv, and what is made of them."""
+
+WHO = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
+LESS_IS_BETTER = ("us", "instructions/B", "instructions/message")
+
+
+def quantile(values, q):
+    values = sorted(values)
+    at = q * (len(values) - 1)
+    low = int(at)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (at - low)
+
+
+def median(values):
+    return quantile(values, 0.5)
+
+
+class Spread:
+    """Median and quartiles of some values."""
+
+    def __init__(self, values):
+        self.n = len(values)
+        self.median = median(values)
+        self.low = quantile(values, 0.25)
+        self.high = quantile(values, 0.75)
+
+
+class Results:
+    def __init__(self):
+        self.env = {}
+        self.order = []     # cases, as they came
+        self.values = {}    # (case, who): {round: value}
+        self.units = {}     # case: unit
+        self.reasons = {}   # (case, who): why there is no value
+
+    def add(self, view, case, rnd, who, value, unit, status, reason):
+        if case not in self.order:
+            self.order.append(case)
+        if status != "ok":
+            self.reasons[case, who] = reason if status == "none" else "failed: " + reason
+            return
+        self.units[case] = unit
+        self.values.setdefault((case, who), {})[int(rnd)] = float(value)
+
+    def spread(self, case, who):
+        values = self.values.get((case, who))
+        return Spread(list(values.values())) if values else None
+
+    def ratio(self, of, to):
+        """of and to are (case, who); ratios are taken round by round."""
+        mine, theirs = self.values.get(of, {}), self.values.get(to, {})
+        both = [mine[r] / theirs[r] for r in mine if theirs.get(r)]
+        return Spread(both) if both else None
+
+    def unit(self, case):
+        return self.units.get(case, "")
+
+    def less(self, case):
+        return self.unit(case) in LESS_IS_BETTER
+
+    def who(self, case):
+        return [w for w in WHO if (case, w) in self.values or (case, w) in self.reasons]
+
+
+def load(path):
+    res = Results()
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            word = line.rstrip("\n").split("\t")
+            if word[0] == "env" and len(word) >= 3:
+                res.env[word[1]] = word[2]
+            elif len(word) >= 7:
+                res.add(*(word + [""])[:8])
+    return res
+
+
+def number(value):
+    """Three significant digits, without an exponent."""
+    if value is None:
+        return "-"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    if value >= 100:
+        return f"{value:.0f}"
+    if value >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+
+
+def as_dict(res):
+    """For results.json."""
+    cases = {}
+    for case in res.order:
+        cell = {}
+        for who in res.who(case):
+            s = res.spread(case, who)
+            cell[who] = {"reason": res.reasons.get((case, who))} if not s else {
+                "median": s.median, "q1": s.low, "q3": s.high,
+                "rounds": res.values[case, who]}
+        cases[case] = {"unit": res.unit(case), "contestants": cell}
+    return {"environment": res.env, "cases": cases}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What iw_tcp aims at: ratios of two figures of the same boot."""
+
+US = "iw_tcp"
+
+
+class Target:
+    """The ratio of figure "of" to figure "to" is to be at least, or at most, limit."""
+
+    def __init__(self, text, of, to, limit, most=False, below=False):
+        self.text, self.of, self.to, self.limit = text, of, to, limit
+        self.most, self.below = most or below, below
+
+    def sign(self):
+        return "<" if self.below else "≤" if self.most else "≥"
+
+    def value(self, res):
+        return res.ratio(self.of, self.to)
+
+    def held(self, value):
+        if self.below:
+            return value < self.limit
+        return value <= self.limit if self.most else value >= self.limit
+
+    def verdict(self, res):
+        spread = self.value(res)
+        if not spread:
+            return "-"
+        return "held" if self.held(spread.median) else "missed"
+
+    def why_not(self, res):
+        for figure in (self.of, self.to):
+            if figure not in res.values:
+                return res.reasons.get(figure) or "not measured"
+        return ""
+
+
+def versus(text, case, other, limit, **how):
+    return Target(text, (case, US), (case, other), limit, **how)
+
+
+def within(text, case, base, limit, **how):
+    return Target(text, (case, US), (base, US), limit, **how)
+
+
+def bandwidth():
+    yield versus("64 KB write, MTU 1500, to TCP", "write-64k-1500", "iperf3", 1.0)
+    yield versus("64 KB read, MTU 1500, to TCP", "read-64k-1500", "iperf3", 0.9)
+    yield versus("64 KB send, MTU 1500, to TCP", "send-64k-1500", "iperf3", 0.9)
+    yield versus("64 KB write, MTU 9000, to TCP", "write-64k-9000", "iperf3", 1.2)
+    yield versus("64 KB write, MTU 65536, to TCP", "write-64k-65536", "iperf3", 1.2)
+    for mtu in ("1500", "9000", "65536"):
+        for size, name in (("1m", "1 MB"), ("8m", "8 MB")):
+            yield within(f"{name} write, MTU {mtu}, to 64 KB", f"write-{size}-{mtu}",
+                         f"write-64k-{mtu}", 0.9)
+    yield within("64 KB write, 1,000 QPs, to 8", "write-64k-1500-q1000", "write-64k-1500-q8", 0.8)
+
+
+def messages():
+    yield versus("8 B write latency, to siw", "lat-write", "siw", 0.8, most=True)
+    yield versus("8 B send latency, to siw", "lat-send", "siw", 0.8, most=True)
+    yield versus("8 B read latency, to siw", "lat-read", "siw", 0.6, most=True)
+    yield versus("8 B read latency, to rxe", "lat-read", "rxe", 1.0, below=True)
+    yield versus("64 B writes per second, depth 128, to siw", "rate-write-64", "siw", 4.0)
+
+
+def instructions():
+    case = "insn-write-64k-1500"
+    yield versus("instructions/B, 64 KB write, MTU 1500, to siw", case, "siw", 0.6, most=True)
+    yield versus("instructions/B, 64 KB write, MTU 1500, to TCP", case, "tcp", 1.0, most=True)
+    yield within("instructions/B, 64 KB write, CRC on, to off", case + "-crc", case, 1.35, most=True)
+
+
+def consumers():
+    for case, text in (("nvme-randread-4k", "NVMe 4 KB random read, depth 32"),
+                       ("nvme-read-128k", "NVMe 128 KB sequential read")):
+        yield versus(f"{text}, to NVMe/TCP", case, "tcp", 1.0)
+        yield versus(f"{text}, to siw", case, "siw", 1.5)
+    yield versus("connections per second, to siw", "conn", "siw", 3.0)
+
+
+def all_targets():
+    for group in (bandwidth, messages, instructions, consumers):
+        yield from group()
+
+
+def measured(res):
+    """Targets of which at least one case was run."""
+    return [t for t in all_targets() if t.of[0] in res.order or t.to[0] in res.order]

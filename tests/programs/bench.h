@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * iwt_bench: one figure per run, of any RDMA device, between a server and a
+ * client that were given the same options. Both ends have the same memory:
+ *
+ *	0		the peer's octets (bidirectional runs), the atomics' target
+ *	BENCH_CTL	slots to send from, then as many that are written to
+ *
+ * Queue pairs share at most BENCH_SLOTS slots, so that a thousand of them use
+ * no more memory, and miss no more caches, than eight.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BENCH_CTL	4096
+#define BENCH_SLOTS	8
+#define BENCH_SPARE	16	/* work requests besides data: ends and credits */
+#define BENCH_INLINE	64
+
+enum bench_mode { BENCH_FLOW, BENCH_LAT, BENCH_CONN };
+enum bench_op { BENCH_WRITE, BENCH_READ, BENCH_SEND, BENCH_ATOMIC };
+
+struct bench_opts {
+	enum bench_mode mode;
+	enum bench_op op;
+	const char *addr;	/* of the server, on both sides */
+	const char *port;
+	bool server;
+	bool bidir;
+	bool events;		/* sleep instead of polling */
+	bool idle;		/* report the processor's idle time */
+	uint32_t size;
+	unsigned int qps;	/* or connections under way (BENCH_CONN) */
+	unsigned int depth;
+	unsigned int ms;	/* for so long, or */
+	uint64_t count;		/* so many messages, after */
+	uint64_t warm;		/* so many that do not count */
+};
+
+struct bench_conn {
+	struct rdma_cm_id *id;
+	struct ibv_qp *qp;
+	uint64_t raddr;
+	uint32_t rkey;
+	unsigned int index;
+	unsigned int inflight;		/* work requests in the send queue */
+	unsigned int unsignalled;	/* since the last signalled one */
+	unsigned int credit;		/* receives that the peer has for data */
+	unsigned int consumed;		/* receives not granted again */
+	uint64_t posted;		/* messages of this phase */
+};
+
+struct bench {
+	struct bench_opts o;
+	struct rdma_event_channel *ec;
+	struct rdma_cm_id *listener;
+	struct ibv_context *verbs;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *cc;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	char *buf;
+	size_t slot;			/* octets from slot to slot */
+	unsigned int slots;
+	unsigned int every;		/* one in so many is signalled */
+	unsigned int rx_depth;
+	struct bench_conn *conn;
+	unsigned int established;
+	unsigned int ended;		/* peers' ends in this phase */
+};
+
+struct bench_result {
+	uint64_t messages;
+	uint64_t octets;
+	uint64_t ns;
+	uint64_t idle_ns;
+	uint64_t p50_ns;
+	uint64_t p99_ns;
+};
+
+/* bench_main.c; everything that fails ends the program */
+extern volatile bool bench_stop;
+void bench_die(const char *what);
+void bench_wc(const struct ibv_wc *wc);
+void bench_timer(unsigned int ms);
+uint64_t bench_now(void);
+uint64_t bench_idle(void);
+
+/* bench_conn.c */
+void bench_resources(struct bench *b, struct ibv_context *verbs);
+void bench_qp(struct bench *b, struct rdma_cm_id *id);
+void bench_param(struct bench *b, struct rdma_conn_param *p, void *hello);
+void bench_listen(struct bench *b);
+void bench_serve(struct bench *b);
+void bench_connect(struct bench *b);
+void bench_leave(struct bench *b);
+struct rdma_cm_id *bench_resolve(struct bench *b);
+
+/* bench_post.c */
+void *bench_src(struct bench *b, unsigned int index);
+size_t bench_sink(struct bench *b, unsigned int index);
+void bench_recv(struct bench *b, struct bench_conn *c);
+void bench_data(struct bench *b, struct bench_conn *c, bool signal);
+void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len);
+void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets);
+void bench_retire(struct bench *b, const struct ibv_wc *wc);
+
+/* bench_flow.c, bench_lat.c, bench_setup.c */
+void bench_flow(struct bench *b, struct bench_result *r);
+void bench_lat(struct bench *b, struct bench_result *r);
+void bench_setup(struct bench *b, struct bench_result *r);
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_bench: a stream of messages over each queue pair, for a while or of a
+ * number. It is over when the peer has answered an empty Send that followed the
+ * last message: then all have arrived, which completions of a Write do not tell.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "bench.h"
+
+/* Who receives data grants the receives that it posted again. */
+static void consumed(struct bench *b, struct bench_conn *c)
+{
+	if (++c->consumed < b->rx_depth / 4)
+		return;
+	c->consumed = 0;
+	bench_tell(b, c, 1);
+}
+
+static void completion(struct bench *b, const struct ibv_wc *wc)
+{
+	struct bench_conn *c = &b->conn[wc->wr_id >> 32];
+
+	bench_wc(wc);
+	if (!(wc->opcode & IBV_WC_RECV)) {
+		bench_retire(b, wc);
+		return;
+	}
+	bench_recv(b, c);
+	if (!wc->byte_len)
+		b->ended++;
+	else if (wc->byte_len == 1)
+		c->credit += b->rx_depth / 4;
+	else
+		consumed(b, c);
+}
+
+static int reap(struct bench *b)
+{
+	struct ibv_wc wc[32];
+	int n = ibv_poll_cq(b->cq, 32, wc), i;
+
+	if (n < 0)
+		bench_die("ibv_poll_cq");
+	for (i = 0; i < n; i++)
+		completion(b, &wc[i]);
+	return n;
+}
+
+static void progress(struct bench *b, bool sleep)
+{
+	struct pollfd fd = { .fd = b->cc->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+	int n;
+
+	if (reap(b) || !sleep)
+		return;
+	if (ibv_req_notify_cq(b->cq, 0))
+		bench_die("ibv_req_notify_cq");
+	if (reap(b))
+		return;
+	n = poll(&fd, 1, 20000);
+	if (n == 0) {
+		errno = ETIMEDOUT;
+		bench_die("nothing completes");
+	}
+	if (n < 0 && errno == EINTR)
+		return;
+	if (ibv_get_cq_event(b->cc, &cq, &context))
+		bench_die("ibv_get_cq_event");
+	ibv_ack_cq_events(cq, 1);
+}
+
+static bool fill(struct bench *b, struct bench_conn *c, uint64_t count)
+{
+	bool any = false;
+
+	while (!bench_stop && c->inflight < b->o.depth && (!count || c->posted < count) &&
+	       (b->o.op != BENCH_SEND || c->credit)) {
+		if (b->o.op == BENCH_SEND)
+			c->credit--;
+		c->posted++;
+		bench_data(b, c, c->posted % b->every == 0);
+		any = true;
+	}
+	return any;
+}
+
+/* count is of each queue pair; 0 is until the timer */
+static uint64_t pump(struct bench *b, uint64_t count)
+{
+	uint64_t sum = 0;
+	bool more = true;
+	unsigned int i;
+
+	for (i = 0; i < b->o.qps; i++)
+		b->conn[i].posted = 0;
+	while (more && !bench_stop) {
+		more = !count;
+		for (i = 0; i < b->o.qps; i++) {
+			fill(b, &b->conn[i], count);
+			more |= b->conn[i].posted < count;
+		}
+		progress(b, b->o.events && more);
+	}
+	for (i = 0; i < b->o.qps; i++)
+		sum += b->conn[i].posted;
+	return sum;
+}
+
+/* A read's data have arrived when it is complete, and the end behind it as well. */
+static void end(struct bench *b, uint64_t messages)
+{
+	unsigned int i;
+
+	bench_report(b, &b->conn[0], messages);
+	for (i = 0; i < b->o.qps; i++) {
+		while (b->conn[i].inflight >= b->o.depth + BENCH_SPARE - 4)
+			progress(b, b->o.events);
+		bench_tell(b, &b->conn[i], 0);
+	}
+}
+
+static void wait_ends(struct bench *b, bool sleep)
+{
+	while (b->ended < b->o.qps)
+		progress(b, sleep);
+	b->ended = 0;
+}
+
+static void drain(struct bench *b)
+{
+	for (unsigned int i = 0; i < b->o.qps; i++)
+		while (b->conn[i].inflight)
+			progress(b, b->o.events);
+}
+
+static uint64_t client_phase(struct bench *b, uint64_t count)
+{
+	uint64_t messages, peers;
+
+	if (!count)
+		bench_timer(b->o.ms);
+	messages = pump(b, count);
+	end(b, messages);
+	wait_ends(b, b->o.events);
+	drain(b);
+	memcpy(&peers, b->buf, 8);
+	return messages + (b->o.bidir ? peers : 0);
+}
+
+/* Data in one direction need the server's processor only if it has to post. */
+static void server_phase(struct bench *b, uint64_t count)
+{
+	uint64_t messages = 0;
+
+	if (b->o.bidir) {
+		if (!count)
+			bench_timer(b->o.ms);
+		messages = pump(b, count);
+	}
+	wait_ends(b, b->o.events || b->o.op != BENCH_SEND);
+	end(b, messages);
+	drain(b);
+}
+
+static void client(struct bench *b, struct bench_result *r)
+{
+	uint64_t count = b->o.count / b->o.qps, warm = b->o.warm / b->o.qps;
+	uint64_t idle = 0, start;
+
+	if (b->o.count && !count)
+		count = 1;
+	if (warm)
+		client_phase(b, warm);
+	if (b->o.idle)
+		idle = bench_idle();
+	start = bench_now();
+	r->messages = client_phase(b, count);
+	r->ns = bench_now() - start;
+	if (b->o.idle)
+		r->idle_ns = bench_idle() - idle;
+	r->octets = r->messages * b->o.size;
+}
+
+void bench_flow(struct bench *b, struct bench_result *r)
+{
+	if (b->o.server) {
+		uint64_t count = b->o.count / b->o.qps, warm = b->o.warm / b->o.qps;
+
+		bench_serve(b);
+		if (warm)
+			server_phase(b, warm);
+		server_phase(b, b->o.count && !count ? 1 : count);
+	} else {
+		bench_connect(b);
+		client(b, r);
+	}
+	bench_leave(b);
+}

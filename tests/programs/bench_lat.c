@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_bench: one message at a time. A Write or Send is answered by one like it
+ * and counts half of the time of both; a Read or an atomic operation is its own
+ * answer. Both sides poll: a Write's arrival cannot be waited for otherwise.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+#define MAX_SAMPLES	(1u << 20)
+#define PATIENCE	(1u << 30)	/* looks at memory before giving up */
+
+#if defined(__x86_64__) || defined(__i386__)
+/* a call of the kernel for each message would be measured, too */
+static uint64_t ticks(void) { return __builtin_ia32_rdtsc(); }
+#else
+static uint64_t ticks(void) { return bench_now(); }
+#endif
+
+/* what has come since it was last asked */
+struct seen {
+	unsigned int sends;
+	bool end;
+};
+
+static void look(struct bench *b, struct seen *s)
+{
+	struct ibv_wc wc[8];
+	int n = ibv_poll_cq(b->cq, 8, wc), i;
+
+	for (i = 0; i < n; i++) {
+		bench_wc(&wc[i]);
+		if (!(wc[i].opcode & IBV_WC_RECV)) {
+			bench_retire(b, &wc[i]);
+			continue;
+		}
+		bench_recv(b, &b->conn[0]);
+		if (wc[i].byte_len)
+			s->sends++;
+		else
+			s->end = true;
+	}
+}
+
+static void give_up(void)
+{
+	errno = ETIMEDOUT;
+	bench_die("no answer");
+}
+
+/* Returns false at the end. */
+static bool wait_write(struct bench *b, unsigned char value, struct seen *s)
+{
+	size_t last = bench_sink(b, 0) + b->o.size - 1;
+	volatile unsigned char *p = (unsigned char *)b->buf + last;
+	unsigned int n = 0;
+
+	while (*p != value) {
+		if (++n % 4096 == 0)
+			look(b, s);
+		if (s->end)
+			return false;
+		if (n == PATIENCE)
+			give_up();
+	}
+	return true;
+}
+
+static bool wait_send(struct bench *b, struct seen *s)
+{
+	unsigned int n = 0;
+
+	while (!s->sends) {
+		look(b, s);
+		if (s->end)
+			return false;
+		if (++n == PATIENCE)
+			give_up();
+	}
+	s->sends--;
+	return true;
+}
+
+/* At most this many requests are left without a look at their completion. */
+static void wait_room(struct bench *b, unsigned int room, struct seen *s)
+{
+	unsigned int n = 0;
+
+	while (b->conn[0].inflight > room) {
+		look(b, s);
+		if (++n == PATIENCE)
+			give_up();
+	}
+}
+
+static unsigned char value_of(uint64_t i) { return i % 127 + 1; }
+
+static void say(struct bench *b, uint64_t i)
+{
+	unsigned char *src = bench_src(b, 0);
+
+	src[b->o.size - 1] = value_of(i);
+	bench_data(b, &b->conn[0], i % b->every == 0);
+}
+
+static bool hear(struct bench *b, uint64_t i, struct seen *s)
+{
+	return b->o.op == BENCH_WRITE ? wait_write(b, value_of(i), s) : wait_send(b, s);
+}
+
+static void server(struct bench *b)
+{
+	struct seen s = { 0 };
+	uint64_t i;
+
+	/* of a Read and an atomic operation the device takes care */
+	if (b->o.op == BENCH_READ || b->o.op == BENCH_ATOMIC)
+		return;
+	for (i = 0; hear(b, i, &s); i++) {
+		say(b, i);
+		wait_room(b, b->o.depth - 2, &s);
+	}
+}
+
+static void once(struct bench *b, uint64_t i, struct seen *s)
+{
+	if (b->o.op == BENCH_READ || b->o.op == BENCH_ATOMIC) {
+		bench_data(b, &b->conn[0], true);
+		wait_room(b, 0, s);
+		return;
+	}
+	say(b, i);
+	hear(b, i, s);
+}
+
+static int order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void result(struct bench *b, struct bench_result *r, uint64_t *sample, uint64_t total)
+{
+	uint64_t n = r->messages < MAX_SAMPLES ? r->messages : MAX_SAMPLES;
+	double ns = (double)r->ns / total;
+
+	if (b->o.op == BENCH_WRITE || b->o.op == BENCH_SEND)
+		ns /= 2;
+	qsort(sample, n, sizeof(*sample), order);
+	r->p50_ns = sample[n / 2] * ns;
+	r->p99_ns = sample[n * 99 / 100] * ns;
+	r->octets = r->messages * b->o.size;
+}
+
+static void client(struct bench *b, struct bench_result *r)
+{
+	uint64_t *sample = calloc(MAX_SAMPLES, sizeof(*sample)), i, warm = b->o.warm;
+	uint64_t start, first = 0, t, last = 0, idle = 0;
+	struct seen s = { 0 };
+
+	if (!sample)
+		bench_die("memory");
+	for (i = 0; i < warm; i++) {
+		once(b, i, &s);
+		wait_room(b, b->o.depth - 2, &s);
+	}
+	if (!b->o.count)
+		bench_timer(b->o.ms);
+	if (b->o.idle)
+		idle = bench_idle();
+	start = bench_now();
+	first = last = ticks();
+	for (; !bench_stop && (!b->o.count || i < warm + b->o.count); i++) {
+		once(b, i, &s);
+		t = ticks();
+		sample[(i - warm) % MAX_SAMPLES] = t - last;
+		wait_room(b, b->o.depth - 2, &s);
+		last = ticks();
+	}
+	t = ticks();
+	r->ns = bench_now() - start;
+	if (b->o.idle)
+		r->idle_ns = bench_idle() - idle;
+	r->messages = i - warm;
+	result(b, r, sample, t - first);
+	free(sample);
+	bench_tell(b, &b->conn[0], 0);
+	wait_room(b, 0, &s);
+}
+
+void bench_lat(struct bench *b, struct bench_result *r)
+{
+	b->o.qps = 1;
+	if (b->o.server) {
+		bench_serve(b);
+		server(b);
+	} else {
+		bench_connect(b);
+		client(b, r);
+	}
+	bench_leave(b);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_bench: options, clocks and the line with the result. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "bench.h"
+
+volatile bool bench_stop;
+
+void bench_die(const char *what)
+{
+	fprintf(stderr, "iwt_bench: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+void bench_wc(const struct ibv_wc *wc)
+{
+	if (wc->status == IBV_WC_SUCCESS)
+		return;
+	fprintf(stderr, "iwt_bench: a completion: %s\n", ibv_wc_status_str(wc->status));
+	exit(1);
+}
+
+uint64_t bench_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void stop(int sig) { bench_stop = true; }
+
+void bench_timer(unsigned int ms)
+{
+	struct itimerval tv = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+	struct sigaction sa = { .sa_handler = stop };
+
+	bench_stop = false;
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &tv, NULL);
+}
+
+/* The time that all processors have been idle. /proc/stat counts ticks. */
+uint64_t bench_idle(void)
+{
+	unsigned long long ns, sum = 0;
+	char line[256];
+	FILE *f = fopen("/proc/timer_list", "r");
+
+	if (!f)
+		bench_die("/proc/timer_list");
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, " .idle_sleeptime : %llu nsecs", &ns) == 1)
+			sum += ns;
+	fclose(f);
+	return sum;
+}
+
+static void usage(void)
+{
+	fputs("usage: iwt_bench -s|-c -a ADDRESS [-p PORT] [-m flow|lat|conn]\n"
+	      "	[-o write|read|send|atomic] [-S OCTETS] [-q QPS] [-d DEPTH] [-b] [-e] [-I]\n"
+	      "	[-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n"
+	      "Server and client are to have the same options but -s, -c, -I.\n", stderr);
+	exit(2);
+}
+
+static int word(const char *given, const char *const *words, int n)
+{
+	while (n--)
+		if (!strcmp(given, words[n]))
+			return n;
+	usage();
+	return 0;
+}
+
+static void numbers(struct bench_opts *o, int c)
+{
+	uint64_t n = strtoull(optarg, NULL, 0);
+
+	switch (c) {
+	case 'S': o->size = n; break;
+	case 'q': o->qps = n; break;
+	case 'd': o->depth = n; break;
+	case 't': o->ms = n; break;
+	case 'n': o->count = n; break;
+	case 'w': o->warm = n; break;
+	default: usage();
+	}
+}
+
+static void options(struct bench_opts *o, int argc, char **argv)
+{
+	static const char *const modes[] = { "flow", "lat", "conn" };
+	static const char *const ops[] = { "write", "read", "send", "atomic" };
+	bool client = false;
+	int c;
+
+	while ((c = getopt(argc, argv, "sca:p:m:o:S:q:d:beIt:n:w:")) != -1) {
+		switch (c) {
+		case 's': o->server = true; break;
+		case 'c': client = true; break;
+		case 'a': o->addr = optarg; break;
+		case 'p': o->port = optarg; break;
+		case 'm': o->mode = word(optarg, modes, 3); break;
+		case 'o': o->op = word(optarg, ops, 4); break;
+		case 'b': o->bidir = true; break;
+		case 'e': o->events = true; break;
+		case 'I': o->idle = true; break;
+		default: numbers(o, c);
+		}
+	}
+	/* zero octets mark the end and one is a credit */
+	if (o->server == client || !o->addr || !o->qps || o->size < 2 || o->size > 1u << 30 ||
+	    (o->op == BENCH_ATOMIC && (o->mode != BENCH_LAT || o->size != 8)))
+		usage();
+	/* enough to fill any pipe, and no thousands of them */
+	if (!o->depth)
+		o->depth = o->qps > 8 ? 1024 / o->qps : 128;
+	if (o->depth < 4)
+		o->depth = 4;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = { .o = { .port = "18600", .size = 65536, .qps = 1, .ms = 1000 } };
+	struct rlimit files = { 65536, 65536 };
+	struct bench_result r = { 0 };
+
+	options(&b.o, argc, argv);
+	setrlimit(RLIMIT_NOFILE, &files);
+	b.conn = calloc(b.o.qps, sizeof(*b.conn));
+	b.ec = rdma_create_event_channel();
+	if (!b.conn || !b.ec)
+		bench_die("rdma_create_event_channel");
+	if (b.o.server)
+		bench_listen(&b);
+	switch (b.o.mode) {
+	case BENCH_FLOW: bench_flow(&b, &r); break;
+	case BENCH_LAT: bench_lat(&b, &r); break;
+	case BENCH_CONN: bench_setup(&b, &r); break;
+	}
+	if (!b.o.server)
+		printf("messages=%llu octets=%llu ns=%llu idle_ns=%llu p50_ns=%llu p99_ns=%llu\n",
+		       (unsigned long long)r.messages, (unsigned long long)r.octets,
+		       (unsigned long long)r.ns, (unsigned long long)r.idle_ns,
+		       (unsigned long long)r.p50_ns, (unsigned long long)r.p99_ns);
+	return 0;
+}

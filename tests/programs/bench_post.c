@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_bench: work requests, and the account of them. */
+#include <string.h>
+
+#include "bench.h"
+
+void *bench_src(struct bench *b, unsigned int index)
+{
+	return b->buf + BENCH_CTL + index % b->slots * b->slot;
+}
+
+/* bench_sink - offset of what the peer writes to */
+size_t bench_sink(struct bench *b, unsigned int index)
+{
+	return BENCH_CTL + (b->slots + index % b->slots) * b->slot;
+}
+
+static uint64_t wr_id(const struct bench_conn *c, unsigned int n)
+{
+	return (uint64_t)c->index << 32 | n;
+}
+
+void bench_recv(struct bench *b, struct bench_conn *c)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)b->buf + bench_sink(b, c->index),
+		.length = b->o.size,
+		.lkey = b->mr->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = wr_id(c, 0), .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (ibv_post_recv(c->qp, &wr, &bad))
+		bench_die("ibv_post_recv");
+}
+
+/* A signalled request tells how many are complete with it. */
+static void post(struct bench_conn *c, struct ibv_send_wr *wr, bool signal)
+{
+	struct ibv_send_wr *bad;
+
+	c->inflight++;
+	c->unsignalled++;
+	if (signal) {
+		wr->send_flags |= IBV_SEND_SIGNALED;
+		wr->wr_id = wr_id(c, c->unsignalled);
+		c->unsignalled = 0;
+	}
+	if (ibv_post_send(c->qp, wr, &bad))
+		bench_die("ibv_post_send");
+}
+
+/* bench_data - one message of the kind and size asked for */
+void bench_data(struct bench *b, struct bench_conn *c, bool signal)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		[BENCH_WRITE] = IBV_WR_RDMA_WRITE,
+		[BENCH_READ] = IBV_WR_RDMA_READ,
+		[BENCH_SEND] = IBV_WR_SEND,
+		[BENCH_ATOMIC] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)bench_src(b, c->index),
+		.length = b->o.size,
+		.lkey = b->mr->lkey,
+	};
+	struct ibv_send_wr wr = { .opcode = opcodes[b->o.op], .sg_list = &sge, .num_sge = 1 };
+
+	if (b->o.op == BENCH_ATOMIC) {
+		wr.wr.atomic.remote_addr = c->raddr + 8;
+		wr.wr.atomic.rkey = c->rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else {
+		wr.wr.rdma.remote_addr = c->raddr + bench_sink(b, c->index);
+		wr.wr.rdma.rkey = c->rkey;
+	}
+	if (b->o.mode == BENCH_LAT && b->o.size <= BENCH_INLINE &&
+	    (b->o.op == BENCH_WRITE || b->o.op == BENCH_SEND))
+		wr.send_flags = IBV_SEND_INLINE;
+	post(c, &wr, signal);
+}
+
+/* bench_tell - a Send that is no data: of no octets, the end, of one, a credit */
+void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)b->buf, .length = len, .lkey = b->mr->lkey };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = len };
+
+	post(c, &wr, true);
+}
+
+/* bench_report - writes the own number of octets into the peer's memory */
+void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)b->buf + 16, .length = 8, .lkey = b->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.wr.rdma = { .remote_addr = c->raddr, .rkey = c->rkey },
+	};
+
+	memcpy(b->buf + 16, &octets, 8);
+	post(c, &wr, false);
+}
+
+/* bench_retire - after the completion of a signalled request */
+void bench_retire(struct bench *b, const struct ibv_wc *wc)
+{
+	b->conn[wc->wr_id >> 32].inflight -= (uint32_t)wc->wr_id;
+}

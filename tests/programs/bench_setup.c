@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_bench: whole lives of connections, some at a time: the address, a queue
+ * pair, the connection, its end. Counts those that were established.
+ */
+#include <errno.h>
+#include <poll.h>
+
+#include "bench.h"
+
+static void finish(struct rdma_cm_id *id)
+{
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+static void take(struct bench *b, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param p;
+
+	bench_resources(b, id->verbs);
+	bench_qp(b, id);
+	bench_param(b, &p, NULL);
+	if (rdma_accept(id, &p))
+		bench_die("rdma_accept");
+}
+
+/* A port that an earlier connection had may not be free again: no connection. */
+static bool ask(struct bench *b, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param p;
+
+	bench_resources(b, id->verbs);
+	bench_qp(b, id);
+	bench_param(b, &p, NULL);
+	if (!rdma_connect(id, &p))
+		return true;
+	if (errno != EADDRINUSE && errno != EADDRNOTAVAIL)
+		bench_die("rdma_connect");
+	return false;
+}
+
+/* Returns false if that was the end of the id. */
+static bool step(struct bench *b, struct rdma_cm_id *id, enum rdma_cm_event_type event)
+{
+	switch (event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (rdma_resolve_route(id, 5000))
+			bench_die("rdma_resolve_route");
+		return true;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return ask(b, id);
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		take(b, id);
+		return true;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		b->established++;
+		if (!b->o.server)
+			rdma_disconnect(id);
+		return true;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		if (b->o.server)
+			rdma_disconnect(id);
+		return false;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		return true;
+	default:
+		errno = EPROTO;
+		bench_die(rdma_event_str(event));
+		return false;
+	}
+}
+
+/* Takes one event; returns whether an id ended with it, -1 if none came. */
+static int turn(struct bench *b, int ms)
+{
+	struct pollfd fd = { .fd = b->ec->fd, .events = POLLIN };
+	enum rdma_cm_event_type event;
+	struct rdma_cm_event *ev;
+	struct rdma_cm_id *id;
+	bool goes_on;
+	int n = poll(&fd, 1, ms);
+
+	if (n < 0 && errno == EINTR)
+		return 0;
+	if (n == 0)
+		return -1;
+	if (rdma_get_cm_event(b->ec, &ev))
+		bench_die("rdma_get_cm_event");
+	event = ev->event;
+	id = ev->id;
+	goes_on = step(b, id, event);
+	/* an id is not destroyed before its events are acknowledged */
+	rdma_ack_cm_event(ev);
+	if (goes_on)
+		return 0;
+	finish(id);
+	return 1;
+}
+
+static void client(struct bench *b, struct bench_result *r)
+{
+	uint64_t start = bench_now();
+	unsigned int alive = 0, begun = 0;
+	int n;
+
+	if (!b->o.count)
+		bench_timer(b->o.ms);
+	for (;;) {
+		while (!bench_stop && alive < b->o.qps && (!b->o.count || begun < b->o.count)) {
+			bench_resolve(b);
+			alive++;
+			begun++;
+		}
+		if (!alive)
+			break;
+		n = turn(b, 10000);
+		if (n < 0) {
+			errno = ETIMEDOUT;
+			bench_die("connections");
+		}
+		alive -= n;
+	}
+	r->ns = bench_now() - start;
+	r->messages = b->established;
+}
+
+/* bench_setup - the server goes on until it is ended, or alone for long */
+void bench_setup(struct bench *b, struct bench_result *r)
+{
+	b->o.depth = 16;
+	if (!b->o.server) {
+		client(b, r);
+		return;
+	}
+	while (turn(b, 15000) >= 0)
+		;
+}
