@@ -55,7 +55,8 @@ together() {
 	while [ "$1" != -- ]; do server+=("$1"); shift; done
 	shift
 	: >"$TMP/client"
-	exec {fd}< <(exec timeout -k 2 $CELL_LIMIT ip netns exec "$NS_A" "${server[@]}" 2>"$TMP/said")
+	: >"$TMP/said"
+	exec {fd}< <(exec timeout -k 2 $CELL_LIMIT ip netns exec "$NS_A" "${server[@]}" 2>>"$TMP/said")
 	pid=$!
 	if read -rt 20 line <&"$fd" && [ "$line" = listening ]; then
 		timeout -k 2 $CELL_LIMIT ip netns exec "$CLIENT" "$@" >"$TMP/client" 2>>"$TMP/said"

@@ -44,6 +44,23 @@ static void memory(struct bench *b)
 		bench_die("ibv_reg_mr");
 }
 
+/*
+ * A queue that is mapped at page 0x90 is one that failed, for libsiw: that page
+ * becomes one in the middle of an idle queue pair's. For others it is nothing.
+ */
+static void filler(struct bench *b)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = b->cq,
+		.recv_cq = b->cq,
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 8000, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	if (b->o.qps > BENCH_SLOTS)
+		ibv_create_qp(b->pd, &attr);
+}
+
 /* bench_resources - what all queue pairs share, once the device is known */
 void bench_resources(struct bench *b, struct ibv_context *verbs)
 {
@@ -69,6 +86,7 @@ void bench_resources(struct bench *b, struct ibv_context *verbs)
 	b->cq = b->cc ? ibv_create_cq(verbs, cqe, NULL, b->cc, 0) : NULL;
 	if (!b->pd || !b->cq)
 		bench_die("ibv_create_cq");
+	filler(b);
 	if (b->o.mode != BENCH_CONN)
 		memory(b);
 }
