@@ -66,6 +66,8 @@ def main(args):
         rows = list(rows)
         if len(rows) > 1:
             print(f"{title}\n\n{text.plain(rows)}\n")
+    if res.remark():
+        print(res.remark() + "\n")
     if "--document" in args:
         document(res, args[args.index("--document") + 1])
     print(f"targets: {text.summary(res)}; see {out}/report.html")

@@ -2,6 +2,7 @@
 """The figures of a run: raw.tsv, and what is made of them."""
 
 WHO = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
+DISTURBED = 12      # percent of the machine that others had meanwhile
 LESS_IS_BETTER = ("us", "instructions/B", "instructions/message")
 
 
@@ -34,15 +35,38 @@ class Results:
         self.values = {}    # (case, who): {round: value}
         self.units = {}     # case: unit
         self.reasons = {}   # (case, who): why there is no value
+        self.bad = {}       # (case, who): {round} in which others were busy
+        self.total = 0
+        self.dropped = 0
 
-    def add(self, view, case, rnd, who, value, unit, status, reason):
+    def add(self, view, case, rnd, who, value, unit, status, reason, others):
         if case not in self.order:
             self.order.append(case)
         if status != "ok":
             self.reasons[case, who] = reason if status == "none" else "failed: " + reason
             return
         self.units[case] = unit
+        self.total += 1
         self.values.setdefault((case, who), {})[int(rnd)] = float(value)
+        # instructions are counted, whoever else runs
+        if view != "insn" and float(others or 0) > DISTURBED:
+            self.bad.setdefault((case, who), set()).add(int(rnd))
+
+    def drop(self):
+        """What was disturbed is not used where at least half was not."""
+        for cell, rounds in self.bad.items():
+            values = self.values[cell]
+            if len(rounds) * 2 <= len(values):
+                self.dropped += len(rounds)
+                for rnd in rounds:
+                    del values[rnd]
+
+    def remark(self):
+        bad = sum(map(len, self.bad.values()))
+        return "" if not bad else (
+            f"While {bad} of {self.total} figures were taken, other programs had more than "
+            f"{DISTURBED} % of the machine; {self.dropped} of these are left out, "
+            f"{bad - self.dropped} are not, for lack of better ones")
 
     def spread(self, case, who):
         values = self.values.get((case, who))
@@ -72,7 +96,8 @@ def load(path):
             if word[0] == "env" and len(word) >= 3:
                 res.env[word[1]] = word[2]
             elif len(word) >= 7:
-                res.add(*(word + [""])[:8])
+                res.add(*(word + ["", ""])[:9])
+    res.drop()
     return res
 
 

@@ -82,7 +82,7 @@ def summary(res):
 
 
 def setting(res):
-    """One line for each laboratory that was used."""
+    """One line for each laboratory that was used, and about what happened meanwhile."""
     for view, what in (("uml", "native speed"), ("insn", "instructions counted")):
         if f"{view}.kernel" in res.env:
             e = {k.split(".", 1)[1]: v for k, v in res.env.items() if k.startswith(view + ".")}
@@ -90,3 +90,5 @@ def setting(res):
             yield (f"{what}: kernel {e['kernel']}, {e['processors']} processor(s), {rounds}"
                    + (f" of {e['milliseconds']} ms a figure" if view == "uml" else "")
                    + f", {e['date']}")
+    if res.remark():
+        yield res.remark()
