@@ -10,6 +10,7 @@
 #	nvme-randread-4k, nvme-read-128k	kernel consumers: fio on a RAM disk
 #	perftest-OP-SIZE			a stream as perftest measures it
 #	insn-OP-SIZE-MTU[-crc]			instructions, of both ends together
+#	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
 #
 # SIZE is in octets, or with k or m behind it. MTU 65536 is the loopback device,
 # the others are a veth pair. rate, lat, conn, nvme and perftest have MTU 1500.
@@ -26,13 +27,21 @@ MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-15
 	write-64k-1500-bidir send-64k-1500-bidir read-64k-1500-bidir
 	rate-write-8 rate-send-8 rate-send-64 lat-write-4k lat-atomic conn-serial
 	perftest-write-64k"
-INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-send-64-1500"
-MORE_INSN="insn-read-64k-1500 insn-send-64k-1500 insn-write-64k-9000 insn-write-64k-65536
+INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-send-64-1500
+	insn-read-64k-1500 insn-send-64k-1500 insn-write-64k-9000 insn-write-64k-65536
 	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500"
 
+# What the targets need, and no more: some minutes
+QUICK_CASES="write-64k-1500 read-64k-1500@iw_tcp,siw,rxe,iperf3 send-64k-1500@iw_tcp,siw,rxe,iperf3
+	write-64k-9000@iw_tcp,siw,iperf3 write-64k-65536@iw_tcp,siw,iperf3
+	write-1m-1500@iw_tcp write-8m-1500@iw_tcp write-1m-9000@iw_tcp write-8m-9000@iw_tcp
+	write-1m-65536@iw_tcp write-8m-65536@iw_tcp
+	lat-write lat-send lat-read rate-write-64 write-64k-1500-q8@iw_tcp write-64k-1500-q1000@iw_tcp
+	nvme-randread-4k nvme-read-128k conn@iw_tcp,siw insn-write-64k-1500 insn-write-64k-1500-crc"
+
 cases_of() { # full|quick
-	local all="$TARGET_CASES $INSN_CASES"
-	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES $MORE_INSN"
+	local all=$QUICK_CASES
+	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES"
 	tr -s '[:space:]' ' ' <<<"$all"
 }
 
@@ -59,9 +68,15 @@ case_options() {
 	done
 }
 
-# case_parse NAME: sets C_KIND, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_CRC and
+# case_parse CASE: sets C_NAME, C_KIND, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_CRC and
 # the contestants C_WHO; fails if there is no such case
 case_parse() {
+	C_NAME=${1%%@*}
+	case_words "$C_NAME" || return
+	[ "$C_NAME" = "$1" ] || C_WHO=${1#*@} C_WHO=${C_WHO//,/ }
+}
+
+case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
 	C_KIND=flow C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_CRC=off

@@ -52,12 +52,12 @@ once() {
 
 one_case() { # CASE ROUND
 	local who line
-	case_parse "$1" || return
-	mtu_is "$C_MTU" || return
+	case_parse "$1" && mtu_is "$C_MTU" || return
 	[ ! -w /sys/module/iw_tcp/parameters/crc ] || echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc
-	printf -v line '%2s  %-26s' "$2" "$1"
+	printf -v line '%2s  %-26s' "$2" "$C_NAME"
+	fields=()
 	for who in $C_WHO; do
-		once "$1" "$2" "$who"
+		once "$C_NAME" "$2" "$who"
 		printf -v line '%s %9s %-10s' "$line" "$who" "$SHOW"
 	done
 	echo "$line ${fields[1]}"
