@@ -9,6 +9,9 @@
 PORT=18600
 LO=10.77.9.1
 CELL_LIMIT=90
+# the server's and the client's processor
+CPU_B=0
+CPU_A=$(($(nproc) > 1 ? 1 : 0))
 
 net_prepare() {
 	local ns
@@ -56,10 +59,10 @@ together() {
 	shift
 	: >"$TMP/client"
 	: >"$TMP/said"
-	exec {fd}< <(exec timeout -k 2 $CELL_LIMIT ip netns exec "$NS_A" "${server[@]}" 2>>"$TMP/said")
+	exec {fd}< <(exec timeout -k 2 $CELL_LIMIT taskset -c "$CPU_A" ip netns exec "$NS_A" "${server[@]}" 2>>"$TMP/said")
 	pid=$!
 	if read -rt 20 line <&"$fd" && [ "$line" = listening ]; then
-		timeout -k 2 $CELL_LIMIT ip netns exec "$CLIENT" "$@" >"$TMP/client" 2>>"$TMP/said"
+		timeout -k 2 $CELL_LIMIT taskset -c "$CPU_B" ip netns exec "$CLIENT" "$@" >"$TMP/client" 2>>"$TMP/said"
 		rc=$?
 	fi
 	# the server ends by itself, but that of "conn"
@@ -137,10 +140,10 @@ cell_tcp() { # [-D]
 cell_iperf3() {
 	local pid opts=(-c "$SERVER" -t $(((CELL_MS + 999) / 1000)) -l 128K -f m -P "$C_QPS") rc sum
 	[ -z "$C_BIDIR" ] || opts+=(--bidir)
-	start ip netns exec "$NS_A" iperf3 -s -1 >"$TMP/said" 2>&1
+	start taskset -c "$CPU_A" ip netns exec "$NS_A" iperf3 -s -1 >"$TMP/said" 2>&1
 	pid=$PID
 	wait_listen "$NS_A" 5201
-	timeout -k 2 60 ip netns exec "$CLIENT" iperf3 "${opts[@]}" >"$TMP/client" 2>&1
+	timeout -k 2 60 taskset -c "$CPU_B" ip netns exec "$CLIENT" iperf3 "${opts[@]}" >"$TMP/client" 2>&1
 	rc=$?
 	[ $rc -eq 0 ] || { stop "$pid"; sed 's/^/# /' "$TMP/client" >&2; }
 	ended "$pid" 10 >/dev/null
@@ -157,9 +160,9 @@ cell_perftest() { # TYPE
 	opts=(-R -F -s "$C_SIZE" -n "$n" --report_gbits -p 18515)
 	links_up "$1" || return
 	for _ in 1 2 3 4 5; do
-		start ip netns exec "$NS_A" ib_write_bw "${opts[@]}" -d "$DEV_A" --bind_source_ip "$SERVER" >"$TMP/said" 2>&1
+		start taskset -c "$CPU_A" ip netns exec "$NS_A" ib_write_bw "${opts[@]}" -d "$DEV_A" --bind_source_ip "$SERVER" >"$TMP/said" 2>&1
 		wait_listen "$NS_A" 18515
-		timeout -k 2 30 ip netns exec "$CLIENT" ib_write_bw "${opts[@]}" -d "$DEV_B" "$SERVER" >"$TMP/client" 2>&1
+		timeout -k 2 30 taskset -c "$CPU_B" ip netns exec "$CLIENT" ib_write_bw "${opts[@]}" -d "$DEV_B" "$SERVER" >"$TMP/client" 2>&1
 		ended "$PID" 10 >/dev/null
 		sum=$(awk -v size="$C_SIZE" '$1 == size && NF > 4 && $4 > 0 && $4 < 10000 { v = $4 } END { print v }' "$TMP/client")
 		[ -z "$sum" ] || break

@@ -61,7 +61,7 @@ no_nvme() { ! ls /sys/class/nvme/nvme* >/dev/null 2>&1; }
 nvme_fio() {
 	local depth=32
 	[ "$C_SIZE" -lt 65536 ] || depth=8
-	timeout -k 2 60 fio --name=bench --filename="$(nvme_disk)" --size=${NVME_MB}m --direct=1 \
+	timeout -k 2 60 taskset -c "$CPU_B" fio --name=bench --filename="$(nvme_disk)" --size=${NVME_MB}m --direct=1 \
 		--ioengine=libaio --iodepth=$depth --rw="$C_OP" --bs="$C_SIZE" --time_based \
 		--ramp_time=200ms --runtime="${CELL_MS}ms" --minimal >"$TMP/client" 2>"$TMP/said"
 }

@@ -38,15 +38,31 @@ boot_qemu() {
 		-drive "file=$dir/payload.tar,if=virtio,format=raw,snapshot=on,file.locking=off"
 }
 
+# With LAB_PIN=1 each processor of a User-Mode Linux stays on one of the host's,
+# and with it the programs that begin there: a system call is then a change of
+# context, not one processor that wakes another one up.
+UML_PIN='
+pin() {
+	local cpu=0 tid all=()
+	for _ in {1..100}; do
+		sleep 0.05
+		all=($(ls /proc/$(pgrep -ox linux)/task 2>/dev/null | sort -n))
+		[ ${#all[@]} -lt 3 ] || break
+	done
+	for tid in ${all[@]:0:$1}; do taskset -cp $((cpu++)) $tid; done
+}
+'
+
 boot_uml() {
-	local dir=$1 options mhz
+	local dir=$1 options mhz pin=
 	mhz=$(awk -F: '/cpu MHz/ { print int($2); exit }' /proc/cpuinfo)
 	options="mem=${LAB_MEMORY}M seccomp=on ncpus=$CPUS umid=lab uml_dir=/run/lab initrd=/run/kernel/initrd"
 	options+=" ubd0=cow0,/run/root/root.img ubd1=cow1,/run/kernel/modules.img ubd2=cow2,payload.tar"
 	options+=" con=null con0=null,fd:3 con1=fd:0,fd:1 con2=null,fd:4"
 	options+=" $KERNEL_OPTIONS $LAB_CMDLINE LAB_IO=tty1 LAB_STATUS=tty2 LAB_MHZ=$mhz"
 	# not as process 1 of its namespace, whom no signal kills
-	in_root "$ROOT/root" "cd /run/lab; /run/kernel/linux $options 3>>console 4>>status; exit \$?" \
+	[ -z "${LAB_PIN:-}" ] || pin="$UML_PIN pin $CPUS >pins 2>&1 & "
+	in_root "$ROOT/root" "cd /run/lab; $pin/run/kernel/linux $options 3>>console 4>>status; exit \$?" \
 		"$dir:/run/lab" "$KERNEL:/run/kernel" "$ROOT:/run/root"
 }
 
