@@ -98,7 +98,8 @@ value() {
 	esac
 }
 
-# how_long: the options of both reference programs
+# how_long TIMES: the options of both reference programs; TIMES as many messages
+# where these are counted
 how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")
@@ -106,13 +107,13 @@ how_long() {
 	n=$((24 * 1048576 / C_SIZE))
 	[ $n -lt 20000 ] || n=20000
 	[ $n -gt 24 ] || n=24
-	warm=$((n / 4))
+	n=$((n * $1)) warm=$((n / 4))
 	HOW=(-n "$n" -w "$warm")
 }
 
 cell_rdma() { # TYPE
 	local opts=() rc
-	how_long
+	how_long 1
 	case $C_KIND in
 	lat) opts=(-m lat -w 200) ;;
 	conn) opts=(-m conn) ;;
@@ -129,7 +130,8 @@ cell_rdma() { # TYPE
 
 cell_tcp() { # [-D]
 	local opts=("$@")
-	how_long
+	# how often its reader is woken up varies
+	how_long 4
 	[ "$C_KIND" != lat ] || opts+=(-l)
 	opts+=(-S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p $((PORT + 1)))
 	together "$IWT_BIN/iwt_tcpref" -s "${opts[@]}" -- "$IWT_BIN/iwt_tcpref" -c ${CELL_INSN:+-I} "${opts[@]}" &&
