@@ -162,9 +162,9 @@ cell_perftest() { # TYPE
 	opts=(-R -F -s "$C_SIZE" -n "$n" --report_gbits -p 18515)
 	links_up "$1" || return
 	for _ in 1 2 3 4 5; do
-		start taskset -c "$CPU_A" ip netns exec "$NS_A" ib_write_bw "${opts[@]}" -d "$DEV_A" --bind_source_ip "$SERVER" >"$TMP/said" 2>&1
+		start taskset -c "$CPU_A" ip netns exec "$NS_A" "ib_${C_OP}_bw" "${opts[@]}" -d "$DEV_A" --bind_source_ip "$SERVER" >"$TMP/said" 2>&1
 		wait_listen "$NS_A" 18515
-		timeout -k 2 30 taskset -c "$CPU_B" ip netns exec "$CLIENT" ib_write_bw "${opts[@]}" -d "$DEV_B" "$SERVER" >"$TMP/client" 2>&1
+		timeout -k 2 30 taskset -c "$CPU_B" ip netns exec "$CLIENT" "ib_${C_OP}_bw" "${opts[@]}" -d "$DEV_B" "$SERVER" >"$TMP/client" 2>&1
 		ended "$PID" 10 >/dev/null
 		sum=$(awk -v size="$C_SIZE" '$1 == size && NF > 4 && $4 > 0 && $4 < 10000 { v = $4 } END { print v }' "$TMP/client")
 		[ -z "$sum" ] || break

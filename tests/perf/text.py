@@ -37,6 +37,8 @@ def ratio_rows(res, cases):
     yield ("iw_tcp to", *(name(w) for w in others), "better is")
     for case in cases:
         row = [with_spread(res.ratio((case, "iw_tcp"), (case, w))) for w in others]
+        if all(cell == "-" for cell in row):
+            continue
         yield (case, *row, "less" if res.less(case) else "more")
 
 
@@ -67,7 +69,8 @@ def markdown(rows):
 
 
 def rst(rows):
-    rows = [list(r) for r in rows]
+    # a hyphen alone would begin a list
+    rows = [["–" if c == "-" else c for c in r] for r in rows]
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
     rule = "  ".join("=" * w for w in widths)
     lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths)).rstrip() for r in rows]
