@@ -36,6 +36,7 @@ once() {
 	fi
 	for _ in 1 2; do
 		cell "$3" >"$TMP/value" && [ -s "$TMP/value" ] && { status=ok; break; }
+		echo "# $1: an attempt of $3 failed"
 		# what an attempt left must not disturb the next one
 		links_down 2>/dev/null
 	done

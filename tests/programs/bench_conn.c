@@ -233,7 +233,8 @@ struct rdma_cm_id *bench_resolve(struct bench *b)
 	return id;
 }
 
-static void connect_one(struct bench *b, struct bench_conn *c)
+/* Returns false if the port that it got was not free: another one may be. */
+static bool connect_one(struct bench *b, struct bench_conn *c)
 {
 	struct rdma_cm_id *id = bench_resolve(b);
 	struct rdma_conn_param p;
@@ -249,15 +250,27 @@ static void connect_one(struct bench *b, struct bench_conn *c)
 	c->index = c - b->conn;
 	receives(b, c);
 	bench_param(b, &p, &h);
-	if (rdma_connect(id, &p))
-		bench_die("rdma_connect");
+	if (rdma_connect(id, &p)) {
+		if (errno != EADDRINUSE)
+			bench_die("rdma_connect");
+		rdma_destroy_qp(id);
+		rdma_destroy_id(id);
+		return false;
+	}
 	expect(b, RDMA_CM_EVENT_ESTABLISHED, c);
+	return true;
 }
 
 void bench_connect(struct bench *b)
 {
-	while (b->established < b->o.qps)
-		connect_one(b, &b->conn[b->established++]);
+	unsigned int tries = 100;
+
+	while (b->established < b->o.qps) {
+		if (connect_one(b, &b->conn[b->established]))
+			b->established++;
+		else if (!tries--)
+			bench_die("rdma_connect");
+	}
 }
 
 /* bench_leave - the client disconnects, the server sees that it has */
