@@ -25,6 +25,9 @@ cases=("$@") failed=() fields=()
 
 emit() { (IFS=$'\t'; echo "#| $*"); }
 
+# Connections of another driver that break are its result, not a failure of the run.
+broke() { [[ $1 == @(siw|rxe) ]] && grep -qs 'a completion:' "$TMP/said"; }
+
 # once CASE ROUND CONTESTANT: sets SHOW to the value
 once() {
 	local reason status=failed
@@ -40,6 +43,10 @@ once() {
 		# what an attempt left must not disturb the next one
 		links_down 2>/dev/null
 	done
+	if [ $status = failed ] && broke "$3"; then
+		emit "$view" "$1" "$2" "$3" - - none "its connections break: $(sed -n 's/.*a completion: //p' "$TMP/said" | head -n 1)"
+		return
+	fi
 	if [ $status = failed ]; then
 		SHOW=failed
 		failed+=("$1/$3")
