@@ -38,6 +38,52 @@ static void test_example(void)
 	tap_end();
 }
 
+/* Planned again is as planned: the same octets, the same message behind it. */
+static void check_again(struct iwt_txseg *m, u32 mulpdu)
+{
+	struct iwt_txplan p, want;
+	struct iwt_txseg twin;
+	u32 n = 0;
+
+	iwt_txseg_next(m, mulpdu, &p);
+	for (twin = *m; iwt_txseg_again(m, &p); n++) {
+		iwt_txseg_next(&twin, mulpdu, &want);
+		CHECK(!memcmp(p.head, want.head, want.head_len));
+		CHECK_EQ(p.head_len, want.head_len);
+		CHECK_EQ(p.payload, want.payload);
+		CHECK_EQ(p.size, want.size);
+		CHECK_EQ(p.pad, want.pad);
+		CHECK(!want.last && !m->done);
+		CHECK_EQ(m->left, twin.left);
+		CHECK_EQ(m->ddp.to, twin.ddp.to);
+		CHECK_EQ(m->ddp.mo, twin.ddp.mo);
+	}
+	CHECK_EQ(m->left, twin.left);
+	CHECK_EQ(n + 1, (16384 - 1) / p.payload);
+	iwt_txseg_next(m, mulpdu, &p);
+	CHECK(p.last && m->done);
+}
+
+static void test_again(void)
+{
+	static const u32 mulpdu[] = { 128, 1442, 4096 + 14, 4096 + 18, 8942 };
+	struct iwt_txseg m;
+	u32 i;
+
+	tap_begin("txseg: the same FPDU again");
+	for (i = 0; i < sizeof(mulpdu) / sizeof(mulpdu[0]); i++) {
+		iwt_txseg_tagged(&m, IWT_OP_WRITE, 0x11223344, ~0ull - 4000,
+				 16384);
+		check_again(&m, mulpdu[i]);
+		iwt_txseg_send(&m, IWT_OP_SEND_INV, 7, 1, 16384);
+		check_again(&m, mulpdu[i]);
+		iwt_txseg_tagged(&m, IWT_OP_READ_RESP, 1, 0, 16384);
+		iwt_txseg_rdmac(&m);
+		check_again(&m, mulpdu[i]);
+	}
+	tap_end();
+}
+
 /* The vectors that are whole messages, planned as the transmitter does. */
 static void check_vector(struct iwt_txseg *m, const char *id, const char *data)
 {
@@ -291,6 +337,7 @@ static void test_bounds(void)
 void test_txseg(void)
 {
 	test_example();
+	test_again();
 	test_vectors();
 	test_rdmac();
 	test_messages();

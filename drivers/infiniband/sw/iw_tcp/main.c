@@ -8,6 +8,7 @@
 #include "link.h"
 #include "qp.h"
 #include "sock.h"
+#include "stage.h"
 #include "version.h"
 
 static int __init iwt_init(void)
@@ -16,6 +17,7 @@ static int __init iwt_init(void)
 
 	if (ret)
 		return ret;
+	iwt_stage_init();
 	ret = iwt_watch_init();
 	if (ret)
 		goto no_watch;
@@ -38,6 +40,7 @@ no_cm:
 	iwt_watch_exit();
 no_watch:
 	iwt_sock_exit();
+	iwt_stage_exit();
 	return ret;
 }
 
@@ -48,6 +51,7 @@ static void __exit iwt_exit(void)
 	iwt_cm_exit();
 	iwt_watch_exit();
 	iwt_sock_exit();
+	iwt_stage_exit();
 }
 
 module_init(iwt_init);

@@ -413,17 +413,25 @@ static bool holds(const struct iwt_extents *e, u32 i, u64 off)
 }
 
 /**
- * iwt_mr_piece() - kernel memory of a part of a region
- * @mr: region from iwt_mr_get()
- * @addr: tagged offset of its first octet, checked before
- * @max: octets wanted
- * @len: set to the octets that are there in one piece
- * @hint: where the last call ended, 0 at first; makes the next one cheap
+ * iwt_hold_change() - hold another region
+ * @h: what is held so far; let go
+ * @dev: device
+ * @stag: STag or lkey
  *
- * Return: the memory, or NULL if @addr is outside of the region.
+ * Return: as iwt_mr_get(), which see.
  */
-u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
-		 u32 *hint)
+struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
+			       u32 stag)
+{
+	iwt_hold_drop(h);
+	h->hint = 0;
+	h->mr = iwt_mr_get(dev, stag);
+	return h->mr;
+}
+
+/* As iwt_mr_piece(), wherever the octets are. */
+u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
+		      u32 *hint)
 {
 	const struct iwt_extents *e = &mr->map;
 	u64 off = addr - mr->region.base, skip;

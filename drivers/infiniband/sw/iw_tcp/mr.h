@@ -78,8 +78,68 @@ static inline struct iwt_mr *to_iwt_mr(struct ib_mr *mr)
  */
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag);
 void iwt_mr_put(struct iwt_mr *mr);
-u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
-		 u32 *hint);
+u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
+		      u32 *hint);
+
+/**
+ * struct iwt_hold - the region that an engine is at
+ * @mr: held, or NULL
+ * @hint: extent that the last octets were in
+ *
+ * A region stays held while one FPDU after the other goes to it, but for no
+ * longer than a run, and not while completions are made: consumers may do
+ * anything then.
+ */
+struct iwt_hold {
+	struct iwt_mr *mr;
+	u32 hint;
+};
+
+struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
+			       u32 stag);
+
+/* Bottom halves off; the region that @stag names, held in @h, or NULL. */
+static inline struct iwt_mr *iwt_hold_mr(struct iwt_hold *h,
+					 struct iwt_dev *dev, u32 stag)
+{
+	if (h->mr && h->mr->stag == stag)
+		return h->mr;
+	return iwt_hold_change(h, dev, stag);
+}
+
+/* Let it go: before another one may be held, and at the end of a run. */
+static inline void iwt_hold_drop(struct iwt_hold *h)
+{
+	if (h->mr)
+		iwt_mr_put(h->mr);
+	h->mr = NULL;
+}
+
+/**
+ * iwt_mr_piece() - kernel memory of a part of a region
+ * @mr: region from iwt_mr_get()
+ * @addr: tagged offset of its first octet, checked before
+ * @max: octets wanted
+ * @len: set to the octets that are there in one piece
+ * @hint: where the last call ended, 0 at first; makes the next one cheap
+ *
+ * Return: the memory, or NULL if @addr is outside of the region.
+ */
+static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
+			       u32 *len, u32 *hint)
+{
+	const struct iwt_extent *e = &mr->map.ext[*hint];
+	u64 skip;
+
+	if (*hint < mr->map.n) {
+		skip = addr - mr->region.base - e->off;
+		if (skip < e->len && max <= e->len - skip) {
+			*len = max;
+			return e->va + skip;
+		}
+	}
+	return iwt_mr_find_piece(mr, addr, max, len, hint);
+}
 
 /* Work requests on regions; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
 u32 iwt_mr_invalidate(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,

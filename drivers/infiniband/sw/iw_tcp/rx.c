@@ -82,7 +82,7 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail)
 		used += f.size;
 		fpdus++;
 	}
-	iwt_rx_drop_mr(rx);
+	iwt_hold_drop(&rx->hold);
 	iwt_count_add(qp->dev, IWT_C_RX_FPDU, fpdus);
 	iwt_count_add(qp->dev, IWT_C_RX_ALIGNED, aligned);
 	iwt_count_add(qp->dev, IWT_C_RX_BYTES, used);

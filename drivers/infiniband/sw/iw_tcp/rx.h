@@ -9,10 +9,10 @@
 #include "proto/fpdu.h"
 #include "proto/mpa.h"
 #include "proto/term.h"
+#include "mr.h"
 #include "rq.h"
 #include "sgl.h"
 
-struct iwt_mr;
 struct iwt_qp;
 
 enum iwt_rx_result {
@@ -35,8 +35,7 @@ enum iwt_rx_result {
  * @q: untagged queues
  * @recv: private copy of its buffer list
  * @recv_pos: place in it
- * @hint: extent of the last tagged placement
- * @mr: region held across the FPDUs of a run, or NULL
+ * @hold: region that the last FPDU of the run went to
  * @err: after IWT_RX_ERROR
  * @bad: FPDU that was wrong
  * @term: after IWT_RX_TERMINATED
@@ -54,8 +53,7 @@ struct iwt_rx {
 	struct iwt_ddp_rxq q[IWT_QN_COUNT];
 	struct iwt_rwqe recv;
 	struct iwt_sgl_pos recv_pos;
-	u32 hint;
-	struct iwt_mr *mr;
+	struct iwt_hold hold;
 	u32 err;
 	struct iwt_fpdu bad;
 	struct iwt_term term;

@@ -15,7 +15,6 @@ u32 iwt_rx_tagged(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at);
 u32 iwt_rx_untagged(struct iwt_qp *qp, struct iwt_fpdu *f,
 		    struct iwt_cursor *at);
 u32 iwt_rx_finish_read(struct iwt_qp *qp, struct iwt_read_out *out);
-void iwt_rx_drop_mr(struct iwt_rx *rx);
 void iwt_rx_fail_recv(struct iwt_qp *qp, enum ib_wc_status status);
 
 #endif

@@ -6,31 +6,6 @@
 #include "mr.h"
 #include "qp.h"
 
-/**
- * iwt_rx_drop_mr() - let go of the region that the last Write went to
- * @rx: engine; qp->lock is held
- *
- * A region stays held while FPDUs go to it one after the other.
- */
-void iwt_rx_drop_mr(struct iwt_rx *rx)
-{
-	if (rx->mr)
-		iwt_mr_put(rx->mr);
-	rx->mr = NULL;
-}
-
-static struct iwt_mr *hold_mr(struct iwt_qp *qp, u32 stag)
-{
-	struct iwt_rx *rx = &qp->rx;
-
-	if (rx->mr && rx->mr->stag == stag)
-		return rx->mr;
-	iwt_rx_drop_mr(rx);
-	rx->hint = 0;
-	rx->mr = iwt_mr_get(qp->dev, stag);
-	return rx->mr;
-}
-
 /* Place the payload into the held region, which was checked. */
 static u32 place_tagged(struct iwt_qp *qp, struct iwt_fpdu *f,
 			struct iwt_cursor *at)
@@ -42,7 +17,8 @@ static u32 place_tagged(struct iwt_qp *qp, struct iwt_fpdu *f,
 
 	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
 		while (len) {
-			u8 *mem = iwt_mr_piece(rx->mr, to, len, &n, &rx->hint);
+			u8 *mem = iwt_mr_piece(rx->hold.mr, to, len, &n,
+					       &rx->hold.hint);
 
 			if (!mem)
 				return IWT_ERR_TAG_BOUNDS;
@@ -78,7 +54,7 @@ static u32 rx_write(struct iwt_qp *qp, struct iwt_fpdu *f,
 	u32 err;
 
 	if (f->payload_len) {
-		mr = hold_mr(qp, f->ddp.stag);
+		mr = iwt_hold_mr(&qp->rx.hold, qp->dev, f->ddp.stag);
 		v = mr ? iwt_access_check(&mr->region, qp->ibqp.pd, f->ddp.to,
 					  f->payload_len, IWT_REMOTE_WRITE) :
 			 IWT_ACCESS_STAG;
@@ -103,19 +79,18 @@ static u32 place_response(struct iwt_qp *qp, struct iwt_read_out *out,
 			  struct iwt_fpdu *f, struct iwt_cursor *at)
 {
 	struct iwt_actor who = iwt_qp_actor(qp);
-	struct iwt_sgl_pos pos = { .off = out->got, .hint = qp->rx.hint };
+	struct iwt_sgl_pos pos = { .off = out->got };
 	const u8 *from;
 	u32 len;
 
 	while ((from = iwt_fpdu_piece(f, at, &qp->rx.rules, U32_MAX, &len))) {
-		if (iwt_sgl_scatter(&who, &out->sink, 1, &pos, from, len) !=
-		    IWT_ACCESS_OK) {
+		if (iwt_sgl_scatter(&who, &qp->rx.hold, &out->sink, 1, &pos,
+				    from, len) != IWT_ACCESS_OK) {
 			iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
 			return IWT_ERR_LOCAL;
 		}
 		out->got += len;
 	}
-	qp->rx.hint = pos.hint;
 	return IWT_OK;
 }
 
@@ -130,6 +105,7 @@ u32 iwt_rx_finish_read(struct iwt_qp *qp, struct iwt_read_out *out)
 {
 	u32 err = IWT_OK;
 
+	iwt_hold_drop(&qp->rx.hold);
 	if (out->has_inval)
 		err = iwt_mr_invalidate(qp->dev, out->inval, qp->ibqp.pd,
 					false);
@@ -138,7 +114,6 @@ u32 iwt_rx_finish_read(struct iwt_qp *qp, struct iwt_read_out *out)
 			    err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS);
 	iwt_readq_finish(&qp->readq);
 	iwt_tx_retire(qp);
-	qp->rx.hint = 0;
 	return err ? IWT_ERR_LOCAL : IWT_OK;
 }
 
@@ -149,7 +124,6 @@ static u32 rx_response(struct iwt_qp *qp, struct iwt_read_out *out,
 	const struct iwt_ddp *d = &f->ddp;
 	u32 left, err;
 
-	iwt_rx_drop_mr(&qp->rx);
 	if (d->stag != out->sink.lkey)
 		return IWT_ERR_TAG_STAG;
 	left = out->sink.length - out->got;

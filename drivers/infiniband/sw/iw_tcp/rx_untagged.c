@@ -36,6 +36,7 @@ void iwt_rx_fail_recv(struct iwt_qp *qp, enum ib_wc_status status)
 	if (!rx->recv_open)
 		return;
 	rx->recv_open = false;
+	iwt_hold_drop(&rx->hold);
 	iwt_rq_fail(&qp->rq, &qp->ibqp, rx->recv.wr_id, status);
 }
 
@@ -48,8 +49,9 @@ static u32 place_send(struct iwt_qp *qp, struct iwt_fpdu *f,
 	u32 len;
 
 	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
-		if (iwt_sgl_scatter(&who, rx->recv.sge, rx->recv.num_sge,
-				    &rx->recv_pos, from, len) == IWT_ACCESS_OK)
+		if (iwt_sgl_scatter(&who, &rx->hold, rx->recv.sge,
+				    rx->recv.num_sge, &rx->recv_pos, from,
+				    len) == IWT_ACCESS_OK)
 			continue;
 		iwt_rx_fail_recv(qp, IB_WC_LOC_PROT_ERR);
 		return IWT_ERR_LOCAL;
@@ -71,6 +73,7 @@ static u32 rx_send(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
 	err = place_send(qp, f, at);
 	if (err || !f->ddp.last)
 		return err;
+	iwt_hold_drop(&rx->hold);
 	if (rule->invalidates) {
 		err = iwt_mr_invalidate(qp->dev, f->ddp.stag, qp->ibqp.pd, true);
 		if (err)
@@ -123,12 +126,11 @@ static u32 check_read(struct iwt_qp *qp, const struct iwt_rdmap_read *r)
 
 	if (!r->size)
 		return IWT_OK;
-	mr = iwt_mr_get(qp->dev, r->src_stag);
+	mr = iwt_hold_mr(&qp->rx.hold, qp->dev, r->src_stag);
 	if (!mr)
 		return iwt_access_read_err(IWT_ACCESS_STAG);
 	v = iwt_access_check(&mr->region, qp->ibqp.pd, r->src_to, r->size,
 			     IWT_REMOTE_READ);
-	iwt_mr_put(mr);
 	if (v == IWT_ACCESS_OK && !(qp->rights & IWT_REMOTE_READ))
 		v = IWT_ACCESS_RIGHTS;
 	return v == IWT_ACCESS_OK ? IWT_OK : iwt_access_read_err(v);
@@ -187,8 +189,8 @@ static u32 rx_atomic_resp(struct iwt_qp *qp, const struct iwt_fpdu *f)
 	iwt_atomic_parse_resp(f->hdr + IWT_DDP_UNTAGGED_LEN, &id, &value);
 	if (id != out->msn)
 		return IWT_ERR_OP_UNSPEC;
-	if (iwt_sgl_scatter(&who, &out->sink, 1, &pos, (const u8 *)&value,
-			    sizeof(value)) != IWT_ACCESS_OK) {
+	if (iwt_sgl_scatter(&who, &qp->rx.hold, &out->sink, 1, &pos,
+			    (const u8 *)&value, sizeof(value)) != IWT_ACCESS_OK) {
 		iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
 		return IWT_ERR_LOCAL;
 	}
@@ -347,7 +349,9 @@ u32 iwt_rx_untagged(struct iwt_qp *qp, struct iwt_fpdu *f,
 	const struct iwt_ddp *d = &f->ddp;
 	u32 err;
 
-	iwt_rx_drop_mr(&qp->rx);
+	/* but for the rest of a Send, other regions may be looked at */
+	if (!d->mo)
+		iwt_hold_drop(&qp->rx.hold);
 	if (is_rtr(&qp->rx, f))
 		return rx_rtr(&qp->rx, f);
 	err = check_untagged(qp, f);

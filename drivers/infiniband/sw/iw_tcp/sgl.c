@@ -32,74 +32,70 @@ static bool is_kernel_va(const struct iwt_actor *who, u32 lkey)
 	return who->kernel && lkey == IWT_LOCAL_DMA_LKEY;
 }
 
-static void move(u8 *mem, u8 *buf, u32 len, bool out)
+/**
+ * iwt_mem_piece() - memory of one region
+ * @who: for whom; remote accesses are never the kernel's
+ * @hold: takes the region, so that the memory stays its
+ * @stag: region
+ * @addr: tagged offset
+ * @max: octets; all of them must be allowed
+ * @need: rights
+ * @piece: takes the memory
+ * @len: takes how many of the octets are there
+ *
+ * Bottom halves off, never sleeps. Return: IWT_ACCESS_OK or why not.
+ */
+enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
+				      struct iwt_hold *hold, u32 stag,
+				      u64 addr, u32 max, u32 need, u8 **piece,
+				      u32 *len)
 {
-	if (out)
-		iwt_copy_out(mem, buf, len);
-	else
-		memcpy(buf, mem, len);
-}
-
-/* Copy between @buf and one region; it is checked here, each time. */
-static enum iwt_access_verdict copy_region(const struct iwt_actor *who,
-					   u32 stag, u64 addr, u32 need,
-					   u32 *hint, u8 *buf, u32 len, bool out)
-{
+	struct iwt_mr *mr = iwt_hold_mr(hold, who->dev, stag);
 	enum iwt_access_verdict v;
-	struct iwt_mr *mr = iwt_mr_get(who->dev, stag);
-	u32 n;
 
 	if (!mr)
 		return IWT_ACCESS_STAG;
-	v = iwt_access_check(&mr->region, who->pd, addr, len, need);
-	while (v == IWT_ACCESS_OK && len) {
-		u8 *mem = iwt_mr_piece(mr, addr, len, &n, hint);
-
-		if (!mem) {
-			v = IWT_ACCESS_BOUNDS;
-			break;
-		}
-		move(mem, buf, n, out);
-		addr += n;
-		buf += n;
-		len -= n;
-	}
-	iwt_mr_put(mr);
-	return v;
+	v = iwt_access_check(&mr->region, who->pd, addr, max, need);
+	if (v != IWT_ACCESS_OK)
+		return v;
+	*piece = iwt_mr_piece(mr, addr, max, len, &hold->hint);
+	return *piece ? IWT_ACCESS_OK : IWT_ACCESS_BOUNDS;
 }
 
-/* Walk a list from @pos, @len octets. */
-static enum iwt_access_verdict copy_sgl(const struct iwt_actor *who,
-					const struct iwt_sge *sge, u32 n,
-					struct iwt_sgl_pos *pos, u32 need,
-					u8 *buf, u32 len, bool out)
+/**
+ * iwt_sgl_piece() - memory at a place in a list
+ * @who: for whom
+ * @hold: takes the region of it
+ * @sge: private copy of the list
+ * @n: elements
+ * @pos: place in the list; moved past what is used up, not past the piece
+ * @need: rights
+ * @piece: takes the memory
+ * @len: octets wanted; those of them that are in the same element must be
+ *	allowed. Takes how many there are in one piece, not 0
+ *
+ * Bottom halves off, never sleeps. Return: IWT_ACCESS_OK or why not.
+ */
+enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
+				      struct iwt_hold *hold,
+				      const struct iwt_sge *sge, u32 n,
+				      struct iwt_sgl_pos *pos, u32 need,
+				      u8 **piece, u32 *len)
 {
-	while (len) {
-		enum iwt_access_verdict v = IWT_ACCESS_OK;
-		const struct iwt_sge *s;
-		u32 part;
+	const struct iwt_sge *s;
 
-		if (pos->i >= n)
-			return IWT_ACCESS_BOUNDS;
-		s = &sge[pos->i];
-		part = min(len, s->length - pos->off);
-		if (!part) {
-			pos->i++;
-			pos->off = 0;
-			pos->hint = 0;
-			continue;
-		}
-		if (is_kernel_va(who, s->lkey))
-			move((u8 *)(uintptr_t)s->addr + pos->off, buf, part, out);
-		else
-			v = copy_region(who, s->lkey, s->addr + pos->off, need,
-					&pos->hint, buf, part, out);
-		if (v != IWT_ACCESS_OK)
-			return v;
-		pos->off += part;
-		buf += part;
-		len -= part;
+	while (pos->i < n && pos->off >= sge[pos->i].length) {
+		pos->i++;
+		pos->off = 0;
 	}
+	if (pos->i >= n)
+		return IWT_ACCESS_BOUNDS;
+	s = &sge[pos->i];
+	*len = min(*len, s->length - pos->off);
+	if (!is_kernel_va(who, s->lkey))
+		return iwt_mem_piece(who, hold, s->lkey, s->addr + pos->off,
+				     *len, need, piece, len);
+	*piece = (u8 *)(uintptr_t)s->addr + pos->off;
 	return IWT_ACCESS_OK;
 }
 
@@ -136,60 +132,38 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
 }
 
 /**
- * iwt_sgl_gather() - octets of a list into linear memory
- * @who: for whom
- * @sge: private copy of the list
- * @n: elements
- * @pos: place in the list, advanced
- * @to: destination
- * @len: octets
- *
- * Never sleeps. Return: IWT_ACCESS_OK or why not.
- */
-enum iwt_access_verdict iwt_sgl_gather(const struct iwt_actor *who,
-				       const struct iwt_sge *sge, u32 n,
-				       struct iwt_sgl_pos *pos, u8 *to, u32 len)
-{
-	return copy_sgl(who, sge, n, pos, 0, to, len, false);
-}
-
-/**
  * iwt_sgl_scatter() - linear memory into octets of a list
  * @who: for whom
+ * @hold: as for iwt_sgl_piece()
  * @sge: private copy of the list
  * @n: elements
  * @pos: place in the list, advanced
  * @from: source
  * @len: octets
  *
- * Never sleeps. Return: IWT_ACCESS_OK or why not.
+ * Bottom halves off, never sleeps. Return: IWT_ACCESS_OK or why not.
  */
 enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
+					struct iwt_hold *hold,
 					const struct iwt_sge *sge, u32 n,
 					struct iwt_sgl_pos *pos, const u8 *from,
 					u32 len)
 {
-	return copy_sgl(who, sge, n, pos, IWT_LOCAL_WRITE, (u8 *)from, len,
-			true);
-}
+	while (len) {
+		enum iwt_access_verdict v;
+		u32 part = len;
+		u8 *mem;
 
-/**
- * iwt_mem_gather() - octets of one region into linear memory
- * @who: for whom; remote accesses are never the kernel's
- * @stag: region
- * @addr: tagged offset
- * @need: rights
- * @hint: where the last extent was found
- * @to: destination
- * @len: octets
- *
- * Never sleeps. Return: IWT_ACCESS_OK or why not.
- */
-enum iwt_access_verdict iwt_mem_gather(const struct iwt_actor *who, u32 stag,
-				       u64 addr, u32 need, u32 *hint, u8 *to,
-				       u32 len)
-{
-	return copy_region(who, stag, addr, need, hint, to, len, false);
+		v = iwt_sgl_piece(who, hold, sge, n, pos, IWT_LOCAL_WRITE, &mem,
+				  &part);
+		if (v != IWT_ACCESS_OK)
+			return v;
+		iwt_copy_out(mem, from, part);
+		pos->off += part;
+		from += part;
+		len -= part;
+	}
+	return IWT_ACCESS_OK;
 }
 
 /* Atomic for every processor: not only we may be at this word. */

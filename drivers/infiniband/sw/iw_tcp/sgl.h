@@ -11,6 +11,7 @@
 
 struct ib_pd;
 struct iwt_dev;
+struct iwt_hold;
 
 /* Who accesses memory: its domain, and whether it is the kernel. */
 struct iwt_actor {
@@ -23,26 +24,28 @@ struct iwt_actor {
  * struct iwt_sgl_pos - place in a list
  * @i: element
  * @off: octet within it
- * @hint: where the last extent was found
  */
 struct iwt_sgl_pos {
 	u32 i;
 	u32 off;
-	u32 hint;
 };
 
 enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
 				      const struct iwt_sge *sge, u32 n, u32 need);
-enum iwt_access_verdict iwt_sgl_gather(const struct iwt_actor *who,
-				       const struct iwt_sge *sge, u32 n,
-				       struct iwt_sgl_pos *pos, u8 *to, u32 len);
+enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
+				      struct iwt_hold *hold,
+				      const struct iwt_sge *sge, u32 n,
+				      struct iwt_sgl_pos *pos, u32 need,
+				      u8 **piece, u32 *len);
 enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
+					struct iwt_hold *hold,
 					const struct iwt_sge *sge, u32 n,
 					struct iwt_sgl_pos *pos, const u8 *from,
 					u32 len);
-enum iwt_access_verdict iwt_mem_gather(const struct iwt_actor *who, u32 stag,
-				       u64 addr, u32 need, u32 *hint, u8 *to,
-				       u32 len);
+enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
+				      struct iwt_hold *hold, u32 stag,
+				      u64 addr, u32 max, u32 need, u8 **piece,
+				      u32 *len);
 u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
 		   u64 *old);
 void iwt_copy_out(u8 *to, const u8 *from, u32 len);

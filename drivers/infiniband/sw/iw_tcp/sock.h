@@ -102,8 +102,6 @@ bool iwt_sock_starved(const struct iwt_sock *s);
 u32 iwt_sock_mss(const struct iwt_sock *s);
 int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 		       int flags);
-bool iwt_sock_page_frag(struct iwt_sock *s, u32 min, struct page_frag *frag);
-void iwt_sock_page_used(struct iwt_sock *s, u32 len);
 
 /* A walk over what has arrived and was not consumed yet. */
 /* Segments with octets in them; TCP's own counts, retransmissions included. */

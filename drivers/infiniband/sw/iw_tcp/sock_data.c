@@ -176,34 +176,6 @@ int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 	return tcp_sendmsg_locked(s->sk, &msg, len);
 }
 
-/**
- * iwt_sock_page_frag() - room to frame octets in
- * @s: socket, lock held
- * @min: octets wanted in one piece
- * @frag: takes page, offset and the end of the room in ->size
- *
- * The socket's own page fragment is used, so that an idle connection has no
- * buffer of ours. There may be less than @min when memory is short. Never
- * sleeps. Return: false without memory.
- */
-bool iwt_sock_page_frag(struct iwt_sock *s, u32 min, struct page_frag *frag)
-{
-	if (!skb_page_frag_refill(min, &s->sk->sk_frag, GFP_ATOMIC))
-		return false;
-	*frag = s->sk->sk_frag;
-	return true;
-}
-
-/**
- * iwt_sock_page_used() - octets of the room were framed
- * @s: socket, lock held
- * @len: octets
- */
-void iwt_sock_page_used(struct iwt_sock *s, u32 len)
-{
-	s->sk->sk_frag.offset += len;
-}
-
 /* The next skb after the one that is done, or NULL. */
 static const struct sk_buff *next_skb(struct iwt_sock_cursor *cur)
 {
@@ -221,6 +193,21 @@ static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)
 	cur->c.len = len;
 }
 
+/* Frags that follow each other in memory, as our own do, are one piece. */
+static void join_frags(struct iwt_sock_cursor *cur)
+{
+	const struct skb_shared_info *si = skb_shinfo(cur->skb);
+
+	while (cur->frag + 1 < si->nr_frags) {
+		const skb_frag_t *f = &si->frags[cur->frag + 1];
+
+		if (skb_frag_address(f) != cur->c.p + cur->c.len)
+			break;
+		cur->c.len += skb_frag_size(f);
+		cur->frag++;
+	}
+}
+
 static bool more(struct iwt_cursor *c)
 {
 	struct iwt_sock_cursor *cur = container_of(c, struct iwt_sock_cursor, c);
@@ -231,6 +218,7 @@ static bool more(struct iwt_cursor *c)
 
 			f = &skb_shinfo(cur->skb)->frags[cur->frag];
 			set_piece(cur, skb_frag_address(f), skb_frag_size(f));
+			join_frags(cur);
 			continue;
 		}
 		cur->skb = next_skb(cur);

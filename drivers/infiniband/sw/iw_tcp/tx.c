@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "tx.h"
 
-#include <linux/crc32c.h>
 #include <linux/mm.h>
-#include <linux/unaligned.h>
 
 #include "device.h"
-#include "proto/fpdu.h"
-#include "proto/marker.h"
 #include "qp.h"
 #include "sock.h"
 #include "trace.h"
@@ -31,159 +27,6 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	tx->send_msn = 1;
 	tx->read_msn = 1;
 	tx->atomic_msn = 1;
-}
-
-/* Remember framed octets; they follow the last piece wherever they can. */
-static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
-{
-	struct iwt_tx_chunk *c = tx->n_chunks ? &tx->chunk[tx->n_chunks - 1] :
-						NULL;
-
-	tx->bytes += len;
-	tx->fpdus++;
-	tx->stream += len;
-	if (c && !c->eor && c->page == page && c->off + c->len == off) {
-		c->len += len;
-		return;
-	}
-	get_page(page);
-	tx->chunk[tx->n_chunks++] = (struct iwt_tx_chunk) { page, off, len };
-}
-
-/*
- * Nothing more goes into the segment under construction. TCP cuts where it is
- * full anyway; where it is not, it has to be told.
- */
-static void end_segment(struct iwt_tx *tx)
-{
-	if (tx->room && tx->n_chunks)
-		tx->chunk[tx->n_chunks - 1].eor = true;
-	tx->room = 0;
-}
-
-/*
- * The largest ULPDU now: a full segment's, or what is left of the segment that
- * the batch has begun, so that every segment begins with an FPDU and holds
- * whole ones only (RFC 5044 4.5, 5.1). Less than the smallest MULPDU is not
- * offered; what is short by itself may still fill it.
- */
-static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
-{
-	u32 full = iwt_mulpdu(mss, tx->markers);
-	u32 now = iwt_mulpdu(tx->room, tx->markers);
-	u32 size;
-
-	if (tx->room) {
-		size = iwt_txseg_size(&tx->msg, now);
-		if (iwt_fpdu_span(tx->stream, size, tx->markers) <= tx->room)
-			return now;
-		end_segment(tx);
-	}
-	tx->room = mss;
-	return full;
-}
-
-/* Trailer: pad, then the CRC of everything before it, or zero. */
-static void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
-{
-	u8 *tail = fpdu + size - IWT_FPDU_CRC_LEN;
-
-	memset(tail - pad, 0, pad);
-	put_unaligned_le32(crc ? ~crc32c(~0, fpdu, size - IWT_FPDU_CRC_LEN) : 0,
-			   tail);
-}
-
-static bool put_plain(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
-{
-	memcpy(to, p->head, p->head_len);
-	if (!iwt_tx_fetch(qp, to + p->head_len, p->payload))
-		return false;
-	put_trailer(to, p->size, p->pad, qp->tx.crc);
-	return true;
-}
-
-/* The same with markers, which are in front of the octet that follows them. */
-static bool put_marked(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
-{
-	static const u8 tail[IWT_FPDU_CRC_LEN + 3];
-	u8 *out = to;
-	u32 left = p->payload, run;
-	struct iwt_marker m;
-
-	iwt_marker_begin(&m, qp->tx.stream);
-	out += iwt_marker_copy(&m, p->head, p->head_len, out);
-	while (left) {
-		out += iwt_marker_put(&m, out, &run);
-		run = min(run, left);
-		if (!iwt_tx_fetch(qp, out, run))
-			return false;
-		out += run;
-		left -= run;
-		m.pos += run;
-	}
-	out += iwt_marker_copy(&m, tail, p->pad + IWT_FPDU_CRC_LEN, out);
-	/* no pad: there may be a marker in its place, and it is there */
-	put_trailer(to, out - to, 0, qp->tx.crc);
-	return true;
-}
-
-/* One FPDU of the current message; false when it could not be framed. */
-static bool frame(struct iwt_qp *qp, u32 mss)
-{
-	struct iwt_tx *tx = &qp->tx;
-	u32 mulpdu = mulpdu_now(tx, mss);
-	struct iwt_txplan plan;
-	struct page_frag frag;
-	u32 size, room;
-	u8 *to;
-
-	size = iwt_fpdu_span(tx->stream, iwt_txseg_size(&tx->msg, mulpdu),
-			     tx->markers);
-	if (!iwt_sock_page_frag(qp->sock, min_t(u32, size, 32768), &frag))
-		return false;
-	room = frag.size - frag.offset;
-	if (room < size) {
-		if (room < IWT_TX_MIN_ROOM)
-			return false;
-		mulpdu = min(mulpdu, iwt_mulpdu(room, tx->markers));
-	}
-
-	if (tx->rdmac)
-		iwt_txseg_rdmac(&tx->msg);
-	iwt_txseg_next(&tx->msg, mulpdu, &plan);
-	to = page_address(frag.page) + frag.offset;
-	if (!(tx->markers ? put_marked(qp, &plan, to) :
-			    put_plain(qp, &plan, to))) {
-		/* not framed, so still to be sent (RFC 5040 4.8) */
-		tx->msg.left += plan.payload;
-		return false;
-	}
-	size = iwt_fpdu_span(tx->stream, plan.size, tx->markers);
-	iwt_sock_page_used(qp->sock, size);
-	add_chunk(tx, frag.page, frag.offset, size);
-	if (tx->room == mss)
-		tx->segs++;
-	tx->room -= min(size, tx->room);
-	if (plan.last)
-		iwt_tx_finish(qp);
-	return true;
-}
-
-/* Frame until the batch is full or the work is done. */
-static void fill_batch(struct iwt_qp *qp)
-{
-	struct iwt_tx *tx = &qp->tx;
-	u32 mss = iwt_sock_mss(qp->sock);
-
-	tx->fpdus = 0;
-	tx->segs = 0;
-	while (tx->bytes + mss <= IWT_TX_BATCH && tx->n_chunks < IWT_TX_CHUNKS) {
-		if (!iwt_tx_pick(qp))
-			break;
-		if (!frame(qp, mss))
-			break;
-	}
-	end_segment(tx);
 }
 
 /* Hand over what is framed; false when TCP did not take all of it. */
@@ -255,7 +98,7 @@ static enum iwt_tx_result run_batch(struct iwt_qp *qp)
 		return blocked(qp);
 	if (!iwt_sock_writable(qp->sock))
 		return IWT_TX_IDLE;
-	fill_batch(qp);
+	iwt_tx_fill(qp);
 	iwt_count_add(qp->dev, IWT_C_TX_FPDU, tx->fpdus);
 	iwt_count_add(qp->dev, IWT_C_TX_ALIGNED, tx->segs);
 	if (tx->n_chunks) {

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "mr.h"
 #include "proto/mpa.h"
 #include "proto/term.h"
 #include "proto/txseg.h"
@@ -17,6 +18,7 @@
 
 struct iwt_qp;
 struct iwt_sock;
+struct iwt_stage;
 struct page;
 
 /* Framed octets handed to TCP in one go, at most. */
@@ -84,7 +86,10 @@ struct iwt_tx_chunk {
  * @resp_msn: MSN of the request being answered
  * @atomic_msn: MSN of the next Atomic Response
  * @msg: its segmentation
- * @pos: its place in the source; of a Read Response only the octets and hint
+ * @pos: its place in the source; of a Read Response only the octets
+ * @src: octets at this place, good as long as their region is held
+ * @src_len: how many, 0 when nothing is known of them
+ * @src_hold: their region
  * @wqe: private copy of the work request
  * @idx: its index
  * @resp: request being answered
@@ -94,6 +99,7 @@ struct iwt_tx_chunk {
  * @segs: segments begun with them
  * @room: octets left in the segment under construction, 0 when none is
  * @stream: position of the next octet in the stream, modulo 2^32, for markers
+ * @stage: memory being framed in, or NULL
  * @chunk: the pieces
  * @err: after IWT_TX_FAILED
  * @term_len: octets of @term_ulpdu
@@ -115,6 +121,9 @@ struct iwt_tx {
 	u32 atomic_msn;
 	struct iwt_txseg msg;
 	struct iwt_sgl_pos pos;
+	u8 *src;
+	u32 src_len;
+	struct iwt_hold src_hold;
 	struct iwt_swqe wqe;
 	u32 idx;
 	struct iwt_read_in resp;
@@ -124,6 +133,7 @@ struct iwt_tx {
 	u32 segs;
 	u32 room;
 	u32 stream;
+	struct iwt_stage *stage;
 	struct iwt_tx_chunk chunk[IWT_TX_CHUNKS];
 	u32 err;
 	u32 term_len;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which message goes next, and where its octets come from. */
+/* Which message goes next. */
 #include "tx_priv.h"
 
 #include "device.h"
@@ -15,8 +15,14 @@ static bool fail(struct iwt_qp *qp, u32 err)
 	return false;
 }
 
-/* A work request can't be done: it gets its status, the stream ends. */
-static bool fail_wqe(struct iwt_qp *qp, enum ib_wc_status status)
+/**
+ * iwt_tx_fail_wqe() - the work request under way can't be done
+ * @qp: queue pair; qp->lock is held
+ * @status: what it gets; the stream ends
+ *
+ * Return: false.
+ */
+bool iwt_tx_fail_wqe(struct iwt_qp *qp, enum ib_wc_status status)
 {
 	iwt_sq_done(&qp->sq, qp->tx.idx, status);
 	qp->tx.loaded = false;
@@ -59,7 +65,7 @@ static bool begin_read(struct iwt_qp *qp, u32 len)
 	};
 
 	if (!out)
-		return fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
+		return iwt_tx_fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 	if (h->num_sge)
 		out->sink = tx->wqe.sge[0];
 	out->sq_idx = tx->idx;
@@ -111,7 +117,7 @@ static bool begin_atomic(struct iwt_qp *qp)
 	struct iwt_atomic a = atomic_of(&tx->wqe);
 
 	if (!out)
-		return fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
+		return iwt_tx_fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 	out->atomic = true;
 	out->sink = tx->wqe.atomic.sink;
 	out->sq_idx = tx->idx;
@@ -168,7 +174,7 @@ static bool do_local(struct iwt_qp *qp)
 		err = iwt_mr_invalidate(qp->dev, h->ex, qp->ibqp.pd, false);
 	tx->loaded = false;
 	if (err)
-		return fail_wqe(qp, h->opcode == IWT_WR_REG_MR ?
+		return iwt_tx_fail_wqe(qp, h->opcode == IWT_WR_REG_MR ?
 				IB_WC_MW_BIND_ERR : IB_WC_LOC_QP_OP_ERR);
 	iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
 	return true;
@@ -214,10 +220,10 @@ static bool begin_wqe(struct iwt_qp *qp)
 		return do_local(qp);
 	/* RDMAC peers have none of RFC 7306 (4.1 there) */
 	if (tx->rdmac && tx->wqe.h.opcode >= IWT_WR_WRITE_WITH_IMM)
-		return fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
+		return iwt_tx_fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 	status = check_list(qp, len);
 	if (status != IB_WC_SUCCESS)
-		return fail_wqe(qp, status);
+		return iwt_tx_fail_wqe(qp, status);
 
 	memset(&tx->pos, 0, sizeof(tx->pos));
 	if (!begin_message(qp, len))
@@ -371,39 +377,6 @@ bool iwt_tx_pick(struct iwt_qp *qp)
 	return !tx->err && pick_response(qp);
 }
 
-/**
- * iwt_tx_fetch() - the next payload octets of the current message
- * @qp: queue pair; qp->lock is held
- * @to: where to
- * @len: how many; tx->msg has been moved on by them
- *
- * Return: false when access is denied; then tx->err is set.
- */
-bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len)
-{
-	struct iwt_tx *tx = &qp->tx;
-	struct iwt_actor who = iwt_qp_actor(qp);
-	enum iwt_access_verdict v;
-
-	if (!len)
-		return true;
-	if (tx->what == IWT_TX_RESPONSE) {
-		v = iwt_mem_gather(&who, tx->resp.read.src_stag,
-				   tx->resp.read.src_to + tx->pos.off,
-				   IWT_REMOTE_READ, &tx->pos.hint, to, len);
-		tx->pos.off += len;
-		return v == IWT_ACCESS_OK || fail(qp, iwt_access_read_err(v));
-	}
-	if (tx->wqe.h.flags & IWT_WR_INLINE) {
-		memcpy(to, tx->wqe.data + tx->pos.off, len);
-		tx->pos.off += len;
-		return true;
-	}
-	v = iwt_sgl_gather(&who, tx->wqe.sge, tx->wqe.h.num_sge, &tx->pos, to,
-			   len);
-	return v == IWT_ACCESS_OK || fail_wqe(qp, IB_WC_LOC_PROT_ERR);
-}
-
 /* Of a Write with immediate data the Write alone? (RFC 7306 6) */
 static bool imm_follows(const struct iwt_tx *tx)
 {
@@ -419,6 +392,7 @@ void iwt_tx_finish(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
 
+	iwt_tx_let_go(tx);
 	if (imm_follows(tx)) {
 		begin_imm(qp);
 		return;

@@ -59,14 +59,8 @@ bool iwt_cursor_copy(struct iwt_cursor *c, void *to, u32 len)
 	return true;
 }
 
-/**
- * iwt_cursor_skip - pass over octets
- * @c: position, moved
- * @len: octets to pass
- *
- * Return: false when the pieces end early.
- */
-bool iwt_cursor_skip(struct iwt_cursor *c, u32 len)
+/* iwt_cursor_skip() beyond the current piece. */
+bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len)
 {
 	u32 n;
 

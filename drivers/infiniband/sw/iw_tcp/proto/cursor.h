@@ -28,7 +28,23 @@ struct iwt_cursor {
 
 const u8 *iwt_cursor_piece(struct iwt_cursor *c, u32 max, u32 *len);
 bool iwt_cursor_copy(struct iwt_cursor *c, void *to, u32 len);
-bool iwt_cursor_skip(struct iwt_cursor *c, u32 len);
+bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len);
 bool iwt_cursor_crc(struct iwt_cursor *c, u32 len, u32 *crc);
+
+/**
+ * iwt_cursor_skip - pass over octets
+ * @c: position, moved
+ * @len: octets to pass
+ *
+ * Return: false when the pieces end early.
+ */
+static inline bool iwt_cursor_skip(struct iwt_cursor *c, u32 len)
+{
+	if (len > c->len)
+		return iwt_cursor_skip_far(c, len);
+	c->p += len;
+	c->len -= len;
+	return true;
+}
 
 #endif

@@ -2,6 +2,7 @@
 /* The whole-FPDU parser: framing, markers, CRC, headers (RFC 5044 4, 6). */
 #include "fpdu.h"
 
+#include <linux/compiler.h>
 #include <linux/crc32c.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
@@ -86,6 +87,7 @@ static void iwt_fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 	f->hdr[1] = word[3];
 	f->pos = pos;
 	f->walked = 0;
+	f->flat = NULL;
 }
 
 /* Copies @len octets of an FPDU; @c stands at stream position @pos. */
@@ -193,6 +195,7 @@ static enum iwt_fpdu_status iwt_fpdu_read_flat(const u8 *p, u32 pos,
 	memcpy(word, p, sizeof(word));
 	iwt_fpdu_begin(f, word, pos);
 	iwt_fpdu_copy_flat(f, p + IWT_FPDU_WORD);
+	f->flat = p + IWT_FPDU_LEN_LEN + f->hdr_len;
 	if (rules->crc && get_unaligned_le32(p + end) != ~crc32c(~0, p, end)) {
 		*err = IWT_ERR_MPA_CRC;
 		return IWT_FPDU_BAD;
@@ -240,16 +243,33 @@ static bool iwt_fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 
 	if (avail < front + sizeof(field))
 		return false;
-	if (at->len >= front + sizeof(field)) {
-		*len = get_unaligned_be16(at->p + front);
-		return true;
-	}
 	c = iwt_cursor_clone(&clone, at, cursor_size);
 	if (!iwt_cursor_skip(c, front) ||
 	    !iwt_cursor_copy(c, field, sizeof(field)))
 		return false;
 	*len = get_unaligned_be16(field);
 	return true;
+}
+
+/*
+ * With markers, or not all of it in one piece, or not all of it there: seldom,
+ * and not worth the room for a second cursor elsewhere.
+ */
+static noinline enum iwt_fpdu_status
+iwt_fpdu_read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
+		  u32 pos, const struct iwt_fpdu_rules *rules,
+		  struct iwt_fpdu *f, u32 *err)
+{
+	u32 front = 0;
+
+	if (rules->markers && !(pos & (IWT_MARKER_SPACING - 1)))
+		front = IWT_MARKER_LEN;
+	if (!iwt_fpdu_ulpdu_len(at, cursor_size, avail, front, &f->ulpdu_len))
+		return IWT_FPDU_MORE;
+	f->size = iwt_fpdu_size(f->ulpdu_len, pos, rules->markers);
+	if (avail < f->size)
+		return IWT_FPDU_MORE;
+	return iwt_fpdu_read_pieces(at, cursor_size, pos, rules, f, err);
 }
 
 /**
@@ -281,29 +301,27 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 				   const struct iwt_fpdu_rules *rules,
 				   struct iwt_fpdu *f, u32 *err)
 {
-	u32 front = 0;
-
 	*err = IWT_ERR_DDP_LOCAL;
 	f->hdr_len = 0;
 	f->ulpdu_len = 0;
 	if (cursor_size < sizeof(*at) || cursor_size > IWT_CURSOR_MAX)
 		return IWT_FPDU_BAD;
-	if (rules->markers && !(pos & (IWT_MARKER_SPACING - 1)))
-		front = IWT_MARKER_LEN;
-	if (!iwt_fpdu_ulpdu_len(at, cursor_size, avail, front, &f->ulpdu_len))
-		return IWT_FPDU_MORE;
-	f->size = iwt_fpdu_size(f->ulpdu_len, pos, rules->markers);
-	if (avail < f->size)
-		return IWT_FPDU_MORE;
-	if (!rules->markers && at->len >= f->size)
-		return iwt_fpdu_read_flat(at->p, pos, rules, f, err);
-	return iwt_fpdu_read_pieces(at, cursor_size, pos, rules, f, err);
+	if (!rules->markers && at->len >= IWT_FPDU_LEN_LEN) {
+		f->ulpdu_len = get_unaligned_be16(at->p);
+		f->size = iwt_fpdu_size(f->ulpdu_len, pos, false);
+		if (avail < f->size)
+			return IWT_FPDU_MORE;
+		if (at->len >= f->size)
+			return iwt_fpdu_read_flat(at->p, pos, rules, f, err);
+	}
+	return iwt_fpdu_read_any(at, cursor_size, avail, pos, rules, f, err);
 }
 
 /**
  * iwt_fpdu_payload - go to the first payload octet
  * @f: as iwt_fpdu_read() set it
- * @at: position of the FPDU as given to iwt_fpdu_read(); moved
+ * @at: position of the FPDU as given to iwt_fpdu_read(); moved if need be, so
+ *	that it is good for iwt_fpdu_piece() alone
  * @rules: as given to iwt_fpdu_read()
  *
  * Return: false when the pieces end early.
@@ -312,6 +330,8 @@ bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 		      const struct iwt_fpdu_rules *rules)
 {
 	f->walked = 0;
+	if (f->flat)
+		return true;
 	return iwt_cursor_skip(at, iwt_fpdu_span(f->pos,
 						 IWT_FPDU_LEN_LEN + f->hdr_len,
 						 rules->markers));
@@ -336,6 +356,12 @@ const u8 *iwt_fpdu_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
 	u32 run;
 
 	max = min(max, f->payload_len - f->walked);
+	if (f->flat) {
+		p = max ? f->flat + f->walked : NULL;
+		f->walked += max;
+		*len = max;
+		return p;
+	}
 	if (rules->markers && max) {
 		run = IWT_FPDU_LEN_LEN + f->hdr_len + f->walked;
 		run = -(f->pos + iwt_fpdu_span(f->pos, run, true)) &

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "stage.h"
+
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+
+/*
+ * Stages of a processor. A connection without work has none, and there are
+ * enough for what is on its way in a host; over longer ways pages have to be
+ * allocated.
+ */
+#define IWT_STAGES		16
+
+/*
+ * @kept: stages that nobody is framing in; who takes one out leaves NULL.
+ * That is all the locking there is: whoever comes from another processor or
+ * from within takes another one.
+ * @next: which was in use last. It goes round, so that the one behind it was
+ * framed in the longest ago and is the most likely to be free
+ */
+struct iwt_stages {
+	u32 next;
+	struct iwt_stage *kept[IWT_STAGES];
+	struct iwt_stage stage[IWT_STAGES];
+};
+
+static DEFINE_PER_CPU(struct iwt_stages, iwt_stages);
+
+/**
+ * iwt_stage_init() - make it ready, without memory yet
+ */
+void iwt_stage_init(void)
+{
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		struct iwt_stages *c = per_cpu_ptr(&iwt_stages, cpu);
+
+		for (i = 0; i < IWT_STAGES; i++) {
+			c->stage[i].home = &c->kept[i];
+			c->kept[i] = &c->stage[i];
+		}
+	}
+}
+
+/**
+ * iwt_stage_exit() - free what is kept
+ *
+ * All are at home: there are no engines any more.
+ */
+void iwt_stage_exit(void)
+{
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		struct iwt_stages *c = per_cpu_ptr(&iwt_stages, cpu);
+
+		for (i = 0; i < IWT_STAGES; i++) {
+			if (c->stage[i].page)
+				put_page(c->stage[i].page);
+			c->stage[i].page = NULL;
+		}
+	}
+}
+
+static struct iwt_stage *take(struct iwt_stage **home)
+{
+	return READ_ONCE(*home) ? xchg(home, NULL) : NULL;
+}
+
+/* Is there room for @min octets, if need be from the start? */
+static bool has_room(struct iwt_stage *st, u32 min)
+{
+	if (!st->page)
+		return false;
+	/* ours is the only reference, and nobody can take another one */
+	if (page_ref_count(st->page) == 1) {
+		/* what the last reader read was read before it let go */
+		smp_acquire__after_ctrl_dep();
+		st->off = 0;
+	}
+	return min <= iwt_stage_room(st);
+}
+
+static bool renew(struct iwt_stage *st)
+{
+	const gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
+	struct page *page;
+
+	page = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY,
+			   get_order(IWT_STAGE_SIZE));
+	if (!page)
+		page = alloc_page(gfp);
+	if (!page)
+		return false;
+	if (st->page)
+		put_page(st->page);
+	st->page = page;
+	st->size = page_size(page);
+	st->off = 0;
+	return true;
+}
+
+/**
+ * iwt_stage_get() - memory to frame in
+ * @min: octets wanted in one piece, at most IWT_STAGE_SIZE
+ *
+ * There may be less room than @min when memory is short, but a page. Bottom
+ * halves are off; never sleeps. Return: the stage, which is the caller's until
+ * iwt_stage_put(), or NULL without memory.
+ */
+struct iwt_stage *iwt_stage_get(u32 min)
+{
+	struct iwt_stages *c = raw_cpu_ptr(&iwt_stages);
+	u32 i, first = READ_ONCE(c->next);
+	struct iwt_stage *st;
+
+	for (i = 0; i < IWT_STAGES; i++) {
+		st = take(&c->kept[(first + i) % IWT_STAGES]);
+		if (!st)
+			continue;
+		/* the one in use and the oldest; if that is not free, none is */
+		if (has_room(st, min) || (i && renew(st))) {
+			WRITE_ONCE(c->next, (first + i) % IWT_STAGES);
+			return st;
+		}
+		iwt_stage_put(st);
+		if (i)
+			return NULL;
+	}
+	return NULL;
+}
+
+/**
+ * iwt_stage_put() - framing is done for now
+ * @st: stage from iwt_stage_get()
+ */
+void iwt_stage_put(struct iwt_stage *st)
+{
+	smp_store_release(st->home, st);
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages become FPDUs, many at a time, in memory that TCP will take. */
+#include "tx_priv.h"
+
+#include <linux/crc32c.h>
+#include <linux/mm.h>
+#include <linux/unaligned.h>
+
+#include "proto/fpdu.h"
+#include "proto/marker.h"
+#include "qp.h"
+#include "sock.h"
+#include "stage.h"
+
+/* Remember framed octets; they follow the last piece wherever they can. */
+static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
+{
+	struct iwt_tx_chunk *c = tx->n_chunks ? &tx->chunk[tx->n_chunks - 1] :
+						NULL;
+
+	tx->bytes += len;
+	tx->stream += len;
+	if (c && !c->eor && c->page == page && c->off + c->len == off) {
+		c->len += len;
+		return;
+	}
+	get_page(page);
+	tx->chunk[tx->n_chunks++] = (struct iwt_tx_chunk) { page, off, len };
+}
+
+/*
+ * Nothing more goes into the segment under construction. TCP cuts where it is
+ * full anyway; where it is not, it has to be told.
+ */
+static void end_segment(struct iwt_tx *tx)
+{
+	if (tx->room && tx->n_chunks)
+		tx->chunk[tx->n_chunks - 1].eor = true;
+	tx->room = 0;
+}
+
+/*
+ * The largest ULPDU now: a full segment's, or what is left of the segment that
+ * the batch has begun, so that every segment begins with an FPDU and holds
+ * whole ones only (RFC 5044 4.5, 5.1). Less than the smallest MULPDU is not
+ * offered; what is short by itself may still fill it.
+ */
+static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
+{
+	u32 now, size;
+
+	if (tx->room) {
+		now = iwt_mulpdu(tx->room, tx->markers);
+		size = iwt_txseg_size(&tx->msg, now);
+		if (iwt_fpdu_span(tx->stream, size, tx->markers) <= tx->room)
+			return now;
+		end_segment(tx);
+	}
+	tx->room = mss;
+	return iwt_mulpdu(mss, tx->markers);
+}
+
+/* Trailer: pad, then the CRC of everything before it, or zero. */
+static void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
+{
+	u8 *tail = fpdu + size - IWT_FPDU_CRC_LEN;
+
+	if (pad)
+		memset(tail - pad, 0, pad);
+	put_unaligned_le32(crc ? ~crc32c(~0, fpdu, size - IWT_FPDU_CRC_LEN) : 0,
+			   tail);
+}
+
+static bool put_plain(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
+{
+	memcpy(to, p->head, p->head_len);
+	if (!iwt_tx_fetch(qp, to + p->head_len, p->payload))
+		return false;
+	put_trailer(to, p->size, p->pad, qp->tx.crc);
+	return true;
+}
+
+/* The same with markers, which are in front of the octet that follows them. */
+static bool put_marked(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
+{
+	static const u8 tail[IWT_FPDU_CRC_LEN + 3];
+	u8 *out = to;
+	u32 left = p->payload, run;
+	struct iwt_marker m;
+
+	iwt_marker_begin(&m, qp->tx.stream);
+	out += iwt_marker_copy(&m, p->head, p->head_len, out);
+	while (left) {
+		out += iwt_marker_put(&m, out, &run);
+		run = min(run, left);
+		if (!iwt_tx_fetch(qp, out, run))
+			return false;
+		out += run;
+		left -= run;
+		m.pos += run;
+	}
+	out += iwt_marker_copy(&m, tail, p->pad + IWT_FPDU_CRC_LEN, out);
+	/* no pad: there may be a marker in its place, and it is there */
+	put_trailer(to, out - to, 0, qp->tx.crc);
+	return true;
+}
+
+static void drop_stage(struct iwt_tx *tx)
+{
+	if (tx->stage)
+		iwt_stage_put(tx->stage);
+	tx->stage = NULL;
+}
+
+/* Room for @size octets, or less, but enough for the smallest MULPDU. */
+static bool find_room(struct iwt_tx *tx, u32 size)
+{
+	size = min_t(u32, size, IWT_STAGE_SIZE);
+	if (tx->stage && iwt_stage_room(tx->stage) >= size)
+		return true;
+	drop_stage(tx);
+	tx->stage = iwt_stage_get(size);
+	return tx->stage &&
+	       iwt_stage_room(tx->stage) >= min_t(u32, size, IWT_TX_MIN_ROOM);
+}
+
+static bool put_fpdu(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
+{
+	struct iwt_tx *tx = &qp->tx;
+
+	if (tx->markers ? put_marked(qp, p, to) : put_plain(qp, p, to))
+		return true;
+	/* not framed, so still to be sent (RFC 5040 4.8) */
+	tx->msg.left += p->payload;
+	return false;
+}
+
+/*
+ * More FPDUs like the one at @to, which fills its segment, as far as they fit:
+ * most of a long message. Return: octets of them.
+ */
+static u32 put_more(struct iwt_qp *qp, struct iwt_txplan *p, u8 *to)
+{
+	struct iwt_tx *tx = &qp->tx;
+	u32 room = min(iwt_stage_room(tx->stage), IWT_TX_BATCH - tx->bytes);
+	u32 used = p->size;
+
+	while (used + p->size <= room && iwt_txseg_again(&tx->msg, p)) {
+		if (!put_fpdu(qp, p, to + used))
+			break;
+		used += p->size;
+		tx->fpdus++;
+		tx->segs++;
+	}
+	return used - p->size;
+}
+
+/*
+ * One FPDU of the current message, and the same again where that is all there
+ * is to do; false when it could not be framed.
+ */
+static bool frame(struct iwt_qp *qp, u32 mss)
+{
+	struct iwt_tx *tx = &qp->tx;
+	u32 mulpdu = mulpdu_now(tx, mss);
+	struct iwt_txplan plan;
+	u32 size;
+	u8 *to;
+
+	size = iwt_fpdu_span(tx->stream, iwt_txseg_size(&tx->msg, mulpdu),
+			     tx->markers);
+	if (!find_room(tx, size))
+		return false;
+	if (iwt_stage_room(tx->stage) < size)
+		mulpdu = min(mulpdu, iwt_mulpdu(iwt_stage_room(tx->stage),
+						tx->markers));
+	if (tx->rdmac)
+		iwt_txseg_rdmac(&tx->msg);
+	iwt_txseg_next(&tx->msg, mulpdu, &plan);
+	to = page_address(tx->stage->page) + tx->stage->off;
+	if (!put_fpdu(qp, &plan, to))
+		return false;
+	size = iwt_fpdu_span(tx->stream, plan.size, tx->markers);
+	tx->fpdus++;
+	if (tx->room == mss)
+		tx->segs++;
+	tx->room -= min(size, tx->room);
+	if (size == mss && !tx->markers)
+		size += put_more(qp, &plan, to);
+	add_chunk(tx, tx->stage->page, tx->stage->off, size);
+	tx->stage->off += size;
+	if (tx->err)
+		return false;
+	if (tx->msg.done)
+		iwt_tx_finish(qp);
+	return true;
+}
+
+/**
+ * iwt_tx_fill() - frame until the batch is full or the work is done
+ * @qp: queue pair; socket lock and qp->lock are held
+ */
+void iwt_tx_fill(struct iwt_qp *qp)
+{
+	struct iwt_tx *tx = &qp->tx;
+	u32 mss = iwt_sock_mss(qp->sock);
+
+	tx->fpdus = 0;
+	tx->segs = 0;
+	while (tx->bytes + mss <= IWT_TX_BATCH && tx->n_chunks < IWT_TX_CHUNKS) {
+		if (!iwt_tx_pick(qp))
+			break;
+		if (!frame(qp, mss))
+			break;
+	}
+	iwt_tx_let_go(tx);
+	drop_stage(tx);
+	end_segment(tx);
+}
