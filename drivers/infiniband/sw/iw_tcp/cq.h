@@ -49,14 +49,14 @@ static inline struct iwt_cq *to_iwt_cq(struct ib_cq *cq)
 	return container_of(cq, struct iwt_cq, ibcq);
 }
 
-void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries);
-void iwt_cq_quiesce(struct iwt_cq *cq);
 /* Are there completions that the consumer has not taken? Any context; a guess. */
 static inline bool iwt_cq_untaken(const struct iwt_cq *cq)
 {
 	return READ_ONCE(cq->prod) != READ_ONCE(cq->ring.ctl->cons);
 }
 
+void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries);
+void iwt_cq_quiesce(struct iwt_cq *cq);
 u32 iwt_cq_stride(bool user);
 void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp);
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc);
