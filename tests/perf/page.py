@@ -4,6 +4,7 @@ from html import escape
 import re
 
 import plots
+from results import WHO
 import targets
 import text
 
@@ -30,7 +31,7 @@ th,td { padding:.25rem .7rem; border-bottom:1px solid var(--rule); text-align:ri
 th { color:var(--soft); font-weight:600 } td:first-child,th:first-child { text-align:left }
 td.held { color:var(--held); font-weight:600 } td.missed { color:var(--missed); font-weight:600 }
 """
-CLASSES = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3", "held", "missed")
+CLASSES = (*WHO, "held", "missed")
 
 # (title, remark, pattern of the cases' names)
 CHARTS = (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The tables, for the terminal, Markdown and reStructuredText."""
-from results import number
+from results import WHO, number
 import targets
 
 NAMES = {"tcp": "TCP", "discard": "TCP, discarded", "iperf3": "iperf3"}
@@ -28,8 +28,7 @@ def target_rows(res):
 
 
 def contestants(res, cases):
-    return [w for w in ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
-            if any(w in res.who(c) for c in cases)]
+    return [w for w in WHO if any(w in res.who(c) for c in cases)]
 
 
 def ratio_rows(res, cases):
