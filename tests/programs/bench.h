@@ -14,9 +14,9 @@
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "bench_base.h"
 
 #define BENCH_CTL	4096
 #define BENCH_SLOTS	8
@@ -75,22 +75,8 @@ struct bench {
 	unsigned int ended;		/* peers' ends in this phase */
 };
 
-struct bench_result {
-	uint64_t messages;
-	uint64_t octets;
-	uint64_t ns;
-	uint64_t idle_ns;
-	uint64_t p50_ns;
-	uint64_t p99_ns;
-};
-
 /* bench_main.c; everything that fails ends the program */
-extern volatile bool bench_stop;
-void bench_die(const char *what);
 void bench_wc(const struct ibv_wc *wc);
-void bench_timer(unsigned int ms);
-uint64_t bench_now(void);
-uint64_t bench_idle(void);
 
 /* bench_conn.c */
 void bench_resources(struct bench *b, struct ibv_context *verbs);

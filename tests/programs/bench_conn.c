@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +15,6 @@ struct hello {
 	uint32_t rkey;
 	uint32_t zero;
 };
-
-static struct addrinfo *resolve(struct bench *b)
-{
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
-	struct addrinfo *ai;
-
-	if (getaddrinfo(b->o.addr, b->o.port, &hints, &ai))
-		bench_die(b->o.addr);
-	return ai;
-}
 
 static void memory(struct bench *b)
 {
@@ -160,7 +149,7 @@ static void receives(struct bench *b, struct bench_conn *c)
 
 void bench_listen(struct bench *b)
 {
-	struct addrinfo *ai = resolve(b);
+	struct addrinfo *ai = bench_address(b->o.addr, b->o.port);
 
 	if (rdma_create_id(b->ec, &b->listener, NULL, RDMA_PS_TCP) ||
 	    rdma_bind_addr(b->listener, ai->ai_addr) || rdma_listen(b->listener, 1024))
@@ -223,7 +212,7 @@ static void expect(struct bench *b, enum rdma_cm_event_type want, struct bench_c
 /* bench_resolve - an id for which resolution of the address has begun */
 struct rdma_cm_id *bench_resolve(struct bench *b)
 {
-	struct addrinfo *ai = resolve(b);
+	struct addrinfo *ai = bench_address(b->o.addr, b->o.port);
 	struct rdma_cm_id *id;
 
 	if (rdma_create_id(b->ec, &id, NULL, RDMA_PS_TCP) ||

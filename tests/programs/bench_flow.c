@@ -170,19 +170,17 @@ static void server_phase(struct bench *b, uint64_t count)
 static void client(struct bench *b, struct bench_result *r)
 {
 	uint64_t count = b->o.count / b->o.qps, warm = b->o.warm / b->o.qps;
-	uint64_t idle = 0, start;
+	uint64_t idle, start;
 
 	if (b->o.count && !count)
 		count = 1;
 	if (warm)
 		client_phase(b, warm);
-	if (b->o.idle)
-		idle = bench_idle();
+	idle = bench_idle(b->o.idle);
 	start = bench_now();
 	r->messages = client_phase(b, count);
 	r->ns = bench_now() - start;
-	if (b->o.idle)
-		r->idle_ns = bench_idle() - idle;
+	r->idle_ns = bench_idle(b->o.idle) - idle;
 	r->octets = r->messages * b->o.size;
 }
 

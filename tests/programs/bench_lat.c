@@ -9,7 +9,6 @@
 
 #include "bench.h"
 
-#define MAX_SAMPLES	(1u << 20)
 #define PATIENCE	(1u << 30)	/* looks at memory before giving up */
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -135,55 +134,41 @@ static void once(struct bench *b, uint64_t i, struct seen *s)
 	hear(b, i, s);
 }
 
-static int order(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void result(struct bench *b, struct bench_result *r, uint64_t *sample, uint64_t total)
 {
-	uint64_t n = r->messages < MAX_SAMPLES ? r->messages : MAX_SAMPLES;
 	double ns = (double)r->ns / total;
 
 	if (b->o.op == BENCH_WRITE || b->o.op == BENCH_SEND)
 		ns /= 2;
-	qsort(sample, n, sizeof(*sample), order);
-	r->p50_ns = sample[n / 2] * ns;
-	r->p99_ns = sample[n * 99 / 100] * ns;
+	bench_quantiles(r, sample, ns);
 	r->octets = r->messages * b->o.size;
 }
 
 static void client(struct bench *b, struct bench_result *r)
 {
-	uint64_t *sample = calloc(MAX_SAMPLES, sizeof(*sample)), i, warm = b->o.warm;
-	uint64_t start, first = 0, t, last = 0, idle = 0;
+	uint64_t *sample = bench_samples(), i, warm = b->o.warm;
+	uint64_t start, first = 0, t, last = 0, idle;
 	struct seen s = { 0 };
 
-	if (!sample)
-		bench_die("memory");
 	for (i = 0; i < warm; i++) {
 		once(b, i, &s);
 		wait_room(b, b->o.depth - 2, &s);
 	}
 	if (!b->o.count)
 		bench_timer(b->o.ms);
-	if (b->o.idle)
-		idle = bench_idle();
+	idle = bench_idle(b->o.idle);
 	start = bench_now();
 	first = last = ticks();
 	for (; !bench_stop && (!b->o.count || i < warm + b->o.count); i++) {
 		once(b, i, &s);
 		t = ticks();
-		sample[(i - warm) % MAX_SAMPLES] = t - last;
+		sample[(i - warm) % BENCH_SAMPLES] = t - last;
 		wait_room(b, b->o.depth - 2, &s);
 		last = ticks();
 	}
 	t = ticks();
 	r->ns = bench_now() - start;
-	if (b->o.idle)
-		r->idle_ns = bench_idle() - idle;
+	r->idle_ns = bench_idle(b->o.idle) - idle;
 	r->messages = i - warm;
 	result(b, r, sample, t - first);
 	free(sample);

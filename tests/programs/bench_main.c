@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_bench: options, clocks and the line with the result. */
-#include <errno.h>
+/* iwt_bench: options, and what they ask for. */
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/time.h>
-#include <time.h>
 
 #include "bench.h"
-
-volatile bool bench_stop;
-
-void bench_die(const char *what)
-{
-	fprintf(stderr, "iwt_bench: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 void bench_wc(const struct ibv_wc *wc)
 {
@@ -26,42 +14,6 @@ void bench_wc(const struct ibv_wc *wc)
 		return;
 	fprintf(stderr, "iwt_bench: a completion: %s\n", ibv_wc_status_str(wc->status));
 	exit(1);
-}
-
-uint64_t bench_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-static void stop(int sig) { bench_stop = true; }
-
-void bench_timer(unsigned int ms)
-{
-	struct itimerval tv = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
-	struct sigaction sa = { .sa_handler = stop };
-
-	bench_stop = false;
-	sigaction(SIGALRM, &sa, NULL);
-	setitimer(ITIMER_REAL, &tv, NULL);
-}
-
-/* The time that all processors have been idle. /proc/stat counts ticks. */
-uint64_t bench_idle(void)
-{
-	unsigned long long ns, sum = 0;
-	char line[256];
-	FILE *f = fopen("/proc/timer_list", "r");
-
-	if (!f)
-		bench_die("/proc/timer_list");
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, " .idle_sleeptime : %llu nsecs", &ns) == 1)
-			sum += ns;
-	fclose(f);
-	return sum;
 }
 
 static void usage(void)
@@ -149,9 +101,6 @@ int main(int argc, char **argv)
 	case BENCH_CONN: bench_setup(&b, &r); break;
 	}
 	if (!b.o.server)
-		printf("messages=%llu octets=%llu ns=%llu idle_ns=%llu p50_ns=%llu p99_ns=%llu\n",
-		       (unsigned long long)r.messages, (unsigned long long)r.octets,
-		       (unsigned long long)r.ns, (unsigned long long)r.idle_ns,
-		       (unsigned long long)r.p50_ns, (unsigned long long)r.p99_ns);
+		bench_print(&r);
 	return 0;
 }

@@ -8,20 +8,15 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/tcp.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "bench_base.h"
 
 #define CHUNK	(256 * 1024)
 
@@ -33,60 +28,12 @@ static struct {
 	uint64_t count, warm;
 } o = { .port = "18601", .qps = 1, .ms = 1000, .size = 65536 };
 
-static volatile bool stop;
 static char *buf;
-
-static void die(const char *what)
-{
-	fprintf(stderr, "iwt_tcpref: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-/* as bench_idle() of iwt_bench */
-static uint64_t idle_ns(void)
-{
-	unsigned long long ns, sum = 0;
-	char line[256];
-	FILE *f = o.idle ? fopen("/proc/timer_list", "r") : NULL;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, " .idle_sleeptime : %llu nsecs", &ns) == 1)
-			sum += ns;
-	if (f)
-		fclose(f);
-	return sum;
-}
-
-static void on_timer(int sig) { stop = true; }
 
 static void timer(void)
 {
-	struct itimerval tv = { .it_value = { o.ms / 1000, o.ms % 1000 * 1000 } };
-	struct sigaction sa = { .sa_handler = on_timer };
-
-	stop = false;
-	if (o.count)
-		return;
-	sigaction(SIGALRM, &sa, NULL);
-	setitimer(ITIMER_REAL, &tv, NULL);
-}
-
-static struct addrinfo *resolve(void)
-{
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
-	struct addrinfo *ai;
-
-	if (getaddrinfo(o.addr, o.port, &hints, &ai))
-		die(o.addr);
-	return ai;
+	if (!o.count)
+		bench_timer(o.ms);
 }
 
 static int socket_of(const struct addrinfo *ai)
@@ -95,7 +42,7 @@ static int socket_of(const struct addrinfo *ai)
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
-		die("socket");
+		bench_die("socket");
 	return fd;
 }
 
@@ -110,7 +57,7 @@ static bool all(int fd, ssize_t (*io)(int, void *, size_t, int), size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			die("socket");
+			bench_die("socket");
 		if (!n)
 			return false;
 		done += n;
@@ -133,19 +80,19 @@ static void serve_stream(const int *fds)
 	for (k = 0; k < o.qps; k++) {
 		add.data.fd = fds[k];
 		if (epoll_ctl(ep, EPOLL_CTL_ADD, fds[k], &add))
-			die("epoll");
+			bench_die("epoll");
 	}
 	while (open) {
 		n = epoll_wait(ep, ev, 64, 20000);
 		if (n <= 0)
-			die("epoll_wait");
+			bench_die("epoll_wait");
 		for (i = 0; i < n; i++) {
 			got = recv(ev[i].data.fd, buf, CHUNK,
 				   MSG_DONTWAIT | (o.discard ? MSG_TRUNC : 0));
 			if (got > 0 || (got < 0 && errno == EAGAIN))
 				continue;
 			if (got < 0)
-				die("recv");
+				bench_die("recv");
 			epoll_ctl(ep, EPOLL_CTL_DEL, ev[i].data.fd, NULL);
 			open--;
 		}
@@ -156,12 +103,12 @@ static void serve_stream(const int *fds)
 
 static void server(void)
 {
-	struct addrinfo *ai = resolve();
+	struct addrinfo *ai = bench_address(o.addr, o.port);
 	int *fds = calloc(o.qps, sizeof(*fds)), listener = socket_of(ai);
 	unsigned int i;
 
 	if (bind(listener, ai->ai_addr, ai->ai_addrlen) || listen(listener, 1024))
-		die("listen");
+		bench_die("listen");
 	printf("listening\n");
 	fflush(stdout);
 	for (i = 0; i < o.qps; i++) {
@@ -169,7 +116,7 @@ static void server(void)
 
 		fds[i] = accept(listener, NULL, NULL);
 		if (fds[i] < 0 || setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
-			die("accept");
+			bench_die("accept");
 	}
 	if (!o.latency) {
 		serve_stream(fds);
@@ -184,7 +131,7 @@ static uint64_t stream_one(int fd)
 {
 	uint64_t n;
 
-	for (n = 0; !stop && (!o.count || n < o.count); n++)
+	for (n = 0; !bench_stop && (!o.count || n < o.count); n++)
 		all(fd, send_some, o.size);
 	return n;
 }
@@ -202,85 +149,73 @@ static uint64_t stream_many(const int *fds)
 		add.data.fd = fds[k];
 		epoll_ctl(ep, EPOLL_CTL_ADD, fds[k], &add);
 	}
-	while (!stop && (!o.count || octets < o.count * o.size)) {
+	while (!bench_stop && (!o.count || octets < o.count * o.size)) {
 		n = epoll_wait(ep, ev, 64, 20000);
 		for (i = 0; i < n; i++) {
 			sent = send(ev[i].data.fd, buf, o.size, MSG_DONTWAIT | MSG_NOSIGNAL);
 			if (sent < 0 && errno != EAGAIN && errno != EINTR)
-				die("send");
+				bench_die("send");
 			octets += sent > 0 ? sent : 0;
 		}
 	}
 	return octets / o.size;
 }
 
-static void print(uint64_t messages, uint64_t ns, uint64_t idle, uint64_t p50, uint64_t p99)
+static void client_stream(const int *fds, struct bench_result *r)
 {
-	printf("messages=%llu octets=%llu ns=%llu idle_ns=%llu p50_ns=%llu p99_ns=%llu\n",
-	       (unsigned long long)messages, (unsigned long long)messages * o.size,
-	       (unsigned long long)ns, (unsigned long long)idle, (unsigned long long)p50,
-	       (unsigned long long)p99);
-}
-
-static void client_stream(const int *fds)
-{
-	uint64_t idle, start, n, ns;
+	uint64_t idle, start, n;
 	unsigned int i;
 
 	for (n = 0; n < o.warm; n++)
 		all(fds[n % o.qps], send_some, o.size);
-	idle = idle_ns();
+	idle = bench_idle(o.idle);
 	timer();
-	start = now();
-	n = o.qps == 1 ? stream_one(fds[0]) : stream_many(fds);
+	start = bench_now();
+	r->messages = o.qps == 1 ? stream_one(fds[0]) : stream_many(fds);
 	for (i = 0; i < o.qps; i++)
 		shutdown(fds[i], SHUT_WR);
 	for (i = 0; i < o.qps; i++)
 		all(fds[i], recv, 1);
-	ns = now() - start;
-	print(n, ns, idle_ns() - idle, 0, 0);
+	r->ns = bench_now() - start;
+	r->idle_ns = bench_idle(o.idle) - idle;
 }
 
-static int order(const void *a, const void *b)
+static void client_latency(int fd, struct bench_result *r)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void client_latency(int fd)
-{
-	enum { SAMPLES = 1 << 20 };
-	uint64_t *sample = calloc(SAMPLES, sizeof(*sample)), start = now(), last = start, t, n, kept;
+	uint64_t *sample = bench_samples(), start = bench_now(), last = start, t, n;
 
 	timer();
-	for (n = 0; !stop && (!o.count || n < o.count); n++) {
+	for (n = 0; !bench_stop && (!o.count || n < o.count); n++) {
 		all(fd, send_some, o.size);
 		all(fd, recv, o.size);
-		t = now();
-		sample[n % SAMPLES] = t - last;
+		t = bench_now();
+		sample[n % BENCH_SAMPLES] = t - last;
 		last = t;
 	}
-	kept = n < SAMPLES ? n : SAMPLES;
-	qsort(sample, kept, sizeof(*sample), order);
-	print(n, last - start, 0, sample[kept / 2] / 2, sample[kept * 99 / 100] / 2);
+	r->messages = n;
+	r->ns = last - start;
+	bench_quantiles(r, sample, 0.5);
+	free(sample);
 }
 
 static void client(void)
 {
-	struct addrinfo *ai = resolve();
+	struct addrinfo *ai = bench_address(o.addr, o.port);
 	int *fds = calloc(o.qps, sizeof(*fds));
+	struct bench_result r = { 0 };
 	unsigned int i;
 
 	for (i = 0; i < o.qps; i++) {
 		fds[i] = socket_of(ai);
 		if (connect(fds[i], ai->ai_addr, ai->ai_addrlen))
-			die("connect");
+			bench_die("connect");
 	}
 	if (o.latency)
-		client_latency(fds[0]);
+		client_latency(fds[0], &r);
 	else
-		client_stream(fds);
+		client_stream(fds, &r);
+	r.octets = r.messages * o.size;
+	bench_print(&r);
 }
 
 static void number(int c)
@@ -323,7 +258,7 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_NOFILE, &files);
 	buf = calloc(1, o.size > CHUNK ? o.size : CHUNK);
 	if (!buf)
-		die("memory");
+		bench_die("memory");
 	if (o.server)
 		server();
 	else

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_bench and iwt_tcpref: clocks, addresses and the line with the result. */
+#include <err.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "bench_base.h"
+
+volatile bool bench_stop;
+
+/* bench_die - says what errno is about */
+void bench_die(const char *what)
+{
+	err(1, "%s", what);
+}
+
+uint64_t bench_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/*
+ * bench_idle - how long all processors have been idle, if that is wanted, else 0.
+ * /proc/stat counts ticks.
+ */
+uint64_t bench_idle(bool wanted)
+{
+	unsigned long long ns, sum = 0;
+	char line[256];
+	FILE *f;
+
+	if (!wanted)
+		return 0;
+	f = fopen("/proc/timer_list", "r");
+	if (!f)
+		bench_die("/proc/timer_list");
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, " .idle_sleeptime : %llu nsecs", &ns) == 1)
+			sum += ns;
+	fclose(f);
+	return sum;
+}
+
+static void stop(int sig) { bench_stop = true; }
+
+/* bench_timer - sets bench_stop after so many milliseconds */
+void bench_timer(unsigned int ms)
+{
+	struct itimerval tv = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+	struct sigaction sa = { .sa_handler = stop };
+
+	bench_stop = false;
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &tv, NULL);
+}
+
+/* bench_address - of the server, numeric; the caller frees it */
+struct addrinfo *bench_address(const char *addr, const char *port)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
+	struct addrinfo *ai;
+
+	if (getaddrinfo(addr, port, &hints, &ai))
+		bench_die(addr);
+	return ai;
+}
+
+/* bench_samples - room for BENCH_SAMPLES, of which the latest are kept */
+uint64_t *bench_samples(void)
+{
+	uint64_t *sample = calloc(BENCH_SAMPLES, sizeof(*sample));
+
+	if (!sample)
+		bench_die("memory");
+	return sample;
+}
+
+static int order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* bench_quantiles - of a sample for each message; ns is what its unit counts for */
+void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns)
+{
+	uint64_t n = r->messages < BENCH_SAMPLES ? r->messages : BENCH_SAMPLES;
+
+	qsort(sample, n, sizeof(*sample), order);
+	r->p50_ns = sample[n / 2] * ns;
+	r->p99_ns = sample[n * 99 / 100] * ns;
+}
+
+void bench_print(const struct bench_result *r)
+{
+	printf("messages=%llu octets=%llu ns=%llu idle_ns=%llu p50_ns=%llu p99_ns=%llu\n",
+	       (unsigned long long)r->messages, (unsigned long long)r->octets,
+	       (unsigned long long)r->ns, (unsigned long long)r->idle_ns,
+	       (unsigned long long)r->p50_ns, (unsigned long long)r->p99_ns);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What iwt_bench and iwt_tcpref share: clocks, the timer, quantiles, the address
+ * and the line with the result, so that figures of both mean the same. Whatever
+ * fails ends the program with a message that begins with its name.
+ */
+#ifndef BENCH_BASE_H
+#define BENCH_BASE_H
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BENCH_SAMPLES	(1u << 20)
+
+struct bench_result {
+	uint64_t messages;
+	uint64_t octets;
+	uint64_t ns;
+	uint64_t idle_ns;
+	uint64_t p50_ns;
+	uint64_t p99_ns;
+};
+
+extern volatile bool bench_stop;
+void bench_die(const char *what);
+uint64_t bench_now(void);
+uint64_t bench_idle(bool wanted);
+void bench_timer(unsigned int ms);
+struct addrinfo *bench_address(const char *addr, const char *port);
+uint64_t *bench_samples(void);
+void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns);
+void bench_print(const struct bench_result *r);
+
+#endif
