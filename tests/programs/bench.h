@@ -58,9 +58,9 @@ struct bench_conn {
 
 struct bench {
 	struct bench_opts o;
+	struct addrinfo *addr;		/* of the server */
 	struct rdma_event_channel *ec;
 	struct rdma_cm_id *listener;
-	struct ibv_context *verbs;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *cc;
 	struct ibv_cq *cq;
@@ -70,6 +70,8 @@ struct bench {
 	unsigned int slots;
 	unsigned int every;		/* one in so many is signalled */
 	unsigned int rx_depth;
+	uint8_t reads_in;		/* the peer's Reads at a time */
+	uint8_t reads_out;		/* and own ones */
 	struct bench_conn *conn;
 	unsigned int established;
 	unsigned int ended;		/* peers' ends in this phase */

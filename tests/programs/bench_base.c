@@ -61,7 +61,7 @@ void bench_timer(unsigned int ms)
 	setitimer(ITIMER_REAL, &tv, NULL);
 }
 
-/* bench_address - of the server, numeric; the caller frees it */
+/* bench_address - numeric; as the programs need it to their end, it is not freed */
 struct addrinfo *bench_address(const char *addr, const char *port)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };

@@ -58,7 +58,6 @@ void bench_resources(struct bench *b, struct ibv_context *verbs)
 
 	if (b->pd)
 		return;
-	b->verbs = verbs;
 	b->every = b->o.depth / 4 < 32 ? b->o.depth / 4 : 32;
 	b->rx_depth = b->o.qps > 8 ? 1024 / b->o.qps : 512;
 	if (b->rx_depth < 16 || b->o.op != BENCH_SEND)
@@ -70,6 +69,8 @@ void bench_resources(struct bench *b, struct ibv_context *verbs)
 		bench_die("ibv_query_device");
 	if (cqe > (uint64_t)attr.max_cqe)
 		cqe = attr.max_cqe;
+	b->reads_in = attr.max_qp_rd_atom < 16 ? attr.max_qp_rd_atom : 16;
+	b->reads_out = attr.max_qp_init_rd_atom < 16 ? attr.max_qp_init_rd_atom : 16;
 	b->pd = ibv_alloc_pd(verbs);
 	b->cc = ibv_create_comp_channel(verbs);
 	b->cq = b->cc ? ibv_create_cq(verbs, cqe, NULL, b->cc, 0) : NULL;
@@ -103,14 +104,11 @@ void bench_qp(struct bench *b, struct rdma_cm_id *id)
 /* bench_param - of a request or its acceptance; hello is to live as long as p */
 void bench_param(struct bench *b, struct rdma_conn_param *p, void *hello)
 {
-	struct ibv_device_attr attr;
 	struct hello *h = hello;
 
-	if (ibv_query_device(b->verbs, &attr))
-		bench_die("ibv_query_device");
 	memset(p, 0, sizeof(*p));
-	p->responder_resources = attr.max_qp_rd_atom < 16 ? attr.max_qp_rd_atom : 16;
-	p->initiator_depth = attr.max_qp_init_rd_atom < 16 ? attr.max_qp_init_rd_atom : 16;
+	p->responder_resources = b->reads_in;
+	p->initiator_depth = b->reads_out;
 	p->retry_count = 7;
 	p->rnr_retry_count = 7;
 	if (!b->mr)
@@ -149,12 +147,9 @@ static void receives(struct bench *b, struct bench_conn *c)
 
 void bench_listen(struct bench *b)
 {
-	struct addrinfo *ai = bench_address(b->o.addr, b->o.port);
-
 	if (rdma_create_id(b->ec, &b->listener, NULL, RDMA_PS_TCP) ||
-	    rdma_bind_addr(b->listener, ai->ai_addr) || rdma_listen(b->listener, 1024))
+	    rdma_bind_addr(b->listener, b->addr->ai_addr) || rdma_listen(b->listener, 1024))
 		bench_die("rdma_listen");
-	freeaddrinfo(ai);
 	printf("listening\n");
 	fflush(stdout);
 }
@@ -212,13 +207,11 @@ static void expect(struct bench *b, enum rdma_cm_event_type want, struct bench_c
 /* bench_resolve - an id for which resolution of the address has begun */
 struct rdma_cm_id *bench_resolve(struct bench *b)
 {
-	struct addrinfo *ai = bench_address(b->o.addr, b->o.port);
 	struct rdma_cm_id *id;
 
 	if (rdma_create_id(b->ec, &id, NULL, RDMA_PS_TCP) ||
-	    rdma_resolve_addr(id, NULL, ai->ai_addr, 5000))
+	    rdma_resolve_addr(id, NULL, b->addr->ai_addr, 5000))
 		bench_die("rdma_resolve_addr");
-	freeaddrinfo(ai);
 	return id;
 }
 

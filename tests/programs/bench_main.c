@@ -93,6 +93,7 @@ int main(int argc, char **argv)
 	b.ec = rdma_create_event_channel();
 	if (!b.conn || !b.ec)
 		bench_die("rdma_create_event_channel");
+	b.addr = bench_address(b.o.addr, b.o.port);
 	if (b.o.server)
 		bench_listen(&b);
 	switch (b.o.mode) {
