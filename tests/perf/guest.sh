@@ -14,6 +14,8 @@ here=$(dirname "$(realpath "$0")")
 . "$here/cases.sh"
 # shellcheck source=tests/perf/cells.sh
 . "$here/cells.sh"
+# shellcheck source=tests/lib/nvme.sh
+. "$here/../lib/nvme.sh"
 # shellcheck source=tests/perf/nvme.sh
 . "$here/nvme.sh"
 

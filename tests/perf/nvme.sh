@@ -2,12 +2,10 @@
 # shellcheck shell=bash
 # Kernel consumers: NVMe on a RAM disk, over RDMA or TCP, read with fio. Target
 # and host are in the initial network namespace, as they always are, on a dummy
-# netdev whose own connections pass through lo in segments for MTU 1500.
+# netdev whose own connections pass through lo in segments for MTU 1500. Needs
+# lib/nvme.sh and cells.sh.
 
-NQN=nqn.2026-01.org.example:iwt-bench
-NVMET=/sys/kernel/config/nvmet
 NVME_IP=10.77.8.1
-NVME_RAM=/dev/ram0
 NVME_MB=128
 
 nvme_prepare() {
@@ -15,8 +13,7 @@ nvme_prepare() {
 	want_configfs || return
 	local m
 	for m in nvmet-rdma nvme-rdma nvmet-tcp nvme-tcp; do modprobe -q $m || return; done
-	modprobe brd rd_nr=1 rd_size=$((NVME_MB * 1024)) 2>/dev/null
-	[ -b $NVME_RAM ] || return
+	nvme_ram $NVME_MB || return
 	# what was never written is not copied when it is read
 	dd if=/dev/urandom of=$NVME_RAM bs=1M count=$NVME_MB oflag=direct status=none || return
 	ip link add iwt-nvme mtu 1500 type dummy || return
@@ -25,38 +22,6 @@ nvme_prepare() {
 	ip route change local $NVME_IP dev lo table local proto kernel scope host src $NVME_IP mtu 1500 || return
 	NVME_READY=1
 }
-
-nvme_target() { # TRANSPORT
-	local s=$NVMET/subsystems/$NQN p=$NVMET/ports/1
-	mkdir "$s" "$s/namespaces/1" "$p" || return
-	echo 1 >"$s/attr_allow_any_host" &&
-		echo -n $NVME_RAM >"$s/namespaces/1/device_path" &&
-		echo 1 >"$s/namespaces/1/enable" &&
-		echo "$1" >"$p/addr_trtype" &&
-		echo ipv4 >"$p/addr_adrfam" &&
-		echo $NVME_IP >"$p/addr_traddr" &&
-		echo 4420 >"$p/addr_trsvcid" &&
-		ln -s "$s" "$p/subsystems/$NQN"
-}
-
-nvme_target_end() {
-	local s=$NVMET/subsystems/$NQN p=$NVMET/ports/1
-	rm -f "$p/subsystems/$NQN"
-	rmdir "$p" "$s/namespaces/1" "$s"
-}
-
-nvme_disk() {
-	local d
-	for d in /sys/class/nvme-subsystem/*/nvme*n1 /sys/class/nvme/*/nvme*n1; do
-		[ -b "/dev/${d##*/}" ] || continue
-		[ "$(cat "${d%/*}/subsysnqn" 2>/dev/null)" = $NQN ] || continue
-		echo "/dev/${d##*/}"
-		return 0
-	done
-	return 1
-}
-
-no_nvme() { ! ls /sys/class/nvme/nvme* >/dev/null 2>&1; }
 
 nvme_fio() {
 	local depth=32
@@ -83,14 +48,14 @@ cell_nvme() { # CONTESTANT
 	: >"$TMP/said"
 	nvme_prepare || { echo "this kernel lacks NVMe over fabrics" >"$TMP/said"; return 1; }
 	[ $transport = tcp ] || rdma link add iwt0 type "$1" netdev iwt-nvme || return
-	if nvme_target $transport &&
-		timeout 30 nvme connect -t $transport -a $NVME_IP -s 4420 -n $NQN -i 2 -Q 32 >"$TMP/said" 2>&1 &&
+	if nvme_target_start $transport $NVME_IP &&
+		timeout 30 nvme connect -t $transport -a $NVME_IP -s 4420 -n $NVME_NQN -i 2 -Q 32 >"$TMP/said" 2>&1 &&
 		busywait 20 nvme_disk; then
 		nvme_fio && rc=0
-		timeout 30 nvme disconnect -n $NQN >/dev/null
-		busywait 20 no_nvme
+		timeout 30 nvme disconnect -n $NVME_NQN >/dev/null
+		busywait 20 nvme_gone
 	fi
-	nvme_target_end 2>/dev/null
+	nvme_target_stop 2>/dev/null
 	[ $transport = tcp ] || rdma link delete iwt0
 	[ $rc -eq 0 ] && nvme_value
 }

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The kernel's NVMe target, which exports a RAM disk, and the disk that the
+# kernel's host makes of it. For consumers/nvme.sh and perf/nvme.sh.
+
+NVME_NQN=nqn.2026-01.org.example:iwt
+NVME_RAM=/dev/ram0
+NVMET=/sys/kernel/config/nvmet
+
+# nvme_ram MB
+nvme_ram() {
+	modprobe brd rd_nr=1 rd_size=$(($1 * 1024)) 2>/dev/null
+	[ -b $NVME_RAM ]
+}
+
+# nvme_target_start TRANSPORT ADDRESS: listens on port 4420
+nvme_target_start() {
+	local s=$NVMET/subsystems/$NVME_NQN p=$NVMET/ports/1
+	mkdir "$s" "$s/namespaces/1" "$p" || return
+	echo 1 >"$s/attr_allow_any_host" &&
+		echo -n $NVME_RAM >"$s/namespaces/1/device_path" &&
+		echo 1 >"$s/namespaces/1/enable" &&
+		echo "$1" >"$p/addr_trtype" &&
+		echo ipv4 >"$p/addr_adrfam" &&
+		echo "$2" >"$p/addr_traddr" &&
+		echo 4420 >"$p/addr_trsvcid" &&
+		ln -s "$s" "$p/subsystems/$NVME_NQN"
+}
+
+# nvme_target_stop: fails where a part was not there, and removes the others
+nvme_target_stop() {
+	local s=$NVMET/subsystems/$NVME_NQN p=$NVMET/ports/1 rc=0
+	rm "$p/subsystems/$NVME_NQN" || rc=1
+	rmdir "$p" "$s/namespaces/1" "$s" || rc=1
+	return $rc
+}
+
+# nvme_disk: the block device that the connected namespace became
+nvme_disk() {
+	local d
+	for d in /sys/class/nvme-subsystem/*/nvme*n1 /sys/class/nvme/*/nvme*n1; do
+		[ -b "/dev/${d##*/}" ] || continue
+		[ "$(cat "${d%/*}/subsysnqn" 2>/dev/null)" = $NVME_NQN ] || continue
+		echo "/dev/${d##*/}"
+		return 0
+	done
+	return 1
+}
+
+# nvme_gone: has the host no controller?
+nvme_gone() { ! compgen -G '/sys/class/nvme/nvme*' >/dev/null; }
