@@ -34,17 +34,9 @@ want_modules() {
 	done
 }
 
-# one_host: the link iwt0 on a dummy netdev with address $IP_A, whose own TCP
-# connections pass through lo in segments of an Ethernet with MTU 1500. For
-# consumers that know only the initial namespace: TCP between two addresses of
-# one namespace always takes lo.
+# one_host: the link iwt0, which connects to its own address $IP_A
 one_host() {
-	ip link add iwt-dummy mtu 1500 type dummy || return
-	MADE_IF+=(iwt-dummy)
-	ip addr add $IP_A/24 dev iwt-dummy || return
-	ip link set iwt-dummy up || return
-	ip route change local $IP_A dev lo table local proto kernel scope host \
-		src $IP_A mtu 1500 || return
+	dummy_add iwt-dummy $IP_A || return
 	rdma link add iwt0 type "$IWT_LINK_TYPE" netdev iwt-dummy || return
 	busywait 10 link_active iwt0
 }

@@ -125,6 +125,16 @@ net_setup() {
 	[ ! -d /proc/sys/net/ipv6 ] || busywait 20 in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B
 }
 
+# dummy_add NETDEV ADDRESS: a dummy netdev whose own TCP connections pass through
+# lo in segments of an Ethernet with MTU 1500. For consumers that know only the
+# initial namespace: TCP between two addresses of one namespace always takes lo.
+dummy_add() {
+	ip link add "$1" mtu 1500 type dummy || return
+	MADE_IF+=("$1")
+	ip addr add "$2/24" dev "$1" && ip link set "$1" up &&
+		ip route change local "$2" dev lo table local proto kernel scope host src "$2" mtu 1500
+}
+
 # setup [MTU]: net_setup and a link on each side
 setup() {
 	net_setup "$@" && link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"

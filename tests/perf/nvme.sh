@@ -16,10 +16,7 @@ nvme_prepare() {
 	nvme_ram $NVME_MB || return
 	# what was never written is not copied when it is read
 	dd if=/dev/urandom of=$NVME_RAM bs=1M count=$NVME_MB oflag=direct status=none || return
-	ip link add iwt-nvme mtu 1500 type dummy || return
-	MADE_IF+=(iwt-nvme)
-	ip addr add $NVME_IP/24 dev iwt-nvme && ip link set iwt-nvme up || return
-	ip route change local $NVME_IP dev lo table local proto kernel scope host src $NVME_IP mtu 1500 || return
+	dummy_add iwt-nvme $NVME_IP || return
 	NVME_READY=1
 }
 
