@@ -72,6 +72,8 @@ struct iwt_qp_llp_ops {
  * @after: how many of them make the worker begin
  * @last: end of the last one, in nanoseconds
  * @rx_pos: octets received until then
+ * @poster: processor where that was when the worker was asked for
+ * @cpu: processor for the worker, nr_cpu_ids if none is known
  */
 struct iwt_watch {
 	struct work_struct work;
@@ -80,6 +82,8 @@ struct iwt_watch {
 	u32 after;
 	u64 last;
 	u32 rx_pos;
+	u32 poster;
+	u32 cpu;
 };
 
 /**

@@ -16,11 +16,14 @@
  * The worker takes nothing from others: with preemption off it never keeps a post
  * waiting, and it goes when the scheduler wants its processor or when nothing has
  * come for a while. Where that was not worth the trouble, the process has to post
- * longer before the next.
+ * longer before the next, on another processor.
  */
+#include <linux/cpumask.h>
+#include <linux/ktime.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
+#include <linux/sched/isolation.h>
+#include <linux/topology.h>
 #include <linux/workqueue.h>
 
 #include "cq.h"
@@ -41,6 +44,23 @@
 
 static struct workqueue_struct *watch_wq;
 
+/*
+ * The next processor after @cpu for a worker: near to the poster's but not the
+ * same, and none that the administrator keeps free. Return: nr_cpu_ids if there
+ * is none.
+ */
+static u32 next_cpu(u32 cpu, u32 poster)
+{
+	u32 i;
+
+	for_each_cpu_wrap(i, housekeeping_cpumask(HK_TYPE_DOMAIN), cpu + 1) {
+		if (i != poster && cpu_online(i) &&
+		    cpu_to_node(i) == cpu_to_node(poster))
+			return i;
+	}
+	return nr_cpu_ids;
+}
+
 /* Return: false when there is nothing to watch any more. */
 static bool set_watched(struct iwt_qp *qp, bool on)
 {
@@ -60,7 +80,7 @@ static bool set_watched(struct iwt_qp *qp, bool on)
 static u32 look(struct iwt_qp *qp)
 {
 	u32 seen = READ_ONCE(qp->sq.cons), prod, looks = 0, found = 0;
-	u64 since = local_clock(), end = since + WATCH_STRETCH, now;
+	u64 since = ktime_get_ns(), end = since + WATCH_STRETCH, now;
 
 	while (iwt_qp_sends(qp) && !need_resched()) {
 		prod = iwt_ring_prod(&qp->sq.ring);
@@ -68,7 +88,7 @@ static u32 look(struct iwt_qp *qp)
 			found += prod - seen;
 			seen = prod;
 			iwt_qp_kick(qp);
-			since = local_clock();
+			since = ktime_get_ns();
 			if (since > end)
 				break;
 			continue;
@@ -76,7 +96,7 @@ static u32 look(struct iwt_qp *qp)
 		cpu_relax();
 		if (++looks % WATCH_LOOKS)
 			continue;
-		now = local_clock();
+		now = ktime_get_ns();
 		if (now - since > WATCH_PAUSE)
 			break;
 	}
@@ -90,7 +110,9 @@ static void do_watch(struct work_struct *work)
 	u32 found = 0;
 
 	preempt_disable();
-	if (set_watched(qp, true)) {
+	/* it may have come to where we are */
+	if (raw_smp_processor_id() != READ_ONCE(w->poster) &&
+	    set_watched(qp, true)) {
 		found = look(qp);
 		set_watched(qp, false);
 	}
@@ -99,11 +121,16 @@ static void do_watch(struct work_struct *work)
 
 	iwt_count(qp->dev, IWT_C_WATCH);
 	WRITE_ONCE(w->row, 0);
-	w->after = found >= WATCH_WORTH ? WATCH_AFTER :
-					  min(w->after * 2, WATCH_AFTER_MAX);
+	if (found < WATCH_WORTH) {
+		w->after = min(w->after * 2, WATCH_AFTER_MAX);
+		/* somebody else may be busy here */
+		WRITE_ONCE(w->cpu, next_cpu(w->cpu, READ_ONCE(w->poster)));
+		return;
+	}
+	w->after = WATCH_AFTER;
 	/* whoever wanted the processor has it first */
-	if (found >= WATCH_WORTH && iwt_qp_sends(qp))
-		queue_work(watch_wq, &w->work);
+	if (iwt_qp_sends(qp))
+		queue_work_on(raw_smp_processor_id(), watch_wq, &w->work);
 }
 
 /**
@@ -114,6 +141,7 @@ void iwt_watch_setup(struct iwt_watch *w)
 {
 	INIT_WORK(&w->work, do_watch);
 	w->after = WATCH_AFTER;
+	w->cpu = nr_cpu_ids;
 }
 
 /**
@@ -129,19 +157,34 @@ void iwt_watch_end(struct iwt_qp *qp)
 
 /*
  * Does it post without waiting for anything? Who answers the peer has got something
- * since, and who waits for one completion after the other has taken the last: a
- * worker would do no good to either. Threads may ring at the same time, and
- * nothing is locked: it is only a guess.
+ * since, and who waits for one completion after the other has taken the last and
+ * has nothing else under way: a worker would do no good to either. Threads may
+ * ring at the same time, and nothing is locked: it is only a guess.
  */
 static bool streams(struct iwt_qp *qp, u64 now)
 {
 	struct iwt_watch *w = &qp->watch;
 	u32 pos = READ_ONCE(qp->rx.pos);
 	bool got = pos != READ_ONCE(w->rx_pos);
+	u32 under_way = iwt_ring_prod(&qp->sq.ring) - READ_ONCE(qp->sq.retire);
 
 	WRITE_ONCE(w->rx_pos, pos);
 	return now - READ_ONCE(w->last) < WATCH_PAUSE &&
-	       (!got || iwt_cq_untaken(qp->sq.cq));
+	       (!got || under_way > 1 || iwt_cq_untaken(qp->sq.cq));
+}
+
+/* Have a worker begin, on a processor where it is not in the poster's way. */
+static void begin(struct iwt_watch *w)
+{
+	u32 here = raw_smp_processor_id();
+	u32 cpu = READ_ONCE(w->cpu);
+
+	WRITE_ONCE(w->poster, here);
+	if (cpu == here || cpu >= nr_cpu_ids)
+		cpu = next_cpu(here, here);
+	WRITE_ONCE(w->cpu, cpu);
+	if (cpu < nr_cpu_ids)
+		queue_work_on(cpu, watch_wq, &w->work);
 }
 
 /**
@@ -156,15 +199,15 @@ void iwt_qp_rang(struct iwt_qp *qp)
 	struct iwt_watch *w = &qp->watch;
 	u32 row;
 
-	row = streams(qp, local_clock()) ? READ_ONCE(w->row) + 1 : 0;
+	row = streams(qp, ktime_get_ns()) ? READ_ONCE(w->row) + 1 : 0;
 	WRITE_ONCE(w->row, row);
 	iwt_qp_kick(qp);
-	WRITE_ONCE(w->last, local_clock());
+	WRITE_ONCE(w->last, ktime_get_ns());
 	/* there, preemption can't be off for so much */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || row < READ_ONCE(w->after))
 		return;
-	if (num_online_cpus() > 1 && iwt_qp_sends(qp))
-		queue_work(watch_wq, &w->work);
+	if (iwt_qp_sends(qp))
+		begin(w);
 }
 
 /**
@@ -174,7 +217,7 @@ void iwt_qp_rang(struct iwt_qp *qp)
  */
 int iwt_watch_init(void)
 {
-	watch_wq = alloc_workqueue("iw_tcp_watch", WQ_UNBOUND, 0);
+	watch_wq = alloc_workqueue("iw_tcp_watch", WQ_PERCPU | WQ_CPU_INTENSIVE, 0);
 	return watch_wq ? 0 : -ENOMEM;
 }
 
