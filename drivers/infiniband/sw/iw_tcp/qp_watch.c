@@ -14,8 +14,8 @@
  * worker has looked, or the engine will. tests/unit/ring_model.py tries all orders.
  *
  * The worker takes nothing from others: with preemption off it never keeps a post
- * waiting, and it goes when the scheduler wants its processor or when nothing has
- * come for a while. Where that was not worth the trouble, the process has to post
+ * waiting, and it goes when anything else is to run on its processor or when
+ * nothing has come for a while. Where that was not worth the trouble, the process has to post
  * longer before the next, on another processor.
  */
 #include <linux/cpumask.h>
@@ -23,6 +23,7 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/isolation.h>
+#include <linux/sched/stat.h>
 #include <linux/topology.h>
 #include <linux/workqueue.h>
 
@@ -82,7 +83,7 @@ static u32 look(struct iwt_qp *qp)
 	u32 seen = READ_ONCE(qp->sq.cons), prod, looks = 0, found = 0;
 	u64 since = ktime_get_ns(), end = since + WATCH_STRETCH, now;
 
-	while (iwt_qp_sends(qp) && !need_resched()) {
+	while (iwt_qp_sends(qp) && single_task_running() && !need_resched()) {
 		prod = iwt_ring_prod(&qp->sq.ring);
 		if (prod != seen) {
 			found += prod - seen;
