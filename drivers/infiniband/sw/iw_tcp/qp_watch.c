@@ -122,7 +122,7 @@ static void do_watch(struct work_struct *work)
 
 	iwt_count(qp->dev, IWT_C_WATCH);
 	WRITE_ONCE(w->row, 0);
-	if (found < WATCH_WORTH) {
+	if (!found) {
 		w->after = min(w->after * 2, WATCH_AFTER_MAX);
 		/* somebody else may be busy here */
 		WRITE_ONCE(w->cpu, next_cpu(w->cpu, READ_ONCE(w->poster)));
