@@ -199,6 +199,25 @@ void iwt_qp_kick(struct iwt_qp *qp)
 }
 
 /**
+ * iwt_qp_call() - the same, for a process's doorbell
+ * @qp: queue pair
+ *
+ * Process context, no locks held. Sends or flushes at once.
+ */
+void iwt_qp_call(struct iwt_qp *qp)
+{
+	struct iwt_sock *s;
+
+	rcu_read_lock();
+	s = READ_ONCE(qp->sock);
+	if (s && iwt_qp_sends(qp))
+		iwt_sock_call(s);
+	else
+		flush_posted(qp);
+	rcu_read_unlock();
+}
+
+/**
  * iwt_qp_setup() - initialise a queue pair; its queues are set up separately
  * @qp: queue pair, zeroed
  */
@@ -457,11 +476,6 @@ struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn)
  */
 void iwt_qp_destroy(struct iwt_qp *qp)
 {
-	/*
-	 * iw_cm looks a queue pair up and takes its reference in two calls, for
-	 * whatever number a process names; it does so in one section of RCU.
-	 */
-	synchronize_rcu_expedited();
 	spin_lock_bh(&qp->lock);
 	iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
 	iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);

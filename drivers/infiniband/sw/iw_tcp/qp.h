@@ -91,6 +91,7 @@ struct iwt_watch {
  * @ibqp: the verbs object
  * @dev: device
  * @ref: users of the object: its creator, lookups, the attached connection
+ * @looked_up: references that iw_cm has and has not asked for yet
  * @freed: completed when @ref is gone
  * @lock: see the table above
  * @state: RDMAP state (proto/qpfsm.h)
@@ -124,6 +125,7 @@ struct iwt_qp {
 	struct ib_qp ibqp;
 	struct iwt_dev *dev;
 	struct kref ref;
+	atomic_t looked_up;
 	struct completion freed;
 
 	spinlock_t lock;
@@ -191,6 +193,7 @@ void iwt_qp_set_rights(struct iwt_qp *qp, u32 rights);
 int iwt_qp_modify(struct iwt_qp *qp, enum ib_qp_state to);
 enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp);
 void iwt_qp_kick(struct iwt_qp *qp);
+void iwt_qp_call(struct iwt_qp *qp);
 void iwt_qp_destroy(struct iwt_qp *qp);
 struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn);
 void iwt_qp_get(struct iwt_qp *qp);

@@ -162,7 +162,9 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	qp->running = true;
 	if (receive)
 		run_rx(qp);
-	if (iwt_sock_in_backlog(s)) {
+	if (!iwt_tx_wanted(qp)) {
+		look_drained(qp);
+	} else if (iwt_sock_in_backlog(s)) {
 		iwt_sock_kick(s);
 	} else {
 		do {

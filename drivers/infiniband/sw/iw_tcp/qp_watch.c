@@ -202,7 +202,7 @@ void iwt_qp_rang(struct iwt_qp *qp)
 
 	row = streams(qp, ktime_get_ns()) ? READ_ONCE(w->row) + 1 : 0;
 	WRITE_ONCE(w->row, row);
-	iwt_qp_kick(qp);
+	iwt_qp_call(qp);
 	WRITE_ONCE(w->last, ktime_get_ns());
 	/* there, preemption can't be off for so much */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || row < READ_ONCE(w->after))

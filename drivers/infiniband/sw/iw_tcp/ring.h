@@ -76,6 +76,12 @@ static inline bool iwt_ring_sleep(struct iwt_ring *r, u32 cons)
 	return READ_ONCE(r->ctl->prod) == cons;
 }
 
+/* Was it put to sleep? A process can lie about that, at its own cost. */
+static inline bool iwt_ring_asleep(const struct iwt_ring *r)
+{
+	return READ_ONCE(r->ctl->flags) & IWT_RING_NEED_WAKEUP;
+}
+
 static inline void iwt_ring_awake(struct iwt_ring *r)
 {
 	WRITE_ONCE(r->ctl->flags, 0);

@@ -92,6 +92,7 @@ void iwt_sock_give_back(struct iwt_sock *s);
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);
 int iwt_sock_error(const struct iwt_sock *s);
 void iwt_sock_kick(struct iwt_sock *s);
+void iwt_sock_call(struct iwt_sock *s);
 void iwt_sock_kick_later(struct iwt_sock *s);
 void iwt_sock_retry(struct iwt_sock *s);
 

@@ -16,11 +16,10 @@
  * @kept: stages that nobody is framing in; who takes one out leaves NULL.
  * That is all the locking there is: whoever comes from another processor or
  * from within takes another one.
- * @next: which was in use last. It goes round, so that the one behind it was
- * framed in the longest ago and is the most likely to be free
+ * @last: which was in use last
  */
 struct iwt_stages {
-	u32 next;
+	u32 last;
 	struct iwt_stage *kept[IWT_STAGES];
 	struct iwt_stage stage[IWT_STAGES];
 };
@@ -102,34 +101,43 @@ static bool renew(struct iwt_stage *st)
 	return true;
 }
 
+/* The stage @i, with @min octets of room; if need be with another page. */
+static struct iwt_stage *use(struct iwt_stages *c, u32 i, u32 min, bool other)
+{
+	struct iwt_stage *st = take(&c->kept[i]);
+
+	if (!st)
+		return NULL;
+	if (has_room(st, min) || (other && renew(st))) {
+		WRITE_ONCE(c->last, i);
+		return st;
+	}
+	iwt_stage_put(st);
+	return NULL;
+}
+
 /**
  * iwt_stage_get() - memory to frame in
  * @min: octets wanted in one piece, at most IWT_STAGE_SIZE
  *
- * There may be less room than @min when memory is short, but a page. Bottom
- * halves are off; never sleeps. Return: the stage, which is the caller's until
- * iwt_stage_put(), or NULL without memory.
+ * The one used last as long as there is room in it; then the first one, so that
+ * no more go round than are needed; then the next, which was used the longest
+ * ago. There may be less room than @min when memory is short, but a page.
+ * Bottom halves are off; never sleeps. Return: the stage, which is the caller's
+ * until iwt_stage_put(), or NULL without memory.
  */
 struct iwt_stage *iwt_stage_get(u32 min)
 {
 	struct iwt_stages *c = raw_cpu_ptr(&iwt_stages);
-	u32 i, first = READ_ONCE(c->next);
+	u32 i, last = READ_ONCE(c->last);
 	struct iwt_stage *st;
 
-	for (i = 0; i < IWT_STAGES; i++) {
-		st = take(&c->kept[(first + i) % IWT_STAGES]);
-		if (!st)
-			continue;
-		/* the one in use and the oldest; if that is not free, none is */
-		if (has_room(st, min) || (i && renew(st))) {
-			WRITE_ONCE(c->next, (first + i) % IWT_STAGES);
-			return st;
-		}
-		iwt_stage_put(st);
-		if (i)
-			return NULL;
-	}
-	return NULL;
+	st = use(c, last, min, false);
+	if (!st)
+		st = use(c, 0, min, false);
+	for (i = 1; !st && i < IWT_STAGES; i++)
+		st = use(c, (last + i) % IWT_STAGES, min, true);
+	return st;
 }
 
 /**

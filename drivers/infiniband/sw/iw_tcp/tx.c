@@ -115,7 +115,7 @@ static enum iwt_tx_result run_batch(struct iwt_qp *qp)
 	}
 	if (tx->what != IWT_TX_NOTHING && !tx->fpdus)
 		return IWT_TX_STARVED;
-	if (!tx->fpdus)
+	if (tx->dry)
 		return go_idle(qp) ? IWT_TX_IDLE : IWT_TX_MORE;
 	return IWT_TX_MORE;
 }
@@ -213,4 +213,20 @@ bool iwt_tx_busy(const struct iwt_qp *qp)
 
 	return tx->n_chunks || tx->what != IWT_TX_NOTHING ||
 	       !iwt_sq_idle(&qp->sq) || qp->readq.in_n || qp->readq.out_n;
+}
+
+/**
+ * iwt_tx_wanted() - may iwt_tx_run() have anything to do?
+ * @qp: queue pair; qp->lock is held
+ *
+ * When not, the ring is asleep: whoever posts rings the bell.
+ */
+bool iwt_tx_wanted(const struct iwt_qp *qp)
+{
+	const struct iwt_tx *tx = &qp->tx;
+
+	return tx->n_chunks || tx->what != IWT_TX_NOTHING || tx->loaded ||
+	       tx->rtr != IWT_RTR_NONE || tx->term != IWT_TX_TERM_NONE ||
+	       qp->readq.in_n || !iwt_ring_asleep(&qp->sq.ring) ||
+	       iwt_ring_prod(&qp->sq.ring) != qp->sq.cons;
 }

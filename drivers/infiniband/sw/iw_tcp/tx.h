@@ -77,6 +77,7 @@ struct iwt_tx_chunk {
  * @rdmac: the peer is an RDMAC one: version 0 of DDP and RDMAP
  * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe is taken from the ring and not begun
+ * @dry: the batch ended for want of messages
  * @rtr: ready-to-receive message still to be sent
  * @term: how far the Terminate is
  * @what: message being framed
@@ -111,6 +112,7 @@ struct iwt_tx {
 	bool rdmac;
 	bool hold;
 	bool loaded;
+	bool dry;
 	enum iwt_mpa_rtr rtr;
 	enum iwt_tx_term term;
 	enum iwt_tx_what what;
@@ -149,5 +151,6 @@ void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 void iwt_tx_drop_work(struct iwt_tx *tx);
 bool iwt_tx_stop(struct iwt_tx *tx);
 bool iwt_tx_busy(const struct iwt_qp *qp);
+bool iwt_tx_wanted(const struct iwt_qp *qp);
 
 #endif

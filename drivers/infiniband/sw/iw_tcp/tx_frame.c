@@ -207,9 +207,12 @@ void iwt_tx_fill(struct iwt_qp *qp)
 
 	tx->fpdus = 0;
 	tx->segs = 0;
+	tx->dry = false;
 	while (tx->bytes + mss <= IWT_TX_BATCH && tx->n_chunks < IWT_TX_CHUNKS) {
-		if (!iwt_tx_pick(qp))
+		if (!iwt_tx_pick(qp)) {
+			tx->dry = true;
 			break;
+		}
 		if (!frame(qp, mss))
 			break;
 	}

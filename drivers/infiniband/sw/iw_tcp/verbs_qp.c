@@ -387,10 +387,15 @@ int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 /**
  * iwt_qp_add_ref() - iw_cm: take a reference
  * @ibqp: queue pair
+ *
+ * The one that iwt_get_qp() took, if this is its caller.
  */
 void iwt_qp_add_ref(struct ib_qp *ibqp)
 {
-	iwt_qp_get(to_iwt_qp(ibqp));
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+
+	if (atomic_dec_if_positive(&qp->looked_up) < 0)
+		iwt_qp_get(qp);
 }
 
 /**
@@ -407,12 +412,16 @@ void iwt_qp_rem_ref(struct ib_qp *ibqp)
  * @ibdev: device
  * @qpn: number
  *
- * The caller takes its own reference and has the queue pair's owner's word
- * that it does not go away meanwhile. Return: the queue pair or NULL.
+ * iw_cm looks up whatever number a process names and takes its reference in a
+ * second call. The queue pair must not go away between them, so the reference
+ * is taken here. Any context. Return: the queue pair or NULL.
  */
 struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn)
 {
-	struct iwt_qp *qp = xa_load(&to_iwt_dev(ibdev)->qps, qpn);
+	struct iwt_qp *qp = iwt_qp_find(to_iwt_dev(ibdev), qpn);
 
-	return qp ? &qp->ibqp : NULL;
+	if (!qp)
+		return NULL;
+	atomic_inc(&qp->looked_up);
+	return &qp->ibqp;
 }
