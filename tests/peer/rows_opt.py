@@ -181,8 +181,7 @@ def many_messages(t, ulp, listener, flags):
         check(all(p.df for p in packets), "DF")
         count, begin, end, fpdus = seen.responder.alignment()
         equal(fpdus, len(segs), "FPDUs")
-        # at the edge of the window TCP cuts where it ends, and the next batch begins a segment again
-        check(begin >= 0.9 * count and end >= 0.9 * count,
+        check(begin >= 0.99 * count and end >= 0.99 * count,
               "of %d segments %d begin with an FPDU, %d end with one" % (count, begin, end),
               [p for p in seen.responder.flow.pieces if p[0] >= seen.responder.start and
                (p[0] not in seen.responder.starts or sum(p) not in seen.responder.ends)][:12])
@@ -199,14 +198,21 @@ def sent_again(t):
     if t.place.interface == "lo":
         raise Skip("nothing gets lost here")
     ulp = t.ulp()
-    listener = t.listener(ulp)
-    capture = t.capture(listener[1])
-    mixed(t, ulp, listener, before=lambda: lossy(t, "loss", "8%"))
-    (seen,) = stream.connections(capture.stop()).values()
-    check(not seen.problems, "problems:", seen.problems)
-    count, begin, _, _ = seen.responder.alignment()
-    late = sum(1 for (a, _), (b, _) in zip(seen.responder.flow.pieces, seen.responder.flow.pieces[1:]) if b < a)
+    late, loss = 0, []
+    # few segments are many when they go out as one
+    for _ in range(10):
+        listener = t.listener(ulp)
+        capture = t.capture(listener[1])
+        mixed(t, ulp, listener, before=lambda: loss.append(lossy(t, "loss", "8%")))
+        loss.pop().close()
+        (seen,) = stream.connections(capture.stop()).values()
+        check(not seen.problems, "problems:", seen.problems)
+        pieces = seen.responder.flow.pieces
+        late = sum(1 for (a, _), (b, _) in zip(pieces, pieces[1:]) if b < a)
+        if late:
+            break
     check(late, "nothing was lost")
+    count, begin, _, _ = seen.responder.alignment()
     # TCP may cut what is in its queue anew when a hole has been reported; the next batch begins a segment again
     check(begin >= 0.7 * count, "of %d segments %d begin with an FPDU" % (count, begin), [
         (at, size) for at, size in seen.responder.flow.pieces if at >= seen.responder.start and at not in seen.responder.starts][:12])
@@ -224,7 +230,7 @@ def lossy(t, *words):
     done = t.place.run("tc", "qdisc", "replace", "dev", name, "root", "netem", *words, capture_output=True)
     if done.returncode:
         raise Skip("no netem here")
-    t.keep(Closing(lambda: t.place.run("tc", "qdisc", "del", "dev", name, "root", capture_output=True)))
+    return t.keep(Closing(lambda: t.place.run("tc", "qdisc", "del", "dev", name, "root", capture_output=True)))
 
 
 @row("MPA-42", "OPT-3", "OPT-19", "OPT-2", alone=True)

@@ -125,10 +125,21 @@ def startup(octets):
     return mpa.Frame(bytes(octets[:size])), octets[size:]
 
 
-class Direction:
-    """What one side sent in full operation, and in which TCP segments."""
+def window_scale(options):
+    """What a SYN's options say of it."""
+    while len(options) > 2 and options[0]:
+        if options[0] == 3:
+            return options[2]
+        options = options[1 if options[0] == 1 else max(options[1], 2):]
+    return 0
 
-    def __init__(self, flow, start, markers, crc, version):
+
+class Direction:
+    """What one side sent in full operation, and in which TCP segments; answers is the Flow of the other."""
+
+    def __init__(self, flow, answers, start, markers, crc, version):
+        scale = window_scale(answers.options) if flow.options and window_scale(flow.options) else 0
+        self.edges = {(p.ack - flow.isn & 0xFFFFFFFF) + (p.window << scale) for p in answers.packets}
         self.flow, self.reader, self.rules = flow, fpdu.Deframer(markers, crc), Rules(version)
         self.segments = self.reader.feed(flow.octets[start:])
         for seg in self.segments:
@@ -140,8 +151,18 @@ class Direction:
         self.start = start
 
     def alignment(self):
-        """Of the TCP segments with FPDUs, how many: all, begin with one, end with one's end, FPDUs."""
-        data = [(at, size) for at, size in self.flow.pieces if at >= self.start]
+        """
+        Of the TCP segments with FPDUs, how many: all, begin with one, end with one's end, FPDUs. A segment
+        that TCP cut at the edge of the window is left out, and those behind it as far as what it had is out
+        of step with it.
+        """
+        data, step = [], True
+        for at, size in self.flow.pieces:
+            step = step or at in self.starts
+            if at + size in self.edges and at + size not in self.ends:
+                step = False
+            if at >= self.start and step:
+                data.append((at, size))
         return (len(data), sum(at in self.starts for at, _ in data),
                 sum(at + size in self.ends for at, size in data), len(self.segments))
 
@@ -161,8 +182,8 @@ class Connection:
             one, other = other, one
         crc = bool((self.request.flags | self.reply.flags) & mpa.C)
         version = 0 if self.reply.rev == 0 else 1
-        self.initiator = Direction(one, len(self.request.octets), bool(self.reply.flags & mpa.M), crc, version)
-        self.responder = Direction(other, len(self.reply.octets), bool(self.request.flags & mpa.M), crc, version)
+        self.initiator = Direction(one, other, len(self.request.octets), bool(self.reply.flags & mpa.M), crc, version)
+        self.responder = Direction(other, one, len(self.reply.octets), bool(self.request.flags & mpa.M), crc, version)
         self.problems = self.initiator.problems + self.responder.problems
 
 

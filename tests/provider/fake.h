@@ -30,6 +30,7 @@ struct fake {
 	void (*spoil_cq)(struct iwt_create_cq_resp *resp);
 	void (*spoil_qp)(struct iwt_create_qp_resp *resp);
 	int doorbell_err;
+	bool no_write;	/* doorbells must be ioctls */
 	/* of the ioctl methods, in turn: errors; then what is written */
 	int attach_err[4];
 	uint8_t frame[532];
@@ -37,6 +38,7 @@ struct fake {
 
 	/* what became of it */
 	unsigned int doorbells;
+	unsigned int written;	/* of these */
 	unsigned int reminders;
 	unsigned int ioctls;
 	uint16_t request_len, reply_len, private_data_len;

@@ -305,6 +305,13 @@ static void test_doorbell(void)
 	is(fake.ops.post_send(qp, &wr[2], &bad), EOPNOTSUPP,
 	   "doorbell: nothing good");
 	is(fake.doorbells, 2, "doorbell: not rung for that");
+	is(fake.written, 2, "doorbell: all written");
+	fake.no_write = true;
+	wr[2].opcode = IBV_WR_SEND;
+	is(fake.ops.post_send(qp, wr, &bad), 0, "doorbell: where that is not allowed");
+	ok(fake.doorbells == 3 && fake.written == 2,
+	   "doorbell: rung in another way");
+	fake.no_write = false;
 	fake.doorbell_err = EIO;
 	wr[2].opcode = IBV_WR_SEND;
 	ok(fake.ops.post_send(qp, wr, &bad) == EIO && bad == &wr[0],

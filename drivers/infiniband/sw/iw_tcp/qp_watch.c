@@ -31,7 +31,10 @@
 #include "device.h"
 #include "qp_priv.h"
 
-/* Nanoseconds without a post that are a pause, of the process and for the worker. */
+/*
+ * Nanoseconds without a post that are a pause, for the worker and of the process,
+ * for which the work of its doorbell counts.
+ */
 #define WATCH_PAUSE	(200 * NSEC_PER_USEC)
 /* How long it may go on in one stretch. */
 #define WATCH_STRETCH	(5 * NSEC_PER_MSEC)
@@ -162,16 +165,25 @@ void iwt_watch_end(struct iwt_qp *qp)
  * has nothing else under way: a worker would do no good to either. Threads may
  * ring at the same time, and nothing is locked: it is only a guess.
  */
-static bool streams(struct iwt_qp *qp, u64 now)
+static bool streams(struct iwt_qp *qp, bool ahead, u64 now)
 {
 	struct iwt_watch *w = &qp->watch;
 	u32 pos = READ_ONCE(qp->rx.pos);
+	bool quick = now - READ_ONCE(w->last) < WATCH_PAUSE;
 	bool got = pos != READ_ONCE(w->rx_pos);
-	u32 under_way = iwt_ring_prod(&qp->sq.ring) - READ_ONCE(qp->sq.retire);
 
+	WRITE_ONCE(w->last, now);
 	WRITE_ONCE(w->rx_pos, pos);
-	return now - READ_ONCE(w->last) < WATCH_PAUSE &&
-	       (!got || under_way > 1 || iwt_cq_untaken(qp->sq.cq));
+	return quick && (!got || ahead);
+}
+
+/* Has it posted without having waited for what it posted before? */
+static bool is_ahead(struct iwt_qp *qp)
+{
+	const struct iwt_sq *sq = &qp->sq;
+
+	return iwt_ring_prod(&sq->ring) - READ_ONCE(sq->retire) > 1 ||
+	       iwt_cq_untaken(sq->cq);
 }
 
 /* Have a worker begin, on a processor where it is not in the poster's way. */
@@ -198,12 +210,12 @@ static void begin(struct iwt_watch *w)
 void iwt_qp_rang(struct iwt_qp *qp)
 {
 	struct iwt_watch *w = &qp->watch;
+	bool ahead = is_ahead(qp);
 	u32 row;
 
-	row = streams(qp, ktime_get_ns()) ? READ_ONCE(w->row) + 1 : 0;
-	WRITE_ONCE(w->row, row);
 	iwt_qp_call(qp);
-	WRITE_ONCE(w->last, ktime_get_ns());
+	row = streams(qp, ahead, ktime_get_ns()) ? READ_ONCE(w->row) + 1 : 0;
+	WRITE_ONCE(w->row, row);
 	/* there, preemption can't be off for so much */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || row < READ_ONCE(w->after))
 		return;

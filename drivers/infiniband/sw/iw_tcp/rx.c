@@ -62,6 +62,9 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail)
 	struct iwt_fpdu f = {};
 
 	while (used < avail && !rx->dead) {
+		/* an FPDU that begins a piece of memory is in front of us then */
+		if (!at->c.len && !at->c.more(&at->c))
+			break;
 		st = iwt_fpdu_read(&at->c, sizeof(*at), avail - used, rx->pos,
 				   &rx->rules, &f, &err);
 		if (st == IWT_FPDU_MORE)

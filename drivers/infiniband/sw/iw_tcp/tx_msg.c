@@ -157,6 +157,9 @@ static enum ib_wc_status check_list(struct iwt_qp *qp, u32 len)
 
 	if (status != IB_WC_SUCCESS || w->h.flags & IWT_WR_INLINE)
 		return status;
+	/* of a single element the first octets that are fetched are the check */
+	if (w->h.num_sge == 1 && !need)
+		return status;
 	if (iwt_sgl_check(&who, w->sge, w->h.num_sge, need) != IWT_ACCESS_OK)
 		return IB_WC_LOC_PROT_ERR;
 	return IB_WC_SUCCESS;
@@ -296,7 +299,7 @@ static bool pick_response(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
 
-	if (!iwt_readq_answer(&qp->readq, &tx->resp))
+	if (!qp->readq.in_n || !iwt_readq_answer(&qp->readq, &tx->resp))
 		return false;
 	tx->resp_msn++;
 	memset(&tx->pos, 0, sizeof(tx->pos));
