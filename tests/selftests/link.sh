@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Links: made, removed, refused, and what they follow of their netdev.
+# IWT_QUICK: less often
 . "$(dirname "$0")/../lib/ktap.sh"
 . "$(dirname "$0")/../lib/net.sh"
 
@@ -8,6 +9,8 @@ require rdma ibv_devinfo
 require_type "$IWT_LINK_TYPE"
 TYPE=$IWT_LINK_TYPE
 MODULE=$TYPE
+AGAIN=${IWT_QUICK:+4}
+AGAIN=${AGAIN:-20}
 
 state_is() { in_net "$NS_A" rdma link show "$1/1" | grep -q " state $2 "; }
 gid_is() { [ "$(in_a cat "/sys/class/infiniband/$1/ports/1/gids/0" | tr -d : | cut -c1-12)" = "$2" ]; }
@@ -110,7 +113,7 @@ several() {
 
 again() {
 	local i
-	for i in $(seq 20); do
+	for i in $(seq "$AGAIN"); do
 		link_del "$NS_A" "$DEV_A" || return 1
 		in_a rdma link add "$DEV_A" type "$TYPE" netdev "$IF_A" || return 1
 	done
@@ -124,7 +127,7 @@ refusals
 kinds
 events
 several
-check "twenty times removed and added" again
+check "removed and added again, $AGAIN times" again
 check "removal" link_del "$NS_A" "$DEV_A"
 check "the link is gone" gone "$DEV_A"
 refuse "no second removal" link_del "$NS_A" "$DEV_A"
