@@ -99,10 +99,11 @@ value() {
 }
 
 # how_long TIMES: the options of both reference programs; TIMES as many messages
-# where these are counted
+# where these are counted. Streams are warm: TCP begins each connection slowly
 how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")
+	[[ $C_KIND != @(flow|rate) ]] || HOW+=(-w $((C_QPS * (C_SIZE > 1048576 ? 1 : 8))))
 	[ -n "${CELL_INSN:-}" ] || return 0
 	n=$((24 * 1048576 / C_SIZE))
 	[ $n -lt 20000 ] || n=20000
