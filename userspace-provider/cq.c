@@ -106,6 +106,14 @@ int iwt_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
+/* The kernel raises the events, and puts them off. */
+int iwt_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}
+
 void iwt_cq_lock(struct iwt_cq *cq)
 {
 	if (!cq->single_threaded)

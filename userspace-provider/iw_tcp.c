@@ -60,6 +60,7 @@ static const struct verbs_context_ops iwt_context_ops = {
 	.dealloc_pd = iwt_dealloc_pd,
 	.dereg_mr = iwt_dereg_mr,
 	.destroy_cq = iwt_destroy_cq,
+	.modify_cq = iwt_modify_cq,
 	.destroy_qp = iwt_destroy_qp,
 	.free_context = iwt_free_context,
 	.modify_qp = iwt_modify_qp,

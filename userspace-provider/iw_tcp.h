@@ -109,6 +109,7 @@ struct ibv_cq *iwt_create_cq(struct ibv_context *context, int cqe,
 struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
 				   struct ibv_cq_init_attr_ex *attr);
 int iwt_destroy_cq(struct ibv_cq *ibcq);
+int iwt_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void iwt_cq_lock(struct iwt_cq *cq);

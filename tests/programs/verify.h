@@ -108,6 +108,7 @@ enum iwt_event_case {
 	IWT_EV_ONCE,		/* one arm, one event */
 	IWT_EV_SENDER,		/* the sender of a solicited message hears nothing */
 	IWT_EV_ERROR,		/* armed for solicited: an error counts */
+	IWT_EV_MODERATED,	/* an event for several completions */
 	IWT_EV_CASES,
 };
 

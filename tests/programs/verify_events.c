@@ -6,6 +6,8 @@
 
 /* How long to listen for an event that must not come. */
 #define SILENCE_MS 150
+/* How long one is put off: as long as can be. */
+#define PERIOD_US 65535
 
 const char *iwt_event_name(uint32_t which)
 {
@@ -15,6 +17,7 @@ const char *iwt_event_name(uint32_t which)
 		"one arm gives one event",
 		"the sender of a solicited message gets no solicited event",
 		"armed for solicited: a flushed receive raises an event",
+		"moderated: an event is put off, but not for ever",
 	};
 	return name[which];
 }
@@ -95,6 +98,11 @@ static int requester(struct iwt_ctx *cx, uint32_t which)
 		if (send_empty(cx, 1, IBV_SEND_SOLICITED))
 			return -1;
 		return expect_silence(cx, "at the sender's queue");
+	case IWT_EV_MODERATED:
+		if (send_empty(cx, 1, 0) || iwt_sync(cx, NULL, NULL) || send_empty(cx, 2, 0) ||
+		    send_empty(cx, 3, 0) || iwt_sync(cx, NULL, NULL))
+			return -1;
+		return send_empty(cx, 4, 0);
 	case IWT_EV_ERROR:
 		if (rdma_disconnect(cx->c.id))
 			return iwt_fail(cx, "rdma_disconnect: %s", strerror(errno));
@@ -125,18 +133,52 @@ static int responder_once(struct iwt_ctx *cx)
 	return take(cx, 4, IBV_WC_SUCCESS);
 }
 
+static int moderate(struct iwt_ctx *cx, uint16_t count)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = count, .cq_period = PERIOD_US },
+	};
+	int rc = ibv_modify_cq(cx->c.rcq, &attr);
+
+	return rc ? iwt_fail(cx, "ibv_modify_cq: %s", strerror(rc)) : 0;
+}
+
+/*
+ * One of three completions that an event waits for: it comes, but not before the
+ * time is over. Then as many as it waits for, and one without moderation: it comes.
+ */
+static int responder_moderated(struct iwt_ctx *cx, double start)
+{
+	if (expect_event(cx, "after a period"))
+		return -1;
+	if (iwt_now() - start < PERIOD_US * 1e-6)
+		return iwt_fail(cx, "an event before the period was over");
+	if (take(cx, 1, IBV_WC_SUCCESS) || moderate(cx, 2) || arm(cx, cx->c.rcq, 0) ||
+	    iwt_sync(cx, NULL, NULL) || expect_event(cx, "after two completions") ||
+	    take(cx, 2, IBV_WC_SUCCESS) || take(cx, 3, IBV_WC_SUCCESS) || moderate(cx, 0) ||
+	    arm(cx, cx->c.rcq, 0) || iwt_sync(cx, NULL, NULL) ||
+	    expect_event(cx, "without moderation"))
+		return -1;
+	return take(cx, 4, IBV_WC_SUCCESS);
+}
+
 static int responder(struct iwt_ctx *cx, uint32_t which)
 {
 	const struct iwt_buf spare = { .n = 1, .piece[0].len = 1 };
+	bool any = which == IWT_EV_ONCE || which == IWT_EV_MODERATED;
+	double start = iwt_now();
 	uint64_t i;
 
+	if (which == IWT_EV_MODERATED && moderate(cx, 3))
+		return -1;
 	for (i = 1; i <= 4; i++) {
-		bool wanted = which == IWT_EV_ONCE || i == 1 || (i == 2 && which == IWT_EV_UNSOLICITED);
+		bool wanted = any || i == 1 || (i == 2 && which == IWT_EV_UNSOLICITED);
 
 		if (wanted && iwt_post_recv(cx, i, &spare))
 			return -1;
 	}
-	if (which != IWT_EV_SENDER && arm(cx, cx->c.rcq, which != IWT_EV_ONCE))
+	if (which != IWT_EV_SENDER && arm(cx, cx->c.rcq, !any))
 		return -1;
 	if (iwt_sync(cx, NULL, NULL))
 		return -1;
@@ -149,6 +191,8 @@ static int responder(struct iwt_ctx *cx, uint32_t which)
 		return take(cx, 1, IBV_WC_SUCCESS);
 	case IWT_EV_ONCE:
 		return responder_once(cx);
+	case IWT_EV_MODERATED:
+		return responder_moderated(cx, start);
 	case IWT_EV_SENDER:
 		return take(cx, 1, IBV_WC_SUCCESS);
 	case IWT_EV_ERROR:

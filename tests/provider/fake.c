@@ -214,6 +214,17 @@ int ibv_cmd_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	return 0;
 }
 
+int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr,
+		      struct ibv_modify_cq *cmd, size_t cmd_size)
+{
+	/* the command is written by libibverbs */
+	if (cmd_size != sizeof(*cmd))
+		abort();
+	fake.moderation = attr->moderate;
+
+	return 0;
+}
+
 int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 {
 	fake.cqs--;

@@ -40,6 +40,7 @@ struct fake {
 	unsigned int doorbells;
 	unsigned int written;	/* of these */
 	unsigned int reminders;
+	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
 	uint16_t request_len, reply_len, private_data_len;
 	int contexts, pds, mrs, cqs, qps;

@@ -150,6 +150,20 @@ static void test_notify(void)
 }
 
 /* A program that sleeps on a queue it has not emptied is woken. */
+static void test_moderate(void)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = 7, .cq_period = 11 },
+	};
+
+	setup(0);
+	is(fake.ops.modify_cq(cq, &attr), 0, "moderate: may be asked for");
+	ok(fake.moderation.cq_count == 7 && fake.moderation.cq_period == 11,
+	   "moderate: the kernel is told");
+	teardown();
+}
+
 static void test_remind(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 1 };
@@ -227,6 +241,7 @@ void test_cq(void)
 	test_wrap();
 	test_overrun();
 	test_notify();
+	test_moderate();
 	test_remind();
 	test_bad_answers();
 }

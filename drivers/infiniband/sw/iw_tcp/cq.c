@@ -32,6 +32,70 @@ static void report_overrun(struct work_struct *work)
 		cq->ibcq.event_handler(&ev, cq->ibcq.cq_context);
 }
 
+/* Does the consumer want to hear of an entry with these flags? */
+static bool is_armed(const struct iwt_cq *cq, u8 flags)
+{
+	u32 arm;
+
+	smp_mb(); /* prod is visible before arm is read: see iwt_cq_arm() */
+	arm = READ_ONCE(cq->ring.ctl->arm);
+	return arm == IWT_CQ_ARM_ANY ||
+	       (arm == IWT_CQ_ARM_SOLICITED && flags & IWT_WC_SOLICITED);
+}
+
+static void disarm(struct iwt_cq *cq)
+{
+	WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_NONE);
+	cq->held = 0;
+}
+
+static void raise(struct iwt_cq *cq)
+{
+	/* uverbs only wakes the reader; a kernel consumer may do anything */
+	if (cq->user)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	else
+		queue_work(system_bh_wq, &cq->notify);
+}
+
+/* The event that was put off, if there is still something to tell. */
+static void raise_held(struct iwt_cq *cq)
+{
+	unsigned long irq;
+	bool notify;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	notify = cq->held && iwt_cq_untaken(cq);
+	cq->held = 0;
+	if (notify)
+		disarm(cq);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	if (notify)
+		raise(cq);
+}
+
+static enum hrtimer_restart period_over(struct hrtimer *timer)
+{
+	raise_held(container_of(timer, struct iwt_cq, timer));
+	return HRTIMER_NORESTART;
+}
+
+/*
+ * Does the event for this completion wait for more of them? Not for long, and not
+ * if it tells of a failure.
+ */
+static bool put_off(struct iwt_cq *cq, const struct iwt_cqe *cqe)
+{
+	if (!cq->mod_count || cqe->status != IB_WC_SUCCESS)
+		return false;
+	if (++cq->held >= cq->mod_count)
+		return false;
+	if (cq->held == 1)
+		hrtimer_start(&cq->timer, us_to_ktime(cq->mod_period),
+			      HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
 /**
  * iwt_cq_setup() - set up a completion queue on ring memory
  * @cq: queue; ->user is set
@@ -43,6 +107,8 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 	spin_lock_init(&cq->lock);
 	INIT_WORK(&cq->notify, run_handler);
 	INIT_WORK(&cq->overrun_work, report_overrun);
+	hrtimer_setup(&cq->timer, period_over, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 	iwt_ring_init(&cq->ring, mem, entries, iwt_cq_stride(cq->user));
 }
 
@@ -54,23 +120,9 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
  */
 void iwt_cq_quiesce(struct iwt_cq *cq)
 {
+	hrtimer_cancel(&cq->timer);
 	cancel_work_sync(&cq->notify);
 	cancel_work_sync(&cq->overrun_work);
-}
-
-/* Does the consumer want to hear of an entry with these flags? Disarms. */
-static bool take_arm(struct iwt_cq *cq, u8 flags)
-{
-	u32 arm;
-
-	smp_mb(); /* prod is visible before arm is read: see iwt_cq_arm() */
-	arm = READ_ONCE(cq->ring.ctl->arm);
-	if (arm == IWT_CQ_ARM_NONE)
-		return false;
-	if (arm == IWT_CQ_ARM_SOLICITED && !(flags & IWT_WC_SOLICITED))
-		return false;
-	WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_NONE);
-	return true;
 }
 
 static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
@@ -121,17 +173,14 @@ void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 		lost_entry(cq);
 	} else {
 		put_entry(cq, cqe, qp);
-		notify = take_arm(cq, cqe->flags);
+		notify = is_armed(cq, cqe->flags) && !put_off(cq, cqe);
+		if (notify)
+			disarm(cq);
 	}
 	spin_unlock_irqrestore(&cq->lock, irq);
 
-	if (!notify)
-		return;
-	/* uverbs only wakes the reader; a kernel consumer may do anything */
-	if (cq->user)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	else
-		queue_work(system_bh_wq, &cq->notify);
+	if (notify)
+		raise(cq);
 }
 
 static enum ib_wc_opcode wc_opcode(u8 op)
@@ -221,7 +270,7 @@ int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
 {
 	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
 	unsigned long irq;
-	bool missed, raise;
+	bool missed, notify;
 
 	spin_lock_irqsave(&cq->lock, irq);
 	/* a wish for every completion is not weakened by a later, lesser one */
@@ -229,13 +278,36 @@ int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
 		WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_ANY);
 	else if (READ_ONCE(cq->ring.ctl->arm) != IWT_CQ_ARM_ANY)
 		WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_SOLICITED);
-	smp_mb(); /* pairs with take_arm() */
+	smp_mb(); /* pairs with is_armed() */
 	missed = cq->prod != READ_ONCE(cq->ring.ctl->cons);
-	raise = missed && cq->user && take_arm(cq, 0);
+	notify = missed && cq->user && is_armed(cq, 0);
+	if (notify)
+		disarm(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
-	if (raise)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	if (notify)
+		raise(cq);
 	return missed && (flags & IB_CQ_REPORT_MISSED_EVENTS);
+}
+
+/**
+ * iwt_cq_moderate() - one event for several completions
+ * @cq: queue
+ * @count: completions for an event
+ * @period: microseconds after the first of them when it comes anyway
+ *
+ * Events are put off only if both are more than nothing, so that none is put off
+ * for ever; failures are told at once. Any context.
+ */
+void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	cq->mod_count = count > 1 && period ? count : 0;
+	cq->mod_period = period;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	/* what waits by the old rules does not wait for the new ones */
+	raise_held(cq);
 }
 
 /**

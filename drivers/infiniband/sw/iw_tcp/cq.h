@@ -3,6 +3,7 @@
 #ifndef IWT_CQ_H
 #define IWT_CQ_H
 
+#include <linux/hrtimer.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -25,6 +26,10 @@ struct iwt_kcqe {
  * @prod: the kernel's own producer index
  * @user: entries are struct iwt_cqe, else struct iwt_kcqe
  * @overrun: an entry was lost
+ * @mod_count: completions for an event, when events are put off, else 0
+ * @mod_period: microseconds that an event is put off at most
+ * @held: completions for which an event was put off
+ * @timer: the end of that time
  * @map: mapping of a user queue
  * @mem: ring memory of a kernel queue
  * @notify: runs the consumer's handler: never inside post_send, never twice at
@@ -38,6 +43,10 @@ struct iwt_cq {
 	u32 prod;
 	bool user;
 	bool overrun;
+	u16 mod_count;
+	u16 mod_period;
+	u32 held;
+	struct hrtimer timer;
 	struct iwt_mmap *map;
 	void *mem;
 	struct work_struct notify;
@@ -61,6 +70,7 @@ u32 iwt_cq_stride(bool user);
 void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp);
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc);
 int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags);
+void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period);
 void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp);
 
 #endif

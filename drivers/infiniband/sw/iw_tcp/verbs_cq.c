@@ -99,6 +99,21 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /**
+ * iwt_modify_cq() - verbs: moderate events
+ * @ibcq: queue
+ * @count: completions for one event
+ * @period: microseconds that it is put off at most; with 0, as with a @count of
+ *	less than 2, events are not put off
+ *
+ * Any context. Return: 0.
+ */
+int iwt_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	iwt_cq_moderate(to_iwt_cq(ibcq), count, period);
+	return 0;
+}
+
+/**
  * iwt_poll_cq() - verbs: take completions
  * @ibcq: queue of a kernel consumer
  * @n: room

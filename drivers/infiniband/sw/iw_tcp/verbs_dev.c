@@ -57,6 +57,8 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_res_rd_atom = IWT_MAX_RD_ATOM * IWT_MAX_QP;
 	attr->max_cq = IWT_MAX_CQ;
 	attr->max_cqe = IWT_MAX_CQE;
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->max_pd = IWT_MAX_PD;
 	attr->max_mr = IWT_MAX_MR;
 	attr->max_mr_size = U64_MAX;
