@@ -263,9 +263,12 @@ def too_many(t):
     refused(t, (1, 2, 2), lambda c: fpdu.atomic(1, FETCH_ADD, 5, c.stag, c.addr, 1), ulp, access="lwra",
             word=mpa.enh(0, 0, 0, 0, 0, 0), ird=0)
     conn = atomics(t, ulp=ulp, word=(4, 4), ird=4)
+    requests = []
     for turn in range(400):
-        conn.peer.put_read(conn.stag, conn.addr + 8, 65528)
-        conn.peer.put(fpdu.atomic(conn.peer.next(1), FETCH_ADD, turn, conn.stag, conn.addr, 1))
+        requests += [fpdu.read_request(conn.peer.next(1), 77, 1 << 40, 65528, conn.stag, conn.addr + 8),
+                     fpdu.atomic(conn.peer.next(1), FETCH_ADD, turn, conn.stag, conn.addr, 1)]
+    # at once: nothing is read here until all are on their way
+    conn.peer.put(*requests)
     seg = conn.peer.segment()
     answered = 0
     while seg.opcode in (fpdu.READ_RESP, fpdu.ATOMIC_RESP):

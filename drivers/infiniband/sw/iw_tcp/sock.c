@@ -114,7 +114,7 @@ static void do_kick_work(struct work_struct *work)
 static void do_retry_work(struct work_struct *work)
 {
 	kick_waiting(container_of(to_delayed_work(work), struct iwt_sock,
-				    retry_work));
+				  retry_work));
 }
 
 /**

@@ -146,5 +146,6 @@ struct iwt_stage *iwt_stage_get(u32 min)
  */
 void iwt_stage_put(struct iwt_stage *st)
 {
+	/* what was done to it is done before another one takes it */
 	smp_store_release(st->home, st);
 }
