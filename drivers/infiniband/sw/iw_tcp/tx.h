@@ -28,6 +28,8 @@ struct page;
  * MULPDU, with a marker.
  */
 #define IWT_TX_MIN_ROOM		(IWT_MULPDU_MIN + 12)
+/* Stages that a batch may lie in: pages that one buffer of TCP has room for. */
+#define IWT_TX_STAGES		2
 /* Pieces of pages that a batch may lie in. */
 #define IWT_TX_CHUNKS		16
 /* Batches of one run; then others get their turn. */
@@ -101,6 +103,7 @@ struct iwt_tx_chunk {
  * @room: octets left in the segment under construction, 0 when none is
  * @stream: position of the next octet in the stream, modulo 2^32, for markers
  * @stage: memory being framed in, or NULL
+ * @stages: how many the batch has
  * @chunk: the pieces
  * @err: after IWT_TX_FAILED
  * @term_len: octets of @term_ulpdu
@@ -136,6 +139,7 @@ struct iwt_tx {
 	u32 room;
 	u32 stream;
 	struct iwt_stage *stage;
+	u32 stages;
 	struct iwt_tx_chunk chunk[IWT_TX_CHUNKS];
 	u32 err;
 	u32 term_len;

@@ -112,13 +112,19 @@ static void drop_stage(struct iwt_tx *tx)
 	tx->stage = NULL;
 }
 
-/* Room for @size octets, or less, but enough for the smallest MULPDU. */
+/*
+ * Room for @size octets, or less, but enough for the smallest MULPDU. A batch has
+ * two stages: of more TCP would make several buffers, with a segment that ends
+ * where the first is full.
+ */
 static bool find_room(struct iwt_tx *tx, u32 size)
 {
 	size = min_t(u32, size, IWT_STAGE_SIZE);
 	if (tx->stage && iwt_stage_room(tx->stage) >= size)
 		return true;
 	drop_stage(tx);
+	if (tx->stages++ == IWT_TX_STAGES)
+		return false;
 	tx->stage = iwt_stage_get(size);
 	return tx->stage &&
 	       iwt_stage_room(tx->stage) >= min_t(u32, size, IWT_TX_MIN_ROOM);
@@ -207,6 +213,7 @@ void iwt_tx_fill(struct iwt_qp *qp)
 
 	tx->fpdus = 0;
 	tx->segs = 0;
+	tx->stages = 0;
 	tx->dry = false;
 	while (tx->bytes + mss <= IWT_TX_BATCH && tx->n_chunks < IWT_TX_CHUNKS) {
 		if (!iwt_tx_pick(qp)) {
@@ -218,5 +225,11 @@ void iwt_tx_fill(struct iwt_qp *qp)
 	}
 	iwt_tx_let_go(tx);
 	drop_stage(tx);
-	end_segment(tx);
+	/*
+	 * Also where the last segment is full: should TCP cut one elsewhere, at
+	 * the edge of the window, no more than this batch is out of step.
+	 */
+	if (tx->n_chunks)
+		tx->chunk[tx->n_chunks - 1].eor = true;
+	tx->room = 0;
 }
