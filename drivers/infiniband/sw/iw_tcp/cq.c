@@ -91,7 +91,8 @@ static bool put_off(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 	if (++cq->held >= cq->mod_count)
 		return false;
 	if (cq->held == 1)
-		hrtimer_start(&cq->timer, us_to_ktime(cq->mod_period),
+		hrtimer_start(&cq->timer,
+			      ns_to_ktime(cq->mod_period * NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
 	return true;
 }
