@@ -8,11 +8,29 @@
 #   tree/        headers and modules, to be laid over a userland for building
 #   modules.img  a file system with the modules that the labs need
 
+# A suite that goes on to the next series keeps the last one for long: what a
+# laboratory is called after is what it boots.
+declare -A KERNEL_SERIES=([trixie-backports]=7.2)
+
+# kernel_release SUITE FLAVOUR: what follows linux-image- in the package's name
+kernel_release() {
+	local series=${KERNEL_SERIES[$1]:-} release
+	if [ -z "$series" ]; then
+		printf '%s\n' "$2"
+		return
+	fi
+	release=$(apt_in "$1" apt-cache pkgnames "linux-image-$series." | sed 's/^linux-image-//' |
+		grep -E "^[0-9.]+\+deb[0-9]+-$2\$" | sort -V | tail -n 1)
+	[ -n "$release" ] || die "$1 has no kernel $series any more"
+	printf '%s\n' "$release"
+}
+
 # kernel_packages SUITE FLAVOUR: "package=version" of image, headers, source
 kernel_packages() {
-	local suite=$1 flavour=$2 list version
+	local suite=$1 release list version
 	local parts='^linux-(headers|kbuild|image|base|binary|modules)-[0-9]'
-	list=$(apt_closure "$suite" "$parts" "linux-image-$flavour" "linux-headers-$flavour")
+	release=$(kernel_release "$suite" "$2") || return
+	list=$(apt_closure "$suite" "$parts" "linux-image-$release" "linux-headers-$release")
 	list=$(grep -E "$parts" <<<"$list")
 	version=$(sed -n 's/^linux-image-.*=//p' <<<"$list" | head -n 1)
 	printf '%s\n' "$list" "$(kernel_source_package "$version")"
