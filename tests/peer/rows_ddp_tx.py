@@ -6,6 +6,7 @@ import time
 
 import fpdu
 import mpa
+import stream
 from outcome import Skip, check, equal
 from rows import row
 from ulp import FLUSH, SUCCESS, WC_READ, WC_SEND, WC_WRITE
@@ -230,20 +231,10 @@ def receive_window(t):
     time.sleep(0.1)
     packets = capture.stop()
     ours = [p for p in packets if p.src[1] == port]
-    shift = next(scale(p.options) for p in ours if p.flags & 2)
+    shift = next(stream.window_scale(p.options) for p in ours if p.flags & 2)
     edges = [(p.ack + (p.window << (0 if p.flags & 2 else shift)), p.window << shift) for p in ours
              if p.flags & 16 and not p.flags & 2]
     check(len(edges) > 5, "packets:", len(edges))
     for before, after in zip(edges, edges[1:]):
         check((after[0] - before[0] & 0xFFFFFFFF) < 1 << 31, "the window's edge went back:", before, after)
     check(min(w for _, w in edges) >= min(4 * emss, 65536), "window:", min(w for _, w in edges), emss)
-
-
-def scale(options):
-    """The window scale in a SYN's options."""
-    at = 0
-    while at < len(options) and options[at]:
-        if options[at] == 3:
-            return options[at + 2]
-        at += 1 if options[at] == 1 else options[at + 1]
-    return 0

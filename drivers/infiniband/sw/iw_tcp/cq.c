@@ -280,7 +280,7 @@ int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
 	else if (READ_ONCE(cq->ring.ctl->arm) != IWT_CQ_ARM_ANY)
 		WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_SOLICITED);
 	smp_mb(); /* pairs with is_armed() */
-	missed = cq->prod != READ_ONCE(cq->ring.ctl->cons);
+	missed = iwt_cq_untaken(cq);
 	notify = missed && cq->user && is_armed(cq, 0);
 	if (notify)
 		disarm(cq);

@@ -92,7 +92,7 @@ static inline bool iwt_ring_needs_wakeup(const struct iwt_ring *r)
 {
 	/* the producer's half, see above */
 	smp_mb();
-	return READ_ONCE(r->ctl->flags) & IWT_RING_NEED_WAKEUP;
+	return iwt_ring_asleep(r);
 }
 
 #endif
