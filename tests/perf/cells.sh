@@ -9,6 +9,7 @@
 PORT=18600
 LO=10.77.9.1
 CELL_LIMIT=90
+LISTEN_LIMIT=20
 # the server's and the client's processor
 CPU_B=0
 CPU_A=$(($(nproc) > 1 ? 1 : 0))
@@ -61,7 +62,7 @@ together() {
 	: >"$TMP/said"
 	exec {fd}< <(exec timeout -k 2 $CELL_LIMIT taskset -c "$CPU_A" ip netns exec "$NS_A" "${server[@]}" 2>>"$TMP/said")
 	pid=$!
-	if read -rt 20 line <&"$fd" && [ "$line" = listening ]; then
+	if read -rt $LISTEN_LIMIT line <&"$fd" && [ "$line" = listening ]; then
 		timeout -k 2 $CELL_LIMIT taskset -c "$CPU_B" ip netns exec "$CLIENT" "$@" >"$TMP/client" 2>>"$TMP/said"
 		rc=$?
 	fi
