@@ -174,20 +174,15 @@ static void do_flush_work(struct work_struct *work)
 	iwt_qp_put(qp);
 }
 
-/**
- * iwt_qp_kick() - something was posted, or the doorbell rang
- * @qp: queue pair
- *
- * Any context. Sends or flushes at once where the context allows, else soon.
- */
-void iwt_qp_kick(struct iwt_qp *qp)
+static __always_inline void have_run(struct iwt_qp *qp,
+				     void (*engine)(struct iwt_sock *s))
 {
 	struct iwt_sock *s;
 
 	rcu_read_lock();
 	s = READ_ONCE(qp->sock);
 	if (s && iwt_qp_sends(qp)) {
-		iwt_sock_kick(s);
+		engine(s);
 	} else if (in_hardirq() || irqs_disabled()) {
 		iwt_qp_get(qp);
 		if (!queue_work(system_bh_wq, &qp->flush_work))
@@ -199,6 +194,17 @@ void iwt_qp_kick(struct iwt_qp *qp)
 }
 
 /**
+ * iwt_qp_kick() - something was posted, or the doorbell rang
+ * @qp: queue pair
+ *
+ * Any context. Sends or flushes at once where the context allows, else soon.
+ */
+void iwt_qp_kick(struct iwt_qp *qp)
+{
+	have_run(qp, iwt_sock_kick);
+}
+
+/**
  * iwt_qp_call() - the same, for a process's doorbell
  * @qp: queue pair
  *
@@ -206,15 +212,7 @@ void iwt_qp_kick(struct iwt_qp *qp)
  */
 void iwt_qp_call(struct iwt_qp *qp)
 {
-	struct iwt_sock *s;
-
-	rcu_read_lock();
-	s = READ_ONCE(qp->sock);
-	if (s && iwt_qp_sends(qp))
-		iwt_sock_call(s);
-	else
-		flush_posted(qp);
-	rcu_read_unlock();
+	have_run(qp, iwt_sock_call);
 }
 
 /**

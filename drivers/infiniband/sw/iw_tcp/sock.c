@@ -97,7 +97,16 @@ static void kick_locked(struct iwt_sock *s)
 	queue_delayed_work(system_bh_wq, &s->retry_work, IWT_SOCK_RETRY);
 }
 
-static void kick_waiting(struct iwt_sock *s)
+/**
+ * iwt_sock_call() - have ops->kick run, now
+ * @s: socket
+ *
+ * For who holds no socket's lock, in process context or a bottom half. Where
+ * iwt_sock_kick() would leave the work to somebody else because the socket is
+ * being received from at this moment, this waits for the end of that, which takes
+ * less than to hand over. The caller holds a reference or the RCU read lock.
+ */
+void iwt_sock_call(struct iwt_sock *s)
 {
 	local_bh_disable();
 	bh_lock_sock(s->sk);
@@ -108,13 +117,13 @@ static void kick_waiting(struct iwt_sock *s)
 
 static void do_kick_work(struct work_struct *work)
 {
-	kick_waiting(container_of(work, struct iwt_sock, kick_work));
+	iwt_sock_call(container_of(work, struct iwt_sock, kick_work));
 }
 
 static void do_retry_work(struct work_struct *work)
 {
-	kick_waiting(container_of(to_delayed_work(work), struct iwt_sock,
-				  retry_work));
+	iwt_sock_call(container_of(to_delayed_work(work), struct iwt_sock,
+				   retry_work));
 }
 
 /**
@@ -143,19 +152,6 @@ void iwt_sock_kick(struct iwt_sock *s)
 		queue_work(system_bh_wq, &s->kick_work);
 	}
 	local_bh_enable();
-}
-
-/**
- * iwt_sock_call() - have ops->kick run, now
- * @s: socket
- *
- * For a process that holds no socket's lock. Where iwt_sock_kick() would leave
- * the work to somebody else because the socket is being received from at this
- * moment, this waits for the end of that, which takes less than to hand over.
- */
-void iwt_sock_call(struct iwt_sock *s)
-{
-	kick_waiting(s);
 }
 
 /**
