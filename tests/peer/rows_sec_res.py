@@ -84,7 +84,8 @@ def read_flood(t):
     ird = conn.reply.words()[0] & 0x3FFF
     check(0 < ird <= 4, "IRD of the Reply:", ird)
     # nobody takes the Responses, so requests pile up, and the one too many comes
-    asked = [conn.peer.put_read(conn.stag, conn.addr, 65536) for _ in range(400)]
+    asked = [fpdu.read_request(conn.peer.next(1), 77, 1 << 40, 65536, conn.stag, conn.addr) for _ in range(400)]
+    conn.peer.put(*asked)
     other.alive()
     other.peer.put_send(b"mine")
     equal(other.poll()[0].status, SUCCESS, "status")
