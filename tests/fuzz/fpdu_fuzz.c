@@ -128,8 +128,10 @@ static void check_one(struct pieces_cursor *pc, u32 avail, u32 pos,
 	SAME(iwt_fpdu_read(&pc->c, sizeof(*pc), avail, pos, rules, &f, &err),
 	     m->status);
 	MUST(!memcmp(pc, &before, sizeof(before)));
-	if (m->status == IWT_FPDU_MORE)
+	if (m->status == IWT_FPDU_MORE) {
+		MUST(!f.size || f.size > avail);
 		return;
+	}
 	SAME(err, m->err);
 	SAME(f.size, m->size);
 	SAME(f.ulpdu_len, m->len);

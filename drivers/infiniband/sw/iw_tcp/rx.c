@@ -53,8 +53,12 @@ static void note_error(struct iwt_qp *qp, const struct iwt_fpdu *f, u32 err)
 		iwt_count(qp->dev, IWT_C_RX_PROTO_ERR);
 }
 
-/* All whole FPDUs that have arrived. Return: octets dealt with. */
-static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail)
+/*
+ * All whole FPDUs that have arrived. Return: octets dealt with; @need is how many
+ * have to be there for another one, as far as known.
+ */
+static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail,
+		      u32 *need)
 {
 	struct iwt_rx *rx = &qp->rx;
 	u32 used = 0, fpdus = 0, aligned = 0, err = IWT_OK;
@@ -67,8 +71,10 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail)
 			break;
 		st = iwt_fpdu_read(&at->c, sizeof(*at), avail - used, rx->pos,
 				   &rx->rules, &f, &err);
-		if (st == IWT_FPDU_MORE)
+		if (st == IWT_FPDU_MORE) {
+			*need = f.size ?: 1;
 			break;
+		}
 		aligned += iwt_sock_begins_segment(qp->sock, at, used);
 		if (st == IWT_FPDU_OK)
 			err = deliver(qp, &f, *at);
@@ -105,14 +111,15 @@ enum iwt_rx_result iwt_rx_run(struct iwt_qp *qp)
 	struct iwt_rx *rx = &qp->rx;
 	struct iwt_sock_cursor at;
 	bool was_dead = rx->dead;
-	u32 avail, used;
+	u32 avail, used, need = 1;
 
 	lockdep_assert_held(&qp->lock);
 	avail = iwt_sock_peek(qp->sock, &at);
 	if (!avail)
 		return IWT_RX_OK;
-	used = rx->dead ? avail : take_fpdus(qp, &at, avail);
+	used = rx->dead ? avail : take_fpdus(qp, &at, avail, &need);
 	iwt_sock_consume(qp->sock, rx->dead ? avail : used);
+	iwt_sock_await(qp->sock, need);
 	if (was_dead || !rx->dead)
 		return IWT_RX_OK;
 	return rx->err ? IWT_RX_ERROR : IWT_RX_TERMINATED;

@@ -501,6 +501,7 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 	s->ops = ops;
 	s->ctx = ctx;
 	s->readable = tcp_sk(s->sk)->copied_seq;
+	iwt_sock_await(s, 1);
 	spin_unlock_bh(&s->sk->sk_lock.slock);
 	iwt_sock_disown(s);
 }

@@ -323,6 +323,22 @@ void iwt_sock_consume(struct iwt_sock *s, u32 len)
 }
 
 /**
+ * iwt_sock_await() - how many octets make another look worthwhile?
+ * @s: socket, lock held
+ * @len: octets, counted from the first that is not consumed; 1: any
+ *
+ * Until they are there ops->data_ready is called only when TCP runs short of
+ * memory or window, and ops->state_change when the stream ends. TCP delays the
+ * acknowledgment of what its reader leaves where it is, which a sender may wait
+ * for who has the rest; not so below this mark.
+ */
+void iwt_sock_await(struct iwt_sock *s, u32 len)
+{
+	if (s->sk->sk_rcvlowat != len)
+		WRITE_ONCE(s->sk->sk_rcvlowat, len);
+}
+
+/**
  * iwt_sock_at_eof() - will nothing more come than what is queued?
  * @s: socket, lock held
  */

@@ -282,7 +282,8 @@ iwt_fpdu_read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
  *	behind the startup frame
  * @rules: what was negotiated for this direction
  * @f: the FPDU. On IWT_FPDU_OK all of it is set. On IWT_FPDU_BAD @hdr, @hdr_len
- *	and @ulpdu_len are set, as a Terminate wants them. Else undefined
+ *	and @ulpdu_len are set, as a Terminate wants them. On IWT_FPDU_MORE @size
+ *	is, to 0 as long as nothing is known of it. Else undefined
  * @err: on IWT_FPDU_BAD what a Terminate is to say
  *
  * Decides nothing before the whole FPDU is there. Then, in this order: CRC,
@@ -302,6 +303,7 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 				   struct iwt_fpdu *f, u32 *err)
 {
 	*err = IWT_ERR_DDP_LOCAL;
+	f->size = 0;
 	f->hdr_len = 0;
 	f->ulpdu_len = 0;
 	if (cursor_size < sizeof(*at) || cursor_size > IWT_CURSOR_MAX)
