@@ -7,6 +7,7 @@ static bool same(const struct iwt_mpa_frame *a, const struct iwt_mpa_frame *b)
 {
 	return a->reply == b->reply && a->markers == b->markers &&
 	       a->crc == b->crc && a->reject == b->reject &&
+	       a->large == b->large &&
 	       a->enhanced == b->enhanced && a->p2p == b->p2p &&
 	       a->rtr_send == b->rtr_send && a->rtr_write == b->rtr_write &&
 	       a->rtr_read == b->rtr_read && a->rev == b->rev &&
@@ -78,6 +79,8 @@ static void check_answer(const struct iwt_mpa_wish *own,
 	SAME(t.err, IWT_OK);
 	SAME(t.rdmac, own->rdmac && !req->rev && req->markers);
 	SAME(t.crc, own->crc || req->crc || t.rdmac);
+	SAME(rep.large, own->large && req->large);
+	SAME(t.tx_large, rep.large && !t.tx_markers);
 	MUST(!t.rdmac || (t.rx_markers && t.tx_markers && !t.enhanced));
 	SAME(t.rtr != IWT_RTR_NONE, req->p2p);
 	SAME(req->p2p, rep.rtr_send || rep.rtr_write || rep.rtr_read);
@@ -114,6 +117,7 @@ static void check_conclude(const struct iwt_mpa_wish *own,
 	SAME(t.rdmac, own->rdmac && !rep->rev && rep->markers);
 	SAME(t.crc, own->crc || rep->crc || t.rdmac);
 	SAME(t.tx_markers, rep->markers);
+	SAME(t.tx_large, own->large && rep->large && !t.tx_markers);
 	SAME(t.rx_markers, own->markers || t.rdmac);
 	MUST(t.ird <= own->ird || t.ird <= own->ird_max);
 	MUST(t.ord <= own->ord || (t.ord == 1 && t.rtr == IWT_RTR_READ));
@@ -143,6 +147,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		bits & 1, bits & 2, bits & 4, bits & 8 ? 2 : 1,
 		bits & 16 ? 16 : take(&in, 2), bits & 32 ? 8 : take(&in, 2),
 		bits & 16 ? 128 : take(&in, 2), 255, bits & 64, bits & 128,
+		take(&in, 1) & 1,
 	};
 	enum iwt_mpa_verdict v;
 	struct iwt_mpa_frame f;

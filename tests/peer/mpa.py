@@ -7,6 +7,7 @@ import sys
 REQ = b"MPA ID Req Frame"
 REP = b"MPA ID Rep Frame"
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
+LARGE = 0x08        # reserved; what siw and a link that is set so use it for
 ANY_DEPTH = 0x3FFF
 HDR_LEN = 20
 

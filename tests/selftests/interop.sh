@@ -16,6 +16,7 @@ ktap_begin
 net_setup 1500 || { not_ok "two namespaces"; ktap_finish; }
 
 crc_param=/sys/module/$IWT_LINK_TYPE/parameters/crc
+large_param=/sys/module/$IWT_LINK_TYPE/parameters/large_fpdus
 
 # set_crc on|off: for links made from now on (siw goes along with either)
 set_crc() {
@@ -70,16 +71,41 @@ both() {
 	unlinks
 }
 
+# counter DEVICE NAME
+counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
+
+# octets_of_fpdu DEVICE: as it sends them, on average
+octets_of_fpdu() { echo $(($(counter "$1" tx_bytes) / ($(counter "$1" tx_fpdu) + 1))); }
+
+# large CRC CLIENT-TYPE SERVER-TYPE: FPDUs longer than a segment are offered. siw
+# says of that in its Reply what the Request said, whatever it sends itself, and
+# nothing in its Request.
+large() {
+	local what="long FPDUs, CRC $1, $2 connects to $3" opts=(--max-size 70000 --rounds 1 --no-neg --no-events --no-wr)
+	local dev=$DEV_A want=-gt octets ca=(--peer-siw) sb=(--local-siw)
+	[ "$2" != siw ] || { dev=$DEV_B want=-le ca=(--local-siw) sb=(--peer-siw); }
+	links "$2" "$3" || { not_ok "$what: links"; unlinks; return; }
+	[ "$3" != siw ] || distance "far off"
+	verify_pair "$what" $IP_B "${opts[@]}" "${ca[@]}" -- "${sb[@]}"
+	octets=$(octets_of_fpdu "$dev")
+	echo "# octets of an FPDU: $octets"
+	check "$what: as long as agreed" [ "$octets" $want 1448 ]
+	distance near
+	unlinks
+}
+
 size=(--max-size 1048576 --rounds 2)
 [ -z "${IWT_QUICK:-}" ] || size=(--max-size 70000 --rounds 1)
 port=18515
 was=$(cat "$crc_param" 2>/dev/null)
+large_was=$(cat "$large_param" 2>/dev/null)
 # The lock checker looks at everything in the kernel, and never again after its
 # first finding: what it has to find is iw_tcp's, so it rests meanwhile.
 locks=/proc/sys/kernel/prove_locking
 [ ! -w $locks ] || echo 0 >$locks
 back() {
 	[ -z "$was" ] || echo "$was" >"$crc_param"
+	[ -z "$large_was" ] || echo "$large_was" >"$large_param"
 	cleanup
 	[ ! -w $locks ] || echo 1 >$locks
 }
@@ -93,4 +119,12 @@ for crc in on off; do
 	both $crc "$IWT_LINK_TYPE" siw
 	both $crc siw "$IWT_LINK_TYPE"
 done
+if [ -w "$large_param" ]; then
+	echo on >"$large_param"
+	for crc in on off; do
+		set_crc $crc
+		large $crc "$IWT_LINK_TYPE" siw
+	done
+	large off siw "$IWT_LINK_TYPE"
+fi
 ktap_finish

@@ -27,11 +27,12 @@ check "CRC is on" is $DEV_A crc on
 check "markers are not asked for" is $DEV_A markers off
 check "revision 2 is spoken" is $DEV_A mpa_revision 2
 check "RDMAC peers are not" is $DEV_A rdmac_permissive off
+check "FPDUs are no longer than segments" is $DEV_A large_fpdus off
 for word in off required on; do
 	check "crc: $word" put $DEV_A crc $word
 	check "crc says $word" is $DEV_A crc $word
 done
-for bad in crc:maybe crc: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x; do
+for bad in crc:maybe crc: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
 	refuse "refused: $bad" put $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 check "what was refused changed nothing" is $DEV_A mpa_revision 2
@@ -49,6 +50,11 @@ put $DEV_B markers off
 short "neither"
 put $DEV_B crc on
 short "CRC at the wish of one"
+put $DEV_A large_fpdus on
+put $DEV_B large_fpdus on
+short "long FPDUs"
+put $DEV_B markers on
+short "long FPDUs towards the client, markers towards the server"
 
 check "the link goes" link_del "$NS_A" $DEV_A
 refuse "its settings with it" cat $top/$DEV_A/crc

@@ -32,6 +32,7 @@ static bool same(const struct iwt_mpa_frame *a, const struct iwt_mpa_frame *b)
 {
 	return a->reply == b->reply && a->markers == b->markers &&
 	       a->crc == b->crc && a->reject == b->reject &&
+	       a->large == b->large &&
 	       a->enhanced == b->enhanced && a->p2p == b->p2p &&
 	       a->rtr_send == b->rtr_send && a->rtr_write == b->rtr_write &&
 	       a->rtr_read == b->rtr_read && a->rev == b->rev &&
@@ -207,8 +208,13 @@ static void test_ignored(void)
 		CHECK_EQ(f.markers, flags >> 7);
 		CHECK_EQ(f.crc, flags >> 6 & 1);
 		CHECK(!f.reject && !f.enhanced);
+		CHECK_EQ(f.large, flags >> 3 & 1);
 		CHECK_EQ(parse(flags, 1, 0, 20, true, 2, &f), IWT_MPA_OK);
 		CHECK_EQ(f.reject, flags >> 5 & 1);
+		CHECK_EQ(f.large, flags >> 3 & 1);
+		/* all that is looked at is written, and no more */
+		CHECK_EQ(iwt_mpa_build(&f, NULL, buf), 20);
+		CHECK_EQ(buf[16], flags & 0xe8);
 	}
 	/* Without A the other flags mean nothing, read or written. */
 	memcpy(buf, vector_find("V-S7")->octets, sizeof(buf));

@@ -45,6 +45,10 @@ static void check_pair(struct pair *p)
 	CHECK_EQ(p->b.tx_markers, p->ini.markers);
 	CHECK_EQ(p->b.rx_markers, p->rsp.markers);
 	CHECK_EQ(p->a.tx_markers, p->rsp.markers);
+	CHECK_EQ(p->req.large, p->ini.large);
+	CHECK_EQ(p->rep.large, p->ini.large && p->rsp.large);
+	CHECK_EQ(p->a.tx_large, p->rep.large && !p->rsp.markers);
+	CHECK_EQ(p->b.tx_large, p->rep.large && !p->ini.markers);
 	CHECK_EQ(p->rep.rev, p->req.rev);
 	CHECK_EQ(p->rep.enhanced, p->req.enhanced);
 	CHECK_EQ(p->a.enhanced, p->ini.max_rev == 2);
@@ -104,6 +108,47 @@ static const struct iwt_mpa_wish own = {
 	.crc = true, .p2p = true, .max_rev = 2, .ird = 16, .ord = 8,
 	.ird_max = 32, .pd_max = 255,
 };
+
+/* Long FPDUs: both ends, either, none, with markers and without, both revisions. */
+static void test_large(void)
+{
+	struct iwt_mpa_frame req, rep = { .reply = true, .rev = 1 };
+	struct iwt_mpa_wish w = own;
+	struct iwt_mpa_terms t;
+	struct pair p;
+	u32 bits;
+
+	tap_begin("mpa: FPDUs longer than a segment");
+	for (bits = 0; bits < 64; bits++) {
+		tap_about("bits %x", bits);
+		p.ini = own;
+		p.rsp = own;
+		p.ini.large = bits & 1;
+		p.rsp.large = bits & 2;
+		p.ini.markers = bits & 4;
+		p.rsp.markers = bits & 8;
+		p.ini.max_rev = bits & 16 ? 2 : 1;
+		p.rsp.max_rev = bits & 32 ? 2 : 1;
+		check_pair(&p);
+	}
+	/* a reject is as an acceptance would have been */
+	req = (struct iwt_mpa_frame){ .rev = 1, .large = true };
+	for (bits = 0; bits < 2; bits++) {
+		w.large = bits;
+		iwt_mpa_refuse(&w, &req, &rep);
+		CHECK_EQ(rep.large, bits);
+	}
+	/* a Reply that says so though the Request did not */
+	rep = (struct iwt_mpa_frame){ .reply = true, .rev = 1, .large = true };
+	for (bits = 0; bits < 2; bits++) {
+		w.large = bits;
+		iwt_mpa_request(&w, &req);
+		CHECK_EQ(req.large, bits);
+		iwt_mpa_conclude(&w, &req, &rep, &t);
+		CHECK_EQ(t.tx_large, bits);
+	}
+	tap_end();
+}
 
 /* The Request of RFC 6581 as another responder's peer may send it. */
 static struct iwt_mpa_terms answer(u16 ird, u16 ord, bool send, bool write,
@@ -449,6 +494,7 @@ void test_mpa_terms(void)
 	test_admit();
 	test_rdmac();
 	test_matrix();
+	test_large();
 	test_answer();
 	test_answer_rtr();
 	test_conclude_depths();

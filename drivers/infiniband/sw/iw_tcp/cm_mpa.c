@@ -56,6 +56,7 @@ void iwt_ep_wish(struct iwt_ep *ep)
 		.p2p		= true,
 		.max_rev	= READ_ONCE(conf->mpa_rev),
 		.rdmac		= READ_ONCE(conf->rdmac),
+		.large		= READ_ONCE(conf->large),
 		.ird		= IWT_MAX_RD_ATOM,
 		.ird_max	= IWT_MAX_RD_ATOM,
 		.pd_max		= IWT_CM_PD_MAX,

@@ -105,6 +105,8 @@ module_param_cb(mpa_revision, &rev_param_ops, &defaults.mpa_rev, 0644);
 MODULE_PARM_DESC(mpa_revision, "Highest MPA revision of new links: 2 (default) or 1");
 module_param_named(rdmac_permissive, defaults.rdmac, bool, 0644);
 MODULE_PARM_DESC(rdmac_permissive, "New links get along with RDMAC peers (default: off)");
+module_param_named(large_fpdus, defaults.large, bool, 0644);
+MODULE_PARM_DESC(large_fpdus, "New links offer FPDUs longer than a segment (default: off)");
 
 /**
  * iwt_conf_defaults() - settings of a new link
@@ -118,6 +120,7 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 	conf->markers = READ_ONCE(defaults.markers);
 	conf->mpa_rev = READ_ONCE(defaults.mpa_rev);
 	conf->rdmac = READ_ONCE(defaults.rdmac);
+	conf->large = READ_ONCE(defaults.large);
 }
 
 static struct iwt_dev *get_dev(struct config_item *item)
@@ -162,12 +165,14 @@ IWT_CONF_ATTR(crc, crc, "%s", crc_word, parse_crc);
 IWT_CONF_ATTR(markers, markers, "%s", flag_word, parse_flag);
 IWT_CONF_ATTR(mpa_revision, mpa_rev, "%u", number, parse_rev);
 IWT_CONF_ATTR(rdmac_permissive, rdmac, "%s", flag_word, parse_flag);
+IWT_CONF_ATTR(large_fpdus, large, "%s", flag_word, parse_flag);
 
 static struct configfs_attribute *link_attrs[] = {
 	&link_attr_crc,
 	&link_attr_markers,
 	&link_attr_mpa_revision,
 	&link_attr_rdmac_permissive,
+	&link_attr_large_fpdus,
 	NULL
 };
 

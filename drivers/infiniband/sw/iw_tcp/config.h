@@ -17,6 +17,8 @@ enum iwt_crc_policy {
  * @markers: ask for markers in what we receive (RFC 5044 4.3)
  * @mpa_rev: highest revision of MPA that is spoken: 1 or 2 (RFC 6581)
  * @rdmac: get along with RDMAC peers, of revision 0 (RFC 5044 C)
+ * @large: send FPDUs longer than a segment to peers that consent, by a bit that
+ *	RFC 5044 7.1.1 reserves
  *
  * Written in process context at any time, each on its own; read once for each
  * connection, when it begins.
@@ -26,6 +28,7 @@ struct iwt_conf {
 	bool markers;
 	u8 mpa_rev;
 	bool rdmac;
+	bool large;
 };
 
 void iwt_conf_defaults(struct iwt_conf *conf);

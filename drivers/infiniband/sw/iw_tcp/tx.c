@@ -21,6 +21,7 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	memset(tx, 0, sizeof(*tx));
 	tx->crc = terms->crc;
 	tx->markers = terms->tx_markers;
+	tx->large = terms->tx_large;
 	tx->rdmac = terms->rdmac;
 	tx->hold = !initiator;
 	tx->rtr = initiator ? terms->rtr : IWT_RTR_NONE;

@@ -28,6 +28,11 @@ struct page;
  * MULPDU, with a marker.
  */
 #define IWT_TX_MIN_ROOM		(IWT_MULPDU_MIN + 12)
+/*
+ * Memory that is good enough for an FPDU that need not fit in a segment, which
+ * takes as much as there is.
+ */
+#define IWT_TX_LARGE_ROOM	(4 << 10)
 /* Stages that a batch may lie in: pages that one buffer of TCP has room for. */
 #define IWT_TX_STAGES		2
 /* Pieces of pages that a batch may lie in. */
@@ -76,6 +81,7 @@ struct iwt_tx_chunk {
  * struct iwt_tx - transmit engine; guarded by qp->lock
  * @crc: CRC32c is in use
  * @markers: the peer wants markers
+ * @large: FPDUs need not fit in a segment
  * @rdmac: the peer is an RDMAC one: version 0 of DDP and RDMAP
  * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe is taken from the ring and not begun
@@ -100,7 +106,8 @@ struct iwt_tx_chunk {
  * @bytes: octets in them
  * @fpdus: FPDUs framed by this run of the batch
  * @segs: segments begun with them
- * @room: octets left in the segment under construction, 0 when none is
+ * @room: octets left in the segment under construction, or of a batch that may
+ *	have FPDUs over segments; 0 when none is
  * @stream: position of the next octet in the stream, modulo 2^32, for markers
  * @stage: memory being framed in, or NULL
  * @stages: how many the batch has
@@ -112,6 +119,7 @@ struct iwt_tx_chunk {
 struct iwt_tx {
 	bool crc;
 	bool markers;
+	bool large;
 	bool rdmac;
 	bool hold;
 	bool loaded;

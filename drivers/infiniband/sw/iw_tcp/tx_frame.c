@@ -119,7 +119,7 @@ static void drop_stage(struct iwt_tx *tx)
  */
 static bool find_room(struct iwt_tx *tx, u32 size)
 {
-	size = min_t(u32, size, IWT_STAGE_SIZE);
+	size = min_t(u32, size, tx->large ? IWT_TX_LARGE_ROOM : IWT_STAGE_SIZE);
 	if (tx->stage && iwt_stage_room(tx->stage) >= size)
 		return true;
 	drop_stage(tx);
@@ -202,6 +202,25 @@ static bool frame(struct iwt_qp *qp, u32 mss)
 	return true;
 }
 
+/*
+ * What FPDUs are fitted into: a segment; or as many as the batch may have, whose
+ * ends alone are then ends of FPDUs.
+ */
+static u32 unit(const struct iwt_tx *tx, u32 mss)
+{
+	return tx->large ? IWT_TX_BATCH - IWT_TX_BATCH % mss : mss;
+}
+
+/* Is there room for another one of these? */
+static bool batch_open(const struct iwt_tx *tx, u32 unit)
+{
+	if (tx->n_chunks == IWT_TX_CHUNKS)
+		return false;
+	if (tx->large && tx->bytes)
+		return tx->room >= IWT_TX_MIN_ROOM;
+	return tx->bytes + unit <= IWT_TX_BATCH;
+}
+
 /**
  * iwt_tx_fill() - frame until the batch is full or the work is done
  * @qp: queue pair; socket lock and qp->lock are held
@@ -209,18 +228,18 @@ static bool frame(struct iwt_qp *qp, u32 mss)
 void iwt_tx_fill(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
-	u32 mss = iwt_sock_mss(qp->sock);
+	u32 fit = unit(tx, iwt_sock_mss(qp->sock));
 
 	tx->fpdus = 0;
 	tx->segs = 0;
 	tx->stages = 0;
 	tx->dry = false;
-	while (tx->bytes + mss <= IWT_TX_BATCH && tx->n_chunks < IWT_TX_CHUNKS) {
+	while (batch_open(tx, fit)) {
 		if (!iwt_tx_pick(qp)) {
 			tx->dry = true;
 			break;
 		}
-		if (!frame(qp, mss))
+		if (!frame(qp, fit))
 			break;
 	}
 	iwt_tx_let_go(tx);

@@ -53,7 +53,8 @@ static void iwt_mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
  *
  * A wrong octet of the key is bad at once, so that a peer who is no MPA peer
  * is not waited for. S means something in revision 2 only; a Request's R and
- * the reserved bits are not looked at.
+ * the reserved bits are not looked at, but for IWT_MPA_F_LARGE, which counts
+ * where both ends are set to use it.
  *
  * Return: see enum iwt_mpa_verdict.
  */
@@ -82,6 +83,7 @@ enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
 	f->markers = h->flags & IWT_MPA_F_MARKERS;
 	f->crc = h->flags & IWT_MPA_F_CRC;
 	f->reject = reply && h->flags & IWT_MPA_F_REJECT;
+	f->large = h->flags & IWT_MPA_F_LARGE;
 	f->rev = h->rev;
 	f->pd_len = pd;
 	f->pd_off = IWT_MPA_HDR_LEN;
@@ -170,7 +172,8 @@ u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 	h->flags = (f->markers ? IWT_MPA_F_MARKERS : 0) |
 		   (f->crc ? IWT_MPA_F_CRC : 0) |
 		   (f->reply && f->reject ? IWT_MPA_F_REJECT : 0) |
-		   (f->enhanced ? IWT_MPA_F_ENHANCED : 0);
+		   (f->enhanced ? IWT_MPA_F_ENHANCED : 0) |
+		   (f->large ? IWT_MPA_F_LARGE : 0);
 	h->rev = f->rev;
 	h->pd_len = cpu_to_be16(f->pd_len + enh_len);
 	if (f->enhanced)
@@ -198,6 +201,7 @@ void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 	memset(req, 0, sizeof(*req));
 	req->markers = own->markers;
 	req->crc = own->crc;
+	req->large = own->large;
 	req->rev = 1;
 	req->pd_off = IWT_MPA_HDR_LEN;
 	if (own->max_rev < 2 || own->rdmac)
@@ -211,6 +215,18 @@ void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 	req->rtr_read = own->p2p;
 	req->ird = iwt_mpa_depth(own->ird);
 	req->ord = iwt_mpa_depth(own->ord);
+}
+
+/*
+ * Large FPDUs are for ends that both said so. Not where there are markers: who
+ * wants these places what arrives out of order, and can do so with a segment
+ * alone only if it has whole FPDUs (RFC 5044 A.3).
+ */
+static bool iwt_mpa_tx_large(const struct iwt_mpa_frame *req,
+			     const struct iwt_mpa_frame *rep,
+			     const struct iwt_mpa_terms *terms)
+{
+	return req->large && rep->large && !terms->tx_markers;
 }
 
 /*
@@ -285,6 +301,8 @@ void iwt_mpa_answer(const struct iwt_mpa_wish *own,
 	rep->reply = true;
 	rep->markers = terms->rx_markers;
 	rep->crc = terms->crc;
+	rep->large = req->large && own->large;
+	terms->tx_large = iwt_mpa_tx_large(req, rep, terms);
 	rep->rev = req->rev || terms->rdmac ? req->rev : 1;
 	rep->pd_off = IWT_MPA_HDR_LEN;
 	if (req->enhanced)
@@ -356,6 +374,7 @@ void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 	terms->crc = req->crc || rep->crc || terms->rdmac;
 	terms->tx_markers = rep->markers;
 	terms->rx_markers = req->markers || terms->rdmac;
+	terms->tx_large = iwt_mpa_tx_large(req, rep, terms);
 	terms->ird = iwt_mpa_depth(own->ird);
 	terms->ord = iwt_mpa_depth(own->ord);
 	terms->rtr = IWT_RTR_NONE;

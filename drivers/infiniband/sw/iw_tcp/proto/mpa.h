@@ -11,6 +11,7 @@ struct iwt_mpa_frame {
 	bool markers;		/* M: the sender wants markers in what it gets */
 	bool crc;		/* C */
 	bool reject;		/* R, Reply only */
+	bool large;		/* FPDUs need not fit in a segment */
 	bool enhanced;		/* S with revision 2: the fields below are valid */
 	bool p2p;		/* A */
 	bool rtr_send;		/* B */
@@ -51,6 +52,7 @@ struct iwt_mpa_wish {
 	u16 pd_max;		/* private data that the ULP can be given */
 	bool crc_required;	/* have nothing to do with who declines CRC */
 	bool rdmac;		/* speak version 0 with RDMAC peers */
+	bool large;		/* have FPDUs without regard to segments */
 };
 
 /* What both ends then hold to. */
@@ -58,6 +60,7 @@ struct iwt_mpa_terms {
 	bool crc;
 	bool tx_markers;
 	bool rx_markers;
+	bool tx_large;		/* FPDUs need not fit in a segment */
 	bool enhanced;
 	bool rdmac;		/* DDP and RDMAP of version 0 */
 	u16 ird;

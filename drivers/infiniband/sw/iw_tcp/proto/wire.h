@@ -21,6 +21,11 @@
 #define IWT_MPA_F_CRC		0x40
 #define IWT_MPA_F_REJECT	0x20
 #define IWT_MPA_F_ENHANCED	0x10
+/*
+ * A reserved bit, for which siw has this use: who sets it has no need of FPDUs
+ * that fit in a segment.
+ */
+#define IWT_MPA_F_LARGE		0x08
 
 struct iwt_mpa_hdr {
 	u8 key[IWT_MPA_KEY_LEN];

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5044 7.1.1: one of the reserved bits, where both ends use it for FPDUs longer than a segment."""
+import fpdu
+import mpa
+from outcome import Skip, check, equal
+from rows import row
+from rows_opt import emss_of
+
+SIZE = 30000
+
+
+def long_ones(t, conn):
+    """Data come back whole as a Read Response, a Send and a Write; are there FPDUs longer than a segment?"""
+    data = t.rng.randbytes(SIZE)
+    conn.ulp.set(mr=conn.mr, off=0, data=data)
+    check(conn.peer.read(conn.stag, conn.addr, SIZE) == data, "data of a Read")
+    for op, opcode in (("send", fpdu.SEND), ("write", fpdu.WRITE)):
+        where = {"stag": 1, "raddr": 0} if op == "write" else {}
+        conn.post(op, wr=1, sge="%d:0:%d" % (conn.mr, SIZE), flags="u", **where)
+        check(b"".join(seg.data for seg in conn.peer.message(opcode)) == data, "data of a", op)
+    # ULPDU_Length, pad and CRC are not in the sizes
+    return max(conn.peer.rules.sizes) + 6 > emss_of(conn.peer)
+
+
+def short_segments(t):
+    """Only where a segment is shorter than what is sent, and the device's own."""
+    if t.place.interface == "lo" or t.place.path == "proxy":
+        raise Skip("segments are long, or not the device's")
+
+
+@row("MPA-64")
+def no_long_fpdus(t):
+    """The peer says that FPDUs need not fit in segments: no answer, and they do"""
+    short_segments(t)
+    ulp = t.ulp()
+    for word in (None, (4, 4)):
+        conn = t.passive(ulp=ulp, flags=mpa.C | mpa.LARGE, word=word)
+        equal(conn.reply.flags & 0x0F, 0, "reserved bits of the Reply")
+        check(not long_ones(t, conn), "FPDUs longer than a segment")
+    conn = t.active(ulp=ulp, flags=mpa.C | mpa.LARGE)
+    equal(conn.peer.other.flags & 0x0F, 0, "reserved bits of the Request")
+    check(not long_ones(t, conn), "FPDUs longer than a segment")
+
+
+@row("MPA-64", alone=True)
+def long_fpdus_agreed(t):
+    """On a link that is set so: FPDUs longer than a segment for who says so too, unless it wants markers"""
+    t.setting("large_fpdus", "on")
+    short_segments(t)
+    ulp = t.ulp()
+    for bits, want in ((0, False), (0x07, False), (mpa.LARGE, True), (0x0F, True), (mpa.LARGE | mpa.M, False)):
+        for word in (None, (4, 4)):
+            conn = t.passive(ulp=ulp, flags=mpa.C | bits, word=word)
+            equal(conn.reply.flags & 0x0F, bits & mpa.LARGE, "reserved bits of the Reply, of the Request %x" % bits)
+            equal(long_ones(t, conn), want, "FPDUs longer than a segment, Request %x" % bits)
+            conn.alive()
+        conn = t.active(ulp=ulp, flags=mpa.C | bits)
+        equal(conn.peer.other.flags & 0x0F, mpa.LARGE, "reserved bits of the Request")
+        equal(long_ones(t, conn), want, "FPDUs longer than a segment, Reply %x" % bits)
+        conn.alive()
+
+
+@row("MPA-64", alone=True)
+def markers_one_way(t):
+    """On such a link that wants markers: it has them, and its own FPDUs are as long as they may"""
+    t.setting("large_fpdus", "on")
+    t.setting("markers", "on")
+    short_segments(t)
+    conn = t.passive(flags=mpa.C | mpa.LARGE)
+    equal(conn.reply.flags & (mpa.M | mpa.LARGE), mpa.M | mpa.LARGE, "flags of the Reply")
+    check(long_ones(t, conn), "no FPDU longer than a segment")
+    data = t.rng.randbytes(64000)
+    conn.peer.put_write(conn.stag, conn.addr, data, size=60000)
+    conn.alive()
+    check(conn.memory(0, len(data)) == data, "memory")
+
+
+@row("MPA-50", "MPA-51", "MPA-38")
+def long_and_spoiled(t):
+    """An FPDU over many segments: nothing of it is placed before it is whole, or if its CRC is wrong"""
+    conn = t.passive()
+    data = t.rng.randbytes(60000)
+    octets = conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, data))
+    conn.peer.send(octets[:-1])
+    conn.peer.expect_silence(0.2)
+    conn.untouched()
+    conn.peer.send(octets[-1:])
+    conn.alive()
+    check(conn.memory(0, len(data)) == data, "memory")
+    bad = fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, bytes(60000))
+    octets = bytearray(conn.peer.frame(bad))
+    octets[len(octets) // 2] ^= 1
+    conn.peer.send(octets)
+    conn.peer.expect_term(2, 0, 2)
+    check(conn.memory(0, len(data)) == data, "memory was written to")
