@@ -3,6 +3,8 @@
 #include "sock.h"
 
 #include <linux/bvec.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <linux/uio.h>
@@ -83,25 +85,6 @@ int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
 }
 
 /**
- * iwt_sock_send() - send a few octets by copy
- * @s: socket
- * @buf: octets
- * @len: how many
- *
- * For startup frames, which fit into any fresh send buffer. Process context,
- * does not wait. Return: octets taken or -errno.
- */
-int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
-{
-	struct kvec v = { .iov_base = (void *)buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL |
-					   MSG_EOR };
-
-	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &v, 1, len);
-	return inet_sendmsg(s->sock, &msg, len);
-}
-
-/**
  * iwt_sock_in_backlog() - does a process own the socket?
  * @s: socket, lock held
  *
@@ -174,6 +157,35 @@ int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 	bvec_set_page(&v, page, len, off);
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &v, 1, len);
 	return tcp_sendmsg_locked(s->sk, &msg, len);
+}
+
+/**
+ * iwt_sock_send() - send a few octets by copy
+ * @s: socket
+ * @buf: octets
+ * @len: how many
+ *
+ * For startup frames, which fit into any fresh send buffer. To copy them TCP
+ * would give the socket 32 KB, for as long as it lives; a page of our own is
+ * free again when the peer has the frame. Process context, may sleep, but not
+ * for the peer. Return: octets taken, -ENOMEM or another -errno.
+ */
+int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
+{
+	struct page *page;
+	int ret;
+
+	if (WARN_ON_ONCE(len > PAGE_SIZE))
+		return -EMSGSIZE;
+	page = alloc_page(GFP_KERNEL);
+	if (!page)
+		return -ENOMEM;
+	memcpy(page_address(page), buf, len);
+	iwt_sock_own(s);
+	ret = iwt_sock_send_page(s, page, 0, len, MSG_EOR);
+	iwt_sock_disown(s);
+	put_page(page);
+	return ret;
 }
 
 /* The next skb after the one that is done, or NULL. */
