@@ -101,7 +101,7 @@ static void seal(struct iwt_qp *qp)
 /* A Terminate goes out, unless the responder may not talk yet. */
 static void send_term(struct iwt_qp *qp, u32 err)
 {
-	const struct iwt_fpdu *bad = &qp->rx.bad;
+	const struct iwt_rx_bad *bad = &qp->rx.bad;
 
 	qp->rx.dead = true;
 	if (qp->tx.hold) {
@@ -237,6 +237,8 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 {
 	iwt_tx_start(&qp->tx, terms, initiator);
 	iwt_rx_start(&qp->rx, terms, initiator);
+	qp->tx.wqe = qp->sq.wqe;
+	qp->rx.recv = qp->rq.wqe;
 	qp->term_err = IWT_OK;
 	qp->sq.sealed = false;
 	qp->segs = iwt_sock_segs(s);

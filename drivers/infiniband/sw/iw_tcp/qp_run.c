@@ -62,7 +62,7 @@ static void run_rx(struct iwt_qp *qp)
 		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, qp->rx.err);
 		break;
 	case IWT_RX_TERMINATED:
-		iwt_qp_do_step(qp, IWT_QE_TERM_RECEIVED, qp->rx.term.err);
+		iwt_qp_do_step(qp, IWT_QE_TERM_RECEIVED, qp->rx.term_err);
 		iwt_qp_tell(qp, IWT_LLP_TERM_RECEIVED);
 		break;
 	}
@@ -78,7 +78,7 @@ static void run_rx(struct iwt_qp *qp)
 static void show_request(struct iwt_qp *qp)
 {
 	const struct iwt_tx *tx = &qp->tx;
-	struct iwt_fpdu *bad = &qp->rx.bad;
+	struct iwt_rx_bad *bad = &qp->rx.bad;
 	struct iwt_ddp d = {
 		.last = true,
 		.dv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,

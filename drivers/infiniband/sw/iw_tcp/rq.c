@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "rq.h"
 
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
 #include "cq.h"
 #include "trace.h"
 
@@ -19,14 +22,31 @@ u32 iwt_rq_stride(u32 max_sge)
  * @rq: queue, zeroed
  * @mem: ring memory of iwt_ring_bytes() octets, zeroed; NULL without a queue
  * @entries: power of two, or 0
- * @stride: from iwt_rq_stride()
+ * @max_sge: elements that must fit into an entry
+ *
+ * May sleep. Return: 0 or -ENOMEM; iwt_rq_free() in either case.
  */
-void iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 stride)
+int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge)
 {
+	rq->wqe = kzalloc(struct_size(rq->wqe, sge, max_sge), GFP_KERNEL);
+	if (!rq->wqe)
+		return -ENOMEM;
 	spin_lock_init(&rq->lock);
+	rq->sge_max = max_sge;
 	rq->entries = entries;
 	if (entries)
-		iwt_ring_init(&rq->ring, mem, entries, stride);
+		iwt_ring_init(&rq->ring, mem, entries, iwt_rq_stride(max_sge));
+	return 0;
+}
+
+/**
+ * iwt_rq_free() - release what iwt_rq_init() allocated, if anything
+ * @rq: queue; its ring memory is the caller's
+ */
+void iwt_rq_free(struct iwt_rq *rq)
+{
+	kfree(rq->wqe);
+	rq->wqe = NULL;
 }
 
 /**
@@ -71,7 +91,7 @@ static bool corrupt(const struct iwt_rq *rq, u32 prod)
 /**
  * iwt_rq_next() - take the next buffer
  * @rq: queue; qp->lock is held
- * @wqe: takes the private copy
+ * @wqe: takes the private copy; @rq->wqe, or as large
  *
  * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the
  * index or the list is impossible.

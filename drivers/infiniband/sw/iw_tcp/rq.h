@@ -10,12 +10,12 @@
 
 struct iwt_cq;
 
-/* A private copy of one receive work request. */
+/* A private copy of one receive work request, with room for the longest list. */
 struct iwt_rwqe {
 	u64 wr_id;
 	u64 len;	/* sum of the elements */
 	u32 num_sge;
-	struct iwt_sge sge[IWT_MAX_SGE];
+	struct iwt_sge sge[];
 };
 
 /**
@@ -26,6 +26,7 @@ struct iwt_rwqe {
  * @entries: size of the ring, or 0: there is no receive queue
  * @cons: next buffer to take; guarded by qp->lock
  * @sge_max: most elements of a list
+ * @wqe: memory for the copy of one, for iwt_rq_next()
  */
 struct iwt_rq {
 	struct iwt_ring ring;
@@ -34,9 +35,11 @@ struct iwt_rq {
 	u32 entries;
 	u32 cons;
 	u8 sge_max;
+	struct iwt_rwqe *wqe;
 };
 
-void iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 stride);
+int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge);
+void iwt_rq_free(struct iwt_rq *rq);
 u32 iwt_rq_stride(u32 max_sge);
 int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr);
 int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe);

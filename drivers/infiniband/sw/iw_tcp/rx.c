@@ -42,7 +42,9 @@ static void note_error(struct iwt_qp *qp, const struct iwt_fpdu *f, u32 err)
 	struct iwt_rx *rx = &qp->rx;
 
 	rx->err = err;
-	rx->bad = *f;
+	rx->bad.ulpdu_len = f->ulpdu_len;
+	rx->bad.hdr_len = f->hdr_len;
+	memcpy(rx->bad.hdr, f->hdr, sizeof(rx->bad.hdr));
 	rx->dead = true;
 	trace_iwt_rx_error(qp->ibqp.qp_num, err, f->ulpdu_len, f->ddp.opcode);
 	if (err == IWT_ERR_MPA_CRC)

@@ -8,7 +8,6 @@
 
 #include "proto/fpdu.h"
 #include "proto/mpa.h"
-#include "proto/term.h"
 #include "mr.h"
 #include "rq.h"
 #include "sgl.h"
@@ -18,7 +17,14 @@ struct iwt_qp;
 enum iwt_rx_result {
 	IWT_RX_OK,
 	IWT_RX_ERROR,		/* rx->err; rx->bad is the offending FPDU */
-	IWT_RX_TERMINATED,	/* rx->term: the peer ended the stream */
+	IWT_RX_TERMINATED,	/* rx->term_err: the peer ended the stream */
+};
+
+/* What a Terminate says of the FPDU that was wrong. */
+struct iwt_rx_bad {
+	u16 ulpdu_len;
+	u16 hdr_len;
+	u8 hdr[IWT_MAX_ULPDU_HDR];
 };
 
 /**
@@ -33,12 +39,12 @@ enum iwt_rx_result {
  * @after_write: the peer's last message but for its responses was a Write
  * @write_len: octets of the Write that has ended or is under way
  * @q: untagged queues
- * @recv: private copy of its buffer list
+ * @recv: the receive queue's private copy of its buffer list
  * @recv_pos: place in it
  * @hold: region that the last FPDU of the run went to
  * @err: after IWT_RX_ERROR
  * @bad: FPDU that was wrong
- * @term: after IWT_RX_TERMINATED
+ * @term_err: after IWT_RX_TERMINATED, what the peer says
  */
 struct iwt_rx {
 	struct iwt_fpdu_rules rules;
@@ -51,12 +57,12 @@ struct iwt_rx {
 	bool after_write;
 	u32 write_len;
 	struct iwt_ddp_rxq q[IWT_QN_COUNT];
-	struct iwt_rwqe recv;
+	struct iwt_rwqe *recv;
 	struct iwt_sgl_pos recv_pos;
 	struct iwt_hold hold;
 	u32 err;
-	struct iwt_fpdu bad;
-	struct iwt_term term;
+	struct iwt_rx_bad bad;
+	u32 term_err;
 };
 
 void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,

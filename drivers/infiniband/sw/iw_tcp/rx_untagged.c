@@ -4,6 +4,7 @@
 
 #include "device.h"
 #include "mr.h"
+#include "proto/term.h"
 #include "qp.h"
 #include "trace.h"
 
@@ -16,7 +17,7 @@ static u32 open_recv(struct iwt_qp *qp, const struct iwt_ddp *d)
 	/* a segment out of order must not cost a buffer */
 	if (rx->recv_open || d->msn != rx->q[IWT_QN_SEND].msn)
 		return IWT_OK;
-	got = iwt_rq_next(&qp->rq, &rx->recv);
+	got = iwt_rq_next(&qp->rq, rx->recv);
 	if (got < 0)
 		return IWT_ERR_LOCAL;
 	rx->recv_open = got;
@@ -37,7 +38,7 @@ void iwt_rx_fail_recv(struct iwt_qp *qp, enum ib_wc_status status)
 		return;
 	rx->recv_open = false;
 	iwt_hold_drop(&rx->hold);
-	iwt_rq_fail(&qp->rq, &qp->ibqp, rx->recv.wr_id, status);
+	iwt_rq_fail(&qp->rq, &qp->ibqp, rx->recv->wr_id, status);
 }
 
 static u32 place_send(struct iwt_qp *qp, struct iwt_fpdu *f,
@@ -49,8 +50,8 @@ static u32 place_send(struct iwt_qp *qp, struct iwt_fpdu *f,
 	u32 len;
 
 	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
-		if (iwt_sgl_scatter(&who, &rx->hold, rx->recv.sge,
-				    rx->recv.num_sge, &rx->recv_pos, from,
+		if (iwt_sgl_scatter(&who, &rx->hold, rx->recv->sge,
+				    rx->recv->num_sge, &rx->recv_pos, from,
 				    len) == IWT_ACCESS_OK)
 			continue;
 		iwt_rx_fail_recv(qp, IB_WC_LOC_PROT_ERR);
@@ -64,7 +65,7 @@ static u32 rx_send(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
 	const struct iwt_rdmap_rule *rule = iwt_rdmap_rule(f->ddp.opcode);
 	struct iwt_rx *rx = &qp->rx;
 	struct iwt_cqe cqe = {
-		.wr_id = rx->recv.wr_id,
+		.wr_id = rx->recv->wr_id,
 		.byte_len = f->ddp.mo + f->payload_len,
 		.opcode = IWT_WC_RECV,
 	};
@@ -99,7 +100,7 @@ static u32 rx_imm(struct iwt_qp *qp, const struct iwt_fpdu *f)
 						   IWT_DDP_UNTAGGED_LEN);
 	struct iwt_rx *rx = &qp->rx;
 	struct iwt_cqe cqe = {
-		.wr_id = rx->recv.wr_id,
+		.wr_id = rx->recv->wr_id,
 		.ex = (__force u32)imm->data,
 		.opcode = IWT_WC_RECV,
 		.flags = IWT_WC_WITH_IMM,
@@ -201,10 +202,9 @@ static u32 rx_atomic_resp(struct iwt_qp *qp, const struct iwt_fpdu *f)
  * The request that the peer's Terminate is about, if its response is awaited. A
  * Terminate that returns no header can only mean the oldest.
  */
-static struct iwt_read_out *terminated(struct iwt_qp *qp)
+static struct iwt_read_out *terminated(struct iwt_qp *qp,
+				       const struct iwt_term *t)
 {
-	const struct iwt_term *t = &qp->rx.term;
-
 	if (!t->has_ddp)
 		return iwt_readq_oldest(&qp->readq);
 	if (t->ddp.tagged || t->ddp.qn != IWT_QN_READ_REQ)
@@ -233,24 +233,24 @@ static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 	return IB_WC_WR_FLUSH_ERR;
 }
 
-static void blame_request(struct iwt_qp *qp)
+static void blame_request(struct iwt_qp *qp, const struct iwt_term *t)
 {
-	struct iwt_read_out *out = terminated(qp);
+	struct iwt_read_out *out = terminated(qp, t);
 
 	if (out && !out->rtr)
-		iwt_sq_done(&qp->sq, out->sq_idx,
-			    blame_status(&qp->rx.term, out->atomic));
+		iwt_sq_done(&qp->sq, out->sq_idx, blame_status(t, out->atomic));
 }
 
 static void rx_term(struct iwt_qp *qp, const struct iwt_fpdu *f)
 {
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_term t;
 
 	iwt_term_parse(f->hdr + IWT_DDP_UNTAGGED_LEN,
-		       f->hdr_len - IWT_DDP_UNTAGGED_LEN, &rx->term);
-	blame_request(qp);
-	rx->dead = true;
-	trace_iwt_term(qp->ibqp.qp_num, false, rx->term.err);
+		       f->hdr_len - IWT_DDP_UNTAGGED_LEN, &t);
+	blame_request(qp, &t);
+	qp->rx.term_err = t.err;
+	qp->rx.dead = true;
+	trace_iwt_term(qp->ibqp.qp_num, false, t.err);
 	iwt_count(qp->dev, IWT_C_TERM_RX);
 }
 
@@ -277,7 +277,7 @@ static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
 	} else if (d->qn == IWT_QN_READ_REQ) {
 		have = !ird_reached(qp);
 	}
-	room = iwt_rdmap_room(d, min_t(u64, qp->rx.recv.len, U32_MAX));
+	room = iwt_rdmap_room(d, min_t(u64, qp->rx.recv->len, U32_MAX));
 	return iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
 				      &qp->rx.q[qn], have, room);
 }

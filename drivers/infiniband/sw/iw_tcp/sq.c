@@ -38,12 +38,13 @@ u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user)
  * @entries: power of two
  * @stride: from iwt_sq_stride()
  *
- * May sleep. Return: 0 or -ENOMEM.
+ * May sleep. Return: 0 or -ENOMEM; iwt_sq_free() in either case.
  */
 int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride)
 {
 	sq->entries = kvcalloc(entries, sizeof(*sq->entries), GFP_KERNEL);
-	if (!sq->entries)
+	sq->wqe = kzalloc(max_t(size_t, stride, sizeof(*sq->wqe)), GFP_KERNEL);
+	if (!sq->entries || !sq->wqe)
 		return -ENOMEM;
 	spin_lock_init(&sq->lock);
 	iwt_ring_init(&sq->ring, mem, entries, stride);
@@ -52,13 +53,15 @@ int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride)
 }
 
 /**
- * iwt_sq_free() - release what iwt_sq_init() allocated
+ * iwt_sq_free() - release what iwt_sq_init() allocated, if anything
  * @sq: queue; its ring memory is the caller's
  */
 void iwt_sq_free(struct iwt_sq *sq)
 {
 	kvfree(sq->entries);
+	kfree(sq->wqe);
 	sq->entries = NULL;
+	sq->wqe = NULL;
 }
 
 static int wr_opcode(enum ib_wr_opcode op)
@@ -308,7 +311,7 @@ static bool may_start(const struct iwt_sq *sq, u8 opcode)
 /**
  * iwt_sq_next() - start the next work request
  * @sq: queue; qp->lock is held
- * @wqe: takes the private copy
+ * @wqe: takes the private copy; @sq->wqe, or as large
  * @idx: takes its index, for iwt_sq_done()
  *
  * A copy is taken once, and its size is decided by the copied header, so

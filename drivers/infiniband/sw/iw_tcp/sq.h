@@ -7,6 +7,7 @@
 #define IWT_SQ_H
 
 #include <linux/spinlock.h>
+#include <linux/stddef.h>
 #include <rdma/ib_verbs.h>
 
 #include "ring.h"
@@ -14,13 +15,13 @@
 struct iwt_cq;
 struct ib_qp;
 
-/* A private copy of one work request. */
+/* A private copy of one work request, with room for what the ring's have. */
 struct iwt_swqe {
 	struct iwt_send_wqe h;
 	union {
-		struct iwt_sge sge[IWT_MAX_SGE];
-		u8 data[IWT_MAX_INLINE];
 		struct iwt_atomic_body atomic;
+		DECLARE_FLEX_ARRAY(struct iwt_sge, sge);
+		DECLARE_FLEX_ARRAY(u8, data);
 	};
 };
 
@@ -48,6 +49,7 @@ struct iwt_sq_entry {
  * @lock: kernel producer
  * @cq: where completions go
  * @entries: as many as the ring has
+ * @wqe: memory for the copy of one, for iwt_sq_next()
  * @cons: next work request to start
  * @retire: oldest one not completed
  * @inline_max: most octets of inline data
@@ -64,6 +66,7 @@ struct iwt_sq {
 	spinlock_t lock;
 	struct iwt_cq *cq;
 	struct iwt_sq_entry *entries;
+	struct iwt_swqe *wqe;
 	u32 cons;
 	u32 retire;
 	u32 end;

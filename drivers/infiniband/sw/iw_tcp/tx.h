@@ -73,8 +73,8 @@ enum iwt_tx_result {
 struct iwt_tx_chunk {
 	struct page *page;
 	u32 off;
-	u32 len;
-	bool eor;
+	u32 len : 31;
+	u32 eor : 1;
 };
 
 /**
@@ -99,7 +99,7 @@ struct iwt_tx_chunk {
  * @src: octets at this place, good as long as their region is held
  * @src_len: how many, 0 when nothing is known of them
  * @src_hold: their region
- * @wqe: private copy of the work request
+ * @wqe: the send queue's private copy of the work request
  * @idx: its index
  * @resp: request being answered
  * @n_chunks: pieces framed and not yet taken by TCP
@@ -137,7 +137,7 @@ struct iwt_tx {
 	u8 *src;
 	u32 src_len;
 	struct iwt_hold src_hold;
-	struct iwt_swqe wqe;
+	struct iwt_swqe *wqe;
 	u32 idx;
 	struct iwt_read_in resp;
 	u32 n_chunks;

@@ -32,7 +32,7 @@ bool iwt_tx_fail_wqe(struct iwt_qp *qp, enum ib_wc_status status)
 
 static bool begin_send(struct iwt_qp *qp, u32 len)
 {
-	const struct iwt_send_wqe *h = &qp->tx.wqe.h;
+	const struct iwt_send_wqe *h = &qp->tx.wqe->h;
 	bool inv = h->opcode == IWT_WR_SEND_WITH_INV;
 	u8 op = inv ? IWT_OP_SEND_INV : IWT_OP_SEND;
 
@@ -45,7 +45,7 @@ static bool begin_send(struct iwt_qp *qp, u32 len)
 /* Verbs have half of what Immediate Data has room for (RFC 7306 6.2). */
 static bool begin_imm(struct iwt_qp *qp)
 {
-	const struct iwt_send_wqe *h = &qp->tx.wqe.h;
+	const struct iwt_send_wqe *h = &qp->tx.wqe->h;
 	struct iwt_imm imm = { .data = (__force __be32)h->ex };
 
 	iwt_txseg_imm(&qp->tx.msg, h->flags & IWT_WR_SOLICITED ?
@@ -56,7 +56,7 @@ static bool begin_imm(struct iwt_qp *qp)
 static bool begin_read(struct iwt_qp *qp, u32 len)
 {
 	struct iwt_tx *tx = &qp->tx;
-	const struct iwt_send_wqe *h = &tx->wqe.h;
+	const struct iwt_send_wqe *h = &tx->wqe->h;
 	struct iwt_read_out *out = iwt_readq_start(&qp->readq, tx->read_msn);
 	struct iwt_rdmap_read r = {
 		.size = len,
@@ -67,7 +67,7 @@ static bool begin_read(struct iwt_qp *qp, u32 len)
 	if (!out)
 		return iwt_tx_fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 	if (h->num_sge)
-		out->sink = tx->wqe.sge[0];
+		out->sink = tx->wqe->sge[0];
 	out->sq_idx = tx->idx;
 	if (h->opcode == IWT_WR_READ_WITH_INV) {
 		out->has_inval = true;
@@ -114,12 +114,12 @@ static bool begin_atomic(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
 	struct iwt_read_out *out = iwt_readq_start(&qp->readq, tx->read_msn);
-	struct iwt_atomic a = atomic_of(&tx->wqe);
+	struct iwt_atomic a = atomic_of(tx->wqe);
 
 	if (!out)
 		return iwt_tx_fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 	out->atomic = true;
-	out->sink = tx->wqe.atomic.sink;
+	out->sink = tx->wqe->atomic.sink;
 	out->sq_idx = tx->idx;
 	a.id = tx->read_msn;
 	iwt_txseg_atomic_req(&tx->msg, tx->read_msn++, &a);
@@ -150,7 +150,7 @@ static enum ib_wc_status check_shape(const struct iwt_swqe *w, u32 len)
 /* Is the list allowed? */
 static enum ib_wc_status check_list(struct iwt_qp *qp, u32 len)
 {
-	const struct iwt_swqe *w = &qp->tx.wqe;
+	const struct iwt_swqe *w = qp->tx.wqe;
 	struct iwt_actor who = iwt_qp_actor(qp);
 	enum ib_wc_status status = check_shape(w, len);
 	u32 need = iwt_wr_is_answered(w->h.opcode) ? IWT_LOCAL_WRITE : 0;
@@ -168,7 +168,7 @@ static enum ib_wc_status check_list(struct iwt_qp *qp, u32 len)
 static bool do_local(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
-	const struct iwt_send_wqe *h = &tx->wqe.h;
+	const struct iwt_send_wqe *h = &tx->wqe->h;
 	u32 err;
 
 	if (h->opcode == IWT_WR_REG_MR)
@@ -191,7 +191,7 @@ static bool is_local(u8 opcode)
 static bool begin_message(struct iwt_qp *qp, u32 len)
 {
 	struct iwt_tx *tx = &qp->tx;
-	const struct iwt_send_wqe *h = &tx->wqe.h;
+	const struct iwt_send_wqe *h = &tx->wqe->h;
 
 	switch (h->opcode) {
 	case IWT_WR_WRITE:
@@ -219,10 +219,10 @@ static bool begin_wqe(struct iwt_qp *qp)
 	u32 len = iwt_sq_entry(&qp->sq, tx->idx)->len;
 	enum ib_wc_status status;
 
-	if (is_local(tx->wqe.h.opcode))
+	if (is_local(tx->wqe->h.opcode))
 		return do_local(qp);
 	/* RDMAC peers have none of RFC 7306 (4.1 there) */
-	if (tx->rdmac && tx->wqe.h.opcode >= IWT_WR_WRITE_WITH_IMM)
+	if (tx->rdmac && tx->wqe->h.opcode >= IWT_WR_WRITE_WITH_IMM)
 		return iwt_tx_fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
 	status = check_list(qp, len);
 	if (status != IB_WC_SUCCESS)
@@ -243,7 +243,7 @@ static bool begin_wqe(struct iwt_qp *qp)
  */
 static bool wqe_ready(const struct iwt_qp *qp)
 {
-	const struct iwt_send_wqe *h = &qp->tx.wqe.h;
+	const struct iwt_send_wqe *h = &qp->tx.wqe->h;
 	const struct iwt_readq *q = &qp->readq;
 
 	if ((h->flags & IWT_WR_FENCE || h->opcode == IWT_WR_LOCAL_INV) &&
@@ -263,7 +263,7 @@ static bool pick_wqe(struct iwt_qp *qp)
 		int got = 1;
 
 		if (!tx->loaded)
-			got = iwt_sq_next(&qp->sq, &tx->wqe, &tx->idx);
+			got = iwt_sq_next(&qp->sq, tx->wqe, &tx->idx);
 		if (got < 0)
 			return fail(qp, IWT_ERR_LOCAL);
 		if (!got)
@@ -384,7 +384,7 @@ bool iwt_tx_pick(struct iwt_qp *qp)
 static bool imm_follows(const struct iwt_tx *tx)
 {
 	return tx->what == IWT_TX_WQE && tx->msg.ddp.tagged &&
-	       tx->wqe.h.opcode == IWT_WR_WRITE_WITH_IMM;
+	       tx->wqe->h.opcode == IWT_WR_WRITE_WITH_IMM;
 }
 
 /**
@@ -400,7 +400,7 @@ void iwt_tx_finish(struct iwt_qp *qp)
 		begin_imm(qp);
 		return;
 	}
-	if (tx->what == IWT_TX_WQE && !iwt_wr_is_answered(tx->wqe.h.opcode))
+	if (tx->what == IWT_TX_WQE && !iwt_wr_is_answered(tx->wqe->h.opcode))
 		iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
 	if (tx->what == IWT_TX_TERM)
 		tx->term = IWT_TX_TERM_FRAMED;

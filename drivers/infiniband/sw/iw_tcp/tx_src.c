@@ -27,7 +27,7 @@ static bool wqe_piece(struct iwt_qp *qp)
 	struct iwt_actor who = iwt_qp_actor(qp);
 
 	tx->src_len = U32_MAX;
-	if (iwt_sgl_piece(&who, &tx->src_hold, tx->wqe.sge, tx->wqe.h.num_sge,
+	if (iwt_sgl_piece(&who, &tx->src_hold, tx->wqe->sge, tx->wqe->h.num_sge,
 			  &tx->pos, 0, &tx->src, &tx->src_len) == IWT_ACCESS_OK)
 		return true;
 	return iwt_tx_fail_wqe(qp, IB_WC_LOC_PROT_ERR);
@@ -41,8 +41,8 @@ static bool next_piece(struct iwt_qp *qp)
 
 	if (tx->what == IWT_TX_RESPONSE) {
 		ok = response_piece(qp);
-	} else if (tx->wqe.h.flags & IWT_WR_INLINE) {
-		tx->src = tx->wqe.data + tx->pos.off;
+	} else if (tx->wqe->h.flags & IWT_WR_INLINE) {
+		tx->src = tx->wqe->data + tx->pos.off;
 		tx->src_len = iwt_sq_entry(&qp->sq, tx->idx)->len - tx->pos.off;
 	} else {
 		ok = wqe_piece(qp);

@@ -51,6 +51,7 @@ static void free_rings(struct iwt_qp *qp)
 	int i;
 
 	iwt_sq_free(&qp->sq);
+	iwt_rq_free(&qp->rq);
 	for (i = SQ; i <= RQ; i++) {
 		if (qp->maps[i])
 			iwt_mmap_free(qp->maps[i]);
@@ -84,20 +85,19 @@ static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 {
 	const struct ib_qp_cap *cap = &attr->cap;
 	u32 sge = max_t(u32, cap->max_recv_sge, 1);
-	u32 stride = iwt_rq_stride(sge);
 	void *mem = NULL;
+	size_t bytes;
 	u32 n = 0;
 
 	if (cap->max_recv_wr) {
 		n = roundup_pow_of_two(cap->max_recv_wr);
-		mem = alloc_ring(qp, RQ, uc, iwt_ring_bytes(n, stride), offset);
+		bytes = iwt_ring_bytes(n, iwt_rq_stride(sge));
+		mem = alloc_ring(qp, RQ, uc, bytes, offset);
 		if (IS_ERR(mem))
 			return PTR_ERR(mem);
 	}
 	qp->rq.cq = to_iwt_cq(attr->recv_cq);
-	qp->rq.sge_max = sge;
-	iwt_rq_init(&qp->rq, mem, n, stride);
-	return 0;
+	return iwt_rq_init(&qp->rq, mem, n, sge);
 }
 
 static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
