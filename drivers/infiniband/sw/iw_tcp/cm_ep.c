@@ -31,7 +31,10 @@ void iwt_ep_get(struct iwt_ep *ep)
 
 static void free_ep(struct kref *ref)
 {
-	kfree(container_of(ref, struct iwt_ep, ref));
+	struct iwt_ep *ep = container_of(ref, struct iwt_ep, ref);
+
+	kfree(ep->frame);
+	kfree(ep);
 }
 
 /**
@@ -334,6 +337,15 @@ static void finish(struct iwt_ep *ep)
 	iwt_ep_put(ep);
 }
 
+/* Startup is over, and what came with it has been delivered. */
+static void drop_frame(struct iwt_ep *ep)
+{
+	mutex_lock(&ep->lock);
+	kfree(ep->frame);
+	ep->frame = NULL;
+	mutex_unlock(&ep->lock);
+}
+
 static void do_work(struct work_struct *work)
 {
 	struct iwt_ep *ep = container_of(work, struct iwt_ep, work);
@@ -353,6 +365,8 @@ static void do_work(struct work_struct *work)
 	mutex_unlock(&ep->lock);
 
 	iwt_ep_deliver(ep, ups);
+	if (settled)
+		drop_frame(ep);
 	if (settled && ep->listen)
 		iwt_listen_leave(ep);
 	if (last)
@@ -373,6 +387,11 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 
 	if (!ep)
 		return NULL;
+	ep->frame = kmalloc(IWT_MPA_MAX_FRAME, GFP_KERNEL);
+	if (!ep->frame) {
+		kfree(ep);
+		return NULL;
+	}
 	kref_init(&ep->ref);
 	mutex_init(&ep->lock);
 	ep->state = state;

@@ -120,7 +120,8 @@ enum iwt_ep_bit {
  * @local: our address
  * @remote: the peer's
  * @len: octets in @frame
- * @frame: our Request until the Reply begins; then what is received
+ * @frame: our Request until the Reply begins; then what is received; NULL once
+ *	startup is over
  */
 struct iwt_ep {
 	struct kref ref;
@@ -156,7 +157,7 @@ struct iwt_ep {
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
 	u32 len;
-	u8 frame[IWT_MPA_MAX_FRAME];
+	u8 *frame;
 };
 
 /* cm_ep.c */

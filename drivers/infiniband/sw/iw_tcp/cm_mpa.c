@@ -396,10 +396,11 @@ static void look_for_tcp(struct iwt_ep *ep)
 static void look_for_end(struct iwt_ep *ep)
 {
 	u32 left = IWT_EP_DRAIN;
+	u8 octets[256];
 	int n;
 
 	do {
-		n = iwt_sock_recv(ep->sock, ep->frame, sizeof(ep->frame));
+		n = iwt_sock_recv(ep->sock, octets, sizeof(octets));
 		left -= min_t(u32, left, max(n, 0));
 	} while (n > 0 && left);
 	if (n > 0)
