@@ -119,6 +119,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 			 const struct iw_cm_conn_param *param)
 {
 	struct iwt_dev *dev = to_iwt_dev(id->device);
+	struct iwt_qp *qp;
 	int err;
 
 	ep->dev = dev;
@@ -131,12 +132,13 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 				   param->private_data_len);
 	if (err)
 		return err;
-	ep->qp = find_qp(dev, param->qpn);
-	if (!ep->qp)
+	qp = find_qp(dev, param->qpn);
+	if (!qp)
 		return -EINVAL;
+	iwt_ep_take_qp(ep, qp);
 	err = iwt_ep_publish(ep, dev);
 	/* gone before iwt_cm_qp_abandon() could find us */
-	if (!err && xa_load(&dev->qps, param->qpn) != ep->qp)
+	if (!err && xa_load(&dev->qps, param->qpn) != qp)
 		err = -EINVAL;
 	if (!err)
 		err = iwt_ep_dial(ep, id);
@@ -222,6 +224,7 @@ static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
 static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 			 const struct iw_cm_conn_param *param)
 {
+	struct iwt_qp *qp;
 	int err;
 
 	if (ep->state != IWT_CM_WAIT_ULP)
@@ -233,11 +236,12 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 		return -ECONNRESET;
 	}
 	iwt_ep_wish_depths(ep, param->ird, param->ord);
-	ep->qp = find_qp(ep->dev, param->qpn);
-	if (!ep->qp) {
+	qp = find_qp(ep->dev, param->qpn);
+	if (!qp) {
 		give_up(ep, -EINVAL);
 		return -EINVAL;
 	}
+	iwt_ep_take_qp(ep, qp);
 	err = attach_and_reply(ep, param->private_data,
 			       param->private_data_len);
 	if (err)

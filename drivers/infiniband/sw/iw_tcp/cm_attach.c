@@ -159,7 +159,7 @@ static int attach_locked(struct iwt_ep *ep, const struct iwt_attach *a)
 		return err;
 	iwt_ep_names(ep);
 	iwt_qp_get(a->qp);
-	ep->qp = a->qp;
+	iwt_ep_take_qp(ep, a->qp);
 	return a->reply ? take_reply(ep, a) : send_reply(ep, a);
 }
 

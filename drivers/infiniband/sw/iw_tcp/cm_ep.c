@@ -157,6 +157,21 @@ static void enter(struct iwt_ep *ep, enum iwt_cm_state state)
 }
 
 /**
+ * iwt_ep_take_qp() - the endpoint is one of a queue pair from now on
+ * @ep: endpoint, locked, without one
+ * @qp: queue pair, with a reference that becomes the endpoint's
+ *
+ * Process context. iwt_cm_qp_abandon() finds it then.
+ */
+void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
+{
+	xa_lock(&eps);
+	ep->qp = qp;
+	hlist_add_head(&ep->of_qp, &qp->eps);
+	xa_unlock(&eps);
+}
+
+/**
  * iwt_ep_let_go_qp() - detach the queue pair, if it is, and drop it
  * @ep: endpoint, locked, that still has its socket
  *
@@ -165,14 +180,19 @@ static void enter(struct iwt_ep *ep, enum iwt_cm_state state)
  */
 bool iwt_ep_let_go_qp(struct iwt_ep *ep)
 {
+	struct iwt_qp *qp = ep->qp;
 	bool cut = false;
 
 	if (ep->attached)
-		cut = iwt_qp_detach(ep->qp);
+		cut = iwt_qp_detach(qp);
 	ep->attached = false;
-	if (ep->qp)
-		iwt_qp_put(ep->qp);
+	if (!qp)
+		return cut;
+	xa_lock(&eps);
+	hlist_del_init(&ep->of_qp);
 	ep->qp = NULL;
+	xa_unlock(&eps);
+	iwt_qp_put(qp);
 	return cut;
 }
 
@@ -332,6 +352,7 @@ static void finish(struct iwt_ep *ep)
 	if (ep->id) {
 		/* from now on the device may go */
 		xa_erase(&eps, ep->id);
+		atomic_dec(&ep->dev->n_eps);
 		wake_up_all(&ep_gone);
 	}
 	iwt_ep_put(ep);
@@ -422,6 +443,7 @@ int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev)
 		ep->dev = NULL;
 		return err;
 	}
+	atomic_inc(&dev->n_eps);
 	return 0;
 }
 
@@ -462,26 +484,6 @@ void iwt_ep_orphan(const struct iwt_listen *listen)
 	xa_unlock(&eps);
 }
 
-/* All of a device, all of a queue pair, or all. */
-static bool ends_with(const struct iwt_ep *ep, const struct iwt_dev *dev,
-		      const struct iwt_qp *qp)
-{
-	return (!dev || ep->dev == dev) && (!qp || READ_ONCE(ep->qp) == qp);
-}
-
-static void raise_all(const struct iwt_dev *dev, const struct iwt_qp *qp,
-		      enum iwt_ep_bit bit)
-{
-	unsigned long i;
-	struct iwt_ep *ep;
-
-	xa_lock(&eps);
-	xa_for_each(&eps, i, ep)
-		if (ends_with(ep, dev, qp))
-			iwt_ep_raise(ep, bit);
-	xa_unlock(&eps);
-}
-
 /**
  * iwt_cm_qp_abandon() - end what a queue pair is about to lose
  * @qp: queue pair that is being destroyed
@@ -492,20 +494,25 @@ static void raise_all(const struct iwt_dev *dev, const struct iwt_qp *qp,
  */
 void iwt_cm_qp_abandon(struct iwt_qp *qp)
 {
-	raise_all(NULL, qp, IWT_EP_ABORT_WANTED);
+	struct iwt_ep *ep;
+
+	xa_lock(&eps);
+	hlist_for_each_entry(ep, &qp->eps, of_qp)
+		iwt_ep_raise(ep, IWT_EP_ABORT_WANTED);
+	xa_unlock(&eps);
 }
 
-static bool none_left(const struct iwt_dev *dev)
+/* All of a device, or all. */
+static void kill_all(const struct iwt_dev *dev)
 {
-	bool none = true;
 	unsigned long i;
 	struct iwt_ep *ep;
 
 	xa_lock(&eps);
 	xa_for_each(&eps, i, ep)
-		none = none && !ends_with(ep, dev, NULL);
+		if (!dev || ep->dev == dev)
+			iwt_ep_raise(ep, IWT_EP_KILLED);
 	xa_unlock(&eps);
-	return none;
 }
 
 /**
@@ -517,8 +524,8 @@ static bool none_left(const struct iwt_dev *dev)
  */
 void iwt_cm_dev_drain(struct iwt_dev *dev)
 {
-	raise_all(dev, NULL, IWT_EP_KILLED);
-	wait_event(ep_gone, none_left(dev));
+	kill_all(dev);
+	wait_event(ep_gone, !atomic_read(&dev->n_eps));
 }
 
 /**
@@ -557,8 +564,8 @@ int iwt_cm_init(void)
  */
 void iwt_cm_exit(void)
 {
-	raise_all(NULL, NULL, IWT_EP_KILLED);
-	wait_event(ep_gone, none_left(NULL));
+	kill_all(NULL);
+	wait_event(ep_gone, xa_empty(&eps));
 	destroy_workqueue(iwt_attach_wq);
 	destroy_workqueue(iwt_cm_wq);
 }

@@ -22,6 +22,8 @@
  *                                                    pair nest inside
  *   listen->lock    its half-open endpoints, @dead,  BH off, inside ep->lock
  *                   @reporting
+ *   the table of    itself, qp->eps, ep->of_qp       process context, inside all
+ *   endpoints       (its own lock)
  *   (atomic)        ep->bits                         any context
  *
  * References: an endpoint is created with one, which it drops in its last work
@@ -105,6 +107,7 @@ enum iwt_ep_bit {
  * @dev: device; NULL until a new inbound connection is assigned to one
  * @sock: socket; NULL when CLOSED
  * @qp: queue pair, or NULL
+ * @of_qp: in @qp's list
  * @attached: @qp has been attached to @sock
  * @cm_id: iw_cm's object, or NULL; for an inbound connection since accept
  * @listen: listener through which it came, until it is accepted or ends
@@ -140,6 +143,7 @@ struct iwt_ep {
 	struct iwt_dev *dev;
 	struct iwt_sock *sock;
 	struct iwt_qp *qp;
+	struct hlist_node of_qp;
 	bool attached;
 	struct iw_cm_id *cm_id;
 	struct iwt_listen *listen;
@@ -174,6 +178,7 @@ void iwt_ep_put(struct iwt_ep *ep);
 void iwt_ep_raise(struct iwt_ep *ep, enum iwt_ep_bit bit);
 void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status);
 void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms);
+void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp);
 bool iwt_ep_let_go_qp(struct iwt_ep *ep);
 void iwt_ep_orphan(const struct iwt_listen *listen);
 void iwt_ep_names(struct iwt_ep *ep);

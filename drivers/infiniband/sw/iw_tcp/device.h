@@ -32,6 +32,7 @@
  * @qps: queue pairs by number
  * @mrs: memory regions by STag index
  * @n_mrs: how many there are
+ * @n_eps: endpoints of connections that are its own
  * @conf: settings of this link
  * @stats: counters
  * @addr: what stands for the device in its GID and GUID: the link layer
@@ -45,6 +46,7 @@ struct iwt_dev {
 	struct xarray qps;
 	struct xarray mrs;
 	atomic_t n_mrs;
+	atomic_t n_eps;
 	struct iwt_conf conf;
 	struct iwt_stats __percpu *stats;
 	u8 addr[ETH_ALEN];

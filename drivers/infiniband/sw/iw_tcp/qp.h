@@ -25,6 +25,7 @@
 
 #include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -108,6 +109,7 @@ struct iwt_watch {
  * @segs: segments counted, while attached
  * @llp: the connection's ear while attached
  * @llp_ctx: its argument
+ * @eps: endpoints that have a reference; the connection manager's
  * @progress: octets of both directions when the last %IWT_LLP_DRAINING was told
  * @running: the engines run; a nested callback only sets @again
  * @again: look once more before the engines stop
@@ -145,6 +147,7 @@ struct iwt_qp {
 	struct iwt_sock_segs segs;
 	const struct iwt_qp_llp_ops *llp;
 	void *llp_ctx;
+	struct hlist_head eps;
 	u32 progress;
 	bool running;
 	bool again;
