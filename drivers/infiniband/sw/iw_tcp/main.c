@@ -17,7 +17,9 @@ static int __init iwt_init(void)
 
 	if (ret)
 		return ret;
-	iwt_stage_init();
+	ret = iwt_stage_init();
+	if (ret)
+		goto no_stage;
 	ret = iwt_watch_init();
 	if (ret)
 		goto no_watch;
@@ -39,8 +41,9 @@ no_conf:
 no_cm:
 	iwt_watch_exit();
 no_watch:
-	iwt_sock_exit();
 	iwt_stage_exit();
+no_stage:
+	iwt_sock_exit();
 	return ret;
 }
 

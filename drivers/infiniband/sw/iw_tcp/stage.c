@@ -4,11 +4,12 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
+#include <linux/shrinker.h>
 
 /*
  * Stages of a processor. A connection without work has none, and there are
  * enough for what is on its way in a host; over longer ways pages have to be
- * allocated.
+ * allocated. When memory is short, the kernel takes the pages.
  */
 #define IWT_STAGES		16
 
@@ -26,10 +27,78 @@ struct iwt_stages {
 
 static DEFINE_PER_CPU(struct iwt_stages, iwt_stages);
 
-/**
- * iwt_stage_init() - make it ready, without memory yet
+static struct shrinker *shrinker;
+
+static struct iwt_stage *take(struct iwt_stage **home)
+{
+	return READ_ONCE(*home) ? xchg(home, NULL) : NULL;
+}
+
+static unsigned long pages_of(const struct iwt_stage *st)
+{
+	return READ_ONCE(st->page) ? READ_ONCE(st->size) >> PAGE_SHIFT : 0;
+}
+
+static unsigned long count_stages(struct shrinker *s, struct shrink_control *sc)
+{
+	unsigned long pages = 0;
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		const struct iwt_stages *c = per_cpu_ptr(&iwt_stages, cpu);
+
+		for (i = 0; i < IWT_STAGES; i++)
+			pages += pages_of(&c->stage[i]);
+	}
+	return pages ?: SHRINK_EMPTY;
+}
+
+/*
+ * Pages that a stage gave back. Of one that is being read from, or is with TCP
+ * still, there would be nothing to have yet: it stays.
  */
-void iwt_stage_init(void)
+static unsigned long shrink_stage(struct iwt_stage **home)
+{
+	struct iwt_stage *st = take(home);
+	unsigned long pages = 0;
+
+	if (!st)
+		return 0;
+	/* ours is the only reference, and nobody can take another one */
+	if (st->page && page_ref_count(st->page) == 1) {
+		pages = pages_of(st);
+		put_page(st->page);
+		WRITE_ONCE(st->page, NULL);
+	}
+	iwt_stage_put(st);
+	return pages;
+}
+
+/*
+ * Any processor's: who takes a stage out has it for himself, and whoever is
+ * about to frame meanwhile takes another one.
+ */
+static unsigned long shrink_stages(struct shrinker *s,
+				   struct shrink_control *sc)
+{
+	unsigned long pages = 0;
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) {
+		struct iwt_stages *c = per_cpu_ptr(&iwt_stages, cpu);
+
+		for (i = 0; i < IWT_STAGES && pages < sc->nr_to_scan; i++)
+			pages += shrink_stage(&c->kept[i]);
+	}
+	return pages;
+}
+
+/**
+ * iwt_stage_init() - make it ready, without memory yet; may sleep
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iwt_stage_init(void)
 {
 	int cpu, i;
 
@@ -41,10 +110,17 @@ void iwt_stage_init(void)
 			c->kept[i] = &c->stage[i];
 		}
 	}
+	shrinker = shrinker_alloc(0, "iw_tcp-stage");
+	if (!shrinker)
+		return -ENOMEM;
+	shrinker->count_objects = count_stages;
+	shrinker->scan_objects = shrink_stages;
+	shrinker_register(shrinker);
+	return 0;
 }
 
 /**
- * iwt_stage_exit() - free what is kept
+ * iwt_stage_exit() - free what is kept; may sleep
  *
  * All are at home: there are no engines any more.
  */
@@ -52,6 +128,7 @@ void iwt_stage_exit(void)
 {
 	int cpu, i;
 
+	shrinker_free(shrinker);
 	for_each_possible_cpu(cpu) {
 		struct iwt_stages *c = per_cpu_ptr(&iwt_stages, cpu);
 
@@ -61,11 +138,6 @@ void iwt_stage_exit(void)
 			c->stage[i].page = NULL;
 		}
 	}
-}
-
-static struct iwt_stage *take(struct iwt_stage **home)
-{
-	return READ_ONCE(*home) ? xchg(home, NULL) : NULL;
 }
 
 /* Is there room for @min octets, if need be from the start? */
@@ -95,8 +167,8 @@ static bool renew(struct iwt_stage *st)
 		return false;
 	if (st->page)
 		put_page(st->page);
-	st->page = page;
-	st->size = page_size(page);
+	WRITE_ONCE(st->size, page_size(page));
+	WRITE_ONCE(st->page, page);
 	st->off = 0;
 	return true;
 }

@@ -28,7 +28,7 @@ struct iwt_stage {
 	struct iwt_stage **home;
 };
 
-void iwt_stage_init(void);
+int iwt_stage_init(void);
 void iwt_stage_exit(void);
 struct iwt_stage *iwt_stage_get(u32 min);
 void iwt_stage_put(struct iwt_stage *st);

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Memory that is kept for frames goes back when the kernel wants it, which its
+# trace of shrinkers tells, and nobody who sends meanwhile notices.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/verify.sh"
+
+require iwt_bench iwt_verify rdma
+require_type "$IWT_LINK_TYPE"
+[ -w /sys/kernel/tracing/events/vmscan/mm_shrink_slab_end/enable ] || skip_all "no trace of shrinkers here"
+TRACE=/sys/kernel/tracing/instances/iwt$$
+mkdir $TRACE || skip_all "no trace of our own here"
+trap 'cleanup; echo 0 >$TRACE/events/enable; rmdir $TRACE' EXIT
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+echo 'total_scan > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter
+echo 1 >$TRACE/events/vmscan/mm_shrink_slab_end/enable
+
+# pages that the module has given back since the trace began; its lines end with them
+given() { awk '/\[iw_tcp\]/ { n += $NF } END { print n + 0 }' $TRACE/trace; }
+shrink() { echo 2 >/proc/sys/vm/drop_caches; }
+afresh() { echo >$TRACE/trace; }
+gave() { [ "$(given)" -gt 0 ]; }
+gave_none() { [ "$(given)" -eq 0 ]; }
+shrink_on() { while sleep 0.1; do shrink; done; }
+
+traffic() {
+	local opts=(-o write -S 65536 -q 4 -t 300 -a $IP_B) srv
+	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}"
+	srv=$PID
+	wait_listen "$NS_B" 18600
+	in_a "$IWT_BIN/iwt_bench" -c "${opts[@]}" && ended "$srv"
+}
+
+shrink
+check "traffic" traffic
+afresh
+shrink
+check "what was kept for frames goes back" gave
+echo "# $(given) pages"
+afresh
+shrink
+check "then nothing is kept" gave_none
+check "traffic again" traffic
+
+afresh
+start shrink_on
+shrinker=$PID
+verify_pair "verify, while memory is taken" $IP_B --max-size 70000 --rounds 1 --no-wr -- --max-size 70000 --rounds 1 --no-wr
+stop "$shrinker"
+check "some was" gave
+ktap_finish
