@@ -7,18 +7,19 @@
 #	rate-OP-SIZE[-qN]			the same, in messages per second
 #	lat-write|send|read|atomic[-SIZE]	one message at a time (8 octets)
 #	conn, conn-serial			connections, 16 or 1 at a time
+#	memory					what an idle connection costs, one end
 #	nvme-randread-4k, nvme-read-128k	kernel consumers: fio on a RAM disk
 #	perftest-OP-SIZE			a stream as perftest measures it
 #	insn-OP-SIZE-MTU[-crc]			instructions, of both ends together
 #	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
 #
 # SIZE is in octets, or with k or m behind it. MTU 65536 is the loopback device,
-# the others are a veth pair. rate, lat, conn, nvme and perftest have MTU 1500.
+# the others are a veth pair. rate, lat, conn, memory, nvme and perftest have MTU 1500.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
 	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536
 	lat-write lat-send lat-read rate-write-64 write-64k-1500-q8 write-64k-1500-q1000
-	nvme-randread-4k nvme-read-128k conn"
+	nvme-randread-4k nvme-read-128k conn memory"
 MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-1500 write-256k-1500
 	read-2-1500 read-512-1500 read-4k-1500 read-1m-1500 read-8m-1500
 	send-2-1500 send-512-1500 send-4k-1500 send-1m-1500 send-8m-1500
@@ -37,7 +38,7 @@ QUICK_CASES="write-64k-1500 read-64k-1500@iw_tcp,siw,rxe,iperf3 send-64k-1500@iw
 	write-1m-1500@iw_tcp write-8m-1500@iw_tcp write-1m-9000@iw_tcp write-8m-9000@iw_tcp
 	write-1m-65536@iw_tcp write-8m-65536@iw_tcp
 	lat-write lat-send lat-read rate-write-64 write-64k-1500-q8@iw_tcp write-64k-1500-q1000@iw_tcp
-	nvme-randread-4k nvme-read-128k conn@iw_tcp,siw insn-write-64k-1500 insn-write-64k-1500-crc"
+	nvme-randread-4k nvme-read-128k conn@iw_tcp,siw memory@iw_tcp,siw,tcp insn-write-64k-1500 insn-write-64k-1500-crc"
 
 cases_of() { # full|quick
 	local all=$QUICK_CASES
@@ -83,6 +84,8 @@ case_words() {
 	case ${w[0]} in
 	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
 		[ "${w[1]:-}" != serial ] || C_QPS=1
+		return 0 ;;
+	memory) C_KIND=mem C_WHO="iw_tcp siw rxe tcp" C_QPS=3001
 		return 0 ;;
 	nvme) C_KIND=nvme C_OP=${w[1]} C_SIZE=$(octets "${w[2]:-4k}") C_WHO="iw_tcp siw rxe tcp"
 		[[ $C_OP == @(randread|read|randwrite|write) ]]

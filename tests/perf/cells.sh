@@ -90,6 +90,7 @@ value() {
 	rate) echo "$(calc "$messages * 1e9 / $ns") messages/s" ;;
 	lat) echo "$(calc "$p50 / 1000") us" ;;
 	conn) echo "$(calc "$messages * 1e9 / $ns") connections/s" ;;
+	mem) echo "$(calc "$octets / $messages / 1024") KB" ;;
 	insn)
 		if [ "$C_SIZE" -ge 1024 ]; then
 			echo "$(calc "($ns - $idle) / $octets") instructions/B"
@@ -119,6 +120,7 @@ cell_rdma() { # TYPE
 	case $C_KIND in
 	lat) opts=(-m lat -w 200) ;;
 	conn) opts=(-m conn) ;;
+	mem) opts=(-m mem) ;;
 	esac
 	opts+=(-o "$C_OP" -S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p "$PORT")
 	[ -z "$C_BIDIR" ] || opts+=(-b)
@@ -135,6 +137,7 @@ cell_tcp() { # [-D]
 	# how often its reader is woken up varies
 	how_long 4
 	[ "$C_KIND" != lat ] || opts+=(-l)
+	[ "$C_KIND" != mem ] || opts+=(-m)
 	opts+=(-S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p $((PORT + 1)))
 	together "$IWT_BIN/iwt_tcpref" -s "${opts[@]}" -- "$IWT_BIN/iwt_tcpref" -c ${CELL_INSN:+-I} "${opts[@]}" &&
 		value

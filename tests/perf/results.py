@@ -3,7 +3,7 @@
 
 WHO = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
 DISTURBED = 12      # percent of the machine that others had meanwhile
-LESS_IS_BETTER = ("us", "instructions/B", "instructions/message")
+LESS_IS_BETTER = ("us", "KB", "instructions/B", "instructions/message")
 
 
 def quantile(values, q):
@@ -72,10 +72,17 @@ class Results:
         values = self.values.get((case, who))
         return Spread(list(values.values())) if values else None
 
-    def ratio(self, of, to):
-        """of and to are (case, who); ratios are taken round by round."""
+    def pairs(self, of, to):
+        """of and to are (case, who); figures of the same round."""
         mine, theirs = self.values.get(of, {}), self.values.get(to, {})
-        both = [mine[r] / theirs[r] for r in mine if theirs.get(r)]
+        return [(mine[r], theirs[r]) for r in mine if theirs.get(r)]
+
+    def ratio(self, of, to):
+        both = [a / b for a, b in self.pairs(of, to)]
+        return Spread(both) if both else None
+
+    def difference(self, of, to):
+        both = [a - b for a, b in self.pairs(of, to)]
         return Spread(both) if both else None
 
     def unit(self, case):

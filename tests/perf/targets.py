@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What iw_tcp aims at: ratios of two figures of the same boot."""
+"""What iw_tcp aims at: ratios or differences of two figures of the same boot."""
 
 US = "iw_tcp"
 
@@ -33,6 +33,16 @@ class Target:
             if figure not in res.values:
                 return res.reasons.get(figure) or "not measured"
         return ""
+
+
+class Excess(Target):
+    """By how much the figure "of" may exceed the figure "to"."""
+
+    def __init__(self, text, of, to, limit):
+        super().__init__(text, of, to, limit, most=True)
+
+    def value(self, res):
+        return res.difference(self.of, self.to)
 
 
 def versus(text, case, other, limit, **how):
@@ -77,6 +87,8 @@ def consumers():
         yield versus(f"{text}, to NVMe/TCP", case, "tcp", 1.0)
         yield versus(f"{text}, to siw", case, "siw", 1.5)
     yield versus("connections per second, to siw", "conn", "siw", 3.0)
+    yield Excess("KB of an idle connected QP, beyond rings and socket", ("memory", US),
+                 ("memory", "tcp"), 16)
 
 
 def all_targets():

@@ -19,7 +19,7 @@ def with_spread(s):
 
 
 def target_rows(res):
-    yield ("target", "ratio (quartiles)", "limit", "figures", "verdict")
+    yield ("target", "ratio or difference (quartiles)", "limit", "figures", "verdict")
     for t in targets.measured(res):
         of, to = res.spread(*t.of), res.spread(*t.to)
         figures = t.why_not(res) or \

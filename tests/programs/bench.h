@@ -23,7 +23,7 @@
 #define BENCH_SPARE	16	/* work requests besides data: ends and credits */
 #define BENCH_INLINE	64
 
-enum bench_mode { BENCH_FLOW, BENCH_LAT, BENCH_CONN };
+enum bench_mode { BENCH_FLOW, BENCH_LAT, BENCH_CONN, BENCH_MEM };
 enum bench_op { BENCH_WRITE, BENCH_READ, BENCH_SEND, BENCH_ATOMIC };
 
 struct bench_opts {
@@ -86,7 +86,7 @@ void bench_qp(struct bench *b, struct rdma_cm_id *id);
 void bench_param(struct bench *b, struct rdma_conn_param *p, void *hello);
 void bench_listen(struct bench *b);
 void bench_serve(struct bench *b);
-void bench_connect(struct bench *b);
+void bench_connect(struct bench *b, unsigned int upto);
 void bench_leave(struct bench *b);
 struct rdma_cm_id *bench_resolve(struct bench *b);
 
@@ -99,9 +99,10 @@ void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len);
 void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets);
 void bench_retire(struct bench *b, const struct ibv_wc *wc);
 
-/* bench_flow.c, bench_lat.c, bench_setup.c */
+/* bench_flow.c, bench_lat.c, bench_setup.c, bench_mem.c */
 void bench_flow(struct bench *b, struct bench_result *r);
 void bench_lat(struct bench *b, struct bench_result *r);
 void bench_setup(struct bench *b, struct bench_result *r);
+void bench_mem(struct bench *b, struct bench_result *r);
 
 #endif

@@ -4,9 +4,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench_base.h"
 
@@ -97,6 +99,69 @@ void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns)
 	qsort(sample, n, sizeof(*sample), order);
 	r->p50_ns = sample[n / 2] * ns;
 	r->p99_ns = sample[n * 99 / 100] * ns;
+}
+
+/* octets in lines of /proc/meminfo, added up; names have their colon */
+static uint64_t meminfo(const char *const *names, unsigned int n)
+{
+	unsigned long long kb;
+	uint64_t sum = 0;
+	char line[256];
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	if (!f)
+		bench_die("/proc/meminfo");
+	while (fgets(line, sizeof(line), f))
+		for (unsigned int i = 0; i < n; i++)
+			if (!strncmp(line, names[i], strlen(names[i])) &&
+			    sscanf(line + strlen(names[i]), "%llu kB", &kb) == 1)
+				sum += kb;
+	fclose(f);
+	return sum * 1024;
+}
+
+/* Free pages that processors keep for themselves; they do not count as free. */
+static uint64_t free_apart(void)
+{
+	unsigned long long n;
+	uint64_t sum = 0;
+	char line[256];
+	FILE *f = fopen("/proc/zoneinfo", "r");
+
+	if (!f)
+		bench_die("/proc/zoneinfo");
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, " count: %llu", &n) == 1)
+			sum += n;
+	fclose(f);
+	return sum * sysconf(_SC_PAGESIZE);
+}
+
+/* What the kernel keeps although nobody needs it is not to count. */
+static void drop_caches(void)
+{
+	FILE *f = fopen("/proc/sys/vm/drop_caches", "w");
+
+	if (!f || fputs("3", f) < 0 || fclose(f))
+		bench_die("/proc/sys/vm/drop_caches");
+}
+
+/*
+ * bench_kernel_memory - octets that the kernel has for itself: what is neither free
+ * nor a file's nor a process's own. By that nothing is missed that no line of
+ * /proc/meminfo speaks of, like pages that a socket holds. What ends later, for
+ * instance after a grace period of RCU, is waited for.
+ */
+uint64_t bench_kernel_memory(void)
+{
+	static const char *const all[] = { "MemTotal:" };
+	static const char *const not_ours[] = {
+		"MemFree:", "Buffers:", "Cached:", "SwapCached:", "AnonPages:"
+	};
+
+	sleep(1);
+	drop_caches();
+	return meminfo(all, 1) - meminfo(not_ours, 5) - free_apart();
 }
 
 void bench_print(const struct bench_result *r)

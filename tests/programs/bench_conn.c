@@ -243,11 +243,12 @@ static bool connect_one(struct bench *b, struct bench_conn *c)
 	return true;
 }
 
-void bench_connect(struct bench *b)
+/* bench_connect - until so many are connected */
+void bench_connect(struct bench *b, unsigned int upto)
 {
-	unsigned int tries = 100;
+	unsigned int tries = 100 + upto;
 
-	while (b->established < b->o.qps) {
+	while (b->established < upto) {
 		if (connect_one(b, &b->conn[b->established]))
 			b->established++;
 		else if (!tries--)

@@ -194,7 +194,7 @@ void bench_flow(struct bench *b, struct bench_result *r)
 			server_phase(b, warm);
 		server_phase(b, b->o.count && !count ? 1 : count);
 	} else {
-		bench_connect(b);
+		bench_connect(b, b->o.qps);
 		client(b, r);
 	}
 	bench_leave(b);

@@ -183,7 +183,7 @@ void bench_lat(struct bench *b, struct bench_result *r)
 		bench_serve(b);
 		server(b);
 	} else {
-		bench_connect(b);
+		bench_connect(b, b->o.qps);
 		client(b, r);
 	}
 	bench_leave(b);

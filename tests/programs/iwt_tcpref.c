@@ -5,6 +5,7 @@
  * connections, and the server reads them (or, with -D, has the kernel discard
  * them: one copy of the data, as RDMA has); the client's time ends when the
  * server has seen the end of all. -l: messages that are answered, one at a time.
+ * -m: idle connections, and what they cost the kernel.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +23,7 @@
 
 static struct {
 	const char *addr, *port;
-	bool server, discard, latency, idle;
+	bool server, discard, latency, idle, memory;
 	unsigned int qps, ms;
 	uint32_t size;
 	uint64_t count, warm;
@@ -198,18 +199,40 @@ static void client_latency(int fd, struct bench_result *r)
 	free(sample);
 }
 
-static void client(void)
+static void connect_some(const struct addrinfo *ai, int *fds, unsigned int n)
 {
-	struct addrinfo *ai = bench_address(o.addr, o.port);
-	int *fds = calloc(o.qps, sizeof(*fds));
-	struct bench_result r = { 0 };
-	unsigned int i;
-
-	for (i = 0; i < o.qps; i++) {
-		fds[i] = socket_of(ai);
-		if (connect(fds[i], ai->ai_addr, ai->ai_addrlen))
+	while (n--) {
+		*fds = socket_of(ai);
+		if (connect(*fds++, ai->ai_addr, ai->ai_addrlen))
 			bench_die("connect");
 	}
+}
+
+/* both ends of a connection are here */
+static void client_memory(const struct addrinfo *ai, int *fds, struct bench_result *r)
+{
+	uint64_t before, start = bench_now();
+
+	connect_some(ai, fds, 1);
+	before = bench_kernel_memory();
+	connect_some(ai, fds + 1, o.qps - 1);
+	r->octets = bench_kernel_memory() - before;
+	r->ns = bench_now() - start;
+	r->messages = 2 * (o.qps - 1);
+}
+
+static void client(void)
+{
+	const struct addrinfo *ai = bench_address(o.addr, o.port);
+	int *fds = calloc(o.qps, sizeof(*fds));
+	struct bench_result r = { 0 };
+
+	if (o.memory) {
+		client_memory(ai, fds, &r);
+		bench_print(&r);
+		return;
+	}
+	connect_some(ai, fds, o.qps);
 	if (o.latency)
 		client_latency(fds[0], &r);
 	else
@@ -237,7 +260,7 @@ int main(int argc, char **argv)
 	bool is_client = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "sca:p:DlIq:S:t:n:w:")) != -1) {
+	while ((c = getopt(argc, argv, "sca:p:DlmIq:S:t:n:w:")) != -1) {
 		switch (c) {
 		case 's': o.server = true; break;
 		case 'c': is_client = true; break;
@@ -245,13 +268,14 @@ int main(int argc, char **argv)
 		case 'p': o.port = optarg; break;
 		case 'D': o.discard = true; break;
 		case 'l': o.latency = true; break;
+		case 'm': o.memory = true; break;
 		case 'I': o.idle = true; break;
 		case '?': return 2;
 		default: number(c);
 		}
 	}
 	if (o.server == is_client || !o.addr || !o.qps || !o.size) {
-		fputs("usage: iwt_tcpref -s|-c -a ADDRESS [-p PORT] [-D] [-l] [-I] [-q CONNECTIONS]\n"
+		fputs("usage: iwt_tcpref -s|-c -a ADDRESS [-p PORT] [-D] [-l] [-m] [-I] [-q CONNECTIONS]\n"
 		      "	[-S OCTETS] [-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n", stderr);
 		return 2;
 	}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_bench: what an idle connection costs. Both ends are on this machine, so the
+ * client counts for both: the kernel's memory with one connection, and with all.
+ * The rings that processes map are not in it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+
+/* octets of the device that this process has mapped: rings */
+static uint64_t mapped(void)
+{
+	unsigned long long from, to;
+	uint64_t sum = 0;
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	if (!f)
+		bench_die("/proc/self/maps");
+	while (fgets(line, sizeof(line), f))
+		if (strstr(line, "/uverbs") && sscanf(line, "%llx-%llx", &from, &to) == 2)
+			sum += to - from;
+	fclose(f);
+	return sum;
+}
+
+static void client(struct bench *b, struct bench_result *r)
+{
+	uint64_t before, rings, start = bench_now();
+
+	bench_connect(b, 1);
+	before = bench_kernel_memory();
+	rings = mapped();
+	bench_connect(b, b->o.qps);
+	r->octets = bench_kernel_memory() - before;
+	r->ns = bench_now() - start;
+	rings = mapped() - rings;
+	/* the server has the same */
+	r->octets -= 2 * rings;
+	r->messages = 2 * (b->o.qps - 1);
+}
+
+/* bench_mem - counts ends of connections as messages, and octets of all of them */
+void bench_mem(struct bench *b, struct bench_result *r)
+{
+	b->o.depth = 16;
+	if (b->o.server)
+		bench_serve(b);
+	else
+		client(b, r);
+	bench_leave(b);
+}
