@@ -2,18 +2,20 @@
 /*
  * iwt_conn: connections, many of them, accepted, rejected and dropped.
  *
- *	iwt_conn -s [-a ADDRESS] [-p PORT] [-b BACKLOG]
- *	iwt_conn -c ADDRESS [-p PORT] [-n CONNECTIONS] [-x]
+ *	iwt_conn -s [-a ADDRESS] [-p PORT] [-b BACKLOG] [-n CONNECTIONS]
+ *	iwt_conn -c ADDRESS [-p PORT] [-n CONNECTIONS] [-r ROUNDS] [-w AT A TIME] [-k] [-x]
  *
  * A request's private data tells the server what to do: the first octet is a
  * command, the second how many octets of private data to answer with. Without
  * -n the client goes through rejections and sizes of private data; with -n it
- * opens that many connections at once and exchanges messages on all of them;
- * with -x it expects that nobody listens. Results in TAP.
+ * opens that many connections, all at once or -w at a time, and exchanges -r
+ * messages on all of them, and the server is ready for as many at a time;
+ * with -k it keeps them until it gets SIGUSR1; with -x it expects that nobody listens. Results in TAP.
  */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +27,6 @@
 
 #define MSG_LEN 3001
 #define RECVS 4
-#define ROUNDS 5
 
 enum { ACCEPT = 'A', REJECT = 'R', DROP = 'D' };
 
@@ -43,6 +44,9 @@ static struct ibv_comp_channel *chan;
 static struct ibv_cq *cq;
 static struct ibv_pd *pd;
 static int port = 7471, timeout_s = 60, backlog = 128;
+static uint32_t connections, rounds = 5, at_a_time = UINT32_MAX;
+static bool keep;
+static sigset_t go_on;
 static unsigned int n_ok, n_bad;
 
 static void report(bool good, const char *what, const char *why)
@@ -80,11 +84,16 @@ static bool same(const uint8_t *p, uint32_t seed, uint32_t len)
 
 static void setup_device(struct ibv_context *v)
 {
+	uint32_t cqe = 4000;
+
 	if (pd)
 		return;
 	pd = ibv_alloc_pd(v);
+	/* each connection may have all of its work requests in there */
+	if (connections * 2 * (RECVS + 1) > cqe)
+		cqe = connections * 2 * (RECVS + 1);
 	chan = ibv_create_comp_channel(v);
-	cq = chan ? ibv_create_cq(v, 4000, NULL, chan, 0) : NULL;
+	cq = chan ? ibv_create_cq(v, cqe, NULL, chan, 0) : NULL;
 	if (!pd || !cq || ibv_req_notify_cq(cq, 0))
 		die("device");
 }
@@ -384,7 +393,23 @@ static void nobody(struct sockaddr *addr)
 
 /* All at once */
 
-static uint32_t wanted, up, through, gone, wrong;
+static uint32_t wanted, begun, up, through, gone, wrong;
+static struct conn **conns;
+static struct sockaddr *target;
+
+/* Begins connections until as many are under way as may be. */
+static void begin_some(void)
+{
+	while (begun < wanted && begun - up < at_a_time) {
+		struct conn *c = new_conn(NULL);
+
+		conns[begun] = c;
+		c->no = begun++;
+		if (rdma_create_id(ec, &c->id, c, RDMA_PS_TCP) ||
+		    rdma_resolve_addr(c->id, NULL, target, timeout_s * 1000))
+			die("rdma_resolve_addr");
+	}
+}
 
 static void client_wc(const struct ibv_wc *wc)
 {
@@ -392,7 +417,7 @@ static void client_wc(const struct ibv_wc *wc)
 	uint32_t slot = wc->wr_id & 63;
 
 	if (wc->status != IBV_WC_SUCCESS) {
-		if (c->done < ROUNDS) {
+		if (c->done < rounds) {
 			wrong++;
 			printf("# connection %u: %s\n", c->no, ibv_wc_status_str(wc->status));
 		}
@@ -404,7 +429,7 @@ static void client_wc(const struct ibv_wc *wc)
 		wrong++;
 		printf("# connection %u: round %u came back changed\n", c->no, c->done);
 	}
-	if (++c->done == ROUNDS) {
+	if (++c->done == rounds) {
 		through++;
 		return;
 	}
@@ -420,6 +445,7 @@ static void established(struct conn *c)
 	fill(c->buf + RECVS * MSG_LEN, c->no * 100, MSG_LEN);
 	if (post_send(c, RECVS))
 		die("ibv_post_send");
+	begin_some();
 }
 
 static void client_cm(void)
@@ -494,33 +520,31 @@ static bool until(uint32_t *what)
 
 static void many(struct sockaddr *addr, uint32_t n)
 {
-	struct conn **c = calloc(n, sizeof(*c));
 	char why[100];
 	uint32_t i;
+	int sig;
 
+	conns = calloc(n, sizeof(*conns));
 	wanted = n;
-	for (i = 0; i < n; i++) {
-		c[i] = new_conn(NULL);
-		c[i]->no = i;
-		if (rdma_create_id(ec, &c[i]->id, c[i], RDMA_PS_TCP) ||
-		    rdma_resolve_addr(c[i]->id, NULL, addr, timeout_s * 1000))
-			die("rdma_resolve_addr");
-	}
+	target = addr;
+	begin_some();
 	until(&up);
 	sprintf(why, "%u of %u", up, n);
 	report(up == n && !wrong, "all connections are established", why);
 	until(&through);
 	sprintf(why, "%u of %u, %u wrong", through, n, wrong);
 	report(through == n && !wrong, "messages return unchanged on all of them", why);
-	for (i = 0; i < n; i++)
-		if (c[i]->up && !c[i]->down)
-			rdma_disconnect(c[i]->id);
+	if (keep)
+		sigwait(&go_on, &sig);
+	for (i = 0; i < begun; i++)
+		if (conns[i]->up && !conns[i]->down)
+			rdma_disconnect(conns[i]->id);
 	until(&gone);
 	sprintf(why, "%u of %u", gone, n);
 	report(gone == n && !wrong, "all end", why);
-	for (i = 0; i < n; i++)
-		free_conn(c[i]);
-	free(c);
+	for (i = 0; i < begun; i++)
+		free_conn(conns[i]);
+	free(conns);
 }
 
 int main(int argc, char **argv)
@@ -528,22 +552,27 @@ int main(int argc, char **argv)
 	const char *server = NULL, *client = NULL;
 	struct addrinfo *ai;
 	bool none = false, serving = false;
-	uint32_t n = 0;
 	int c;
 
-	while ((c = getopt(argc, argv, "sc:a:p:n:b:t:x")) != -1) {
+	while ((c = getopt(argc, argv, "sc:a:p:n:r:w:b:t:kx")) != -1) {
 		switch (c) {
 		case 's': serving = true; break;
 		case 'a': server = optarg; break;
 		case 'c': client = optarg; break;
 		case 'p': port = atoi(optarg); break;
-		case 'n': n = atoi(optarg); break;
+		case 'n': connections = atoi(optarg); break;
+		case 'r': rounds = atoi(optarg); break;
+		case 'w': at_a_time = atoi(optarg); break;
 		case 'b': backlog = atoi(optarg); break;
 		case 't': timeout_s = atoi(optarg); break;
+		case 'k': keep = true; break;
 		case 'x': none = true; break;
 		default: return 2;
 		}
 	}
+	sigemptyset(&go_on);
+	sigaddset(&go_on, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &go_on, NULL);
 	ec = rdma_create_event_channel();
 	if (!ec)
 		die("rdma_create_event_channel");
@@ -554,8 +583,8 @@ int main(int argc, char **argv)
 	ai = resolve(client);
 	if (none)
 		nobody(ai->ai_addr);
-	else if (n)
-		many(ai->ai_addr, n);
+	else if (connections)
+		many(ai->ai_addr, connections);
 	else
 		all_private(ai->ai_addr);
 	printf("1..%u\n", n_ok + n_bad);
