@@ -215,15 +215,7 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
 		iwt_count(ep->dev, IWT_C_CONN_TIMEOUT);
 }
 
-/**
- * iwt_ep_step() - something happened: take the step that the table prescribes
- * @ep: endpoint, locked; the work must run afterwards, to deliver upcalls
- * @event: what happened
- * @status: what iw_cm is told, 0 or -errno
- *
- * Process context, may sleep.
- */
-void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
+static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 {
 	struct iwt_cm_step s = iwt_cmfsm(ep->state, event);
 	u32 acts = s.actions;
@@ -262,6 +254,27 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	if (acts & IWT_CMA_UP_CLOSE)
 		ep->close_status = status;
 	ep->upcalls |= acts & IWT_CMA_UP_MASK;
+}
+
+/**
+ * iwt_ep_step() - something happened: take the step that the table prescribes
+ * @ep: endpoint, locked; the work must run afterwards, to deliver upcalls
+ * @event: what happened
+ * @status: what iw_cm is told, 0 or -errno
+ *
+ * A queue pair that is let go can be gone only when the socket is, if that is
+ * part of the step: until then TCP may send its memory. Process context, may
+ * sleep.
+ */
+void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
+{
+	struct iwt_qp *qp = ep->qp;
+
+	if (qp)
+		iwt_qp_get(qp);
+	take_step(ep, event, status);
+	if (qp)
+		iwt_qp_put(qp);
 }
 
 /**
