@@ -256,6 +256,18 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	ep->upcalls |= acts & IWT_CMA_UP_MASK;
 }
 
+/*
+ * A queue pair that goes while TCP has its memory by reference leaves nothing to
+ * linger: only a reset brings the memory back.
+ */
+static enum iwt_cm_event harden(const struct iwt_ep *ep, enum iwt_cm_event event)
+{
+	if (event == IWT_CME_ABORT && ep->state == IWT_CM_CLOSING &&
+	    ep->attached && iwt_qp_lends(ep->qp))
+		return IWT_CME_KILL;
+	return event;
+}
+
 /**
  * iwt_ep_step() - something happened: take the step that the table prescribes
  * @ep: endpoint, locked; the work must run afterwards, to deliver upcalls
@@ -272,7 +284,7 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 
 	if (qp)
 		iwt_qp_get(qp);
-	take_step(ep, event, status);
+	take_step(ep, harden(ep, event), status);
 	if (qp)
 		iwt_qp_put(qp);
 }

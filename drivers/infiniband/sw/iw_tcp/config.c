@@ -27,6 +27,12 @@ static const char * const crc_words[] = {
 	[IWT_CRC_REQUIRED]	= "required",
 };
 
+static const char * const zerocopy_words[] = {
+	[IWT_ZEROCOPY_OFF]	= "off",
+	[IWT_ZEROCOPY_AUTO]	= "auto",
+	[IWT_ZEROCOPY_ALWAYS]	= "always",
+};
+
 static struct iwt_conf defaults = {
 	.crc = IWT_CRC_ON,
 	.mpa_rev = 2,
@@ -70,6 +76,23 @@ static int parse_rev(const char *text, u8 *rev)
 	return 0;
 }
 
+/*
+ * Where softirqs are threads, what TCP has by reference came back seconds late
+ * from connections that were reset under load, once not within a minute, and
+ * completions with it.
+ */
+static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
+{
+	int word = sysfs_match_string(zerocopy_words, text);
+
+	if (word < 0)
+		return word;
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && word != IWT_ZEROCOPY_OFF)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(*zerocopy, word);
+	return 0;
+}
+
 static int crc_param_set(const char *text, const struct kernel_param *kp)
 {
 	return parse_crc(text, kp->arg);
@@ -97,6 +120,23 @@ static const struct kernel_param_ops rev_param_ops = {
 	.get = param_get_byte,
 };
 
+static int zerocopy_param_set(const char *text, const struct kernel_param *kp)
+{
+	return parse_zerocopy(text, kp->arg);
+}
+
+static int zerocopy_param_get(char *buf, const struct kernel_param *kp)
+{
+	const enum iwt_zerocopy *zerocopy = kp->arg;
+
+	return sysfs_emit(buf, "%s\n", zerocopy_words[READ_ONCE(*zerocopy)]);
+}
+
+static const struct kernel_param_ops zerocopy_param_ops = {
+	.set = zerocopy_param_set,
+	.get = zerocopy_param_get,
+};
+
 module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
 MODULE_PARM_DESC(crc, "CRC32c of new links: on (default), off or required");
 module_param_named(markers, defaults.markers, bool, 0644);
@@ -107,6 +147,8 @@ module_param_named(rdmac_permissive, defaults.rdmac, bool, 0644);
 MODULE_PARM_DESC(rdmac_permissive, "New links get along with RDMAC peers (default: off)");
 module_param_named(large_fpdus, defaults.large, bool, 0644);
 MODULE_PARM_DESC(large_fpdus, "New links offer FPDUs longer than a segment (default: off)");
+module_param_cb(zerocopy, &zerocopy_param_ops, &defaults.zerocopy, 0644);
+MODULE_PARM_DESC(zerocopy, "Zero copy of new links: off (default), auto or always");
 
 /**
  * iwt_conf_defaults() - settings of a new link
@@ -121,6 +163,7 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 	conf->mpa_rev = READ_ONCE(defaults.mpa_rev);
 	conf->rdmac = READ_ONCE(defaults.rdmac);
 	conf->large = READ_ONCE(defaults.large);
+	conf->zerocopy = READ_ONCE(defaults.zerocopy);
 }
 
 static struct iwt_dev *get_dev(struct config_item *item)
@@ -158,6 +201,7 @@ static ssize_t link_##_name##_store(struct config_item *item,		\
 CONFIGFS_ATTR(link_, _name)
 
 #define crc_word(crc)	crc_words[crc]
+#define zerocopy_word(z)	zerocopy_words[z]
 #define flag_word(flag)	((flag) ? "on" : "off")
 #define number(n)	(n)
 
@@ -166,6 +210,7 @@ IWT_CONF_ATTR(markers, markers, "%s", flag_word, parse_flag);
 IWT_CONF_ATTR(mpa_revision, mpa_rev, "%u", number, parse_rev);
 IWT_CONF_ATTR(rdmac_permissive, rdmac, "%s", flag_word, parse_flag);
 IWT_CONF_ATTR(large_fpdus, large, "%s", flag_word, parse_flag);
+IWT_CONF_ATTR(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 
 static struct configfs_attribute *link_attrs[] = {
 	&link_attr_crc,
@@ -173,6 +218,7 @@ static struct configfs_attribute *link_attrs[] = {
 	&link_attr_mpa_revision,
 	&link_attr_rdmac_permissive,
 	&link_attr_large_fpdus,
+	&link_attr_zerocopy,
 	NULL
 };
 

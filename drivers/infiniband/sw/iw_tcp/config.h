@@ -11,6 +11,12 @@ enum iwt_crc_policy {
 	IWT_CRC_REQUIRED,	/* and refuse a peer that declined it */
 };
 
+enum iwt_zerocopy {
+	IWT_ZEROCOPY_OFF,	/* payload is copied, and completed at once */
+	IWT_ZEROCOPY_AUTO,	/* TCP refers to it, where that pays */
+	IWT_ZEROCOPY_ALWAYS,	/* and where it does not: for tests */
+};
+
 /**
  * struct iwt_conf - settings of a link
  * @crc: CRC32c (RFC 5044 4.4: on unless the administrator declines it)
@@ -19,6 +25,7 @@ enum iwt_crc_policy {
  * @rdmac: get along with RDMAC peers, of revision 0 (RFC 5044 C)
  * @large: send FPDUs longer than a segment to peers that consent, by a bit that
  *	RFC 5044 7.1.1 reserves
+ * @zerocopy: payload of connections without CRC and markers
  *
  * Written in process context at any time, each on its own; read once for each
  * connection, when it begins.
@@ -29,6 +36,7 @@ struct iwt_conf {
 	u8 mpa_rev;
 	bool rdmac;
 	bool large;
+	enum iwt_zerocopy zerocopy;
 };
 
 void iwt_conf_defaults(struct iwt_conf *conf);

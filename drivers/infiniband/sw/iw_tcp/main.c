@@ -10,6 +10,7 @@
 #include "sock.h"
 #include "stage.h"
 #include "version.h"
+#include "zc.h"
 
 static int __init iwt_init(void)
 {
@@ -54,6 +55,7 @@ static void __exit iwt_exit(void)
 	iwt_cm_exit();
 	iwt_watch_exit();
 	iwt_sock_exit();
+	iwt_zc_exit();
 	iwt_stage_exit();
 }
 

@@ -13,6 +13,7 @@
 #include "device.h"
 #include "sock.h"
 #include "trace.h"
+#include "zc.h"
 
 /* What iw_cm lets every peer do. */
 #define IW_CM_RIGHTS	(IWT_REMOTE_READ | IWT_REMOTE_WRITE)
@@ -239,6 +240,8 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	iwt_rx_start(&qp->rx, terms, initiator);
 	qp->tx.wqe = qp->sq.wqe;
 	qp->rx.recv = qp->rq.wqe;
+	if (qp->sq.zc && !terms->crc && !terms->tx_markers)
+		qp->tx.zerocopy = READ_ONCE(qp->dev->conf.zerocopy);
 	qp->term_err = IWT_OK;
 	qp->sq.sealed = false;
 	qp->segs = iwt_sock_segs(s);
@@ -248,6 +251,32 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 		qp->rights = IW_CM_RIGHTS | IWT_REMOTE_ATOMIC;
 	/* a poster that sees the socket sees a running queue pair */
 	smp_store_release(&qp->sock, s);
+}
+
+/* TCP has let go of something; any context, any lock may be held. */
+static void on_back(void *ctx)
+{
+	struct iwt_qp *qp = ctx;
+
+	iwt_qp_get(qp);
+	if (!queue_work(system_bh_wq, &qp->flush_work))
+		iwt_qp_put(qp);
+}
+
+/* Without memory for it, everything is copied. */
+static void prepare_zerocopy(struct iwt_qp *qp)
+{
+	struct iwt_zc *zc;
+
+	if (READ_ONCE(qp->dev->conf.zerocopy) == IWT_ZEROCOPY_OFF ||
+	    READ_ONCE(qp->sq.zc))
+		return;
+	zc = iwt_zc_new(on_back, qp);
+	spin_lock_bh(&qp->lock);
+	if (!qp->sq.zc)
+		swap(qp->sq.zc, zc);
+	spin_unlock_bh(&qp->lock);
+	iwt_zc_close(zc);
 }
 
 /**
@@ -273,6 +302,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 	err = iwt_readq_alloc(&readq, terms->ord, terms->ird);
 	if (err)
 		return err;
+	prepare_zerocopy(qp);
 
 	spin_lock_bh(&qp->lock);
 	if (qp->sock)
@@ -301,8 +331,9 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
  * @qp: queue pair with a connection
  *
  * No callback of the queue pair runs afterwards, and what was outstanding is
- * flushed. May sleep. Return: true when the stream ends inside an FPDU, so
- * that it must be reset, not closed in order.
+ * flushed, but for what TCP has by reference: that is, when it has let go. May
+ * sleep. Return: true when the connection must be reset, not closed in order:
+ * because the stream ends inside an FPDU, or because TCP has to let go.
  */
 bool iwt_qp_detach(struct iwt_qp *qp)
 {
@@ -311,12 +342,26 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 	iwt_sock_set_ops(qp->sock, NULL, NULL);
 	spin_lock_bh(&qp->lock);
 	iwt_qp_do_step(qp, IWT_QE_DETACH, IWT_OK);
-	cut = iwt_tx_stop(&qp->tx);
+	cut = iwt_tx_stop(&qp->tx) || iwt_zc_any_out(qp->sq.zc);
 	WRITE_ONCE(qp->sock, NULL);
 	qp->llp = NULL;
 	spin_unlock_bh(&qp->lock);
 	iwt_qp_put(qp);
 	return cut;
+}
+
+/**
+ * iwt_qp_lends() - has TCP memory of work requests by reference?
+ * @qp: queue pair
+ */
+bool iwt_qp_lends(struct iwt_qp *qp)
+{
+	bool lends;
+
+	spin_lock_bh(&qp->lock);
+	lends = iwt_zc_any_out(qp->sq.zc);
+	spin_unlock_bh(&qp->lock);
+	return lends;
 }
 
 /**
@@ -353,7 +398,7 @@ static int modify_reset(struct iwt_qp *qp)
 {
 	int err;
 
-	if (qp->sock)
+	if (qp->sock || iwt_zc_any_out(qp->sq.zc))
 		return -EBUSY;
 	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
 	if (err)
@@ -391,7 +436,7 @@ static int modify_locked(struct iwt_qp *qp, enum ib_qp_state to)
  * @to: verbs state; SQD asks for a graceful close, ERR for an abortive one
  *
  * May sleep. Return: 0, -EINVAL for a transition that is not allowed, -EBUSY
- * for a reset with the connection still there.
+ * for a reset with the connection still there, or anything of it.
  */
 int iwt_qp_modify(struct iwt_qp *qp, enum ib_qp_state to)
 {
@@ -467,12 +512,28 @@ struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn)
 	return qp;
 }
 
+/*
+ * What was not completed because TCP had its memory: TCP is gone. A process that
+ * polls waits for it, when it is the device that goes.
+ */
+static void complete_held_back(struct iwt_qp *qp)
+{
+	struct iwt_zc *zc = NULL;
+
+	spin_lock_bh(&qp->lock);
+	swap(qp->sq.zc, zc);
+	iwt_sq_retire(&qp->sq, &qp->ibqp);
+	spin_unlock_bh(&qp->lock);
+	iwt_zc_close(zc);
+}
+
 /**
  * iwt_qp_destroy() - end a queue pair and wait until nobody uses it
  * @qp: queue pair that can't be found any more; its memory and queues stay the
  *	caller's
  *
- * May sleep.
+ * The connection was released before this returns, so that TCP sends nothing of
+ * the consumer's memory any more. May sleep.
  */
 void iwt_qp_destroy(struct iwt_qp *qp)
 {
@@ -480,6 +541,7 @@ void iwt_qp_destroy(struct iwt_qp *qp)
 	iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
 	iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
 	spin_unlock_bh(&qp->lock);
+	iwt_zc_mute(qp->sq.zc);
 	iwt_watch_end(qp);
 	iwt_qp_put(qp);
 	wait_for_completion(&qp->freed);
@@ -489,6 +551,7 @@ void iwt_qp_destroy(struct iwt_qp *qp)
 	 */
 	cancel_work_sync(&qp->event_work);
 	cancel_work_sync(&qp->flush_work);
+	complete_held_back(qp);
 	iwt_readq_free(&qp->readq);
 	iwt_cq_clean(qp->sq.cq, &qp->ibqp);
 	iwt_cq_clean(qp->rq.cq, &qp->ibqp);

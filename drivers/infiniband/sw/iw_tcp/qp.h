@@ -16,9 +16,11 @@
  *   mr->lock    validity and contents of a region   BH off, inside qp->lock
  *   cq->lock    the ring of a completion queue      any context, irqs off,
  *                                                   inside qp->lock
+ *   zc->lock    what TCP has by reference           wherever buffers are freed,
+ *                                                   irqs off, innermost
  *
- * Order: socket, qp->lock, { mr->lock | cq->lock }. sq->lock and rq->lock are
- * taken alone. qp->state is written in qp.c only.
+ * Order: socket, qp->lock, { mr->lock | cq->lock | zc->lock }. sq->lock and
+ * rq->lock are taken alone. qp->state is written in qp.c only.
  */
 #ifndef IWT_QP_H
 #define IWT_QP_H
@@ -191,6 +193,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 		  const struct iwt_mpa_terms *terms, bool initiator,
 		  const struct iwt_qp_llp_ops *llp, void *ctx);
 bool iwt_qp_detach(struct iwt_qp *qp);
+bool iwt_qp_lends(struct iwt_qp *qp);
 void iwt_qp_setup(struct iwt_qp *qp);
 void iwt_qp_set_rights(struct iwt_qp *qp, u32 rights);
 int iwt_qp_modify(struct iwt_qp *qp, enum ib_qp_state to);

@@ -3,6 +3,7 @@
 #include "device.h"
 #include "qp_priv.h"
 #include "trace.h"
+#include "zc.h"
 
 static void lose(struct iwt_qp *qp)
 {
@@ -40,7 +41,7 @@ static void hear_fin(struct iwt_qp *qp)
 /* Work goes on before the end: is it done, or can it not be done any more? */
 static void look_drained(struct iwt_qp *qp)
 {
-	u32 progress = qp->tx.stream + qp->rx.pos;
+	u32 progress = qp->tx.stream + qp->rx.pos + iwt_zc_back(qp->sq.zc);
 
 	if (qp->state != IWT_QP_HALF && qp->state != IWT_QP_DRAIN)
 		return;
@@ -160,6 +161,9 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	if (qp->sock != s)
 		goto out;
 	qp->running = true;
+	/* what was acknowledged is done before what came with it is looked at */
+	if (qp->sq.zc)
+		iwt_tx_retire(qp);
 	if (receive)
 		run_rx(qp);
 	if (!iwt_tx_wanted(qp)) {

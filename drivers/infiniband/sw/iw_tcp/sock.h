@@ -21,9 +21,11 @@
 
 #include "proto/cursor.h"
 
+struct bio_vec;
 struct iwt_sock;
 struct net;
 struct sk_buff;
+struct ubuf_info;
 
 enum iwt_sock_state {
 	IWT_SOCK_CONNECTING,
@@ -103,6 +105,9 @@ bool iwt_sock_starved(const struct iwt_sock *s);
 u32 iwt_sock_mss(const struct iwt_sock *s);
 int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 		       int flags);
+bool iwt_sock_may_lend(struct iwt_sock *s, bool anywhere);
+int iwt_sock_send_lent(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
+		       u32 bytes, u32 skip, struct ubuf_info *ubuf);
 
 /* A walk over what has arrived and was not consumed yet. */
 /* Segments with octets in them; TCP's own counts, retransmissions included. */

@@ -7,6 +7,7 @@
 
 #include "sock.h"
 
+struct dst_entry;
 struct sock;
 struct socket;
 
@@ -18,6 +19,8 @@ struct socket;
  * @ctx: their argument
  * @listener: it listens
  * @user: a process made it and has a descriptor of it; @sock's file is held
+ * @route: route that @nic is about; only compared, as it is not held
+ * @nic: a network card sends
  * @readable: sequence number up to which the CPU can read what has come
  * @kicked: a kick is to be answered when the owner lets the socket go
  * @kick_work: answers a kick for a context that could not
@@ -32,6 +35,8 @@ struct iwt_sock {
 	void *ctx;
 	bool listener;
 	bool user;
+	const struct dst_entry *route;
+	bool nic;
 	u32 readable;
 	bool kicked;
 	struct work_struct kick_work;

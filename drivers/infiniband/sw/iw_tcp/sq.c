@@ -8,6 +8,7 @@
 #include "cq.h"
 #include "proto/wire.h"
 #include "trace.h"
+#include "zc.h"
 
 /* What of an atomic operation's body such a ring has. */
 static u32 atomic_bytes(bool user)
@@ -340,6 +341,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 	*idx = sq->cons++;
 	*e = (struct iwt_sq_entry) {
 		.wr_id = wqe->h.wr_id,
+		.given = iwt_zc_given(sq->zc),
 		.opcode = wqe->h.opcode,
 		.flags = wqe->h.flags | (sq->sig_all ? IWT_WR_SIGNALED : 0),
 	};
@@ -426,19 +428,30 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 	iwt_cq_push(sq->cq, &cqe, qp);
 }
 
+/* Is it done, and has TCP nothing of it any more? */
+static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
+		       u32 back)
+{
+	return e->done && (!sq->zc || (s32)(back - e->given) >= 0);
+}
+
 /**
  * iwt_sq_retire() - complete what is done, in order of submission
  * @sq: queue; qp->lock is held
  * @qp: whose it is
  *
- * RFC 5040 5.5 rule 15. The slots are given back first: a consumer that has
- * polled a completion may count on the room that it stands for.
+ * RFC 5040 5.5 rule 15. What TCP has by reference is not done, however the
+ * connection ended, until TCP has let go of it. The slots are given back first:
+ * a consumer that has polled a completion may count on the room that it stands
+ * for.
  */
 void iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp)
 {
+	u32 back = iwt_zc_back(sq->zc);
 	u32 i = sq->retire;
 
-	while (sq->retire != sq->cons && iwt_sq_entry(sq, sq->retire)->done)
+	while (sq->retire != sq->cons &&
+	       may_retire(sq, iwt_sq_entry(sq, sq->retire), back))
 		sq->retire++;
 	if (i == sq->retire)
 		return;
@@ -479,6 +492,7 @@ int iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp)
 
 		*iwt_sq_entry(sq, sq->cons) = (struct iwt_sq_entry) {
 			.wr_id = READ_ONCE(w->wr_id),
+			.given = iwt_zc_given(sq->zc),
 			.opcode = op,
 			.status = IB_WC_WR_FLUSH_ERR,
 			.done = true,

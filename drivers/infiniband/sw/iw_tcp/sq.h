@@ -13,6 +13,7 @@
 #include "ring.h"
 
 struct iwt_cq;
+struct iwt_zc;
 struct ib_qp;
 
 /* A private copy of one work request, with room for what the ring's have. */
@@ -29,6 +30,8 @@ struct iwt_swqe {
  * struct iwt_sq_entry - what is remembered of a started work request
  * @wr_id: the consumer's name for it
  * @len: octets moved
+ * @given: number of the last batch given to TCP by reference, as far as that is
+ *	known: it is completed when this is back (zc.h)
  * @opcode: enum iwt_wr_opcode
  * @flags: enum iwt_wr_flags
  * @status: enum ib_wc_status, once done
@@ -37,6 +40,7 @@ struct iwt_swqe {
 struct iwt_sq_entry {
 	u64 wr_id;
 	u32 len;
+	u32 given;
 	u8 opcode;
 	u8 flags;
 	u8 status;
@@ -48,6 +52,7 @@ struct iwt_sq_entry {
  * @ring: shared ring
  * @lock: kernel producer
  * @cq: where completions go
+ * @zc: what TCP has by reference, or NULL
  * @entries: as many as the ring has
  * @wqe: memory for the copy of one, for iwt_sq_next()
  * @cons: next work request to start
@@ -59,12 +64,13 @@ struct iwt_sq_entry {
  * @sealed: the queue is to be closed: what is posted later fails
  * @sig_all: every work request is signalled
  *
- * @cons, @retire and @entries are guarded by qp->lock.
+ * @cons, @retire, @zc and @entries are guarded by qp->lock.
  */
 struct iwt_sq {
 	struct iwt_ring ring;
 	spinlock_t lock;
 	struct iwt_cq *cq;
+	struct iwt_zc *zc;
 	struct iwt_sq_entry *entries;
 	struct iwt_swqe *wqe;
 	u32 cons;

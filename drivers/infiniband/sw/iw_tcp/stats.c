@@ -20,6 +20,7 @@ static const struct rdma_stat_desc descs[IWT_C_COUNT] = {
 	[IWT_C_TX_ALIGNED].name		= "tx_aligned",
 	[IWT_C_TX_BATCH].name		= "tx_batch",
 	[IWT_C_TX_BLOCKED].name		= "tx_blocked",
+	[IWT_C_TX_ZEROCOPY].name	= "tx_zerocopy",
 	[IWT_C_TERM_TX].name		= "term_tx",
 	[IWT_C_TERM_RX].name		= "term_rx",
 	[IWT_C_DOORBELL].name		= "doorbell",

@@ -8,6 +8,7 @@
 #include "sock.h"
 #include "trace.h"
 #include "tx_priv.h"
+#include "zc.h"
 
 /**
  * iwt_tx_start() - make the engine ready for a connection
@@ -65,6 +66,14 @@ static bool send_batch(struct iwt_qp *qp)
 	return false;
 }
 
+/* Whatever is framed; false when TCP did not take all of it. */
+static bool send_framed(struct iwt_qp *qp)
+{
+	if (qp->tx.n_chunks)
+		return send_batch(qp);
+	return !qp->tx.zcb || iwt_tx_zc_send(qp);
+}
+
 /* Nothing to do: may the poster be told to ring the bell? */
 static bool go_idle(struct iwt_qp *qp)
 {
@@ -95,18 +104,17 @@ static enum iwt_tx_result run_batch(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
 
-	if (tx->n_chunks && !send_batch(qp))
+	if (!send_framed(qp))
 		return blocked(qp);
 	if (!iwt_sock_writable(qp->sock))
 		return IWT_TX_IDLE;
 	iwt_tx_fill(qp);
 	iwt_count_add(qp->dev, IWT_C_TX_FPDU, tx->fpdus);
 	iwt_count_add(qp->dev, IWT_C_TX_ALIGNED, tx->segs);
-	if (tx->n_chunks) {
+	if (tx->fpdus)
 		iwt_count(qp->dev, IWT_C_TX_BATCH);
-		if (!send_batch(qp))
-			return tx->err ? IWT_TX_FAILED : blocked(qp);
-	}
+	if (!send_framed(qp))
+		return tx->err ? IWT_TX_FAILED : blocked(qp);
 	iwt_tx_retire(qp);
 	if (tx->err)
 		return IWT_TX_FAILED;
@@ -127,7 +135,8 @@ static enum iwt_tx_result run_batch(struct iwt_qp *qp)
  *
  * Work requests are completed when their octets are with TCP: the buffers are
  * free then (RFC 5040 5.5 rule 9: completion says nothing of the peer), and a
- * graceful close that follows the last completion takes nothing away.
+ * graceful close that follows the last completion takes nothing away. Where TCP
+ * only refers to the buffers, that is when it has let go of them.
  * Never sleeps. Return: see enum iwt_tx_result.
  */
 enum iwt_tx_result iwt_tx_run(struct iwt_qp *qp)
@@ -195,8 +204,9 @@ void iwt_tx_drop_work(struct iwt_tx *tx)
  */
 bool iwt_tx_stop(struct iwt_tx *tx)
 {
-	bool cut = tx->n_chunks;
+	bool cut = tx->n_chunks || tx->zcb;
 
+	iwt_tx_zc_drop(tx);
 	while (tx->n_chunks)
 		put_page(tx->chunk[--tx->n_chunks].page);
 	tx->bytes = 0;
@@ -212,7 +222,7 @@ bool iwt_tx_busy(const struct iwt_qp *qp)
 {
 	const struct iwt_tx *tx = &qp->tx;
 
-	return tx->n_chunks || tx->what != IWT_TX_NOTHING ||
+	return tx->n_chunks || tx->zcb || tx->what != IWT_TX_NOTHING ||
 	       !iwt_sq_idle(&qp->sq) || qp->readq.in_n || qp->readq.out_n;
 }
 
@@ -226,7 +236,8 @@ bool iwt_tx_wanted(const struct iwt_qp *qp)
 {
 	const struct iwt_tx *tx = &qp->tx;
 
-	return tx->n_chunks || tx->what != IWT_TX_NOTHING || tx->loaded ||
+	return tx->n_chunks || tx->zcb || iwt_zc_any_back(qp->sq.zc) ||
+	       tx->what != IWT_TX_NOTHING || tx->loaded ||
 	       tx->rtr != IWT_RTR_NONE || tx->term != IWT_TX_TERM_NONE ||
 	       qp->readq.in_n || !iwt_ring_asleep(&qp->sq.ring) ||
 	       iwt_ring_prod(&qp->sq.ring) != qp->sq.cons;

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "config.h"
 #include "mr.h"
 #include "proto/mpa.h"
 #include "proto/term.h"
@@ -19,6 +20,7 @@
 struct iwt_qp;
 struct iwt_sock;
 struct iwt_stage;
+struct iwt_zc_batch;
 struct page;
 
 /* Framed octets handed to TCP in one go, at most. */
@@ -86,6 +88,7 @@ struct iwt_tx_chunk {
  * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe is taken from the ring and not begun
  * @dry: the batch ended for want of messages
+ * @zerocopy: whether TCP may refer to payload where it is
  * @rtr: ready-to-receive message still to be sent
  * @term: how far the Terminate is
  * @what: message being framed
@@ -112,6 +115,8 @@ struct iwt_tx_chunk {
  * @stage: memory being framed in, or NULL
  * @stages: how many the batch has
  * @chunk: the pieces
+ * @zcb: batch framed by reference and not yet taken by TCP, or NULL; either this
+ *	or the pieces
  * @err: after IWT_TX_FAILED
  * @term_len: octets of @term_ulpdu
  * @term_ulpdu: Terminate after its DDP header
@@ -124,6 +129,7 @@ struct iwt_tx {
 	bool hold;
 	bool loaded;
 	bool dry;
+	enum iwt_zerocopy zerocopy;
 	enum iwt_mpa_rtr rtr;
 	enum iwt_tx_term term;
 	enum iwt_tx_what what;
@@ -149,6 +155,7 @@ struct iwt_tx {
 	struct iwt_stage *stage;
 	u32 stages;
 	struct iwt_tx_chunk chunk[IWT_TX_CHUNKS];
+	struct iwt_zc_batch *zcb;
 	u32 err;
 	u32 term_len;
 	u8 term_ulpdu[IWT_TERM_MAX];

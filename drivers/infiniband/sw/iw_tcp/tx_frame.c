@@ -239,6 +239,9 @@ void iwt_tx_fill(struct iwt_qp *qp)
 			tx->dry = true;
 			break;
 		}
+		if (iwt_tx_zc_wanted(qp, fit) &&
+		    (tx->n_chunks || iwt_tx_zc_fill(qp, fit)))
+			break;
 		if (!frame(qp, fit))
 			break;
 	}

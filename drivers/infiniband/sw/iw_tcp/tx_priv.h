@@ -13,9 +13,14 @@ struct iwt_tx;
 
 bool iwt_tx_pick(struct iwt_qp *qp);
 bool iwt_tx_fail_wqe(struct iwt_qp *qp, enum ib_wc_status status);
+bool iwt_tx_next_piece(struct iwt_qp *qp);
 bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len);
 void iwt_tx_finish(struct iwt_qp *qp);
 void iwt_tx_let_go(struct iwt_tx *tx);
 void iwt_tx_fill(struct iwt_qp *qp);
+bool iwt_tx_zc_wanted(struct iwt_qp *qp, u32 fit);
+bool iwt_tx_zc_fill(struct iwt_qp *qp, u32 fit);
+bool iwt_tx_zc_send(struct iwt_qp *qp);
+void iwt_tx_zc_drop(struct iwt_tx *tx);
 
 #endif

@@ -33,8 +33,14 @@ static bool wqe_piece(struct iwt_qp *qp)
 	return iwt_tx_fail_wqe(qp, IB_WC_LOC_PROT_ERR);
 }
 
-/* The next octets that are in one piece. */
-static bool next_piece(struct iwt_qp *qp)
+/**
+ * iwt_tx_next_piece() - find the next octets of the message that are in one piece
+ * @qp: queue pair; qp->lock is held; those found last are used up
+ *
+ * They are @tx->src_len octets at @tx->src. Return: false when access is denied;
+ * then tx->err is set.
+ */
+bool iwt_tx_next_piece(struct iwt_qp *qp)
 {
 	struct iwt_tx *tx = &qp->tx;
 	bool ok = true;
@@ -68,7 +74,7 @@ bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len)
 	u32 n;
 
 	while (len) {
-		if (!tx->src_len && !next_piece(qp))
+		if (!tx->src_len && !iwt_tx_next_piece(qp))
 			return false;
 		n = min(len, tx->src_len);
 		memcpy(to, tx->src, n);

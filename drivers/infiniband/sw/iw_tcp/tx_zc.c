@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages whose payload TCP takes from where it is: only what the protocols add
+ * is written anew.
+ *
+ * Not with a CRC: should the consumer change its memory too early, octets that
+ * are sent again would not be those that it was computed of. Not for Read
+ * Responses: who owns their source is never told when it has been sent, may
+ * withdraw the peer's right to it at any time, and must be able to count on
+ * that: what it holds later is not the peer's to see.
+ */
+#include "tx_priv.h"
+
+#include <linux/mm.h>
+#include <linux/net.h>
+
+#include "device.h"
+#include "proto/fpdu.h"
+#include "qp.h"
+#include "sock.h"
+#include "stage.h"
+#include "trace.h"
+#include "zc.h"
+
+/* With IWT_ZEROCOPY_AUTO: payload of an FPDU, and of a message, at least. */
+#define MIN_FPDU	(4 << 10)
+#define MIN_MSG		(32 << 10)
+/* Memory in one piece that is worth a reference; less is copied in any case. */
+#define MIN_PIECE	1024
+/* Room that a stage should have: headers, trailers, short pieces. */
+#define MIN_ROOM	2048
+
+/* What to go back to when an FPDU can't be framed. */
+struct undo {
+	struct iwt_txseg msg;
+	struct iwt_sgl_pos pos;
+	u32 bytes;
+	u32 lent;
+};
+
+/* Payload of the next FPDU that makes it worth while. */
+static u32 least(const struct iwt_tx *tx)
+{
+	return tx->zerocopy == IWT_ZEROCOPY_AUTO ? MIN_FPDU : MIN_PIECE;
+}
+
+/**
+ * iwt_tx_zc_wanted() - is the current message one to be sent by reference?
+ * @qp: queue pair; socket lock and qp->lock are held
+ * @fit: octets that FPDUs are to fit in
+ */
+bool iwt_tx_zc_wanted(struct iwt_qp *qp, u32 fit)
+{
+	const struct iwt_tx *tx = &qp->tx;
+
+	if (tx->zerocopy == IWT_ZEROCOPY_OFF || tx->what != IWT_TX_WQE ||
+	    tx->wqe->h.flags & IWT_WR_INLINE)
+		return false;
+	if (min(tx->msg.left, fit) < least(tx))
+		return false;
+	if (tx->zerocopy == IWT_ZEROCOPY_AUTO &&
+	    iwt_sq_entry(&qp->sq, tx->idx)->len < MIN_MSG)
+		return false;
+	return iwt_sock_may_lend(qp->sock, tx->zerocopy == IWT_ZEROCOPY_ALWAYS);
+}
+
+static struct iwt_stage *find_stage(struct iwt_tx *tx)
+{
+	if (tx->stage && iwt_stage_room(tx->stage))
+		return tx->stage;
+	if (tx->stage)
+		iwt_stage_put(tx->stage);
+	tx->stage = iwt_stage_get(MIN_ROOM);
+	return tx->stage && iwt_stage_room(tx->stage) ? tx->stage : NULL;
+}
+
+/* Octets by copy. */
+static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
+{
+	while (len) {
+		struct iwt_stage *st = find_stage(tx);
+		u32 n;
+
+		if (!st)
+			return false;
+		n = min(len, iwt_stage_room(st));
+		if (!iwt_zc_add(tx->zcb, st->page, st->off, n))
+			return false;
+		memcpy(page_address(st->page) + st->off, from, n);
+		st->off += n;
+		from += n;
+		len -= n;
+	}
+	return true;
+}
+
+/*
+ * Octets of one page. A process's are pinned pages of its own; a kernel
+ * consumer's may be anything.
+ */
+static bool put_page_part(struct iwt_qp *qp, const u8 *from, u32 len)
+{
+	struct page *page;
+
+	if (!qp->user && !virt_addr_valid(from))
+		return put_octets(&qp->tx, from, len);
+	page = virt_to_page(from);
+	if (!sendpage_ok(page))
+		return put_octets(&qp->tx, from, len);
+	qp->tx.zcb->lent += len;
+	return iwt_zc_add(qp->tx.zcb, page, offset_in_page(from), len);
+}
+
+/* Octets in one piece of a region. */
+static bool put_piece(struct iwt_qp *qp, const u8 *from, u32 len)
+{
+	u32 part;
+
+	if (len < MIN_PIECE)
+		return put_octets(&qp->tx, from, len);
+	for (; len; len -= part, from += part) {
+		part = min_t(u32, len, PAGE_SIZE - offset_in_page(from));
+		if (!put_page_part(qp, from, part))
+			return false;
+	}
+	return true;
+}
+
+static bool put_payload(struct iwt_qp *qp, u32 len)
+{
+	struct iwt_tx *tx = &qp->tx;
+	u32 n;
+
+	for (; len; len -= n) {
+		if (!tx->src_len && !iwt_tx_next_piece(qp))
+			return false;
+		n = min(len, tx->src_len);
+		if (!put_piece(qp, tx->src, n))
+			return false;
+		tx->src += n;
+		tx->src_len -= n;
+		tx->pos.off += n;
+	}
+	return true;
+}
+
+/* One FPDU of the current message; false when there is no room or no right. */
+static bool put_fpdu(struct iwt_qp *qp, u32 mulpdu)
+{
+	static const u8 tail[3 + IWT_FPDU_CRC_LEN];
+	struct iwt_tx *tx = &qp->tx;
+	const struct undo undo = {
+		tx->msg, tx->pos, tx->zcb->bytes, tx->zcb->lent,
+	};
+	struct iwt_txplan plan;
+
+	iwt_txseg_next(&tx->msg, mulpdu, &plan);
+	if (put_octets(tx, plan.head, plan.head_len) &&
+	    put_payload(qp, plan.payload) &&
+	    put_octets(tx, tail, plan.pad + IWT_FPDU_CRC_LEN)) {
+		tx->stream += plan.size;
+		tx->fpdus++;
+		tx->segs++;
+		return true;
+	}
+	/* not framed, so still to be sent (RFC 5040 4.8) */
+	tx->msg = undo.msg;
+	tx->pos = undo.pos;
+	iwt_zc_cut(tx->zcb, undo.bytes);
+	tx->zcb->lent = undo.lent;
+	iwt_tx_let_go(tx);
+	return false;
+}
+
+/* Does the batch take another FPDU, into the same buffer of TCP? */
+static bool has_room(const struct iwt_tx *tx, u32 fit)
+{
+	u32 pieces = fit / PAGE_SIZE + 3;
+
+	return tx->zcb->n + pieces <= IWT_ZC_FRAGS &&
+	       tx->zcb->bytes + fit <= IWT_TX_BATCH;
+}
+
+/**
+ * iwt_tx_zc_fill() - frame a batch of the current message by reference
+ * @qp: queue pair; socket lock and qp->lock are held, and nothing is unsent
+ * @fit: octets that FPDUs are to fit in
+ *
+ * It ends with the message at the latest. Return: false when nothing came of it
+ * though nothing is wrong: the message has to be copied.
+ */
+bool iwt_tx_zc_fill(struct iwt_qp *qp, u32 fit)
+{
+	struct iwt_tx *tx = &qp->tx;
+	u32 mulpdu = iwt_mulpdu(fit, false);
+
+	tx->zcb = iwt_zc_get(qp->sq.zc);
+	if (!tx->zcb)
+		return false;
+	iwt_sq_entry(&qp->sq, tx->idx)->given = tx->zcb->seq;
+	while (put_fpdu(qp, mulpdu) && !tx->msg.done &&
+	       tx->msg.left >= least(tx) && has_room(tx, fit))
+		;
+	if (!tx->zcb->bytes) {
+		iwt_tx_zc_drop(tx);
+		return tx->err;
+	}
+	iwt_count_add(qp->dev, IWT_C_TX_ZEROCOPY, tx->zcb->lent);
+	if (!tx->err && tx->msg.done)
+		iwt_tx_finish(qp);
+	return true;
+}
+
+/**
+ * iwt_tx_zc_send() - hand over what is framed by reference
+ * @qp: queue pair with a batch; socket lock and qp->lock are held
+ *
+ * Return: false when TCP did not take all of it.
+ */
+bool iwt_tx_zc_send(struct iwt_qp *qp)
+{
+	struct iwt_zc_batch *b = qp->tx.zcb;
+	int sent;
+
+	sent = iwt_sock_send_lent(qp->sock, b->piece, b->n, b->bytes, b->sent,
+				  &b->ubuf);
+	trace_iwt_tx_batch(qp->ibqp.qp_num, qp->tx.fpdus, b->bytes - b->sent,
+			   max(sent, 0));
+	if (sent > 0) {
+		b->sent += sent;
+		iwt_count_add(qp->dev, IWT_C_TX_BYTES, sent);
+	}
+	if (b->sent < b->bytes) {
+		iwt_count(qp->dev, IWT_C_TX_BLOCKED);
+		return false;
+	}
+	iwt_tx_zc_drop(&qp->tx);
+	return true;
+}
+
+/**
+ * iwt_tx_zc_drop() - be done with the batch, if there is one
+ * @tx: engine; qp->lock is held
+ */
+void iwt_tx_zc_drop(struct iwt_tx *tx)
+{
+	if (tx->zcb)
+		iwt_zc_sent(tx->zcb);
+	tx->zcb = NULL;
+}

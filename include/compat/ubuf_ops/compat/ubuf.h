@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_UBUF_H
+#define COMPAT_UBUF_H
+
+#include <linux/skbuff.h>
+
+/* Here there is one function, and no table of them yet. */
+struct ubuf_info_ops {
+	void (*complete)(struct sk_buff *skb, struct ubuf_info *ubuf, bool ok);
+};
+
+static inline void compat_ubuf_init(struct ubuf_info *u,
+				    const struct ubuf_info_ops *ops)
+{
+	u->callback = ops->complete;
+}
+
+#endif
