@@ -32,7 +32,16 @@ for word in off required on; do
 	check "crc: $word" put $DEV_A crc $word
 	check "crc says $word" is $DEV_A crc $word
 done
-for bad in crc:maybe crc: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
+check "nothing is sent without a copy" is $DEV_A zerocopy off
+for word in auto always off; do
+	if [ -e /sys/kernel/realtime ] && [ $word != off ]; then
+		refuse "zerocopy: not $word on PREEMPT_RT" put $DEV_A zerocopy $word
+		continue
+	fi
+	check "zerocopy: $word" put $DEV_A zerocopy $word
+	check "zerocopy says $word" is $DEV_A zerocopy $word
+done
+for bad in crc:maybe crc: zerocopy:on zerocopy: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
 	refuse "refused: $bad" put $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 check "what was refused changed nothing" is $DEV_A mpa_revision 2

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5040 5.5: memory that TCP has by reference is the upper layer's again when TCP has let go of it."""
+import os
+import subprocess
+
+import fpdu
+from outcome import Skip, check, equal
+from rows import row
+from ulp import FLUSH, SUCCESS
+
+SIZE = 1200     # one segment: without acknowledgements no other may follow
+RECVS = 8       # receive buffers that a connection begins with
+
+
+class Plug:
+    """Nothing passes an interface any more, until pull()."""
+
+    def __init__(self, run, name):
+        self.run, self.name, self.on = run, name, False
+        if run("tc", "qdisc", "replace", "dev", name, "root", "netem", "loss", "100%", capture_output=True).returncode:
+            raise Skip("no netem here")
+        self.on = True
+
+    def pull(self):
+        """It passes again."""
+        if self.on:
+            self.run("tc", "qdisc", "del", "dev", self.name, "root", capture_output=True)
+        self.on = False
+
+    close = pull
+
+
+def no_acks(t):
+    """The device's side gets no acknowledgement."""
+    return t.keep(Plug(lambda *words, **how: subprocess.run(words, check=False, **how), t.place.interface))
+
+
+def no_data(t):
+    """Nothing that the device's side sends arrives."""
+    text = t.place.run("ip", "-o", "route", "get", t.place.here, capture_output=True, text=True).stdout
+    return t.keep(Plug(t.place.run, text.split(" dev ")[1].split()[0]))
+
+
+def prepare(t, zerocopy="always", **how):
+    """A connection without CRC of a link that copies nothing."""
+    if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
+        raise Skip("packets can't be withheld here")
+    if os.path.exists("/sys/kernel/realtime"):
+        raise Skip("not with PREEMPT_RT")
+    t.setting("crc", "off")
+    t.setting("zerocopy", zerocopy)
+    conn = t.passive(flags=0, **how)
+    conn.data = t.rng.randbytes(SIZE)
+    conn.ulp.set(mr=conn.mr, off=0, data=conn.data)
+    return conn
+
+
+def write(conn, wr, size=SIZE, **how):
+    """A Write, of memory that TCP gets by reference."""
+    conn.post("write", wr=wr, sge="%d:0:%d" % (conn.mr, size), stag=0x100, raddr=0, **how)
+
+
+def arrives(conn, data):
+    """It does."""
+    check(b"".join(seg.data for seg in conn.peer.message(fpdu.WRITE)) == data, "data")
+
+
+def all_complete(conn):
+    """Completions of three Writes, 101 and so on, and of all receive buffers."""
+    got = conn.poll(3 + RECVS)
+    writes = [wc for wc in got if wc.wr > 100]
+    equal([wc.wr for wc in writes], [101, 102, 103], "order")
+    check(writes[0].status == SUCCESS and {wc.status for wc in got} == {SUCCESS, FLUSH}, "statuses:", got)
+
+
+@row("RDMAP-67", alone=True)
+def copied(t):
+    """Without zero copy a Write is complete as soon as TCP has it, acknowledged or not"""
+    conn = prepare(t, "off")
+    before = t.counters()["tx_zerocopy"]
+    no_acks(t)
+    write(conn, 1)
+    equal([wc.wr for wc in conn.poll()], [1], "completion")
+    arrives(conn, conn.data)
+    equal(t.counters()["tx_zerocopy"], before, "octets given by reference")
+
+
+@row("RDMAP-67", "RDMAP-68", alone=True)
+def acknowledged(t):
+    """With it a Write is complete when it was acknowledged, and what is behind it is not before"""
+    conn = prepare(t)
+    before = t.counters()["tx_zerocopy"]
+    plug = no_acks(t)
+    write(conn, 1)
+    conn.post("send", wr=2, sge="%d:0:10" % conn.mr, flags="i")
+    arrives(conn, conn.data)
+    conn.peer.message(fpdu.SEND)
+    conn.none()
+    equal(conn.query()["state"], 3, "state")
+    plug.pull()
+    equal([(wc.wr, wc.status) for wc in conn.poll(2)], [(1, SUCCESS), (2, SUCCESS)], "completions")
+    check(t.counters()["tx_zerocopy"] >= before + SIZE, "octets given by reference:", t.counters()["tx_zerocopy"])
+    conn.alive()
+
+
+@row("RDMAP-67", alone=True)
+def unsignalled(t):
+    """A completion stands for those before it that were not asked for: not before they were acknowledged"""
+    conn = prepare(t)
+    plug = no_acks(t)
+    write(conn, 1, flags="u")
+    conn.post("send", wr=2, sge="%d:0:1" % conn.mr, flags="i")
+    arrives(conn, conn.data)
+    conn.none()
+    plug.pull()
+    equal([(wc.wr, wc.status) for wc in conn.poll()], [(2, SUCCESS)], "completion")
+
+
+@row("RDMAP-67", alone=True)
+def deregistered(t):
+    """A region that goes while TCP has its memory: the memory stays, and arrives"""
+    conn = prepare(t)
+    plug = no_data(t)
+    write(conn, 1)
+    conn.ulp.dereg(mr=conn.mr)
+    conn.none()
+    plug.pull()
+    arrives(conn, conn.data)
+    equal([(wc.wr, wc.status) for wc in conn.poll()], [(1, SUCCESS)], "completion")
+
+
+@row("RDMAP-68", alone=True)
+def reset_takes_back(t):
+    """An error of the queue pair while nothing is acknowledged: all is completed, in order, the peer is reset"""
+    conn = prepare(t)
+    plug = no_acks(t)
+    for wr in (101, 102, 103):
+        write(conn, wr)
+    arrives(conn, conn.data)
+    conn.none()
+    conn.ulp.modify(id=conn.id, state=6)
+    all_complete(conn)
+    plug.pull()
+    equal(conn.peer.rest()[1], "rst", "end")
+
+
+@row("RDMAP-68", alone=True)
+def lost(t):
+    """A reset by the peer while nothing is acknowledged: all is completed, in order"""
+    conn = prepare(t)
+    plug = no_acks(t)
+    for wr in (101, 102, 103):
+        write(conn, wr)
+    arrives(conn, conn.data)
+    conn.none()
+    plug.pull()
+    conn.peer.rst()
+    conn.ulp.event(id=conn.id, want="DISCONNECTED")
+    all_complete(conn)
+
+
+@row("RDMAP-67", alone=True)
+def destroyed(t):
+    """A queue pair and its process go while nothing is acknowledged: the connection is reset"""
+    conn = prepare(t)
+    plug = no_acks(t)
+    write(conn, 1)
+    arrives(conn, conn.data)
+    conn.none()
+    conn.ulp.close()
+    plug.pull()
+    equal(conn.peer.rest()[1], "rst", "end")
+
+
+@row("RDMAP-68", alone=True)
+def closed_in_order(t):
+    """A graceful close: FIN, once everything was acknowledged"""
+    conn = prepare(t)
+    plug = no_acks(t)
+    write(conn, 1)
+    conn.ulp.disconnect(id=conn.id)
+    arrives(conn, conn.data)
+    conn.none()
+    plug.pull()
+    equal(conn.poll()[0].wr, 1, "completion")
+    conn.peer.expect_fin()

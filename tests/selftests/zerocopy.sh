@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Zero copy: TCP has the consumer's memory by reference. The rows about what it
+# may still have when are in tests/peer/rows_rdmap_zc.py.
+# IWT_VERIFY_ARGS goes to iwt_verify, as for verify.sh; IWT_ZC_OTHERS: other
+# selftests that are to run without a copy.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/verify.sh"
+
+require iwt_verify rdma
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "zero copy of iw_tcp"
+want_configfs || skip_all "no configfs here"
+[ ! -e /sys/kernel/realtime ] || skip_all "not with PREEMPT_RT"
+top=/sys/kernel/config/iw_tcp
+params=/sys/module/iw_tcp/parameters
+short=(--max-size 300000 --rounds 1 --no-neg --no-events --no-wr)
+
+# zerocopy WORD [CRC]: on both links
+zerocopy() {
+	local dev
+	for dev in $DEV_A $DEV_B; do
+		[ -d "$top/$dev" ] || mkdir "$top/$dev"
+		echo "${2:-off}" >"$top/$dev/crc"
+		echo "$1" >"$top/$dev/zerocopy"
+	done
+	BEFORE=$(lent)
+}
+
+# lent: octets that A has given to TCP by reference
+lent() { in_net "$NS_A" rdma statistic show link "$DEV_A/1" | grep -o 'tx_zerocopy [0-9]*' | cut -d' ' -f2; }
+some_lent() { [ "$(lent)" -gt "$BEFORE" ]; }
+none_lent() { [ "$(lent)" -eq "$BEFORE" ]; }
+
+offload() { in_a ethtool -K "$IF_A" "$@" >/dev/null 2>&1; }
+netem() { in_a tc qdisc replace dev "$IF_A" root netem "$@" && in_b tc qdisc replace dev "$IF_B" root netem "$@"; }
+
+# with_netem WHAT PROFILE...
+with_netem() {
+	local what=$1
+	if ! netem "${@:2}" 2>/dev/null; then
+		skip "$what" "no netem here"
+		return
+	fi
+	verify_pair "$what" $IP_B "${short[@]}"
+	in_a tc qdisc del dev "$IF_A" root
+	in_b tc qdisc del dev "$IF_B" root
+}
+
+# elsewhere TEST: another selftest, whose links copy nothing
+elsewhere() {
+	local rc
+	bash "$(dirname "$0")/$1" >"$TMP/elsewhere" 2>&1
+	rc=$?
+	if [ $rc -eq 4 ]; then
+		skip "$1" "it skips"
+	elif [ $rc -eq 0 ]; then
+		ok "$1"
+	else
+		not_ok "$1"
+		grep -A8 '^not ok' "$TMP/elsewhere" | diag
+	fi
+}
+
+ktap_begin
+setup 9000 || { not_ok "two links"; ktap_finish; }
+
+zerocopy always
+# shellcheck disable=SC2086
+verify_pair "always" "$IP_B" ${IWT_VERIFY_ARGS:---max-size 1100000 --rounds 1 --no-wr}
+check "always: by reference" some_lent
+zerocopy always on
+verify_pair "always, with CRC" $IP_B "${short[@]}"
+check "always, with CRC: by copy" none_lent
+zerocopy auto
+verify_pair "auto, veth" $IP_B "${short[@]}"
+check "auto, veth: by copy" none_lent
+zerocopy off
+verify_pair "off" $IP_B "${short[@]}"
+check "off: by copy" none_lent
+
+zerocopy always
+with_netem "far and lossy" delay 3ms loss 1%
+with_netem "out of order" delay 3ms reorder 60% 50% duplicate 5%
+check "netem: by reference" some_lent
+if offload tso off gso off; then
+	zerocopy always
+	verify_pair "segments of software" $IP_B "${short[@]}"
+	check "segments of software: by reference" some_lent
+	offload tx off sg off
+	zerocopy always
+	verify_pair "without scatter/gather" $IP_B "${short[@]}"
+	offload tx on sg on tso on gso on
+else
+	skip "offloads" "no ethtool here"
+fi
+ip -n "$NS_A" link set "$IF_A" mtu 1500
+zerocopy always
+verify_pair "small segments" $IP_B "${short[@]}"
+check "small segments: by reference" some_lent
+rmdir $top/$DEV_A $top/$DEV_B
+
+was_crc=$(cat $params/crc) was_zc=$(cat $params/zerocopy)
+echo off >$params/crc
+echo always >$params/zerocopy
+for other in ${IWT_ZC_OTHERS-kill.sh unplug.sh}; do
+	elsewhere "$other"
+done
+echo "$was_crc" >$params/crc
+echo "$was_zc" >$params/zerocopy
+ktap_finish
