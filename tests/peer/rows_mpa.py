@@ -126,7 +126,9 @@ def tshark_opinion(t):
         conn = t.active(server=server)
         conn.post("write", wr=1, sge="%d:0:100" % conn.mr, stag=5, raddr=77)
         conn.peer.message(fpdu.WRITE)
-        capture.stop()
+        (seen,) = stream.connections(capture.stop()).values()
+        if seen.initiator.flow.again:
+            raise Skip("tshark leaves out what is sent twice")
         (request,) = pcap.tshark(path, ["iwarp_mpa.crc_flag", "iwarp_mpa.rev"], "iwarp_mpa.key.req")
         check(request[0] in ("1", "True"), "Request:", request)
         text = pcap.tshark(path, [], "iwarp_mpa.fpdu")

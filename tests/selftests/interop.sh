@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Against siw, the kernel's own software iWARP, as an independent peer: each in
 # both roles, both sides transferring, all data verified, CRC on and off.
-# IWT_QUICK: not the largest messages, and without CRC data alone
+# IWT_QUICK: not the largest messages, and without CRC data alone. IWT_CRC: with
+# (on) or without (off) alone.
 . "$(dirname "$0")/../lib/ktap.sh"
 . "$(dirname "$0")/../lib/net.sh"
 . "$(dirname "$0")/../lib/pair.sh"
@@ -110,7 +111,7 @@ back() {
 	[ ! -w $locks ] || echo 1 >$locks
 }
 trap back EXIT
-for crc in on off; do
+for crc in ${IWT_CRC:-on off}; do
 	[ $crc = on ] || [ -z "${IWT_QUICK:-}" ] || size+=(--no-neg --no-events)
 	if ! set_crc $crc; then
 		skip "CRC $crc" "cannot be set here ($crc_param)"
@@ -121,7 +122,7 @@ for crc in on off; do
 done
 if [ -w "$large_param" ]; then
 	echo on >"$large_param"
-	for crc in on off; do
+	for crc in ${IWT_CRC:-on off}; do
 		set_crc $crc
 		large $crc "$IWT_LINK_TYPE" siw
 	done

@@ -53,15 +53,21 @@ put large_fpdus off
 data "neither"
 declare -A SHORT=([$DEV_A]=${SENT[$DEV_A]} [$DEV_B]=${SENT[$DEV_B]})
 check "neither: FPDUs fit in segments" [ $((SHORT[$DEV_A] > 1448 || SHORT[$DEV_B] > 1448)) = 0 ]
-echo on >$top/$DEV_A/large_fpdus
-data "the client alone"
-check "the client alone: FPDUs fit in segments" are short
+if [ -z "${IWT_QUICK:-}" ]; then
+	echo on >$top/$DEV_A/large_fpdus
+	data "the client alone"
+	check "the client alone: FPDUs fit in segments" are short
+fi
 put large_fpdus on
 data "CRC"
 check "CRC: FPDUs are longer than segments" are longer
 put crc off
 data "no CRC"
 check "no CRC: FPDUs are longer than segments" are longer
+if [ -n "${IWT_QUICK:-}" ]; then
+	rmdir $top/$DEV_A $top/$DEV_B
+	ktap_finish
+fi
 if in_a tc qdisc add dev "$IF_A" root netem loss 1% 2>/dev/null &&
 	in_b tc qdisc add dev "$IF_B" root netem loss 1%; then
 	data "no CRC, with loss"
