@@ -15,7 +15,7 @@ mkdir $TRACE || skip_all "no trace of our own here"
 trap 'cleanup; echo 0 >$TRACE/events/enable; rmdir $TRACE' EXIT
 ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
-echo 'total_scan > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter
+echo 'retval > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter
 echo 1 >$TRACE/events/vmscan/mm_shrink_slab_end/enable
 
 # pages that the module has given back since the trace began; its lines end with them
