@@ -21,8 +21,11 @@ ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppr
 
 # boot_KIND DIR: execs the emulator; script output goes to its standard output
 # Nothing is written back, so the images of running labs may be shared.
+# Both processors of a machine of QEMU are one thread, which changes between them: as
+# threads of their own one may still execute a translation of code that the other has
+# patched, a breakpoint that the kernel knows nothing of any more.
 boot_qemu() {
-	local dir=$1 accel=(-accel tcg,thread=multi -smp "$CPUS") cmdline=$LAB_CMDLINE
+	local dir=$1 accel=(-accel tcg,thread=single -smp "$CPUS") cmdline=$LAB_CMDLINE
 	if [ -n "${LAB_ICOUNT:-}" ]; then
 		accel=(-accel tcg,thread=single -icount shift=0,sleep=off -rtc clock=vm -smp 1)
 		cmdline=$ICOUNT_CMDLINE
