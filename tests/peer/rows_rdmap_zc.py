@@ -65,6 +65,17 @@ def arrives(conn, data):
     check(b"".join(seg.data for seg in conn.peer.message(fpdu.WRITE)) == data, "data")
 
 
+def unacknowledged(t, *wrs):
+    """Writes that arrive, and are not complete as long as what is returned beside the connection is not pulled."""
+    conn = prepare(t)
+    plug = no_acks(t)
+    for wr in wrs:
+        write(conn, wr)
+    arrives(conn, conn.data)
+    conn.none()
+    return conn, plug
+
+
 def all_complete(conn):
     """Completions of three Writes, 101 and so on, and of all receive buffers."""
     got = conn.poll(3 + RECVS)
@@ -132,12 +143,7 @@ def deregistered(t):
 @row("RDMAP-68", alone=True)
 def reset_takes_back(t):
     """An error of the queue pair while nothing is acknowledged: all is completed, in order, the peer is reset"""
-    conn = prepare(t)
-    plug = no_acks(t)
-    for wr in (101, 102, 103):
-        write(conn, wr)
-    arrives(conn, conn.data)
-    conn.none()
+    conn, plug = unacknowledged(t, 101, 102, 103)
     conn.ulp.modify(id=conn.id, state=6)
     all_complete(conn)
     plug.pull()
@@ -147,12 +153,7 @@ def reset_takes_back(t):
 @row("RDMAP-68", alone=True)
 def lost(t):
     """A reset by the peer while nothing is acknowledged: all is completed, in order"""
-    conn = prepare(t)
-    plug = no_acks(t)
-    for wr in (101, 102, 103):
-        write(conn, wr)
-    arrives(conn, conn.data)
-    conn.none()
+    conn, plug = unacknowledged(t, 101, 102, 103)
     plug.pull()
     conn.peer.rst()
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
@@ -162,11 +163,7 @@ def lost(t):
 @row("RDMAP-67", alone=True)
 def destroyed(t):
     """A queue pair and its process go while nothing is acknowledged: the connection is reset"""
-    conn = prepare(t)
-    plug = no_acks(t)
-    write(conn, 1)
-    arrives(conn, conn.data)
-    conn.none()
+    conn, plug = unacknowledged(t, 1)
     conn.ulp.close()
     plug.pull()
     equal(conn.peer.rest()[1], "rst", "end")

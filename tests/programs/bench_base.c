@@ -101,40 +101,46 @@ void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns)
 	r->p99_ns = sample[n * 99 / 100] * ns;
 }
 
-/* octets in lines of /proc/meminfo, added up; names have their colon */
-static uint64_t meminfo(const char *const *names, unsigned int n)
+/* bench_sum - of what the lines of a file are worth */
+int64_t bench_sum(const char *path, int64_t (*worth)(const char *line))
 {
-	unsigned long long kb;
-	uint64_t sum = 0;
-	char line[256];
-	FILE *f = fopen("/proc/meminfo", "r");
+	int64_t sum = 0;
+	char line[512];
+	FILE *f = fopen(path, "r");
 
 	if (!f)
-		bench_die("/proc/meminfo");
+		bench_die(path);
 	while (fgets(line, sizeof(line), f))
-		for (unsigned int i = 0; i < n; i++)
-			if (!strncmp(line, names[i], strlen(names[i])) &&
-			    sscanf(line + strlen(names[i]), "%llu kB", &kb) == 1)
-				sum += kb;
+		sum += worth(line);
 	fclose(f);
-	return sum * 1024;
+	return sum;
+}
+
+/* Octets of /proc/meminfo: all that there is, less what is free or not the kernel's own. */
+static int64_t kernels_own(const char *line)
+{
+	static const char *const not_ours[] = {
+		"MemFree:", "Buffers:", "Cached:", "SwapCached:", "AnonPages:"
+	};
+	char name[32];
+	long long kb;
+
+	if (sscanf(line, "%31s %lld kB", name, &kb) != 2)
+		return 0;
+	if (!strcmp(name, "MemTotal:"))
+		return kb * 1024;
+	for (unsigned int i = 0; i < sizeof(not_ours) / sizeof(*not_ours); i++)
+		if (!strcmp(name, not_ours[i]))
+			return -kb * 1024;
+	return 0;
 }
 
 /* Free pages that processors keep for themselves; they do not count as free. */
-static uint64_t free_apart(void)
+static int64_t free_apart(const char *line)
 {
-	unsigned long long n;
-	uint64_t sum = 0;
-	char line[256];
-	FILE *f = fopen("/proc/zoneinfo", "r");
+	long long n;
 
-	if (!f)
-		bench_die("/proc/zoneinfo");
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, " count: %llu", &n) == 1)
-			sum += n;
-	fclose(f);
-	return sum * sysconf(_SC_PAGESIZE);
+	return sscanf(line, " count: %lld", &n) == 1 ? n * sysconf(_SC_PAGESIZE) : 0;
 }
 
 /* What the kernel keeps although nobody needs it is not to count. */
@@ -154,14 +160,9 @@ static void drop_caches(void)
  */
 uint64_t bench_kernel_memory(void)
 {
-	static const char *const all[] = { "MemTotal:" };
-	static const char *const not_ours[] = {
-		"MemFree:", "Buffers:", "Cached:", "SwapCached:", "AnonPages:"
-	};
-
 	sleep(1);
 	drop_caches();
-	return meminfo(all, 1) - meminfo(not_ours, 5) - free_apart();
+	return bench_sum("/proc/meminfo", kernels_own) - bench_sum("/proc/zoneinfo", free_apart);
 }
 
 void bench_print(const struct bench_result *r)

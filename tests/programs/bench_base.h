@@ -30,6 +30,7 @@ void bench_timer(unsigned int ms);
 struct addrinfo *bench_address(const char *addr, const char *port);
 uint64_t *bench_samples(void);
 void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns);
+int64_t bench_sum(const char *path, int64_t (*worth)(const char *line));
 uint64_t bench_kernel_memory(void);
 void bench_print(const struct bench_result *r);
 

@@ -9,21 +9,17 @@
 
 #include "bench.h"
 
-/* octets of the device that this process has mapped: rings */
-static uint64_t mapped(void)
+/* Octets of the device that this process has mapped: rings. */
+static int64_t rings_of(const char *line)
 {
 	unsigned long long from, to;
-	uint64_t sum = 0;
-	char line[512];
-	FILE *f = fopen("/proc/self/maps", "r");
 
-	if (!f)
-		bench_die("/proc/self/maps");
-	while (fgets(line, sizeof(line), f))
-		if (strstr(line, "/uverbs") && sscanf(line, "%llx-%llx", &from, &to) == 2)
-			sum += to - from;
-	fclose(f);
-	return sum;
+	return strstr(line, "/uverbs") && sscanf(line, "%llx-%llx", &from, &to) == 2 ? to - from : 0;
+}
+
+static uint64_t mapped(void)
+{
+	return bench_sum("/proc/self/maps", rings_of);
 }
 
 static void client(struct bench *b, struct bench_result *r)
