@@ -93,49 +93,34 @@ static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 	return 0;
 }
 
-static int crc_param_set(const char *text, const struct kernel_param *kp)
-{
-	return parse_crc(text, kp->arg);
+#define crc_word(crc)	crc_words[crc]
+#define zerocopy_word(z)	zerocopy_words[z]
+#define flag_word(flag)	((flag) ? "on" : "off")
+#define number(n)	(n)
+
+/* What a module parameter needs that is neither a number nor a flag alone. */
+#define IWT_PARAM_OPS(_name, _type, _fmt, _show, _parse)		\
+static int _name##_param_set(const char *text,				\
+			     const struct kernel_param *kp)		\
+{									\
+	return _parse(text, kp->arg);					\
+}									\
+									\
+static int _name##_param_get(char *buf, const struct kernel_param *kp)	\
+{									\
+	const _type *val = kp->arg;					\
+									\
+	return sysfs_emit(buf, _fmt "\n", _show(READ_ONCE(*val)));	\
+}									\
+									\
+static const struct kernel_param_ops _name##_param_ops = {		\
+	.set = _name##_param_set,					\
+	.get = _name##_param_get,					\
 }
 
-static int crc_param_get(char *buf, const struct kernel_param *kp)
-{
-	const enum iwt_crc_policy *crc = kp->arg;
-
-	return sysfs_emit(buf, "%s\n", crc_words[READ_ONCE(*crc)]);
-}
-
-static const struct kernel_param_ops crc_param_ops = {
-	.set = crc_param_set,
-	.get = crc_param_get,
-};
-
-static int rev_param_set(const char *text, const struct kernel_param *kp)
-{
-	return parse_rev(text, kp->arg);
-}
-
-static const struct kernel_param_ops rev_param_ops = {
-	.set = rev_param_set,
-	.get = param_get_byte,
-};
-
-static int zerocopy_param_set(const char *text, const struct kernel_param *kp)
-{
-	return parse_zerocopy(text, kp->arg);
-}
-
-static int zerocopy_param_get(char *buf, const struct kernel_param *kp)
-{
-	const enum iwt_zerocopy *zerocopy = kp->arg;
-
-	return sysfs_emit(buf, "%s\n", zerocopy_words[READ_ONCE(*zerocopy)]);
-}
-
-static const struct kernel_param_ops zerocopy_param_ops = {
-	.set = zerocopy_param_set,
-	.get = zerocopy_param_get,
-};
+IWT_PARAM_OPS(crc, enum iwt_crc_policy, "%s", crc_word, parse_crc);
+IWT_PARAM_OPS(rev, u8, "%u", number, parse_rev);
+IWT_PARAM_OPS(zerocopy, enum iwt_zerocopy, "%s", zerocopy_word, parse_zerocopy);
 
 module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
 MODULE_PARM_DESC(crc, "CRC32c of new links: on (default), off or required");
@@ -199,11 +184,6 @@ static ssize_t link_##_name##_store(struct config_item *item,		\
 	return err ?: count;						\
 }									\
 CONFIGFS_ATTR(link_, _name)
-
-#define crc_word(crc)	crc_words[crc]
-#define zerocopy_word(z)	zerocopy_words[z]
-#define flag_word(flag)	((flag) ? "on" : "off")
-#define number(n)	(n)
 
 IWT_CONF_ATTR(crc, crc, "%s", crc_word, parse_crc);
 IWT_CONF_ATTR(markers, markers, "%s", flag_word, parse_flag);
