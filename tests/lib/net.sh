@@ -135,6 +135,14 @@ dummy_add() {
 		ip route change local "$2" dev lo table local proto kernel scope host src "$2" mtu 1500
 }
 
+# far off | near: A's packets to B take 10 ms, or no time
+distance() {
+	case $1 in
+	"far off") in_a tc qdisc replace dev "$IF_A" root netem delay 10ms ;;
+	near) in_a tc qdisc del dev "$IF_A" root ;;
+	esac 2>/dev/null
+}
+
 # setup [MTU]: net_setup and a link on each side
 setup() {
 	net_setup "$@" && link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"

@@ -30,15 +30,6 @@ links() {
 	link_add "$NS_A" "$DEV_A" "$IF_A" "$1" && link_add "$NS_B" "$DEV_B" "$IF_B" "$2"
 }
 
-# far off | near: A's packets to B take 10 ms, or no time. A responder that is
-# still at its Reply is not met by the first message then.
-distance() {
-	case $1 in
-	"far off") in_a tc qdisc replace dev "$IF_A" root netem delay 10ms ;;
-	near) in_a tc qdisc del dev "$IF_A" root ;;
-	esac 2>/dev/null
-}
-
 unlinks() {
 	link_del "$NS_A" "$DEV_A"
 	link_del "$NS_B" "$DEV_B"
@@ -52,6 +43,7 @@ both() {
 	links "$a" "$b" || { not_ok "$what: links"; unlinks; return; }
 	[ "$a" = siw ] && { ca=(--local-siw); sb=(--peer-siw); }
 	[ "$b" = siw ] && { ca=(--peer-siw); sb=(--local-siw); }
+	# a responder that is still at its Reply is not met by the first message then
 	[ "$b" != siw ] || distance "far off" || diag <<<"no netem here"
 	pair "$what: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
 	verify_pair "$what" $IP_B "${size[@]}" "${ca[@]}" -- "${sb[@]}"

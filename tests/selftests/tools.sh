@@ -6,8 +6,8 @@
 . "$(dirname "$0")/../lib/pair.sh"
 
 # qperf_test TEST: its server tells the port before it listens there, so that a
-# client which is faster is rejected. And its senders do not ask whether there are
-# receives: without one a connection ends. Neither is a result.
+# client which is faster is rejected (hence the distance). And its senders do not
+# ask whether there are receives: without one a connection ends. Neither is a result.
 qperf_test() {
 	local n rc
 	for n in 1 2 3 4 5 6; do
@@ -39,6 +39,7 @@ if command -v qperf >/dev/null; then
 	start in_b qperf
 	srv=$PID
 	wait_listen "$NS_B" 19765
+	distance "far off" || diag <<<"no netem here"
 	# its writes come with immediate data
 	for t in rc_bw rc_lat rc_rdma_write_bw rc_rdma_write_lat rc_rdma_read_bw rc_rdma_read_lat \
 		rc_compare_swap_mr rc_fetch_add_mr ver_rc_compare_swap ver_rc_fetch_add; do
@@ -47,6 +48,7 @@ if command -v qperf >/dev/null; then
 		*) qperf_test $t ;;
 		esac
 	done
+	distance near
 	stop "$srv"
 	loud_crash
 else
