@@ -147,9 +147,9 @@ class Case:
             where = (self.place.here, proxy.port)
         return self.keep(Peer(socket.create_connection(where, timeout=60)))
 
-    def capture(self, port=None, path=None):
-        """Packets of a port of either side from now on; its stop() gives them."""
-        return self.keep(pcap.Capture(self.place.interface, port, path))
+    def capture(self, port, path=None, here=False):
+        """Packets of a port of the device's side (or this one) from now on; its stop() gives them."""
+        return self.keep(pcap.Capture(self.place.interface, self.place.here if here else self.place.there, port, path))
 
     def server(self):
         """A socket that the upper layer can connect to, and the port that it should use."""

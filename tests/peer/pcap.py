@@ -56,15 +56,17 @@ def only_port(sock, port):
 
 
 class Capture:
-    """Packets of an interface from now on, of one TCP port unless that is None."""
+    """
+    Packets of an interface from now on, of one end: address and TCP port. Others may have
+    that port at another address meanwhile.
+    """
 
-    def __init__(self, interface, port=None, path=None):
-        self.port, self.packets, self.frames = port, [], []
+    def __init__(self, interface, address, port, path=None):
+        self.end, self.packets, self.frames = (str(ipaddress.ip_address(address)), port), [], []
         self.keep = path
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
         self.sock.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)   # SO_RCVBUFFORCE
-        if port is not None:
-            only_port(self.sock, port)
+        only_port(self.sock, port)
         self.sock.bind((interface, 0))
         self.sock.settimeout(0.2)
         self.over = False
@@ -85,7 +87,7 @@ class Capture:
             if where[0] == "lo" and where[2] == socket.PACKET_OUTGOING:
                 continue
             packet = tcp(frame, time.time())
-            if packet and self.port in (None, packet.src[1], packet.dst[1]):
+            if packet and self.end in (packet.src, packet.dst):
                 self.packets.append(packet)
                 if self.keep:
                     self.frames.append((packet.time, frame))

@@ -122,7 +122,7 @@ def tshark_opinion(t):
     with tempfile.TemporaryDirectory() as where:
         path = os.path.join(where, "pcap")
         server = t.server()
-        capture = t.capture(server[1], path)
+        capture = t.capture(server[1], path, here=True)
         conn = t.active(server=server)
         conn.post("write", wr=1, sge="%d:0:100" % conn.mr, stag=5, raddr=77)
         conn.peer.message(fpdu.WRITE)

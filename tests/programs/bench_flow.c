@@ -23,6 +23,10 @@ static void completion(struct bench *b, const struct ibv_wc *wc)
 {
 	struct bench_conn *c = &b->conn[wc->wr_id >> 32];
 
+	if (wc->status == IBV_WC_WR_FLUSH_ERR && b->told) {
+		b->left = true;
+		return;
+	}
 	bench_wc(wc);
 	if (!(wc->opcode & IBV_WC_RECV)) {
 		bench_retire(b, wc);
@@ -134,7 +138,7 @@ static void wait_ends(struct bench *b, bool sleep)
 static void drain(struct bench *b)
 {
 	for (unsigned int i = 0; i < b->o.qps; i++)
-		while (b->conn[i].inflight)
+		while (b->conn[i].inflight && !b->left)
 			progress(b, b->o.events);
 }
 
@@ -152,8 +156,11 @@ static uint64_t client_phase(struct bench *b, uint64_t count)
 	return messages + (b->o.bidir ? peers : 0);
 }
 
-/* Data in one direction need the server's processor only if it has to post. */
-static void server_phase(struct bench *b, uint64_t count)
+/*
+ * Data in one direction need the server's processor only if it has to post. The
+ * client may leave as soon as it has the ends of the last phase.
+ */
+static void server_phase(struct bench *b, uint64_t count, bool last)
 {
 	uint64_t messages = 0;
 
@@ -164,6 +171,7 @@ static void server_phase(struct bench *b, uint64_t count)
 	}
 	wait_ends(b, b->o.events || b->o.op != BENCH_SEND);
 	end(b, messages);
+	b->told = last;
 	drain(b);
 }
 
@@ -191,8 +199,8 @@ void bench_flow(struct bench *b, struct bench_result *r)
 
 		bench_serve(b);
 		if (warm)
-			server_phase(b, warm);
-		server_phase(b, b->o.count && !count ? 1 : count);
+			server_phase(b, warm, false);
+		server_phase(b, b->o.count && !count ? 1 : count, true);
 	} else {
 		bench_connect(b, b->o.qps);
 		client(b, r);

@@ -29,7 +29,8 @@ static void look(struct bench *b, struct seen *s)
 	struct ibv_wc wc[8];
 	int n = ibv_poll_cq(b->cq, 8, wc), i;
 
-	for (i = 0; i < n; i++) {
+	/* behind its end the peer may leave */
+	for (i = 0; i < n && !s->end; i++) {
 		bench_wc(&wc[i]);
 		if (!(wc[i].opcode & IBV_WC_RECV)) {
 			bench_retire(b, &wc[i]);
