@@ -43,9 +43,10 @@ fi
 cp /out/index/* /out/payload/usr/lib/modules/$VERSION/
 '
 
-# What is not a source, in the tree or in the copy, stays where it is.
+# What is not a source, in the tree or in the copy, stays where it is. Building
+# there changes the times of directories, which are not to count.
 build_copy() {
-	rsync -a --delete --itemize-changes --exclude=/.git --exclude=/build --exclude=__pycache__ \
+	rsync -aO --delete --itemize-changes --exclude=/.git --exclude=/build --exclude=__pycache__ \
 		--exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
 		--exclude='Module.symvers' --exclude='modules.order' "$TREE/" "$1/src/"
 }
