@@ -109,7 +109,7 @@ class Report:
         self.verdicts[test.name] = (verdict, why)
         if self.slow:
             print("# %.1f s: %s" % (took, test.name))
-        self.line(verdict, title(test), why)
+        self.line(verdict, title(test), "%s\nafter %.1f s" % (why, took) if verdict == "fail" else why)
 
 
 def main():
