@@ -15,6 +15,7 @@ from outcome import Skip, check
 MAGIC, ETHERNET = 0xA1B2C3D4, 1
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 ETH_P_ALL = 3
+SOL_PACKET, PACKET_STATISTICS = 263, 6
 
 Packet = collections.namedtuple("Packet", "time src dst seq ack flags window options payload df fragment")
 
@@ -69,7 +70,7 @@ class Capture:
         only_port(self.sock, port)
         self.sock.bind((interface, 0))
         self.sock.settimeout(0.2)
-        self.over = False
+        self.over, self.lost = False, 0
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
@@ -93,9 +94,10 @@ class Capture:
                     self.frames.append((packet.time, frame))
 
     def stop(self):
-        """All packets, once no more come."""
+        """All packets, once no more come; self.lost is how many there was no room for."""
         self.over = True
         self.thread.join()
+        self.lost = struct.unpack("II", self.sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1]
         self.sock.close()
         if self.keep:
             write(self.keep, self.frames)
