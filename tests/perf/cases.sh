@@ -5,7 +5,8 @@
 #
 #	write|read|send-SIZE-MTU[-qN][-bidir]	a stream of messages, in Gb/s
 #	rate-OP-SIZE[-qN]			the same, in messages per second
-#	lat-write|send|read|atomic[-SIZE]	one message at a time (8 octets)
+#	lat-write|send|read|atomic[-SIZE]	one message at a time (8 octets): the median
+#	mean-write|send|read|atomic[-SIZE]	the same, on average
 #	conn, conn-serial			connections, 16 or 1 at a time
 #	memory					what an idle connection costs, one end
 #	nvme-randread-4k, nvme-read-128k	kernel consumers: fio on a RAM disk
@@ -14,11 +15,11 @@
 #	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
 #
 # SIZE is in octets, or with k or m behind it. MTU 65536 is the loopback device,
-# the others are a veth pair. rate, lat, conn, memory, nvme and perftest have MTU 1500.
+# the others are a veth pair. rate, lat, mean, conn, memory, nvme and perftest have MTU 1500.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
 	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536
-	lat-write lat-send lat-read rate-write-64 write-64k-1500-q8 write-64k-1500-q1000
+	lat-write lat-send lat-read mean-write mean-send mean-read rate-write-64 write-64k-1500-q8 write-64k-1500-q1000
 	nvme-randread-4k nvme-read-128k conn memory"
 MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-1500 write-256k-1500
 	read-2-1500 read-512-1500 read-4k-1500 read-1m-1500 read-8m-1500
@@ -37,7 +38,8 @@ QUICK_CASES="write-64k-1500 read-64k-1500@iw_tcp,siw,rxe,iperf3 send-64k-1500@iw
 	write-64k-9000@iw_tcp,siw,iperf3 write-64k-65536@iw_tcp,siw,iperf3
 	write-1m-1500@iw_tcp write-8m-1500@iw_tcp write-1m-9000@iw_tcp write-8m-9000@iw_tcp
 	write-1m-65536@iw_tcp write-8m-65536@iw_tcp
-	lat-write lat-send lat-read rate-write-64 write-64k-1500-q8@iw_tcp write-64k-1500-q1000@iw_tcp
+	lat-write lat-send lat-read mean-write@iw_tcp,siw mean-send@iw_tcp,siw mean-read@iw_tcp,siw,rxe
+	rate-write-64 write-64k-1500-q8@iw_tcp write-64k-1500-q1000@iw_tcp
 	nvme-randread-4k nvme-read-128k conn@iw_tcp,siw memory@iw_tcp,siw,tcp insn-write-64k-1500 insn-write-64k-1500-crc"
 
 cases_of() { # full|quick
@@ -91,7 +93,7 @@ case_words() {
 		[[ $C_OP == @(randread|read|randwrite|write) ]]
 		return ;;
 	write | read | send) ;;
-	rate | lat | perftest | insn) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
+	rate | lat | mean | perftest | insn) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
 	*) return 1 ;;
 	esac
 	C_OP=${w[0]:-}
@@ -109,7 +111,7 @@ case_contestants() {
 		C_WHO+=" tcp discard"
 		[ "$C_SIZE" -lt 65536 ] || [ "$C_QPS" -gt 64 ] || C_WHO+=" iperf3" ;;
 	rate:*) C_WHO+=" tcp" ;;
-	lat:write | lat:send) C_WHO+=" tcp" ;;
+	lat:write | lat:send | mean:write | mean:send) C_WHO+=" tcp" ;;
 	insn:*)
 		C_WHO="iw_tcp siw tcp discard"
 		[ "$C_CRC" = off ] || C_WHO="iw_tcp" ;;
@@ -119,7 +121,7 @@ case_contestants() {
 # case_cannot CONTESTANT: prints why it has no part in the case, if so
 case_cannot() {
 	case $1:$C_KIND:$C_OP:$C_MTU in
-	siw:lat:atomic:*) echo "siw has no atomic operations" ;;
+	siw:lat:atomic:* | siw:mean:atomic:*) echo "siw has no atomic operations" ;;
 	rxe:nvme:*) echo "rxe shortcuts what stays on its own device" ;;
 	rxe:*:65536) echo "rxe shortcuts what stays on its own device" ;;
 	discard:*:*:*) [ -z "$C_BIDIR" ] || echo "one direction only" ;;

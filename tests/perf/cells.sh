@@ -89,6 +89,10 @@ value() {
 	flow) echo "$(calc "$octets * 8 / $ns") Gb/s" ;;
 	rate) echo "$(calc "$messages * 1e9 / $ns") messages/s" ;;
 	lat) echo "$(calc "$p50 / 1000") us" ;;
+	mean)
+		# half of what a Write or Send and its answer take
+		[[ $C_OP == @(read|atomic) ]] || ns=$((ns / 2))
+		echo "$(calc "$ns / $messages / 1000") us" ;;
 	conn) echo "$(calc "$messages * 1e9 / $ns") connections/s" ;;
 	mem) echo "$(calc "$octets / $messages / 1024") KB" ;;
 	insn)
@@ -118,7 +122,7 @@ cell_rdma() { # TYPE
 	local opts=() rc
 	how_long 1
 	case $C_KIND in
-	lat) opts=(-m lat -w 200) ;;
+	lat | mean) opts=(-m lat -w 200) ;;
 	conn) opts=(-m conn) ;;
 	mem) opts=(-m mem) ;;
 	esac
@@ -136,7 +140,7 @@ cell_tcp() { # [-D]
 	local opts=("$@")
 	# how often its reader is woken up varies
 	how_long 4
-	[ "$C_KIND" != lat ] || opts+=(-l)
+	[[ $C_KIND != @(lat|mean) ]] || opts+=(-l)
 	[ "$C_KIND" != mem ] || opts+=(-m)
 	opts+=(-S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p $((PORT + 1)))
 	together "$IWT_BIN/iwt_tcpref" -s "${opts[@]}" -- "$IWT_BIN/iwt_tcpref" -c ${CELL_INSN:+-I} "${opts[@]}" &&

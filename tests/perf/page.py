@@ -40,6 +40,7 @@ CHARTS = (
     ("Large messages", "more is better", r"(write|read|send)-(1|8)m-\d+"),
     ("Small messages", "one queue pair, depth 128; more is better", r"rate-.*"),
     ("Latency", "one message at a time, polling; less is better", r"lat-.*"),
+    ("Latency on average", "the same runs' total time; less is better", r"mean-.*"),
     ("NVMe on a RAM disk, 4 KB random, depth 32", "more is better", r"nvme-rand.*"),
     ("NVMe on a RAM disk, 128 KB sequential", "more is better", r"nvme-read-.*"),
     ("Connections", "16 at a time, or one; more is better", r"conn.*"),

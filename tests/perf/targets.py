@@ -67,10 +67,11 @@ def bandwidth():
 
 
 def messages():
-    yield versus("8 B write latency, to siw", "lat-write", "siw", 0.8, most=True)
-    yield versus("8 B send latency, to siw", "lat-send", "siw", 0.8, most=True)
-    yield versus("8 B read latency, to siw", "lat-read", "siw", 0.6, most=True)
-    yield versus("8 B read latency, to rxe", "lat-read", "rxe", 1.0, below=True)
+    for kind, text in (("lat", "latency"), ("mean", "latency on average")):
+        yield versus(f"8 B write {text}, to siw", f"{kind}-write", "siw", 0.8, most=True)
+        yield versus(f"8 B send {text}, to siw", f"{kind}-send", "siw", 0.8, most=True)
+        yield versus(f"8 B read {text}, to siw", f"{kind}-read", "siw", 0.6, most=True)
+        yield versus(f"8 B read {text}, to rxe", f"{kind}-read", "rxe", 1.0, below=True)
     yield versus("64 B writes per second, depth 128, to siw", "rate-write-64", "siw", 4.0)
 
 
