@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Does this machine stand still at times? A processor of a virtual one may, and
+# what is bound to it, for longer than the time limits of protocols and tests.
+# One process on each processor looks at the clock twice a second.
+
+STANDSTILL=	# file with lines of "SECONDS-SINCE-1970 PROCESSOR SECONDS"
+WATCHERS=()
+
+# hundredths of a second since this machine was booted
+uptime_cs() {
+	local up
+	read -r up _ </proc/uptime
+	echo "${up/./}"
+}
+
+watch_processor() {
+	local never last now
+	taskset -cp "$1" "$BASHPID" >/dev/null 2>&1 || return
+	exec {never}<> <(:)
+	last=$(uptime_cs)
+	while [ -d "/proc/$$" ]; do
+		read -rt 0.5 -u "$never" _
+		now=$(uptime_cs)
+		[ $((now - last)) -lt 300 ] || echo "$EPOCHSECONDS $1 $(((now - last) / 100))" >>"$STANDSTILL"
+		last=$now
+	done
+}
+
+# standstill_watch FILE, standstill_end
+standstill_watch() {
+	local cpu
+	STANDSTILL=$1
+	: >"$STANDSTILL"
+	for ((cpu = 0; cpu < $(nproc); cpu++)); do
+		watch_processor "$cpu" </dev/null >/dev/null 2>&1 &
+		WATCHERS+=($!)
+	done
+}
+
+standstill_end() { [ ${#WATCHERS[@]} -eq 0 ] || kill "${WATCHERS[@]}" 2>/dev/null; WATCHERS=(); }
+
+# standstill_since SECONDS: the longest one that ended since then, if any
+standstill_since() {
+	awk -v since="$1" '$1 >= since && $3 > most { most = $3; cpu = $2 }
+		END { if (most) print "processor " cpu " stood still for " most " s" }' "$STANDSTILL"
+}
