@@ -23,9 +23,13 @@ ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppr
 # Nothing is written back, so the images of running labs may be shared.
 # Both processors of a machine of QEMU are one thread, which changes between them: as
 # threads of their own one may still execute a translation of code that the other has
-# patched, a breakpoint that the kernel knows nothing of any more.
+# patched, a breakpoint that the kernel knows nothing of any more. But who waits for the
+# other one by looking waits for some milliseconds each time: with LAB_PARALLEL=1 they
+# are threads.
 boot_qemu() {
-	local dir=$1 accel=(-accel tcg,thread=single -smp "$CPUS") cmdline=$LAB_CMDLINE
+	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE
+	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
+	accel=(-accel "tcg,thread=$threads" -smp "$CPUS")
 	if [ -n "${LAB_ICOUNT:-}" ]; then
 		accel=(-accel tcg,thread=single -icount shift=0,sleep=off -rtc clock=vm -smp 1)
 		cmdline=$ICOUNT_CMDLINE
