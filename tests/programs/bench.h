@@ -75,8 +75,6 @@ struct bench {
 	struct bench_conn *conn;
 	unsigned int established;
 	unsigned int ended;		/* peers' ends in this phase */
-	bool told;			/* the peer has all that it waits for */
-	bool left;			/* and is gone */
 };
 
 /* bench_main.c; everything that fails ends the program */

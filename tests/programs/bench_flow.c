@@ -23,10 +23,6 @@ static void completion(struct bench *b, const struct ibv_wc *wc)
 {
 	struct bench_conn *c = &b->conn[wc->wr_id >> 32];
 
-	if (wc->status == IBV_WC_WR_FLUSH_ERR && b->told) {
-		b->left = true;
-		return;
-	}
 	bench_wc(wc);
 	if (!(wc->opcode & IBV_WC_RECV)) {
 		bench_retire(b, wc);
@@ -138,7 +134,7 @@ static void wait_ends(struct bench *b, bool sleep)
 static void drain(struct bench *b)
 {
 	for (unsigned int i = 0; i < b->o.qps; i++)
-		while (b->conn[i].inflight && !b->left)
+		while (b->conn[i].inflight)
 			progress(b, b->o.events);
 }
 
@@ -158,12 +154,14 @@ static uint64_t client_phase(struct bench *b, uint64_t count)
 
 /*
  * Data in one direction need the server's processor only if it has to post. The
- * client may leave as soon as it has the ends of the last phase.
+ * client may leave as soon as it has the ends of the last phase: nobody looks for
+ * completions after them.
  */
-static void server_phase(struct bench *b, uint64_t count, bool last)
+static void server_phase(struct bench *b, uint64_t count)
 {
 	uint64_t messages = 0;
 
+	drain(b);
 	if (b->o.bidir) {
 		if (!count)
 			bench_timer(b->o.ms);
@@ -171,8 +169,6 @@ static void server_phase(struct bench *b, uint64_t count, bool last)
 	}
 	wait_ends(b, b->o.events || b->o.op != BENCH_SEND);
 	end(b, messages);
-	b->told = last;
-	drain(b);
 }
 
 static void client(struct bench *b, struct bench_result *r)
@@ -199,8 +195,8 @@ void bench_flow(struct bench *b, struct bench_result *r)
 
 		bench_serve(b);
 		if (warm)
-			server_phase(b, warm, false);
-		server_phase(b, b->o.count && !count ? 1 : count, true);
+			server_phase(b, warm);
+		server_phase(b, b->o.count && !count ? 1 : count);
 	} else {
 		bench_connect(b, b->o.qps);
 		client(b, r);
