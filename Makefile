@@ -51,6 +51,9 @@ check: ## every test in every laboratory
 conformance: ## every row of the RFCs against a raw peer; ARGS= of tests/conformance
 	@tests/conformance $(ARGS)
 
+conformance-paths: ## the same rows over IPv4 and IPv6, all MTUs, loss, reordering, duplication, a proxy
+	@tests/check --paths
+
 bench: ## measure, beside siw, rxe and TCP; QUICK=1, or CASES= of tests/perf
 	@tests/perf/bench $(if $(QUICK),--quick) $(CASES)
 
@@ -75,4 +78,4 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all modules install provider provider-install check-config demo check \
-	conformance bench unit fuzz selftest style clean help
+	conformance conformance-paths bench unit fuzz selftest style clean help
