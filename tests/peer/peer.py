@@ -132,11 +132,11 @@ class Peer:
 
     # receiving
 
-    def octets(self, seconds=WAIT):
+    def octets(self, seconds=WAIT, most=1 << 17):
         """Some octets; b"" at the end (ended says which)."""
         self.sock.settimeout(seconds)
         try:
-            got = self.sock.recv(1 << 17)
+            got = self.sock.recv(most)
         except ConnectionError:
             self.ended = "rst"
             return b""
@@ -144,6 +144,12 @@ class Peer:
             self.ended = "fin"
         self.received += got
         return got
+
+    def take(self, got):
+        """Octets that came: the segments among them are held until somebody asks for them."""
+        for seg in self.rx.feed(got):
+            self.rules.add(seg)
+            self.held.append(seg)
 
     def segment(self, seconds=WAIT, good=True):
         """The next segment; good: it must be, and all before, by the rules for senders."""
@@ -154,9 +160,7 @@ class Peer:
             except (socket.timeout, BlockingIOError):
                 raise Fail("no segment within %g s, %d octets held" % (seconds, len(self.rx.held))) from None
             check(got, "no segment, but the end:", self.ended, bytes(self.rx.held[:40]))
-            for seg in self.rx.feed(got):
-                self.rules.add(seg)
-                self.held.append(seg)
+            self.take(got)
         if good:
             problems = self.rx.problems + self.rules.problems
             check(not problems, "what was sent:", problems)

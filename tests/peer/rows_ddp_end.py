@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """RFC 5041: the end of a stream, in order, half, and by force."""
+import time
+
 import fpdu
-from outcome import check, equal
+from outcome import Skip, check, equal
 from rows import row
 from rows_ddp import event
 from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SUCCESS, WC_RECV, WC_SEND
@@ -135,6 +137,25 @@ def graceful_close(t):
     conn.peer.fin()
     over(conn, 0)
     equal([c.status for c in conn.poll(8)], [FLUSH] * 8, "receive buffers")
+
+
+@row("DDP-48")
+def graceful_slow(t):
+    """A graceful close from a peer that reads for longer than we wait for FIN: still one in order"""
+    if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
+        raise Skip("all that is sent fits between here and there")
+    conn = t.passive()
+    conn.peer.slow()
+    conn.post("send", wr=100, n=2, sge="%d:0:65536" % conn.mr)
+    conn.ulp.disconnect(id=conn.id)
+    for _ in range(20):
+        conn.peer.take(conn.peer.octets(most=4096))
+        time.sleep(0.5)
+    for _ in range(2):
+        equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 65536, "size")
+    conn.peer.expect_fin()
+    conn.peer.fin()
+    over(conn, 0)
 
 
 @row("DDP-48")

@@ -68,6 +68,43 @@ static bool port_is_free_choice(struct net *net, u16 port)
 }
 
 /**
+ * iwt_addr_unmap() - an address of IPv4 in the clothes of IPv6: say what it is
+ * @a: address
+ */
+void iwt_addr_unmap(struct sockaddr_storage *a)
+{
+	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)a;
+	struct sockaddr_in a4 = {
+		.sin_family	= AF_INET,
+		.sin_port	= a6->sin6_port,
+	};
+
+	if (a->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&a6->sin6_addr))
+		return;
+	a4.sin_addr.s_addr = a6->sin6_addr.s6_addr32[3];
+	memset(a, 0, sizeof(*a));
+	memcpy(a, &a4, sizeof(a4));
+}
+
+/**
+ * iwt_ep_names() - note both ends' addresses as TCP has them
+ * @ep: endpoint, locked
+ *
+ * A connection of IPv4 to a socket of both families is one of IPv4 for iw_cm.
+ */
+void iwt_ep_names(struct iwt_ep *ep)
+{
+	struct sockaddr_storage local = {}, remote = {};
+
+	if (iwt_sock_names(ep->sock, &local, &remote))
+		return;
+	iwt_addr_unmap(&local);
+	iwt_addr_unmap(&remote);
+	ep->local = local;
+	ep->remote = remote;
+}
+
+/**
  * iwt_ep_dial() - begin a TCP connection
  * @ep: endpoint of an initiator, locked, without a socket
  * @id: iw_cm's object; its mapped addresses count

@@ -227,8 +227,10 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	if (s.next != ep->state)
 		enter(ep, s.next);
 
-	if (acts & IWT_CMA_FIN)
+	if (acts & IWT_CMA_FIN) {
 		iwt_sock_shutdown(ep->sock);
+		ep->undelivered = iwt_sock_undelivered(ep->sock);
+	}
 	if (acts & IWT_CMA_DETACH)
 		cut = iwt_ep_let_go_qp(ep);
 	if (acts & IWT_CMA_DETACH && s.next == IWT_CM_LINGER) {
@@ -289,47 +291,35 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 		iwt_qp_put(qp);
 }
 
-/**
- * iwt_addr_unmap() - an address of IPv4 in the clothes of IPv6: say what it is
- * @a: address
+/*
+ * Has the peer been taking what came before FIN? TCP may have megabytes of it, for
+ * a slow path or reader. One who takes an octet at a time is not waited for for
+ * ever.
  */
-void iwt_addr_unmap(struct sockaddr_storage *a)
+static bool delivers(struct iwt_ep *ep)
 {
-	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)a;
-	struct sockaddr_in a4 = {
-		.sin_family	= AF_INET,
-		.sin_port	= a6->sin6_port,
-	};
+	u32 left;
 
-	if (a->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&a6->sin6_addr))
-		return;
-	a4.sin_addr.s_addr = a6->sin6_addr.s6_addr32[3];
-	memset(a, 0, sizeof(*a));
-	memcpy(a, &a4, sizeof(a4));
-}
-
-/**
- * iwt_ep_names() - note both ends' addresses as TCP has them
- * @ep: endpoint, locked
- *
- * A connection of IPv4 to a socket of both families is one of IPv4 for iw_cm.
- */
-void iwt_ep_names(struct iwt_ep *ep)
-{
-	struct sockaddr_storage local = {}, remote = {};
-
-	if (iwt_sock_names(ep->sock, &local, &remote))
-		return;
-	iwt_addr_unmap(&local);
-	iwt_addr_unmap(&remote);
-	ep->local = local;
-	ep->remote = remote;
+	if (!ep->sock ||
+	    (ep->state != IWT_CM_CLOSING && ep->state != IWT_CM_LINGER))
+		return false;
+	left = iwt_sock_undelivered(ep->sock);
+	if (ep->undelivered <= 1 || left == ep->undelivered ||
+	    ep->extensions == IWT_CM_CLOSE_EXTENSIONS)
+		return false;
+	ep->undelivered = left;
+	ep->extensions++;
+	return true;
 }
 
 static void expire(struct iwt_ep *ep)
 {
 	/* a late one, of a state that has been left, does not count */
-	if (ep->armed && time_after_eq(jiffies, ep->deadline))
+	if (!ep->armed || time_before(jiffies, ep->deadline))
+		return;
+	if (delivers(ep))
+		iwt_ep_arm(ep, IWT_CM_CLOSE_MS);
+	else
 		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);
 }
 

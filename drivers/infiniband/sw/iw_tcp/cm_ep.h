@@ -60,12 +60,14 @@ struct iwt_sock_ops;
 /*
  * How long a state may last, in milliseconds. Each is one deadline for all of
  * the state, whatever arrives meanwhile (RFC 5044 7.1.2 r10). The Reply's
- * includes the time that the ULP over there takes to make up its mind.
+ * includes the time that the ULP over there takes to make up its mind. Behind
+ * our FIN it begins anew, so many times, while the peer acknowledges something.
  */
 #define IWT_CM_CONNECT_MS	15000
 #define IWT_CM_REPLY_MS		15000
 #define IWT_CM_REQUEST_MS	10000
 #define IWT_CM_CLOSE_MS		5000
+#define IWT_CM_CLOSE_EXTENSIONS	11
 #define IWT_CM_ORPHAN_MS	60000
 
 /* How often, and for how many times, a Request that iw_cm can't take is held up. */
@@ -104,6 +106,8 @@ enum iwt_ep_bit {
  * @timer: sets IWT_EP_EXPIRED
  * @armed: @deadline counts
  * @deadline: when the present state ends, in jiffies
+ * @undelivered: octets behind which our FIN was, when @deadline was set
+ * @extensions: how often it has been set for that
  * @dev: device; NULL until a new inbound connection is assigned to one
  * @sock: socket; NULL when CLOSED
  * @qp: queue pair, or NULL
@@ -139,6 +143,8 @@ struct iwt_ep {
 	struct delayed_work timer;
 	bool armed;
 	unsigned long deadline;
+	u32 undelivered;
+	u32 extensions;
 
 	struct iwt_dev *dev;
 	struct iwt_sock *sock;
@@ -181,10 +187,10 @@ void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms);
 void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp);
 bool iwt_ep_let_go_qp(struct iwt_ep *ep);
 void iwt_ep_orphan(const struct iwt_listen *listen);
-void iwt_ep_names(struct iwt_ep *ep);
-void iwt_addr_unmap(struct sockaddr_storage *a);
 
 /* cm.c */
+void iwt_ep_names(struct iwt_ep *ep);
+void iwt_addr_unmap(struct sockaddr_storage *a);
 int iwt_ep_dial(struct iwt_ep *ep, const struct iw_cm_id *id);
 
 /* cm_mpa.c: all with ep->lock held */

@@ -99,7 +99,7 @@ static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 #define number(n)	(n)
 
 /* What a module parameter needs that is neither a number nor a flag alone. */
-#define IWT_PARAM_OPS(_name, _type, _fmt, _show, _parse)		\
+#define IWT_PARAM_OPS(_name, _field, _fmt, _show, _parse)		\
 static int _name##_param_set(const char *text,				\
 			     const struct kernel_param *kp)		\
 {									\
@@ -108,9 +108,8 @@ static int _name##_param_set(const char *text,				\
 									\
 static int _name##_param_get(char *buf, const struct kernel_param *kp)	\
 {									\
-	const _type *val = kp->arg;					\
-									\
-	return sysfs_emit(buf, _fmt "\n", _show(READ_ONCE(*val)));	\
+	return sysfs_emit(buf, _fmt "\n",				\
+			  _show(READ_ONCE(defaults._field)));		\
 }									\
 									\
 static const struct kernel_param_ops _name##_param_ops = {		\
@@ -118,9 +117,9 @@ static const struct kernel_param_ops _name##_param_ops = {		\
 	.get = _name##_param_get,					\
 }
 
-IWT_PARAM_OPS(crc, enum iwt_crc_policy, "%s", crc_word, parse_crc);
-IWT_PARAM_OPS(rev, u8, "%u", number, parse_rev);
-IWT_PARAM_OPS(zerocopy, enum iwt_zerocopy, "%s", zerocopy_word, parse_zerocopy);
+IWT_PARAM_OPS(crc, crc, "%s", crc_word, parse_crc);
+IWT_PARAM_OPS(rev, mpa_rev, "%u", number, parse_rev);
+IWT_PARAM_OPS(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 
 module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
 MODULE_PARM_DESC(crc, "CRC32c of new links: on (default), off or required");

@@ -47,6 +47,19 @@ int iwt_sock_error(const struct iwt_sock *s)
 }
 
 /**
+ * iwt_sock_undelivered() - octets, and FIN, that the peer has yet to acknowledge
+ * @s: established socket, or one that is closing
+ *
+ * Any context; TCP may go on meanwhile.
+ */
+u32 iwt_sock_undelivered(const struct iwt_sock *s)
+{
+	const struct tcp_sock *tp = tcp_sk(s->sk);
+
+	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
+}
+
+/**
  * iwt_sock_names() - addresses of both ends
  * @s: socket
  * @local: takes ours

@@ -31,8 +31,9 @@
  * does not read. Once FIN is queued, neither a queue pair that wants to be rid
  * of the connection nor a peer who takes his time brings a reset: that would
  * only take away what TCP has yet to deliver, a Terminate above all. So the
- * queue pair goes, while what the peer sends is read and thrown away. An initiator whose Request was
- * not understood goes back to where it began, with nothing told.
+ * queue pair goes, while what the peer sends is read and thrown away. An
+ * initiator whose Request was not understood goes back to where it began, with
+ * nothing told.
  */
 static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	[IWT_CM_CONNECTING] = {
