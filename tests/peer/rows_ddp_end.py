@@ -148,7 +148,7 @@ def graceful_slow(t):
     conn.peer.slow()
     conn.post("send", wr=100, n=2, sge="%d:0:65536" % conn.mr)
     conn.ulp.disconnect(id=conn.id)
-    for _ in range(20):
+    for _ in range(14):
         conn.peer.take(conn.peer.octets(most=4096))
         time.sleep(0.5)
     for _ in range(2):

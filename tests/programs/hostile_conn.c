@@ -159,13 +159,13 @@ void iwt_resolve(struct conn *c)
 	if (!c->ch || rdma_create_id(c->ch, &c->id, NULL, RDMA_PS_TCP) ||
 	    rdma_getaddrinfo(iwt_address, PORT, &hints, &ai))
 		iwt_fail("no identifier or address");
-	if (rdma_resolve_addr(c->id, NULL, ai->ai_dst_addr, 5000))
+	if (rdma_resolve_addr(c->id, NULL, ai->ai_dst_addr, 30000))
 		iwt_fail("rdma_resolve_addr");
 	ev = next_event(c);
 	if (!ev || ev->event != RDMA_CM_EVENT_ADDR_RESOLVED)
 		iwt_fail("address is not resolved");
 	rdma_ack_cm_event(ev);
-	if (rdma_resolve_route(c->id, 5000))
+	if (rdma_resolve_route(c->id, 30000))
 		iwt_fail("rdma_resolve_route");
 	ev = next_event(c);
 	if (!ev || ev->event != RDMA_CM_EVENT_ROUTE_RESOLVED)

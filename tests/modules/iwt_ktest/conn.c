@@ -254,11 +254,11 @@ static int resolve(struct kt_conn *c)
 		return err;
 	}
 	err = rdma_resolve_addr(c->c.id, (struct sockaddr *)&from,
-				(struct sockaddr *)&to, 5000);
+				(struct sockaddr *)&to, KT_RESOLVE_MS);
 	if (!err)
 		err = iwt_kt_wait_flag(c, &c->c.resolved);
 	if (!err)
-		err = rdma_resolve_route(c->c.id, 5000);
+		err = rdma_resolve_route(c->c.id, KT_RESOLVE_MS);
 	if (!err)
 		err = iwt_kt_wait_flag(c, &c->c.routed);
 	return err ?: make_end(&c->c);

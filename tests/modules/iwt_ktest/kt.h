@@ -23,6 +23,8 @@
 #define KT_PORT		7473
 /* Patience for anything that must happen; no test depends on its value. */
 #define KT_PATIENCE	(60 * HZ)
+/* Jiffies may jump, where a laboratory's processor stood still. */
+#define KT_RESOLVE_MS	30000
 
 /* Who reaps completions: the core in one of its ways, or a handler of ours. */
 enum kt_mode {
