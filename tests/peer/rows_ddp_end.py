@@ -145,7 +145,6 @@ def graceful_slow(t):
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("all that is sent fits between here and there")
     conn = t.passive()
-    conn.peer.slow()
     conn.post("send", wr=100, n=2, sge="%d:0:65536" % conn.mr)
     conn.ulp.disconnect(id=conn.id)
     for _ in range(14):
