@@ -103,6 +103,8 @@ void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
 
 	ep->deadline = jiffies + delay;
 	ep->armed = true;
+	if (ep->sock)
+		ep->acked = iwt_sock_acked(ep->sock);
 	iwt_ep_get(ep);
 	if (mod_delayed_work(ep->wq, &ep->timer, delay))
 		iwt_ep_put(ep);
@@ -227,10 +229,8 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	if (s.next != ep->state)
 		enter(ep, s.next);
 
-	if (acts & IWT_CMA_FIN) {
+	if (acts & IWT_CMA_FIN)
 		iwt_sock_shutdown(ep->sock);
-		ep->undelivered = iwt_sock_undelivered(ep->sock);
-	}
 	if (acts & IWT_CMA_DETACH)
 		cut = iwt_ep_let_go_qp(ep);
 	if (acts & IWT_CMA_DETACH && s.next == IWT_CM_LINGER) {
@@ -292,22 +292,19 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 }
 
 /*
- * Has the peer been taking what came before FIN? TCP may have megabytes of it, for
- * a slow path or reader. One who takes an octet at a time is not waited for for
- * ever.
+ * Has the peer been taking what comes before FIN or a Terminate? TCP may have
+ * megabytes of it, for a slow path or reader. FIN alone is not much, and one who
+ * takes an octet at a time is not waited for without end.
  */
-static bool delivers(struct iwt_ep *ep)
+static bool takes(struct iwt_ep *ep)
 {
-	u32 left;
-
-	if (!ep->sock ||
-	    (ep->state != IWT_CM_CLOSING && ep->state != IWT_CM_LINGER))
+	if (!ep->sock || (ep->state != IWT_CM_FULL &&
+			  ep->state != IWT_CM_CLOSING &&
+			  ep->state != IWT_CM_LINGER))
 		return false;
-	left = iwt_sock_undelivered(ep->sock);
-	if (ep->undelivered <= 1 || left == ep->undelivered ||
+	if (iwt_sock_acked(ep->sock) - ep->acked <= 1 ||
 	    ep->extensions == IWT_CM_CLOSE_EXTENSIONS)
 		return false;
-	ep->undelivered = left;
 	ep->extensions++;
 	return true;
 }
@@ -317,7 +314,7 @@ static void expire(struct iwt_ep *ep)
 	/* a late one, of a state that has been left, does not count */
 	if (!ep->armed || time_before(jiffies, ep->deadline))
 		return;
-	if (delivers(ep))
+	if (takes(ep))
 		iwt_ep_arm(ep, IWT_CM_CLOSE_MS);
 	else
 		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);

@@ -60,8 +60,9 @@ struct iwt_sock_ops;
 /*
  * How long a state may last, in milliseconds. Each is one deadline for all of
  * the state, whatever arrives meanwhile (RFC 5044 7.1.2 r10). The Reply's
- * includes the time that the ULP over there takes to make up its mind. Behind
- * our FIN it begins anew, so many times, while the peer acknowledges something.
+ * includes the time that the ULP over there takes to make up its mind. That of
+ * the end, with FIN or a Terminate behind what was sent, begins anew, so many
+ * times, while the peer acknowledges something.
  */
 #define IWT_CM_CONNECT_MS	15000
 #define IWT_CM_REPLY_MS		15000
@@ -106,8 +107,8 @@ enum iwt_ep_bit {
  * @timer: sets IWT_EP_EXPIRED
  * @armed: @deadline counts
  * @deadline: when the present state ends, in jiffies
- * @undelivered: octets behind which our FIN was, when @deadline was set
- * @extensions: how often it has been set for that
+ * @acked: what the peer had acknowledged when @deadline was set
+ * @extensions: how often it has been set for the peer's going on with that
  * @dev: device; NULL until a new inbound connection is assigned to one
  * @sock: socket; NULL when CLOSED
  * @qp: queue pair, or NULL
@@ -143,7 +144,7 @@ struct iwt_ep {
 	struct delayed_work timer;
 	bool armed;
 	unsigned long deadline;
-	u32 undelivered;
+	u32 acked;
 	u32 extensions;
 
 	struct iwt_dev *dev;

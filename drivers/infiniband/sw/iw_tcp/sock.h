@@ -93,7 +93,7 @@ void iwt_sock_give_back(struct iwt_sock *s);
 /* Any context. */
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);
 int iwt_sock_error(const struct iwt_sock *s);
-u32 iwt_sock_undelivered(const struct iwt_sock *s);
+u32 iwt_sock_acked(const struct iwt_sock *s);
 void iwt_sock_kick(struct iwt_sock *s);
 void iwt_sock_call(struct iwt_sock *s);
 void iwt_sock_kick_later(struct iwt_sock *s);

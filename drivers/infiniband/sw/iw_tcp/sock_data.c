@@ -47,16 +47,14 @@ int iwt_sock_error(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_undelivered() - octets, and FIN, that the peer has yet to acknowledge
- * @s: established socket, or one that is closing
+ * iwt_sock_acked() - how far the peer has acknowledged what was sent, FIN included
+ * @s: socket that is or was connected
  *
- * Any context; TCP may go on meanwhile.
+ * Any context; TCP may go on meanwhile. Return: a sequence number.
  */
-u32 iwt_sock_undelivered(const struct iwt_sock *s)
+u32 iwt_sock_acked(const struct iwt_sock *s)
 {
-	const struct tcp_sock *tp = tcp_sk(s->sk);
-
-	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
+	return READ_ONCE(tcp_sk(s->sk)->snd_una);
 }
 
 /**
