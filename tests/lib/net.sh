@@ -35,7 +35,12 @@ in_net() { nsenter --net="/run/netns/$1" "${@:2}"; }
 . "$IWT_LIB/wait.sh"
 
 not() { ! "$@"; }
-alive() { kill -0 "$1" 2>/dev/null; }
+# alive PID: neither gone nor a child that has ended. (Bash 5.2 sets its signal mask to
+# anything after "read -t", and may then not hear of it.)
+alive() {
+	local stat
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } != [ZX]* ]]
+}
 
 # start COMMAND...: in the background; its pid is in PID. (in_a and in_b are
 # resolved, so that PID is the program's own and not that of a shell around it.)
