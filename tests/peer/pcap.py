@@ -76,10 +76,12 @@ class Capture:
 
     def _run(self):
         while True:
+            # before the wait: what came between its end and here is still to be read
+            over = self.over
             try:
                 frame, where = self.sock.recvfrom(1 << 17)
             except socket.timeout:
-                if self.over:
+                if over:
                     return
                 continue
             except OSError:
