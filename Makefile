@@ -69,9 +69,9 @@ selftest: ## the selftests on this machine, as root, with what is installed
 style: ## checkpatch, sparse and all compiler warnings
 	@tests/style "$(KDIR)"
 
-clean: ## remove what was built
+clean: ## remove what was built, and reports
 	@if [ -e $(KDIR)/Makefile ]; then $(kbuild) clean; fi
-	@rm -rf $(BUILD)/provider
+	@rm -rf $(BUILD)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' \
