@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <ccan/array_size.h>
+#include <rdma/ib_user_verbs.h>
 #include <util/compiler.h>
 
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
+
+/* After so many posts the kernel is told of them, even if no queue was found empty. */
+#define IWT_UNRUNG_MAX	64
 
 static struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
 				 struct ibv_comp_channel *channel,
@@ -200,9 +206,73 @@ void iwt_cq_remind(struct iwt_cq *cq)
 		ibv_cmd_req_notify_cq(&cq->vcq.cq, 0);
 }
 
-int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+/*
+ * The poll command takes no completions, but has the kernel look at the send queues
+ * that count on this process, since it polls. Nothing is allocated for it here.
+ */
+static void iwt_cq_poll_command(struct iwt_cq *cq)
 {
-	struct iwt_cq *cq = to_iwt_cq(ibcq);
+	struct ib_uverbs_poll_cq_resp resp;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_poll_cq cmd;
+	} req = {
+		.hdr = {
+			.command = IB_USER_VERBS_CMD_POLL_CQ,
+			.in_words = sizeof(req) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.cq_handle = cq->vcq.cq.handle,
+			.ne = 1,
+		},
+	};
+	struct ibv_wc wc;
+
+	static_assert(sizeof(req) == sizeof(req.hdr) + sizeof(req.cmd),
+		      "the command follows its header");
+	if (likely(write(cq->vcq.cq.context->cmd_fd, &req, sizeof(req)) ==
+		   sizeof(req)))
+		return;
+
+	/* as with the doorbell, whoever may not write goes the longer way */
+	ibv_cmd_poll_cq(&cq->vcq.cq, 1, &wc);
+}
+
+/*
+ * Tells the kernel of what was posted without the doorbell, if it counts on that.
+ * Returns whether it did. Without the CQ lock.
+ */
+bool iwt_cq_tend(struct iwt_cq *cq)
+{
+	if (likely(!(iwt_load(&cq->ring.ctl->flags) & IWT_RING_TENDED)))
+		return false;
+	/* what is posted from now on is for the next time */
+	if (!iwt_load(&cq->unrung) ||
+	    !__atomic_exchange_n(&cq->unrung, 0, __ATOMIC_SEQ_CST))
+		return false;
+	iwt_cq_poll_command(cq);
+
+	return true;
+}
+
+/*
+ * Something was posted without the doorbell. A process that always finds completions,
+ * or does not look for any, tells the kernel now and then. Threads may count at the same
+ * time; it does no harm if one is lost, for it never becomes nothing.
+ */
+void iwt_cq_unrung(struct iwt_cq *cq)
+{
+	uint32_t count = iwt_load(&cq->unrung) + 1;
+
+	iwt_store(&cq->unrung, count ? count : 1);
+	if (count >= IWT_UNRUNG_MAX)
+		iwt_cq_tend(cq);
+}
+
+static int iwt_cq_take(struct iwt_cq *cq, int num_entries, struct ibv_wc *wc)
+{
 	uint32_t prod;
 	int done = 0;
 	bool left;
@@ -223,15 +293,30 @@ int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	return ret ? -ret : done;
 }
 
+int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+{
+	struct iwt_cq *cq = to_iwt_cq(ibcq);
+	int done;
+
+	done = iwt_cq_take(cq, num_entries, wc);
+	if (!done && iwt_cq_tend(cq))
+		done = iwt_cq_take(cq, num_entries, wc);
+
+	return done;
+}
+
 /*
  * The kernel clears the word when it raises the event. A wish for any
  * completion outlives a later one for solicited completions alone.
  */
 int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
-	__u32 *arm = &to_iwt_cq(ibcq)->ring.ctl->arm;
+	struct iwt_cq *cq = to_iwt_cq(ibcq);
+	__u32 *arm = &cq->ring.ctl->arm;
 	__u32 none = IWT_CQ_ARM_NONE;
 
+	/* the caller may go to sleep after this */
+	iwt_cq_tend(cq);
 	if (solicited_only)
 		__atomic_compare_exchange_n(arm, &none, IWT_CQ_ARM_SOLICITED,
 					    false, __ATOMIC_SEQ_CST,

@@ -15,13 +15,10 @@ static void iwt_cq_show(struct iwt_cq *cq)
 	cq->vcq.cq_ex.status = cq->cqe->status;
 }
 
-static int iwt_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+/* Returns 0 with the lock held, or an errno value without. */
+static int iwt_cq_start(struct iwt_cq *cq)
 {
-	struct iwt_cq *cq = to_iwt_cq_ex(ibcq);
 	int ret;
-
-	if (attr->comp_mask)
-		return EINVAL;
 
 	iwt_cq_lock(cq);
 	ret = iwt_cq_available(cq, cq->cons, &cq->polled);
@@ -34,6 +31,21 @@ static int iwt_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	iwt_cq_show(cq);
 
 	return 0;
+}
+
+static int iwt_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct iwt_cq *cq = to_iwt_cq_ex(ibcq);
+	int ret;
+
+	if (attr->comp_mask)
+		return EINVAL;
+
+	ret = iwt_cq_start(cq);
+	if (ret == ENOENT && iwt_cq_tend(cq))
+		ret = iwt_cq_start(cq);
+
+	return ret;
 }
 
 static int iwt_next_poll(struct ibv_cq_ex *ibcq)

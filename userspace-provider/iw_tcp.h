@@ -56,6 +56,8 @@ struct iwt_cq {
 	pthread_spinlock_t lock;
 	bool single_threaded;
 	uint32_t cons;
+	/* posts without the doorbell that the kernel was not told of; any thread's */
+	uint32_t unrung;
 
 	/* between start_poll and end_poll: */
 	uint32_t polled;
@@ -117,6 +119,8 @@ void iwt_cq_unlock(struct iwt_cq *cq);
 int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod);
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num);
 void iwt_cq_remind(struct iwt_cq *cq);
+bool iwt_cq_tend(struct iwt_cq *cq);
+void iwt_cq_unrung(struct iwt_cq *cq);
 enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe);
 unsigned int iwt_cqe_flags(const struct iwt_cqe *cqe);
 
@@ -140,6 +144,7 @@ int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr);
 void *iwt_wq_claim(struct iwt_wq *wq);
 bool iwt_wq_publish(struct iwt_wq *wq);
+int iwt_sq_tell(struct iwt_qp *qp, bool ring);
 int iwt_qp_doorbell(struct iwt_qp *qp);
 void iwt_wqe_start(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		   enum iwt_wr_opcode opcode, uint64_t wr_id,

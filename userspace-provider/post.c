@@ -98,6 +98,25 @@ int iwt_qp_doorbell(struct iwt_qp *qp)
 	return ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
 }
 
+/*
+ * Something is in the send queue: rings the doorbell if it has to be, or notes for
+ * whoever polls that the kernel was not told, which may count on that. Without the
+ * queue's lock.
+ */
+int iwt_sq_tell(struct iwt_qp *qp, bool ring)
+{
+	struct iwt_cq *send_cq = to_iwt_cq(qp->vqp.qp.send_cq);
+	struct iwt_cq *recv_cq = to_iwt_cq(qp->vqp.qp.recv_cq);
+
+	if (ring)
+		return iwt_qp_doorbell(qp);
+	if (recv_cq != send_cq)
+		iwt_cq_unrung(recv_cq);
+	iwt_cq_unrung(send_cq);
+
+	return 0;
+}
+
 /* Writes a work request that has no data yet. All of the header is set. */
 void iwt_wqe_start(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		   enum iwt_wr_opcode opcode, uint64_t wr_id,
@@ -322,7 +341,7 @@ int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	ring = iwt_wq_publish(&qp->sq);
 	pthread_spin_unlock(&qp->sq.lock);
 
-	err = ring ? iwt_qp_doorbell(qp) : 0;
+	err = iwt_sq_tell(qp, ring);
 	if (unlikely(err)) {
 		*bad_wr = first;
 		ret = err;

@@ -59,7 +59,7 @@ static int iwt_wr_complete(struct ibv_qp_ex *ibqp)
 	ring = iwt_wq_publish(&qp->sq);
 	pthread_spin_unlock(&qp->sq.lock);
 
-	return ring ? iwt_qp_doorbell(qp) : 0;
+	return iwt_sq_tell(qp, ring);
 }
 
 /* Returns the new work request, or NULL after an error. */

@@ -74,6 +74,7 @@ struct bench {
 	uint8_t reads_out;		/* and own ones */
 	struct bench_conn *conn;
 	unsigned int established;
+	unsigned int accepted;
 	unsigned int ended;		/* peers' ends in this phase */
 };
 

@@ -156,7 +156,7 @@ void bench_listen(struct bench *b)
 
 static void accept_one(struct bench *b, struct rdma_cm_event *ev)
 {
-	struct bench_conn *c = &b->conn[b->established];
+	struct bench_conn *c = &b->conn[b->accepted++];
 	struct rdma_conn_param p;
 	struct hello h;
 

@@ -35,6 +35,14 @@ enum iwt_ring_flags {
 	IWT_RING_NEED_WAKEUP	= 1 << 0,
 	/* Completion queue only: entries were lost, the queue is dead. */
 	IWT_RING_OVERRUN	= 1 << 1,
+	/*
+	 * Completion queue only: the send queues of its queue pairs count on
+	 * whoever polls it, and do not ask to be woken. Who has posted since he
+	 * last did so, and finds the completion queue empty or has posted often,
+	 * polls by the command of uverbs. That returns no completions, but has
+	 * the kernel look at these send queues.
+	 */
+	IWT_RING_TENDED		= 1 << 2,
 };
 
 /* Values of iwt_ring_ctl.arm (completion queues). */
@@ -185,6 +193,8 @@ enum iwt_feature {
 	 * pairs is refused.
 	 */
 	IWT_FEATURE_RFC7306	= 1 << 0,
+	/* The process does what IWT_RING_TENDED asks for. */
+	IWT_FEATURE_TENDED	= 1 << 1,
 };
 
 struct iwt_uctx_req {

@@ -110,6 +110,7 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 	INIT_WORK(&cq->overrun_work, report_overrun);
 	hrtimer_setup(&cq->timer, period_over, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+	iwt_tend_setup(cq);
 	iwt_ring_init(&cq->ring, mem, entries, iwt_cq_stride(cq->user));
 }
 
@@ -121,6 +122,7 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
  */
 void iwt_cq_quiesce(struct iwt_cq *cq)
 {
+	iwt_tend_end(cq);
 	hrtimer_cancel(&cq->timer);
 	cancel_work_sync(&cq->notify);
 	cancel_work_sync(&cq->overrun_work);
@@ -143,12 +145,35 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 	iwt_ring_set_prod(&cq->ring, cq->prod);
 }
 
+static void put_flag(struct iwt_cq *cq, u32 flag, bool on)
+{
+	cq->flags = on ? cq->flags | flag : cq->flags & ~flag;
+	WRITE_ONCE(cq->ring.ctl->flags, cq->flags);
+}
+
+/**
+ * iwt_cq_set_flag() - say something to the process that polls
+ * @cq: its queue
+ * @flag: of enum iwt_ring_flags
+ * @on: whether it holds
+ *
+ * Any context.
+ */
+void iwt_cq_set_flag(struct iwt_cq *cq, u32 flag, bool on)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	put_flag(cq, flag, on);
+	spin_unlock_irqrestore(&cq->lock, irq);
+}
+
 static void lost_entry(struct iwt_cq *cq)
 {
 	if (cq->overrun)
 		return;
 	cq->overrun = true;
-	WRITE_ONCE(cq->ring.ctl->flags, IWT_RING_OVERRUN);
+	put_flag(cq, IWT_RING_OVERRUN, true);
 	iwt_count(to_iwt_dev(cq->ibcq.device), IWT_C_CQ_OVERRUN);
 	schedule_work(&cq->overrun_work);
 }
@@ -230,7 +255,7 @@ static void fill_wc(const struct iwt_kcqe *k, struct ib_wc *wc)
  * @n: room in @wc
  * @wc: takes them
  *
- * Any context. Return: how many, or -EOPNOTSUPP for a process's queue.
+ * Any context. Return: how many.
  */
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
 {
@@ -238,8 +263,6 @@ int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
 	int got = 0;
 	u32 cons;
 
-	if (cq->user)
-		return -EOPNOTSUPP;
 	spin_lock_irqsave(&cq->lock, irq);
 	cons = cq->ring.ctl->cons;
 	while (got < n && cons != cq->prod) {

@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "ring.h"
+#include "tend.h"
 
 struct iwt_mmap;
 
@@ -26,6 +27,7 @@ struct iwt_kcqe {
  * @prod: the kernel's own producer index
  * @user: entries are struct iwt_cqe, else struct iwt_kcqe
  * @overrun: an entry was lost
+ * @flags: what the ring says to the process (enum iwt_ring_flags)
  * @mod_count: completions for an event, when events are put off, else 0
  * @mod_period: microseconds that an event is put off at most
  * @held: completions for which an event was put off
@@ -35,6 +37,7 @@ struct iwt_kcqe {
  * @notify: runs the consumer's handler: never inside post_send, never twice at
  *	a time (the kernel's core_locking rules)
  * @overrun_work: reports the loss
+ * @tend: send queues that count on the process which polls this queue
  */
 struct iwt_cq {
 	struct ib_cq ibcq;
@@ -43,6 +46,7 @@ struct iwt_cq {
 	u32 prod;
 	bool user;
 	bool overrun;
+	u32 flags;
 	u16 mod_count;
 	u16 mod_period;
 	u32 held;
@@ -51,6 +55,7 @@ struct iwt_cq {
 	void *mem;
 	struct work_struct notify;
 	struct work_struct overrun_work;
+	struct iwt_tend tend;
 };
 
 static inline struct iwt_cq *to_iwt_cq(struct ib_cq *cq)
@@ -68,6 +73,7 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries);
 void iwt_cq_quiesce(struct iwt_cq *cq);
 u32 iwt_cq_stride(bool user);
 void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp);
+void iwt_cq_set_flag(struct iwt_cq *cq, u32 flag, bool on);
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc);
 int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags);
 void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period);

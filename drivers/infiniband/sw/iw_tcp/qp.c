@@ -206,6 +206,17 @@ void iwt_qp_kick(struct iwt_qp *qp)
 }
 
 /**
+ * iwt_qp_kick_later() - the same, but what is to be sent is from bottom half work
+ * @qp: queue pair
+ *
+ * Any context.
+ */
+void iwt_qp_kick_later(struct iwt_qp *qp)
+{
+	have_run(qp, iwt_sock_kick_later);
+}
+
+/**
  * iwt_qp_call() - the same, for a process's doorbell
  * @qp: queue pair
  *
@@ -228,6 +239,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	INIT_WORK(&qp->flush_work, do_flush_work);
 	INIT_WORK(&qp->event_work, do_event_work);
 	iwt_watch_setup(&qp->watch);
+	iwt_tended_setup(qp);
 	qp->state = IWT_QP_IDLE;
 	qp->idle_state = IB_QPS_INIT;
 }
@@ -543,6 +555,7 @@ void iwt_qp_destroy(struct iwt_qp *qp)
 	spin_unlock_bh(&qp->lock);
 	iwt_zc_mute(qp->sq.zc);
 	iwt_watch_end(qp);
+	iwt_tended_end(qp);
 	iwt_qp_put(qp);
 	wait_for_completion(&qp->freed);
 	/*

@@ -8,6 +8,7 @@
  *   ----------  ----------------------------------  -----------------------------
  *   socket      that one engine runs at a time;     softirq, backlog, poster
  *               which callbacks are installed       (never blocking there)
+ *   tend->lock  whose poll is counted on            BH off
  *   qp->lock    state, tx, rx, sq consumer side,    BH off, inside the socket
  *               rq consumer side, readq, llp, sock  lock where both are held
  *   sq->lock    kernel producer of the send queue   any context, irqs off
@@ -19,8 +20,8 @@
  *   zc->lock    what TCP has by reference           wherever buffers are freed,
  *                                                   irqs off, innermost
  *
- * Order: socket, qp->lock, { mr->lock | cq->lock | zc->lock }. sq->lock and
- * rq->lock are taken alone. qp->state is written in qp.c only.
+ * Order: { socket | tend->lock }, qp->lock, { mr->lock | cq->lock | zc->lock }.
+ * sq->lock and rq->lock are taken alone. qp->state is written in qp.c only.
  */
 #ifndef IWT_QP_H
 #define IWT_QP_H
@@ -39,6 +40,7 @@
 #include "rx.h"
 #include "sock.h"
 #include "sq.h"
+#include "tend.h"
 #include "tx.h"
 
 struct iwt_cq;
@@ -90,6 +92,20 @@ struct iwt_watch {
 };
 
 /**
+ * struct iwt_tend_qp - a process's send queue, as those see it who tend it
+ * @at: its places with the send and the receive completion queue
+ * @by: how many processes' polls are counted on; guarded by qp->lock
+ * @known: the process knows what is wanted of it
+ * @prod: end of the ring when it was last looked at
+ */
+struct iwt_tend_qp {
+	struct iwt_tended at[2];
+	u8 by;
+	bool known;
+	u32 prod;
+};
+
+/**
  * struct iwt_qp - a queue pair
  * @ibqp: the verbs object
  * @dev: device
@@ -121,6 +137,7 @@ struct iwt_watch {
  * @event_work: reports @events
  * @idle_state: what a consumer last asked for while there is no connection
  * @watch: a worker that looks at the send queue for a busy process (qp_watch.c)
+ * @tend: a polling process that has it looked at (qp_tend.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
  * @cap: what the queue pair was created with, for query
@@ -160,6 +177,7 @@ struct iwt_qp {
 
 	enum ib_qp_state idle_state;
 	struct iwt_watch watch;
+	struct iwt_tend_qp tend;
 	struct iwt_mmap *maps[2];
 	void *mem[2];
 	struct ib_qp_cap cap;
@@ -199,6 +217,7 @@ void iwt_qp_set_rights(struct iwt_qp *qp, u32 rights);
 int iwt_qp_modify(struct iwt_qp *qp, enum ib_qp_state to);
 enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp);
 void iwt_qp_kick(struct iwt_qp *qp);
+void iwt_qp_kick_later(struct iwt_qp *qp);
 void iwt_qp_call(struct iwt_qp *qp);
 void iwt_qp_destroy(struct iwt_qp *qp);
 struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn);

@@ -165,16 +165,13 @@ void iwt_watch_end(struct iwt_qp *qp)
  * has nothing else under way: a worker would do no good to either. Threads may
  * ring at the same time, and nothing is locked: it is only a guess.
  */
-static bool streams(struct iwt_qp *qp, bool ahead, u64 now)
+static bool streams(struct iwt_qp *qp, bool ahead)
 {
-	struct iwt_watch *w = &qp->watch;
 	u32 pos = READ_ONCE(qp->rx.pos);
-	bool quick = now - READ_ONCE(w->last) < WATCH_PAUSE;
-	bool got = pos != READ_ONCE(w->rx_pos);
+	bool got = pos != READ_ONCE(qp->watch.rx_pos);
 
-	WRITE_ONCE(w->last, now);
-	WRITE_ONCE(w->rx_pos, pos);
-	return quick && (!got || ahead);
+	WRITE_ONCE(qp->watch.rx_pos, pos);
+	return !got || ahead;
 }
 
 /* Has it posted without having waited for what it posted before? */
@@ -209,13 +206,19 @@ static void begin(struct iwt_watch *w)
  */
 void iwt_qp_rang(struct iwt_qp *qp)
 {
+	u64 before = ktime_get_ns(), now;
 	struct iwt_watch *w = &qp->watch;
-	bool ahead = is_ahead(qp);
-	u32 row;
+	bool on = is_ahead(qp);
+	u32 row = 0;
 
 	iwt_qp_call(qp);
-	row = streams(qp, ahead, ktime_get_ns()) ? READ_ONCE(w->row) + 1 : 0;
+	on = streams(qp, on);
+	now = ktime_get_ns();
+	if (on && now - READ_ONCE(w->last) < WATCH_PAUSE)
+		row = READ_ONCE(w->row) + 1;
 	WRITE_ONCE(w->row, row);
+	WRITE_ONCE(w->last, now);
+	iwt_tended_rang(qp, on, before);
 	/* there, preemption can't be off for so much */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || row < READ_ONCE(w->after))
 		return;

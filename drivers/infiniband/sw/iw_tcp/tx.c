@@ -81,8 +81,8 @@ static bool go_idle(struct iwt_qp *qp)
 
 	if (qp->tx.loaded || qp->tx.hold || qp->sq.sealed || !iwt_qp_sends(qp))
 		return true;
-	/* who watches looks again, and has us run when it stops */
-	if (qp->watch.on)
+	/* who watches or tends looks again, and has us run when it stops */
+	if (qp->watch.on || qp->tend.by)
 		return true;
 	if (iwt_ring_sleep(&sq->ring, sq->cons))
 		return true;

@@ -115,15 +115,21 @@ int iwt_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 
 /**
  * iwt_poll_cq() - verbs: take completions
- * @ibcq: queue of a kernel consumer
+ * @ibcq: queue
  * @n: room
  * @wc: takes them
  *
- * Any context. Return: how many or -errno.
+ * Any context for a kernel consumer. A process takes its completions out of the ring
+ * by itself, and has its send queues looked at with this. Return: how many.
  */
 int iwt_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
-	return iwt_cq_poll(to_iwt_cq(ibcq), n, wc);
+	struct iwt_cq *cq = to_iwt_cq(ibcq);
+
+	if (!cq->user)
+		return iwt_cq_poll(cq, n, wc);
+	iwt_tend_visit(cq);
+	return 0;
 }
 
 /**

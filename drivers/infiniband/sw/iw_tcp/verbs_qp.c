@@ -192,6 +192,7 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	qp->dev = to_iwt_dev(ibqp->device);
 	qp->user = udata;
 	qp->takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
+	qp->tend.known = uc && uc->features & IWT_FEATURE_TENDED;
 	iwt_qp_setup(qp);
 	err = make_sq(qp, attr, uc ? &uc->ibuc : NULL, &offset[SQ]);
 	if (!err)
