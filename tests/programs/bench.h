@@ -23,7 +23,7 @@
 #define BENCH_SPARE	16	/* work requests besides data: ends and credits */
 #define BENCH_INLINE	64
 
-enum bench_mode { BENCH_FLOW, BENCH_LAT, BENCH_CONN, BENCH_MEM };
+enum bench_mode { BENCH_FLOW, BENCH_LAT, BENCH_CONN, BENCH_MEM, BENCH_STILL };
 enum bench_op { BENCH_WRITE, BENCH_READ, BENCH_SEND, BENCH_ATOMIC };
 
 struct bench_opts {
@@ -97,13 +97,15 @@ size_t bench_sink(struct bench *b, unsigned int index);
 void bench_recv(struct bench *b, struct bench_conn *c);
 void bench_data(struct bench *b, struct bench_conn *c, bool signal);
 void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len);
+void bench_put(struct bench *b, struct bench_conn *c, unsigned char value);
 void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets);
 void bench_retire(struct bench *b, const struct ibv_wc *wc);
 
-/* bench_flow.c, bench_lat.c, bench_setup.c, bench_mem.c */
+/* bench_flow.c, bench_lat.c, bench_setup.c, bench_mem.c, bench_still.c */
 void bench_flow(struct bench *b, struct bench_result *r);
 void bench_lat(struct bench *b, struct bench_result *r);
 void bench_setup(struct bench *b, struct bench_result *r);
 void bench_mem(struct bench *b, struct bench_result *r);
+void bench_still(struct bench *b, struct bench_result *r);
 
 #endif

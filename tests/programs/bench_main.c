@@ -18,7 +18,7 @@ void bench_wc(const struct ibv_wc *wc)
 
 static void usage(void)
 {
-	fputs("usage: iwt_bench -s|-c -a ADDRESS [-p PORT] [-m flow|lat|conn|mem]\n"
+	fputs("usage: iwt_bench -s|-c -a ADDRESS [-p PORT] [-m flow|lat|conn|mem|still]\n"
 	      "	[-o write|read|send|atomic] [-S OCTETS] [-q QPS] [-d DEPTH] [-b] [-e] [-I]\n"
 	      "	[-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n"
 	      "Server and client are to have the same options but -s, -c, -I.\n", stderr);
@@ -51,7 +51,7 @@ static void numbers(struct bench_opts *o, int c)
 
 static void options(struct bench_opts *o, int argc, char **argv)
 {
-	static const char *const modes[] = { "flow", "lat", "conn", "mem" };
+	static const char *const modes[] = { "flow", "lat", "conn", "mem", "still" };
 	static const char *const ops[] = { "write", "read", "send", "atomic" };
 	bool client = false;
 	int c;
@@ -62,7 +62,7 @@ static void options(struct bench_opts *o, int argc, char **argv)
 		case 'c': client = true; break;
 		case 'a': o->addr = optarg; break;
 		case 'p': o->port = optarg; break;
-		case 'm': o->mode = word(optarg, modes, 4); break;
+		case 'm': o->mode = word(optarg, modes, 5); break;
 		case 'o': o->op = word(optarg, ops, 4); break;
 		case 'b': o->bidir = true; break;
 		case 'e': o->events = true; break;
@@ -101,6 +101,7 @@ int main(int argc, char **argv)
 	case BENCH_LAT: bench_lat(&b, &r); break;
 	case BENCH_CONN: bench_setup(&b, &r); break;
 	case BENCH_MEM: bench_mem(&b, &r); break;
+	case BENCH_STILL: bench_still(&b, &r); break;
 	}
 	if (!b.o.server)
 		bench_print(&r);

@@ -88,6 +88,19 @@ void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len)
 	post(c, &wr, true);
 }
 
+/* bench_put - writes one octet into the peer's memory, from the work request itself */
+void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)&value, .length = 1 };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_INLINE,
+		.wr.rdma = { .remote_addr = c->raddr, .rkey = c->rkey },
+	};
+
+	post(c, &wr, true);
+}
+
 /* bench_report - writes the own number of octets into the peer's memory */
 void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets)
 {

@@ -35,10 +35,12 @@ struct fake {
 	int attach_err[4];
 	uint8_t frame[532];
 	void (*on_doorbell)(void);
+	void (*on_visit)(void);
 
 	/* what became of it */
 	unsigned int doorbells;
 	unsigned int written;	/* of these */
+	unsigned int visits;	/* polls by command */
 	unsigned int reminders;
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;

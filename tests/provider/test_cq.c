@@ -327,6 +327,9 @@ static void test_ex_poll(uint32_t flags)
 	   "cq_ex: immediate data");
 	ibv_end_poll(ex);
 	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: empty again");
+	fake.cq.ctl->flags |= IWT_RING_TENDED;
+	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: nothing posted");
+	is(fake.visits, 0, "cq_ex: no visit then");
 	fake.cq.ctl->flags |= IWT_RING_OVERRUN;
 	is(ibv_start_poll(ex, &attr), EIO, "cq_ex: overrun");
 	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));

@@ -319,6 +319,52 @@ static void test_doorbell(void)
 	teardown();
 }
 
+/* What the engine did when the process came by. */
+static void visit_completes(void)
+{
+	struct iwt_cqe cqe = { .wr_id = 77 };
+
+	fake_complete(&cqe);
+}
+
+/* The kernel counts on it that who has posted comes by. */
+static void test_tend(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
+	struct ibv_wc wc;
+	int i;
+
+	setup(0, 128);
+	fake.ops.post_send(qp, &wr, &bad);
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "tend: nothing there");
+	is(fake.visits, 0, "tend: no visit that nobody asked for");
+	fake.cq.ctl->flags = IWT_RING_TENDED;
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "tend: nothing there");
+	is(fake.visits, 1, "tend: a visit for what was posted before");
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "tend: nothing there");
+	is(fake.visits, 1, "tend: no second one");
+	fake.on_visit = visit_completes;
+	fake.ops.post_send(qp, &wr, &bad);
+	ok(fake.ops.poll_cq(cq, 1, &wc) == 1 && wc.wr_id == 77,
+	   "tend: what the visit brought is there at once");
+	fake.on_visit = NULL;
+	fake.ops.post_send(qp, &wr, &bad);
+	visit_completes();
+	is(fake.ops.poll_cq(cq, 1, &wc), 1, "tend: one is there");
+	is(fake.visits, 2, "tend: no visit while there are some");
+	fake.ops.req_notify_cq(cq, 0);
+	is(fake.visits, 3, "tend: one before going to sleep");
+	for (i = 0; i < 64; i++)
+		fake.ops.post_send(qp, &wr, &bad);
+	is(fake.visits, 4, "tend: one after many posts");
+	fake.no_write = true;
+	fake.ops.post_send(qp, &wr, &bad);
+	fake.ops.poll_cq(cq, 1, &wc);
+	is(fake.visits, 5, "tend: in another way where writing is not allowed");
+	is(fake.doorbells, 0, "tend: and never the doorbell");
+	teardown();
+}
+
 static void test_sig_all(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -351,6 +397,7 @@ void test_send(void)
 	test_inline();
 	test_full();
 	test_doorbell();
+	test_tend();
 	test_sig_all();
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-The wake-up protocol of the send queue's ring (ring.h, tx.c: go_idle(), qp_watch.c), and
-all the orders in which a process that posts, the engine and a worker that watches can
-take their steps. Each processor's stores wait in a buffer of its own until it
+The wake-up protocol of the send queue's ring (ring.h, tx.c: go_idle(), qp_watch.c,
+qp_tend.c), and all the orders in which a process that posts, the engine and a worker
+that watches can take their steps; or a process that is counted on from one of its
+doorbells on, and the timer, which stands in for it and ends that. Each processor's stores wait in a buffer of its own until it
 executes a barrier or the memory takes them; loads overtake them, as on x86.
 
 Nothing may be left in the ring when all are done. Since a model that finds nothing
@@ -45,21 +46,27 @@ def place(code, base):
     return out
 
 
-def poster(cut):
-    """POSTS times: prod, barrier, flags; the doorbell if they say so."""
+def poster(cut, tends):
+    """POSTS times: prod, barrier, flags; the doorbell if they say so, with which it may begin to tend."""
+    begin = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)] if tends else []
     code = []
     for n in range(POSTS):
         code += [("store", "prod", n + 1),
                  ("nop",) if "producer's barrier" in cut else ("barrier",)]
         run = len(code) + 1
-        end = run + len(engine(0, cut))
-        code += [("unless_flags", end)] + place(engine((end,), cut), run)
+        last = run + len(engine(0, cut))
+        end = last + (len(begin) if n == 0 else 0)
+        code += [("unless_flags", end)] + place(engine((last,), cut), run)
+        if n == 0:
+            code += begin
     return code
 
 
-def watcher(cut):
+def watcher(cut, tends):
     """On, some looks with a run of the engine for what is new, off, a last run."""
     code = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)]
+    if tends:
+        code = [("when_on",)]
     for _ in range(LOOKS):
         run = len(code) + 1
         end = run + len(engine(0, cut))
@@ -116,6 +123,8 @@ def step(state, who, op):
         return None if buf[who] else put(state, pc=go(here + 1), lock=None)
     if kind == "go":
         return put(state, pc=go(op[1]))
+    if kind == "when_on":
+        return put(state, pc=go(here + 1)) if on else None
     if kind == "on":
         return put(state, pc=go(here + 1), on=op[1])
     if kind == "take":
@@ -139,9 +148,9 @@ def drain(state, who):
     return put(state, buf=at(buf, who, rest), **{name: value})
 
 
-def explore(cut=()):
+def explore(cut=(), tends=False):
     """How many states there are, and the last ones in which something is left or that are none."""
-    code = (poster(cut), watcher(cut))
+    code = (poster(cut, tends), watcher(cut, tends))
     todo, seen, bad = [State.first()], set(), []
     while todo:
         state = todo.pop()
@@ -163,13 +172,14 @@ def explore(cut=()):
 def main():
     number, failed = 0, 0
     cuts = ["producer's barrier", "consumer's barrier", "last look", "last run", "end of the watch before the last run"]
-    for cut in [None] + cuts:
-        states, bad = explore((cut,) if cut else ())
+    for tends, cut in [(tends, cut) for tends in (False, True) for cut in [None] + cuts]:
+        states, bad = explore((cut,) if cut else (), tends)
         good = bool(bad) == bool(cut) and states > 100
         number += 1
         failed += not good
         what = "without the %s something is found" % cut if cut else "nothing is left in the ring"
-        print("%sok %d - ring: %s (%d states)" % ("" if good else "not ", number, what, states))
+        who = "a process that polls" if tends else "a worker"
+        print("%sok %d - ring, %s: %s (%d states)" % ("" if good else "not ", number, who, what, states))
         if not good:
             print("# %s" % (bad[:1],))
     print("1..%d" % number)

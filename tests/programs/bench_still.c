@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_bench: no figure, but a question. A process posts a stream and looks for its
+ * completions, so that its device may count on that; then it posts some more and looks
+ * for nothing at all, but at memory where the peer is to answer. What was posted must
+ * go out nevertheless. The peer does the same.
+ */
+#include <errno.h>
+
+#include "bench.h"
+
+#define STREAM		256	/* requests with a look for completions */
+#define STILL		4	/* and without */
+#define PATIENCE_NS	(30 * 1000000000ull)
+
+static void reap(struct bench *b)
+{
+	struct ibv_wc wc[32];
+	int n = ibv_poll_cq(b->cq, 32, wc), i;
+
+	for (i = 0; i < n; i++) {
+		bench_wc(&wc[i]);
+		bench_retire(b, &wc[i]);
+	}
+}
+
+static void stream(struct bench *b, struct bench_conn *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < STREAM; i++) {
+		while (c->inflight >= b->o.depth / 2)
+			reap(b);
+		bench_data(b, c, i % b->every == 0);
+	}
+}
+
+static void still(struct bench *b, struct bench_conn *c, unsigned char value)
+{
+	unsigned int i;
+
+	while (c->inflight >= b->o.depth - STILL)
+		reap(b);
+	for (i = 0; i < STILL; i++)
+		bench_put(b, c, value);
+}
+
+static void wait_for(struct bench *b, unsigned char value)
+{
+	volatile unsigned char *p = (unsigned char *)b->buf;
+	uint64_t end = bench_now() + PATIENCE_NS;
+
+	while (*p != value) {
+		if (bench_now() < end)
+			continue;
+		errno = ETIMEDOUT;
+		bench_die("what was posted did not go out");
+	}
+}
+
+void bench_still(struct bench *b, struct bench_result *r)
+{
+	struct bench_conn *c = &b->conn[0];
+	uint64_t i;
+
+	b->o.qps = 1;
+	if (b->o.server)
+		bench_serve(b);
+	else
+		bench_connect(b, 1);
+	for (i = 0; i < b->o.count; i++) {
+		if (b->o.server)
+			wait_for(b, i % 127 + 1);
+		stream(b, c);
+		still(b, c, i % 127 + 1);
+		if (!b->o.server)
+			wait_for(b, i % 127 + 1);
+	}
+	/* the server's last answer is here; its own completions are its own affair */
+	while (c->inflight)
+		reap(b);
+	r->messages = b->o.count * (STREAM + STILL);
+	bench_leave(b);
+}

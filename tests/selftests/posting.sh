@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Posting without the doorbell: what a process posted goes out even if it stops
+# looking for completions, which its device had counted on.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+
+require iwt_bench rdma
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+
+last=$(($(nproc) - 1)) rounds=200
+[ -z "${IWT_QUICK:-}" ] || rounds=50
+
+# visits LINK: how often processes were counted on, and came; else nothing
+visits() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/visit" 2>/dev/null || :; }
+
+# still PORT OPTION...: both ends poll, each on its own processor if there are two
+still() {
+	local port=$1 srv rc
+	shift
+	start in_a taskset -c 0 "$IWT_BIN/iwt_bench" -s -a $IP_A -p "$port" -m still -n $rounds "$@" >/dev/null
+	srv=$PID
+	wait_listen "$NS_A" "$port" || return
+	in_b timeout "$IWT_TIME" taskset -c $last "$IWT_BIN/iwt_bench" -c -a $IP_A -p "$port" -m still -n $rounds "$@" >/dev/null
+	rc=$?
+	wait "$srv" && [ $rc -eq 0 ]
+}
+
+before=$(visits "$DEV_B")
+check "small requests go out without a look" still 18700 -S 64
+check "large ones as well" still 18701 -S 20000
+if [ -n "$before" ]; then
+	echo "# $(($(visits "$DEV_B") - before)) visits"
+	check "the process was counted on" test "$(visits "$DEV_B")" -gt "$before"
+fi
+ktap_finish
