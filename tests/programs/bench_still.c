@@ -41,8 +41,10 @@ static void still(struct bench *b, struct bench_conn *c, unsigned char value)
 
 	while (c->inflight >= b->o.depth - STILL)
 		reap(b);
-	for (i = 0; i < STILL; i++)
-		bench_put(b, c, value);
+	/* when the last is there, all are: the peer may leave */
+	for (i = 1; i < STILL; i++)
+		bench_put(b, c, 0xff);
+	bench_put(b, c, value);
 }
 
 static void wait_for(struct bench *b, unsigned char value)
@@ -76,7 +78,6 @@ void bench_still(struct bench *b, struct bench_result *r)
 		if (!b->o.server)
 			wait_for(b, i % 127 + 1);
 	}
-	/* the server's last answer is here; its own completions are its own affair */
 	while (c->inflight)
 		reap(b);
 	r->messages = b->o.count * (STREAM + STILL);
