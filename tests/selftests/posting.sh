@@ -10,8 +10,8 @@ require_type "$IWT_LINK_TYPE"
 ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 
-last=$(($(nproc) - 1)) rounds=60
-[ -z "${IWT_QUICK:-}" ] || rounds=20
+last=$(($(nproc) - 1)) rounds=25
+[ -z "${IWT_QUICK:-}" ] || rounds=10
 
 # visits LINK: how often processes were counted on, and came; else nothing
 visits() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/visit" 2>/dev/null || :; }
