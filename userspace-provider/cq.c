@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <ccan/array_size.h>
 #include <rdma/ib_user_verbs.h>
@@ -208,32 +206,21 @@ void iwt_cq_remind(struct iwt_cq *cq)
 
 /*
  * The poll command takes no completions, but has the kernel look at the send queues
- * that count on this process, since it polls. Nothing is allocated for it here.
+ * that count on this process, since it polls.
  */
 static void iwt_cq_poll_command(struct iwt_cq *cq)
 {
 	struct ib_uverbs_poll_cq_resp resp;
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_poll_cq cmd;
-	} req = {
-		.hdr = {
-			.command = IB_USER_VERBS_CMD_POLL_CQ,
-			.in_words = sizeof(req) / 4,
-			.out_words = sizeof(resp) / 4,
-		},
-		.cmd = {
-			.response = (uintptr_t)&resp,
-			.cq_handle = cq->vcq.cq.handle,
-			.ne = 1,
-		},
+	struct ib_uverbs_poll_cq cmd = {
+		.response = (uintptr_t)&resp,
+		.cq_handle = cq->vcq.cq.handle,
+		.ne = 1,
 	};
 	struct ibv_wc wc;
 
-	static_assert(sizeof(req) == sizeof(req.hdr) + sizeof(req.cmd),
-		      "the command follows its header");
-	if (likely(write(cq->vcq.cq.context->cmd_fd, &req, sizeof(req)) ==
-		   sizeof(req)))
+	if (likely(iwt_write_command(cq->vcq.cq.context,
+				     IB_USER_VERBS_CMD_POLL_CQ, &cmd,
+				     sizeof(cmd), sizeof(resp))))
 		return;
 
 	/* as with the doorbell, whoever may not write goes the longer way */

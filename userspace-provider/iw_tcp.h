@@ -96,6 +96,8 @@ static inline struct iwt_cq *to_iwt_cq_ex(struct ibv_cq_ex *cq)
 
 /* iw_tcp.c */
 bool iwt_is_iw_tcp(struct ibv_device *device);
+bool iwt_write_command(const struct ibv_context *context, uint32_t command,
+		       const void *body, size_t size, size_t resp_size);
 
 /* mr.c */
 struct ibv_pd *iwt_alloc_pd(struct ibv_context *context);

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rdma/ib_user_verbs.h>
 #include <util/compiler.h>
@@ -64,35 +63,22 @@ bool iwt_wq_publish(struct iwt_wq *wq)
 }
 
 /*
- * The doorbell is a post of nothing: the kernel looks at both queues. Nothing
- * is allocated for it here, nor, if it is written, in the kernel but for a work
- * request; an ioctl has more to go through. A process whose credentials are not
- * those of the one that opened the device may not write.
+ * The doorbell is a post of nothing: the kernel looks at both queues. In the kernel
+ * nothing is allocated for it but for a work request.
  */
 int iwt_qp_doorbell(struct iwt_qp *qp)
 {
 	struct ib_uverbs_post_send_resp resp;
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		struct ib_uverbs_post_send cmd;
-	} req = {
-		.hdr = {
-			.command = IB_USER_VERBS_CMD_POST_SEND,
-			.in_words = sizeof(req) / 4,
-			.out_words = sizeof(resp) / 4,
-		},
-		.cmd = {
-			.response = (uintptr_t)&resp,
-			.qp_handle = qp->vqp.qp.handle,
-			.wqe_size = sizeof(struct ib_uverbs_send_wr),
-		},
+	struct ib_uverbs_post_send cmd = {
+		.response = (uintptr_t)&resp,
+		.qp_handle = qp->vqp.qp.handle,
+		.wqe_size = sizeof(struct ib_uverbs_send_wr),
 	};
 	struct ibv_send_wr *bad_wr = NULL;
 
-	static_assert(sizeof(req) == sizeof(req.hdr) + sizeof(req.cmd),
-		      "the command follows its header");
-	if (likely(write(qp->vqp.qp.context->cmd_fd, &req, sizeof(req)) ==
-		   sizeof(req)))
+	if (likely(iwt_write_command(qp->vqp.qp.context,
+				     IB_USER_VERBS_CMD_POST_SEND, &cmd,
+				     sizeof(cmd), sizeof(resp))))
 		return 0;
 
 	return ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);

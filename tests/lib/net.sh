@@ -108,6 +108,9 @@ link_add() {
 	MADE_DEV+=("$1 $2")
 }
 
+# counter LINK NAME
+counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
+
 link_del() { in_net "$1" rdma link delete "$2"; }
 
 no_dad() { in_net "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null; }

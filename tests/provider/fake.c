@@ -310,18 +310,38 @@ int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	return rung();
 }
 
-/* Is that what the kernel takes for a post of nothing? */
-static bool is_doorbell(const void *buf, size_t len)
+/* The body, if that is what the kernel takes for this command. */
+static const void *body_of(const void *buf, size_t len, uint32_t command,
+			   size_t size, size_t resp_size)
 {
 	const struct ib_uverbs_cmd_hdr *hdr = buf;
-	const struct ib_uverbs_post_send *cmd = (const void *)(hdr + 1);
 
-	return len == sizeof(*hdr) + sizeof(*cmd) &&
-	       hdr->command == IB_USER_VERBS_CMD_POST_SEND &&
-	       hdr->in_words * 4 == len && hdr->out_words * 4 == 4 &&
-	       cmd->response && cmd->qp_handle == FAKE_QP_HANDLE &&
+	if (len != sizeof(*hdr) + size || hdr->command != command ||
+	    hdr->in_words * 4 != len || hdr->out_words * 4 != resp_size)
+		return NULL;
+
+	return hdr + 1;
+}
+
+/* A post of nothing? */
+static bool is_doorbell(const void *buf, size_t len)
+{
+	const struct ib_uverbs_post_send *cmd =
+		body_of(buf, len, IB_USER_VERBS_CMD_POST_SEND, sizeof(*cmd), 4);
+
+	return cmd && cmd->response && cmd->qp_handle == FAKE_QP_HANDLE &&
 	       !cmd->wr_count && !cmd->sge_count &&
 	       cmd->wqe_size >= sizeof(struct ib_uverbs_send_wr);
+}
+
+/* A poll? */
+static bool is_visit(const void *buf, size_t len)
+{
+	const struct ib_uverbs_poll_cq *cmd =
+		body_of(buf, len, IB_USER_VERBS_CMD_POLL_CQ, sizeof(*cmd),
+			sizeof(struct ib_uverbs_poll_cq_resp));
+
+	return cmd && cmd->response && cmd->ne == 1;
 }
 
 static int visited(void)
@@ -338,31 +358,21 @@ int ibv_cmd_poll_cq(struct ibv_cq *cq, int ne, struct ibv_wc *wc)
 	return visited();
 }
 
-/* Is that what the kernel takes for a poll? */
-static bool is_visit(const void *buf, size_t len)
-{
-	const struct ib_uverbs_cmd_hdr *hdr = buf;
-	const struct ib_uverbs_poll_cq *cmd = (const void *)(hdr + 1);
-
-	return len == sizeof(*hdr) + sizeof(*cmd) &&
-	       hdr->command == IB_USER_VERBS_CMD_POLL_CQ &&
-	       hdr->in_words * 4 == len &&
-	       hdr->out_words * 4 == sizeof(struct ib_uverbs_poll_cq_resp) &&
-	       cmd->response && cmd->ne == 1;
-}
-
 /* What the provider writes to the device, and what anybody writes elsewhere. */
 ssize_t write(int fd, const void *buf, size_t len)
 {
+	bool visit;
+
 	if (!fake.mem || fd != fake.fd)
 		return syscall(SYS_write, fd, buf, len);
-	if (!is_doorbell(buf, len) && !is_visit(buf, len))
+	visit = is_visit(buf, len);
+	if (!visit && !is_doorbell(buf, len))
 		abort();
 	if (fake.no_write || fake.doorbell_err) {
 		errno = EACCES;
 		return -1;
 	}
-	if (is_visit(buf, len)) {
+	if (visit) {
 		visited();
 		return len;
 	}

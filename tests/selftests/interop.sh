@@ -64,9 +64,6 @@ both() {
 	unlinks
 }
 
-# counter DEVICE NAME
-counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
-
 # octets_of_fpdu DEVICE: as it sends them, on average
 octets_of_fpdu() { echo $(($(counter "$1" tx_bytes) / ($(counter "$1" tx_fpdu) + 1))); }
 

@@ -18,9 +18,6 @@ put() {
 	for dev in $DEV_A $DEV_B; do echo "$2" >"$top/$dev/$1"; done
 }
 
-# counter LINK NAME
-counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
-
 # data WHAT: all operations; sets SENT[LINK], octets of an FPDU on average
 declare -A SENT
 data() {

@@ -4,8 +4,9 @@
 The wake-up protocol of the send queue's ring (ring.h, tx.c: go_idle(), qp_watch.c,
 qp_tend.c), and all the orders in which a process that posts, the engine and a worker
 that watches can take their steps; or a process that is counted on from one of its
-doorbells on, and the timer, which stands in for it and ends that. Each processor's stores wait in a buffer of its own until it
-executes a barrier or the memory takes them; loads overtake them, as on x86.
+doorbells on, and the timer, which stands in for it and ends that. Each processor's
+stores wait in a buffer of its own until it executes a barrier or the memory takes
+them; loads overtake them, as on x86.
 
 Nothing may be left in the ring when all are done. Since a model that finds nothing
 proves little, steps are left out of it as well, and then something must be found.

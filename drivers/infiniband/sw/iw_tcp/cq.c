@@ -147,7 +147,7 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 
 static void put_flag(struct iwt_cq *cq, u32 flag, bool on)
 {
-	cq->flags = on ? cq->flags | flag : cq->flags & ~flag;
+	WRITE_ONCE(cq->flags, on ? cq->flags | flag : cq->flags & ~flag);
 	WRITE_ONCE(cq->ring.ctl->flags, cq->flags);
 }
 
@@ -170,9 +170,8 @@ void iwt_cq_set_flag(struct iwt_cq *cq, u32 flag, bool on)
 
 static void lost_entry(struct iwt_cq *cq)
 {
-	if (cq->overrun)
+	if (cq->flags & IWT_RING_OVERRUN)
 		return;
-	cq->overrun = true;
 	put_flag(cq, IWT_RING_OVERRUN, true);
 	iwt_count(to_iwt_dev(cq->ibcq.device), IWT_C_CQ_OVERRUN);
 	schedule_work(&cq->overrun_work);
@@ -195,7 +194,7 @@ void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 
 	spin_lock_irqsave(&cq->lock, irq);
 	used = cq->prod - READ_ONCE(cq->ring.ctl->cons);
-	if (used > cq->ring.mask || cq->overrun) {
+	if (used > cq->ring.mask || cq->flags & IWT_RING_OVERRUN) {
 		lost_entry(cq);
 	} else {
 		put_entry(cq, cqe, qp);

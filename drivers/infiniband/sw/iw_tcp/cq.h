@@ -26,7 +26,6 @@ struct iwt_kcqe {
  * @lock: guards the ring's kernel side; any context, irqs off
  * @prod: the kernel's own producer index
  * @user: entries are struct iwt_cqe, else struct iwt_kcqe
- * @overrun: an entry was lost
  * @flags: what the ring says to the process (enum iwt_ring_flags)
  * @mod_count: completions for an event, when events are put off, else 0
  * @mod_period: microseconds that an event is put off at most
@@ -45,7 +44,6 @@ struct iwt_cq {
 	spinlock_t lock;
 	u32 prod;
 	bool user;
-	bool overrun;
 	u32 flags;
 	u16 mod_count;
 	u16 mod_period;

@@ -207,11 +207,12 @@ static void begin(struct iwt_cq *cq, struct iwt_tended *at)
  * iwt_tended_rang() - a process's doorbell was answered
  * @qp: queue pair
  * @streams: it does not wait for anything between its posts
- * @before: nanoseconds when it rang
+ * @before: when it rang, in nanoseconds
+ * @now: when it was answered
  *
  * Process context.
  */
-void iwt_tended_rang(struct iwt_qp *qp, bool streams, u64 before)
+void iwt_tended_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now)
 {
 	struct iwt_tend *t = &cq_of(qp, 0)->tend;
 	u32 row = 0;
@@ -222,7 +223,7 @@ void iwt_tended_rang(struct iwt_qp *qp, bool streams, u64 before)
 	if (streams && before - READ_ONCE(t->last) < TEND_PAUSE)
 		row = READ_ONCE(t->row) + 1;
 	WRITE_ONCE(t->row, row);
-	WRITE_ONCE(t->last, ktime_get_ns());
+	WRITE_ONCE(t->last, now);
 	if (!streams || (row < TEND_AFTER && !READ_ONCE(t->on)) ||
 	    !iwt_qp_sends(qp))
 		return;

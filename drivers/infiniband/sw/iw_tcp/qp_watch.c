@@ -208,17 +208,17 @@ void iwt_qp_rang(struct iwt_qp *qp)
 {
 	u64 before = ktime_get_ns(), now;
 	struct iwt_watch *w = &qp->watch;
-	bool on = is_ahead(qp);
+	bool ahead = is_ahead(qp), on;
 	u32 row = 0;
 
 	iwt_qp_call(qp);
-	on = streams(qp, on);
+	on = streams(qp, ahead);
 	now = ktime_get_ns();
 	if (on && now - READ_ONCE(w->last) < WATCH_PAUSE)
 		row = READ_ONCE(w->row) + 1;
 	WRITE_ONCE(w->row, row);
 	WRITE_ONCE(w->last, now);
-	iwt_tended_rang(qp, on, before);
+	iwt_tended_rang(qp, on, before, now);
 	/* there, preemption can't be off for so much */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || row < READ_ONCE(w->after))
 		return;

@@ -80,7 +80,7 @@ int iwt_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	struct iwt_cq *cq = to_iwt_cq(ibcq);
 	const struct pair p[] = {
 		{ .name = "produced", .value = READ_ONCE(cq->prod) },
-		{ .name = "overrun", .value = READ_ONCE(cq->overrun) },
+		{ .name = "overrun", .value = !!(READ_ONCE(cq->flags) & IWT_RING_OVERRUN) },
 	};
 
 	return put_pairs(msg, p, ARRAY_SIZE(p));

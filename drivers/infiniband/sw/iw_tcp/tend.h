@@ -56,6 +56,6 @@ void iwt_tend_end(struct iwt_cq *cq);
 void iwt_tend_visit(struct iwt_cq *cq);
 void iwt_tended_setup(struct iwt_qp *qp);
 void iwt_tended_end(struct iwt_qp *qp);
-void iwt_tended_rang(struct iwt_qp *qp, bool streams, u64 before);
+void iwt_tended_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now);
 
 #endif
