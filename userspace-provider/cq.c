@@ -40,6 +40,7 @@ static struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
 		.num = resp.entries,
 		.stride = resp.stride,
 		.min_stride = sizeof(struct iwt_cqe),
+		.tail = resp.posted_bits / 8,
 	};
 	ret = iwt_ring_map(&cq->ring, context->cmd_fd, &desc);
 	if (ret)
@@ -47,6 +48,8 @@ static struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
 
 	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
 	cq->cons = iwt_load(&cq->ring.ctl->cons);
+	cq->posted = iwt_ring_tail(&cq->ring);
+	cq->posted_bits = resp.posted_bits / 32 * 32;
 
 	return cq;
 
@@ -245,14 +248,23 @@ bool iwt_cq_tend(struct iwt_cq *cq)
 }
 
 /*
- * Something was posted without the doorbell. A process that always finds completions,
- * or does not look for any, tells the kernel now and then. Threads may count at the same
- * time; it does no harm if one is lost, for it never becomes nothing.
+ * Something was posted without the doorbell to the queue pair of @bit, and after that
+ * a full barrier was executed. A process that always finds completions, or does not
+ * look for any, tells the kernel now and then. Threads may count at the same time; it
+ * does no harm if one is lost, for it never becomes nothing.
  */
-void iwt_cq_unrung(struct iwt_cq *cq)
+void iwt_cq_unrung(struct iwt_cq *cq, uint32_t bit)
 {
 	uint32_t count = iwt_load(&cq->unrung) + 1;
+	uint32_t mask = 1u << bit % 32;
+	uint32_t *word;
 
+	if (bit >= cq->posted_bits)
+		return;
+	word = &cq->posted[bit / 32];
+	/* mostly it is set already */
+	if (!(iwt_load(word) & mask))
+		__atomic_fetch_or(word, mask, __ATOMIC_SEQ_CST);
 	iwt_store(&cq->unrung, count ? count : 1);
 	if (count >= IWT_UNRUNG_MAX)
 		iwt_cq_tend(cq);

@@ -40,6 +40,9 @@ struct iwt_qp {
 	struct iwt_wq sq;
 	struct iwt_wq rq;
 	uint32_t max_inline;
+	/* its bits with the completion queues, if there are so many */
+	uint32_t send_bit;
+	uint32_t recv_bit;
 	/* the iwt_feature bits of the context */
 	uint64_t features;
 	bool sig_all;
@@ -58,6 +61,9 @@ struct iwt_cq {
 	uint32_t cons;
 	/* posts without the doorbell that the kernel was not told of; any thread's */
 	uint32_t unrung;
+	/* which queue pairs they were to: bits that the kernel clears */
+	uint32_t *posted;
+	uint32_t posted_bits;
 
 	/* between start_poll and end_poll: */
 	uint32_t polled;
@@ -122,7 +128,7 @@ int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod);
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num);
 void iwt_cq_remind(struct iwt_cq *cq);
 bool iwt_cq_tend(struct iwt_cq *cq);
-void iwt_cq_unrung(struct iwt_cq *cq);
+void iwt_cq_unrung(struct iwt_cq *cq, uint32_t bit);
 enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe);
 unsigned int iwt_cqe_flags(const struct iwt_cqe *cqe);
 

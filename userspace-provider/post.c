@@ -97,8 +97,8 @@ int iwt_sq_tell(struct iwt_qp *qp, bool ring)
 	if (ring)
 		return iwt_qp_doorbell(qp);
 	if (recv_cq != send_cq)
-		iwt_cq_unrung(recv_cq);
-	iwt_cq_unrung(send_cq);
+		iwt_cq_unrung(recv_cq, qp->recv_bit);
+	iwt_cq_unrung(send_cq, qp->send_bit);
 
 	return 0;
 }

@@ -86,6 +86,8 @@ static int iwt_qp_map(struct iwt_qp *qp, struct ibv_context *context,
 	rq.min_stride = sizeof(struct iwt_recv_wqe) +
 			cap->max_recv_sge * sizeof(struct iwt_sge);
 	qp->max_inline = resp->max_inline;
+	qp->send_bit = resp->send_bit;
+	qp->recv_bit = resp->recv_bit;
 
 	ret = iwt_wq_init(&qp->sq, context->cmd_fd, &sq, cap->max_send_sge);
 	err = iwt_wq_init(&qp->rq, context->cmd_fd, &rq, cap->max_recv_sge);

@@ -22,7 +22,7 @@ static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc)
 		return false;
 
 	return desc->length >= IWT_RING_CTL_SIZE +
-			       (uint64_t)desc->num * desc->stride;
+			       (uint64_t)desc->num * desc->stride + desc->tail;
 }
 
 /*

@@ -26,11 +26,19 @@ struct iwt_ring_desc {
 	uint32_t stride;
 	/* the least that the stride has to be */
 	uint32_t min_stride;
+	/* octets behind the entries */
+	uint32_t tail;
 };
 
 int iwt_ring_map(struct iwt_ring *ring, int fd,
 		 const struct iwt_ring_desc *desc);
 void iwt_ring_unmap(struct iwt_ring *ring);
+
+/* What is behind the entries. */
+static inline void *iwt_ring_tail(const struct iwt_ring *ring)
+{
+	return ring->entries + (size_t)ring->num * ring->stride;
+}
 
 static inline void *iwt_ring_entry(const struct iwt_ring *ring, uint32_t index)
 {

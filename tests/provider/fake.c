@@ -157,7 +157,8 @@ static uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num,
 {
 	uint64_t offset = fake.used;
 
-	*length = (IWT_RING_CTL_SIZE + (uint64_t)num * stride + 4095) & ~4095ULL;
+	*length = (IWT_RING_CTL_SIZE + (uint64_t)num * stride + FAKE_BITS / 8 +
+		   4095) & ~4095ULL;
 	if (offset + *length > FAKE_MEMORY)
 		abort();
 	fake.used += *length;
@@ -199,6 +200,7 @@ int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
 	answer->mmap_offset = fake_make_ring(&fake.cq, answer->entries,
 					     answer->stride,
 					     (uint64_t *)&answer->mmap_length);
+	answer->posted_bits = FAKE_BITS;
 	cq->cqe = answer->entries;
 	fake.cqs++;
 	if (fake.spoil_cq)
@@ -246,6 +248,8 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *vqp,
 	answer->sq_stride = FAKE_STRIDE;
 	answer->rq_stride = FAKE_STRIDE;
 	answer->max_inline = fake.max_inline;
+	answer->send_bit = FAKE_BIT;
+	answer->recv_bit = UINT32_MAX;
 	answer->sq_mmap_offset =
 		fake_make_ring(&fake.sq, answer->sq_entries, FAKE_STRIDE,
 			       (uint64_t *)&answer->sq_mmap_length);

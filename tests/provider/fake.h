@@ -75,5 +75,8 @@ void fake_complete(const struct iwt_cqe *cqe);
 
 #define FAKE_STRIDE		320
 #define FAKE_MAX_SGE		4
+/* Of a completion queue; that of a queue pair. */
+#define FAKE_BITS		64
+#define FAKE_BIT		37
 
 #endif

@@ -203,6 +203,11 @@ static void spoil_length(struct iwt_create_cq_resp *resp)
 	resp->mmap_length = IWT_RING_CTL_SIZE;
 }
 
+static void spoil_bits(struct iwt_create_cq_resp *resp)
+{
+	resp->posted_bits = 8 * 4096;
+}
+
 static void spoil_offset(struct iwt_create_cq_resp *resp)
 {
 	resp->mmap_offset = 1;
@@ -219,6 +224,7 @@ static void test_bad_answers(void)
 		{ "all zero", spoil_nothing, EPROTO },
 		{ "stride too small", spoil_stride, EPROTO },
 		{ "mapping too short", spoil_length, EPROTO },
+		{ "no room for the bits", spoil_bits, EPROTO },
 		{ "mapping refused", spoil_offset, EINVAL },
 	};
 	unsigned int i;

@@ -327,6 +327,56 @@ static void visit_completes(void)
 	fake_complete(&cqe);
 }
 
+/* The bits of the completion queue, of which the queue pair has one. */
+static uint32_t *posted_word(unsigned int i)
+{
+	return (uint32_t *)fake_entry(&fake.cq, 0) +
+	       fake.cq.num * fake.cq.stride / 4 + i;
+}
+
+static void test_posted(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
+
+	setup(0, 128);
+	fake.sq.ctl->flags = IWT_RING_NEED_WAKEUP;
+	fake.ops.post_send(qp, &wr, &bad);
+	is(*posted_word(FAKE_BIT / 32), 0, "posted: not with the doorbell");
+	fake.sq.ctl->flags = 0;
+	*posted_word(FAKE_BIT / 32) = 1;
+	fake.ops.post_send(qp, &wr, &bad);
+	is(*posted_word(FAKE_BIT / 32), 1 | 1 << FAKE_BIT % 32,
+	   "posted: the bit, and others stay");
+	fake.ops.post_send(qp, &wr, &bad);
+	is(*posted_word(FAKE_BIT / 32), 1 | 1 << FAKE_BIT % 32,
+	   "posted: is set already");
+	is(*posted_word(0), 0, "posted: no other word");
+	teardown();
+}
+
+static void spoil_send_bit(struct iwt_create_qp_resp *resp)
+{
+	resp->send_bit = FAKE_BITS;
+}
+
+/* There were none left, or the kernel has none. */
+static void test_no_bit(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
+	struct ibv_wc wc;
+
+	context = fake_open();
+	cq = fake_make_cq(context, 8);
+	fake.spoil_qp = spoil_send_bit;
+	qp = fake_make_qp(context, cq, 8, 0);
+	fake.cq.ctl->flags = IWT_RING_TENDED;
+	fake.ops.post_send(qp, &wr, &bad);
+	fake.ops.poll_cq(cq, 1, &wc);
+	ok(!fake.visits && !*posted_word(FAKE_BITS / 32),
+	   "posted: no visit for a queue pair without a bit");
+	teardown();
+}
+
 /* The kernel counts on it that who has posted comes by. */
 static void test_tend(void)
 {
@@ -397,6 +447,8 @@ void test_send(void)
 	test_inline();
 	test_full();
 	test_doorbell();
+	test_posted();
+	test_no_bit();
 	test_tend();
 	test_sig_all();
 }

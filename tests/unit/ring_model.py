@@ -4,17 +4,19 @@
 The wake-up protocol of the send queue's ring (ring.h, tx.c: go_idle(), qp_watch.c,
 qp_tend.c), and all the orders in which a process that posts, the engine and a worker
 that watches can take their steps; or a process that is counted on from one of its
-doorbells on, and the timer, which stands in for it and ends that. Each processor's
-stores wait in a buffer of its own until it executes a barrier or the memory takes
-them; loads overtake them, as on x86.
+doorbells on, and the timer, which stands in for it and ends that; or such a process and
+visits of its, which never end that, but come once more after the last post. Each
+processor's stores wait in a buffer of its own until it executes a barrier or the
+memory takes them; loads overtake them, as on x86.
 
 Nothing may be left in the ring when all are done. Since a model that finds nothing
 proves little, steps are left out of it as well, and then something must be found.
 """
 import sys
 
-POSTS, LOOKS = 2, 2
+POSTS, LOOKS = 3, 2
 POSTER, WATCHER = 0, 1
+WATCH, TIMER, VISIT = "a worker", "a timer", "visits"
 
 
 def engine(after, cut):
@@ -47,31 +49,48 @@ def place(code, base):
     return out
 
 
-def poster(cut, tends):
-    """POSTS times: prod, barrier, flags; the doorbell if they say so, with which it may begin to tend."""
-    begin = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)] if tends else []
+def poster(cut, how):
+    """
+    POSTS times: prod, barrier, flags; then the doorbell if they say so, or its bit. With one
+    of the doorbells it begins to tend; with visits that is not the first, so that some bits
+    are cleared before it is counted on.
+    """
+    begins = {WATCH: None, TIMER: 0, VISIT: 1}[how]
+    begin = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)]
     code = []
     for n in range(POSTS):
         code += [("store", "prod", n + 1),
                  ("nop",) if "producer's barrier" in cut else ("barrier",)]
         run = len(code) + 1
-        last = run + len(engine(0, cut))
-        end = last + (len(begin) if n == 0 else 0)
-        code += [("unless_flags", end)] + place(engine((last,), cut), run)
-        if n == 0:
-            code += begin
+        rung = place(engine((run + len(engine(0, cut)),), cut), run)
+        if n == begins:
+            rung += begin
+        bit = run + len(rung) + 1
+        code += [("unless_flags", bit)] + rung + [("go", bit + 1), ("set_bit",)]
     return code
 
 
-def watcher(cut, tends):
-    """On, some looks with a run of the engine for what is new, off, a last run."""
+def look(cut, how, base):
+    """The engine runs if something is new: in the ring as who watches sees it, or its bit is set."""
+    skip = base + 1 + len(engine(0, cut))
+    what = "unless_new" if how == WATCH else "unless_bit"
+    return [(what, skip)] + place(engine((skip,), cut), base + 1)
+
+
+def watcher(cut, how):
+    """
+    On, some looks with a run of the engine for what is new, off, a last run. Who visits never
+    ends, but looks once more; at first TCP has the engine run.
+    """
     code = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)]
-    if tends:
+    if how == TIMER:
         code = [("when_on",)]
+    if how == VISIT:
+        code = place(engine((len(engine(0, cut)),), cut), 0)
     for _ in range(LOOKS):
-        run = len(code) + 1
-        end = run + len(engine(0, cut))
-        code += [("unless_new", end)] + place(engine((end,), cut), run)
+        code += look(cut, how, len(code))
+    if how == VISIT:
+        return code + ([] if "last run" in cut else [("when_posted",)] + look(cut, how, len(code) + 1))
     off = [("lock",), ("on", 0), ("unlock",)]
     late = "end of the watch before the last run" in cut
     run = place(engine((0,), cut), len(code) + (0 if late else len(off)))
@@ -83,11 +102,11 @@ def watcher(cut, tends):
 
 class State:
     """Memory, buffers and where each is, as a tuple."""
-    FIELDS = ("pc", "buf", "prod", "flags", "cons", "on", "lock", "seen")
+    FIELDS = ("pc", "buf", "prod", "flags", "cons", "on", "lock", "seen", "bit")
 
     @staticmethod
     def first():
-        return ((0, 0), ((), ()), 0, 1, 0, 0, None, 0)
+        return ((0, 0), ((), ()), 0, 1, 0, 0, None, 0, 0)
 
 
 def load(state, who, name):
@@ -106,9 +125,9 @@ def at(pair, who, value):
     return (value, pair[1]) if who == 0 else (pair[0], value)
 
 
-def step(state, who, op):
-    """The state after who's step, or None if it can't be taken now."""
-    pc, buf, _, _, cons, on, lock, seen = state
+def step(state, who, op, last):
+    """The state after who's step, or None if it can't be taken now; last is the poster's end."""
+    pc, buf, _, _, cons, on, lock, seen, bit = state
     go = lambda where: at(pc, who, where)
     here = pc[who]
     kind = op[0]
@@ -126,6 +145,14 @@ def step(state, who, op):
         return put(state, pc=go(op[1]))
     if kind == "when_on":
         return put(state, pc=go(here + 1)) if on else None
+    if kind == "when_posted":
+        return put(state, pc=go(here + 1)) if pc[POSTER] == last and not buf[POSTER] else None
+    if kind == "set_bit":
+        # who finds it set only reads it, which waits for no buffer
+        return put(state, pc=go(here + 1), bit=1)
+    if kind == "unless_bit":
+        # taken with a barrier; a queue pair that does not count on it is not looked at
+        return None if buf[who] else put(state, pc=go(here + 1 if bit and on else op[1]), bit=0)
     if kind == "on":
         return put(state, pc=go(here + 1), on=op[1])
     if kind == "take":
@@ -149,9 +176,9 @@ def drain(state, who):
     return put(state, buf=at(buf, who, rest), **{name: value})
 
 
-def explore(cut=(), tends=False):
+def explore(cut=(), how=WATCH):
     """How many states there are, and the last ones in which something is left or that are none."""
-    code = (poster(cut, tends), watcher(cut, tends))
+    code = (poster(cut, how), watcher(cut, how))
     todo, seen, bad = [State.first()], set(), []
     while todo:
         state = todo.pop()
@@ -159,7 +186,7 @@ def explore(cut=(), tends=False):
             continue
         seen.add(state)
         nexts = [drain(state, who) for who in (POSTER, WATCHER) if state[1][who]]
-        nexts += [step(state, who, code[who][state[0][who]]) for who in (POSTER, WATCHER)
+        nexts += [step(state, who, code[who][state[0][who]], len(code[POSTER])) for who in (POSTER, WATCHER)
                   if state[0][who] < len(code[who])]
         nexts = [n for n in nexts if n is not None]
         if not nexts:
@@ -172,15 +199,17 @@ def explore(cut=(), tends=False):
 
 def main():
     number, failed = 0, 0
-    cuts = ["producer's barrier", "consumer's barrier", "last look", "last run", "end of the watch before the last run"]
-    for tends, cut in [(tends, cut) for tends in (False, True) for cut in [None] + cuts]:
-        states, bad = explore((cut,) if cut else (), tends)
+    cuts = ["producer's barrier", "consumer's barrier", "last look", "last run"]
+    end = "end of the watch before the last run"
+    for how, cut in [(how, cut) for how in (WATCH, TIMER, VISIT) for cut in [None] + cuts + [end]]:
+        if how == VISIT and cut == end:
+            continue
+        states, bad = explore((cut,) if cut else (), how)
         good = bool(bad) == bool(cut) and states > 100
         number += 1
         failed += not good
         what = "without the %s something is found" % cut if cut else "nothing is left in the ring"
-        who = "a process that polls" if tends else "a worker"
-        print("%sok %d - ring, %s: %s (%d states)" % ("" if good else "not ", number, who, what, states))
+        print("%sok %d - ring, %s: %s (%d states)" % ("" if good else "not ", number, how, what, states))
         if not good:
             print("# %s" % (bad[:1],))
     print("1..%d" % number)

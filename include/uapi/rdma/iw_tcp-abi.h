@@ -5,7 +5,8 @@
  *
  * Every queue is one mmap()ed object: a struct iwt_ring_ctl in its first
  * IWT_RING_CTL_SIZE octets, then 1 << k entries of a fixed stride. Indices run
- * freely over 32 bits; the entry of index i is at (i & mask). The kernel keeps
+ * freely over 32 bits; the entry of index i is at (i & mask). Behind the entries of
+ * a completion queue are the bits of the queue pairs that use it. The kernel keeps
  * private copies of everything it depends on and reads a work request once.
  */
 #ifndef _UAPI_RDMA_IW_TCP_ABI_H
@@ -40,7 +41,11 @@ enum iwt_ring_flags {
 	 * whoever polls it, and do not ask to be woken. Who has posted since he
 	 * last did so, and finds the completion queue empty or has posted often,
 	 * polls by the command of uverbs. That returns no completions, but has
-	 * the kernel look at these send queues.
+	 * the kernel look at the send queues whose bits are set.
+	 *
+	 * Who posts without the doorbell sets the queue pair's bit, after the
+	 * barrier, if it is not set: bit n is 1 << n % 32 of the 32-bit word n / 32.
+	 * The kernel clears it and then looks at prod.
 	 */
 	IWT_RING_TENDED		= 1 << 2,
 };
@@ -213,7 +218,7 @@ struct iwt_create_cq_resp {
 	__u32 cq_id;
 	__u32 entries;		/* power of two */
 	__u32 stride;
-	__u32 reserved;
+	__u32 posted_bits;	/* for queue pairs, a multiple of 32, or none */
 };
 
 struct iwt_create_qp_resp {
@@ -227,6 +232,12 @@ struct iwt_create_qp_resp {
 	__u32 rq_entries;	/* power of two, 0 without a receive queue */
 	__u32 rq_stride;
 	__u32 max_inline;
+	/*
+	 * The bits with its completion queues. There is none if the number is not
+	 * less than posted_bits. With one queue for both, send_bit is for both.
+	 */
+	__u32 send_bit;
+	__u32 recv_bit;
 };
 
 struct iwt_reg_mr_resp {

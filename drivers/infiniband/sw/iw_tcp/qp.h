@@ -95,14 +95,10 @@ struct iwt_watch {
  * struct iwt_tend_qp - a process's send queue, as those see it who tend it
  * @at: its places with the send and the receive completion queue
  * @by: how many processes' polls are counted on; guarded by qp->lock
- * @known: the process knows what is wanted of it
- * @prod: end of the ring when it was last looked at
  */
 struct iwt_tend_qp {
 	struct iwt_tended at[2];
 	u8 by;
-	bool known;
-	u32 prod;
 };
 
 /**

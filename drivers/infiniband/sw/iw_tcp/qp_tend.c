@@ -8,8 +8,9 @@
  * before the next is there. But it will look for completions, too. As long as it does,
  * its rings do not ask to be woken, and its completion queues say so
  * (IWT_RING_TENDED): when it has posted and finds one of them empty, or has posted
- * often, it polls by the command of uverbs, and has the engines of all queue
- * pairs run for which something is new. That is one call for many requests.
+ * often, it polls by the command of uverbs, and has the engines of the queue pairs
+ * run that it has posted to, of which it has set a bit. That is one call for many
+ * requests, and as many queue pairs as there are cost nothing.
  *
  * Nothing is lost when it does not come. A timer stands in for it, and after a while
  * ends it, and has each engine run; an engine that finds no work on a ring that nobody
@@ -23,6 +24,7 @@
  */
 #include "tend.h"
 
+#include <linux/bitops.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
 
@@ -47,23 +49,65 @@ static struct iwt_cq *cq_of(const struct iwt_qp *qp, int i)
 	return to_iwt_cq(i ? qp->ibqp.recv_cq : qp->ibqp.send_cq);
 }
 
-/* Has something been posted since it was last looked at? */
-static bool is_new(const struct iwt_qp *qp)
-{
-	return iwt_ring_prod(&qp->sq.ring) != READ_ONCE(qp->tend.prod);
-}
-
-/* What is posted later is new. The engine is called after this. */
-static void note_seen(struct iwt_qp *qp)
-{
-	WRITE_ONCE(qp->tend.prod, iwt_ring_prod(&qp->sq.ring));
-}
-
 static void note_life(struct iwt_tend *t)
 {
 	t->seen = ktime_get_ns();
 	t->missed = 0;
 	t->late = false;
+}
+
+/*
+ * Clears bits of what was posted. The barrier of xchg() pairs with the process's between
+ * prod and its bit: the engine sees what was posted before a bit was set, or seen set.
+ */
+static unsigned long take_bits(struct iwt_tend *t, u32 word)
+{
+	u32 *at = &t->posted[word];
+
+	return READ_ONCE(*at) ? xchg(at, 0) : 0;
+}
+
+/* Calls @look for each bit that is set; the process may set any. */
+static void take_posted(struct iwt_tend *t,
+			void (*look)(struct iwt_tend *t, u32 bit))
+{
+	u32 words = DIV_ROUND_UP(READ_ONCE(t->top), 32);
+	u32 word, i;
+
+	for (word = 0; word < words; word++) {
+		unsigned long bits = take_bits(t, word);
+
+		for_each_set_bit(i, &bits, 32)
+			look(t, word * 32 + i);
+	}
+}
+
+/*
+ * The queue pair of a bit, if its ring counts on whoever polls; t->lock is held. If it
+ * does not, nothing is lost with the bit: its engine has asked to be woken, or is yet to
+ * look at the ring.
+ */
+static struct iwt_qp *find(struct iwt_tend *t, u32 bit)
+{
+	const struct iwt_tended *at = xa_load(&t->qps, bit);
+
+	return at && at->on ? at->qp : NULL;
+}
+
+static void look_now(struct iwt_tend *t, u32 bit)
+{
+	struct iwt_qp *qp;
+
+	spin_lock_bh(&t->lock);
+	qp = find(t, bit);
+	if (qp)
+		iwt_qp_get(qp);
+	spin_unlock_bh(&t->lock);
+	if (!qp)
+		return;
+	iwt_qp_call(qp);
+	iwt_qp_put(qp);
+	cond_resched();
 }
 
 /**
@@ -76,29 +120,13 @@ static void note_life(struct iwt_tend *t)
 void iwt_tend_visit(struct iwt_cq *cq)
 {
 	struct iwt_tend *t = &cq->tend;
-	LIST_HEAD(todo);
 
 	iwt_count(to_iwt_dev(cq->ibcq.device), IWT_C_VISIT);
 	spin_lock_bh(&t->lock);
 	t->visits++;
-	list_splice_init(&t->qps, &todo);
-	while (!list_empty(&todo)) {
-		struct iwt_tended *at = list_first_entry(&todo,
-							 struct iwt_tended,
-							 node);
-		struct iwt_qp *qp = at->qp;
-
-		list_move_tail(&at->node, &t->qps);
-		if (!is_new(qp))
-			continue;
-		note_seen(qp);
-		iwt_qp_get(qp);
-		spin_unlock_bh(&t->lock);
-		iwt_qp_call(qp);
-		iwt_qp_put(qp);
-		cond_resched();
-		spin_lock_bh(&t->lock);
-	}
+	spin_unlock_bh(&t->lock);
+	take_posted(t, look_now);
+	spin_lock_bh(&t->lock);
 	t->visits--;
 	note_life(t);
 	spin_unlock_bh(&t->lock);
@@ -109,7 +137,7 @@ static void let_go(struct iwt_tended *at)
 {
 	struct iwt_qp *qp = at->qp;
 
-	list_del_init(&at->node);
+	at->on = false;
 	spin_lock_bh(&qp->lock);
 	qp->tend.by--;
 	spin_unlock_bh(&qp->lock);
@@ -121,10 +149,12 @@ static void let_go(struct iwt_tended *at)
 static void end_all(struct iwt_cq *cq)
 {
 	struct iwt_tend *t = &cq->tend;
-	struct iwt_tended *at, *next;
+	struct iwt_tended *at;
+	unsigned long bit;
 
-	list_for_each_entry_safe(at, next, &t->qps, node)
-		let_go(at);
+	xa_for_each(&t->qps, bit, at)
+		if (at->on)
+			let_go(at);
 	WRITE_ONCE(t->on, false);
 	iwt_cq_set_flag(cq, IWT_RING_TENDED, false);
 	WRITE_ONCE(t->row, 0);
@@ -136,18 +166,20 @@ static void end_all(struct iwt_cq *cq)
 	t->wait = min_t(u64, t->wait * 2, TEND_WAIT_MAX);
 }
 
+static void look_later(struct iwt_tend *t, u32 bit)
+{
+	struct iwt_qp *qp = find(t, bit);
+
+	if (!qp)
+		return;
+	t->late = true;
+	iwt_qp_kick_later(qp);
+}
+
 /* Nobody has come: have done what there is to do. t->lock is held. */
 static void stand_in(struct iwt_tend *t)
 {
-	struct iwt_tended *at;
-
-	list_for_each_entry(at, &t->qps, node) {
-		if (!is_new(at->qp))
-			continue;
-		t->late = true;
-		note_seen(at->qp);
-		iwt_qp_kick_later(at->qp);
-	}
+	take_posted(t, look_later);
 	t->missed++;
 	t->seen = ktime_get_ns();
 }
@@ -177,7 +209,7 @@ static void add(struct iwt_cq *cq, struct iwt_tended *at)
 	struct iwt_tend *t = &cq->tend;
 	struct iwt_qp *qp = at->qp;
 
-	list_add_tail(&at->node, &t->qps);
+	at->on = true;
 	if (!t->on)
 		hrtimer_start(&t->timer, ns_to_ktime(TEND_PATIENCE),
 			      HRTIMER_MODE_REL_SOFT);
@@ -195,8 +227,10 @@ static void begin(struct iwt_cq *cq, struct iwt_tended *at)
 {
 	struct iwt_tend *t = &cq->tend;
 
+	if (at->bit == IWT_NO_BIT)
+		return;
 	spin_lock_bh(&t->lock);
-	if (list_empty(&at->node) && ktime_get_ns() >= t->quiet) {
+	if (!at->on && ktime_get_ns() >= t->quiet) {
 		note_life(t);
 		add(cq, at);
 	}
@@ -217,8 +251,6 @@ void iwt_tended_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now)
 	struct iwt_tend *t = &cq_of(qp, 0)->tend;
 	u32 row = 0;
 
-	if (!qp->tend.known)
-		return;
 	/* what the engine did since @before is no pause of the process's */
 	if (streams && before - READ_ONCE(t->last) < TEND_PAUSE)
 		row = READ_ONCE(t->row) + 1;
@@ -227,10 +259,8 @@ void iwt_tended_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now)
 	if (!streams || (row < TEND_AFTER && !READ_ONCE(t->on)) ||
 	    !iwt_qp_sends(qp))
 		return;
-	note_seen(qp);
 	begin(cq_of(qp, 0), &qp->tend.at[0]);
-	if (cq_of(qp, 1) != cq_of(qp, 0))
-		begin(cq_of(qp, 1), &qp->tend.at[1]);
+	begin(cq_of(qp, 1), &qp->tend.at[1]);
 }
 
 /**
@@ -242,9 +272,36 @@ void iwt_tended_setup(struct iwt_qp *qp)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(qp->tend.at); i++) {
-		INIT_LIST_HEAD(&qp->tend.at[i].node);
 		qp->tend.at[i].qp = qp;
+		qp->tend.at[i].bit = IWT_NO_BIT;
 	}
+}
+
+static void join(struct iwt_tend *t, struct iwt_tended *at)
+{
+	u32 bit;
+
+	/* without a bit the process rings */
+	if (!t->bits || xa_alloc_bh(&t->qps, &bit, at, XA_LIMIT(0, t->bits - 1),
+				    GFP_KERNEL))
+		return;
+	spin_lock_bh(&t->lock);
+	at->bit = bit;
+	WRITE_ONCE(t->top, max(t->top, bit + 1));
+	spin_unlock_bh(&t->lock);
+}
+
+/**
+ * iwt_tended_join() - have bits with the completion queues, if those have some left
+ * @qp: queue pair that gets no doorbells yet
+ *
+ * May sleep.
+ */
+void iwt_tended_join(struct iwt_qp *qp)
+{
+	join(&cq_of(qp, 0)->tend, &qp->tend.at[0]);
+	if (cq_of(qp, 1) != cq_of(qp, 0))
+		join(&cq_of(qp, 1)->tend, &qp->tend.at[1]);
 }
 
 /**
@@ -259,10 +316,15 @@ void iwt_tended_end(struct iwt_qp *qp)
 
 	for (i = 0; i < ARRAY_SIZE(qp->tend.at); i++) {
 		struct iwt_tend *t = &cq_of(qp, i)->tend;
+		struct iwt_tended *at = &qp->tend.at[i];
 
+		if (at->bit == IWT_NO_BIT)
+			continue;
 		spin_lock_bh(&t->lock);
-		if (!list_empty(&qp->tend.at[i].node))
-			let_go(&qp->tend.at[i]);
+		if (at->on)
+			let_go(at);
+		/* whoever finds it has the lock until it has a reference */
+		xa_erase(&t->qps, at->bit);
 		spin_unlock_bh(&t->lock);
 	}
 }
@@ -276,10 +338,22 @@ void iwt_tend_setup(struct iwt_cq *cq)
 	struct iwt_tend *t = &cq->tend;
 
 	spin_lock_init(&t->lock);
-	INIT_LIST_HEAD(&t->qps);
+	xa_init_flags(&t->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
 	t->wait = TEND_WAIT;
 	hrtimer_setup(&t->timer, look_after, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * iwt_tend_allow() - the process knows what is wanted of it
+ * @cq: its completion queue, with no queue pairs yet
+ * @entries: so many; behind them are iwt_tend_bytes() octets for the bits
+ */
+void iwt_tend_allow(struct iwt_cq *cq, u32 entries)
+{
+	cq->tend.posted = iwt_ring_at(&cq->ring, 0) +
+			  (size_t)entries * cq->ring.stride;
+	cq->tend.bits = iwt_tend_bytes(entries) * 8;
 }
 
 /**
@@ -291,4 +365,5 @@ void iwt_tend_setup(struct iwt_cq *cq)
 void iwt_tend_end(struct iwt_cq *cq)
 {
 	hrtimer_cancel(&cq->tend.timer);
+	xa_destroy(&cq->tend.qps);
 }

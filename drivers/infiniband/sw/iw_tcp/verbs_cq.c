@@ -16,12 +16,14 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 		.entries = cq->ring.mask + 1,
 		.stride = cq->ring.stride,
 		.cq_id = cq->ibcq.res.id,
+		.posted_bits = cq->tend.bits,
 	};
 
 	return ib_copy_to_udata(udata, &resp,
 				min(sizeof(resp), udata->outlen));
 }
 
+/* Behind the entries of a process's queue is a bit for each of them. */
 static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 		      u64 *offset)
 {
@@ -31,7 +33,7 @@ static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 		cq->mem = vzalloc(bytes);
 		return cq->mem ? 0 : -ENOMEM;
 	}
-	cq->map = iwt_mmap_alloc(uc, bytes, offset);
+	cq->map = iwt_mmap_alloc(uc, bytes + iwt_tend_bytes(entries), offset);
 	return PTR_ERR_OR_ZERO(cq->map);
 }
 
@@ -76,6 +78,8 @@ int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	ibcq->cqe = entries;
 	if (!udata)
 		return 0;
+	if (uc && uc->features & IWT_FEATURE_TENDED)
+		iwt_tend_allow(cq, entries);
 	err = answer_cq(cq, offset, udata);
 	if (err)
 		free_ring(cq);

@@ -123,6 +123,8 @@ static int answer_qp(struct iwt_qp *qp, const u64 *offset,
 		.sq_entries = qp->sq.ring.mask + 1,
 		.sq_stride = qp->sq.ring.stride,
 		.max_inline = qp->sq.inline_max,
+		.send_bit = qp->tend.at[SQ].bit,
+		.recv_bit = qp->tend.at[RQ].bit,
 	};
 
 	if (qp->rq.entries) {
@@ -192,7 +194,6 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	qp->dev = to_iwt_dev(ibqp->device);
 	qp->user = udata;
 	qp->takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
-	qp->tend.known = uc && uc->features & IWT_FEATURE_TENDED;
 	iwt_qp_setup(qp);
 	err = make_sq(qp, attr, uc ? &uc->ibuc : NULL, &offset[SQ]);
 	if (!err)
@@ -203,6 +204,7 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		goto fail;
 	fill_cap(qp, &attr->cap);
 	attr->cap = qp->cap;
+	iwt_tended_join(qp);
 	if (udata) {
 		err = answer_qp(qp, offset, udata);
 		if (err)
