@@ -217,7 +217,18 @@ void iwt_qp_kick_later(struct iwt_qp *qp)
 }
 
 /**
- * iwt_qp_call() - the same, for a process's doorbell
+ * iwt_qp_pull() - the engines run here, and not where they were to go on
+ * @qp: queue pair
+ *
+ * Process context, no locks held.
+ */
+void iwt_qp_pull(struct iwt_qp *qp)
+{
+	have_run(qp, iwt_sock_pull);
+}
+
+/**
+ * iwt_qp_call() - the same as iwt_qp_kick(), for a process's doorbell
  * @qp: queue pair
  *
  * Process context, no locks held. Sends or flushes at once.
@@ -239,6 +250,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	INIT_WORK(&qp->flush_work, do_flush_work);
 	INIT_WORK(&qp->event_work, do_event_work);
 	iwt_watch_setup(&qp->watch);
+	iwt_move_setup(&qp->move);
 	iwt_tended_setup(qp);
 	qp->state = IWT_QP_IDLE;
 	qp->idle_state = IB_QPS_INIT;
@@ -555,6 +567,7 @@ void iwt_qp_destroy(struct iwt_qp *qp)
 	spin_unlock_bh(&qp->lock);
 	iwt_zc_mute(qp->sq.zc);
 	iwt_watch_end(qp);
+	iwt_move_end(qp);
 	iwt_tended_end(qp);
 	iwt_qp_put(qp);
 	wait_for_completion(&qp->freed);

@@ -92,6 +92,25 @@ struct iwt_watch {
 };
 
 /**
+ * struct iwt_move - an engine that may move to another processor
+ * @work: takes it there
+ * @row: budgets that it used up where it was not alone; guarded by qp->lock, as
+ *	are the next two
+ * @after: how many of them make it move
+ * @last: when it last was to, in nanoseconds
+ * @from: processor where it was then; this and the next are only a guess
+ * @cpu: processor to go to, nr_cpu_ids if none is known
+ */
+struct iwt_move {
+	struct work_struct work;
+	u32 row;
+	u32 after;
+	u64 last;
+	u32 from;
+	u32 cpu;
+};
+
+/**
  * struct iwt_tend_qp - a process's send queue, as those see it who tend it
  * @at: its places with the send and the receive completion queue
  * @by: how many processes' polls are counted on; guarded by qp->lock
@@ -133,6 +152,7 @@ struct iwt_tend_qp {
  * @event_work: reports @events
  * @idle_state: what a consumer last asked for while there is no connection
  * @watch: a worker that looks at the send queue for a busy process (qp_watch.c)
+ * @move: how the engines leave a processor that others want (qp_move.c)
  * @tend: a polling process that has it looked at (qp_tend.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
@@ -173,6 +193,7 @@ struct iwt_qp {
 
 	enum ib_qp_state idle_state;
 	struct iwt_watch watch;
+	struct iwt_move move;
 	struct iwt_tend_qp tend;
 	struct iwt_mmap *maps[2];
 	void *mem[2];

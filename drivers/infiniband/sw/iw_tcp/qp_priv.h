@@ -11,5 +11,11 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err);
 void iwt_qp_tell(struct iwt_qp *qp, enum iwt_llp_event ev);
 void iwt_watch_setup(struct iwt_watch *w);
 void iwt_watch_end(struct iwt_qp *qp);
+u32 iwt_watch_next_cpu(u32 cpu, u32 poster);
+u32 iwt_watch_on(u32 cpu, struct work_struct *work);
+void iwt_move_setup(struct iwt_move *m);
+void iwt_move_end(struct iwt_qp *qp);
+void iwt_qp_crowded(struct iwt_qp *qp);
+void iwt_qp_pull(struct iwt_qp *qp);
 
 #endif

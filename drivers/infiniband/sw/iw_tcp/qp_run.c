@@ -117,6 +117,7 @@ static bool run_tx(struct iwt_qp *qp)
 	case IWT_TX_IDLE:
 		return qp->again;
 	case IWT_TX_MORE:
+		iwt_qp_crowded(qp);
 		iwt_sock_kick_later(qp->sock);
 		return false;
 	case IWT_TX_STARVED:

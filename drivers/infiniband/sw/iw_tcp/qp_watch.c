@@ -48,12 +48,14 @@
 
 static struct workqueue_struct *watch_wq;
 
-/*
- * The next processor after @cpu for a worker: near to the poster's but not the
- * same, and none that the administrator keeps free. Return: nr_cpu_ids if there
- * is none.
+/**
+ * iwt_watch_next_cpu() - the next processor for a worker
+ * @cpu: after this one
+ * @poster: processor that the worker is near to, but not on
+ *
+ * None that the administrator keeps free. Return: nr_cpu_ids if there is none.
  */
-static u32 next_cpu(u32 cpu, u32 poster)
+u32 iwt_watch_next_cpu(u32 cpu, u32 poster)
 {
 	u32 i;
 
@@ -128,7 +130,8 @@ static void do_watch(struct work_struct *work)
 	if (!found) {
 		w->after = min(w->after * 2, WATCH_AFTER_MAX);
 		/* somebody else may be busy here */
-		WRITE_ONCE(w->cpu, next_cpu(w->cpu, READ_ONCE(w->poster)));
+		WRITE_ONCE(w->cpu, iwt_watch_next_cpu(w->cpu,
+						      READ_ONCE(w->poster)));
 		return;
 	}
 	w->after = WATCH_AFTER;
@@ -183,18 +186,29 @@ static bool is_ahead(struct iwt_qp *qp)
 	       iwt_cq_untaken(sq->cq);
 }
 
+/**
+ * iwt_watch_on() - have a worker begin on another processor than this one
+ * @cpu: which, if it is not this one; nr_cpu_ids: any
+ * @work: worker
+ *
+ * Return: which, nr_cpu_ids if there is no other.
+ */
+u32 iwt_watch_on(u32 cpu, struct work_struct *work)
+{
+	u32 here = raw_smp_processor_id();
+
+	if (cpu == here || cpu >= nr_cpu_ids)
+		cpu = iwt_watch_next_cpu(here, here);
+	if (cpu < nr_cpu_ids)
+		queue_work_on(cpu, watch_wq, work);
+	return cpu;
+}
+
 /* Have a worker begin, on a processor where it is not in the poster's way. */
 static void begin(struct iwt_watch *w)
 {
-	u32 here = raw_smp_processor_id();
-	u32 cpu = READ_ONCE(w->cpu);
-
-	WRITE_ONCE(w->poster, here);
-	if (cpu == here || cpu >= nr_cpu_ids)
-		cpu = next_cpu(here, here);
-	WRITE_ONCE(w->cpu, cpu);
-	if (cpu < nr_cpu_ids)
-		queue_work_on(cpu, watch_wq, &w->work);
+	WRITE_ONCE(w->poster, raw_smp_processor_id());
+	WRITE_ONCE(w->cpu, iwt_watch_on(READ_ONCE(w->cpu), &w->work));
 }
 
 /**

@@ -115,6 +115,18 @@ void iwt_sock_call(struct iwt_sock *s)
 	local_bh_enable();
 }
 
+/**
+ * iwt_sock_pull() - have ops->kick run here, now, and not where it was to run later
+ * @s: socket
+ *
+ * As iwt_sock_call(). What runs it elsewhere at this moment is waited for.
+ */
+void iwt_sock_pull(struct iwt_sock *s)
+{
+	cancel_work(&s->kick_work);
+	iwt_sock_call(s);
+}
+
 static void do_kick_work(struct work_struct *work)
 {
 	iwt_sock_call(container_of(work, struct iwt_sock, kick_work));

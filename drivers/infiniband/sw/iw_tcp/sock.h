@@ -96,6 +96,7 @@ int iwt_sock_error(const struct iwt_sock *s);
 u32 iwt_sock_acked(const struct iwt_sock *s);
 void iwt_sock_kick(struct iwt_sock *s);
 void iwt_sock_call(struct iwt_sock *s);
+void iwt_sock_pull(struct iwt_sock *s);
 void iwt_sock_kick_later(struct iwt_sock *s);
 void iwt_sock_retry(struct iwt_sock *s);
 
