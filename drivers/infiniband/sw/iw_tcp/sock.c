@@ -17,12 +17,6 @@
 #include "sock_priv.h"
 
 /*
- * The largest FPDU is 64 KB and is looked at only when it is there whole, so
- * the receive window must be able to hold it, whatever the sender's MSS.
- */
-#define IWT_SOCK_RCV_MIN	(128 << 10)
-
-/*
  * How long TCP may try to get the last octets of a closed connection to a peer
  * that does not answer, in milliseconds. It keeps the network namespace alive
  * for that time.
@@ -116,10 +110,8 @@ void iwt_sock_call(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_pull() - have ops->kick run here, now, and not where it was to run later
+ * iwt_sock_pull() - as iwt_sock_call(), in place of who was to run it later
  * @s: socket
- *
- * As iwt_sock_call(). What runs it elsewhere at this moment is waited for.
  */
 void iwt_sock_pull(struct iwt_sock *s)
 {
@@ -229,21 +221,6 @@ static void prepare(struct sock *sk)
 	sock_set_flag(sk, SOCK_URGINLINE);
 	sock_set_keepalive(sk);
 	tcp_sock_set_nodelay(sk);
-}
-
-/**
- * iwt_sock_widen() - make the receive window large enough
- * @sock: socket, locked
- *
- * Raising the low-water mark makes TCP raise its buffer and clamp with it,
- * without ending its autotuning; the mark itself goes to one.
- */
-void iwt_sock_widen(struct socket *sock)
-{
-	if (sock->ops->set_rcvlowat) {
-		sock->ops->set_rcvlowat(sock->sk, IWT_SOCK_RCV_MIN);
-		sock->ops->set_rcvlowat(sock->sk, 1);
-	}
 }
 
 static void widen_window(struct socket *sock)

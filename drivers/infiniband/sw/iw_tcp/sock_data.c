@@ -14,6 +14,12 @@
 
 #include "sock_priv.h"
 
+/*
+ * The largest FPDU is 64 KB and is looked at only when it is there whole, so
+ * the receive window must be able to hold it, whatever the sender's MSS.
+ */
+#define IWT_SOCK_RCV_MIN	(128 << 10)
+
 /**
  * iwt_sock_state() - where the connection stands
  * @s: socket
@@ -75,6 +81,21 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 		return err;
 	err = kernel_getpeername(s->sock, (struct sockaddr *)remote);
 	return err < 0 ? err : 0;
+}
+
+/**
+ * iwt_sock_widen() - make the receive window large enough
+ * @sock: socket, locked
+ *
+ * Raising the low-water mark makes TCP raise its buffer and clamp with it,
+ * without ending its autotuning; the mark itself goes to one.
+ */
+void iwt_sock_widen(struct socket *sock)
+{
+	if (sock->ops->set_rcvlowat) {
+		sock->ops->set_rcvlowat(sock->sk, IWT_SOCK_RCV_MIN);
+		sock->ops->set_rcvlowat(sock->sk, 1);
+	}
 }
 
 /**

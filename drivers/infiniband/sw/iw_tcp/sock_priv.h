@@ -59,8 +59,10 @@ void iwt_sock_own(struct iwt_sock *s);
 void iwt_sock_disown(struct iwt_sock *s);
 void iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
-void iwt_sock_widen(struct socket *sock);
 void iwt_sock_free_later(struct iwt_sock *s);
+
+/* sock_data.c, for the others */
+void iwt_sock_widen(struct socket *sock);
 
 /* sock_user.c, for sock.c */
 void iwt_sock_end_user(struct iwt_sock *s, bool abort);
