@@ -33,8 +33,14 @@ still() {
 before=$(visits)
 check "small requests go out without a look" still 18700 -S 64
 check "large ones as well" still 18701 -S 20000
+# a machine that often stands still is too slow to be counted on at every time
+port=18702
+while [ -n "$before" ] && [ "$(visits)" -eq "$before" ] && [ $port -lt 18712 ]; do
+	still $port -S 64 || break
+	port=$((port + 1))
+done
 if [ -n "$before" ]; then
-	echo "# $(($(visits) - before)) visits"
+	echo "# $(($(visits) - before)) visits, $((port - 18702)) more attempts"
 	check "the process was counted on" test "$(visits)" -gt "$before"
 fi
 ktap_finish

@@ -14,6 +14,7 @@
  * does not last makes the next one later.
  */
 #include <linux/ktime.h>
+#include <linux/sched.h>
 #include <linux/sched/stat.h>
 #include <linux/smp.h>
 
@@ -25,6 +26,12 @@
 #define MOVE_AFTER_MAX	1024
 /* Nanoseconds that a move should last. */
 #define MOVE_LASTS	(20 * NSEC_PER_MSEC)
+
+/* Is this processor ours, or would it be idle? */
+static bool is_alone(void)
+{
+	return single_task_running() || is_idle_task(current);
+}
 
 static void do_move(struct work_struct *work)
 {
@@ -75,8 +82,8 @@ void iwt_qp_crowded(struct iwt_qp *qp)
 	u64 now;
 
 	/* there, bottom halves are threads in any case */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || single_task_running() ||
-	    !iwt_qp_sends(qp) || ++m->row < m->after)
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || is_alone() || !iwt_qp_sends(qp) ||
+	    ++m->row < m->after)
 		return;
 	now = ktime_get_ns();
 	m->after = now - m->last > MOVE_LASTS ? MOVE_AFTER :
