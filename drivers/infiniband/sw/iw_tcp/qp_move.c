@@ -82,8 +82,10 @@ void iwt_qp_crowded(struct iwt_qp *qp)
 	u64 now;
 
 	/* there, bottom halves are threads in any case */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || is_alone() || !iwt_qp_sends(qp) ||
-	    ++m->row < m->after)
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || is_alone() || !iwt_qp_sends(qp))
+		return;
+	/* with shorter messages the process is soon back, with a doorbell */
+	if (qp->tx.msg.left <= IWT_TX_BATCH || ++m->row < m->after)
 		return;
 	now = ktime_get_ns();
 	m->after = now - m->last > MOVE_LASTS ? MOVE_AFTER :
