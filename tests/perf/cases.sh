@@ -34,13 +34,13 @@ INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-
 	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500"
 
 # What the targets need, and no more: some minutes
-QUICK_CASES="write-64k-1500 read-64k-1500@iw_tcp,siw,rxe,iperf3 send-64k-1500@iw_tcp,siw,rxe,iperf3
-	write-64k-9000@iw_tcp,siw,iperf3 write-64k-65536@iw_tcp,siw,iperf3
+QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-64k-1500@iw_tcp,iperf3
+	write-64k-9000@iw_tcp,iperf3 write-64k-65536@iw_tcp,iperf3
 	write-1m-1500@iw_tcp write-8m-1500@iw_tcp write-1m-9000@iw_tcp write-8m-9000@iw_tcp
 	write-1m-65536@iw_tcp write-8m-65536@iw_tcp
-	lat-write lat-send lat-read mean-write@iw_tcp,siw mean-send@iw_tcp,siw mean-read@iw_tcp,siw,rxe
-	rate-write-64 write-64k-1500-q8@iw_tcp write-64k-1500-q1000@iw_tcp
-	nvme-randread-4k nvme-read-128k conn@iw_tcp,siw memory@iw_tcp,siw,tcp insn-write-64k-1500 insn-write-64k-1500-crc"
+	lat-write@iw_tcp,siw lat-send@iw_tcp,siw lat-read@iw_tcp,siw,rxe mean-write@iw_tcp,siw mean-send@iw_tcp,siw mean-read@iw_tcp,siw,rxe
+	rate-write-64@iw_tcp,siw write-64k-1500-q8@iw_tcp write-64k-1500-q1000@iw_tcp
+	nvme-randread-4k nvme-read-128k conn@iw_tcp,siw memory@iw_tcp,siw,tcp insn-write-64k-1500@iw_tcp,siw,tcp insn-write-64k-1500-crc"
 
 cases_of() { # full|quick
 	local all=$QUICK_CASES
