@@ -351,8 +351,8 @@ void iwt_tend_setup(struct iwt_cq *cq)
  */
 void iwt_tend_allow(struct iwt_cq *cq, u32 entries)
 {
-	cq->tend.posted = iwt_ring_at(&cq->ring, 0) +
-			  (size_t)entries * cq->ring.stride;
+	cq->tend.posted = (void *)cq->ring.ctl +
+			  iwt_ring_bytes(entries, cq->ring.stride);
 	cq->tend.bits = iwt_tend_bytes(entries) * 8;
 }
 
