@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Posting without the doorbell: what a process posted goes out even if it stops
-# looking for completions, which its device had counted on.
+# looking for completions, which its device had counted on, and while the device waits
+# for answers.
 . "$(dirname "$0")/../lib/ktap.sh"
 . "$(dirname "$0")/../lib/net.sh"
 
@@ -29,6 +30,25 @@ still() {
 	rc=$?
 	wait "$srv" && [ $rc -eq 0 ]
 }
+
+# answer PORT OPERATION: each waits for the other's message, and answers at once
+answer() {
+	local srv rc
+	start in_a taskset -c 0 "$IWT_BIN/iwt_bench" -s -a $IP_A -p "$1" -m lat -o "$2" -S 8 >/dev/null
+	srv=$PID
+	wait_listen "$NS_A" "$1" || return
+	in_b timeout "$IWT_TIME" taskset -c $last "$IWT_BIN/iwt_bench" -c -a $IP_A -p "$1" -m lat -o "$2" -S 8 -n $((rounds * 200)) >/dev/null
+	rc=$?
+	wait "$srv" && [ $rc -eq 0 ]
+}
+
+stayed() { counter "$DEV_A" stay 2>/dev/null || echo 0; }
+
+before=$(stayed)
+check "answers to Sends go out" answer 18690 send
+check "answers to Writes go out" answer 18691 write
+check "so does one Read after the other" answer 18692 read
+echo "# $(($(stayed) - before)) answers were waited for"
 
 before=$(visits)
 check "small requests go out without a look" still 18700 -S 64

@@ -5,7 +5,8 @@ The wake-up protocol of the send queue's ring (ring.h, tx.c: go_idle(), qp_watch
 qp_tend.c), and all the orders in which a process that posts, the engine and a worker
 that watches can take their steps; or a process that is counted on from one of its
 doorbells on, and the timer, which stands in for it and ends that; or such a process and
-visits of its, which never end that, but come once more after the last post. Each
+visits of its, which never end that, but come once more after the last post. An engine
+that stays for an answer (qp_stay.c) only looks longer. Each
 processor's stores wait in a buffer of its own until it executes a barrier or the
 memory takes them; loads overtake them, as on x86.
 

@@ -67,6 +67,12 @@ static inline bool iwt_cq_untaken(const struct iwt_cq *cq)
 	return READ_ONCE(cq->prod) != READ_ONCE(cq->ring.ctl->cons);
 }
 
+/* Is the consumer to be told of the next one? Any context; a guess. */
+static inline bool iwt_cq_armed(const struct iwt_cq *cq)
+{
+	return READ_ONCE(cq->ring.ctl->arm) != IWT_CQ_ARM_NONE;
+}
+
 void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries);
 void iwt_cq_quiesce(struct iwt_cq *cq);
 u32 iwt_cq_stride(bool user);

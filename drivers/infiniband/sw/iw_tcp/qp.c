@@ -251,6 +251,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	INIT_WORK(&qp->event_work, do_event_work);
 	iwt_watch_setup(&qp->watch);
 	iwt_move_setup(&qp->move);
+	iwt_stay_setup(&qp->stay);
 	iwt_tended_setup(qp);
 	qp->state = IWT_QP_IDLE;
 	qp->idle_state = IB_QPS_INIT;

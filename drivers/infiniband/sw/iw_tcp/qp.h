@@ -111,6 +111,27 @@ struct iwt_move {
 };
 
 /**
+ * struct iwt_stay - an engine that stays for answers
+ * @row: answers by doorbell, one after the other; this and the next two are only a
+ *	guess
+ * @after: how many of them make it stay
+ * @poster: processor of the last doorbell, nr_cpu_ids if there was none
+ * @credit: how far its staying has been worth it; guarded by qp->lock, as is the rest
+ * @on: something was received that may be answered
+ * @rx_pos: octets received before that
+ * @cons: next work request to start, then
+ */
+struct iwt_stay {
+	u32 row;
+	u32 after;
+	u32 poster;
+	u32 credit;
+	bool on;
+	u32 rx_pos;
+	u32 cons;
+};
+
+/**
  * struct iwt_tend_qp - a process's send queue, as those see it who tend it
  * @at: its places with the send and the receive completion queue
  * @by: how many processes' polls are counted on; guarded by qp->lock
@@ -153,6 +174,7 @@ struct iwt_tend_qp {
  * @idle_state: what a consumer last asked for while there is no connection
  * @watch: a worker that looks at the send queue for a busy process (qp_watch.c)
  * @move: how the engines leave a processor that others want (qp_move.c)
+ * @stay: how the engines stay for an answer (qp_stay.c)
  * @tend: a polling process that has it looked at (qp_tend.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
@@ -194,6 +216,7 @@ struct iwt_qp {
 	enum ib_qp_state idle_state;
 	struct iwt_watch watch;
 	struct iwt_move move;
+	struct iwt_stay stay;
 	struct iwt_tend_qp tend;
 	struct iwt_mmap *maps[2];
 	void *mem[2];
@@ -241,6 +264,7 @@ struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn);
 void iwt_qp_get(struct iwt_qp *qp);
 void iwt_qp_put(struct iwt_qp *qp);
 void iwt_qp_rang(struct iwt_qp *qp);
+bool iwt_stay(struct iwt_qp *qp);
 int iwt_watch_init(void);
 void iwt_watch_exit(void);
 

@@ -15,6 +15,9 @@ u32 iwt_watch_next_cpu(u32 cpu, u32 poster);
 u32 iwt_watch_on(u32 cpu, struct work_struct *work);
 void iwt_move_setup(struct iwt_move *m);
 void iwt_move_end(struct iwt_qp *qp);
+void iwt_stay_setup(struct iwt_stay *s);
+void iwt_stay_rang(struct iwt_qp *qp, bool answers);
+void iwt_stay_before(struct iwt_qp *qp, bool receive);
 void iwt_qp_crowded(struct iwt_qp *qp);
 void iwt_qp_pull(struct iwt_qp *qp);
 

@@ -165,6 +165,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	/* what was acknowledged is done before what came with it is looked at */
 	if (qp->sq.zc)
 		iwt_tx_retire(qp);
+	iwt_stay_before(qp, receive);
 	if (receive)
 		run_rx(qp);
 	if (!iwt_tx_wanted(qp)) {

@@ -40,7 +40,12 @@
 #define TEND_PATIENCE	(500 * NSEC_PER_USEC)
 /* How often in a row it does before it is over. */
 #define TEND_MISSED	4
-/* How long nobody is counted on after that, if work was late: at first, at most. */
+/* Visits in a row, each for one request at most, after which doorbells are cheaper. */
+#define TEND_POOR	32
+/*
+ * How long nobody is counted on after that, if work was late or visits poor: at first,
+ * at most.
+ */
 #define TEND_WAIT	NSEC_PER_MSEC
 #define TEND_WAIT_MAX	NSEC_PER_SEC
 
@@ -100,14 +105,23 @@ static void look_now(struct iwt_tend *t, u32 bit)
 
 	spin_lock_bh(&t->lock);
 	qp = find(t, bit);
-	if (qp)
+	if (qp) {
 		iwt_qp_get(qp);
+		t->found += iwt_ring_prod(&qp->sq.ring) - READ_ONCE(qp->sq.cons);
+	}
 	spin_unlock_bh(&t->lock);
 	if (!qp)
 		return;
 	iwt_qp_call(qp);
 	iwt_qp_put(qp);
 	cond_resched();
+}
+
+/* Was that visit better than a doorbell? */
+static void note_worth(struct iwt_tend *t)
+{
+	t->poor = t->found > 1 ? 0 : t->poor + 1;
+	t->found = 0;
 }
 
 /**
@@ -129,6 +143,7 @@ void iwt_tend_visit(struct iwt_cq *cq)
 	spin_lock_bh(&t->lock);
 	t->visits--;
 	note_life(t);
+	note_worth(t);
 	spin_unlock_bh(&t->lock);
 }
 
@@ -158,7 +173,7 @@ static void end_all(struct iwt_cq *cq)
 	WRITE_ONCE(t->on, false);
 	iwt_cq_set_flag(cq, IWT_RING_TENDED, false);
 	WRITE_ONCE(t->row, 0);
-	if (!t->late) {
+	if (!t->late && t->poor <= TEND_POOR) {
 		t->wait = TEND_WAIT;
 		return;
 	}
@@ -195,7 +210,7 @@ static enum hrtimer_restart look_after(struct hrtimer *timer)
 		note_life(t);
 	else if (ktime_get_ns() - t->seen >= TEND_PATIENCE)
 		stand_in(t);
-	if (t->missed > TEND_MISSED)
+	if (t->missed > TEND_MISSED || t->poor > TEND_POOR)
 		end_all(cq);
 	hrtimer_set_expires(timer, ns_to_ktime(t->seen + TEND_PATIENCE));
 	on = t->on;
@@ -232,6 +247,7 @@ static void begin(struct iwt_cq *cq, struct iwt_tended *at)
 	spin_lock_bh(&t->lock);
 	if (!at->on && ktime_get_ns() >= t->quiet) {
 		note_life(t);
+		t->poor = 0;
 		add(cq, at);
 	}
 	spin_unlock_bh(&t->lock);

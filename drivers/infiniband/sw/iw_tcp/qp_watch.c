@@ -6,7 +6,8 @@
  * without a pause pays for one each time, since the engine is done with the
  * last before the next is there. Such a process gets a worker on another
  * processor, which looks at the ring as long as something comes; meanwhile the
- * ring does not ask to be woken and nobody calls the kernel.
+ * ring does not ask to be woken and nobody calls the kernel. So does one that waits for
+ * something after each request, if it polls: its call would be part of what it waits for.
  *
  * Nothing is lost when the worker goes: it says so under qp->lock and then has the
  * engine run, and an engine that finds no work on a ring that is not watched asks
@@ -165,8 +166,8 @@ void iwt_watch_end(struct iwt_qp *qp)
 /*
  * Does it post without waiting for anything? Who answers the peer has got something
  * since, and who waits for one completion after the other has taken the last and
- * has nothing else under way: a worker would do no good to either. Threads may
- * ring at the same time, and nothing is locked: it is only a guess.
+ * has nothing else under way: to have it tended would do no good to either. Threads
+ * may ring at the same time, and nothing is locked: it is only a guess.
  */
 static bool streams(struct iwt_qp *qp, bool ahead)
 {
@@ -184,6 +185,16 @@ static bool is_ahead(struct iwt_qp *qp)
 
 	return iwt_ring_prod(&sq->ring) - READ_ONCE(sq->retire) > 1 ||
 	       iwt_cq_untaken(sq->cq);
+}
+
+/*
+ * Does it look for completions without a pause? Whatever it waits for then comes sooner
+ * if nobody is called, while for who sleeps in between the worker would only be warm.
+ */
+static bool polls(const struct iwt_qp *qp)
+{
+	return !iwt_cq_armed(to_iwt_cq(qp->ibqp.send_cq)) &&
+	       !iwt_cq_armed(to_iwt_cq(qp->ibqp.recv_cq));
 }
 
 /**
@@ -227,8 +238,9 @@ void iwt_qp_rang(struct iwt_qp *qp)
 
 	iwt_qp_call(qp);
 	on = streams(qp, ahead);
+	iwt_stay_rang(qp, !on);
 	now = ktime_get_ns();
-	if (on && now - READ_ONCE(w->last) < WATCH_PAUSE)
+	if ((on || polls(qp)) && now - READ_ONCE(w->last) < WATCH_PAUSE)
 		row = READ_ONCE(w->row) + 1;
 	WRITE_ONCE(w->row, row);
 	WRITE_ONCE(w->last, now);

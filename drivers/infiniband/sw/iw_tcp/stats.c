@@ -27,6 +27,7 @@ static const struct rdma_stat_desc descs[IWT_C_COUNT] = {
 	[IWT_C_WATCH].name		= "watch",
 	[IWT_C_VISIT].name		= "visit",
 	[IWT_C_MOVE].name		= "move",
+	[IWT_C_STAY].name		= "stay",
 	[IWT_C_CQ_OVERRUN].name		= "cq_overrun",
 	[IWT_C_CONN_ACTIVE].name	= "conn_active",
 	[IWT_C_CONN_PASSIVE].name	= "conn_passive",

@@ -28,6 +28,8 @@ struct iwt_qp;
  * @seen: end of the last sign of life, in nanoseconds
  * @missed: how often the timer has found none since the last one
  * @late: and there was work
+ * @found: requests that the visits under way have found; a guess
+ * @poor: visits in a row that were no better than doorbells
  * @quiet: when it may begin again, in nanoseconds
  * @wait: nanoseconds from an end with work that was late to @quiet
  * @timer: stands in for the process
@@ -44,6 +46,8 @@ struct iwt_tend {
 	bool late;
 	u32 visits;
 	u32 missed;
+	u32 found;
+	u32 poor;
 	u64 seen;
 	u64 quiet;
 	u64 wait;

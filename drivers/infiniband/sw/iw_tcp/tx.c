@@ -84,6 +84,8 @@ static bool go_idle(struct iwt_qp *qp)
 	/* who watches or tends looks again, and has us run when it stops */
 	if (qp->watch.on || qp->tend.by)
 		return true;
+	if (iwt_stay(qp))
+		return false;
 	if (iwt_ring_sleep(&sq->ring, sq->cons))
 		return true;
 	iwt_ring_awake(&sq->ring);
