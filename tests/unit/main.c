@@ -52,6 +52,7 @@ int main(void)
 	test_term();
 	test_fpdu_vectors();
 	test_fpdu();
+	test_fpdu_follow();
 	test_txseg();
 	test_marker();
 	test_access();

@@ -35,6 +35,7 @@ void test_atomic(void);
 void test_term(void);
 void test_fpdu_vectors(void);
 void test_fpdu(void);
+void test_fpdu_follow(void);
 void test_txseg(void);
 void test_marker(void);
 void test_access(void);

@@ -71,8 +71,10 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail,
 		/* an FPDU that begins a piece of memory is in front of us then */
 		if (!at->c.len && !at->c.more(&at->c))
 			break;
-		st = iwt_fpdu_read(&at->c, sizeof(*at), avail - used, rx->pos,
-				   &rx->rules, &f, &err);
+		st = IWT_FPDU_OK;
+		if (!iwt_fpdu_follows(&at->c, avail - used, &rx->rules, &f))
+			st = iwt_fpdu_read(&at->c, sizeof(*at), avail - used,
+					   rx->pos, &rx->rules, &f, &err);
 		if (st == IWT_FPDU_MORE) {
 			*need = f.size ?: 1;
 			break;

@@ -13,6 +13,9 @@
 
 /* ULPDU_Length, DDP control, RDMAP control: no marker ever divides them. */
 #define IWT_FPDU_WORD		4
+/* A tagged segment's first octets: ULPDU_Length, header; and where TO is in them. */
+#define IWT_FPDU_FRONT		(IWT_FPDU_LEN_LEN + IWT_DDP_TAGGED_LEN)
+#define IWT_FPDU_TO		(IWT_FPDU_FRONT - 8)
 #define IWT_MARKER_PTR		2	/* octet of a marker where FPDUPTR is */
 #define IWT_MARKER_STRIDE	(IWT_MARKER_SPACING - IWT_MARKER_LEN)
 
@@ -184,19 +187,25 @@ static void iwt_fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 		memcpy(f->hdr + 2, p, f->hdr_len - 2);
 }
 
+static bool iwt_fpdu_flat_crc_ok(const u8 *p, u32 size)
+{
+	u32 end = size - IWT_FPDU_CRC_LEN;
+
+	return get_unaligned_le32(p + end) == ~crc32c(~0, p, end);
+}
+
 /* An FPDU in one piece without markers: all but a few are such. */
 static enum iwt_fpdu_status iwt_fpdu_read_flat(const u8 *p, u32 pos,
 					       const struct iwt_fpdu_rules *rules,
 					       struct iwt_fpdu *f, u32 *err)
 {
-	u32 end = f->size - IWT_FPDU_CRC_LEN;
 	u8 word[IWT_FPDU_WORD];
 
 	memcpy(word, p, sizeof(word));
 	iwt_fpdu_begin(f, word, pos);
 	iwt_fpdu_copy_flat(f, p + IWT_FPDU_WORD);
 	f->flat = p + IWT_FPDU_LEN_LEN + f->hdr_len;
-	if (rules->crc && get_unaligned_le32(p + end) != ~crc32c(~0, p, end)) {
+	if (rules->crc && !iwt_fpdu_flat_crc_ok(p, f->size)) {
 		*err = IWT_ERR_MPA_CRC;
 		return IWT_FPDU_BAD;
 	}
@@ -320,6 +329,44 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 }
 
 /**
+ * iwt_fpdu_follows - is the next FPDU as the last one says?
+ * @at: position of its first octet; not moved
+ * @avail: octets of the stream that are there from @at on
+ * @rules: what was negotiated for this direction
+ * @f: the one in front of it, as iwt_fpdu_read() or this function set it and returned
+ *	success, or zeroed
+ *
+ * All segments of a tagged message but the last are alike, and each begins where the
+ * one in front of it ends: what was decided of that holds for it, and need not be
+ * decided again. Only its place is new, and its CRC is checked.
+ *
+ * Return: true if it is there whole and is such; @f is this one then. Else nothing has
+ * happened, and iwt_fpdu_read() tells more.
+ */
+bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
+		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
+{
+	u8 front[IWT_FPDU_FRONT];
+
+	if (!f->flat || !f->ddp.tagged || f->ddp.last || rules->markers ||
+	    min(at->len, avail) < f->size)
+		return false;
+	memcpy(front, at->p, sizeof(front));
+	if (get_unaligned_be16(front) != f->ulpdu_len ||
+	    memcmp(front + IWT_FPDU_LEN_LEN, f->hdr, IWT_FPDU_TO - IWT_FPDU_LEN_LEN) ||
+	    get_unaligned_be64(front + IWT_FPDU_TO) != f->ddp.to + f->payload_len)
+		return false;
+	if (rules->crc && !iwt_fpdu_flat_crc_ok(at->p, f->size))
+		return false;
+	memcpy(f->hdr, front + IWT_FPDU_LEN_LEN, IWT_DDP_TAGGED_LEN);
+	f->ddp.to += f->payload_len;
+	f->pos += f->size;
+	f->walked = 0;
+	f->flat = at->p + sizeof(front);
+	return true;
+}
+
+/**
  * iwt_fpdu_payload - go to the first payload octet
  * @f: as iwt_fpdu_read() set it
  * @at: position of the FPDU as given to iwt_fpdu_read(); moved if need be, so
@@ -339,31 +386,15 @@ bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 						 rules->markers));
 }
 
-/**
- * iwt_fpdu_piece - take the next payload octets that lie in one piece
- * @f: the FPDU; iwt_fpdu_payload() came first
- * @at: position that iwt_fpdu_payload() or this function left; moved
- * @rules: as given to iwt_fpdu_read()
- * @max: most octets wanted
- * @len: octets returned
- *
- * Markers and whatever follows the payload are not handed out.
- *
- * Return: the octets, NULL when the payload is at its end.
- */
-const u8 *iwt_fpdu_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
-			 const struct iwt_fpdu_rules *rules, u32 max, u32 *len)
+/* iwt_fpdu_piece() of an FPDU in any number of pieces. */
+const u8 *iwt_fpdu_any_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
+			     const struct iwt_fpdu_rules *rules, u32 max,
+			     u32 *len)
 {
 	const u8 *p;
 	u32 run;
 
 	max = min(max, f->payload_len - f->walked);
-	if (f->flat) {
-		p = max ? f->flat + f->walked : NULL;
-		f->walked += max;
-		*len = max;
-		return p;
-	}
 	if (rules->markers && max) {
 		run = IWT_FPDU_LEN_LEN + f->hdr_len + f->walked;
 		run = -(f->pos + iwt_fpdu_span(f->pos, run, true)) &

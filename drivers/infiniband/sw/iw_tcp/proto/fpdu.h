@@ -3,6 +3,8 @@
 #ifndef IWT_FPDU_H
 #define IWT_FPDU_H
 
+#include <linux/minmax.h>
+
 #include "cursor.h"
 #include "ddp.h"
 
@@ -36,11 +38,42 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 				   u32 avail, u32 pos,
 				   const struct iwt_fpdu_rules *rules,
 				   struct iwt_fpdu *f, u32 *err);
+bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
+		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f);
 bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 		      const struct iwt_fpdu_rules *rules);
-const u8 *iwt_fpdu_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
-			 const struct iwt_fpdu_rules *rules, u32 max, u32 *len);
+const u8 *iwt_fpdu_any_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
+			     const struct iwt_fpdu_rules *rules, u32 max,
+			     u32 *len);
 u32 iwt_fpdu_span(u32 pos, u32 n, bool markers);
 u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers);
+
+/**
+ * iwt_fpdu_piece - take the next payload octets that lie in one piece
+ * @f: the FPDU; iwt_fpdu_payload() came first
+ * @at: position that iwt_fpdu_payload() or this function left; moved
+ * @rules: as given to iwt_fpdu_read()
+ * @max: most octets wanted
+ * @len: octets returned
+ *
+ * Markers and whatever follows the payload are not handed out.
+ *
+ * Return: the octets, NULL when the payload is at its end.
+ */
+static inline const u8 *iwt_fpdu_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
+				       const struct iwt_fpdu_rules *rules,
+				       u32 max, u32 *len)
+{
+	const u8 *p = f->flat;
+
+	if (!p)
+		return iwt_fpdu_any_piece(f, at, rules, max, len);
+	*len = min(max, f->payload_len - f->walked);
+	if (!*len)
+		return NULL;
+	p += f->walked;
+	f->walked += *len;
+	return p;
+}
 
 #endif

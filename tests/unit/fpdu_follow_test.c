@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/* FPDUs that follow from the one in front of them are what reading them tells. */
+#include <linux/unaligned.h>
+
+#include "frame.h"
+#include "unit.h"
+
+#define MULPDU	114	/* 100 octets of payload in a tagged segment */
+#define TOTAL	350	/* four segments, the last one shorter */
+
+/* A message's FPDUs, one behind the other. */
+struct stream {
+	u8 octets[600];
+	u32 at[8];	/* where each begins, and the end */
+	u32 n;
+};
+
+static void make(struct stream *s, u8 opcode, u64 to, bool crc)
+{
+	struct frame_rules rules = { .crc = crc };
+	struct iwt_txseg m;
+	u8 data[TOTAL];
+	u32 i;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = any();
+	s->n = 0;
+	s->at[0] = 0;
+	if (opcode == IWT_OP_SEND)
+		iwt_txseg_send(&m, opcode, 0, 1, sizeof(data));
+	else
+		iwt_txseg_tagged(&m, opcode, 0x1234500, to, sizeof(data));
+	while (!m.done) {
+		u8 *out = s->octets + s->at[s->n];
+		u32 len = frame_next(&m, MULPDU, data, sizeof(data), &rules, out);
+
+		s->at[s->n + 1] = s->at[s->n] + len;
+		s->n++;
+	}
+}
+
+static struct iwt_cursor cursor_at(const struct stream *s, u32 i)
+{
+	return (struct iwt_cursor) {
+		.p = s->octets + s->at[i],
+		.len = s->at[s->n] - s->at[i],
+	};
+}
+
+static enum iwt_fpdu_status read_at(const struct stream *s, u32 i,
+				    const struct iwt_fpdu_rules *rules,
+				    struct iwt_fpdu *f)
+{
+	struct iwt_cursor c = cursor_at(s, i);
+	u32 err;
+
+	return iwt_fpdu_read(&c, sizeof(c), c.len, s->at[i], rules, f, &err);
+}
+
+static bool follows_at(const struct stream *s, u32 i,
+		       const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
+{
+	struct iwt_cursor c = cursor_at(s, i);
+
+	return iwt_fpdu_follows(&c, c.len, rules, f);
+}
+
+static bool same(const struct iwt_fpdu *a, const struct iwt_fpdu *b)
+{
+	return a->size == b->size && a->ulpdu_len == b->ulpdu_len &&
+	       a->hdr_len == b->hdr_len && a->payload_len == b->payload_len &&
+	       !memcmp(a->hdr, b->hdr, a->hdr_len) && a->pos == b->pos &&
+	       a->walked == b->walked && a->flat == b->flat &&
+	       a->ddp.tagged == b->ddp.tagged && a->ddp.last == b->ddp.last &&
+	       a->ddp.dv == b->ddp.dv && a->ddp.rv == b->ddp.rv &&
+	       a->ddp.opcode == b->ddp.opcode && a->ddp.stag == b->ddp.stag &&
+	       a->ddp.to == b->ddp.to && a->ddp.qn == b->ddp.qn &&
+	       a->ddp.msn == b->ddp.msn && a->ddp.mo == b->ddp.mo;
+}
+
+/* Each that is neither the first nor the last one follows, and is as if read. */
+static void check_message(u8 opcode, u64 to, bool crc)
+{
+	struct iwt_fpdu_rules rules = { .crc = crc };
+	struct iwt_fpdu f = {}, g;
+	struct stream s;
+	u32 i;
+
+	make(&s, opcode, to, crc);
+	for (i = 0; i < s.n; i++) {
+		bool expected = i && i < s.n - 1 && opcode != IWT_OP_SEND;
+
+		tap_about("opcode %u to %llx crc %u segment %u", opcode,
+			  (unsigned long long)to, crc, i);
+		CHECK_EQ(follows_at(&s, i, &rules, &f), expected);
+		CHECK_EQ(read_at(&s, i, &rules, &g), IWT_FPDU_OK);
+		if (expected)
+			CHECK(same(&f, &g));
+		f = g;
+	}
+}
+
+static void test_message(void)
+{
+	tap_begin("fpdu: what follows is as if it had been read");
+	check_message(IWT_OP_WRITE, 0x1000, true);
+	check_message(IWT_OP_WRITE, -150ull, false);
+	check_message(IWT_OP_READ_RESP, 0xffffffc0, true);
+	check_message(IWT_OP_SEND, 0, true);
+	tap_end();
+}
+
+/* Whatever a peer changes: nothing follows that would not be read so. */
+static void test_changed(void)
+{
+	struct iwt_fpdu_rules rules = {};
+	struct iwt_fpdu first, f, g;
+	u32 round, followed = 0;
+	struct stream s;
+
+	tap_begin("fpdu: changed octets do not follow, or are read so too");
+	for (round = 0; round < 20000; round++) {
+		u32 front, at, bit;
+
+		rules.crc = round & 1;
+		make(&s, IWT_OP_WRITE, any(), rules.crc);
+		front = round % 4 ? 16 : s.at[2] - s.at[1];
+		at = s.at[1] + any() % front;
+		bit = any() % 8;
+		CHECK_EQ(read_at(&s, 0, &rules, &first), IWT_FPDU_OK);
+		s.octets[at] ^= 1 << bit;
+		tap_about("octet %u bit %u crc %u", at - s.at[1], bit, rules.crc);
+		f = first;
+		if (!follows_at(&s, 1, &rules, &f)) {
+			CHECK(!memcmp(&f, &first, sizeof(f)));
+			continue;
+		}
+		followed++;
+		CHECK(!rules.crc && at - s.at[1] >= 16);
+		CHECK_EQ(read_at(&s, 1, &rules, &g), IWT_FPDU_OK);
+		CHECK(same(&f, &g));
+	}
+	CHECK(followed > 0);
+	tap_end();
+}
+
+static void test_not_there(void)
+{
+	struct iwt_fpdu_rules rules = { .crc = true }, markers = { .markers = true };
+	struct iwt_fpdu f = {}, first;
+	struct iwt_cursor c;
+	struct stream s;
+	u32 n;
+
+	tap_begin("fpdu: nothing follows that is not there whole, in one piece");
+	make(&s, IWT_OP_WRITE, 0, true);
+	CHECK(!follows_at(&s, 0, &rules, &f));
+	CHECK_EQ(read_at(&s, 0, &rules, &first), IWT_FPDU_OK);
+	for (n = 0; n <= first.size; n++) {
+		c = cursor_at(&s, 1);
+		f = first;
+		CHECK_EQ(iwt_fpdu_follows(&c, n, &rules, &f), n == first.size);
+		c.len = n;
+		f = first;
+		CHECK_EQ(iwt_fpdu_follows(&c, 4096, &rules, &f), n == first.size);
+	}
+	f = first;
+	CHECK(!follows_at(&s, 1, &markers, &f));
+	tap_end();
+}
+
+void test_fpdu_follow(void)
+{
+	test_message();
+	test_changed();
+	test_not_there();
+}
