@@ -186,14 +186,18 @@ static int outstanding_server(struct kt_conn *c)
 static void do_traffic(struct kt_end *e)
 {
 	struct ib_sge sge = iwt_kt_sge(e, 0, BIG);
+	int err = 0;
 
 	while (!READ_ONCE(e->disconnected) && !READ_ONCE(e->post_err)) {
 		if (e->conn->mode == KT_DIRECT)
 			ib_process_cq_direct(e->cq, -1);
 		if (e->posted[KT_SEND] - READ_ONCE(e->logged[KT_SEND]) < 40)
-			e->post_err = iwt_kt_send(e, &sge, 1, IB_SEND_SIGNALED);
+			err = iwt_kt_send(e, &sge, 1, IB_SEND_SIGNALED);
 		else
 			usleep_range(20, 50);
+		/* who wants this to end sets it meanwhile */
+		if (err)
+			WRITE_ONCE(e->post_err, err);
 		if (e->posted[KT_RECV] - READ_ONCE(e->logged[KT_RECV]) < 90)
 			iwt_kt_recv(e, &sge, 1);
 		/* in error all of this is flushed at once, for ever */
