@@ -19,28 +19,23 @@ last=$(($(nproc) - 1)) rounds=25
 # how often the client was counted on, and came; nothing where nobody is
 visits() { counter "$DEV_B" visit 2>/dev/null || :; }
 
-# still PORT OPTION...: both ends poll, each on its own processor if there are two
-still() {
+# both PORT OPTION...: both ends poll, each on its own processor if there are two
+both() {
 	local port=$1 srv rc
 	shift
-	start in_a taskset -c 0 "$IWT_BIN/iwt_bench" -s -a $IP_A -p "$port" -m still -n $rounds "$@" >/dev/null
+	start in_a taskset -c 0 "$IWT_BIN/iwt_bench" -s -a $IP_A -p "$port" "$@" >/dev/null
 	srv=$PID
 	wait_listen "$NS_A" "$port" || return
-	in_b timeout "$IWT_TIME" taskset -c $last "$IWT_BIN/iwt_bench" -c -a $IP_A -p "$port" -m still -n $rounds "$@" >/dev/null
+	in_b timeout "$IWT_TIME" taskset -c $last "$IWT_BIN/iwt_bench" -c -a $IP_A -p "$port" "$@" >/dev/null
 	rc=$?
 	wait "$srv" && [ $rc -eq 0 ]
 }
 
+# still PORT OPTION...: posts, then looks for no completions
+still() { both "$@" -m still -n $rounds; }
+
 # answer PORT OPERATION: each waits for the other's message, and answers at once
-answer() {
-	local srv rc
-	start in_a taskset -c 0 "$IWT_BIN/iwt_bench" -s -a $IP_A -p "$1" -m lat -o "$2" -S 8 >/dev/null
-	srv=$PID
-	wait_listen "$NS_A" "$1" || return
-	in_b timeout "$IWT_TIME" taskset -c $last "$IWT_BIN/iwt_bench" -c -a $IP_A -p "$1" -m lat -o "$2" -S 8 -n $((rounds * 200)) >/dev/null
-	rc=$?
-	wait "$srv" && [ $rc -eq 0 ]
-}
+answer() { both "$1" -o "$2" -m lat -S 8 -n $((rounds * 200)); }
 
 stayed() { counter "$DEV_A" stay 2>/dev/null || echo 0; }
 
