@@ -3,6 +3,9 @@
 
 #include <linux/slab.h>
 
+/* The part of ORD of which requests begin together. */
+#define READQ_TOGETHER	4
+
 /**
  * iwt_readq_alloc() - make room for what was negotiated
  * @q: queue; what it had is released
@@ -50,6 +53,7 @@ struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn)
 	if (iwt_readq_out_full(q))
 		return NULL;
 	r = &q->out[(q->out_head + q->out_n++) % q->out_max];
+	q->out_waits = iwt_readq_out_full(q);
 	memset(r, 0, sizeof(*r));
 	r->msn = msn;
 	return r;
@@ -93,6 +97,8 @@ void iwt_readq_finish(struct iwt_readq *q)
 {
 	q->out_head = (q->out_head + 1) % q->out_max;
 	q->out_n--;
+	if (q->out_n <= q->out_max - q->out_max / READQ_TOGETHER)
+		q->out_waits = false;
 }
 
 /**
@@ -134,5 +140,6 @@ bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r)
 void iwt_readq_clear(struct iwt_readq *q)
 {
 	q->out_n = 0;
+	q->out_waits = false;
 	q->in_n = 0;
 }

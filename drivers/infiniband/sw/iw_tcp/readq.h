@@ -40,6 +40,7 @@ struct iwt_read_in {
  * @in: ring of @in_max
  * @out_head: oldest of ours
  * @out_n: how many
+ * @out_waits: ORD was reached, and not enough are done since to go on
  * @in_head: oldest of the peer
  * @in_n: how many
  */
@@ -47,6 +48,7 @@ struct iwt_readq {
 	struct iwt_read_out *out;
 	struct iwt_read_in *in;
 	u16 out_max, out_head, out_n;
+	bool out_waits;
 	u16 in_max, in_head, in_n;
 };
 
@@ -63,6 +65,15 @@ void iwt_readq_clear(struct iwt_readq *q);
 static inline bool iwt_readq_out_full(const struct iwt_readq *q)
 {
 	return q->out_n == q->out_max;
+}
+
+/*
+ * May another one of ours begin? Once ORD is reached some begin together: one by one,
+ * each would have a segment of its own, and its response would begin one.
+ */
+static inline bool iwt_readq_out_ready(const struct iwt_readq *q)
+{
+	return !q->out_waits;
 }
 
 static inline bool iwt_readq_in_full(const struct iwt_readq *q)

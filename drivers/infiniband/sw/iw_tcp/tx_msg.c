@@ -250,7 +250,7 @@ static bool wqe_ready(const struct iwt_qp *qp)
 	    q->out_n)
 		return false;
 	if (iwt_wr_is_answered(h->opcode))
-		return !iwt_readq_out_full(q) || !q->out_max;
+		return iwt_readq_out_ready(q);
 	return true;
 }
 
