@@ -143,10 +143,10 @@ dummy_add() {
 		ip route change local "$2" dev lo table local proto kernel scope host src "$2" mtu 1500
 }
 
-# far off | near: A's packets to B take 10 ms, or no time
+# far off [MS] | near: A's packets to B take MS (10) milliseconds, or no time
 distance() {
 	case $1 in
-	"far off") in_a tc qdisc replace dev "$IF_A" root netem delay 10ms ;;
+	"far off") in_a tc qdisc replace dev "$IF_A" root netem delay "${2:-10}ms" ;;
 	near) in_a tc qdisc del dev "$IF_A" root ;;
 	esac 2>/dev/null
 }
