@@ -23,7 +23,7 @@
 
 /* Budgets used up where others wait: before the first move, and at most. */
 #define MOVE_AFTER	4
-#define MOVE_AFTER_MAX	1024
+#define MOVE_AFTER_MAX	32
 /* Nanoseconds that a move should last. */
 #define MOVE_LASTS	(20 * NSEC_PER_MSEC)
 

@@ -23,9 +23,6 @@
  */
 #define IWT_SOCK_ORPHAN_MS	15000
 
-/* How soon to try again when a stranger owned the socket, in jiffies. */
-#define IWT_SOCK_RETRY		1
-
 /* Frees sockets. */
 static struct workqueue_struct *iwt_sock_wq;
 
@@ -71,116 +68,6 @@ static void on_state_change(struct sock *sk)
 	rcu_read_unlock();
 }
 
-/* Called with the socket lock held and nobody owning the socket. */
-static void answer_kick(struct iwt_sock *s)
-{
-	s->kicked = false;
-	if (s->ops && s->ops->kick)
-		s->ops->kick(s, s->ctx);
-}
-
-/* With the spinlock held: answer, or leave it to the owner. */
-static void kick_locked(struct iwt_sock *s)
-{
-	if (!sock_owned_by_user(s->sk)) {
-		answer_kick(s);
-		return;
-	}
-	s->kicked = true;
-	/* our own owners look at ->kicked; ss(8) and the like do not */
-	queue_delayed_work(system_bh_wq, &s->retry_work, IWT_SOCK_RETRY);
-}
-
-/**
- * iwt_sock_call() - have ops->kick run, now
- * @s: socket
- *
- * For who holds no socket's lock, in process context or a bottom half. Where
- * iwt_sock_kick() would leave the work to somebody else because the socket is
- * being received from at this moment, this waits for the end of that, which takes
- * less than to hand over. The caller holds a reference or the RCU read lock.
- */
-void iwt_sock_call(struct iwt_sock *s)
-{
-	local_bh_disable();
-	bh_lock_sock(s->sk);
-	kick_locked(s);
-	bh_unlock_sock(s->sk);
-	local_bh_enable();
-}
-
-/**
- * iwt_sock_pull() - as iwt_sock_call(), in place of who was to run it later
- * @s: socket
- */
-void iwt_sock_pull(struct iwt_sock *s)
-{
-	cancel_work(&s->kick_work);
-	iwt_sock_call(s);
-}
-
-static void do_kick_work(struct work_struct *work)
-{
-	iwt_sock_call(container_of(work, struct iwt_sock, kick_work));
-}
-
-static void do_retry_work(struct work_struct *work)
-{
-	iwt_sock_call(container_of(to_delayed_work(work), struct iwt_sock,
-				   retry_work));
-}
-
-/**
- * iwt_sock_kick() - have ops->kick run soon, at once where that is possible
- * @s: socket
- *
- * Any context, the caller may hold other sockets' locks: the lock is only
- * tried. The caller holds a reference or the RCU read lock.
- */
-void iwt_sock_kick(struct iwt_sock *s)
-{
-	if (in_hardirq() || irqs_disabled()) {
-		queue_work(system_bh_wq, &s->kick_work);
-		return;
-	}
-	local_bh_disable();
-	if (spin_trylock(&s->sk->sk_lock.slock)) {
-		kick_locked(s);
-		spin_unlock(&s->sk->sk_lock.slock);
-	} else {
-		/*
-		 * Queued before bottom halves are on again, the work runs right
-		 * here then; afterwards it would need ksoftirqd, which waits
-		 * behind a process that polls.
-		 */
-		queue_work(system_bh_wq, &s->kick_work);
-	}
-	local_bh_enable();
-}
-
-/**
- * iwt_sock_kick_later() - have ops->kick run from bottom half work
- * @s: socket
- *
- * Any context; for an engine that has used up its budget.
- */
-void iwt_sock_kick_later(struct iwt_sock *s)
-{
-	queue_work(system_bh_wq, &s->kick_work);
-}
-
-/**
- * iwt_sock_retry() - have ops->kick run a little later
- * @s: socket
- *
- * Any context; for an engine that got no memory. Bottom half work needs none,
- * while a thread might have to be made for it.
- */
-void iwt_sock_retry(struct iwt_sock *s)
-{
-	queue_delayed_work(system_bh_wq, &s->retry_work, IWT_SOCK_RETRY);
-}
-
 /**
  * iwt_sock_own() - take the socket lock; may sleep
  * @s: socket
@@ -207,8 +94,7 @@ static void do_end_work(struct work_struct *work)
 	struct iwt_sock *s = container_of(to_rcu_work(work), struct iwt_sock,
 					  end_work);
 
-	cancel_work_sync(&s->kick_work);
-	cancel_delayed_work_sync(&s->retry_work);
+	iwt_sock_kick_end(s);
 	sock_put(s->sk);
 	kfree(s);
 }
@@ -272,8 +158,7 @@ struct iwt_sock *iwt_sock_new(struct socket *sock,
 	s->sk = sock->sk;
 	s->ops = ops;
 	s->ctx = ctx;
-	INIT_WORK(&s->kick_work, do_kick_work);
-	INIT_DELAYED_WORK(&s->retry_work, do_retry_work);
+	iwt_sock_kick_setup(s);
 	INIT_RCU_WORK(&s->end_work, do_end_work);
 	sock_hold(s->sk);
 	return s;

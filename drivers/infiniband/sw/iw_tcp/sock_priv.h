@@ -23,7 +23,8 @@ struct socket;
  * @nic: a network card sends
  * @readable: sequence number up to which the CPU can read what has come
  * @kicked: a kick is to be answered when the owner lets the socket go
- * @kick_work: answers a kick for a context that could not
+ * @kick_work: answers kicks for contexts that could not, one of both for all
+ * @kick_by: which; see iwt_sock_pull()
  * @retry_work: the same, when the owner is none of ours
  * @saved: the socket's own callbacks, and what else is to be given back
  * @end_work: frees it; callbacks and kicks look it up under RCU
@@ -39,7 +40,11 @@ struct iwt_sock {
 	bool nic;
 	u32 readable;
 	bool kicked;
-	struct work_struct kick_work;
+	struct iwt_sock_work {
+		struct work_struct work;
+		struct iwt_sock *s;
+	} kick_work[2];
+	u8 kick_by;
 	struct delayed_work retry_work;
 	struct {
 		void (*data_ready)(struct sock *sk);
@@ -60,6 +65,10 @@ void iwt_sock_disown(struct iwt_sock *s);
 void iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
 void iwt_sock_free_later(struct iwt_sock *s);
+
+/* sock_kick.c, for sock.c */
+void iwt_sock_kick_setup(struct iwt_sock *s);
+void iwt_sock_kick_end(struct iwt_sock *s);
 
 /* sock_data.c, for the others */
 void iwt_sock_widen(struct socket *sock);
