@@ -6,6 +6,7 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
+#include "copy.h"
 #include "mr.h"
 
 /**
@@ -21,7 +22,7 @@ void iwt_copy_out(u8 *to, const u8 *from, u32 len)
 {
 	u32 tail = min_t(u32, len, 8);
 
-	memcpy(to, from, len - tail);
+	iwt_copy(to, from, len - tail);
 	smp_wmb(); /* the body is visible before the tail */
 	memcpy(to + len - tail, from + len - tail, tail);
 }

@@ -2,6 +2,7 @@
 /* Where the octets of the current message come from. */
 #include "tx_priv.h"
 
+#include "copy.h"
 #include "mr.h"
 #include "qp.h"
 
@@ -77,7 +78,7 @@ bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len)
 		if (!tx->src_len && !iwt_tx_next_piece(qp))
 			return false;
 		n = min(len, tx->src_len);
-		memcpy(to, tx->src, n);
+		iwt_copy(to, tx->src, n);
 		tx->src += n;
 		tx->src_len -= n;
 		tx->pos.off += n;
