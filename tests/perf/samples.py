@@ -39,7 +39,7 @@ def group(name):
         return "host"
     if name.startswith("program "):
         return "programs"
-    if re.match(r"mem(cpy|set|move)", name):
+    if re.match(r"mem(cpy|set|move)|iwt_copy", name):
         return "copies"
     return "driver" if name.endswith(DRIVERS) else "kernel"
 

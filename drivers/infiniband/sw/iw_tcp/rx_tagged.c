@@ -2,6 +2,7 @@
 /* Inbound Writes and Read Responses. */
 #include "rx_priv.h"
 
+#include "copy.h"
 #include "device.h"
 #include "mr.h"
 #include "qp.h"

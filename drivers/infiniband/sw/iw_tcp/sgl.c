@@ -3,29 +3,10 @@
 
 #include <linux/atomic.h>
 #include <linux/minmax.h>
-#include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
 #include "copy.h"
 #include "mr.h"
-
-/**
- * iwt_copy_out() - store received octets where somebody may be polling
- * @to: destination
- * @from: source
- * @len: octets
- *
- * Programs poll on the last octets of a Write. They are stored after
- * everything before them is visible.
- */
-void iwt_copy_out(u8 *to, const u8 *from, u32 len)
-{
-	u32 tail = min_t(u32, len, 8);
-
-	iwt_copy(to, from, len - tail);
-	smp_wmb(); /* the body is visible before the tail */
-	memcpy(to + len - tail, from + len - tail, tail);
-}
 
 /* The local DMA key gives a kernel consumer all of the kernel's memory. */
 static bool is_kernel_va(const struct iwt_actor *who, u32 lkey)

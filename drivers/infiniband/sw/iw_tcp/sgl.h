@@ -48,6 +48,5 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
 				      u32 *len);
 u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
 		   u64 *old);
-void iwt_copy_out(u8 *to, const u8 *from, u32 len);
 
 #endif
