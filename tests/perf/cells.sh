@@ -65,6 +65,9 @@ together() {
 	if read -rt $LISTEN_LIMIT line <&"$fd" && [ "$line" = listening ]; then
 		timeout -k 2 $CELL_LIMIT taskset -c "$CPU_B" ip netns exec "$CLIENT" "$@" >"$TMP/client" 2>>"$TMP/said"
 		rc=$?
+		[ $rc -ne 124 ] || echo "the client has not ended within $CELL_LIMIT s" >>"$TMP/said"
+	else
+		echo "the server does not listen" >>"$TMP/said"
 	fi
 	# the server ends by itself, but that of "conn"
 	if [ $rc -ne 0 ] || [ "$C_KIND" = conn ]; then kill "$pid" 2>/dev/null; fi
@@ -84,7 +87,10 @@ calc() { awk "BEGIN { printf \"%.6g\", $* }"; }
 value() {
 	local messages octets ns idle p50
 	messages=$(of messages) octets=$(of octets) ns=$(of ns) idle=$(of idle_ns) p50=$(of p50_ns)
-	[ "${messages:-0}" -gt 0 ] && [ "${ns:-0}" -gt 0 ] || return
+	if [ "${messages:-0}" -eq 0 ] || [ "${ns:-0}" -eq 0 ]; then
+		echo "nothing was measured: $(tail -n 1 "$TMP/client")" >>"$TMP/said"
+		return 1
+	fi
 	case $C_KIND in
 	flow) echo "$(calc "$octets * 8 / $ns") Gb/s" ;;
 	rate) echo "$(calc "$messages * 1e9 / $ns") messages/s" ;;
@@ -114,7 +120,10 @@ how_long() {
 	n=$((24 * 1048576 / C_SIZE))
 	[ $n -lt 20000 ] || n=20000
 	[ $n -gt 24 ] || n=24
-	n=$((n * $1)) warm=$((n / 4))
+	n=$((n * $1)) warm=$n
+	# each connection has some
+	[ $n -ge $((C_QPS * 4)) ] || n=$((C_QPS * 4))
+	[ $warm -ge $((C_QPS * 8)) ] || warm=$((C_QPS * 8))
 	HOW=(-n "$n" -w "$warm")
 }
 

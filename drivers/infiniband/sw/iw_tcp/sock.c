@@ -48,12 +48,15 @@ static void on_write_space(struct sock *sk)
 
 	if (!sk_stream_is_writeable(sk))
 		return;
-	if (sk->sk_socket)
-		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	rcu_read_lock();
 	s = from_sk(sk);
-	if (s && s->ops && s->ops->write_space)
-		s->ops->write_space(s, s->ctx);
+	/* what TCP has not sent yet is sent when more is acknowledged: it tells again then */
+	if (!s || !iwt_sock_is_ahead(s, true)) {
+		if (sk->sk_socket)
+			clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		if (s && s->ops && s->ops->write_space)
+			s->ops->write_space(s, s->ctx);
+	}
 	rcu_read_unlock();
 }
 
@@ -129,6 +132,7 @@ void iwt_sock_hook(struct iwt_sock *s)
 	s->saved.write_space = sk->sk_write_space;
 	s->saved.state_change = sk->sk_state_change;
 	s->saved.error_report = sk->sk_error_report;
+	s->saved.pacing_shift = sk->sk_pacing_shift;
 	sk->sk_data_ready = on_data_ready;
 	sk->sk_write_space = on_write_space;
 	sk->sk_state_change = on_state_change;
@@ -404,6 +408,7 @@ void iwt_sock_unhook(struct iwt_sock *s)
 	sk->sk_write_space = s->saved.write_space;
 	sk->sk_state_change = s->saved.state_change;
 	sk->sk_error_report = s->saved.error_report;
+	sk_pacing_shift_update(sk, s->saved.pacing_shift);
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 }

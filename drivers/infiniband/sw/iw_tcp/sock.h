@@ -102,7 +102,7 @@ void iwt_sock_retry(struct iwt_sock *s);
 
 /* With the socket lock held (inside a callback). */
 bool iwt_sock_in_backlog(const struct iwt_sock *s);
-bool iwt_sock_writable(const struct iwt_sock *s);
+bool iwt_sock_writable(struct iwt_sock *s);
 bool iwt_sock_starved(const struct iwt_sock *s);
 u32 iwt_sock_mss(const struct iwt_sock *s);
 int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,

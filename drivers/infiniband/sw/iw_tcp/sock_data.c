@@ -134,9 +134,9 @@ bool iwt_sock_in_backlog(const struct iwt_sock *s)
  *
  * When not, ops->write_space will be called.
  */
-bool iwt_sock_writable(const struct iwt_sock *s)
+bool iwt_sock_writable(struct iwt_sock *s)
 {
-	if (sk_stream_memory_free(s->sk))
+	if (sk_stream_memory_free(s->sk) && !iwt_sock_is_ahead(s, false))
 		return true;
 	set_bit(SOCK_NOSPACE, &s->sk->sk_socket->flags);
 	return false;

@@ -3,52 +3,13 @@
 #include "sock.h"
 
 #include <linux/bvec.h>
-#include <linux/if_bridge.h>
-#include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <linux/uio.h>
-#include <net/dst.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
 #include "sock_priv.h"
-
-/*
- * A device of software that has no other below it hands buffers to a receiver on
- * this machine, which for that has them copied; one with hardware has a parent.
- */
-static int is_no_nic(struct net_device *dev, struct netdev_nested_priv *priv)
-{
-	if (!(dev->features & NETIF_F_SG) || dev->flags & IFF_LOOPBACK ||
-	    netif_is_bridge_master(dev))
-		return 1;
-	return list_empty(&dev->adj_list.lower) && !dev->dev.parent;
-}
-
-/* A network card, or something above nothing else: a bond, a VLAN. */
-static bool is_nic(struct net_device *dev)
-{
-	struct netdev_nested_priv priv = {};
-
-	return !is_no_nic(dev, &priv) &&
-	       !netdev_walk_all_lower_dev_rcu(dev, is_no_nic, &priv);
-}
-
-/* Once for each route. One that comes to lie where the last one was is rare. */
-static bool route_has_nic(struct iwt_sock *s)
-{
-	const struct dst_entry *dst;
-
-	rcu_read_lock();
-	dst = __sk_dst_get(s->sk);
-	if (dst != s->route) {
-		s->route = dst;
-		s->nic = dst && is_nic(READ_ONCE(dst->dev));
-	}
-	rcu_read_unlock();
-	return s->nic;
-}
 
 /**
  * iwt_sock_may_lend() - is it worth while to send by reference now?
@@ -65,7 +26,7 @@ bool iwt_sock_may_lend(struct iwt_sock *s, bool anywhere)
 	if (!(sk->sk_route_caps & NETIF_F_SG) ||
 	    READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_mtu_probing))
 		return false;
-	return anywhere || route_has_nic(s);
+	return anywhere || iwt_sock_has_nic(s);
 }
 
 /**
