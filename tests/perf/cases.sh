@@ -11,7 +11,7 @@
 #	memory					what an idle connection costs, one end
 #	nvme-randread-4k, nvme-read-128k	kernel consumers: fio on a RAM disk
 #	perftest-OP-SIZE			a stream as perftest measures it
-#	insn-OP-SIZE-MTU[-crc]			instructions, of both ends together
+#	insn-OP-SIZE-MTU[-crc][-qN]		instructions, of both ends together
 #	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
 #
 # SIZE is in octets, or with k or m behind it. MTU 65536 is the loopback device,
@@ -31,7 +31,8 @@ MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-15
 	perftest-write-64k"
 INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-send-64-1500
 	insn-read-64k-1500 insn-send-64k-1500 insn-write-64k-9000 insn-write-64k-65536
-	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500"
+	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500
+	insn-write-64k-1500-q8@iw_tcp,tcp insn-write-64k-1500-q1000@iw_tcp,tcp"
 
 # What the targets need, and no more: some minutes
 QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-64k-1500@iw_tcp,iperf3
