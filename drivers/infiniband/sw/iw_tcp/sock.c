@@ -50,13 +50,10 @@ static void on_write_space(struct sock *sk)
 		return;
 	rcu_read_lock();
 	s = from_sk(sk);
-	/* what TCP has not sent yet is sent when more is acknowledged: it tells again then */
-	if (!s || !iwt_sock_is_ahead(s, true)) {
-		if (sk->sk_socket)
-			clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		if (s && s->ops && s->ops->write_space)
-			s->ops->write_space(s, s->ctx);
-	}
+	if (sk->sk_socket)
+		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	if (s && s->ops && s->ops->write_space)
+		s->ops->write_space(s, s->ctx);
 	rcu_read_unlock();
 }
 
@@ -133,6 +130,7 @@ void iwt_sock_hook(struct iwt_sock *s)
 	s->saved.state_change = sk->sk_state_change;
 	s->saved.error_report = sk->sk_error_report;
 	s->saved.pacing_shift = sk->sk_pacing_shift;
+	s->saved.notsent_lowat = READ_ONCE(tcp_sk(sk)->notsent_lowat);
 	sk->sk_data_ready = on_data_ready;
 	sk->sk_write_space = on_write_space;
 	sk->sk_state_change = on_state_change;
@@ -409,6 +407,7 @@ void iwt_sock_unhook(struct iwt_sock *s)
 	sk->sk_state_change = s->saved.state_change;
 	sk->sk_error_report = s->saved.error_report;
 	sk_pacing_shift_update(sk, s->saved.pacing_shift);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->saved.notsent_lowat);
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 }

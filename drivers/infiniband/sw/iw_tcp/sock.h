@@ -102,12 +102,13 @@ void iwt_sock_retry(struct iwt_sock *s);
 
 /* With the socket lock held (inside a callback). */
 bool iwt_sock_in_backlog(const struct iwt_sock *s);
+void iwt_sock_follow_route(struct iwt_sock *s);
 bool iwt_sock_writable(struct iwt_sock *s);
 bool iwt_sock_starved(const struct iwt_sock *s);
 u32 iwt_sock_mss(const struct iwt_sock *s);
 int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 		       int flags);
-bool iwt_sock_may_lend(struct iwt_sock *s, bool anywhere);
+bool iwt_sock_may_lend(const struct iwt_sock *s, bool anywhere);
 int iwt_sock_send_lent(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 		       u32 bytes, u32 skip, struct ubuf_info *ubuf);
 

@@ -136,7 +136,7 @@ bool iwt_sock_in_backlog(const struct iwt_sock *s)
  */
 bool iwt_sock_writable(struct iwt_sock *s)
 {
-	if (sk_stream_memory_free(s->sk) && !iwt_sock_is_ahead(s, false))
+	if (sk_stream_memory_free(s->sk))
 		return true;
 	set_bit(SOCK_NOSPACE, &s->sk->sk_socket->flags);
 	return false;

@@ -54,6 +54,7 @@ struct iwt_sock {
 		gfp_t allocation;
 		int rcvlowat;
 		u8 pacing_shift;
+		u32 notsent_lowat;
 	} saved;
 	struct rcu_work end_work;
 };
@@ -66,10 +67,6 @@ void iwt_sock_disown(struct iwt_sock *s);
 void iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
 void iwt_sock_free_later(struct iwt_sock *s);
-
-/* sock_route.c, for sock.c, sock_data.c and sock_zc.c */
-bool iwt_sock_has_nic(struct iwt_sock *s);
-bool iwt_sock_is_ahead(struct iwt_sock *s, bool wake);
 
 /* sock_kick.c, for sock.c */
 void iwt_sock_kick_setup(struct iwt_sock *s);

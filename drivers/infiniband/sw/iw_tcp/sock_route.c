@@ -19,7 +19,7 @@
  */
 #define IWT_SOCK_NEAR_SHIFT	13
 
-/* Octets that wait there for their turn, in TCP instead. */
+/* Octets that wait there for their turn, instead of as many as memory allows. */
 #define IWT_SOCK_NEAR_UNSENT	(128 << 10)
 
 /*
@@ -43,13 +43,25 @@ static bool is_nic(struct net_device *dev)
 	       !netdev_walk_all_lower_dev_rcu(dev, is_no_nic, &priv);
 }
 
+/* Limits of the socket's own over network cards, else the above. */
+static void set_limits(struct iwt_sock *s)
+{
+	struct tcp_sock *tp = tcp_sk(s->sk);
+
+	sk_pacing_shift_update(s->sk, s->nic ? s->saved.pacing_shift :
+					       IWT_SOCK_NEAR_SHIFT);
+	WRITE_ONCE(tp->notsent_lowat, s->nic ? s->saved.notsent_lowat :
+					       IWT_SOCK_NEAR_UNSENT);
+}
+
 /**
- * iwt_sock_has_nic() - does a network card send?
+ * iwt_sock_follow_route() - suit the socket to where the connection goes now
  * @s: socket, lock held
  *
- * Found out once for each route. One that comes to lie where the last one was is rare.
+ * Before sending. A new route that comes to lie where the last one was is rare,
+ * and missed.
  */
-bool iwt_sock_has_nic(struct iwt_sock *s)
+void iwt_sock_follow_route(struct iwt_sock *s)
 {
 	const struct dst_entry *dst;
 
@@ -58,24 +70,7 @@ bool iwt_sock_has_nic(struct iwt_sock *s)
 	if (dst && dst != s->route) {
 		s->route = dst;
 		s->nic = is_nic(READ_ONCE(dst->dev));
-		sk_pacing_shift_update(s->sk, s->nic ? s->saved.pacing_shift :
-						       IWT_SOCK_NEAR_SHIFT);
+		set_limits(s);
 	}
 	rcu_read_unlock();
-	return s->nic;
-}
-
-/**
- * iwt_sock_is_ahead() - has TCP enough that it did not send yet?
- * @s: socket, lock held
- * @wake: somebody waits for room: say no only if there is room for a batch again
- *
- * Over a network card never: there TCP's own limits count.
- */
-bool iwt_sock_is_ahead(struct iwt_sock *s, bool wake)
-{
-	const struct tcp_sock *tp = tcp_sk(s->sk);
-
-	return !iwt_sock_has_nic(s) &&
-	       (tp->write_seq - tp->snd_nxt) << wake > IWT_SOCK_NEAR_UNSENT;
 }

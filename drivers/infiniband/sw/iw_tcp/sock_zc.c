@@ -19,14 +19,14 @@
  * A probe for a larger MTU is a buffer that refers to the memory without saying
  * so, and takes the place of the one that does: where they are made, no.
  */
-bool iwt_sock_may_lend(struct iwt_sock *s, bool anywhere)
+bool iwt_sock_may_lend(const struct iwt_sock *s, bool anywhere)
 {
 	const struct sock *sk = s->sk;
 
 	if (!(sk->sk_route_caps & NETIF_F_SG) ||
 	    READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_mtu_probing))
 		return false;
-	return anywhere || iwt_sock_has_nic(s);
+	return anywhere || s->nic;
 }
 
 /**

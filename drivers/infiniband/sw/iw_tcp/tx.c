@@ -149,6 +149,7 @@ enum iwt_tx_result iwt_tx_run(struct iwt_qp *qp)
 	lockdep_assert_held(&qp->lock);
 	if (iwt_qp_sends(qp) && !qp->sq.sealed)
 		iwt_ring_awake(&qp->sq.ring);
+	iwt_sock_follow_route(qp->sock);
 	for (i = 0; i < IWT_TX_RUN && res == IWT_TX_MORE; i++)
 		res = run_batch(qp);
 	iwt_tx_retire(qp);
