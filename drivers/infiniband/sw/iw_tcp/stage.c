@@ -11,7 +11,7 @@
  * enough for what is on its way in a host; over longer ways pages have to be
  * allocated. When memory is short, the kernel takes the pages.
  */
-#define IWT_STAGES		16
+#define IWT_STAGES		32
 
 /*
  * @kept: stages that nobody is framing in; who takes one out leaves NULL.
