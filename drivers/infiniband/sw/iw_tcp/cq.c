@@ -49,10 +49,23 @@ static void disarm(struct iwt_cq *cq)
 	cq->held = 0;
 }
 
+/*
+ * Is all that the handler does to have somebody scheduled? uverbs' wakes the reader, that
+ * of a queue whose polling the core sees to has it polled. A consumer's own may do
+ * anything, what needs the locks held here too.
+ */
+static bool only_schedules(const struct iwt_cq *cq)
+{
+	return cq->user || cq->ibcq.poll_ctx != IB_POLL_DIRECT;
+}
+
+/*
+ * Without a detour where possible: what is raised by one bottom half for another is, when
+ * a thread waits for the processor, ksoftirqd's, and so is one more switch a message.
+ */
 static void raise(struct iwt_cq *cq)
 {
-	/* uverbs only wakes the reader; a kernel consumer may do anything */
-	if (cq->user)
+	if (only_schedules(cq))
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	else
 		queue_work(system_bh_wq, &cq->notify);
