@@ -121,8 +121,8 @@ how_long() {
 	[ $n -lt 20000 ] || n=20000
 	[ $n -gt 24 ] || n=24
 	n=$((n * $1)) warm=$n
-	# each connection has some
-	[ $n -ge $((C_QPS * 4)) ] || n=$((C_QPS * 4))
+	# each connection has some, not most of them its first or last
+	[ $n -ge $((C_QPS * 16)) ] || n=$((C_QPS * 16))
 	[ $warm -ge $((C_QPS * 8)) ] || warm=$((C_QPS * 8))
 	HOW=(-n "$n" -w "$warm")
 }
