@@ -31,8 +31,8 @@ struct page;
  */
 #define IWT_TX_MIN_ROOM		(IWT_MULPDU_MIN + 12)
 /*
- * Memory that is good enough for an FPDU that need not fit in a segment, which
- * takes as much as there is.
+ * Memory that is good enough for an FPDU that need not fit in a segment, or is not
+ * to fill one by itself. It takes as much as there is.
  */
 #define IWT_TX_LARGE_ROOM	(4 << 10)
 /* Stages that a batch may lie in: pages that one buffer of TCP has room for. */

@@ -113,13 +113,15 @@ static void drop_stage(struct iwt_tx *tx)
 }
 
 /*
- * Room for @size octets, or less, but enough for the smallest MULPDU. A batch has
- * two stages: of more TCP would make several buffers, with a segment that ends
- * where the first is full.
+ * Room for @size octets, or less, but enough for the smallest MULPDU. What no stage
+ * has room for, or need not be in one piece, takes what there is. A batch has two
+ * stages: of more TCP would make several buffers, with a segment that ends where the
+ * first is full.
  */
 static bool find_room(struct iwt_tx *tx, u32 size)
 {
-	size = min_t(u32, size, tx->large ? IWT_TX_LARGE_ROOM : IWT_STAGE_SIZE);
+	if (tx->large || size > IWT_STAGE_SIZE)
+		size = min_t(u32, size, IWT_TX_LARGE_ROOM);
 	if (tx->stage && iwt_stage_room(tx->stage) >= size)
 		return true;
 	drop_stage(tx);
@@ -211,14 +213,14 @@ static u32 unit(const struct iwt_tx *tx, u32 mss)
 	return tx->large ? IWT_TX_BATCH - IWT_TX_BATCH % mss : mss;
 }
 
-/* Is there room for another one of these? */
+/* Is there room in the one that is begun, or for another one of these? */
 static bool batch_open(const struct iwt_tx *tx, u32 unit)
 {
 	if (tx->n_chunks == IWT_TX_CHUNKS)
 		return false;
-	if (tx->large && tx->bytes)
-		return tx->room >= IWT_TX_MIN_ROOM;
-	return tx->bytes + unit <= IWT_TX_BATCH;
+	if (tx->bytes && tx->room >= IWT_TX_MIN_ROOM)
+		return true;
+	return !(tx->large && tx->bytes) && tx->bytes + unit <= IWT_TX_BATCH;
 }
 
 /**

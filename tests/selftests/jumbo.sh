@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Segments that are longer than what FPDUs are framed in: all data, and the segments
+# are full all the same.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/verify.sh"
+
+require iwt_verify iwt_bench rdma
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "counters of iw_tcp"
+MESSAGES=512
+
+stream() {
+	local opts=(-o write -S 65536 -n $MESSAGES -w 8 -a $IP_B) srv
+	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}"
+	srv=$PID
+	wait_listen "$NS_B" 18600
+	in_a "$IWT_BIN/iwt_bench" -c "${opts[@]}" && ended "$srv"
+}
+
+ktap_begin
+setup 65535 || { not_ok "two links"; ktap_finish; }
+verify_pair "verify" $IP_B --max-size 200000 --rounds 1 --no-neg --no-events --no-wr
+before=$(counter "$DEV_A" tx_segs)
+check "Writes of 64 KB" stream
+segs=$(($(counter "$DEV_A" tx_segs) - before))
+echo "# $segs segments"
+# one for a message and what its headers take; two where TCP's are half of the first window
+check "their segments are full" [ $segs -ge $MESSAGES -a $segs -le $((MESSAGES * 9 / 4)) ]
+ktap_finish
