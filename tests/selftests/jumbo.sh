@@ -12,7 +12,7 @@ require_type "$IWT_LINK_TYPE"
 MESSAGES=512
 
 stream() {
-	local opts=(-o write -S 65536 -n $MESSAGES -w 8 -a $IP_B) srv
+	local opts=(-o write -S 65536 -n "$MESSAGES" -w 8 -a "$IP_B") srv
 	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}"
 	srv=$PID
 	wait_listen "$NS_B" 18600

@@ -50,13 +50,13 @@ static void disarm(struct iwt_cq *cq)
 }
 
 /*
- * Is all that the handler does to have somebody scheduled? uverbs' wakes the reader, that
- * of a queue whose polling the core sees to has it polled. A consumer's own may do
- * anything, what needs the locks held here too.
+ * Is all that the handler does to have somebody scheduled? uverbs' wakes the reader; the
+ * core's, of a queue that it polls itself and has ->wc for, has it polled. A consumer's
+ * own may do anything, what needs the locks held here too.
  */
 static bool only_schedules(const struct iwt_cq *cq)
 {
-	return cq->user || cq->ibcq.poll_ctx != IB_POLL_DIRECT;
+	return cq->user || cq->ibcq.wc;
 }
 
 /*
