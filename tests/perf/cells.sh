@@ -17,9 +17,9 @@ CPU_A=$(($(nproc) > 1 ? 1 : 0))
 net_prepare() {
 	local ns
 	net_setup 1500 || return
-	# connections one after another need many ports
+	# connections one after another need many ports, and begin alike whatever ran before
 	for ns in "$NS_A" "$NS_B"; do
-		in_net "$ns" sysctl -qw net.ipv4.ip_local_port_range="19000 65535"
+		in_net "$ns" sysctl -qw net.ipv4.ip_local_port_range="19000 65535" net.ipv4.tcp_no_metrics_save=1
 	done
 	ip -n "$NS_A" link add iwt-dummy mtu 65536 type dummy &&
 		ip -n "$NS_A" addr add $LO/32 dev iwt-dummy &&
