@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Runs iwt_verify between A (client) and B (server).
+# Runs iwt_verify and iwt_bench between A (client) and B (server).
 
 # verify_pair PREFIX ADDRESS_B [CLIENT OPTIONS] [-- SERVER OPTIONS]
 verify_pair() {
@@ -21,4 +21,13 @@ verify_pair() {
 		[ $VERIFY_STATUS -ne 0 ] || not_ok "$prefix: the server ends well"
 		diag <"$TMP/server"
 	}
+}
+
+# bench_pair OPTION...: one run of iwt_bench; fails unless both ends end well
+bench_pair() {
+	local opts=("$@" -a "$IP_B") srv
+	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}"
+	srv=$PID
+	wait_listen "$NS_B" 18600
+	in_a "$IWT_BIN/iwt_bench" -c "${opts[@]}" && ended "$srv"
 }

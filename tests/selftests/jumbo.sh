@@ -11,19 +11,11 @@ require_type "$IWT_LINK_TYPE"
 [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "counters of iw_tcp"
 MESSAGES=512
 
-stream() {
-	local opts=(-o write -S 65536 -n "$MESSAGES" -w 8 -a "$IP_B") srv
-	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}"
-	srv=$PID
-	wait_listen "$NS_B" 18600
-	in_a "$IWT_BIN/iwt_bench" -c "${opts[@]}" && ended "$srv"
-}
-
 ktap_begin
 setup 65535 || { not_ok "two links"; ktap_finish; }
 verify_pair "verify" $IP_B --max-size 200000 --rounds 1 --no-neg --no-events --no-wr
 before=$(counter "$DEV_A" tx_segs)
-check "Writes of 64 KB" stream
+check "Writes of 64 KB" bench_pair -o write -S 65536 -n $MESSAGES -w 8
 segs=$(($(counter "$DEV_A" tx_segs) - before))
 echo "# $segs segments"
 # one for a message and what its headers take; two where TCP's are half of the first window

@@ -26,13 +26,7 @@ gave() { [ "$(given)" -gt 0 ]; }
 gave_none() { [ "$(given)" -eq 0 ]; }
 shrink_on() { while sleep 0.1; do shrink; done; }
 
-traffic() {
-	local opts=(-o write -S 65536 -q 4 -t 300 -a $IP_B) srv
-	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}"
-	srv=$PID
-	wait_listen "$NS_B" 18600
-	in_a "$IWT_BIN/iwt_bench" -c "${opts[@]}" && ended "$srv"
-}
+traffic() { bench_pair -o write -S 65536 -q 4 -t 300; }
 
 shrink
 check "traffic" traffic
