@@ -299,6 +299,13 @@ def too_long(t):
         wc = conn.poll(8)
         equal([c.status for c in wc], [LOC_LEN_ERR] + [FLUSH] * 7, "completions")
         equal(conn.received(0, 512), b"f" * first + bytes(512 - first), "buffers")
+    # alike, and taken in one go: the third is too much
+    conn = t.passive(ulp=ulp)
+    alike = [fpdu.untagged(fpdu.SEND, 0, 1, b"g" * 100, at, False) for at in (0, 100, 200, 300)]
+    conn.peer.put(*alike)
+    conn.peer.expect_term(1, 2, 5, of=alike[2])
+    equal([c.status for c in conn.poll(8)], [LOC_LEN_ERR] + [FLUSH] * 7, "completions")
+    equal(conn.received(0, 512), b"g" * 200 + bytes(312), "buffers")
 
 
 @row("DDP-65", "DDP-21", "DDP-73")

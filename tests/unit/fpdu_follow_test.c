@@ -5,7 +5,7 @@
 #include "frame.h"
 #include "unit.h"
 
-#define MULPDU	114	/* 100 octets of payload in a tagged segment */
+#define MULPDU	114	/* 100 octets of payload in a tagged segment, 96 in another */
 #define TOTAL	350	/* four segments, the last one shorter */
 
 /* A message's FPDUs, one behind the other. */
@@ -15,6 +15,12 @@ struct stream {
 	u32 n;
 };
 
+static bool is_send(u8 opcode)
+{
+	return opcode != IWT_OP_WRITE && opcode != IWT_OP_READ_RESP;
+}
+
+/* @to: of a Send its MSN */
 static void make(struct stream *s, u8 opcode, u64 to, bool crc)
 {
 	struct frame_rules rules = { .crc = crc };
@@ -26,8 +32,8 @@ static void make(struct stream *s, u8 opcode, u64 to, bool crc)
 		data[i] = any();
 	s->n = 0;
 	s->at[0] = 0;
-	if (opcode == IWT_OP_SEND)
-		iwt_txseg_send(&m, opcode, 0, 1, sizeof(data));
+	if (is_send(opcode))
+		iwt_txseg_send(&m, opcode, 0x77700, to, sizeof(data));
 	else
 		iwt_txseg_tagged(&m, opcode, 0x1234500, to, sizeof(data));
 	while (!m.done) {
@@ -88,15 +94,17 @@ static void check_message(u8 opcode, u64 to, bool crc)
 
 	make(&s, opcode, to, crc);
 	for (i = 0; i < s.n; i++) {
-		bool expected = i && i < s.n - 1 && opcode != IWT_OP_SEND;
+		bool expected = i && i < s.n - 1;
 
 		tap_about("opcode %u to %llx crc %u segment %u", opcode,
 			  (unsigned long long)to, crc, i);
 		CHECK_EQ(follows_at(&s, i, &rules, &f), expected);
 		CHECK_EQ(read_at(&s, i, &rules, &g), IWT_FPDU_OK);
+		CHECK(!g.follows);
 		if (expected)
-			CHECK(same(&f, &g));
-		f = g;
+			CHECK(f.follows && same(&f, &g));
+		else
+			f = g;
 	}
 }
 
@@ -106,41 +114,66 @@ static void test_message(void)
 	check_message(IWT_OP_WRITE, 0x1000, true);
 	check_message(IWT_OP_WRITE, -150ull, false);
 	check_message(IWT_OP_READ_RESP, 0xffffffc0, true);
-	check_message(IWT_OP_SEND, 0, true);
+	check_message(IWT_OP_SEND, 1, true);
+	check_message(IWT_OP_SEND_SE_INV, 0xffffffff, false);
 	tap_end();
 }
 
-/* Whatever a peer changes: nothing follows that would not be read so. */
-static void test_changed(void)
+/* One segment, changed in one bit: true if it follows nonetheless. */
+static bool follows_changed(u8 opcode, bool crc, bool anywhere)
 {
-	struct iwt_fpdu_rules rules = {};
+	struct iwt_fpdu_rules rules = { .crc = crc };
+	u32 bit = any() % 8, front = is_send(opcode) ? 20 : 16, at;
 	struct iwt_fpdu first, f, g;
-	u32 round, followed = 0;
 	struct stream s;
 
-	tap_begin("fpdu: changed octets do not follow, or are read so too");
-	for (round = 0; round < 20000; round++) {
-		u32 front, at, bit;
-
-		rules.crc = round & 1;
-		make(&s, IWT_OP_WRITE, any(), rules.crc);
-		front = round % 4 ? 16 : s.at[2] - s.at[1];
-		at = s.at[1] + any() % front;
-		bit = any() % 8;
-		CHECK_EQ(read_at(&s, 0, &rules, &first), IWT_FPDU_OK);
-		s.octets[at] ^= 1 << bit;
-		tap_about("octet %u bit %u crc %u", at - s.at[1], bit, rules.crc);
-		f = first;
-		if (!follows_at(&s, 1, &rules, &f)) {
-			CHECK(!memcmp(&f, &first, sizeof(f)));
-			continue;
-		}
-		followed++;
-		CHECK(!rules.crc && at - s.at[1] >= 16);
-		CHECK_EQ(read_at(&s, 1, &rules, &g), IWT_FPDU_OK);
-		CHECK(same(&f, &g));
+	make(&s, opcode, any(), crc);
+	at = any() % (anywhere ? s.at[2] - s.at[1] : front);
+	CHECK_EQ(read_at(&s, 0, &rules, &first), IWT_FPDU_OK);
+	s.octets[s.at[1] + at] ^= 1 << bit;
+	tap_about("opcode %u octet %u bit %u crc %u", opcode, at, bit, crc);
+	f = first;
+	if (!follows_at(&s, 1, &rules, &f)) {
+		CHECK(!memcmp(&f, &first, sizeof(f)));
+		return false;
 	}
+	CHECK(!crc && at >= front);
+	CHECK_EQ(read_at(&s, 1, &rules, &g), IWT_FPDU_OK);
+	CHECK(same(&f, &g));
+	return true;
+}
+
+/* Whatever a peer changes: nothing follows that would not be read so. */
+static void test_changed(u8 opcode, const char *name)
+{
+	u32 round, followed = 0;
+
+	tap_begin("fpdu: changed octets of a %s do not follow, or are read so too", name);
+	for (round = 0; round < 20000; round++)
+		followed += follows_changed(opcode, round & 1, round % 3 == 0);
 	CHECK(followed > 0);
+	tap_end();
+}
+
+/* A message whose header is more than DDP's is one segment, whatever a peer says. */
+static void test_no_payload(void)
+{
+	struct frame_rules rules = {};
+	struct iwt_fpdu_rules in = {};
+	struct iwt_rdmap_read read = { .size = 1 };
+	struct iwt_fpdu f;
+	struct iwt_txseg m;
+	struct stream s = { .n = 2 };
+
+	tap_begin("fpdu: nothing follows a Read Request that is not its message's last");
+	iwt_txseg_read_req(&m, 1, &read);
+	s.at[1] = frame_next(&m, MULPDU, NULL, 0, &rules, s.octets);
+	s.octets[2] &= ~IWT_DDP_LAST;
+	memcpy(s.octets + s.at[1], s.octets, s.at[1]);
+	s.at[2] = 2 * s.at[1];
+	CHECK_EQ(read_at(&s, 0, &in, &f), IWT_FPDU_OK);
+	CHECK(!f.ddp.last);
+	CHECK(!follows_at(&s, 1, &in, &f));
 	tap_end();
 }
 
@@ -172,6 +205,8 @@ static void test_not_there(void)
 void test_fpdu_follow(void)
 {
 	test_message();
-	test_changed();
+	test_changed(IWT_OP_WRITE, "Write");
+	test_changed(IWT_OP_SEND_INV, "Send");
+	test_no_payload();
 	test_not_there();
 }

@@ -7,6 +7,12 @@
 #include "mr.h"
 #include "qp.h"
 
+/* What it says was judged of the segment in front of it, if it says the same. */
+static u32 check_rdmap(const struct iwt_fpdu *f)
+{
+	return f->follows ? IWT_OK : iwt_rdmap_check(&f->ddp, f->ulpdu_len);
+}
+
 /* Place the payload into the held region, which was checked. */
 static u32 place_tagged(struct iwt_qp *qp, struct iwt_fpdu *f,
 			struct iwt_cursor *at)
@@ -62,7 +68,7 @@ static u32 rx_write(struct iwt_qp *qp, struct iwt_fpdu *f,
 	}
 	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_RIGHTS)
 		return iwt_access_tagged_err(v);
-	err = iwt_rdmap_check(&f->ddp, f->ulpdu_len);
+	err = check_rdmap(f);
 	if (err)
 		return err;
 	if (f->ddp.opcode != IWT_OP_WRITE)
@@ -130,7 +136,7 @@ static u32 rx_response(struct iwt_qp *qp, struct iwt_read_out *out,
 	left = out->sink.length - out->got;
 	if (d->to != out->sink.addr + out->got || f->payload_len > left)
 		return IWT_ERR_TAG_BOUNDS;
-	err = iwt_rdmap_check(d, f->ulpdu_len);
+	err = check_rdmap(f);
 	if (err)
 		return err;
 	if (d->last && f->payload_len != left)

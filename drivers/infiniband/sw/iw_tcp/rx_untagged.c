@@ -261,6 +261,12 @@ static bool ird_reached(const struct iwt_qp *qp)
 	       qp->readq.in_max;
 }
 
+/* What MO may reach in the buffer of the Send. */
+static u32 recv_room(const struct iwt_rx *rx)
+{
+	return min_t(u64, rx->recv->len, U32_MAX);
+}
+
 /* DDP's checks of an untagged segment (RFC 5041 7.1). */
 static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
 {
@@ -277,7 +283,7 @@ static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
 	} else if (d->qn == IWT_QN_READ_REQ) {
 		have = !ird_reached(qp);
 	}
-	room = iwt_rdmap_room(d, min_t(u64, qp->rx.recv->len, U32_MAX));
+	room = iwt_rdmap_room(d, recv_room(&qp->rx));
 	return iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
 				      &qp->rx.q[qn], have, room);
 }
@@ -335,6 +341,15 @@ static u32 rx_rtr(struct iwt_rx *rx, const struct iwt_fpdu *f)
 	return err;
 }
 
+/*
+ * In the middle of a Send: its buffer, MSN and opcode are those of the segment in
+ * front of this one, and MO is where that ended. Whether it fits is all that is new.
+ */
+static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
+{
+	return f->follows && f->payload_len <= recv_room(rx) - f->ddp.mo;
+}
+
 /**
  * iwt_rx_untagged() - place and deliver an untagged segment
  * @qp: queue pair; qp->lock is held
@@ -349,6 +364,10 @@ u32 iwt_rx_untagged(struct iwt_qp *qp, struct iwt_fpdu *f,
 	const struct iwt_ddp *d = &f->ddp;
 	u32 err;
 
+	if (is_more(&qp->rx, f)) {
+		iwt_ddp_advance(&qp->rx.q[IWT_QN_SEND], f->payload_len, false);
+		return place_send(qp, f, at);
+	}
 	/* but for the rest of a Send, other regions may be looked at */
 	if (!d->mo)
 		iwt_hold_drop(&qp->rx.hold);

@@ -13,9 +13,11 @@
 
 /* ULPDU_Length, DDP control, RDMAP control: no marker ever divides them. */
 #define IWT_FPDU_WORD		4
-/* A tagged segment's first octets: ULPDU_Length, header; and where TO is in them. */
-#define IWT_FPDU_FRONT		(IWT_FPDU_LEN_LEN + IWT_DDP_TAGGED_LEN)
-#define IWT_FPDU_TO		(IWT_FPDU_FRONT - 8)
+/* ULPDU_Length and header of a segment with payload; an FPDU has no fewer octets. */
+#define IWT_FPDU_FRONT		(IWT_FPDU_LEN_LEN + IWT_DDP_UNTAGGED_LEN)
+/* The headers end with the place of the payload: TO, MO. */
+#define IWT_DDP_TO		(IWT_DDP_TAGGED_LEN - 8)
+#define IWT_DDP_MO		(IWT_DDP_UNTAGGED_LEN - 4)
 #define IWT_MARKER_PTR		2	/* octet of a marker where FPDUPTR is */
 #define IWT_MARKER_STRIDE	(IWT_MARKER_SPACING - IWT_MARKER_LEN)
 
@@ -91,6 +93,7 @@ static void iwt_fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 	f->pos = pos;
 	f->walked = 0;
 	f->flat = NULL;
+	f->follows = false;
 }
 
 /* Copies @len octets of an FPDU; @c stands at stream position @pos. */
@@ -328,6 +331,37 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 	return iwt_fpdu_read_any(at, cursor_size, avail, pos, rules, f, err);
 }
 
+/* Does a header continue the message of @f where that ends? */
+static bool iwt_fpdu_continues(const struct iwt_fpdu *f, const u8 *hdr)
+{
+	if (f->ddp.tagged)
+		return !memcmp(hdr, f->hdr, IWT_DDP_TO) &&
+		       get_unaligned_be64(hdr + IWT_DDP_TO) == f->ddp.to + f->payload_len;
+	return !memcmp(hdr, f->hdr, IWT_DDP_MO) &&
+	       get_unaligned_be32(hdr + IWT_DDP_MO) == f->ddp.mo + f->payload_len;
+}
+
+/* It does: @f takes its place. */
+static void iwt_fpdu_step(struct iwt_fpdu *f)
+{
+	if (f->ddp.tagged) {
+		f->ddp.to += f->payload_len;
+		put_unaligned_be64(f->ddp.to, f->hdr + IWT_DDP_TO);
+	} else {
+		f->ddp.mo += f->payload_len;
+		put_unaligned_be32(f->ddp.mo, f->hdr + IWT_DDP_MO);
+	}
+	f->pos += f->size;
+	f->walked = 0;
+	f->follows = true;
+}
+
+/* All that is not payload is a DDP header: Writes, Read Responses and Sends. */
+static bool iwt_fpdu_is_plain(const struct iwt_fpdu *f)
+{
+	return f->hdr_len == (f->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
+}
+
 /**
  * iwt_fpdu_follows - is the next FPDU as the last one says?
  * @at: position of its first octet; not moved
@@ -336,9 +370,9 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
  * @f: the one in front of it, as iwt_fpdu_read() or this function set it and returned
  *	success, or zeroed
  *
- * All segments of a tagged message but the last are alike, and each begins where the
- * one in front of it ends: what was decided of that holds for it, and need not be
- * decided again. Only its place is new, and its CRC is checked.
+ * All segments of a message but the last are alike, and each begins where the one in
+ * front of it ends: what was decided of that holds for it, and need not be decided
+ * again. Only its place is new, and its CRC is checked.
  *
  * Return: true if it is there whole and is such; @f is this one then. Else nothing has
  * happened, and iwt_fpdu_read() tells more.
@@ -348,21 +382,17 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 {
 	u8 front[IWT_FPDU_FRONT];
 
-	if (!f->flat || !f->ddp.tagged || f->ddp.last || rules->markers ||
+	if (!f->flat || f->ddp.last || rules->markers || !iwt_fpdu_is_plain(f) ||
 	    min(at->len, avail) < f->size)
 		return false;
 	memcpy(front, at->p, sizeof(front));
 	if (get_unaligned_be16(front) != f->ulpdu_len ||
-	    memcmp(front + IWT_FPDU_LEN_LEN, f->hdr, IWT_FPDU_TO - IWT_FPDU_LEN_LEN) ||
-	    get_unaligned_be64(front + IWT_FPDU_TO) != f->ddp.to + f->payload_len)
+	    !iwt_fpdu_continues(f, front + IWT_FPDU_LEN_LEN))
 		return false;
 	if (rules->crc && !iwt_fpdu_flat_crc_ok(at->p, f->size))
 		return false;
-	memcpy(f->hdr, front + IWT_FPDU_LEN_LEN, IWT_DDP_TAGGED_LEN);
-	f->ddp.to += f->payload_len;
-	f->pos += f->size;
-	f->walked = 0;
-	f->flat = at->p + sizeof(front);
+	iwt_fpdu_step(f);
+	f->flat = at->p + IWT_FPDU_LEN_LEN + f->hdr_len;
 	return true;
 }
 

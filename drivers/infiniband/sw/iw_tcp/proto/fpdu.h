@@ -32,6 +32,7 @@ struct iwt_fpdu {
 	u32 pos;		/* stream position of the FPDU (markers) */
 	u32 walked;		/* payload octets handed out by iwt_fpdu_piece */
 	const u8 *flat;		/* the payload, if it is in one piece */
+	bool follows;		/* in the middle of a message whose last FPDU was alike */
 };
 
 enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_size,
