@@ -344,6 +344,50 @@ static int missed(struct kt_conn *c)
 	return 0;
 }
 
+/* Calls of the core's handler, which one that counts stands in for. */
+static ib_comp_handler core_handler;
+static atomic_t told;
+
+static void count_and_tell(struct ib_cq *cq, void *ctx)
+{
+	atomic_inc(&told);
+	core_handler(cq, ctx);
+}
+
+/* A message arrives of which nobody is told, since its event is put off. */
+static int put_off(struct kt_conn *c)
+{
+	unsigned long end = jiffies + KT_PATIENCE;
+	struct ib_cq *cq = c->s.cq;
+
+	atomic_set(&told, 0);
+	core_handler = cq->comp_handler;
+	cq->comp_handler = count_and_tell;
+	if (kt_bad(c, rdma_set_cq_moderation(cq, 8, U16_MAX), "moderation") ||
+	    kt_bad(c, iwt_kt_recv(&c->s, NULL, 0), "ib_post_recv") ||
+	    kt_bad(c, iwt_kt_send(&c->c, NULL, 0, 0), "SEND"))
+		return -EIO;
+	while (ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) <= 0) {
+		if (kt_bad(c, time_after(jiffies, end), "no message"))
+			return -EIO;
+		usleep_range(50, 200);
+	}
+	return 0;
+}
+
+/* Whoever frees a queue has had its events: none comes after the last queue pair. */
+static int moderated(struct kt_conn *c)
+{
+	int err = put_off(c);
+
+	rdma_destroy_qp(c->s.id);
+	c->s.qp = NULL;
+	err = err ?: kt_bad(c, atomic_read(&told) != 1, "%d events at the end",
+			    atomic_read(&told));
+	c->s.cq->comp_handler = core_handler;
+	return err;
+}
+
 const struct kt_case iwt_kt_context[] = {
 	{ "posting with interrupts off under a spinlock", irqs_off },
 	{ "posting with bottom halves off", bh_off },
@@ -356,5 +400,7 @@ const struct kt_case iwt_kt_context[] = {
 	  .modes = BIT(KT_HANDLER) },
 	{ "completions before the wish are reported", missed,
 	  .modes = BIT(KT_HANDLER) },
+	{ "an event that is put off comes before the last queue pair goes", moderated,
+	  .modes = BIT(KT_SOFTIRQ) | BIT(KT_WORKQUEUE) | BIT(KT_UNBOUND) },
 	{}
 };

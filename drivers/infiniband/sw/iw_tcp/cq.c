@@ -346,12 +346,23 @@ void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period)
 	raise_held(cq);
 }
 
+/*
+ * An event that was put off comes now. The core stops its polling before it destroys
+ * a queue, and no timer may have that begin again.
+ */
+static void raise_now(struct iwt_cq *cq)
+{
+	hrtimer_cancel(&cq->timer);
+	raise_held(cq);
+}
+
 /**
  * iwt_cq_clean() - forget a queue pair that is being destroyed
  * @cq: queue
- * @qp: queue pair
+ * @qp: queue pair, which completes nothing any more
  *
- * A process's provider does the same for the rings it reads.
+ * A process's provider does the same for the rings it reads. When the last queue pair
+ * is gone, no event is put off any more. May sleep.
  */
 void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp)
 {
@@ -360,6 +371,7 @@ void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp)
 
 	if (cq->user)
 		return;
+	raise_now(cq);
 	spin_lock_irqsave(&cq->lock, irq);
 	for (i = cq->ring.ctl->cons; i != cq->prod; i++) {
 		struct iwt_kcqe *k = iwt_ring_at(&cq->ring, i);

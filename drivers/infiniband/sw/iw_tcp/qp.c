@@ -175,22 +175,26 @@ static void do_flush_work(struct work_struct *work)
 	iwt_qp_put(qp);
 }
 
-static __always_inline void have_run(struct iwt_qp *qp,
+static void flush_later(struct iwt_qp *qp)
+{
+	iwt_qp_get(qp);
+	if (!queue_work(system_bh_wq, &qp->flush_work))
+		iwt_qp_put(qp);
+}
+
+static __always_inline void have_run(struct iwt_qp *qp, bool later,
 				     void (*engine)(struct iwt_sock *s))
 {
 	struct iwt_sock *s;
 
 	rcu_read_lock();
 	s = READ_ONCE(qp->sock);
-	if (s && iwt_qp_sends(qp)) {
+	if (s && iwt_qp_sends(qp))
 		engine(s);
-	} else if (in_hardirq() || irqs_disabled()) {
-		iwt_qp_get(qp);
-		if (!queue_work(system_bh_wq, &qp->flush_work))
-			iwt_qp_put(qp);
-	} else {
+	else if (later || in_hardirq() || irqs_disabled())
+		flush_later(qp);
+	else
 		flush_posted(qp);
-	}
 	rcu_read_unlock();
 }
 
@@ -202,18 +206,18 @@ static __always_inline void have_run(struct iwt_qp *qp,
  */
 void iwt_qp_kick(struct iwt_qp *qp)
 {
-	have_run(qp, iwt_sock_kick);
+	have_run(qp, false, iwt_sock_kick);
 }
 
 /**
- * iwt_qp_kick_later() - the same, but what is to be sent is from bottom half work
+ * iwt_qp_kick_later() - the same, but all of it from bottom half work
  * @qp: queue pair
  *
  * Any context.
  */
 void iwt_qp_kick_later(struct iwt_qp *qp)
 {
-	have_run(qp, iwt_sock_kick_later);
+	have_run(qp, true, iwt_sock_kick_later);
 }
 
 /**
@@ -224,7 +228,7 @@ void iwt_qp_kick_later(struct iwt_qp *qp)
  */
 void iwt_qp_pull(struct iwt_qp *qp)
 {
-	have_run(qp, iwt_sock_pull);
+	have_run(qp, false, iwt_sock_pull);
 }
 
 /**
@@ -235,7 +239,7 @@ void iwt_qp_pull(struct iwt_qp *qp)
  */
 void iwt_qp_call(struct iwt_qp *qp)
 {
-	have_run(qp, iwt_sock_call);
+	have_run(qp, false, iwt_sock_call);
 }
 
 /**
