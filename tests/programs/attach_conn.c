@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,11 +156,11 @@ int iwt_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 	return 0;
 }
 
-bool iwt_send(struct end *e, const char *text)
+static bool post_send(struct end *e, uint32_t len)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)e->buf[RECVS],
-		.length = strlen(text),
+		.length = len,
 		.lkey = e->mr->lkey,
 	};
 	struct ibv_send_wr wr = {
@@ -169,12 +170,40 @@ bool iwt_send(struct end *e, const char *text)
 		.opcode = IBV_WR_SEND,
 	};
 	struct ibv_send_wr *bad_wr;
+
+	return !ibv_post_send(e->qp, &wr, &bad_wr);
+}
+
+bool iwt_send(struct end *e, const char *text)
+{
+	uint32_t len = strlen(text);
 	struct ibv_wc wc;
 
-	memcpy(e->buf[RECVS], text, sge.length);
-	if (ibv_post_send(e->qp, &wr, &bad_wr))
-		return false;
-	return iwt_wc(e->scq, &wc) == 1 && !wc.status;
+	memcpy(e->buf[RECVS], text, len);
+	return post_send(e, len) && iwt_wc(e->scq, &wc) == 1 && !wc.status;
+}
+
+/* As many messages as the peer has room for, and as many from it; again and again. */
+bool iwt_burst(struct end *e, int times)
+{
+	struct ibv_wc wc;
+	int i;
+
+	memset(e->buf[RECVS], 0x5a, BUF);
+	while (times--) {
+		for (i = 0; i < RECVS / 2; i++)
+			if (!post_send(e, BUF))
+				return false;
+		for (i = 0; i < RECVS / 2; i++) {
+			if (iwt_wc(e->scq, &wc) != 1 || wc.status)
+				return false;
+			if (iwt_wc(e->rcq, &wc) != 1 || wc.status || wc.byte_len != BUF ||
+			    memcmp(e->buf[wc.wr_id], e->buf[RECVS], BUF) ||
+			    !post_recv(e, wc.wr_id))
+				return false;
+		}
+	}
+	return true;
 }
 
 /* text may be NULL: anything */
@@ -260,16 +289,24 @@ int iwt_dial(const char *ip, uint16_t port)
 	return fd;
 }
 
-void iwt_tcp_pair(const char *ip, int fds[2])
+/* Segments of the first one have no more octets than @mss, if that is not 0. */
+void iwt_mss_pair(const char *ip, int mss, int fds[2])
 {
 	uint16_t port = 0;
 	int fd = iwt_listen(ip, &port);
 
+	if (mss && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof(mss)))
+		iwt_die("TCP_MAXSEG");
 	fds[0] = iwt_dial(ip, port);
 	fds[1] = accept(fd, NULL, NULL);
 	if (fds[1] < 0)
 		iwt_die("accept");
 	close(fd);
+}
+
+void iwt_tcp_pair(const char *ip, int fds[2])
+{
+	iwt_mss_pair(ip, 0, fds);
 }
 
 bool iwt_say(int fd, const char *text)
@@ -344,13 +381,11 @@ int iwt_connect(struct end *e, const char *pd, struct iwtdv_conn *conn)
 	return iwtdv_connect(e->qp, e->fd, &param, conn ?: &unused);
 }
 
-/* Two ends that are connected, initiator first. */
-void iwt_make_pair(struct end *e[2], const char *ip)
+/* Two ends that are connected, initiator first, by these descriptors. */
+void iwt_attach_pair(struct end *e[2], const int fds[2])
 {
 	struct responder r = {};
-	int fds[2];
 
-	iwt_tcp_pair(ip, fds);
 	e[0] = iwt_open();
 	e[1] = iwt_open();
 	e[0]->fd = fds[0];
@@ -363,6 +398,14 @@ void iwt_make_pair(struct end *e[2], const char *ip)
 	errno = iwt_responded(&r);
 	if (errno)
 		iwt_die("iwtdv_accept");
+}
+
+void iwt_make_pair(struct end *e[2], const char *ip)
+{
+	int fds[2];
+
+	iwt_tcp_pair(ip, fds);
+	iwt_attach_pair(e, fds);
 }
 
 void iwt_close_pair(struct end *e[2])

@@ -2,6 +2,7 @@
 /* Descriptors that are not fit, and descriptors used by others meanwhile. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/net_tstamp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 #include "attach.h"
 
 #define RACES	24
+#define STAMPED	300	/* bursts */
 
 static struct end *end;
 
@@ -118,6 +120,49 @@ static void in_use(void)
 	close(fds[1]);
 }
 
+/* Return: 0, or what stops it */
+static int want_stamps(int fd)
+{
+	int how = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_TX_SOFTWARE |
+		  SOF_TIMESTAMPING_TX_SCHED | SOF_TIMESTAMPING_TX_ACK |
+		  SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
+
+	return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &how, sizeof(how)) ? errno : 0;
+}
+
+static void *burst(void *arg)
+{
+	struct end *e = arg;
+
+	return iwt_burst(e, STAMPED) ? e : NULL;
+}
+
+/*
+ * TCP reports of each segment that a process wants to know of, from wherever it sends
+ * it, which nobody would read any more. Both ends send at the same time.
+ */
+static void stamped(void)
+{
+	struct end *e[2];
+	pthread_t thread;
+	int fds[2];
+	void *good;
+
+	/* in small segments TCP sends most by itself, when it may */
+	iwt_mss_pair(iwt_ip, 536, fds);
+	iwt_is(want_stamps(fds[0]) | want_stamps(fds[1]), 0, "timestamps of TCP");
+	iwt_attach_pair(e, fds);
+	/* whether that is refused is the kernel's to say */
+	want_stamps(fds[0]);
+	want_stamps(fds[1]);
+	if (pthread_create(&thread, NULL, burst, e[1]))
+		iwt_die("pthread_create");
+	iwt_ok(iwt_burst(e[0], STAMPED), "sends of the one end");
+	pthread_join(thread, &good);
+	iwt_ok(good, "and of the other");
+	iwt_close_pair(e);
+}
+
 void iwt_fds(void)
 {
 	end = iwt_open();
@@ -126,6 +171,7 @@ void iwt_fds(void)
 	elsewhere();
 	in_use();
 	iwt_close(end);
+	stamped();
 }
 
 struct racer {

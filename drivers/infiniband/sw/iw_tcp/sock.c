@@ -28,7 +28,12 @@ static struct workqueue_struct *iwt_sock_wq;
 
 static struct iwt_sock *from_sk(struct sock *sk)
 {
-	return rcu_dereference_sk_user_data(sk);
+	struct iwt_sock *s = rcu_dereference_sk_user_data(sk);
+
+	/* of a listener they come without the lock */
+	if (s && !s->listener)
+		sock_owned_by_me(sk);
+	return s;
 }
 
 static void on_data_ready(struct sock *sk)
@@ -119,6 +124,10 @@ static void widen_window(struct socket *sock)
 /**
  * iwt_sock_hook() - have the callbacks of the socket
  * @s: socket, locked
+ *
+ * No engine hangs on sk_error_report: that is called for timestamps and zero copy of a
+ * process's, too, wherever a segment is on its way, without the lock or in the middle of
+ * TCP's own sending. What ends a connection is a change of its state as well.
  */
 void iwt_sock_hook(struct iwt_sock *s)
 {
@@ -134,7 +143,6 @@ void iwt_sock_hook(struct iwt_sock *s)
 	sk->sk_data_ready = on_data_ready;
 	sk->sk_write_space = on_write_space;
 	sk->sk_state_change = on_state_change;
-	sk->sk_error_report = on_state_change;
 	/* children of a listener must not inherit the pointer */
 	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener || s->user ?
 					     SK_USER_DATA_NOCOPY : 0);

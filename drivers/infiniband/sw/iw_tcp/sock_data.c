@@ -167,6 +167,25 @@ u32 iwt_sock_mss(const struct iwt_sock *s)
 }
 
 /**
+ * iwt_sock_sendmsg() - hand a message to TCP
+ * @s: socket, lock held, not in the backlog
+ * @msg: message
+ * @len: its octets
+ *
+ * After a send that failed write_space will be called. TCP sees to that where it has no
+ * room. But an error that ends nothing, of ICMP where a process has asked for these
+ * (IP_RECVERR), comes once instead of it. Return: octets taken or -errno.
+ */
+int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
+{
+	int ret = tcp_sendmsg_locked(s->sk, msg, len);
+
+	if (ret < 0)
+		set_bit(SOCK_NOSPACE, &s->sk->sk_socket->flags);
+	return ret;
+}
+
+/**
  * iwt_sock_send_page() - hand octets to TCP by reference
  * @s: socket, lock held, not in the backlog
  * @page: page that nobody writes to any more at this place
@@ -188,7 +207,7 @@ int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 
 	bvec_set_page(&v, page, len, off);
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &v, 1, len);
-	return tcp_sendmsg_locked(s->sk, &msg, len);
+	return iwt_sock_sendmsg(s, &msg, len);
 }
 
 /**

@@ -74,6 +74,7 @@ void iwt_sock_kick_end(struct iwt_sock *s);
 
 /* sock_data.c, for the others */
 void iwt_sock_widen(struct socket *sock);
+int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len);
 
 /* sock_user.c, for sock.c */
 void iwt_sock_end_user(struct iwt_sock *s, bool abort);

@@ -253,6 +253,18 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 	return 0;
 }
 
+/*
+ * Timestamps and the like, which a process has asked for and can't read any more; they
+ * would take the room of what arrives. Any context, without the lock.
+ */
+static void drop_reports(struct sock *sk)
+{
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&sk->sk_error_queue)))
+		dev_kfree_skb_any(skb);
+}
+
 /**
  * iwt_sock_keep() - from now on the process can't use its socket
  * @s: socket from iwt_sock_take()
@@ -268,6 +280,10 @@ void iwt_sock_keep(struct iwt_sock *s)
 	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
 							     &user_ops4);
 	sock_set_flag(sk, SOCK_URGINLINE);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_error_report = drop_reports;
+	write_unlock_bh(&sk->sk_callback_lock);
+	drop_reports(sk);
 	iwt_sock_disown(s);
 	sock_set_keepalive(sk);
 	tcp_sock_set_cork(sk, false);

@@ -53,5 +53,5 @@ int iwt_sock_send_lent(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, piece, n, bytes);
 	iov_iter_advance(&msg.msg_iter, skip);
-	return tcp_sendmsg_locked(s->sk, &msg, bytes - skip);
+	return iwt_sock_sendmsg(s, &msg, bytes - skip);
 }
