@@ -131,7 +131,7 @@ static void do_watch(struct work_struct *work)
 	if (!found) {
 		w->after = min(w->after * 2, WATCH_AFTER_MAX);
 		/* somebody else may be busy here */
-		WRITE_ONCE(w->cpu, iwt_watch_next_cpu(w->cpu,
+		WRITE_ONCE(w->cpu, iwt_watch_next_cpu(raw_smp_processor_id(),
 						      READ_ONCE(w->poster)));
 		return;
 	}

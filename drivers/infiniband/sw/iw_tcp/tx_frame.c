@@ -218,9 +218,7 @@ static bool batch_open(const struct iwt_tx *tx, u32 unit)
 {
 	if (tx->n_chunks == IWT_TX_CHUNKS)
 		return false;
-	if (tx->bytes && tx->room >= IWT_TX_MIN_ROOM)
-		return true;
-	return !(tx->large && tx->bytes) && tx->bytes + unit <= IWT_TX_BATCH;
+	return tx->room >= IWT_TX_MIN_ROOM || tx->bytes + unit <= IWT_TX_BATCH;
 }
 
 /**
