@@ -45,7 +45,7 @@ both() {
 	[ "$b" = siw ] && { ca=(--peer-siw); sb=(--local-siw); }
 	# a responder that is still at its Reply is not met by the first message then
 	[ "$b" != siw ] || distance "far off" || diag <<<"no netem here"
-	pair "$what: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
+	pair "$what: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
 	verify_pair "$what" $IP_B "${size[@]}" "${ca[@]}" -- "${sb[@]}"
 	for tool in ib_write_bw ib_read_bw ib_send_bw; do
 		if [ "$a" = siw ]; then

@@ -28,7 +28,7 @@ for kind in traffic traffic_rping; do
 		check "$kind, $victim killed: A has no queue pair left" busywait 20 no_qps "$DEV_A"
 		check "$kind, $victim killed: B has no queue pair left" busywait 20 no_qps "$DEV_B"
 		pair "$kind, $victim killed: the next connection works" 7174 \
-			"rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V"
+			"rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"
 	done
 done
 ktap_finish

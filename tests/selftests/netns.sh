@@ -19,7 +19,7 @@ trap 'cleanup; restore_mode' EXIT
 shared() {
 	rdma system set netns shared || return
 	setup 1500 || { not_ok "shared: two links"; return; }
-	pair "shared: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V"
+	pair "shared: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V -v"
 	check "shared: a link is seen from the other namespace" visible "$NS_B" "$DEV_A"
 	ns_del "$NS_A"
 	check "shared: the namespace's end takes its link" busywait 10 not visible_here "$DEV_A"
@@ -46,7 +46,7 @@ exclusive() {
 	check "exclusive: A sees its own link" visible "$NS_A" "$DEV_A"
 	check "exclusive: B does not see A's" not visible "$NS_B" "$DEV_A"
 	check "exclusive: the first namespace sees neither" not visible_here "$DEV_A"
-	pair "exclusive: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V"
+	pair "exclusive: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V -v"
 	pair "exclusive: ib_send_bw" 18515 "ib_send_bw -R -F -n 50" "ib_send_bw -R -F -n 50 $IP_B"
 	start in_b rping -s -a $IP_B -P -S 1000
 	wait_listen "$NS_B" 7174

@@ -34,5 +34,5 @@ run "a listener that has gone" -c $IP_B -x
 	run "IPv6" -c $IP6_B
 	stop "$srv"
 }
-pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V"
+pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"
 ktap_finish

@@ -4,6 +4,7 @@
 # well-behaved one is served.
 . "$(dirname "$0")/../lib/ktap.sh"
 . "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
 
 require rping iwt_conn python3
 require_type "$IWT_LINK_TYPE"
@@ -37,11 +38,12 @@ bad=$PID
 start in_b timeout 300 python3 "$peer" responder $IP_B 7175 \
 	ip netns exec "$NS_A" timeout 60 rping -c -d -a $IP_B -p 7175 -C 1 >"$TMP/responder" 2>&1
 answers=$PID
-n=0 failed=0
+n=0 failed=0 client="rping -c -a $IP_B -C 3 -V -v"
 while [ $n -lt 5 ] || { alive "$bad" && [ $n -lt 200 ]; }; do
 	n=$((n + 1))
-	timeout "$IWT_TIME" ip netns exec "$NS_A" rping -c -a $IP_B -C 3 -V >"$TMP/rping" 2>&1 ||
-		{ failed=$((failed + 1)); diag <"$TMP/rping"; }
+	# shellcheck disable=SC2086
+	timeout "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/pair-client" 2>&1
+	client_well $? "$client" || { failed=$((failed + 1)); diag <"$TMP/pair-client"; }
 	sleep 0.2
 done
 ended "$bad" 300

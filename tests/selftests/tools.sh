@@ -30,8 +30,8 @@ setup 1500 || { not_ok "two links"; ktap_finish; }
 pair "rping, data verified" 7174 "rping -s -a $IP_B -C 50 -V" "rping -c -a $IP_B -C 50 -V -v"
 pair "ucmatose" 7471 "ucmatose -b $IP_B" "ucmatose -s $IP_B"
 [ -z "${IWT_QUICK:-}" ] || ktap_finish
-pair "rping, nearly 64 KB" 7174 "rping -s -a $IP_B -C 10 -V -S 65500" "rping -c -a $IP_B -C 10 -V -S 65500"
-pair "rping, odd size" 7174 "rping -s -a $IP_B -C 10 -V -S 1461" "rping -c -a $IP_B -C 10 -V -S 1461"
+pair "rping, nearly 64 KB" 7174 "rping -s -a $IP_B -C 10 -V -S 65500" "rping -c -a $IP_B -C 10 -V -v -S 65500"
+pair "rping, odd size" 7174 "rping -s -a $IP_B -C 10 -V -S 1461" "rping -c -a $IP_B -C 10 -V -v -S 1461"
 pair "ucmatose, ten connections" 7471 "ucmatose -c 10 -C 20 -S 3000 -b $IP_B" \
 	"ucmatose -c 10 -C 20 -S 3000 -s $IP_B"
 pair "rdma_server and rdma_client" 7471 "rdma_server -p 7471" "rdma_client -s $IP_B -p 7471"

@@ -59,5 +59,5 @@ ip -n "$NS_A" link set "$IF_A" up
 ip -n "$NS_A" addr add $IP6_A/64 dev "$IF_A" nodad 2>/dev/null
 stop "$CLI" "$SRV"
 busywait 20 in_a ping -c 1 -W 1 $IP_B
-pair "after netdev down and up: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V"
+pair "after netdev down and up: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"
 ktap_finish
