@@ -73,9 +73,10 @@ void iwt_attach_pair(struct end *e[2], const int fds[2]);
 void iwt_make_pair(struct end *e[2], const char *ip);
 void iwt_close_pair(struct end *e[2]);
 
-/* attach_cases.c, attach_fds.c */
+/* attach_cases.c, attach_fds.c, attach_icmp.c */
 void iwt_cases(void);
 void iwt_fds(void);
+void iwt_icmp(void);
 void iwt_race(void);
 
 /* attach_serve.c */

@@ -4,6 +4,7 @@
  *
  *	iwt_attach cases DEVICE IP		startup, TAP
  *	iwt_attach fds DEVICE IP [NETNS]	unfit descriptors, TAP
+ *	iwt_attach icmp DEVICE IP		errors that end nothing, TAP
  *	iwt_attach race DEVICE IP		other uses of them meanwhile, TAP
  *	iwt_attach serve DEVICE IP PORT		see attach_serve.c
  *	iwt_attach client DEVICE IP PORT	a partner of that, until it ends
@@ -38,6 +39,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "fds")) {
 		iwt_netns = argv[4];
 		iwt_fds();
+	} else if (!strcmp(what, "icmp")) {
+		iwt_icmp();
 	} else if (!strcmp(what, "race")) {
 		iwt_timeout = 300;
 		iwt_race();

@@ -172,17 +172,19 @@ u32 iwt_sock_mss(const struct iwt_sock *s)
  * @msg: message
  * @len: its octets
  *
- * After a send that failed write_space will be called. TCP sees to that where it has no
- * room. But an error that ends nothing, of ICMP where a process has asked for these
- * (IP_RECVERR), comes once instead of it. Return: octets taken or -errno.
+ * An error that ends nothing, of ICMP where a process has asked for these (IP_RECVERR),
+ * would come once instead of sending; there is nobody to tell. Never sleeps with
+ * MSG_DONTWAIT. Return: octets taken, -EAGAIN (write_space will tell), or another
+ * -errno when the connection is lost.
  */
 int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 {
-	int ret = tcp_sendmsg_locked(s->sk, msg, len);
+	struct sock *sk = s->sk;
 
-	if (ret < 0)
-		set_bit(SOCK_NOSPACE, &s->sk->sk_socket->flags);
-	return ret;
+	/* what ends it has closed it, with the lock held */
+	if (unlikely(sk->sk_err) && sk->sk_state != TCP_CLOSE)
+		sock_error(sk);
+	return tcp_sendmsg_locked(sk, msg, len);
 }
 
 /**

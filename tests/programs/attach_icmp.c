@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A process may want to hear what ICMP has to say of its connection (IP_RECVERR). TCP
+ * then fails the next send, and goes on: such an error ends nothing. What is heard here
+ * is that hosts are unreachable, again and again, from one who sees the segments.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/ip_icmp.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define IDLE_TIMES	10
+#define BURSTS		100
+#define HITS		10
+#define SECONDS		60
+
+/* Someone on the way of what one end sends. */
+struct router {
+	int tcp, icmp;
+	uint16_t port;		/* of that end, as on the wire */
+	uint32_t next;		/* sequence number that follows what was seen last */
+	struct {		/* what ICMP quotes */
+		struct iphdr ip;
+		uint16_t source, dest;
+		uint32_t seq;
+	} quote;
+	unsigned long sent;
+	volatile bool stop;
+};
+
+static void on_the_way(struct router *r, int fd)
+{
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+
+	memset(r, 0, sizeof(*r));
+	r->tcp = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_TCP);
+	r->icmp = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	if (r->tcp < 0 || r->icmp < 0 || getsockname(fd, (struct sockaddr *)&addr, &len))
+		iwt_die("raw sockets");
+	r->port = addr.sin_port;
+}
+
+static void off(struct router *r)
+{
+	close(r->tcp);
+	close(r->icmp);
+}
+
+/* A segment has come by. */
+static void keep(struct router *r, const uint8_t *packet, size_t len)
+{
+	const struct iphdr *ip = (const void *)packet;
+	const struct tcphdr *th = (const void *)(packet + sizeof(*ip));
+	uint32_t next;
+
+	if (len < sizeof(*ip) + sizeof(*th) || ip->ihl != 5 || th->source != r->port)
+		return;
+	next = ntohl(th->seq) + ntohs(ip->tot_len) - (ip->ihl + th->doff) * 4;
+	if (r->quote.source && (int32_t)(next - r->next) < 0)
+		return;
+	r->next = next;
+	r->quote.ip = *ip;
+	r->quote.source = th->source;
+	r->quote.dest = th->dest;
+	r->quote.seq = htonl(next);
+}
+
+static void look(struct router *r)
+{
+	static __thread uint8_t packet[65536];
+	ssize_t len;
+
+	while ((len = recv(r->tcp, packet, sizeof(packet), 0)) > 0)
+		keep(r, packet, len);
+}
+
+static uint16_t checksum(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	uint32_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < len; i += 2)
+		sum += p[i] << 8 | p[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return htons(~sum);
+}
+
+/* "What you sent last did not arrive": TCP hears it if that is not acknowledged yet. */
+static void complain(struct router *r)
+{
+	struct {
+		struct icmphdr icmp;
+		uint8_t quote[sizeof(r->quote)];
+	} m = { .icmp = { .type = ICMP_DEST_UNREACH, .code = ICMP_HOST_UNREACH } };
+	struct sockaddr_in to = { .sin_family = AF_INET };
+
+	look(r);
+	if (!r->quote.source)
+		return;
+	memcpy(m.quote, &r->quote, sizeof(m.quote));
+	m.icmp.checksum = checksum(&m, sizeof(m));
+	to.sin_addr.s_addr = r->quote.ip.saddr;
+	if (sendto(r->icmp, &m, sizeof(m), 0, (struct sockaddr *)&to, sizeof(to)) == sizeof(m))
+		r->sent++;
+}
+
+static void *complain_on(void *arg)
+{
+	struct router *r = arg;
+
+	while (!r->stop) {
+		complain(r);
+		usleep(50);
+	}
+	return NULL;
+}
+
+/* One of the counters of this namespace's TcpExt. */
+static unsigned long tcp_counter(const char *name)
+{
+	char names[8192], values[8192], *n, *v, *more_n, *more_v;
+	FILE *f = fopen("/proc/net/netstat", "r");
+	unsigned long value = 0;
+
+	if (!f || !fgets(names, sizeof(names), f) || !fgets(values, sizeof(values), f))
+		iwt_die("netstat");
+	fclose(f);
+	n = strtok_r(names, " \n", &more_n);
+	v = strtok_r(values, " \n", &more_v);
+	for (; n && v; n = strtok_r(NULL, " \n", &more_n), v = strtok_r(NULL, " \n", &more_v))
+		if (!strcmp(n, name))
+			value = strtoul(v, NULL, 10);
+	return value;
+}
+
+static unsigned long not_heard(void)
+{
+	return tcp_counter("OutOfWindowIcmps") + tcp_counter("LockDroppedIcmps");
+}
+
+/* What TCP has heard, as soon as it has. */
+static int error_of(int fd)
+{
+	socklen_t len = sizeof(int);
+	int err = 0, tries = 1000;
+
+	while (!err && tries--) {
+		usleep(10000);
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len);
+	}
+	return err;
+}
+
+/* Nothing is on its way, that an acknowledgment would come of. */
+static bool while_idle(struct end *e[2], struct router *r)
+{
+	int i;
+
+	for (i = 0; i < IDLE_TIMES; i++) {
+		complain(r);
+		if (!iwt_send(e[0], "there?") || !iwt_receive(e[1], "there?"))
+			return false;
+	}
+	return true;
+}
+
+static void *burst(void *arg)
+{
+	struct end *e = arg;
+
+	return iwt_burst(e, BURSTS) ? e : NULL;
+}
+
+static bool bursts(struct end *e[2])
+{
+	pthread_t other;
+	void *good;
+	bool ours;
+
+	if (pthread_create(&other, NULL, burst, e[1]))
+		iwt_die("pthread_create");
+	ours = burst(e[0]);
+	pthread_join(other, &good);
+	return ours && good;
+}
+
+/* Until some were heard. */
+static void under_way(struct end *e[2], struct router *r)
+{
+	unsigned long before = not_heard(), heard;
+	time_t end = time(NULL) + SECONDS;
+	pthread_t thread;
+	bool good;
+
+	r->sent = 0;
+	if (pthread_create(&thread, NULL, complain_on, r))
+		iwt_die("pthread_create");
+	do {
+		good = bursts(e);
+		heard = r->sent - (not_heard() - before);
+	} while (good && (long)heard < HITS && time(NULL) < end);
+	r->stop = true;
+	pthread_join(thread, NULL);
+	iwt_ok(good, "ICMP: under way");
+	iwt_ok((long)heard >= HITS, "ICMP: TCP hears it under way");
+}
+
+void iwt_icmp(void)
+{
+	struct router r;
+	struct end *e[2];
+	int fds[2], on = 1;
+
+	iwt_tcp_pair(iwt_ip, fds);
+	if (setsockopt(fds[0], IPPROTO_IP, IP_RECVERR, &on, sizeof(on)))
+		iwt_die("IP_RECVERR");
+	on_the_way(&r, fds[0]);
+	iwt_ok(iwt_say(fds[0], "text") && iwt_hear(fds[1], "text"), "ICMP: as text");
+	complain(&r);
+	iwt_is(error_of(fds[0]), EHOSTUNREACH, "ICMP: TCP hears it");
+	iwt_attach_pair(e, fds);
+	iwt_ok(while_idle(e, &r), "ICMP: while nothing is on its way");
+	under_way(e, &r);
+	off(&r);
+	iwt_close_pair(e);
+}
