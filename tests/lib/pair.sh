@@ -30,13 +30,17 @@ ended_late() { grep -qs '^rdma_get_cm_event: ' "$1"; }
 flushed_first() { grep -qs '^wait for RDMA_READ_ADV state 11$' "$1"; }
 had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BASH_REMATCH[1] - 1)): " "$2"; }
 
-# client_well RC COMMAND, server_well RC COMMAND: did it end well?
-client_well() {
-	[ "$1" = 0 ] || { [[ $1:$2 == 255:rping* ]] && ended_late "$TMP/pair-client" && had_all "$2" "$TMP/pair-client"; }
+# excused COMMAND OUTPUT
+excused() {
+	case $1 in
+	"rping -c"*) ended_late "$2" && had_all "$1" "$2" ;;
+	"rping -s"*) ended_late "$2" || flushed_first "$2" ;;
+	*) return 1 ;;
+	esac
 }
-server_well() {
-	[ "$1" = 0 ] || { [[ $1:$2 == 255:rping* ]] && { ended_late "$TMP/pair-server" || flushed_first "$TMP/pair-server"; }; }
-}
+
+# well RC COMMAND OUTPUT: did it end well?
+well() { [ "$1" = 0 ] || { [ "$1" = 255 ] && excused "$2" "$3"; }; }
 
 # pair_once PORT SERVER-COMMAND CLIENT-COMMAND: sets CLIENT_RC and SERVER_RC
 pair_once() {
@@ -54,10 +58,10 @@ pair_once() {
 	# shellcheck disable=SC2086
 	timeout "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/pair-client" 2>&1
 	CLIENT_RC=$?
-	client_well $CLIENT_RC "$client" || stop "$srv"
+	well $CLIENT_RC "$client" "$TMP/pair-client" || stop "$srv"
 	ended "$srv" >/dev/null
 	SERVER_RC=$?
-	client_well $CLIENT_RC "$client" && server_well $SERVER_RC "$server"
+	well $CLIENT_RC "$client" "$TMP/pair-client" && well $SERVER_RC "$server" "$TMP/pair-server"
 }
 
 # pair WHAT PORT SERVER-COMMAND CLIENT-COMMAND

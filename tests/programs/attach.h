@@ -55,7 +55,7 @@ void iwt_destroy_qp(struct end *e);
 void iwt_close(struct end *e);
 bool iwt_send(struct end *e, const char *text);
 bool iwt_receive(struct end *e, const char *text);
-bool iwt_burst(struct end *e, int times);
+void iwt_bursts(struct end *e[2], int times, bool good[2]);
 int iwt_wc(struct ibv_cq *cq, struct ibv_wc *wc);
 bool iwt_failed(struct end *e);
 bool iwt_hung_up(int fd);

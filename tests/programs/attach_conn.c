@@ -183,8 +183,14 @@ bool iwt_send(struct end *e, const char *text)
 	return post_send(e, len) && iwt_wc(e->scq, &wc) == 1 && !wc.status;
 }
 
+struct burst {
+	struct end *end;
+	int times;
+	bool good;
+};
+
 /* As many messages as the peer has room for, and as many from it; again and again. */
-bool iwt_burst(struct end *e, int times)
+static bool burst(struct end *e, int times)
 {
 	struct ibv_wc wc;
 	int i;
@@ -204,6 +210,27 @@ bool iwt_burst(struct end *e, int times)
 		}
 	}
 	return true;
+}
+
+static void *do_burst(void *arg)
+{
+	struct burst *b = arg;
+
+	b->good = burst(b->end, b->times);
+	return NULL;
+}
+
+/* Both ends at the same time; @good tells of each. */
+void iwt_bursts(struct end *e[2], int times, bool good[2])
+{
+	struct burst other = { .end = e[1], .times = times };
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, do_burst, &other))
+		iwt_die("pthread_create");
+	good[0] = burst(e[0], times);
+	pthread_join(thread, NULL);
+	good[1] = other.good;
 }
 
 /* text may be NULL: anything */

@@ -130,13 +130,6 @@ static int want_stamps(int fd)
 	return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &how, sizeof(how)) ? errno : 0;
 }
 
-static void *burst(void *arg)
-{
-	struct end *e = arg;
-
-	return iwt_burst(e, STAMPED) ? e : NULL;
-}
-
 /*
  * TCP reports of each segment that a process wants to know of, from wherever it sends
  * it, which nobody would read any more. Both ends send at the same time.
@@ -144,9 +137,8 @@ static void *burst(void *arg)
 static void stamped(void)
 {
 	struct end *e[2];
-	pthread_t thread;
+	bool good[2];
 	int fds[2];
-	void *good;
 
 	/* in small segments TCP sends most by itself, when it may */
 	iwt_mss_pair(iwt_ip, 536, fds);
@@ -155,11 +147,9 @@ static void stamped(void)
 	/* whether that is refused is the kernel's to say */
 	want_stamps(fds[0]);
 	want_stamps(fds[1]);
-	if (pthread_create(&thread, NULL, burst, e[1]))
-		iwt_die("pthread_create");
-	iwt_ok(iwt_burst(e[0], STAMPED), "sends of the one end");
-	pthread_join(thread, &good);
-	iwt_ok(good, "and of the other");
+	iwt_bursts(e, STAMPED, good);
+	iwt_ok(good[0], "sends of the one end");
+	iwt_ok(good[1], "and of the other");
 	iwt_close_pair(e);
 }
 

@@ -32,7 +32,7 @@ struct router {
 		uint16_t source, dest;
 		uint32_t seq;
 	} quote;
-	unsigned long sent;
+	long sent;
 	volatile bool stop;
 };
 
@@ -127,11 +127,11 @@ static void *complain_on(void *arg)
 }
 
 /* One of the counters of this namespace's TcpExt. */
-static unsigned long tcp_counter(const char *name)
+static long tcp_counter(const char *name)
 {
 	char names[8192], values[8192], *n, *v, *more_n, *more_v;
 	FILE *f = fopen("/proc/net/netstat", "r");
-	unsigned long value = 0;
+	long value = 0;
 
 	if (!f || !fgets(names, sizeof(names), f) || !fgets(values, sizeof(values), f))
 		iwt_die("netstat");
@@ -140,11 +140,11 @@ static unsigned long tcp_counter(const char *name)
 	v = strtok_r(values, " \n", &more_v);
 	for (; n && v; n = strtok_r(NULL, " \n", &more_n), v = strtok_r(NULL, " \n", &more_v))
 		if (!strcmp(n, name))
-			value = strtoul(v, NULL, 10);
+			value = strtol(v, NULL, 10);
 	return value;
 }
 
-static unsigned long not_heard(void)
+static long not_heard(void)
 {
 	return tcp_counter("OutOfWindowIcmps") + tcp_counter("LockDroppedIcmps");
 }
@@ -175,45 +175,25 @@ static bool while_idle(struct end *e[2], struct router *r)
 	return true;
 }
 
-static void *burst(void *arg)
-{
-	struct end *e = arg;
-
-	return iwt_burst(e, BURSTS) ? e : NULL;
-}
-
-static bool bursts(struct end *e[2])
-{
-	pthread_t other;
-	void *good;
-	bool ours;
-
-	if (pthread_create(&other, NULL, burst, e[1]))
-		iwt_die("pthread_create");
-	ours = burst(e[0]);
-	pthread_join(other, &good);
-	return ours && good;
-}
-
 /* Until some were heard. */
 static void under_way(struct end *e[2], struct router *r)
 {
-	unsigned long before = not_heard(), heard;
 	time_t end = time(NULL) + SECONDS;
+	long before = not_heard(), heard;
 	pthread_t thread;
-	bool good;
+	bool good[2];
 
 	r->sent = 0;
 	if (pthread_create(&thread, NULL, complain_on, r))
 		iwt_die("pthread_create");
 	do {
-		good = bursts(e);
+		iwt_bursts(e, BURSTS, good);
 		heard = r->sent - (not_heard() - before);
-	} while (good && (long)heard < HITS && time(NULL) < end);
+	} while (good[0] && good[1] && heard < HITS && time(NULL) < end);
 	r->stop = true;
 	pthread_join(thread, NULL);
-	iwt_ok(good, "ICMP: under way");
-	iwt_ok((long)heard >= HITS, "ICMP: TCP hears it under way");
+	iwt_ok(good[0] && good[1], "ICMP: under way");
+	iwt_ok(heard >= HITS, "ICMP: TCP hears it under way");
 }
 
 void iwt_icmp(void)

@@ -42,8 +42,8 @@ n=0 failed=0 client="rping -c -a $IP_B -C 3 -V -v"
 while [ $n -lt 5 ] || { alive "$bad" && [ $n -lt 200 ]; }; do
 	n=$((n + 1))
 	# shellcheck disable=SC2086
-	timeout "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/pair-client" 2>&1
-	client_well $? "$client" || { failed=$((failed + 1)); diag <"$TMP/pair-client"; }
+	timeout "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/rping" 2>&1
+	well $? "$client" "$TMP/rping" || { failed=$((failed + 1)); diag <"$TMP/rping"; }
 	sleep 0.2
 done
 ended "$bad" 300
