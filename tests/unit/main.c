@@ -44,6 +44,7 @@ int main(void)
 {
 	test_crc();
 	test_cursor();
+	test_sock_cursor();
 	test_mpa_frame();
 	test_mpa_terms();
 	test_ddp();

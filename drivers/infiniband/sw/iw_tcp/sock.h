@@ -19,7 +19,7 @@
 #include <linux/socket.h>
 #include <linux/workqueue.h>
 
-#include "proto/cursor.h"
+#include "sock_cursor.h"
 
 struct bio_vec;
 struct iwt_sock;
@@ -112,19 +112,10 @@ bool iwt_sock_may_lend(const struct iwt_sock *s, bool anywhere);
 int iwt_sock_send_lent(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 		       u32 bytes, u32 skip, struct ubuf_info *ubuf);
 
-/* A walk over what has arrived and was not consumed yet. */
 /* Segments with octets in them; TCP's own counts, retransmissions included. */
 struct iwt_sock_segs {
 	u32 in;
 	u32 out;
-};
-
-struct iwt_sock_cursor {
-	struct iwt_cursor c;	/* first: proto code sees only this */
-	const struct sk_buff *top;
-	const struct sk_buff *skb;
-	const struct sk_buff *end;
-	int frag;
 };
 
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);

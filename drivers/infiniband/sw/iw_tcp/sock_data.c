@@ -241,60 +241,6 @@ int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 	return ret;
 }
 
-/* The next skb after the one that is done, or NULL. */
-static const struct sk_buff *next_skb(struct iwt_sock_cursor *cur)
-{
-	if (cur->skb == cur->top && skb_has_frag_list(cur->top))
-		return skb_shinfo(cur->top)->frag_list;
-	if (cur->skb != cur->top && cur->skb->next)
-		return cur->skb->next;
-	cur->top = cur->top->next;
-	return cur->top == cur->end ? NULL : cur->top;
-}
-
-static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)
-{
-	cur->c.p = p;
-	cur->c.len = len;
-}
-
-/* Frags that follow each other in memory, as our own do, are one piece. */
-static void join_frags(struct iwt_sock_cursor *cur)
-{
-	const struct skb_shared_info *si = skb_shinfo(cur->skb);
-
-	while (cur->frag + 1 < si->nr_frags) {
-		const skb_frag_t *f = &si->frags[cur->frag + 1];
-
-		if (skb_frag_address(f) != cur->c.p + cur->c.len)
-			break;
-		cur->c.len += skb_frag_size(f);
-		cur->frag++;
-	}
-}
-
-static bool more(struct iwt_cursor *c)
-{
-	struct iwt_sock_cursor *cur = container_of(c, struct iwt_sock_cursor, c);
-
-	do {
-		if (++cur->frag < skb_shinfo(cur->skb)->nr_frags) {
-			const skb_frag_t *f;
-
-			f = &skb_shinfo(cur->skb)->frags[cur->frag];
-			set_piece(cur, skb_frag_address(f), skb_frag_size(f));
-			join_frags(cur);
-			continue;
-		}
-		cur->skb = next_skb(cur);
-		if (!cur->skb)
-			return false;
-		cur->frag = -1;
-		set_piece(cur, cur->skb->data, skb_headlen(cur->skb));
-	} while (!c->len);
-	return true;
-}
-
 /*
  * Payload in device memory can't be read by the CPU. Only what has come since
  * the last look is looked at; TCP does not merge what can be read with what
@@ -330,14 +276,8 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
 	if (!skb || !all_readable(s))
 		return 0;
-	cur->c.more = more;
-	cur->top = skb;
-	cur->skb = skb;
-	cur->end = (const struct sk_buff *)&sk->sk_receive_queue;
-	cur->frag = -1;
-	set_piece(cur, skb->data, skb_headlen(skb));
-	if (off && !iwt_cursor_skip(&cur->c, off))
-		return 0;
+	iwt_sock_walk(cur, skb, (const struct sk_buff *)&sk->sk_receive_queue,
+		      tcp_sk(sk)->copied_seq, off);
 	return tcp_inq(sk);
 }
 

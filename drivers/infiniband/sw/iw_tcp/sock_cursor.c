@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A walk over the buffers that TCP has received and nobody has consumed.
+ * tests/unit builds this file in user space.
+ */
+#include "sock_cursor.h"
+
+#include <linux/bug.h>
+#include <linux/container_of.h>
+#include <linux/minmax.h>
+#include <linux/skbuff.h>
+#include <net/tcp.h>
+
+/*
+ * Sequence ranges of neighbours in the receive queue may overlap: TCP moves what came
+ * out of order behind what closed the gap, also if that reached into it. As
+ * tcp_recvmsg() does, each buffer is read from where the one before it ended.
+ * Return: false when octets are missing in between, which TCP does not let happen.
+ */
+static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
+{
+	cur->top = skb;
+	cur->seen = cur->seq - TCP_SKB_CB(skb)->seq;
+	return !WARN_ON_ONCE((s32)cur->seen < 0);
+}
+
+/* Go to the next buffer. Return: false when there is none. */
+static bool next_skb(struct iwt_sock_cursor *cur)
+{
+	cur->frag = -1;
+	if (cur->skb == cur->top && skb_has_frag_list(cur->top)) {
+		cur->skb = skb_shinfo(cur->top)->frag_list;
+		return true;
+	}
+	if (cur->skb != cur->top && cur->skb->next) {
+		cur->skb = cur->skb->next;
+		return true;
+	}
+	cur->skb = cur->top->next;
+	return cur->skb != cur->end && enter_buffer(cur, cur->skb);
+}
+
+static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)
+{
+	cur->c.p = p;
+	cur->c.len = len;
+}
+
+/* Frags that follow each other in memory, as our own do, are one piece. */
+static void join_frags(struct iwt_sock_cursor *cur)
+{
+	const struct skb_shared_info *si = skb_shinfo(cur->skb);
+
+	while (cur->frag + 1 < si->nr_frags) {
+		const skb_frag_t *f = &si->frags[cur->frag + 1];
+
+		if (skb_frag_address(f) != cur->c.p + cur->c.len)
+			break;
+		cur->c.len += skb_frag_size(f);
+		cur->frag++;
+	}
+}
+
+/* What an earlier buffer had as well is no part of the piece. */
+static void cut_seen(struct iwt_sock_cursor *cur)
+{
+	u32 n = min(cur->seen, cur->c.len);
+
+	cur->c.p += n;
+	cur->c.len -= n;
+	cur->seen -= n;
+	cur->seq += cur->c.len;
+}
+
+static void first_piece(struct iwt_sock_cursor *cur)
+{
+	set_piece(cur, cur->skb->data, skb_headlen(cur->skb));
+	cut_seen(cur);
+}
+
+static bool more(struct iwt_cursor *c)
+{
+	struct iwt_sock_cursor *cur = container_of(c, struct iwt_sock_cursor, c);
+
+	do {
+		if (++cur->frag < skb_shinfo(cur->skb)->nr_frags) {
+			const skb_frag_t *f;
+
+			f = &skb_shinfo(cur->skb)->frags[cur->frag];
+			set_piece(cur, skb_frag_address(f), skb_frag_size(f));
+			join_frags(cur);
+			cut_seen(cur);
+		} else if (next_skb(cur)) {
+			first_piece(cur);
+		} else {
+			return false;
+		}
+	} while (!c->len);
+	return true;
+}
+
+/**
+ * iwt_sock_walk() - begin a walk
+ * @cur: takes the position
+ * @first: buffer with the first octet
+ * @end: head of the queue of buffers, which is none
+ * @seq: sequence number of the first octet
+ * @off: octets of @first in front of it
+ *
+ * Any context, with the socket lock held until the walk is over.
+ */
+void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
+		   const struct sk_buff *end, u32 seq, u32 off)
+{
+	cur->c.more = more;
+	cur->top = first;
+	cur->skb = first;
+	cur->end = end;
+	cur->frag = -1;
+	cur->seq = seq;
+	cur->seen = off;
+	first_piece(cur);
+}
