@@ -56,6 +56,33 @@ static int bumps(struct kt_conn *c)
 	return with_region(&c->s, bump);
 }
 
+/*
+ * A consumer may invalidate what is not valid: before the first REG_MR, twice, and
+ * by the key that the next REG_MR will have.
+ */
+static int inv_first(struct kt_mr *m)
+{
+	struct kt_conn *c = m->end->conn;
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		if (iwt_kt_mr_inv(m, IB_SEND_SIGNALED) ||
+		    iwt_kt_mr_inv(m, IB_SEND_SIGNALED))
+			return -EIO;
+		ib_update_fast_reg_key(m->mr, ib_inc_rkey(m->mr->rkey));
+		if (iwt_kt_mr_inv(m, IB_SEND_SIGNALED) ||
+		    iwt_kt_mr_reg(m, RIGHTS) || write_to(m, 100, i))
+			return -EIO;
+	}
+	return kt_bad(c, iwt_kt_mr_inv(m, IB_SEND_SIGNALED), "after use") ?:
+	       iwt_kt_sync(&c->s);
+}
+
+static int inv_firsts(struct kt_conn *c)
+{
+	return with_region(&c->s, inv_first);
+}
+
 /* New pages may be mapped while the old ones are registered and written to. */
 static int remap(struct kt_mr *m)
 {
@@ -231,6 +258,7 @@ static int full(struct kt_conn *c)
 
 const struct kt_case iwt_kt_inval[] = {
 	{ "REG_MR and LOCAL_INV 300 times, all keys", bumps },
+	{ "LOCAL_INV of a region that is not valid succeeds", inv_firsts },
 	{ "pages are mapped anew behind a LOCAL_INV", remaps },
 	{ "SEND_WITH_INV: flag, key, and the region can be registered", send_invs },
 	{ "REG_MR, SEND from it, LOCAL_INV, SEND in one list", chains },

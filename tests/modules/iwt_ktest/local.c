@@ -92,19 +92,37 @@ static int post_read_into(struct kt_conn *c, struct kt_mr *m)
 	return iwt_kt_rdma(&c->c, IB_WR_RDMA_READ, &sge, 1, 0, 4096, 0x1200);
 }
 
-static int post_inv(struct kt_conn *c, struct kt_mr *m)
-{
-	return iwt_kt_mr_inv(m, 0);
-}
-
-static int post_inv_key(struct kt_conn *c, struct kt_mr *m)
+static int post_inv(struct kt_conn *c, u32 key)
 {
 	struct ib_send_wr wr = {
 		.opcode = IB_WR_LOCAL_INV,
-		.ex.invalidate_rkey = m->mr->rkey + 0x4400,
+		.ex.invalidate_rkey = key,
 	};
 
 	return iwt_kt_post(&c->c, &wr);
+}
+
+static int post_inv_own(struct kt_conn *c, struct kt_mr *m)
+{
+	return post_inv(c, m->mr->rkey);
+}
+
+/* The key of another index */
+static int post_inv_key(struct kt_conn *c, struct kt_mr *m)
+{
+	return post_inv(c, m->mr->rkey + 0x4400);
+}
+
+/* Not the key under which the region is valid */
+static int post_inv_other(struct kt_conn *c, struct kt_mr *m)
+{
+	return post_inv(c, ib_inc_rkey(m->mr->rkey));
+}
+
+/* A region of all memory is not for invalidation. */
+static int post_inv_all(struct kt_conn *c, struct kt_mr *m)
+{
+	return post_inv(c, c->c.pd->local_dma_lkey);
 }
 
 /* Once more, though it is valid */
@@ -147,14 +165,33 @@ static int no_sink(struct kt_conn *c)
 			   IB_WC_LOC_PROT_ERR);
 }
 
-static int inv_twice(struct kt_conn *c)
-{
-	return with_region(c, RIGHTS, true, post_inv, IB_WC_LOC_QP_OP_ERR);
-}
-
 static int inv_unknown(struct kt_conn *c)
 {
 	return with_region(c, RIGHTS, false, post_inv_key, IB_WC_LOC_QP_OP_ERR);
+}
+
+static int inv_other(struct kt_conn *c)
+{
+	return with_region(c, RIGHTS, false, post_inv_other,
+			   IB_WC_LOC_QP_OP_ERR);
+}
+
+static int inv_all(struct kt_conn *c)
+{
+	return with_region(c, RIGHTS, false, post_inv_all, IB_WC_LOC_QP_OP_ERR);
+}
+
+/* A region of another protection domain, which was never valid */
+static int inv_pd(struct kt_conn *c)
+{
+	struct kt_mr m;
+	int err;
+
+	err = iwt_kt_mr_make(&c->c, &m, c->c.other_pd, 55,
+			     (KT_PAGES - 1) * PAGE_SIZE) ?:
+	      fails(c, &m, post_inv_own, IB_WC_LOC_QP_OP_ERR);
+	iwt_kt_mr_free(&m);
+	return err;
 }
 
 static int reg_valid(struct kt_conn *c)
@@ -208,8 +245,10 @@ const struct kt_case iwt_kt_local[] = {
 	{ "SEND from over the end of a region fails", over },
 	{ "SEND with a wrong local key fails", wrong_key },
 	{ "READ into a region that is not to be written fails", no_sink },
-	{ "LOCAL_INV twice fails", inv_twice },
 	{ "LOCAL_INV of an unknown key fails", inv_unknown },
+	{ "LOCAL_INV of a valid region by another key fails", inv_other },
+	{ "LOCAL_INV of all memory fails", inv_all },
+	{ "LOCAL_INV over protection domains fails", inv_pd },
 	{ "REG_MR of a region that is valid fails", reg_valid },
 	{ "REG_MR with an unknown key fails", reg_unknown },
 	{ "a receive that is too small fails as such", too_small },

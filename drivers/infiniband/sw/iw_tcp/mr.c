@@ -477,10 +477,30 @@ static void put_changed(struct iwt_mr *mr)
 	rcu_read_unlock();
 }
 
+/*
+ * A consumer may invalidate what is not valid: a region before its first
+ * registration, or once more. The key of such a region is the consumer's choice,
+ * so it does not count. A peer may do neither (RFC 5040 5.3).
+ */
+static u32 check_invalidate(const struct iwt_mr *mr, u32 stag,
+			    const struct ib_pd *pd, bool remote)
+{
+	bool valid = mr->region.valid;
+
+	if (remote && (mr->stag != stag || !valid))
+		return IWT_ERR_OP_INVAL;
+	if (mr->region.pd != pd)
+		return remote ? IWT_ERR_PROT_INVAL : IWT_ERR_LOCAL;
+	if (mr->kind != IWT_MR_FAST)
+		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
+	return valid && mr->stag != stag ? IWT_ERR_LOCAL : IWT_OK;
+}
+
 /**
  * iwt_mr_invalidate() - make an STag invalid, keep its region
  * @dev: device
- * @stag: all bits count
+ * @stag: all bits count, but those of the key if a consumer invalidates a region
+ *	that is not valid
  * @pd: protection domain of the queue pair
  * @remote: on behalf of the peer (Send with Invalidate, RFC 5040 5.3)
  *
@@ -491,17 +511,12 @@ u32 iwt_mr_invalidate(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
 		      bool remote)
 {
 	struct iwt_mr *mr = get_for_change(dev, stag);
-	u32 err = IWT_OK;
+	u32 err;
 
 	if (!mr)
 		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
-	if (mr->stag != stag || !mr->region.valid)
-		err = remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
-	else if (mr->region.pd != pd)
-		err = remote ? IWT_ERR_PROT_INVAL : IWT_ERR_LOCAL;
-	else if (mr->kind != IWT_MR_FAST)
-		err = remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
-	else
+	err = check_invalidate(mr, stag, pd, remote);
+	if (!err)
 		mr->region.valid = false;
 	put_changed(mr);
 	return err;
