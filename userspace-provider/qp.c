@@ -12,7 +12,11 @@ static int iwt_qp_check(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask,
 			     IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
+	    attr->create_flags)
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) ||
 	    !attr->send_cq || !attr->recv_cq)
@@ -121,6 +125,7 @@ static struct iwt_qp *iwt_qp_new(struct ibv_context *context,
 {
 	struct iwt_cmd_create_qp_resp resp = {};
 	struct iwt_cmd_create_qp cmd = {};
+	uint32_t comp_mask = attr->comp_mask;
 	struct iwt_qp *qp;
 	int ret;
 
@@ -140,8 +145,11 @@ static struct iwt_qp *iwt_qp_new(struct ibv_context *context,
 			goto err_free;
 	}
 
+	/* creation flags of zero, which this command does not know */
+	attr->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	attr->comp_mask = comp_mask;
 	if (ret)
 		goto err_free;
 

@@ -242,6 +242,10 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *vqp,
 {
 	struct iwt_create_qp_resp *answer;
 
+	/* the real one knows no more */
+	if (attr->comp_mask & ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EINVAL;
 	answer = fake_answer(resp, sizeof(*resp), resp_size, sizeof(*answer));
 	answer->sq_entries = fake_round_up(attr->cap.max_send_wr);
 	answer->rq_entries = fake_round_up(attr->cap.max_recv_wr);

@@ -159,6 +159,42 @@ static void test_kinds(void)
 	teardown();
 }
 
+static int create_ex_err(struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *qp;
+
+	errno = 0;
+	qp = fake.ops.create_qp_ex(context, attr);
+	if (qp)
+		fake.ops.destroy_qp(qp);
+
+	return qp ? 0 : errno;
+}
+
+/* Creation flags may be named, as long as there are none. */
+static void test_flags(void)
+{
+	uint32_t mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	struct ibv_pd pd = {};
+	struct ibv_qp_init_attr_ex attr = {
+		.cap = { .max_send_wr = 3, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.comp_mask = mask,
+		.pd = &pd,
+	};
+
+	setup();
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	is(create_ex_err(&attr), 0, "qp: no creation flags");
+	is(attr.comp_mask, mask, "qp: what is named stays");
+	attr.create_flags = IBV_QP_CREATE_SCATTER_FCS;
+	is(create_ex_err(&attr), EOPNOTSUPP, "qp: not a creation flag");
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+	is(create_ex_err(&attr), 0, "qp: flags that are not named do not count");
+	teardown();
+}
+
 static void test_old_kernel(void)
 {
 	static const uint64_t ops[] = {
@@ -251,6 +287,7 @@ void test_qp(void)
 	test_bad_answers();
 	test_empty_answer();
 	test_kinds();
+	test_flags();
 	test_old_kernel();
 	test_ex_mark();
 	test_cleaning();
