@@ -4,12 +4,15 @@ import collections
 import errno
 import random
 import socket
+import threading
 
 import mpa
 import pcap
+from link import Link
 from outcome import Skip, check
 from peer import Peer
 from proxy import Proxy
+from tcp import Listener, Tcp
 from ulp import Ulp, UlpError
 
 # Where things are. path: direct or proxy; lossless: nothing gets lost, late or twice; ulp: the command; here, there: addresses of the peer's and of the
@@ -17,6 +20,7 @@ from ulp import Ulp, UlpError
 # device's side.
 Place = collections.namedtuple("Place", "ulp here there link device path lossless interface run")
 
+LINKS, LINKS_LOCK = {}, threading.Lock()
 MEM, RECVS = 0, 1       # numbers of the memory regions of a connection's first user
 MEM_LEN, MEM_FILL = 65536, 0xA5
 
@@ -83,7 +87,7 @@ class Case:
 
     def __init__(self, place, seed):
         self.place, self.rng = place, random.Random(seed)
-        self.open = []
+        self.open, self.tcp = [], None
 
     def keep(self, thing):
         """To be closed at the end."""
@@ -139,9 +143,25 @@ class Case:
                     raise
         return None
 
+    def own_tcp(self, **how):
+        """From now on connections of this test are of a TCP of our own: tcp.Tcp(**how)."""
+        if self.place.interface == "lo" or self.place.path != "direct" or not self.place.lossless:
+            raise Skip("segments come as they were sent on a direct path alone")
+        self.tcp = how
+
+    def link(self):
+        """The address of that TCP."""
+        key = (self.place.interface, self.place.here, self.place.there)
+        with LINKS_LOCK:
+            if key not in LINKS:
+                LINKS[key] = Link(*key)
+            return LINKS[key]
+
     def connect(self, port):
         """A peer connected to the device's side, which has not said anything."""
         where = (self.place.there, port)
+        if self.tcp is not None:
+            return self.keep(Peer(Tcp(self.link(), self.link().port(), **self.tcp).open(where)))
         if self.place.path == "proxy":
             proxy = self.keep(Proxy(where, self.place.here, seed=self.rng.random()))
             where = (self.place.here, proxy.port)
@@ -153,6 +173,9 @@ class Case:
 
     def server(self):
         """A socket that the upper layer can connect to, and the port that it should use."""
+        if self.tcp is not None:
+            sock = self.keep(Listener(self.link(), **self.tcp))
+            return sock, sock.getsockname()[1]
         family = socket.AF_INET6 if ":" in self.place.here else socket.AF_INET
         sock = self.keep(socket.create_server((self.place.here, 0), family=family, backlog=64))
         sock.settimeout(60)
@@ -205,7 +228,8 @@ class Case:
         ulp = ulp or self.ulp()
         sock, port = server or self.server()
         number = ulp.new()
-        ulp.resolve(id=number, addr=self.place.here, port=port)
+        here = self.place.here if self.tcp is None else sock.getsockname()[0]
+        ulp.resolve(id=number, addr=here, port=port)
         conn = Conn(None, ulp, number)
         self.equip(conn, **equip)
         ulp.connect(id=number, ird=ird, ord=ord, data=data or None)

@@ -25,7 +25,7 @@ from peer import Peer
 from rows import ROWS, STATED, TESTS
 from ulp import Ulp
 
-AREAS = ("mpa", "attach", "ddp", "rdmap", "empa", "ext", "sec", "opt")
+AREAS = ("mpa", "attach", "ddp", "rdmap", "empa", "ext", "sec", "opt", "tcp")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+A TCP of our own, over an address that no kernel owns (link.py): each segment as a test wants it.
+
+A Tcp passes for a socket as far as peer.py and mpa.py use one. What is to be sent is a stream;
+places in it are counted from 0, the first octet behind the SYN. write() adds to the stream and
+sends nothing; segment(begin, end) sends that part of it, whatever was sent before; settle()
+sends again until all is acknowledged. sendall() is write() and, in order, segments.
+"""
+import select
+import socket
+import struct
+import time
+
+import pcap
+from outcome import Fail, check
+
+FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
+MASK = 0xFFFFFFFF
+PATIENCE = 30       # seconds for what must come
+AGAIN = 0.05        # seconds until what is not acknowledged is sent again, at first
+
+
+def distance(later, earlier):
+    """From one sequence number to another, which may be below."""
+    return (later - earlier + (1 << 31) & MASK) - (1 << 31)
+
+
+class Tcp:
+    """
+    One connection. mss: the greatest segment, each way; isn: our first sequence number;
+    window: what we say there is room for (any time); stamps: with timestamps; sack: allowed.
+    answer: acknowledge what comes at once. loses: a function that says of a packet that
+    comes whether it got lost.
+    """
+
+    def __init__(self, link, port, mss=1400, isn=None, window=65535, stamps=False, sack=True):
+        self.link, self.port, self.mss, self.window, self.stamps, self.sack = link, port, mss, window, stamps, sack
+        self.rx, self.remote = link.receiver(port), None
+        self.isn = int(time.monotonic() * 1e6) & MASK if isn is None else isn
+        self.out, self.una, self.nxt, self.end = bytearray(), 0, 0, None    # places of our stream
+        self.got, self.irs, self.taken, self.later = bytearray(), None, 0, {}
+        self.finished = None            # where the other side's stream ends
+        self.room, self.shift, self.stamp = 0, 0, 0
+        self.was_reset = self.closed = self.linger = False
+        self.answer, self.loses = True, lambda packet: False
+        self.seconds, self.packets = 60, 0
+        self.whole = 0                  # up to here nobody minds if it is sent again
+
+    # segments
+
+    def _options(self, syn):
+        out = b""
+        if syn:
+            out += struct.pack(">BBH", 2, 4, self.mss) + b"\x01\x03\x03\x00" + (b"\x04\x02\x01\x01" if self.sack else b"")
+        if self.stamps:
+            out += struct.pack(">BBBBII", 1, 1, 8, 10, int(time.monotonic() * 1e3) & MASK, self.stamp)
+        return out
+
+    def emit(self, at, data=b"", flags=ACK, ack=None, window=None, urgent=0, fragments=0):
+        """A segment with any octets at any place of our stream; ack: a place of the other side's."""
+        options = self._options(flags & SYN)
+        number = 0
+        if self.irs is not None:
+            number = self.irs + 1 + (self.taken + (self.finished == self.taken) if ack is None else ack)
+        head = struct.pack(">HHIIBBHHH", self.port, self.remote[1], self.isn + 1 + at & MASK,
+                           number & MASK if flags & ACK else 0, 5 + len(options) // 4 << 4, flags,
+                           self.window if window is None else window, 0, urgent) + options
+        if fragments and len(data) > fragments:
+            self.link.send_fragments(head, bytes(data), fragments)
+        else:
+            self.link.send(head, bytes(data), self.mss - (12 if self.stamps else 0))
+        self.nxt = max(self.nxt, at + len(data) + (1 if flags & FIN else 0))
+
+    def write(self, octets):
+        """More for our stream: where it begins there. Nothing is sent."""
+        self.out += octets
+        return len(self.out) - len(octets)
+
+    def segment(self, begin, end, flags=ACK | PSH, **how):
+        """A part of our stream; with the FIN if that comes there."""
+        if self.end is not None and end > self.end:
+            end, flags = self.end, flags | FIN
+        self.emit(begin, self.out[begin:end], flags, **how)
+
+    def send_fin(self, begin=None):
+        """The end of our stream, behind what is written (and, from begin on, with that)."""
+        self.end = len(self.out)
+        self.segment(self.end if begin is None else begin, self.end + 1)
+
+    def send_rst(self, at=None):
+        """A RST, where the other side expects the next octet: behind all that was sent in order."""
+        self.emit(self.nxt if at is None else at, b"", RST | ACK)
+
+    # what comes
+
+    def pump(self, seconds=0):
+        """Deal with packets that are there, or the first within that time; False if none came."""
+        if seconds and not select.select([self.rx], [], [], seconds)[0]:
+            return False
+        some = False
+        while True:
+            try:
+                frame = self.rx.recv(1 << 17, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return some
+            packet = pcap.tcp(frame)
+            if packet and (self.remote is None or packet.src == self.remote) and not self.loses(packet):
+                some = True
+                self.packets += 1
+                self._packet(packet)
+
+    def _learn(self, packet):
+        at, options = 0, packet.options
+        while at < len(options) and options[at]:
+            size = options[at + 1] if options[at] != 1 else 1
+            if options[at] == 3 and packet.flags & SYN:
+                self.shift = options[at + 2]
+            elif options[at] == 8:
+                stamp = struct.unpack(">I", options[at + 2:at + 6])[0]
+                self.stamp = stamp if distance(stamp, self.stamp) > 0 or packet.flags & SYN else self.stamp
+            elif options[at] == 2 and packet.flags & SYN:
+                self.mss = min(self.mss, struct.unpack(">H", options[at + 2:at + 4])[0])
+            at += size
+        if packet.flags & SYN and b"\x08\x0a" not in options:
+            self.stamps = False
+
+    def _packet(self, packet):
+        if packet.flags & RST:
+            self.was_reset = True
+            return
+        self._learn(packet)
+        if packet.flags & SYN:
+            self.irs, self.remote = packet.seq, packet.src
+            if packet.flags & ACK and self.una >= 0 and self.nxt >= 0:
+                self.emit(0)
+            return
+        if self.irs is None:
+            return
+        if packet.flags & ACK:
+            self.una = max(self.una, self.una + distance(packet.ack, self.isn + 1 + self.una & MASK))
+            self.room = self.una + (packet.window << self.shift)
+        at = self.taken + distance(packet.seq, self.irs + 1 + self.taken & MASK)
+        if packet.flags & FIN:
+            self.finished = at + len(packet.payload)
+        if packet.payload:
+            self._data(at, packet.payload)
+        if (packet.payload or packet.flags & FIN) and self.answer:
+            self.emit(self._place())
+
+    def _place(self):
+        """Of a segment without octets: what comes next, even if some before it is missing."""
+        return min(self.nxt, max(self.una, len(self.out) + (self.end is not None)))
+
+    def _data(self, at, data):
+        self.later[at] = max(self.later.get(at, b""), data, key=len)
+        for begin in sorted(self.later):
+            if begin > self.taken:
+                return
+            data = self.later.pop(begin)
+            if begin + len(data) > self.taken:
+                self.got += data[self.taken - begin:]
+                self.taken = begin + len(data)
+
+    # connections
+
+    def open(self, to):
+        """Connect to (address, port)."""
+        self.link.find()
+        self.remote = to
+        end = time.monotonic() + PATIENCE
+        while self.irs is None:
+            check(time.monotonic() < end and not self.was_reset, "no connection to", to)
+            self.emit(-1, b"", SYN)
+            self.pump(1)
+        return self
+
+    def passive(self):
+        """Wait for a connection, and accept it."""
+        self.link.find()
+        end = time.monotonic() + PATIENCE
+        while self.irs is None:
+            check(time.monotonic() < end, "nobody connects")
+            self.pump(1)
+        self.emit(-1, b"", SYN | ACK)
+        while not self.una and not self.got and not self.room:
+            check(time.monotonic() < end and not self.was_reset, "no connection from", self.remote)
+            if not self.pump(1):
+                self.emit(-1, b"", SYN | ACK)
+        return self
+
+    def settle(self, to=None, seconds=PATIENCE, piece=None):
+        """
+        Until all that is written (or up to a place) is acknowledged; what is not is sent again,
+        as piece(begin, end) says: (begin, end) of what to send instead.
+        """
+        to = len(self.out) + (self.end is not None) if to is None else to
+        limit, wait = time.monotonic() + seconds, AGAIN
+        self.whole = max(self.whole, to)
+        self.pump()
+        while self.una < to and not self.was_reset:
+            if time.monotonic() > limit:
+                raise Fail("%d octets, %d acknowledged, window up to %d" % (to, self.una, self.room))
+            begin, end = self.una, min(self.una + self.mss - 12, to)
+            self.segment(*(piece(begin, end) if piece else (begin, end)))
+            quiet = time.monotonic() + wait
+            before = self.una
+            while self.una < to and time.monotonic() < quiet and self.pump(wait):
+                pass
+            wait = AGAIN if self.una > before else min(wait * 2, 1)
+
+    # as a socket
+
+    def setsockopt(self, level, option, value):
+        """Only SO_LINGER has a meaning."""
+        if (level, option) == (socket.SOL_SOCKET, socket.SO_LINGER):
+            self.linger = bool(struct.unpack("ii", value)[0])
+
+    def settimeout(self, seconds):
+        """For recv()."""
+        self.seconds = seconds
+
+    def sendall(self, octets):
+        """In order, in full segments, as there is room."""
+        self.pump()
+        if self.was_reset:
+            raise ConnectionResetError
+        begin, size = self.write(octets), self.mss - 12
+        for at in range(begin, len(self.out), size):
+            end = min(at + size, len(self.out))
+            if end - begin > 16384 or end > self.room:
+                self.settle(at)
+            self.segment(at, end)
+        self.whole = len(self.out)
+
+    send = sendall
+
+    def recv(self, most):
+        """Octets that came in order; as socket.recv()."""
+        end = time.monotonic() + self.seconds
+        wait = AGAIN
+        while True:
+            self.pump()
+            if self.got:
+                data = bytes(self.got[:most])
+                del self.got[:most]
+                return data
+            if self.was_reset:
+                raise ConnectionResetError
+            if self.finished is not None and self.taken >= self.finished:
+                return b""
+            left = end - time.monotonic()
+            if left <= 0:
+                raise socket.timeout
+            if not self.pump(min(left, wait)):
+                self._again()
+                wait = min(wait * 2, 1)
+
+    def _again(self):
+        """While we wait for an answer: what was sent in order may have got lost."""
+        if self.una < self.whole:
+            self.segment(self.una, min(self.una + self.mss - 12, self.whole))
+
+    def shutdown(self, _how):
+        """FIN behind what is written."""
+        self.send_fin()
+
+    def close(self):
+        """The end; by RST unless both sides have ended in order."""
+        if self.closed:
+            return
+        self.closed = True
+        if self.remote and self.irs is not None:
+            self.pump()
+            done = self.end is not None and self.una > self.end and self.taken == self.finished
+            if not self.was_reset and (self.linger or not done):
+                self._abort()
+        self.rx.close()
+
+    def _abort(self):
+        """RST where the other side stands, of which it tells if we guess wrong."""
+        for at in sorted({self.una, self.nxt}):
+            self.send_rst(at)
+        before, self.answer = self.packets, False
+        if self.una != self.nxt and self.pump(0.05) and self.packets > before:
+            self.send_rst(self.una)
+
+
+class Listener:
+    """As a listening socket."""
+
+    def __init__(self, link, **how):
+        self.link, self.how = link, how
+        self.tcp = Tcp(link, link.port(), **how)
+        self.link.find()
+
+    def getsockname(self):
+        """Address and port."""
+        return str(self.link.address), self.tcp.port
+
+    def accept(self):
+        """The connection; there is one only."""
+        return self.tcp.passive(), self.tcp.remote
+
+    def close(self):
+        """The end."""
+        self.tcp.close()
