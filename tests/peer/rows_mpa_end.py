@@ -161,6 +161,24 @@ def cut_off(t):
 
 
 @row("MPA-88")
+def reset_behind_reply(t):
+    """RST right behind a Reply, which the ULP may or may not hear of: either the connect fails, or the connection ends"""
+    if not t.place.lossless:
+        raise Skip("nobody repeats a RST that got lost")
+    ulp = t.ulp()
+    for _ in range(25):
+        conn = t.request(ulp=ulp)
+        conn.peer.accept()
+        conn.peer.rst()
+        got = ulp.event(id=conn.id)["event"]
+        check(got in ("ESTABLISHED", "CONNECT_ERROR", "UNREACHABLE"), "event", got)
+        if got == "ESTABLISHED":
+            ulp.event(id=conn.id, want="DISCONNECTED")
+            check(all(wc.status == FLUSH for wc in conn.poll(8)), "a buffer is not flushed")
+            equal(conn.query()["state"], ERR, "state")
+
+
+@row("MPA-88")
 def reset_while_sending(t):
     """RST while a Send waits for room: it is flushed"""
     conn = t.passive()

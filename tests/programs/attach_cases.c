@@ -11,6 +11,7 @@
 
 #include "attach.h"
 
+#define RESETS		200
 #define REQUEST_HDR	"MPA ID Req Frame"
 
 static void open_pair(struct end *e[2])
@@ -216,6 +217,57 @@ static void ends(void)
 	iwt_close_pair(e);
 }
 
+/* A peer that accepts and resets the connection, @spins later. */
+struct rude {
+	int fd;
+	int spins;
+	pthread_t thread;
+};
+
+static void *be_rude(void *arg)
+{
+	struct linger at_once = { .l_onoff = 1 };
+	struct rude *r = arg;
+	uint8_t f[24];
+	volatile int i;
+
+	if (recv(r->fd, f, sizeof(f), MSG_WAITALL) == sizeof(f)) {
+		memcpy(f, "MPA ID Rep Frame", 16);
+		/* as the Request says; both its depths are the same */
+		send(r->fd, f, sizeof(f), 0);
+	}
+	for (i = 0; i < r->spins; i++)
+		;
+	setsockopt(r->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	close(r->fd);
+	return NULL;
+}
+
+/* Whenever it comes: no connection, or one whose end is noticed. */
+static void reset_behind_reply(void)
+{
+	int i, fds[2], attached = 0, noticed = 0;
+	struct rude peer;
+	struct end *e;
+
+	for (i = 0; i < RESETS && attached == noticed; i++) {
+		iwt_tcp_pair(iwt_ip, fds);
+		e = iwt_open();
+		e->fd = fds[0];
+		peer = (struct rude) { .fd = fds[1], .spins = i % 50 * 1000 };
+		if (pthread_create(&peer.thread, NULL, be_rude, &peer))
+			iwt_die("pthread_create");
+		if (!iwt_connect(e, NULL, NULL)) {
+			attached++;
+			noticed += iwt_failed(e) && iwt_hung_up(e->fd);
+		}
+		pthread_join(peer.thread, NULL);
+		iwt_close(e);
+	}
+	printf("# of %d connections, %d were attached\n", i, attached);
+	iwt_ok(attached == noticed, "a reset behind the Reply is noticed");
+}
+
 /* MPA-71, MPA-74, G-1: TCP is the programs' again, and may be tried again. */
 static void rejected(void)
 {
@@ -325,6 +377,7 @@ void iwt_cases(void)
 	descriptor_after();
 	closed_before();
 	ends();
+	reset_behind_reply();
 	rejected();
 	improper();
 	bad_queue_pairs();

@@ -132,6 +132,9 @@ static bool run_tx(struct iwt_qp *qp)
 		show_request(qp);
 		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, qp->tx.err);
 		return qp->state == IWT_QP_TERMINATE;
+	case IWT_TX_LOST:
+		lose(qp);
+		return false;
 	}
 	return false;
 }
@@ -181,6 +184,9 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	}
 	qp->running = false;
 	count_segments(qp, s);
+	/* it may have ended before the callbacks were there, or while we sent */
+	if (iwt_sock_state(s) == IWT_SOCK_CLOSED)
+		lose(qp);
 out:
 	spin_unlock_bh(&qp->lock);
 }
@@ -195,22 +201,9 @@ static void on_write_space(struct iwt_sock *s, void *ctx)
 	engines(ctx, s, false);
 }
 
-static void on_state_change(struct iwt_sock *s, void *ctx)
-{
-	struct iwt_qp *qp = ctx;
-
-	engines(qp, s, true);
-	if (iwt_sock_state(s) != IWT_SOCK_CLOSED || qp->running)
-		return;
-	spin_lock_bh(&qp->lock);
-	if (qp->sock == s)
-		lose(qp);
-	spin_unlock_bh(&qp->lock);
-}
-
 const struct iwt_sock_ops iwt_qp_sock_ops = {
 	.data_ready = on_data_ready,
 	.write_space = on_write_space,
-	.state_change = on_state_change,
+	.state_change = on_data_ready,
 	.kick = on_data_ready,
 };

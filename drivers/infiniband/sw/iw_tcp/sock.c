@@ -398,6 +398,7 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
  */
 void iwt_sock_shutdown(struct iwt_sock *s)
 {
+	WRITE_ONCE(s->shut, true);
 	inet_shutdown(s->sock, SHUT_WR);
 }
 

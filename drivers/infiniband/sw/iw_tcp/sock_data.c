@@ -174,17 +174,20 @@ u32 iwt_sock_mss(const struct iwt_sock *s)
  *
  * An error that ends nothing, of ICMP where a process has asked for these (IP_RECVERR),
  * would come once instead of sending; there is nobody to tell. Never sleeps with
- * MSG_DONTWAIT. Return: octets taken, -EAGAIN (write_space will tell), or another
- * -errno when the connection is lost.
+ * MSG_DONTWAIT. Return: octets taken, -EAGAIN (write_space will tell), -EPIPE behind
+ * iwt_sock_shutdown(), or another -errno when the connection is lost.
  */
 int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 {
 	struct sock *sk = s->sk;
+	int ret;
 
 	/* what ends it has closed it, with the lock held */
 	if (unlikely(sk->sk_err) && sk->sk_state != TCP_CLOSE)
 		sock_error(sk);
-	return tcp_sendmsg_locked(sk, msg, len);
+	ret = tcp_sendmsg_locked(sk, msg, len);
+	/* a process whose socket it was may have ended our direction */
+	return ret == -EPIPE && !READ_ONCE(s->shut) ? -ECONNRESET : ret;
 }
 
 /**

@@ -19,6 +19,7 @@ struct socket;
  * @ctx: their argument
  * @listener: it listens
  * @user: a process made it and has a descriptor of it; @sock's file is held
+ * @shut: we have ended our direction
  * @route: route that @nic is about; only compared, as it is not held
  * @nic: a network card sends
  * @readable: sequence number up to which the CPU can read what has come
@@ -36,6 +37,7 @@ struct iwt_sock {
 	void *ctx;
 	bool listener;
 	bool user;
+	bool shut;
 	const struct dst_entry *route;
 	bool nic;
 	u32 readable;

@@ -31,6 +31,20 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	tx->atomic_msn = 1;
 }
 
+/**
+ * iwt_tx_sent() - take note of what TCP says to octets
+ * @tx: engine; qp->lock is held
+ * @ret: octets taken, or -errno
+ *
+ * Behind our own FIN the peer may still ask for something: then it is the peer's turn
+ * to end the connection (-EPIPE).
+ */
+void iwt_tx_sent(struct iwt_tx *tx, int ret)
+{
+	if (ret < 0 && ret != -EAGAIN && ret != -EPIPE)
+		tx->lost = true;
+}
+
 /* Hand over what is framed; false when TCP did not take all of it. */
 static bool send_batch(struct iwt_qp *qp)
 {
@@ -45,6 +59,7 @@ static bool send_batch(struct iwt_qp *qp)
 
 		sent = iwt_sock_send_page(qp->sock, c->page, c->off, c->len,
 					  flags);
+		iwt_tx_sent(tx, sent);
 		if (sent > 0) {
 			c->off += sent;
 			c->len -= sent;
@@ -95,6 +110,8 @@ static bool go_idle(struct iwt_qp *qp)
 /* Framed octets are left: who will wake us? */
 static enum iwt_tx_result blocked(const struct iwt_qp *qp)
 {
+	if (qp->tx.lost)
+		return IWT_TX_LOST;
 	return iwt_sock_starved(qp->sock) ? IWT_TX_STARVED : IWT_TX_IDLE;
 }
 

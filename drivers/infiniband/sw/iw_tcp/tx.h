@@ -66,6 +66,7 @@ enum iwt_tx_result {
 	IWT_TX_STARVED,		/* no memory: try again a little later */
 	IWT_TX_TERM_OUT,	/* the Terminate is with TCP */
 	IWT_TX_FAILED,		/* tx->err: the stream can't go on */
+	IWT_TX_LOST,		/* TCP takes nothing more, and will not */
 };
 
 /*
@@ -88,6 +89,7 @@ struct iwt_tx_chunk {
  * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe is taken from the ring and not begun
  * @dry: the batch ended for want of messages
+ * @lost: TCP has refused octets for good
  * @zerocopy: whether TCP may refer to payload where it is
  * @rtr: ready-to-receive message still to be sent
  * @term: how far the Terminate is
@@ -129,6 +131,7 @@ struct iwt_tx {
 	bool hold;
 	bool loaded;
 	bool dry;
+	bool lost;
 	enum iwt_zerocopy zerocopy;
 	enum iwt_mpa_rtr rtr;
 	enum iwt_tx_term term;

@@ -17,6 +17,7 @@ bool iwt_tx_next_piece(struct iwt_qp *qp);
 bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len);
 void iwt_tx_finish(struct iwt_qp *qp);
 void iwt_tx_let_go(struct iwt_tx *tx);
+void iwt_tx_sent(struct iwt_tx *tx, int ret);
 void iwt_tx_fill(struct iwt_qp *qp);
 bool iwt_tx_zc_wanted(struct iwt_qp *qp, u32 fit);
 bool iwt_tx_zc_fill(struct iwt_qp *qp, u32 fit);

@@ -224,6 +224,7 @@ bool iwt_tx_zc_send(struct iwt_qp *qp)
 
 	sent = iwt_sock_send_lent(qp->sock, b->piece, b->n, b->bytes, b->sent,
 				  &b->ubuf);
+	iwt_tx_sent(&qp->tx, sent);
 	trace_iwt_tx_batch(qp->ibqp.qp_num, qp->tx.fpdus, b->bytes - b->sent,
 			   max(sent, 0));
 	if (sent > 0) {
