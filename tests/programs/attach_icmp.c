@@ -196,6 +196,15 @@ static void under_way(struct end *e[2], struct router *r)
 	iwt_ok(heard >= HITS, "ICMP: TCP hears it under way");
 }
 
+/* What ICMP has said is still there to be read when the peer ends the connection. */
+static void before_the_end(struct end *e[2], struct router *r)
+{
+	complain(r);
+	iwt_is(iwt_modify(e[1], IBV_QPS_SQD), 0, "ICMP: the peer ends the connection");
+	iwt_ok(iwt_failed(e[0]), "ICMP: which is noticed");
+	iwt_ok(iwt_hung_up(e[0]->fd) && iwt_hung_up(e[1]->fd), "ICMP: and answered");
+}
+
 void iwt_icmp(void)
 {
 	struct router r;
@@ -212,6 +221,7 @@ void iwt_icmp(void)
 	iwt_attach_pair(e, fds);
 	iwt_ok(while_idle(e, &r), "ICMP: while nothing is on its way");
 	under_way(e, &r);
+	before_the_end(e, &r);
 	off(&r);
 	iwt_close_pair(e);
 }

@@ -67,8 +67,7 @@ static void run_rx(struct iwt_qp *qp)
 		iwt_qp_tell(qp, IWT_LLP_TERM_RECEIVED);
 		break;
 	}
-	if (!qp->rx.eof && iwt_sock_at_eof(qp->sock) &&
-	    !iwt_sock_error(qp->sock))
+	if (!qp->rx.eof && iwt_sock_at_eof(qp->sock))
 		hear_fin(qp);
 }
 

@@ -347,10 +347,14 @@ void iwt_sock_await(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_at_eof() - will nothing more come than what is queued?
+ * iwt_sock_at_eof() - has the peer's FIN come, behind what is queued?
  * @s: socket, lock held
+ *
+ * Not so when the connection was reset, which ends both directions without one.
+ * sk_err does not tell: it may be of ICMP, which ends nothing, or be read and with
+ * that cleared by a process.
  */
 bool iwt_sock_at_eof(const struct iwt_sock *s)
 {
-	return s->sk->sk_shutdown & RCV_SHUTDOWN;
+	return sock_flag(s->sk, SOCK_DONE);
 }
