@@ -15,9 +15,6 @@
 #include "trace.h"
 #include "zc.h"
 
-/* What iw_cm lets every peer do. */
-#define IW_CM_RIGHTS	(IWT_REMOTE_READ | IWT_REMOTE_WRITE)
-
 static void report(struct iwt_qp *qp, enum ib_event_type what)
 {
 	set_bit(what, &qp->events);
@@ -277,7 +274,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	qp->llp = llp;
 	qp->llp_ctx = ctx;
 	if (!qp->rights_stated)
-		qp->rights = IW_CM_RIGHTS | IWT_REMOTE_ATOMIC;
+		qp->rights = IWT_IW_CM_RIGHTS | IWT_REMOTE_ATOMIC;
 	/* a poster that sees the socket sees a running queue pair */
 	smp_store_release(&qp->sock, s);
 }
@@ -391,112 +388,6 @@ bool iwt_qp_lends(struct iwt_qp *qp)
 	lends = iwt_zc_any_out(qp->sq.zc);
 	spin_unlock_bh(&qp->lock);
 	return lends;
-}
-
-/**
- * iwt_qp_set_rights() - what the peer may do from now on
- * @qp: queue pair
- * @rights: IWT_REMOTE_WRITE, IWT_REMOTE_READ, IWT_REMOTE_ATOMIC
- *
- * rdma_cm initialises a queue pair of iWARP with no rights as long as it has
- * no iw_cm_id for it, and leaves them to the connection, which by iw_cm's rule
- * gives both. So "none" before there is a connection is no wish; later it is.
- * Nor is "both" before there is a connection a wish that there be no atomic
- * operations: iw_cm, whose words these are then, does not know them. They need
- * a right of their region too.
- */
-void iwt_qp_set_rights(struct iwt_qp *qp, u32 rights)
-{
-	spin_lock_bh(&qp->lock);
-	if (qp->state == IWT_QP_IDLE && (rights & IW_CM_RIGHTS) == IW_CM_RIGHTS)
-		rights |= IWT_REMOTE_ATOMIC;
-	qp->rights = rights;
-	qp->rights_stated = rights || qp->state != IWT_QP_IDLE;
-	spin_unlock_bh(&qp->lock);
-}
-
-static int modify_idle(struct iwt_qp *qp, enum ib_qp_state to)
-{
-	if (qp->state != IWT_QP_IDLE)
-		return -EINVAL;
-	qp->idle_state = to;
-	return 0;
-}
-
-static int modify_reset(struct iwt_qp *qp)
-{
-	int err;
-
-	if (qp->sock || iwt_zc_any_out(qp->sq.zc))
-		return -EBUSY;
-	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
-	if (err)
-		return err;
-	qp->idle_state = IB_QPS_INIT;
-	qp->rights = 0;
-	qp->rights_stated = false;
-	return 0;
-}
-
-static int modify_locked(struct iwt_qp *qp, enum ib_qp_state to)
-{
-	switch (to) {
-	case IB_QPS_RESET:
-		return modify_reset(qp);
-	case IB_QPS_INIT:
-	case IB_QPS_RTR:
-		return modify_idle(qp, to);
-	case IB_QPS_RTS:
-		/* only the connection manager gets it there */
-		return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
-	case IB_QPS_SQD:
-		return iwt_qp_do_step(qp, iwt_tx_busy(qp) ? IWT_QE_CLOSE_BUSY :
-							    IWT_QE_CLOSE, IWT_OK);
-	case IB_QPS_ERR:
-		return iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
-	default:
-		return -EOPNOTSUPP;
-	}
-}
-
-/**
- * iwt_qp_modify() - a consumer wants another state
- * @qp: queue pair
- * @to: verbs state; SQD asks for a graceful close, ERR for an abortive one
- *
- * May sleep. Return: 0, -EINVAL for a transition that is not allowed, -EBUSY
- * for a reset with the connection still there, or anything of it.
- */
-int iwt_qp_modify(struct iwt_qp *qp, enum ib_qp_state to)
-{
-	int err;
-
-	spin_lock_bh(&qp->lock);
-	err = modify_locked(qp, to);
-	spin_unlock_bh(&qp->lock);
-	return err;
-}
-
-/**
- * iwt_qp_verbs_state() - the state in the words of the verbs
- * @qp: queue pair
- */
-enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp)
-{
-	switch (READ_ONCE(qp->state)) {
-	case IWT_QP_RTS:
-	case IWT_QP_HALF:
-		return IB_QPS_RTS;
-	case IWT_QP_DRAIN:
-	case IWT_QP_CLOSING:
-		return IB_QPS_SQD;
-	case IWT_QP_TERMINATE:
-		return IB_QPS_SQE;
-	case IWT_QP_ERROR:
-		return IB_QPS_ERR;
-	default:
-		return qp->idle_state;
-	}
 }
 
 static void free_qp(struct kref *ref)

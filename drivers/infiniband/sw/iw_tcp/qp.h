@@ -223,6 +223,20 @@ struct iwt_qp {
 	struct ib_qp_cap cap;
 };
 
+/**
+ * struct iwt_qp_change - what a consumer asks for
+ * @mask: IB_QP_STATE, IB_QP_CUR_STATE and IB_QP_ACCESS_FLAGS: which of them count
+ * @from: the state that it takes the queue pair to be in
+ * @to: the state that it wants
+ * @rights: IWT_REMOTE_WRITE, IWT_REMOTE_READ, IWT_REMOTE_ATOMIC
+ */
+struct iwt_qp_change {
+	int mask;
+	enum ib_qp_state from;
+	enum ib_qp_state to;
+	u32 rights;
+};
+
 static inline struct iwt_qp *to_iwt_qp(struct ib_qp *qp)
 {
 	return container_of(qp, struct iwt_qp, ibqp);
@@ -253,8 +267,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 bool iwt_qp_detach(struct iwt_qp *qp);
 bool iwt_qp_lends(struct iwt_qp *qp);
 void iwt_qp_setup(struct iwt_qp *qp);
-void iwt_qp_set_rights(struct iwt_qp *qp, u32 rights);
-int iwt_qp_modify(struct iwt_qp *qp, enum ib_qp_state to);
+int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c);
 enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp);
 void iwt_qp_kick(struct iwt_qp *qp);
 void iwt_qp_kick_later(struct iwt_qp *qp);

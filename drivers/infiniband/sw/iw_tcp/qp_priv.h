@@ -5,6 +5,9 @@
 
 #include "qp.h"
 
+/* What iw_cm lets every peer do. */
+#define IWT_IW_CM_RIGHTS	(IWT_REMOTE_READ | IWT_REMOTE_WRITE)
+
 extern const struct iwt_sock_ops iwt_qp_sock_ops;
 
 int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err);

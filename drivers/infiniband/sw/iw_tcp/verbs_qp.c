@@ -241,12 +241,12 @@ static u32 rights_of(int access)
  * @mask: which of them count
  * @udata: of the process, or NULL
  *
- * May sleep. Return: 0 or -errno.
+ * All that is asked for happens, or nothing. May sleep. Return: 0 or -errno.
  */
 int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
-	struct iwt_qp *qp = to_iwt_qp(ibqp);
+	struct iwt_qp_change change = { .mask = mask };
 	/* rdma_cm names the port along with the state */
 	int known = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |
 		    IB_QP_PORT;
@@ -255,14 +255,13 @@ int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_PORT && attr->port_num != 1)
 		return -EINVAL;
-	if (mask & IB_QP_CUR_STATE &&
-	    attr->cur_qp_state != iwt_qp_verbs_state(qp))
-		return -EINVAL;
-	if (mask & IB_QP_ACCESS_FLAGS)
-		iwt_qp_set_rights(qp, rights_of(attr->qp_access_flags));
+	if (mask & IB_QP_CUR_STATE)
+		change.from = attr->cur_qp_state;
 	if (mask & IB_QP_STATE)
-		return iwt_qp_modify(qp, attr->qp_state);
-	return 0;
+		change.to = attr->qp_state;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		change.rights = rights_of(attr->qp_access_flags);
+	return iwt_qp_modify(to_iwt_qp(ibqp), &change);
 }
 
 static int access_of(u32 rights)

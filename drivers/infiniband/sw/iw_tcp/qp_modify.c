@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a consumer asks of a queue pair: another state, other rights. */
+#include "qp_priv.h"
+#include "zc.h"
+
+/*
+ * rdma_cm initialises a queue pair of iWARP with no rights as long as it has
+ * no iw_cm_id for it, and leaves them to the connection, which by iw_cm's rule
+ * gives both. So "none" before there is a connection is no wish; later it is.
+ * Nor is "both" before there is a connection a wish that there be no atomic
+ * operations: iw_cm, whose words these are then, does not know them. They need
+ * a right of their region too.
+ */
+static void put_rights(struct iwt_qp *qp, u32 rights, bool was_idle)
+{
+	if (was_idle && (rights & IWT_IW_CM_RIGHTS) == IWT_IW_CM_RIGHTS)
+		rights |= IWT_REMOTE_ATOMIC;
+	qp->rights = rights;
+	qp->rights_stated = rights || !was_idle;
+}
+
+static int modify_idle(struct iwt_qp *qp, enum ib_qp_state to)
+{
+	if (qp->state != IWT_QP_IDLE)
+		return -EINVAL;
+	qp->idle_state = to;
+	return 0;
+}
+
+static int modify_reset(struct iwt_qp *qp)
+{
+	int err;
+
+	if (qp->sock || iwt_zc_any_out(qp->sq.zc))
+		return -EBUSY;
+	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
+	if (err)
+		return err;
+	qp->idle_state = IB_QPS_INIT;
+	qp->rights = 0;
+	qp->rights_stated = false;
+	return 0;
+}
+
+static int modify_state(struct iwt_qp *qp, enum ib_qp_state to)
+{
+	switch (to) {
+	case IB_QPS_RESET:
+		return modify_reset(qp);
+	case IB_QPS_INIT:
+	case IB_QPS_RTR:
+		return modify_idle(qp, to);
+	case IB_QPS_RTS:
+		/* only the connection manager gets it there */
+		return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
+	case IB_QPS_SQD:
+		return iwt_qp_do_step(qp, iwt_tx_busy(qp) ? IWT_QE_CLOSE_BUSY :
+							    IWT_QE_CLOSE, IWT_OK);
+	case IB_QPS_ERR:
+		return iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
+{
+	bool was_idle = qp->state == IWT_QP_IDLE;
+	int err = 0;
+
+	lockdep_assert_held(&qp->lock);
+	if (c->mask & IB_QP_CUR_STATE && c->from != iwt_qp_verbs_state(qp))
+		return -EINVAL;
+	if (c->mask & IB_QP_STATE)
+		err = modify_state(qp, c->to);
+	if (err || !(c->mask & IB_QP_ACCESS_FLAGS))
+		return err;
+	/* a reset forgets rights, these too */
+	if (!(c->mask & IB_QP_STATE && c->to == IB_QPS_RESET))
+		put_rights(qp, c->rights, was_idle);
+	return 0;
+}
+
+/**
+ * iwt_qp_modify() - a consumer wants another state, or other rights
+ * @qp: queue pair
+ * @c: what it wants; SQD asks for a graceful close, ERR for an abortive one
+ *
+ * All of it happens, or nothing. Any context but interrupts.
+ * Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset
+ * with the connection still there, or anything of it, -EOPNOTSUPP for a state
+ * that iWARP does not have.
+ */
+int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
+{
+	int err;
+
+	spin_lock_bh(&qp->lock);
+	err = modify_locked(qp, c);
+	spin_unlock_bh(&qp->lock);
+	return err;
+}
+
+/**
+ * iwt_qp_verbs_state() - the state in the words of the verbs
+ * @qp: queue pair
+ */
+enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp)
+{
+	switch (READ_ONCE(qp->state)) {
+	case IWT_QP_RTS:
+	case IWT_QP_HALF:
+		return IB_QPS_RTS;
+	case IWT_QP_DRAIN:
+	case IWT_QP_CLOSING:
+		return IB_QPS_SQD;
+	case IWT_QP_TERMINATE:
+		return IB_QPS_SQE;
+	case IWT_QP_ERROR:
+		return IB_QPS_ERR;
+	default:
+		return qp->idle_state;
+	}
+}

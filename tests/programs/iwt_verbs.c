@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_verbs DEVICE: what verbs must leave alone when they fail, and take when it
+ * is harmless. Prints TAP. Needs no connection.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#define READ_RIGHT	IBV_ACCESS_REMOTE_READ
+#define WRITE_RIGHT	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE)
+
+static struct ibv_context *ctx;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static int results, failures;
+
+__attribute__((format(printf, 2, 3)))
+static void result(bool good, const char *fmt, ...)
+{
+	va_list ap;
+
+	results++;
+	failures += !good;
+	printf("%sok %d - ", good ? "" : "not ", results);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+static void need(bool good, const char *what)
+{
+	if (good)
+		return;
+	printf("# %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
+static void open_device(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	int i;
+
+	for (i = 0; list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			ctx = ibv_open_device(list[i]);
+	need(ctx, name);
+	pd = ibv_alloc_pd(ctx);
+	need(pd, "ibv_alloc_pd");
+	cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	need(cq, "ibv_create_cq");
+}
+
+/* Flags that are named and zero, as some programs have them, are no flags. */
+static struct ibv_qp *make_qp(uint32_t flags)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.pd = pd,
+		.create_flags = flags,
+	};
+
+	errno = 0;
+	return ibv_create_qp_ex(ctx, &attr);
+}
+
+static struct ibv_qp_attr query(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	need(!ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS, &init), "ibv_query_qp");
+	return attr;
+}
+
+/* Does it fail with @err (0: not at all), and is the queue pair as it must be? */
+static void modify(struct ibv_qp *qp, const char *what, struct ibv_qp_attr attr, int mask, int err,
+		   enum ibv_qp_state state, unsigned int rights)
+{
+	int got = ibv_modify_qp(qp, &attr, mask);
+	struct ibv_qp_attr now = query(qp);
+	unsigned int remote = now.qp_access_flags & ~IBV_ACCESS_LOCAL_WRITE;
+
+	result(got == err, "%s: %s", what, err ? strerror(err) : "granted");
+	if (got != err)
+		printf("# %s\n", strerror(got));
+	result(now.qp_state == state, "%s: state", what);
+	result(remote == rights, "%s: rights", what);
+	if (remote != rights)
+		printf("# %#x instead of %#x\n", remote, rights);
+}
+
+#define STATE	(IBV_QP_STATE | IBV_QP_ACCESS_FLAGS)
+
+static void modifications(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .qp_access_flags = READ_RIGHT };
+	unsigned int w = IBV_ACCESS_REMOTE_WRITE;
+
+	modify(qp, "INIT with the right to read", a, STATE, 0, IBV_QPS_INIT, READ_RIGHT);
+	a.qp_access_flags = WRITE_RIGHT;
+	a.qp_state = IBV_QPS_RTS;
+	modify(qp, "RTS without a connection", a, STATE, EINVAL, IBV_QPS_INIT, READ_RIGHT);
+	a.qp_state = IBV_QPS_SQD;
+	modify(qp, "SQD without a connection", a, STATE, EINVAL, IBV_QPS_INIT, READ_RIGHT);
+	a.qp_state = IBV_QPS_SQE;
+	modify(qp, "SQE by wish", a, STATE, EOPNOTSUPP, IBV_QPS_INIT, READ_RIGHT);
+	a.qp_state = IBV_QPS_INIT;
+	a.cur_qp_state = IBV_QPS_RTS;
+	modify(qp, "a present state that is not", a, STATE | IBV_QP_CUR_STATE, EINVAL, IBV_QPS_INIT,
+	       READ_RIGHT);
+	modify(qp, "an attribute of InfiniBand", a, STATE | IBV_QP_QKEY, EOPNOTSUPP, IBV_QPS_INIT,
+	       READ_RIGHT);
+	a.cur_qp_state = IBV_QPS_INIT;
+	a.qp_state = IBV_QPS_ERR;
+	modify(qp, "ERR with the right to write", a, STATE | IBV_QP_CUR_STATE, 0, IBV_QPS_ERR, w);
+	a.qp_access_flags = READ_RIGHT;
+	a.qp_state = IBV_QPS_INIT;
+	modify(qp, "INIT in error", a, STATE, EINVAL, IBV_QPS_ERR, w);
+	a.qp_state = IBV_QPS_RESET;
+	modify(qp, "RESET", a, IBV_QP_STATE, 0, IBV_QPS_INIT, 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct ibv_qp *qp;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: iwt_verbs DEVICE\n");
+		return 2;
+	}
+	setlinebuf(stdout);
+	open_device(argv[1]);
+	result(!make_qp(IBV_QP_CREATE_SCATTER_FCS) && errno == EOPNOTSUPP, "a creation flag is refused");
+	qp = make_qp(0);
+	result(qp, "creation flags of zero are none");
+	if (qp)
+		modifications(qp);
+	if (qp)
+		ibv_destroy_qp(qp);
+	ibv_destroy_cq(cq);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(ctx);
+	printf("1..%d\n", results);
+	return !!failures;
+}
