@@ -11,7 +11,8 @@ from outcome import Skip, check, equal
 from peer import Peer
 from rows import row, stated
 from rows_ddp import refused
-from ulp import CQ_ERR, FLUSH, LOC_LEN_ERR, SUCCESS, Ulp
+from rows_ddp_end import over
+from ulp import CQ_ERR, ERR, FLUSH, LOC_LEN_ERR, QP_FATAL, SUCCESS, Ulp
 
 stated("selftest", "hostile.sh (iwt_hostile): rings that change at random and under the kernel's hands, mappings of other"
        " places, work requests by system call, registrations of what is not one's own; an honest process goes on",
@@ -58,14 +59,20 @@ def no_shared_receives(t):
 
 @row("SEC-20")
 def completions_lost(t):
-    """A completion queue that overflows: an event, and streams with other queues go on"""
+    """A completion queue that overflows: events, its stream ends (0/0/00), and those with other queues go on"""
     ulp = t.ulp()
     other = t.passive(ulp=ulp)
     conn = t.passive(ulp=ulp, depth=4, recvs=32, recv_len=16)
     for turn in range(24):
         conn.peer.put_send(b"%02d" % turn)
-    got = ulp.cmd("async", ms=30000)["event"]
-    equal(int(got), CQ_ERR, "asynchronous event")
+    events = [ulp.cmd("async", ms=30000) for _ in range(2)]
+    equal(sorted(int(e["event"]) for e in events), [CQ_ERR, QP_FATAL], "asynchronous events")
+    equal([e["qpn"] for e in events if "qpn" in e], [conn.qpn], "queue pair")
+    conn.peer.expect_term(0, 0, 0)
+    conn.peer.expect_fin()
+    conn.peer.fin()
+    over(conn)
+    equal(conn.query()["state"], ERR, "state")
     equal([c.wr for c in conn.poll(4)], [0, 1, 2, 3], "completions that were kept")
     equal(ulp.fails("poll", cq=conn.cq), errno.EIO, "errno")
     other.peer.put_send(b"mine")

@@ -45,6 +45,17 @@ static const enum ib_poll_context contexts[] = {
 	[KT_UNBOUND]	= IB_POLL_UNBOUND_WORKQUEUE,
 };
 
+static void on_async(struct ib_event *ev, void *ctx)
+{
+	struct kt_end *e = ctx;
+
+	if (ev->event == IB_EVENT_QP_FATAL)
+		WRITE_ONCE(e->qp_fatal, true);
+	if (ev->event == IB_EVENT_CQ_ERR)
+		WRITE_ONCE(e->cq_err, true);
+	wake_up_all(&e->conn->wait);
+}
+
 static int make_cq(struct kt_end *e)
 {
 	struct ib_cq_init_attr attr = { .cqe = KT_WRS * 2 + 8 };
@@ -54,7 +65,7 @@ static int make_cq(struct kt_end *e)
 				    contexts[e->conn->mode]);
 		return PTR_ERR_OR_ZERO(e->cq);
 	}
-	e->cq = ib_create_cq(e->dev, iwt_kt_handler, NULL, e, &attr);
+	e->cq = ib_create_cq(e->dev, iwt_kt_handler, on_async, e, &attr);
 	if (IS_ERR(e->cq))
 		return PTR_ERR(e->cq);
 	e->armed = true;
@@ -65,6 +76,8 @@ static int make_cq(struct kt_end *e)
 static int make_qp(struct kt_end *e)
 {
 	struct ib_qp_init_attr attr = {
+		.event_handler = on_async,
+		.qp_context = e,
 		.send_cq = e->cq,
 		.recv_cq = e->cq,
 		.cap = {

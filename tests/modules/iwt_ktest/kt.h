@@ -62,6 +62,8 @@ struct kt_comp {
 /**
  * struct kt_end - one end of a connection
  * @conn: connection
+ * @qp_fatal: the queue pair has reported that event
+ * @cq_err: the completion queue has (%KT_HANDLER)
  * @lock: @posted and the log
  * @posted: work requests per queue
  * @logged: completions per queue
@@ -90,6 +92,8 @@ struct kt_end {
 	bool established;
 	bool disconnected;
 	bool private_ok;
+	bool qp_fatal;
+	bool cq_err;
 	int failed;
 
 	spinlock_t lock;

@@ -3,6 +3,9 @@
  * Work requests that fail on this side: the first gets its status, all behind
  * it are flushed in order, and nothing has happened to memory.
  */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+
 #include "kt.h"
 
 #define RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -240,6 +243,64 @@ static int no_receive(struct kt_conn *c)
 		      "client stays");
 }
 
+/* A Write of nothing, when there is room in the send queue */
+static int post_patiently(struct kt_end *e)
+{
+	unsigned long end = jiffies + KT_PATIENCE;
+	int err;
+
+	do {
+		err = iwt_kt_rdma(e, IB_WR_RDMA_WRITE, NULL, 0,
+				  IB_SEND_SIGNALED, 0, 0);
+		if (err == -ENOMEM)
+			usleep_range(50, 200);
+	} while (err == -ENOMEM && time_before(jiffies, end));
+	return kt_bad(e->conn, err, "WRITE: %d", err);
+}
+
+/* More completions than there is room for, and nobody takes them */
+static int fill_cq(struct kt_end *e, u32 room)
+{
+	u32 i;
+
+	/* its handler runs once, and then no more */
+	if (e->conn->mode == KT_HANDLER) {
+		WRITE_ONCE(e->armed, false);
+		if (post_patiently(e) ||
+		    iwt_kt_expect(e, KT_SEND, 0, 0, IB_WC_SUCCESS,
+				  IB_WC_RDMA_WRITE))
+			return -EIO;
+		while (atomic_read(&e->handlers))
+			usleep_range(50, 200);
+	}
+	for (i = 0; i <= room; i++)
+		if (post_patiently(e))
+			return -EIO;
+	return 0;
+}
+
+/* A completion that has no room ends the queue pair, on both sides. */
+static int cq_full(struct kt_conn *c)
+{
+	struct ib_qp_init_attr init;
+	struct kt_end *e = &c->c;
+	struct ib_qp_attr attr;
+
+	if (fill_cq(e, e->cq->cqe) ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &e->qp_fatal), "no event of the QP") ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &e->disconnected), "client stays") ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
+		return -EIO;
+	if (c->mode == KT_HANDLER &&
+	    kt_bad(c, iwt_kt_wait_flag(c, &e->cq_err), "no event of the CQ"))
+		return -EIO;
+	if (kt_bad(c, ib_query_qp(e->qp, &attr, IB_QP_STATE, &init), "query") ||
+	    kt_bad(c, attr.qp_state != IB_QPS_ERR, "state %d", attr.qp_state))
+		return -EIO;
+	/* the other side's queue had room */
+	return kt_bad(c, c->s.cq_err, "event of the CQ at the server");
+}
+
 const struct kt_case iwt_kt_local[] = {
 	{ "SEND from a region after LOCAL_INV fails", after_inv },
 	{ "SEND from over the end of a region fails", over },
@@ -253,5 +314,7 @@ const struct kt_case iwt_kt_local[] = {
 	{ "REG_MR with an unknown key fails", reg_unknown },
 	{ "a receive that is too small fails as such", too_small },
 	{ "a message without a receive ends the connection", no_receive },
+	{ "a full completion queue ends the queue pair", cq_full,
+	  BIT(KT_DIRECT) | BIT(KT_HANDLER) },
 	{}
 };

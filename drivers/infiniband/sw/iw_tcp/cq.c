@@ -198,16 +198,20 @@ static void lost_entry(struct iwt_cq *cq)
  *
  * Any context that may take a spinlock. A process's consumer index is only
  * compared; the worst that a wrong one does is to lose that process's entries.
+ *
+ * Return: false when there is no room, now or before: the completion is lost, and
+ * @qp has to end (iwt_qp_look_lost()).
  */
-void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
+bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 {
-	bool notify = false;
+	bool notify = false, room;
 	unsigned long irq;
 	u32 used;
 
 	spin_lock_irqsave(&cq->lock, irq);
 	used = cq->prod - READ_ONCE(cq->ring.ctl->cons);
-	if (used > cq->ring.mask || cq->flags & IWT_RING_OVERRUN) {
+	room = used <= cq->ring.mask && !(cq->flags & IWT_RING_OVERRUN);
+	if (!room) {
 		lost_entry(cq);
 	} else {
 		put_entry(cq, cqe, qp);
@@ -219,6 +223,7 @@ void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 
 	if (notify)
 		raise(cq);
+	return room;
 }
 
 static enum ib_wc_opcode wc_opcode(u8 op)

@@ -76,7 +76,7 @@ static inline bool iwt_cq_armed(const struct iwt_cq *cq)
 void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries);
 void iwt_cq_quiesce(struct iwt_cq *cq);
 u32 iwt_cq_stride(bool user);
-void iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp);
+bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp);
 void iwt_cq_set_flag(struct iwt_cq *cq, u32 flag, bool on);
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc);
 int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags);

@@ -161,6 +161,7 @@ static void flush_posted(struct iwt_qp *qp)
 		flush(qp);
 	else if (qp->state == IWT_QP_CLOSING)
 		fail_late(qp);
+	iwt_qp_look_lost(qp);
 	spin_unlock_bh(&qp->lock);
 }
 
@@ -270,6 +271,8 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 		qp->tx.zerocopy = READ_ONCE(qp->dev->conf.zerocopy);
 	qp->term_err = IWT_OK;
 	qp->sq.sealed = false;
+	qp->sq.lost = false;
+	qp->rq.lost = false;
 	qp->segs = iwt_sock_segs(s);
 	qp->llp = llp;
 	qp->llp_ctx = ctx;

@@ -11,6 +11,7 @@
 extern const struct iwt_sock_ops iwt_qp_sock_ops;
 
 int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err);
+bool iwt_qp_look_lost(struct iwt_qp *qp);
 void iwt_qp_tell(struct iwt_qp *qp, enum iwt_llp_event ev);
 void iwt_watch_setup(struct iwt_watch *w);
 void iwt_watch_end(struct iwt_qp *qp);

@@ -148,6 +148,29 @@ static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
 	qp->segs = now;
 }
 
+/**
+ * iwt_qp_look_lost() - has a completion queue had no room for a completion?
+ * @qp: queue pair; qp->lock is held
+ *
+ * The consumer can't know any more what was completed: the stream ends with the
+ * error that RFC 5040 4.8 calls local and catastrophic. Queue pairs that use other
+ * completion queues go on (RFC 5040 8.1.1).
+ * Return: true when a Terminate is to go out for it.
+ */
+bool iwt_qp_look_lost(struct iwt_qp *qp)
+{
+	if (likely(!qp->sq.lost && !qp->rq.lost))
+		return false;
+	qp->sq.lost = false;
+	qp->rq.lost = false;
+	/* what is flushed may be lost, too */
+	if (qp->state == IWT_QP_TERMINATE || qp->state == IWT_QP_ERROR)
+		return false;
+	qp->rx.bad.hdr_len = 0;
+	iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, IWT_ERR_LOCAL);
+	return qp->state == IWT_QP_TERMINATE;
+}
+
 /*
  * Run the engines; the socket lock is held. TCP calls back while we send: the
  * nested call only leaves a note.
@@ -170,6 +193,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	iwt_stay_before(qp, receive);
 	if (receive)
 		run_rx(qp);
+	iwt_qp_look_lost(qp);
 	if (!iwt_tx_wanted(qp)) {
 		look_drained(qp);
 	} else if (iwt_sock_in_backlog(s)) {
@@ -178,6 +202,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 		do {
 			qp->again = false;
 			more = run_tx(qp);
+			more |= iwt_qp_look_lost(qp);
 		} while (more);
 		look_drained(qp);
 	}

@@ -138,7 +138,8 @@ void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
 			trace_iwt_wqe_error(qp->qp_num, cqe->wr_id, IWT_WC_RECV,
 					    cqe->status);
 	}
-	iwt_cq_push(rq->cq, cqe, qp);
+	if (!iwt_cq_push(rq->cq, cqe, qp))
+		rq->lost = true;
 }
 
 /**

@@ -26,6 +26,7 @@ struct iwt_rwqe {
  * @entries: size of the ring, or 0: there is no receive queue
  * @cons: next buffer to take; guarded by qp->lock
  * @sge_max: most elements of a list
+ * @lost: a completion was lost, because @cq is full; guarded by qp->lock
  * @wqe: memory for the copy of one, for iwt_rq_next()
  */
 struct iwt_rq {
@@ -35,6 +36,7 @@ struct iwt_rq {
 	u32 entries;
 	u32 cons;
 	u8 sge_max;
+	bool lost;
 	struct iwt_rwqe *wqe;
 };
 

@@ -425,7 +425,8 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 			trace_iwt_wqe_error(qp->qp_num, e->wr_id, e->opcode,
 					    e->status);
 	}
-	iwt_cq_push(sq->cq, &cqe, qp);
+	if (!iwt_cq_push(sq->cq, &cqe, qp))
+		sq->lost = true;
 }
 
 /* Is it done, and has TCP nothing of it any more? */

@@ -63,8 +63,9 @@ struct iwt_sq_entry {
  * @user: the ring is mapped by a process
  * @sealed: the queue is to be closed: what is posted later fails
  * @sig_all: every work request is signalled
+ * @lost: a completion was lost, because @cq is full; the engine looks at it
  *
- * @cons, @retire, @zc and @entries are guarded by qp->lock.
+ * @cons, @retire, @zc, @lost and @entries are guarded by qp->lock.
  */
 struct iwt_sq {
 	struct iwt_ring ring;
@@ -81,6 +82,7 @@ struct iwt_sq {
 	bool user;
 	bool sealed;
 	bool sig_all;
+	bool lost;
 };
 
 int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride);
