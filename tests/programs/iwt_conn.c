@@ -268,6 +268,8 @@ static void serve(const char *addr)
 
 /* One connection after the other */
 
+static int last_status;
+
 static enum rdma_cm_event_type next_event(struct rdma_cm_id *id, uint8_t *data, int *len)
 {
 	struct pollfd p = { .fd = ec->fd, .events = POLLIN };
@@ -279,6 +281,7 @@ static enum rdma_cm_event_type next_event(struct rdma_cm_id *id, uint8_t *data, 
 	if (rdma_get_cm_event(ec, &ev))
 		die("rdma_get_cm_event");
 	type = ev->id == id ? ev->event : (enum rdma_cm_event_type)-1;
+	last_status = ev->status;
 	*len = ev->param.conn.private_data_len;
 	if (*len)
 		memcpy(data, ev->param.conn.private_data, *len);
@@ -384,10 +387,11 @@ static void nobody(struct sockaddr *addr)
 
 	if (try_connect(c, addr, NULL, 0, why)) {
 		got = next_event(c->id, data, &len);
-		sprintf(why, "%s", (int)got == -1 ? "no event" : rdma_event_str(got));
+		sprintf(why, "%s, status %d", (int)got == -1 ? "no event" : rdma_event_str(got),
+			last_status);
 	}
-	report(got == RDMA_CM_EVENT_REJECTED || got == RDMA_CM_EVENT_UNREACHABLE ||
-	       got == RDMA_CM_EVENT_CONNECT_ERROR, "nobody listens", why);
+	report(got == RDMA_CM_EVENT_REJECTED && last_status == -ECONNREFUSED,
+	       "nobody listens: refused", why);
 	free_conn(c);
 }
 

@@ -377,10 +377,7 @@ static void look_for_tcp(struct iwt_ep *ep)
 	case IWT_SOCK_CONNECTING:
 		return;
 	case IWT_SOCK_CLOSED:
-		err = iwt_sock_error(ep->sock);
-		/* "refused" is the word for a ULP's reject (rdma_cm) */
-		if (!err || err == -ECONNREFUSED)
-			err = -ECONNRESET;
+		err = iwt_sock_error(ep->sock) ?: -ECONNRESET;
 		break;
 	default:
 		iwt_ep_names(ep);
