@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include <ccan/array_size.h>
-#include <rdma/ib_user_verbs.h>
+#include <infiniband/cmd_ioctl.h>
 #include <util/compiler.h>
 
 #include "iw_tcp.h"
@@ -195,39 +195,36 @@ static void iwt_cqe_to_wc(const struct iwt_cqe *cqe, struct ibv_wc *wc)
 	};
 }
 
+static int iwt_cq_arm(struct iwt_cq *cq, uint32_t flags)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, 2);
+
+	fill_attr_in_obj(cmd, IWT_ATTR_CQ, cq->vcq.cq.handle);
+	fill_attr_in_uint32(cmd, IWT_ATTR_CQ_ARM_FLAGS, flags);
+
+	return execute_ioctl(cq->vcq.cq.context, cmd);
+}
+
 /*
  * Some programs take a bounded number of completions after they have armed a
  * queue, and then sleep although more are there: the hardware that they were
  * written for raises the event for those at once. The kernel does so too when
- * it is asked, which costs a system call only while such a backlog lasts.
+ * it is asked, which costs a system call only while such a backlog lasts. A
+ * device that does not take the call any more has no events either.
  */
 void iwt_cq_remind(struct iwt_cq *cq)
 {
 	if (unlikely(iwt_load(&cq->ring.ctl->arm) == IWT_CQ_ARM_ANY))
-		ibv_cmd_req_notify_cq(&cq->vcq.cq, 0);
+		iwt_cq_arm(cq, IWT_CQ_ARM_AT_ONCE);
 }
 
-/*
- * The poll command takes no completions, but has the kernel look at the send queues
- * that count on this process, since it polls.
- */
-static void iwt_cq_poll_command(struct iwt_cq *cq)
+/* The kernel looks at the send queues that count on this process, since it polls. */
+static void iwt_cq_visit(struct iwt_cq *cq)
 {
-	struct ib_uverbs_poll_cq_resp resp;
-	struct ib_uverbs_poll_cq cmd = {
-		.response = (uintptr_t)&resp,
-		.cq_handle = cq->vcq.cq.handle,
-		.ne = 1,
-	};
-	struct ibv_wc wc;
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, 1);
 
-	if (likely(iwt_write_command(cq->vcq.cq.context,
-				     IB_USER_VERBS_CMD_POLL_CQ, &cmd,
-				     sizeof(cmd), sizeof(resp))))
-		return;
-
-	/* as with the doorbell, whoever may not write goes the longer way */
-	ibv_cmd_poll_cq(&cq->vcq.cq, 1, &wc);
+	fill_attr_in_obj(cmd, IWT_ATTR_CQ, cq->vcq.cq.handle);
+	execute_ioctl(cq->vcq.cq.context, cmd);
 }
 
 /*
@@ -242,7 +239,7 @@ bool iwt_cq_tend(struct iwt_cq *cq)
 	if (!iwt_load(&cq->unrung) ||
 	    !__atomic_exchange_n(&cq->unrung, 0, __ATOMIC_SEQ_CST))
 		return false;
-	iwt_cq_poll_command(cq);
+	iwt_cq_visit(cq);
 
 	return true;
 }
@@ -306,7 +303,8 @@ int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 
 /*
  * The kernel clears the word when it raises the event. A wish for any
- * completion outlives a later one for solicited completions alone.
+ * completion outlives a later one for solicited completions alone. After some
+ * events that were asked for in this way the kernel wants a call.
  */
 int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -323,16 +321,28 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	else
 		__atomic_store_n(arm, IWT_CQ_ARM_ANY, __ATOMIC_SEQ_CST);
 
-	/* the caller polls next; that must not be done before the arming */
+	/*
+	 * The caller polls next; that must not be done before the arming. Nor
+	 * may the flag be read before: the kernel sets it and then looks at the
+	 * word once more.
+	 */
 	atomic_thread_fence(memory_order_seq_cst);
+	if (likely(!(iwt_load(&cq->ring.ctl->flags) & IWT_RING_ARM_BY_CALL)))
+		return 0;
 
-	return 0;
+	return iwt_cq_arm(cq, solicited_only ? IWT_CQ_ARM_FOR_SOLICITED : 0);
 }
 
 /*
  * Removes the completions of a queue pair that is gone, so that nobody meets
- * its number (which may be another one's soon) or its wr_ids afterwards. What
- * lies between cons and prod is ours to write; the rest moves up to prod.
+ * its number or its wr_ids afterwards. What lies between cons and prod is ours
+ * to write; the rest moves up to prod.
+ *
+ * The kernel has added the last of them before the command that destroyed the
+ * queue pair returned, so none comes after this. None of another queue pair is
+ * taken for one of them: another one may have been made since, but the kernel
+ * gives numbers out in turn, and would have to make 1 << 24 queue pairs between
+ * that command and this before it comes to the same again.
  */
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num)
 {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rdma/ib_user_verbs.h>
 
@@ -106,15 +104,18 @@ static struct verbs_context *iwt_alloc_context(struct ibv_device *device,
 					       int cmd_fd, void *private_data)
 {
 	struct iwt_context *ctx;
+	int ret;
 
 	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx,
 					   RDMA_DRIVER_IW_TCP);
 	if (!ctx)
 		return NULL;
 
-	if (iwt_get_context(ctx)) {
+	ret = iwt_get_context(ctx);
+	if (ret) {
 		verbs_uninit_context(&ctx->vctx);
 		free(ctx);
+		errno = ret;
 		return NULL;
 	}
 	verbs_set_ops(&ctx->vctx, &iwt_context_ops);
@@ -156,31 +157,6 @@ static const struct verbs_device_ops iwt_device_ops = {
 bool iwt_is_iw_tcp(struct ibv_device *device)
 {
 	return verbs_get_device(device)->ops == &iwt_device_ops;
-}
-
-/*
- * A command of uverbs that is written and not an ioctl, which has more to go through;
- * nothing is allocated for it here. The answer's place is in the command. A process
- * whose credentials are not those of the one that opened the device may not write.
- */
-bool iwt_write_command(const struct ibv_context *context, uint32_t command,
-		       const void *body, size_t size, size_t resp_size)
-{
-	struct {
-		struct ib_uverbs_cmd_hdr hdr;
-		uint8_t body[sizeof(struct ib_uverbs_post_send)];
-	} req;
-	ssize_t length = sizeof(req.hdr) + size;
-
-	assert(size <= sizeof(req.body));
-	req.hdr = (struct ib_uverbs_cmd_hdr) {
-		.command = command,
-		.in_words = length / 4,
-		.out_words = resp_size / 4,
-	};
-	memcpy(req.body, body, size);
-
-	return write(context->cmd_fd, &req, length) == length;
 }
 
 PROVIDER_DRIVER(iw_tcp, iwt_device_ops);

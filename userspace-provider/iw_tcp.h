@@ -35,6 +35,13 @@ struct iwt_wq {
 	uint32_t max_sge;
 };
 
+/* What the kernel has to be told after entries were handed to it. */
+enum iwt_news {
+	IWT_NEWS_NONE,		/* there were none */
+	IWT_NEWS_QUIET,		/* it looks at the ring by itself */
+	IWT_NEWS_RING,		/* the doorbell */
+};
+
 struct iwt_qp {
 	struct verbs_qp vqp;
 	struct iwt_wq sq;
@@ -102,8 +109,6 @@ static inline struct iwt_cq *to_iwt_cq_ex(struct ibv_cq_ex *cq)
 
 /* iw_tcp.c */
 bool iwt_is_iw_tcp(struct ibv_device *device);
-bool iwt_write_command(const struct ibv_context *context, uint32_t command,
-		       const void *body, size_t size, size_t resp_size);
 
 /* mr.c */
 struct ibv_pd *iwt_alloc_pd(struct ibv_context *context);
@@ -151,8 +156,8 @@ int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr);
 void *iwt_wq_claim(struct iwt_wq *wq);
-bool iwt_wq_publish(struct iwt_wq *wq);
-int iwt_sq_tell(struct iwt_qp *qp, bool ring);
+enum iwt_news iwt_wq_publish(struct iwt_wq *wq);
+int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news);
 int iwt_qp_doorbell(struct iwt_qp *qp);
 void iwt_wqe_start(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		   enum iwt_wr_opcode opcode, uint64_t wr_id,

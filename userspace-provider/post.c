@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include <rdma/ib_user_verbs.h>
+#include <infiniband/cmd_ioctl.h>
 #include <util/compiler.h>
 
 #include "iw_tcp.h"
@@ -42,13 +42,13 @@ void *iwt_wq_claim(struct iwt_wq *wq)
 }
 
 /*
- * Hands the entries claimed since the last call to the kernel. Returns whether
- * the doorbell has to be rung for them. Under the queue's lock.
+ * Hands the entries claimed since the last call to the kernel, and returns what has to be
+ * told of them. Under the queue's lock.
  */
-bool iwt_wq_publish(struct iwt_wq *wq)
+enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 {
 	if (wq->next == wq->prod)
-		return false;
+		return IWT_NEWS_NONE;
 
 	wq->prod = wq->next;
 	iwt_store(&wq->ring.ctl->prod, wq->prod);
@@ -59,43 +59,36 @@ bool iwt_wq_publish(struct iwt_wq *wq)
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 
-	return iwt_load(&wq->ring.ctl->flags) & IWT_RING_NEED_WAKEUP;
+	return iwt_load(&wq->ring.ctl->flags) & IWT_RING_NEED_WAKEUP ?
+		IWT_NEWS_RING : IWT_NEWS_QUIET;
 }
 
-/*
- * The doorbell is a post of nothing: the kernel looks at both queues. In the kernel
- * nothing is allocated for it but for a work request.
- */
+/* The kernel looks at both queues. */
 int iwt_qp_doorbell(struct iwt_qp *qp)
 {
-	struct ib_uverbs_post_send_resp resp;
-	struct ib_uverbs_post_send cmd = {
-		.response = (uintptr_t)&resp,
-		.qp_handle = qp->vqp.qp.handle,
-		.wqe_size = sizeof(struct ib_uverbs_send_wr),
-	};
-	struct ibv_send_wr *bad_wr = NULL;
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL,
+			       1);
 
-	if (likely(iwt_write_command(qp->vqp.qp.context,
-				     IB_USER_VERBS_CMD_POST_SEND, &cmd,
-				     sizeof(cmd), sizeof(resp))))
-		return 0;
+	fill_attr_in_obj(cmd, IWT_ATTR_QP, qp->vqp.qp.handle);
 
-	return ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
+	return execute_ioctl(qp->vqp.qp.context, cmd);
 }
 
 /*
- * Something is in the send queue: rings the doorbell if it has to be, or notes for
- * whoever polls that the kernel was not told, which may count on that. Without the
- * queue's lock.
+ * Tells the kernel of what is new in the send queue: rings the doorbell if it has to be,
+ * or notes for the next poll that the kernel was not told, which may count on that.
+ * Without the queue's lock.
  */
-int iwt_sq_tell(struct iwt_qp *qp, bool ring)
+int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 {
 	struct iwt_cq *send_cq = to_iwt_cq(qp->vqp.qp.send_cq);
 	struct iwt_cq *recv_cq = to_iwt_cq(qp->vqp.qp.recv_cq);
 
-	if (ring)
+	if (news == IWT_NEWS_RING)
 		return iwt_qp_doorbell(qp);
+	/* a post that failed has nothing to tell */
+	if (news == IWT_NEWS_NONE)
+		return 0;
 	if (recv_cq != send_cq)
 		iwt_cq_unrung(recv_cq, qp->recv_bit);
 	iwt_cq_unrung(send_cq, qp->send_bit);
@@ -312,8 +305,8 @@ int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 {
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 	struct ibv_send_wr *first = wr;
+	enum iwt_news news;
 	int ret = 0;
-	bool ring;
 	int err;
 
 	pthread_spin_lock(&qp->sq.lock);
@@ -324,10 +317,10 @@ int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			break;
 		}
 	}
-	ring = iwt_wq_publish(&qp->sq);
+	news = iwt_wq_publish(&qp->sq);
 	pthread_spin_unlock(&qp->sq.lock);
 
-	err = iwt_sq_tell(qp, ring);
+	err = iwt_sq_tell(qp, news);
 	if (unlikely(err)) {
 		*bad_wr = first;
 		ret = err;
@@ -364,8 +357,8 @@ int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 {
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 	struct ibv_recv_wr *first = wr;
+	enum iwt_news news;
 	int ret = 0;
-	bool ring;
 	int err;
 
 	pthread_spin_lock(&qp->rq.lock);
@@ -376,10 +369,10 @@ int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			break;
 		}
 	}
-	ring = iwt_wq_publish(&qp->rq);
+	news = iwt_wq_publish(&qp->rq);
 	pthread_spin_unlock(&qp->rq.lock);
 
-	err = ring ? iwt_qp_doorbell(qp) : 0;
+	err = news == IWT_NEWS_RING ? iwt_qp_doorbell(qp) : 0;
 	if (unlikely(err)) {
 		*bad_wr = first;
 		ret = err;

@@ -58,7 +58,7 @@ static void iwt_wq_fini(struct iwt_wq *wq)
 
 static int iwt_qp_map(struct iwt_qp *qp, struct ibv_context *context,
 		      const struct iwt_create_qp_resp *resp,
-		      const struct ibv_qp_cap *cap)
+		      struct ibv_qp_cap *cap)
 {
 	struct iwt_ring_desc sq = {
 		.offset = resp->sq_mmap_offset,
@@ -75,10 +75,15 @@ static int iwt_qp_map(struct iwt_qp *qp, struct ibv_context *context,
 	uint32_t data;
 	int ret, err;
 
-	/* num_sge and inline_len must never lead out of an entry */
-	if (cap->max_send_sge > IWT_MAX_SGE ||
-	    cap->max_recv_sge > IWT_MAX_SGE ||
-	    resp->max_inline > IWT_MAX_INLINE)
+	/* the field of an entry holds no more */
+	if (cap->max_send_sge > UINT8_MAX)
+		cap->max_send_sge = UINT8_MAX;
+	/*
+	 * num_sge and inline_len must never lead out of an entry. What the
+	 * most of them is in any entry is the kernel's business.
+	 */
+	if (cap->max_recv_sge > IWT_RING_MAX_STRIDE ||
+	    resp->max_inline > IWT_RING_MAX_STRIDE)
 		return EPROTO;
 
 	data = cap->max_send_sge * sizeof(struct iwt_sge);
@@ -103,21 +108,6 @@ static int iwt_qp_map(struct iwt_qp *qp, struct ibv_context *context,
 	}
 
 	return ret;
-}
-
-/*
- * Marks the queue pair as one that ibv_qp_to_qp_ex() may return. libibverbs
- * 44 has the same private symbol version as 56 but an ibv_qp_ex without the last
- * member of today's: it looks for the mark where that member is now, which is
- * free because there is no flush operation to call.
- */
-static void iwt_qp_mark_ex(struct iwt_qp *qp)
-{
-	qp->vqp.comp_mask |= VERBS_QP_EX;
-#if IBVERBS_PABI_VERSION == 34
-	memcpy(&qp->vqp.qp_ex.wr_flush, &qp->vqp.comp_mask,
-	       sizeof(qp->vqp.comp_mask));
-#endif
 }
 
 static struct iwt_qp *iwt_qp_new(struct ibv_context *context,
@@ -160,7 +150,7 @@ static struct iwt_qp *iwt_qp_new(struct ibv_context *context,
 	qp->sig_all = attr->sq_sig_all;
 	attr->cap.max_inline_data = qp->max_inline;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-		iwt_qp_mark_ex(qp);
+		qp->vqp.comp_mask |= VERBS_QP_EX;
 
 	return qp;
 
@@ -231,6 +221,7 @@ int iwt_destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return ret;
 
+	/* says why nothing is lost in between */
 	iwt_cq_clean(to_iwt_cq(ibqp->send_cq), ibqp->qp_num);
 	if (ibqp->recv_cq != ibqp->send_cq)
 		iwt_cq_clean(to_iwt_cq(ibqp->recv_cq), ibqp->qp_num);

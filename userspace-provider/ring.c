@@ -8,7 +8,6 @@
 
 /* A queue of this many entries is a wrong answer, not a queue. */
 #define IWT_RING_MAX_ENTRIES	(1u << 24)
-#define IWT_RING_MAX_STRIDE	4096u
 
 static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc)
 {

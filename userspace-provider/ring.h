@@ -9,6 +9,9 @@
 
 #include <rdma/iw_tcp-abi.h>
 
+/* An entry of more octets than this is a wrong answer, too. */
+#define IWT_RING_MAX_STRIDE	65536u
+
 /* A queue that is shared with the kernel. ctl is NULL where there is none. */
 struct iwt_ring {
 	struct iwt_ring_ctl *ctl;

@@ -48,7 +48,7 @@ static int iwt_wr_complete(struct ibv_qp_ex *ibqp)
 {
 	struct iwt_qp *qp = to_iwt_qp_ex(ibqp);
 	int ret = qp->wr_err;
-	bool ring;
+	enum iwt_news news;
 
 	if (ret) {
 		iwt_wr_abort(ibqp);
@@ -56,10 +56,10 @@ static int iwt_wr_complete(struct ibv_qp_ex *ibqp)
 	}
 
 	qp->wqe = NULL;
-	ring = iwt_wq_publish(&qp->sq);
+	news = iwt_wq_publish(&qp->sq);
 	pthread_spin_unlock(&qp->sq.lock);
 
-	return iwt_sq_tell(qp, ring);
+	return iwt_sq_tell(qp, news);
 }
 
 /* Returns the new work request, or NULL after an error. */

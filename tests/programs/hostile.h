@@ -35,6 +35,7 @@ struct conn {
 	struct rdma_event_channel *ch;
 	struct rdma_cm_id *id;
 	struct ibv_pd *pd;
+	struct ibv_comp_channel *events;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
@@ -60,8 +61,9 @@ int iwt_post(struct conn *c, uint64_t id, int op, uint32_t off, uint32_t len);
 bool iwt_wait_wc(struct conn *c, struct ibv_wc *wc);
 struct iwt_ring_ctl *iwt_ctl(const struct ring *r);
 void *iwt_slot(const struct ring *r, uint32_t idx, uint32_t entries);
-int iwt_doorbell_wrs(struct conn *c, uint32_t n, uint32_t sges,
-		     uint32_t wqe_size);
+int iwt_post_command(struct conn *c, uint32_t n, uint32_t sges, uint32_t wqe_size);
+int iwt_method(struct conn *c, uint16_t object, uint16_t method, uint32_t handle,
+	       int n, uint32_t flags);
 void iwt_doorbell(struct conn *c);
 void iwt_raw(struct conn *c, const struct iwt_send_wqe *w,
 	     const struct iwt_sge *sge, int n);
@@ -87,5 +89,10 @@ void iwt_legacy(void);
 void iwt_maps(void);
 void iwt_doorbells(void);
 void iwt_registrations(void);
+
+/* hostile_events.c: the same */
+void iwt_methods(void);
+void iwt_arms(void);
+void iwt_arms_called(void);
 
 #endif

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <rdma/ib_user_verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "hostile.h"
 
@@ -65,7 +68,8 @@ void iwt_make_objects(struct conn *c, bool look)
 	int n, n_known = look ? mappings(known, MAPPINGS, NULL, 0) : 0;
 
 	c->pd = ibv_alloc_pd(c->id->verbs);
-	c->cq = ibv_create_cq(c->id->verbs, WRS * 8, NULL, NULL, 0);
+	c->events = ibv_create_comp_channel(c->id->verbs);
+	c->cq = ibv_create_cq(c->id->verbs, WRS * 8, NULL, c->events, 0);
 	if (!c->pd || !c->cq)
 		iwt_fail("no pd or cq: %s", strerror(errno));
 	if (look) {
@@ -207,8 +211,8 @@ struct conn *iwt_dial(bool look)
 	return c;
 }
 
-int iwt_doorbell_wrs(struct conn *c, uint32_t n, uint32_t sges,
-		     uint32_t wqe_size)
+/* A work request by the command of uverbs for devices without rings; 0 or an error */
+int iwt_post_command(struct conn *c, uint32_t n, uint32_t sges, uint32_t wqe_size)
 {
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
@@ -237,9 +241,40 @@ int iwt_doorbell_wrs(struct conn *c, uint32_t n, uint32_t sges,
 	return write(c->id->verbs->cmd_fd, &req, len) < 0 ? errno : 0;
 }
 
+/* A method of the device's own on @handle, with @n words of flags; 0 or an error */
+int iwt_method(struct conn *c, uint16_t object, uint16_t method, uint32_t handle,
+	       int n, uint32_t flags)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attrs[2];
+	} req = {
+		.hdr = {
+			.length = sizeof(req.hdr) + (1 + !!n) * sizeof(req.attrs[0]),
+			.object_id = object,
+			.method_id = method,
+			.num_attrs = 1 + !!n,
+			.driver_id = RDMA_DRIVER_IW_TCP,
+		},
+		.attrs[0] = {
+			.attr_id = IWT_ATTR_CQ,
+			.flags = UVERBS_ATTR_F_MANDATORY,
+			.data = handle,
+		},
+		.attrs[1] = {
+			.attr_id = IWT_ATTR_CQ_ARM_FLAGS,
+			.len = n * sizeof(flags),
+			.flags = UVERBS_ATTR_F_MANDATORY,
+			.data = flags,
+		},
+	};
+
+	return ioctl(c->id->verbs->cmd_fd, RDMA_VERBS_IOCTL, &req) ? errno : 0;
+}
+
 void iwt_doorbell(struct conn *c)
 {
-	iwt_doorbell_wrs(c, 0, 0, sizeof(struct ib_uverbs_send_wr));
+	iwt_method(c, UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, c->qp->handle, 0, 0);
 }
 
 struct iwt_ring_ctl *iwt_ctl(const struct ring *r)

@@ -68,6 +68,9 @@ static const struct {
 	{ "mappings of other places, sizes and rights", iwt_maps, 0 },
 	{ "a storm of doorbells in every state", iwt_doorbells, 0 },
 	{ "registrations of what is not one's own", iwt_registrations, 0 },
+	{ "methods of the wrong objects and flags", iwt_methods, 0 },
+	{ "events that are asked for by the ring and never read", iwt_arms, 0 },
+	{ "events that are asked for by calls and never read", iwt_arms_called, 0 },
 };
 
 /* Return: did it end as it should? */

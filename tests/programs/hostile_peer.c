@@ -43,6 +43,7 @@ static void serve_end(struct conn *c)
 	rdma_destroy_qp(c->id);
 	ibv_dereg_mr(c->mr);
 	ibv_destroy_cq(c->cq);
+	ibv_destroy_comp_channel(c->events);
 	ibv_dealloc_pd(c->pd);
 	rdma_destroy_id(c->id);
 	free(c->buf);

@@ -109,6 +109,8 @@ enum iwt_event_case {
 	IWT_EV_SENDER,		/* the sender of a solicited message hears nothing */
 	IWT_EV_ERROR,		/* armed for solicited: an error counts */
 	IWT_EV_MODERATED,	/* an event for several completions */
+	IWT_EV_MANY,		/* one arm, one event, again and again */
+	IWT_EV_BACKLOG,		/* what a poll leaves in an armed queue counts */
 	IWT_EV_CASES,
 };
 

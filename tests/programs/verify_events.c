@@ -6,6 +6,8 @@
 
 /* How long to listen for an event that must not come. */
 #define SILENCE_MS 150
+/* More arms than a process may make without a call, several times over. */
+#define MANY 150
 /* How long one is put off: as long as can be. */
 #define PERIOD_US 65535
 
@@ -18,6 +20,8 @@ const char *iwt_event_name(uint32_t which)
 		"the sender of a solicited message gets no solicited event",
 		"armed for solicited: a flushed receive raises an event",
 		"moderated: an event is put off, but not for ever",
+		"arms without a call and with one: each gives one event",
+		"completions left in an armed queue raise an event",
 	};
 	return name[which];
 }
@@ -78,6 +82,8 @@ static int take(struct iwt_ctx *cx, uint64_t wr_id, enum ibv_wc_status status)
 
 static int requester(struct iwt_ctx *cx, uint32_t which)
 {
+	uint64_t i;
+
 	if (which == IWT_EV_SENDER && arm(cx, cx->c.scq, 1))
 		return -1;
 	if (iwt_sync(cx, NULL, NULL))
@@ -103,6 +109,16 @@ static int requester(struct iwt_ctx *cx, uint32_t which)
 		    send_empty(cx, 3, 0) || iwt_sync(cx, NULL, NULL))
 			return -1;
 		return send_empty(cx, 4, 0);
+	case IWT_EV_MANY:
+		for (i = 1; i <= MANY; i++)
+			if (send_empty(cx, i, 0) || iwt_sync(cx, NULL, NULL))
+				return -1;
+		return 0;
+	case IWT_EV_BACKLOG:
+		for (i = 1; i <= 3; i++)
+			if (send_empty(cx, i, 0))
+				return -1;
+		return iwt_sync(cx, NULL, NULL);
 	case IWT_EV_ERROR:
 		if (rdma_disconnect(cx->c.id))
 			return iwt_fail(cx, "rdma_disconnect: %s", strerror(errno));
@@ -163,22 +179,54 @@ static int responder_moderated(struct iwt_ctx *cx, double start)
 	return take(cx, 4, IBV_WC_SUCCESS);
 }
 
+/* Each arm gives one event: none is lost, and none comes too much. */
+static int responder_many(struct iwt_ctx *cx)
+{
+	const struct iwt_buf spare = { .n = 1, .piece[0].len = 1 };
+	uint64_t i;
+
+	for (i = 1; i <= MANY; i++) {
+		if (expect_event(cx, "after an arm") || take(cx, i, IBV_WC_SUCCESS))
+			return -1;
+		if (iwt_channel_ready(cx, 0))
+			return iwt_fail(cx, "two events after arm %llu",
+					(unsigned long long)i);
+		if (i < MANY && (iwt_post_recv(cx, i + 1, &spare) || arm(cx, cx->c.rcq, 0)))
+			return -1;
+		if (iwt_sync(cx, NULL, NULL))
+			return -1;
+	}
+	return 0;
+}
+
+/* Three are there before the queue is armed; the event comes when the first is taken. */
+static int responder_backlog(struct iwt_ctx *cx)
+{
+	if (iwt_sync(cx, NULL, NULL) || arm(cx, cx->c.rcq, 0) ||
+	    expect_silence(cx, "before anything is taken") || take(cx, 1, IBV_WC_SUCCESS) ||
+	    expect_event(cx, "for what was left") || take(cx, 2, IBV_WC_SUCCESS) ||
+	    take(cx, 3, IBV_WC_SUCCESS))
+		return -1;
+	return expect_silence(cx, "more than one after one arm");
+}
+
 static int responder(struct iwt_ctx *cx, uint32_t which)
 {
 	const struct iwt_buf spare = { .n = 1, .piece[0].len = 1 };
-	bool any = which == IWT_EV_ONCE || which == IWT_EV_MODERATED;
+	bool many = which == IWT_EV_MANY || which == IWT_EV_BACKLOG;
+	bool any = which == IWT_EV_ONCE || which == IWT_EV_MODERATED || many;
 	double start = iwt_now();
 	uint64_t i;
 
 	if (which == IWT_EV_MODERATED && moderate(cx, 3))
 		return -1;
 	for (i = 1; i <= 4; i++) {
-		bool wanted = any || i == 1 || (i == 2 && which == IWT_EV_UNSOLICITED);
+		bool wanted = (any && which != IWT_EV_MANY) || i == 1 || (i == 2 && which == IWT_EV_UNSOLICITED);
 
 		if (wanted && iwt_post_recv(cx, i, &spare))
 			return -1;
 	}
-	if (which != IWT_EV_SENDER && arm(cx, cx->c.rcq, !any))
+	if (which != IWT_EV_SENDER && which != IWT_EV_BACKLOG && arm(cx, cx->c.rcq, !any))
 		return -1;
 	if (iwt_sync(cx, NULL, NULL))
 		return -1;
@@ -193,6 +241,10 @@ static int responder(struct iwt_ctx *cx, uint32_t which)
 		return responder_once(cx);
 	case IWT_EV_MODERATED:
 		return responder_moderated(cx, start);
+	case IWT_EV_MANY:
+		return responder_many(cx);
+	case IWT_EV_BACKLOG:
+		return responder_backlog(cx);
 	case IWT_EV_SENDER:
 		return take(cx, 1, IBV_WC_SUCCESS);
 	case IWT_EV_ERROR:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +14,7 @@
 
 #define FAKE_MEMORY	(16u << 20)
 #define FAKE_QP_HANDLE	0x5a5a
+#define FAKE_CQ_HANDLE	0x6b6b
 
 struct fake fake;
 
@@ -81,8 +83,10 @@ int ibv_cmd_get_context(struct verbs_context *context,
 	struct iwt_uctx_resp *answer;
 	struct iwt_uctx_req *req;
 
+	/* what it leaves behind in errno is its own business */
+	errno = EBADMSG;
 	if (fake.no_answer)
-		return EINVAL;
+		return EUSERS;
 	req = fake_answer(cmd, sizeof(*cmd), cmd_size, sizeof(*req));
 	fake.features_asked = req->features;
 	answer = fake_answer(resp, sizeof(*resp), resp_size, sizeof(*answer));
@@ -202,16 +206,10 @@ int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
 					     (uint64_t *)&answer->mmap_length);
 	answer->posted_bits = FAKE_BITS;
 	cq->cqe = answer->entries;
+	cq->handle = FAKE_CQ_HANDLE;
 	fake.cqs++;
 	if (fake.spoil_cq)
 		fake.spoil_cq(answer);
-
-	return 0;
-}
-
-int ibv_cmd_req_notify_cq(struct ibv_cq *cq, int solicited_only)
-{
-	fake.reminders++;
 
 	return 0;
 }
@@ -277,6 +275,20 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *vqp,
 	return 0;
 }
 
+void fake_resize_qp(struct iwt_create_qp_resp *resp, uint32_t max_inline,
+		    uint32_t recv_room)
+{
+	resp->max_inline = max_inline;
+	resp->sq_stride = sizeof(struct iwt_send_wqe) + max_inline;
+	resp->rq_stride = sizeof(struct iwt_recv_wqe) + recv_room;
+	resp->sq_mmap_offset =
+		fake_make_ring(&fake.sq, resp->sq_entries, resp->sq_stride,
+			       (uint64_t *)&resp->sq_mmap_length);
+	resp->rq_mmap_offset =
+		fake_make_ring(&fake.rq, resp->rq_entries, resp->rq_stride,
+			       (uint64_t *)&resp->rq_mmap_length);
+}
+
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
 	fake.qps--;
@@ -299,98 +311,16 @@ int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 	return 0;
 }
 
-static int rung(void)
+static int rung(uint32_t handle)
 {
+	if (handle != FAKE_QP_HANDLE)
+		abort();
 	__atomic_add_fetch(&fake.doorbells, 1, __ATOMIC_RELAXED);
 	if (fake.on_doorbell)
 		fake.on_doorbell();
 
 	return fake.doorbell_err;
 }
-
-int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
-		      struct ibv_send_wr **bad_wr)
-{
-	/* a doorbell, and nothing else, comes this way */
-	if (wr)
-		abort();
-
-	return rung();
-}
-
-/* The body, if that is what the kernel takes for this command. */
-static const void *body_of(const void *buf, size_t len, uint32_t command,
-			   size_t size, size_t resp_size)
-{
-	const struct ib_uverbs_cmd_hdr *hdr = buf;
-
-	if (len != sizeof(*hdr) + size || hdr->command != command ||
-	    hdr->in_words * 4 != len || hdr->out_words * 4 != resp_size)
-		return NULL;
-
-	return hdr + 1;
-}
-
-/* A post of nothing? */
-static bool is_doorbell(const void *buf, size_t len)
-{
-	const struct ib_uverbs_post_send *cmd =
-		body_of(buf, len, IB_USER_VERBS_CMD_POST_SEND, sizeof(*cmd), 4);
-
-	return cmd && cmd->response && cmd->qp_handle == FAKE_QP_HANDLE &&
-	       !cmd->wr_count && !cmd->sge_count &&
-	       cmd->wqe_size >= sizeof(struct ib_uverbs_send_wr);
-}
-
-/* A poll? */
-static bool is_visit(const void *buf, size_t len)
-{
-	const struct ib_uverbs_poll_cq *cmd =
-		body_of(buf, len, IB_USER_VERBS_CMD_POLL_CQ, sizeof(*cmd),
-			sizeof(struct ib_uverbs_poll_cq_resp));
-
-	return cmd && cmd->response && cmd->ne == 1;
-}
-
-static int visited(void)
-{
-	__atomic_add_fetch(&fake.visits, 1, __ATOMIC_RELAXED);
-	if (fake.on_visit)
-		fake.on_visit();
-
-	return 0;
-}
-
-int ibv_cmd_poll_cq(struct ibv_cq *cq, int ne, struct ibv_wc *wc)
-{
-	return visited();
-}
-
-/* What the provider writes to the device, and what anybody writes elsewhere. */
-ssize_t write(int fd, const void *buf, size_t len)
-{
-	bool visit;
-
-	if (!fake.mem || fd != fake.fd)
-		return syscall(SYS_write, fd, buf, len);
-	visit = is_visit(buf, len);
-	if (!visit && !is_doorbell(buf, len))
-		abort();
-	if (fake.no_write || fake.doorbell_err) {
-		errno = EACCES;
-		return -1;
-	}
-	if (visit) {
-		visited();
-		return len;
-	}
-	rung();
-	fake.written++;
-
-	return len;
-}
-
-/* for the tests */
 
 static struct ib_uverbs_attr *find_attr(struct ibv_command_buffer *cmd,
 					uint16_t id)
@@ -411,15 +341,45 @@ static uint16_t attr_len(struct ibv_command_buffer *cmd, uint16_t id)
 	return attr ? attr->len : 0;
 }
 
-/* The methods of the device's own. */
-int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
+static uint64_t attr_data(struct ibv_command_buffer *cmd, uint16_t id)
+{
+	struct ib_uverbs_attr *attr = find_attr(cmd, id);
+
+	if (!attr)
+		abort();
+
+	return attr->data;
+}
+
+static int visited(uint32_t handle)
+{
+	if (handle != FAKE_CQ_HANDLE)
+		abort();
+	__atomic_add_fetch(&fake.visits, 1, __ATOMIC_RELAXED);
+	if (fake.on_visit)
+		fake.on_visit();
+
+	return 0;
+}
+
+static int armed(uint32_t handle, uint32_t flags)
+{
+	if (handle != FAKE_CQ_HANDLE)
+		abort();
+	fake.arms++;
+	fake.arm_flags = flags;
+	/* what the process has to have done before */
+	fake.arm_seen = fake.cq.ctl->arm;
+
+	return fake.arm_err;
+}
+
+static int mpa_method(struct ibv_command_buffer *cmd)
 {
 	struct iwt_mpa_result result = { .ird = 3, .ord = 2, .flags = IWT_MPA_CRC };
 	struct ib_uverbs_attr *frame, *out;
 	int err;
 
-	if (cmd->buffer_error)
-		abort();
 	err = fake.attach_err[fake.ioctls++ % 4];
 	fake.request_len = attr_len(cmd, IWT_ATTR_MPA_REQUEST);
 	fake.reply_len = attr_len(cmd, IWT_ATTR_MPA_REPLY);
@@ -436,6 +396,49 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	return 0;
 }
 
+/* The methods of the device's own. */
+int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
+{
+	uint16_t method = cmd->hdr.method_id;
+
+	if (cmd->buffer_error)
+		abort();
+	switch (cmd->hdr.object_id) {
+	case UVERBS_OBJECT_QP:
+		if (method == IWT_METHOD_QP_DOORBELL)
+			return rung(attr_data(cmd, IWT_ATTR_QP));
+		return mpa_method(cmd);
+	case UVERBS_OBJECT_CQ:
+		if (method == IWT_METHOD_CQ_VISIT)
+			return visited(attr_data(cmd, IWT_ATTR_CQ));
+		if (method == IWT_METHOD_CQ_ARM)
+			return armed(attr_data(cmd, IWT_ATTR_CQ),
+				     attr_data(cmd, IWT_ATTR_CQ_ARM_FLAGS));
+		abort();
+	default:
+		return mpa_method(cmd);
+	}
+}
+
+/* Where a test wants it so, something is always in the error queue of a socket. */
+int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	if (!fake.mem || !fake.error_queue)
+		return syscall(SYS_poll, fds, n, timeout);
+	/* for ever is too often */
+	if (++fake.polls > 100000) {
+		errno = EIO;
+		return -1;
+	}
+	if (syscall(SYS_poll, fds, n, 0) < 0)
+		abort();
+	fds[0].revents |= POLLERR;
+
+	return 1;
+}
+
+/* for the tests */
+
 struct ibv_context *fake_open(void)
 {
 	return fake_open_with(~0ULL);
@@ -443,8 +446,23 @@ struct ibv_context *fake_open(void)
 
 struct ibv_context *fake_open_with(uint64_t features)
 {
-	const struct verbs_device_ops *driver = fake.driver;
+	fake_begin(features);
+
+	return fake_context();
+}
+
+struct ibv_context *fake_context(void)
+{
 	struct verbs_context *vctx;
+
+	vctx = fake.driver->alloc_context(&fake_device.device, fake.fd, NULL);
+
+	return vctx ? &vctx->context : NULL;
+}
+
+void fake_begin(uint64_t features)
+{
+	const struct verbs_device_ops *driver = fake.driver;
 
 	fake = (struct fake) {
 		.driver = driver,
@@ -458,9 +476,6 @@ struct ibv_context *fake_open_with(uint64_t features)
 			fake.fd, 0);
 	if (fake.mem == MAP_FAILED)
 		abort();
-	vctx = driver->alloc_context(&fake_device.device, fake.fd, NULL);
-
-	return vctx ? &vctx->context : NULL;
 }
 
 void fake_close(struct ibv_context *context)

@@ -30,7 +30,8 @@ struct fake {
 	void (*spoil_cq)(struct iwt_create_cq_resp *resp);
 	void (*spoil_qp)(struct iwt_create_qp_resp *resp);
 	int doorbell_err;
-	bool no_write;	/* doorbells must be ioctls */
+	int arm_err;
+	bool error_queue;	/* poll() always reports an error */
 	/* of the ioctl methods, in turn: errors; then what is written */
 	int attach_err[4];
 	uint8_t frame[532];
@@ -39,9 +40,11 @@ struct fake {
 
 	/* what became of it */
 	unsigned int doorbells;
-	unsigned int written;	/* of these */
-	unsigned int visits;	/* polls by command */
-	unsigned int reminders;
+	unsigned int visits;
+	unsigned int arms;	/* by a call */
+	uint32_t arm_flags;	/* of the last one */
+	uint32_t arm_seen;	/* the word meanwhile */
+	unsigned int polls;	/* with error_queue */
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
 	uint16_t request_len, reply_len, private_data_len;
@@ -61,6 +64,9 @@ extern struct fake fake;
 struct ibv_context *fake_open(void);
 /* The same, of a kernel that has these iwt_feature bits. */
 struct ibv_context *fake_open_with(uint64_t features);
+/* The two steps of it. */
+void fake_begin(uint64_t features);
+struct ibv_context *fake_context(void);
 void fake_close(struct ibv_context *context);
 
 struct ibv_cq *fake_make_cq(struct ibv_context *context, int cqe);
@@ -68,6 +74,9 @@ struct ibv_cq *fake_make_cq(struct ibv_context *context, int cqe);
 struct ibv_qp *fake_make_qp(struct ibv_context *context, struct ibv_cq *cq,
 			    uint32_t wrs, uint64_t send_ops);
 void fake_drop_qp(struct ibv_qp *qp);
+/* Another answer: rings of entries with so much room behind the header. */
+void fake_resize_qp(struct iwt_create_qp_resp *resp, uint32_t max_inline,
+		    uint32_t recv_room);
 
 void *fake_entry(const struct fake_ring *ring, uint32_t index);
 /* Adds a completion to the completion queue made last. */

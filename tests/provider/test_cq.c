@@ -145,7 +145,30 @@ static void test_notify(void)
 	*arm = IWT_CQ_ARM_NONE;
 	fake.ops.req_notify_cq(cq, 1);
 	is(*arm, IWT_CQ_ARM_SOLICITED, "notify: again after the event");
-	is(fake.doorbells, 0, "notify: without a call");
+	is(fake.arms, 0, "notify: without a call");
+	teardown();
+}
+
+/* After some events the kernel wants to be asked by a call. */
+static void test_arm_by_call(void)
+{
+	__u32 *arm;
+
+	setup(0);
+	arm = &fake.cq.ctl->arm;
+	fake.cq.ctl->flags = IWT_RING_ARM_BY_CALL;
+	is(fake.ops.req_notify_cq(cq, 1), 0, "notify: by a call");
+	ok(fake.arms == 1 && fake.arm_flags == IWT_CQ_ARM_FOR_SOLICITED,
+	   "notify: by a call, for solicited ones");
+	is(fake.arm_seen, IWT_CQ_ARM_SOLICITED, "notify: after the word is stored");
+	is(fake.ops.req_notify_cq(cq, 0), 0, "notify: by a call, for any");
+	ok(fake.arms == 2 && !fake.arm_flags && *arm == IWT_CQ_ARM_ANY,
+	   "notify: by a call, not for what is there already");
+	fake.arm_err = EIO;
+	is(fake.ops.req_notify_cq(cq, 0), EIO, "notify: its failure is told");
+	fake.cq.ctl->flags = IWT_RING_TENDED;
+	is(fake.ops.req_notify_cq(cq, 0), 0, "notify: without a call again");
+	is(fake.arms, 3, "notify: other flags ask for none");
 	teardown();
 }
 
@@ -174,12 +197,13 @@ static void test_remind(void)
 	for (i = 0; i < 6; i++)
 		fake_complete(&cqe);
 	fake.ops.poll_cq(cq, 2, wc);
-	is(fake.reminders, 0, "remind: not when nobody waits");
+	is(fake.arms, 0, "remind: not when nobody waits");
 	fake.ops.req_notify_cq(cq, 0);
 	fake.ops.poll_cq(cq, 2, wc);
-	is(fake.reminders, 1, "remind: of what was left behind");
+	ok(fake.arms == 1 && fake.arm_flags == IWT_CQ_ARM_AT_ONCE,
+	   "remind: of what was left behind");
 	fake.ops.poll_cq(cq, 2, wc);
-	is(fake.reminders, 1, "remind: not of an empty queue");
+	is(fake.arms, 1, "remind: not of an empty queue");
 	teardown();
 }
 
@@ -247,6 +271,7 @@ void test_cq(void)
 	test_wrap();
 	test_overrun();
 	test_notify();
+	test_arm_by_call();
 	test_moderate();
 	test_remind();
 	test_bad_answers();

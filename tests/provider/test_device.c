@@ -43,6 +43,17 @@ static void test_context(void)
 	is(fake.contexts, 0, "context: is closed");
 }
 
+/* A context that the kernel refuses. */
+static void test_refused(void)
+{
+	fake_begin(0);
+	fake.no_answer = true;
+	errno = 0;
+	ok(!fake_context() && errno == EUSERS, "context: the kernel's error is told");
+	is(fake.contexts, 0, "context: nothing is left of it");
+	fake_close(NULL);
+}
+
 static void test_regions(void)
 {
 	struct ibv_context *context = fake_open();
@@ -65,5 +76,6 @@ void test_device(void)
 {
 	test_registration();
 	test_context();
+	test_refused();
 	test_regions();
 }

@@ -57,6 +57,12 @@ static void spoil_inline_stride(struct iwt_create_qp_resp *resp)
 	resp->sq_stride = sizeof(struct iwt_send_wqe) + IWT_MAX_INLINE - 8;
 }
 
+static void spoil_inline_more(struct iwt_create_qp_resp *resp)
+{
+	resp->max_inline = 10000;
+	resp->sq_stride = sizeof(struct iwt_send_wqe) + 10000 - 8;
+}
+
 static void test_bad_answers(void)
 {
 	static const struct {
@@ -69,6 +75,7 @@ static void test_bad_answers(void)
 		{ "receive length", spoil_recv_length },
 		{ "inline size", spoil_inline },
 		{ "inline size over the stride", spoil_inline_stride },
+		{ "larger inline size over the stride", spoil_inline_more },
 	};
 	unsigned int i;
 
@@ -216,32 +223,78 @@ static void test_old_kernel(void)
 	teardown();
 }
 
-/*
- * Where libibverbs looks for the mark of an extended queue pair: behind the
- * operations that it knows, which do not end with wr_flush in version 44.
- */
+/* How libibverbs knows an extended queue pair. */
 static void test_ex_mark(void)
 {
-	size_t old = offsetof(struct ibv_qp_ex, wr_flush);
 	struct verbs_qp *vqp;
 	struct ibv_qp *qp;
-	uint32_t mark;
 
 	setup();
 	qp = fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND);
 	vqp = (struct verbs_qp *)qp;
-	is(vqp->comp_mask & VERBS_QP_EX, VERBS_QP_EX, "qp: mark for 56");
-	memcpy(&mark, (char *)qp + old, sizeof(mark));
-	if (IBVERBS_PABI_VERSION == 34)
-		is(mark & VERBS_QP_EX, VERBS_QP_EX, "qp: mark for 44");
+	is(vqp->comp_mask & VERBS_QP_EX, VERBS_QP_EX, "qp: mark");
+	ok(!vqp->qp_ex.wr_flush, "qp: no operation that is none");
 	fake_drop_qp(qp);
 
 	qp = fake_make_qp(context, cq, 4, 0);
 	vqp = (struct verbs_qp *)qp;
-	memcpy(&mark, (char *)qp + old, sizeof(mark));
-	is((vqp->comp_mask | mark) & VERBS_QP_EX, 0,
-	   "qp: no mark without operations");
+	is(vqp->comp_mask & VERBS_QP_EX, 0, "qp: no mark without operations");
 	fake_drop_qp(qp);
+	teardown();
+}
+
+/* Of a module that can more than this one. */
+static void larger_limits(struct iwt_create_qp_resp *resp)
+{
+	fake_resize_qp(resp, 8192, 4096);
+}
+
+static void test_larger_limits(void)
+{
+	struct ibv_sge sge[IWT_MAX_SGE * 2] = {};
+	char data[IWT_MAX_INLINE * 2] = "newer";
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = 4, .max_recv_wr = 4,
+			.max_send_sge = IWT_MAX_SGE * 2,
+			.max_recv_sge = IWT_MAX_SGE * 2,
+		},
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = sge,
+				  .num_sge = IWT_MAX_SGE * 2 }, *bad;
+	const struct iwt_send_wqe *wqe;
+	struct ibv_pd *pd;
+	struct ibv_qp *qp;
+
+	setup();
+	pd = fake.ops.alloc_pd(context);
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	fake.spoil_qp = larger_limits;
+	qp = fake.ops.create_qp(pd, &attr);
+	if (ok(qp, "newer kernel: a queue pair of more than this one has")) {
+		is(attr.cap.max_inline_data, 8192, "newer kernel: its inline size");
+		is(fake.ops.post_send(qp, &wr, &bad), 0, "newer kernel: elements");
+		wqe = fake_entry(&fake.sq, 0);
+		is(wqe->num_sge, IWT_MAX_SGE * 2, "newer kernel: all of them");
+		sge[0] = (struct ibv_sge) { (uintptr_t)data, sizeof(data), 0 };
+		wr.num_sge = 1;
+		wr.send_flags = IBV_SEND_INLINE;
+		is(fake.ops.post_send(qp, &wr, &bad), 0, "newer kernel: inline data");
+		wqe = fake_entry(&fake.sq, 1);
+		ok(wqe->inline_len == sizeof(data) &&
+		   !memcmp(wqe + 1, data, sizeof(data)), "newer kernel: all of it");
+		fake.ops.destroy_qp(qp);
+	}
+	/* more than an entry can say */
+	attr.cap.max_send_sge = 300;
+	qp = fake.ops.create_qp(pd, &attr);
+	if (ok(qp, "newer kernel: more elements than an entry can say")) {
+		is(attr.cap.max_send_sge, 255, "newer kernel: so many are told of");
+		fake.ops.destroy_qp(qp);
+	}
+	fake.ops.dealloc_pd(pd);
 	teardown();
 }
 
@@ -290,5 +343,6 @@ void test_qp(void)
 	test_flags();
 	test_old_kernel();
 	test_ex_mark();
+	test_larger_limits();
 	test_cleaning();
 }

@@ -15,16 +15,24 @@
 #include <linux/types.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
-#define IWT_ABI_VERSION		1
+/*
+ * What both sides have to know alike. Everything else grows: structures at their ends,
+ * where what is missing counts as zero and what the other side does not know must be
+ * zero; and what a side must heed, by a bit of enum iwt_feature.
+ */
+#define IWT_ABI_VERSION		2
 
 /* The kernel passes an unlisted driver id through to user space unchanged. */
 #define RDMA_DRIVER_IW_TCP	0x69770001
 
 #define IWT_RING_CTL_SIZE	256
 
-/* Most octets of inline data in one send work request. */
+/*
+ * Most octets of inline data in one send work request, and most scatter/gather elements
+ * of one work request, in this version of the module. A process goes by what is in the
+ * answer to the creation of a queue pair.
+ */
 #define IWT_MAX_INLINE		256
-/* Most scatter/gather elements of one work request. */
 #define IWT_MAX_SGE		16
 
 /* Bits of iwt_ring_ctl.flags (written by the kernel). */
@@ -37,17 +45,24 @@ enum iwt_ring_flags {
 	/* Completion queue only: entries were lost, the queue is dead. */
 	IWT_RING_OVERRUN	= 1 << 1,
 	/*
-	 * Completion queue only: the send queues of its queue pairs count on
-	 * whoever polls it, and do not ask to be woken. Who has posted since he
-	 * last did so, and finds the completion queue empty or has posted often,
-	 * polls by the command of uverbs. That returns no completions, but has
-	 * the kernel look at the send queues whose bits are set.
+	 * Completion queue only: the send queues of its queue pairs count on the
+	 * process that polls it, and do not ask to be woken. A process that has
+	 * posted since its last visit, and finds the completion queue empty or has
+	 * posted often, calls IWT_METHOD_CQ_VISIT: the kernel looks at the send
+	 * queues whose bits are set.
 	 *
-	 * Who posts without the doorbell sets the queue pair's bit, after the
-	 * barrier, if it is not set: bit n is 1 << n % 32 of the 32-bit word n / 32.
-	 * The kernel clears it and then looks at prod.
+	 * A process that posts without the doorbell sets the queue pair's bit, after
+	 * the barrier, if it is not set: bit n is 1 << n % 32 of the 32-bit word
+	 * n / 32. The kernel clears it and then looks at prod.
 	 */
 	IWT_RING_TENDED		= 1 << 2,
+	/*
+	 * Completion queue only: the kernel does not look at arm any more. After
+	 * storing arm, and a full memory barrier, call IWT_METHOD_CQ_ARM if this is
+	 * set. The call clears it for some events: so many can be left unread
+	 * without another call.
+	 */
+	IWT_RING_ARM_BY_CALL	= 1 << 3,
 };
 
 /* Values of iwt_ring_ctl.arm (completion queues). */
@@ -208,17 +223,15 @@ struct iwt_uctx_req {
 
 struct iwt_uctx_resp {
 	__aligned_u64 features;
-	__u32 abi_minor;
-	__u32 reserved;
 };
 
 struct iwt_create_cq_resp {
 	__aligned_u64 mmap_offset;
 	__aligned_u64 mmap_length;
-	__u32 cq_id;
 	__u32 entries;		/* power of two */
 	__u32 stride;
 	__u32 posted_bits;	/* for queue pairs, a multiple of 32, or none */
+	__u32 reserved;
 };
 
 struct iwt_create_qp_resp {
@@ -245,6 +258,27 @@ struct iwt_reg_mr_resp {
 	__u32 reserved;
 };
 
+/* Methods of UVERBS_OBJECT_CQ. */
+enum iwt_cq_method {
+	/* see IWT_RING_TENDED */
+	IWT_METHOD_CQ_VISIT = 1U << UVERBS_ID_NS_SHIFT,
+	/* see IWT_RING_ARM_BY_CALL */
+	IWT_METHOD_CQ_ARM,
+};
+
+/* Attributes of these methods. */
+enum iwt_cq_attr {
+	IWT_ATTR_CQ = 1U << UVERBS_ID_NS_SHIFT,
+	IWT_ATTR_CQ_ARM_FLAGS,		/* in: enum iwt_cq_arm_flags */
+};
+
+enum iwt_cq_arm_flags {
+	/* for solicited completions only, unless it is armed for any */
+	IWT_CQ_ARM_FOR_SOLICITED	= 1 << 0,
+	/* for completions that are in the queue already, too: an event at once */
+	IWT_CQ_ARM_AT_ONCE		= 1 << 1,
+};
+
 /*
  * Startup of MPA on a TCP socket of the process (RFC 5044 7.1.3). The process
  * sends and receives the startup frames by itself; the kernel writes what is
@@ -261,6 +295,13 @@ enum iwt_qp_method {
 	 * the Request: the same, and send the Reply
 	 */
 	IWT_METHOD_MPA_ATTACH,
+	/* the kernel looks at both queues: see IWT_RING_NEED_WAKEUP */
+	IWT_METHOD_QP_DOORBELL,
+};
+
+/* Attributes of the doorbell. */
+enum iwt_qp_attr {
+	IWT_ATTR_QP = 1U << UVERBS_ID_NS_SHIFT,
 };
 
 /* Methods of UVERBS_OBJECT_DEVICE. */
@@ -269,7 +310,7 @@ enum iwt_device_method {
 	IWT_METHOD_MPA_REJECT = 1U << UVERBS_ID_NS_SHIFT,
 };
 
-/* Attributes of these methods. Frames begin with a header of 20 octets. */
+/* Attributes of the methods of MPA. Frames begin with a header of 20 octets. */
 enum iwt_mpa_attr {
 	IWT_ATTR_MPA_QP = 1U << UVERBS_ID_NS_SHIFT,
 	IWT_ATTR_MPA_FD,		/* in: the socket */

@@ -3,6 +3,12 @@
 
 #include "device.h"
 
+/*
+ * Events that a process gets by arming its ring, between two calls. A process that does
+ * not read them has so many in uverbs' list, which is charged to nobody.
+ */
+#define EVENTS_BY_RING	32
+
 /**
  * iwt_cq_stride() - octets of a ring entry
  * @user: queue of a process
@@ -32,21 +38,44 @@ static void report_overrun(struct work_struct *work)
 		cq->ibcq.event_handler(&ev, cq->ibcq.cq_context);
 }
 
+static void put_flag(struct iwt_cq *cq, u32 flag, bool on)
+{
+	WRITE_ONCE(cq->flags, on ? cq->flags | flag : cq->flags & ~flag);
+	WRITE_ONCE(cq->ring.ctl->flags, cq->flags);
+}
+
 /* Does the consumer want to hear of an entry with these flags? */
 static bool is_armed(const struct iwt_cq *cq, u8 flags)
 {
 	u32 arm;
 
-	smp_mb(); /* prod is visible before arm is read: see iwt_cq_arm() */
-	arm = READ_ONCE(cq->ring.ctl->arm);
+	smp_mb(); /* prod is visible before arm is read: see store_arm() */
+	arm = cq->credit ? READ_ONCE(cq->ring.ctl->arm) : cq->asked;
 	return arm == IWT_CQ_ARM_ANY ||
 	       (arm == IWT_CQ_ARM_SOLICITED && flags & IWT_WC_SOLICITED);
+}
+
+/*
+ * One event less by the ring alone. With the last one the process is told to call, and the
+ * word is read once more: the process stores it before it reads the flag, so it calls, or
+ * what it stored is seen here (as in iwt_ring_sleep(); tests/unit/ring_model.py). After
+ * that the word may change as it likes.
+ */
+static void spend(struct iwt_cq *cq)
+{
+	if (!cq->user || !cq->credit || --cq->credit)
+		return;
+	put_flag(cq, IWT_RING_ARM_BY_CALL, true);
+	smp_mb(); /* the flag before the word */
+	cq->asked = READ_ONCE(cq->ring.ctl->arm);
 }
 
 static void disarm(struct iwt_cq *cq)
 {
 	WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_NONE);
+	cq->asked = IWT_CQ_ARM_NONE;
 	cq->held = 0;
+	spend(cq);
 }
 
 /*
@@ -119,6 +148,7 @@ static bool put_off(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 {
 	spin_lock_init(&cq->lock);
+	cq->credit = EVENTS_BY_RING;
 	INIT_WORK(&cq->notify, run_handler);
 	INIT_WORK(&cq->overrun_work, report_overrun);
 	hrtimer_setup(&cq->timer, period_over, CLOCK_MONOTONIC,
@@ -156,12 +186,6 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 	}
 	cq->prod++;
 	iwt_ring_set_prod(&cq->ring, cq->prod);
-}
-
-static void put_flag(struct iwt_cq *cq, u32 flag, bool on)
-{
-	WRITE_ONCE(cq->flags, on ? cq->flags | flag : cq->flags & ~flag);
-	WRITE_ONCE(cq->ring.ctl->flags, cq->flags);
 }
 
 /**
@@ -294,40 +318,70 @@ int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
 	return got;
 }
 
+/*
+ * Arms, with the barrier that pairs with is_armed(): the word is stored before the ring is
+ * looked at, and iwt_cq_push() fills the ring before it reads the word, so no completion
+ * slips between. Under the lock.
+ */
+static void store_arm(struct iwt_cq *cq, bool solicited)
+{
+	u32 *arm = &cq->ring.ctl->arm;
+
+	/* a wish for every completion is not weakened by a later, lesser one */
+	if (!solicited)
+		WRITE_ONCE(*arm, IWT_CQ_ARM_ANY);
+	else if (READ_ONCE(*arm) != IWT_CQ_ARM_ANY)
+		WRITE_ONCE(*arm, IWT_CQ_ARM_SOLICITED);
+	smp_mb(); /* see above */
+}
+
 /**
- * iwt_cq_arm() - ask for one call of the completion handler
- * @cq: queue
+ * iwt_cq_arm() - a kernel consumer asks for one call of its completion handler
+ * @cq: its queue
  * @flags: for which completions
  *
- * Any context. The arm word is stored before the ring is looked at, and
- * iwt_cq_push() fills the ring before it reads the word, so no completion
- * slips between. A process, which arms without us, comes here when it wants the
- * event at once for what is in the ring already.
+ * Any context.
  *
  * Return: 1 if completions are missed when the caller goes to sleep now and
  * asked to be told (IB_CQ_REPORT_MISSED_EVENTS), else 0.
  */
 int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
 {
-	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
 	unsigned long irq;
-	bool missed, notify;
+	bool missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* a wish for every completion is not weakened by a later, lesser one */
-	if (!solicited)
-		WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_ANY);
-	else if (READ_ONCE(cq->ring.ctl->arm) != IWT_CQ_ARM_ANY)
-		WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_SOLICITED);
-	smp_mb(); /* pairs with is_armed() */
+	store_arm(cq, (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED);
 	missed = iwt_cq_untaken(cq);
-	notify = missed && cq->user && is_armed(cq, 0);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed && (flags & IB_CQ_REPORT_MISSED_EVENTS);
+}
+
+/**
+ * iwt_cq_ask() - a process asks for one event by a call
+ * @cq: its queue
+ * @solicited: for solicited completions only
+ * @at_once: for what is in the ring already, too
+ *
+ * A process arms without a call as long as it has credit, which this restores. Any
+ * context.
+ */
+void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
+{
+	unsigned long irq;
+	bool notify;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	/* before the process sees that the word counts again */
+	cq->credit = EVENTS_BY_RING;
+	put_flag(cq, IWT_RING_ARM_BY_CALL, false);
+	store_arm(cq, solicited);
+	notify = at_once && iwt_cq_untaken(cq) && is_armed(cq, 0);
 	if (notify)
 		disarm(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
 	if (notify)
 		raise(cq);
-	return missed && (flags & IB_CQ_REPORT_MISSED_EVENTS);
 }
 
 /**

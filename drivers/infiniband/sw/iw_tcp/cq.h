@@ -29,6 +29,8 @@ struct iwt_kcqe {
  * @flags: what the ring says to the process (enum iwt_ring_flags)
  * @mod_count: completions for an event, when events are put off, else 0
  * @mod_period: microseconds that an event is put off at most
+ * @credit: events that a process may still get by the ring alone
+ * @asked: enum iwt_cq_arm that counts when there is no credit
  * @held: completions for which an event was put off
  * @timer: the end of that time
  * @map: mapping of a user queue
@@ -47,6 +49,8 @@ struct iwt_cq {
 	u32 flags;
 	u16 mod_count;
 	u16 mod_period;
+	u32 credit;
+	u32 asked;
 	u32 held;
 	struct hrtimer timer;
 	struct iwt_mmap *map;
@@ -80,6 +84,7 @@ bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 void iwt_cq_set_flag(struct iwt_cq *cq, u32 flag, bool on);
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc);
 int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags);
+void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once);
 void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period);
 void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp);
 

@@ -177,8 +177,6 @@ static void init_ibdev(struct iwt_dev *dev)
 	ibdev->num_comp_vectors = num_online_cpus();
 	ibdev->local_dma_lkey = IWT_LOCAL_DMA_LKEY;
 	ibdev->driver_def = iwt_uapi_defs;
-	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
-				  BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ);
 	/* Ports are TCP's own: nothing to be mapped. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));

@@ -8,8 +8,8 @@
  * before the next is there. But it will look for completions, too. As long as it does,
  * its rings do not ask to be woken, and its completion queues say so
  * (IWT_RING_TENDED): when it has posted and finds one of them empty, or has posted
- * often, it polls by the command of uverbs, and has the engines of the queue pairs
- * run that it has posted to, of which it has set a bit. That is one call for many
+ * often, it visits (IWT_METHOD_CQ_VISIT), which runs the engines of the queue pairs
+ * that it has posted to, of which it has set a bit. That is one call for many
  * requests, and as many queue pairs as there are cost nothing.
  *
  * Nothing is lost when it does not come. A timer stands in for it, and after a while
@@ -125,7 +125,7 @@ static void note_worth(struct iwt_tend *t)
 }
 
 /**
- * iwt_tend_visit() - the process polls by command
+ * iwt_tend_visit() - the process visits
  * @cq: its completion queue
  *
  * Has the engines run of the queue pairs for which something is new. Process context,

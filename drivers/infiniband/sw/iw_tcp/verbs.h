@@ -17,6 +17,7 @@ struct iwt_ucontext {
 };
 
 /* verbs_dev.c */
+int iwt_udata_known(struct ib_udata *udata, size_t known);
 int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		     struct ib_udata *udata);
 int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
@@ -58,6 +59,9 @@ int iwt_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 void iwt_qp_add_ref(struct ib_qp *qp);
 void iwt_qp_rem_ref(struct ib_qp *qp);
 struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn);
+
+/* verbs_ring.c */
+extern const struct uapi_definition iwt_ring_uapi_defs[];
 
 /* verbs_attach.c */
 extern const struct uapi_definition iwt_uapi_defs[];

@@ -15,7 +15,6 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 		.mmap_length = cq->map->len,
 		.entries = cq->ring.mask + 1,
 		.stride = cq->ring.stride,
-		.cq_id = cq->ibcq.res.id,
 		.posted_bits = cq->tend.bits,
 	};
 
@@ -69,6 +68,9 @@ int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > IWT_MAX_CQE)
 		return -EINVAL;
+	err = udata ? iwt_udata_known(udata, 0) : 0;
+	if (err)
+		return err;
 	cq->user = udata;
 	entries = roundup_pow_of_two(attr->cqe);
 	err = alloc_ring(cq, uc ? &uc->ibuc : NULL, entries, &offset);
@@ -119,26 +121,20 @@ int iwt_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 
 /**
  * iwt_poll_cq() - verbs: take completions
- * @ibcq: queue
+ * @ibcq: queue of a kernel consumer; a process takes them out of its ring
  * @n: room
  * @wc: takes them
  *
- * Any context for a kernel consumer. A process takes its completions out of the ring
- * by itself, and has its send queues looked at with this. Return: how many.
+ * Any context. Return: how many.
  */
 int iwt_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
-	struct iwt_cq *cq = to_iwt_cq(ibcq);
-
-	if (!cq->user)
-		return iwt_cq_poll(cq, n, wc);
-	iwt_tend_visit(cq);
-	return 0;
+	return iwt_cq_poll(to_iwt_cq(ibcq), n, wc);
 }
 
 /**
  * iwt_req_notify_cq() - verbs: ask for one event
- * @ibcq: queue
+ * @ibcq: queue of a kernel consumer; a process asks by IWT_METHOD_CQ_ARM
  * @flags: for which completions
  *
  * Any context. Return: 1 when completions are there already and the caller

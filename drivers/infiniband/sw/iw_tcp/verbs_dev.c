@@ -196,6 +196,21 @@ void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 }
 
 /**
+ * iwt_udata_known() - does a process ask for something that came after this module?
+ * @udata: private part of its request
+ * @known: octets that are known here
+ *
+ * May sleep. Return: 0, or -EOPNOTSUPP if an unknown part is not zero.
+ */
+int iwt_udata_known(struct ib_udata *udata, size_t known)
+{
+	if (udata->inlen > known &&
+	    !ib_is_udata_cleared(udata, known, udata->inlen - known))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/**
  * iwt_alloc_ucontext() - ib_device operation alloc_ucontext
  * @uc: context, allocated by the core
  * @udata: struct iwt_uctx_req in, struct iwt_uctx_resp out
@@ -209,13 +224,12 @@ int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
 {
 	struct iwt_uctx_req req = {};
 	struct iwt_uctx_resp resp = {};
-	size_t len = min(sizeof(req), udata->inlen);
 	int ret;
 
-	if (udata->inlen > len &&
-	    !ib_is_udata_cleared(udata, len, udata->inlen - len))
-		return -EOPNOTSUPP;
-	ret = ib_copy_from_udata(&req, udata, len);
+	ret = iwt_udata_known(udata, sizeof(req));
+	if (!ret)
+		ret = ib_copy_from_udata(&req, udata,
+					 min(sizeof(req), udata->inlen));
 	if (ret)
 		return ret;
 	resp.features = req.features & FEATURES;

@@ -5,6 +5,7 @@
 #include <rdma/iw_tcp-abi.h>
 
 #include "mr.h"
+#include "verbs.h"
 
 static struct ib_mr *ibmr_or_err(struct iwt_mr *mr)
 {
@@ -39,8 +40,9 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
-		return ERR_PTR(-EINVAL);
+	ret = iwt_udata_known(udata, 0);
+	if (ret)
+		return ERR_PTR(ret);
 	mr = iwt_mr_create_user(pd, start, len, iova, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);

@@ -7,11 +7,11 @@
  * @pd: object, allocated by the core
  * @udata: a process has nothing to say or to learn
  *
- * Return: 0.
+ * Return: 0 or -EOPNOTSUPP.
  */
 int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return 0;
+	return udata ? iwt_udata_known(udata, 0) : 0;
 }
 
 /* ib_device operation dealloc_pd; the core counts the users. Return: 0. */

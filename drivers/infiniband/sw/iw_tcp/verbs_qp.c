@@ -189,6 +189,8 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	int err;
 
 	err = check_init(attr);
+	if (!err && udata)
+		err = iwt_udata_known(udata, 0);
 	if (err)
 		return err;
 	qp->dev = to_iwt_dev(ibqp->device);
@@ -319,9 +321,9 @@ static bool may_send(const struct iwt_qp *qp)
 }
 
 /**
- * iwt_post_send() - verbs: post send work requests, or a process's doorbell
- * @ibqp: queue pair
- * @wr: list; NULL is the doorbell
+ * iwt_post_send() - verbs: post send work requests
+ * @ibqp: queue pair of a kernel consumer; a process has the ring and the doorbell
+ * @wr: list
  * @bad: takes the first that was not posted
  *
  * Any context. Return: 0 or -errno.
@@ -333,15 +335,7 @@ int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	unsigned long irq;
 	int err = 0;
 
-	if (qp->user) {
-		*bad = wr;
-		if (wr)
-			return -EINVAL;
-		iwt_count(qp->dev, IWT_C_DOORBELL);
-		iwt_qp_rang(qp);
-		return 0;
-	}
-	if (!may_send(qp)) {
+	if (qp->user || !may_send(qp)) {
 		*bad = wr;
 		return -EINVAL;
 	}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The device's own ioctl methods: what a process says of the rings that it shares. */
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#include "cq.h"
+#include "device.h"
+#include "qp.h"
+#include "verbs.h"
+
+#define UVERBS_MODULE_NAME iw_tcp
+#include <rdma/uverbs_named_ioctl.h>
+
+/* The object of an attribute, which the core keeps until the call ends. */
+static void *object(struct uverbs_attr_bundle *attrs, u16 id)
+{
+	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, id);
+
+	return IS_ERR(uobj) ? ERR_CAST(uobj) : uobj->object;
+}
+
+static int UVERBS_HANDLER(IWT_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp *ibqp = object(attrs, IWT_ATTR_QP);
+	struct iwt_qp *qp;
+
+	if (IS_ERR(ibqp))
+		return PTR_ERR(ibqp);
+	qp = to_iwt_qp(ibqp);
+	iwt_count(qp->dev, IWT_C_DOORBELL);
+	iwt_qp_rang(qp);
+	return 0;
+}
+
+static int UVERBS_HANDLER(IWT_METHOD_CQ_VISIT)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_cq *ibcq = object(attrs, IWT_ATTR_CQ);
+
+	if (IS_ERR(ibcq))
+		return PTR_ERR(ibcq);
+	iwt_tend_visit(to_iwt_cq(ibcq));
+	return 0;
+}
+
+static int UVERBS_HANDLER(IWT_METHOD_CQ_ARM)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_cq *ibcq = object(attrs, IWT_ATTR_CQ);
+	u32 flags;
+	int err;
+
+	if (IS_ERR(ibcq))
+		return PTR_ERR(ibcq);
+	err = uverbs_get_flags32(&flags, attrs, IWT_ATTR_CQ_ARM_FLAGS,
+				 IWT_CQ_ARM_FOR_SOLICITED | IWT_CQ_ARM_AT_ONCE);
+	if (err)
+		return err;
+	iwt_cq_ask(to_iwt_cq(ibcq), flags & IWT_CQ_ARM_FOR_SOLICITED,
+		   flags & IWT_CQ_ARM_AT_ONCE);
+	return 0;
+}
+
+#define RING_CQ								\
+	UVERBS_ATTR_IDR(IWT_ATTR_CQ, UVERBS_OBJECT_CQ,			\
+			UVERBS_ACCESS_READ, UA_MANDATORY)
+
+DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_QP_DOORBELL,
+			    UVERBS_ATTR_IDR(IWT_ATTR_QP, UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_CQ_VISIT, RING_CQ);
+
+DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_CQ_ARM, RING_CQ,
+			    UVERBS_ATTR_FLAGS_IN(IWT_ATTR_CQ_ARM_FLAGS,
+						 enum iwt_cq_arm_flags,
+						 UA_MANDATORY));
+
+ADD_UVERBS_METHODS(iwt_ring_qp_methods, UVERBS_OBJECT_QP,
+		   &UVERBS_METHOD(IWT_METHOD_QP_DOORBELL));
+
+ADD_UVERBS_METHODS(iwt_ring_cq_methods, UVERBS_OBJECT_CQ,
+		   &UVERBS_METHOD(IWT_METHOD_CQ_VISIT),
+		   &UVERBS_METHOD(IWT_METHOD_CQ_ARM));
+
+const struct uapi_definition iwt_ring_uapi_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &iwt_ring_qp_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_CQ, &iwt_ring_cq_methods),
+	{},
+};

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a hostile process says of its completion queue, and never reads. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#include "hostile.h"
+
+/* More than an event could wait for in any device, and than the memory of one page. */
+#define EVENTS	2000
+/* What SECURITY.md says that a process can have without a call. */
+#define BOUND	32
+
+/* One completion, for which the word that arms says ANY. */
+static void armed_completion(struct conn *c, uint64_t id)
+{
+	struct ibv_wc wc;
+
+	__atomic_store_n(&iwt_ctl(&c->scq)->arm, IWT_CQ_ARM_ANY, __ATOMIC_SEQ_CST);
+	if (iwt_post(c, id, IBV_WR_RDMA_WRITE, 0, 8) || !iwt_wait_wc(c, &wc) || wc.status)
+		iwt_fail("WRITE %llu", (unsigned long long)id);
+}
+
+static int unread(struct conn *c)
+{
+	struct ibv_cq *cq;
+	void *context;
+	int n = 0;
+
+	fcntl(c->events->fd, F_SETFL, O_NONBLOCK);
+	while (!ibv_get_cq_event(c->events, &cq, &context))
+		n++;
+	if (n)
+		ibv_ack_cq_events(c->cq, n);
+	return n;
+}
+
+/* Arms for ever, by the ring alone, and never reads an event. */
+void iwt_arms(void)
+{
+	struct conn *c = iwt_dial(true);
+	int i, n;
+
+	for (i = 0; i < EVENTS; i++)
+		armed_completion(c, i);
+	n = unread(c);
+	/* with the last one what was armed meanwhile counts, too */
+	if (n < BOUND || n > BOUND + 1)
+		iwt_fail("%d of %d events", n, EVENTS);
+	if (!(iwt_ctl(&c->scq)->flags & IWT_RING_ARM_BY_CALL))
+		iwt_fail("it is not told to call");
+	/* that it has read them changes nothing; that it calls does */
+	armed_completion(c, i++);
+	if (unread(c))
+		iwt_fail("an event without a call");
+	if (ibv_req_notify_cq(c->cq, 0))
+		iwt_fail("ibv_req_notify_cq");
+	if (iwt_ctl(&c->scq)->flags & IWT_RING_ARM_BY_CALL)
+		iwt_fail("it is still told to call");
+	for (n = 0; n < EVENTS; n++)
+		armed_completion(c, i++);
+	n = unread(c);
+	if (n < BOUND || n > BOUND + 1)
+		iwt_fail("%d of %d events after a call", n, EVENTS);
+}
+
+/* By calls: each gives one event, or so many if the ring is used as well. */
+void iwt_arms_called(void)
+{
+	struct conn *c = iwt_dial(true);
+	struct ibv_wc wc;
+	int i, n;
+
+	for (i = 0; i < EVENTS; i++) {
+		if (iwt_method(c, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, c->cq->handle, 1,
+			       i % 2 ? 0 : IWT_CQ_ARM_AT_ONCE))
+			iwt_fail("IWT_METHOD_CQ_ARM");
+		if (iwt_post(c, i, IBV_WR_RDMA_WRITE, 0, 8) || !iwt_wait_wc(c, &wc))
+			iwt_fail("WRITE");
+	}
+	n = unread(c);
+	if (n != EVENTS)
+		iwt_fail("%d events of %d", n, EVENTS);
+}
+
+/* Objects of another kind, or none; flags, lengths and attributes that are none. */
+void iwt_methods(void)
+{
+	struct conn *c = iwt_dial(true);
+	uint32_t cq = c->cq->handle, qp = c->qp->handle;
+	const struct {
+		uint16_t object, method;
+		uint32_t handle;
+		int n;
+		uint32_t flags;
+	} k[] = {
+		{ UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, cq },
+		{ UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, 0xffffffff },
+		{ UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, qp, 1 },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, qp },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, c->pd->handle },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, 12345 },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, qp, 1 },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, cq, 0 },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, cq, 1, 4 },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, cq, 1, 0x80000000 },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, cq, 3 },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM + 1, cq },
+	};
+	unsigned int i;
+
+	if (iwt_method(c, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, cq, 0, 0) ||
+	    iwt_method(c, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, cq, 1, 0) ||
+	    iwt_method(c, UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, qp, 0, 0))
+		iwt_fail("a method that is right");
+	for (i = 0; i < sizeof(k) / sizeof(k[0]); i++)
+		if (!iwt_method(c, k[i].object, k[i].method, k[i].handle, k[i].n, k[i].flags))
+			iwt_fail("method %u was granted", i);
+}
