@@ -29,6 +29,8 @@
 #define IWT_FLAG_REJECT		0x20
 #define IWT_FLAG_ENHANCED	0x10
 #define IWT_DEFAULT_TIMEOUT	15000
+/* Milliseconds. */
+#define IWT_PAUSE		5
 
 static const char iwt_key_req[] = "MPA ID Req Frame";
 static const char iwt_key_rep[] = "MPA ID Rep Frame";
@@ -53,23 +55,57 @@ static int64_t iwt_deadline(int timeout)
 	return iwt_now() + (timeout > 0 ? timeout : IWT_DEFAULT_TIMEOUT);
 }
 
-/* One deadline for all of a startup, whatever arrives (RFC 5044 7.1.2 r10). */
+/*
+ * poll() reports an error without waiting as long as the program has left something in
+ * the socket's error queue (SO_TIMESTAMPING, IP_RECVERR). That is the program's to read,
+ * and says nothing of @events. So wait by the clock; the caller tries again, and is told
+ * of an error of the connection itself.
+ */
+static void iwt_pause(int64_t left)
+{
+	struct timespec ts = {
+		.tv_nsec = left <= 0 ? 0 : (left < IWT_PAUSE ? left : IWT_PAUSE) * 1000000,
+	};
+
+	nanosleep(&ts, NULL);
+}
+
+/*
+ * Waits until there may be @events. One deadline for all of a startup, whatever arrives
+ * (RFC 5044 7.1.2 r10).
+ */
 static int iwt_wait(int fd, short events, int64_t deadline)
 {
 	struct pollfd pfd = { .fd = fd, .events = events };
-	int64_t left;
+	int64_t left = deadline - iwt_now();
 	int ret;
 
-	for (;;) {
-		left = deadline - iwt_now();
+	do {
 		ret = poll(&pfd, 1, left > 0 ? left : 0);
-		if (ret > 0)
-			return 0;
-		if (!ret)
-			return ETIMEDOUT;
-		if (errno != EINTR)
+		if (ret < 0 && errno != EINTR)
 			return errno;
-	}
+		left = deadline - iwt_now();
+		if (!ret || left <= 0)
+			return ETIMEDOUT;
+	} while (ret < 0);
+	if (pfd.revents == POLLERR)
+		iwt_pause(left);
+
+	return 0;
+}
+
+/*
+ * Waits before the kernel is asked once more, which has said EAGAIN. It may want more
+ * room than poll() waits for.
+ */
+static int iwt_wait_room(int fd, int64_t deadline)
+{
+	int ret = iwt_wait(fd, POLLOUT, deadline);
+
+	if (!ret)
+		iwt_pause(deadline - iwt_now());
+
+	return ret;
 }
 
 static int iwt_send(int fd, const void *buf, size_t len, int64_t deadline)
@@ -298,7 +334,7 @@ static int iwt_attach_wait(struct ibv_qp *qp, int fd,
 		ret = iwt_attach(qp, fd, param, req, req_len, rep, conn);
 		if (ret != EAGAIN)
 			return ret;
-		ret = iwt_wait(fd, POLLOUT, deadline);
+		ret = iwt_wait_room(fd, deadline);
 		if (ret)
 			return ret;
 	}
@@ -323,6 +359,33 @@ static void iwt_give_private_data(const struct iwt_frame *rep,
 	       conn->private_data_len);
 }
 
+/*
+ * A program that was built with an older header has a shorter structure, and one that was
+ * built with a newer header a longer one. So only what the first version had is always
+ * set; what came later, if comp_mask says that the program has it. comp_mask is left
+ * with what is known here.
+ */
+static void iwt_clear_conn(struct iwtdv_conn *conn)
+{
+	conn->comp_mask = 0;
+	conn->flags = 0;
+	conn->ird = 0;
+	conn->ord = 0;
+	conn->private_data_len = 0;
+	memset(conn->private_data, 0, sizeof(conn->private_data));
+}
+
+static void iwt_clear_request(struct iwtdv_request *request)
+{
+	request->comp_mask = 0;
+	request->ird = 0;
+	request->ord = 0;
+	request->private_data_len = 0;
+	request->private_data_offset = 0;
+	request->frame_len = 0;
+	memset(request->frame, 0, sizeof(request->frame));
+}
+
 bool iwtdv_is_supported(struct ibv_device *device)
 {
 	return iwt_is_iw_tcp(device);
@@ -341,12 +404,17 @@ int iwtdv_connect(struct ibv_qp *qp, int sockfd,
 	ret = iwt_check_param(param);
 	if (ret)
 		return ret;
-	memset(conn, 0, sizeof(*conn));
+	iwt_clear_conn(conn);
 	deadline = iwt_deadline(param->timeout);
 
-	do {
+	for (;;) {
 		ret = iwt_make_request(qp, sockfd, param, &req);
-	} while (ret == EAGAIN && !iwt_wait(sockfd, POLLOUT, deadline));
+		if (ret != EAGAIN)
+			break;
+		ret = iwt_wait_room(sockfd, deadline);
+		if (ret)
+			return iwt_end_startup(sockfd, ret);
+	}
 	if (ret)
 		return ret;
 	ret = iwt_send(sockfd, req.octets, req.len, deadline);
@@ -375,7 +443,7 @@ int iwtdv_get_request(int sockfd, const void *last_message, size_t length,
 	uint16_t offset;
 	int ret;
 
-	memset(request, 0, sizeof(*request));
+	iwt_clear_request(request);
 	ret = iwt_check_socket(sockfd);
 	if (ret)
 		return ret;
@@ -420,7 +488,7 @@ int iwtdv_accept(struct ibv_qp *qp, int sockfd,
 		ret = iwt_check_request(request);
 	if (ret)
 		return ret;
-	memset(conn, 0, sizeof(*conn));
+	iwt_clear_conn(conn);
 	ret = iwt_attach_wait(qp, sockfd, param, request->frame,
 			      request->frame_len, NULL,
 			      iwt_deadline(param->timeout), conn);

@@ -33,6 +33,13 @@ enum iwtdv_conn_flags {
 	IWTDV_CONN_ENHANCED = 1 << 4,
 };
 
+/*
+ * All of these structures may get longer. The program sets comp_mask: to 0, or to the
+ * bits of the later members that it has given (in iwtdv_conn_param), or wants to be given
+ * if the library knows them (in the others, where the library leaves those that it has
+ * set). There are no such members yet.
+ */
+
 struct iwtdv_conn_param {
 	uint64_t comp_mask;		/* 0 */
 	const void *private_data;
@@ -45,7 +52,7 @@ struct iwtdv_conn_param {
 };
 
 struct iwtdv_conn {
-	uint64_t comp_mask;		/* 0 */
+	uint64_t comp_mask;		/* in: 0 */
 	uint32_t flags;			/* enum iwtdv_conn_flags */
 	uint16_t ird;			/* as agreed */
 	uint16_t ord;
@@ -55,7 +62,7 @@ struct iwtdv_conn {
 };
 
 struct iwtdv_request {
-	uint64_t comp_mask;		/* 0 */
+	uint64_t comp_mask;		/* in: 0 */
 	uint16_t ird;			/* what the peer asks for, */
 	uint16_t ord;			/* or IWTDV_DEPTH_ANY */
 	uint16_t private_data_len;

@@ -37,7 +37,7 @@ static bool talk(struct end *e[2])
 static void delayed(void)
 {
 	struct responder r = { .last_message = "hello ack", .pd = "reply" };
-	struct iwtdv_conn conn;
+	struct iwtdv_conn conn = {};
 	struct end *e[2];
 	int err;
 
@@ -73,7 +73,7 @@ static void plain(void)
 		.ord = 1,
 	};
 	struct responder r = {};
-	struct iwtdv_conn conn;
+	struct iwtdv_conn conn = {};
 	struct end *e[2];
 
 	open_pair(e);
@@ -272,7 +272,7 @@ static void reset_behind_reply(void)
 static void rejected(void)
 {
 	struct responder r = { .reject = true, .pd = "no" };
-	struct iwtdv_conn conn;
+	struct iwtdv_conn conn = {};
 	struct end *e[2];
 
 	open_pair(e);
@@ -296,8 +296,8 @@ static void rejected(void)
 static void improper(void)
 {
 	struct iwtdv_conn_param param = { .timeout = 200 };
-	struct iwtdv_request req;
-	struct iwtdv_conn conn;
+	struct iwtdv_request req = {};
+	struct iwtdv_conn conn = {};
 	struct end *e[2];
 
 	open_pair(e);
@@ -340,8 +340,8 @@ static void improper(void)
 static void bad_queue_pairs(void)
 {
 	struct iwtdv_conn_param param = {};
-	struct iwtdv_request req;
-	struct iwtdv_conn conn;
+	struct iwtdv_request req = {};
+	struct iwtdv_conn conn = {};
 	struct end *e[2];
 	int fds[2];
 

@@ -403,7 +403,7 @@ int iwt_connect(struct end *e, const char *pd, struct iwtdv_conn *conn)
 		.ord = 8,
 		.timeout = iwt_timeout,
 	};
-	struct iwtdv_conn unused;
+	struct iwtdv_conn unused = {};
 
 	return iwtdv_connect(e->qp, e->fd, &param, conn ?: &unused);
 }

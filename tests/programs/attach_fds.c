@@ -23,7 +23,7 @@ static void unfit(int fd, int want, const char *what)
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
 	struct iwtdv_conn_param param = {};
 	struct iwtdv_request req = { .frame_len = 20 };
-	struct iwtdv_conn conn;
+	struct iwtdv_conn conn = {};
 	char name[80];
 
 	memcpy(req.frame, frame, 20);

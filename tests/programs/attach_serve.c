@@ -50,8 +50,8 @@ static void echo_lines(int fd)
 static int obey(struct end *e, const char *word)
 {
 	struct iwtdv_conn_param param = { .ird = 4, .ord = 4, .timeout = 5000 };
-	struct iwtdv_request req;
-	struct iwtdv_conn conn;
+	struct iwtdv_request req = {};
+	struct iwtdv_conn conn = {};
 	int err;
 
 	if (!strcmp(word, "connect"))
@@ -120,7 +120,7 @@ int iwt_client(uint16_t port)
 int iwt_hold(uint16_t port)
 {
 	struct iwtdv_conn_param param = { .timeout = PATIENCE * 1000 };
-	struct iwtdv_conn conn;
+	struct iwtdv_conn conn = {};
 	struct end *e = iwt_open();
 
 	e->fd = iwt_dial(iwt_ip, port);

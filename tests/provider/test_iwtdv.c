@@ -105,7 +105,7 @@ static void test_initiator(void)
 {
 	struct iwtdv_conn_param param = { .private_data = "pd",
 					  .private_data_len = 2 };
-	struct iwtdv_conn conn;
+	struct iwtdv_conn conn = {};
 	uint8_t sent[HDR + 2];
 
 	begin();
@@ -129,7 +129,7 @@ static void test_initiator(void)
 static void test_refusals(void)
 {
 	struct iwtdv_conn_param param = { .timeout = 50 };
-	struct iwtdv_conn conn;
+	struct iwtdv_conn conn = {};
 
 	begin();
 	put_frame(fake.frame, REQ, 0x40, 1, 0);
@@ -164,11 +164,91 @@ static void test_refusals(void)
 	end();
 }
 
+/*
+ * The program has left something in the socket's error queue, for which poll() does not
+ * wait. Before the deadline the startup works all the same, and it ends then, without
+ * having looked for all of the time.
+ */
+static void test_error_queue(void)
+{
+	struct iwtdv_conn_param param = { .timeout = 100 };
+	struct iwtdv_request req = {};
+	struct iwtdv_conn conn = {};
+
+	begin();
+	fake.error_queue = true;
+	is(iwtdv_get_request(ours, NULL, 0, 100, &req), ETIMEDOUT,
+	   "iwtdv: silence with an error queue");
+	ok(fake.polls < 1000, "iwtdv: %u looks in 100 ms", fake.polls);
+	end();
+
+	begin();
+	put_frame(fake.frame, REQ, 0x40, 1, 0);
+	fake.error_queue = true;
+	is(iwtdv_connect(qp, ours, &param, &conn), ETIMEDOUT,
+	   "iwtdv: silence with an error queue, initiator");
+	ok(fake.polls < 1000, "iwtdv: %u looks in 100 ms, initiator", fake.polls);
+	end();
+
+	begin();
+	put_frame(fake.frame, REQ, 0x40, 1, 0);
+	fake.error_queue = true;
+	/* never: what waits for room looks at the clock, too */
+	fake.attach_err[0] = fake.attach_err[1] = EAGAIN;
+	fake.attach_err[2] = fake.attach_err[3] = EAGAIN;
+	is(iwtdv_connect(qp, ours, &param, &conn), ETIMEDOUT,
+	   "iwtdv: no room with an error queue");
+	end();
+
+	begin();
+	fake.error_queue = true;
+	peer_sends(REQ, 0x50, 2, 4, "");
+	is(iwtdv_get_request(ours, NULL, 0, 0, &req), 0,
+	   "iwtdv: a Request with an error queue");
+	end();
+}
+
+/* What a newer program asks for, and what an older one has no room for. */
+static void test_versions(void)
+{
+	struct {
+		struct iwtdv_conn conn;
+		uint8_t behind[64];
+	} c;
+	struct {
+		struct iwtdv_request req;
+		uint8_t behind[64];
+	} r;
+	struct iwtdv_conn_param param = {};
+	bool good = true;
+	unsigned int i;
+
+	begin();
+	memset(&c, 0xa5, sizeof(c));
+	memset(&r, 0xa5, sizeof(r));
+	peer_sends(REQ, 0x50, 2, 4, "");
+	is(iwtdv_get_request(ours, NULL, 0, 0, &r.req), 0,
+	   "iwtdv: a Request for a newer program");
+	is(r.req.comp_mask, 0, "iwtdv: nothing of what it asks for is there");
+	is(iwtdv_accept(qp, ours, &r.req, &param, &c.conn), 0,
+	   "iwtdv: accept for a newer program");
+	is(c.conn.comp_mask, 0, "iwtdv: nothing of that either");
+	for (i = 0; i < sizeof(c.behind); i++)
+		good &= c.behind[i] == 0xa5 && r.behind[i] == 0xa5;
+	ok(good, "iwtdv: what is behind is not written");
+	/* programs of the first version have so much and no more */
+	is(offsetof(struct iwtdv_conn, private_data) + 512, 530,
+	   "iwtdv: first version of iwtdv_conn");
+	is(offsetof(struct iwtdv_request, frame) + 532, 550,
+	   "iwtdv: first version of iwtdv_request");
+	end();
+}
+
 static void test_responder(void)
 {
 	struct iwtdv_conn_param param = {};
-	struct iwtdv_request req;
-	struct iwtdv_conn conn;
+	struct iwtdv_request req = {};
+	struct iwtdv_conn conn = {};
 	char said[5];
 
 	begin();
@@ -211,5 +291,7 @@ void test_iwtdv(void)
 {
 	test_initiator();
 	test_refusals();
+	test_error_queue();
+	test_versions();
 	test_responder();
 }

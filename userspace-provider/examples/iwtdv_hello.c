@@ -146,8 +146,8 @@ static void read_line(int fd, char *line, size_t size)
 static void serve(int fd)
 {
 	struct iwtdv_conn_param param = { .ird = 1, .ord = 1 };
-	struct iwtdv_request request;
-	struct iwtdv_conn conn;
+	struct iwtdv_request request = {};
+	struct iwtdv_conn conn = {};
 	char line[64];
 	int err;
 
@@ -169,7 +169,7 @@ static void serve(int fd)
 static void ask(int fd)
 {
 	struct iwtdv_conn_param param = { .ird = 1, .ord = 1 };
-	struct iwtdv_conn conn;
+	struct iwtdv_conn conn = {};
 	char line[64];
 	int err;
 
