@@ -7,7 +7,8 @@ import re
 Row = collections.namedtuple("Row", "id rfc section level binds text error")
 Test = collections.namedtuple("Test", "rows name fn alone area")
 
-# evidence of rows that the wire can't show; only the last is none at all
+# What is said of rows that the wire can't show, and the verdict of the table. Rows of the last three
+# have not been met, or not shown, whatever their tests say.
 KINDS = {
     "unit": "a test of tests/unit (named)",
     "selftest": "a test of tests/selftests, consumers or provider (named)",
@@ -15,8 +16,16 @@ KINDS = {
     "host": "the kernel outside of the module does it",
     "ulp": "asked of the program above, which gets what it needs for it (what)",
     "absent": "a choice that the RFC leaves open, not taken",
+    "deviation": "not met, or not everywhere: what is done otherwise, and why",
+    "not implemented": "what a program gets that asks for it",
     "untestable": "can't be tested; the reason",
 }
+VERDICTS = {
+    "unit": "other test", "selftest": "other test", "design": "by reading", "host": "by others", "ulp": "by others",
+    "absent": "not chosen", "deviation": "deviation", "not implemented": "not implemented",
+    "untestable": "not testable",
+}
+UNMET = ("deviation", "not implemented", "untestable")
 
 ROWS = collections.OrderedDict()
 TESTS = []
@@ -55,7 +64,7 @@ def row(*ids, alone=False):
 
 
 def stated(kind, text, *ids):
-    """Other evidence for rows: kind is one of KINDS."""
+    """What there is to say of rows beside tests, or without: kind is one of KINDS."""
     assert kind in KINDS and text
     for name in ids:
         assert name in ROWS and name not in STATED, name

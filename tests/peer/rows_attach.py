@@ -116,3 +116,61 @@ def outstanding_is_the_request(t):
     hears(peer, b"ack\n")
     rep = mpa.receive(peer.sock)
     check(rep.key == mpa.REP and not rep.flags & mpa.R, "accepted", rep)
+
+
+def says(serve, what):
+    """What the program has got: octets behind a word, or numbers."""
+    word, _, rest = serve.line().partition(" ")
+    equal(word, what, "what the program says")
+    return bytes.fromhex(rest) if what != "depths" else tuple(int(number) for number in rest.split())
+
+
+@row("MPA-67", "EMPA-5")
+def all_private_data(t):
+    """Private data of 0 to 512 octets (508 with the enhanced word), given to the program and back in the Reply"""
+    t.only("iw_tcp")
+    serve = t.keep(Serve(t.place))
+    for word in (b"back\n", b"refuse\n"):
+        for size in (0, 1, 4, 255, 256, 257, 507, 508, 509, 511, 512):
+            for enhanced in (False, True):
+                if enhanced and size > 508:
+                    continue
+                peer = t.connect(serve.port)
+                peer.sock.sendall(word)
+                hears(peer, b"ack\n")
+                data = t.rng.randbytes(size)
+                peer.request(pd=data, word=(9, 300) if enhanced else None)
+                rep = peer.reply()
+                equal(bool(rep.flags & mpa.R), word == b"refuse\n", "R, %d octets" % size)
+                equal(rep.pd[4 * enhanced:], data, "private data of the Reply")
+                equal(says(serve, "depths"), (9, 300) if enhanced else (mpa.ANY_DEPTH,) * 2, "depths of the Request")
+                equal(says(serve, "request"), data, "private data of the Request")
+                if not rep.flags & mpa.R:
+                    echoes(peer)
+                peer.close()
+                serve.line()
+
+
+@row("MPA-67", "EMPA-5")
+def all_private_data_initiator(t):
+    """The same of an initiator's Request, and of the Reply and the reject that it gets"""
+    t.only("iw_tcp")
+    serve = t.keep(Serve(t.place))
+    for size in (0, 1, 255, 256, 257, 508, 512):
+        for reject in (0, mpa.R):
+            plain = size > 508
+            peer = t.connect(serve.port)
+            peer.sock.sendall(b"%s %d\n" % (b"plain" if plain else b"offer", size))
+            own = bytes(n & 0xFF for n in range(size))
+            other = peer.await_request()
+            equal(other.enhanced, not plain, "an enhanced Request")
+            equal(other.pd[0 if plain else 4:], own, "private data of the Request")
+            data = t.rng.randbytes(size)
+            peer.accept(mpa.C | reject, pd=data)
+            equal(says(serve, "reply"), data, "private data of the Reply")
+            if not reject:
+                peer.put_send(b"message")
+                got = peer.segment()
+                equal((got if got.data else peer.segment()).data, b"message", "the message back")
+            peer.close()
+            serve.line()

@@ -8,12 +8,14 @@ from ulp import FLUSH, LOC_LEN_ERR, QP_ACCESS_ERR, QP_REQ_ERR, SUCCESS, WC_RECV
 stated("host", "XFRM (ESP and tunnels) below TCP", "DDP-82", "DDP-83")
 stated("host", "TCP hands octets up once, in order; conformance.sh --path duplicate, loss, reorder", "DDP-11")
 stated("absent", "segments are taken in the order of the stream (rx.c, iwt_sock_peek)", "DDP-5")
-stated("unit", "ddp_test.c: test_advance (received); tx.h: send_msn and read_msn are u32 that count by one (sent)", "DDP-28")
+stated("design", "numbers of both directions are u32 that count by one (proto/ddp.c, tx.h); of the received ones"
+       " ddp_test.c, test_advance, shows it; no test sends 2^32 messages", "DDP-28")
+stated("host", "TCP drops what comes behind the peer's FIN, so there is nothing to tear a stream down for", "DDP-50")
 stated("design", "no region or queue pair without a protection domain, and no other use of an STag than by the "
        "queue pairs of its domain (verbs_mr.c, proto/access.c)", "DDP-77")
 stated("design", "the kernel module is both: processes get STags, domains and queue pairs from it alone "
        "(verbs_mr.c, mr.c), and rings hold nothing that is believed (sq.c, rq.c)", "DDP-81")
-stated("untestable", "verbs bind an STag to one stream by memory windows of type 2 alone, which are refused "
+stated("not implemented", "verbs bind an STag to one stream by memory windows of type 2 alone, which are refused "
        "(EOPNOTSUPP, max_mw 0); a protection domain for each stream does it, as DDP-74 shows", "DDP-75", "DDP-76")
 
 

@@ -9,7 +9,7 @@ import mpa
 import stream
 from outcome import Skip, check, equal
 from rows import row
-from ulp import FLUSH, SUCCESS, WC_READ, WC_SEND, WC_WRITE
+from ulp import FLUSH, LOC_LEN_ERR, SUCCESS, WC_READ, WC_SEND, WC_WRITE
 
 
 def sge(conn, size, at=0):
@@ -187,17 +187,29 @@ def transferred_or_failed(t):
 
 @row("DDP-33")
 def too_long_to_post(t):
-    """A message of 2^32 octets is refused; one octet less is not, as far as its length goes"""
-    conn = t.passive(sge=5)
-    gig = "%d:0:0x40000000" % conn.mr
-    for size, pieces in (("2^32", [gig] * 4), ("more", [gig] * 4 + ["%d:0:1" % conn.mr])):
-        try:
-            conn.post("send", wr=1, sge=",".join(pieces))
-        except AssertionError:
-            continue
-        (wc,) = conn.poll(1)
-        check(wc.status not in (SUCCESS, FLUSH), "a message of %s octets:" % size, wc)
-        conn = t.passive(sge=5)
+    """Of 2^31 octets a message may be; more, or what 32 bits make of 2^32 and more, is a local error of the length"""
+    ulp, piece, pieces = t.ulp(), 4 << 20, 65
+    listener, number = t.listener(ulp), None
+    for op in ("write", "send"):
+        for size in (1 << 31, (1 << 31) + 1, 1 << 32, (1 << 32) + 8):
+            conn = t.passive(ulp=ulp, listener=listener, sge=16)
+            if number is None:
+                number = ulp.new()
+                ulp.mr(mr=number, len=piece, again=pieces, access="l")
+            each, rest = divmod(size, 16)
+            check(each + rest <= piece * pieces, "the region is too short")
+            conn.peer.slow()
+            conn.post(op, wr=1, stag=1, raddr=0, sge=",".join(
+                "%d:0:%d" % (number, each + (rest if turn == 15 else 0)) for turn in range(16)))
+            if size > 1 << 31:
+                equal(conn.poll()[0][:2], (1, LOC_LEN_ERR), "a message of %d octets" % size)
+                equal(conn.peer.segment().opcode, fpdu.TERM, "what is sent of it")
+            else:
+                got = [conn.peer.segment() for _ in range(100)]
+                equal({seg.opcode for seg in got}, {fpdu.SEND if op == "send" else fpdu.WRITE}, "opcode")
+                check(not any(seg.last for seg in got), "the message has ended")
+                conn.peer.rst()
+                equal(conn.poll()[0][:2], (1, FLUSH), "a message of %d octets, cut short" % size)
 
 
 @row("DDP-46")

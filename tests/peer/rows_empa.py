@@ -3,7 +3,10 @@
 import fpdu
 import mpa
 from outcome import check, equal
-from rows import row
+from rows import row, stated
+
+stated("deviation", "the device tells them all; rdma_cm has an octet for each, which says 255 for more, and drops those of a"
+       " reject", "EMPA-12")
 
 
 @row("EMPA-2", "EMPA-30")

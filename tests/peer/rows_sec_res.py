@@ -21,6 +21,10 @@ stated("design", "protection domains, queues, queue pairs and STags are made by 
        " ioctls; limits: IWT_MAX_* in device.h; rings that a process sees hold no number that the kernel trusts", "SEC-2")
 stated("design", "verbs_cq.c: iwt_create_cq() alone makes entries, up to IWT_MAX_CQE; cq.c: cq->prod is the kernel's"
        " own, a process's consumer index is only compared", "SEC-18")
+stated("not implemented", "memory windows of type 2, which are refused (EOPNOTSUPP, max_mw 0); a protection domain for"
+       " each stream does it, as SEC-5 shows", "SEC-6")
+stated("not implemented", "shared receive queues, which are refused (EOPNOTSUPP, max_srq 0); each stream has receive"
+       " buffers of its own", "SEC-17")
 stated("host", "uverbs: a completion queue is an object of one open file, which no other can name", "SEC-21")
 stated("ulp", "documented: user guide, \"What programs have to see to\"",
        "SEC-10", "SEC-11", "SEC-12", "SEC-13", "SEC-15", "SEC-19", "SEC-29")

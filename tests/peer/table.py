@@ -8,7 +8,7 @@ table.py REPORT.tsv OUT.rst	Documentation/conformance.rst from a report
 import collections
 import sys
 
-from rows import ROWS, STATED, TESTS, level
+from rows import ROWS, STATED, TESTS, UNMET, VERDICTS, level
 
 NAMES = {"5040": "RDMAP", "5041": "DDP", "5042": "security", "5044": "MPA", "6581": "enhanced MPA startup",
          "7306": "RDMA protocol extensions"}
@@ -21,46 +21,69 @@ Conformance
 
 What RFC 5044, 5041, 5040, 6581, 7306 and 5042 demand, each demand in our words, and how it is
 met. ``make conformance`` runs the tests against a peer that shares no code with the module
-(``tests/peer``) and makes this table anew. Where no test can show something on the wire, other
-evidence is named.
+(``tests/peer``) and makes this table anew.
 
 %s
+
+========================  ==================================================================
+Verdict
+========================  ==================================================================
+pass                      All tests of the row ran and succeeded, between two hosts.
+other test                The wire can't show it; a named test of another kind does.
+by reading                Nothing but the code, which was read, shows it.
+by others                 The kernel outside of the module, or the program above, does it.
+not chosen                The RFC leaves it open, and it is not done.
+deviation                 It is done otherwise, or not on every way. What is said tells how.
+not implemented           It does not exist. What is said tells what a program gets instead.
+========================  ==================================================================
 
 """
 
 
-def of_row(name, verdicts):
-    """Verdict and evidence of a row. With no test of it having run: "not run", unless there is other evidence."""
+def of_row(name, verdicts, whole=True):
+    """
+    Verdict and evidence of a row. whole: the path hides nothing, so that a row with a test that was
+    skipped has not passed.
+    """
     tests = [t for t in TESTS if name in t.rows]
-    got = {verdicts.get(t.name, ("not run", ""))[0] for t in tests}
-    for verdict in ("fail", "pass"):
-        if verdict in got:
-            return verdict, " ".join("%s.%s" % (t.area, t.name) for t in tests)
+    got = {t.name: verdicts.get(t.name, ("not run", ""))[0] for t in tests}
+    names = " ".join("%s.%s" % (t.area, t.name) for t in tests)
     kind, text = STATED.get(name, ("", ""))
+    if "fail" in got.values():
+        return "fail", names
+    if kind in UNMET:
+        return VERDICTS[kind], ("%s (%s)" % (text, names) if names else text)
+    if "pass" in got.values() and (not whole or "skip" not in got.values()):
+        return "pass", names
+    if "skip" in got.values() and whole:
+        return "skipped", " ".join(n for n in got if got[n] == "skip")
     if kind:
-        return "not testable" if kind == "untestable" else "stated", "%s: %s" % (kind, text)
+        return VERDICTS[kind], "%s: %s" % (kind, text)
     return "not run" if tests else "missing", ""
 
 
-def summary(verdicts):
+def summary(verdicts, whole=True):
     """A line: how many of each level."""
     out = []
-    counts = collections.Counter((level(it), of_row(it.id, verdicts)[0]) for it in ROWS.values())
+    counts = collections.Counter((level(it), of_row(it.id, verdicts, whole)[0]) for it in ROWS.values())
     for name in ("MUST", "SHOULD", "MAY", "INFO"):
         parts = ["%d %s" % (counts[name, v], text) for v, text in (
-            ("pass", "passed"), ("stated", "by other evidence"), ("fail", "failed"), ("not run", "not run"),
-            ("missing", "without evidence"), ("not testable", "not testable")) if counts[name, v]]
+            ("pass", "passed"), ("other test", "by other tests"), ("by reading", "by reading alone"),
+            ("by others", "left to the kernel or the program"), ("not chosen", "not chosen"),
+            ("deviation", "deviating"), ("not implemented", "not implemented"), ("not testable", "not testable"),
+            ("skipped", "skipped"), ("fail", "failed"), ("not run", "not run"), ("missing", "without evidence"))
+                 if counts[name, v]]
         out.append("%s: %s" % (name, ", ".join(parts)))
     return "; ".join(out)
 
 
-def write(path, verdicts):
+def write(path, verdicts, whole=True):
     """The report: one line for each row."""
     lines = []
     for it in ROWS.values():
-        verdict, evidence = of_row(it.id, verdicts)
+        verdict, evidence = of_row(it.id, verdicts, whole)
         lines.append("\t".join((it.id, it.rfc, it.section, it.level, it.text, it.error, verdict, evidence)))
-    lines.append("# %s" % summary(verdicts))
+    lines.append("# %s" % summary(verdicts, whole))
     if path == "-":
         print("\n".join("#| " + line for line in lines))
         return

@@ -5,8 +5,14 @@
  *
  *	accept	wait for a Request, accept it, echo messages
  *	reject	wait for a Request, reject it, echo lines
+ *	back	as accept, and the Reply has the private data of the Request
+ *	refuse	as reject, and so has the reject
  *	connect	be the initiator, echo messages; lines after a reject
+ *	offer N, plain N	as connect, with N octets of private data; plain: RFC 5044 only
  *	bye	end
+ *
+ * Private data that came are said on standard output, in hexadecimal. With a
+ * Request come the depths.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -47,21 +53,65 @@ static void echo_lines(int fd)
 	}
 }
 
+static void tell(const char *what, const uint8_t *octets, size_t len)
+{
+	size_t i;
+
+	printf("%s ", what);
+	for (i = 0; i < len; i++)
+		printf("%02x", octets[i]);
+	printf("\n");
+	fflush(stdout);
+}
+
+/* With n octets of private data: 0, 1, 2 ... */
+static int offer(struct end *e, struct iwtdv_conn_param *param, unsigned int n)
+{
+	uint8_t octets[IWTDV_MAX_PRIVATE_DATA];
+	struct iwtdv_conn conn = {};
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < sizeof(octets); i++)
+		octets[i] = i;
+	param->private_data = octets;
+	param->private_data_len = n;
+	err = iwtdv_connect(e->qp, e->fd, param, &conn);
+	if (!err || err == ECONNREFUSED)
+		tell("reply", conn.private_data, conn.private_data_len);
+	return err;
+}
+
 static int obey(struct end *e, const char *word)
 {
 	struct iwtdv_conn_param param = { .ird = 4, .ord = 4, .timeout = 5000 };
 	struct iwtdv_request req = {};
 	struct iwtdv_conn conn = {};
+	const uint8_t *pd;
+	unsigned int n;
 	int err;
 
 	if (!strcmp(word, "connect"))
 		return iwtdv_connect(e->qp, e->fd, &param, &conn);
+	param.flags = strncmp(word, "plain", 5) ? 0 : IWTDV_CONN_PLAIN;
+	if (sscanf(word, "offer %u", &n) == 1 || sscanf(word, "plain %u", &n) == 1)
+		return offer(e, &param, n);
 	err = iwtdv_get_request(e->fd, "ack\n", 4, param.timeout, &req);
 	if (err)
 		return err;
+	pd = req.frame + req.private_data_offset;
+	printf("depths %u %u\n", req.ird, req.ord);
+	tell("request", pd, req.private_data_len);
 	if (!strcmp(word, "reject"))
 		return iwtdv_reject(e->ctx, e->fd, &req, "no", 2) ?:
 		       ECONNREFUSED;
+	if (!strcmp(word, "refuse"))
+		return iwtdv_reject(e->ctx, e->fd, &req, pd, req.private_data_len) ?:
+		       ECONNREFUSED;
+	if (!strcmp(word, "back")) {
+		param.private_data = pd;
+		param.private_data_len = req.private_data_len;
+	}
 	return iwtdv_accept(e->qp, e->fd, &req, &param, &conn);
 }
 

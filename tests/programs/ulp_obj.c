@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* iwt_ulp: protection domains, completion queues, memory. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -126,14 +127,54 @@ static int access_flags(void)
 	       (ulp_has("access", 'z') ? IBV_ACCESS_ZERO_BASED : 0);
 }
 
+/* The same len octets of memory n times, one behind the other. */
+static uint8_t *map_again(size_t len, unsigned int n)
+{
+	int fd = memfd_create("iwt_ulp", 0);
+	uint8_t *p = MAP_FAILED;
+	unsigned int i;
+
+	if (fd >= 0 && !ftruncate(fd, len))
+		p = mmap(NULL, len * n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (i = 0; i < n && p != MAP_FAILED; i++)
+		if (mmap(p + i * len, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+			p = MAP_FAILED;
+	close(fd);
+	return p;
+}
+
+/* Memory of a region, off octets behind the beginning of a page */
+static int mem_make(struct ulp_mem *m, size_t off)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	unsigned int again = ulp_num("again", 1);
+
+	m->map_len = (m->len + off + 2 * page - 1) & ~(page - 1);
+	if (again > 1) {
+		m->map_len = m->len * again;
+		m->map = map_again(m->len, again);
+	} else {
+		m->map = mmap(NULL, m->map_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	if (m->map == MAP_FAILED)
+		return ulp_err(errno, "mmap");
+	m->buf = m->map + off;
+	memset(m->buf, ulp_num("fill", 0), m->len);
+	m->len *= again;
+	if (ulp_num("ro", 0))
+		mprotect(m->map, m->map_len, PROT_READ);
+	return 0;
+}
+
 /*
- * mr mr= len= [off=] [access=lwrabz] [pd=] [iova=] [fill=] [ro=1] [of=]: addr= stag= lkey=
- * off= octets behind the beginning of a page; of= shares the memory of another
+ * mr mr= len= [off=] [access=lwrabz] [pd=] [iova=] [fill=] [ro=1] [of=] [again=]: addr= stag= lkey=
+ * off= octets behind the beginning of a page; of= shares the memory of another; again= so many
+ * times the same len octets (whole pages)
  */
 static int cmd_mr(void)
 {
-	size_t page = sysconf(_SC_PAGESIZE), off = ulp_num("off", 0);
 	struct ibv_pd *pd = ulp_pd(ulp_num("pd", 0));
+	size_t off = ulp_num("off", 0);
 	uint64_t n = ulp_num("mr", 0);
 	struct ulp_mem *m, *of = NULL;
 
@@ -145,19 +186,10 @@ static int cmd_mr(void)
 		return -1;
 	m = &mems[n];
 	m->len = ulp_num("len", 4096);
-	if (of) {
+	if (of)
 		m->buf = of->buf + off;
-	} else {
-		m->map_len = (m->len + off + 2 * page - 1) & ~(page - 1);
-		m->map = mmap(NULL, m->map_len, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (m->map == MAP_FAILED)
-			return ulp_err(errno, "mmap");
-		m->buf = m->map + off;
-		memset(m->buf, ulp_num("fill", 0), m->len);
-		if (ulp_num("ro", 0))
-			mprotect(m->map, m->map_len, PROT_READ);
-	}
+	else if (mem_make(m, off))
+		return -1;
 	if (ulp_str("iova"))
 		m->mr = ibv_reg_mr_iova(pd, m->buf, m->len, ulp_num("iova", 0), access_flags());
 	else
