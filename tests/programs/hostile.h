@@ -55,6 +55,8 @@ uint64_t iwt_rnd(void);
 /* hostile_conn.c: connections, and the rings behind them */
 void iwt_resolve(struct conn *c);
 void iwt_make_objects(struct conn *c, bool look);
+int iwt_connect(struct conn *c);
+void iwt_establish(struct conn *c);
 struct conn *iwt_dial(bool look);
 int iwt_post_recv(struct conn *c, uint64_t id);
 int iwt_post(struct conn *c, uint64_t id, int op, uint32_t off, uint32_t len);
@@ -83,6 +85,7 @@ void iwt_fuzz(void);
 void iwt_races(void);
 void iwt_unmap(void);
 void iwt_forks(void);
+void iwt_children(void);
 void iwt_exits(void);
 void iwt_killed(void);
 void iwt_legacy(void);

@@ -178,21 +178,21 @@ void iwt_resolve(struct conn *c)
 	rdma_freeaddrinfo(ai);
 }
 
-/* A connection to the tame peer, with its rings measured if they are wanted */
-struct conn *iwt_dial(bool look)
+/* Return: 0 or an error's number; an event follows a 0 */
+int iwt_connect(struct conn *c)
 {
 	struct rdma_conn_param param = { .responder_resources = 4,
 					 .initiator_depth = 4 };
-	struct conn *c = calloc(1, sizeof(*c));
-	struct rdma_cm_event *ev;
-	struct ibv_wc wc;
-	int i;
 
-	iwt_resolve(c);
-	iwt_make_objects(c, look);
-	if (iwt_post_recv(c, MAGIC + 1) || iwt_post_recv(c, MAGIC + 2))
-		iwt_fail("ibv_post_recv");
-	if (rdma_connect(c->id, &param))
+	return rdma_connect(c->id, &param) ? errno : 0;
+}
+
+/* What is resolved and has its objects is connected to the tame peer */
+void iwt_establish(struct conn *c)
+{
+	struct rdma_cm_event *ev;
+
+	if (iwt_connect(c))
 		iwt_fail("rdma_connect: %s", strerror(errno));
 	ev = next_event(c);
 	if (!ev || ev->event != RDMA_CM_EVENT_ESTABLISHED ||
@@ -200,6 +200,20 @@ struct conn *iwt_dial(bool look)
 		iwt_fail("no connection");
 	memcpy(&c->peer, ev->param.conn.private_data, sizeof(c->peer));
 	rdma_ack_cm_event(ev);
+}
+
+/* A connection to the tame peer, with its rings measured if they are wanted */
+struct conn *iwt_dial(bool look)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+	struct ibv_wc wc;
+	int i;
+
+	iwt_resolve(c);
+	iwt_make_objects(c, look);
+	if (iwt_post_recv(c, MAGIC + 1) || iwt_post_recv(c, MAGIC + 2))
+		iwt_fail("ibv_post_recv");
+	iwt_establish(c);
 	if (!look)
 		return c;
 	measure(&c->rq);

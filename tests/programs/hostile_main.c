@@ -62,6 +62,7 @@ static const struct {
 	{ "work requests change after the doorbell", iwt_races, 0 },
 	{ "rings unmapped under traffic", iwt_unmap, 0 },
 	{ "fork under traffic", iwt_forks, 0 },
+	{ "a child connects its parent's queue pair", iwt_children, 0 },
 	{ "exit under traffic", iwt_exits, 0 },
 	{ "killed under traffic", iwt_killed, SIGKILL },
 	{ "work requests by system call", iwt_legacy, 0 },

@@ -56,6 +56,41 @@ void iwt_forks(void)
 	}
 }
 
+/*
+ * The child has all descriptors, but rdma_cm's serves its opener alone, and by one of its
+ * own the child names a queue pair that is not its own.
+ */
+static int connect_parents(struct conn *c)
+{
+	struct conn *other = calloc(1, sizeof(*other));
+	struct rdma_conn_param param = { .qp_num = c->qp->qp_num };
+
+	if (iwt_connect(c) != EACCES)
+		return 1;
+	iwt_resolve(other);
+	return !rdma_connect(other->id, &param) || errno != EINVAL;
+}
+
+void iwt_children(void)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+	struct ibv_wc wc;
+	int status = -1;
+	pid_t pid;
+
+	iwt_resolve(c);
+	iwt_make_objects(c, false);
+	pid = fork();
+	if (!pid)
+		_exit(connect_parents(c));
+	if (waitpid(pid, &status, 0) != pid || status)
+		iwt_fail("connecting in a child: status %x", status);
+	iwt_establish(c);
+	if (iwt_post(c, 1, IBV_WR_RDMA_WRITE, 0, 8) || !iwt_wait_wc(c, &wc) ||
+	    wc.status)
+		iwt_fail("the parent's connection does not work");
+}
+
 void iwt_exits(void)
 {
 	in_flight(iwt_dial(true));

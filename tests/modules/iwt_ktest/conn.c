@@ -97,8 +97,13 @@ static int make_qp(struct kt_end *e)
 	return err;
 }
 
-/* All objects of an end whose rdma_cm_id has a device. */
-static int make_end(struct kt_end *e)
+/**
+ * iwt_kt_make_end() - make all objects of an end whose rdma_cm_id has a device
+ * @e: end
+ *
+ * Return: 0 or a negative error.
+ */
+int iwt_kt_make_end(struct kt_end *e)
 {
 	int err;
 
@@ -159,6 +164,18 @@ static bool says(const struct rdma_cm_event *ev, const char *text, size_t len)
 	return p->private_data_len >= len && !memcmp(p->private_data, text, len);
 }
 
+/* What a process could do: an identifier without a queue pair, and a number. */
+static int accept_named(struct kt_end *e, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param = { .qp_num = e->conn->name };
+	int err = rdma_accept(id, &param);
+
+	e->conn->named = err ?: 1;
+	if (!err)
+		e->id = id;
+	return err;
+}
+
 /* A return value other than 0 makes rdma_cm destroy the new identifier. */
 static int accept_request(struct kt_end *e, struct rdma_cm_id *id,
 			  struct rdma_cm_event *ev)
@@ -166,11 +183,13 @@ static int accept_request(struct kt_end *e, struct rdma_cm_id *id,
 	struct rdma_conn_param param = {};
 	int err;
 
+	if (e->conn->name)
+		return accept_named(e, id);
 	if (e->id)
 		return -EBUSY;
 	e->id = id;
 	e->private_ok = says(ev, question, sizeof(question));
-	err = make_end(e);
+	err = iwt_kt_make_end(e);
 	if (!err) {
 		fill_param(&param, answer, sizeof(answer));
 		err = rdma_accept(id, &param);
@@ -253,31 +272,49 @@ static int start_listener(struct kt_conn *c)
 	return err ?: rdma_listen(c->listener, 4);
 }
 
-static int resolve(struct kt_conn *c)
+static int resolve(struct kt_conn *c, struct kt_end *e, int side)
 {
-	struct sockaddr_in from = c->run->addr[0], to = c->run->addr[1];
+	struct sockaddr_in from = c->run->addr[side], to = c->run->addr[1];
 	int err;
 
 	to.sin_port = htons(KT_PORT);
-	c->c.id = rdma_create_id(c->run->net[0], on_event, &c->c, RDMA_PS_TCP,
-				 IB_QPT_RC);
-	if (IS_ERR(c->c.id)) {
-		err = PTR_ERR(c->c.id);
-		c->c.id = NULL;
+	e->id = rdma_create_id(c->run->net[side], on_event, e, RDMA_PS_TCP,
+			       IB_QPT_RC);
+	if (IS_ERR(e->id)) {
+		err = PTR_ERR(e->id);
+		e->id = NULL;
 		return err;
 	}
-	err = rdma_resolve_addr(c->c.id, (struct sockaddr *)&from,
+	err = rdma_resolve_addr(e->id, (struct sockaddr *)&from,
 				(struct sockaddr *)&to, KT_RESOLVE_MS);
 	if (!err)
-		err = iwt_kt_wait_flag(c, &c->c.resolved);
+		err = iwt_kt_wait_flag(c, &e->resolved);
 	if (!err)
-		err = rdma_resolve_route(c->c.id, KT_RESOLVE_MS);
+		err = rdma_resolve_route(e->id, KT_RESOLVE_MS);
 	if (!err)
-		err = iwt_kt_wait_flag(c, &c->c.routed);
-	return err ?: make_end(&c->c);
+		err = iwt_kt_wait_flag(c, &e->routed);
+	return err;
 }
 
-static int establish(struct kt_conn *c)
+/**
+ * iwt_kt_resolve_other() - another identifier to where the connection goes
+ * @c: connection; its end @o has it then, and nothing else
+ * @side: 0 on the client's device, 1 on the server's
+ *
+ * Return: 0 or a negative error.
+ */
+int iwt_kt_resolve_other(struct kt_conn *c, int side)
+{
+	return resolve(c, &c->o, side);
+}
+
+/**
+ * iwt_kt_establish() - connect what was opened as idle
+ * @c: connection
+ *
+ * Return: 0 or a negative error.
+ */
+int iwt_kt_establish(struct kt_conn *c)
 {
 	struct rdma_conn_param param = {};
 	int err;
@@ -324,11 +361,12 @@ struct kt_conn *iwt_kt_open(struct kt_run *run, bool idle, char *why)
 	init_waitqueue_head(&c->wait);
 	init_end(c, &c->c);
 	init_end(c, &c->s);
+	init_end(c, &c->o);
 	err = start_listener(c);
 	if (!err)
-		err = resolve(c);
+		err = resolve(c, &c->c, 0) ?: iwt_kt_make_end(&c->c);
 	if (!err && !idle)
-		err = establish(c);
+		err = iwt_kt_establish(c);
 	if (err) {
 		snprintf(why, 200, "no connection: error %d", err);
 		iwt_kt_close(c);
@@ -351,7 +389,10 @@ void iwt_kt_close(struct kt_conn *c)
 		rdma_disconnect(c->c.id);
 	if (c->s.established)
 		rdma_disconnect(c->s.id);
+	if (c->o.established)
+		rdma_disconnect(c->o.id);
 	free_end(&c->c);
 	free_end(&c->s);
+	free_end(&c->o);
 	kvfree(c);
 }

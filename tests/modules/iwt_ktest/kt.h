@@ -119,6 +119,9 @@ struct kt_end {
  * @run: addresses and namespaces
  * @c: the end that connects
  * @s: the end that accepts
+ * @o: another identifier, if a case has made one
+ * @name: number of the queue pair to accept by, not one of the identifier's own
+ * @named: what rdma_accept() said to that, 1 for success
  * @why: what went wrong
  */
 struct kt_conn {
@@ -128,6 +131,9 @@ struct kt_conn {
 	wait_queue_head_t wait;
 	struct kt_end c;
 	struct kt_end s;
+	struct kt_end o;
+	u32 name;
+	int named;
 	bool stuck;
 	char why[200];
 };
@@ -169,6 +175,8 @@ extern const struct kt_case iwt_kt_local[];
 extern const struct kt_case iwt_kt_drain[];
 extern const struct kt_case iwt_kt_context[];
 extern const struct kt_case iwt_kt_ext[];
+extern const struct kt_case iwt_kt_owner[];
+extern const struct kt_case iwt_kt_named[];
 
 /* Notes the first failure. Return: -EIO */
 __printf(3, 4) int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...);
@@ -178,8 +186,14 @@ __printf(3, 4) int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...
 /* conn.c */
 struct kt_conn *iwt_kt_open(struct kt_run *run, bool idle, char *why);
 void iwt_kt_close(struct kt_conn *c);
+int iwt_kt_make_end(struct kt_end *e);
+int iwt_kt_establish(struct kt_conn *c);
+int iwt_kt_resolve_other(struct kt_conn *c, int side);
 int iwt_kt_wait_flag(struct kt_conn *c, const bool *flag);
 struct kt_end *iwt_kt_peer(struct kt_end *e);
+
+/* owner.c */
+void iwt_kt_go(void);
 
 /* wr.c */
 void iwt_kt_wr_init(struct kt_end *e);

@@ -8,7 +8,8 @@
  *	GROUP MODE FD_A FD_B ADDRESS_A ADDRESS_B
  *
  * The file descriptors are of network namespaces and belong to the writer. The
- * file "results" then holds the outcome in TAP.
+ * file "results" then holds the outcome in TAP. Group "named" waits for a line in
+ * the file "go".
  */
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
@@ -43,6 +44,8 @@ static const struct {
 	{ "drain", iwt_kt_drain },
 	{ "context", iwt_kt_context },
 	{ "ext", iwt_kt_ext },
+	{ "owner", iwt_kt_owner },
+	{ "named", iwt_kt_named },
 };
 
 static const char * const modes[KT_MODES] = {
@@ -169,6 +172,18 @@ static const struct file_operations kt_run_fops = {
 	.write = kt_run_write,
 };
 
+static ssize_t kt_go_write(struct file *file, const char __user *from,
+			   size_t len, loff_t *pos)
+{
+	iwt_kt_go();
+	return len;
+}
+
+static const struct file_operations kt_go_fops = {
+	.owner = THIS_MODULE,
+	.write = kt_go_write,
+};
+
 static int kt_results_show(struct seq_file *m, void *unused)
 {
 	unsigned int i;
@@ -197,6 +212,7 @@ static int __init kt_init(void)
 	if (IS_ERR(kt_dir))
 		return PTR_ERR(kt_dir);
 	debugfs_create_file_unsafe("run", 0200, kt_dir, NULL, &kt_run_fops);
+	debugfs_create_file_unsafe("go", 0200, kt_dir, NULL, &kt_go_fops);
 	debugfs_create_file("results", 0400, kt_dir, NULL, &kt_results_fops);
 	return 0;
 }

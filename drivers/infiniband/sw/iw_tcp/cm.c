@@ -2,7 +2,6 @@
 /* The operations of iw_cm on connections. */
 #include "cm.h"
 
-#include <linux/sched/signal.h>
 #include <net/addrconf.h>
 #include <net/ip.h>
 #include <rdma/iw_cm.h>
@@ -137,21 +136,6 @@ int iwt_ep_dial(struct iwt_ep *ep, const struct iw_cm_id *id)
 	return err;
 }
 
-/*
- * A process names its queue pair to rdma_cm by a number, which is easily
- * guessed, and calls from its own context: that of another is not for it.
- */
-static struct iwt_qp *find_qp(struct iwt_dev *dev, u32 qpn)
-{
-	struct iwt_qp *qp = iwt_qp_find(dev, qpn);
-
-	if (qp && qp->user && !same_thread_group(current, qp->ibqp.res.task)) {
-		iwt_qp_put(qp);
-		return NULL;
-	}
-	return qp;
-}
-
 static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 			 const struct iw_cm_conn_param *param)
 {
@@ -169,7 +153,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 				   param->private_data_len);
 	if (err)
 		return err;
-	qp = find_qp(dev, param->qpn);
+	qp = iwt_caller_qp(id, param->qpn);
 	if (!qp)
 		return -EINVAL;
 	iwt_ep_take_qp(ep, qp);
@@ -273,7 +257,7 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 		return -ECONNRESET;
 	}
 	iwt_ep_wish_depths(ep, param->ird, param->ord);
-	qp = find_qp(ep->dev, param->qpn);
+	qp = iwt_caller_qp(id, param->qpn);
 	if (!qp) {
 		give_up(ep, -EINVAL);
 		return -EINVAL;

@@ -53,6 +53,9 @@ int iwt_cm_attach_request(const struct iwt_attach *a, u8 *frame);
 int iwt_cm_attach_reject(const struct iwt_attach *a, u8 *frame);
 int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms);
 
+/* For iw_cm's look-up of a queue pair (cm_caller.c). */
+bool iwt_cm_may_name(const struct iwt_qp *qp);
+
 /* Before a queue pair is destroyed; see there. */
 void iwt_cm_qp_abandon(struct iwt_qp *qp);
 

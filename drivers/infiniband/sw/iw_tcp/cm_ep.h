@@ -194,6 +194,10 @@ void iwt_ep_names(struct iwt_ep *ep);
 void iwt_addr_unmap(struct sockaddr_storage *a);
 int iwt_ep_dial(struct iwt_ep *ep, const struct iw_cm_id *id);
 
+/* cm_caller.c */
+struct net *iwt_caller_net(struct iw_cm_id *id);
+struct iwt_qp *iwt_caller_qp(struct iw_cm_id *id, u32 qpn);
+
 /* cm_mpa.c: all with ep->lock held */
 void iwt_ep_wish(struct iwt_ep *ep);
 void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord);

@@ -410,7 +410,9 @@ void iwt_qp_rem_ref(struct ib_qp *ibqp)
  *
  * iw_cm looks up whatever number a process names and takes its reference in a
  * second call. The queue pair must not go away between them, so the reference
- * is taken here. Any context. Return: the queue pair or NULL.
+ * is taken here. iw_cm may keep it for as long as the port mapper takes to
+ * answer, and a queue pair is not destroyed before: so nobody gets one that is
+ * not for him. Any context. Return: the queue pair or NULL.
  */
 struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn)
 {
@@ -418,6 +420,10 @@ struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn)
 
 	if (!qp)
 		return NULL;
+	if (!iwt_cm_may_name(qp)) {
+		iwt_qp_put(qp);
+		return NULL;
+	}
 	atomic_inc(&qp->looked_up);
 	return &qp->ibqp;
 }

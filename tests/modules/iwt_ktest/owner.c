@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Whose a queue pair is: the identifier's that it was made for, and nobody else's. */
+#include <linux/completion.h>
+
+#include "kt.h"
+
+static DECLARE_COMPLETION(go);
+
+/* After all that others tried: connects, and data pass. */
+static int works(struct kt_conn *c)
+{
+	int err = iwt_kt_establish(c);
+
+	if (kt_bad(c, err, "cannot connect: error %d", err))
+		return -EIO;
+	return iwt_kt_sync(&c->c) ?: iwt_kt_sync(&c->s);
+}
+
+/* As a process does it: an identifier without a queue pair, and a number. */
+static int connect_other(struct kt_conn *c)
+{
+	struct rdma_conn_param param = { .qp_num = c->c.qp->qp_num };
+	int err = iwt_kt_resolve_other(c, 0);
+
+	if (kt_bad(c, err, "no second identifier: error %d", err))
+		return -EIO;
+	err = rdma_connect(c->o.id, &param);
+	if (kt_bad(c, err != -EINVAL, "connecting another's: %d", err))
+		return -EIO;
+	return works(c);
+}
+
+/* Numbers count on their own device: the one named is on the listener's. */
+static int accept_other(struct kt_conn *c)
+{
+	struct rdma_conn_param param = {};
+	int err = iwt_kt_resolve_other(c, 1) ?: iwt_kt_make_end(&c->o);
+
+	if (kt_bad(c, err, "no second end: error %d", err))
+		return -EIO;
+	c->name = c->o.qp->qp_num;
+	err = rdma_connect(c->c.id, &param);
+	if (kt_bad(c, err, "cannot ask: error %d", err))
+		return -EIO;
+	wait_event_timeout(c->wait, READ_ONCE(c->c.failed), KT_PATIENCE);
+	if (kt_bad(c, !c->named, "no request came") ||
+	    kt_bad(c, c->named != -EINVAL, "accepting with another's: %d", c->named) ||
+	    kt_bad(c, !c->c.failed, "the initiator is told nothing"))
+		return -EIO;
+	c->name = 0;
+	c->c.failed = 0;
+	err = rdma_connect(c->o.id, &param) ?: iwt_kt_wait_flag(c, &c->o.established);
+	return kt_bad(c, err, "its own identifier cannot connect: error %d", err);
+}
+
+/* Processes try while the queue pair waits, until "go" is written. */
+static int processes(struct kt_conn *c)
+{
+	if (kt_bad(c, !wait_for_completion_timeout(&go, KT_PATIENCE), "nobody says go"))
+		return -EIO;
+	return works(c);
+}
+
+/**
+ * iwt_kt_go() - let the case that waits for processes go on
+ */
+void iwt_kt_go(void)
+{
+	complete(&go);
+}
+
+const struct kt_case iwt_kt_owner[] = {
+	{ "connecting by another identifier", connect_other, 0, true },
+	{ "accepting by another identifier", accept_other, 0, true },
+	{}
+};
+
+const struct kt_case iwt_kt_named[] = {
+	{ "named by processes", processes, 0, true },
+	{}
+};

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+rdma_cm's file without librdmacm: a process that says to the kernel what the
+library never would, names any queue pair by its number, and needs no device.
+
+    channel = Channel()
+    id = channel.id()
+    id.resolve("10.77.0.2", 7174)       # address and route
+    id.connect(qpn=17)                  # OSError when it is refused
+    channel.event()                     # (number, status, uid, id), see below
+
+Numbers of events are those of enum rdma_cm_event_type.
+"""
+import ctypes
+import ipaddress
+import os
+import select
+import socket
+import struct
+
+(CREATE_ID, DESTROY_ID, RESOLVE_ROUTE, CONNECT, LISTEN, ACCEPT, REJECT, GET_EVENT, BIND,
+ RESOLVE_ADDR) = (0, 1, 4, 6, 7, 8, 9, 12, 20, 21)
+(ADDR_RESOLVED, ADDR_ERROR, ROUTE_RESOLVED, ROUTE_ERROR, CONNECT_REQUEST, CONNECT_RESPONSE,
+ CONNECT_ERROR, UNREACHABLE, REJECTED, ESTABLISHED, DISCONNECTED, DEVICE_REMOVAL) = range(12)
+PS_TCP, QPT_RC = 0x0106, 2
+ANSWER = 512
+PATIENCE = 60
+
+
+class NoEvent(Exception):
+    """Nothing has come."""
+
+
+def sockaddr(host, port):
+    """A struct sockaddr_storage, and how much of it counts."""
+    address = ipaddress.ip_address(host)
+    if address.version == 4:
+        raw = struct.pack("=H", socket.AF_INET) + struct.pack(">H4s", port, address.packed)
+        size = 16
+    else:
+        raw = struct.pack("=H", socket.AF_INET6) + struct.pack(">HI16sI", port, 0, address.packed, 0)
+        size = 28
+    return raw.ljust(128, b"\0"), size
+
+
+def conn_param(qpn, private):
+    """A struct rdma_ucm_conn_param."""
+    return struct.pack("=II256s8B", qpn, 0, private, len(private), 0, 4, 4, 0, 7, 7, 1)
+
+
+class Channel:
+    """An open file of rdma_cm."""
+
+    def __init__(self):
+        self.fd = os.open("/dev/infiniband/rdma_cm", os.O_RDWR | os.O_CLOEXEC)
+
+    def command(self, number, body, out=0):
+        """Runs a command. Raises OSError."""
+        os.write(self.fd, struct.pack("=IHH", number, len(body), out) + body)
+
+    def id(self, uid=1):
+        """A new identifier. Without an uid it has no events."""
+        answer = ctypes.create_string_buffer(ANSWER)
+        self.command(CREATE_ID, struct.pack("=QQHB5x", uid, ctypes.addressof(answer), PS_TCP,
+                                            QPT_RC), ANSWER)
+        return Id(self, struct.unpack_from("=I", answer)[0])
+
+    def event(self, timeout=PATIENCE):
+        """(event, status, uid, number of the identifier)"""
+        answer = ctypes.create_string_buffer(ANSWER)
+        if not select.select([self.fd], [], [], timeout)[0]:
+            raise NoEvent
+        self.command(GET_EVENT, struct.pack("=Q", ctypes.addressof(answer)), ANSWER)
+        uid, number, event, status = struct.unpack_from("=QIIi", answer)
+        return event, status, uid, number
+
+    def expect(self, *events):
+        """The next event, which has to be one of these."""
+        got = self.event()
+        if got[0] not in events:
+            raise OSError(-got[1], "event %d, status %d" % got[:2])
+        return got
+
+
+class Id:
+    """An identifier."""
+
+    def __init__(self, channel, number):
+        self.channel, self.number = channel, number
+
+    def bind(self, host, port):
+        """rdma_bind_addr()"""
+        addr, size = sockaddr(host, port)
+        self.channel.command(BIND, struct.pack("=IHH", self.number, size, 0) + addr)
+
+    def listen(self, backlog=16):
+        """rdma_listen()"""
+        self.channel.command(LISTEN, struct.pack("=II", self.number, backlog))
+
+    def resolve(self, host, port):
+        """rdma_resolve_addr() and rdma_resolve_route(), with their events."""
+        addr, size = sockaddr(host, port)
+        self.channel.command(RESOLVE_ADDR, struct.pack("=IIHHI", self.number, PATIENCE * 1000, 0,
+                                                       size, 0) + bytes(128) + addr)
+        self.channel.expect(ADDR_RESOLVED)
+        self.channel.command(RESOLVE_ROUTE, struct.pack("=II", self.number, PATIENCE * 1000))
+        self.channel.expect(ROUTE_RESOLVED)
+
+    def connect(self, qpn, private=b""):
+        """rdma_connect()"""
+        self.channel.command(CONNECT, conn_param(qpn, private) +
+                             struct.pack("=II8x", self.number, 0))
+
+    def accept(self, qpn, private=b""):
+        """rdma_accept()"""
+        self.channel.command(ACCEPT, struct.pack("=Q", 1) + conn_param(qpn, private) +
+                             struct.pack("=II8x", self.number, 0))
+
+    def reject(self):
+        """rdma_reject()"""
+        self.channel.command(REJECT, struct.pack("=IBB2x256x", self.number, 0, 0))
+
+    def destroy(self):
+        """rdma_destroy_id(); its events must have been read."""
+        answer = ctypes.create_string_buffer(ANSWER)
+        self.channel.command(DESTROY_ID, struct.pack("=QII", ctypes.addressof(answer), self.number,
+                                                     0), ANSWER)
