@@ -87,15 +87,23 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
  * iwt_sock_widen() - make the receive window large enough
  * @sock: socket, locked
  *
- * Raising the low-water mark makes TCP raise its buffer and clamp with it,
- * without ending its autotuning; the mark itself goes to one.
+ * Raising the low-water mark makes TCP raise its buffer with it, without ending its
+ * autotuning; the mark itself goes to one. Older kernels set the clamp of the window to
+ * what the buffer holds then, which before the handshake decides for the connection's
+ * life how large the window can be told to be: so the clamp only goes up here.
  */
 void iwt_sock_widen(struct socket *sock)
 {
-	if (sock->ops->set_rcvlowat) {
-		sock->ops->set_rcvlowat(sock->sk, IWT_SOCK_RCV_MIN);
-		sock->ops->set_rcvlowat(sock->sk, 1);
-	}
+	struct tcp_sock *tp = tcp_sk(sock->sk);
+	u32 clamp = tp->window_clamp;
+
+	if (!sock->ops->set_rcvlowat)
+		return;
+	sock->ops->set_rcvlowat(sock->sk, IWT_SOCK_RCV_MIN);
+	sock->ops->set_rcvlowat(sock->sk, 1);
+	/* 0: none yet */
+	if (!clamp || clamp > tp->window_clamp)
+		WRITE_ONCE(tp->window_clamp, clamp);
 }
 
 /**

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The receive window on a long way: either end can tell of one as large as TCP's own
+# limits allow, and lets it grow with what arrives.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+
+require iwt_bench tc ss
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+setup 9000 || { not_ok "two links"; ktap_finish; }
+modprobe -q tcp_diag
+{ distance "far off" 40; } || skip_all "no netem here"
+
+# sample: what TCP says of both ends now
+sample() {
+	in_net "$NS_A" ss -tiH state established dport = :18600 >>"$TMP/ss-a"
+	in_net "$NS_B" ss -tiH state established sport = :18600 >>"$TMP/ss-b"
+}
+
+# most END WORD: the largest value, of all samples; "wscale:SEND,RECEIVE"
+most() { grep -o "\b$2:[0-9,]*" "$TMP/ss-$1" | sed 's/.*[:,]//' | sort -n | tail -n 1; }
+
+# The window is told in units of 2^scale, for as long as the connection lives.
+scale_of() {
+	local bytes scale=0
+	bytes=$({ in_net "$1" sysctl -n net.ipv4.tcp_rmem; sysctl -n net.core.rmem_max; } |
+		awk '$NF > most { most = $NF } END { print most }')
+	while [ $((65535 << scale)) -lt "$bytes" ]; do scale=$((scale + 1)); done
+	echo $scale
+}
+
+# flow OPERATION END: much arrives at END
+flow() {
+	local srv cli opts=(-m flow -o "$1" -S 262144 -d 32 -n 160 -w 0 -a "$IP_B")
+	: >"$TMP/ss-a" >"$TMP/ss-b"
+	wait_free "$NS_B" 18600
+	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}" >"$TMP/server"
+	srv=$PID
+	wait_listen "$NS_B" 18600
+	start in_a "$IWT_BIN/iwt_bench" -c "${opts[@]}" >"$TMP/client"
+	cli=$PID
+	while alive "$cli"; do
+		sample
+		nap 0.1
+	done
+	check "$1: the client" ended "$cli"
+	check "$1: the server" ended "$srv"
+	if [ ! -s "$TMP/ss-$2" ]; then
+		skip "$1: the window" "ss shows no connection: no tcp_diag here"
+		return
+	fi
+	check "$1: the connector's scale" [ "$(most a wscale)" = "$(scale_of "$NS_A")" ]
+	check "$1: the listener's scale" [ "$(most b wscale)" = "$(scale_of "$NS_B")" ]
+	check "$1: the window grows" [ "$(most "$2" rcv_ssthresh)" -gt $((512 << 10)) ]
+	grep -o "wscale:[0-9,]*\|rcv_ssthresh:[0-9]*" "$TMP/ss-$2" | sort | uniq -c | sort -n | tail -n 3 | diag
+}
+
+flow write b
+flow read a
+ktap_finish
