@@ -39,9 +39,3 @@ standstill_watch() {
 }
 
 standstill_end() { [ ${#WATCHERS[@]} -eq 0 ] || kill "${WATCHERS[@]}" 2>/dev/null; WATCHERS=(); }
-
-# standstill_since SECONDS: the longest one that ended since then, if any
-standstill_since() {
-	awk -v since="$1" '$1 >= since && $3 > most { most = $3; cpu = $2 }
-		END { if (most) print "processor " cpu " stood still for " most " s" }' "$STANDSTILL"
-}
