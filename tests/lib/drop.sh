@@ -8,10 +8,9 @@ wait_quiet() { wait_in "$1" "$2" no_connections "$3"; }
 
 # traffic: endless writes from A to B; SRV and CLI are the pids, PORT its port
 traffic() {
-	local n
+	local n was=$DISTANCE
 	PORT=18515
-	quiet_crash
-	for n in 1 2 3 4 5 6; do
+	for n in 1 2; do
 		MOVING_FROM=
 		wait_free "$NS_B" $PORT
 		start in_b ib_write_bw -R -F -D 600 -s 65536 >"$TMP/traffic-server" 2>&1
@@ -20,14 +19,16 @@ traffic() {
 		start in_a ib_write_bw -R -F -D 600 -s 65536 "$IP_B" >"$TMP/traffic-client" 2>&1
 		CLI=$PID
 		busywait "$IWT_TIME" moving_or_early
-		moving "$NS_A" "$IF_A" 1000000 && break
+		[ -n "$was" ] || distance near
+		moving "$NS_A" "$IF_A" 1000000 && return
 		stop "$CLI" "$SRV"
+		[ $n = 1 ] && too_early 0 "$TMP/traffic-client" || return
+		once_more "traffic: the client was rejected"
+		distance "far off" 100
 	done
-	loud_crash
-	moving "$NS_A" "$IF_A" 1000000
 }
 
-moving_or_early() { moving "$NS_A" "$IF_A" 1000000 || too_early "$TMP/traffic-client"; }
+moving_or_early() { moving "$NS_A" "$IF_A" 1000000 || too_early 0 "$TMP/traffic-client"; }
 
 # traffic_rping: endless sends, writes and reads, with rping
 traffic_rping() {

@@ -41,25 +41,45 @@ check() {
 	return 1
 }
 
-# refuse WHAT COMMAND...: ok when COMMAND fails by itself (not by a time limit)
+# failed_itself STATUS: is it that of a program that ran, and failed? It is not if there
+# was no such program, if a time limit or a signal ended it.
+failed_itself() { [ "$1" -ge 1 ] && [ "$1" -lt 124 ]; }
+
+# not COMMAND...: succeeds when COMMAND fails by itself
+not() {
+	local rc=0
+	"$@" || rc=$?
+	failed_itself $rc
+}
+
+# refuse WHAT COMMAND...: ok when COMMAND fails by itself, and says so in the words
+# $REFUSAL (a pattern of grep -E), if there are any
+REFUSAL=
 refuse() {
-	local what=$1 rc
+	local what=$1 rc why=''
 	shift
 	"$@" >"$KTAP_LOG" 2>&1
 	rc=$?
-	if [ $rc -ne 0 ] && [ $rc -ne 124 ] && [ $rc -lt 128 ]; then
+	if ! failed_itself $rc; then
+		why="status $rc"
+	elif grep -Eq '^exec of .* failed|: (command )?not found$|failed to (run|execute)' "$KTAP_LOG"; then
+		why="there is no such program"
+	elif ! grep -Eq -- "$REFUSAL" "$KTAP_LOG" && [ -n "$REFUSAL" ]; then
+		why="not in these words: $REFUSAL"
+	else
 		ok "$what"
 		return 0
 	fi
-	not_ok "$what (status $rc)"
+	not_ok "$what ($why)"
 	tail -n 30 "$KTAP_LOG" | diag
 	return 1
 }
 
-# subtests PREFIX FILE: the results in FILE (TAP of another program) as ours.
-# Fails when FILE holds no plan or one that does not match.
+# subtests PREFIX FILE STATUS: the results in FILE (TAP of another program) as ours.
+# Fails when FILE holds no plan or one that does not match, and when the program ended
+# with another STATUS than 0 and no failure of its own says why.
 subtests() {
-	local prefix=$1 file=$2 line plan='' seen=0 diags=()
+	local prefix=$1 file=$2 status=${3:-that nobody looked at} line plan='' seen=0 bad=0 diags=()
 	while IFS= read -r line; do
 		case $line in
 		'ok '*' # SKIP '*)
@@ -67,16 +87,30 @@ subtests() {
 			skip "$prefix: ${line%% # SKIP *}" "${line##* # SKIP }"
 			seen=$((seen + 1)) ;;
 		'ok '*) ok "$prefix: ${line#* - }"; seen=$((seen + 1)) ;;
-		'not ok '*) not_ok "$prefix: ${line#* - }"; seen=$((seen + 1)) ;;
+		'not ok '*) not_ok "$prefix: ${line#* - }"; seen=$((seen + 1)) bad=1 ;;
 		1..*) plan=${line#1..} ;;
 		'#'*) echo "$line" ;;
 		*) diags+=("$line") ;;
 		esac
 	done <"$file"
 	if [ "$plan" != "$seen" ] || [ "$seen" -eq 0 ]; then
-		not_ok "$prefix: ran to its end (plan ${plan:-none}, $seen results)"
-		[ ${#diags[@]} -eq 0 ] || printf '# %s\n' "${diags[@]}" | tail -n 20
+		not_ok "$prefix: ran to its end (plan ${plan:-none}, $seen results, status $status)"
+	elif [ "$status" != 0 ] && [ $bad = 0 ]; then
+		not_ok "$prefix: ended well (status $status)"
+	else
+		[ "$status" = 0 ] || echo "# $prefix: status $status"
+		return 0
 	fi
+	[ ${#diags[@]} -eq 0 ] || printf '# %s\n' "${diags[@]}" | tail -n 20
+	return 1
+}
+
+# tap PREFIX COMMAND...: runs COMMAND, whose results (TAP) are ours
+tap() {
+	local prefix=$1 rc=0
+	shift
+	"$@" >"$KTAP_LOG" 2>&1 || rc=$?
+	subtests "$prefix" "$KTAP_LOG" $rc
 }
 
 ktap_finish() {
@@ -87,6 +121,21 @@ ktap_finish() {
 	[ $KTAP_N -eq 0 ] && exit 1
 	[ $KTAP_SKIPPED -lt $KTAP_N ] || exit $KSFT_SKIP
 	exit 0
+}
+
+# A laboratory (tests/vm) is made for these tests: nothing may be missing there.
+in_laboratory() { [ -e "${IWT_LABORATORY-/opt/iw_tcp/vm/run.env}" ]; }
+
+# missing WHAT NAME: WHAT can't be tried for want of a program or module
+missing() {
+	if in_laboratory; then not_ok "$1: there is no $2"; else skip "$1" "no $2 here"; fi
+}
+
+# missing_all NAME: nothing can
+missing_all() {
+	in_laboratory || skip_all "no $1 here"
+	not_ok "there is no $1"
+	ktap_finish
 }
 
 # A test that cannot run at all.

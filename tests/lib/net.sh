@@ -34,7 +34,6 @@ in_net() { nsenter --net="/run/netns/$1" "${@:2}"; }
 # shellcheck source=tests/lib/wait.sh
 . "$IWT_LIB/wait.sh"
 
-not() { ! "$@"; }
 # alive PID: neither gone nor a child that has ended. (Bash 5.2 sets its signal mask to
 # anything after "read -t", and may then not hear of it.)
 alive() {
@@ -144,7 +143,9 @@ dummy_add() {
 }
 
 # far off [MS] | near: A's packets to B take MS (10) milliseconds, or no time
+DISTANCE=
 distance() {
+	DISTANCE=${1#near}
 	case $1 in
 	"far off") in_a tc qdisc replace dev "$IF_A" root netem delay "${2:-10}ms" ;;
 	near) in_a tc qdisc del dev "$IF_A" root ;;
@@ -174,13 +175,13 @@ trap 'exit 1' INT TERM HUP
 require() {
 	local cmd
 	for cmd; do
-		command -v "$cmd" >/dev/null || [ -x "$IWT_BIN/$cmd" ] || skip_all "no $cmd here"
+		command -v "$cmd" >/dev/null || [ -x "$IWT_BIN/$cmd" ] || missing_all "$cmd"
 	done
 }
 
 # The link type must be one that this kernel has, or can load.
 require_type() {
-	modprobe -q "$1" || [ -d "/sys/module/$1" ] || skip_all "no module $1 here"
+	modprobe -q "$1" || [ -d "/sys/module/$1" ] || missing_all "module $1"
 }
 
 [ "$(id -u)" = 0 ] || skip_all "needs root"

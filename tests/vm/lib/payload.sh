@@ -23,7 +23,7 @@ payload_pack() {
 	mkdir -p "$stage/opt/iw_tcp/vm" "$stage/opt/iw_tcp/tests"
 	rsync -a --exclude=/vm/[!s]* --exclude=__pycache__ --exclude='*.o' --exclude='*.ko' \
 		"$TREE/tests/" "$stage/opt/iw_tcp/tests/"
-	install -m 755 -t "$stage/opt/iw_tcp/vm" "$VM_DIR"/guest/{init,gate.sh,leaks}
+	install -m 755 -t "$stage/opt/iw_tcp/vm" "$VM_DIR"/guest/{init,gate.sh,leaks,crashed}
 	[ -n "$interactive" ] && path=/opt/iw_tcp/tests/. || path=$(payload_place "$stage" "$script")
 	{
 		declare -p LAB

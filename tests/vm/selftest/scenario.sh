@@ -11,6 +11,12 @@ siw_link() {
 	rdma link add siw0 type siw netdev lab0
 }
 
+# crash_as NAME EXPRESSION: a program of that name, which may crash elsewhere
+crash_as() {
+	cp "$(readlink -f "$(command -v python3)")" "/tmp/$1"
+	"/tmp/$1" -c "import ctypes, os; $2" || :
+}
+
 case $1 in
 clean) echo "said $2" ;;
 status) exit 7 ;;
@@ -42,5 +48,10 @@ resource) # a server that outlives the script
 	setsid rping -s -a 10.9.0.1 >/dev/null 2>&1 &
 	sleep 2
 	;;
+crash) sh -c 'kill -SEGV $$' || : ;;
+abort) sh -c 'kill -ABRT $$' || : ;;
+qperf) crash_as qperf 'ctypes.string_at(0)' ;;
+qperf-abort) crash_as qperf 'os.abort()' ;;
+qperf-library) crash_as qperf 'ctypes.CDLL("libiw_tcp.so.1").iwtdv_is_supported(8)' ;;
 *) echo "no scenario $1" >&2; exit 2 ;;
 esac
