@@ -91,7 +91,7 @@ disk() {
 	return 1
 }
 
-command -v iscsiadm >/dev/null || skip_all "no open-iscsi in this userland"
+require iscsiadm
 want_configfs && want_modules ib_iser ib_isert sd_mod || skip_all "this kernel has no iSER"
 require_type "$IWT_LINK_TYPE"
 ktap_begin

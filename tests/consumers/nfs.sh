@@ -137,7 +137,7 @@ stop_server() {
 	wait "$server_pid"
 }
 
-command -v rpc.nfsd >/dev/null || skip_all "no NFS server in this userland"
+require rpc.nfsd
 want_modules rpcrdma nfsd nfs nfsv4 || skip_all "this kernel has no NFS over RDMA"
 require_type "$IWT_LINK_TYPE"
 ktap_begin

@@ -51,7 +51,7 @@ disconnect() {
 	timeout 60 nvme disconnect -n $NVME_NQN && busywait 20 nvme_gone
 }
 
-command -v nvme >/dev/null || skip_all "no nvme-cli in this userland"
+require nvme
 want_configfs && want_modules nvmet-rdma nvme-rdma || skip_all "this kernel has no NVMe over RDMA"
 nvme_ram 64 || skip_all "this kernel has no RAM disk"
 require_type "$IWT_LINK_TYPE"

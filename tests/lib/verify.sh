@@ -4,7 +4,7 @@
 
 # verify_pair PREFIX ADDRESS_B [CLIENT OPTIONS] [-- SERVER OPTIONS]
 verify_pair() {
-	local prefix=$1 addr=$2 copts=() srv
+	local prefix=$1 addr=$2 copts=() srv rc
 	shift 2
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do copts+=("$1"); shift; done
 	[ $# -gt 0 ] && shift
@@ -16,9 +16,11 @@ verify_pair() {
 		>"$TMP/client" 2>&1
 	# shellcheck disable=SC2034
 	VERIFY_STATUS=$?
-	subtests "$prefix" "$TMP/client"
+	subtests "$prefix" "$TMP/client" $VERIFY_STATUS
 	ended "$srv" >/dev/null || {
-		[ $VERIFY_STATUS -ne 0 ] || not_ok "$prefix: the server ends well"
+		rc=$?
+		# it may end with what it failed with, which the client has reported
+		[ $VERIFY_STATUS = 1 ] && [ $rc = 1 ] || not_ok "$prefix: the server ends well (status $rc)"
 		diag <"$TMP/server"
 	}
 }

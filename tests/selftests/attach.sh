@@ -12,9 +12,7 @@ setup 1500 || { not_ok "two links"; ktap_finish; }
 
 # api WHAT MODE ADDRESS [ARGUMENT]: both ends in a process in A
 api() {
-	timeout 120 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" "$2" "$DEV_A" "$3" "${@:4}" \
-		>"$TMP/api" 2>&1
-	subtests "$1" "$TMP/api"
+	tap "$1" timeout 120 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" "$2" "$DEV_A" "$3" "${@:4}"
 }
 api IPv4 cases $IP_A
 api IPv6 cases $IP6_A
@@ -48,8 +46,7 @@ serve() {
 	wait_listen "$NS_B" 7176
 }
 serve
-in_a timeout 200 python3 "$(dirname "$0")/../peer/attach.py" $IP_B 7176 >"$TMP/peer" 2>&1
-subtests peer "$TMP/peer"
+tap peer in_a timeout 200 python3 "$(dirname "$0")/../peer/attach.py" $IP_B 7176
 check "the server ends well" ended "$SRV"
 grep -q "^connect: Protocol error" "$TMP/serve" || diag <"$TMP/serve"
 

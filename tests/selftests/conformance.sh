@@ -65,10 +65,8 @@ if [ "$path" = loopback ]; then
 	there=$here
 fi
 
-python3 "$peer/selfcheck.py" "$peer/../unit/vectors.json" >"$TMP/selfcheck" 2>&1
-subtests "the peer" "$TMP/selfcheck"
-"$side" timeout $((IWT_TIME * 20)) python3 "$peer/conform.py" \
+tap "the peer" python3 "$peer/selfcheck.py" "$peer/../unit/vectors.json"
+tap "IPv$ip" "$side" timeout $((IWT_TIME * 20)) python3 "$peer/conform.py" \
 	--here "$here" --there "$there" --link "$IWT_LINK_TYPE" --device "$DEV_B" --path "$path" --interface "$interface" \
-	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}" >"$TMP/conform" 2>&1
-subtests "IPv$ip" "$TMP/conform"
+	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}"
 ktap_finish

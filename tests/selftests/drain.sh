@@ -17,7 +17,7 @@ run_group() {
 		return
 	fi
 	cat $DIR/results >"$TMP/results"
-	subtests "$1 ($2)" "$TMP/results"
+	subtests "$1 ($2)" "$TMP/results" $?
 }
 
 # quit: nothing is left of it
@@ -25,12 +25,12 @@ unload() { modprobe -r iwt_ktest && [ ! -d /sys/module/iwt_ktest ]; }
 
 require rdma
 require_type "$IWT_LINK_TYPE"
-modprobe -q iwt_ktest || skip_all "no module iwt_ktest here"
+modprobe -q iwt_ktest || missing_all "module iwt_ktest"
 [ -d $DIR ] || skip_all "no debugfs here"
 ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 exec 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B"
-refuse "a group that is not there" sh -c "echo 'nothing direct 8 9 $IP_A $IP_B' >$DIR/run"
+REFUSAL="Invalid argument" refuse "a group that is not there" bash -c "echo 'nothing direct 8 9 $IP_A $IP_B' >$DIR/run"
 for mode in ${MODES//,/ }; do
 	for group in ${GROUPS_//,/ }; do run_group "$group" "$mode"; done
 done

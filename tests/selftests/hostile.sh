@@ -22,8 +22,7 @@ check "another process's verified traffic" traffic_rping
 start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/peer" 2>&1
 peer=$PID
 check "the peer listens" wait_listen "$NS_B" 7474
-in_a "$IWT_BIN/iwt_hostile" -c $IP_B ${IWT_SEED:+--seed "$IWT_SEED"} >"$TMP/hostile" 2>&1
-subtests hostile "$TMP/hostile"
+tap hostile in_a "$IWT_BIN/iwt_hostile" -c $IP_B ${IWT_SEED:+--seed "$IWT_SEED"}
 check "the peer lives" alive "$peer"
 check "the other processes live" others
 check "and go on" still_moving

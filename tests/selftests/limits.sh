@@ -10,5 +10,5 @@ ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 
 in_a "$IWT_BIN/iwt_verbs" "$DEV_A" >"$TMP/verbs" 2>&1
-subtests verbs "$TMP/verbs"
+subtests verbs "$TMP/verbs" $?
 ktap_finish

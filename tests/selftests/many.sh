@@ -14,8 +14,7 @@ no_qps() { ! rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
 run() {
 	local prefix=$1
 	shift
-	in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B "$@" >"$TMP/client" 2>&1
-	subtests "$prefix" "$TMP/client"
+	tap "$prefix" in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B "$@"
 }
 
 start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B
@@ -28,7 +27,7 @@ in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B -n 32 >"$TMP/other" 2>&1 &
 other=$!
 run "32 connections, beside others" -n 32
 wait $other
-subtests "the others" "$TMP/other"
+subtests "the others" "$TMP/other" $?
 check "the server is alive" alive "$srv"
 stop "$srv"
 check "no queue pair is left" busywait 20 no_qps "$DEV_B"
@@ -62,7 +61,7 @@ check "$MANY connected queue pairs at the other" has_qps "$DEV_B" $((none_b + MA
 kill -USR1 "${clients[@]}"
 for ((i = 0; i < ${#clients[@]}; i++)); do
 	ended "${clients[i]}" >/dev/null
-	subtests "$MANY connections, part $((i + 1))" "$TMP/many-$i"
+	subtests "$MANY connections, part $((i + 1))" "$TMP/many-$i" $?
 done
 all_alive() { for pid; do alive "$pid" || return; done; }
 check "the servers are alive" all_alive "${servers[@]}"

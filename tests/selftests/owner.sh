@@ -14,23 +14,23 @@ has_numbers() { [ -n "$(numbers "$1")" ]; }
 
 in_kernel() {
 	if ! modprobe -q iwt_ktest || [ ! -d $DIR ]; then
-		skip "queue pairs of the kernel" "no module iwt_ktest or no debugfs here"
+		missing "queue pairs of the kernel" "module iwt_ktest, or debugfs"
 		return
 	fi
 	exec 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B"
 	check "identifiers of the kernel" sh -c "echo 'owner direct 8 9 $IP_A $IP_B' >$DIR/run"
 	cat $DIR/results >"$TMP/results"
-	subtests "kernel" "$TMP/results"
+	subtests "kernel" "$TMP/results" $?
 	(echo "named direct 8 9 $IP_A $IP_B" >$DIR/run) &
 	run=$!
 	check "a queue pair of the kernel waits" busywait "$IWT_TIME" has_numbers '\[rdma_cm\]'
 	# shellcheck disable=SC2046
 	in_a timeout "$IWT_TIME" python3 "$PEER/takeover.py" $IP_B 7174 $(numbers '\[rdma_cm\]') >"$TMP/out" 2>&1
-	subtests "a process, a queue pair of the kernel" "$TMP/out"
+	subtests "a process, a queue pair of the kernel" "$TMP/out" $?
 	echo >$DIR/go
 	wait $run
 	cat $DIR/results >"$TMP/results"
-	subtests "afterwards" "$TMP/results"
+	subtests "afterwards" "$TMP/results" $?
 	exec 8<&- 9<&-
 	modprobe -r iwt_ktest
 }
@@ -50,7 +50,7 @@ cli=$PID
 check "another process has a queue pair" busywait "$IWT_TIME" has_numbers rping
 # shellcheck disable=SC2046
 in_a timeout "$IWT_TIME" python3 "$PEER/takeover.py" $IP_B 7174 $(numbers rping) >"$TMP/out" 2>&1
-subtests "a queue pair of another process" "$TMP/out"
+subtests "a queue pair of another process" "$TMP/out" $?
 check "that goes on" alive "$cli"
 stop "$cli" "$srv"
 ktap_finish

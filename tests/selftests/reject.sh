@@ -14,8 +14,7 @@ setup 1500 || { not_ok "two links"; ktap_finish; }
 run() {
 	local prefix=$1
 	shift
-	in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" "$@" >"$TMP/client" 2>&1
-	subtests "$prefix" "$TMP/client"
+	tap "$prefix" in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" "$@"
 }
 
 run "nobody" -c $IP_B -x

@@ -42,7 +42,7 @@ for word in auto always off; do
 	check "zerocopy says $word" is $DEV_A zerocopy $word
 done
 for bad in crc:maybe crc: zerocopy:on zerocopy: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
-	refuse "refused: $bad" put $DEV_A "${bad%%:*}" "${bad#*:}"
+	REFUSAL="Invalid argument" refuse "refused: $bad" put $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 check "what was refused changed nothing" is $DEV_A mpa_revision 2
 

@@ -18,11 +18,9 @@ with_setting() {
 	local was dev
 	was=$(cat "$top/$DEV_A/$2")
 	for dev in $DEV_A $DEV_B; do echo "$3" >"$top/$dev/$2"; done
-	in_a timeout 60 python3 "$peer" "initiator.$1" $IP_B 7174 >"$TMP/out" 2>&1
-	subtests "$2 $3, responder" "$TMP/out"
-	in_b timeout 100 python3 "$peer" "responder.$1" $IP_B 7176 \
-		ip netns exec "$NS_A" timeout 60 rping -c -d -a $IP_B -p 7176 -C 1 >"$TMP/out" 2>&1
-	subtests "$2 $3, initiator" "$TMP/out"
+	tap "$2 $3, responder" in_a timeout 60 python3 "$peer" "initiator.$1" $IP_B 7174
+	tap "$2 $3, initiator" in_b timeout 100 python3 "$peer" "responder.$1" $IP_B 7176 \
+		ip netns exec "$NS_A" timeout 60 rping -c -d -a $IP_B -p 7176 -C 1
 	for dev in $DEV_A $DEV_B; do echo "$was" >"$top/$dev/$2"; done
 }
 
@@ -47,15 +45,14 @@ while [ $n -lt 5 ] || { alive "$bad" && [ $n -lt 200 ]; }; do
 	sleep 0.2
 done
 ended "$bad" 300
-subtests "responder" "$TMP/initiator"
+subtests "responder" "$TMP/initiator" $?
 echo "# $n times, of which $failed failed"
 check "rping beside it" [ $failed -eq 0 ]
 ended "$answers" 300
-subtests "initiator" "$TMP/responder"
+subtests "initiator" "$TMP/responder" $?
 
-in_b timeout 100 python3 "$peer" responder.private_data $IP_B 7176 \
-	ip netns exec "$NS_A" timeout 60 "$IWT_BIN/iwt_conn" -c $IP_B -p 7176 >"$TMP/pd" 2>&1
-subtests "initiator" "$TMP/pd"
+tap "initiator" in_b timeout 100 python3 "$peer" responder.private_data $IP_B 7176 \
+	ip netns exec "$NS_A" timeout 60 "$IWT_BIN/iwt_conn" -c $IP_B -p 7176
 with_setting crc_required crc required
 with_setting revision_1 mpa_revision 1
 with_setting rdmac rdmac_permissive on

@@ -13,8 +13,7 @@ setup 1500 || { not_ok "two links"; ktap_finish; }
 start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/server" 2>&1
 srv=$PID
 check "the responder listens" wait_listen "$NS_B" 7474
-in_a timeout $((IWT_TIME * 4)) python3 "$peer" $IP_B 7474 >"$TMP/wire" 2>&1
-subtests wire "$TMP/wire"
+tap wire in_a timeout $((IWT_TIME * 4)) python3 "$peer" $IP_B 7474
 check "the responder lives" alive "$srv"
 diag <"$TMP/server"
 stop "$srv"
