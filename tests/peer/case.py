@@ -95,10 +95,16 @@ class Case:
         return thing
 
     def close(self):
-        """The end."""
+        """The end; all things are closed, also if one complains."""
+        errors = []
         for thing in reversed(self.open):
-            thing.close()
+            try:
+                thing.close()
+            except Exception as error:      # pylint: disable=broad-except
+                errors.append(error)
         self.open = []
+        if errors:
+            raise errors[0]
 
     def counters(self):
         """The device's counters."""

@@ -22,8 +22,10 @@ class Serve:
 
     def close(self):
         """The end."""
+        crashed = (self.proc.poll() or 0) < 0
         self.proc.kill()
         self.proc.communicate()
+        check(not crashed, "iwt_attach ends with status", self.proc.returncode)
 
 
 def told(t, octets):

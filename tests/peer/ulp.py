@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The upper layer over the device under test: iwt_ulp (see tests/programs/ulp_main.c)."""
 import collections
+import os
 import subprocess
 import threading
 import time
@@ -17,6 +18,10 @@ WITH_IMM, WITH_INV = 2, 8
 (CQ_ERR, QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR, COMM_EST, SRQ_ERR, SRQ_LIMIT, LAST_WQE) = 0, 1, 2, 3, 4, 14, 15, 16
 # states of a queue pair
 RESET, INIT, RTR, RTS, SQD, SQE, ERR = range(7)
+
+
+# seconds that a process has to end
+PATIENCE = int(os.environ.get("IWT_ULP_PATIENCE", "60"))
 
 
 class UlpError(Fail):
@@ -105,14 +110,16 @@ class Ulp:
         raise Fail("%s succeeds: %s" % (name, got))
 
     def close(self):
-        """End the process; all that it has goes with it."""
+        """End the process; all that it has goes with it. It must end by itself, and well."""
         try:
             self.proc.stdin.close()
         except OSError:
             pass
         try:
-            self.proc.wait(20)
+            status = self.proc.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.proc.kill()
             self.proc.wait()
+            status = "none"
         self.proc.stdout.close()
+        check(status == 0, "iwt_ulp ends with status", status)
