@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What `rdma resource show -d` says beyond the core's own attributes. */
+/* What `rdma -dd resource show` says beyond the core's own attributes. */
 #include "restrack.h"
 
 #include <linux/netlink.h>

@@ -37,6 +37,20 @@ static u32 deliver(struct iwt_qp *qp, struct iwt_fpdu *f,
 			       iwt_rx_untagged(qp, f, &at.c);
 }
 
+/* A fault of ours is not the peer's; a wrong version is no access to memory. */
+static void count_error(struct iwt_dev *dev, u32 err)
+{
+	if (err == IWT_ERR_LOCAL)
+		return;
+	if (err == IWT_ERR_MPA_CRC)
+		iwt_count(dev, IWT_C_RX_CRC_ERR);
+	else if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 1 &&
+		 err != IWT_ERR_TAG_VERSION)
+		iwt_count(dev, IWT_C_RX_ACCESS_ERR);
+	else
+		iwt_count(dev, IWT_C_RX_PROTO_ERR);
+}
+
 static void note_error(struct iwt_qp *qp, const struct iwt_fpdu *f, u32 err)
 {
 	struct iwt_rx *rx = &qp->rx;
@@ -47,12 +61,7 @@ static void note_error(struct iwt_qp *qp, const struct iwt_fpdu *f, u32 err)
 	memcpy(rx->bad.hdr, f->hdr, sizeof(rx->bad.hdr));
 	rx->dead = true;
 	trace_iwt_rx_error(qp->ibqp.qp_num, err, f->ulpdu_len, f->ddp.opcode);
-	if (err == IWT_ERR_MPA_CRC)
-		iwt_count(qp->dev, IWT_C_RX_CRC_ERR);
-	else if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 1)
-		iwt_count(qp->dev, IWT_C_RX_ACCESS_ERR);
-	else
-		iwt_count(qp->dev, IWT_C_RX_PROTO_ERR);
+	count_error(qp->dev, err);
 }
 
 /*

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5041 6.2.1, RFC 5044 7.1.2: how long an end is waited for. No time is measured: what must end, ends."""
+import threading
+import time
+
+import fpdu
+import mpa
+from outcome import Skip, check, equal
+from rows import row
+from rows_ddp_end import over
+from ulp import ERR, FLUSH, SUCCESS
+
+
+@row("DDP-57", "MPA-88")
+def never_closed(t):
+    """A graceful close that the peer never answers: the upper layer hears of the end, its work is flushed"""
+    conn = t.passive()
+    conn.ulp.disconnect(id=conn.id)
+    conn.peer.expect_fin()
+    over(conn)
+    equal(conn.query()["state"], ERR, "state")
+    equal([c.status for c in conn.poll(8)], [FLUSH] * 8, "receive buffers")
+
+
+@row("DDP-48", "DDP-52")
+def closed_late(t):
+    """A graceful close with work posted, to a peer that reads slowly: all of it comes, for longer than one patience"""
+    if not t.place.lossless:
+        raise Skip("the peer reads as slowly as it is")
+    conn = t.passive()
+    conn.peer.slow()
+    conn.post("send", wr=0, n=60, sge="%d:0:65536" % conn.mr)
+    conn.ulp.disconnect(id=conn.id)
+    for turn in range(60):
+        equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 65536, "a message")
+        time.sleep(0.15)
+    conn.peer.expect_fin()
+    equal([c.status for c in conn.poll(60)], [SUCCESS] * 60, "completions")
+    conn.peer.fin()
+    over(conn)
+
+
+@row("DDP-57", "MPA-88")
+def never_read(t):
+    """A graceful close with work posted, to a peer that reads nothing: it ends, by force, and all is flushed"""
+    conn = t.passive()
+    conn.peer.slow()
+    conn.post("send", wr=100, n=100, sge="%d:0:65536" % conn.mr)
+    conn.ulp.disconnect(id=conn.id)
+    over(conn)
+    equal(conn.query()["state"], ERR, "state")
+    got = conn.poll(108)
+    check(got[-1].status == FLUSH and {c.status for c in got} <= {SUCCESS, FLUSH}, "completions:", got[-1])
+    equal(sorted(c.wr for c in got if c.wr >= 100), list(range(100, 200)), "send queue")
+
+
+@row("DDP-55", "MPA-88")
+def terminated_never_closed(t):
+    """A Terminate to a peer that never closes, and one that talks on for ever: both connections end"""
+    silent, talks, ended = t.passive(), t.passive(), threading.Event()
+    for conn in (silent, talks):
+        conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr - 1, b"bad"))
+        conn.peer.expect_term(1, 1, 1, hdr="any")
+        conn.peer.expect_fin()
+    threading.Thread(target=talk, args=(talks.peer, ended), daemon=True).start()
+    for conn in (silent, talks):
+        over(conn)
+        equal(conn.query()["state"], ERR, "state")
+    check(ended.wait(60), "the connection is still open")
+
+
+def talk(peer, ended):
+    """Octets at any time, until the other side wants no more."""
+    try:
+        while True:
+            peer.sock.send(b"?" * 100)
+            time.sleep(0.1)
+    except OSError:
+        ended.set()
+
+
+@row("MPA-63", "SEC-31")
+def rejected_never_closed(t):
+    """A reject to peers that never close, silent or talking: what talks is reset"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    peers = [t.connect(port) for _ in range(4)]
+    for peer in peers:
+        peer.request()
+        ulp.reject(id=ulp.event(id=number, want="CONNECT_REQUEST")["new"])
+        check(peer.reply().flags & mpa.R, "R")
+        peer.expect_fin()
+    ended = [threading.Event() for _ in peers]
+    for peer, end in zip(peers, ended):
+        threading.Thread(target=talk, args=(peer, end), daemon=True).start()
+    for end in ended:
+        check(end.wait(60), "a connection is still open")
+    t.passive(ulp=ulp, listener=(number, port)).alive()

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What an administrator is told: counters, and the details of "rdma resource"."""
+import contextlib
+import json
+import time
+
+import fpdu
+import mpa
+from outcome import Skip, check, equal
+from peer import Peer
+from rows import row
+from rows_ddp_end import over
+from ulp import LOC_PROT_ERR, SUCCESS
+
+# those that something of the peer's or the program's making adds to
+ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "cq_overrun", "conn_active",
+          "conn_passive", "conn_rejected", "conn_failed", "conn_timeout", "conn_again", "mpa_bad")
+
+
+def settled(t):
+    """The counters, when nothing adds to them any more and what is shown is no older."""
+    before, now = None, t.counters()
+    while now != before:
+        time.sleep(0.05)
+        before, now = now, t.counters()
+    return now
+
+
+@contextlib.contextmanager
+def counted(t, **want):
+    """What is done within adds this to the counters of ERRORS, and nothing else."""
+    t.only("iw_tcp")
+    before = settled(t)
+    yield
+    got = {}
+    for _ in range(100):
+        now = settled(t)
+        got = {name: now[name] - before[name] for name in ERRORS if now[name] != before[name]}
+        if got == want:
+            return
+    equal(got, want, "counters")
+
+
+@row("MPA-89", "SEC-24", alone=True)
+def crc_errors_counted(t):
+    """A wrong CRC is counted as such alone"""
+    with counted(t, rx_crc_err=1, term_tx=1, conn_passive=1):
+        conn = t.passive()
+        conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"bad"), crc_xor=1)
+        conn.peer.expect_term(2, 0, 2)
+        conn.peer.fin()
+        over(conn)
+
+
+@row("DDP-70", "SEC-24", alone=True)
+def protocol_errors_counted(t):
+    """Headers that are wrong are violations of the protocol, not of access"""
+    ulp = t.ulp()
+    for bad, code in ((fpdu.untagged(fpdu.SEND, 0, 2, b"bad"), (1, 2, 3)),
+                      (fpdu.untagged(0xF, 0, 1, b"bad"), (0, 2, 6)),
+                      (fpdu.tagged(fpdu.WRITE, 1, 0, b"bad", dv=0), (1, 1, 4))):
+        with counted(t, rx_proto_err=1, term_tx=1, conn_passive=1):
+            conn = t.passive(ulp=ulp)
+            conn.peer.put(bad)
+            equal(conn.peer.segment().term(), code, "Terminate")
+            conn.peer.fin()
+            over(conn)
+
+
+@row("DDP-70", "SEC-24", alone=True)
+def access_errors_counted(t):
+    """Access to memory that a peer may not have, by Write, Read and Send with Invalidate"""
+    ulp = t.ulp()
+    for bad in (lambda c: fpdu.tagged(fpdu.WRITE, c.stag ^ 0x100, c.addr, b"bad"),
+                lambda c: fpdu.tagged(fpdu.WRITE, c.stag, c.addr - 1, b"bad"),
+                lambda c: fpdu.read_request(1, 77, 0, 70000, c.stag, c.addr)):
+        with counted(t, rx_access_err=1, term_tx=1, conn_passive=1):
+            conn = t.passive(ulp=ulp)
+            conn.peer.put(bad(conn))
+            equal(conn.peer.segment().opcode, fpdu.TERM, "opcode")
+            conn.peer.fin()
+            over(conn)
+
+
+@row("DDP-70", "SEC-24", alone=True)
+def own_errors_not_counted(t):
+    """A receive buffer that is none is the program's own fault: the peer has violated nothing"""
+    with counted(t, term_tx=1, conn_passive=1):
+        conn = t.passive(recvs=0)
+        conn.recv(n=1, wr=5, sge="%d:0:100:1" % conn.mr)
+        conn.peer.put_send(b"good")
+        equal(conn.poll()[0][:2], (5, LOC_PROT_ERR), "completion")
+        equal(conn.peer.segment().opcode, fpdu.TERM, "opcode")
+        conn.peer.fin()
+        over(conn)
+
+
+@row("RDMAP-78", "SEC-24", alone=True)
+def terminates_counted(t):
+    """A Terminate of the peer"""
+    with counted(t, term_rx=1, conn_passive=1):
+        conn = t.passive()
+        conn.peer.put(fpdu.terminate(0, 2, 0xFF))
+        over(conn)
+
+
+@row("SEC-20", "SEC-24", alone=True)
+def overruns_counted(t):
+    """A completion queue that overflows is counted once"""
+    with counted(t, cq_overrun=1, conn_passive=1, term_tx=1):
+        conn = t.passive(depth=4, recvs=32, recv_len=16)
+        for turn in range(32):
+            conn.peer.put_send(b"%02d" % turn)
+        equal(conn.peer.segment().opcode, fpdu.TERM, "opcode")
+        conn.peer.fin()
+        over(conn)
+
+
+@row("EMPA-31", "MPA-88", "SEC-24", alone=True)
+def failures_counted(t):
+    """Connections that are tried again, accepted, rejected, and that fail, of an initiator"""
+    if t.place.path == "proxy":
+        raise Skip("the proxy's own connection does not fail")
+    ulp, failed = t.ulp(), ("CONNECT_ERROR", "REJECTED", "UNREACHABLE")
+    server = t.server()
+    for ends, want in ((("close", "accept"), {"conn_again": 1, "conn_active": 1}),
+                       (("close", "rst"), {"conn_again": 1, "conn_failed": 1}),
+                       (("close", "reject"), {"conn_again": 1, "conn_rejected": 1})):
+        with counted(t, **want):
+            conn = t.request(ulp=ulp, server=server)
+            conn.peer.close()
+            peer = t.keep(Peer(server[0].accept()[0]))
+            peer.await_request()
+            if ends[1] == "rst":
+                peer.rst()
+            else:
+                peer.accept(mpa.C | (mpa.R if ends[1] == "reject" else 0))
+            ulp.event(id=conn.id, want="ESTABLISHED" if ends[1] == "accept" else failed)
+    with counted(t, conn_failed=1, mpa_bad=1):
+        conn = t.request(ulp=ulp, server=server)
+        conn.peer.send(mpa.frame(mpa.REQ, mpa.C, 1))
+        ulp.event(id=conn.id, want=failed)
+    server[0].close()
+    with counted(t, conn_failed=1):
+        number = ulp.new()
+        ulp.resolve(id=number, addr=t.place.here, port=server[1])
+        ulp.qp(id=number)
+        ulp.connect(id=number)
+        ulp.event(id=number, want=failed)
+
+
+@row("MPA-66", "MPA-58", "SEC-24", alone=True)
+def bad_requests_counted(t):
+    """Requests that are improper, cannot be served, and that the program rejects"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    for octets in (b"GET / HTTP/1.1\r\nHost: there\r\n\r\n", mpa.frame(mpa.REP, mpa.C, 1),
+                   mpa.frame(mpa.REQ, mpa.C, 1, b"", 513), mpa.frame(mpa.REQ, mpa.C, 1) + b"?"):
+        with counted(t, mpa_bad=1):
+            peer = t.connect(port)
+            peer.send(octets)
+            peer.expect_end()
+    with counted(t, conn_rejected=1):
+        peer = t.connect(port)
+        peer.request(pd=bytes(300))
+        check(peer.reply().flags & mpa.R, "R")
+        peer.close()
+    with counted(t, conn_rejected=1):
+        peer = t.connect(port)
+        peer.request()
+        ulp.reject(id=ulp.event(id=number, want="CONNECT_REQUEST")["new"])
+        check(peer.reply().flags & mpa.R, "R")
+        peer.close()
+    with counted(t):        # a scan of ports
+        t.connect(port).close()
+
+
+def details(t, kind, **match):
+    """The driver's attributes of one object of "rdma resource show"."""
+    done = t.place.run("rdma", "-dd", "-j", "resource", "show", kind, "link" if kind == "qp" else "dev",
+                       t.place.device, capture_output=True, text=True)
+    got = [one for one in json.loads(done.stdout or "[]") if all(one.get(k) == v for k, v in match.items())]
+    check(len(got) == 1, "one %s wanted that is %s:" % (kind, match), got, done.stderr)
+    return {k: v for k, v in got[0].items() if k.startswith("drv_")}
+
+
+@row("SEC-24")
+def resource_details(t):
+    """What "rdma -dd resource show" says of a queue pair, a completion queue and a region, up to its end"""
+    t.only("iw_tcp")
+    conn = t.passive()
+    pid = conn.ulp.proc.pid
+    conn.post("send", wr=1, n=3, sge="%d:0:5" % conn.mr)
+    for _ in range(3):
+        conn.peer.message(fpdu.SEND)
+        conn.peer.put_send(b"hello")
+    equal([wc.status for wc in conn.poll(6)], [SUCCESS] * 6, "completions")
+    equal(details(t, "qp", lqpn=conn.qpn), {"drv_rdmap_state": 1, "drv_term_err": 0, "drv_sq_started": 3,
+                                            "drv_sq_completed": 3, "drv_rq_taken": 3}, "queue pair")
+    equal(details(t, "cq", pid=pid), {"drv_produced": 6, "drv_overrun": 0}, "completion queue")
+    equal(details(t, "mr", pid=pid, mrlen=65536), {"drv_kind": 0, "drv_valid": 1, "drv_rights": 7, "drv_extents":
+          details(t, "mr", pid=pid, mrlen=65536)["drv_extents"]}, "region")
+    conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr - 1, b"bad"))
+    conn.peer.expect_term(1, 1, 1, hdr="any")
+    conn.peer.fin()
+    over(conn)
+    got = details(t, "qp", lqpn=conn.qpn)
+    equal((got["drv_rdmap_state"], got["drv_term_err"] & 0xFFFF), (6, 0x1101), "queue pair after a Terminate")
+    equal(details(t, "cq", pid=pid)["drv_produced"], 11, "completions with what was flushed")
