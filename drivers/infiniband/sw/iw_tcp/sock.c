@@ -26,10 +26,18 @@
 /* Frees sockets. */
 static struct workqueue_struct *iwt_sock_wq;
 
+/*
+ * A child that has not been accepted yet has its listener's callbacks, but may be in other
+ * hands: a program of BPF can put it into a map of sockets. Those say by a flag that the
+ * pointer is theirs; see iwt_sock_hook().
+ */
 static struct iwt_sock *from_sk(struct sock *sk)
 {
-	struct iwt_sock *s = rcu_dereference_sk_user_data(sk);
+	uintptr_t data = (uintptr_t)rcu_dereference(__sk_user_data(sk));
+	struct iwt_sock *s = (void *)(data & SK_USER_DATA_PTRMASK);
 
+	if (data & ~SK_USER_DATA_PTRMASK & ~SK_USER_DATA_NOCOPY)
+		return NULL;
 	/* of a listener they come without the lock */
 	if (s && !s->listener)
 		sock_owned_by_me(sk);
@@ -128,12 +136,18 @@ static void widen_window(struct socket *sock)
  * No engine hangs on sk_error_report: that is called for timestamps and zero copy of a
  * process's, too, wherever a segment is on its way, without the lock or in the middle of
  * TCP's own sending. What ends a connection is a change of its state as well.
+ *
+ * Return: 0, or -EBUSY when the socket is in other hands, and left there.
  */
-void iwt_sock_hook(struct iwt_sock *s)
+int iwt_sock_hook(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data) {
+		write_unlock_bh(&sk->sk_callback_lock);
+		return -EBUSY;
+	}
 	s->saved.data_ready = sk->sk_data_ready;
 	s->saved.write_space = sk->sk_write_space;
 	s->saved.state_change = sk->sk_state_change;
@@ -147,6 +161,7 @@ void iwt_sock_hook(struct iwt_sock *s)
 	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener || s->user ?
 					     SK_USER_DATA_NOCOPY : 0);
 	write_unlock_bh(&sk->sk_callback_lock);
+	return 0;
 }
 
 /**
@@ -174,18 +189,24 @@ struct iwt_sock *iwt_sock_new(struct socket *sock,
 	return s;
 }
 
-static struct iwt_sock *wrap(struct socket *sock, const struct iwt_sock_ops *ops,
-			     void *ctx, bool listener)
+/* Return: 0, -ENOMEM, or -EBUSY for a socket in other hands. */
+static int wrap(struct socket *sock, const struct iwt_sock_ops *ops, void *ctx,
+		bool listener, struct iwt_sock **out)
 {
 	struct iwt_sock *s = iwt_sock_new(sock, ops, ctx);
+	int err;
 
 	if (!s)
-		return NULL;
+		return -ENOMEM;
 	s->listener = listener;
 	iwt_sock_own(s);
-	iwt_sock_hook(s);
+	err = iwt_sock_hook(s);
 	iwt_sock_disown(s);
-	return s;
+	if (err)
+		iwt_sock_free_later(s);
+	else
+		*out = s;
+	return err;
 }
 
 static int addr_len(const struct sockaddr_storage *a)
@@ -275,11 +296,9 @@ int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 	err = bind_to(sock, addr);
 	if (err)
 		goto fail;
-	s = wrap(sock, ops, ctx, false);
-	if (!s) {
-		err = -ENOMEM;
+	err = wrap(sock, ops, ctx, false, &s);
+	if (err)
 		goto fail;
-	}
 	widen_window(sock);
 	*out = s;
 	err = kernel_connect(sock, (struct sockaddr_unsized *)&remote,
@@ -319,11 +338,9 @@ int iwt_sock_listen(struct net *net, const struct iwt_sock_addr *addr,
 	err = bind_to(sock, addr);
 	if (err)
 		goto fail;
-	s = wrap(sock, ops, ctx, true);
-	if (!s) {
-		err = -ENOMEM;
+	err = wrap(sock, ops, ctx, true, &s);
+	if (err)
 		goto fail;
-	}
 	*out = s;
 	err = kernel_listen(sock, backlog);
 	if (!err)
@@ -342,8 +359,9 @@ fail:
  * @out: takes the socket
  *
  * What arrived before the callbacks were there is not announced again: look.
- * Process context, does not wait. Return: 0, -EAGAIN when there is none, or
- * another -errno.
+ * Process context, does not wait. Return: 0, -EAGAIN when there is none,
+ * -ECONNABORTED when it has gone or was in other hands, so that it has been reset,
+ * or another -errno.
  */
 int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		    void *ctx, struct iwt_sock **out)
@@ -357,10 +375,11 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		return err;
 	prepare(sock->sk);
 	widen_window(sock);
-	s = wrap(sock, ops, ctx, false);
-	if (!s) {
+	err = wrap(sock, ops, ctx, false, &s);
+	if (err) {
+		sock_no_linger(sock->sk);
 		sock_release(sock);
-		return -ENOMEM;
+		return err == -EBUSY ? -ECONNABORTED : err;
 	}
 	/* the child has the listener's callbacks; its own are TCP's defaults */
 	s->saved = listener->saved;

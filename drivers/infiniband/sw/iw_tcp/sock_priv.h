@@ -66,7 +66,7 @@ struct iwt_sock *iwt_sock_new(struct socket *sock,
 			      const struct iwt_sock_ops *ops, void *ctx);
 void iwt_sock_own(struct iwt_sock *s);
 void iwt_sock_disown(struct iwt_sock *s);
-void iwt_sock_hook(struct iwt_sock *s);
+int iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
 void iwt_sock_free_later(struct iwt_sock *s);
 

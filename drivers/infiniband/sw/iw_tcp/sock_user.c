@@ -199,6 +199,8 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	struct sock *sk = s->sk;
 	int err = may_take(sk, net);
 
+	if (!err)
+		err = iwt_sock_hook(s);
 	if (err)
 		return err;
 	s->saved.allocation = sk->sk_allocation;
@@ -209,7 +211,6 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	sk->sk_userlocks &= ~(SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK);
 	iwt_sock_widen(s->sock);
 	set_ulp(sk);
-	iwt_sock_hook(s);
 	return 0;
 }
 
