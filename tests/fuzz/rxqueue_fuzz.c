@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The input chooses a receive queue, and in which steps it is read. */
+#include "fuzz.h"
+#include "rxqueue.h"
+
+/* When the input is at its end a choice is still possible: of another number each time. */
+static u32 choose(void *ctx)
+{
+	static u32 state;
+	struct input *in = ctx;
+
+	if (!in)
+		return state = 1;
+	state = state * 1664525 + 1013904223;
+	return in->left ? take(in, 2) : state >> 16;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	struct rxqueue q = { .any = choose, .ctx = &in };
+	u32 step = 1 + take(&in, 1);
+
+	choose(NULL);
+	rxqueue_make(&q);
+	MUST(rxqueue_walk(&q, step));
+	rxqueue_free(&q);
+	return 0;
+}
