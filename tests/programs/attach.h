@@ -79,6 +79,9 @@ void iwt_fds(void);
 void iwt_icmp(void);
 void iwt_race(void);
 
+/* attach_steps.c */
+void iwt_steps(void);
+
 /* attach_serve.c */
 int iwt_serve(uint16_t port);
 int iwt_client(uint16_t port);

@@ -6,6 +6,7 @@
  *	iwt_attach fds DEVICE IP [NETNS]	unfit descriptors, TAP
  *	iwt_attach icmp DEVICE IP		errors that end nothing, TAP
  *	iwt_attach race DEVICE IP		other uses of them meanwhile, TAP
+ *	iwt_attach steps DEVICE IP		much at once, TAP
  *	iwt_attach serve DEVICE IP PORT		see attach_serve.c
  *	iwt_attach client DEVICE IP PORT	a partner of that, until it ends
  *	iwt_attach hold DEVICE IP PORT		an initiator without an answer
@@ -41,6 +42,8 @@ int main(int argc, char **argv)
 		iwt_fds();
 	} else if (!strcmp(what, "icmp")) {
 		iwt_icmp();
+	} else if (!strcmp(what, "steps")) {
+		iwt_steps();
 	} else if (!strcmp(what, "race")) {
 		iwt_timeout = 300;
 		iwt_race();

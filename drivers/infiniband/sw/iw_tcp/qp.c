@@ -63,39 +63,6 @@ static enum ib_event_type event_of(u32 err)
 	return IB_EVENT_QP_FATAL;
 }
 
-/*
- * The stream is over: nothing that still arrives is placed or delivered, since
- * a consumer that has seen its queues drained may reuse all of its memory while
- * the connection is being closed. Complete everything in order. The rings ask
- * to be woken from before they are read, so a later post is seen either here or
- * at its doorbell.
- */
-static void flush(struct iwt_qp *qp)
-{
-	qp->rx.dead = true;
-	iwt_readq_clear(&qp->readq);
-	iwt_tx_drop_work(&qp->tx);
-	WRITE_ONCE(qp->sq.ring.ctl->flags, IWT_RING_NEED_WAKEUP);
-	smp_mb(); /* pairs with the poster: prod, barrier, flags */
-	iwt_sq_flush(&qp->sq, &qp->ibqp);
-	iwt_rx_flush(qp);
-}
-
-/* Queues are closed: what was posted too late fails; what arrives is taken. */
-static void fail_late(struct iwt_qp *qp)
-{
-	WRITE_ONCE(qp->sq.ring.ctl->flags, IWT_RING_NEED_WAKEUP);
-	smp_mb(); /* pairs with the poster: prod, barrier, flags */
-	iwt_sq_flush(&qp->sq, &qp->ibqp);
-}
-
-static void seal(struct iwt_qp *qp)
-{
-	iwt_sq_seal(&qp->sq);
-	if (qp->state == IWT_QP_CLOSING)
-		fail_late(qp);
-}
-
 /* A Terminate goes out, unless the responder may not talk yet. */
 static void send_term(struct iwt_qp *qp, u32 err)
 {
@@ -136,9 +103,9 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	if (s.actions & IWT_QA_SEND_TERM)
 		send_term(qp, err);
 	if (s.actions & IWT_QA_FLUSH)
-		flush(qp);
+		iwt_qp_flush(qp);
 	if (s.actions & IWT_QA_SEAL)
-		seal(qp);
+		iwt_qp_seal(qp);
 	if (s.actions & IWT_QA_GRACE)
 		iwt_qp_tell(qp, IWT_LLP_DRAINING);
 	if (s.actions & IWT_QA_REPORT)
@@ -153,93 +120,6 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	return 0;
 }
 
-/* Posted to a queue pair that is past sending. */
-static void flush_posted(struct iwt_qp *qp)
-{
-	spin_lock_bh(&qp->lock);
-	if (qp->state == IWT_QP_ERROR || qp->state == IWT_QP_TERMINATE)
-		flush(qp);
-	else if (qp->state == IWT_QP_CLOSING)
-		fail_late(qp);
-	iwt_qp_look_lost(qp);
-	spin_unlock_bh(&qp->lock);
-}
-
-static void do_flush_work(struct work_struct *work)
-{
-	struct iwt_qp *qp = container_of(work, struct iwt_qp, flush_work);
-
-	iwt_qp_kick(qp);
-	iwt_qp_put(qp);
-}
-
-static void flush_later(struct iwt_qp *qp)
-{
-	iwt_qp_get(qp);
-	if (!queue_work(system_bh_wq, &qp->flush_work))
-		iwt_qp_put(qp);
-}
-
-static __always_inline void have_run(struct iwt_qp *qp, bool later,
-				     void (*engine)(struct iwt_sock *s))
-{
-	struct iwt_sock *s;
-
-	rcu_read_lock();
-	s = READ_ONCE(qp->sock);
-	if (s && iwt_qp_sends(qp))
-		engine(s);
-	else if (later || in_hardirq() || irqs_disabled())
-		flush_later(qp);
-	else
-		flush_posted(qp);
-	rcu_read_unlock();
-}
-
-/**
- * iwt_qp_kick() - something was posted, or the doorbell rang
- * @qp: queue pair
- *
- * Any context. Sends or flushes at once where the context allows, else soon.
- */
-void iwt_qp_kick(struct iwt_qp *qp)
-{
-	have_run(qp, false, iwt_sock_kick);
-}
-
-/**
- * iwt_qp_kick_later() - the same, but all of it from bottom half work
- * @qp: queue pair
- *
- * Any context.
- */
-void iwt_qp_kick_later(struct iwt_qp *qp)
-{
-	have_run(qp, true, iwt_sock_kick_later);
-}
-
-/**
- * iwt_qp_pull() - the engines run here, and not where they were to go on
- * @qp: queue pair
- *
- * Process context, no locks held.
- */
-void iwt_qp_pull(struct iwt_qp *qp)
-{
-	have_run(qp, false, iwt_sock_pull);
-}
-
-/**
- * iwt_qp_call() - the same as iwt_qp_kick(), for a process's doorbell
- * @qp: queue pair
- *
- * Process context, no locks held. Sends or flushes at once.
- */
-void iwt_qp_call(struct iwt_qp *qp)
-{
-	have_run(qp, false, iwt_sock_call);
-}
-
 /**
  * iwt_qp_setup() - initialise a queue pair; its queues are set up separately
  * @qp: queue pair, zeroed
@@ -249,7 +129,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	kref_init(&qp->ref);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->lock);
-	INIT_WORK(&qp->flush_work, do_flush_work);
+	iwt_qp_flush_setup(qp);
 	INIT_WORK(&qp->event_work, do_event_work);
 	iwt_watch_setup(&qp->watch);
 	iwt_move_setup(&qp->move);
@@ -282,16 +162,6 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	smp_store_release(&qp->sock, s);
 }
 
-/* TCP has let go of something; any context, any lock may be held. */
-static void on_back(void *ctx)
-{
-	struct iwt_qp *qp = ctx;
-
-	iwt_qp_get(qp);
-	if (!queue_work(system_bh_wq, &qp->flush_work))
-		iwt_qp_put(qp);
-}
-
 /* Without memory for it, everything is copied. */
 static void prepare_zerocopy(struct iwt_qp *qp)
 {
@@ -300,7 +170,7 @@ static void prepare_zerocopy(struct iwt_qp *qp)
 	if (READ_ONCE(qp->dev->conf.zerocopy) == IWT_ZEROCOPY_OFF ||
 	    READ_ONCE(qp->sq.zc))
 		return;
-	zc = iwt_zc_new(on_back, qp);
+	zc = iwt_zc_new(iwt_qp_flush_wake, qp);
 	spin_lock_bh(&qp->lock);
 	if (!qp->sq.zc)
 		swap(qp->sq.zc, zc);
@@ -375,6 +245,7 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 	WRITE_ONCE(qp->sock, NULL);
 	qp->llp = NULL;
 	spin_unlock_bh(&qp->lock);
+	iwt_qp_flush_all(qp);
 	iwt_qp_put(qp);
 	return cut;
 }
@@ -435,21 +306,6 @@ struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn)
 	return qp;
 }
 
-/*
- * What was not completed because TCP had its memory: TCP is gone. A process that
- * polls waits for it, when it is the device that goes.
- */
-static void complete_held_back(struct iwt_qp *qp)
-{
-	struct iwt_zc *zc = NULL;
-
-	spin_lock_bh(&qp->lock);
-	swap(qp->sq.zc, zc);
-	iwt_sq_retire(&qp->sq, &qp->ibqp);
-	spin_unlock_bh(&qp->lock);
-	iwt_zc_close(zc);
-}
-
 /**
  * iwt_qp_destroy() - end a queue pair and wait until nobody uses it
  * @qp: queue pair that can't be found any more; its memory and queues stay the
@@ -464,6 +320,7 @@ void iwt_qp_destroy(struct iwt_qp *qp)
 	iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
 	iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
 	spin_unlock_bh(&qp->lock);
+	iwt_qp_flush_end(qp);
 	iwt_zc_mute(qp->sq.zc);
 	iwt_watch_end(qp);
 	iwt_move_end(qp);
@@ -475,8 +332,7 @@ void iwt_qp_destroy(struct iwt_qp *qp)
 	 * to cancel is to wait, without the flush's rules on memory reclaim.
 	 */
 	cancel_work_sync(&qp->event_work);
-	cancel_work_sync(&qp->flush_work);
-	complete_held_back(qp);
+	iwt_qp_flush_held(qp);
 	iwt_readq_free(&qp->readq);
 	iwt_cq_clean(qp->sq.cq, &qp->ibqp);
 	iwt_cq_clean(qp->rq.cq, &qp->ibqp);

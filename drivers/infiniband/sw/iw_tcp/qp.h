@@ -169,7 +169,8 @@ struct iwt_tend_qp {
  * @again: look once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
  * @events: asynchronous events to report, a bit each
- * @flush_work: flushes for a poster whose context does not allow it
+ * @ending: it is being destroyed: no step of a flush follows by itself
+ * @flush_work: flushes for a poster whose context does not allow it, and what one step left
  * @event_work: reports @events
  * @idle_state: what a consumer last asked for while there is no connection
  * @watch: a worker that looks at the send queue for a busy process (qp_watch.c)
@@ -210,6 +211,7 @@ struct iwt_qp {
 	bool again;
 	u32 term_err;
 	unsigned long events;
+	bool ending;
 	struct work_struct flush_work;
 	struct work_struct event_work;
 

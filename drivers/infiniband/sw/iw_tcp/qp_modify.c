@@ -86,7 +86,7 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
  * @qp: queue pair
  * @c: what it wants; SQD asks for a graceful close, ERR for an abortive one
  *
- * All of it happens, or nothing. Any context but interrupts.
+ * All of it happens, or nothing. In error all is flushed when it returns. May sleep.
  * Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset
  * with the connection still there, or anything of it, -EOPNOTSUPP for a state
  * that iWARP does not have.
@@ -95,9 +95,12 @@ int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 {
 	int err;
 
+	/* a queue pair that is idle again keeps nothing from before */
+	iwt_qp_flush_all(qp);
 	spin_lock_bh(&qp->lock);
 	err = modify_locked(qp, c);
 	spin_unlock_bh(&qp->lock);
+	iwt_qp_flush_all(qp);
 	return err;
 }
 

@@ -67,7 +67,9 @@ static void run_rx(struct iwt_qp *qp)
 		iwt_qp_tell(qp, IWT_LLP_TERM_RECEIVED);
 		break;
 	}
-	if (!qp->rx.eof && iwt_sock_at_eof(qp->sock))
+	if (qp->rx.more)
+		iwt_sock_kick_later(qp->sock);
+	else if (!qp->rx.eof && iwt_sock_at_eof(qp->sock))
 		hear_fin(qp);
 }
 
@@ -188,7 +190,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 		goto out;
 	qp->running = true;
 	/* what was acknowledged is done before what came with it is looked at */
-	if (qp->sq.zc)
+	if (qp->sq.retire != qp->sq.cons)
 		iwt_tx_retire(qp);
 	iwt_stay_before(qp, receive);
 	if (receive)
@@ -208,16 +210,25 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	}
 	qp->running = false;
 	count_segments(qp, s);
-	/* it may have ended before the callbacks were there, or while we sent */
-	if (iwt_sock_state(s) == IWT_SOCK_CLOSED)
+	/*
+	 * It may have ended before the callbacks were there, or while we sent; what came
+	 * before that is taken first.
+	 */
+	if (iwt_sock_state(s) == IWT_SOCK_CLOSED && !qp->rx.more)
 		lose(qp);
 out:
 	spin_unlock_bh(&qp->lock);
 }
 
+/*
+ * What the last run left is not for the next segment's bottom half, of which many come
+ * together: a kick comes for it.
+ */
 static void on_data_ready(struct iwt_sock *s, void *ctx)
 {
-	engines(ctx, s, true);
+	struct iwt_qp *qp = ctx;
+
+	engines(qp, s, !qp->rx.more);
 }
 
 static void on_write_space(struct iwt_sock *s, void *ctx)
@@ -225,9 +236,14 @@ static void on_write_space(struct iwt_sock *s, void *ctx)
 	engines(ctx, s, false);
 }
 
+static void on_kick(struct iwt_sock *s, void *ctx)
+{
+	engines(ctx, s, true);
+}
+
 const struct iwt_sock_ops iwt_qp_sock_ops = {
 	.data_ready = on_data_ready,
 	.write_space = on_write_space,
 	.state_change = on_data_ready,
-	.kick = on_data_ready,
+	.kick = on_kick,
 };

@@ -162,25 +162,26 @@ void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
 }
 
 /**
- * iwt_rq_flush() - complete every posted buffer, in order
+ * iwt_rq_flush() - complete posted buffers, in order
  * @rq: queue; qp->lock is held
  * @qp: whose it is
+ * @max: buffers at most
  *
  * From here on the ring asks to be woken, because a buffer posted to a queue
- * pair in error has to be flushed too.
+ * pair in error has to be flushed too. Return: true when some are left.
  */
-void iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp)
+bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 {
 	u32 prod;
 
 	if (!rq->entries)
-		return;
+		return false;
 	WRITE_ONCE(rq->ring.ctl->flags, IWT_RING_NEED_WAKEUP);
 	smp_mb(); /* pairs with the producer: prod, barrier, flags */
 	prod = iwt_ring_prod(&rq->ring);
 	if (corrupt(rq, prod))
-		return;
-	while (rq->cons != prod) {
+		return false;
+	while (rq->cons != prod && max--) {
 		const struct iwt_recv_wqe *w = iwt_ring_at(&rq->ring, rq->cons);
 		u64 wr_id = READ_ONCE(w->wr_id);
 
@@ -188,4 +189,5 @@ void iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp)
 		iwt_ring_set_cons(&rq->ring, ++rq->cons);
 		iwt_rq_fail(rq, qp, wr_id, IB_WC_WR_FLUSH_ERR);
 	}
+	return rq->cons != prod;
 }

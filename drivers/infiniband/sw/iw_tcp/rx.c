@@ -7,6 +7,13 @@
 #include "sock.h"
 #include "trace.h"
 
+/* What one step takes, after which TCP may acknowledge, in octets. */
+#define RX_STEP		(256 << 10)
+/* Octets whose copying takes as long as all that an FPDU costs besides. */
+#define RX_FPDU_COST	512
+/* Steps of one run; then others get their turn. */
+#define RX_STEPS	4
+
 /**
  * iwt_rx_start() - make the engine ready for a connection
  * @rx: engine
@@ -65,8 +72,8 @@ static void note_error(struct iwt_qp *qp, const struct iwt_fpdu *f, u32 err)
 }
 
 /*
- * All whole FPDUs that have arrived. Return: octets dealt with; @need is how many
- * have to be there for another one, as far as known.
+ * Whole FPDUs that have arrived, as many as a step has. Return: octets dealt with; @need is
+ * how many have to be there for another one, as far as known, 0 when they may be.
  */
 static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail,
 		      u32 *need)
@@ -77,6 +84,10 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail,
 	struct iwt_fpdu f = {};
 
 	while (used < avail && !rx->dead) {
+		if (used + fpdus * RX_FPDU_COST >= RX_STEP) {
+			*need = 0;
+			break;
+		}
 		/* an FPDU that begins a piece of memory is in front of us then */
 		if (!at->c.len && !at->c.more(&at->c))
 			break;
@@ -111,39 +122,64 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail,
 	return used;
 }
 
+/* Return: octets that have to be there to go on, 0 when they may be. */
+static u32 take_step(struct iwt_qp *qp)
+{
+	struct iwt_rx *rx = &qp->rx;
+	struct iwt_sock_cursor at;
+	u32 avail, used = 0, need = 1;
+
+	avail = iwt_sock_peek(qp->sock, &at);
+	if (!avail)
+		return 1;
+	if (!rx->dead)
+		used = take_fpdus(qp, &at, avail, &need);
+	if (rx->dead) {
+		used = max_t(u32, used, min_t(u32, avail, RX_STEP));
+		need = used == avail;
+	}
+	iwt_sock_consume(qp->sock, used);
+	return need;
+}
+
 /**
- * iwt_rx_run() - deal with everything that has arrived
+ * iwt_rx_run() - deal with what has arrived
  * @qp: queue pair; socket lock and qp->lock are held
  *
- * Softirq or backlog, never sleeps. After an error or a Terminate the rest of
- * the stream is thrown away as it comes, so that the peer can read our
+ * Softirq or backlog, never sleeps. Megabytes may have waited, behind a segment that was
+ * lost: they are taken in steps, so that TCP acknowledges before all is done. What is left
+ * behind the last step is for another run, as qp->rx.more says. After an error or a
+ * Terminate the rest of the stream is thrown away as it comes, so that the peer can read our
  * Terminate and close in order (RFC 5044 8).
  */
 enum iwt_rx_result iwt_rx_run(struct iwt_qp *qp)
 {
 	struct iwt_rx *rx = &qp->rx;
-	struct iwt_sock_cursor at;
 	bool was_dead = rx->dead;
-	u32 avail, used, need = 1;
+	u32 need = 0;
+	int i;
 
 	lockdep_assert_held(&qp->lock);
-	avail = iwt_sock_peek(qp->sock, &at);
-	if (!avail)
-		return IWT_RX_OK;
-	used = rx->dead ? avail : take_fpdus(qp, &at, avail, &need);
-	iwt_sock_consume(qp->sock, rx->dead ? avail : used);
-	iwt_sock_await(qp->sock, need);
+	for (i = 0; i < RX_STEPS && !need; i++)
+		need = take_step(qp);
+	rx->more = !need;
+	iwt_sock_await(qp->sock, need ?: 1);
+	if (rx->more)
+		iwt_count(qp->dev, IWT_C_RX_MORE);
 	if (was_dead || !rx->dead)
 		return IWT_RX_OK;
 	return rx->err ? IWT_RX_ERROR : IWT_RX_TERMINATED;
 }
 
 /**
- * iwt_rx_flush() - complete the Send under way and every posted buffer
+ * iwt_rx_flush() - complete the Send under way and posted buffers
  * @qp: queue pair; qp->lock is held
+ * @max: buffers at most
+ *
+ * Return: true when some are left.
  */
-void iwt_rx_flush(struct iwt_qp *qp)
+bool iwt_rx_flush(struct iwt_qp *qp, u32 max)
 {
 	iwt_rx_fail_recv(qp, IB_WC_WR_FLUSH_ERR);
-	iwt_rq_flush(&qp->rq, &qp->ibqp);
+	return iwt_rq_flush(&qp->rq, &qp->ibqp, max);
 }

@@ -32,6 +32,7 @@ struct iwt_rx_bad {
  * @rules: what was negotiated
  * @pos: octets of the stream consumed, for markers
  * @dead: the stream has ended: whatever arrives is thrown away
+ * @more: the last run used up its budget: the end of the stream is not to be judged yet
  * @eof: the peer has closed its direction
  * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
  * @rtr_write: the first FPDU may be a Write that is that
@@ -50,6 +51,7 @@ struct iwt_rx {
 	struct iwt_fpdu_rules rules;
 	u32 pos;
 	bool dead;
+	bool more;
 	bool eof;
 	bool rtr_send;
 	bool rtr_write;
@@ -68,6 +70,6 @@ struct iwt_rx {
 void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 		  bool initiator);
 enum iwt_rx_result iwt_rx_run(struct iwt_qp *qp);
-void iwt_rx_flush(struct iwt_qp *qp);
+bool iwt_rx_flush(struct iwt_qp *qp, u32 max);
 
 #endif

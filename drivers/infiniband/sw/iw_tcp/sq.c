@@ -440,41 +440,40 @@ static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
  * iwt_sq_retire() - complete what is done, in order of submission
  * @sq: queue; qp->lock is held
  * @qp: whose it is
+ * @max: work requests at most
  *
  * RFC 5040 5.5 rule 15. What TCP has by reference is not done, however the
  * connection ended, until TCP has let go of it. The slots are given back first:
  * a consumer that has polled a completion may count on the room that it stands
- * for.
+ * for. Return: true when more of it is done.
  */
-void iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp)
+bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {
 	u32 back = iwt_zc_back(sq->zc);
 	u32 i = sq->retire;
 
-	while (sq->retire != sq->cons &&
+	while (sq->retire != sq->cons && sq->retire - i < max &&
 	       may_retire(sq, iwt_sq_entry(sq, sq->retire), back))
 		sq->retire++;
 	if (i == sq->retire)
-		return;
+		return false;
 	iwt_ring_set_cons(&sq->ring, sq->retire);
 	for (; i != sq->retire; i++)
 		complete_entry(sq, iwt_sq_entry(sq, i), qp);
+	return sq->retire != sq->cons &&
+	       may_retire(sq, iwt_sq_entry(sq, sq->retire), back);
 }
 
 /**
- * iwt_sq_flush() - complete everything that is left, in order
- * @sq: queue; qp->lock is held
- * @qp: whose it is
- *
- * Return: 0, or -EINVAL when a process left an impossible index.
+ * iwt_sq_fail() - nothing that was started succeeds behind a failure
+ * @sq: queue of which nothing is sent any more; qp->lock is held
  */
-int iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp)
+void iwt_sq_fail(struct iwt_sq *sq)
 {
-	u32 prod = iwt_ring_prod(&sq->ring);
 	bool failed = false;
 	u32 i;
 
-	/* behind a failure nothing succeeds, though it may have been sent */
+	/* though it may have been sent */
 	for (i = sq->retire; i != sq->cons; i++) {
 		struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
 
@@ -483,11 +482,24 @@ int iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp)
 			e->status = IB_WC_WR_FLUSH_ERR;
 		failed = failed || e->status != IB_WC_SUCCESS;
 	}
-	if (corrupt(sq, prod)) {
-		iwt_sq_retire(sq, qp);
-		return -EINVAL;
-	}
-	for (; sq->cons != prod; sq->cons++) {
+}
+
+/**
+ * iwt_sq_flush() - complete what is left, in order
+ * @sq: queue after iwt_sq_fail(), or with nothing under way; qp->lock is held
+ * @qp: whose it is
+ * @max: work requests at most
+ *
+ * Nothing is left, either, where a process has stored an impossible index. Return: true
+ * when something is left that can be completed.
+ */
+bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
+{
+	u32 prod = iwt_ring_prod(&sq->ring), n;
+
+	if (corrupt(sq, prod))
+		prod = sq->cons;
+	for (n = 0; sq->cons != prod && n < max; sq->cons++, n++) {
 		const struct iwt_send_wqe *w = iwt_ring_at(&sq->ring, sq->cons);
 		u8 op = READ_ONCE(w->opcode);
 
@@ -499,6 +511,5 @@ int iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp)
 			.done = true,
 		};
 	}
-	iwt_sq_retire(sq, qp);
-	return 0;
+	return iwt_sq_retire(sq, qp, max) || sq->cons != prod;
 }

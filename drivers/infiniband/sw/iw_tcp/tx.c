@@ -175,12 +175,15 @@ enum iwt_tx_result iwt_tx_run(struct iwt_qp *qp)
 
 /**
  * iwt_tx_retire() - complete what is done, unless TCP has not all of it
- * @qp: queue pair; qp->lock is held
+ * @qp: queue pair with a socket; qp->lock is held
+ *
+ * Thousands of requests may have waited for one Read: the engines run again for the rest.
  */
 void iwt_tx_retire(struct iwt_qp *qp)
 {
-	if (!qp->tx.n_chunks)
-		iwt_sq_retire(&qp->sq, &qp->ibqp);
+	if (!qp->tx.n_chunks &&
+	    iwt_sq_retire(&qp->sq, &qp->ibqp, IWT_TX_RETIRE))
+		iwt_sock_kick_later(qp->sock);
 }
 
 /**

@@ -41,6 +41,8 @@ struct page;
 #define IWT_TX_CHUNKS		16
 /* Batches of one run; then others get their turn. */
 #define IWT_TX_RUN		4
+/* Work requests completed in one go. */
+#define IWT_TX_RETIRE		1024
 /* Responses in a row while the send queue has work. */
 #define IWT_TX_RESPONSES	4
 

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Much to be done at once: megabytes that waited until the socket was attached, and deep
+ * queues to be flushed. The device does it in steps, and what comes meanwhile finds its
+ * place behind. The peer speaks for itself: nothing else is so quick.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define WRITE		0x40	/* RDMAP version and opcode */
+#define SEND		0x43
+#define PIECE		1400
+#define MEGS		4
+#define TINY		60000	/* FPDUs without payload, of 20 octets */
+#define DEPTH		16384
+#define LAST		"after all that"
+
+uint32_t peer_crc32c(uint32_t crc, const uint8_t *p, size_t len);
+
+/* What the peer sends, and when. */
+struct peer {
+	pthread_t thread;
+	pthread_t reader;
+	int reader_fd;
+	int fd;
+	uint8_t *octets;
+	size_t len;
+	bool good;
+};
+
+static long counter(const char *name)
+{
+	char path[256];
+	long n = -1;
+	FILE *f;
+
+	/* the core does not ask the device again for some milliseconds */
+	usleep(30000);
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+		 iwt_device, name);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%ld", &n) != 1)
+		printf("# no counter %s\n", name);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Length in front, pad and CRC behind. Return: octets */
+static size_t frame(uint8_t *to, const void *hdr, size_t hdr_len, const void *data, size_t len)
+{
+	size_t all = 2 + hdr_len + len, whole = (all + 3) & ~3u;
+	uint16_t ulpdu = htons(all - 2);
+	uint32_t crc;
+
+	memset(to, 0, whole);
+	memcpy(to, &ulpdu, 2);
+	memcpy(to + 2, hdr, hdr_len);
+	memcpy(to + 2 + hdr_len, data, len);
+	crc = htole32(peer_crc32c(0, to, whole));
+	memcpy(to + whole, &crc, 4);
+	return whole + 4;
+}
+
+static size_t put_write(uint8_t *to, const struct ibv_mr *mr, size_t len)
+{
+	uint8_t hdr[14] = { 0xc1, WRITE }, data[PIECE];
+	uint32_t stag = htonl(mr->rkey);
+	uint64_t at = htobe64((uintptr_t)mr->addr);
+
+	memset(data, 0x77, sizeof(data));
+	memcpy(hdr + 2, &stag, 4);
+	memcpy(hdr + 6, &at, 8);
+	return frame(to, hdr, sizeof(hdr), data, len);
+}
+
+static size_t put_send(uint8_t *to, const char *text)
+{
+	uint8_t hdr[18] = { 0x41, SEND, [13] = 1 };
+
+	return frame(to, hdr, sizeof(hdr), text, strlen(text));
+}
+
+/* A Reply, the same Write again and again, and a Send. */
+static void compose(struct peer *p, const struct ibv_mr *mr, size_t payload, size_t octets)
+{
+	static const char reply[] = "MPA ID Rep Frame\x40\x01\x00";
+	size_t one;
+
+	p->octets = malloc(octets + 4096);
+	if (!p->octets)
+		iwt_die("malloc");
+	memcpy(p->octets, reply, 20);
+	p->len = 20;
+	one = put_write(p->octets + p->len, mr, payload);
+	for (p->len += one; p->len < octets; p->len += one)
+		memcpy(p->octets + p->len, p->octets + 20, one);
+	p->len += put_send(p->octets + p->len, LAST);
+}
+
+static int waiting_fd, waiting_octets;
+
+/* In the middle of the reader's call: it goes on when all is there. */
+static void wait_for_all(int signal)
+{
+	struct timespec nap = { .tv_nsec = 1000000 };
+	int tries = PATIENCE * 1000, there = 0;
+
+	while (!ioctl(waiting_fd, FIONREAD, &there) && there < waiting_octets && tries--)
+		nanosleep(&nap, NULL);
+}
+
+static void *answer(void *arg)
+{
+	struct peer *p = arg;
+	size_t sent = 0;
+	ssize_t n;
+	char req[20];
+
+	if (recv(p->fd, req, sizeof(req), MSG_WAITALL) != sizeof(req))
+		return NULL;
+	waiting_fd = p->reader_fd;
+	waiting_octets = p->len;
+	pthread_kill(p->reader, SIGUSR1);
+	while (sent < p->len) {
+		n = send(p->fd, p->octets + sent, p->len - sent, MSG_NOSIGNAL);
+		if (n <= 0)
+			return NULL;
+		sent += n;
+	}
+	p->good = true;
+	return NULL;
+}
+
+/* @e becomes the initiator over @fds[0], with the peer at the other one. */
+static void begin(struct end *e, struct peer *p, const int fds[2])
+{
+	struct iwtdv_conn_param param = { .flags = IWTDV_CONN_PLAIN };
+	struct iwtdv_conn conn;
+
+	e->fd = fds[0];
+	p->fd = fds[1];
+	p->reader = pthread_self();
+	p->reader_fd = e->fd;
+	if (pthread_create(&p->thread, NULL, answer, p))
+		iwt_die("pthread_create");
+	errno = iwtdv_connect(e->qp, e->fd, &param, &conn);
+	if (errno)
+		iwt_die("iwtdv_connect");
+}
+
+/* How the peer's stream ends, right behind the attach. */
+enum { STAYS, FIN, RST };
+
+static void end_by(int fd, int how)
+{
+	struct linger now = { .l_onoff = 1 };
+
+	if (how == FIN)
+		shutdown(fd, SHUT_WR);
+	if (how != RST)
+		return;
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(fd);
+}
+
+/* Is it in order? */
+static bool ends_well(int fd)
+{
+	char octet;
+
+	return recv(fd, &octet, 1, 0) == 0;
+}
+
+/* As much as one step has of octets, or of FPDUs. */
+static void waiting(size_t payload, size_t octets, int how, const char *what)
+{
+	uint8_t *memory = aligned_alloc(4096, 4096);
+	struct end *e = iwt_open();
+	struct ibv_mr *mr = ibv_reg_mr(e->pd, memory, PIECE, IBV_ACCESS_LOCAL_WRITE |
+				       IBV_ACCESS_REMOTE_WRITE);
+	struct peer p = {};
+	int fds[2], all;
+	long before, runs;
+	char name[80];
+
+	if (!mr)
+		iwt_die("ibv_reg_mr");
+	compose(&p, mr, payload, octets);
+	iwt_tcp_pair(iwt_ip, fds);
+	all = p.len;
+	/* so much room */
+	if (setsockopt(fds[0], SOL_SOCKET, SO_RCVLOWAT, &all, sizeof(all)))
+		iwt_die("SO_RCVLOWAT");
+	before = counter("rx_more");
+	begin(e, &p, fds);
+	end_by(fds[1], how);
+	snprintf(name, sizeof(name), "%s: all of it is taken", what);
+	iwt_ok(iwt_receive(e, LAST), name);
+	runs = counter("rx_more") - before + 1;
+	printf("# %ld runs\n", runs);
+	snprintf(name, sizeof(name), "%s: in steps", what);
+	iwt_ok(p.len / runs <= 5 << 18 && p.len / (payload + 20) / runs <= 2500, name);
+	pthread_join(p.thread, NULL);
+	if (how == FIN) {
+		snprintf(name, sizeof(name), "%s: the end behind it is one in order", what);
+		iwt_ok(iwt_failed(e) && ends_well(fds[1]), name);
+	}
+	if (how == STAYS) {
+		snprintf(name, sizeof(name), "%s: messages after it", what);
+		iwt_ok(iwt_send(e, "well"), name);
+	}
+	ibv_dereg_mr(mr);
+	if (how != RST)
+		close(fds[1]);
+	iwt_close(e);
+	free(p.octets);
+	free(memory);
+}
+
+/* An end with the deepest queues that there are. */
+static struct end *open_deep(void)
+{
+	struct end *e = iwt_open();
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = DEPTH,
+			.max_recv_wr = DEPTH,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+
+	iwt_destroy_qp(e);
+	ibv_destroy_cq(e->scq);
+	ibv_destroy_cq(e->rcq);
+	e->scq = ibv_create_cq(e->ctx, 2 * DEPTH, NULL, NULL, 0);
+	e->rcq = ibv_create_cq(e->ctx, 2 * DEPTH, NULL, NULL, 0);
+	if (!e->scq || !e->rcq)
+		iwt_die("ibv_create_cq");
+	attr.send_cq = e->scq;
+	attr.recv_cq = e->rcq;
+	e->qp = ibv_create_qp(e->pd, &attr);
+	if (!e->qp)
+		iwt_die("ibv_create_qp");
+	return e;
+}
+
+static bool post_write(struct end *e, uint64_t id)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)e->buf[0],
+		.length = BUF,
+		.lkey = e->mr->lkey,
+	};
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+	};
+
+	return !ibv_post_send(e->qp, &wr, &bad);
+}
+
+static bool post_buffer(struct end *e, uint64_t id)
+{
+	struct ibv_recv_wr *bad, wr = { .wr_id = id };
+
+	return !ibv_post_recv(e->qp, &wr, &bad);
+}
+
+static void fill(struct end *e)
+{
+	uint64_t i;
+
+	for (i = 0; i < DEPTH; i++)
+		if (!post_buffer(e, i) || !post_write(e, i))
+			iwt_die("post");
+}
+
+/*
+ * Everything in order, and nothing succeeds behind what failed; what is posted when the
+ * first has failed comes behind all. Return: how many failed, -1 for a wrong one.
+ */
+static int drain(struct end *e, struct ibv_cq *cq, bool (*post)(struct end *e, uint64_t id))
+{
+	uint64_t i, end = DEPTH;
+	struct ibv_wc wc;
+	int failed = 0;
+
+	for (i = 0; i < end; i++) {
+		if (iwt_wc(cq, &wc) != 1 || wc.wr_id != i) {
+			printf("# %llu: %llu\n", (unsigned long long)i,
+			       (unsigned long long)wc.wr_id);
+			return -1;
+		}
+		if (!wc.status && failed)
+			return -1;
+		if (wc.status && !failed++ && post && !post(e, end++))
+			return -1;
+	}
+	return ibv_poll_cq(cq, 1, &wc) ? -1 : failed;
+}
+
+/* The peer takes some and no more, and then goes. */
+static struct end *fill_deep(struct peer *p, int fds[2])
+{
+	struct end *e = open_deep();
+
+	iwt_tcp_pair(iwt_ip, fds);
+	p->octets = (uint8_t *)strdup("MPA ID Rep Frame\x40\x01");
+	p->octets = realloc(p->octets, 20);
+	memset(p->octets + 18, 0, 2);
+	p->len = 20;
+	begin(e, p, fds);
+	pthread_join(p->thread, NULL);
+	free(p->octets);
+	fill(e);
+	return e;
+}
+
+static void flushed(void)
+{
+	struct peer p = {};
+	struct end *e;
+	int fds[2], sends, recvs;
+	long before = counter("flush_more");
+
+	e = fill_deep(&p, fds);
+	end_by(fds[1], RST);
+	sends = drain(e, e->scq, post_write);
+	recvs = drain(e, e->rcq, post_buffer);
+	printf("# %d and %d flushed in %ld steps\n", sends, recvs,
+	       counter("flush_more") - before + 1);
+	iwt_ok(sends > DEPTH / 2, "deep queues: sends are flushed in order");
+	iwt_ok(recvs == DEPTH + 1, "deep queues: receives as well");
+	iwt_ok(counter("flush_more") - before >= DEPTH / 1024, "deep queues: in steps");
+	iwt_close(e);
+}
+
+/* What is left of the flush is none of the next connection's. */
+static void reset(void)
+{
+	struct responder r = {};
+	struct peer p = {};
+	struct end *e[2];
+	int fds[2], err;
+
+	e[0] = fill_deep(&p, fds);
+	end_by(fds[1], RST);
+	while ((err = iwt_modify(e[0], IBV_QPS_RESET)) == EBUSY || err == EINVAL)
+		usleep(100);
+	iwt_is(err, 0, "deep queues: reset");
+	iwt_ok(drain(e[0], e[0]->scq, NULL) > 0 && drain(e[0], e[0]->rcq, NULL) == DEPTH,
+	       "deep queues: all was flushed before");
+	iwt_tcp_pair(iwt_ip, fds);
+	close(e[0]->fd);
+	e[0]->fd = fds[0];
+	e[1] = iwt_open();
+	e[1]->fd = fds[1];
+	r.end = e[1];
+	iwt_respond(&r);
+	iwt_is(iwt_connect(e[0], NULL, NULL), 0, "deep queues: the next connection");
+	iwt_responded(&r);
+	iwt_ok(iwt_send(e[0], "first") && iwt_receive(e[1], "first"),
+	       "deep queues: has nothing from before");
+	iwt_close_pair(e);
+}
+
+/* In the process's own call all of it is done when that returns. */
+static void to_error(void)
+{
+	struct peer p = {};
+	struct ibv_wc *wc = calloc(DEPTH, sizeof(*wc));
+	struct end *e;
+	int fds[2];
+
+	e = fill_deep(&p, fds);
+	iwt_is(iwt_modify(e, IBV_QPS_ERR), 0, "deep queues: to error");
+	iwt_ok(ibv_poll_cq(e->rcq, DEPTH, wc) == DEPTH, "deep queues: all is flushed then");
+	end_by(fds[1], RST);
+	/* destroyed in the middle of it */
+	iwt_close(e);
+	free(wc);
+
+	e = fill_deep(&p, fds);
+	end_by(fds[1], RST);
+	iwt_destroy_qp(e);
+	iwt_ok(true, "deep queues: destroyed while they are flushed");
+	iwt_close(e);
+}
+
+void iwt_steps(void)
+{
+	signal(SIGUSR1, wait_for_all);
+	waiting(PIECE, MEGS << 20, STAYS, "megabytes");
+	waiting(0, TINY * 20, STAYS, "small FPDUs");
+	waiting(PIECE, MEGS << 20, FIN, "megabytes and FIN");
+	waiting(0, TINY * 20, FIN, "small FPDUs and FIN");
+	waiting(0, TINY * 20, RST, "small FPDUs and RST");
+	flushed();
+	reset();
+	to_error();
+}
