@@ -54,6 +54,10 @@ conformance: ## every row of the RFCs against a raw peer; ARGS= of tests/conform
 conformance-paths: ## the same rows over IPv4 and IPv6, all MTUs, loss, reordering, duplication, a proxy
 	@tests/check --paths
 
+torture: ## random messages in random segments, compared with a model; TIME= seconds, ARGS= of tests/peer/torture.py
+	@tests/vm/run --lab $(or $(LAB),uml) --time $$(($(or $(TIME),600) + 300)) \
+		tests/selftests/torture.sh --time $(or $(TIME),600) $(ARGS)
+
 bench: ## measure, beside siw, rxe and TCP; QUICK=1, or CASES= of tests/perf
 	@tests/perf/bench $(if $(QUICK),--quick) $(CASES)
 
@@ -78,4 +82,4 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all modules install provider provider-install check-config demo check \
-	conformance conformance-paths bench unit fuzz selftest style clean help
+	conformance conformance-paths torture bench unit fuzz selftest style clean help

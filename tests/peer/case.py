@@ -167,11 +167,15 @@ class Case:
         """A peer connected to the device's side, which has not said anything."""
         where = (self.place.there, port)
         if self.tcp is not None:
-            return self.keep(Peer(Tcp(self.link(), self.link().port(), **self.tcp).open(where)))
+            return self.peer(Tcp(self.link(), self.link().port(), **self.tcp).open(where))
         if self.place.path == "proxy":
             proxy = self.keep(Proxy(where, self.place.here, seed=self.rng.random()))
             where = (self.place.here, proxy.port)
         return self.keep(Peer(socket.create_connection(where, timeout=60)))
+
+    def peer(self, sock):
+        """The peer of a connection."""
+        return self.keep(Peer(sock))
 
     def capture(self, port, path=None, here=False):
         """Packets of a port of the device's side (or this one) from now on; its stop() gives them."""

@@ -18,6 +18,7 @@ from outcome import Fail, check
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 MASK = 0xFFFFFFFF
 PATIENCE = 30       # seconds for what must come
+BURST = 32768       # octets sent before some are acknowledged
 AGAIN = 0.05        # seconds until what is not acknowledged is sent again, at first
 
 
@@ -30,11 +31,12 @@ class Tcp:
     """
     One connection. mss: the greatest segment, each way; isn: our first sequence number;
     window: what we say there is room for (any time); stamps: with timestamps; sack: allowed.
-    answer: acknowledge what comes at once. loses: a function that says of a packet that
-    comes whether it got lost.
+    answer: acknowledge what comes at once. To be replaced: loses(packet), whether one that
+    comes got lost; cut(begin, end), the segments of sendall(); idle(), what recv() does
+    when nothing comes.
     """
 
-    def __init__(self, link, port, mss=1400, isn=None, window=65535, stamps=False, sack=True):
+    def __init__(self, link, port, mss=1400, isn=None, window=65535, stamps=False, sack=True, cut=None):
         self.link, self.port, self.mss, self.window, self.stamps, self.sack = link, port, mss, window, stamps, sack
         self.rx, self.remote = link.receiver(port), None
         self.isn = int(time.monotonic() * 1e6) & MASK if isn is None else isn
@@ -43,9 +45,13 @@ class Tcp:
         self.finished = None            # where the other side's stream ends
         self.room, self.shift, self.stamp = 0, 0, 0
         self.was_reset = self.closed = self.linger = False
-        self.answer, self.loses = True, lambda packet: False
+        self.answer, self.loses, self.idle = True, lambda packet: False, self.again
+        self.cut = cut or self._in_order
         self.seconds, self.packets = 60, 0
         self.whole = 0                  # up to here nobody minds if it is sent again
+
+    def _in_order(self, begin, end):
+        return [(at, min(at + self.mss - 12, end)) for at in range(begin, end, self.mss - 12)]
 
     # segments
 
@@ -145,12 +151,13 @@ class Tcp:
             self.finished = at + len(packet.payload)
         if packet.payload:
             self._data(at, packet.payload)
-        if (packet.payload or packet.flags & FIN) and self.answer:
-            self.emit(self._place())
+        # what has come already, or should have, is a probe
+        if (packet.payload or packet.flags & FIN or at < self.taken) and self.answer:
+            self.acknowledge()
 
-    def _place(self):
-        """Of a segment without octets: what comes next, even if some before it is missing."""
-        return min(self.nxt, max(self.una, len(self.out) + (self.end is not None)))
+    def acknowledge(self):
+        """Say what has come, and what there is room for."""
+        self.emit(self.nxt)
 
     def _data(self, at, data):
         self.later[at] = max(self.later.get(at, b""), data, key=len)
@@ -221,17 +228,18 @@ class Tcp:
         self.seconds = seconds
 
     def sendall(self, octets):
-        """In order, in full segments, as there is room."""
+        """As cut() says (in order, in full segments), and as there is room."""
         self.pump()
-        if self.was_reset:
-            raise ConnectionResetError
-        begin, size = self.write(octets), self.mss - 12
-        for at in range(begin, len(self.out), size):
-            end = min(at + size, len(self.out))
-            if end - begin > 16384 or end > self.room:
+        begin, end = self.write(octets), len(self.out)
+        for at in range(begin, end, BURST):
+            if self.una < at:
                 self.settle(at)
-            self.segment(at, end)
-        self.whole = len(self.out)
+            for segment in self.cut(at, min(at + BURST, end)):
+                if self.was_reset:
+                    raise ConnectionResetError
+                self.segment(*segment)
+                self.pump()
+        self.whole = end
 
     send = sendall
 
@@ -253,10 +261,10 @@ class Tcp:
             if left <= 0:
                 raise socket.timeout
             if not self.pump(min(left, wait)):
-                self._again()
+                self.idle()
                 wait = min(wait * 2, 1)
 
-    def _again(self):
+    def again(self):
         """While we wait for an answer: what was sent in order may have got lost."""
         if self.una < self.whole:
             self.segment(self.una, min(self.una + self.mss - 12, self.whole))

@@ -77,6 +77,14 @@ class Ulp:
             raise AttributeError(name)
         return lambda **args: self.cmd(name, **args)
 
+    def accept_or_not(self, **args):
+        """accept, of a request whose connection may be gone: whether it could be done."""
+        try:
+            self.cmd("accept", **args)
+        except UlpError:
+            return False
+        return True
+
     def event(self, ms=30000, want=None, **args):
         """The next event of connection id=; want: its name, or several."""
         got = self.cmd("event", ms=ms, **args)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+A part of a stream in segments at random: overlapping, doubled, out of order.
+
+schedule() gives (begin, end) of segments in the order of sending. Together they are all of it
+(unless the receiver has no room for some), and any may hold what has been sent before.
+"""
+
+
+def _bounds(rng, begin, end, most):
+    """Places that cut it into up to most pieces."""
+    count = min(rng.randint(1, most), end - begin)
+    return [begin] + sorted(rng.sample(range(begin + 1, end), count - 1)) + [end]
+
+
+def _pieces(rng, begin, end, most=8):
+    cuts = _bounds(rng, begin, end, most)
+    return list(zip(cuts, cuts[1:]))
+
+
+def _reach(rng, size):
+    """How far a segment reaches into its neighbours: often not, or for an octet or two."""
+    return rng.choice((0, 0, 1, 2, rng.randint(0, 40), rng.randint(0, size)))
+
+
+def _wider(rng, pieces, left, right):
+    size = max(end - begin for begin, end in pieces)
+    return [(begin - (_reach(rng, size) if left else 0), end + (_reach(rng, size) if right else 0))
+            for begin, end in pieces]
+
+
+def in_order(rng, begin, end):
+    """Each begins before the end of the last."""
+    return _wider(rng, _pieces(rng, begin, end), True, False)
+
+
+def backwards(rng, begin, end):
+    """From the last to the first, each reaching into what came out of order."""
+    return _wider(rng, _pieces(rng, begin, end), rng.random() < 0.3, True)[::-1]
+
+
+def shuffled(rng, begin, end):
+    """In any order."""
+    out = _wider(rng, _pieces(rng, begin, end, 12), True, True)
+    rng.shuffle(out)
+    return out
+
+
+def hole(rng, begin, end):
+    """All but the first, which then covers some of them."""
+    first, *others = _pieces(rng, begin, end, 10)
+    others = _wider(rng, others, True, True) if others else []
+    if rng.random() < 0.5:
+        rng.shuffle(others)
+    return others + [(first[0], rng.randint(first[1], end))]
+
+
+def growing(rng, begin, end):
+    """From the same octet on, each longer than the last."""
+    return [(begin, place) for place in _bounds(rng, begin, end, 6)[1:]]
+
+
+def merged(rng, begin, end):
+    """Some, and then all in one."""
+    pieces = _pieces(rng, begin, end)
+    return rng.sample(pieces, rng.randint(0, len(pieces))) + [(begin, end)]
+
+
+def octets(rng, begin, end):
+    """One to three octets each, for a short way, and the rest in one."""
+    middle = min(begin + rng.randint(1, 24), end)
+    out = [(place, place + rng.choice((1, 1, 1, 2, 3))) for place in range(begin, middle)]
+    if rng.random() < 0.5:
+        rng.shuffle(out)
+    return out + ([(middle - rng.choice((0, 1, 3)), end)] if middle < end else [])
+
+
+WAYS = (in_order, backwards, shuffled, hole, growing, merged, octets)
+SPANS = (40, 300, 1500, 1500, 4000, 20000)
+
+
+def schedule(rng, begin, end, floor, ways=WAYS):
+    """Segments of [begin, end); none begins before floor."""
+    out, at = [], begin
+    while at < end:
+        part = min(rng.choice(SPANS), end - at)
+        out += rng.choice(ways)(rng, at, at + part)
+        at += part
+    for _ in range(rng.choice((0, 0, 1, 3))):
+        first, last = rng.choice(out)
+        out.insert(rng.randint(0, len(out)), (first - rng.choice((0, 10, 300)), last))
+    if rng.random() < 0.2:
+        out[0], out[-1] = out[-1], out[0]
+    if rng.random() < 0.1:
+        out.insert(rng.randint(0, len(out)), (begin, end))
+    return [(max(first, floor), min(last, end)) for first, last in out if first < end]

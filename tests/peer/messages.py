@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+Random messages for a connection in both directions, and what must come of them: a model of the
+device's memory and completions, and of what it sends.
+"""
+import collections
+import time
+
+import fpdu
+from outcome import check, equal
+from ulp import SUCCESS, WC_READ, WC_RECV, WC_SEND, WC_WRITE, WITH_IMM
+
+READS = 4               # outstanding at a time, each way
+WAIT = 20               # seconds for what must come
+SINK = 1 << 40          # offset of what the device writes to
+
+
+class Region:
+    """A memory region of the device, and what should be in it."""
+
+    def __init__(self, ulp, size, access, rng):
+        self.ulp, self.number, self.size = ulp, ulp.new(), size
+        got = ulp.mr(mr=self.number, len=size, access=access)
+        self.addr, self.stag = got["addr"], got["stag"]
+        self.model = bytearray(rng.randbytes(size))
+        ulp.set(mr=self.number, data=bytes(self.model))
+        self.low, self.high = size, 0
+
+    def put(self, at, data):
+        """These octets are to be there."""
+        self.model[at:at + len(data)] = data
+        self.low, self.high = min(self.low, at), max(self.high, at + len(data))
+
+    def check(self, name):
+        """They are, and nothing changed beside what changed since the last time."""
+        begin, end = max(self.low - 64, 0), min(self.high + 64, self.size)
+        self.low, self.high = self.size, 0
+        if begin >= end:
+            return
+        got, want = self.ulp.dump(mr=self.number, off=begin, len=end - begin), self.model[begin:end]
+        if got != want:
+            wrong = [n for n in range(end - begin) if got[n] != want[n]]
+            self.model[begin:end] = got
+            check(False, "%s: %d of %d octets are wrong, from %d to %d" % (
+                name, len(wrong), end - begin, begin + wrong[0], begin + wrong[-1]))
+
+
+class Memory:
+    """What the connections of a process use, one after the other."""
+
+    def __init__(self, ulp, rng, size, cq):
+        self.size, self.cq = size, cq
+        self.target = Region(ulp, size, "lwr", rng)     # of the peer's Writes
+        self.source = Region(ulp, size, "lr", rng)      # of its Reads, and of what the device sends
+        self.sink = Region(ulp, size, "lw", rng)        # of the device's Reads
+        self.buffers = Region(ulp, size, "l", rng)      # of the peer's Sends
+
+
+    def check(self):
+        """All of it is as it should be."""
+        for region in (self.target, self.source, self.sink, self.buffers):
+            region.low, region.high = 0, region.size
+            region.check("memory")
+
+
+class Inbox:
+    """What the device sends, taken apart: parts of tagged messages by STag, Sends, Read Requests."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.tagged = collections.defaultdict(bytearray)
+        self.ended, self.sends, self.requests, self.last = set(), [], [], True
+
+    def clear(self):
+        """The next exchange begins."""
+        self.tagged.clear()
+        self.ended.clear()
+        self.sends, self.requests = [], []
+
+    def take(self, seconds):
+        """The next segment."""
+        seg = self.peer.segment(seconds)
+        check(seg.opcode != fpdu.TERM, "a Terminate:", seg, seg.data[:2])
+        if seg.tagged:
+            data = self.tagged[seg.stag]
+            equal(seg.offset, SINK + len(data), "offset")
+            data += seg.data
+            if seg.last:
+                self.ended.add(seg.stag)
+        elif seg.opcode == fpdu.READ_REQ:
+            self.requests.append(seg.read_request())
+        else:
+            equal(seg.opcode, fpdu.SEND, "opcode")
+            if self.last:
+                self.sends.append(bytearray())
+            self.sends[-1] += seg.data
+            self.last = seg.last
+
+
+class Exchange:
+    """
+    Some messages of both sides. post() lets the device post what it has to; ulpdus() are the peer's;
+    check() waits for all that must come of it.
+    """
+
+    def __init__(self, rng, conn, memory, inbox, sizes):
+        self.rng, self.conn, self.memory, self.inbox, self.sizes = rng, conn, memory, inbox, sizes
+        self.recvs, self.done, self.stags = [], [], {}      # what must complete; what must come
+        self.plan, self.room, self.wr = [], 0, 0
+        self.sends, self.reads = [], []     # of the device
+
+    def _size(self):
+        low, high = self.rng.choice(self.sizes)
+        return self.rng.randint(low, high)
+
+    def _part(self, size):
+        """A place for so much in a region."""
+        return self.rng.randint(0, self.memory.size - size)
+
+    # the device's side
+
+    def post(self):
+        """Receive buffers for what ulpdus() has, and work requests of its own."""
+        for _ in range(self.rng.randint(1, 6)):
+            self.plan.append(self._kind())
+        # what shows that the Writes before it are placed, too
+        self.plan.append("send" if self.plan.count("read") == READS else self.rng.choice(("send", "read")))
+        count = sum(kind in ("send", "imm") for kind in self.plan)
+        self.room = min(max(high for _, high in self.sizes), self.memory.size // max(count, 1))
+        if count:
+            self.conn.recv(n=count, wr=100, sge="%d:0:%d" % (self.memory.buffers.number, self.room))
+        for _ in range(self.rng.choice((0, 0, 1, 2, 3))):
+            self._post(self.rng.choice(("read", "read", "send", "write")))
+
+    def _kind(self):
+        reads = [] if self.plan.count("read") == READS else ["read"]
+        return self.rng.choice(["write", "write", "write", "send", "send", "imm"] + reads)
+
+    def _post(self, kind):
+        size, wr = self._size(), self.wr
+        at, self.wr = self._part(size), self.wr + 1
+        if kind == "read":
+            if len(self.reads) == READS:
+                return
+            size = max(size, 1)
+            begin = sum(one[1] for one in self.reads)
+            if begin + size > self.memory.size:
+                return
+            self.reads.append((begin, size, self.rng.randbytes(size)))
+            self.conn.post("read", wr=wr, sge="%d:%d:%d" % (self.memory.sink.number, begin, size),
+                           stag=7, raddr=SINK + begin)
+            self.done.append((wr, WC_READ))
+            return
+        sge = "%d:%d:%d" % (self.memory.source.number, at, size)
+        data = bytes(self.memory.source.model[at:at + size])
+        if kind == "send":
+            self.conn.post("send", wr=wr, sge=sge)
+            self.sends.append(data)
+            self.done.append((wr, WC_SEND))
+        else:
+            stag = self._stag(data)
+            self.conn.post("write", wr=wr, sge=sge, stag=stag, raddr=SINK)
+            self.done.append((wr, WC_WRITE))
+
+    def _stag(self, data):
+        """A new STag of the peer, to which this comes."""
+        stag = self.rng.getrandbits(31) | 1 << 31
+        self.stags[stag] = data
+        return stag
+
+    # the peer's side
+
+    def ulpdus(self):
+        """The peer's messages, each a list of ULPDUs; answers to the device's Reads among them."""
+        out, answers = [], list(self.reads)
+        for kind in self.plan:
+            out.append(getattr(self, "_" + kind)())
+            while answers and self.rng.random() < 0.5:
+                out.append(self._answer(answers.pop(0)))
+        return out + [self._answer(one) for one in answers]
+
+    def _segments(self, data):
+        """(offset, octets, last) of DDP segments of random size, not too many."""
+        size = max(self.rng.choice((1, 20, 200, 1400, 1400, 16000, 60000)), len(data) // 20, 1)
+        places = range(0, len(data) or 1, size)
+        return [(at, data[at:at + size], at + size >= len(data)) for at in places]
+
+    def _write(self):
+        size = self._size()
+        at, data = self._part(size), self.rng.randbytes(size)
+        self.memory.target.put(at, data)
+        target = self.memory.target
+        return [fpdu.tagged(fpdu.WRITE, target.stag, target.addr + at + off, part, last)
+                for off, part, last in self._segments(data)]
+
+    def _send(self):
+        data = self.rng.randbytes(min(self._size(), self.room))
+        self.memory.buffers.put(len(self.recvs) * self.room, data)
+        self.recvs.append((100 + len(self.recvs), WC_RECV, len(data)))
+        msn, opcode = self.conn.peer.next(0), self.rng.choice((fpdu.SEND, fpdu.SEND_SE))
+        return [fpdu.untagged(opcode, 0, msn, part, off, last) for off, part, last in self._segments(data)]
+
+    def _imm(self):
+        value = self.rng.getrandbits(32)
+        self.recvs.append((100 + len(self.recvs), "imm", value))
+        return [fpdu.immediate(self.conn.peer.next(0), value.to_bytes(4, "big") + bytes(4))]
+
+    def _read(self):
+        size = self._size()
+        at, source = self._part(size), self.memory.source
+        stag = self._stag(bytes(source.model[at:at + size]))
+        return [fpdu.read_request(self.conn.peer.next(1), stag, SINK, size, source.stag, source.addr + at)]
+
+    def _answer(self, read):
+        begin, size, data = read
+        self._await(lambda: len(self.inbox.requests) > self.reads.index(read), "a Read Request")
+        stag, offset, length, _, where = self.inbox.requests[self.reads.index(read)]
+        equal((length, where), (size, SINK + begin), "Read Request")
+        self.memory.sink.put(begin, data)
+        return [fpdu.tagged(fpdu.READ_RESP, stag, offset + off, part, last)
+                for off, part, last in self._segments(data)]
+
+    # what comes of it
+
+    def _await(self, there, what):
+        end = time.monotonic() + WAIT
+        while not there():
+            check(time.monotonic() < end, "%s is missing" % what)
+            self.inbox.take(max(end - time.monotonic(), 0.001))
+
+    def check(self):
+        """What the device sent, all completions, and its memory."""
+        self._await(lambda: len(self.inbox.sends) >= len(self.sends) and self.inbox.last and
+                    self.inbox.ended >= set(self.stags), "a message of the device")
+        equal(self.inbox.sends, self.sends, "the device's Sends")
+        for stag, data in self.stags.items():
+            check(self.inbox.tagged[stag] == data, "other octets than in memory: %d and %d of them" % (
+                len(self.inbox.tagged[stag]), len(data)))
+        self.completions(self.conn.poll(len(self.recvs) + len(self.done), ms=WAIT * 1000, exact=False))
+        for name in ("target", "sink", "buffers"):
+            getattr(self.memory, name).check(name)
+        self.inbox.clear()
+
+    def completions(self, got):
+        """Those of receives and of the device's own work, each in their order."""
+        recvs = [(wc.wr, "imm", wc.imm) if wc.flags & WITH_IMM else (wc.wr, wc.opcode, wc.len)
+                 for wc in got if wc.opcode >= WC_RECV]
+        check(all(wc.status == SUCCESS for wc in got), "completions:", got)
+        equal([(wc.wr, wc.opcode) for wc in got if wc.opcode < WC_RECV], self.done, "completions of the device's work")
+        equal(recvs, self.recvs, "completions of receives")

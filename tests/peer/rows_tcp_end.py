@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0
+"""FIN and RST at every point of startup and stream, from a TCP of our own (RFC 5044 7.1, 8)."""
+import select
+import time
+
+import fpdu
+import mpa
+from case import Conn
+from outcome import check, equal
+from rows import row
+from rows_attach import told
+from ulp import ERR, FLUSH
+
+# What an initiator hears of a connection that ended during startup
+ENDED = ("REJECTED", "CONNECT_ERROR", "UNREACHABLE", "DISCONNECTED")
+
+
+def end_at(tcp, how, place):
+    """The end of our stream at a place in what is written; behind it nothing is sent."""
+    if how == "fin":
+        tcp.end = place
+        tcp.segment(place, place + 1)
+    else:
+        tcp.send_rst(place)
+
+
+def lost(conn, recvs=8):
+    """The upper layer is told that the connection is over, and all that was posted is flushed."""
+    conn.ulp.event(id=conn.id, want="DISCONNECTED")
+    check(all(wc.status == FLUSH for wc in conn.poll(recvs)), "a buffer is not flushed")
+    equal(conn.query()["state"], ERR, "state")
+
+
+def dead_or_lost(conn, recvs=8):
+    """An initiator: refused at once, or established and then lost; nothing in between."""
+    got = conn.ulp.event(id=conn.id, want=ENDED + ("ESTABLISHED",))["event"]
+    if got == "ESTABLISHED":
+        lost(conn, recvs)
+
+
+def works(t, ulp, listener):
+    """The next connection is a good one."""
+    conn = t.passive(ulp=ulp, listener=listener)
+    conn.alive()
+    conn.peer.rst()
+    lost(conn)
+
+
+@row("MPA-88", "MPA-70")
+def ends_in_request(t):
+    """FIN and RST behind each octet of a Request: the listener goes on, and nobody is told"""
+    t.own_tcp()
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    octets = mpa.frame(mpa.REQ, mpa.C | mpa.S, 2, mpa.enh(4, 4) + b"pd")
+    for how in ("fin", "rst"):
+        for part in range(len(octets)):
+            peer = t.connect(listener[1])
+            tcp = peer.sock
+            tcp.write(octets)
+            if part:
+                tcp.segment(0, part)
+            end_at(tcp, how, part)
+            peer.close()
+    equal(ulp.event(id=listener[0], ms=300)["event"], "none", "event")
+    works(t, ulp, listener)
+
+
+@row("MPA-88")
+def ends_behind_request(t):
+    """FIN and RST behind a Request, before it is accepted and while it is"""
+    t.own_tcp()
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for how in ("fin", "rst"):
+        for late in (False, True):
+            peer = t.connect(listener[1])
+            peer.request()
+            if not late:
+                end_at(peer.sock, how, len(peer.sock.out))
+            event = ulp.event(id=listener[0], ms=30000 if late else 300)
+            if event["event"] == "none" and not late:
+                continue    # over before anybody was told
+            equal(event["event"], "CONNECT_REQUEST", "event")
+            conn = Conn(peer, ulp, event["new"])
+            t.equip(conn)
+            if late:
+                end_at(peer.sock, how, len(peer.sock.out))
+            if ulp.accept_or_not(id=conn.id):
+                dead_or_lost(conn)
+            peer.close()
+    works(t, ulp, listener)
+
+
+def accepted_and(t, ulp, octets, how, place):
+    """The device's Request is answered by a part of octets and an end, in packets right behind each other."""
+    conn = t.request(ulp=ulp)
+    tcp = conn.peer.sock
+    tcp.answer = False      # no acknowledgment comes in between
+    begin = tcp.write(octets)
+    if place:
+        tcp.segment(begin, begin + place)
+    end_at(tcp, how, begin + place)
+    return conn
+
+
+@row("MPA-88")
+def ends_in_reply(t):
+    """FIN and RST behind each octet of a Reply: the initiator is told that there is no connection"""
+    t.own_tcp()
+    ulp = t.ulp()
+    octets = mpa.frame(mpa.REP, mpa.C | mpa.S, 2, mpa.enh(4, 4) + b"pd")
+    for how in ("fin", "rst"):
+        # after an end without a Reply it would try again, by revision 1
+        for part in (1, 15, 16, 17, 19, 20, 21, 23, 24, len(octets) - 1):
+            conn = accepted_and(t, ulp, octets, how, part)
+            ulp.event(id=conn.id, want=ENDED)
+            conn.peer.close()
+
+
+@row("MPA-88")
+def ends_behind_reply(t):
+    """FIN and RST right behind a whole Reply: the initiator is not left with a connection that is none"""
+    t.own_tcp()
+    ulp = t.ulp()
+    octets = mpa.frame(mpa.REP, mpa.C | mpa.S, 2, mpa.enh(4, 4) + b"pd")
+    for _ in range(10):
+        for how in ("rst", "fin"):
+            conn = accepted_and(t, ulp, octets, how, len(octets))
+            dead_or_lost(conn)
+            conn.peer.close()
+
+
+@row("MPA-88")
+def ends_behind_reply_revision_1(t):
+    """The same with a Reply of revision 1, and octets of an FPDU behind it"""
+    t.own_tcp()
+    ulp = t.ulp()
+    reply = mpa.frame(mpa.REP, mpa.C, 1)
+    more = fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"x" * 96))
+    for how in ("rst", "fin"):
+        for part in (0, 1, 2, 60, len(more) - 1):
+            conn = accepted_and(t, ulp, reply + more, how, len(reply) + part)
+            dead_or_lost(conn)
+            conn.peer.close()
+
+
+def says(serve, word):
+    """What the program says next, which begins so."""
+    check(select.select([serve.proc.stdout], [], [], 30)[0], "the program hangs, before:", word)
+    check(serve.line().startswith(word), "the program does not say:", word)
+
+
+@row("MPA-88")
+def ends_attached(t):
+    """FIN and RST in and right behind the Reply to an initiator in streaming mode: the program is told"""
+    t.own_tcp()
+    octets = mpa.frame(mpa.REP, mpa.C, 1)
+    for how in ("rst", "fin"):
+        for part in (len(octets), 3, len(octets), 0, len(octets)):
+            serve, peer = told(t, b"connect\n")
+            peer.await_request()
+            tcp = peer.sock
+            tcp.answer = False
+            begin = tcp.write(octets)
+            if part:
+                tcp.segment(begin, begin + part)
+            end_at(tcp, how, begin + part)
+            says(serve, "connect: ")
+            peer.close()
+            # it has done with that connection, and takes the next one
+            t.connect(serve.port).sock.sendall(b"bye\n")
+            says(serve, "bye: ")
+
+
+@row("MPA-88")
+def ends_in_fpdu(t):
+    """FIN and RST behind each octet of an FPDU, in a segment of its own or with octets"""
+    t.own_tcp()
+    ulp = t.ulp()
+    listener = t.listener(ulp)
+    for part in list(range(0, 24)) + [110, 115, 116, 117, 119]:
+        for how in ("rst", "fin", "fin with octets"):
+            conn = t.passive(ulp=ulp, listener=listener, recvs=1)
+            tcp = conn.peer.sock
+            begin = tcp.write(conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"x" * 96)))
+            if how == "fin with octets":
+                tcp.end = begin + part
+                tcp.segment(max(begin + part - 9, 0), begin + part + 1)
+                tcp.segment(begin, begin + part + 1)
+            else:
+                if part:
+                    tcp.segment(begin, begin + part)
+                end_at(tcp, how, begin + part)
+            lost(conn, 1)
+            conn.peer.close()
+
+
+@row("MPA-88")
+def fin_out_of_order(t):
+    """FIN comes before the octets in front of it, of which some come twice: all of them count first"""
+    t.own_tcp()
+    ulp = t.ulp()
+    for cut in ([(40, 121), (0, 60)], [(100, 121), (50, 110), (0, 70)], [(0, 30), (20, 121), (20, 121)],
+                [(119, 121), (0, 120)], [(120, 121), (10, 120), (0, 30)]):
+        conn = t.passive(ulp=ulp)
+        tcp = conn.peer.sock
+        begin = tcp.write(conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"x" * 96)))
+        tcp.end = len(tcp.out)
+        equal(tcp.end - begin, 120, "size of the FPDU")
+        for first, last in cut:
+            tcp.segment(begin + first, begin + last)
+        got = conn.poll()[0]
+        equal((got.status, got.len), (0, 96), "the Send")
+        lost(conn, 7)
+        tcp.settle()
+        conn.peer.expect_fin()
+
+
+@row("MPA-88", "DDP-50")
+def octets_behind_fin(t):
+    """Octets behind a FIN are not taken; what came before it is"""
+    t.own_tcp()
+    conn = t.passive()
+    tcp = conn.peer.sock
+    tcp.settle()
+    conn.peer.next(0)
+    begin = tcp.write(conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"x" * 96)))
+    tcp.write(conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 2, b"y" * 96)))
+    tcp.segment(begin + 130, begin + 240)
+    tcp.emit(begin + 60, tcp.out[begin + 60:begin + 120], flags=0x11)
+    tcp.segment(begin, begin + 70)
+    got = conn.poll()[0]
+    equal((got.status, conn.received(got.wr, 96)), (0, b"x" * 96), "the Send")
+    lost(conn, 7)
+
+
+@row("MPA-88")
+def reset_out_of_window(t):
+    """A RST that is not where the next octet is expected changes nothing"""
+    t.own_tcp()
+    conn = t.passive()
+    tcp = conn.peer.sock
+    tcp.settle()
+    for place in (tcp.nxt - 1, tcp.nxt + 1, tcp.nxt + 5000, tcp.nxt + (1 << 30)):
+        tcp.emit(place, b"", 4)
+        tcp.nxt = len(tcp.out)
+    conn.peer.put_send(b"still there")
+    equal(conn.poll()[0].status, 0, "status")
+    conn.alive()
+    time.sleep(0.1)
+    tcp.send_rst()
+    lost(conn, 7)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Startup in overlapping segments, windows that close and shrink, urgent octets: a TCP of our own."""
+import time
+
+import cuts
+import fpdu
+import mpa
+from outcome import check, equal
+from rows import row
+from rows_attach import told
+from rows_tcp import own, stream_of
+from ulp import SUCCESS, WC_READ
+
+
+@row("MPA-85")
+def startup_overlaps(t):
+    """A Request in overlapping segments; a Reply in such, which reach into the FPDU behind it"""
+    t.own_tcp()
+    ulp = t.ulp()
+    for seed in range(6):
+        t.tcp = {"cut": lambda begin, end: cuts.schedule(t.rng, begin, end, 0)}
+        conn = t.passive(ulp=ulp, pd=b"private data %d" % seed)
+        equal(conn.event["data"], b"private data %d" % seed, "private data")
+        conn.alive()
+        conn = t.request(ulp=ulp)
+        message = fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), b"at once %d" % seed))
+        conn.peer.accept(mpa.C, pd=b"reply %d" % seed, more=message)
+        event = ulp.event(id=conn.id, want="ESTABLISHED")
+        equal(event["data"], b"reply %d" % seed, "private data")
+        got = conn.poll()[0]
+        equal((got.status, conn.received(0, 9)), (SUCCESS, b"at once %d" % seed), "the Send")
+
+
+@row("MPA-85")
+def attached_overlaps(t):
+    """Streaming mode, the Reply and a message in segments that overlap"""
+    t.own_tcp()
+    for seed in range(4):
+        serve, peer = told(t, b"connect\n")
+        peer.await_request()
+        peer.sock.cut = lambda begin, end: cuts.schedule(t.rng, begin, end, 0)
+        text = b"message %d" % seed
+        peer.accept(rev=1, more=fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, peer.next(0), text)))
+        equal(peer.message(fpdu.SEND)[0].data, text, "the message back")
+        equal(serve.line(), "connect: Success", "what the program says")
+
+
+@row("OPT-14", "MPA-49")
+def response_overlaps(t):
+    """A Read Response in overlapping segments"""
+    conn = own(t)
+    data = t.rng.randbytes(20000)
+    for n, ways in enumerate(cuts.WAYS):
+        conn.tcp.cut = lambda begin, end, ways=ways: cuts.schedule(t.rng, begin, end, 0, [ways])
+        conn.post("read", wr=n, sge="%d:%d:2000" % (conn.mr, n * 2000), stag=1, raddr=n * 2000)
+        stag, offset = conn.peer.message(fpdu.READ_REQ)[0].read_request()[:2]
+        part = data[n * 2000:n * 2000 + 2000]
+        conn.peer.send(conn.peer.frame(*fpdu.segments(fpdu.READ_RESP, stag, offset, part, 700)))
+        conn.tcp.settle()
+        got = conn.poll()[0]
+        equal((got.wr, got.status, got.opcode), (n, SUCCESS, WC_READ), "completion")
+        equal(conn.memory(n * 2000, 2000), part, "memory")
+    conn.alive()
+
+
+@row("OPT-14", "MPA-49")
+def other_octets_again(t):
+    """A retransmission with other octets: what was there first counts, for the CRC and for memory"""
+    conn = own(t)
+    places, data, text = stream_of(conn, [1000])
+    tcp, base, evil = conn.tcp, places[0], bytes(1000)
+    tcp.segment(base, base + 700)
+    tcp.emit(base + 300, evil[:400] + tcp.out[base + 700:base + 800])
+    tcp.emit(base + 1, evil[:799] + tcp.out[base + 800:base + 900])
+    tcp.segment(base + 850, places[-1])
+    tcp.settle()
+    got = conn.poll()[0]
+    equal((got.status, conn.received(0, len(text)), conn.memory(0, 1000)), (SUCCESS, text, data), "Send and memory")
+    conn.alive()
+
+
+@row("OPT-14", "MPA-49")
+def large_fpdu_in_small_segments(t):
+    """The longest FPDU in small segments, which take more of the receive buffer than it has"""
+    conn = own(t)
+    tcp = conn.tcp
+    for n in range(3):
+        places, data, text = stream_of(conn, [60000])
+        cut = [(at, min(at + 100, places[-1])) for at in range(places[0], places[-1], 97)]
+        if n == 1:
+            cut.reverse()
+        if n == 2:
+            cut = cut[::2] + [(begin - 20, end + 20) for begin, end in cut[1::2]]
+        for begin, end in cut:
+            tcp.segment(begin, min(end, places[-1]))
+            tcp.pump()
+        tcp.settle()
+        got = conn.poll()[0]
+        equal((got.status, conn.received(n, len(text))), (SUCCESS, text), "Send")
+        check(conn.memory(0, 60000) == data, "memory")
+    conn.alive()
+
+
+def comes(conn, size):
+    """The Send of so much, whole."""
+    data = b"".join(seg.data for seg in conn.peer.message(fpdu.SEND))
+    check(data == conn.memory(0, size), "other octets than in memory: %d of %d" % (len(data), size))
+
+
+@row("MPA-88")
+def zero_window(t):
+    """A peer without room for a second: all that was posted comes when it has some, an octet at first"""
+    conn = own(t)
+    tcp = conn.tcp
+    conn.ulp.set(mr=conn.mr, data=t.rng.randbytes(65536))
+    for first in (0, 1, 300):
+        tcp.window = 0
+        tcp.acknowledge()
+        conn.post("send", wr=1, sge="%d:0:50000" % conn.mr)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            tcp.pump(0.1)
+        check(not tcp.got, "octets into a closed window")
+        tcp.window = first
+        tcp.acknowledge()
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            tcp.pump(0.1)
+        tcp.window = 65535
+        tcp.acknowledge()
+        comes(conn, 50000)
+        equal(conn.poll()[0].status, SUCCESS, "status")
+    conn.alive()
+
+
+@row("MPA-88")
+def window_shrinks(t):
+    """The window's right edge goes back, in front of what is on its way; then it opens"""
+    conn = own(t)
+    tcp = conn.tcp
+    conn.ulp.set(mr=conn.mr, data=t.rng.randbytes(65536))
+    for room in (0, 1, 100, 3000):
+        tcp.window, tcp.answer = 20000, False
+        tcp.acknowledge()
+        conn.post("send", wr=1, sge="%d:0:60000" % conn.mr)
+        tcp.pump(1)
+        tcp.window, tcp.answer = room, True
+        tcp.emit(tcp.nxt, ack=max(tcp.taken - 5000, 0))
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            tcp.pump(0.1)
+        tcp.window = 65535
+        tcp.acknowledge()
+        comes(conn, 60000)
+        equal(conn.poll()[0].status, SUCCESS, "status")
+    conn.alive()
+
+
+def urgently(tcp, begin, end):
+    """Segments of a part of the stream with urgent pointers: before, in, at the end of and behind each."""
+    for n, at in enumerate(range(begin, end, 50)):
+        last = min(at + 50, end)
+        tcp.segment(at, last, flags=0x38, urgent=(1, 2, last - at, last - at + 1, 30000)[n % 5])
+
+
+@row("OPT-14", "MPA-49")
+def urgent_octets(t):
+    """Octets that TCP is told are urgent are octets of the stream"""
+    conn = own(t)
+    for n in range(3):
+        places, data, text = stream_of(conn, [700, 1, 300])
+        urgently(conn.tcp, places[0], places[-1])
+        conn.tcp.settle()
+        got = conn.poll()[0]
+        equal((got.status, conn.received(n, len(text)), conn.memory(0, 1001)), (SUCCESS, text, data), "Send and memory")
+    conn.alive()
+
+
+@row("OPT-14", "MPA-85")
+def urgent_octets_attached(t):
+    """The same in a stream that began in streaming mode"""
+    t.own_tcp()
+    _, peer = told(t, b"connect\n")
+    peer.await_request()
+    peer.accept(rev=1)
+    tcp = peer.sock
+    tcp.settle()
+    for n in range(3):
+        text = b"urgent %d" % n * 20
+        begin = tcp.write(peer.frame(fpdu.untagged(fpdu.SEND, 0, peer.next(0), text)))
+        urgently(tcp, begin, len(tcp.out))
+        tcp.settle()
+        equal(peer.message(fpdu.SEND)[0].data, text, "the message back")

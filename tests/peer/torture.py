@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Streams of random messages in random segments (tcp.py, cuts.py), each compared with a model
+(messages.py) of what they do to the device's memory and completions. In TAP.
+
+The same seed and number are the same stream. "--first N --streams 1" repeats one.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import os
+import random
+import shlex
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+import cuts
+import fpdu
+import mpa
+from case import Case, Conn, Place
+from messages import READS, Exchange, Inbox, Memory
+from outcome import check, equal
+from ulp import FLUSH
+
+# Settings of the link, which change every so many streams
+ROUND = 64
+SETTINGS = (("on", "off"), ("off", "off"), ("on", "on"), ("off", "on"))
+SMALL = ((0, 0), (1, 40), (1, 300), (300, 1500))
+LARGE = ((0, 40), (1500, 9000), (9000, 60000))
+ENDS = ("fin", "rst", "disconnect", "fin_within", "rst_within", "bad_crc")
+REGIONS = {SMALL: 16 << 10, LARGE: 128 << 10}
+
+
+class Stream:
+    """One connection, from its startup to its end."""
+
+    def __init__(self, worker, seed, index):
+        self.worker, self.case, self.ulp = worker, worker.case, worker.ulp
+        self.rng = random.Random("%d/%d" % (seed, index))
+        # what depends on time must not change what comes later
+        self.other = random.Random("%d/%d other" % (seed, index))
+        rng = self.rng
+        self.crc = SETTINGS[index // ROUND % len(SETTINGS)][0] == "on"
+        self.sizes = LARGE if rng.random() < 0.06 else SMALL
+        self.memory = worker.memory[self.sizes]
+        self.passive = rng.random() < 0.7
+        self.flags = (mpa.C if self.crc else 0) | (mpa.M if rng.random() < 0.3 else 0)
+        self.isn = (1 << 32) - rng.randint(1, 20000) if rng.random() < 0.5 else rng.getrandbits(32)
+        self.how = {"isn": self.isn, "stamps": rng.random() < 0.3, "sack": rng.random() < 0.7,
+                    "mss": rng.choice((1400, 1400, 1400, 536))}
+        self.narrow, self.lossy = rng.random() < 0.08, rng.random() < 0.04
+        self.ways = rng.choice((cuts.WAYS, cuts.WAYS, [rng.choice(cuts.WAYS)]))
+        self.end = rng.choice(ENDS[:6 if self.crc else 5])
+        self.conn = self.tcp = None
+
+    # TCP
+
+    def cut(self, begin, end):
+        """Segments at random."""
+        return cuts.schedule(self.rng, begin, end, max(begin - 2000, 0), self.ways)
+
+    def loses(self, _):
+        """Of what the device sends; meanwhile there is more or less room for it."""
+        if self.narrow:
+            self.tcp.window = self.other.choice((0, 1, 100, 1500, 3000, 65535))
+        return self.lossy and self.other.random() < 0.05
+
+    def idle(self):
+        """Nothing comes: there is room."""
+        self.tcp.window = 65535
+        self.tcp.acknowledge()
+        self.tcp.again()
+
+    def prepare(self, tcp):
+        """A new connection."""
+        self.tcp = tcp
+        tcp.cut, tcp.loses, tcp.idle = self.cut, self.loses, self.idle
+
+    def send(self, octets):
+        """All of it, until it is acknowledged."""
+        tcp = self.tcp
+        tcp.sendall(octets)
+        tcp.settle(piece=lambda begin, end: (max(begin - self.other.choice((0, 1, 50, 500)), 0), end))
+
+    # startup
+
+    def open_passive(self):
+        """The device is the responder."""
+        number, port = self.worker.listener
+        peer = self.case.connect(port)
+        self.prepare(peer.sock)
+        word = mpa.enh(READS, READS, 0, 0, 0, 0) if self.rng.random() < 0.5 else None
+        peer.request(self.flags, 1, self.rng.randbytes(self.rng.randint(0, 100)), word)
+        event = self.ulp.event(id=number, want="CONNECT_REQUEST")
+        self.conn = Conn(peer, self.ulp, event["new"])
+        self.queue_pair()
+        self.ulp.accept(id=self.conn.id, ird=READS, ord=READS)
+        peer.reply()
+        self.ulp.event(id=self.conn.id, want="ESTABLISHED")
+        peer.put_write()
+
+    def open_active(self):
+        """The device is the initiator."""
+        server, port = self.case.server()
+        number = self.ulp.new()
+        self.ulp.resolve(id=number, addr=server.getsockname()[0], port=port)
+        self.conn = Conn(None, self.ulp, number)
+        self.queue_pair()
+        self.ulp.connect(id=number, ird=READS, ord=READS)
+        tcp = server.accept()[0]
+        self.prepare(tcp)
+        peer = self.conn.peer = self.case.peer(tcp)
+        peer.await_request()
+        peer.accept(self.flags, pd=self.rng.randbytes(self.rng.randint(0, 100)))
+        self.ulp.event(id=number, want="ESTABLISHED")
+        own = peer.own
+        if own[17] >= 2 and own[16] & mpa.S and own[20] & 0x80:
+            equal(peer.segment().opcode, fpdu.WRITE, "ready-to-receive message")
+
+    def queue_pair(self):
+        """For the connection; memory is the process's."""
+        self.conn.cq = self.memory.cq
+        self.ulp.qp(id=self.conn.id, scq=self.conn.cq, rcq=self.conn.cq)
+
+    # the end
+
+    def end_fin(self):
+        """FIN, in a segment with octets that have come."""
+        self.tcp.send_fin(max(len(self.tcp.out) - self.rng.choice((0, 1, 30)), 0))
+        self.tcp.settle()
+        self.conn.peer.expect_fin()
+
+    def end_rst(self):
+        """RST."""
+        self.tcp.send_rst()
+
+    def end_disconnect(self):
+        """The device's side ends it."""
+        self.ulp.disconnect(id=self.conn.id)
+        self.conn.peer.expect_fin()
+        self.tcp.send_fin()
+        self.tcp.settle()
+
+    def part(self):
+        """A part of an FPDU in segments at random; how large it is."""
+        octets = self.conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, self.conn.peer.next(0), bytes(300)))
+        octets = octets[:self.rng.randint(1, len(octets) - 1)]
+        return self.tcp.write(octets), len(octets)
+
+    def end_fin_within(self):
+        """FIN within an FPDU, before some of what is in front of it."""
+        begin, size = self.part()
+        self.tcp.end = begin + size
+        for first, last in self.cut(begin, begin + size):
+            self.tcp.segment(first, last + (last == begin + size and self.rng.random() < 0.8))
+        self.tcp.settle()
+        self.conn.peer.expect_end()
+
+    def end_rst_within(self):
+        """RST within an FPDU."""
+        begin, size = self.part()
+        for segment in self.cut(begin, begin + size):
+            self.tcp.segment(*segment)
+        self.tcp.settle()
+        self.tcp.send_rst()
+
+    def end_bad_crc(self):
+        """A wrong CRC behind good FPDUs, which count."""
+        data, target = self.rng.randbytes(500), self.memory.target
+        target.put(1000, data)
+        frame = self.conn.peer.frame
+        octets = b"".join(frame(fpdu.tagged(fpdu.WRITE, target.stag, target.addr + 1000 + at, data[at:at + 100]))
+                          for at in range(0, 500, 100))
+        octets += frame(fpdu.tagged(fpdu.WRITE, target.stag, target.addr, b"evil" * 50), crc_xor=1 << self.rng.randrange(32))
+        self.tcp.sendall(octets + frame(fpdu.tagged(fpdu.WRITE, target.stag, target.addr, b"more")))
+        self.tcp.settle()
+        self.conn.peer.expect_term(2, 0, 2)
+        self.conn.peer.expect_fin()
+        self.rng.choice((self.tcp.send_fin, self.tcp.send_rst))()
+
+    def finish(self):
+        """The end, upon which what is posted is flushed."""
+        left = self.rng.randint(1, 3)
+        self.conn.recv(n=left, wr=900, sge="%d:0:400" % self.memory.buffers.number)
+        getattr(self, "end_" + self.end)()
+        self.ulp.event(id=self.conn.id, want="DISCONNECTED")
+        equal([(wc.wr, wc.status) for wc in self.conn.poll(left, exact=False)],
+              [(900 + n, FLUSH) for n in range(left)], "flushed")
+        self.conn.none(0)
+        if self.rng.random() < 0.2:
+            self.memory.check()
+
+    def run(self):
+        """All of it."""
+        self.case.own_tcp(**self.how)
+        if self.passive:
+            self.open_passive()
+        else:
+            self.open_active()
+        inbox = Inbox(self.conn.peer)
+        for _ in range(self.rng.randint(1, 3)):
+            exchange = Exchange(self.rng, self.conn, self.memory, inbox, self.sizes)
+            exchange.post()
+            peer = self.conn.peer
+            self.send(b"".join(peer.frame(ulpdu) for message in exchange.ulpdus() for ulpdu in message))
+            exchange.check()
+        self.finish()
+
+    def __repr__(self):
+        return "%s, flags %#x, %s, %s, ways %s%s%s, end %s" % (
+            "passive" if self.passive else "active", self.flags, "large" if self.sizes is LARGE else "small",
+            self.how, ",".join(way.__name__ for way in self.ways), ", narrow" if self.narrow else "",
+            ", lossy" if self.lossy else "", self.end)
+
+
+class Worker:
+    """A process of the upper layer for streams, one after the other."""
+
+    MOST = 900      # connections of an iwt_ulp process that are numbered
+
+    def __init__(self, place, seed):
+        self.place, self.seed, self.case, self.done = place, seed, None, 0
+        self.segments = 0
+
+    def renew(self):
+        """The process, for the first time or after something went wrong."""
+        self.close()
+        self.case, self.done = Case(self.place, self.seed), 0
+        self.ulp = self.case.ulp()
+        self.listener = self.case.listener(self.ulp)
+        cq = self.ulp.new()
+        self.memory = {sizes: Memory(self.ulp, self.case.rng, size, cq) for sizes, size in REGIONS.items()}
+
+    def close(self):
+        """The end."""
+        if self.case:
+            self.case.close()
+            self.case = None
+
+    def stream(self, index):
+        """One stream: why it failed, or None."""
+        if not self.case or self.done >= self.MOST:
+            self.renew()
+        stream, before, why = Stream(self, self.seed, index), len(self.case.open), None
+        try:
+            stream.run()
+            self.ulp.destroy(id=stream.conn.id)
+        except AssertionError as error:
+            why = "%s\n%s" % (error, where(error))
+        except Exception as error:      # pylint: disable=broad-except
+            why = "%r\n%s" % (error, traceback.format_exc())
+        self.done += 1
+        try:
+            for thing in self.case.open[before:]:
+                thing.close()
+            del self.case.open[before:]
+            if why:
+                self.close()
+        except Exception as error:      # pylint: disable=broad-except
+            why = "%s\nat the end: %r" % (why, error)
+        return why and "%r\n%s" % (stream, why)
+
+
+def where(error):
+    """The places of a failure, on a line."""
+    return "at " + ", ".join("%s:%d" % (os.path.basename(f.filename), f.lineno)
+                             for f in traceback.extract_tb(error.__traceback__))
+
+
+class Torture:
+    """Workers, and what they found."""
+
+    def __init__(self, place, args):
+        self.args, self.place = args, place
+        self.workers = [Worker(place, args.seed) for _ in range(args.jobs)]
+        self.until = time.monotonic() + args.time
+        self.lock, self.failed, self.ran = threading.Lock(), 0, 0
+
+    def going(self):
+        """Is it to go on?"""
+        return self.failed < self.args.failures and time.monotonic() < self.until
+
+    def work(self, worker, numbers):
+        """Streams, until others have taken the rest of the round."""
+        while self.going():
+            with self.lock:
+                index = next(numbers, None)
+            if index is None:
+                return
+            why = worker.stream(index)
+            with self.lock:
+                self.ran += 1
+                if why:
+                    self.failed += 1
+                    print("# stream %d (--seed %d --first %d --streams 1): %s" % (
+                        index, self.args.seed, index, why.replace("\n", "\n#   ")), flush=True)
+
+    def round(self, first, last):
+        """Streams that have the same settings of the link."""
+        crc, markers = SETTINGS[first // ROUND % len(SETTINGS)]
+        case = Case(self.place, 0)
+        case.setting("crc", crc)
+        case.setting("markers", markers)
+        numbers = iter(range(first, last))
+        with concurrent.futures.ThreadPoolExecutor(len(self.workers)) as pool:
+            list(pool.map(lambda worker: self.work(worker, numbers), self.workers))
+        case.close()
+
+    def run(self):
+        """All rounds."""
+        end = self.args.first + self.args.streams
+        for first in itertools.count(self.args.first // ROUND * ROUND, ROUND):
+            if first >= end or not self.going():
+                break
+            self.round(max(first, self.args.first), min(first + ROUND, end))
+        for worker in self.workers:
+            worker.close()
+
+
+def overlaps(place):
+    """How often the device's TCP has told us that octets came twice, or out of order."""
+    lines = place.run("cat", "/proc/net/netstat", capture_output=True, text=True).stdout.splitlines()
+    names, values = [line.split()[1:] for line in lines if line.startswith("TcpExt:")]
+    counts = dict(zip(names, map(int, values)))
+    return {name: counts.get(name, 0) for name in (
+        "TCPOFOQueue", "TCPOFOMerge", "TCPDSACKOldSent", "TCPDSACKOfoSent", "TCPRcvCoalesce", "TCPRcvCollapsed")}
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--here", required=True, help="address of the peer's side")
+    p.add_argument("--there", required=True, help="address of the device's side")
+    p.add_argument("--ulp", default="iwt_ulp", help="command of the upper layer, on the device's side")
+    p.add_argument("--run", default="", help="words before a command that is to run on the device's side")
+    p.add_argument("--link", default="iw_tcp", help="type of the device (iw_tcp)")
+    p.add_argument("--device", required=True, help="name of the device")
+    p.add_argument("--interface", required=True, help="of the peer's side")
+    p.add_argument("--seed", type=int, default=None, help="(at random)")
+    p.add_argument("--time", type=float, default=60, help="seconds (60)")
+    p.add_argument("--first", type=int, default=0, help="number of the first stream (0)")
+    p.add_argument("--streams", type=int, default=1 << 40, help="at most so many")
+    p.add_argument("--jobs", type=int, default=3, help="streams at a time (3)")
+    p.add_argument("--failures", type=int, default=5, help="end after so many (5)")
+    args = p.parse_args()
+    if args.seed is None:
+        args.seed = int.from_bytes(os.urandom(4), "big")
+    return args
+
+
+def main():
+    args = arguments()
+    before = shlex.split(args.run)
+    place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.device, "direct", True,
+                  args.interface, lambda *words, **how: subprocess.run(before + list(words), check=False, **how))
+    print("# seed %d" % args.seed, flush=True)
+    torture, first, began = Torture(place, args), overlaps(place), time.monotonic()
+    torture.run()
+    counts = {name: value - first[name] for name, value in overlaps(place).items()}
+    print("# %d streams in %d s; %s" % (torture.ran, time.monotonic() - began, counts))
+    print("%sok 1 - %d streams are as the model says (seed %d, from %d)" % (
+        "not " if torture.failed or not torture.ran else "", torture.ran, args.seed, args.first))
+    many = min(counts["TCPOFOQueue"], counts["TCPDSACKOldSent"] + counts["TCPDSACKOfoSent"]) >= torture.ran
+    print("%sok 2 - segments came out of order and overlapped" % ("" if many else "not "))
+    print("1..2")
+    return 0 if many and torture.ran and not torture.failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Streams of random messages in random segments, from a peer with a TCP of its own in A:
+# tests/peer/torture.py. For 20 seconds unless told.
+#
+#	torture.sh [--ip 4|6] [--time SECONDS] [OPTION OF torture.py]...
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+
+ip=4 seconds=20 options=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--ip) ip=$2; shift 2 ;;
+	--time) seconds=$2; shift 2 ;;
+	*) options+=("$1"); shift ;;
+	esac
+done
+require iwt_ulp python3
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "the settings are iw_tcp's"
+ktap_begin
+export IWT_BIN
+{ net_setup 1500 && link_add "$NS_B" "$DEV_B" "$IF_B"; } || { not_ok "a link"; ktap_finish; }
+case $ip in
+4) here=$IP_A there=$IP_B ;;
+6) here=$IP6_A there=$IP6_B ;;
+esac
+in_a timeout $((IWT_TIME * 2 + seconds)) python3 "$(dirname "$0")/../peer/torture.py" \
+	--here "$here" --there "$there" --device "$DEV_B" --interface "$IF_A" --time "$seconds" \
+	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}" >"$TMP/torture" 2>&1
+subtests "IPv$ip" "$TMP/torture" $?
+ktap_finish
