@@ -2,6 +2,7 @@
 /* Startup on connected sockets, both ends in this process. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/net_tstamp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -268,6 +269,39 @@ static void reset_behind_reply(void)
 	iwt_ok(attached == noticed, "a reset behind the Reply is noticed");
 }
 
+/* The program has not read yet what it asked TCP to report; nothing comes from the peer. */
+static void unread_reports(void)
+{
+	int what = SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE;
+	struct iwtdv_conn_param param = { .timeout = 200 };
+	struct iwtdv_request req = {};
+	struct iwtdv_conn conn = {};
+	struct pollfd pfd = {};
+	struct end *e[2];
+	int i;
+
+	open_pair(e);
+	for (i = 0; i < 2; i++) {
+		pfd.fd = e[i]->fd;
+		iwt_ok(!setsockopt(pfd.fd, SOL_SOCKET, SO_TIMESTAMPING, &what, sizeof(what)) &&
+		       iwt_say(pfd.fd, "hello") && iwt_hear(e[!i]->fd, "hello") &&
+		       poll(&pfd, 1, PATIENCE * 1000) == 1 && pfd.revents == POLLERR,
+		       "a report that is not read");
+	}
+	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 200, &req), ETIMEDOUT,
+	       "unread reports: no Request in time");
+	iwt_close_pair(e);
+
+	open_pair(e);
+	pfd.fd = e[0]->fd;
+	iwt_ok(!setsockopt(pfd.fd, SOL_SOCKET, SO_TIMESTAMPING, &what, sizeof(what)) &&
+	       iwt_say(pfd.fd, "hello") && iwt_hear(e[1]->fd, "hello") &&
+	       poll(&pfd, 1, PATIENCE * 1000) == 1, "one more");
+	iwt_is(iwtdv_connect(e[0]->qp, e[0]->fd, &param, &conn), ETIMEDOUT,
+	       "unread reports: no Reply in time");
+	iwt_close_pair(e);
+}
+
 /* MPA-71, MPA-74, G-1: TCP is the programs' again, and may be tried again. */
 static void rejected(void)
 {
@@ -378,6 +412,7 @@ void iwt_cases(void)
 	closed_before();
 	ends();
 	reset_behind_reply();
+	unread_reports();
 	rejected();
 	improper();
 	bad_queue_pairs();

@@ -12,6 +12,7 @@
 #include <semaphore.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fake.h"
 #include "tap.h"
@@ -19,6 +20,7 @@
 
 #define POSTERS		2
 #define POSTS		20000
+#define POLLERS		3
 #define PATIENCE	20	/* seconds until a sleeper counts as lost */
 
 static struct ibv_qp *qp;
@@ -101,13 +103,32 @@ static void *kernel(void *arg)
 	return arg;
 }
 
-static bool post(uint64_t wr_id)
+static int post_extended(uint64_t wr_id)
+{
+	struct ibv_qp_ex *ex = &((struct verbs_qp *)qp)->qp_ex;
+
+	ibv_wr_start(ex);
+	ex->wr_id = wr_id;
+	ibv_wr_send(ex);
+
+	return ibv_wr_complete(ex);
+}
+
+/* Every second thread posts by the extended interface. */
+static int try_post(uint64_t wr_id)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = wr_id };
 	struct ibv_send_wr *bad;
+
+	return wr_id >> 32 & 1 ? post_extended(wr_id) :
+				 fake.ops.post_send(qp, &wr, &bad);
+}
+
+static bool post(uint64_t wr_id)
+{
 	int ret;
 
-	while ((ret = fake.ops.post_send(qp, &wr, &bad)) == ENOMEM) {
+	while ((ret = try_post(wr_id)) == ENOMEM) {
 		if (__atomic_load_n(&lost, __ATOMIC_SEQ_CST))
 			return false;
 		sched_yield();
@@ -150,6 +171,48 @@ static bool collect(struct ibv_cq *cq, uint32_t total)
 	return good;
 }
 
+/* How often each request has completed; what is left. */
+static unsigned char times[POSTERS][POSTS];
+static uint32_t uncollected;
+
+static void collected(uint64_t wr_id)
+{
+	__atomic_add_fetch(&times[((wr_id >> 32) - 1) % POSTERS]
+				 [(uint32_t)wr_id % POSTS], 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&uncollected, 1, __ATOMIC_RELAXED);
+}
+
+/* One of several that poll the same queue, by the interface of its own. */
+static void *poller(void *arg)
+{
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_cq_ex *ex = arg;
+	struct ibv_wc wc[3];
+	int got, i;
+
+	while (__atomic_load_n(&uncollected, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&lost, __ATOMIC_SEQ_CST)) {
+		got = fake.ops.poll_cq(ibv_cq_ex_to_cq(ex), 3, wc);
+		for (i = 0; i < got; i++)
+			collected(wc[i].wr_id);
+		if (ibv_start_poll(ex, &attr))
+			continue;
+		do {
+			collected(ex->wr_id);
+		} while (!ibv_next_poll(ex));
+		ibv_end_poll(ex);
+	}
+
+	return arg;
+}
+
+static struct ibv_cq *make_cq(struct ibv_context *context)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 16 };
+
+	return ibv_cq_ex_to_cq(fake.ops.create_cq_ex(context, &attr));
+}
+
 static struct ibv_cq *setup(uint32_t posts, pthread_t *thread)
 {
 	struct ibv_context *context = fake_open();
@@ -159,8 +222,8 @@ static struct ibv_cq *setup(uint32_t posts, pthread_t *thread)
 	lost = 0;
 	sleeps = 0;
 	fake.on_doorbell = on_doorbell;
-	cq = fake_make_cq(context, 16);
-	qp = fake_make_qp(context, cq, 8, 0);
+	cq = make_cq(context);
+	qp = fake_make_qp(context, cq, 8, IBV_QP_EX_WITH_SEND);
 	pthread_create(thread, NULL, kernel, (void *)(uintptr_t)posts);
 
 	return cq;
@@ -223,8 +286,36 @@ static void test_crowd(void)
 	teardown(cq);
 }
 
+static void test_pollers(void)
+{
+	pthread_t threads[1 + POSTERS + POLLERS];
+	struct ibv_cq *cq;
+	bool good = true;
+	uintptr_t i;
+	uint32_t j;
+
+	/* a completion that is taken twice or never would have this wait for ever */
+	alarm(PATIENCE * 6);
+	uncollected = POSTERS * POSTS;
+	cq = setup(POSTERS * POSTS, &threads[0]);
+	for (i = 1; i <= POSTERS; i++)
+		pthread_create(&threads[i], NULL, poster, (void *)i);
+	for (; i <= POSTERS + POLLERS; i++)
+		pthread_create(&threads[i], NULL, poller, cq);
+	for (i = 0; i <= POSTERS + POLLERS; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < POSTERS; i++)
+		for (j = 0; j < POSTS; j++)
+			good &= times[i][j] == 1;
+	ok(good && !lost, "pollers: each completes once");
+	is(fake.cq.ctl->cons, fake.cq.ctl->prod, "pollers: nothing is left");
+	alarm(0);
+	teardown(cq);
+}
+
 void test_threads(void)
 {
 	test_one_by_one();
 	test_crowd();
+	test_pollers();
 }

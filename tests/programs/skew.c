@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * LD_PRELOAD: the private parts of the commands that a provider of another version would
+ * give, in the place of those of this one. IWT_SKEW says what it is like:
+ *
+ *	features	an older one, which knows no features
+ *	short		an older one, whose answers end earlier
+ *	long		a newer one, which has more in both, of no effect
+ *	context, cq, qp	a newer one, which asks for more in that command: the kernel
+ *			must refuse it
+ *
+ * At the end it says on standard error how often it did so.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#define MORE		16	/* octets, in what is longer */
+#define LESS		8
+#define ATTRS		32
+#define MAX		256
+
+static unsigned int changed, refused;
+
+/* A command with a private part, as it is given to the kernel. */
+struct command {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attrs[ATTRS];
+	uint8_t in[MAX], out[MAX];
+};
+
+static const char *skew(void)
+{
+	const char *s = getenv("IWT_SKEW");
+
+	return s ? s : "";
+}
+
+__attribute__((destructor)) static void report(void)
+{
+	if (changed)
+		fprintf(stderr, "# skew %s: %u changed, %u refused\n", skew(), changed, refused);
+}
+
+static const char *name_of(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	if (hdr->object_id == UVERBS_OBJECT_DEVICE &&
+	    hdr->method_id == UVERBS_METHOD_GET_CONTEXT)
+		return "context";
+	if (hdr->object_id == UVERBS_OBJECT_CQ && hdr->method_id == UVERBS_METHOD_CQ_CREATE)
+		return "cq";
+	if (hdr->object_id == UVERBS_OBJECT_QP && hdr->method_id == UVERBS_METHOD_QP_CREATE)
+		return "qp";
+	return NULL;
+}
+
+static struct ib_uverbs_attr *find(struct command *c, uint16_t id)
+{
+	int i;
+
+	for (i = 0; i < c->hdr.num_attrs; i++)
+		if (c->attrs[i].attr_id == id)
+			return &c->attrs[i];
+	return NULL;
+}
+
+/* Octets of up to eight are in the attribute itself. */
+static void lengthen_in(struct command *c, bool unknown)
+{
+	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_IN);
+	uint16_t len;
+
+	if (!a) {
+		a = &c->attrs[c->hdr.num_attrs++];
+		*a = (struct ib_uverbs_attr) { .attr_id = UVERBS_ATTR_UHW_IN };
+	}
+	len = a->len;
+	memset(c->in, 0, sizeof(c->in));
+	memcpy(c->in, len > 8 ? (void *)(uintptr_t)a->data : &a->data, len);
+	if (unknown)
+		c->in[len + MORE - 1] = 1;
+	a->len = len + MORE;
+	a->data = (uintptr_t)c->in;
+	c->hdr.length = sizeof(c->hdr) + c->hdr.num_attrs * sizeof(c->attrs[0]);
+}
+
+/* Return: how many octets the provider gets of the longer answer, and where. */
+static uint16_t lengthen_out(struct command *c, void **to)
+{
+	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_OUT);
+	uint16_t len;
+
+	if (!a)
+		return 0;
+	len = a->len;
+	*to = (void *)(uintptr_t)a->data;
+	memset(c->out, 0, sizeof(c->out));
+	a->len = len + MORE;
+	a->data = (uintptr_t)c->out;
+	return len;
+}
+
+static void shorten(struct command *c)
+{
+	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_OUT);
+
+	if (a && a->len > LESS)
+		a->len -= LESS;
+}
+
+static void forget_features(struct command *c)
+{
+	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_IN);
+
+	if (a && a->len == 8)
+		a->data = 0;
+}
+
+static int call(int fd, unsigned long request, void *arg)
+{
+	int (*next)(int, unsigned long, ...) =
+		(int (*)(int, unsigned long, ...))dlsym(RTLD_NEXT, "ioctl");
+
+	return next(fd, request, arg);
+}
+
+static int skewed(int fd, struct ib_uverbs_ioctl_hdr *hdr, const char *name)
+{
+	static const uint8_t none[MORE];
+	struct command c = {};
+	const char *how = skew();
+	bool unknown = !strcmp(how, name);
+	uint16_t len = 0;
+	void *to = NULL;
+	int ret, i;
+
+	memcpy(&c, hdr, hdr->length);
+	if (unknown || !strcmp(how, "long"))
+		lengthen_in(&c, unknown);
+	if (!strcmp(how, "long"))
+		len = lengthen_out(&c, &to);
+	if (!strcmp(how, "short"))
+		shorten(&c);
+	if (!strcmp(how, "features") && !strcmp(name, "context"))
+		forget_features(&c);
+	changed++;
+	ret = call(fd, RDMA_VERBS_IOCTL, &c);
+	if (ret && errno == EOPNOTSUPP)
+		refused++;
+	if (len) {
+		memcpy(to, c.out, len);
+		if (memcmp(c.out + len, none, MORE))
+			abort();
+	}
+	/* the kernel writes the handles of new objects there */
+	for (i = 0; i < hdr->num_attrs; i++)
+		if (c.attrs[i].attr_id != UVERBS_ATTR_UHW_IN &&
+		    c.attrs[i].attr_id != UVERBS_ATTR_UHW_OUT)
+			hdr->attrs[i] = c.attrs[i];
+	return ret;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct ib_uverbs_ioctl_hdr *hdr;
+	const char *name = NULL;
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	hdr = arg;
+	if (request == RDMA_VERBS_IOCTL && hdr->num_attrs < ATTRS)
+		name = name_of(hdr);
+	return name && *skew() ? skewed(fd, hdr, name) : call(fd, request, arg);
+}

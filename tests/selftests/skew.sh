@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A provider of another version than the module: what they share may be shorter or longer.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/verify.sh"
+
+require iwt_verify ibv_rc_pingpong rdma
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "it is the ABI of iw_tcp"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+shim=$IWT_BIN/skew.so
+
+# was NAME FILE: the shim did something to the program that wrote this
+was() { grep -q "^# skew $1: [1-9]" "$2"; }
+
+# skewed NAME [OPTION...]: verified traffic by such a provider at both ends
+skewed() {
+	local name=$1
+	shift
+	LD_PRELOAD=$shim IWT_SKEW=$name verify_pair "$name" $IP_B --max-size 20000 --rounds 1 "$@" -- "$@"
+	check "$name: the client was one" was "$name" "$TMP/client"
+	check "$name: and the server" was "$name" "$TMP/server"
+}
+
+# refused NAME: what it asks for in that command is not there
+refused() {
+	LD_PRELOAD=$shim IWT_SKEW=$1 in_a timeout 30 ibv_rc_pingpong -d "$DEV_A" -g 0 >"$TMP/refused" 2>&1
+	if [ $? -lt 124 ] && grep -q "^# skew $1: .*, 1 refused" "$TMP/refused"; then
+		ok "an unknown wish is refused: $1"
+	else
+		not_ok "an unknown wish is refused: $1"
+		diag <"$TMP/refused"
+	fi
+}
+
+skewed short
+skewed long
+# no immediate data, no atomic operations, as with the other driver
+skewed features --local-siw --peer-siw --no-neg --no-events
+for name in context cq qp; do
+	refused $name
+done
+ktap_finish
