@@ -57,6 +57,8 @@ def never_read(t):
 @row("DDP-55", "MPA-88")
 def terminated_never_closed(t):
     """A Terminate to a peer that never closes, and one that talks on for ever: both connections end"""
+    if t.place.path == "proxy":
+        raise Skip("the proxy takes what is said")
     silent, talks, ended = t.passive(), t.passive(), threading.Event()
     for conn in (silent, talks):
         conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr - 1, b"bad"))
@@ -82,6 +84,8 @@ def talk(peer, ended):
 @row("MPA-63", "SEC-31")
 def rejected_never_closed(t):
     """A reject to peers that never close, silent or talking: what talks is reset"""
+    if t.place.path == "proxy":
+        raise Skip("the proxy takes what is said")
     ulp = t.ulp()
     number, port = t.listener(ulp)
     peers = [t.connect(port) for _ in range(4)]
