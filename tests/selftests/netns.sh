@@ -5,7 +5,99 @@
 . "$(dirname "$0")/../lib/net.sh"
 . "$(dirname "$0")/../lib/pair.sh"
 
-require rdma rping
+LISTEN=$(dirname "$0")/../peer/listen.py
+NS_C=iwt-$TAG-c NS_D=iwt-$TAG-d IF_C=i${TAG}c
+
+# listener NAME COMMAND...: says "listening"
+listener() {
+	start "${@:2}" >"$TMP/listen-$1"
+	busywait "$IWT_TIME" grep -q listening "$TMP/listen-$1"
+}
+
+free_in() { in_net "$1" bash "$IWT_LIB/wait.sh" 5 port_is "$2" no; }
+
+# A wildcard listener is its namespace's, although rdma_cm listens on all links. Its
+# argument is the mode.
+wildcards() {
+	local mode=$1 here a b
+	check "$mode: a listener of the first namespace" listener here python3 "$LISTEN" rdma 0.0.0.0 7190
+	here=$PID
+	check "$mode: takes no port in A" free_in "$NS_A" 7190
+	check "$mode: nor in B" free_in "$NS_B" 7190
+	start in_a rping -s -P -p 7191
+	a=$PID
+	start in_b rping -s -P -p 7191
+	b=$PID
+	check "$mode: A listens on any address" wait_listen "$NS_A" 7191
+	check "$mode: and so does B on the same port" wait_listen "$NS_B" 7191
+	check "$mode: A reaches B" timeout "$IWT_TIME" ip netns exec "$NS_A" rping -c -a $IP_B -p 7191 -C 3 -v
+	check "$mode: B reaches A" timeout "$IWT_TIME" ip netns exec "$NS_B" rping -c -a $IP_A -p 7191 -C 3 -v
+	check "$mode: both live" eval "alive $a && alive $b"
+	stop "$a" "$b" "$here"
+}
+
+# C looks like A to older kernels: the same number, link layer address and address
+twin() {
+	local index mac
+	index=$(in_a cat "/sys/class/net/$IF_A/ifindex")
+	mac=$(in_a cat "/sys/class/net/$IF_A/address")
+	ns_add "$NS_C" && ns_add "$NS_D" &&
+		ip link add "$IF_C" index "$index" address "$mac" netns "$NS_C" type veth peer name "$IF_C" netns "$NS_D" &&
+		ip -n "$NS_C" addr add $IP_A/24 dev "$IF_C" && ip -n "$NS_D" addr add $IP_B/24 dev "$IF_C" &&
+		ip -n "$NS_C" link set "$IF_C" up && ip -n "$NS_D" link set "$IF_C" up &&
+		busywait 20 in_net "$NS_C" ping -c 1 -W 1 $IP_B
+}
+
+# unable COMMAND...: it fails by itself; rping's status is 255 then
+unable() {
+	"$@"
+	[ $? -eq 255 ]
+}
+
+# No connection leaves by the link of another namespace.
+dialling() {
+	local srv
+	check "shared: a namespace like A" twin
+	start in_b rping -s -P -p 7192 -a $IP_B
+	srv=$PID
+	wait_listen "$NS_B" 7192
+	check "shared: has no use of A's link" unable timeout 60 ip netns exec "$NS_C" rping -c -a $IP_B -p 7192 -C 1
+	check "shared: which A has" timeout "$IWT_TIME" ip netns exec "$NS_A" rping -c -a $IP_B -p 7192 -C 3 -v
+	stop "$srv"
+	ns_del "$NS_C"
+	ns_del "$NS_D"
+}
+
+# A kernel consumer connects by a link whose net device has moved, while the link goes
+moving() {
+	local dir=/sys/kernel/debug/iwt_ktest run
+	if ! modprobe -q iwt_ktest || [ ! -d $dir ]; then
+		skip "moved" "no module iwt_ktest or no debugfs here"
+		return
+	fi
+	ns_add "$NS_C"
+	# there is what a socket needs
+	ip -n "$NS_C" addr add $IP_A/24 dev lo
+	exec 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B"
+	(echo "moved direct 8 9 $IP_A $IP_B" >$dir/run) &
+	run=$!
+	check "moved: two queue pairs wait" busywait "$IWT_TIME" two_wait
+	ip -n "$NS_A" link set "$IF_A" netns "$NS_C"
+	echo >$dir/go
+	wait $run
+	exec 8<&- 9<&-
+	cat $dir/results >"$TMP/results"
+	subtests "moved" "$TMP/results" $?
+	check "moved: the link goes" busywait 20 not visible_here "$DEV_A"
+	modprobe -r iwt_ktest
+	ip -n "$NS_C" link set "$IF_A" netns "$NS_A"
+	ns_del "$NS_C"
+	check "moved: a link is made anew" link_add "$NS_A" "$DEV_A" "$IF_A"
+}
+
+two_wait() { [ "$(rdma resource show qp link "$DEV_A" | grep -c rdma_cm)" -eq 2 ]; }
+
+require rdma rping python3
 require_type "$IWT_LINK_TYPE"
 ktap_begin
 
@@ -21,6 +113,9 @@ shared() {
 	setup 1500 || { not_ok "shared: two links"; return; }
 	pair "shared: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V -v"
 	check "shared: a link is seen from the other namespace" visible "$NS_B" "$DEV_A"
+	wildcards shared
+	dialling
+	moving
 	ns_del "$NS_A"
 	check "shared: the namespace's end takes its link" busywait 10 not visible_here "$DEV_A"
 	# the other end of the veth pair went with it
@@ -47,6 +142,7 @@ exclusive() {
 	check "exclusive: B does not see A's" not visible "$NS_B" "$DEV_A"
 	check "exclusive: the first namespace sees neither" not visible_here "$DEV_A"
 	pair "exclusive: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V -v"
+	wildcards exclusive
 	pair "exclusive: ib_send_bw" 18515 "ib_send_bw -R -F -n 50" "ib_send_bw -R -F -n 50 $IP_B"
 	start in_b rping -s -a $IP_B -P -S 1000
 	wait_listen "$NS_B" 7174

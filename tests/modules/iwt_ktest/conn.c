@@ -227,6 +227,11 @@ static int on_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_DISCONNECTED:
 		e->disconnected = true;
 		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		if (e == &e->conn->c)
+			iwt_kt_removal(e->conn);
+		e->failed = -ENODEV;
+		break;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:

@@ -122,6 +122,9 @@ struct kt_end {
  * @o: another identifier, if a case has made one
  * @name: number of the queue pair to accept by, not one of the identifier's own
  * @named: what rdma_accept() said to that, 1 for success
+ * @wants_removal: the removal of the client's device is what a case is about
+ * @removing: it has begun, and waits for @dial_late
+ * @dial_late: what connecting said while the device went, 1 for success
  * @why: what went wrong
  */
 struct kt_conn {
@@ -134,6 +137,9 @@ struct kt_conn {
 	struct kt_end o;
 	u32 name;
 	int named;
+	int dial_late;
+	bool wants_removal;
+	bool removing;
 	bool stuck;
 	char why[200];
 };
@@ -177,6 +183,7 @@ extern const struct kt_case iwt_kt_context[];
 extern const struct kt_case iwt_kt_ext[];
 extern const struct kt_case iwt_kt_owner[];
 extern const struct kt_case iwt_kt_named[];
+extern const struct kt_case iwt_kt_moved[];
 
 /* Notes the first failure. Return: -EIO */
 __printf(3, 4) int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...);
@@ -194,6 +201,15 @@ struct kt_end *iwt_kt_peer(struct kt_end *e);
 
 /* owner.c */
 void iwt_kt_go(void);
+int iwt_kt_wait_go(void);
+
+/* moved.c */
+void iwt_kt_removal(struct kt_conn *c);
+
+/* reader.c */
+bool iwt_kt_reading(void);
+int iwt_kt_read_begin(void);
+void iwt_kt_read_end(void);
 
 /* wr.c */
 void iwt_kt_wr_init(struct kt_end *e);

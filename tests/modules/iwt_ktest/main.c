@@ -8,8 +8,8 @@
  *	GROUP MODE FD_A FD_B ADDRESS_A ADDRESS_B
  *
  * The file descriptors are of network namespaces and belong to the writer. The
- * file "results" then holds the outcome in TAP. Group "named" waits for a line in
- * the file "go".
+ * file "results" then holds the outcome in TAP. Groups "named" and "moved" wait for
+ * a line in the file "go". The file "reader" begins and ends a reader under RCU.
  */
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
@@ -46,6 +46,7 @@ static const struct {
 	{ "ext", iwt_kt_ext },
 	{ "owner", iwt_kt_owner },
 	{ "named", iwt_kt_named },
+	{ "moved", iwt_kt_moved },
 };
 
 static const char * const modes[KT_MODES] = {
@@ -184,6 +185,34 @@ static const struct file_operations kt_go_fops = {
 	.write = kt_go_write,
 };
 
+static ssize_t kt_reader_write(struct file *file, const char __user *from,
+			       size_t len, loff_t *pos)
+{
+	char line[8] = {};
+	int err = 0;
+
+	if (len >= sizeof(line) || copy_from_user(line, from, len))
+		return -EINVAL;
+	if (!strncmp(line, "begin", 5))
+		err = iwt_kt_read_begin();
+	else
+		iwt_kt_read_end();
+	return err ?: len;
+}
+
+static ssize_t kt_reader_read(struct file *file, char __user *to, size_t len,
+			      loff_t *pos)
+{
+	return simple_read_from_buffer(to, len, pos,
+				       iwt_kt_reading() ? "1\n" : "0\n", 2);
+}
+
+static const struct file_operations kt_reader_fops = {
+	.owner = THIS_MODULE,
+	.read = kt_reader_read,
+	.write = kt_reader_write,
+};
+
 static int kt_results_show(struct seq_file *m, void *unused)
 {
 	unsigned int i;
@@ -213,6 +242,8 @@ static int __init kt_init(void)
 		return PTR_ERR(kt_dir);
 	debugfs_create_file_unsafe("run", 0200, kt_dir, NULL, &kt_run_fops);
 	debugfs_create_file_unsafe("go", 0200, kt_dir, NULL, &kt_go_fops);
+	debugfs_create_file_unsafe("reader", 0600, kt_dir, NULL,
+				   &kt_reader_fops);
 	debugfs_create_file("results", 0400, kt_dir, NULL, &kt_results_fops);
 	return 0;
 }

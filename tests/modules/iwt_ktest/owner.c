@@ -53,12 +53,14 @@ static int accept_other(struct kt_conn *c)
 	return kt_bad(c, err, "its own identifier cannot connect: error %d", err);
 }
 
-/* Processes try while the queue pair waits, until "go" is written. */
-static int processes(struct kt_conn *c)
+/**
+ * iwt_kt_wait_go() - wait for iwt_kt_go()
+ *
+ * Return: 0 or -ETIMEDOUT.
+ */
+int iwt_kt_wait_go(void)
 {
-	if (kt_bad(c, !wait_for_completion_timeout(&go, KT_PATIENCE), "nobody says go"))
-		return -EIO;
-	return works(c);
+	return wait_for_completion_timeout(&go, KT_PATIENCE) ? 0 : -ETIMEDOUT;
 }
 
 /**
@@ -67,6 +69,14 @@ static int processes(struct kt_conn *c)
 void iwt_kt_go(void)
 {
 	complete(&go);
+}
+
+/* Processes try while the queue pair waits, until "go" is written. */
+static int processes(struct kt_conn *c)
+{
+	if (kt_bad(c, iwt_kt_wait_go(), "nobody says go"))
+		return -EIO;
+	return works(c);
 }
 
 const struct kt_case iwt_kt_owner[] = {

@@ -17,16 +17,6 @@
  */
 static const char *(* const pin_iw_cm)(int reason) __used = iwcm_reject_msg;
 
-/*
- * Sockets live where the net device lives. That is also the namespace of the
- * ib_device when namespaces are exclusive; when they are shared, the device is
- * seen from everywhere, but its addresses are those of the net device still.
- */
-static struct net *ep_net(const struct iwt_dev *dev)
-{
-	return dev_net(dev->netdev);
-}
-
 static int link_local_index(const struct sockaddr_storage *a,
 			    const struct iwt_dev *dev)
 {
@@ -67,25 +57,6 @@ static bool port_is_free_choice(struct net *net, u16 port)
 }
 
 /**
- * iwt_addr_unmap() - an address of IPv4 in the clothes of IPv6: say what it is
- * @a: address
- */
-void iwt_addr_unmap(struct sockaddr_storage *a)
-{
-	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)a;
-	struct sockaddr_in a4 = {
-		.sin_family	= AF_INET,
-		.sin_port	= a6->sin6_port,
-	};
-
-	if (a->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&a6->sin6_addr))
-		return;
-	a4.sin_addr.s_addr = a6->sin6_addr.s6_addr32[3];
-	memset(a, 0, sizeof(*a));
-	memcpy(a, &a4, sizeof(a4));
-}
-
-/**
  * iwt_ep_names() - note both ends' addresses as TCP has them
  * @ep: endpoint, locked
  *
@@ -108,9 +79,12 @@ void iwt_ep_names(struct iwt_ep *ep)
  * @ep: endpoint of an initiator, locked, without a socket
  * @id: iw_cm's object; its mapped addresses count
  *
- * Process context, sleeps for memory. Return: 0, or -errno and no socket.
+ * The socket is made in the caller's namespace, which has to be that of the
+ * link: where namespaces share devices, rdma_cm may pick the link of another
+ * one, by an equal link layer address or interface number. Process context,
+ * sleeps for memory. Return: 0, or -errno and no socket.
  */
-int iwt_ep_dial(struct iwt_ep *ep, const struct iw_cm_id *id)
+int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 {
 	struct iwt_sock_addr addr = {
 		.local		= id->m_local_addr,
@@ -118,9 +92,13 @@ int iwt_ep_dial(struct iwt_ep *ep, const struct iw_cm_id *id)
 		.tos		= id->tos,
 		.tos_set	= id->tos_set,
 	};
-	struct net *net = ep_net(ep->dev);
+	struct net *net = iwt_caller_net(id);
 	int err;
 
+	if (!net)
+		return -EOPNOTSUPP;
+	if (!iwt_dev_in(ep->dev, net))
+		return -EADDRNOTAVAIL;
 	if (addr.local.ss_family != addr.remote.ss_family ||
 	    (addr.local.ss_family != AF_INET &&
 	     addr.local.ss_family != AF_INET6))

@@ -35,11 +35,12 @@ static int check_socket(const struct iwt_attach *a, bool *unread)
 	struct sockaddr_storage local = {};
 	int err;
 
-	err = iwt_sock_look(a->fd, dev_net(a->dev->netdev), unread, &local);
+	err = iwt_sock_look(a->fd, rcu_access_pointer(a->dev->net), unread,
+			    &local);
 	if (err)
 		return err;
 	iwt_addr_unmap(&local);
-	return iwt_listen_serves(a->dev, &local) ? 0 : -EADDRNOTAVAIL;
+	return iwt_addr_of_dev(a->dev, &local) ? 0 : -EADDRNOTAVAIL;
 }
 
 static bool has_length(const u8 *frame, u32 len)
@@ -153,8 +154,8 @@ static int attach_locked(struct iwt_ep *ep, const struct iwt_attach *a)
 	err = iwt_ep_publish(ep, dev);
 	if (err)
 		return err;
-	err = iwt_sock_take(a->fd, dev_net(dev->netdev), &iwt_ep_sock_ops, ep,
-			    &ep->sock);
+	err = iwt_sock_take(a->fd, rcu_access_pointer(dev->net),
+			    &iwt_ep_sock_ops, ep, &ep->sock);
 	if (err)
 		return err;
 	iwt_ep_names(ep);

@@ -578,6 +578,8 @@ void iwt_cm_exit(void)
 {
 	kill_all(NULL);
 	wait_event(ep_gone, xa_empty(&eps));
+	/* ports that wait for a grace period are not in the queue yet */
+	rcu_barrier();
 	destroy_workqueue(iwt_attach_wq);
 	destroy_workqueue(iwt_cm_wq);
 }

@@ -55,7 +55,10 @@ struct iw_cm_id;
 struct iwt_dev;
 struct iwt_listen;
 struct iwt_sock;
+struct iwt_sock_addr;
 struct iwt_sock_ops;
+struct net;
+struct net_device;
 
 /*
  * How long a state may last, in milliseconds. Each is one deadline for all of
@@ -191,8 +194,17 @@ void iwt_ep_orphan(const struct iwt_listen *listen);
 
 /* cm.c */
 void iwt_ep_names(struct iwt_ep *ep);
+int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id);
+
+/* cm_addr.c */
 void iwt_addr_unmap(struct sockaddr_storage *a);
-int iwt_ep_dial(struct iwt_ep *ep, const struct iw_cm_id *id);
+bool iwt_addr_is_any(const struct sockaddr_storage *a);
+bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b);
+struct net_device *iwt_addr_owner(struct net *net,
+				  const struct sockaddr_storage *a);
+bool iwt_addr_served(struct net_device *nd, struct net_device *owner);
+bool iwt_addr_of_dev(const struct iwt_dev *dev,
+		     const struct sockaddr_storage *local);
 
 /* cm_caller.c */
 struct net *iwt_caller_net(struct iw_cm_id *id);
@@ -215,8 +227,6 @@ void iwt_ep_deliver(struct iwt_ep *ep, u32 ups);
 void iwt_listen_crowd(struct iwt_ep *ep);
 void iwt_listen_settle(struct iwt_ep *ep);
 void iwt_listen_leave(struct iwt_ep *ep);
-bool iwt_listen_serves(const struct iwt_dev *dev,
-		       const struct sockaddr_storage *local);
 int iwt_listen_report(struct iwt_listen *listen, struct iw_cm_event *event);
 
 #endif

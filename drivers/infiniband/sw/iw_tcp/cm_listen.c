@@ -10,6 +10,12 @@
  * accepted connection belongs to a device that serves the owner of the local
  * address. One that nobody serves is reset.
  *
+ * rdma_cm does so on the devices of all namespaces, and a listener belongs to
+ * its caller's: on a device of another namespace it is there for rdma_cm alone,
+ * without a socket. When a link is added while listeners wait for it, rdma_cm
+ * drops the link if one of them fails: so one that finds its port taken then
+ * waits until that is free.
+ *
  * A peer who connects and stays silent, or who is refused and does not go,
  * costs an endpoint. There is a bound on how many of these a listener has, at
  * which the oldest has to go: an honest one needs a round trip, so that only a
@@ -17,16 +23,9 @@
  */
 #include "cm.h"
 
-#include <linux/etherdevice.h>
-#include <linux/if_vlan.h>
-#include <linux/inetdevice.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
-#include <net/ipv6.h>
-#include <rdma/ib_addr.h>
 #include <rdma/iw_cm.h>
-
-#include <compat/ib_ops.h>
 
 #include "cm_ep.h"
 #include "device.h"
@@ -38,6 +37,9 @@
 /* Milliseconds until a failed accept (want of memory) is tried again. */
 #define IWT_ACCEPT_RETRY_MS	100
 
+/* Milliseconds until a listener on a new link tries a port again. */
+#define IWT_LISTEN_RETRY_MS	1000
+
 /* Bounds for the half-open endpoints of a listener and for TCP's queue. */
 #define IWT_HALF_OPEN_MIN	128
 #define IWT_HALF_OPEN_MAX	4096
@@ -45,12 +47,13 @@
 /**
  * struct iwt_port - a listening socket
  * @node: in the table
- * @net: namespace; its net devices, and with them the listeners, go before it
+ * @net: namespace, that of the listeners; the socket keeps it alive
  * @addr: where it is bound
  * @lock: see cm_ep.h
  * @sock: socket, NULL when it has been closed
  * @work: takes connections
  * @listens: listeners that share it
+ * @end: frees it, when no callback of the socket can run any more
  */
 struct iwt_port {
 	struct list_head node;
@@ -60,6 +63,7 @@ struct iwt_port {
 	struct iwt_sock *sock;
 	struct delayed_work work;
 	struct list_head listens;
+	struct rcu_work end;
 };
 
 /**
@@ -67,7 +71,10 @@ struct iwt_port {
  * @ref: references: until iwt_cm_destroy_listen(), and one of each endpoint
  *	that has not been accepted
  * @node: in @port's list
- * @port: the socket
+ * @port: the socket, NULL while it waits for one
+ * @addr: where it listens
+ * @net: namespace, kept alive by rdma_cm's identifier
+ * @retry: tries again to have a socket
  * @dev: device
  * @cm_id: iw_cm's object, with a reference until iwt_cm_destroy_listen()
  * @lock: guards what follows
@@ -82,6 +89,9 @@ struct iwt_listen {
 	struct kref ref;
 	struct list_head node;
 	struct iwt_port *port;
+	struct iwt_sock_addr addr;
+	struct net *net;
+	struct delayed_work retry;
 	struct iwt_dev *dev;
 	struct iw_cm_id *cm_id;
 
@@ -208,81 +218,6 @@ void iwt_listen_leave(struct iwt_ep *ep)
 	kref_put(&l->ref, free_listen);
 }
 
-static bool is_any(const struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-			htonl(INADDR_ANY);
-	return ipv6_addr_any(&((const struct sockaddr_in6 *)a)->sin6_addr);
-}
-
-static struct net_device *owner4(struct net *net,
-				 const struct sockaddr_storage *a)
-{
-	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
-
-	return __ip_dev_find(net, a4->sin_addr.s_addr, false);
-}
-
-/* A link-local address may be on several; then rdma_cm takes the first. */
-static struct net_device *owner6(struct net *net,
-				 const struct sockaddr_storage *a)
-{
-	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
-	struct net_device *nd;
-
-	if (!IS_ENABLED(CONFIG_IPV6))
-		return NULL;
-	if (!(ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
-		return ipv6_dev_find(net, &a6->sin6_addr, NULL);
-	for_each_netdev_rcu(net, nd)
-		if (ipv6_chk_addr(net, &a6->sin6_addr, nd, 1))
-			return nd;
-	return NULL;
-}
-
-/*
- * Does a device on @nd serve the addresses of @owner? The answer is that of
- * rdma_cm's cma_validate_port(), which knows VLANs and the net devices below
- * them, or on older kernels compares link layer addresses.
- */
-static bool serves(struct net_device *nd, struct net_device *owner)
-{
-	if (nd == owner)
-		return true;
-	if (!compat_gid_has_eui64)
-		return ether_addr_equal(nd->dev_addr, owner->dev_addr);
-	return rdma_vlan_dev_real_dev(owner) == nd ||
-	       rdma_vlan_dev_real_dev(nd) == owner;
-}
-
-/* Who has the address? Under RCU. */
-static struct net_device *owner(struct net *net,
-				const struct sockaddr_storage *a)
-{
-	return a->ss_family == AF_INET ? owner4(net, a) : owner6(net, a);
-}
-
-/**
- * iwt_listen_serves() - may a connection be of a device?
- * @dev: device
- * @local: its local address
- *
- * Any context that can hold the RCU read lock.
- */
-bool iwt_listen_serves(const struct iwt_dev *dev,
-		       const struct sockaddr_storage *local)
-{
-	struct net_device *nd;
-	bool ret;
-
-	rcu_read_lock();
-	nd = owner(dev_net(dev->netdev), local);
-	ret = nd && serves(dev->netdev, nd);
-	rcu_read_unlock();
-	return ret;
-}
-
 /*
  * Which listener gets a connection to @local? With port->lock held. Where it
  * is up to rdma_cm, it gives the new rdma_cm_id the first device that serves
@@ -295,13 +230,13 @@ static struct iwt_listen *pick(struct iwt_port *port,
 	struct iwt_listen *l, *found = NULL;
 	struct net_device *nd;
 
-	if (!is_any(&port->addr.local))
+	if (!iwt_addr_is_any(&port->addr.local))
 		return list_first_entry_or_null(&port->listens,
 						struct iwt_listen, node);
 	rcu_read_lock();
-	nd = owner(port->net, local);
+	nd = iwt_addr_owner(port->net, local);
 	list_for_each_entry(l, &port->listens, node) {
-		if (nd && serves(l->dev->netdev, nd)) {
+		if (nd && iwt_addr_served(l->dev->netdev, nd)) {
 			found = l;
 			break;
 		}
@@ -385,24 +320,6 @@ static const struct iwt_sock_ops port_sock_ops = {
 	.data_ready = on_connection,
 };
 
-static bool same_addr(const struct iwt_sock_addr *a,
-		      const struct iwt_sock_addr *b)
-{
-	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)&a->local;
-	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)&b->local;
-	const struct sockaddr_in *a4 = (const struct sockaddr_in *)&a->local;
-	const struct sockaddr_in *b4 = (const struct sockaddr_in *)&b->local;
-
-	if (a->local.ss_family != b->local.ss_family ||
-	    a->ifindex != b->ifindex || a->v6only != b->v6only)
-		return false;
-	if (a->local.ss_family == AF_INET)
-		return a4->sin_port == b4->sin_port &&
-		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return a6->sin6_port == b6->sin6_port &&
-	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
-}
-
 static struct iwt_port *find_port(const struct net *net,
 				  const struct iwt_sock_addr *addr)
 {
@@ -410,42 +327,70 @@ static struct iwt_port *find_port(const struct net *net,
 
 	lockdep_assert_held(&iwt_ports_lock);
 	list_for_each_entry(port, &ports, node)
-		if (port->net == net && same_addr(&port->addr, addr))
+		if (port->net == net && iwt_addr_same(&port->addr, addr))
 			return port;
 	return NULL;
 }
 
-static struct iwt_port *open_port(struct net *net,
-				  const struct iwt_sock_addr *addr, int backlog)
+/*
+ * Nobody can queue @port's work any more. It is in the same ordered queue, so
+ * that it does not run now, and to cancel it waits for nothing.
+ */
+static void do_port_end(struct work_struct *work)
 {
-	struct iwt_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
-	int err;
+	struct iwt_port *port = container_of(to_rcu_work(work), struct iwt_port,
+					     end);
+
+	cancel_delayed_work_sync(&port->work);
+	mutex_destroy(&port->lock);
+	kfree(port);
+}
+
+static struct iwt_port *alloc_port(struct net *net,
+				   const struct iwt_sock_addr *addr)
+{
+	struct iwt_port *port = kzalloc_obj(*port);
 
 	if (!port)
-		return ERR_PTR(-ENOMEM);
+		return NULL;
 	port->net = net;
 	port->addr = *addr;
 	mutex_init(&port->lock);
 	INIT_DELAYED_WORK(&port->work, do_port_work);
 	INIT_LIST_HEAD(&port->listens);
+	INIT_RCU_WORK(&port->end, do_port_end);
+	return port;
+}
+
+/* For its first listener, which is there before a connection can come. */
+static int open_port(struct iwt_listen *l)
+{
+	struct iwt_port *port = alloc_port(l->net, &l->addr);
+	int err;
+
+	if (!port)
+		return -ENOMEM;
+	list_add(&l->node, &port->listens);
 
 	/* connections may come before we know the socket */
 	mutex_lock(&port->lock);
-	err = iwt_sock_listen(net, addr, backlog, &port_sock_ops, port,
-			      &port->sock);
+	err = iwt_sock_listen(port->net, &port->addr, l->limit, &port_sock_ops,
+			      port, &port->sock);
 	mutex_unlock(&port->lock);
 	if (err) {
-		cancel_delayed_work_sync(&port->work);
-		kfree(port);
-		return ERR_PTR(err);
+		list_del(&l->node);
+		queue_rcu_work(iwt_cm_wq, &port->end);
+		return err;
 	}
+	l->port = port;
 	list_add(&port->node, &ports);
-	return port;
+	return 0;
 }
 
 /*
  * The socket goes while the table is locked, so that whoever opens the port
- * anew finds it free.
+ * anew finds it free. Its last callbacks may take a grace period, for which
+ * nobody waits with a lock.
  */
 static void close_port(struct iwt_port *port)
 {
@@ -455,9 +400,7 @@ static void close_port(struct iwt_port *port)
 	iwt_sock_release(port->sock, false);
 	port->sock = NULL;
 	mutex_unlock(&port->lock);
-	cancel_delayed_work_sync(&port->work);
-	mutex_destroy(&port->lock);
-	kfree(port);
+	queue_rcu_work(iwt_cm_wq, &port->end);
 }
 
 static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
@@ -470,19 +413,15 @@ static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
 	return false;
 }
 
-static int add_listen(struct iwt_listen *l, const struct iwt_sock_addr *addr,
-		      int backlog)
+static int add_listen(struct iwt_listen *l)
 {
-	struct net *net = dev_net(l->dev->netdev);	/* see ep_net() */
 	struct iwt_port *port;
 	int err = 0;
 
 	mutex_lock(&iwt_ports_lock);
-	port = find_port(net, addr);
-	if (!port)
-		port = open_port(net, addr, backlog);
-	if (IS_ERR(port)) {
-		err = PTR_ERR(port);
+	port = find_port(l->net, &l->addr);
+	if (!port) {
+		err = open_port(l);
 	} else if (has_listen(port, l->dev)) {
 		err = -EADDRINUSE;
 	} else {
@@ -499,6 +438,8 @@ static void remove_listen(struct iwt_listen *l)
 {
 	struct iwt_port *port = l->port;
 
+	if (!port)
+		return;
 	mutex_lock(&iwt_ports_lock);
 	mutex_lock(&port->lock);
 	list_del(&l->node);
@@ -506,6 +447,26 @@ static void remove_listen(struct iwt_listen *l)
 	if (list_empty(&port->listens))
 		close_port(port);
 	mutex_unlock(&iwt_ports_lock);
+}
+
+static void try_later(struct iwt_listen *l)
+{
+	schedule_delayed_work(&l->retry, msecs_to_jiffies(IWT_LISTEN_RETRY_MS));
+}
+
+static void do_retry(struct work_struct *work)
+{
+	struct iwt_listen *l = container_of(to_delayed_work(work),
+					    struct iwt_listen, retry);
+
+	if (iwt_dev_in(l->dev, l->net) && add_listen(l))
+		try_later(l);
+}
+
+/* Is it rdma_cm that has a listener on the wildcard listen on a new link? */
+static bool may_wait(const struct iwt_listen *l)
+{
+	return READ_ONCE(l->dev->coming) && iwt_addr_is_any(&l->addr.local);
 }
 
 static int listen_addr(const struct iw_cm_id *id, struct iwt_sock_addr *addr)
@@ -529,37 +490,62 @@ static int listen_addr(const struct iw_cm_id *id, struct iwt_sock_addr *addr)
 	return 0;
 }
 
+static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
+{
+	struct iwt_listen *l = kzalloc_obj(*l);
+
+	if (!l)
+		return NULL;
+	kref_init(&l->ref);
+	spin_lock_init(&l->lock);
+	init_completion(&l->idle);
+	INIT_LIST_HEAD(&l->half_open);
+	INIT_DELAYED_WORK(&l->retry, do_retry);
+	l->limit = clamp(backlog, IWT_HALF_OPEN_MIN, IWT_HALF_OPEN_MAX);
+	l->dev = to_iwt_dev(id->device);
+	l->cm_id = id;
+	return l;
+}
+
 /**
  * iwt_cm_create_listen() - listen
  * @id: iw_cm's object; its mapped local address counts
  * @backlog: how many Requests iw_cm can take at once
  *
  * Process context, may sleep. CONNECT_REQUEST events may come before it
- * returns. Return: 0 or -errno as of bind(2) and listen(2).
+ * returns. On a link of another namespace than the caller's none ever comes to
+ * a wildcard address, and no other address is there.
+ *
+ * Return: 0 or -errno as of bind(2) and listen(2), -EOPNOTSUPP for an unknown
+ * caller.
  */
 int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 {
+	struct net *net = iwt_caller_net(id);
 	struct iwt_sock_addr addr;
 	struct iwt_listen *l;
 	int err;
 
-	err = listen_addr(id, &addr);
+	err = net ? listen_addr(id, &addr) : -EOPNOTSUPP;
 	if (err)
 		return err;
-	l = kzalloc_obj(*l);
+	if (!iwt_dev_in(to_iwt_dev(id->device), net))
+		return iwt_addr_is_any(&addr.local) ? 0 : -EADDRNOTAVAIL;
+	l = alloc_listen(id, backlog);
 	if (!l)
 		return -ENOMEM;
-	kref_init(&l->ref);
-	spin_lock_init(&l->lock);
-	init_completion(&l->idle);
-	INIT_LIST_HEAD(&l->half_open);
-	l->limit = clamp(backlog, IWT_HALF_OPEN_MIN, IWT_HALF_OPEN_MAX);
-	l->dev = to_iwt_dev(id->device);
-	l->cm_id = id;
+	l->addr = addr;
+	l->net = net;
 	id->add_ref(id);
 	id->provider_data = l;
 
-	err = add_listen(l, &addr, l->limit);
+	err = add_listen(l);
+	if (err == -EADDRINUSE && may_wait(l)) {
+		ibdev_warn_ratelimited(&l->dev->ibdev,
+				       "a listener waits for its port, which is taken\n");
+		try_later(l);
+		err = 0;
+	}
 	if (err) {
 		id->provider_data = NULL;
 		id->rem_ref(id);
@@ -583,8 +569,9 @@ int iwt_cm_destroy_listen(struct iw_cm_id *id)
 	struct iwt_listen *l = id->provider_data;
 
 	if (!l)
-		return 0;
+		return 0;	/* see iwt_cm_create_listen() */
 	id->provider_data = NULL;
+	cancel_delayed_work_sync(&l->retry);
 	remove_listen(l);
 	end_reports(l);
 	iwt_ep_orphan(l);

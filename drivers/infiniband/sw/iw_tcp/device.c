@@ -188,25 +188,28 @@ static void init_ibdev(struct iwt_dev *dev)
  * iwt_dev_add() - make a device
  * @name: of the device, chosen by the user
  * @netdev: the interface below; the caller holds a reference
+ * @net: namespace that @netdev was in; the caller holds a reference
  *
- * Process context, may sleep, without RTNL. The device lives in the namespace
- * of @netdev, unless devices are shared by all namespaces, and ends by one of
- * the ib_unregister functions.
+ * Process context, may sleep, without RTNL. The device lives in @net, unless
+ * devices are shared by all namespaces, and ends by one of the ib_unregister
+ * functions.
  *
  * Return: 0 or -errno.
  */
-int iwt_dev_add(const char *name, struct net_device *netdev)
+int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 {
 	struct iwt_dev *dev;
 	int ret;
 
-	dev = ib_alloc_device_with_net(iwt_dev, ibdev, dev_net(netdev));
+	dev = ib_alloc_device_with_net(iwt_dev, ibdev, net);
 	if (!dev)
 		return -ENOMEM;
 	/* From here on ib_dealloc_device() calls dealloc_driver(). */
 	ib_set_device_ops(&dev->ibdev, &dev_ops);
 	dev_hold(netdev);
 	dev->netdev = netdev;
+	RCU_INIT_POINTER(dev->net, net);
+	dev->coming = true;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
 	xa_init(&dev->mrs);
 	iwt_conf_defaults(&dev->conf);

@@ -6,6 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/if_ether.h>
 #include <linux/netdevice.h>
+#include <linux/rcupdate.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -29,6 +30,10 @@
  * @ibdev: verbs object, first
  * @node: in the list of all devices
  * @netdev: the interface below; a reference is held while registered
+ * @net: network namespace that the link was made in, and where its sockets are;
+ *	NULL once @netdev leaves it. No reference: it outlives its net devices
+ *	by a grace period
+ * @coming: the link is being added
  * @qps: queue pairs by number
  * @mrs: memory regions by STag index
  * @n_mrs: how many there are
@@ -43,6 +48,8 @@ struct iwt_dev {
 	struct ib_device ibdev;
 	struct list_head node;
 	struct net_device *netdev;
+	struct net __rcu *net;
+	bool coming;
 	struct xarray qps;
 	struct xarray mrs;
 	atomic_t n_mrs;
@@ -58,8 +65,14 @@ static inline struct iwt_dev *to_iwt_dev(struct ib_device *ibdev)
 	return container_of(ibdev, struct iwt_dev, ibdev);
 }
 
+/* Is @net the namespace of the link? Any context. */
+static inline bool iwt_dev_in(const struct iwt_dev *dev, const struct net *net)
+{
+	return rcu_access_pointer(dev->net) == net;
+}
+
 /* Process context, may sleep. */
-int iwt_dev_add(const char *name, struct net_device *netdev);
+int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net);
 struct iwt_dev *iwt_dev_get_by_name(const char *name);
 void iwt_dev_set_addr(struct iwt_dev *dev);
 

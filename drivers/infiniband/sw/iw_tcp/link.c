@@ -5,6 +5,7 @@
 #include <linux/if_arp.h>
 #include <linux/mutex.h>
 #include <linux/rtnetlink.h>
+#include <net/net_namespace.h>
 #include <rdma/iw_tcp-abi.h>
 #include <rdma/rdma_netlink.h>
 
@@ -52,6 +53,17 @@ static void update_gid(struct iwt_dev *dev)
 	ib_dispatch_event(&event);
 }
 
+/*
+ * The net device goes away, or to another namespace: from now on no socket is
+ * made for the link. Under RTNL, with the net device still where it was.
+ */
+static void leave(struct iwt_dev *dev)
+{
+	ASSERT_RTNL();
+	RCU_INIT_POINTER(dev->net, NULL);
+	ib_unregister_device_queued(&dev->ibdev);
+}
+
 static int netdev_event(struct notifier_block *nb, unsigned long event,
 			void *info)
 {
@@ -71,7 +83,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_UNREGISTER:
 		/* also when it moves to another namespace */
-		ib_unregister_device_queued(&dev->ibdev);
+		leave(dev);
 		break;
 	}
 	put_dev(dev);
@@ -82,7 +94,7 @@ static struct notifier_block netdev_nb = {
 	.notifier_call = netdev_event,
 };
 
-static int add_link(const char *name, struct net_device *netdev)
+static int add_link(const char *name, struct net_device *netdev, struct net *net)
 {
 	struct iwt_dev *dev = get_by_netdev(netdev);
 
@@ -90,7 +102,7 @@ static int add_link(const char *name, struct net_device *netdev)
 		put_dev(dev);
 		return -EEXIST;
 	}
-	return iwt_dev_add(name, netdev);
+	return iwt_dev_add(name, netdev, net);
 }
 
 /*
@@ -109,9 +121,10 @@ static int catch_up(struct net_device *netdev, struct net *net)
 	} else {
 		if (netdev->reg_state != NETREG_REGISTERED ||
 		    !net_eq(dev_net(netdev), net)) {
-			ib_unregister_device_queued(&dev->ibdev);
+			leave(dev);
 			ret = -ENODEV;
 		} else {
+			WRITE_ONCE(dev->coming, false);
 			update_port(dev);
 		}
 		put_dev(dev);
@@ -120,19 +133,35 @@ static int catch_up(struct net_device *netdev, struct net *net)
 	return ret;
 }
 
+/* The namespace of a net device with a reference, or NULL when it ends. */
+static struct net *get_home(const struct net_device *netdev)
+{
+	struct net *net = NULL;
+
+	rtnl_lock();
+	if (netdev->reg_state == NETREG_REGISTERED)
+		net = maybe_get_net(dev_net(netdev));
+	rtnl_unlock();
+	return net;
+}
+
 /* rdma link add; the core holds a reference to @netdev. May sleep. */
 static int newlink(const char *name, struct net_device *netdev)
 {
-	struct net *net = dev_net(netdev);
+	struct net *net;
 	int ret;
 
 	if (netdev->type != ARPHRD_ETHER && netdev->type != ARPHRD_LOOPBACK)
 		return -EOPNOTSUPP;
+	net = get_home(netdev);
+	if (!net)
+		return -ENODEV;
 	mutex_lock(&add_mutex);
-	ret = add_link(name, netdev);
+	ret = add_link(name, netdev, net);
 	if (!ret)
 		ret = catch_up(netdev, net);
 	mutex_unlock(&add_mutex);
+	put_net(net);
 	return ret;
 }
 

@@ -465,9 +465,9 @@ static void drop_what_is_read(struct sock *sk)
  * @s: socket
  * @abort: reset the connection instead of closing it in order
  *
- * No callback runs afterwards. Who found the socket under RCU may still kick
- * it; a grace period later it is freed, for which nobody waits, unless it is
- * one that listens. May sleep.
+ * No callback runs afterwards, except that of a listener, whose context must
+ * live on for a grace period. Who found the socket under RCU may still kick it;
+ * a grace period later it is freed, for which nobody waits. May sleep.
  */
 void iwt_sock_release(struct iwt_sock *s, bool abort)
 {
@@ -476,10 +476,9 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 	if (!s->listener && !s->user && !abort)
 		drop_what_is_read(s->sk);
 	iwt_sock_disown(s);
-	/* a listener's callbacks run without its lock: they end before ops go */
-	if (s->listener)
-		synchronize_rcu();
-	iwt_sock_set_ops(s, NULL, NULL);
+	/* a listener's callbacks run without its lock: its ops stay for them */
+	if (!s->listener)
+		iwt_sock_set_ops(s, NULL, NULL);
 	tcp_sock_set_user_timeout(s->sk, IWT_SOCK_ORPHAN_MS);
 	if (s->user) {
 		iwt_sock_end_user(s, abort);

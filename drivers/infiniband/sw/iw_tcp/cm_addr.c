@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Addresses of sockets, and whose they are. */
+#include "cm_ep.h"
+
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+
+#include <compat/ib_ops.h>
+
+#include "device.h"
+#include "sock.h"
+
+/**
+ * iwt_addr_unmap() - an address of IPv4 in the clothes of IPv6: say what it is
+ * @a: address
+ */
+void iwt_addr_unmap(struct sockaddr_storage *a)
+{
+	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)a;
+	struct sockaddr_in a4 = {
+		.sin_family	= AF_INET,
+		.sin_port	= a6->sin6_port,
+	};
+
+	if (a->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&a6->sin6_addr))
+		return;
+	a4.sin_addr.s_addr = a6->sin6_addr.s6_addr32[3];
+	memset(a, 0, sizeof(*a));
+	memcpy(a, &a4, sizeof(a4));
+}
+
+/**
+ * iwt_addr_is_any() - is it the wildcard address?
+ * @a: address of IPv4 or IPv6
+ */
+bool iwt_addr_is_any(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+			htonl(INADDR_ANY);
+	return ipv6_addr_any(&((const struct sockaddr_in6 *)a)->sin6_addr);
+}
+
+static struct net_device *owner4(struct net *net,
+				 const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+
+	return __ip_dev_find(net, a4->sin_addr.s_addr, false);
+}
+
+/* A link-local address may be on several; then rdma_cm takes the first. */
+static struct net_device *owner6(struct net *net,
+				 const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	struct net_device *nd;
+
+	if (!IS_ENABLED(CONFIG_IPV6))
+		return NULL;
+	if (!(ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
+		return ipv6_dev_find(net, &a6->sin6_addr, NULL);
+	for_each_netdev_rcu(net, nd)
+		if (ipv6_chk_addr(net, &a6->sin6_addr, nd, 1))
+			return nd;
+	return NULL;
+}
+
+/**
+ * iwt_addr_served() - does a device on a net device serve another's addresses?
+ * @nd: net device of the device
+ * @owner: net device that has the addresses, in the same namespace
+ *
+ * The answer is that of rdma_cm's cma_validate_port(), which knows VLANs and
+ * the net devices below them, or on older kernels compares link layer
+ * addresses. Under RCU.
+ */
+bool iwt_addr_served(struct net_device *nd, struct net_device *owner)
+{
+	if (nd == owner)
+		return true;
+	if (!compat_gid_has_eui64)
+		return ether_addr_equal(nd->dev_addr, owner->dev_addr);
+	return rdma_vlan_dev_real_dev(owner) == nd ||
+	       rdma_vlan_dev_real_dev(nd) == owner;
+}
+
+/**
+ * iwt_addr_owner() - the net device that has an address
+ * @net: network namespace
+ * @a: address
+ *
+ * Under RCU. Return: it, or NULL.
+ */
+struct net_device *iwt_addr_owner(struct net *net,
+				  const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET ? owner4(net, a) : owner6(net, a);
+}
+
+/**
+ * iwt_addr_of_dev() - may a connection be of a device?
+ * @dev: device
+ * @local: its local address
+ *
+ * Any context that can hold the RCU read lock.
+ */
+bool iwt_addr_of_dev(const struct iwt_dev *dev,
+		     const struct sockaddr_storage *local)
+{
+	struct net_device *nd;
+	struct net *net;
+	bool ret;
+
+	rcu_read_lock();
+	net = rcu_dereference(dev->net);
+	nd = net ? iwt_addr_owner(net, local) : NULL;
+	ret = nd && iwt_addr_served(dev->netdev, nd);
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * iwt_addr_same() - do two listeners want the same socket?
+ * @a: address and options
+ * @b: those of the other
+ */
+bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)&a->local;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)&b->local;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)&a->local;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)&b->local;
+
+	if (a->local.ss_family != b->local.ss_family ||
+	    a->ifindex != b->ifindex || a->v6only != b->v6only)
+		return false;
+	if (a->local.ss_family == AF_INET)
+		return a4->sin_port == b4->sin_port &&
+		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a6->sin6_port == b6->sin6_port &&
+	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
+}

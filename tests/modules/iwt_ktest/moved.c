@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A net device moves to another network namespace, and its device still goes. */
+#include "kt.h"
+
+/**
+ * iwt_kt_removal() - the client's device goes: it stays while the case connects
+ * @c: connection
+ *
+ * Called by rdma_cm before it tells the other identifier.
+ */
+void iwt_kt_removal(struct kt_conn *c)
+{
+	if (!c->wants_removal)
+		return;
+	WRITE_ONCE(c->removing, true);
+	wake_up_all(&c->wait);
+	wait_event_timeout(c->wait, READ_ONCE(c->dial_late), KT_PATIENCE);
+}
+
+/*
+ * Neither here, where the address has gone, nor there, where it is another's;
+ * "go" says that the net device is there.
+ */
+static int dial_late(struct kt_conn *c)
+{
+	struct rdma_conn_param param = {};
+	int err = iwt_kt_resolve_other(c, 0) ?: iwt_kt_make_end(&c->o);
+
+	if (kt_bad(c, err, "no second end: error %d", err))
+		return -EIO;
+	c->wants_removal = true;
+	wait_event_timeout(c->wait, READ_ONCE(c->removing), KT_PATIENCE);
+	if (kt_bad(c, !c->removing || iwt_kt_wait_go(), "the device does not go"))
+		return -EIO;
+	err = rdma_connect(c->o.id, &param);
+	WRITE_ONCE(c->dial_late, err ?: 1);
+	wake_up_all(&c->wait);
+	return kt_bad(c, err != -EADDRNOTAVAIL,
+		      "connecting after the move: %d", err);
+}
+
+const struct kt_case iwt_kt_moved[] = {
+	{ "nothing is connected from where the net device is not", dial_late, 0, true },
+	{}
+};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A reader under RCU that does not end: what waits for a grace period shows. */
+#include <linux/errno.h>
+#include <linux/ktime.h>
+#include <linux/nmi.h>
+#include <linux/rcupdate.h>
+
+#include "kt.h"
+
+/* Less than the kernel takes to complain. */
+#define KT_READER_S	10
+
+static bool reading, stop;
+
+/**
+ * iwt_kt_reading() - is there one now?
+ */
+bool iwt_kt_reading(void)
+{
+	return READ_ONCE(reading);
+}
+
+/**
+ * iwt_kt_read_end() - end it
+ */
+void iwt_kt_read_end(void)
+{
+	WRITE_ONCE(stop, true);
+}
+
+/**
+ * iwt_kt_read_begin() - read until iwt_kt_read_end()
+ *
+ * Takes a processor. Return: 0, or -ETIMEDOUT when nobody ended it.
+ */
+int iwt_kt_read_begin(void)
+{
+	ktime_t until = ktime_add_ms(ktime_get(), KT_READER_S * MSEC_PER_SEC);
+	bool late = false;
+
+	WRITE_ONCE(stop, false);
+	rcu_read_lock();
+	WRITE_ONCE(reading, true);
+	while (!READ_ONCE(stop) && !late) {
+		cpu_relax();
+		touch_softlockup_watchdog();
+		late = ktime_after(ktime_get(), until);
+	}
+	WRITE_ONCE(reading, false);
+	rcu_read_unlock();
+	return late ? -ETIMEDOUT : 0;
+}

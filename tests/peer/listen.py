@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Listeners that a library does not make.
+
+listen.py rdma HOST PORT    listens by rdma_cm alone, without a device if there is none
+listen.py tcp HOST PORT     listens by TCP, for nobody
+                            (both say "listening", until they are killed)
+listen.py first HOST PORT   listens at 200 ports, one after the other, while several
+                            clients try to be the first to connect: none is reset
+listen.py grace HOST PORT READER
+                            listeners that go do not hold up others, while a reader keeps
+                            the kernel's grace periods from ending (see iwt_ktest)
+"""
+import multiprocessing
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+
+import mpa
+import ucma
+
+CLIENTS = 3
+PORTS = 200
+
+
+def rdma(channel, host, port):
+    """A listening identifier."""
+    ident = channel.id()
+    ident.bind(host, port)
+    ident.listen()
+    return ident
+
+
+def forever():
+    """Says so, and sleeps."""
+    print("listening", flush=True)
+    while True:
+        signal.pause()
+
+
+def first_one(host, port):
+    """What a client gets that connects as soon as it can: "" for an answer."""
+    while True:
+        sock = socket.socket()
+        try:
+            sock.connect((host, port))
+            break
+        except ConnectionRefusedError:
+            sock.close()
+    try:
+        sock.settimeout(ucma.PATIENCE)
+        sock.sendall(mpa.frame(mpa.REQ, mpa.C, 1))
+        return "" if sock.recv(16) == mpa.REP else "no Reply"
+    except OSError as error:
+        return str(error)
+    finally:
+        sock.close()
+
+
+def client(host, base, results):
+    """A process: all ports."""
+    results.put([first_one(host, base + i) for i in range(PORTS)])
+
+
+def first(host, base):
+    """No connection comes too early."""
+    tap = mpa.Tap()
+    results = multiprocessing.Queue()
+    channel = ucma.Channel()
+    clients = [multiprocessing.Process(target=client, args=(host, base, results))
+               for _ in range(CLIENTS)]
+    for one in clients:
+        one.start()
+    try:
+        for i in range(PORTS):
+            ident = rdma(channel, host, base + i)
+            for _ in range(CLIENTS):
+                request = ucma.Id(channel, channel.expect(ucma.CONNECT_REQUEST)[3])
+                request.reject()
+                request.destroy()
+            ident.destroy()
+        bad = [why for _ in clients for why in results.get() if why]
+    except ucma.NoEvent:
+        bad = ["a request did not come"]
+    for one in clients:
+        one.kill()
+    tap.ok(not bad, "a listener is there when its port is", "%d: %s" % (len(bad), bad[:3]))
+    tap.finish()
+
+
+def flood(host, port):
+    """Connects and resets, without end."""
+    while True:
+        with socket.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.connect_ex((host, port))
+
+
+def reader(path, out):
+    """Keeps grace periods from ending; was it told to stop, before it had to?"""
+    with open(path, "wb", buffering=0) as file:
+        try:
+            file.write(b"begin")
+            out.put("")
+        except OSError as error:
+            out.put(str(error))
+
+
+def is_ended(host, port):
+    """Does somebody look at a connection, and end it for its bad Request?"""
+    with socket.create_connection((host, port), ucma.PATIENCE) as sock:
+        sock.sendall(b"not MPA's, whatever it may be else")
+        try:
+            return not sock.recv(1)
+        except ConnectionResetError:
+            return True
+
+
+def during(tap, path, what):
+    """Runs what while no grace period ends."""
+    out = multiprocessing.Queue()
+    one = multiprocessing.Process(target=reader, args=(path, out))
+    one.start()
+    while open(path, "rb").read(1) != b"1":
+        pass
+    what()
+    with open(path, "wb", buffering=0) as file:
+        file.write(b"end")
+    why = out.get()
+    one.join()
+    tap.ok(not why, "no grace period is waited for", why)
+
+
+def grace(host, base, path):
+    """Closing waits for no grace period with a lock."""
+    tap = mpa.Tap()
+    channel = ucma.Channel()
+    other = ucma.Channel()
+    rdma(other, host, base)
+    for i in range(1, 13, 2):
+        going = rdma(channel, host, base + i)
+        floods = [multiprocessing.Process(target=flood, args=(host, base + i), daemon=True)
+                  for _ in range(2)]
+        for one in floods:
+            one.start()
+
+        def others(going=going, i=i):
+            thread = threading.Thread(target=going.destroy)
+            thread.start()
+            rdma(other, host, base + i + 1)
+            is_ended(host, base)
+            return thread
+
+        if i == 1:
+            others()        # what the kernel does the first time only
+        else:
+            during(tap, path, others)
+        for one in floods:
+            one.kill()
+            one.join()
+    tap.finish()
+
+
+def main(kind, host, port, *more):
+    """One of them."""
+    port = int(port)
+    if kind == "rdma":
+        channel = ucma.Channel()
+        rdma(channel, host, port)
+        forever()
+    elif kind == "tcp":
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(5)
+        forever()
+    elif kind == "first":
+        first(host, port)
+    else:
+        grace(host, port, *more)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Listeners: there before the first connection, gone without holding up anybody, and
+# patient on a new link whose port is taken.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+
+READER=/sys/kernel/debug/iwt_ktest/reader
+LISTEN=$(dirname "$0")/../peer/listen.py
+
+# listener NS KIND ADDRESS PORT: one of its own; its pid is in PID
+listener() {
+	start nsenter --net="/run/netns/$1" python3 "$LISTEN" "${@:2}" >"$TMP/listen-$2"
+	busywait "$IWT_TIME" grep -q listening "$TMP/listen-$2"
+}
+
+grace() {
+	if [ "$(nproc)" -lt 2 ]; then
+		skip "closing holds up nobody" "one processor"
+	elif ! modprobe -q iwt_ktest || [ ! -e $READER ]; then
+		skip "closing holds up nobody" "no module iwt_ktest or no debugfs here"
+	else
+		in_net "$NS_B" timeout 300 python3 "$LISTEN" grace $IP_B 7300 $READER >"$TMP/out" 2>&1
+		subtests "closing" "$TMP/out" $?
+		modprobe -r iwt_ktest
+	fi
+}
+
+# A link that comes while its port is TCP's
+late() {
+	local tcp rdma
+	link_del "$NS_B" "$DEV_B"
+	check "a wildcard listener without a link" listener "$NS_B" rdma 0.0.0.0 7280
+	rdma=$PID
+	check "its port is TCP's" listener "$NS_B" tcp 0.0.0.0 7280
+	tcp=$PID
+	check "a link comes" link_add "$NS_B" "$DEV_B" "$IF_B"
+	pair "and connects" 7174 "rping -s -a $IP_B -C 2" "rping -c -a $IP_B -C 2 -v"
+	stop "$tcp"
+	check "the listener has its port in the end" wait_listen "$NS_B" 7280
+	stop "$rdma"
+	check "and gives it back" wait_free "$NS_B" 7280
+}
+
+require rdma rping python3
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other drivers are not tested"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+in_b timeout 300 python3 "$LISTEN" first $IP_B 7400 >"$TMP/out" 2>&1
+subtests "listening" "$TMP/out" $?
+grace
+late
+ktap_finish
