@@ -11,8 +11,8 @@ require_type "$IWT_LINK_TYPE"
 ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 
-posts=20000
-[ -z "${IWT_QUICK:-}" ] || posts=2000
+posts=5000
+[ -z "${IWT_QUICK:-}" ] || posts=1000
 visits() { counter "$DEV_A" visit; }
 threads() { in_a timeout "$IWT_TIME" "$@" "$IWT_BIN/iwt_threads" $IP_B $posts; }
 
