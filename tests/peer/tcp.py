@@ -133,7 +133,7 @@ class Tcp:
 
     def _packet(self, packet):
         if packet.flags & RST:
-            self.was_reset = True
+            self.was_reset = self.was_reset or not self.over()
             return
         self._learn(packet)
         if packet.flags & SYN:
@@ -154,6 +154,10 @@ class Tcp:
         # what has come already, or should have, is a probe
         if (packet.payload or packet.flags & FIN or at < self.taken) and self.answer:
             self.acknowledge()
+
+    def over(self):
+        """Both sides have ended in order: an answer to what is on its way is none any more."""
+        return self.end is not None and self.una > self.end and self.taken == self.finished
 
     def acknowledge(self):
         """Say what has come, and what there is room for."""
@@ -280,8 +284,7 @@ class Tcp:
         self.closed = True
         if self.remote and self.irs is not None:
             self.pump()
-            done = self.end is not None and self.una > self.end and self.taken == self.finished
-            if not self.was_reset and (self.linger or not done):
+            if not self.was_reset and (self.linger or not self.over()):
                 self._abort()
         self.rx.close()
 
