@@ -210,8 +210,8 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	dev->netdev = netdev;
 	RCU_INIT_POINTER(dev->net, net);
 	dev->coming = true;
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
-	xa_init(&dev->mrs);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	iwt_conf_defaults(&dev->conf);
 	iwt_dev_set_addr(dev);
 	init_ibdev(dev);

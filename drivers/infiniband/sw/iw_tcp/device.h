@@ -13,13 +13,17 @@
 #include "config.h"
 #include "stats.h"
 
-/* Limits that the device reports and enforces. */
-#define IWT_MAX_QP		(128 * 1024)
+/*
+ * Limits that the device reports and enforces. Rings, and what grows with them, are
+ * charged to the process; the objects themselves are the core's, and these limits
+ * are what bounds their memory: half a gigabyte if all are reached.
+ */
+#define IWT_MAX_QP		(32 * 1024)
 #define IWT_MAX_QP_WR		(16 * 1024)
-#define IWT_MAX_CQ		(128 * 1024)
+#define IWT_MAX_CQ		(48 * 1024)
 #define IWT_MAX_CQE		(1024 * 1024)
 #define IWT_MAX_MR		(1024 * 1024)
-#define IWT_MAX_PD		(128 * 1024)
+#define IWT_MAX_PD		(32 * 1024)
 /* Octets of a message; the sum of a list must fit. */
 #define IWT_MAX_MSG		0x80000000u
 #define IWT_MAX_RD_ATOM		128
@@ -36,7 +40,10 @@
  * @coming: the link is being added
  * @qps: queue pairs by number
  * @mrs: memory regions by STag index
- * @n_mrs: how many there are
+ * @n_qps: how many there are
+ * @n_cqs: completion queues
+ * @n_pds: protection domains
+ * @n_mrs: memory regions
  * @n_eps: endpoints of connections that are its own
  * @conf: settings of this link
  * @stats: counters
@@ -52,6 +59,9 @@ struct iwt_dev {
 	bool coming;
 	struct xarray qps;
 	struct xarray mrs;
+	atomic_t n_qps;
+	atomic_t n_cqs;
+	atomic_t n_pds;
 	atomic_t n_mrs;
 	atomic_t n_eps;
 	struct iwt_conf conf;
@@ -69,6 +79,12 @@ static inline struct iwt_dev *to_iwt_dev(struct ib_device *ibdev)
 static inline bool iwt_dev_in(const struct iwt_dev *dev, const struct net *net)
 {
 	return rcu_access_pointer(dev->net) == net;
+}
+
+/* One more object of a kind? Any context. Return: 0 or -ENOMEM. */
+static inline int iwt_dev_take(atomic_t *n, int max)
+{
+	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;
 }
 
 /* Process context, may sleep. */

@@ -4,10 +4,19 @@
  *
  * A mapping holds references to the pages, not to the object: when the device
  * goes away below a process, the process keeps pages that nobody else uses.
+ *
+ * A ring is memory that the kernel can't take back. Devices whose rings are a
+ * process's own memory, pinned, charge it to the process's control group and to
+ * its RLIMIT_MEMLOCK. Here it is the same: without the limit, a process that nobody
+ * has put into a group could take all memory, and none of it would be seen as its own
+ * when memory is short.
  */
 #include "mmap.h"
 
+#include <linux/capability.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -16,12 +25,36 @@ static struct iwt_mmap *to_iwt_mmap(struct rdma_user_mmap_entry *entry)
 	return container_of(entry, struct iwt_mmap, entry);
 }
 
+/* In the account of regions (ib_umem_get()), for as long as the object lives. */
+static int charge(struct iwt_mmap *m)
+{
+	u64 pages = m->len >> PAGE_SHIFT;
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	struct mm_struct *mm = current->mm;
+
+	if (atomic64_add_return(pages, &mm->pinned_vm) > limit &&
+	    !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(pages, &mm->pinned_vm);
+		return -ENOMEM;
+	}
+	mmgrab(mm);
+	m->mm = mm;
+	return 0;
+}
+
+static void uncharge(struct iwt_mmap *m)
+{
+	atomic64_sub(m->len >> PAGE_SHIFT, &m->mm->pinned_vm);
+	mmdrop(m->mm);
+}
+
 /**
  * iwt_mmap_alloc() - zeroed memory that a process may map
  * @uc: its context
  * @len: octets, rounded up to whole pages
  * @offset: set to what it has to pass to mmap()
  *
+ * Charged to the memory control group and the RLIMIT_MEMLOCK of the calling process.
  * Process context, may sleep.
  *
  * Return: the object or an error pointer.
@@ -29,14 +62,18 @@ static struct iwt_mmap *to_iwt_mmap(struct rdma_user_mmap_entry *entry)
 struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset)
 {
 	struct iwt_mmap *m = kzalloc_obj(*m, GFP_KERNEL_ACCOUNT);
-	int ret = -ENOMEM;
+	int ret;
 
 	if (!m)
 		return ERR_PTR(-ENOMEM);
 	m->len = PAGE_ALIGN(len);
-	m->mem = vmalloc_user(m->len);
-	if (!m->mem)
+	ret = charge(m);
+	if (ret)
 		goto err_free;
+	ret = -ENOMEM;
+	m->mem = __vmalloc(m->len, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!m->mem)
+		goto err_uncharge;
 	ret = rdma_user_mmap_entry_insert(uc, &m->entry, m->len);
 	if (ret)
 		goto err_vfree;
@@ -45,6 +82,8 @@ struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset)
 
 err_vfree:
 	vfree(m->mem);
+err_uncharge:
+	uncharge(m);
 err_free:
 	kfree(m);
 	return ERR_PTR(ret);
@@ -71,7 +110,29 @@ void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry)
 	struct iwt_mmap *m = to_iwt_mmap(entry);
 
 	vfree(m->mem);
+	uncharge(m);
 	kfree(m);
+}
+
+/*
+ * What remap_vmalloc_range() does, which refuses memory that is not of vmalloc_user();
+ * and that charges nobody.
+ */
+static int map_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
+{
+	size_t off;
+	int ret;
+
+	if (vma->vm_end - vma->vm_start != m->len)
+		return -EINVAL;
+	for (off = 0; off < m->len; off += PAGE_SIZE) {
+		ret = vm_insert_page(vma, vma->vm_start + off,
+				     vmalloc_to_page(m->mem + off));
+		if (ret)
+			return ret;
+	}
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	return 0;
 }
 
 /**
@@ -89,7 +150,7 @@ int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma)
 
 	if (!entry)
 		return -EINVAL;
-	ret = remap_vmalloc_range(vma, to_iwt_mmap(entry)->mem, 0);
+	ret = map_pages(vma, to_iwt_mmap(entry));
 	rdma_user_mmap_entry_put(entry);
 	return ret;
 }

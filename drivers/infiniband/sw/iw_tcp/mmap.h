@@ -8,13 +8,15 @@
 /**
  * struct iwt_mmap - one mappable object
  * @entry: the core's bookkeeping
- * @mem: vmalloc_user() memory; its pages live while they are mapped
+ * @mem: memory of __vmalloc(); its pages live while they are mapped
  * @len: octets, page aligned
+ * @mm: process whose RLIMIT_MEMLOCK it counts against
  */
 struct iwt_mmap {
 	struct rdma_user_mmap_entry entry;
 	void *mem;
 	size_t len;
+	struct mm_struct *mm;
 };
 
 struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset);

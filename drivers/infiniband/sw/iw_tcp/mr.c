@@ -55,10 +55,8 @@ static int publish(struct iwt_mr *mr)
 	int tries, ret = -EBUSY;
 	u32 stag;
 
-	if (atomic_inc_return(&mr->dev->n_mrs) > IWT_MAX_MR) {
-		ret = -ENOMEM;
-		goto err;
-	}
+	if (iwt_dev_take(&mr->dev->n_mrs, IWT_MAX_MR))
+		return -ENOMEM;
 	for (tries = 0; tries < STAG_TRIES && ret == -EBUSY; tries++) {
 		stag = get_random_u32();
 		/* Index 0 has the STags that mean "any kernel address". */
@@ -71,14 +69,19 @@ static int publish(struct iwt_mr *mr)
 	}
 	if (!ret)
 		return 0;
-err:
 	atomic_dec(&mr->dev->n_mrs);
 	return ret == -EBUSY ? -ENOMEM : ret;
 }
 
+/* Who pays for a region: its process, if it has one. */
+static gfp_t gfp_of(const struct ib_pd *pd)
+{
+	return pd->uobject ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+}
+
 static struct iwt_mr *mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 {
-	struct iwt_mr *mr = kzalloc_obj(*mr, GFP_KERNEL);
+	struct iwt_mr *mr = kzalloc_obj(*mr, gfp_of(pd));
 
 	if (!mr)
 		return NULL;
@@ -89,9 +92,9 @@ static struct iwt_mr *mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 	return mr;
 }
 
-static int extents_alloc(struct iwt_extents *e, u32 max)
+static int extents_alloc(struct iwt_extents *e, u32 max, const struct ib_pd *pd)
 {
-	e->ext = kvmalloc_objs(*e->ext, max, GFP_KERNEL);
+	e->ext = kvmalloc_objs(*e->ext, max, gfp_of(pd));
 	if (!e->ext)
 		return -ENOMEM;
 	e->max = max;
@@ -151,13 +154,13 @@ static bool extents_trim(struct iwt_extents *e, u64 skip, u64 len)
 	return false;
 }
 
-static int map_umem(struct iwt_mr *mr, u64 len)
+static int map_umem(struct iwt_mr *mr, const struct ib_pd *pd, u64 len)
 {
 	struct sg_table *sgt = &mr->umem->sgt_append.sgt;
 	struct scatterlist *sg;
 	int ret, i;
 
-	ret = extents_alloc(&mr->map, sgt->nents);
+	ret = extents_alloc(&mr->map, sgt->nents, pd);
 	if (ret)
 		return ret;
 	for_each_sgtable_dma_sg(sgt, sg, i) {
@@ -210,7 +213,7 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 		mr->umem = NULL;
 		goto err;
 	}
-	ret = map_umem(mr, len);
+	ret = map_umem(mr, pd, len);
 	if (ret)
 		goto err;
 	mr->region.base = iova;
@@ -243,9 +246,9 @@ struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max_pages)
 	mr = mr_alloc(pd, IWT_MR_FAST);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	ret = extents_alloc(&mr->map, max_pages);
+	ret = extents_alloc(&mr->map, max_pages, pd);
 	if (!ret)
-		ret = extents_alloc(&mr->next, max_pages);
+		ret = extents_alloc(&mr->next, max_pages, pd);
 	if (!ret)
 		ret = publish(mr);
 	if (ret) {

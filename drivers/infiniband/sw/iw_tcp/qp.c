@@ -7,6 +7,7 @@
  */
 #include "qp_priv.h"
 
+#include <linux/sched/mm.h>
 #include <rdma/iw_cm.h>
 
 #include "cq.h"
@@ -178,6 +179,19 @@ static void prepare_zerocopy(struct iwt_qp *qp)
 	iwt_zc_close(zc);
 }
 
+/* Read queues are the process's, whoever runs when the connection is there. */
+static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
+		       const struct iwt_mpa_terms *terms)
+{
+	struct mem_cgroup *was = set_active_memcg(qp->memcg);
+	int err;
+
+	err = iwt_readq_alloc(readq, terms->ord, terms->ird,
+			      qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	set_active_memcg(was);
+	return err;
+}
+
 /**
  * iwt_qp_attach() - startup is done: the stream is in RDMA mode (RFC 5044 7.1)
  * @qp: idle queue pair
@@ -198,7 +212,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 	struct iwt_readq readq = {};
 	int err;
 
-	err = iwt_readq_alloc(&readq, terms->ord, terms->ird);
+	err = alloc_readq(qp, &readq, terms);
 	if (err)
 		return err;
 	prepare_zerocopy(qp);

@@ -47,6 +47,7 @@ struct iwt_cq;
 struct iwt_dev;
 struct iwt_mmap;
 struct iwt_sock;
+struct mem_cgroup;
 
 /* What the connection manager hears from a queue pair. */
 enum iwt_llp_event {
@@ -179,6 +180,7 @@ struct iwt_tend_qp {
  * @tend: a polling process that has it looked at (qp_tend.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
+ * @memcg: memory control group of the process, which its memory is charged to
  * @cap: what the queue pair was created with, for query
  */
 struct iwt_qp {
@@ -222,6 +224,7 @@ struct iwt_qp {
 	struct iwt_tend_qp tend;
 	struct iwt_mmap *maps[2];
 	void *mem[2];
+	struct mem_cgroup *memcg;
 	struct ib_qp_cap cap;
 };
 

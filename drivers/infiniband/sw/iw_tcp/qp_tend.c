@@ -354,7 +354,7 @@ void iwt_tend_setup(struct iwt_cq *cq)
 	struct iwt_tend *t = &cq->tend;
 
 	spin_lock_init(&t->lock);
-	xa_init_flags(&t->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH);
+	xa_init_flags(&t->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	t->wait = TEND_WAIT;
 	hrtimer_setup(&t->timer, look_after, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);

@@ -11,14 +11,15 @@
  * @q: queue; what it had is released
  * @ord: requests of ours at a time
  * @ird: requests of the peer at a time
+ * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT to charge it
  *
  * May sleep. Return: 0 or -ENOMEM, then the queue is empty.
  */
-int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird)
+int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp)
 {
 	iwt_readq_free(q);
-	q->out = kcalloc(max_t(u16, ord, 1), sizeof(*q->out), GFP_KERNEL);
-	q->in = kcalloc(max_t(u16, ird, 1), sizeof(*q->in), GFP_KERNEL);
+	q->out = kcalloc(max_t(u16, ord, 1), sizeof(*q->out), gfp);
+	q->in = kcalloc(max_t(u16, ird, 1), sizeof(*q->in), gfp);
 	if (!q->out || !q->in) {
 		iwt_readq_free(q);
 		return -ENOMEM;

@@ -8,6 +8,7 @@
 #ifndef IWT_READQ_H
 #define IWT_READQ_H
 
+#include <linux/gfp_types.h>
 #include <linux/types.h>
 #include <rdma/iw_tcp-abi.h>
 
@@ -52,7 +53,7 @@ struct iwt_readq {
 	u16 in_max, in_head, in_n;
 };
 
-int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird);
+int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp);
 void iwt_readq_free(struct iwt_readq *q);
 struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn);
 struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q);

@@ -23,12 +23,14 @@ u32 iwt_rq_stride(u32 max_sge)
  * @mem: ring memory of iwt_ring_bytes() octets, zeroed; NULL without a queue
  * @entries: power of two, or 0
  * @max_sge: elements that must fit into an entry
+ * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT for the queue of the calling process
  *
  * May sleep. Return: 0 or -ENOMEM; iwt_rq_free() in either case.
  */
-int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge)
+int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge,
+		gfp_t gfp)
 {
-	rq->wqe = kzalloc(struct_size(rq->wqe, sge, max_sge), GFP_KERNEL);
+	rq->wqe = kzalloc(struct_size(rq->wqe, sge, max_sge), gfp);
 	if (!rq->wqe)
 		return -ENOMEM;
 	spin_lock_init(&rq->lock);

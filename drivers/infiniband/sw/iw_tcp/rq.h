@@ -40,7 +40,8 @@ struct iwt_rq {
 	struct iwt_rwqe *wqe;
 };
 
-int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge);
+int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge,
+		gfp_t gfp);
 void iwt_rq_free(struct iwt_rq *rq);
 u32 iwt_rq_stride(u32 max_sge);
 int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr);

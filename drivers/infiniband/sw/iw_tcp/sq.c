@@ -38,13 +38,15 @@ u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user)
  * @mem: ring memory of iwt_ring_bytes() octets, zeroed
  * @entries: power of two
  * @stride: from iwt_sq_stride()
+ * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT for the queue of the calling process
  *
  * May sleep. Return: 0 or -ENOMEM; iwt_sq_free() in either case.
  */
-int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride)
+int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride,
+		gfp_t gfp)
 {
-	sq->entries = kvcalloc(entries, sizeof(*sq->entries), GFP_KERNEL);
-	sq->wqe = kzalloc(max_t(size_t, stride, sizeof(*sq->wqe)), GFP_KERNEL);
+	sq->entries = kvcalloc(entries, sizeof(*sq->entries), gfp);
+	sq->wqe = kzalloc(max_t(size_t, stride, sizeof(*sq->wqe)), gfp);
 	if (!sq->entries || !sq->wqe)
 		return -ENOMEM;
 	spin_lock_init(&sq->lock);

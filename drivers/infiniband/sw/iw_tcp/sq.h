@@ -85,7 +85,8 @@ struct iwt_sq {
 	bool lost;
 };
 
-int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride);
+int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride,
+		gfp_t gfp);
 void iwt_sq_free(struct iwt_sq *sq);
 u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user);
 int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr);

@@ -22,22 +22,35 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 				min(sizeof(resp), udata->outlen));
 }
 
-/* Behind the entries of a process's queue is a bit for each of them. */
+/*
+ * Behind the entries of a process's queue is a bit for each of them. The ring is one
+ * of those that the device has.
+ */
 static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 		      u64 *offset)
 {
 	size_t bytes = iwt_ring_bytes(entries, iwt_cq_stride(cq->user));
+	atomic_t *n = &to_iwt_dev(cq->ibcq.device)->n_cqs;
+	int err = iwt_dev_take(n, IWT_MAX_CQ);
 
-	if (!cq->user) {
+	if (err)
+		return err;
+	if (cq->user) {
+		cq->map = iwt_mmap_alloc(uc, bytes + iwt_tend_bytes(entries),
+					 offset);
+		err = PTR_ERR_OR_ZERO(cq->map);
+	} else {
 		cq->mem = vzalloc(bytes);
-		return cq->mem ? 0 : -ENOMEM;
+		err = cq->mem ? 0 : -ENOMEM;
 	}
-	cq->map = iwt_mmap_alloc(uc, bytes + iwt_tend_bytes(entries), offset);
-	return PTR_ERR_OR_ZERO(cq->map);
+	if (err)
+		atomic_dec(n);
+	return err;
 }
 
 static void free_ring(struct iwt_cq *cq)
 {
+	atomic_dec(&to_iwt_dev(cq->ibcq.device)->n_cqs);
 	if (cq->user)
 		iwt_mmap_free(cq->map);
 	else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Protection domains: an identity, nothing else. */
+#include "device.h"
 #include "verbs.h"
 
 /**
@@ -7,15 +8,18 @@
  * @pd: object, allocated by the core
  * @udata: a process has nothing to say or to learn
  *
- * Return: 0 or -EOPNOTSUPP.
+ * Return: 0, -EOPNOTSUPP, or -ENOMEM when there are %IWT_MAX_PD.
  */
 int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return udata ? iwt_udata_known(udata, 0) : 0;
+	int err = udata ? iwt_udata_known(udata, 0) : 0;
+
+	return err ?: iwt_dev_take(&to_iwt_dev(pd->device)->n_pds, IWT_MAX_PD);
 }
 
 /* ib_device operation dealloc_pd; the core counts the users. Return: 0. */
 int iwt_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
+	atomic_dec(&to_iwt_dev(pd->device)->n_pds);
 	return 0;
 }

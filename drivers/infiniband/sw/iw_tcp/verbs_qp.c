@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/log2.h>
+#include <linux/memcontrol.h>
+#include <linux/sched.h>
 #include <linux/vmalloc.h>
 #include <rdma/iw_cm.h>
 #include <rdma/uverbs_ioctl.h>
@@ -46,7 +48,7 @@ static void *alloc_ring(struct iwt_qp *qp, int which, struct ib_ucontext *uc,
 	return qp->maps[which]->mem;
 }
 
-static void free_rings(struct iwt_qp *qp)
+static void free_memory(struct iwt_qp *qp)
 {
 	int i;
 
@@ -57,6 +59,14 @@ static void free_rings(struct iwt_qp *qp)
 			iwt_mmap_free(qp->maps[i]);
 		vfree(qp->mem[i]);
 	}
+	mem_cgroup_put(qp->memcg);
+	atomic_dec(&qp->dev->n_qps);
+}
+
+/* A consumer in the kernel is no process that could be charged. */
+static gfp_t gfp_of(const struct iwt_qp *qp)
+{
+	return qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
 }
 
 static int make_sq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
@@ -77,7 +87,7 @@ static int make_sq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 				  IWT_MAX_INLINE);
 	qp->sq.user = qp->user;
 	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
-	return iwt_sq_init(&qp->sq, mem, n, stride);
+	return iwt_sq_init(&qp->sq, mem, n, stride, gfp_of(qp));
 }
 
 static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
@@ -97,7 +107,7 @@ static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 			return PTR_ERR(mem);
 	}
 	qp->rq.cq = to_iwt_cq(attr->recv_cq);
-	return iwt_rq_init(&qp->rq, mem, n, sge);
+	return iwt_rq_init(&qp->rq, mem, n, sge, gfp_of(qp));
 }
 
 static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
@@ -166,7 +176,24 @@ int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	xa_erase(&qp->dev->qps, ibqp->qp_num);
 	iwt_cm_qp_abandon(qp);
 	iwt_qp_destroy(qp);
-	free_rings(qp);
+	free_memory(qp);
+	return 0;
+}
+
+/* One of those that the device has, without memory of its own yet */
+static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
+{
+	int err;
+
+	qp->dev = to_iwt_dev(qp->ibqp.device);
+	err = iwt_dev_take(&qp->dev->n_qps, IWT_MAX_QP);
+	if (err)
+		return err;
+	qp->user = user;
+	if (user)
+		qp->memcg = get_mem_cgroup_from_mm(current->mm);
+	qp->takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
+	iwt_qp_setup(qp);
 	return 0;
 }
 
@@ -193,10 +220,9 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		err = iwt_udata_known(udata, 0);
 	if (err)
 		return err;
-	qp->dev = to_iwt_dev(ibqp->device);
-	qp->user = udata;
-	qp->takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
-	iwt_qp_setup(qp);
+	err = begin_qp(qp, uc, udata);
+	if (err)
+		return err;
 	err = make_sq(qp, attr, uc ? &uc->ibuc : NULL, &offset[SQ]);
 	if (!err)
 		err = make_rq(qp, attr, uc ? &uc->ibuc : NULL, &offset[RQ]);
@@ -219,7 +245,7 @@ fail_published:
 	iwt_destroy_qp(ibqp, udata);
 	return err;
 fail:
-	free_rings(qp);
+	free_memory(qp);
 	return err;
 }
 
