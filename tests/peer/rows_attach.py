@@ -176,3 +176,14 @@ def all_private_data_initiator(t):
                 equal((got if got.data else peer.segment()).data, b"message", "the message back")
             peer.close()
             serve.line()
+
+
+@row("MPA-64", alone=True)
+def long_fpdus_declined(t):
+    """An initiator's Request asks for long FPDUs, and the link does not do them any more: no connection"""
+    t.setting("large_fpdus", "on")
+    serve, peer = told(t, b"connect\n")
+    check(peer.await_request().flags & mpa.LARGE, "the Request asks for them")
+    t.setting("large_fpdus", "off")
+    peer.accept(mpa.C | mpa.LARGE)
+    equal(serve.line(), "connect: Invalid argument", "what the program hears")

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "attach.h"
@@ -144,6 +145,8 @@ static void descriptor_after(void)
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof(ss);
 	struct pollfd pfd = { .events = POLLIN | POLLOUT };
+	socklen_t size = sizeof(int);
+	struct utsname os;
 	struct end *e[2];
 	char octet = 'x';
 	int one = 1, fd;
@@ -162,6 +165,15 @@ static void descriptor_after(void)
 	iwt_ok(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) < 0 &&
 	       setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 4) < 0,
 	       "setsockopt() of TCP is refused");
+	if (uname(&os) || !strncmp(os.release, "6.1.", 4))
+		iwt_skip("setsockopt() of sockets is refused", "this kernel asks nobody");
+	else
+		iwt_ok(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &one, sizeof(one)) < 0 &&
+		       errno == EOPNOTSUPP &&
+		       setsockopt(fd, SOL_SOCKET, SO_MARK, &one, sizeof(one)) < 0,
+		       "setsockopt() of sockets is refused");
+	iwt_ok(!getsockopt(fd, SOL_SOCKET, SO_ERROR, &one, &size),
+	       "getsockopt() of sockets answers");
 	iwt_ok(listen(fd, 1) < 0 && accept(fd, NULL, NULL) < 0,
 	       "listen() and accept() are refused");
 	ss.ss_family = AF_UNSPEC;

@@ -75,7 +75,8 @@ static int read_request(struct iwt_ep *ep, const struct iwt_attach *a)
 
 /*
  * Our Request as the process sent it, and the Reply. The process might have
- * written the Request by itself, but can't decline what the link insists on.
+ * written the Request by itself, but can't decline what the link insists on, nor ask for
+ * what it does not do.
  */
 static int read_both(struct iwt_ep *ep, const struct iwt_attach *a)
 {
@@ -86,7 +87,8 @@ static int read_both(struct iwt_ep *ep, const struct iwt_attach *a)
 		return -EINVAL;
 	v = iwt_mpa_parse(a->request, a->request_len, false, ep->wish.max_rev,
 			  &ep->req);
-	if (v != IWT_MPA_OK || (ep->wish.crc && !ep->req.crc))
+	if (v != IWT_MPA_OK || (ep->wish.crc && !ep->req.crc) ||
+	    (ep->req.large && !ep->wish.large))
 		return -EINVAL;
 	if (!has_length(a->reply, a->reply_len))
 		return -EPROTO;

@@ -9,6 +9,8 @@
 
 /* How soon to try again when a stranger owned the socket, in jiffies. */
 #define IWT_SOCK_RETRY		1
+/* Budgets of the engine that a process's doorbell pays for before others do. */
+#define IWT_SOCK_CALL_RUNS	8
 
 /* Called with the socket lock held and nobody owning the socket. */
 static void answer_kick(struct iwt_sock *s)
@@ -35,22 +37,39 @@ static void queue_kick(struct iwt_sock *s)
 	queue_work(system_bh_wq, &s->kick_work[READ_ONCE(s->kick_by)].work);
 }
 
-/**
- * iwt_sock_call() - have ops->kick run, now
- * @s: socket
- *
- * For who holds no socket's lock, in process context or a bottom half. Where
- * iwt_sock_kick() would leave the work to somebody else because the socket is
- * being received from at this moment, this waits for the end of that, which takes
- * less than to hand over. The caller holds a reference or the RCU read lock.
+/*
+ * Where iwt_sock_kick() would leave the work to somebody else because the socket is being
+ * received from at this moment, this waits for the end of that, which takes less than to
+ * hand over. Return: with @go_on, true when the engine had more to do than its budget; the
+ * caller goes on with that, and nobody else.
  */
-void iwt_sock_call(struct iwt_sock *s)
+static bool call(struct iwt_sock *s, bool go_on)
 {
+	bool more;
+
 	local_bh_disable();
 	bh_lock_sock(s->sk);
 	kick_locked(s);
+	/* bottom halves are still off, or it would run here as one */
+	more = go_on && cancel_work(&s->kick_work[s->kick_by].work);
 	bh_unlock_sock(s->sk);
 	local_bh_enable();
+	return more;
+}
+
+/**
+ * iwt_sock_call() - ops->kick runs here and now
+ * @s: socket
+ *
+ * For a process in its own system call, which does more of its own work than one budget. It
+ * holds no socket's lock, but a reference or the RCU read lock.
+ */
+void iwt_sock_call(struct iwt_sock *s)
+{
+	int runs = IWT_SOCK_CALL_RUNS;
+
+	while (call(s, --runs))
+		;
 }
 
 /**
@@ -74,13 +93,12 @@ void iwt_sock_pull(struct iwt_sock *s)
 
 static void do_kick_work(struct work_struct *work)
 {
-	iwt_sock_call(container_of(work, struct iwt_sock_work, work)->s);
+	call(container_of(work, struct iwt_sock_work, work)->s, false);
 }
 
 static void do_retry_work(struct work_struct *work)
 {
-	iwt_sock_call(container_of(to_delayed_work(work), struct iwt_sock,
-				   retry_work));
+	call(container_of(to_delayed_work(work), struct iwt_sock, retry_work), false);
 }
 
 /**

@@ -24,6 +24,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include <compat/custom_sockopt.h>
 #include <compat/task_frag.h>
 
 #include "proto/wire.h"
@@ -256,12 +257,21 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 
 /*
  * Timestamps and the like, which a process has asked for and can't read any more; they
- * would take the room of what arrives. Any context, without the lock.
+ * would take the room of what arrives. Any context, without the lock. A connect(2) to
+ * nowhere that began before closes the connection without another word.
  */
 static void drop_reports(struct sock *sk)
 {
+	struct iwt_sock *s;
 	struct sk_buff *skb;
 
+	if (READ_ONCE(sk->sk_state) == TCP_CLOSE) {
+		rcu_read_lock();
+		s = rcu_dereference_sk_user_data(sk);
+		if (s)
+			iwt_sock_kick_later(s);
+		rcu_read_unlock();
+	}
 	while ((skb = skb_dequeue(&sk->sk_error_queue)))
 		dev_kfree_skb_any(skb);
 }
@@ -280,6 +290,8 @@ void iwt_sock_keep(struct iwt_sock *s)
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
 							     &user_ops4);
+	/* our operations have no options */
+	compat_sock_custom_sockopt(s->sock);
 	sock_set_flag(sk, SOCK_URGINLINE);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_error_report = drop_reports;

@@ -4,7 +4,10 @@
 
 #include_next <linux/workqueue.h>
 
-/* The nearest thing: a thread of high priority instead of a softirq. */
-#define system_bh_wq	system_highpri_wq
+/*
+ * The nearest thing: a thread instead of a softirq. It does work that processes have posted:
+ * its priority is theirs.
+ */
+#define system_bh_wq	system_percpu_wq
 
 #endif

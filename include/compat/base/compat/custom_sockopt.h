@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_CUSTOM_SOCKOPT_H
+#define COMPAT_CUSTOM_SOCKOPT_H
+
+#include <linux/net.h>
+
+/* setsockopt(2) of SOL_SOCKET is a matter of the socket's operations, too. */
+static inline void compat_sock_custom_sockopt(struct socket *sock)
+{
+	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
+}
+
+#endif
