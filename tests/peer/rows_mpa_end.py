@@ -198,6 +198,8 @@ def black_hole(t):
         raise Skip("packets can't be withheld here")
     was = t.place.run("sysctl", "-n", "net.ipv4.tcp_retries2", capture_output=True, text=True).stdout.strip()
     words = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem", "loss", "100%"]
+    if t.place.link == "iw_tcp":
+        t.setting("patience", 0)
     conn = t.passive()
     try:
         t.place.run("sysctl", "-qw", "net.ipv4.tcp_retries2=2")

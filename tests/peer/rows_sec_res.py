@@ -28,7 +28,7 @@ stated("not implemented", "shared receive queues, which are refused (EOPNOTSUPP,
 stated("host", "uverbs: a completion queue is an object of one open file, which no other can name", "SEC-21")
 stated("ulp", "documented: user guide, \"What programs have to see to\"",
        "SEC-10", "SEC-11", "SEC-12", "SEC-13", "SEC-15", "SEC-19", "SEC-29")
-stated("host", "TCP keepalive, on for every connection (sock.c, set_options()); times: net.ipv4.tcp_keepalive_*", "SEC-16")
+stated("host", "TCP keepalive, on for every connection; times: the setting keepalive of the link", "SEC-16")
 stated("design", "there is no firmware; the module loads nothing", "SEC-30")
 stated("host", "IP's and TCP's own bounds: net.ipv4.route.min_pmtu, net.ipv4.tcp_min_snd_mss", "SEC-32")
 stated("host", "XFRM (ESP and tunnels) below TCP", "SEC-28")

@@ -41,7 +41,15 @@ for word in auto always off; do
 	check "zerocopy: $word" put $DEV_A zerocopy $word
 	check "zerocopy says $word" is $DEV_A zerocopy $word
 done
-for bad in crc:maybe crc: zerocopy:on zerocopy: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
+check "a silent peer is asked after a minute" is $DEV_A keepalive 60
+check "and given up after five" is $DEV_A patience 300
+for word in keepalive patience; do
+	for seconds in 7 0; do
+		check "$word: $seconds" put $DEV_A $word $seconds
+		check "$word says $seconds" is $DEV_A $word $seconds
+	done
+done
+for bad in keepalive:-1 patience:32768 patience:x crc:maybe crc: zerocopy:on zerocopy: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
 	REFUSAL="Invalid argument" refuse "refused: $bad" put $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 check "what was refused changed nothing" is $DEV_A mpa_revision 2

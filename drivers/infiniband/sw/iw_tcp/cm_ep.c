@@ -217,6 +217,22 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
 		iwt_count(ep->dev, IWT_C_CONN_TIMEOUT);
 }
 
+/*
+ * What is left to be sent before the end gets on, or a Terminate waits: the deadline
+ * begins anew, but all of it is over after the link's patience.
+ */
+static void give_grace(struct iwt_ep *ep)
+{
+	u32 patience = READ_ONCE(ep->dev->conf.patience);
+
+	if (!ep->armed)
+		ep->until = jiffies + msecs_to_jiffies(patience * MSEC_PER_SEC);
+	else if (patience && time_after(jiffies + msecs_to_jiffies(IWT_CM_CLOSE_MS),
+					ep->until))
+		return;
+	iwt_ep_arm(ep, IWT_CM_CLOSE_MS);
+}
+
 static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 {
 	struct iwt_cm_step s = iwt_cmfsm(ep->state, event);
@@ -248,9 +264,10 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 		iwt_sock_release(ep->sock, cut || acts & IWT_CMA_RESET);
 		ep->sock = NULL;
 	}
-	if (acts & IWT_CMA_GRACE)
-		iwt_ep_arm(ep, s.next == IWT_CM_FULL ? IWT_CM_CLOSE_MS :
-						       IWT_CM_ORPHAN_MS);
+	if (acts & IWT_CMA_GRACE && s.next == IWT_CM_FULL)
+		give_grace(ep);
+	else if (acts & IWT_CMA_GRACE)
+		iwt_ep_arm(ep, IWT_CM_ORPHAN_MS);
 	if (acts & IWT_CMA_UP_REPLY)
 		ep->reply_status = status;
 	if (acts & IWT_CMA_UP_CLOSE)
@@ -301,6 +318,9 @@ static bool takes(struct iwt_ep *ep)
 	if (!ep->sock || (ep->state != IWT_CM_FULL &&
 			  ep->state != IWT_CM_CLOSING &&
 			  ep->state != IWT_CM_LINGER))
+		return false;
+	if (ep->state == IWT_CM_FULL && READ_ONCE(ep->dev->conf.patience) &&
+	    time_after_eq(jiffies, ep->until))
 		return false;
 	if (iwt_sock_acked(ep->sock) - ep->acked <= 1 ||
 	    ep->extensions == IWT_CM_CLOSE_EXTENSIONS)

@@ -111,6 +111,7 @@ enum iwt_ep_bit {
  * @armed: @deadline counts
  * @deadline: when the present state ends, in jiffies
  * @acked: what the peer had acknowledged when @deadline was set
+ * @until: when a graceful close must be over that is under way, in jiffies
  * @extensions: how often it has been set for the peer's going on with that
  * @dev: device; NULL until a new inbound connection is assigned to one
  * @sock: socket; NULL when CLOSED
@@ -148,6 +149,7 @@ struct iwt_ep {
 	bool armed;
 	unsigned long deadline;
 	u32 acked;
+	unsigned long until;
 	u32 extensions;
 
 	struct iwt_dev *dev;

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <net/tcp.h>
 #include <rdma/ib_verbs.h>
 
 #include "device.h"
@@ -36,6 +37,8 @@ static const char * const zerocopy_words[] = {
 static struct iwt_conf defaults = {
 	.crc = IWT_CRC_ON,
 	.mpa_rev = 2,
+	.keepalive = 60,
+	.patience = 300,
 };
 
 /* A policy by its name, or by any word that the kernel takes for a bool. */
@@ -73,6 +76,20 @@ static int parse_rev(const char *text, u8 *rev)
 	if (n < 1 || n > 2)
 		return -EINVAL;
 	WRITE_ONCE(*rev, n);
+	return 0;
+}
+
+/* Seconds, as many as TCP takes. */
+static int parse_seconds(const char *text, u16 *seconds)
+{
+	u16 n;
+	int err = kstrtou16(text, 0, &n);
+
+	if (err)
+		return err;
+	if (n > MAX_TCP_KEEPIDLE)
+		return -EINVAL;
+	WRITE_ONCE(*seconds, n);
 	return 0;
 }
 
@@ -119,6 +136,8 @@ static const struct kernel_param_ops _name##_param_ops = {		\
 
 IWT_PARAM_OPS(crc, crc, "%s", crc_word, parse_crc);
 IWT_PARAM_OPS(rev, mpa_rev, "%u", number, parse_rev);
+IWT_PARAM_OPS(keepalive, keepalive, "%u", number, parse_seconds);
+IWT_PARAM_OPS(patience, patience, "%u", number, parse_seconds);
 IWT_PARAM_OPS(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 
 module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
@@ -131,6 +150,10 @@ module_param_named(rdmac_permissive, defaults.rdmac, bool, 0644);
 MODULE_PARM_DESC(rdmac_permissive, "New links get along with RDMAC peers (default: off)");
 module_param_named(large_fpdus, defaults.large, bool, 0644);
 MODULE_PARM_DESC(large_fpdus, "New links offer FPDUs longer than a segment (default: off)");
+module_param_cb(keepalive, &keepalive_param_ops, &defaults.keepalive, 0644);
+MODULE_PARM_DESC(keepalive, "Seconds idle before a peer of new links is probed (default: 60)");
+module_param_cb(patience, &patience_param_ops, &defaults.patience, 0644);
+MODULE_PARM_DESC(patience, "Seconds before a silent peer of new links is given up (default: 300)");
 module_param_cb(zerocopy, &zerocopy_param_ops, &defaults.zerocopy, 0644);
 MODULE_PARM_DESC(zerocopy, "Zero copy of new links: off (default), auto or always");
 
@@ -147,6 +170,8 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 	conf->mpa_rev = READ_ONCE(defaults.mpa_rev);
 	conf->rdmac = READ_ONCE(defaults.rdmac);
 	conf->large = READ_ONCE(defaults.large);
+	conf->keepalive = READ_ONCE(defaults.keepalive);
+	conf->patience = READ_ONCE(defaults.patience);
 	conf->zerocopy = READ_ONCE(defaults.zerocopy);
 }
 
@@ -189,6 +214,8 @@ IWT_CONF_ATTR(markers, markers, "%s", flag_word, parse_flag);
 IWT_CONF_ATTR(mpa_revision, mpa_rev, "%u", number, parse_rev);
 IWT_CONF_ATTR(rdmac_permissive, rdmac, "%s", flag_word, parse_flag);
 IWT_CONF_ATTR(large_fpdus, large, "%s", flag_word, parse_flag);
+IWT_CONF_ATTR(keepalive, keepalive, "%u", number, parse_seconds);
+IWT_CONF_ATTR(patience, patience, "%u", number, parse_seconds);
 IWT_CONF_ATTR(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 
 static struct configfs_attribute *link_attrs[] = {
@@ -197,6 +224,8 @@ static struct configfs_attribute *link_attrs[] = {
 	&link_attr_mpa_revision,
 	&link_attr_rdmac_permissive,
 	&link_attr_large_fpdus,
+	&link_attr_keepalive,
+	&link_attr_patience,
 	&link_attr_zerocopy,
 	NULL
 };

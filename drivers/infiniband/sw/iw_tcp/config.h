@@ -25,6 +25,11 @@ enum iwt_zerocopy {
  * @rdmac: get along with RDMAC peers, of revision 0 (RFC 5044 C)
  * @large: send FPDUs longer than a segment to peers that consent, by a bit that
  *	RFC 5044 7.1.1 reserves
+ * @keepalive: seconds that a connection is idle before the peer is asked for a sign of
+ *	life; 0: as TCP does
+ * @patience: seconds without an acknowledgment, or with a closed window, or of a graceful
+ *	close, before the connection is lost; 0: as TCP does, a close goes on while it
+ *	gets on
  * @zerocopy: payload of connections without CRC and markers
  *
  * Written in process context at any time, each on its own; read once for each
@@ -36,6 +41,8 @@ struct iwt_conf {
 	u8 mpa_rev;
 	bool rdmac;
 	bool large;
+	u16 keepalive;
+	u16 patience;
 	enum iwt_zerocopy zerocopy;
 };
 

@@ -232,6 +232,8 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 	if (err)
 		return err;
 
+	iwt_sock_set_patience(s, READ_ONCE(qp->dev->conf.keepalive),
+			      READ_ONCE(qp->dev->conf.patience));
 	iwt_sock_set_ops(s, &iwt_qp_sock_ops, qp);
 	rcu_read_lock();
 	iwt_sock_kick(s);

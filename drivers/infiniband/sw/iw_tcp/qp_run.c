@@ -69,7 +69,8 @@ static void run_rx(struct iwt_qp *qp)
 	}
 	if (qp->rx.more)
 		iwt_sock_kick_later(qp->sock);
-	else if (!qp->rx.eof && iwt_sock_at_eof(qp->sock))
+	else if (!qp->rx.eof && iwt_sock_at_eof(qp->sock) &&
+		 !iwt_sock_blind(qp->sock))
 		hear_fin(qp);
 }
 
@@ -214,7 +215,8 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	 * It may have ended before the callbacks were there, or while we sent; what came
 	 * before that is taken first.
 	 */
-	if (iwt_sock_state(s) == IWT_SOCK_CLOSED && !qp->rx.more)
+	if ((iwt_sock_state(s) == IWT_SOCK_CLOSED && !qp->rx.more) ||
+	    iwt_sock_blind(s))
 		lose(qp);
 out:
 	spin_unlock_bh(&qp->lock);

@@ -23,6 +23,12 @@
  */
 #define IWT_SOCK_ORPHAN_MS	15000
 
+/*
+ * Probes of an idle connection that go without an answer, within the time that it was idle
+ * before the first, when TCP's own patience counts.
+ */
+#define IWT_SOCK_PROBES		4
+
 /* Frees sockets. */
 static struct workqueue_struct *iwt_sock_wq;
 
@@ -407,6 +413,27 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 	iwt_sock_await(s, 1);
 	spin_unlock_bh(&s->sk->sk_lock.slock);
 	iwt_sock_disown(s);
+}
+
+/**
+ * iwt_sock_set_patience() - how long a peer may be silent
+ * @s: connected socket
+ * @keepalive: seconds without a segment after which one is asked for; 0: as TCP does
+ * @patience: seconds, without an acknowledgment or with a closed window, after which
+ *	TCP gives up; 0: as TCP does
+ *
+ * May sleep.
+ */
+void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience)
+{
+	if (keepalive) {
+		tcp_sock_set_keepidle(s->sk, keepalive);
+		tcp_sock_set_keepintvl(s->sk, DIV_ROUND_UP(keepalive,
+							   IWT_SOCK_PROBES));
+		tcp_sock_set_keepcnt(s->sk, IWT_SOCK_PROBES);
+	}
+	if (patience)
+		tcp_sock_set_user_timeout(s->sk, patience * MSEC_PER_SEC);
 }
 
 /**

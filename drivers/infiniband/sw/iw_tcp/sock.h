@@ -77,6 +77,7 @@ int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len);
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len);
 void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		      void *ctx);
+void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience);
 void iwt_sock_shutdown(struct iwt_sock *s);
 void iwt_sock_release(struct iwt_sock *s, bool abort);
 int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
@@ -123,6 +124,8 @@ bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used);
 struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s);
 void iwt_sock_consume(struct iwt_sock *s, u32 len);
+bool iwt_sock_blind(const struct iwt_sock *s);
+bool iwt_sock_stuck(const struct iwt_sock *s, u32 need);
 void iwt_sock_await(struct iwt_sock *s, u32 len);
 bool iwt_sock_at_eof(const struct iwt_sock *s);
 

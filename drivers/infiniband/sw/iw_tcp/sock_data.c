@@ -264,8 +264,10 @@ static bool all_readable(struct iwt_sock *s)
 	skb_queue_reverse_walk(&s->sk->sk_receive_queue, skb) {
 		if (!after(TCP_SKB_CB(skb)->end_seq, s->readable))
 			break;
-		if (!skb_frags_readable(skb))
+		if (!skb_frags_readable(skb)) {
+			s->blind = true;
 			return false;
+		}
 	}
 	s->readable = tcp_sk(s->sk)->rcv_nxt;
 	return true;
@@ -290,6 +292,37 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 	iwt_sock_walk(cur, skb, (const struct sk_buff *)&sk->sk_receive_queue,
 		      tcp_sk(sk)->copied_seq, off);
 	return tcp_inq(sk);
+}
+
+/**
+ * iwt_sock_blind() - has something come that the CPU can't read?
+ * @s: socket, lock held
+ *
+ * Nothing more can be had of the stream then.
+ */
+bool iwt_sock_blind(const struct iwt_sock *s)
+{
+	return s->blind;
+}
+
+/**
+ * iwt_sock_stuck() - can so many octets never be there at once?
+ * @s: socket, lock held
+ * @need: octets, counted from the first that is not consumed
+ *
+ * Their sender may not send more now, and TCP's own limit does not allow a buffer that
+ * takes them.
+ */
+bool iwt_sock_stuck(const struct iwt_sock *s, u32 need)
+{
+	const struct sock *sk = s->sk;
+	int most = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[2]);
+
+	if (tcp_receive_window(tcp_sk(sk)) > inet_csk(sk)->icsk_ack.rcv_mss &&
+	    !tcp_rmem_pressure(sk))
+		return false;
+	most = max(most, READ_ONCE(sk->sk_rcvbuf));
+	return need > (u32)tcp_win_from_space(sk, most);
 }
 
 /**

@@ -19,6 +19,7 @@ struct socket;
  * @ctx: their argument
  * @listener: it listens
  * @user: a process made it and has a descriptor of it; @sock's file is held
+ * @blind: something has come that can't be read
  * @shut: we have ended our direction
  * @route: route that @nic is about; only compared, as it is not held
  * @nic: a network card sends
@@ -37,6 +38,7 @@ struct iwt_sock {
 	void *ctx;
 	bool listener;
 	bool user;
+	bool blind;
 	bool shut;
 	const struct dst_entry *route;
 	bool nic;
