@@ -133,7 +133,8 @@ class Tcp:
 
     def _packet(self, packet):
         if packet.flags & RST:
-            self.was_reset = self.was_reset or not self.over()
+            # one without ACK comes from where there is no connection any more
+            self.was_reset = self.was_reset or not self.over() or bool(packet.flags & ACK)
             return
         self._learn(packet)
         if packet.flags & SYN:
@@ -156,7 +157,7 @@ class Tcp:
             self.acknowledge()
 
     def over(self):
-        """Both sides have ended in order: an answer to what is on its way is none any more."""
+        """Both sides have ended in order."""
         return self.end is not None and self.una > self.end and self.taken == self.finished
 
     def acknowledge(self):
