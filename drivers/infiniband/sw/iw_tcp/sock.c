@@ -476,17 +476,6 @@ void iwt_sock_free_later(struct iwt_sock *s)
 	queue_rcu_work(iwt_sock_wq, &s->end_work);
 }
 
-/*
- * TCP resets a connection that is closed before all is read. To some kernels a buffer
- * that is still queued is unread, also when its octets were read as those of an earlier
- * one that it overlaps: nothing takes it away when FIN is behind it.
- */
-static void drop_what_is_read(struct sock *sk)
-{
-	if (!tcp_inq(sk))
-		__skb_queue_purge(&sk->sk_receive_queue);
-}
-
 /**
  * iwt_sock_release() - close and give up the socket
  * @s: socket
@@ -500,8 +489,6 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 {
 	iwt_sock_own(s);
 	iwt_sock_unhook(s);
-	if (!s->listener && !s->user && !abort)
-		drop_what_is_read(s->sk);
 	iwt_sock_disown(s);
 	/* a listener's callbacks run without its lock: its ops stay for them */
 	if (!s->listener)
