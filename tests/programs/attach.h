@@ -79,7 +79,8 @@ void iwt_fds(void);
 void iwt_icmp(void);
 void iwt_race(void);
 
-/* attach_steps.c */
+/* attach_steps.c, attach_held.c */
+void iwt_held(void);
 void iwt_steps(void);
 
 /* attach_serve.c */

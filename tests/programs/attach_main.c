@@ -6,6 +6,7 @@
  *	iwt_attach fds DEVICE IP [NETNS]	unfit descriptors, TAP
  *	iwt_attach icmp DEVICE IP		errors that end nothing, TAP
  *	iwt_attach race DEVICE IP		other uses of them meanwhile, TAP
+ *	iwt_attach held DEVICE IP		a socket that is owned meanwhile, TAP
  *	iwt_attach steps DEVICE IP		much at once, TAP
  *	iwt_attach serve DEVICE IP PORT		see attach_serve.c
  *	iwt_attach client DEVICE IP PORT	a partner of that, until it ends
@@ -42,6 +43,8 @@ int main(int argc, char **argv)
 		iwt_fds();
 	} else if (!strcmp(what, "icmp")) {
 		iwt_icmp();
+	} else if (!strcmp(what, "held")) {
+		iwt_held();
 	} else if (!strcmp(what, "steps")) {
 		iwt_steps();
 	} else if (!strcmp(what, "race")) {

@@ -101,7 +101,13 @@ static int read_both(struct iwt_ep *ep, const struct iwt_attach *a)
 /* The endpoint finds the Reply where it would have read it. */
 static int take_reply(struct iwt_ep *ep, const struct iwt_attach *a)
 {
-	iwt_sock_keep(ep->sock);
+	int err = iwt_sock_keep(ep->sock);
+
+	if (err) {
+		iwt_sock_give_back(ep->sock);
+		ep->sock = NULL;
+		return err;
+	}
 	memcpy(ep->frame, a->reply, a->reply_len);
 	ep->len = a->reply_len;
 	iwt_ep_look(ep);
@@ -125,7 +131,13 @@ static int send_reply(struct iwt_ep *ep, const struct iwt_attach *a)
 		return err;
 	}
 	ep->attached = true;
-	iwt_sock_keep(ep->sock);
+	err = iwt_sock_keep(ep->sock);
+	if (err) {
+		iwt_ep_let_go_qp(ep);
+		iwt_sock_give_back(ep->sock);
+		ep->sock = NULL;
+		return err;
+	}
 	err = iwt_ep_send_reply(ep, &rep, a->pd, a->pd_len);
 	if (err) {
 		iwt_ep_let_go_qp(ep);
@@ -136,10 +148,34 @@ static int send_reply(struct iwt_ep *ep, const struct iwt_attach *a)
 	return 0;
 }
 
+/* The descriptor is looked up once: the process may put another socket there meanwhile. */
+static int take_socket(struct iwt_ep *ep, const struct iwt_attach *a)
+{
+	struct sockaddr_storage local = {}, remote = {};
+	bool unread;
+	int err;
+
+	err = iwt_sock_take(a->fd, rcu_access_pointer(a->dev->net), &iwt_ep_sock_ops, ep,
+			    &unread, &ep->sock);
+	if (err)
+		return err;
+	err = iwt_sock_names(ep->sock, &local, &remote);
+	iwt_addr_unmap(&local);
+	if (!err && !iwt_addr_of_dev(a->dev, &local))
+		err = -EADDRNOTAVAIL;
+	/* the initiator has to wait for the Reply, see iwt_ep_early() */
+	if (!err && unread && !a->reply)
+		err = -EPROTO;
+	if (err) {
+		iwt_sock_give_back(ep->sock);
+		ep->sock = NULL;
+	}
+	return err;
+}
+
 static int attach_locked(struct iwt_ep *ep, const struct iwt_attach *a)
 {
 	struct iwt_dev *dev = a->dev;
-	bool unread;
 	int err;
 
 	set_wish(ep, a);
@@ -147,17 +183,10 @@ static int attach_locked(struct iwt_ep *ep, const struct iwt_attach *a)
 	err = a->reply ? read_both(ep, a) : read_request(ep, a);
 	if (err)
 		return err;
-	err = check_socket(a, &unread);
-	if (err)
-		return err;
-	/* the initiator has to wait for the Reply, see iwt_ep_early() */
-	if (unread && !a->reply)
-		return -EPROTO;
 	err = iwt_ep_publish(ep, dev);
 	if (err)
 		return err;
-	err = iwt_sock_take(a->fd, rcu_access_pointer(dev->net),
-			    &iwt_ep_sock_ops, ep, &ep->sock);
+	err = take_socket(ep, a);
 	if (err)
 		return err;
 	iwt_ep_names(ep);

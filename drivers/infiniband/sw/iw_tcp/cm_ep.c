@@ -571,7 +571,7 @@ void iwt_cm_dev_drain(struct iwt_dev *dev)
  * The sockets of processes are apart from these: a system call that was under
  * way when the socket was taken may hold its lock for as long as it takes to
  * bring in a page of the process, and the process may see to it that this is
- * long.
+ * long. Each work waits for a moment then, and for no longer.
  *
  * Return: 0 or -ENOMEM.
  */

@@ -17,13 +17,6 @@
 #include "sock_priv.h"
 
 /*
- * How long TCP may try to get the last octets of a closed connection to a peer
- * that does not answer, in milliseconds. It keeps the network namespace alive
- * for that time.
- */
-#define IWT_SOCK_ORPHAN_MS	15000
-
-/*
  * Probes of an idle connection that go without an answer, within the time that it was idle
  * before the first, when TCP's own patience counts.
  */
@@ -405,14 +398,22 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		      void *ctx)
 {
-	iwt_sock_own(s);
+	bool owned;
+
+	if (!s->user)
+		iwt_sock_own(s);
 	spin_lock_bh(&s->sk->sk_lock.slock);
+	owned = s->user && sock_owned_by_user(s->sk);
 	s->ops = ops;
 	s->ctx = ctx;
 	s->readable = tcp_sk(s->sk)->copied_seq;
 	iwt_sock_await(s, 1);
 	spin_unlock_bh(&s->sk->sk_lock.slock);
-	iwt_sock_disown(s);
+	if (!s->user)
+		iwt_sock_disown(s);
+	/* the owner may be in a callback, and later in a system call for ever */
+	else if (owned)
+		synchronize_rcu();
 }
 
 /**
@@ -426,6 +427,8 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
  */
 void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience)
 {
+	if (!iwt_sock_comes_free(s))
+		return;
 	if (keepalive) {
 		tcp_sock_set_keepidle(s->sk, keepalive);
 		tcp_sock_set_keepintvl(s->sk, DIV_ROUND_UP(keepalive,
@@ -445,6 +448,9 @@ void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience)
 void iwt_sock_shutdown(struct iwt_sock *s)
 {
 	WRITE_ONCE(s->shut, true);
+	/* or a deadline ends it */
+	if (!iwt_sock_comes_free(s))
+		return;
 	inet_shutdown(s->sock, SHUT_WR);
 }
 
@@ -477,6 +483,15 @@ void iwt_sock_free_later(struct iwt_sock *s)
 }
 
 /**
+ * iwt_sock_end_later() - end a process's socket, or try to, a little later
+ * @s: socket that is released but for that
+ */
+void iwt_sock_end_later(struct iwt_sock *s)
+{
+	queue_delayed_work(iwt_sock_wq, &s->user_work, HZ / 10);
+}
+
+/**
  * iwt_sock_release() - close and give up the socket
  * @s: socket
  * @abort: reset the connection instead of closing it in order
@@ -487,6 +502,10 @@ void iwt_sock_free_later(struct iwt_sock *s)
  */
 void iwt_sock_release(struct iwt_sock *s, bool abort)
 {
+	if (s->user) {
+		iwt_sock_release_user(s, abort);
+		return;
+	}
 	iwt_sock_own(s);
 	iwt_sock_unhook(s);
 	iwt_sock_disown(s);
@@ -494,13 +513,9 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 	if (!s->listener)
 		iwt_sock_set_ops(s, NULL, NULL);
 	tcp_sock_set_user_timeout(s->sk, IWT_SOCK_ORPHAN_MS);
-	if (s->user) {
-		iwt_sock_end_user(s, abort);
-	} else {
-		if (abort)
-			sock_no_linger(s->sk);
-		sock_release(s->sock);
-	}
+	if (abort)
+		sock_no_linger(s->sk);
+	sock_release(s->sock);
 	iwt_sock_free_later(s);
 }
 
@@ -523,6 +538,8 @@ int iwt_sock_init(void)
  */
 void iwt_sock_exit(void)
 {
+	/* the work that gave back the last reference to the module */
+	flush_workqueue(iwt_sock_wq);
 	/* what waits for a grace period is not in the queue yet */
 	rcu_barrier();
 	destroy_workqueue(iwt_sock_wq);

@@ -87,8 +87,8 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 int iwt_sock_look(int fd, struct net *net, bool *unread,
 		  struct sockaddr_storage *local);
 int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
-		  void *ctx, struct iwt_sock **out);
-void iwt_sock_keep(struct iwt_sock *s);
+		  void *ctx, bool *unread, struct iwt_sock **out);
+int iwt_sock_keep(struct iwt_sock *s);
 void iwt_sock_give_back(struct iwt_sock *s);
 
 /* Any context. */

@@ -76,6 +76,8 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 {
 	int err;
 
+	if (!iwt_sock_comes_free(s))
+		return -EBUSY;
 	err = kernel_getsockname(s->sock, (struct sockaddr *)local);
 	if (err < 0)
 		return err;
@@ -120,6 +122,8 @@ int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
 	struct kvec v = { .iov_base = buf, .iov_len = len };
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 
+	if (!iwt_sock_comes_free(s))
+		return -EAGAIN;
 	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &v, 1, len);
 	return inet_recvmsg(s->sock, &msg, len, msg.msg_flags);
 }
@@ -241,6 +245,8 @@ int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 
 	if (WARN_ON_ONCE(len > PAGE_SIZE))
 		return -EMSGSIZE;
+	if (!iwt_sock_comes_free(s))
+		return -EBUSY;
 	page = alloc_page(GFP_KERNEL);
 	if (!page)
 		return -ENOMEM;

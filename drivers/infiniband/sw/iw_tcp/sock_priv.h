@@ -7,6 +7,13 @@
 
 #include "sock.h"
 
+/*
+ * How long TCP may try to get the last octets of a closed connection to a peer
+ * that does not answer, in milliseconds. It keeps the network namespace alive
+ * for that time.
+ */
+#define IWT_SOCK_ORPHAN_MS	15000
+
 struct dst_entry;
 struct sock;
 struct socket;
@@ -29,6 +36,8 @@ struct socket;
  * @kick_by: which; see iwt_sock_pull()
  * @retry_work: the same, when the owner is none of ours
  * @saved: the socket's own callbacks, and what else is to be given back
+ * @abort: of a process's socket: the connection is to end by RST
+ * @user_work: ends it when no system call owns the socket any more
  * @end_work: frees it; callbacks and kicks look it up under RCU
  */
 struct iwt_sock {
@@ -60,6 +69,8 @@ struct iwt_sock {
 		u8 pacing_shift;
 		u32 notsent_lowat;
 	} saved;
+	bool abort;
+	struct delayed_work user_work;
 	struct rcu_work end_work;
 };
 
@@ -71,6 +82,7 @@ void iwt_sock_disown(struct iwt_sock *s);
 int iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
 void iwt_sock_free_later(struct iwt_sock *s);
+void iwt_sock_end_later(struct iwt_sock *s);
 
 /* sock_kick.c, for sock.c */
 void iwt_sock_kick_setup(struct iwt_sock *s);
@@ -81,6 +93,7 @@ void iwt_sock_widen(struct socket *sock);
 int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len);
 
 /* sock_user.c, for sock.c */
-void iwt_sock_end_user(struct iwt_sock *s, bool abort);
+bool iwt_sock_comes_free(struct iwt_sock *s);
+void iwt_sock_release_user(struct iwt_sock *s, bool abort);
 
 #endif

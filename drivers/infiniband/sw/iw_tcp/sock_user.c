@@ -16,6 +16,7 @@
  */
 #include "sock.h"
 
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/tcp.h>
@@ -29,6 +30,9 @@
 
 #include "proto/wire.h"
 #include "sock_priv.h"
+
+/* Milliseconds that a system call on its socket, which was under way, may keep us waiting. */
+#define USER_PATIENCE	200
 
 static const struct tcp_ulp_ops iwt_ulp = {
 	.name	= "iw_tcp",
@@ -149,6 +153,48 @@ static int may_take(const struct sock *sk, const struct net *net)
 	return 0;
 }
 
+/*
+ * Who owns a socket may wait for a page of a process's memory, for as long as that process
+ * likes. So nothing here waits for the owner without a bound. Process context. Return: 0
+ * with the spinlock held and no owner, -EBUSY, or -EINTR for a signal.
+ */
+static int lock_soon(struct sock *sk)
+{
+	int tries = USER_PATIENCE;
+
+	for (;;) {
+		spin_lock_bh(&sk->sk_lock.slock);
+		if (!sock_owned_by_user(sk))
+			return 0;
+		spin_unlock_bh(&sk->sk_lock.slock);
+		if (!tries--)
+			return -EBUSY;
+		if (msleep_interruptible(1))
+			return -EINTR;
+	}
+}
+
+static void unlock(struct sock *sk)
+{
+	spin_unlock_bh(&sk->sk_lock.slock);
+}
+
+/**
+ * iwt_sock_comes_free() - is it, or will it be in a moment, that nobody owns the socket?
+ * @s: socket
+ *
+ * Always true for one that is no process's. Process context, sleeps for less than a second.
+ */
+bool iwt_sock_comes_free(struct iwt_sock *s)
+{
+	if (!s->user)
+		return true;
+	if (lock_soon(s->sk))
+		return false;
+	unlock(s->sk);
+	return true;
+}
+
 static struct socket *find(int fd, int *err)
 {
 	struct socket *sock = sockfd_lookup(fd, err);
@@ -170,8 +216,8 @@ static struct socket *find(int fd, int *err)
  *
  * May sleep. Return: 0; -EBADF, -ENOTSOCK; -EPROTOTYPE when it is not of TCP;
  * -ENOTCONN when it is not, or not fully, connected; -EBUSY when it is in other
- * hands; -EADDRNOTAVAIL when it is of another namespace; -EAGAIN when TCP has
- * no room for a startup frame.
+ * hands, or somebody's system call on it does not end; -EINTR; -EADDRNOTAVAIL when it is of
+ * another namespace; -EAGAIN when TCP has no room for a startup frame.
  */
 int iwt_sock_look(int fd, struct net *net, bool *unread,
 		  struct sockaddr_storage *local)
@@ -182,10 +228,12 @@ int iwt_sock_look(int fd, struct net *net, bool *unread,
 	sock = find(fd, &err);
 	if (!sock)
 		return err;
-	lock_sock(sock->sk);
-	err = may_take(sock->sk, net);
-	*unread = tcp_inq(sock->sk);
-	release_sock(sock->sk);
+	err = lock_soon(sock->sk);
+	if (!err) {
+		err = may_take(sock->sk, net);
+		*unread = tcp_inq(sock->sk);
+		unlock(sock->sk);
+	}
 	if (!err) {
 		err = kernel_getsockname(sock, (struct sockaddr *)local);
 		err = min(err, 0);
@@ -221,6 +269,7 @@ static int take_locked(struct iwt_sock *s, struct net *net)
  * @net: network namespace that it must be of
  * @ops: callbacks
  * @ctx: their argument
+ * @unread: takes whether something has come and was not read
  * @out: takes the socket
  *
  * What has arrived before is not announced: look. Either iwt_sock_keep() or
@@ -228,7 +277,7 @@ static int take_locked(struct iwt_sock *s, struct net *net)
  * iwt_sock_look().
  */
 int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
-		  void *ctx, struct iwt_sock **out)
+		  void *ctx, bool *unread, struct iwt_sock **out)
 {
 	struct socket *sock;
 	struct iwt_sock *s;
@@ -243,9 +292,12 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 		return -ENOMEM;
 	}
 	s->user = true;
-	iwt_sock_own(s);
-	err = take_locked(s, net);
-	iwt_sock_disown(s);
+	err = lock_soon(s->sk);
+	if (!err) {
+		*unread = tcp_inq(s->sk);
+		err = take_locked(s, net);
+		unlock(s->sk);
+	}
 	if (err) {
 		sockfd_put(sock);
 		iwt_sock_free_later(s);
@@ -280,13 +332,16 @@ static void drop_reports(struct sock *sk)
  * iwt_sock_keep() - from now on the process can't use its socket
  * @s: socket from iwt_sock_take()
  *
- * It ends by iwt_sock_release(). May sleep.
+ * It ends by iwt_sock_release(). May sleep. Return: 0, or -EBUSY or -EINTR when somebody's
+ * system call on it does not end.
  */
-void iwt_sock_keep(struct iwt_sock *s)
+int iwt_sock_keep(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
+	int err = lock_soon(sk);
 
-	iwt_sock_own(s);
+	if (err)
+		return err;
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
 							     &user_ops4);
@@ -297,10 +352,14 @@ void iwt_sock_keep(struct iwt_sock *s)
 	sk->sk_error_report = drop_reports;
 	write_unlock_bh(&sk->sk_callback_lock);
 	drop_reports(sk);
-	iwt_sock_disown(s);
-	sock_set_keepalive(sk);
-	tcp_sock_set_cork(sk, false);
-	tcp_sock_set_nodelay(sk);
+	/* what sets these would wait for the lock */
+	if (sk->sk_prot->keepalive)
+		sk->sk_prot->keepalive(sk, 1);
+	sock_set_flag(sk, SOCK_KEEPOPEN);
+	tcp_sk(sk)->nonagle &= ~TCP_NAGLE_CORK;
+	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF | TCP_NAGLE_PUSH;
+	unlock(sk);
+	return 0;
 }
 
 /**
@@ -313,31 +372,27 @@ void iwt_sock_give_back(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
 
-	iwt_sock_own(s);
+	spin_lock_bh(&sk->sk_lock.slock);
 	iwt_sock_unhook(s);
 	drop_ulp(sk);
 	sk->sk_allocation = s->saved.allocation;
 	if (s->sock->ops->set_rcvlowat)
 		s->sock->ops->set_rcvlowat(sk, s->saved.rcvlowat);
-	iwt_sock_disown(s);
+	unlock(sk);
+	/* an owner may be in a callback */
+	iwt_sock_set_ops(s, NULL, NULL);
 	/* what has come meanwhile was not announced */
 	sk->sk_data_ready(sk);
 	sockfd_put(s->sock);
 	iwt_sock_free_later(s);
 }
 
-/**
- * iwt_sock_end_user() - end the connection, whoever still has a descriptor
- * @s: socket that has been kept, with no callbacks any more
- * @abort: by RST
- *
- * May sleep, but not for the network.
- */
-void iwt_sock_end_user(struct iwt_sock *s, bool abort)
+/* End the connection, though others have a descriptor. May sleep, not for the network. */
+static void end_user(struct iwt_sock *s)
 {
 	bool lost;
 
-	if (abort)
+	if (s->abort)
 		tcp_abort(s->sk, ECONNRESET);
 	/* wakes who polls */
 	inet_shutdown(s->sock, SHUT_RDWR);
@@ -354,4 +409,36 @@ void iwt_sock_end_user(struct iwt_sock *s, bool abort)
 	if (lost)
 		module_put(THIS_MODULE);
 	sockfd_put(s->sock);
+	iwt_sock_free_later(s);
+}
+
+static void do_user_work(struct work_struct *work)
+{
+	struct iwt_sock *s = container_of(to_delayed_work(work), struct iwt_sock, user_work);
+
+	if (iwt_sock_comes_free(s))
+		end_user(s);
+	else
+		iwt_sock_end_later(s);
+}
+
+/**
+ * iwt_sock_release_user() - end the connection, and give up the socket
+ * @s: socket that has been kept
+ * @abort: by RST
+ *
+ * No callback runs afterwards. If somebody's system call owns the socket, the connection
+ * ends when that does: nobody waits for it, and the file holds the module meanwhile. May sleep,
+ * but neither for the network nor for processes.
+ */
+void iwt_sock_release_user(struct iwt_sock *s, bool abort)
+{
+	spin_lock_bh(&s->sk->sk_lock.slock);
+	iwt_sock_unhook(s);
+	unlock(s->sk);
+	iwt_sock_set_ops(s, NULL, NULL);
+	WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout, IWT_SOCK_ORPHAN_MS);
+	s->abort = abort;
+	INIT_DELAYED_WORK(&s->user_work, do_user_work);
+	do_user_work(&s->user_work.work);
 }
