@@ -34,8 +34,9 @@ static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 		f->address = octets(q, at + done, n, have);
 		f->size = n;
 		done += n;
-		/* two that follow each other in memory are one piece */
-		if (n > 1 && skb->si.nr_frags < MAX_SKB_FRAGS && !(q->any(q->ctx) % 3)) {
+		/* two that follow each other in memory are one piece; one more may come */
+		if (n > 1 && skb->si.nr_frags + 1 < MAX_SKB_FRAGS &&
+		    !(q->any(q->ctx) % 3)) {
 			f->size = n / 2;
 			f[1].address = f->address + n / 2;
 			f[1].size = n - n / 2;

@@ -91,7 +91,7 @@ messages() {
 # not in this tree's library, it tells nothing.
 crashes() {
 	messages "$1" | awk '
-		match($0, /\[[0-9]+\]: segfault at /) {
+		match($0, /\[[0-9]+\]:? (segfault at|general protection fault ip:)/) {
 			tid = substr($0, RSTART + 1) + 0
 			where[tid] = / in [^ ]*\[/ ? $0 : ""
 			sub(/.* in /, "", where[tid])
@@ -110,7 +110,7 @@ crashes() {
 
 # bad_messages DIR: messages that no test may provoke, and programs that crashed
 bad_messages() {
-	messages "$1" | awk '!/(qperf|ib_[a-z_]+)\[[0-9]+\]: segfault at/' | grep -E "$GATE_PATTERN" || :
+	messages "$1" | awk '!/(qperf|ib_[a-z_]+)\[[0-9]+\](: segfault at| general protection fault ip:)/' | grep -E "$GATE_PATTERN" || :
 	crashes "$1"
 }
 
