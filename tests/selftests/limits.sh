@@ -54,7 +54,12 @@ if has_controller rdma; then
 	done
 	check "nothing stays charged" busywait "$IWT_TIME" nothing_charged
 	echo "$DEV_A hca_handle=0 hca_object=max" >"$CG/rdma.max"
-	refuse "no context" grouped "$IWT_BIN/iwt_limits" "$DEV_A" some cq $EAGAIN 10 10
+	# the RDMA core keeps a reference to a task that it refuses a context
+	if [ -e /sys/kernel/debug/kmemleak ]; then
+		skip "no context" "where leaks are looked for, the core's own is found"
+	else
+		refuse "no context" grouped "$IWT_BIN/iwt_limits" "$DEV_A" some cq $EAGAIN 10 10
+	fi
 	no_group
 else
 	skip "a group for RDMA" "this kernel has no such control groups"
