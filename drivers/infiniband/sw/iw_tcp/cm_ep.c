@@ -563,16 +563,10 @@ void iwt_cm_dev_drain(struct iwt_dev *dev)
 /**
  * iwt_cm_init() - at module load; may sleep
  *
- * One work at a time, in the order in which things happened: a ULP that makes
- * several connections may count on their Requests arriving in its own order.
- * It costs nothing, as none waits for the network, and iw_cm, to which
- * everything leads, takes one at a time as well.
- *
- * The sockets of processes are apart from these: a system call that was under
- * way when the socket was taken may hold its lock for as long as it takes to
- * bring in a page of the process, and the process may see to it that this is
- * long. Each work waits for a moment then, and for no longer.
- *
+ * One work at a time, in the order of events: a ULP that makes several connections
+ * may count on their Requests arriving in its order. None waits for the network, and
+ * iw_cm takes one at a time as well. The sockets of processes have a queue of their
+ * own: a work waits there for a moment where a system call holds a socket's lock.
  * Return: 0 or -ENOMEM.
  */
 int iwt_cm_init(void)
