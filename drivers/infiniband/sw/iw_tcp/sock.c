@@ -45,17 +45,20 @@ static struct iwt_sock *from_sk(struct sock *sk)
 
 static void on_data_ready(struct sock *sk)
 {
+	const struct iwt_sock_ops *ops;
 	struct iwt_sock *s;
 
 	rcu_read_lock();
 	s = from_sk(sk);
-	if (s && s->ops && s->ops->data_ready)
-		s->ops->data_ready(s, s->ctx);
+	ops = s ? smp_load_acquire(&s->ops) : NULL;
+	if (ops && ops->data_ready)
+		ops->data_ready(s, s->ctx);
 	rcu_read_unlock();
 }
 
 static void on_write_space(struct sock *sk)
 {
+	const struct iwt_sock_ops *ops;
 	struct iwt_sock *s;
 
 	if (!sk_stream_is_writeable(sk))
@@ -64,19 +67,22 @@ static void on_write_space(struct sock *sk)
 	s = from_sk(sk);
 	if (sk->sk_socket)
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	if (s && s->ops && s->ops->write_space)
-		s->ops->write_space(s, s->ctx);
+	ops = s ? smp_load_acquire(&s->ops) : NULL;
+	if (ops && ops->write_space)
+		ops->write_space(s, s->ctx);
 	rcu_read_unlock();
 }
 
 static void on_state_change(struct sock *sk)
 {
+	const struct iwt_sock_ops *ops;
 	struct iwt_sock *s;
 
 	rcu_read_lock();
 	s = from_sk(sk);
-	if (s && s->ops && s->ops->state_change)
-		s->ops->state_change(s, s->ctx);
+	ops = s ? smp_load_acquire(&s->ops) : NULL;
+	if (ops && ops->state_change)
+		ops->state_change(s, s->ctx);
 	rcu_read_unlock();
 }
 
@@ -404,16 +410,23 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		iwt_sock_own(s);
 	spin_lock_bh(&s->sk->sk_lock.slock);
 	owned = s->user && sock_owned_by_user(s->sk);
-	s->ops = ops;
+	if (owned) {
+		/*
+		 * The owner may be in a callback, without the spinlock, and later in a
+		 * system call for ever: no callback may have one's ops and another's ctx.
+		 */
+		WRITE_ONCE(s->ops, NULL);
+		spin_unlock_bh(&s->sk->sk_lock.slock);
+		synchronize_rcu();
+		spin_lock_bh(&s->sk->sk_lock.slock);
+	}
 	s->ctx = ctx;
+	smp_store_release(&s->ops, ops); /* pairs with the callbacks */
 	s->readable = tcp_sk(s->sk)->copied_seq;
 	iwt_sock_await(s, 1);
 	spin_unlock_bh(&s->sk->sk_lock.slock);
 	if (!s->user)
 		iwt_sock_disown(s);
-	/* the owner may be in a callback, and later in a system call for ever */
-	else if (owned)
-		synchronize_rcu();
 }
 
 /**
