@@ -48,6 +48,9 @@ demo: ## two hosts in a virtual machine, perftest between them
 check: ## every test in every laboratory
 	@tests/check
 
+check-long: ## what searches for hours, and all selftests in the other laboratories
+	@tests/check --long
+
 conformance: ## every row of the RFCs against a raw peer; ARGS= of tests/conformance
 	@tests/conformance $(ARGS)
 
@@ -81,5 +84,5 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all modules install provider provider-install check-config demo check \
+.PHONY: all modules install provider provider-install check-config demo check check-long \
 	conformance conformance-paths torture bench unit fuzz selftest style clean help
