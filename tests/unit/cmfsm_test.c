@@ -154,6 +154,141 @@ static void test_cells(void)
 	tap_end();
 }
 
+static struct iwt_cm_step to(enum iwt_cm_state next, u32 actions)
+{
+	return (struct iwt_cm_step){ next, actions };
+}
+
+/* The end of an endpoint that TCP cannot end in peace, or is not to. */
+static struct iwt_cm_step forced(enum iwt_cm_state s)
+{
+	u32 reset = IWT_CMA_RESET, qp = IWT_CMA_RESET | IWT_CMA_DETACH;
+
+	switch (s) {
+	case IWT_CM_CONNECTING:
+	case IWT_CM_WAIT_REP:
+		return to(IWT_CM_CLOSED, qp | IWT_CMA_UP_REPLY);
+	case IWT_CM_FULL:
+		return to(IWT_CM_CLOSED,
+			  qp | IWT_CMA_UP_DISCONNECT | IWT_CMA_UP_CLOSE);
+	case IWT_CM_CLOSING:
+		return to(IWT_CM_CLOSED, qp | IWT_CMA_UP_CLOSE);
+	default:
+		return to(IWT_CM_CLOSED, s == IWT_CM_CLOSED ? 0 : reset);
+	}
+}
+
+/* The same in peace, which an endpoint in its startup has not. */
+static struct iwt_cm_step peaceful(enum iwt_cm_state s)
+{
+	struct iwt_cm_step step = forced(s);
+
+	if (s >= IWT_CM_FULL && s < IWT_CM_CLOSED)
+		step.actions ^= IWT_CMA_RESET | IWT_CMA_RELEASE;
+	return step;
+}
+
+/* What ends an endpoint: true, and @step is how. */
+static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
+		 struct iwt_cm_step *step)
+{
+	bool stream = s == IWT_CM_FULL || s == IWT_CM_CLOSING;
+	bool starts = s == IWT_CM_CONNECTING || s == IWT_CM_WAIT_REP;
+
+	switch (e) {
+	case IWT_CME_LOST:
+	case IWT_CME_KILL:
+		*step = forced(s);
+		return true;
+	case IWT_CME_TIMEOUT:
+		/* A peer that never closes has got all that was to be said. */
+		*step = s == IWT_CM_CLOSING ? peaceful(s) : forced(s);
+		return true;
+	case IWT_CME_FIN:
+		*step = peaceful(s);
+		return true;
+	case IWT_CME_TERM_RECEIVED:
+		*step = peaceful(s);
+		return stream;
+	case IWT_CME_BAD:
+		*step = forced(s);
+		return s > IWT_CM_CONNECTING && s < IWT_CM_FULL;
+	case IWT_CME_ORPHAN:
+		*step = forced(s);
+		return s == IWT_CM_WAIT_REQ;
+	case IWT_CME_ABORT:
+		*step = forced(s);
+		/* The queue pair knows, for it was the one to ask. */
+		step->actions &= ~IWT_CMA_UP_DISCONNECT;
+		return starts || s == IWT_CM_FULL;
+	default:
+		return false;
+	}
+}
+
+/* What an event does in the one or two states where it does something. */
+static const struct {
+	enum iwt_cm_event event;
+	enum iwt_cm_state from;
+	struct iwt_cm_step step;
+} moves[] = {
+	{ IWT_CME_TCP_UP, IWT_CM_CONNECTING, { IWT_CM_WAIT_REP, 0 } },
+	{ IWT_CME_AGAIN, IWT_CM_WAIT_REP, { IWT_CM_CONNECTING, 0 } },
+	{ IWT_CME_GOOD, IWT_CM_WAIT_REP, { IWT_CM_FULL, IWT_CMA_UP_REPLY } },
+	{ IWT_CME_GOOD, IWT_CM_WAIT_REQ,
+	  { IWT_CM_WAIT_ULP, IWT_CMA_UP_REQUEST } },
+	{ IWT_CME_REFUSED, IWT_CM_WAIT_REP,
+	  { IWT_CM_CLOSED, IWT_CMA_DETACH | IWT_CMA_RELEASE |
+			   IWT_CMA_UP_REPLY } },
+	{ IWT_CME_REFUSED, IWT_CM_WAIT_REQ, { IWT_CM_LINGER, IWT_CMA_FIN } },
+	{ IWT_CME_UNFIT, IWT_CM_WAIT_REP,
+	  { IWT_CM_LINGER, IWT_CMA_FIN | IWT_CMA_DETACH | IWT_CMA_UP_REPLY } },
+	{ IWT_CME_ACCEPT, IWT_CM_WAIT_ULP,
+	  { IWT_CM_FULL, IWT_CMA_UP_ESTABLISHED } },
+	{ IWT_CME_REJECT, IWT_CM_WAIT_ULP, { IWT_CM_LINGER, IWT_CMA_FIN } },
+	{ IWT_CME_CLOSE, IWT_CM_FULL, { IWT_CM_CLOSING, IWT_CMA_FIN } },
+	{ IWT_CME_TERM_PENDING, IWT_CM_FULL, { IWT_CM_FULL, IWT_CMA_GRACE } },
+	{ IWT_CME_TERM_SENT, IWT_CM_FULL,
+	  { IWT_CM_CLOSING, IWT_CMA_FIN | IWT_CMA_UP_DISCONNECT } },
+	{ IWT_CME_ABORT, IWT_CM_CLOSING,
+	  { IWT_CM_LINGER, IWT_CMA_DETACH | IWT_CMA_UP_CLOSE } },
+	{ IWT_CME_ORPHAN, IWT_CM_WAIT_ULP, { IWT_CM_WAIT_ULP, IWT_CMA_GRACE } },
+};
+
+/* Each event by itself, in every state: the table read down, not across. */
+static struct iwt_cm_step expected(enum iwt_cm_state s, enum iwt_cm_event e)
+{
+	struct iwt_cm_step step;
+	u32 i;
+
+	if (ends(s, e, &step))
+		return step;
+	for (i = 0; i < ARRAY_SIZE(moves); i++) {
+		if (moves[i].event == e && moves[i].from == s)
+			return moves[i].step;
+	}
+	return to(s, 0);
+}
+
+static void test_events(void)
+{
+	struct iwt_cm_step step, want;
+	u32 s, e;
+
+	tap_begin("cmfsm: every event in every state");
+	for (e = 0; e < IWT_CM_EVENTS; e++) {
+		for (s = 0; s < IWT_CM_STATES; s++) {
+			tap_about("event %u, state %s", e,
+				  iwt_cm_state_name(s));
+			step = iwt_cmfsm(s, e);
+			want = expected(s, e);
+			CHECK_EQ(step.next, want.next);
+			CHECK_EQ(step.actions, want.actions);
+		}
+	}
+	tap_end();
+}
+
 static void test_startup(void)
 {
 	struct iwt_cm_step step;
@@ -205,6 +340,7 @@ static void test_names(void)
 void test_cmfsm(void)
 {
 	test_cells();
+	test_events();
 	test_runs();
 	test_startup();
 	test_names();

@@ -83,6 +83,126 @@ static void test_cells(void)
 	tap_end();
 }
 
+static struct iwt_qp_step to(enum iwt_qp_state next, u32 actions)
+{
+	return (struct iwt_qp_step){ next, actions };
+}
+
+static struct iwt_qp_step refused(enum iwt_qp_state s)
+{
+	return to(s, IWT_QA_REFUSE);
+}
+
+/* What a consumer asks for. */
+static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
+{
+	bool takes = s == IWT_QP_RTS || s == IWT_QP_HALF;
+
+	if (e == IWT_QE_TO_ERROR) {
+		/* A Terminate on its way is not cut off, nor is a FIN. */
+		if (s == IWT_QP_TERMINATE)
+			return to(s, IWT_QA_FLUSH);
+		return to(IWT_QP_ERROR,
+			  IWT_QA_FLUSH | (sends(s) ? IWT_QA_ABORT : 0));
+	}
+	if (e == IWT_QE_TO_IDLE) {
+		if (s == IWT_QP_IDLE)
+			return to(s, 0);
+		return s == IWT_QP_ERROR ? to(IWT_QP_IDLE, IWT_QA_FLUSH) :
+					   refused(s);
+	}
+	if (s == IWT_QP_IDLE)
+		return refused(s);
+	if (!takes)
+		return to(s, 0);
+	if (e == IWT_QE_CLOSE)
+		return to(IWT_QP_CLOSING, IWT_QA_SEAL | IWT_QA_CLOSE);
+	/* The peer's FIN has set the deadline already. */
+	return to(IWT_QP_DRAIN, IWT_QA_SEAL |
+		  (s == IWT_QP_RTS ? IWT_QA_GRACE : 0));
+}
+
+/* What is wrong, here or there. */
+static struct iwt_qp_step failed(enum iwt_qp_state s, enum iwt_qp_event e)
+{
+	if (s == IWT_QP_ERROR)
+		return to(s, 0);
+	if (e == IWT_QE_TERM_RECEIVED) {
+		if (s == IWT_QP_IDLE)
+			return refused(s);
+		/* Our own error has been reported. */
+		return to(IWT_QP_ERROR, IWT_QA_FLUSH |
+			  (s == IWT_QP_TERMINATE ? 0 : IWT_QA_REPORT));
+	}
+	if (sends(s))
+		return to(IWT_QP_TERMINATE, IWT_QA_FLUSH | IWT_QA_SEND_TERM |
+			  IWT_QA_REPORT);
+	/* Behind FIN there is no place for a Terminate. */
+	if (s == IWT_QP_CLOSING)
+		return to(IWT_QP_ERROR, IWT_QA_FLUSH | IWT_QA_ABORT);
+	return s == IWT_QP_IDLE ? to(IWT_QP_ERROR, IWT_QA_FLUSH) : to(s, 0);
+}
+
+/* What the connection does. */
+static struct iwt_qp_step connection(enum iwt_qp_state s, enum iwt_qp_event e)
+{
+	switch (e) {
+	case IWT_QE_ATTACH:
+		return s == IWT_QP_IDLE ? to(IWT_QP_RTS, 0) : refused(s);
+	case IWT_QE_PEER_CLOSED:
+		return s == IWT_QP_RTS ? to(IWT_QP_CLOSING, IWT_QA_SEAL) :
+					 to(s, 0);
+	case IWT_QE_PEER_BUSY:
+		return s == IWT_QP_RTS ? to(IWT_QP_HALF, IWT_QA_GRACE) :
+					 to(s, 0);
+	case IWT_QE_DRAINED:
+		if (s == IWT_QP_HALF || s == IWT_QP_DRAIN)
+			return to(IWT_QP_CLOSING, IWT_QA_SEAL | IWT_QA_CLOSE);
+		return to(s, 0);
+	default:
+		break;
+	}
+	if (s == IWT_QP_IDLE || (s == IWT_QP_ERROR && e == IWT_QE_LOST))
+		return to(s, 0);
+	return to(IWT_QP_ERROR, IWT_QA_FLUSH);
+}
+
+/* Each event by itself, in every state: the table read down, not across. */
+static struct iwt_qp_step expected(enum iwt_qp_state s, enum iwt_qp_event e)
+{
+	switch (e) {
+	case IWT_QE_CLOSE:
+	case IWT_QE_CLOSE_BUSY:
+	case IWT_QE_TO_ERROR:
+	case IWT_QE_TO_IDLE:
+		return asked(s, e);
+	case IWT_QE_LOCAL_ERROR:
+	case IWT_QE_TERM_RECEIVED:
+		return failed(s, e);
+	default:
+		return connection(s, e);
+	}
+}
+
+static void test_events(void)
+{
+	struct iwt_qp_step step, want;
+	u32 s, e;
+
+	tap_begin("qpfsm: every event in every state");
+	for (e = 0; e < IWT_QP_EVENTS; e++) {
+		for (s = 0; s < IWT_QP_STATES; s++) {
+			tap_about("event %d, state %s", e,
+				  iwt_qp_state_name(s));
+			step = iwt_qpfsm(s, e);
+			want = expected(s, e);
+			CHECK_EQ(step.next, want.next);
+			CHECK_EQ(step.actions, want.actions);
+		}
+	}
+	tap_end();
+}
+
 /* States that some run of events reaches from @from, as bits. */
 static u32 reach(u32 from)
 {
@@ -178,6 +298,7 @@ static void test_names(void)
 void test_qpfsm(void)
 {
 	test_cells();
+	test_events();
 	test_reach();
 	test_lives();
 	test_names();
