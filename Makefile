@@ -61,6 +61,10 @@ torture: ## random messages in random segments, compared with a model; TIME= sec
 	@tests/vm/run --lab $(or $(LAB),uml) --time $$(($(or $(TIME),600) + 300)) \
 		tests/selftests/torture.sh --time $(or $(TIME),600) $(ARGS)
 
+fuzz-abi: ## everything that a process can do with a device, with mutations; TIME= seconds, ARGS= of tests/selftests/fuzz_abi.sh
+	@tests/vm/run --lab $(or $(LAB),debug) --time $$(($(or $(TIME),600) + 600)) \
+		tests/selftests/fuzz_abi.sh --time $(or $(TIME),600) $(ARGS)
+
 bench: ## measure, beside siw, rxe and TCP; QUICK=1, or CASES= of tests/perf
 	@tests/perf/bench $(if $(QUICK),--quick) $(CASES)
 
@@ -85,4 +89,4 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all modules install provider provider-install check-config demo check check-long \
-	conformance conformance-paths torture bench unit fuzz selftest style clean help
+	conformance conformance-paths torture fuzz-abi bench unit fuzz selftest style clean help

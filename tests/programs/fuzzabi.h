@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of iwt_fuzzabi share. */
+#ifndef FUZZABI_H
+#define FUZZABI_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <netinet/in.h>
+
+#include <rdma/iw_tcp-abi.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "fuzzabi_list.h"
+
+#define MOST_ERRNO	140
+#define CONTEXTS	3
+#define PER_KIND	10
+#define THREADS		4
+
+/* All memory that the kernel is shown; nothing of the program's own is near. */
+#define ARENA		0x2000000000ull
+#define PAGE		4096ull
+#define DATA_BYTES	(64 * PAGE)
+#define DATA		ARENA
+#define OUT		(ARENA + (1ull << 20))	/* what threads ask and are answered */
+#define OUT_ROOM	0x30000
+#define OUT_REQUEST	0x28000
+#define ODD		(ARENA + (2ull << 20))	/* pages of all sorts: iwt_odd_pages() */
+#define ODD_PAGES	8
+#define RINGS		(ARENA + (16ull << 20))
+#define RING_ROOM	(2ull << 20)
+
+enum kind { PD, CQ, QP, MR, CHANNEL, SOCKET, CM_ID, KINDS };
+
+struct ring {
+	uint8_t *at;
+	size_t len;
+	uint64_t off;
+	uint32_t entries, stride;
+};
+
+struct obj {
+	bool live;
+	int ctx;
+	uint32_t handle;	/* or the descriptor */
+	uint32_t num;		/* QP: number; MR: STag; CM_ID: identifier */
+	uint32_t pd;		/* QP, MR */
+	bool connected;		/* QP: or was */
+	uint64_t addr;		/* MR */
+	uint32_t bytes;
+	struct ring ring[2];
+};
+
+/* A process: its threads use it without locks, and meet each other's stale handles. */
+struct world {
+	const char *device;
+	int ctx[CONTEXTS];
+	int listener;
+	struct sockaddr_in address;
+	struct obj obj[KINDS][PER_KIND];
+	volatile bool stop;
+};
+
+/* A thread */
+struct fuzz {
+	struct world *w;
+	uint64_t seed, rnd;
+	int thread;
+	int hot;		/* of 100 calls, so many are mutated */
+	bool child;
+	uint8_t *out;
+};
+
+struct tally {
+	uint64_t rounds, ops, killed, faults;
+	uint32_t n[METHODS][MOST_ERRNO];
+};
+
+extern struct tally *iwt_tally;
+extern __thread sigjmp_buf iwt_guard;
+extern __thread volatile bool iwt_guarded;
+
+/* fuzzabi_mutate.c */
+uint64_t iwt_rnd(struct fuzz *f);
+uint32_t iwt_below(struct fuzz *f, uint32_t n);
+bool iwt_chance(struct fuzz *f, int percent);
+void iwt_op_seed(struct fuzz *f, uint64_t n);
+uint64_t iwt_value(struct fuzz *f);
+uint64_t iwt_pointer(struct fuzz *f);
+bool iwt_hot(struct fuzz *f);
+void iwt_mutate(struct fuzz *f, void *at, size_t len);
+void iwt_count(enum method m, int err);
+
+/* fuzzabi_world.c */
+struct obj *iwt_pick(struct fuzz *f, enum kind k, int ctx);
+struct obj *iwt_new(struct fuzz *f, enum kind k, int ctx, uint32_t handle);
+int iwt_fd(const struct world *w, const struct obj *o);
+void iwt_map(struct fuzz *f, struct obj *o, int which);
+bool iwt_open(struct fuzz *f, int n);
+bool iwt_begin(struct fuzz *f);
+void iwt_odd_pages(void);
+
+/* fuzzabi_command.c: the commands of write(2) */
+struct command {
+	enum method m;
+	uint32_t number;
+	bool ex;
+	const void *core, *private;
+	size_t core_len, answer_len, private_len, private_answer;
+};
+
+int iwt_command(struct fuzz *f, int fd, const struct command *c);
+
+/* fuzzabi_ioctl.c: methods of ioctl(2) */
+struct call {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attr[16];
+	enum method m;
+	int n;
+};
+
+void iwt_call(struct call *c, enum method m, uint16_t object, uint16_t method);
+void iwt_in(struct call *c, uint16_t id, const void *at, size_t len);
+void iwt_out(struct call *c, uint16_t id, void *at, size_t len);
+struct ib_uverbs_attr *iwt_handle(struct call *c, uint16_t id, int64_t handle);
+int iwt_send(struct fuzz *f, int fd, struct call *c);
+
+/* what a thread does again and again; all are named in fuzzabi_ops.c */
+void iwt_op_context(struct fuzz *f);
+void iwt_op_query(struct fuzz *f);
+void iwt_op_pd(struct fuzz *f);
+void iwt_op_channel(struct fuzz *f);
+void iwt_op_cq(struct fuzz *f);
+void iwt_op_modify_cq(struct fuzz *f);
+void iwt_op_qp(struct fuzz *f);
+void iwt_op_modify_qp(struct fuzz *f);
+void iwt_op_query_qp(struct fuzz *f);
+void iwt_op_mr(struct fuzz *f);
+void iwt_op_destroy(struct fuzz *f);
+void iwt_op_any_command(struct fuzz *f);
+void iwt_op_methods(struct fuzz *f);
+void iwt_op_any_method(struct fuzz *f);
+void iwt_op_doorbell(struct fuzz *f);
+void iwt_op_send(struct fuzz *f);
+void iwt_op_recv(struct fuzz *f);
+void iwt_op_poll(struct fuzz *f);
+void iwt_op_scribble(struct fuzz *f);
+void iwt_op_attach(struct fuzz *f);
+void iwt_op_pair(struct fuzz *f);
+void iwt_op_frames(struct fuzz *f);
+void iwt_op_sockets(struct fuzz *f);
+void iwt_op_cm(struct fuzz *f);
+void iwt_op_any_cm(struct fuzz *f);
+void iwt_op_maps(struct fuzz *f);
+void iwt_op_remap(struct fuzz *f);
+void iwt_op_files(struct fuzz *f);
+void iwt_op_fork(struct fuzz *f);
+
+/* helpers of the same */
+void iwt_destroy(struct fuzz *f, enum kind k, struct obj *o);
+void iwt_ring_bell(struct fuzz *f, const struct obj *qp);
+bool iwt_attach(struct fuzz *f, struct obj *from, struct obj *to);
+struct obj *iwt_make_qp(struct fuzz *f);
+struct obj *iwt_some_pd(struct fuzz *f);
+void iwt_post_recvs(struct fuzz *f, struct obj *qp, uint32_t n);
+
+/* fuzzabi_ops.c */
+void iwt_guarded_step(struct fuzz *f, void (*what)(struct fuzz *f));
+void iwt_step(struct fuzz *f);
+void iwt_fuzz_thread(struct fuzz *f, uint64_t ops);
+
+/* fuzzabi_round.c: a process from its beginning to its end */
+struct round {
+	uint64_t seed, ops;
+	int threads;
+	bool small, killed;
+};
+
+void iwt_round(const char *device, struct in_addr address, const struct round *r,
+	       const char *group);
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Connections through rdma_cm, by its commands, both ends in this process */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rdma/rdma_user_cm.h>
+
+#include "fuzzabi.h"
+
+/* of librdmacm's header, which does not go together with that of the commands */
+enum { ADDR_RESOLVED = 0, ROUTE_RESOLVED = 2, CONNECT_REQUEST = 4, ESTABLISHED = 9 };
+
+#define PATIENCE	500	/* ms */
+
+/* A descriptor of rdma_cm, with a listener and the two ends of a connection */
+struct cm {
+	struct fuzz *f;
+	int fd;
+	uint32_t listener, active, passive;
+	struct sockaddr_in at;
+};
+
+/*
+ * An identifier is destroyed only if the process was told of it. The core of some kernels
+ * looks at that of a request which nobody has read when its listener ends, though it was
+ * freed.
+ */
+static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
+{
+	return m != C_DESTROY_ID && hdr->cmd == RDMA_USER_CM_CMD_DESTROY_ID;
+}
+
+static int cm_command(struct fuzz *f, int fd, enum method m, uint32_t number,
+		      const void *core, size_t len, size_t answer)
+{
+	struct {
+		struct rdma_ucm_cmd_hdr hdr;
+		uint8_t core[600];
+	} r = { .hdr = { number, len, answer } };
+	size_t n = sizeof(r.hdr) + len;
+	int err;
+
+	memcpy(r.core, core, len);
+	memset(f->out, 0, 512);
+	if (iwt_hot(f) && m != C_DESTROY_ID)
+		iwt_mutate(f, r.core, len);
+	if (f->hot && iwt_chance(f, 2))
+		iwt_mutate(f, &r.hdr, sizeof(r.hdr));
+	if (f->hot && iwt_chance(f, 2))
+		n = iwt_below(f, sizeof(r));
+	if (spared(m, &r.hdr))
+		return EINVAL;
+	err = write(fd, &r, n) < 0 ? errno : 0;
+	iwt_count(m, err);
+	return err;
+}
+
+static uint32_t create_id(struct cm *c)
+{
+	struct rdma_ucm_create_id k = {
+		.uid = 7, .response = (uintptr_t)c->f->out, .ps = RDMA_PS_TCP,
+		.qp_type = 2,
+	};
+	uint32_t id;
+
+	if (cm_command(c->f, c->fd, C_CREATE_ID, RDMA_USER_CM_CMD_CREATE_ID, &k, sizeof(k),
+		       sizeof(struct rdma_ucm_create_id_resp)))
+		return UINT32_MAX;
+	memcpy(&id, c->f->out, sizeof(id));
+	return id;
+}
+
+static void destroy_id(struct cm *c, uint32_t id)
+{
+	struct rdma_ucm_destroy_id k = { .response = (uintptr_t)c->f->out, .id = id };
+
+	if (id != UINT32_MAX)
+		cm_command(c->f, c->fd, C_DESTROY_ID, RDMA_USER_CM_CMD_DESTROY_ID, &k, sizeof(k),
+			   sizeof(struct rdma_ucm_destroy_id_resp));
+}
+
+/* Waits for one event. Return: is there one? */
+static bool event(struct cm *c, struct rdma_ucm_event_resp *e)
+{
+	struct rdma_ucm_get_event k = { .response = (uintptr_t)c->f->out };
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+
+	if (poll(&p, 1, PATIENCE) != 1 ||
+	    cm_command(c->f, c->fd, C_GET_EVENT, RDMA_USER_CM_CMD_GET_EVENT, &k, sizeof(k),
+		       sizeof(*e)))
+		return false;
+	memcpy(e, c->f->out, sizeof(*e));
+	return true;
+}
+
+static bool got(struct cm *c, uint32_t which)
+{
+	struct rdma_ucm_event_resp e;
+
+	return event(c, &e) && e.event == which;
+}
+
+static bool start_listener(struct cm *c)
+{
+	struct rdma_ucm_bind bind = { .addr_size = sizeof(c->at) };
+	struct rdma_ucm_query query = {
+		.response = (uintptr_t)c->f->out, .option = RDMA_USER_CM_QUERY_ADDR,
+	};
+	struct rdma_ucm_listen listen = { .backlog = 4 };
+	struct rdma_ucm_query_addr_resp answer;
+	struct fuzz *f = c->f;
+
+	c->listener = create_id(c);
+	bind.id = query.id = listen.id = c->listener;
+	memcpy(&bind.addr, &c->at, sizeof(c->at));
+	if (cm_command(f, c->fd, C_BIND, RDMA_USER_CM_CMD_BIND, &bind, sizeof(bind), 0) ||
+	    cm_command(f, c->fd, C_LISTEN, RDMA_USER_CM_CMD_LISTEN, &listen, sizeof(listen), 0) ||
+	    cm_command(f, c->fd, C_QUERY, RDMA_USER_CM_CMD_QUERY, &query, sizeof(query),
+		       sizeof(answer)))
+		return false;
+	memcpy(&answer, f->out, sizeof(answer));
+	memcpy(&c->at, &answer.src_addr, sizeof(c->at));
+	return true;
+}
+
+static bool resolve(struct cm *c)
+{
+	struct rdma_ucm_resolve_addr addr = { .timeout_ms = 2000, .dst_size = sizeof(c->at) };
+	struct rdma_ucm_resolve_route route = { .timeout_ms = 2000 };
+
+	c->active = create_id(c);
+	addr.id = route.id = c->active;
+	memcpy(&addr.dst_addr, &c->at, sizeof(c->at));
+	return !cm_command(c->f, c->fd, C_RESOLVE_ADDR, RDMA_USER_CM_CMD_RESOLVE_ADDR, &addr,
+			   sizeof(addr), 0) && got(c, ADDR_RESOLVED) &&
+	       !cm_command(c->f, c->fd, C_RESOLVE_ROUTE, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &route,
+			   sizeof(route), 0) && got(c, ROUTE_RESOLVED);
+}
+
+static struct rdma_ucm_conn_param some_param(struct fuzz *f, const struct obj *qp)
+{
+	return (struct rdma_ucm_conn_param) {
+		.qp_num = qp->num, .valid = 1, .responder_resources = iwt_below(f, 8),
+		.initiator_depth = iwt_below(f, 8), .private_data_len = iwt_below(f, 60),
+	};
+}
+
+static bool connect_it(struct cm *c, const struct obj *qp)
+{
+	struct rdma_ucm_connect k = {
+		.conn_param = some_param(c->f, qp), .id = c->active,
+	};
+	struct rdma_ucm_event_resp e;
+
+	if (cm_command(c->f, c->fd, C_CONNECT, RDMA_USER_CM_CMD_CONNECT, &k, sizeof(k), 0) ||
+	    !event(c, &e) || e.event != CONNECT_REQUEST)
+		return false;
+	c->passive = e.id;
+	return true;
+}
+
+static void answer_it(struct cm *c, const struct obj *qp)
+{
+	struct rdma_ucm_accept k = {
+		.uid = 8, .conn_param = some_param(c->f, qp), .id = c->passive,
+	};
+	struct rdma_ucm_reject no = { .id = c->passive, .private_data_len = 8 };
+	struct fuzz *f = c->f;
+
+	if (iwt_chance(f, 20)) {
+		cm_command(f, c->fd, C_REJECT, RDMA_USER_CM_CMD_REJECT, &no, sizeof(no), 0);
+		return;
+	}
+	if (cm_command(f, c->fd, C_ACCEPT, RDMA_USER_CM_CMD_ACCEPT, &k, sizeof(k), 0))
+		return;
+	if (got(c, ESTABLISHED) && got(c, ESTABLISHED))
+		iwt_count(C_ESTABLISHED, 0);
+}
+
+/* It stays, or ends by a command or with its descriptor. */
+static void leave(struct cm *c)
+{
+	struct rdma_ucm_disconnect k = { .id = c->active };
+	struct fuzz *f = c->f;
+
+	if (iwt_chance(f, 40)) {
+		iwt_new(f, CM_ID, 0, c->fd)->num = c->active;
+		return;
+	}
+	if (iwt_chance(f, 40))
+		cm_command(f, c->fd, C_DISCONNECT, RDMA_USER_CM_CMD_DISCONNECT, &k, sizeof(k), 0);
+	if (iwt_chance(f, 50)) {
+		destroy_id(c, c->active);
+		destroy_id(c, c->passive);
+		destroy_id(c, c->listener);
+	}
+	close(c->fd);
+}
+
+void iwt_op_cm(struct fuzz *f)
+{
+	struct obj *from = iwt_pick(f, QP, -1), *to = iwt_pick(f, QP, -1);
+	struct cm c = {
+		.f = f, .at = f->w->address,
+		.listener = UINT32_MAX, .active = UINT32_MAX, .passive = UINT32_MAX,
+	};
+
+	c.at.sin_port = 0;
+	c.fd = open("/dev/infiniband/rdma_cm", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (c.fd < 0)
+		return;
+	if (from && to && start_listener(&c) && resolve(&c) && connect_it(&c, from))
+		answer_it(&c, to);
+	leave(&c);
+}
+
+/* Any command for an identifier that is there, or was */
+void iwt_op_any_cm(struct fuzz *f)
+{
+	struct obj *o = iwt_pick(f, CM_ID, -1);
+	uint32_t words[100], i;
+
+	if (!o)
+		return;
+	for (i = 0; i < 100; i++)
+		words[i] = iwt_chance(f, 70) ? 0 : iwt_value(f);
+	i = iwt_below(f, 6);
+	if (i)
+		words[i - 1] = o->num + iwt_below(f, 3);
+	/* no answer goes but where it is looked for */
+	if (i != 1 && i != 2)
+		memcpy(words, &f->out, sizeof(f->out));
+	cm_command(f, o->handle, C_ANY, iwt_below(f, 24), words, 8 * iwt_below(f, 48),
+		   iwt_below(f, 512));
+	if (iwt_chance(f, 20))
+		iwt_destroy(f, CM_ID, o);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Commands of write(2), by write(2) or by the method that stands for it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_verbs.h>
+
+#include "fuzzabi.h"
+
+#define MOST	1024
+
+struct request {
+	uint8_t at[MOST];
+	size_t len;
+};
+
+static void add(struct request *r, const void *at, size_t len)
+{
+	if (r->len + len > MOST)
+		return;
+	memcpy(r->at + r->len, at, len);
+	r->len += len;
+}
+
+static void put_pointer(uint8_t *to, const void *p)
+{
+	uint64_t v = (uintptr_t)p;
+
+	memcpy(to, &v, sizeof(v));
+}
+
+/* Header, core part (which begins with a pointer if there is an answer), private part */
+static void plain(struct fuzz *f, const struct command *c, struct request *r)
+{
+	struct ib_uverbs_cmd_hdr hdr = {
+		.command = c->number,
+		.in_words = (sizeof(hdr) + c->core_len + c->private_len) / 4,
+		.out_words = (c->answer_len + c->private_answer) / 4,
+	};
+
+	add(r, &hdr, sizeof(hdr));
+	add(r, c->core, c->core_len);
+	add(r, c->private, c->private_len);
+	if (c->answer_len && c->core_len >= 8)
+		put_pointer(r->at + sizeof(hdr), f->out);
+}
+
+static void extended(struct fuzz *f, const struct command *c, struct request *r)
+{
+	struct ib_uverbs_cmd_hdr hdr = {
+		.command = c->number | IB_USER_VERBS_CMD_FLAG_EXTENDED,
+		.in_words = c->core_len / 8,
+		.out_words = c->answer_len / 8,
+	};
+	struct ib_uverbs_ex_cmd_hdr ex = {
+		.response = c->answer_len + c->private_answer ? (uintptr_t)f->out : 0,
+		.provider_in_words = c->private_len / 8,
+		.provider_out_words = c->private_answer / 8,
+	};
+
+	add(r, &hdr, sizeof(hdr));
+	add(r, &ex, sizeof(ex));
+	add(r, c->core, c->core_len);
+	add(r, c->private, c->private_len);
+}
+
+static int by_write(struct fuzz *f, int fd, const struct command *c)
+{
+	struct request r = {};
+	int err;
+
+	if (c->ex)
+		extended(f, c, &r);
+	else
+		plain(f, c, &r);
+	if (iwt_hot(f))
+		iwt_mutate(f, r.at, r.len);
+	if (f->hot && iwt_chance(f, 4))
+		r.len = iwt_below(f, MOST);
+	/* memory that is not all there */
+	if (f->hot && iwt_chance(f, 3))
+		err = write(fd, (void *)(uintptr_t)iwt_pointer(f), r.len) < 0 ? errno : 0;
+	else
+		err = write(fd, r.at, r.len) < 0 ? errno : 0;
+	iwt_count(c->m, err);
+	return err;
+}
+
+static int by_method(struct fuzz *f, int fd, const struct command *c)
+{
+	uint64_t number = c->number | (c->ex ? IB_USER_VERBS_CMD_FLAG_EXTENDED : 0);
+	uint8_t core[MOST], private[64] = {};
+	struct call call;
+
+	memcpy(core, c->core, c->core_len);
+	memcpy(private, c->private_len ? c->private : "", c->private_len);
+	if (iwt_hot(f))
+		iwt_mutate(f, core, c->core_len);
+	iwt_call(&call, c->m, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+	iwt_in(&call, UVERBS_ATTR_WRITE_CMD, &number, sizeof(number));
+	iwt_in(&call, UVERBS_ATTR_CORE_IN, core, c->core_len);
+	if (c->answer_len)
+		iwt_out(&call, UVERBS_ATTR_CORE_OUT, f->out, c->answer_len);
+	if (c->private_len)
+		iwt_in(&call, UVERBS_ATTR_UHW_IN, private, c->private_len);
+	if (c->private_answer)
+		iwt_out(&call, UVERBS_ATTR_UHW_OUT, f->out + c->answer_len,
+			c->private_answer);
+	return iwt_send(f, fd, &call);
+}
+
+/* Answers go to f->out: the core's, then the private one. Return: 0 or an error's number */
+int iwt_command(struct fuzz *f, int fd, const struct command *c)
+{
+	memset(f->out, 0, 512);
+	/* a context is not made by the method */
+	if (c->m != W_GET_CONTEXT && iwt_chance(f, 40))
+		return by_method(f, fd, c);
+	return by_write(f, fd, c);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Methods of ioctl(2): how they are made, and what is done to them on the way. */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "fuzzabi.h"
+
+void iwt_call(struct call *c, enum method m, uint16_t object, uint16_t method)
+{
+	memset(c, 0, sizeof(*c));
+	c->m = m;
+	c->hdr.object_id = object;
+	c->hdr.method_id = method;
+	c->hdr.driver_id = RDMA_DRIVER_IW_TCP;
+}
+
+static struct ib_uverbs_attr *next(struct call *c, uint16_t id)
+{
+	struct ib_uverbs_attr *a = &c->attr[c->n++];
+
+	a->attr_id = id;
+	a->flags = UVERBS_ATTR_F_MANDATORY;
+	return a;
+}
+
+/* What is no longer than eight octets is given by value. */
+void iwt_in(struct call *c, uint16_t id, const void *at, size_t len)
+{
+	struct ib_uverbs_attr *a = next(c, id);
+
+	a->len = len;
+	if (len <= sizeof(a->data))
+		memcpy(&a->data, at, len);
+	else
+		a->data = (uintptr_t)at;
+}
+
+void iwt_out(struct call *c, uint16_t id, void *at, size_t len)
+{
+	struct ib_uverbs_attr *a = next(c, id);
+
+	a->len = len;
+	a->data = (uintptr_t)at;
+}
+
+/* Of an object, or a descriptor; a new one's is found there afterwards. */
+struct ib_uverbs_attr *iwt_handle(struct call *c, uint16_t id, int64_t handle)
+{
+	struct ib_uverbs_attr *a = next(c, id);
+
+	a->data_s64 = handle;
+	return a;
+}
+
+static void change_attr(struct fuzz *f, struct call *c)
+{
+	struct ib_uverbs_attr *a = &c->attr[iwt_below(f, c->n)];
+
+	switch (iwt_below(f, 9)) {
+	case 0:
+		a->attr_id = iwt_chance(f, 50) ? iwt_below(f, 18) :
+			     (1u << UVERBS_ID_NS_SHIFT) + iwt_below(f, 10);
+		break;
+	case 1:
+		a->len = iwt_value(f);
+		break;
+	case 2:
+		a->flags = iwt_below(f, 4) | iwt_below(f, 2) * iwt_value(f);
+		break;
+	case 3:
+	case 4:
+		a->data = iwt_pointer(f);
+		break;
+	case 5:
+		a->len += iwt_chance(f, 50) ? 8 : -8;
+		break;
+	case 6:
+		c->n--;
+		*a = c->attr[c->n];
+		break;
+	case 7:
+		if (c->n < 16)
+			c->attr[c->n++] = *a;
+		break;
+	default:
+		iwt_mutate(f, a, sizeof(*a));
+	}
+}
+
+static void change_header(struct fuzz *f, struct call *c)
+{
+	switch (iwt_below(f, 4)) {
+	case 0:
+		c->hdr.object_id = iwt_below(f, 18);
+		break;
+	case 1:
+		c->hdr.method_id = iwt_chance(f, 50) ? iwt_below(f, 8) :
+				   (1u << UVERBS_ID_NS_SHIFT) + iwt_below(f, 4);
+		break;
+	default:
+		iwt_mutate(f, &c->hdr, sizeof(c->hdr));
+	}
+}
+
+/*
+ * A context that this method is refused keeps a reference to the task, in the core of some
+ * kernels. What looks for leaks would find nothing else any more.
+ */
+static bool spared(const struct call *c)
+{
+	return c->m != I_GET_CONTEXT && c->hdr.object_id == UVERBS_OBJECT_DEVICE &&
+	       c->hdr.method_id == UVERBS_METHOD_GET_CONTEXT;
+}
+
+/*
+ * The kernel writes into the request, and may be told that it is longer than it is: so it is
+ * in a place of its own. Return: 0 or an error's number
+ */
+static int submit(struct fuzz *f, int fd, struct call *c)
+{
+	unsigned long request = RDMA_VERBS_IOCTL;
+	uint64_t at = (uintptr_t)f->out + OUT_REQUEST;
+	size_t len = offsetof(struct call, m);
+	int err;
+
+	memcpy((void *)(uintptr_t)at, c, len);
+	/* of memory that is not all there, and other requests */
+	if (f->hot && iwt_chance(f, 1))
+		err = ioctl(fd, request, iwt_pointer(f)) ? errno : 0;
+	else if (f->hot && iwt_chance(f, 1))
+		err = ioctl(fd, request ^ 1u << iwt_below(f, 32), at) ? errno : 0;
+	else
+		err = ioctl(fd, request, at) ? errno : 0;
+	memcpy(c, (void *)(uintptr_t)at, len);
+	return err;
+}
+
+/* Return: 0 or an error's number */
+int iwt_send(struct fuzz *f, int fd, struct call *c)
+{
+	int err, n;
+
+	if (iwt_hot(f) && c->m != I_GET_CONTEXT)
+		for (n = 1 + iwt_below(f, 3); n && c->n; n--)
+			change_attr(f, c);
+	c->hdr.num_attrs = c->n;
+	c->hdr.length = sizeof(c->hdr) + c->n * sizeof(c->attr[0]);
+	if (f->hot && iwt_chance(f, 5) && c->m != I_GET_CONTEXT)
+		change_header(f, c);
+	if (spared(c))
+		return EINVAL;
+	err = submit(f, fd, c);
+	iwt_count(c->m, err);
+	return err;
+}

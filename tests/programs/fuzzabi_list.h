@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What iwt_fuzzabi calls and counts, and whether some call has to succeed in a run. */
+#ifndef FUZZABI_LIST_H
+#define FUZZABI_LIST_H
+
+#define FUZZABI_LIST(X)						\
+	X(W_GET_CONTEXT,	"command get_context",		true)	\
+	X(W_QUERY_DEVICE,	"command query_device",		true)	\
+	X(W_QUERY_PORT,		"command query_port",		true)	\
+	X(W_ALLOC_PD,		"command alloc_pd",		true)	\
+	X(W_DEALLOC_PD,		"command dealloc_pd",		true)	\
+	X(W_REG_MR,		"command reg_mr",		true)	\
+	X(W_DEREG_MR,		"command dereg_mr",		true)	\
+	X(W_COMP_CHANNEL,	"command create_comp_channel",	true)	\
+	X(W_CREATE_CQ,		"command create_cq",		true)	\
+	X(W_DESTROY_CQ,		"command destroy_cq",		true)	\
+	X(W_CREATE_QP,		"command create_qp",		true)	\
+	X(W_QUERY_QP,		"command query_qp",		true)	\
+	X(W_MODIFY_QP,		"command modify_qp",		true)	\
+	X(W_DESTROY_QP,		"command destroy_qp",		true)	\
+	X(W_REFUSED,		"commands that are refused",	false)	\
+	X(X_QUERY_DEVICE,	"extended query_device",	true)	\
+	X(X_CREATE_CQ,		"extended create_cq",		true)	\
+	X(X_CREATE_QP,		"extended create_qp",		true)	\
+	X(X_MODIFY_QP,		"extended modify_qp",		true)	\
+	X(X_MODIFY_CQ,		"extended modify_cq",		true)	\
+	X(I_GET_CONTEXT,	"method get_context",		true)	\
+	X(I_QUERY_CONTEXT,	"method query_context",		false)	\
+	X(I_INFO_HANDLES,	"method info_handles",		true)	\
+	X(I_QUERY_PORT,		"method query_port",		true)	\
+	X(I_QUERY_GID,		"method query_gid_entry",	true)	\
+	X(I_QUERY_GIDS,		"method query_gid_table",	true)	\
+	X(I_ASYNC_EVENT,	"method async_event_alloc",	true)	\
+	X(I_CREATE_CQ,		"method cq_create",		true)	\
+	X(I_DESTROY_CQ,		"method cq_destroy",		true)	\
+	X(I_CREATE_QP,		"method qp_create",		true)	\
+	X(I_DESTROY_QP,		"method qp_destroy",		true)	\
+	X(I_DESTROY_PD,		"method pd_destroy",		true)	\
+	X(I_DESTROY_MR,		"method mr_destroy",		true)	\
+	X(I_QUERY_MR,		"method query_mr",		true)	\
+	X(I_ANY,		"methods at random",		false)	\
+	X(I_DOORBELL,		"own method doorbell",		true)	\
+	X(I_VISIT,		"own method visit",		true)	\
+	X(I_ARM,		"own method arm",		true)	\
+	X(I_MPA_REQUEST,	"own method mpa_request",	true)	\
+	X(I_MPA_ATTACH,		"own method mpa_attach",	true)	\
+	X(I_MPA_REJECT,		"own method mpa_reject",	true)	\
+	X(C_CREATE_ID,		"rdma_cm create_id",		true)	\
+	X(C_DESTROY_ID,		"rdma_cm destroy_id",		true)	\
+	X(C_BIND,		"rdma_cm bind",			true)	\
+	X(C_QUERY,		"rdma_cm query",		true)	\
+	X(C_LISTEN,		"rdma_cm listen",		true)	\
+	X(C_RESOLVE_ADDR,	"rdma_cm resolve_addr",		true)	\
+	X(C_RESOLVE_ROUTE,	"rdma_cm resolve_route",	true)	\
+	X(C_CONNECT,		"rdma_cm connect",		true)	\
+	X(C_ACCEPT,		"rdma_cm accept",		true)	\
+	X(C_REJECT,		"rdma_cm reject",		true)	\
+	X(C_DISCONNECT,		"rdma_cm disconnect",		true)	\
+	X(C_GET_EVENT,		"rdma_cm get_event",		true)	\
+	X(C_ESTABLISHED,	"rdma_cm connections",		true)	\
+	X(C_ANY,		"rdma_cm commands at random",	false)	\
+	X(M_MMAP,		"mmap of a ring",		true)	\
+	X(M_ODD_MMAP,		"mmap at random",		false)	\
+	X(M_CHANGE,		"mprotect, mremap, munmap, ...",	true)	\
+	X(M_FILES,		"close, dup, read, ...",	true)	\
+	X(M_FORK,		"fork",				true)	\
+	X(WC_SEND,		"completion of send",		true)	\
+	X(WC_WRITE,		"completion of write",		true)	\
+	X(WC_READ,		"completion of read",		true)	\
+	X(WC_LOCAL_INV,		"completion of local_inv",	false)	\
+	X(WC_REG_MR,		"completion of reg_mr",		false)	\
+	X(WC_RECV,		"completion of recv",		true)	\
+	X(WC_RECV_IMM,		"completion of recv_with_imm",	true)	\
+	X(WC_FETCH_ADD,		"completion of fetch_add",	true)	\
+	X(WC_CMP_SWAP,		"completion of cmp_swap",	true)	\
+	X(WC_ODD,		"completion of what we wrote",	false)
+
+enum method {
+#define X(id, name, must) id,
+	FUZZABI_LIST(X)
+#undef X
+	METHODS
+};
+
+#endif
