@@ -362,14 +362,49 @@ static void test_longest(void)
 	free(frame);
 }
 
+/* Octets that were promised, and do not come: no marker is taken on trust. */
+static void test_markers_lost(void)
+{
+	struct iwt_fpdu_rules rules = { .markers = true };
+	struct frame_rules put = { .pos = 8, .markers = true };
+	u8 ulpdu[2000] = { 0xc1, 0x40 }, *frame = malloc(4096);
+	u32 n, len, last, err;
+	struct pieces_cursor pc;
+	struct iwt_fpdu f;
+	struct pieces p;
+
+	tap_begin("fpdu: a marker that cannot be read");
+	n = frame_ulpdu(ulpdu, sizeof(ulpdu), &put, frame);
+	last = 512 - 8;
+	while (last + 512 < n)
+		last += 512;
+	CHECK(last > 1024);
+	for (len = 20; len < last + 4; len++) {
+		tap_about("%u of %u octets", len, n);
+		pieces_cut(&p, frame, len, NULL, 0);
+		pc = pieces_start(&p);
+		CHECK_EQ(iwt_fpdu_read(&pc.c, sizeof(pc), n, 8, &rules, &f,
+				       &err), IWT_FPDU_BAD);
+		pieces_free(&p);
+	}
+	tap_end();
+	free(frame);
+}
+
 static void test_cursor_size(void)
 {
 	const struct vector *v = vector_find("V-D4");
 	struct iwt_cursor c = { .p = v->octets, .len = v->len };
+	union {
+		struct iwt_cursor c;
+		u8 room[IWT_CURSOR_MAX];
+	} large = { c };
 	struct iwt_fpdu f;
 	u32 err;
 
 	tap_begin("fpdu: a cursor that cannot be cloned");
+	CHECK_EQ(iwt_fpdu_read(&large.c, sizeof(large), v->len, 0, &plain, &f,
+			       &err), IWT_FPDU_OK);
 	CHECK_EQ(iwt_fpdu_read(&c, IWT_CURSOR_MAX + 1, v->len, 0, &plain, &f,
 			       &err), IWT_FPDU_BAD);
 	CHECK_EQ(err, IWT_ERR_DDP_LOCAL);
@@ -420,6 +455,7 @@ void test_fpdu(void)
 	test_marker_alone();
 	test_streams();
 	test_longest();
+	test_markers_lost();
 	test_cursor_size();
 	test_lost_payload();
 }

@@ -153,7 +153,7 @@ static void check_read(const struct want *w, const struct vector *v,
 	struct iwt_fpdu_rules rules = { !w->no_crc, v->markers };
 	struct pieces_cursor pc = pieces_start(pieces), before = pc;
 	struct iwt_fpdu f;
-	u32 err;
+	u32 err, i;
 
 	memset(&f, 0xa5, sizeof(f));
 	if (!CHECK_EQ(iwt_fpdu_read(&pc.c, sizeof(pc), v->len, v->pos, &rules,
@@ -164,6 +164,8 @@ static void check_read(const struct want *w, const struct vector *v,
 	CHECK_EQ(f.size, v->len);
 	CHECK_EQ(f.pos, v->pos);
 	CHECK_EQ(f.hdr_len, w->hdr_len);
+	for (i = f.hdr_len; i < sizeof(f.hdr); i++)
+		CHECK_EQ(f.hdr[i], 0xa5);
 	CHECK_EQ(f.payload_len, f.ulpdu_len - f.hdr_len);
 	CHECK_EQ(f.ddp.tagged, w->tagged);
 	CHECK_EQ(f.ddp.last, w->last);

@@ -17,6 +17,17 @@ static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 	return p;
 }
 
+/* Behind the last fragment is what a longer buffer left there once. */
+static void stale(struct sk_buff *skb)
+{
+	skb_frag_t *f = &skb->si.frags[skb->si.nr_frags];
+
+	if (!skb->si.nr_frags || skb->si.nr_frags == MAX_SKB_FRAGS)
+		return;
+	f->address = f[-1].address + f[-1].size;
+	f->size = 1;
+}
+
 /* Spreads @len octets over @skb: a linear part and fragments, some side by side. */
 static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 		 u32 have)
@@ -43,6 +54,7 @@ static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 			skb->si.nr_frags++;
 		}
 	}
+	stale(skb);
 }
 
 struct sk_buff *rxqueue_buffer(struct rxqueue *q, u32 from, u32 to)

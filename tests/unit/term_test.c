@@ -37,6 +37,7 @@ static void test_vectors(void)
 		tap_about("%s", terms[i].id);
 		v = vector_find(terms[i].id);
 		hdr_len = unhex(terms[i].hdr, hdr);
+		memset(body, 0xff, sizeof(body));
 		n = iwt_term_build(terms[i].err, hdr, hdr_len,
 				   terms[i].seg_len, body);
 		iwt_txseg_term(&m, body, n);

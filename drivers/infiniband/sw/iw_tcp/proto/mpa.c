@@ -405,7 +405,6 @@ u32 iwt_mulpdu(u32 emss, bool markers)
 {
 	u32 used = IWT_FPDU_LEN_LEN + IWT_FPDU_CRC_LEN + emss % 4;
 
-	emss = min_t(u32, emss, 1 << 17);	/* far beyond the upper bound */
 	if (markers)
 		used += IWT_MARKER_LEN * DIV_ROUND_UP(emss, IWT_MARKER_SPACING);
 	if (emss < used + IWT_MULPDU_MIN)

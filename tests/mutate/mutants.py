@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Small faults for a C file: one changed operator, constant, condition, flag or
+barrier, or one statement less, in each.
+
+The file is not parsed but read as tokens: a change keeps parentheses in balance, and
+what does not compile is no mutant. What only watches (assertions, tracepoints,
+counters, declarations, the preprocessor) stays as it is.
+"""
+
+import re
+from collections import namedtuple
+
+# where: offset in the file; old is there and becomes new; what: said of it in reports
+Mutant = namedtuple("Mutant", "path line where old new what")
+
+SWAPS = {
+    "<": ["<="], "<=": ["<"], ">": [">="], ">=": [">"], "==": ["!="], "!=": ["=="],
+    "&&": ["||"], "||": ["&&"], "+": ["-"], "-": ["+"], "+=": ["-="], "-=": ["+="],
+    "&": ["|"], "|": ["&"], "|=": ["&="], "&=": ["|="], "<<": [">>"], ">>": ["<<"],
+    "++": ["--"], "--": ["++"], "min": ["max"], "max": ["min"], "min_t": ["max_t"],
+    "true": ["false"], "false": ["true"],
+    "smp_store_release": ["WRITE_ONCE"], "smp_load_acquire": ["READ_ONCE"],
+    "GFP_ATOMIC": ["GFP_KERNEL"],
+}
+TOKEN = re.compile(r"""
+    (?P<blank>\s+|/\*.*?\*/|//[^\n]*)
+  | (?P<cpp>(?<![^\n])\#(?:[^\n\\]|\\.|\\\n)*)
+  | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+  | (?P<word>[A-Za-z_]\w*)
+  | (?P<number>0[xX][0-9a-fA-F]+\w*|\d+\w*)
+  | (?P<op><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)
+""", re.X | re.S)
+# statements that begin with one of these only watch
+WATCHES = re.compile(r"(BUG_ON|BUILD_BUG|WARN|lockdep_|might_sleep|static_assert|trace_|kmemleak_|"
+                     r"MODULE_|EXPORT_|DEFINE_|DECLARE_|CREATE_|pr_|dev_|iwt_count|iwt_stat)")
+KEYWORDS = {"if", "else", "for", "while", "do", "switch", "case", "default", "return", "goto",
+            "break", "continue", "sizeof", "typeof", "struct", "union", "enum", "static", "const",
+            "unsigned", "int", "char", "void", "long", "bool", "extern", "inline"}
+
+Token = namedtuple("Token", "kind text where")
+
+
+def tokens(source):
+    """What a compiler would look at: no blanks, comments, and lines of the preprocessor."""
+    return [Token(m.lastgroup, m.group(), m.start()) for m in TOKEN.finditer(source)
+            if m.lastgroup not in ("blank", "cpp")]
+
+
+def closing(toks, i):
+    """The index of the parenthesis that closes the one at i."""
+    depth = 0
+    for j in range(i, len(toks)):
+        if toks[j].text in "([{":
+            depth += 1
+        elif toks[j].text in ")]}":
+            depth -= 1
+            if depth == 0:
+                return j
+    return len(toks) - 1
+
+
+def bodies(toks):
+    """The ranges of tokens that are bodies of functions: a brace behind a parenthesis,
+    outside of all others."""
+    i = 0
+    while i < len(toks):
+        if toks[i].text == "{":
+            end = closing(toks, i)
+            if i and toks[i - 1].text == ")":
+                yield i + 1, end
+            i = end
+        i += 1
+
+
+def statements(toks, first, last):
+    """(begin, end) of each simple statement; end is its semicolon."""
+    begin, i, depth, choices = first, first, 0, 0
+    while i < last:
+        text = toks[i].text
+        if text == "?":
+            choices += 1
+        elif text == ":" and choices:
+            choices -= 1
+            i += 1
+            continue
+        if text in "([":
+            depth += 1
+        elif text in ")]":
+            depth -= 1
+            # the parenthesis of if, for, while and switch ends what came before
+            if depth == 0 and toks[begin].text in ("if", "for", "while", "switch"):
+                begin = i + 1
+        elif depth == 0 and text in "{}:":
+            begin = i + 1
+        elif depth == 0 and text in ("else", "do"):
+            begin = i + 1
+        elif depth == 0 and text == ";":
+            yield begin, i
+            begin = i + 1
+        i += 1
+
+
+def declares(toks, begin, end):
+    """Does this statement declare a variable? "word word", or "word *word", "= {"..."""
+    if toks[begin].kind != "word" or begin == end:
+        return False
+    if toks[begin].text in ("struct", "union", "enum", "static", "const", "unsigned"):
+        return True
+    after = [t for t in toks[begin + 1:begin + 4]]
+    if after and after[0].kind == "word":
+        return True
+    return len(after) > 1 and after[0].text == "*" and after[1].kind == "word" \
+        and toks[begin].text in ("void", "u8", "u16", "u32", "u64", "int", "long", "bool", "size_t", "__be32")
+
+
+def deletions(path, source, toks, first, last):
+    """A statement less."""
+    for begin, end in statements(toks, first, last):
+        if begin >= end or declares(toks, begin, end) or WATCHES.match(toks[begin].text):
+            continue
+        word = toks[begin].text
+        if word in ("case", "default", "goto") or (word == "return" and end > begin + 1):
+            continue
+        where = toks[begin].where
+        old = source[where:toks[end].where + 1]
+        yield Mutant(path, line_of(source, where), where, old, ";", "no such statement")
+
+
+def watched(toks, first, last):
+    """The indexes of tokens in statements that only watch."""
+    found = set()
+    for begin, end in statements(toks, first, last):
+        if WATCHES.match(toks[begin].text):
+            found.update(range(begin, end + 1))
+    return found
+
+
+def unary(toks, i):
+    """Is the operator at i a sign, a reference or a dereference?"""
+    before = toks[i - 1]
+    return not (before.kind in ("number", "string") or before.text in (")", "]")
+                or (before.kind == "word" and before.text not in KEYWORDS))
+
+
+def replaced(path, source, tok, new, what):
+    return Mutant(path, line_of(source, tok.where), tok.where, tok.text, new, what)
+
+
+def constants(tok):
+    """Another number in place of a number."""
+    value = int(re.sub(r"[uUlL]+$", "", tok.text), 0)
+    return [str(value + 1)] + ([str(value - 1)] if value else [])
+
+
+def changes(path, source, toks, first, last):
+    """Another operator, number, condition or result."""
+    skip = watched(toks, first, last)
+    for i in range(first, last):
+        tok = toks[i]
+        if i in skip:
+            continue
+        if tok.kind == "number":
+            for new in constants(tok):
+                yield replaced(path, source, tok, new, "%s for %s" % (new, tok.text))
+        elif tok.text in SWAPS and not (tok.text in "+-&" and unary(toks, i)):
+            for new in SWAPS[tok.text]:
+                yield replaced(path, source, tok, new, "%s for %s" % (new, tok.text))
+        elif tok.text == "!" and tok.kind == "op":
+            yield replaced(path, source, tok, "", "no !")
+        elif tok.text in ("if", "while") and toks[i + 1].text == "(":
+            end = closing(toks, i + 1)
+            where = toks[i + 1].where
+            old = source[where:toks[end].where + 1]
+            yield Mutant(path, line_of(source, where), where, old, "(!%s)" % old, "condition turned round")
+        elif tok.text == "return" and toks[i + 1].text != ";":
+            end = next(j for j in range(i, last) if toks[j].text == ";")
+            where = toks[i + 1].where
+            old = source[where:toks[end].where]
+            if old not in ("0", "NULL", "false", "true", "IWT_OK"):
+                yield Mutant(path, line_of(source, where), where, old, "0", "result 0")
+
+
+def tables(toks):
+    """Lists of (begin, end), of the values of one table: "[NAME] = VALUE," outside of functions."""
+    inside = set()
+    for first, last in bodies(toks):
+        inside.update(range(first, last))
+    for i, tok in enumerate(toks):
+        if tok.text != "{" or i in inside or toks[i - 1].text != "=":
+            continue
+        cells, end, j = [], closing(toks, i), i + 1
+        while j < end:
+            if toks[j].text == "=" and toks[j - 1].text == "]" and toks[j + 1].text != "{":
+                stop = j + 1
+                while stop < end and toks[stop].text != ",":
+                    stop = closing(toks, stop) if toks[stop].text in "([{" else stop
+                    stop += 1
+                cells.append((j + 1, stop))
+                j = stop
+            elif toks[j].text == "{" and cells:
+                break
+            j += 1
+        if cells:
+            yield cells
+
+
+def cells_changed(path, source, toks):
+    """A cell of a table with what is in another one of that table."""
+    for cells in tables(toks):
+        texts = [source[toks[a].where:toks[b - 1].where + len(toks[b - 1].text)] for a, b in cells]
+        for (first, _), text, other in zip(cells, texts, texts[1:] + texts[:1]):
+            if "".join(text.split()) != "".join(other.split()):
+                where = toks[first].where
+                yield Mutant(path, line_of(source, where), where, text, other, "%s for it" % " ".join(other.split()))
+
+
+def line_of(source, where):
+    return source.count("\n", 0, where) + 1
+
+
+def mutants(path):
+    """All faults for the file at path, in the order of its text."""
+    with open(path, encoding="utf-8") as file:
+        source = file.read()
+    toks = tokens(source)
+    found = []
+    for first, last in bodies(toks):
+        found += deletions(path, source, toks, first, last)
+        found += changes(path, source, toks, first, last)
+    found += cells_changed(path, source, toks)
+    return sorted(set(found), key=lambda m: (m.where, m.new))
+
+
+def applied(source, mutant):
+    """The text of the file with this fault in it."""
+    end = mutant.where + len(mutant.old)
+    if source[mutant.where:end] != mutant.old:
+        raise ValueError("%s has changed meanwhile" % mutant.path)
+    return source[:mutant.where] + mutant.new + source[end:]

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# quick.sh [SELFTEST...]: what notices a fault of the driver soonest; run.py runs it in
+# a laboratory. It ends with the first test that fails.
+cd "$(dirname "$0")/.." || exit 1
+export IWT_QUICK=1
+try() { timeout -k 10 150 bash "$@" </dev/null || exit 1; }
+for name; do try "selftests/$name.sh"; done
+try selftests/verify.sh
+try selftests/conformance.sh --jobs 16

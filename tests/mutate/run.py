@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""run.py proto|driver|FILE... [--count N] [--seed S] [--jobs J]: mutation testing;
+run.py --survivors TSV: what survived a run before, once more; with --lab in the
+laboratory, whatever it is.
+
+Changes the driver by one small fault at a time (mutants.py) and runs the tests that
+are quick: for proto/ and the walk over received buffers the unit tests, for the rest
+quick.sh in the laboratory uml. A fault that no test notices has survived: either
+a test is missing, or the changed code does the same, which the file "equivalent" says
+of it with the reason. Prints TAP, a line for each fault; fails if one survived.
+The results are also in build/mutate/results.tsv. The faults are chosen at
+random, from all files in proportion to their length; the seed is printed.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+DRIVER = "drivers/infiniband/sw/iw_tcp"
+OUT = os.path.join(TOP, "build", "mutate")
+sys.path.insert(0, HERE)
+import mutants  # noqa: E402  pylint: disable=wrong-import-position
+
+# What quick.sh runs for a file in front of what it always runs, by the beginning of its name
+TESTS = (
+    ("cm_attach", "attach"), ("verbs_attach", "attach"), ("sock_user", "attach"), ("cm_addr", "listen netns"),
+    ("cm_caller", "owner"), ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("config", "settings"),
+    ("cq", "posting threads"), ("device", "link"), ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
+    ("mr", "hostile"), ("qp_flush", "drain"), ("qp_modify", "posting"), ("qp_", "posting"), ("restrack", "link"),
+    ("rx", "steps"), ("sock_zc", "zerocopy"), ("sock", "window"), ("stage", "memory"), ("tx_zc", "zerocopy"),
+    ("verbs_", "hostile posting"), ("zc", "zerocopy"), ("sgl", "posting"), ("sq", "posting"), ("rq", "posting"),
+)
+
+
+def in_unit(path):
+    return path.startswith(DRIVER + "/proto/") or path == DRIVER + "/sock_cursor.c"
+
+
+def sources(which):
+    """The paths of the files that are meant."""
+    if which not in (["proto"], ["driver"]):
+        return which
+    found = []
+    for folder, _, names in os.walk(os.path.join(TOP, DRIVER)):
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(folder, name), TOP)
+            if name.endswith(".c") and in_unit(path) == (which == ["proto"]):
+                found.append(path)
+    return sorted(found)
+
+
+def known():
+    """The faults that change nothing: {(path, line of text, old, new)}."""
+    with open(os.path.join(HERE, "equivalent"), encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
+    return {tuple(row[:4]) for row in rows}
+
+
+def key(mutant, source):
+    text = source.split("\n")[mutant.line - 1].strip()
+    return (mutant.path, text, " ".join(mutant.old.split()), " ".join(mutant.new.split()))
+
+
+def all_faults(paths):
+    same, found = known(), []
+    for path in paths:
+        with open(os.path.join(TOP, path), encoding="utf-8") as file:
+            source = file.read()
+        for fault in mutants.mutants(os.path.join(TOP, path)):
+            fault = fault._replace(path=path)
+            if key(fault, source) not in same:
+                found.append(fault)
+    return found
+
+
+def run(command, seconds, log, **keywords):
+    """The exit status; None if it took too long."""
+    with open(log, "wb") as out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
+                                                  stdin=subprocess.DEVNULL, start_new_session=True,
+                                                  **keywords) as child:
+        try:
+            return child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, 15)
+            try:
+                child.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, 9)
+                child.wait()
+            return None
+
+
+def first_failure(log):
+    """What the log says of why a run failed."""
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith("not ok") or "ERROR: " in line or "runtime error" in line \
+                    or line.startswith(("vm: gate:", "Bail out")):
+                return " ".join(line.split())[:110]
+    return "it ended early"
+
+
+class Unit:
+    """The unit tests, with a copy of the driver of its own."""
+
+    def __init__(self, number):
+        self.dir = os.path.join(OUT, "unit-%d" % number)
+        self.log = self.dir + ".log"
+        shutil.rmtree(self.dir, ignore_errors=True)
+        shutil.copytree(os.path.join(TOP, DRIVER), os.path.join(self.dir, "driver"))
+        self.make = ["make", "-s", "-C", os.path.join(TOP, "tests/unit"), "build", "OUT=%s/out" % self.dir,
+                     "DRIVER=%s/driver" % self.dir]
+
+    def place(self, path):
+        return os.path.join(self.dir, "driver", os.path.relpath(path, DRIVER))
+
+    def build(self):
+        return run(self.make, 300, self.log) == 0
+
+    def test(self, _path):
+        """Why the tests fail, or None."""
+        status = run([self.dir + "/out/unit"], 60, self.log)
+        if status == 0:
+            return None
+        return "endless" if status is None else first_failure(self.log)
+
+
+class Lab:
+    """The tests of quick.sh in the laboratory uml, from a copy of the tree."""
+
+    def __init__(self, number):
+        self.dir = os.path.join(OUT, "lab-%d" % number)
+        self.log = self.dir + ".log"
+        os.makedirs(self.dir, exist_ok=True)
+        subprocess.run(["rsync", "-a", "--delete", "--exclude=/.git", "--exclude=/build", TOP + "/", self.dir + "/"],
+                       check=True)
+
+    def place(self, path):
+        return os.path.join(self.dir, path)
+
+    def build(self):
+        return run(["tests/vm/build", "uml"], 600, self.log, cwd=self.dir) == 0
+
+    def test(self, path):
+        name = os.path.basename(path)
+        extra = next((tests for begin, tests in TESTS if name.startswith(begin)), "")
+        status = run(["tests/vm/run", "--lab", "uml", "--time", "400", "tests/mutate/quick.sh"] + extra.split(),
+                     500, self.log, cwd=self.dir)
+        if status == 0:
+            return None
+        return "endless" if status in (None, 124) else first_failure(self.log)
+
+
+class Results:
+    """What came of each fault, told at once."""
+
+    def __init__(self, name):
+        self.lock = threading.Lock()
+        self.count = {"killed": 0, "survived": 0, "no mutant": 0}
+        self.number = 0
+        self.file = open(os.path.join(OUT, name), "w", encoding="utf-8")  # pylint: disable=consider-using-with
+
+    def tell(self, fault, verdict, why=""):
+        text = "%s:%d: %s: %s" % (fault.path[len(DRIVER) + 1:], fault.line, " ".join(fault.old.split())[:70], fault.what)
+        with self.lock:
+            self.count[verdict] += 1
+            self.file.write("\t".join((verdict, fault.path, str(fault.line), " ".join(fault.old.split()),
+                                       " ".join(fault.new.split()), why)) + "\n")
+            self.file.flush()
+            if verdict == "no mutant":
+                return
+            self.number += 1
+            word = "ok" if verdict == "killed" else "not ok"
+            print("%s %d - %s%s" % (word, self.number, text, " # " + why if why else ""), flush=True)
+
+
+def one(worker, fault, results):
+    """Makes the fault, builds, tests and takes it back. Was it one?"""
+    place = worker.place(fault.path)
+    with open(os.path.join(TOP, fault.path), encoding="utf-8") as file:
+        source = file.read()
+    try:
+        with open(place, "w", encoding="utf-8") as file:
+            file.write(mutants.applied(source, fault))
+        if not worker.build():
+            results.tell(fault, "no mutant")
+            return False
+        why = worker.test(fault.path)
+        results.tell(fault, "killed" if why else "survived", why or "")
+        return True
+    finally:
+        with open(place, "w", encoding="utf-8") as file:
+            file.write(source)
+
+
+def work(worker, faults, wanted, results, lock, end):
+    while time.time() < end:
+        with lock:
+            if not faults or wanted[0] <= 0:
+                return
+            wanted[0] -= 1
+            fault = faults.pop()
+        if not one(worker, fault, results):
+            with lock:
+                wanted[0] += 1
+
+
+def arguments():
+    p = argparse.ArgumentParser(description="mutation testing")
+    p.add_argument("what", nargs="*", help="proto, driver, or files of the driver")
+    p.add_argument("--count", type=int, help="faults to try (300 of proto, 80 of the rest)")
+    p.add_argument("--seed", type=int, default=int(time.time()))
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--survivors", help="a file of results: what survived, once more")
+    p.add_argument("--lab", action="store_true", help="in the laboratory, not by the unit tests")
+    p.add_argument("--line", type=int, help="only faults in this line")
+    p.add_argument("--time", type=int, default=1 << 30, help="seconds, after which no other begins")
+    p.add_argument("--list", action="store_true", help="print the faults, test none")
+    return p.parse_args()
+
+
+def survivors(path):
+    """The faults that a file of results says have survived."""
+    with open(path, encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    told = {(row[1], int(row[2]), row[3], row[4]) for row in rows if row[0] == "survived"}
+    return [f for f in all_faults(sorted({path for path, _, _, _ in told}))
+            if (f.path, f.line, " ".join(f.old.split()), " ".join(f.new.split())) in told]
+
+
+def meant(args):
+    """The faults that the arguments name, and whether the unit tests are to notice them."""
+    if args.survivors:
+        faults = survivors(args.survivors)
+        return faults, not args.lab and all(in_unit(fault.path) for fault in faults)
+    paths = [os.path.relpath(os.path.abspath(p), TOP) if os.path.exists(p) else p for p in args.what]
+    paths = sources(paths)
+    faults = [f for f in all_faults(paths) if not args.line or f.line == args.line]
+    return faults, not args.lab and all(in_unit(path) for path in paths)
+
+
+def main():
+    args = arguments()
+    faults, unit = meant(args)
+    if args.list or not faults:
+        for fault in faults:
+            print("%s:%d: %s -> %s" % (fault.path, fault.line, " ".join(fault.old.split()), " ".join(fault.new.split())))
+        return 0 if faults else 2
+    random.Random(args.seed).shuffle(faults)
+    total = len(faults)
+    wanted = args.count or (total if args.survivors or args.line else 300 if unit else 80)
+    os.makedirs(OUT, exist_ok=True)
+    print("# %d of %d faults, --seed %d" % (min(wanted, total), total, args.seed), flush=True)
+    workers = [(Unit if unit else Lab)(n) for n in range(args.jobs)]
+    for worker in workers:
+        why = worker.build() and worker.test(faults[0].path)
+        if why is not None:
+            print("Bail out! without a fault: %s (%s)" % (why or "it does not build", worker.log))
+            return 1
+    results, lock, left = Results("%s.tsv" % ("unit" if unit else "lab")), threading.Lock(), [wanted]
+    threads = [threading.Thread(target=work, args=(w, faults, left, results, lock, time.time() + args.time))
+               for w in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print("1..%d" % results.number)
+    print("# killed %(killed)d, survived %(survived)d, did not compile %(no mutant)d" % results.count)
+    return 1 if results.count["survived"] or not results.number else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
