@@ -7,6 +7,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/root.sh"
 . "$here/kernel.sh"
 . "$here/uml.sh"
+. "$here/foreign.sh"
 . "$here/lab.sh"
 . "$here/build.sh"
 . "$here/payload.sh"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Packages of other releases than the host's, through a private apt state per
-# suite. Locations come from the host's own apt configuration.
+# suite. Locations come from the host's own apt configuration. SUITE:ARCHITECTURE is a
+# suite of machines of another architecture than the host's, besides that.
 
 # apt_repository: the location of the Debian archive this host uses
 apt_repository() {
@@ -18,8 +19,13 @@ apt_repository() {
 
 # apt_in SUITE COMMAND...: apt-get or apt-cache within SUITE's private state
 apt_in() {
-	local dir=$CACHE/apt/$1 command=$2; shift 2
-	"$command" -q -o Dir::Etc::sourcelist="$dir/sources.list" \
+	local dir=$CACHE/apt/$1 command=$2 arch=()
+	case $1 in
+	*:*) arch=(-o "APT::Architecture=${1#*:}" -o "APT::Architectures::=${1#*:}"
+		-o "APT::Architectures::=$NATIVE") ;;
+	esac
+	shift 2
+	"$command" -q "${arch[@]}" -o Dir::Etc::sourcelist="$dir/sources.list" \
 		-o Dir::Etc::sourceparts=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
 		-o Dir::State::lists="$dir/lists" -o Dir::State::status=/dev/null \
 		-o Dir::Cache="$dir" -o Dir::Cache::archives=archives \
@@ -29,7 +35,7 @@ apt_in() {
 }
 
 apt_fetch_lists() {
-	local suite=$1 uri dir=$CACHE/apt/$1
+	local suite=${1%:*} uri dir=$CACHE/apt/$1
 	[ -z "$(find "$dir/fresh" -mmin -720 2>/dev/null)" ] || return 0
 	mkdir -p "$dir/lists/partial" "$dir/archives/partial"
 	uri=$(apt_repository)
@@ -41,14 +47,14 @@ apt_fetch_lists() {
 			echo "deb-src $uri $suite main"
 		fi
 	} >"$dir/sources.list"
-	if retry apt_in "$suite" apt-get update -o APT::Update::Error-Mode=any >"$dir/log" 2>&1; then
+	if retry apt_in "$1" apt-get update -o APT::Update::Error-Mode=any >"$dir/log" 2>&1; then
 		rm -f "$dir"/closure-*
 		touch "$dir/fresh"
 	elif [ -e "$dir/fresh" ]; then
-		log "cannot refresh the package lists of $suite; using older ones"
+		log "cannot refresh the package lists of $1; using older ones"
 	else
 		cat "$dir/log" >&2
-		die "cannot fetch the package lists of $suite"
+		die "cannot fetch the package lists of $1"
 	fi
 }
 

@@ -9,6 +9,7 @@
 BUILD_SCRIPT='
 export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=400M
 kdir=/lib/modules/$VERSION/build
+[ -z "$COMPILER" ] || export CC="$COMPILER"
 cd /src
 rm -rf /out/payload
 bin=/out/payload/opt/iw_tcp/bin updates=/out/payload/usr/lib/modules/$VERSION/updates
@@ -58,8 +59,9 @@ build_locked() {
 	[ -n "$changed" ] || [ "$(cat "$out/built" 2>/dev/null)" != "$KERNEL $ROOT" ] || return 0
 	rm -f "$out/built"
 	rdma_core=$("$TREE/userspace-provider/fetch-rdma-core") || return 1
-	in_root "$KERNEL/tree $ROOT/root" "VERSION=$VERSION INDEX_OF=${KERNEL##*/}; MAKEARGS='${LAB_MAKEARGS:-}'; $BUILD_SCRIPT" \
-		"$out/src:/src" "$out:/out" "$rdma_core:/rdma-core" "$CACHE/ccache:/ccache" >"$out/log" 2>&1 </dev/null || return 1
+	in_root "$KERNEL/tree $LAB_LAYERS" \
+		"VERSION=$VERSION INDEX_OF=${KERNEL##*/}; MAKEARGS='${LAB_MAKEARGS:-}'; COMPILER='$LAB_CC'; $BUILD_SCRIPT" \
+		"$ROOT/root:/sysroot" "$out/src:/src" "$out:/out" "$rdma_core:/rdma-core" "$CACHE/ccache:/ccache" >"$out/log" 2>&1 </dev/null || return 1
 	echo "$KERNEL $ROOT" >"$out/built"
 }
 

@@ -10,11 +10,11 @@
 
 # A suite that goes on to the next series keeps the last one for long: what a
 # laboratory is called after is what it boots.
-declare -A KERNEL_SERIES=([trixie-backports]=7.2)
+declare -A KERNEL_SERIES=([trixie-backports]=7.2 [bookworm-backports]=6.12)
 
 # kernel_release SUITE FLAVOUR: what follows linux-image- in the package's name
 kernel_release() {
-	local series=${KERNEL_SERIES[$1]:-} release
+	local series=${KERNEL_SERIES[${1%:*}]:-} release
 	if [ -z "$series" ]; then
 		printf '%s\n' "$2"
 		return

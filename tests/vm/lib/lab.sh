@@ -3,12 +3,15 @@
 # The laboratories: which userland and which kernel each has.
 
 LABS="6.12 6.1 7.2 rt uml debug"
+# of other architectures, which are prepared only when they are named
+FOREIGN_LABS="arm64 arm64-16k s390x"
 
 # lab_load LAB: sets KERNEL and ROOT to the prepared artefacts, VERSION to the
 # kernel's release, LAB_KIND (of emulator), LAB_MEMORY (MiB), LAB_CMDLINE,
-# LAB_MAKEARGS and LAB_GRACE (seconds for boot and gate)
+# LAB_MAKEARGS and LAB_GRACE (seconds for boot and gate); LAB_LAYERS is what to build in,
+# LAB_CC its compiler, where that is not the usual one
 lab_load() {
-	LAB=$1 LAB_KIND=qemu LAB_MEMORY=4096 LAB_GRACE=180 LAB_MAKEARGS=
+	LAB=$1 LAB_KIND=qemu LAB_ARCH=$NATIVE LAB_LAYERS='' LAB_CC='' LAB_MEMORY=4096 LAB_GRACE=180 LAB_MAKEARGS=
 	# where a program is in memory is part of what the emulator's translation of it
 	# depends on: at random places it would be translated again each time
 	LAB_CMDLINE='norandmaps slub_debug=FZP kfence.sample_interval=10'
@@ -20,9 +23,13 @@ lab_load() {
 	uml) lab_uml uml.config ;;
 	# the less memory, the less is searched for leaks
 	debug) lab_uml "uml.config debug.config"; LAB_MEMORY=1536 LAB_GRACE=600 ;;
-	*) die "no such lab: $LAB (there are $LABS)" ;;
+	arm64) lab_foreign trixie arm64 trixie:arm64 ;;
+	arm64-16k) lab_foreign trixie arm64-16k trixie:arm64 ;;
+	s390x) lab_foreign bookworm-backports s390x bookworm:s390x ;;
+	*) die "no such lab: $LAB (there are $LABS $FOREIGN_LABS)" ;;
 	esac
 	VERSION=$(cat "$KERNEL/version")
+	LAB_LAYERS=${LAB_LAYERS:-$ROOT/root}
 }
 
 lab_uml() {

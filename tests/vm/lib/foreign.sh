@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Machines of another architecture than the host's. Their userland is unpacked, not
+# installed, for no program of theirs runs on the host: what the packages' scripts would
+# have made comes from the same release's userland of the host's architecture. What runs
+# in them is compiled there, with a cross compiler and their userland as its sysroot.
+# A suite of another architecture is called SUITE:ARCHITECTURE.
+
+NATIVE=amd64
+
+# architecture: GNU's name of it, its emulator, the package of that in one or the other release
+declare -A FOREIGN=(
+	[arm64]="aarch64-linux-gnu qemu-system-aarch64 qemu-system-arm"
+	[s390x]="s390x-linux-gnu qemu-system-s390x qemu-system-s390x|qemu-system-misc"
+)
+
+# arch_of SUITE[:ARCHITECTURE]
+arch_of() { case $1 in *:*) echo "${1##*:}" ;; *) echo $NATIVE ;; esac; }
+
+# foreign_triplet ARCHITECTURE
+foreign_triplet() { cut -d' ' -f1 <<<"${FOREIGN[$1]}"; }
+
+# foreign_need LAB...: "command=package" of what the host needs for the LABs
+foreign_need() {
+	local lab words
+	for lab; do
+		words=${FOREIGN[${lab%%-*}]:-}
+		[ -z "$words" ] || cut -d' ' -f2- --output-delimiter== <<<"$words"
+	done
+}
+
+# foreign_root_packages SUITE: root_packages, less what only compiles
+foreign_root_packages() {
+	root_packages "$1" | grep -vxE 'ccache|make|pahole|gcc(-[0-9]+)?|flex|bison|bc|pkgconf|xz-utils'
+	echo busybox-static
+}
+
+# foreign_unpack SUITE ARCHITECTURE DIR
+foreign_unpack() {
+	local suite=$1 arch=$2 dir=$3 list
+	list=$(foreign_root_packages "$suite" | paste -sd,)
+	rm -rf "$dir"
+	# shellcheck disable=SC2016
+	mmdebstrap --variant=extract --format=directory --arch="$arch" \
+		--include='?essential' --include='?priority(required)' --include="$list" \
+		--aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Retries "3"' \
+		--setup-hook='for d in bin sbin lib; do mkdir -p "$1/usr/$d"; ln -s "usr/$d" "$1/$d"; done' \
+		"$suite" "$dir" "$(apt_repository)"
+}
+
+# foreign_configure NATIVE-ROOT DIR: what the packages' scripts make
+foreign_configure() {
+	local native=$1 dir=$2 link
+	rm -rf "$dir"/usr/share/{man,info,locale} "$dir"/var/lib/apt/lists
+	find "$dir/usr/share/doc" -mindepth 1 -maxdepth 1 -not -name 'rdma-core*' -exec rm -rf {} +
+	rsync -a --ignore-existing --exclude=/ld.so.cache "$native/etc/" "$dir/etc/"
+	rsync -a --ignore-existing "$native/root/" "$dir/root/"
+	(cd "$native" && find usr -type l -lname '/etc/alternatives/*') | while read -r link; do
+		if [ ! -e "$dir/$(readlink "$dir/etc/alternatives/$(basename "$link")")" ]; then continue; fi
+		[ -e "$dir/$link" ] || [ -L "$dir/$link" ] || cp -a "$native/$link" "$dir/$link"
+	done
+	mkdir -p "$dir/opt/iw_tcp" "$dir/run/netns"
+	in_root "$native" 'python3 -m compileall -q -s /sysroot /sysroot/usr/lib/python3* || :' "$dir:/sysroot"
+}
+
+# build_foreign_root SUITE ARCHITECTURE OUT
+build_foreign_root() {
+	local suite=$1 arch=$2 out=$3 native
+	root_of native "$suite"
+	retry foreign_unpack "$suite" "$arch" "$out/root"
+	foreign_configure "$native/root" "$out/root"
+	truncate -s 6G "$out/root.img"
+	mkfs.ext4 -q -d "$out/root" -O ^has_journal -E lazy_itable_init=1 "$out/root.img"
+}
+
+# foreign_root VAR SUITE:ARCHITECTURE: as root_of
+foreign_root() {
+	local suite=${2%:*} arch=${2##*:} recipe
+	recipe=$(declare -f build_foreign_root foreign_unpack foreign_configure)
+	artefact "$1" "root-$suite-$arch" \
+		"$(hash_of "$suite" "$arch" "$(foreign_root_packages "$suite")" "$recipe")" \
+		build_foreign_root "$suite" "$arch"
+}
+
+# cross_gcc SUITE ARCHITECTURE: the compiler of the release's kernels
+cross_gcc() { printf '%s-%s\n' "$(foreign_triplet "$2")" "$(root_packages "$1" | grep -xE 'gcc-[0-9]+')"; }
+
+# build_cross SUITE GCC TRIPLET "PACKAGES" OUT: to be laid over the release's userland
+build_cross() {
+	local suite=$1 gcc=$2 triplet=$3 packages=$4 out=$5 deb
+	mkdir -p "$out"/{debs,root/usr/lib/ccache}
+	# shellcheck disable=SC2086
+	apt_download "$suite" "$out/debs" $packages
+	for deb in "$out"/debs/*.deb; do dpkg-deb -x "$deb" "$out/root"; done
+	ln -s ../../bin/ccache "$out/root/usr/lib/ccache/$gcc"
+	rm -rf "$out/debs" "$out/root/usr/share"
+	if [ -d "$out/root/lib" ]; then
+		cp -a "$out/root/lib/." "$out/root/usr/lib"
+		rm -rf "$out/root/lib"
+	fi
+}
+
+# cross_of VAR SUITE:ARCHITECTURE: the cached cross compiler, and an emulator for programs
+cross_of() {
+	local suite=${2%:*} arch=${2##*:} triplet gcc packages
+	apt_update "$suite"
+	triplet=$(foreign_triplet "$arch")
+	gcc=$(cross_gcc "$suite" "$arch")
+	packages=$(apt_closure "$suite" "(-$triplet(-base)?|-$arch-cross|^qemu-user)\$" \
+		"gcc-${gcc##*-}-$triplet" qemu-user-static | paste -sd' ')
+	artefact "$1" "cross-$suite-$arch" "$(hash_of "$packages" "$(declare -f build_cross)")" \
+		build_cross "$suite" "$gcc" "$triplet" "$packages"
+}
+
+# build_foreign_kernel SUITE USERLAND "PACKAGES" OUT: as build_stock_kernel
+build_foreign_kernel() {
+	local suite=$1 userland=$2 packages=$3 out=$4 version modules root cross native
+	# shellcheck disable=SC2086
+	kernel_unpack "$suite" "$out" "$out/debs" $packages
+	version=$(basename "$out"/tree/usr/lib/modules/*)
+	modules=$out/tree/usr/lib/modules/$version
+	echo "$version" >"$out/version"
+	mv "$out/tree/boot/vmlinuz-$version" "$out/linux"
+	# without it no BTF is made, for which the host's tools would have to know the byte order
+	rm -rf "$out/tree"/{boot,usr/share} "$out"/tree/usr/src/linux-headers-*/vmlinux
+	kernel_trim_modules "$modules"
+	find "$modules" -name '*.ko.xz' -print0 | xargs -0r -P2 -n64 xz -d
+
+	foreign_root root "$userland"
+	cross_of cross "$userland"
+	root_of native "${userland%:*}"
+	siw_source "$out/debs"/linux-source-*.deb "$out/siw"
+	in_root "$out/tree $cross/root $native/root" "
+		make -C /lib/modules/$version/build M=/siw CONFIG_RDMA_SIW=m modules
+		install -D -m 644 -t /modules/extra /siw/siw.ko
+	" "$out/siw:/siw" "$modules:/modules"
+	rm -rf "$out/siw" "$out/debs"
+	kernel_finish "$out"
+	foreign_initrd "$root/root" "$out/initrd"
+}
+
+# foreign_initrd ROOT FILE: initrd_make's, with the machine's own shell
+foreign_initrd() {
+	local root=$1 file=$2 dir
+	dir=$(mktemp -d)
+	(cd "$dir" && zcat "$file" | cpio --quiet -id)
+	cp "$root/usr/bin/busybox" "$dir/bin/busybox"
+	(cd "$dir" && find . | cpio --quiet -o -H newc) | gzip -1 >"$file"
+	rm -rf "$dir"
+}
+
+# foreign_kernel VAR NAME SUITE FLAVOUR USERLAND: as stock_kernel
+foreign_kernel() {
+	local packages recipe
+	apt_update "$3"
+	packages=$(kernel_packages "$3" "$4")
+	# its programs run on the host
+	packages=$(sed "s/^\(linux-kbuild-[^=]*\)=/\1:$NATIVE=/" <<<"$packages")
+	recipe=$(declare -f build_foreign_kernel foreign_initrd kernel_unpack kernel_trim_modules \
+		siw_source kernel_finish initrd_make; cat "$VM_DIR/guest/initrd")
+	artefact "$1" "kernel-$2" "$(hash_of "$packages" "$5" "$recipe")" \
+		build_foreign_kernel "$3" "$5" "$packages"
+}
+
+# lab_foreign SUITE FLAVOUR USERLAND:ARCHITECTURE: what lab_load sets
+# shellcheck disable=SC2034 # for the other files
+lab_foreign() {
+	local suite=$1 flavour=$2 userland=$3 cross native
+	LAB_ARCH=$(arch_of "$userland")
+	foreign_kernel KERNEL "$LAB" "$suite:$LAB_ARCH" "$flavour" "$userland"
+	foreign_root ROOT "$userland"
+	cross_of cross "$userland"
+	root_of native "${userland%:*}"
+	LAB_KIND=$LAB_ARCH LAB_LAYERS="$cross/root $native/root"
+	LAB_CC="$(cross_gcc "${userland%:*}" "$LAB_ARCH") --sysroot=/sysroot"
+}
+
+# boot_foreign DIR EMULATOR...: as boot_qemu. The script's terminal and the one of the
+# status lines are virtual consoles, which all machines have. Disks are PCI devices, which
+# every machine finds in their order.
+boot_foreign() {
+	local dir=$1 threads=single; shift
+	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
+	exec "$@" -accel "tcg,thread=$threads" -smp "$CPUS" -m "$LAB_MEMORY" \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-kernel "$KERNEL/linux" -initrd "$KERNEL/initrd" \
+		-append "console=$CONSOLE $KERNEL_OPTIONS mitigations=off nokaslr audit=0 rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 $LAB_CMDLINE LAB_IO=hvc0 LAB_STATUS=hvc1" \
+		-serial "file:$dir/console" -device virtio-serial-pci \
+		-chardev stdio,id=io -device virtconsole,chardev=io \
+		-chardev "file,id=status,path=$dir/status" -device virtconsole,chardev=status \
+		-drive "id=a,file=$ROOT/root.img,if=none,format=raw,snapshot=on,file.locking=off" \
+		-drive "id=b,file=$KERNEL/modules.img,if=none,format=raw,snapshot=on,file.locking=off" \
+		-drive "id=c,file=$dir/payload.tar,if=none,format=raw,snapshot=on,file.locking=off" \
+		-device virtio-blk-pci,drive=a -device virtio-blk-pci,drive=b -device virtio-blk-pci,drive=c
+}
+
+# A processor without what is slow to emulate (authenticated pointers) and no test's subject
+boot_arm64() { CONSOLE=ttyAMA0 boot_foreign "$1" qemu-system-aarch64 -M virt -cpu neoverse-n1; }
+boot_s390x() { CONSOLE=ttyS1 boot_foreign "$1" qemu-system-s390x -M s390-ccw-virtio -cpu max; }
