@@ -3,7 +3,8 @@
  * Threads that post to the same queue pairs, by ibv_post_send() and by ibv_wr_*(), and
  * threads that poll the one completion queue of all of them, by ibv_poll_cq() and by
  * ibv_start_poll(). Each request completes once, and the last one of each thread is what
- * the peer's memory has.
+ * the peer's memory has. Then one thread is in the middle of a poll when another one polls,
+ * which is too rare to count on otherwise.
  *
  *	iwt_threads ADDRESS [POSTS]
  *
@@ -237,6 +238,59 @@ static void compare(struct conn *c, int q)
 		}
 }
 
+/* Takes one completion, by ibv_poll_cq(), or by ibv_start_poll() if @arg is set. */
+static void *take_one(void *arg)
+{
+	static uint64_t taken;
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_wc wc;
+	int n;
+
+	do {
+		if (arg) {
+			n = !ibv_start_poll(cq, &attr);
+			if (!n)
+				continue;
+			taken = cq->wr_id;
+			ibv_end_poll(cq);
+		} else {
+			n = ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc);
+			taken = wc.wr_id;
+		}
+	} while (!n);
+	return &taken;
+}
+
+/*
+ * Two requests. The first is read between ibv_start_poll() and ibv_end_poll(), while another
+ * thread polls, for a time in which it would take the same one if nothing kept it back.
+ * Then it gets the second.
+ */
+static void overlap(struct conn *c, bool extended)
+{
+	struct ibv_poll_cq_attr attr = {};
+	uint64_t *taken, first;
+	pthread_t other;
+
+	if (post(c, false, 1, c->peer.addr, 0) || post(c, false, 2, c->peer.addr, 0))
+		die("post");
+	while (ibv_start_poll(cq, &attr))
+		sched_yield();
+	if (pthread_create(&other, NULL, take_one, extended ? cq : NULL))
+		die("thread");
+	usleep(100000);
+	first = cq->wr_id;
+	ibv_end_poll(cq);
+	if (pthread_join(other, (void **)&taken))
+		die("pthread_join");
+	if (first == 1 && *taken == 2)
+		return;
+	fprintf(stderr, "# %s: two polls took %llu and %llu\n",
+		extended ? "ibv_start_poll" : "ibv_poll_cq",
+		(unsigned long long)first, (unsigned long long)*taken);
+	atomic_fetch_add(&bad, 1);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[POSTERS + POLLERS];
@@ -265,6 +319,8 @@ int main(int argc, char **argv)
 		pthread_join(threads[i], NULL);
 	for (i = 0; i < QPS && !atomic_load(&bad); i++)
 		compare(&conns[i], i);
+	for (i = 0; i < 2 && !atomic_load(&bad); i++)
+		overlap(&conns[0], i);
 	fprintf(stderr, "# %u of %u completions\n", atomic_load(&done), posts * POSTERS);
 	for (i = 0; i < QPS; i++)
 		rdma_disconnect(conns[i].id);
