@@ -8,19 +8,19 @@
 no_children() { ! pgrep -P "$1"; }
 connected_or_ended() { rdma resource show qp link "$DEV_A" | grep -q ' state RTS' || ! alive "$1"; }
 
-# qperf_test TEST: its server tells the port before it listens there, so that a
-# client which is faster is rejected. That is no result: it is tried once more, and far
-# off until it is connected. And its senders do not ask whether there are receives,
-# without which a connection ends: they may send no more of these 4 KB in a second than
-# there are.
+# qperf_test TEST: its server tells the port before it listens there, and no other port of
+# it can be waited for: so the client is far off until it is connected. Should it be rejected
+# all the same, that is no result, and it is tried once more, from farther off. Its senders do
+# not ask whether there are receives, without which a connection ends: they may send no more
+# of these 4 KB in a second than there are.
 way() { in_a tc qdisc replace dev "$IF_A" root netem rate 20mbit "$@"; }
 
+# qperf_once TEST MS: far off is MS milliseconds
 qperf_once() {
+	way delay "$2ms"
 	start timeout "$IWT_TIME" ip netns exec "$NS_A" qperf -cm1 -t 1 -m 4096 $IP_B "$1" >"$TMP/qperf" 2>&1
-	if [ "${2:-}" = "far off" ]; then
-		busywait "$IWT_TIME" connected_or_ended "$PID"
-		way
-	fi
+	busywait "$IWT_TIME" connected_or_ended "$PID"
+	way
 	ended "$PID" $((IWT_TIME + 10))
 }
 
@@ -28,12 +28,11 @@ qperf_test() {
 	local rc
 	# the process of the test before may still be closing its listener
 	busywait 20 no_children "$srv"
-	qperf_once "$1"
+	qperf_once "$1" 50
 	rc=$?
 	if [ $rc -ne 0 ] && grep -q 'Event rejected' "$TMP/qperf"; then
 		once_more "qperf $1: the client was rejected"
-		way delay 500ms
-		qperf_once "$1" "far off"
+		qperf_once "$1" 500
 		rc=$?
 	fi
 	check "qperf $1" sh -c "cat '$TMP/qperf'; exit $rc"
