@@ -29,7 +29,7 @@ zerocopy() {
 }
 
 # lent: octets that A has given to TCP by reference
-lent() { in_net "$NS_A" rdma statistic show link "$DEV_A/1" | grep -o 'tx_zerocopy [0-9]*' | cut -d' ' -f2; }
+lent() { counter "$DEV_A" tx_zerocopy; }
 some_lent() { [ "$(lent)" -gt "$BEFORE" ]; }
 none_lent() { [ "$(lent)" -eq "$BEFORE" ]; }
 
