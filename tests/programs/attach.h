@@ -79,8 +79,11 @@ void iwt_fds(void);
 void iwt_icmp(void);
 void iwt_race(void);
 
-/* attach_steps.c, attach_held.c */
+/* attach_steps.c, attach_held.c, attach_late.c */
 void iwt_held(void);
+int iwt_owned(const char *how);
+bool iwt_ctl(const char *line, int fd);
+void iwt_late(void);
 void iwt_steps(void);
 
 /* attach_serve.c */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A system call that owns the socket for as long as it likes: it waits for a page of this
- * process's memory, which comes when the process wants it to (userfaultfd(2)).
+ * A socket that somebody owns for as long as he likes, and what does not wait for that.
+ *
+ * A process owns its socket while a system call waits for a page of its memory, which comes
+ * when the process wants it to (userfaultfd(2)). Where there is no such thing, and for what
+ * no process can time, the module iwt_held owns it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +20,25 @@
 #include "attach.h"
 
 #define PAGE	4096
+#define CTL	"/sys/kernel/debug/iwt_held/ctl"
 
 static char *slow;
 static int faults;
+
+/* A word to the module iwt_held, see there; and a descriptor, unless negative. */
+bool iwt_ctl(const char *word, int fd)
+{
+	int ctl = open(CTL, O_WRONLY), len;
+	char line[64];
+	bool good;
+
+	len = snprintf(line, sizeof(line), fd < 0 ? "%s" : "%s %d", word, fd);
+	good = ctl >= 0 && write(ctl, line, len) == len;
+	if (!good)
+		printf("# %s: %s\n", line, strerror(errno));
+	close(ctl);
+	return good;
+}
 
 /* Return: false where there is no such thing */
 static bool make_slow(void)
@@ -44,15 +63,12 @@ static void *send_slow(void *arg)
 	return NULL;
 }
 
-/* The call is under way when this returns. */
-static pthread_t hold(int *fd)
+static void wait_fault(void)
 {
 	struct pollfd pfd = { .fd = faults, .events = POLLIN };
-	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, send_slow, fd) || poll(&pfd, 1, -1) != 1)
+	if (poll(&pfd, 1, PATIENCE * 1000) != 1)
 		iwt_die("page fault");
-	return thread;
 }
 
 static void let_go(pthread_t thread)
@@ -65,31 +81,144 @@ static void let_go(pthread_t thread)
 	madvise(slow, PAGE, MADV_DONTNEED);
 }
 
-void iwt_held(void)
+/* Both directions are refused, and the socket is its program's own again. */
+static void refused(int fds[2], const char *who)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
 	struct iwtdv_request req = { .frame_len = 20 };
 	struct iwtdv_conn_param param = {};
 	struct iwtdv_conn conn;
-	struct end *e;
+	struct end *e = iwt_open();
+	char what[80];
+
+	memcpy(req.frame, frame, 20);
+	e->fd = fds[0];
+	snprintf(what, sizeof(what), "%s: a responder is refused", who);
+	iwt_is(iwtdv_accept(e->qp, e->fd, &req, &param, &conn), EBUSY, what);
+	snprintf(what, sizeof(what), "%s: and an initiator", who);
+	iwt_is(iwt_connect(e, NULL, NULL), EBUSY, what);
+	e->fd = -1;
+	iwt_close(e);
+	snprintf(what, sizeof(what), "%s: and nothing waits for it", who);
+	iwt_ok(true, what);
+}
+
+static void in_send(void)
+{
 	pthread_t thread;
 	int fds[2];
 
-	if (!make_slow()) {
-		iwt_skip("a system call that does not end", "no userfaultfd here");
-		return;
-	}
-	memcpy(req.frame, frame, 20);
 	iwt_tcp_pair(iwt_ip, fds);
-	e = iwt_open();
-	thread = hold(&fds[0]);
-	e->fd = fds[0];
-	iwt_is(iwtdv_accept(e->qp, e->fd, &req, &param, &conn), EBUSY,
-	       "responder: in a system call that does not end");
-	e->fd = -1;
-	iwt_close(e);
-	iwt_ok(true, "and nothing waits for it");
+	if (pthread_create(&thread, NULL, send_slow, &fds[0]))
+		iwt_die("pthread_create");
+	wait_fault();
+	refused(fds, "in send()");
 	let_go(thread);
+	iwt_ok(iwt_say(fds[1], "text") && iwt_hear(fds[0], "text"), "it is a socket as before");
 	close(fds[0]);
 	close(fds[1]);
+}
+
+/* What ends one end of a pair; the other one sees it when nobody owns the socket. */
+static void ends(struct end *e[2], bool destroy, const char *who)
+{
+	char what[80];
+
+	snprintf(what, sizeof(what), "%s: to error", who);
+	iwt_is(iwt_modify(e[0], IBV_QPS_ERR), 0, what);
+	snprintf(what, sizeof(what), "%s: all is flushed", who);
+	iwt_ok(iwt_failed(e[0]), what);
+	if (destroy)
+		iwt_destroy_qp(e[0]);
+	snprintf(what, sizeof(what), "%s: %s", who, destroy ? "destroyed" : "ended");
+	iwt_ok(true, what);
+}
+
+/* How: "hold", or "ambush", which is for what comes now. */
+static void by_module(const char *how, bool destroy)
+{
+	struct end *e[2];
+	int fds[2];
+
+	iwt_tcp_pair(iwt_ip, fds);
+	iwt_attach_pair(e, fds);
+	if (!iwt_ctl(how, fds[0])) {
+		iwt_skip(how, "this kernel can't be stopped there");
+		iwt_close_pair(e);
+		return;
+	}
+	ends(e, destroy, how);
+	iwt_ok(iwt_ctl("end", -1) && iwt_failed(e[1]), "the peer sees it in the end");
+	iwt_close_pair(e);
+}
+
+/* While a connection is taken over, and later. */
+static void taken(void)
+{
+	int fds[2];
+
+	iwt_tcp_pair(iwt_ip, fds);
+	iwt_ok(iwt_ctl("hold", fds[0]), "hold: a socket");
+	refused(fds, "hold");
+	iwt_ok(iwt_ctl("end", -1) && iwt_say(fds[1], "text") && iwt_hear(fds[0], "text"),
+	       "hold: it is a socket as before");
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/*
+ * Whatever listens to the socket changes while another thread is in the middle of its
+ * callbacks most of the time, and octets come.
+ */
+static void pulse(void)
+{
+	bool good[2], all = true;
+	struct end *e[2];
+	int fds[2], i;
+
+	for (i = 0; i < 40; i++) {
+		iwt_tcp_pair(iwt_ip, fds);
+		all &= iwt_ctl("pulse", fds[i % 2]);
+		iwt_attach_pair(e, fds);
+		iwt_bursts(e, 3, good);
+		all &= good[0] && good[1];
+		iwt_destroy_qp(e[i / 2 % 2]);
+		all &= iwt_failed(e[!(i / 2 % 2)]) && iwt_ctl("end", -1);
+		iwt_close_pair(e);
+	}
+	iwt_ok(all, "pulse: connections that come, work and go");
+}
+
+void iwt_held(void)
+{
+	if (make_slow()) {
+		in_send();
+	} else {
+		iwt_skip("a system call that does not end", "no userfaultfd here");
+	}
+	taken();
+	by_module("hold", false);
+	by_module("hold", true);
+	by_module("ambush", false);
+	by_module("ambush", true);
+	pulse();
+}
+
+/* A connection whose socket somebody owns, until its device has gone. */
+int iwt_owned(const char *how)
+{
+	struct end *e[2];
+	int fds[2];
+
+	iwt_tcp_pair(iwt_ip, fds);
+	iwt_attach_pair(e, fds);
+	if (!iwt_ctl(how, fds[0]))
+		return 4;
+	printf("owned\n");
+	fflush(stdout);
+	/* the owner wakes nobody up */
+	while (!iwt_hung_up(fds[0]))
+		;
+	printf("over\n");
+	return 0;
 }

@@ -7,6 +7,8 @@
  *	iwt_attach icmp DEVICE IP		errors that end nothing, TAP
  *	iwt_attach race DEVICE IP		other uses of them meanwhile, TAP
  *	iwt_attach held DEVICE IP		a socket that is owned meanwhile, TAP
+ *	iwt_attach late DEVICE IP		calls that began before it was attached, TAP
+ *	iwt_attach owned DEVICE IP HOW		see attach_held.c
  *	iwt_attach steps DEVICE IP		much at once, TAP
  *	iwt_attach serve DEVICE IP PORT		see attach_serve.c
  *	iwt_attach client DEVICE IP PORT	a partner of that, until it ends
@@ -36,6 +38,8 @@ int main(int argc, char **argv)
 		return iwt_client(port);
 	if (!strcmp(what, "hold"))
 		return iwt_hold(port);
+	if (!strcmp(what, "owned"))
+		return iwt_owned(argc > 4 ? argv[4] : "");
 	if (!strcmp(what, "cases")) {
 		iwt_cases();
 	} else if (!strcmp(what, "fds")) {
@@ -45,6 +49,8 @@ int main(int argc, char **argv)
 		iwt_icmp();
 	} else if (!strcmp(what, "held")) {
 		iwt_held();
+	} else if (!strcmp(what, "late")) {
+		iwt_late();
 	} else if (!strcmp(what, "steps")) {
 		iwt_steps();
 	} else if (!strcmp(what, "race")) {

@@ -6,7 +6,6 @@
 #include <linux/slab.h>
 #include <linux/tcp.h>
 #include <linux/uio.h>
-#include <net/inet_common.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -429,6 +428,14 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		iwt_sock_disown(s);
 }
 
+/* The timer as it is with what was set. With the socket owned. */
+static void restart_keepalive(struct sock *sk)
+{
+	sock_reset_flag(sk, SOCK_KEEPOPEN);
+	sk->sk_prot->keepalive(sk, 1);
+	sock_set_flag(sk, SOCK_KEEPOPEN);
+}
+
 /**
  * iwt_sock_set_patience() - how long a peer may be silent
  * @s: connected socket
@@ -436,35 +443,47 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
  * @patience: seconds, without an acknowledgment or with a closed window, after which
  *	TCP gives up; 0: as TCP does
  *
- * May sleep.
+ * Nothing is set where a system call on a process's socket does not end. May sleep.
  */
 void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience)
 {
-	if (!iwt_sock_comes_free(s))
+	struct tcp_sock *tp = tcp_sk(s->sk);
+
+	/* what TCP has for this takes the lock by itself */
+	if (iwt_sock_own_soon(s))
 		return;
 	if (keepalive) {
-		tcp_sock_set_keepidle(s->sk, keepalive);
-		tcp_sock_set_keepintvl(s->sk, DIV_ROUND_UP(keepalive,
-							   IWT_SOCK_PROBES));
-		tcp_sock_set_keepcnt(s->sk, IWT_SOCK_PROBES);
+		keepalive = min_t(u32, keepalive, MAX_TCP_KEEPIDLE);
+		WRITE_ONCE(tp->keepalive_time, keepalive * HZ);
+		WRITE_ONCE(tp->keepalive_intvl,
+			   DIV_ROUND_UP(keepalive, IWT_SOCK_PROBES) * HZ);
+		WRITE_ONCE(tp->keepalive_probes, IWT_SOCK_PROBES);
+		restart_keepalive(s->sk);
 	}
 	if (patience)
-		tcp_sock_set_user_timeout(s->sk, patience * MSEC_PER_SEC);
+		WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout,
+			   patience * MSEC_PER_SEC);
+	iwt_sock_disown(s);
 }
 
 /**
  * iwt_sock_shutdown() - no more from us: FIN after what is queued
- * @s: socket
+ * @s: connected socket
  *
  * May sleep.
  */
 void iwt_sock_shutdown(struct iwt_sock *s)
 {
+	struct sock *sk = s->sk;
+
 	WRITE_ONCE(s->shut, true);
 	/* or a deadline ends it */
-	if (!iwt_sock_comes_free(s))
+	if (iwt_sock_own_soon(s))
 		return;
-	inet_shutdown(s->sock, SHUT_WR);
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	sk->sk_state_change(sk);
+	iwt_sock_disown(s);
 }
 
 /**

@@ -8,7 +8,7 @@
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <linux/uio.h>
-#include <net/inet_common.h>
+#include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
@@ -63,26 +63,88 @@ u32 iwt_sock_acked(const struct iwt_sock *s)
 	return READ_ONCE(tcp_sk(s->sk)->snd_una);
 }
 
+static void put_name4(struct sockaddr_storage *a, __be32 addr, __be16 port)
+{
+	*(struct sockaddr_in *)a = (struct sockaddr_in) {
+		.sin_family		= AF_INET,
+		.sin_port		= port,
+		.sin_addr.s_addr	= addr,
+	};
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static void put_name6(struct sockaddr_storage *a, const struct in6_addr *addr,
+		      __be16 port, int ifindex)
+{
+	*(struct sockaddr_in6 *)a = (struct sockaddr_in6) {
+		.sin6_family	= AF_INET6,
+		.sin6_port	= port,
+		.sin6_addr	= *addr,
+		.sin6_scope_id	= ipv6_iface_scope_id(addr, ifindex),
+	};
+}
+#endif
+
+/**
+ * iwt_sock_local() - address of our end
+ * @sk: connected socket, locked
+ * @a: takes the address
+ *
+ * As TCP has it: what a program of BPF makes processes see does not count. Any context.
+ */
+void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
+		put_name6(a, &sk->sk_v6_rcv_saddr, inet->inet_sport,
+			  sk->sk_bound_dev_if);
+		return;
+	}
+#endif
+	put_name4(a, inet->inet_rcv_saddr, inet->inet_sport);
+}
+
+static void put_remote(struct sock *sk, struct sockaddr_storage *a)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
+		put_name6(a, &sk->sk_v6_daddr, inet->inet_dport,
+			  sk->sk_bound_dev_if);
+		return;
+	}
+#endif
+	put_name4(a, inet->inet_daddr, inet->inet_dport);
+}
+
 /**
  * iwt_sock_names() - addresses of both ends
  * @s: socket
  * @local: takes ours
  * @remote: takes the peer's
  *
- * May sleep. Return: 0 or -errno.
+ * May sleep. Return: 0, -ENOTCONN, or see iwt_sock_own_soon().
  */
 int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote)
 {
-	int err;
+	struct sock *sk = s->sk;
+	int err = iwt_sock_own_soon(s);
 
-	if (!iwt_sock_comes_free(s))
-		return -EBUSY;
-	err = kernel_getsockname(s->sock, (struct sockaddr *)local);
-	if (err < 0)
+	if (err)
 		return err;
-	err = kernel_getpeername(s->sock, (struct sockaddr *)remote);
-	return err < 0 ? err : 0;
+	if (!inet_sk(sk)->inet_dport || sk->sk_state == TCP_CLOSE ||
+	    sk->sk_state == TCP_SYN_SENT) {
+		err = -ENOTCONN;
+	} else {
+		iwt_sock_local(sk, local);
+		put_remote(sk, remote);
+	}
+	iwt_sock_disown(s);
+	return err;
 }
 
 /**
@@ -108,24 +170,52 @@ void iwt_sock_widen(struct socket *sock)
 		WRITE_ONCE(tp->window_clamp, clamp);
 }
 
+/*
+ * There is nothing to be read: what does a reader get? An error of a connection that lives
+ * is of ICMP, and ends nothing.
+ */
+static int why_empty(struct iwt_sock *s)
+{
+	struct sock *sk = s->sk;
+
+	if (iwt_sock_blind(s))
+		return -ECONNRESET;
+	if (iwt_sock_at_eof(s))
+		return 0;
+	if (sk->sk_state == TCP_CLOSE && sk->sk_err)
+		return sock_error(sk);
+	if (sk->sk_shutdown & RCV_SHUTDOWN)
+		return 0;
+	return sk->sk_state == TCP_CLOSE ? -ENOTCONN : -EAGAIN;
+}
+
 /**
  * iwt_sock_recv() - read what has arrived
  * @s: socket
  * @buf: takes the octets
  * @len: room
  *
- * For startup frames. Process context, does not wait. Return: octets, 0 at the
+ * For startup frames. Process context, does not wait for the peer. Return: octets, 0 at the
  * end of the stream, -EAGAIN or another -errno.
  */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
 {
-	struct kvec v = { .iov_base = buf, .iov_len = len };
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct iwt_sock_cursor cur;
+	int ret;
 
-	if (!iwt_sock_comes_free(s))
+	if (iwt_sock_own_soon(s))
 		return -EAGAIN;
-	iov_iter_kvec(&msg.msg_iter, ITER_DEST, &v, 1, len);
-	return inet_recvmsg(s->sock, &msg, len, msg.msg_flags);
+	len = min(len, iwt_sock_peek(s, &cur));
+	if (!len) {
+		ret = why_empty(s);
+	} else if (!iwt_cursor_copy(&cur.c, buf, len)) {
+		ret = -EIO;
+	} else {
+		iwt_sock_consume(s, len);
+		ret = len;
+	}
+	iwt_sock_disown(s);
+	return ret;
 }
 
 /**
@@ -245,15 +335,15 @@ int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 
 	if (WARN_ON_ONCE(len > PAGE_SIZE))
 		return -EMSGSIZE;
-	if (!iwt_sock_comes_free(s))
-		return -EBUSY;
 	page = alloc_page(GFP_KERNEL);
 	if (!page)
 		return -ENOMEM;
 	memcpy(page_address(page), buf, len);
-	iwt_sock_own(s);
-	ret = iwt_sock_send_page(s, page, 0, len, MSG_EOR);
-	iwt_sock_disown(s);
+	ret = iwt_sock_own_soon(s);
+	if (!ret) {
+		ret = iwt_sock_send_page(s, page, 0, len, MSG_EOR);
+		iwt_sock_disown(s);
+	}
 	put_page(page);
 	return ret;
 }

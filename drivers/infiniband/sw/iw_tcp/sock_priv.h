@@ -16,6 +16,7 @@
 
 struct dst_entry;
 struct sock;
+struct sockaddr_storage;
 struct socket;
 
 /**
@@ -89,11 +90,12 @@ void iwt_sock_kick_setup(struct iwt_sock *s);
 void iwt_sock_kick_end(struct iwt_sock *s);
 
 /* sock_data.c, for the others */
+void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a);
 void iwt_sock_widen(struct socket *sock);
 int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len);
 
-/* sock_user.c, for sock.c */
-bool iwt_sock_comes_free(struct iwt_sock *s);
+/* sock_user.c, for sock.c and sock_data.c */
+int iwt_sock_own_soon(struct iwt_sock *s);
 void iwt_sock_release_user(struct iwt_sock *s, bool abort);
 
 #endif

@@ -180,19 +180,31 @@ static void unlock(struct sock *sk)
 }
 
 /**
- * iwt_sock_comes_free() - is it, or will it be in a moment, that nobody owns the socket?
+ * iwt_sock_own_soon() - iwt_sock_own(), which waits for no process without a bound
  * @s: socket
  *
- * Always true for one that is no process's. Process context, sleeps for less than a second.
+ * A look whether the lock is free, and lock_sock() behind it, would not do: a thread that
+ * is asleep inside of a system call may have it first. What runs until iwt_sock_disown()
+ * must not take the lock itself. Process context, sleeps for less than a second.
+ *
+ * Return: 0; for a socket of a process also -EBUSY, or -EINTR for a signal.
  */
-bool iwt_sock_comes_free(struct iwt_sock *s)
+int iwt_sock_own_soon(struct iwt_sock *s)
 {
-	if (!s->user)
-		return true;
-	if (lock_soon(s->sk))
-		return false;
+	int err;
+
+	if (!s->user) {
+		iwt_sock_own(s);
+		return 0;
+	}
+	err = lock_soon(s->sk);
+	if (err)
+		return err;
+	/* as lock_sock() does it */
+	mutex_acquire(&s->sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	s->sk->sk_lock.owned = 1;
 	unlock(s->sk);
-	return true;
+	return 0;
 }
 
 static struct socket *find(int fd, int *err)
@@ -232,11 +244,8 @@ int iwt_sock_look(int fd, struct net *net, bool *unread,
 	if (!err) {
 		err = may_take(sock->sk, net);
 		*unread = tcp_inq(sock->sk);
+		iwt_sock_local(sock->sk, local);
 		unlock(sock->sk);
-	}
-	if (!err) {
-		err = kernel_getsockname(sock, (struct sockaddr *)local);
-		err = min(err, 0);
 	}
 	sockfd_put(sock);
 	return err;
@@ -387,21 +396,42 @@ void iwt_sock_give_back(struct iwt_sock *s)
 	iwt_sock_free_later(s);
 }
 
-/* End the connection, though others have a descriptor. May sleep, not for the network. */
-static void end_user(struct iwt_sock *s)
+/*
+ * End the connection, though others have a descriptor. With the socket owned. Return: false
+ * when that has to be tried again: an older kernel does not disconnect what a thread sleeps
+ * on, and these threads are awake now.
+ */
+static bool end_connection(struct iwt_sock *s)
+{
+	struct sock *sk = s->sk;
+	bool done = true;
+
+	if (sk->sk_state != TCP_CLOSE && (s->abort || sk->sk_state == TCP_SYN_SENT))
+		done = !sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	if (sk->sk_state != TCP_CLOSE && done)
+		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	/* wakes who polls */
+	sk->sk_state_change(sk);
+	return done;
+}
+
+/* May sleep, but neither for the network nor for processes. Return: false as above. */
+static bool end_user(struct iwt_sock *s)
 {
 	bool lost;
 
-	if (s->abort)
-		tcp_abort(s->sk, ECONNRESET);
-	/* wakes who polls */
-	inet_shutdown(s->sock, SHUT_RDWR);
+	if (iwt_sock_own_soon(s))
+		return false;
+	if (!end_connection(s)) {
+		iwt_sock_disown(s);
+		return false;
+	}
 	/*
 	 * One of IPv6 that speaks IPv4 may have been made one of IPv4 (the
 	 * option IPV6_ADDRFORM) by a call that began before: with other
 	 * operations. No such call can succeed from here on.
 	 */
-	iwt_sock_own(s);
 	lost = !has_our_ops(s->sock);
 	if (lost)
 		drop_ulp(s->sk);
@@ -410,15 +440,14 @@ static void end_user(struct iwt_sock *s)
 		module_put(THIS_MODULE);
 	sockfd_put(s->sock);
 	iwt_sock_free_later(s);
+	return true;
 }
 
 static void do_user_work(struct work_struct *work)
 {
 	struct iwt_sock *s = container_of(to_delayed_work(work), struct iwt_sock, user_work);
 
-	if (iwt_sock_comes_free(s))
-		end_user(s);
-	else
+	if (!end_user(s))
 		iwt_sock_end_later(s);
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Octets that come as if a network card had put them into a device's memory. */
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/tcp.h>
+#include <linux/version.h>
+
+#include "held.h"
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+static __be16 blinded;
+
+static int on_packet(struct sk_buff *skb, struct net_device *dev,
+		     struct packet_type *pt, struct net_device *orig)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+	const struct tcphdr *th;
+
+	if (skb->protocol != htons(ETH_P_IP) || skb->pkt_type == PACKET_OUTGOING ||
+	    skb_headlen(skb) < sizeof(*ip) || ip->protocol != IPPROTO_TCP)
+		goto out;
+	th = (const void *)ip + ip->ihl * 4;
+	/* the headers are always there to be read */
+	if (skb_headlen(skb) >= ip->ihl * 4 + sizeof(*th) &&
+	    th->dest == READ_ONCE(blinded) && skb->data_len)
+		skb->unreadable = 1;
+out:
+	kfree_skb(skb);
+	return 0;
+}
+
+static struct packet_type tap = {
+	.type = cpu_to_be16(ETH_P_ALL),
+	.func = on_packet,
+};
+
+/**
+ * iwt_held_blind() - from now on nobody can read what comes for a port of IPv4
+ * @port: port
+ *
+ * What stands behind the headers, which TCP leaves in pages of its own.
+ *
+ * Return: 0, -EBUSY, or -EOPNOTSUPP where a kernel knows no such memory.
+ */
+int iwt_held_blind(u16 port)
+{
+	if (blinded)
+		return -EBUSY;
+	blinded = htons(port);
+	dev_add_pack(&tap);
+	return 0;
+}
+
+/**
+ * iwt_held_see() - the end of iwt_held_blind()
+ */
+void iwt_held_see(void)
+{
+	if (!blinded)
+		return;
+	dev_remove_pack(&tap);
+	blinded = 0;
+}
+#else
+int iwt_held_blind(u16 port)
+{
+	return -EOPNOTSUPP;
+}
+
+void iwt_held_see(void)
+{
+}
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * System calls that have got as far as the socket's operations, and go on from there when
+ * the operations may be others: as when the process lost its processor in between.
+ */
+#include <linux/fcntl.h>
+#include <linux/net.h>
+#include <linux/socket.h>
+#include <linux/string.h>
+#include <linux/uio.h>
+
+#include "held.h"
+
+static struct socket *sock;
+static const struct proto_ops *ops;
+static struct sockaddr_storage peer;
+
+/**
+ * iwt_held_begin() - calls on a socket begin
+ * @s: connected socket, which the caller keeps
+ *
+ * Return: 0 or -errno.
+ */
+int iwt_held_begin(struct socket *s)
+{
+	int err = kernel_getpeername(s, (void *)&peer);
+
+	if (err < 0)
+		return err;
+	sock = s;
+	ops = READ_ONCE(s->ops);
+	return 0;
+}
+
+/**
+ * iwt_held_forget() - none goes on any more
+ */
+void iwt_held_forget(void)
+{
+	ops = NULL;
+}
+
+static int dial(const struct sockaddr_storage *to)
+{
+	struct sockaddr_storage a = *to;
+
+	return ops->connect(sock, (void *)&a, sizeof(a), O_NONBLOCK);
+}
+
+static int transfer(bool send)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	char octets[16] = {};	/* no FPDU */
+	struct kvec v = { .iov_base = octets, .iov_len = sizeof(octets) };
+
+	iov_iter_kvec(&msg.msg_iter, send ? ITER_SOURCE : ITER_DEST, &v, 1, sizeof(octets));
+	if (send)
+		return ops->sendmsg(sock, &msg, sizeof(octets));
+	return ops->recvmsg(sock, &msg, sizeof(octets), MSG_DONTWAIT);
+}
+
+/**
+ * iwt_held_go_on() - a call gets on
+ * @call: its name
+ *
+ * Return: 0, or what the call says.
+ */
+int iwt_held_go_on(const char *call)
+{
+	static const struct sockaddr_storage none = { .ss_family = AF_UNSPEC };
+	int ret = -EINVAL;
+
+	if (!ops)
+		return ret;
+	if (!strcmp(call, "connect"))
+		ret = dial(&none);
+	else if (!strcmp(call, "reconnect"))
+		ret = dial(&peer);
+	else if (!strcmp(call, "listen"))
+		ret = ops->listen(sock, 1);
+	else if (!strcmp(call, "shutdown"))
+		ret = ops->shutdown(sock, SHUT_RDWR);
+	else if (!strcmp(call, "send"))
+		ret = transfer(true);
+	else if (!strcmp(call, "recv"))
+		ret = transfer(false);
+	return ret < 0 ? ret : 0;
+}

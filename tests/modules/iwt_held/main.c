@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What processes and the network do to a socket in the worst moment, when a test says so.
+ *
+ * The file "ctl" of this module's debugfs directory takes a line:
+ *
+ *	hold FD		a thread owns the socket
+ *	pulse FD	a thread owns it again and again, and so runs most of what TCP receives
+ *	ambush FD	the next that calls lock_sock() finds that another was faster, which
+ *			keeps the socket
+ *	begin FD	system calls on it have begun: they know its operations of this moment
+ *	connect, reconnect, listen, shutdown, send, recv	that call goes on
+ *	blind PORT	what comes for this port is in memory that the CPU can't read
+ *	end		all this is over
+ *
+ * One socket at a time. What is read is 1 if somebody has run into the ambush, or 0.
+ */
+#include <linux/debugfs.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <net/sock.h>
+
+#include "held.h"
+
+static DEFINE_MUTEX(held_lock);
+static struct socket *held;
+static struct dentry *held_dir;
+
+static int with_socket(const char *what, struct socket *sock)
+{
+	if (!strcmp(what, "hold"))
+		return iwt_held_hold(sock->sk, false);
+	if (!strcmp(what, "pulse"))
+		return iwt_held_hold(sock->sk, true);
+	if (!strcmp(what, "ambush"))
+		return iwt_held_ambush(sock->sk);
+	if (!strcmp(what, "begin"))
+		return iwt_held_begin(sock);
+	return -EINVAL;
+}
+
+static int take(const char *what, int fd)
+{
+	struct socket *sock;
+	int err;
+
+	if (held)
+		return -EBUSY;
+	sock = sockfd_lookup(fd, &err);
+	if (!sock)
+		return err;
+	err = with_socket(what, sock);
+	if (err)
+		sockfd_put(sock);
+	else
+		held = sock;
+	return err;
+}
+
+static int end(void)
+{
+	iwt_held_see();
+	if (!held)
+		return 0;
+	iwt_held_let_go();
+	iwt_held_forget();
+	sockfd_put(held);
+	held = NULL;
+	return 0;
+}
+
+static int obey(char *line)
+{
+	char *what = strsep(&line, "\n ");
+	char *number = strsep(&line, "\n ");
+	int n, err;
+
+	if (!strcmp(what, "end"))
+		return end();
+	if (!number || !*number)
+		return held ? iwt_held_go_on(what) : -EINVAL;
+	err = kstrtoint(number, 10, &n);
+	if (err)
+		return err;
+	if (!strcmp(what, "blind"))
+		return iwt_held_blind(n);
+	return take(what, n);
+}
+
+static ssize_t ctl_write(struct file *file, const char __user *from, size_t len,
+			 loff_t *pos)
+{
+	char *line;
+	int err;
+
+	if (len > 100)
+		return -EINVAL;
+	line = memdup_user_nul(from, len);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	mutex_lock(&held_lock);
+	err = obey(line);
+	mutex_unlock(&held_lock);
+	kfree(line);
+	return err ?: len;
+}
+
+static ssize_t ctl_read(struct file *file, char __user *to, size_t len,
+			loff_t *pos)
+{
+	return simple_read_from_buffer(to, len, pos,
+				       iwt_held_caught() ? "1\n" : "0\n", 2);
+}
+
+static const struct file_operations ctl_fops = {
+	.owner = THIS_MODULE,
+	.read = ctl_read,
+	.write = ctl_write,
+};
+
+static int __init held_init(void)
+{
+	held_dir = debugfs_create_dir("iwt_held", NULL);
+	if (IS_ERR(held_dir))
+		return PTR_ERR(held_dir);
+	debugfs_create_file_unsafe("ctl", 0600, held_dir, NULL, &ctl_fops);
+	return 0;
+}
+
+static void __exit held_exit(void)
+{
+	debugfs_remove_recursive(held_dir);
+	end();
+}
+
+module_init(held_init);
+module_exit(held_exit);
+MODULE_DESCRIPTION("Owners of sockets that tests tell what to do");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Attached sockets that somebody else uses in the worst moment: owns it without end, wins it
+# where nobody looks, or goes on with a system call that began before.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+
+CTL=/sys/kernel/debug/iwt_held/ctl
+
+require iwt_attach rdma rping
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other drivers have no such method"
+modprobe -q iwt_held || missing_all "module iwt_held"
+[ -e $CTL ] || missing_all "debugfs"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+
+# debugfs is not in the /sys of "ip netns exec"
+in_a_() { in_net "$NS_A" timeout 250 "$IWT_BIN/iwt_attach" "$1" "$DEV_A" $IP_A "${@:2}"; }
+tap held in_a_ held
+tap late in_a_ late
+
+# A link goes though a socket of its is somebody's. HOW: hold, ambush
+says() { grep -q "$1" "$TMP/owned"; }
+gone() { ! rdma link show "$DEV_A/1" >/dev/null 2>&1; }
+link_goes() {
+	local how=$1 prog
+	start nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_attach" owned "$DEV_A" $IP_A "$how" >"$TMP/owned"
+	prog=$PID
+	if ! busywait "$IWT_TIME" eval "says owned || not alive $prog" || ! says owned; then
+		skip "$how: a link goes" "this kernel can't be stopped there"
+		return
+	fi
+	check "$how: a link goes" timeout 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
+	check "$how: it has gone" busywait 20 gone
+	check "$how: its program ends" ended "$prog" || diag <"$TMP/owned"
+	check "$how: the module can't go" stays
+	check "$how: another link comes" link_add "$NS_A" "$DEV_A" "$IF_A"
+	pair "$how: and connects" 7174 "rping -s -a $IP_B -C 2" "rping -c -a $IP_B -C 2 -v"
+	echo end >$CTL
+	check "$how: the connection ends with that" busywait 20 none_established
+}
+
+# the file that is still open keeps it
+stays() {
+	timeout 20 modprobe -r iw_tcp >"$TMP/unload" 2>&1
+	[ $? -eq 1 ] && grep -q 'in use' "$TMP/unload"
+}
+none_established() { ! in_net "$NS_A" cat /proc/net/tcp | grep -q '^ *[0-9]*: [^ ]* [^ ]* 01 '; }
+
+link_goes hold
+link_goes ambush
+modprobe -r iwt_held
+ktap_finish
