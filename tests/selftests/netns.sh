@@ -48,10 +48,11 @@ twin() {
 		busywait 20 in_net "$NS_C" ping -c 1 -W 1 $IP_B
 }
 
-# unable COMMAND...: it fails by itself; rping's status is 255 then
+# unable COMMAND...: it fails by itself; rping's status may be 255 then
 unable() {
-	"$@"
-	[ $? -eq 255 ]
+	local rc=0
+	"$@" || rc=$?
+	[ $rc -eq 255 ] || failed_itself $rc
 }
 
 # No connection leaves by the link of another namespace.
