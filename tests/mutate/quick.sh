@@ -4,7 +4,7 @@
 # a laboratory. It ends with the first test that fails.
 cd "$(dirname "$0")/.." || exit 1
 export IWT_QUICK=1
-try() { timeout -k 10 150 bash "$@" </dev/null || exit 1; }
+try() { timeout -k 10 300 bash "$@" </dev/null || exit 1; }
 for name; do try "selftests/$name.sh"; done
 try selftests/verify.sh
 try selftests/conformance.sh --jobs 16

@@ -152,8 +152,8 @@ class Lab:
     def test(self, path):
         name = os.path.basename(path)
         extra = next((tests for begin, tests in TESTS if name.startswith(begin)), "")
-        status = run(["tests/vm/run", "--lab", "uml", "--time", "400", "tests/mutate/quick.sh"] + extra.split(),
-                     500, self.log, cwd=self.dir)
+        status = run(["tests/vm/run", "--lab", "uml", "--time", "700", "tests/mutate/quick.sh"] + extra.split(),
+                     900, self.log, cwd=self.dir)
         if status == 0:
             return None
         return "endless" if status in (None, 124) else first_failure(self.log)
