@@ -5,6 +5,8 @@
 LABS="6.12 6.1 7.2 rt uml debug"
 # of other architectures, which are prepared only when they are named
 FOREIGN_LABS="arm64 arm64-16k s390x"
+# and one that only check --long has, which is made when it is asked for
+MORE_LABS="kcsan"
 
 # lab_load LAB: sets KERNEL and ROOT to the prepared artefacts, VERSION to the
 # kernel's release, LAB_KIND (of emulator), LAB_MEMORY (MiB), LAB_CMDLINE,
@@ -26,7 +28,8 @@ lab_load() {
 	arm64) lab_foreign trixie arm64 trixie:arm64 ;;
 	arm64-16k) lab_foreign trixie arm64-16k trixie:arm64 ;;
 	s390x) lab_foreign bookworm-backports s390x bookworm:s390x ;;
-	*) die "no such lab: $LAB (there are $LABS $FOREIGN_LABS)" ;;
+	kcsan) lab_kcsan ;;
+	*) die "no such lab: $LAB (there are $LABS $FOREIGN_LABS $MORE_LABS)" ;;
 	esac
 	VERSION=$(cat "$KERNEL/version")
 	LAB_LAYERS=${LAB_LAYERS:-$ROOT/root}
@@ -36,4 +39,15 @@ lab_uml() {
 	LAB_KIND=uml LAB_CMDLINE='' LAB_MAKEARGS=ARCH=um
 	uml_kernel KERNEL "$LAB" trixie-backports trixie "$1"
 	root_of ROOT trixie
+}
+
+# A processor that waits for a race has another one to wait for only if the emulator's
+# processors run side by side; and it has to wait for longer than a real one, for the
+# other is as slow as itself.
+lab_kcsan() {
+	kcsan_kernel KERNEL kcsan trixie-backports trixie
+	root_of ROOT trixie
+	LAB_CMDLINE='norandmaps kcsan.skip_watch=1000 kcsan.udelay_task=1000 kcsan.udelay_interrupt=300'
+	LAB_MEMORY=2048 LAB_GRACE=600
+	export LAB_PARALLEL=1
 }

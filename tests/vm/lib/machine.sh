@@ -27,9 +27,11 @@ ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppr
 # other one by looking waits for some milliseconds each time: with LAB_PARALLEL=1 they
 # are threads.
 boot_qemu() {
-	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE
+	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE smp=$CPUS
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
-	accel=(-accel "tcg,thread=$threads" -smp "$CPUS")
+	# the table that a kernel without ACPI reads has the first processor of each socket
+	[ "$LAB" != kcsan ] || smp+=",sockets=$CPUS"
+	accel=(-accel "tcg,thread=$threads" -smp "$smp")
 	if [ -n "${LAB_ICOUNT:-}" ]; then
 		accel=(-accel tcg,thread=single -icount shift=0,sleep=off -rtc clock=vm -smp 1)
 		cmdline=$ICOUNT_CMDLINE
@@ -81,9 +83,21 @@ machine_boot() {
 
 machine_kill() { [ -z "$MACHINE_PID" ] || kill -KILL -- "-$MACHINE_PID" 2>/dev/null || :; }
 
-# messages DIR: the kernel's messages since the start of the script
-messages() {
+# all_messages DIR: the kernel's messages since the start of the script
+all_messages() {
 	tr -d '\r' <"$1/console" | awk 'started; /lab: the script starts/ { started = 1 }'
+}
+
+# messages DIR: the same without data races that are not this tree's
+messages() { all_messages "$1" | without_races_elsewhere; }
+
+# tell_races DIR: of those, how many there were, and between which functions
+tell_races() {
+	local races count title
+	races=$(all_messages "$1" | races_elsewhere)
+	[ -n "$races" ] || return 0
+	log "data races in the rest of the kernel, not judged: $(awk '{ n += $1 } END { print n " reports, " NR " kinds" }' <<<"$races")"
+	while IFS=$'\t' read -r count title; do log "  $count x $title"; done <<<"$races"
 }
 
 # crashes DIR: programs that a signal ended with a core dump. qperf and those of perftest
@@ -124,6 +138,7 @@ judge() {
 		log "gate: lab $LAB did not boot"
 		return 99
 	fi
+	tell_races "$dir"
 	bad=$(bad_messages "$dir" | wc -l)
 	if [ "$bad" -gt 0 ]; then
 		messages "$dir" | grep -v 'lab: ' | tail -n 400 >&2

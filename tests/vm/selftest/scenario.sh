@@ -39,9 +39,13 @@ rping) # the independent peer moves data between two namespaces
 	done
 	wait $!
 	;;
-warn | oops | leak | overrun | inversion | stuck) modprobe lab_fault fault="$1" ;;
+warn | oops | leak | overrun | inversion | stuck | race) modprobe lab_fault fault="$1" ;;
+elsewhere) # and with a processor alone there would be few races
+	[ "$(nproc)" -gt 1 ]
+	modprobe lab_fault fault=elsewhere
+	;;
 panic) echo c >/proc/sysrq-trigger; sleep 60 ;;
-off) echo o >/proc/sysrq-trigger; sleep 60 ;;
+off) echo "$LAB_OFF" >/proc/sysrq-trigger; sleep 60 ;;
 endless) sleep 600 ;;
 resource) # a server that outlives the script
 	siw_link

@@ -11,7 +11,7 @@
 
 static char *fault = "none";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "warn, oops, leak, overrun, inversion or stuck");
+MODULE_PARM_DESC(fault, "warn, oops, leak, overrun, inversion, stuck, race or elsewhere");
 
 static DEFINE_MUTEX(iwt_lab_a);
 static DEFINE_MUTEX(iwt_lab_b);
@@ -50,6 +50,46 @@ static int iwt_lab_sleep(void *unused)
 	return 0;
 }
 
+/* Both of these count without a lock, which only KCSAN notices. */
+static unsigned long counted, counted_elsewhere;
+
+static int iwt_lab_count(void *unused)
+{
+	while (!kthread_should_stop()) {
+		counted++;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* By its name no function of this tree's: the rest of the kernel has races */
+static int lab_count_elsewhere(void *unused)
+{
+	while (!kthread_should_stop()) {
+		counted_elsewhere++;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Runs @count on both processors for long enough to be noticed. */
+static int iwt_lab_race(int (*count)(void *))
+{
+	struct task_struct *task[2];
+	int i, n = 0;
+
+	for (i = 0; i < 2; i++) {
+		task[n] = kthread_run(count, NULL, "lab_count%d", i);
+		if (!IS_ERR(task[n]))
+			n++;
+	}
+	if (n == 2)
+		msleep(3000);
+	for (i = 0; i < n; i++)
+		kthread_stop(task[i]);
+	return n == 2 ? 0 : -ENOMEM;
+}
+
 static int __init iwt_lab_init(void)
 {
 	if (!strcmp(fault, "warn")) {
@@ -64,6 +104,10 @@ static int __init iwt_lab_init(void)
 		iwt_lab_overrun();
 	} else if (!strcmp(fault, "inversion")) {
 		iwt_lab_inversion();
+	} else if (!strcmp(fault, "race")) {
+		return iwt_lab_race(iwt_lab_count);
+	} else if (!strcmp(fault, "elsewhere")) {
+		return iwt_lab_race(lab_count_elsewhere);
 	} else if (!strcmp(fault, "stuck")) {
 		stuck = kthread_run(iwt_lab_sleep, NULL, "lab_stuck");
 		if (IS_ERR(stuck))
