@@ -6,13 +6,11 @@
 . "$(dirname "$0")/../lib/ktap.sh"
 . "$(dirname "$0")/../lib/net.sh"
 . "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/trace.sh"
 
 require iwt_bench iwt_verify rdma
 require_type "$IWT_LINK_TYPE"
-[ -w /sys/kernel/tracing/events/vmscan/mm_shrink_slab_end/enable ] || skip_all "no trace of shrinkers here"
-TRACE=/sys/kernel/tracing/instances/iwt$$
-mkdir $TRACE || skip_all "no trace of our own here"
-trap 'cleanup; echo 0 >$TRACE/events/enable; rmdir $TRACE' EXIT
+trace_events vmscan/mm_shrink_slab_end
 ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 echo 'retval > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter

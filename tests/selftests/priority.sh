@@ -1,24 +1,53 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What processes have posted is not done by threads of a higher priority than theirs: the
-# kernel's trace of workqueues tells which ones do it.
+# The work of what processes post: not done by threads of a higher priority than theirs, and
+# the first of it, but no more than that, by the process in its own call. The kernel's trace
+# tells which thread does it.
 . "$(dirname "$0")/../lib/ktap.sh"
 . "$(dirname "$0")/../lib/net.sh"
 . "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/trace.sh"
 
 require iwt_bench rdma
 require_type "$IWT_LINK_TYPE"
-[ -w /sys/kernel/tracing/events/workqueue/workqueue_queue_work/enable ] || skip_all "no trace of workqueues here"
-TRACE=/sys/kernel/tracing/instances/iwt$$
-mkdir $TRACE || skip_all "no trace of our own here"
-trap 'cleanup; echo 0 >$TRACE/events/enable; rmdir $TRACE' EXIT
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "tracepoints of iw_tcp"
+trace_events workqueue/workqueue_queue_work workqueue/workqueue_execute_start workqueue/workqueue_execute_end \
+	iw_tcp/iwt_tx_batch
 ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 
-echo 1 >$TRACE/events/workqueue/workqueue_queue_work/enable
-check "traffic" bench_pair -o write -S 1000000 -q 4 -t 500
-echo 0 >$TRACE/events/enable
+# not so much under way that it takes a slow machine longer than the server waits
+check "traffic" traced workqueue/workqueue_queue_work -- bench_pair -o write -S 1000000 -q 4 -d 8 -t 500
 grep "\[$IWT_LINK_TYPE\]" $TRACE/trace | grep -o 'workqueue=[a-z_]*' | sort | uniq -c | diag
 check "work of the driver is seen" grep -q "\[$IWT_LINK_TYPE\]" $TRACE/trace
 refuse "none of it has a high priority" grep -q "\[$IWT_LINK_TYPE\].*workqueue=events_highpri" $TRACE/trace
+
+# own_batches: the most full batches that a process of iwt_bench has handed to TCP one after
+# the other in its own call, and how many there were in all. Bottom halves (flag s) and work
+# items that run while it is the current task are not its own call.
+own_batches() {
+	awk '
+		/: workqueue_execute_start: / { work[$1]++ }
+		/: workqueue_execute_end: / { work[$1]-- }
+		/: iwt_tx_batch: / && substr($8, 7) > 60000 {
+			all++
+			own = $1 ~ /^iwt_bench-/ && !work[$1] && $3 !~ /^..[sSH]/
+			row[$6] = own ? row[$6] + 1 : 0
+			if (row[$6] > most)
+				most = row[$6]
+		}
+		END { print most + 0, all + 0 }' $TRACE/trace
+}
+
+# Large messages, each by a doorbell, and a TCP that sends at once what it is given: a budget
+# of the engine is 4 batches of 64 KB, and a doorbell has 8 of them.
+in_a sysctl -qw net.ipv4.tcp_wmem="4096 67108864 67108864"
+ip -n "$NS_A" route change 10.77.0.0/24 dev "$IF_A" initcwnd 20000
+check "large messages" traced workqueue/workqueue_execute_start workqueue/workqueue_execute_end iw_tcp/iwt_tx_batch -- \
+	bench_pair -o write -S 8000000 -n 1 -w 3
+read -r own all < <(own_batches)
+echo "# $own of $all batches in one call of the process"
+check "it is a lot of work" [ "$all" -gt 400 ]
+check "its process does more than one budget of it" [ "$own" -gt 4 ]
+check "and no more than eight" [ "$own" -le 32 ]
 ktap_finish

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The kernel's trace, in an instance of our own, $TRACE. Needs ktap.sh and net.sh.
+
+# trace_events EVENT...: those that this test is about (SYSTEM/NAME); all are off yet
+trace_events() {
+	local event
+	for event; do
+		[ -w "/sys/kernel/tracing/events/$event/enable" ] || skip_all "no trace of $event here"
+	done
+	TRACE=/sys/kernel/tracing/instances/iwt$$
+	mkdir $TRACE || skip_all "no trace of our own here"
+	trap 'cleanup; echo 0 >$TRACE/events/enable; rmdir $TRACE' EXIT
+}
+
+# traced EVENT... -- COMMAND...: runs COMMAND with these events on; $TRACE/trace has what came
+traced() {
+	local events=() event rc
+	while [ "$1" != -- ]; do events+=("$1"); shift; done
+	shift
+	echo >$TRACE/trace
+	for event in "${events[@]}"; do echo 1 >"$TRACE/events/$event/enable"; done
+	"$@"
+	rc=$?
+	echo 0 >$TRACE/events/enable
+	return $rc
+}
