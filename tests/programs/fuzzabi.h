@@ -61,6 +61,7 @@ struct world {
 	struct sockaddr_in address;
 	struct obj obj[KINDS][PER_KIND];
 	volatile bool stop;
+	bool alone;		/* one thread */
 };
 
 /* A thread */

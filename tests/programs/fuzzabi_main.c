@@ -10,7 +10,8 @@
  *	iwt_fuzzabi DEVICE ADDRESS [--time SECONDS] [--seed N] [--group DIR] [--ops N]
  *		TAP on standard output; the seed of each round is in the kernel's log
  *	iwt_fuzzabi DEVICE ADDRESS --round N [--threads N] [--small] [--group DIR] [--ops N]
- *		one round, whose seed is N; with one thread its steps are always the same
+ *		one round, whose seed is N; with one thread its steps are the same
+ *		as long as the kernel answers the same
  */
 #include <arpa/inet.h>
 #include <errno.h>

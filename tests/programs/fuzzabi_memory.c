@@ -166,10 +166,13 @@ void iwt_op_fork(struct fuzz *f)
 		f->rnd = first;
 		live(f);
 	}
+	/* at the same time as its parent, unless that is to be repeated */
+	if (pid > 0 && f->w->alone)
+		waitpid(pid, NULL, 0);
 	for (i = 0; i < 20 && pid > 0; i++) {
 		iwt_op_send(f);
 		iwt_op_poll(f);
 	}
-	if (pid > 0)
+	if (pid > 0 && !f->w->alone)
 		waitpid(pid, NULL, 0);
 }
