@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections with itself as steps. Each attempt has a number, its private data, so that
+ * what comes late of one is not taken for another's.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <rdma/rdma_cma.h>
+
+#include "faults.h"
+
+#define PORT		7479
+#define WAIT		60000	/* milliseconds for what has to come */
+#define PIECE		49152
+
+static struct rdma_event_channel *events, *asked;
+static struct rdma_cm_id *listener;
+static uint32_t attempt;
+
+/* One side, and its memory: what it gets, what it sends or gives to be read */
+static struct side {
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	uint8_t in[PIECE], out[PIECE];
+} active, passive;
+static bool connected;
+
+/* Both libraries look at what devices there are when they are first used. */
+void iwt_look(void)
+{
+	struct ibv_device **d = ibv_get_device_list(NULL);
+
+	/* the list stays, as what is in it is used */
+	for (; d && *d; d++)
+		if (!strcmp(ibv_get_device_name(*d), iwt_link))
+			iwt_device = *d;
+	events = rdma_create_event_channel();
+	asked = rdma_create_event_channel();
+	if (!iwt_device || !events || !asked)
+		iwt_die("a device");
+}
+
+static struct sockaddr_in at(const char *address, unsigned int port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port) };
+
+	inet_pton(AF_INET, address, &a.sin_addr);
+	return a;
+}
+
+/* ---- events ---- */
+
+static bool due(struct rdma_event_channel *c, int ms)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}
+
+/* Is a request of this attempt? Only then its identifier is passive's, else it goes. */
+static bool take_request(struct rdma_cm_event *e)
+{
+	struct rdma_cm_id *id = e->id;
+	uint32_t of = 0;
+
+	if (e->param.conn.private_data_len >= sizeof(of))
+		memcpy(&of, e->param.conn.private_data, sizeof(of));
+	rdma_ack_cm_event(e);
+	if (of == attempt && !passive.id) {
+		passive.id = id;
+		return true;
+	}
+	rdma_destroy_id(id);
+	return false;
+}
+
+/* The next event that counts, -1: there was none within @ms. @status: of the event */
+static int next(struct rdma_event_channel *c, int ms, int *status)
+{
+	struct rdma_cm_event *e;
+	int type;
+
+	for (;;) {
+		if (!due(c, ms) || rdma_get_cm_event(c, &e))
+			return -1;
+		type = e->event;
+		if (status)
+			*status = e->status;
+		if (type != RDMA_CM_EVENT_CONNECT_REQUEST)
+			break;
+		if (take_request(e))
+			return type;
+	}
+	rdma_ack_cm_event(e);
+	return type;
+}
+
+/* ---- listeners ---- */
+
+static int listen_on(const char *address)
+{
+	struct sockaddr_in a = at(address, PORT);
+	unsigned int left;
+	int error;
+
+	if (rdma_create_id(asked, &listener, NULL, RDMA_PS_TCP))
+		return -1;
+	if (!rdma_bind_addr(listener, (struct sockaddr *)&a) && !rdma_listen(listener, 8))
+		return 0;
+	error = errno;
+	left = iwt_pause();
+	rdma_destroy_id(listener);
+	iwt_resume(left);
+	errno = error;
+	return -1;
+}
+
+int iwt_listen(void) { return listen_on(iwt_address); }
+int iwt_listen_all(void) { return listen_on("0.0.0.0"); }
+int iwt_unlisten(void) { return rdma_destroy_id(listener); }
+
+/* ---- ends ---- */
+
+static int endpoint(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr a = { .qp_type = IBV_QPT_RC, .cap = { 8, 8, 1, 1, 0 } };
+
+	return rdma_create_qp(id, NULL, &a);
+}
+
+static void hang_up(struct side *s)
+{
+	if (s->mr)
+		ibv_dereg_mr(s->mr);
+	s->mr = NULL;
+	if (!s->id)
+		return;
+	if (s->id->qp)
+		rdma_destroy_qp(s->id);
+	rdma_destroy_id(s->id);
+	s->id = NULL;
+}
+
+/* Both ends go, and what they were still to be told of. */
+int iwt_disconnect(void)
+{
+	int error = errno;
+
+	hang_up(&active);
+	while (connected && due(asked, WAIT) &&
+	       next(asked, WAIT, NULL) != RDMA_CM_EVENT_DISCONNECTED)
+		;
+	connected = false;
+	hang_up(&passive);
+	attempt++;
+	while (next(asked, 0, NULL) >= 0)
+		;
+	errno = error;
+	return 0;
+}
+
+/* The outcome of a call whose event is awaited: of any other, or none, the error is told */
+static int awaited(int type)
+{
+	int status = 0, got = next(events, WAIT, &status);
+
+	if (got == type)
+		return 0;
+	errno = got < 0 ? ETIMEDOUT : status < 0 ? -status : EPROTO;
+	return -1;
+}
+
+/* An active end with a queue pair, as far as it fails nowhere */
+int iwt_resolve(void)
+{
+	struct sockaddr_in a = at(iwt_address, PORT);
+	unsigned int left;
+	int error;
+
+	if (rdma_create_id(events, &active.id, NULL, RDMA_PS_TCP)) {
+		active.id = NULL;
+		return -1;
+	}
+	if (!rdma_resolve_addr(active.id, NULL, (struct sockaddr *)&a, 5000) &&
+	    !awaited(RDMA_CM_EVENT_ADDR_RESOLVED) &&
+	    !rdma_resolve_route(active.id, 5000) &&
+	    !awaited(RDMA_CM_EVENT_ROUTE_RESOLVED) && !endpoint(active.id))
+		return 0;
+	error = errno;
+	left = iwt_pause();
+	hang_up(&active);
+	iwt_resume(left);
+	errno = error;
+	return -1;
+}
+int iwt_unresolve(void) { hang_up(&active); return 0; }
+
+static struct rdma_conn_param param(void)
+{
+	return (struct rdma_conn_param) {
+		.responder_resources = 4,
+		.initiator_depth = 4,
+		.private_data = &attempt,
+		.private_data_len = sizeof(attempt),
+	};
+}
+
+static void resolved(void)
+{
+	if (iwt_resolve())
+		iwt_die("an end that connects");
+}
+
+static void requested(void)
+{
+	if (next(asked, WAIT, NULL) != RDMA_CM_EVENT_CONNECT_REQUEST)
+		iwt_die("no request");
+}
+
+/* What comes of it, without faults */
+static int established(void)
+{
+	if (awaited(RDMA_CM_EVENT_ESTABLISHED))
+		return -1;
+	if (next(asked, WAIT, NULL) != RDMA_CM_EVENT_ESTABLISHED)
+		return IWT_WRONG;
+	connected = true;
+	return 0;
+}
+
+/* The @n-th allocation of the active end fails. */
+int iwt_connect(unsigned int n)
+{
+	struct rdma_conn_param p = param();
+	unsigned int left;
+	int rc;
+
+	resolved();
+	iwt_arm(n);
+	rc = rdma_connect(active.id, &p);
+	/* it goes on by itself: what it takes from now on is not counted */
+	left = iwt_pause();
+	if (!rc) {
+		requested();
+		if (endpoint(passive.id) || rdma_accept(passive.id, &p))
+			iwt_die("accepting");
+		rc = established();
+	}
+	iwt_resume(left);
+	return rc;
+}
+
+static int accept_from(unsigned int n, bool with_qp)
+{
+	struct rdma_conn_param p = param();
+	unsigned int left;
+	int rc;
+
+	resolved();
+	if (rdma_connect(active.id, &p))
+		iwt_die("connecting");
+	requested();
+	if (!with_qp && endpoint(passive.id))
+		iwt_die("a queue pair");
+	iwt_arm(n);
+	rc = (with_qp && endpoint(passive.id)) || rdma_accept(passive.id, &p) ? -1 : 0;
+	left = iwt_pause();
+	if (!rc)
+		rc = established();
+	iwt_resume(left);
+	return rc;
+}
+
+int iwt_accept_all(unsigned int n) { return accept_from(n, true); }
+int iwt_accept_only(unsigned int n) { return accept_from(n, false); }
+
+/* ---- data ---- */
+
+static void fill(uint8_t *to, uint32_t seed)
+{
+	int i;
+
+	for (i = 0; i < PIECE; i++)
+		to[i] = seed + i + (i >> 8);
+}
+
+static bool holds(const uint8_t *got, uint32_t seed, size_t len)
+{
+	static uint8_t want[PIECE];
+
+	fill(want, seed);
+	return !memcmp(got, want, len);
+}
+
+static int prepare(struct side *s, uint32_t seed)
+{
+	memset(s->in, 0, PIECE);
+	fill(s->out, seed);
+	s->mr = ibv_reg_mr(s->id->pd, s, sizeof(*s), IBV_ACCESS_LOCAL_WRITE |
+			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+	return s->mr ? 0 : -1;
+}
+
+static int receive(struct side *s)
+{
+	struct ibv_sge sge = { (uintptr_t)s->in, PIECE, s->mr->lkey };
+	struct ibv_recv_wr *bad, wr = { .sg_list = &sge, .num_sge = 1 };
+
+	return ibv_post_recv(s->id->qp, &wr, &bad) ? -1 : 0;
+}
+
+static int post(struct side *s, enum ibv_wr_opcode op, const struct side *to, uint32_t len)
+{
+	uint8_t *at = op == IBV_WR_RDMA_READ ? s->in : s->out;
+	const uint8_t *there = op == IBV_WR_RDMA_READ ? to->out : to->in;
+	struct ibv_sge sge = { (uintptr_t)at, len, s->mr->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = op, .send_flags = IBV_SEND_SIGNALED,
+	};
+
+	wr.wr.rdma.remote_addr = (uintptr_t)there;
+	wr.wr.rdma.rkey = to->mr->rkey;
+	return ibv_post_send(s->id->qp, &wr, &bad) ? -1 : 0;
+}
+
+/* One completion without an error */
+static int done(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+	int n, i;
+
+	for (i = 0; i < WAIT * 10; i++) {
+		n = ibv_poll_cq(cq, 1, &wc);
+		if (n) {
+			if (n > 0 && wc.status)
+				printf("# %s\n", ibv_wc_status_str(wc.status));
+			errno = n < 0 ? EIO : ECONNRESET;
+			return n == 1 && !wc.status ? 0 : -1;
+		}
+		usleep(100);
+	}
+	printf("# a completion is missing\n");
+	return IWT_WRONG;
+}
+
+static int wrong(const char *what)
+{
+	printf("# %s: not what was sent\n", what);
+	return IWT_WRONG;
+}
+
+/* A Write and a Send behind it have been posted: they arrive. */
+static int arrives(struct side *from, struct side *to, uint32_t seed)
+{
+	int rc;
+
+	rc = done(from->id->send_cq) ?: done(from->id->send_cq);
+	rc = rc ?: done(to->id->recv_cq);
+	return rc || holds(to->in, seed, PIECE) ? rc : wrong("a Write and a Send");
+}
+
+static int reads(struct side *s, const struct side *from, uint32_t seed)
+{
+	int rc;
+
+	memset(s->in, 0, PIECE);
+	rc = post(s, IBV_WR_RDMA_READ, from, PIECE) ?: done(s->id->send_cq);
+	return rc || holds(s->in, seed, PIECE) ? rc : wrong("a Read");
+}
+
+static int both_ways(void)
+{
+	int rc;
+
+	rc = receive(&passive) ?: receive(&active);
+	rc = rc ?: post(&active, IBV_WR_RDMA_WRITE, &passive, PIECE);
+	rc = rc ?: post(&active, IBV_WR_SEND, &passive, 1000);
+	rc = rc ?: post(&passive, IBV_WR_RDMA_WRITE, &active, PIECE);
+	rc = rc ?: post(&passive, IBV_WR_SEND, &active, 1000);
+	rc = rc ?: arrives(&active, &passive, 1) ?: arrives(&passive, &active, 2);
+	return rc ?: reads(&active, &passive, 2) ?: reads(&passive, &active, 1);
+}
+
+/* Data over a connection that has been made before: none of it may be lost. */
+int iwt_post(unsigned int n)
+{
+	int rc;
+
+	if (iwt_connect(0))
+		iwt_die("a connection");
+	if (prepare(&active, 1) || prepare(&passive, 2))
+		iwt_die("memory");
+	iwt_arm(n);
+	rc = both_ways();
+	return rc ? IWT_WRONG : 0;
+}
+
+/* ---- a peer of its own ---- */
+
+/* It connects, says a part of what it has to say, and goes: the connection ends, by a reset. */
+int iwt_knock(void)
+{
+	struct sockaddr_in a = at(iwt_address, PORT);
+	struct timeval patience = { .tv_sec = WAIT / 1000 };
+	int error, rc = -1, fd = socket(AF_INET, SOCK_STREAM, 0);
+	char octet;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (!connect(fd, (struct sockaddr *)&a, sizeof(a)) &&
+	    send(fd, "MPA ID Req", 10, MSG_NOSIGNAL) == 10 && !shutdown(fd, SHUT_WR))
+		rc = recv(fd, &octet, 1, 0) && errno != ECONNRESET ? -1 : 0;
+	error = errno;
+	close(fd);
+	errno = error;
+	return rc && error == EAGAIN ? IWT_WRONG : rc;
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_faults LINK NETDEV ADDRESS [STRIDE]: allocations of the kernel that fail.
+ *
+ * Loads the module, makes a link, objects of each kind, and connections with itself by way
+ * of ADDRESS, which NETDEV has. Each of these steps is tried with its first allocation
+ * failing, then with its second one, and so on, until it has no more of them. It must
+ * fail with an error, or do without, and leave nothing behind, which the kernel's checkers
+ * and the gate of the laboratory judge; and then it must succeed. What fails is what this
+ * thread asks for in the kernel, or (anywhere) what anybody does while the step runs: its
+ * workers and softirqs, and the programs of a machine that has nothing else to do. With a
+ * STRIDE of s, of the latter, and of the module's, only each s-th behind the first 8. Results in TAP.
+ *
+ * IWT_FAULTS_VERBOSE=2: the kernel says where each is. IWT_FAULTS_ONLY=TEXT: no other
+ * steps than those whose names contain it, and those that they need.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+#define MOST	3000	/* allocations of one step */
+#define DENSE	8	/* of which each counts in any case */
+
+const char *iwt_link, *iwt_netdev, *iwt_address;
+static unsigned int n_tests, n_bad, stride = 1;
+
+enum { CALLER = 1 << 0, SLABS = 1 << 1, PAGES = 1 << 2, ANYWHERE = SLABS | PAGES };
+
+static const struct {
+	enum iwt_where where;
+	const char *what;
+} modes[] = {
+	{ IWT_CALLER, "allocations" },
+	{ IWT_SLABS, "slabs, anywhere," },
+	{ IWT_PAGES, "pages, anywhere," },
+};
+
+struct step {
+	const char *what;
+	int (*make)(void);
+	int (*make_n)(unsigned int n);	/* arms by itself */
+	int (*undo)(void);
+	unsigned int modes;
+	bool stay;			/* it is made for the steps behind it */
+	bool needed;			/* by others */
+	bool many;			/* allocations, few of them the driver's */
+	unsigned int (*first)(void);	/* of the driver's, and how many */
+	unsigned int (*most)(void);
+	void (*before)(void);
+};
+
+static void no_crc(void)
+{
+	iwt_set("crc", "off");
+	iwt_set("zerocopy", "always");
+}
+
+static void crc(void)
+{
+	iwt_set("zerocopy", "off");
+	iwt_set("crc", "on");
+}
+
+/* A second link, for what needs one; gone for the steps behind */
+static void two_links(void)
+{
+	if (iwt_second_add())
+		iwt_die("a second link");
+}
+
+static void one_link(void)
+{
+	if (iwt_second_del())
+		iwt_die("one link");
+}
+
+static void unload(void)
+{
+	if (iwt_module_unload())
+		iwt_die("the module is in use");
+}
+
+#define NEEDED	.stay = true, .needed = true
+
+static const struct step steps[] = {
+	{ "the module", iwt_module_load, NULL, iwt_module_unload, CALLER, NEEDED,
+	  .many = true, .before = unload, .first = iwt_module_first },
+	{ "a link", iwt_link_add, NULL, iwt_link_del, CALLER, NEEDED, .most = iwt_link_most },
+	{ "a link goes", iwt_link_drop, NULL, iwt_link_add, CALLER },
+	{ "a directory of settings", iwt_settings_make, NULL, iwt_settings_remove, CALLER, NEEDED },
+	{ "events of the net device", iwt_netdev_events, NULL, iwt_nothing, CALLER },
+	{ "a device is opened", iwt_open_device, NULL, iwt_close_device, CALLER, NEEDED,
+	  .before = iwt_look },
+	{ "a protection domain", iwt_make_pd, NULL, iwt_free_pd, CALLER, NEEDED },
+	{ "a memory region of a page", iwt_make_mr_page, NULL, iwt_free_mr, CALLER },
+	{ "a memory region", iwt_make_mr, NULL, iwt_free_mr, CALLER },
+	{ "a large memory region", iwt_make_mr_large, NULL, iwt_free_mr, CALLER },
+	{ "a completion channel", iwt_make_chan, NULL, iwt_free_chan, CALLER, NEEDED },
+	{ "a completion queue", iwt_make_cq, NULL, iwt_free_cq, CALLER, NEEDED },
+	{ "an extended completion queue", iwt_make_cq_ex, NULL, iwt_free_cq_ex, CALLER },
+	{ "a queue pair", iwt_make_qp, NULL, iwt_free_qp, CALLER, NEEDED },
+	{ "an extended queue pair", iwt_make_qp_ex, NULL, iwt_free_qp_ex, CALLER },
+	{ "a listener on each of two links", iwt_listen_all, NULL, iwt_unlisten, CALLER,
+	  .before = two_links },
+	{ "a listener", iwt_listen, NULL, iwt_unlisten, CALLER, NEEDED, .before = one_link },
+	{ "an end that connects", iwt_resolve, NULL, iwt_unresolve, CALLER },
+	{ "a connection, at its active end", NULL, iwt_connect, iwt_disconnect, CALLER },
+	{ "a connection, at its passive end", NULL, iwt_accept_all, iwt_disconnect, CALLER },
+	{ "it accepts", NULL, iwt_accept_only, iwt_disconnect, CALLER },
+	{ "work requests", NULL, iwt_post, iwt_disconnect, CALLER },
+	{ "a socket is attached by the initiator", NULL, iwt_attach_initiator, iwt_attach_end, CALLER },
+	{ "a socket is attached by the responder", NULL, iwt_attach_responder, iwt_attach_end, CALLER },
+	{ "work requests", NULL, iwt_post, iwt_disconnect, ANYWHERE },
+	{ "a peer connects", iwt_knock, NULL, iwt_nothing, ANYWHERE },
+	{ "attached sockets and data over them", iwt_attach_both, NULL, iwt_nothing, ANYWHERE },
+	{ "work requests by reference", NULL, iwt_post, iwt_disconnect, CALLER | ANYWHERE,
+	  .before = no_crc },
+};
+
+/* One attempt; *failed is whether an allocation did. */
+static int attempt(const struct step *s, unsigned int n, bool *failed)
+{
+	int rc;
+
+	errno = 0;
+	if (s->make_n) {
+		rc = s->make_n(n);
+	} else {
+		iwt_arm(n);
+		rc = s->make();
+	}
+	*failed = iwt_disarm();
+	return rc;
+}
+
+static int without(const struct step *s)
+{
+	errno = 0;
+	return s->make_n ? s->make_n(0) : s->make();
+}
+
+struct tally {
+	unsigned int fails, errors;
+	int rc;
+};
+
+/* Return: why it went wrong, NULL if it did not */
+static const char *one(const struct step *s, unsigned int n, bool *failed, struct tally *t)
+{
+	int rc = attempt(s, n, failed);
+
+	t->rc = rc;
+	t->fails += *failed;
+	t->errors += *failed && rc && errno == ENOMEM;
+	if (*failed && rc && errno != ENOMEM)
+		printf("# %u of %s: %s\n", n, s->what, strerror(errno));
+	if (rc == IWT_WRONG) {
+		s->undo();
+		return "it went wrong";
+	}
+	if (rc && !*failed)
+		return strerror(errno);
+	if ((!rc || s->make_n) && s->undo())
+		return "it can't be undone";
+	if (!rc)
+		return NULL;
+	if (without(s))
+		return "it fails without a fault";
+	return s->undo() ? "it can't be undone" : NULL;
+}
+
+static void report(const struct step *s, unsigned int mode, const struct tally *t, const char *why)
+{
+	printf("%sok %u - %s: %u %s fail\n", why ? "not " : "", ++n_tests, s->what, t->fails,
+	       modes[mode].what);
+	printf("# %u times it said so%s%s\n", t->errors, why ? "; " : "", why ?: "");
+	fflush(stdout);
+	n_bad += !!why;
+}
+
+static void try(const struct step *s, unsigned int mode)
+{
+	bool anywhere = 1u << mode & ANYWHERE, failed = true;
+	bool some = anywhere || s->many;
+	unsigned int n, most, calm = 0;
+	struct tally t = {};
+	const char *why = NULL;
+
+	iwt_aim(modes[mode].where);
+	n = s->first ? s->first() : 1;
+	most = s->most ? s->most() : MOST;
+	while (!why && n <= most && calm < (anywhere ? 2 : 1)) {
+		why = one(s, n, &failed, &t);
+		/* once more: two processors may have counted one for the other */
+		calm = failed ? 0 : calm + 1;
+		if (failed)
+			n += some && n >= DENSE ? stride : 1;
+	}
+	if (!why && n > MOST)
+		why = "there is no end of its allocations";
+	if (!why && !t.fails)
+		why = "nothing was made to fail";
+	report(s, mode, &t, why);
+	if (why && s->stay)
+		iwt_die(s->what);
+}
+
+static bool wanted(const struct step *s)
+{
+	const char *only = getenv("IWT_FAULTS_ONLY");
+
+	return !only || strstr(s->what, only);
+}
+
+static void run(const struct step *s)
+{
+	unsigned int mode;
+
+	if (!wanted(s) && !s->needed && !s->before)
+		return;
+	if (s->before)
+		s->before();
+	for (mode = 0; mode < sizeof(modes) / sizeof(*modes); mode++)
+		if (s->modes & 1u << mode && wanted(s))
+			try(s, mode);
+	if (s->stay && without(s))
+		iwt_die(s->what);
+}
+
+static void end(void)
+{
+	crc();
+	if (iwt_unlisten() || iwt_free_qp() || iwt_free_cq() || iwt_free_chan() || iwt_free_pd() ||
+	    iwt_close_device() || iwt_settings_remove())
+		iwt_die("ending");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i;
+
+	if (argc < 4)
+		return 2;
+	iwt_link = argv[1];
+	iwt_netdev = argv[2];
+	iwt_address = argv[3];
+	if (argc > 4)
+		stride = strtoul(argv[4], NULL, 10);
+	iwt_faults_open();
+	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+		run(&steps[i]);
+	end();
+	printf("1..%u\n", n_tests);
+	return !!n_bad;
+}

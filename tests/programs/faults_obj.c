@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Objects of verbs as steps, each in several kinds. */
+#include <errno.h>
+#include <stdlib.h>
+#include <infiniband/verbs.h>
+
+#include "faults.h"
+
+#define LARGE	(16 << 20)
+
+struct ibv_device *iwt_device;
+struct ibv_context *iwt_context;
+static struct ibv_pd *pd;
+static struct ibv_comp_channel *chan;
+static struct ibv_cq *cq;
+static struct ibv_cq_ex *cq_ex;
+static struct ibv_qp *qp, *qp_ex;
+static struct ibv_mr *mr;
+static uint8_t memory[LARGE] __attribute__((aligned(4096)));
+
+int iwt_open_device(void)
+{
+	iwt_context = ibv_open_device(iwt_device);
+	return iwt_context ? 0 : -1;
+}
+int iwt_close_device(void) { return ibv_close_device(iwt_context); }
+int iwt_make_pd(void) { pd = ibv_alloc_pd(iwt_context); return pd ? 0 : -1; }
+int iwt_free_pd(void) { return ibv_dealloc_pd(pd); }
+int iwt_make_chan(void) { chan = ibv_create_comp_channel(iwt_context); return chan ? 0 : -1; }
+int iwt_free_chan(void) { return ibv_destroy_comp_channel(chan); }
+
+int iwt_make_cq(void)
+{
+	cq = ibv_create_cq(iwt_context, 100, NULL, chan, 0);
+	return cq ? 0 : -1;
+}
+int iwt_free_cq(void) { return ibv_destroy_cq(cq); }
+
+/* With what the device has of attributes */
+int iwt_make_cq_ex(void)
+{
+	struct ibv_cq_init_attr_ex a = {
+		.cqe = 100000,
+		.channel = chan,
+		.comp_vector = 1,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+
+	cq_ex = ibv_create_cq_ex(iwt_context, &a);
+	return cq_ex ? 0 : -1;
+}
+int iwt_free_cq_ex(void) { return ibv_destroy_cq(ibv_cq_ex_to_cq(cq_ex)); }
+
+int iwt_make_qp(void)
+{
+	struct ibv_qp_init_attr a = {
+		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq, .cap = { 100, 100, 4, 4, 0 },
+	};
+
+	qp = ibv_create_qp(pd, &a);
+	return qp ? 0 : -1;
+}
+int iwt_free_qp(void) { return ibv_destroy_qp(qp); }
+
+int iwt_make_qp_ex(void)
+{
+	struct ibv_qp_init_attr_ex a = {
+		.qp_type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { 4000, 4000, 16, 16, 256 },
+		.sq_sig_all = 1,
+		.pd = pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
+				  IBV_QP_EX_WITH_RDMA_READ,
+	};
+
+	qp_ex = ibv_create_qp_ex(iwt_context, &a);
+	return qp_ex ? 0 : -1;
+}
+int iwt_free_qp_ex(void) { return ibv_destroy_qp(qp_ex); }
+
+static int make_mr(size_t len)
+{
+	size_t i;
+
+	/* there before it is registered */
+	for (i = 0; i < len; i += 4096)
+		memory[i] = 1;
+	mr = ibv_reg_mr(pd, memory, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	return mr ? 0 : -1;
+}
+int iwt_make_mr_page(void) { return make_mr(4096); }
+int iwt_make_mr(void) { return make_mr(3 * 65536); }
+int iwt_make_mr_large(void) { return make_mr(LARGE); }
+int iwt_free_mr(void) { return ibv_dereg_mr(mr); }
