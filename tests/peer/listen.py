@@ -6,8 +6,9 @@ Listeners that a library does not make.
 listen.py rdma HOST PORT    listens by rdma_cm alone, without a device if there is none
 listen.py tcp HOST PORT     listens by TCP, for nobody
                             (both say "listening", until they are killed)
-listen.py first HOST PORT   listens at 200 ports, one after the other, while several
-                            clients try to be the first to connect: none is reset
+listen.py first HOST PORT [TO]  listens at 200 ports, one after the other, while several
+                            clients try to be the first to connect, to TO if that is another
+                            address: none is reset
 listen.py grace HOST PORT READER
                             listeners that go do not hold up others, while a reader keeps
                             the kernel's grace periods from ending (see iwt_ktest)
@@ -66,12 +67,12 @@ def client(host, base, results):
     results.put([first_one(host, base + i) for i in range(PORTS)])
 
 
-def first(host, base):
+def first(host, base, target=None):
     """No connection comes too early."""
     tap = mpa.Tap()
     results = multiprocessing.Queue()
     channel = ucma.Channel()
-    clients = [multiprocessing.Process(target=client, args=(host, base, results))
+    clients = [multiprocessing.Process(target=client, args=(target or host, base, results))
                for _ in range(CLIENTS)]
     for one in clients:
         one.start()
@@ -179,7 +180,7 @@ def main(kind, host, port, *more):
         sock.listen(5)
         forever()
     elif kind == "first":
-        first(host, port)
+        first(host, port, *more)
     else:
         grace(host, port, *more)
 

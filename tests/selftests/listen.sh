@@ -27,6 +27,20 @@ grace() {
 	fi
 }
 
+# Several links, on which rdma_cm listens one after the other: the last one's connections
+# do not come too early, either.
+several() {
+	local i
+	for i in 1 2 3 4 5 6 7 8; do
+		ip -n "$NS_B" link add "d$i" type dummy && ip -n "$NS_B" addr add "10.78.$i.1/24" dev "d$i" &&
+			ip -n "$NS_B" link set "d$i" up && link_add "$NS_B" "$DEV_B-$i" "d$i" || break
+	done
+	check "several links" rdma_in "$NS_B" d8
+	in_b timeout 300 python3 "$LISTEN" first 0.0.0.0 7700 10.78.8.1 >"$TMP/out" 2>&1
+	subtests "several links" "$TMP/out" $?
+	for i in 1 2 3 4 5 6 7 8; do link_del "$NS_B" "$DEV_B-$i"; done
+}
+
 # A link that comes while its port is TCP's
 late() {
 	local tcp rdma
@@ -46,10 +60,13 @@ late() {
 require rdma rping python3
 require_type "$IWT_LINK_TYPE"
 [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other drivers are not tested"
+# what a library would have loaded
+modprobe -q rdma_ucm
 ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 in_b timeout 300 python3 "$LISTEN" first $IP_B 7400 >"$TMP/out" 2>&1
 subtests "listening" "$TMP/out" $?
+several
 grace
 late
 ktap_finish

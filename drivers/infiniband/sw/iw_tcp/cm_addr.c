@@ -8,6 +8,7 @@
 #include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
+#include <rdma/iw_cm.h>
 
 #include <compat/ib_ops.h>
 
@@ -144,4 +145,32 @@ bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
 		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 	return a6->sin6_port == b6->sin6_port &&
 	       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+/**
+ * iwt_addr_of_listen() - where is a listener to listen?
+ * @id: iw_cm's object; its mapped local address counts
+ * @addr: takes address and options
+ *
+ * Any context. Return: 0, or -EAFNOSUPPORT.
+ */
+int iwt_addr_of_listen(const struct iw_cm_id *id, struct iwt_sock_addr *addr)
+{
+	const struct sockaddr_in6 *a6;
+
+	*addr = (struct iwt_sock_addr) {
+		.local		= id->m_local_addr,
+		.tos		= id->tos,
+		.tos_set	= id->tos_set,
+	};
+	if (addr->local.ss_family == AF_INET)
+		return 0;
+	if (addr->local.ss_family != AF_INET6)
+		return -EAFNOSUPPORT;
+	a6 = (const struct sockaddr_in6 *)&addr->local;
+	addr->v6only = id->afonly;
+	if (ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		addr->ifindex = a6->sin6_scope_id ?:
+				to_iwt_dev(id->device)->netdev->ifindex;
+	return 0;
 }

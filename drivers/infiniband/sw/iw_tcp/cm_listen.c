@@ -16,6 +16,11 @@
  * drops the link if one of them fails: so one that finds its port taken then
  * waits until that is free.
  *
+ * rdma_cm has its listener listen on one device after the other, and the first one opens the
+ * socket. So a connection to the address of a later one waits, in TCP's queue, until that has
+ * listened, too; all wait for it, as TCP gives them out in their order. There is a bound on
+ * that, since a device may have no listener for good.
+ *
  * A peer who connects and stays silent, or who is refused and does not go,
  * costs an endpoint. There is a bound on how many of these a listener has, at
  * which the oldest has to go: an honest one needs a round trip, so that only a
@@ -24,7 +29,6 @@
 #include "cm.h"
 
 #include <linux/slab.h>
-#include <net/addrconf.h>
 #include <rdma/iw_cm.h>
 
 #include "cm_ep.h"
@@ -40,6 +44,9 @@
 /* Milliseconds until a listener on a new link tries a port again. */
 #define IWT_LISTEN_RETRY_MS	1000
 
+/* Milliseconds in which rdma_cm may have a listener listen on all devices. */
+#define IWT_LISTEN_ALL_MS	1000
+
 /* Bounds for the half-open endpoints of a listener and for TCP's queue. */
 #define IWT_HALF_OPEN_MIN	128
 #define IWT_HALF_OPEN_MAX	4096
@@ -51,6 +58,7 @@
  * @addr: where it is bound
  * @lock: see cm_ep.h
  * @sock: socket, NULL when it has been closed
+ * @opened: when, in jiffies
  * @work: takes connections
  * @listens: listeners that share it
  * @end: frees it, when no callback of the socket can run any more
@@ -61,6 +69,7 @@ struct iwt_port {
 	struct iwt_sock_addr addr;
 	struct mutex lock;	/* guards sock, listens */
 	struct iwt_sock *sock;
+	unsigned long opened;
 	struct delayed_work work;
 	struct list_head listens;
 	struct rcu_work end;
@@ -289,6 +298,37 @@ static int take_one(struct iwt_port *port)
 	return 0;
 }
 
+static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
+{
+	const struct iwt_listen *l;
+
+	list_for_each_entry(l, &port->listens, node)
+		if (l->dev == dev)
+			return true;
+	return false;
+}
+
+/* Is @dev one on which rdma_cm has yet to listen at the port? With port->lock held. */
+static bool is_missing(const struct iwt_dev *dev, const void *arg)
+{
+	const struct iwt_port *port = arg;
+	unsigned long since = port->opened;
+
+	if (!iwt_dev_in(dev, port->net) || has_listen(port, dev))
+		return false;
+	/* a link that comes is told to rdma_cm before that is over */
+	if (READ_ONCE(dev->coming))
+		since = dev->made;
+	return time_before(jiffies, since + msecs_to_jiffies(IWT_LISTEN_ALL_MS));
+}
+
+/* With port->lock held: are all listeners there that will be? */
+static bool is_settled(const struct iwt_port *port)
+{
+	return !iwt_addr_is_any(&port->addr.local) ||
+	       !iwt_dev_any(is_missing, port);
+}
+
 static void do_port_work(struct work_struct *work)
 {
 	struct iwt_port *port = container_of(to_delayed_work(work),
@@ -297,6 +337,12 @@ static void do_port_work(struct work_struct *work)
 	int err = 0;
 
 	mutex_lock(&port->lock);
+	if (port->sock && !is_settled(port)) {
+		queue_delayed_work(iwt_cm_wq, &port->work,
+				   msecs_to_jiffies(IWT_ACCEPT_RETRY_MS));
+		mutex_unlock(&port->lock);
+		return;
+	}
 	while (port->sock && budget--) {
 		err = take_one(port);
 		if (err && err != -ECONNABORTED)
@@ -355,6 +401,7 @@ static struct iwt_port *alloc_port(struct net *net,
 		return NULL;
 	port->net = net;
 	port->addr = *addr;
+	port->opened = jiffies;
 	mutex_init(&port->lock);
 	INIT_DELAYED_WORK(&port->work, do_port_work);
 	INIT_LIST_HEAD(&port->listens);
@@ -403,16 +450,6 @@ static void close_port(struct iwt_port *port)
 	queue_rcu_work(iwt_cm_wq, &port->end);
 }
 
-static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
-{
-	const struct iwt_listen *l;
-
-	list_for_each_entry(l, &port->listens, node)
-		if (l->dev == dev)
-			return true;
-	return false;
-}
-
 static int add_listen(struct iwt_listen *l)
 {
 	struct iwt_port *port;
@@ -428,6 +465,8 @@ static int add_listen(struct iwt_listen *l)
 		l->port = port;
 		mutex_lock(&port->lock);
 		list_add_tail(&l->node, &port->listens);
+		/* for those that waited for it */
+		mod_delayed_work(iwt_cm_wq, &port->work, 0);
 		mutex_unlock(&port->lock);
 	}
 	mutex_unlock(&iwt_ports_lock);
@@ -469,27 +508,6 @@ static bool may_wait(const struct iwt_listen *l)
 	return READ_ONCE(l->dev->coming) && iwt_addr_is_any(&l->addr.local);
 }
 
-static int listen_addr(const struct iw_cm_id *id, struct iwt_sock_addr *addr)
-{
-	const struct sockaddr_in6 *a6;
-
-	*addr = (struct iwt_sock_addr) {
-		.local		= id->m_local_addr,
-		.tos		= id->tos,
-		.tos_set	= id->tos_set,
-	};
-	if (addr->local.ss_family == AF_INET)
-		return 0;
-	if (addr->local.ss_family != AF_INET6)
-		return -EAFNOSUPPORT;
-	a6 = (const struct sockaddr_in6 *)&addr->local;
-	addr->v6only = id->afonly;
-	if (ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		addr->ifindex = a6->sin6_scope_id ?:
-				to_iwt_dev(id->device)->netdev->ifindex;
-	return 0;
-}
-
 static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
 {
 	struct iwt_listen *l = kzalloc_obj(*l);
@@ -526,7 +544,7 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 	struct iwt_listen *l;
 	int err;
 
-	err = net ? listen_addr(id, &addr) : -EOPNOTSUPP;
+	err = net ? iwt_addr_of_listen(id, &addr) : -EOPNOTSUPP;
 	if (err)
 		return err;
 	if (!iwt_dev_in(to_iwt_dev(id->device), net))

@@ -3,6 +3,7 @@
 #include "device.h"
 
 #include <linux/etherdevice.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -139,6 +140,28 @@ struct iwt_dev *iwt_dev_get_by_name(const char *name)
 	return found;
 }
 
+/**
+ * iwt_dev_any() - is any device of a kind?
+ * @is: says it of one
+ * @arg: its argument
+ *
+ * Devices that are being added or removed are among them. Process context, may sleep.
+ */
+bool iwt_dev_any(bool (*is)(const struct iwt_dev *dev, const void *arg), const void *arg)
+{
+	const struct iwt_dev *dev;
+	bool found = false;
+
+	mutex_lock(&devs_lock);
+	list_for_each_entry(dev, &devs, node) {
+		found = is(dev, arg);
+		if (found)
+			break;
+	}
+	mutex_unlock(&devs_lock);
+	return found;
+}
+
 static bool guid_taken(__be64 guid)
 {
 	const struct iwt_dev *dev;
@@ -210,6 +233,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	dev->netdev = netdev;
 	RCU_INIT_POINTER(dev->net, net);
 	dev->coming = true;
+	dev->made = jiffies;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	iwt_conf_defaults(&dev->conf);

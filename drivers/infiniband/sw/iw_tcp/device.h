@@ -38,6 +38,7 @@
  *	NULL once @netdev leaves it. No reference: it outlives its net devices
  *	by a grace period
  * @coming: the link is being added
+ * @made: since when, in jiffies
  * @qps: queue pairs by number
  * @mrs: memory regions by STag index
  * @n_qps: how many there are
@@ -57,6 +58,7 @@ struct iwt_dev {
 	struct net_device *netdev;
 	struct net __rcu *net;
 	bool coming;
+	unsigned long made;
 	struct xarray qps;
 	struct xarray mrs;
 	atomic_t n_qps;
@@ -90,6 +92,7 @@ static inline int iwt_dev_take(atomic_t *n, int max)
 /* Process context, may sleep. */
 int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net);
 struct iwt_dev *iwt_dev_get_by_name(const char *name);
+bool iwt_dev_any(bool (*is)(const struct iwt_dev *dev, const void *arg), const void *arg);
 void iwt_dev_set_addr(struct iwt_dev *dev);
 
 #endif
