@@ -68,6 +68,10 @@ fuzz-abi: ## everything that a process can do with a device, with mutations; TIM
 mutate: ## does a test notice it if one line of the driver changes? ARGS= of tests/mutate/run.py
 	@nice -n 5 tests/mutate/run.py $(or $(ARGS),proto)
 
+soak: ## everything at once at random, for long; TIME= seconds, ARGS= of tests/soak/soak.sh
+	@tests/vm/run --lab $(or $(LAB),debug) --time $$(($(or $(TIME),600) + 1200)) \
+		tests/soak/soak.sh --time $(or $(TIME),600) $(ARGS)
+
 bench: ## measure, beside siw, rxe and TCP; QUICK=1, or CASES= of tests/perf
 	@tests/perf/bench $(if $(QUICK),--quick) $(CASES)
 
@@ -92,4 +96,4 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all modules install provider provider-install check-config demo check check-long \
-	conformance conformance-paths torture fuzz-abi bench unit mutate fuzz selftest style clean help
+	conformance conformance-paths torture fuzz-abi soak bench unit mutate fuzz selftest style clean help

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# The lanes "chaos": programs that would go on for ever, and what happens to their links,
+# net devices, namespaces and themselves meanwhile. What TCP survives they must survive.
+# What ends a connection is noted in TOUCHED; then they may end with errors, but never with
+# wrong data, and may leave nothing.
+
+# side: the host to which something happens
+side() {
+	one_of a b
+	if [ "$PICK" = a ]; then
+		NS=$NS_A DEV=$DEV_A IF=$IF_A HOST=1 IF_PEER=$IF_B NS_PEER=$NS_B VICTIM=$CLI
+	else
+		NS=$NS_B DEV=$DEV_B IF=$IF_B HOST=2 IF_PEER=$IF_A NS_PEER=$NS_A VICTIM=$SRV
+	fi
+}
+
+# What TCP survives
+
+do_down_up() {
+	must "$IF goes down" ip -n "$NS" link set "$IF" down
+	rest 10
+	must "$IF comes up" ip -n "$NS" link set "$IF" up
+}
+
+do_carrier() {
+	must "$IF_PEER goes down" ip -n "$NS_PEER" link set "$IF_PEER" down
+	rest 10
+	must "$IF_PEER comes up" ip -n "$NS_PEER" link set "$IF_PEER" up
+}
+
+# back and forth: the names of net.sh stay true
+do_rename() {
+	local new=r$IF
+	ip -n "$NS" link set "$IF" down
+	must "$IF has another name" ip -n "$NS" link set "$IF" name "$new"
+	ip -n "$NS" link set "$new" up
+	rest 5
+	ip -n "$NS" link set "$new" down
+	must "$IF has its name again" ip -n "$NS" link set "$new" name "$IF"
+	ip -n "$NS" link set "$IF" up
+}
+
+do_rename_link() {
+	must "$DEV has another name" rdma dev set "$DEV" name "r$DEV"
+	rest 5
+	must "$DEV has its name again" rdma dev set "r$DEV" name "$DEV"
+}
+
+# on both sides: no router would tell one of them what the other one drops
+do_mtu() {
+	one_of 1280 1500 4000 9000
+	note "mtu $PICK"
+	must "$IF mtu $PICK" ip -n "$NS" link set "$IF" mtu "$PICK"
+	must "$IF_PEER mtu $PICK" ip -n "$NS_PEER" link set "$IF_PEER" mtu "$PICK"
+}
+
+do_stop() {
+	kill -STOP "$VICTIM" 2>/dev/null
+	rest 10
+	kill -CONT "$VICTIM" 2>/dev/null
+}
+
+do_path() { path "$NS" "$IF"; }
+do_setting() { setting "$DEV"; }
+
+# What ends a connection
+
+do_link_del() { must "link $DEV goes" timeout 60 rdma link delete "$DEV"; }
+
+do_link_again() {
+	local n
+	do_link_del
+	rest 3
+	must "link $DEV comes again" link_add "$NS" "$DEV" "$IF"
+}
+
+do_move() {
+	local there=$NS-m
+	ns_add "$there"
+	must "$IF moves" ip -n "$NS" link set "$IF" netns "$there"
+	rest 5
+	busywait 60 not rdma_exists "$DEV" || complain "link $DEV is still there"
+	must "$IF moves back" ip -n "$there" link set "$IF" netns "$NS"
+	must "$IF has its addresses again" addressed "$NS" "$IF" $HOST
+	ns_del "$there"
+}
+
+do_netdev_del() {
+	must "$IF goes" timeout 60 ip -n "$NS" link delete "$IF"
+	no_links || complain "a link is still there"
+}
+
+# the other end of the pair goes with it
+no_links() { busywait 60 not rdma_exists "$DEV_A" && busywait 60 not rdma_exists "$DEV_B"; }
+
+do_kill() { kill -KILL "$VICTIM" 2>/dev/null; }
+do_kill_both() { kill -KILL "$CLI" "$SRV" 2>/dev/null; }
+# with processes and all
+do_ns_del() { ns_del "$NS"; }
+
+# happen: one thing
+happen() {
+	local what
+	if chance 60; then
+		one_of down_up down_up carrier rename rename_link mtu stop path path setting
+	else
+		one_of link_del link_again move netdev_del kill kill kill_both ns_del
+		TOUCHED=$PICK
+	fi
+	what=$PICK
+	side
+	case $what in
+	down_up | carrier | rename | rename_link | mtu | path | move | link_* | netdev_del)
+		# an earlier one may have taken it
+		[ -e "/run/netns/$NS" ] && in_net "$NS" test -e "/proc/sys/net/ipv4/conf/$IF" || return
+		case $what in rename_link | link_*) rdma_exists "$DEV" || return ;; esac
+		case $what in carrier | mtu) [ -e "/run/netns/$NS_PEER" ] || return ;; esac ;;
+	esac
+	note "$what ${IF: -1}"
+	"do_$what"
+}
+
+# over: ends both programs and judges how they were
+over() {
+	local who pid
+	if [ -z "$TOUCHED" ] && ! goes_on 90; then
+		complain "$KIND did not survive"
+		show "$WORK/client"
+		show "$WORK/server"
+	fi
+	for who in client server; do
+		pid=$SRV
+		[ $who = server ] || pid=$CLI
+		ends "$pid"
+		clean "$KIND, $who" "$WORK/$who" "$STATUS"
+		if [ -z "$TOUCHED" ] && grep -E '^(not ok|Bail)' "$WORK/$who" >"$WORK/why"; then
+			complain "$KIND, $who: a failure, and nothing happened to its connection"
+			show "$WORK/why"
+		fi
+	done
+}
+
+no_qps() { ! rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
+
+# nothing_left: what their end left on links that are there
+nothing_left() {
+	local dev
+	for dev in "$DEV_A" "$DEV_B"; do
+		busywait 30 no_qps "$dev" || { complain "$dev has queue pairs that nobody has"; rdma resource show qp >"$WORK/why"; show "$WORK/why"; }
+	done
+}
+
+# again: repairs all, and then a connection must end well
+again() {
+	local n
+	[ -e "/run/netns/$NS_A" ] && [ -e "/run/netns/$NS_B" ] || return
+	if ! in_net "$NS_A" test -e "/proc/sys/net/ipv4/conf/$IF_A"; then
+		must "net devices again" veth || return
+	fi
+	for n in "$NS_A $IF_A" "$NS_B $IF_B"; do tc -n "${n% *}" qdisc del dev "${n#* }" root 2>/dev/null; done
+	must "links again" linked || return
+	short rping 4
+}
+
+chaos_round() {
+	local times
+	hosts "$LANE"
+	TOUCHED=
+	must "two hosts" hosts_up || { hosts_down; return; }
+	chance 50 && setting "$DEV_A"
+	chance 50 && setting "$DEV_B"
+	chance 30 && path "$NS_A" "$IF_A"
+	one_of rping verify verify conn attach
+	KIND=$PICK
+	one_of 4 6
+	if endless "$KIND" "$PICK"; then
+		number 1 4
+		for ((times = PICK; times > 0; times--)); do
+			rest 5
+			happen
+		done
+	fi
+	over
+	nothing_left
+	again
+	hosts_down
+}

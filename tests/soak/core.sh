@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# What lives as long as the whole run: a pair of hosts with NFS and, in each direction, a
+# connection of iwt_verify; and NVMe in the initial namespace, which is all that it knows.
+# Net devices go down for moments and lose packets, the module is loaded anew: all this
+# must be survived (the connections of iwt_verify end with the module). Runs in the main
+# process; only core_round is a lane.
+
+LINK=iwts$$n RAM_MB=24 VERIFIERS=()
+
+# verifier NAME HOST PORT: server in HOST, client in the other one, which goes on for ever.
+# They poll, and let others have the processor.
+verifier() {
+	local name=$1 server=$NS_B client=$NS_A address=$IP_B options
+	[ "$2" = b ] || server=$NS_A client=$NS_B address=$IP6_A
+	options=(--timeout 240 --max-size 40000 --no-neg --no-events --rounds 1000000 --seed $((RANDOM + 1)) -p "$3")
+	start nice ip netns exec "$server" "$IWT_BIN/iwt_verify" -s -a "$address" "${options[@]}" >"$SOAK/$name-server" 2>&1
+	VERIFIERS+=("$PID $name-server")
+	wait_listen "$server" $(($3 + 1)) || return
+	start nice ip netns exec "$client" "$IWT_BIN/iwt_verify" -c "$address" "${options[@]}" >"$SOAK/$name" 2>&1
+	VERIFIERS+=("$PID $name")
+}
+
+verifiers_start() { verifier verify4 b 7471 && verifier verify6 a 7481; }
+
+# verifiers_end: nothing may have failed until now
+verifiers_end() {
+	local v file
+	verifiers_alive
+	for v in "${VERIFIERS[@]}"; do
+		file=$SOAK/${v#* }
+		grep -E -A 3 '^(not ok|Bail)' "$file" >"$SOAK/why" || continue
+		complain "${v#* }: a failure"
+		show "$SOAK/why"
+	done
+	# clients first, whose failures tell more
+	for ((v = ${#VERIFIERS[@]} - 1; v >= 0; v--)); do
+		ends "${VERIFIERS[v]% *}"
+		clean "${VERIFIERS[v]#* }" "$SOAK/${VERIFIERS[v]#* }" "$STATUS"
+	done
+	VERIFIERS=() STARTED=("$NFS_SERVER" "$NFS_CLIENT")
+}
+
+verifiers_alive() {
+	local v
+	for v in "${VERIFIERS[@]}"; do
+		alive "${v% *}" || { complain "${v#* } has ended"; show "$SOAK/${v#* }"; }
+	done
+}
+
+verifiers_signal() {
+	local v
+	for v in "${VERIFIERS[@]}"; do kill "-$1" "${v% *}" 2>/dev/null; done
+}
+
+nvme_connect() {
+	timeout 60 nvme connect -t rdma -a 10.78.0.1 -s 4420 -n $NVME_NQN -i 2 -Q 32 \
+		--hostnqn=nqn.2014-08.org.nvmexpress:uuid:6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77 \
+		--hostid=6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77 && busywait 30 nvme_disk
+}
+
+nvme_start() {
+	rdma link add "$LINK" type "$IWT_LINK_TYPE" netdev iwt-soak || return
+	nvme_target_start rdma 10.78.0.1 && nvme_connect
+}
+
+# The link goes first, and the target's listener with it: the target destroys a listener
+# under a lock that the events of its connections take as well, which lockdep takes for a
+# deadlock.
+nvme_stop() {
+	timeout 60 nvme disconnect -n $NVME_NQN && busywait 30 nvme_gone &&
+		timeout 60 rdma link delete "$LINK" && nvme_target_stop
+}
+
+# nvme_traffic: a process of its own, as nfs-traffic.sh is
+nvme_traffic() {
+	local n=0 disk
+	seed "$1" nvme
+	while [ ! -e "$SOAK/stop-client" ]; do
+		if [ -e "$SOAK/pause" ]; then
+			: >"$SOAK/nvme-paused"
+			nap 0.2
+			continue
+		fi
+		rm -f "$SOAK/nvme-paused"
+		disk=$(nvme_disk)
+		one_of "randwrite 4k 1" "randwrite 60k 4" "write 256k 8" "randwrite 16k 2"
+		# shellcheck disable=SC2086
+		IWT_TIME=300 fio_verify "$disk" $PICK >"$SOAK/nvme-log" 2>&1 || {
+			echo "$disk $PICK: $(tail -n 3 "$SOAK/nvme-log")" >>"$SOAK/nvme-wrong"
+			nap 1
+		}
+		echo $((++n)) >"$SOAK/nvme.new"
+		mv "$SOAK/nvme.new" "$SOAK/nvme"
+	done
+}
+
+core_start() {
+	hosts n
+	hosts_up || return
+	unshare_start
+	busywait 90 test -e "$SOAK/started" && [ "$(cat "$SOAK/started")" = 0 ] || { cat "$SOAK/nfs-server"; return 1; }
+	dummy_add iwt-soak 10.78.0.1 && nvme_ram $RAM_MB && nvme_start || return
+	start nice ip netns exec "$NS_B" unshare -m bash "$here/nfs-traffic.sh" "$SOAK" "$SEED" >"$SOAK/nfs-out" 2>&1
+	NFS_CLIENT=$PID
+	(trap - EXIT; cd "$SOAK" && nvme_traffic "$SEED") &
+	NVME_TRAFFIC=$!
+	verifiers_start
+}
+
+unshare_start() {
+	start ip netns exec "$NS_A" unshare -m bash "$here/../consumers/nfs.sh" server "$SOAK" >"$SOAK/nfs-server" 2>&1
+	NFS_SERVER=$PID
+}
+
+# core_round: what happens to the core's paths
+core_round() {
+	local n
+	for n in 1 2 3; do
+		one_of nap path-a path-b path-lo down_up carrier down-nvme setting
+		note "core: $PICK"
+		case $PICK in
+		path-a) path "$NS_A" "$IF_A" ;;
+		path-b) path "$NS_B" "$IF_B" ;;
+		path-lo) path_lo ;;
+		down_up) side; do_down_up ;;
+		carrier) side; do_carrier ;;
+		down-nvme) nvme_flap ;;
+		setting) setting "$DEV_A"; setting "$DEV_B"; setting "$LINK" ;;
+		esac
+		rest 30
+	done
+}
+
+# what passes from one of the host's addresses to another one of them takes lo
+path_lo() {
+	one_of "" "loss 0.5%" "delay 2ms reorder 25% 50%" "duplicate 1%"
+	note "lo: ${PICK:-no loss}"
+	tc qdisc del dev lo root 2>/dev/null
+	# shellcheck disable=SC2086
+	[ -z "$PICK" ] || tc qdisc replace dev lo root netem $PICK
+}
+
+nvme_flap() {
+	ip link set iwt-soak down
+	rest 10
+	ip link set iwt-soak up
+	ip route change local 10.78.0.1 dev lo table local proto kernel scope host src 10.78.0.1 mtu 1500
+}
+
+# further WHAT: has it gone on since the last time?
+verified() { grep -c '^ok' "$SOAK/$1"; }
+count_of() { case $1 in verify*) verified "$1" ;; *) cat "$SOAK/$1" 2>/dev/null || echo 0 ;; esac; }
+further() { [ "$(count_of "$1")" -gt "$2" ]; }
+
+# core_goes_on: each kind of traffic comes further within two minutes, and nothing was wrong
+core_goes_on() {
+	local what was
+	for what in nfs nvme verify4 verify6; do
+		was=$(count_of $what)
+		busywait 120 further $what "$was" || { complain "$what stands still at $was"; show "$SOAK/$what-log"; }
+		[ ! -e "$SOAK/$what-wrong" ] || { complain "$what: wrong"; show "$SOAK/$what-wrong"; rm "$SOAK/$what-wrong"; }
+	done
+	verifiers_alive
+} 2>/dev/null
+
+paused() { [ -e "$SOAK/nfs-paused" ] && [ -e "$SOAK/nvme-paused" ]; }
+
+core_pause() {
+	: >"$SOAK/pause"
+	busywait 240 paused || complain "NFS or NVMe does not come to an end: $(ls "$SOAK"/*-paused)"
+	verifiers_signal STOP
+}
+
+core_resume() {
+	rm "$SOAK/pause"
+	verifiers_signal CONT
+}
+
+# reload: all links go with the module, under the mount of NFS; NFS has to find its way back
+reload() {
+	local dev
+	verifiers_signal CONT
+	verifiers_end
+	must "NVMe ends" nvme_stop
+	for dev in "$LINK" "$DEV_A" "$DEV_B"; do forget_settings "$dev"; done
+	must "the module goes" timeout 120 modprobe -r "$IWT_LINK_TYPE"
+	[ ! -d "/sys/module/$IWT_LINK_TYPE" ] || complain "the module is still there"
+	must "the module comes" modprobe "$IWT_LINK_TYPE"
+	MADE_DEV=()
+	must "links again" linked
+	must "NVMe again" nvme_start
+	must "connections again" verifiers_start
+	verifiers_signal STOP
+}
+
+core_quiet() {
+	tc -n "$NS_A" qdisc del dev "$IF_A" root
+	tc -n "$NS_B" qdisc del dev "$IF_B" root
+	tc qdisc del dev lo root
+} 2>/dev/null
+
+core_stop() {
+	verifiers_end
+	: >"$SOAK/stop-client"
+	busywait 240 not alive "$NFS_CLIENT" || complain "NFS does not end"
+	ends "$NFS_CLIENT"
+	[ "$STATUS" = 0 ] || { complain "NFS ends with $STATUS"; show "$SOAK/nfs-wrong"; }
+	busywait 240 not alive "$NVME_TRAFFIC" || complain "fio does not end"
+	: >"$SOAK/stop"
+	busywait 60 not alive "$NFS_SERVER" || complain "NFS's server does not end"
+	must "NVMe ends" nvme_stop
+	must "a dummy goes" ip link del iwt-soak
+	MADE_IF=() STARTED=()
+	hosts_down
+	forget_settings "$LINK"
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# A pair of hosts for a lane, what changes about it, and programs between the two.
+
+SETTINGS=/sys/kernel/config/iw_tcp
+
+# hosts NAME: the names that net.sh gives to a pair of hosts, for another one
+hosts() {
+	TAG=s$$$1
+	NS_A=iwt-$TAG-a NS_B=iwt-$TAG-b
+	IF_A=i${TAG}a IF_B=i${TAG}b
+	DEV_A=iwt${TAG}a DEV_B=iwt${TAG}b
+	MADE_NS=() MADE_DEV=() MADE_IF=() STARTED=()
+}
+
+# what a link's end is to leave behind is not to be waited for, and a net device that was
+# down has its addresses still
+patient_not() {
+	in_net "$1" sysctl -qw net.ipv4.tcp_orphan_retries=1 net.ipv4.tcp_fin_timeout=2 \
+		net.ipv6.conf.all.keep_addr_on_down=1 net.ipv6.conf.default.keep_addr_on_down=1
+}
+
+# veth: the pair of net devices, with their addresses
+veth() {
+	local side ns dev host
+	ip link add "$IF_A" netns "$NS_A" type veth peer name "$IF_B" netns "$NS_B" || return
+	for side in a b; do
+		if [ $side = a ]; then ns=$NS_A dev=$IF_A host=1; else ns=$NS_B dev=$IF_B host=2; fi
+		addressed "$ns" "$dev" $host || return
+	done
+}
+
+# addressed NS NETDEV HOST: has its addresses and is up
+addressed() {
+	ip -n "$1" addr replace 10.77.0.$3/24 dev "$2" &&
+		ip -n "$1" link set "$2" up && ip -n "$1" addr replace fd77::$3/64 dev "$2" nodad
+}
+
+reachable() { in_net "$NS_A" ping -c 1 -W 1 $IP_B && in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B; }
+
+# hosts_up: two namespaces, joined, with links
+hosts_up() {
+	local ns
+	for ns in "$NS_A" "$NS_B"; do
+		ns_add "$ns" || return
+		no_dad "$ns"
+		patient_not "$ns"
+	done
+	veth && linked
+}
+
+# linked: has each net device a link? It gets one
+linked() {
+	rdma_exists "$DEV_A" || link_add "$NS_A" "$DEV_A" "$IF_A" || return
+	rdma_exists "$DEV_B" || link_add "$NS_B" "$DEV_B" "$IF_B" || return
+	busywait 20 reachable
+}
+
+forget_settings() { rmdir "$SETTINGS/$1" 2>/dev/null; }
+
+# hosts_down: in any order that the seed likes; all must be gone then
+hosts_down() {
+	local ns dev
+	if chance 50; then
+		for dev in "$DEV_A" "$DEV_B"; do
+			! rdma_exists "$dev" || must "link $dev goes" timeout 60 rdma link delete "$dev"
+		done
+	fi
+	for ns in "$NS_A" "$NS_B"; do ns_del "$ns"; done
+	for dev in "$DEV_A" "$DEV_B"; do
+		busywait 60 not rdma_exists "$dev" || complain "link $dev is still there"
+		forget_settings "$dev"
+	done
+	MADE_NS=() MADE_DEV=()
+}
+
+# setting LINK: another value of one of its settings, for connections to come
+setting() {
+	local name value
+	mkdir -p "$SETTINGS/$1" 2>/dev/null || return 0
+	one_of crc crc markers mpa_revision large_fpdus zerocopy
+	name=$PICK
+	case $name in
+	crc) one_of on off required ;;
+	markers | large_fpdus) one_of on off ;;
+	mpa_revision) one_of 1 2 ;;
+	zerocopy) one_of off auto always ;;
+	esac
+	value=$PICK
+	[ "$name" != zerocopy ] || [ ! -e /sys/kernel/realtime ] || value=off
+	note "$1 $name $value"
+	# the link may be going
+	{ echo "$value" >"$SETTINGS/$1/$name"; } 2>/dev/null || ! rdma_exists "$1" || complain "$1 $name $value is refused"
+}
+
+# path NS NETDEV: another quality of what leaves there
+path() {
+	local what
+	one_of "" "" "loss 1%" "loss 4%" "delay 5ms reorder 25% 50%" "delay 2ms 1ms" "duplicate 2%" "delay 1ms loss 2% reorder 10%"
+	what=$PICK
+	note "$2: ${what:-no loss}"
+	tc -n "$1" qdisc del dev "$2" root 2>/dev/null
+	# shellcheck disable=SC2086
+	[ -z "$what" ] || tc -n "$1" qdisc replace dev "$2" root netem $what
+}
+
+# What no program may ever say: octets that changed, or completions of something else
+SPOILT='differs at octet|of the gap|left 0x.* instead of|came back changed|data mismatch|one completion too many|not outstanding|wrong qp_num|completion opcode|immediate data .* instead|invalidated .* instead|wc_flags .* instead|byte_len [0-9]* of a read'
+
+# clean WHO FILE STATUS: neither spoilt data nor a crash, whatever else happened
+clean() {
+	if grep -qE "$SPOILT" "$2"; then
+		complain "$1: wrong data"
+		grep -E "$SPOILT" "$2" | head -n 5 >>"$SOAK/wrong-$LANE"
+	fi
+	case $3 in
+	132 | 134 | 135 | 136 | 139) complain "$1: status $3"; show "$2" ;;
+	esac
+}
+
+# ends PID: STATUS; kills what does not go, which then must
+ends() {
+	local n
+	STATUS=0
+	for n in TERM KILL; do
+		! alive "$1" || kill -$n "$1" 2>/dev/null
+		busywait 10 not alive "$1" && break
+	done
+	if alive "$1"; then
+		complain "process $1 does not die: $(tr '\0' ' ' <"/proc/$1/cmdline")"
+		cat "/proc/$1/stack" >>"$SOAK/wrong-$LANE" 2>/dev/null
+		STATUS=124
+	else
+		wait "$1" 2>/dev/null || STATUS=$?
+	fi
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# What the machine holds, between two rounds, when nothing runs but the core, which waits.
+# A leak grows from round to round; what is held once, or goes up and down, does not.
+
+# The caches whose objects are counted. What was freed is counted as well until the cache is
+# told to shrink: on processors' lists, and in KASAN's quarantine.
+CACHES='kmalloc-* dma-kmalloc-* net_namespace TCP TCPv6 UDP UDPv6 request_sock_TCP* sock_inode_cache filp skbuff_* ib_* iwt_* task_struct nsproxy'
+
+caches() {
+	local dir n pattern
+	for pattern in $CACHES; do
+		for dir in /sys/kernel/slab/$pattern; do
+			[ -d "$dir" ] && [ ! -L "$dir" ] || continue
+			echo 1 >"$dir/shrink"
+			read -r n _ <"$dir/objects" && echo "objects:${dir##*/} $n"
+		done
+	done
+} 2>/dev/null
+
+# sockets of all namespaces; those in TIME-WAIT, which nobody holds, apart
+sockets() {
+	awk '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == "alloc" || $i == "mem" || $i == "orphan") print "tcp:" $i, $(i + 1) }' /proc/net/sockstat
+}
+
+things() {
+	echo "files $(cut -f 1 /proc/sys/fs/file-nr)"
+	echo "processes $(find /proc -maxdepth 1 -name '[0-9]*' | wc -l)"
+	echo "namespaces $(ip netns list | wc -l)"
+	echo "netdevs $(find /sys/class/net -type l | wc -l)"
+	echo "links $(find /sys/class/infiniband -type l | wc -l)"
+	rdma resource show | awk '{ for (i = 3; i < NF; i += 2) sum[$i] += $(i + 1) } END { for (x in sum) print "rdma:" x, sum[x] }'
+	echo "references $(cat "/sys/module/$IWT_LINK_TYPE/refcnt")"
+}
+
+# in KiB; less than a page is found by the count of objects
+memory() {
+	awk '/^(MemTotal|MemFree|Buffers|Cached|Percpu|VmallocUsed):/ { sub(":", "", $1); v[$1] = $2 }
+		END { print "memory:used", v["MemTotal"] - v["MemFree"] - v["Buffers"] - v["Cached"]
+			print "memory:percpu", v["Percpu"] }' /proc/meminfo
+}
+
+no_orphans() { sockets | grep -qx 'tcp:orphan 0'; }
+
+# measure ROUND: once what is slow to go has gone
+measure() {
+	busywait 30 no_orphans
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	{ things; sockets; caches; memory; } >"$SOAK/level.$1"
+}
+
+# more BEFORE AFTER: what there is more of than before the first link was made. Files,
+# namespaces that have lost their names and their sockets are left to growth(): the kernel keeps
+# some of NFS's own.
+more() {
+	awk '
+		FNR == NR { was[$1] = $2 }
+		FNR < NR && ($1 !~ /^(objects|memory|processes|files|tcp:mem)/ || $1 ~ /:(TCP|TCPv6)$/) && $2 > was[$1] {
+			print $1, $2, "instead of", was[$1] + 0
+		}' "$1" "$2"
+}
+
+# growth FILE...: from measurements in their order, what has grown in each quarter of the run:
+# the least of a quarter is more than that of the one before, and all in all it is at least
+# three of its units in four rounds. What goes up and down needs more rounds to tell.
+growth() {
+	awk '
+		FNR == 1 { files++ }
+		{ value[$1, files] = $2; names[$1]++ }
+		function least(name, quarter,    i, low) {
+			low = 1e12
+			for (i = int((quarter - 1) * files / 4) + 1; i <= int(quarter * files / 4); i++)
+				if (value[name, i] + 0 < low)
+					low = value[name, i] + 0
+			return low
+		}
+		END {
+			for (name in names) {
+				unit = name ~ /^memory/ ? 64 : name == "tcp:mem" ? 4 : 1
+				if (files < (name ~ /kmalloc|skbuff|^memory|^tcp:mem|^processes|^files|filp|task_struct|rdma:mr/ ? 24 : 4))
+					continue
+				for (q = 2; q <= 4; q++)
+					if (least(name, q) <= least(name, q - 1))
+						break
+				if (q <= 4 || least(name, 4) - least(name, 1) < 0.75 * unit * files * 0.75)
+					continue
+				printf "%s grows:", name
+				for (i = 1; i <= files; i++)
+					printf " %s", value[name, i] + 0
+				print ""
+			}
+		}' "$@"
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# The lane "links": links on all kinds of net devices come and go, with listeners or
+# without, in all orders; some while their net device is going itself.
+
+# netdev KIND: in NS, IF is its name
+netdev() {
+	case $1 in
+	dummy) ip -n "$NS" link add "$IF" type dummy ;;
+	veth) ip -n "$NS" link add "$IF" type veth peer name "p$IF" && ip -n "$NS" link set "p$IF" up ;;
+	bridge) ip -n "$NS" link add "$IF" type bridge ;;
+	vlan | macvlan)
+		ip -n "$NS" link add "p$IF" type dummy && ip -n "$NS" link set "p$IF" up || return
+		if [ "$1" = vlan ]; then
+			ip -n "$NS" link add link "p$IF" name "$IF" type vlan id 7
+		else
+			ip -n "$NS" link add link "p$IF" name "$IF" type macvlan
+		fi ;;
+	esac
+}
+
+# listener ADDRESS...: on one of them
+listener() {
+	one_of "$@"
+	start ip netns exec "$NS" "$IWT_BIN/iwt_conn" -s -a "$PICK" >"$WORK/listener" 2>&1
+	note "listener on $PICK"
+}
+
+# heard: it has its port, at the latest when there is a link
+heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listener"; }; }
+
+# to_end WHAT: one of the ways for a link to end; it is gone then
+to_end() {
+	case $1 in
+	link) must "link $DEV goes" timeout 60 rdma link delete "$DEV" ;;
+	netdev) must "$IF goes" timeout 60 ip -n "$NS" link delete "$IF" ;;
+	below) must "p$IF goes" timeout 60 ip -n "$NS" link delete "p$IF" ;;
+	both) rdma link delete "$DEV" 2>/dev/null &
+		must "$IF goes, with its link" timeout 60 ip -n "$NS" link delete "$IF"
+		wait $! ;;
+	esac
+	[ "$1" = namespace ] || busywait 60 not rdma_exists "$DEV" || complain "link $DEV is still there"
+}
+
+# meanwhile: links are added and deleted while the net device moves, is renamed and goes.
+# They may fail, all of them, but must end.
+meanwhile() {
+	local n adder
+	(for n in 1 2 3 4 5 6; do
+		in_net "$NS" timeout 60 rdma link add "$DEV" type "$IWT_LINK_TYPE" netdev "$IF"
+		timeout 60 rdma link delete "$DEV"
+		[ $? -ne 124 ] || complain "rdma link does not return"
+	done >/dev/null 2>&1) &
+	adder=$!
+	ns_add "$NS-m"
+	for n in 1 2; do
+		ip -n "$NS" link set "$IF" down
+		ip -n "$NS" link set "$IF" netns "$NS-m"
+		ip -n "$NS-m" link set "$IF" netns "$NS"
+		ip -n "$NS" link set "$IF" up
+	done >/dev/null 2>&1
+	chance 50 && ip -n "$NS" link delete "$IF"
+	ns_del "$NS-m"
+	wait $adder
+}
+
+one_link() {
+	local kind when
+	must "a namespace" ns_add "$NS" || return
+	patient_not "$NS"
+	one_of dummy veth bridge vlan macvlan
+	kind=$PICK
+	note "link on $kind"
+	must "a net device: $kind" netdev "$kind" || return
+	if chance 30; then note "meanwhile"; meanwhile; return; fi
+	ip -n "$NS" addr add 10.77.0.1/24 dev "$IF"
+	chance 80 && ip -n "$NS" link set "$IF" up
+	one_of before after never
+	when=$PICK
+	[ $when != before ] || listener 0.0.0.0 ::
+	must "a link" link_add "$NS" "$DEV" "$IF" || return
+	chance 50 && setting "$DEV"
+	[ $when != after ] || listener 0.0.0.0 :: 10.77.0.1
+	[ $when = never ] || heard
+	one_of link netdev both namespace
+	[ "$PICK:$kind" != "netdev:vlan" ] || PICK=below
+	note "$PICK goes"
+	to_end "$PICK"
+}
+
+links_round() {
+	local n pid
+	for n in 1 2 3; do
+		hosts l
+		NS=$NS_A IF=$IF_A DEV=$DEV_A
+		one_link
+		for pid in "${STARTED[@]}"; do ends "$pid"; done
+		ns_del "$NS"
+		busywait 60 not rdma_exists "$DEV" || complain "link $DEV is left by its namespace"
+		forget_settings "$DEV"
+	done
+}

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2034 # for choice.sh
+# nfs-traffic.sh DIR SEED: in a mount namespace of its own, mounts what consumers/nfs.sh
+# serves, writes files, reads them back and compares, until DIR/stop-client appears. DIR/nfs
+# is the number of the last round; DIR/nfs-wrong says what was wrong. While DIR/pause is
+# there it waits, and says so by DIR/nfs-paused.
+dir=$1 SOAK=$1 LANE=nfs
+. "$(dirname "$0")/choice.sh"
+. "$(dirname "$0")/../lib/wait.sh"
+
+wrong() { echo "$*" >>"$dir/nfs-wrong"; }
+
+nfs_mount() {
+	one_of rsize=65536,wsize=65536 rsize=1048576,wsize=1048576 rsize=4096,wsize=8192
+	timeout 120 mount.nfs 10.77.0.1:/srv /mnt/nfs -o "vers=4,proto=rdma,port=20049,sec=sys,retry=0,$PICK" &&
+		grep -q ' /mnt/nfs .*proto=rdma' /proc/mounts || wrong "mount"
+}
+
+# compare FILE: what is read is what was written, by the page cache or around it
+compare() {
+	local how=()
+	one_of '' iflag=direct
+	[ -z "$PICK" ] || how=("$PICK")
+	dd if="/mnt/nfs/$1" bs=256k "${how[@]}" status=none | cmp - "$dir/data/$1" || wrong "$1 is not what was written"
+}
+
+one_round() {
+	local name how=()
+	number 0 3
+	name=file$PICK
+	number 1 300
+	head -c $((PICK * 4099)) /dev/urandom >"$dir/data/$name"
+	one_of '' oflag=direct
+	[ -z "$PICK" ] || how=("$PICK")
+	# the last block of an odd size is no matter for direct I/O over NFS
+	dd if="$dir/data/$name" of="/mnt/nfs/$name" bs=64k conv=fsync "${how[@]}" status=none || wrong "write of $name"
+	if chance 30; then
+		umount /mnt/nfs || wrong "umount"
+		nfs_mount
+	fi
+	for name in "$dir"/data/*; do compare "${name##*/}"; done
+	chance 20 && { mv /mnt/nfs/file0 /mnt/nfs/moved && mv /mnt/nfs/moved /mnt/nfs/file0; } 2>/dev/null
+	return 0
+}
+
+mkdir -p /mnt/nfs "$dir/data"
+seed "$2" nfs
+nfs_mount
+n=0
+while [ ! -e "$dir/stop-client" ]; do
+	if [ -e "$dir/pause" ]; then
+		: >"$dir/nfs-paused"
+		nap 0.2
+		continue
+	fi
+	rm -f "$dir/nfs-paused"
+	one_round >"$dir/nfs-log" 2>&1
+	echo $((++n)) >"$dir/nfs.new"
+	mv "$dir/nfs.new" "$dir/nfs"
+done
+umount /mnt/nfs || wrong "umount at the end"
+[ ! -e "$dir/nfs-wrong" ]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# Programs between the hosts of a lane: those that end by themselves, and must do so well
+# (short), and those that go on until something ends them (endless). A server's output is
+# in $WORK/server, a client's in $WORK/client.
+
+# address 4|6 A|B
+address() {
+	case $1$2 in
+	4A) ADDRESS=$IP_A ;;
+	4B) ADDRESS=$IP_B ;;
+	6A) ADDRESS=$IP6_A ;;
+	6B) ADDRESS=$IP6_B ;;
+	esac
+}
+
+# commands KIND: SERVER, PORT and CLIENT
+rping_commands() {
+	number 1 64000
+	PORT=7174
+	SERVER=(rping -s -a "$ADDRESS" -S "$PICK" -V "${@}")
+	CLIENT=(rping -c -a "$ADDRESS" -S "$PICK" -V -v "${@}")
+}
+
+verify_commands() {
+	local size ops
+	one_of 3000 20000 70000
+	size=$PICK
+	one_of send,write read,write_imm send,read fetch_add,cmp_swap,send send_imm,write,read
+	ops=$PICK
+	number 1 30000
+	PORT=7472
+	SERVER=("$IWT_BIN/iwt_verify" -s -a "$ADDRESS" --timeout 120 --max-size "$size" --seed "$PICK" "$@")
+	CLIENT=("$IWT_BIN/iwt_verify" -c "$ADDRESS" --timeout 120 --max-size "$size" --seed "$PICK" --ops "$ops" --no-neg --no-events "$@")
+}
+
+conn_commands() {
+	number 1 24
+	PORT=7471
+	SERVER=("$IWT_BIN/iwt_conn" -s -a "$ADDRESS")
+	CLIENT=("$IWT_BIN/iwt_conn" -c "$ADDRESS" -t 120 -n "$PICK" "$@")
+}
+
+# serving: starts SERVER in B and waits until it listens; SRV is its pid
+serving() {
+	start in_b "${SERVER[@]}" >"$WORK/server" 2>&1
+	SRV=$PID
+	wait_listen "$NS_B" "$PORT" && return
+	complain "${SERVER[0]##*/} does not listen"
+	show "$WORK/server"
+	ends "$SRV"
+	return 1
+}
+
+# short KIND 4|6: it must end well
+short() {
+	local status=0 kind=$1
+	address "$2" B
+	case $kind in
+	rping) rping_commands -C 20 ;;
+	verify) verify_commands --rounds 1 --no-wr ;;
+	conn) conn_commands -r 10 ;;
+	private) conn_commands && CLIENT=("$IWT_BIN/iwt_conn" -c "$ADDRESS" -t 120) ;;
+	esac
+	note "$kind IPv$2"
+	serving || return
+	timeout 240 ip netns exec "$NS_A" "${CLIENT[@]}" >"$WORK/client" 2>&1 || status=$?
+	if ! well $status "${CLIENT[*]}" "$WORK/client"; then
+		complain "${CLIENT[*]}: status $status"
+		show "$WORK/client"
+		show "$WORK/server"
+	fi
+	clean "$kind" "$WORK/client" $status
+	case $kind in
+	conn | private) alive "$SRV" || complain "the server of $kind ended" ;;
+	*) busywait 30 not alive "$SRV" || complain "the server of $kind does not end" ;;
+	esac
+	ends "$SRV"
+	clean "$kind's server" "$WORK/server" "$STATUS"
+}
+
+# attached: two ends in one process, with sockets that talked before
+attached() {
+	local status=0
+	address "$1" A
+	note "attached sockets IPv$1"
+	timeout 240 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" cases "$DEV_A" "$ADDRESS" >"$WORK/client" 2>&1 || status=$?
+	[ $status = 0 ] || { complain "iwt_attach cases: status $status"; grep -v '^ok' "$WORK/client" >"$WORK/why"; show "$WORK/why"; }
+	clean attached "$WORK/client" $status
+}
+
+# endless KIND 4|6: starts it; CLI is the client's pid as well
+endless() {
+	local kind=$1
+	address "$2" B
+	case $kind in
+	rping) rping_commands ;;
+	verify) verify_commands --rounds 20000 ;;
+	conn) conn_commands -r 1000000 ;;
+	attach) PORT=7176
+		SERVER=("$IWT_BIN/iwt_attach" serve "$DEV_B" "$ADDRESS" "$PORT")
+		CLIENT=("$IWT_BIN/iwt_attach" client "$DEV_A" "$ADDRESS" "$PORT") ;;
+	esac
+	note "endless $kind IPv$2"
+	serving || return
+	start in_a "${CLIENT[@]}" >"$WORK/client" 2>&1
+	CLI=$PID
+	goes_on 60 && return
+	complain "${CLIENT[*]} does not begin"
+	show "$WORK/client"
+	show "$WORK/server"
+	return 1
+}
+
+# goes_on SECONDS: does something still pass between the two?
+goes_on() {
+	MOVING_FROM=
+	busywait "$1" moving "$NS_A" "$IF_A" 30000 && alive "$CLI" && alive "$SRV"
+}

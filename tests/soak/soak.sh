@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2034 # for the other files
+# Everything at once, at random, for a long time: see Documentation/testing.rst.
+#
+#	soak.sh [--time SECONDS] [--seed N] [--first ROUND] [--lanes "LANE..."] [--levels]
+#
+# In each round lanes run beside each other: "strict" (strict.sh), "chaos1" and "chaos2"
+# (chaos.sh), "links" (links.sh) and "core" (core.sh), whose traffic goes on through all
+# rounds. Between two rounds the core waits, what the machine holds is noted (level.sh), and
+# after some of them the module is loaded anew. What a lane did is told when it fails.
+# --levels tells all that was noted.
+here=$(dirname "$(realpath "$0")")
+TIME=120 SEED=$RANDOM ROUND=1 LANES="strict chaos1 chaos2 links core" LEVELS=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--time) TIME=${2:?} ;;
+	--seed) SEED=${2:?} ;;
+	--first) ROUND=${2:?} ;;
+	--lanes) LANES=${2?} ;;
+	--levels) LEVELS=1; shift; continue ;;
+	*) echo "usage: $0 [--time SECONDS] [--seed N] [--first ROUND] [--lanes LANES] [--levels]" >&2; exit 2 ;;
+	esac
+	shift 2
+done
+# shellcheck source=tests/consumers/lib.sh
+. "$here/../consumers/lib.sh"
+for part in nvme pair drop; do
+	# shellcheck disable=SC1090
+	. "$here/../lib/$part.sh"
+done
+for part in choice hosts programs strict chaos links core level; do
+	# shellcheck disable=SC1090
+	. "$here/$part.sh"
+done
+read -ra LANES <<<"$LANES"
+SOAK=$TMP LANE=main WORK=$TMP
+
+# lane NAME: one round of it, in a process of its own; what is left is removed
+lane() {
+	local n=$ROUND
+	LANE=$1 WORK=$SOAK/$1
+	if [ "$1" = core ]; then trap - EXIT; else trap cleanup_lane EXIT; fi
+	mkdir -p "$WORK"
+	seed "$SEED" "$1" "$n"
+	exec 2>"$SOAK/log-$1"
+	"${1%[0-9]}_round"
+	note end
+}
+
+cleanup_lane() {
+	TMP=$WORK
+	cleanup
+}
+
+# judged LANE: its result, with what it did if it was wrong
+judged() {
+	if [ ! -s "$SOAK/wrong-$1" ]; then
+		ok "round $ROUND: $1"
+		return
+	fi
+	not_ok "round $ROUND: $1"
+	head -n 40 "$SOAK/wrong-$1" | diag
+	echo "# done by --seed $SEED --first $ROUND, lane $1:"
+	tail -n 60 "$SOAK/log-$1" 2>/dev/null | diag
+	rm "$SOAK/wrong-$1"
+}
+
+round() {
+	local l pids=() began=$SECONDS
+	for l in "${LANES[@]}"; do
+		lane "$l" &
+		pids+=($!)
+	done
+	for l in "${pids[@]}"; do
+		busywait 600 not alive "$l" || { complain "a lane does not end"; kill -KILL "$l"; }
+		wait "$l"
+	done
+	core_goes_on
+	core_pause
+	measure "$(printf %05d $ROUND)"
+	seed "$SEED" main "$ROUND"
+	if [ $ROUND = "$FIRST" ] || chance 30; then
+		note "the module is loaded anew"
+		reload
+	fi
+	core_resume
+	for l in "${LANES[@]}" main; do judged "$l"; done
+	echo "# round $ROUND took $((SECONDS - began)) s; $(tail -n 1 "$SOAK/nfs") times NFS, $(tail -n 1 "$SOAK/nvme") times NVMe, $(verified verify4) and $(verified verify6) batches"
+}
+
+# levels: what grew from round to round, but for the first, in which much is new
+levels() {
+	local files
+	files=("$SOAK"/level.[0-9]*)
+	files=("${files[@]:1}")
+	if [ ${#files[@]} -lt 4 ]; then
+		echo "# ${#files[@]} rounds behind the first are too few to see growth"
+		return
+	fi
+	echo "# ${#files[@]} rounds compared"
+	[ -z "$LEVELS" ] || awk '{ all[$1] = all[$1] " " $2 } END { for (x in all) print "#", x all[x] }' "${files[@]}"
+	growth "${files[@]}" | head -n 30 >"$SOAK/grown"
+	if [ -s "$SOAK/grown" ]; then
+		not_ok "nothing grows"
+		cut -c 1-600 "$SOAK/grown" | diag
+	else
+		ok "nothing grows"
+	fi
+}
+
+as_before() {
+	measure after
+	more "$SOAK/level.before" "$SOAK/level.after" >"$SOAK/grown"
+	[ ! -s "$SOAK/grown" ]
+}
+
+finish() {
+	ROUND=end
+	core_quiet
+	core_goes_on
+	core_stop
+	levels
+	# namespaces and sockets go some time after their names
+	busywait 120 as_before || { complain "more is there than before"; show "$SOAK/grown"; }
+	judged main
+}
+
+require rping iwt_verify iwt_conn iwt_attach rdma nvme fio rpc.nfsd tc
+want_configfs && want_modules rpcrdma nfsd nfs nfsv4 nvmet-rdma nvme-rdma || skip_all "this kernel has no NFS or NVMe over RDMA"
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+FIRST=$ROUND
+echo "# seed $SEED"
+seed "$SEED" start
+: >"$SOAK/log-main"
+modprobe "$IWT_LINK_TYPE"
+measure before
+if must "the core" core_start; then
+	core_goes_on
+	judged main
+	end=$((SECONDS + TIME))
+	while [ $SECONDS -lt $end ]; do
+		round
+		ROUND=$((ROUND + 1))
+	done
+	finish
+fi
+judged main
+modprobe -rq nvmet-rdma nvme-rdma
+modprobe -rq brd
+ktap_finish

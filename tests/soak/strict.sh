@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# The lane "strict": connections one after the other, with settings that change between them
+# and paths that lose and reorder. Nothing else happens to its links, so all must end well.
+
+strict_round() {
+	local n kind
+	hosts c
+	must "two hosts" hosts_up || return
+	for n in 1 2; do
+		chance 60 && setting "$DEV_A"
+		chance 60 && setting "$DEV_B"
+		chance 30 && path "$NS_A" "$IF_A"
+		chance 30 && path "$NS_B" "$IF_B"
+		one_of rping verify verify conn private attached
+		kind=$PICK
+		one_of 4 6
+		if [ "$kind" = attached ]; then attached "$PICK"; else short "$kind" "$PICK"; fi
+	done
+	hosts_down
+}
