@@ -25,6 +25,15 @@ MEM, RECVS = 0, 1       # numbers of the memory regions of a connection's first 
 MEM_LEN, MEM_FILL = 65536, 0xA5
 
 
+def add_arguments(p):
+    """The arguments of a program that say where its cases run."""
+    p.add_argument("--here", required=True, help="address of the peer's side")
+    p.add_argument("--there", required=True, help="address of the device's side")
+    p.add_argument("--ulp", default="iwt_ulp", help="command of the upper layer, on the device's side")
+    p.add_argument("--run", default="", help="words before a command that is to run on the device's side")
+    p.add_argument("--link", default="iw_tcp", help="type of the device (iw_tcp)")
+
+
 class Conn:
     """
     A connection of the raw peer with an upper layer: peer, ulp, the number of its rdma_cm

@@ -19,7 +19,7 @@ import traceback
 import zlib
 
 import table
-from case import Case, Place
+from case import Case, Place, add_arguments
 from outcome import Skip
 from peer import Peer
 from rows import ROWS, STATED, TESTS
@@ -31,11 +31,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--here", required=True, help="address of the peer's side")
-    p.add_argument("--there", required=True, help="address of the device's side")
-    p.add_argument("--ulp", default="iwt_ulp", help="command of the upper layer, on the device's side")
-    p.add_argument("--run", default="", help="words before a command that is to run on the device's side")
-    p.add_argument("--link", default="iw_tcp", help="type of the device (iw_tcp)")
+    add_arguments(p)
     p.add_argument("--device", default="", help="name of the device")
     p.add_argument("--interface", default="lo", help="of the peer's side, to look at packets (lo)")
     p.add_argument("--path", default="direct", choices=("direct", "proxy"), help="what is between (direct)")

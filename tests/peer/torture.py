@@ -21,7 +21,7 @@ import traceback
 import cuts
 import fpdu
 import mpa
-from case import Case, Conn, Place
+from case import Case, Conn, Place, add_arguments
 from messages import READS, Exchange, Inbox, Memory
 from outcome import check, equal
 from ulp import FLUSH
@@ -332,11 +332,7 @@ def overlaps(place):
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--here", required=True, help="address of the peer's side")
-    p.add_argument("--there", required=True, help="address of the device's side")
-    p.add_argument("--ulp", default="iwt_ulp", help="command of the upper layer, on the device's side")
-    p.add_argument("--run", default="", help="words before a command that is to run on the device's side")
-    p.add_argument("--link", default="iw_tcp", help="type of the device (iw_tcp)")
+    add_arguments(p)
     p.add_argument("--device", required=True, help="name of the device")
     p.add_argument("--interface", required=True, help="of the peer's side")
     p.add_argument("--seed", type=int, default=None, help="(at random)")

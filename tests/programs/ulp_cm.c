@@ -171,8 +171,8 @@ static void conn_param(struct rdma_conn_param *p, uint8_t **data)
 	};
 }
 
-/* connect id= [ird=] [ord=] [data=] */
-static int cmd_connect(void)
+/* What both sides of a connection say, by @call, which is called @what. */
+static int agree(int (*call)(struct rdma_cm_id *id, struct rdma_conn_param *p), const char *what)
 {
 	struct ulp_conn *c = conn_arg();
 	struct rdma_conn_param p;
@@ -182,25 +182,21 @@ static int cmd_connect(void)
 	if (!c)
 		return -1;
 	conn_param(&p, &data);
-	rc = rdma_connect(c->id, &p);
+	rc = call(c->id, &p);
 	free(data);
-	return rc ? ulp_err(errno, "rdma_connect") : 0;
+	return rc ? ulp_err(errno, what) : 0;
+}
+
+/* connect id= [ird=] [ord=] [data=] */
+static int cmd_connect(void)
+{
+	return agree(rdma_connect, "rdma_connect");
 }
 
 /* accept id= [ird=] [ord=] [data=] */
 static int cmd_accept(void)
 {
-	struct ulp_conn *c = conn_arg();
-	struct rdma_conn_param p;
-	uint8_t *data;
-	int rc;
-
-	if (!c)
-		return -1;
-	conn_param(&p, &data);
-	rc = rdma_accept(c->id, &p);
-	free(data);
-	return rc ? ulp_err(errno, "rdma_accept") : 0;
+	return agree(rdma_accept, "rdma_accept");
 }
 
 /* reject id= [data=] */
