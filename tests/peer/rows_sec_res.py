@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """RFC 5042: resources, and values that peers and processes give."""
 import errno
+import resource
 import socket
 import struct
 import time
@@ -12,6 +13,7 @@ from peer import Peer
 from rows import row, stated
 from rows_ddp import refused
 from rows_ddp_end import over
+from rows_tcp import own
 from ulp import CQ_ERR, ERR, FLUSH, LOC_LEN_ERR, QP_FATAL, SUCCESS, Ulp
 
 stated("selftest", "hostile.sh (iwt_hostile): rings that change at random and under the kernel's hands, mappings of other"
@@ -109,6 +111,61 @@ def read_flood(t):
     check(answered < 400, "all were answered")
     check(seg.data[6:24] in [a[:18] for a in asked], "header in the Terminate", seg)
     other.alive()
+
+
+def free_memory():
+    """Octets of this machine that nobody has; MemFree lacks those that a processor keeps for itself."""
+    with open("/proc/sys/vm/stat_refresh", encoding="ascii") as refresh:
+        refresh.read()
+    with open("/proc/zoneinfo", encoding="ascii") as lines:
+        words = [line.split() for line in lines]
+    return resource.getpagesize() * sum(int(w[-1]) for w in words if w[:2] == ["pages", "free"] or w[:1] == ["count:"])
+
+
+def pass_by(conn, *sizes):
+    """Writes that are received at once: they take their place where the device frames."""
+    for size in sizes:
+        conn.post("write", wr=1, sge="%d:0:%d" % (conn.mr, size), stag=1, raddr=0)
+    left = sum(sizes)
+    while left > 0:
+        left -= len(conn.peer.sock.recv(1 << 17))
+
+
+def short_answers(conns, mover, places):
+    """
+    Short Reads by each of conns in turn, with much passing by in between; acknowledged up to
+    places only, if there are some. Returns the octets that are gone with that.
+    """
+    before = free_memory()
+    for _ in range(30):
+        for conn, place in zip(conns, places or [None] * len(conns)):
+            begin = conn.tcp.write(conn.peer.frame(fpdu.read_request(conn.peer.next(1), 77, 0, 16, conn.stag, conn.addr)))
+            conn.tcp.segment(begin, len(conn.tcp.out), ack=place)
+            if not places:
+                equal(conn.peer.read_response(77, 0), bytes([0xA5]) * 16, "answer")
+            pass_by(mover, 32768, 3000)
+        equal({wc.status for wc in mover.poll(2 * len(conns))}, {SUCCESS}, "statuses")
+    return before - free_memory()
+
+
+@row("SEC-22", alone=True)
+def short_answers_held(t):
+    """Answers to short Reads that are never acknowledged keep little more memory than TCP counts"""
+    ulp = t.ulp()
+    mover = t.passive(ulp=ulp)
+    listener = t.listener(ulp)
+    conns = [own(t, ulp=ulp, listener=listener) for _ in range(16)]
+    taken = short_answers(conns, mover, None)
+    for conn in conns:
+        conn.tcp.answer = False
+    held = short_answers(conns, mover, [conn.tcp.taken for conn in conns]) - taken
+    # of which TCP has counted about 600 KB
+    check(held < 6 << 20, "octets held by 480 answers:", held)
+    for conn in conns:
+        conn.tcp.answer = True
+        conn.tcp.acknowledge()
+        for _ in range(30):
+            equal(conn.peer.read_response(77, 0), bytes([0xA5]) * 16, "answer")
 
 
 @row("SEC-23")

@@ -7,9 +7,13 @@
 #include <linux/shrinker.h>
 
 /*
- * Stages of a processor. A connection without work has none, and there are
- * enough for what is on its way in a host; over longer ways pages have to be
+ * Stages of a processor, of each kind. A connection without work has none, and there
+ * are enough for what is on its way in a host; over longer ways pages have to be
  * allocated. When memory is short, the kernel takes the pages.
+ *
+ * TCP counts the octets of a page that it refers to, and not the page. A peer that
+ * acknowledges nothing keeps the whole page for each of its short answers, while
+ * others' octets fill the rest of it: so what is short has small pages of its own.
  */
 #define IWT_STAGES		32
 
@@ -25,7 +29,8 @@ struct iwt_stages {
 	struct iwt_stage stage[IWT_STAGES];
 };
 
-static DEFINE_PER_CPU(struct iwt_stages, iwt_stages);
+static DEFINE_PER_CPU(struct iwt_stages, large_stages);
+static DEFINE_PER_CPU(struct iwt_stages, small_stages);
 
 static struct shrinker *shrinker;
 
@@ -39,17 +44,24 @@ static unsigned long pages_of(const struct iwt_stage *st)
 	return READ_ONCE(st->page) ? READ_ONCE(st->size) >> PAGE_SHIFT : 0;
 }
 
+static unsigned long count_pages(const struct iwt_stages *c)
+{
+	unsigned long pages = 0;
+	u32 i;
+
+	for (i = 0; i < IWT_STAGES; i++)
+		pages += pages_of(&c->stage[i]);
+	return pages;
+}
+
 static unsigned long count_stages(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long pages = 0;
-	int cpu, i;
+	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		const struct iwt_stages *c = per_cpu_ptr(&iwt_stages, cpu);
-
-		for (i = 0; i < IWT_STAGES; i++)
-			pages += pages_of(&c->stage[i]);
-	}
+	for_each_possible_cpu(cpu)
+		pages += count_pages(per_cpu_ptr(&large_stages, cpu)) +
+			 count_pages(per_cpu_ptr(&small_stages, cpu));
 	return pages ?: SHRINK_EMPTY;
 }
 
@@ -74,6 +86,16 @@ static unsigned long shrink_stage(struct iwt_stage **home)
 	return pages;
 }
 
+static unsigned long shrink_some(struct iwt_stages *c, unsigned long wanted)
+{
+	unsigned long pages = 0;
+	u32 i;
+
+	for (i = 0; i < IWT_STAGES && pages < wanted; i++)
+		pages += shrink_stage(&c->kept[i]);
+	return pages;
+}
+
 /*
  * Any processor's: who takes a stage out has it for himself, and whoever is
  * about to frame meanwhile takes another one.
@@ -82,15 +104,39 @@ static unsigned long shrink_stages(struct shrinker *s,
 				   struct shrink_control *sc)
 {
 	unsigned long pages = 0;
-	int cpu, i;
+	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct iwt_stages *c = per_cpu_ptr(&iwt_stages, cpu);
-
-		for (i = 0; i < IWT_STAGES && pages < sc->nr_to_scan; i++)
-			pages += shrink_stage(&c->kept[i]);
+		if (pages < sc->nr_to_scan)
+			pages += shrink_some(per_cpu_ptr(&large_stages, cpu),
+					     sc->nr_to_scan - pages);
+		if (pages < sc->nr_to_scan)
+			pages += shrink_some(per_cpu_ptr(&small_stages, cpu),
+					     sc->nr_to_scan - pages);
 	}
 	return pages;
+}
+
+static void setup(struct iwt_stages *c, u32 order)
+{
+	u32 i;
+
+	for (i = 0; i < IWT_STAGES; i++) {
+		c->stage[i].order = order;
+		c->stage[i].home = &c->kept[i];
+		c->kept[i] = &c->stage[i];
+	}
+}
+
+static void drop_pages(struct iwt_stages *c)
+{
+	u32 i;
+
+	for (i = 0; i < IWT_STAGES; i++) {
+		if (c->stage[i].page)
+			put_page(c->stage[i].page);
+		c->stage[i].page = NULL;
+	}
 }
 
 /**
@@ -100,15 +146,11 @@ static unsigned long shrink_stages(struct shrinker *s,
  */
 int iwt_stage_init(void)
 {
-	int cpu, i;
+	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct iwt_stages *c = per_cpu_ptr(&iwt_stages, cpu);
-
-		for (i = 0; i < IWT_STAGES; i++) {
-			c->stage[i].home = &c->kept[i];
-			c->kept[i] = &c->stage[i];
-		}
+		setup(per_cpu_ptr(&large_stages, cpu), get_order(IWT_STAGE_SIZE));
+		setup(per_cpu_ptr(&small_stages, cpu), 0);
 	}
 	shrinker = shrinker_alloc(0, "iw_tcp-stage");
 	if (!shrinker)
@@ -126,17 +168,12 @@ int iwt_stage_init(void)
  */
 void iwt_stage_exit(void)
 {
-	int cpu, i;
+	int cpu;
 
 	shrinker_free(shrinker);
 	for_each_possible_cpu(cpu) {
-		struct iwt_stages *c = per_cpu_ptr(&iwt_stages, cpu);
-
-		for (i = 0; i < IWT_STAGES; i++) {
-			if (c->stage[i].page)
-				put_page(c->stage[i].page);
-			c->stage[i].page = NULL;
-		}
+		drop_pages(per_cpu_ptr(&large_stages, cpu));
+		drop_pages(per_cpu_ptr(&small_stages, cpu));
 	}
 }
 
@@ -159,9 +196,8 @@ static bool renew(struct iwt_stage *st)
 	const gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
 	struct page *page;
 
-	page = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY,
-			   get_order(IWT_STAGE_SIZE));
-	if (!page)
+	page = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY, st->order);
+	if (!page && st->order)
 		page = alloc_page(gfp);
 	if (!page)
 		return false;
@@ -190,7 +226,8 @@ static struct iwt_stage *use(struct iwt_stages *c, u32 i, u32 min, bool other)
 
 /**
  * iwt_stage_get() - memory to frame in
- * @min: octets wanted in one piece, at most IWT_STAGE_SIZE
+ * @min: octets wanted in one piece, at most IWT_STAGE_SIZE; of @small, IWT_STAGE_SMALL
+ * @small: there is no more than that
  *
  * The one used last as long as there is room in it; then the first one, so that
  * no more go round than are needed; then the next, which was used the longest
@@ -198,9 +235,10 @@ static struct iwt_stage *use(struct iwt_stages *c, u32 i, u32 min, bool other)
  * Bottom halves are off; never sleeps. Return: the stage, which is the caller's
  * until iwt_stage_put(), or NULL without memory.
  */
-struct iwt_stage *iwt_stage_get(u32 min)
+struct iwt_stage *iwt_stage_get(u32 min, bool small)
 {
-	struct iwt_stages *c = raw_cpu_ptr(&iwt_stages);
+	struct iwt_stages *c = small ? raw_cpu_ptr(&small_stages) :
+				       raw_cpu_ptr(&large_stages);
 	u32 i, last = READ_ONCE(c->last);
 	struct iwt_stage *st;
 

@@ -35,7 +35,7 @@ struct page;
  * to fill one by itself. It takes as much as there is.
  */
 #define IWT_TX_LARGE_ROOM	(4 << 10)
-/* Stages that a batch may lie in: pages that one buffer of TCP has room for. */
+/* Large stages that a batch may lie in: pages that one buffer of TCP has room for. */
 #define IWT_TX_STAGES		2
 /* Pieces of pages that a batch may lie in. */
 #define IWT_TX_CHUNKS		16
@@ -117,7 +117,7 @@ struct iwt_tx_chunk {
  *	have FPDUs over segments; 0 when none is
  * @stream: position of the next octet in the stream, modulo 2^32, for markers
  * @stage: memory being framed in, or NULL
- * @stages: how many the batch has
+ * @stages: how many large ones the batch has
  * @chunk: the pieces
  * @zcb: batch framed by reference and not yet taken by TCP, or NULL; either this
  *	or the pieces

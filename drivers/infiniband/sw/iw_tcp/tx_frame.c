@@ -112,22 +112,30 @@ static void drop_stage(struct iwt_tx *tx)
 	tx->stage = NULL;
 }
 
+/* Does the batch have little as far as it is known, with an FPDU of @size octets? */
+static bool is_short(const struct iwt_tx *tx, u32 size)
+{
+	return tx->bytes + max(size, tx->msg.left) <= IWT_STAGE_SMALL;
+}
+
 /*
  * Room for @size octets, or less, but enough for the smallest MULPDU. What no stage
  * has room for, or need not be in one piece, takes what there is. A batch has two
- * stages: of more TCP would make several buffers, with a segment that ends where the
- * first is full.
+ * large stages: of more TCP would make several buffers, with a segment that ends where
+ * the first is full.
  */
 static bool find_room(struct iwt_tx *tx, u32 size)
 {
+	bool small = is_short(tx, size);
+
 	if (tx->large || size > IWT_STAGE_SIZE)
 		size = min_t(u32, size, IWT_TX_LARGE_ROOM);
 	if (tx->stage && iwt_stage_room(tx->stage) >= size)
 		return true;
 	drop_stage(tx);
-	if (tx->stages++ == IWT_TX_STAGES)
+	if (!small && tx->stages++ == IWT_TX_STAGES)
 		return false;
-	tx->stage = iwt_stage_get(size);
+	tx->stage = iwt_stage_get(size, small);
 	return tx->stage &&
 	       iwt_stage_room(tx->stage) >= min_t(u32, size, IWT_TX_MIN_ROOM);
 }

@@ -70,7 +70,7 @@ static struct iwt_stage *find_stage(struct iwt_tx *tx)
 		return tx->stage;
 	if (tx->stage)
 		iwt_stage_put(tx->stage);
-	tx->stage = iwt_stage_get(MIN_ROOM);
+	tx->stage = iwt_stage_get(MIN_ROOM, false);
 	return tx->stage && iwt_stage_room(tx->stage) ? tx->stage : NULL;
 }
 
