@@ -18,6 +18,15 @@ def lost(conn, n):
     equal(conn.query()["state"], ERR, "state")
 
 
+def more_than_fits(t, times):
+    """A connection with more to send than a peer that takes nothing has room for."""
+    conn = t.passive()
+    conn.peer.slow()
+    for wr in range(times):
+        conn.post("send", wr=wr, sge="%d:0:65536" % conn.mr)
+    return conn
+
+
 @row("MPA-88", alone=True)
 def dead_while_idle(t):
     """A peer that has gone without a word, while nothing is sent (settings keepalive, patience)"""
@@ -39,21 +48,14 @@ def dead_while_idle(t):
 def closed_window(t):
     """A peer that answers, and takes nothing (setting patience)"""
     t.setting("patience", 2)
-    conn = t.passive()
-    conn.peer.slow()
-    for wr in range(100):
-        conn.post("send", wr=wr, sge="%d:0:65536" % conn.mr)
-    lost(conn, 108)
+    lost(more_than_fits(t, 100), 108)
 
 
 @row("MPA-86", alone=True)
 def endless_close(t):
     """A peer that takes what comes before the end a little at a time, without end (setting patience)"""
     t.setting("patience", 4)
-    conn = t.passive()
-    conn.peer.slow()
-    for wr in range(120):
-        conn.post("send", wr=wr, sge="%d:0:65536" % conn.mr)
+    conn = more_than_fits(t, 120)
     stop = threading.Event()
 
     def sip():

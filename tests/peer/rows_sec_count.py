@@ -41,6 +41,15 @@ def counted(t, **want):
     equal(got, want, "counters")
 
 
+def terminated(conn, code=None):
+    """The stream ends with a Terminate (of this error), and then the connection."""
+    seg = conn.peer.segment()
+    equal(seg.opcode, fpdu.TERM, "opcode")
+    equal(seg.term(), code or seg.term(), "Terminate")
+    conn.peer.fin()
+    over(conn)
+
+
 @row("MPA-89", "SEC-24", alone=True)
 def crc_errors_counted(t):
     """A wrong CRC is counted as such alone"""
@@ -62,9 +71,7 @@ def protocol_errors_counted(t):
         with counted(t, rx_proto_err=1, term_tx=1, conn_passive=1):
             conn = t.passive(ulp=ulp)
             conn.peer.put(bad)
-            equal(conn.peer.segment().term(), code, "Terminate")
-            conn.peer.fin()
-            over(conn)
+            terminated(conn, code)
 
 
 @row("DDP-70", "SEC-24", alone=True)
@@ -77,9 +84,7 @@ def access_errors_counted(t):
         with counted(t, rx_access_err=1, term_tx=1, conn_passive=1):
             conn = t.passive(ulp=ulp)
             conn.peer.put(bad(conn))
-            equal(conn.peer.segment().opcode, fpdu.TERM, "opcode")
-            conn.peer.fin()
-            over(conn)
+            terminated(conn)
 
 
 @row("DDP-70", "SEC-24", alone=True)
@@ -90,9 +95,7 @@ def own_errors_not_counted(t):
         conn.recv(n=1, wr=5, sge="%d:0:100:1" % conn.mr)
         conn.peer.put_send(b"good")
         equal(conn.poll()[0][:2], (5, LOC_PROT_ERR), "completion")
-        equal(conn.peer.segment().opcode, fpdu.TERM, "opcode")
-        conn.peer.fin()
-        over(conn)
+        terminated(conn)
 
 
 @row("RDMAP-78", "SEC-24", alone=True)
@@ -111,9 +114,7 @@ def overruns_counted(t):
         conn = t.passive(depth=4, recvs=32, recv_len=16)
         for turn in range(32):
             conn.peer.put_send(b"%02d" % turn)
-        equal(conn.peer.segment().opcode, fpdu.TERM, "opcode")
-        conn.peer.fin()
-        over(conn)
+        terminated(conn)
 
 
 @row("EMPA-31", "MPA-88", "SEC-24", alone=True)

@@ -107,6 +107,21 @@ def comes(conn, size):
     check(data == conn.memory(0, size), "other octets than in memory: %d of %d" % (len(data), size))
 
 
+def listen_for(tcp, seconds):
+    """Take what comes in that time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        tcp.pump(0.1)
+
+
+def opens(conn, size):
+    """There is room again: the Send comes, and was a success."""
+    conn.tcp.window = 65535
+    conn.tcp.acknowledge()
+    comes(conn, size)
+    equal(conn.poll()[0].status, SUCCESS, "status")
+
+
 @row("MPA-88")
 def zero_window(t):
     """A peer without room for a second: all that was posted comes when it has some, an octet at first"""
@@ -117,19 +132,12 @@ def zero_window(t):
         tcp.window = 0
         tcp.acknowledge()
         conn.post("send", wr=1, sge="%d:0:50000" % conn.mr)
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            tcp.pump(0.1)
+        listen_for(tcp, 1)
         check(not tcp.got, "octets into a closed window")
         tcp.window = first
         tcp.acknowledge()
-        end = time.monotonic() + 0.3
-        while time.monotonic() < end:
-            tcp.pump(0.1)
-        tcp.window = 65535
-        tcp.acknowledge()
-        comes(conn, 50000)
-        equal(conn.poll()[0].status, SUCCESS, "status")
+        listen_for(tcp, 0.3)
+        opens(conn, 50000)
     conn.alive()
 
 
@@ -146,13 +154,8 @@ def window_shrinks(t):
         tcp.pump(1)
         tcp.window, tcp.answer = room, True
         tcp.emit(tcp.nxt, ack=max(tcp.taken - 5000, 0))
-        end = time.monotonic() + 0.3
-        while time.monotonic() < end:
-            tcp.pump(0.1)
-        tcp.window = 65535
-        tcp.acknowledge()
-        comes(conn, 60000)
-        equal(conn.poll()[0].status, SUCCESS, "status")
+        listen_for(tcp, 0.3)
+        opens(conn, 60000)
     conn.alive()
 
 
