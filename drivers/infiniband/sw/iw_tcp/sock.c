@@ -49,6 +49,7 @@ static void on_data_ready(struct sock *sk)
 
 	rcu_read_lock();
 	s = from_sk(sk);
+	/* pairs with iwt_sock_set_ops(): the context is that of these operations */
 	ops = s ? smp_load_acquire(&s->ops) : NULL;
 	if (ops && ops->data_ready)
 		ops->data_ready(s, s->ctx);
@@ -66,6 +67,7 @@ static void on_write_space(struct sock *sk)
 	s = from_sk(sk);
 	if (sk->sk_socket)
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	/* pairs with iwt_sock_set_ops(): the context is that of these operations */
 	ops = s ? smp_load_acquire(&s->ops) : NULL;
 	if (ops && ops->write_space)
 		ops->write_space(s, s->ctx);
@@ -79,6 +81,7 @@ static void on_state_change(struct sock *sk)
 
 	rcu_read_lock();
 	s = from_sk(sk);
+	/* pairs with iwt_sock_set_ops(): the context is that of these operations */
 	ops = s ? smp_load_acquire(&s->ops) : NULL;
 	if (ops && ops->state_change)
 		ops->state_change(s, s->ctx);
