@@ -39,6 +39,33 @@ struct responder {
 	struct iwtdv_conn conn;
 };
 
+/* How a stream ends */
+enum { STAYS, FIN, RST };
+
+/*
+ * One that speaks for itself: what it sends while @reader waits, and does then. @going: all
+ * is there, or nothing has come for @still milliseconds if that is not 0, and the reader goes
+ * on, after @delay turns of a loop.
+ */
+struct peer {
+	pthread_t thread;
+	pthread_t reader;
+	int reader_fd;
+	int fd;
+	uint8_t *octets;
+	size_t len;
+	void (*then)(struct peer *p);
+	int how;
+	int turns;
+	int delay;
+	int still;
+	volatile bool going;
+};
+
+#define IWT_PIECE	1400
+#define IWT_TINY	60000	/* FPDUs without payload, of 20 octets */
+#define IWT_LAST	"after all that"
+
 extern const char *iwt_device;
 extern const char *iwt_ip;
 extern const char *iwt_netns;
@@ -79,12 +106,23 @@ void iwt_fds(void);
 void iwt_icmp(void);
 void iwt_race(void);
 
-/* attach_steps.c, attach_held.c, attach_late.c */
+/* attach_steps.c */
+int iwt_peer_begin(struct end *e, struct peer *p, const int fds[2]);
+void iwt_peer_end(int fd, int how);
+bool iwt_peer_ended(int fd);
+struct ibv_mr *iwt_peer_memory(struct end *e);
+void iwt_peer_compose(struct peer *p, const struct ibv_mr *mr, size_t payload, size_t octets);
+void iwt_room_pair(int fds[2], int all);
+void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p);
+void iwt_steps(void);
+
+/* attach_held.c, attach_late.c, attach_gap.c, attach_window.c */
 void iwt_held(void);
 int iwt_owned(const char *how);
 bool iwt_ctl(const char *line, int fd);
 void iwt_late(void);
-void iwt_steps(void);
+void iwt_gap(void);
+void iwt_window(void);
 
 /* attach_serve.c */
 int iwt_serve(uint16_t port);

@@ -10,6 +10,8 @@
  *	iwt_attach late DEVICE IP		calls that began before it was attached, TAP
  *	iwt_attach owned DEVICE IP HOW		see attach_held.c
  *	iwt_attach steps DEVICE IP		much at once, TAP
+ *	iwt_attach gap DEVICE IP		ends between two steps of it, TAP
+ *	iwt_attach window DEVICE IP		much at once, and no room for more, TAP
  *	iwt_attach serve DEVICE IP PORT		see attach_serve.c
  *	iwt_attach client DEVICE IP PORT	a partner of that, until it ends
  *	iwt_attach hold DEVICE IP PORT		an initiator without an answer
@@ -53,6 +55,10 @@ int main(int argc, char **argv)
 		iwt_late();
 	} else if (!strcmp(what, "steps")) {
 		iwt_steps();
+	} else if (!strcmp(what, "gap")) {
+		iwt_gap();
+	} else if (!strcmp(what, "window")) {
+		iwt_window();
 	} else if (!strcmp(what, "race")) {
 		iwt_timeout = 300;
 		iwt_race();

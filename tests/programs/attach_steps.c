@@ -19,24 +19,13 @@
 
 #define WRITE		0x40	/* RDMAP version and opcode */
 #define SEND		0x43
-#define PIECE		1400
+#define PIECE		IWT_PIECE
 #define MEGS		4
-#define TINY		60000	/* FPDUs without payload, of 20 octets */
+#define TINY		IWT_TINY
 #define DEPTH		16384
-#define LAST		"after all that"
+#define LAST		IWT_LAST
 
 uint32_t peer_crc32c(uint32_t crc, const uint8_t *p, size_t len);
-
-/* What the peer sends, and when. */
-struct peer {
-	pthread_t thread;
-	pthread_t reader;
-	int reader_fd;
-	int fd;
-	uint8_t *octets;
-	size_t len;
-	bool good;
-};
 
 static long counter(const char *name)
 {
@@ -92,7 +81,7 @@ static size_t put_send(uint8_t *to, const char *text)
 }
 
 /* A Reply, the same Write again and again, and a Send. */
-static void compose(struct peer *p, const struct ibv_mr *mr, size_t payload, size_t octets)
+void iwt_peer_compose(struct peer *p, const struct ibv_mr *mr, size_t payload, size_t octets)
 {
 	static const char reply[] = "MPA ID Rep Frame\x40\x01\x00";
 	size_t one;
@@ -108,16 +97,26 @@ static void compose(struct peer *p, const struct ibv_mr *mr, size_t payload, siz
 	p->len += put_send(p->octets + p->len, LAST);
 }
 
-static int waiting_fd, waiting_octets;
+static struct peer *waited_for;
 
-/* In the middle of the reader's call: it goes on when all is there. */
+/* In the middle of the reader's call: it goes on when all is there, or no more comes. */
 static void wait_for_all(int signal)
 {
 	struct timespec nap = { .tv_nsec = 1000000 };
-	int tries = PATIENCE * 1000, there = 0;
+	int tries = PATIENCE * 1000, there = 0, before = 0, still = 0;
+	struct peer *p = waited_for;
+	volatile int i;
 
-	while (!ioctl(waiting_fd, FIONREAD, &there) && there < waiting_octets && tries--)
+	while (!ioctl(p->reader_fd, FIONREAD, &there) && there < (int)p->len && tries--) {
+		still = there == before ? still + 1 : 0;
+		if (p->still && still == p->still)
+			break;
+		before = there;
 		nanosleep(&nap, NULL);
+	}
+	p->going = true;
+	for (i = 0; i < p->delay; i++)
+		;
 }
 
 static void *answer(void *arg)
@@ -129,8 +128,7 @@ static void *answer(void *arg)
 
 	if (recv(p->fd, req, sizeof(req), MSG_WAITALL) != sizeof(req))
 		return NULL;
-	waiting_fd = p->reader_fd;
-	waiting_octets = p->len;
+	waited_for = p;
 	pthread_kill(p->reader, SIGUSR1);
 	while (sent < p->len) {
 		n = send(p->fd, p->octets + sent, p->len - sent, MSG_NOSIGNAL);
@@ -138,12 +136,13 @@ static void *answer(void *arg)
 			return NULL;
 		sent += n;
 	}
-	p->good = true;
+	if (p->then)
+		p->then(p);
 	return NULL;
 }
 
-/* @e becomes the initiator over @fds[0], with the peer at the other one. */
-static void begin(struct end *e, struct peer *p, const int fds[2])
+/* @e becomes the initiator over @fds[0], with the peer at the other one. Return: errno */
+int iwt_peer_begin(struct end *e, struct peer *p, const int fds[2])
 {
 	struct iwtdv_conn_param param = { .flags = IWTDV_CONN_PLAIN };
 	struct iwtdv_conn conn;
@@ -154,15 +153,19 @@ static void begin(struct end *e, struct peer *p, const int fds[2])
 	p->reader_fd = e->fd;
 	if (pthread_create(&p->thread, NULL, answer, p))
 		iwt_die("pthread_create");
-	errno = iwtdv_connect(e->qp, e->fd, &param, &conn);
+	signal(SIGUSR1, wait_for_all);
+	return iwtdv_connect(e->qp, e->fd, &param, &conn);
+}
+
+static void begin(struct end *e, struct peer *p, const int fds[2])
+{
+	errno = iwt_peer_begin(e, p, fds);
 	if (errno)
 		iwt_die("iwtdv_connect");
 }
 
-/* How the peer's stream ends, right behind the attach. */
-enum { STAYS, FIN, RST };
-
-static void end_by(int fd, int how)
+/* The end of the peer's stream */
+void iwt_peer_end(int fd, int how)
 {
 	struct linger now = { .l_onoff = 1 };
 
@@ -174,37 +177,60 @@ static void end_by(int fd, int how)
 	close(fd);
 }
 
-/* Is it in order? */
-static bool ends_well(int fd)
+/* Does the other direction end in order? */
+bool iwt_peer_ended(int fd)
 {
 	char octet;
 
 	return recv(fd, &octet, 1, 0) == 0;
 }
 
-/* As much as one step has of octets, or of FPDUs. */
-static void waiting(size_t payload, size_t octets, int how, const char *what)
+/* The peer writes to it. */
+struct ibv_mr *iwt_peer_memory(struct end *e)
 {
 	uint8_t *memory = aligned_alloc(4096, 4096);
-	struct end *e = iwt_open();
 	struct ibv_mr *mr = ibv_reg_mr(e->pd, memory, PIECE, IBV_ACCESS_LOCAL_WRITE |
 				       IBV_ACCESS_REMOTE_WRITE);
-	struct peer p = {};
-	int fds[2], all;
-	long before, runs;
-	char name[80];
 
 	if (!mr)
 		iwt_die("ibv_reg_mr");
-	compose(&p, mr, payload, octets);
+	return mr;
+}
+
+/* @fds[0] has room for so much. */
+void iwt_room_pair(int fds[2], int all)
+{
 	iwt_tcp_pair(iwt_ip, fds);
-	all = p.len;
-	/* so much room */
 	if (setsockopt(fds[0], SOL_SOCKET, SO_RCVLOWAT, &all, sizeof(all)))
 		iwt_die("SO_RCVLOWAT");
+}
+
+/* @e as well */
+void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p)
+{
+	void *memory = mr->addr;
+
+	ibv_dereg_mr(mr);
+	iwt_close(e);
+	free(p->octets);
+	free(memory);
+}
+
+/* As much as one step has of octets, or of FPDUs; the end comes right behind the attach. */
+static void waiting(size_t payload, size_t octets, int how, const char *what)
+{
+	struct end *e = iwt_open();
+	struct ibv_mr *mr = iwt_peer_memory(e);
+	struct peer p = {};
+	long before, runs;
+	char name[80];
+	int fds[2];
+
+	iwt_peer_compose(&p, mr, payload, octets);
+	iwt_room_pair(fds, p.len);
 	before = counter("rx_more");
 	begin(e, &p, fds);
-	end_by(fds[1], how);
+	iwt_peer_end(fds[1], how);
 	snprintf(name, sizeof(name), "%s: all of it is taken", what);
 	iwt_ok(iwt_receive(e, LAST), name);
 	runs = counter("rx_more") - before + 1;
@@ -214,18 +240,15 @@ static void waiting(size_t payload, size_t octets, int how, const char *what)
 	pthread_join(p.thread, NULL);
 	if (how == FIN) {
 		snprintf(name, sizeof(name), "%s: the end behind it is one in order", what);
-		iwt_ok(iwt_failed(e) && ends_well(fds[1]), name);
+		iwt_ok(iwt_failed(e) && iwt_peer_ended(fds[1]), name);
 	}
 	if (how == STAYS) {
 		snprintf(name, sizeof(name), "%s: messages after it", what);
 		iwt_ok(iwt_send(e, "well"), name);
 	}
-	ibv_dereg_mr(mr);
 	if (how != RST)
 		close(fds[1]);
-	iwt_close(e);
-	free(p.octets);
-	free(memory);
+	iwt_peer_forget(e, mr, &p);
 }
 
 /* An end with the deepest queues that there are. */
@@ -340,7 +363,7 @@ static void flushed(void)
 	long before = counter("flush_more");
 
 	e = fill_deep(&p, fds);
-	end_by(fds[1], RST);
+	iwt_peer_end(fds[1], RST);
 	sends = drain(e, e->scq, post_write);
 	recvs = drain(e, e->rcq, post_buffer);
 	printf("# %d and %d flushed in %ld steps\n", sends, recvs,
@@ -360,7 +383,7 @@ static void reset(void)
 	int fds[2], err;
 
 	e[0] = fill_deep(&p, fds);
-	end_by(fds[1], RST);
+	iwt_peer_end(fds[1], RST);
 	while ((err = iwt_modify(e[0], IBV_QPS_RESET)) == EBUSY || err == EINVAL)
 		usleep(100);
 	iwt_is(err, 0, "deep queues: reset");
@@ -391,13 +414,13 @@ static void to_error(void)
 	e = fill_deep(&p, fds);
 	iwt_is(iwt_modify(e, IBV_QPS_ERR), 0, "deep queues: to error");
 	iwt_ok(ibv_poll_cq(e->rcq, DEPTH, wc) == DEPTH, "deep queues: all is flushed then");
-	end_by(fds[1], RST);
+	iwt_peer_end(fds[1], RST);
 	/* destroyed in the middle of it */
 	iwt_close(e);
 	free(wc);
 
 	e = fill_deep(&p, fds);
-	end_by(fds[1], RST);
+	iwt_peer_end(fds[1], RST);
 	iwt_destroy_qp(e);
 	iwt_ok(true, "deep queues: destroyed while they are flushed");
 	iwt_close(e);
@@ -405,7 +428,6 @@ static void to_error(void)
 
 void iwt_steps(void)
 {
-	signal(SIGUSR1, wait_for_all);
 	waiting(PIECE, MEGS << 20, STAYS, "megabytes");
 	waiting(0, TINY * 20, STAYS, "small FPDUs");
 	waiting(PIECE, MEGS << 20, FIN, "megabytes and FIN");

@@ -13,6 +13,8 @@ setup 1500 || { not_ok "two links"; ktap_finish; }
 # room for megabytes that nobody has read
 in_net "$NS_A" sysctl -qw net.ipv4.tcp_rmem="4096 131072 33554432"
 # its own /sys would have no counters
-in_net "$NS_A" timeout 120 "$IWT_BIN/iwt_attach" steps "$DEV_A" $IP_A >"$TMP/steps" 2>&1
-subtests steps "$TMP/steps" $?
+for what in steps gap window; do
+	in_net "$NS_A" timeout 120 "$IWT_BIN/iwt_attach" $what "$DEV_A" $IP_A >"$TMP/$what" 2>&1
+	subtests $what "$TMP/$what" $?
+done
 ktap_finish

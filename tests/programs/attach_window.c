@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * More waited than the engine takes in one run, and the peer has more that there was no room
+ * for: it hears of room when the first step is done, and not at the end of a run.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define ROOM	(5 << 18)	/* octets that there is room for */
+#define ALL	(9 << 19)
+#define MOST	(1 << 19)	/* between what one step and what one run makes room for */
+
+/* All that comes to this namespace, also what it has sent itself */
+static int watch(void)
+{
+	int fd = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_TCP);
+	int size = 64 << 20;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
+		iwt_die("raw socket");
+	return fd;
+}
+
+/* What @fd has told of first after the window was closed, in octets; 0 if it never was */
+static uint32_t first_window(int raw, int fd, unsigned int scale)
+{
+	static uint8_t packet[65536];
+	const struct iphdr *ip = (const void *)packet;
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
+	uint32_t first = 0;
+	bool closed = false;
+	ssize_t n;
+
+	if (getsockname(fd, (struct sockaddr *)&addr, &len))
+		iwt_die("getsockname");
+	while ((n = recv(raw, packet, sizeof(packet), 0)) > 0) {
+		const struct tcphdr *th = (const void *)(packet + ip->ihl * 4);
+
+		if (n < ip->ihl * 4 + (ssize_t)sizeof(*th) || th->source != addr.sin_port)
+			continue;
+		if (th->window && closed && !first)
+			first = ntohs(th->window) << scale;
+		closed = closed || !th->window;
+	}
+	return first;
+}
+
+void iwt_window(void)
+{
+	struct end *e = iwt_open();
+	struct ibv_mr *mr = iwt_peer_memory(e);
+	struct peer p = { .still = 2000 };
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+	int fds[2], raw;
+	uint32_t room;
+
+	iwt_peer_compose(&p, mr, IWT_PIECE, ALL);
+	iwt_room_pair(fds, ROOM);
+	if (getsockopt(fds[0], IPPROTO_TCP, TCP_INFO, &info, &len))
+		iwt_die("TCP_INFO");
+	raw = watch();
+	iwt_is(iwt_peer_begin(e, &p, fds), 0, "a closed window: attached");
+	iwt_ok(iwt_receive(e, IWT_LAST), "a closed window: all of it is taken");
+	pthread_join(p.thread, NULL);
+	room = first_window(raw, fds[0], info.tcpi_rcv_wscale);
+	printf("# %u octets\n", room);
+	iwt_ok(room && room <= MOST, "a closed window: opened when one step is done");
+	close(raw);
+	close(fds[1]);
+	iwt_peer_forget(e, mr, &p);
+}
