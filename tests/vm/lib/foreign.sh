@@ -8,10 +8,10 @@
 
 NATIVE=amd64
 
-# architecture: GNU's name of it, its emulator, the package of that in one or the other release
+# architecture: GNU's name of it; the host's emulator, and the package that has it
 declare -A FOREIGN=(
 	[arm64]="aarch64-linux-gnu qemu-system-aarch64 qemu-system-arm"
-	[s390x]="s390x-linux-gnu qemu-system-s390x qemu-system-s390x|qemu-system-misc"
+	[s390x]="s390x-linux-gnu"
 )
 
 # arch_of SUITE[:ARCHITECTURE]
@@ -25,7 +25,7 @@ foreign_need() {
 	local lab words
 	for lab; do
 		words=${FOREIGN[${lab%%-*}]:-}
-		[ -z "$words" ] || cut -d' ' -f2- --output-delimiter== <<<"$words"
+		cut -s -d' ' -f2- --output-delimiter== <<<"$words"
 	done
 }
 
@@ -85,19 +85,38 @@ foreign_root() {
 # cross_gcc SUITE ARCHITECTURE: the compiler of the release's kernels
 cross_gcc() { printf '%s-%s\n' "$(foreign_triplet "$2")" "$(root_packages "$1" | grep -xE 'gcc-[0-9]+')"; }
 
-# build_cross SUITE GCC TRIPLET "PACKAGES" OUT: to be laid over the release's userland
-build_cross() {
-	local suite=$1 gcc=$2 triplet=$3 packages=$4 out=$5 deb
-	mkdir -p "$out"/{debs,root/usr/lib/ccache}
+# layer_unpack SUITE DIR "PACKAGES": their contents, to be laid over the suite's userland
+layer_unpack() {
+	local suite=$1 dir=$2 packages=$3 deb
+	mkdir -p "$dir.debs" "$dir/usr/lib"
 	# shellcheck disable=SC2086
-	apt_download "$suite" "$out/debs" $packages
-	for deb in "$out"/debs/*.deb; do dpkg-deb -x "$deb" "$out/root"; done
-	ln -s ../../bin/ccache "$out/root/usr/lib/ccache/$gcc"
-	rm -rf "$out/debs" "$out/root/usr/share"
-	if [ -d "$out/root/lib" ]; then
-		cp -a "$out/root/lib/." "$out/root/usr/lib"
-		rm -rf "$out/root/lib"
+	apt_download "$suite" "$dir.debs" $packages
+	for deb in "$dir.debs"/*.deb; do dpkg-deb -x "$deb" "$dir"; done
+	rm -rf "$dir.debs" "$dir"/usr/share/{doc,man,locale}
+	if [ -d "$dir/lib" ]; then
+		cp -a "$dir/lib/." "$dir/usr/lib"
+		rm -rf "$dir/lib"
 	fi
+}
+
+# build_cross SUITE GCC "PACKAGES" OUT
+build_cross() {
+	local suite=$1 gcc=$2 packages=$3 out=$4
+	layer_unpack "$suite" "$out/root" "$packages"
+	mkdir -p "$out/root/usr/lib/ccache"
+	ln -s ../../bin/ccache "$out/root/usr/lib/ccache/$gcc"
+}
+
+# build_emulator SUITE "PACKAGES" OUT
+build_emulator() { layer_unpack "$1" "$3/root" "$2"; }
+
+# emulator_of VAR SUITE PACKAGE: a release's emulator, to be laid over its userland
+emulator_of() {
+	local packages
+	apt_update "$2"
+	packages=$(apt_closure "$2" '^(lib|qemu-system-)' "$3" | paste -sd' ')
+	artefact "$1" "$3" "$(hash_of "$2" "$packages" "$(declare -f build_emulator layer_unpack)")" \
+		build_emulator "$2" "$packages"
 }
 
 # cross_of VAR SUITE:ARCHITECTURE: the cached cross compiler, and an emulator for programs
@@ -108,8 +127,8 @@ cross_of() {
 	gcc=$(cross_gcc "$suite" "$arch")
 	packages=$(apt_closure "$suite" "(-$triplet(-base)?|-$arch-cross|^qemu-user)\$" \
 		"gcc-${gcc##*-}-$triplet" qemu-user-static | paste -sd' ')
-	artefact "$1" "cross-$suite-$arch" "$(hash_of "$packages" "$(declare -f build_cross)")" \
-		build_cross "$suite" "$gcc" "$triplet" "$packages"
+	artefact "$1" "cross-$suite-$arch" "$(hash_of "$packages" "$(declare -f build_cross layer_unpack)")" \
+		build_cross "$suite" "$gcc" "$packages"
 }
 
 # build_foreign_kernel SUITE USERLAND "PACKAGES" OUT: as build_stock_kernel
@@ -165,11 +184,17 @@ foreign_kernel() {
 # lab_foreign SUITE FLAVOUR USERLAND:ARCHITECTURE: what lab_load sets
 # shellcheck disable=SC2034 # for the other files
 lab_foreign() {
-	local suite=$1 flavour=$2 userland=$3 cross native
+	local suite=$1 flavour=$2 userland=$3 cross native emulator
 	LAB_ARCH=$(arch_of "$userland")
 	foreign_kernel KERNEL "$LAB" "$suite:$LAB_ARCH" "$flavour" "$userland"
 	foreign_root ROOT "$userland"
 	cross_of cross "$userland"
+	if [ "$LAB_ARCH" = s390x ]; then
+		# with Debian 12's, QEMU 7.2, the machine finds the checksum of each ICMP message wrong
+		emulator_of emulator trixie qemu-system-s390x
+		root_of native trixie
+		export LAB_EMULATOR="$emulator/root $native/root"
+	fi
 	root_of native "${userland%:*}"
 	LAB_KIND=$LAB_ARCH LAB_LAYERS="$cross/root $native/root"
 	LAB_CC="$(cross_gcc "${userland%:*}" "$LAB_ARCH") --sysroot=/sysroot"
@@ -181,7 +206,8 @@ lab_foreign() {
 boot_foreign() {
 	local dir=$1 threads=single; shift
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
-	exec "$@" -accel "tcg,thread=$threads" -smp "$CPUS" -m "$LAB_MEMORY" \
+	# shellcheck disable=SC2086
+	exec "$@" ${LAB_NET:-} -accel "tcg,thread=$threads" -smp "$CPUS" -m "$LAB_MEMORY" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$KERNEL/linux" -initrd "$KERNEL/initrd" \
 		-append "console=$CONSOLE $KERNEL_OPTIONS mitigations=off nokaslr audit=0 rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 $LAB_CMDLINE LAB_IO=hvc0 LAB_STATUS=hvc1" \
@@ -196,4 +222,11 @@ boot_foreign() {
 
 # A processor without what is slow to emulate (authenticated pointers) and no test's subject
 boot_arm64() { CONSOLE=ttyAMA0 boot_foreign "$1" qemu-system-aarch64 -M virt -cpu neoverse-n1; }
-boot_s390x() { CONSOLE=ttyS1 boot_foreign "$1" qemu-system-s390x -M s390-ccw-virtio -cpu max; }
+boot_s390x() {
+	# shellcheck disable=SC2016 # expanded there
+	in_root "$LAB_EMULATOR" "$(declare -f boot_foreign)
+		$(declare -p CPUS LAB_MEMORY KERNEL_OPTIONS LAB_CMDLINE)
+		LAB_PARALLEL=${LAB_PARALLEL:-} LAB_NET='${LAB_NET:-}' KERNEL=/run/kernel ROOT=/run/root CONSOLE=ttyS1
+		boot_foreign /run/lab qemu-system-s390x -M s390-ccw-virtio -cpu max" \
+		"$1:/run/lab" "$KERNEL:/run/kernel" "$ROOT:/run/root"
+}

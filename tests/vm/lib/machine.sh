@@ -36,7 +36,8 @@ boot_qemu() {
 		accel=(-accel tcg,thread=single -icount shift=0,sleep=off -rtc clock=vm -smp 1)
 		cmdline=$ICOUNT_CMDLINE
 	fi
-	exec qemu-system-x86_64 \
+	# shellcheck disable=SC2086 # LAB_NET: the options of a network card
+	exec qemu-system-x86_64 ${LAB_NET:-} \
 		"${accel[@]}" -cpu max,-erms,-fsrm -m "$LAB_MEMORY" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$KERNEL/linux" -initrd "$KERNEL/initrd" \
