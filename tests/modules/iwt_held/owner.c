@@ -65,10 +65,20 @@ int iwt_held_hold(struct sock *sk, bool again)
 #ifdef CONFIG_KPROBES
 static struct sock *prey;
 
+/* s390 does not export to modules what regs_get_kernel_argument() needs there. */
+static unsigned long first_argument(struct pt_regs *regs)
+{
+#ifdef CONFIG_S390
+	return regs->gprs[2];
+#else
+	return regs_get_kernel_argument(regs, 0);
+#endif
+}
+
 /* Called where lock_sock() begins, with interrupts off. */
 static int on_lock(struct kprobe *p, struct pt_regs *regs)
 {
-	struct sock *sk = (struct sock *)regs_get_kernel_argument(regs, 0);
+	struct sock *sk = (struct sock *)first_argument(regs);
 
 	if (sk != READ_ONCE(prey) || !spin_trylock(&sk->sk_lock.slock))
 		return 0;
