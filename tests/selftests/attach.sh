@@ -19,7 +19,6 @@ api IPv6 cases $IP6_A
 api "IPv4 in IPv6" cases ::ffff:$IP_A
 api descriptors fds $IP_A "/run/netns/$NS_B"
 api errors icmp $IP_A
-api held held $IP_A
 api race race $IP_A
 api "race, IPv4 in IPv6" race ::ffff:$IP_A
 
