@@ -64,10 +64,18 @@ static uint64_t word(uint32_t msg, uint64_t i)
 	return x ^ x >> 31;
 }
 
+/* An octet of the pattern: that of its word as memory has it, in either byte order. */
+static uint8_t octet(uint32_t msg, uint64_t off)
+{
+	uint64_t w = word(msg, off >> 3);
+
+	return ((const uint8_t *)&w)[off & 7];
+}
+
 void iwt_pattern(uint8_t *dst, uint32_t msg, uint64_t off, uint32_t len)
 {
 	while (len && (off & 7)) {
-		*dst++ = word(msg, off >> 3) >> ((off & 7) * 8);
+		*dst++ = octet(msg, off);
 		off++;
 		len--;
 	}
@@ -77,7 +85,7 @@ void iwt_pattern(uint8_t *dst, uint32_t msg, uint64_t off, uint32_t len)
 		memcpy(dst, &w, 8);
 	}
 	for (; len; len--, off++)
-		*dst++ = word(msg, off >> 3) >> ((off & 7) * 8);
+		*dst++ = octet(msg, off);
 }
 
 /* Offset of the first octet that differs, or len. */
@@ -95,7 +103,7 @@ static uint32_t pattern_diff(const uint8_t *p, uint32_t msg, uint64_t off, uint3
 				continue;
 			}
 		}
-		if (p[i] != (uint8_t)(word(msg, (off + i) >> 3) >> (((off + i) & 7) * 8)))
+		if (p[i] != octet(msg, off + i))
 			return i;
 	}
 	return len;
