@@ -55,6 +55,7 @@ foreign_configure() {
 	find "$dir/usr/share/doc" -mindepth 1 -maxdepth 1 -not -name 'rdma-core*' -exec rm -rf {} +
 	rsync -a --ignore-existing --exclude=/ld.so.cache "$native/etc/" "$dir/etc/"
 	rsync -a --ignore-existing "$native/root/" "$dir/root/"
+	rsync -a --ignore-existing "$native/var/lib/nfs/" "$dir/var/lib/nfs/"
 	(cd "$native" && find usr -type l -lname '/etc/alternatives/*') | while read -r link; do
 		if [ ! -e "$dir/$(readlink "$dir/etc/alternatives/$(basename "$link")")" ]; then continue; fi
 		[ -e "$dir/$link" ] || [ -L "$dir/$link" ] || cp -a "$native/$link" "$dir/$link"
