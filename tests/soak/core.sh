@@ -19,6 +19,8 @@ verifier() {
 	wait_listen "$server" $(($3 + 1)) || return
 	start nice ip netns exec "$client" "$IWT_BIN/iwt_verify" -c "$address" "${options[@]}" >"$SOAK/$name" 2>&1
 	VERIFIERS+=("$PID $name")
+	# a connection that is made while a net device is down may fail
+	busywait 120 grep -q '^ok' "$SOAK/$name"
 }
 
 verifiers_start() { verifier verify4 b 7471 && verifier verify6 a 7481; }
@@ -159,7 +161,7 @@ core_goes_on() {
 	for what in nfs nvme verify4 verify6; do
 		was=$(count_of $what)
 		busywait 120 further $what "$was" || { complain "$what stands still at $was"; show "$SOAK/$what-log"; }
-		[ ! -e "$SOAK/$what-wrong" ] || { complain "$what: wrong"; show "$SOAK/$what-wrong"; rm "$SOAK/$what-wrong"; }
+		[ ! -e "$SOAK/$what-wrong" ] || { complain "$what: wrong"; head -n 12 "$SOAK/$what-wrong" >>"$SOAK/wrong-$LANE"; rm "$SOAK/$what-wrong"; }
 	done
 	verifiers_alive
 } 2>/dev/null

@@ -9,12 +9,26 @@ dir=$1 SOAK=$1 LANE=nfs
 . "$(dirname "$0")/choice.sh"
 . "$(dirname "$0")/../lib/wait.sh"
 
-wrong() { echo "$*" >>"$dir/nfs-wrong"; }
+# wrong WORD...: with the last words of what failed
+wrong() {
+	echo "$*" >>"$dir/nfs-wrong"
+	tail -n 2 "$dir/nfs-log" | cut -c 1-200 >>"$dir/nfs-wrong"
+}
+
+mounted() { grep -q ' /mnt/nfs .*proto=rdma' /proc/mounts; }
+
+# mount_once OPTIONS: a net device that is down at that moment is a reason to fail
+mount_once() { timeout 120 mount.nfs 10.77.0.1:/srv /mnt/nfs -o "vers=4,proto=rdma,port=20049,sec=sys,retry=0,$1"; }
 
 nfs_mount() {
 	one_of rsize=65536,wsize=65536 rsize=1048576,wsize=1048576 rsize=4096,wsize=8192
-	timeout 120 mount.nfs 10.77.0.1:/srv /mnt/nfs -o "vers=4,proto=rdma,port=20049,sec=sys,retry=0,$PICK" &&
-		grep -q ' /mnt/nfs .*proto=rdma' /proc/mounts || wrong "mount"
+	for _ in {1..20}; do
+		mount_once "$PICK" && mounted && return
+		nap 2
+	done
+	wrong "mount"
+	# what is written now would go elsewhere
+	exit 1
 }
 
 # compare FILE: what is read is what was written, by the page cache or around it
@@ -46,7 +60,7 @@ one_round() {
 
 mkdir -p /mnt/nfs "$dir/data"
 seed "$2" nfs
-nfs_mount
+nfs_mount >"$dir/nfs-log" 2>&1
 n=0
 while [ ! -e "$dir/stop-client" ]; do
 	if [ -e "$dir/pause" ]; then
