@@ -45,7 +45,7 @@
 #define IWT_LISTEN_RETRY_MS	1000
 
 /* Milliseconds in which rdma_cm may have a listener listen on all devices. */
-#define IWT_LISTEN_ALL_MS	1000
+#define IWT_LISTEN_ALL_MS	3000
 
 /* Bounds for the half-open endpoints of a listener and for TCP's queue. */
 #define IWT_HALF_OPEN_MIN	128
