@@ -3,6 +3,9 @@
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <linux/version.h>
@@ -36,18 +39,38 @@ static struct packet_type tap = {
 	.func = on_packet,
 };
 
+/* The net device of the writer's namespace, with a reference */
+static struct net_device *find_netdev(void)
+{
+	struct net_device *dev, *found = NULL;
+
+	rtnl_lock();
+	for_each_netdev(current->nsproxy->net_ns, dev)
+		if (!(dev->flags & IFF_LOOPBACK) && dev->flags & IFF_UP)
+			found = dev;
+	if (found)
+		dev_hold(found);
+	rtnl_unlock();
+	return found;
+}
+
 /**
  * iwt_held_blind() - from now on nobody can read what comes for a port of IPv4
  * @port: port
  *
- * What stands behind the headers, which TCP leaves in pages of its own.
+ * What stands behind the headers, which TCP leaves in pages of its own; what comes through
+ * the net device of the caller's network namespace.
  *
- * Return: 0, -EBUSY, or -EOPNOTSUPP where a kernel knows no such memory.
+ * Return: 0, -EBUSY, -ENODEV, or -EOPNOTSUPP where a kernel knows no such memory.
  */
 int iwt_held_blind(u16 port)
 {
 	if (blinded)
 		return -EBUSY;
+	/* without one, newer kernels hand over what comes in one namespace only */
+	tap.dev = find_netdev();
+	if (!tap.dev)
+		return -ENODEV;
 	blinded = htons(port);
 	dev_add_pack(&tap);
 	return 0;
@@ -61,6 +84,7 @@ void iwt_held_see(void)
 	if (!blinded)
 		return;
 	dev_remove_pack(&tap);
+	dev_put(tap.dev);
 	blinded = 0;
 }
 #else

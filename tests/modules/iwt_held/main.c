@@ -10,7 +10,8 @@
  *			keeps the socket
  *	begin FD	system calls on it have begun: they know its operations of this moment
  *	connect, reconnect, listen, shutdown, send, recv	that call goes on
- *	blind PORT	what comes for this port is in memory that the CPU can't read
+ *	blind PORT	what comes for this port, through the net device of the writer's
+ *			namespace, is in memory that the CPU can't read
  *	end		all this is over
  *
  * One socket at a time. What is read is 1 if somebody has run into the ambush, or 0.

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Octets that come in memory which the CPU can't read: the connection is lost, at once.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+
+CTL=/sys/kernel/debug/iwt_held/ctl
+
+require rdma rping
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other drivers are not tested"
+modprobe -q iwt_held || missing_all "module iwt_held"
+[ -e $CTL ] || missing_all "debugfs"
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+
+# unable COMMAND...: it fails by itself; rping's status may be 255 then
+unable() {
+	local rc=0
+	"$@" || rc=$?
+	[ "$rc" -eq 255 ] || failed_itself "$rc"
+}
+
+start in_b rping -s -P -S 1000 -a $IP_B >"$TMP/server" 2>&1
+srv=$PID
+wait_listen "$NS_B" 7174
+start in_a rping -c -a $IP_B -S 1000 >"$TMP/client" 2>&1
+cli=$PID
+check "a connection" wait_in 20 "$NS_A" connections 7174
+nap 0.5
+check "that lives" alive "$cli"
+# debugfs is not in the /sys of "ip netns exec"
+if nsenter --net="/run/netns/$NS_B" sh -c "echo blind 7174 >$CTL" 2>"$TMP/blind"; then
+	check "unreadable: it ends" busywait 30 not alive "$cli"
+	check "unreadable: for TCP, too" wait_in 30 "$NS_A" no_connections 7174
+	check "unreadable from the first octet: no connection" unable timeout 60 ip netns exec "$NS_A" rping -c -a $IP_B -S 1000 -C 1
+	echo end >$CTL
+	check "afterwards it works" timeout "$IWT_TIME" ip netns exec "$NS_A" rping -c -a $IP_B -S 1000 -C 2
+	check "the server lives" alive "$srv"
+elif grep -q 'not supported' "$TMP/blind"; then
+	skip "unreadable" "this kernel knows no such memory"
+else
+	not_ok "unreadable"
+	diag <"$TMP/blind"
+fi
+stop "$cli" "$srv"
+modprobe -r iwt_held
+ktap_finish
