@@ -10,6 +10,8 @@
 
 #include "attach.h"
 
+#define SWAPS	200
+
 /* An attached pair; calls on the first one's descriptor have begun before. */
 static void make(struct end *e[2])
 {
@@ -80,8 +82,78 @@ static void harmless(const char *call)
 	unmake(e);
 }
 
+/* Puts one socket and the other in the same place, again and again. */
+struct swapper {
+	pthread_t thread;
+	int slot;
+	int fds[2];
+	volatile bool stop;
+};
+
+static void *swap(void *arg)
+{
+	struct swapper *s = arg;
+	int i;
+
+	for (i = 0; !s->stop; i++)
+		if (dup2(s->fds[i & 1], s->slot) < 0)
+			iwt_die("dup2");
+	return NULL;
+}
+
+/*
+ * What is looked at is what is attached: a socket of another net device never is, though it
+ * stands where a good one stood a moment ago. Return: false if it was.
+ */
+static bool swapped(int *wrong)
+{
+	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
+	struct iwtdv_request req = { .frame_len = 20 };
+	struct iwtdv_conn_param param = {};
+	struct iwtdv_conn conn;
+	struct end *e = iwt_open();
+	struct swapper s = {};
+	int good[2], bad[2], err;
+	bool own;
+
+	memcpy(req.frame, frame, 20);
+	iwt_tcp_pair(iwt_ip, good);
+	iwt_tcp_pair("127.0.0.1", bad);
+	s.fds[0] = good[0];
+	s.fds[1] = bad[0];
+	s.slot = dup(bad[0]);
+	if (pthread_create(&s.thread, NULL, swap, &s))
+		iwt_die("pthread_create");
+	do
+		err = iwtdv_accept(e->qp, s.slot, &req, &param, &conn);
+	while (err == EADDRNOTAVAIL && ++*wrong);
+	s.stop = true;
+	pthread_join(s.thread, NULL);
+	own = !err && iwt_say(bad[0], "text") && iwt_hear(bad[1], "text");
+	if (err)
+		printf("# iwtdv_accept: %s\n", strerror(err));
+	iwt_close(e);
+	close(s.slot);
+	close(good[0]);
+	close(good[1]);
+	close(bad[0]);
+	close(bad[1]);
+	return own;
+}
+
+static void swapping(void)
+{
+	int i, wrong = 0;
+
+	for (i = 0; i < SWAPS && swapped(&wrong); i++)
+		;
+	printf("# %d times it was the wrong one\n", wrong);
+	iwt_ok(i == SWAPS, "another socket in its place: is not attached");
+}
+
 void iwt_late(void)
 {
+	swapping();
 	ends("connect");
 	ends("shutdown");
 	again();
