@@ -34,20 +34,27 @@ static const char *module_file(void)
 	return path;
 }
 
+/* Neither is this made to fail, nor does errno change. */
+static void close_unseen(int fd)
+{
+	unsigned int left = iwt_pause();
+	int error = errno;
+
+	close(fd);
+	errno = error;
+	iwt_resume(left);
+}
+
 static int load(const char *parameters)
 {
 	unsigned int left = iwt_pause();
-	int error, rc, fd = open(module_file(), O_RDONLY);
+	int rc, fd = open(module_file(), O_RDONLY);
 
 	if (fd < 0)
 		iwt_die(module_file());
 	iwt_resume(left);
 	rc = syscall(SYS_finit_module, fd, parameters, 0);
-	left = iwt_pause();
-	error = errno;
-	close(fd);
-	errno = error;
-	iwt_resume(left);
+	close_unseen(fd);
 	return rc;
 }
 
@@ -286,17 +293,13 @@ static int events(int fd)
 int iwt_netdev_events(void)
 {
 	unsigned int left = iwt_pause();
-	int rc, error, fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int rc, fd = socket(AF_INET, SOCK_DGRAM, 0);
 
 	if (fd < 0)
 		iwt_die("socket");
 	iwt_resume(left);
 	rc = events(fd);
-	left = iwt_pause();
-	error = errno;
-	close(fd);
-	errno = error;
-	iwt_resume(left);
+	close_unseen(fd);
 	return rc;
 }
 

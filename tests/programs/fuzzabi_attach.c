@@ -37,15 +37,21 @@ static void add_private(struct fuzz *f, struct call *c)
 		iwt_in(c, IWT_ATTR_MPA_PRIVATE_DATA, (void *)DATA, 9 + iwt_below(f, 100));
 }
 
+/* Queue pair, socket and terms; @param is read when the call is sent */
+static void add_end(struct call *c, const struct obj *qp, int fd, struct iwt_mpa_param *param)
+{
+	iwt_handle(c, IWT_ATTR_MPA_QP, qp->handle);
+	iwt_handle(c, IWT_ATTR_MPA_FD, fd);
+	iwt_in(c, IWT_ATTR_MPA_PARAM, param, sizeof(*param));
+}
+
 static bool request(struct fuzz *f, const struct obj *qp, int fd, struct frame *to)
 {
 	struct iwt_mpa_param param = some_param(f);
 	struct call c;
 
 	iwt_call(&c, I_MPA_REQUEST, UVERBS_OBJECT_QP, IWT_METHOD_MPA_REQUEST);
-	iwt_handle(&c, IWT_ATTR_MPA_QP, qp->handle);
-	iwt_handle(&c, IWT_ATTR_MPA_FD, fd);
-	iwt_in(&c, IWT_ATTR_MPA_PARAM, &param, sizeof(param));
+	add_end(&c, qp, fd, &param);
 	add_private(f, &c);
 	iwt_out(&c, IWT_ATTR_MPA_FRAME, f->out, FRAME);
 	if (iwt_send(f, iwt_fd(f->w, qp), &c))
@@ -62,9 +68,7 @@ static bool attach(struct fuzz *f, const struct obj *qp, int fd, struct frame *r
 	struct call c;
 
 	iwt_call(&c, I_MPA_ATTACH, UVERBS_OBJECT_QP, IWT_METHOD_MPA_ATTACH);
-	iwt_handle(&c, IWT_ATTR_MPA_QP, qp->handle);
-	iwt_handle(&c, IWT_ATTR_MPA_FD, fd);
-	iwt_in(&c, IWT_ATTR_MPA_PARAM, &param, sizeof(param));
+	add_end(&c, qp, fd, &param);
 	if (!rep)
 		add_private(f, &c);
 	if (iwt_hot(f) && iwt_chance(f, 40))

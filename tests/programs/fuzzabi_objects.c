@@ -95,6 +95,16 @@ static void cq_by_method(struct fuzz *f, int ctx, uint32_t cqe, int channel)
 		got_cq(f, ctx, handle->data, private);
 }
 
+static void cq_by_command(struct fuzz *f, int ctx, struct command *c)
+{
+	uint32_t handle;
+
+	if (iwt_command(f, f->w->ctx[ctx], c))
+		return;
+	memcpy(&handle, f->out, sizeof(handle));
+	got_cq(f, ctx, handle, f->out + c->answer_len);
+}
+
 static void cq_extended(struct fuzz *f, int ctx, uint32_t cqe, int channel)
 {
 	struct ib_uverbs_ex_create_cq core = { .cqe = cqe, .comp_channel = channel };
@@ -102,12 +112,8 @@ static void cq_extended(struct fuzz *f, int ctx, uint32_t cqe, int channel)
 		X_CREATE_CQ, IB_USER_VERBS_EX_CMD_CREATE_CQ, true, &core, NULL, sizeof(core),
 		sizeof(struct ib_uverbs_ex_create_cq_resp), 0, sizeof(struct iwt_create_cq_resp),
 	};
-	uint32_t handle;
 
-	if (iwt_command(f, f->w->ctx[ctx], &c))
-		return;
-	memcpy(&handle, f->out, sizeof(handle));
-	got_cq(f, ctx, handle, f->out + c.answer_len);
+	cq_by_command(f, ctx, &c);
 }
 
 static void cq_plain(struct fuzz *f, int ctx, uint32_t cqe, int channel)
@@ -117,12 +123,8 @@ static void cq_plain(struct fuzz *f, int ctx, uint32_t cqe, int channel)
 		W_CREATE_CQ, IB_USER_VERBS_CMD_CREATE_CQ, false, &core, NULL, sizeof(core),
 		sizeof(struct ib_uverbs_create_cq_resp), 0, sizeof(struct iwt_create_cq_resp),
 	};
-	uint32_t handle;
 
-	if (iwt_command(f, f->w->ctx[ctx], &c))
-		return;
-	memcpy(&handle, f->out, sizeof(handle));
-	got_cq(f, ctx, handle, f->out + c.answer_len);
+	cq_by_command(f, ctx, &c);
 }
 
 void iwt_op_cq(struct fuzz *f)
