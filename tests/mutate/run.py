@@ -9,7 +9,7 @@ are quick: for proto/ and the walk over received buffers the unit tests, for the
 quick.sh in the laboratory uml. A fault that no test notices has survived: either
 a test is missing, or the changed code does the same, which the file "equivalent" says
 of it with the reason. Prints TAP, a line for each fault; fails if one survived.
-The results are also in build/mutate/results.tsv. The faults are chosen at
+The results are also in build/mutate/unit.tsv or lab.tsv. The faults are chosen at
 random, from all files in proportion to their length; the seed is printed.
 """
 
