@@ -164,8 +164,11 @@ static int lock_soon(struct sock *sk)
 
 	for (;;) {
 		spin_lock_bh(&sk->sk_lock.slock);
-		if (!sock_owned_by_user(sk))
+		if (!sock_owned_by_user(sk)) {
+			/* for sparse, which knows no lock that is taken or not */
+			__release(&sk->sk_lock.slock);
 			return 0;
+		}
 		spin_unlock_bh(&sk->sk_lock.slock);
 		if (!tries--)
 			return -EBUSY;
@@ -174,8 +177,10 @@ static int lock_soon(struct sock *sk)
 	}
 }
 
+/* What lock_soon() has locked. */
 static void unlock(struct sock *sk)
 {
+	__acquire(&sk->sk_lock.slock);
 	spin_unlock_bh(&sk->sk_lock.slock);
 }
 
@@ -387,7 +392,7 @@ void iwt_sock_give_back(struct iwt_sock *s)
 	sk->sk_allocation = s->saved.allocation;
 	if (s->sock->ops->set_rcvlowat)
 		s->sock->ops->set_rcvlowat(sk, s->saved.rcvlowat);
-	unlock(sk);
+	spin_unlock_bh(&sk->sk_lock.slock);
 	/* an owner may be in a callback */
 	iwt_sock_set_ops(s, NULL, NULL);
 	/* what has come meanwhile was not announced */
@@ -464,7 +469,7 @@ void iwt_sock_release_user(struct iwt_sock *s, bool abort)
 {
 	spin_lock_bh(&s->sk->sk_lock.slock);
 	iwt_sock_unhook(s);
-	unlock(s->sk);
+	spin_unlock_bh(&s->sk->sk_lock.slock);
 	iwt_sock_set_ops(s, NULL, NULL);
 	WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout, IWT_SOCK_ORPHAN_MS);
 	s->abort = abort;
