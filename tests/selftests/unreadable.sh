@@ -34,7 +34,7 @@ check "a connection" wait_in 20 "$NS_A" connections 7174
 nap 0.5
 check "that lives" alive "$cli"
 # debugfs is not in the /sys of "ip netns exec"
-if nsenter --net="/run/netns/$NS_B" sh -c "echo blind 7174 >$CTL" 2>"$TMP/blind"; then
+if nsenter --net="/run/netns/$NS_B" bash -c "echo blind 7174 >$CTL" 2>"$TMP/blind"; then
 	check "unreadable: it ends" busywait 30 not alive "$cli"
 	check "unreadable: for TCP, too" wait_in 30 "$NS_A" no_connections 7174
 	check "unreadable from the first octet: nothing comes back" no_ping
