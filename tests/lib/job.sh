@@ -74,31 +74,40 @@ run_items() {
 	[ -z "$verdict" ] || echo "fail $verdict (see $log)" >>"$part"
 }
 
-# once_more INDEX EXCUSES: those items that failed while this machine stood still (lines of
-# excuse.awk); leaves the results of all in NAME.part. Whatever fails again has failed.
+# once_more INDEX ITEMS LOG PART TRIES EXCUSES: of a run of ITEMS items, those that failed while
+# this machine stood still (EXCUSES: lines of excuse.awk); leaves the results of all in PART.
 once_more() {
-	local name=${NAMES[$1]} part=$LOGS/${NAMES[$1]}.part log=$LOGS/${NAMES[$1]}.log items=() item why
-	mapfile -t items < <(cut -f 1 <<<"$2")
+	local name=${NAMES[$1]} log=$3 part=$4 items=() item why
+	mapfile -t items < <(cut -f 1 <<<"$6")
 	while IFS=$'\t' read -r item why; do
 		say "$name: $item once more, for it failed and $why"
-	done <<<"$2"
+	done <<<"$6"
 	sed -n 's/^fail /    had failed  /p' "$part"
 	explain "$log"
 	run_items "$1" "$(printf '%q ' "${items[@]}")" "$log.again" "$part.again"
-	WITHOUT=$(printf '%s\n' "${items[@]}") awk -v items="${ITEMS[$1]}" -f tests/lib/count.awk "$log" >"$part"
+	settle "$1" ${#items[@]} "$log.again" "$part.again" $(($5 - 1))
+	WITHOUT=$(printf '%s\n' "${items[@]}") awk -v items="$2" -f tests/lib/count.awk "$log" >"$part"
 	cat "$part.again" >>"$part"
 	while IFS=$'\t' read -r item why; do
-		grep -qF -- "fail $item: " "$part.again" || echo "excused $item: $why" >>"$part"
-	done <<<"$2"
+		grep -qF -e "fail $item: " -e "excused $item: " "$part.again" || echo "excused $item: $why" >>"$part"
+	done <<<"$6"
 	rm -f "$part.again"
+}
+
+# settle INDEX ITEMS LOG PART TRIES: runs once more what failed while this machine stood still.
+# What fails again has failed, unless it did beside another standstill, and TRIES are left.
+settle() {
+	local excuses
+	[ "$5" -gt 0 ] || return 0
+	excuses=$(awk -f tests/lib/excuse.awk file=1 "$STANDSTILL" file=2 "$3" file=3 "$4")
+	[ -z "$excuses" ] || once_more "$@" "$excuses"
 }
 
 # run_job INDEX: leaves its results in NAME.result
 run_job() {
-	local name=${NAMES[$1]} log=$LOGS/${NAMES[$1]}.log part=$LOGS/${NAMES[$1]}.part excuses
+	local name=${NAMES[$1]} log=$LOGS/${NAMES[$1]}.log part=$LOGS/${NAMES[$1]}.part
 	run_items "$1" "${LISTS[$1]}" "$log" "$part"
-	excuses=$(awk -f tests/lib/excuse.awk file=1 "$STANDSTILL" file=2 "$log" file=3 "$part")
-	[ -z "$excuses" ] || once_more "$1" "$excuses"
+	settle "$1" "${ITEMS[$1]}" "$log" "$part" 2
 	mv "$part" "$LOGS/$name.result"
 }
 
@@ -118,8 +127,8 @@ tell() {
 	say "$1: $(grep -c ^pass "$result") passed, $(grep -c ^fail "$result") failed, $(grep -c ^skip "$result") skipped ($(tail -n 1 "$LOGS/$1.time"))"
 	sed -n 's/^fail /    FAILED  /p; s/^excused /    excused /p' "$result"
 	# what was tried twice (lib/pair.sh, and programs)
-	cat "$log" "$log.again" 2>/dev/null | sed -n 's/\r$//; s/^# once more: /    twice   /p'
-	[ ! -e "$log.again" ] || log+=.again
+	cat "$log" "$log.again" "$log.again.again" 2>/dev/null | sed -n 's/\r$//; s/^# once more: /    twice   /p'
+	while [ -e "$log.again" ]; do log+=.again; done
 	! grep -q '^fail' "$result" || explain "$log"
 	awk -f tests/lib/skips.awk "$result" | sed 's/^/    skipped /'
 }
