@@ -49,6 +49,18 @@ static int reap(struct bench *b)
 	return n;
 }
 
+/*
+ * How long is it usual that nothing completes? One that has posted nothing waits for the
+ * peer, which may take any time for what it has to send: that it is gone is a completion.
+ */
+static int patience(const struct bench *b)
+{
+	for (unsigned int i = 0; i < b->o.qps; i++)
+		if (b->conn[i].inflight)
+			return 20000;
+	return -1;
+}
+
 static void progress(struct bench *b, bool sleep)
 {
 	struct pollfd fd = { .fd = b->cc->fd, .events = POLLIN };
@@ -62,7 +74,7 @@ static void progress(struct bench *b, bool sleep)
 		bench_die("ibv_req_notify_cq");
 	if (reap(b))
 		return;
-	n = poll(&fd, 1, 20000);
+	n = poll(&fd, 1, patience(b));
 	if (n == 0) {
 		errno = ETIMEDOUT;
 		bench_die("nothing completes");
