@@ -12,9 +12,9 @@ ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 
 # two that poll on one processor wait for its slices of time
-last=$(($(nproc) - 1)) rounds=25
-[ "$last" -gt 0 ] || rounds=6
-[ -z "${IWT_QUICK:-}" ] || rounds=6
+last=$(($(nproc) - 1)) rounds=25 answers=5000
+[ "$last" -gt 0 ] || rounds=6 answers=300
+[ -z "${IWT_QUICK:-}" ] || rounds=6 answers=300
 
 # how often the client was counted on, and came; nothing where nobody is
 visits() { counter "$DEV_B" visit 2>/dev/null || :; }
@@ -35,7 +35,7 @@ both() {
 still() { both "$@" -m still -n $rounds; }
 
 # answer PORT OPERATION: each waits for the other's message, and answers at once
-answer() { both "$1" -o "$2" -m lat -S 8 -n $((rounds * 200)); }
+answer() { both "$1" -o "$2" -m lat -S 8 -n $answers; }
 
 stayed() { counter "$DEV_A" stay 2>/dev/null || echo 0; }
 
