@@ -45,6 +45,9 @@ check-config: ## say which kernel options or headers are missing, if any
 demo: ## two hosts in a virtual machine, perftest between them
 	@tests/vm/demo
 
+test: ## one selftest in a laboratory: T= its name, LAB= (uml), ARGS=
+	@tests/vm/run --lab $(or $(LAB),uml) tests/selftests/$(or $(T),verify).sh $(ARGS)
+
 check: ## every test in every laboratory
 	@tests/check
 
@@ -95,5 +98,5 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all modules install provider provider-install check-config demo check check-long \
+.PHONY: all modules install provider provider-install check-config demo test check check-long \
 	conformance conformance-paths torture fuzz-abi soak bench unit mutate fuzz selftest style clean help

@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Two hosts (network namespaces joined by a veth pair with MTU 1500), an iw_tcp
-# link on each, and the ordinary RDMA programs between them. Progress while it
-# works, a table at the end; fails if anything failed. Runs as root in a
-# laboratory: make demo.
+# demo.sh [--table] [LINK_TYPE]: two hosts (network namespaces joined by a veth pair
+# with MTU 1500), an iw_tcp link on each, and the ordinary RDMA programs between them,
+# beside TCP. Progress while it works (not with --table), a table and a chart at the end;
+# fails if anything failed. Runs as root in a laboratory: make demo.
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
+quiet=
+[ "${1:-}" != --table ] || { quiet=1; shift; }
 type=${1:-iw_tcp}
 server=10.0.0.1 port=18515
 tmp=$(mktemp -d)
 rows=() failed=0
+names=() figures=()	# of the chart
 
-progress() { printf '[%3d s] %s\n' "$SECONDS" "$*"; }
+progress() { [ -n "$quiet" ] || printf '[%3d s] %s\n' "$SECONDS" "$*"; }
 
 # run COMMAND...: shows and executes
 run() {
@@ -26,6 +29,9 @@ row() {
 	rows+=("$(printf '%-14s %-42s %14s   %s' "$@")")
 	[ "$4" = ok ] || failed=$((failed + 1))
 }
+
+# bar NAME FIGURE: a line of the chart
+bar() { names+=("$1") figures+=("$2"); }
 
 listening() { [ -n "$(on host1 ss -Htln "sport = :$1")" ]; }
 
@@ -84,12 +90,29 @@ links() {
 		run ip netns exec host$n rdma link add iwt$n type "$type" netdev eth0 || return
 	done
 	for n in 1 2; do
-		ip netns exec host$n rdma link show | grep "iwt$n/1 state ACTIVE" || return
+		ip netns exec host$n rdma link show | grep "iwt$n/1 state ACTIVE" >"$tmp/link" || return
+		[ -n "$quiet" ] || cat "$tmp/link"
 	done
 	for n in 1 2 3 4 5; do
 		! on host2 ping -c 1 -W 1 $server >/dev/null || return 0
 	done
 	return 1
+}
+
+# crc on|off: of the connections that begin from now on, in the settings of both links
+crc() {
+	local n top=/sys/kernel/config/iw_tcp
+	[ "$type" = iw_tcp ] || return 0
+	modprobe -q configfs
+	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config || return
+	for n in 1 2; do
+		mkdir -p $top/iwt$n && run_set "$1" $top/iwt$n/crc || return
+	done
+}
+
+run_set() {
+	progress "# echo $1 >$2"
+	echo "$1" >"$2"
 }
 
 rping_row() {
@@ -128,6 +151,7 @@ perftest() {
 		value=$(awk -v c="$column" '$1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ && NF > 4 { v = $c } END { print v }' "$tmp/client")
 		if positive "$value"; then
 			row "$tool" "$what" "$value $unit" ok
+			[ "$unit" != Gb/s ] || bar "$what" "$value"
 			return
 		fi
 	done
@@ -135,40 +159,69 @@ perftest() {
 	row "$tool" "$what" "${value:--} $unit" FAILED
 }
 
-bandwidth() { perftest "$1" "$2, 64 KB messages" Gb/s 4 -s 65536 -n "$3" --report_gbits; }
+bandwidth() { perftest "$1" "$2" Gb/s 4 -s 65536 -n "$3" --report_gbits; }
 latency() { perftest "$1" "$2, 8 bytes" us 5 -s 8 -n 500; }
 
 iperf_row() {
-	local what='TCP without RDMA, 64 KB writes' value
+	local what='TCP without RDMA' value
 	progress "iperf3: $what"
 	between 5201 iperf3 -s -1 -- iperf3 -c $server -t 3 -l 64K -f g
 	value=$(awk '/receiver/ { print $7 }' "$tmp/client")
 	if positive "$value"; then
 		row iperf3 "$what" "$value Gb/s" ok
+		bar "$what" "$value"
 	else
 		explain
 		row iperf3 "$what" - FAILED
 	fi
 }
 
+emulated() { grep -q QEMU /sys/class/dmi/id/sys_vendor 2>/dev/null; }
+
+# chart: the streams as bars, the longest of 40 characters
+chart() {
+	local i
+	[ ${#names[@]} -gt 0 ] || return
+	printf '\nGb/s, one stream of 64 KB messages\n\n'
+	for ((i = 0; i < ${#names[@]}; i++)); do printf '%s\t%s\n' "${figures[$i]}" "${names[$i]}"; done |
+		awk -F'\t' '{ v[NR] = $1; name[NR] = $2; if ($1 > most) most = $1 }
+			END { for (i = 1; i <= NR; i++) {
+				n = int(v[i] * 40 / most + 0.5); bar = ""
+				while (length(bar) < n) bar = bar "#"
+				printf "  %-26s |%-40s %6.2f\n", name[i], bar, v[i] } }'
+}
+
 table() {
 	printf '\n%s between two hosts, kernel %s, veth pair, MTU 1500\n\n' "$type" "$(uname -r)"
 	printf '%-14s %-42s %14s   %s\n' TOOL WHAT RESULT ''
 	printf '%s\n' "${rows[@]}"
-	printf '\nBoth hosts share one machine'
-	! grep -q QEMU /sys/class/dmi/id/sys_vendor 2>/dev/null || printf ' whose processor is emulated in software'
-	printf ':\nthe figures compare with each other, not with those of real machines.\n'
+	chart
+	printf '\nTCP here has no checksum to compute: it is to be compared with the rows without CRC. The\n'
+	printf 'CRC32c, which is on unless you say otherwise, protects data from end to end'
+	! emulated || printf '; it is slow\nhere, where each of the instructions for it is emulated'
+	printf '.\nBoth hosts share one machine'
+	! emulated || printf ' whose processor is emulated in software'
+	printf ': the figures compare with each other,\nnot with those of real machines.\n'
+}
+
+# The streams that TCP has its equal of, then what the CRC adds to them
+streams() {
+	crc off || row configfs 'settings of the links' - FAILED
+	bandwidth ib_write_bw 'RDMA Write, no CRC' 1000
+	iperf_row
+	bandwidth ib_read_bw 'RDMA Read, no CRC' 1000
+	bandwidth ib_send_bw 'Send, no CRC' 1000
+	crc on || row configfs 'settings of the links' - FAILED
+	bandwidth ib_write_bw 'RDMA Write, CRC32c' 300
 }
 
 if links; then
 	rping_row
-	bandwidth ib_write_bw 'RDMA Write' 300
-	bandwidth ib_read_bw 'RDMA Read' 300
-	bandwidth ib_send_bw 'Send' 300
+	streams
 	latency ib_write_lat 'RDMA Write'
 	latency ib_send_lat 'Send'
 	latency ib_read_lat 'RDMA Read'
-	iperf_row
+	rmdir /sys/kernel/config/iw_tcp/iwt[12] 2>/dev/null
 	run ip netns exec host1 rdma link delete iwt1 || row rdma 'link delete' - FAILED
 	run ip netns exec host2 rdma link delete iwt2 || row rdma 'link delete' - FAILED
 else

@@ -73,11 +73,17 @@ case_options() {
 }
 
 # case_parse CASE: sets C_NAME, C_KIND, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_CRC and
-# the contestants C_WHO; fails if there is no such case
+# the contestants C_WHO; fails if there is no such case, or says which contestant it has not
 case_parse() {
+	local who all
 	C_NAME=${1%%@*}
 	case_words "$C_NAME" || return
-	[ "$C_NAME" = "$1" ] || C_WHO=${1#*@} C_WHO=${C_WHO//,/ }
+	[ "$C_NAME" != "$1" ] || return 0
+	all=$C_WHO C_WHO=${1#*@} C_WHO=${C_WHO,,} C_WHO=${C_WHO//,/ }
+	[ -n "${C_WHO// /}" ] || C_WHO=none
+	for who in $C_WHO; do
+		[[ " $all " == *" $who "* ]] || { echo "$C_NAME has no contestant $who, but $all" >&2; return 1; }
+	done
 }
 
 case_words() {

@@ -43,6 +43,8 @@ once() {
 		return
 	fi
 	for _ in 1 2; do
+		# what the contestant before printed is not this one's
+		rm -f "$TMP/client" "$TMP/said"
 		cell "$3" >"$TMP/value" && [ -s "$TMP/value" ] && { status=ok; break; }
 		echo "# $1: an attempt of $3 failed: $(tail -n 1 "$TMP/said" 2>/dev/null)"
 		# what an attempt left must not disturb the next one

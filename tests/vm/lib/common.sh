@@ -88,12 +88,14 @@ build_artefact() {
 
 # artefact VAR NAME KEY BUILDER [ARGS]: makes VAR the cached directory of NAME
 # with KEY; when there is none, "BUILDER ARGS tempdir" fills one, which appears
-# under its name only when it is complete.
+# under its name only when it is complete. With LAB_READY=1 none is made: that there is
+# none ends the program, with status 3.
 artefact() {
 	local -n result=$1
 	local name=$2 key=$3; shift 3
 	mkdir -p "$CACHE"
 	result=$CACHE/$name-$key
+	[ -d "$result" ] || [ -z "${LAB_READY:-}" ] || exit 3
 	[ -d "$result" ] ||
 		locked "$CACHE/$name.lock" build_artefact "$name" "$result" "$@"
 	pin "$result"
