@@ -56,7 +56,7 @@ void iwt_qp_flush(struct iwt_qp *qp)
 	qp->rx.dead = true;
 	iwt_readq_clear(&qp->readq);
 	iwt_tx_drop_work(&qp->tx);
-	iwt_sq_fail(&qp->sq);
+	iwt_sq_fail(&qp->sq, iwt_tx_unsent(qp));
 	if (flush_step(qp))
 		flush_later(qp);
 }

@@ -106,11 +106,12 @@ int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 
 /**
  * iwt_qp_verbs_state() - the state in the words of the verbs
- * @qp: queue pair
+ * @qp: queue pair; qp->lock is held
  */
 enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp)
 {
-	switch (READ_ONCE(qp->state)) {
+	lockdep_assert_held(&qp->lock);
+	switch (qp->state) {
 	case IWT_QP_RTS:
 	case IWT_QP_HALF:
 		return IB_QPS_RTS;

@@ -135,7 +135,9 @@ static bool run_tx(struct iwt_qp *qp)
 		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, qp->tx.err);
 		return qp->state == IWT_QP_TERMINATE;
 	case IWT_TX_LOST:
-		lose(qp);
+		/* what came before the end is taken first; the run that takes the last loses it */
+		if (!qp->rx.more)
+			lose(qp);
 		return false;
 	}
 	return false;

@@ -469,8 +469,12 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 /**
  * iwt_sq_fail() - nothing that was started succeeds behind a failure
  * @sq: queue of which nothing is sent any more; qp->lock is held
+ * @unsent: index of the first work request that is framed, but that TCP has not all octets
+ *	of; @sq->cons: none
+ *
+ * It is not known then whether those ever leave (RFC 5040 5.4, 6.2.1).
  */
-void iwt_sq_fail(struct iwt_sq *sq)
+void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 {
 	bool failed = false;
 	u32 i;
@@ -480,6 +484,7 @@ void iwt_sq_fail(struct iwt_sq *sq)
 		struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
 
 		iwt_sq_done(sq, i, IB_WC_WR_FLUSH_ERR);
+		failed = failed || i == unsent;
 		if (failed && e->status == IB_WC_SUCCESS)
 			e->status = IB_WC_WR_FLUSH_ERR;
 		failed = failed || e->status != IB_WC_SUCCESS;

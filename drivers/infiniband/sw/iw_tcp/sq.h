@@ -94,7 +94,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx);
 void iwt_sq_seal(struct iwt_sq *sq);
 void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status);
 bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max);
-void iwt_sq_fail(struct iwt_sq *sq);
+void iwt_sq_fail(struct iwt_sq *sq, u32 unsent);
 bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max);
 
 static inline struct iwt_sq_entry *iwt_sq_entry(struct iwt_sq *sq, u32 idx)

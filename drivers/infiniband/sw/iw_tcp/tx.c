@@ -84,9 +84,12 @@ static bool send_batch(struct iwt_qp *qp)
 /* Whatever is framed; false when TCP did not take all of it. */
 static bool send_framed(struct iwt_qp *qp)
 {
-	if (qp->tx.n_chunks)
-		return send_batch(qp);
-	return !qp->tx.zcb || iwt_tx_zc_send(qp);
+	struct iwt_tx *tx = &qp->tx;
+
+	if (tx->n_chunks ? !send_batch(qp) : tx->zcb && !iwt_tx_zc_send(qp))
+		return false;
+	tx->ended = false;
+	return true;
 }
 
 /* Nothing to do: may the poster be told to ring the bell? */
@@ -184,6 +187,17 @@ void iwt_tx_retire(struct iwt_qp *qp)
 	if (!qp->tx.n_chunks &&
 	    iwt_sq_retire(&qp->sq, &qp->ibqp, IWT_TX_RETIRE))
 		iwt_sock_kick_later(qp->sock);
+}
+
+/**
+ * iwt_tx_unsent() - the first work request that TCP has not all octets of
+ * @qp: queue pair; qp->lock is held
+ *
+ * Return: its index, for iwt_sq_fail(); that of the next one to start when there is none.
+ */
+u32 iwt_tx_unsent(const struct iwt_qp *qp)
+{
+	return qp->tx.ended ? qp->tx.unsent : qp->sq.cons;
 }
 
 /**

@@ -92,6 +92,7 @@ struct iwt_tx_chunk {
  * @loaded: @wqe is taken from the ring and not begun
  * @dry: the batch ended for want of messages
  * @lost: TCP has refused octets for good
+ * @ended: the last octets of a work request are framed and not all taken by TCP
  * @zerocopy: whether TCP may refer to payload where it is
  * @rtr: ready-to-receive message still to be sent
  * @term: how far the Terminate is
@@ -108,6 +109,7 @@ struct iwt_tx_chunk {
  * @src_hold: their region
  * @wqe: the send queue's private copy of the work request
  * @idx: its index
+ * @unsent: with @ended, the index of the first such work request
  * @resp: request being answered
  * @n_chunks: pieces framed and not yet taken by TCP
  * @bytes: octets in them
@@ -134,6 +136,7 @@ struct iwt_tx {
 	bool loaded;
 	bool dry;
 	bool lost;
+	bool ended;
 	enum iwt_zerocopy zerocopy;
 	enum iwt_mpa_rtr rtr;
 	enum iwt_tx_term term;
@@ -150,6 +153,7 @@ struct iwt_tx {
 	struct iwt_hold src_hold;
 	struct iwt_swqe *wqe;
 	u32 idx;
+	u32 unsent;
 	struct iwt_read_in resp;
 	u32 n_chunks;
 	u32 bytes;
@@ -170,6 +174,7 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 		  bool initiator);
 enum iwt_tx_result iwt_tx_run(struct iwt_qp *qp);
 void iwt_tx_retire(struct iwt_qp *qp);
+u32 iwt_tx_unsent(const struct iwt_qp *qp);
 void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 		      u16 ulpdu_len);
 void iwt_tx_drop_work(struct iwt_tx *tx);

@@ -400,8 +400,12 @@ void iwt_tx_finish(struct iwt_qp *qp)
 		begin_imm(qp);
 		return;
 	}
-	if (tx->what == IWT_TX_WQE && !iwt_wr_is_answered(tx->wqe->h.opcode))
+	if (tx->what == IWT_TX_WQE && !iwt_wr_is_answered(tx->wqe->h.opcode)) {
 		iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
+		if (!tx->ended)
+			tx->unsent = tx->idx;
+		tx->ended = true;
+	}
 	if (tx->what == IWT_TX_TERM)
 		tx->term = IWT_TX_TERM_FRAMED;
 	tx->what = IWT_TX_NOTHING;

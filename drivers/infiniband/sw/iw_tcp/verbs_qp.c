@@ -319,13 +319,16 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 
+	/* a connection that begins changes these, all at once */
+	spin_lock_bh(&qp->lock);
 	attr->qp_state = iwt_qp_verbs_state(qp);
 	attr->cur_qp_state = attr->qp_state;
-	attr->qp_access_flags = access_of(READ_ONCE(qp->rights));
-	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
-	attr->cap = qp->cap;
+	attr->qp_access_flags = access_of(qp->rights);
 	attr->max_rd_atomic = qp->readq.out_max;
 	attr->max_dest_rd_atomic = qp->readq.in_max;
+	spin_unlock_bh(&qp->lock);
+	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
+	attr->cap = qp->cap;
 	attr->port_num = 1;
 
 	init->event_handler = ibqp->event_handler;

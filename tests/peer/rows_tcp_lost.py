@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A RST while the device sends, and what came before it: from a TCP of our own (RFC 5040 5.5, 6.2)."""
+import subprocess
+
+import fpdu
+from case import Closing
+from outcome import Skip, check, equal
+from rows import row
+from rows_tcp import own
+from ulp import FLUSH, SUCCESS
+
+SENDS = 400         # of SIZE octets: far more than TCP takes with a closed window
+SIZE = 2000
+WRITES = 2500       # of nothing: more than one run of the receive engine takes, within the window
+
+
+def stuck(conn, **how):
+    """
+    Sends that TCP does not take all of: its window is closed. Return: numbers of those that
+    are complete, since TCP has their octets.
+    """
+    conn.tcp.window = 0
+    conn.tcp.acknowledge()
+    conn.post("send", wr=1000, n=SENDS, sge="%d:0:%d" % (conn.mr, SIZE), **how)
+    done = conn.poll(SENDS, ms=500, exact=False)
+    check(len(done) < SENDS and all(wc.status == SUCCESS for wc in done), "before the RST:", done)
+    return [wc.wr for wc in done]
+
+
+def held_by_tcp(t, tcp):
+    """Octets that the device's TCP has and that were not acknowledged."""
+    words = t.place.run("ss", "-Htn", "dport", "=", ":%d" % tcp.port, capture_output=True, text=True).stdout.split()
+    return int(words[2])
+
+
+def none_succeeds(conn, begun, others, more=0):
+    """All Sends but those that were complete, and so many more, are flushed; and so many others are."""
+    rest = conn.poll(SENDS - len(begun) + others)
+    good = [wc.wr for wc in rest if wc.status != FLUSH]
+    check(len(good) <= more, "TCP has not all octets of what succeeds:", good)
+
+
+@row("RDMAP-55", "DDP-54")
+def refused_fails(t):
+    """What TCP has not taken all octets of when a RST comes is flushed, though it is framed"""
+    conn = own(t, swr=512, depth=600)
+    begun = stuck(conn)
+    conn.tcp.send_rst()
+    none_succeeds(conn, begun, 8)
+
+
+@row("RDMAP-55", "DDP-54", alone=True)
+def refused_by_reference_fails(t):
+    """The same where TCP is to take payload by reference"""
+    t.setting("crc", "off")
+    t.setting("zerocopy", "always")
+    conn = own(t, flags=0, swr=512, depth=600)
+    begun = stuck(conn)
+    # what TCP refers to is complete only when it lets go
+    taken = held_by_tcp(t, conn.tcp) // SIZE
+    conn.tcp.send_rst()
+    none_succeeds(conn, begun, 8, taken)
+
+
+@row("RDMAP-78")
+def refused_fails_before_terminate(t):
+    """The same when the device ends the stream with a Terminate, which waits behind it"""
+    conn = own(t, swr=512, depth=600)
+    begun = stuck(conn)
+    # no such version of DDP
+    conn.peer.put(b"\xff" + fpdu.tagged(fpdu.WRITE, 1, 0, b"")[1:])
+    none_succeeds(conn, begun, 8)
+
+
+def together(t):
+    """What is sent from now on arrives in one go with what is sent right behind it."""
+    dev = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem"]
+    if subprocess.run(dev + ["slot", "300ms"], check=False, capture_output=True).returncode:
+        raise Skip("no netem here")
+    dev[2] = "del"
+    t.keep(Closing(lambda: subprocess.run(dev[:-1], check=False, capture_output=True)))
+
+
+@row("MPA-88", "RDMAP-55", alone=True)
+def reset_behind_much(t):
+    """A RST while the device sends, behind more than is received at once: all of that counts first"""
+    conn = own(t, swr=512, depth=600)
+    begun = stuck(conn)
+    tcp = conn.tcp
+    begin = tcp.write(conn.peer.frame(fpdu.tagged(fpdu.WRITE, 1, 0, b"")) * WRITES)
+    tcp.write(conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), b"the last")))
+    # what is behind a gap is received as soon as that is closed
+    for at in range(begin + 1000, len(tcp.out), 1000):
+        tcp.segment(at, min(at + 1000, len(tcp.out)))
+    together(t)
+    tcp.segment(begin, begin + 1000)
+    tcp.send_rst()
+    rest = conn.poll(SENDS - len(begun) + 8)
+    equal([wc.status for wc in rest if wc.wr == 0], [SUCCESS], "the Send")
+    equal(conn.received(0, 8), b"the last", "the Send")
+    check(all(wc.status == FLUSH for wc in rest if wc.wr), "what was posted: ", rest)
