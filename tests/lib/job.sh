@@ -123,12 +123,13 @@ explain() {
 
 # tell NAME: what came of a job
 tell() {
-	local result=$LOGS/$1.result log=$LOGS/$1.log
+	local result=$LOGS/$1.result log=$LOGS/$1.log logs
 	say "$1: $(grep -c ^pass "$result") passed, $(grep -c ^fail "$result") failed, $(grep -c ^skip "$result") skipped ($(tail -n 1 "$LOGS/$1.time"))"
 	sed -n 's/^fail /    FAILED  /p; s/^excused /    excused /p' "$result"
 	# what was tried twice (lib/pair.sh, and programs)
-	cat "$log" "$log.again" "$log.again.again" 2>/dev/null | sed -n 's/\r$//; s/^# once more: /    twice   /p'
-	while [ -e "$log.again" ]; do log+=.again; done
+	logs=("$log")
+	while [ -e "$log.again" ]; do log+=.again; logs+=("$log"); done
+	cat "${logs[@]}" | sed -n 's/\r$//; s/^# once more: /    twice   /p'
 	! grep -q '^fail' "$result" || explain "$log"
 	awk -f tests/lib/skips.awk "$result" | sed 's/^/    skipped /'
 }
