@@ -197,11 +197,13 @@ table() {
 	printf '%s\n' "${rows[@]}"
 	chart
 	printf '\nTCP here has no checksum to compute: it is to be compared with the rows without CRC. The\n'
-	printf 'CRC32c, which is on unless you say otherwise, protects data from end to end'
-	! emulated || printf '; it is slow\nhere, where each of the instructions for it is emulated'
-	printf '.\nBoth hosts share one machine'
-	! emulated || printf ' whose processor is emulated in software'
-	printf ': the figures compare with each other,\nnot with those of real machines.\n'
+	printf 'CRC32c, which is on unless you say otherwise, protects data from end to end. It is slow\n'
+	if emulated; then
+		printf 'here, where each of the instructions for it is emulated, as the whole processor is.\n'
+	else
+		printf 'here, where the kernel computes it without the instruction that processors have for it.\n'
+	fi
+	printf 'Both hosts share one machine: the figures compare with each other, not with those of\nreal machines.\n'
 }
 
 # The streams that TCP has its equal of, then what the CRC adds to them; long enough that
