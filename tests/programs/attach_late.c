@@ -151,12 +151,39 @@ static void swapping(void)
 	iwt_ok(i == SWAPS, "another socket in its place: is not attached");
 }
 
+/*
+ * Our own direction has ended, and the peer waits for what we have to say: TCP refuses a
+ * send for good, and that is the end.
+ */
+static void half(void)
+{
+	struct end *e = iwt_open();
+	struct ibv_mr *mr = iwt_peer_memory(e);
+	struct peer p = {};
+	int fds[2];
+
+	iwt_peer_compose(&p, mr, 0, 0);
+	iwt_room_pair(fds, p.len);
+	if (!iwt_ctl("begin", fds[0]))
+		iwt_die("iwt_held");
+	iwt_is(iwt_peer_begin(e, &p, fds), 0, "half: attached");
+	pthread_join(p.thread, NULL);
+	iwt_ok(iwt_receive(e, IWT_LAST), "half: before it");
+	iwt_ok(iwt_ctl("half", -1), "half: the process ends its direction");
+	iwt_send(e, "too late");
+	iwt_ok(iwt_failed(e) && in_error(e), "half: a send is the end");
+	iwt_ctl("end", -1);
+	close(fds[1]);
+	iwt_peer_forget(e, mr, &p);
+}
+
 void iwt_late(void)
 {
 	swapping();
 	ends("connect");
 	ends("shutdown");
 	again();
+	half();
 	harmless("listen");
 	harmless("recv");
 	/* octets in between: the peer ends it, and nothing of ours waits */

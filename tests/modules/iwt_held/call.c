@@ -80,6 +80,8 @@ int iwt_held_go_on(const char *call)
 		ret = ops->listen(sock, 1);
 	else if (!strcmp(call, "shutdown"))
 		ret = ops->shutdown(sock, SHUT_RDWR);
+	else if (!strcmp(call, "half"))
+		ret = ops->shutdown(sock, SHUT_WR);
 	else if (!strcmp(call, "send"))
 		ret = transfer(true);
 	else if (!strcmp(call, "recv"))

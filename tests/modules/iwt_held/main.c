@@ -10,6 +10,7 @@
  *			keeps the socket
  *	begin FD	system calls on it have begun: they know its operations of this moment
  *	connect, reconnect, listen, shutdown, send, recv	that call goes on
+ *	half		a shutdown of the direction in which the process sends goes on
  *	blind PORT	what comes for this port, through the net device of the writer's
  *			namespace, is in memory that the CPU can't read
  *	end		all this is over
