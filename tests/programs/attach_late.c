@@ -101,11 +101,31 @@ static void *swap(void *arg)
 	return NULL;
 }
 
+/* Does the stream end with the last descriptor of the other end's socket? */
+static bool ends_too(int fd)
+{
+	struct timeval most = { .tv_sec = 20 };
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+	return iwt_peer_ended(fd);
+}
+
+/* A pair that can't be attached: of another net device, or with one direction @shut. */
+static void bad_pair(int fds[2], bool shut)
+{
+	iwt_tcp_pair(shut ? iwt_ip : "127.0.0.1", fds);
+	if (!shut)
+		return;
+	shutdown(fds[1], SHUT_WR);
+	if (!iwt_peer_ended(fds[0]))
+		iwt_die("recv");
+}
+
 /*
- * What is looked at is what is attached: a socket of another net device never is, though it
- * stands where a good one stood a moment ago. Return: false if it was.
+ * What is looked at is what is attached: a socket that may not be never is, though it stands
+ * where a good one stood a moment ago. Nobody keeps it either. Return: false if it was so.
  */
-static bool swapped(int *wrong)
+static bool swapped(bool shut, int *wrong)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
 	struct iwtdv_request req = { .frame_len = 20 };
@@ -118,7 +138,7 @@ static bool swapped(int *wrong)
 
 	memcpy(req.frame, frame, 20);
 	iwt_tcp_pair(iwt_ip, good);
-	iwt_tcp_pair("127.0.0.1", bad);
+	bad_pair(bad, shut);
 	s.fds[0] = good[0];
 	s.fds[1] = bad[0];
 	s.slot = dup(bad[0]);
@@ -126,7 +146,7 @@ static bool swapped(int *wrong)
 		iwt_die("pthread_create");
 	do
 		err = iwtdv_accept(e->qp, s.slot, &req, &param, &conn);
-	while (err == EADDRNOTAVAIL && ++*wrong);
+	while (err == (shut ? ENOTCONN : EADDRNOTAVAIL) && ++*wrong);
 	s.stop = true;
 	pthread_join(s.thread, NULL);
 	own = !err && iwt_say(bad[0], "text") && iwt_hear(bad[1], "text");
@@ -137,18 +157,19 @@ static bool swapped(int *wrong)
 	close(good[0]);
 	close(good[1]);
 	close(bad[0]);
+	own = ends_too(bad[1]) && own;
 	close(bad[1]);
 	return own;
 }
 
-static void swapping(void)
+static void swapping(bool shut, const char *what)
 {
 	int i, wrong = 0;
 
-	for (i = 0; i < SWAPS && swapped(&wrong); i++)
+	for (i = 0; i < SWAPS && swapped(shut, &wrong); i++)
 		;
 	printf("# %d times it was the wrong one\n", wrong);
-	iwt_ok(i == SWAPS, "another socket in its place: is not attached");
+	iwt_ok(i == SWAPS, what);
 }
 
 /*
@@ -179,7 +200,8 @@ static void half(void)
 
 void iwt_late(void)
 {
-	swapping();
+	swapping(false, "another net device's socket in its place: is not attached, nor kept");
+	swapping(true, "one that has ended: is not attached, nor kept");
 	ends("connect");
 	ends("shutdown");
 	again();
