@@ -31,12 +31,13 @@ import mutants  # noqa: E402  pylint: disable=wrong-import-position
 
 # What quick.sh runs for a file in front of what it always runs, by the beginning of its name
 TESTS = (
-    ("cm_attach", "attach"), ("verbs_attach", "attach"), ("sock_user", "attach"), ("cm_addr", "listen netns"),
+    ("cm_attach", "attach"), ("verbs_attach", "attach"), ("sock_user", "attach held"), ("cm_addr", "listen netns"),
     ("cm_caller", "owner"), ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("config", "settings"),
     ("cq", "posting threads"), ("device", "link"), ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
-    ("mr", "hostile"), ("qp_flush", "drain"), ("qp_modify", "posting"), ("qp_", "posting"), ("restrack", "link"),
+    ("mr", "hostile drain"), ("qp_flush", "drain"), ("qp_modify", "limits posting"), ("qp_", "posting"), ("restrack", "link"),
     ("rx", "steps"), ("sock_zc", "zerocopy"), ("sock", "window"), ("stage", "memory"), ("tx_zc", "zerocopy"),
-    ("verbs_", "hostile posting"), ("zc", "zerocopy"), ("sgl", "posting"), ("sq", "posting"), ("rq", "posting"),
+    ("verbs_dev", "skew"), ("verbs_", "hostile posting drain"), ("zc", "zerocopy"), ("sgl", "posting"), ("sq", "posting drain"),
+    ("rq", "posting"),
 )
 
 
@@ -217,6 +218,7 @@ def arguments():
     p = argparse.ArgumentParser(description="mutation testing")
     p.add_argument("what", nargs="*", help="proto, driver, or files of the driver")
     p.add_argument("--count", type=int, help="faults to try (300 of proto, 80 of the rest)")
+    p.add_argument("--skip", type=int, default=0, help="faults of this seed that another run has tried")
     p.add_argument("--seed", type=int, default=int(time.time()))
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--survivors", help="a file of results: what survived, once more")
@@ -256,6 +258,7 @@ def main():
         return 0 if faults else 2
     random.Random(args.seed).shuffle(faults)
     total = len(faults)
+    del faults[total - args.skip:]
     wanted = args.count or (total if args.survivors or args.line else 300 if unit else 80)
     os.makedirs(OUT, exist_ok=True)
     print("# %d of %d faults, --seed %d" % (min(wanted, total), total, args.seed), flush=True)
