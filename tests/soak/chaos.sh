@@ -15,12 +15,39 @@ side() {
 	fi
 }
 
+# taken: has the net device gone, under all its names, because its peer's namespace was
+# deleted? The kernel ends such a namespace some time after its name, and the pair with it.
+taken() {
+	local ns name
+	for ns in "$NS" "$NS-m"; do
+		[ -e "/run/netns/$ns" ] || continue
+		for name in "$IF" "r$IF"; do
+			! in_net "$ns" test -e "/proc/sys/net/ipv4/conf/$name" || return
+		done
+	done
+}
+
+# there WHAT COMMAND...: must WHAT COMMAND..., unless the net device is taken meanwhile
+there() {
+	local what=$1 status
+	shift
+	"$@" >"$SOAK/there-$LANE" 2>&1 && return
+	status=$?
+	if [ ! -e "/run/netns/$NS_PEER" ] && busywait 60 taken; then
+		note "$what: it has gone with its peer"
+		return 1
+	fi
+	complain "$what (status $status)"
+	show "$SOAK/there-$LANE"
+	return 1
+}
+
 # What TCP survives
 
 do_down_up() {
-	must "$IF goes down" ip -n "$NS" link set "$IF" down
+	there "$IF goes down" ip -n "$NS" link set "$IF" down
 	rest 10
-	must "$IF comes up" ip -n "$NS" link set "$IF" up
+	there "$IF comes up" ip -n "$NS" link set "$IF" up
 }
 
 do_carrier() {
@@ -33,18 +60,18 @@ do_carrier() {
 do_rename() {
 	local new=r$IF
 	ip -n "$NS" link set "$IF" down
-	must "$IF has another name" ip -n "$NS" link set "$IF" name "$new"
+	there "$IF has another name" ip -n "$NS" link set "$IF" name "$new"
 	ip -n "$NS" link set "$new" up
 	rest 5
 	ip -n "$NS" link set "$new" down
-	must "$IF has its name again" ip -n "$NS" link set "$new" name "$IF"
+	there "$IF has its name again" ip -n "$NS" link set "$new" name "$IF"
 	ip -n "$NS" link set "$IF" up
 }
 
 do_rename_link() {
-	must "$DEV has another name" rdma dev set "$DEV" name "r$DEV"
+	there "$DEV has another name" rdma dev set "$DEV" name "r$DEV"
 	rest 5
-	must "$DEV has its name again" rdma dev set "r$DEV" name "$DEV"
+	there "$DEV has its name again" rdma dev set "r$DEV" name "$DEV"
 }
 
 # on both sides: no router would tell one of them what the other one drops
@@ -66,34 +93,28 @@ do_setting() { setting "$DEV"; }
 
 # What ends a connection
 
-do_link_del() { must "link $DEV goes" timeout 60 rdma link delete "$DEV"; }
+do_link_del() { there "link $DEV goes" timeout 60 rdma link delete "$DEV"; }
 
 do_link_again() {
 	local n
 	do_link_del
 	rest 3
-	must "link $DEV comes again" link_add "$NS" "$DEV" "$IF"
+	there "link $DEV comes again" link_add "$NS" "$DEV" "$IF"
 }
 
 do_move() {
 	local there=$NS-m
 	ns_add "$there"
-	must "$IF moves" ip -n "$NS" link set "$IF" netns "$there"
+	there "$IF moves" ip -n "$NS" link set "$IF" netns "$there"
 	rest 5
 	busywait 60 not rdma_exists "$DEV" || complain "link $DEV is still there"
-	must "$IF moves back" ip -n "$there" link set "$IF" netns "$NS"
-	must "$IF has its addresses again" addressed "$NS" "$IF" $HOST
+	there "$IF moves back" ip -n "$there" link set "$IF" netns "$NS"
+	there "$IF has its addresses again" addressed "$NS" "$IF" $HOST
 	ns_del "$there"
 }
 
-# the end of its peer's namespace, which the kernel does later, takes it, too
-netdev_del() {
-	timeout 60 ip -n "$NS" link delete "$IF" && return
-	[ ! -e "/run/netns/$NS_PEER" ] && ! in_net "$NS" test -e "/proc/sys/net/ipv4/conf/$IF"
-}
-
 do_netdev_del() {
-	must "$IF goes" netdev_del
+	there "$IF goes" timeout 60 ip -n "$NS" link delete "$IF"
 	no_links || complain "a link is still there"
 }
 
