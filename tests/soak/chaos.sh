@@ -27,13 +27,14 @@ taken() {
 	done
 }
 
-# there WHAT COMMAND...: must WHAT COMMAND..., unless the net device is taken meanwhile
+# there WHAT COMMAND...: must WHAT COMMAND..., unless the net device is taken meanwhile; what
+# never comes back (timeout's 124) is wrong in any case
 there() {
 	local what=$1 status
 	shift
 	"$@" >"$SOAK/there-$LANE" 2>&1 && return
 	status=$?
-	if [ ! -e "/run/netns/$NS_PEER" ] && busywait 60 taken; then
+	if [ $status != 124 ] && [ ! -e "/run/netns/$NS_PEER" ] && busywait 60 taken; then
 		note "$what: it has gone with its peer"
 		return 1
 	fi
