@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,12 +178,13 @@ void iwt_peer_end(int fd, int how)
 	close(fd);
 }
 
-/* Does the other direction end in order? */
+/* Does the other direction end in order, in time? */
 bool iwt_peer_ended(int fd)
 {
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	char octet;
 
-	return recv(fd, &octet, 1, 0) == 0;
+	return poll(&pfd, 1, PATIENCE * 1000) == 1 && recv(fd, &octet, 1, MSG_DONTWAIT) == 0;
 }
 
 /* The peer writes to it. */
