@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """run.py proto|driver|FILE... [--count N] [--seed S] [--jobs J]: mutation testing;
 run.py --survivors TSV: what survived a run before, once more; with --lab in the
-laboratory, whatever it is.
+laboratory, whatever it is. --tried TSV goes on where another run ended.
 
 Changes the driver by one small fault at a time (mutants.py) and runs the tests that
 are quick: for proto/ and the walk over received buffers the unit tests, for the rest
@@ -36,7 +36,7 @@ TESTS = (
     ("cq", "posting threads"), ("device", "link"), ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
     ("mr", "hostile drain"), ("qp_flush", "drain"), ("qp_modify", "limits posting"), ("qp_", "posting"), ("restrack", "link"),
     ("rx", "steps"), ("sock_zc", "zerocopy"), ("sock", "window"), ("stage", "memory"), ("tx_zc", "zerocopy"),
-    ("verbs_dev", "skew"), ("verbs_", "hostile posting drain"), ("zc", "zerocopy"), ("sgl", "posting"), ("sq", "posting drain"),
+    ("verbs_dev", "skew hostile posting"), ("verbs_", "hostile posting drain"), ("zc", "zerocopy"), ("sgl", "posting"), ("sq", "posting drain"),
     ("rq", "posting"),
 )
 
@@ -218,9 +218,9 @@ def arguments():
     p = argparse.ArgumentParser(description="mutation testing")
     p.add_argument("what", nargs="*", help="proto, driver, or files of the driver")
     p.add_argument("--count", type=int, help="faults to try (300 of proto, 80 of the rest)")
-    p.add_argument("--skip", type=int, default=0, help="faults of this seed that another run has tried")
     p.add_argument("--seed", type=int, default=int(time.time()))
     p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--tried", help="a file of results: not what it has, whatever came of it")
     p.add_argument("--survivors", help="a file of results: what survived, once more")
     p.add_argument("--lab", action="store_true", help="in the laboratory, not by the unit tests")
     p.add_argument("--line", type=int, help="only faults in this line")
@@ -229,13 +229,22 @@ def arguments():
     return p.parse_args()
 
 
-def survivors(path):
-    """The faults that a file of results says have survived."""
+def recorded(path):
+    """What a file of results says: {(path, line, old, new): verdict}."""
     with open(path, encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
-    told = {(row[1], int(row[2]), row[3], row[4]) for row in rows if row[0] == "survived"}
-    return [f for f in all_faults(sorted({path for path, _, _, _ in told}))
-            if (f.path, f.line, " ".join(f.old.split()), " ".join(f.new.split())) in told]
+    return {(row[1], int(row[2]), row[3], row[4]): row[0] for row in rows}
+
+
+def name_of(fault):
+    """A fault as a file of results names it."""
+    return (fault.path, fault.line, " ".join(fault.old.split()), " ".join(fault.new.split()))
+
+
+def survivors(path):
+    """The faults that a file of results says have survived."""
+    told = {name for name, verdict in recorded(path).items() if verdict == "survived"}
+    return [fault for fault in all_faults(sorted({name[0] for name in told})) if name_of(fault) in told]
 
 
 def meant(args):
@@ -245,7 +254,8 @@ def meant(args):
         return faults, not args.lab and all(in_unit(fault.path) for fault in faults)
     paths = [os.path.relpath(os.path.abspath(p), TOP) if os.path.exists(p) else p for p in args.what]
     paths = sources(paths)
-    faults = [f for f in all_faults(paths) if not args.line or f.line == args.line]
+    tried = recorded(args.tried) if args.tried else {}
+    faults = [f for f in all_faults(paths) if (not args.line or f.line == args.line) and name_of(f) not in tried]
     return faults, not args.lab and all(in_unit(path) for path in paths)
 
 
@@ -258,7 +268,6 @@ def main():
         return 0 if faults else 2
     random.Random(args.seed).shuffle(faults)
     total = len(faults)
-    del faults[total - args.skip:]
     wanted = args.count or (total if args.survivors or args.line else 300 if unit else 80)
     os.makedirs(OUT, exist_ok=True)
     print("# %d of %d faults, --seed %d" % (min(wanted, total), total, args.seed), flush=True)
