@@ -116,8 +116,9 @@ void iwt_room_pair(int fds[2], int all);
 void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p);
 void iwt_steps(void);
 
-/* attach_held.c, attach_late.c, attach_gap.c, attach_window.c */
+/* attach_held.c, attach_crowd.c, attach_late.c, attach_gap.c, attach_window.c */
 void iwt_held(void);
+void iwt_crowd(void);
 int iwt_owned(const char *how);
 bool iwt_ctl(const char *line, int fd);
 void iwt_late(void);

@@ -7,6 +7,7 @@
  *	iwt_attach icmp DEVICE IP		errors that end nothing, TAP
  *	iwt_attach race DEVICE IP		other uses of them meanwhile, TAP
  *	iwt_attach held DEVICE IP		a socket that is owned meanwhile, TAP
+ *	iwt_attach crowd DEVICE IP		many of them, TAP
  *	iwt_attach late DEVICE IP		calls that began before it was attached, TAP
  *	iwt_attach owned DEVICE IP HOW		see attach_held.c
  *	iwt_attach steps DEVICE IP		much at once, TAP
@@ -51,6 +52,8 @@ int main(int argc, char **argv)
 		iwt_icmp();
 	} else if (!strcmp(what, "held")) {
 		iwt_held();
+	} else if (!strcmp(what, "crowd")) {
+		iwt_crowd();
 	} else if (!strcmp(what, "late")) {
 		iwt_late();
 	} else if (!strcmp(what, "steps")) {

@@ -19,6 +19,7 @@ setup 1500 || { not_ok "two links"; ktap_finish; }
 # debugfs is not in the /sys of "ip netns exec"
 in_a_() { in_net "$NS_A" timeout 250 "$IWT_BIN/iwt_attach" "$1" "$DEV_A" $IP_A "${@:2}"; }
 tap held in_a_ held
+tap crowd in_a_ crowd
 tap late in_a_ late
 
 # A link goes though a socket of its is somebody's. HOW: hold, ambush

@@ -4,7 +4,7 @@
  *
  * The file "ctl" of this module's debugfs directory takes a line:
  *
- *	hold FD		a thread owns the socket
+ *	hold FD		a thread owns the socket; more of them may be held
  *	pulse FD	a thread owns it again and again, and so runs most of what TCP receives
  *	ambush FD	the next that calls lock_sock() finds that another was faster, which
  *			keeps the socket
@@ -15,7 +15,8 @@
  *			namespace, is in memory that the CPU can't read
  *	end		all this is over
  *
- * One socket at a time. What is read is 1 if somebody has run into the ambush, or 0.
+ * One socket at a time, but for those that are held. What is read is 1 if somebody has run
+ * into the ambush, or 0.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -30,8 +31,12 @@
 
 #include "held.h"
 
+#define MOST	256
+
 static DEFINE_MUTEX(held_lock);
-static struct socket *held;
+static struct socket *held[MOST];
+static unsigned int n_held;
+static bool alone;	/* there may be no other beside the one that is there */
 static struct dentry *held_dir;
 
 static int with_socket(const char *what, struct socket *sock)
@@ -52,28 +57,28 @@ static int take(const char *what, int fd)
 	struct socket *sock;
 	int err;
 
-	if (held)
+	if (n_held == MOST || (n_held && (alone || strcmp(what, "hold"))))
 		return -EBUSY;
 	sock = sockfd_lookup(fd, &err);
 	if (!sock)
 		return err;
 	err = with_socket(what, sock);
-	if (err)
+	if (err) {
 		sockfd_put(sock);
-	else
-		held = sock;
-	return err;
+		return err;
+	}
+	held[n_held++] = sock;
+	alone = strcmp(what, "hold");
+	return 0;
 }
 
 static int end(void)
 {
 	iwt_held_see();
-	if (!held)
-		return 0;
 	iwt_held_let_go();
 	iwt_held_forget();
-	sockfd_put(held);
-	held = NULL;
+	while (n_held)
+		sockfd_put(held[--n_held]);
 	return 0;
 }
 
@@ -86,7 +91,7 @@ static int obey(char *line)
 	if (!strcmp(what, "end"))
 		return end();
 	if (!number || !*number)
-		return held ? iwt_held_go_on(what) : -EINVAL;
+		return n_held ? iwt_held_go_on(what) : -EINVAL;
 	err = kstrtoint(number, 10, &n);
 	if (err)
 		return err;

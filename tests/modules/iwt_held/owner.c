@@ -5,6 +5,8 @@
 #include <linux/err.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/list.h>
+#include <linux/slab.h>
 #include <net/sock.h>
 
 #include "held.h"
@@ -13,28 +15,37 @@
 #define PULSE_ON	300
 #define PULSE_OFF	50
 
-static struct sock *owned;
-static struct task_struct *thread;
-static DECLARE_COMPLETION(begun);
+struct owner {
+	struct list_head list;
+	struct sock *sk;
+	struct task_struct *thread;
+	struct completion begun;
+};
+
+static LIST_HEAD(owners);
 static bool caught;
 
-static int hold(void *unused)
+static int hold(void *arg)
 {
-	lock_sock(owned);
-	complete(&begun);
+	struct owner *o = arg;
+
+	lock_sock(o->sk);
+	complete(&o->begun);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(HZ);
-	release_sock(owned);
+	release_sock(o->sk);
 	return 0;
 }
 
-static int pulse(void *unused)
+static int pulse(void *arg)
 {
-	complete(&begun);
+	struct owner *o = arg;
+
+	complete(&o->begun);
 	while (!kthread_should_stop()) {
-		lock_sock(owned);
+		lock_sock(o->sk);
 		usleep_range(PULSE_ON, 2 * PULSE_ON);
-		release_sock(owned);
+		release_sock(o->sk);
 		usleep_range(PULSE_OFF, 2 * PULSE_OFF);
 	}
 	return 0;
@@ -45,25 +56,30 @@ static int pulse(void *unused)
  * @sk: socket, which the caller keeps
  * @again: and again, instead of all the time
  *
- * Return: 0 or -errno.
+ * May sleep. Return: 0 or -errno.
  */
 int iwt_held_hold(struct sock *sk, bool again)
 {
-	owned = sk;
-	reinit_completion(&begun);
-	thread = kthread_run(again ? pulse : hold, NULL, "iwt_held");
-	if (IS_ERR(thread)) {
-		int err = PTR_ERR(thread);
+	struct owner *o = kzalloc(sizeof(*o), GFP_KERNEL);
 
-		thread = NULL;
+	if (!o)
+		return -ENOMEM;
+	o->sk = sk;
+	init_completion(&o->begun);
+	o->thread = kthread_run(again ? pulse : hold, o, "iwt_held");
+	if (IS_ERR(o->thread)) {
+		int err = PTR_ERR(o->thread);
+
+		kfree(o);
 		return err;
 	}
-	wait_for_completion(&begun);
+	list_add(&o->list, &owners);
+	wait_for_completion(&o->begun);
 	return 0;
 }
 
 #ifdef CONFIG_KPROBES
-static struct sock *prey;
+static struct sock *prey, *hunted;
 
 /* s390 does not export to modules what regs_get_kernel_argument() needs there. */
 static unsigned long first_argument(struct pt_regs *regs)
@@ -105,19 +121,22 @@ static int lie_in_wait(struct sock *sk)
 	err = register_kprobe(&probe);
 	if (err)
 		return err;
-	owned = sk;
+	hunted = sk;
 	WRITE_ONCE(prey, sk);
 	return 0;
 }
 
 static void leave(void)
 {
+	if (!hunted)
+		return;
 	/* under way there may be one that finds it still */
 	WRITE_ONCE(prey, NULL);
 	unregister_kprobe(&probe);
 	if (caught)
-		release_sock(owned);
+		release_sock(hunted);
 	WRITE_ONCE(caught, false);
+	hunted = NULL;
 }
 #else
 static int lie_in_wait(struct sock *sk)
@@ -153,16 +172,16 @@ bool iwt_held_caught(void)
 }
 
 /**
- * iwt_held_let_go() - nobody of us owns the socket any more
+ * iwt_held_let_go() - nobody of us owns a socket any more
  */
 void iwt_held_let_go(void)
 {
-	if (!owned)
-		return;
-	if (thread)
-		kthread_stop(thread);
-	else
-		leave();
-	thread = NULL;
-	owned = NULL;
+	struct owner *o, *next;
+
+	list_for_each_entry_safe(o, next, &owners, list) {
+		list_del(&o->list);
+		kthread_stop(o->thread);
+		kfree(o);
+	}
+	leave();
 }

@@ -520,10 +520,11 @@ void iwt_sock_free_later(struct iwt_sock *s)
 /**
  * iwt_sock_end_later() - end a process's socket, or try to, a little later
  * @s: socket that is released but for that
+ * @delay: jiffies
  */
-void iwt_sock_end_later(struct iwt_sock *s)
+void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
 {
-	queue_delayed_work(iwt_sock_wq, &s->user_work, HZ / 10);
+	queue_delayed_work(iwt_sock_wq, &s->user_work, delay);
 }
 
 /**

@@ -39,6 +39,7 @@ struct socket;
  * @saved: the socket's own callbacks, and what else is to be given back
  * @abort: of a process's socket: the connection is to end by RST
  * @user_work: ends it when no system call owns the socket any more
+ * @user_delay: jiffies until it looks again
  * @end_work: frees it; callbacks and kicks look it up under RCU
  */
 struct iwt_sock {
@@ -72,6 +73,7 @@ struct iwt_sock {
 	} saved;
 	bool abort;
 	struct delayed_work user_work;
+	unsigned long user_delay;
 	struct rcu_work end_work;
 };
 
@@ -83,7 +85,7 @@ void iwt_sock_disown(struct iwt_sock *s);
 int iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
 void iwt_sock_free_later(struct iwt_sock *s);
-void iwt_sock_end_later(struct iwt_sock *s);
+void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay);
 
 /* sock_kick.c, for sock.c */
 void iwt_sock_kick_setup(struct iwt_sock *s);

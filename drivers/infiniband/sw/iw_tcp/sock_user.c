@@ -16,10 +16,11 @@
  */
 #include "sock.h"
 
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/sched/signal.h>
 #include <linux/tcp.h>
+#include <linux/wait.h>
 #include <net/inet_common.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
@@ -32,7 +33,10 @@
 #include "sock_priv.h"
 
 /* Milliseconds that a system call on its socket, which was under way, may keep us waiting. */
-#define USER_PATIENCE	200
+#define USER_PATIENCE	500
+/* How soon to look again whether it has ended, in jiffies: at first, and at most. */
+#define USER_DELAY	1UL
+#define USER_DELAY_MAX	(HZ / 4UL)
 
 static const struct tcp_ulp_ops iwt_ulp = {
 	.name	= "iw_tcp",
@@ -153,62 +157,85 @@ static int may_take(const struct sock *sk, const struct net *net)
 	return 0;
 }
 
-/*
- * Who owns a socket may wait for a page of a process's memory, for as long as that process
- * likes. So nothing here waits for the owner without a bound. Process context. Return: 0
- * with the spinlock held and no owner, -EBUSY, or -EINTR for a signal.
- */
-static int lock_soon(struct sock *sk)
+/* With the spinlock held, as lock_sock() has it; for sparse no lock is taken or not. */
+static bool is_free(struct sock *sk)
 {
-	int tries = USER_PATIENCE;
-
-	for (;;) {
-		spin_lock_bh(&sk->sk_lock.slock);
-		if (!sock_owned_by_user(sk)) {
-			/* for sparse, which knows no lock that is taken or not */
-			__release(&sk->sk_lock.slock);
-			return 0;
-		}
-		spin_unlock_bh(&sk->sk_lock.slock);
-		if (!tries--)
-			return -EBUSY;
-		if (msleep_interruptible(1))
-			return -EINTR;
+	spin_lock_bh(&sk->sk_lock.slock);
+	if (!sock_owned_by_user(sk)) {
+		__release(&sk->sk_lock.slock);
+		return true;
 	}
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return false;
 }
 
-/* What lock_soon() has locked. */
+/*
+ * The owner of a socket may wait for a page of a process's memory, for as long as that
+ * process likes. So nothing here waits for the owner longer than @ms milliseconds, and by
+ * 0 not at all. Process context. Return: 0 with the spinlock held and no owner, -EBUSY, or
+ * -EINTR for a signal.
+ */
+static int lock_within(struct sock *sk, unsigned int ms)
+{
+	long left = msecs_to_jiffies(ms);
+	DEFINE_WAIT(wait);
+	int err = 0;
+
+	for (;;) {
+		/* its last owner wakes up what waits here */
+		prepare_to_wait(&sk->sk_lock.wq, &wait, TASK_INTERRUPTIBLE);
+		if (is_free(sk))
+			break;
+		if (!left)
+			err = -EBUSY;
+		else if (signal_pending(current))
+			err = -EINTR;
+		if (err)
+			break;
+		left = schedule_timeout(left);
+	}
+	finish_wait(&sk->sk_lock.wq, &wait);
+	return err;
+}
+
+/* What lock_within() has locked. */
 static void unlock(struct sock *sk)
 {
 	__acquire(&sk->sk_lock.slock);
 	spin_unlock_bh(&sk->sk_lock.slock);
 }
 
-/**
- * iwt_sock_own_soon() - iwt_sock_own(), which waits for no process without a bound
- * @s: socket
- *
+/*
  * A look whether the lock is free, and lock_sock() behind it, would not do: a thread that
- * is asleep inside of a system call may have it first. What runs until iwt_sock_disown()
- * must not take the lock itself. Process context, sleeps for less than a second.
- *
- * Return: 0; for a socket of a process also -EBUSY, or -EINTR for a signal.
+ * is asleep inside of a system call may have it first.
  */
-int iwt_sock_own_soon(struct iwt_sock *s)
+static int own_within(struct iwt_sock *s, unsigned int ms)
 {
-	int err;
+	int err = lock_within(s->sk, ms);
 
-	if (!s->user) {
-		iwt_sock_own(s);
-		return 0;
-	}
-	err = lock_soon(s->sk);
 	if (err)
 		return err;
 	/* as lock_sock() does it */
 	mutex_acquire(&s->sk->sk_lock.dep_map, 0, 1, _RET_IP_);
 	s->sk->sk_lock.owned = 1;
 	unlock(s->sk);
+	return 0;
+}
+
+/**
+ * iwt_sock_own_soon() - iwt_sock_own(), which waits for no process without a bound
+ * @s: socket
+ *
+ * What runs until iwt_sock_disown() must not take the lock itself. Process context, sleeps
+ * for less than a second.
+ *
+ * Return: 0; for a socket of a process also -EBUSY, or -EINTR for a signal.
+ */
+int iwt_sock_own_soon(struct iwt_sock *s)
+{
+	if (s->user)
+		return own_within(s, USER_PATIENCE);
+	iwt_sock_own(s);
 	return 0;
 }
 
@@ -245,7 +272,7 @@ int iwt_sock_look(int fd, struct net *net, bool *unread,
 	sock = find(fd, &err);
 	if (!sock)
 		return err;
-	err = lock_soon(sock->sk);
+	err = lock_within(sock->sk, USER_PATIENCE);
 	if (!err) {
 		err = may_take(sock->sk, net);
 		*unread = tcp_inq(sock->sk);
@@ -306,7 +333,7 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 		return -ENOMEM;
 	}
 	s->user = true;
-	err = lock_soon(s->sk);
+	err = lock_within(s->sk, USER_PATIENCE);
 	if (!err) {
 		*unread = tcp_inq(s->sk);
 		err = take_locked(s, net);
@@ -352,7 +379,7 @@ static void drop_reports(struct sock *sk)
 int iwt_sock_keep(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
-	int err = lock_soon(sk);
+	int err = lock_within(sk, USER_PATIENCE);
 
 	if (err)
 		return err;
@@ -421,12 +448,15 @@ static bool end_connection(struct iwt_sock *s)
 	return done;
 }
 
-/* May sleep, but neither for the network nor for processes. Return: false as above. */
+/*
+ * May sleep, but neither for the network nor for processes: there may be thousands of such
+ * sockets, and each would need a thread to wait in. Return: false as above.
+ */
 static bool end_user(struct iwt_sock *s)
 {
 	bool lost;
 
-	if (iwt_sock_own_soon(s))
+	if (own_within(s, 0))
 		return false;
 	if (!end_connection(s)) {
 		iwt_sock_disown(s);
@@ -452,8 +482,10 @@ static void do_user_work(struct work_struct *work)
 {
 	struct iwt_sock *s = container_of(to_delayed_work(work), struct iwt_sock, user_work);
 
-	if (!end_user(s))
-		iwt_sock_end_later(s);
+	if (end_user(s))
+		return;
+	iwt_sock_end_later(s, s->user_delay);
+	s->user_delay = min(2 * s->user_delay, USER_DELAY_MAX);
 }
 
 /**
@@ -473,6 +505,7 @@ void iwt_sock_release_user(struct iwt_sock *s, bool abort)
 	iwt_sock_set_ops(s, NULL, NULL);
 	WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout, IWT_SOCK_ORPHAN_MS);
 	s->abort = abort;
+	s->user_delay = USER_DELAY;
 	INIT_DELAYED_WORK(&s->user_work, do_user_work);
 	do_user_work(&s->user_work.work);
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many sockets that somebody owns for as long as he likes, and whose connections end: that
+ * costs no thread for each of them, and connections of others get on.
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define CROWD	48
+#define FEW	8
+
+/* How many of the kernel's workers are at work, or asleep, for the driver? */
+static int workers(void)
+{
+	char comm[64];
+	int n = 0;
+	size_t i;
+	glob_t g;
+	FILE *f;
+
+	if (glob("/proc/[0-9]*/comm", 0, NULL, &g))
+		iwt_die("/proc");
+	for (i = 0; i < g.gl_pathc; i++) {
+		f = fopen(g.gl_pathv[i], "r");
+		if (!f)
+			continue;
+		n += fgets(comm, sizeof(comm), f) && strstr(comm, "+iw_tcp");
+		fclose(f);
+	}
+	globfree(&g);
+	return n;
+}
+
+/* Some are at work at times; those that wait for somebody are all the time. */
+static bool nobody_waits(void)
+{
+	int tries = PATIENCE * 10, least = CROWD * 2, n;
+
+	while (tries--) {
+		n = workers();
+		least = n < least ? n : least;
+		if (n < FEW)
+			return true;
+		usleep(100000);
+	}
+	printf("# never less than %d workers\n", least);
+	return false;
+}
+
+static void begin(struct end *e[][2])
+{
+	int i, fds[2];
+
+	for (i = 0; i < CROWD; i++) {
+		iwt_tcp_pair(iwt_ip, fds);
+		iwt_attach_pair(e[i], fds);
+		if (!iwt_ctl("hold", fds[0]))
+			iwt_die("hold");
+	}
+}
+
+/* Of half of them the queue pair goes as well. */
+static bool end(struct end *e[][2])
+{
+	bool good = true;
+	int i;
+
+	for (i = 0; i < CROWD; i++) {
+		good &= !iwt_modify(e[i][0], IBV_QPS_ERR) && iwt_failed(e[i][0]);
+		if (i % 2)
+			iwt_destroy_qp(e[i][0]);
+	}
+	return good;
+}
+
+static bool another(void)
+{
+	struct end *e[2];
+	bool good[2];
+
+	iwt_make_pair(e, iwt_ip);
+	iwt_bursts(e, 3, good);
+	iwt_destroy_qp(e[0]);
+	good[0] &= iwt_failed(e[1]);
+	iwt_close_pair(e);
+	return good[0] && good[1];
+}
+
+void iwt_crowd(void)
+{
+	struct rlimit limit = { 4096, 4096 };
+	struct end *e[CROWD][2];
+	bool good = true;
+	int i;
+
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		iwt_die("RLIMIT_NOFILE");
+	begin(e);
+	iwt_ok(end(e), "crowd: all end, though somebody owns their sockets");
+	iwt_ok(nobody_waits(), "crowd: no thread waits for each of them");
+	iwt_ok(another(), "crowd: another connection begins, works and ends");
+	good = iwt_ctl("end", -1);
+	for (i = 0; i < CROWD; i++) {
+		good &= iwt_failed(e[i][1]);
+		iwt_close_pair(e[i]);
+	}
+	iwt_ok(good, "crowd: the peers see it in the end");
+}
