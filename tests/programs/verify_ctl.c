@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The control channel: cases, values to swap in the middle of a case, verdicts. */
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -36,7 +37,29 @@ int iwt_fail(struct iwt_ctx *cx, const char *fmt, ...)
 	return -1;
 }
 
-static int transfer(struct iwt_ctx *cx, struct message *m, bool out)
+static void swap_words(uint32_t *first, const void *end)
+{
+	uint32_t *w;
+
+	for (w = first; w != end; w++)
+		*w = htonl(*w);
+}
+
+/* From the byte order of this side to that of the network, or back. */
+static void swap_message(struct message *m, uint32_t type)
+{
+	swap_words(&m->type, &m->k);
+	if (type == MSG_CASE) {
+		swap_words(&m->k.kind, &m->k.max_size);
+		m->k.max_size = htobe64(m->k.max_size);
+		swap_words(&m->k.use_events, &m->k + 1);
+	} else if (type == MSG_SYNC) {
+		m->sync.addr = htobe64(m->sync.addr);
+		swap_words(m->sync.rkey, &m->sync + 1);
+	}
+}
+
+static int transfer_octets(struct iwt_ctx *cx, struct message *m, bool out)
 {
 	char *p = (char *)m;
 	size_t left = sizeof(*m);
@@ -59,6 +82,18 @@ static int transfer(struct iwt_ctx *cx, struct message *m, bool out)
 		left -= n;
 	}
 	return 0;
+}
+
+static int transfer(struct iwt_ctx *cx, struct message *m, bool out)
+{
+	int ret;
+
+	if (out)
+		swap_message(m, m->type);
+	ret = transfer_octets(cx, m, out);
+	if (!ret && !out)
+		swap_message(m, ntohl(m->type));
+	return ret;
 }
 
 static int ctl_socket(struct iwt_ctx *cx, struct addrinfo *ai)
@@ -181,5 +216,5 @@ bool iwt_peer_gave_up(struct iwt_ctx *cx)
 		return false;
 	if (recv(cx->ctl, &m, sizeof(m), MSG_PEEK | MSG_DONTWAIT) != sizeof(m))
 		return false;
-	return m.type == MSG_VERDICT && m.rc;
+	return ntohl(m.type) == MSG_VERDICT && m.rc;
 }

@@ -64,12 +64,15 @@ static uint64_t word(uint32_t msg, uint64_t i)
 	return x ^ x >> 31;
 }
 
-/* An octet of the pattern: that of its word as memory has it, in either byte order. */
+/* The octets of the pattern are the same whatever the byte order of a side. */
+static uint64_t pattern_word(uint32_t msg, uint64_t i)
+{
+	return htole64(word(msg, i));
+}
+
 static uint8_t octet(uint32_t msg, uint64_t off)
 {
-	uint64_t w = word(msg, off >> 3);
-
-	return ((const uint8_t *)&w)[off & 7];
+	return word(msg, off >> 3) >> 8 * (off & 7);
 }
 
 void iwt_pattern(uint8_t *dst, uint32_t msg, uint64_t off, uint32_t len)
@@ -80,7 +83,7 @@ void iwt_pattern(uint8_t *dst, uint32_t msg, uint64_t off, uint32_t len)
 		len--;
 	}
 	for (; len >= 8; dst += 8, off += 8, len -= 8) {
-		uint64_t w = word(msg, off >> 3);
+		uint64_t w = pattern_word(msg, off >> 3);
 
 		memcpy(dst, &w, 8);
 	}
@@ -95,7 +98,7 @@ static uint32_t pattern_diff(const uint8_t *p, uint32_t msg, uint64_t off, uint3
 
 	for (i = 0; i < len; i++) {
 		if (!((off + i) & 7) && len - i >= 8) {
-			uint64_t w = word(msg, (off + i) >> 3), v;
+			uint64_t w = pattern_word(msg, (off + i) >> 3), v;
 
 			memcpy(&v, p + i, 8);
 			if (v == w) {
@@ -300,6 +303,14 @@ static bool is_source(const struct iwt_op *op, bool requester)
 	return requester != iwt_is_fetch(op->kind);
 }
 
+/* An atomic operation's word is a number, in the byte order of the side that has it. */
+static void fill_word(uint8_t *at, const struct iwt_op *op)
+{
+	uint64_t w = word_before(op);
+
+	memcpy(at, &w, sizeof(w));
+}
+
 void iwt_fill(uint8_t *arena, const struct iwt_plan *p, bool requester)
 {
 	uint32_t i, j;
@@ -312,6 +323,10 @@ void iwt_fill(uint8_t *arena, const struct iwt_plan *p, bool requester)
 
 		if (!is_source(op, requester))
 			continue;
+		if (iwt_is_atomic(op->kind)) {
+			fill_word(arena + b->piece[0].off, op);
+			continue;
+		}
 		for (j = 0; j < b->n; off += b->piece[j].len, j++)
 			iwt_pattern(arena + b->piece[j].off, op->msg, off, b->piece[j].len);
 	}
@@ -328,15 +343,16 @@ static int check_gap(const uint8_t *arena, uint64_t from, uint64_t to, uint32_t 
 	return -1;
 }
 
-static int check_word(const uint8_t *at, const struct iwt_op *op, char *err)
+/* The requester gets what the word was, the responder has what it became. */
+static int check_word(const uint8_t *at, const struct iwt_op *op, bool requester, char *err)
 {
-	uint64_t v;
+	uint64_t v, want = requester ? word_before(op) : word_after(op);
 
-	memcpy(&v, at, 8);
-	if (v == word_after(op))
+	memcpy(&v, at, sizeof(v));
+	if (v == want)
 		return 0;
 	snprintf(err, IWT_ERRLEN, "message %u (op %u) left %#" PRIx64 " instead of %#" PRIx64,
-		 op->msg, op->kind, v, word_after(op));
+		 op->msg, op->kind, v, want);
 	return -1;
 }
 
@@ -358,8 +374,8 @@ int iwt_check(const uint8_t *arena, const struct iwt_plan *p, bool requester, ch
 				len -= b->spare;
 			if (check_gap(arena, at, pc->off, op->msg, err))
 				return -1;
-			if (!requester && iwt_is_atomic(op->kind)) {
-				if (check_word(arena + pc->off, op, err))
+			if (iwt_is_atomic(op->kind)) {
+				if (check_word(arena + pc->off, op, requester, err))
 					return -1;
 				at = pc->off + len;
 				continue;
