@@ -29,6 +29,9 @@
 #define OUT_REQUEST	0x28000
 #define ODD		(ARENA + (2ull << 20))	/* pages of all sorts: iwt_odd_pages() */
 #define ODD_PAGES	8
+#define JUDGED		(ARENA + (3ull << 20))	/* seen by judges only, like the rings behind */
+#define JUDGED_BYTES	(3 * PAGE)
+#define JUDGED_RINGS	(ARENA + (4ull << 20))
 #define RINGS		(ARENA + (16ull << 20))
 #define RING_ROOM	(2ull << 20)
 
@@ -75,7 +78,8 @@ struct fuzz {
 };
 
 struct tally {
-	uint64_t rounds, ops, killed, faults;
+	uint64_t rounds, ops, killed, faults, wrongs;
+	char wrong[120];	/* the last of them */
 	uint32_t n[METHODS][MOST_ERRNO];
 };
 
@@ -98,6 +102,7 @@ void iwt_count(enum method m, int err);
 struct obj *iwt_pick(struct fuzz *f, enum kind k, int ctx);
 struct obj *iwt_new(struct fuzz *f, enum kind k, int ctx, uint32_t handle);
 int iwt_fd(const struct world *w, const struct obj *o);
+void iwt_map_at(struct fuzz *f, struct obj *o, int which, uint64_t at);
 void iwt_map(struct fuzz *f, struct obj *o, int which);
 bool iwt_open(struct fuzz *f, int n);
 bool iwt_begin(struct fuzz *f);
@@ -148,6 +153,8 @@ void iwt_op_send(struct fuzz *f);
 void iwt_op_recv(struct fuzz *f);
 void iwt_op_poll(struct fuzz *f);
 void iwt_op_scribble(struct fuzz *f);
+void iwt_op_flip(struct fuzz *f);
+void iwt_op_judge(struct fuzz *f);
 void iwt_op_attach(struct fuzz *f);
 void iwt_op_pair(struct fuzz *f);
 void iwt_op_frames(struct fuzz *f);
@@ -160,6 +167,19 @@ void iwt_op_files(struct fuzz *f);
 void iwt_op_fork(struct fuzz *f);
 
 /* helpers of the same */
+static inline struct iwt_ring_ctl *iwt_ctl(const struct ring *r)
+{
+	return (struct iwt_ring_ctl *)r->at;
+}
+
+static inline uint8_t *iwt_slot(const struct ring *r, uint32_t idx)
+{
+	return r->at + IWT_RING_CTL_SIZE + (size_t)(idx & (r->entries - 1)) * r->stride;
+}
+
+void iwt_fill_cq(struct obj *o, const void *private);
+void iwt_fill_qp(struct obj *o, const void *private);
+void iwt_allow_all(struct fuzz *f, const struct obj *qp);
 void iwt_destroy(struct fuzz *f, enum kind k, struct obj *o);
 void iwt_ring_bell(struct fuzz *f, const struct obj *qp);
 bool iwt_attach(struct fuzz *f, struct obj *from, struct obj *to);

@@ -111,10 +111,36 @@ static int by_method(struct fuzz *f, int fd, const struct command *c)
 	return iwt_send(f, fd, &call);
 }
 
+/* The device's own parts in other lengths than it knows, in a request that fits together */
+static struct command other_lengths(struct fuzz *f, const struct command *c,
+				    uint64_t private[8])
+{
+	struct command o = *c;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		private[i] = iwt_chance(f, 80) ? 0 : iwt_value(f);
+	if (c->private_len)
+		memcpy(private, c->private, c->private_len);
+	o.private = private;
+	if (iwt_chance(f, 60))
+		o.private_len = 8 * iwt_below(f, 9);
+	if (iwt_chance(f, 60))
+		o.private_answer = 8 * iwt_below(f, 24);
+	return o;
+}
+
 /* Answers go to f->out: the core's, then the private one. Return: 0 or an error's number */
 int iwt_command(struct fuzz *f, int fd, const struct command *c)
 {
+	uint64_t private[8];
+	struct command other;
+
 	memset(f->out, 0, 512);
+	if (iwt_hot(f) && iwt_chance(f, 20)) {
+		other = other_lengths(f, c, private);
+		c = &other;
+	}
 	/* a context is not made by the method */
 	if (c->m != W_GET_CONTEXT && iwt_chance(f, 40))
 		return by_method(f, fd, c);

@@ -59,6 +59,10 @@
 	X(C_GET_EVENT,		"rdma_cm get_event",		true)	\
 	X(C_ESTABLISHED,	"rdma_cm connections",		true)	\
 	X(C_ANY,		"rdma_cm commands at random",	false)	\
+	X(J_CALL,		"calls of judges",		false)	\
+	X(J_RIGHT,		"what judges do right",		true)	\
+	X(J_WRONG,		"what judges do wrong, seen",	true)	\
+	X(J_ANSWERS,		"answers that judges look at",	true)	\
 	X(M_MMAP,		"mmap of a ring",		true)	\
 	X(M_ODD_MMAP,		"mmap at random",		false)	\
 	X(M_CHANGE,		"mprotect, mremap, munmap, ...",	true)	\

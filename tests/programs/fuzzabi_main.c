@@ -4,8 +4,9 @@
  * and mappings, descriptors and processes around them. It begins with calls that are right
  * and changes a few of their fields, so that it gets deep. Rounds are processes of their
  * own, three at a time: of one thread, of some, without privileges and with small limits, or
- * killed on the way. What they find is for the kernel's checkers to tell; this program
- * tells what it reached, and fails if it did not reach something that it should have.
+ * killed on the way. What they find is for the kernel's checkers to tell, but for what the
+ * kernel does for a process that it should refuse, which judges look for (fuzzabi_judge.c).
+ * This program tells what it reached, and fails if it did not reach something that it should have.
  *
  *	iwt_fuzzabi DEVICE ADDRESS [--time SECONDS] [--seed N] [--group DIR] [--ops N]
  *		TAP on standard output; the seed of each round is in the kernel's log
@@ -195,8 +196,11 @@ static void report(void)
 		       methods[m].name);
 		n_bad += !iwt_tally->n[m][0];
 	}
+	printf("%sok %d - nothing wrong is done%s%s\n", iwt_tally->wrongs ? "not " : "", ++n,
+	       iwt_tally->wrongs ? ": " : "", iwt_tally->wrong);
 	printf("%sok %d - all rounds end as they should\n1..%d\n", n_bad ? "not " : "", n + 1,
 	       n + 1);
+	n_bad += !!iwt_tally->wrongs;
 }
 
 static bool option(const char *name, const char *value, struct round *one)

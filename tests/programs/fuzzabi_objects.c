@@ -62,15 +62,21 @@ void iwt_op_channel(struct fuzz *f)
 	iwt_new(f, CHANNEL, ctx, fd);
 }
 
-static void got_cq(struct fuzz *f, int ctx, uint32_t handle, const void *private)
+void iwt_fill_cq(struct obj *o, const void *private)
 {
 	struct iwt_create_cq_resp r;
-	struct obj *o = iwt_new(f, CQ, ctx, handle);
 
 	memcpy(&r, private, sizeof(r));
 	o->ring[0] = (struct ring) {
 		NULL, r.mmap_length, r.mmap_offset, r.entries, r.stride,
 	};
+}
+
+static void got_cq(struct fuzz *f, int ctx, uint32_t handle, const void *private)
+{
+	struct obj *o = iwt_new(f, CQ, ctx, handle);
+
+	iwt_fill_cq(o, private);
 	iwt_map(f, o, 0);
 }
 

@@ -8,9 +8,8 @@
 
 #include "fuzzabi.h"
 
-static struct obj *got_qp(struct fuzz *f, int ctx, uint32_t handle, const void *private)
+void iwt_fill_qp(struct obj *o, const void *private)
 {
-	struct obj *o = iwt_new(f, QP, ctx, handle);
 	struct iwt_create_qp_resp r;
 
 	memcpy(&r, private, sizeof(r));
@@ -21,6 +20,13 @@ static struct obj *got_qp(struct fuzz *f, int ctx, uint32_t handle, const void *
 	o->ring[1] = (struct ring) {
 		NULL, r.rq_mmap_length, r.rq_mmap_offset, r.rq_entries, r.rq_stride,
 	};
+}
+
+static struct obj *got_qp(struct fuzz *f, int ctx, uint32_t handle, const void *private)
+{
+	struct obj *o = iwt_new(f, QP, ctx, handle);
+
+	iwt_fill_qp(o, private);
 	iwt_map(f, o, 0);
 	iwt_map(f, o, 1);
 	return o;
@@ -102,7 +108,7 @@ static void modify(struct fuzz *f, const struct obj *qp, struct ib_uverbs_ex_mod
 	iwt_command(f, iwt_fd(f->w, qp), &c);
 }
 
-static void allow_all(struct fuzz *f, const struct obj *qp)
+void iwt_allow_all(struct fuzz *f, const struct obj *qp)
 {
 	struct ib_uverbs_ex_modify_qp core = { .base = {
 		.attr_mask = IBV_QP_ACCESS_FLAGS,
@@ -144,7 +150,7 @@ struct obj *iwt_make_qp(struct fuzz *f)
 		return NULL;
 	qp->pd = q.pd_handle;
 	if (iwt_chance(f, 80))
-		allow_all(f, qp);
+		iwt_allow_all(f, qp);
 	return qp;
 }
 

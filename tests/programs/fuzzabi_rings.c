@@ -9,15 +9,7 @@
 
 #include "fuzzabi.h"
 
-static struct iwt_ring_ctl *ctl(const struct ring *r)
-{
-	return (struct iwt_ring_ctl *)r->at;
-}
-
-static uint8_t *slot(const struct ring *r, uint32_t idx)
-{
-	return r->at + IWT_RING_CTL_SIZE + (size_t)(idx & (r->entries - 1)) * r->stride;
-}
+#define FLIPPED		128	/* entries that are changed at a time, at most */
 
 void iwt_ring_bell(struct fuzz *f, const struct obj *qp)
 {
@@ -43,7 +35,7 @@ static void arm(struct fuzz *f, const struct obj *cq)
 	struct call c;
 
 	if (iwt_chance(f, 50)) {
-		ctl(&cq->ring[0])->arm = iwt_below(f, 3);
+		iwt_ctl(&cq->ring[0])->arm = iwt_below(f, 3);
 		return;
 	}
 	iwt_call(&c, I_ARM, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM);
@@ -170,7 +162,7 @@ static void set_posted(struct fuzz *f)
 		return;
 	bit = iwt_chance(f, 70) ? iwt_below(f, 4) : iwt_below(f, r->entries);
 	/* a small queue's bits are behind its entries, and a page has room for some */
-	__atomic_fetch_or((uint32_t *)slot(r, 0) + (size_t)r->entries * r->stride / 4 + bit / 32,
+	__atomic_fetch_or((uint32_t *)iwt_slot(r, 0) + (size_t)r->entries * r->stride / 4 + bit / 32,
 			  1u << bit % 32, __ATOMIC_SEQ_CST);
 	visit(f, cq);
 }
@@ -196,16 +188,16 @@ void iwt_op_send(struct fuzz *f)
 	if (qp.ring[0].stride < sizeof(struct iwt_send_wqe) + IWT_ATOMIC_BODY_USER ||
 	    qp.ring[0].stride > sizeof(wqe))
 		return;
-	prod = ctl(&qp.ring[0])->prod;
+	prod = iwt_ctl(&qp.ring[0])->prod;
 	while (n--) {
-		if (prod - ctl(&qp.ring[0])->cons >= qp.ring[0].entries && iwt_chance(f, 95))
+		if (prod - iwt_ctl(&qp.ring[0])->cons >= qp.ring[0].entries && iwt_chance(f, 95))
 			break;
 		build(f, &qp, wqe, qp.ring[0].stride);
 		if (f->hot && iwt_chance(f, 12))
 			iwt_mutate(f, wqe, qp.ring[0].stride);
-		memcpy(slot(&qp.ring[0], prod++), wqe, qp.ring[0].stride);
+		memcpy(iwt_slot(&qp.ring[0], prod++), wqe, qp.ring[0].stride);
 	}
-	__atomic_store_n(&ctl(&qp.ring[0])->prod, prod, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&iwt_ctl(&qp.ring[0])->prod, prod, __ATOMIC_SEQ_CST);
 	told(f, &qp);
 }
 
@@ -237,14 +229,14 @@ void iwt_post_recvs(struct fuzz *f, struct obj *o, uint32_t n)
 
 	if (!r->at || r->stride < sizeof(struct iwt_recv_wqe) || r->stride > sizeof(wqe))
 		return;
-	prod = ctl(r)->prod;
+	prod = iwt_ctl(r)->prod;
 	while (n--) {
-		if (prod - ctl(r)->cons >= r->entries && iwt_chance(f, 95))
+		if (prod - iwt_ctl(r)->cons >= r->entries && iwt_chance(f, 95))
 			break;
 		build_recv(f, &qp, wqe, r->stride);
-		memcpy(slot(r, prod++), wqe, r->stride);
+		memcpy(iwt_slot(r, prod++), wqe, r->stride);
 	}
-	__atomic_store_n(&ctl(r)->prod, prod, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&iwt_ctl(r)->prod, prod, __ATOMIC_SEQ_CST);
 	told(f, &qp);
 }
 
@@ -286,15 +278,15 @@ static void poll_one(struct fuzz *f, const struct obj *o)
 
 	if (!cq.live || !cq.ring[0].at)
 		return;
-	cons = ctl(&cq.ring[0])->cons;
-	prod = __atomic_load_n(&ctl(&cq.ring[0])->prod, __ATOMIC_ACQUIRE);
+	cons = iwt_ctl(&cq.ring[0])->cons;
+	prod = __atomic_load_n(&iwt_ctl(&cq.ring[0])->prod, __ATOMIC_ACQUIRE);
 	for (n = 0; cons != prod && n < cq.ring[0].entries; n++) {
 		struct iwt_cqe e;
 
-		memcpy(&e, slot(&cq.ring[0], cons++), sizeof(e));
+		memcpy(&e, iwt_slot(&cq.ring[0], cons++), sizeof(e));
 		saw(f, &e);
 	}
-	__atomic_store_n(&ctl(&cq.ring[0])->cons, prod, __ATOMIC_RELEASE);
+	__atomic_store_n(&iwt_ctl(&cq.ring[0])->cons, prod, __ATOMIC_RELEASE);
 	if (iwt_chance(f, 30))
 		visit(f, &cq);
 	if (iwt_chance(f, 30))
@@ -348,7 +340,7 @@ void iwt_op_scribble(struct fuzz *f)
 		scribble_word(f, &r);
 		break;
 	case 2:
-		iwt_mutate(f, slot(&r, iwt_rnd(f)), r.stride);
+		iwt_mutate(f, iwt_slot(&r, iwt_rnd(f)), r.stride);
 		break;
 	default:
 		from = iwt_below(f, r.len);
@@ -358,4 +350,56 @@ void iwt_op_scribble(struct fuzz *f)
 	}
 	if (o->live && o >= f->w->obj[QP] && o < f->w->obj[QP] + PER_KIND && iwt_chance(f, 50))
 		iwt_ring_bell(f, o);
+}
+
+/* ---- what changes while the kernel reads it ---- */
+
+/* A field that the kernel has to read once, and what is wrong in it */
+static uint8_t *flipped(struct fuzz *f, uint8_t *entry, bool send, int which, uint8_t *wrong)
+{
+	static const struct { size_t at; uint8_t wrong; } in_send[] = {
+		{ offsetof(struct iwt_send_wqe, num_sge), 255 },
+		{ offsetof(struct iwt_send_wqe, opcode), IWT_WR_MASKED_CMP_SWAP },
+		{ offsetof(struct iwt_send_wqe, inline_len) + 1, 0x40 },
+		{ offsetof(struct iwt_send_wqe, flags), IWT_WR_INLINE },
+	};
+
+	if (!send) {
+		*wrong = 0xf0;
+		return entry + offsetof(struct iwt_recv_wqe, num_sge) + which % 2;
+	}
+	*wrong = in_send[which].wrong;
+	return entry + in_send[which].at;
+}
+
+/*
+ * One field of all entries is wrong, and right, and wrong again, so quickly that the kernel,
+ * which reads such an entry twice, finds both.
+ */
+void iwt_op_flip(struct fuzz *f)
+{
+	struct obj *o = with_ring(f, 0);
+	bool send = iwt_chance(f, 70);
+	int which = iwt_below(f, 4), turn;
+	uint8_t was[FLIPPED], wrong, *at;
+	uint32_t i;
+	struct ring r;
+
+	if (!o)
+		return;
+	r = o->ring[!send];
+	if (!r.at || !r.entries || r.entries > FLIPPED)
+		return;
+	for (turn = 0; turn < 1000; turn++) {
+		for (i = 0; i < r.entries; i++) {
+			at = flipped(f, iwt_slot(&r, i), send, which, &wrong);
+			was[i] = __atomic_exchange_n(at, wrong, __ATOMIC_RELAXED);
+		}
+		for (i = 0; i < r.entries; i++) {
+			at = flipped(f, iwt_slot(&r, i), send, which, &wrong);
+			/* unless something new was posted meanwhile */
+			__atomic_compare_exchange_n(at, &wrong, was[i], false, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED);
+		}
+	}
 }

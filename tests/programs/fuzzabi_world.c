@@ -64,17 +64,21 @@ static uint64_t room(const struct world *w, const struct obj *o, int which)
 	return RINGS + n * RING_ROOM;
 }
 
-void iwt_map(struct fuzz *f, struct obj *o, int which)
+void iwt_map_at(struct fuzz *f, struct obj *o, int which, uint64_t at)
 {
 	struct ring *r = &o->ring[which];
 	void *p;
 
 	if (!r->len || r->len > RING_ROOM || !r->entries)
 		return;
-	p = mmap((void *)(uintptr_t)room(f->w, o, which), r->len, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_FIXED, iwt_fd(f->w, o), r->off);
+	p = mmap((void *)(uintptr_t)at, r->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, iwt_fd(f->w, o), r->off);
 	iwt_count(M_MMAP, p == MAP_FAILED ? errno : 0);
 	r->at = p == MAP_FAILED ? NULL : p;
+}
+
+void iwt_map(struct fuzz *f, struct obj *o, int which)
+{
+	iwt_map_at(f, o, which, room(f->w, o, which));
 }
 
 static void device_path(const char *device, char *path, size_t len)
