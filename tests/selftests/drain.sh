@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/net.sh"
 
 DIR=/sys/kernel/debug/iwt_ktest
-GROUPS_=${IWT_KT_GROUPS:-data,ext,inval,errors,local,drain,context}
+GROUPS_=${IWT_KT_GROUPS:-data,ext,global,inval,errors,local,drain,context}
 MODES=${IWT_KT_MODES:-direct,softirq,workqueue,unbound,handler}
 
 # run_group GROUP MODE

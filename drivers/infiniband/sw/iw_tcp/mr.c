@@ -274,7 +274,8 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
-	ret = rights_of(access, &rights);
+	/* the core leaves this side to the local key, and asks for the peer's rights alone */
+	ret = rights_of(access | IB_ACCESS_LOCAL_WRITE, &rights);
 	if (ret)
 		return ERR_PTR(ret);
 	mr = mr_alloc(pd, IWT_MR_DMA);
