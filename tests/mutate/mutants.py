@@ -126,12 +126,26 @@ def deletions(path, source, toks, first, last):
         yield Mutant(path, line_of(source, where), where, old, ";", "no such statement")
 
 
+def condition(toks, i):
+    """The index of the if whose condition ends with the parenthesis at i; i + 1 if it is no if's."""
+    depth = 0
+    for j in range(i, 0, -1):
+        depth += (toks[j].text in ")]") - (toks[j].text in "([")
+        if depth == 0:
+            return j - 1 if toks[j - 1].text == "if" else i + 1
+    return i + 1
+
+
 def watched(toks, first, last):
     """The indexes of tokens in statements that only watch."""
     found = set()
     for begin, end in statements(toks, first, last):
-        if WATCHES.match(toks[begin].text):
-            found.update(range(begin, end + 1))
+        if not WATCHES.match(toks[begin].text):
+            continue
+        # with the condition under which it watches, if that is for nothing else
+        if toks[begin - 1].text == ")" and toks[end + 1].text != "else":
+            begin = condition(toks, begin - 1)
+        found.update(range(begin, end + 1))
     return found
 
 

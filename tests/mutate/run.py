@@ -32,11 +32,12 @@ import mutants  # noqa: E402  pylint: disable=wrong-import-position
 # What quick.sh runs for a file in front of what it always runs, by the beginning of its name
 TESTS = (
     ("cm_attach", "attach"), ("verbs_attach", "attach"), ("sock_user", "attach held"), ("cm_addr", "listen netns"),
-    ("cm_caller", "owner"), ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("config", "settings"),
+    ("cm_caller", "owner"), ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("cm.", "ipv6 startup"), ("config", "settings"),
     ("cq", "posting threads"), ("device", "link"), ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
     ("mr", "hostile drain"), ("qp_flush", "drain"), ("qp_modify", "limits posting"), ("qp_", "posting"), ("restrack", "link"),
     ("rx", "steps"), ("sock_zc", "zerocopy"), ("sock", "window"), ("stage", "memory"), ("tx_zc", "zerocopy"),
-    ("verbs_dev", "skew hostile posting"), ("verbs_", "hostile posting drain"), ("zc", "zerocopy"), ("sgl", "posting"), ("sq", "posting drain"),
+    ("verbs_dev", "skew hostile posting"), ("verbs_qp", "limits hostile posting drain"),
+    ("verbs_", "hostile posting drain"), ("zc", "zerocopy"), ("sgl", "posting"), ("sq", "posting drain"),
     ("rq", "posting"),
 )
 
@@ -66,7 +67,7 @@ def known():
 
 
 def key(mutant, source):
-    text = source.split("\n")[mutant.line - 1].strip()
+    text = " ".join(source.split("\n")[mutant.line - 1].split())
     return (mutant.path, text, " ".join(mutant.old.split()), " ".join(mutant.new.split()))
 
 

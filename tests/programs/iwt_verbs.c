@@ -121,6 +121,7 @@ static void modifications(struct ibv_qp *qp)
 	       READ_RIGHT);
 	modify(qp, "an attribute of InfiniBand", a, STATE | IBV_QP_QKEY, EOPNOTSUPP, IBV_QPS_INIT,
 	       READ_RIGHT);
+	modify(qp, "rights alone", a, IBV_QP_ACCESS_FLAGS, 0, IBV_QPS_INIT, w);
 	a.cur_qp_state = IBV_QPS_INIT;
 	a.qp_state = IBV_QPS_ERR;
 	modify(qp, "ERR with the right to write", a, STATE | IBV_QP_CUR_STATE, 0, IBV_QPS_ERR, w);
@@ -128,6 +129,7 @@ static void modifications(struct ibv_qp *qp)
 	a.qp_state = IBV_QPS_INIT;
 	modify(qp, "INIT in error", a, STATE, EINVAL, IBV_QPS_ERR, w);
 	a.qp_state = IBV_QPS_RESET;
+	modify(qp, "RESET with the right to read", a, STATE, 0, IBV_QPS_INIT, 0);
 	modify(qp, "RESET", a, IBV_QP_STATE, 0, IBV_QPS_INIT, 0);
 }
 
