@@ -153,7 +153,6 @@ void iwt_op_send(struct fuzz *f);
 void iwt_op_recv(struct fuzz *f);
 void iwt_op_poll(struct fuzz *f);
 void iwt_op_scribble(struct fuzz *f);
-void iwt_op_flip(struct fuzz *f);
 void iwt_op_judge(struct fuzz *f);
 void iwt_op_attach(struct fuzz *f);
 void iwt_op_pair(struct fuzz *f);

@@ -58,7 +58,7 @@ static bool make_qp(struct judge *j, int which, size_t room)
 	struct ib_uverbs_ex_create_qp core = {
 		.pd_handle = j->pd[0].handle, .send_cq_handle = j->cq[which].handle,
 		.recv_cq_handle = j->cq[which].handle,
-		.max_send_wr = JUDGED_WRS, .max_recv_wr = JUDGED_WRS,
+		.max_send_wr = j->wrs, .max_recv_wr = j->wrs,
 		.max_send_sge = JUDGED_SGES, .max_recv_sge = JUDGED_SGES,
 		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
 	};

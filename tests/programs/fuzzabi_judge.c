@@ -14,7 +14,6 @@
 
 #include "fuzzabi_judge.h"
 
-#define RECV_BYTES	64
 #define PATIENCE	1000	/* ms, until a judge has seen enough, whatever came */
 #define QUIET_FOR	20	/* ms, that it waits for what nothing tells of */
 
@@ -37,7 +36,7 @@ static void saw(struct judge *j, int which, const struct iwt_cqe *e)
 	}
 }
 
-static void collect(struct judge *j)
+void iwt_judged_collect(struct judge *j)
 {
 	int i;
 
@@ -61,7 +60,7 @@ static bool wait_until(struct judge *j, bool (*done)(const struct judge *j))
 	int ms;
 
 	for (ms = j->quiet ? PATIENCE - QUIET_FOR : 0; ms < PATIENCE; ms++) {
-		collect(j);
+		iwt_judged_collect(j);
 		if (done(j))
 			return true;
 		usleep(1000);
@@ -90,7 +89,7 @@ static void post_recvs(struct judge *j, const struct wrong *x)
 			struct iwt_sge sge[JUDGED_SGES];
 		} wqe = {
 			{ .wr_id = i + 1, .num_sge = 1 },
-			{ { REGION_AT(MINE) + 0x300, RECV_BYTES, j->mr[MINE].num } },
+			{ { REGION_AT(MINE) + 0x300, JUDGED_RECV, j->mr[MINE].num } },
 		};
 
 		j->recv = &wqe.w;
@@ -103,7 +102,7 @@ static void post_recvs(struct judge *j, const struct wrong *x)
 }
 
 /* As it should be, with so many octets as a receive has */
-static void right(struct judge *j, struct judged_wqe *q, uint8_t op)
+void iwt_judged_right(struct judge *j, struct judged_wqe *q, uint8_t op)
 {
 	bool atomic = op == IWT_WR_FETCH_ADD || op == IWT_WR_CMP_SWAP;
 
@@ -114,7 +113,7 @@ static void right(struct judge *j, struct judged_wqe *q, uint8_t op)
 		.rkey = op == IWT_WR_SEND ? 0 : j->mr[MINE].num,
 	};
 	q->sge[0] = (struct iwt_sge) {
-		REGION_AT(MINE) + 8 * iwt_below(j->f, 32), atomic ? 8 : RECV_BYTES,
+		REGION_AT(MINE) + 8 * iwt_below(j->f, 32), atomic ? 8 : JUDGED_RECV,
 		j->mr[MINE].num,
 	};
 	if (atomic)
@@ -133,7 +132,7 @@ static bool do_right(struct judge *j, const struct wrong *x)
 	struct judged_wqe q;
 	bool done;
 
-	right(j, &q, op[x->may & IN_RECV ? 0 : iwt_below(j->f, 3)]);
+	iwt_judged_right(j, &q, op[x->may & IN_RECV ? 0 : iwt_below(j->f, 3)]);
 	q.w.wr_id = 1;
 	/* the first receive is for it */
 	j->receives = q.w.opcode == IWT_WR_SEND;
@@ -157,7 +156,7 @@ static void do_wrong(struct judge *j, const struct wrong *x)
 	memset(j->good, 0, sizeof(j->good));
 	j->no_request = x->may & IN_RING;
 	j->quiet = x->may & QUIET;
-	right(j, &q, x->ops[iwt_below(j->f, x->n_ops)]);
+	iwt_judged_right(j, &q, x->ops[iwt_below(j->f, x->n_ops)]);
 	if (!(x->may & IN_RECV))
 		x->make(j, &q.w, q.sge);
 	if (!j->no_request)
@@ -166,18 +165,34 @@ static void do_wrong(struct judge *j, const struct wrong *x)
 	iwt_count(J_WRONG, wait_until(j, is_over) || j->quiet ? 0 : ETIME);
 }
 
-static bool changed(const uint8_t *was, uint64_t from, uint64_t to)
+static bool changed(const struct judge *j, uint64_t from, uint64_t to)
 {
-	return memcmp(was + (from - JUDGED), (const void *)(uintptr_t)from, to - from);
+	return memcmp(j->was + (from - JUDGED), (const void *)(uintptr_t)from, to - from);
 }
 
-static void judge_memory(struct judge *j, const struct wrong *x, const uint8_t *was)
+/* Other octets than before, and what they are is remembered */
+void iwt_judged_pattern(struct judge *j)
+{
+	uint32_t i;
+
+	for (i = 0; i < JUDGED_BYTES; i++)
+		j->was[i] = iwt_rnd(j->f);
+	memcpy((void *)JUDGED, j->was, JUDGED_BYTES);
+}
+
+/* Has memory changed that is not MINE? */
+bool iwt_judged_beyond(const struct judge *j)
 {
 	uint64_t end = REGION_AT(MINE) + REGION_BYTES;
 
-	if (changed(was, JUDGED, REGION_AT(MINE)) || changed(was, end, JUDGED + JUDGED_BYTES))
+	return changed(j, JUDGED, REGION_AT(MINE)) || changed(j, end, JUDGED + JUDGED_BYTES);
+}
+
+static void judge_memory(struct judge *j, const struct wrong *x)
+{
+	if (iwt_judged_beyond(j))
 		iwt_judged_say(j, x->name, "memory that nobody may change has changed");
-	if (!(x->may & TOUCHES) && changed(was, REGION_AT(MINE), end))
+	if (!(x->may & TOUCHES) && changed(j, REGION_AT(MINE), REGION_AT(MINE) + REGION_BYTES))
 		iwt_judged_say(j, x->name, "the region has changed");
 }
 
@@ -195,15 +210,13 @@ static void judge_rings(struct judge *j, const struct wrong *x, uint32_t posted)
 
 static void judge(struct judge *j, const struct wrong *x)
 {
-	static uint8_t was[JUDGED_BYTES];
-	uint32_t posted, i;
+	uint32_t posted;
 
-	for (i = 0; i < JUDGED_BYTES; i++)
-		((volatile uint8_t *)JUDGED)[i] = iwt_rnd(j->f);
+	iwt_judged_pattern(j);
 	post_recvs(j, x);
 	if (!do_right(j, x))
 		return;
-	memcpy(was, (void *)JUDGED, sizeof(was));
+	memcpy(j->was, (void *)JUDGED, JUDGED_BYTES);
 	do_wrong(j, x);
 	/* what an index says that is wrong was not posted */
 	posted = x->may & FILLS ? JUDGED_FEW + 5 : x->may & IN_RING ? 1 : 2;
@@ -211,26 +224,39 @@ static void judge(struct judge *j, const struct wrong *x)
 		iwt_judged_say(j, x->name, "it went well, the sender is told");
 	if (j->good[RX] && !(x->may & FILLS))
 		iwt_judged_say(j, x->name, "it went well, the receiver is told");
-	judge_memory(j, x, was);
+	judge_memory(j, x);
 	judge_rings(j, x, posted);
+}
+
+static void wrong_one(struct judge *j)
+{
+	const struct wrong *x = &iwt_wrongs[iwt_below(j->f, iwt_n_wrongs)];
+
+	if (iwt_judged_begin(j, x->may & FILLS ? JUDGED_FEW : 4 * JUDGED_WRS))
+		judge(j, x);
 }
 
 void iwt_op_judge(struct fuzz *f)
 {
-	struct judge j = { .f = f };
+	struct judge j = { .f = f, .wrs = JUDGED_WRS };
 	int hot = f->hot;
 
 	/* of what others may do at the same time nothing is known */
 	if (!f->w->alone || f->child)
 		return;
 	f->hot = 0;
-	if (iwt_chance(f, 20)) {
+	switch (iwt_below(f, 10)) {
+	case 0:
+	case 1:
 		iwt_judged_answers(&j);
-	} else {
-		const struct wrong *x = &iwt_wrongs[iwt_below(f, iwt_n_wrongs)];
-
-		if (iwt_judged_begin(&j, x->may & FILLS ? JUDGED_FEW : 4 * JUDGED_WRS))
-			judge(&j, x);
+		break;
+	case 2:
+	case 3:
+	case 4:
+		iwt_judged_race(&j);
+		break;
+	default:
+		wrong_one(&j);
 	}
 	iwt_judged_end(&j);
 	f->hot = hot;

@@ -15,6 +15,7 @@ enum { TX, RX };
 
 #define JUDGED_WRS	16	/* that a queue has room for */
 #define JUDGED_SGES	2
+#define JUDGED_RECV	64	/* octets of a message */
 #define JUDGED_FEW	4	/* that a completion queue has room for which is to be full */
 #define WRONG_ID	0x57074e6
 
@@ -26,6 +27,7 @@ struct judged_wqe {
 struct judge {
 	struct fuzz *f;
 	int ctx;
+	uint32_t wrs;		/* that each queue has room for */
 	struct obj pd[2], cq[2], qp[2], mr[REGIONS];
 	uint32_t seen[2];	/* completions taken */
 	uint32_t good[2], bad[2];	/* of them, since the wrong was done */
@@ -36,6 +38,7 @@ struct judge {
 	bool quiet;		/* no completion tells of the end */
 	bool keep;		/* completions are looked at, but remain in the queue */
 	struct iwt_recv_wqe *recv;	/* the receive that is being made */
+	uint8_t was[JUDGED_BYTES];	/* what its memory was before */
 };
 
 /* What the wrong one may do nevertheless */
@@ -61,12 +64,19 @@ extern const struct wrong iwt_wrongs[];
 extern const uint32_t iwt_n_wrongs;
 
 /* fuzzabi_judge.c */
+void iwt_judged_collect(struct judge *j);
+void iwt_judged_right(struct judge *j, struct judged_wqe *q, uint8_t op);
 void iwt_judged_post(struct judge *j, const void *wqe, size_t len);
+void iwt_judged_pattern(struct judge *j);
+bool iwt_judged_beyond(const struct judge *j);
 void iwt_judged_say(struct judge *j, const char *name, const char *what);
 
 /* fuzzabi_bring.c: the connection, and its end */
 bool iwt_judged_begin(struct judge *j, uint32_t cqe);
 void iwt_judged_end(struct judge *j);
 void iwt_judged_answers(struct judge *j);
+
+/* fuzzabi_race.c */
+void iwt_judged_race(struct judge *j);
 
 #endif

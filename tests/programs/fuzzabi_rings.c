@@ -9,8 +9,6 @@
 
 #include "fuzzabi.h"
 
-#define FLIPPED		128	/* entries that are changed at a time, at most */
-
 void iwt_ring_bell(struct fuzz *f, const struct obj *qp)
 {
 	struct call c;
@@ -350,56 +348,4 @@ void iwt_op_scribble(struct fuzz *f)
 	}
 	if (o->live && o >= f->w->obj[QP] && o < f->w->obj[QP] + PER_KIND && iwt_chance(f, 50))
 		iwt_ring_bell(f, o);
-}
-
-/* ---- what changes while the kernel reads it ---- */
-
-/* A field that the kernel has to read once, and what is wrong in it */
-static uint8_t *flipped(struct fuzz *f, uint8_t *entry, bool send, int which, uint8_t *wrong)
-{
-	static const struct { size_t at; uint8_t wrong; } in_send[] = {
-		{ offsetof(struct iwt_send_wqe, num_sge), 255 },
-		{ offsetof(struct iwt_send_wqe, opcode), IWT_WR_MASKED_CMP_SWAP },
-		{ offsetof(struct iwt_send_wqe, inline_len) + 1, 0x40 },
-		{ offsetof(struct iwt_send_wqe, flags), IWT_WR_INLINE },
-	};
-
-	if (!send) {
-		*wrong = 0xf0;
-		return entry + offsetof(struct iwt_recv_wqe, num_sge) + which % 2;
-	}
-	*wrong = in_send[which].wrong;
-	return entry + in_send[which].at;
-}
-
-/*
- * One field of all entries is wrong, and right, and wrong again, so quickly that the kernel,
- * which reads such an entry twice, finds both.
- */
-void iwt_op_flip(struct fuzz *f)
-{
-	struct obj *o = with_ring(f, 0);
-	bool send = iwt_chance(f, 70);
-	int which = iwt_below(f, 4), turn;
-	uint8_t was[FLIPPED], wrong, *at;
-	uint32_t i;
-	struct ring r;
-
-	if (!o)
-		return;
-	r = o->ring[!send];
-	if (!r.at || !r.entries || r.entries > FLIPPED)
-		return;
-	for (turn = 0; turn < 1000; turn++) {
-		for (i = 0; i < r.entries; i++) {
-			at = flipped(f, iwt_slot(&r, i), send, which, &wrong);
-			was[i] = __atomic_exchange_n(at, wrong, __ATOMIC_RELAXED);
-		}
-		for (i = 0; i < r.entries; i++) {
-			at = flipped(f, iwt_slot(&r, i), send, which, &wrong);
-			/* unless something new was posted meanwhile */
-			__atomic_compare_exchange_n(at, &wrong, was[i], false, __ATOMIC_RELAXED,
-						    __ATOMIC_RELAXED);
-		}
-	}
 }

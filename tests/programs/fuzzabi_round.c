@@ -91,7 +91,7 @@ static void *scribbler(void *arg)
 
 	iwt_op_seed(&t->f, 0);
 	while (!world.stop) {
-		iwt_guarded_step(&t->f, iwt_chance(&t->f, 25) ? iwt_op_flip : iwt_op_scribble);
+		iwt_guarded_step(&t->f, iwt_op_scribble);
 		usleep(iwt_below(&t->f, 3000));
 	}
 	return NULL;

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An entry that is not the same when it is read for the second time. The judge's queues have
+ * room for one entry, and a thread of its own makes one field of that wrong and right again as
+ * fast as it can, on another processor, while the kernel takes it. What a check has let pass
+ * must be what is used then: the kernel's checkers see a length that is not, and the judge sees
+ * octets that have changed elsewhere.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzzabi_judge.h"
+
+#define TRIES	10
+
+struct flip {
+	volatile uint8_t *at;
+	uint8_t wrong, right;
+	volatile bool stop;
+};
+
+/* A field: which octet of the entry, what is wrong in it, and what else the entry has */
+static const struct field {
+	bool recv;
+	size_t at;
+	uint8_t wrong;
+	uint8_t op, flags;
+	uint32_t inline_len;
+} fields[] = {
+	{ false, offsetof(struct iwt_send_wqe, num_sge), 255, IWT_WR_WRITE },
+	{ false, offsetof(struct iwt_send_wqe, num_sge), 255, IWT_WR_SEND },
+	{ false, offsetof(struct iwt_send_wqe, opcode), IWT_WR_MASKED_FETCH_ADD, IWT_WR_FETCH_ADD },
+	{ false, offsetof(struct iwt_send_wqe, inline_len) + 1, 0x40, IWT_WR_WRITE, IWT_WR_INLINE, 8 },
+	{ false, offsetof(struct iwt_send_wqe, flags), IWT_WR_INLINE, IWT_WR_WRITE, 0, 0x4000 },
+	/* the list: another page, or key */
+	{ false, sizeof(struct iwt_send_wqe) + 1, 0x14, IWT_WR_READ },
+	{ false, sizeof(struct iwt_send_wqe) + offsetof(struct iwt_sge, length) + 1, 0x20, IWT_WR_READ },
+	{ false, sizeof(struct iwt_send_wqe) + offsetof(struct iwt_sge, lkey), 0, IWT_WR_READ },
+	{ true, offsetof(struct iwt_recv_wqe, num_sge), 200 },
+	{ true, offsetof(struct iwt_recv_wqe, num_sge) + 1, 0x10 },
+	{ true, sizeof(struct iwt_recv_wqe) + 1, 0x14 },
+};
+
+static void *flipper(void *arg)
+{
+	struct flip *p = arg;
+
+	while (!p->stop) {
+		*p->at = p->wrong;
+		*p->at = p->right;
+	}
+	return NULL;
+}
+
+static void post_recv(struct judge *j)
+{
+	const struct ring *r = &j->qp[RX].ring[1];
+	uint32_t prod = iwt_ctl(r)->prod;
+	struct {
+		struct iwt_recv_wqe w;
+		struct iwt_sge sge;
+	} q = {
+		{ .wr_id = 1, .num_sge = 1 },
+		{ REGION_AT(MINE) + 0x300, JUDGED_RECV, j->mr[MINE].num },
+	};
+
+	if (prod != iwt_ctl(r)->cons)
+		return;
+	memcpy(iwt_slot(r, prod), &q, sizeof(q));
+	__atomic_store_n(&iwt_ctl(r)->prod, prod + 1, __ATOMIC_SEQ_CST);
+}
+
+/* One request and what it needs, until it is done. Return: does the connection go on? */
+static bool try_one(struct judge *j, const struct field *x)
+{
+	uint32_t all = j->seen[TX] + 1;
+	struct judged_wqe q;
+	int ms;
+
+	iwt_judged_right(j, &q, x->recv ? IWT_WR_SEND : x->op);
+	q.w.flags |= x->flags;
+	q.w.inline_len = x->inline_len;
+	post_recv(j);
+	iwt_judged_post(j, &q, sizeof(q));
+	iwt_ring_bell(j->f, &j->qp[TX]);
+	for (ms = 0; ms < 50 && j->seen[TX] != all && !j->bad[RX]; ms++) {
+		iwt_judged_collect(j);
+		if (j->seen[TX] != all)
+			usleep(500);
+	}
+	return j->seen[TX] == all && !j->bad[TX] && !j->bad[RX];
+}
+
+/* What is right in that octet: as try_one() and post_recv() have it */
+static uint8_t right_octet(struct judge *j, const struct field *x)
+{
+	struct iwt_recv_wqe recv = { .num_sge = 1 };
+	struct iwt_sge sge = { REGION_AT(MINE) + 0x300, JUDGED_RECV, j->mr[MINE].num };
+	struct judged_wqe q;
+
+	if (x->recv && x->at >= sizeof(recv))
+		return ((uint8_t *)&sge)[x->at - sizeof(recv)];
+	if (x->recv)
+		return ((uint8_t *)&recv)[x->at];
+	iwt_judged_right(j, &q, x->op);
+	q.w.flags |= x->flags;
+	q.w.inline_len = x->inline_len;
+	return ((uint8_t *)&q)[x->at];
+}
+
+void iwt_judged_race(struct judge *j)
+{
+	const struct field *x = &fields[iwt_below(j->f, sizeof(fields) / sizeof(fields[0]))];
+	struct flip p = { .wrong = x->wrong };
+	pthread_t thread;
+	int n;
+
+	j->wrs = 1;
+	if (!iwt_judged_begin(j, 4 * JUDGED_WRS))
+		return;
+	iwt_judged_pattern(j);
+	p.right = right_octet(j, x);
+	p.at = iwt_slot(&j->qp[x->recv ? RX : TX].ring[x->recv], 0) + x->at;
+	if (pthread_create(&thread, NULL, flipper, &p))
+		return;
+	for (n = 0; n < TRIES && try_one(j, x); n++)
+		;
+	p.stop = true;
+	pthread_join(thread, NULL);
+	iwt_count(J_RACE, 0);
+	if (iwt_judged_beyond(j))
+		iwt_judged_say(j, "an entry that changes", "other memory has changed");
+}
