@@ -49,8 +49,39 @@ static void test_gap(void)
 	tap_end();
 }
 
+/* Octets that were set aside come before those in the buffers, if there are any. */
+static void test_aside(void)
+{
+	static const u8 aside[5] = { 1, 2, 3, 4, 5 };
+	struct iwt_sock_cursor cur, again;
+	struct rxqueue q = { .any = choose };
+	u8 got[sizeof(aside) + 10];
+	u32 len;
+
+	tap_begin("receive queue: what was set aside comes first");
+	q.first = rxqueue_buffer(&q, 0, 10);
+	q.first->next = &q.head;
+	iwt_sock_walk(&cur, q.first, &q.head, 0, 0);
+	iwt_sock_walk_aside(&cur, aside, sizeof(aside));
+	again = cur;
+	CHECK(iwt_cursor_skip(&again.c, 3));
+	CHECK(iwt_cursor_copy(&again.c, got, 12));
+	CHECK(!memcmp(got, aside + 3, 2) && !memcmp(got + 2, q.stream, 10));
+	CHECK(iwt_cursor_copy(&cur.c, got, sizeof(got)));
+	CHECK(!memcmp(got, aside, 5) && !memcmp(got + 5, q.stream, 10));
+	CHECK(!iwt_cursor_piece(&cur.c, 1, &len));
+	rxqueue_free(&q);
+
+	iwt_sock_walk(&cur, NULL, NULL, 0, 0);
+	iwt_sock_walk_aside(&cur, aside, sizeof(aside));
+	CHECK(iwt_cursor_copy(&cur.c, got, 5) && !memcmp(got, aside, 5));
+	CHECK(!iwt_cursor_piece(&cur.c, 1, &len));
+	tap_end();
+}
+
 void test_sock_cursor(void)
 {
 	test_overlap();
 	test_gap();
+	test_aside();
 }

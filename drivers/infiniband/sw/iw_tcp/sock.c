@@ -116,6 +116,7 @@ static void do_end_work(struct work_struct *work)
 
 	iwt_sock_kick_end(s);
 	sock_put(s->sk);
+	kfree(s->aside.mem);
 	kfree(s);
 }
 

@@ -124,6 +124,7 @@ bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used);
 struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s);
 void iwt_sock_consume(struct iwt_sock *s, u32 len);
+void iwt_sock_set_aside(struct iwt_sock *s);
 bool iwt_sock_blind(const struct iwt_sock *s);
 bool iwt_sock_stuck(const struct iwt_sock *s, u32 need);
 void iwt_sock_await(struct iwt_sock *s, u32 len);

@@ -82,6 +82,14 @@ static bool more(struct iwt_cursor *c)
 {
 	struct iwt_sock_cursor *cur = container_of(c, struct iwt_sock_cursor, c);
 
+	if (cur->aside) {
+		cur->aside = false;
+		set_piece(cur, cur->next, cur->next_len);
+		if (c->len)
+			return true;
+	}
+	if (!cur->skb)
+		return false;
 	do {
 		if (++cur->frag < skb_shinfo(cur->skb)->nr_frags) {
 			const skb_frag_t *f;
@@ -102,7 +110,7 @@ static bool more(struct iwt_cursor *c)
 /**
  * iwt_sock_walk() - begin a walk
  * @cur: takes the position
- * @first: buffer with the first octet
+ * @first: buffer with the first octet; NULL: there is none
  * @end: head of the queue of buffers, which is none
  * @seq: sequence number of the first octet
  * @off: octets of @first in front of it
@@ -119,5 +127,23 @@ void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
 	cur->frag = -1;
 	cur->seq = seq;
 	cur->seen = off;
-	first_piece(cur);
+	cur->aside = false;
+	if (first)
+		first_piece(cur);
+	else
+		set_piece(cur, NULL, 0);
+}
+
+/**
+ * iwt_sock_walk_aside() - octets that are in no buffer any more come first
+ * @cur: position from iwt_sock_walk()
+ * @p: where they are
+ * @len: how many, at least one
+ */
+void iwt_sock_walk_aside(struct iwt_sock_cursor *cur, const u8 *p, u32 len)
+{
+	cur->next = cur->c.p;
+	cur->next_len = cur->c.len;
+	cur->aside = true;
+	set_piece(cur, p, len);
 }

@@ -16,6 +16,9 @@ struct sk_buff;
  * @frag: fragment of @skb, -1 for its linear part
  * @seq: sequence number of the octet behind the current piece
  * @seen: octets in front of @top's next piece that an earlier buffer had as well
+ * @aside: the current piece is in no buffer
+ * @next: the piece that follows it
+ * @next_len: octets of that
  */
 struct iwt_sock_cursor {
 	struct iwt_cursor c;
@@ -25,9 +28,13 @@ struct iwt_sock_cursor {
 	int frag;
 	u32 seq;
 	u32 seen;
+	bool aside;
+	const u8 *next;
+	u32 next_len;
 };
 
 void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
 		   const struct sk_buff *end, u32 seq, u32 off);
+void iwt_sock_walk_aside(struct iwt_sock_cursor *cur, const u8 *p, u32 len);
 
 #endif

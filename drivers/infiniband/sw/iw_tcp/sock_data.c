@@ -383,11 +383,14 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 	u32 off;
 
 	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
-	if (!skb || !all_readable(s))
+	if (skb ? !all_readable(s) : !s->aside.len)
 		return 0;
 	iwt_sock_walk(cur, skb, (const struct sk_buff *)&sk->sk_receive_queue,
 		      tcp_sk(sk)->copied_seq, off);
-	return tcp_inq(sk);
+	if (s->aside.len)
+		iwt_sock_walk_aside(cur, s->aside.mem + s->aside.off,
+				    s->aside.len);
+	return s->aside.len + (skb ? tcp_inq(sk) : 0);
 }
 
 /**
@@ -404,7 +407,7 @@ bool iwt_sock_blind(const struct iwt_sock *s)
 /**
  * iwt_sock_stuck() - can so many octets never be there at once?
  * @s: socket, lock held
- * @need: octets, counted from the first that is not consumed
+ * @need: octets, counted from the first that is not consumed; not all are there
  *
  * Their sender may not send more now, and TCP's own limit does not allow a buffer that
  * takes them.
@@ -418,7 +421,7 @@ bool iwt_sock_stuck(const struct iwt_sock *s, u32 need)
 	    !tcp_rmem_pressure(sk))
 		return false;
 	most = max(most, READ_ONCE(sk->sk_rcvbuf));
-	return need > (u32)tcp_win_from_space(sk, most);
+	return need - s->aside.len > (u32)tcp_win_from_space(sk, most);
 }
 
 /**
@@ -432,9 +435,13 @@ bool iwt_sock_stuck(const struct iwt_sock *s, u32 need)
 bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used)
 {
-	u32 off = tcp_sk(s->sk)->copied_seq + used - TCP_SKB_CB(cur->top)->seq;
-	u32 size = skb_shinfo(cur->top)->gso_size;
+	u32 off, size;
 
+	if (cur->aside)
+		return !used && !s->aside.off && s->aside.begins;
+	off = tcp_sk(s->sk)->copied_seq + used - s->aside.len -
+	      TCP_SKB_CB(cur->top)->seq;
+	size = skb_shinfo(cur->top)->gso_size;
 	if (!off || off == cur->top->len)
 		return true;
 	return size && !(off % size);
@@ -463,8 +470,12 @@ struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s)
  */
 void iwt_sock_consume(struct iwt_sock *s, u32 len)
 {
-	if (len)
-		tcp_read_done(s->sk, len);
+	u32 aside = min(len, s->aside.len);
+
+	if (unlikely(aside))
+		iwt_sock_drop_aside(s, aside);
+	if (len > aside)
+		tcp_read_done(s->sk, len - aside);
 }
 
 /**
@@ -479,6 +490,7 @@ void iwt_sock_consume(struct iwt_sock *s, u32 len)
  */
 void iwt_sock_await(struct iwt_sock *s, u32 len)
 {
+	len = len > s->aside.len ? len - s->aside.len : 1;
 	if (s->sk->sk_rcvlowat != len)
 		WRITE_ONCE(s->sk->sk_rcvlowat, len);
 }

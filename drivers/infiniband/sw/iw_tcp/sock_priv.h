@@ -32,6 +32,11 @@ struct socket;
  * @route: route that @nic is about; only compared, as it is not held
  * @nic: a network card sends
  * @readable: sequence number up to which the CPU can read what has come
+ * @aside: octets that TCP has been told of as read, and nobody has dealt with yet
+ * @aside.mem: memory that they are in, or NULL
+ * @aside.off: where the first of them is
+ * @aside.len: how many
+ * @aside.begins: the first of @mem was a segment's first octet
  * @kicked: a kick is to be answered when the owner lets the socket go
  * @kick_work: answers kicks for contexts that could not, one of both for all
  * @kick_by: which; see iwt_sock_pull()
@@ -54,6 +59,12 @@ struct iwt_sock {
 	const struct dst_entry *route;
 	bool nic;
 	u32 readable;
+	struct {
+		u8 *mem;
+		u32 off;
+		u32 len;
+		bool begins;
+	} aside;
 	bool kicked;
 	struct iwt_sock_work {
 		struct work_struct work;
@@ -90,6 +101,9 @@ void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay);
 /* sock_kick.c, for sock.c */
 void iwt_sock_kick_setup(struct iwt_sock *s);
 void iwt_sock_kick_end(struct iwt_sock *s);
+
+/* sock_aside.c, for sock_data.c */
+void iwt_sock_drop_aside(struct iwt_sock *s, u32 len);
 
 /* sock_data.c, for the others */
 void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a);

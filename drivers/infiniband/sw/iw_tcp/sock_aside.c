@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When TCP has no memory.
+ *
+ * TCP takes a segment then only when the receiver has read all that came before. A part of
+ * an FPDU can't be dealt with before the rest is there, which would never come: so it is
+ * read, into memory of our own.
+ */
+#include "sock.h"
+
+#include <linux/slab.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "sock_priv.h"
+
+/**
+ * iwt_sock_set_aside() - if TCP is short of memory, take what it has received
+ * @s: socket, lock held; what is there is a part of an FPDU
+ *
+ * iwt_sock_peek() still shows it. That is no more than an FPDU for each connection, and
+ * has been received: a length that is only told costs nothing. Without memory it stays
+ * with TCP, and whoever calls next tries again. Never sleeps.
+ */
+void iwt_sock_set_aside(struct iwt_sock *s)
+{
+	struct iwt_sock_cursor cur;
+	u32 len, new;
+	u8 *mem;
+
+	if (likely(!tcp_under_memory_pressure(s->sk)))
+		return;
+	len = iwt_sock_peek(s, &cur);
+	new = len - s->aside.len;
+	if (!new)
+		return;
+	mem = kmalloc(len, GFP_ATOMIC | __GFP_NOWARN);
+	if (!mem)
+		return;
+	s->aside.begins = iwt_sock_begins_segment(s, &cur, 0);
+	if (!iwt_cursor_copy(&cur.c, mem, len)) {
+		kfree(mem);
+		return;
+	}
+	kfree(s->aside.mem);
+	s->aside.mem = mem;
+	s->aside.off = 0;
+	s->aside.len = len;
+	tcp_read_done(s->sk, new);
+}
+
+/**
+ * iwt_sock_drop_aside() - octets that were set aside have been dealt with
+ * @s: socket, lock held
+ * @len: how many of those that are there
+ */
+void iwt_sock_drop_aside(struct iwt_sock *s, u32 len)
+{
+	s->aside.off += len;
+	s->aside.len -= len;
+	if (s->aside.len)
+		return;
+	kfree(s->aside.mem);
+	s->aside.mem = NULL;
+	s->aside.off = 0;
+}
