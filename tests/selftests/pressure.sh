@@ -1,0 +1,207 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# TCP as a whole has too little memory (net.ipv4.tcp_mem), or the buffers that it sends from
+# fail: whatever is under way comes through when that is over, and all of it is right; a
+# connection that can't be had fails, and leaves nothing.
+#
+# tcp_mem is the machine's, so this is for laboratories. A processor takes up to a megabyte
+# before it counts: something else holds more than the limit, in connections of its own.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/verify.sh"
+
+require iwt_verify iwt_conn rping rdma python3
+require_type "$IWT_LINK_TYPE"
+in_laboratory || skip_all "it would take TCP's memory from this machine"
+want_configfs || skip_all "no configfs here"
+
+MEM=/proc/sys/net/ipv4/tcp_mem
+MUCH=$(cat $MEM)
+top=/sys/kernel/config/iw_tcp
+FAILSLAB=/sys/kernel/debug/failslab
+CACHE=/sys/kernel/slab/skbuff_fclone_cache/failslab
+trap 'normal; buffers; cleanup; rmdir "$top/$DEV_A" "$top/$DEV_B" 2>/dev/null' EXIT
+
+normal() { echo "$MUCH" >$MEM; }
+# Under pressure TCP takes back what sockets have for later, and lets buffers no longer
+# grow; over the limit it refuses, but for the one buffer with which a socket gets on.
+pressed() { echo "1 1 ${MUCH##*[[:space:]]}" >$MEM; }
+over() { echo "1 1 1" >$MEM; }
+
+# by_turns COMMAND COMMAND: until it is stopped
+by_turns() {
+	while :; do
+		"$1"
+		nap 0.4
+		"$2"
+		nap 0.2
+	done
+}
+
+# 16 connections that nobody reads from
+HOG='
+import socket, time
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20)
+listener.bind(("127.0.0.1", 0))
+listener.listen(16)
+keep = []
+for i in range(16):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 20)
+    s.connect(listener.getsockname())
+    s.setblocking(False)
+    keep += [s, listener.accept()[0]]
+    try:
+        while True:
+            s.send(bytes(1 << 16))
+    except BlockingIOError:
+        pass
+time.sleep(3600)'
+
+# what /proc/net/sockstat says of TCP
+tcp_has() { awk -v what="$1" '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == what) print $(i + 1) }' /proc/net/sockstat; }
+hogged() { [ "$(tcp_has mem)" -gt 2000 ]; }
+no_more_sockets() { [ "$(tcp_has alloc)" -le "$1" ]; }
+no_qps() { ! rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
+
+# set_all FILE VALUE: a setting of both links; net_all NAME VALUE: of both hosts
+set_all() { echo "$2" >$top/$DEV_A/"$1" && echo "$2" >$top/$DEV_B/"$1"; }
+net_all() { in_net "$NS_A" sysctl -qw "$1=$2" && in_net "$NS_B" sysctl -qw "$1=$2"; }
+
+# data WHAT MAX-SIZE OPERATIONS: of all sizes, in both directions
+data() {
+	verify_pair "$1" $IP_B --max-size "$2" --rounds 1 --no-neg --no-events --no-wr --ops "$3"
+}
+
+# shaken WHAT MAX-SIZE OPERATIONS: the same while the limit comes and goes
+shaken() {
+	local shaker
+	start by_turns over normal
+	shaker=$PID
+	data "$@"
+	stop "$shaker"
+	normal
+}
+
+# The old connection: it has been there from the beginning, and goes on to the end.
+old_moves() {
+	local was
+	was=$(counter "$DEV_A" tx_bytes)
+	busywait "$IWT_TIME" grown "$was" 100000
+}
+grown() { [ "$(counter "$DEV_A" tx_bytes)" -gt $(($1 + $2)) ]; }
+
+old_begins() {
+	start in_b rping -s -a "$IP_B" -p 7190 -C 100000000 -S 20000 -V >"$TMP/old-server" 2>&1
+	OLD_SERVER=$PID
+	wait_listen "$NS_B" 7190 || return
+	start in_a rping -c -a "$IP_B" -p 7190 -C 100000000 -S 20000 -V >"$TMP/old-client" 2>&1
+	OLD=$PID
+	old_moves
+}
+old_lives() { alive "$OLD" && alive "$OLD_SERVER" && old_moves; }
+# It compares its data, and says what is wrong.
+old_is_right() { ! grep -Ei 'mismatch|error|fail' "$TMP/old-client" "$TMP/old-server"; }
+
+# many WHAT: connections all at once, each of which comes or fails; the client ends
+many() {
+	local rc=0
+	in_a timeout -k 5 "$IWT_TIME" "$IWT_BIN/iwt_conn" -t 8 -c $IP_B -n 32 -r 2 >"$TMP/many" 2>&1 || rc=$?
+	echo "# $1: status $rc, $(grep -c '^ok' "$TMP/many") of its tests went well"
+	check "$1: the client ends" [ $rc -lt 124 ]
+}
+
+many_over_the_limit() {
+	local srv
+	start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B
+	srv=$PID
+	wait_listen "$NS_B" 7471
+	over
+	many "32 connections over the limit"
+	check "over the limit: a connection is not given up" alive "$OLD"
+	normal
+	check "over the limit: the server is alive" alive "$srv"
+	tap "32 connections after it" in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B -n 32 -r 2
+	stop "$srv"
+}
+
+# No buffer to send from: with nothing on its way nobody's acknowledgment makes the sender
+# try again. What is sent again needs no such buffer.
+no_buffers() {
+	echo 1 >$CACHE && echo Y >$FAILSLAB/cache-filter && echo 0 >$FAILSLAB/verbose &&
+		echo N >$FAILSLAB/ignore-gfp-wait && echo 1 >$FAILSLAB/interval && echo -1 >$FAILSLAB/times &&
+		echo "$1" >$FAILSLAB/probability
+}
+buffers() {
+	[ -e $FAILSLAB ] || return 0
+	echo 0 >$FAILSLAB/probability
+	echo N >$FAILSLAB/cache-filter
+	[ ! -e $CACHE ] || echo 0 >$CACHE
+}
+
+starved() {
+	local was
+	if [ ! -e $FAILSLAB ] || [ ! -e $CACHE ]; then
+		if grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env; then
+			not_ok "starved: there is no fault injection"
+		else
+			skip "starved: no buffers to send from" "no fault injection in this kernel"
+		fi
+		return
+	fi
+	for percent in 100 60; do
+		was=$(counter "$DEV_A" tx_bytes)
+		check "starved: $percent % of the buffers fail" no_buffers $percent
+		nap 2
+		[ $percent != 100 ] || check "starved: nothing goes out" not grown "$was" 200000
+		buffers
+		check "starved: it goes on after $percent %" old_lives
+	done
+}
+
+# A part of an FPDU is there, and TCP takes no more as long as nobody reads it.
+parts_over_the_limit() {
+	over
+	pair "over the limit: FPDUs come in parts" 7191 "rping -s -a $IP_B -p 7191 -C 3 -S 8000 -V" \
+		"rping -c -a $IP_B -p 7191 -C 3 -S 8000 -V"
+	normal
+}
+
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+mkdir $top/$DEV_A $top/$DEV_B
+had=$(tcp_has alloc)
+start python3 -c "$HOG"
+hog=$PID
+check "a connection from before" old_begins
+check "others hold TCP's memory" busywait "$IWT_TIME" hogged
+starved
+
+pressed
+check "pressure: the old connection moves" old_lives
+data "pressure" 70000 send,write,read
+normal
+shaken "the limit comes and goes" 70000 send,read
+net_all net.ipv4.tcp_rmem "4096 8192 16384"
+net_all net.ipv4.tcp_wmem "4096 4096 8192"
+shaken "it does, and buffers are small" 20000 write
+set_all large_fpdus on
+net_all net.ipv4.tcp_rmem "4096 131072 6291456"
+shaken "it does, and FPDUs are large" 70000 write
+parts_over_the_limit
+set_all large_fpdus off
+many_over_the_limit
+check "the old connection goes on" old_lives
+check "and its data are right" old_is_right
+
+stop "$hog"
+# the client's end ends the server
+stop "$OLD" "$OLD_SERVER"
+for dev in $DEV_A $DEV_B; do check "no queue pair is left on $dev" busywait 30 no_qps "$dev"; done
+check "no socket is left" busywait 90 no_more_sockets "$had"
+pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
+rmdir $top/$DEV_A $top/$DEV_B
+ktap_finish
