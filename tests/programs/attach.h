@@ -66,6 +66,13 @@ struct peer {
 #define IWT_TINY	60000	/* FPDUs without payload, of 20 octets */
 #define IWT_LAST	"after all that"
 
+/* How the link is set, where that is not the default */
+struct link_settings {
+	bool plain;	/* mpa_revision 1 */
+	bool no_crc;	/* crc off */
+};
+
+extern struct link_settings iwt_link;
 extern const char *iwt_device;
 extern const char *iwt_ip;
 extern const char *iwt_netns;

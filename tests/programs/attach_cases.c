@@ -35,6 +35,26 @@ static bool talk(struct end *e[2])
 	       iwt_receive(e[0], "from the responder");
 }
 
+static bool as_set(const struct iwtdv_conn *conn)
+{
+	return !(conn->flags & IWTDV_CONN_CRC) == iwt_link.no_crc &&
+	       !(conn->flags & IWTDV_CONN_ENHANCED) == iwt_link.plain;
+}
+
+/* What two ends agree on that have the same settings, and tell of it */
+static void judge_terms(const struct responder *r, const struct iwtdv_conn *conn)
+{
+	if (iwt_link.plain)
+		iwt_ok(r->req.ird == IWTDV_DEPTH_ANY && r->req.ord == IWTDV_DEPTH_ANY,
+		       "depths are not told");
+	else
+		iwt_ok(r->req.ird == 8 && r->req.ord == 8 && r->conn.ird == 4 &&
+		       r->conn.ord == 4 && conn->ird == 8 && conn->ord == 4,
+		       "depths are agreed");
+	iwt_ok(as_set(conn) && as_set(&r->conn) && conn->flags == r->conn.flags,
+	       "CRC and the enhanced startup, as the link is set");
+}
+
 /* hello, hello-ack as last streaming message, Request, Reply (RFC 5044 7.1.3) */
 static void delayed(void)
 {
@@ -58,11 +78,7 @@ static void delayed(void)
 	iwt_ok(conn.private_data_len == 5 &&
 	       !memcmp(conn.private_data, "reply", 5),
 	       "private data of the Reply");
-	iwt_ok(r.req.ird == 8 && r.req.ord == 8 && r.conn.ird == 4 &&
-	       r.conn.ord == 4 && conn.ird == 8 && conn.ord == 4,
-	       "depths are agreed");
-	iwt_ok(conn.flags & IWTDV_CONN_CRC && conn.flags & IWTDV_CONN_ENHANCED &&
-	       conn.flags == r.conn.flags, "CRC and the enhanced startup");
+	judge_terms(&r, &conn);
 	iwt_ok(talk(e), "messages in both directions");
 	iwt_close_pair(e);
 }
@@ -242,12 +258,14 @@ static void *be_rude(void *arg)
 	struct linger at_once = { .l_onoff = 1 };
 	struct rude *r = arg;
 	uint8_t f[24];
+	/* the depths come last */
+	ssize_t len = iwt_link.plain ? 20 : sizeof(f);
 	volatile int i;
 
-	if (recv(r->fd, f, sizeof(f), MSG_WAITALL) == sizeof(f)) {
+	if (recv(r->fd, f, len, MSG_WAITALL) == len) {
 		memcpy(f, "MPA ID Rep Frame", 16);
 		/* as the Request says; both its depths are the same */
-		send(r->fd, f, sizeof(f), 0);
+		send(r->fd, f, len, 0);
 	}
 	for (i = 0; i < r->spins; i++)
 		;

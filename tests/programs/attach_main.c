@@ -2,7 +2,8 @@
 /*
  * RDMA on sockets of the program (iwtdv(7)).
  *
- *	iwt_attach cases DEVICE IP		startup, TAP
+ *	iwt_attach cases DEVICE IP [SETTING...]	startup, TAP; of a link that is set to
+ *						"plain" (revision 1), "nocrc" (CRC off)
  *	iwt_attach fds DEVICE IP [NETNS]	unfit descriptors, TAP
  *	iwt_attach icmp DEVICE IP		errors that end nothing, TAP
  *	iwt_attach race DEVICE IP		other uses of them meanwhile, TAP
@@ -24,7 +25,16 @@
 #include "attach.h"
 
 const char *iwt_device, *iwt_ip, *iwt_netns;
+struct link_settings iwt_link;
 int iwt_timeout;	/* of startup, in milliseconds */
+
+static void parse_settings(char **words)
+{
+	for (; *words; words++) {
+		iwt_link.plain |= !strcmp(*words, "plain");
+		iwt_link.no_crc |= !strcmp(*words, "nocrc");
+	}
+}
 
 int main(int argc, char **argv)
 {
@@ -44,6 +54,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "owned"))
 		return iwt_owned(argc > 4 ? argv[4] : "");
 	if (!strcmp(what, "cases")) {
+		parse_settings(argv + 4);
 		iwt_cases();
 	} else if (!strcmp(what, "fds")) {
 		iwt_netns = argv[4];

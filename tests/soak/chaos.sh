@@ -9,9 +9,9 @@
 side() {
 	one_of a b
 	if [ "$PICK" = a ]; then
-		NS=$NS_A DEV=$DEV_A IF=$IF_A HOST=1 IF_PEER=$IF_B NS_PEER=$NS_B VICTIM=$CLI
+		NS=$NS_A DEV=$DEV_A IF=$IF_A HOST=1 DEV_PEER=$DEV_B IF_PEER=$IF_B NS_PEER=$NS_B VICTIM=$CLI
 	else
-		NS=$NS_B DEV=$DEV_B IF=$IF_B HOST=2 IF_PEER=$IF_A NS_PEER=$NS_A VICTIM=$SRV
+		NS=$NS_B DEV=$DEV_B IF=$IF_B HOST=2 DEV_PEER=$DEV_A IF_PEER=$IF_A NS_PEER=$NS_A VICTIM=$SRV
 	fi
 }
 
@@ -90,7 +90,7 @@ do_stop() {
 }
 
 do_path() { path "$NS" "$IF"; }
-do_setting() { setting "$DEV"; }
+do_setting() { setting "$DEV" "$DEV_PEER"; }
 
 # What ends a connection
 
@@ -196,8 +196,8 @@ chaos_round() {
 	hosts "$LANE"
 	TOUCHED=
 	must "two hosts" hosts_up || { hosts_down; return; }
-	chance 50 && setting "$DEV_A"
-	chance 50 && setting "$DEV_B"
+	chance 50 && setting "$DEV_A" "$DEV_B"
+	chance 50 && setting "$DEV_B" "$DEV_A"
 	chance 30 && path "$NS_A" "$IF_A"
 	one_of rping verify verify conn attach
 	KIND=$PICK

@@ -128,7 +128,7 @@ core_round() {
 		down_up) side; do_down_up ;;
 		carrier) side; do_carrier ;;
 		down-nvme) nvme_flap ;;
-		setting) setting "$DEV_A"; setting "$DEV_B"; setting "$LINK" ;;
+		setting) setting "$DEV_A" "$DEV_B"; setting "$DEV_B" "$DEV_A"; setting "$LINK" ;;
 		esac
 		rest 30
 	done

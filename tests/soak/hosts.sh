@@ -74,7 +74,19 @@ hosts_down() {
 	MADE_NS=() MADE_DEV=()
 }
 
-# setting LINK: another value of one of its settings, for connections to come
+# is_set LINK NAME: SET is the value of one of its settings, or nothing without such a link
+is_set() { SET=; { read -r SET <"$SETTINGS/$1/$2"; } 2>/dev/null; }
+
+# at_odds CRC LINK: who requires it refuses a peer that declines it, and so LINK would do
+# with one that is set to CRC, or the other way round
+at_odds() {
+	is_set "$2" crc
+	case $1:$SET in off:required | required:off) return 0 ;; esac
+	return 1
+}
+
+# setting LINK [PEER]: another value of one of its settings, for connections to come, all of
+# which PEER and it can make
 setting() {
 	local name value
 	mkdir -p "$SETTINGS/$1" 2>/dev/null || return 0
@@ -87,6 +99,7 @@ setting() {
 	zerocopy) one_of off auto always ;;
 	esac
 	value=$PICK
+	if [ "$name" = crc ] && [ -n "${2:-}" ] && at_odds "$value" "$2"; then value=on; fi
 	[ "$name" != zerocopy ] || [ ! -e /sys/kernel/realtime ] || value=off
 	note "$1 $name $value"
 	# the link may be going

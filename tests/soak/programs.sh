@@ -79,14 +79,29 @@ short() {
 	clean "$kind's server" "$WORK/server" "$STATUS"
 }
 
-# attached: two ends in one process, with sockets that talked before
+# attached: two ends in one process and on one link, with sockets that talked before. What
+# they agree on is what the link is set to.
 attached() {
-	local status=0
+	local status=0 cases=("$IWT_BIN/iwt_attach" cases "$DEV_A")
 	address "$1" A
-	note "attached sockets IPv$1"
-	timeout 240 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" cases "$DEV_A" "$ADDRESS" >"$WORK/client" 2>&1 || status=$?
-	[ $status = 0 ] || { complain "iwt_attach cases: status $status"; grep -v '^ok' "$WORK/client" >"$WORK/why"; show "$WORK/why"; }
+	cases+=("$ADDRESS")
+	is_set "$DEV_A" mpa_revision
+	[ "$SET" != 1 ] || cases+=(plain)
+	is_set "$DEV_A" crc
+	[ "$SET" != off ] || cases+=(nocrc)
+	note "attached sockets IPv$1 ${cases[*]:4}"
+	timeout 240 ip netns exec "$NS_A" "${cases[@]}" >"$WORK/client" 2>&1 || status=$?
+	[ $status = 0 ] || { complain "iwt_attach cases: status $status"; grep -v -e '^ok' -e '^# of' "$WORK/client" >"$WORK/why"; show "$WORK/why"; }
 	clean attached "$WORK/client" $status
+}
+
+# A socket of the program has one attempt: an initiator whose Request the responder does not
+# know cannot come again with an older one, as links do by themselves.
+same_revision() {
+	is_set "$DEV_B" mpa_revision
+	[ "$SET" = 1 ] || return 0
+	note "$DEV_A mpa_revision 1"
+	mkdir -p "$SETTINGS/$DEV_A" && echo 1 >"$SETTINGS/$DEV_A/mpa_revision"
 }
 
 # endless KIND 4|6: starts it; CLI is the client's pid as well
@@ -98,6 +113,7 @@ endless() {
 	verify) verify_commands --rounds 20000 ;;
 	conn) conn_commands -r 1000000 ;;
 	attach) PORT=7176
+		must "revision 1" same_revision
 		SERVER=("$IWT_BIN/iwt_attach" serve "$DEV_B" "$ADDRESS" "$PORT")
 		CLIENT=("$IWT_BIN/iwt_attach" client "$DEV_A" "$ADDRESS" "$PORT") ;;
 	esac

@@ -8,8 +8,8 @@ strict_round() {
 	hosts c
 	must "two hosts" hosts_up || return
 	for n in 1 2; do
-		chance 60 && setting "$DEV_A"
-		chance 60 && setting "$DEV_B"
+		chance 60 && setting "$DEV_A" "$DEV_B"
+		chance 60 && setting "$DEV_B" "$DEV_A"
 		chance 30 && path "$NS_A" "$IF_A"
 		chance 30 && path "$NS_B" "$IF_B"
 		one_of rping verify verify conn private attached
