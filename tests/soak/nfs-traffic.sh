@@ -6,6 +6,7 @@
 # is the number of the last round; DIR/nfs-wrong says what was wrong. While DIR/pause is
 # there it waits, and says so by DIR/nfs-paused.
 dir=$1 SOAK=$1 LANE=nfs
+shopt -s nullglob
 . "$(dirname "$0")/choice.sh"
 . "$(dirname "$0")/../lib/wait.sh"
 
@@ -18,12 +19,19 @@ wrong() {
 mounted() { grep -q ' /mnt/nfs .*proto=rdma' /proc/mounts; }
 
 # mount_once OPTIONS: a net device that is down at that moment is a reason to fail
-mount_once() { timeout 120 mount.nfs 10.77.0.1:/srv /mnt/nfs -o "vers=4,proto=rdma,port=20049,sec=sys,retry=0,$1"; }
+mount_once() { timeout 120 mount.nfs 10.77.0.1:/srv /mnt/nfs -o "vers=4,proto=rdma,port=20049,sec=sys,retry=0,$1$WAITS"; }
+
+# Newer kernels take it for the end of a mount of another namespace than the initial one when the
+# network is unreachable for a moment; with this they wait (see neterrors.sh). Older ones wait
+# anyhow, and do not know the option.
+WAITS=,fatal_neterrors=none
 
 nfs_mount() {
 	one_of rsize=65536,wsize=65536 rsize=1048576,wsize=1048576 rsize=4096,wsize=8192
 	for _ in {1..20}; do
-		mount_once "$PICK" && mounted && return
+		mount_once "$PICK" >"$dir/mount" 2>&1 && mounted && return
+		cat "$dir/mount"
+		! grep -q 'incorrect mount option' "$dir/mount" || WAITS=
 		nap 2
 	done
 	wrong "mount"
@@ -39,22 +47,36 @@ compare() {
 	dd if="/mnt/nfs/$1" bs=256k "${how[@]}" status=none | cmp - "$dir/data/$1" || wrong "$1 is not what was written"
 }
 
-one_round() {
-	local name how=()
-	number 0 3
-	name=file$PICK
-	number 1 300
-	head -c $((PICK * 4099)) /dev/urandom >"$dir/data/$name"
+# write NAME: what is compared from now on. Of a write that failed nobody knows how far it came.
+write() {
+	local how=()
 	one_of '' oflag=direct
 	[ -z "$PICK" ] || how=("$PICK")
 	# the last block of an odd size is no matter for direct I/O over NFS
-	dd if="$dir/data/$name" of="/mnt/nfs/$name" bs=64k conv=fsync "${how[@]}" status=none || wrong "write of $name"
+	if dd if="$dir/new" of="/mnt/nfs/$1" bs=64k conv=fsync "${how[@]}" status=none; then
+		mv "$dir/new" "$dir/data/$1"
+	else
+		wrong "write of $1"
+		rm -f "$dir/data/$1"
+	fi
+}
+
+# there_and_back NAME: by another name
+there_and_back() { mv "/mnt/nfs/$1" /mnt/nfs/moved && mv /mnt/nfs/moved "/mnt/nfs/$1"; }
+
+one_round() {
+	local name
+	number 0 3
+	name=file$PICK
+	number 1 300
+	head -c $((PICK * 4099)) /dev/urandom >"$dir/new"
+	write "$name"
 	if chance 30; then
 		umount /mnt/nfs || wrong "umount"
 		nfs_mount
 	fi
 	for name in "$dir"/data/*; do compare "${name##*/}"; done
-	chance 20 && { mv /mnt/nfs/file0 /mnt/nfs/moved && mv /mnt/nfs/moved /mnt/nfs/file0; } 2>/dev/null
+	chance 20 && [ -e "$dir/data/file0" ] && { there_and_back file0 || wrong "another name"; }
 	return 0
 }
 

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What the user guide says of NFS in a network namespace whose network is unreachable for a
+# moment: the mount option fatal_neterrors=none has the client wait, and without it the newer
+# kernels' client ends what it was doing with an error. (The churn mounts with it.)
+here=$(dirname "$(realpath "$0")")
+
+# client DIR [OPTION]: mounts, writes, and reads once the network is unreachable
+client() {
+	local dir=$1
+	. "$here/../lib/wait.sh"
+	mkdir -p /mnt/nfs
+	timeout 120 mount.nfs 10.77.0.1:/srv /mnt/nfs -o "vers=4,proto=rdma,port=20049,sec=sys,retry=0$2" >"$dir/mount" 2>&1 &&
+		dd if="$dir/data" of=/mnt/nfs/data conv=fsync status=none >>"$dir/mount" 2>&1
+	echo $? >"$dir/mounted"
+	busywait 300 test -e "$dir/unreachable"
+	dd if=/mnt/nfs/data of="$dir/got" bs=64k iflag=direct status=none 2>"$dir/error"
+	echo $? >"$dir/ended"
+	busywait 300 test -e "$dir/over"
+	umount /mnt/nfs
+}
+
+if [ "${1:-}" = client ]; then client "$2" "${3:-}"; exit; fi
+# shellcheck source=tests/consumers/lib.sh
+. "$here/../consumers/lib.sh"
+
+no_qps() { ! rdma resource show qp link "$DEV_B/1" | grep -q .; }
+
+# unreachable: the connection has ended, and another one finds no route. The net device goes
+# down last, for TCP would not notice, and wait.
+unreachable() {
+	link_del "$NS_A" "$DEV_A" && busywait 60 no_qps && ip -n "$NS_B" link set "$IF_B" down
+}
+
+reachable() {
+	ip -n "$NS_B" link set "$IF_B" up && link_add "$NS_A" "$DEV_A" "$IF_A" && busywait 30 in_net "$NS_B" ping -c 1 -W 1 $IP_A
+}
+
+# mount_of DIR [OPTION]: CLIENT has it mounted
+mount_of() {
+	mkdir "$1"
+	head -c 100000 /dev/urandom >"$1/data"
+	start ip netns exec "$NS_B" unshare -m bash "$here/neterrors.sh" client "$1" "${2:-}"
+	CLIENT=$PID
+	busywait 150 test -s "$1/mounted" && [ "$(cat "$1/mounted")" = 0 ] || { cat "$1/mount"; return 1; }
+}
+
+said() { grep -qE "$1" "$2"; }
+same() { [ "$(cat "$1/ended")" = 0 ] && cmp "$1/data" "$1/got"; }
+
+# end_of DIR: unmounts
+end_of() {
+	: >"$1/over"
+	ended "$CLIENT"
+}
+
+without() {
+	local d=$TMP/without
+	check "a mount without the option" mount_of "$d" || return
+	check "the network is unreachable" unreachable
+	: >"$d/unreachable"
+	check "a read ends" busywait 120 test -s "$d/ended"
+	# one is open(2)'s, the other one read(2)'s
+	check "it ends with an error" said 'Network is unreachable|Input/output error' "$d/error" || diag <"$d/error"
+	check "the network is there again" reachable
+	check "unmounted" end_of "$d"
+}
+
+with() {
+	local d=$TMP/with
+	check "a mount with the option" mount_of "$d" ,fatal_neterrors=none || return
+	check "the network is unreachable once more" unreachable
+	: >"$d/unreachable"
+	# longer than the other one took to end
+	check "a read does not end" not busywait $((TOOK + 10)) test -s "$d/ended"
+	check "the network is there again" reachable
+	check "the read ends when the network is there" busywait 120 test -s "$d/ended"
+	check "it has read what was written" same "$d" || diag <"$d/error"
+	check "unmounted" end_of "$d"
+}
+
+# knows: mount.nfs passes on what it does not know; the kernel refuses that before it looks for
+# the server
+knows() {
+	! ip netns exec "$NS_B" unshare -m timeout 60 mount.nfs 10.77.0.1:/srv /mnt -o vers=4,proto=rdma,port=1,retry=0,fatal_neterrors=none 2>&1 |
+		grep -q 'incorrect mount option'
+}
+
+require rpc.nfsd
+want_modules rpcrdma nfsd nfs nfsv4 || skip_all "this kernel has no NFS over RDMA"
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+if check "two hosts" two_hosts; then
+	if knows; then
+		mkdir "$TMP/server"
+		start ip netns exec "$NS_A" unshare -m bash "$here/../consumers/nfs.sh" server "$TMP/server" >"$TMP/log" 2>&1
+		server=$PID
+		check "NFS server" busywait 90 said '^0' "$TMP/server/started" || diag <"$TMP/log"
+		TOOK=$SECONDS
+		without
+		TOOK=$((SECONDS - TOOK))
+		with
+		: >"$TMP/server/stop"
+		check "the server ends" ended "$server"
+	else
+		skip "fatal_neterrors" "this kernel has no such mount option"
+	fi
+	check "links go" two_hosts_end
+fi
+ktap_finish
