@@ -10,24 +10,17 @@
 . "$(dirname "$0")/../lib/net.sh"
 . "$(dirname "$0")/../lib/pair.sh"
 . "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/tcpmem.sh"
 
 require iwt_verify iwt_conn rping rdma python3
 require_type "$IWT_LINK_TYPE"
 in_laboratory || skip_all "it would take TCP's memory from this machine"
 want_configfs || skip_all "no configfs here"
 
-MEM=/proc/sys/net/ipv4/tcp_mem
-MUCH=$(cat $MEM)
 top=/sys/kernel/config/iw_tcp
 FAILSLAB=/sys/kernel/debug/failslab
 CACHE=/sys/kernel/slab/skbuff_fclone_cache/failslab
 trap 'normal; buffers; cleanup; rmdir "$top/$DEV_A" "$top/$DEV_B" 2>/dev/null' EXIT
-
-normal() { echo "$MUCH" >$MEM; }
-# Under pressure TCP takes back what sockets have for later, and lets buffers no longer
-# grow; over the limit it refuses, but for the one buffer with which a socket gets on.
-pressed() { echo "1 1 ${MUCH##*[[:space:]]}" >$MEM; }
-over() { echo "1 1 1" >$MEM; }
 
 # by_turns COMMAND COMMAND: until it is stopped
 by_turns() {
@@ -39,31 +32,6 @@ by_turns() {
 	done
 }
 
-# 16 connections that nobody reads from
-HOG='
-import socket, time
-SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
-listener = socket.socket()
-listener.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20)
-listener.bind(("127.0.0.1", 0))
-listener.listen(16)
-keep = []
-for i in range(16):
-    s = socket.socket()
-    s.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 20)
-    s.connect(listener.getsockname())
-    s.setblocking(False)
-    keep += [s, listener.accept()[0]]
-    try:
-        while True:
-            s.send(bytes(1 << 16))
-    except BlockingIOError:
-        pass
-time.sleep(3600)'
-
-# what /proc/net/sockstat says of TCP
-tcp_has() { awk -v what="$1" '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == what) print $(i + 1) }' /proc/net/sockstat; }
-hogged() { [ "$(tcp_has mem)" -gt 2000 ]; }
 no_more_sockets() { [ "$(tcp_has alloc)" -le "$1" ]; }
 no_qps() { ! rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
 
@@ -174,10 +142,8 @@ ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 mkdir $top/$DEV_A $top/$DEV_B
 had=$(tcp_has alloc)
-start python3 -c "$HOG"
-hog=$PID
 check "a connection from before" old_begins
-check "others hold TCP's memory" busywait "$IWT_TIME" hogged
+check "others hold TCP's memory" hog
 starved
 
 pressed
@@ -197,7 +163,7 @@ many_over_the_limit
 check "the old connection goes on" old_lives
 check "and its data are right" old_is_right
 
-stop "$hog"
+stop "$HOG"
 # the client's end ends the server
 stop "$OLD" "$OLD_SERVER"
 for dev in $DEV_A $DEV_B; do check "no queue pair is left on $dev" busywait 30 no_qps "$dev"; done

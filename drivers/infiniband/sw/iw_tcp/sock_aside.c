@@ -8,12 +8,40 @@
  */
 #include "sock.h"
 
+#include <linux/log2.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/tcp.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
 #include "sock_priv.h"
+
+#define ASIDE_MIN	256
+
+/*
+ * Room for @len octets, those that are there among them. It grows by powers of two: a peer
+ * may send an FPDU octet by octet, and what is there is not to be copied for each of them.
+ */
+static bool make_room(struct iwt_sock *s, u32 len)
+{
+	u32 size = roundup_pow_of_two(max_t(u32, len, ASIDE_MIN));
+	u8 *mem;
+
+	if (len <= s->aside.size - s->aside.off)
+		return true;
+	mem = kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	if (!mem)
+		return false;
+	if (s->aside.len)
+		memcpy(mem, s->aside.mem + s->aside.off, s->aside.len);
+	kfree(s->aside.mem);
+	s->aside.mem = mem;
+	s->aside.size = size;
+	s->aside.off = 0;
+	return true;
+}
 
 /**
  * iwt_sock_set_aside() - if TCP is short of memory, take what it has received
@@ -27,7 +55,6 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 {
 	struct iwt_sock_cursor cur;
 	u32 len, new;
-	u8 *mem;
 
 	if (likely(!tcp_under_memory_pressure(s->sk)))
 		return;
@@ -35,17 +62,15 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 	new = len - s->aside.len;
 	if (!new)
 		return;
-	mem = kmalloc(len, GFP_ATOMIC | __GFP_NOWARN);
-	if (!mem)
+	if (!s->aside.len)
+		s->aside.begins = iwt_sock_begins_segment(s, &cur, 0);
+	if (!make_room(s, len))
 		return;
-	s->aside.begins = iwt_sock_begins_segment(s, &cur, 0);
-	if (!iwt_cursor_copy(&cur.c, mem, len)) {
-		kfree(mem);
+	/* the cursor may have been in memory that is gone */
+	iwt_sock_peek(s, &cur);
+	if (!iwt_cursor_skip(&cur.c, s->aside.len) ||
+	    !iwt_cursor_copy(&cur.c, s->aside.mem + s->aside.off + s->aside.len, new))
 		return;
-	}
-	kfree(s->aside.mem);
-	s->aside.mem = mem;
-	s->aside.off = 0;
 	s->aside.len = len;
 	tcp_read_done(s->sk, new);
 }
@@ -63,5 +88,6 @@ void iwt_sock_drop_aside(struct iwt_sock *s, u32 len)
 		return;
 	kfree(s->aside.mem);
 	s->aside.mem = NULL;
+	s->aside.size = 0;
 	s->aside.off = 0;
 }

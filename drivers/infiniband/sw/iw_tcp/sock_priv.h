@@ -34,6 +34,7 @@ struct socket;
  * @readable: sequence number up to which the CPU can read what has come
  * @aside: octets that TCP has been told of as read, and nobody has dealt with yet
  * @aside.mem: memory that they are in, or NULL
+ * @aside.size: octets of that memory
  * @aside.off: where the first of them is
  * @aside.len: how many
  * @aside.begins: the first of @mem was a segment's first octet
@@ -61,6 +62,7 @@ struct iwt_sock {
 	u32 readable;
 	struct {
 		u8 *mem;
+		u32 size;
 		u32 off;
 		u32 len;
 		bool begins;

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034 # for the other files
+# The memory that TCP as a whole may have (net.ipv4.tcp_mem): the machine's, so this is for
+# laboratories. Whoever includes this calls normal at the end.
+
+MEM=/proc/sys/net/ipv4/tcp_mem
+MUCH=$(cat $MEM)
+
+normal() { echo "$MUCH" >$MEM; }
+# Under pressure TCP takes back what sockets have for later, and lets buffers no longer
+# grow; over the limit it refuses, but for the one buffer with which a socket gets on.
+pressed() { echo "1 1 ${MUCH##*[[:space:]]}" >$MEM; }
+over() { echo "1 1 1" >$MEM; }
+
+# 16 connections that nobody reads from
+HOGGING='
+import socket, time
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20)
+listener.bind(("127.0.0.1", 0))
+listener.listen(16)
+keep = []
+for i in range(16):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 20)
+    s.connect(listener.getsockname())
+    s.setblocking(False)
+    keep += [s, listener.accept()[0]]
+    try:
+        while True:
+            s.send(bytes(1 << 16))
+    except BlockingIOError:
+        pass
+time.sleep(3600)'
+
+# what /proc/net/sockstat says of TCP
+tcp_has() { awk -v what="$1" '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == what) print $(i + 1) }' /proc/net/sockstat; }
+hogged() { [ "$(tcp_has mem)" -gt 2000 ]; }
+
+# hog: from now on others hold more than the limit; HOG is the pid
+hog() {
+	start python3 -c "$HOGGING"
+	HOG=$PID
+	busywait "$IWT_TIME" hogged
+}
+
+# Does the kernel say that TCP is short of memory?
+under_pressure() { awk '$1 == "TCP" { exit $5 != "yes" }' /proc/net/protocols; }
