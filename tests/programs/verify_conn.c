@@ -105,14 +105,16 @@ static int setup_device(struct iwt_ctx *cx)
 {
 	struct ibv_context *v = cx->c.id->verbs;
 
-	if (cx->verbs == v)
-		return 0;
-	if (cx->verbs)
+	if (cx->verbs && cx->verbs != v)
 		return iwt_fail(cx, "the connection is on another device than before");
+	/* it is tried once more if something was missing */
+	if (cx->mr)
+		return 0;
 	cx->verbs = v;
 	if (ibv_query_device(v, &cx->attr))
 		return iwt_fail(cx, "ibv_query_device: %s", strerror(errno));
-	cx->pd = ibv_alloc_pd(v);
+	if (!cx->pd)
+		cx->pd = ibv_alloc_pd(v);
 	if (!cx->pd)
 		return iwt_fail(cx, "ibv_alloc_pd: %s", strerror(errno));
 	cx->dev_sge = cx->attr.max_sge < IWT_MAX_PIECES ? cx->attr.max_sge : IWT_MAX_PIECES;
@@ -121,7 +123,7 @@ static int setup_device(struct iwt_ctx *cx)
 		cx->dev_sge_rd = cx->dev_sge;
 	/* room for the largest message or a full batch of ordinary ones */
 	cx->arena_len = (cx->o.max_size > 8 << 20 ? cx->o.max_size : 8 << 20) + (1 << 20);
-	if (posix_memalign((void **)&cx->arena, 4096, cx->arena_len))
+	if (!cx->arena && posix_memalign((void **)&cx->arena, 4096, cx->arena_len))
 		return iwt_fail(cx, "no memory");
 	memset(cx->arena, 0, cx->arena_len);
 	cx->mr = ibv_reg_mr(cx->pd, cx->arena, cx->arena_len, IBV_ACCESS_LOCAL_WRITE |

@@ -84,6 +84,8 @@ large() {
 	unlinks
 }
 
+# what older kernels' siw registers is bounded for root, too
+ulimit -l unlimited
 size=(--max-size 1048576 --rounds 2)
 [ -z "${IWT_QUICK:-}" ] || size=(--max-size 70000 --rounds 1)
 port=18515
