@@ -36,13 +36,14 @@ wildcards() {
 	stop "$a" "$b" "$here"
 }
 
-# C looks like A to older kernels: the same number, link layer address and address
+# C looks like A to older kernels: the same number, link layer address and address. (Made from
+# elsewhere, these would look for the number there.)
 twin() {
 	local index mac
 	index=$(in_a cat "/sys/class/net/$IF_A/ifindex")
 	mac=$(in_a cat "/sys/class/net/$IF_A/address")
 	ns_add "$NS_C" && ns_add "$NS_D" &&
-		ip link add "$IF_C" index "$index" address "$mac" netns "$NS_C" type veth peer name "$IF_C" netns "$NS_D" &&
+		in_net "$NS_C" ip link add "$IF_C" index "$index" address "$mac" type veth peer name "$IF_C" netns "$NS_D" &&
 		ip -n "$NS_C" addr add $IP_A/24 dev "$IF_C" && ip -n "$NS_D" addr add $IP_B/24 dev "$IF_C" &&
 		ip -n "$NS_C" link set "$IF_C" up && ip -n "$NS_D" link set "$IF_C" up &&
 		busywait 20 in_net "$NS_C" ping -c 1 -W 1 $IP_B
