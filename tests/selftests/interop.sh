@@ -67,15 +67,15 @@ both() {
 # octets_of_fpdu DEVICE: as it sends them, on average
 octets_of_fpdu() { echo $(($(counter "$1" tx_bytes) / ($(counter "$1" tx_fpdu) + 1))); }
 
-# large CRC CLIENT-TYPE SERVER-TYPE: FPDUs longer than a segment are offered. siw
-# says of that in its Reply what the Request said, whatever it sends itself, and
-# nothing in its Request.
+# large CLIENT-TYPE SERVER-TYPE: FPDUs longer than a segment are offered, without CRC, as
+# the user guide has it for siw. That says of them in its Reply what the Request said,
+# whatever it sends itself, and nothing in its Request.
 large() {
-	local what="long FPDUs, CRC $1, $2 connects to $3" opts=(--max-size 70000 --rounds 1 --no-neg --no-events --no-wr)
+	local what="long FPDUs, $1 connects to $2" opts=(--max-size 70000 --rounds 1 --no-neg --no-events --no-wr)
 	local dev=$DEV_A want=-gt octets ca=(--peer-siw) sb=(--local-siw)
-	[ "$2" != siw ] || { dev=$DEV_B want=-le ca=(--local-siw) sb=(--peer-siw); }
-	links "$2" "$3" || { not_ok "$what: links"; unlinks; return; }
-	[ "$3" != siw ] || distance "far off"
+	[ "$1" != siw ] || { dev=$DEV_B want=-le ca=(--local-siw) sb=(--peer-siw); }
+	links "$1" "$2" || { not_ok "$what: links"; unlinks; return; }
+	[ "$2" != siw ] || distance "far off"
 	verify_pair "$what" $IP_B "${opts[@]}" "${ca[@]}" -- "${sb[@]}"
 	octets=$(octets_of_fpdu "$dev")
 	echo "# octets of an FPDU: $octets"
@@ -113,10 +113,8 @@ for crc in ${IWT_CRC:-on off}; do
 done
 if [ -w "$large_param" ] && [ -z "${IWT_QUICK:-}" ]; then
 	echo on >"$large_param"
-	for crc in ${IWT_CRC:-on off}; do
-		set_crc $crc
-		large $crc "$IWT_LINK_TYPE" siw
-	done
-	large off siw "$IWT_LINK_TYPE"
+	set_crc off
+	large "$IWT_LINK_TYPE" siw
+	large siw "$IWT_LINK_TYPE"
 fi
 ktap_finish

@@ -53,6 +53,7 @@ twin() {
 unable() {
 	local rc=0
 	"$@" || rc=$?
+	echo "status $rc"
 	[ $rc -eq 255 ] || failed_itself $rc
 }
 
