@@ -139,9 +139,8 @@ static u32 take_step(struct iwt_qp *qp)
 		need = used == avail;
 	}
 	iwt_sock_consume(qp->sock, used);
-	if (need > 1 && !rx->dead && iwt_sock_stuck(qp->sock, need))
-		note_error(qp, &(const struct iwt_fpdu){}, IWT_ERR_DDP_LOCAL);
-	else if (need && !rx->dead && used < avail)
+	/* a part of an FPDU is left */
+	if (need && !rx->dead && used < avail)
 		iwt_sock_set_aside(qp->sock);
 	return need;
 }

@@ -126,7 +126,6 @@ struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s);
 void iwt_sock_consume(struct iwt_sock *s, u32 len);
 void iwt_sock_set_aside(struct iwt_sock *s);
 bool iwt_sock_blind(const struct iwt_sock *s);
-bool iwt_sock_stuck(const struct iwt_sock *s, u32 need);
 void iwt_sock_await(struct iwt_sock *s, u32 len);
 bool iwt_sock_at_eof(const struct iwt_sock *s);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When TCP has no memory.
+ * What to do with a part of an FPDU when the rest does not come.
  *
- * TCP takes a segment then only when the receiver has read all that came before. A part of
- * an FPDU can't be dealt with before the rest is there, which would never come: so it is
- * read, into memory of our own.
+ * It can't be dealt with before the rest is there. But TCP may take no more as long as it
+ * is not read: without memory TCP takes a segment only into an empty queue, and a buffer
+ * may be full of what was read already, as long as it shares its memory with the part; or
+ * be too small for the FPDU. So the part is read, into memory of our own.
  */
 #include "sock.h"
 
@@ -17,6 +18,14 @@
 #include <net/tcp.h>
 
 #include "sock_priv.h"
+
+/* May the sender not go on? Then TCP calls whatever is awaited (tcp_epollin_ready()). */
+static bool is_closed(const struct iwt_sock *s)
+{
+	return tcp_rmem_pressure(s->sk) ||
+	       tcp_receive_window(tcp_sk(s->sk)) <=
+	       inet_csk(s->sk)->icsk_ack.rcv_mss;
+}
 
 #define ASIDE_MIN	256
 
@@ -32,6 +41,10 @@ static bool make_room(struct iwt_sock *s, u32 len)
 	if (len <= s->aside.size - s->aside.off)
 		return true;
 	mem = kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	if (!mem) {
+		size = len;
+		mem = kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	}
 	if (!mem)
 		return false;
 	if (s->aside.len)
@@ -44,19 +57,19 @@ static bool make_room(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_set_aside() - if TCP is short of memory, take what it has received
+ * iwt_sock_set_aside() - take what has been received, if nothing more comes otherwise
  * @s: socket, lock held; what is there is a part of an FPDU
  *
  * iwt_sock_peek() still shows it. That is no more than an FPDU for each connection, and
- * has been received: a length that is only told costs nothing. Without memory it stays
- * with TCP, and whoever calls next tries again. Never sleeps.
+ * has been received: a length that is only told costs nothing. Without memory for it
+ * ops->kick is called a little later. Never sleeps.
  */
 void iwt_sock_set_aside(struct iwt_sock *s)
 {
 	struct iwt_sock_cursor cur;
 	u32 len, new;
 
-	if (likely(!tcp_under_memory_pressure(s->sk)))
+	if (likely(!is_closed(s)))
 		return;
 	len = iwt_sock_peek(s, &cur);
 	new = len - s->aside.len;
@@ -64,8 +77,10 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 		return;
 	if (!s->aside.len)
 		s->aside.begins = iwt_sock_begins_segment(s, &cur, 0);
-	if (!make_room(s, len))
+	if (!make_room(s, len)) {
+		iwt_sock_retry(s);
 		return;
+	}
 	/* the cursor may have been in memory that is gone */
 	iwt_sock_peek(s, &cur);
 	if (!iwt_cursor_skip(&cur.c, s->aside.len) ||

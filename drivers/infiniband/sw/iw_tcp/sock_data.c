@@ -405,26 +405,6 @@ bool iwt_sock_blind(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_stuck() - can so many octets never be there at once?
- * @s: socket, lock held
- * @need: octets, counted from the first that is not consumed; not all are there
- *
- * Their sender may not send more now, and TCP's own limit does not allow a buffer that
- * takes them.
- */
-bool iwt_sock_stuck(const struct iwt_sock *s, u32 need)
-{
-	const struct sock *sk = s->sk;
-	int most = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[2]);
-
-	if (tcp_receive_window(tcp_sk(sk)) > inet_csk(sk)->icsk_ack.rcv_mss &&
-	    !tcp_rmem_pressure(sk))
-		return false;
-	most = max(most, READ_ONCE(sk->sk_rcvbuf));
-	return need - s->aside.len > (u32)tcp_win_from_space(sk, most);
-}
-
-/**
  * iwt_sock_begins_segment() - is a place in the stream a segment's first octet?
  * @s: socket, lock held
  * @cur: cursor at the place; there are octets behind it
@@ -484,7 +464,7 @@ void iwt_sock_consume(struct iwt_sock *s, u32 len)
  * @len: octets, counted from the first that is not consumed; 1: any
  *
  * Until they are there ops->data_ready is called only when TCP runs short of
- * memory or window, and ops->state_change when the stream ends. TCP delays the
+ * memory or window (see iwt_sock_set_aside()), and ops->state_change when the stream ends. TCP delays the
  * acknowledgment of what its reader leaves where it is, which a sender may wait
  * for who has the rest; not so below this mark.
  */
