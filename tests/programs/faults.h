@@ -24,6 +24,7 @@ extern struct ibv_context *iwt_context;
 __attribute__((noreturn)) void iwt_die(const char *what);
 void iwt_put(const char *file, const char *value);
 void iwt_faults_open(void);
+void iwt_only(unsigned long from, unsigned long to);
 void iwt_aim(enum iwt_where where);
 void iwt_arm(unsigned int n);
 bool iwt_disarm(void);

@@ -8,7 +8,8 @@
  * something has failed it is the interval: so to let the n-th from now on fail the interval
  * is the count and n. When less than n were tried, this process makes more until one fails,
  * and the count is known again. It is kept in a file from one run of this program to the
- * next.
+ * next. Only what has an address of a given range on its stack may be meant, where the
+ * kernel can tell: the rest is not counted either.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,7 @@ static struct kind {
 } kinds[KINDS];
 static int fail_nth, make_it_fail;
 static enum iwt_where now;
+static unsigned long only_from, only_to = ~0ul;
 
 void iwt_die(const char *what)
 {
@@ -146,6 +148,27 @@ void iwt_faults_open(void)
 	load_counts();
 }
 
+static void allow_range(unsigned long from, unsigned long to)
+{
+	char line[24];
+	int i;
+
+	for (i = 0; i < KINDS; i++) {
+		snprintf(line, sizeof(line), "%#lx", from);
+		allow(names[i], "require-start", line);
+		snprintf(line, sizeof(line), "%#lx", to);
+		allow(names[i], "require-end", line);
+	}
+}
+
+/* Only what code from @from to @to asks for, itself or in what it calls */
+void iwt_only(unsigned long from, unsigned long to)
+{
+	only_from = from;
+	only_to = to;
+	allow_range(from, to);
+}
+
 /* What iwt_arm() is about from now on */
 void iwt_aim(enum iwt_where where)
 {
@@ -212,8 +235,11 @@ static void burn(void)
 /* Less than what was armed for have been tried: how many is not known. */
 static void find_count(struct kind *k)
 {
+	bool all = !only_from && only_to == ~0ul;
 	int i;
 
+	if (!all)
+		allow_range(0, ~0ul);
 	put(k->task_filter, 1);
 	put(make_it_fail, 1);
 	put(k->probability, 100);
@@ -222,6 +248,8 @@ static void find_count(struct kind *k)
 	put(k->probability, 0);
 	put(make_it_fail, 0);
 	put(k->task_filter, 0);
+	if (!all)
+		allow_range(only_from, only_to);
 	if (i == BURN)
 		iwt_die("counting allocations");
 }

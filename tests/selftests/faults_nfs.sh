@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# NFS over RDMA while allocations of this driver fail: of those that it, or what it calls,
+# asks for while a mount is made, used and ended, at either end, the first, then the second
+# and so on, until there are no more. A mount may fail, and the next one must not; what is
+# written is read back right; nothing hangs, and nothing is left, which is for the gate of
+# the laboratory to find, and for kmemleak.
+# Some of them, farther and farther apart; with IWT_FAULTS=all each of the first hundred, and
+# each eleventh behind.
+. "$(dirname "$0")/../lib/ktap.sh"
+. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/pair.sh"
+
+FAILSLAB=/sys/kernel/debug/failslab
+MOST=20000
+
+require iwt_faultnth rping rdma
+require_type "$IWT_LINK_TYPE"
+[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers do then is not tested"
+if [ ! -e $FAILSLAB/require-start ]; then
+	! grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env || missing_all "fault injection by module"
+	skip_all "no fault injection by module in this kernel"
+fi
+for module in rpcrdma nfsd nfs nfsv4; do
+	modprobe -q $module || [ -d /sys/module/$module ] || skip_all "this kernel has no NFS over RDMA"
+done
+require rpc.nfsd mount.nfs
+
+nfs=$(realpath "$(dirname "$0")/../consumers/nfs.sh")
+
+# client COMMAND...: at the client's host, where it mounts
+client() { nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" "$@"; }
+host_is_ready() { client mkdir -p /mnt/nfs; }
+
+mounted() { client grep -q ' /mnt/nfs .*proto=rdma' /proc/mounts; }
+
+# What is made to fail, or not: $FAULT is "" or the program that does, with its arguments
+mount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" mount.nfs 10.77.0.1:/srv /mnt/nfs \
+	-o vers=4,proto=rdma,port=20049,sec=sys,retry=0; }
+umount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" umount /mnt/nfs; }
+# Through the page cache and around it, so that each octet is sent and comes back
+use_it() {
+	# shellcheck disable=SC2016
+	$FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" bash -c '
+		dd if="$0" of=/mnt/nfs/data bs=64k conv=fsync status=none &&
+			dd if=/mnt/nfs/data iflag=direct bs=1M status=none | cmp - "$0"' "$TMP/data"
+}
+other_data() { head -c 300000 /dev/urandom >"$TMP/data"; }
+
+# with KIND N COMMAND: COMMAND while the N-th allocation fails. RC is its status, and FAILED
+# whether one did.
+with() {
+	local FAULT="$IWT_BIN/iwt_faultnth $1 iw_tcp $2"
+	FAILED=1
+	"$3"
+	RC=$?
+	if [ "$RC" -ge 64 ] && [ "$RC" -lt 128 ]; then FAILED='' RC=$((RC - 64)); fi
+	[ "$RC" -lt 60 ]
+}
+
+# A step with a fault, and what has to be true of it. FAULT is empty where none is meant.
+FAULT=
+step_mount() {
+	with "$1" "$2" mount_it || return
+	if [ "$RC" != 0 ]; then
+		said=$((said + 1))
+		mount_it || return
+	fi
+	mounted && other_data && use_it && umount_it
+}
+step_use() {
+	mount_it && mounted && other_data && with "$1" "$2" use_it && [ "$RC" = 0 ] &&
+		other_data && use_it && umount_it
+}
+step_umount() {
+	mount_it && other_data && use_it && with "$1" "$2" umount_it || return
+	if [ "$RC" != 0 ]; then
+		said=$((said + 1))
+		umount_it
+	fi
+}
+
+# next N: a mount has thousands, most of them for its memory regions
+next() {
+	if [ "${IWT_FAULTS:-}" != all ]; then
+		echo $(($1 + $1 / 2 + 1))
+	elif [ "$1" -lt 100 ]; then
+		echo $(($1 + 1))
+	else
+		echo $(($1 + 11))
+	fi
+}
+
+# faults STEP KIND
+faults() {
+	local n=1 fails=0 said=0 calm=0 what="$1: $2"
+	# once more: two processors may have counted one for the other
+	while [ "$n" -le $MOST ] && [ $calm -lt 2 ]; do
+		if ! "step_$1" "$2" $n >"$TMP/step" 2>&1; then
+			not_ok "$what: number $n"
+			echo "# status $RC${FAILED:+, one failed}"
+			tail -n 8 "$TMP/step" | diag
+			return 1
+		fi
+		if [ -n "$FAILED" ]; then
+			fails=$((fails + 1)) calm=0 n=$(next "$n")
+		else
+			calm=$((calm + 1))
+		fi
+	done
+	echo "# $what: $fails failed, the last of $n; $said times it said so"
+	if [ $fails -gt 0 ]; then
+		ok "$what"
+	elif [ "$2" = pages ]; then
+		skip "$what" "it took no page from the system"
+	else
+		not_ok "$what: nothing was made to fail"
+	fi
+}
+
+serving() { [ "$(cat "$TMP/started" 2>/dev/null)" = 0 ]; }
+stop_server() {
+	touch "$TMP/stop"
+	ended "$server"
+}
+# Completion queues that the core pools for its users live as long as the device.
+no_resources() { ! in_net "$1" rdma resource show "$2" | grep -E '(pd|qp|cm_id|mr) [1-9]'; }
+
+ktap_begin
+setup 1500 || { not_ok "two links"; ktap_finish; }
+start ip netns exec "$NS_A" unshare -m bash "$nfs" server "$TMP" >"$TMP/server.log" 2>&1
+server=$PID
+start ip netns exec "$NS_B" unshare -m sleep 100000
+HOLD=$PID
+if check "the server is there" busywait "$IWT_TIME" serving && check "the client's host" busywait 20 host_is_ready; then
+	other_data
+	check "a mount" mount_it
+	check "is used" use_it
+	check "and goes" umount_it
+	for step in mount use umount; do
+		for kind in slabs pages; do faults $step $kind || break 2; done
+	done
+	check "after all this: a mount" mount_it
+	check "is used" use_it
+	check "and goes" umount_it
+fi
+check "the server stops" stop_server || diag <"$TMP/server.log"
+check "nothing of the server is left" busywait 20 no_resources "$NS_A" "$DEV_A"
+check "nothing of the client is left" busywait 20 no_resources "$NS_B" "$DEV_B"
+pair "and rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
+ktap_finish
