@@ -83,7 +83,7 @@ step_umount() {
 # next N: a mount has thousands, most of them for its memory regions
 next() {
 	if [ "${IWT_FAULTS:-}" != all ]; then
-		echo $(($1 + $1 / 2 + 1))
+		echo $(($1 * 2 + 1))
 	elif [ "$1" -lt 100 ]; then
 		echo $(($1 + 1))
 	else
