@@ -63,7 +63,7 @@
 	X(J_RIGHT,		"what judges do right",		true)	\
 	X(J_WRONG,		"what judges do wrong, seen",	true)	\
 	X(J_ANSWERS,		"answers that judges look at",	true)	\
-	X(J_RACE,		"entries that change meanwhile",	true)	\
+	X(J_RACE,		"entries that change meanwhile, seen",	false)	\
 	X(M_MMAP,		"mmap of a ring",		true)	\
 	X(M_ODD_MMAP,		"mmap at random",		false)	\
 	X(M_CHANGE,		"mprotect, mremap, munmap, ...",	true)	\

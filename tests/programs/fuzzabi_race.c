@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An entry that is not the same when it is read for the second time. The judge's queues have
- * room for one entry, and a thread of its own makes one field of that wrong and right again as
- * fast as it can, on another processor, while the kernel takes it. What a check has let pass
- * must be what is used then: the kernel's checkers see a length that is not, and the judge sees
- * octets that have changed elsewhere.
+ * room for one entry, and a child makes one field of that wrong and right again as fast as it
+ * can, on another processor, while the kernel takes it. What a check has let pass must be what
+ * is used then: the kernel's checkers see a length that is not, and the judge sees octets that
+ * have changed elsewhere. It is no thread, since User-Mode Linux runs those one at a time.
  */
-#include <pthread.h>
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fuzzabi_judge.h"
 
 #define TRIES	10
-
-struct flip {
-	volatile uint8_t *at;
-	uint8_t wrong, right;
-	volatile bool stop;
-};
 
 /* A field: which octet of the entry, what is wrong in it, and what else the entry has */
 static const struct field {
@@ -42,15 +39,29 @@ static const struct field {
 	{ true, sizeof(struct iwt_recv_wqe) + 1, 0x14 },
 };
 
-static void *flipper(void *arg)
+/* For so long that the other processor sees what was stored before what comes next */
+static void linger(void)
 {
-	struct flip *p = arg;
+	volatile int i;
 
-	while (!p->stop) {
-		*p->at = p->wrong;
-		*p->at = p->right;
+	for (i = 0; i < 30; i++)
+		;
+}
+
+static pid_t start_flipper(volatile uint8_t *at, uint8_t wrong, uint8_t right)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	iwt_guarded = false;
+	for (;;) {
+		*at = wrong;
+		linger();
+		*at = right;
+		linger();
 	}
-	return NULL;
 }
 
 static void post_recv(struct judge *j)
@@ -112,23 +123,24 @@ static uint8_t right_octet(struct judge *j, const struct field *x)
 void iwt_judged_race(struct judge *j)
 {
 	const struct field *x = &fields[iwt_below(j->f, sizeof(fields) / sizeof(fields[0]))];
-	struct flip p = { .wrong = x->wrong };
-	pthread_t thread;
+	uint8_t *at;
+	pid_t pid;
 	int n;
 
 	j->wrs = 1;
 	if (!iwt_judged_begin(j, 4 * JUDGED_WRS))
 		return;
 	iwt_judged_pattern(j);
-	p.right = right_octet(j, x);
-	p.at = iwt_slot(&j->qp[x->recv ? RX : TX].ring[x->recv], 0) + x->at;
-	if (pthread_create(&thread, NULL, flipper, &p))
+	at = iwt_slot(&j->qp[x->recv ? RX : TX].ring[x->recv], 0) + x->at;
+	pid = start_flipper(at, x->wrong, right_octet(j, x));
+	if (pid < 0)
 		return;
 	for (n = 0; n < TRIES && try_one(j, x); n++)
 		;
-	p.stop = true;
-	pthread_join(thread, NULL);
-	iwt_count(J_RACE, 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	/* did the kernel ever see what was wrong? */
+	iwt_count(J_RACE, n < TRIES ? 0 : ETIME);
 	if (iwt_judged_beyond(j))
 		iwt_judged_say(j, "an entry that changes", "other memory has changed");
 }
