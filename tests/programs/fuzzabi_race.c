@@ -4,9 +4,10 @@
  * room for one entry, and a child makes one field of that wrong and right again as fast as it
  * can, on another processor, while the kernel takes it. What a check has let pass must be what
  * is used then: the kernel's checkers see a length that is not, and the judge sees octets that
- * have changed elsewhere. It is no thread, since User-Mode Linux runs those one at a time.
+ * have changed elsewhere.
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,7 +16,7 @@
 
 #include "fuzzabi_judge.h"
 
-#define TRIES	10
+#define TRIES	100
 
 /* A field: which octet of the entry, what is wrong in it, and what else the entry has */
 static const struct field {
@@ -48,6 +49,15 @@ static void linger(void)
 		;
 }
 
+static void stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 static pid_t start_flipper(volatile uint8_t *at, uint8_t wrong, uint8_t right)
 {
 	pid_t pid = fork();
@@ -55,6 +65,7 @@ static pid_t start_flipper(volatile uint8_t *at, uint8_t wrong, uint8_t right)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	stay_on(1);
 	iwt_guarded = false;
 	for (;;) {
 		*at = wrong;
@@ -120,10 +131,20 @@ static uint8_t right_octet(struct judge *j, const struct field *x)
 	return ((uint8_t *)&q)[x->at];
 }
 
+/* A new process has to wait for a processor. */
+static void wait_for_flipper(const volatile uint8_t *at, uint8_t right)
+{
+	int ms;
+
+	for (ms = 0; ms < 100 && *at == right; ms++)
+		usleep(1000);
+}
+
 void iwt_judged_race(struct judge *j)
 {
 	const struct field *x = &fields[iwt_below(j->f, sizeof(fields) / sizeof(fields[0]))];
-	uint8_t *at;
+	uint8_t *at, octet;
+	cpu_set_t all;
 	pid_t pid;
 	int n;
 
@@ -132,13 +153,20 @@ void iwt_judged_race(struct judge *j)
 		return;
 	iwt_judged_pattern(j);
 	at = iwt_slot(&j->qp[x->recv ? RX : TX].ring[x->recv], 0) + x->at;
-	pid = start_flipper(at, x->wrong, right_octet(j, x));
-	if (pid < 0)
-		return;
-	for (n = 0; n < TRIES && try_one(j, x); n++)
+	sched_getaffinity(0, sizeof(all), &all);
+	stay_on(0);
+	octet = right_octet(j, x);
+	*at = octet;
+	pid = start_flipper(at, x->wrong, octet);
+	if (pid > 0)
+		wait_for_flipper(at, octet);
+	for (n = 0; pid > 0 && n < TRIES && try_one(j, x); n++)
 		;
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	sched_setaffinity(0, sizeof(all), &all);
 	/* did the kernel ever see what was wrong? */
 	iwt_count(J_RACE, n < TRIES ? 0 : ETIME);
 	if (iwt_judged_beyond(j))
