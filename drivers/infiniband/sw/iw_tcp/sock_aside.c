@@ -19,6 +19,9 @@
 
 #include "sock_priv.h"
 
+/* Octets of the first memory that is taken for them. */
+#define ASIDE_MIN	256
+
 /* May the sender not go on? Then TCP calls whatever is awaited (tcp_epollin_ready()). */
 static bool is_closed(const struct iwt_sock *s)
 {
@@ -26,8 +29,6 @@ static bool is_closed(const struct iwt_sock *s)
 	       tcp_receive_window(tcp_sk(s->sk)) <=
 	       inet_csk(s->sk)->icsk_ack.rcv_mss;
 }
-
-#define ASIDE_MIN	256
 
 /*
  * Room for @len octets, those that are there among them. It grows by powers of two: a peer
@@ -72,9 +73,9 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 	if (likely(!is_closed(s)))
 		return;
 	len = iwt_sock_peek(s, &cur);
-	new = len - s->aside.len;
-	if (!new)
+	if (len <= s->aside.len)
 		return;
+	new = len - s->aside.len;
 	if (!s->aside.len)
 		s->aside.begins = iwt_sock_begins_segment(s, &cur, 0);
 	if (!make_room(s, len)) {
