@@ -3,8 +3,8 @@
  * An entry that is not the same when it is read for the second time. The judge's queues have
  * room for one entry, and a child makes one field of that wrong and right again as fast as it
  * can, on another processor, while the kernel takes it. What a check has let pass must be what
- * is used then: the kernel's checkers see a length that is not, and the judge sees octets that
- * have changed elsewhere.
+ * is used then: a length that is not ends in memory that is not there, and the judge sees octets
+ * that have changed elsewhere.
  */
 #include <errno.h>
 #include <sched.h>
@@ -41,11 +41,11 @@ static const struct field {
 };
 
 /* For so long that the other processor sees what was stored before what comes next */
-static void linger(void)
+static void linger(int turns)
 {
 	volatile int i;
 
-	for (i = 0; i < 30; i++)
+	for (i = 0; i < turns; i++)
 		;
 }
 
@@ -61,6 +61,7 @@ static void stay_on(int cpu)
 static pid_t start_flipper(volatile uint8_t *at, uint8_t wrong, uint8_t right)
 {
 	pid_t pid = fork();
+	uint32_t turn = 0;
 
 	if (pid)
 		return pid;
@@ -68,10 +69,11 @@ static pid_t start_flipper(volatile uint8_t *at, uint8_t wrong, uint8_t right)
 	stay_on(1);
 	iwt_guarded = false;
 	for (;;) {
+		/* right for longer: what is wrong when it is read first ends the connection */
 		*at = wrong;
-		linger();
+		linger(8);
 		*at = right;
-		linger();
+		linger(100 + turn++ % 64);
 	}
 }
 

@@ -10,8 +10,8 @@ DIR=/sys/kernel/debug/iwt_ktest
 LOC_LEN_ERR=1 LOC_PROT_ERR=4 WR_FLUSH_ERR=5
 
 # refusals: those of iwt_ktest on this side, each of which flushes some requests
-refusals() { echo "local direct 8 9 $IP_A $IP_B" >$DIR/run && ! grep '^not ok' $DIR/results; }
-tells() { grep -q "iwt_wqe_error: .* status=$1\$" $TRACE/trace; }
+refusals() { echo "local direct 8 9 $IP_A $IP_B" >"$DIR/run" && ! grep '^not ok' "$DIR/results"; }
+tells() { grep -q "iwt_wqe_error: .* status=$1\$" "$TRACE/trace"; }
 
 require rdma
 require_type "$IWT_LINK_TYPE"
