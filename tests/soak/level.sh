@@ -25,7 +25,7 @@ sockets() {
 
 things() {
 	echo "files $(cut -f 1 /proc/sys/fs/file-nr)"
-	echo "processes $(find /proc -maxdepth 1 -name '[0-9]*' | wc -l)"
+	echo "processes $(find /proc -maxdepth 1 -name '[0-9]*' 2>/dev/null | wc -l)"
 	echo "namespaces $(ip netns list | wc -l)"
 	echo "netdevs $(find /sys/class/net -type l | wc -l)"
 	echo "links $(find /sys/class/infiniband -type l | wc -l)"
