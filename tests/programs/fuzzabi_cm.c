@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,13 +25,38 @@ struct cm {
 };
 
 /*
- * An identifier is destroyed only if the process was told of it. The core of some kernels
- * looks at that of a request which nobody has read when its listener ends, though it was
- * freed.
+ * What the core of some kernels does not stand, whatever the driver, is left out:
+ * - An identifier is destroyed only if the process was told of it. The core looks at that of
+ *   a request which nobody has read when its listener ends, though it was freed.
+ * - A request is answered once, and nothing else is. The core takes it for an error of its
+ *   own when another answer comes before it has heard of the first one's success, or when
+ *   an identifier goes that was connecting, and was to answer.
  */
 static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
 {
-	return m != C_DESTROY_ID && hdr->cmd == RDMA_USER_CM_CMD_DESTROY_ID;
+	switch (hdr->cmd) {
+	case RDMA_USER_CM_CMD_DESTROY_ID:
+		return m != C_DESTROY_ID;
+	case RDMA_USER_CM_CMD_ACCEPT:
+		return m != C_ACCEPT;
+	case RDMA_USER_CM_CMD_REJECT:
+		return m != C_REJECT;
+	}
+	return false;
+}
+
+/* The answer is to the request that was told of. */
+static void keep_id(enum method m, uint8_t *core, const void *good)
+{
+	size_t at;
+
+	if (m == C_ACCEPT)
+		at = offsetof(struct rdma_ucm_accept, id);
+	else if (m == C_REJECT)
+		at = offsetof(struct rdma_ucm_reject, id);
+	else
+		return;
+	memcpy(core + at, (const uint8_t *)good + at, sizeof(uint32_t));
 }
 
 static int cm_command(struct fuzz *f, int fd, enum method m, uint32_t number,
@@ -47,6 +73,7 @@ static int cm_command(struct fuzz *f, int fd, enum method m, uint32_t number,
 	memset(f->out, 0, 512);
 	if (iwt_hot(f) && m != C_DESTROY_ID)
 		iwt_mutate(f, r.core, len);
+	keep_id(m, r.core, core);
 	if (f->hot && iwt_chance(f, 2))
 		iwt_mutate(f, &r.hdr, sizeof(r.hdr));
 	if (f->hot && iwt_chance(f, 2))
