@@ -7,6 +7,18 @@
 #include <linux/uio.h>
 #include_next <net/tcp.h>
 
+/*
+ * The older operation does not know MSG_EOR. What it has sent at once needs no mark, since
+ * nothing is added to it any more.
+ */
+static inline void compat_tcp_end_record(struct sock *sk)
+{
+	struct sk_buff *skb = tcp_write_queue_tail(sk);
+
+	if (skb)
+		TCP_SKB_CB(skb)->eor = 1;
+}
+
 /* One run of pages of what MSG_SPLICE_PAGES names, by TCP's older operation. */
 static inline int compat_tcp_splice_one(struct sock *sk, struct msghdr *msg,
 					size_t size)
@@ -35,6 +47,8 @@ static inline int compat_tcp_splice_pages(struct sock *sk, struct msghdr *msg,
 		done += ret;
 		size -= ret;
 	}
+	if (!size && msg->msg_flags & MSG_EOR)
+		compat_tcp_end_record(sk);
 	return done ? done : ret;
 }
 
