@@ -464,9 +464,9 @@ void iwt_sock_consume(struct iwt_sock *s, u32 len)
  * @len: octets, counted from the first that is not consumed; 1: any
  *
  * Until they are there ops->data_ready is called only when TCP runs short of
- * memory or window (see iwt_sock_set_aside()), and ops->state_change when the stream ends. TCP delays the
- * acknowledgment of what its reader leaves where it is, which a sender may wait
- * for who has the rest; not so below this mark.
+ * memory or window (see iwt_sock_set_aside()), and ops->state_change when the stream
+ * ends. TCP delays the acknowledgment of what its reader leaves where it is, which a
+ * sender may wait for who has the rest; not so below this mark.
  */
 void iwt_sock_await(struct iwt_sock *s, u32 len)
 {
