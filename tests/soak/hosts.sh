@@ -58,19 +58,12 @@ linked() {
 
 forget_settings() { rmdir "$SETTINGS/$1" 2>/dev/null; }
 
-# link_ends LINK: it may have gone by itself meanwhile, with its net device; not after long
-link_ends() {
-	local rc=0
-	timeout 60 rdma link delete "$1" || rc=$?
-	[ $rc = 0 ] || { [ $rc != 124 ] && ! rdma_exists "$1"; }
-}
-
 # hosts_down: in any order that the seed likes; all must be gone then
 hosts_down() {
 	local ns dev
 	if chance 50; then
 		for dev in "$DEV_A" "$DEV_B"; do
-			! rdma_exists "$dev" || must "link $dev goes" link_ends "$dev"
+			! rdma_exists "$dev" || must "link $dev goes" timeout 60 rdma link delete "$dev"
 		done
 	fi
 	for ns in "$NS_A" "$NS_B"; do ns_del "$ns"; done
