@@ -70,9 +70,9 @@ do_rename() {
 }
 
 do_rename_link() {
-	there "$DEV has another name" rdma dev set "$DEV" name "r$DEV"
+	there "$DEV has another name" by_name "$DEV" rdma dev set "$DEV" name "r$DEV"
 	rest 5
-	there "$DEV has its name again" rdma dev set "r$DEV" name "$DEV"
+	there "$DEV has its name again" by_name "r$DEV" rdma dev set "r$DEV" name "$DEV"
 }
 
 # on both sides: no router would tell one of them what the other one drops
@@ -94,7 +94,7 @@ do_setting() { setting "$DEV" "$DEV_PEER"; }
 
 # What ends a connection
 
-do_link_del() { there "link $DEV goes" timeout 60 rdma link delete "$DEV"; }
+do_link_del() { there "link $DEV goes" by_name "$DEV" rdma link delete "$DEV"; }
 
 do_link_again() {
 	local n
@@ -169,7 +169,7 @@ over() {
 	done
 }
 
-no_qps() { ! rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
+no_qps() { ! by_name "$1" rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
 
 # nothing_left: what their end left on links that are there
 nothing_left() {

@@ -71,7 +71,7 @@ nvme_start() {
 # deadlock.
 nvme_stop() {
 	timeout 60 nvme disconnect -n $NVME_NQN && busywait 30 nvme_gone &&
-		timeout 60 rdma link delete "$LINK" && nvme_target_stop
+		by_name "$LINK" rdma link delete "$LINK" && nvme_target_stop
 }
 
 # nvme_traffic: a process of its own, as nfs-traffic.sh is

@@ -32,7 +32,7 @@ heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listen
 # to_end WHAT: one of the ways for a link to end; it is gone then
 to_end() {
 	case $1 in
-	link) must "link $DEV goes" timeout 60 rdma link delete "$DEV" ;;
+	link) must "link $DEV goes" by_name "$DEV" rdma link delete "$DEV" ;;
 	netdev) must "$IF goes" timeout 60 ip -n "$NS" link delete "$IF" ;;
 	below) must "p$IF goes" timeout 60 ip -n "$NS" link delete "p$IF" ;;
 	both) rdma link delete "$DEV" 2>/dev/null &
