@@ -24,7 +24,12 @@ lab_load() {
 	6.1) stock_kernel KERNEL 6.1 bookworm amd64 bookworm; root_of ROOT bookworm ;;
 	uml) lab_uml uml.config ;;
 	# the less memory, the less is searched for leaks
-	debug) lab_uml "uml.config debug.config"; LAB_MEMORY=1536 LAB_GRACE=600 ;;
+	debug)
+		lab_uml "uml.config debug.config"
+		LAB_MEMORY=1536 LAB_GRACE=600
+		# an hour of soak has more call stacks than KASAN has room for
+		LAB_CMDLINE='stack_depot_max_pools=32767'
+		;;
 	arm64) lab_foreign trixie arm64 trixie:arm64 ;;
 	arm64-16k) lab_foreign trixie arm64-16k trixie:arm64 ;;
 	s390x) lab_foreign bookworm-backports s390x bookworm:s390x ;;
