@@ -481,11 +481,13 @@ static bool end_user(struct iwt_sock *s)
 static void do_user_work(struct work_struct *work)
 {
 	struct iwt_sock *s = container_of(to_delayed_work(work), struct iwt_sock, user_work);
+	unsigned long delay = s->user_delay;
 
 	if (end_user(s))
 		return;
-	iwt_sock_end_later(s, s->user_delay);
-	s->user_delay = min(2 * s->user_delay, USER_DELAY_MAX);
+	s->user_delay = min(2 * delay, USER_DELAY_MAX);
+	/* a worker may have freed it when this returns: see iwt_sock_release_user() */
+	iwt_sock_end_later(s, delay);
 }
 
 /**
