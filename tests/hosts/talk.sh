@@ -106,7 +106,7 @@ check "the other machine" busywait 600 ping -c 1 -W 1 $IP_B
 check "does what it is told" busywait 120 b true
 for side in a b; do
 	echo "# $side: $(machine $side)"
-	check "$side: a link" $side "modprobe iw_tcp && rdma link add iwt0 type iw_tcp netdev \$(find /sys/class/net -type l ! -name lo -printf '%f\n' | sort | head -n 1)"
+	check "$side: a link" $side "$(declare -f card); modprobe iw_tcp && rdma link add iwt0 type iw_tcp netdev \$(card)"
 done
 for side in b a; do
 	for ip in 4 6; do
