@@ -7,8 +7,9 @@
 #include <rdma/iw_cm.h>
 
 #include "cm_ep.h"
-#include "device.h"
+#include "dev.h"
 #include "sock.h"
+#include "stats.h"
 
 /*
  * iw_cm calls us, never the reverse, except through pointers in its objects,

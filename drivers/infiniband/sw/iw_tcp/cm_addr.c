@@ -12,7 +12,7 @@
 
 #include <compat/ib_ops.h>
 
-#include "device.h"
+#include "dev.h"
 #include "sock.h"
 
 /**

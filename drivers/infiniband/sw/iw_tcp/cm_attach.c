@@ -15,8 +15,9 @@
 #include "cm.h"
 
 #include "cm_ep.h"
-#include "device.h"
+#include "dev.h"
 #include "sock.h"
+#include "stats.h"
 
 static void set_wish(struct iwt_ep *ep, const struct iwt_attach *a)
 {

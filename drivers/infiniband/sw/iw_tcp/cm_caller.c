@@ -16,7 +16,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "cm.h"
-#include "device.h"
+#include "dev.h"
 
 static const struct rdma_cm_id *caller(struct iw_cm_id *id)
 {

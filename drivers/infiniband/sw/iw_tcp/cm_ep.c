@@ -8,8 +8,9 @@
 #include <net/ipv6.h>
 
 #include "cm.h"
-#include "device.h"
+#include "dev.h"
 #include "sock.h"
+#include "stats.h"
 #include "trace.h"
 
 struct workqueue_struct *iwt_cm_wq;

@@ -32,7 +32,7 @@
 #include <rdma/iw_cm.h>
 
 #include "cm_ep.h"
-#include "device.h"
+#include "dev.h"
 #include "sock.h"
 
 /* Connections taken in one run of the work. */

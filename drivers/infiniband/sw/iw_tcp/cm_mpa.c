@@ -7,11 +7,12 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-#include "device.h"
+#include "dev.h"
 #include "proto/marker.h"
 #include "proto/term.h"
 #include "proto/txseg.h"
 #include "sock.h"
+#include "stats.h"
 #include "trace.h"
 
 /* Octets thrown away in one go while lingering. */

@@ -4,7 +4,7 @@
 
 #include <rdma/iw_cm.h>
 
-#include "device.h"
+#include "dev.h"
 
 static u8 depth(u16 n)
 {

@@ -20,7 +20,7 @@
 #include <net/tcp.h>
 #include <rdma/ib_verbs.h>
 
-#include "device.h"
+#include "dev.h"
 
 static const char * const crc_words[] = {
 	[IWT_CRC_OFF]		= "off",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "cq.h"
 
-#include "device.h"
+#include "dev.h"
+#include "stats.h"
 
 /*
  * Events that a process gets by arming its ring, between two calls. A process that does

@@ -2,38 +2,30 @@
 /* Making and unmaking a device, and what it can do. */
 #include "device.h"
 
-#include <linux/etherdevice.h>
 #include <linux/jiffies.h>
-#include <linux/list.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
-#include <linux/unaligned.h>
-#include <net/addrconf.h>
 #include <rdma/iw_cm.h>
 
 #include <compat/ib_ops.h>
 
 #include "cm.h"
+#include "config.h"
 #include "cq.h"
+#include "dev.h"
 #include "mmap.h"
 #include "mr.h"
 #include "qp.h"
 #include "restrack.h"
+#include "stats.h"
 #include "verbs.h"
 #include "verbs_mr.h"
-
-/* All devices, for the sake of their GUIDs and settings. */
-static LIST_HEAD(devs);
-static DEFINE_MUTEX(devs_lock);
 
 /* The end of a device: only connections that are being closed refer to it. */
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);
 
-	mutex_lock(&devs_lock);
-	list_del(&dev->node);
-	mutex_unlock(&devs_lock);
+	iwt_dev_delist(dev);
 	iwt_cm_dev_drain(dev);
 	WARN_ON(!xa_empty(&dev->qps));
 	WARN_ON(!xa_empty(&dev->mrs));
@@ -104,93 +96,6 @@ static const struct ib_device_ops dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, iwt_ucontext, ibuc),
 };
 
-/**
- * iwt_dev_set_addr() - take over the link layer address of the net device
- * @dev: device
- */
-void iwt_dev_set_addr(struct iwt_dev *dev)
-{
-	if (is_valid_ether_addr(dev->netdev->dev_addr))
-		ether_addr_copy(dev->addr, dev->netdev->dev_addr);
-	else if (!is_valid_ether_addr(dev->addr))
-		eth_random_addr(dev->addr);
-}
-
-/**
- * iwt_dev_get_by_name() - find a registered device
- * @name: its present name
- *
- * Process context, may sleep. Return: the device with a reference for
- * ib_device_put(), or NULL.
- */
-struct iwt_dev *iwt_dev_get_by_name(const char *name)
-{
-	struct iwt_dev *dev, *found = NULL;
-
-	mutex_lock(&devs_lock);
-	list_for_each_entry(dev, &devs, node) {
-		if (strncmp(dev->ibdev.name, name, IB_DEVICE_NAME_MAX))
-			continue;
-		if (ib_device_try_get(&dev->ibdev)) {
-			found = dev;
-			break;
-		}
-	}
-	mutex_unlock(&devs_lock);
-	return found;
-}
-
-/**
- * iwt_dev_any() - is any device of a kind?
- * @is: says it of one
- * @arg: its argument
- *
- * Devices that are being added or removed are among them. Process context, may sleep.
- */
-bool iwt_dev_any(bool (*is)(const struct iwt_dev *dev, const void *arg), const void *arg)
-{
-	const struct iwt_dev *dev;
-	bool found = false;
-
-	mutex_lock(&devs_lock);
-	list_for_each_entry(dev, &devs, node) {
-		found = is(dev, arg);
-		if (found)
-			break;
-	}
-	mutex_unlock(&devs_lock);
-	return found;
-}
-
-static bool guid_taken(__be64 guid)
-{
-	const struct iwt_dev *dev;
-
-	list_for_each_entry(dev, &devs, node)
-		if (dev->ibdev.node_guid == guid)
-			return true;
-	return false;
-}
-
-/*
- * A VLAN or a bridge has the address of a device below, but librdmacm tells
- * devices apart by their GUIDs: count down from the middle of an EUI-64.
- */
-static void enlist(struct iwt_dev *dev)
-{
-	u8 guid[sizeof(__be64)];
-	u16 middle = 0xfffe;
-
-	addrconf_addr_eui48(guid, (const char *)dev->addr);
-	mutex_lock(&devs_lock);
-	do {
-		put_unaligned_be16(middle--, guid + 3);
-		memcpy(&dev->ibdev.node_guid, guid, sizeof(guid));
-	} while (guid_taken(dev->ibdev.node_guid));
-	list_add(&dev->node, &devs);
-	mutex_unlock(&devs_lock);
-}
-
 static void init_ibdev(struct iwt_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -204,7 +109,7 @@ static void init_ibdev(struct iwt_dev *dev)
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));
 	strscpy(ibdev->node_desc, "iw_tcp", sizeof(ibdev->node_desc));
-	enlist(dev);
+	iwt_dev_enlist(dev);
 }
 
 /**

@@ -1,98 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One RDMA device on one net device. */
+/* Making a device: what it can do, and its end. */
 #ifndef IWT_DEVICE_H
 #define IWT_DEVICE_H
 
-#include <linux/atomic.h>
-#include <linux/if_ether.h>
-#include <linux/netdevice.h>
-#include <linux/rcupdate.h>
-#include <linux/xarray.h>
-#include <rdma/ib_verbs.h>
+struct net;
+struct net_device;
 
-#include "config.h"
-#include "stats.h"
-
-/*
- * Limits that the device reports and enforces. Rings, and what grows with them, are
- * charged to the process; the objects themselves are the core's, and these limits
- * are what bounds their memory: half a gigabyte if all are reached.
- */
-#define IWT_MAX_QP		(32 * 1024)
-#define IWT_MAX_QP_WR		(16 * 1024)
-#define IWT_MAX_CQ		(48 * 1024)
-#define IWT_MAX_CQE		(1024 * 1024)
-#define IWT_MAX_MR		(1024 * 1024)
-#define IWT_MAX_PD		(32 * 1024)
-/* Octets of a message; the sum of a list must fit. */
-#define IWT_MAX_MSG		0x80000000u
-#define IWT_MAX_RD_ATOM		128
-#define IWT_MAX_FR_PAGES	512
-
-/**
- * struct iwt_dev - device
- * @ibdev: verbs object, first
- * @node: in the list of all devices
- * @netdev: the interface below; a reference is held while registered
- * @net: network namespace that the link was made in, and where its sockets are;
- *	NULL once @netdev leaves it. No reference: it outlives its net devices
- *	by a grace period
- * @coming: the link is being added
- * @made: since when, in jiffies
- * @qps: queue pairs by number
- * @mrs: memory regions by STag index
- * @n_qps: how many there are
- * @n_cqs: completion queues
- * @n_pds: protection domains
- * @n_mrs: memory regions
- * @n_eps: endpoints of connections that are its own
- * @conf: settings of this link
- * @stats: counters
- * @addr: what stands for the device in its GID and GUID: the link layer
- *	address, or a random one where there is none (lo)
- * @port_state: as last told to the consumers; under RTNL
- */
-struct iwt_dev {
-	struct ib_device ibdev;
-	struct list_head node;
-	struct net_device *netdev;
-	struct net __rcu *net;
-	bool coming;
-	unsigned long made;
-	struct xarray qps;
-	struct xarray mrs;
-	atomic_t n_qps;
-	atomic_t n_cqs;
-	atomic_t n_pds;
-	atomic_t n_mrs;
-	atomic_t n_eps;
-	struct iwt_conf conf;
-	struct iwt_stats __percpu *stats;
-	u8 addr[ETH_ALEN];
-	enum ib_port_state port_state;
-};
-
-static inline struct iwt_dev *to_iwt_dev(struct ib_device *ibdev)
-{
-	return container_of(ibdev, struct iwt_dev, ibdev);
-}
-
-/* Is @net the namespace of the link? Any context. */
-static inline bool iwt_dev_in(const struct iwt_dev *dev, const struct net *net)
-{
-	return rcu_access_pointer(dev->net) == net;
-}
-
-/* One more object of a kind? Any context. Return: 0 or -ENOMEM. */
-static inline int iwt_dev_take(atomic_t *n, int max)
-{
-	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;
-}
-
-/* Process context, may sleep. */
 int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net);
-struct iwt_dev *iwt_dev_get_by_name(const char *name);
-bool iwt_dev_any(bool (*is)(const struct iwt_dev *dev, const void *arg), const void *arg);
-void iwt_dev_set_addr(struct iwt_dev *dev);
 
 #endif

@@ -9,6 +9,7 @@
 #include <rdma/iw_tcp-abi.h>
 #include <rdma/rdma_netlink.h>
 
+#include "dev.h"
 #include "device.h"
 
 /* One link of a net device at a time: from the look whether it has one on. */

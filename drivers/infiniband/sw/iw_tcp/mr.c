@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
-#include "device.h"
+#include "dev.h"
 
 #define KEY_BITS	8
 #define KEY_MASK	((1u << KEY_BITS) - 1)

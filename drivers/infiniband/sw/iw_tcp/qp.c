@@ -11,8 +11,9 @@
 #include <rdma/iw_cm.h>
 
 #include "cq.h"
-#include "device.h"
+#include "dev.h"
 #include "sock.h"
+#include "stats.h"
 #include "trace.h"
 #include "zc.h"
 

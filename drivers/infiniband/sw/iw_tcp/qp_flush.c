@@ -10,8 +10,9 @@
  */
 #include <linux/sched.h>
 
-#include "device.h"
+#include "dev.h"
 #include "qp_priv.h"
+#include "stats.h"
 #include "zc.h"
 
 /* Requests of each queue that one step completes. */

@@ -18,8 +18,9 @@
 #include <linux/sched/stat.h>
 #include <linux/smp.h>
 
-#include "device.h"
+#include "dev.h"
 #include "qp_priv.h"
+#include "stats.h"
 
 /* Budgets used up where others wait: before the first move, and at most. */
 #define MOVE_AFTER	4

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The engines of a queue pair, as its socket calls them, and the end of streams. */
-#include "device.h"
+#include "dev.h"
 #include "qp_priv.h"
+#include "stats.h"
 #include "trace.h"
 #include "zc.h"
 

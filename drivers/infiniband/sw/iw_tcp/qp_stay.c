@@ -21,8 +21,9 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 
-#include "device.h"
+#include "dev.h"
 #include "qp_priv.h"
+#include "stats.h"
 
 /* Nanoseconds that it stays at most. */
 #define STAY_FOR	(2 * NSEC_PER_USEC)

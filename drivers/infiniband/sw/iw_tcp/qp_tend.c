@@ -29,8 +29,9 @@
 #include <linux/sched.h>
 
 #include "cq.h"
-#include "device.h"
+#include "dev.h"
 #include "qp_priv.h"
+#include "stats.h"
 
 /* Nanoseconds without a doorbell after which the next is not in a row with it. */
 #define TEND_PAUSE	(200 * NSEC_PER_USEC)

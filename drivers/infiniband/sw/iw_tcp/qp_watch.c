@@ -29,8 +29,9 @@
 #include <linux/workqueue.h>
 
 #include "cq.h"
-#include "device.h"
+#include "dev.h"
 #include "qp_priv.h"
+#include "stats.h"
 
 /*
  * Nanoseconds without a post that are a pause, for the worker and of the process,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "rx.h"
 
-#include "device.h"
+#include "dev.h"
 #include "qp.h"
 #include "rx_priv.h"
 #include "sock.h"
+#include "stats.h"
 #include "trace.h"
 
 /* What one step takes, after which TCP may acknowledge, in octets. */

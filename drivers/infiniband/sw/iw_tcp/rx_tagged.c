@@ -3,7 +3,7 @@
 #include "rx_priv.h"
 
 #include "copy.h"
-#include "device.h"
+#include "dev.h"
 #include "mr.h"
 #include "qp.h"
 

@@ -2,10 +2,11 @@
 /* Inbound Sends, Immediate Data, Read and Atomic Requests, and Terminates. */
 #include "rx_priv.h"
 
-#include "device.h"
+#include "dev.h"
 #include "mr.h"
 #include "proto/term.h"
 #include "qp.h"
+#include "stats.h"
 #include "trace.h"
 
 /* Take a buffer for the Send that begins here. */

@@ -4,7 +4,7 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "device.h"
+#include "dev.h"
 
 static const struct rdma_stat_desc descs[IWT_C_COUNT] = {
 	[IWT_C_RX_FPDU].name		= "rx_fpdu",

@@ -3,9 +3,10 @@
 
 #include <linux/mm.h>
 
-#include "device.h"
+#include "dev.h"
 #include "qp.h"
 #include "sock.h"
+#include "stats.h"
 #include "trace.h"
 #include "tx_priv.h"
 #include "zc.h"

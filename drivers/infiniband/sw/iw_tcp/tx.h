@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#include "config.h"
+#include "conf.h"
 #include "mr.h"
 #include "proto/mpa.h"
 #include "proto/term.h"

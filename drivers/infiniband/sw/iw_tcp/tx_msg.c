@@ -2,7 +2,7 @@
 /* Which message goes next. */
 #include "tx_priv.h"
 
-#include "device.h"
+#include "dev.h"
 #include "mr.h"
 #include "qp.h"
 

@@ -14,11 +14,12 @@
 #include <linux/mm.h>
 #include <linux/net.h>
 
-#include "device.h"
+#include "dev.h"
 #include "proto/fpdu.h"
 #include "qp.h"
 #include "sock.h"
 #include "stage.h"
+#include "stats.h"
 #include "trace.h"
 #include "zc.h"
 

@@ -4,7 +4,7 @@
 #include <rdma/uverbs_std_types.h>
 
 #include "cm.h"
-#include "device.h"
+#include "dev.h"
 #include "proto/mpa.h"
 #include "qp.h"
 #include "verbs.h"

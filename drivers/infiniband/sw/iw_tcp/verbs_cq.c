@@ -4,7 +4,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "cq.h"
-#include "device.h"
+#include "dev.h"
 #include "mmap.h"
 #include "verbs.h"
 

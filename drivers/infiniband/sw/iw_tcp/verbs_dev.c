@@ -11,7 +11,7 @@
 
 #include <compat/ib_ops.h>
 
-#include "device.h"
+#include "dev.h"
 #include "version.h"
 
 /* "iwt"; there is no hardware whose vendor could be named. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Protection domains: an identity, nothing else. */
-#include "device.h"
+#include "dev.h"
 #include "verbs.h"
 
 /**

@@ -8,7 +8,7 @@
 
 #include "cm.h"
 #include "cq.h"
-#include "device.h"
+#include "dev.h"
 #include "mmap.h"
 #include "qp.h"
 #include "verbs.h"

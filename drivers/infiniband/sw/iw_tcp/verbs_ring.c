@@ -4,8 +4,9 @@
 #include <rdma/uverbs_std_types.h>
 
 #include "cq.h"
-#include "device.h"
+#include "dev.h"
 #include "qp.h"
+#include "stats.h"
 #include "verbs.h"
 
 #define UVERBS_MODULE_NAME iw_tcp

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/* All devices: their addresses and GUIDs, and how one is found. */
+#include "dev.h"
+
+#include <linux/etherdevice.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/unaligned.h>
+#include <net/addrconf.h>
+
+static LIST_HEAD(devs);
+static DEFINE_MUTEX(devs_lock);
+
+/**
+ * iwt_dev_set_addr() - take over the link layer address of the net device
+ * @dev: device
+ */
+void iwt_dev_set_addr(struct iwt_dev *dev)
+{
+	if (is_valid_ether_addr(dev->netdev->dev_addr))
+		ether_addr_copy(dev->addr, dev->netdev->dev_addr);
+	else if (!is_valid_ether_addr(dev->addr))
+		eth_random_addr(dev->addr);
+}
+
+/**
+ * iwt_dev_get_by_name() - find a registered device
+ * @name: its present name
+ *
+ * Process context, may sleep. Return: the device with a reference for
+ * ib_device_put(), or NULL.
+ */
+struct iwt_dev *iwt_dev_get_by_name(const char *name)
+{
+	struct iwt_dev *dev, *found = NULL;
+
+	mutex_lock(&devs_lock);
+	list_for_each_entry(dev, &devs, node) {
+		if (strncmp(dev->ibdev.name, name, IB_DEVICE_NAME_MAX))
+			continue;
+		if (ib_device_try_get(&dev->ibdev)) {
+			found = dev;
+			break;
+		}
+	}
+	mutex_unlock(&devs_lock);
+	return found;
+}
+
+/**
+ * iwt_dev_any() - is any device of a kind?
+ * @is: says it of one
+ * @arg: its argument
+ *
+ * Devices that are being added or removed are among them. Process context, may sleep.
+ */
+bool iwt_dev_any(bool (*is)(const struct iwt_dev *dev, const void *arg), const void *arg)
+{
+	const struct iwt_dev *dev;
+	bool found = false;
+
+	mutex_lock(&devs_lock);
+	list_for_each_entry(dev, &devs, node) {
+		found = is(dev, arg);
+		if (found)
+			break;
+	}
+	mutex_unlock(&devs_lock);
+	return found;
+}
+
+static bool guid_taken(__be64 guid)
+{
+	const struct iwt_dev *dev;
+
+	list_for_each_entry(dev, &devs, node)
+		if (dev->ibdev.node_guid == guid)
+			return true;
+	return false;
+}
+
+/**
+ * iwt_dev_enlist() - give a device its GUID, and make it one of all
+ * @dev: device with an address
+ *
+ * A VLAN or a bridge has the address of a device below, but librdmacm tells
+ * devices apart by their GUIDs: count down from the middle of an EUI-64.
+ */
+void iwt_dev_enlist(struct iwt_dev *dev)
+{
+	u8 guid[sizeof(__be64)];
+	u16 middle = 0xfffe;
+
+	addrconf_addr_eui48(guid, (const char *)dev->addr);
+	mutex_lock(&devs_lock);
+	do {
+		put_unaligned_be16(middle--, guid + 3);
+		memcpy(&dev->ibdev.node_guid, guid, sizeof(guid));
+	} while (guid_taken(dev->ibdev.node_guid));
+	list_add(&dev->node, &devs);
+	mutex_unlock(&devs_lock);
+}
+
+/**
+ * iwt_dev_delist() - a device is found no more
+ * @dev: device
+ */
+void iwt_dev_delist(struct iwt_dev *dev)
+{
+	mutex_lock(&devs_lock);
+	list_del(&dev->node);
+	mutex_unlock(&devs_lock);
+}
