@@ -283,7 +283,7 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 static enum iwt_cm_event harden(const struct iwt_ep *ep, enum iwt_cm_event event)
 {
 	if (event == IWT_CME_ABORT && ep->state == IWT_CM_CLOSING &&
-	    ep->attached && iwt_qp_lends(ep->qp))
+	    ep->attached && iwt_qp_zc_in_flight(ep->qp))
 		return IWT_CME_KILL;
 	return event;
 }

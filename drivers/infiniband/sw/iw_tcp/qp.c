@@ -237,7 +237,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 			      READ_ONCE(qp->dev->conf.patience));
 	iwt_sock_set_ops(s, &iwt_qp_sock_ops, qp);
 	rcu_read_lock();
-	iwt_sock_kick(s);
+	iwt_sock_run(s);
 	rcu_read_unlock();
 	return 0;
 }
@@ -268,10 +268,10 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 }
 
 /**
- * iwt_qp_lends() - has TCP memory of work requests by reference?
+ * iwt_qp_zc_in_flight() - has TCP memory of work requests by reference?
  * @qp: queue pair
  */
-bool iwt_qp_lends(struct iwt_qp *qp)
+bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
 {
 	bool lends;
 

@@ -270,13 +270,13 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 		  const struct iwt_mpa_terms *terms, bool initiator,
 		  const struct iwt_qp_llp_ops *llp, void *ctx);
 bool iwt_qp_detach(struct iwt_qp *qp);
-bool iwt_qp_lends(struct iwt_qp *qp);
+bool iwt_qp_zc_in_flight(struct iwt_qp *qp);
 void iwt_qp_setup(struct iwt_qp *qp);
 int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c);
 enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp);
-void iwt_qp_kick(struct iwt_qp *qp);
-void iwt_qp_kick_later(struct iwt_qp *qp);
-void iwt_qp_call(struct iwt_qp *qp);
+void iwt_qp_run(struct iwt_qp *qp);
+void iwt_qp_run_bh(struct iwt_qp *qp);
+void iwt_qp_run_sync(struct iwt_qp *qp);
 void iwt_qp_destroy(struct iwt_qp *qp);
 struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn);
 void iwt_qp_get(struct iwt_qp *qp);

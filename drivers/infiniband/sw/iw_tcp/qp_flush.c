@@ -126,52 +126,52 @@ static __always_inline bool run_engine(struct iwt_qp *qp,
 }
 
 /**
- * iwt_qp_kick() - something was posted, or the doorbell rang
+ * iwt_qp_run() - something was posted, or the doorbell rang
  * @qp: queue pair
  *
  * Any context. Sends or flushes at once where the context allows, else soon.
  */
-void iwt_qp_kick(struct iwt_qp *qp)
+void iwt_qp_run(struct iwt_qp *qp)
 {
-	if (run_engine(qp, iwt_sock_kick))
+	if (run_engine(qp, iwt_sock_run))
 		return;
 	if (in_hardirq() || irqs_disabled() || flush_posted(qp))
 		flush_later(qp);
 }
 
 /**
- * iwt_qp_kick_later() - the same, but all of it from bottom half work
+ * iwt_qp_run_bh() - the same, but all of it from bottom half work
  * @qp: queue pair
  *
  * Any context.
  */
-void iwt_qp_kick_later(struct iwt_qp *qp)
+void iwt_qp_run_bh(struct iwt_qp *qp)
 {
-	if (!run_engine(qp, iwt_sock_kick_later))
+	if (!run_engine(qp, iwt_sock_run_bh))
 		flush_later(qp);
 }
 
 /**
- * iwt_qp_pull() - the engines run here, and not where they were to go on
+ * iwt_qp_run_here() - the engines run here, and not where they were to go on
  * @qp: queue pair
  *
  * Process context, no locks held.
  */
-void iwt_qp_pull(struct iwt_qp *qp)
+void iwt_qp_run_here(struct iwt_qp *qp)
 {
-	if (!run_engine(qp, iwt_sock_pull))
+	if (!run_engine(qp, iwt_sock_run_here))
 		iwt_qp_flush_all(qp);
 }
 
 /**
- * iwt_qp_call() - the same as iwt_qp_kick(), for a process's doorbell
+ * iwt_qp_run_sync() - the same as iwt_qp_run(), for a process's doorbell
  * @qp: queue pair
  *
  * Process context, no locks held. Sends or flushes at once.
  */
-void iwt_qp_call(struct iwt_qp *qp)
+void iwt_qp_run_sync(struct iwt_qp *qp)
 {
-	if (!run_engine(qp, iwt_sock_call))
+	if (!run_engine(qp, iwt_sock_run_sync))
 		iwt_qp_flush_all(qp);
 }
 
@@ -179,7 +179,7 @@ static void do_flush_work(struct work_struct *work)
 {
 	struct iwt_qp *qp = container_of(work, struct iwt_qp, flush_work);
 
-	iwt_qp_kick(qp);
+	iwt_qp_run(qp);
 	iwt_qp_put(qp);
 }
 

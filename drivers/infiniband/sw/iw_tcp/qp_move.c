@@ -46,7 +46,7 @@ static void do_move(struct work_struct *work)
 		return;
 	}
 	iwt_count(qp->dev, IWT_C_MOVE);
-	iwt_qp_pull(qp);
+	iwt_qp_run_here(qp);
 }
 
 /**

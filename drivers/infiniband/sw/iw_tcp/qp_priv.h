@@ -30,6 +30,6 @@ void iwt_stay_setup(struct iwt_stay *s);
 void iwt_stay_rang(struct iwt_qp *qp, bool answers);
 void iwt_stay_before(struct iwt_qp *qp, bool receive);
 void iwt_qp_crowded(struct iwt_qp *qp);
-void iwt_qp_pull(struct iwt_qp *qp);
+void iwt_qp_run_here(struct iwt_qp *qp);
 
 #endif

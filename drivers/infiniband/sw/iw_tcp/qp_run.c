@@ -69,7 +69,7 @@ static void run_rx(struct iwt_qp *qp)
 		break;
 	}
 	if (qp->rx.more)
-		iwt_sock_kick_later(qp->sock);
+		iwt_sock_run_bh(qp->sock);
 	else if (!qp->rx.eof && iwt_sock_at_eof(qp->sock) &&
 		 !iwt_sock_blind(qp->sock))
 		hear_fin(qp);
@@ -121,7 +121,7 @@ static bool run_tx(struct iwt_qp *qp)
 		return qp->again;
 	case IWT_TX_MORE:
 		iwt_qp_crowded(qp);
-		iwt_sock_kick_later(qp->sock);
+		iwt_sock_run_bh(qp->sock);
 		return false;
 	case IWT_TX_STARVED:
 		iwt_sock_retry(qp->sock);
@@ -203,7 +203,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	if (!iwt_tx_wanted(qp)) {
 		look_drained(qp);
 	} else if (iwt_sock_in_backlog(s)) {
-		iwt_sock_kick(s);
+		iwt_sock_run(s);
 	} else {
 		do {
 			qp->again = false;
@@ -241,7 +241,7 @@ static void on_write_space(struct iwt_sock *s, void *ctx)
 	engines(ctx, s, false);
 }
 
-static void on_kick(struct iwt_sock *s, void *ctx)
+static void on_run(struct iwt_sock *s, void *ctx)
 {
 	engines(ctx, s, true);
 }
@@ -250,5 +250,5 @@ const struct iwt_sock_ops iwt_qp_sock_ops = {
 	.data_ready = on_data_ready,
 	.write_space = on_write_space,
 	.state_change = on_data_ready,
-	.kick = on_kick,
+	.run = on_run,
 };

@@ -113,7 +113,7 @@ static void look_now(struct iwt_tend *t, u32 bit)
 	spin_unlock_bh(&t->lock);
 	if (!qp)
 		return;
-	iwt_qp_call(qp);
+	iwt_qp_run_sync(qp);
 	iwt_qp_put(qp);
 	cond_resched();
 }
@@ -158,7 +158,7 @@ static void let_go(struct iwt_tended *at)
 	qp->tend.by--;
 	spin_unlock_bh(&qp->lock);
 	/* the engine looks once more, and puts the ring to sleep */
-	iwt_qp_kick_later(qp);
+	iwt_qp_run_bh(qp);
 }
 
 /* Back to doorbells; t->lock is held. */
@@ -189,7 +189,7 @@ static void look_later(struct iwt_tend *t, u32 bit)
 	if (!qp)
 		return;
 	t->late = true;
-	iwt_qp_kick_later(qp);
+	iwt_qp_run_bh(qp);
 }
 
 /* Nobody has come: have done what there is to do. t->lock is held. */

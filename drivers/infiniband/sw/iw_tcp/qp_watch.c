@@ -95,7 +95,7 @@ static u32 look(struct iwt_qp *qp)
 		if (prod != seen) {
 			found += prod - seen;
 			seen = prod;
-			iwt_qp_kick(qp);
+			iwt_qp_run(qp);
 			since = ktime_get_ns();
 			if (since > end)
 				break;
@@ -124,7 +124,7 @@ static void do_watch(struct work_struct *work)
 		found = look(qp);
 		set_watched(qp, false);
 	}
-	iwt_qp_kick(qp);
+	iwt_qp_run(qp);
 	preempt_enable();
 
 	iwt_count(qp->dev, IWT_C_WATCH);
@@ -237,7 +237,7 @@ void iwt_qp_rang(struct iwt_qp *qp)
 	bool ahead = is_ahead(qp), on;
 	u32 row = 0;
 
-	iwt_qp_call(qp);
+	iwt_qp_run_sync(qp);
 	on = streams(qp, ahead);
 	iwt_stay_rang(qp, !on);
 	now = ktime_get_ns();

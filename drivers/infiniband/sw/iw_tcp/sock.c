@@ -88,33 +88,13 @@ static void on_state_change(struct sock *sk)
 	rcu_read_unlock();
 }
 
-/**
- * iwt_sock_own() - take the socket lock; may sleep
- * @s: socket
- */
-void iwt_sock_own(struct iwt_sock *s)
-{
-	lock_sock(s->sk);
-}
-
-/**
- * iwt_sock_disown() - let go of the socket lock, and answer whom it held up
- * @s: socket
- */
-void iwt_sock_disown(struct iwt_sock *s)
-{
-	release_sock(s->sk);
-	if (READ_ONCE(s->kicked))
-		iwt_sock_kick(s);
-}
-
 /* Nobody has the socket any more, but for kicks that are under way. */
 static void do_end_work(struct work_struct *work)
 {
 	struct iwt_sock *s = container_of(to_rcu_work(work), struct iwt_sock,
 					  end_work);
 
-	iwt_sock_kick_end(s);
+	iwt_sock_run_end(s);
 	sock_put(s->sk);
 	kfree(s->aside.mem);
 	kfree(s);
@@ -191,7 +171,7 @@ struct iwt_sock *iwt_sock_new(struct socket *sock,
 	s->sk = sock->sk;
 	s->ops = ops;
 	s->ctx = ctx;
-	iwt_sock_kick_setup(s);
+	iwt_sock_run_setup(s);
 	INIT_RCU_WORK(&s->end_work, do_end_work);
 	sock_hold(s->sk);
 	return s;
@@ -539,8 +519,8 @@ void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
  */
 void iwt_sock_release(struct iwt_sock *s, bool abort)
 {
-	if (s->user) {
-		iwt_sock_release_user(s, abort);
+	if (s->release) {
+		s->release(s, abort);
 		return;
 	}
 	iwt_sock_own(s);

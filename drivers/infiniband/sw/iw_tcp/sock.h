@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The TCP socket below a connection. sock*.c are the only files that
- * know struct sock; everything above speaks of struct iwt_sock.
+ * The TCP socket below a connection. sock*.c are the only files that know struct sock;
+ * everything above speaks of struct iwt_sock.
  *
- * Locking: "the socket lock" is that of TCP. Callbacks run with it held, in
- * softirq or, when a process owned the socket, in that process's
- * release_sock(); the latter is told by iwt_sock_in_backlog(), and nothing may
- * be transmitted there. No callback may sleep.
+ *	sock.c		making a socket, its callbacks, its end
+ *	sock_takeover.c	a socket that a process made, and hands to a queue pair
+ *	sock_run.c	the socket lock, and when the engines run
+ *	sock_recv.c	octets that have arrived
+ *	sock_send.c	octets that are handed to TCP
+ *	sock_state.c	state, error, addresses, counts
+ *
+ * Locking: "the socket lock" is TCP's. Callbacks run with it held: in softirq, or, if a
+ * process owned the socket when a segment came, in that process's release_sock(). The latter
+ * is called the backlog, iwt_sock_in_backlog() tells it, and nothing may be sent there. No
+ * callback may sleep.
  */
 #ifndef IWT_SOCK_H
 #define IWT_SOCK_H
 
 #include <linux/in.h>
 #include <linux/in6.h>
-#include <linux/kref.h>
 #include <linux/mm_types.h>
 #include <linux/net.h>
 #include <linux/socket.h>
-#include <linux/workqueue.h>
 
 #include "sock_cursor.h"
 
 struct bio_vec;
 struct iwt_sock;
 struct net;
-struct sk_buff;
 struct ubuf_info;
 
 enum iwt_sock_state {
@@ -35,36 +39,50 @@ enum iwt_sock_state {
 };
 
 /**
- * struct iwt_sock_ops - who listens to a socket
+ * struct iwt_sock_ops - what a socket calls
  * @data_ready: octets, a FIN or, on a listener, a connection arrived
- * @write_space: there is room again after a short iwt_sock_send_pages()
+ * @write_space: there is room again after TCP took less than was offered
  * @state_change: iwt_sock_state() may have a new value
- * @kick: answer to iwt_sock_kick(); never in the backlog
+ * @run: the engines are to run, see iwt_sock_run(); never in the backlog
  *
- * All are called with the socket lock held and bottom halves off, or in the
- * backlog; a member may be NULL.
+ * All are called with the socket lock held and bottom halves off, or in the backlog. A
+ * member may be NULL.
  */
 struct iwt_sock_ops {
 	void (*data_ready)(struct iwt_sock *s, void *ctx);
 	void (*write_space)(struct iwt_sock *s, void *ctx);
 	void (*state_change)(struct iwt_sock *s, void *ctx);
-	void (*kick)(struct iwt_sock *s, void *ctx);
+	void (*run)(struct iwt_sock *s, void *ctx);
 };
 
-/* Where a connection goes and with which properties. */
+/**
+ * struct iwt_sock_addr - where a connection goes, and with which properties
+ * @local: our end; a port of 0 is chosen by TCP
+ * @remote: the peer's end
+ * @ifindex: the only interface that it uses, or 0
+ * @tos: type of service, if @tos_set
+ * @tos_set: the caller has asked for @tos
+ * @v6only: a listener on IPv6 takes no connections of IPv4
+ */
 struct iwt_sock_addr {
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
-	int ifindex;		/* bound to this interface, or 0 */
+	int ifindex;
 	u8 tos;
 	bool tos_set;
 	bool v6only;
 };
 
+/* Segments with octets in them, as TCP counts them: retransmissions are among them. */
+struct iwt_sock_segs {
+	u32 in;
+	u32 out;
+};
+
 int iwt_sock_init(void);
 void iwt_sock_exit(void);
 
-/* Connection management: process context, may sleep, return 0 or -errno. */
+/* sock.c: process context, may sleep */
 int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 		     const struct iwt_sock_ops *ops, void *ctx,
 		     struct iwt_sock **out);
@@ -73,17 +91,13 @@ int iwt_sock_listen(struct net *net, const struct iwt_sock_addr *addr,
 		    struct iwt_sock **out);
 int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		    void *ctx, struct iwt_sock **out);
-int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len);
-int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len);
 void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		      void *ctx);
 void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience);
 void iwt_sock_shutdown(struct iwt_sock *s);
 void iwt_sock_release(struct iwt_sock *s, bool abort);
-int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
-		   struct sockaddr_storage *remote);
 
-/* Sockets of processes (sock_user.c): as above. */
+/* sock_takeover.c: process context, may sleep */
 int iwt_sock_look(int fd, struct net *net, bool *unread,
 		  struct sockaddr_storage *local);
 int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
@@ -91,42 +105,43 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 int iwt_sock_keep(struct iwt_sock *s);
 void iwt_sock_give_back(struct iwt_sock *s);
 
-/* Any context. */
-enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);
-int iwt_sock_error(const struct iwt_sock *s);
-u32 iwt_sock_acked(const struct iwt_sock *s);
-void iwt_sock_kick(struct iwt_sock *s);
-void iwt_sock_call(struct iwt_sock *s);
-void iwt_sock_pull(struct iwt_sock *s);
-void iwt_sock_kick_later(struct iwt_sock *s);
+/* sock_run.c: any context */
+void iwt_sock_run(struct iwt_sock *s);
+void iwt_sock_run_sync(struct iwt_sock *s);
+void iwt_sock_run_here(struct iwt_sock *s);
+void iwt_sock_run_bh(struct iwt_sock *s);
 void iwt_sock_retry(struct iwt_sock *s);
 
-/* With the socket lock held (inside a callback). */
-bool iwt_sock_in_backlog(const struct iwt_sock *s);
-void iwt_sock_follow_route(struct iwt_sock *s);
-bool iwt_sock_writable(struct iwt_sock *s);
-bool iwt_sock_starved(const struct iwt_sock *s);
-u32 iwt_sock_mss(const struct iwt_sock *s);
-int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
-		       int flags);
-bool iwt_sock_may_lend(const struct iwt_sock *s, bool anywhere);
-int iwt_sock_send_lent(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
-		       u32 bytes, u32 skip, struct ubuf_info *ubuf);
-
-/* Segments with octets in them; TCP's own counts, retransmissions included. */
-struct iwt_sock_segs {
-	u32 in;
-	u32 out;
-};
-
+/* sock_recv.c: iwt_sock_recv() may sleep, the others need the socket lock */
+int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len);
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);
 bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used);
-struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s);
 void iwt_sock_consume(struct iwt_sock *s, u32 len);
 void iwt_sock_set_aside(struct iwt_sock *s);
-bool iwt_sock_blind(const struct iwt_sock *s);
 void iwt_sock_await(struct iwt_sock *s, u32 len);
 bool iwt_sock_at_eof(const struct iwt_sock *s);
+bool iwt_sock_blind(const struct iwt_sock *s);
+
+/* sock_send.c: iwt_sock_send() may sleep, the others need the socket lock */
+int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len);
+int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
+		       int flags);
+int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece,
+			   u32 n, u32 bytes, u32 skip, struct ubuf_info *ubuf);
+bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere);
+bool iwt_sock_writable(struct iwt_sock *s);
+bool iwt_sock_starved(const struct iwt_sock *s);
+void iwt_sock_follow_route(struct iwt_sock *s);
+
+/* sock_state.c: iwt_sock_names() may sleep, the others are for any context */
+enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);
+int iwt_sock_error(const struct iwt_sock *s);
+u32 iwt_sock_acked(const struct iwt_sock *s);
+u32 iwt_sock_mss(const struct iwt_sock *s);
+bool iwt_sock_in_backlog(const struct iwt_sock *s);
+struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s);
+int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Inside of a socket, for sock.c and sock_data.c. */
+/* The inside of a socket, for sock*.c. */
 #ifndef IWT_SOCK_PRIV_H
 #define IWT_SOCK_PRIV_H
 
@@ -13,46 +13,56 @@
  * for that time.
  */
 #define IWT_SOCK_ORPHAN_MS	15000
+/* How long a process's system call on its socket may make this driver wait for the lock. */
+#define IWT_SOCK_OWNER_MS	500
 
 struct dst_entry;
 struct sock;
 struct sockaddr_storage;
 struct socket;
 
+/* Work that runs the engines. */
+struct iwt_sock_work {
+	struct work_struct work;
+	struct iwt_sock *s;
+};
+
 /**
- * struct iwt_sock - a TCP socket and who listens to it
+ * struct iwt_sock - a TCP socket and what it calls
  * @sock: kernel socket
  * @sk: the same; with a reference until the object is freed
- * @ops: listener's callbacks, or NULL; changed under the socket lock
+ * @ops: callbacks, or NULL; changed under the socket lock
  * @ctx: their argument
+ * @release: ends it, if not as sock.c ends a socket of its own
  * @listener: it listens
  * @user: a process made it and has a descriptor of it; @sock's file is held
- * @blind: something has come that can't be read
- * @shut: we have ended our direction
- * @route: route that @nic is about; only compared, as it is not held
+ * @blind: octets have come that the CPU can't read
+ * @shut: this driver has ended the sending direction
+ * @route: route that @nic is about; only compared, no reference is held
  * @nic: a network card sends
  * @readable: sequence number up to which the CPU can read what has come
- * @aside: octets that TCP has been told of as read, and nobody has dealt with yet
+ * @aside: octets that TCP counts as read, and that nobody has used yet
  * @aside.mem: memory that they are in, or NULL
  * @aside.size: octets of that memory
  * @aside.off: where the first of them is
  * @aside.len: how many
- * @aside.begins: the first of @mem was a segment's first octet
- * @kicked: a kick is to be answered when the owner lets the socket go
- * @kick_work: answers kicks for contexts that could not, one of both for all
- * @kick_by: which; see iwt_sock_pull()
- * @retry_work: the same, when the owner is none of ours
+ * @aside.begins: the first octet of @mem was the first of a segment
+ * @run_wanted: the owner has to run the engines when it lets the socket go
+ * @run_work: runs the engines; one of the two is in use
+ * @run_by: which; see iwt_sock_run_here()
+ * @retry_work: runs the engines later: no memory, or an owner outside of this driver
  * @saved: the socket's own callbacks, and what else is to be given back
  * @abort: of a process's socket: the connection is to end by RST
  * @user_work: ends it when no system call owns the socket any more
  * @user_delay: jiffies until it looks again
- * @end_work: frees it; callbacks and kicks look it up under RCU
+ * @end_work: frees it; callbacks and iwt_sock_run() look it up under RCU
  */
 struct iwt_sock {
 	struct socket *sock;
 	struct sock *sk;
 	const struct iwt_sock_ops *ops;
 	void *ctx;
+	void (*release)(struct iwt_sock *s, bool abort);
 	bool listener;
 	bool user;
 	bool blind;
@@ -67,12 +77,9 @@ struct iwt_sock {
 		u32 len;
 		bool begins;
 	} aside;
-	bool kicked;
-	struct iwt_sock_work {
-		struct work_struct work;
-		struct iwt_sock *s;
-	} kick_work[2];
-	u8 kick_by;
+	bool run_wanted;
+	struct iwt_sock_work run_work[2];
+	u8 run_by;
 	struct delayed_work retry_work;
 	struct {
 		void (*data_ready)(struct sock *sk);
@@ -90,30 +97,28 @@ struct iwt_sock {
 	struct rcu_work end_work;
 };
 
-/* sock.c, for sock_user.c */
+/* sock.c */
 struct iwt_sock *iwt_sock_new(struct socket *sock,
 			      const struct iwt_sock_ops *ops, void *ctx);
-void iwt_sock_own(struct iwt_sock *s);
-void iwt_sock_disown(struct iwt_sock *s);
 int iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
 void iwt_sock_free_later(struct iwt_sock *s);
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay);
 
-/* sock_kick.c, for sock.c */
-void iwt_sock_kick_setup(struct iwt_sock *s);
-void iwt_sock_kick_end(struct iwt_sock *s);
-
-/* sock_aside.c, for sock_data.c */
-void iwt_sock_drop_aside(struct iwt_sock *s, u32 len);
-
-/* sock_data.c, for the others */
-void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a);
-void iwt_sock_widen(struct socket *sock);
-int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len);
-
-/* sock_user.c, for sock.c and sock_data.c */
+/* sock_run.c */
+void iwt_sock_run_setup(struct iwt_sock *s);
+void iwt_sock_run_end(struct iwt_sock *s);
+void iwt_sock_own(struct iwt_sock *s);
+void iwt_sock_disown(struct iwt_sock *s);
+int iwt_sock_lock_within(struct sock *sk, unsigned int ms);
+void iwt_sock_unlock(struct sock *sk);
+int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms);
 int iwt_sock_own_soon(struct iwt_sock *s);
-void iwt_sock_release_user(struct iwt_sock *s, bool abort);
+
+/* sock_recv.c */
+void iwt_sock_widen(struct socket *sock);
+
+/* sock_state.c */
+void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a);
 
 #endif

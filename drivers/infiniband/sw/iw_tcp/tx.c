@@ -187,7 +187,7 @@ void iwt_tx_retire(struct iwt_qp *qp)
 {
 	if (!qp->tx.n_chunks &&
 	    iwt_sq_retire(&qp->sq, &qp->ibqp, IWT_TX_RETIRE))
-		iwt_sock_kick_later(qp->sock);
+		iwt_sock_run_bh(qp->sock);
 }
 
 /**

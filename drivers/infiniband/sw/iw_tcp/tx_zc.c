@@ -36,7 +36,7 @@ struct undo {
 	struct iwt_txseg msg;
 	struct iwt_sgl_pos pos;
 	u32 bytes;
-	u32 lent;
+	u32 by_ref;
 };
 
 /* Payload of the next FPDU that makes it worth while. */
@@ -62,7 +62,7 @@ bool iwt_tx_zc_wanted(struct iwt_qp *qp, u32 fit)
 	if (tx->zerocopy == IWT_ZEROCOPY_AUTO &&
 	    iwt_sq_entry(&qp->sq, tx->idx)->len < MIN_MSG)
 		return false;
-	return iwt_sock_may_lend(qp->sock, tx->zerocopy == IWT_ZEROCOPY_ALWAYS);
+	return iwt_sock_may_zerocopy(qp->sock, tx->zerocopy == IWT_ZEROCOPY_ALWAYS);
 }
 
 static struct iwt_stage *find_stage(struct iwt_tx *tx)
@@ -108,7 +108,7 @@ static bool put_page_part(struct iwt_qp *qp, const u8 *from, u32 len)
 	page = virt_to_page(from);
 	if (!sendpage_ok(page))
 		return put_octets(&qp->tx, from, len);
-	qp->tx.zcb->lent += len;
+	qp->tx.zcb->by_ref += len;
 	return iwt_zc_add(qp->tx.zcb, page, offset_in_page(from), len);
 }
 
@@ -151,7 +151,7 @@ static bool put_fpdu(struct iwt_qp *qp, u32 mulpdu)
 	static const u8 tail[3 + IWT_FPDU_CRC_LEN];
 	struct iwt_tx *tx = &qp->tx;
 	const struct undo undo = {
-		tx->msg, tx->pos, tx->zcb->bytes, tx->zcb->lent,
+		tx->msg, tx->pos, tx->zcb->bytes, tx->zcb->by_ref,
 	};
 	struct iwt_txplan plan;
 
@@ -168,7 +168,7 @@ static bool put_fpdu(struct iwt_qp *qp, u32 mulpdu)
 	tx->msg = undo.msg;
 	tx->pos = undo.pos;
 	iwt_zc_cut(tx->zcb, undo.bytes);
-	tx->zcb->lent = undo.lent;
+	tx->zcb->by_ref = undo.by_ref;
 	iwt_tx_let_go(tx);
 	return false;
 }
@@ -206,7 +206,7 @@ bool iwt_tx_zc_fill(struct iwt_qp *qp, u32 fit)
 		iwt_tx_zc_drop(tx);
 		return tx->err;
 	}
-	iwt_count_add(qp->dev, IWT_C_TX_ZEROCOPY, tx->zcb->lent);
+	iwt_count_add(qp->dev, IWT_C_TX_ZEROCOPY, tx->zcb->by_ref);
 	if (!tx->err && tx->msg.done)
 		iwt_tx_finish(qp);
 	return true;
@@ -223,7 +223,7 @@ bool iwt_tx_zc_send(struct iwt_qp *qp)
 	struct iwt_zc_batch *b = qp->tx.zcb;
 	int sent;
 
-	sent = iwt_sock_send_lent(qp->sock, b->piece, b->n, b->bytes, b->sent,
+	sent = iwt_sock_send_zerocopy(qp->sock, b->piece, b->n, b->bytes, b->sent,
 				  &b->ubuf);
 	iwt_tx_sent(&qp->tx, sent);
 	trace_iwt_tx_batch(qp->ibqp.qp_num, qp->tx.fpdus, b->bytes - b->sent,

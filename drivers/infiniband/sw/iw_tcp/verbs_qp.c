@@ -375,7 +375,7 @@ int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (err)
 		*bad = wr;
 	if (iwt_ring_needs_wakeup(&qp->sq.ring))
-		iwt_qp_kick(qp);
+		iwt_qp_run(qp);
 	return err;
 }
 
@@ -405,7 +405,7 @@ int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	if (err)
 		*bad = wr;
 	if (iwt_ring_needs_wakeup(&qp->rq.ring))
-		iwt_qp_kick(qp);
+		iwt_qp_run(qp);
 	return err;
 }
 

@@ -211,7 +211,7 @@ struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
 	b->back = false;
 	b->n = 0;
 	b->bytes = 0;
-	b->lent = 0;
+	b->by_ref = 0;
 	b->sent = 0;
 	spin_lock_irqsave(&zc->lock, flags);
 	list_add_tail(&b->node, &zc->out);

@@ -37,7 +37,7 @@ struct iwt_zc;
  * @back: all references are gone; guarded by @zc->lock
  * @n: pieces
  * @bytes: octets in them
- * @lent: octets of those that are somebody else's memory
+ * @by_ref: octets of those that are somebody else's memory
  * @sent: octets that TCP has taken
  * @piece: the pieces; a reference to each page, until everything was sent
  *
@@ -51,7 +51,7 @@ struct iwt_zc_batch {
 	bool back;
 	u32 n;
 	u32 bytes;
-	u32 lent;
+	u32 by_ref;
 	u32 sent;
 	struct bio_vec piece[IWT_ZC_PIECES];
 };

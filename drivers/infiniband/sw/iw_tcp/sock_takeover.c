@@ -18,9 +18,7 @@
 
 #include <linux/module.h>
 #include <linux/poll.h>
-#include <linux/sched/signal.h>
 #include <linux/tcp.h>
-#include <linux/wait.h>
 #include <net/inet_common.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
@@ -32,8 +30,6 @@
 #include "proto/wire.h"
 #include "sock_priv.h"
 
-/* Milliseconds that a system call on its socket, which was under way, may keep us waiting. */
-#define USER_PATIENCE	500
 /* How soon to look again whether it has ended, in jiffies: at first, and at most. */
 #define USER_DELAY	1UL
 #define USER_DELAY_MAX	(HZ / 4UL)
@@ -157,88 +153,6 @@ static int may_take(const struct sock *sk, const struct net *net)
 	return 0;
 }
 
-/* With the spinlock held, as lock_sock() has it; for sparse no lock is taken or not. */
-static bool is_free(struct sock *sk)
-{
-	spin_lock_bh(&sk->sk_lock.slock);
-	if (!sock_owned_by_user(sk)) {
-		__release(&sk->sk_lock.slock);
-		return true;
-	}
-	spin_unlock_bh(&sk->sk_lock.slock);
-	return false;
-}
-
-/*
- * The owner of a socket may wait for a page of a process's memory, for as long as that
- * process likes. So nothing here waits for the owner longer than @ms milliseconds, and by
- * 0 not at all. Process context. Return: 0 with the spinlock held and no owner, -EBUSY, or
- * -EINTR for a signal.
- */
-static int lock_within(struct sock *sk, unsigned int ms)
-{
-	long left = msecs_to_jiffies(ms);
-	DEFINE_WAIT(wait);
-	int err = 0;
-
-	for (;;) {
-		/* its last owner wakes up what waits here */
-		prepare_to_wait(&sk->sk_lock.wq, &wait, TASK_INTERRUPTIBLE);
-		if (is_free(sk))
-			break;
-		if (!left)
-			err = -EBUSY;
-		else if (signal_pending(current))
-			err = -EINTR;
-		if (err)
-			break;
-		left = schedule_timeout(left);
-	}
-	finish_wait(&sk->sk_lock.wq, &wait);
-	return err;
-}
-
-/* What lock_within() has locked. */
-static void unlock(struct sock *sk)
-{
-	__acquire(&sk->sk_lock.slock);
-	spin_unlock_bh(&sk->sk_lock.slock);
-}
-
-/*
- * A look whether the lock is free, and lock_sock() behind it, would not do: a thread that
- * is asleep inside of a system call may have it first.
- */
-static int own_within(struct iwt_sock *s, unsigned int ms)
-{
-	int err = lock_within(s->sk, ms);
-
-	if (err)
-		return err;
-	/* as lock_sock() does it */
-	mutex_acquire(&s->sk->sk_lock.dep_map, 0, 1, _RET_IP_);
-	s->sk->sk_lock.owned = 1;
-	unlock(s->sk);
-	return 0;
-}
-
-/**
- * iwt_sock_own_soon() - iwt_sock_own(), which waits for no process without a bound
- * @s: socket
- *
- * What runs until iwt_sock_disown() must not take the lock itself. Process context, sleeps
- * for less than a second.
- *
- * Return: 0; for a socket of a process also -EBUSY, or -EINTR for a signal.
- */
-int iwt_sock_own_soon(struct iwt_sock *s)
-{
-	if (s->user)
-		return own_within(s, USER_PATIENCE);
-	iwt_sock_own(s);
-	return 0;
-}
-
 static struct socket *find(int fd, int *err)
 {
 	struct socket *sock = sockfd_lookup(fd, err);
@@ -272,12 +186,12 @@ int iwt_sock_look(int fd, struct net *net, bool *unread,
 	sock = find(fd, &err);
 	if (!sock)
 		return err;
-	err = lock_within(sock->sk, USER_PATIENCE);
+	err = iwt_sock_lock_within(sock->sk, IWT_SOCK_OWNER_MS);
 	if (!err) {
 		err = may_take(sock->sk, net);
 		*unread = tcp_inq(sock->sk);
 		iwt_sock_local(sock->sk, local);
-		unlock(sock->sk);
+		iwt_sock_unlock(sock->sk);
 	}
 	sockfd_put(sock);
 	return err;
@@ -302,6 +216,87 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	iwt_sock_widen(s->sock);
 	set_ulp(sk);
 	return 0;
+}
+
+/*
+ * End the connection, though others have a descriptor. With the socket owned. Return: false
+ * when that has to be tried again: an older kernel does not disconnect what a thread sleeps
+ * on, and these threads are awake now.
+ */
+static bool end_connection(struct iwt_sock *s)
+{
+	struct sock *sk = s->sk;
+	bool done = true;
+
+	if (sk->sk_state != TCP_CLOSE && (s->abort || sk->sk_state == TCP_SYN_SENT))
+		done = !sk->sk_prot->disconnect(sk, O_NONBLOCK);
+	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
+	if (sk->sk_state != TCP_CLOSE && done)
+		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	/* wakes who polls */
+	sk->sk_state_change(sk);
+	return done;
+}
+
+/*
+ * May sleep, but neither for the network nor for processes: there may be thousands of such
+ * sockets, and each would need a thread to wait in. Return: false as above.
+ */
+static bool end_user(struct iwt_sock *s)
+{
+	bool lost;
+
+	if (iwt_sock_own_within(s, 0))
+		return false;
+	if (!end_connection(s)) {
+		iwt_sock_disown(s);
+		return false;
+	}
+	/*
+	 * One of IPv6 that speaks IPv4 may have been made one of IPv4 (the
+	 * option IPV6_ADDRFORM) by a call that began before: with other
+	 * operations. No such call can succeed from here on.
+	 */
+	lost = !has_our_ops(s->sock);
+	if (lost)
+		drop_ulp(s->sk);
+	iwt_sock_disown(s);
+	if (lost)
+		module_put(THIS_MODULE);
+	sockfd_put(s->sock);
+	iwt_sock_free_later(s);
+	return true;
+}
+
+static void do_user_work(struct work_struct *work)
+{
+	struct iwt_sock *s = container_of(to_delayed_work(work), struct iwt_sock, user_work);
+	unsigned long delay = s->user_delay;
+
+	if (end_user(s))
+		return;
+	s->user_delay = min(2 * delay, USER_DELAY_MAX);
+	/* a worker may have freed it when this returns: see release_user() */
+	iwt_sock_end_later(s, delay);
+}
+
+/*
+ * iwt_sock_release() of a socket that has been kept. No callback runs afterwards. If a
+ * process's system call owns the socket, the connection ends when that call does: nobody waits
+ * for it, and the file holds the module meanwhile. May sleep, but neither for the network nor
+ * for processes.
+ */
+static void release_user(struct iwt_sock *s, bool abort)
+{
+	spin_lock_bh(&s->sk->sk_lock.slock);
+	iwt_sock_unhook(s);
+	spin_unlock_bh(&s->sk->sk_lock.slock);
+	iwt_sock_set_ops(s, NULL, NULL);
+	WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout, IWT_SOCK_ORPHAN_MS);
+	s->abort = abort;
+	s->user_delay = USER_DELAY;
+	INIT_DELAYED_WORK(&s->user_work, do_user_work);
+	do_user_work(&s->user_work.work);
 }
 
 /**
@@ -333,11 +328,12 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 		return -ENOMEM;
 	}
 	s->user = true;
-	err = lock_within(s->sk, USER_PATIENCE);
+	s->release = release_user;
+	err = iwt_sock_lock_within(s->sk, IWT_SOCK_OWNER_MS);
 	if (!err) {
 		*unread = tcp_inq(s->sk);
 		err = take_locked(s, net);
-		unlock(s->sk);
+		iwt_sock_unlock(s->sk);
 	}
 	if (err) {
 		sockfd_put(sock);
@@ -362,7 +358,7 @@ static void drop_reports(struct sock *sk)
 		rcu_read_lock();
 		s = rcu_dereference_sk_user_data(sk);
 		if (s)
-			iwt_sock_kick_later(s);
+			iwt_sock_run_bh(s);
 		rcu_read_unlock();
 	}
 	while ((skb = skb_dequeue(&sk->sk_error_queue)))
@@ -379,7 +375,7 @@ static void drop_reports(struct sock *sk)
 int iwt_sock_keep(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
-	int err = lock_within(sk, USER_PATIENCE);
+	int err = iwt_sock_lock_within(sk, IWT_SOCK_OWNER_MS);
 
 	if (err)
 		return err;
@@ -399,7 +395,7 @@ int iwt_sock_keep(struct iwt_sock *s)
 	sock_set_flag(sk, SOCK_KEEPOPEN);
 	tcp_sk(sk)->nonagle &= ~TCP_NAGLE_CORK;
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF | TCP_NAGLE_PUSH;
-	unlock(sk);
+	iwt_sock_unlock(sk);
 	return 0;
 }
 
@@ -426,88 +422,4 @@ void iwt_sock_give_back(struct iwt_sock *s)
 	sk->sk_data_ready(sk);
 	sockfd_put(s->sock);
 	iwt_sock_free_later(s);
-}
-
-/*
- * End the connection, though others have a descriptor. With the socket owned. Return: false
- * when that has to be tried again: an older kernel does not disconnect what a thread sleeps
- * on, and these threads are awake now.
- */
-static bool end_connection(struct iwt_sock *s)
-{
-	struct sock *sk = s->sk;
-	bool done = true;
-
-	if (sk->sk_state != TCP_CLOSE && (s->abort || sk->sk_state == TCP_SYN_SENT))
-		done = !sk->sk_prot->disconnect(sk, O_NONBLOCK);
-	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
-	if (sk->sk_state != TCP_CLOSE && done)
-		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
-	/* wakes who polls */
-	sk->sk_state_change(sk);
-	return done;
-}
-
-/*
- * May sleep, but neither for the network nor for processes: there may be thousands of such
- * sockets, and each would need a thread to wait in. Return: false as above.
- */
-static bool end_user(struct iwt_sock *s)
-{
-	bool lost;
-
-	if (own_within(s, 0))
-		return false;
-	if (!end_connection(s)) {
-		iwt_sock_disown(s);
-		return false;
-	}
-	/*
-	 * One of IPv6 that speaks IPv4 may have been made one of IPv4 (the
-	 * option IPV6_ADDRFORM) by a call that began before: with other
-	 * operations. No such call can succeed from here on.
-	 */
-	lost = !has_our_ops(s->sock);
-	if (lost)
-		drop_ulp(s->sk);
-	iwt_sock_disown(s);
-	if (lost)
-		module_put(THIS_MODULE);
-	sockfd_put(s->sock);
-	iwt_sock_free_later(s);
-	return true;
-}
-
-static void do_user_work(struct work_struct *work)
-{
-	struct iwt_sock *s = container_of(to_delayed_work(work), struct iwt_sock, user_work);
-	unsigned long delay = s->user_delay;
-
-	if (end_user(s))
-		return;
-	s->user_delay = min(2 * delay, USER_DELAY_MAX);
-	/* a worker may have freed it when this returns: see iwt_sock_release_user() */
-	iwt_sock_end_later(s, delay);
-}
-
-/**
- * iwt_sock_release_user() - end the connection, and give up the socket
- * @s: socket that has been kept
- * @abort: by RST
- *
- * No callback runs afterwards. If somebody's system call owns the socket, the connection
- * ends when that does: nobody waits for it, and the file holds the module meanwhile. May sleep,
- * but neither for the network nor for processes.
- */
-void iwt_sock_release_user(struct iwt_sock *s, bool abort)
-{
-	spin_lock_bh(&s->sk->sk_lock.slock);
-	iwt_sock_unhook(s);
-	spin_unlock_bh(&s->sk->sk_lock.slock);
-	iwt_sock_set_ops(s, NULL, NULL);
-	WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout, IWT_SOCK_ORPHAN_MS);
-	s->abort = abort;
-	s->user_delay = USER_DELAY;
-	INIT_DELAYED_WORK(&s->user_work, do_user_work);
-	do_user_work(&s->user_work.work);
 }

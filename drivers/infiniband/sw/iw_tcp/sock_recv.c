@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Octets that have arrived: what is there, where it is, and what has been used. */
+#include "sock.h"
+
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "sock_priv.h"
+
+/*
+ * The largest FPDU is 64 KB and is looked at only when it is there whole, so
+ * the receive window must be able to hold it, whatever the sender's MSS.
+ */
+#define RCV_MIN		(128 << 10)
+/* Octets of the first memory that a part of an FPDU is set aside in. */
+#define ASIDE_MIN	256
+
+/**
+ * iwt_sock_widen() - make the receive window large enough
+ * @sock: socket, locked
+ *
+ * Raising the low-water mark makes TCP raise its buffer with it, without ending its
+ * autotuning; the mark itself goes to one. Older kernels set the clamp of the window to
+ * what the buffer holds then, which before the handshake decides for the connection's
+ * life how large the window can be told to be: so the clamp only goes up here.
+ */
+void iwt_sock_widen(struct socket *sock)
+{
+	struct tcp_sock *tp = tcp_sk(sock->sk);
+	u32 clamp = tp->window_clamp;
+
+	if (!sock->ops->set_rcvlowat)
+		return;
+	sock->ops->set_rcvlowat(sock->sk, RCV_MIN);
+	sock->ops->set_rcvlowat(sock->sk, 1);
+	/* 0: none yet */
+	if (!clamp || clamp > tp->window_clamp)
+		WRITE_ONCE(tp->window_clamp, clamp);
+}
+
+/*
+ * Payload in device memory can't be read by the CPU. Only what has come since
+ * the last look is looked at; TCP does not merge what can be read with what
+ * can't.
+ */
+static bool all_readable(struct iwt_sock *s)
+{
+	struct sk_buff *skb;
+
+	skb_queue_reverse_walk(&s->sk->sk_receive_queue, skb) {
+		if (!after(TCP_SKB_CB(skb)->end_seq, s->readable))
+			break;
+		if (!skb_frags_readable(skb)) {
+			s->blind = true;
+			return false;
+		}
+	}
+	s->readable = tcp_sk(s->sk)->rcv_nxt;
+	return true;
+}
+
+/**
+ * iwt_sock_peek() - look at what has arrived
+ * @s: socket, lock held
+ * @cur: takes a cursor at the first octet not consumed
+ *
+ * The cursor is good until iwt_sock_consume(). Return: octets there.
+ */
+u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
+{
+	struct sock *sk = s->sk;
+	struct sk_buff *skb;
+	u32 off;
+
+	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	if (skb ? !all_readable(s) : !s->aside.len)
+		return 0;
+	iwt_sock_walk(cur, skb, (const struct sk_buff *)&sk->sk_receive_queue,
+		      tcp_sk(sk)->copied_seq, off);
+	if (s->aside.len)
+		iwt_sock_walk_aside(cur, s->aside.mem + s->aside.off,
+				    s->aside.len);
+	return s->aside.len + (skb ? tcp_inq(sk) : 0);
+}
+
+/**
+ * iwt_sock_blind() - has something come that the CPU can't read?
+ * @s: socket, lock held
+ *
+ * Nothing more can be had of the stream then.
+ */
+bool iwt_sock_blind(const struct iwt_sock *s)
+{
+	return s->blind;
+}
+
+/**
+ * iwt_sock_begins_segment() - is a place in the stream a segment's first octet?
+ * @s: socket, lock held
+ * @cur: cursor at the place; there are octets behind it
+ * @used: octets from the one where iwt_sock_peek() put the cursor to the place
+ *
+ * As far as can still be seen: the stack may have joined what arrived together.
+ */
+bool iwt_sock_begins_segment(const struct iwt_sock *s,
+			     const struct iwt_sock_cursor *cur, u32 used)
+{
+	u32 off, size;
+
+	if (cur->aside)
+		return !used && !s->aside.off && s->aside.begins;
+	off = tcp_sk(s->sk)->copied_seq + used - s->aside.len -
+	      TCP_SKB_CB(cur->top)->seq;
+	size = skb_shinfo(cur->top)->gso_size;
+	if (!off || off == cur->top->len)
+		return true;
+	return size && !(off % size);
+}
+
+/* May the sender not go on? Then TCP calls whatever is awaited (tcp_epollin_ready()). */
+static bool is_closed(const struct iwt_sock *s)
+{
+	return tcp_rmem_pressure(s->sk) ||
+	       tcp_receive_window(tcp_sk(s->sk)) <=
+	       inet_csk(s->sk)->icsk_ack.rcv_mss;
+}
+
+/*
+ * Room for @len octets, those that are there among them. It grows by powers of two: a peer
+ * may send an FPDU octet by octet, and what is there is not to be copied for each of them.
+ */
+static bool make_room(struct iwt_sock *s, u32 len)
+{
+	u32 size = roundup_pow_of_two(max_t(u32, len, ASIDE_MIN));
+	u8 *mem;
+
+	if (len <= s->aside.size - s->aside.off)
+		return true;
+	mem = kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	if (!mem) {
+		size = len;
+		mem = kmalloc(size, GFP_ATOMIC | __GFP_NOWARN);
+	}
+	if (!mem)
+		return false;
+	if (s->aside.len)
+		memcpy(mem, s->aside.mem + s->aside.off, s->aside.len);
+	kfree(s->aside.mem);
+	s->aside.mem = mem;
+	s->aside.size = size;
+	s->aside.off = 0;
+	return true;
+}
+
+/**
+ * iwt_sock_set_aside() - take what has been received, if nothing more comes otherwise
+ * @s: socket, lock held; what is there is a part of an FPDU
+ *
+ * iwt_sock_peek() still shows it. That is no more than an FPDU for each connection, and
+ * has been received: a length that is only told costs nothing. Without memory for it
+ * ops->kick is called a little later. Never sleeps.
+ */
+void iwt_sock_set_aside(struct iwt_sock *s)
+{
+	struct iwt_sock_cursor cur;
+	u32 len, new;
+
+	if (likely(!is_closed(s)))
+		return;
+	len = iwt_sock_peek(s, &cur);
+	if (len <= s->aside.len)
+		return;
+	new = len - s->aside.len;
+	if (!s->aside.len)
+		s->aside.begins = iwt_sock_begins_segment(s, &cur, 0);
+	if (!make_room(s, len)) {
+		iwt_sock_retry(s);
+		return;
+	}
+	/* the cursor may have been in memory that is gone */
+	iwt_sock_peek(s, &cur);
+	if (!iwt_cursor_skip(&cur.c, s->aside.len) ||
+	    !iwt_cursor_copy(&cur.c, s->aside.mem + s->aside.off + s->aside.len, new))
+		return;
+	s->aside.len = len;
+	tcp_read_done(s->sk, new);
+}
+
+/* Octets that were set aside have been used. */
+static void drop_aside(struct iwt_sock *s, u32 len)
+{
+	s->aside.off += len;
+	s->aside.len -= len;
+	if (s->aside.len)
+		return;
+	kfree(s->aside.mem);
+	s->aside.mem = NULL;
+	s->aside.size = 0;
+	s->aside.off = 0;
+}
+
+/**
+ * iwt_sock_consume() - octets have been dealt with
+ * @s: socket, lock held
+ * @len: octets
+ */
+void iwt_sock_consume(struct iwt_sock *s, u32 len)
+{
+	u32 aside = min(len, s->aside.len);
+
+	if (unlikely(aside))
+		drop_aside(s, aside);
+	if (len > aside)
+		tcp_read_done(s->sk, len - aside);
+}
+
+/**
+ * iwt_sock_await() - how many octets make another look worthwhile?
+ * @s: socket, lock held
+ * @len: octets, counted from the first that is not consumed; 1: any
+ *
+ * Until they are there ops->data_ready is called only when TCP runs short of
+ * memory or window (see iwt_sock_set_aside()), and ops->state_change when the stream
+ * ends. TCP delays the acknowledgment of what its reader leaves where it is, which a
+ * sender may wait for who has the rest; not so below this mark.
+ */
+void iwt_sock_await(struct iwt_sock *s, u32 len)
+{
+	len = len > s->aside.len ? len - s->aside.len : 1;
+	if (s->sk->sk_rcvlowat != len)
+		WRITE_ONCE(s->sk->sk_rcvlowat, len);
+}
+
+/**
+ * iwt_sock_at_eof() - has the peer's FIN come, behind what is queued?
+ * @s: socket, lock held
+ *
+ * Not so when the connection was reset, which ends both directions without one.
+ * sk_err does not tell: it may be of ICMP, which ends nothing, or be read and with
+ * that cleared by a process.
+ */
+bool iwt_sock_at_eof(const struct iwt_sock *s)
+{
+	return sock_flag(s->sk, SOCK_DONE);
+}
+
+/*
+ * There is nothing to be read: what does a reader get? An error of a connection that lives
+ * is of ICMP, and ends nothing.
+ */
+static int why_empty(struct iwt_sock *s)
+{
+	struct sock *sk = s->sk;
+
+	if (iwt_sock_blind(s))
+		return -ECONNRESET;
+	if (iwt_sock_at_eof(s))
+		return 0;
+	if (sk->sk_state == TCP_CLOSE && sk->sk_err)
+		return sock_error(sk);
+	if (sk->sk_shutdown & RCV_SHUTDOWN)
+		return 0;
+	return sk->sk_state == TCP_CLOSE ? -ENOTCONN : -EAGAIN;
+}
+
+/**
+ * iwt_sock_recv() - read what has arrived
+ * @s: socket
+ * @buf: takes the octets
+ * @len: room
+ *
+ * For startup frames. Process context, does not wait for the peer. Return: octets, 0 at the
+ * end of the stream, -EAGAIN or another -errno.
+ */
+int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
+{
+	struct iwt_sock_cursor cur;
+	int ret;
+
+	if (iwt_sock_own_soon(s))
+		return -EAGAIN;
+	len = min(len, iwt_sock_peek(s, &cur));
+	if (!len) {
+		ret = why_empty(s);
+	} else if (!iwt_cursor_copy(&cur.c, buf, len)) {
+		ret = -EIO;
+	} else {
+		iwt_sock_consume(s, len);
+		ret = len;
+	}
+	iwt_sock_disown(s);
+	return ret;
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Octets that are handed to TCP, and how much of them it is to hold. */
+#include "sock.h"
+
+#include <linux/bvec.h>
+#include <linux/gfp.h>
+#include <linux/if_bridge.h>
+#include <linux/mm.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/tcp.h>
+#include <linux/uio.h>
+#include <net/dst.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "sock_priv.h"
+
+/*
+ * TCP has as much under way on this machine as it sends in a millisecond at its pace
+ * (2^-10 s, see tcp_small_queue_check()), for network cards that are late to say what they
+ * have sent. Where there is none these are megabytes that wait for a receiver on the same
+ * processor, out of its cache when their turn comes, and stages that do not come back: an
+ * eighth of it is enough, 2^-13 s.
+ */
+#define IWT_SOCK_NEAR_SHIFT	13
+
+/* Octets that wait there for their turn, instead of as many as memory allows. */
+#define IWT_SOCK_NEAR_UNSENT	(128 << 10)
+
+/*
+ * A device of software that has no other below it hands buffers to a receiver on
+ * this machine, which for that has them copied; one with hardware has a parent.
+ */
+static int is_no_nic(struct net_device *dev, struct netdev_nested_priv *priv)
+{
+	if (!(dev->features & NETIF_F_SG) || dev->flags & IFF_LOOPBACK ||
+	    netif_is_bridge_master(dev))
+		return 1;
+	return list_empty(&dev->adj_list.lower) && !dev->dev.parent;
+}
+
+/* A network card, or something above nothing else: a bond, a VLAN. */
+static bool is_nic(struct net_device *dev)
+{
+	struct netdev_nested_priv priv = {};
+
+	return !is_no_nic(dev, &priv) &&
+	       !netdev_walk_all_lower_dev_rcu(dev, is_no_nic, &priv);
+}
+
+/* Limits of the socket's own over network cards, else the above. */
+static void set_limits(struct iwt_sock *s)
+{
+	struct tcp_sock *tp = tcp_sk(s->sk);
+
+	sk_pacing_shift_update(s->sk, s->nic ? s->saved.pacing_shift :
+					       IWT_SOCK_NEAR_SHIFT);
+	WRITE_ONCE(tp->notsent_lowat, s->nic ? s->saved.notsent_lowat :
+					       IWT_SOCK_NEAR_UNSENT);
+}
+
+/**
+ * iwt_sock_follow_route() - suit the socket to where the connection goes now
+ * @s: socket, lock held
+ *
+ * Before sending. A new route that comes to lie where the last one was is rare,
+ * and missed.
+ */
+void iwt_sock_follow_route(struct iwt_sock *s)
+{
+	const struct dst_entry *dst;
+
+	rcu_read_lock();
+	dst = __sk_dst_get(s->sk);
+	if (dst && dst != s->route) {
+		s->route = dst;
+		s->nic = is_nic(READ_ONCE(dst->dev));
+		set_limits(s);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * iwt_sock_writable() - is there room for another batch?
+ * @s: socket, lock held
+ *
+ * When not, ops->write_space will be called.
+ */
+bool iwt_sock_writable(struct iwt_sock *s)
+{
+	if (sk_stream_memory_free(s->sk))
+		return true;
+	set_bit(SOCK_NOSPACE, &s->sk->sk_socket->flags);
+	return false;
+}
+
+/**
+ * iwt_sock_starved() - did a send fail for want of memory alone?
+ * @s: socket, lock held, that has taken nothing
+ *
+ * With nothing on its way there is nothing to be acknowledged, so that nobody
+ * would call ops->write_space: the caller has to try again by itself.
+ */
+bool iwt_sock_starved(const struct iwt_sock *s)
+{
+	const struct sock *sk = s->sk;
+
+	return tcp_rtx_and_write_queues_empty(sk) && !sk->sk_err &&
+	       !(sk->sk_shutdown & SEND_SHUTDOWN);
+}
+
+/**
+ * iwt_sock_sendmsg() - hand a message to TCP
+ * @s: socket, lock held, not in the backlog
+ * @msg: message
+ * @len: its octets
+ *
+ * An error that ends nothing, of ICMP where a process has asked for these (IP_RECVERR),
+ * would come once instead of sending; there is nobody to tell. Never sleeps with
+ * MSG_DONTWAIT. Return: octets taken, -EAGAIN (write_space will tell), -EPIPE behind
+ * iwt_sock_shutdown(), or another -errno when the connection is lost.
+ */
+int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
+{
+	struct sock *sk = s->sk;
+	int ret;
+
+	/* what ends it has closed it, with the lock held */
+	if (unlikely(sk->sk_err) && sk->sk_state != TCP_CLOSE)
+		sock_error(sk);
+	ret = tcp_sendmsg_locked(sk, msg, len);
+	/* a process whose socket it was may have ended our direction */
+	return ret == -EPIPE && !READ_ONCE(s->shut) ? -ECONNRESET : ret;
+}
+
+/**
+ * iwt_sock_send_page() - hand octets to TCP by reference
+ * @s: socket, lock held, not in the backlog
+ * @page: page that nobody writes to any more at this place
+ * @off: offset
+ * @len: octets
+ * @flags: MSG_MORE, MSG_EOR
+ *
+ * TCP takes its own references. Never sleeps. Return: octets taken, -EAGAIN
+ * (write_space will tell), or another -errno when the connection is lost.
+ */
+int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
+		       int flags)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES |
+			     MSG_NO_SHARED_FRAGS | flags,
+	};
+	struct bio_vec v;
+
+	bvec_set_page(&v, page, len, off);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &v, 1, len);
+	return iwt_sock_sendmsg(s, &msg, len);
+}
+
+/**
+ * iwt_sock_send() - send a few octets by copy
+ * @s: socket
+ * @buf: octets
+ * @len: how many
+ *
+ * For startup frames, which fit into any fresh send buffer. To copy them TCP
+ * would give the socket 32 KB, for as long as it lives; a page of our own is
+ * free again when the peer has the frame. Process context, may sleep, but not
+ * for the peer. Return: octets taken, -ENOMEM or another -errno.
+ */
+int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
+{
+	struct page *page;
+	int ret;
+
+	if (WARN_ON_ONCE(len > PAGE_SIZE))
+		return -EMSGSIZE;
+	page = alloc_page(GFP_KERNEL);
+	if (!page)
+		return -ENOMEM;
+	memcpy(page_address(page), buf, len);
+	ret = iwt_sock_own_soon(s);
+	if (!ret) {
+		ret = iwt_sock_send_page(s, page, 0, len, MSG_EOR);
+		iwt_sock_disown(s);
+	}
+	put_page(page);
+	return ret;
+}
+
+/**
+ * iwt_sock_may_zerocopy() - is it worth while to send by reference now?
+ * @s: socket, lock held
+ * @anywhere: not only where a network card will read the memory
+ *
+ * A probe for a larger MTU is a buffer that refers to the memory without saying
+ * so, and takes the place of the one that does: where they are made, no.
+ */
+bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
+{
+	const struct sock *sk = s->sk;
+
+	if (!(sk->sk_route_caps & NETIF_F_SG) ||
+	    READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_mtu_probing))
+		return false;
+	return anywhere || s->nic;
+}
+
+/**
+ * iwt_sock_send_zerocopy() - hand octets to TCP by reference, until further notice
+ * @s: socket, lock held, not in the backlog
+ * @piece: all pieces, referred to from elsewhere until this returns
+ * @n: how many
+ * @bytes: octets in them
+ * @skip: octets that were sent before
+ * @ubuf: hears when TCP, and who has it from TCP, has let go of all of them; a
+ *	reference is held
+ *
+ * Where they end, so does a segment. Never sleeps. Return: as
+ * iwt_sock_send_page().
+ */
+int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
+		       u32 bytes, u32 skip, struct ubuf_info *ubuf)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_ZEROCOPY |
+			     MSG_EOR,
+		.msg_ubuf = ubuf,
+	};
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, piece, n, bytes);
+	iov_iter_advance(&msg.msg_iter, skip);
+	return iwt_sock_sendmsg(s, &msg, bytes - skip);
+}
