@@ -45,17 +45,17 @@ enum iwt_ring_flags {
 	/* Completion queue only: entries were lost, the queue is dead. */
 	IWT_RING_OVERRUN	= 1 << 1,
 	/*
-	 * Completion queue only: the send queues of its queue pairs count on the
-	 * process that polls it, and do not ask to be woken. A process that has
-	 * posted since its last visit, and finds the completion queue empty or has
-	 * posted often, calls IWT_METHOD_CQ_VISIT: the kernel looks at the send
-	 * queues whose bits are set.
+	 * Completion queue only: the send queues of its queue pairs may have
+	 * IWT_RING_NEED_WAKEUP clear although the kernel is not looking at them.
 	 *
-	 * A process that posts without the doorbell sets the queue pair's bit, after
-	 * the barrier, if it is not set: bit n is 1 << n % 32 of the 32-bit word
-	 * n / 32. The kernel clears it and then looks at prod.
+	 * A process that posts and need not ring the doorbell MUST set the queue
+	 * pair's bit, after the barrier, if it is not set: bit n is 1 << n % 32 of
+	 * the 32-bit word n / 32. A process that has set a bit MUST call
+	 * IWT_METHOD_CQ_POLL when it finds the completion queue empty, and SHOULD
+	 * call it when it has posted often. The kernel then takes the bits and runs
+	 * every queue pair whose bit was set.
 	 */
-	IWT_RING_TENDED		= 1 << 2,
+	IWT_RING_DEFERRED	= 1 << 2,
 	/*
 	 * Completion queue only: the kernel does not look at arm any more. After
 	 * storing arm, and a full memory barrier, call IWT_METHOD_CQ_ARM if this is
@@ -213,8 +213,8 @@ enum iwt_feature {
 	 * pairs is refused.
 	 */
 	IWT_FEATURE_RFC7306	= 1 << 0,
-	/* The process does what IWT_RING_TENDED asks for. */
-	IWT_FEATURE_TENDED	= 1 << 1,
+	/* The process does what IWT_RING_DEFERRED asks for. */
+	IWT_FEATURE_DEFERRED	= 1 << 1,
 };
 
 struct iwt_uctx_req {
@@ -260,8 +260,8 @@ struct iwt_reg_mr_resp {
 
 /* Methods of UVERBS_OBJECT_CQ. */
 enum iwt_cq_method {
-	/* see IWT_RING_TENDED */
-	IWT_METHOD_CQ_VISIT = 1U << UVERBS_ID_NS_SHIFT,
+	/* see IWT_RING_DEFERRED */
+	IWT_METHOD_CQ_POLL = 1U << UVERBS_ID_NS_SHIFT,
 	/* see IWT_RING_ARM_BY_CALL */
 	IWT_METHOD_CQ_ARM,
 };

@@ -154,7 +154,6 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 	INIT_WORK(&cq->overrun_work, report_overrun);
 	hrtimer_setup(&cq->timer, period_over, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
-	iwt_tend_setup(cq);
 	iwt_ring_init(&cq->ring, mem, entries, iwt_cq_stride(cq->user));
 }
 
@@ -166,7 +165,6 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
  */
 void iwt_cq_quiesce(struct iwt_cq *cq)
 {
-	iwt_tend_end(cq);
 	hrtimer_cancel(&cq->timer);
 	cancel_work_sync(&cq->notify);
 	cancel_work_sync(&cq->overrun_work);
@@ -185,7 +183,8 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 		k->e = *cqe;
 		k->qp = qp;
 	}
-	cq->prod++;
+	/* iwt_cq_untaken() reads it without the lock */
+	WRITE_ONCE(cq->prod, cq->prod + 1);
 	iwt_ring_set_prod(&cq->ring, cq->prod);
 }
 

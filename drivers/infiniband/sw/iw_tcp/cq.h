@@ -9,7 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "ring.h"
-#include "tend.h"
+#include "wakeup.h"
 
 struct iwt_mmap;
 
@@ -38,7 +38,7 @@ struct iwt_kcqe {
  * @notify: runs the consumer's handler: never inside post_send, never twice at
  *	a time (the kernel's core_locking rules)
  * @overrun_work: reports the loss
- * @tend: send queues that count on the process which polls this queue
+ * @poll: send queues whose posts are flushed by polling this queue (cqpoll.c)
  */
 struct iwt_cq {
 	struct ib_cq ibcq;
@@ -57,7 +57,7 @@ struct iwt_cq {
 	void *mem;
 	struct work_struct notify;
 	struct work_struct overrun_work;
-	struct iwt_tend tend;
+	struct iwt_cqpoll poll;
 };
 
 static inline struct iwt_cq *to_iwt_cq(struct ib_cq *cq)

@@ -6,11 +6,11 @@
 #include "cm.h"
 #include "config.h"
 #include "link.h"
-#include "qp.h"
 #include "sock.h"
-#include "stage.h"
+#include "txbuf.h"
 #include "version.h"
-#include "zc.h"
+#include "wakeup.h"
+#include "zerocopy.h"
 
 static int __init iwt_init(void)
 {
@@ -18,12 +18,12 @@ static int __init iwt_init(void)
 
 	if (ret)
 		return ret;
-	ret = iwt_stage_init();
+	ret = iwt_txbuf_init();
 	if (ret)
-		goto no_stage;
-	ret = iwt_watch_init();
+		goto no_txbuf;
+	ret = iwt_idle_cpu_init();
 	if (ret)
-		goto no_watch;
+		goto no_idle_cpu;
 	ret = iwt_cm_init();
 	if (ret)
 		goto no_cm;
@@ -40,10 +40,10 @@ no_link:
 no_conf:
 	iwt_cm_exit();
 no_cm:
-	iwt_watch_exit();
-no_watch:
-	iwt_stage_exit();
-no_stage:
+	iwt_idle_cpu_exit();
+no_idle_cpu:
+	iwt_txbuf_exit();
+no_txbuf:
 	iwt_sock_exit();
 	return ret;
 }
@@ -53,10 +53,10 @@ static void __exit iwt_exit(void)
 	iwt_link_exit();
 	iwt_conf_exit();
 	iwt_cm_exit();
-	iwt_watch_exit();
+	iwt_idle_cpu_exit();
 	iwt_sock_exit();
 	iwt_zc_exit();
-	iwt_stage_exit();
+	iwt_txbuf_exit();
 }
 
 module_init(iwt_init);

@@ -18,7 +18,6 @@
 #include "dev.h"
 
 #define KEY_BITS	8
-#define KEY_MASK	((1u << KEY_BITS) - 1)
 /* The table is never more than 1/16 full, so this many misses do not happen. */
 #define STAG_TRIES	64
 

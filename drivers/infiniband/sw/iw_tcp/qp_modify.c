@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a consumer asks of a queue pair: another state, other rights. */
 #include "qp_priv.h"
-#include "zc.h"
+#include "tx.h"
+#include "zerocopy.h"
 
 /*
  * rdma_cm initialises a queue pair of iWARP with no rights as long as it has
@@ -15,7 +16,7 @@ static void put_rights(struct iwt_qp *qp, u32 rights, bool was_idle)
 {
 	if (was_idle && (rights & IWT_IW_CM_RIGHTS) == IWT_IW_CM_RIGHTS)
 		rights |= IWT_REMOTE_ATOMIC;
-	qp->rights = rights;
+	qp->stream.rights = rights;
 	qp->rights_stated = rights || !was_idle;
 }
 
@@ -31,13 +32,13 @@ static int modify_reset(struct iwt_qp *qp)
 {
 	int err;
 
-	if (qp->sock || iwt_zc_any_out(qp->sq.zc))
+	if (qp->stream.sock || iwt_zc_in_flight(qp->stream.sq.zc))
 		return -EBUSY;
 	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
 	if (err)
 		return err;
 	qp->idle_state = IB_QPS_INIT;
-	qp->rights = 0;
+	qp->stream.rights = 0;
 	qp->rights_stated = false;
 	return 0;
 }
@@ -54,7 +55,7 @@ static int modify_state(struct iwt_qp *qp, enum ib_qp_state to)
 		/* only the connection manager gets it there */
 		return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		return iwt_qp_do_step(qp, iwt_tx_busy(qp) ? IWT_QE_CLOSE_BUSY :
+		return iwt_qp_do_step(qp, iwt_tx_busy(&qp->stream) ? IWT_QE_CLOSE_BUSY :
 							    IWT_QE_CLOSE, IWT_OK);
 	case IB_QPS_ERR:
 		return iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
@@ -68,7 +69,7 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
 	bool was_idle = qp->state == IWT_QP_IDLE;
 	int err = 0;
 
-	lockdep_assert_held(&qp->lock);
+	lockdep_assert_held(&qp->stream.lock);
 	if (c->mask & IB_QP_CUR_STATE && c->from != iwt_qp_verbs_state(qp))
 		return -EINVAL;
 	if (c->mask & IB_QP_STATE)
@@ -97,20 +98,20 @@ int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 
 	/* a queue pair that is idle again keeps nothing from before */
 	iwt_qp_flush_all(qp);
-	spin_lock_bh(&qp->lock);
+	spin_lock_bh(&qp->stream.lock);
 	err = modify_locked(qp, c);
-	spin_unlock_bh(&qp->lock);
+	spin_unlock_bh(&qp->stream.lock);
 	iwt_qp_flush_all(qp);
 	return err;
 }
 
 /**
  * iwt_qp_verbs_state() - the state in the words of the verbs
- * @qp: queue pair; qp->lock is held
+ * @qp: queue pair; qp->stream.lock is held
  */
 enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp)
 {
-	lockdep_assert_held(&qp->lock);
+	lockdep_assert_held(&qp->stream.lock);
 	switch (qp->state) {
 	case IWT_QP_RTS:
 	case IWT_QP_HALF:

@@ -42,7 +42,7 @@ void iwt_readq_free(struct iwt_readq *q)
 
 /**
  * iwt_readq_start() - a Read or atomic operation of ours begins
- * @q: queue; qp->lock is held
+ * @q: queue; the lock of the stream is held
  * @msn: number of its request on queue 1
  *
  * Return: the entry to fill, or NULL when ORD is reached.
@@ -62,7 +62,7 @@ struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn)
 
 /**
  * iwt_readq_oldest() - the request whose response comes next
- * @q: queue; qp->lock is held
+ * @q: queue; the lock of the stream is held
  *
  * Responses come in the order of the requests (RFC 5040 5.5 rule 20).
  * Return: the entry, or NULL.
@@ -74,7 +74,7 @@ struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q)
 
 /**
  * iwt_readq_find() - the request with this number
- * @q: queue; qp->lock is held
+ * @q: queue; the lock of the stream is held
  * @msn: on queue 1
  *
  * Return: the entry, or NULL when none waits under that number.
@@ -92,7 +92,7 @@ struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn)
 
 /**
  * iwt_readq_finish() - the oldest request has its whole response
- * @q: queue; qp->lock is held
+ * @q: queue; the lock of the stream is held
  */
 void iwt_readq_finish(struct iwt_readq *q)
 {
@@ -104,7 +104,7 @@ void iwt_readq_finish(struct iwt_readq *q)
 
 /**
  * iwt_readq_accept() - a request of the peer waits to be answered
- * @q: queue; qp->lock is held
+ * @q: queue; the lock of the stream is held
  * @r: request
  *
  * Return: false when the peer exceeds IRD.
@@ -119,7 +119,7 @@ bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_read_in *r)
 
 /**
  * iwt_readq_answer() - take the request that is to be answered next
- * @q: queue; qp->lock is held
+ * @q: queue; the lock of the stream is held
  * @r: takes the request
  *
  * Return: false when there is none.
@@ -136,7 +136,7 @@ bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r)
 
 /**
  * iwt_readq_clear() - the stream is over
- * @q: queue; qp->lock is held
+ * @q: queue; the lock of the stream is held
  */
 void iwt_readq_clear(struct iwt_readq *q)
 {

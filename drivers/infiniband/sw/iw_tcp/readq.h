@@ -36,7 +36,7 @@ struct iwt_read_in {
 };
 
 /**
- * struct iwt_readq - both directions; guarded by qp->lock
+ * struct iwt_readq - both directions; guarded by the lock of the stream
  * @out: ring of @out_max
  * @in: ring of @in_max
  * @out_head: oldest of ours

@@ -58,13 +58,13 @@ int iwt_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 		{ .name = "rq_taken" },
 	};
 
-	spin_lock_bh(&qp->lock);
+	spin_lock_bh(&qp->stream.lock);
 	p[0].value = qp->state;
 	p[1].value = qp->term_err;
-	p[2].value = qp->sq.cons;
-	p[3].value = qp->sq.retire;
-	p[4].value = qp->rq.cons;
-	spin_unlock_bh(&qp->lock);
+	p[2].value = qp->stream.sq.cons;
+	p[3].value = qp->stream.sq.retire;
+	p[4].value = qp->stream.rq.cons;
+	spin_unlock_bh(&qp->stream.lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }
 

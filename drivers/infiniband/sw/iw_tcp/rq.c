@@ -92,7 +92,7 @@ static bool corrupt(const struct iwt_rq *rq, u32 prod)
 
 /**
  * iwt_rq_next() - take the next buffer
- * @rq: queue; qp->lock is held
+ * @rq: queue; the lock of the stream is held
  * @wqe: takes the private copy; @rq->wqe, or as large
  *
  * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the
@@ -127,7 +127,7 @@ int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 
 /**
  * iwt_rq_complete() - report what became of a buffer
- * @rq: queue; qp->lock is held
+ * @rq: queue; the lock of the stream is held
  * @qp: whose it is
  * @cqe: all but the queue pair
  */
@@ -146,7 +146,7 @@ void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
 
 /**
  * iwt_rq_fail() - a buffer was taken or posted in vain
- * @rq: queue; qp->lock is held
+ * @rq: queue; the lock of the stream is held
  * @qp: whose it is
  * @wr_id: the consumer's name for it
  * @status: why
@@ -165,7 +165,7 @@ void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
 
 /**
  * iwt_rq_flush() - complete posted buffers, in order
- * @rq: queue; qp->lock is held
+ * @rq: queue; the lock of the stream is held
  * @qp: whose it is
  * @max: buffers at most
  *

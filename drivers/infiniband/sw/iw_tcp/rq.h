@@ -24,9 +24,9 @@ struct iwt_rwqe {
  * @lock: kernel producer
  * @cq: where completions go
  * @entries: size of the ring, or 0: there is no receive queue
- * @cons: next buffer to take; guarded by qp->lock
+ * @cons: next buffer to take; guarded by the lock of the stream
  * @sge_max: most elements of a list
- * @lost: a completion was lost, because @cq is full; guarded by qp->lock
+ * @lost: a completion was lost, because @cq is full; guarded by the lock of the stream
  * @wqe: memory for the copy of one, for iwt_rq_next()
  */
 struct iwt_rq {

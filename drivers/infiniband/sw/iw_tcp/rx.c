@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "rx.h"
-
-#include "dev.h"
-#include "qp.h"
+/* The receive engine: takes whole FPDUs from the socket, some at a time. */
 #include "rx_priv.h"
+
 #include "sock.h"
 #include "stats.h"
 #include "trace.h"
@@ -36,13 +34,13 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 		rx->q[i].msn = 1;
 }
 
-static u32 deliver(struct iwt_qp *qp, struct iwt_fpdu *f,
+static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f,
 		   struct iwt_sock_cursor at)
 {
-	if (f->payload_len && !iwt_fpdu_payload(f, &at.c, &qp->rx.rules))
+	if (f->payload_len && !iwt_fpdu_payload(f, &at.c, &st->rx.rules))
 		return IWT_ERR_DDP_LOCAL;
-	return f->ddp.tagged ? iwt_rx_tagged(qp, f, &at.c) :
-			       iwt_rx_untagged(qp, f, &at.c);
+	return f->ddp.tagged ? iwt_rx_tagged(st, f, &at.c) :
+			       iwt_rx_untagged(st, f, &at.c);
 }
 
 /* A fault of ours is not the peer's; a wrong version is no access to memory. */
@@ -59,29 +57,29 @@ static void count_error(struct iwt_dev *dev, u32 err)
 		iwt_count(dev, IWT_C_RX_PROTO_ERR);
 }
 
-static void note_error(struct iwt_qp *qp, const struct iwt_fpdu *f, u32 err)
+static void note_error(struct iwt_stream *st, const struct iwt_fpdu *f, u32 err)
 {
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_rx *rx = &st->rx;
 
 	rx->err = err;
 	rx->bad.ulpdu_len = f->ulpdu_len;
 	rx->bad.hdr_len = f->hdr_len;
 	memcpy(rx->bad.hdr, f->hdr, sizeof(rx->bad.hdr));
 	rx->dead = true;
-	trace_iwt_rx_error(qp->ibqp.qp_num, err, f->ulpdu_len, f->ddp.opcode);
-	count_error(qp->dev, err);
+	trace_iwt_rx_error(st->ibqp->qp_num, err, f->ulpdu_len, f->ddp.opcode);
+	count_error(st->dev, err);
 }
 
 /*
  * Whole FPDUs that have arrived, as many as a step has. Return: octets dealt with; @need is
  * how many have to be there for another one, as far as known, 0 when they may be.
  */
-static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail,
+static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail,
 		      u32 *need)
 {
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_rx *rx = &st->rx;
 	u32 used = 0, fpdus = 0, aligned = 0, err = IWT_OK;
-	enum iwt_fpdu_status st;
+	enum iwt_fpdu_status status;
 	struct iwt_fpdu f = {};
 
 	while (used < avail && !rx->dead) {
@@ -92,84 +90,84 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail,
 		/* an FPDU that begins a piece of memory is in front of us then */
 		if (!at->c.len && !at->c.more(&at->c))
 			break;
-		st = IWT_FPDU_OK;
+		status = IWT_FPDU_OK;
 		if (!iwt_fpdu_follows(&at->c, avail - used, &rx->rules, &f))
-			st = iwt_fpdu_read(&at->c, sizeof(*at), avail - used,
+			status = iwt_fpdu_read(&at->c, sizeof(*at), avail - used,
 					   rx->pos, &rx->rules, &f, &err);
-		if (st == IWT_FPDU_MORE) {
+		if (status == IWT_FPDU_MORE) {
 			*need = f.size ?: 1;
 			break;
 		}
-		aligned += iwt_sock_begins_segment(qp->sock, at, used);
-		if (st == IWT_FPDU_OK)
-			err = deliver(qp, &f, *at);
+		aligned += iwt_sock_begins_segment(st->sock, at, used);
+		if (status == IWT_FPDU_OK)
+			err = deliver(st, &f, *at);
 		if (err) {
-			note_error(qp, &f, err);
+			note_error(st, &f, err);
 			break;
 		}
 		/* the initiator has shown itself: we may talk (RFC 5044 7.1.2) */
-		qp->tx.hold = false;
+		st->tx.hold = false;
 		rx->rtr_send = false;
 		rx->rtr_write = false;
 		iwt_cursor_skip(&at->c, f.size);
-		rx->pos += f.size;
+		WRITE_ONCE(rx->pos, rx->pos + f.size);
 		used += f.size;
 		fpdus++;
 	}
 	iwt_hold_drop(&rx->hold);
-	iwt_count_add(qp->dev, IWT_C_RX_FPDU, fpdus);
-	iwt_count_add(qp->dev, IWT_C_RX_ALIGNED, aligned);
-	iwt_count_add(qp->dev, IWT_C_RX_BYTES, used);
+	iwt_count_add(st->dev, IWT_C_RX_FPDU, fpdus);
+	iwt_count_add(st->dev, IWT_C_RX_ALIGNED, aligned);
+	iwt_count_add(st->dev, IWT_C_RX_BYTES, used);
 	return used;
 }
 
 /* Return: octets that have to be there to go on, 0 when they may be. */
-static u32 take_step(struct iwt_qp *qp)
+static u32 take_step(struct iwt_stream *st)
 {
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_rx *rx = &st->rx;
 	struct iwt_sock_cursor at;
 	u32 avail, used = 0, need = 1;
 
-	avail = iwt_sock_peek(qp->sock, &at);
+	avail = iwt_sock_peek(st->sock, &at);
 	if (!avail)
 		return 1;
 	if (!rx->dead)
-		used = take_fpdus(qp, &at, avail, &need);
+		used = take_fpdus(st, &at, avail, &need);
 	if (rx->dead) {
 		used = max_t(u32, used, min_t(u32, avail, RX_STEP));
 		need = used == avail;
 	}
-	iwt_sock_consume(qp->sock, used);
+	iwt_sock_consume(st->sock, used);
 	/* a part of an FPDU is left */
 	if (need && !rx->dead && used < avail)
-		iwt_sock_set_aside(qp->sock);
+		iwt_sock_set_aside(st->sock);
 	return need;
 }
 
 /**
  * iwt_rx_run() - deal with what has arrived
- * @qp: queue pair; socket lock and qp->lock are held
+ * @st: stream; the socket lock and its own are held
  *
  * Softirq or backlog, never sleeps. Megabytes may have waited, behind a segment that was
  * lost: they are taken in steps, so that TCP acknowledges before all is done. What is left
- * behind the last step is for another run, as qp->rx.more says. After an error or a
+ * behind the last step is for another run, as st->rx.more says. After an error or a
  * Terminate the rest of the stream is thrown away as it comes, so that the peer can read our
  * Terminate and close in order (RFC 5044 8).
  */
-enum iwt_rx_result iwt_rx_run(struct iwt_qp *qp)
+enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 {
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_rx *rx = &st->rx;
 	bool was_dead = rx->dead;
 	u32 need = 0;
 	int i;
 
-	lockdep_assert_held(&qp->lock);
+	lockdep_assert_held(&st->lock);
 	for (i = 0; i < RX_STEPS && !need; i++)
-		need = take_step(qp);
+		need = take_step(st);
 	rx->more = !need;
-	iwt_sock_await(qp->sock, need ?: 1);
+	iwt_sock_await(st->sock, need ?: 1);
 	if (rx->more)
-		iwt_count(qp->dev, IWT_C_RX_MORE);
+		iwt_count(st->dev, IWT_C_RX_MORE);
 	if (was_dead || !rx->dead)
 		return IWT_RX_OK;
 	return rx->err ? IWT_RX_ERROR : IWT_RX_TERMINATED;
@@ -177,13 +175,13 @@ enum iwt_rx_result iwt_rx_run(struct iwt_qp *qp)
 
 /**
  * iwt_rx_flush() - complete the Send under way and posted buffers
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  * @max: buffers at most
  *
  * Return: true when some are left.
  */
-bool iwt_rx_flush(struct iwt_qp *qp, u32 max)
+bool iwt_rx_flush(struct iwt_stream *st, u32 max)
 {
-	iwt_rx_fail_recv(qp, IB_WC_WR_FLUSH_ERR);
-	return iwt_rq_flush(&qp->rq, &qp->ibqp, max);
+	iwt_rx_fail_recv(st, IB_WC_WR_FLUSH_ERR);
+	return iwt_rq_flush(&st->rq, st->ibqp, max);
 }

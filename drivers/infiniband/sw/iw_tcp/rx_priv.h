@@ -5,16 +5,14 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "proto/fpdu.h"
+#include "rx.h"
 
-struct iwt_qp;
-struct iwt_read_out;
-struct iwt_rx;
+/* rx_tagged.c */
+u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at);
+u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out);
 
-u32 iwt_rx_tagged(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at);
-u32 iwt_rx_untagged(struct iwt_qp *qp, struct iwt_fpdu *f,
-		    struct iwt_cursor *at);
-u32 iwt_rx_finish_read(struct iwt_qp *qp, struct iwt_read_out *out);
-void iwt_rx_fail_recv(struct iwt_qp *qp, enum ib_wc_status status);
+/* rx_untagged.c */
+u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at);
+void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status);
 
 #endif

@@ -5,7 +5,6 @@
 #include "copy.h"
 #include "dev.h"
 #include "mr.h"
-#include "qp.h"
 
 /* What it says was judged of the segment in front of it, if it says the same. */
 static u32 check_rdmap(const struct iwt_fpdu *f)
@@ -14,10 +13,10 @@ static u32 check_rdmap(const struct iwt_fpdu *f)
 }
 
 /* Place the payload into the held region, which was checked. */
-static u32 place_tagged(struct iwt_qp *qp, struct iwt_fpdu *f,
+static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			struct iwt_cursor *at)
 {
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_rx *rx = &st->rx;
 	u64 to = f->ddp.to;
 	const u8 *from;
 	u32 len, n;
@@ -53,7 +52,7 @@ static void note_write(struct iwt_rx *rx, const struct iwt_fpdu *f)
 }
 
 /* RDMA Write, or a tagged segment that has no business here. */
-static u32 rx_write(struct iwt_qp *qp, struct iwt_fpdu *f,
+static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)
 {
 	enum iwt_access_verdict v = IWT_ACCESS_OK;
@@ -61,8 +60,8 @@ static u32 rx_write(struct iwt_qp *qp, struct iwt_fpdu *f,
 	u32 err;
 
 	if (f->payload_len) {
-		mr = iwt_hold_mr(&qp->rx.hold, qp->dev, f->ddp.stag);
-		v = mr ? iwt_access_check(&mr->region, qp->ibqp.pd, f->ddp.to,
+		mr = iwt_hold_mr(&st->rx.hold, st->dev, f->ddp.stag);
+		v = mr ? iwt_access_check(&mr->region, st->actor.pd, f->ddp.to,
 					  f->payload_len, IWT_REMOTE_WRITE) :
 			 IWT_ACCESS_STAG;
 	}
@@ -73,27 +72,26 @@ static u32 rx_write(struct iwt_qp *qp, struct iwt_fpdu *f,
 		return err;
 	if (f->ddp.opcode != IWT_OP_WRITE)
 		return IWT_ERR_OP_OPCODE;	/* a Response nobody asked for */
-	note_write(&qp->rx, f);
+	note_write(&st->rx, f);
 	if (!f->payload_len)
 		return IWT_OK;
-	if (v != IWT_ACCESS_OK || !(qp->rights & IWT_REMOTE_WRITE))
+	if (v != IWT_ACCESS_OK || !(st->rights & IWT_REMOTE_WRITE))
 		return iwt_access_tagged_err(IWT_ACCESS_RIGHTS);
-	return place_tagged(qp, f, at);
+	return place_tagged(st, f, at);
 }
 
 /* Into the sink of our own Read; a failure is a local one. */
-static u32 place_response(struct iwt_qp *qp, struct iwt_read_out *out,
+static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 			  struct iwt_fpdu *f, struct iwt_cursor *at)
 {
-	struct iwt_actor who = iwt_qp_actor(qp);
 	struct iwt_sgl_pos pos = { .off = out->got };
 	const u8 *from;
 	u32 len;
 
-	while ((from = iwt_fpdu_piece(f, at, &qp->rx.rules, U32_MAX, &len))) {
-		if (iwt_sgl_scatter(&who, &qp->rx.hold, &out->sink, 1, &pos,
+	while ((from = iwt_fpdu_piece(f, at, &st->rx.rules, U32_MAX, &len))) {
+		if (iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
 				    from, len) != IWT_ACCESS_OK) {
-			iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
+			iwt_sq_done(&st->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
 			return IWT_ERR_LOCAL;
 		}
 		out->got += len;
@@ -103,29 +101,29 @@ static u32 place_response(struct iwt_qp *qp, struct iwt_read_out *out,
 
 /**
  * iwt_rx_finish_read() - a Read or atomic operation of ours has its response
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  * @out: the oldest one; gone afterwards
  *
  * Return: IWT_OK, or the error for the Terminate.
  */
-u32 iwt_rx_finish_read(struct iwt_qp *qp, struct iwt_read_out *out)
+u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 {
 	u32 err = IWT_OK;
 
-	iwt_hold_drop(&qp->rx.hold);
+	iwt_hold_drop(&st->rx.hold);
 	if (out->has_inval)
-		err = iwt_mr_invalidate(qp->dev, out->inval, qp->ibqp.pd,
+		err = iwt_mr_invalidate(st->dev, out->inval, st->actor.pd,
 					false);
 	if (!out->rtr)
-		iwt_sq_done(&qp->sq, out->sq_idx,
+		iwt_sq_done(&st->sq, out->sq_idx,
 			    err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS);
-	iwt_readq_finish(&qp->readq);
-	iwt_tx_retire(qp);
+	iwt_readq_finish(&st->readq);
+	iwt_stream_retire(st);
 	return err ? IWT_ERR_LOCAL : IWT_OK;
 }
 
 /* RDMA Read Response: exactly what the oldest Read asked for, in order. */
-static u32 rx_response(struct iwt_qp *qp, struct iwt_read_out *out,
+static u32 rx_response(struct iwt_stream *st, struct iwt_read_out *out,
 		       struct iwt_fpdu *f, struct iwt_cursor *at)
 {
 	const struct iwt_ddp *d = &f->ddp;
@@ -141,25 +139,25 @@ static u32 rx_response(struct iwt_qp *qp, struct iwt_read_out *out,
 		return err;
 	if (d->last && f->payload_len != left)
 		return IWT_ERR_TAG_BOUNDS;
-	err = place_response(qp, out, f, at);
+	err = place_response(st, out, f, at);
 	if (err || !d->last)
 		return err;
-	return iwt_rx_finish_read(qp, out);
+	return iwt_rx_finish_read(st, out);
 }
 
 /**
  * iwt_rx_tagged() - place a Write or a Read Response
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  * @f: the FPDU
  * @at: its first payload octet; moved
  *
  * Return: IWT_OK, or the error for the Terminate (RFC 5041 7.1, 5040 7.2).
  */
-u32 iwt_rx_tagged(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
+u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 {
-	struct iwt_read_out *out = iwt_readq_oldest(&qp->readq);
+	struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
 
 	if (f->ddp.opcode == IWT_OP_READ_RESP && out && !out->atomic)
-		return rx_response(qp, out, f, at);
-	return rx_write(qp, f, at);
+		return rx_response(st, out, f, at);
+	return rx_write(st, f, at);
 }

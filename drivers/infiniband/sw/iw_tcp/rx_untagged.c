@@ -5,20 +5,19 @@
 #include "dev.h"
 #include "mr.h"
 #include "proto/term.h"
-#include "qp.h"
 #include "stats.h"
 #include "trace.h"
 
 /* Take a buffer for the Send that begins here. */
-static u32 open_recv(struct iwt_qp *qp, const struct iwt_ddp *d)
+static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 {
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_rx *rx = &st->rx;
 	int got;
 
 	/* a segment out of order must not cost a buffer */
 	if (rx->recv_open || d->msn != rx->q[IWT_QN_SEND].msn)
 		return IWT_OK;
-	got = iwt_rq_next(&qp->rq, rx->recv);
+	got = iwt_rq_next(&st->rq, rx->recv);
 	if (got < 0)
 		return IWT_ERR_LOCAL;
 	rx->recv_open = got;
@@ -28,43 +27,42 @@ static u32 open_recv(struct iwt_qp *qp, const struct iwt_ddp *d)
 
 /**
  * iwt_rx_fail_recv() - the buffer under way, if any, fails
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  * @status: why
  */
-void iwt_rx_fail_recv(struct iwt_qp *qp, enum ib_wc_status status)
+void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status)
 {
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_rx *rx = &st->rx;
 
 	if (!rx->recv_open)
 		return;
 	rx->recv_open = false;
 	iwt_hold_drop(&rx->hold);
-	iwt_rq_fail(&qp->rq, &qp->ibqp, rx->recv->wr_id, status);
+	iwt_rq_fail(&st->rq, st->ibqp, rx->recv->wr_id, status);
 }
 
-static u32 place_send(struct iwt_qp *qp, struct iwt_fpdu *f,
+static u32 place_send(struct iwt_stream *st, struct iwt_fpdu *f,
 		      struct iwt_cursor *at)
 {
-	struct iwt_rx *rx = &qp->rx;
-	struct iwt_actor who = iwt_qp_actor(qp);
+	struct iwt_rx *rx = &st->rx;
 	const u8 *from;
 	u32 len;
 
 	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
-		if (iwt_sgl_scatter(&who, &rx->hold, rx->recv->sge,
+		if (iwt_sgl_scatter(&st->actor, &rx->hold, rx->recv->sge,
 				    rx->recv->num_sge, &rx->recv_pos, from,
 				    len) == IWT_ACCESS_OK)
 			continue;
-		iwt_rx_fail_recv(qp, IB_WC_LOC_PROT_ERR);
+		iwt_rx_fail_recv(st, IB_WC_LOC_PROT_ERR);
 		return IWT_ERR_LOCAL;
 	}
 	return IWT_OK;
 }
 
-static u32 rx_send(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
+static u32 rx_send(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 {
 	const struct iwt_rdmap_rule *rule = iwt_rdmap_rule(f->ddp.opcode);
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_rx *rx = &st->rx;
 	struct iwt_cqe cqe = {
 		.wr_id = rx->recv->wr_id,
 		.byte_len = f->ddp.mo + f->payload_len,
@@ -72,12 +70,12 @@ static u32 rx_send(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
 	};
 	u32 err;
 
-	err = place_send(qp, f, at);
+	err = place_send(st, f, at);
 	if (err || !f->ddp.last)
 		return err;
 	iwt_hold_drop(&rx->hold);
 	if (rule->invalidates) {
-		err = iwt_mr_invalidate(qp->dev, f->ddp.stag, qp->ibqp.pd, true);
+		err = iwt_mr_invalidate(st->dev, f->ddp.stag, st->actor.pd, true);
 		if (err)
 			return err;
 		cqe.flags |= IWT_WC_WITH_INVALIDATE;
@@ -86,7 +84,7 @@ static u32 rx_send(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
 	if (rule->solicited)
 		cqe.flags |= IWT_WC_SOLICITED;
 	rx->recv_open = false;
-	iwt_rq_complete(&qp->rq, &qp->ibqp, &cqe);
+	iwt_rq_complete(&st->rq, st->ibqp, &cqe);
 	return IWT_OK;
 }
 
@@ -95,11 +93,11 @@ static u32 rx_send(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
  * length the completion tells; elsewhere it is a Send of no length. The octets
  * that verbs have no room for are not looked at.
  */
-static u32 rx_imm(struct iwt_qp *qp, const struct iwt_fpdu *f)
+static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 {
 	const struct iwt_imm *imm = (const void *)(f->hdr +
 						   IWT_DDP_UNTAGGED_LEN);
-	struct iwt_rx *rx = &qp->rx;
+	struct iwt_rx *rx = &st->rx;
 	struct iwt_cqe cqe = {
 		.wr_id = rx->recv->wr_id,
 		.ex = (__force u32)imm->data,
@@ -107,7 +105,7 @@ static u32 rx_imm(struct iwt_qp *qp, const struct iwt_fpdu *f)
 		.flags = IWT_WC_WITH_IMM,
 	};
 
-	if (!qp->takes_imm)
+	if (!st->takes_imm)
 		return IWT_ERR_OP_OPCODE;
 	if (rx->after_write) {
 		cqe.opcode = IWT_WC_RECV_RDMA_WITH_IMM;
@@ -116,29 +114,29 @@ static u32 rx_imm(struct iwt_qp *qp, const struct iwt_fpdu *f)
 	if (iwt_rdmap_rule(f->ddp.opcode)->solicited)
 		cqe.flags |= IWT_WC_SOLICITED;
 	rx->recv_open = false;
-	iwt_rq_complete(&qp->rq, &qp->ibqp, &cqe);
+	iwt_rq_complete(&st->rq, st->ibqp, &cqe);
 	return IWT_OK;
 }
 
 /* May the peer read that? It is asked again when the octets are fetched. */
-static u32 check_read(struct iwt_qp *qp, const struct iwt_rdmap_read *r)
+static u32 check_read(struct iwt_stream *st, const struct iwt_rdmap_read *r)
 {
 	enum iwt_access_verdict v;
 	struct iwt_mr *mr;
 
 	if (!r->size)
 		return IWT_OK;
-	mr = iwt_hold_mr(&qp->rx.hold, qp->dev, r->src_stag);
+	mr = iwt_hold_mr(&st->rx.hold, st->dev, r->src_stag);
 	if (!mr)
 		return iwt_access_read_err(IWT_ACCESS_STAG);
-	v = iwt_access_check(&mr->region, qp->ibqp.pd, r->src_to, r->size,
+	v = iwt_access_check(&mr->region, st->actor.pd, r->src_to, r->size,
 			     IWT_REMOTE_READ);
-	if (v == IWT_ACCESS_OK && !(qp->rights & IWT_REMOTE_READ))
+	if (v == IWT_ACCESS_OK && !(st->rights & IWT_REMOTE_READ))
 		v = IWT_ACCESS_RIGHTS;
 	return v == IWT_ACCESS_OK ? IWT_OK : iwt_access_read_err(v);
 }
 
-static u32 rx_read_req(struct iwt_qp *qp, const struct iwt_fpdu *f)
+static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 {
 	struct iwt_read_in r = {};
 	u32 err;
@@ -146,42 +144,40 @@ static u32 rx_read_req(struct iwt_qp *qp, const struct iwt_fpdu *f)
 	if (!f->ddp.last)
 		return IWT_ERR_OP_UNSPEC;
 	iwt_rdmap_parse_read(f->hdr + IWT_DDP_UNTAGGED_LEN, &r.read);
-	err = check_read(qp, &r.read);
+	err = check_read(st, &r.read);
 	if (err)
 		return err;
-	return iwt_readq_accept(&qp->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
+	return iwt_readq_accept(&st->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
 }
 
 /* May the peer do that? It is asked again when it is done, in its turn. */
-static u32 check_atomic(struct iwt_qp *qp, const struct iwt_atomic *a)
+static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
 {
-	struct iwt_actor who = iwt_qp_actor(qp);
 	u32 err = iwt_atomic_check(a);
 
 	if (!err)
-		err = iwt_mem_atomic(&who, a, NULL);
-	if (!err && !(qp->rights & IWT_REMOTE_ATOMIC))
+		err = iwt_mem_atomic(&st->actor, a, NULL);
+	if (!err && !(st->rights & IWT_REMOTE_ATOMIC))
 		err = iwt_access_read_err(IWT_ACCESS_RIGHTS);
 	return err;
 }
 
-static u32 rx_atomic_req(struct iwt_qp *qp, const struct iwt_fpdu *f)
+static u32 rx_atomic_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 {
 	struct iwt_read_in r = { .atomic = true };
 	u32 err;
 
 	iwt_atomic_parse(f->hdr + IWT_DDP_UNTAGGED_LEN, &r.op);
-	err = check_atomic(qp, &r.op);
+	err = check_atomic(st, &r.op);
 	if (err)
 		return err;
-	return iwt_readq_accept(&qp->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
+	return iwt_readq_accept(&st->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
 }
 
 /* Responses come in the order of the requests, Reads among them. */
-static u32 rx_atomic_resp(struct iwt_qp *qp, const struct iwt_fpdu *f)
+static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 {
-	struct iwt_read_out *out = iwt_readq_oldest(&qp->readq);
-	struct iwt_actor who = iwt_qp_actor(qp);
+	struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
 	struct iwt_sgl_pos pos = {};
 	u64 value;
 	u32 id;
@@ -191,26 +187,26 @@ static u32 rx_atomic_resp(struct iwt_qp *qp, const struct iwt_fpdu *f)
 	iwt_atomic_parse_resp(f->hdr + IWT_DDP_UNTAGGED_LEN, &id, &value);
 	if (id != out->msn)
 		return IWT_ERR_OP_UNSPEC;
-	if (iwt_sgl_scatter(&who, &qp->rx.hold, &out->sink, 1, &pos,
+	if (iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
 			    (const u8 *)&value, sizeof(value)) != IWT_ACCESS_OK) {
-		iwt_sq_done(&qp->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
+		iwt_sq_done(&st->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
 		return IWT_ERR_LOCAL;
 	}
-	return iwt_rx_finish_read(qp, out);
+	return iwt_rx_finish_read(st, out);
 }
 
 /*
  * The request that the peer's Terminate is about, if its response is awaited. A
  * Terminate that returns no header can only mean the oldest.
  */
-static struct iwt_read_out *terminated(struct iwt_qp *qp,
+static struct iwt_read_out *terminated(struct iwt_stream *st,
 				       const struct iwt_term *t)
 {
 	if (!t->has_ddp)
-		return iwt_readq_oldest(&qp->readq);
+		return iwt_readq_oldest(&st->readq);
 	if (t->ddp.tagged || t->ddp.qn != IWT_QN_READ_REQ)
 		return NULL;
-	return iwt_readq_find(&qp->readq, t->ddp.msn);
+	return iwt_readq_find(&st->readq, t->ddp.msn);
 }
 
 /* How a request completes for which the peer ended the stream. */
@@ -234,32 +230,32 @@ static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 	return IB_WC_WR_FLUSH_ERR;
 }
 
-static void blame_request(struct iwt_qp *qp, const struct iwt_term *t)
+static void blame_request(struct iwt_stream *st, const struct iwt_term *t)
 {
-	struct iwt_read_out *out = terminated(qp, t);
+	struct iwt_read_out *out = terminated(st, t);
 
 	if (out && !out->rtr)
-		iwt_sq_done(&qp->sq, out->sq_idx, blame_status(t, out->atomic));
+		iwt_sq_done(&st->sq, out->sq_idx, blame_status(t, out->atomic));
 }
 
-static void rx_term(struct iwt_qp *qp, const struct iwt_fpdu *f)
+static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 {
 	struct iwt_term t;
 
 	iwt_term_parse(f->hdr + IWT_DDP_UNTAGGED_LEN,
 		       f->hdr_len - IWT_DDP_UNTAGGED_LEN, &t);
-	blame_request(qp, &t);
-	qp->rx.term_err = t.err;
-	qp->rx.dead = true;
-	trace_iwt_term(qp->ibqp.qp_num, false, t.err);
-	iwt_count(qp->dev, IWT_C_TERM_RX);
+	blame_request(st, &t);
+	st->rx.term_err = t.err;
+	st->rx.dead = true;
+	trace_iwt_term(st->ibqp->qp_num, false, t.err);
+	iwt_count(st->dev, IWT_C_TERM_RX);
 }
 
 /* Those that wait for their response count, and the one whose is being sent. */
-static bool ird_reached(const struct iwt_qp *qp)
+static bool ird_reached(const struct iwt_stream *st)
 {
-	return qp->readq.in_n + (qp->tx.what == IWT_TX_RESPONSE) >=
-	       qp->readq.in_max;
+	return st->readq.in_n + (st->tx.what == IWT_TX_RESPONSE) >=
+	       st->readq.in_max;
 }
 
 /* What MO may reach in the buffer of the Send. */
@@ -269,7 +265,7 @@ static u32 recv_room(const struct iwt_rx *rx)
 }
 
 /* DDP's checks of an untagged segment (RFC 5041 7.1). */
-static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
+static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 {
 	const struct iwt_ddp *d = &f->ddp;
 	u32 qn = min_t(u32, d->qn, IWT_QN_COUNT - 1);
@@ -277,35 +273,35 @@ static u32 check_untagged(struct iwt_qp *qp, const struct iwt_fpdu *f)
 	u32 err, room;
 
 	if (d->qn == IWT_QN_SEND) {
-		err = open_recv(qp, d);
+		err = open_recv(st, d);
 		if (err)
 			return err;
-		have = qp->rx.recv_open;
+		have = st->rx.recv_open;
 	} else if (d->qn == IWT_QN_READ_REQ) {
-		have = !ird_reached(qp);
+		have = !ird_reached(st);
 	}
-	room = iwt_rdmap_room(d, recv_room(&qp->rx));
+	room = iwt_rdmap_room(d, recv_room(&st->rx));
 	return iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
-				      &qp->rx.q[qn], have, room);
+				      &st->rx.q[qn], have, room);
 }
 
-static u32 deliver(struct iwt_qp *qp, struct iwt_fpdu *f, struct iwt_cursor *at)
+static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 {
 	switch (f->ddp.opcode) {
 	case IWT_OP_IMM:
 	case IWT_OP_IMM_SE:
-		return rx_imm(qp, f);
+		return rx_imm(st, f);
 	case IWT_OP_READ_REQ:
-		return rx_read_req(qp, f);
+		return rx_read_req(st, f);
 	case IWT_OP_ATOMIC_REQ:
-		return rx_atomic_req(qp, f);
+		return rx_atomic_req(st, f);
 	case IWT_OP_ATOMIC_RESP:
-		return rx_atomic_resp(qp, f);
+		return rx_atomic_resp(st, f);
 	case IWT_OP_TERM:
-		rx_term(qp, f);
+		rx_term(st, f);
 		return IWT_OK;
 	default:
-		return rx_send(qp, f, at);
+		return rx_send(st, f, at);
 	}
 }
 
@@ -353,38 +349,38 @@ static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
 
 /**
  * iwt_rx_untagged() - place and deliver an untagged segment
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  * @f: the FPDU
  * @at: its first payload octet; moved
  *
  * Return: IWT_OK, or the error for the Terminate (RFC 5041 7.1, 5040 7.2).
  */
-u32 iwt_rx_untagged(struct iwt_qp *qp, struct iwt_fpdu *f,
+u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)
 {
 	const struct iwt_ddp *d = &f->ddp;
 	u32 err;
 
-	if (is_more(&qp->rx, f)) {
-		iwt_ddp_advance(&qp->rx.q[IWT_QN_SEND], f->payload_len, false);
-		return place_send(qp, f, at);
+	if (is_more(&st->rx, f)) {
+		iwt_ddp_advance(&st->rx.q[IWT_QN_SEND], f->payload_len, false);
+		return place_send(st, f, at);
 	}
 	/* but for the rest of a Send, other regions may be looked at */
 	if (!d->mo)
-		iwt_hold_drop(&qp->rx.hold);
-	if (is_rtr(&qp->rx, f))
-		return rx_rtr(&qp->rx, f);
-	err = check_untagged(qp, f);
+		iwt_hold_drop(&st->rx.hold);
+	if (is_rtr(&st->rx, f))
+		return rx_rtr(&st->rx, f);
+	err = check_untagged(st, f);
 	if (err == IWT_ERR_UNT_LONG)
-		iwt_rx_fail_recv(qp, IB_WC_LOC_LEN_ERR);
+		iwt_rx_fail_recv(st, IB_WC_LOC_LEN_ERR);
 	if (err)
 		return err;
 	err = iwt_rdmap_check(d, f->ulpdu_len);
 	if (err)
 		return err;
-	iwt_ddp_advance(&qp->rx.q[d->qn],
+	iwt_ddp_advance(&st->rx.q[d->qn],
 			f->ulpdu_len - IWT_DDP_UNTAGGED_LEN, d->last);
-	err = deliver(qp, f, at);
-	forget_write(&qp->rx, d->qn);
+	err = deliver(st, f, at);
+	forget_write(&st->rx, d->qn);
 	return err;
 }

@@ -8,7 +8,7 @@
 #include "cq.h"
 #include "proto/wire.h"
 #include "trace.h"
-#include "zc.h"
+#include "zerocopy.h"
 
 /* What of an atomic operation's body such a ring has. */
 static u32 atomic_bytes(bool user)
@@ -313,7 +313,7 @@ static bool may_start(const struct iwt_sq *sq, u8 opcode)
 
 /**
  * iwt_sq_next() - start the next work request
- * @sq: queue; qp->lock is held
+ * @sq: queue; the lock of the stream is held
  * @wqe: takes the private copy; @sq->wqe, or as large
  * @idx: takes its index, for iwt_sq_done()
  *
@@ -340,10 +340,11 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 	from = iwt_ring_at(&sq->ring, sq->cons);
 	memcpy(&wqe->h, from, sizeof(wqe->h));
 	e = iwt_sq_entry(sq, sq->cons);
-	*idx = sq->cons++;
+	*idx = sq->cons;
+	WRITE_ONCE(sq->cons, *idx + 1);
 	*e = (struct iwt_sq_entry) {
 		.wr_id = wqe->h.wr_id,
-		.given = iwt_zc_given(sq->zc),
+		.last_seq = iwt_zc_last_seq(sq->zc),
 		.opcode = wqe->h.opcode,
 		.flags = wqe->h.flags | (sq->sig_all ? IWT_WR_SIGNALED : 0),
 	};
@@ -362,7 +363,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 
 /**
  * iwt_sq_seal() - start nothing that is posted from now on
- * @sq: queue; qp->lock is held
+ * @sq: queue; the lock of the stream is held
  */
 void iwt_sq_seal(struct iwt_sq *sq)
 {
@@ -373,7 +374,7 @@ void iwt_sq_seal(struct iwt_sq *sq)
 
 /**
  * iwt_sq_done() - a work request has finished
- * @sq: queue; qp->lock is held
+ * @sq: queue; the lock of the stream is held
  * @idx: from iwt_sq_next()
  * @status: how it went
  */
@@ -431,44 +432,44 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 		sq->lost = true;
 }
 
-/* Is it done, and has TCP nothing of it any more? */
+/* Is the request done, and has TCP released its memory? */
 static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
-		       u32 back)
+		       u32 released)
 {
-	return e->done && (!sq->zc || (s32)(back - e->given) >= 0);
+	return e->done && (!sq->zc || (s32)(released - e->last_seq) >= 0);
 }
 
 /**
  * iwt_sq_retire() - complete what is done, in order of submission
- * @sq: queue; qp->lock is held
+ * @sq: queue; the lock of the stream is held
  * @qp: whose it is
  * @max: work requests at most
  *
- * RFC 5040 5.5 rule 15. What TCP has by reference is not done, however the
- * connection ended, until TCP has let go of it. The slots are given back first:
- * a consumer that has polled a completion may count on the room that it stands
- * for. Return: true when more of it is done.
+ * RFC 5040 5.5 rule 15. A request whose memory TCP refers to is not done until TCP has
+ * released that memory, however the connection ended. The slots of the ring are given back
+ * first: a consumer that has polled a completion may use the slot of its request at once.
+ * Return: true when @max were completed and more are done.
  */
 bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {
-	u32 back = iwt_zc_back(sq->zc);
-	u32 i = sq->retire;
+	u32 released = iwt_zc_released_seq(sq->zc);
+	u32 i = sq->retire, end = i;
 
-	while (sq->retire != sq->cons && sq->retire - i < max &&
-	       may_retire(sq, iwt_sq_entry(sq, sq->retire), back))
-		sq->retire++;
-	if (i == sq->retire)
+	while (end != sq->cons && end - i < max &&
+	       may_retire(sq, iwt_sq_entry(sq, end), released))
+		end++;
+	if (i == end)
 		return false;
-	iwt_ring_set_cons(&sq->ring, sq->retire);
-	for (; i != sq->retire; i++)
+	WRITE_ONCE(sq->retire, end);
+	iwt_ring_set_cons(&sq->ring, end);
+	for (; i != end; i++)
 		complete_entry(sq, iwt_sq_entry(sq, i), qp);
-	return sq->retire != sq->cons &&
-	       may_retire(sq, iwt_sq_entry(sq, sq->retire), back);
+	return end != sq->cons && may_retire(sq, iwt_sq_entry(sq, end), released);
 }
 
 /**
  * iwt_sq_fail() - nothing that was started succeeds behind a failure
- * @sq: queue of which nothing is sent any more; qp->lock is held
+ * @sq: queue of which nothing is sent any more; the lock of the stream is held
  * @unsent: index of the first work request that is framed, but that TCP has not all octets
  *	of; @sq->cons: none
  *
@@ -493,7 +494,7 @@ void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 
 /**
  * iwt_sq_flush() - complete what is left, in order
- * @sq: queue after iwt_sq_fail(), or with nothing under way; qp->lock is held
+ * @sq: queue after iwt_sq_fail(), or with nothing under way; the lock of the stream is held
  * @qp: whose it is
  * @max: work requests at most
  *
@@ -506,17 +507,18 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 
 	if (corrupt(sq, prod))
 		prod = sq->cons;
-	for (n = 0; sq->cons != prod && n < max; sq->cons++, n++) {
+	for (n = 0; sq->cons != prod && n < max; n++) {
 		const struct iwt_send_wqe *w = iwt_ring_at(&sq->ring, sq->cons);
 		u8 op = READ_ONCE(w->opcode);
 
 		*iwt_sq_entry(sq, sq->cons) = (struct iwt_sq_entry) {
 			.wr_id = READ_ONCE(w->wr_id),
-			.given = iwt_zc_given(sq->zc),
+			.last_seq = iwt_zc_last_seq(sq->zc),
 			.opcode = op,
 			.status = IB_WC_WR_FLUSH_ERR,
 			.done = true,
 		};
+		WRITE_ONCE(sq->cons, sq->cons + 1);
 	}
 	return iwt_sq_retire(sq, qp, max) || sq->cons != prod;
 }

@@ -30,8 +30,8 @@ struct iwt_swqe {
  * struct iwt_sq_entry - what is remembered of a started work request
  * @wr_id: the consumer's name for it
  * @len: octets moved
- * @given: number of the last batch given to TCP by reference, as far as that is
- *	known: it is completed when this is back (zc.h)
+ * @last_seq: number of the last batch that TCP refers to when the request is framed:
+ *	the request is done when TCP has released that batch (zerocopy.h)
  * @opcode: enum iwt_wr_opcode
  * @flags: enum iwt_wr_flags
  * @status: enum ib_wc_status, once done
@@ -40,7 +40,7 @@ struct iwt_swqe {
 struct iwt_sq_entry {
 	u64 wr_id;
 	u32 len;
-	u32 given;
+	u32 last_seq;
 	u8 opcode;
 	u8 flags;
 	u8 status;
@@ -65,7 +65,8 @@ struct iwt_sq_entry {
  * @sig_all: every work request is signalled
  * @lost: a completion was lost, because @cq is full; the engine looks at it
  *
- * @cons, @retire, @zc, @lost and @entries are guarded by qp->lock.
+ * The lock of the stream guards @cons, @retire, @zc, @lost and @entries. The guesses of
+ * doorbell.c and sqpoll.c read @cons and @retire without it.
  */
 struct iwt_sq {
 	struct iwt_ring ring;

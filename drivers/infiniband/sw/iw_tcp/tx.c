@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "tx.h"
+/* The transmit engine: sends what is framed, completes, ends by a Terminate. */
+#include "tx_priv.h"
 
 #include <linux/mm.h>
 
-#include "dev.h"
-#include "qp.h"
+#include "reply_spin.h"
 #include "sock.h"
 #include "stats.h"
 #include "trace.h"
-#include "tx_priv.h"
-#include "zc.h"
+#include "zerocopy.h"
+
+/* Batches of one run; then others get their turn. */
+#define TX_BATCHES	4
 
 /**
  * iwt_tx_start() - make the engine ready for a connection
@@ -32,24 +34,10 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	tx->atomic_msn = 1;
 }
 
-/**
- * iwt_tx_sent() - take note of what TCP says to octets
- * @tx: engine; qp->lock is held
- * @ret: octets taken, or -errno
- *
- * Behind our own FIN the peer may still ask for something: then it is the peer's turn
- * to end the connection (-EPIPE).
- */
-void iwt_tx_sent(struct iwt_tx *tx, int ret)
+/* Hands the pieces to TCP. Return: false when TCP did not take all of them. */
+static bool send_batch(struct iwt_stream *st)
 {
-	if (ret < 0 && ret != -EAGAIN && ret != -EPIPE)
-		tx->lost = true;
-}
-
-/* Hand over what is framed; false when TCP did not take all of it. */
-static bool send_batch(struct iwt_qp *qp)
-{
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	u32 i, total = tx->bytes;
 	int sent = 0;
 
@@ -58,7 +46,7 @@ static bool send_batch(struct iwt_qp *qp)
 		int flags = (c->eor ? MSG_EOR : 0) |
 			    (i < tx->n_chunks - 1 ? MSG_MORE : 0);
 
-		sent = iwt_sock_send_page(qp->sock, c->page, c->off, c->len,
+		sent = iwt_sock_send_page(st->sock, c->page, c->off, c->len,
 					  flags);
 		iwt_tx_sent(tx, sent);
 		if (sent > 0) {
@@ -73,37 +61,40 @@ static bool send_batch(struct iwt_qp *qp)
 	memmove(tx->chunk, tx->chunk + i,
 		(tx->n_chunks - i) * sizeof(tx->chunk[0]));
 	tx->n_chunks -= i;
-	trace_iwt_tx_batch(qp->ibqp.qp_num, tx->fpdus, total,
+	trace_iwt_tx_batch(st->ibqp->qp_num, tx->fpdus, total,
 			   total - tx->bytes);
-	iwt_count_add(qp->dev, IWT_C_TX_BYTES, total - tx->bytes);
+	iwt_count_add(st->dev, IWT_C_TX_BYTES, total - tx->bytes);
 	if (!tx->n_chunks)
 		return true;
-	iwt_count(qp->dev, IWT_C_TX_BLOCKED);
+	iwt_count(st->dev, IWT_C_TX_BLOCKED);
 	return false;
 }
 
-/* Whatever is framed; false when TCP did not take all of it. */
-static bool send_framed(struct iwt_qp *qp)
+/* Hands all that is framed to TCP. Return: false when TCP did not take all of it. */
+static bool send_framed(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 
-	if (tx->n_chunks ? !send_batch(qp) : tx->zcb && !iwt_tx_zc_send(qp))
+	if (tx->n_chunks ? !send_batch(st) : tx->zcb && !iwt_tx_zc_send(st))
 		return false;
 	tx->ended = false;
 	return true;
 }
 
-/* Nothing to do: may the poster be told to ring the bell? */
-static bool go_idle(struct iwt_qp *qp)
+/*
+ * Try to go idle: from now on a poster has to ring the doorbell. Return: false when something
+ * was posted meanwhile, so that the engine has to go on.
+ */
+static bool go_idle(struct iwt_stream *st)
 {
-	struct iwt_sq *sq = &qp->sq;
+	struct iwt_sq *sq = &st->sq;
 
-	if (qp->tx.loaded || qp->tx.hold || qp->sq.sealed || !iwt_qp_sends(qp))
+	if (st->tx.loaded || st->tx.hold || !iwt_stream_open(st))
 		return true;
-	/* who watches or tends looks again, and has us run when it stops */
-	if (qp->watch.on || qp->tend.by)
+	/* a poller looks at the ring again, and runs the engine when it stops */
+	if (st->pollers)
 		return true;
-	if (iwt_stay(qp))
+	if (iwt_reply_spin(st))
 		return false;
 	if (iwt_ring_sleep(&sq->ring, sq->cons))
 		return true;
@@ -111,34 +102,31 @@ static bool go_idle(struct iwt_qp *qp)
 	return false;
 }
 
-/* Framed octets are left: who will wake us? */
-static enum iwt_tx_result blocked(const struct iwt_qp *qp)
+/* Framed octets are left. TCP calls when it has room, unless it lacks memory. */
+static enum iwt_tx_result blocked(const struct iwt_stream *st)
 {
-	if (qp->tx.lost)
+	if (st->tx.lost)
 		return IWT_TX_LOST;
-	return iwt_sock_starved(qp->sock) ? IWT_TX_STARVED : IWT_TX_IDLE;
+	return iwt_sock_starved(st->sock) ? IWT_TX_STARVED : IWT_TX_IDLE;
 }
 
-/*
- * Frame and send one batch. Return: IWT_TX_MORE to go on, else the result of
- * the run.
- */
-static enum iwt_tx_result run_batch(struct iwt_qp *qp)
+/* Frames and sends one batch. Return: IWT_TX_MORE to go on, else the result of the run. */
+static enum iwt_tx_result run_batch(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 
-	if (!send_framed(qp))
-		return blocked(qp);
-	if (!iwt_sock_writable(qp->sock))
+	if (!send_framed(st))
+		return blocked(st);
+	if (!iwt_sock_writable(st->sock))
 		return IWT_TX_IDLE;
-	iwt_tx_fill(qp);
-	iwt_count_add(qp->dev, IWT_C_TX_FPDU, tx->fpdus);
-	iwt_count_add(qp->dev, IWT_C_TX_ALIGNED, tx->segs);
+	iwt_tx_fill(st);
+	iwt_count_add(st->dev, IWT_C_TX_FPDU, tx->fpdus);
+	iwt_count_add(st->dev, IWT_C_TX_ALIGNED, tx->segs);
 	if (tx->fpdus)
-		iwt_count(qp->dev, IWT_C_TX_BATCH);
-	if (!send_framed(qp))
-		return tx->err ? IWT_TX_FAILED : blocked(qp);
-	iwt_tx_retire(qp);
+		iwt_count(st->dev, IWT_C_TX_BATCH);
+	if (!send_framed(st))
+		return tx->err ? IWT_TX_FAILED : blocked(st);
+	iwt_stream_retire(st);
 	if (tx->err)
 		return IWT_TX_FAILED;
 	if (tx->term == IWT_TX_TERM_FRAMED) {
@@ -148,57 +136,43 @@ static enum iwt_tx_result run_batch(struct iwt_qp *qp)
 	if (tx->what != IWT_TX_NOTHING && !tx->fpdus)
 		return IWT_TX_STARVED;
 	if (tx->dry)
-		return go_idle(qp) ? IWT_TX_IDLE : IWT_TX_MORE;
+		return go_idle(st) ? IWT_TX_IDLE : IWT_TX_MORE;
 	return IWT_TX_MORE;
 }
 
 /**
- * iwt_tx_run() - transmit whatever there is to transmit
- * @qp: queue pair; socket lock and qp->lock are held, not in the backlog
+ * iwt_tx_run() - transmit what there is to transmit
+ * @st: stream; the socket lock and its own are held, not in the backlog
  *
- * Work requests are completed when their octets are with TCP: the buffers are
- * free then (RFC 5040 5.5 rule 9: completion says nothing of the peer), and a
- * graceful close that follows the last completion takes nothing away. Where TCP
- * only refers to the buffers, that is when it has let go of them.
- * Never sleeps. Return: see enum iwt_tx_result.
+ * A work request is completed when TCP has all its octets: its buffers are free then (RFC
+ * 5040 5.5 rule 9: completion says nothing of the peer), and a graceful close behind the last
+ * completion loses nothing. Where TCP only refers to the buffers, the request is completed
+ * when TCP has released them. Never sleeps. Return: see enum iwt_tx_result.
  */
-enum iwt_tx_result iwt_tx_run(struct iwt_qp *qp)
+enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
 {
 	enum iwt_tx_result res = IWT_TX_MORE;
 	int i;
 
-	lockdep_assert_held(&qp->lock);
-	if (iwt_qp_sends(qp) && !qp->sq.sealed)
-		iwt_ring_awake(&qp->sq.ring);
-	iwt_sock_follow_route(qp->sock);
-	for (i = 0; i < IWT_TX_RUN && res == IWT_TX_MORE; i++)
-		res = run_batch(qp);
-	iwt_tx_retire(qp);
+	lockdep_assert_held(&st->lock);
+	if (iwt_stream_open(st))
+		iwt_ring_awake(&st->sq.ring);
+	iwt_sock_follow_route(st->sock);
+	for (i = 0; i < TX_BATCHES && res == IWT_TX_MORE; i++)
+		res = run_batch(st);
+	iwt_stream_retire(st);
 	return res;
 }
 
 /**
- * iwt_tx_retire() - complete what is done, unless TCP has not all of it
- * @qp: queue pair with a socket; qp->lock is held
+ * iwt_tx_unsent() - the first work request that is framed, and not all with TCP
+ * @st: stream; its lock is held
  *
- * Thousands of requests may have waited for one Read: the engines run again for the rest.
+ * Return: its index, for iwt_sq_fail(); without one, the index of the next to start.
  */
-void iwt_tx_retire(struct iwt_qp *qp)
+u32 iwt_tx_unsent(const struct iwt_stream *st)
 {
-	if (!qp->tx.n_chunks &&
-	    iwt_sq_retire(&qp->sq, &qp->ibqp, IWT_TX_RETIRE))
-		iwt_sock_run_bh(qp->sock);
-}
-
-/**
- * iwt_tx_unsent() - the first work request that TCP has not all octets of
- * @qp: queue pair; qp->lock is held
- *
- * Return: its index, for iwt_sq_fail(); that of the next one to start when there is none.
- */
-u32 iwt_tx_unsent(const struct iwt_qp *qp)
-{
-	return qp->tx.ended ? qp->tx.unsent : qp->sq.cons;
+	return st->tx.ended ? st->tx.unsent : st->sq.cons;
 }
 
 /**
@@ -254,29 +228,29 @@ bool iwt_tx_stop(struct iwt_tx *tx)
 
 /**
  * iwt_tx_busy() - is anything outstanding that a graceful close would cut?
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  */
-bool iwt_tx_busy(const struct iwt_qp *qp)
+bool iwt_tx_busy(const struct iwt_stream *st)
 {
-	const struct iwt_tx *tx = &qp->tx;
+	const struct iwt_tx *tx = &st->tx;
 
 	return tx->n_chunks || tx->zcb || tx->what != IWT_TX_NOTHING ||
-	       !iwt_sq_idle(&qp->sq) || qp->readq.in_n || qp->readq.out_n;
+	       !iwt_sq_idle(&st->sq) || st->readq.in_n || st->readq.out_n;
 }
 
 /**
  * iwt_tx_wanted() - may iwt_tx_run() have anything to do?
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  *
- * When not, the ring is asleep: whoever posts rings the bell.
+ * When not, the ring is asleep: a process that posts rings the doorbell.
  */
-bool iwt_tx_wanted(const struct iwt_qp *qp)
+bool iwt_tx_wanted(const struct iwt_stream *st)
 {
-	const struct iwt_tx *tx = &qp->tx;
+	const struct iwt_tx *tx = &st->tx;
 
-	return tx->n_chunks || tx->zcb || iwt_zc_any_back(qp->sq.zc) ||
+	return tx->n_chunks || tx->zcb || iwt_zc_any_released(st->sq.zc) ||
 	       tx->what != IWT_TX_NOTHING || tx->loaded ||
 	       tx->rtr != IWT_RTR_NONE || tx->term != IWT_TX_TERM_NONE ||
-	       qp->readq.in_n || !iwt_ring_asleep(&qp->sq.ring) ||
-	       iwt_ring_prod(&qp->sq.ring) != qp->sq.cons;
+	       st->readq.in_n || !iwt_ring_asleep(&st->sq.ring) ||
+	       iwt_ring_prod(&st->sq.ring) != st->sq.cons;
 }

@@ -8,9 +8,21 @@
 
 #include "proto/fpdu.h"
 #include "proto/marker.h"
-#include "qp.h"
 #include "sock.h"
-#include "stage.h"
+#include "txbuf.h"
+
+/*
+ * Octets that the smallest piece of memory must have: the FPDU of the smallest
+ * MULPDU, with a marker.
+ */
+#define TX_MIN_ROOM	(IWT_MULPDU_MIN + 12)
+/*
+ * Memory that is good enough for an FPDU that need not fit in a segment, or is not
+ * to fill one by itself. It takes as much as there is.
+ */
+#define TX_LARGE_ROOM	(4 << 10)
+/* Large buffers that a batch may lie in: pages that one buffer of TCP has room for. */
+#define TX_BUFS		2
 
 /* Remember framed octets; they follow the last piece wherever they can. */
 static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
@@ -19,7 +31,7 @@ static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
 						NULL;
 
 	tx->bytes += len;
-	tx->stream += len;
+	tx->stream_pos += len;
 	if (c && !c->eor && c->page == page && c->off + c->len == off) {
 		c->len += len;
 		return;
@@ -52,7 +64,7 @@ static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
 	if (tx->room) {
 		now = iwt_mulpdu(tx->room, tx->markers);
 		size = iwt_txseg_size(&tx->msg, now);
-		if (iwt_fpdu_span(tx->stream, size, tx->markers) <= tx->room)
+		if (iwt_fpdu_span(tx->stream_pos, size, tx->markers) <= tx->room)
 			return now;
 		end_segment(tx);
 	}
@@ -71,29 +83,29 @@ static void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
 			   tail);
 }
 
-static bool put_plain(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
+static bool put_plain(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 {
 	memcpy(to, p->head, p->head_len);
-	if (!iwt_tx_fetch(qp, to + p->head_len, p->payload))
+	if (!iwt_tx_fetch(st, to + p->head_len, p->payload))
 		return false;
-	put_trailer(to, p->size, p->pad, qp->tx.crc);
+	put_trailer(to, p->size, p->pad, st->tx.crc);
 	return true;
 }
 
 /* The same with markers, which are in front of the octet that follows them. */
-static bool put_marked(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
+static bool put_marked(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 {
 	static const u8 tail[IWT_FPDU_CRC_LEN + 3];
 	u8 *out = to;
 	u32 left = p->payload, run;
 	struct iwt_marker m;
 
-	iwt_marker_begin(&m, qp->tx.stream);
+	iwt_marker_begin(&m, st->tx.stream_pos);
 	out += iwt_marker_copy(&m, p->head, p->head_len, out);
 	while (left) {
 		out += iwt_marker_put(&m, out, &run);
 		run = min(run, left);
-		if (!iwt_tx_fetch(qp, out, run))
+		if (!iwt_tx_fetch(st, out, run))
 			return false;
 		out += run;
 		left -= run;
@@ -101,50 +113,50 @@ static bool put_marked(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
 	}
 	out += iwt_marker_copy(&m, tail, p->pad + IWT_FPDU_CRC_LEN, out);
 	/* no pad: there may be a marker in its place, and it is there */
-	put_trailer(to, out - to, 0, qp->tx.crc);
+	put_trailer(to, out - to, 0, st->tx.crc);
 	return true;
 }
 
-static void drop_stage(struct iwt_tx *tx)
+static void drop_buf(struct iwt_tx *tx)
 {
-	if (tx->stage)
-		iwt_stage_put(tx->stage);
-	tx->stage = NULL;
+	if (tx->buf)
+		iwt_txbuf_put(tx->buf);
+	tx->buf = NULL;
 }
 
 /* Does the batch have little as far as it is known, with an FPDU of @size octets? */
 static bool is_short(const struct iwt_tx *tx, u32 size)
 {
-	return tx->bytes + max(size, tx->msg.left) <= IWT_STAGE_SMALL;
+	return tx->bytes + max(size, tx->msg.left) <= IWT_TXBUF_SMALL;
 }
 
 /*
- * Room for @size octets, or less, but enough for the smallest MULPDU. What no stage
- * has room for, or need not be in one piece, takes what there is. A batch has two
- * large stages: of more TCP would make several buffers, with a segment that ends where
- * the first is full.
+ * Find room for @size octets, or less, but enough for the smallest MULPDU. An FPDU that no
+ * buffer has room for, or that need not fit in a segment, takes the room that there is. A batch
+ * has two large buffers: of more TCP would make several buffers of its own, with a segment that
+ * ends where the first is full.
  */
 static bool find_room(struct iwt_tx *tx, u32 size)
 {
 	bool small = is_short(tx, size);
 
-	if (tx->large || size > IWT_STAGE_SIZE)
-		size = min_t(u32, size, IWT_TX_LARGE_ROOM);
-	if (tx->stage && iwt_stage_room(tx->stage) >= size)
+	if (tx->large || size > IWT_TXBUF_SIZE)
+		size = min_t(u32, size, TX_LARGE_ROOM);
+	if (tx->buf && iwt_txbuf_room(tx->buf) >= size)
 		return true;
-	drop_stage(tx);
-	if (!small && tx->stages++ == IWT_TX_STAGES)
+	drop_buf(tx);
+	if (!small && tx->bufs++ == TX_BUFS)
 		return false;
-	tx->stage = iwt_stage_get(size, small);
-	return tx->stage &&
-	       iwt_stage_room(tx->stage) >= min_t(u32, size, IWT_TX_MIN_ROOM);
+	tx->buf = iwt_txbuf_get(size, small);
+	return tx->buf &&
+	       iwt_txbuf_room(tx->buf) >= min_t(u32, size, TX_MIN_ROOM);
 }
 
-static bool put_fpdu(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
+static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 
-	if (tx->markers ? put_marked(qp, p, to) : put_plain(qp, p, to))
+	if (tx->markers ? put_marked(st, p, to) : put_plain(st, p, to))
 		return true;
 	/* not framed, so still to be sent (RFC 5040 4.8) */
 	tx->msg.left += p->payload;
@@ -155,14 +167,14 @@ static bool put_fpdu(struct iwt_qp *qp, const struct iwt_txplan *p, u8 *to)
  * More FPDUs like the one at @to, which fills its segment, as far as they fit:
  * most of a long message. Return: octets of them.
  */
-static u32 put_more(struct iwt_qp *qp, struct iwt_txplan *p, u8 *to)
+static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 {
-	struct iwt_tx *tx = &qp->tx;
-	u32 room = min(iwt_stage_room(tx->stage), IWT_TX_BATCH - tx->bytes);
+	struct iwt_tx *tx = &st->tx;
+	u32 room = min(iwt_txbuf_room(tx->buf), IWT_TX_BATCH - tx->bytes);
 	u32 used = p->size;
 
 	while (used + p->size <= room && iwt_txseg_again(&tx->msg, p)) {
-		if (!put_fpdu(qp, p, to + used))
+		if (!put_fpdu(st, p, to + used))
 			break;
 		used += p->size;
 		tx->fpdus++;
@@ -175,40 +187,40 @@ static u32 put_more(struct iwt_qp *qp, struct iwt_txplan *p, u8 *to)
  * One FPDU of the current message, and the same again where that is all there
  * is to do; false when it could not be framed.
  */
-static bool frame(struct iwt_qp *qp, u32 mss)
+static bool frame(struct iwt_stream *st, u32 mss)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	u32 mulpdu = mulpdu_now(tx, mss);
 	struct iwt_txplan plan;
 	u32 size;
 	u8 *to;
 
-	size = iwt_fpdu_span(tx->stream, iwt_txseg_size(&tx->msg, mulpdu),
+	size = iwt_fpdu_span(tx->stream_pos, iwt_txseg_size(&tx->msg, mulpdu),
 			     tx->markers);
 	if (!find_room(tx, size))
 		return false;
-	if (iwt_stage_room(tx->stage) < size)
-		mulpdu = min(mulpdu, iwt_mulpdu(iwt_stage_room(tx->stage),
+	if (iwt_txbuf_room(tx->buf) < size)
+		mulpdu = min(mulpdu, iwt_mulpdu(iwt_txbuf_room(tx->buf),
 						tx->markers));
 	if (tx->rdmac)
 		iwt_txseg_rdmac(&tx->msg);
 	iwt_txseg_next(&tx->msg, mulpdu, &plan);
-	to = page_address(tx->stage->page) + tx->stage->off;
-	if (!put_fpdu(qp, &plan, to))
+	to = page_address(tx->buf->page) + tx->buf->off;
+	if (!put_fpdu(st, &plan, to))
 		return false;
-	size = iwt_fpdu_span(tx->stream, plan.size, tx->markers);
+	size = iwt_fpdu_span(tx->stream_pos, plan.size, tx->markers);
 	tx->fpdus++;
 	if (tx->room == mss)
 		tx->segs++;
 	tx->room -= min(size, tx->room);
 	if (size == mss && !tx->markers)
-		size += put_more(qp, &plan, to);
-	add_chunk(tx, tx->stage->page, tx->stage->off, size);
-	tx->stage->off += size;
+		size += put_more(st, &plan, to);
+	add_chunk(tx, tx->buf->page, tx->buf->off, size);
+	tx->buf->off += size;
 	if (tx->err)
 		return false;
 	if (tx->msg.done)
-		iwt_tx_finish(qp);
+		iwt_tx_finish(st);
 	return true;
 }
 
@@ -226,35 +238,35 @@ static bool batch_open(const struct iwt_tx *tx, u32 unit)
 {
 	if (tx->n_chunks == IWT_TX_CHUNKS)
 		return false;
-	return tx->room >= IWT_TX_MIN_ROOM || tx->bytes + unit <= IWT_TX_BATCH;
+	return tx->room >= TX_MIN_ROOM || tx->bytes + unit <= IWT_TX_BATCH;
 }
 
 /**
  * iwt_tx_fill() - frame until the batch is full or the work is done
- * @qp: queue pair; socket lock and qp->lock are held
+ * @st: stream; the socket lock and its own are held
  */
-void iwt_tx_fill(struct iwt_qp *qp)
+void iwt_tx_fill(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
-	u32 fit = unit(tx, iwt_sock_mss(qp->sock));
+	struct iwt_tx *tx = &st->tx;
+	u32 fit = unit(tx, iwt_sock_mss(st->sock));
 
 	tx->fpdus = 0;
 	tx->segs = 0;
-	tx->stages = 0;
+	tx->bufs = 0;
 	tx->dry = false;
 	while (batch_open(tx, fit)) {
-		if (!iwt_tx_pick(qp)) {
+		if (!iwt_tx_pick(st)) {
 			tx->dry = true;
 			break;
 		}
-		if (iwt_tx_zc_wanted(qp, fit) &&
-		    (tx->n_chunks || iwt_tx_zc_fill(qp, fit)))
+		if (iwt_tx_zc_wanted(st, fit) &&
+		    (tx->n_chunks || iwt_tx_zc_fill(st, fit)))
 			break;
-		if (!frame(qp, fit))
+		if (!frame(st, fit))
 			break;
 	}
 	iwt_tx_let_go(tx);
-	drop_stage(tx);
+	drop_buf(tx);
 	/*
 	 * Also where the last segment is full: should TCP cut one elsewhere, at
 	 * the edge of the window, no more than this batch is out of step.

@@ -1,27 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What tx.c, which sends, tx_frame.c, which frames, tx_msg.c, which knows what,
- * and tx_src.c, which knows where from, share.
- */
+/* What the files of the transmit engine share. */
 #ifndef IWT_TX_PRIV_H
 #define IWT_TX_PRIV_H
 
+#include <linux/errno.h>
 #include <rdma/ib_verbs.h>
 
-struct iwt_qp;
-struct iwt_tx;
+#include "tx.h"
 
-bool iwt_tx_pick(struct iwt_qp *qp);
-bool iwt_tx_fail_wqe(struct iwt_qp *qp, enum ib_wc_status status);
-bool iwt_tx_next_piece(struct iwt_qp *qp);
-bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len);
-void iwt_tx_finish(struct iwt_qp *qp);
+/*
+ * Take note of what TCP said to octets: @ret is how many it took, or -errno. Behind our own
+ * FIN the peer may still ask for something: then it is the peer that has to end the connection
+ * (-EPIPE).
+ */
+static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
+{
+	if (ret < 0 && ret != -EAGAIN && ret != -EPIPE)
+		tx->lost = true;
+}
+
+/* tx_src.c */
+bool iwt_tx_fail(struct iwt_stream *st, u32 err);
+bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status);
+bool iwt_tx_next_piece(struct iwt_stream *st);
+bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len);
 void iwt_tx_let_go(struct iwt_tx *tx);
-void iwt_tx_sent(struct iwt_tx *tx, int ret);
-void iwt_tx_fill(struct iwt_qp *qp);
-bool iwt_tx_zc_wanted(struct iwt_qp *qp, u32 fit);
-bool iwt_tx_zc_fill(struct iwt_qp *qp, u32 fit);
-bool iwt_tx_zc_send(struct iwt_qp *qp);
+
+/* tx_sched.c */
+bool iwt_tx_pick(struct iwt_stream *st);
+void iwt_tx_finish(struct iwt_stream *st);
+
+/* tx_zerocopy.c */
+bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit);
+bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit);
+bool iwt_tx_zc_send(struct iwt_stream *st);
 void iwt_tx_zc_drop(struct iwt_tx *tx);
+
+/* tx_frame.c */
+void iwt_tx_fill(struct iwt_stream *st);
 
 #endif

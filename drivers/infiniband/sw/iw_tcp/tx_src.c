@@ -1,20 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where the octets of the current message come from. */
+/* Where the octets of the current message come from, and what if they may not be read. */
 #include "tx_priv.h"
 
 #include "copy.h"
 #include "mr.h"
-#include "qp.h"
+
+/**
+ * iwt_tx_fail() - the stream can't go on
+ * @st: stream; its lock is held
+ * @err: error for the Terminate
+ *
+ * Return: false.
+ */
+bool iwt_tx_fail(struct iwt_stream *st, u32 err)
+{
+	st->tx.err = err;
+	return false;
+}
+
+/**
+ * iwt_tx_fail_wqe() - the work request under way can't be done
+ * @st: stream; its lock is held
+ * @status: what it gets; the stream ends
+ *
+ * Return: false.
+ */
+bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
+{
+	iwt_sq_done(&st->sq, st->tx.idx, status);
+	st->tx.loaded = false;
+	st->tx.what = IWT_TX_NOTHING;
+	return iwt_tx_fail(st, IWT_ERR_LOCAL);
+}
 
 /* Of a Read Response: all that is left must still be allowed. */
-static bool response_piece(struct iwt_qp *qp)
+static bool response_piece(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	const struct iwt_rdmap_read *r = &tx->resp.read;
-	struct iwt_actor who = iwt_qp_actor(qp);
 	enum iwt_access_verdict v;
 
-	v = iwt_mem_piece(&who, &tx->src_hold, r->src_stag,
+	v = iwt_mem_piece(&st->actor, &tx->src_hold, r->src_stag,
 			  r->src_to + tx->pos.off, r->size - tx->pos.off,
 			  IWT_REMOTE_READ, &tx->src, &tx->src_len);
 	if (v != IWT_ACCESS_OK)
@@ -22,37 +48,36 @@ static bool response_piece(struct iwt_qp *qp)
 	return v == IWT_ACCESS_OK;
 }
 
-static bool wqe_piece(struct iwt_qp *qp)
+static bool wqe_piece(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
-	struct iwt_actor who = iwt_qp_actor(qp);
+	struct iwt_tx *tx = &st->tx;
 
 	tx->src_len = U32_MAX;
-	if (iwt_sgl_piece(&who, &tx->src_hold, tx->wqe->sge, tx->wqe->h.num_sge,
+	if (iwt_sgl_piece(&st->actor, &tx->src_hold, tx->wqe->sge, tx->wqe->h.num_sge,
 			  &tx->pos, 0, &tx->src, &tx->src_len) == IWT_ACCESS_OK)
 		return true;
-	return iwt_tx_fail_wqe(qp, IB_WC_LOC_PROT_ERR);
+	return iwt_tx_fail_wqe(st, IB_WC_LOC_PROT_ERR);
 }
 
 /**
  * iwt_tx_next_piece() - find the next octets of the message that are in one piece
- * @qp: queue pair; qp->lock is held; those found last are used up
+ * @st: stream; its lock is held; those found last are used up
  *
  * They are @tx->src_len octets at @tx->src. Return: false when access is denied;
  * then tx->err is set.
  */
-bool iwt_tx_next_piece(struct iwt_qp *qp)
+bool iwt_tx_next_piece(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	bool ok = true;
 
 	if (tx->what == IWT_TX_RESPONSE) {
-		ok = response_piece(qp);
+		ok = response_piece(st);
 	} else if (tx->wqe->h.flags & IWT_WR_INLINE) {
 		tx->src = tx->wqe->data + tx->pos.off;
-		tx->src_len = iwt_sq_entry(&qp->sq, tx->idx)->len - tx->pos.off;
+		tx->src_len = iwt_sq_entry(&st->sq, tx->idx)->len - tx->pos.off;
 	} else {
-		ok = wqe_piece(qp);
+		ok = wqe_piece(st);
 	}
 	if (!ok)
 		iwt_tx_let_go(tx);
@@ -61,7 +86,7 @@ bool iwt_tx_next_piece(struct iwt_qp *qp)
 
 /**
  * iwt_tx_fetch() - the next payload octets of the current message
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  * @to: where to
  * @len: how many
  *
@@ -69,13 +94,13 @@ bool iwt_tx_next_piece(struct iwt_qp *qp)
  * until iwt_tx_let_go(). Return: false when access is denied; then tx->err is
  * set.
  */
-bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len)
+bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	u32 n;
 
 	while (len) {
-		if (!tx->src_len && !iwt_tx_next_piece(qp))
+		if (!tx->src_len && !iwt_tx_next_piece(st))
 			return false;
 		n = min(len, tx->src_len);
 		iwt_copy(to, tx->src, n);
@@ -90,7 +115,7 @@ bool iwt_tx_fetch(struct iwt_qp *qp, u8 *to, u32 len)
 
 /**
  * iwt_tx_let_go() - let go of the memory of the current message
- * @tx: engine; qp->lock is held
+ * @tx: engine; its lock is held
  */
 void iwt_tx_let_go(struct iwt_tx *tx)
 {

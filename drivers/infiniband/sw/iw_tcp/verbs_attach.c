@@ -69,7 +69,7 @@ static int get_attach(struct uverbs_attr_bundle *attrs, struct iwt_attach *a)
 	*a = (struct iwt_attach) {
 		.qp = to_iwt_qp(uobj->object),
 	};
-	a->dev = a->qp->dev;
+	a->dev = a->qp->stream.dev;
 	return get_param(attrs, a) ?: get_frames(attrs, a);
 }
 

@@ -15,7 +15,7 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 		.mmap_length = cq->map->len,
 		.entries = cq->ring.mask + 1,
 		.stride = cq->ring.stride,
-		.posted_bits = cq->tend.bits,
+		.posted_bits = cq->poll.bits,
 	};
 
 	return ib_copy_to_udata(udata, &resp,
@@ -36,7 +36,7 @@ static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 	if (err)
 		return err;
 	if (cq->user) {
-		cq->map = iwt_mmap_alloc(uc, bytes + iwt_tend_bytes(entries),
+		cq->map = iwt_mmap_alloc(uc, bytes + iwt_cqpoll_bytes(entries),
 					 offset);
 		err = PTR_ERR_OR_ZERO(cq->map);
 	} else {
@@ -90,11 +90,12 @@ int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	iwt_cq_setup(cq, cq->user ? cq->map->mem : cq->mem, entries);
+	iwt_cqpoll_setup(cq);
 	ibcq->cqe = entries;
 	if (!udata)
 		return 0;
-	if (uc && uc->features & IWT_FEATURE_TENDED)
-		iwt_tend_allow(cq, entries);
+	if (uc && uc->features & IWT_FEATURE_DEFERRED)
+		iwt_cqpoll_allow(cq, entries);
 	err = answer_cq(cq, offset, udata);
 	if (err)
 		free_ring(cq);
@@ -112,6 +113,7 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct iwt_cq *cq = to_iwt_cq(ibcq);
 
+	iwt_cqpoll_end(cq);
 	iwt_cq_quiesce(cq);
 	free_ring(cq);
 	return 0;

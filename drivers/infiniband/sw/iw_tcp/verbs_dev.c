@@ -17,7 +17,7 @@
 /* "iwt"; there is no hardware whose vendor could be named. */
 #define VENDOR_ID	0x697774
 /* What a process may make use of, if it knows it. */
-#define FEATURES	(IWT_FEATURE_RFC7306 | IWT_FEATURE_TENDED)
+#define FEATURES	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED)
 /* What is assumed of a net device that does not know its speed, in Mb/s. */
 #define DEFAULT_SPEED	10000
 

@@ -52,15 +52,15 @@ static void free_memory(struct iwt_qp *qp)
 {
 	int i;
 
-	iwt_sq_free(&qp->sq);
-	iwt_rq_free(&qp->rq);
+	iwt_sq_free(&qp->stream.sq);
+	iwt_rq_free(&qp->stream.rq);
 	for (i = SQ; i <= RQ; i++) {
 		if (qp->maps[i])
 			iwt_mmap_free(qp->maps[i]);
 		vfree(qp->mem[i]);
 	}
 	mem_cgroup_put(qp->memcg);
-	atomic_dec(&qp->dev->n_qps);
+	atomic_dec(&qp->stream.dev->n_qps);
 }
 
 /* A consumer in the kernel is no process that could be charged. */
@@ -81,13 +81,13 @@ static int make_sq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 	mem = alloc_ring(qp, SQ, uc, iwt_ring_bytes(n, stride), offset);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
-	qp->sq.cq = to_iwt_cq(attr->send_cq);
-	qp->sq.sge_max = sge;
-	qp->sq.inline_max = min_t(u32, stride - sizeof(struct iwt_send_wqe),
+	qp->stream.sq.cq = to_iwt_cq(attr->send_cq);
+	qp->stream.sq.sge_max = sge;
+	qp->stream.sq.inline_max = min_t(u32, stride - sizeof(struct iwt_send_wqe),
 				  IWT_MAX_INLINE);
-	qp->sq.user = qp->user;
-	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
-	return iwt_sq_init(&qp->sq, mem, n, stride, gfp_of(qp));
+	qp->stream.sq.user = qp->user;
+	qp->stream.sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
+	return iwt_sq_init(&qp->stream.sq, mem, n, stride, gfp_of(qp));
 }
 
 static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
@@ -106,8 +106,8 @@ static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 		if (IS_ERR(mem))
 			return PTR_ERR(mem);
 	}
-	qp->rq.cq = to_iwt_cq(attr->recv_cq);
-	return iwt_rq_init(&qp->rq, mem, n, sge, gfp_of(qp));
+	qp->stream.rq.cq = to_iwt_cq(attr->recv_cq);
+	return iwt_rq_init(&qp->stream.rq, mem, n, sge, gfp_of(qp));
 }
 
 static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
@@ -115,11 +115,11 @@ static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
 	qp->cap = (struct ib_qp_cap) {
 		/* the core's own: it makes its regions for Reads by this */
 		.max_rdma_ctxs = asked->max_rdma_ctxs,
-		.max_send_wr = qp->sq.ring.mask + 1,
-		.max_recv_wr = qp->rq.entries,
-		.max_send_sge = qp->sq.sge_max,
-		.max_recv_sge = qp->rq.sge_max,
-		.max_inline_data = qp->sq.inline_max,
+		.max_send_wr = qp->stream.sq.ring.mask + 1,
+		.max_recv_wr = qp->stream.rq.entries,
+		.max_send_sge = qp->stream.sq.sge_max,
+		.max_recv_sge = qp->stream.rq.sge_max,
+		.max_inline_data = qp->stream.sq.inline_max,
 	};
 }
 
@@ -130,18 +130,18 @@ static int answer_qp(struct iwt_qp *qp, const u64 *offset,
 		.qp_id = qp->ibqp.qp_num,
 		.sq_mmap_offset = offset[SQ],
 		.sq_mmap_length = qp->maps[SQ]->len,
-		.sq_entries = qp->sq.ring.mask + 1,
-		.sq_stride = qp->sq.ring.stride,
-		.max_inline = qp->sq.inline_max,
-		.send_bit = qp->tend.at[SQ].bit,
-		.recv_bit = qp->tend.at[RQ].bit,
+		.sq_entries = qp->stream.sq.ring.mask + 1,
+		.sq_stride = qp->stream.sq.ring.stride,
+		.max_inline = qp->stream.sq.inline_max,
+		.send_bit = qp->cqpoll[SQ].bit,
+		.recv_bit = qp->cqpoll[RQ].bit,
 	};
 
-	if (qp->rq.entries) {
+	if (qp->stream.rq.entries) {
 		resp.rq_mmap_offset = offset[RQ];
 		resp.rq_mmap_length = qp->maps[RQ]->len;
-		resp.rq_entries = qp->rq.entries;
-		resp.rq_stride = qp->rq.ring.stride;
+		resp.rq_entries = qp->stream.rq.entries;
+		resp.rq_stride = qp->stream.rq.ring.stride;
 	}
 	return ib_copy_to_udata(udata, &resp,
 				min(sizeof(resp), udata->outlen));
@@ -154,7 +154,7 @@ static int publish(struct iwt_qp *qp)
 	u32 num;
 	int err;
 
-	err = xa_alloc_cyclic(&qp->dev->qps, &num, qp,
+	err = xa_alloc_cyclic(&qp->stream.dev->qps, &num, qp,
 			      XA_LIMIT(2, (1 << 24) - 1), &next, GFP_KERNEL);
 	if (err < 0)
 		return err;
@@ -173,9 +173,11 @@ int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 
-	xa_erase(&qp->dev->qps, ibqp->qp_num);
+	xa_erase(&qp->stream.dev->qps, ibqp->qp_num);
 	iwt_cm_qp_abandon(qp);
-	iwt_qp_destroy(qp);
+	iwt_qp_end(qp);
+	iwt_doorbell_end(qp);
+	iwt_qp_drain(qp);
 	free_memory(qp);
 	return 0;
 }
@@ -183,17 +185,17 @@ int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 /* One of those that the device has, without memory of its own yet */
 static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
 {
-	int err;
+	int err = iwt_dev_take(&to_iwt_dev(qp->ibqp.device)->n_qps, IWT_MAX_QP);
 
-	qp->dev = to_iwt_dev(qp->ibqp.device);
-	err = iwt_dev_take(&qp->dev->n_qps, IWT_MAX_QP);
 	if (err)
 		return err;
 	qp->user = user;
 	if (user)
 		qp->memcg = get_mem_cgroup_from_mm(current->mm);
-	qp->takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
+	qp->stream.takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
 	iwt_qp_setup(qp);
+	iwt_qp_run_setup(qp);
+	iwt_doorbell_setup(qp);
 	return 0;
 }
 
@@ -232,7 +234,7 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		goto fail;
 	fill_cap(qp, &attr->cap);
 	attr->cap = qp->cap;
-	iwt_tended_join(qp);
+	iwt_doorbell_join(qp);
 	if (udata) {
 		err = answer_qp(qp, offset, udata);
 		if (err)
@@ -320,14 +322,14 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 
 	/* a connection that begins changes these, all at once */
-	spin_lock_bh(&qp->lock);
+	spin_lock_bh(&qp->stream.lock);
 	attr->qp_state = iwt_qp_verbs_state(qp);
 	attr->cur_qp_state = attr->qp_state;
-	attr->qp_access_flags = access_of(qp->rights);
-	attr->max_rd_atomic = qp->readq.out_max;
-	attr->max_dest_rd_atomic = qp->readq.in_max;
-	spin_unlock_bh(&qp->lock);
-	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
+	attr->qp_access_flags = access_of(qp->stream.rights);
+	attr->max_rd_atomic = qp->stream.readq.out_max;
+	attr->max_dest_rd_atomic = qp->stream.readq.in_max;
+	spin_unlock_bh(&qp->stream.lock);
+	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->stream.dev->netdev->mtu));
 	attr->cap = qp->cap;
 	attr->port_num = 1;
 
@@ -337,7 +339,7 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->recv_cq = ibqp->recv_cq;
 	init->srq = ibqp->srq;
 	init->qp_type = ibqp->qp_type;
-	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+	init->sq_sig_type = qp->stream.sq.sig_all ? IB_SIGNAL_ALL_WR :
 					     IB_SIGNAL_REQ_WR;
 	init->cap = qp->cap;
 	return 0;
@@ -368,13 +370,13 @@ int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	spin_lock_irqsave(&qp->sq.lock, irq);
+	spin_lock_irqsave(&qp->stream.sq.lock, irq);
 	for (; wr && !err; wr = err ? wr : wr->next)
-		err = iwt_sq_post(&qp->sq, wr);
-	spin_unlock_irqrestore(&qp->sq.lock, irq);
+		err = iwt_sq_post(&qp->stream.sq, wr);
+	spin_unlock_irqrestore(&qp->stream.sq.lock, irq);
 	if (err)
 		*bad = wr;
-	if (iwt_ring_needs_wakeup(&qp->sq.ring))
+	if (iwt_ring_needs_wakeup(&qp->stream.sq.ring))
 		iwt_qp_run(qp);
 	return err;
 }
@@ -394,17 +396,17 @@ int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	unsigned long irq;
 	int err = 0;
 
-	if (qp->user || !qp->rq.entries) {
+	if (qp->user || !qp->stream.rq.entries) {
 		*bad = wr;
 		return -EINVAL;
 	}
-	spin_lock_irqsave(&qp->rq.lock, irq);
+	spin_lock_irqsave(&qp->stream.rq.lock, irq);
 	for (; wr && !err; wr = err ? wr : wr->next)
-		err = iwt_rq_post(&qp->rq, wr);
-	spin_unlock_irqrestore(&qp->rq.lock, irq);
+		err = iwt_rq_post(&qp->stream.rq, wr);
+	spin_unlock_irqrestore(&qp->stream.rq.lock, irq);
 	if (err)
 		*bad = wr;
-	if (iwt_ring_needs_wakeup(&qp->rq.ring))
+	if (iwt_ring_needs_wakeup(&qp->stream.rq.ring))
 		iwt_qp_run(qp);
 	return err;
 }

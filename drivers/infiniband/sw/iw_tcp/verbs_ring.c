@@ -8,6 +8,7 @@
 #include "qp.h"
 #include "stats.h"
 #include "verbs.h"
+#include "wakeup.h"
 
 #define UVERBS_MODULE_NAME iw_tcp
 #include <rdma/uverbs_named_ioctl.h>
@@ -28,18 +29,18 @@ static int UVERBS_HANDLER(IWT_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *att
 	if (IS_ERR(ibqp))
 		return PTR_ERR(ibqp);
 	qp = to_iwt_qp(ibqp);
-	iwt_count(qp->dev, IWT_C_DOORBELL);
-	iwt_qp_rang(qp);
+	iwt_count(qp->stream.dev, IWT_C_DOORBELL);
+	iwt_doorbell(qp);
 	return 0;
 }
 
-static int UVERBS_HANDLER(IWT_METHOD_CQ_VISIT)(struct uverbs_attr_bundle *attrs)
+static int UVERBS_HANDLER(IWT_METHOD_CQ_POLL)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_cq *ibcq = object(attrs, IWT_ATTR_CQ);
 
 	if (IS_ERR(ibcq))
 		return PTR_ERR(ibcq);
-	iwt_tend_visit(to_iwt_cq(ibcq));
+	iwt_cqpoll_flush(to_iwt_cq(ibcq));
 	return 0;
 }
 
@@ -68,7 +69,7 @@ DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_QP_DOORBELL,
 			    UVERBS_ATTR_IDR(IWT_ATTR_QP, UVERBS_OBJECT_QP,
 					    UVERBS_ACCESS_READ, UA_MANDATORY));
 
-DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_CQ_VISIT, RING_CQ);
+DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_CQ_POLL, RING_CQ);
 
 DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_CQ_ARM, RING_CQ,
 			    UVERBS_ATTR_FLAGS_IN(IWT_ATTR_CQ_ARM_FLAGS,
@@ -79,7 +80,7 @@ ADD_UVERBS_METHODS(iwt_ring_qp_methods, UVERBS_OBJECT_QP,
 		   &UVERBS_METHOD(IWT_METHOD_QP_DOORBELL));
 
 ADD_UVERBS_METHODS(iwt_ring_cq_methods, UVERBS_OBJECT_CQ,
-		   &UVERBS_METHOD(IWT_METHOD_CQ_VISIT),
+		   &UVERBS_METHOD(IWT_METHOD_CQ_POLL),
 		   &UVERBS_METHOD(IWT_METHOD_CQ_ARM));
 
 const struct uapi_definition iwt_ring_uapi_defs[] = {

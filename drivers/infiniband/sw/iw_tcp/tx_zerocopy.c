@@ -16,19 +16,18 @@
 
 #include "dev.h"
 #include "proto/fpdu.h"
-#include "qp.h"
 #include "sock.h"
-#include "stage.h"
+#include "txbuf.h"
 #include "stats.h"
 #include "trace.h"
-#include "zc.h"
+#include "zerocopy.h"
 
 /* With IWT_ZEROCOPY_AUTO: payload of an FPDU, and of a message, at least. */
 #define MIN_FPDU	(4 << 10)
 #define MIN_MSG		(32 << 10)
 /* Memory in one piece that is worth a reference; less is copied in any case. */
 #define MIN_PIECE	1024
-/* Room that a stage should have: headers, trailers, short pieces. */
+/* Room that a buffer should have: headers, trailers, short pieces. */
 #define MIN_ROOM	2048
 
 /* What to go back to when an FPDU can't be framed. */
@@ -47,12 +46,12 @@ static u32 least(const struct iwt_tx *tx)
 
 /**
  * iwt_tx_zc_wanted() - is the current message one to be sent by reference?
- * @qp: queue pair; socket lock and qp->lock are held
+ * @st: stream; the socket lock and its own are held
  * @fit: octets that FPDUs are to fit in
  */
-bool iwt_tx_zc_wanted(struct iwt_qp *qp, u32 fit)
+bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit)
 {
-	const struct iwt_tx *tx = &qp->tx;
+	const struct iwt_tx *tx = &st->tx;
 
 	if (tx->zerocopy == IWT_ZEROCOPY_OFF || tx->what != IWT_TX_WQE ||
 	    tx->wqe->h.flags & IWT_WR_INLINE)
@@ -60,35 +59,35 @@ bool iwt_tx_zc_wanted(struct iwt_qp *qp, u32 fit)
 	if (min(tx->msg.left, fit) < least(tx))
 		return false;
 	if (tx->zerocopy == IWT_ZEROCOPY_AUTO &&
-	    iwt_sq_entry(&qp->sq, tx->idx)->len < MIN_MSG)
+	    iwt_sq_entry(&st->sq, tx->idx)->len < MIN_MSG)
 		return false;
-	return iwt_sock_may_zerocopy(qp->sock, tx->zerocopy == IWT_ZEROCOPY_ALWAYS);
+	return iwt_sock_may_zerocopy(st->sock, tx->zerocopy == IWT_ZEROCOPY_ALWAYS);
 }
 
-static struct iwt_stage *find_stage(struct iwt_tx *tx)
+static struct iwt_txbuf *find_buf(struct iwt_tx *tx)
 {
-	if (tx->stage && iwt_stage_room(tx->stage))
-		return tx->stage;
-	if (tx->stage)
-		iwt_stage_put(tx->stage);
-	tx->stage = iwt_stage_get(MIN_ROOM, false);
-	return tx->stage && iwt_stage_room(tx->stage) ? tx->stage : NULL;
+	if (tx->buf && iwt_txbuf_room(tx->buf))
+		return tx->buf;
+	if (tx->buf)
+		iwt_txbuf_put(tx->buf);
+	tx->buf = iwt_txbuf_get(MIN_ROOM, false);
+	return tx->buf && iwt_txbuf_room(tx->buf) ? tx->buf : NULL;
 }
 
 /* Octets by copy. */
 static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 {
 	while (len) {
-		struct iwt_stage *st = find_stage(tx);
+		struct iwt_txbuf *b = find_buf(tx);
 		u32 n;
 
-		if (!st)
+		if (!b)
 			return false;
-		n = min(len, iwt_stage_room(st));
-		if (!iwt_zc_add(tx->zcb, st->page, st->off, n))
+		n = min(len, iwt_txbuf_room(b));
+		if (!iwt_zc_add(tx->zcb, b->page, b->off, n))
 			return false;
-		memcpy(page_address(st->page) + st->off, from, n);
-		st->off += n;
+		memcpy(page_address(b->page) + b->off, from, n);
+		b->off += n;
 		from += n;
 		len -= n;
 	}
@@ -99,44 +98,44 @@ static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
  * Octets of one page. A process's are pinned pages of its own; a kernel
  * consumer's may be anything.
  */
-static bool put_page_part(struct iwt_qp *qp, const u8 *from, u32 len)
+static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 {
 	struct page *page;
 
-	if (!qp->user && !virt_addr_valid(from))
-		return put_octets(&qp->tx, from, len);
+	if (st->actor.kernel && !virt_addr_valid(from))
+		return put_octets(&st->tx, from, len);
 	page = virt_to_page(from);
 	if (!sendpage_ok(page))
-		return put_octets(&qp->tx, from, len);
-	qp->tx.zcb->by_ref += len;
-	return iwt_zc_add(qp->tx.zcb, page, offset_in_page(from), len);
+		return put_octets(&st->tx, from, len);
+	st->tx.zcb->by_ref += len;
+	return iwt_zc_add(st->tx.zcb, page, offset_in_page(from), len);
 }
 
 /* Octets in one piece of a region. */
-static bool put_piece(struct iwt_qp *qp, const u8 *from, u32 len)
+static bool put_piece(struct iwt_stream *st, const u8 *from, u32 len)
 {
 	u32 part;
 
 	if (len < MIN_PIECE)
-		return put_octets(&qp->tx, from, len);
+		return put_octets(&st->tx, from, len);
 	for (; len; len -= part, from += part) {
 		part = min_t(u32, len, PAGE_SIZE - offset_in_page(from));
-		if (!put_page_part(qp, from, part))
+		if (!put_page_part(st, from, part))
 			return false;
 	}
 	return true;
 }
 
-static bool put_payload(struct iwt_qp *qp, u32 len)
+static bool put_payload(struct iwt_stream *st, u32 len)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	u32 n;
 
 	for (; len; len -= n) {
-		if (!tx->src_len && !iwt_tx_next_piece(qp))
+		if (!tx->src_len && !iwt_tx_next_piece(st))
 			return false;
 		n = min(len, tx->src_len);
-		if (!put_piece(qp, tx->src, n))
+		if (!put_piece(st, tx->src, n))
 			return false;
 		tx->src += n;
 		tx->src_len -= n;
@@ -146,10 +145,10 @@ static bool put_payload(struct iwt_qp *qp, u32 len)
 }
 
 /* One FPDU of the current message; false when there is no room or no right. */
-static bool put_fpdu(struct iwt_qp *qp, u32 mulpdu)
+static bool put_fpdu(struct iwt_stream *st, u32 mulpdu)
 {
 	static const u8 tail[3 + IWT_FPDU_CRC_LEN];
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	const struct undo undo = {
 		tx->msg, tx->pos, tx->zcb->bytes, tx->zcb->by_ref,
 	};
@@ -157,9 +156,9 @@ static bool put_fpdu(struct iwt_qp *qp, u32 mulpdu)
 
 	iwt_txseg_next(&tx->msg, mulpdu, &plan);
 	if (put_octets(tx, plan.head, plan.head_len) &&
-	    put_payload(qp, plan.payload) &&
+	    put_payload(st, plan.payload) &&
 	    put_octets(tx, tail, plan.pad + IWT_FPDU_CRC_LEN)) {
-		tx->stream += plan.size;
+		tx->stream_pos += plan.size;
 		tx->fpdus++;
 		tx->segs++;
 		return true;
@@ -184,65 +183,65 @@ static bool has_room(const struct iwt_tx *tx, u32 fit)
 
 /**
  * iwt_tx_zc_fill() - frame a batch of the current message by reference
- * @qp: queue pair; socket lock and qp->lock are held, and nothing is unsent
+ * @st: stream; the socket lock and its own are held, and nothing is unsent
  * @fit: octets that FPDUs are to fit in
  *
  * It ends with the message at the latest. Return: false when nothing came of it
  * though nothing is wrong: the message has to be copied.
  */
-bool iwt_tx_zc_fill(struct iwt_qp *qp, u32 fit)
+bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	u32 mulpdu = iwt_mulpdu(fit, false);
 
-	tx->zcb = iwt_zc_get(qp->sq.zc);
+	tx->zcb = iwt_zc_get(st->sq.zc);
 	if (!tx->zcb)
 		return false;
-	iwt_sq_entry(&qp->sq, tx->idx)->given = tx->zcb->seq;
-	while (put_fpdu(qp, mulpdu) && !tx->msg.done &&
+	iwt_sq_entry(&st->sq, tx->idx)->last_seq = tx->zcb->seq;
+	while (put_fpdu(st, mulpdu) && !tx->msg.done &&
 	       tx->msg.left >= least(tx) && has_room(tx, fit))
 		;
 	if (!tx->zcb->bytes) {
 		iwt_tx_zc_drop(tx);
 		return tx->err;
 	}
-	iwt_count_add(qp->dev, IWT_C_TX_ZEROCOPY, tx->zcb->by_ref);
+	iwt_count_add(st->dev, IWT_C_TX_ZEROCOPY, tx->zcb->by_ref);
 	if (!tx->err && tx->msg.done)
-		iwt_tx_finish(qp);
+		iwt_tx_finish(st);
 	return true;
 }
 
 /**
  * iwt_tx_zc_send() - hand over what is framed by reference
- * @qp: queue pair with a batch; socket lock and qp->lock are held
+ * @st: stream with a batch; the socket lock and its own are held
  *
  * Return: false when TCP did not take all of it.
  */
-bool iwt_tx_zc_send(struct iwt_qp *qp)
+bool iwt_tx_zc_send(struct iwt_stream *st)
 {
-	struct iwt_zc_batch *b = qp->tx.zcb;
+	struct iwt_zc_batch *b = st->tx.zcb;
 	int sent;
 
-	sent = iwt_sock_send_zerocopy(qp->sock, b->piece, b->n, b->bytes, b->sent,
+	sent = iwt_sock_send_zerocopy(st->sock, b->piece, b->n, b->bytes, b->sent,
 				  &b->ubuf);
-	iwt_tx_sent(&qp->tx, sent);
-	trace_iwt_tx_batch(qp->ibqp.qp_num, qp->tx.fpdus, b->bytes - b->sent,
+	iwt_tx_sent(&st->tx, sent);
+	trace_iwt_tx_batch(st->ibqp->qp_num, st->tx.fpdus, b->bytes - b->sent,
 			   max(sent, 0));
 	if (sent > 0) {
 		b->sent += sent;
-		iwt_count_add(qp->dev, IWT_C_TX_BYTES, sent);
+		iwt_count_add(st->dev, IWT_C_TX_BYTES, sent);
 	}
 	if (b->sent < b->bytes) {
-		iwt_count(qp->dev, IWT_C_TX_BLOCKED);
+		iwt_count(st->dev, IWT_C_TX_BLOCKED);
 		return false;
 	}
-	iwt_tx_zc_drop(&qp->tx);
+	iwt_tx_zc_drop(&st->tx);
 	return true;
 }
 
 /**
  * iwt_tx_zc_drop() - be done with the batch, if there is one
- * @tx: engine; qp->lock is held
+ * @tx: engine; its lock is held
  */
 void iwt_tx_zc_drop(struct iwt_tx *tx)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory of work requests that TCP has by reference: what was given to it, in
- * which order, and what has come back.
+ * Memory of work requests that TCP refers to instead of copying it.
  *
- * TCP may have to send octets again until they are acknowledged, and devices
- * may read them even later. So a work request whose octets were given is not
- * completed before all that was given up to then has come back: every buffer of
- * TCP and every copy of one that refers to it is freed, because the octets were
- * acknowledged, or because the connection is gone.
+ * TCP may have to send octets again until the peer acknowledges them, and a network card may
+ * read them even later. So such a work request is completed only when TCP has released the
+ * memory: when every buffer that refers to it, and every copy of such a buffer, is freed,
+ * because the octets were acknowledged or because the connection is gone.
+ *
+ * What goes to TCP together is a batch. Batches are numbered in the order in which they were
+ * begun; a work request is done when its last batch and all before it are released.
  */
 #ifndef IWT_ZC_H
 #define IWT_ZC_H
@@ -31,24 +32,24 @@ struct iwt_zc;
  * struct iwt_zc_batch - octets that go to TCP together
  * @ubuf: what TCP's buffers refer to; as many references as there are of these,
  *	and one until everything was sent
- * @zc: whose it is; a reference
- * @node: in @zc->out
- * @seq: number in order of iwt_zc_get()
- * @back: all references are gone; guarded by @zc->lock
+ * @zc: object of its queue pair; a reference
+ * @node: in the list of @zc
+ * @seq: number, in the order of iwt_zc_get()
+ * @released: all references are gone; guarded by the lock of @zc
  * @n: pieces
  * @bytes: octets in them
- * @by_ref: octets of those that are somebody else's memory
+ * @by_ref: octets of these that are memory of the consumer
  * @sent: octets that TCP has taken
  * @piece: the pieces; a reference to each page, until everything was sent
  *
- * But for @back, it is its engine's as long as it is not sent.
+ * Until iwt_zc_sent() all but @released is the transmit engine's.
  */
 struct iwt_zc_batch {
 	struct ubuf_info ubuf;
 	struct iwt_zc *zc;
 	struct list_head node;
 	u32 seq;
-	bool back;
+	bool released;
 	u32 n;
 	u32 bytes;
 	u32 by_ref;
@@ -64,9 +65,9 @@ struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc);
 bool iwt_zc_add(struct iwt_zc_batch *b, struct page *page, u32 off, u32 len);
 void iwt_zc_cut(struct iwt_zc_batch *b, u32 bytes);
 void iwt_zc_sent(struct iwt_zc_batch *b);
-u32 iwt_zc_back(struct iwt_zc *zc);
-u32 iwt_zc_given(const struct iwt_zc *zc);
-bool iwt_zc_any_back(struct iwt_zc *zc);
-bool iwt_zc_any_out(struct iwt_zc *zc);
+u32 iwt_zc_released_seq(struct iwt_zc *zc);
+u32 iwt_zc_last_seq(const struct iwt_zc *zc);
+bool iwt_zc_any_released(struct iwt_zc *zc);
+bool iwt_zc_in_flight(struct iwt_zc *zc);
 
 #endif

@@ -1,63 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which message goes next. */
+/* Which message is next: the Terminate, a Response, or a work request. */
 #include "tx_priv.h"
 
 #include "dev.h"
 #include "mr.h"
-#include "qp.h"
 
 /* STag of ready-to-receive messages; some peers refuse zero. */
-#define IWT_RTR_STAG		1
+#define RTR_STAG	1
+/* Responses in a row while the send queue has work. */
+#define TX_RESPONSES	4
 
-static bool fail(struct iwt_qp *qp, u32 err)
+static bool begin_send(struct iwt_stream *st, u32 len)
 {
-	qp->tx.err = err;
-	return false;
-}
-
-/**
- * iwt_tx_fail_wqe() - the work request under way can't be done
- * @qp: queue pair; qp->lock is held
- * @status: what it gets; the stream ends
- *
- * Return: false.
- */
-bool iwt_tx_fail_wqe(struct iwt_qp *qp, enum ib_wc_status status)
-{
-	iwt_sq_done(&qp->sq, qp->tx.idx, status);
-	qp->tx.loaded = false;
-	qp->tx.what = IWT_TX_NOTHING;
-	return fail(qp, IWT_ERR_LOCAL);
-}
-
-static bool begin_send(struct iwt_qp *qp, u32 len)
-{
-	const struct iwt_send_wqe *h = &qp->tx.wqe->h;
+	const struct iwt_send_wqe *h = &st->tx.wqe->h;
 	bool inv = h->opcode == IWT_WR_SEND_WITH_INV;
 	u8 op = inv ? IWT_OP_SEND_INV : IWT_OP_SEND;
 
 	if (h->flags & IWT_WR_SOLICITED)
 		op = inv ? IWT_OP_SEND_SE_INV : IWT_OP_SEND_SE;
-	iwt_txseg_send(&qp->tx.msg, op, inv ? h->ex : 0, qp->tx.send_msn++, len);
+	iwt_txseg_send(&st->tx.msg, op, inv ? h->ex : 0, st->tx.send_msn++, len);
 	return true;
 }
 
 /* Verbs have half of what Immediate Data has room for (RFC 7306 6.2). */
-static bool begin_imm(struct iwt_qp *qp)
+static bool begin_imm(struct iwt_stream *st)
 {
-	const struct iwt_send_wqe *h = &qp->tx.wqe->h;
+	const struct iwt_send_wqe *h = &st->tx.wqe->h;
 	struct iwt_imm imm = { .data = (__force __be32)h->ex };
 
-	iwt_txseg_imm(&qp->tx.msg, h->flags & IWT_WR_SOLICITED ?
-		      IWT_OP_IMM_SE : IWT_OP_IMM, qp->tx.send_msn++, &imm);
+	iwt_txseg_imm(&st->tx.msg, h->flags & IWT_WR_SOLICITED ?
+		      IWT_OP_IMM_SE : IWT_OP_IMM, st->tx.send_msn++, &imm);
 	return true;
 }
 
-static bool begin_read(struct iwt_qp *qp, u32 len)
+static bool begin_read(struct iwt_stream *st, u32 len)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	const struct iwt_send_wqe *h = &tx->wqe->h;
-	struct iwt_read_out *out = iwt_readq_start(&qp->readq, tx->read_msn);
+	struct iwt_read_out *out = iwt_readq_start(&st->readq, tx->read_msn);
 	struct iwt_rdmap_read r = {
 		.size = len,
 		.src_stag = h->rkey,
@@ -65,7 +45,7 @@ static bool begin_read(struct iwt_qp *qp, u32 len)
 	};
 
 	if (!out)
-		return iwt_tx_fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
+		return iwt_tx_fail_wqe(st, IB_WC_LOC_QP_OP_ERR);
 	if (h->num_sge)
 		out->sink = tx->wqe->sge[0];
 	out->sq_idx = tx->idx;
@@ -110,14 +90,14 @@ static struct iwt_atomic atomic_of(const struct iwt_swqe *w)
 	return a;
 }
 
-static bool begin_atomic(struct iwt_qp *qp)
+static bool begin_atomic(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
-	struct iwt_read_out *out = iwt_readq_start(&qp->readq, tx->read_msn);
+	struct iwt_tx *tx = &st->tx;
+	struct iwt_read_out *out = iwt_readq_start(&st->readq, tx->read_msn);
 	struct iwt_atomic a = atomic_of(tx->wqe);
 
 	if (!out)
-		return iwt_tx_fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
+		return iwt_tx_fail_wqe(st, IB_WC_LOC_QP_OP_ERR);
 	out->atomic = true;
 	out->sink = tx->wqe->atomic.sink;
 	out->sq_idx = tx->idx;
@@ -148,10 +128,9 @@ static enum ib_wc_status check_shape(const struct iwt_swqe *w, u32 len)
 }
 
 /* Is the list allowed? */
-static enum ib_wc_status check_list(struct iwt_qp *qp, u32 len)
+static enum ib_wc_status check_list(struct iwt_stream *st, u32 len)
 {
-	const struct iwt_swqe *w = qp->tx.wqe;
-	struct iwt_actor who = iwt_qp_actor(qp);
+	const struct iwt_swqe *w = st->tx.wqe;
 	enum ib_wc_status status = check_shape(w, len);
 	u32 need = iwt_wr_is_answered(w->h.opcode) ? IWT_LOCAL_WRITE : 0;
 
@@ -160,26 +139,26 @@ static enum ib_wc_status check_list(struct iwt_qp *qp, u32 len)
 	/* of a single element the first octets that are fetched are the check */
 	if (w->h.num_sge == 1 && !need)
 		return status;
-	if (iwt_sgl_check(&who, w->sge, w->h.num_sge, need) != IWT_ACCESS_OK)
+	if (iwt_sgl_check(&st->actor, w->sge, w->h.num_sge, need) != IWT_ACCESS_OK)
 		return IB_WC_LOC_PROT_ERR;
 	return IB_WC_SUCCESS;
 }
 
-static bool do_local(struct iwt_qp *qp)
+static bool do_local(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	const struct iwt_send_wqe *h = &tx->wqe->h;
 	u32 err;
 
 	if (h->opcode == IWT_WR_REG_MR)
-		err = iwt_mr_register(qp->dev, h->rkey, qp->ibqp.pd, h->ex);
+		err = iwt_mr_register(st->dev, h->rkey, st->actor.pd, h->ex);
 	else
-		err = iwt_mr_invalidate(qp->dev, h->ex, qp->ibqp.pd, false);
+		err = iwt_mr_invalidate(st->dev, h->ex, st->actor.pd, false);
 	tx->loaded = false;
 	if (err)
-		return iwt_tx_fail_wqe(qp, h->opcode == IWT_WR_REG_MR ?
+		return iwt_tx_fail_wqe(st, h->opcode == IWT_WR_REG_MR ?
 				IB_WC_MW_BIND_ERR : IB_WC_LOC_QP_OP_ERR);
-	iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
+	iwt_sq_done(&st->sq, tx->idx, IB_WC_SUCCESS);
 	return true;
 }
 
@@ -188,9 +167,9 @@ static bool is_local(u8 opcode)
 	return opcode == IWT_WR_LOCAL_INV || opcode == IWT_WR_REG_MR;
 }
 
-static bool begin_message(struct iwt_qp *qp, u32 len)
+static bool begin_message(struct iwt_stream *st, u32 len)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	const struct iwt_send_wqe *h = &tx->wqe->h;
 
 	switch (h->opcode) {
@@ -201,35 +180,35 @@ static bool begin_message(struct iwt_qp *qp, u32 len)
 		return true;
 	case IWT_WR_SEND:
 	case IWT_WR_SEND_WITH_INV:
-		return begin_send(qp, len);
+		return begin_send(st, len);
 	case IWT_WR_SEND_WITH_IMM:
-		return begin_imm(qp);
+		return begin_imm(st);
 	case IWT_WR_READ:
 	case IWT_WR_READ_WITH_INV:
-		return begin_read(qp, len);
+		return begin_read(st, len);
 	default:
-		return begin_atomic(qp);
+		return begin_atomic(st);
 	}
 }
 
 /* Turn the loaded work request into the current message. */
-static bool begin_wqe(struct iwt_qp *qp)
+static bool begin_wqe(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
-	u32 len = iwt_sq_entry(&qp->sq, tx->idx)->len;
+	struct iwt_tx *tx = &st->tx;
+	u32 len = iwt_sq_entry(&st->sq, tx->idx)->len;
 	enum ib_wc_status status;
 
 	if (is_local(tx->wqe->h.opcode))
-		return do_local(qp);
+		return do_local(st);
 	/* RDMAC peers have none of RFC 7306 (4.1 there) */
 	if (tx->rdmac && tx->wqe->h.opcode >= IWT_WR_WRITE_WITH_IMM)
-		return iwt_tx_fail_wqe(qp, IB_WC_LOC_QP_OP_ERR);
-	status = check_list(qp, len);
+		return iwt_tx_fail_wqe(st, IB_WC_LOC_QP_OP_ERR);
+	status = check_list(st, len);
 	if (status != IB_WC_SUCCESS)
-		return iwt_tx_fail_wqe(qp, status);
+		return iwt_tx_fail_wqe(st, status);
 
 	memset(&tx->pos, 0, sizeof(tx->pos));
-	if (!begin_message(qp, len))
+	if (!begin_message(st, len))
 		return false;
 	tx->loaded = false;
 	tx->what = IWT_TX_WQE;
@@ -241,10 +220,10 @@ static bool begin_wqe(struct iwt_qp *qp)
  * operations before it. So does an invalidation, which might otherwise take
  * away their sink.
  */
-static bool wqe_ready(const struct iwt_qp *qp)
+static bool wqe_ready(const struct iwt_stream *st)
 {
-	const struct iwt_send_wqe *h = &qp->tx.wqe->h;
-	const struct iwt_readq *q = &qp->readq;
+	const struct iwt_send_wqe *h = &st->tx.wqe->h;
+	const struct iwt_readq *q = &st->readq;
 
 	if ((h->flags & IWT_WR_FENCE || h->opcode == IWT_WR_LOCAL_INV) &&
 	    q->out_n)
@@ -255,23 +234,23 @@ static bool wqe_ready(const struct iwt_qp *qp)
 }
 
 /* Take work off the send queue until a message is current. */
-static bool pick_wqe(struct iwt_qp *qp)
+static bool pick_wqe(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 
 	while (tx->what == IWT_TX_NOTHING && !tx->err) {
 		int got = 1;
 
 		if (!tx->loaded)
-			got = iwt_sq_next(&qp->sq, tx->wqe, &tx->idx);
+			got = iwt_sq_next(&st->sq, tx->wqe, &tx->idx);
 		if (got < 0)
-			return fail(qp, IWT_ERR_LOCAL);
+			return iwt_tx_fail(st, IWT_ERR_LOCAL);
 		if (!got)
 			return false;
 		tx->loaded = true;
-		if (!wqe_ready(qp))
+		if (!wqe_ready(st))
 			return false;
-		if (!begin_wqe(qp))
+		if (!begin_wqe(st))
 			return false;
 	}
 	return tx->what != IWT_TX_NOTHING;
@@ -281,56 +260,55 @@ static bool pick_wqe(struct iwt_qp *qp)
  * An atomic operation is done when its answer can be framed: those before it are
  * answered then (RFC 7306 7), and it is done once.
  */
-static bool begin_atomic_resp(struct iwt_qp *qp)
+static bool begin_atomic_resp(struct iwt_stream *st)
 {
-	const struct iwt_atomic *a = &qp->tx.resp.op;
-	struct iwt_actor who = iwt_qp_actor(qp);
+	const struct iwt_atomic *a = &st->tx.resp.op;
 	u64 old;
 	u32 err;
 
-	err = iwt_mem_atomic(&who, a, &old);
+	err = iwt_mem_atomic(&st->actor, a, &old);
 	if (err)
-		return fail(qp, err);
-	iwt_txseg_atomic_resp(&qp->tx.msg, qp->tx.atomic_msn++, a->id, old);
+		return iwt_tx_fail(st, err);
+	iwt_txseg_atomic_resp(&st->tx.msg, st->tx.atomic_msn++, a->id, old);
 	return true;
 }
 
-static bool pick_response(struct iwt_qp *qp)
+static bool pick_response(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 
-	if (!qp->readq.in_n || !iwt_readq_answer(&qp->readq, &tx->resp))
+	if (!st->readq.in_n || !iwt_readq_answer(&st->readq, &tx->resp))
 		return false;
 	tx->resp_msn++;
 	memset(&tx->pos, 0, sizeof(tx->pos));
-	tx->row++;
+	tx->responses++;
 	tx->what = IWT_TX_RESPONSE;
 	if (tx->resp.atomic)
-		return begin_atomic_resp(qp);
+		return begin_atomic_resp(st);
 	iwt_txseg_tagged(&tx->msg, IWT_OP_READ_RESP, tx->resp.read.sink_stag,
 			 tx->resp.read.sink_to, tx->resp.read.size);
 	return true;
 }
 
-static bool pick_rtr(struct iwt_qp *qp)
+static bool pick_rtr(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 	struct iwt_rdmap_read r = {
-		.sink_stag = IWT_RTR_STAG,
-		.src_stag = IWT_RTR_STAG,
+		.sink_stag = RTR_STAG,
+		.src_stag = RTR_STAG,
 	};
 	struct iwt_read_out *out;
 
 	switch (tx->rtr) {
 	case IWT_RTR_WRITE:
-		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, IWT_RTR_STAG, 0, 0);
+		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, RTR_STAG, 0, 0);
 		break;
 	case IWT_RTR_READ:
-		out = iwt_readq_start(&qp->readq, tx->read_msn);
+		out = iwt_readq_start(&st->readq, tx->read_msn);
 		if (!out)
-			return fail(qp, IWT_ERR_MPA_RTR);
+			return iwt_tx_fail(st, IWT_ERR_MPA_RTR);
 		out->rtr = true;
-		out->sink.lkey = IWT_RTR_STAG;
+		out->sink.lkey = RTR_STAG;
 		iwt_txseg_read_req(&tx->msg, tx->read_msn++, &r);
 		break;
 	default:
@@ -353,31 +331,31 @@ static bool pick_term(struct iwt_tx *tx)
 
 /**
  * iwt_tx_pick() - see to it that a message is current
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  *
  * DDP messages are never interleaved: the current one stays until it is
  * finished. Return: false when there is none, or tx->err is set.
  */
-bool iwt_tx_pick(struct iwt_qp *qp)
+bool iwt_tx_pick(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 
 	if (tx->what != IWT_TX_NOTHING)
 		return true;
 	if (tx->term != IWT_TX_TERM_NONE)
 		return pick_term(tx);
-	if (tx->hold || !iwt_qp_sends(qp))
+	if (tx->hold || !iwt_stream_sends(st))
 		return false;
 	if (tx->rtr != IWT_RTR_NONE)
-		return pick_rtr(qp);
-	if (tx->row < IWT_TX_RESPONSES && pick_response(qp))
+		return pick_rtr(st);
+	if (tx->responses < TX_RESPONSES && pick_response(st))
 		return true;
 	if (tx->err)
 		return false;
-	tx->row = 0;
-	if (pick_wqe(qp))
+	tx->responses = 0;
+	if (pick_wqe(st))
 		return true;
-	return !tx->err && pick_response(qp);
+	return !tx->err && pick_response(st);
 }
 
 /* Of a Write with immediate data the Write alone? (RFC 7306 6) */
@@ -389,19 +367,19 @@ static bool imm_follows(const struct iwt_tx *tx)
 
 /**
  * iwt_tx_finish() - the last FPDU of the current message is framed
- * @qp: queue pair; qp->lock is held
+ * @st: stream; its lock is held
  */
-void iwt_tx_finish(struct iwt_qp *qp)
+void iwt_tx_finish(struct iwt_stream *st)
 {
-	struct iwt_tx *tx = &qp->tx;
+	struct iwt_tx *tx = &st->tx;
 
 	iwt_tx_let_go(tx);
 	if (imm_follows(tx)) {
-		begin_imm(qp);
+		begin_imm(st);
 		return;
 	}
 	if (tx->what == IWT_TX_WQE && !iwt_wr_is_answered(tx->wqe->h.opcode)) {
-		iwt_sq_done(&qp->sq, tx->idx, IB_WC_SUCCESS);
+		iwt_sq_done(&st->sq, tx->idx, IB_WC_SUCCESS);
 		if (!tx->ended)
 			tx->unsent = tx->idx;
 		tx->ended = true;

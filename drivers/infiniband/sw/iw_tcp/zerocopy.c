@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "zc.h"
+#include "zerocopy.h"
 
 #include <linux/atomic.h>
 #include <linux/mm.h>
@@ -12,17 +12,18 @@
 #include <compat/ubuf.h>
 
 /**
- * struct iwt_zc - what one queue pair has given to TCP
- * @lock: innermost; taken wherever buffers of the network are freed
- * @ref: its queue pair, and each batch
- * @wake: something came back; NULL when nobody is to be told any more
+ * struct iwt_zc - the batches of one queue pair that TCP refers to
+ * @lock: innermost; taken wherever the network frees a buffer
+ * @ref: the queue pair has one, and each batch
+ * @wake: called when the oldest batch is released; NULL: not any more
  * @ctx: its argument
- * @closed: the queue pair is gone: batches free themselves
- * @out: batches not known to be back, in order
- * @given: number of the last batch
- * @back: number of the last one of those that are back with all before them
+ * @closed: the queue pair is gone: a batch that is released frees itself
+ * @in_flight: batches that iwt_zc_released_seq() has not taken yet, in order
+ * @last_seq: number of the last batch
+ * @released_seq: number of the last batch that was released with all before it
  *
- * @lock guards @wake, @closed and @out; @given and @back are the queue pair's.
+ * @lock guards @wake, @closed and @in_flight; the lock of the stream guards @last_seq and
+ * @released_seq.
  */
 struct iwt_zc {
 	spinlock_t lock;
@@ -30,9 +31,9 @@ struct iwt_zc {
 	void (*wake)(void *ctx);
 	void *ctx;
 	bool closed;
-	struct list_head out;
-	u32 given;
-	u32 back;
+	struct list_head in_flight;
+	u32 last_seq;
+	u32 released_seq;
 };
 
 /* How many there are: the module waits for all of them. */
@@ -56,21 +57,21 @@ static void free_batch(struct iwt_zc_batch *b)
 }
 
 /*
- * The last reference is gone. That may be anywhere where a buffer is freed, with
- * any lock held, those of this queue pair and its socket too: only take note.
+ * The last reference is gone. The network may free a buffer anywhere, with any lock held,
+ * those of this queue pair and its socket too. So this only takes note.
  */
-static void come_back(struct iwt_zc_batch *b)
+static void release(struct iwt_zc_batch *b)
 {
 	struct iwt_zc *zc = b->zc;
 	unsigned long flags;
 	bool orphan;
 
 	spin_lock_irqsave(&zc->lock, flags);
-	b->back = true;
+	b->released = true;
 	orphan = zc->closed;
 	if (orphan)
 		list_del(&b->node);
-	else if (zc->wake && list_is_first(&b->node, &zc->out))
+	else if (zc->wake && list_is_first(&b->node, &zc->in_flight))
 		zc->wake(zc->ctx);
 	spin_unlock_irqrestore(&zc->lock, flags);
 	if (orphan)
@@ -79,10 +80,10 @@ static void come_back(struct iwt_zc_batch *b)
 
 static void on_complete(struct sk_buff *skb, struct ubuf_info *ubuf, bool ok)
 {
-	/* iwt_zc_exit() waits for the end of this */
+	/* iwt_zc_exit() waits for the end of this section */
 	rcu_read_lock();
 	if (refcount_dec_and_test(&ubuf->refcnt))
-		come_back(container_of(ubuf, struct iwt_zc_batch, ubuf));
+		release(container_of(ubuf, struct iwt_zc_batch, ubuf));
 	rcu_read_unlock();
 }
 
@@ -102,12 +103,12 @@ void iwt_zc_exit(void)
 }
 
 /**
- * iwt_zc_new() - make one for a queue pair
- * @wake: called when iwt_zc_back() has something new to say: in any context,
+ * iwt_zc_new() - make the object of a queue pair
+ * @wake: called when iwt_zc_released_seq() has a new number to return: in any context,
  *	with any lock held, so it must only queue work; not after iwt_zc_mute()
  * @ctx: its argument
  *
- * May sleep. Return: it, or NULL without memory.
+ * May sleep. Return: the object, or NULL without memory.
  */
 struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx)
 {
@@ -118,22 +119,22 @@ struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx)
 	atomic_inc(&n_zc);
 	spin_lock_init(&zc->lock);
 	refcount_set(&zc->ref, 1);
-	INIT_LIST_HEAD(&zc->out);
+	INIT_LIST_HEAD(&zc->in_flight);
 	zc->wake = wake;
 	zc->ctx = ctx;
 	return zc;
 }
 
-/* What is back, in order, up to the first one that is not. */
-static void take_back(struct iwt_zc *zc, struct list_head *to)
+/* Moves the released batches to @to, up to the first one that is not released. */
+static void take_released(struct iwt_zc *zc, struct list_head *to)
 {
 	struct iwt_zc_batch *b, *next;
 
 	lockdep_assert_held(&zc->lock);
-	list_for_each_entry_safe(b, next, &zc->out, node) {
-		if (!b->back)
+	list_for_each_entry_safe(b, next, &zc->in_flight, node) {
+		if (!b->released)
 			break;
-		zc->back = b->seq;
+		zc->released_seq = b->seq;
 		list_move_tail(&b->node, to);
 	}
 }
@@ -147,7 +148,7 @@ static void free_all(struct list_head *batches)
 }
 
 /**
- * iwt_zc_mute() - nobody is to be told of anything any more
+ * iwt_zc_mute() - call @wake no more
  * @zc: object, or NULL
  *
  * Any context.
@@ -167,7 +168,7 @@ void iwt_zc_mute(struct iwt_zc *zc)
  * iwt_zc_close() - the queue pair is about to go; nothing is being framed
  * @zc: its object, or NULL; not to be used any more
  *
- * What is still out frees itself. Any context.
+ * Batches that are still in flight free themselves. Any context.
  */
 void iwt_zc_close(struct iwt_zc *zc)
 {
@@ -180,8 +181,8 @@ void iwt_zc_close(struct iwt_zc *zc)
 	spin_lock_irqsave(&zc->lock, flags);
 	zc->wake = NULL;
 	zc->closed = true;
-	list_for_each_entry_safe(b, next, &zc->out, node)
-		if (b->back)
+	list_for_each_entry_safe(b, next, &zc->in_flight, node)
+		if (b->released)
 			list_move_tail(&b->node, &done);
 	spin_unlock_irqrestore(&zc->lock, flags);
 	free_all(&done);
@@ -190,10 +191,10 @@ void iwt_zc_close(struct iwt_zc *zc)
 
 /**
  * iwt_zc_get() - begin a batch
- * @zc: whose
+ * @zc: object of the queue pair; the lock of the stream is held
  *
- * qp->lock is held, never sleeps. Return: an empty batch, which ends by
- * iwt_zc_sent(); NULL without memory.
+ * Never sleeps. Return: an empty batch, which ends by iwt_zc_sent(); NULL without
+ * memory.
  */
 struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
 {
@@ -207,14 +208,14 @@ struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
 	refcount_set(&b->ubuf.refcnt, 1);
 	refcount_inc(&zc->ref);
 	b->zc = zc;
-	b->seq = ++zc->given;
-	b->back = false;
+	b->seq = ++zc->last_seq;
+	b->released = false;
 	b->n = 0;
 	b->bytes = 0;
 	b->by_ref = 0;
 	b->sent = 0;
 	spin_lock_irqsave(&zc->lock, flags);
-	list_add_tail(&b->node, &zc->out);
+	list_add_tail(&b->node, &zc->in_flight);
 	spin_unlock_irqrestore(&zc->lock, flags);
 	return b;
 }
@@ -226,8 +227,8 @@ struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
  * @off: offset in it
  * @len: octets
  *
- * What continues the last piece in the same large page joins it, as it will in
- * TCP. Return: false when there is no room for a piece.
+ * Octets that continue the last piece in the same large page become a part of that piece,
+ * as in TCP. Return: false when there is no room for a piece.
  */
 bool iwt_zc_add(struct iwt_zc_batch *b, struct page *page, u32 off, u32 len)
 {
@@ -269,7 +270,7 @@ void iwt_zc_cut(struct iwt_zc_batch *b, u32 bytes)
 }
 
 /**
- * iwt_zc_sent() - the engine is done with a batch: TCP has it, or nobody will
+ * iwt_zc_sent() - the engine is done with a batch: TCP has all of it, or will not get it
  * @b: batch; may be gone afterwards
  *
  * Any context.
@@ -284,13 +285,13 @@ void iwt_zc_sent(struct iwt_zc_batch *b)
 }
 
 /**
- * iwt_zc_back() - how much is back?
- * @zc: whose, or NULL; qp->lock is held
+ * iwt_zc_released_seq() - how far has TCP released what it referred to?
+ * @zc: object, or NULL; the lock of the stream is held
  *
- * Return: the number of the last batch of those that are back with all before
- * them; modulo 2^32, 0 at first.
+ * Return: the number of the last batch that was released with all before it, modulo
+ * 2^32; 0 at first.
  */
-u32 iwt_zc_back(struct iwt_zc *zc)
+u32 iwt_zc_released_seq(struct iwt_zc *zc)
 {
 	unsigned long flags;
 	LIST_HEAD(done);
@@ -298,47 +299,47 @@ u32 iwt_zc_back(struct iwt_zc *zc)
 	if (!zc)
 		return 0;
 	spin_lock_irqsave(&zc->lock, flags);
-	take_back(zc, &done);
+	take_released(zc, &done);
 	spin_unlock_irqrestore(&zc->lock, flags);
 	free_all(&done);
-	return zc->back;
+	return zc->released_seq;
 }
 
 /**
- * iwt_zc_given() - the number of the last batch that was begun
- * @zc: whose, or NULL; qp->lock is held
+ * iwt_zc_last_seq() - the number of the last batch that was begun
+ * @zc: object, or NULL; the lock of the stream is held
  *
- * Return: it; 0 before the first one.
+ * Return: the number; 0 before the first batch.
  */
-u32 iwt_zc_given(const struct iwt_zc *zc)
+u32 iwt_zc_last_seq(const struct iwt_zc *zc)
 {
-	return zc ? zc->given : 0;
+	return zc ? zc->last_seq : 0;
 }
 
 /**
- * iwt_zc_any_back() - would iwt_zc_back() say something new?
- * @zc: whose, or NULL; qp->lock is held
+ * iwt_zc_any_released() - would iwt_zc_released_seq() return a new number?
+ * @zc: object, or NULL; the lock of the stream is held
  */
-bool iwt_zc_any_back(struct iwt_zc *zc)
+bool iwt_zc_any_released(struct iwt_zc *zc)
 {
 	struct iwt_zc_batch *b;
 	unsigned long flags;
-	bool back;
+	bool released;
 
 	if (!zc)
 		return false;
 	spin_lock_irqsave(&zc->lock, flags);
-	b = list_first_entry_or_null(&zc->out, struct iwt_zc_batch, node);
-	back = b && b->back;
+	b = list_first_entry_or_null(&zc->in_flight, struct iwt_zc_batch, node);
+	released = b && b->released;
 	spin_unlock_irqrestore(&zc->lock, flags);
-	return back;
+	return released;
 }
 
 /**
- * iwt_zc_any_out() - does anybody still refer to what was given?
- * @zc: whose, or NULL; qp->lock is held
+ * iwt_zc_in_flight() - does TCP still refer to any batch?
+ * @zc: object, or NULL; the lock of the stream is held
  */
-bool iwt_zc_any_out(struct iwt_zc *zc)
+bool iwt_zc_in_flight(struct iwt_zc *zc)
 {
-	return iwt_zc_back(zc) != iwt_zc_given(zc);
+	return iwt_zc_released_seq(zc) != iwt_zc_last_seq(zc);
 }

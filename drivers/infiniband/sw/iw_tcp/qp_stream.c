@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A connection comes to a queue pair and goes; the end of the queue pair. */
+#include "qp_priv.h"
+
+#include <linux/sched/mm.h>
+
+#include "cq.h"
+#include "dev.h"
+#include "rx.h"
+#include "tx.h"
+#include "zerocopy.h"
+
+static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
+			    const struct iwt_mpa_terms *terms, bool initiator,
+			    const struct iwt_qp_llp_ops *llp, void *ctx)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	iwt_tx_start(&st->tx, terms, initiator);
+	iwt_rx_start(&st->rx, terms, initiator);
+	st->tx.wqe = st->sq.wqe;
+	st->rx.recv = st->rq.wqe;
+	if (st->sq.zc && !terms->crc && !terms->tx_markers)
+		st->tx.zerocopy = READ_ONCE(st->dev->conf.zerocopy);
+	qp->term_err = IWT_OK;
+	st->sq.sealed = false;
+	st->sq.lost = false;
+	st->rq.lost = false;
+	qp->segs = iwt_sock_segs(s);
+	qp->llp = llp;
+	qp->llp_ctx = ctx;
+	if (!qp->rights_stated)
+		st->rights = IWT_IW_CM_RIGHTS | IWT_REMOTE_ATOMIC;
+	/* a poster that sees the socket sees a stream that is set up */
+	smp_store_release(&st->sock, s);
+}
+
+/* TCP has released the oldest batch. Any context, any lock may be held. */
+static void on_released(void *ctx)
+{
+	iwt_qp_flush_later(ctx);
+}
+
+/* Without memory for it, everything is copied. */
+static void prepare_zerocopy(struct iwt_qp *qp)
+{
+	struct iwt_stream *st = &qp->stream;
+	struct iwt_zc *zc;
+
+	if (READ_ONCE(st->dev->conf.zerocopy) == IWT_ZEROCOPY_OFF ||
+	    READ_ONCE(st->sq.zc))
+		return;
+	zc = iwt_zc_new(on_released, qp);
+	spin_lock_bh(&st->lock);
+	if (!st->sq.zc)
+		swap(st->sq.zc, zc);
+	spin_unlock_bh(&st->lock);
+	iwt_zc_close(zc);
+}
+
+/* The process is charged, whatever context the connection is made in. */
+static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
+		       const struct iwt_mpa_terms *terms)
+{
+	struct mem_cgroup *was = set_active_memcg(qp->memcg);
+	int err;
+
+	err = iwt_readq_alloc(readq, terms->ord, terms->ird,
+			      qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	set_active_memcg(was);
+	return err;
+}
+
+/**
+ * iwt_qp_attach() - startup is done: the stream is in RDMA mode (RFC 5044 7.1)
+ * @qp: idle queue pair
+ * @s: its socket; stays the caller's, until iwt_qp_detach()
+ * @terms: what was negotiated
+ * @initiator: we sent the MPA Request
+ * @llp: callbacks to the connection manager
+ * @ctx: their argument
+ *
+ * Octets that have arrived already are looked at before this returns or soon
+ * after. The responder sends nothing before the initiator's first FPDU. May
+ * sleep. Return: 0, -EINVAL when the queue pair is not idle, -ENOMEM.
+ */
+int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
+		  const struct iwt_mpa_terms *terms, bool initiator,
+		  const struct iwt_qp_llp_ops *llp, void *ctx)
+{
+	struct iwt_stream *st = &qp->stream;
+	struct iwt_readq readq = {};
+	int err;
+
+	err = alloc_readq(qp, &readq, terms);
+	if (err)
+		return err;
+	prepare_zerocopy(qp);
+
+	spin_lock_bh(&st->lock);
+	if (st->sock)
+		err = -EINVAL;
+	else
+		err = iwt_qp_do_step(qp, IWT_QE_ATTACH, IWT_OK);
+	if (!err) {
+		swap(st->readq, readq);
+		take_connection(qp, s, terms, initiator, llp, ctx);
+		iwt_qp_get(qp);
+	}
+	spin_unlock_bh(&st->lock);
+	iwt_readq_free(&readq);
+	if (err)
+		return err;
+
+	iwt_sock_set_patience(s, READ_ONCE(st->dev->conf.keepalive),
+			      READ_ONCE(st->dev->conf.patience));
+	iwt_sock_set_ops(s, &iwt_engine_ops, qp);
+	rcu_read_lock();
+	iwt_sock_run(s);
+	rcu_read_unlock();
+	return 0;
+}
+
+/**
+ * iwt_qp_detach() - the connection is over; the socket is about to be released
+ * @qp: queue pair with a connection
+ *
+ * No callback of the queue pair runs afterwards. What was outstanding is flushed, but for
+ * requests whose memory TCP refers to: these are flushed when TCP has released it. May sleep.
+ *
+ * Return: true when the connection must be reset, not closed in order: because the stream
+ * ends inside an FPDU, or because TCP refers to memory.
+ */
+bool iwt_qp_detach(struct iwt_qp *qp)
+{
+	struct iwt_stream *st = &qp->stream;
+	bool cut;
+
+	iwt_sock_set_ops(st->sock, NULL, NULL);
+	spin_lock_bh(&st->lock);
+	iwt_qp_do_step(qp, IWT_QE_DETACH, IWT_OK);
+	cut = iwt_tx_stop(&st->tx) || iwt_zc_in_flight(st->sq.zc);
+	WRITE_ONCE(st->sock, NULL);
+	qp->llp = NULL;
+	spin_unlock_bh(&st->lock);
+	iwt_qp_flush_all(qp);
+	iwt_qp_put(qp);
+	return cut;
+}
+
+/**
+ * iwt_qp_zc_in_flight() - does TCP refer to memory of work requests?
+ * @qp: queue pair
+ *
+ * Process context or softirq.
+ */
+bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
+{
+	bool any;
+
+	spin_lock_bh(&qp->stream.lock);
+	any = iwt_zc_in_flight(qp->stream.sq.zc);
+	spin_unlock_bh(&qp->stream.lock);
+	return any;
+}
+
+/**
+ * iwt_qp_end() - the queue pair fails, and nothing follows by itself
+ * @qp: queue pair that can't be found any more
+ *
+ * The connection manager hears that it has to end the connection. What was posted is
+ * flushed. May sleep.
+ */
+void iwt_qp_end(struct iwt_qp *qp)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	spin_lock_bh(&st->lock);
+	iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
+	iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
+	spin_unlock_bh(&st->lock);
+	iwt_qp_flush_all(qp);
+	spin_lock_bh(&st->lock);
+	/* another thread of the process may still post, and nobody waits for that */
+	qp->ending = true;
+	spin_unlock_bh(&st->lock);
+	iwt_zc_mute(st->sq.zc);
+}
+
+/*
+ * Complete what waited for TCP to release its memory: a process that polls waits for it, when
+ * the device goes. May sleep.
+ */
+static void flush_held(struct iwt_qp *qp)
+{
+	struct iwt_stream *st = &qp->stream;
+	struct iwt_zc *zc = NULL;
+	bool more;
+
+	cancel_work_sync(&qp->flush_work);
+	do {
+		spin_lock_bh(&st->lock);
+		if (st->sq.zc)
+			swap(st->sq.zc, zc);
+		more = iwt_sq_retire(&st->sq, st->ibqp, IWT_FLUSH_STEP);
+		spin_unlock_bh(&st->lock);
+	} while (more);
+	iwt_zc_close(zc);
+}
+
+/**
+ * iwt_qp_drain() - wait until nobody uses the queue pair
+ * @qp: queue pair after iwt_qp_end() and iwt_doorbell_end(); its memory and queues stay the
+ *	caller's
+ *
+ * The connection was released before this returns, so that TCP sends nothing of the
+ * consumer's memory any more. May sleep.
+ */
+void iwt_qp_drain(struct iwt_qp *qp)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	iwt_qp_put(qp);
+	wait_for_completion(&qp->freed);
+	/*
+	 * The last reference may have been that of a work which ends now. No work is pending:
+	 * to cancel one is to wait for it, without the rules for a flush in memory reclaim.
+	 */
+	cancel_work_sync(&qp->event_work);
+	flush_held(qp);
+	iwt_readq_free(&st->readq);
+	iwt_cq_clean(st->sq.cq, &qp->ibqp);
+	iwt_cq_clean(st->rq.cq, &qp->ibqp);
+}

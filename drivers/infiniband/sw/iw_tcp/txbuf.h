@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Buffers that FPDUs are framed in. TCP refers to their pages. When the peer has acknowledged
+ * all octets of a page, and they have been read if the peer is on this machine, the page is
+ * used again: it is still in the cache, and need not be freed, allocated and cleared.
+ */
+#ifndef IWT_TXBUF_H
+#define IWT_TXBUF_H
+
+#include <linux/types.h>
+
+#include <asm/page.h>
+
+struct page;
+
+/* Octets of a large buffer, unless memory is short. */
+#define IWT_TXBUF_SIZE		(32 << 10)
+/* Octets of a small one: a batch in it that is never acknowledged keeps no more memory. */
+#define IWT_TXBUF_SMALL		PAGE_SIZE
+
+/**
+ * struct iwt_txbuf - memory that one engine at a time frames in
+ * @page: its page, or NULL; for octets that are handed to TCP a reference is taken
+ * @off: first octet that is free
+ * @size: octets of the page
+ * @order: of the page that is wanted
+ * @home: its place while no engine has it
+ */
+struct iwt_txbuf {
+	struct page *page;
+	u32 off;
+	u32 size;
+	u32 order;
+	struct iwt_txbuf **home;
+};
+
+int iwt_txbuf_init(void);
+void iwt_txbuf_exit(void);
+struct iwt_txbuf *iwt_txbuf_get(u32 min, bool small);
+void iwt_txbuf_put(struct iwt_txbuf *b);
+
+static inline u32 iwt_txbuf_room(const struct iwt_txbuf *b)
+{
+	return b->size - b->off;
+}
+
+#endif
