@@ -2,8 +2,6 @@
 /* The operations of iw_cm on connections. */
 #include "cm.h"
 
-#include <net/addrconf.h>
-#include <net/ip.h>
 #include <rdma/iw_cm.h>
 
 #include "cm_ep.h"
@@ -17,103 +15,6 @@
  * reference to one of its symbols keeps it from being unloaded under us.
  */
 static const char *(* const pin_iw_cm)(int reason) __used = iwcm_reject_msg;
-
-static int link_local_index(const struct sockaddr_storage *a,
-			    const struct iwt_dev *dev)
-{
-	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
-
-	if (a->ss_family != AF_INET6 ||
-	    !(ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
-		return 0;
-	return a6->sin6_scope_id ?: dev->netdev->ifindex;
-}
-
-static void set_port(struct sockaddr_storage *a, __be16 port)
-{
-	if (a->ss_family == AF_INET)
-		((struct sockaddr_in *)a)->sin_port = port;
-	else
-		((struct sockaddr_in6 *)a)->sin6_port = port;
-}
-
-static u16 get_port(const struct sockaddr_storage *a)
-{
-	return be16_to_cpu(a->ss_family == AF_INET ?
-			   ((const struct sockaddr_in *)a)->sin_port :
-			   ((const struct sockaddr_in6 *)a)->sin6_port);
-}
-
-/*
- * rdma_cm picks the local port of a ULP that does not care from a space of its
- * own, in which the ports of ordinary TCP sockets look free. So when such a
- * port is taken, TCP may choose.
- */
-static bool port_is_free_choice(struct net *net, u16 port)
-{
-	int low, high;
-
-	inet_get_local_port_range(net, &low, &high);
-	return port >= low && port <= high;
-}
-
-/**
- * iwt_ep_names() - note both ends' addresses as TCP has them
- * @ep: endpoint, locked
- *
- * A connection of IPv4 to a socket of both families is one of IPv4 for iw_cm.
- */
-void iwt_ep_names(struct iwt_ep *ep)
-{
-	struct sockaddr_storage local = {}, remote = {};
-
-	if (iwt_sock_names(ep->sock, &local, &remote))
-		return;
-	iwt_addr_unmap(&local);
-	iwt_addr_unmap(&remote);
-	ep->local = local;
-	ep->remote = remote;
-}
-
-/**
- * iwt_ep_dial() - begin a TCP connection
- * @ep: endpoint of an initiator, locked, without a socket
- * @id: iw_cm's object; its mapped addresses count
- *
- * The socket is made in the caller's namespace, which has to be that of the
- * link: where namespaces share devices, rdma_cm may pick the link of another
- * one, by an equal link layer address or interface number. Process context,
- * sleeps for memory. Return: 0, or -errno and no socket.
- */
-int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
-{
-	struct iwt_sock_addr addr = {
-		.local		= id->m_local_addr,
-		.remote		= id->m_remote_addr,
-		.tos		= id->tos,
-		.tos_set	= id->tos_set,
-	};
-	struct net *net = iwt_caller_net(id);
-	int err;
-
-	if (!net)
-		return -EOPNOTSUPP;
-	if (!iwt_dev_in(ep->dev, net))
-		return -EADDRNOTAVAIL;
-	if (addr.local.ss_family != addr.remote.ss_family ||
-	    (addr.local.ss_family != AF_INET &&
-	     addr.local.ss_family != AF_INET6))
-		return -EAFNOSUPPORT;
-	addr.ifindex = link_local_index(&addr.remote, ep->dev);
-	err = iwt_sock_connect(net, &addr, &iwt_ep_sock_ops, ep, &ep->sock);
-	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
-	    port_is_free_choice(net, get_port(&addr.local))) {
-		set_port(&addr.local, 0);
-		err = iwt_sock_connect(net, &addr, &iwt_ep_sock_ops, ep,
-				       &ep->sock);
-	}
-	return err;
-}
 
 static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 			 const struct iw_cm_conn_param *param)
@@ -173,10 +74,8 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	iwt_ep_get(ep);
 	mutex_lock(&ep->lock);
 	err = begin_connect(ep, id, param);
-	if (err) {
-		iwt_ep_let_go_qp(ep);
-		ep->state = IWT_CM_CLOSED;
-	}
+	if (err)
+		iwt_ep_abandon(ep);
 	mutex_unlock(&ep->lock);
 	/* may be connected already; or finish it */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
@@ -307,4 +206,28 @@ int iwt_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 	iwt_ep_raise(ep, IWT_EP_SOCK);
 	iwt_ep_put(ep);
 	return err;
+}
+
+/**
+ * iwt_cm_qp_abandon() - end what a queue pair is about to lose
+ * @qp: queue pair that is being destroyed
+ *
+ * iw_cm holds a reference to the queue pair while a connect is under way. This lets the
+ * connect fail now, so that nobody waits for its deadline. Process context; does not wait.
+ */
+void iwt_cm_qp_abandon(struct iwt_qp *qp)
+{
+	iwt_ep_abort_qp(qp);
+}
+
+/**
+ * iwt_cm_dev_drain() - end every connection of a device
+ * @dev: device whose clients are gone
+ *
+ * The clients have destroyed their iw_cm_ids, so no connection is added; what is left are
+ * connections that are being closed. Sleeps until they are gone; no peer can delay that.
+ */
+void iwt_cm_dev_drain(struct iwt_dev *dev)
+{
+	iwt_ep_drain_dev(dev);
 }

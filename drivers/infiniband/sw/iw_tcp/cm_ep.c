@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Endpoints: their life and their steps. */
+/*
+ * Endpoints: how they are found, their steps, and what they cost a listener.
+ */
 #include "cm_ep.h"
 
 #include <linux/slab.h>
@@ -7,14 +9,10 @@
 #include <linux/xarray.h>
 #include <net/ipv6.h>
 
-#include "cm.h"
 #include "dev.h"
 #include "sock.h"
 #include "stats.h"
 #include "trace.h"
-
-struct workqueue_struct *iwt_cm_wq;
-struct workqueue_struct *iwt_attach_wq;
 
 /* Every endpoint that belongs to a device, by the number iw_cm knows. */
 static DEFINE_XARRAY_ALLOC1(eps);
@@ -45,6 +43,36 @@ static void free_ep(struct kref *ref)
 void iwt_ep_put(struct iwt_ep *ep)
 {
 	kref_put(&ep->ref, free_ep);
+}
+
+static void free_listen(struct kref *ref)
+{
+	kfree(container_of(ref, struct iwt_listen, ref));
+}
+
+/**
+ * iwt_listen_put() - drop a reference to a listener
+ * @l: listener
+ *
+ * Any context.
+ */
+void iwt_listen_put(struct iwt_listen *l)
+{
+	kref_put(&l->ref, free_listen);
+}
+
+/**
+ * iwt_ep_leave_listen() - an endpoint has been accepted, or has ended
+ * @ep: endpoint; called by its work, not locked
+ */
+void iwt_ep_leave_listen(struct iwt_ep *ep)
+{
+	struct iwt_listen *l = ep->listen;
+
+	if (!l)
+		return;
+	WRITE_ONCE(ep->listen, NULL);
+	iwt_listen_put(l);
 }
 
 /**
@@ -118,15 +146,6 @@ static void disarm(struct iwt_ep *ep)
 		iwt_ep_put(ep);
 }
 
-static void do_timer(struct work_struct *work)
-{
-	struct iwt_ep *ep = container_of(to_delayed_work(work), struct iwt_ep,
-					 timer);
-
-	iwt_ep_raise(ep, IWT_EP_EXPIRED);
-	iwt_ep_put(ep);
-}
-
 static unsigned int state_ms(enum iwt_cm_state state)
 {
 	switch (state) {
@@ -144,14 +163,65 @@ static unsigned int state_ms(enum iwt_cm_state state)
 	}
 }
 
+/**
+ * iwt_half_open_add() - count a half-open endpoint, and evict the oldest of too many
+ * @ep: endpoint of a listener, locked
+ *
+ * It costs memory, and no consumer knows of it.
+ */
+void iwt_half_open_add(struct iwt_ep *ep)
+{
+	struct iwt_listen *l = ep->listen;
+	struct iwt_ep *victim = NULL;
+
+	spin_lock_bh(&l->lock);
+	if (!list_empty(&ep->half_open)) {
+		spin_unlock_bh(&l->lock);
+		return;
+	}
+	if (l->half_opens == l->limit) {
+		victim = list_first_entry(&l->half_open, struct iwt_ep,
+					  half_open);
+		list_del_init(&victim->half_open);
+		iwt_ep_get(victim);
+	} else {
+		l->half_opens++;
+	}
+	list_add_tail(&ep->half_open, &l->half_open);
+	spin_unlock_bh(&l->lock);
+
+	if (victim) {
+		iwt_ep_raise(victim, IWT_EP_KILLED);
+		iwt_ep_put(victim);
+	}
+}
+
+/**
+ * iwt_half_open_del() - an endpoint is half-open no more
+ * @ep: endpoint, locked
+ */
+void iwt_half_open_del(struct iwt_ep *ep)
+{
+	struct iwt_listen *l = ep->listen;
+
+	if (!l)
+		return;
+	spin_lock_bh(&l->lock);
+	if (!list_empty(&ep->half_open)) {
+		list_del_init(&ep->half_open);
+		l->half_opens--;
+	}
+	spin_unlock_bh(&l->lock);
+}
+
 static void enter(struct iwt_ep *ep, enum iwt_cm_state state)
 {
 	unsigned int ms = state_ms(state);
 
 	if (state == IWT_CM_LINGER && ep->listen)
-		iwt_listen_crowd(ep);
+		iwt_half_open_add(ep);
 	else if (state != IWT_CM_WAIT_ULP)
-		iwt_listen_settle(ep);
+		iwt_half_open_del(ep);
 	ep->state = state;
 	if (ms)
 		iwt_ep_arm(ep, ms);
@@ -309,78 +379,23 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 		iwt_qp_put(qp);
 }
 
-/*
- * Has the peer been taking what comes before FIN or a Terminate? TCP may have
- * megabytes of it, for a slow path or reader. FIN alone is not much, and one who
- * takes an octet at a time is not waited for without end.
+/**
+ * iwt_ep_abandon() - nothing came of an endpoint: it is CLOSED
+ * @ep: endpoint, locked, without a socket; its work must run afterwards
+ *
+ * Process context, may sleep.
  */
-static bool takes(struct iwt_ep *ep)
+void iwt_ep_abandon(struct iwt_ep *ep)
 {
-	if (!ep->sock || (ep->state != IWT_CM_FULL &&
-			  ep->state != IWT_CM_CLOSING &&
-			  ep->state != IWT_CM_LINGER))
-		return false;
-	if (ep->state == IWT_CM_FULL && READ_ONCE(ep->dev->conf.patience) &&
-	    time_after_eq(jiffies, ep->until))
-		return false;
-	if (iwt_sock_acked(ep->sock) - ep->acked <= 1 ||
-	    ep->extensions == IWT_CM_CLOSE_EXTENSIONS)
-		return false;
-	ep->extensions++;
-	return true;
+	iwt_ep_let_go_qp(ep);
+	ep->state = IWT_CM_CLOSED;
 }
 
-static void expire(struct iwt_ep *ep)
-{
-	/* a late one, of a state that has been left, does not count */
-	if (!ep->armed || time_before(jiffies, ep->deadline))
-		return;
-	if (takes(ep))
-		iwt_ep_arm(ep, IWT_CM_CLOSE_MS);
-	else
-		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);
-}
-
-/* With ep->lock held: is a Request to be reported that could not be before? */
-static bool report_again(struct iwt_ep *ep)
-{
-	if (!ep->report_tries || ep->state != IWT_CM_WAIT_ULP)
-		return false;
-	ep->armed = false;
-	ep->upcalls |= IWT_CMA_UP_REQUEST;
-	return true;
-}
-
-static void take_bits(struct iwt_ep *ep)
-{
-	static const struct {
-		u8 bit;
-		u8 event;
-		int status;
-	} map[] = {
-		{ IWT_EP_TERM_PENDING,	IWT_CME_TERM_PENDING,	0 },
-		{ IWT_EP_TERM_SENT,	IWT_CME_TERM_SENT,	0 },
-		{ IWT_EP_CLOSE_WANTED,	IWT_CME_CLOSE,		0 },
-		{ IWT_EP_TERM_RECEIVED,	IWT_CME_TERM_RECEIVED,	-ECONNABORTED },
-		{ IWT_EP_PEER_CLOSED,	IWT_CME_FIN,		0 },
-		{ IWT_EP_LOST,		IWT_CME_LOST,		-ECONNRESET },
-		{ IWT_EP_ABORT_WANTED,	IWT_CME_ABORT,		-ECONNABORTED },
-		{ IWT_EP_ORPHANED,	IWT_CME_ORPHAN,		0 },
-		{ IWT_EP_KILLED,	IWT_CME_KILL,		-ECONNABORTED },
-	};
-	unsigned long bits = xchg(&ep->bits, 0);
-	int i;
-
-	if (test_bit(IWT_EP_SOCK, &bits) && ep->dev)
-		iwt_ep_look(ep);
-	for (i = 0; i < ARRAY_SIZE(map); i++)
-		if (test_bit(map[i].bit, &bits))
-			iwt_ep_step(ep, map[i].event, map[i].status);
-	if (test_bit(IWT_EP_EXPIRED, &bits) && !report_again(ep))
-		expire(ep);
-}
-
-static void finish(struct iwt_ep *ep)
+/**
+ * iwt_ep_finish() - the last work of an endpoint ends
+ * @ep: endpoint in CLOSED; may be gone afterwards
+ */
+void iwt_ep_finish(struct iwt_ep *ep)
 {
 	if (ep->id) {
 		/* from now on the device may go */
@@ -391,77 +406,12 @@ static void finish(struct iwt_ep *ep)
 	iwt_ep_put(ep);
 }
 
-/* Startup is over, and what came with it has been delivered. */
-static void drop_frame(struct iwt_ep *ep)
-{
-	mutex_lock(&ep->lock);
-	kfree(ep->frame);
-	ep->frame = NULL;
-	mutex_unlock(&ep->lock);
-}
-
-static void do_work(struct work_struct *work)
-{
-	struct iwt_ep *ep = container_of(work, struct iwt_ep, work);
-	bool last, settled;
-	u32 ups;
-
-	mutex_lock(&ep->lock);
-	take_bits(ep);
-	ups = ep->upcalls;
-	ep->upcalls = 0;
-	if (ep->state != IWT_CM_WAIT_ULP)
-		ups &= ~IWT_CMA_UP_REQUEST;	/* over before it was told */
-	last = ep->state == IWT_CM_CLOSED && !ep->finished;
-	if (last)
-		ep->finished = true;
-	settled = ep->state == IWT_CM_FULL || last;
-	mutex_unlock(&ep->lock);
-
-	iwt_ep_deliver(ep, ups);
-	if (settled)
-		drop_frame(ep);
-	if (settled && ep->listen)
-		iwt_listen_leave(ep);
-	if (last)
-		finish(ep);
-	iwt_ep_put(ep);
-}
-
-/**
- * iwt_ep_alloc() - make an endpoint
- * @state: where it begins
- *
- * May sleep. Return: the endpoint, with one reference that ends with its last
- * work in CLOSED, or NULL.
- */
-struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
-{
-	struct iwt_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
-
-	if (!ep)
-		return NULL;
-	ep->frame = kmalloc(IWT_MPA_MAX_FRAME, GFP_KERNEL);
-	if (!ep->frame) {
-		kfree(ep);
-		return NULL;
-	}
-	kref_init(&ep->ref);
-	mutex_init(&ep->lock);
-	ep->state = state;
-	ep->wq = iwt_cm_wq;
-	INIT_WORK(&ep->work, do_work);
-	INIT_DELAYED_WORK(&ep->timer, do_timer);
-	INIT_LIST_HEAD(&ep->half_open);
-	return ep;
-}
-
 /**
  * iwt_ep_publish() - assign an endpoint to a device
  * @ep: endpoint, locked
  * @dev: device
  *
- * From now on it is found by iwt_cm_accept() and iwt_cm_dev_drain(). May sleep.
+ * From now on iwt_ep_find() and iwt_ep_drain_dev() find it. May sleep.
  * Return: 0 or -errno.
  */
 int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev)
@@ -518,14 +468,12 @@ void iwt_ep_orphan(const struct iwt_listen *listen)
 }
 
 /**
- * iwt_cm_qp_abandon() - end what a queue pair is about to lose
+ * iwt_ep_abort_qp() - end what a queue pair is about to lose
  * @qp: queue pair that is being destroyed
  *
- * iw_cm holds a reference to the queue pair while a connect is under way; this
- * lets the connect fail now, so that nobody waits for its deadline. Process
- * context; does not wait.
+ * Process context; does not wait.
  */
-void iwt_cm_qp_abandon(struct iwt_qp *qp)
+void iwt_ep_abort_qp(struct iwt_qp *qp)
 {
 	struct iwt_ep *ep;
 
@@ -535,7 +483,7 @@ void iwt_cm_qp_abandon(struct iwt_qp *qp)
 	xa_unlock(&eps);
 }
 
-/* All of a device, or all. */
+/* All endpoints of a device, or all. */
 static void kill_all(const struct iwt_dev *dev)
 {
 	unsigned long i;
@@ -549,52 +497,24 @@ static void kill_all(const struct iwt_dev *dev)
 }
 
 /**
- * iwt_cm_dev_drain() - end every connection of a device
- * @dev: device whose clients are gone, so that none is added
+ * iwt_ep_drain_dev() - end the endpoints of a device, and wait for that
+ * @dev: device to which no endpoint is added
  *
- * The clients have destroyed their iw_cm_ids; what is left are connections
- * that are being closed. Sleeps until they are gone; that depends on no peer.
+ * Sleeps; no peer can delay it.
  */
-void iwt_cm_dev_drain(struct iwt_dev *dev)
+void iwt_ep_drain_dev(struct iwt_dev *dev)
 {
 	kill_all(dev);
 	wait_event(ep_gone, !atomic_read(&dev->n_eps));
 }
 
 /**
- * iwt_cm_init() - at module load; may sleep
+ * iwt_ep_wait_all() - end all endpoints, and wait for that
  *
- * One work at a time, in the order of events: a ULP that makes several connections
- * may count on their Requests arriving in its order. None waits for the network, and
- * iw_cm takes one at a time as well. The sockets of processes have a queue of their
- * own: a work waits there for a moment where a system call holds a socket's lock.
- * Return: 0 or -ENOMEM.
+ * Sleeps; no peer can delay it.
  */
-int iwt_cm_init(void)
-{
-	iwt_cm_wq = alloc_ordered_workqueue("iw_tcp_cm", WQ_MEM_RECLAIM);
-	iwt_attach_wq = alloc_workqueue("iw_tcp_attach",
-					WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (iwt_cm_wq && iwt_attach_wq)
-		return 0;
-	if (iwt_cm_wq)
-		destroy_workqueue(iwt_cm_wq);
-	if (iwt_attach_wq)
-		destroy_workqueue(iwt_attach_wq);
-	return -ENOMEM;
-}
-
-/**
- * iwt_cm_exit() - at module unload, when no device is left
- *
- * Sleeps until every endpoint has done its last work.
- */
-void iwt_cm_exit(void)
+void iwt_ep_wait_all(void)
 {
 	kill_all(NULL);
 	wait_event(ep_gone, xa_empty(&eps));
-	/* ports that wait for a grace period are not in the queue yet */
-	rcu_barrier();
-	destroy_workqueue(iwt_attach_wq);
-	destroy_workqueue(iwt_cm_wq);
 }

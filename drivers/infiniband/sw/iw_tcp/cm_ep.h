@@ -49,14 +49,12 @@
 #include "proto/cmfsm.h"
 #include "proto/mpa.h"
 #include "qp.h"
+#include "sock.h"
 
 struct iw_cm_event;
 struct iw_cm_id;
 struct iwt_dev;
-struct iwt_listen;
-struct iwt_sock;
-struct iwt_sock_addr;
-struct iwt_sock_ops;
+struct iwt_port;
 struct net;
 struct net_device;
 
@@ -97,10 +95,48 @@ enum iwt_ep_bit {
 };
 
 /**
+ * struct iwt_listen - one device's share of a listening socket
+ * @ref: references: until iwt_cm_destroy_listen(), and one of each endpoint
+ *	that has not been accepted
+ * @node: in @port's list
+ * @port: the socket, NULL while it waits for one
+ * @addr: where it listens
+ * @net: namespace, kept alive by rdma_cm's identifier
+ * @retry: tries again to have a socket
+ * @dev: device
+ * @cm_id: iw_cm's object, with a reference until iwt_cm_destroy_listen()
+ * @lock: guards what follows
+ * @dead: nothing is to be reported any more
+ * @reporting: reports under way
+ * @idle: completed when @dead and the last of these is through
+ * @half_open: endpoints that iw_cm does not know, oldest first
+ * @half_opens: how many
+ * @limit: how many there may be
+ */
+struct iwt_listen {
+	struct kref ref;
+	struct list_head node;
+	struct iwt_port *port;
+	struct iwt_sock_addr addr;
+	struct net *net;
+	struct delayed_work retry;
+	struct iwt_dev *dev;
+	struct iw_cm_id *cm_id;
+
+	spinlock_t lock;	/* guards what follows */
+	bool dead;
+	unsigned int reporting;
+	struct completion idle;
+	struct list_head half_open;
+	unsigned int half_opens;
+	unsigned int limit;
+};
+
+/**
  * struct iwt_ep - endpoint
  * @ref: references, see above
  * @lock: see above
- * @state: state, changed by iwt_ep_step() only
+ * @state: state, changed by iwt_ep_step() and iwt_ep_abandon() only
  * @initiator: we connected
  * @finished: the last work has run
  * @id: number by which accept and reject find it, 0 before it has one
@@ -179,10 +215,7 @@ struct iwt_ep {
 /* cm_ep.c */
 extern const struct iwt_sock_ops iwt_ep_sock_ops;
 extern const struct iwt_qp_llp_ops iwt_ep_llp_ops;
-extern struct workqueue_struct *iwt_cm_wq;
-extern struct workqueue_struct *iwt_attach_wq;
 
-struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state);
 int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev);
 struct iwt_ep *iwt_ep_find(u32 id);
 void iwt_ep_get(struct iwt_ep *ep);
@@ -192,9 +225,24 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status);
 void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms);
 void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp);
 bool iwt_ep_let_go_qp(struct iwt_ep *ep);
+void iwt_ep_abandon(struct iwt_ep *ep);
+void iwt_ep_finish(struct iwt_ep *ep);
 void iwt_ep_orphan(const struct iwt_listen *listen);
+void iwt_ep_abort_qp(struct iwt_qp *qp);
+void iwt_ep_drain_dev(struct iwt_dev *dev);
+void iwt_ep_wait_all(void);
+void iwt_ep_leave_listen(struct iwt_ep *ep);
+void iwt_listen_put(struct iwt_listen *l);
+void iwt_half_open_add(struct iwt_ep *ep);
+void iwt_half_open_del(struct iwt_ep *ep);
 
-/* cm.c */
+/* cm_work.c */
+extern struct workqueue_struct *iwt_cm_wq;
+extern struct workqueue_struct *iwt_delayed_wq;
+
+struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state);
+
+/* cm_dial.c */
 void iwt_ep_names(struct iwt_ep *ep);
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id);
 
@@ -223,13 +271,8 @@ int iwt_ep_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 		      const void *pd, u16 pd_len);
 int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len);
 
-/* cm_upcall.c */
+/* cm_upcall.c: without ep->lock */
 void iwt_ep_deliver(struct iwt_ep *ep, u32 ups);
-
-/* cm_listen.c */
-void iwt_listen_crowd(struct iwt_ep *ep);
-void iwt_listen_settle(struct iwt_ep *ep);
-void iwt_listen_leave(struct iwt_ep *ep);
-int iwt_listen_report(struct iwt_listen *listen, struct iw_cm_event *event);
+void iwt_listen_end_reports(struct iwt_listen *l);
 
 #endif

@@ -75,157 +75,8 @@ struct iwt_port {
 	struct rcu_work end;
 };
 
-/**
- * struct iwt_listen - one device's share of a listening socket
- * @ref: references: until iwt_cm_destroy_listen(), and one of each endpoint
- *	that has not been accepted
- * @node: in @port's list
- * @port: the socket, NULL while it waits for one
- * @addr: where it listens
- * @net: namespace, kept alive by rdma_cm's identifier
- * @retry: tries again to have a socket
- * @dev: device
- * @cm_id: iw_cm's object, with a reference until iwt_cm_destroy_listen()
- * @lock: guards what follows
- * @dead: nothing is to be reported any more
- * @reporting: reports under way
- * @idle: completed when @dead and the last of these is through
- * @half_open: endpoints that iw_cm does not know, oldest first
- * @half_opens: how many
- * @limit: how many there may be
- */
-struct iwt_listen {
-	struct kref ref;
-	struct list_head node;
-	struct iwt_port *port;
-	struct iwt_sock_addr addr;
-	struct net *net;
-	struct delayed_work retry;
-	struct iwt_dev *dev;
-	struct iw_cm_id *cm_id;
-
-	spinlock_t lock;	/* guards what follows */
-	bool dead;
-	unsigned int reporting;
-	struct completion idle;
-	struct list_head half_open;
-	unsigned int half_opens;
-	unsigned int limit;
-};
-
 static DEFINE_MUTEX(iwt_ports_lock);
 static LIST_HEAD(ports);
-
-static void free_listen(struct kref *ref)
-{
-	kfree(container_of(ref, struct iwt_listen, ref));
-}
-
-/**
- * iwt_listen_report() - tell iw_cm of a Request
- * @l: listener of the endpoint
- * @ev: the event
- *
- * Process context, nothing locked. Return: 0, or -errno when nobody has been
- * told, so that the connection has to go.
- */
-int iwt_listen_report(struct iwt_listen *l, struct iw_cm_event *ev)
-{
-	bool dead;
-	int err;
-
-	spin_lock_bh(&l->lock);
-	dead = l->dead;
-	if (!dead)
-		l->reporting++;
-	spin_unlock_bh(&l->lock);
-	if (dead)
-		return -ECONNABORTED;
-
-	err = l->cm_id->event_handler(l->cm_id, ev);
-
-	spin_lock_bh(&l->lock);
-	if (!--l->reporting && l->dead)
-		complete(&l->idle);
-	spin_unlock_bh(&l->lock);
-	return err;
-}
-
-/* No report runs or will run afterwards. */
-static void end_reports(struct iwt_listen *l)
-{
-	bool wait;
-
-	spin_lock_bh(&l->lock);
-	l->dead = true;
-	wait = l->reporting;
-	spin_unlock_bh(&l->lock);
-	if (wait)
-		wait_for_completion(&l->idle);
-}
-
-/**
- * iwt_listen_crowd() - an endpoint costs memory, and nobody has asked for it
- * @ep: endpoint of a listener, locked
- *
- * The oldest of its kind goes when there are too many.
- */
-void iwt_listen_crowd(struct iwt_ep *ep)
-{
-	struct iwt_listen *l = ep->listen;
-	struct iwt_ep *victim = NULL;
-
-	spin_lock_bh(&l->lock);
-	if (!list_empty(&ep->half_open)) {
-		spin_unlock_bh(&l->lock);
-		return;
-	}
-	if (l->half_opens == l->limit) {
-		victim = list_first_entry(&l->half_open, struct iwt_ep,
-					  half_open);
-		list_del_init(&victim->half_open);
-		iwt_ep_get(victim);
-	} else {
-		l->half_opens++;
-	}
-	list_add_tail(&ep->half_open, &l->half_open);
-	spin_unlock_bh(&l->lock);
-
-	if (victim) {
-		iwt_ep_raise(victim, IWT_EP_KILLED);
-		iwt_ep_put(victim);
-	}
-}
-
-/**
- * iwt_listen_settle() - an endpoint has got somewhere
- * @ep: endpoint, locked
- */
-void iwt_listen_settle(struct iwt_ep *ep)
-{
-	struct iwt_listen *l = ep->listen;
-
-	if (!l)
-		return;
-	spin_lock_bh(&l->lock);
-	if (!list_empty(&ep->half_open)) {
-		list_del_init(&ep->half_open);
-		l->half_opens--;
-	}
-	spin_unlock_bh(&l->lock);
-}
-
-/**
- * iwt_listen_leave() - an endpoint has been accepted, or has ended
- * @ep: endpoint; called by its work, not locked
- */
-void iwt_listen_leave(struct iwt_ep *ep)
-{
-	struct iwt_listen *l = ep->listen;
-
-	WRITE_ONCE(ep->listen, NULL);
-	kref_put(&l->ref, free_listen);
-}
 
 /*
  * Which listener gets a connection to @local? With port->lock held. Where it
@@ -269,7 +120,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	iwt_ep_wish(ep);
 	kref_get(&l->ref);
 	WRITE_ONCE(ep->listen, l);
-	iwt_listen_crowd(ep);
+	iwt_half_open_add(ep);
 	iwt_ep_arm(ep, IWT_CM_REQUEST_MS);
 }
 
@@ -567,7 +418,7 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 	if (err) {
 		id->provider_data = NULL;
 		id->rem_ref(id);
-		kref_put(&l->ref, free_listen);
+		iwt_listen_put(l);
 	}
 	return err;
 }
@@ -591,9 +442,9 @@ int iwt_cm_destroy_listen(struct iw_cm_id *id)
 	id->provider_data = NULL;
 	cancel_delayed_work_sync(&l->retry);
 	remove_listen(l);
-	end_reports(l);
+	iwt_listen_end_reports(l);
 	iwt_ep_orphan(l);
 	id->rem_ref(id);
-	kref_put(&l->ref, free_listen);
+	iwt_listen_put(l);
 	return 0;
 }

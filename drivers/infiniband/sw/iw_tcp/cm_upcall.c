@@ -32,6 +32,47 @@ static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 	ev->private_data = ep->frame + f->pd_off;
 }
 
+/* Return: 0, or -errno when iw_cm has not been told, so that the connection has to go. */
+static int tell_listener(struct iwt_listen *l, struct iw_cm_event *ev)
+{
+	bool dead;
+	int err;
+
+	spin_lock_bh(&l->lock);
+	dead = l->dead;
+	if (!dead)
+		l->reporting++;
+	spin_unlock_bh(&l->lock);
+	if (dead)
+		return -ECONNABORTED;
+
+	err = l->cm_id->event_handler(l->cm_id, ev);
+
+	spin_lock_bh(&l->lock);
+	if (!--l->reporting && l->dead)
+		complete(&l->idle);
+	spin_unlock_bh(&l->lock);
+	return err;
+}
+
+/**
+ * iwt_listen_end_reports() - report no Request of a listener any more
+ * @l: listener
+ *
+ * When this returns, no report is under way. Process context, may sleep.
+ */
+void iwt_listen_end_reports(struct iwt_listen *l)
+{
+	bool wait;
+
+	spin_lock_bh(&l->lock);
+	l->dead = true;
+	wait = l->reporting;
+	spin_unlock_bh(&l->lock);
+	if (wait)
+		wait_for_completion(&l->idle);
+}
+
 /*
  * iw_cm can note as many Requests at a time as the backlog says. More of them
  * at once are no reason to turn somebody away; the peer waits, and so can we.
@@ -50,7 +91,7 @@ static void reported(struct iwt_ep *ep)
 	mutex_lock(&ep->lock);
 	ep->report_tries = 0;
 	if (ep->state == IWT_CM_WAIT_ULP)
-		iwt_listen_settle(ep);
+		iwt_half_open_del(ep);
 	mutex_unlock(&ep->lock);
 }
 
@@ -68,7 +109,7 @@ static void report_request(struct iwt_ep *ep)
 	int err;
 
 	give_pd(&ev, ep, &ep->req);
-	err = iwt_listen_report(ep->listen, &ev);
+	err = tell_listener(ep->listen, &ev);
 	if (!err)
 		reported(ep);
 	else if (err == -ENOMEM && ep->report_tries++ < IWT_CM_REPORT_TRIES)

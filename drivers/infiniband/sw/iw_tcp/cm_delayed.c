@@ -201,8 +201,7 @@ static void abandon(struct iwt_ep *ep)
 {
 	if (ep->sock || ep->state == IWT_CM_CLOSED)
 		return;
-	iwt_ep_let_go_qp(ep);
-	ep->state = IWT_CM_CLOSED;
+	iwt_ep_abandon(ep);
 }
 
 /**
@@ -230,7 +229,7 @@ int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms)
 		return -ENOMEM;
 	/* it may be over, and done its last work, as soon as it is unlocked */
 	iwt_ep_get(ep);
-	ep->wq = iwt_attach_wq;
+	ep->wq = iwt_delayed_wq;
 	mutex_lock(&ep->lock);
 	err = attach_locked(ep, a);
 	if (err)

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/* An initiator's TCP connection: where it goes from and to. */
+#include "cm_ep.h"
+
+#include <net/addrconf.h>
+#include <net/ip.h>
+#include <rdma/iw_cm.h>
+
+#include "dev.h"
+#include "sock.h"
+
+static int link_local_index(const struct sockaddr_storage *a,
+			    const struct iwt_dev *dev)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+
+	if (a->ss_family != AF_INET6 ||
+	    !(ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
+		return 0;
+	return a6->sin6_scope_id ?: dev->netdev->ifindex;
+}
+
+static void set_port(struct sockaddr_storage *a, __be16 port)
+{
+	if (a->ss_family == AF_INET)
+		((struct sockaddr_in *)a)->sin_port = port;
+	else
+		((struct sockaddr_in6 *)a)->sin6_port = port;
+}
+
+static u16 get_port(const struct sockaddr_storage *a)
+{
+	return be16_to_cpu(a->ss_family == AF_INET ?
+			   ((const struct sockaddr_in *)a)->sin_port :
+			   ((const struct sockaddr_in6 *)a)->sin6_port);
+}
+
+/*
+ * rdma_cm picks the local port of a ULP that does not care from a space of its
+ * own, in which the ports of ordinary TCP sockets look free. So when such a
+ * port is taken, TCP may choose.
+ */
+static bool port_is_free_choice(struct net *net, u16 port)
+{
+	int low, high;
+
+	inet_get_local_port_range(net, &low, &high);
+	return port >= low && port <= high;
+}
+
+/**
+ * iwt_ep_names() - note both ends' addresses as TCP has them
+ * @ep: endpoint, locked
+ *
+ * A connection of IPv4 to a socket of both families is one of IPv4 for iw_cm.
+ */
+void iwt_ep_names(struct iwt_ep *ep)
+{
+	struct sockaddr_storage local = {}, remote = {};
+
+	if (iwt_sock_names(ep->sock, &local, &remote))
+		return;
+	iwt_addr_unmap(&local);
+	iwt_addr_unmap(&remote);
+	ep->local = local;
+	ep->remote = remote;
+}
+
+/**
+ * iwt_ep_dial() - begin a TCP connection
+ * @ep: endpoint of an initiator, locked, without a socket
+ * @id: iw_cm's object; its mapped addresses count
+ *
+ * The socket is made in the caller's namespace, which has to be that of the
+ * link: where namespaces share devices, rdma_cm may pick the link of another
+ * one, by an equal link layer address or interface number. Process context,
+ * sleeps for memory. Return: 0, or -errno and no socket.
+ */
+int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
+{
+	struct iwt_sock_addr addr = {
+		.local		= id->m_local_addr,
+		.remote		= id->m_remote_addr,
+		.tos		= id->tos,
+		.tos_set	= id->tos_set,
+	};
+	struct net *net = iwt_caller_net(id);
+	int err;
+
+	if (!net)
+		return -EOPNOTSUPP;
+	if (!iwt_dev_in(ep->dev, net))
+		return -EADDRNOTAVAIL;
+	if (addr.local.ss_family != addr.remote.ss_family ||
+	    (addr.local.ss_family != AF_INET &&
+	     addr.local.ss_family != AF_INET6))
+		return -EAFNOSUPPORT;
+	addr.ifindex = link_local_index(&addr.remote, ep->dev);
+	err = iwt_sock_connect(net, &addr, &iwt_ep_sock_ops, ep, &ep->sock);
+	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
+	    port_is_free_choice(net, get_port(&addr.local))) {
+		set_port(&addr.local, 0);
+		err = iwt_sock_connect(net, &addr, &iwt_ep_sock_ops, ep,
+				       &ep->sock);
+	}
+	return err;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The work of an endpoint: it looks at what has been noted, takes the steps, and then, with
+ * nothing locked, tells iw_cm.
+ */
+#include "cm_ep.h"
+
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "cm.h"
+#include "dev.h"
+#include "sock.h"
+
+struct workqueue_struct *iwt_cm_wq;
+struct workqueue_struct *iwt_delayed_wq;
+
+static void do_timer(struct work_struct *work)
+{
+	struct iwt_ep *ep = container_of(to_delayed_work(work), struct iwt_ep,
+					 timer);
+
+	iwt_ep_raise(ep, IWT_EP_EXPIRED);
+	iwt_ep_put(ep);
+}
+
+/*
+ * Has the peer acknowledged some of what comes before FIN or a Terminate? TCP may have
+ * megabytes of it, for a slow path or reader. FIN alone does not count, and a peer that takes
+ * an octet at a time is not waited for without end.
+ */
+static bool takes(struct iwt_ep *ep)
+{
+	if (!ep->sock || (ep->state != IWT_CM_FULL &&
+			  ep->state != IWT_CM_CLOSING &&
+			  ep->state != IWT_CM_LINGER))
+		return false;
+	if (ep->state == IWT_CM_FULL && READ_ONCE(ep->dev->conf.patience) &&
+	    time_after_eq(jiffies, ep->until))
+		return false;
+	if (iwt_sock_acked(ep->sock) - ep->acked <= 1 ||
+	    ep->extensions == IWT_CM_CLOSE_EXTENSIONS)
+		return false;
+	ep->extensions++;
+	return true;
+}
+
+static void expire(struct iwt_ep *ep)
+{
+	/* a timer of a state that has been left does not count */
+	if (!ep->armed || time_before(jiffies, ep->deadline))
+		return;
+	if (takes(ep))
+		iwt_ep_arm(ep, IWT_CM_CLOSE_MS);
+	else
+		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);
+}
+
+/* With ep->lock held: is a Request to be reported that could not be before? */
+static bool report_again(struct iwt_ep *ep)
+{
+	if (!ep->report_tries || ep->state != IWT_CM_WAIT_ULP)
+		return false;
+	ep->armed = false;
+	ep->upcalls |= IWT_CMA_UP_REQUEST;
+	return true;
+}
+
+static void take_bits(struct iwt_ep *ep)
+{
+	static const struct {
+		u8 bit;
+		u8 event;
+		int status;
+	} map[] = {
+		{ IWT_EP_TERM_PENDING,	IWT_CME_TERM_PENDING,	0 },
+		{ IWT_EP_TERM_SENT,	IWT_CME_TERM_SENT,	0 },
+		{ IWT_EP_CLOSE_WANTED,	IWT_CME_CLOSE,		0 },
+		{ IWT_EP_TERM_RECEIVED,	IWT_CME_TERM_RECEIVED,	-ECONNABORTED },
+		{ IWT_EP_PEER_CLOSED,	IWT_CME_FIN,		0 },
+		{ IWT_EP_LOST,		IWT_CME_LOST,		-ECONNRESET },
+		{ IWT_EP_ABORT_WANTED,	IWT_CME_ABORT,		-ECONNABORTED },
+		{ IWT_EP_ORPHANED,	IWT_CME_ORPHAN,		0 },
+		{ IWT_EP_KILLED,	IWT_CME_KILL,		-ECONNABORTED },
+	};
+	unsigned long bits = xchg(&ep->bits, 0);
+	int i;
+
+	if (test_bit(IWT_EP_SOCK, &bits) && ep->dev)
+		iwt_ep_look(ep);
+	for (i = 0; i < ARRAY_SIZE(map); i++)
+		if (test_bit(map[i].bit, &bits))
+			iwt_ep_step(ep, map[i].event, map[i].status);
+	if (test_bit(IWT_EP_EXPIRED, &bits) && !report_again(ep))
+		expire(ep);
+}
+
+/* Startup is over, and iw_cm has the private data. */
+static void drop_frame(struct iwt_ep *ep)
+{
+	mutex_lock(&ep->lock);
+	kfree(ep->frame);
+	ep->frame = NULL;
+	mutex_unlock(&ep->lock);
+}
+
+static void do_work(struct work_struct *work)
+{
+	struct iwt_ep *ep = container_of(work, struct iwt_ep, work);
+	bool last, settled;
+	u32 ups;
+
+	mutex_lock(&ep->lock);
+	take_bits(ep);
+	ups = ep->upcalls;
+	ep->upcalls = 0;
+	if (ep->state != IWT_CM_WAIT_ULP)
+		ups &= ~IWT_CMA_UP_REQUEST;	/* ended before iw_cm heard of it */
+	last = ep->state == IWT_CM_CLOSED && !ep->finished;
+	if (last)
+		ep->finished = true;
+	settled = ep->state == IWT_CM_FULL || last;
+	mutex_unlock(&ep->lock);
+
+	iwt_ep_deliver(ep, ups);
+	if (settled)
+		drop_frame(ep);
+	if (settled)
+		iwt_ep_leave_listen(ep);
+	if (last)
+		iwt_ep_finish(ep);
+	iwt_ep_put(ep);
+}
+
+/**
+ * iwt_ep_alloc() - make an endpoint
+ * @state: where it begins
+ *
+ * May sleep. Return: the endpoint, with one reference that its last work in CLOSED drops, or
+ * NULL without memory.
+ */
+struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
+{
+	struct iwt_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+
+	if (!ep)
+		return NULL;
+	ep->frame = kmalloc(IWT_MPA_MAX_FRAME, GFP_KERNEL);
+	if (!ep->frame) {
+		kfree(ep);
+		return NULL;
+	}
+	kref_init(&ep->ref);
+	mutex_init(&ep->lock);
+	ep->state = state;
+	ep->wq = iwt_cm_wq;
+	INIT_WORK(&ep->work, do_work);
+	INIT_DELAYED_WORK(&ep->timer, do_timer);
+	INIT_LIST_HEAD(&ep->half_open);
+	return ep;
+}
+
+/**
+ * iwt_cm_init() - at module load; may sleep
+ *
+ * One work runs at a time, in the order of events: a ULP that makes several connections may
+ * count on their Requests arriving in its order. No work waits for the network, and iw_cm
+ * takes one event at a time as well. Delayed startup has a queue of its own: a work may wait
+ * there while a system call of a process holds the lock of its socket.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iwt_cm_init(void)
+{
+	iwt_cm_wq = alloc_ordered_workqueue("iw_tcp_cm", WQ_MEM_RECLAIM);
+	iwt_delayed_wq = alloc_workqueue("iw_tcp_delayed",
+					WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (iwt_cm_wq && iwt_delayed_wq)
+		return 0;
+	if (iwt_cm_wq)
+		destroy_workqueue(iwt_cm_wq);
+	if (iwt_delayed_wq)
+		destroy_workqueue(iwt_delayed_wq);
+	return -ENOMEM;
+}
+
+/**
+ * iwt_cm_exit() - at module unload, when no device is left
+ *
+ * Sleeps until every endpoint has done its last work.
+ */
+void iwt_cm_exit(void)
+{
+	iwt_ep_wait_all();
+	/* ports that wait for a grace period are not in the queue yet */
+	rcu_barrier();
+	destroy_workqueue(iwt_delayed_wq);
+	destroy_workqueue(iwt_cm_wq);
+}
