@@ -11,12 +11,12 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* After so many posts the kernel is told of them, even if no queue was found empty. */
-#define IWT_UNRUNG_MAX	64
+/* After so many posts without a doorbell they are flushed, even if no queue was found empty. */
+#define IWT_UNFLUSHED_MAX	64
 
-static struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
-				 struct ibv_comp_channel *channel,
-				 int comp_vector)
+/* Returns NULL, with errno set, if the queue can't be made. */
+struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
+			  struct ibv_comp_channel *channel, int comp_vector)
 {
 	struct iwt_cmd_create_cq_resp resp = {};
 	struct iwt_cmd_create_cq cmd = {};
@@ -69,32 +69,6 @@ struct ibv_cq *iwt_create_cq(struct ibv_context *context, int cqe,
 	cq = iwt_cq_new(context, cqe, channel, comp_vector);
 
 	return cq ? &cq->vcq.cq : NULL;
-}
-
-struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
-				   struct ibv_cq_init_attr_ex *attr)
-{
-	struct iwt_cq *cq;
-
-	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
-	    !check_comp_mask(attr->wc_flags, IBV_WC_STANDARD_FLAGS) ||
-	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
-	     !check_comp_mask(attr->flags,
-			      IBV_CREATE_CQ_ATTR_SINGLE_THREADED))) {
-		errno = EOPNOTSUPP;
-		return NULL;
-	}
-
-	cq = iwt_cq_new(context, attr->cqe, attr->channel, attr->comp_vector);
-	if (!cq)
-		return NULL;
-
-	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)
-		cq->single_threaded =
-			attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
-	iwt_cq_set_poll_ops(cq, attr->wc_flags);
-
-	return &cq->vcq.cq_ex;
 }
 
 int iwt_destroy_cq(struct ibv_cq *ibcq)
@@ -218,41 +192,41 @@ void iwt_cq_remind(struct iwt_cq *cq)
 		iwt_cq_arm(cq, IWT_CQ_ARM_AT_ONCE);
 }
 
-/* The kernel looks at the send queues that count on this process, since it polls. */
-static void iwt_cq_visit(struct iwt_cq *cq)
+/* The kernel runs the send queues whose bits are set. */
+static void iwt_cq_call(struct iwt_cq *cq)
 {
-	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, 1);
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, 1);
 
 	fill_attr_in_obj(cmd, IWT_ATTR_CQ, cq->vcq.cq.handle);
 	execute_ioctl(cq->vcq.cq.context, cmd);
 }
 
 /*
- * Tells the kernel of what was posted without the doorbell, if it counts on that.
- * Returns whether it did. Without the CQ lock.
+ * Flushes what was posted without the doorbell, if the kernel relies on that. Returns whether
+ * it did. Without the CQ lock.
  */
-bool iwt_cq_tend(struct iwt_cq *cq)
+bool iwt_cq_flush(struct iwt_cq *cq)
 {
-	if (likely(!(iwt_load(&cq->ring.ctl->flags) & IWT_RING_TENDED)))
+	if (likely(!(iwt_load(&cq->ring.ctl->flags) & IWT_RING_DEFERRED)))
 		return false;
-	/* what is posted from now on is for the next time */
-	if (!iwt_load(&cq->unrung) ||
-	    !__atomic_exchange_n(&cq->unrung, 0, __ATOMIC_SEQ_CST))
+	/* what is posted from now on is for the next flush */
+	if (!iwt_load(&cq->unflushed) ||
+	    !__atomic_exchange_n(&cq->unflushed, 0, __ATOMIC_SEQ_CST))
 		return false;
-	iwt_cq_visit(cq);
+	iwt_cq_call(cq);
 
 	return true;
 }
 
 /*
- * Something was posted without the doorbell to the queue pair of @bit, and after that
- * a full barrier was executed. A process that always finds completions, or does not
- * look for any, tells the kernel now and then. Threads may count at the same time; it
- * does no harm if one is lost, for it never becomes nothing.
+ * Notes a post without the doorbell to the queue pair of @bit, after which a full barrier was
+ * executed. A process that always finds completions, or does not look for any, flushes now and
+ * then. Several threads may count at the same time: a count that is lost does no harm, since
+ * the counter never becomes zero here.
  */
-void iwt_cq_unrung(struct iwt_cq *cq, uint32_t bit)
+void iwt_cq_defer(struct iwt_cq *cq, uint32_t bit)
 {
-	uint32_t count = iwt_load(&cq->unrung) + 1;
+	uint32_t count = iwt_load(&cq->unflushed) + 1;
 	uint32_t mask = 1u << bit % 32;
 	uint32_t *word;
 
@@ -262,9 +236,9 @@ void iwt_cq_unrung(struct iwt_cq *cq, uint32_t bit)
 	/* mostly it is set already */
 	if (!(iwt_load(word) & mask))
 		__atomic_fetch_or(word, mask, __ATOMIC_SEQ_CST);
-	iwt_store(&cq->unrung, count ? count : 1);
-	if (count >= IWT_UNRUNG_MAX)
-		iwt_cq_tend(cq);
+	iwt_store(&cq->unflushed, count ? count : 1);
+	if (count >= IWT_UNFLUSHED_MAX)
+		iwt_cq_flush(cq);
 }
 
 static int iwt_cq_take(struct iwt_cq *cq, int num_entries, struct ibv_wc *wc)
@@ -295,7 +269,7 @@ int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	int done;
 
 	done = iwt_cq_take(cq, num_entries, wc);
-	if (!done && iwt_cq_tend(cq))
+	if (!done && iwt_cq_flush(cq))
 		done = iwt_cq_take(cq, num_entries, wc);
 
 	return done;
@@ -313,7 +287,7 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	__u32 none = IWT_CQ_ARM_NONE;
 
 	/* the caller may go to sleep after this */
-	iwt_cq_tend(cq);
+	iwt_cq_flush(cq);
 	if (solicited_only)
 		__atomic_compare_exchange_n(arm, &none, IWT_CQ_ARM_SOLICITED,
 					    false, __ATOMIC_SEQ_CST,

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include <util/compiler.h>
+
 #include "iw_tcp.h"
 
 static void iwt_cq_show(struct iwt_cq *cq)
@@ -42,7 +44,7 @@ static int iwt_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 		return EINVAL;
 
 	ret = iwt_cq_start(cq);
-	if (ret == ENOENT && iwt_cq_tend(cq))
+	if (ret == ENOENT && iwt_cq_flush(cq))
 		ret = iwt_cq_start(cq);
 
 	return ret;
@@ -136,7 +138,7 @@ static uint8_t iwt_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
-void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags)
+static void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags)
 {
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 
@@ -161,4 +163,30 @@ void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags)
 		ex->read_sl = iwt_read_sl;
 	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
 		ex->read_dlid_path_bits = iwt_read_dlid_path_bits;
+}
+
+struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
+				   struct ibv_cq_init_attr_ex *attr)
+{
+	struct iwt_cq *cq;
+
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
+	    !check_comp_mask(attr->wc_flags, IBV_WC_STANDARD_FLAGS) ||
+	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	     !check_comp_mask(attr->flags,
+			      IBV_CREATE_CQ_ATTR_SINGLE_THREADED))) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	cq = iwt_cq_new(context, attr->cqe, attr->channel, attr->comp_vector);
+	if (!cq)
+		return NULL;
+
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)
+		cq->single_threaded =
+			attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	iwt_cq_set_poll_ops(cq, attr->wc_flags);
+
+	return &cq->vcq.cq_ex;
 }

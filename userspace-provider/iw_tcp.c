@@ -11,7 +11,7 @@
 #include "iw_tcp_abi.h"
 
 /* What this provider would like to use of enum iwt_feature. */
-#define IWT_FEATURES_KNOWN	(IWT_FEATURE_RFC7306 | IWT_FEATURE_TENDED)
+#define IWT_FEATURES_KNOWN	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED)
 
 /* The kernel's number is major << 32 | minor << 16 | patch. */
 static int iwt_query_device_ex(struct ibv_context *context,

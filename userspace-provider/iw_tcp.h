@@ -67,7 +67,7 @@ struct iwt_cq {
 	bool single_threaded;
 	uint32_t cons;
 	/* posts without the doorbell that the kernel was not told of; any thread's */
-	uint32_t unrung;
+	uint32_t unflushed;
 	/* which queue pairs they were to: bits that the kernel clears */
 	uint32_t *posted;
 	uint32_t posted_bits;
@@ -121,8 +121,8 @@ int iwt_dereg_mr(struct verbs_mr *vmr);
 struct ibv_cq *iwt_create_cq(struct ibv_context *context, int cqe,
 			     struct ibv_comp_channel *channel,
 			     int comp_vector);
-struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
-				   struct ibv_cq_init_attr_ex *attr);
+struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
+			  struct ibv_comp_channel *channel, int comp_vector);
 int iwt_destroy_cq(struct ibv_cq *ibcq);
 int iwt_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
@@ -132,13 +132,14 @@ void iwt_cq_unlock(struct iwt_cq *cq);
 int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod);
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num);
 void iwt_cq_remind(struct iwt_cq *cq);
-bool iwt_cq_tend(struct iwt_cq *cq);
-void iwt_cq_unrung(struct iwt_cq *cq, uint32_t bit);
+bool iwt_cq_flush(struct iwt_cq *cq);
+void iwt_cq_defer(struct iwt_cq *cq, uint32_t bit);
 enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe);
 unsigned int iwt_cqe_flags(const struct iwt_cqe *cqe);
 
 /* cq_ex.c */
-void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags);
+struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
+				   struct ibv_cq_init_attr_ex *attr);
 
 /* qp.c */
 struct ibv_qp *iwt_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);

@@ -90,8 +90,8 @@ int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 	if (news == IWT_NEWS_NONE)
 		return 0;
 	if (recv_cq != send_cq)
-		iwt_cq_unrung(recv_cq, qp->recv_bit);
-	iwt_cq_unrung(send_cq, qp->send_bit);
+		iwt_cq_defer(recv_cq, qp->recv_bit);
+	iwt_cq_defer(send_cq, qp->send_bit);
 
 	return 0;
 }

@@ -31,13 +31,16 @@ import mutants  # noqa: E402  pylint: disable=wrong-import-position
 
 # What quick.sh runs for a file in front of what it always runs, by the beginning of its name
 TESTS = (
-    ("cm_attach", "attach"), ("verbs_attach", "attach"), ("sock_user", "attach held"), ("cm_addr", "listen netns"),
+    ("cm_delayed", "attach"), ("verbs_attach", "attach"), ("sock_takeover", "attach held"), ("sock_run", "window held"),
+    ("cm_addr", "listen netns"), ("cqpoll", "posting threads"), ("engine", "steps posting"), ("dev.", "link"),
+    ("doorbell", "posting"), ("idle_cpu", "posting"), ("migrate", "posting"), ("reply_spin", "posting"), ("sqpoll", "posting"),
     ("cm_caller", "owner"), ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("cm.", "ipv6 startup"), ("config", "settings"),
     ("cq", "posting threads"), ("device", "link"), ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
-    ("mr", "hostile drain"), ("qp_flush", "drain"), ("qp_modify", "limits posting"), ("qp_", "posting"), ("restrack", "link"),
-    ("rx", "steps"), ("sock_zc", "zerocopy"), ("sock", "window"), ("stage", "memory"), ("tx_zc", "zerocopy"),
+    ("mr", "hostile drain"), ("qp.", "drain"), ("qp_run", "drain"), ("qp_stream", "drain startup"), ("qp_modify", "limits posting"),
+    ("stream", "posting"), ("restrack", "link"),
+    ("rx", "steps"), ("sock_send", "zerocopy window"), ("sock", "window"), ("txbuf", "memory"), ("tx_zerocopy", "zerocopy"),
     ("verbs_dev", "skew hostile posting"), ("verbs_qp", "limits hostile posting drain"),
-    ("verbs_", "hostile posting drain"), ("zc", "zerocopy"), ("sgl", "posting"), ("sq", "posting drain"),
+    ("verbs_", "hostile posting drain"), ("zerocopy", "zerocopy"), ("sgl", "posting"), ("sq", "posting drain"),
     ("rq", "posting"),
 )
 

@@ -16,7 +16,7 @@ from ulp import SUCCESS
 
 stated("absent", "TCP cuts into segments as its MSS says; DF stays set (OPT-16)", "OPT-4")
 stated("design", "sock.c: prepare() sets TCP_NODELAY on every socket; tx.c packs only what waits already", "OPT-7", "OPT-9")
-stated("host", "TCP drops what it has acknowledged before any octet gets to sock_data.c: iwt_sock_peek()", "OPT-11")
+stated("host", "TCP drops what it has acknowledged before any octet gets to sock_recv.c: iwt_sock_peek()", "OPT-11")
 stated("host", "the host's IP puts fragments together", "OPT-17")
 stated("design", "rx.c: take_fpdus() reads FPDUs in TCP's buffers; the payload is copied once, to where it belongs",
        "OPT-20")

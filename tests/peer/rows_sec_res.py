@@ -20,7 +20,7 @@ stated("selftest", "hostile.sh (iwt_hostile): rings that change at random and un
        " places, work requests by system call, registrations of what is not one's own; an honest process goes on",
        "SEC-1")
 stated("design", "protection domains, queues, queue pairs and STags are made by verbs_*.c, called by ib_core for"
-       " ioctls; limits: IWT_MAX_* in device.h; rings that a process sees hold no number that the kernel trusts", "SEC-2")
+       " ioctls; limits: IWT_MAX_* in dev.h; rings that a process sees hold no number that the kernel trusts", "SEC-2")
 stated("design", "verbs_cq.c: iwt_create_cq() alone makes entries, up to IWT_MAX_CQE; cq.c: cq->prod is the kernel's"
        " own, a process's consumer index is only compared", "SEC-18")
 stated("not implemented", "memory windows of type 2, which are refused (EOPNOTSUPP, max_mw 0); a protection domain for"

@@ -40,7 +40,7 @@
 	X(I_QUERY_MR,		"method query_mr",		true)	\
 	X(I_ANY,		"methods at random",		false)	\
 	X(I_DOORBELL,		"own method doorbell",		true)	\
-	X(I_VISIT,		"own method visit",		true)	\
+	X(I_CQ_POLL,		"own method CQ_POLL",		true)	\
 	X(I_ARM,		"own method arm",		true)	\
 	X(I_MPA_REQUEST,	"own method mpa_request",	true)	\
 	X(I_MPA_ATTACH,		"own method mpa_attach",	true)	\

@@ -18,11 +18,11 @@ void iwt_ring_bell(struct fuzz *f, const struct obj *qp)
 	iwt_send(f, iwt_fd(f->w, qp), &c);
 }
 
-static void visit(struct fuzz *f, const struct obj *cq)
+static void cq_poll(struct fuzz *f, const struct obj *cq)
 {
 	struct call c;
 
-	iwt_call(&c, I_VISIT, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT);
+	iwt_call(&c, I_CQ_POLL, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL);
 	iwt_handle(&c, IWT_ATTR_CQ, cq->handle);
 	iwt_send(f, iwt_fd(f->w, cq), &c);
 }
@@ -49,7 +49,7 @@ void iwt_op_doorbell(struct fuzz *f)
 	if (qp)
 		iwt_ring_bell(f, qp);
 	if (cq && iwt_chance(f, 50))
-		visit(f, cq);
+		cq_poll(f, cq);
 	if (cq && cq->ring[0].at && iwt_chance(f, 50))
 		arm(f, cq);
 }
@@ -162,7 +162,7 @@ static void set_posted(struct fuzz *f)
 	/* a small queue's bits are behind its entries, and a page has room for some */
 	__atomic_fetch_or((uint32_t *)iwt_slot(r, 0) + (size_t)r->entries * r->stride / 4 + bit / 32,
 			  1u << bit % 32, __ATOMIC_SEQ_CST);
-	visit(f, cq);
+	cq_poll(f, cq);
 }
 
 static void told(struct fuzz *f, const struct obj *qp)
@@ -286,7 +286,7 @@ static void poll_one(struct fuzz *f, const struct obj *o)
 	}
 	__atomic_store_n(&iwt_ctl(&cq.ring[0])->cons, prod, __ATOMIC_RELEASE);
 	if (iwt_chance(f, 30))
-		visit(f, &cq);
+		cq_poll(f, &cq);
 	if (iwt_chance(f, 30))
 		arm(f, &cq);
 }

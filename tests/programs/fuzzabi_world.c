@@ -106,7 +106,7 @@ static bool get_context(struct fuzz *f, int fd)
 {
 	static const struct ib_uverbs_get_context core;
 	struct iwt_uctx_req private = {
-		.features = IWT_FEATURE_RFC7306 | (iwt_chance(f, 50) ? IWT_FEATURE_TENDED : 0),
+		.features = IWT_FEATURE_RFC7306 | (iwt_chance(f, 50) ? IWT_FEATURE_DEFERRED : 0),
 	};
 	struct command c = {
 		W_GET_CONTEXT, IB_USER_VERBS_CMD_GET_CONTEXT, false, &core, &private,

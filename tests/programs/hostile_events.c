@@ -99,9 +99,9 @@ void iwt_methods(void)
 		{ UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, cq },
 		{ UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, 0xffffffff },
 		{ UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, qp, 1 },
-		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, qp },
-		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, c->pd->handle },
-		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, 12345 },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, qp },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, c->pd->handle },
+		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, 12345 },
 		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, qp, 1 },
 		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, cq, 0 },
 		{ UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, cq, 1, 4 },
@@ -111,7 +111,7 @@ void iwt_methods(void)
 	};
 	unsigned int i;
 
-	if (iwt_method(c, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_VISIT, cq, 0, 0) ||
+	if (iwt_method(c, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, cq, 0, 0) ||
 	    iwt_method(c, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, cq, 1, 0) ||
 	    iwt_method(c, UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, qp, 0, 0))
 		iwt_fail("a method that is right");

@@ -351,13 +351,13 @@ static uint64_t attr_data(struct ibv_command_buffer *cmd, uint16_t id)
 	return attr->data;
 }
 
-static int visited(uint32_t handle)
+static int flushed(uint32_t handle)
 {
 	if (handle != FAKE_CQ_HANDLE)
 		abort();
-	__atomic_add_fetch(&fake.visits, 1, __ATOMIC_RELAXED);
-	if (fake.on_visit)
-		fake.on_visit();
+	__atomic_add_fetch(&fake.flushes, 1, __ATOMIC_RELAXED);
+	if (fake.on_flush)
+		fake.on_flush();
 
 	return 0;
 }
@@ -409,8 +409,8 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 			return rung(attr_data(cmd, IWT_ATTR_QP));
 		return mpa_method(cmd);
 	case UVERBS_OBJECT_CQ:
-		if (method == IWT_METHOD_CQ_VISIT)
-			return visited(attr_data(cmd, IWT_ATTR_CQ));
+		if (method == IWT_METHOD_CQ_POLL)
+			return flushed(attr_data(cmd, IWT_ATTR_CQ));
 		if (method == IWT_METHOD_CQ_ARM)
 			return armed(attr_data(cmd, IWT_ATTR_CQ),
 				     attr_data(cmd, IWT_ATTR_CQ_ARM_FLAGS));

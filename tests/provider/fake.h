@@ -36,11 +36,11 @@ struct fake {
 	int attach_err[4];
 	uint8_t frame[532];
 	void (*on_doorbell)(void);
-	void (*on_visit)(void);
+	void (*on_flush)(void);
 
 	/* what became of it */
 	unsigned int doorbells;
-	unsigned int visits;
+	unsigned int flushes;
 	unsigned int arms;	/* by a call */
 	uint32_t arm_flags;	/* of the last one */
 	uint32_t arm_seen;	/* the word meanwhile */

@@ -166,7 +166,7 @@ static void test_arm_by_call(void)
 	   "notify: by a call, not for what is there already");
 	fake.arm_err = EIO;
 	is(fake.ops.req_notify_cq(cq, 0), EIO, "notify: its failure is told");
-	fake.cq.ctl->flags = IWT_RING_TENDED;
+	fake.cq.ctl->flags = IWT_RING_DEFERRED;
 	is(fake.ops.req_notify_cq(cq, 0), 0, "notify: without a call again");
 	is(fake.arms, 3, "notify: other flags ask for none");
 	teardown();
@@ -358,9 +358,9 @@ static void test_ex_poll(uint32_t flags)
 	   "cq_ex: immediate data");
 	ibv_end_poll(ex);
 	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: empty again");
-	fake.cq.ctl->flags |= IWT_RING_TENDED;
+	fake.cq.ctl->flags |= IWT_RING_DEFERRED;
 	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: nothing posted");
-	is(fake.visits, 0, "cq_ex: no visit then");
+	is(fake.flushes, 0, "cq_ex: no call then");
 	fake.cq.ctl->flags |= IWT_RING_OVERRUN;
 	is(ibv_start_poll(ex, &attr), EIO, "cq_ex: overrun");
 	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));

@@ -30,7 +30,7 @@ static void test_context(void)
 	struct ibv_port_attr port;
 
 	ok(context, "context: opens");
-	is(fake.features_asked, IWT_FEATURE_RFC7306 | IWT_FEATURE_TENDED,
+	is(fake.features_asked, IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED,
 	   "context: asks for the features it knows");
 	is(fake.ops.query_device_ex(context, NULL, &attr, sizeof(attr)), 0,
 	   "context: device query");

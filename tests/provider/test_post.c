@@ -315,7 +315,7 @@ static void test_doorbell(void)
 }
 
 /* What the engine did when the process came by. */
-static void visit_completes(void)
+static void flush_completes(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 77 };
 
@@ -368,11 +368,11 @@ static void test_no_bit(void)
 	cq = fake_make_cq(context, 8);
 	fake.spoil_qp = spoil_send_bit;
 	qp = fake_make_qp(context, cq, 8, 0);
-	fake.cq.ctl->flags = IWT_RING_TENDED;
+	fake.cq.ctl->flags = IWT_RING_DEFERRED;
 	fake.ops.post_send(qp, &wr, &bad);
 	fake.ops.poll_cq(cq, 1, &wc);
-	ok(!fake.visits && !*posted_word(FAKE_BITS / 32),
-	   "posted: no visit for a queue pair without a bit");
+	ok(!fake.flushes && !*posted_word(FAKE_BITS / 32),
+	   "posted: no call for a queue pair without a bit");
 	teardown();
 }
 
@@ -385,27 +385,27 @@ static void test_tend(void)
 
 	setup(0, 128);
 	fake.ops.post_send(qp, &wr, &bad);
-	is(fake.ops.poll_cq(cq, 1, &wc), 0, "tend: nothing there");
-	is(fake.visits, 0, "tend: no visit that nobody asked for");
-	fake.cq.ctl->flags = IWT_RING_TENDED;
-	is(fake.ops.poll_cq(cq, 1, &wc), 0, "tend: nothing there");
-	is(fake.visits, 1, "tend: a visit for what was posted before");
-	is(fake.ops.poll_cq(cq, 1, &wc), 0, "tend: nothing there");
-	is(fake.visits, 1, "tend: no second one");
-	fake.on_visit = visit_completes;
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "cq_poll: nothing there");
+	is(fake.flushes, 0, "cq_poll: no call that nobody asked for");
+	fake.cq.ctl->flags = IWT_RING_DEFERRED;
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "cq_poll: nothing there");
+	is(fake.flushes, 1, "cq_poll: a call for what was posted before");
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "cq_poll: nothing there");
+	is(fake.flushes, 1, "cq_poll: no second one");
+	fake.on_flush = flush_completes;
 	fake.ops.post_send(qp, &wr, &bad);
 	ok(fake.ops.poll_cq(cq, 1, &wc) == 1 && wc.wr_id == 77,
-	   "tend: what the visit brought is there at once");
-	fake.on_visit = NULL;
+	   "cq_poll: what the call brought is there at once");
+	fake.on_flush = NULL;
 	fake.ops.post_send(qp, &wr, &bad);
-	visit_completes();
-	is(fake.ops.poll_cq(cq, 1, &wc), 1, "tend: one is there");
-	is(fake.visits, 2, "tend: no visit while there are some");
+	flush_completes();
+	is(fake.ops.poll_cq(cq, 1, &wc), 1, "cq_poll: one is there");
+	is(fake.flushes, 2, "cq_poll: no call while there are some");
 	fake.ops.req_notify_cq(cq, 0);
-	is(fake.visits, 3, "tend: one before going to sleep");
+	is(fake.flushes, 3, "cq_poll: one before going to sleep");
 	for (i = 0; i < 64; i++)
 		fake.ops.post_send(qp, &wr, &bad);
-	is(fake.visits, 4, "tend: one after many posts");
+	is(fake.flushes, 4, "cq_poll: one after many posts");
 	fake.ops.poll_cq(cq, 1, &wc);
 	fake.ops.poll_cq(cq, 1, &wc);
 	wr.opcode = IBV_WR_TSO;
@@ -413,8 +413,8 @@ static void test_tend(void)
 		fake.ops.post_send(qp, &wr, &bad);
 	fake.ops.post_send(qp, NULL, &bad);
 	fake.ops.poll_cq(cq, 1, &wc);
-	is(fake.visits, 4, "tend: none for posts that failed");
-	is(fake.doorbells, 0, "tend: and never the doorbell");
+	is(fake.flushes, 4, "cq_poll: none for posts that failed");
+	is(fake.doorbells, 0, "cq_poll: and never the doorbell");
 	teardown();
 }
 

@@ -17,7 +17,7 @@ last=$(($(nproc) - 1)) rounds=25 answers=5000
 [ -z "${IWT_QUICK:-}" ] || rounds=6 answers=300
 
 # how often the client was counted on, and came; nothing where nobody is
-visits() { counter "$DEV_B" visit 2>/dev/null || :; }
+flushes() { counter "$DEV_B" cq_flush 2>/dev/null || :; }
 
 # both PORT OPTION...: both ends poll, each on its own processor if there are two
 both() {
@@ -37,25 +37,25 @@ still() { both "$@" -m still -n $rounds; }
 # answer PORT OPERATION: each waits for the other's message, and answers at once
 answer() { both "$1" -o "$2" -m lat -S 8 -n $answers; }
 
-stayed() { counter "$DEV_A" stay 2>/dev/null || echo 0; }
+hits() { counter "$DEV_A" reply_hit 2>/dev/null || echo 0; }
 
-before=$(stayed)
+before=$(hits)
 check "answers to Sends go out" answer 18690 send
 check "answers to Writes go out" answer 18691 write
 check "so does one Read after the other" answer 18692 read
-echo "# $(($(stayed) - before)) answers were waited for"
+echo "# $(($(hits) - before)) answers were waited for"
 
-before=$(visits)
+before=$(flushes)
 check "small requests go out without a look" still 18700 -S 64
 check "large ones as well" still 18701 -S 20000
 # a machine that often stands still is too slow to be counted on at every time
 port=18702
-while [ -n "$before" ] && [ "$(visits)" -eq "$before" ] && [ $port -lt 18712 ]; do
+while [ -n "$before" ] && [ "$(flushes)" -eq "$before" ] && [ $port -lt 18712 ]; do
 	still $port -S 64 || break
 	port=$((port + 1))
 done
 if [ -n "$before" ]; then
-	echo "# $(($(visits) - before)) visits, $((port - 18702)) more attempts"
-	check "the process was counted on" test "$(visits)" -gt "$before"
+	echo "# $(($(flushes) - before)) flushes, $((port - 18702)) more attempts"
+	check "the process flushed by itself" test "$(flushes)" -gt "$before"
 fi
 ktap_finish

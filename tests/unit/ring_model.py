@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-The wake-up protocol of the send queue's ring (ring.h, tx.c: go_idle(), qp_watch.c,
-qp_tend.c), and all the orders in which a process that posts, the engine and a worker
-that watches can take their steps; or a process that is counted on from one of its
-doorbells on, and the timer, which stands in for it and ends that; or such a process and
-visits of its, which never end that, but come once more after the last post. An engine
-that stays for an answer (qp_stay.c) only looks longer. Each
-processor's stores wait in a buffer of its own until it executes a barrier or the
-memory takes them; loads overtake them, as on x86.
+The wake-up protocol of the send queue's ring (doorbell.c tells it; ring.h, tx.c: go_idle(),
+sqpoll.c, cqpoll.c), and all orders in which the steps can be taken of
+
+- a process that posts, the engine, and a worker that polls the ring;
+- a process that has to flush its posts from one of its doorbells on, and the timer that
+  takes the place of the process and ends that;
+- such a process and its calls, which never end that, but come once more after the last post.
+
+An engine that spins for a reply (reply_spin.c) only looks longer. The stores of each
+processor wait in a buffer of its own until it executes a barrier or the memory takes them;
+loads overtake them, as on x86.
 
 Nothing may be left in the ring when all are done. Since a model that finds nothing
 proves little, steps are left out of it as well, and then something must be found.
@@ -16,8 +19,8 @@ proves little, steps are left out of it as well, and then something must be foun
 import sys
 
 POSTS, LOOKS = 3, 2
-POSTER, WATCHER = 0, 1
-WATCH, TIMER, VISIT = "a worker", "a timer", "visits"
+POSTER, POLLER = 0, 1
+WORKER, TIMER, CALLS = "a worker", "a timer", "calls of the process"
 
 
 def engine(after, cut):
@@ -27,7 +30,7 @@ def engine(after, cut):
         ("store", "flags", 0),
         # [2] from here on: take what is there
         ("take", 2),
-        ("watched", 9),
+        ("polled", 9),
         ("store", "flags", 1),
         ("nop",) if "consumer's barrier" in cut else ("barrier",),
         ("go", 9) if "last look" in cut else ("none_left", 9),
@@ -42,7 +45,7 @@ def place(code, base):
     """The same with jumps from base on."""
     out = []
     for op in code:
-        if op[0] in ("take", "watched", "none_left") or op[0] == "go" and isinstance(op[1], int):
+        if op[0] in ("take", "polled", "none_left") or op[0] == "go" and isinstance(op[1], int):
             op = (op[0], base + op[1])
         elif op[0] == "go":
             op = ("go", op[1][0])
@@ -53,10 +56,10 @@ def place(code, base):
 def poster(cut, how):
     """
     POSTS times: prod, barrier, flags; then the doorbell if they say so, or its bit. With one
-    of the doorbells it begins to tend; with visits that is not the first, so that some bits
+    of the doorbells it begins to flush; with calls that is not the first, so that some bits
     are cleared before it is counted on.
     """
-    begins = {WATCH: None, TIMER: 0, VISIT: 1}[how]
+    begins = {WORKER: None, TIMER: 0, CALLS: 1}[how]
     begin = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)]
     code = []
     for n in range(POSTS):
@@ -74,26 +77,26 @@ def poster(cut, how):
 def look(cut, how, base):
     """The engine runs if something is new: in the ring as who watches sees it, or its bit is set."""
     skip = base + 1 + len(engine(0, cut))
-    what = "unless_new" if how == WATCH else "unless_bit"
+    what = "unless_new" if how == WORKER else "unless_bit"
     return [(what, skip)] + place(engine((skip,), cut), base + 1)
 
 
 def watcher(cut, how):
     """
-    On, some looks with a run of the engine for what is new, off, a last run. Who visits never
+    On, some looks with a run of the engine for what is new, off, a last run. A process that calls never
     ends, but looks once more; at first TCP has the engine run.
     """
     code = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)]
     if how == TIMER:
         code = [("when_on",)]
-    if how == VISIT:
+    if how == CALLS:
         code = place(engine((len(engine(0, cut)),), cut), 0)
     for _ in range(LOOKS):
         code += look(cut, how, len(code))
-    if how == VISIT:
+    if how == CALLS:
         return code + ([] if "last run" in cut else [("when_posted",)] + look(cut, how, len(code) + 1))
     off = [("lock",), ("on", 0), ("unlock",)]
-    late = "end of the watch before the last run" in cut
+    late = "end of polling before the last run" in cut
     run = place(engine((0,), cut), len(code) + (0 if late else len(off)))
     run[-1] = ("nop",)
     if "last run" in cut:
@@ -159,7 +162,7 @@ def step(state, who, op, last):
     if kind == "take":
         prod = load(state, who, "prod")
         return put(state, pc=go(here + 1 if prod == cons else op[1]), cons=prod)
-    if kind == "watched":
+    if kind == "polled":
         return put(state, pc=go(op[1] if on else here + 1))
     if kind == "none_left":
         return put(state, pc=go(op[1] if load(state, who, "prod") == cons else here + 1))
@@ -177,7 +180,7 @@ def drain(state, who):
     return put(state, buf=at(buf, who, rest), **{name: value})
 
 
-def explore(cut=(), how=WATCH):
+def explore(cut=(), how=WORKER):
     """How many states there are, and the last ones in which something is left or that are none."""
     code = (poster(cut, how), watcher(cut, how))
     todo, seen, bad = [State.first()], set(), []
@@ -186,12 +189,12 @@ def explore(cut=(), how=WATCH):
         if state in seen:
             continue
         seen.add(state)
-        nexts = [drain(state, who) for who in (POSTER, WATCHER) if state[1][who]]
-        nexts += [step(state, who, code[who][state[0][who]], len(code[POSTER])) for who in (POSTER, WATCHER)
+        nexts = [drain(state, who) for who in (POSTER, POLLER) if state[1][who]]
+        nexts += [step(state, who, code[who][state[0][who]], len(code[POSTER])) for who in (POSTER, POLLER)
                   if state[0][who] < len(code[who])]
         nexts = [n for n in nexts if n is not None]
         if not nexts:
-            done = all(state[0][who] == len(code[who]) for who in (POSTER, WATCHER))
+            done = all(state[0][who] == len(code[who]) for who in (POSTER, POLLER))
             if not done or state[4] != POSTS:
                 bad.append(state)
         todo += nexts
@@ -201,9 +204,9 @@ def explore(cut=(), how=WATCH):
 def main():
     number, failed = 0, 0
     cuts = ["producer's barrier", "consumer's barrier", "last look", "last run"]
-    end = "end of the watch before the last run"
-    for how, cut in [(how, cut) for how in (WATCH, TIMER, VISIT) for cut in [None] + cuts + [end]]:
-        if how == VISIT and cut == end:
+    end = "end of polling before the last run"
+    for how, cut in [(how, cut) for how in (WORKER, TIMER, CALLS) for cut in [None] + cuts + [end]]:
+        if how == CALLS and cut == end:
             continue
         states, bad = explore((cut,) if cut else (), how)
         good = bool(bad) == bool(cut) and states > 100

@@ -20,7 +20,7 @@
  * where what is missing counts as zero and what the other side does not know must be
  * zero; and what a side must heed, by a bit of enum iwt_feature.
  */
-#define IWT_ABI_VERSION		2
+#define IWT_ABI_VERSION		3
 
 /* The kernel passes an unlisted driver id through to user space unchanged. */
 #define RDMA_DRIVER_IW_TCP	0x69770001
