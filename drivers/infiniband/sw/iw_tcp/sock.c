@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of a socket: its making, its callbacks, its end. */
+/* The life of a socket: how it is made, its callbacks, its end. */
 #include "sock.h"
 
 #include <linux/rcupdate.h>
@@ -15,19 +15,16 @@
 
 #include "sock_priv.h"
 
-/*
- * Probes of an idle connection that go without an answer, within the time that it was idle
- * before the first, when TCP's own patience counts.
- */
+/* Probes that an idle peer may leave without an answer; they take as long as it was idle. */
 #define IWT_SOCK_PROBES		4
 
-/* Frees sockets. */
+/* Frees sockets, and ends those of processes. */
 static struct workqueue_struct *iwt_sock_wq;
 
 /*
- * A child that has not been accepted yet has its listener's callbacks, but may be in other
- * hands: a program of BPF can put it into a map of sockets. Those say by a flag that the
- * pointer is theirs; see iwt_sock_hook().
+ * A child that has not been accepted yet has its listener's callbacks, but its sk_user_data may
+ * belong to somebody else: a BPF program can put the socket into a sockmap. Flags in the pointer
+ * tell whose it is; see iwt_sock_hook().
  */
 static struct iwt_sock *from_sk(struct sock *sk)
 {
@@ -36,10 +33,20 @@ static struct iwt_sock *from_sk(struct sock *sk)
 
 	if (data & ~SK_USER_DATA_PTRMASK & ~SK_USER_DATA_NOCOPY)
 		return NULL;
-	/* of a listener they come without the lock */
+	/* callbacks of a listener come without its lock */
 	if (s && !s->listener)
 		sock_owned_by_me(sk);
 	return s;
+}
+
+/*
+ * The callbacks of the moment, with the socket in @s; under RCU. NULL: there are none.
+ * The acquire pairs with iwt_sock_set_ops(): ->ctx belongs to these callbacks.
+ */
+static const struct iwt_sock_ops *ops_of(struct sock *sk, struct iwt_sock **s)
+{
+	*s = from_sk(sk);
+	return *s ? smp_load_acquire(&(*s)->ops) : NULL;
 }
 
 static void on_data_ready(struct sock *sk)
@@ -48,9 +55,7 @@ static void on_data_ready(struct sock *sk)
 	struct iwt_sock *s;
 
 	rcu_read_lock();
-	s = from_sk(sk);
-	/* pairs with iwt_sock_set_ops(): the context is that of these operations */
-	ops = s ? smp_load_acquire(&s->ops) : NULL;
+	ops = ops_of(sk, &s);
 	if (ops && ops->data_ready)
 		ops->data_ready(s, s->ctx);
 	rcu_read_unlock();
@@ -64,11 +69,9 @@ static void on_write_space(struct sock *sk)
 	if (!sk_stream_is_writeable(sk))
 		return;
 	rcu_read_lock();
-	s = from_sk(sk);
 	if (sk->sk_socket)
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	/* pairs with iwt_sock_set_ops(): the context is that of these operations */
-	ops = s ? smp_load_acquire(&s->ops) : NULL;
+	ops = ops_of(sk, &s);
 	if (ops && ops->write_space)
 		ops->write_space(s, s->ctx);
 	rcu_read_unlock();
@@ -80,15 +83,13 @@ static void on_state_change(struct sock *sk)
 	struct iwt_sock *s;
 
 	rcu_read_lock();
-	s = from_sk(sk);
-	/* pairs with iwt_sock_set_ops(): the context is that of these operations */
-	ops = s ? smp_load_acquire(&s->ops) : NULL;
+	ops = ops_of(sk, &s);
 	if (ops && ops->state_change)
 		ops->state_change(s, s->ctx);
 	rcu_read_unlock();
 }
 
-/* Nobody has the socket any more, but for kicks that are under way. */
+/* Nobody uses the socket any more, but for runs of the engines that are under way. */
 static void do_end_work(struct work_struct *work)
 {
 	struct iwt_sock *s = container_of(to_rcu_work(work), struct iwt_sock,
@@ -100,7 +101,7 @@ static void do_end_work(struct work_struct *work)
 	kfree(s);
 }
 
-/* Engines run in softirq: nothing below them may sleep or use current. */
+/* The engines run in softirq: nothing that they call may sleep or use current. */
 static void prepare(struct sock *sk)
 {
 	sk->sk_allocation = GFP_ATOMIC;
@@ -118,14 +119,14 @@ static void widen_window(struct socket *sock)
 }
 
 /**
- * iwt_sock_hook() - have the callbacks of the socket
+ * iwt_sock_hook() - install the callbacks
  * @s: socket, locked
  *
- * No engine hangs on sk_error_report: that is called for timestamps and zero copy of a
- * process's, too, wherever a segment is on its way, without the lock or in the middle of
- * TCP's own sending. What ends a connection is a change of its state as well.
+ * sk_error_report is left alone: TCP calls it for timestamps and for a process's zero copy as
+ * well, without the lock or while TCP sends. An error that ends a connection also changes the
+ * socket's state, which is enough.
  *
- * Return: 0, or -EBUSY when the socket is in other hands, and left there.
+ * Return: 0, or -EBUSY when the socket belongs to somebody else; then nothing has changed.
  */
 int iwt_sock_hook(struct iwt_sock *s)
 {
@@ -145,7 +146,7 @@ int iwt_sock_hook(struct iwt_sock *s)
 	sk->sk_data_ready = on_data_ready;
 	sk->sk_write_space = on_write_space;
 	sk->sk_state_change = on_state_change;
-	/* children of a listener must not inherit the pointer */
+	/* a child of a listener must not inherit the pointer */
 	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener || s->user ?
 					     SK_USER_DATA_NOCOPY : 0);
 	write_unlock_bh(&sk->sk_callback_lock);
@@ -158,7 +159,7 @@ int iwt_sock_hook(struct iwt_sock *s)
  * @ops: callbacks
  * @ctx: their argument
  *
- * May sleep. Return: it, or NULL.
+ * May sleep. Return: the object, or NULL without memory.
  */
 struct iwt_sock *iwt_sock_new(struct socket *sock,
 			      const struct iwt_sock_ops *ops, void *ctx)
@@ -177,7 +178,7 @@ struct iwt_sock *iwt_sock_new(struct socket *sock,
 	return s;
 }
 
-/* Return: 0, -ENOMEM, or -EBUSY for a socket in other hands. */
+/* Return: 0, -ENOMEM, or -EBUSY for a socket that belongs to somebody else. */
 static int wrap(struct socket *sock, const struct iwt_sock_ops *ops, void *ctx,
 		bool listener, struct iwt_sock **out)
 {
@@ -226,7 +227,7 @@ static int make_socket(struct net *net, const struct iwt_sock_addr *addr,
 			       IPPROTO_TCP, &sock);
 	if (err)
 		return err;
-	/* a connection keeps its namespace alive until TCP is done with it */
+	/* the connection keeps its namespace alive until TCP is done with it */
 	sk_net_refcnt_upgrade(sock->sk);
 	prepare(sock->sk);
 	set_tos(sock->sk, addr);
@@ -250,7 +251,7 @@ static int bind_to(struct socket *sock, const struct iwt_sock_addr *addr)
 			   addr_len(&local));
 }
 
-/* Give up a socket that is not or no longer wrapped, or wrapped and unused. */
+/* Give up a socket that nobody uses yet, with or without an object. */
 static void drop(struct socket *sock, struct iwt_sock *s)
 {
 	if (s)
@@ -346,10 +347,11 @@ fail:
  * @ctx: their argument
  * @out: takes the socket
  *
- * What arrived before the callbacks were there is not announced again: look.
- * Process context, does not wait. Return: 0, -EAGAIN when there is none,
- * -ECONNABORTED when it has gone or was in other hands, so that it has been reset,
- * or another -errno.
+ * The callbacks do not tell of octets that arrived before they were installed: the caller has
+ * to look. Process context, does not wait.
+ *
+ * Return: 0, -EAGAIN when there is no connection, -ECONNABORTED when it has ended or belongs to
+ * somebody else (it is reset then), or another -errno.
  */
 int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		    void *ctx, struct iwt_sock **out)
@@ -376,13 +378,12 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 }
 
 /**
- * iwt_sock_set_ops() - change who listens
+ * iwt_sock_set_ops() - change the callbacks
  * @s: socket
  * @ops: callbacks, or NULL
  * @ctx: their argument
  *
- * When it returns no callback of the former listener runs or will run. May
- * sleep.
+ * When this returns, none of the former callbacks runs or will run. May sleep.
  */
 void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		      void *ctx)
@@ -395,8 +396,8 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 	owned = s->user && sock_owned_by_user(s->sk);
 	if (owned) {
 		/*
-		 * The owner may be in a callback, without the spinlock, and later in a
-		 * system call for ever: no callback may have one's ops and another's ctx.
+		 * The owner may be in a callback, without the spinlock, and may stay in its
+		 * system call for ever. No callback may get old ops with the new ctx.
 		 */
 		WRITE_ONCE(s->ops, NULL);
 		spin_unlock_bh(&s->sk->sk_lock.slock);
@@ -412,7 +413,7 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		iwt_sock_disown(s);
 }
 
-/* The timer as it is with what was set. With the socket owned. */
+/* Start the timer anew, with the present settings. The caller owns the socket. */
 static void restart_keepalive(struct sock *sk)
 {
 	sock_reset_flag(sk, SOCK_KEEPOPEN);
@@ -427,13 +428,13 @@ static void restart_keepalive(struct sock *sk)
  * @patience: seconds, without an acknowledgment or with a closed window, after which
  *	TCP gives up; 0: as TCP does
  *
- * Nothing is set where a system call on a process's socket does not end. May sleep.
+ * Nothing is set if a process's system call does not let the socket go. May sleep.
  */
 void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience)
 {
 	struct tcp_sock *tp = tcp_sk(s->sk);
 
-	/* what TCP has for this takes the lock by itself */
+	/* TCP's own functions for this take the lock themselves */
 	if (iwt_sock_own_soon(s))
 		return;
 	if (keepalive) {
@@ -451,7 +452,7 @@ void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience)
 }
 
 /**
- * iwt_sock_shutdown() - no more from us: FIN after what is queued
+ * iwt_sock_shutdown() - end the sending direction: FIN behind what is queued
  * @s: connected socket
  *
  * May sleep.
@@ -461,7 +462,7 @@ void iwt_sock_shutdown(struct iwt_sock *s)
 	struct sock *sk = s->sk;
 
 	WRITE_ONCE(s->shut, true);
-	/* or a deadline ends it */
+	/* if the owner does not let go, the endpoint's deadline ends the connection */
 	if (iwt_sock_own_soon(s))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
@@ -471,7 +472,7 @@ void iwt_sock_shutdown(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_unhook() - give the callbacks back
+ * iwt_sock_unhook() - restore the socket's own callbacks
  * @s: socket, locked
  */
 void iwt_sock_unhook(struct iwt_sock *s)
@@ -490,8 +491,8 @@ void iwt_sock_unhook(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_free_later() - free it when nobody can have found it
- * @s: socket that has no callbacks any more and is released or given back
+ * iwt_sock_free_later() - free the object after a grace period
+ * @s: socket without callbacks, released or given back
  */
 void iwt_sock_free_later(struct iwt_sock *s)
 {
@@ -499,8 +500,8 @@ void iwt_sock_free_later(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_end_later() - end a process's socket, or try to, a little later
- * @s: socket that is released but for that
+ * iwt_sock_end_later() - try again to end a process's socket
+ * @s: socket whose owner has not let it go
  * @delay: jiffies
  */
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
@@ -513,9 +514,9 @@ void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
  * @s: socket
  * @abort: reset the connection instead of closing it in order
  *
- * No callback runs afterwards, except that of a listener, whose context must
- * live on for a grace period. Who found the socket under RCU may still kick it;
- * a grace period later it is freed, for which nobody waits. May sleep.
+ * No callback runs afterwards, except that of a listener, whose context must live on for a
+ * grace period. iwt_sock_run() may still be called under RCU; the object is freed a grace
+ * period later, and nobody waits for that. May sleep.
  */
 void iwt_sock_release(struct iwt_sock *s, bool abort)
 {
@@ -526,7 +527,7 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 	iwt_sock_own(s);
 	iwt_sock_unhook(s);
 	iwt_sock_disown(s);
-	/* a listener's callbacks run without its lock: its ops stay for them */
+	/* a listener's callbacks run without its lock, so its ops stay */
 	if (!s->listener)
 		iwt_sock_set_ops(s, NULL, NULL);
 	tcp_sock_set_user_timeout(s->sk, IWT_SOCK_ORPHAN_MS);
@@ -555,9 +556,9 @@ int iwt_sock_init(void)
  */
 void iwt_sock_exit(void)
 {
-	/* the work that gave back the last reference to the module */
+	/* the work that dropped the last reference to the module */
 	flush_workqueue(iwt_sock_wq);
-	/* what waits for a grace period is not in the queue yet */
+	/* work that waits for a grace period is not in the queue yet */
 	rcu_barrier();
 	destroy_workqueue(iwt_sock_wq);
 }

@@ -12,10 +12,10 @@
 #include <net/tcp.h>
 
 /*
- * Sequence ranges of neighbours in the receive queue may overlap: TCP moves what came
- * out of order behind what closed the gap, also if that reached into it. As
- * tcp_recvmsg() does, each buffer is read from where the one before it ended.
- * Return: false when octets are missing in between, which TCP does not let happen.
+ * Sequence ranges of neighbours in the receive queue may overlap: TCP puts a buffer that came
+ * out of order behind the one that closed the gap, also if the latter reaches into it. As in
+ * tcp_recvmsg(), each buffer is read from where the one before it ended. Return: false when
+ * octets are missing in between, which TCP does not let happen.
  */
 static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
 {
@@ -46,7 +46,7 @@ static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)
 	cur->c.len = len;
 }
 
-/* Frags that follow each other in memory, as our own do, are one piece. */
+/* Fragments that follow each other in memory, as this driver sends them, are one piece. */
 static void join_frags(struct iwt_sock_cursor *cur)
 {
 	const struct skb_shared_info *si = skb_shinfo(cur->skb);
@@ -61,7 +61,7 @@ static void join_frags(struct iwt_sock_cursor *cur)
 	}
 }
 
-/* What an earlier buffer had as well is no part of the piece. */
+/* Octets that an earlier buffer had as well are no part of the piece. */
 static void cut_seen(struct iwt_sock_cursor *cur)
 {
 	u32 n = min(cur->seen, cur->c.len);
@@ -111,7 +111,7 @@ static bool more(struct iwt_cursor *c)
  * iwt_sock_walk() - begin a walk
  * @cur: takes the position
  * @first: buffer with the first octet; NULL: there is none
- * @end: head of the queue of buffers, which is none
+ * @end: head of the queue of buffers
  * @seq: sequence number of the first octet
  * @off: octets of @first in front of it
  *

@@ -14,8 +14,8 @@
 #include "sock_priv.h"
 
 /*
- * The largest FPDU is 64 KB and is looked at only when it is there whole, so
- * the receive window must be able to hold it, whatever the sender's MSS.
+ * The largest FPDU has 64 KB and is taken only when all of it is there, so the receive window
+ * must have room for it, whatever the sender's MSS.
  */
 #define RCV_MIN		(128 << 10)
 /* Octets of the first memory that a part of an FPDU is set aside in. */
@@ -25,10 +25,10 @@
  * iwt_sock_widen() - make the receive window large enough
  * @sock: socket, locked
  *
- * Raising the low-water mark makes TCP raise its buffer with it, without ending its
- * autotuning; the mark itself goes to one. Older kernels set the clamp of the window to
- * what the buffer holds then, which before the handshake decides for the connection's
- * life how large the window can be told to be: so the clamp only goes up here.
+ * To raise the low-water mark makes TCP raise its buffer with it, and its autotuning goes on.
+ * The mark itself goes back to one. Older kernels set the clamp of the window to what the
+ * buffer holds at that moment. Before the handshake, that limits the window for the life of the
+ * connection: so the clamp only goes up here.
  */
 void iwt_sock_widen(struct socket *sock)
 {
@@ -39,15 +39,14 @@ void iwt_sock_widen(struct socket *sock)
 		return;
 	sock->ops->set_rcvlowat(sock->sk, RCV_MIN);
 	sock->ops->set_rcvlowat(sock->sk, 1);
-	/* 0: none yet */
+	/* 0: there is no clamp yet */
 	if (!clamp || clamp > tp->window_clamp)
 		WRITE_ONCE(tp->window_clamp, clamp);
 }
 
 /*
- * Payload in device memory can't be read by the CPU. Only what has come since
- * the last look is looked at; TCP does not merge what can be read with what
- * can't.
+ * Payload in device memory can't be read by the CPU. This looks only at what has come since
+ * the last look: TCP does not join readable with unreadable buffers.
  */
 static bool all_readable(struct iwt_sock *s)
 {
@@ -90,10 +89,10 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 }
 
 /**
- * iwt_sock_blind() - has something come that the CPU can't read?
+ * iwt_sock_blind() - have octets come that the CPU can't read?
  * @s: socket, lock held
  *
- * Nothing more can be had of the stream then.
+ * Then nothing more can be read from the stream.
  */
 bool iwt_sock_blind(const struct iwt_sock *s)
 {
@@ -104,9 +103,9 @@ bool iwt_sock_blind(const struct iwt_sock *s)
  * iwt_sock_begins_segment() - is a place in the stream a segment's first octet?
  * @s: socket, lock held
  * @cur: cursor at the place; there are octets behind it
- * @used: octets from the one where iwt_sock_peek() put the cursor to the place
+ * @used: octets between the place and where iwt_sock_peek() put the cursor
  *
- * As far as can still be seen: the stack may have joined what arrived together.
+ * As far as it can still be seen: the stack may have joined segments that arrived together.
  */
 bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used)
@@ -123,7 +122,12 @@ bool iwt_sock_begins_segment(const struct iwt_sock *s,
 	return size && !(off % size);
 }
 
-/* May the sender not go on? Then TCP calls whatever is awaited (tcp_epollin_ready()). */
+/*
+ * Has TCP stopped the sender? It takes nothing more as long as nothing is read: without memory
+ * it takes a segment only into an empty queue; and its buffer may be full of octets that were
+ * read already, as long as they share memory with those that were not, or be too small for the
+ * FPDU. Then TCP calls ->data_ready whatever iwt_sock_await() said (tcp_epollin_ready()).
+ */
 static bool is_closed(const struct iwt_sock *s)
 {
 	return tcp_rmem_pressure(s->sk) ||
@@ -132,8 +136,8 @@ static bool is_closed(const struct iwt_sock *s)
 }
 
 /*
- * Room for @len octets, those that are there among them. It grows by powers of two: a peer
- * may send an FPDU octet by octet, and what is there is not to be copied for each of them.
+ * Makes room for @len octets in all. The memory grows by powers of two: a peer may send an FPDU
+ * octet by octet, and the earlier octets must not be copied each time.
  */
 static bool make_room(struct iwt_sock *s, u32 len)
 {
@@ -159,12 +163,13 @@ static bool make_room(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_set_aside() - take what has been received, if nothing more comes otherwise
- * @s: socket, lock held; what is there is a part of an FPDU
+ * iwt_sock_set_aside() - read a part of an FPDU, if TCP would receive nothing more otherwise
+ * @s: socket, lock held, that has a part of an FPDU
  *
- * iwt_sock_peek() still shows it. That is no more than an FPDU for each connection, and
- * has been received: a length that is only told costs nothing. Without memory for it
- * ops->kick is called a little later. Never sleeps.
+ * The part goes into memory of the driver, and iwt_sock_peek() still shows it. That memory is
+ * no more than an FPDU for each connection, and holds only what was received: a length that a
+ * peer only claims costs nothing. Without memory ops->run is called a little later. Never
+ * sleeps.
  */
 void iwt_sock_set_aside(struct iwt_sock *s)
 {
@@ -183,7 +188,7 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 		iwt_sock_retry(s);
 		return;
 	}
-	/* the cursor may have been in memory that is gone */
+	/* the cursor may have pointed into memory that was freed */
 	iwt_sock_peek(s, &cur);
 	if (!iwt_cursor_skip(&cur.c, s->aside.len) ||
 	    !iwt_cursor_copy(&cur.c, s->aside.mem + s->aside.off + s->aside.len, new))
@@ -206,7 +211,7 @@ static void drop_aside(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_consume() - octets have been dealt with
+ * iwt_sock_consume() - octets have been used
  * @s: socket, lock held
  * @len: octets
  */
@@ -221,14 +226,15 @@ void iwt_sock_consume(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_await() - how many octets make another look worthwhile?
+ * iwt_sock_await() - say how many octets make another look worthwhile
  * @s: socket, lock held
  * @len: octets, counted from the first that is not consumed; 1: any
  *
- * Until they are there ops->data_ready is called only when TCP runs short of
- * memory or window (see iwt_sock_set_aside()), and ops->state_change when the stream
- * ends. TCP delays the acknowledgment of what its reader leaves where it is, which a
- * sender may wait for who has the rest; not so below this mark.
+ * Until they are there ops->data_ready is called only when TCP runs short of memory or window
+ * (see iwt_sock_set_aside()), and ops->state_change when the stream ends.
+ *
+ * TCP delays the acknowledgment of octets that are not read, and the sender may wait for it
+ * before it sends the rest. Below this mark TCP does not delay it.
  */
 void iwt_sock_await(struct iwt_sock *s, u32 len)
 {
@@ -241,9 +247,8 @@ void iwt_sock_await(struct iwt_sock *s, u32 len)
  * iwt_sock_at_eof() - has the peer's FIN come, behind what is queued?
  * @s: socket, lock held
  *
- * Not so when the connection was reset, which ends both directions without one.
- * sk_err does not tell: it may be of ICMP, which ends nothing, or be read and with
- * that cleared by a process.
+ * A reset ends both directions without a FIN. sk_err can't tell the two apart: it may come
+ * from ICMP, which ends nothing, and a process may read and so clear it.
  */
 bool iwt_sock_at_eof(const struct iwt_sock *s)
 {
@@ -251,8 +256,8 @@ bool iwt_sock_at_eof(const struct iwt_sock *s)
 }
 
 /*
- * There is nothing to be read: what does a reader get? An error of a connection that lives
- * is of ICMP, and ends nothing.
+ * What a reader gets when there is nothing to be read. An error without the end of the
+ * connection came by ICMP, and is not reported.
  */
 static int why_empty(struct iwt_sock *s)
 {

@@ -17,20 +17,19 @@
 #include "sock_priv.h"
 
 /*
- * TCP has as much under way on this machine as it sends in a millisecond at its pace
- * (2^-10 s, see tcp_small_queue_check()), for network cards that are late to say what they
- * have sent. Where there is none these are megabytes that wait for a receiver on the same
- * processor, out of its cache when their turn comes, and stages that do not come back: an
- * eighth of it is enough, 2^-13 s.
+ * TCP keeps as much below it as it sends in a millisecond at its pace (2^-10 s, see
+ * tcp_small_queue_check()), since network cards are late to say what they have sent. Without a
+ * network card these are megabytes that wait for a receiver on the same processor: they are out
+ * of its cache when their turn comes, and the buffers of txbuf.c do not come back. An eighth of
+ * that time is enough: 2^-13 s.
  */
-#define IWT_SOCK_NEAR_SHIFT	13
-
-/* Octets that wait there for their turn, instead of as many as memory allows. */
-#define IWT_SOCK_NEAR_UNSENT	(128 << 10)
+#define NEAR_SHIFT	13
+/* Octets that TCP may hold unsent without a network card, instead of what memory allows. */
+#define NEAR_UNSENT	(128 << 10)
 
 /*
- * A device of software that has no other below it hands buffers to a receiver on
- * this machine, which for that has them copied; one with hardware has a parent.
+ * A software device with no other device below it hands buffers to a receiver on this machine,
+ * which makes TCP copy them. A device with hardware has a parent.
  */
 static int is_no_nic(struct net_device *dev, struct netdev_nested_priv *priv)
 {
@@ -49,23 +48,23 @@ static bool is_nic(struct net_device *dev)
 	       !netdev_walk_all_lower_dev_rcu(dev, is_no_nic, &priv);
 }
 
-/* Limits of the socket's own over network cards, else the above. */
+/* The socket's own limits over a network card, else the limits above. */
 static void set_limits(struct iwt_sock *s)
 {
 	struct tcp_sock *tp = tcp_sk(s->sk);
 
 	sk_pacing_shift_update(s->sk, s->nic ? s->saved.pacing_shift :
-					       IWT_SOCK_NEAR_SHIFT);
+					       NEAR_SHIFT);
 	WRITE_ONCE(tp->notsent_lowat, s->nic ? s->saved.notsent_lowat :
-					       IWT_SOCK_NEAR_UNSENT);
+					       NEAR_UNSENT);
 }
 
 /**
- * iwt_sock_follow_route() - suit the socket to where the connection goes now
+ * iwt_sock_follow_route() - adapt the limits to the route of the connection
  * @s: socket, lock held
  *
- * Before sending. A new route that comes to lie where the last one was is rare,
- * and missed.
+ * To be called before sending. A new route at the same address in memory as the last one is
+ * rare, and is missed.
  */
 void iwt_sock_follow_route(struct iwt_sock *s)
 {
@@ -85,7 +84,7 @@ void iwt_sock_follow_route(struct iwt_sock *s)
  * iwt_sock_writable() - is there room for another batch?
  * @s: socket, lock held
  *
- * When not, ops->write_space will be called.
+ * If not, TCP will call ops->write_space.
  */
 bool iwt_sock_writable(struct iwt_sock *s)
 {
@@ -99,8 +98,8 @@ bool iwt_sock_writable(struct iwt_sock *s)
  * iwt_sock_starved() - did a send fail for want of memory alone?
  * @s: socket, lock held, that has taken nothing
  *
- * With nothing on its way there is nothing to be acknowledged, so that nobody
- * would call ops->write_space: the caller has to try again by itself.
+ * With nothing under way no acknowledgment will come, and so no call of ops->write_space: the
+ * caller has to try again by itself.
  */
 bool iwt_sock_starved(const struct iwt_sock *s)
 {
@@ -116,9 +115,10 @@ bool iwt_sock_starved(const struct iwt_sock *s)
  * @msg: message
  * @len: its octets
  *
- * An error that ends nothing, of ICMP where a process has asked for these (IP_RECVERR),
- * would come once instead of sending; there is nobody to tell. Never sleeps with
- * MSG_DONTWAIT. Return: octets taken, -EAGAIN (write_space will tell), -EPIPE behind
+ * An error by ICMP ends nothing, but where a process has asked for such errors (IP_RECVERR)
+ * TCP would return it once instead of sending: it is dropped. Never sleeps with MSG_DONTWAIT.
+ *
+ * Return: octets taken, -EAGAIN (TCP will call ops->write_space), -EPIPE after
  * iwt_sock_shutdown(), or another -errno when the connection is lost.
  */
 int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
@@ -126,24 +126,23 @@ int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 	struct sock *sk = s->sk;
 	int ret;
 
-	/* what ends it has closed it, with the lock held */
+	/* an error that ends the connection has closed it, with the lock held */
 	if (unlikely(sk->sk_err) && sk->sk_state != TCP_CLOSE)
 		sock_error(sk);
 	ret = tcp_sendmsg_locked(sk, msg, len);
-	/* a process whose socket it was may have ended our direction */
+	/* the process that made the socket may have ended the sending direction */
 	return ret == -EPIPE && !READ_ONCE(s->shut) ? -ECONNRESET : ret;
 }
 
 /**
  * iwt_sock_send_page() - hand octets to TCP by reference
  * @s: socket, lock held, not in the backlog
- * @page: page that nobody writes to any more at this place
+ * @page: page whose octets at this place do not change any more
  * @off: offset
  * @len: octets
  * @flags: MSG_MORE, MSG_EOR
  *
- * TCP takes its own references. Never sleeps. Return: octets taken, -EAGAIN
- * (write_space will tell), or another -errno when the connection is lost.
+ * TCP takes its own references. Never sleeps. Return: as iwt_sock_sendmsg().
  */
 int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 		       int flags)
@@ -165,10 +164,10 @@ int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
  * @buf: octets
  * @len: how many
  *
- * For startup frames, which fit into any fresh send buffer. To copy them TCP
- * would give the socket 32 KB, for as long as it lives; a page of our own is
- * free again when the peer has the frame. Process context, may sleep, but not
- * for the peer. Return: octets taken, -ENOMEM or another -errno.
+ * For startup frames, which fit into any fresh send buffer. To copy them TCP would give the
+ * socket 32 KB for its lifetime; a page of the driver is free again when the peer has the
+ * frame. Process context; sleeps, but not for the peer. Return: octets taken, -ENOMEM or
+ * another -errno.
  */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 {
@@ -191,12 +190,12 @@ int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 }
 
 /**
- * iwt_sock_may_zerocopy() - is it worth while to send by reference now?
+ * iwt_sock_may_zerocopy() - may TCP refer to a consumer's memory, and does that pay?
  * @s: socket, lock held
  * @anywhere: not only where a network card will read the memory
  *
- * A probe for a larger MTU is a buffer that refers to the memory without saying
- * so, and takes the place of the one that does: where they are made, no.
+ * TCP's probe for a larger MTU is a buffer that refers to the memory without a note of it, and
+ * takes the place of a buffer that has one. So the answer is no where TCP makes such probes.
  */
 bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
 {
@@ -209,17 +208,16 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
 }
 
 /**
- * iwt_sock_send_zerocopy() - hand octets to TCP by reference, until further notice
+ * iwt_sock_send_zerocopy() - hand octets to TCP by reference, and hear of their release
  * @s: socket, lock held, not in the backlog
- * @piece: all pieces, referred to from elsewhere until this returns
+ * @piece: all pieces; the caller holds references until this returns
  * @n: how many
  * @bytes: octets in them
  * @skip: octets that were sent before
- * @ubuf: hears when TCP, and who has it from TCP, has let go of all of them; a
- *	reference is held
+ * @ubuf: called when TCP, and everybody who has buffers from TCP, has released all of them;
+ *	the caller holds a reference
  *
- * Where they end, so does a segment. Never sleeps. Return: as
- * iwt_sock_send_page().
+ * A segment ends behind them. Never sleeps. Return: as iwt_sock_sendmsg().
  */
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 		       u32 bytes, u32 skip, struct ubuf_info *ubuf)

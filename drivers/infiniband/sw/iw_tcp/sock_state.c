@@ -45,7 +45,7 @@ int iwt_sock_error(const struct iwt_sock *s)
  * iwt_sock_acked() - how far the peer has acknowledged what was sent, FIN included
  * @s: socket that is or was connected
  *
- * Any context; TCP may go on meanwhile. Return: a sequence number.
+ * Any context; the value may be old when this returns. Return: a sequence number.
  */
 u32 iwt_sock_acked(const struct iwt_sock *s)
 {
@@ -79,7 +79,7 @@ static void put_name6(struct sockaddr_storage *a, const struct in6_addr *addr,
  * @sk: connected socket, locked
  * @a: takes the address
  *
- * As TCP has it: what a program of BPF makes processes see does not count. Any context.
+ * As TCP has it, and not as a BPF program shows it to processes. Any context.
  */
 void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a)
 {
@@ -140,8 +140,7 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
  * iwt_sock_in_backlog() - does a process own the socket?
  * @s: socket, lock held
  *
- * If so nothing may be sent: TCP might then process more of the backlog, and
- * with it sleep.
+ * If so, nothing may be sent: TCP might process more of the backlog then, and sleep.
  */
 bool iwt_sock_in_backlog(const struct iwt_sock *s)
 {

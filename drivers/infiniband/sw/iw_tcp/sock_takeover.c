@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sockets that a process has made and talked over, and hands to a queue pair.
+ * A socket that a process has made and talked over, and hands to a queue pair.
  *
- * The process keeps its descriptor, and so may others have one; some may be
- * inside of a system call on it. What is sound with all of them:
+ * The process keeps its descriptor, other processes may have descriptors of the socket too, and
+ * some may be inside of a system call on it. The driver copes with all of them:
  *
- * - The file is held, so that to close the descriptor ends nothing.
- * - The socket has a ULP, ours, which TCP itself takes for a sign that it is in
- *   other hands: no other ULP is attached (kTLS, sockmap), nobody makes it
- *   listen, and ss(8) shows whose it is.
- * - Its operations are replaced by ones that refuse, until the file is closed
- *   for the last time. What was under way can only spoil the stream, like a
- *   peer can. The module stays loaded for as long as the file is open.
- * - poll(2) says POLLHUP when the connection is over: all that is left to know.
+ * - It holds the file, so that to close a descriptor ends nothing.
+ * - It gives the socket a ULP of its own. TCP takes that for a sign that the socket is in use:
+ *   no other ULP is attached (kTLS, sockmap), the socket can't be made to listen, and ss(8)
+ *   shows whose it is.
+ * - It replaces the socket's operations by others that refuse, until the file is closed for the
+ *   last time. A system call that is under way can only spoil the stream, as a peer can. The
+ *   module stays loaded as long as the file is open.
+ * - poll(2) says POLLHUP when the connection is over, which is all that is left to know.
  */
 #include "sock.h"
 
@@ -39,7 +39,7 @@ static const struct tcp_ulp_ops iwt_ulp = {
 	.owner	= THIS_MODULE,
 };
 
-/* With the socket locked: is it in our hands? */
+/* Has this driver taken the socket over? With the socket locked. */
 static bool has_our_ulp(const struct sock *sk)
 {
 	return inet_csk(sk)->icsk_ulp_ops == &iwt_ulp;
@@ -51,7 +51,7 @@ static void set_ulp(struct sock *sk)
 	inet_csk(sk)->icsk_ulp_ops = &iwt_ulp;
 }
 
-/* Whoever calls has the module by something else. */
+/* The caller has another reference to the module. */
 static void drop_ulp(struct sock *sk)
 {
 	if (!has_our_ulp(sk))
@@ -66,20 +66,20 @@ static __poll_t user_poll(struct file *file, struct socket *sock,
 	const struct sock *sk = sock->sk;
 
 	sock_poll_wait(file, sock, wait);
-	/* over for us, so that the queue pair can be reset */
+	/* the connection is over, and the queue pair can be reset */
 	return READ_ONCE(sk->sk_user_data) ? 0 : EPOLLHUP;
 }
 
 /*
- * The last descriptor is gone, and the connection was ended before. This may be
- * the work that closes files of the whole machine: it must not linger because
- * the process would have liked to.
+ * The last descriptor is gone, and the connection has ended before. The caller may be the work
+ * that closes files for the whole machine: so this must not linger, whatever the process asked
+ * for.
  */
 static int user_release(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
-	/* what accept(2) was to fill, before it was refused */
+	/* a socket that accept(2) was to fill, before it was refused */
 	if (!sk)
 		return 0;
 	lock_sock(sk);
@@ -93,7 +93,7 @@ static int user_release(struct socket *sock)
 	return inet_release(sock);
 }
 
-/* What is not there is refused by the core. */
+/* The core refuses operations that are not there. */
 #define REFUSING_OPS						\
 	.owner		= THIS_MODULE,				\
 	.release	= user_release,				\
@@ -138,7 +138,7 @@ static bool is_tcp(const struct sock *sk)
 	       sk->sk_type == SOCK_STREAM && sk->sk_protocol == IPPROTO_TCP;
 }
 
-/* With the socket locked: can we have it? */
+/* May the driver take the socket over? With the socket locked. */
 static int may_take(const struct sock *sk, const struct net *net)
 {
 	if (!net_eq(sock_net(sk), net))
@@ -147,7 +147,7 @@ static int may_take(const struct sock *sk, const struct net *net)
 		return -EBUSY;
 	if (sk->sk_state != TCP_ESTABLISHED || sk->sk_shutdown || sk->sk_err)
 		return -ENOTCONN;
-	/* room for a startup frame behind what the process has sent */
+	/* room for a startup frame behind the octets that the process has sent */
 	if (sk_stream_wspace(sk) < IWT_MPA_MAX_FRAME)
 		return -EAGAIN;
 	return 0;
@@ -166,16 +166,16 @@ static struct socket *find(int fd, int *err)
 }
 
 /**
- * iwt_sock_look() - could iwt_sock_take() have a socket?
+ * iwt_sock_look() - would iwt_sock_take() take a socket over?
  * @fd: descriptor of the calling process
- * @net: network namespace that it must be of
- * @unread: takes whether something has come and was not read
- * @local: takes our end's address
+ * @net: network namespace that the socket must be of
+ * @unread: takes whether octets have come and were not read
+ * @local: takes the address of this end
  *
- * May sleep. Return: 0; -EBADF, -ENOTSOCK; -EPROTOTYPE when it is not of TCP;
- * -ENOTCONN when it is not, or not fully, connected; -EBUSY when it is in other
- * hands, or somebody's system call on it does not end; -EINTR; -EADDRNOTAVAIL when it is of
- * another namespace; -EAGAIN when TCP has no room for a startup frame.
+ * May sleep. Return: 0; -EBADF, -ENOTSOCK; -EPROTOTYPE for a socket that is not TCP's;
+ * -ENOTCONN for one that is not, or not fully, connected; -EBUSY for one that is in use, or
+ * whose owner does not let it go; -EINTR; -EADDRNOTAVAIL for one of another namespace; -EAGAIN
+ * when TCP has no room for a startup frame.
  */
 int iwt_sock_look(int fd, struct net *net, bool *unread,
 		  struct sockaddr_storage *local)
@@ -197,7 +197,7 @@ int iwt_sock_look(int fd, struct net *net, bool *unread,
 	return err;
 }
 
-/* Now or later its engines run in softirq; see prepare() in sock.c. */
+/* From now on engines may run in softirq; see prepare() in sock.c. */
 static int take_locked(struct iwt_sock *s, struct net *net)
 {
 	struct sock *sk = s->sk;
@@ -211,7 +211,7 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	s->saved.rcvlowat = sk->sk_rcvlowat;
 	sk->sk_allocation = GFP_ATOMIC;
 	compat_sock_no_task_frag(sk);
-	/* the process's bounds were meant for its own reading */
+	/* the process set these bounds for its own reading */
 	sk->sk_userlocks &= ~(SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK);
 	iwt_sock_widen(s->sock);
 	set_ulp(sk);
@@ -219,9 +219,9 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 }
 
 /*
- * End the connection, though others have a descriptor. With the socket owned. Return: false
- * when that has to be tried again: an older kernel does not disconnect what a thread sleeps
- * on, and these threads are awake now.
+ * End the connection, though processes have descriptors. The caller owns the socket. Return:
+ * false when that has to be tried again: an older kernel does not disconnect a socket that a
+ * thread sleeps on, and such threads have been woken now.
  */
 static bool end_connection(struct iwt_sock *s)
 {
@@ -233,14 +233,14 @@ static bool end_connection(struct iwt_sock *s)
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	if (sk->sk_state != TCP_CLOSE && done)
 		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
-	/* wakes who polls */
+	/* wakes poll(2) */
 	sk->sk_state_change(sk);
 	return done;
 }
 
 /*
- * May sleep, but neither for the network nor for processes: there may be thousands of such
- * sockets, and each would need a thread to wait in. Return: false as above.
+ * May sleep, but neither for the network nor for a process: there may be thousands of such
+ * sockets, and each would need a thread that waits. Return: false as above.
  */
 static bool end_user(struct iwt_sock *s)
 {
@@ -253,9 +253,9 @@ static bool end_user(struct iwt_sock *s)
 		return false;
 	}
 	/*
-	 * One of IPv6 that speaks IPv4 may have been made one of IPv4 (the
-	 * option IPV6_ADDRFORM) by a call that began before: with other
-	 * operations. No such call can succeed from here on.
+	 * A call that began before the takeover may have made an IPv6 socket one of IPv4,
+	 * with other operations (the option IPV6_ADDRFORM). From here on no such call can
+	 * succeed.
 	 */
 	lost = !has_our_ops(s->sock);
 	if (lost)
@@ -276,7 +276,7 @@ static void do_user_work(struct work_struct *work)
 	if (end_user(s))
 		return;
 	s->user_delay = min(2 * delay, USER_DELAY_MAX);
-	/* a worker may have freed it when this returns: see release_user() */
+	/* when this returns, another worker may have freed the socket: see release_user() */
 	iwt_sock_end_later(s, delay);
 }
 
@@ -302,13 +302,13 @@ static void release_user(struct iwt_sock *s, bool abort)
 /**
  * iwt_sock_take() - take over the socket of a process
  * @fd: descriptor of the calling process
- * @net: network namespace that it must be of
+ * @net: network namespace that the socket must be of
  * @ops: callbacks
  * @ctx: their argument
- * @unread: takes whether something has come and was not read
+ * @unread: takes whether octets have come and were not read
  * @out: takes the socket
  *
- * What has arrived before is not announced: look. Either iwt_sock_keep() or
+ * The callbacks do not tell of octets that came before. Either iwt_sock_keep() or
  * iwt_sock_give_back() has to follow. May sleep. Return: 0, -ENOMEM, or see
  * iwt_sock_look().
  */
@@ -345,9 +345,11 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 }
 
 /*
- * Timestamps and the like, which a process has asked for and can't read any more; they
- * would take the room of what arrives. Any context, without the lock. A connect(2) to
- * nowhere that began before closes the connection without another word.
+ * sk_error_report: drop timestamps and the like, which the process has asked for and can't read
+ * any more. They would take the room of what arrives. Any context, without the lock.
+ *
+ * A connect(2) to AF_UNSPEC that began before the takeover closes the connection, and calls
+ * nothing but this.
  */
 static void drop_reports(struct sock *sk)
 {
@@ -366,11 +368,11 @@ static void drop_reports(struct sock *sk)
 }
 
 /**
- * iwt_sock_keep() - from now on the process can't use its socket
+ * iwt_sock_keep() - the takeover is final: the process can't use its socket any more
  * @s: socket from iwt_sock_take()
  *
- * It ends by iwt_sock_release(). May sleep. Return: 0, or -EBUSY or -EINTR when somebody's
- * system call on it does not end.
+ * The socket ends by iwt_sock_release(). May sleep. Return: 0, or -EBUSY or -EINTR when the
+ * owner does not let the socket go.
  */
 int iwt_sock_keep(struct iwt_sock *s)
 {
@@ -382,14 +384,14 @@ int iwt_sock_keep(struct iwt_sock *s)
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
 							     &user_ops4);
-	/* our operations have no options */
+	/* the new operations have no options */
 	compat_sock_custom_sockopt(s->sock);
 	sock_set_flag(sk, SOCK_URGINLINE);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_error_report = drop_reports;
 	write_unlock_bh(&sk->sk_callback_lock);
 	drop_reports(sk);
-	/* what sets these would wait for the lock */
+	/* the functions that set these would wait for the lock */
 	if (sk->sk_prot->keepalive)
 		sk->sk_prot->keepalive(sk, 1);
 	sock_set_flag(sk, SOCK_KEEPOPEN);
@@ -400,7 +402,7 @@ int iwt_sock_keep(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_give_back() - it is the process's own again
+ * iwt_sock_give_back() - undo the takeover: the process can use its socket again
  * @s: socket from iwt_sock_take() that has not been kept
  *
  * May sleep.
@@ -416,9 +418,9 @@ void iwt_sock_give_back(struct iwt_sock *s)
 	if (s->sock->ops->set_rcvlowat)
 		s->sock->ops->set_rcvlowat(sk, s->saved.rcvlowat);
 	spin_unlock_bh(&sk->sk_lock.slock);
-	/* an owner may be in a callback */
+	/* an owner may be inside of a callback */
 	iwt_sock_set_ops(s, NULL, NULL);
-	/* what has come meanwhile was not announced */
+	/* the process was not told of what has come meanwhile */
 	sk->sk_data_ready(sk);
 	sockfd_put(s->sock);
 	iwt_sock_free_later(s);

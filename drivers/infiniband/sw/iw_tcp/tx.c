@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The transmit engine: sends what is framed, completes, ends by a Terminate. */
+/* The transmit engine: sends what is framed, completes requests, ends by a Terminate. */
 #include "tx_priv.h"
 
 #include <linux/mm.h>
@@ -17,7 +17,7 @@
  * iwt_tx_start() - make the engine ready for a connection
  * @tx: engine
  * @terms: what was negotiated
- * @initiator: we sent the MPA Request
+ * @initiator: this end sent the MPA Request
  */
 void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 		  bool initiator)
@@ -183,7 +183,7 @@ u32 iwt_tx_unsent(const struct iwt_stream *st)
  * @hdr_len: octets of @hdr
  * @ulpdu_len: ULPDU_Length of the offending segment
  *
- * What is framed goes out before it, what is not is dropped (RFC 5040 4.8).
+ * What is framed goes out before it, the rest is dropped (RFC 5040 4.8).
  */
 void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 		      u16 ulpdu_len)
@@ -196,8 +196,8 @@ void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 }
 
 /**
- * iwt_tx_drop_work() - forget the message under way and what waits
- * @tx: engine
+ * iwt_tx_drop_work() - forget the message under way and the request that waits
+ * @tx: engine; the lock of the stream is held
  */
 void iwt_tx_drop_work(struct iwt_tx *tx)
 {
@@ -208,11 +208,11 @@ void iwt_tx_drop_work(struct iwt_tx *tx)
 }
 
 /**
- * iwt_tx_stop() - the connection is over: give back the pages
- * @tx: engine
+ * iwt_tx_stop() - the connection is over: release the pages
+ * @tx: engine; the lock of the stream is held
  *
- * Return: true when framed octets were lost, so that the stream ends in the
- * middle and must not look as if it ended in order.
+ * Return: true when framed octets were lost: the stream ends in the middle, and must not look
+ * as if it ended in order.
  */
 bool iwt_tx_stop(struct iwt_tx *tx)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages become FPDUs, many at a time, in memory that TCP will take. */
+/* Messages become FPDUs, many at a time, in memory that TCP will refer to. */
 #include "tx_priv.h"
 
 #include <linux/crc32c.h>
@@ -24,7 +24,7 @@
 /* Large buffers that a batch may lie in: pages that one buffer of TCP has room for. */
 #define TX_BUFS		2
 
-/* Remember framed octets; they follow the last piece wherever they can. */
+/* Note framed octets. If they follow the last piece in memory, they become a part of it. */
 static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
 {
 	struct iwt_tx_chunk *c = tx->n_chunks ? &tx->chunk[tx->n_chunks - 1] :
@@ -41,8 +41,8 @@ static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
 }
 
 /*
- * Nothing more goes into the segment under construction. TCP cuts where it is
- * full anyway; where it is not, it has to be told.
+ * Nothing more goes into the segment under construction. TCP ends a full segment by itself, and
+ * has to be told of one that is not full.
  */
 static void end_segment(struct iwt_tx *tx)
 {
@@ -52,10 +52,10 @@ static void end_segment(struct iwt_tx *tx)
 }
 
 /*
- * The largest ULPDU now: a full segment's, or what is left of the segment that
- * the batch has begun, so that every segment begins with an FPDU and holds
- * whole ones only (RFC 5044 4.5, 5.1). Less than the smallest MULPDU is not
- * offered; what is short by itself may still fill it.
+ * The largest ULPDU now: that of a full segment, or what is left of the segment under
+ * construction. So every segment begins with an FPDU and holds whole FPDUs only (RFC 5044 4.5,
+ * 5.1). Room below the smallest MULPDU is not offered, but a message that is short by itself
+ * may fill it.
  */
 static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
 {
@@ -92,7 +92,7 @@ static bool put_plain(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 	return true;
 }
 
-/* The same with markers, which are in front of the octet that follows them. */
+/* The same with markers; a marker is in front of the octet that it counts. */
 static bool put_marked(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 {
 	static const u8 tail[IWT_FPDU_CRC_LEN + 3];
@@ -112,7 +112,7 @@ static bool put_marked(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to
 		m.pos += run;
 	}
 	out += iwt_marker_copy(&m, tail, p->pad + IWT_FPDU_CRC_LEN, out);
-	/* no pad: there may be a marker in its place, and it is there */
+	/* the pad is written already, and a marker may stand inside of it */
 	put_trailer(to, out - to, 0, st->tx.crc);
 	return true;
 }
@@ -124,7 +124,7 @@ static void drop_buf(struct iwt_tx *tx)
 	tx->buf = NULL;
 }
 
-/* Does the batch have little as far as it is known, with an FPDU of @size octets? */
+/* Is all that is known of the batch, with an FPDU of @size octets, short? */
 static bool is_short(const struct iwt_tx *tx, u32 size)
 {
 	return tx->bytes + max(size, tx->msg.left) <= IWT_TXBUF_SMALL;
@@ -164,8 +164,8 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 }
 
 /*
- * More FPDUs like the one at @to, which fills its segment, as far as they fit:
- * most of a long message. Return: octets of them.
+ * Most of a long message: more FPDUs like the one at @to, which fills its segment, as long as
+ * there is room. Return: octets of them.
  */
 static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 {
@@ -184,8 +184,8 @@ static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 }
 
 /*
- * One FPDU of the current message, and the same again where that is all there
- * is to do; false when it could not be framed.
+ * Frames one FPDU of the current message, and more of the same kind if they fill segments.
+ * Return: false when it could not be framed.
  */
 static bool frame(struct iwt_stream *st, u32 mss)
 {
@@ -225,15 +225,15 @@ static bool frame(struct iwt_stream *st, u32 mss)
 }
 
 /*
- * What FPDUs are fitted into: a segment; or as many as the batch may have, whose
- * ends alone are then ends of FPDUs.
+ * What FPDUs are fitted into: a segment; or, where FPDUs may be longer, as many segments as the
+ * batch may have.
  */
 static u32 unit(const struct iwt_tx *tx, u32 mss)
 {
 	return tx->large ? IWT_TX_BATCH - IWT_TX_BATCH % mss : mss;
 }
 
-/* Is there room in the one that is begun, or for another one of these? */
+/* Is there room in the unit under construction, or for another unit? */
 static bool batch_open(const struct iwt_tx *tx, u32 unit)
 {
 	if (tx->n_chunks == IWT_TX_CHUNKS)
@@ -268,8 +268,8 @@ void iwt_tx_fill(struct iwt_stream *st)
 	iwt_tx_let_go(tx);
 	drop_buf(tx);
 	/*
-	 * Also where the last segment is full: should TCP cut one elsewhere, at
-	 * the edge of the window, no more than this batch is out of step.
+	 * Also if the last segment is full: should TCP end a segment elsewhere, at the edge of
+	 * the window, then the next batch begins with a segment again.
 	 */
 	if (tx->n_chunks)
 		tx->chunk[tx->n_chunks - 1].eor = true;

@@ -22,7 +22,7 @@ static bool begin_send(struct iwt_stream *st, u32 len)
 	return true;
 }
 
-/* Verbs have half of what Immediate Data has room for (RFC 7306 6.2). */
+/* Verbs have four octets of Immediate Data, the message has eight (RFC 7306 6.2). */
 static bool begin_imm(struct iwt_stream *st)
 {
 	const struct iwt_send_wqe *h = &st->tx.wqe->h;
@@ -59,7 +59,7 @@ static bool begin_read(struct iwt_stream *st, u32 len)
 	return true;
 }
 
-/* What an atomic operation puts on the wire; the unmasked ones take all bits. */
+/* The operation on the wire; one without a mask is one whose mask has all bits. */
 static struct iwt_atomic atomic_of(const struct iwt_swqe *w)
 {
 	const struct iwt_atomic_body *b = &w->atomic;
@@ -136,7 +136,7 @@ static enum ib_wc_status check_list(struct iwt_stream *st, u32 len)
 
 	if (status != IB_WC_SUCCESS || w->h.flags & IWT_WR_INLINE)
 		return status;
-	/* of a single element the first octets that are fetched are the check */
+	/* a single element is checked when its first octets are fetched */
 	if (w->h.num_sge == 1 && !need)
 		return status;
 	if (iwt_sgl_check(&st->actor, w->sge, w->h.num_sge, need) != IWT_ACCESS_OK)
@@ -216,9 +216,8 @@ static bool begin_wqe(struct iwt_stream *st)
 }
 
 /*
- * May the loaded work request begin? A fence waits for the Reads and atomic
- * operations before it. So does an invalidation, which might otherwise take
- * away their sink.
+ * May the loaded work request begin? A fence waits for the Reads and atomic operations before
+ * it. So does an invalidation, which might invalidate their sink.
  */
 static bool wqe_ready(const struct iwt_stream *st)
 {
@@ -257,8 +256,8 @@ static bool pick_wqe(struct iwt_stream *st)
 }
 
 /*
- * An atomic operation is done when its answer can be framed: those before it are
- * answered then (RFC 7306 7), and it is done once.
+ * An atomic operation is executed when its Response can be framed: the requests before it have
+ * their Responses then (RFC 7306 7), and it is executed once.
  */
 static bool begin_atomic_resp(struct iwt_stream *st)
 {
@@ -330,7 +329,7 @@ static bool pick_term(struct iwt_tx *tx)
 }
 
 /**
- * iwt_tx_pick() - see to it that a message is current
+ * iwt_tx_pick() - make a message current, if none is
  * @st: stream; its lock is held
  *
  * DDP messages are never interleaved: the current one stays until it is
@@ -358,7 +357,7 @@ bool iwt_tx_pick(struct iwt_stream *st)
 	return !tx->err && pick_response(st);
 }
 
-/* Of a Write with immediate data the Write alone? (RFC 7306 6) */
+/* Is it the Write of a Write with immediate data? (RFC 7306 6) */
 static bool imm_follows(const struct iwt_tx *tx)
 {
 	return tx->what == IWT_TX_WQE && tx->msg.ddp.tagged &&

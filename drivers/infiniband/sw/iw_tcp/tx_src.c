@@ -19,7 +19,7 @@ bool iwt_tx_fail(struct iwt_stream *st, u32 err)
 }
 
 /**
- * iwt_tx_fail_wqe() - the work request under way can't be done
+ * iwt_tx_fail_wqe() - the work request under way can't be executed
  * @st: stream; its lock is held
  * @status: what it gets; the stream ends
  *
@@ -33,7 +33,7 @@ bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
 	return iwt_tx_fail(st, IWT_ERR_LOCAL);
 }
 
-/* Of a Read Response: all that is left must still be allowed. */
+/* Of a Read Response: access to all octets that are left must still be allowed. */
 static bool response_piece(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
@@ -61,10 +61,10 @@ static bool wqe_piece(struct iwt_stream *st)
 
 /**
  * iwt_tx_next_piece() - find the next octets of the message that are in one piece
- * @st: stream; its lock is held; those found last are used up
+ * @st: stream; its lock is held, and the last piece is used up
  *
- * They are @tx->src_len octets at @tx->src. Return: false when access is denied;
- * then tx->err is set.
+ * The piece has tx->src_len octets at tx->src. Return: false when access is denied; then
+ * tx->err is set.
  */
 bool iwt_tx_next_piece(struct iwt_stream *st)
 {
@@ -90,9 +90,8 @@ bool iwt_tx_next_piece(struct iwt_stream *st)
  * @to: where to
  * @len: how many
  *
- * Regions are looked up and checked once for the octets of one piece, and held
- * until iwt_tx_let_go(). Return: false when access is denied; then tx->err is
- * set.
+ * A region is looked up and checked once for each piece, and held until iwt_tx_let_go().
+ * Return: false when access is denied; then tx->err is set.
  */
 bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 {
@@ -114,7 +113,7 @@ bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 }
 
 /**
- * iwt_tx_let_go() - let go of the memory of the current message
+ * iwt_tx_let_go() - release the region of the current message
  * @tx: engine; its lock is held
  */
 void iwt_tx_let_go(struct iwt_tx *tx)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages whose payload TCP takes from where it is: only what the protocols add
- * is written anew.
+ * Messages whose payload TCP takes from where it is: only headers and trailers are written.
  *
- * Not with a CRC: should the consumer change its memory too early, octets that
- * are sent again would not be those that it was computed of. Not for Read
- * Responses: who owns their source is never told when it has been sent, may
- * withdraw the peer's right to it at any time, and must be able to count on
- * that: what it holds later is not the peer's to see.
+ * Not with a CRC: if the consumer changed its memory too early, octets that are sent again
+ * would differ from those that the CRC was computed from.
+ *
+ * Not for Read Responses: the owner of their source is never told that it has been sent. The
+ * owner may withdraw the peer's right to it at any time and use it for something else, which
+ * the peer must not see.
  */
 #include "tx_priv.h"
 
@@ -25,12 +25,12 @@
 /* With IWT_ZEROCOPY_AUTO: payload of an FPDU, and of a message, at least. */
 #define MIN_FPDU	(4 << 10)
 #define MIN_MSG		(32 << 10)
-/* Memory in one piece that is worth a reference; less is copied in any case. */
+/* Octets in one piece that are worth a reference; fewer are copied in any case. */
 #define MIN_PIECE	1024
 /* Room that a buffer should have: headers, trailers, short pieces. */
 #define MIN_ROOM	2048
 
-/* What to go back to when an FPDU can't be framed. */
+/* What to restore when an FPDU can't be framed. */
 struct undo {
 	struct iwt_txseg msg;
 	struct iwt_sgl_pos pos;
@@ -38,7 +38,7 @@ struct undo {
 	u32 by_ref;
 };
 
-/* Payload of the next FPDU that makes it worth while. */
+/* The least payload of the next FPDU for which it pays. */
 static u32 least(const struct iwt_tx *tx)
 {
 	return tx->zerocopy == IWT_ZEROCOPY_AUTO ? MIN_FPDU : MIN_PIECE;
@@ -94,10 +94,7 @@ static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 	return true;
 }
 
-/*
- * Octets of one page. A process's are pinned pages of its own; a kernel
- * consumer's may be anything.
- */
+/* Octets of one page: a pinned page of a process, or any memory of a kernel consumer. */
 static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 {
 	struct page *page;
@@ -144,7 +141,7 @@ static bool put_payload(struct iwt_stream *st, u32 len)
 	return true;
 }
 
-/* One FPDU of the current message; false when there is no room or no right. */
+/* Frames one FPDU of the current message. Return: false without room or right. */
 static bool put_fpdu(struct iwt_stream *st, u32 mulpdu)
 {
 	static const u8 tail[3 + IWT_FPDU_CRC_LEN];
@@ -172,7 +169,7 @@ static bool put_fpdu(struct iwt_stream *st, u32 mulpdu)
 	return false;
 }
 
-/* Does the batch take another FPDU, into the same buffer of TCP? */
+/* Has the batch room for another FPDU, in the same buffer of TCP? */
 static bool has_room(const struct iwt_tx *tx, u32 fit)
 {
 	u32 pieces = fit / PAGE_SIZE + 3;
@@ -186,8 +183,8 @@ static bool has_room(const struct iwt_tx *tx, u32 fit)
  * @st: stream; the socket lock and its own are held, and nothing is unsent
  * @fit: octets that FPDUs are to fit in
  *
- * It ends with the message at the latest. Return: false when nothing came of it
- * though nothing is wrong: the message has to be copied.
+ * The batch ends with the message at the latest. Return: false when nothing was framed though
+ * nothing is wrong: then the message has to be copied.
  */
 bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 {
@@ -240,7 +237,7 @@ bool iwt_tx_zc_send(struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_zc_drop() - be done with the batch, if there is one
+ * iwt_tx_zc_drop() - finish the batch, if there is one
  * @tx: engine; its lock is held
  */
 void iwt_tx_zc_drop(struct iwt_tx *tx)
