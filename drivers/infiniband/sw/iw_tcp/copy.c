@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-/* From how many octets on the string instruction is worth its beginning. */
+/* Octets from which on the string instruction pays. */
 #define STRING_MIN	512
 
 /**
@@ -17,9 +17,9 @@
  * @from: source; the two do not overlap
  * @len: octets
  *
- * Any context. Most are of whole segments. memcpy() of x86 uses the string instruction
- * only where it is fast for a few octets too (FSRM), else a loop of moves, which is
- * slower for so many. The kernel's copies from and to processes have the instruction
+ * Any context. Most copies are of whole segments. memcpy() of x86 uses the string instruction
+ * only on processors where it is fast for a few octets too (FSRM), else a loop of moves, which
+ * is slower for a segment. The kernel's copies from and to processes use the instruction
  * everywhere.
  */
 void iwt_copy(u8 *to, const u8 *from, size_t len)
@@ -48,8 +48,8 @@ void iwt_copy(u8 *to, const u8 *from, size_t len)
  * @from: source
  * @len: octets
  *
- * Programs poll on the last octets of a Write. They are stored after
- * everything before them is visible.
+ * Programs poll on the last octets of a Write. Those are stored after everything before them
+ * is visible.
  */
 void iwt_copy_out(u8 *to, const u8 *from, u32 len)
 {

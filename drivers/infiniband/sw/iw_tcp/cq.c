@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Completion queues: completions in, and events for the consumer. */
 #include "cq.h"
 
 #include "dev.h"
 #include "stats.h"
 
 /*
- * Events that a process gets by arming its ring, between two calls. A process that does
- * not read them has so many in uverbs' list, which is charged to nobody.
+ * Events that a process gets by arming its ring alone, between two calls. If the process does
+ * not read them, as many wait in the list of uverbs, whose memory is charged to nobody.
  */
 #define EVENTS_BY_RING	32
 
@@ -45,7 +46,7 @@ static void put_flag(struct iwt_cq *cq, u32 flag, bool on)
 	WRITE_ONCE(cq->ring.ctl->flags, cq->flags);
 }
 
-/* Does the consumer want to hear of an entry with these flags? */
+/* Does the consumer want an event for an entry with these flags? */
 static bool is_armed(const struct iwt_cq *cq, u8 flags)
 {
 	u32 arm;
@@ -57,10 +58,10 @@ static bool is_armed(const struct iwt_cq *cq, u8 flags)
 }
 
 /*
- * One event less by the ring alone. With the last one the process is told to call, and the
- * word is read once more: the process stores it before it reads the flag, so it calls, or
- * what it stored is seen here (as in iwt_ring_sleep(); tests/unit/ring_model.py). After
- * that the word may change as it likes.
+ * Use up one of the events that the ring alone may ask for. With the last one the flag tells
+ * the process to call, and the word is read once more. The process stores the word before it
+ * reads the flag: so either it calls, or this sees its word (as in iwt_ring_sleep();
+ * tests/unit/event_model.py tries all orders). Afterwards the word does not count any more.
  */
 static void spend(struct iwt_cq *cq)
 {
@@ -80,9 +81,9 @@ static void disarm(struct iwt_cq *cq)
 }
 
 /*
- * Is all that the handler does to have somebody scheduled? uverbs' wakes the reader; the
- * core's, of a queue that it polls itself and has ->wc for, has it polled. A consumer's
- * own may do anything, what needs the locks held here too.
+ * Does the handler only schedule something? That of uverbs wakes the reader; that of the core,
+ * for a queue that it polls itself (one with ->wc), queues the polling. A consumer's own
+ * handler may do anything, also something that needs the locks that are held here.
  */
 static bool only_schedules(const struct iwt_cq *cq)
 {
@@ -90,8 +91,8 @@ static bool only_schedules(const struct iwt_cq *cq)
 }
 
 /*
- * Without a detour where possible: what is raised by one bottom half for another is, when
- * a thread waits for the processor, ksoftirqd's, and so is one more switch a message.
+ * Call the handler directly where that is possible. Bottom half work that a bottom half queues
+ * becomes ksoftirqd's when a thread waits for the processor: one more switch for each message.
  */
 static void raise(struct iwt_cq *cq)
 {
@@ -101,7 +102,7 @@ static void raise(struct iwt_cq *cq)
 		queue_work(system_bh_wq, &cq->notify);
 }
 
-/* The event that was put off, if there is still something to tell. */
+/* Raise the event that was delayed, if a completion is still there. */
 static void raise_held(struct iwt_cq *cq)
 {
 	unsigned long irq;
@@ -123,11 +124,8 @@ static enum hrtimer_restart period_over(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/*
- * Does the event for this completion wait for more of them? Not for long, and not
- * if it tells of a failure.
- */
-static bool put_off(struct iwt_cq *cq, const struct iwt_cqe *cqe)
+/* Is the event for this completion delayed? Not for long, and never for a failure. */
+static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 {
 	if (!cq->mod_count || cqe->status != IB_WC_SUCCESS)
 		return false;
@@ -189,10 +187,10 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 }
 
 /**
- * iwt_cq_set_flag() - say something to the process that polls
- * @cq: its queue
+ * iwt_cq_set_flag() - set or clear a flag that the process reads
+ * @cq: queue of the process
  * @flag: of enum iwt_ring_flags
- * @on: whether it holds
+ * @on: set or clear
  *
  * Any context.
  */
@@ -215,16 +213,16 @@ static void lost_entry(struct iwt_cq *cq)
 }
 
 /**
- * iwt_cq_push() - add a completion and tell the consumer if it wants to know
+ * iwt_cq_push() - add a completion, and raise an event if the consumer has asked for one
  * @cq: queue
  * @cqe: completion
- * @qp: queue pair it is of
+ * @qp: its queue pair
  *
- * Any context that may take a spinlock. A process's consumer index is only
- * compared; the worst that a wrong one does is to lose that process's entries.
+ * Any context that may take a spinlock. The consumer index of a process is only compared: a
+ * wrong one loses entries of that process, and nothing else.
  *
- * Return: false when there is no room, now or before: the completion is lost, and
- * @qp has to end (iwt_qp_look_lost()).
+ * Return: false when there is no room, or was none before: the completion is lost, and the
+ * stream of @qp has to end (iwt_qp_look_lost()).
  */
 bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 {
@@ -239,7 +237,7 @@ bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 		lost_entry(cq);
 	} else {
 		put_entry(cq, cqe, qp);
-		notify = is_armed(cq, cqe->flags) && !put_off(cq, cqe);
+		notify = is_armed(cq, cqe->flags) && !delay(cq, cqe);
 		if (notify)
 			disarm(cq);
 	}
@@ -309,7 +307,7 @@ int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
 	while (got < n && cons != cq->prod) {
 		const struct iwt_kcqe *k = iwt_ring_at(&cq->ring, cons++);
 
-		/* a queue pair that is gone takes its completions with it */
+		/* completions of a queue pair that is gone are dropped */
 		if (k->qp)
 			fill_wc(k, &wc[got++]);
 	}
@@ -319,15 +317,15 @@ int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
 }
 
 /*
- * Arms, with the barrier that pairs with is_armed(): the word is stored before the ring is
- * looked at, and iwt_cq_push() fills the ring before it reads the word, so no completion
- * slips between. Under the lock.
+ * Arm, with the barrier that pairs with is_armed(): here the word is stored before the ring is
+ * read, and iwt_cq_push() fills the ring before it reads the word. So no completion is missed.
+ * Under the lock.
  */
 static void store_arm(struct iwt_cq *cq, bool solicited)
 {
 	u32 *arm = &cq->ring.ctl->arm;
 
-	/* a wish for every completion is not weakened by a later, lesser one */
+	/* an earlier wish for every completion stays */
 	if (!solicited)
 		WRITE_ONCE(*arm, IWT_CQ_ARM_ANY);
 	else if (READ_ONCE(*arm) != IWT_CQ_ARM_ANY)
@@ -342,8 +340,8 @@ static void store_arm(struct iwt_cq *cq, bool solicited)
  *
  * Any context.
  *
- * Return: 1 if completions are missed when the caller goes to sleep now and
- * asked to be told (IB_CQ_REPORT_MISSED_EVENTS), else 0.
+ * Return: 1 if completions are there already and the caller has asked to be told
+ * (IB_CQ_REPORT_MISSED_EVENTS), else 0.
  */
 int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
 {
@@ -363,7 +361,7 @@ int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
  * @solicited: for solicited completions only
  * @at_once: for what is in the ring already, too
  *
- * A process arms without a call as long as it has credit, which this restores. Any
+ * As long as a process has credit it arms without a call; this restores the credit. Any
  * context.
  */
 void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
@@ -372,7 +370,7 @@ void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
 	bool notify;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* before the process sees that the word counts again */
+	/* before the process sees that it may arm without a call */
 	cq->credit = EVENTS_BY_RING;
 	put_flag(cq, IWT_RING_ARM_BY_CALL, false);
 	store_arm(cq, solicited);
@@ -388,10 +386,10 @@ void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
  * iwt_cq_moderate() - one event for several completions
  * @cq: queue
  * @count: completions for an event
- * @period: microseconds after the first of them when it comes anyway
+ * @period: microseconds after the first of them when the event comes in any case
  *
- * Events are put off only if both are more than nothing, so that none is put off
- * for ever; failures are told at once. Any context.
+ * Events are delayed only if both numbers allow it, so that none is delayed for ever. Failures
+ * are never delayed. Any context.
  */
 void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period)
 {
@@ -401,13 +399,13 @@ void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period)
 	cq->mod_count = count > 1 && period ? count : 0;
 	cq->mod_period = period;
 	spin_unlock_irqrestore(&cq->lock, irq);
-	/* what waits by the old rules does not wait for the new ones */
+	/* an event that waits by the old numbers comes now */
 	raise_held(cq);
 }
 
 /*
- * An event that was put off comes now. The core stops its polling before it destroys
- * a queue, and no timer may have that begin again.
+ * Raise a delayed event now. The core stops its polling before it destroys a queue, and no
+ * timer may start it again.
  */
 static void raise_now(struct iwt_cq *cq)
 {
@@ -420,8 +418,8 @@ static void raise_now(struct iwt_cq *cq)
  * @cq: queue
  * @qp: queue pair, which completes nothing any more
  *
- * A process's provider does the same for the rings it reads. When the last queue pair
- * is gone, no event is put off any more. May sleep.
+ * The provider does the same for the ring of a process. When the last queue pair is gone, no
+ * event is delayed any more. May sleep.
  */
 void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp)
 {

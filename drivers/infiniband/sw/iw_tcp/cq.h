@@ -26,13 +26,13 @@ struct iwt_kcqe {
  * @lock: guards the ring's kernel side; any context, irqs off
  * @prod: the kernel's own producer index
  * @user: entries are struct iwt_cqe, else struct iwt_kcqe
- * @flags: what the ring says to the process (enum iwt_ring_flags)
- * @mod_count: completions for an event, when events are put off, else 0
- * @mod_period: microseconds that an event is put off at most
+ * @flags: flags that the process reads (enum iwt_ring_flags)
+ * @mod_count: completions for an event, when events are delayed, else 0
+ * @mod_period: microseconds that an event is delayed at most
  * @credit: events that a process may still get by the ring alone
  * @asked: enum iwt_cq_arm that counts when there is no credit
- * @held: completions for which an event was put off
- * @timer: the end of that time
+ * @held: completions whose event is delayed
+ * @timer: the end of that delay
  * @map: mapping of a user queue
  * @mem: ring memory of a kernel queue
  * @notify: runs the consumer's handler: never inside post_send, never twice at
@@ -71,7 +71,7 @@ static inline bool iwt_cq_untaken(const struct iwt_cq *cq)
 	return READ_ONCE(cq->prod) != READ_ONCE(cq->ring.ctl->cons);
 }
 
-/* Is the consumer to be told of the next one? Any context; a guess. */
+/* Has the consumer asked for an event? Any context; a guess. */
 static inline bool iwt_cq_armed(const struct iwt_cq *cq)
 {
 	return READ_ONCE(cq->ring.ctl->arm) != IWT_CQ_ARM_NONE;

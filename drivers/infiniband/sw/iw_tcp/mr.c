@@ -2,11 +2,10 @@
 /*
  * Memory regions.
  *
- * A region is found by the upper 24 bits of its STag and known by all 32; both
- * parts are random, so that a peer cannot guess what it was not told (RFC 5042
- * 6.2). Data is copied under the region's read lock: whoever took the lock and
- * saw the region valid may use its memory until it lets go, and whoever
- * invalidates or destroys it waits for that.
+ * A region is looked up by the upper 24 bits of its STag, and all 32 bits must match; both parts
+ * are random, so that a peer can't guess an STag that it was not told (RFC 5042 6.2). Octets are
+ * copied under the region's read lock: while an engine has the lock and the region is valid, it
+ * may use the memory; to invalidate or destroy the region is to wait for the lock.
  */
 #include "mr.h"
 
@@ -32,7 +31,7 @@ static int rights_of(int access, u32 *rights)
 
 	if (access & ~ACCESS_KNOWN)
 		return -EOPNOTSUPP;
-	/* Octets that the peer writes change what local access sees. */
+	/* a peer that writes changes what the local side reads */
 	if ((access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -48,7 +47,7 @@ static int rights_of(int access, u32 *rights)
 	return 0;
 }
 
-/* Give @mr, complete but for that, an STag under which it can be found. */
+/* Give @mr, which is complete but for that, an STag, and make it known under it. */
 static int publish(struct iwt_mr *mr)
 {
 	int tries, ret = -EBUSY;
@@ -58,7 +57,7 @@ static int publish(struct iwt_mr *mr)
 		return -ENOMEM;
 	for (tries = 0; tries < STAG_TRIES && ret == -EBUSY; tries++) {
 		stag = get_random_u32();
-		/* Index 0 has the STags that mean "any kernel address". */
+		/* STags of index 0 mean "any kernel address" */
 		if (!(stag >> KEY_BITS))
 			continue;
 		mr->stag = stag;
@@ -72,7 +71,7 @@ static int publish(struct iwt_mr *mr)
 	return ret == -EBUSY ? -ENOMEM : ret;
 }
 
-/* Who pays for a region: its process, if it has one. */
+/* A region is charged to its process, if it has one. */
 static gfp_t gfp_of(const struct ib_pd *pd)
 {
 	return pd->uobject ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
@@ -110,7 +109,7 @@ static void mr_free(struct iwt_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-/* Append @len octets at @va; what continues the last run joins it. */
+/* Append @len octets at @va. If they continue the last run, they become a part of it. */
 static int extents_add(struct iwt_extents *e, u8 *va, u64 len)
 {
 	struct iwt_extent *last = e->n ? &e->ext[e->n - 1] : NULL;
@@ -273,7 +272,7 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
-	/* the core leaves this side to the local key, and asks for the peer's rights alone */
+	/* the core uses the local key for this side, and asks for rights of the peer only */
 	ret = rights_of(access | IB_ACCESS_LOCAL_WRITE, &rights);
 	if (ret)
 		return ERR_PTR(ret);
@@ -295,13 +294,13 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
  * iwt_mr_destroy() - the end of a region
  * @mr: region; gone afterwards
  *
- * Process context, may sleep. Waits for whoever is copying.
+ * Process context, may sleep. Waits for engines that copy.
  */
 void iwt_mr_destroy(struct iwt_mr *mr)
 {
 	write_lock_bh(&mr->lock);
 	mr->region.valid = false;
-	/* nor does a late REG_MR make it valid again */
+	/* a late REG_MR must not make it valid again */
 	mr->region.pd = NULL;
 	write_unlock_bh(&mr->lock);
 	xa_erase(&mr->dev->mrs, mr->stag >> KEY_BITS);
@@ -324,8 +323,8 @@ static int add_page(struct ib_mr *ibmr, u64 addr)
  * @nents: its length
  * @sg_offset: octets to skip in the first element, updated; may be NULL
  *
- * The region itself stays as it is until then: it may still be in use under
- * its old key. Any context. Return: elements covered, or a negative error.
+ * The region stays as it is until that REG_MR: it may still be in use under its old key. Any
+ * context. Return: elements covered, or a negative error.
  */
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset)
@@ -344,7 +343,7 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 	return n;
 }
 
-/* For sparse, which cannot follow two locks through a returned pointer. */
+/* For sparse, which can't follow two locks through a returned pointer. */
 static inline struct iwt_mr *hand_out(struct iwt_mr *mr)
 {
 	__release(RCU);
@@ -383,7 +382,7 @@ struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 }
 
 /**
- * iwt_mr_put() - let a region go
+ * iwt_mr_put() - unlock a region
  * @mr: region from iwt_mr_get(), not NULL
  */
 void iwt_mr_put(struct iwt_mr *mr)
@@ -417,7 +416,7 @@ static bool holds(const struct iwt_extents *e, u32 i, u64 off)
 
 /**
  * iwt_hold_change() - hold another region
- * @h: what is held so far; let go
+ * @h: what is held so far; it is dropped
  * @dev: device
  * @stag: STag or lkey
  *
@@ -432,7 +431,7 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 	return h->mr;
 }
 
-/* As iwt_mr_piece(), wherever the octets are. */
+/* As iwt_mr_piece(), for any place in the region. */
 u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 		      u32 *hint)
 {
@@ -458,7 +457,7 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 	return e->ext[i].va + skip;
 }
 
-/* As iwt_mr_get(), but for change, and valid or not; @stag's key is ignored. */
+/* As iwt_mr_get(), but write-locked, and valid or not; the key of @stag is ignored. */
 static struct iwt_mr *get_for_change(struct iwt_dev *dev, u32 stag)
 {
 	struct iwt_mr *mr;
@@ -481,9 +480,9 @@ static void put_changed(struct iwt_mr *mr)
 }
 
 /*
- * A consumer may invalidate what is not valid: a region before its first
- * registration, or once more. The key of such a region is the consumer's choice,
- * so it does not count. A peer may do neither (RFC 5040 5.3).
+ * A consumer may invalidate a region that is not valid: before its first registration, or a
+ * second time. The key of such a region is the consumer's choice, so it does not count. A peer
+ * may do neither (RFC 5040 5.3).
  */
 static u32 check_invalidate(const struct iwt_mr *mr, u32 stag,
 			    const struct ib_pd *pd, bool remote)

@@ -46,8 +46,8 @@ struct iwt_extents {
  * @stag: index << 8 | key as of now
  * @region: bounds, rights, validity, protection domain
  * @map: what is covered now
- * @next: IWT_MR_FAST: what the next REG_MR will cover; touched by the consumer
- *	only, who may map new pages while the old ones are still registered
+ * @next: IWT_MR_FAST: what the next REG_MR will cover; changed by the consumer only, which
+ *	may map new pages while the old ones are still registered
  * @next_ready: @next was filled and not registered yet
  * @umem: pinned user memory
  * @rcu: lookups run under RCU
@@ -82,13 +82,12 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 		      u32 *hint);
 
 /**
- * struct iwt_hold - the region that an engine is at
+ * struct iwt_hold - the region that an engine uses
  * @mr: held, or NULL
  * @hint: extent that the last octets were in
  *
- * A region stays held while one FPDU after the other goes to it, but for no
- * longer than a run, and not while completions are made: consumers may do
- * anything then.
+ * A region stays held while one FPDU after the other uses it, but for no longer than a run,
+ * and not while completions are made: a consumer's handler may do anything then.
  */
 struct iwt_hold {
 	struct iwt_mr *mr;
@@ -107,7 +106,7 @@ static inline struct iwt_mr *iwt_hold_mr(struct iwt_hold *h,
 	return iwt_hold_change(h, dev, stag);
 }
 
-/* Let it go: before another one may be held, and at the end of a run. */
+/* Drop it: before another region may be held, and at the end of a run. */
 static inline void iwt_hold_drop(struct iwt_hold *h)
 {
 	if (h->mr)

@@ -5,12 +5,12 @@
 #include "zerocopy.h"
 
 /*
- * rdma_cm initialises a queue pair of iWARP with no rights as long as it has
- * no iw_cm_id for it, and leaves them to the connection, which by iw_cm's rule
- * gives both. So "none" before there is a connection is no wish; later it is.
- * Nor is "both" before there is a connection a wish that there be no atomic
- * operations: iw_cm, whose words these are then, does not know them. They need
- * a right of their region too.
+ * rdma_cm initialises an iWARP queue pair without rights as long as it has no iw_cm_id for it,
+ * and iw_cm gives it the rights to read and write when it is connected. So "no rights" before a
+ * connection is not a consumer's wish; later it is.
+ *
+ * "Read and write" before a connection does not mean that the consumer wants no atomic
+ * operations: iw_cm says it, and does not know them. They need a right of their region as well.
  */
 static void put_rights(struct iwt_qp *qp, u32 rights, bool was_idle)
 {
@@ -52,7 +52,7 @@ static int modify_state(struct iwt_qp *qp, enum ib_qp_state to)
 	case IB_QPS_RTR:
 		return modify_idle(qp, to);
 	case IB_QPS_RTS:
-		/* only the connection manager gets it there */
+		/* only the connection manager makes that step */
 		return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
 		return iwt_qp_do_step(qp, iwt_tx_busy(&qp->stream) ? IWT_QE_CLOSE_BUSY :
@@ -76,7 +76,7 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
 		err = modify_state(qp, c->to);
 	if (err || !(c->mask & IB_QP_ACCESS_FLAGS))
 		return err;
-	/* a reset forgets rights, these too */
+	/* a reset clears the rights, these included */
 	if (!(c->mask & IB_QP_STATE && c->to == IB_QPS_RESET))
 		put_rights(qp, c->rights, was_idle);
 	return 0;
@@ -87,16 +87,16 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
  * @qp: queue pair
  * @c: what it wants; SQD asks for a graceful close, ERR for an abortive one
  *
- * All of it happens, or nothing. In error all is flushed when it returns. May sleep.
- * Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset
- * with the connection still there, or anything of it, -EOPNOTSUPP for a state
- * that iWARP does not have.
+ * All of it happens, or nothing. In the error state all requests are flushed when this returns.
+ * May sleep. Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset while
+ * the connection, or TCP's use of memory, is not over, -EOPNOTSUPP for a state that iWARP does
+ * not have.
  */
 int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 {
 	int err;
 
-	/* a queue pair that is idle again keeps nothing from before */
+	/* a queue pair that becomes idle keeps nothing from before */
 	iwt_qp_flush_all(qp);
 	spin_lock_bh(&qp->stream.lock);
 	err = modify_locked(qp, c);
@@ -106,7 +106,7 @@ int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 }
 
 /**
- * iwt_qp_verbs_state() - the state in the words of the verbs
+ * iwt_qp_verbs_state() - the state as verbs name it
  * @qp: queue pair; qp->stream.lock is held
  */
 enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Reads and atomic operations under way, in both directions. */
 #include "readq.h"
 
 #include <linux/slab.h>
 
-/* The part of ORD of which requests begin together. */
+/* This part of ORD begins together. */
 #define READQ_TOGETHER	4
 
 /**
  * iwt_readq_alloc() - make room for what was negotiated
  * @q: queue; what it had is released
- * @ord: requests of ours at a time
+ * @ord: requests of this end at a time
  * @ird: requests of the peer at a time
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT to charge it
  *
@@ -41,7 +42,7 @@ void iwt_readq_free(struct iwt_readq *q)
 }
 
 /**
- * iwt_readq_start() - a Read or atomic operation of ours begins
+ * iwt_readq_start() - a Read or atomic operation of this end begins
  * @q: queue; the lock of the stream is held
  * @msn: number of its request on queue 1
  *

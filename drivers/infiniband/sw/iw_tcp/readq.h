@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RDMA Reads and atomic operations under way: ours, waiting for their responses
- * (bounded by ORD), and the peer's, waiting to be answered (bounded by IRD).
- * Both kinds share the limits and keep their order (RFC 5040 5.2, 6.1, RFC 7306
- * 5.2).
+ * RDMA Reads and atomic operations under way: those of this end, which wait for their Responses
+ * (bounded by ORD), and those of the peer, which wait to be answered (bounded by IRD). Both
+ * kinds share the limits and keep their order (RFC 5040 5.2, 6.1, RFC 7306 5.2).
  */
 #ifndef IWT_READQ_H
 #define IWT_READQ_H
@@ -14,7 +13,7 @@
 
 #include "proto/atomic.h"
 
-/* A Read or atomic operation of ours. */
+/* A Read or atomic operation of this end. */
 struct iwt_read_out {
 	struct iwt_sge sink;	/* addr and lkey are the sink TO and STag */
 	u32 got;		/* octets placed so far */
@@ -39,9 +38,9 @@ struct iwt_read_in {
  * struct iwt_readq - both directions; guarded by the lock of the stream
  * @out: ring of @out_max
  * @in: ring of @in_max
- * @out_head: oldest of ours
+ * @out_head: oldest of this end
  * @out_n: how many
- * @out_waits: ORD was reached, and not enough are done since to go on
+ * @out_waits: ORD was reached, and too few have finished since to begin others
  * @in_head: oldest of the peer
  * @in_n: how many
  */
@@ -69,8 +68,8 @@ static inline bool iwt_readq_out_full(const struct iwt_readq *q)
 }
 
 /*
- * May another one of ours begin? Once ORD is reached some begin together: one by one,
- * each would have a segment of its own, and its response would begin one.
+ * May another one of this end begin? After ORD was reached, several begin together: one by one,
+ * each request would have a segment of its own, and so would its Response.
  */
 static inline bool iwt_readq_out_ready(const struct iwt_readq *q)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* The receive queue: posted by the kernel or a process, taken in order. */
 #include "rq.h"
 
 #include <linux/overflow.h>
@@ -126,9 +127,9 @@ int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 }
 
 /**
- * iwt_rq_complete() - report what became of a buffer
+ * iwt_rq_complete() - complete a receive
  * @rq: queue; the lock of the stream is held
- * @qp: whose it is
+ * @qp: queue pair, for the completions
  * @cqe: all but the queue pair
  */
 void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
@@ -145,9 +146,9 @@ void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
 }
 
 /**
- * iwt_rq_fail() - a buffer was taken or posted in vain
+ * iwt_rq_fail() - complete a receive with an error
  * @rq: queue; the lock of the stream is held
- * @qp: whose it is
+ * @qp: queue pair, for the completions
  * @wr_id: the consumer's name for it
  * @status: why
  */
@@ -164,13 +165,13 @@ void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
 }
 
 /**
- * iwt_rq_flush() - complete posted buffers, in order
+ * iwt_rq_flush() - complete posted receives, in order, with an error
  * @rq: queue; the lock of the stream is held
- * @qp: whose it is
+ * @qp: queue pair, for the completions
  * @max: buffers at most
  *
- * From here on the ring asks to be woken, because a buffer posted to a queue
- * pair in error has to be flushed too. Return: true when some are left.
+ * From now on the ring asks to be woken: a receive that is posted to a queue pair in error has
+ * to be flushed too. Return: true when some are left.
  */
 bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 {
@@ -187,7 +188,7 @@ bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 		const struct iwt_recv_wqe *w = iwt_ring_at(&rq->ring, rq->cons);
 		u64 wr_id = READ_ONCE(w->wr_id);
 
-		/* the slot before the completion that promises it */
+		/* a consumer that sees the completion may use the slot */
 		iwt_ring_set_cons(&rq->ring, ++rq->cons);
 		iwt_rq_fail(rq, qp, wr_id, IB_WC_WR_FLUSH_ERR);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The receive queue: buffers are taken in order, one to a Send message. */
+/* The receive queue: receives are taken in order, one for each Send. */
 #ifndef IWT_RQ_H
 #define IWT_RQ_H
 

@@ -17,7 +17,7 @@
  * iwt_rx_start() - make the engine ready for a connection
  * @rx: engine
  * @terms: what was negotiated
- * @initiator: we sent the MPA Request
+ * @initiator: this end sent the MPA Request
  */
 void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 		  bool initiator)
@@ -43,7 +43,7 @@ static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f,
 			       iwt_rx_untagged(st, f, &at.c);
 }
 
-/* A fault of ours is not the peer's; a wrong version is no access to memory. */
+/* A local failure is not an error of the peer; a wrong version is no access to memory. */
 static void count_error(struct iwt_dev *dev, u32 err)
 {
 	if (err == IWT_ERR_LOCAL)
@@ -71,8 +71,8 @@ static void note_error(struct iwt_stream *st, const struct iwt_fpdu *f, u32 err)
 }
 
 /*
- * Whole FPDUs that have arrived, as many as a step has. Return: octets dealt with; @need is
- * how many have to be there for another one, as far as known, 0 when they may be.
+ * Takes whole FPDUs that have arrived, up to the budget of a step. Return: octets used; @need
+ * is how many have to be there for another FPDU, as far as known, 0 if they may be there.
  */
 static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail,
 		      u32 *need)
@@ -87,7 +87,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 			*need = 0;
 			break;
 		}
-		/* an FPDU that begins a piece of memory is in front of us then */
+		/* then an FPDU that begins a piece of memory is at the cursor */
 		if (!at->c.len && !at->c.more(&at->c))
 			break;
 		status = IWT_FPDU_OK;
@@ -105,7 +105,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 			note_error(st, &f, err);
 			break;
 		}
-		/* the initiator has shown itself: we may talk (RFC 5044 7.1.2) */
+		/* the initiator has sent an FPDU, so the responder may send (RFC 5044 7.1.2) */
 		st->tx.hold = false;
 		rx->rtr_send = false;
 		rx->rtr_write = false;
@@ -121,7 +121,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 	return used;
 }
 
-/* Return: octets that have to be there to go on, 0 when they may be. */
+/* Return: octets that have to be there to go on, 0 if they may be there. */
 static u32 take_step(struct iwt_stream *st)
 {
 	struct iwt_rx *rx = &st->rx;
@@ -145,14 +145,14 @@ static u32 take_step(struct iwt_stream *st)
 }
 
 /**
- * iwt_rx_run() - deal with what has arrived
+ * iwt_rx_run() - receive what has arrived
  * @st: stream; the socket lock and its own are held
  *
- * Softirq or backlog, never sleeps. Megabytes may have waited, behind a segment that was
- * lost: they are taken in steps, so that TCP acknowledges before all is done. What is left
- * behind the last step is for another run, as st->rx.more says. After an error or a
- * Terminate the rest of the stream is thrown away as it comes, so that the peer can read our
- * Terminate and close in order (RFC 5044 8).
+ * Softirq or backlog, never sleeps. Megabytes may have waited behind a segment that was lost.
+ * They are taken in steps, so that TCP acknowledges before all is done. What is left behind the
+ * last step is for another run, as st->rx.more says. After an error or a Terminate the rest of
+ * the stream is thrown away as it comes, so that the peer can read the Terminate of this end
+ * and close in order (RFC 5044 8). Return: see enum iwt_rx_result.
  */
 enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 {
@@ -174,7 +174,7 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 }
 
 /**
- * iwt_rx_flush() - complete the Send under way and posted buffers
+ * iwt_rx_flush() - flush the receive of the Send under way, and posted buffers
  * @st: stream; its lock is held
  * @max: buffers at most
  *

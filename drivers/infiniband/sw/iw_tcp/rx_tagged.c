@@ -6,13 +6,13 @@
 #include "dev.h"
 #include "mr.h"
 
-/* What it says was judged of the segment in front of it, if it says the same. */
+/* A segment that says the same as the one before it was checked with that one. */
 static u32 check_rdmap(const struct iwt_fpdu *f)
 {
 	return f->follows ? IWT_OK : iwt_rdmap_check(&f->ddp, f->ulpdu_len);
 }
 
-/* Place the payload into the held region, which was checked. */
+/* Place the payload into the region that is held, whose rights were checked. */
 static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			struct iwt_cursor *at)
 {
@@ -38,8 +38,8 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 }
 
 /*
- * Immediate Data that follows has its length from here. The first message of
- * an initiator that has to say that it is ready is nobody's Write.
+ * Note the length of a Write, for Immediate Data behind it. A Write that is the initiator's
+ * ready-to-receive message does not count.
  */
 static void note_write(struct iwt_rx *rx, const struct iwt_fpdu *f)
 {
@@ -51,7 +51,7 @@ static void note_write(struct iwt_rx *rx, const struct iwt_fpdu *f)
 	rx->after_write = f->ddp.last;
 }
 
-/* RDMA Write, or a tagged segment that has no business here. */
+/* RDMA Write, or a tagged segment that should not have come. */
 static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)
 {
@@ -71,7 +71,7 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 	if (err)
 		return err;
 	if (f->ddp.opcode != IWT_OP_WRITE)
-		return IWT_ERR_OP_OPCODE;	/* a Response nobody asked for */
+		return IWT_ERR_OP_OPCODE;	/* a Response without a request */
 	note_write(&st->rx, f);
 	if (!f->payload_len)
 		return IWT_OK;
@@ -80,7 +80,7 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 	return place_tagged(st, f, at);
 }
 
-/* Into the sink of our own Read; a failure is a local one. */
+/* Place into the sink of a Read of this end. To fail there is a local error. */
 static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 			  struct iwt_fpdu *f, struct iwt_cursor *at)
 {
@@ -100,9 +100,9 @@ static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 }
 
 /**
- * iwt_rx_finish_read() - a Read or atomic operation of ours has its response
+ * iwt_rx_finish_read() - a Read or atomic operation of this end has its Response
  * @st: stream; its lock is held
- * @out: the oldest one; gone afterwards
+ * @out: the oldest of them; gone afterwards
  *
  * Return: IWT_OK, or the error for the Terminate.
  */

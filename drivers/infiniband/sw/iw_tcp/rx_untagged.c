@@ -8,13 +8,13 @@
 #include "stats.h"
 #include "trace.h"
 
-/* Take a buffer for the Send that begins here. */
+/* Take a receive for the Send that begins here. */
 static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 {
 	struct iwt_rx *rx = &st->rx;
 	int got;
 
-	/* a segment out of order must not cost a buffer */
+	/* a segment out of order must not use up a receive */
 	if (rx->recv_open || d->msn != rx->q[IWT_QN_SEND].msn)
 		return IWT_OK;
 	got = iwt_rq_next(&st->rq, rx->recv);
@@ -26,7 +26,7 @@ static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 }
 
 /**
- * iwt_rx_fail_recv() - the buffer under way, if any, fails
+ * iwt_rx_fail_recv() - the receive under way, if any, fails
  * @st: stream; its lock is held
  * @status: why
  */
@@ -89,9 +89,9 @@ static u32 rx_send(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 }
 
 /*
- * Immediate Data behind a Write is the end of a Write with immediate data, whose
- * length the completion tells; elsewhere it is a Send of no length. The octets
- * that verbs have no room for are not looked at.
+ * Immediate Data behind a Write ends a Write with immediate data, whose length the completion
+ * tells; elsewhere it is a Send without payload. Verbs have no room for half of its octets,
+ * which are ignored.
  */
 static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 {
@@ -118,7 +118,7 @@ static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 	return IWT_OK;
 }
 
-/* May the peer read that? It is asked again when the octets are fetched. */
+/* May the peer read that? This is checked again when the octets are fetched. */
 static u32 check_read(struct iwt_stream *st, const struct iwt_rdmap_read *r)
 {
 	enum iwt_access_verdict v;
@@ -150,7 +150,7 @@ static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 	return iwt_readq_accept(&st->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
 }
 
-/* May the peer do that? It is asked again when it is done, in its turn. */
+/* May the peer do that? This is checked again when the operation is executed. */
 static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
 {
 	u32 err = iwt_atomic_check(a);
@@ -174,7 +174,7 @@ static u32 rx_atomic_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 	return iwt_readq_accept(&st->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
 }
 
-/* Responses come in the order of the requests, Reads among them. */
+/* Responses come in the order of the requests, those of Reads included. */
 static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 {
 	struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
@@ -196,8 +196,8 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 }
 
 /*
- * The request that the peer's Terminate is about, if its response is awaited. A
- * Terminate that returns no header can only mean the oldest.
+ * The request that the peer's Terminate is about, if it has no Response yet. A Terminate
+ * without a header can only be about the oldest.
  */
 static struct iwt_read_out *terminated(struct iwt_stream *st,
 				       const struct iwt_term *t)
@@ -209,7 +209,7 @@ static struct iwt_read_out *terminated(struct iwt_stream *st,
 	return iwt_readq_find(&st->readq, t->ddp.msn);
 }
 
-/* How a request completes for which the peer ended the stream. */
+/* The status of a request for which the peer has ended the stream. */
 static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 {
 	switch (IWT_ERR_LAYER(t->err) << 4 | IWT_ERR_ETYPE(t->err)) {
@@ -222,7 +222,7 @@ static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 			return IB_WC_REM_INV_REQ_ERR;
 		break;
 	case 0x20:
-		/* an unexpected opcode, by peers that swap layer and type */
+		/* some peers swap layer and type of "unexpected opcode" */
 		if (t->err == IWT_ERR_MPA_IRD && atomic)
 			return IB_WC_REM_OP_ERR;
 		break;
@@ -251,14 +251,14 @@ static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 	iwt_count(st->dev, IWT_C_TERM_RX);
 }
 
-/* Those that wait for their response count, and the one whose is being sent. */
+/* Requests of the peer that wait count, and the one whose Response is being sent. */
 static bool ird_reached(const struct iwt_stream *st)
 {
 	return st->readq.in_n + (st->tx.what == IWT_TX_RESPONSE) >=
 	       st->readq.in_max;
 }
 
-/* What MO may reach in the buffer of the Send. */
+/* Octets of the receive that the Send may fill. */
 static u32 recv_room(const struct iwt_rx *rx)
 {
 	return min_t(u64, rx->recv->len, U32_MAX);
@@ -305,7 +305,7 @@ static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 	}
 }
 
-/* What the peer sends of its own accord stands between a Write and the rest. */
+/* A message of the peer other than a Response ends the chance of Immediate Data for a Write. */
 static void forget_write(struct iwt_rx *rx, u32 qn)
 {
 	if (qn != IWT_QN_SEND && qn != IWT_QN_READ_REQ)
@@ -315,8 +315,8 @@ static void forget_write(struct iwt_rx *rx, u32 qn)
 }
 
 /*
- * A Send of no octets as ready-to-receive message is the other provider's, not
- * its ULP's: ours has no buffer to spare for it and no use for its completion
+ * A Send without payload as ready-to-receive message comes from the other provider, not from
+ * its ULP: the consumer of this end has posted no receive for it, and needs no completion
  * (RFC 6581 4.4.2).
  */
 static bool is_rtr(const struct iwt_rx *rx, const struct iwt_fpdu *f)
@@ -339,8 +339,8 @@ static u32 rx_rtr(struct iwt_rx *rx, const struct iwt_fpdu *f)
 }
 
 /*
- * In the middle of a Send: its buffer, MSN and opcode are those of the segment in
- * front of this one, and MO is where that ended. Whether it fits is all that is new.
+ * In the middle of a Send: receive, MSN and opcode are those of the segment before this one,
+ * and MO is where that segment ended. It is only checked whether the payload fits.
  */
 static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
 {
@@ -365,7 +365,7 @@ u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 		iwt_ddp_advance(&st->rx.q[IWT_QN_SEND], f->payload_len, false);
 		return place_send(st, f, at);
 	}
-	/* but for the rest of a Send, other regions may be looked at */
+	/* except in the middle of a Send, other regions may be looked up */
 	if (!d->mo)
 		iwt_hold_drop(&st->rx.hold);
 	if (is_rtr(&st->rx, f))

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Octets between scatter/gather lists and linear memory, with every check. */
 #include "sgl.h"
 
 #include <linux/atomic.h>
@@ -16,14 +17,14 @@ static bool is_kernel_va(const struct iwt_actor *who, u32 lkey)
 
 /**
  * iwt_mem_piece() - memory of one region
- * @who: for whom; remote accesses are never the kernel's
- * @hold: takes the region, so that the memory stays its
+ * @who: in whose name; remote accesses are never the kernel's
+ * @hold: takes the region, so that it keeps the memory
  * @stag: region
  * @addr: tagged offset
  * @max: octets; all of them must be allowed
  * @need: rights
  * @piece: takes the memory
- * @len: takes how many of the octets are there
+ * @len: takes how many of the octets are in this piece
  *
  * Bottom halves off, never sleeps. Return: IWT_ACCESS_OK or why not.
  */
@@ -46,15 +47,15 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
 
 /**
  * iwt_sgl_piece() - memory at a place in a list
- * @who: for whom
+ * @who: in whose name
  * @hold: takes the region of it
  * @sge: private copy of the list
  * @n: elements
- * @pos: place in the list; moved past what is used up, not past the piece
+ * @pos: place in the list; moved over elements that are used up, not over the piece
  * @need: rights
  * @piece: takes the memory
- * @len: octets wanted; those of them that are in the same element must be
- *	allowed. Takes how many there are in one piece, not 0
+ * @len: octets wanted; access to those in the same element must be allowed. Takes how
+ *	many there are in one piece, not 0
  *
  * Bottom halves off, never sleeps. Return: IWT_ACCESS_OK or why not.
  */
@@ -83,14 +84,14 @@ enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
 
 /**
  * iwt_sgl_check() - may this list be used as a whole?
- * @who: for whom
+ * @who: in whose name
  * @sge: private copy of the list
  * @n: elements
  * @need: rights
  *
- * The octets are checked again when they are copied; this finds a bad list
- * before anything of its message is on the wire. Elements of no length are
- * not looked at. BH may be on. Return: the first verdict that is not OK.
+ * The octets are checked again when they are copied; this finds a bad list before any octet of
+ * its message is on the wire. Elements without octets are not checked. BH may be on.
+ * Return: the first verdict that is not OK.
  */
 enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
 				      const struct iwt_sge *sge, u32 n, u32 need)
@@ -115,7 +116,7 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
 
 /**
  * iwt_sgl_scatter() - linear memory into octets of a list
- * @who: for whom
+ * @who: in whose name
  * @hold: as for iwt_sgl_piece()
  * @sge: private copy of the list
  * @n: elements
@@ -148,7 +149,7 @@ enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
 	return IWT_ACCESS_OK;
 }
 
-/* Atomic for every processor: not only we may be at this word. */
+/* Atomic for every processor: programs may use the same word. */
 static u64 exchange(u64 *word, const struct iwt_atomic *a)
 {
 	u64 old = READ_ONCE(*word);
@@ -160,12 +161,11 @@ static u64 exchange(u64 *word, const struct iwt_atomic *a)
 
 /**
  * iwt_mem_atomic() - an atomic operation of the peer on a region
- * @who: for whom
+ * @who: in whose name
  * @a: request
  * @old: takes what was there before; NULL only to ask whether it may be done
  *
- * What has to be aligned is the memory, wherever its region begins (RFC 7306
- * 5.1). Never sleeps. Return: IWT_OK or what a Terminate is to say (RFC 7306
+ * The memory has to be aligned, and not its offset in the region (RFC 7306 5.1). Never sleeps. Return: IWT_OK or what a Terminate is to say (RFC 7306
  * 8.2, RFC 5040 4.8).
  */
 u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,

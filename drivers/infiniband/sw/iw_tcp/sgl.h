@@ -13,7 +13,7 @@ struct ib_pd;
 struct iwt_dev;
 struct iwt_hold;
 
-/* Who accesses memory: its domain, and whether it is the kernel. */
+/* In whose name memory is accessed: its protection domain, and whether it is the kernel. */
 struct iwt_actor {
 	struct iwt_dev *dev;
 	const struct ib_pd *pd;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* The send queue: posted by the kernel or a process, started and completed in order. */
 #include "sq.h"
 
 #include <linux/mm.h>
@@ -10,7 +11,7 @@
 #include "trace.h"
 #include "zerocopy.h"
 
-/* What of an atomic operation's body such a ring has. */
+/* Octets of an atomic operation's body in a ring. */
 static u32 atomic_bytes(bool user)
 {
 	return user ? IWT_ATOMIC_BODY_USER : sizeof(struct iwt_atomic_body);
@@ -147,7 +148,7 @@ static void put_sges(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 	w->num_sge = wr->num_sge;
 }
 
-/* Behind the one element, which put_sges() has put. */
+/* Behind the one element, which put_sges() has written. */
 static void put_atomic(const struct ib_atomic_wr *wr, struct iwt_send_wqe *w)
 {
 	struct iwt_atomic_body *b = (struct iwt_atomic_body *)(w + 1);
@@ -184,8 +185,8 @@ static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 		w->remote_addr = rdma_wr(wr)->remote_addr;
 		w->rkey = rdma_wr(wr)->rkey;
 		/*
-		 * What READ_WITH_INV invalidates is its own sink, by the key it
-		 * is used with: rdma_rw counts only that one up.
+		 * READ_WITH_INV invalidates its own sink, by the key that it is used
+		 * with: rdma_rw counts only that key up.
 		 */
 		w->ex = wr->num_sge > 0 ? wr->sg_list[0].lkey : 0;
 		break;
@@ -199,7 +200,7 @@ static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 	}
 }
 
-/* Can this operation have such a list? */
+/* May this operation have such a list? */
 static int check_post(const struct iwt_sq *sq, const struct ib_send_wr *wr,
 		      u8 op)
 {
@@ -222,8 +223,8 @@ static int check_post(const struct iwt_sq *sq, const struct ib_send_wr *wr,
  * @sq: queue; sq->lock is held
  * @wr: work request
  *
- * Any context. Return: 0, -ENOMEM when the queue is full, -EINVAL or
- * -EOPNOTSUPP for a work request that can't be.
+ * Any context. Return: 0, -ENOMEM when the queue is full, -EINVAL or -EOPNOTSUPP for an
+ * impossible work request.
  */
 int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
 {
@@ -257,7 +258,7 @@ int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
 	return 0;
 }
 
-/* The body's size by the private header; false when it can't be. */
+/* The size of the body, by the private header. Return: false when it is impossible. */
 static bool body_bytes(const struct iwt_sq *sq, const struct iwt_send_wqe *h,
 		       u32 *bytes)
 {
@@ -288,8 +289,8 @@ static u32 wqe_len(const struct iwt_swqe *w)
 }
 
 /*
- * A process may store any index. One behind what was started is as impossible
- * as one too far ahead; taken for a distance it would be nearly 2^32.
+ * A process may store any index. An index behind what was started is as impossible as one too
+ * far ahead: as a distance it would be nearly 2^32.
  */
 static bool corrupt(const struct iwt_sq *sq, u32 prod)
 {
@@ -297,7 +298,7 @@ static bool corrupt(const struct iwt_sq *sq, u32 prod)
 	       prod - sq->retire < sq->cons - sq->retire;
 }
 
-/* Is there such an operation, on such a queue? */
+/* Does this queue have such an operation? */
 static bool may_start(const struct iwt_sq *sq, u8 opcode)
 {
 	switch (opcode) {
@@ -317,13 +318,12 @@ static bool may_start(const struct iwt_sq *sq, u8 opcode)
  * @wqe: takes the private copy; @sq->wqe, or as large
  * @idx: takes its index, for iwt_sq_done()
  *
- * A copy is taken once, and its size is decided by the copied header, so
- * nothing that a process does to the ring afterwards matters.
+ * The work request is copied once, and the copied header decides how much of the body is
+ * copied: what a process does to the ring afterwards does not matter.
  *
- * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the
- * index or the work request is impossible (it has then been marked done with
- * an error, unless the index was), -EOPNOTSUPP likewise for an opcode that is
- * not there or not for processes.
+ * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the index or the work
+ * request is impossible, -EOPNOTSUPP for an opcode that does not exist or is not for processes.
+ * After an error the work request has been marked done with it, unless the index was wrong.
  */
 int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 {
@@ -442,7 +442,7 @@ static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
 /**
  * iwt_sq_retire() - complete what is done, in order of submission
  * @sq: queue; the lock of the stream is held
- * @qp: whose it is
+ * @qp: queue pair, for the completions
  * @max: work requests at most
  *
  * RFC 5040 5.5 rule 15. A request whose memory TCP refers to is not done until TCP has
@@ -468,19 +468,19 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 }
 
 /**
- * iwt_sq_fail() - nothing that was started succeeds behind a failure
- * @sq: queue of which nothing is sent any more; the lock of the stream is held
- * @unsent: index of the first work request that is framed, but that TCP has not all octets
- *	of; @sq->cons: none
+ * iwt_sq_fail() - fail what was started and is not done, and all behind a failure
+ * @sq: queue that sends nothing any more; the lock of the stream is held
+ * @unsent: index of the first work request that is framed, and not all with TCP; @sq->cons:
+ *	none
  *
- * It is not known then whether those ever leave (RFC 5040 5.4, 6.2.1).
+ * From @unsent on it is not known whether the octets ever leave (RFC 5040 5.4, 6.2.1).
  */
 void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 {
 	bool failed = false;
 	u32 i;
 
-	/* though it may have been sent */
+	/* although it may have been sent */
 	for (i = sq->retire; i != sq->cons; i++) {
 		struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
 
@@ -493,13 +493,13 @@ void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 }
 
 /**
- * iwt_sq_flush() - complete what is left, in order
+ * iwt_sq_flush() - complete what is left, in order, with an error
  * @sq: queue after iwt_sq_fail(), or with nothing under way; the lock of the stream is held
- * @qp: whose it is
+ * @qp: queue pair, for the completions
  * @max: work requests at most
  *
- * Nothing is left, either, where a process has stored an impossible index. Return: true
- * when something is left that can be completed.
+ * If a process has stored an impossible index, nothing counts as left. Return: true when
+ * something is left that can be completed.
  */
 bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {
