@@ -10,9 +10,9 @@
 #include "stats.h"
 
 /*
- * iw_cm calls us, never the reverse, except through pointers in its objects,
- * and events may still be on their way when the last of its users is gone. A
- * reference to one of its symbols keeps it from being unloaded under us.
+ * This module calls iw_cm only through pointers in its objects, so the module loader does not
+ * know that it needs iw_cm; and events may still be under way when the last user of iw_cm is
+ * gone. A reference to one of its symbols keeps iw_cm loaded.
  */
 static const char *(* const pin_iw_cm)(int reason) __used = iwcm_reject_msg;
 
@@ -38,7 +38,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 		return -EINVAL;
 	iwt_ep_take_qp(ep, qp);
 	err = iwt_ep_publish(ep, dev);
-	/* gone before iwt_cm_qp_abandon() could find us */
+	/* destroyed before iwt_cm_qp_abandon() could find this endpoint */
 	if (!err && xa_load(&dev->qps, param->qpn) != qp)
 		err = -EINVAL;
 	if (!err)
@@ -56,9 +56,9 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
  * @id: iw_cm's object; its mapped addresses count
  * @param: what the ULP wants; its private data are copied
  *
- * Process context; sleeps for memory, not for the network. Exactly one
- * CONNECT_REPLY follows a return of 0, none any other. The port mapper leaves
- * ports alone (IW_F_NO_PORT_MAP).
+ * Process context; sleeps for memory, not for the network. Exactly one CONNECT_REPLY follows a
+ * return of 0, and none any other return. The port mapper does not change ports
+ * (IW_F_NO_PORT_MAP).
  *
  * Return: 0, -EINVAL for a bad queue pair or too long private data, or what
  * TCP says.
@@ -70,20 +70,20 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	if (!ep)
 		return -ENOMEM;
-	/* it may be over, and done its last work, as soon as it is unlocked */
+	/* as soon as the endpoint is unlocked, its last work may run */
 	iwt_ep_get(ep);
 	mutex_lock(&ep->lock);
 	err = begin_connect(ep, id, param);
 	if (err)
 		iwt_ep_abandon(ep);
 	mutex_unlock(&ep->lock);
-	/* may be connected already; or finish it */
+	/* it may be connected already, or has to be finished */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
 	iwt_ep_put(ep);
 	return err;
 }
 
-/* iw_cm forgets a connection whose accept fails: reject it in the ULP's name. */
+/* iw_cm forgets a connection whose accept fails: reject it on behalf of the ULP. */
 static void give_up(struct iwt_ep *ep, int err)
 {
 	iwt_count(ep->dev, IWT_C_CONN_FAILED);
@@ -95,9 +95,9 @@ static void give_up(struct iwt_ep *ep, int err)
 }
 
 /*
- * The queue pair is there first, so that it takes whatever the initiator sends
- * the moment it has the Reply (RFC 5044 7.1.2 r2); it sends nothing of its own
- * until then (r4), so that nothing overtakes the Reply.
+ * The queue pair is attached before the Reply is sent, so that it can receive what the initiator
+ * sends as soon as it has the Reply (RFC 5044 7.1.2 r2). It sends nothing of its own until then
+ * (r4), so that nothing overtakes the Reply.
  */
 static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
 {
@@ -156,9 +156,9 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
  * @id: iw_cm's object, with the event's provider_data
  * @param: what the ULP wants
  *
- * Process context; sleeps for memory, not for the network. ESTABLISHED and
- * later events follow a return of 0, no event any other: then the connection
- * has been ended, since iw_cm forgets it.
+ * Process context; sleeps for memory, not for the network. ESTABLISHED and later events follow
+ * a return of 0. After any other return there are none: the connection has been ended, since
+ * iw_cm forgets it.
  *
  * Return: 0, -ECONNRESET when the peer has gone, -EINVAL for a bad queue pair
  * or too long private data, or another -errno.
@@ -173,7 +173,7 @@ int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	mutex_lock(&ep->lock);
 	err = accept_locked(ep, id, param);
 	mutex_unlock(&ep->lock);
-	iwt_ep_raise(ep, IWT_EP_SOCK);	/* deliver, or finish */
+	iwt_ep_raise(ep, IWT_EP_SOCK);	/* the work delivers events, or finishes */
 	iwt_ep_put(ep);
 	return err;
 }
@@ -184,10 +184,10 @@ int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
  * @pd: private data for the peer, or NULL
  * @pd_len: how many octets
  *
- * Nobody could use the TCP connection afterwards, so it is closed once the
- * Reply is out. Process context; sleeps for memory, not for the network.
+ * Nobody could use the TCP connection afterwards, so it is closed when the Reply is sent.
+ * Process context; sleeps for memory, not for the network.
  *
- * Return: 0, also when the peer has gone, or -errno when it cannot be told.
+ * Return: 0, also when the peer has gone, or -errno when the Reply can't be sent.
  */
 int iwt_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {

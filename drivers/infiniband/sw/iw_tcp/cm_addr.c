@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Addresses of sockets, and whose they are. */
+/* Addresses of sockets, and the devices that they belong to. */
 #include "cm_ep.h"
 
 #include <linux/etherdevice.h>
@@ -16,8 +16,8 @@
 #include "sock.h"
 
 /**
- * iwt_addr_unmap() - an address of IPv4 in the clothes of IPv6: say what it is
- * @a: address
+ * iwt_addr_unmap() - make an IPv4-mapped address one of IPv4
+ * @a: address; others stay as they are
  */
 void iwt_addr_unmap(struct sockaddr_storage *a)
 {
@@ -54,7 +54,7 @@ static struct net_device *owner4(struct net *net,
 	return __ip_dev_find(net, a4->sin_addr.s_addr, false);
 }
 
-/* A link-local address may be on several; then rdma_cm takes the first. */
+/* Several net devices may have a link-local address; rdma_cm takes the first, too. */
 static struct net_device *owner6(struct net *net,
 				 const struct sockaddr_storage *a)
 {
@@ -76,9 +76,8 @@ static struct net_device *owner6(struct net *net,
  * @nd: net device of the device
  * @owner: net device that has the addresses, in the same namespace
  *
- * The answer is that of rdma_cm's cma_validate_port(), which knows VLANs and
- * the net devices below them, or on older kernels compares link layer
- * addresses. Under RCU.
+ * The answer is that of cma_validate_port() in rdma_cm: it knows VLANs and the net devices
+ * below them, or on older kernels compares link layer addresses. Under RCU.
  */
 bool iwt_addr_served(struct net_device *nd, struct net_device *owner)
 {
@@ -104,11 +103,11 @@ struct net_device *iwt_addr_owner(struct net *net,
 }
 
 /**
- * iwt_addr_of_dev() - may a connection be of a device?
+ * iwt_addr_of_dev() - can a connection belong to a device?
  * @dev: device
  * @local: its local address
  *
- * Any context that can hold the RCU read lock.
+ * Any context that may hold the RCU read lock.
  */
 bool iwt_addr_of_dev(const struct iwt_dev *dev,
 		     const struct sockaddr_storage *local)
@@ -126,7 +125,7 @@ bool iwt_addr_of_dev(const struct iwt_dev *dev,
 }
 
 /**
- * iwt_addr_same() - do two listeners want the same socket?
+ * iwt_addr_same() - do two listeners need the same socket?
  * @a: address and options
  * @b: those of the other
  */
@@ -148,7 +147,7 @@ bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
 }
 
 /**
- * iwt_addr_of_listen() - where is a listener to listen?
+ * iwt_addr_of_listen() - the address on which a listener has to listen
  * @id: iw_cm's object; its mapped local address counts
  * @addr: takes address and options
  *

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Delayed startup (RFC 5044 7.1.3): a process has talked over a TCP socket of
- * its own and switches it to RDMA.
+ * Delayed startup (RFC 5044 7.1.3): a process has talked over a TCP socket of its own, and
+ * switches it to RDMA.
  *
- * The startup frames are exchanged by the process, on its socket, which is an
- * ordinary one until both frames are there and agree. So nothing here waits for
- * a peer, a startup that fails or is rejected leaves the socket where it was,
- * and a process that ends on the way needs no care. What frames say is decided
- * here, from the settings of the link.
+ * The process exchanges the startup frames itself, on its socket, which stays an ordinary socket
+ * until both frames are there and agree. So nothing here waits for a peer, a startup that fails
+ * or is rejected leaves the socket as it was, and a process may end at any point. What the
+ * frames say is decided here, from the settings of the link.
  *
- * Once taken, the connection is an endpoint like any other, except that nobody
- * is told of its events: the process sees its queue pair fail.
+ * After the takeover the connection is an endpoint like any other, but nobody is told of its
+ * events: the process sees its queue pair fail.
  */
 #include "cm.h"
 
@@ -24,13 +23,13 @@ static void set_wish(struct iwt_ep *ep, const struct iwt_attach *a)
 	ep->dev = a->dev;
 	iwt_ep_wish(ep);
 	iwt_ep_wish_depths(ep, a->ird, a->ord);
-	/* unlike iw_cm we can pass on any */
+	/* unlike iw_cm, this can pass on any length */
 	ep->wish.pd_max = IWT_MPA_MAX_PD;
 	if (a->plain)
 		ep->wish.max_rev = 1;
 }
 
-/* Is the socket one that could be a connection of this link? */
+/* Could the socket be a connection of this link? */
 static int check_socket(const struct iwt_attach *a, bool *unread)
 {
 	struct sockaddr_storage local = {};
@@ -49,14 +48,14 @@ static bool has_length(const u8 *frame, u32 len)
 	return iwt_mpa_need(frame, len) == len;
 }
 
-/* Do our private data fit into the Reply? */
+/* Do the private data fit into the Reply? */
 static bool fits(const struct iwt_ep *ep, const struct iwt_attach *a)
 {
 	return a->pd_len <= IWT_MPA_MAX_PD -
 			    (ep->req.enhanced ? IWT_MPA_ENH_LEN : 0);
 }
 
-/* The peer's Request: is it one, and can we do what it asks for? */
+/* Is it a Request, and can the link do what it asks for? */
 static int read_request(struct iwt_ep *ep, const struct iwt_attach *a)
 {
 	int v;
@@ -75,9 +74,9 @@ static int read_request(struct iwt_ep *ep, const struct iwt_attach *a)
 }
 
 /*
- * Our Request as the process sent it, and the Reply. The process might have
- * written the Request by itself, but can't decline what the link insists on, nor ask for
- * what it does not do.
+ * The Request of this end, as the process says it has sent it, and the Reply. The process might
+ * have written a Request by itself: that must not decline what the link insists on, nor ask for
+ * what the link does not do.
  */
 static int read_both(struct iwt_ep *ep, const struct iwt_attach *a)
 {
@@ -99,7 +98,7 @@ static int read_both(struct iwt_ep *ep, const struct iwt_attach *a)
 	return rep.reject ? -EINVAL : 0;
 }
 
-/* The endpoint finds the Reply where it would have read it. */
+/* Put the Reply where the endpoint would have received it. */
 static int take_reply(struct iwt_ep *ep, const struct iwt_attach *a)
 {
 	int err = iwt_sock_keep(ep->sock);
@@ -117,7 +116,7 @@ static int take_reply(struct iwt_ep *ep, const struct iwt_attach *a)
 	return ep->reply_status ?: -ECONNRESET;
 }
 
-/* See iwt_cm_accept(); while no Reply is out the socket can be given back. */
+/* See iwt_cm_accept(). As long as no Reply is sent, the socket can be given back. */
 static int send_reply(struct iwt_ep *ep, const struct iwt_attach *a)
 {
 	struct iwt_mpa_frame rep;
@@ -149,7 +148,7 @@ static int send_reply(struct iwt_ep *ep, const struct iwt_attach *a)
 	return 0;
 }
 
-/* The descriptor is looked up once: the process may put another socket there meanwhile. */
+/* The descriptor is looked up once: the process may put another socket there at any time. */
 static int take_socket(struct iwt_ep *ep, const struct iwt_attach *a)
 {
 	struct sockaddr_storage local = {}, remote = {};
@@ -164,7 +163,7 @@ static int take_socket(struct iwt_ep *ep, const struct iwt_attach *a)
 	iwt_addr_unmap(&local);
 	if (!err && !iwt_addr_of_dev(a->dev, &local))
 		err = -EADDRNOTAVAIL;
-	/* the initiator has to wait for the Reply, see iwt_ep_early() */
+	/* the initiator must wait for the Reply, see iwt_ep_early() */
 	if (!err && unread && !a->reply)
 		err = -EPROTO;
 	if (err) {
@@ -196,7 +195,7 @@ static int attach_locked(struct iwt_ep *ep, const struct iwt_attach *a)
 	return a->reply ? take_reply(ep, a) : send_reply(ep, a);
 }
 
-/* Nothing was taken, or what was has been given back. */
+/* The socket was not taken over, or has been given back. */
 static void abandon(struct iwt_ep *ep)
 {
 	if (ep->sock || ep->state == IWT_CM_CLOSED)
@@ -206,18 +205,17 @@ static void abandon(struct iwt_ep *ep)
 
 /**
  * iwt_cm_attach() - both frames are there: switch to RDMA
- * @a: what is wanted; @a->reply says that we are the initiator
+ * @a: what is wanted; with @a->reply this end is the initiator
  * @terms: takes what was agreed
  *
- * The responder's Reply goes out here, after the queue pair has become ready
- * for what follows it (RFC 5044 7.1.2 r2). Process context of the descriptor's
- * owner; sleeps for memory, not for the network.
+ * The responder's Reply is sent here, after the queue pair has become ready for what follows it
+ * (RFC 5044 7.1.2 r2). Process context of the descriptor's owner; sleeps for memory, not for the
+ * network.
  *
- * Return: 0. The socket is as it was after -EINVAL for a queue pair that is not
- * idle, too long private data or frames that do not belong here, -EPROTO for an improper frame or
- * octets behind the Request, -EOPNOTSUPP for a Request that the link can't
- * serve, -ENOMEM, and what iwt_sock_look() says. With any other -errno the
- * connection is being ended.
+ * Return: 0. The socket is as it was after -EINVAL for a queue pair that is not idle, private
+ * data that are too long or frames that do not belong together, -EPROTO for an improper frame or
+ * octets behind the Request, -EOPNOTSUPP for a Request that the link can't serve, -ENOMEM, and
+ * what iwt_sock_look() returns. After any other -errno the connection is being ended.
  */
 int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms)
 {
@@ -227,7 +225,7 @@ int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms)
 
 	if (!ep)
 		return -ENOMEM;
-	/* it may be over, and done its last work, as soon as it is unlocked */
+	/* as soon as the endpoint is unlocked, its last work may run */
 	iwt_ep_get(ep);
 	ep->wq = iwt_delayed_wq;
 	mutex_lock(&ep->lock);
@@ -241,7 +239,7 @@ int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms)
 	return err;
 }
 
-/* An endpoint that says what to write, and no more. */
+/* Make a frame, with an endpoint for the settings only. */
 static int write_frame(const struct iwt_attach *a, u8 *frame,
 		       int (*write)(struct iwt_ep *ep,
 				    const struct iwt_attach *a, u8 *frame))
@@ -270,17 +268,16 @@ static int write_request(struct iwt_ep *ep, const struct iwt_attach *a,
 }
 
 /**
- * iwt_cm_attach_request() - what an initiator has to send
+ * iwt_cm_attach_request() - make the Request that an initiator has to send
  * @a: what is wanted
  * @frame: takes the Request; IWT_MPA_MAX_FRAME octets
  *
- * Also says whether the socket and the queue pair are fit, so that a Request
- * is not sent in vain. What the peer has said before must have been read
- * (RFC 5044 7.1.5). Process context of the descriptor's owner; may sleep.
+ * Checks the socket and the queue pair as well, so that no Request is sent in vain. The process
+ * must have read what the peer has sent before (RFC 5044 7.1.5). Process context of the
+ * descriptor's owner; may sleep.
  *
- * Return: octets; -ENOTEMPTY when there is something to be read, -EINVAL for a
- * queue pair that is not idle or too long private data, -ENOMEM, or what
- * iwt_sock_look() says.
+ * Return: octets; -ENOTEMPTY when there is something to be read, -EINVAL for a queue pair that
+ * is not idle or private data that are too long, -ENOMEM, or what iwt_sock_look() returns.
  */
 int iwt_cm_attach_request(const struct iwt_attach *a, u8 *frame)
 {
@@ -313,14 +310,14 @@ static int write_reject(struct iwt_ep *ep, const struct iwt_attach *a,
 }
 
 /**
- * iwt_cm_attach_reject() - what a responder has to send to reject a Request
+ * iwt_cm_attach_reject() - make the Reply with which a responder rejects a Request
  * @a: the Request and private data
  * @frame: takes the Reply; IWT_MPA_MAX_FRAME octets
  *
- * MPA is left with it, and TCP goes on (RFC 5044 7.1.2 r6). May sleep.
+ * The Reply ends MPA, and TCP goes on (RFC 5044 7.1.2 r6). May sleep.
  *
- * Return: octets; -EPROTO for an improper Request, -EINVAL for too long private
- * data, -ENOMEM.
+ * Return: octets; -EPROTO for an improper Request, -EINVAL for private data that are too long,
+ * -ENOMEM.
  */
 int iwt_cm_attach_reject(const struct iwt_attach *a, u8 *frame)
 {

@@ -36,9 +36,8 @@ static u16 get_port(const struct sockaddr_storage *a)
 }
 
 /*
- * rdma_cm picks the local port of a ULP that does not care from a space of its
- * own, in which the ports of ordinary TCP sockets look free. So when such a
- * port is taken, TCP may choose.
+ * For a ULP that names no local port, rdma_cm picks one from a space of its own, in which ports
+ * of ordinary TCP sockets look free. So if such a port is taken, TCP may choose another.
  */
 static bool port_is_free_choice(struct net *net, u16 port)
 {
@@ -52,7 +51,7 @@ static bool port_is_free_choice(struct net *net, u16 port)
  * iwt_ep_names() - note both ends' addresses as TCP has them
  * @ep: endpoint, locked
  *
- * A connection of IPv4 to a socket of both families is one of IPv4 for iw_cm.
+ * For iw_cm, a connection over IPv4 to an IPv6 socket is one of IPv4.
  */
 void iwt_ep_names(struct iwt_ep *ep)
 {
@@ -71,10 +70,10 @@ void iwt_ep_names(struct iwt_ep *ep)
  * @ep: endpoint of an initiator, locked, without a socket
  * @id: iw_cm's object; its mapped addresses count
  *
- * The socket is made in the caller's namespace, which has to be that of the
- * link: where namespaces share devices, rdma_cm may pick the link of another
- * one, by an equal link layer address or interface number. Process context,
- * sleeps for memory. Return: 0, or -errno and no socket.
+ * The socket is made in the caller's namespace, which has to be that of the link: where
+ * namespaces share devices, rdma_cm may pick a link of another namespace, because its link layer
+ * address or interface number is the same. Process context, sleeps for memory.
+ * Return: 0, or -errno and no socket.
  */
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 {

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listening, and who gets an inbound connection.
+ * Listening, and the listener that gets an inbound connection.
  *
- * To listen on the wildcard address, rdma_cm listens on each device, with the
- * same port. They cannot all have a socket of their own on it; and a socket
- * bound to one net device would not see the connections that this host makes
- * to the address of that device, since those come in through lo. So the
- * listeners of a namespace share one socket for an address and port, and an
- * accepted connection belongs to a device that serves the owner of the local
- * address. One that nobody serves is reset.
+ * To listen on the wildcard address, rdma_cm listens on each device, with the same port. The
+ * listeners can't all have a socket of their own with that port; and a socket bound to one net
+ * device would not see connections of this host to the address of that device, since those come
+ * in through lo. So the listeners of a namespace share one socket for each address and port. An
+ * accepted connection belongs to a device that serves the net device with its local address; if
+ * there is none, the connection is reset.
  *
- * rdma_cm does so on the devices of all namespaces, and a listener belongs to
- * its caller's: on a device of another namespace it is there for rdma_cm alone,
- * without a socket. When a link is added while listeners wait for it, rdma_cm
- * drops the link if one of them fails: so one that finds its port taken then
- * waits until that is free.
+ * rdma_cm listens on the devices of all namespaces, but a listener belongs to the namespace of
+ * its caller. On a device of another namespace it exists for rdma_cm alone, without a socket.
+ * When a link is added, rdma_cm makes its wildcard listeners listen on it, and removes the link
+ * if one of them fails: so a listener that finds its port taken at that moment waits until the
+ * port is free.
  *
- * rdma_cm has its listener listen on one device after the other, and the first one opens the
- * socket. So a connection to the address of a later one waits, in TCP's queue, until that has
- * listened, too; all wait for it, as TCP gives them out in their order. There is a bound on
- * that, since a device may have no listener for good.
+ * rdma_cm listens on one device after the other, and the first listener opens the socket. A
+ * connection to the address of a later device has to wait, in TCP's queue, until rdma_cm has
+ * listened there too; and all connections wait behind it, since TCP hands them out in order.
+ * There is a bound on that, since a device may never get a listener.
  *
- * A peer who connects and stays silent, or who is refused and does not go,
- * costs an endpoint. There is a bound on how many of these a listener has, at
- * which the oldest has to go: an honest one needs a round trip, so that only a
- * flood, not silence, can crowd it out.
+ * A peer that connects and stays silent, or that is refused and does not go, costs an endpoint,
+ * which is half-open. A listener has a bound on these, and the oldest is evicted. An honest
+ * peer needs a round trip, so only a flood, and not silence, can crowd it out.
  */
 #include "cm.h"
 
@@ -44,7 +42,7 @@
 /* Milliseconds until a listener on a new link tries a port again. */
 #define IWT_LISTEN_RETRY_MS	1000
 
-/* Milliseconds in which rdma_cm may have a listener listen on all devices. */
+/* Milliseconds that rdma_cm may need to listen on all devices. */
 #define IWT_LISTEN_ALL_MS	3000
 
 /* Bounds for the half-open endpoints of a listener and for TCP's queue. */
@@ -79,10 +77,9 @@ static DEFINE_MUTEX(iwt_ports_lock);
 static LIST_HEAD(ports);
 
 /*
- * Which listener gets a connection to @local? With port->lock held. Where it
- * is up to rdma_cm, it gives the new rdma_cm_id the first device that serves
- * the address, in the order in which it has them listen; the iw_cm_id must be
- * of the same device.
+ * The listener that gets a connection to @local; with port->lock held. rdma_cm gives the new
+ * rdma_cm_id the first device that serves the address, in the order in which it has listened;
+ * the iw_cm_id must be of the same device.
  */
 static struct iwt_listen *pick(struct iwt_port *port,
 			       const struct sockaddr_storage *local)
@@ -105,7 +102,7 @@ static struct iwt_listen *pick(struct iwt_port *port,
 	return found;
 }
 
-/* A socket has been accepted for an endpoint: find out whose it is. */
+/* A socket has been accepted for an endpoint: find its listener. */
 static void assign(struct iwt_port *port, struct iwt_ep *ep)
 {
 	struct iwt_listen *l;
@@ -113,7 +110,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	iwt_ep_names(ep);
 	l = pick(port, &ep->local);
 	if (!l || iwt_ep_publish(ep, l->dev)) {
-		/* not here: to close takes its time, and others wait */
+		/* not here: to close takes time, and other connections wait */
 		iwt_ep_raise(ep, IWT_EP_KILLED);
 		return;
 	}
@@ -140,10 +137,10 @@ static int take_one(struct iwt_port *port)
 		return err;
 	}
 	assign(port, ep);
-	/* it may be over, and done its last work, as soon as it is unlocked */
+	/* as soon as the endpoint is unlocked, its last work may run */
 	iwt_ep_get(ep);
 	mutex_unlock(&ep->lock);
-	/* what came before the callbacks were there; or finish it */
+	/* for octets that came before the callbacks were installed; or to finish it */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
 	iwt_ep_put(ep);
 	return 0;
@@ -159,7 +156,7 @@ static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
 	return false;
 }
 
-/* Is @dev one on which rdma_cm has yet to listen at the port? With port->lock held. */
+/* Will rdma_cm still listen on @dev at the port? With port->lock held. */
 static bool is_missing(const struct iwt_dev *dev, const void *arg)
 {
 	const struct iwt_port *port = arg;
@@ -167,13 +164,13 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 
 	if (!iwt_dev_in(dev, port->net) || has_listen(port, dev))
 		return false;
-	/* a link that comes is told to rdma_cm before that is over */
+	/* rdma_cm hears of a new link before dev->coming ends */
 	if (READ_ONCE(dev->coming))
 		since = dev->made;
 	return time_before(jiffies, since + msecs_to_jiffies(IWT_LISTEN_ALL_MS));
 }
 
-/* With port->lock held: are all listeners there that will be? */
+/* Are all listeners there that will come? With port->lock held. */
 static bool is_settled(const struct iwt_port *port)
 {
 	return !iwt_addr_is_any(&port->addr.local) ||
@@ -209,7 +206,7 @@ static void on_connection(struct iwt_sock *s, void *ctx)
 {
 	struct iwt_port *port = ctx;
 
-	/* at once, also when a retry is pending */
+	/* at once, even if a retry is pending */
 	mod_delayed_work(iwt_cm_wq, &port->work, 0);
 }
 
@@ -230,8 +227,8 @@ static struct iwt_port *find_port(const struct net *net,
 }
 
 /*
- * Nobody can queue @port's work any more. It is in the same ordered queue, so
- * that it does not run now, and to cancel it waits for nothing.
+ * Nobody can queue the work of the port any more. It is in the same ordered queue as this, so it
+ * does not run now, and to cancel it waits for nothing.
  */
 static void do_port_end(struct work_struct *work)
 {
@@ -260,7 +257,7 @@ static struct iwt_port *alloc_port(struct net *net,
 	return port;
 }
 
-/* For its first listener, which is there before a connection can come. */
+/* Open a port for its first listener, which is in the list before a connection can come. */
 static int open_port(struct iwt_listen *l)
 {
 	struct iwt_port *port = alloc_port(l->net, &l->addr);
@@ -270,7 +267,7 @@ static int open_port(struct iwt_listen *l)
 		return -ENOMEM;
 	list_add(&l->node, &port->listens);
 
-	/* connections may come before we know the socket */
+	/* connections may come before port->sock is set */
 	mutex_lock(&port->lock);
 	err = iwt_sock_listen(port->net, &port->addr, l->limit, &port_sock_ops,
 			      port, &port->sock);
@@ -286,9 +283,8 @@ static int open_port(struct iwt_listen *l)
 }
 
 /*
- * The socket goes while the table is locked, so that whoever opens the port
- * anew finds it free. Its last callbacks may take a grace period, for which
- * nobody waits with a lock.
+ * The socket is closed while the table is locked, so that the next listener of the port finds
+ * it free. Its last callbacks may take a grace period, for which nobody waits with a lock.
  */
 static void close_port(struct iwt_port *port)
 {
@@ -316,7 +312,7 @@ static int add_listen(struct iwt_listen *l)
 		l->port = port;
 		mutex_lock(&port->lock);
 		list_add_tail(&l->node, &port->listens);
-		/* for those that waited for it */
+		/* connections may have waited for this listener */
 		mod_delayed_work(iwt_cm_wq, &port->work, 0);
 		mutex_unlock(&port->lock);
 	}
@@ -353,7 +349,7 @@ static void do_retry(struct work_struct *work)
 		try_later(l);
 }
 
-/* Is it rdma_cm that has a listener on the wildcard listen on a new link? */
+/* Does rdma_cm make a wildcard listener listen on a new link? */
 static bool may_wait(const struct iwt_listen *l)
 {
 	return READ_ONCE(l->dev->coming) && iwt_addr_is_any(&l->addr.local);
@@ -381,9 +377,9 @@ static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
  * @id: iw_cm's object; its mapped local address counts
  * @backlog: how many Requests iw_cm can take at once
  *
- * Process context, may sleep. CONNECT_REQUEST events may come before it
- * returns. On a link of another namespace than the caller's none ever comes to
- * a wildcard address, and no other address is there.
+ * Process context, may sleep. CONNECT_REQUEST events may come before this returns. On a link
+ * of another namespace than the caller's none ever comes to a wildcard address, and no other
+ * address exists.
  *
  * Return: 0 or -errno as of bind(2) and listen(2), -EOPNOTSUPP for an unknown
  * caller.
@@ -427,9 +423,8 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
  * iwt_cm_destroy_listen() - listen no more
  * @id: iw_cm's object
  *
- * No CONNECT_REQUEST follows. Requests that were reported can still be accepted
- * or rejected; connections without one are reset. Process context, sleeps, but
- * for nothing that iw_cm or a peer would have to do.
+ * No CONNECT_REQUEST follows. Requests that were reported can still be accepted or rejected;
+ * other connections are reset. Process context, sleeps, but does not wait for iw_cm or a peer.
  *
  * Return: 0.
  */

@@ -26,8 +26,8 @@ static void trace_frame(const struct iwt_ep *ep, bool tx, const u8 *frame)
 }
 
 /*
- * What is sent here goes into the empty send buffer of a young connection;
- * when it does not fit as a whole, the connection cannot be used.
+ * Octets that are sent here go into the empty send buffer of a young connection. If they do not
+ * all fit, the connection can't be used.
  */
 static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
 {
@@ -42,8 +42,8 @@ static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
  * iwt_ep_wish() - take over the settings of the link
  * @ep: endpoint, locked, that belongs to a device
  *
- * They count as they are now until the endpoint ends. As long as no ULP has
- * said what depths it wants, the device's are offered and none is needed.
+ * They stay as they are now until the endpoint ends. As long as no ULP has said what depths it
+ * wants, the device's are offered and none is needed.
  */
 void iwt_ep_wish(struct iwt_ep *ep)
 {
@@ -65,7 +65,7 @@ void iwt_ep_wish(struct iwt_ep *ep)
 }
 
 /**
- * iwt_ep_wish_depths() - the ULP says how many Reads it wants
+ * iwt_ep_wish_depths() - take over how many Reads the ULP wants
  * @ep: endpoint, locked
  * @ird: inbound
  * @ord: outbound
@@ -82,8 +82,8 @@ void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
  * @pd: private data of the ULP
  * @pd_len: how many octets
  *
- * The ULP's private data are its own again when its call returns, but TCP takes
- * the Request later: so it is built now.
+ * The ULP may reuse its private data when its call returns, but TCP takes the Request later: so
+ * the Request is built now.
  *
  * Return: 0, -EINVAL when the private data do not fit.
  */
@@ -108,10 +108,9 @@ static int send_request(struct iwt_ep *ep)
 }
 
 /*
- * A responder who does not know RFC 6581 closes on the enhanced Request as on
- * any improper one (RFC 6581 10). Then it gets a plain one, on a connection of
- * its own; what the ULP wants to tell it is still in the frame, as no octet has
- * been received over it.
+ * A responder that does not know RFC 6581 closes on the enhanced Request as on any improper one
+ * (RFC 6581 10). Then it gets a plain Request, on a new connection. The private data of the ULP
+ * are still in the frame, since no octet has been received into it.
  */
 static void try_plain(struct iwt_ep *ep)
 {
@@ -131,7 +130,7 @@ static void try_plain(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_AGAIN, 0);
 }
 
-/* Without a Reply the connection has ended: was it the Request's kind? */
+/* The connection has ended without a Reply: may the responder not know the Request? */
 static bool may_be_old(const struct iwt_ep *ep, int why)
 {
 	return (why == -EPIPE || why == -ECONNRESET) && !ep->len &&
@@ -188,8 +187,8 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
  * iwt_ep_early() - has anything come after the Request?
  * @ep: endpoint of a responder that has sent no Reply, locked
  *
- * The initiator must wait for the Reply (RFC 5044 7.1.2 r3), so that octets now
- * make the Request one of wrong length.
+ * The initiator must wait for the Reply (RFC 5044 7.1.2 r3): octets now mean that the Request
+ * has a wrong length.
  *
  * Return: 0 when not; -EPROTO for octets, -EPIPE for the end of the stream,
  * or another -errno when the connection is lost.
@@ -209,9 +208,9 @@ int iwt_ep_early(struct iwt_ep *ep)
 }
 
 /*
- * Read no octet behind the frame: it may be the first FPDU's. A Reply is not of
- * a higher revision than the Request.
- * Return: the verdict, or -EAGAIN, -EPIPE at the end of the stream, -errno.
+ * Reads no octet behind the frame, which may belong to the first FPDU. A Reply must not have a
+ * higher revision than the Request. Return: the verdict, or -EAGAIN, -EPIPE at the end of the
+ * stream, -errno.
  */
 static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 {
@@ -239,7 +238,7 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 	return n;
 }
 
-/* No frame for us: -errno, or it was bad. */
+/* There is no frame, or a malformed one. */
 static void frame_failed(struct iwt_ep *ep, int why)
 {
 	switch (why) {
@@ -259,7 +258,7 @@ static void frame_failed(struct iwt_ep *ep, int why)
 	}
 }
 
-/* A well-formed Request that cannot be served: say so, and no more. */
+/* A well-formed Request that can't be served is rejected. */
 static void refuse_request(struct iwt_ep *ep)
 {
 	int err = iwt_ep_refuse(ep, NULL, 0);
@@ -288,7 +287,7 @@ static void look_for_request(struct iwt_ep *ep)
 		frame_failed(ep, ret);
 }
 
-/* The first FPDU of a stream: a marker that is wanted stands in front. */
+/* The first FPDU of a stream; if the peer wants markers, one stands in front of it. */
 static u32 seal(const struct iwt_txplan *p, const struct iwt_mpa_terms *terms,
 		u8 *fpdu)
 {
@@ -308,8 +307,8 @@ static u32 seal(const struct iwt_txplan *p, const struct iwt_mpa_terms *terms,
 }
 
 /*
- * The Reply was good but the connection cannot be had: a Terminate is the first
- * and only FPDU (RFC 6581 8, 9.3). There is no queue pair to send it.
+ * The Reply was good, but this end can't have the connection: a Terminate is the first and only
+ * FPDU (RFC 6581 8, 9.3). There is no queue pair that could send it.
  */
 static void send_terminate(struct iwt_ep *ep, u32 err)
 {
@@ -325,7 +324,7 @@ static void send_terminate(struct iwt_ep *ep, u32 err)
 		iwt_count(ep->dev, IWT_C_TERM_TX);
 }
 
-/* Only the enhanced startup ends with words (RFC 6581 9.3). */
+/* Only the enhanced startup ends with a Terminate (RFC 6581 9.3). */
 static void unfit(struct iwt_ep *ep, u32 term_err, int status)
 {
 	if (ep->terms.enhanced)
@@ -390,7 +389,7 @@ static void look_for_tcp(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_TCP_UP, 0);
 }
 
-/* The peer may talk on; what counts is that it ends. */
+/* Throw away what the peer sends, until it ends its direction. */
 static void look_for_end(struct iwt_ep *ep)
 {
 	u32 left = IWT_EP_DRAIN;
@@ -408,11 +407,11 @@ static void look_for_end(struct iwt_ep *ep)
 }
 
 /**
- * iwt_ep_look() - see what the socket has for the present state
+ * iwt_ep_look() - look at the socket, as the present state demands
  * @ep: endpoint, locked
  *
- * Process context, does not wait for the network. Not for the states in which
- * the socket is the queue pair's.
+ * Process context, does not wait for the network. Does nothing in the states in which the queue
+ * pair has the socket.
  */
 void iwt_ep_look(struct iwt_ep *ep)
 {

@@ -11,7 +11,7 @@ static u8 depth(u16 n)
 	return min_t(u16, n, U8_MAX);
 }
 
-/* What is not negotiated is told as the most that we can do. */
+/* A depth that was not negotiated is reported as the device's limit. */
 static u8 peer_depth(const struct iwt_mpa_frame *f, u16 n)
 {
 	if (!f->enhanced || n == IWT_MPA_ENH_DEPTH)
@@ -20,8 +20,8 @@ static u8 peer_depth(const struct iwt_mpa_frame *f, u16 n)
 }
 
 /*
- * All of it or nothing. More than iw_cm can pass on has come with a reject, for
- * which it matters less; else the frame was not fit (iwt_mpa_admit()).
+ * All of the private data, or none. More than iw_cm can pass on comes with a reject only, where
+ * they matter less; another frame with so many was refused (iwt_mpa_admit()).
  */
 static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 		    const struct iwt_mpa_frame *f)
@@ -74,8 +74,8 @@ void iwt_listen_end_reports(struct iwt_listen *l)
 }
 
 /*
- * iw_cm can note as many Requests at a time as the backlog says. More of them
- * at once are no reason to turn somebody away; the peer waits, and so can we.
+ * iw_cm can hold as many Requests at a time as the backlog says. More of them at once are no
+ * reason to turn a peer away: the peer waits, and this end tries again.
  */
 static void wait_to_report(struct iwt_ep *ep)
 {
@@ -85,7 +85,7 @@ static void wait_to_report(struct iwt_ep *ep)
 	mutex_unlock(&ep->lock);
 }
 
-/* It is the ULP's now, unless that has decided meanwhile. */
+/* The ULP has the Request now, unless it has decided already. */
 static void reported(struct iwt_ep *ep)
 {
 	mutex_lock(&ep->lock);
@@ -134,7 +134,7 @@ static void report_reply(struct iwt_ep *ep)
 		give_pd(&ev, ep, &ep->rep);
 	}
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
-		/* for want of memory; iw_cm waits for this event, so drop them */
+		/* without memory: iw_cm waits for this event, so drop the private data */
 		ev.private_data_len = 0;
 		ev.private_data = NULL;
 		ep->cm_id->event_handler(ep->cm_id, &ev);
@@ -161,8 +161,8 @@ static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
  * @ep: endpoint; called by its work, not locked
  * @ups: IWT_CMA_UP_* bits
  *
- * What is read here was settled before the upcall came due and does not change
- * until the next is, which this work alone delivers.
+ * The fields that are read here were set before the upcall was due, and do not change before the
+ * next upcall is due, which this work alone delivers.
  */
 void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 {
@@ -172,7 +172,7 @@ void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 	if (ups & IWT_CMA_UP_REQUEST)
 		report_request(ep);
 	if (!ep->cm_id)
-		return;	/* a process attached it */
+		return;	/* delayed startup: nobody is told */
 	if (ups & IWT_CMA_UP_REPLY)
 		report_reply(ep);
 	if (ups & IWT_CMA_UP_ESTABLISHED)
