@@ -19,16 +19,16 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog);
 int iwt_cm_destroy_listen(struct iw_cm_id *id);
 
 /**
- * struct iwt_attach - a process's wish to switch a socket to RDMA
+ * struct iwt_attach - a process wants to switch a socket to RDMA
  * @dev: device
- * @qp: queue pair, which does not go away meanwhile
+ * @qp: queue pair, which the caller keeps
  * @fd: descriptor of the socket
  * @ird: inbound RDMA Reads that are wanted
  * @ord: outbound ones
  * @plain: speak revision 1
- * @request: the Request, whole: our own or the peer's
+ * @request: the whole Request, of this end or of the peer
  * @request_len: its octets
- * @reply: an initiator's: the peer's Reply, whole
+ * @reply: of an initiator: the peer's whole Reply
  * @reply_len: its octets
  * @pd: private data for the peer
  * @pd_len: how many octets

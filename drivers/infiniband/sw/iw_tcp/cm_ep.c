@@ -21,7 +21,7 @@ static DECLARE_WAIT_QUEUE_HEAD(ep_gone);
 
 /**
  * iwt_ep_get() - take a reference
- * @ep: endpoint that the caller knows to live
+ * @ep: endpoint; the caller has a reference, or knows that there is one
  */
 void iwt_ep_get(struct iwt_ep *ep)
 {
@@ -76,8 +76,8 @@ void iwt_ep_leave_listen(struct iwt_ep *ep)
 }
 
 /**
- * iwt_ep_raise() - take note of something to look at
- * @ep: endpoint, of which the caller has a reference
+ * iwt_ep_raise() - note something that the work has to look at
+ * @ep: endpoint; the caller has a reference
  * @bit: what
  *
  * Any context, any locks.
@@ -105,7 +105,7 @@ static void on_llp_event(void *ctx, enum iwt_llp_event ev)
 	static const u8 bits[] = {
 		[IWT_LLP_CLOSE_WANTED]	= IWT_EP_CLOSE_WANTED,
 		[IWT_LLP_TERM_PENDING]	= IWT_EP_TERM_PENDING,
-		/* to the endpoint the same: the last octets take their time */
+		/* the same for the endpoint: the last octets take their time */
 		[IWT_LLP_DRAINING]	= IWT_EP_TERM_PENDING,
 		[IWT_LLP_TERM_SENT]	= IWT_EP_TERM_SENT,
 		[IWT_LLP_ABORT_WANTED]	= IWT_EP_ABORT_WANTED,
@@ -230,7 +230,7 @@ static void enter(struct iwt_ep *ep, enum iwt_cm_state state)
 }
 
 /**
- * iwt_ep_take_qp() - the endpoint is one of a queue pair from now on
+ * iwt_ep_take_qp() - give an endpoint its queue pair
  * @ep: endpoint, locked, without one
  * @qp: queue pair, with a reference that becomes the endpoint's
  *
@@ -245,11 +245,11 @@ void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
 }
 
 /**
- * iwt_ep_let_go_qp() - detach the queue pair, if it is, and drop it
+ * iwt_ep_let_go_qp() - detach the queue pair, if it is attached, and drop it
  * @ep: endpoint, locked, that still has its socket
  *
- * Process context, may sleep. Return: true when the stream cannot end in order
- * any more, because it would end inside an FPDU.
+ * Process context, may sleep. Return: true when the stream can't end in order any more, because
+ * it would end inside an FPDU.
  */
 bool iwt_ep_let_go_qp(struct iwt_ep *ep)
 {
@@ -289,8 +289,8 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
 }
 
 /*
- * What is left to be sent before the end gets on, or a Terminate waits: the deadline
- * begins anew, but all of it is over after the link's patience.
+ * Octets before the end have been sent, or a Terminate waits: set the deadline anew, up to the
+ * link's patience in all.
  */
 static void give_grace(struct iwt_ep *ep)
 {
@@ -326,9 +326,9 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	}
 	if (acts & (IWT_CMA_RELEASE | IWT_CMA_RESET) && ep->sock) {
 		/*
-		 * A consumer that drops its queue pair right after its last
-		 * completion means the peer to have that message: what TCP has
-		 * is only thrown away when the stream makes no sense any more.
+		 * A consumer that destroys its queue pair right after its last completion
+		 * wants the peer to get that message. So what TCP has is thrown away only
+		 * if the stream ends inside an FPDU.
 		 */
 		if (event == IWT_CME_ABORT && !cut)
 			acts &= ~IWT_CMA_RESET;
@@ -347,8 +347,8 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 }
 
 /*
- * A queue pair that goes while TCP has its memory by reference leaves nothing to
- * linger: only a reset brings the memory back.
+ * A queue pair that is destroyed while TCP refers to its memory can't linger: only a reset makes
+ * TCP release the memory.
  */
 static enum iwt_cm_event harden(const struct iwt_ep *ep, enum iwt_cm_event event)
 {
@@ -364,9 +364,8 @@ static enum iwt_cm_event harden(const struct iwt_ep *ep, enum iwt_cm_event event
  * @event: what happened
  * @status: what iw_cm is told, 0 or -errno
  *
- * A queue pair that is let go can be gone only when the socket is, if that is
- * part of the step: until then TCP may send its memory. Process context, may
- * sleep.
+ * A step that drops the queue pair and closes the socket keeps the queue pair until the socket
+ * is closed: until then TCP may send its memory. Process context, may sleep.
  */
 void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 {
@@ -434,7 +433,7 @@ int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev)
  * iwt_ep_find() - the endpoint of a number
  * @id: number
  *
- * Process context. Return: it with a reference, or NULL when it is gone.
+ * Process context. Return: the endpoint with a reference, or NULL when it is gone.
  */
 struct iwt_ep *iwt_ep_find(u32 id)
 {
@@ -452,8 +451,8 @@ struct iwt_ep *iwt_ep_find(u32 id)
  * iwt_ep_orphan() - a listener is gone
  * @listen: listener
  *
- * What it has not reported is dropped; what it has may live on. Process context,
- * does not sleep.
+ * Endpoints that it has not reported are dropped; others may live on. Process context, does not
+ * sleep.
  */
 void iwt_ep_orphan(const struct iwt_listen *listen)
 {

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A connection as the connection manager sees it: an endpoint of MPA. Known to
- * cm*.c only.
+ * An endpoint of MPA: a connection as the connection manager sees it. Known to cm*.c only.
  *
- * An endpoint is driven by one work item, so that what concerns one connection
- * is done one after the other, and no connection waits for another. Callbacks
- * of the socket and of the queue pair only set a bit and queue the work. The
- * work looks, takes the step that proto/cmfsm.c prescribes, and then, with
- * nothing locked, tells iw_cm. It never blocks on the network.
+ *	cm.c		operations of iw_cm
+ *	cm_listen.c	listeners, and their sockets
+ *	cm_delayed.c	delayed startup, on a socket of a process
+ *	cm_work.c	the work of an endpoint
+ *	cm_mpa.c	startup frames
+ *	cm_upcall.c	events for iw_cm
+ *	cm_dial.c	an initiator's TCP connection
+ *	cm_ep.c		endpoints: how they are found, their steps
+ *	cm_addr.c	addresses, and the devices that they belong to
+ *	cm_caller.c	the caller of an operation
+ *
+ * One work item drives an endpoint, so that things happen one after the other for each
+ * connection, and no connection waits for another. Callbacks of the socket and of the queue pair
+ * only set a bit and queue the work. The work looks at the bits, takes the steps that
+ * proto/cmfsm.c prescribes, and then, with nothing locked, tells iw_cm. It never waits for the
+ * network.
  *
  * Locking
  *
@@ -26,16 +36,14 @@
  *   endpoints       (its own lock)
  *   (atomic)        ep->bits                         any context
  *
- * References: an endpoint is created with one, which it drops in its last work
- * after it is CLOSED. A queued work, a pending timer and a lookup hold one
- * each. While not CLOSED it owns its socket; it has a reference to its queue
- * pair from connect or accept until it lets go of it, and to the iw_cm_id from
- * connect or accept until its last event has been delivered. One that a process
- * attached (cm_attach.c) has no iw_cm_id; nobody is told of its events.
+ * References: an endpoint is created with one, which its last work drops after it is CLOSED. A
+ * queued work, a pending timer and a lookup hold one each. While it is not CLOSED an endpoint
+ * owns its socket. It has a reference to its queue pair from connect or accept until it drops
+ * the queue pair, and to the iw_cm_id from connect or accept until its last event has been
+ * delivered. An endpoint of delayed startup has no iw_cm_id, and nobody is told of its events.
  *
- * A pending connection is known to iw_cm by a number, not by a pointer: iw_cm
- * drops Requests that nobody waits for any more without a word, so that the
- * endpoint must be able to go away first.
+ * iw_cm knows a pending connection by a number, not by a pointer: iw_cm drops Requests that
+ * nobody waits for any more without telling, so the endpoint must be able to go first.
  */
 #ifndef IWT_CM_EP_H
 #define IWT_CM_EP_H
@@ -59,11 +67,10 @@ struct net;
 struct net_device;
 
 /*
- * How long a state may last, in milliseconds. Each is one deadline for all of
- * the state, whatever arrives meanwhile (RFC 5044 7.1.2 r10). The Reply's
- * includes the time that the ULP over there takes to make up its mind. That of
- * the end, with FIN or a Terminate behind what was sent, begins anew, so many
- * times, while the peer acknowledges something.
+ * How long a state may last, in milliseconds. Each is one deadline for all of the state,
+ * whatever arrives meanwhile (RFC 5044 7.1.2 r10). That of the Reply includes the time that the
+ * peer's ULP takes to decide. That of the end, with FIN or a Terminate behind what was sent,
+ * begins anew while the peer acknowledges something, IWT_CM_CLOSE_EXTENSIONS times at most.
  */
 #define IWT_CM_CONNECT_MS	15000
 #define IWT_CM_REPLY_MS		15000
@@ -72,7 +79,7 @@ struct net_device;
 #define IWT_CM_CLOSE_EXTENSIONS	11
 #define IWT_CM_ORPHAN_MS	60000
 
-/* How often, and for how many times, a Request that iw_cm can't take is held up. */
+/* How soon, and how many times, a Request that iw_cm can't take is reported again. */
 #define IWT_CM_REPORT_MS	20
 #define IWT_CM_REPORT_TRIES	500
 
@@ -108,8 +115,8 @@ enum iwt_ep_bit {
  * @lock: guards what follows
  * @dead: nothing is to be reported any more
  * @reporting: reports under way
- * @idle: completed when @dead and the last of these is through
- * @half_open: endpoints that iw_cm does not know, oldest first
+ * @idle: completed when @dead is set and the last report has ended
+ * @half_open: half-open endpoints, oldest first
  * @half_opens: how many
  * @limit: how many there may be
  */
@@ -137,9 +144,9 @@ struct iwt_listen {
  * @ref: references, see above
  * @lock: see above
  * @state: state, changed by iwt_ep_step() and iwt_ep_abandon() only
- * @initiator: we connected
+ * @initiator: this end has connected
  * @finished: the last work has run
- * @id: number by which accept and reject find it, 0 before it has one
+ * @id: number by which accept and reject find it; 0: none yet
  * @bits: what there is to look at (enum iwt_ep_bit)
  * @wq: runs @work and @timer
  * @work: looks
@@ -147,8 +154,8 @@ struct iwt_listen {
  * @armed: @deadline counts
  * @deadline: when the present state ends, in jiffies
  * @acked: what the peer had acknowledged when @deadline was set
- * @until: when a graceful close must be over that is under way, in jiffies
- * @extensions: how often it has been set for the peer's going on with that
+ * @until: when a graceful close that is under way must be over, in jiffies
+ * @extensions: how often @deadline was set anew because the peer acknowledged something
  * @dev: device; NULL until a new inbound connection is assigned to one
  * @sock: socket; NULL when CLOSED
  * @qp: queue pair, or NULL
@@ -156,20 +163,20 @@ struct iwt_listen {
  * @attached: @qp has been attached to @sock
  * @cm_id: iw_cm's object, or NULL; for an inbound connection since accept
  * @listen: listener through which it came, until it is accepted or ends
- * @half_open: in @listen's list while iw_cm does not know of it, or no more
+ * @half_open: in @listen's list while it is half-open: iw_cm does not know of it, or no more
  * @report_tries: how often iw_cm could not take the Request
  * @upcalls: IWT_CMA_UP_* bits to be delivered
  * @reply_status: of CONNECT_REPLY
  * @close_status: of CLOSE
- * @wish: what we ask for; the link's settings as they were in the beginning
- * @req: the Request, ours or the peer's
+ * @wish: what this end asks for; the link's settings as they were at the beginning
+ * @req: the Request of either end
  * @rep: the peer's Reply
  * @terms: what was agreed
- * @local: our address
+ * @local: address of this end
  * @remote: the peer's
  * @len: octets in @frame
- * @frame: our Request until the Reply begins; then what is received; NULL once
- *	startup is over
+ * @frame: an initiator's Request until the Reply begins; then what is received; NULL after
+ *	startup
  */
 struct iwt_ep {
 	struct kref ref;

@@ -6,8 +6,8 @@
  *   mkdir /sys/kernel/config/iw_tcp/iwt0
  *   echo required > /sys/kernel/config/iw_tcp/iwt0/crc
  *
- * A directory is a name, not a device: it outlives the link, and finds the next
- * one of that name.
+ * A directory stands for a name, not for a device: it stays when the link goes, and is that of
+ * the next link of that name.
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ static struct iwt_conf defaults = {
 	.patience = 300,
 };
 
-/* A policy by its name, or by any word that the kernel takes for a bool. */
+/* A policy by its name, or by any word that the kernel knows as a bool. */
 static int parse_crc(const char *text, enum iwt_crc_policy *crc)
 {
 	int word = sysfs_match_string(crc_words, text);
@@ -79,7 +79,7 @@ static int parse_rev(const char *text, u8 *rev)
 	return 0;
 }
 
-/* Seconds, as many as TCP takes. */
+/* Seconds, up to TCP's limit. */
 static int parse_seconds(const char *text, u16 *seconds)
 {
 	u16 n;
@@ -94,9 +94,8 @@ static int parse_seconds(const char *text, u16 *seconds)
 }
 
 /*
- * Where softirqs are threads, what TCP has by reference came back seconds late
- * from connections that were reset under load, once not within a minute, and
- * completions with it.
+ * Where softirqs are threads, TCP released memory seconds after a connection was reset under
+ * load, once not within a minute; and completions were as late.
  */
 static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 {
@@ -115,7 +114,7 @@ static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 #define flag_word(flag)	((flag) ? "on" : "off")
 #define number(n)	(n)
 
-/* What a module parameter needs that is neither a number nor a flag alone. */
+/* Functions of a module parameter that is more than a number or a flag. */
 #define IWT_PARAM_OPS(_name, _field, _fmt, _show, _parse)		\
 static int _name##_param_set(const char *text,				\
 			     const struct kernel_param *kp)		\
@@ -245,7 +244,7 @@ static const struct config_item_type link_type = {
 	.ct_owner = THIS_MODULE,
 };
 
-/* mkdir: the link must be there, so that a slip of the pen is noticed. */
+/* mkdir: the link must exist, so that a wrong name is noticed. */
 static struct config_group *make_link(struct config_group *parent,
 				      const char *name)
 {
@@ -293,9 +292,9 @@ int iwt_conf_init(void)
 }
 
 /**
- * iwt_conf_exit() - it goes
+ * iwt_conf_exit() - the directory of the settings goes
  *
- * Directories in it hold the module, so there are none.
+ * Directories in it hold a reference to the module, so there are none.
  */
 void iwt_conf_exit(void)
 {

@@ -14,8 +14,8 @@
 
 /*
  * Limits that the device reports and enforces. Rings, and what grows with them, are
- * charged to the process; the objects themselves are the core's, and these limits
- * are what bounds their memory: half a gigabyte if all are reached.
+ * charged to the process. The objects themselves are allocated by the core and charged to nobody:
+ * these limits bound their memory, to half a gigabyte if all are reached.
  */
 #define IWT_MAX_QP		(32 * 1024)
 #define IWT_MAX_QP_WR		(16 * 1024)
@@ -35,9 +35,8 @@ struct iwt_stats;
  * @ibdev: verbs object, first
  * @node: in the list of all devices
  * @netdev: the interface below; a reference is held while registered
- * @net: network namespace that the link was made in, and where its sockets are;
- *	NULL once @netdev leaves it. No reference: it outlives its net devices
- *	by a grace period
+ * @net: network namespace that the link was made in, and where its sockets are; NULL when
+ *	@netdev leaves it. No reference: it outlives its net devices by a grace period
  * @coming: the link is being added
  * @made: since when, in jiffies
  * @qps: queue pairs by number
@@ -49,8 +48,8 @@ struct iwt_stats;
  * @n_eps: endpoints of connections that are its own
  * @conf: settings of this link
  * @stats: counters
- * @addr: what stands for the device in its GID and GUID: the link layer
- *	address, or a random one where there is none (lo)
+ * @addr: address for the GID and the GUID: the link layer address, or a random one if there
+ *	is none (lo)
  * @port_state: as last told to the consumers; under RTNL
  */
 struct iwt_dev {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Making and unmaking a device, and what it can do. */
+/* Making a device and ending it, and its table of operations. */
 #include "device.h"
 
 #include <linux/jiffies.h>
@@ -20,7 +20,7 @@
 #include "verbs.h"
 #include "verbs_mr.h"
 
-/* The end of a device: only connections that are being closed refer to it. */
+/* The end of a device. Only connections that are being closed still refer to it. */
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);

@@ -12,7 +12,7 @@
 #include "dev.h"
 #include "device.h"
 
-/* One link of a net device at a time: from the look whether it has one on. */
+/* Held from the check that a net device has no link until it has one. */
 static DEFINE_MUTEX(add_mutex);
 
 /* The device on @netdev with a reference, or NULL. */
@@ -30,7 +30,7 @@ static void put_dev(struct iwt_dev *dev)
 	ib_device_put(&dev->ibdev);
 }
 
-/* Tell the consumers if the port went up or down. Under RTNL. */
+/* Tell the consumers if the port has gone up or down. Under RTNL. */
 static void update_port(struct iwt_dev *dev)
 {
 	enum ib_port_state state = ib_get_curr_port_state(dev->netdev);
@@ -55,8 +55,8 @@ static void update_gid(struct iwt_dev *dev)
 }
 
 /*
- * The net device goes away, or to another namespace: from now on no socket is
- * made for the link. Under RTNL, with the net device still where it was.
+ * The net device goes away or to another namespace: no socket is made for the link any more.
+ * Under RTNL, while the net device is still where it was.
  */
 static void leave(struct iwt_dev *dev)
 {
@@ -107,8 +107,8 @@ static int add_link(const char *name, struct net_device *netdev, struct net *net
 }
 
 /*
- * Events before the device was registered have passed unseen. If the net
- * device went away or elsewhere, the link goes too.
+ * Events before the device was registered were not seen. If the net device has gone away or to
+ * another namespace, the link goes too.
  */
 static int catch_up(struct net_device *netdev, struct net *net)
 {
@@ -134,7 +134,7 @@ static int catch_up(struct net_device *netdev, struct net *net)
 	return ret;
 }
 
-/* The namespace of a net device with a reference, or NULL when it ends. */
+/* The namespace of a net device, with a reference; NULL if it is being destroyed. */
 static struct net *get_home(const struct net_device *netdev)
 {
 	struct net *net = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Software iWARP over TCP: what is started, and stopped in reverse. */
+/* Software iWARP over TCP: what the module starts, and stops in reverse. */
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 

@@ -2,14 +2,13 @@
 /*
  * Kernel memory that userspace maps: the rings.
  *
- * A mapping holds references to the pages, not to the object: when the device
- * goes away below a process, the process keeps pages that nobody else uses.
+ * A mapping holds references to the pages, not to the object: when the device goes away, a
+ * process keeps pages that nobody else uses.
  *
- * A ring is memory that the kernel can't take back. Devices whose rings are a
- * process's own memory, pinned, charge it to the process's control group and to
- * its RLIMIT_MEMLOCK. Here it is the same: without the limit, a process that nobody
- * has put into a group could take all memory, and none of it would be seen as its own
- * when memory is short.
+ * The kernel can't take the memory of a ring back. For devices whose rings are pinned memory of
+ * a process, that memory is charged to the control group of the process and to its
+ * RLIMIT_MEMLOCK. It is the same here: without the limit, a process without a control group
+ * could take all memory, and when memory is short the kernel would not know whose it is.
  */
 #include "mmap.h"
 
@@ -25,7 +24,7 @@ static struct iwt_mmap *to_iwt_mmap(struct rdma_user_mmap_entry *entry)
 	return container_of(entry, struct iwt_mmap, entry);
 }
 
-/* In the account of regions (ib_umem_get()), for as long as the object lives. */
+/* Charge the account that ib_umem_get() charges for regions, as long as the object lives. */
 static int charge(struct iwt_mmap *m)
 {
 	u64 pages = m->len >> PAGE_SHIFT;
@@ -52,7 +51,7 @@ static void uncharge(struct iwt_mmap *m)
  * iwt_mmap_alloc() - zeroed memory that a process may map
  * @uc: its context
  * @len: octets, rounded up to whole pages
- * @offset: set to what it has to pass to mmap()
+ * @offset: set to the offset that the process has to pass to mmap()
  *
  * Charged to the memory control group and the RLIMIT_MEMLOCK of the calling process.
  * Process context, may sleep.
@@ -115,8 +114,7 @@ void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry)
 }
 
 /*
- * What remap_vmalloc_range() does, which refuses memory that is not of vmalloc_user();
- * and that charges nobody.
+ * As remap_vmalloc_range(), which takes only memory of vmalloc_user(); that can't be charged.
  */
 static int map_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
 {
@@ -138,13 +136,13 @@ static int map_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
 /**
  * iwt_mmap() - ib_device operation mmap
  * @uc: context of the process
- * @vma: what it wants; the offset names the object, which is mapped whole
+ * @vma: mapping; its offset names the object, and it has to cover the whole object
  *
  * Process context, may sleep. Return: 0 or -errno.
  */
 int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma)
 {
-	/* checks that the mapping is shared and has the right size */
+	/* this checks that the mapping is shared and has the right size */
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(uc, vma);
 	int ret;
 

@@ -64,9 +64,9 @@ static inline void iwt_ring_set_cons(struct iwt_ring *r, u32 idx)
 }
 
 /*
- * The producer stores prod, executes a full barrier and reads the flag. The
- * consumer sets the flag, executes a full barrier and reads prod. One of the
- * two sees the other, so no entry is left without anybody looking at it.
+ * The producer stores prod, executes a full barrier and reads the flag. The consumer sets the
+ * flag, executes a full barrier and reads prod. One of the two sees the other's store, so no
+ * entry is left unnoticed (doorbell.c has the whole story).
  */
 static inline bool iwt_ring_sleep(struct iwt_ring *r, u32 cons)
 {
@@ -76,7 +76,7 @@ static inline bool iwt_ring_sleep(struct iwt_ring *r, u32 cons)
 	return READ_ONCE(r->ctl->prod) == cons;
 }
 
-/* Was it put to sleep? A process can lie about that, at its own cost. */
+/* Was it put to sleep? A process can overwrite the flag, at its own cost. */
 static inline bool iwt_ring_asleep(const struct iwt_ring *r)
 {
 	return READ_ONCE(r->ctl->flags) & IWT_RING_NEED_WAKEUP;

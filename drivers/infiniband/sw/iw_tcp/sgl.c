@@ -165,8 +165,8 @@ static u64 exchange(u64 *word, const struct iwt_atomic *a)
  * @a: request
  * @old: takes what was there before; NULL only to ask whether it may be done
  *
- * The memory has to be aligned, and not its offset in the region (RFC 7306 5.1). Never sleeps. Return: IWT_OK or what a Terminate is to say (RFC 7306
- * 8.2, RFC 5040 4.8).
+ * The memory has to be aligned, and not its offset in the region (RFC 7306 5.1). Never sleeps.
+ * Return: IWT_OK or what a Terminate is to say (RFC 7306 8.2, RFC 5040 4.8).
  */
 u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
 		   u64 *old)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters of a device: per CPU, added up when somebody looks. */
+/* Counters of a device: one set for each processor, added up when they are read. */
 #include "stats.h"
 
 #include <rdma/ib_verbs.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The verbs layer: ib_device operations. They validate, translate, call down. */
+/* The verbs: ib_device operations. They check, translate and call lower layers. */
 #ifndef IWT_VERBS_H
 #define IWT_VERBS_H
 
@@ -29,8 +29,6 @@ void iwt_get_fw_str(struct ib_device *ibdev, char *str);
 int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata);
 void iwt_dealloc_ucontext(struct ib_ucontext *uc);
 void iwt_disassociate_ucontext(struct ib_ucontext *uc);
-
-/* verbs_pd.c */
 int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata);
 int iwt_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The device's own ioctl methods: MPA startup on the socket of a process. */
+/* Methods of the private ABI for delayed startup, on a socket of a process. */
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
@@ -12,7 +12,7 @@
 #define UVERBS_MODULE_NAME iw_tcp
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Octets given by the process, in memory of the core until the call ends. */
+/* Octets from the process; the core keeps them until the call ends. */
 static int get_octets(struct uverbs_attr_bundle *attrs, u16 id, const u8 **p,
 		      u32 *len)
 {
@@ -58,7 +58,7 @@ static int get_param(struct uverbs_attr_bundle *attrs, struct iwt_attach *a)
 	return uverbs_get_raw_fd(&a->fd, attrs, IWT_ATTR_MPA_FD);
 }
 
-/* What the methods on a queue pair have in common. */
+/* The attributes that all methods on a queue pair have. */
 static int get_attach(struct uverbs_attr_bundle *attrs, struct iwt_attach *a)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,

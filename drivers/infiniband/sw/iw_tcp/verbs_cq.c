@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* ib_device operations on completion queues. */
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
@@ -23,8 +24,8 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 }
 
 /*
- * Behind the entries of a process's queue is a bit for each of them. The ring is one
- * of those that the device has.
+ * A process's ring has bits behind its entries (cqpoll.c). The ring counts against the device's
+ * limit.
  */
 static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 		      u64 *offset)
@@ -123,8 +124,8 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  * iwt_modify_cq() - verbs: moderate events
  * @ibcq: queue
  * @count: completions for one event
- * @period: microseconds that it is put off at most; with 0, as with a @count of
- *	less than 2, events are not put off
+ * @period: microseconds that the event is delayed at most; with 0, or with a @count below 2,
+ *	events are not delayed
  *
  * Any context. Return: 0.
  */
@@ -136,7 +137,7 @@ int iwt_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 
 /**
  * iwt_poll_cq() - verbs: take completions
- * @ibcq: queue of a kernel consumer; a process takes them out of its ring
+ * @ibcq: queue of a kernel consumer; a process reads its ring
  * @n: room
  * @wc: takes them
  *

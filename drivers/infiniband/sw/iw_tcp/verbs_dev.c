@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* ib_device operations on the device, its port and the contexts of processes. */
+/* ib_device operations on the device, its port, contexts of processes and protection domains. */
 #include "verbs.h"
 
 #include <linux/etherdevice.h>
@@ -16,9 +16,9 @@
 
 /* "iwt"; there is no hardware whose vendor could be named. */
 #define VENDOR_ID	0x697774
-/* What a process may make use of, if it knows it. */
+/* Features that a process may use, if it knows them. */
 #define FEATURES	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED)
-/* What is assumed of a net device that does not know its speed, in Mb/s. */
+/* Speed of a net device that does not know it, in Mb/s. */
 #define DEFAULT_SPEED	10000
 
 /**
@@ -42,7 +42,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->vendor_part_id = 1;
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
-	/* by the processor's own instructions: see iwt_mem_atomic() */
+	/* by instructions of the processor: see iwt_mem_atomic() */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
 
@@ -68,7 +68,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	return 0;
 }
 
-/* Link speeds of Ethernet, and what of InfiniBand comes closest. */
+/* Link speeds of Ethernet, and the InfiniBand speed that comes closest. */
 static const struct {
 	u32 mbps;
 	u16 speed;
@@ -128,7 +128,7 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 							     INT_MAX);
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
 	attr->max_mtu = max(attr->max_mtu, attr->active_mtu);
-	/* The core takes a port without an IPv4 address for down: not so. */
+	/* for the core, a port without an IPv4 address would be down */
 	attr->state = ib_get_curr_port_state(netdev);
 	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
 		IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
@@ -145,8 +145,8 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
  * @index: 0
  * @pkey: set to that of the default partition
  *
- * There are no partitions, but rdma_cm does not resolve loopback addresses for
- * a port without any. Return: 0 or -EINVAL.
+ * There are no partitions, but rdma_cm resolves no loopback address for a port without any.
+ * Return: 0 or -EINVAL.
  */
 int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
@@ -161,8 +161,8 @@ int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
  * @ibdev: device
  * @port: its only one
  * @idx: 0
- * @gid: set to the link layer address, and its EUI-64 where that is possible:
- *	a GID whose second half is zero looks like none to some programs
+ * @gid: set to the link layer address, and its EUI-64 where that is possible: for some
+ *	programs a GID whose second half is zero is none
  *
  * Return: 0 or -EINVAL.
  */
@@ -196,7 +196,7 @@ void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 }
 
 /**
- * iwt_udata_known() - does a process ask for something that came after this module?
+ * iwt_udata_known() - does a process ask for nothing that this module does not know?
  * @udata: private part of its request
  * @known: octets that are known here
  *
@@ -215,8 +215,8 @@ int iwt_udata_known(struct ib_udata *udata, size_t known)
  * @uc: context, allocated by the core
  * @udata: struct iwt_uctx_req in, struct iwt_uctx_resp out
  *
- * Either may be shorter than known here (an older provider), the missing part
- * counting as zero; or longer, if what is unknown is zero.
+ * Either may be shorter than this module knows (an older provider): then the missing part counts
+ * as zero. Or it may be longer, if the unknown part is zero.
  *
  * Return: 0 or -errno.
  */
@@ -244,9 +244,30 @@ void iwt_dealloc_ucontext(struct ib_ucontext *uc)
 }
 
 /*
- * ib_device operation disassociate_ucontext: the device goes away below an
- * open file. The core destroys the objects; mappings keep only their pages.
+ * ib_device operation disassociate_ucontext: the device goes away while a process has it open.
+ * The core destroys the objects; mappings keep only their pages.
  */
 void iwt_disassociate_ucontext(struct ib_ucontext *uc)
 {
+}
+
+/**
+ * iwt_alloc_pd() - ib_device operation alloc_pd
+ * @pd: object, allocated by the core
+ * @udata: nothing is exchanged with a process
+ *
+ * Return: 0, -EOPNOTSUPP, or -ENOMEM when there are %IWT_MAX_PD.
+ */
+int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	int err = udata ? iwt_udata_known(udata, 0) : 0;
+
+	return err ?: iwt_dev_take(&to_iwt_dev(pd->device)->n_pds, IWT_MAX_PD);
+}
+
+/* ib_device operation dealloc_pd; the core counts the users. Return: 0. */
+int iwt_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	atomic_dec(&to_iwt_dev(pd->device)->n_pds);
+	return 0;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* ib_device operations on queue pairs. */
 #include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/sched.h>
@@ -63,7 +64,7 @@ static void free_memory(struct iwt_qp *qp)
 	atomic_dec(&qp->stream.dev->n_qps);
 }
 
-/* A consumer in the kernel is no process that could be charged. */
+/* Memory of a process is charged to it. */
 static gfp_t gfp_of(const struct iwt_qp *qp)
 {
 	return qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
@@ -113,7 +114,7 @@ static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
 {
 	qp->cap = (struct ib_qp_cap) {
-		/* the core's own: it makes its regions for Reads by this */
+		/* the core makes regions for Reads by this */
 		.max_rdma_ctxs = asked->max_rdma_ctxs,
 		.max_send_wr = qp->stream.sq.ring.mask + 1,
 		.max_recv_wr = qp->stream.rq.entries,
@@ -147,7 +148,7 @@ static int answer_qp(struct iwt_qp *qp, const u64 *offset,
 				min(sizeof(resp), udata->outlen));
 }
 
-/* Numbers go round, so that a stale one is not soon another queue pair. */
+/* Numbers are used in turn, so that an old one does not soon name another queue pair. */
 static int publish(struct iwt_qp *qp)
 {
 	static u32 next;
@@ -182,7 +183,7 @@ int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/* One of those that the device has, without memory of its own yet */
+/* Count the queue pair against the device's limit, and initialise it without memory. */
 static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
 {
 	int err = iwt_dev_take(&to_iwt_dev(qp->ibqp.device)->n_qps, IWT_MAX_QP);
@@ -243,7 +244,7 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return 0;
 
 fail_published:
-	/* a process may have named the number to rdma_cm already */
+	/* a process may have given the number to rdma_cm already */
 	iwt_destroy_qp(ibqp, udata);
 	return err;
 fail:
@@ -321,7 +322,7 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 
-	/* a connection that begins changes these, all at once */
+	/* a connection that begins changes all of these at once */
 	spin_lock_bh(&qp->stream.lock);
 	attr->qp_state = iwt_qp_verbs_state(qp);
 	attr->cur_qp_state = attr->qp_state;
@@ -415,7 +416,7 @@ int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
  * iwt_qp_add_ref() - iw_cm: take a reference
  * @ibqp: queue pair
  *
- * The one that iwt_get_qp() took, if this is its caller.
+ * If the caller got the queue pair from iwt_get_qp(), it is the reference taken there.
  */
 void iwt_qp_add_ref(struct ib_qp *ibqp)
 {
@@ -439,11 +440,11 @@ void iwt_qp_rem_ref(struct ib_qp *ibqp)
  * @ibdev: device
  * @qpn: number
  *
- * iw_cm looks up whatever number a process names and takes its reference in a
- * second call. The queue pair must not go away between them, so the reference
- * is taken here. iw_cm may keep it for as long as the port mapper takes to
- * answer, and a queue pair is not destroyed before: so nobody gets one that is
- * not for him. Any context. Return: the queue pair or NULL.
+ * iw_cm looks up the number that a process names, and takes its reference in a second call. The
+ * queue pair must not go away in between, so the reference is taken here. iw_cm may keep it as
+ * long as the port mapper takes to answer, and the queue pair is not destroyed before that: so
+ * a caller gets only a queue pair that it may name. Any context. Return: the queue pair or
+ * NULL.
  */
 struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The device's own ioctl methods: what a process says of the rings that it shares. */
+/* Methods of the private ABI for rings: doorbell, CQ_POLL and CQ_ARM. */
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
@@ -13,7 +13,7 @@
 #define UVERBS_MODULE_NAME iw_tcp
 #include <rdma/uverbs_named_ioctl.h>
 
-/* The object of an attribute, which the core keeps until the call ends. */
+/* The object that an attribute names; the core keeps it until the call ends. */
 static void *object(struct uverbs_attr_bundle *attrs, u16 id)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, id);
