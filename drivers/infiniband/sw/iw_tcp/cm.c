@@ -60,8 +60,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
  * return of 0, and none any other return. The port mapper does not change ports
  * (IW_F_NO_PORT_MAP).
  *
- * Return: 0, -EINVAL for a bad queue pair or too long private data, or what
- * TCP says.
+ * Return: 0, -EINVAL for a bad queue pair or too long private data, or what TCP says.
  */
 int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -95,9 +94,9 @@ static void give_up(struct iwt_ep *ep, int err)
 }
 
 /*
- * The queue pair is attached before the Reply is sent, so that it can receive what the initiator
- * sends as soon as it has the Reply (RFC 5044 7.1.2 r2). It sends nothing of its own until then
- * (r4), so that nothing overtakes the Reply.
+ * The queue pair is attached before the Reply is sent, so that it can receive what the
+ * initiator sends as soon as it has the Reply (RFC 5044 7.1.2 r2). It sends nothing of its own
+ * until then (r4), so that nothing overtakes the Reply.
  */
 static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
 {
@@ -160,8 +159,8 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
  * a return of 0. After any other return there are none: the connection has been ended, since
  * iw_cm forgets it.
  *
- * Return: 0, -ECONNRESET when the peer has gone, -EINVAL for a bad queue pair
- * or too long private data, or another -errno.
+ * Return: 0, -ECONNRESET when the peer has gone, -EINVAL for a bad queue pair or too long
+ * private data, or another -errno.
  */
 int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -212,8 +211,8 @@ int iwt_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
  * iwt_cm_qp_abandon() - end what a queue pair is about to lose
  * @qp: queue pair that is being destroyed
  *
- * iw_cm holds a reference to the queue pair while a connect is under way. This lets the
- * connect fail now, so that nobody waits for its deadline. Process context; does not wait.
+ * iw_cm holds a reference to the queue pair while a connect is under way. This lets the connect
+ * fail now, so that nobody waits for its deadline. Process context; does not wait.
  */
 void iwt_cm_qp_abandon(struct iwt_qp *qp)
 {

@@ -37,6 +37,8 @@ void iwt_addr_unmap(struct sockaddr_storage *a)
 /**
  * iwt_addr_is_any() - is it the wildcard address?
  * @a: address of IPv4 or IPv6
+ *
+ * Return: true if so.
  */
 bool iwt_addr_is_any(const struct sockaddr_storage *a)
 {
@@ -78,6 +80,8 @@ static struct net_device *owner6(struct net *net,
  *
  * The answer is that of cma_validate_port() in rdma_cm: it knows VLANs and the net devices
  * below them, or on older kernels compares link layer addresses. Under RCU.
+ *
+ * Return: true if so.
  */
 bool iwt_addr_served(struct net_device *nd, struct net_device *owner)
 {
@@ -94,7 +98,9 @@ bool iwt_addr_served(struct net_device *nd, struct net_device *owner)
  * @net: network namespace
  * @a: address
  *
- * Under RCU. Return: it, or NULL.
+ * Under RCU.
+ *
+ * Return: it, or NULL.
  */
 struct net_device *iwt_addr_owner(struct net *net,
 				  const struct sockaddr_storage *a)
@@ -108,6 +114,8 @@ struct net_device *iwt_addr_owner(struct net *net,
  * @local: its local address
  *
  * Any context that may hold the RCU read lock.
+ *
+ * Return: true if so.
  */
 bool iwt_addr_of_dev(const struct iwt_dev *dev,
 		     const struct sockaddr_storage *local)
@@ -128,6 +136,8 @@ bool iwt_addr_of_dev(const struct iwt_dev *dev,
  * iwt_addr_same() - do two listeners need the same socket?
  * @a: address and options
  * @b: those of the other
+ *
+ * Return: true if so.
  */
 bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
 {
@@ -151,7 +161,9 @@ bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
  * @id: iw_cm's object; its mapped local address counts
  * @addr: takes address and options
  *
- * Any context. Return: 0, or -EAFNOSUPPORT.
+ * Any context.
+ *
+ * Return: 0, or -EAFNOSUPPORT.
  */
 int iwt_addr_of_listen(const struct iw_cm_id *id, struct iwt_sock_addr *addr)
 {

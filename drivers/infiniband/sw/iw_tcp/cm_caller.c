@@ -4,9 +4,9 @@
  *
  * iw_cm does not tell a driver which consumer calls, nor its network namespace. rdma_cm, the
  * only user of iw_cm, knows both. While an operation runs, the context of the iw_cm_id is
- * rdma_cm's identifier, and rdma_iw_cm_id() leads from there back to the iw_cm_id. An identifier
- * is believed only if it leads back: so nothing here depends on the inside of rdma_cm, and an
- * iw_cm_id of any other user is refused.
+ * rdma_cm's identifier, and rdma_iw_cm_id() leads from there back to the iw_cm_id. An
+ * identifier is believed only if it leads back: so nothing here depends on the inside of
+ * rdma_cm, and an iw_cm_id of any other user is refused.
  */
 #include "cm_ep.h"
 
@@ -32,7 +32,9 @@ static const struct rdma_cm_id *caller(struct iw_cm_id *id)
  * @id: iw_cm's object, within one of its operations
  *
  * rdma_cm holds a reference to the namespace as long as its identifier lives, which is longer
- * than @id. Any context. Return: the namespace, or NULL when the caller is unknown.
+ * than @id. Any context.
+ *
+ * Return: the namespace, or NULL when the caller is unknown.
  */
 struct net *iwt_caller_net(struct iw_cm_id *id)
 {
@@ -47,9 +49,10 @@ struct net *iwt_caller_net(struct iw_cm_id *id)
  *
  * Numbers are easily guessed. A process calls from its own context, and may not name a queue
  * pair of another process, not even of its parent. A queue pair of the kernel may be connected
- * from any context, and nothing there tells a process's call from a consumer's;
- * iwt_caller_qp() does that later. Until then the answer is yes as long as there is no
- * connection. Any context.
+ * from any context, and nothing there tells a process's call from a consumer's; iwt_caller_qp()
+ * does that later. Until then the answer is yes as long as there is no connection. Any context.
+ *
+ * Return: true if so.
  */
 bool iwt_cm_may_name(const struct iwt_qp *qp)
 {
@@ -64,8 +67,9 @@ bool iwt_cm_may_name(const struct iwt_qp *qp)
  * @qpn: number that the caller gave
  *
  * A kernel consumer's queue pair is the one that rdma_create_qp() made for its identifier, and
- * belongs to this identifier alone. A process's queue pair has no identifier.
- * Process context. Return: the queue pair with a reference, or NULL.
+ * belongs to this identifier alone. A process's queue pair has no identifier. Process context.
+ *
+ * Return: the queue pair with a reference, or NULL.
  */
 struct iwt_qp *iwt_caller_qp(struct iw_cm_id *id, u32 qpn)
 {

@@ -3,10 +3,10 @@
  * Delayed startup (RFC 5044 7.1.3): a process has talked over a TCP socket of its own, and
  * switches it to RDMA.
  *
- * The process exchanges the startup frames itself, on its socket, which stays an ordinary socket
- * until both frames are there and agree. So nothing here waits for a peer, a startup that fails
- * or is rejected leaves the socket as it was, and a process may end at any point. What the
- * frames say is decided here, from the settings of the link.
+ * The process exchanges the startup frames itself, on its socket, which stays an ordinary
+ * socket until both frames are there and agree. So nothing here waits for a peer, a startup
+ * that fails or is rejected leaves the socket as it was, and a process may end at any point.
+ * What the frames say is decided here, from the settings of the link.
  *
  * After the takeover the connection is an endpoint like any other, but nobody is told of its
  * events: the process sees its queue pair fail.
@@ -209,13 +209,13 @@ static void abandon(struct iwt_ep *ep)
  * @terms: takes what was agreed
  *
  * The responder's Reply is sent here, after the queue pair has become ready for what follows it
- * (RFC 5044 7.1.2 r2). Process context of the descriptor's owner; sleeps for memory, not for the
- * network.
+ * (RFC 5044 7.1.2 r2). Process context of the descriptor's owner; sleeps for memory, not for
+ * the network.
  *
  * Return: 0. The socket is as it was after -EINVAL for a queue pair that is not idle, private
- * data that are too long or frames that do not belong together, -EPROTO for an improper frame or
- * octets behind the Request, -EOPNOTSUPP for a Request that the link can't serve, -ENOMEM, and
- * what iwt_sock_look() returns. After any other -errno the connection is being ended.
+ * data that are too long or frames that do not belong together, -EPROTO for an improper frame
+ * or octets behind the Request, -EOPNOTSUPP for a Request that the link can't serve, -ENOMEM,
+ * and what iwt_sock_look() returns. After any other -errno the connection is being ended.
  */
 int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms)
 {

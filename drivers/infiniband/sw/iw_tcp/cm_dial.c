@@ -57,6 +57,7 @@ void iwt_ep_names(struct iwt_ep *ep)
 {
 	struct sockaddr_storage local = {}, remote = {};
 
+	lockdep_assert_held(&ep->lock);
 	if (iwt_sock_names(ep->sock, &local, &remote))
 		return;
 	iwt_addr_unmap(&local);
@@ -71,8 +72,9 @@ void iwt_ep_names(struct iwt_ep *ep)
  * @id: iw_cm's object; its mapped addresses count
  *
  * The socket is made in the caller's namespace, which has to be that of the link: where
- * namespaces share devices, rdma_cm may pick a link of another namespace, because its link layer
- * address or interface number is the same. Process context, sleeps for memory.
+ * namespaces share devices, rdma_cm may pick a link of another namespace, because its link
+ * layer address or interface number is the same. Process context, sleeps for memory.
+ *
  * Return: 0, or -errno and no socket.
  */
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
@@ -86,6 +88,7 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 	struct net *net = iwt_caller_net(id);
 	int err;
 
+	lockdep_assert_held(&ep->lock);
 	if (!net)
 		return -EOPNOTSUPP;
 	if (!iwt_dev_in(ep->dev, net))

@@ -130,6 +130,7 @@ void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
 {
 	unsigned long delay = msecs_to_jiffies(ms);
 
+	lockdep_assert_held(&ep->lock);
 	ep->deadline = jiffies + delay;
 	ep->armed = true;
 	if (ep->sock)
@@ -174,6 +175,7 @@ void iwt_half_open_add(struct iwt_ep *ep)
 	struct iwt_listen *l = ep->listen;
 	struct iwt_ep *victim = NULL;
 
+	lockdep_assert_held(&ep->lock);
 	spin_lock_bh(&l->lock);
 	if (!list_empty(&ep->half_open)) {
 		spin_unlock_bh(&l->lock);
@@ -204,6 +206,7 @@ void iwt_half_open_del(struct iwt_ep *ep)
 {
 	struct iwt_listen *l = ep->listen;
 
+	lockdep_assert_held(&ep->lock);
 	if (!l)
 		return;
 	spin_lock_bh(&l->lock);
@@ -238,6 +241,7 @@ static void enter(struct iwt_ep *ep, enum iwt_cm_state state)
  */
 void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
 {
+	lockdep_assert_held(&ep->lock);
 	xa_lock(&eps);
 	ep->qp = qp;
 	hlist_add_head(&ep->of_qp, &qp->eps);
@@ -248,14 +252,17 @@ void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
  * iwt_ep_let_go_qp() - detach the queue pair, if it is attached, and drop it
  * @ep: endpoint, locked, that still has its socket
  *
- * Process context, may sleep. Return: true when the stream can't end in order any more, because
- * it would end inside an FPDU.
+ * Process context, may sleep.
+ *
+ * Return: true when the stream can't end in order any more, because it would end inside an
+ * FPDU.
  */
 bool iwt_ep_let_go_qp(struct iwt_ep *ep)
 {
 	struct iwt_qp *qp = ep->qp;
 	bool cut = false;
 
+	lockdep_assert_held(&ep->lock);
 	if (ep->attached)
 		cut = iwt_qp_detach(qp);
 	ep->attached = false;
@@ -347,8 +354,8 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 }
 
 /*
- * A queue pair that is destroyed while TCP refers to its memory can't linger: only a reset makes
- * TCP release the memory.
+ * A queue pair that is destroyed while TCP refers to its memory can't linger: only a reset
+ * makes TCP release the memory.
  */
 static enum iwt_cm_event harden(const struct iwt_ep *ep, enum iwt_cm_event event)
 {
@@ -371,6 +378,7 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 {
 	struct iwt_qp *qp = ep->qp;
 
+	lockdep_assert_held(&ep->lock);
 	if (qp)
 		iwt_qp_get(qp);
 	take_step(ep, harden(ep, event), status);
@@ -386,6 +394,7 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
  */
 void iwt_ep_abandon(struct iwt_ep *ep)
 {
+	lockdep_assert_held(&ep->lock);
 	iwt_ep_let_go_qp(ep);
 	ep->state = IWT_CM_CLOSED;
 }
@@ -411,12 +420,14 @@ void iwt_ep_finish(struct iwt_ep *ep)
  * @dev: device
  *
  * From now on iwt_ep_find() and iwt_ep_drain_dev() find it. May sleep.
+ *
  * Return: 0 or -errno.
  */
 int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev)
 {
 	int err;
 
+	lockdep_assert_held(&ep->lock);
 	ep->dev = dev;
 	err = xa_alloc_cyclic(&eps, &ep->id, ep, XA_LIMIT(1, INT_MAX),
 			      &next_id, GFP_KERNEL);
@@ -433,7 +444,9 @@ int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev)
  * iwt_ep_find() - the endpoint of a number
  * @id: number
  *
- * Process context. Return: the endpoint with a reference, or NULL when it is gone.
+ * Process context.
+ *
+ * Return: the endpoint with a reference, or NULL when it is gone.
  */
 struct iwt_ep *iwt_ep_find(u32 id)
 {

@@ -14,8 +14,8 @@
  *	cm_caller.c	the caller of an operation
  *
  * One work item drives an endpoint, so that things happen one after the other for each
- * connection, and no connection waits for another. Callbacks of the socket and of the queue pair
- * only set a bit and queue the work. The work looks at the bits, takes the steps that
+ * connection, and no connection waits for another. Callbacks of the socket and of the queue
+ * pair only set a bit and queue the work. The work looks at the bits, takes the steps that
  * proto/cmfsm.c prescribes, and then, with nothing locked, tells iw_cm. It never waits for the
  * network.
  *

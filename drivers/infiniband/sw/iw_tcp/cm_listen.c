@@ -227,8 +227,8 @@ static struct iwt_port *find_port(const struct net *net,
 }
 
 /*
- * Nobody can queue the work of the port any more. It is in the same ordered queue as this, so it
- * does not run now, and to cancel it waits for nothing.
+ * Nobody can queue the work of the port any more. It is in the same ordered queue as this, so
+ * it does not run now, and to cancel it waits for nothing.
  */
 static void do_port_end(struct work_struct *work)
 {
@@ -377,12 +377,11 @@ static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
  * @id: iw_cm's object; its mapped local address counts
  * @backlog: how many Requests iw_cm can take at once
  *
- * Process context, may sleep. CONNECT_REQUEST events may come before this returns. On a link
- * of another namespace than the caller's none ever comes to a wildcard address, and no other
+ * Process context, may sleep. CONNECT_REQUEST events may come before this returns. On a link of
+ * another namespace than the caller's none ever comes to a wildcard address, and no other
  * address exists.
  *
- * Return: 0 or -errno as of bind(2) and listen(2), -EOPNOTSUPP for an unknown
- * caller.
+ * Return: 0 or -errno as of bind(2) and listen(2), -EOPNOTSUPP for an unknown caller.
  */
 int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 {

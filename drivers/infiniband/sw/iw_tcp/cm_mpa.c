@@ -50,6 +50,7 @@ void iwt_ep_wish(struct iwt_ep *ep)
 	const struct iwt_conf *conf = &ep->dev->conf;
 	enum iwt_crc_policy crc = READ_ONCE(conf->crc);
 
+	lockdep_assert_held(&ep->lock);
 	ep->wish = (struct iwt_mpa_wish) {
 		.crc		= crc != IWT_CRC_OFF,
 		.crc_required	= crc == IWT_CRC_REQUIRED,
@@ -72,6 +73,7 @@ void iwt_ep_wish(struct iwt_ep *ep)
  */
 void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
 {
+	lockdep_assert_held(&ep->lock);
 	ep->wish.ird = min_t(u32, ird, IWT_MAX_RD_ATOM);
 	ep->wish.ord = min_t(u32, ord, IWT_MAX_RD_ATOM);
 }
@@ -144,8 +146,9 @@ static bool may_be_old(const struct iwt_ep *ep, int why)
  * @pd: private data of the ULP
  * @pd_len: how many octets
  *
- * Process context, sleeps for memory and the socket lock. Return: 0, -EINVAL
- * when the private data do not fit, or another -errno.
+ * Process context, sleeps for memory and the socket lock.
+ *
+ * Return: 0, -EINVAL when the private data do not fit, or another -errno.
  */
 int iwt_ep_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 		      const void *pd, u16 pd_len)
@@ -179,6 +182,7 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
 {
 	struct iwt_mpa_frame rep;
 
+	lockdep_assert_held(&ep->lock);
 	iwt_mpa_refuse(&ep->wish, &ep->req, &rep);
 	return iwt_ep_send_reply(ep, &rep, pd, pd_len);
 }
@@ -190,8 +194,8 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
  * The initiator must wait for the Reply (RFC 5044 7.1.2 r3): octets now mean that the Request
  * has a wrong length.
  *
- * Return: 0 when not; -EPROTO for octets, -EPIPE for the end of the stream,
- * or another -errno when the connection is lost.
+ * Return: 0 when not; -EPROTO for octets, -EPIPE for the end of the stream, or another -errno
+ * when the connection is lost.
  */
 int iwt_ep_early(struct iwt_ep *ep)
 {

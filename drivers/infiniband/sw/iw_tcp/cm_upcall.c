@@ -161,8 +161,8 @@ static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
  * @ep: endpoint; called by its work, not locked
  * @ups: IWT_CMA_UP_* bits
  *
- * The fields that are read here were set before the upcall was due, and do not change before the
- * next upcall is due, which this work alone delivers.
+ * The fields that are read here were set before the upcall was due, and do not change before
+ * the next upcall is due, which this work alone delivers.
  */
 void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 {

@@ -13,7 +13,16 @@
 #include "dev.h"
 #include "sock.h"
 
+/*
+ * One work runs at a time, in the order of events: a ULP that makes several connections may
+ * count on their Requests arriving in its order. No work waits for the network, and iw_cm takes
+ * one event at a time as well.
+ */
 struct workqueue_struct *iwt_cm_wq;
+/*
+ * Delayed startup has a queue of its own: a work may wait there while a system call of a
+ * process holds the lock of its socket.
+ */
 struct workqueue_struct *iwt_delayed_wq;
 
 static void do_timer(struct work_struct *work)
@@ -137,8 +146,10 @@ static void do_work(struct work_struct *work)
  * iwt_ep_alloc() - make an endpoint
  * @state: where it begins
  *
- * May sleep. Return: the endpoint, with one reference that its last work in CLOSED drops, or
- * NULL without memory.
+ * May sleep.
+ *
+ * Return: the endpoint, with one reference that its last work in CLOSED drops, or NULL without
+ * memory.
  */
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 {
@@ -163,11 +174,6 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 
 /**
  * iwt_cm_init() - at module load; may sleep
- *
- * One work runs at a time, in the order of events: a ULP that makes several connections may
- * count on their Requests arriving in its order. No work waits for the network, and iw_cm
- * takes one event at a time as well. Delayed startup has a queue of its own: a work may wait
- * there while a system call of a process holds the lock of its socket.
  *
  * Return: 0 or -ENOMEM.
  */

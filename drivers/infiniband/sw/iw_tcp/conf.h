@@ -31,8 +31,8 @@ enum iwt_zerocopy {
  *	the peer acknowledges something
  * @zerocopy: payload of connections without CRC and markers
  *
- * Written in process context at any time, each on its own; read once for each
- * connection, when it begins.
+ * Written in process context at any time, each on its own; read once for each connection, when
+ * it begins.
  */
 struct iwt_conf {
 	enum iwt_crc_policy crc;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Settings of a link in configfs, and the module parameters that are their
- * defaults:
+ * Settings of a link in configfs, and the module parameters that are their defaults:
  *
  *   mkdir /sys/kernel/config/iw_tcp/iwt0
  *   echo required > /sys/kernel/config/iw_tcp/iwt0/crc
@@ -152,7 +151,7 @@ MODULE_PARM_DESC(large_fpdus, "New links offer FPDUs longer than a segment (defa
 module_param_cb(keepalive, &keepalive_param_ops, &defaults.keepalive, 0644);
 MODULE_PARM_DESC(keepalive, "Seconds idle before a peer of new links is probed (default: 60)");
 module_param_cb(patience, &patience_param_ops, &defaults.patience, 0644);
-MODULE_PARM_DESC(patience, "Seconds before a silent peer of new links is given up (default: 300)");
+MODULE_PARM_DESC(patience, "Seconds until a silent peer of new links is given up (default: 300)");
 module_param_cb(zerocopy, &zerocopy_param_ops, &defaults.zerocopy, 0644);
 MODULE_PARM_DESC(zerocopy, "Zero copy of new links: off (default), auto or always");
 
@@ -280,9 +279,9 @@ static struct configfs_subsystem subsys = {
 };
 
 /**
- * iwt_conf_init() - the directory of the settings appears
+ * iwt_conf_init() - the directory of the settings appears; process context
  *
- * Process context. Return: 0 or -errno.
+ * Return: 0 or -errno.
  */
 int iwt_conf_init(void)
 {

@@ -48,8 +48,8 @@ void iwt_copy(u8 *to, const u8 *from, size_t len)
  * @from: source
  * @len: octets
  *
- * Programs poll on the last octets of a Write. Those are stored after everything before them
- * is visible.
+ * Programs poll on the last octets of a Write. Those are stored after everything before them is
+ * visible.
  */
 void iwt_copy_out(u8 *to, const u8 *from, u32 len)
 {

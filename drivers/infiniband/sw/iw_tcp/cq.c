@@ -14,6 +14,8 @@
 /**
  * iwt_cq_stride() - octets of a ring entry
  * @user: queue of a process
+ *
+ * Return: octets.
  */
 u32 iwt_cq_stride(bool user)
 {
@@ -294,7 +296,9 @@ static void fill_wc(const struct iwt_kcqe *k, struct ib_wc *wc)
  * @n: room in @wc
  * @wc: takes them
  *
- * Any context. Return: how many.
+ * Any context.
+ *
+ * Return: how many.
  */
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
 {

@@ -2,22 +2,22 @@
 /*
  * Posts that a process flushes when it polls a completion queue.
  *
- * A doorbell is a system call. A process that posts one request after the other, and for
- * which no worker polls (sqpoll.c), will look for completions sooner or later. As long as it
- * does, the rings of its send queues do not ask to be woken, and the flag IWT_RING_DEFERRED of
- * its completion queue says what the process has to do instead: it sets a bit for each queue
- * pair that it posts to, and when it finds the completion queue empty, or has posted often, it
- * calls IWT_METHOD_CQ_POLL, which runs the engines of all queue pairs whose bit is set. That is
- * one call for many requests, and any number of queue pairs costs nothing more.
+ * A doorbell is a system call. A process that posts one request after the other, and for which
+ * no worker polls (sqpoll.c), will look for completions sooner or later. As long as it does,
+ * the rings of its send queues do not ask to be woken, and the flag IWT_RING_DEFERRED of its
+ * completion queue says what the process has to do instead: it sets a bit for each queue pair
+ * that it posts to, and when it finds the completion queue empty, or has posted often, it calls
+ * IWT_METHOD_CQ_POLL, which runs the engines of all queue pairs whose bit is set. That is one
+ * call for many requests, and any number of queue pairs costs nothing more.
  *
- * No post is lost when the process does not call. A timer takes its place, and after some
- * times ends it: then the engines of all queue pairs run once more, and set the flag
+ * No post is lost when the process does not call. A timer takes its place, and after some times
+ * ends it: then the engines of all queue pairs run once more, and set the flag
  * IWT_RING_NEED_WAKEUP before their last look at the ring (see doorbell.c).
- * tests/unit/ring_model.py tries all orders. A process that did not call although it had
- * posted is left to its doorbells for some time, longer each time.
+ * tests/unit/ring_model.py tries all orders. A process that did not call although it had posted
+ * is left to its doorbells for some time, longer each time.
  *
- * A queue pair has up to two completion queues, and to poll either of them is enough. Its
- * ring asks to be woken again when neither is polled.
+ * A queue pair has up to two completion queues, and to poll either of them is enough. Its ring
+ * asks to be woken again when neither is polled.
  */
 #include "wakeup.h"
 

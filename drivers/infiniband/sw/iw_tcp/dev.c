@@ -27,8 +27,9 @@ void iwt_dev_set_addr(struct iwt_dev *dev)
  * iwt_dev_get_by_name() - find a registered device
  * @name: its present name
  *
- * Process context, may sleep. Return: the device with a reference for
- * ib_device_put(), or NULL.
+ * Process context, may sleep.
+ *
+ * Return: the device with a reference for ib_device_put(), or NULL.
  */
 struct iwt_dev *iwt_dev_get_by_name(const char *name)
 {
@@ -53,6 +54,8 @@ struct iwt_dev *iwt_dev_get_by_name(const char *name)
  * @arg: its argument
  *
  * Devices that are being added or removed are among them. Process context, may sleep.
+ *
+ * Return: true if so.
  */
 bool iwt_dev_any(bool (*is)(const struct iwt_dev *dev, const void *arg), const void *arg)
 {
@@ -83,8 +86,8 @@ static bool guid_taken(__be64 guid)
  * iwt_dev_enlist() - give a device its GUID, and make it one of all
  * @dev: device with an address
  *
- * A VLAN or a bridge has the address of a device below, but librdmacm tells
- * devices apart by their GUIDs: count down from the middle of an EUI-64.
+ * A VLAN or a bridge has the address of a device below, but librdmacm tells devices apart by
+ * their GUIDs: count down from the middle of an EUI-64.
  */
 void iwt_dev_enlist(struct iwt_dev *dev)
 {

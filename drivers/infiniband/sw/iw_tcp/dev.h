@@ -13,9 +13,9 @@
 #include "conf.h"
 
 /*
- * Limits that the device reports and enforces. Rings, and what grows with them, are
- * charged to the process. The objects themselves are allocated by the core and charged to nobody:
- * these limits bound their memory, to half a gigabyte if all are reached.
+ * Limits that the device reports and enforces. Rings, and what grows with them, are charged to
+ * the process. The objects themselves are allocated by the core and charged to nobody: these
+ * limits bound their memory, to half a gigabyte if all are reached.
  */
 #define IWT_MAX_QP		(32 * 1024)
 #define IWT_MAX_QP_WR		(16 * 1024)

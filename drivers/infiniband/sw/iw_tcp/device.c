@@ -118,9 +118,8 @@ static void init_ibdev(struct iwt_dev *dev)
  * @netdev: the interface below; the caller holds a reference
  * @net: namespace that @netdev was in; the caller holds a reference
  *
- * Process context, may sleep, without RTNL. The device lives in @net, unless
- * devices are shared by all namespaces, and ends by one of the ib_unregister
- * functions.
+ * Process context, may sleep, without RTNL. The device lives in @net, unless devices are shared
+ * by all namespaces, and ends by one of the ib_unregister functions.
  *
  * Return: 0 or -errno.
  */

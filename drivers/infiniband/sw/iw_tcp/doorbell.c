@@ -46,8 +46,8 @@
 
 /*
  * Does the process post without waiting for anything? A process that replies to the peer has
- * received something since the last doorbell; one that waits for each completion has taken
- * the last one and has nothing else under way. Several threads may ring at the same time, and
+ * received something since the last doorbell; one that waits for each completion has taken the
+ * last one and has nothing else under way. Several threads may ring at the same time, and
  * nothing is locked: this is a guess.
  */
 static bool streams(struct iwt_qp *qp, bool ahead)

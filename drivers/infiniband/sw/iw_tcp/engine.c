@@ -156,7 +156,7 @@ static bool run_tx(struct iwt_qp *qp)
 		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, st->tx.err);
 		return qp->state == IWT_QP_TERMINATE;
 	case IWT_TX_LOST:
-		/* what came before the end is received first; the run that takes the last loses */
+		/* octets before the end are received first; then a run ends the stream */
 		if (!st->rx.more)
 			lose(qp);
 		return false;

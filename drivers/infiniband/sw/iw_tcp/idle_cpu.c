@@ -14,7 +14,9 @@ static struct workqueue_struct *idle_wq;
  * @cpu: after this one
  * @near: on the same node as this one, but not this one itself
  *
- * None that the administrator keeps free. Any context. Return: nr_cpu_ids if there is none.
+ * None that the administrator keeps free. Any context.
+ *
+ * Return: nr_cpu_ids if there is none.
  */
 u32 iwt_idle_cpu_next(u32 cpu, u32 near)
 {
@@ -33,7 +35,9 @@ u32 iwt_idle_cpu_next(u32 cpu, u32 near)
  * @cpu: the processor, if it is not this one; nr_cpu_ids: any
  * @work: worker; it has to look itself whether the processor is idle
  *
- * Any context. Return: the processor, nr_cpu_ids if there is no other.
+ * Any context.
+ *
+ * Return: the processor, nr_cpu_ids if there is no other.
  */
 u32 iwt_idle_cpu_begin(u32 cpu, struct work_struct *work)
 {

@@ -4,11 +4,11 @@
  *
  * A long message keeps the engines busy beyond their budget. They go on as bottom half work,
  * which soon is that of ksoftirqd, a thread like any other. If the process that waits for the
- * message polls on the same processor, each of the two gets half of it, while other
- * processors may be idle. So when the engines have used up their budget several times, and
- * another thread wanted the processor, a worker on another processor takes them over, if
- * nothing else is to run there. There they stay: what is left is queued where they ran, and
- * if both ends are on one machine, TCP's acknowledgments come where the segments were sent.
+ * message polls on the same processor, each of the two gets half of it, while other processors
+ * may be idle. So when the engines have used up their budget several times, and another thread
+ * wanted the processor, a worker on another processor takes them over, if nothing else is to
+ * run there. There they stay: what is left is queued where they ran, and if both ends are on
+ * one machine, TCP's acknowledgments come where the segments were sent.
  *
  * Nothing depends on the worker: the engines go on meanwhile where they are. A migration that
  * does not last makes the next one come later.

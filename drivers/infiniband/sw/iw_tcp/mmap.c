@@ -53,8 +53,8 @@ static void uncharge(struct iwt_mmap *m)
  * @len: octets, rounded up to whole pages
  * @offset: set to the offset that the process has to pass to mmap()
  *
- * Charged to the memory control group and the RLIMIT_MEMLOCK of the calling process.
- * Process context, may sleep.
+ * Charged to the memory control group and the RLIMIT_MEMLOCK of the calling process. Process
+ * context, may sleep.
  *
  * Return: the object or an error pointer.
  */
@@ -138,7 +138,9 @@ static int map_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
  * @uc: context of the process
  * @vma: mapping; its offset names the object, and it has to cover the whole object
  *
- * Process context, may sleep. Return: 0 or -errno.
+ * Process context, may sleep.
+ *
+ * Return: 0 or -errno.
  */
 int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma)
 {

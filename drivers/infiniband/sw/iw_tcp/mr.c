@@ -2,10 +2,10 @@
 /*
  * Memory regions.
  *
- * A region is looked up by the upper 24 bits of its STag, and all 32 bits must match; both parts
- * are random, so that a peer can't guess an STag that it was not told (RFC 5042 6.2). Octets are
- * copied under the region's read lock: while an engine has the lock and the region is valid, it
- * may use the memory; to invalidate or destroy the region is to wait for the lock.
+ * A region is looked up by the upper 24 bits of its STag, and all 32 bits must match; both
+ * parts are random, so that a peer can't guess an STag that it was not told (RFC 5042 6.2).
+ * Octets are copied under the region's read lock: while an engine has the lock and the region
+ * is valid, it may use the memory; to invalidate or destroy the region is to wait for the lock.
  */
 #include "mr.h"
 
@@ -181,9 +181,10 @@ static int map_umem(struct iwt_mr *mr, const struct ib_pd *pd, u64 len)
  * @iova: tagged offset of the first octet
  * @access: enum ib_access_flags
  *
- * Process context, may sleep. Return: the region, or an error pointer:
- * -EINVAL for impossible bounds, -EOPNOTSUPP for access flags that the device
- * does not have.
+ * Process context, may sleep.
+ *
+ * Return: the region, or an error pointer: -EINVAL for impossible bounds, -EOPNOTSUPP for
+ * access flags that the device does not have.
  */
 struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 				  u64 iova, int access)
@@ -232,7 +233,9 @@ err:
  * @pd: protection domain
  * @max_pages: most pages it will ever have
  *
- * Process context, may sleep. Return: the region, invalid, or an error pointer.
+ * Process context, may sleep.
+ *
+ * Return: the region, invalid, or an error pointer.
  */
 struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max_pages)
 {
@@ -261,8 +264,10 @@ struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max_pages)
  * @pd: protection domain of a kernel consumer
  * @access: enum ib_access_flags
  *
- * Process context, may sleep. Return: the region, or an error pointer; -EPERM
- * if the protection domain belongs to a process.
+ * Process context, may sleep.
+ *
+ * Return: the region, or an error pointer; -EPERM if the protection domain belongs to a
+ * process.
  */
 struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 {
@@ -324,7 +329,9 @@ static int add_page(struct ib_mr *ibmr, u64 addr)
  * @sg_offset: octets to skip in the first element, updated; may be NULL
  *
  * The region stays as it is until that REG_MR: it may still be in use under its old key. Any
- * context. Return: elements covered, or a negative error.
+ * context.
+ *
+ * Return: elements covered, or a negative error.
  */
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset)
@@ -362,8 +369,10 @@ static inline void take_back(struct iwt_mr *mr)
  * @dev: device
  * @stag: STag or lkey
  *
- * Any context but hard interrupts. Return: the valid region that @stag names
- * with all its bits, read-locked, bottom halves off; NULL if there is none.
+ * Any context but hard interrupts.
+ *
+ * Return: the valid region that @stag names with all its bits, read-locked, bottom halves off;
+ * NULL if there is none.
  */
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 {
@@ -431,7 +440,16 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 	return h->mr;
 }
 
-/* As iwt_mr_piece(), for any place in the region. */
+/**
+ * iwt_mr_find_piece() - iwt_mr_piece() for any place in the region
+ * @mr: region from iwt_mr_get()
+ * @addr: tagged offset
+ * @max: octets wanted
+ * @len: set to the octets that are there in one piece
+ * @hint: extent where the search begins; set to the one that was found
+ *
+ * Return: the memory, or NULL if @addr is outside of the region.
+ */
 u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 		      u32 *hint)
 {
@@ -507,6 +525,7 @@ static u32 check_invalidate(const struct iwt_mr *mr, u32 stag,
  * @remote: on behalf of the peer (Send with Invalidate, RFC 5040 5.3)
  *
  * Only regions for fast registration can be invalidated. Never sleeps.
+ *
  * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
  */
 u32 iwt_mr_invalidate(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
@@ -542,9 +561,10 @@ static void take_next(struct iwt_mr *mr)
  * @pd: protection domain of the queue pair
  * @access: enum ib_access_flags
  *
- * Never sleeps. Return: IWT_OK, or IWT_ERR_LOCAL if this is no invalid region
- * for fast registration of the same domain, with pages, or if the flags are
- * none that it can have.
+ * Never sleeps.
+ *
+ * Return: IWT_OK, or IWT_ERR_LOCAL if this is no invalid region for fast registration of the
+ * same domain, with pages, or if the flags are none that it can have.
  */
 u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
 		    int access)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory regions: STags, extents, and the lock that keeps a region alive and
- * valid while octets are copied.
+ * Memory regions: STags, extents, and the lock that keeps a region alive and valid while octets
+ * are copied.
  */
 #ifndef IWT_MR_H
 #define IWT_MR_H
@@ -72,9 +72,9 @@ static inline struct iwt_mr *to_iwt_mr(struct ib_mr *mr)
 }
 
 /*
- * iwt_mr_get() finds the region of @stag and returns it read-locked with
- * bottom halves off, or NULL; check ->region with iwt_access_check(), copy,
- * then iwt_mr_put(). At most one region is held at a time.
+ * iwt_mr_get() finds the region of @stag and returns it read-locked with bottom halves off, or
+ * NULL; check ->region with iwt_access_check(), copy, then iwt_mr_put(). At most one region is
+ * held at a time.
  */
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag);
 void iwt_mr_put(struct iwt_mr *mr);
@@ -86,8 +86,8 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
  * @mr: held, or NULL
  * @hint: extent that the last octets were in
  *
- * A region stays held while one FPDU after the other uses it, but for no longer than a run,
- * and not while completions are made: a consumer's handler may do anything then.
+ * A region stays held while one FPDU after the other uses it, but for no longer than a run, and
+ * not while completions are made: a consumer's handler may do anything then.
  */
 struct iwt_hold {
 	struct iwt_mr *mr;

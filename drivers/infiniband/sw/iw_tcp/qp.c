@@ -37,7 +37,9 @@ void iwt_qp_put(struct iwt_qp *qp)
  * @dev: device
  * @qpn: number
  *
- * Process context. Return: the queue pair with a reference, or NULL.
+ * Process context.
+ *
+ * Return: the queue pair with a reference, or NULL.
  */
 struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn)
 {
@@ -123,8 +125,8 @@ static void send_term(struct iwt_qp *qp, u32 err)
  *
  * A flush completes thousands of requests, with bottom halves off. So it goes in steps, and
  * each takes some of the oldest requests. Between two steps nothing has to be remembered, as
- * the rings say what is left. The rings ask to be woken from before they are read: a later
- * post is seen here, or its doorbell does the next step.
+ * the rings say what is left. The rings ask to be woken from before they are read: a later post
+ * is seen here, or its doorbell does the next step.
  *
  * Return: true when something is left and the caller has to see to it.
  */
@@ -197,7 +199,9 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
  * @event: what
  * @err: error that a Terminate is to name, or IWT_OK
  *
- * Any context. Return: 0, -EINVAL when the state does not allow it (RFC 5040 6.2).
+ * Any context.
+ *
+ * Return: 0, -EINVAL when the state does not allow it (RFC 5040 6.2).
  */
 int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 {
@@ -236,14 +240,17 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
  * iwt_qp_look_lost() - had a completion queue no room for a completion?
  * @qp: queue pair; the lock of its stream is held
  *
- * Then the consumer can't know any more what was completed: the stream ends with the error
- * that RFC 5040 4.8 calls local and catastrophic. Queue pairs that use other completion queues
- * go on (RFC 5040 8.1.1). Return: true when a Terminate is to go out for it.
+ * Then the consumer can't know any more what was completed: the stream ends with the error that
+ * RFC 5040 4.8 calls local and catastrophic. Queue pairs that use other completion queues go on
+ * (RFC 5040 8.1.1).
+ *
+ * Return: true when a Terminate is to go out for it.
  */
 bool iwt_qp_look_lost(struct iwt_qp *qp)
 {
 	struct iwt_stream *st = &qp->stream;
 
+	lockdep_assert_held(&qp->stream.lock);
 	if (likely(!st->sq.lost && !st->rq.lost))
 		return false;
 	st->sq.lost = false;

@@ -27,8 +27,8 @@
  *   zc->lock      what TCP refers to                  wherever the network frees
  *                                                     a buffer, irqs off, innermost
  *
- * Order: { socket | cqpoll->lock }, stream->lock, { mr->lock | cq->lock | zc->lock }.
- * sq->lock and rq->lock are taken alone. qp->state is written in qp.c only.
+ * Order: { socket | cqpoll->lock }, stream->lock, { mr->lock | cq->lock | zc->lock }. sq->lock
+ * and rq->lock are taken alone. qp->state is written in qp.c only.
  */
 #ifndef IWT_QP_H
 #define IWT_QP_H

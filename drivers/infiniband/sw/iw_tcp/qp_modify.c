@@ -88,9 +88,11 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
  * @c: what it wants; SQD asks for a graceful close, ERR for an abortive one
  *
  * All of it happens, or nothing. In the error state all requests are flushed when this returns.
- * May sleep. Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset while
- * the connection, or TCP's use of memory, is not over, -EOPNOTSUPP for a state that iWARP does
- * not have.
+ * May sleep.
+ *
+ * Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset while the
+ * connection, or TCP's use of memory, is not over, -EOPNOTSUPP for a state that iWARP does not
+ * have.
  */
 int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 {
@@ -108,6 +110,8 @@ int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 /**
  * iwt_qp_verbs_state() - the state as verbs name it
  * @qp: queue pair; qp->stream.lock is held
+ *
+ * Return: the state.
  */
 enum ib_qp_state iwt_qp_verbs_state(struct iwt_qp *qp)
 {

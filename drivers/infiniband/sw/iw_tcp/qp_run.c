@@ -28,8 +28,8 @@ static bool flush_posted(struct iwt_qp *qp)
  * iwt_qp_flush_all() - complete what was posted before, if the queue pair is past sending
  * @qp: queue pair
  *
- * Process context, no locks held. A process may post on and on: then this returns
- * nevertheless, and work does the rest.
+ * Process context, no locks held. A process may post on and on: then this returns nevertheless,
+ * and work does the rest.
  */
 void iwt_qp_flush_all(struct iwt_qp *qp)
 {

@@ -80,9 +80,10 @@ static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
  * @llp: callbacks to the connection manager
  * @ctx: their argument
  *
- * Octets that have arrived already are looked at before this returns or soon
- * after. The responder sends nothing before the initiator's first FPDU. May
- * sleep. Return: 0, -EINVAL when the queue pair is not idle, -ENOMEM.
+ * Octets that have arrived already are looked at before this returns or soon after. The
+ * responder sends nothing before the initiator's first FPDU. May sleep.
+ *
+ * Return: 0, -EINVAL when the queue pair is not idle, -ENOMEM.
  */
 int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 		  const struct iwt_mpa_terms *terms, bool initiator,
@@ -128,8 +129,8 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
  * No callback of the queue pair runs afterwards. What was outstanding is flushed, but for
  * requests whose memory TCP refers to: these are flushed when TCP has released it. May sleep.
  *
- * Return: true when the connection must be reset, not closed in order: because the stream
- * ends inside an FPDU, or because TCP refers to memory.
+ * Return: true when the connection must be reset, not closed in order: because the stream ends
+ * inside an FPDU, or because TCP refers to memory.
  */
 bool iwt_qp_detach(struct iwt_qp *qp)
 {
@@ -153,6 +154,8 @@ bool iwt_qp_detach(struct iwt_qp *qp)
  * @qp: queue pair
  *
  * Process context or softirq.
+ *
+ * Return: true if so.
  */
 bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
 {
@@ -168,8 +171,8 @@ bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
  * iwt_qp_end() - the queue pair fails, and nothing follows by itself
  * @qp: queue pair that can't be found any more
  *
- * The connection manager hears that it has to end the connection. What was posted is
- * flushed. May sleep.
+ * The connection manager hears that it has to end the connection. What was posted is flushed.
+ * May sleep.
  */
 void iwt_qp_end(struct iwt_qp *qp)
 {
@@ -213,8 +216,8 @@ static void flush_held(struct iwt_qp *qp)
  * @qp: queue pair after iwt_qp_end() and iwt_doorbell_end(); its memory and queues stay the
  *	caller's
  *
- * The connection was released before this returns, so that TCP sends nothing of the
- * consumer's memory any more. May sleep.
+ * The connection was released before this returns, so that TCP sends nothing of the consumer's
+ * memory any more. May sleep.
  */
 void iwt_qp_drain(struct iwt_qp *qp)
 {

@@ -14,7 +14,9 @@
  * @ird: requests of the peer at a time
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT to charge it
  *
- * May sleep. Return: 0 or -ENOMEM, then the queue is empty.
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM, then the queue is empty.
  */
 int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp)
 {
@@ -66,6 +68,7 @@ struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn)
  * @q: queue; the lock of the stream is held
  *
  * Responses come in the order of the requests (RFC 5040 5.5 rule 20).
+ *
  * Return: the entry, or NULL.
  */
 struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q)

@@ -36,20 +36,26 @@ struct iwt_read_in {
 
 /**
  * struct iwt_readq - both directions; guarded by the lock of the stream
- * @out: ring of @out_max
- * @in: ring of @in_max
+ * @out: ring of requests of this end
+ * @in: ring of requests of the peer
+ * @out_max: entries of @out: ORD
  * @out_head: oldest of this end
  * @out_n: how many
  * @out_waits: ORD was reached, and too few have finished since to begin others
+ * @in_max: entries of @in: IRD
  * @in_head: oldest of the peer
  * @in_n: how many
  */
 struct iwt_readq {
 	struct iwt_read_out *out;
 	struct iwt_read_in *in;
-	u16 out_max, out_head, out_n;
+	u16 out_max;
+	u16 out_head;
+	u16 out_n;
 	bool out_waits;
-	u16 in_max, in_head, in_n;
+	u16 in_max;
+	u16 in_head;
+	u16 in_n;
 };
 
 int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp);

@@ -8,13 +8,13 @@
  * microseconds more before it puts the ring to sleep, and the process need not ring the
  * doorbell from before the message is delivered.
  *
- * No post is lost: the ring is awake only while this engine runs, and before the engine ends
- * it puts the ring to sleep and looks once more (iwt_ring_sleep()).
+ * No post is lost: the ring is awake only while this engine runs, and before the engine ends it
+ * puts the ring to sleep and looks once more (iwt_ring_sleep()).
  *
- * The time of a spin is bounded, and the engine spins only on a processor where the process
- * is not. A reply earns credit and a spin in vain costs some. Without credit the doorbells
- * have to show again that spinning pays, more of them each time. Where many queue pairs
- * receive in turn, a spin would delay messages that have arrived: so there is none.
+ * The time of a spin is bounded, and the engine spins only on a processor where the process is
+ * not. A reply earns credit and a spin in vain costs some. Without credit the doorbells have to
+ * show again that spinning pays, more of them each time. Where many queue pairs receive in
+ * turn, a spin would delay messages that have arrived: so there is none.
  */
 #include "reply_spin.h"
 
@@ -143,7 +143,9 @@ static void note_hit(struct iwt_stream *st)
  * iwt_reply_spin() - nothing is left to send: wait a little for the reply, if that pays
  * @st: stream; the socket lock and its own are held
  *
- * Spins once for what one run has received. Return: true if something was posted.
+ * Spins once for what one run has received.
+ *
+ * Return: true if something was posted.
  */
 bool iwt_reply_spin(struct iwt_stream *st)
 {
@@ -151,6 +153,7 @@ bool iwt_reply_spin(struct iwt_stream *st)
 	bool on = s->on && st->rx.pos != s->rx_pos;
 	bool sent = st->sq.cons != s->cons;
 
+	lockdep_assert_held(&st->lock);
 	s->on = false;
 	if (!on)
 		return false;

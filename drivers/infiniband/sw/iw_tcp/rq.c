@@ -11,6 +11,8 @@
 /**
  * iwt_rq_stride() - octets of a ring entry
  * @max_sge: elements that must fit
+ *
+ * Return: octets, a multiple of 32.
  */
 u32 iwt_rq_stride(u32 max_sge)
 {
@@ -26,7 +28,9 @@ u32 iwt_rq_stride(u32 max_sge)
  * @max_sge: elements that must fit into an entry
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT for the queue of the calling process
  *
- * May sleep. Return: 0 or -ENOMEM; iwt_rq_free() in either case.
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM; iwt_rq_free() in either case.
  */
 int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge,
 		gfp_t gfp)
@@ -57,7 +61,9 @@ void iwt_rq_free(struct iwt_rq *rq)
  * @rq: queue; rq->lock is held
  * @wr: work request
  *
- * Any context. Return: 0, -ENOMEM when the queue is full, -EINVAL.
+ * Any context.
+ *
+ * Return: 0, -ENOMEM when the queue is full, -EINVAL.
  */
 int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr)
 {
@@ -96,8 +102,8 @@ static bool corrupt(const struct iwt_rq *rq, u32 prod)
  * @rq: queue; the lock of the stream is held
  * @wqe: takes the private copy; @rq->wqe, or as large
  *
- * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the
- * index or the list is impossible.
+ * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the index or the list
+ * is impossible.
  */
 int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 {
@@ -171,7 +177,9 @@ void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
  * @max: buffers at most
  *
  * From now on the ring asks to be woken: a receive that is posted to a queue pair in error has
- * to be flushed too. Return: true when some are left.
+ * to be flushed too.
+ *
+ * Return: true when some are left.
  */
 bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 {

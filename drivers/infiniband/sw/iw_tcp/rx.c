@@ -152,7 +152,9 @@ static u32 take_step(struct iwt_stream *st)
  * They are taken in steps, so that TCP acknowledges before all is done. What is left behind the
  * last step is for another run, as st->rx.more says. After an error or a Terminate the rest of
  * the stream is thrown away as it comes, so that the peer can read the Terminate of this end
- * and close in order (RFC 5044 8). Return: see enum iwt_rx_result.
+ * and close in order (RFC 5044 8).
+ *
+ * Return: see enum iwt_rx_result.
  */
 enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 {
@@ -182,6 +184,7 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
  */
 bool iwt_rx_flush(struct iwt_stream *st, u32 max)
 {
+	lockdep_assert_held(&st->lock);
 	iwt_rx_fail_recv(st, IB_WC_WR_FLUSH_ERR);
 	return iwt_rq_flush(&st->rq, st->ibqp, max);
 }

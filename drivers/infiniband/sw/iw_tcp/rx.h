@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The receive engine: whole FPDUs are taken off the socket's queue, checked
- * completely, and only then placed and delivered.
+ * The receive engine: whole FPDUs are taken off the socket's queue, checked completely, and
+ * only then placed and delivered.
  *
  *	rx.c		takes FPDUs
  *	rx_tagged.c	Writes and Read Responses

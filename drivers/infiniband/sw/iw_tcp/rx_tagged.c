@@ -110,6 +110,7 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 {
 	u32 err = IWT_OK;
 
+	lockdep_assert_held(&st->lock);
 	iwt_hold_drop(&st->rx.hold);
 	if (out->has_inval)
 		err = iwt_mr_invalidate(st->dev, out->inval, st->actor.pd,
@@ -157,6 +158,7 @@ u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *
 {
 	struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
 
+	lockdep_assert_held(&st->lock);
 	if (f->ddp.opcode == IWT_OP_READ_RESP && out && !out->atomic)
 		return rx_response(st, out, f, at);
 	return rx_write(st, f, at);

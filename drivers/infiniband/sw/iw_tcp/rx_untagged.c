@@ -34,6 +34,7 @@ void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status)
 {
 	struct iwt_rx *rx = &st->rx;
 
+	lockdep_assert_held(&st->lock);
 	if (!rx->recv_open)
 		return;
 	rx->recv_open = false;
@@ -316,8 +317,8 @@ static void forget_write(struct iwt_rx *rx, u32 qn)
 
 /*
  * A Send without payload as ready-to-receive message comes from the other provider, not from
- * its ULP: the consumer of this end has posted no receive for it, and needs no completion
- * (RFC 6581 4.4.2).
+ * its ULP: the consumer of this end has posted no receive for it, and needs no completion (RFC
+ * 6581 4.4.2).
  */
 static bool is_rtr(const struct iwt_rx *rx, const struct iwt_fpdu *f)
 {
@@ -361,6 +362,7 @@ u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 	const struct iwt_ddp *d = &f->ddp;
 	u32 err;
 
+	lockdep_assert_held(&st->lock);
 	if (is_more(&st->rx, f)) {
 		iwt_ddp_advance(&st->rx.q[IWT_QN_SEND], f->payload_len, false);
 		return place_send(st, f, at);

@@ -26,7 +26,9 @@ static bool is_kernel_va(const struct iwt_actor *who, u32 lkey)
  * @piece: takes the memory
  * @len: takes how many of the octets are in this piece
  *
- * Bottom halves off, never sleeps. Return: IWT_ACCESS_OK or why not.
+ * Bottom halves off, never sleeps.
+ *
+ * Return: IWT_ACCESS_OK or why not.
  */
 enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
 				      struct iwt_hold *hold, u32 stag,
@@ -57,7 +59,9 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
  * @len: octets wanted; access to those in the same element must be allowed. Takes how
  *	many there are in one piece, not 0
  *
- * Bottom halves off, never sleeps. Return: IWT_ACCESS_OK or why not.
+ * Bottom halves off, never sleeps.
+ *
+ * Return: IWT_ACCESS_OK or why not.
  */
 enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
 				      struct iwt_hold *hold,
@@ -91,6 +95,7 @@ enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
  *
  * The octets are checked again when they are copied; this finds a bad list before any octet of
  * its message is on the wire. Elements without octets are not checked. BH may be on.
+ *
  * Return: the first verdict that is not OK.
  */
 enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
@@ -124,7 +129,9 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
  * @from: source
  * @len: octets
  *
- * Bottom halves off, never sleeps. Return: IWT_ACCESS_OK or why not.
+ * Bottom halves off, never sleeps.
+ *
+ * Return: IWT_ACCESS_OK or why not.
  */
 enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
 					struct iwt_hold *hold,
@@ -166,6 +173,7 @@ static u64 exchange(u64 *word, const struct iwt_atomic *a)
  * @old: takes what was there before; NULL only to ask whether it may be done
  *
  * The memory has to be aligned, and not its offset in the region (RFC 7306 5.1). Never sleeps.
+ *
  * Return: IWT_OK or what a Terminate is to say (RFC 7306 8.2, RFC 5040 4.8).
  */
 u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,

@@ -19,12 +19,12 @@
 #define IWT_SOCK_PROBES		4
 
 /* Frees sockets, and ends those of processes. */
-static struct workqueue_struct *iwt_sock_wq;
+static struct workqueue_struct *sock_wq;
 
 /*
  * A child that has not been accepted yet has its listener's callbacks, but its sk_user_data may
- * belong to somebody else: a BPF program can put the socket into a sockmap. Flags in the pointer
- * tell whose it is; see iwt_sock_hook().
+ * belong to somebody else: a BPF program can put the socket into a sockmap. Flags in the
+ * pointer tell whose it is; see iwt_sock_hook().
  */
 static struct iwt_sock *from_sk(struct sock *sk)
 {
@@ -40,8 +40,8 @@ static struct iwt_sock *from_sk(struct sock *sk)
 }
 
 /*
- * The callbacks of the moment, with the socket in @s; under RCU. NULL: there are none.
- * The acquire pairs with iwt_sock_set_ops(): ->ctx belongs to these callbacks.
+ * The callbacks of the moment, with the socket in @s; under RCU. NULL: there are none. The
+ * acquire pairs with iwt_sock_set_ops(): ->ctx belongs to these callbacks.
  */
 static const struct iwt_sock_ops *ops_of(struct sock *sk, struct iwt_sock **s)
 {
@@ -132,6 +132,7 @@ int iwt_sock_hook(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
 
+	sock_owned_by_me(s->sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	if (sk->sk_user_data) {
 		write_unlock_bh(&sk->sk_callback_lock);
@@ -159,7 +160,9 @@ int iwt_sock_hook(struct iwt_sock *s)
  * @ops: callbacks
  * @ctx: their argument
  *
- * May sleep. Return: the object, or NULL without memory.
+ * May sleep.
+ *
+ * Return: the object, or NULL without memory.
  */
 struct iwt_sock *iwt_sock_new(struct socket *sock,
 			      const struct iwt_sock_ops *ops, void *ctx)
@@ -268,7 +271,9 @@ static void drop(struct socket *sock, struct iwt_sock *s)
  * @ctx: their argument
  * @out: takes the socket
  *
- * Process context, may sleep for memory. Return: 0 or -errno.
+ * Process context, may sleep for memory.
+ *
+ * Return: 0 or -errno.
  */
 int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 		     const struct iwt_sock_ops *ops, void *ctx,
@@ -309,7 +314,9 @@ fail:
  * @ctx: their argument
  * @out: takes the socket
  *
- * Process context, may sleep. Return: 0 or -errno.
+ * Process context, may sleep.
+ *
+ * Return: 0 or -errno.
  */
 int iwt_sock_listen(struct net *net, const struct iwt_sock_addr *addr,
 		    int backlog, const struct iwt_sock_ops *ops, void *ctx,
@@ -479,6 +486,7 @@ void iwt_sock_unhook(struct iwt_sock *s)
 {
 	struct sock *sk = s->sk;
 
+	sock_owned_by_me(s->sk);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_data_ready = s->saved.data_ready;
 	sk->sk_write_space = s->saved.write_space;
@@ -496,7 +504,7 @@ void iwt_sock_unhook(struct iwt_sock *s)
  */
 void iwt_sock_free_later(struct iwt_sock *s)
 {
-	queue_rcu_work(iwt_sock_wq, &s->end_work);
+	queue_rcu_work(sock_wq, &s->end_work);
 }
 
 /**
@@ -506,7 +514,7 @@ void iwt_sock_free_later(struct iwt_sock *s)
  */
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
 {
-	queue_delayed_work(iwt_sock_wq, &s->user_work, delay);
+	queue_delayed_work(sock_wq, &s->user_work, delay);
 }
 
 /**
@@ -544,9 +552,9 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
  */
 int iwt_sock_init(void)
 {
-	iwt_sock_wq = alloc_workqueue("iw_tcp_sock",
+	sock_wq = alloc_workqueue("iw_tcp_sock",
 				      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return iwt_sock_wq ? 0 : -ENOMEM;
+	return sock_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -557,8 +565,8 @@ int iwt_sock_init(void)
 void iwt_sock_exit(void)
 {
 	/* the work that dropped the last reference to the module */
-	flush_workqueue(iwt_sock_wq);
+	flush_workqueue(sock_wq);
 	/* work that waits for a grace period is not in the queue yet */
 	rcu_barrier();
-	destroy_workqueue(iwt_sock_wq);
+	destroy_workqueue(sock_wq);
 }

@@ -10,10 +10,10 @@
  *	sock_send.c	octets that are handed to TCP
  *	sock_state.c	state, error, addresses, counts
  *
- * Locking: "the socket lock" is TCP's. Callbacks run with it held: in softirq, or, if a
- * process owned the socket when a segment came, in that process's release_sock(). The latter
- * is called the backlog, iwt_sock_in_backlog() tells it, and nothing may be sent there. No
- * callback may sleep.
+ * Locking: "the socket lock" is TCP's. Callbacks run with it held: in softirq, or, if a process
+ * owned the socket when a segment came, in that process's release_sock(). The latter is called
+ * the backlog, iwt_sock_in_backlog() tells it, and nothing may be sent there. No callback may
+ * sleep.
  */
 #ifndef IWT_SOCK_H
 #define IWT_SOCK_H
@@ -45,8 +45,8 @@ enum iwt_sock_state {
  * @state_change: iwt_sock_state() may have a new value
  * @run: the engines are to run, see iwt_sock_run(); never in the backlog
  *
- * All are called with the socket lock held and bottom halves off, or in the backlog. A
- * member may be NULL.
+ * All are called with the socket lock held and bottom halves off, or in the backlog. A member
+ * may be NULL.
  */
 struct iwt_sock_ops {
 	void (*data_ready)(struct iwt_sock *s, void *ctx);

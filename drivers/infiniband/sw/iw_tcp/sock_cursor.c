@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A walk over the buffers that TCP has received and nobody has consumed.
- * tests/unit builds this file in user space.
+ * A walk over the buffers that TCP has received and nobody has consumed. tests/unit builds this
+ * file in user space.
  */
 #include "sock_cursor.h"
 

@@ -8,9 +8,8 @@
 #include "sock.h"
 
 /*
- * How long TCP may try to get the last octets of a closed connection to a peer
- * that does not answer, in milliseconds. It keeps the network namespace alive
- * for that time.
+ * How long TCP may try to get the last octets of a closed connection to a peer that does not
+ * answer, in milliseconds. It keeps the network namespace alive for that time.
  */
 #define IWT_SOCK_ORPHAN_MS	15000
 /* How long a process's system call on its socket may make this driver wait for the lock. */

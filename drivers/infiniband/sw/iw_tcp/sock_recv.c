@@ -45,8 +45,8 @@ void iwt_sock_widen(struct socket *sock)
 }
 
 /*
- * Payload in device memory can't be read by the CPU. This looks only at what has come since
- * the last look: TCP does not join readable with unreadable buffers.
+ * Payload in device memory can't be read by the CPU. This looks only at what has come since the
+ * last look: TCP does not join readable with unreadable buffers.
  */
 static bool all_readable(struct iwt_sock *s)
 {
@@ -69,7 +69,9 @@ static bool all_readable(struct iwt_sock *s)
  * @s: socket, lock held
  * @cur: takes a cursor at the first octet not consumed
  *
- * The cursor is good until iwt_sock_consume(). Return: octets there.
+ * The cursor is good until iwt_sock_consume().
+ *
+ * Return: octets there.
  */
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 {
@@ -77,6 +79,7 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 	struct sk_buff *skb;
 	u32 off;
 
+	sock_owned_by_me(s->sk);
 	skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
 	if (skb ? !all_readable(s) : !s->aside.len)
 		return 0;
@@ -93,6 +96,8 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
  * @s: socket, lock held
  *
  * Then nothing more can be read from the stream.
+ *
+ * Return: true if so.
  */
 bool iwt_sock_blind(const struct iwt_sock *s)
 {
@@ -106,6 +111,8 @@ bool iwt_sock_blind(const struct iwt_sock *s)
  * @used: octets between the place and where iwt_sock_peek() put the cursor
  *
  * As far as it can still be seen: the stack may have joined segments that arrived together.
+ *
+ * Return: true if so.
  */
 bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used)
@@ -176,6 +183,7 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 	struct iwt_sock_cursor cur;
 	u32 len, new;
 
+	sock_owned_by_me(s->sk);
 	if (likely(!is_closed(s)))
 		return;
 	len = iwt_sock_peek(s, &cur);
@@ -219,6 +227,7 @@ void iwt_sock_consume(struct iwt_sock *s, u32 len)
 {
 	u32 aside = min(len, s->aside.len);
 
+	sock_owned_by_me(s->sk);
 	if (unlikely(aside))
 		drop_aside(s, aside);
 	if (len > aside)
@@ -247,8 +256,10 @@ void iwt_sock_await(struct iwt_sock *s, u32 len)
  * iwt_sock_at_eof() - has the peer's FIN come, behind what is queued?
  * @s: socket, lock held
  *
- * A reset ends both directions without a FIN. sk_err can't tell the two apart: it may come
- * from ICMP, which ends nothing, and a process may read and so clear it.
+ * A reset ends both directions without a FIN. sk_err can't tell the two apart: it may come from
+ * ICMP, which ends nothing, and a process may read and so clear it.
+ *
+ * Return: true if so.
  */
 bool iwt_sock_at_eof(const struct iwt_sock *s)
 {
@@ -280,8 +291,9 @@ static int why_empty(struct iwt_sock *s)
  * @buf: takes the octets
  * @len: room
  *
- * For startup frames. Process context, does not wait for the peer. Return: octets, 0 at the
- * end of the stream, -EAGAIN or another -errno.
+ * For startup frames. Process context, does not wait for the peer.
+ *
+ * Return: octets, 0 at the end of the stream, -EAGAIN or another -errno.
  */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
 {

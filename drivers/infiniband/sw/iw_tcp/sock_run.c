@@ -46,9 +46,9 @@ static void queue_run(struct iwt_sock *s)
 }
 
 /*
- * Waits for the spinlock. That is short: another processor receives a segment, which takes
- * less time than to hand the work over to it. Return: with @go_on, true when the engines have
- * used up their budget and have more to do; then the caller has to go on.
+ * Waits for the spinlock. That is short: another processor receives a segment, which takes less
+ * time than to hand the work over to it. Return: with @go_on, true when the engines have used
+ * up their budget and have more to do; then the caller has to go on.
  */
 static bool run_now(struct iwt_sock *s, bool go_on)
 {
@@ -68,8 +68,8 @@ static bool run_now(struct iwt_sock *s, bool go_on)
  * iwt_sock_run_sync() - run the engines in the caller, for several budgets
  * @s: socket
  *
- * For a process in a system call of its own. The caller holds no socket's lock, but a
- * reference to @s or the RCU read lock.
+ * For a process in a system call of its own. The caller holds no socket's lock, but a reference
+ * to @s or the RCU read lock.
  */
 void iwt_sock_run_sync(struct iwt_sock *s)
 {
@@ -83,9 +83,9 @@ void iwt_sock_run_sync(struct iwt_sock *s)
  * iwt_sock_run_here() - run the engines in the caller, and go on here from now on
  * @s: socket
  *
- * Work that is queued on another processor is cancelled. It may have begun already and wait
- * for the lock; until it has ended, to queue it again would queue it on its old processor. So
- * the other one of the two works is queued from now on. Context as iwt_sock_run_sync().
+ * Work that is queued on another processor is cancelled. It may have begun already and wait for
+ * the lock; until it has ended, to queue it again would queue it on its old processor. So the
+ * other one of the two works is queued from now on. Context as iwt_sock_run_sync().
  */
 void iwt_sock_run_here(struct iwt_sock *s)
 {
@@ -151,8 +151,8 @@ void iwt_sock_run_bh(struct iwt_sock *s)
  * iwt_sock_retry() - run the engines a little later
  * @s: socket
  *
- * Any context. For engines that got no memory: bottom half work needs none, while a
- * thread might have to be made for other work.
+ * Any context. For engines that got no memory: bottom half work needs none, while a thread
+ * might have to be made for other work.
  */
 void iwt_sock_retry(struct iwt_sock *s)
 {
@@ -227,8 +227,10 @@ static bool lock_if_free(struct sock *sk)
  * @ms: milliseconds; with 0 it does not wait at all
  *
  * The owner may wait for a page of a process's memory, for as long as that process likes.
- * Process context, may sleep. Return: 0 with the spinlock held and no owner, for
- * iwt_sock_unlock(); -EBUSY, or -EINTR for a signal.
+ * Process context, may sleep.
+ *
+ * Return: 0 with the spinlock held and no owner, for iwt_sock_unlock(); -EBUSY, or -EINTR for a
+ * signal.
  */
 int iwt_sock_lock_within(struct sock *sk, unsigned int ms)
 {
@@ -268,10 +270,12 @@ void iwt_sock_unlock(struct sock *sk)
  * @s: socket
  * @ms: milliseconds, as for iwt_sock_lock_within()
  *
- * To see that there is no owner and then call lock_sock() would not do: a thread that
- * sleeps inside of a system call may become the owner in between.
+ * To see that there is no owner and then call lock_sock() would not do: a thread that sleeps
+ * inside of a system call may become the owner in between.
  *
- * Process context, may sleep. Return: 0, -EBUSY or -EINTR.
+ * Process context, may sleep.
+ *
+ * Return: 0, -EBUSY or -EINTR.
  */
 int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms)
 {
@@ -290,8 +294,8 @@ int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms)
  * iwt_sock_own_soon() - iwt_sock_own(), with a bound on how long a process may delay it
  * @s: socket
  *
- * What runs until iwt_sock_disown() must not take the lock itself. Process context, sleeps
- * for less than a second.
+ * What runs until iwt_sock_disown() must not take the lock itself. Process context, sleeps for
+ * less than a second.
  *
  * Return: 0; for a socket of a process also -EBUSY, or -EINTR for a signal.
  */

@@ -70,6 +70,7 @@ void iwt_sock_follow_route(struct iwt_sock *s)
 {
 	const struct dst_entry *dst;
 
+	sock_owned_by_me(s->sk);
 	rcu_read_lock();
 	dst = __sk_dst_get(s->sk);
 	if (dst && dst != s->route) {
@@ -85,9 +86,12 @@ void iwt_sock_follow_route(struct iwt_sock *s)
  * @s: socket, lock held
  *
  * If not, TCP will call ops->write_space.
+ *
+ * Return: true if so.
  */
 bool iwt_sock_writable(struct iwt_sock *s)
 {
+	sock_owned_by_me(s->sk);
 	if (sk_stream_memory_free(s->sk))
 		return true;
 	set_bit(SOCK_NOSPACE, &s->sk->sk_socket->flags);
@@ -100,6 +104,8 @@ bool iwt_sock_writable(struct iwt_sock *s)
  *
  * With nothing under way no acknowledgment will come, and so no call of ops->write_space: the
  * caller has to try again by itself.
+ *
+ * Return: true if so.
  */
 bool iwt_sock_starved(const struct iwt_sock *s)
 {
@@ -115,8 +121,8 @@ bool iwt_sock_starved(const struct iwt_sock *s)
  * @msg: message
  * @len: its octets
  *
- * An error by ICMP ends nothing, but where a process has asked for such errors (IP_RECVERR)
- * TCP would return it once instead of sending: it is dropped. Never sleeps with MSG_DONTWAIT.
+ * An error by ICMP ends nothing, but where a process has asked for such errors (IP_RECVERR) TCP
+ * would return it once instead of sending: it is dropped. Never sleeps with MSG_DONTWAIT.
  *
  * Return: octets taken, -EAGAIN (TCP will call ops->write_space), -EPIPE after
  * iwt_sock_shutdown(), or another -errno when the connection is lost.
@@ -126,6 +132,7 @@ int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 	struct sock *sk = s->sk;
 	int ret;
 
+	sock_owned_by_me(s->sk);
 	/* an error that ends the connection has closed it, with the lock held */
 	if (unlikely(sk->sk_err) && sk->sk_state != TCP_CLOSE)
 		sock_error(sk);
@@ -142,7 +149,9 @@ int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
  * @len: octets
  * @flags: MSG_MORE, MSG_EOR
  *
- * TCP takes its own references. Never sleeps. Return: as iwt_sock_sendmsg().
+ * TCP takes its own references. Never sleeps.
+ *
+ * Return: as iwt_sock_sendmsg().
  */
 int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 		       int flags)
@@ -166,8 +175,9 @@ int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
  *
  * For startup frames, which fit into any fresh send buffer. To copy them TCP would give the
  * socket 32 KB for its lifetime; a page of the driver is free again when the peer has the
- * frame. Process context; sleeps, but not for the peer. Return: octets taken, -ENOMEM or
- * another -errno.
+ * frame. Process context; sleeps, but not for the peer.
+ *
+ * Return: octets taken, -ENOMEM or another -errno.
  */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 {
@@ -196,6 +206,8 @@ int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
  *
  * TCP's probe for a larger MTU is a buffer that refers to the memory without a note of it, and
  * takes the place of a buffer that has one. So the answer is no where TCP makes such probes.
+ *
+ * Return: true if so.
  */
 bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
 {
@@ -217,7 +229,9 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
  * @ubuf: called when TCP, and everybody who has buffers from TCP, has released all of them;
  *	the caller holds a reference
  *
- * A segment ends behind them. Never sleeps. Return: as iwt_sock_sendmsg().
+ * A segment ends behind them. Never sleeps.
+ *
+ * Return: as iwt_sock_sendmsg().
  */
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 		       u32 bytes, u32 skip, struct ubuf_info *ubuf)

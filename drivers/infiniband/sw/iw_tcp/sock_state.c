@@ -12,6 +12,8 @@
 /**
  * iwt_sock_state() - where the connection stands
  * @s: socket
+ *
+ * Return: the state.
  */
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s)
 {
@@ -45,7 +47,9 @@ int iwt_sock_error(const struct iwt_sock *s)
  * iwt_sock_acked() - how far the peer has acknowledged what was sent, FIN included
  * @s: socket that is or was connected
  *
- * Any context; the value may be old when this returns. Return: a sequence number.
+ * Any context; the value may be old when this returns.
+ *
+ * Return: a sequence number.
  */
 u32 iwt_sock_acked(const struct iwt_sock *s)
 {
@@ -115,7 +119,9 @@ static void put_remote(struct sock *sk, struct sockaddr_storage *a)
  * @local: takes ours
  * @remote: takes the peer's
  *
- * May sleep. Return: 0, -ENOTCONN, or see iwt_sock_own_soon().
+ * May sleep.
+ *
+ * Return: 0, -ENOTCONN, or see iwt_sock_own_soon().
  */
 int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote)
@@ -141,6 +147,8 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
  * @s: socket, lock held
  *
  * If so, nothing may be sent: TCP might process more of the backlog then, and sleep.
+ *
+ * Return: true if so.
  */
 bool iwt_sock_in_backlog(const struct iwt_sock *s)
 {
@@ -150,6 +158,8 @@ bool iwt_sock_in_backlog(const struct iwt_sock *s)
 /**
  * iwt_sock_mss() - octets of a full segment: the EMSS of RFC 5044
  * @s: socket, lock held
+ *
+ * Return: octets.
  */
 u32 iwt_sock_mss(const struct iwt_sock *s)
 {
@@ -160,7 +170,9 @@ u32 iwt_sock_mss(const struct iwt_sock *s)
  * iwt_sock_segs() - how many segments have come and gone?
  * @s: socket
  *
- * Any context. Return: counts modulo 2^32.
+ * Any context.
+ *
+ * Return: counts modulo 2^32.
  */
 struct iwt_sock_segs iwt_sock_segs(const struct iwt_sock *s)
 {

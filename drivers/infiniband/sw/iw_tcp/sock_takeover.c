@@ -34,7 +34,7 @@
 #define USER_DELAY	1UL
 #define USER_DELAY_MAX	(HZ / 4UL)
 
-static const struct tcp_ulp_ops iwt_ulp = {
+static const struct tcp_ulp_ops ulp = {
 	.name	= "iw_tcp",
 	.owner	= THIS_MODULE,
 };
@@ -42,13 +42,13 @@ static const struct tcp_ulp_ops iwt_ulp = {
 /* Has this driver taken the socket over? With the socket locked. */
 static bool has_our_ulp(const struct sock *sk)
 {
-	return inet_csk(sk)->icsk_ulp_ops == &iwt_ulp;
+	return inet_csk(sk)->icsk_ulp_ops == &ulp;
 }
 
 static void set_ulp(struct sock *sk)
 {
 	__module_get(THIS_MODULE);
-	inet_csk(sk)->icsk_ulp_ops = &iwt_ulp;
+	inet_csk(sk)->icsk_ulp_ops = &ulp;
 }
 
 /* The caller has another reference to the module. */
@@ -172,10 +172,12 @@ static struct socket *find(int fd, int *err)
  * @unread: takes whether octets have come and were not read
  * @local: takes the address of this end
  *
- * May sleep. Return: 0; -EBADF, -ENOTSOCK; -EPROTOTYPE for a socket that is not TCP's;
- * -ENOTCONN for one that is not, or not fully, connected; -EBUSY for one that is in use, or
- * whose owner does not let it go; -EINTR; -EADDRNOTAVAIL for one of another namespace; -EAGAIN
- * when TCP has no room for a startup frame.
+ * May sleep.
+ *
+ * Return: 0; -EBADF, -ENOTSOCK; -EPROTOTYPE for a socket that is not TCP's; -ENOTCONN for one
+ * that is not, or not fully, connected; -EBUSY for one that is in use, or whose owner does not
+ * let it go; -EINTR; -EADDRNOTAVAIL for one of another namespace; -EAGAIN when TCP has no room
+ * for a startup frame.
  */
 int iwt_sock_look(int fd, struct net *net, bool *unread,
 		  struct sockaddr_storage *local)
@@ -309,8 +311,9 @@ static void release_user(struct iwt_sock *s, bool abort)
  * @out: takes the socket
  *
  * The callbacks do not tell of octets that came before. Either iwt_sock_keep() or
- * iwt_sock_give_back() has to follow. May sleep. Return: 0, -ENOMEM, or see
- * iwt_sock_look().
+ * iwt_sock_give_back() has to follow. May sleep.
+ *
+ * Return: 0, -ENOMEM, or see iwt_sock_look().
  */
 int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 		  void *ctx, bool *unread, struct iwt_sock **out)
@@ -371,8 +374,9 @@ static void drop_reports(struct sock *sk)
  * iwt_sock_keep() - the takeover is final: the process can't use its socket any more
  * @s: socket from iwt_sock_take()
  *
- * The socket ends by iwt_sock_release(). May sleep. Return: 0, or -EBUSY or -EINTR when the
- * owner does not let the socket go.
+ * The socket ends by iwt_sock_release(). May sleep.
+ *
+ * Return: 0, or -EBUSY or -EINTR when the owner does not let the socket go.
  */
 int iwt_sock_keep(struct iwt_sock *s)
 {

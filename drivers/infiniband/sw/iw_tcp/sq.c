@@ -24,6 +24,8 @@ static u32 atomic_bytes(bool user)
  * @user: ring of a process
  *
  * Whole cache lines, so that a work request shares none with its neighbour.
+ *
+ * Return: octets, a multiple of 64.
  */
 u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user)
 {
@@ -41,7 +43,9 @@ u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user)
  * @stride: from iwt_sq_stride()
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT for the queue of the calling process
  *
- * May sleep. Return: 0 or -ENOMEM; iwt_sq_free() in either case.
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM; iwt_sq_free() in either case.
  */
 int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride,
 		gfp_t gfp)
@@ -223,8 +227,10 @@ static int check_post(const struct iwt_sq *sq, const struct ib_send_wr *wr,
  * @sq: queue; sq->lock is held
  * @wr: work request
  *
- * Any context. Return: 0, -ENOMEM when the queue is full, -EINVAL or -EOPNOTSUPP for an
- * impossible work request.
+ * Any context.
+ *
+ * Return: 0, -ENOMEM when the queue is full, -EINVAL or -EOPNOTSUPP for an impossible work
+ * request.
  */
 int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
 {
@@ -445,9 +451,10 @@ static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
  * @qp: queue pair, for the completions
  * @max: work requests at most
  *
- * RFC 5040 5.5 rule 15. A request whose memory TCP refers to is not done until TCP has
- * released that memory, however the connection ended. The slots of the ring are given back
- * first: a consumer that has polled a completion may use the slot of its request at once.
+ * RFC 5040 5.5 rule 15. A request whose memory TCP refers to is not done until TCP has released
+ * that memory, however the connection ended. The slots of the ring are given back first: a
+ * consumer that has polled a completion may use the slot of its request at once.
+ *
  * Return: true when @max were completed and more are done.
  */
 bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
@@ -498,8 +505,9 @@ void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
  * @qp: queue pair, for the completions
  * @max: work requests at most
  *
- * If a process has stored an impossible index, nothing counts as left. Return: true when
- * something is left that can be completed.
+ * If a process has stored an impossible index, nothing counts as left.
+ *
+ * Return: true when something is left that can be completed.
  */
 bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The send queue: work requests are read from the ring once, into private
- * memory, started in order and completed in order (RFC 5040 5.5).
+ * The send queue: work requests are read from the ring once, into private memory, started in
+ * order and completed in order (RFC 5040 5.5).
  */
 #ifndef IWT_SQ_H
 #define IWT_SQ_H

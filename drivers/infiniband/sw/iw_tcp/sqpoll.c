@@ -8,8 +8,8 @@
  * nothing was posted for a while. If polling did not pay, the process has to post more before
  * the next worker begins, on another processor.
  *
- * No post is lost when the worker goes: it takes back its word under the lock of the stream
- * and runs the engines once more (see doorbell.c). tests/unit/ring_model.py tries all orders.
+ * No post is lost when the worker goes: it takes back its word under the lock of the stream and
+ * runs the engines once more (see doorbell.c). tests/unit/ring_model.py tries all orders.
  */
 #include "wakeup.h"
 

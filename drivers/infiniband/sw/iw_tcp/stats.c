@@ -53,13 +53,24 @@ void iwt_count_add(struct iwt_dev *dev, enum iwt_counter c, u64 n)
 	this_cpu_add(dev->stats->c[c], n);
 }
 
-/* Process context, may sleep. Return: 0 or -ENOMEM. */
+/**
+ * iwt_stats_init() - allocate the counters of a device
+ * @dev: device
+ *
+ * Process context, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int iwt_stats_init(struct iwt_dev *dev)
 {
 	dev->stats = alloc_percpu(struct iwt_stats);
 	return dev->stats ? 0 : -ENOMEM;
 }
 
+/**
+ * iwt_stats_free() - free the counters of a device
+ * @dev: device, which nothing counts for any more
+ */
 void iwt_stats_free(struct iwt_dev *dev)
 {
 	free_percpu(dev->stats);
@@ -70,6 +81,8 @@ void iwt_stats_free(struct iwt_dev *dev)
  * iwt_stats_alloc_hw() - ib_device operation alloc_hw_port_stats
  * @ibdev: device
  * @port: its only one
+ *
+ * Return: the structure, or NULL without memory.
  */
 struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port)
 {

@@ -16,6 +16,7 @@
  */
 void iwt_stream_retire(struct iwt_stream *st)
 {
+	lockdep_assert_held(&st->lock);
 	if (!st->tx.n_chunks && iwt_sq_retire(&st->sq, st->ibqp, RETIRE_MAX))
 		iwt_sock_run_bh(st->sock);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The RDMAP Stream (RFC 5040 1.3): what the two engines run on. It is a part of the queue
- * pair, which the engines do not know: they see its queues, its socket and its rights, and
- * report by their return values.
+ * The RDMAP Stream (RFC 5040 1.3): what the two engines run on. It is a part of the queue pair,
+ * which the engines do not know: they see its queues, its socket and its rights, and report by
+ * their return values.
  *
- * All of it is guarded by iwt_stream.lock where nothing else is said. The engines run with
- * the socket lock held as well, so one of them runs at a time.
+ * All of it is guarded by iwt_stream.lock where nothing else is said. The engines run with the
+ * socket lock held as well, so one of them runs at a time.
  */
 #ifndef IWT_STREAM_H
 #define IWT_STREAM_H

@@ -144,10 +144,12 @@ static enum iwt_tx_result run_batch(struct iwt_stream *st)
  * iwt_tx_run() - transmit what there is to transmit
  * @st: stream; the socket lock and its own are held, not in the backlog
  *
- * A work request is completed when TCP has all its octets: its buffers are free then (RFC
- * 5040 5.5 rule 9: completion says nothing of the peer), and a graceful close behind the last
- * completion loses nothing. Where TCP only refers to the buffers, the request is completed
- * when TCP has released them. Never sleeps. Return: see enum iwt_tx_result.
+ * A work request is completed when TCP has all its octets: its buffers are free then (RFC 5040
+ * 5.5 rule 9: completion says nothing of the peer), and a graceful close behind the last
+ * completion loses nothing. Where TCP only refers to the buffers, the request is completed when
+ * TCP has released them. Never sleeps.
+ *
+ * Return: see enum iwt_tx_result.
  */
 enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
 {
@@ -172,6 +174,7 @@ enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
  */
 u32 iwt_tx_unsent(const struct iwt_stream *st)
 {
+	lockdep_assert_held(&st->lock);
 	return st->tx.ended ? st->tx.unsent : st->sq.cons;
 }
 
@@ -229,11 +232,14 @@ bool iwt_tx_stop(struct iwt_tx *tx)
 /**
  * iwt_tx_busy() - is anything outstanding that a graceful close would cut?
  * @st: stream; its lock is held
+ *
+ * Return: true if so.
  */
 bool iwt_tx_busy(const struct iwt_stream *st)
 {
 	const struct iwt_tx *tx = &st->tx;
 
+	lockdep_assert_held(&st->lock);
 	return tx->n_chunks || tx->zcb || tx->what != IWT_TX_NOTHING ||
 	       !iwt_sq_idle(&st->sq) || st->readq.in_n || st->readq.out_n;
 }
@@ -243,11 +249,14 @@ bool iwt_tx_busy(const struct iwt_stream *st)
  * @st: stream; its lock is held
  *
  * When not, the ring is asleep: a process that posts rings the doorbell.
+ *
+ * Return: true if so.
  */
 bool iwt_tx_wanted(const struct iwt_stream *st)
 {
 	const struct iwt_tx *tx = &st->tx;
 
+	lockdep_assert_held(&st->lock);
 	return tx->n_chunks || tx->zcb || iwt_zc_any_released(st->sq.zc) ||
 	       tx->what != IWT_TX_NOTHING || tx->loaded ||
 	       tx->rtr != IWT_RTR_NONE || tx->term != IWT_TX_TERM_NONE ||

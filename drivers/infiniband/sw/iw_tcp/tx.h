@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The transmit engine: work requests and Read Responses become FPDUs, framed
- * many at a time into pages that TCP then takes by reference.
+ * The transmit engine: work requests and Read Responses become FPDUs, framed many at a time
+ * into pages that TCP then takes by reference.
  *
  *	tx.c		send, complete, Terminate
  *	tx_sched.c	which message is next

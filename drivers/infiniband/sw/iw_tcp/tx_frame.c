@@ -12,13 +12,13 @@
 #include "txbuf.h"
 
 /*
- * Octets that the smallest piece of memory must have: the FPDU of the smallest
- * MULPDU, with a marker.
+ * Octets that the smallest piece of memory must have: the FPDU of the smallest MULPDU, with a
+ * marker.
  */
 #define TX_MIN_ROOM	(IWT_MULPDU_MIN + 12)
 /*
- * Memory that is good enough for an FPDU that need not fit in a segment, or is not
- * to fill one by itself. It takes as much as there is.
+ * Memory that is good enough for an FPDU that need not fit in a segment, or is not to fill one
+ * by itself. It takes as much as there is.
  */
 #define TX_LARGE_ROOM	(4 << 10)
 /* Large buffers that a batch may lie in: pages that one buffer of TCP has room for. */
@@ -250,6 +250,7 @@ void iwt_tx_fill(struct iwt_stream *st)
 	struct iwt_tx *tx = &st->tx;
 	u32 fit = unit(tx, iwt_sock_mss(st->sock));
 
+	lockdep_assert_held(&st->lock);
 	tx->fpdus = 0;
 	tx->segs = 0;
 	tx->bufs = 0;

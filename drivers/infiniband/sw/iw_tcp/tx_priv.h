@@ -9,8 +9,8 @@
 #include "tx.h"
 
 /*
- * Take note of what TCP said to octets: @ret is how many it took, or -errno. Behind our own
- * FIN the peer may still ask for something: then it is the peer that has to end the connection
+ * Take note of what TCP said to octets: @ret is how many it took, or -errno. Behind our own FIN
+ * the peer may still ask for something: then it is the peer that has to end the connection
  * (-EPIPE).
  */
 static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)

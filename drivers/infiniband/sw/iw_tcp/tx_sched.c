@@ -332,13 +332,15 @@ static bool pick_term(struct iwt_tx *tx)
  * iwt_tx_pick() - make a message current, if none is
  * @st: stream; its lock is held
  *
- * DDP messages are never interleaved: the current one stays until it is
- * finished. Return: false when there is none, or tx->err is set.
+ * DDP messages are never interleaved: the current one stays until it is finished.
+ *
+ * Return: false when there is none, or tx->err is set.
  */
 bool iwt_tx_pick(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
 
+	lockdep_assert_held(&st->lock);
 	if (tx->what != IWT_TX_NOTHING)
 		return true;
 	if (tx->term != IWT_TX_TERM_NONE)
@@ -372,6 +374,7 @@ void iwt_tx_finish(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
 
+	lockdep_assert_held(&st->lock);
 	iwt_tx_let_go(tx);
 	if (imm_follows(tx)) {
 		begin_imm(st);

@@ -14,6 +14,7 @@
  */
 bool iwt_tx_fail(struct iwt_stream *st, u32 err)
 {
+	lockdep_assert_held(&st->lock);
 	st->tx.err = err;
 	return false;
 }
@@ -63,14 +64,16 @@ static bool wqe_piece(struct iwt_stream *st)
  * iwt_tx_next_piece() - find the next octets of the message that are in one piece
  * @st: stream; its lock is held, and the last piece is used up
  *
- * The piece has tx->src_len octets at tx->src. Return: false when access is denied; then
- * tx->err is set.
+ * The piece has tx->src_len octets at tx->src.
+ *
+ * Return: false when access is denied; then tx->err is set.
  */
 bool iwt_tx_next_piece(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
 	bool ok = true;
 
+	lockdep_assert_held(&st->lock);
 	if (tx->what == IWT_TX_RESPONSE) {
 		ok = response_piece(st);
 	} else if (tx->wqe->h.flags & IWT_WR_INLINE) {
@@ -91,6 +94,7 @@ bool iwt_tx_next_piece(struct iwt_stream *st)
  * @len: how many
  *
  * A region is looked up and checked once for each piece, and held until iwt_tx_let_go().
+ *
  * Return: false when access is denied; then tx->err is set.
  */
 bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)

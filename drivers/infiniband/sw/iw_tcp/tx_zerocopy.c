@@ -48,11 +48,14 @@ static u32 least(const struct iwt_tx *tx)
  * iwt_tx_zc_wanted() - is the current message one to be sent by reference?
  * @st: stream; the socket lock and its own are held
  * @fit: octets that FPDUs are to fit in
+ *
+ * Return: true if so.
  */
 bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit)
 {
 	const struct iwt_tx *tx = &st->tx;
 
+	lockdep_assert_held(&st->lock);
 	if (tx->zerocopy == IWT_ZEROCOPY_OFF || tx->what != IWT_TX_WQE ||
 	    tx->wqe->h.flags & IWT_WR_INLINE)
 		return false;
@@ -183,14 +186,17 @@ static bool has_room(const struct iwt_tx *tx, u32 fit)
  * @st: stream; the socket lock and its own are held, and nothing is unsent
  * @fit: octets that FPDUs are to fit in
  *
- * The batch ends with the message at the latest. Return: false when nothing was framed though
- * nothing is wrong: then the message has to be copied.
+ * The batch ends with the message at the latest.
+ *
+ * Return: false when nothing was framed though nothing is wrong: then the message has to be
+ * copied.
  */
 bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 {
 	struct iwt_tx *tx = &st->tx;
 	u32 mulpdu = iwt_mulpdu(fit, false);
 
+	lockdep_assert_held(&st->lock);
 	tx->zcb = iwt_zc_get(st->sq.zc);
 	if (!tx->zcb)
 		return false;
@@ -219,6 +225,7 @@ bool iwt_tx_zc_send(struct iwt_stream *st)
 	struct iwt_zc_batch *b = st->tx.zcb;
 	int sent;
 
+	lockdep_assert_held(&st->lock);
 	sent = iwt_sock_send_zerocopy(st->sock, b->piece, b->n, b->bytes, b->sent,
 				  &b->ubuf);
 	iwt_tx_sent(&st->tx, sent);

@@ -11,9 +11,9 @@
  * There are enough for what is under way within a host; over longer paths pages have to be
  * allocated. When memory is short, the kernel takes the pages (the shrinker below).
  *
- * TCP counts the octets of a page that it refers to, and not the page. A peer that
- * acknowledges nothing would keep a large page for each of its short answers, whose rest is
- * filled with octets of other connections. So short messages have small pages of their own.
+ * TCP counts the octets of a page that it refers to, and not the page. A peer that acknowledges
+ * nothing would keep a large page for each of its short answers, whose rest is filled with
+ * octets of other connections. So short messages have small pages of their own.
  */
 #define TXBUFS		32
 
@@ -224,9 +224,10 @@ static struct iwt_txbuf *use(struct txbufs *c, u32 i, u32 min, bool other)
  *
  * The buffer that was used last, as long as it has room; then the first one, so that no more
  * are in use than are needed; then the next, which was used the longest ago. When memory is
- * short there may be less room than @min, but at least a page's.
- * Bottom halves are off; never sleeps. Return: the buffer, which is the caller's until
- * iwt_txbuf_put(), or NULL without memory.
+ * short there may be less room than @min, but at least a page's. Bottom halves are off; never
+ * sleeps.
+ *
+ * Return: the buffer, which is the caller's until iwt_txbuf_put(), or NULL without memory.
  */
 struct iwt_txbuf *iwt_txbuf_get(u32 min, bool small)
 {

@@ -64,7 +64,9 @@ static void free_ring(struct iwt_cq *cq)
  * @attr: size and vector
  * @attrs: of the process, or NULL
  *
- * May sleep. Return: 0 or -errno.
+ * May sleep.
+ *
+ * Return: 0 or -errno.
  */
 int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs)
@@ -108,7 +110,9 @@ int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
  * @ibcq: no queue pair uses it any more
  * @udata: of the process, or NULL
  *
- * May sleep. Return: 0.
+ * May sleep.
+ *
+ * Return: 0.
  */
 int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
@@ -127,7 +131,9 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  * @period: microseconds that the event is delayed at most; with 0, or with a @count below 2,
  *	events are not delayed
  *
- * Any context. Return: 0.
+ * Any context.
+ *
+ * Return: 0.
  */
 int iwt_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 {
@@ -141,7 +147,9 @@ int iwt_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
  * @n: room
  * @wc: takes them
  *
- * Any context. Return: how many.
+ * Any context.
+ *
+ * Return: how many.
  */
 int iwt_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
@@ -153,8 +161,9 @@ int iwt_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
  * @ibcq: queue of a kernel consumer; a process asks by IWT_METHOD_CQ_ARM
  * @flags: for which completions
  *
- * Any context. Return: 1 when completions are there already and the caller
- * wants to know, else 0.
+ * Any context.
+ *
+ * Return: 1 when completions are there already and the caller wants to know, else 0.
  */
 int iwt_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

@@ -117,7 +117,9 @@ static void fill_speed(struct net_device *netdev, struct ib_port_attr *attr)
  * @port: its only one
  * @attr: filled in; zeroed by the core
  *
- * Takes RTNL, may sleep. Return: 0.
+ * Takes RTNL, may sleep.
+ *
+ * Return: 0.
  */
 int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 {
@@ -146,6 +148,7 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
  * @pkey: set to that of the default partition
  *
  * There are no partitions, but rdma_cm resolves no loopback address for a port without any.
+ *
  * Return: 0 or -EINVAL.
  */
 int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
@@ -179,7 +182,14 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
 	return 0;
 }
 
-/* ib_device operation get_port_immutable. Return: 0. */
+/**
+ * iwt_get_port_immutable() - ib_device operation get_port_immutable
+ * @ibdev: device
+ * @port: its only one
+ * @imm: filled in
+ *
+ * Return: 0.
+ */
 int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
 			   struct ib_port_immutable *imm)
 {
@@ -189,7 +199,11 @@ int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* ib_device operation get_dev_fw_str */
+/**
+ * iwt_get_fw_str() - ib_device operation get_dev_fw_str
+ * @ibdev: device
+ * @str: takes the version of the module
+ */
 void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 {
 	strscpy(str, IWT_VERSION, IB_FW_VERSION_NAME_MAX);
@@ -200,7 +214,9 @@ void iwt_get_fw_str(struct ib_device *ibdev, char *str)
  * @udata: private part of its request
  * @known: octets that are known here
  *
- * May sleep. Return: 0, or -EOPNOTSUPP if an unknown part is not zero.
+ * May sleep.
+ *
+ * Return: 0, or -EOPNOTSUPP if an unknown part is not zero.
  */
 int iwt_udata_known(struct ib_udata *udata, size_t known)
 {
@@ -215,8 +231,8 @@ int iwt_udata_known(struct ib_udata *udata, size_t known)
  * @uc: context, allocated by the core
  * @udata: struct iwt_uctx_req in, struct iwt_uctx_resp out
  *
- * Either may be shorter than this module knows (an older provider): then the missing part counts
- * as zero. Or it may be longer, if the unknown part is zero.
+ * Either may be shorter than this module knows (an older provider): then the missing part
+ * counts as zero. Or it may be longer, if the unknown part is zero.
  *
  * Return: 0 or -errno.
  */
@@ -238,13 +254,18 @@ int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
 				min(sizeof(resp), udata->outlen));
 }
 
-/* ib_device operation dealloc_ucontext; its objects are gone by now. */
+/**
+ * iwt_dealloc_ucontext() - ib_device operation dealloc_ucontext
+ * @uc: context, whose objects are gone
+ */
 void iwt_dealloc_ucontext(struct ib_ucontext *uc)
 {
 }
 
-/*
- * ib_device operation disassociate_ucontext: the device goes away while a process has it open.
+/**
+ * iwt_disassociate_ucontext() - ib_device operation disassociate_ucontext
+ * @uc: context of a process that has the device open while the device goes away
+ *
  * The core destroys the objects; mappings keep only their pages.
  */
 void iwt_disassociate_ucontext(struct ib_ucontext *uc)
@@ -265,7 +286,13 @@ int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 	return err ?: iwt_dev_take(&to_iwt_dev(pd->device)->n_pds, IWT_MAX_PD);
 }
 
-/* ib_device operation dealloc_pd; the core counts the users. Return: 0. */
+/**
+ * iwt_dealloc_pd() - ib_device operation dealloc_pd
+ * @pd: object; the core knows that nobody uses it any more
+ * @udata: nothing is exchanged
+ *
+ * Return: 0.
+ */
 int iwt_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	atomic_dec(&to_iwt_dev(pd->device)->n_pds);

@@ -12,7 +12,15 @@ static struct ib_mr *ibmr_or_err(struct iwt_mr *mr)
 	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
 }
 
-/* A region of all kernel addresses, for kernel consumers only. */
+/**
+ * iwt_get_dma_mr() - ib_device operation get_dma_mr
+ * @pd: protection domain of a kernel consumer
+ * @access: enum ib_access_flags
+ *
+ * May sleep.
+ *
+ * Return: a region of all kernel addresses, or an error pointer.
+ */
 struct ib_mr *iwt_get_dma_mr(struct ib_pd *pd, int access)
 {
 	return ibmr_or_err(iwt_mr_create_dma(pd, access));
@@ -71,13 +79,32 @@ struct ib_mr *iwt_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	return ibmr_or_err(iwt_mr_create_fast(pd, max_num_sg));
 }
 
-/* Any context. Return: elements of @sg that the next REG_MR will cover. */
+/**
+ * iwt_map_mr_sg() - ib_device operation map_mr_sg
+ * @ibmr: region for fast registration
+ * @sg: list of kernel memory
+ * @nents: its length
+ * @sg_offset: octets to skip in the first element, updated; may be NULL
+ *
+ * Any context.
+ *
+ * Return: elements that the next REG_MR will cover, or -errno.
+ */
 int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset)
 {
 	return iwt_mr_map_sg(to_iwt_mr(ibmr), sg, nents, sg_offset);
 }
 
+/**
+ * iwt_dereg_mr() - ib_device operation dereg_mr
+ * @ibmr: region; gone afterwards
+ * @udata: nothing is exchanged
+ *
+ * May sleep.
+ *
+ * Return: 0.
+ */
 int iwt_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	iwt_mr_destroy(to_iwt_mr(ibmr));

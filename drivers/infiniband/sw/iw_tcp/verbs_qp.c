@@ -168,7 +168,9 @@ static int publish(struct iwt_qp *qp)
  * @ibqp: queue pair
  * @udata: of the process, or NULL
  *
- * A connection that is still there is ended. May sleep. Return: 0.
+ * A connection that is still there is ended. May sleep.
+ *
+ * Return: 0.
  */
 int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -206,7 +208,9 @@ static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
  * @attr: what is wanted; capabilities are updated to what there is
  * @udata: of the process, or NULL
  *
- * May sleep. Return: 0 or -errno.
+ * May sleep.
+ *
+ * Return: 0 or -errno.
  */
 int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		  struct ib_udata *udata)
@@ -272,7 +276,9 @@ static u32 rights_of(int access)
  * @mask: which of them count
  * @udata: of the process, or NULL
  *
- * All that is asked for happens, or nothing. May sleep. Return: 0 or -errno.
+ * All that is asked for happens, or nothing. May sleep.
+ *
+ * Return: 0 or -errno.
  */
 int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
@@ -315,7 +321,9 @@ static int access_of(u32 rights)
  * @mask: which are wanted; all that exist are given
  * @init: takes the creation attributes
  *
- * May sleep. Return: 0.
+ * May sleep.
+ *
+ * Return: 0.
  */
 int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 struct ib_qp_init_attr *init)
@@ -358,7 +366,9 @@ static bool may_send(const struct iwt_qp *qp)
  * @wr: list
  * @bad: takes the first that was not posted
  *
- * Any context. Return: 0 or -errno.
+ * Any context.
+ *
+ * Return: 0 or -errno.
  */
 int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
@@ -388,7 +398,9 @@ int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * @wr: list
  * @bad: takes the first that was not posted
  *
- * Any context. Return: 0 or -errno.
+ * Any context.
+ *
+ * Return: 0 or -errno.
  */
 int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad)
@@ -443,8 +455,9 @@ void iwt_qp_rem_ref(struct ib_qp *ibqp)
  * iw_cm looks up the number that a process names, and takes its reference in a second call. The
  * queue pair must not go away in between, so the reference is taken here. iw_cm may keep it as
  * long as the port mapper takes to answer, and the queue pair is not destroyed before that: so
- * a caller gets only a queue pair that it may name. Any context. Return: the queue pair or
- * NULL.
+ * a caller gets only a queue pair that it may name. Any context.
+ *
+ * Return: the queue pair or NULL.
  */
 struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn)
 {

@@ -57,8 +57,8 @@ static void free_batch(struct iwt_zc_batch *b)
 }
 
 /*
- * The last reference is gone. The network may free a buffer anywhere, with any lock held,
- * those of this queue pair and its socket too. So this only takes note.
+ * The last reference is gone. The network may free a buffer anywhere, with any lock held, those
+ * of this queue pair and its socket too. So this only takes note.
  */
 static void release(struct iwt_zc_batch *b)
 {
@@ -108,7 +108,9 @@ void iwt_zc_exit(void)
  *	with any lock held, so it must only queue work; not after iwt_zc_mute()
  * @ctx: its argument
  *
- * May sleep. Return: the object, or NULL without memory.
+ * May sleep.
+ *
+ * Return: the object, or NULL without memory.
  */
 struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx)
 {
@@ -193,8 +195,9 @@ void iwt_zc_close(struct iwt_zc *zc)
  * iwt_zc_get() - begin a batch
  * @zc: object of the queue pair; the lock of the stream is held
  *
- * Never sleeps. Return: an empty batch, which ends by iwt_zc_sent(); NULL without
- * memory.
+ * Never sleeps.
+ *
+ * Return: an empty batch, which ends by iwt_zc_sent(); NULL without memory.
  */
 struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
 {
@@ -227,8 +230,10 @@ struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
  * @off: offset in it
  * @len: octets
  *
- * Octets that continue the last piece in the same large page become a part of that piece,
- * as in TCP. Return: false when there is no room for a piece.
+ * Octets that continue the last piece in the same large page become a part of that piece, as in
+ * TCP.
+ *
+ * Return: false when there is no room for a piece.
  */
 bool iwt_zc_add(struct iwt_zc_batch *b, struct page *page, u32 off, u32 len)
 {
@@ -288,8 +293,8 @@ void iwt_zc_sent(struct iwt_zc_batch *b)
  * iwt_zc_released_seq() - how far has TCP released what it referred to?
  * @zc: object, or NULL; the lock of the stream is held
  *
- * Return: the number of the last batch that was released with all before it, modulo
- * 2^32; 0 at first.
+ * Return: the number of the last batch that was released with all before it, modulo 2^32; 0 at
+ * first.
  */
 u32 iwt_zc_released_seq(struct iwt_zc *zc)
 {
@@ -319,6 +324,8 @@ u32 iwt_zc_last_seq(const struct iwt_zc *zc)
 /**
  * iwt_zc_any_released() - would iwt_zc_released_seq() return a new number?
  * @zc: object, or NULL; the lock of the stream is held
+ *
+ * Return: true if so.
  */
 bool iwt_zc_any_released(struct iwt_zc *zc)
 {
@@ -338,6 +345,8 @@ bool iwt_zc_any_released(struct iwt_zc *zc)
 /**
  * iwt_zc_in_flight() - does TCP still refer to any batch?
  * @zc: object, or NULL; the lock of the stream is held
+ *
+ * Return: true if so.
  */
 bool iwt_zc_in_flight(struct iwt_zc *zc)
 {

@@ -21,8 +21,8 @@
 struct iwt_zc;
 
 /*
- * Pieces of pages that a batch may have: the largest FPDU from pages that are
- * no neighbours, with its header and trailer.
+ * Pieces of pages that a batch may have: the largest FPDU from pages that are no neighbours,
+ * with its header and trailer.
  */
 #define IWT_ZC_PIECES		20
 /* Pieces that one buffer of TCP has room for. */

@@ -3,16 +3,18 @@
 #include "access.h"
 
 /**
- * iwt_access_check - judge one access
+ * iwt_access_check() - judge one access
  * @r: the region that the STag or local key names, NULL if there is none
  * @pd: protection domain of the stream
  * @addr: first tagged offset or address
  * @len: octets
  * @need: rights that the access needs, all of them
  *
- * The order is that of RFC 5041 7.1 with the rights last (RFC 5040 7.2). An
- * access of no octets is good without looking (RFC 5041 5.2, RFC 5040 5.2.1).
- * A region may end at 2^64, so the last octet is computed, not the end.
+ * The order is that of RFC 5041 7.1 with the rights last (RFC 5040 7.2). An access of no octets
+ * is good without looking (RFC 5041 5.2, RFC 5040 5.2.1). A region may end at 2^64, so the last
+ * octet is computed, not the end.
+ *
+ * Return: the verdict.
  */
 enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
 					 const void *pd, u64 addr, u64 len,
@@ -35,7 +37,7 @@ enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
 }
 
 /**
- * iwt_access_tagged_err - the error for a refused Write or Read Response
+ * iwt_access_tagged_err() - the error for a refused Write or Read Response
  * @v: verdict of iwt_access_check()
  *
  * DDP has no code for a missing right; RDMAP's is used.
@@ -62,7 +64,7 @@ u32 iwt_access_tagged_err(enum iwt_access_verdict v)
 }
 
 /**
- * iwt_access_read_err - the error for a refused Read Request
+ * iwt_access_read_err() - the error for a refused Read Request
  * @v: verdict of iwt_access_check()
  *
  * Return: what a Terminate is to say (RFC 5040 4.8), IWT_OK for IWT_ACCESS_OK.

@@ -5,7 +5,7 @@
 #include <asm/byteorder.h>
 
 /**
- * iwt_atomic_parse - read an Atomic Request header (RFC 7306 5.2.1)
+ * iwt_atomic_parse() - read an Atomic Request header (RFC 7306 5.2.1)
  * @hdr: the 52 octets that follow the DDP header, a private copy
  * @a: all of it is set
  *
@@ -26,7 +26,7 @@ void iwt_atomic_parse(const u8 *hdr, struct iwt_atomic *a)
 }
 
 /**
- * iwt_atomic_build - write an Atomic Request header (RFC 7306 5.2.1)
+ * iwt_atomic_build() - write an Atomic Request header (RFC 7306 5.2.1)
  * @a: what to write
  * @hdr: room for 52 octets, those that follow the DDP header
  *
@@ -48,7 +48,7 @@ void iwt_atomic_build(const struct iwt_atomic *a, u8 *hdr)
 }
 
 /**
- * iwt_atomic_parse_resp - read an Atomic Response header (RFC 7306 5.2.2)
+ * iwt_atomic_parse_resp() - read an Atomic Response header (RFC 7306 5.2.2)
  * @hdr: the 12 octets that follow the DDP header, a private copy
  * @id: Request Identifier of the request
  * @value: what the memory held before
@@ -62,7 +62,7 @@ void iwt_atomic_parse_resp(const u8 *hdr, u32 *id, u64 *value)
 }
 
 /**
- * iwt_atomic_build_resp - write an Atomic Response header (RFC 7306 5.2.2)
+ * iwt_atomic_build_resp() - write an Atomic Response header (RFC 7306 5.2.2)
  * @id: Request Identifier of the request
  * @value: what the memory held before
  * @hdr: room for 12 octets, those that follow the DDP header
@@ -76,11 +76,10 @@ void iwt_atomic_build_resp(u32 id, u64 value, u8 *hdr)
 }
 
 /**
- * iwt_atomic_check - is this an operation that we do?
+ * iwt_atomic_check() - is this an operation that we do?
  * @a: request
  *
- * Return: IWT_OK, or what a Terminate is to say; RFC 7306 names no code for a
- * reserved one.
+ * Return: IWT_OK, or what a Terminate is to say; RFC 7306 names no code for a reserved one.
  */
 u32 iwt_atomic_check(const struct iwt_atomic *a)
 {
@@ -90,8 +89,8 @@ u32 iwt_atomic_check(const struct iwt_atomic *a)
 }
 
 /*
- * Adds field by field: the top bits of the fields stay out of the sum, so that
- * no carry passes them, and are added without carry afterwards.
+ * Adds field by field: the top bits of the fields stay out of the sum, so that no carry passes
+ * them, and are added without carry afterwards.
  */
 static u64 fetch_add(const struct iwt_atomic *a, u64 old)
 {
@@ -101,9 +100,11 @@ static u64 fetch_add(const struct iwt_atomic *a, u64 old)
 }
 
 /**
- * iwt_atomic_result - what the memory holds afterwards (RFC 7306 5.1)
+ * iwt_atomic_result() - what the memory holds afterwards (RFC 7306 5.1)
  * @a: request, found good by iwt_atomic_check()
  * @old: what it holds now
+ *
+ * Return: the new value.
  */
 u64 iwt_atomic_result(const struct iwt_atomic *a, u64 old)
 {

@@ -20,20 +20,17 @@
 #define GONE		(DETACH | RESET | IWT_CMA_UP_CLOSE)
 
 /*
- * Every cell is written out; a step to the same state without actions says
- * that the event cannot happen there or changes nothing. What iw_cm relies on
- * can be read off the actions: UP_REPLY is given once, on the way out of the
- * initiator's first two states; UP_CLOSE once, and only after UP_REPLY of a
- * success or UP_ESTABLISHED; a responder that was not accepted ends in
- * silence. A ULP that thinks about a Request is not hurried, unless the
- * listener is gone and perhaps nobody has been told of the Request. An
- * established stream has a deadline only while a Terminate waits for a peer who
- * does not read. Once FIN is queued, neither a queue pair that wants to be rid
- * of the connection nor a peer who takes his time brings a reset: that would
- * only take away what TCP has yet to deliver, a Terminate above all. So the
- * queue pair goes, while what the peer sends is read and thrown away. An
- * initiator whose Request was not understood goes back to where it began, with
- * nothing told.
+ * Every cell is written out; a step to the same state without actions says that the event
+ * cannot happen there or changes nothing. What iw_cm relies on can be read off the actions:
+ * UP_REPLY is given once, on the way out of the initiator's first two states; UP_CLOSE once,
+ * and only after UP_REPLY of a success or UP_ESTABLISHED; a responder that was not accepted
+ * ends in silence. A ULP that thinks about a Request is not hurried, unless the listener is
+ * gone and perhaps nobody has been told of the Request. An established stream has a deadline
+ * only while a Terminate waits for a peer who does not read. Once FIN is queued, neither a
+ * queue pair that wants to be rid of the connection nor a peer who takes his time brings a
+ * reset: that would only take away what TCP has yet to deliver, a Terminate above all. So the
+ * queue pair goes, while what the peer sends is read and thrown away. An initiator whose
+ * Request was not understood goes back to where it began, with nothing told.
  */
 static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
 	[IWT_CM_CONNECTING] = {
@@ -205,7 +202,9 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
  * @state: present state
  * @event: what happened
  *
- * Any context. Return: the next state and IWT_CMA_* bits.
+ * Any context.
+ *
+ * Return: the next state and IWT_CMA_* bits.
  */
 struct iwt_cm_step iwt_cmfsm(enum iwt_cm_state state, enum iwt_cm_event event)
 {
@@ -215,6 +214,8 @@ struct iwt_cm_step iwt_cmfsm(enum iwt_cm_state state, enum iwt_cm_event event)
 /**
  * iwt_cm_state_name() - a state in words, for people
  * @state: state
+ *
+ * Return: the name.
  */
 const char *iwt_cm_state_name(enum iwt_cm_state state)
 {

@@ -7,7 +7,7 @@
 #include <linux/string.h>
 
 /**
- * iwt_cursor_piece - take the octets that lie in one piece
+ * iwt_cursor_piece() - take the octets that lie in one piece
  * @c: position, moved past what is returned
  * @max: most octets wanted
  * @len: octets returned, at least one unless the end was reached
@@ -35,7 +35,7 @@ const u8 *iwt_cursor_piece(struct iwt_cursor *c, u32 max, u32 *len)
 }
 
 /**
- * iwt_cursor_copy - copy octets out
+ * iwt_cursor_copy() - copy octets out
  * @c: position, moved
  * @to: where to, of at least @len octets
  * @len: octets to copy
@@ -59,7 +59,13 @@ bool iwt_cursor_copy(struct iwt_cursor *c, void *to, u32 len)
 	return true;
 }
 
-/* iwt_cursor_skip() beyond the current piece. */
+/**
+ * iwt_cursor_skip_far() - iwt_cursor_skip() beyond the current piece
+ * @c: position, moved
+ * @len: octets to pass
+ *
+ * Return: false when the pieces end early.
+ */
 bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len)
 {
 	u32 n;
@@ -73,7 +79,7 @@ bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len)
 }
 
 /**
- * iwt_cursor_crc - run octets through a CRC32c
+ * iwt_cursor_crc() - run octets through a CRC32c
  * @c: position, moved
  * @len: octets to take
  * @crc: the register, as crc32c() takes and returns it: all ones at the

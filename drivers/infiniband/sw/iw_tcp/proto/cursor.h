@@ -2,10 +2,9 @@
 /*
  * A read position in received octets that lie in several pieces.
  *
- * Whoever owns the pieces embeds struct iwt_cursor as the first member of its
- * own cursor and supplies more(). A cursor is a value: a copy of the embedding
- * struct is an independent position, which is how the stream is looked at
- * without being consumed.
+ * Whoever owns the pieces embeds struct iwt_cursor as the first member of its own cursor and
+ * supplies more(). A cursor is a value: a copy of the embedding struct is an independent
+ * position, which is how the stream is looked at without being consumed.
  */
 #ifndef IWT_CURSOR_H
 #define IWT_CURSOR_H
@@ -32,7 +31,7 @@ bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len);
 bool iwt_cursor_crc(struct iwt_cursor *c, u32 len, u32 *crc);
 
 /**
- * iwt_cursor_skip - pass over octets
+ * iwt_cursor_skip() - pass over octets
  * @c: position, moved
  * @len: octets to pass
  *

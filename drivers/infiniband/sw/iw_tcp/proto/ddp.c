@@ -5,8 +5,10 @@
 #include <asm/byteorder.h>
 
 /**
- * iwt_ddp_hdr_len - octets of the DDP header
+ * iwt_ddp_hdr_len() - octets of the DDP header
  * @ctrl: its first octet
+ *
+ * Return: octets.
  */
 u32 iwt_ddp_hdr_len(u8 ctrl)
 {
@@ -14,7 +16,7 @@ u32 iwt_ddp_hdr_len(u8 ctrl)
 }
 
 /**
- * iwt_ddp_parse - read a DDP header (RFC 5041 4.2, 4.3)
+ * iwt_ddp_parse() - read a DDP header (RFC 5041 4.2, 4.3)
  * @hdr: iwt_ddp_hdr_len() octets, a private copy
  * @d: all of it is set; what the other kind of header has becomes 0
  *
@@ -45,7 +47,7 @@ void iwt_ddp_parse(const u8 *hdr, struct iwt_ddp *d)
 }
 
 /**
- * iwt_ddp_build - write a DDP header (RFC 5041 4.2, 4.3)
+ * iwt_ddp_build() - write a DDP header (RFC 5041 4.2, 4.3)
  * @d: what to write; @d->dv and @d->rv are plain numbers, 1 on the wire unless
  *	the peer is an RDMAC one
  * @hdr: room for IWT_DDP_UNTAGGED_LEN octets
@@ -73,7 +75,7 @@ u32 iwt_ddp_build(const struct iwt_ddp *d, u8 *hdr)
 }
 
 /**
- * iwt_ddp_check_version - is DV that of the stream? (RFC 5041 4.1)
+ * iwt_ddp_check_version() - is DV that of the stream? (RFC 5041 4.1)
  * @d: the segment
  * @rdmac: the peer is an RDMAC one (RFC 5044 C.1)
  *
@@ -87,20 +89,20 @@ u32 iwt_ddp_check_version(const struct iwt_ddp *d, bool rdmac)
 }
 
 /**
- * iwt_ddp_check_untagged - may this segment go to its queue's buffer?
+ * iwt_ddp_check_untagged() - may this segment go to its queue's buffer?
  * @d: the segment, untagged
  * @len: octets after the DDP header; an RDMAP header counts
  * @q: inbound state of queue @d->qn; not looked at when there is no such queue
  * @have_buf: a buffer is there for the message that is next or under way
  * @buf_len: octets of that buffer
  *
- * The checks of RFC 5041 7.1 for untagged segments. Segments without payload
- * are checked too, because a Send without payload takes a buffer as any other
- * (RFC 5040 5.3). A stream that TCP keeps in order has no reason to show
- * message offsets out of order, so a gap or a step back in MO is refused.
+ * The checks of RFC 5041 7.1 for untagged segments. Segments without payload are checked too,
+ * because a Send without payload takes a buffer as any other (RFC 5040 5.3). A stream that TCP
+ * keeps in order has no reason to show message offsets out of order, so a gap or a step back in
+ * MO is refused.
  *
- * Any MSN but the expected one is out of range; the expected one without a
- * buffer is "no buffer available".
+ * Any MSN but the expected one is out of range; the expected one without a buffer is "no buffer
+ * available".
  *
  * Return: IWT_OK or what a Terminate is to say.
  */
@@ -124,7 +126,7 @@ u32 iwt_ddp_check_untagged(const struct iwt_ddp *d, u32 len,
 }
 
 /**
- * iwt_ddp_advance - note a segment that was taken
+ * iwt_ddp_advance() - note a segment that was taken
  * @q: inbound state of its queue
  * @len: octets after its DDP header
  * @last: it ended its message

@@ -22,13 +22,13 @@
 #define IWT_MARKER_STRIDE	(IWT_MARKER_SPACING - IWT_MARKER_LEN)
 
 /* A second position that may be moved while the caller's stays. */
-union iwt_cursor_clone {
+union cursor_clone {
 	struct iwt_cursor c;
 	u64 align;
 	u8 space[IWT_CURSOR_MAX];
 };
 
-static struct iwt_cursor *iwt_cursor_clone(union iwt_cursor_clone *to,
+static struct iwt_cursor *cursor_clone(union cursor_clone *to,
 					   const struct iwt_cursor *at,
 					   size_t size)
 {
@@ -37,14 +37,16 @@ static struct iwt_cursor *iwt_cursor_clone(union iwt_cursor_clone *to,
 }
 
 /**
- * iwt_fpdu_span - octets of the stream that octets of an FPDU take
+ * iwt_fpdu_span() - octets of the stream that octets of an FPDU take
  * @pos: stream position where the first of them, or the marker in front of it,
  *	begins
  * @n: how many, markers not counted
  * @markers: the stream has markers
  *
- * A marker is counted with the octet that follows it, so one that is due right
- * behind the last of the @n octets is not in (RFC 5044 4.3).
+ * A marker is counted with the octet that follows it, so one that is due right behind the last
+ * of the @n octets is not in (RFC 5044 4.3).
+ *
+ * Return: octets.
  */
 u32 iwt_fpdu_span(u32 pos, u32 n, bool markers)
 {
@@ -56,10 +58,12 @@ u32 iwt_fpdu_span(u32 pos, u32 n, bool markers)
 }
 
 /**
- * iwt_fpdu_size - octets that an FPDU takes of the stream
+ * iwt_fpdu_size() - octets that an FPDU takes of the stream
  * @ulpdu_len: its ULPDU_Length
  * @pos: stream position where it, or the marker in front of it, begins
  * @markers: the stream has markers
+ *
+ * Return: octets.
  */
 u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers)
 {
@@ -69,7 +73,7 @@ u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers)
 }
 
 /* How much of the ULPDU is DDP and RDMAP header and so copied. */
-static u32 iwt_fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
+static u32 fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
 {
 	u32 len = iwt_ddp_hdr_len(ctrl);
 	u8 opcode = rdmap & IWT_RDMAP_OP_MASK;
@@ -84,9 +88,9 @@ static u32 iwt_fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
 }
 
 /* Sets all of @f that follows from its first word. */
-static void iwt_fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
+static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 {
-	f->hdr_len = iwt_fpdu_hdr_len(f->ulpdu_len, word[2], word[3]);
+	f->hdr_len = fpdu_hdr_len(f->ulpdu_len, word[2], word[3]);
 	f->payload_len = f->ulpdu_len - f->hdr_len;
 	f->hdr[0] = word[2];
 	f->hdr[1] = word[3];
@@ -97,7 +101,7 @@ static void iwt_fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 }
 
 /* Copies @len octets of an FPDU; @c stands at stream position @pos. */
-static bool iwt_fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
+static bool fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
 			  u32 len)
 {
 	u32 run;
@@ -123,7 +127,7 @@ static bool iwt_fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
 }
 
 /* Does every marker of the FPDU point to its ULPDU_Length? (RFC 5044 4.3) */
-static bool iwt_fpdu_markers_ok(struct iwt_cursor *c, const struct iwt_fpdu *f)
+static bool fpdu_markers_ok(struct iwt_cursor *c, const struct iwt_fpdu *f)
 {
 	u32 off = -f->pos & (IWT_MARKER_SPACING - 1);
 	u32 start = off ? 0 : IWT_MARKER_LEN;
@@ -150,10 +154,10 @@ static bool iwt_fpdu_markers_ok(struct iwt_cursor *c, const struct iwt_fpdu *f)
 }
 
 /*
- * The CRC covers every octet of the FPDU in front of it, markers too, so this
- * pass need not know where they are (RFC 5044 4.4).
+ * The CRC covers every octet of the FPDU in front of it, markers too, so this pass need not
+ * know where they are (RFC 5044 4.4).
  */
-static bool iwt_fpdu_crc_ok(struct iwt_cursor *c, u32 size)
+static bool fpdu_crc_ok(struct iwt_cursor *c, u32 size)
 {
 	u8 field[IWT_FPDU_CRC_LEN];
 	u32 crc = ~0;
@@ -165,7 +169,7 @@ static bool iwt_fpdu_crc_ok(struct iwt_cursor *c, u32 size)
 }
 
 /* The checks behind framing and CRC; the headers are a private copy. */
-static enum iwt_fpdu_status iwt_fpdu_judge(struct iwt_fpdu *f, bool rdmac,
+static enum iwt_fpdu_status fpdu_judge(struct iwt_fpdu *f, bool rdmac,
 					   u32 *err)
 {
 	*err = IWT_ERR_DDP_LOCAL;
@@ -177,10 +181,10 @@ static enum iwt_fpdu_status iwt_fpdu_judge(struct iwt_fpdu *f, bool rdmac,
 }
 
 /*
- * What follows the first word of the headers. The lengths of all but a few
- * are known when this is compiled, which saves the call.
+ * What follows the first word of the headers. The lengths of all but a few are known when this
+ * is compiled, which saves the call.
  */
-static void iwt_fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
+static void fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 {
 	if (f->hdr_len == IWT_DDP_TAGGED_LEN)
 		memcpy(f->hdr + 2, p, IWT_DDP_TAGGED_LEN - 2);
@@ -190,7 +194,7 @@ static void iwt_fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 		memcpy(f->hdr + 2, p, f->hdr_len - 2);
 }
 
-static bool iwt_fpdu_flat_crc_ok(const u8 *p, u32 size)
+static bool fpdu_flat_crc_ok(const u8 *p, u32 size)
 {
 	u32 end = size - IWT_FPDU_CRC_LEN;
 
@@ -198,64 +202,64 @@ static bool iwt_fpdu_flat_crc_ok(const u8 *p, u32 size)
 }
 
 /* An FPDU in one piece without markers: all but a few are such. */
-static enum iwt_fpdu_status iwt_fpdu_read_flat(const u8 *p, u32 pos,
+static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
 					       const struct iwt_fpdu_rules *rules,
 					       struct iwt_fpdu *f, u32 *err)
 {
 	u8 word[IWT_FPDU_WORD];
 
 	memcpy(word, p, sizeof(word));
-	iwt_fpdu_begin(f, word, pos);
-	iwt_fpdu_copy_flat(f, p + IWT_FPDU_WORD);
+	fpdu_begin(f, word, pos);
+	fpdu_copy_flat(f, p + IWT_FPDU_WORD);
 	f->flat = p + IWT_FPDU_LEN_LEN + f->hdr_len;
-	if (rules->crc && !iwt_fpdu_flat_crc_ok(p, f->size)) {
+	if (rules->crc && !fpdu_flat_crc_ok(p, f->size)) {
 		*err = IWT_ERR_MPA_CRC;
 		return IWT_FPDU_BAD;
 	}
-	return iwt_fpdu_judge(f, rules->rdmac, err);
+	return fpdu_judge(f, rules->rdmac, err);
 }
 
 /* An FPDU in any number of pieces. */
-static enum iwt_fpdu_status iwt_fpdu_read_pieces(const struct iwt_cursor *at,
+static enum iwt_fpdu_status fpdu_read_pieces(const struct iwt_cursor *at,
 						 size_t cursor_size, u32 pos,
 						 const struct iwt_fpdu_rules *rules,
 						 struct iwt_fpdu *f, u32 *err)
 {
-	union iwt_cursor_clone clone;
-	struct iwt_cursor *c = iwt_cursor_clone(&clone, at, cursor_size);
+	union cursor_clone clone;
+	struct iwt_cursor *c = cursor_clone(&clone, at, cursor_size);
 	u8 word[IWT_FPDU_WORD];
 
 	if (!iwt_cursor_skip(c, iwt_fpdu_span(pos, 1, rules->markers) - 1) ||
 	    !iwt_cursor_copy(c, word, sizeof(word)))
 		return IWT_FPDU_MORE;
-	iwt_fpdu_begin(f, word, pos);
+	fpdu_begin(f, word, pos);
 	pos += iwt_fpdu_span(pos, sizeof(word), rules->markers);
 	if (f->hdr_len > 2 &&
-	    !iwt_fpdu_copy(c, pos, rules->markers, f->hdr + 2, f->hdr_len - 2))
+	    !fpdu_copy(c, pos, rules->markers, f->hdr + 2, f->hdr_len - 2))
 		return IWT_FPDU_MORE;
 
 	*err = IWT_ERR_MPA_CRC;
 	if (rules->crc &&
-	    !iwt_fpdu_crc_ok(iwt_cursor_clone(&clone, at, cursor_size), f->size))
+	    !fpdu_crc_ok(cursor_clone(&clone, at, cursor_size), f->size))
 		return IWT_FPDU_BAD;
 	*err = IWT_ERR_MPA_MARKER;
 	if (rules->markers &&
-	    !iwt_fpdu_markers_ok(iwt_cursor_clone(&clone, at, cursor_size), f))
+	    !fpdu_markers_ok(cursor_clone(&clone, at, cursor_size), f))
 		return IWT_FPDU_BAD;
-	return iwt_fpdu_judge(f, rules->rdmac, err);
+	return fpdu_judge(f, rules->rdmac, err);
 }
 
 /* ULPDU_Length, or false when it is not there yet. */
-static bool iwt_fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
+static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 			       u32 avail, u32 front, u16 *len)
 {
-	union iwt_cursor_clone clone;
+	union cursor_clone clone;
 	struct iwt_cursor *c;
 	u8 field[IWT_FPDU_LEN_LEN];
 
 	if (avail < front + sizeof(field))
 		return false;
-	c = iwt_cursor_clone(&clone, at, cursor_size);
+	c = cursor_clone(&clone, at, cursor_size);
 	if (!iwt_cursor_skip(c, front) ||
 	    !iwt_cursor_copy(c, field, sizeof(field)))
 		return false;
@@ -264,11 +268,11 @@ static bool iwt_fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 }
 
 /*
- * With markers, or not all of it in one piece, or not all of it there: seldom,
- * and not worth the room for a second cursor elsewhere.
+ * With markers, or not in one piece, or not all there: seldom, and not worth the room for a
+ * second cursor elsewhere.
  */
 static noinline enum iwt_fpdu_status
-iwt_fpdu_read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
+read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
 		  u32 pos, const struct iwt_fpdu_rules *rules,
 		  struct iwt_fpdu *f, u32 *err)
 {
@@ -276,16 +280,16 @@ iwt_fpdu_read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
 
 	if (rules->markers && !(pos & (IWT_MARKER_SPACING - 1)))
 		front = IWT_MARKER_LEN;
-	if (!iwt_fpdu_ulpdu_len(at, cursor_size, avail, front, &f->ulpdu_len))
+	if (!fpdu_ulpdu_len(at, cursor_size, avail, front, &f->ulpdu_len))
 		return IWT_FPDU_MORE;
 	f->size = iwt_fpdu_size(f->ulpdu_len, pos, rules->markers);
 	if (avail < f->size)
 		return IWT_FPDU_MORE;
-	return iwt_fpdu_read_pieces(at, cursor_size, pos, rules, f, err);
+	return fpdu_read_pieces(at, cursor_size, pos, rules, f, err);
 }
 
 /**
- * iwt_fpdu_read - look at the FPDU that begins here
+ * iwt_fpdu_read() - look at the FPDU that begins here
  * @at: position of its first octet, or of the marker in front of it; the first
  *	member of the owner's cursor. It is not moved
  * @cursor_size: octets of the owner's cursor, at most IWT_CURSOR_MAX
@@ -298,12 +302,11 @@ iwt_fpdu_read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
  *	is, to 0 as long as nothing is known of it. Else undefined
  * @err: on IWT_FPDU_BAD what a Terminate is to say
  *
- * Decides nothing before the whole FPDU is there. Then, in this order: CRC,
- * markers, ULPDU_Length against the DDP header, DDP version. A marker that
- * disagrees is only an error of its own when the CRC holds (RFC 5044 8). Only
- * what is in @f is parsed: a sender on this machine may change the octets of
- * the stream at any time, but gains nothing from it that it could not have had
- * by sending the changed octets.
+ * Decides nothing before the whole FPDU is there. Then, in this order: CRC, markers,
+ * ULPDU_Length against the DDP header, DDP version. A marker that disagrees is only an error of
+ * its own when the CRC holds (RFC 5044 8). Only what is in @f is parsed: a sender on this
+ * machine may change the octets of the stream at any time, but gains nothing from it that it
+ * could not have had by sending the changed octets.
  *
  * Any context; does not sleep unless @at->more does.
  *
@@ -326,13 +329,13 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 		if (avail < f->size)
 			return IWT_FPDU_MORE;
 		if (at->len >= f->size)
-			return iwt_fpdu_read_flat(at->p, pos, rules, f, err);
+			return fpdu_read_flat(at->p, pos, rules, f, err);
 	}
-	return iwt_fpdu_read_any(at, cursor_size, avail, pos, rules, f, err);
+	return read_any(at, cursor_size, avail, pos, rules, f, err);
 }
 
 /* Does a header continue the message of @f where that ends? */
-static bool iwt_fpdu_continues(const struct iwt_fpdu *f, const u8 *hdr)
+static bool fpdu_continues(const struct iwt_fpdu *f, const u8 *hdr)
 {
 	if (f->ddp.tagged)
 		return !memcmp(hdr, f->hdr, IWT_DDP_TO) &&
@@ -342,7 +345,7 @@ static bool iwt_fpdu_continues(const struct iwt_fpdu *f, const u8 *hdr)
 }
 
 /* It does: @f takes its place. */
-static void iwt_fpdu_step(struct iwt_fpdu *f)
+static void fpdu_step(struct iwt_fpdu *f)
 {
 	if (f->ddp.tagged) {
 		f->ddp.to += f->payload_len;
@@ -357,22 +360,22 @@ static void iwt_fpdu_step(struct iwt_fpdu *f)
 }
 
 /* All that is not payload is a DDP header: Writes, Read Responses and Sends. */
-static bool iwt_fpdu_is_plain(const struct iwt_fpdu *f)
+static bool fpdu_is_plain(const struct iwt_fpdu *f)
 {
 	return f->hdr_len == (f->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
 }
 
 /**
- * iwt_fpdu_follows - is the next FPDU as the last one says?
+ * iwt_fpdu_follows() - is the next FPDU as the last one says?
  * @at: position of its first octet; not moved
  * @avail: octets of the stream that are there from @at on
  * @rules: what was negotiated for this direction
  * @f: the one in front of it, as iwt_fpdu_read() or this function set it and returned
  *	success, or zeroed
  *
- * All segments of a message but the last are alike, and each begins where the one in
- * front of it ends: what was decided of that holds for it, and need not be decided
- * again. Only its place is new, and its CRC is checked.
+ * All segments of a message but the last are alike, and each begins where the one in front of
+ * it ends: what was decided of that holds for it, and need not be decided again. Only its place
+ * is new, and its CRC is checked.
  *
  * Return: true if it is there whole and is such; @f is this one then. Else nothing has
  * happened, and iwt_fpdu_read() tells more.
@@ -382,22 +385,22 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 {
 	u8 front[IWT_FPDU_FRONT];
 
-	if (!f->flat || f->ddp.last || rules->markers || !iwt_fpdu_is_plain(f) ||
+	if (!f->flat || f->ddp.last || rules->markers || !fpdu_is_plain(f) ||
 	    min(at->len, avail) < f->size)
 		return false;
 	memcpy(front, at->p, sizeof(front));
 	if (get_unaligned_be16(front) != f->ulpdu_len ||
-	    !iwt_fpdu_continues(f, front + IWT_FPDU_LEN_LEN))
+	    !fpdu_continues(f, front + IWT_FPDU_LEN_LEN))
 		return false;
-	if (rules->crc && !iwt_fpdu_flat_crc_ok(at->p, f->size))
+	if (rules->crc && !fpdu_flat_crc_ok(at->p, f->size))
 		return false;
-	iwt_fpdu_step(f);
+	fpdu_step(f);
 	f->flat = at->p + IWT_FPDU_LEN_LEN + f->hdr_len;
 	return true;
 }
 
 /**
- * iwt_fpdu_payload - go to the first payload octet
+ * iwt_fpdu_payload() - go to the first payload octet
  * @f: as iwt_fpdu_read() set it
  * @at: position of the FPDU as given to iwt_fpdu_read(); moved if need be, so
  *	that it is good for iwt_fpdu_piece() alone
@@ -416,7 +419,16 @@ bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 						 rules->markers));
 }
 
-/* iwt_fpdu_piece() of an FPDU in any number of pieces. */
+/**
+ * iwt_fpdu_any_piece() - iwt_fpdu_piece() of an FPDU in any number of pieces
+ * @f: the FPDU
+ * @at: position, moved
+ * @rules: as given to iwt_fpdu_read()
+ * @max: most octets wanted
+ * @len: octets returned
+ *
+ * Return: the octets, NULL when the payload is at its end.
+ */
 const u8 *iwt_fpdu_any_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
 			     const struct iwt_fpdu_rules *rules, u32 max,
 			     u32 *len)

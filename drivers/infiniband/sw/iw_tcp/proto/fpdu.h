@@ -50,7 +50,7 @@ u32 iwt_fpdu_span(u32 pos, u32 n, bool markers);
 u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers);
 
 /**
- * iwt_fpdu_piece - take the next payload octets that lie in one piece
+ * iwt_fpdu_piece() - take the next payload octets that lie in one piece
  * @f: the FPDU; iwt_fpdu_payload() came first
  * @at: position that iwt_fpdu_payload() or this function left; moved
  * @rules: as given to iwt_fpdu_read()

@@ -11,12 +11,12 @@
 #define IWT_MPA_PD_LEN_OFF	(IWT_MPA_HDR_LEN - 2)	/* of PD_Length */
 
 /**
- * iwt_mpa_need - how long is the startup frame?
+ * iwt_mpa_need() - how long is the startup frame?
  * @buf: its octets so far
  * @len: how many
  *
- * Return: octets of the frame as far as known: those of the fixed part until
- * that is there, then all of them; never more than IWT_MPA_MAX_FRAME.
+ * Return: octets of the frame as far as known: those of the fixed part until that is there,
+ * then all of them; never more than IWT_MPA_MAX_FRAME.
  */
 u32 iwt_mpa_need(const u8 *buf, u32 len)
 {
@@ -29,7 +29,7 @@ u32 iwt_mpa_need(const u8 *buf, u32 len)
 }
 
 /* RFC 6581 6. Without A the other flags mean nothing. */
-static void iwt_mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
+static void mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
 {
 	const struct iwt_mpa_enh *w = (const void *)word;
 	u16 first = be16_to_cpu(w->ird);
@@ -44,17 +44,16 @@ static void iwt_mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
 }
 
 /**
- * iwt_mpa_parse - read a startup frame (RFC 5044 7.1.1, RFC 6581 6)
+ * iwt_mpa_parse() - read a startup frame (RFC 5044 7.1.1, RFC 6581 6)
  * @buf: octets received so far, a private copy
  * @len: how many; more than iwt_mpa_need() is the caller's to judge
  * @reply: a Reply is expected, else a Request
  * @max_rev: highest revision spoken; for a Reply that of the own Request
  * @f: set on IWT_MPA_OK and IWT_MPA_BAD_REV, else zeroed
  *
- * A wrong octet of the key is bad at once, so that a peer who is no MPA peer
- * is not waited for. S means something in revision 2 only; a Request's R and
- * the reserved bits are not looked at, but for IWT_MPA_F_LARGE, which counts
- * where both ends are set to use it.
+ * A wrong octet of the key is bad at once, so that a peer who is no MPA peer is not waited for.
+ * S means something in revision 2 only; a Request's R and the reserved bits are not looked at,
+ * but for IWT_MPA_F_LARGE, which counts where both ends are set to use it.
  *
  * Return: see enum iwt_mpa_verdict.
  */
@@ -89,7 +88,7 @@ enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
 	f->pd_off = IWT_MPA_HDR_LEN;
 	f->enhanced = enhanced;
 	if (enhanced) {
-		iwt_mpa_parse_enh(buf + IWT_MPA_HDR_LEN, f);
+		mpa_parse_enh(buf + IWT_MPA_HDR_LEN, f);
 		f->pd_len -= IWT_MPA_ENH_LEN;
 		f->pd_off += IWT_MPA_ENH_LEN;
 	}
@@ -97,25 +96,24 @@ enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
 }
 
 /*
- * What tells an RDMAC peer is its revision; such a one always wants markers,
- * and CRC, which it gets whatever it says (RFC 5044 C.1, C.2.3).
+ * What tells an RDMAC peer is its revision; such a one always wants markers, and CRC, which it
+ * gets whatever it says (RFC 5044 C.1, C.2.3).
  */
-static bool iwt_mpa_is_rdmac(const struct iwt_mpa_wish *own,
+static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
 			     const struct iwt_mpa_frame *f)
 {
 	return own->rdmac && !f->rev && f->markers;
 }
 
 /**
- * iwt_mpa_admit - can this side do what a well-formed frame asks for?
+ * iwt_mpa_admit() - can this side do what a well-formed frame asks for?
  * @own: what this side may and wants to do
  * @f: the frame, of which iwt_mpa_parse() said IWT_MPA_OK or IWT_MPA_BAD_REV
  *
- * A Request that is not fit is answered with R, a Reply ends in a graceful
- * close: revision 0 where it is not spoken (RFC 5044 C.2.1, C.2.2), a peer that
- * declines CRC where it is required, and private data longer than what can be
- * given to the ULP, which would have to be cut off or dropped (RFC 5044 7.1.1
- * wants them given unchanged). A reject needs nothing.
+ * A Request that is not fit is answered with R, a Reply ends in a graceful close: revision 0
+ * where it is not spoken (RFC 5044 C.2.1, C.2.2), a peer that declines CRC where it is
+ * required, and private data longer than what can be given to the ULP, which would have to be
+ * cut off or dropped (RFC 5044 7.1.1 wants them given unchanged). A reject needs nothing.
  *
  * Return: IWT_MPA_OK, IWT_MPA_UNFIT, or IWT_MPA_BAD_REV, an improper frame.
  */
@@ -124,7 +122,7 @@ enum iwt_mpa_verdict iwt_mpa_admit(const struct iwt_mpa_wish *own,
 {
 	if (f->rev > own->max_rev)
 		return IWT_MPA_BAD_REV;
-	if (!f->rev && !iwt_mpa_is_rdmac(own, f))
+	if (!f->rev && !mpa_is_rdmac(own, f))
 		return IWT_MPA_UNFIT;
 	if (f->reject)
 		return IWT_MPA_OK;
@@ -133,7 +131,7 @@ enum iwt_mpa_verdict iwt_mpa_admit(const struct iwt_mpa_wish *own,
 	return f->pd_len > own->pd_max ? IWT_MPA_UNFIT : IWT_MPA_OK;
 }
 
-static void iwt_mpa_build_enh(const struct iwt_mpa_frame *f, u8 *word)
+static void mpa_build_enh(const struct iwt_mpa_frame *f, u8 *word)
 {
 	struct iwt_mpa_enh *w = (void *)word;
 	u16 second = f->ord & IWT_MPA_ENH_DEPTH;
@@ -150,7 +148,7 @@ static void iwt_mpa_build_enh(const struct iwt_mpa_frame *f, u8 *word)
 }
 
 /**
- * iwt_mpa_build - write a startup frame (RFC 5044 7.1.1, RFC 6581 6)
+ * iwt_mpa_build() - write a startup frame (RFC 5044 7.1.1, RFC 6581 6)
  * @f: what to say; @f->pd_off is not looked at
  * @pd: @f->pd_len octets of the ULP's private data; may lie in @buf
  * @buf: room for IWT_MPA_MAX_FRAME octets
@@ -177,24 +175,24 @@ u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 	h->rev = f->rev;
 	h->pd_len = cpu_to_be16(f->pd_len + enh_len);
 	if (f->enhanced)
-		iwt_mpa_build_enh(f, buf + IWT_MPA_HDR_LEN);
+		mpa_build_enh(f, buf + IWT_MPA_HDR_LEN);
 	return len + f->pd_len;
 }
 
 /* A depth as the frame can say it; its highest value has another meaning. */
-static u16 iwt_mpa_depth(u16 depth)
+static u16 mpa_depth(u16 depth)
 {
 	return min_t(u16, depth, IWT_MPA_ENH_DEPTH - 1);
 }
 
 /**
- * iwt_mpa_request - what the initiator's Request is to say
+ * iwt_mpa_request() - what the initiator's Request is to say
  * @own: what this side may and wants to do
  * @req: all of it is set; the caller then sets @pd_len
  *
- * Revision 2 if it is spoken, because it alone settles the read depths (RFC
- * 6581 9). Where the peer may be an RDMAC one, revision 1: to such a peer the
- * enhanced word would be private data (RFC 5044 C.2.5).
+ * Revision 2 if it is spoken, because it alone settles the read depths (RFC 6581 9). Where the
+ * peer may be an RDMAC one, revision 1: to such a peer the enhanced word would be private data
+ * (RFC 5044 C.2.5).
  */
 void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 {
@@ -213,16 +211,16 @@ void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 	req->rtr_send = own->p2p;
 	req->rtr_write = own->p2p;
 	req->rtr_read = own->p2p;
-	req->ird = iwt_mpa_depth(own->ird);
-	req->ord = iwt_mpa_depth(own->ord);
+	req->ird = mpa_depth(own->ird);
+	req->ord = mpa_depth(own->ord);
 }
 
 /*
- * Large FPDUs are for ends that both said so. Not where there are markers: who
- * wants these places what arrives out of order, and can do so with a segment
- * alone only if it has whole FPDUs (RFC 5044 A.3).
+ * Large FPDUs are for ends that both said so. Not where there are markers: who wants these
+ * places what arrives out of order, and can do so with a segment alone only if it has whole
+ * FPDUs (RFC 5044 A.3).
  */
-static bool iwt_mpa_tx_large(const struct iwt_mpa_frame *req,
+static bool mpa_tx_large(const struct iwt_mpa_frame *req,
 			     const struct iwt_mpa_frame *rep,
 			     const struct iwt_mpa_terms *terms)
 {
@@ -230,11 +228,11 @@ static bool iwt_mpa_tx_large(const struct iwt_mpa_frame *req,
 }
 
 /*
- * The responder takes what was offered (RFC 6581 9.2). A Send is a message of
- * the ULP in every other respect, so it is for those who have nothing else.
- * With nothing in common it names what it supports.
+ * The responder takes what was offered (RFC 6581 9.2). A Send is a message of the ULP in every
+ * other respect, so it is for those who have nothing else. With nothing in common it names what
+ * it supports.
  */
-static enum iwt_mpa_rtr iwt_mpa_answer_rtr(const struct iwt_mpa_frame *req,
+static enum iwt_mpa_rtr mpa_answer_rtr(const struct iwt_mpa_frame *req,
 					   struct iwt_mpa_frame *rep)
 {
 	bool tagged = req->rtr_write || req->rtr_read;
@@ -251,12 +249,12 @@ static enum iwt_mpa_rtr iwt_mpa_answer_rtr(const struct iwt_mpa_frame *req,
 }
 
 /* The enhanced part of a Reply (RFC 6581 9.1, 9.2). */
-static void iwt_mpa_answer_enh(const struct iwt_mpa_frame *req,
+static void mpa_answer_enh(const struct iwt_mpa_frame *req,
 			       struct iwt_mpa_frame *rep,
 			       struct iwt_mpa_terms *terms)
 {
 	terms->enhanced = true;
-	terms->rtr = iwt_mpa_answer_rtr(req, rep);
+	terms->rtr = mpa_answer_rtr(req, rep);
 	if (req->ord != IWT_MPA_ENH_DEPTH)
 		terms->ird = min(terms->ird, req->ord);
 	if (req->ird != IWT_MPA_ENH_DEPTH)
@@ -272,28 +270,28 @@ static void iwt_mpa_answer_enh(const struct iwt_mpa_frame *req,
 }
 
 /**
- * iwt_mpa_answer - what the responder's Reply is to say
+ * iwt_mpa_answer() - what the responder's Reply is to say
  * @own: what this side may and wants to do
  * @req: the Request, as iwt_mpa_parse() accepted it
  * @rep: all of it is set; the caller then sets @pd_len, and @reject to refuse
  * @terms: what holds once the Reply is out; @err is IWT_OK
  *
- * The Reply is of the Request's revision and kind (RFC 6581 10), but never of
- * revision 0 unless that is spoken. It says C whenever CRC is going to be used,
- * that is unless both ends decline (RFC 5044 7.1.1). With an RDMAC peer there
- * are markers and CRC in both directions (RFC 5044 C.2.4).
+ * The Reply is of the Request's revision and kind (RFC 6581 10), but never of revision 0 unless
+ * that is spoken. It says C whenever CRC is going to be used, that is unless both ends decline
+ * (RFC 5044 7.1.1). With an RDMAC peer there are markers and CRC in both directions (RFC 5044
+ * C.2.4).
  */
 void iwt_mpa_answer(const struct iwt_mpa_wish *own,
 		    const struct iwt_mpa_frame *req,
 		    struct iwt_mpa_frame *rep, struct iwt_mpa_terms *terms)
 {
 	memset(terms, 0, sizeof(*terms));
-	terms->rdmac = iwt_mpa_is_rdmac(own, req);
+	terms->rdmac = mpa_is_rdmac(own, req);
 	terms->crc = own->crc || req->crc || terms->rdmac;
 	terms->tx_markers = req->markers;
 	terms->rx_markers = own->markers || terms->rdmac;
-	terms->ird = iwt_mpa_depth(own->ird);
-	terms->ord = iwt_mpa_depth(own->ord);
+	terms->ird = mpa_depth(own->ird);
+	terms->ord = mpa_depth(own->ord);
 	terms->rtr = IWT_RTR_NONE;
 	terms->err = IWT_OK;
 
@@ -302,21 +300,21 @@ void iwt_mpa_answer(const struct iwt_mpa_wish *own,
 	rep->markers = terms->rx_markers;
 	rep->crc = terms->crc;
 	rep->large = req->large && own->large;
-	terms->tx_large = iwt_mpa_tx_large(req, rep, terms);
+	terms->tx_large = mpa_tx_large(req, rep, terms);
 	rep->rev = req->rev || terms->rdmac ? req->rev : 1;
 	rep->pd_off = IWT_MPA_HDR_LEN;
 	if (req->enhanced)
-		iwt_mpa_answer_enh(req, rep, terms);
+		mpa_answer_enh(req, rep, terms);
 }
 
 /**
- * iwt_mpa_refuse - what the responder's Reply is to say when it rejects
+ * iwt_mpa_refuse() - what the responder's Reply is to say when it rejects
  * @own: what this side may and wants to do
  * @req: the Request
  * @rep: all of it is set; the caller then sets @pd_len
  *
- * Otherwise as an acceptance (RFC 6581 10). What this side needs in ORD is told
- * as it is, since the initiator's IRD may be the reason (RFC 6581 9.1).
+ * Otherwise as an acceptance (RFC 6581 10). What this side needs in ORD is told as it is, since
+ * the initiator's IRD may be the reason (RFC 6581 9.1).
  */
 void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
 		    const struct iwt_mpa_frame *req, struct iwt_mpa_frame *rep)
@@ -326,11 +324,11 @@ void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
 	iwt_mpa_answer(own, req, rep, &terms);
 	rep->reject = true;
 	if (rep->enhanced && rep->ord != IWT_MPA_ENH_DEPTH)
-		rep->ord = iwt_mpa_depth(own->ord);
+		rep->ord = mpa_depth(own->ord);
 }
 
 /* The initiator's pick of what the responder takes (RFC 6581 9.2). */
-static u32 iwt_mpa_conclude_rtr(const struct iwt_mpa_frame *req,
+static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
 				const struct iwt_mpa_frame *rep,
 				struct iwt_mpa_terms *terms)
 {
@@ -351,18 +349,17 @@ static u32 iwt_mpa_conclude_rtr(const struct iwt_mpa_frame *req,
 }
 
 /**
- * iwt_mpa_conclude - what the initiator makes of the Reply
+ * iwt_mpa_conclude() - what the initiator makes of the Reply
  * @own: what this side may and wants to do
  * @req: the Request that was sent
  * @rep: the Reply, accepted by iwt_mpa_parse() and not a reject
  * @terms: what holds; with @err set the first FPDU is a Terminate saying it
  *
- * A plain Reply to an enhanced Request settles no depths, and a Reply that does
- * not go along with peer-to-peer leaves the roles of client and server; both
- * work without more words. ORD is lowered to the responder's IRD, IRD is raised
- * to the responder's ORD as far as the device goes (RFC 6581 9.1). A Reply of
- * revision 0 is that of an RDMAC peer and turns markers and CRC on in both
- * directions (RFC 5044 C.2.5).
+ * A plain Reply to an enhanced Request settles no depths, and a Reply that does not go along
+ * with peer-to-peer leaves the roles of client and server; both work without more words. ORD is
+ * lowered to the responder's IRD, IRD is raised to the responder's ORD as far as the device
+ * goes (RFC 6581 9.1). A Reply of revision 0 is that of an RDMAC peer and turns markers and CRC
+ * on in both directions (RFC 5044 C.2.5).
  */
 void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 		      const struct iwt_mpa_frame *req,
@@ -370,13 +367,13 @@ void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 		      struct iwt_mpa_terms *terms)
 {
 	memset(terms, 0, sizeof(*terms));
-	terms->rdmac = iwt_mpa_is_rdmac(own, rep);
+	terms->rdmac = mpa_is_rdmac(own, rep);
 	terms->crc = req->crc || rep->crc || terms->rdmac;
 	terms->tx_markers = rep->markers;
 	terms->rx_markers = req->markers || terms->rdmac;
-	terms->tx_large = iwt_mpa_tx_large(req, rep, terms);
-	terms->ird = iwt_mpa_depth(own->ird);
-	terms->ord = iwt_mpa_depth(own->ord);
+	terms->tx_large = mpa_tx_large(req, rep, terms);
+	terms->ird = mpa_depth(own->ird);
+	terms->ord = mpa_depth(own->ord);
 	terms->rtr = IWT_RTR_NONE;
 	terms->err = IWT_OK;
 	if (!req->enhanced || !rep->enhanced)
@@ -385,7 +382,7 @@ void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 	terms->enhanced = true;
 	if (rep->ird != IWT_MPA_ENH_DEPTH)
 		terms->ord = min(terms->ord, rep->ird);
-	terms->err = iwt_mpa_conclude_rtr(req, rep, terms);
+	terms->err = mpa_conclude_rtr(req, rep, terms);
 	if (rep->ord == IWT_MPA_ENH_DEPTH || rep->ord <= terms->ird)
 		return;
 	if (rep->ord <= own->ird_max)
@@ -395,7 +392,7 @@ void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 }
 
 /**
- * iwt_mulpdu - most octets of a ULPDU (RFC 5044 4.5)
+ * iwt_mulpdu() - most octets of a ULPDU (RFC 5044 4.5)
  * @emss: what TCP puts in one segment now
  * @markers: the peer wants markers
  *

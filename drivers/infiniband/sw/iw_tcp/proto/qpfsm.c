@@ -7,14 +7,12 @@
 #define SEAL			IWT_QA_SEAL
 
 /*
- * Every cell is written out: what is not allowed says REFUSE, what changes
- * nothing has no action. Four cells deserve a word. A graceful close sends
- * what was posted before it, and FIN then (RFC 5041 6.2.1). A peer's FIN ends
- * its direction only: ours goes on until nothing is left to do. A second error
- * while a Terminate is on its way changes nothing, because a stream carries one
- * Terminate. And a queue pair whose connection has ended goes to ERROR, not
- * IDLE, so that whatever a consumer posts afterwards is flushed instead of
- * waiting for ever.
+ * Every cell is written out: what is not allowed says REFUSE, what changes nothing has no
+ * action. Four cells deserve a word. A graceful close sends what was posted before it, and FIN
+ * then (RFC 5041 6.2.1). A peer's FIN ends its direction only: ours goes on until nothing is
+ * left to do. A second error while a Terminate is on its way changes nothing, because a stream
+ * carries one Terminate. And a queue pair whose connection has ended goes to ERROR, not IDLE,
+ * so that whatever a consumer posts afterwards is flushed instead of waiting for ever.
  */
 static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QP_EVENTS] = {
 	[IWT_QP_IDLE] = {
@@ -128,8 +126,9 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QP_EVENTS] = {
  * @state: present state
  * @event: what happened
  *
- * Any context. Return: the next state and IWT_QA_* bits; IWT_QA_REFUSE leaves
- * the state as it is.
+ * Any context.
+ *
+ * Return: the next state and IWT_QA_* bits; IWT_QA_REFUSE leaves the state as it is.
  */
 struct iwt_qp_step iwt_qpfsm(enum iwt_qp_state state, enum iwt_qp_event event)
 {
@@ -139,6 +138,8 @@ struct iwt_qp_step iwt_qpfsm(enum iwt_qp_state state, enum iwt_qp_event event)
 /**
  * iwt_qp_state_name() - a state in words, for people
  * @state: state
+ *
+ * Return: the name.
  */
 const char *iwt_qp_state_name(enum iwt_qp_state state)
 {

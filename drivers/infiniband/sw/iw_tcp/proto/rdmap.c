@@ -6,7 +6,7 @@
 
 #define IWT_TERM_HDR_MAX	52	/* control, length, DDP header, Read Request */
 
-static const struct iwt_rdmap_rule iwt_rdmap_rules[IWT_RDMAP_OP_MASK + 1] = {
+static const struct iwt_rdmap_rule rules[IWT_RDMAP_OP_MASK + 1] = {
 	[IWT_OP_WRITE] = { .known = true, .tagged = true, .payload = true },
 	[IWT_OP_READ_REQ] = {
 		.known = true,
@@ -56,18 +56,18 @@ static const struct iwt_rdmap_rule iwt_rdmap_rules[IWT_RDMAP_OP_MASK + 1] = {
 };
 
 /**
- * iwt_rdmap_rule - what a message must look like
+ * iwt_rdmap_rule() - what a message must look like
  * @opcode: RDMAP opcode
  *
  * Return: its rule, never NULL; @known is false for unassigned opcodes.
  */
 const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode)
 {
-	return &iwt_rdmap_rules[opcode & IWT_RDMAP_OP_MASK];
+	return &rules[opcode & IWT_RDMAP_OP_MASK];
 }
 
 /* The length of a message that is all header and so has one segment. */
-static u32 iwt_rdmap_check_len(const struct iwt_ddp *d,
+static u32 rdmap_check_len(const struct iwt_ddp *d,
 			       const struct iwt_rdmap_rule *rule, u32 len)
 {
 	u32 most = rule->hdr_len;
@@ -85,13 +85,15 @@ static u32 iwt_rdmap_check_len(const struct iwt_ddp *d,
 }
 
 /**
- * iwt_rdmap_room - octets that DDP may place for an untagged message
+ * iwt_rdmap_room() - octets that DDP may place for an untagged message
  * @d: its first or next segment
  * @recv: octets of the receive buffer that it takes, on queue 0
  *
- * Immediate Data takes a buffer but does not go there, so that any buffer will
- * do. What RFC 7306 gives a fixed length has that judged by RDMAP: it knows no
- * code for it, and DDP's would blame the buffer.
+ * Immediate Data takes a buffer but does not go there, so that any buffer will do. What RFC
+ * 7306 gives a fixed length has that judged by RDMAP: it knows no code for it, and DDP's would
+ * blame the buffer.
+ *
+ * Return: octets.
  */
 u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv)
 {
@@ -107,15 +109,15 @@ u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv)
 }
 
 /**
- * iwt_rdmap_check - is this segment a piece of a message that we speak?
+ * iwt_rdmap_check() - is this segment a piece of a message that we speak?
  * @d: the segment; its DDP checks come first (RFC 5040 7.2)
  * @ulpdu_len: octets of the ULPDU, DDP header included
  *
- * RDMAP version, which is that of DDP (RFC 5044 C.1), opcode, agreement of
- * opcode with T and QN, and the length of the messages that consist of a header
- * only. RFC 5040 and 7306 have no code for the latter: a Read Request or
- * Terminate that is too long is too long for the buffer of a header, all else
- * is unspecified. Whether a Response was asked for is the caller's question.
+ * RDMAP version, which is that of DDP (RFC 5044 C.1), opcode, agreement of opcode with T and
+ * QN, and the length of the messages that consist of a header only. RFC 5040 and 7306 have no
+ * code for the latter: a Read Request or Terminate that is too long is too long for the buffer
+ * of a header, all else is unspecified. Whether a Response was asked for is the caller's
+ * question.
  *
  * Return: IWT_OK or what a Terminate is to say.
  */
@@ -135,11 +137,11 @@ u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len)
 		return IWT_ERR_OP_OPCODE;
 	if (ulpdu_len < ddp_len)
 		return IWT_ERR_DDP_LOCAL;
-	return iwt_rdmap_check_len(d, rule, ulpdu_len - ddp_len);
+	return rdmap_check_len(d, rule, ulpdu_len - ddp_len);
 }
 
 /**
- * iwt_rdmap_parse_read - read a Read Request header (RFC 5040 4.4)
+ * iwt_rdmap_parse_read() - read a Read Request header (RFC 5040 4.4)
  * @hdr: the 28 octets that follow the DDP header, a private copy
  * @r: all of it is set
  */
@@ -155,7 +157,7 @@ void iwt_rdmap_parse_read(const u8 *hdr, struct iwt_rdmap_read *r)
 }
 
 /**
- * iwt_rdmap_build_read - write a Read Request header (RFC 5040 4.4)
+ * iwt_rdmap_build_read() - write a Read Request header (RFC 5040 4.4)
  * @r: what to write
  * @hdr: room for 28 octets, those that follow the DDP header
  */

@@ -8,7 +8,7 @@
 #define IWT_TERM_LEN_LEN	2	/* DDP Segment Length */
 
 /* May a Terminate about this error carry headers? (RFC 5040 Figure 10) */
-static bool iwt_term_has_hdrs(u32 err)
+static bool term_has_hdrs(u32 err)
 {
 	switch (IWT_ERR_LAYER(err)) {
 	case 0:
@@ -21,7 +21,7 @@ static bool iwt_term_has_hdrs(u32 err)
 }
 
 /* Only a Read Request has an RDMAP header to return (RFC 5040 4.8). */
-static bool iwt_term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
+static bool term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
 {
 	return IWT_ERR_LAYER(err) == 0 && IWT_ERR_ETYPE(err) == 1 &&
 	       !(hdr[0] & IWT_DDP_TAGGED) &&
@@ -30,7 +30,7 @@ static bool iwt_term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
 }
 
 /**
- * iwt_term_build - write a Terminate header
+ * iwt_term_build() - write a Terminate header
  * @err: what went wrong, as IWT_ERR()
  * @hdr: headers of the segment that caused it, as struct iwt_fpdu has them;
  *	for a read that failed on the way the caller has advanced them
@@ -39,10 +39,9 @@ static bool iwt_term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
  * @out: room for IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN octets; gets what
  *	follows the DDP header of the Terminate
  *
- * Which headers go along is decided by @err (RFC 5040 4.8): none for local
- * and for MPA errors, else segment length and DDP header, and for a refused
- * Read Request its RDMAP header too. A segment too short to have its whole
- * DDP header is named by its length alone.
+ * Which headers go along is decided by @err (RFC 5040 4.8): none for local and for MPA errors,
+ * else segment length and DDP header, and for a refused Read Request its RDMAP header too. A
+ * segment too short to have its whole DDP header is named by its length alone.
  *
  * Return: octets written, which iwt_txseg_term() takes.
  */
@@ -56,7 +55,7 @@ u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out)
 	t->code = IWT_ERR_CODE(err);
 	t->ctrl = 0;
 	t->reserved = 0;
-	if (!hdr_len || !iwt_term_has_hdrs(err))
+	if (!hdr_len || !term_has_hdrs(err))
 		return len;
 
 	t->ctrl |= IWT_TERM_M;
@@ -69,7 +68,7 @@ u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out)
 	t->ctrl |= IWT_TERM_D;
 	memcpy(out + len, hdr, ddp_len);
 	len += ddp_len;
-	if (!iwt_term_has_read(err, hdr, hdr_len))
+	if (!term_has_read(err, hdr, hdr_len))
 		return len;
 
 	t->ctrl |= IWT_TERM_R;
@@ -78,7 +77,7 @@ u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out)
 }
 
 /* The parts that the control bits announce; those cut short are left out. */
-static void iwt_term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
+static void term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
 				struct iwt_term *t)
 {
 	u32 ddp_len;
@@ -104,15 +103,14 @@ static void iwt_term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
 }
 
 /**
- * iwt_term_parse - read a Terminate header
+ * iwt_term_parse() - read a Terminate header
  * @ulpdu: what follows the DDP header of the Terminate, a private copy
  * @len: octets there
  * @t: all of it is set, also on error
  *
- * A Terminate ends the stream whatever it says, so everything that can be
- * made out is taken: reserved bits, absent or zeroed headers, and headers cut
- * short are no errors. MPA errors have one type; the peers that number it 3
- * are read as if they had said 0.
+ * A Terminate ends the stream whatever it says, so everything that can be made out is taken:
+ * reserved bits, absent or zeroed headers, and headers cut short are no errors. MPA errors have
+ * one type; the peers that number it 3 are read as if they had said 0.
  *
  * Return: IWT_OK, or IWT_ERR_OP_UNSPEC when not even the error is there.
  */
@@ -127,6 +125,6 @@ u32 iwt_term_parse(const u8 *ulpdu, u32 len, struct iwt_term *t)
 	layer = h->layer_etype >> 4;
 	etype = layer == 2 ? 0 : h->layer_etype & 0xf;
 	t->err = IWT_ERR(layer, etype, h->code);
-	iwt_term_parse_hdrs(h->ctrl, ulpdu + sizeof(*h), len - sizeof(*h), t);
+	term_parse_hdrs(h->ctrl, ulpdu + sizeof(*h), len - sizeof(*h), t);
 	return IWT_OK;
 }

@@ -7,7 +7,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-static void iwt_txseg_init(struct iwt_txseg *m, u8 opcode, u32 len)
+static void txseg_init(struct iwt_txseg *m, u8 opcode, u32 len)
 {
 	memset(&m->ddp, 0, sizeof(m->ddp));
 	m->ddp.dv = IWT_DDP_VERSION;
@@ -19,7 +19,7 @@ static void iwt_txseg_init(struct iwt_txseg *m, u8 opcode, u32 len)
 }
 
 /**
- * iwt_txseg_tagged - begin a Write or a Read Response
+ * iwt_txseg_tagged() - begin a Write or a Read Response
  * @m: all of it is set
  * @opcode: IWT_OP_WRITE or IWT_OP_READ_RESP
  * @stag: the peer's STag
@@ -28,14 +28,14 @@ static void iwt_txseg_init(struct iwt_txseg *m, u8 opcode, u32 len)
  */
 void iwt_txseg_tagged(struct iwt_txseg *m, u8 opcode, u32 stag, u64 to, u32 len)
 {
-	iwt_txseg_init(m, opcode, len);
+	txseg_init(m, opcode, len);
 	m->ddp.tagged = true;
 	m->ddp.stag = stag;
 	m->ddp.to = to;
 }
 
 /**
- * iwt_txseg_send - begin a message of the Send family
+ * iwt_txseg_send() - begin a message of the Send family
  * @m: all of it is set
  * @opcode: IWT_OP_SEND, _SEND_INV, _SEND_SE or _SEND_SE_INV
  * @inval_stag: STag to invalidate, ignored for the opcodes that do not
@@ -45,7 +45,7 @@ void iwt_txseg_tagged(struct iwt_txseg *m, u8 opcode, u32 stag, u64 to, u32 len)
 void iwt_txseg_send(struct iwt_txseg *m, u8 opcode, u32 inval_stag, u32 msn,
 		    u32 len)
 {
-	iwt_txseg_init(m, opcode, len);
+	txseg_init(m, opcode, len);
 	if (iwt_rdmap_rule(opcode)->invalidates)
 		m->ddp.stag = inval_stag;
 	m->ddp.qn = IWT_QN_SEND;
@@ -53,7 +53,7 @@ void iwt_txseg_send(struct iwt_txseg *m, u8 opcode, u32 inval_stag, u32 msn,
 }
 
 /**
- * iwt_txseg_read_req - begin a Read Request
+ * iwt_txseg_read_req() - begin a Read Request
  * @m: all of it is set
  * @msn: number of the message on queue 1
  * @r: what to read and where to
@@ -61,7 +61,7 @@ void iwt_txseg_send(struct iwt_txseg *m, u8 opcode, u32 inval_stag, u32 msn,
 void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
 			const struct iwt_rdmap_read *r)
 {
-	iwt_txseg_init(m, IWT_OP_READ_REQ, 0);
+	txseg_init(m, IWT_OP_READ_REQ, 0);
 	m->ddp.qn = IWT_QN_READ_REQ;
 	m->ddp.msn = msn;
 	iwt_rdmap_build_read(r, m->rdmap_hdr);
@@ -69,7 +69,7 @@ void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
 }
 
 /**
- * iwt_txseg_imm - begin an Immediate Data message (RFC 7306 6)
+ * iwt_txseg_imm() - begin an Immediate Data message (RFC 7306 6)
  * @m: all of it is set
  * @opcode: IWT_OP_IMM or IWT_OP_IMM_SE
  * @msn: number of the message on queue 0, which Sends count too
@@ -78,7 +78,7 @@ void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
 void iwt_txseg_imm(struct iwt_txseg *m, u8 opcode, u32 msn,
 		   const struct iwt_imm *imm)
 {
-	iwt_txseg_init(m, opcode, 0);
+	txseg_init(m, opcode, 0);
 	m->ddp.qn = IWT_QN_SEND;
 	m->ddp.msn = msn;
 	memcpy(m->rdmap_hdr, imm, sizeof(*imm));
@@ -86,7 +86,7 @@ void iwt_txseg_imm(struct iwt_txseg *m, u8 opcode, u32 msn,
 }
 
 /**
- * iwt_txseg_atomic_req - begin an Atomic Request (RFC 7306 5.2.1)
+ * iwt_txseg_atomic_req() - begin an Atomic Request (RFC 7306 5.2.1)
  * @m: all of it is set
  * @msn: number of the message on queue 1, which Read Requests count too
  * @a: what to do and where
@@ -94,7 +94,7 @@ void iwt_txseg_imm(struct iwt_txseg *m, u8 opcode, u32 msn,
 void iwt_txseg_atomic_req(struct iwt_txseg *m, u32 msn,
 			  const struct iwt_atomic *a)
 {
-	iwt_txseg_init(m, IWT_OP_ATOMIC_REQ, 0);
+	txseg_init(m, IWT_OP_ATOMIC_REQ, 0);
 	m->ddp.qn = IWT_QN_READ_REQ;
 	m->ddp.msn = msn;
 	iwt_atomic_build(a, m->rdmap_hdr);
@@ -102,7 +102,7 @@ void iwt_txseg_atomic_req(struct iwt_txseg *m, u32 msn,
 }
 
 /**
- * iwt_txseg_atomic_resp - begin an Atomic Response (RFC 7306 5.2.2)
+ * iwt_txseg_atomic_resp() - begin an Atomic Response (RFC 7306 5.2.2)
  * @m: all of it is set
  * @msn: number of the message on queue 3
  * @id: Request Identifier of the request
@@ -110,7 +110,7 @@ void iwt_txseg_atomic_req(struct iwt_txseg *m, u32 msn,
  */
 void iwt_txseg_atomic_resp(struct iwt_txseg *m, u32 msn, u32 id, u64 value)
 {
-	iwt_txseg_init(m, IWT_OP_ATOMIC_RESP, 0);
+	txseg_init(m, IWT_OP_ATOMIC_RESP, 0);
 	m->ddp.qn = IWT_QN_ATOMIC;
 	m->ddp.msn = msn;
 	iwt_atomic_build_resp(id, value, m->rdmap_hdr);
@@ -118,40 +118,40 @@ void iwt_txseg_atomic_resp(struct iwt_txseg *m, u32 msn, u32 id, u64 value)
 }
 
 /**
- * iwt_txseg_term - begin the Terminate, the only message of queue 2
+ * iwt_txseg_term() - begin the Terminate, the only message of queue 2
  * @m: all of it is set
  * @ulpdu: as iwt_term_build() wrote it
  * @len: as iwt_term_build() returned it
  */
 void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len)
 {
-	iwt_txseg_init(m, IWT_OP_TERM, 0);
+	txseg_init(m, IWT_OP_TERM, 0);
 	m->ddp.qn = IWT_QN_TERM;
 	m->ddp.msn = 1;
 	m->rdmap_len = min_t(u32, len, sizeof(m->rdmap_hdr));
 	memcpy(m->rdmap_hdr, ulpdu, m->rdmap_len);
 }
 
-static u32 iwt_txseg_hdr_len(const struct iwt_txseg *m)
+static u32 txseg_hdr_len(const struct iwt_txseg *m)
 {
 	return m->rdmap_len +
 		(m->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
 }
 
-static u32 iwt_txseg_payload(const struct iwt_txseg *m, u32 mulpdu)
+static u32 txseg_payload(const struct iwt_txseg *m, u32 mulpdu)
 {
 	mulpdu = clamp_t(u32, mulpdu, IWT_MULPDU_MIN, IWT_MULPDU_MAX);
-	return min(m->left, mulpdu - iwt_txseg_hdr_len(m));
+	return min(m->left, mulpdu - txseg_hdr_len(m));
 }
 
 /* An FPDU without markers, of a ULPDU of that length. */
-static u32 iwt_txseg_fpdu_size(u32 ulpdu_len)
+static u32 txseg_fpdu_size(u32 ulpdu_len)
 {
 	return round_up(IWT_FPDU_LEN_LEN + ulpdu_len, 4) + IWT_FPDU_CRC_LEN;
 }
 
 /**
- * iwt_txseg_size - how large will the next FPDU be?
+ * iwt_txseg_size() - how large will the next FPDU be?
  * @m: the message, not yet @done
  * @mulpdu: as for iwt_txseg_next()
  *
@@ -159,12 +159,12 @@ static u32 iwt_txseg_fpdu_size(u32 ulpdu_len)
  */
 u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu)
 {
-	return iwt_txseg_fpdu_size(iwt_txseg_hdr_len(m) +
-				   iwt_txseg_payload(m, mulpdu));
+	return txseg_fpdu_size(txseg_hdr_len(m) +
+				   txseg_payload(m, mulpdu));
 }
 
 /**
- * iwt_txseg_rdmac - the peer is an RDMAC one (RFC 5044 C.1)
+ * iwt_txseg_rdmac() - the peer is an RDMAC one (RFC 5044 C.1)
  * @m: message that was begun by one of the functions above
  *
  * All of its segments say version 0 of DDP and RDMAP.
@@ -176,7 +176,7 @@ void iwt_txseg_rdmac(struct iwt_txseg *m)
 }
 
 /**
- * iwt_txseg_next - plan the next FPDU
+ * iwt_txseg_next() - plan the next FPDU
  * @m: the message, not yet @done; moved on by one segment
  * @mulpdu: most octets of a ULPDU now, from iwt_mulpdu()
  * @p: all of it is set up to @head_len octets of @head
@@ -185,10 +185,10 @@ void iwt_txseg_rdmac(struct iwt_txseg *m)
  */
 void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 {
-	u32 hdr_len = iwt_txseg_hdr_len(m);
+	u32 hdr_len = txseg_hdr_len(m);
 	u32 ulpdu_len;
 
-	p->payload = iwt_txseg_payload(m, mulpdu);
+	p->payload = txseg_payload(m, mulpdu);
 	p->last = p->payload == m->left;
 	m->ddp.last = p->last;
 	ulpdu_len = hdr_len + p->payload;
@@ -199,7 +199,7 @@ void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 	       m->rdmap_hdr, m->rdmap_len);
 	p->head_len = IWT_FPDU_LEN_LEN + hdr_len;
 	p->pad = -(IWT_FPDU_LEN_LEN + ulpdu_len) & 3;
-	p->size = iwt_txseg_fpdu_size(ulpdu_len);
+	p->size = txseg_fpdu_size(ulpdu_len);
 
 	if (m->ddp.tagged)
 		m->ddp.to += p->payload;
@@ -210,13 +210,13 @@ void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 }
 
 /**
- * iwt_txseg_again - plan another FPDU of the same size
+ * iwt_txseg_again() - plan another FPDU of the same size
  * @m: the message; moved on by one segment
  * @p: what iwt_txseg_next() or this function planned last, for the same message;
  *	only the octets that tell where in the message it is change
  *
- * Return: false when what is left is not more than that, so that the next FPDU
- * is the last one, and nothing was changed.
+ * Return: false when what is left is not more than that, so that the next FPDU is the last one,
+ * and nothing was changed.
  */
 bool iwt_txseg_again(struct iwt_txseg *m, struct iwt_txplan *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every octet that MPA (RFC 5044, 6581), DDP (RFC 5041) and RDMAP (RFC 5040,
- * 7306) put on the wire is named here and nowhere else.
+ * Every octet that MPA (RFC 5044, 6581), DDP (RFC 5041) and RDMAP (RFC 5040, 7306) put on the
+ * wire is named here and nowhere else.
  */
 #ifndef IWT_WIRE_H
 #define IWT_WIRE_H
@@ -22,8 +22,8 @@
 #define IWT_MPA_F_REJECT	0x20
 #define IWT_MPA_F_ENHANCED	0x10
 /*
- * A reserved bit, for which siw has this use: who sets it has no need of FPDUs
- * that fit in a segment.
+ * A reserved bit, for which siw has this use: who sets it has no need of FPDUs that fit in a
+ * segment.
  */
 #define IWT_MPA_F_LARGE		0x08
 
@@ -169,8 +169,8 @@ static_assert(sizeof(struct iwt_atomic_resp) == 12);
 #define IWT_MAX_ULPDU_HDR	(IWT_DDP_UNTAGGED_LEN + 52)
 
 /*
- * An error as a Terminate names it: layer, error type, code. Zero is "no
- * error"; 0/0/00 is a real one, hence the bit on top.
+ * An error as a Terminate names it: layer, error type, code. Zero is "no error"; 0/0/00 is a
+ * real one, hence the bit on top.
  */
 #define IWT_ERR(layer, etype, code) \
 	(0x10000u | (layer) << 12 | (etype) << 8 | (code))

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""kdoc.py FILE.c...: every public function has a kernel-doc comment in front of it, and no
+line is too long. Prints what is wrong, and fails if there is anything."""
+
+import re
+import sys
+
+WIDTH = 98
+FUNCTION = re.compile(r"^(?!static|typedef|#|\s|\}|/| \*)[\w\s\*]*?\b(iwt_\w+)\([^;]*$")
+
+
+def look(path):
+    """What is wrong with one file."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    bad = ["%s:%d: %d columns" % (path, i + 1, len(line.expandtabs(8)))
+           for i, line in enumerate(lines) if len(line.expandtabs(8)) > WIDTH]
+    if not path.endswith(".c"):
+        return bad
+    text = "\n".join(lines)
+    for i, line in enumerate(lines):
+        match = FUNCTION.match(line)
+        if match and "=" not in line and "DECLARE" not in line:
+            if not re.search(r"^ \* %s\(\) - " % match.group(1), text, re.M):
+                bad.append("%s:%d: no kernel-doc comment for %s()" % (path, i + 1, match.group(1)))
+    return bad
+
+
+def main():
+    bad = [line for path in sys.argv[1:] for line in look(path)]
+    print("\n".join(bad), end="\n" if bad else "")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
