@@ -12,7 +12,7 @@
 #include "wakeup.h"
 #include "zerocopy.h"
 
-static int __init init(void)
+static int __init load(void)
 {
 	int ret = iwt_sock_init();
 
@@ -48,7 +48,7 @@ no_txbuf:
 	return ret;
 }
 
-static void __exit exit(void)
+static void __exit unload(void)
 {
 	iwt_link_exit();
 	iwt_conf_exit();
@@ -59,8 +59,8 @@ static void __exit exit(void)
 	iwt_txbuf_exit();
 }
 
-module_init(init);
-module_exit(exit);
+module_init(load);
+module_exit(unload);
 
 MODULE_DESCRIPTION("Software iWARP over TCP");
 MODULE_LICENSE("GPL");
