@@ -87,7 +87,7 @@ int iwt_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
-/* The kernel raises the events, and puts them off. */
+/* The kernel raises events, and delays them. */
 int iwt_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 {
 	struct ibv_modify_cq cmd = {};
@@ -108,8 +108,8 @@ void iwt_cq_unlock(struct iwt_cq *cq)
 }
 
 /*
- * Sets *prod to the end of the completions that are there from @cons on.
- * Returns 0, or EIO once all is read that the queue held before it overran.
+ * Sets *prod to the end of the completions that are there from @cons on. Returns 0, or EIO when
+ * all completions from before an overrun of the queue have been read.
  * Under the CQ lock.
  */
 int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod)
@@ -180,11 +180,10 @@ static int iwt_cq_arm(struct iwt_cq *cq, uint32_t flags)
 }
 
 /*
- * Some programs take a bounded number of completions after they have armed a
- * queue, and then sleep although more are there: the hardware that they were
- * written for raises the event for those at once. The kernel does so too when
- * it is asked, which costs a system call only while such a backlog lasts. A
- * device that does not take the call any more has no events either.
+ * Some programs take a bounded number of completions after they have armed a queue, and then
+ * sleep although more are there: the hardware that they were written for raises the event for
+ * those at once. The kernel does so too if it is asked, which costs a system call only while
+ * such a backlog lasts. A device that refuses the call is gone, and has no events either.
  */
 void iwt_cq_remind(struct iwt_cq *cq)
 {
@@ -276,9 +275,9 @@ int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 }
 
 /*
- * The kernel clears the word when it raises the event. A wish for any
- * completion outlives a later one for solicited completions alone. After some
- * events that were asked for in this way the kernel wants a call.
+ * The kernel clears the word when it raises the event. If any completion was asked for before, a
+ * later call for solicited completions does not change that. After a number of events that were
+ * asked for in this way the kernel demands a call.
  */
 int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -296,9 +295,9 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 		__atomic_store_n(arm, IWT_CQ_ARM_ANY, __ATOMIC_SEQ_CST);
 
 	/*
-	 * The caller polls next; that must not be done before the arming. Nor
-	 * may the flag be read before: the kernel sets it and then looks at the
-	 * word once more.
+	 * The caller polls next, which must come after the arming. The flag must be
+	 * read after it, too: the kernel sets the flag and then reads the word once
+	 * more.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (likely(!(iwt_load(&cq->ring.ctl->flags) & IWT_RING_ARM_BY_CALL)))
@@ -308,15 +307,14 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
- * Removes the completions of a queue pair that is gone, so that nobody meets
- * its number or its wr_ids afterwards. What lies between cons and prod is ours
- * to write; the rest moves up to prod.
+ * Removes the completions of a queue pair that is gone, so that the program does not meet its
+ * number or its wr_ids afterwards. The entries between cons and prod belong to the process; those
+ * that stay move up to prod.
  *
- * The kernel has added the last of them before the command that destroyed the
- * queue pair returned, so none comes after this. None of another queue pair is
- * taken for one of them: another one may have been made since, but the kernel
- * gives numbers out in turn, and would have to make 1 << 24 queue pairs between
- * that command and this before it comes to the same again.
+ * The kernel has added the last of them before the command that destroyed the queue pair
+ * returned, so none comes later. Completions of another queue pair are not removed: one may have
+ * been created since, but the kernel uses numbers in turn, and would have to create 1 << 24 queue
+ * pairs between that command and this call before it uses the same number again.
  */
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num)
 {

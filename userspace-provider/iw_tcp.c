@@ -10,7 +10,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* What this provider would like to use of enum iwt_feature. */
+/* The features that this provider knows. */
 #define IWT_FEATURES_KNOWN	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED)
 
 /* The kernel's number is major << 32 | minor << 16 | patch. */

@@ -35,11 +35,11 @@ struct iwt_wq {
 	uint32_t max_sge;
 };
 
-/* What the kernel has to be told after entries were handed to it. */
+/* What has to be done after entries were handed to the kernel. */
 enum iwt_news {
-	IWT_NEWS_NONE,		/* there were none */
-	IWT_NEWS_QUIET,		/* it looks at the ring by itself */
-	IWT_NEWS_RING,		/* the doorbell */
+	IWT_NEWS_NONE,		/* nothing: there were none */
+	IWT_NEWS_QUIET,		/* nothing: the kernel looks at the ring */
+	IWT_NEWS_RING,		/* ring the doorbell */
 };
 
 struct iwt_qp {
@@ -47,7 +47,7 @@ struct iwt_qp {
 	struct iwt_wq sq;
 	struct iwt_wq rq;
 	uint32_t max_inline;
-	/* its bits with the completion queues, if there are so many */
+	/* its bits at its completion queues; see iwt_create_qp_resp */
 	uint32_t send_bit;
 	uint32_t recv_bit;
 	/* the iwt_feature bits of the context */
@@ -66,7 +66,7 @@ struct iwt_cq {
 	pthread_spinlock_t lock;
 	bool single_threaded;
 	uint32_t cons;
-	/* posts without the doorbell that the kernel was not told of; any thread's */
+	/* posts without the doorbell that have not been flushed; any thread counts */
 	uint32_t unflushed;
 	/* which queue pairs they were to: bits that the kernel clears */
 	uint32_t *posted;

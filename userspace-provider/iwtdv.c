@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * MPA startup on a socket of the program. The frames are read and written here,
- * with the program's own rights and in its time; what they say is the kernel's
- * business (see rdma/iw_tcp-abi.h). An octet that belongs to what follows a
- * frame is never read.
+ * MPA startup on a socket of the program. The frames are read and written here, with the program's
+ * own rights; the kernel decides what they say (see rdma/iw_tcp-abi.h). No octet behind a frame is
+ * ever read.
  */
 
 #include <errno.h>
@@ -18,7 +17,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* all else is hidden by the compiler's option */
+/* the compiler's option hides everything else */
 #pragma GCC visibility push(default)
 #include "iwtdv.h"
 #pragma GCC visibility pop
@@ -56,10 +55,9 @@ static int64_t iwt_deadline(int timeout)
 }
 
 /*
- * poll() reports an error without waiting as long as the program has left something in
- * the socket's error queue (SO_TIMESTAMPING, IP_RECVERR). That is the program's to read,
- * and says nothing of @events. So wait by the clock; the caller tries again, and is told
- * of an error of the connection itself.
+ * poll() returns an error at once as long as something is in the socket's error queue
+ * (SO_TIMESTAMPING, IP_RECVERR). Only the program may read that, and it says nothing of @events. So
+ * wait by the clock; the caller tries again, and gets an error of the connection itself.
  */
 static void iwt_pause(int64_t left)
 {
@@ -71,8 +69,8 @@ static void iwt_pause(int64_t left)
 }
 
 /*
- * Waits until there may be @events. One deadline for all of a startup, whatever arrives
- * (RFC 5044 7.1.2 r10).
+ * Waits until there may be @events. A startup has one deadline, whatever arrives meanwhile (RFC
+ * 5044 7.1.2 r10).
  */
 static int iwt_wait(int fd, short events, int64_t deadline)
 {
@@ -95,8 +93,8 @@ static int iwt_wait(int fd, short events, int64_t deadline)
 }
 
 /*
- * Waits before the kernel is asked once more, which has said EAGAIN. It may want more
- * room than poll() waits for.
+ * Waits before the kernel is asked again after EAGAIN. The kernel may need more room than poll()
+ * waits for.
  */
 static int iwt_wait_room(int fd, int64_t deadline)
 {
@@ -138,7 +136,7 @@ static uint16_t iwt_get16(const uint8_t *p)
 	return p[0] << 8 | p[1];
 }
 
-/* Octets of the frame as far as known; 0 for what is none. */
+/* Octets of the frame, as far as they are known; 0 if this is no frame. */
 static size_t iwt_frame_need(const struct iwt_frame *f, const char *key)
 {
 	size_t known = f->len < IWT_KEY_LEN ? f->len : IWT_KEY_LEN;
@@ -231,7 +229,7 @@ static int iwt_check_param(const struct iwtdv_conn_param *param)
 	return 0;
 }
 
-/* A kernel module without the method says that it does not know it. */
+/* The error of a kernel module without the method. */
 static int iwt_ioctl(struct ibv_context *context,
 		     struct ibv_command_buffer *cmd)
 {
@@ -240,7 +238,7 @@ static int iwt_ioctl(struct ibv_context *context,
 	return ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
 }
 
-/* What the methods on a queue pair have in common. */
+/* The attributes that all methods on a queue pair have. */
 static void iwt_fill(struct ibv_command_buffer *cmd, const struct ibv_qp *qp,
 		     int fd, const struct iwtdv_conn_param *param,
 		     struct iwt_mpa_param *kernel)
@@ -264,7 +262,7 @@ static int iwt_make_request(struct ibv_qp *qp, int fd,
 	struct iwt_mpa_param kernel;
 	int ret;
 
-	/* the one number that does not reach the kernel */
+	/* the one number that is not passed to the kernel */
 	if (fd == -1)
 		return EBADF;
 	iwt_fill(cmd, qp, fd, param, &kernel);
@@ -289,13 +287,13 @@ static uint32_t iwt_conn_flags(uint32_t flags)
 	       (flags & IWT_MPA_ENHANCED ? IWTDV_CONN_ENHANCED : 0);
 }
 
-/* Initiator with a Reply, responder without. */
-static int iwt_attach(struct ibv_qp *qp, int fd,
+/* An initiator has a Reply, a responder has none. */
+static int iwt_mpa_start(struct ibv_qp *qp, int fd,
 		      const struct iwtdv_conn_param *param,
 		      const void *req, size_t req_len,
 		      const struct iwt_frame *rep, struct iwtdv_conn *conn)
 {
-	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, IWT_METHOD_MPA_ATTACH,
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, IWT_METHOD_MPA_START,
 			       6);
 	struct iwt_mpa_result result = {};
 	struct iwt_mpa_param kernel;
@@ -321,8 +319,8 @@ static int iwt_attach(struct ibv_qp *qp, int fd,
 	return 0;
 }
 
-/* As iwt_attach(), after what is still to be sent has left room for us. */
-static int iwt_attach_wait(struct ibv_qp *qp, int fd,
+/* As iwt_mpa_start(), when the octets that TCP has yet to send leave room for a frame. */
+static int iwt_mpa_start_wait(struct ibv_qp *qp, int fd,
 			   const struct iwtdv_conn_param *param,
 			   const void *req, size_t req_len,
 			   const struct iwt_frame *rep, int64_t deadline,
@@ -331,7 +329,7 @@ static int iwt_attach_wait(struct ibv_qp *qp, int fd,
 	int ret;
 
 	for (;;) {
-		ret = iwt_attach(qp, fd, param, req, req_len, rep, conn);
+		ret = iwt_mpa_start(qp, fd, param, req, req_len, rep, conn);
 		if (ret != EAGAIN)
 			return ret;
 		ret = iwt_wait_room(fd, deadline);
@@ -360,10 +358,10 @@ static void iwt_give_private_data(const struct iwt_frame *rep,
 }
 
 /*
- * A program that was built with an older header has a shorter structure, and one that was
- * built with a newer header a longer one. So only what the first version had is always
- * set; what came later, if comp_mask says that the program has it. comp_mask is left
- * with what is known here.
+ * A program that was built with an older header has a shorter structure, and one that was built
+ * with a newer header a longer one. So only the members of the first version are always set;
+ * later ones only if comp_mask says that the program has them. comp_mask is left with the bits
+ * that are known here.
  */
 static void iwt_clear_conn(struct iwtdv_conn *conn)
 {
@@ -426,7 +424,7 @@ int iwtdv_connect(struct ibv_qp *qp, int sockfd,
 	iwt_give_private_data(&rep, conn);
 	if (rep.octets[16] & IWT_FLAG_REJECT)
 		return ECONNREFUSED;
-	ret = iwt_attach_wait(qp, sockfd, param, req.octets, req.len, &rep,
+	ret = iwt_mpa_start_wait(qp, sockfd, param, req.octets, req.len, &rep,
 			      deadline, conn);
 	/* the peer is in RDMA mode already: there is no way back */
 	if (ret)
@@ -489,7 +487,7 @@ int iwtdv_accept(struct ibv_qp *qp, int sockfd,
 	if (ret)
 		return ret;
 	iwt_clear_conn(conn);
-	ret = iwt_attach_wait(qp, sockfd, param, request->frame,
+	ret = iwt_mpa_start_wait(qp, sockfd, param, request->frame,
 			      request->frame_len, NULL,
 			      iwt_deadline(param->timeout), conn);
 

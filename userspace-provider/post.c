@@ -42,8 +42,8 @@ void *iwt_wq_claim(struct iwt_wq *wq)
 }
 
 /*
- * Hands the entries claimed since the last call to the kernel, and returns what has to be
- * told of them. Under the queue's lock.
+ * Hands the entries that were claimed since the last call to the kernel, and returns what has to
+ * be done for them. Under the queue's lock.
  */
 enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 {
@@ -54,8 +54,8 @@ enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 	iwt_store(&wq->ring.ctl->prod, wq->prod);
 
 	/*
-	 * The kernel sets the flag and then looks at prod once more: one of
-	 * us is bound to see what the other has written.
+	 * The kernel sets the flag and then reads prod once more: either it sees this
+	 * prod, or the flag is seen here.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 
@@ -75,9 +75,9 @@ int iwt_qp_doorbell(struct iwt_qp *qp)
 }
 
 /*
- * Tells the kernel of what is new in the send queue: rings the doorbell if it has to be,
- * or notes for the next poll that the kernel was not told, which may count on that.
- * Without the queue's lock.
+ * Makes the kernel notice what is new in the send queue: rings the doorbell if the kernel asks
+ * for it, else notes the post for the next poll, since the kernel may rely on that. Without the
+ * queue's lock.
  */
 int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 {
@@ -86,7 +86,7 @@ int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 
 	if (news == IWT_NEWS_RING)
 		return iwt_qp_doorbell(qp);
-	/* a post that failed has nothing to tell */
+	/* nothing was posted */
 	if (news == IWT_NEWS_NONE)
 		return 0;
 	if (recv_cq != send_cq)
@@ -123,10 +123,9 @@ static bool iwt_is_atomic(uint8_t opcode)
 }
 
 /*
- * Appends inline data. Returns EINVAL when it gets too much, and for a Read or
- * an atomic operation, whose data has no place in the work request; EOPNOTSUPP
- * for data that goes with immediate data in a SEND, which RFC 7306 does not
- * have.
+ * Appends inline data. Returns EINVAL when it gets too long, and for a Read or an atomic operation,
+ * which take no inline data; EOPNOTSUPP for data with immediate data in a SEND, which RFC 7306
+ * does not have.
  */
 int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		       const void *addr, size_t length)
@@ -177,7 +176,7 @@ void iwt_wqe_set_atomic(struct iwt_send_wqe *wqe, uint64_t data,
 	body->compare = compare;
 }
 
-/* What came with IWT_FEATURE_RFC7306; -1 for what is not there at all. */
+/* Operations of IWT_FEATURE_RFC7306; -1 for those that do not exist. */
 static int iwt_rfc7306_opcode(enum ibv_wr_opcode opcode)
 {
 	switch (opcode) {
@@ -236,7 +235,7 @@ static int iwt_send_data(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	return ret;
 }
 
-/* What an operation has besides its data. */
+/* The fields of an operation besides its data. */
 static void iwt_send_special(struct iwt_send_wqe *wqe,
 			     const struct ibv_send_wr *wr)
 {
@@ -290,15 +289,15 @@ static int iwt_send_one(struct iwt_qp *qp, const struct ibv_send_wr *wr)
 
 	ret = iwt_send_data(qp, wqe, wr);
 	if (unlikely(ret))
-		/* nobody has seen the entry yet */
+		/* the kernel has not seen the entry yet */
 		qp->sq.next--;
 
 	return ret;
 }
 
 /*
- * Those before *bad_wr are posted. If the doorbell itself fails, which it does
- * only for a device that is gone, *bad_wr is the first one.
+ * The work requests before *bad_wr are posted. If the doorbell itself fails, which means that the
+ * device is gone, *bad_wr is the first one.
  */
 int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr)

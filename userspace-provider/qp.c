@@ -7,7 +7,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* What differs between the two ways to create a queue pair is done before. */
+/* The common part of the two ways to create a queue pair. */
 static int iwt_qp_check(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask,
@@ -34,7 +34,7 @@ static int iwt_wq_init(struct iwt_wq *wq, int fd,
 
 	pthread_spin_init(&wq->lock, PTHREAD_PROCESS_PRIVATE);
 
-	/* a queue for no work requests is not there */
+	/* without work requests there is no queue */
 	if (!desc->num)
 		return 0;
 
@@ -75,12 +75,12 @@ static int iwt_qp_map(struct iwt_qp *qp, struct ibv_context *context,
 	uint32_t data;
 	int ret, err;
 
-	/* the field of an entry holds no more */
+	/* the field in an entry has no more bits */
 	if (cap->max_send_sge > UINT8_MAX)
 		cap->max_send_sge = UINT8_MAX;
 	/*
-	 * num_sge and inline_len must never lead out of an entry. What the
-	 * most of them is in any entry is the kernel's business.
+	 * num_sge and inline_len must never lead out of an entry. The kernel checks
+	 * their limits.
 	 */
 	if (cap->max_recv_sge > IWT_RING_MAX_STRIDE ||
 	    resp->max_inline > IWT_RING_MAX_STRIDE)

@@ -37,7 +37,7 @@ int iwt_ring_map(struct iwt_ring *ring, int fd,
 		 const struct iwt_ring_desc *desc);
 void iwt_ring_unmap(struct iwt_ring *ring);
 
-/* What is behind the entries. */
+/* The octets behind the entries. */
 static inline void *iwt_ring_tail(const struct iwt_ring *ring)
 {
 	return ring->entries + (size_t)ring->num * ring->stride;
@@ -48,13 +48,13 @@ static inline void *iwt_ring_entry(const struct iwt_ring *ring, uint32_t index)
 	return ring->entries + (size_t)(index & (ring->num - 1)) * ring->stride;
 }
 
-/* Everything that the other side wrote before it stored *word is seen. */
+/* Loads after this see everything that the other side wrote before it stored *word. */
 static inline uint32_t iwt_load(const __u32 *word)
 {
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* The other side sees everything written before once it sees this. */
+/* When the other side sees this store, it sees everything written before it. */
 static inline void iwt_store(__u32 *word, uint32_t value)
 {
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);

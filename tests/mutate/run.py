@@ -31,7 +31,7 @@ import mutants  # noqa: E402  pylint: disable=wrong-import-position
 
 # What quick.sh runs for a file in front of what it always runs, by the beginning of its name
 TESTS = (
-    ("cm_delayed", "attach"), ("verbs_attach", "attach"), ("sock_takeover", "attach held"), ("sock_run", "window held"),
+    ("cm_delayed", "attach"), ("verbs_delayed", "attach"), ("sock_takeover", "attach held"), ("sock_run", "window held"),
     ("cm_addr", "listen netns"), ("cqpoll", "posting threads"), ("engine", "steps posting"), ("dev.", "link"),
     ("doorbell", "posting"), ("idle_cpu", "posting"), ("migrate", "posting"), ("reply_spin", "posting"), ("sqpoll", "posting"),
     ("cm_caller", "owner"), ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("cm.", "ipv6 startup"), ("config", "settings"),

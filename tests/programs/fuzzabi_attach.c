@@ -67,7 +67,7 @@ static bool attach(struct fuzz *f, const struct obj *qp, int fd, struct frame *r
 	struct iwt_mpa_param param = some_param(f);
 	struct call c;
 
-	iwt_call(&c, I_MPA_ATTACH, UVERBS_OBJECT_QP, IWT_METHOD_MPA_ATTACH);
+	iwt_call(&c, I_MPA_ATTACH, UVERBS_OBJECT_QP, IWT_METHOD_MPA_START);
 	add_end(&c, qp, fd, &param);
 	if (!rep)
 		add_private(f, &c);

@@ -7,7 +7,7 @@
  * IWT_RING_CTL_SIZE octets, then 1 << k entries of a fixed stride. Indices run
  * freely over 32 bits; the entry of index i is at (i & mask). Behind the entries of
  * a completion queue are the bits of the queue pairs that use it. The kernel keeps
- * private copies of everything it depends on and reads a work request once.
+ * private copies of everything that it depends on, and reads a work request once.
  */
 #ifndef _UAPI_RDMA_IW_TCP_ABI_H
 #define _UAPI_RDMA_IW_TCP_ABI_H
@@ -16,9 +16,9 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 /*
- * What both sides have to know alike. Everything else grows: structures at their ends,
- * where what is missing counts as zero and what the other side does not know must be
- * zero; and what a side must heed, by a bit of enum iwt_feature.
+ * The version that both sides must share. Everything else may grow without a new one: a structure
+ * at its end, where a missing part counts as zero and a part that the other side does not know
+ * must be zero; and a rule that a side must obey, by a bit of enum iwt_feature.
  */
 #define IWT_ABI_VERSION		3
 
@@ -29,8 +29,8 @@
 
 /*
  * Most octets of inline data in one send work request, and most scatter/gather elements
- * of one work request, in this version of the module. A process goes by what is in the
- * answer to the creation of a queue pair.
+ * of one work request, in this version of the module. A process uses the limits in the answer to
+ * the creation of a queue pair.
  */
 #define IWT_MAX_INLINE		256
 #define IWT_MAX_SGE		16
@@ -58,9 +58,9 @@ enum iwt_ring_flags {
 	IWT_RING_DEFERRED	= 1 << 2,
 	/*
 	 * Completion queue only: the kernel does not look at arm any more. After
-	 * storing arm, and a full memory barrier, call IWT_METHOD_CQ_ARM if this is
-	 * set. The call clears it for some events: so many can be left unread
-	 * without another call.
+	 * storing arm, and a full memory barrier, a process MUST call
+	 * IWT_METHOD_CQ_ARM if this is set. The call clears it for a number of
+	 * events, which is as many as can be left unread without another call.
 	 */
 	IWT_RING_ARM_BY_CALL	= 1 << 3,
 };
@@ -151,7 +151,7 @@ struct iwt_send_wqe {
  * An entry of a process ends before the masks.
  */
 struct iwt_atomic_body {
-	struct iwt_sge sink;		/* of 8 octets, for what was there before */
+	struct iwt_sge sink;		/* 8 octets, for the value before */
 	__aligned_u64 data;		/* to add, or to swap in */
 	__aligned_u64 compare;
 	__aligned_u64 data_mask;	/* FETCH_ADD: last bit of each field */
@@ -246,8 +246,9 @@ struct iwt_create_qp_resp {
 	__u32 rq_stride;
 	__u32 max_inline;
 	/*
-	 * The bits with its completion queues. There is none if the number is not
-	 * less than posted_bits. With one queue for both, send_bit is for both.
+	 * Its bits at its completion queues. A number that is not less than
+	 * posted_bits means that there is no bit. If both completion queues are the
+	 * same, send_bit is the only one.
 	 */
 	__u32 send_bit;
 	__u32 recv_bit;
@@ -280,22 +281,22 @@ enum iwt_cq_arm_flags {
 };
 
 /*
- * Startup of MPA on a TCP socket of the process (RFC 5044 7.1.3). The process
- * sends and receives the startup frames by itself; the kernel writes what is
- * sent, judges what was received, and takes the connection over. libiw_tcp has
- * functions for it: iwtdv(7).
+ * Delayed startup: MPA on a TCP socket of the process (RFC 5044 7.1.3). The process
+ * sends and receives the startup frames; the kernel writes the frames that are
+ * sent, checks those that were received, and takes the connection over. libiw_tcp
+ * has functions for it: iwtdv(7).
  */
 
 /* Methods of UVERBS_OBJECT_QP. */
 enum iwt_qp_method {
-	/* initiator: the Request to be sent */
+	/* initiator: write the Request that the process is to send */
 	IWT_METHOD_MPA_REQUEST = 1U << UVERBS_ID_NS_SHIFT,
 	/*
 	 * initiator, with Request and Reply: switch to RDMA; responder, with
 	 * the Request: the same, and send the Reply
 	 */
-	IWT_METHOD_MPA_ATTACH,
-	/* the kernel looks at both queues: see IWT_RING_NEED_WAKEUP */
+	IWT_METHOD_MPA_START,
+	/* the doorbell: the kernel looks at both queues; see IWT_RING_NEED_WAKEUP */
 	IWT_METHOD_QP_DOORBELL,
 };
 
@@ -306,7 +307,7 @@ enum iwt_qp_attr {
 
 /* Methods of UVERBS_OBJECT_DEVICE. */
 enum iwt_device_method {
-	/* responder: the Reply to be sent that rejects a Request */
+	/* responder: write the Reply that rejects a Request, for the process to send */
 	IWT_METHOD_MPA_REJECT = 1U << UVERBS_ID_NS_SHIFT,
 };
 
@@ -325,7 +326,7 @@ enum iwt_mpa_attr {
 enum iwt_mpa_flags {
 	IWT_MPA_PLAIN		= 1 << 0, /* in: speak revision 1 (RFC 5044) */
 	IWT_MPA_CRC		= 1 << 1, /* out */
-	IWT_MPA_TX_MARKERS	= 1 << 2, /* out: in what we send */
+	IWT_MPA_TX_MARKERS	= 1 << 2, /* out: in what this end sends */
 	IWT_MPA_RX_MARKERS	= 1 << 3, /* out: in what the peer sends */
 	IWT_MPA_ENHANCED	= 1 << 4, /* out: RFC 6581, depths are agreed */
 };

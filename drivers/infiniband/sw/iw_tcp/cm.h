@@ -19,7 +19,7 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog);
 int iwt_cm_destroy_listen(struct iw_cm_id *id);
 
 /**
- * struct iwt_attach - a process wants to switch a socket to RDMA
+ * struct iwt_delayed - a process wants to switch a socket to RDMA
  * @dev: device
  * @qp: queue pair, which the caller keeps
  * @fd: descriptor of the socket
@@ -33,7 +33,7 @@ int iwt_cm_destroy_listen(struct iw_cm_id *id);
  * @pd: private data for the peer
  * @pd_len: how many octets
  */
-struct iwt_attach {
+struct iwt_delayed {
 	struct iwt_dev *dev;
 	struct iwt_qp *qp;
 	int fd;
@@ -48,10 +48,10 @@ struct iwt_attach {
 	u32 pd_len;
 };
 
-/* Startup on the socket of a process (cm_attach.c). */
-int iwt_cm_attach_request(const struct iwt_attach *a, u8 *frame);
-int iwt_cm_attach_reject(const struct iwt_attach *a, u8 *frame);
-int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms);
+/* Startup on the socket of a process (cm_delayed.c). */
+int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame);
+int iwt_cm_delayed_reject(const struct iwt_delayed *a, u8 *frame);
+int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *terms);
 
 /* For iw_cm's look-up of a queue pair (cm_caller.c). */
 bool iwt_cm_may_name(const struct iwt_qp *qp);

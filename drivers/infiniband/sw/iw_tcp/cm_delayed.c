@@ -18,7 +18,7 @@
 #include "sock.h"
 #include "stats.h"
 
-static void set_wish(struct iwt_ep *ep, const struct iwt_attach *a)
+static void set_wish(struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	ep->dev = a->dev;
 	iwt_ep_wish(ep);
@@ -30,7 +30,7 @@ static void set_wish(struct iwt_ep *ep, const struct iwt_attach *a)
 }
 
 /* Could the socket be a connection of this link? */
-static int check_socket(const struct iwt_attach *a, bool *unread)
+static int check_socket(const struct iwt_delayed *a, bool *unread)
 {
 	struct sockaddr_storage local = {};
 	int err;
@@ -49,14 +49,14 @@ static bool has_length(const u8 *frame, u32 len)
 }
 
 /* Do the private data fit into the Reply? */
-static bool fits(const struct iwt_ep *ep, const struct iwt_attach *a)
+static bool fits(const struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	return a->pd_len <= IWT_MPA_MAX_PD -
 			    (ep->req.enhanced ? IWT_MPA_ENH_LEN : 0);
 }
 
 /* Is it a Request, and can the link do what it asks for? */
-static int read_request(struct iwt_ep *ep, const struct iwt_attach *a)
+static int read_request(struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	int v;
 
@@ -78,7 +78,7 @@ static int read_request(struct iwt_ep *ep, const struct iwt_attach *a)
  * have written a Request by itself: that must not decline what the link insists on, nor ask for
  * what the link does not do.
  */
-static int read_both(struct iwt_ep *ep, const struct iwt_attach *a)
+static int read_both(struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	struct iwt_mpa_frame rep;
 	int v;
@@ -99,7 +99,7 @@ static int read_both(struct iwt_ep *ep, const struct iwt_attach *a)
 }
 
 /* Put the Reply where the endpoint would have received it. */
-static int take_reply(struct iwt_ep *ep, const struct iwt_attach *a)
+static int take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	int err = iwt_sock_keep(ep->sock);
 
@@ -117,7 +117,7 @@ static int take_reply(struct iwt_ep *ep, const struct iwt_attach *a)
 }
 
 /* See iwt_cm_accept(). As long as no Reply is sent, the socket can be given back. */
-static int send_reply(struct iwt_ep *ep, const struct iwt_attach *a)
+static int send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	struct iwt_mpa_frame rep;
 	int err;
@@ -149,7 +149,7 @@ static int send_reply(struct iwt_ep *ep, const struct iwt_attach *a)
 }
 
 /* The descriptor is looked up once: the process may put another socket there at any time. */
-static int take_socket(struct iwt_ep *ep, const struct iwt_attach *a)
+static int take_socket(struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	struct sockaddr_storage local = {}, remote = {};
 	bool unread;
@@ -173,7 +173,7 @@ static int take_socket(struct iwt_ep *ep, const struct iwt_attach *a)
 	return err;
 }
 
-static int attach_locked(struct iwt_ep *ep, const struct iwt_attach *a)
+static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	struct iwt_dev *dev = a->dev;
 	int err;
@@ -204,7 +204,7 @@ static void abandon(struct iwt_ep *ep)
 }
 
 /**
- * iwt_cm_attach() - both frames are there: switch to RDMA
+ * iwt_cm_delayed_start() - both frames are there: switch to RDMA
  * @a: what is wanted; with @a->reply this end is the initiator
  * @terms: takes what was agreed
  *
@@ -217,7 +217,7 @@ static void abandon(struct iwt_ep *ep)
  * or octets behind the Request, -EOPNOTSUPP for a Request that the link can't serve, -ENOMEM,
  * and what iwt_sock_look() returns. After any other -errno the connection is being ended.
  */
-int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms)
+int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *terms)
 {
 	struct iwt_ep *ep = iwt_ep_alloc(a->reply ? IWT_CM_WAIT_REP :
 						    IWT_CM_WAIT_ULP);
@@ -229,7 +229,7 @@ int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms)
 	iwt_ep_get(ep);
 	ep->wq = iwt_delayed_wq;
 	mutex_lock(&ep->lock);
-	err = attach_locked(ep, a);
+	err = start_locked(ep, a);
 	if (err)
 		abandon(ep);
 	*terms = ep->terms;
@@ -240,9 +240,9 @@ int iwt_cm_attach(const struct iwt_attach *a, struct iwt_mpa_terms *terms)
 }
 
 /* Make a frame, with an endpoint for the settings only. */
-static int write_frame(const struct iwt_attach *a, u8 *frame,
+static int write_frame(const struct iwt_delayed *a, u8 *frame,
 		       int (*write)(struct iwt_ep *ep,
-				    const struct iwt_attach *a, u8 *frame))
+				    const struct iwt_delayed *a, u8 *frame))
 {
 	struct iwt_ep *ep = iwt_ep_alloc(IWT_CM_CLOSED);
 	int err;
@@ -257,7 +257,7 @@ static int write_frame(const struct iwt_attach *a, u8 *frame,
 	return err;
 }
 
-static int write_request(struct iwt_ep *ep, const struct iwt_attach *a,
+static int write_request(struct iwt_ep *ep, const struct iwt_delayed *a,
 			 u8 *frame)
 {
 	int err = iwt_ep_build_request(ep, a->pd, a->pd_len);
@@ -268,7 +268,7 @@ static int write_request(struct iwt_ep *ep, const struct iwt_attach *a,
 }
 
 /**
- * iwt_cm_attach_request() - make the Request that an initiator has to send
+ * iwt_cm_delayed_request() - make the Request that an initiator has to send
  * @a: what is wanted
  * @frame: takes the Request; IWT_MPA_MAX_FRAME octets
  *
@@ -279,7 +279,7 @@ static int write_request(struct iwt_ep *ep, const struct iwt_attach *a,
  * Return: octets; -ENOTEMPTY when there is something to be read, -EINVAL for a queue pair that
  * is not idle or private data that are too long, -ENOMEM, or what iwt_sock_look() returns.
  */
-int iwt_cm_attach_request(const struct iwt_attach *a, u8 *frame)
+int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame)
 {
 	bool unread;
 	int err;
@@ -294,7 +294,7 @@ int iwt_cm_attach_request(const struct iwt_attach *a, u8 *frame)
 	return write_frame(a, frame, write_request);
 }
 
-static int write_reject(struct iwt_ep *ep, const struct iwt_attach *a,
+static int write_reject(struct iwt_ep *ep, const struct iwt_delayed *a,
 			u8 *frame)
 {
 	struct iwt_mpa_frame rep;
@@ -310,7 +310,7 @@ static int write_reject(struct iwt_ep *ep, const struct iwt_attach *a,
 }
 
 /**
- * iwt_cm_attach_reject() - make the Reply with which a responder rejects a Request
+ * iwt_cm_delayed_reject() - make the Reply with which a responder rejects a Request
  * @a: the Request and private data
  * @frame: takes the Reply; IWT_MPA_MAX_FRAME octets
  *
@@ -319,7 +319,7 @@ static int write_reject(struct iwt_ep *ep, const struct iwt_attach *a,
  * Return: octets; -EPROTO for an improper Request, -EINVAL for private data that are too long,
  * -ENOMEM.
  */
-int iwt_cm_attach_reject(const struct iwt_attach *a, u8 *frame)
+int iwt_cm_delayed_reject(const struct iwt_delayed *a, u8 *frame)
 {
 	return write_frame(a, frame, write_reject);
 }

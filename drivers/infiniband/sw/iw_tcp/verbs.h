@@ -61,7 +61,7 @@ struct ib_qp *iwt_get_qp(struct ib_device *ibdev, int qpn);
 /* verbs_ring.c */
 extern const struct uapi_definition iwt_ring_uapi_defs[];
 
-/* verbs_attach.c */
+/* verbs_delayed.c */
 extern const struct uapi_definition iwt_uapi_defs[];
 
 #endif

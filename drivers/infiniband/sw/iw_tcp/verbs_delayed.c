@@ -28,7 +28,7 @@ static int get_octets(struct uverbs_attr_bundle *attrs, u16 id, const u8 **p,
 	return 0;
 }
 
-static int get_frames(struct uverbs_attr_bundle *attrs, struct iwt_attach *a)
+static int get_frames(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 {
 	int err;
 
@@ -42,7 +42,7 @@ static int get_frames(struct uverbs_attr_bundle *attrs, struct iwt_attach *a)
 	return err;
 }
 
-static int get_param(struct uverbs_attr_bundle *attrs, struct iwt_attach *a)
+static int get_param(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 {
 	struct iwt_mpa_param param;
 	int err;
@@ -59,14 +59,14 @@ static int get_param(struct uverbs_attr_bundle *attrs, struct iwt_attach *a)
 }
 
 /* The attributes that all methods on a queue pair have. */
-static int get_attach(struct uverbs_attr_bundle *attrs, struct iwt_attach *a)
+static int get_delayed(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
 							  IWT_ATTR_MPA_QP);
 
 	if (IS_ERR(uobj))
 		return PTR_ERR(uobj);
-	*a = (struct iwt_attach) {
+	*a = (struct iwt_delayed) {
 		.qp = to_iwt_qp(uobj->object),
 	};
 	a->dev = a->qp->stream.dev;
@@ -83,25 +83,25 @@ static int put_frame(struct uverbs_attr_bundle *attrs, u16 id, const u8 *frame,
 static int UVERBS_HANDLER(IWT_METHOD_MPA_REQUEST)(struct uverbs_attr_bundle *attrs)
 {
 	u8 frame[IWT_MPA_MAX_FRAME];
-	struct iwt_attach a;
+	struct iwt_delayed a;
 	int ret;
 
-	ret = get_attach(attrs, &a);
+	ret = get_delayed(attrs, &a);
 	if (!ret)
-		ret = iwt_cm_attach_request(&a, frame);
+		ret = iwt_cm_delayed_request(&a, frame);
 	return put_frame(attrs, IWT_ATTR_MPA_FRAME, frame, ret);
 }
 
-static int UVERBS_HANDLER(IWT_METHOD_MPA_ATTACH)(struct uverbs_attr_bundle *attrs)
+static int UVERBS_HANDLER(IWT_METHOD_MPA_START)(struct uverbs_attr_bundle *attrs)
 {
 	struct iwt_mpa_terms terms;
 	struct iwt_mpa_result result;
-	struct iwt_attach a;
+	struct iwt_delayed a;
 	int ret;
 
-	ret = get_attach(attrs, &a);
+	ret = get_delayed(attrs, &a);
 	if (!ret)
-		ret = iwt_cm_attach(&a, &terms);
+		ret = iwt_cm_delayed_start(&a, &terms);
 	if (ret)
 		return ret;
 	result = (struct iwt_mpa_result) {
@@ -120,7 +120,7 @@ static int UVERBS_HANDLER(IWT_METHOD_MPA_REJECT)(struct uverbs_attr_bundle *attr
 {
 	struct ib_ucontext *uc = ib_uverbs_get_ucontext(attrs);
 	u8 frame[IWT_MPA_MAX_FRAME];
-	struct iwt_attach a = {};
+	struct iwt_delayed a = {};
 	int ret;
 
 	if (IS_ERR(uc))
@@ -128,7 +128,7 @@ static int UVERBS_HANDLER(IWT_METHOD_MPA_REJECT)(struct uverbs_attr_bundle *attr
 	a.dev = to_iwt_dev(uc->device);
 	ret = get_frames(attrs, &a);
 	if (!ret)
-		ret = iwt_cm_attach_reject(&a, frame);
+		ret = iwt_cm_delayed_reject(&a, frame);
 	return put_frame(attrs, IWT_ATTR_MPA_FRAME, frame, ret);
 }
 
@@ -165,7 +165,7 @@ DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_MPA_REQUEST,
 			    MPA_QP, MPA_FD, MPA_PARAM, MPA_PRIVATE_DATA,
 			    MPA_OUT);
 
-DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_MPA_ATTACH,
+DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_MPA_START,
 			    MPA_QP, MPA_FD, MPA_PARAM, MPA_PRIVATE_DATA,
 			    MPA_IN(IWT_ATTR_MPA_REQUEST, UA_MANDATORY),
 			    MPA_IN(IWT_ATTR_MPA_REPLY, UA_OPTIONAL),
@@ -181,7 +181,7 @@ DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_MPA_REJECT,
 
 ADD_UVERBS_METHODS(iwt_qp_methods, UVERBS_OBJECT_QP,
 		   &UVERBS_METHOD(IWT_METHOD_MPA_REQUEST),
-		   &UVERBS_METHOD(IWT_METHOD_MPA_ATTACH));
+		   &UVERBS_METHOD(IWT_METHOD_MPA_START));
 
 ADD_UVERBS_METHODS(iwt_device_methods, UVERBS_OBJECT_DEVICE,
 		   &UVERBS_METHOD(IWT_METHOD_MPA_REJECT));
