@@ -181,7 +181,7 @@ int iwt_cm_init(void)
 {
 	iwt_cm_wq = alloc_ordered_workqueue("iw_tcp_cm", WQ_MEM_RECLAIM);
 	iwt_delayed_wq = alloc_workqueue("iw_tcp_delayed",
-					WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+					 WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (iwt_cm_wq && iwt_delayed_wq)
 		return 0;
 	if (iwt_cm_wq)

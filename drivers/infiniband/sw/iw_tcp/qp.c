@@ -190,7 +190,7 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
 {
 	WRITE_ONCE(qp->state, state);
 	WRITE_ONCE(qp->stream.sends, state == IWT_QP_RTS || state == IWT_QP_HALF ||
-				     state == IWT_QP_DRAIN);
+		   state == IWT_QP_DRAIN);
 }
 
 /**

@@ -88,7 +88,7 @@ void iwt_qp_run_bh(struct iwt_qp *qp)
 }
 
 /**
- * iwt_qp_run_here() - run the engines in the caller, and go on on this processor
+ * iwt_qp_run_here() - run the engines in the caller, and stay on this processor
  * @qp: queue pair
  *
  * Process context, no locks held.

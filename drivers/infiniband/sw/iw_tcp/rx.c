@@ -93,7 +93,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 		status = IWT_FPDU_OK;
 		if (!iwt_fpdu_follows(&at->c, avail - used, &rx->rules, &f))
 			status = iwt_fpdu_read(&at->c, sizeof(*at), avail - used,
-					   rx->pos, &rx->rules, &f, &err);
+					       rx->pos, &rx->rules, &f, &err);
 		if (status == IWT_FPDU_MORE) {
 			*need = f.size ?: 1;
 			break;

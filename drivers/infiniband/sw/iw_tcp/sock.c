@@ -46,6 +46,7 @@ static struct iwt_sock *from_sk(struct sock *sk)
 static const struct iwt_sock_ops *ops_of(struct sock *sk, struct iwt_sock **s)
 {
 	*s = from_sk(sk);
+	/* see above */
 	return *s ? smp_load_acquire(&(*s)->ops) : NULL;
 }
 
@@ -553,7 +554,7 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 int iwt_sock_init(void)
 {
 	sock_wq = alloc_workqueue("iw_tcp_sock",
-				      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+				  WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return sock_wq ? 0 : -ENOMEM;
 }
 

@@ -234,7 +234,7 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
  * Return: as iwt_sock_sendmsg().
  */
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
-		       u32 bytes, u32 skip, struct ubuf_info *ubuf)
+			   u32 bytes, u32 skip, struct ubuf_info *ubuf)
 {
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_ZEROCOPY |

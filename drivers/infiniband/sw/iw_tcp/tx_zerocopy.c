@@ -227,7 +227,7 @@ bool iwt_tx_zc_send(struct iwt_stream *st)
 
 	lockdep_assert_held(&st->lock);
 	sent = iwt_sock_send_zerocopy(st->sock, b->piece, b->n, b->bytes, b->sent,
-				  &b->ubuf);
+				      &b->ubuf);
 	iwt_tx_sent(&st->tx, sent);
 	trace_iwt_tx_batch(st->ibqp->qp_num, st->tx.fpdus, b->bytes - b->sent,
 			   max(sent, 0));

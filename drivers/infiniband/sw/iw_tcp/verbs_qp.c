@@ -85,7 +85,7 @@ static int make_sq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 	qp->stream.sq.cq = to_iwt_cq(attr->send_cq);
 	qp->stream.sq.sge_max = sge;
 	qp->stream.sq.inline_max = min_t(u32, stride - sizeof(struct iwt_send_wqe),
-				  IWT_MAX_INLINE);
+					 IWT_MAX_INLINE);
 	qp->stream.sq.user = qp->user;
 	qp->stream.sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	return iwt_sq_init(&qp->stream.sq, mem, n, stride, gfp_of(qp));

@@ -49,7 +49,7 @@ struct iwt_sqpoll {
 };
 
 /**
- * struct iwt_migrate - engines that may go on on another processor
+ * struct iwt_migrate - engines that may move to another processor
  * @work: takes them there
  * @streak: budgets that they used up on a processor that others wanted as well; guarded by
  *	the lock of the stream, as are the next two

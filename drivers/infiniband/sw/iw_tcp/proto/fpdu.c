@@ -29,7 +29,7 @@ union cursor_clone {
 };
 
 static struct iwt_cursor *cursor_clone(union cursor_clone *to,
-					   const struct iwt_cursor *at,
+				       const struct iwt_cursor *at,
 					   size_t size)
 {
 	memcpy(to, at, size);
@@ -102,7 +102,7 @@ static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 
 /* Copies @len octets of an FPDU; @c stands at stream position @pos. */
 static bool fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
-			  u32 len)
+		      u32 len)
 {
 	u32 run;
 
@@ -170,7 +170,7 @@ static bool fpdu_crc_ok(struct iwt_cursor *c, u32 size)
 
 /* The checks behind framing and CRC; the headers are a private copy. */
 static enum iwt_fpdu_status fpdu_judge(struct iwt_fpdu *f, bool rdmac,
-					   u32 *err)
+				       u32 *err)
 {
 	*err = IWT_ERR_DDP_LOCAL;
 	if (f->ulpdu_len < iwt_ddp_hdr_len(f->hdr[0]))
@@ -203,7 +203,7 @@ static bool fpdu_flat_crc_ok(const u8 *p, u32 size)
 
 /* An FPDU in one piece without markers: all but a few are such. */
 static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
-					       const struct iwt_fpdu_rules *rules,
+					   const struct iwt_fpdu_rules *rules,
 					       struct iwt_fpdu *f, u32 *err)
 {
 	u8 word[IWT_FPDU_WORD];
@@ -221,7 +221,7 @@ static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
 
 /* An FPDU in any number of pieces. */
 static enum iwt_fpdu_status fpdu_read_pieces(const struct iwt_cursor *at,
-						 size_t cursor_size, u32 pos,
+					     size_t cursor_size, u32 pos,
 						 const struct iwt_fpdu_rules *rules,
 						 struct iwt_fpdu *f, u32 *err)
 {
@@ -251,7 +251,7 @@ static enum iwt_fpdu_status fpdu_read_pieces(const struct iwt_cursor *at,
 
 /* ULPDU_Length, or false when it is not there yet. */
 static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
-			       u32 avail, u32 front, u16 *len)
+			   u32 avail, u32 front, u16 *len)
 {
 	union cursor_clone clone;
 	struct iwt_cursor *c;
@@ -273,7 +273,7 @@ static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
  */
 static noinline enum iwt_fpdu_status
 read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
-		  u32 pos, const struct iwt_fpdu_rules *rules,
+	 u32 pos, const struct iwt_fpdu_rules *rules,
 		  struct iwt_fpdu *f, u32 *err)
 {
 	u32 front = 0;

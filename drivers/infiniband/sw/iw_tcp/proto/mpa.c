@@ -100,7 +100,7 @@ enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
  * gets whatever it says (RFC 5044 C.1, C.2.3).
  */
 static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
-			     const struct iwt_mpa_frame *f)
+			 const struct iwt_mpa_frame *f)
 {
 	return own->rdmac && !f->rev && f->markers;
 }
@@ -221,7 +221,7 @@ void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
  * FPDUs (RFC 5044 A.3).
  */
 static bool mpa_tx_large(const struct iwt_mpa_frame *req,
-			     const struct iwt_mpa_frame *rep,
+			 const struct iwt_mpa_frame *rep,
 			     const struct iwt_mpa_terms *terms)
 {
 	return req->large && rep->large && !terms->tx_markers;
@@ -233,7 +233,7 @@ static bool mpa_tx_large(const struct iwt_mpa_frame *req,
  * it supports.
  */
 static enum iwt_mpa_rtr mpa_answer_rtr(const struct iwt_mpa_frame *req,
-					   struct iwt_mpa_frame *rep)
+				       struct iwt_mpa_frame *rep)
 {
 	bool tagged = req->rtr_write || req->rtr_read;
 
@@ -250,7 +250,7 @@ static enum iwt_mpa_rtr mpa_answer_rtr(const struct iwt_mpa_frame *req,
 
 /* The enhanced part of a Reply (RFC 6581 9.1, 9.2). */
 static void mpa_answer_enh(const struct iwt_mpa_frame *req,
-			       struct iwt_mpa_frame *rep,
+			   struct iwt_mpa_frame *rep,
 			       struct iwt_mpa_terms *terms)
 {
 	terms->enhanced = true;
@@ -329,7 +329,7 @@ void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
 
 /* The initiator's pick of what the responder takes (RFC 6581 9.2). */
 static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
-				const struct iwt_mpa_frame *rep,
+			    const struct iwt_mpa_frame *rep,
 				struct iwt_mpa_terms *terms)
 {
 	if (!req->p2p || !rep->p2p)

@@ -68,7 +68,7 @@ const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode)
 
 /* The length of a message that is all header and so has one segment. */
 static u32 rdmap_check_len(const struct iwt_ddp *d,
-			       const struct iwt_rdmap_rule *rule, u32 len)
+			   const struct iwt_rdmap_rule *rule, u32 len)
 {
 	u32 most = rule->hdr_len;
 

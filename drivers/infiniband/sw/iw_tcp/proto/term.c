@@ -78,7 +78,7 @@ u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out)
 
 /* The parts that the control bits announce; those cut short are left out. */
 static void term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
-				struct iwt_term *t)
+			    struct iwt_term *t)
 {
 	u32 ddp_len;
 
