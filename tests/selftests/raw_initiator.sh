@@ -7,13 +7,13 @@
 require iwt_hostile python3
 require_type "$IWT_LINK_TYPE"
 [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers answer is not tested"
-peer=$(dirname "$0")/../peer/wire.py
+peer=$(dirname "$0")/../peer/raw_initiator.py
 ktap_begin
 setup 1500 || { not_ok "two links"; ktap_finish; }
 start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/server" 2>&1
 srv=$PID
 check "the responder listens" wait_listen "$NS_B" 7474
-tap wire in_a timeout $((IWT_TIME * 4)) python3 "$peer" $IP_B 7474
+tap "raw initiator" in_a timeout $((IWT_TIME * 4)) python3 "$peer" $IP_B 7474
 check "the responder lives" alive "$srv"
 diag <"$TMP/server"
 stop "$srv"
