@@ -5,7 +5,7 @@
 #
 #	IWT_LINK_TYPE	type of the links (iw_tcp)
 #	IWT_BIN		where the test programs are
-#	IWT_TIME	seconds that any single step may take (60)
+#	IWT_TIME	seconds that any single step may take (90)
 
 IWT_LINK_TYPE=${IWT_LINK_TYPE:-iw_tcp}
 IWT_TIME=${IWT_TIME:-90}

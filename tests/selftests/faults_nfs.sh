@@ -7,16 +7,13 @@
 # the laboratory to find, and for kmemleak.
 # Some of them, farther and farther apart; with IWT_FAULTS=all each of the first hundred, and
 # each eleventh behind.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
 FAILSLAB=/sys/kernel/debug/failslab
 MOST=20000
 
-require iwt_faultnth rping rdma
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers do then is not tested"
+begin iwt_faultnth rping rdma
+only_iw_tcp "what other drivers do then is not tested"
 if [ ! -e $FAILSLAB/require-start ]; then
 	! grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env || missing_all "fault injection by module"
 	skip_all "no fault injection by module in this kernel"
@@ -126,8 +123,7 @@ stop_server() {
 # Completion queues that the core pools for its users live as long as the device.
 no_resources() { ! in_net "$1" rdma resource show "$2" | grep -E '(pd|qp|cm_id|mr) [1-9]'; }
 
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 start ip netns exec "$NS_A" unshare -m bash "$nfs" server "$TMP" >"$TMP/server.log" 2>&1
 server=$PID
 start ip netns exec "$NS_B" unshare -m sleep 100000

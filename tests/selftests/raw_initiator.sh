@@ -1,15 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Data and errors against an initiator that speaks MPA, DDP and RDMAP itself.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_hostile python3
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers answer is not tested"
+begin iwt_hostile python3
+only_iw_tcp "what other drivers answer is not tested"
 peer=$(dirname "$0")/../peer/raw_initiator.py
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/server" 2>&1
 srv=$PID
 check "the responder listens" wait_listen "$NS_B" 7474
