@@ -183,6 +183,14 @@ require() {
 	done
 }
 
+# want_modules NAME...: loads them; a kernel may also have them built in
+want_modules() {
+	local m
+	for m; do
+		modprobe -q "$m" || [ -d "/sys/module/${m//-/_}" ] || return 1
+	done
+}
+
 # The link type must be one that this kernel has, or can load.
 require_type() {
 	modprobe -q "$1" || [ -d "/sys/module/$1" ] || missing_all "module $1"

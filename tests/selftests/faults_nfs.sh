@@ -8,6 +8,7 @@
 # Some of them, farther and farther apart; with IWT_FAULTS=all each of the first hundred, and
 # each eleventh behind.
 . "$(dirname "$0")/../lib/begin.sh"
+. "$(dirname "$0")/../lib/nfs.sh"
 
 FAILSLAB=/sys/kernel/debug/failslab
 MOST=20000
@@ -18,29 +19,27 @@ if [ ! -e $FAILSLAB/require-start ]; then
 	! grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env || missing_all "fault injection by module"
 	skip_all "no fault injection by module in this kernel"
 fi
-for module in rpcrdma nfsd nfs nfsv4; do
-	modprobe -q $module || [ -d /sys/module/$module ] || skip_all "this kernel has no NFS over RDMA"
-done
+want_modules "${NFS_MODULES[@]}" || skip_all "this kernel has no NFS over RDMA"
 require rpc.nfsd mount.nfs
 
 nfs=$(realpath "$(dirname "$0")/../consumers/nfs.sh")
 
 # client COMMAND...: at the client's host, where it mounts
 client() { nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" "$@"; }
-host_is_ready() { client mkdir -p /mnt/nfs; }
+host_is_ready() { client mkdir -p $NFS_AT; }
 
-mounted() { client grep -q ' /mnt/nfs .*proto=rdma' /proc/mounts; }
+mounted() { client grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }
 
 # What is made to fail, or not: $FAULT is "" or the program that does, with its arguments
-mount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" mount.nfs 10.77.0.1:/srv /mnt/nfs \
-	-o vers=4,proto=rdma,port=20049,sec=sys,retry=0; }
-umount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" umount /mnt/nfs; }
+mount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" mount.nfs $NFS_FROM $NFS_AT \
+	-o "$NFS_OPTIONS"; }
+umount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" umount $NFS_AT; }
 # Through the page cache and around it, so that each octet is sent and comes back
 use_it() {
 	# shellcheck disable=SC2016
 	$FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" bash -c '
-		dd if="$0" of=/mnt/nfs/data bs=64k conv=fsync status=none &&
-			dd if=/mnt/nfs/data iflag=direct bs=1M status=none | cmp - "$0"' "$TMP/data"
+		dd if="$0" of="$1" bs=64k conv=fsync status=none &&
+			dd if="$1" iflag=direct bs=1M status=none | cmp - "$0"' "$TMP/data" $NFS_AT/data
 }
 other_data() { head -c 300000 /dev/urandom >"$TMP/data"; }
 
