@@ -10,10 +10,12 @@
 IWT_LINK_TYPE=${IWT_LINK_TYPE:-iw_tcp}
 IWT_TIME=${IWT_TIME:-90}
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-if [ -z "${IWT_BIN:-}" ]; then
-	IWT_BIN=/opt/iw_tcp/bin
-	[ -d "$IWT_BIN" ] || IWT_BIN=$IWT_LIB/../../build/programs
-fi
+# in a laboratory, in this tree, and as a kselftest
+for dir in /opt/iw_tcp/bin "$IWT_LIB/../../build/programs" "$IWT_LIB/../selftests/programs"; do
+	[ -n "${IWT_BIN:-}" ] || [ ! -d "$dir" ] || IWT_BIN=$dir
+done
+export IWT_BIN=${IWT_BIN:-/opt/iw_tcp/bin}
+unset dir
 
 TAG=t$$
 NS_A=iwt-$TAG-a NS_B=iwt-$TAG-b

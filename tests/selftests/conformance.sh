@@ -21,7 +21,6 @@ while [ $# -gt 0 ]; do
 done
 
 begin iwt_ulp python3
-export IWT_BIN
 dev=$IF_B
 [ "$path" != loopback ] || dev=lo
 one_link() { net_setup "$mtu" && link_add "$NS_B" "$DEV_B" "$dev"; }

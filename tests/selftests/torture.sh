@@ -20,7 +20,6 @@ while [ $# -gt 0 ]; do
 done
 begin iwt_ulp python3
 only_iw_tcp "the settings are iw_tcp's"
-export IWT_BIN
 { net_setup 1500 && link_add "$NS_B" "$DEV_B" "$IF_B"; } || { not_ok "a link"; ktap_finish; }
 if [ -n "$pressure" ]; then
 	in_laboratory || skip_all "it would take TCP's memory from this machine"
