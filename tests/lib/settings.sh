@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The settings of links in configfs: a directory for each link, made by whoever sets something.
+# The settings of links in configfs: a test that changes some makes a directory for each link.
 
 SETTINGS=/sys/kernel/config/iw_tcp
 

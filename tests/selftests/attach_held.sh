@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Attached sockets that somebody else uses in the worst moment: owns it without end, wins it
-# where nobody looks, or goes on with a system call that began before.
+# Attached sockets that something else uses as well: it owns the socket without end, takes it at
+# the worst moment, or is still in a system call that began before the attach.
 . "$(dirname "$0")/../lib/begin.sh"
 
 CTL=/sys/kernel/debug/iwt_held/ctl

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Much to be received or flushed at once is done in steps, and nothing of it is lost.
+# The budgets of receiving and flushing: a lot of either is done in steps, and nothing is lost.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Posting without the doorbell: what a process posted goes out even if it stops
-# looking for completions, which its device had counted on, and while the device waits
-# for answers.
+# Deferred posts, without a doorbell: they go out though the process stops polling its
+# completion queue, on which the device relied, and while the device waits for an answer.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench rdma

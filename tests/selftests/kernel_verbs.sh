@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A consumer in the kernel: every operation, atomic ones, registrations, refusals, drain and
-# flush, contexts; completions in each way the kernel has to reap them.
+# Verbs for a consumer in the kernel: every operation, atomic ones, registrations, refusals,
+# drain and flush, contexts; completions in each way the kernel has to reap them.
 # IWT_KT_GROUPS and IWT_KT_MODES, with commas, narrow it down.
 . "$(dirname "$0")/../lib/begin.sh"
 

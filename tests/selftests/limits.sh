@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What verbs refuse, and that it changes nothing; whom memory is charged to; the limits of
+# What verbs refuse, and that it changes nothing; which process is charged for memory; the limits of
 # control groups, of RLIMIT_MEMLOCK and of the device (IWT_MAX=pd,cq,qp,mr: those that there
 # is memory and time for).
 . "$(dirname "$0")/../lib/begin.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # FPDUs longer than a segment, between links that are set so: all data verified,
-# with CRC and without, with loss; and none unless both are.
+# with CRC and without, with loss; and no long FPDUs unless both links are.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma tc

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Whose a queue pair is: a number does not give anybody else's away, be it that of
-# another process or of a consumer in the kernel.
+# The owner of a queue pair: a process that knows its number cannot connect it, whether another
+# process owns it or a consumer in the kernel.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PEER=$(dirname "$0")/../peer
