@@ -45,8 +45,8 @@ check-config: ## say which kernel options or headers are missing, if any
 demo: ## two hosts in a virtual machine, perftest between them
 	@tests/vm/demo
 
-test: ## one selftest in a laboratory: T= its name, LAB= (uml), ARGS=
-	@tests/vm/run --lab $(or $(LAB),uml) tests/selftests/$(or $(T),verify).sh $(ARGS)
+test: ## one selftest in a laboratory: T= its name (verify), LAB= (uml), TIME= seconds (600), ARGS=
+	@tests/vm/run --lab $(or $(LAB),uml) --time $(or $(TIME),600) tests/selftests/$(or $(T),verify).sh $(ARGS)
 
 check: ## every test in every laboratory
 	@tests/check

@@ -26,14 +26,6 @@ lib=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lib" && pwd)
 # report STATUS WHAT LOG: a result that something else found
 report() { check "$2" sh -c "cat '$3'; exit $1"; }
 
-# want_modules NAME...: loads them; a kernel may also have them built in
-want_modules() {
-	local m
-	for m; do
-		modprobe -q "$m" || [ -d "/sys/module/${m//-/_}" ] || return 1
-	done
-}
-
 # one_host: the link iwt0, which connects to its own address $IP_A
 one_host() {
 	dummy_add iwt-dummy $IP_A || return

@@ -11,6 +11,8 @@
 # of its own.
 
 here=$(dirname "$(realpath "$0")")
+# shellcheck source=tests/lib/nfs.sh
+. "$here/../lib/nfs.sh"
 
 # ---- the two roles ---------------------------------------------------------
 
@@ -55,8 +57,8 @@ server() {
 # or write: bytes of NFS READ or WRITE, and chunks for the other end's RDMA
 # WRITE or READ, which only transport "rdma" shows
 stats() {
-	awk -v read="$([ "$2" = read ] && echo 1)" '
-		/ mounted on / { mine = $5 == "/mnt/nfs" }
+	awk -v at=$NFS_AT -v read="$([ "$2" = read ] && echo 1)" '
+		/ mounted on / { mine = $5 == at }
 		mine && $1 == "bytes:" { bytes = read ? $6 : $7 }
 		mine && $1 == "xprt:" && $2 == "rdma" { chunks += read ? $14 : $13 }
 		END { print bytes + 0, chunks + 0 }' /proc/self/mountstats >"$1/stats.$2"
@@ -65,27 +67,26 @@ stats() {
 # client DIR MEGABYTES: DIR/N.rc and DIR/N.log for each step N
 client() {
 	local dir=$1 mb=$2 step
-	mkdir -p /mnt/nfs
+	mkdir -p $NFS_AT
 	for step in mount write umount remount read umount; do
 		"client_$step" "$dir" "$mb" >"$dir/$step.log" 2>&1
 		echo $? >"$dir/$step.rc"
 		[ "$(cat "$dir/$step.rc")" = 0 ] || break
 	done
-	mountpoint -q /mnt/nfs && umount -f -l /mnt/nfs
+	mountpoint -q $NFS_AT && umount -f -l $NFS_AT
 }
 
 client_mount() {
-	timeout 60 mount.nfs 10.77.0.1:/srv /mnt/nfs -v -o vers=4,proto=rdma,port=20049,sec=sys,retry=0 &&
-		grep ' /mnt/nfs ' /proc/mounts && grep -q 'proto=rdma' /proc/mounts
+	nfs_mount 60 && grep " $NFS_AT " /proc/mounts && nfs_mounted
 }
 
 client_write() {
 	head -c "$2"M /dev/urandom >/tmp/nfs-data &&
-		dd if=/tmp/nfs-data of=/mnt/nfs/data bs=1M conv=fsync &&
+		dd if=/tmp/nfs-data of=$NFS_AT/data bs=1M conv=fsync &&
 		stats "$1" write
 }
 
-client_umount() { umount /mnt/nfs; }
+client_umount() { umount $NFS_AT; }
 
 client_remount() {
 	echo 3 >/proc/sys/vm/drop_caches
@@ -93,8 +94,8 @@ client_remount() {
 }
 
 client_read() {
-	cmp /tmp/nfs-data /mnt/nfs/data && stats "$1" read &&
-		sha256sum </tmp/nfs-data && sha256sum </mnt/nfs/data
+	cmp /tmp/nfs-data $NFS_AT/data && stats "$1" read &&
+		sha256sum </tmp/nfs-data && sha256sum <$NFS_AT/data
 	local rc=$?
 	rm -f /tmp/nfs-data
 	return $rc
@@ -138,7 +139,7 @@ stop_server() {
 }
 
 require rpc.nfsd
-want_modules rpcrdma nfsd nfs nfsv4 || skip_all "this kernel has no NFS over RDMA"
+want_modules "${NFS_MODULES[@]}" || skip_all "this kernel has no NFS over RDMA"
 require_type "$IWT_LINK_TYPE"
 ktap_begin
 hosts=two_hosts end=two_hosts_end server_ns=$NS_A client_ns=$NS_B server_link=$DEV_A client_link=$DEV_B

@@ -29,13 +29,6 @@ over_rdma() {
 	return 1
 }
 
-connect() {
-	timeout 60 nvme connect -t rdma -a $IP_A -s 4420 -n $NVME_NQN -i 2 -Q 32 \
-		--hostnqn=nqn.2014-08.org.nvmexpress:uuid:6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77 \
-		--hostid=6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77 &&
-		busywait 20 nvme_disk && nvme_disk
-}
-
 # the host's view equals the target's disk, read through no RDMA at all
 same_as_target() {
 	local d
@@ -47,10 +40,6 @@ same_as_target() {
 	cmp "$TMP/host" "$TMP/target" && ! dd if=/dev/zero bs=1M count=$mb status=none | sha256sum | cmp -s - "$TMP/host"
 }
 
-disconnect() {
-	timeout 60 nvme disconnect -n $NVME_NQN && busywait 20 nvme_gone
-}
-
 require nvme
 want_configfs && want_modules nvmet-rdma nvme-rdma || skip_all "this kernel has no NVMe over RDMA"
 nvme_ram 64 || skip_all "this kernel has no RAM disk"
@@ -58,13 +47,13 @@ require_type "$IWT_LINK_TYPE"
 ktap_begin
 if check 'a link' one_host; then
 	if check 'NVMe target listens on RDMA port 4420' nvme_target_start rdma $IP_A; then
-		if check 'nvme connect -t rdma' connect; then
+		if check 'nvme connect -t rdma' nvme_connect 60 rdma $IP_A; then
 			check 'the controller is live over rdma' over_rdma
 			check 'fio: random writes of 4 KB, verified' fio_verify "$(nvme_disk)" randwrite 4k $((mb / 4))
 			check 'fio: random writes of 60 KB, verified' fio_verify "$(nvme_disk)" randwrite 60k $mb
 			check 'fio: sequential writes of 256 KB, verified' fio_verify "$(nvme_disk)" write 256k $mb
 			check 'host and target see the same data' same_as_target
-			check 'nvme disconnect' disconnect
+			check 'nvme disconnect' nvme_disconnect 60
 		fi
 		check 'NVMe target stops cleanly' nvme_target_stop
 	fi

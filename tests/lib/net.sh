@@ -5,15 +5,17 @@
 #
 #	IWT_LINK_TYPE	type of the links (iw_tcp)
 #	IWT_BIN		where the test programs are
-#	IWT_TIME	seconds that any single step may take (60)
+#	IWT_TIME	seconds that any single step may take (90)
 
 IWT_LINK_TYPE=${IWT_LINK_TYPE:-iw_tcp}
 IWT_TIME=${IWT_TIME:-90}
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-if [ -z "${IWT_BIN:-}" ]; then
-	IWT_BIN=/opt/iw_tcp/bin
-	[ -d "$IWT_BIN" ] || IWT_BIN=$IWT_LIB/../../build/programs
-fi
+# in a laboratory, in this tree, and as a kselftest
+for dir in /opt/iw_tcp/bin "$IWT_LIB/../../build/programs" "$IWT_LIB/../selftests/programs"; do
+	[ -n "${IWT_BIN:-}" ] || [ ! -d "$dir" ] || IWT_BIN=$dir
+done
+export IWT_BIN=${IWT_BIN:-/opt/iw_tcp/bin}
+unset dir
 
 TAG=t$$
 NS_A=iwt-$TAG-a NS_B=iwt-$TAG-b
@@ -180,6 +182,14 @@ require() {
 	local cmd
 	for cmd; do
 		command -v "$cmd" >/dev/null || [ -x "$IWT_BIN/$cmd" ] || missing_all "$cmd"
+	done
+}
+
+# want_modules NAME...: loads them; a kernel may also have them built in
+want_modules() {
+	local m
+	for m; do
+		modprobe -q "$m" || [ -d "/sys/module/${m//-/_}" ] || return 1
 	done
 }
 

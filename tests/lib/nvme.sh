@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The kernel's NVMe target, which exports a RAM disk, and the disk that the
-# kernel's host makes of it. For consumers/nvme.sh and perf/nvme.sh.
+# kernel's host makes of it. Needs wait.sh.
 
 NVME_NQN=nqn.2026-01.org.example:iwt
+NVME_HOST=6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77
 NVME_RAM=/dev/ram0
 NVMET=/sys/kernel/config/nvmet
 
@@ -49,3 +50,14 @@ nvme_disk() {
 
 # nvme_gone: has the host no controller?
 nvme_gone() { ! compgen -G '/sys/class/nvme/nvme*' >/dev/null; }
+
+# nvme_connect SECONDS TRANSPORT ADDRESS: until the disk is there. A host has a name of its own,
+# which nvme-cli would take from a file that a laboratory has not.
+nvme_connect() {
+	timeout "$1" nvme connect -t "$2" -a "$3" -s 4420 -n $NVME_NQN -i 2 -Q 32 \
+		--hostnqn=nqn.2014-08.org.nvmexpress:uuid:$NVME_HOST --hostid=$NVME_HOST &&
+		busywait 30 nvme_disk
+}
+
+# nvme_disconnect SECONDS: until its controller has gone
+nvme_disconnect() { timeout "$1" nvme disconnect -n $NVME_NQN && busywait 30 nvme_gone; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # for the other files
 # The memory that TCP as a whole may have (net.ipv4.tcp_mem): the machine's, so this is for
-# laboratories. Whoever includes this calls normal at the end.
+# laboratories. Needs left.sh. A test that sources this calls normal at its end.
 
 MEM=/proc/sys/net/ipv4/tcp_mem
 MUCH=$(cat $MEM)
@@ -34,8 +34,6 @@ for i in range(16):
         pass
 time.sleep(3600)'
 
-# what /proc/net/sockstat says of TCP
-tcp_has() { awk -v what="$1" '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == what) print $(i + 1) }' /proc/net/sockstat; }
 hogged() { [ "$(tcp_has mem)" -gt 2000 ]; }
 
 # hog: from now on others hold more than the limit; HOG is the pid

@@ -31,17 +31,22 @@ import mutants  # noqa: E402  pylint: disable=wrong-import-position
 
 # What quick.sh runs for a file in front of what it always runs, by the beginning of its name
 TESTS = (
-    ("cm_delayed", "attach"), ("verbs_delayed", "attach"), ("sock_takeover", "attach held"), ("sock_run", "window held"),
-    ("cm_addr", "listen netns"), ("cqpoll", "posting threads"), ("engine", "steps posting"), ("dev.", "link"),
-    ("doorbell", "posting"), ("idle_cpu", "posting"), ("migrate", "posting"), ("reply_spin", "posting"), ("sqpoll", "posting"),
-    ("cm_caller", "owner"), ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("cm.", "ipv6 startup"), ("config", "settings"),
-    ("cq", "posting threads"), ("device", "link"), ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
-    ("mr", "hostile drain"), ("qp.", "drain"), ("qp_run", "drain"), ("qp_stream", "drain startup"), ("qp_modify", "limits posting"),
-    ("stream", "posting"), ("restrack", "link"),
-    ("rx", "steps"), ("sock_send", "zerocopy window"), ("sock", "window"), ("txbuf", "memory"), ("tx_zerocopy", "zerocopy"),
-    ("verbs_dev", "skew hostile posting"), ("verbs_qp", "limits hostile posting drain"),
-    ("verbs_", "hostile posting drain"), ("zerocopy", "zerocopy"), ("sgl", "posting"), ("sq", "posting drain"),
-    ("rq", "posting"),
+    ("cm_delayed", "attach"), ("verbs_delayed", "attach"), ("sock_takeover", "attach attach_held"),
+    ("sock_run", "receive_window attach_held"), ("cm_addr", "listen netns"),
+    ("cqpoll", "deferred_posts threads"), ("engine", "budgets deferred_posts"), ("dev.", "link"),
+    ("doorbell", "deferred_posts"), ("idle_cpu", "deferred_posts"), ("migrate", "deferred_posts"),
+    ("reply_spin", "deferred_posts"), ("sqpoll", "deferred_posts"), ("cm_caller", "qp_owner"),
+    ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("cm.", "ipv6 startup"),
+    ("config", "link_settings"), ("cq", "deferred_posts threads"), ("device", "link"),
+    ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
+    ("mr", "hostile kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
+    ("qp_stream", "kernel_verbs startup"), ("qp_modify", "limits deferred_posts"),
+    ("stream", "deferred_posts"), ("restrack", "link"), ("rx", "budgets"),
+    ("sock_send", "zerocopy receive_window"), ("sock", "receive_window"), ("txbuf", "shrinker"),
+    ("tx_zerocopy", "zerocopy"), ("verbs_dev", "abi_skew hostile deferred_posts"),
+    ("verbs_qp", "limits hostile deferred_posts kernel_verbs"),
+    ("verbs_", "hostile deferred_posts kernel_verbs"), ("zerocopy", "zerocopy"),
+    ("sgl", "deferred_posts"), ("sq", "deferred_posts kernel_verbs"), ("rq", "deferred_posts"),
 )
 
 

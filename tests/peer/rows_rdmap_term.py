@@ -125,7 +125,7 @@ def term_invalidate(t):
     """
     STags that the peer can't invalidate: 0/2/09 for unknown and plain ones, 0/1/09 for another domain's
 
-    That good ones are invalidated is shown by iwt_ktest of selftests/drain.sh (groups inval, errors).
+    That good ones are invalidated is shown by iwt_ktest of selftests/kernel_verbs.sh (groups inval, errors).
     """
     ulp = t.ulp()
     for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):

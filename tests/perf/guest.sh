@@ -16,8 +16,8 @@ here=$(dirname "$(realpath "$0")")
 . "$here/cells.sh"
 # shellcheck source=tests/lib/nvme.sh
 . "$here/../lib/nvme.sh"
-# shellcheck source=tests/perf/nvme.sh
-. "$here/nvme.sh"
+# shellcheck source=tests/perf/cells_nvme.sh
+. "$here/cells_nvme.sh"
 
 view=$1 rounds=$2 CELL_MS=$3
 shift 3

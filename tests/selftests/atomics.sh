@@ -3,14 +3,11 @@
 # Atomic operations of many queue pairs on one word, against each other and
 # against the processor there (RFC 7306 5.3).
 # IWT_ATOMICS: how many from each queue pair
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_atomics
-require_type "$IWT_LINK_TYPE"
+begin iwt_atomics
 [ "$IWT_LINK_TYPE" != siw ] || skip_all "siw has no atomic operations"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 
 # atomics QPS: by so many at a time
 atomics() {

@@ -6,8 +6,7 @@
 #		[--peer-of TYPE] [OPTION OF conform.py]...
 #
 # PROFILE: loss, reorder or duplicate (netem, in both directions)
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
 peer=$(dirname "$0")/../peer
 ip=4 mtu=1500 path=direct options=()
@@ -21,10 +20,7 @@ while [ $# -gt 0 ]; do
 	esac
 done
 
-require iwt_ulp python3
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-export IWT_BIN
+begin iwt_ulp python3
 dev=$IF_B
 [ "$path" != loopback ] || dev=lo
 one_link() { net_setup "$mtu" && link_add "$NS_B" "$DEV_B" "$dev"; }

@@ -5,14 +5,11 @@
 # (tests/programs/faults_main.c). What is left behind is for the gate of the laboratory to
 # find, and for kmemleak.
 # In other contexts than the caller's some of them, unless IWT_FAULTS=all.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_faults rping rdma
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers do then is not tested"
-want_configfs || skip_all "no configfs here"
+begin iwt_faults rping rdma
+only_iw_tcp "what other drivers do then is not tested"
+want_settings
 if [ ! -e /proc/self/fail-nth ] || [ ! -e /sys/kernel/debug/failslab ]; then
 	# the laboratory that is made for this
 	! grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env || missing_all "fault injection"
@@ -22,19 +19,14 @@ fi
 stride=11
 [ "${IWT_FAULTS:-}" != all ] || stride=1
 
-# All TCP sockets of this machine, also those that nobody can find any more
-sockets() { awk '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == "alloc") print $(i + 1) }' /proc/net/sockstat; }
-no_more_sockets() { [ "$(sockets)" -le "$had" ]; }
-no_objects() { ! rdma resource show "$1" link "$DEV_A" 2>/dev/null | grep -q ' pid '; }
 # A namespace that something refers to keeps its end of the pair, and with it the other one.
 peer_is_gone() { ! ip -n "$NS_B" link show "$IF_B"; }
 
-ktap_begin
-net_setup 1500 || { not_ok "two namespaces"; ktap_finish; }
-had=$(sockets)
+two_namespaces
+had=$(tcp_has alloc)
 tap faults in_net "$NS_A" timeout -k 10 $((IWT_TIME * 20)) "$IWT_BIN/iwt_faults" "$DEV_A" "$IF_A" $IP_A $stride
-for kind in qp cq mr pd; do check "no $kind is left" busywait 20 no_objects $kind; done
-check "no socket is left" busywait 90 no_more_sockets || in_a ss -tnaie | diag
+check_no_objects 20 "$DEV_A"
+check "no socket is left" busywait 90 no_more_sockets "$had" || in_a ss -tnaie | diag
 MADE_DEV+=("$NS_A $DEV_A")
 link_add "$NS_B" "$DEV_B" "$IF_B"
 pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"

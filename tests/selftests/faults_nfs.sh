@@ -7,43 +7,39 @@
 # the laboratory to find, and for kmemleak.
 # Some of them, farther and farther apart; with IWT_FAULTS=all each of the first hundred, and
 # each eleventh behind.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
+. "$(dirname "$0")/../lib/nfs.sh"
 
 FAILSLAB=/sys/kernel/debug/failslab
 MOST=20000
 
-require iwt_faultnth rping rdma
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers do then is not tested"
+begin iwt_faultnth rping rdma
+only_iw_tcp "what other drivers do then is not tested"
 if [ ! -e $FAILSLAB/require-start ]; then
 	! grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env || missing_all "fault injection by module"
 	skip_all "no fault injection by module in this kernel"
 fi
-for module in rpcrdma nfsd nfs nfsv4; do
-	modprobe -q $module || [ -d /sys/module/$module ] || skip_all "this kernel has no NFS over RDMA"
-done
+want_modules "${NFS_MODULES[@]}" || skip_all "this kernel has no NFS over RDMA"
 require rpc.nfsd mount.nfs
 
 nfs=$(realpath "$(dirname "$0")/../consumers/nfs.sh")
 
 # client COMMAND...: at the client's host, where it mounts
 client() { nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" "$@"; }
-host_is_ready() { client mkdir -p /mnt/nfs; }
+host_is_ready() { client mkdir -p $NFS_AT; }
 
-mounted() { client grep -q ' /mnt/nfs .*proto=rdma' /proc/mounts; }
+mounted() { client grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }
 
 # What is made to fail, or not: $FAULT is "" or the program that does, with its arguments
-mount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" mount.nfs 10.77.0.1:/srv /mnt/nfs \
-	-o vers=4,proto=rdma,port=20049,sec=sys,retry=0; }
-umount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" umount /mnt/nfs; }
+mount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" mount.nfs $NFS_FROM $NFS_AT \
+	-o "$NFS_OPTIONS"; }
+umount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" umount $NFS_AT; }
 # Through the page cache and around it, so that each octet is sent and comes back
 use_it() {
 	# shellcheck disable=SC2016
 	$FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" bash -c '
-		dd if="$0" of=/mnt/nfs/data bs=64k conv=fsync status=none &&
-			dd if=/mnt/nfs/data iflag=direct bs=1M status=none | cmp - "$0"' "$TMP/data"
+		dd if="$0" of="$1" bs=64k conv=fsync status=none &&
+			dd if="$1" iflag=direct bs=1M status=none | cmp - "$0"' "$TMP/data" $NFS_AT/data
 }
 other_data() { head -c 300000 /dev/urandom >"$TMP/data"; }
 
@@ -126,8 +122,7 @@ stop_server() {
 # Completion queues that the core pools for its users live as long as the device.
 no_resources() { ! in_net "$1" rdma resource show "$2" | grep -E '(pd|qp|cm_id|mr) [1-9]'; }
 
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 start ip netns exec "$NS_A" unshare -m bash "$nfs" server "$TMP" >"$TMP/server.log" 2>&1
 server=$PID
 start ip netns exec "$NS_B" unshare -m sleep 100000

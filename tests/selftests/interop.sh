@@ -4,17 +4,12 @@
 # both roles, both sides transferring, all data verified, CRC on and off.
 # IWT_QUICK: not the largest messages, without CRC data alone, and no long FPDUs.
 # IWT_CRC: with (on) or without (off) alone.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
-. "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_verify rping
-require_type "$IWT_LINK_TYPE"
+begin iwt_verify rping
 require_type siw
 [ "$IWT_LINK_TYPE" != siw ] || skip_all "siw is the peer here"
-ktap_begin
-net_setup 1500 || { not_ok "two namespaces"; ktap_finish; }
+two_namespaces
 
 crc_param=/sys/module/$IWT_LINK_TYPE/parameters/crc
 large_param=/sys/module/$IWT_LINK_TYPE/parameters/large_fpdus

@@ -1,15 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The same over IPv6.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
-. "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require rping iwt_verify
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin rping iwt_verify
+two_links
 
 siw=()
 [ "$IWT_LINK_TYPE" != siw ] || siw=(--local-siw --peer-siw)

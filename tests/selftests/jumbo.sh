@@ -2,17 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # Segments that are longer than what FPDUs are framed in: all data, and the segments
 # are full all the same.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_verify iwt_bench rdma
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "counters of iw_tcp"
+begin iwt_verify iwt_bench rdma
+only_iw_tcp "counters of iw_tcp"
 MESSAGES=512
 
-ktap_begin
-setup 65535 || { not_ok "two links"; ktap_finish; }
+two_links 65535
 verify_pair "verify" $IP_B --max-size 200000 --rounds 1 --no-neg --no-events --no-wr
 before=$(counter "$DEV_A" tx_segs)
 check "Writes of 64 KB" bench_pair -o write -S 65536 -n $MESSAGES -w 8

@@ -2,17 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # kill -9 under traffic: the other side learns of it, nothing is left, and the
 # next connection works.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
-. "$(dirname "$0")/../lib/drop.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require rping ib_write_bw
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
-
-no_qps() { ! rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
+begin rping ib_write_bw
+two_links
 
 for kind in traffic traffic_rping; do
 	for victim in client server both; do

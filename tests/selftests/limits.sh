@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What verbs refuse, and that it changes nothing; whom memory is charged to; the limits of
+# What verbs refuse, and that it changes nothing; which process is charged for memory; the limits of
 # control groups, of RLIMIT_MEMLOCK and of the device (IWT_MAX=pd,cq,qp,mr: those that there
 # is memory and time for).
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
 ENOMEM=12 EAGAIN=11
-CG=/sys/fs/cgroup/iwt$$
 
 # limits PREFIX OPTION...: iwt_limits, with LESS before it
 limits() {
@@ -17,24 +15,11 @@ limits() {
 	subtests "$prefix" "$TMP/limits" $?
 }
 
-# grouped COMMAND...: in the control group $CG
-grouped() { bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CG" ip netns exec "$NS_A" "$@"; }
-has_controller() { grep -qw "$1" /sys/fs/cgroup/cgroup.controllers 2>/dev/null; }
-# group CONTROLLER: there is a group, which it controls
-group() {
-	echo "+$1" >/sys/fs/cgroup/cgroup.subtree_control && mkdir -p "$CG"
-}
-no_group() { [ ! -d "$CG" ] || rmdir "$CG"; }
 nothing_charged() { ! grep -q "$DEV_A .*hca_\(handle\|object\)=[1-9]" "$CG/rdma.current"; }
-# resources of processes that are gone go with them
-res() { in_a rdma resource show "$1" link "$DEV_A" 2>/dev/null | grep -c 'comm iwt_limits'; }
-none_left() { [ "$(($(res qp) + $(res mr) + $(res cq) + $(res pd)))" = 0 ]; }
 
-require iwt_verbs iwt_limits rdma
-require_type "$IWT_LINK_TYPE"
-trap 'cleanup; no_group' EXIT
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin iwt_verbs iwt_limits rdma
+trap 'cleanup; cg_del' EXIT
+two_links
 
 in_a "$IWT_BIN/iwt_verbs" "$DEV_A" >"$TMP/verbs" 2>&1
 subtests verbs "$TMP/verbs" $?
@@ -45,11 +30,11 @@ limits "RLIMIT_MEMLOCK, completion queues" some cq $ENOMEM 20 28 1000
 limits "RLIMIT_MEMLOCK, queue pairs" some qp $ENOMEM 8 16 1000
 LESS=()
 
-if has_controller rdma; then
-	check "a group for RDMA" group rdma
+if cg_has rdma; then
+	check "a group for RDMA" cg_add rdma
 	echo "$DEV_A hca_handle=1 hca_object=10" >"$CG/rdma.max"
 	for kind in cq pd; do
-		grouped "$IWT_BIN/iwt_limits" "$DEV_A" some $kind $EAGAIN 10 10 >"$TMP/limits" 2>&1
+		"${GROUPED[@]}" "$IWT_BIN/iwt_limits" "$DEV_A" some $kind $EAGAIN 10 10 >"$TMP/limits" 2>&1
 		subtests "group for RDMA, $kind" "$TMP/limits" $?
 	done
 	check "nothing stays charged" busywait "$IWT_TIME" nothing_charged
@@ -58,9 +43,9 @@ if has_controller rdma; then
 	if [ -e /sys/kernel/debug/kmemleak ]; then
 		skip "no context" "where leaks are looked for, the core's own is found"
 	else
-		refuse "no context" grouped "$IWT_BIN/iwt_limits" "$DEV_A" some cq $EAGAIN 10 10
+		refuse "no context" "${GROUPED[@]}" "$IWT_BIN/iwt_limits" "$DEV_A" some cq $EAGAIN 10 10
 	fi
-	no_group
+	cg_del
 else
 	skip "a group for RDMA" "this kernel has no such control groups"
 fi
@@ -70,18 +55,16 @@ fi
 at_limit() { grep -q '^max [1-9]' "$CG/memory.events"; }
 bounded() {
 	local rc
-	echo 64M >"$CG/memory.max"
-	[ ! -e "$CG/memory.swap.max" ] || echo 0 >"$CG/memory.swap.max"
-	grouped "$IWT_BIN/iwt_limits" "$DEV_A" some "$1" $ENOMEM 0 "$2" "$3"
+	"${GROUPED[@]}" "$IWT_BIN/iwt_limits" "$DEV_A" some "$1" $ENOMEM 0 "$2" "$3"
 	rc=$?
 	{ [ $rc -eq 0 ] || [ $rc -eq 137 ]; } && at_limit
 }
-if has_controller memory; then
+if cg_has memory; then
 	for try in "cq 2 1048576" "qp 50 16384"; do
-		check "a group for memory" group memory
+		check "a group for memory" cg_memory 64M
 		# shellcheck disable=SC2086
 		check "it is charged, ${try%% *}" bounded $try
-		no_group
+		cg_del
 	done
 else
 	skip "a group for memory" "this kernel has no such control groups"
@@ -92,7 +75,7 @@ for kind in ${IWT_MAX//,/ }; do
 	began=$SECONDS
 	limits "the device's $kind" max $kind
 	echo "# $((SECONDS - began)) s"
-	check "nothing of them is left" busywait "$IWT_TIME" none_left
+	check "nothing of them is left" busywait "$IWT_TIME" nothing_of iwt_limits "$DEV_A"
 done
-check "nothing is left" busywait "$IWT_TIME" none_left
+check "nothing is left" busywait "$IWT_TIME" nothing_of iwt_limits "$DEV_A"
 ktap_finish

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Links: made, removed, refused, and what they follow of their netdev.
 # IWT_QUICK: less often
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require rdma ibv_devinfo
-require_type "$IWT_LINK_TYPE"
+begin rdma ibv_devinfo
 TYPE=$IWT_LINK_TYPE
 MODULE=$TYPE
 AGAIN=${IWT_QUICK:+4}
@@ -119,8 +117,7 @@ again() {
 	done
 }
 
-ktap_begin
-net_setup 1500 || { not_ok "two namespaces"; ktap_finish; }
+two_namespaces
 autoload
 attributes
 refusals

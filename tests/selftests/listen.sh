@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Listeners: there before the first connection, gone without holding up anybody, and
 # patient on a new link whose port is taken.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-READER=/sys/kernel/debug/iwt_ktest/reader
+READER=$KTEST/reader
 LISTEN=$(dirname "$0")/../peer/listen.py
 
 # listener NS KIND ADDRESS PORT: one of its own; its pid is in PID
@@ -18,12 +16,12 @@ listener() {
 grace() {
 	if [ "$(nproc)" -lt 2 ]; then
 		skip "closing holds up nobody" "one processor"
-	elif ! modprobe -q iwt_ktest || [ ! -e $READER ]; then
+	elif ! ktest_load || [ ! -e $READER ]; then
 		skip "closing holds up nobody" "no module iwt_ktest or no debugfs here"
 	else
 		in_net "$NS_B" timeout 300 python3 "$LISTEN" grace $IP_B 7300 $READER >"$TMP/out" 2>&1
 		subtests "closing" "$TMP/out" $?
-		modprobe -r iwt_ktest
+		ktest_unload
 	fi
 }
 
@@ -57,13 +55,11 @@ late() {
 	check "and gives it back" wait_free "$NS_B" 7280
 }
 
-require rdma rping python3
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other drivers are not tested"
+begin rdma rping python3
+only_iw_tcp "other drivers are not tested"
 # what a library would have loaded
 modprobe -q rdma_ucm
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 in_b timeout 300 python3 "$LISTEN" first $IP_B 7400 >"$TMP/out" 2>&1
 subtests "listening" "$TMP/out" $?
 several

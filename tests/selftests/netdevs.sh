@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Connections over VLANs, bridges and bonds, with link-local addresses, and to a
 # listener of all addresses over several links: which link serves whose address.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require rping ib_send_bw
-require_type "$IWT_LINK_TYPE"
+begin rping ib_send_bw
 
 # A: IF_A   VL_A on it   IF2_A in bridge BR_A   IF3_A in bond BO_A
 # B: IF_B   VL_B on it   IF2_B                  IF3_B
@@ -165,8 +162,7 @@ several() {
 	done
 }
 
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 vlan
 bridge
 bond

@@ -1,9 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Namespaces: links that belong to one, and what their end leaves behind.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
 LISTEN=$(dirname "$0")/../peer/listen.py
 NS_C=iwt-$TAG-c NS_D=iwt-$TAG-d IF_C=i${TAG}c
@@ -75,26 +73,23 @@ dialling() {
 
 # A kernel consumer connects by a link whose net device has moved, while the link goes
 moving() {
-	local dir=/sys/kernel/debug/iwt_ktest run
-	if ! modprobe -q iwt_ktest || [ ! -d $dir ]; then
+	local run
+	if ! ktest_load; then
 		skip "moved" "no module iwt_ktest or no debugfs here"
 		return
 	fi
 	ns_add "$NS_C"
 	# there is what a socket needs
 	ip -n "$NS_C" addr add $IP_A/24 dev lo
-	exec 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B"
-	(echo "moved direct 8 9 $IP_A $IP_B" >$dir/run) &
+	ktest moved &
 	run=$!
 	check "moved: two queue pairs wait" busywait "$IWT_TIME" two_wait
 	ip -n "$NS_A" link set "$IF_A" netns "$NS_C"
-	echo >$dir/go
+	echo >$KTEST/go
 	wait $run
-	exec 8<&- 9<&-
-	cat $dir/results >"$TMP/results"
-	subtests "moved" "$TMP/results" $?
+	ktest_results moved
 	check "moved: the link goes" busywait 20 not visible_here "$DEV_A"
-	modprobe -r iwt_ktest
+	ktest_unload
 	ip -n "$NS_C" link set "$IF_A" netns "$NS_A"
 	ns_del "$NS_C"
 	check "moved: a link is made anew" link_add "$NS_A" "$DEV_A" "$IF_A"
@@ -102,9 +97,7 @@ moving() {
 
 two_wait() { [ "$(rdma resource show qp link "$DEV_A" | grep -c rdma_cm)" -eq 2 ]; }
 
-require rdma rping python3
-require_type "$IWT_LINK_TYPE"
-ktap_begin
+begin rdma rping python3
 
 visible() { ip netns exec "$1" rdma dev show "$2" >/dev/null 2>&1; }
 visible_here() { rdma dev show "$1" >/dev/null 2>&1; }

@@ -3,14 +3,10 @@
 # perftest over rdma_cm, a few iterations of everything that iWARP has.
 # (perftest does not look at its data; verify.sh does.)
 # IWT_QUICK: one of each kind
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require ib_write_bw
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin ib_write_bw
+two_links
 
 # perf PROGRAM OPTIONS...: one run; the client must report its line of figures
 perf() {

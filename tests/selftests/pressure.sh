@@ -6,21 +6,16 @@
 #
 # tcp_mem is the machine's, so this is for laboratories. A processor takes up to a megabyte
 # before it counts: something else holds more than the limit, in connections of its own.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
-. "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/tcpmem.sh"
 
-require iwt_verify iwt_conn rping rdma python3
-require_type "$IWT_LINK_TYPE"
+begin iwt_verify iwt_conn rping rdma python3
 in_laboratory || skip_all "it would take TCP's memory from this machine"
-want_configfs || skip_all "no configfs here"
+want_settings
 
-top=/sys/kernel/config/iw_tcp
 FAILSLAB=/sys/kernel/debug/failslab
 CACHE=/sys/kernel/slab/skbuff_fclone_cache/failslab
-trap 'normal; buffers; cleanup; rmdir "$top/$DEV_A" "$top/$DEV_B" 2>/dev/null' EXIT
+trap 'normal; buffers; cleanup; settings_end 2>/dev/null' EXIT
 
 # by_turns COMMAND COMMAND: until it is stopped
 by_turns() {
@@ -32,11 +27,8 @@ by_turns() {
 	done
 }
 
-no_more_sockets() { [ "$(tcp_has alloc)" -le "$1" ]; }
-no_qps() { ! rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
 
-# set_all FILE VALUE: a setting of both links; net_all NAME VALUE: of both hosts
-set_all() { echo "$2" >$top/$DEV_A/"$1" && echo "$2" >$top/$DEV_B/"$1"; }
+# net_all NAME VALUE: on both hosts
 net_all() { in_net "$NS_A" sysctl -qw "$1=$2" && in_net "$NS_B" sysctl -qw "$1=$2"; }
 
 # data WHAT MAX-SIZE OPERATIONS: of all sizes, in both directions
@@ -138,9 +130,8 @@ parts_over_the_limit() {
 	normal
 }
 
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
-mkdir $top/$DEV_A $top/$DEV_B
+two_links
+settings_begin
 had=$(tcp_has alloc)
 check "a connection from before" old_begins
 check "others hold TCP's memory" hog
@@ -154,11 +145,11 @@ shaken "the limit comes and goes" 70000 send,read
 net_all net.ipv4.tcp_rmem "4096 8192 16384"
 net_all net.ipv4.tcp_wmem "4096 4096 8192"
 shaken "it does, and buffers are small" 20000 write
-set_all large_fpdus on
+set_links large_fpdus on
 net_all net.ipv4.tcp_rmem "4096 131072 6291456"
 shaken "it does, and FPDUs are large" 70000 write
 parts_over_the_limit
-set_all large_fpdus off
+set_links large_fpdus off
 many_over_the_limit
 check "the old connection goes on" old_lives
 check "and its data are right" old_is_right
@@ -169,5 +160,5 @@ stop "$OLD" "$OLD_SERVER"
 for dev in $DEV_A $DEV_B; do check "no queue pair is left on $dev" busywait 30 no_qps "$dev"; done
 check "no socket is left" busywait 90 no_more_sockets "$had"
 pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
-rmdir $top/$DEV_A $top/$DEV_B
+settings_end
 ktap_finish

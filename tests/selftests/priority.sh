@@ -3,18 +3,13 @@
 # The work of what processes post: not done by threads of a higher priority than theirs, and
 # the first of it, but no more than that, by the process in its own call. The kernel's trace
 # tells which thread does it.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/verify.sh"
-. "$(dirname "$0")/../lib/trace.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_bench rdma
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "tracepoints of iw_tcp"
+begin iwt_bench rdma
+only_iw_tcp "tracepoints of iw_tcp"
 trace_events workqueue/workqueue_queue_work workqueue/workqueue_execute_start workqueue/workqueue_execute_end \
 	iw_tcp/iwt_tx_batch
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 
 # not so much under way that it takes a slow machine longer than the server waits
 check "traffic" traced workqueue/workqueue_queue_work -- bench_pair -o write -S 1000000 -q 4 -d 8 -t 500

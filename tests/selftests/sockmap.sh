@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Connections that a program of BPF has put into a map of sockets before their listener
 # could have them are refused: they are in other hands. Without it all is as before.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require rping iwt_sockmap
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin rping iwt_sockmap
+two_links
 group=$TMP/cgroup
 mkdir "$group"
 mount -t cgroup2 none "$group" || skip_all "no cgroup2 here"

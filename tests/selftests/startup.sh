@@ -2,31 +2,26 @@
 # SPDX-License-Identifier: GPL-2.0
 # MPA startup with a peer that speaks for itself, well and badly; meanwhile a
 # well-behaved one is served.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require rping iwt_conn python3
-require_type "$IWT_LINK_TYPE"
-want_configfs || skip_all "no configfs here"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers answer is not tested"
+begin rping iwt_conn python3
+want_settings
+only_iw_tcp "what other drivers answer is not tested"
 peer=$(dirname "$0")/../peer/startup.py
-top=/sys/kernel/config/iw_tcp
 
 # with_setting CASE FILE VALUE: both links are set, then each is tried
 with_setting() {
-	local was dev
-	was=$(cat "$top/$DEV_A/$2")
-	for dev in $DEV_A $DEV_B; do echo "$3" >"$top/$dev/$2"; done
+	local was
+	was=$(setting "$DEV_A" "$2")
+	set_links "$2" "$3"
 	tap "$2 $3, responder" in_a timeout 60 python3 "$peer" "initiator.$1" $IP_B 7174
 	tap "$2 $3, initiator" in_b timeout 100 python3 "$peer" "responder.$1" $IP_B 7176 \
 		ip netns exec "$NS_A" timeout 60 rping -c -d -a $IP_B -p 7176 -C 1
-	for dev in $DEV_A $DEV_B; do echo "$was" >"$top/$dev/$2"; done
+	set_links "$2" "$was"
 }
 
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
-mkdir $top/$DEV_A $top/$DEV_B
+two_links
+settings_begin
 
 start in_b rping -s -P -S 4096 -a $IP_B >"$TMP/listener" 2>&1
 srv=$PID
@@ -56,7 +51,7 @@ tap "initiator" in_b timeout 100 python3 "$peer" responder.private_data $IP_B 71
 with_setting crc_required crc required
 with_setting revision_1 mpa_revision 1
 with_setting rdmac rdmac_permissive on
-rmdir $top/$DEV_A $top/$DEV_B
+settings_end
 check "the listener lives" alive "$srv"
 stop "$srv"
 

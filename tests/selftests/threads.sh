@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # Threads of one process: several post to the same queue pairs, by both interfaces, and several
 # poll one completion queue, by both; also while the device counts on their polling.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_threads iwt_hostile rdma
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other providers have no ibv_wr_*"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin iwt_threads iwt_hostile rdma
+only_iw_tcp "other providers have no ibv_wr_*"
+two_links
 
 posts=5000
 [ -z "${IWT_QUICK:-}" ] || posts=1000

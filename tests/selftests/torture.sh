@@ -7,8 +7,7 @@
 #
 # --pressure: TCP as a whole is short of memory, so that what has come of an FPDU is set
 # aside until the rest has.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
 ip=4 seconds=20 pressure='' options=()
 while [ $# -gt 0 ]; do
@@ -19,11 +18,8 @@ while [ $# -gt 0 ]; do
 	*) options+=("$1"); shift ;;
 	esac
 done
-require iwt_ulp python3
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "the settings are iw_tcp's"
-ktap_begin
-export IWT_BIN
+begin iwt_ulp python3
+only_iw_tcp "the settings are iw_tcp's"
 { net_setup 1500 && link_add "$NS_B" "$DEV_B" "$IF_B"; } || { not_ok "a link"; ktap_finish; }
 if [ -n "$pressure" ]; then
 	in_laboratory || skip_all "it would take TCP's memory from this machine"

@@ -1,16 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The module unloads when the kernel may let it go, and not before.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
-. "$(dirname "$0")/../lib/drop.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require rping
-require_type "$IWT_LINK_TYPE"
+begin rping
 MODULE=$IWT_LINK_TYPE
 [ -n "$(ls /sys/class/infiniband 2>/dev/null)" ] && skip_all "there are RDMA links already"
-ktap_begin
 
 unload() { ! loaded || modprobe -r "$MODULE"; }
 loaded() { [ -d "/sys/module/$MODULE" ]; }
@@ -20,7 +15,7 @@ check "unload without links" modprobe -r "$MODULE"
 check "it is gone" not loaded
 check "load" modprobe "$MODULE"
 
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 check "unload with idle links" timeout 60 modprobe -r "$MODULE"
 check "it is gone" not loaded
 check "the links went with it" not rdma_exists "$DEV_A"

@@ -1,16 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The link, or the netdev below it, goes away under traffic.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
-. "$(dirname "$0")/../lib/drop.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require rping ib_write_bw
-require_type "$IWT_LINK_TYPE"
-ktap_begin
+begin rping ib_write_bw
 
-gone() { ! rdma link show "$1/1" >/dev/null 2>&1; }
 # The client ends by itself, with an error or without; perftest's may crash on the way,
 # and the gate of the laboratory looks at where.
 both_end() {
@@ -23,7 +17,7 @@ both_end() {
 
 again() {
 	cleanup_links
-	setup 1500 || { not_ok "two links"; ktap_finish; }
+	two_links
 }
 cleanup_links() {
 	local x
@@ -32,8 +26,8 @@ cleanup_links() {
 		link_del $x 2>/dev/null
 	done
 	for x in "${MADE_NS[@]}"; do ns_del "$x"; done
-	busywait 20 gone "$DEV_A"
-	busywait 20 gone "$DEV_B"
+	busywait 20 no_link "$DEV_A"
+	busywait 20 no_link "$DEV_B"
 	MADE_NS=() MADE_DEV=()
 }
 
@@ -47,7 +41,7 @@ out() {
 		KIND=$kind
 		$kind || { not_ok "$what: $kind runs"; stop "$CLI" "$SRV"; continue; }
 		check "$what under $kind" timeout 60 "$@"
-		check "$what under $kind: the link is gone" busywait 20 gone "$GONE"
+		check "$what under $kind: the link is gone" busywait 20 no_link "$GONE"
 		check "$what under $kind: its user ends" both_end
 		stop "$CLI" "$SRV"
 	done

@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Every octet of every operation, sizes around all the limits, errors, events.
 # IWT_VERIFY_ARGS goes to iwt_verify (for example --max-size 67108864)
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_verify rdma
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin iwt_verify rdma
+two_links
 
 # begin_segments DEVICE: all segments that it has received but a few, which TCP cut elsewhere
 begin_segments() {

@@ -4,27 +4,19 @@
 # may still have when are in tests/peer/rows_rdmap_zc.py.
 # IWT_QUICK: with losses alone. IWT_VERIFY_ARGS goes to iwt_verify, as for verify.sh; IWT_ZC_OTHERS: other
 # selftests that are to run without a copy.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_verify rdma
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "zero copy of iw_tcp"
-want_configfs || skip_all "no configfs here"
+begin iwt_verify rdma
+only_iw_tcp "zero copy of iw_tcp"
+want_settings
 [ ! -e /sys/kernel/realtime ] || skip_all "not with PREEMPT_RT"
-top=/sys/kernel/config/iw_tcp
 params=/sys/module/iw_tcp/parameters
 short=(--max-size 300000 --rounds 1 --no-neg --no-events --no-wr)
 
 # zerocopy WORD [CRC]: on both links
 zerocopy() {
-	local dev
-	for dev in $DEV_A $DEV_B; do
-		[ -d "$top/$dev" ] || mkdir "$top/$dev"
-		echo "${2:-off}" >"$top/$dev/crc"
-		echo "$1" >"$top/$dev/zerocopy"
-	done
+	set_links crc "${2:-off}"
+	set_links zerocopy "$1"
 	BEFORE=$(lent)
 }
 
@@ -63,14 +55,14 @@ elsewhere() {
 	fi
 }
 
-ktap_begin
-setup 9000 || { not_ok "two links"; ktap_finish; }
+two_links 9000
+settings_begin
 
 zerocopy always
 if [ -n "${IWT_QUICK:-}" ]; then
 	with_netem "far and lossy" delay 3ms loss 1%
 	check "netem: by reference" some_lent
-	rmdir $top/$DEV_A $top/$DEV_B
+	settings_end
 	ktap_finish
 fi
 # shellcheck disable=SC2086
@@ -105,7 +97,7 @@ ip -n "$NS_A" link set "$IF_A" mtu 1500
 zerocopy always
 verify_pair "small segments" $IP_B "${short[@]}"
 check "small segments: by reference" some_lent
-rmdir $top/$DEV_A $top/$DEV_B
+settings_end
 
 was_crc=$(cat $params/crc) was_zc=$(cat $params/zerocopy)
 echo off >$params/crc

@@ -55,23 +55,16 @@ verifiers_signal() {
 	for v in "${VERIFIERS[@]}"; do kill "-$1" "${v% *}" 2>/dev/null; done
 }
 
-nvme_connect() {
-	timeout 60 nvme connect -t rdma -a 10.78.0.1 -s 4420 -n $NVME_NQN -i 2 -Q 32 \
-		--hostnqn=nqn.2014-08.org.nvmexpress:uuid:6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77 \
-		--hostid=6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77 && busywait 30 nvme_disk
-}
-
 nvme_start() {
 	rdma link add "$LINK" type "$IWT_LINK_TYPE" netdev iwt-soak || return
-	nvme_target_start rdma 10.78.0.1 && nvme_connect
+	nvme_target_start rdma 10.78.0.1 && nvme_connect 60 rdma 10.78.0.1
 }
 
 # The link goes first, and the target's listener with it: the target destroys a listener
 # under a lock that the events of its connections take as well, which lockdep takes for a
 # deadlock.
 nvme_stop() {
-	timeout 60 nvme disconnect -n $NVME_NQN && busywait 30 nvme_gone &&
-		by_name "$LINK" rdma link delete "$LINK" && nvme_target_stop
+	nvme_disconnect 60 && by_name "$LINK" rdma link delete "$LINK" && nvme_target_stop
 }
 
 # nvme_traffic: a process of its own, as nfs-traffic.sh is

@@ -4,20 +4,22 @@
 # moment: the mount option fatal_neterrors=none has the client wait, and without it the newer
 # kernels' client ends what it was doing with an error. (The churn mounts with it.)
 here=$(dirname "$(realpath "$0")")
+# shellcheck source=tests/lib/nfs.sh
+. "$here/../lib/nfs.sh"
 
 # client DIR [OPTION]: mounts, writes, and reads once the network is unreachable
 client() {
 	local dir=$1
 	. "$here/../lib/wait.sh"
-	mkdir -p /mnt/nfs
-	timeout 120 mount.nfs 10.77.0.1:/srv /mnt/nfs -o "vers=4,proto=rdma,port=20049,sec=sys,retry=0$2" >"$dir/mount" 2>&1 &&
-		dd if="$dir/data" of=/mnt/nfs/data conv=fsync status=none >>"$dir/mount" 2>&1
+	mkdir -p $NFS_AT
+	nfs_mount 120 "$2" >"$dir/mount" 2>&1 &&
+		dd if="$dir/data" of=$NFS_AT/data conv=fsync status=none >>"$dir/mount" 2>&1
 	echo $? >"$dir/mounted"
 	busywait 300 test -e "$dir/unreachable"
-	dd if=/mnt/nfs/data of="$dir/got" bs=64k iflag=direct status=none 2>"$dir/error"
+	dd if=$NFS_AT/data of="$dir/got" bs=64k iflag=direct status=none 2>"$dir/error"
 	echo $? >"$dir/ended"
 	busywait 300 test -e "$dir/over"
-	umount /mnt/nfs
+	umount $NFS_AT
 }
 
 if [ "${1:-}" = client ]; then client "$2" "${3:-}"; exit; fi
@@ -82,12 +84,12 @@ with() {
 # knows: mount.nfs passes on what it does not know; the kernel refuses that before it looks for
 # the server
 knows() {
-	! ip netns exec "$NS_B" unshare -m timeout 60 mount.nfs 10.77.0.1:/srv /mnt -o vers=4,proto=rdma,port=1,retry=0,fatal_neterrors=none 2>&1 |
+	! ip netns exec "$NS_B" unshare -m timeout 60 mount.nfs $NFS_FROM /mnt -o "${NFS_OPTIONS/20049/1},fatal_neterrors=none" 2>&1 |
 		grep -q 'incorrect mount option'
 }
 
 require rpc.nfsd
-want_modules rpcrdma nfsd nfs nfsv4 || skip_all "this kernel has no NFS over RDMA"
+want_modules "${NFS_MODULES[@]}" || skip_all "this kernel has no NFS over RDMA"
 require_type "$IWT_LINK_TYPE"
 ktap_begin
 if check "two hosts" two_hosts; then

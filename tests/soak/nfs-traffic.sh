@@ -9,6 +9,7 @@ dir=$1 SOAK=$1 LANE=nfs
 shopt -s nullglob
 . "$(dirname "$0")/choice.sh"
 . "$(dirname "$0")/../lib/wait.sh"
+. "$(dirname "$0")/../lib/nfs.sh"
 
 # wrong WORD...: with the last words of what failed
 wrong() {
@@ -16,20 +17,16 @@ wrong() {
 	tail -n 2 "$dir/nfs-log" | cut -c 1-200 >>"$dir/nfs-wrong"
 }
 
-mounted() { grep -q ' /mnt/nfs .*proto=rdma' /proc/mounts; }
-
-# mount_once OPTIONS: a net device that is down at that moment is a reason to fail
-mount_once() { timeout 120 mount.nfs 10.77.0.1:/srv /mnt/nfs -o "vers=4,proto=rdma,port=20049,sec=sys,retry=0,$1$WAITS"; }
-
 # Newer kernels take it for the end of a mount of another namespace than the initial one when the
 # network is unreachable for a moment; with this they wait (see neterrors.sh). Older ones wait
 # anyhow, and do not know the option.
 WAITS=,fatal_neterrors=none
 
-nfs_mount() {
+mount_anew() {
 	one_of rsize=65536,wsize=65536 rsize=1048576,wsize=1048576 rsize=4096,wsize=8192
 	for _ in {1..20}; do
-		mount_once "$PICK" >"$dir/mount" 2>&1 && mounted && return
+		# a net device that is down at that moment is a reason to fail
+		nfs_mount 120 ",$PICK$WAITS" >"$dir/mount" 2>&1 && nfs_mounted && return
 		cat "$dir/mount"
 		! grep -q 'incorrect mount option' "$dir/mount" || WAITS=
 		nap 2
@@ -44,7 +41,7 @@ compare() {
 	local how=()
 	one_of '' iflag=direct
 	[ -z "$PICK" ] || how=("$PICK")
-	dd if="/mnt/nfs/$1" bs=256k "${how[@]}" status=none | cmp - "$dir/data/$1" || wrong "$1 is not what was written"
+	dd if="$NFS_AT/$1" bs=256k "${how[@]}" status=none | cmp - "$dir/data/$1" || wrong "$1 is not what was written"
 }
 
 # write NAME: what is compared from now on. Of a write that failed nobody knows how far it came.
@@ -53,7 +50,7 @@ write() {
 	one_of '' oflag=direct
 	[ -z "$PICK" ] || how=("$PICK")
 	# the last block of an odd size is no matter for direct I/O over NFS
-	if dd if="$dir/new" of="/mnt/nfs/$1" bs=64k conv=fsync "${how[@]}" status=none; then
+	if dd if="$dir/new" of="$NFS_AT/$1" bs=64k conv=fsync "${how[@]}" status=none; then
 		mv "$dir/new" "$dir/data/$1"
 	else
 		wrong "write of $1"
@@ -62,7 +59,7 @@ write() {
 }
 
 # there_and_back NAME: by another name
-there_and_back() { mv "/mnt/nfs/$1" /mnt/nfs/moved && mv /mnt/nfs/moved "/mnt/nfs/$1"; }
+there_and_back() { mv "$NFS_AT/$1" $NFS_AT/moved && mv $NFS_AT/moved "$NFS_AT/$1"; }
 
 one_round() {
 	local name
@@ -72,17 +69,17 @@ one_round() {
 	head -c $((PICK * 4099)) /dev/urandom >"$dir/new"
 	write "$name"
 	if chance 30; then
-		umount /mnt/nfs || wrong "umount"
-		nfs_mount
+		umount $NFS_AT || wrong "umount"
+		mount_anew
 	fi
 	for name in "$dir"/data/*; do compare "${name##*/}"; done
 	chance 20 && [ -e "$dir/data/file0" ] && { there_and_back file0 || wrong "another name"; }
 	return 0
 }
 
-mkdir -p /mnt/nfs "$dir/data"
+mkdir -p $NFS_AT "$dir/data"
 seed "$2" nfs
-nfs_mount >"$dir/nfs-log" 2>&1
+mount_anew >"$dir/nfs-log" 2>&1
 n=0
 while [ ! -e "$dir/stop-client" ]; do
 	if [ -e "$dir/pause" ]; then
@@ -95,5 +92,5 @@ while [ ! -e "$dir/stop-client" ]; do
 	echo $((++n)) >"$dir/nfs.new"
 	mv "$dir/nfs.new" "$dir/nfs"
 done
-umount /mnt/nfs || wrong "umount at the end"
+umount $NFS_AT || wrong "umount at the end"
 [ ! -e "$dir/nfs-wrong" ]

@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
 done
 # shellcheck source=tests/consumers/lib.sh
 . "$here/../consumers/lib.sh"
-for part in nvme pair drop; do
+for part in nfs nvme pair drop; do
 	# shellcheck disable=SC1090
 	. "$here/../lib/$part.sh"
 done
@@ -127,7 +127,7 @@ finish() {
 }
 
 require rping iwt_verify iwt_conn iwt_attach rdma nvme fio rpc.nfsd tc
-want_configfs && want_modules rpcrdma nfsd nfs nfsv4 nvmet-rdma nvme-rdma || skip_all "this kernel has no NFS or NVMe over RDMA"
+want_configfs && want_modules "${NFS_MODULES[@]}" nvmet-rdma nvme-rdma || skip_all "this kernel has no NFS or NVMe over RDMA"
 require_type "$IWT_LINK_TYPE"
 ktap_begin
 FIRST=$ROUND

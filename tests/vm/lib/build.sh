@@ -18,8 +18,8 @@ if [ -e Kbuild ]; then
 	make -s -j2 -C $kdir M=/src $MAKEARGS modules
 	install -m 644 -t $updates drivers/infiniband/sw/iw_tcp/iw_tcp.ko
 fi
-make -s -C $kdir M=/src/tests/vm/selftest/module $MAKEARGS modules
-install -m 644 -t $updates tests/vm/selftest/module/lab_fault.ko
+make -s -C $kdir M=/src/tests/vm/gate-test/module $MAKEARGS modules
+install -m 644 -t $updates tests/vm/gate-test/module/lab_fault.ko
 if [ -e tests/modules/Kbuild ] || [ -e tests/modules/Makefile ]; then
 	make -s -j2 -C $kdir M=/src/tests/modules KBUILD_EXTRA_SYMBOLS=/src/Module.symvers $MAKEARGS modules
 	find tests/modules -name "*.ko" -exec install -m 644 -t $updates {} +

@@ -21,7 +21,7 @@ payload_pack() {
 	local out=$1 dir=$2 script=$3 time=$4 interactive=$5 stage=$2/stage path
 	shift 5
 	mkdir -p "$stage/opt/iw_tcp/vm" "$stage/opt/iw_tcp/tests"
-	rsync -a --exclude=/vm/[!s]* --exclude=__pycache__ --exclude='*.o' --exclude='*.ko' \
+	rsync -a --include=/vm/gate-test/ --exclude="/vm/*" --exclude=__pycache__ --exclude='*.o' --exclude='*.ko' \
 		"$TREE/tests/" "$stage/opt/iw_tcp/tests/"
 	install -m 755 -t "$stage/opt/iw_tcp/vm" "$VM_DIR"/guest/{init,gate.sh,leaks,crashed}
 	[ -n "$interactive" ] && path=/opt/iw_tcp/tests/. || path=$(payload_place "$stage" "$script")

@@ -1,20 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Attached sockets that somebody else uses in the worst moment: owns it without end, wins it
-# where nobody looks, or goes on with a system call that began before.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+# Attached sockets that something else uses as well: it owns the socket without end, takes it at
+# the worst moment, or is still in a system call that began before the attach.
+. "$(dirname "$0")/../lib/begin.sh"
 
 CTL=/sys/kernel/debug/iwt_held/ctl
 
-require iwt_attach rdma rping
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other drivers have no such method"
+begin iwt_attach rdma rping
+only_iw_tcp "other drivers have no such method"
 modprobe -q iwt_held || missing_all "module iwt_held"
 [ -e $CTL ] || missing_all "debugfs"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 
 # debugfs is not in the /sys of "ip netns exec"
 in_a_() { in_net "$NS_A" timeout 250 "$IWT_BIN/iwt_attach" "$1" "$DEV_A" $IP_A "${@:2}"; }
@@ -24,7 +20,6 @@ tap late in_a_ late
 
 # A link goes though a socket of its is somebody's. HOW: hold, ambush
 says() { grep -q "$1" "$TMP/owned"; }
-gone() { ! rdma link show "$DEV_A/1" >/dev/null 2>&1; }
 link_goes() {
 	local how=$1 prog
 	start nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_attach" owned "$DEV_A" $IP_A "$how" >"$TMP/owned"
@@ -34,7 +29,7 @@ link_goes() {
 		return
 	fi
 	check "$how: a link goes" timeout 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
-	check "$how: it has gone" busywait 20 gone
+	check "$how: it has gone" busywait 20 no_link "$DEV_A"
 	check "$how: its program ends" ended "$prog" || diag <"$TMP/owned"
 	check "$how: the module can't go" stays
 	check "$how: another link comes" link_add "$NS_A" "$DEV_A" "$IF_A"

@@ -1,14 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Much to be received or flushed at once is done in steps, and nothing of it is lost.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+# The budgets of receiving and flushing: a lot of either is done in steps, and nothing is lost.
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_attach
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other drivers have no such method"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin iwt_attach
+only_iw_tcp "other drivers have no such method"
+two_links
 
 # room for megabytes that nobody has read
 in_net "$NS_A" sysctl -qw net.ipv4.tcp_rmem="4096 131072 33554432"

@@ -46,11 +46,9 @@ cell_nvme() { # CONTESTANT
 	nvme_prepare || { echo "this kernel lacks NVMe over fabrics" >"$TMP/said"; return 1; }
 	[ $transport = tcp ] || rdma link add iwt0 type "$1" netdev iwt-nvme || return
 	if nvme_target_start $transport $NVME_IP &&
-		timeout 30 nvme connect -t $transport -a $NVME_IP -s 4420 -n $NVME_NQN -i 2 -Q 32 >"$TMP/said" 2>&1 &&
-		busywait 20 nvme_disk; then
+		nvme_connect 30 $transport $NVME_IP >"$TMP/said" 2>&1; then
 		nvme_fio && rc=0
-		timeout 30 nvme disconnect -n $NVME_NQN >/dev/null
-		busywait 20 nvme_gone
+		nvme_disconnect 30 >/dev/null
 	fi
 	nvme_target_stop 2>/dev/null
 	[ $transport = tcp ] || rdma link delete iwt0

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-wire.py HOST PORT: an initiator that speaks for itself, with data.
+raw_initiator.py HOST PORT: an initiator that speaks for itself, with data.
 
 The responder is "iwt_hostile -s", which accepts everybody, grants 64 KiB of
 memory by its private data (address, STag and length in host order), and answers

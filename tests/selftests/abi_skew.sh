@@ -1,15 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A provider of another version than the module: what they share may be shorter or longer.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/verify.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_verify ibv_rc_pingpong rdma
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "it is the ABI of iw_tcp"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin iwt_verify ibv_rc_pingpong rdma
+only_iw_tcp "it is the ABI of iw_tcp"
+two_links
 shim=$IWT_BIN/skew.so
 
 # was NAME FILE: the shim did something to the program that wrote this

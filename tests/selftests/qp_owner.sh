@@ -1,11 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Whose a queue pair is: a number does not give anybody else's away, be it that of
-# another process or of a consumer in the kernel.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+# The owner of a queue pair: a process that knows its number cannot connect it, whether another
+# process owns it or a consumer in the kernel.
+. "$(dirname "$0")/../lib/begin.sh"
 
-DIR=/sys/kernel/debug/iwt_ktest
 PEER=$(dirname "$0")/../peer
 
 # numbers OWNER: of the queue pairs of A's link that it has
@@ -13,33 +11,27 @@ numbers() { in_a rdma resource show qp link "$DEV_A" | sed -n "s/.* lqpn \([0-9]
 has_numbers() { [ -n "$(numbers "$1")" ]; }
 
 in_kernel() {
-	if ! modprobe -q iwt_ktest || [ ! -d $DIR ]; then
+	if ! ktest_load; then
 		missing "queue pairs of the kernel" "module iwt_ktest, or debugfs"
 		return
 	fi
-	exec 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B"
-	check "identifiers of the kernel" sh -c "echo 'owner direct 8 9 $IP_A $IP_B' >$DIR/run"
-	cat $DIR/results >"$TMP/results"
-	subtests "kernel" "$TMP/results" $?
-	(echo "named direct 8 9 $IP_A $IP_B" >$DIR/run) &
+	check "identifiers of the kernel" ktest owner
+	ktest_results kernel
+	ktest named &
 	run=$!
 	check "a queue pair of the kernel waits" busywait "$IWT_TIME" has_numbers '\[rdma_cm\]'
 	# shellcheck disable=SC2046
 	in_a timeout "$IWT_TIME" python3 "$PEER/takeover.py" $IP_B 7174 $(numbers '\[rdma_cm\]') >"$TMP/out" 2>&1
 	subtests "a process, a queue pair of the kernel" "$TMP/out" $?
-	echo >$DIR/go
+	echo >$KTEST/go
 	wait $run
-	cat $DIR/results >"$TMP/results"
-	subtests "afterwards" "$TMP/results" $?
-	exec 8<&- 9<&-
-	modprobe -r iwt_ktest
+	ktest_results afterwards
+	ktest_unload
 }
 
-require rdma rping python3
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "what other drivers allow is not tested"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin rdma rping python3
+only_iw_tcp "what other drivers allow is not tested"
+two_links
 start in_b rping -s -P -a $IP_B >"$TMP/listener" 2>&1
 srv=$PID
 check "a listener" wait_listen "$NS_B" 7174

@@ -1,15 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Many connections at once: IWT_MANY of them (500), where there is time for it.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_conn
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
-
-no_qps() { ! rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
+begin iwt_conn
+two_links
 
 run() {
 	local prefix=$1

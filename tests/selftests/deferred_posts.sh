@@ -1,15 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Posting without the doorbell: what a process posted goes out even if it stops
-# looking for completions, which its device had counted on, and while the device waits
-# for answers.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+# Deferred posts, without a doorbell: they go out though the process stops polling its
+# completion queue, on which the device relied, and while the device waits for an answer.
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_bench rdma
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin iwt_bench rdma
+two_links
 
 # two that poll on one processor wait for its slices of time
 last=$(($(nproc) - 1)) rounds=25 answers=5000

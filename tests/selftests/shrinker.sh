@@ -3,16 +3,11 @@
 # Memory that is kept for frames goes back when the kernel wants it, which its
 # trace of shrinkers tells, and nobody who sends meanwhile notices (IWT_QUICK:
 # without that).
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/verify.sh"
-. "$(dirname "$0")/../lib/trace.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_bench iwt_verify rdma
-require_type "$IWT_LINK_TYPE"
+begin iwt_bench iwt_verify rdma
 trace_events vmscan/mm_shrink_slab_end
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 echo 'retval > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter
 echo 1 >$TRACE/events/vmscan/mm_shrink_slab_end/enable
 

@@ -2,13 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # The receive window on a long way: either end can tell of one as large as TCP's own
 # limits allow, and lets it grow with what arrives.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
-require iwt_bench tc ss
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-setup 9000 || { not_ok "two links"; ktap_finish; }
+begin iwt_bench tc ss
+two_links 9000
 modprobe -q tcp_diag
 { distance "far off" 40; } || skip_all "no netem here"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# scenario.sh NAME: one way for a script to end, for selftest/run
+# scenario.sh NAME: one way for a script to end, for gate-test/run
 set -e
 
 siw_link() {

@@ -1,19 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Octets that come in memory which the CPU can't read: the connection is lost, at once.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
 CTL=/sys/kernel/debug/iwt_held/ctl
 
-require rdma rping
-require_type "$IWT_LINK_TYPE"
-[ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "other drivers are not tested"
+begin rdma rping
+only_iw_tcp "other drivers are not tested"
 modprobe -q iwt_held || missing_all "module iwt_held"
 [ -e $CTL ] || missing_all "debugfs"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+two_links
 
 # one message there and back; what rping says counts, for its status tells too little
 ping() { in_net "$NS_A" timeout "$IWT_TIME" rping -c -v -a $IP_B -S 1000 -C 1 >"$TMP/ping" 2>&1; }

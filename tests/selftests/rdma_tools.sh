@@ -1,9 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The programs of rdma-core and qperf, unmodified.
-. "$(dirname "$0")/../lib/ktap.sh"
-. "$(dirname "$0")/../lib/net.sh"
-. "$(dirname "$0")/../lib/pair.sh"
+. "$(dirname "$0")/../lib/begin.sh"
 
 no_children() { ! pgrep -P "$1"; }
 connected_or_ended() { rdma resource show qp link "$DEV_A" | grep -q ' state RTS' || ! alive "$1"; }
@@ -38,10 +36,8 @@ qperf_test() {
 	check "qperf $1" sh -c "cat '$TMP/qperf'; exit $rc"
 }
 
-require rping ucmatose
-require_type "$IWT_LINK_TYPE"
-ktap_begin
-setup 1500 || { not_ok "two links"; ktap_finish; }
+begin rping ucmatose
+two_links
 
 pair "rping, data verified" 7174 "rping -s -a $IP_B -C 50 -V" "rping -c -a $IP_B -C 50 -V -v"
 pair "ucmatose" 7471 "ucmatose -b $IP_B" "ucmatose -s $IP_B"

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The selftests as kselftests: "make run_tests" on a machine, and the same directory in a kernel
+# tree, run there and where it is installed. One selftest stands for all; one that skips says so.
+# shellcheck disable=SC2317 # functions that check calls
+tests=$(dirname "$(realpath "$0")")
+# shellcheck source=tests/lib/begin.sh
+. "$tests/lib/begin.sh"
+
+tree=$TMP/kernel/tools/testing/selftests
+installed=$TMP/installed/iw_tcp/selftests
+export IWT_QUICK=1
+
+# run_tests DIR ARGUMENT...: says what make says
+run_tests() { make -s -C "$1" run_tests "${@:2}" >"$TMP/made" 2>&1; cat "$TMP/made"; }
+made() { grep -q "$1" "$TMP/made"; }
+
+# A kernel's lib.mk, as far as this directory knows it
+library() {
+	cat <<-'END'
+		OUTPUT ?= $(CURDIR)
+		TEST_GEN_FILES := $(patsubst %,$(OUTPUT)/%,$(TEST_GEN_FILES))
+		all: $(TEST_GEN_FILES)
+		run_tests: all
+			@for t in $(TEST_PROGS); do (cd $(OUTPUT) && ./$$t); echo "$$t ends with $$?"; done
+		install: all
+			@mkdir -p $(INSTALL_PATH)
+			@cp -p $(TEST_PROGS) $(TEST_FILES) $(TEST_GEN_FILES) $(wildcard config settings) $(INSTALL_PATH)
+			@for f in $(TEST_INCLUDES); do install -D $$f $(INSTALL_PATH)/$$f || exit; done
+	END
+}
+
+# whole: every file that a selftest names beside its directory is installed as well
+whole() {
+	local name rc=0
+	while read -r name; do
+		[ -e "$installed/$name" ] || { echo "there is no $name"; rc=1; }
+	done < <(cat "$installed"/../*/*.sh | grep -oE '\.\./[a-z]+/[a-z_]+\.(sh|py|awk|json)' | sort -u)
+	return "$rc"
+}
+
+installed_runs() { (cd "$installed" && ./reject.sh); }
+
+begin make rping iwt_conn
+check "a machine: a selftest passes" run_tests "$tests/selftests" TEST_PROGS=reject.sh
+check "a machine: it is counted" made '^[1-9][0-9]* passed, 0 failed'
+IWT_LINK_TYPE=siw run_tests "$tests/selftests" TEST_PROGS=budgets.sh >/dev/null
+check "a machine: one that skips is counted" made '^0 passed, 1 failed, 1 skipped$'
+
+mkdir -p "$tree"
+cp -a "$tests" "$tree/iw_tcp"
+library >"$tree/lib.mk"
+check "a kernel tree: a selftest runs" run_tests "$tree/iw_tcp/selftests" TEST_PROGS=reject.sh
+check "a kernel tree: it passes" made '^reject.sh ends with 0$'
+IWT_LINK_TYPE=siw run_tests "$tree/iw_tcp/selftests" TEST_PROGS=budgets.sh >/dev/null
+check "a kernel tree: one that skips says so" made '^budgets.sh ends with 4$'
+check "a kernel tree: they are installed" make -s -C "$tree/iw_tcp/selftests" install INSTALL_PATH="$installed"
+check "installed: nothing is missing" whole
+rm -rf "$tree"
+check "installed: a selftest passes" installed_runs
+ktap_finish

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What each selftest begins with: it sources this file, and has all of this directory that
+# selftests use. README says how one is written.
+
+IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/lib/ktap.sh
+. "$IWT_LIB/ktap.sh"
+# shellcheck source=tests/lib/net.sh
+. "$IWT_LIB/net.sh"
+# shellcheck source=tests/lib/left.sh
+. "$IWT_LIB/left.sh"
+# shellcheck source=tests/lib/pair.sh
+. "$IWT_LIB/pair.sh"
+# shellcheck source=tests/lib/verify.sh
+. "$IWT_LIB/verify.sh"
+# shellcheck source=tests/lib/drop.sh
+. "$IWT_LIB/drop.sh"
+# shellcheck source=tests/lib/settings.sh
+. "$IWT_LIB/settings.sh"
+# shellcheck source=tests/lib/cgroup.sh
+. "$IWT_LIB/cgroup.sh"
+# shellcheck source=tests/lib/ktest.sh
+. "$IWT_LIB/ktest.sh"
+# shellcheck source=tests/lib/trace.sh
+. "$IWT_LIB/trace.sh"
+
+# begin PROGRAM...: the test needs these programs, and the type of its links
+begin() {
+	require "$@"
+	require_type "$IWT_LINK_TYPE"
+	ktap_begin
+}
+
+# only_iw_tcp WHY: links of another type are not tested
+only_iw_tcp() { [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "$*"; }
+
+# two_links [MTU]: A and B with a link each. Without them there is no test.
+two_links() { setup "${1:-1500}" || { not_ok "two links"; ktap_finish; }; }
+
+# two_namespaces [MTU]: A and B without links
+two_namespaces() { net_setup "${1:-1500}" || { not_ok "two namespaces"; ktap_finish; }; }

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# iwt_ktest, the consumer in the kernel (tests/modules), between A and B.
+
+KTEST=/sys/kernel/debug/iwt_ktest
+
+# ktest_load: fails if this kernel has no such module, or no debugfs
+ktest_load() { modprobe -q iwt_ktest && [ -d $KTEST ]; }
+ktest_need() {
+	modprobe -q iwt_ktest || missing_all "module iwt_ktest"
+	[ -d $KTEST ] || skip_all "no debugfs here"
+}
+
+# ktest GROUP [MODE]: runs a group of its tests, with completions reaped in MODE. The module is
+# told the numbers of two descriptors, which are the namespaces'.
+ktest() {
+	echo "$1 ${2:-direct} 8 9 $IP_A $IP_B" 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B" >$KTEST/run
+}
+
+# ktest_results WHAT: of the last group, as ours
+ktest_results() {
+	cat $KTEST/results >"$TMP/results"
+	subtests "$1" "$TMP/results" $?
+}
+
+# ktest_unload: nothing is left of it
+ktest_unload() { modprobe -r iwt_ktest && [ ! -d /sys/module/iwt_ktest ]; }

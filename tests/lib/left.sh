@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What is left of programs and connections: "check WHAT busywait SECONDS no_qps LINK".
+
+# no_objects KIND LINK: no process has an object of this kind (qp, cq, mr, pd) on LINK
+no_objects() { ! rdma resource show "$1" link "$2" 2>/dev/null | grep -q ' pid '; }
+no_qps() { no_objects qp "$1"; }
+
+# check_no_objects SECONDS LINK [WHAT]: of all kinds
+check_no_objects() {
+	local kind
+	for kind in qp cq mr pd; do
+		check "${3:+$3: }no $kind is left" busywait "$1" no_objects $kind "$2"
+	done
+}
+
+# nothing_of PROGRAM LINK: A's namespace shows no object of any kind that PROGRAM has
+nothing_of() {
+	local kind
+	for kind in qp cq mr pd; do
+		! in_a rdma resource show $kind link "$2" 2>/dev/null | grep -q "comm $1" || return
+	done
+}
+
+# no_link NAME: it is gone, seen from here
+no_link() { ! rdma_exists "$1"; }
+
+# tcp_has NAME: what /proc/net/sockstat says of TCP. "alloc" counts all sockets of this machine,
+# also those that nobody can find any more.
+tcp_has() { awk -v what="$1" '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == what) print $(i + 1) }' /proc/net/sockstat; }
+
+# no_more_sockets N: no more than these N
+no_more_sockets() { [ "$(tcp_has alloc)" -le "$1" ]; }

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The settings of links in configfs: a test that changes some makes a directory for each link.
+
+SETTINGS=/sys/kernel/config/iw_tcp
+
+want_settings() { want_configfs || skip_all "no configfs here"; }
+
+# settings_begin: those of both links; settings_end: as before
+settings_begin() { mkdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
+settings_end() { rmdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
+
+# set_link LINK NAME VALUE; set_links NAME VALUE: both
+set_link() { echo "$3" >"$SETTINGS/$1/$2"; }
+set_links() { set_link "$DEV_A" "$@" && set_link "$DEV_B" "$@"; }
+
+# setting LINK NAME: its value
+setting() { cat "$SETTINGS/$1/$2"; }

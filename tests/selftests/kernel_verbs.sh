@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Verbs for a consumer in the kernel: every operation, atomic ones, registrations, refusals,
+# drain and flush, contexts; completions in each way the kernel has to reap them.
+# IWT_KT_GROUPS and IWT_KT_MODES, with commas, narrow it down.
+. "$(dirname "$0")/../lib/begin.sh"
+
+GROUPS_=${IWT_KT_GROUPS:-data,ext,global,inval,errors,local,drain,context}
+MODES=${IWT_KT_MODES:-direct,softirq,workqueue,unbound,handler}
+
+# run_group GROUP MODE
+run_group() {
+	if ! ktest "$1" "$2" 2>/dev/null; then
+		not_ok "$1 ($2): starts"
+		return
+	fi
+	ktest_results "$1 ($2)"
+}
+
+begin rdma
+ktest_need
+two_links
+REFUSAL="Invalid argument" refuse "a group that is not there" ktest nothing
+for mode in ${MODES//,/ }; do
+	for group in ${GROUPS_//,/ }; do run_group "$group" "$mode"; done
+done
+check "the test module unloads" ktest_unload
+ktap_finish
