@@ -87,8 +87,14 @@ fuzz: ## fuzz the protocol layer; TIME= seconds per target
 selftest: ## the selftests on this machine, as root, with what is installed
 	@$(MAKE) -C tests/selftests run_tests
 
-style: ## checkpatch, sparse and all compiler warnings
+style: ## checkpatch, sparse, all compiler warnings, and what the documents say
 	@tests/style "$(KDIR)"
+
+docs: ## Documentation/ as HTML, into build/docs; a warning is an error
+	@command -v sphinx-build >/dev/null || \
+		{ echo "make docs needs Sphinx: apt install python3-sphinx" >&2; exit 1; }
+	@sphinx-build -q -E -n -W --keep-going -b html -d $(BUILD)/doctrees Documentation $(BUILD)/docs
+	@echo $(BUILD)/docs/index.html
 
 clean: ## remove what was built, and reports
 	@if [ -e $(KDIR)/Makefile ]; then $(kbuild) clean; fi
@@ -99,4 +105,5 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all modules install provider provider-install check-config demo test check check-long \
-	conformance conformance-paths torture fuzz-abi soak bench unit mutate fuzz selftest style clean help
+	conformance conformance-paths torture fuzz-abi soak bench unit mutate fuzz selftest style docs \
+	clean help

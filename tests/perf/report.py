@@ -39,10 +39,9 @@ def as_markdown(res):
 
 
 def as_rst(res):
-    parts = [f"* {line}" for line in text.setting(res)]
-    for title, remark, rows in sections(res):
-        parts += ["", title, "-" * len(title), "", remark, "", text.rst(rows)]
-    return "\n".join(parts) + "\n"
+    """The targets alone: the document is for users, the report has the rest."""
+    _, remark, rows = next(sections(res))
+    return "\n".join([*(f"* {line}" for line in text.setting(res)), "", remark, "", text.rst(rows)]) + "\n"
 
 
 def document(res, path):
