@@ -115,19 +115,11 @@ bool iwt_sock_starved(const struct iwt_sock *s)
 	       !(sk->sk_shutdown & SEND_SHUTDOWN);
 }
 
-/**
- * iwt_sock_sendmsg() - hand a message to TCP
- * @s: socket, lock held, not in the backlog
- * @msg: message
- * @len: its octets
- *
- * An error by ICMP ends nothing, but where a process has asked for such errors (IP_RECVERR) TCP
- * would return it once instead of sending: it is dropped. Never sleeps with MSG_DONTWAIT.
- *
- * Return: octets taken, -EAGAIN (TCP will call ops->write_space), -EPIPE after
- * iwt_sock_shutdown(), or another -errno when the connection is lost.
+/*
+ * Hands @len octets of a message to TCP. An error by ICMP ends nothing, but where a process has
+ * asked for such errors (IP_RECVERR) TCP would return it once instead of sending: it is dropped.
  */
-int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
+static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 {
 	struct sock *sk = s->sk;
 	int ret;
@@ -151,7 +143,8 @@ int iwt_sock_sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
  *
  * TCP takes its own references. Never sleeps.
  *
- * Return: as iwt_sock_sendmsg().
+ * Return: octets taken, -EAGAIN (TCP will call ops->write_space), -EPIPE after
+ * iwt_sock_shutdown(), or another -errno when the connection is lost.
  */
 int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 		       int flags)
@@ -164,7 +157,7 @@ int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 
 	bvec_set_page(&v, page, len, off);
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &v, 1, len);
-	return iwt_sock_sendmsg(s, &msg, len);
+	return sendmsg(s, &msg, len);
 }
 
 /**
@@ -231,7 +224,7 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
  *
  * A segment ends behind them. Never sleeps.
  *
- * Return: as iwt_sock_sendmsg().
+ * Return: as iwt_sock_send_page().
  */
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 			   u32 bytes, u32 skip, struct ubuf_info *ubuf)
@@ -244,5 +237,5 @@ int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece, u32 
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, piece, n, bytes);
 	iov_iter_advance(&msg.msg_iter, skip);
-	return iwt_sock_sendmsg(s, &msg, bytes - skip);
+	return sendmsg(s, &msg, bytes - skip);
 }
