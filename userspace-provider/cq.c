@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Completion queues: polling, arming, and the flush of deferred posts. */
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The provider: how libibverbs finds it, and contexts. */
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Queue pairs: created, queried, modified and destroyed. */
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Mapping a ring that the kernel has made, with every check of its answer. */
 
 #include <assert.h>
 #include <errno.h>

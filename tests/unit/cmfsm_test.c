@@ -86,7 +86,7 @@ static void run(bool initiator, enum iwt_cm_state state, u32 done)
 		tap_about("closed, history %x", done);
 		check_closed(initiator, done);
 	}
-	for (e = 0; e < IWT_CM_EVENTS; e++) {
+	for (e = 0; e < IWT_CME_COUNT; e++) {
 		tap_about("state %s, event %u, history %x",
 			  iwt_cm_state_name(state), e, done);
 		step = iwt_cmfsm(state, e);
@@ -115,7 +115,7 @@ static void test_cells(void)
 
 	tap_begin("cmfsm: every state with every event");
 	for (s = 0; s < IWT_CM_STATES; s++) {
-		for (e = 0; e < IWT_CM_EVENTS; e++) {
+		for (e = 0; e < IWT_CME_COUNT; e++) {
 			tap_about("state %s, event %u", iwt_cm_state_name(s),
 				  e);
 			step = iwt_cmfsm(s, e);
@@ -276,7 +276,7 @@ static void test_events(void)
 	u32 s, e;
 
 	tap_begin("cmfsm: every event in every state");
-	for (e = 0; e < IWT_CM_EVENTS; e++) {
+	for (e = 0; e < IWT_CME_COUNT; e++) {
 		for (s = 0; s < IWT_CM_STATES; s++) {
 			tap_about("event %u, state %s", e,
 				  iwt_cm_state_name(s));

@@ -77,7 +77,7 @@ static void test_cells(void)
 
 	tap_begin("qpfsm: every state with every event");
 	for (s = 0; s < IWT_QP_STATES; s++) {
-		for (e = 0; e < IWT_QP_EVENTS; e++)
+		for (e = 0; e < IWT_QE_COUNT; e++)
 			check_cell(s, e);
 	}
 	tap_end();
@@ -190,7 +190,7 @@ static void test_events(void)
 	u32 s, e;
 
 	tap_begin("qpfsm: every event in every state");
-	for (e = 0; e < IWT_QP_EVENTS; e++) {
+	for (e = 0; e < IWT_QE_COUNT; e++) {
 		for (s = 0; s < IWT_QP_STATES; s++) {
 			tap_about("event %d, state %s", e,
 				  iwt_qp_state_name(s));
@@ -213,7 +213,7 @@ static u32 reach(u32 from)
 		for (s = 0; s < IWT_QP_STATES; s++) {
 			if (!(seen & 1u << s))
 				continue;
-			for (e = 0; e < IWT_QP_EVENTS; e++)
+			for (e = 0; e < IWT_QE_COUNT; e++)
 				seen |= 1u << iwt_qpfsm(s, e).next;
 		}
 	} while (seen != before);

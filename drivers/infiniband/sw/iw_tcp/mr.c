@@ -27,23 +27,15 @@
 
 static int rights_of(int access, u32 *rights)
 {
-	u32 r = 0;
-
 	if (access & ~ACCESS_KNOWN)
 		return -EOPNOTSUPP;
 	/* a peer that writes changes what the local side reads */
 	if ((access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
+	*rights = iwt_remote_rights(access);
 	if (access & IB_ACCESS_LOCAL_WRITE)
-		r |= IWT_LOCAL_WRITE;
-	if (access & IB_ACCESS_REMOTE_WRITE)
-		r |= IWT_REMOTE_WRITE;
-	if (access & IB_ACCESS_REMOTE_READ)
-		r |= IWT_REMOTE_READ;
-	if (access & IB_ACCESS_REMOTE_ATOMIC)
-		r |= IWT_REMOTE_ATOMIC;
-	*rights = r;
+		*rights |= IWT_LOCAL_WRITE;
 	return 0;
 }
 

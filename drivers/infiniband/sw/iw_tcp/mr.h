@@ -140,6 +140,20 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 	return iwt_mr_find_piece(mr, addr, max, len, hint);
 }
 
+/* The remote rights in enum ib_access_flags. */
+static inline u32 iwt_remote_rights(int access)
+{
+	u32 rights = 0;
+
+	if (access & IB_ACCESS_REMOTE_WRITE)
+		rights |= IWT_REMOTE_WRITE;
+	if (access & IB_ACCESS_REMOTE_READ)
+		rights |= IWT_REMOTE_READ;
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		rights |= IWT_REMOTE_ATOMIC;
+	return rights;
+}
+
 /* Work requests on regions; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
 u32 iwt_mr_invalidate(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
 		      bool remote);

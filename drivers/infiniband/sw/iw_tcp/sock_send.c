@@ -117,7 +117,8 @@ bool iwt_sock_starved(const struct iwt_sock *s)
 
 /*
  * Hands @len octets of a message to TCP. An error by ICMP ends nothing, but where a process has
- * asked for such errors (IP_RECVERR) TCP would return it once instead of sending: it is dropped.
+ * asked for such errors (IP_RECVERR) TCP would return it once instead of sending: it is
+ * dropped.
  */
 static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 {

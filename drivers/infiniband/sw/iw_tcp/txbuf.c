@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Buffers that FPDUs are framed in, kept for each processor. */
 #include "txbuf.h"
 
 #include <linux/gfp.h>

@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "mmap.h"
+#include "mr.h"
 #include "qp.h"
 #include "verbs.h"
 
@@ -256,19 +257,6 @@ fail:
 	return err;
 }
 
-static u32 rights_of(int access)
-{
-	u32 rights = 0;
-
-	if (access & IB_ACCESS_REMOTE_WRITE)
-		rights |= IWT_REMOTE_WRITE;
-	if (access & IB_ACCESS_REMOTE_READ)
-		rights |= IWT_REMOTE_READ;
-	if (access & IB_ACCESS_REMOTE_ATOMIC)
-		rights |= IWT_REMOTE_ATOMIC;
-	return rights;
-}
-
 /**
  * iwt_modify_qp() - verbs: change state or rights
  * @ibqp: queue pair
@@ -297,7 +285,7 @@ int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_STATE)
 		change.to = attr->qp_state;
 	if (mask & IB_QP_ACCESS_FLAGS)
-		change.rights = rights_of(attr->qp_access_flags);
+		change.rights = iwt_remote_rights(attr->qp_access_flags);
 	return iwt_qp_modify(to_iwt_qp(ibqp), &change);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Batches of octets that TCP refers to, from their first octet to their release. */
 #include "zerocopy.h"
 
 #include <linux/atomic.h>

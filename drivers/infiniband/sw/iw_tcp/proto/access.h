@@ -11,7 +11,6 @@ enum iwt_rights {
 	IWT_REMOTE_WRITE	= 1 << 1,
 	IWT_REMOTE_READ		= 1 << 2,
 	IWT_REMOTE_ATOMIC	= 1 << 3,
-	IWT_MW_BIND		= 1 << 4,
 };
 
 /* A region as the check sees it. */

@@ -76,7 +76,7 @@ void iwt_atomic_build_resp(u32 id, u64 value, u8 *hdr)
 }
 
 /**
- * iwt_atomic_check() - is this an operation that we do?
+ * iwt_atomic_check() - is this a known operation?
  * @a: request
  *
  * Return: IWT_OK, or what a Terminate is to say; RFC 7306 names no code for a reserved one.

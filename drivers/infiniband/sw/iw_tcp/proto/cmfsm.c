@@ -20,19 +20,20 @@
 #define GONE		(DETACH | RESET | IWT_CMA_UP_CLOSE)
 
 /*
- * Every cell is written out; a step to the same state without actions says that the event
- * cannot happen there or changes nothing. What iw_cm relies on can be read off the actions:
- * UP_REPLY is given once, on the way out of the initiator's first two states; UP_CLOSE once,
- * and only after UP_REPLY of a success or UP_ESTABLISHED; a responder that was not accepted
- * ends in silence. A ULP that thinks about a Request is not hurried, unless the listener is
- * gone and perhaps nobody has been told of the Request. An established stream has a deadline
- * only while a Terminate waits for a peer who does not read. Once FIN is queued, neither a
- * queue pair that wants to be rid of the connection nor a peer who takes his time brings a
- * reset: that would only take away what TCP has yet to deliver, a Terminate above all. So the
- * queue pair goes, while what the peer sends is read and thrown away. An initiator whose
- * Request was not understood goes back to where it began, with nothing told.
+ * Every cell is written out. A step to the same state without actions says that the event can't
+ * happen there, or changes nothing. The actions show what iw_cm relies on: UP_REPLY comes once,
+ * on the way out of the initiator's first two states; UP_CLOSE comes once, and only after
+ * UP_REPLY of a success or after UP_ESTABLISHED; of a responder that was not accepted nothing
+ * is told.
+ *
+ * A ULP may take its time with a Request, unless the listener is gone, so that perhaps nobody
+ * knows of the Request. An established stream has a deadline only while a Terminate waits for a
+ * peer that does not read. When FIN is queued, neither a queue pair that is destroyed nor a
+ * slow peer causes a reset: that would only lose what TCP has yet to deliver, above all a
+ * Terminate. So the queue pair goes, and what the peer sends is read and thrown away. An
+ * initiator whose Request was not understood goes back to its first state, and nothing is told.
  */
-static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CM_EVENTS] = {
+static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 	[IWT_CM_CONNECTING] = {
 		[IWT_CME_TCP_UP]	= STEP(WAIT_REP, 0),
 		[IWT_CME_AGAIN]		= STEP(CONNECTING, 0),

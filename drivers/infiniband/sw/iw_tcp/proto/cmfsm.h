@@ -12,7 +12,7 @@ enum iwt_cm_state {
 	IWT_CM_WAIT_ULP,	/* responder: the ULP has the Request */
 	IWT_CM_FULL,		/* the stream belongs to a queue pair */
 	IWT_CM_CLOSING,		/* FIN sent, the queue pair waits for the peer's */
-	IWT_CM_LINGER,		/* last words sent, no queue pair, awaiting FIN */
+	IWT_CM_LINGER,		/* FIN or Terminate sent, no queue pair, awaiting FIN */
 	IWT_CM_CLOSED,
 	IWT_CM_STATES
 };
@@ -21,12 +21,12 @@ enum iwt_cm_event {
 	IWT_CME_TCP_UP,		/* connected, and TCP has the Request */
 	IWT_CME_AGAIN,		/* no Reply: TCP is set up for a plain Request */
 	IWT_CME_GOOD,		/* Request fit to report; Reply, and attached */
-	IWT_CME_REFUSED,	/* Reply with R; Request answered with R by us */
-	IWT_CME_UNFIT,		/* good Reply, yet we cannot: Terminate is sent */
-	IWT_CME_BAD,		/* improper frame */
+	IWT_CME_REFUSED,	/* Reply with R received; Request answered with R */
+	IWT_CME_UNFIT,		/* good Reply, but no connection here: Terminate is sent */
+	IWT_CME_BAD,		/* malformed MPA startup frame */
 	IWT_CME_ACCEPT,		/* ULP accepts: attached, and TCP has the Reply */
 	IWT_CME_REJECT,		/* ULP rejects: TCP has the Reply */
-	IWT_CME_FIN,		/* the peer's direction ended */
+	IWT_CME_FIN,		/* the peer's direction has ended */
 	IWT_CME_LOST,		/* reset, unreachable, timed out in TCP */
 	IWT_CME_TIMEOUT,	/* the deadline of the state has passed */
 	IWT_CME_CLOSE,		/* queue pair: close gracefully */
@@ -34,15 +34,15 @@ enum iwt_cm_event {
 	IWT_CME_TERM_SENT,	/* queue pair: Terminate is with TCP */
 	IWT_CME_TERM_RECEIVED,	/* queue pair: the peer sent a Terminate */
 	IWT_CME_ABORT,		/* queue pair: reset now, or it goes */
-	IWT_CME_KILL,		/* the device or our patience ends */
+	IWT_CME_KILL,		/* the device is removed, or an endpoint is evicted */
 	IWT_CME_ORPHAN,		/* the listener is gone */
-	IWT_CM_EVENTS
+	IWT_CME_COUNT
 };
 
 /* What goes with a step, done in this order. None of it can fail. */
 enum iwt_cm_action {
-	IWT_CMA_FIN		= 1 << 0,	/* end our direction */
-	IWT_CMA_DETACH		= 1 << 1,	/* let go of the queue pair */
+	IWT_CMA_FIN		= 1 << 0,	/* end the sending direction */
+	IWT_CMA_DETACH		= 1 << 1,	/* detach and drop the queue pair */
 	IWT_CMA_RELEASE		= 1 << 2,	/* close TCP gracefully */
 	IWT_CMA_RESET		= 1 << 3,	/* close TCP by RST */
 	IWT_CMA_GRACE		= 1 << 4,	/* set a deadline within the state */

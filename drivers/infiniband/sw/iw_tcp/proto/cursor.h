@@ -2,9 +2,9 @@
 /*
  * A read position in received octets that lie in several pieces.
  *
- * Whoever owns the pieces embeds struct iwt_cursor as the first member of its own cursor and
+ * The owner of the pieces embeds struct iwt_cursor as the first member of its own cursor and
  * supplies more(). A cursor is a value: a copy of the embedding struct is an independent
- * position, which is how the stream is looked at without being consumed.
+ * position. In this way the stream is looked at and not consumed.
  */
 #ifndef IWT_CURSOR_H
 #define IWT_CURSOR_H

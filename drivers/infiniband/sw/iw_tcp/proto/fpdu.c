@@ -72,7 +72,7 @@ u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers)
 	return iwt_fpdu_span(pos, n + IWT_FPDU_CRC_LEN, markers);
 }
 
-/* How much of the ULPDU is DDP and RDMAP header and so copied. */
+/* Octets of the ULPDU that are DDP and RDMAP header, and so are copied. */
 static u32 fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
 {
 	u32 len = iwt_ddp_hdr_len(ctrl);
@@ -181,8 +181,8 @@ static enum iwt_fpdu_status fpdu_judge(struct iwt_fpdu *f, bool rdmac,
 }
 
 /*
- * What follows the first word of the headers. The lengths of all but a few are known when this
- * is compiled, which saves the call.
+ * Copy the headers behind their first word. The compiler knows the usual lengths, which saves a
+ * call.
  */
 static void fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 {
@@ -344,7 +344,7 @@ static bool fpdu_continues(const struct iwt_fpdu *f, const u8 *hdr)
 	       get_unaligned_be32(hdr + IWT_DDP_MO) == f->ddp.mo + f->payload_len;
 }
 
-/* It does: @f takes its place. */
+/* It does: @f becomes this FPDU. */
 static void fpdu_step(struct iwt_fpdu *f)
 {
 	if (f->ddp.tagged) {
@@ -373,12 +373,12 @@ static bool fpdu_is_plain(const struct iwt_fpdu *f)
  * @f: the one in front of it, as iwt_fpdu_read() or this function set it and returned
  *	success, or zeroed
  *
- * All segments of a message but the last are alike, and each begins where the one in front of
- * it ends: what was decided of that holds for it, and need not be decided again. Only its place
- * is new, and its CRC is checked.
+ * All segments of a message but the last are alike, and each begins where the one before it
+ * ends. What was decided for that one is true for this one too. Only its place is new, and its
+ * CRC is checked.
  *
- * Return: true if it is there whole and is such; @f is this one then. Else nothing has
- * happened, and iwt_fpdu_read() tells more.
+ * Return: true if the whole FPDU is there and is of this kind; then @f describes it. Else
+ * nothing has happened, and iwt_fpdu_read() tells more.
  */
 bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)

@@ -30,7 +30,7 @@ void iwt_marker_begin(struct iwt_marker *m, u32 pos)
  * @m: position, moved on by what is written
  * @to: where to
  * @run: octets of the FPDU that may follow before the next marker is due;
- *	whoever writes some of them adds their number to @m->pos
+ *	the caller writes some of them, and adds their number to @m->pos
  *
  * A marker goes in front of the octet that follows it, never behind the last one of an FPDU
  * (RFC 5044 4.3), so this is for when there is such an octet.

@@ -51,9 +51,9 @@ static void mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
  * @max_rev: highest revision spoken; for a Reply that of the own Request
  * @f: set on IWT_MPA_OK and IWT_MPA_BAD_REV, else zeroed
  *
- * A wrong octet of the key is bad at once, so that a peer who is no MPA peer is not waited for.
- * S means something in revision 2 only; a Request's R and the reserved bits are not looked at,
- * but for IWT_MPA_F_LARGE, which counts where both ends are set to use it.
+ * A wrong octet of the key is an error at once, so that nobody waits for a peer that does not
+ * speak MPA. S has a meaning in revision 2 only. A Request's R and the reserved bits are
+ * ignored, but for IWT_MPA_F_LARGE, which counts if both ends are set to use it.
  *
  * Return: see enum iwt_mpa_verdict.
  */
@@ -149,7 +149,7 @@ static void mpa_build_enh(const struct iwt_mpa_frame *f, u8 *word)
 
 /**
  * iwt_mpa_build() - write a startup frame (RFC 5044 7.1.1, RFC 6581 6)
- * @f: what to say; @f->pd_off is not looked at
+ * @f: what to say; @f->pd_off is ignored
  * @pd: @f->pd_len octets of the ULP's private data; may lie in @buf
  * @buf: room for IWT_MPA_MAX_FRAME octets
  *
@@ -179,7 +179,7 @@ u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 	return len + f->pd_len;
 }
 
-/* A depth as the frame can say it; its highest value has another meaning. */
+/* A depth for the frame, whose highest value has another meaning. */
 static u16 mpa_depth(u16 depth)
 {
 	return min_t(u16, depth, IWT_MPA_ENH_DEPTH - 1);
@@ -216,9 +216,9 @@ void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 }
 
 /*
- * Large FPDUs are for ends that both said so. Not where there are markers: who wants these
- * places what arrives out of order, and can do so with a segment alone only if it has whole
- * FPDUs (RFC 5044 A.3).
+ * FPDUs may be longer than a segment if both ends have said so, and there are no markers: an
+ * end that wants markers places segments that arrive out of order, which it can do only if each
+ * has whole FPDUs (RFC 5044 A.3).
  */
 static bool mpa_tx_large(const struct iwt_mpa_frame *req,
 			 const struct iwt_mpa_frame *rep,
@@ -228,9 +228,9 @@ static bool mpa_tx_large(const struct iwt_mpa_frame *req,
 }
 
 /*
- * The responder takes what was offered (RFC 6581 9.2). A Send is a message of the ULP in every
- * other respect, so it is for those who have nothing else. With nothing in common it names what
- * it supports.
+ * The responder takes one of the kinds that were offered (RFC 6581 9.2). A Send looks like a
+ * message of the ULP, so it comes last. With nothing in common the responder names the kinds
+ * that it supports.
  */
 static enum iwt_mpa_rtr mpa_answer_rtr(const struct iwt_mpa_frame *req,
 				       struct iwt_mpa_frame *rep)

@@ -29,7 +29,7 @@ enum iwt_mpa_verdict {
 	IWT_MPA_MORE,		/* a good beginning, more octets are needed */
 	IWT_MPA_BAD,		/* key or length is wrong: close, error 2/0/04 */
 	IWT_MPA_BAD_REV,	/* well formed, but of a revision not spoken */
-	IWT_MPA_UNFIT,		/* well formed, but not to be had with us */
+	IWT_MPA_UNFIT,		/* well formed, but this end can't do it */
 };
 
 /* Kinds of ready-to-receive message (RFC 6581 4.4) */
@@ -40,7 +40,7 @@ enum iwt_mpa_rtr {
 	IWT_RTR_SEND,
 };
 
-/* What one side may and wants to do: from the link and the ULP. */
+/* What one end may and wants to do: from the link and the ULP. */
 struct iwt_mpa_wish {
 	bool crc;		/* ask for CRC (the default) */
 	bool markers;		/* ask for markers */
@@ -50,12 +50,12 @@ struct iwt_mpa_wish {
 	u16 ord;
 	u16 ird_max;		/* what the device could do; at least @ird counts */
 	u16 pd_max;		/* private data that the ULP can be given */
-	bool crc_required;	/* have nothing to do with who declines CRC */
+	bool crc_required;	/* refuse a peer that declines CRC */
 	bool rdmac;		/* speak version 0 with RDMAC peers */
-	bool large;		/* have FPDUs without regard to segments */
+	bool large;		/* offer FPDUs that need not fit in a segment */
 };
 
-/* What both ends then hold to. */
+/* What both ends have agreed. */
 struct iwt_mpa_terms {
 	bool crc;
 	bool tx_markers;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* The states of an RDMAP stream as the verbs see them (RFC 5040 6). */
 #include "qpfsm.h"
 
 #define STEP(state, acts)	{ IWT_QP_##state, (acts) }
@@ -7,14 +8,14 @@
 #define SEAL			IWT_QA_SEAL
 
 /*
- * Every cell is written out: what is not allowed says REFUSE, what changes nothing has no
- * action. Four cells deserve a word. A graceful close sends what was posted before it, and FIN
- * then (RFC 5041 6.2.1). A peer's FIN ends its direction only: ours goes on until nothing is
- * left to do. A second error while a Terminate is on its way changes nothing, because a stream
- * carries one Terminate. And a queue pair whose connection has ended goes to ERROR, not IDLE,
- * so that whatever a consumer posts afterwards is flushed instead of waiting for ever.
+ * Every cell is written out: an event that is not allowed says REFUSE, one that changes nothing
+ * has no action. Four cells need an explanation. A graceful close sends what was posted before
+ * it, and then FIN (RFC 5041 6.2.1). The peer's FIN ends its direction only: this end goes on
+ * until nothing is left to do. A second error while a Terminate is under way changes nothing,
+ * because a stream carries one Terminate. A queue pair whose connection has ended goes to
+ * ERROR, not to IDLE, so that work that is posted later is flushed and does not wait for ever.
  */
-static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QP_EVENTS] = {
+static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 	[IWT_QP_IDLE] = {
 		[IWT_QE_ATTACH]		= STEP(RTS, 0),
 		[IWT_QE_CLOSE]		= REFUSE(IDLE),

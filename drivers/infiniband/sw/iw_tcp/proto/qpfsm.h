@@ -8,16 +8,16 @@
 enum iwt_qp_state {
 	IWT_QP_IDLE,		/* no LLP */
 	IWT_QP_RTS,		/* RDMA mode */
-	IWT_QP_HALF,		/* the peer has sent FIN; our direction goes on */
-	IWT_QP_DRAIN,		/* graceful close once what was posted is out */
-	IWT_QP_CLOSING,		/* graceful LLP close under way: our FIN */
+	IWT_QP_HALF,		/* the peer has sent FIN; this end goes on sending */
+	IWT_QP_DRAIN,		/* graceful close when what was posted is sent */
+	IWT_QP_CLOSING,		/* graceful LLP close under way: FIN sent */
 	IWT_QP_TERMINATE,	/* a Terminate is to go out, or has gone */
 	IWT_QP_ERROR,		/* every work request is flushed */
 	IWT_QP_STATES
 };
 
 enum iwt_qp_event {
-	IWT_QE_ATTACH,		/* startup is done, the socket is ours */
+	IWT_QE_ATTACH,		/* startup is done, the queue pair has the socket */
 	IWT_QE_CLOSE,		/* ULP: graceful close, queues are empty */
 	IWT_QE_CLOSE_BUSY,	/* ULP: graceful close with work outstanding */
 	IWT_QE_TO_ERROR,	/* ULP: modify to error */
@@ -29,10 +29,10 @@ enum iwt_qp_event {
 	IWT_QE_DRAINED,		/* nothing is outstanding any more */
 	IWT_QE_LOST,		/* reset, timeout */
 	IWT_QE_DETACH,		/* the connection is gone */
-	IWT_QP_EVENTS
+	IWT_QE_COUNT
 };
 
-/* What the caller has to do beside taking the new state. */
+/* What the caller has to do besides taking the new state. */
 enum iwt_qp_action {
 	IWT_QA_FLUSH		= 1 << 0,	/* complete everything flushed */
 	IWT_QA_SEND_TERM	= 1 << 1,
@@ -40,8 +40,8 @@ enum iwt_qp_action {
 	IWT_QA_ABORT		= 1 << 3,	/* ask for a reset */
 	IWT_QA_REPORT		= 1 << 4,	/* asynchronous event to the ULP */
 	IWT_QA_REFUSE		= 1 << 5,	/* not allowed: -EINVAL */
-	IWT_QA_SEAL		= 1 << 6,	/* what is posted later fails */
-	IWT_QA_GRACE		= 1 << 7,	/* the end waits: not for ever */
+	IWT_QA_SEAL		= 1 << 6,	/* start nothing that is posted later */
+	IWT_QA_GRACE		= 1 << 7,	/* the end has to wait, but not for ever */
 };
 
 struct iwt_qp_step {

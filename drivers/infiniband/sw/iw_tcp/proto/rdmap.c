@@ -109,7 +109,7 @@ u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv)
 }
 
 /**
- * iwt_rdmap_check() - is this segment a piece of a message that we speak?
+ * iwt_rdmap_check() - is this segment a part of a known message?
  * @d: the segment; its DDP checks come first (RFC 5040 7.2)
  * @ulpdu_len: octets of the ULPDU, DDP header included
  *

@@ -22,7 +22,7 @@
 #define IWT_MPA_F_REJECT	0x20
 #define IWT_MPA_F_ENHANCED	0x10
 /*
- * A reserved bit, for which siw has this use: who sets it has no need of FPDUs that fit in a
+ * A reserved bit, which siw uses as well: an end that sets it does not need FPDUs that fit in a
  * segment.
  */
 #define IWT_MPA_F_LARGE		0x08
