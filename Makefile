@@ -87,7 +87,7 @@ fuzz: ## fuzz the protocol layer; TIME= seconds per target
 selftest: ## the selftests on this machine, as root, with what is installed
 	@$(MAKE) -C tests/selftests run_tests
 
-style: ## checkpatch, sparse, all compiler warnings, and what the documents say
+style: ## checkpatch, sparse, all compiler warnings, kernel-doc, layers, documents
 	@tests/style "$(KDIR)"
 
 docs: ## Documentation/ as HTML, into build/docs; a warning is an error
