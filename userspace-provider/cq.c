@@ -110,8 +110,7 @@ void iwt_cq_unlock(struct iwt_cq *cq)
 
 /*
  * Sets *prod to the end of the completions that are there from @cons on. Returns 0, or EIO when
- * all completions from before an overrun of the queue have been read.
- * Under the CQ lock.
+ * all completions from before an overrun of the queue have been read. Under the CQ lock.
  */
 int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod)
 {
@@ -276,9 +275,9 @@ int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 }
 
 /*
- * The kernel clears the word when it raises the event. If any completion was asked for before, a
- * later call for solicited completions does not change that. After a number of events that were
- * asked for in this way the kernel demands a call.
+ * The kernel clears the word when it raises the event. If any completion was asked for before,
+ * a later call for solicited completions does not change that. After a number of events that
+ * were asked for in this way the kernel demands a call.
  */
 int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -309,13 +308,13 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 
 /*
  * Removes the completions of a queue pair that is gone, so that the program does not meet its
- * number or its wr_ids afterwards. The entries between cons and prod belong to the process; those
- * that stay move up to prod.
+ * number or its wr_ids afterwards. The entries between cons and prod belong to the process;
+ * those that stay move up to prod.
  *
  * The kernel has added the last of them before the command that destroyed the queue pair
- * returned, so none comes later. Completions of another queue pair are not removed: one may have
- * been created since, but the kernel uses numbers in turn, and would have to create 1 << 24 queue
- * pairs between that command and this call before it uses the same number again.
+ * returned, so none comes later. Completions of another queue pair are not removed: one may
+ * have been created since, but the kernel uses numbers in turn, and would have to create 1 <<
+ * 24 queue pairs between that command and this call before it uses the same number again.
  */
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Polling by ibv_start_poll() and its relatives. The lock is held from a successful start to the
- * end, where the entries that were read are given back together.
+ * Polling by ibv_start_poll() and its relatives. The lock is held from a successful start to
+ * the end, where the entries that were read are given back together.
  */
 
 #include <errno.h>

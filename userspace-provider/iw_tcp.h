@@ -22,8 +22,8 @@ struct iwt_context {
 };
 
 /*
- * A send or receive queue. The lock guards everything; entries from prod up to
- * next are being written and not yet the kernel's.
+ * A send or receive queue. The lock guards everything; entries from prod up to next are being
+ * written and not yet the kernel's.
  */
 struct iwt_wq {
 	struct iwt_ring ring;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * MPA startup on a socket of the program. The frames are read and written here, with the program's
- * own rights; the kernel decides what they say (see rdma/iw_tcp-abi.h). No octet behind a frame is
- * ever read.
+ * MPA startup on a socket of the program. The frames are read and written here, with the
+ * program's own rights; the kernel decides what they say (see rdma/iw_tcp-abi.h). No octet
+ * behind a frame is ever read.
  */
 
 #include <errno.h>
@@ -56,8 +56,9 @@ static int64_t iwt_deadline(int timeout)
 
 /*
  * poll() returns an error at once as long as something is in the socket's error queue
- * (SO_TIMESTAMPING, IP_RECVERR). Only the program may read that, and it says nothing of @events. So
- * wait by the clock; the caller tries again, and gets an error of the connection itself.
+ * (SO_TIMESTAMPING, IP_RECVERR). Only the program may read that, and it says nothing of
+ * @events. So wait by the clock; the caller tries again, and gets an error of the connection
+ * itself.
  */
 static void iwt_pause(int64_t left)
 {
@@ -93,8 +94,8 @@ static int iwt_wait(int fd, short events, int64_t deadline)
 }
 
 /*
- * Waits before the kernel is asked again after EAGAIN. The kernel may need more room than poll()
- * waits for.
+ * Waits before the kernel is asked again after EAGAIN. The kernel may need more room than
+ * poll() waits for.
  */
 static int iwt_wait_room(int fd, int64_t deadline)
 {
@@ -191,8 +192,8 @@ static int iwt_recv_frame(int fd, const char *key, struct iwt_frame *f,
 }
 
 /*
- * After an improper frame, or none in time, the connection must not be used any
- * more (RFC 5044 7.1.2 r2, r3, r10).
+ * After an improper frame, or none in time, the connection must not be used any more (RFC 5044
+ * 7.1.2 r2, r3, r10).
  */
 static int iwt_end_startup(int fd, int err)
 {

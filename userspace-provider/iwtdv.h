@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What iw_tcp can beyond the verbs: to go on in RDMA on a TCP connection that
- * the program has made and talked over. See iwtdv(7). Link with -liw_tcp.
+ * What iw_tcp can beyond the verbs: to go on in RDMA on a TCP connection that the program has
+ * made and talked over. See iwtdv(7). Link with -liw_tcp.
  */
 #ifndef __IWTDV_H__
 #define __IWTDV_H__
@@ -34,10 +34,10 @@ enum iwtdv_conn_flags {
 };
 
 /*
- * All of these structures may get longer. The program sets comp_mask: to 0, or to the
- * bits of the later members that it has given (in iwtdv_conn_param), or wants to be given
- * if the library knows them (in the others, where the library leaves those that it has
- * set). There are no such members yet.
+ * All of these structures may get longer. The program sets comp_mask: to 0, or to the bits of
+ * the later members that it has given (in iwtdv_conn_param), or wants to be given if the
+ * library knows them (in the others, where the library leaves those that it has set). There are
+ * no such members yet.
  */
 
 struct iwtdv_conn_param {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting: work requests are written into the shared rings, and the kernel is
- * called only when it is not looking at them already.
+ * Posting: work requests are written into the shared rings, and the kernel is called only when
+ * it is not looking at them already.
  */
 
 #include <assert.h>
@@ -24,8 +24,8 @@ static_assert(sizeof(struct ibv_sge) == sizeof(struct iwt_sge) &&
 	      "scatter/gather elements are copied as they are");
 
 /*
- * Returns the entry for the next work request, or NULL when the queue is full
- * (or not there at all). Under the queue's lock.
+ * Returns the entry for the next work request, or NULL when the queue is full (or not there at
+ * all). Under the queue's lock.
  */
 void *iwt_wq_claim(struct iwt_wq *wq)
 {
@@ -42,8 +42,8 @@ void *iwt_wq_claim(struct iwt_wq *wq)
 }
 
 /*
- * Hands the entries that were claimed since the last call to the kernel, and returns what has to
- * be done for them. Under the queue's lock.
+ * Hands the entries that were claimed since the last call to the kernel, and returns what has
+ * to be done for them. Under the queue's lock.
  */
 enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 {
@@ -123,9 +123,9 @@ static bool iwt_is_atomic(uint8_t opcode)
 }
 
 /*
- * Appends inline data. Returns EINVAL when it gets too long, and for a Read or an atomic operation,
- * which take no inline data; EOPNOTSUPP for data with immediate data in a SEND, which RFC 7306
- * does not have.
+ * Appends inline data. Returns EINVAL when it gets too long, and for a Read or an atomic
+ * operation, which take no inline data; EOPNOTSUPP for data with immediate data in a SEND,
+ * which RFC 7306 does not have.
  */
 int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		       const void *addr, size_t length)
@@ -296,8 +296,8 @@ static int iwt_send_one(struct iwt_qp *qp, const struct ibv_send_wr *wr)
 }
 
 /*
- * The work requests before *bad_wr are posted. If the doorbell itself fails, which means that the
- * device is gone, *bad_wr is the first one.
+ * The work requests before *bad_wr are posted. If the doorbell itself fails, which means that
+ * the device is gone, *bad_wr is the first one.
  */
 int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr)

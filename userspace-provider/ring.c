@@ -26,8 +26,8 @@ static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc)
 }
 
 /*
- * Maps the queue that @desc describes. Returns 0 or an errno value; EPROTO
- * means that the kernel's answer makes no sense.
+ * Maps the queue that @desc describes. Returns 0 or an errno value; EPROTO means that the
+ * kernel's answer makes no sense.
  */
 int iwt_ring_map(struct iwt_ring *ring, int fd,
 		 const struct iwt_ring_desc *desc)

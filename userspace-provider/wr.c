@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The ibv_wr_*() way of posting. The send queue's lock is held from wr_start
- * to wr_complete or wr_abort. An error in between is kept for wr_complete, which then posts
- * nothing; qp->wqe is NULL from then on.
+ * The ibv_wr_*() way of posting. The send queue's lock is held from wr_start to wr_complete or
+ * wr_abort. An error in between is kept for wr_complete, which then posts nothing; qp->wqe is
+ * NULL from then on.
  */
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
- * User ABI of iw_tcp: the rings that the kernel module and its user provider
- * share, and the private parts of the uverbs commands.
+ * User ABI of iw_tcp: the rings that the kernel module and its user provider share, and the
+ * private parts of the uverbs commands.
  *
- * Every queue is one mmap()ed object: a struct iwt_ring_ctl in its first
- * IWT_RING_CTL_SIZE octets, then 1 << k entries of a fixed stride. Indices run
- * freely over 32 bits; the entry of index i is at (i & mask). Behind the entries of
- * a completion queue are the bits of the queue pairs that use it. The kernel keeps
- * private copies of everything that it depends on, and reads a work request once.
+ * Every queue is one mmap()ed object: a struct iwt_ring_ctl in its first IWT_RING_CTL_SIZE
+ * octets, then 1 << k entries of a fixed stride. Indices run freely over 32 bits; the entry of
+ * index i is at (i & mask). Behind the entries of a completion queue are the bits of the queue
+ * pairs that use it. The kernel keeps private copies of everything that it depends on, and
+ * reads a work request once.
  */
 #ifndef _UAPI_RDMA_IW_TCP_ABI_H
 #define _UAPI_RDMA_IW_TCP_ABI_H
@@ -16,9 +16,9 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 /*
- * The version that both sides must share. Everything else may grow without a new one: a structure
- * at its end, where a missing part counts as zero and a part that the other side does not know
- * must be zero; and a rule that a side must obey, by a bit of enum iwt_feature.
+ * The version that both sides must share. Everything else may grow without a new one: a
+ * structure at its end, where a missing part counts as zero and a part that the other side does
+ * not know must be zero; and a rule that a side must obey, by a bit of enum iwt_feature.
  */
 #define IWT_ABI_VERSION		3
 
@@ -28,9 +28,9 @@
 #define IWT_RING_CTL_SIZE	256
 
 /*
- * Most octets of inline data in one send work request, and most scatter/gather elements
- * of one work request, in this version of the module. A process uses the limits in the answer to
- * the creation of a queue pair.
+ * Most octets of inline data in one send work request, and most scatter/gather elements of one
+ * work request, in this version of the module. A process uses the limits in the answer to the
+ * creation of a queue pair.
  */
 #define IWT_MAX_INLINE		256
 #define IWT_MAX_SGE		16
@@ -73,11 +73,10 @@ enum iwt_cq_arm {
 };
 
 /*
- * Producer, consumer and kernel words are on cache lines of their own.
- * Send and receive queues: prod is written by the user, cons by the kernel
- * (a slot is free for reuse when cons has passed it).
- * Completion queues: prod is written by the kernel, cons and arm by the user;
- * the kernel clears arm when it raises the event.
+ * Producer, consumer and kernel words are on cache lines of their own. Send and receive queues:
+ * prod is written by the user, cons by the kernel (a slot is free for reuse when cons has
+ * passed it). Completion queues: prod is written by the kernel, cons and arm by the user; the
+ * kernel clears arm when it raises the event.
  */
 struct iwt_ring_ctl {
 	__u32 prod;
@@ -125,9 +124,9 @@ enum iwt_wr_flags {
 };
 
 /*
- * A send queue entry: this header, then iwt_sge[num_sge] or inline data, or for
- * an atomic operation struct iwt_atomic_body. The stride of a queue is in the
- * answer to its creation; it is never less than 64.
+ * A send queue entry: this header, then iwt_sge[num_sge] or inline data, or for an atomic
+ * operation struct iwt_atomic_body. The stride of a queue is in the answer to its creation; it
+ * is never less than 64.
  */
 struct iwt_send_wqe {
 	__aligned_u64 wr_id;
@@ -146,9 +145,9 @@ struct iwt_send_wqe {
 };
 
 /*
- * Behind the header of an atomic operation, whose num_sge is 1. The values are
- * in the byte order of this machine, here and in the memory of both sides.
- * An entry of a process ends before the masks.
+ * Behind the header of an atomic operation, whose num_sge is 1. The values are in the byte
+ * order of this machine, here and in the memory of both sides. An entry of a process ends
+ * before the masks.
  */
 struct iwt_atomic_body {
 	struct iwt_sge sink;		/* 8 octets, for the value before */
@@ -281,10 +280,9 @@ enum iwt_cq_arm_flags {
 };
 
 /*
- * Delayed startup: MPA on a TCP socket of the process (RFC 5044 7.1.3). The process
- * sends and receives the startup frames; the kernel writes the frames that are
- * sent, checks those that were received, and takes the connection over. libiw_tcp
- * has functions for it: iwtdv(7).
+ * Delayed startup: MPA on a TCP socket of the process (RFC 5044 7.1.3). The process sends and
+ * receives the startup frames; the kernel writes the frames that are sent, checks those that
+ * were received, and takes the connection over. libiw_tcp has functions for it: iwtdv(7).
  */
 
 /* Methods of UVERBS_OBJECT_QP. */
