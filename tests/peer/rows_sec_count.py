@@ -14,7 +14,7 @@ from ulp import LOC_PROT_ERR, SUCCESS
 
 # those that something of the peer's or the program's making adds to
 ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "cq_overrun", "conn_active",
-          "conn_passive", "conn_rejected", "conn_failed", "conn_timeout", "conn_again", "mpa_bad")
+          "conn_passive", "conn_rejected", "conn_failed", "conn_timeout", "conn_again", "conn_evicted", "mpa_bad")
 
 
 def settled(t):

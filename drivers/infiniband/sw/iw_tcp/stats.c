@@ -37,6 +37,7 @@ static const struct rdma_stat_desc descs[IWT_C_COUNT] = {
 	[IWT_C_CONN_FAILED].name	= "conn_failed",
 	[IWT_C_CONN_TIMEOUT].name	= "conn_timeout",
 	[IWT_C_CONN_AGAIN].name		= "conn_again",
+	[IWT_C_CONN_EVICTED].name	= "conn_evicted",
 	[IWT_C_MPA_BAD].name		= "mpa_bad",
 };
 
