@@ -2,6 +2,7 @@
 """What an administrator is told: counters, and the details of "rdma resource"."""
 import contextlib
 import json
+import socket
 import time
 
 import fpdu
@@ -11,6 +12,9 @@ from peer import Peer
 from rows import row
 from rows_ddp_end import over
 from ulp import LOC_PROT_ERR, SUCCESS
+
+# half-open connections that a listener has at least
+LEAST_BOUND = 128
 
 # those that something of the peer's or the program's making adds to
 ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "cq_overrun", "conn_active",
@@ -208,3 +212,22 @@ def resource_details(t):
     got = details(t, "qp", lqpn=conn.qpn)
     equal((got["drv_rdmap_state"], got["drv_term_err"] & 0xFFFF), (6, 0x1101), "queue pair after a Terminate")
     equal(details(t, "cq", pid=pid)["drv_produced"], 11, "completions with what was flushed")
+
+
+@row("SEC-31", "SEC-24", alone=True)
+def evictions_counted(t):
+    """Silent connections above a listener's bound are evicted and counted, and not more than these"""
+    t.only("iw_tcp")
+    if not t.place.lossless:
+        raise Skip("who has ended is not known for certain")
+    listener = t.listener(t.ulp(), backlog=16)
+    more, was = 12, settled(t)
+    where = (t.place.there, listener[1])
+    silent = [t.keep(Peer(socket.create_connection(where, 60))) for _ in range(LEAST_BOUND + more)]
+    until, evicted, late = time.monotonic() + 60, 0, 0
+    # a slow machine may end some by their deadline, before there are too many
+    while evicted + late < more:
+        check(time.monotonic() < until, "only %d of %d were evicted" % (evicted, more))
+        evicted, late = (t.counters()[name] - was[name] for name in ("conn_evicted", "conn_timeout"))
+    check(all(peer.rest(5)[1] != "open" for peer in silent[:evicted]), "not the oldest")
+    check(settled(t)["conn_evicted"] - was["conn_evicted"] <= more, "too many were evicted")
