@@ -193,6 +193,7 @@ void iwt_half_open_add(struct iwt_ep *ep)
 	spin_unlock_bh(&l->lock);
 
 	if (victim) {
+		trace_iwt_evicted(victim, l->limit);
 		iwt_count(l->dev, IWT_C_CONN_EVICTED);
 		iwt_ep_raise(victim, IWT_EP_KILLED);
 		iwt_ep_put(victim);

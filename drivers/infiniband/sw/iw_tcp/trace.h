@@ -129,6 +129,20 @@ TRACE_EVENT(iwt_cm,
 		  __entry->from, __entry->to, __entry->event, __entry->status)
 );
 
+TRACE_EVENT(iwt_evicted,
+	TP_PROTO(const void *ep, u32 limit),
+	TP_ARGS(ep, limit),
+	TP_STRUCT__entry(
+		__field(const void *, ep)
+		__field(u32, limit)
+	),
+	TP_fast_assign(
+		__entry->ep = ep;
+		__entry->limit = limit;
+	),
+	TP_printk("ep=%p limit=%u", __entry->ep, __entry->limit)
+);
+
 TRACE_EVENT(iwt_mpa,
 	TP_PROTO(const void *ep, bool tx, u8 rev, u8 flags, u16 pd_len),
 	TP_ARGS(ep, tx, rev, flags, pd_len),
