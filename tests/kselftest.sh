@@ -46,9 +46,12 @@ whole() {
 	[ "$n" -gt 5 ] && return "$rc"
 }
 
+# The kernel's runner starts them as programs.
+not_programs() { find "$tests/selftests" -name '*.sh' -not -perm -111 | grep .; }
 installed_runs() { (cd "$installed" && ./reject.sh); }
 
 begin make rping iwt_conn
+check "all are programs" not not_programs
 check "a machine: a selftest passes" run_tests "$tests/selftests" TEST_PROGS=reject.sh
 check "a machine: it is counted" made '^[1-9][0-9]* passed, 0 failed'
 IWT_LINK_TYPE=siw run_tests "$tests/selftests" TEST_PROGS=budgets.sh >/dev/null
