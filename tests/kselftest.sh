@@ -12,36 +12,46 @@ installed=$TMP/installed/iw_tcp/selftests
 export IWT_QUICK=1
 
 # run_tests DIR ARGUMENT...: says what make says
-run_tests() { make -s -C "$1" run_tests "${@:2}" >"$TMP/made" 2>&1; cat "$TMP/made"; }
+run_tests() {
+	local rc=0
+	make -s -C "$1" run_tests "${@:2}" >"$TMP/made" 2>&1 || rc=$?
+	cat "$TMP/made"
+	return $rc
+}
 made() { grep -q "$1" "$TMP/made"; }
 
 # A kernel's lib.mk, as far as this directory knows it
 library() {
-	cat <<-'END'
-		OUTPUT ?= $(CURDIR)
-		TEST_GEN_FILES := $(patsubst %,$(OUTPUT)/%,$(TEST_GEN_FILES))
-		all: $(TEST_GEN_FILES)
-		run_tests: all
-			@for t in $(TEST_PROGS); do (cd $(OUTPUT) && ./$$t); echo "$$t ends with $$?"; done
-		install: all
-			@mkdir -p $(INSTALL_PATH)
-			@cp -p $(TEST_PROGS) $(TEST_FILES) $(TEST_GEN_FILES) $(wildcard config settings) $(INSTALL_PATH)
-			@for f in $(TEST_INCLUDES); do install -D $$f $(INSTALL_PATH)/$$f || exit; done
-	END
+	cat <<'END'
+OUTPUT ?= $(CURDIR)
+TEST_GEN_FILES := $(patsubst %,$(OUTPUT)/%,$(TEST_GEN_FILES))
+all: $(TEST_GEN_FILES)
+run_tests: all
+	@for t in $(TEST_PROGS); do (cd $(OUTPUT) && ./$$t); echo "$$t ends with $$?"; done
+install: all
+	@mkdir -p $(INSTALL_PATH)
+	@cp -p $(TEST_PROGS) $(TEST_FILES) $(TEST_GEN_FILES) $(wildcard config settings) $(INSTALL_PATH)
+	@for f in $(TEST_INCLUDES); do install -D $$f $(INSTALL_PATH)/$$f || exit; done
+END
 }
 
 # whole: every file that a selftest names beside its directory is installed as well
 whole() {
-	local name rc=0
+	local name rc=0 n=0
 	while read -r name; do
+		n=$((n + 1))
 		[ -e "$installed/$name" ] || { echo "there is no $name"; rc=1; }
 	done < <(cat "$installed"/../*/*.sh | grep -oE '\.\./[a-z]+/[a-z_]+\.(sh|py|awk|json)' | sort -u)
-	return "$rc"
+	echo "$n names"
+	[ "$n" -gt 5 ] && return "$rc"
 }
 
+# The kernel's runner starts them as programs.
+not_programs() { find "$tests/selftests" -name '*.sh' -not -perm -111 | grep .; }
 installed_runs() { (cd "$installed" && ./reject.sh); }
 
 begin make rping iwt_conn
+check "all are programs" not not_programs
 check "a machine: a selftest passes" run_tests "$tests/selftests" TEST_PROGS=reject.sh
 check "a machine: it is counted" made '^[1-9][0-9]* passed, 0 failed'
 IWT_LINK_TYPE=siw run_tests "$tests/selftests" TEST_PROGS=budgets.sh >/dev/null

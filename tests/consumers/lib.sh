@@ -22,6 +22,8 @@ lib=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lib" && pwd)
 . "$lib/ktap.sh"
 # shellcheck source=tests/lib/net.sh
 . "$lib/net.sh"
+# shellcheck source=tests/lib/left.sh
+. "$lib/left.sh"
 
 # report STATUS WHAT LOG: a result that something else found
 report() { check "$2" sh -c "cat '$3'; exit $1"; }
@@ -54,21 +56,5 @@ fio_verify() {
 		--verify_fatal=1 --do_verify=1 --minimal
 }
 
-# no_resources NS LINK: nothing of the link is in use. Completion queues that
-# the core pools for kernel consumers live as long as the device.
-no_resources() {
-	local out
-	out=$(in_ns "$1" rdma resource show "$2") || return
-	echo "$out"
-	! grep -Eq '(pd|qp|cm_id|mr|ctx|srq) [1-9]' <<<"$out"
-}
-
 # left_over NS LINK: waits for the resources to go, else shows which are left
 left_over() { busywait 10 no_resources "$@" || no_resources "$@"; }
-
-# in_ns NS COMMAND...: NS "" is the initial namespace
-in_ns() {
-	local ns=$1
-	shift
-	if [ -n "$ns" ]; then ip netns exec "$ns" "$@"; else "$@"; fi
-}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# iwt_ktest, the consumer in the kernel (tests/modules), between A and B.
+# The modules of tests/modules: iwt_ktest, a consumer in the kernel between A and B, and
+# iwt_held, which uses the sockets of others.
 
 KTEST=/sys/kernel/debug/iwt_ktest
 
@@ -25,3 +26,12 @@ ktest_results() {
 
 # ktest_unload: nothing is left of it
 ktest_unload() { modprobe -r iwt_ktest && [ ! -d /sys/module/iwt_ktest ]; }
+
+HELD=/sys/kernel/debug/iwt_held/ctl
+
+# held_need: iwt_held is loaded; what it is to do is written to $HELD. (debugfs is not in the
+# /sys of "ip netns exec".)
+held_need() {
+	modprobe -q iwt_held || missing_all "module iwt_held"
+	[ -e $HELD ] || missing_all "debugfs"
+}

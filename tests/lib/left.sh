@@ -22,6 +22,15 @@ nothing_of() {
 	done
 }
 
+# no_resources NS LINK: nothing of the link is in use. Completion queues that
+# the core pools for kernel consumers live as long as the device.
+no_resources() {
+	local out
+	out=$(in_ns "$1" rdma resource show "$2") || return
+	echo "$out"
+	! grep -Eq '(pd|qp|cm_id|mr|ctx|srq) [1-9]' <<<"$out"
+}
+
 # no_link NAME: it is gone, seen from here
 no_link() { ! rdma_exists "$1"; }
 

@@ -33,6 +33,13 @@ in_b() { ip netns exec "$NS_B" "$@"; }
 # makes another one each time
 in_net() { nsenter --net="/run/netns/$1" "${@:2}"; }
 
+# in_ns NS COMMAND...: NS "" is the initial namespace
+in_ns() {
+	local ns=$1
+	shift
+	if [ -n "$ns" ]; then ip netns exec "$ns" "$@"; else "$@"; fi
+}
+
 # shellcheck source=tests/lib/wait.sh
 . "$IWT_LIB/wait.sh"
 

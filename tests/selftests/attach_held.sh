@@ -4,12 +4,9 @@
 # the worst moment, or is still in a system call that began before the attach.
 . "$(dirname "$0")/../lib/begin.sh"
 
-CTL=/sys/kernel/debug/iwt_held/ctl
-
 begin iwt_attach rdma rping
 only_iw_tcp "other drivers have no such method"
-modprobe -q iwt_held || missing_all "module iwt_held"
-[ -e $CTL ] || missing_all "debugfs"
+held_need
 two_links
 
 # debugfs is not in the /sys of "ip netns exec"
@@ -34,7 +31,7 @@ link_goes() {
 	check "$how: the module can't go" stays
 	check "$how: another link comes" link_add "$NS_A" "$DEV_A" "$IF_A"
 	pair "$how: and connects" 7174 "rping -s -a $IP_B -C 2" "rping -c -a $IP_B -C 2 -v"
-	echo end >$CTL
+	echo end >$HELD
 	check "$how: the connection ends with that" busywait 20 none_established
 }
 

@@ -119,8 +119,6 @@ stop_server() {
 	touch "$TMP/stop"
 	ended "$server"
 }
-# Completion queues that the core pools for its users live as long as the device.
-no_resources() { ! in_net "$1" rdma resource show "$2" | grep -E '(pd|qp|cm_id|mr) [1-9]'; }
 
 two_links
 start ip netns exec "$NS_A" unshare -m bash "$nfs" server "$TMP" >"$TMP/server.log" 2>&1

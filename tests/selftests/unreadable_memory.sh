@@ -3,12 +3,9 @@
 # Octets that come in memory which the CPU can't read: the connection is lost, at once.
 . "$(dirname "$0")/../lib/begin.sh"
 
-CTL=/sys/kernel/debug/iwt_held/ctl
-
 begin rdma rping
 only_iw_tcp "other drivers are not tested"
-modprobe -q iwt_held || missing_all "module iwt_held"
-[ -e $CTL ] || missing_all "debugfs"
+held_need
 two_links
 
 # one message there and back; what rping says counts, for its status tells too little
@@ -30,11 +27,11 @@ check "a connection" wait_in 20 "$NS_A" connections 7174
 nap 0.5
 check "that lives" alive "$cli"
 # debugfs is not in the /sys of "ip netns exec"
-if nsenter --net="/run/netns/$NS_B" bash -c "echo blind 7174 >$CTL" 2>"$TMP/blind"; then
+if nsenter --net="/run/netns/$NS_B" bash -c "echo blind 7174 >$HELD" 2>"$TMP/blind"; then
 	check "unreadable: it ends" busywait 30 not alive "$cli"
 	check "unreadable: for TCP, too" wait_in 30 "$NS_A" no_connections 7174
 	check "unreadable from the first octet: nothing comes back" no_ping
-	echo end >$CTL
+	echo end >$HELD
 	check "afterwards it works" pings
 	check "the server lives" alive "$srv"
 elif grep -q 'not supported' "$TMP/blind"; then
