@@ -184,7 +184,8 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 		k->e = *cqe;
 		k->qp = qp;
 	}
-	cq->prod++;
+	/* iwt_cq_untaken() reads it without the lock */
+	WRITE_ONCE(cq->prod, cq->prod + 1);
 	iwt_ring_set_prod(&cq->ring, cq->prod);
 }
 

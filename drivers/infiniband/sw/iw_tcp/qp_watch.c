@@ -171,7 +171,8 @@ void iwt_watch_end(struct iwt_qp *qp)
  */
 static bool streams(struct iwt_qp *qp, bool ahead)
 {
-	u32 pos = READ_ONCE(qp->rx.pos);
+	/* iwt_rx_start() clears it meanwhile, if there are connections one after the other */
+	u32 pos = data_race(READ_ONCE(qp->rx.pos));
 	bool got = pos != READ_ONCE(qp->watch.rx_pos);
 
 	WRITE_ONCE(qp->watch.rx_pos, pos);

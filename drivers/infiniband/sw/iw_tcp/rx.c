@@ -111,7 +111,7 @@ static u32 take_fpdus(struct iwt_qp *qp, struct iwt_sock_cursor *at, u32 avail,
 		rx->rtr_send = false;
 		rx->rtr_write = false;
 		iwt_cursor_skip(&at->c, f.size);
-		rx->pos += f.size;
+		WRITE_ONCE(rx->pos, rx->pos + f.size);
 		used += f.size;
 		fpdus++;
 	}

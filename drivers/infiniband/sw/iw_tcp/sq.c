@@ -340,7 +340,8 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 	from = iwt_ring_at(&sq->ring, sq->cons);
 	memcpy(&wqe->h, from, sizeof(wqe->h));
 	e = iwt_sq_entry(sq, sq->cons);
-	*idx = sq->cons++;
+	*idx = sq->cons;
+	WRITE_ONCE(sq->cons, *idx + 1);
 	*e = (struct iwt_sq_entry) {
 		.wr_id = wqe->h.wr_id,
 		.given = iwt_zc_given(sq->zc),
@@ -452,18 +453,18 @@ static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
 bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {
 	u32 back = iwt_zc_back(sq->zc);
-	u32 i = sq->retire;
+	u32 i = sq->retire, end = i;
 
-	while (sq->retire != sq->cons && sq->retire - i < max &&
-	       may_retire(sq, iwt_sq_entry(sq, sq->retire), back))
-		sq->retire++;
-	if (i == sq->retire)
+	while (end != sq->cons && end - i < max &&
+	       may_retire(sq, iwt_sq_entry(sq, end), back))
+		end++;
+	if (i == end)
 		return false;
-	iwt_ring_set_cons(&sq->ring, sq->retire);
-	for (; i != sq->retire; i++)
+	WRITE_ONCE(sq->retire, end);
+	iwt_ring_set_cons(&sq->ring, end);
+	for (; i != end; i++)
 		complete_entry(sq, iwt_sq_entry(sq, i), qp);
-	return sq->retire != sq->cons &&
-	       may_retire(sq, iwt_sq_entry(sq, sq->retire), back);
+	return end != sq->cons && may_retire(sq, iwt_sq_entry(sq, end), back);
 }
 
 /**
@@ -506,7 +507,7 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 
 	if (corrupt(sq, prod))
 		prod = sq->cons;
-	for (n = 0; sq->cons != prod && n < max; sq->cons++, n++) {
+	for (n = 0; sq->cons != prod && n < max; n++) {
 		const struct iwt_send_wqe *w = iwt_ring_at(&sq->ring, sq->cons);
 		u8 op = READ_ONCE(w->opcode);
 
@@ -517,6 +518,7 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 			.status = IB_WC_WR_FLUSH_ERR,
 			.done = true,
 		};
+		WRITE_ONCE(sq->cons, sq->cons + 1);
 	}
 	return iwt_sq_retire(sq, qp, max) || sq->cons != prod;
 }

@@ -65,7 +65,8 @@ struct iwt_sq_entry {
  * @sig_all: every work request is signalled
  * @lost: a completion was lost, because @cq is full; the engine looks at it
  *
- * @cons, @retire, @zc, @lost and @entries are guarded by qp->lock.
+ * @cons, @retire, @zc, @lost and @entries are guarded by qp->lock. The doorbell's and the
+ * watching worker's guesses read @cons and @retire without it.
  */
 struct iwt_sq {
 	struct iwt_ring ring;
