@@ -180,12 +180,23 @@ def bad_requests_counted(t):
         t.connect(port).close()
 
 
-def details(t, kind, **match):
-    """The driver's attributes of one object of "rdma resource show"."""
+def objects(t, kind, match):
+    """Those of "rdma resource show" that match, and what the command complained of."""
     done = t.place.run("rdma", "-dd", "-j", "resource", "show", kind, "link" if kind == "qp" else "dev",
                        t.place.device, capture_output=True, text=True)
-    got = [one for one in json.loads(done.stdout or "[]") if all(one.get(k) == v for k, v in match.items())]
-    check(len(got) == 1, "one %s wanted that is %s:" % (kind, match), got, done.stderr)
+    return [one for one in json.loads(done.stdout or "[]") if all(one.get(k) == v for k, v in match.items())], done.stderr
+
+
+def details(t, kind, **match):
+    """The driver's attributes of one object of "rdma resource show"."""
+    got, said = objects(t, kind, match)
+    for _ in range(20):
+        if got:
+            break
+        # the core's list leaves out an object if others go while it is made
+        time.sleep(0.05)
+        got, said = objects(t, kind, match)
+    check(len(got) == 1, "one %s wanted that is %s:" % (kind, match), got, said)
     return {k: v for k, v in got[0].items() if k.startswith("drv_")}
 
 
