@@ -85,7 +85,7 @@ static void check_answer(const struct iwt_mpa_wish *own,
 	SAME(t.rtr != IWT_RTR_NONE, req->p2p);
 	SAME(req->p2p, rep.rtr_send || rep.rtr_write || rep.rtr_read);
 	MUST(!rep.rtr_read || t.ird);
-	/* one who has nothing else is not turned away for that */
+	/* an end that has nothing else is not turned away for that */
 	MUST(!req->p2p || !(req->rtr_send || req->rtr_write || req->rtr_read) ||
 	     (req->rtr_send && rep.rtr_send) ||
 	     (req->rtr_write && rep.rtr_write) ||

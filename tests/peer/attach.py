@@ -121,7 +121,7 @@ class Attach:
         sock, _ = self.hello(b"accept")
         sock.sendall(b"MPA")
         data, end = rest(sock, 30)
-        TAP.ok(not data and end != "open", "one who stops in the middle is closed upon (MPA-81)", (data, end))
+        TAP.ok(not data and end != "open", "a peer that stops in the middle is closed upon (MPA-81)", (data, end))
         sock.close()
 
     def request(self, what, reply):

@@ -228,7 +228,7 @@ class Peer:
         check(not (self.rx and self.rx.held), "part of an FPDU:", self.rx and bytes(self.rx.held))
         data, end = self.rest(5 if self.lossy and "rst" in ends else seconds)
         if end == "open" and self.lossy and not data:
-            # an RST that got lost is sent again only to who sends
+            # an RST that got lost is sent again only to an end that sends
             with contextlib.suppress(OSError):
                 self.sock.send(b"?")
             data, end = self.rest(seconds)

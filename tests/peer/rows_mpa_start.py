@@ -207,7 +207,7 @@ def patience(t):
     conn, mute = t.request(ulp=ulp), t.request(ulp=ulp)
 
     def trickle(peer, octets):
-        # 60 s would do for all of the frame: whoever waits anew at each octet is still waiting
+        # 60 s would do for all of the frame: a device that waits anew at each octet is still waiting
         try:
             for octet in octets:
                 peer.send(bytes([octet]))
@@ -296,7 +296,7 @@ def ends_in_startup(t):
         conn = t.request(ulp=ulp, server=server)
         conn.peer.send(mpa.REP[:9])
         getattr(conn.peer, end)()
-        # an end without a Reply may be that of one who knows revision 1 only
+        # an end without a Reply may be that of a responder that knows revision 1 only
         server[0].settimeout(2)
         try:
             again = server[0].accept()[0]

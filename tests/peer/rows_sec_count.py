@@ -230,7 +230,7 @@ def evictions_counted(t):
     """Silent connections above a listener's bound are evicted and counted, and not more than these"""
     t.only("iw_tcp")
     if not t.place.lossless:
-        raise Skip("who has ended is not known for certain")
+        raise Skip("which peers have ended is not known for certain")
     listener = t.listener(t.ulp(), backlog=16)
     more, was = 12, settled(t)
     where = (t.place.there, listener[1])

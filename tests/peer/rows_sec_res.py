@@ -259,7 +259,7 @@ def fair_share(t):
 def half_open(t):
     """Silent connections to a listener are bounded in number, and the honest are served (in time: startup.sh)"""
     if not t.place.lossless:
-        raise Skip("who has ended is not known for certain")
+        raise Skip("which peers have ended is not known for certain")
     ulp = t.ulp()
     listener = t.listener(ulp, backlog=16)
     many, was = 260, t.counters()["conn_timeout"]

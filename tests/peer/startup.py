@@ -246,7 +246,7 @@ class Initiator:
         data, end = rest(silent, 100)
         TAP.ok(not data and end != "open", "a silent initiator is closed upon", (data, end))
         thread.join()
-        TAP.ok(ended == [True], "one who trickles octets is closed upon")
+        TAP.ok(ended == [True], "a peer that trickles octets is closed upon")
         left = sum(rest(sock, 100)[1] == "open" for sock in crowd)
         TAP.ok(left == 0, "all of these are closed upon", left)
 
@@ -364,7 +364,7 @@ class Responder:
         self.client("a reset within the Reply", "REJECTED", REP, reset)
 
     def old(self):
-        """Responders who do not know RFC 6581 close on its Request (6581 10)."""
+        """Responders that do not know RFC 6581 close on its Request (6581 10)."""
         end = lambda sock: sock.shutdown(socket.SHUT_WR)
         silent = lambda data, end: not data and end != "open"
         for what, old in (("the end", end), ("a reset", reset)):

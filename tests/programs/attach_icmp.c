@@ -2,7 +2,7 @@
 /*
  * A process may want to hear what ICMP has to say of its connection (IP_RECVERR). TCP
  * then fails the next send, and goes on: such an error ends nothing. What is heard here
- * is that hosts are unreachable, again and again, from one who sees the segments.
+ * is that hosts are unreachable, again and again, from somebody that sees the segments.
  */
 #include <errno.h>
 #include <netinet/in.h>

@@ -276,7 +276,7 @@ void iwt_fuzz(void)
 
 		pthread_create(&t, NULL, scribble, c);
 		for (i = 0; i < 400; i++) {
-			/* not by the provider, whom this would confuse as well */
+			/* not by the provider, which this would confuse as well */
 			iwt_doorbell(c);
 			if (i % 4 == 0)
 				ibv_req_notify_cq(c->cq, i % 8 == 0);

@@ -56,7 +56,7 @@ static int serve(struct iwt_ctx *cx)
 			iwt_disconnect(cx);
 			return 0;
 		}
-		/* a failure is the client's to judge, who hears of it */
+		/* the client hears of a failure, and judges it */
 		if (run_case(cx, &k) && cx->err[0])
 			fprintf(stderr, "# server: %s\n", cx->err);
 	}

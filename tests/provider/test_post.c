@@ -376,7 +376,7 @@ static void test_no_bit(void)
 	teardown();
 }
 
-/* The kernel counts on it that who has posted comes by. */
+/* The kernel relies on it that a process flushes what it has posted. */
 static void test_tend(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;

@@ -98,7 +98,7 @@ hosts_down() {
 # is_set LINK NAME: SET is the value of one of its settings, or nothing without such a link
 is_set() { SET=; { read -r SET <"$SETTINGS/$1/$2"; } 2>/dev/null; }
 
-# at_odds CRC LINK: who requires it refuses a peer that declines it, and so LINK would do
+# at_odds CRC LINK: a link that requires it refuses a peer that declines it, and so LINK would do
 # with one that is set to CRC, or the other way round
 at_odds() {
 	is_set "$2" crc

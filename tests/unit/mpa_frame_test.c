@@ -252,7 +252,7 @@ static void test_build_limits(void)
 	tap_end();
 }
 
-/* The second Request, for a peer who did not understand the first. */
+/* The second Request, for a peer that did not understand the first. */
 static void test_rebuild(void)
 {
 	struct iwt_mpa_frame f = {

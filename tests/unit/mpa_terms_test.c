@@ -232,7 +232,7 @@ static void test_answer_rtr(void)
 	iwt_mpa_answer(&own, &req, &rep, &t);
 	CHECK(rep.enhanced && !rep.p2p && !rep.rtr_write && !rep.rtr_read);
 	CHECK_EQ(t.rtr, IWT_RTR_NONE);
-	/* plain Requests of both revisions, by whoever wants more */
+	/* plain Requests of both revisions, from an end that wants more */
 	for (req.rev = 1; req.rev <= 2; req.rev++) {
 		req.enhanced = false;
 		iwt_mpa_answer(&own, &req, &rep, &t);

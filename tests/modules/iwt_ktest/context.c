@@ -319,7 +319,7 @@ static int notify(struct kt_conn *c)
 	return kt_bad(c, !event_after(s, before), "no event of a flush");
 }
 
-/* What came before the wish is reported to who asks for that. */
+/* Completions from before the call are reported to a caller that asks for them. */
 static int missed(struct kt_conn *c)
 {
 	int ask = IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS;

@@ -195,7 +195,7 @@ static void do_traffic(struct kt_end *e)
 			err = iwt_kt_send(e, &sge, 1, IB_SEND_SIGNALED);
 		else
 			usleep_range(20, 50);
-		/* who wants this to end sets it meanwhile */
+		/* the caller sets it meanwhile to end this */
 		if (err)
 			WRITE_ONCE(e->post_err, err);
 		if (e->posted[KT_RECV] - READ_ONCE(e->logged[KT_RECV]) < 90)
@@ -217,7 +217,7 @@ static int in_traffic(struct kt_conn *c, bool both)
 		job2 = job_start(&c->c, do_traffic);
 	err = iwt_kt_wait(&c->c, KT_RECV, 20);
 	if (both) {
-		/* who drains has stopped posting */
+		/* the drain has stopped posting */
 		WRITE_ONCE(c->c.post_err, 1);
 		err = job_wait(c, job2, "traffic") ?: err;
 	}

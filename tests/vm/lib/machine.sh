@@ -23,7 +23,7 @@ ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppr
 # Nothing is written back, so the images of running labs may be shared.
 # Both processors of a machine of QEMU are one thread, which changes between them: as
 # threads of their own one may still execute a translation of code that the other has
-# patched, a breakpoint that the kernel knows nothing of any more. But who waits for the
+# patched, a breakpoint that the kernel knows nothing of any more. But a process that waits for the
 # other one by looking waits for some milliseconds each time: with LAB_PARALLEL=1 they
 # are threads.
 boot_qemu() {
@@ -70,7 +70,7 @@ boot_uml() {
 	options+=" ubd0=cow0,/run/root/root.img ubd1=cow1,/run/kernel/modules.img ubd2=cow2,payload.tar"
 	options+=" con=null con0=null,fd:3 con1=fd:0,fd:1 con2=null,fd:4"
 	options+=" $KERNEL_OPTIONS $LAB_CMDLINE LAB_IO=tty1 LAB_STATUS=tty2 LAB_MHZ=$mhz"
-	# not as process 1 of its namespace, whom no signal kills
+	# not as process 1 of its namespace, which no signal kills
 	[ -z "${LAB_PIN:-}" ] || pin="$UML_PIN pin $CPUS >pins 2>&1 & "
 	in_root "$ROOT/root" "cd /run/lab; $pin/run/kernel/linux $options 3>>console 4>>status; exit \$?" \
 		"$dir:/run/lab" "$KERNEL:/run/kernel" "$ROOT:/run/root"
