@@ -32,7 +32,7 @@ TOKEN = re.compile(r"""
 """, re.X | re.S)
 # statements that begin with one of these only watch
 WATCHES = re.compile(r"(BUG_ON|BUILD_BUG|WARN|lockdep_|might_sleep|static_assert|trace_|kmemleak_|"
-                     r"MODULE_|EXPORT_|DEFINE_|DECLARE_|CREATE_|pr_|dev_|iwt_count|iwt_stat)")
+                     r"MODULE_|EXPORT_|DEFINE_|DECLARE_|CREATE_|pr_|dev_|ibdev_|sock_owned_by_me|iwt_count|iwt_stat)")
 KEYWORDS = {"if", "else", "for", "while", "do", "switch", "case", "default", "return", "goto",
             "break", "continue", "sizeof", "typeof", "struct", "union", "enum", "static", "const",
             "unsigned", "int", "char", "void", "long", "bool", "extern", "inline"}

@@ -12,6 +12,7 @@ AGAIN=${AGAIN:-20}
 
 state_is() { in_net "$NS_A" rdma link show "$1/1" | grep -q " state $2 "; }
 gid_is() { [ "$(in_a cat "/sys/class/infiniband/$1/ports/1/gids/0" | tr -d : | cut -c1-12)" = "$2" ]; }
+has_address() { ! gid_is "$1" 000000000000; }
 gone() { ! in_net "$NS_A" rdma link show "$1/1" >/dev/null 2>&1; }
 # dev_add NAME TYPE...: a netdev of A's
 dev_add() { local n=$1; shift; ip -n "$NS_A" link add "$n" type "$@" && ip -n "$NS_A" link set "$n" up; }
@@ -64,6 +65,8 @@ kinds() {
 			continue
 		fi
 		check "a link on a ${kind%:*}" link_add "$NS_A" "$dev" "$name"
+		# also where the netdev has none, as lo
+		[ "$TYPE" != iw_tcp ] || check "its GID has an address" has_address "$dev"
 		check "and its removal" link_del "$NS_A" "$dev"
 	done
 }
