@@ -93,30 +93,16 @@ static void give_up(struct iwt_ep *ep, int err)
 	iwt_ep_let_go_qp(ep);
 }
 
-/*
- * The queue pair is attached before the Reply is sent, so that it can receive what the
- * initiator sends as soon as it has the Reply (RFC 5044 7.1.2 r2). It sends nothing of its own
- * until then (r4), so that nothing overtakes the Reply.
- */
 static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
 {
 	struct iwt_mpa_frame rep;
-	int err;
+	int err = iwt_ep_attach_responder(ep, &rep);
 
-	iwt_mpa_answer(&ep->wish, &ep->req, &rep, &ep->terms);
-	err = iwt_qp_attach(ep->qp, ep->sock, &ep->terms, false,
-			    &iwt_ep_llp_ops, ep);
 	if (err) {
 		give_up(ep, err);
 		return err;
 	}
-	ep->attached = true;
-	err = iwt_ep_send_reply(ep, &rep, pd, pd_len);
-	if (err) {
-		iwt_ep_let_go_qp(ep);
-		iwt_ep_step(ep, IWT_CME_LOST, err);
-	}
-	return err;
+	return iwt_ep_accept_reply(ep, &rep, pd, pd_len);
 }
 
 static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,

@@ -98,16 +98,21 @@ static int read_both(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return rep.reject ? -EINVAL : 0;
 }
 
+/* The socket becomes the process's again, because of @err, which is returned. */
+static int give_back(struct iwt_ep *ep, int err)
+{
+	iwt_sock_give_back(ep->sock);
+	ep->sock = NULL;
+	return err;
+}
+
 /* Put the Reply where the endpoint would have received it. */
 static int take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	int err = iwt_sock_keep(ep->sock);
 
-	if (err) {
-		iwt_sock_give_back(ep->sock);
-		ep->sock = NULL;
-		return err;
-	}
+	if (err)
+		return give_back(ep, err);
 	memcpy(ep->frame, a->reply, a->reply_len);
 	ep->len = a->reply_len;
 	iwt_ep_look(ep);
@@ -116,36 +121,24 @@ static int take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return ep->reply_status ?: -ECONNRESET;
 }
 
-/* See iwt_cm_accept(). As long as no Reply is sent, the socket can be given back. */
+/* As long as no Reply is sent, the socket can be given back. */
 static int send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	struct iwt_mpa_frame rep;
 	int err;
 
-	iwt_mpa_answer(&ep->wish, &ep->req, &rep, &ep->terms);
-	err = iwt_qp_attach(ep->qp, ep->sock, &ep->terms, false,
-			    &iwt_ep_llp_ops, ep);
-	if (err) {
-		iwt_sock_give_back(ep->sock);
-		ep->sock = NULL;
-		return err;
-	}
-	ep->attached = true;
+	err = iwt_ep_attach_responder(ep, &rep);
+	if (err)
+		return give_back(ep, err);
 	err = iwt_sock_keep(ep->sock);
 	if (err) {
 		iwt_ep_let_go_qp(ep);
-		iwt_sock_give_back(ep->sock);
-		ep->sock = NULL;
-		return err;
+		return give_back(ep, err);
 	}
-	err = iwt_ep_send_reply(ep, &rep, a->pd, a->pd_len);
-	if (err) {
-		iwt_ep_let_go_qp(ep);
-		iwt_ep_step(ep, IWT_CME_LOST, err);
-		return err;
-	}
-	iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
-	return 0;
+	err = iwt_ep_accept_reply(ep, &rep, a->pd, a->pd_len);
+	if (!err)
+		iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
+	return err;
 }
 
 /* The descriptor is looked up once: the process may put another socket there at any time. */
@@ -166,11 +159,7 @@ static int take_socket(struct iwt_ep *ep, const struct iwt_delayed *a)
 	/* the initiator must wait for the Reply, see iwt_ep_early() */
 	if (!err && unread && !a->reply)
 		err = -EPROTO;
-	if (err) {
-		iwt_sock_give_back(ep->sock);
-		ep->sock = NULL;
-	}
-	return err;
+	return err ? give_back(ep, err) : 0;
 }
 
 static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)

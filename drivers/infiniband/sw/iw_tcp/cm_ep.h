@@ -274,8 +274,9 @@ void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord);
 void iwt_ep_look(struct iwt_ep *ep);
 int iwt_ep_early(struct iwt_ep *ep);
 int iwt_ep_build_request(struct iwt_ep *ep, const void *pd, u16 pd_len);
-int iwt_ep_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
-		      const void *pd, u16 pd_len);
+int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep);
+int iwt_ep_accept_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
+			const void *pd, u16 pd_len);
 int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len);
 
 /* cm_upcall.c: without ep->lock */

@@ -139,25 +139,17 @@ static bool may_be_old(const struct iwt_ep *ep, int why)
 	       ep->req.enhanced && ep->cm_id;
 }
 
-/**
- * iwt_ep_send_reply() - hand a Reply to TCP (RFC 5044 7.1.2 r2)
- * @ep: endpoint of a responder, locked
- * @rep: what to say; @rep->pd_len is set
- * @pd: private data of the ULP
- * @pd_len: how many octets
- *
- * Process context, sleeps for memory and the socket lock.
- *
- * Return: 0, -EINVAL when the private data do not fit, or another -errno.
+/*
+ * Hand a Reply to TCP (RFC 5044 7.1.2 r2), with the private data of the ULP. -EINVAL when they
+ * do not fit.
  */
-int iwt_ep_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
+static int send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 		      const void *pd, u16 pd_len)
 {
 	u8 *buf;
 	u32 len;
 	int err;
 
-	lockdep_assert_held(&ep->lock);
 	buf = kmalloc(IWT_MPA_MAX_FRAME, GFP_KERNEL);
 	if (!buf)
 		return -ENOMEM;
@@ -167,6 +159,56 @@ int iwt_ep_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 	if (!err)
 		trace_frame(ep, true, buf);
 	kfree(buf);
+	return err;
+}
+
+/**
+ * iwt_ep_attach_responder() - attach the queue pair, on the terms of the Reply
+ * @ep: endpoint of a responder, locked, with its queue pair, and ep->req set
+ * @rep: takes the Reply for iwt_ep_accept_reply()
+ *
+ * The queue pair is attached before the Reply is sent, so that it can receive what the
+ * initiator sends as soon as it has the Reply (RFC 5044 7.1.2 r2). It sends nothing by itself
+ * until then (r4), so that nothing overtakes the Reply. Process context, may sleep.
+ *
+ * Return: 0, or what iwt_qp_attach() returns; nothing has changed then.
+ */
+int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
+{
+	int err;
+
+	lockdep_assert_held(&ep->lock);
+	iwt_mpa_answer(&ep->wish, &ep->req, rep, &ep->terms);
+	err = iwt_qp_attach(ep->qp, ep->sock, &ep->terms, false,
+			    &iwt_ep_llp_ops, ep);
+	if (!err)
+		ep->attached = true;
+	return err;
+}
+
+/**
+ * iwt_ep_accept_reply() - send the Reply that accepts, or lose the connection
+ * @ep: endpoint, locked, after iwt_ep_attach_responder()
+ * @rep: the Reply
+ * @pd: private data of the ULP
+ * @pd_len: how many octets
+ *
+ * Part of the Reply may be on the wire when it fails, so that no other can follow. Process
+ * context, sleeps for memory and the socket lock.
+ *
+ * Return: 0, or the -errno with which the endpoint is lost.
+ */
+int iwt_ep_accept_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
+			const void *pd, u16 pd_len)
+{
+	int err;
+
+	lockdep_assert_held(&ep->lock);
+	err = send_reply(ep, rep, pd, pd_len);
+	if (err) {
+		iwt_ep_let_go_qp(ep);
+		iwt_ep_step(ep, IWT_CME_LOST, err);
+	}
 	return err;
 }
 
@@ -184,7 +226,7 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
 
 	lockdep_assert_held(&ep->lock);
 	iwt_mpa_refuse(&ep->wish, &ep->req, &rep);
-	return iwt_ep_send_reply(ep, &rep, pd, pd_len);
+	return send_reply(ep, &rep, pd, pd_len);
 }
 
 /**

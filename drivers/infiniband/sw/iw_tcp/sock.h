@@ -57,8 +57,8 @@ struct iwt_sock_ops {
 
 /**
  * struct iwt_sock_addr - where a connection goes, and with which properties
- * @local: our end; a port of 0 is chosen by TCP
- * @remote: the peer's end
+ * @local: the local address; a port of 0 is chosen by TCP
+ * @remote: the peer's address
  * @ifindex: the only interface that it uses, or 0
  * @tos: type of service, if @tos_set
  * @tos_set: the caller has asked for @tos

@@ -79,7 +79,7 @@ static void put_name6(struct sockaddr_storage *a, const struct in6_addr *addr,
 #endif
 
 /**
- * iwt_sock_local() - address of our end
+ * iwt_sock_local() - the local address of a connection
  * @sk: connected socket, locked
  * @a: takes the address
  *
@@ -116,8 +116,8 @@ static void put_remote(struct sock *sk, struct sockaddr_storage *a)
 /**
  * iwt_sock_names() - addresses of both ends
  * @s: socket
- * @local: takes ours
- * @remote: takes the peer's
+ * @local: takes the local address
+ * @remote: takes the peer's address
  *
  * May sleep.
  *
