@@ -18,6 +18,7 @@ static const char *(* const pin_iw_cm)(int reason) __used = iwcm_reject_msg;
 
 static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 			 const struct iw_cm_conn_param *param)
+	__must_hold(&ep->lock)
 {
 	struct iwt_dev *dev = to_iwt_dev(id->device);
 	struct iwt_qp *qp;
@@ -84,6 +85,7 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 /* iw_cm forgets a connection whose accept fails: reject it on behalf of the ULP. */
 static void give_up(struct iwt_ep *ep, int err)
+	__must_hold(&ep->lock)
 {
 	iwt_count(ep->dev, IWT_C_CONN_FAILED);
 	if (iwt_ep_refuse(ep, NULL, 0))
@@ -94,6 +96,7 @@ static void give_up(struct iwt_ep *ep, int err)
 }
 
 static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
+	__must_hold(&ep->lock)
 {
 	struct iwt_mpa_frame rep;
 	int err = iwt_ep_attach_responder(ep, &rep);
@@ -107,6 +110,7 @@ static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
 
 static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 			 const struct iw_cm_conn_param *param)
+	__must_hold(&ep->lock)
 {
 	struct iwt_qp *qp;
 	int err;

@@ -19,6 +19,7 @@
 #include "stats.h"
 
 static void set_wish(struct iwt_ep *ep, const struct iwt_delayed *a)
+	__must_hold(&ep->lock)
 {
 	ep->dev = a->dev;
 	iwt_ep_wish(ep);
@@ -57,6 +58,7 @@ static bool fits(const struct iwt_ep *ep, const struct iwt_delayed *a)
 
 /* Is it a Request, and can the link do what it asks for? */
 static int read_request(struct iwt_ep *ep, const struct iwt_delayed *a)
+	__must_hold(&ep->lock)
 {
 	int v;
 
@@ -79,6 +81,7 @@ static int read_request(struct iwt_ep *ep, const struct iwt_delayed *a)
  * what the link does not do.
  */
 static int read_both(struct iwt_ep *ep, const struct iwt_delayed *a)
+	__must_hold(&ep->lock)
 {
 	struct iwt_mpa_frame rep;
 	int v;
@@ -100,6 +103,7 @@ static int read_both(struct iwt_ep *ep, const struct iwt_delayed *a)
 
 /* The socket becomes the process's again, because of @err, which is returned. */
 static int give_back(struct iwt_ep *ep, int err)
+	__must_hold(&ep->lock)
 {
 	iwt_sock_give_back(ep->sock);
 	ep->sock = NULL;
@@ -108,6 +112,7 @@ static int give_back(struct iwt_ep *ep, int err)
 
 /* Put the Reply where the endpoint would have received it. */
 static int take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
+	__must_hold(&ep->lock)
 {
 	int err = iwt_sock_keep(ep->sock);
 
@@ -123,6 +128,7 @@ static int take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 
 /* As long as no Reply is sent, the socket can be given back. */
 static int send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
+	__must_hold(&ep->lock)
 {
 	struct iwt_mpa_frame rep;
 	int err;
@@ -143,6 +149,7 @@ static int send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 
 /* The descriptor is looked up once: the process may put another socket there at any time. */
 static int take_socket(struct iwt_ep *ep, const struct iwt_delayed *a)
+	__must_hold(&ep->lock)
 {
 	struct sockaddr_storage local = {}, remote = {};
 	bool unread;
@@ -163,6 +170,7 @@ static int take_socket(struct iwt_ep *ep, const struct iwt_delayed *a)
 }
 
 static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
+	__must_hold(&ep->lock)
 {
 	struct iwt_dev *dev = a->dev;
 	int err;
@@ -186,6 +194,7 @@ static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
 
 /* The socket was not taken over, or has been given back. */
 static void abandon(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	if (ep->sock || ep->state == IWT_CM_CLOSED)
 		return;
@@ -248,6 +257,7 @@ static int write_frame(const struct iwt_delayed *a, u8 *frame,
 
 static int write_request(struct iwt_ep *ep, const struct iwt_delayed *a,
 			 u8 *frame)
+	__must_hold(&ep->lock)
 {
 	int err = iwt_ep_build_request(ep, a->pd, a->pd_len);
 
@@ -285,6 +295,7 @@ int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame)
 
 static int write_reject(struct iwt_ep *ep, const struct iwt_delayed *a,
 			u8 *frame)
+	__must_hold(&ep->lock)
 {
 	struct iwt_mpa_frame rep;
 	int err;

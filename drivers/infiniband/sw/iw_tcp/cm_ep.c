@@ -141,6 +141,7 @@ void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
 }
 
 static void disarm(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	ep->armed = false;
 	if (cancel_delayed_work(&ep->timer))
@@ -220,6 +221,7 @@ void iwt_half_open_del(struct iwt_ep *ep)
 }
 
 static void enter(struct iwt_ep *ep, enum iwt_cm_state state)
+	__must_hold(&ep->lock)
 {
 	unsigned int ms = state_ms(state);
 
@@ -261,10 +263,11 @@ void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
  */
 bool iwt_ep_let_go_qp(struct iwt_ep *ep)
 {
-	struct iwt_qp *qp = ep->qp;
+	struct iwt_qp *qp;
 	bool cut = false;
 
 	lockdep_assert_held(&ep->lock);
+	qp = ep->qp;
 	if (ep->attached)
 		cut = iwt_qp_detach(qp);
 	ep->attached = false;
@@ -302,6 +305,7 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
  * link's patience in all.
  */
 static void give_grace(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	u32 patience = READ_ONCE(ep->dev->conf.patience);
 
@@ -314,6 +318,7 @@ static void give_grace(struct iwt_ep *ep)
 }
 
 static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
+	__must_hold(&ep->lock)
 {
 	struct iwt_cm_step s = iwt_cmfsm(ep->state, event);
 	u32 acts = s.actions;
@@ -360,6 +365,7 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
  * makes TCP release the memory.
  */
 static enum iwt_cm_event harden(const struct iwt_ep *ep, enum iwt_cm_event event)
+	__must_hold(&ep->lock)
 {
 	if (event == IWT_CME_ABORT && ep->state == IWT_CM_CLOSING &&
 	    ep->attached && iwt_qp_zc_in_flight(ep->qp))
@@ -378,9 +384,10 @@ static enum iwt_cm_event harden(const struct iwt_ep *ep, enum iwt_cm_event event
  */
 void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 {
-	struct iwt_qp *qp = ep->qp;
+	struct iwt_qp *qp;
 
 	lockdep_assert_held(&ep->lock);
+	qp = ep->qp;
 	if (qp)
 		iwt_qp_get(qp);
 	take_step(ep, harden(ep, event), status);

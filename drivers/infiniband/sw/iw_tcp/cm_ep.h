@@ -112,13 +112,13 @@ enum iwt_ep_bit {
  * @retry: tries again to have a socket
  * @dev: device
  * @cm_id: iw_cm's object, with a reference until iwt_cm_destroy_listen()
- * @lock: guards what follows
+ * @limit: how many half-open endpoints there may be
+ * @lock: guards what is marked so
  * @dead: nothing is to be reported any more
  * @reporting: reports under way
  * @idle: completed when @dead is set and the last report has ended
  * @half_open: half-open endpoints, oldest first
  * @half_opens: how many
- * @limit: how many there may be
  */
 struct iwt_listen {
 	struct kref ref;
@@ -129,14 +129,14 @@ struct iwt_listen {
 	struct delayed_work retry;
 	struct iwt_dev *dev;
 	struct iw_cm_id *cm_id;
-
-	spinlock_t lock;	/* guards what follows */
-	bool dead;
-	unsigned int reporting;
-	struct completion idle;
-	struct list_head half_open;
-	unsigned int half_opens;
 	unsigned int limit;
+
+	spinlock_t lock;
+	bool dead __guarded_by(&lock);
+	unsigned int reporting __guarded_by(&lock);
+	struct completion idle;
+	struct list_head half_open __guarded_by(&lock);
+	unsigned int half_opens __guarded_by(&lock);
 };
 
 /**
@@ -181,41 +181,41 @@ struct iwt_listen {
 struct iwt_ep {
 	struct kref ref;
 	struct mutex lock;	/* see the table above */
-	enum iwt_cm_state state;
-	bool initiator;
-	bool finished;
+	enum iwt_cm_state state __guarded_by(&lock);
+	bool initiator __guarded_by(&lock);
+	bool finished __guarded_by(&lock);
 	u32 id;
 	unsigned long bits;
 	struct workqueue_struct *wq;
 	struct work_struct work;
 	struct delayed_work timer;
-	bool armed;
-	unsigned long deadline;
-	u32 acked;
-	unsigned long until;
-	u32 extensions;
+	bool armed __guarded_by(&lock);
+	unsigned long deadline __guarded_by(&lock);
+	u32 acked __guarded_by(&lock);
+	unsigned long until __guarded_by(&lock);
+	u32 extensions __guarded_by(&lock);
 
 	struct iwt_dev *dev;
-	struct iwt_sock *sock;
-	struct iwt_qp *qp;
+	struct iwt_sock *sock __guarded_by(&lock);
+	struct iwt_qp *qp __guarded_by(&lock);
 	struct hlist_node of_qp;
-	bool attached;
+	bool attached __guarded_by(&lock);
 	struct iw_cm_id *cm_id;
 	struct iwt_listen *listen;
 	struct list_head half_open;
 
 	u32 report_tries;
-	u32 upcalls;
+	u32 upcalls __guarded_by(&lock);
 	int reply_status;
 	int close_status;
 
-	struct iwt_mpa_wish wish;
+	struct iwt_mpa_wish wish __guarded_by(&lock);
 	struct iwt_mpa_frame req;
 	struct iwt_mpa_frame rep;
 	struct iwt_mpa_terms terms;
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
-	u32 len;
+	u32 len __guarded_by(&lock);
 	u8 *frame;
 };
 
@@ -228,11 +228,16 @@ struct iwt_ep *iwt_ep_find(u32 id);
 void iwt_ep_get(struct iwt_ep *ep);
 void iwt_ep_put(struct iwt_ep *ep);
 void iwt_ep_raise(struct iwt_ep *ep, enum iwt_ep_bit bit);
-void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status);
-void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms);
-void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp);
-bool iwt_ep_let_go_qp(struct iwt_ep *ep);
-void iwt_ep_abandon(struct iwt_ep *ep);
+void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
+	__must_hold(&ep->lock);
+void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
+	__must_hold(&ep->lock);
+void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
+	__must_hold(&ep->lock);
+bool iwt_ep_let_go_qp(struct iwt_ep *ep)
+	__must_hold(&ep->lock);
+void iwt_ep_abandon(struct iwt_ep *ep)
+	__must_hold(&ep->lock);
 void iwt_ep_finish(struct iwt_ep *ep);
 void iwt_ep_orphan(const struct iwt_listen *listen);
 void iwt_ep_abort_qp(struct iwt_qp *qp);
@@ -240,8 +245,10 @@ void iwt_ep_drain_dev(struct iwt_dev *dev);
 void iwt_ep_wait_all(void);
 void iwt_ep_leave_listen(struct iwt_ep *ep);
 void iwt_listen_put(struct iwt_listen *l);
-void iwt_half_open_add(struct iwt_ep *ep);
-void iwt_half_open_del(struct iwt_ep *ep);
+void iwt_half_open_add(struct iwt_ep *ep)
+	__must_hold(&ep->lock);
+void iwt_half_open_del(struct iwt_ep *ep)
+	__must_hold(&ep->lock);
 
 /* cm_work.c */
 extern struct workqueue_struct *iwt_cm_wq;
@@ -250,8 +257,10 @@ extern struct workqueue_struct *iwt_delayed_wq;
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state);
 
 /* cm_dial.c */
-void iwt_ep_names(struct iwt_ep *ep);
-int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id);
+void iwt_ep_names(struct iwt_ep *ep)
+	__must_hold(&ep->lock);
+int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
+	__must_hold(&ep->lock);
 
 /* cm_addr.c */
 void iwt_addr_unmap(struct sockaddr_storage *a);
@@ -268,16 +277,24 @@ bool iwt_addr_of_dev(const struct iwt_dev *dev,
 struct net *iwt_caller_net(struct iw_cm_id *id);
 struct iwt_qp *iwt_caller_qp(struct iw_cm_id *id, u32 qpn);
 
-/* cm_mpa.c: all with ep->lock held */
-void iwt_ep_wish(struct iwt_ep *ep);
-void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord);
-void iwt_ep_look(struct iwt_ep *ep);
-int iwt_ep_early(struct iwt_ep *ep);
-int iwt_ep_build_request(struct iwt_ep *ep, const void *pd, u16 pd_len);
-int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep);
+/* cm_mpa.c */
+void iwt_ep_wish(struct iwt_ep *ep)
+	__must_hold(&ep->lock);
+void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
+	__must_hold(&ep->lock);
+void iwt_ep_look(struct iwt_ep *ep)
+	__must_hold(&ep->lock);
+int iwt_ep_early(struct iwt_ep *ep)
+	__must_hold(&ep->lock);
+int iwt_ep_build_request(struct iwt_ep *ep, const void *pd, u16 pd_len)
+	__must_hold(&ep->lock);
+int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
+	__must_hold(&ep->lock);
 int iwt_ep_accept_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
-			const void *pd, u16 pd_len);
-int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len);
+			const void *pd, u16 pd_len)
+	__must_hold(&ep->lock);
+int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
+	__must_hold(&ep->lock);
 
 /* cm_upcall.c: without ep->lock */
 void iwt_ep_deliver(struct iwt_ep *ep, u32 ups);

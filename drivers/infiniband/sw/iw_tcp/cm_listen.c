@@ -54,7 +54,7 @@
  * @node: in the table
  * @net: namespace, that of the listeners; the socket keeps it alive
  * @addr: where it is bound
- * @lock: see cm_ep.h
+ * @lock: guards what is marked so; see cm_ep.h
  * @sock: socket, NULL when it has been closed
  * @opened: when, in jiffies
  * @work: takes connections
@@ -65,24 +65,25 @@ struct iwt_port {
 	struct list_head node;
 	struct net *net;
 	struct iwt_sock_addr addr;
-	struct mutex lock;	/* guards sock, listens */
-	struct iwt_sock *sock;
-	unsigned long opened;
+	struct mutex lock;
+	struct iwt_sock *sock __guarded_by(&lock);
+	unsigned long opened __guarded_by(&lock);
 	struct delayed_work work;
-	struct list_head listens;
+	struct list_head listens __guarded_by(&lock);
 	struct rcu_work end;
 };
 
 static DEFINE_MUTEX(iwt_ports_lock);
-static LIST_HEAD(ports);
+static struct list_head ports __guarded_by(&iwt_ports_lock) = LIST_HEAD_INIT(ports);
 
 /*
- * The listener that gets a connection to @local; with port->lock held. rdma_cm gives the new
+ * The listener that gets a connection to @local. rdma_cm gives the new
  * rdma_cm_id the first device that serves the address, in the order in which it has listened;
  * the iw_cm_id must be of the same device.
  */
 static struct iwt_listen *pick(struct iwt_port *port,
 			       const struct sockaddr_storage *local)
+	__must_hold(&port->lock)
 {
 	struct iwt_listen *l, *found = NULL;
 	struct net_device *nd;
@@ -104,6 +105,7 @@ static struct iwt_listen *pick(struct iwt_port *port,
 
 /* A socket has been accepted for an endpoint: find its listener. */
 static void assign(struct iwt_port *port, struct iwt_ep *ep)
+	__must_hold(&port->lock) __must_hold(&ep->lock)
 {
 	struct iwt_listen *l;
 
@@ -123,6 +125,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 
 /* Return: 0, -EAGAIN when no connection waits, or another -errno. */
 static int take_one(struct iwt_port *port)
+	__must_hold(&port->lock)
 {
 	struct iwt_ep *ep = iwt_ep_alloc(IWT_CM_WAIT_REQ);
 	int err;
@@ -147,6 +150,7 @@ static int take_one(struct iwt_port *port)
 }
 
 static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
+	__must_hold(&port->lock)
 {
 	const struct iwt_listen *l;
 
@@ -156,12 +160,14 @@ static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
 	return false;
 }
 
-/* Will rdma_cm still listen on @dev at the port? With port->lock held. */
+/* Will rdma_cm still listen on @dev at the port? */
 static bool is_missing(const struct iwt_dev *dev, const void *arg)
 {
 	const struct iwt_port *port = arg;
-	unsigned long since = port->opened;
+	unsigned long since;
 
+	lockdep_assert_held(&port->lock);
+	since = port->opened;
 	if (!iwt_dev_in(dev, port->net) || has_listen(port, dev))
 		return false;
 	/* rdma_cm hears of a new link before dev->coming ends */
@@ -170,8 +176,9 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 	return time_before(jiffies, since + msecs_to_jiffies(IWT_LISTEN_ALL_MS));
 }
 
-/* Are all listeners there that will come? With port->lock held. */
+/* Are all listeners there that will come? */
 static bool is_settled(const struct iwt_port *port)
+	__must_hold(&port->lock)
 {
 	return !iwt_addr_is_any(&port->addr.local) ||
 	       !iwt_dev_any(is_missing, port);
@@ -242,6 +249,7 @@ static void do_port_end(struct work_struct *work)
 
 static struct iwt_port *alloc_port(struct net *net,
 				   const struct iwt_sock_addr *addr)
+	__context_unsafe(/* no other processor knows it yet */)
 {
 	struct iwt_port *port = kzalloc_obj(*port);
 
@@ -259,21 +267,22 @@ static struct iwt_port *alloc_port(struct net *net,
 
 /* Open a port for its first listener, which is in the list before a connection can come. */
 static int open_port(struct iwt_listen *l)
+	__must_hold(&iwt_ports_lock)
 {
 	struct iwt_port *port = alloc_port(l->net, &l->addr);
 	int err;
 
 	if (!port)
 		return -ENOMEM;
-	list_add(&l->node, &port->listens);
-
 	/* connections may come before port->sock is set */
 	mutex_lock(&port->lock);
+	list_add(&l->node, &port->listens);
 	err = iwt_sock_listen(port->net, &port->addr, l->limit, &port_sock_ops,
 			      port, &port->sock);
+	if (err)
+		list_del(&l->node);
 	mutex_unlock(&port->lock);
 	if (err) {
-		list_del(&l->node);
 		queue_rcu_work(iwt_cm_wq, &port->end);
 		return err;
 	}
@@ -297,25 +306,31 @@ static void close_port(struct iwt_port *port)
 	queue_rcu_work(iwt_cm_wq, &port->end);
 }
 
-static int add_listen(struct iwt_listen *l)
+static int join_port(struct iwt_listen *l, struct iwt_port *port)
 {
-	struct iwt_port *port;
 	int err = 0;
 
-	mutex_lock(&iwt_ports_lock);
-	port = find_port(l->net, &l->addr);
-	if (!port) {
-		err = open_port(l);
-	} else if (has_listen(port, l->dev)) {
+	mutex_lock(&port->lock);
+	if (has_listen(port, l->dev)) {
 		err = -EADDRINUSE;
 	} else {
 		l->port = port;
-		mutex_lock(&port->lock);
 		list_add_tail(&l->node, &port->listens);
 		/* connections may have waited for this listener */
 		mod_delayed_work(iwt_cm_wq, &port->work, 0);
-		mutex_unlock(&port->lock);
 	}
+	mutex_unlock(&port->lock);
+	return err;
+}
+
+static int add_listen(struct iwt_listen *l)
+{
+	struct iwt_port *port;
+	int err;
+
+	mutex_lock(&iwt_ports_lock);
+	port = find_port(l->net, &l->addr);
+	err = port ? join_port(l, port) : open_port(l);
 	mutex_unlock(&iwt_ports_lock);
 	return err;
 }
@@ -323,14 +338,16 @@ static int add_listen(struct iwt_listen *l)
 static void remove_listen(struct iwt_listen *l)
 {
 	struct iwt_port *port = l->port;
+	bool last;
 
 	if (!port)
 		return;
 	mutex_lock(&iwt_ports_lock);
 	mutex_lock(&port->lock);
 	list_del(&l->node);
+	last = list_empty(&port->listens);
 	mutex_unlock(&port->lock);
-	if (list_empty(&port->listens))
+	if (last)
 		close_port(port);
 	mutex_unlock(&iwt_ports_lock);
 }
@@ -356,6 +373,7 @@ static bool may_wait(const struct iwt_listen *l)
 }
 
 static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
+	__context_unsafe(/* no other processor knows it yet */)
 {
 	struct iwt_listen *l = kzalloc_obj(*l);
 

@@ -30,6 +30,7 @@ static void trace_frame(const struct iwt_ep *ep, bool tx, const u8 *frame)
  * all fit, the connection can't be used.
  */
 static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
+	__must_hold(&ep->lock)
 {
 	int n = iwt_sock_send(ep->sock, buf, len);
 
@@ -99,6 +100,7 @@ int iwt_ep_build_request(struct iwt_ep *ep, const void *pd, u16 pd_len)
 }
 
 static int send_request(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	int err = send_all(ep, ep->frame, ep->len);
 
@@ -115,6 +117,7 @@ static int send_request(struct iwt_ep *ep)
  * are still in the frame, since no octet has been received into it.
  */
 static void try_plain(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	int err;
 
@@ -134,6 +137,7 @@ static void try_plain(struct iwt_ep *ep)
 
 /* The connection has ended without a Reply: may the responder not know the Request? */
 static bool may_be_old(const struct iwt_ep *ep, int why)
+	__must_hold(&ep->lock)
 {
 	return (why == -EPIPE || why == -ECONNRESET) && !ep->len &&
 	       ep->req.enhanced && ep->cm_id;
@@ -145,6 +149,7 @@ static bool may_be_old(const struct iwt_ep *ep, int why)
  */
 static int send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 		      const void *pd, u16 pd_len)
+	__must_hold(&ep->lock)
 {
 	u8 *buf;
 	u32 len;
@@ -259,6 +264,7 @@ int iwt_ep_early(struct iwt_ep *ep)
  * stream, -errno.
  */
 static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
+	__must_hold(&ep->lock)
 {
 	u8 max_rev = reply ? ep->req.rev : ep->wish.max_rev;
 	u32 need;
@@ -286,6 +292,7 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 
 /* There is no frame, or a malformed one. */
 static void frame_failed(struct iwt_ep *ep, int why)
+	__must_hold(&ep->lock)
 {
 	switch (why) {
 	case -EAGAIN:
@@ -306,6 +313,7 @@ static void frame_failed(struct iwt_ep *ep, int why)
 
 /* A well-formed Request that can't be served is rejected. */
 static void refuse_request(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	int err = iwt_ep_refuse(ep, NULL, 0);
 
@@ -317,6 +325,7 @@ static void refuse_request(struct iwt_ep *ep)
 }
 
 static void look_for_request(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	int ret = read_frame(ep, false, &ep->req);
 	int early = 0;
@@ -357,6 +366,7 @@ static u32 seal(const struct iwt_txplan *p, const struct iwt_mpa_terms *terms,
  * FPDU (RFC 6581 8, 9.3). There is no queue pair that could send it.
  */
 static void send_terminate(struct iwt_ep *ep, u32 err)
+	__must_hold(&ep->lock)
 {
 	u8 term[IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN];
 	u8 fpdu[IWT_MARKER_LEN + sizeof(struct iwt_txplan) +
@@ -372,6 +382,7 @@ static void send_terminate(struct iwt_ep *ep, u32 err)
 
 /* Only the enhanced startup ends with a Terminate (RFC 6581 9.3). */
 static void unfit(struct iwt_ep *ep, u32 term_err, int status)
+	__must_hold(&ep->lock)
 {
 	if (ep->terms.enhanced)
 		send_terminate(ep, term_err);
@@ -379,6 +390,7 @@ static void unfit(struct iwt_ep *ep, u32 term_err, int status)
 }
 
 static void take_reply(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	struct iwt_mpa_terms *t = &ep->terms;
 	int err;
@@ -397,6 +409,7 @@ static void take_reply(struct iwt_ep *ep)
 }
 
 static void look_for_reply(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	int ret = read_frame(ep, true, &ep->rep);
 
@@ -416,6 +429,7 @@ static void look_for_reply(struct iwt_ep *ep)
 }
 
 static void look_for_tcp(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	int err;
 
@@ -437,6 +451,7 @@ static void look_for_tcp(struct iwt_ep *ep)
 
 /* Throw away what the peer sends, until it ends its direction. */
 static void look_for_end(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	u32 left = IWT_EP_DRAIN;
 	u8 octets[256];

@@ -40,6 +40,7 @@ static void do_timer(struct work_struct *work)
  * an octet at a time is not waited for without end.
  */
 static bool takes(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	if (!ep->sock || (ep->state != IWT_CM_FULL &&
 			  ep->state != IWT_CM_CLOSING &&
@@ -56,6 +57,7 @@ static bool takes(struct iwt_ep *ep)
 }
 
 static void expire(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	/* a timer of a state that has been left does not count */
 	if (!ep->armed || time_before(jiffies, ep->deadline))
@@ -68,6 +70,7 @@ static void expire(struct iwt_ep *ep)
 
 /* With ep->lock held: is a Request to be reported that could not be before? */
 static bool report_again(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	if (!ep->report_tries || ep->state != IWT_CM_WAIT_ULP)
 		return false;
@@ -77,6 +80,7 @@ static bool report_again(struct iwt_ep *ep)
 }
 
 static void take_bits(struct iwt_ep *ep)
+	__must_hold(&ep->lock)
 {
 	static const struct {
 		u8 bit;
@@ -152,6 +156,7 @@ static void do_work(struct work_struct *work)
  * memory.
  */
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
+	__context_unsafe(/* no other processor knows it yet */)
 {
 	struct iwt_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 

@@ -43,6 +43,7 @@ static void report_overrun(struct work_struct *work)
 }
 
 static void put_flag(struct iwt_cq *cq, u32 flag, bool on)
+	__must_hold(&cq->lock)
 {
 	WRITE_ONCE(cq->flags, on ? cq->flags | flag : cq->flags & ~flag);
 	WRITE_ONCE(cq->ring.ctl->flags, cq->flags);
@@ -50,6 +51,7 @@ static void put_flag(struct iwt_cq *cq, u32 flag, bool on)
 
 /* Does the consumer want an event for an entry with these flags? */
 static bool is_armed(const struct iwt_cq *cq, u8 flags)
+	__must_hold(&cq->lock)
 {
 	u32 arm;
 
@@ -66,6 +68,7 @@ static bool is_armed(const struct iwt_cq *cq, u8 flags)
  * tests/unit/event_model.py tries all orders). Afterwards the word does not count any more.
  */
 static void spend(struct iwt_cq *cq)
+	__must_hold(&cq->lock)
 {
 	if (!cq->user || !cq->credit || --cq->credit)
 		return;
@@ -75,6 +78,7 @@ static void spend(struct iwt_cq *cq)
 }
 
 static void disarm(struct iwt_cq *cq)
+	__must_hold(&cq->lock)
 {
 	WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_NONE);
 	cq->asked = IWT_CQ_ARM_NONE;
@@ -128,6 +132,7 @@ static enum hrtimer_restart period_over(struct hrtimer *timer)
 
 /* Is the event for this completion delayed? Not for long, and never for a failure. */
 static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
+	__must_hold(&cq->lock)
 {
 	if (!cq->mod_count || cqe->status != IB_WC_SUCCESS)
 		return false;
@@ -147,6 +152,7 @@ static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
  * @entries: power of two
  */
 void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
+	__context_unsafe(/* no other processor knows it yet */)
 {
 	spin_lock_init(&cq->lock);
 	cq->credit = EVENTS_BY_RING;
@@ -172,6 +178,7 @@ void iwt_cq_quiesce(struct iwt_cq *cq)
 
 static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 		      struct ib_qp *qp)
+	__must_hold(&cq->lock)
 {
 	void *at = iwt_ring_at(&cq->ring, cq->prod);
 
@@ -206,6 +213,7 @@ void iwt_cq_set_flag(struct iwt_cq *cq, u32 flag, bool on)
 }
 
 static void lost_entry(struct iwt_cq *cq)
+	__must_hold(&cq->lock)
 {
 	if (cq->flags & IWT_RING_OVERRUN)
 		return;

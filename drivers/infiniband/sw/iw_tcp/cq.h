@@ -23,7 +23,7 @@ struct iwt_kcqe {
  * struct iwt_cq - completion queue
  * @ibcq: verbs object
  * @ring: entries; shared with the process of a user queue
- * @lock: guards the ring's kernel side; any context, irqs off
+ * @lock: guards the ring's kernel side, and what is marked so; any context, irqs off
  * @prod: the kernel's own producer index
  * @user: entries are struct iwt_cqe, else struct iwt_kcqe
  * @flags: flags that the process reads (enum iwt_ring_flags)
@@ -44,14 +44,14 @@ struct iwt_cq {
 	struct ib_cq ibcq;
 	struct iwt_ring ring;
 	spinlock_t lock;
-	u32 prod;
+	u32 prod __guarded_by(&lock);
 	bool user;
-	u32 flags;
-	u16 mod_count;
-	u16 mod_period;
-	u32 credit;
-	u32 asked;
-	u32 held;
+	u32 flags __guarded_by(&lock);
+	u16 mod_count __guarded_by(&lock);
+	u16 mod_period __guarded_by(&lock);
+	u32 credit __guarded_by(&lock);
+	u32 asked __guarded_by(&lock);
+	u32 held __guarded_by(&lock);
 	struct hrtimer timer;
 	struct iwt_mmap *map;
 	void *mem;
@@ -68,7 +68,8 @@ static inline struct iwt_cq *to_iwt_cq(struct ib_cq *cq)
 /* Are there completions that the consumer has not taken? Any context; a guess. */
 static inline bool iwt_cq_untaken(const struct iwt_cq *cq)
 {
-	return READ_ONCE(cq->prod) != READ_ONCE(cq->ring.ctl->cons);
+	/* without the lock */
+	return context_unsafe(READ_ONCE(cq->prod)) != READ_ONCE(cq->ring.ctl->cons);
 }
 
 /* Has the consumer asked for an event? Any context; a guess. */

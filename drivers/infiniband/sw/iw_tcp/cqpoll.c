@@ -54,6 +54,7 @@ static struct iwt_cq *cq_of(const struct iwt_qp *qp, int i)
 
 /* The process has shown that it polls. */
 static void note_seen(struct iwt_cqpoll *p)
+	__must_hold(&p->lock)
 {
 	p->seen_ns = ktime_get_ns();
 	p->missed = 0;
@@ -75,7 +76,9 @@ static unsigned long take_bits(struct iwt_cqpoll *p, u32 word)
 static void take_posted(struct iwt_cqpoll *p,
 			void (*look)(struct iwt_cqpoll *p, u32 bit))
 {
-	u32 words = DIV_ROUND_UP(READ_ONCE(p->top), 32);
+	/* it only grows */
+	u32 top = context_unsafe(READ_ONCE(p->top));
+	u32 words = DIV_ROUND_UP(top, 32);
 	u32 word, i;
 
 	for (word = 0; word < words; word++) {
@@ -121,6 +124,7 @@ static void run_now(struct iwt_cqpoll *p, u32 bit)
 
 /* Was that call better than a doorbell? */
 static void note_worth(struct iwt_cqpoll *p)
+	__must_hold(&p->lock)
 {
 	p->poor = p->found > 1 ? 0 : p->poor + 1;
 	p->found = 0;
@@ -185,16 +189,19 @@ static void end_all(struct iwt_cq *cq)
 
 static void run_later(struct iwt_cqpoll *p, u32 bit)
 {
-	struct iwt_qp *qp = find(p, bit);
+	struct iwt_qp *qp;
 
+	lockdep_assert_held(&p->lock);
+	qp = find(p, bit);
 	if (!qp)
 		return;
 	p->late = true;
 	iwt_qp_run_bh(qp);
 }
 
-/* The process has not called: run the engines in its place. p->lock is held. */
+/* The process has not called: run the engines in its place. */
 static void take_place(struct iwt_cqpoll *p)
+	__must_hold(&p->lock)
 {
 	take_posted(p, run_later);
 	p->missed++;
@@ -222,6 +229,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 
 /* From now on a process that polls @cq need not ring for the queue pair; p->lock is held. */
 static void enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
+	__must_hold(&cq->poll.lock)
 {
 	struct iwt_stream *st = &m->qp->stream;
 	struct iwt_cqpoll *p = &cq->poll;
@@ -274,7 +282,8 @@ void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now
 		streak = READ_ONCE(p->streak) + 1;
 	WRITE_ONCE(p->streak, streak);
 	WRITE_ONCE(p->last_ns, now);
-	if (!streams || (streak < CQPOLL_THRESHOLD && !READ_ONCE(p->on)) ||
+	/* a guess: begin() looks once more, with the lock */
+	if (!streams || (streak < CQPOLL_THRESHOLD && !context_unsafe(READ_ONCE(p->on))) ||
 	    !iwt_stream_sends(&qp->stream))
 		return;
 	begin(cq_of(qp, 0), &qp->cqpoll[0]);
@@ -352,6 +361,7 @@ void iwt_cqpoll_member_end(struct iwt_qp *qp)
  * @cq: completion queue, zeroed
  */
 void iwt_cqpoll_setup(struct iwt_cq *cq)
+	__context_unsafe(/* no other processor knows it yet */)
 {
 	struct iwt_cqpoll *p = &cq->poll;
 

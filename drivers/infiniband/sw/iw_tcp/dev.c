@@ -8,8 +8,8 @@
 #include <linux/unaligned.h>
 #include <net/addrconf.h>
 
-static LIST_HEAD(devs);
 static DEFINE_MUTEX(devs_lock);
+static struct list_head devs __guarded_by(&devs_lock) = LIST_HEAD_INIT(devs);
 
 /**
  * iwt_dev_set_addr() - take over the link layer address of the net device
@@ -73,6 +73,7 @@ bool iwt_dev_any(bool (*is)(const struct iwt_dev *dev, const void *arg), const v
 }
 
 static bool guid_taken(__be64 guid)
+	__must_hold(&devs_lock)
 {
 	const struct iwt_dev *dev;
 

@@ -22,6 +22,7 @@ static void lose(struct iwt_qp *qp)
 
 /* Is there something that the connection must not end before? */
 static bool lingers(const struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
 {
 	return qp->state == IWT_QP_HALF || qp->state == IWT_QP_DRAIN ||
 	       qp->stream.tx.term == IWT_TX_TERM_PENDING ||
@@ -33,6 +34,7 @@ static bool lingers(const struct iwt_qp *qp)
  * is still to be sent goes to the peer.
  */
 static void take_fin(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
 	struct iwt_sock_cursor at;
@@ -50,6 +52,7 @@ static void take_fin(struct iwt_qp *qp)
 
 /* While work goes on before the end: is it done, or can it not be done any more? */
 static void look_drained(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
 	u32 progress = st->tx.stream_pos + st->rx.pos + iwt_zc_released_seq(st->sq.zc);
@@ -66,6 +69,7 @@ static void look_drained(struct iwt_qp *qp)
 }
 
 static void run_rx(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
 
@@ -133,6 +137,7 @@ static void show_request(struct iwt_stream *st)
 
 /* Return: true to run the transmit engine once more. */
 static bool run_tx(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
 
@@ -176,6 +181,7 @@ static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
 
 /* Return: false when something is to be sent and the owner of the socket has to do it. */
 static bool send(struct iwt_qp *qp, struct iwt_sock *s)
+	__must_hold(&qp->stream.lock)
 {
 	bool more;
 
@@ -195,6 +201,7 @@ static bool send(struct iwt_qp *qp, struct iwt_sock *s)
 
 /* One run, with the lock of the stream held. */
 static void run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
+	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
 
@@ -243,7 +250,8 @@ static void on_data_ready(struct iwt_sock *s, void *ctx)
 {
 	struct iwt_qp *qp = ctx;
 
-	engines(qp, s, !qp->stream.rx.more);
+	/* it is written with the socket lock held, as is this called */
+	engines(qp, s, !context_unsafe(qp->stream.rx.more));
 }
 
 static void on_write_space(struct iwt_sock *s, void *ctx)

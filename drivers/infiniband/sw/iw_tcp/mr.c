@@ -342,8 +342,9 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 	return n;
 }
 
-/* For sparse, which can't follow two locks through a returned pointer. */
+/* Neither sparse nor clang can follow two locks through a returned pointer. */
 static inline struct iwt_mr *hand_out(struct iwt_mr *mr)
+	__no_context_analysis
 {
 	__release(RCU);
 	__release(&mr->lock);
@@ -351,6 +352,7 @@ static inline struct iwt_mr *hand_out(struct iwt_mr *mr)
 }
 
 static inline void take_back(struct iwt_mr *mr)
+	__no_context_analysis
 {
 	__acquire(RCU);
 	__acquire(&mr->lock);
@@ -367,6 +369,7 @@ static inline void take_back(struct iwt_mr *mr)
  * NULL if there is none.
  */
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
+	__no_context_analysis
 {
 	struct iwt_mr *mr;
 
@@ -387,6 +390,7 @@ struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
  * @mr: region from iwt_mr_get(), not NULL
  */
 void iwt_mr_put(struct iwt_mr *mr)
+	__no_context_analysis
 {
 	take_back(mr);
 	read_unlock_bh(&mr->lock);
@@ -469,6 +473,7 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 
 /* As iwt_mr_get(), but write-locked, and valid or not; the key of @stag is ignored. */
 static struct iwt_mr *get_for_change(struct iwt_dev *dev, u32 stag)
+	__no_context_analysis
 {
 	struct iwt_mr *mr;
 
@@ -483,6 +488,7 @@ static struct iwt_mr *get_for_change(struct iwt_dev *dev, u32 stag)
 }
 
 static void put_changed(struct iwt_mr *mr)
+	__no_context_analysis
 {
 	take_back(mr);
 	write_unlock_bh(&mr->lock);

@@ -104,6 +104,7 @@ static enum ib_event_type event_of(u32 err)
 
 /* A Terminate goes out, unless the responder may not send yet. */
 static void send_term(struct iwt_qp *qp, u32 err)
+	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
 	const struct iwt_rx_bad *bad = &st->rx.bad;
@@ -166,6 +167,7 @@ void iwt_qp_flush_later(struct iwt_qp *qp)
  * the connection is being closed.
  */
 static void flush(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
 
@@ -179,6 +181,7 @@ static void flush(struct iwt_qp *qp)
 
 /* Start nothing that is posted from now on. In CLOSING, what was posted too late fails. */
 static void seal(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
 {
 	iwt_sq_seal(&qp->stream.sq);
 	if (qp->state == IWT_QP_CLOSING && iwt_qp_flush_step(qp))
@@ -187,6 +190,7 @@ static void seal(struct iwt_qp *qp)
 
 /* The one place where the state is written. */
 static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
+	__must_hold(&qp->stream.lock)
 {
 	WRITE_ONCE(qp->state, state);
 	WRITE_ONCE(qp->stream.sends, state == IWT_QP_RTS || state == IWT_QP_HALF ||
@@ -268,6 +272,7 @@ bool iwt_qp_look_lost(struct iwt_qp *qp)
  * @qp: queue pair, zeroed but for what the core has set
  */
 void iwt_qp_setup(struct iwt_qp *qp)
+	__context_unsafe(/* no other processor knows it yet */)
 {
 	struct iwt_stream *st = &qp->stream;
 

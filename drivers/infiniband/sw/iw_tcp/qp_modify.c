@@ -13,6 +13,7 @@
  * operations: iw_cm says it, and does not know them. They need a right of their region as well.
  */
 static void put_rights(struct iwt_qp *qp, u32 rights, bool was_idle)
+	__must_hold(&qp->stream.lock)
 {
 	if (was_idle && (rights & IWT_IW_CM_RIGHTS) == IWT_IW_CM_RIGHTS)
 		rights |= IWT_REMOTE_ATOMIC;
@@ -21,6 +22,7 @@ static void put_rights(struct iwt_qp *qp, u32 rights, bool was_idle)
 }
 
 static int modify_idle(struct iwt_qp *qp, enum ib_qp_state to)
+	__must_hold(&qp->stream.lock)
 {
 	if (qp->state != IWT_QP_IDLE)
 		return -EINVAL;
@@ -29,6 +31,7 @@ static int modify_idle(struct iwt_qp *qp, enum ib_qp_state to)
 }
 
 static int modify_reset(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
 {
 	int err;
 
@@ -44,6 +47,7 @@ static int modify_reset(struct iwt_qp *qp)
 }
 
 static int modify_state(struct iwt_qp *qp, enum ib_qp_state to)
+	__must_hold(&qp->stream.lock)
 {
 	switch (to) {
 	case IB_QPS_RESET:
@@ -65,6 +69,7 @@ static int modify_state(struct iwt_qp *qp, enum ib_qp_state to)
 }
 
 static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
+	__must_hold(&qp->stream.lock)
 {
 	bool was_idle = qp->state == IWT_QP_IDLE;
 	int err = 0;

@@ -13,6 +13,7 @@
 static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 			    const struct iwt_mpa_terms *terms, bool initiator,
 			    const struct iwt_qp_llp_ops *llp, void *ctx)
+	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
 
@@ -220,6 +221,7 @@ static void flush_held(struct iwt_qp *qp)
  * memory any more. May sleep.
  */
 void iwt_qp_drain(struct iwt_qp *qp)
+	__context_unsafe(/* no other processor knows it any more */)
 {
 	struct iwt_stream *st = &qp->stream;
 

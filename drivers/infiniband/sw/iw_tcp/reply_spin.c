@@ -150,10 +150,11 @@ static void note_hit(struct iwt_stream *st)
 bool iwt_reply_spin(struct iwt_stream *st)
 {
 	struct iwt_reply_spin *s = &st->spin;
-	bool on = s->on && st->rx.pos != s->rx_pos;
-	bool sent = st->sq.cons != s->cons;
+	bool on, sent;
 
 	lockdep_assert_held(&st->lock);
+	on = s->on && st->rx.pos != s->rx_pos;
+	sent = st->sq.cons != s->cons;
 	s->on = false;
 	if (!on)
 		return false;

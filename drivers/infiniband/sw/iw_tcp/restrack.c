@@ -78,11 +78,15 @@ int iwt_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 int iwt_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct iwt_cq *cq = to_iwt_cq(ibcq);
-	const struct pair p[] = {
-		{ .name = "produced", .value = READ_ONCE(cq->prod) },
-		{ .name = "overrun", .value = !!(READ_ONCE(cq->flags) & IWT_RING_OVERRUN) },
+	struct pair p[] = {
+		{ .name = "produced" },
+		{ .name = "overrun" },
 	};
 
+	spin_lock_irq(&cq->lock);
+	p[0].value = cq->prod;
+	p[1].value = !!(cq->flags & IWT_RING_OVERRUN);
+	spin_unlock_irq(&cq->lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }
 

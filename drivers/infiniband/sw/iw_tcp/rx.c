@@ -36,6 +36,7 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 
 static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f,
 		   struct iwt_sock_cursor at)
+	__must_hold(&st->lock)
 {
 	if (f->payload_len && !iwt_fpdu_payload(f, &at.c, &st->rx.rules))
 		return IWT_ERR_DDP_LOCAL;
@@ -76,6 +77,7 @@ static void note_error(struct iwt_stream *st, const struct iwt_fpdu *f, u32 err)
  */
 static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail,
 		      u32 *need)
+	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
 	u32 used = 0, fpdus = 0, aligned = 0, err = IWT_OK;
@@ -123,6 +125,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 
 /* Return: octets that have to be there to go on, 0 if they may be there. */
 static u32 take_step(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
 	struct iwt_sock_cursor at;

@@ -8,11 +8,15 @@
 #include "rx.h"
 
 /* rx_tagged.c */
-u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at);
-u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out);
+u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
+	__must_hold(&st->lock);
+u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
+	__must_hold(&st->lock);
 
 /* rx_untagged.c */
-u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at);
-void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status);
+u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
+	__must_hold(&st->lock);
+void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status)
+	__must_hold(&st->lock);
 
 #endif

@@ -54,6 +54,7 @@ static void note_write(struct iwt_rx *rx, const struct iwt_fpdu *f)
 /* RDMA Write, or a tagged segment that should not have come. */
 static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)
+	__must_hold(&st->lock)
 {
 	enum iwt_access_verdict v = IWT_ACCESS_OK;
 	struct iwt_mr *mr;
@@ -83,6 +84,7 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 /* Place into the sink of a Read of this end. To fail there is a local error. */
 static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 			  struct iwt_fpdu *f, struct iwt_cursor *at)
+	__must_hold(&st->lock)
 {
 	struct iwt_sgl_pos pos = { .off = out->got };
 	const u8 *from;
@@ -126,6 +128,7 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 /* RDMA Read Response: exactly what the oldest Read asked for, in order. */
 static u32 rx_response(struct iwt_stream *st, struct iwt_read_out *out,
 		       struct iwt_fpdu *f, struct iwt_cursor *at)
+	__must_hold(&st->lock)
 {
 	const struct iwt_ddp *d = &f->ddp;
 	u32 left, err;

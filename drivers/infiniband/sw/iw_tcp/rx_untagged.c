@@ -44,6 +44,7 @@ void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status)
 
 static u32 place_send(struct iwt_stream *st, struct iwt_fpdu *f,
 		      struct iwt_cursor *at)
+	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
 	const u8 *from;
@@ -61,6 +62,7 @@ static u32 place_send(struct iwt_stream *st, struct iwt_fpdu *f,
 }
 
 static u32 rx_send(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
+	__must_hold(&st->lock)
 {
 	const struct iwt_rdmap_rule *rule = iwt_rdmap_rule(f->ddp.opcode);
 	struct iwt_rx *rx = &st->rx;
@@ -95,6 +97,7 @@ static u32 rx_send(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
  * which are ignored.
  */
 static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock)
 {
 	const struct iwt_imm *imm = (const void *)(f->hdr +
 						   IWT_DDP_UNTAGGED_LEN);
@@ -121,6 +124,7 @@ static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 
 /* May the peer read that? This is checked again when the octets are fetched. */
 static u32 check_read(struct iwt_stream *st, const struct iwt_rdmap_read *r)
+	__must_hold(&st->lock)
 {
 	enum iwt_access_verdict v;
 	struct iwt_mr *mr;
@@ -138,6 +142,7 @@ static u32 check_read(struct iwt_stream *st, const struct iwt_rdmap_read *r)
 }
 
 static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock)
 {
 	struct iwt_read_in r = {};
 	u32 err;
@@ -153,6 +158,7 @@ static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 
 /* May the peer do that? This is checked again when the operation is executed. */
 static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
+	__must_hold(&st->lock)
 {
 	u32 err = iwt_atomic_check(a);
 
@@ -164,6 +170,7 @@ static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
 }
 
 static u32 rx_atomic_req(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock)
 {
 	struct iwt_read_in r = { .atomic = true };
 	u32 err;
@@ -177,6 +184,7 @@ static u32 rx_atomic_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 
 /* Responses come in the order of the requests, those of Reads included. */
 static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock)
 {
 	struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
 	struct iwt_sgl_pos pos = {};
@@ -202,6 +210,7 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
  */
 static struct iwt_read_out *terminated(struct iwt_stream *st,
 				       const struct iwt_term *t)
+	__must_hold(&st->lock)
 {
 	if (!t->has_ddp)
 		return iwt_readq_oldest(&st->readq);
@@ -232,6 +241,7 @@ static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 }
 
 static void blame_request(struct iwt_stream *st, const struct iwt_term *t)
+	__must_hold(&st->lock)
 {
 	struct iwt_read_out *out = terminated(st, t);
 
@@ -240,6 +250,7 @@ static void blame_request(struct iwt_stream *st, const struct iwt_term *t)
 }
 
 static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock)
 {
 	struct iwt_term t;
 
@@ -254,6 +265,7 @@ static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 
 /* Requests of the peer that wait count, and the one whose Response is being sent. */
 static bool ird_reached(const struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	return st->readq.in_n + (st->tx.what == IWT_TX_RESPONSE) >=
 	       st->readq.in_max;
@@ -267,6 +279,7 @@ static u32 recv_room(const struct iwt_rx *rx)
 
 /* DDP's checks of an untagged segment (RFC 5041 7.1). */
 static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock)
 {
 	const struct iwt_ddp *d = &f->ddp;
 	u32 qn = min_t(u32, d->qn, IWT_QN_COUNT - 1);
@@ -287,6 +300,7 @@ static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 }
 
 static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
+	__must_hold(&st->lock)
 {
 	switch (f->ddp.opcode) {
 	case IWT_OP_IMM:

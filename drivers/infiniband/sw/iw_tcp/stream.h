@@ -246,15 +246,15 @@ struct iwt_stream {
 	struct ib_qp *ibqp;
 	struct iwt_actor actor;
 	bool sends;
-	u8 pollers;
-	bool takes_imm;
-	u32 rights;
+	u8 pollers __guarded_by(&lock);
+	bool takes_imm __guarded_by(&lock);
+	u32 rights __guarded_by(&lock);
 	struct iwt_sock *sock;
 	struct iwt_sq sq;
 	struct iwt_rq rq;
-	struct iwt_readq readq;
-	struct iwt_tx tx;
-	struct iwt_rx rx;
+	struct iwt_readq readq __guarded_by(&lock);
+	struct iwt_tx tx __guarded_by(&lock);
+	struct iwt_rx rx __guarded_by(&lock);
 	struct iwt_reply_spin spin;
 };
 
@@ -270,6 +270,7 @@ static inline bool iwt_stream_open(const struct iwt_stream *st)
 	return iwt_stream_sends(st) && !st->sq.sealed;
 }
 
-void iwt_stream_retire(struct iwt_stream *st);
+void iwt_stream_retire(struct iwt_stream *st)
+	__must_hold(&st->lock);
 
 #endif

@@ -72,6 +72,7 @@ static bool send_batch(struct iwt_stream *st)
 
 /* Hands all that is framed to TCP. Return: false when TCP did not take all of it. */
 static bool send_framed(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 
@@ -86,6 +87,7 @@ static bool send_framed(struct iwt_stream *st)
  * was posted meanwhile, so that the engine has to go on.
  */
 static bool go_idle(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_sq *sq = &st->sq;
 
@@ -104,6 +106,7 @@ static bool go_idle(struct iwt_stream *st)
 
 /* Framed octets are left. TCP calls when it has room, unless it lacks memory. */
 static enum iwt_tx_result blocked(const struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	if (st->tx.lost)
 		return IWT_TX_LOST;
@@ -112,6 +115,7 @@ static enum iwt_tx_result blocked(const struct iwt_stream *st)
 
 /* Frames and sends one batch. Return: IWT_TX_MORE to go on, else the result of the run. */
 static enum iwt_tx_result run_batch(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 

@@ -29,13 +29,17 @@ enum iwt_tx_result {
 
 void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 		  bool initiator);
-enum iwt_tx_result iwt_tx_run(struct iwt_stream *st);
-u32 iwt_tx_unsent(const struct iwt_stream *st);
+enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
+	__must_hold(&st->lock);
+u32 iwt_tx_unsent(const struct iwt_stream *st)
+	__must_hold(&st->lock);
 void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 		      u16 ulpdu_len);
 void iwt_tx_drop_work(struct iwt_tx *tx);
 bool iwt_tx_stop(struct iwt_tx *tx);
-bool iwt_tx_busy(const struct iwt_stream *st);
-bool iwt_tx_wanted(const struct iwt_stream *st);
+bool iwt_tx_busy(const struct iwt_stream *st)
+	__must_hold(&st->lock);
+bool iwt_tx_wanted(const struct iwt_stream *st)
+	__must_hold(&st->lock);
 
 #endif

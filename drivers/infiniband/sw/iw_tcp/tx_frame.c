@@ -84,6 +84,7 @@ static void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
 }
 
 static bool put_plain(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
+	__must_hold(&st->lock)
 {
 	memcpy(to, p->head, p->head_len);
 	if (!iwt_tx_fetch(st, to + p->head_len, p->payload))
@@ -94,6 +95,7 @@ static bool put_plain(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 
 /* The same with markers; a marker is in front of the octet that it counts. */
 static bool put_marked(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
+	__must_hold(&st->lock)
 {
 	static const u8 tail[IWT_FPDU_CRC_LEN + 3];
 	u8 *out = to;
@@ -153,6 +155,7 @@ static bool find_room(struct iwt_tx *tx, u32 size)
 }
 
 static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 
@@ -168,6 +171,7 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
  * there is room. Return: octets of them.
  */
 static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	u32 room = min(iwt_txbuf_room(tx->buf), IWT_TX_BATCH - tx->bytes);
@@ -188,6 +192,7 @@ static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
  * Return: false when it could not be framed.
  */
 static bool frame(struct iwt_stream *st, u32 mss)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	u32 mulpdu = mulpdu_now(tx, mss);

@@ -20,23 +20,33 @@ static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
 }
 
 /* tx_src.c */
-bool iwt_tx_fail(struct iwt_stream *st, u32 err);
-bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status);
-bool iwt_tx_next_piece(struct iwt_stream *st);
-bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len);
+bool iwt_tx_fail(struct iwt_stream *st, u32 err)
+	__must_hold(&st->lock);
+bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
+	__must_hold(&st->lock);
+bool iwt_tx_next_piece(struct iwt_stream *st)
+	__must_hold(&st->lock);
+bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
+	__must_hold(&st->lock);
 void iwt_tx_let_go(struct iwt_tx *tx);
 
 /* tx_sched.c */
-bool iwt_tx_pick(struct iwt_stream *st);
-void iwt_tx_finish(struct iwt_stream *st);
+bool iwt_tx_pick(struct iwt_stream *st)
+	__must_hold(&st->lock);
+void iwt_tx_finish(struct iwt_stream *st)
+	__must_hold(&st->lock);
 
 /* tx_zerocopy.c */
-bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit);
-bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit);
-bool iwt_tx_zc_send(struct iwt_stream *st);
+bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit)
+	__must_hold(&st->lock);
+bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
+	__must_hold(&st->lock);
+bool iwt_tx_zc_send(struct iwt_stream *st)
+	__must_hold(&st->lock);
 void iwt_tx_zc_drop(struct iwt_tx *tx);
 
 /* tx_frame.c */
-void iwt_tx_fill(struct iwt_stream *st);
+void iwt_tx_fill(struct iwt_stream *st)
+	__must_hold(&st->lock);
 
 #endif

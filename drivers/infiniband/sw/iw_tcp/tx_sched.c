@@ -11,6 +11,7 @@
 #define TX_RESPONSES	4
 
 static bool begin_send(struct iwt_stream *st, u32 len)
+	__must_hold(&st->lock)
 {
 	const struct iwt_send_wqe *h = &st->tx.wqe->h;
 	bool inv = h->opcode == IWT_WR_SEND_WITH_INV;
@@ -24,6 +25,7 @@ static bool begin_send(struct iwt_stream *st, u32 len)
 
 /* Verbs have four octets of Immediate Data, the message has eight (RFC 7306 6.2). */
 static bool begin_imm(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	const struct iwt_send_wqe *h = &st->tx.wqe->h;
 	struct iwt_imm imm = { .data = (__force __be32)h->ex };
@@ -34,6 +36,7 @@ static bool begin_imm(struct iwt_stream *st)
 }
 
 static bool begin_read(struct iwt_stream *st, u32 len)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	const struct iwt_send_wqe *h = &tx->wqe->h;
@@ -91,6 +94,7 @@ static struct iwt_atomic atomic_of(const struct iwt_swqe *w)
 }
 
 static bool begin_atomic(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	struct iwt_read_out *out = iwt_readq_start(&st->readq, tx->read_msn);
@@ -129,6 +133,7 @@ static enum ib_wc_status check_shape(const struct iwt_swqe *w, u32 len)
 
 /* Is the list allowed? */
 static enum ib_wc_status check_list(struct iwt_stream *st, u32 len)
+	__must_hold(&st->lock)
 {
 	const struct iwt_swqe *w = st->tx.wqe;
 	enum ib_wc_status status = check_shape(w, len);
@@ -145,6 +150,7 @@ static enum ib_wc_status check_list(struct iwt_stream *st, u32 len)
 }
 
 static bool do_local(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	const struct iwt_send_wqe *h = &tx->wqe->h;
@@ -168,6 +174,7 @@ static bool is_local(u8 opcode)
 }
 
 static bool begin_message(struct iwt_stream *st, u32 len)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	const struct iwt_send_wqe *h = &tx->wqe->h;
@@ -193,6 +200,7 @@ static bool begin_message(struct iwt_stream *st, u32 len)
 
 /* Turn the loaded work request into the current message. */
 static bool begin_wqe(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	u32 len = iwt_sq_entry(&st->sq, tx->idx)->len;
@@ -220,6 +228,7 @@ static bool begin_wqe(struct iwt_stream *st)
  * it. So does an invalidation, which might invalidate their sink.
  */
 static bool wqe_ready(const struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	const struct iwt_send_wqe *h = &st->tx.wqe->h;
 	const struct iwt_readq *q = &st->readq;
@@ -234,6 +243,7 @@ static bool wqe_ready(const struct iwt_stream *st)
 
 /* Take work off the send queue until a message is current. */
 static bool pick_wqe(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 
@@ -260,6 +270,7 @@ static bool pick_wqe(struct iwt_stream *st)
  * their Responses then (RFC 7306 7), and it is executed once.
  */
 static bool begin_atomic_resp(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	const struct iwt_atomic *a = &st->tx.resp.op;
 	u64 old;
@@ -273,6 +284,7 @@ static bool begin_atomic_resp(struct iwt_stream *st)
 }
 
 static bool pick_response(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 
@@ -290,6 +302,7 @@ static bool pick_response(struct iwt_stream *st)
 }
 
 static bool pick_rtr(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	struct iwt_rdmap_read r = {

@@ -50,6 +50,7 @@ static bool response_piece(struct iwt_stream *st)
 }
 
 static bool wqe_piece(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 

@@ -99,6 +99,7 @@ static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 
 /* Octets of one page: a pinned page of a process, or any memory of a kernel consumer. */
 static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
+	__must_hold(&st->lock)
 {
 	struct page *page;
 
@@ -113,6 +114,7 @@ static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 
 /* Octets in one piece of a region. */
 static bool put_piece(struct iwt_stream *st, const u8 *from, u32 len)
+	__must_hold(&st->lock)
 {
 	u32 part;
 
@@ -127,6 +129,7 @@ static bool put_piece(struct iwt_stream *st, const u8 *from, u32 len)
 }
 
 static bool put_payload(struct iwt_stream *st, u32 len)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	u32 n;
@@ -146,6 +149,7 @@ static bool put_payload(struct iwt_stream *st, u32 len)
 
 /* Frames one FPDU of the current message. Return: false without room or right. */
 static bool put_fpdu(struct iwt_stream *st, u32 mulpdu)
+	__must_hold(&st->lock)
 {
 	static const u8 tail[3 + IWT_FPDU_CRC_LEN];
 	struct iwt_tx *tx = &st->tx;

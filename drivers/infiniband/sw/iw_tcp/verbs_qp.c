@@ -188,6 +188,7 @@ int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 /* Count the queue pair against the device's limit, and initialise it without memory. */
 static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
+	__context_unsafe(/* no other processor knows it yet */)
 {
 	int err = iwt_dev_take(&to_iwt_dev(qp->ibqp.device)->n_qps, IWT_MAX_QP);
 

@@ -29,10 +29,10 @@
 struct iwt_zc {
 	spinlock_t lock;
 	refcount_t ref;
-	void (*wake)(void *ctx);
+	void (*wake)(void *ctx) __guarded_by(&lock);
 	void *ctx;
-	bool closed;
-	struct list_head in_flight;
+	bool closed __guarded_by(&lock);
+	struct list_head in_flight __guarded_by(&lock);
 	u32 last_seq;
 	u32 released_seq;
 };
@@ -114,6 +114,7 @@ void iwt_zc_exit(void)
  * Return: the object, or NULL without memory.
  */
 struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx)
+	__context_unsafe(/* no other processor knows it yet */)
 {
 	struct iwt_zc *zc = kzalloc(sizeof(*zc), GFP_KERNEL);
 

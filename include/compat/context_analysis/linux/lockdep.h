@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Kernels whose compilers do not check what a lock guards. */
+#ifndef COMPAT_LINUX_LOCKDEP_H
+#define COMPAT_LINUX_LOCKDEP_H
+
+#include_next <linux/lockdep.h>
+
+#define __guarded_by(...)
+#define __no_context_analysis
+#define __context_unsafe(comment)
+/* nothing to be switched off */
+#define context_unsafe(...) ({ __VA_ARGS__; })
+
+#endif

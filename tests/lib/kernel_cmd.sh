@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# kernel_cmd CLANG OBJECT [ROOT]: the command with which the kernel's Makefile made OBJECT, for
+# the front end of CLANG. Puts options into ARGS and the source into SOURCE; headers of the
+# system are below ROOT. Options that only gcc knows are left out.
+kernel_cmd() {
+	local clang=$1 object=$2 root=${3:-} cmd arg
+	local -a all=() keep=()
+	cmd=$(sed -n 's/^\(saved\)\?cmd_[^ ]* := *//p' "${object%/*}/.${object##*/}.cmd")
+	cmd=${cmd%% ; *}
+	[ -z "$root" ] || cmd=${cmd//' /usr/src/'/" $root/usr/src/"} cmd=${cmd//-I\/usr\/src\//-I$root/usr/src/}
+	eval "all=($cmd)"
+	SOURCE=${all[-1]}
+	for arg in "${all[@]:1:${#all[@]}-5}"; do
+		case $arg in
+		-Wp,* | *bounds-strict*) ;;
+		*) keep+=("$arg") ;;
+		esac
+	done
+	# all files have the same ones
+	[ -n "${UNKNOWN+x}" ] || UNKNOWN=$("$clang" -### -fsyntax-only "${keep[@]}" "$SOURCE" 2>&1 |
+		sed -n "s/.*error: [^']*'\([^']*\)'.*/ \1 /p")
+	ARGS=()
+	for arg in "${keep[@]}"; do
+		[[ $UNKNOWN == *" $arg "* ]] || ARGS+=("$arg")
+	done
+}
