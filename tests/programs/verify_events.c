@@ -40,6 +40,20 @@ static int send_empty(struct iwt_ctx *cx, uint64_t wr_id, unsigned int flags)
 	return 0;
 }
 
+/* The peer answers a Read when it has delivered what was sent before. */
+static int read_nothing(struct iwt_ctx *cx)
+{
+	struct ibv_send_wr wr = { .wr_id = MANY + 1, .opcode = IBV_WR_RDMA_READ,
+				  .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_wc wc;
+
+	if (iwt_post_one(cx, &wr) || iwt_poll(cx, cx->c.scq, &wc))
+		return -1;
+	if (wc.status != IBV_WC_SUCCESS)
+		return iwt_fail(cx, "read: %s", ibv_wc_status_str(wc.status));
+	return 0;
+}
+
 static int arm(struct iwt_ctx *cx, struct ibv_cq *cq, int solicited)
 {
 	return ibv_req_notify_cq(cq, solicited) ? iwt_fail(cx, "ibv_req_notify_cq") : 0;
@@ -118,6 +132,9 @@ static int requester(struct iwt_ctx *cx, uint32_t which)
 		for (i = 1; i <= 3; i++)
 			if (send_empty(cx, i, 0))
 				return -1;
+		/* another connection carries the sync: it must not overtake them */
+		if (read_nothing(cx))
+			return -1;
 		return iwt_sync(cx, NULL, NULL);
 	case IWT_EV_ERROR:
 		if (rdma_disconnect(cx->c.id))
