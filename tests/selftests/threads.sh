@@ -18,7 +18,7 @@ peer=$PID
 check "the peer listens" wait_listen "$NS_B" 7474
 check "each request completes once" threads
 # where no processor is idle nothing but their polling looks at what they post
-before=$(flushes) runs=0
+before=$(flushes) runs=0 since=${EPOCHREALTIME/[.,]/}
 while [ "$(flushes)" -eq "$before" ] && [ $runs -lt 10 ]; do
 	runs=$((runs + 1))
 	threads taskset -c 0 2>"$TMP/threads" || break
@@ -26,7 +26,14 @@ done
 check "so does each while their polling is counted on" grep -q "completions" "$TMP/threads" ||
 	diag <"$TMP/threads"
 echo "# $(($(flushes) - before)) flushes in $runs runs"
-check "it flushed by itself" test "$(flushes)" -gt "$before"
+# the device begins to when a process rings every 200 us or sooner, for a while
+took=$(((${EPOCHREALTIME/[.,]/} - since) / runs))
+posts=$(sed -n 's/^# \([0-9]*\) of .* completions/\1/p' "$TMP/threads")
+if [ "$(flushes)" -eq "$before" ] && [ $((took / (posts + 1))) -ge 100 ]; then
+	skip "it flushed by itself" "too slow here: $took us for $posts posts"
+else
+	check "it flushed by itself" test "$(flushes)" -gt "$before"
+fi
 check "the peer lives" alive "$peer"
 stop "$peer"
 ktap_finish

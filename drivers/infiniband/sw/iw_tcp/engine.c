@@ -236,6 +236,8 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 		qp->again = true;
 		return;
 	}
+	if (iwt_sock_hand_over(s))
+		return;
 	spin_lock_bh(&qp->stream.lock);
 	if (qp->stream.sock == s)
 		run_locked(qp, s, receive);
