@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Wire vectors for the C tests and as seeds for the fuzzers.
 
-vectors.py header JSON        prints the vectors as C initialisers
-vectors.py seeds JSON DIR     writes one file per vector, in DIR/startup, DIR/fpdu
+vectors.py header JSON        the vectors as C initialisers, on stdout
+vectors.py seeds JSON DIR     one file per vector, in DIR/startup, DIR/fpdu
                               and DIR/term
 """
 import json
