@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The selftests as kselftests: "make run_tests" on a machine, and the same directory in a kernel
-# tree, run there and where it is installed. One selftest stands for all; one that skips says so.
+# tree, run there and from where it is installed. Runs one selftest in place of all, and one that
+# skips.
 # shellcheck disable=SC2317 # functions that check calls
 tests=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/begin.sh
@@ -11,7 +12,7 @@ tree=$TMP/kernel/tools/testing/selftests
 installed=$TMP/installed/iw_tcp/selftests
 export IWT_QUICK=1
 
-# run_tests DIR ARGUMENT...: says what make says
+# run_tests DIR ARGUMENT...: prints make's output
 run_tests() {
 	local rc=0
 	make -s -C "$1" run_tests "${@:2}" >"$TMP/made" 2>&1 || rc=$?
@@ -20,7 +21,7 @@ run_tests() {
 }
 made() { grep -q "$1" "$TMP/made"; }
 
-# A kernel's lib.mk, as far as this directory knows it
+# The parts of a kernel's lib.mk that this directory uses
 library() {
 	cat <<'END'
 OUTPUT ?= $(CURDIR)
@@ -35,7 +36,7 @@ install: all
 END
 }
 
-# whole: every file that a selftest names beside its directory is installed as well
+# whole: is every file that selftests name outside their directory installed as well?
 whole() {
 	local name rc=0 n=0
 	while read -r name; do
@@ -46,7 +47,7 @@ whole() {
 	[ "$n" -gt 5 ] && return "$rc"
 }
 
-# The kernel's runner starts them as programs.
+# The kernel's runner executes the selftests as programs.
 not_programs() { find "$tests/selftests" -name '*.sh' -not -perm -111 | grep .; }
 installed_runs() { (cd "$installed" && ./reject.sh); }
 

@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # iSCSI over RDMA (iSER): the kernel's target (LIO) exports a RAM disk, open-iscsi
-# logs in with the transport iser, fio writes and verifies every block, logs out,
-# and all is torn down.
+# logs in with the transport iser, fio writes and verifies every block, open-iscsi logs
+# out, and the test removes everything.
 #
 # Target and initiator both live in the initial network namespace, so one link
 # connects to its own address. LIO opens an ordinary TCP socket on every portal
-# too, and iWARP's ports are TCP's: the two would claim the same port. The TCP
-# half of the portal is therefore made in a namespace of its own ("decoy"), the
-# iSER half in the initial one.
+# too, and iWARP uses TCP's ports: both would need the same port. So the TCP half of the
+# portal is made in its own namespace ("decoy"), the iSER half in the initial one.
 #
 #   iser.sh [--type LINK_TYPE] [--quick]
 

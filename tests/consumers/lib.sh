@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the scripts beside it share. Sourced, as root, in a laboratory
-# (tests/vm/run). The link type under test is $IWT_LINK_TYPE or the argument
-# --type, iw_tcp unless told.
+# Functions that the scripts of this directory share. They source it, as root, in a
+# laboratory (tests/vm/run). The link type under test is $IWT_LINK_TYPE or the argument
+# --type (default: iw_tcp).
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 QUICK='' ONE_HOST=''
@@ -25,10 +25,10 @@ lib=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lib" && pwd)
 # shellcheck source=tests/lib/left.sh
 . "$lib/left.sh"
 
-# report STATUS WHAT LOG: a result that something else found
+# report STATUS WHAT LOG: reports the result of another program
 report() { check "$2" sh -c "cat '$3'; exit $1"; }
 
-# one_host: the link iwt0, which connects to its own address $IP_A
+# one_host: makes the link iwt0, which connects to its own address $IP_A
 one_host() {
 	dummy_add iwt-dummy $IP_A || return
 	rdma link add iwt0 type "$IWT_LINK_TYPE" netdev iwt-dummy || return
@@ -56,5 +56,5 @@ fio_verify() {
 		--verify_fatal=1 --do_verify=1 --minimal
 }
 
-# left_over NS LINK: waits for the resources to go, else shows which are left
+# left_over NS LINK: waits until the resources go, else shows which are left
 left_over() { busywait 10 no_resources "$@" || no_resources "$@"; }

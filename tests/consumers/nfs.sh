@@ -6,9 +6,8 @@
 #
 #   nfs.sh [--type LINK_TYPE] [--quick] [--one-host]
 #
-# --quick moves 4 MB. --one-host has both ends in the initial namespace, for
-# link types that know no other. Each role is one process, in a mount namespace
-# of its own.
+# --quick moves 4 MB. With --one-host both ends are in the initial namespace, for link
+# types that know no other. Each role is one process, in its own mount namespace.
 
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/nfs.sh
@@ -16,7 +15,7 @@ here=$(dirname "$(realpath "$0")")
 
 # ---- the two roles ---------------------------------------------------------
 
-# watching PID: waits until that process watches a directory
+# watching PID: waits until process PID watches a directory
 watching() {
 	local n
 	for ((n = 0; n < 50; n++)); do
@@ -35,7 +34,7 @@ server() {
 	exportfs -i -o rw,no_root_squash,insecure,no_subtree_check,fsid=1 '*:/srv' || return
 	rpc.mountd --foreground -N 2 -N 3 >"$dir/mountd" 2>&1 &
 	mountd=$!
-	# knows that nobody has anything to reclaim, which spares the grace period
+	# nfsdcld knows that no client has anything to reclaim: so there is no grace period
 	nfsdcld --foreground >"$dir/cld" 2>&1 &
 	cld=$!
 	watching $cld
@@ -64,7 +63,7 @@ stats() {
 		END { print bytes + 0, chunks + 0 }' /proc/self/mountstats >"$1/stats.$2"
 }
 
-# client DIR MEGABYTES: DIR/N.rc and DIR/N.log for each step N
+# client DIR MEGABYTES: runs all steps; leaves DIR/N.rc and DIR/N.log for each step N
 client() {
 	local dir=$1 mb=$2 step
 	mkdir -p $NFS_AT
@@ -117,7 +116,7 @@ esac
 mb=64
 [ -z "$QUICK" ] || mb=4
 
-# step NAME WHAT: reports what the client noted
+# step NAME WHAT: reports the result of a step of the client
 step() {
 	if [ -e "$TMP/$1.rc" ]; then
 		report "$(cat "$TMP/$1.rc")" "$2" "$TMP/$1.log"
@@ -127,7 +126,7 @@ step() {
 	fi
 }
 
-# moved DIRECTION: all bytes went over a mount that moves them by RDMA
+# moved DIRECTION: did all bytes go over a mount that moves them by RDMA?
 moved() {
 	echo "bytes and chunks: $(cat "$TMP/stats.$1")"
 	awk -v min=$((mb << 20)) 'END { exit $1 < min || !$2 }' "$TMP/stats.$1"

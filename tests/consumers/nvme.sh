@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # NVMe over RDMA: the kernel's target exports a RAM disk, the kernel's host
 # connects with nvme-cli, fio writes and verifies every block, then the disk is
-# read back directly and compared, and all is torn down.
+# read back directly and compared, and the test removes everything.
 #
-# Target and host both live in the initial network namespace, whatever
-# namespace asks them: so they are one host here, and one link connects to its
+# Target and host both live in the initial network namespace, no matter which
+# namespace uses them: so they are one host here, and one link connects to its
 # own address.
 #
 #   nvme.sh [--type LINK_TYPE] [--quick]
@@ -29,7 +29,7 @@ over_rdma() {
 	return 1
 }
 
-# the host's view equals the target's disk, read through no RDMA at all
+# The host's disk equals the target's disk, which is read without RDMA
 same_as_target() {
 	local d
 	d=$(nvme_disk) || return

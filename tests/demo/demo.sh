@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # demo.sh [--table] [LINK_TYPE]: two hosts (network namespaces joined by a veth pair
 # with MTU 1500), an iw_tcp link on each, and the ordinary RDMA programs between them,
-# beside TCP. Progress while it works (not with --table), a table and a chart at the end;
-# fails if anything failed. Runs as root in a laboratory: make demo.
+# beside TCP. It shows its progress (not with --table), then a table and a chart; it fails if
+# anything failed. Runs as root in a laboratory: make demo.
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 quiet=
@@ -12,11 +12,11 @@ type=${1:-iw_tcp}
 server=10.0.0.1 port=18515
 tmp=$(mktemp -d)
 rows=() failed=0
-names=() figures=()	# of the chart
+names=() figures=()	# the lines of the chart
 
 progress() { [ -n "$quiet" ] || printf '[%3d s] %s\n' "$SECONDS" "$*"; }
 
-# run COMMAND...: shows and executes
+# run COMMAND...: shows and executes COMMAND
 run() {
 	progress "# $*"
 	"$@"
@@ -44,8 +44,8 @@ wait_listen() {
 	return 1
 }
 
-# between PORT SERVER_COMMAND -- CLIENT_COMMAND: both at once, on host1 and
-# host2; what they print goes to $tmp/server and $tmp/client
+# between PORT SERVER_COMMAND -- CLIENT_COMMAND: runs both at once, on host1 and
+# host2; their output goes to $tmp/server and $tmp/client
 between() {
 	local port=$1 pid rc=0 command=()
 	shift
@@ -74,7 +74,7 @@ explain() {
 }
 
 links() {
-	# a perftest client that came too early crashes when it cleans up
+	# a perftest client that connects too early crashes when it cleans up
 	{ echo 0 >/proc/sys/debug/exception-trace; } 2>/dev/null
 	run rdma system set netns exclusive &&
 		run ip netns add host1 && run ip netns add host2 &&
@@ -99,7 +99,7 @@ links() {
 	return 1
 }
 
-# crc on|off: of the connections that begin from now on, in the settings of both links
+# crc on|off: for connections that begin from now on, in the settings of both links
 crc() {
 	local n top=/sys/kernel/config/iw_tcp
 	[ "$type" = iw_tcp ] || return 0
@@ -133,10 +133,10 @@ rping_row() {
 
 positive() { awk -v n="${1:-0}" 'BEGIN { exit !(n ~ /^[0-9.]+$/ && n > 0) }'; }
 
-# Two reasons to try again: perftest's figure comes from the processor's clock,
-# which it cannot always measure (it prints 0, or that it "can't produce a
-# report"); and its server begins to listen for the connection under test only
-# when the client, told at the same time, already connects.
+# Two reasons to try again: perftest computes its figure with the frequency of the
+# processor, which it cannot always measure (it prints 0, or that it "can't produce a
+# report"); and its server may begin to listen for the connection under test only when the
+# client already connects.
 unlucky() { grep -Eq "Can't produce a report|EVENT_REJECTED" "$tmp/client"; }
 
 # perftest TOOL WHAT UNIT COLUMN OPTIONS
@@ -206,8 +206,8 @@ table() {
 	printf 'Both hosts share one machine: the figures compare with each other, not with those of\nreal machines.\n'
 }
 
-# The streams that TCP has its equal of, then what the CRC adds to them; long enough that
-# a pause of the machine does not decide
+# The streams that can be compared with TCP, then the same with CRC; long enough that a
+# pause of the machine does not decide the result
 streams() {
 	local n=20000
 	! emulated || n=1000

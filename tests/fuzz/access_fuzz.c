@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Access checks against arithmetic that cannot overflow. */
+/* Compares access checks with arithmetic that cannot overflow. */
 #include "access.h"
 #include "fuzz.h"
 
@@ -23,7 +23,7 @@ static enum iwt_access_verdict model(const struct iwt_region *r, const void *pd,
 	return (need & r->rights) == need ? IWT_ACCESS_OK : IWT_ACCESS_RIGHTS;
 }
 
-/* Numbers about the places where arithmetic goes wrong. */
+/* Numbers near the values where arithmetic goes wrong. */
 static u64 number(struct input *in, u64 near)
 {
 	u32 how = take(in, 1);
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u64 addr, len;
 
 	r.base = number(&in, 0);
-	/* A region never passes 2^64; what makes one sees to it. */
+	/* No region passes 2^64: the code that makes regions ensures this. */
 	r.len = number(&in, r.base);
 	if (r.base && r.len > -r.base)
 		r.len = -r.base;

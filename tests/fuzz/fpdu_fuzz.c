@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Any octets as a stream of FPDUs. What is made of them must not depend on
- * how they lie in pieces, and must be what a reader that looks at one octet
- * at a time makes of them.
+ * Reads any octets as a stream of FPDUs. The result must not depend on how the octets
+ * are cut into pieces, and must equal the result of a reader that looks at one octet
+ * at a time.
  */
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
@@ -22,7 +22,7 @@ struct model {
 	u8 ulpdu[STREAM_MAX];
 };
 
-/* Takes one octet that is no marker; counts the stream's in @at. */
+/* Takes one octet that is no marker; @at: octets of the stream so far. */
 static bool octet(const u8 *p, u32 avail, u32 pos, bool markers, u32 start,
 		  u32 *at, bool *agree, u8 *out)
 {
@@ -87,7 +87,7 @@ static void model(const u8 *p, u32 avail, u32 pos,
 	m->status = IWT_FPDU_OK;
 }
 
-/* Gives the FPDU at @p the CRC that it ought to have, if it is whole. */
+/* Writes the correct CRC of the FPDU at @p, if it is whole. */
 static void seal(u8 *p, u32 avail, u32 pos, bool markers)
 {
 	u32 front = markers && pos % 512 == 0 ? 4 : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the fuzz targets share. */
+/* Helpers that the fuzz targets share. */
 #ifndef IWT_FUZZ_H
 #define IWT_FUZZ_H
 
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-/* Unlike assert() this says what the two sides were. */
+/* Unlike assert() this prints both values. */
 #define SAME(got, want)							\
 	do {								\
 		unsigned long long fuzz_a = (got), fuzz_b = (want);	\
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 		}							\
 	} while (0)
 
-/* The input, taken from the front; zeros when it is at its end. */
+/* The input, taken from the front; zeros after its end. */
 struct input {
 	const u8 *p;
 	size_t left;
@@ -52,7 +52,7 @@ static inline u64 take(struct input *in, u32 octets)
 	return v;
 }
 
-/* Octets in an allocation of exactly their number. */
+/* Copies octets into an allocation of exactly their number. */
 static inline u8 *exact(const u8 *from, size_t len)
 {
 	u8 *p = malloc(len);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The input chooses a receive queue, and in which steps it is read. */
+/* The input chooses a receive queue, and the steps in which it is read. */
 #include "fuzz.h"
 #include "rxqueue.h"
 
-/* When the input is at its end a choice is still possible: of another number each time. */
+/* After the end of the input, returns another number each time. */
 static u32 choose(void *ctx)
 {
 	static u32 state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Any octets as a startup frame, and what is agreed on with its sender. */
+/* Reads any octets as a startup frame, and computes the terms with its sender. */
 #include "fuzz.h"
 #include "mpa.h"
 
@@ -15,7 +15,7 @@ static bool same(const struct iwt_mpa_frame *a, const struct iwt_mpa_frame *b)
 	       a->pd_len == b->pd_len && a->pd_off == b->pd_off;
 }
 
-/* What was read and is written again reads the same. */
+/* A frame that was read, written again and read again is the same. */
 static void check_again(const u8 *buf, const struct iwt_mpa_frame *f, u8 max)
 {
 	struct iwt_mpa_frame again;
@@ -33,7 +33,7 @@ static void check_again(const u8 *buf, const struct iwt_mpa_frame *f, u8 max)
 	MUST(!memcmp(out + 17, buf + 17, 3));
 }
 
-/* Shorter, it was either a good beginning or already bad. */
+/* A shorter part of the frame is either a good beginning or already bad. */
 static void check_shorter(const u8 *buf, u32 len, bool reply, u8 max, bool bad)
 {
 	struct iwt_mpa_frame f;
@@ -85,7 +85,7 @@ static void check_answer(const struct iwt_mpa_wish *own,
 	SAME(t.rtr != IWT_RTR_NONE, req->p2p);
 	SAME(req->p2p, rep.rtr_send || rep.rtr_write || rep.rtr_read);
 	MUST(!rep.rtr_read || t.ird);
-	/* an end that has nothing else is not turned away for that */
+	/* at least one kind of RTR that the Request offers is accepted */
 	MUST(!req->p2p || !(req->rtr_send || req->rtr_write || req->rtr_read) ||
 	     (req->rtr_send && rep.rtr_send) ||
 	     (req->rtr_write && rep.rtr_write) ||
@@ -138,7 +138,7 @@ static void check_conclude(const struct iwt_mpa_wish *own,
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	/* What this side wants is behind the longest frame, if at all. */
+	/* This side's wishes are behind the longest frame, if there are any. */
 	struct input in = { data + IWT_MPA_MAX_FRAME,
 			    size > IWT_MPA_MAX_FRAME ?
 			    size - IWT_MPA_MAX_FRAME : 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Any octets as a Terminate, and any error told by one. */
+/* Reads any octets as a Terminate, and writes a Terminate for any error. */
 #include <linux/unaligned.h>
 
 #include "fuzz.h"

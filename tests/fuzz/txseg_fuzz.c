@@ -59,7 +59,7 @@ static u32 put_message(struct input *in, struct frame_rules *rules,
 	return at - start;
 }
 
-/* The header of a message that is nothing else. */
+/* Checks the header of a message that has only a header. */
 static void check_atomic(const u8 *hdr, const struct sent *s)
 {
 	const struct iwt_atomic *a = &s->atomic;
@@ -102,7 +102,7 @@ static void check_segment(const struct iwt_fpdu *f, const struct sent *s,
 	SAME(f->ddp.stag, iwt_rdmap_rule(s->opcode)->invalidates ? s->stag : 0);
 }
 
-/* Takes a message back in; returns the octets it had on the stream. */
+/* Reads a message back; returns its octets on the stream. */
 static u32 get_message(struct pieces_cursor *pc, u32 avail,
 		       struct frame_rules *rules, const struct sent *s)
 {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Commands for another host, between two laboratories that are joined.
+"""Runs commands on another host, in two laboratories that are connected.
 
-remote.py serve ADDRESS PORT             does what it is told, until that is "end"
-remote.py run ADDRESS PORT COMMAND       has COMMAND (of bash) done; its output and status
+remote.py serve ADDRESS PORT             runs the commands that it gets, until "end"
+remote.py run ADDRESS PORT COMMAND       lets COMMAND (of bash) run; its output and status
 """
 import socket
 import subprocess
@@ -29,7 +29,7 @@ def obey(conn, ended):
             return
         done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        # a signal's number as the shell has it
+        # the status for a signal, as in the shell
         status = done.returncode if done.returncode >= 0 else 128 - done.returncode
         conn.sendall(done.stdout.replace(b"\0", b"") + b"\0%d" % status)
 

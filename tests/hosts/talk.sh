@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# talk.sh a|b: two machines, each with a network card, which may be of different
-# architectures: connections in both directions, every octet of every operation compared,
-# and NFS. "b" does what "a" tells it (remote.py).
+# talk.sh a|b: two machines, each with a network card, maybe of different architectures:
+# tests connections in both directions, compares every octet of every operation, and runs
+# NFS. "b" runs the commands of "a" (remote.py).
 role=$1
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/ktap.sh
@@ -32,14 +32,14 @@ if [ "$role" = b ]; then
 	exit
 fi
 
-# ---- of the rest, what is done on each side: "a COMMAND", "b COMMAND" -----------------
+# ---- the rest runs on side a: "a COMMAND", "b COMMAND" run COMMAND on either side ------
 
 a() { bash -c "$*"; }
 b() { python3 "$here/remote.py" run $IP_B $PORT "$*"; }
 other() { [ "$1" = a ] && echo b || echo a; }
 address() { case $1$2 in a4) echo $IP_A ;; a6) echo $IP6_A ;; b4) echo $IP_B ;; b6) echo $IP6_B ;; esac; }
 
-# between SIDE PORT SERVER CLIENT: the server is on SIDE; sets CLIENT_RC and SERVER_RC
+# between SIDE PORT SERVER CLIENT: runs both, the server on SIDE; sets CLIENT_RC and SERVER_RC
 between() {
 	local side=$1 port=$2 server=$3 client=$4
 	$side "rm -f /tmp/server.rc; (timeout $IWT_TIME $server >/tmp/server 2>&1; echo \$? >/tmp/server.rc) </dev/null >/dev/null 2>&1 &"
@@ -71,7 +71,7 @@ verify() {
 	check "its server ends well" [ "$SERVER_RC" = 0 ] || diag <"$TMP/pair-server"
 }
 
-# nfs: of a's kernel, mounted by b
+# nfs: a's kernel serves, b mounts
 nfs() {
 	local step
 	if ! b "modprobe -a rpcrdma nfs nfsv4" || ! modprobe -a rpcrdma nfsd; then
@@ -88,7 +88,7 @@ nfs() {
 	check "NFS's server ends" ended "$PID"
 }
 
-# quiet SIDE: nothing was damaged, nor taken for a fault of the other side
+# quiet SIDE: did SIDE count no damaged data and no errors of the other side?
 quiet() {
 	local name n bad=0
 	for name in rx_crc_err rx_proto_err mpa_bad; do
@@ -115,7 +115,7 @@ for side in b a; do
 			"rping -c -a $to -C 10 -S 3000 -V -v"
 	done
 done
-# what is done wrong on purpose comes later
+# the tests with errors on purpose come later
 for side in a b; do check "$side: no errors" quiet $side; done
 for side in b a; do verify $side; done
 nfs

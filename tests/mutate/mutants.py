@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Small faults for a C file: one changed operator, constant, condition, flag or
-barrier, or one statement less, in each.
+"""Makes small faults in a C file: each is one changed operator, constant, condition, flag or
+barrier, or one statement less.
 
-The file is not parsed but read as tokens: a change keeps parentheses in balance, and
-what does not compile is no mutant. What only watches (assertions, tracepoints,
+The file is not parsed but read as tokens: a change keeps parentheses balanced, and a change
+that does not compile is no mutant. Code that only watches (assertions, tracepoints,
 counters, declarations, the preprocessor) stays as it is.
 """
 
 import re
 from collections import namedtuple
 
-# where: offset in the file; old is there and becomes new; what: said of it in reports
+# where: offset in the file; old: text at this offset; new: replaces it; what: text for reports
 Mutant = namedtuple("Mutant", "path line where old new what")
 
 SWAPS = {
@@ -41,7 +41,7 @@ Token = namedtuple("Token", "kind text where")
 
 
 def tokens(source):
-    """What a compiler would look at: no blanks, comments, and lines of the preprocessor."""
+    """The tokens for a compiler, without blanks, comments, and lines of the preprocessor."""
     return [Token(m.lastgroup, m.group(), m.start()) for m in TOKEN.finditer(source)
             if m.lastgroup not in ("blank", "cpp")]
 
@@ -87,7 +87,7 @@ def statements(toks, first, last):
             depth += 1
         elif text in ")]":
             depth -= 1
-            # the parenthesis of if, for, while and switch ends what came before
+            # the parenthesis of if, for, while and switch ends the statement before it
             if depth == 0 and toks[begin].text in ("if", "for", "while", "switch"):
                 begin = i + 1
         elif depth == 0 and text in "{}:":
@@ -114,7 +114,7 @@ def declares(toks, begin, end):
 
 
 def deletions(path, source, toks, first, last):
-    """A statement less."""
+    """Removes one statement."""
     for begin, end in statements(toks, first, last):
         if begin >= end or declares(toks, begin, end) or WATCHES.match(toks[begin].text):
             continue
@@ -127,7 +127,7 @@ def deletions(path, source, toks, first, last):
 
 
 def condition(toks, i):
-    """The index of the if whose condition ends with the parenthesis at i; i + 1 if it is no if's."""
+    """The index of the if whose condition ends with the parenthesis at i; i + 1 if there is none."""
     depth = 0
     for j in range(i, 0, -1):
         depth += (toks[j].text in ")]") - (toks[j].text in "([")
@@ -142,7 +142,7 @@ def watched(toks, first, last):
     for begin, end in statements(toks, first, last):
         if not WATCHES.match(toks[begin].text):
             continue
-        # with the condition under which it watches, if that is for nothing else
+        # with the condition under which it watches, if the condition guards nothing else
         if toks[begin - 1].text == ")" and toks[end + 1].text != "else":
             begin = condition(toks, begin - 1)
         found.update(range(begin, end + 1))
@@ -219,7 +219,7 @@ def tables(toks):
 
 
 def cells_changed(path, source, toks):
-    """A cell of a table with what is in another one of that table."""
+    """Puts the value of another cell of the table into a cell."""
     for cells in tables(toks):
         texts = [source[toks[a].where:toks[b - 1].where + len(toks[b - 1].text)] for a, b in cells]
         for (first, _), text, other in zip(cells, texts, texts[1:] + texts[:1]):

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# quick.sh [SELFTEST...]: what notices a fault of the driver soonest; run.py runs it in
-# a laboratory. It ends with the first test that fails.
+# quick.sh [SELFTEST...]: the tests that notice a fault of the driver soonest; run.py runs it in
+# a laboratory. It ends after the first test that fails.
 cd "$(dirname "$0")/.." || exit 1
 export IWT_QUICK=1
 try() { timeout -k 10 300 bash "$@" </dev/null || exit 1; }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """run.py proto|driver|FILE... [--count N] [--seed S] [--jobs J]: mutation testing;
-run.py --survivors TSV: what survived a run before, once more; with --lab in the
-laboratory, whatever it is. --tried TSV goes on where another run ended.
+run.py --survivors TSV: tries the survivors of an earlier run again; with --lab all of them
+in the laboratory. --tried TSV goes on where another run ended.
 
-Changes the driver by one small fault at a time (mutants.py) and runs the tests that
-are quick: for proto/ and the walk over received buffers the unit tests, for the rest
+Makes one small fault in the driver at a time (mutants.py) and runs the quick
+tests: for proto/ and the walk over received buffers the unit tests, for the rest
 quick.sh in the laboratory uml. A fault that no test notices has survived: either
-a test is missing, or the changed code does the same, which the file "equivalent" says
-of it with the reason. Prints TAP, a line for each fault; fails if one survived.
+a test is missing, or the changed code does the same: then the file "equivalent" has
+the fault and the reason. Prints TAP, a line for each fault; fails if one survived.
 The results are also in build/mutate/unit.tsv or lab.tsv. The faults are chosen at
 random, from all files in proportion to their length; the seed is printed.
 """
@@ -29,7 +29,7 @@ OUT = os.path.join(TOP, "build", "mutate")
 sys.path.insert(0, HERE)
 import mutants  # noqa: E402  pylint: disable=wrong-import-position
 
-# What quick.sh runs for a file in front of what it always runs, by the beginning of its name
+# Tests that quick.sh runs first for a file, by the beginning of the file's name
 TESTS = (
     ("cm_delayed", "attach"), ("verbs_delayed", "attach"), ("sock_takeover", "attach attach_held"),
     ("sock_run", "receive_window attach_held"), ("cm_addr", "listen netns"),
@@ -55,7 +55,7 @@ def in_unit(path):
 
 
 def sources(which):
-    """The paths of the files that are meant."""
+    """The paths of the files that the arguments name."""
     if which not in (["proto"], ["driver"]):
         return which
     found = []
@@ -68,7 +68,7 @@ def sources(which):
 
 
 def known():
-    """The faults that change nothing: {(path, line of text, old, new)}."""
+    """The faults of the file "equivalent": {(path, line of text, old, new)}."""
     with open(os.path.join(HERE, "equivalent"), encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
     return {tuple(row[:4]) for row in rows}
@@ -109,7 +109,7 @@ def run(command, seconds, log, **keywords):
 
 
 def first_failure(log):
-    """What the log says of why a run failed."""
+    """The reason in the log why a run failed."""
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
             if line.startswith("not ok") or "ERROR: " in line or "runtime error" in line \
@@ -119,7 +119,7 @@ def first_failure(log):
 
 
 class Unit:
-    """The unit tests, with a copy of the driver of its own."""
+    """Runs the unit tests, with its own copy of the driver."""
 
     def __init__(self, number):
         self.dir = os.path.join(OUT, "unit-%d" % number)
@@ -144,7 +144,7 @@ class Unit:
 
 
 class Lab:
-    """The tests of quick.sh in the laboratory uml, from a copy of the tree."""
+    """Runs the tests of quick.sh in the laboratory uml, from a copy of the tree."""
 
     def __init__(self, number):
         self.dir = os.path.join(OUT, "lab-%d" % number)
@@ -170,7 +170,7 @@ class Lab:
 
 
 class Results:
-    """What came of each fault, told at once."""
+    """Reports the result of each fault at once."""
 
     def __init__(self, name):
         self.lock = threading.Lock()
@@ -193,7 +193,7 @@ class Results:
 
 
 def one(worker, fault, results):
-    """Makes the fault, builds, tests and takes it back. Was it one?"""
+    """Makes the fault, builds, tests and takes it back. Did it compile?"""
     place = worker.place(fault.path)
     with open(os.path.join(TOP, fault.path), encoding="utf-8") as file:
         source = file.read()
@@ -239,25 +239,25 @@ def arguments():
 
 
 def recorded(path):
-    """What a file of results says: {(path, line, old, new): verdict}."""
+    """The contents of a file of results: {(path, line, old, new): verdict}."""
     with open(path, encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
     return {(row[1], int(row[2]), row[3], row[4]): row[0] for row in rows}
 
 
 def name_of(fault):
-    """A fault as a file of results names it."""
+    """A fault in the form of a file of results."""
     return (fault.path, fault.line, " ".join(fault.old.split()), " ".join(fault.new.split()))
 
 
 def survivors(path):
-    """The faults that a file of results says have survived."""
+    """The faults that have survived according to a file of results."""
     told = {name for name, verdict in recorded(path).items() if verdict == "survived"}
     return [fault for fault in all_faults(sorted({name[0] for name in told})) if name_of(fault) in told]
 
 
 def meant(args):
-    """The faults that the arguments name, and whether the unit tests are to notice them."""
+    """The faults that the arguments select, and whether the unit tests should notice them."""
     if args.survivors:
         faults = survivors(args.survivors)
         return faults, not args.lab and all(in_unit(fault.path) for fault in faults)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # for those who source it
-# Names of cases. A name says what is done, so that any combination can be asked
-# for; the lists are what "bench" does by itself.
+# Names of cases. A name describes the case, so that any combination can be selected;
+# the lists are the cases of "bench" without arguments.
 #
 #	write|read|send-SIZE-MTU[-qN][-bidir]	a stream of messages, in Gb/s
 #	rate-OP-SIZE[-qN]			the same, in messages per second
@@ -34,7 +34,7 @@ INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-
 	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500
 	insn-write-64k-1500-q8@iw_tcp,tcp insn-write-64k-1500-q1000@iw_tcp,tcp"
 
-# What the targets need, and no more: some minutes
+# Only what the targets need: some minutes
 QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-64k-1500@iw_tcp,iperf3
 	write-64k-9000@iw_tcp,iperf3 write-64k-65536@iw_tcp,iperf3
 	write-1m-1500@iw_tcp write-8m-1500@iw_tcp write-1m-9000@iw_tcp write-8m-9000@iw_tcp
@@ -58,7 +58,7 @@ octets() {
 	esac
 }
 
-# case_options WORD...: what follows a stream's size
+# case_options WORD...: reads the words behind a stream's size
 case_options() {
 	local word
 	for word; do
@@ -73,7 +73,7 @@ case_options() {
 }
 
 # case_parse CASE: sets C_NAME, C_KIND, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_CRC and
-# the contestants C_WHO; fails if there is no such case, or says which contestant it has not
+# the contestants C_WHO; fails if there is no such case, or names the contestant that it lacks
 case_parse() {
 	local who all
 	C_NAME=${1%%@*}
@@ -125,7 +125,7 @@ case_contestants() {
 	esac
 }
 
-# case_cannot CONTESTANT: prints why it has no part in the case, if so
+# case_cannot CONTESTANT: prints why it cannot take part in the case; else nothing
 case_cannot() {
 	case $1:$C_KIND:$C_OP:$C_MTU in
 	siw:lat:atomic:* | siw:mean:atomic:*) echo "siw has no atomic operations" ;;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# One figure of one contestant. Each cell_KIND prints "VALUE UNIT" and succeeds,
-# or says on standard error what went wrong. Needs lib/net.sh and cases.sh.
+# Measures one figure of one contestant. Each cell_KIND prints "VALUE UNIT" and succeeds,
+# or prints on standard error what went wrong. Needs lib/net.sh and cases.sh.
 #
-#	CELL_MS		how long a stream goes on
+#	CELL_MS		milliseconds that a stream goes on
 #	CELL_INSN	if set, the clock counts instructions
 
 PORT=18600
@@ -17,7 +17,7 @@ CPU_A=$(($(nproc) > 1 ? 1 : 0))
 net_prepare() {
 	local ns
 	net_setup 1500 || return
-	# connections one after another need many ports, and begin alike whatever ran before
+	# consecutive connections need many ports, and must begin alike whatever ran before
 	for ns in "$NS_A" "$NS_B"; do
 		in_net "$ns" sysctl -qw net.ipv4.ip_local_port_range="19000 65535" net.ipv4.tcp_no_metrics_save=1
 	done
@@ -27,7 +27,7 @@ net_prepare() {
 		ip -n "$NS_A" link set lo mtu 65536
 }
 
-# mtu_is MTU: of the path, and where it is: SERVER is in A, the client in CLIENT
+# mtu_is MTU: sets the MTU of the path and its ends: address SERVER in A, namespace CLIENT
 mtu_is() {
 	SERVER=$IP_A CLIENT=$NS_B
 	if [ "$1" = 65536 ]; then
@@ -52,8 +52,8 @@ links_down() {
 	MADE_DEV=()
 }
 
-# together SERVER-COMMAND -- CLIENT-COMMAND: the server says when it listens; the
-# client's output is in $TMP/client, what they complain of in $TMP/said
+# together SERVER-COMMAND -- CLIENT-COMMAND: runs both; the server prints when it listens; the
+# client's output is in $TMP/client, the error output of both in $TMP/said
 together() {
 	local server=() fd pid line rc=1
 	while [ "$1" != -- ]; do server+=("$1"); shift; done
@@ -69,7 +69,7 @@ together() {
 	else
 		echo "the server does not listen" >>"$TMP/said"
 	fi
-	# the server ends by itself, but that of "conn"
+	# the server ends by itself, except in "conn"
 	if [ $rc -ne 0 ] || [ "$C_KIND" = conn ]; then kill "$pid" 2>/dev/null; fi
 	busywait 10 not alive "$pid" || kill -KILL "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null
@@ -78,12 +78,12 @@ together() {
 	return $rc
 }
 
-# of KEY: a number of the client's line
+# of KEY: a number in the client's line
 of() { sed -n "s/.*\<$1=\([0-9]*\).*/\1/p" "$TMP/client"; }
 
 calc() { awk "BEGIN { printf \"%.6g\", $* }"; }
 
-# value: of the client's line, as the case wants it
+# value: computes the case's figure from the client's line
 value() {
 	local messages octets ns idle p50
 	messages=$(of messages) octets=$(of octets) ns=$(of ns) idle=$(of idle_ns) p50=$(of p50_ns)
@@ -96,7 +96,7 @@ value() {
 	rate) echo "$(calc "$messages * 1e9 / $ns") messages/s" ;;
 	lat) echo "$(calc "$p50 / 1000") us" ;;
 	mean)
-		# half of what a Write or Send and its answer take
+		# half of the time of a Write or Send and its answer
 		[[ $C_OP == @(read|atomic) ]] || ns=$((ns / 2))
 		echo "$(calc "$ns / $messages / 1000") us" ;;
 	conn) echo "$(calc "$messages * 1e9 / $ns") connections/s" ;;
@@ -110,8 +110,8 @@ value() {
 	esac
 }
 
-# how_long TIMES: the options of both reference programs; TIMES as many messages
-# where these are counted. Streams are warm: TCP begins each connection slowly
+# how_long TIMES: sets the options of both reference programs; TIMES as many messages
+# if these are counted. Streams are warmed up: TCP begins each connection slowly
 how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")
@@ -121,13 +121,13 @@ how_long() {
 	[ $n -lt 20000 ] || n=20000
 	[ $n -gt 24 ] || n=24
 	n=$((n * $1)) warm=$n
-	# each connection has some, not most of them its first or last
+	# each connection has enough messages that most are not its first or last ones
 	[ $n -ge $((C_QPS * 16)) ] || n=$((C_QPS * 16))
 	[ $warm -ge $((C_QPS * 8)) ] || warm=$((C_QPS * 8))
 	HOW=(-n "$n" -w "$warm")
 }
 
-# kept TYPE: the run of "lat" whose "mean" was not asked for yet: one run has both
+# kept TYPE: the file of a "lat" run whose "mean" was not used yet: one run has both
 kept() { echo "$TMP/kept.$1.$C_OP.$C_SIZE"; }
 
 cell_rdma() { # TYPE
@@ -157,7 +157,7 @@ cell_rdma() { # TYPE
 
 cell_tcp() { # [-D]
 	local opts=("$@")
-	# how often its reader is woken up varies
+	# the number of wakeups of TCP's reader varies
 	how_long 4
 	[[ $C_KIND != @(lat|mean) ]] || opts+=(-l)
 	[ "$C_KIND" != mem ] || opts+=(-m)
@@ -182,8 +182,8 @@ cell_iperf3() {
 	[ $rc -eq 0 ] && [ "$sum" != 0 ] && echo "$sum Gb/s"
 }
 
-# perftest's figure comes from the clock of the CPU, which it cannot always
-# measure (then it prints 0), and its client may come before its server: try again
+# perftest computes its figure with the frequency of the CPU, which it cannot always
+# measure (then it prints 0), and its client may connect before its server listens: try again
 cell_perftest() { # TYPE
 	local n=2000 sum='' opts
 	[ "$1" != iw_tcp ] || n=10000
@@ -201,7 +201,7 @@ cell_perftest() { # TYPE
 	[ -n "$sum" ] && echo "$sum Gb/s"
 }
 
-# cell CONTESTANT: of the case that was parsed
+# cell CONTESTANT: measures the case that was parsed
 cell() {
 	case $C_KIND:$1 in
 	nvme:*) cell_nvme "$1" ;;

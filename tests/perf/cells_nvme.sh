@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Kernel consumers: NVMe on a RAM disk, over RDMA or TCP, read with fio. Target
-# and host are in the initial network namespace, as they always are, on a dummy
-# netdev whose own connections pass through lo in segments for MTU 1500. Needs
-# lib/nvme.sh and cells.sh.
+# Kernel consumers: NVMe on a RAM disk, over RDMA or TCP, read with fio. Target and
+# host are always in the initial network namespace, here on a dummy netdev whose own
+# connections pass through lo in segments for MTU 1500. Needs lib/nvme.sh and cells.sh.
 
 NVME_IP=10.77.8.1
 NVME_MB=128
@@ -14,7 +13,7 @@ nvme_prepare() {
 	local m
 	for m in nvmet-rdma nvme-rdma nvmet-tcp nvme-tcp; do modprobe -q $m || return; done
 	nvme_ram $NVME_MB || return
-	# what was never written is not copied when it is read
+	# blocks that were never written are not copied when they are read
 	dd if=/dev/urandom of=$NVME_RAM bs=1M count=$NVME_MB oflag=direct status=none || return
 	dummy_add iwt-nvme $NVME_IP || return
 	NVME_READY=1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# guest.sh VIEW ROUNDS MILLISECONDS CASE...: all contestants in each case, in
+# guest.sh VIEW ROUNDS MILLISECONDS CASE...: measures all contestants in each case, in
 # turn, round by round, in a laboratory. Figures are in lines
 # "#| VIEW CASE ROUND CONTESTANT VALUE UNIT STATUS REASON", with tabs; STATUS is
 # ok, none (the contestant has no such thing) or failed. Fails if a cell did.
@@ -22,15 +22,15 @@ here=$(dirname "$(realpath "$0")")
 view=$1 rounds=$2 CELL_MS=$3
 shift 3
 cases=("$@") failed=() fields=()
-# Its clock jumps when a machine that counts instructions is idle: while it waits
-# for its disk, any time limit may pass.
+# The clock of a machine that counts instructions jumps when the machine is idle: while it
+# waits for its disk, any time limit may pass.
 # shellcheck disable=SC2034 # for cells.sh
 [ "$view" != insn ] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 
 emit() { (IFS=$'\t'; echo "#| $*"); }
 
-# Where connections of another driver end before their time, there is no figure; that is
-# not a failure of the run.
+# If connections of another driver end too early, there is no figure; this is not a failure
+# of the run.
 broke() { [[ $1 == @(siw|rxe) ]] && grep -qs 'a completion:' "$TMP/said"; }
 
 # once CASE ROUND CONTESTANT: sets SHOW to the value
@@ -43,11 +43,11 @@ once() {
 		return
 	fi
 	for _ in 1 2; do
-		# what the contestant before printed is not this one's
+		# remove the output of the contestant before
 		rm -f "$TMP/client" "$TMP/said"
 		cell "$3" >"$TMP/value" && [ -s "$TMP/value" ] && { status=ok; break; }
 		echo "# $1: an attempt of $3 failed: $(tail -n 1 "$TMP/said" 2>/dev/null)"
-		# what an attempt left must not disturb the next one
+		# the rest of an attempt must not disturb the next one
 		links_down 2>/dev/null
 	done
 	if [ $status = failed ] && broke "$3"; then

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""monitor.py PID LOG: passes a laboratory's output through. Lines with figures go to
-LOG only, and get another field: what part of this machine's time, in percent, others
-than PID and its descendants had since the line before."""
+"""monitor.py PID LOG: copies a laboratory's output. Lines with figures go to LOG only,
+with another field: the percentage of this machine's time that processes other than PID
+and its descendants used since the line before."""
 import os
 import sys
 import time
 
 
 def busy():
-    """Ticks of all processors in which anybody ran; also those that a host took."""
+    """Ticks of all processors in which anything ran; also those that a host took."""
     with open("/proc/stat", encoding="ascii") as f:
         user, nice, system, _, _, irq, soft, steal = map(int, f.readline().split()[1:9])
     return user + nice + system + irq + soft + steal
 
 
 def processes():
-    """pid: (parent, ticks of it and of its children that are no more)"""
+    """pid: (parent, ticks of the process and of its children that have ended)"""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

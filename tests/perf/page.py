@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""report.html: one file, which needs nothing else."""
+"""Makes report.html: one file, which needs no other files."""
 from html import escape
 import re
 
@@ -77,7 +77,7 @@ def octets(size):
 
 
 def sweeps(res):
-    """Bandwidth over size, of each operation that has enough of them."""
+    """Bandwidth by size, of each operation that has enough sizes."""
     for op in ("write", "read", "send"):
         sizes = {}
         for case in res.order:

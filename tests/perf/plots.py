@@ -113,7 +113,7 @@ def curve_lines(series, at):
 
 
 def distance(targets, res):
-    """How far each target is exceeded: right of 1 it is held. Logarithmic."""
+    """By how much each target is exceeded: right of 1 it is met. Logarithmic."""
     rows = [(t, t.value(res)) for t in targets]
     rows = [(t, (t.limit / s.median if t.most else s.median / t.limit), s) for t, s in rows if s and s.median > 0]
     if not rows:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""report.py DIR [--document FILE]: of DIR/raw.tsv makes results.json, report.md and
-report.html there, prints the tables, and renews what FILE has between its marks."""
+"""report.py DIR [--document FILE]: makes results.json, report.md and report.html in DIR
+from DIR/raw.tsv, prints the tables, and renews the part of FILE between its marks."""
 import json
 import sys
 
@@ -39,7 +39,7 @@ def as_markdown(res):
 
 
 def as_rst(res):
-    """The targets alone: the document is for users, the report has the rest."""
+    """Only the targets: the document is for users, the report has the rest."""
     _, remark, rows = next(sections(res))
     return "\n".join([*(f"* {line}" for line in text.setting(res)), "", remark, "", text.rst(rows)]) + "\n"
 

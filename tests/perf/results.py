@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The figures of a run: raw.tsv, and what is made of them."""
+"""The figures of a run: reads raw.tsv, and computes the results."""
 
 WHO = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
 DISTURBED = 12      # percent of the machine that others had meanwhile
@@ -48,12 +48,12 @@ class Results:
         self.units[case] = unit
         self.total += 1
         self.values.setdefault((case, who), {})[int(rnd)] = float(value)
-        # instructions are counted, whoever else runs
+        # counts of instructions do not depend on other processes
         if view != "insn" and float(others or 0) > DISTURBED:
             self.bad.setdefault((case, who), set()).add(int(rnd))
 
     def drop(self):
-        """What was disturbed is not used where at least half was not."""
+        """Leaves out disturbed rounds if at least half of the rounds were not disturbed."""
         for cell, rounds in self.bad.items():
             values = self.values[cell]
             if len(rounds) * 2 <= len(values):
@@ -73,7 +73,7 @@ class Results:
         return Spread(list(values.values())) if values else None
 
     def pairs(self, of, to):
-        """of and to are (case, who); figures of the same round."""
+        """Compares of and to, each (case, who), by figures of the same round."""
         mine, theirs = self.values.get(of, {}), self.values.get(to, {})
         return [(mine[r], theirs[r]) for r in mine if theirs.get(r)]
 

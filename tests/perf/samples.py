@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""samples.py SYMBOLS NAMES: what a processor's time went into while a case ran in the
-laboratory uml. Reads what perf script prints; SYMBOLS has lines of symbols.sh. Only the half
-seconds count in which the network code had at least half of its most."""
+"""samples.py SYMBOLS NAMES: how a processor spent its time while a case ran in the laboratory
+uml. Reads the output of perf script; SYMBOLS has lines of symbols.sh. Only those half seconds
+count in which the network code had at least half of its maximum."""
 import bisect
 import collections
 import re
@@ -26,9 +26,9 @@ class Symbols:
         self.names = [found[a] for a in self.at]
 
     def name(self, address):
-        """Of the function, or None if it is none of that kernel."""
+        """The name of the function, or None if it is not in that kernel."""
         i = bisect.bisect_right(self.at, address) - 1
-        # behind the last function of the kernel, or of the modules, is something else
+        # addresses behind the last function of the kernel, or of the modules, belong to something else
         if i < 0 or address - self.at[i] > 0x10000:
             return None
         return self.names[i]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What iw_tcp aims at: ratios or differences of two figures of the same boot."""
+"""The targets of iw_tcp: ratios or differences of two figures of the same boot."""
 
 US = "iw_tcp"
 
 
 class Target:
-    """The ratio of figure "of" to figure "to" is to be at least, or at most, limit."""
+    """The ratio of figure "of" to figure "to" must be at least, or at most, limit."""
 
     def __init__(self, text, of, to, limit, most=False, below=False):
         self.text, self.of, self.to, self.limit = text, of, to, limit
@@ -98,5 +98,5 @@ def all_targets():
 
 
 def measured(res):
-    """Targets of which at least one case was run."""
+    """The targets with at least one case that was run."""
     return [t for t in all_targets() if t.of[0] in res.order or t.to[0] in res.order]

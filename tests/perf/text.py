@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tables, for the terminal, Markdown and reStructuredText."""
+"""Prints the tables, for the terminal, Markdown and reStructuredText."""
 from results import WHO, number
 import targets
 
@@ -84,7 +84,7 @@ def summary(res):
 
 
 def setting(res):
-    """One line for each laboratory that was used, and about what happened meanwhile."""
+    """One line for each laboratory that was used, and lines about disturbances."""
     for view, what in (("uml", "native speed"), ("insn", "instructions counted")):
         if f"{view}.kernel" in res.env:
             e = {k.split(".", 1)[1]: v for k, v in res.env.items() if k.startswith(view + ".")}

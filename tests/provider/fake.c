@@ -83,7 +83,7 @@ int ibv_cmd_get_context(struct verbs_context *context,
 	struct iwt_uctx_resp *answer;
 	struct iwt_uctx_req *req;
 
-	/* what it leaves behind in errno is its own business */
+	/* the provider must not rely on errno after this call */
 	errno = EBADMSG;
 	if (fake.no_answer)
 		return EUSERS;
@@ -217,7 +217,7 @@ int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
 int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr,
 		      struct ibv_modify_cq *cmd, size_t cmd_size)
 {
-	/* the command is written by libibverbs */
+	/* libibverbs writes the command */
 	if (cmd_size != sizeof(*cmd))
 		abort();
 	fake.moderation = attr->moderate;
@@ -240,7 +240,7 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *vqp,
 {
 	struct iwt_create_qp_resp *answer;
 
-	/* the real one knows no more */
+	/* the real libibverbs knows no other bits */
 	if (attr->comp_mask & ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return EINVAL;
@@ -368,7 +368,7 @@ static int armed(uint32_t handle, uint32_t flags)
 		abort();
 	fake.arms++;
 	fake.arm_flags = flags;
-	/* what the process has to have done before */
+	/* the process must have stored the word before */
 	fake.arm_seen = fake.cq.ctl->arm;
 
 	return fake.arm_err;
@@ -396,7 +396,7 @@ static int mpa_method(struct ibv_command_buffer *cmd)
 	return 0;
 }
 
-/* The methods of the device's own. */
+/* The device's own methods. */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
 	uint16_t method = cmd->hdr.method_id;
@@ -420,12 +420,12 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	}
 }
 
-/* Where a test wants it so, something is always in the error queue of a socket. */
+/* If a test sets error_queue, a socket's error queue always has something. */
 int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	if (!fake.mem || !fake.error_queue)
 		return syscall(SYS_poll, fds, n, timeout);
-	/* for ever is too often */
+	/* fail instead of looping for ever */
 	if (++fake.polls > 100000) {
 		errno = EIO;
 		return -1;

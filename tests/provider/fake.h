@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stands for libibverbs and for the kernel behind it: the commands that the
- * provider gives end here, and the queues are memory that both sides map.
+ * Replaces libibverbs and the kernel behind it: the provider's commands end here,
+ * and the queues are memory that both sides map.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -22,7 +22,7 @@ struct fake {
 	struct verbs_context_ops ops;
 	uint64_t features_asked;
 
-	/* told to the provider */
+	/* answers for the provider */
 	uint64_t features;
 	uint32_t first_index;
 	uint32_t max_inline;
@@ -32,18 +32,18 @@ struct fake {
 	int doorbell_err;
 	int arm_err;
 	bool error_queue;	/* poll() always reports an error */
-	/* of the ioctl methods, in turn: errors; then what is written */
+	/* errors of the ioctl methods, in turn; then the octets that they write */
 	int attach_err[4];
 	uint8_t frame[532];
 	void (*on_doorbell)(void);
 	void (*on_flush)(void);
 
-	/* what became of it */
+	/* what the provider did */
 	unsigned int doorbells;
 	unsigned int flushes;
-	unsigned int arms;	/* by a call */
-	uint32_t arm_flags;	/* of the last one */
-	uint32_t arm_seen;	/* the word meanwhile */
+	unsigned int arms;	/* calls that arm */
+	uint32_t arm_flags;	/* of the last such call */
+	uint32_t arm_seen;	/* the word in the ring at that time */
 	unsigned int polls;	/* with error_queue */
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
@@ -52,7 +52,7 @@ struct fake {
 	struct fake_ring cq, sq, rq;
 	uint32_t next_qp_num;
 
-	/* the memory that is shared */
+	/* the shared memory */
 	int fd;
 	uint8_t *mem;
 	size_t used;
@@ -60,11 +60,11 @@ struct fake {
 
 extern struct fake fake;
 
-/* A context of the provider over a fresh fake, and its end. */
+/* Opens a context of the provider with a fresh fake; fake_close() closes it. */
 struct ibv_context *fake_open(void);
-/* The same, of a kernel that has these iwt_feature bits. */
+/* The same, with a kernel that has these iwt_feature bits. */
 struct ibv_context *fake_open_with(uint64_t features);
-/* The two steps of it. */
+/* The two steps of fake_open_with(). */
 void fake_begin(uint64_t features);
 struct ibv_context *fake_context(void);
 void fake_close(struct ibv_context *context);
@@ -74,7 +74,7 @@ struct ibv_cq *fake_make_cq(struct ibv_context *context, int cqe);
 struct ibv_qp *fake_make_qp(struct ibv_context *context, struct ibv_cq *cq,
 			    uint32_t wrs, uint64_t send_ops);
 void fake_drop_qp(struct ibv_qp *qp);
-/* Another answer: rings of entries with so much room behind the header. */
+/* Changes an answer: the rings' entries have this much room behind the header. */
 void fake_resize_qp(struct iwt_create_qp_resp *resp, uint32_t max_inline,
 		    uint32_t recv_room);
 
@@ -84,7 +84,7 @@ void fake_complete(const struct iwt_cqe *cqe);
 
 #define FAKE_STRIDE		320
 #define FAKE_MAX_SGE		4
-/* Of a completion queue; that of a queue pair. */
+/* Number of bits of a completion queue; the bit of a queue pair. */
 #define FAKE_BITS		64
 #define FAKE_BIT		37
 

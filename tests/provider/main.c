@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The provider against a fake kernel, as TAP. All of its files but no other
- * library are in this program.
+ * Tests the provider with a fake kernel; prints TAP. This program contains all files of
+ * the provider, and no other library.
  */
 
 #include <stdarg.h>

@@ -149,7 +149,7 @@ static void test_notify(void)
 	teardown();
 }
 
-/* After some events the kernel wants to be asked by a call. */
+/* After some events the process must ask the kernel for events by a call. */
 static void test_arm_by_call(void)
 {
 	__u32 *arm;
@@ -172,7 +172,7 @@ static void test_arm_by_call(void)
 	teardown();
 }
 
-/* A program that sleeps on a queue it has not emptied is woken. */
+/* A program that sleeps on a queue that it has not emptied is woken up. */
 static void test_moderate(void)
 {
 	struct ibv_modify_cq_attr attr = {

@@ -92,7 +92,7 @@ static bool is_shut_down(void)
 	return !n || errno == ECONNRESET;
 }
 
-/* What follows a frame stays where it is. */
+/* Octets behind a frame stay in the socket. */
 static bool behind_is(const char *text)
 {
 	char buf[16];
@@ -110,7 +110,7 @@ static void test_initiator(void)
 
 	begin();
 	put_frame(fake.frame, REQ, 0x50, 2, 2);
-	fake.attach_err[1] = EAGAIN;	/* then again */
+	fake.attach_err[1] = EAGAIN;	/* then it is tried again */
 	peer_sends(REP, 0x50, 2, 4 + 500, "FPDU");
 	is(iwtdv_connect(qp, ours, &param, &conn), 0, "iwtdv: initiator");
 	is(fake.ioctls, 3, "iwtdv: waits where TCP has no room");
@@ -165,9 +165,9 @@ static void test_refusals(void)
 }
 
 /*
- * The program has left something in the socket's error queue, for which poll() does not
- * wait. Before the deadline the startup works all the same, and it ends then, without
- * having looked for all of the time.
+ * The program has left something in the socket's error queue, so that poll() returns at
+ * once. The startup must work nevertheless, and must end at the deadline, without polling
+ * all the time.
  */
 static void test_error_queue(void)
 {
@@ -193,7 +193,7 @@ static void test_error_queue(void)
 	begin();
 	put_frame(fake.frame, REQ, 0x40, 1, 0);
 	fake.error_queue = true;
-	/* never: what waits for room looks at the clock, too */
+	/* never room: a wait for room obeys the time limit, too */
 	fake.attach_err[0] = fake.attach_err[1] = EAGAIN;
 	fake.attach_err[2] = fake.attach_err[3] = EAGAIN;
 	is(iwtdv_connect(qp, ours, &param, &conn), ETIMEDOUT,
@@ -208,7 +208,7 @@ static void test_error_queue(void)
 	end();
 }
 
-/* What a newer program asks for, and what an older one has no room for. */
+/* A newer program asks for unknown members; an older one has no room for newer members. */
 static void test_versions(void)
 {
 	struct {
@@ -236,7 +236,7 @@ static void test_versions(void)
 	for (i = 0; i < sizeof(c.behind); i++)
 		good &= c.behind[i] == 0xa5 && r.behind[i] == 0xa5;
 	ok(good, "iwtdv: what is behind is not written");
-	/* programs of the first version have so much and no more */
+	/* programs of the first version have structures of this size */
 	is(offsetof(struct iwtdv_conn, private_data) + 512, 530,
 	   "iwtdv: first version of iwtdv_conn");
 	is(offsetof(struct iwtdv_request, frame) + 532, 550,

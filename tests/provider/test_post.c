@@ -314,7 +314,7 @@ static void test_doorbell(void)
 	teardown();
 }
 
-/* What the engine did when the process came by. */
+/* The kernel's engine completes a request when the process flushes. */
 static void flush_completes(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 77 };
@@ -322,7 +322,7 @@ static void flush_completes(void)
 	fake_complete(&cqe);
 }
 
-/* The bits of the completion queue, of which the queue pair has one. */
+/* The bits of the completion queue; the queue pair has one of them. */
 static uint32_t *posted_word(unsigned int i)
 {
 	return (uint32_t *)fake_entry(&fake.cq, 0) +
@@ -358,7 +358,7 @@ static void spoil_send_bit(struct iwt_create_qp_resp *resp)
 	resp->send_bit = FAKE_BITS;
 }
 
-/* There were none left, or the kernel has none. */
+/* The queue pair has no bit: none was left, or the kernel has none. */
 static void test_no_bit(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
@@ -376,7 +376,7 @@ static void test_no_bit(void)
 	teardown();
 }
 
-/* The kernel relies on it that a process flushes what it has posted. */
+/* The kernel relies on the process to flush its posts. */
 static void test_tend(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;

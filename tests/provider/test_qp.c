@@ -178,7 +178,7 @@ static int create_ex_err(struct ibv_qp_init_attr_ex *attr)
 	return qp ? 0 : errno;
 }
 
-/* Creation flags may be named, as long as there are none. */
+/* comp_mask may name creation flags, as long as they are 0. */
 static void test_flags(void)
 {
 	uint32_t mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
@@ -243,7 +243,7 @@ static void test_ex_mark(void)
 	teardown();
 }
 
-/* Of a module that can more than this one. */
+/* The answer of a module with larger limits than this one */
 static void larger_limits(struct iwt_create_qp_resp *resp)
 {
 	fake_resize_qp(resp, 8192, 4096);
@@ -287,7 +287,7 @@ static void test_larger_limits(void)
 		   !memcmp(wqe + 1, data, sizeof(data)), "newer kernel: all of it");
 		fake.ops.destroy_qp(qp);
 	}
-	/* more than an entry can say */
+	/* more elements than a field of an entry can hold */
 	attr.cap.max_send_sge = 300;
 	qp = fake.ops.create_qp(pd, &attr);
 	if (ok(qp, "newer kernel: more elements than an entry can say")) {
@@ -298,7 +298,7 @@ static void test_larger_limits(void)
 	teardown();
 }
 
-/* Completions of two queue pairs, mixed, over the end of the ring. */
+/* Mixed completions of two queue pairs, across the end of the ring. */
 static void test_cleaning(void)
 {
 	static const char mix[] = "abbabaab";

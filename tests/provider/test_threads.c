@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posts through a small ring to a kernel that goes to sleep whenever the ring
- * is empty. A doorbell that is not rung when it has to be leaves the kernel
- * asleep for good, at the latest when nothing is posted before the completion
- * of what was posted last, so that no later post makes up for it.
+ * Posts through a small ring to a kernel that goes to sleep whenever the ring is
+ * empty. If a necessary doorbell is not rung, the kernel sleeps for ever: at the
+ * latest when the threads post nothing before the last post completes, so that no
+ * later post can wake the kernel.
  */
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static void complete_room(const struct iwt_cqe *cqe)
 	fake_complete(cqe);
 }
 
-/* Looks for work a little longer or shorter before the kernel lies down. */
+/* Looks for work for some time, longer or shorter, before the kernel sleeps. */
 static void linger(uint32_t cons)
 {
 	static uint32_t random = 1;
@@ -69,7 +69,7 @@ static void linger(uint32_t cons)
 			return;
 }
 
-/* Takes what is in the send ring and completes it, until all has come. */
+/* The kernel: takes requests from the send ring and completes them, until all have come. */
 static void *kernel(void *arg)
 {
 	struct iwt_ring_ctl *ctl = fake.sq.ctl;
@@ -149,7 +149,7 @@ static void *poster(void *arg)
 	return arg;
 }
 
-/* Returns whether each has come once, and in the order of its poster. */
+/* Returns whether each completion came once, and in the order of its poster. */
 static bool collect(struct ibv_cq *cq, uint32_t total)
 {
 	uint32_t next[POSTERS] = {}, who;
@@ -171,7 +171,7 @@ static bool collect(struct ibv_cq *cq, uint32_t total)
 	return good;
 }
 
-/* How often each request has completed; what is left. */
+/* How often each request has completed; the number of missing completions. */
 static unsigned char times[POSTERS][POSTS];
 static uint32_t uncollected;
 
@@ -182,7 +182,7 @@ static void collected(uint64_t wr_id)
 	__atomic_sub_fetch(&uncollected, 1, __ATOMIC_RELAXED);
 }
 
-/* One of several that poll the same queue, by the interface of its own. */
+/* One of several threads that poll the same queue, by either interface. */
 static void *poller(void *arg)
 {
 	struct ibv_poll_cq_attr attr = {};
@@ -294,7 +294,7 @@ static void test_pollers(void)
 	uintptr_t i;
 	uint32_t j;
 
-	/* a completion that is taken twice or never would have this wait for ever */
+	/* if a completion is taken twice or never, this would wait for ever */
 	alarm(PATIENCE * 6);
 	uncollected = POSTERS * POSTS;
 	cq = setup(POSTERS * POSTS, &threads[0]);
