@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# The lanes "chaos": programs that would go on for ever, and what happens to their links,
-# net devices, namespaces and themselves meanwhile. What TCP survives they must survive.
-# What ends a connection is noted in TOUCHED; then they may end with errors, but never with
-# wrong data, and may leave nothing.
+# The lanes "chaos": programs that would run for ever, while things happen to their links, net
+# devices and namespaces, and to the programs. They must survive everything that TCP survives.
+# Events that end a connection are noted in TOUCHED: after these the programs may end with
+# errors, but never with wrong data, and may leave nothing.
 
 # side: the host to which something happens
 side() {
@@ -27,8 +27,8 @@ taken() {
 	done
 }
 
-# there WHAT COMMAND...: must WHAT COMMAND..., unless the net device is taken meanwhile; what
-# never comes back (timeout's 124) is wrong in any case
+# there WHAT COMMAND...: as must WHAT COMMAND..., unless the net device is taken meanwhile; a
+# COMMAND that does not end (timeout's 124) is wrong in any case
 there() {
 	local what=$1 status
 	shift
@@ -43,7 +43,7 @@ there() {
 	return 1
 }
 
-# What TCP survives
+# Events that TCP survives
 
 do_down_up() {
 	there "$IF goes down" ip -n "$NS" link set "$IF" down
@@ -57,7 +57,7 @@ do_carrier() {
 	must "$IF_PEER comes up" ip -n "$NS_PEER" link set "$IF_PEER" up
 }
 
-# back and forth: the names of net.sh stay true
+# renames it and back: the names of net.sh stay correct
 do_rename() {
 	local new=r$IF
 	ip -n "$NS" link set "$IF" down
@@ -75,7 +75,7 @@ do_rename_link() {
 	there "$DEV has its name again" by_name "r$DEV" rdma dev set "r$DEV" name "$DEV"
 }
 
-# on both sides: no router would tell one of them what the other one drops
+# on both sides, because no router tells one side what the other one drops
 do_mtu() {
 	one_of 1280 1500 4000 9000
 	note "mtu $PICK"
@@ -92,7 +92,7 @@ do_stop() {
 do_path() { path "$NS" "$IF"; }
 do_setting() { setting "$DEV" "$DEV_PEER"; }
 
-# What ends a connection
+# Events that end a connection
 
 do_link_del() { there "link $DEV goes" by_name "$DEV" rdma link delete "$DEV"; }
 
@@ -124,10 +124,10 @@ no_links() { busywait 60 not rdma_exists "$DEV_A" && busywait 60 not rdma_exists
 
 do_kill() { kill -KILL "$VICTIM" 2>/dev/null; }
 do_kill_both() { kill -KILL "$CLI" "$SRV" 2>/dev/null; }
-# with processes and all
+# with all its processes
 do_ns_del() { ns_del "$NS"; }
 
-# happen: one thing
+# happen: makes one event happen
 happen() {
 	local what
 	if chance 60; then
@@ -140,7 +140,7 @@ happen() {
 	side
 	case $what in
 	down_up | carrier | rename | rename_link | mtu | path | move | link_* | netdev_del)
-		# an earlier one may have taken it
+		# an earlier event may have removed the net device
 		[ -e "/run/netns/$NS" ] && in_net "$NS" test -e "/proc/sys/net/ipv4/conf/$IF" || return
 		case $what in rename_link | link_*) rdma_exists "$DEV" || return ;; esac
 		case $what in carrier | mtu) [ -e "/run/netns/$NS_PEER" ] || return ;; esac ;;
@@ -149,7 +149,7 @@ happen() {
 	"do_$what"
 }
 
-# over: ends both programs and judges how they were
+# over: ends both programs and judges their results
 over() {
 	local who pid
 	if [ -z "$TOUCHED" ] && ! goes_on 90; then
@@ -171,7 +171,7 @@ over() {
 
 no_qps() { ! by_name "$1" rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
 
-# nothing_left: what their end left on links that are there
+# nothing_left: complains of anything that the programs left on existing links
 nothing_left() {
 	local dev
 	for dev in "$DEV_A" "$DEV_B"; do
@@ -179,7 +179,7 @@ nothing_left() {
 	done
 }
 
-# again: repairs all, and then a connection must end well
+# again: repairs everything; then a connection must end well
 again() {
 	local n
 	[ -e "/run/netns/$NS_A" ] && [ -e "/run/netns/$NS_B" ] || return

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# What lives as long as the whole run: a pair of hosts with NFS and, in each direction, a
-# connection of iwt_verify; and NVMe in the initial namespace, which is all that it knows.
-# Net devices go down for moments and lose packets, the module is loaded anew: all this
-# must be survived (the connections of iwt_verify end with the module). Runs in the main
-# process; only core_round is a lane.
+# The part that lives as long as the whole run: a pair of hosts with NFS and, in each
+# direction, a connection of iwt_verify; and NVMe in the initial namespace, because it knows
+# no other. Net devices go down for moments and lose packets, the module is reloaded: the
+# traffic must survive this (connections of iwt_verify end with the module). Runs in the
+# main process; only core_round is a lane.
 
 LINK=iwts$$n RAM_MB=24 VERIFIERS=()
 
-# verifier NAME HOST PORT: server in HOST, client in the other one, which goes on for ever.
-# They poll, and let others have the processor.
+# verifier NAME HOST PORT: starts a server in HOST, and a client in the other host that goes on
+# for ever. Both poll, and yield the processor to others.
 verifier() {
 	local name=$1 server=$NS_B client=$NS_A address=$IP_B options
 	[ "$2" = b ] || server=$NS_A client=$NS_B address=$IP6_A
@@ -25,7 +25,7 @@ verifier() {
 
 verifiers_start() { verifier verify4 b 7471 && verifier verify6 a 7481; }
 
-# verifiers_end: nothing may have failed until now
+# verifiers_end: ends all; complains if anything has failed until now
 verifiers_end() {
 	local v file
 	verifiers_alive
@@ -60,14 +60,14 @@ nvme_start() {
 	nvme_target_start rdma 10.78.0.1 && nvme_connect 60 rdma 10.78.0.1
 }
 
-# The link goes first, and the target's listener with it: the target destroys a listener
-# under a lock that the events of its connections take as well, which lockdep takes for a
+# Deletes the link first, and with it the target's listener: else the target would destroy the
+# listener under a lock that events of its connections take as well, and lockdep would report a
 # deadlock.
 nvme_stop() {
 	nvme_disconnect 60 && by_name "$LINK" rdma link delete "$LINK" && nvme_target_stop
 }
 
-# nvme_traffic: a process of its own, as nfs-traffic.sh is
+# nvme_traffic: runs as a separate process, as nfs-traffic.sh does
 nvme_traffic() {
 	local n=0 disk
 	seed "$1" nvme
@@ -108,7 +108,7 @@ unshare_start() {
 	NFS_SERVER=$PID
 }
 
-# core_round: what happens to the core's paths
+# core_round: makes events happen to the core's paths
 core_round() {
 	local n
 	for n in 1 2 3; do
@@ -127,7 +127,7 @@ core_round() {
 	done
 }
 
-# what passes from one of the host's addresses to another one of them takes lo
+# packets between two addresses of the same host take lo
 path_lo() {
 	one_of "" "loss 0.5%" "delay 2ms reorder 25% 50%" "duplicate 1%"
 	note "lo: ${PICK:-no loss}"
@@ -143,12 +143,12 @@ nvme_flap() {
 	ip route change local 10.78.0.1 dev lo table local proto kernel scope host src 10.78.0.1 mtu 1500
 }
 
-# further WHAT: has it gone on since the last time?
+# further WHAT COUNT: is its count larger than COUNT?
 verified() { grep -c '^ok' "$SOAK/$1"; }
 count_of() { case $1 in verify*) verified "$1" ;; *) cat "$SOAK/$1" 2>/dev/null || echo 0 ;; esac; }
 further() { [ "$(count_of "$1")" -gt "$2" ]; }
 
-# core_goes_on: each kind of traffic comes further within two minutes, and nothing was wrong
+# core_goes_on: checks that each kind of traffic advances within two minutes, without errors
 core_goes_on() {
 	local what was
 	for what in nfs nvme verify4 verify6; do
@@ -172,7 +172,7 @@ core_resume() {
 	verifiers_signal CONT
 }
 
-# reload: all links go with the module, under the mount of NFS; NFS has to find its way back
+# reload: all links go with the module, while NFS is mounted; NFS must connect again
 reload() {
 	local dev
 	verifiers_signal CONT

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# A pair of hosts for a lane, what changes about it, and programs between the two.
+# A pair of hosts for a lane, and functions that change it or end its programs.
 
 SETTINGS=/sys/kernel/config/iw_tcp
 
-# hosts NAME: the names that net.sh gives to a pair of hosts, for another one
+# hosts NAME: sets the names that net.sh gives to a pair of hosts, for another pair
 hosts() {
 	TAG=s$$$1
 	NS_A=iwt-$TAG-a NS_B=iwt-$TAG-b
@@ -13,14 +13,14 @@ hosts() {
 	MADE_NS=() MADE_DEV=() MADE_IF=() STARTED=()
 }
 
-# what a link's end is to leave behind is not to be waited for, and a net device that was
-# down has its addresses still
+# patient_not NS: connections of a link that has ended go soon, and a net device keeps its
+# addresses while it is down
 patient_not() {
 	in_net "$1" sysctl -qw net.ipv4.tcp_orphan_retries=1 net.ipv4.tcp_fin_timeout=2 \
 		net.ipv6.conf.all.keep_addr_on_down=1 net.ipv6.conf.default.keep_addr_on_down=1
 }
 
-# veth: the pair of net devices, with their addresses
+# veth: makes the pair of net devices, with their addresses
 veth() {
 	local side ns dev host
 	ip link add "$IF_A" netns "$NS_A" type veth peer name "$IF_B" netns "$NS_B" || return
@@ -30,7 +30,7 @@ veth() {
 	done
 }
 
-# addressed NS NETDEV HOST: has its addresses and is up
+# addressed NS NETDEV HOST: gives NETDEV its addresses, and sets it up
 addressed() {
 	ip -n "$1" addr replace 10.77.0.$3/24 dev "$2" &&
 		ip -n "$1" link set "$2" up && ip -n "$1" addr replace fd77::$3/64 dev "$2" nodad
@@ -38,12 +38,12 @@ addressed() {
 
 reachable() { in_net "$NS_A" ping -c 1 -W 1 $IP_B && in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B; }
 
-# By sysfs, which leaves none out; see by_name
+# Looks in sysfs, which never leaves out a link; see by_name
 rdma_exists() { [ -e "/sys/class/infiniband/$1" ]; }
 
-# by_name LINK COMMAND...: of "rdma", which asks for all links first. The kernel tells them one
-# after the other, by their number in its list, and leaves one out when another lane's before it
-# goes meanwhile: "Wrong device name" of a link that is there is no answer.
+# by_name LINK COMMAND...: runs a COMMAND of "rdma", which asks for all links first. The kernel
+# lists them one after the other, by their number, and leaves one out if another lane's link
+# before it goes meanwhile: so "Wrong device name" for an existing LINK does not count.
 by_name() {
 	local link=$1 n status
 	shift
@@ -58,7 +58,7 @@ by_name() {
 	return $status
 }
 
-# hosts_up: two namespaces, joined, with links
+# hosts_up: makes two connected namespaces with links
 hosts_up() {
 	local ns
 	for ns in "$NS_A" "$NS_B"; do
@@ -69,7 +69,7 @@ hosts_up() {
 	veth && linked
 }
 
-# linked: has each net device a link? It gets one
+# linked: makes a link on each net device that has none
 linked() {
 	rdma_exists "$DEV_A" || link_add "$NS_A" "$DEV_A" "$IF_A" || return
 	rdma_exists "$DEV_B" || link_add "$NS_B" "$DEV_B" "$IF_B" || return
@@ -78,8 +78,8 @@ linked() {
 
 forget_settings() { rmdir "$SETTINGS/$1" 2>/dev/null; }
 
-# hosts_down: in any order that the seed likes; all must be gone then. Links whose net devices
-# are going with a namespace are left to that.
+# hosts_down: removes everything in an order that the seed determines; then all must be gone.
+# Links whose net devices go with a namespace are not deleted separately.
 hosts_down() {
 	local ns dev
 	if chance 50 && [ -e "/run/netns/$NS_A" ] && [ -e "/run/netns/$NS_B" ]; then
@@ -95,19 +95,19 @@ hosts_down() {
 	MADE_NS=() MADE_DEV=()
 }
 
-# is_set LINK NAME: SET is the value of one of its settings, or nothing without such a link
+# is_set LINK NAME: sets SET to the value of LINK's setting NAME, or to nothing if there is no LINK
 is_set() { SET=; { read -r SET <"$SETTINGS/$1/$2"; } 2>/dev/null; }
 
-# at_odds CRC LINK: a link that requires it refuses a peer that declines it, and so LINK would do
-# with one that is set to CRC, or the other way round
+# at_odds CRC LINK: one of the two requires CRC and the other declines it, so LINK and a link
+# with the setting CRC would refuse each other
 at_odds() {
 	is_set "$2" crc
 	case $1:$SET in off:required | required:off) return 0 ;; esac
 	return 1
 }
 
-# setting LINK [PEER]: another value of one of its settings, for connections to come, all of
-# which PEER and it can make
+# setting LINK [PEER]: changes one of LINK's settings, for later connections; only to values
+# with which PEER and LINK can connect
 setting() {
 	local name value
 	mkdir -p "$SETTINGS/$1" 2>/dev/null || return 0
@@ -123,11 +123,11 @@ setting() {
 	if [ "$name" = crc ] && [ -n "${2:-}" ] && at_odds "$value" "$2"; then value=on; fi
 	[ "$name" != zerocopy ] || [ ! -e /sys/kernel/realtime ] || value=off
 	note "$1 $name $value"
-	# the link may be going
+	# the link may be going away now
 	{ echo "$value" >"$SETTINGS/$1/$name"; } 2>/dev/null || ! rdma_exists "$1" || complain "$1 $name $value is refused"
 }
 
-# path NS NETDEV: another quality of what leaves there
+# path NS NETDEV: changes loss, delay and order of the packets that leave there
 path() {
 	local what
 	one_of "" "" "loss 1%" "loss 4%" "delay 5ms reorder 25% 50%" "delay 2ms 1ms" "duplicate 2%" "delay 1ms loss 2% reorder 10%"
@@ -138,10 +138,10 @@ path() {
 	[ -z "$what" ] || tc -n "$1" qdisc replace dev "$2" root netem $what
 }
 
-# What no program may ever say: octets that changed, or completions of something else
+# Messages that no program may ever print: of octets that changed, or wrong completions
 SPOILT='differs at octet|of the gap|left 0x.* instead of|came back changed|data mismatch|one completion too many|not outstanding|wrong qp_num|completion opcode|immediate data .* instead|invalidated .* instead|wc_flags .* instead|byte_len [0-9]* of a read'
 
-# clean WHO FILE STATUS: neither spoilt data nor a crash, whatever else happened
+# clean WHO FILE STATUS: complains of wrong data or a crash; other errors are allowed
 clean() {
 	if grep -qE "$SPOILT" "$2"; then
 		complain "$1: wrong data"
@@ -152,7 +152,7 @@ clean() {
 	esac
 }
 
-# ends PID: STATUS; kills what does not go, which then must
+# ends PID: ends the process, and sets STATUS; kills it if it does not end
 ends() {
 	local n
 	STATUS=0

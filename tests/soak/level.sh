@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# What the machine holds, between two rounds, when nothing runs but the core, which waits.
-# A leak grows from round to round; what is held once, or goes up and down, does not.
+# Measures what the machine holds between two rounds, when only the core exists, and waits.
+# A leak grows from round to round; memory that is held once, or goes up and down, does not.
 
-# The caches whose objects are counted. What was freed is counted as well until the cache is
-# told to shrink: on processors' lists, and in KASAN's quarantine.
+# The caches whose objects are counted. Freed objects on processors' lists and in KASAN's
+# quarantine are counted as well until the cache is told to shrink.
 CACHES='kmalloc-* dma-kmalloc-* net_namespace TCP TCPv6 UDP UDPv6 request_sock_TCP* sock_inode_cache filp skbuff_* ib_* iwt_* task_struct nsproxy'
 
 caches() {
@@ -18,7 +18,7 @@ caches() {
 	done
 } 2>/dev/null
 
-# sockets of all namespaces; those in TIME-WAIT, which nobody holds, apart
+# Sockets of all namespaces, without those in TIME-WAIT, which nobody holds
 sockets() {
 	awk '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == "alloc" || $i == "mem" || $i == "orphan") print "tcp:" $i, $(i + 1) }' /proc/net/sockstat
 }
@@ -33,11 +33,11 @@ things() {
 	echo "references $(cat "/sys/module/$IWT_LINK_TYPE/refcnt")"
 }
 
-# The call chains that KASAN keeps, each one once and for good, in pools of four pages: every new
-# way in which an interrupt comes between makes one more. 100 MB of them come in an hour.
+# The call chains that KASAN keeps, each one once and for ever, in pools of four pages: each new
+# place of an interrupt makes one more. 100 MB of them come in an hour.
 chains() { awk '/^pools:/ { print 16 * $2 }' /sys/kernel/debug/stackdepot/stats 2>/dev/null; }
 
-# in KiB; less than a page is found by the count of objects
+# In KiB; the count of objects finds leaks of less than a page
 memory() {
 	local chains
 	chains=$(chains)
@@ -48,7 +48,7 @@ memory() {
 
 no_orphans() { sockets | grep -qx 'tcp:orphan 0'; }
 
-# measure ROUND: once what is slow to go has gone
+# measure ROUND: measures, after slow objects have gone
 measure() {
 	busywait 30 no_orphans
 	sync
@@ -56,9 +56,9 @@ measure() {
 	{ things; sockets; caches; memory; } >"$SOAK/level.$1"
 }
 
-# more BEFORE AFTER: what there is more of than before the first link was made. Files,
-# namespaces that have lost their names and their sockets are left to growth(): the kernel keeps
-# some of NFS's own.
+# more BEFORE AFTER: prints what exists in larger number than before the first link was made.
+# Files, namespaces without a name and their sockets are left to growth(), because the kernel
+# keeps some of them for NFS.
 more() {
 	awk '
 		FNR == NR { was[$1] = $2 }
@@ -67,19 +67,19 @@ more() {
 		}' "$1" "$2"
 }
 
-# The kernel's NFS server keeps, for good, the transport for callbacks of each connection over
-# RDMA that a client has had: with each mount, these are 2 objects of kmalloc-8 and 7 of
-# kmalloc-16 (addresses and names of it in sysfs), 2 of kmalloc-96, 2 of kmalloc-512 and one of
-# kmalloc-4k, all allocated by setup_callback_client() of nfsd (/sys/kernel/debug/slab/*/alloc_traces
-# tells so, in a kernel that is started with slab_debug=U). Its connection has gone with all that
-# this driver has of it, and over TCP none is kept. So these are left out: as many transports as all
-# three of the caches that hardly change otherwise have grown by, since the first quarter of the
-# run. What grows in another proportion still is found.
+# The kernel's NFS server keeps for ever the transport for callbacks of each connection over RDMA
+# that a client has had: with each mount, these are 2 objects of kmalloc-8 and 7 of kmalloc-16
+# (its addresses and names in sysfs), 2 of kmalloc-96, 2 of kmalloc-512 and one of kmalloc-4k, all
+# allocated by setup_callback_client() of nfsd (/sys/kernel/debug/slab/*/alloc_traces shows this,
+# in a kernel that is started with slab_debug=U). The connection is gone, with all objects that
+# this driver had for it, and over TCP no transport is kept. So these are left out: as many
+# transports as all three of the caches that otherwise hardly change have grown by since the first quarter of
+# the run. Growth in another proportion is still found.
 CALLBACKS='kmalloc-8 2 kmalloc-16 7 kmalloc-96 2 kmalloc-512 2 kmalloc-4k 1'
 
-# growth FILE...: from measurements in their order, what has grown in each quarter of the run:
-# the least of a quarter is more than that of the one before, and all in all it is at least
-# three of its units in four rounds. What goes up and down needs more rounds to tell.
+# growth FILE...: prints, from measurements in their order, what has grown in each quarter of the
+# run: the minimum of each quarter is above that of the quarter before, and the whole growth is at
+# least three units in four rounds. Values that go up and down need more rounds.
 growth() {
 	awk -v callbacks="$CALLBACKS" '
 		FNR == 1 { files++ }

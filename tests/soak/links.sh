@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# The lane "links": links on all kinds of net devices come and go, with listeners or
-# without, in all orders; some while their net device is going itself.
+# The lane "links": links on all kinds of net devices are made and deleted, with listeners or
+# without, in all orders; some while their net device is being deleted.
 
-# netdev KIND: in NS, IF is its name
+# netdev KIND: makes a net device with the name IF in NS
 netdev() {
 	case $1 in
 	dummy) ip -n "$NS" link add "$IF" type dummy ;;
@@ -19,17 +19,17 @@ netdev() {
 	esac
 }
 
-# listener ADDRESS...: on one of them
+# listener ADDRESS...: starts a listener on one of the addresses
 listener() {
 	one_of "$@"
 	start ip netns exec "$NS" "$IWT_BIN/iwt_conn" -s -a "$PICK" >"$WORK/listener" 2>&1
 	note "listener on $PICK"
 }
 
-# heard: it has its port, at the latest when there is a link
+# heard: the listener must have its port, at the latest when there is a link
 heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listener"; }; }
 
-# to_end WHAT: one of the ways for a link to end; it is gone then
+# to_end WHAT: ends the link in one of several ways; then it must be gone
 to_end() {
 	case $1 in
 	link) must "link $DEV goes" by_name "$DEV" rdma link delete "$DEV" ;;
@@ -43,7 +43,7 @@ to_end() {
 }
 
 # meanwhile: links are added and deleted while the net device moves, is renamed and goes.
-# They may fail, all of them, but must end.
+# All of these commands may fail, but they must end.
 meanwhile() {
 	local n adder
 	(for n in 1 2 3 4 5 6; do

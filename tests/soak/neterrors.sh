@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What the user guide says of NFS in a network namespace whose network is unreachable for a
-# moment: the mount option fatal_neterrors=none has the client wait, and without it the newer
-# kernels' client ends what it was doing with an error. (The churn mounts with it.)
+# Tests what the user guide says about NFS in a network namespace whose network is unreachable
+# for a moment: with the mount option fatal_neterrors=none the client waits; without it the client
+# of newer kernels fails its operation with an error. (nfs-traffic.sh mounts with the option.)
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/nfs.sh
 . "$here/../lib/nfs.sh"
@@ -28,8 +28,8 @@ if [ "${1:-}" = client ]; then client "$2" "${3:-}"; exit; fi
 
 no_qps() { ! rdma resource show qp link "$DEV_B/1" | grep -q .; }
 
-# unreachable: the connection has ended, and another one finds no route. The net device goes
-# down last, for TCP would not notice, and wait.
+# unreachable: ends the connection, and prevents a new one: it finds no route. The net device goes
+# down last, because otherwise TCP would not notice, and would wait.
 unreachable() {
 	link_del "$NS_A" "$DEV_A" && busywait 60 no_qps && ip -n "$NS_B" link set "$IF_B" down
 }
@@ -38,7 +38,7 @@ reachable() {
 	ip -n "$NS_B" link set "$IF_B" up && link_add "$NS_A" "$DEV_A" "$IF_A" && busywait 30 in_net "$NS_B" ping -c 1 -W 1 $IP_A
 }
 
-# mount_of DIR [OPTION]: CLIENT has it mounted
+# mount_of DIR [OPTION]: starts a client that mounts; CLIENT is its pid
 mount_of() {
 	mkdir "$1"
 	head -c 100000 /dev/urandom >"$1/data"
@@ -62,7 +62,7 @@ without() {
 	check "the network is unreachable" unreachable
 	: >"$d/unreachable"
 	check "a read ends" busywait 120 test -s "$d/ended"
-	# one is open(2)'s, the other one read(2)'s
+	# the first error is from open(2), the other one from read(2)
 	check "it ends with an error" said 'Network is unreachable|Input/output error' "$d/error" || diag <"$d/error"
 	check "the network is there again" reachable
 	check "unmounted" end_of "$d"
@@ -73,7 +73,7 @@ with() {
 	check "a mount with the option" mount_of "$d" ,fatal_neterrors=none || return
 	check "the network is unreachable once more" unreachable
 	: >"$d/unreachable"
-	# longer than the other one took to end
+	# longer than the read without the option took to end
 	check "a read does not end" not busywait $((TOOK + 10)) test -s "$d/ended"
 	check "the network is there again" reachable
 	check "the read ends when the network is there" busywait 120 test -s "$d/ended"
@@ -81,8 +81,8 @@ with() {
 	check "unmounted" end_of "$d"
 }
 
-# knows: mount.nfs passes on what it does not know; the kernel refuses that before it looks for
-# the server
+# knows: does the kernel know the option? mount.nfs passes unknown options on; the kernel refuses
+# them before it looks for the server
 knows() {
 	! ip netns exec "$NS_B" unshare -m timeout 60 mount.nfs $NFS_FROM /mnt -o "${NFS_OPTIONS/20049/1},fatal_neterrors=none" 2>&1 |
 		grep -q 'incorrect mount option'

@@ -1,42 +1,42 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2034 # for choice.sh
-# nfs-traffic.sh DIR SEED: in a mount namespace of its own, mounts what consumers/nfs.sh
+# nfs-traffic.sh DIR SEED: runs in its own mount namespace, mounts what consumers/nfs.sh
 # serves, writes files, reads them back and compares, until DIR/stop-client appears. DIR/nfs
-# is the number of the last round; DIR/nfs-wrong says what was wrong. While DIR/pause is
-# there it waits, and says so by DIR/nfs-paused.
+# is the number of the last round; DIR/nfs-wrong says what was wrong. While DIR/pause exists
+# it waits, and makes DIR/nfs-paused.
 dir=$1 SOAK=$1 LANE=nfs
 shopt -s nullglob
 . "$(dirname "$0")/choice.sh"
 . "$(dirname "$0")/../lib/wait.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
 
-# wrong WORD...: with the last words of what failed
+# wrong WORD...: notes what is wrong, with the end of the failed command's output
 wrong() {
 	echo "$*" >>"$dir/nfs-wrong"
 	tail -n 2 "$dir/nfs-log" | cut -c 1-200 >>"$dir/nfs-wrong"
 }
 
-# Newer kernels take it for the end of a mount of another namespace than the initial one when the
-# network is unreachable for a moment; with this they wait (see neterrors.sh). Older ones wait
-# anyhow, and do not know the option.
+# When the network is unreachable for a moment, newer kernels end a mount outside of the initial
+# namespace; with this option they wait (see neterrors.sh). Older ones always wait, and do not
+# know the option.
 WAITS=,fatal_neterrors=none
 
 mount_anew() {
 	one_of rsize=65536,wsize=65536 rsize=1048576,wsize=1048576 rsize=4096,wsize=8192
 	for _ in {1..20}; do
-		# a net device that is down at that moment is a reason to fail
+		# the mount may fail because a net device is down at this moment
 		nfs_mount 120 ",$PICK$WAITS" >"$dir/mount" 2>&1 && nfs_mounted && return
 		cat "$dir/mount"
 		! grep -q 'incorrect mount option' "$dir/mount" || WAITS=
 		nap 2
 	done
 	wrong "mount"
-	# what is written now would go elsewhere
+	# without a mount, files would be written elsewhere
 	exit 1
 }
 
-# compare FILE: what is read is what was written, by the page cache or around it
+# compare FILE: compares the file with what was written, through the page cache or around it
 compare() {
 	local how=()
 	one_of '' iflag=direct
@@ -44,12 +44,12 @@ compare() {
 	dd if="$NFS_AT/$1" bs=256k "${how[@]}" status=none | cmp - "$dir/data/$1" || wrong "$1 is not what was written"
 }
 
-# write NAME: what is compared from now on. Of a write that failed nobody knows how far it came.
+# write NAME: writes a file, to compare it from now on. A failed write may have written a part.
 write() {
 	local how=()
 	one_of '' oflag=direct
 	[ -z "$PICK" ] || how=("$PICK")
-	# the last block of an odd size is no matter for direct I/O over NFS
+	# direct I/O over NFS allows an odd size of the last block
 	if dd if="$dir/new" of="$NFS_AT/$1" bs=64k conv=fsync "${how[@]}" status=none; then
 		mv "$dir/new" "$dir/data/$1"
 	else
@@ -58,7 +58,7 @@ write() {
 	fi
 }
 
-# there_and_back NAME: by another name
+# there_and_back NAME: renames the file and back
 there_and_back() { mv "$NFS_AT/$1" $NFS_AT/moved && mv $NFS_AT/moved "$NFS_AT/$1"; }
 
 one_round() {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# Programs between the hosts of a lane: those that end by themselves, and must do so well
-# (short), and those that go on until something ends them (endless). A server's output is
-# in $WORK/server, a client's in $WORK/client.
+# Programs between the hosts of a lane: some end by themselves, and must end well (short);
+# others run until something ends them (endless). A server's output is in $WORK/server, a
+# client's in $WORK/client.
 
 # address 4|6 A|B
 address() {
@@ -52,7 +52,7 @@ serving() {
 	return 1
 }
 
-# short KIND 4|6: it must end well
+# short KIND 4|6: runs a program that must end well
 short() {
 	local status=0 kind=$1
 	address "$2" B
@@ -79,8 +79,8 @@ short() {
 	clean "$kind's server" "$WORK/server" "$STATUS"
 }
 
-# attached: two ends in one process and on one link, with sockets that talked before. What
-# they agree on is what the link is set to.
+# attached: two ends in one process and on one link, with sockets that were used before. They
+# must agree on the link's settings.
 attached() {
 	local status=0 cases=("$IWT_BIN/iwt_attach" cases "$DEV_A")
 	address "$1" A
@@ -95,8 +95,8 @@ attached() {
 	clean attached "$WORK/client" $status
 }
 
-# A socket of the program has one attempt: an initiator whose Request the responder does not
-# know cannot come again with an older one, as links do by themselves.
+# A program's socket has only one attempt: if the responder does not know the Request's revision,
+# the initiator cannot try an older one on it, as links do by themselves.
 same_revision() {
 	is_set "$DEV_B" mpa_revision
 	[ "$SET" = 1 ] || return 0
@@ -104,7 +104,7 @@ same_revision() {
 	mkdir -p "$SETTINGS/$DEV_A" && echo 1 >"$SETTINGS/$DEV_A/mpa_revision"
 }
 
-# endless KIND 4|6: starts it; CLI is the client's pid as well
+# endless KIND 4|6: starts an endless program; CLI is the client's pid
 endless() {
 	local kind=$1
 	address "$2" B
@@ -128,7 +128,7 @@ endless() {
 	return 1
 }
 
-# goes_on SECONDS: does something still pass between the two?
+# goes_on SECONDS: do octets still pass between the two programs?
 goes_on() {
 	MOVING_FROM=
 	busywait "$1" moving "$NS_A" "$IF_A" 30000 && alive "$CLI" && alive "$SRV"

@@ -7,9 +7,9 @@
 #
 # In each round lanes run beside each other: "strict" (strict.sh), "chaos1" and "chaos2"
 # (chaos.sh), "links" (links.sh) and "core" (core.sh), whose traffic goes on through all
-# rounds. Between two rounds the core waits, what the machine holds is noted (level.sh), and
-# after some of them the module is loaded anew. What a lane did is told when it fails.
-# --levels tells all that was noted.
+# rounds. Between two rounds the core waits, and level.sh measures what the machine holds;
+# after some rounds the module is reloaded. When a lane fails, its log is printed.
+# --levels prints all measurements.
 here=$(dirname "$(realpath "$0")")
 TIME=120 SEED=$RANDOM ROUND=1 LANES="strict chaos1 chaos2 links core" LEVELS=
 while [ $# -gt 0 ]; do
@@ -36,7 +36,7 @@ done
 read -ra LANES <<<"$LANES"
 SOAK=$TMP LANE=main WORK=$TMP
 
-# lane NAME: one round of it, in a process of its own; what is left is removed
+# lane NAME: runs one round of the lane, in its own process; then removes what is left
 lane() {
 	local n=$ROUND
 	LANE=$1 WORK=$SOAK/$1
@@ -53,7 +53,7 @@ cleanup_lane() {
 	cleanup
 }
 
-# judged LANE: its result, with what it did if it was wrong
+# judged LANE: reports its result, with its log if something was wrong
 judged() {
 	if [ ! -s "$SOAK/wrong-$1" ]; then
 		ok "round $ROUND: $1"
@@ -89,7 +89,7 @@ round() {
 	echo "# round $ROUND took $((SECONDS - began)) s; $(tail -n 1 "$SOAK/nfs") times NFS, $(tail -n 1 "$SOAK/nvme") times NVMe, $(verified verify4) and $(verified verify6) batches"
 }
 
-# levels: what grew from round to round, but for the first, in which much is new
+# levels: reports what grew from round to round, without the first one, in which much is new
 levels() {
 	local files
 	files=("$SOAK"/level.[0-9]*)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
 # The lane "strict": connections one after the other, with settings that change between them
-# and paths that lose and reorder. Nothing else happens to its links, so all must end well.
+# and paths that lose and reorder packets. Nothing else happens to its links, so all connections
+# must end well.
 
 strict_round() {
 	local n kind

@@ -11,7 +11,7 @@ siw_link() {
 	rdma link add siw0 type siw netdev lab0
 }
 
-# crash_as NAME EXPRESSION: a program of that name, which may crash elsewhere
+# crash_as NAME EXPRESSION: runs a program of this name that evaluates EXPRESSION, and may crash
 crash_as() {
 	cp "$(readlink -f "$(command -v python3)")" "/tmp/$1"
 	"/tmp/$1" -c "import ctypes, os; $2" || :
@@ -40,7 +40,7 @@ rping) # the independent peer moves data between two namespaces
 	wait $!
 	;;
 warn | oops | leak | overrun | inversion | stuck | race) modprobe lab_fault fault="$1" ;;
-elsewhere) # and with a processor alone there would be few races
+elsewhere) # with one processor there would be few races
 	[ "$(nproc)" -gt 1 ]
 	modprobe lab_fault fault=elsewhere
 	;;

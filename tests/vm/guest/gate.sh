@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What must be true of a lab machine after its script: each violation is one
-# "gate ..." status line. The kernel's messages are judged on the host, from
-# the console, which survives a crash.
+# Checks a lab machine after its script: each violation is one "gate ..." status line. The
+# host judges the kernel's messages, from the console, which survives a crash.
 
-# Seconds until what is still there counts as left. A leak stays; what is only
-# slow to go, where a processor is shared by several laboratories, does not.
+# Seconds until an object that still exists counts as left. A leak stays; an object that is
+# only slow to go, where several laboratories share a processor, does not.
 PATIENCE=20
 
 complain() { status "gate $*"; }
 
-# in_namespaces COMMAND...: here and in every named network namespace
+# in_namespaces COMMAND...: runs COMMAND here and in every named network namespace
 in_namespaces() {
 	local ns
 	"$@"
@@ -21,8 +20,8 @@ in_namespaces() {
 
 iwarp_devices() { in_namespaces rdma dev show | awk '/ rnic / { sub(":", "", $2); print $2 }' | sort -u; }
 
-# Resources in use on iWARP devices. Completion queues that the core pools for
-# kernel users live as long as the device; its removal tells whether they leak.
+# Prints resources in use on iWARP devices. Completion queues that the core pools for kernel
+# users live as long as the device; its removal shows whether they leak.
 rdma_leaks() {
 	local dev
 	for dev in $(iwarp_devices); do
@@ -116,8 +115,8 @@ gate_tasks() {
 	done <<<"$before"
 }
 
-# Leaks are searched for when the modules are gone, for then nothing of theirs
-# refers to anything. Where their code was is noted before.
+# Searches for leaks after the modules are unloaded, because then none of their memory refers
+# to anything. The addresses of their code are noted before.
 gate_memory() {
 	local leaks=/sys/kernel/debug/kmemleak line
 	[ -e $leaks ] || return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Everything in this directory, in the order of dependence.
+# Sources everything in this directory, in the order of dependence.
 here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/common.sh"
 . "$here/apt.sh"

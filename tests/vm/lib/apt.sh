@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Packages of other releases than the host's, through a private apt state per
-# suite. Locations come from the host's own apt configuration. SUITE:ARCHITECTURE is a
-# suite of machines of another architecture than the host's, besides that.
+# Packages of other releases than the host's, through a private apt state per suite. Locations
+# come from the host's own apt configuration. SUITE:ARCHITECTURE is a suite for machines of
+# another architecture than the host's.
 
-# apt_repository: the location of the Debian archive this host uses
+# apt_repository: prints the location of the Debian archive that this host uses
 apt_repository() {
 	local uri
 	# shellcheck disable=SC2016
@@ -17,7 +17,7 @@ apt_repository() {
 	printf '%s\n' "$uri"
 }
 
-# apt_in SUITE COMMAND...: apt-get or apt-cache within SUITE's private state
+# apt_in SUITE COMMAND...: runs apt-get or apt-cache within SUITE's private state
 apt_in() {
 	local dir=$CACHE/apt/$1 command=$2 arch=()
 	case $1 in
@@ -58,20 +58,20 @@ apt_fetch_lists() {
 	fi
 }
 
-# apt_update SUITE: package lists of SUITE not older than half a day
+# apt_update SUITE: updates SUITE's package lists if they are older than half a day
 apt_update() {
 	mkdir -p "$CACHE/apt"
 	locked "$CACHE/apt/$1.lock" apt_fetch_lists "$1"
 }
 
-# apt_field SUITE PACKAGE FIELD: from the candidate version of PACKAGE
+# apt_field SUITE PACKAGE FIELD: prints a field of the candidate version of PACKAGE
 apt_field() {
 	apt_in "$1" apt-cache show --no-all-versions "$2" |
 		sed -n "s/^$3: //p;/^\$/q" || true
 }
 
 # apt_closure SUITE PATTERN PACKAGES...: prints "package=version" of PACKAGES
-# and of those of their dependencies, theirs included, that match PATTERN
+# and of those of their direct and indirect dependencies that match PATTERN
 apt_closure() {
 	local suite=$1 pattern=$2 memo; shift 2
 	memo=$CACHE/apt/$suite/closure-$(hash_of "$pattern" "$@")
@@ -96,7 +96,7 @@ apt_walk() {
 	done
 }
 
-# apt_download SUITE DIR PACKAGES...: their archives into DIR
+# apt_download SUITE DIR PACKAGES...: downloads their archives into DIR
 apt_download() {
 	local suite=$1 dir=$2; shift 2
 	(cd "$dir" && retry apt_in "$suite" apt-get download "$@")

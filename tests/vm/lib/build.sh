@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # Builds this tree for a lab, inside the lab's userland, in build/labs/LAB:
 #   src/      a copy of the sources, built in
-#   payload/  what gets unpacked over the lab's root
+#   payload/  the files to unpack over the lab's root
 
-# Runs in the userland: what is not in the tree (yet) is not built.
+# Runs in the userland: parts that are not in the tree (yet) are not built.
 # shellcheck disable=SC2016
 BUILD_SCRIPT='
 export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=400M
@@ -44,8 +44,8 @@ fi
 cp /out/index/* /out/payload/usr/lib/modules/$VERSION/
 '
 
-# What is not a source, in the tree or in the copy, stays where it is. Building
-# there changes the times of directories, which are not to count.
+# Files that are no sources, in the tree or in the copy, stay where they are. Builds in the
+# copy change the times of directories, which must not count as changes.
 build_copy() {
 	rsync -aO --delete --itemize-changes --exclude=/.git --exclude=/build --exclude=__pycache__ \
 		--exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Messages, the cache and its artefacts. Sourced by everything in tests/vm.
+# Messages, the cache and its artefacts. Everything in tests/vm sources this file.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -14,7 +14,7 @@ umask 022
 log() { printf 'vm: %s\n' "$*" >&2; }
 die() { log "error: $*"; exit 1; }
 
-# retry COMMAND...: three attempts, for what goes over the network
+# retry COMMAND...: three attempts, for commands that use the network
 retry() {
 	local n
 	for n in 1 2 3; do
@@ -25,14 +25,14 @@ retry() {
 	return 1
 }
 
-# hash_of WORDS...: a short key of its arguments
+# hash_of WORDS...: prints a short key of its arguments
 hash_of() { printf '%s\n' "$@" | sha256sum | cut -c1-12; }
 
-# file_hash FILES...: a short key of the files' contents
+# file_hash FILES...: prints a short key of the files' contents
 file_hash() { cat -- "$@" | sha256sum | cut -c1-12; }
 
-# locked FILE COMMAND...: runs COMMAND while FILE is locked by nobody else.
-# The lock is not inherited: daemons that COMMAND leaves cannot keep it.
+# locked FILE COMMAND...: runs COMMAND with a lock on FILE. COMMAND does not inherit the
+# lock: daemons that it leaves cannot keep the lock.
 locked() {
 	local file=$1 fd rc=0; shift
 	exec {fd}>"$file"
@@ -50,7 +50,7 @@ pin() {
 	touch -c "$1"
 }
 
-# prune NAME KEEP: removes what other keys of NAME left two days ago
+# prune NAME KEEP: removes artefacts of NAME with other keys that are two days old
 prune() {
 	local dir fd
 	for dir in "$CACHE/$1"-????????????; do
@@ -71,8 +71,8 @@ build_artefact() {
 	mkdir "$dir.tmp"
 	log "preparing $name"
 	local start=$SECONDS
-	# a shell of its own, for "set -e" does not work below a condition; what it
-	# says goes to a log, shown when it fails
+	# in a separate shell, because "set -e" does not work below a condition; its
+	# output goes to a log, which is shown when it fails
 	# shellcheck disable=SC2016
 	if ! bash -c '. "$1/lib/all.sh"; shift; "$@"' build "$VM_DIR" "$@" "$dir.tmp" \
 		>"$CACHE/$name.log" 2>&1 </dev/null; then
@@ -87,9 +87,9 @@ build_artefact() {
 }
 
 # artefact VAR NAME KEY BUILDER [ARGS]: makes VAR the cached directory of NAME
-# with KEY; when there is none, "BUILDER ARGS tempdir" fills one, which appears
-# under its name only when it is complete. With LAB_READY=1 none is made: that there is
-# none ends the program, with status 3.
+# with KEY; when there is none, "BUILDER ARGS tempdir" fills one, which gets its name only
+# when it is complete. With LAB_READY=1 none is made: if there is none, the program ends
+# with status 3.
 artefact() {
 	local -n result=$1
 	local name=$2 key=$3; shift 3

@@ -3,19 +3,19 @@
 # The laboratories: which userland and which kernel each has.
 
 LABS="6.12 6.1 7.2 rt uml debug"
-# of other architectures, which are prepared only when they are named
+# labs of other architectures, which are prepared only when they are named
 FOREIGN_LABS="arm64 arm64-16k s390x"
-# and one that only check --long has, which is made when it is asked for
+# a lab that only check --long uses, which is prepared when it is named
 MORE_LABS="kcsan"
 
 # lab_load LAB: sets KERNEL and ROOT to the prepared artefacts, VERSION to the
 # kernel's release, LAB_KIND (of emulator), LAB_MEMORY (MiB), LAB_CMDLINE,
-# LAB_MAKEARGS and LAB_GRACE (seconds for boot and gate); LAB_LAYERS is what to build in,
-# LAB_CC its compiler, where that is not the usual one
+# LAB_MAKEARGS and LAB_GRACE (seconds for boot and gate); LAB_LAYERS are the directories to
+# build in, LAB_CC is the compiler if it is not the usual one
 lab_load() {
 	LAB=$1 LAB_KIND=qemu LAB_ARCH=$NATIVE LAB_LAYERS='' LAB_CC='' LAB_MEMORY=4096 LAB_GRACE=180 LAB_MAKEARGS=
-	# where a program is in memory is part of what the emulator's translation of it
-	# depends on: at random places it would be translated again each time
+	# the emulator's translation of a program depends on its addresses: with random
+	# addresses the emulator would translate it again each time
 	LAB_CMDLINE='norandmaps slub_debug=FZP kfence.sample_interval=10'
 	case $LAB in
 	6.12) stock_kernel KERNEL 6.12 trixie amd64 trixie; root_of ROOT trixie ;;
@@ -23,7 +23,7 @@ lab_load() {
 	rt) stock_kernel KERNEL rt trixie rt-amd64 trixie; root_of ROOT trixie ;;
 	6.1) stock_kernel KERNEL 6.1 bookworm amd64 bookworm; root_of ROOT bookworm ;;
 	uml) lab_uml uml.config ;;
-	# the less memory, the less is searched for leaks
+	# with less memory the search for leaks is shorter
 	debug)
 		lab_uml "uml.config debug.config"
 		LAB_MEMORY=1536 LAB_GRACE=600
@@ -46,9 +46,9 @@ lab_uml() {
 	root_of ROOT trixie
 }
 
-# A processor that waits for a race has another one to wait for only if the emulator's
-# processors run side by side; and it has to wait for longer than a real one, for the
-# other is as slow as itself.
+# A processor that waits for a race only meets another one if the emulator's processors run
+# at the same time; and it must wait for longer than a real one, because the other processor
+# is as slow as itself.
 lab_kcsan() {
 	kcsan_kernel KERNEL kcsan trixie-backports trixie
 	root_of ROOT trixie

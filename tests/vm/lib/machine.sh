@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Boots a prepared lab on the files of one run and judges how it ended. A run's
-# directory holds payload.tar, and gets console (the kernel's messages) and
-# status (lines from guest/init).
+# Boots a prepared lab with the files of one run, and judges how the run ended. A run's
+# directory holds payload.tar, and gets console (the kernel's messages) and status (lines
+# from guest/init).
 
 CPUS=${LAB_CPUS:-2}
 MACHINE_PID=
@@ -12,24 +12,23 @@ GATE_PATTERN='WARNING:|(^|[^E])BUG:|Oops|Kernel panic|general protection fault|u
 
 KERNEL_OPTIONS='quiet panic=-1 oops=panic'
 
-# With LAB_ICOUNT=1 a machine of QEMU has one processor, whose clocks count the
-# instructions that it executes, one for a nanosecond, and jump when it is idle:
-# then durations, less idle time, are numbers of instructions, the same in each
-# run. Nothing that looks for errors slows such a machine down, and no time limit
-# of the kernel's own applies.
+# With LAB_ICOUNT=1 a machine of QEMU has one processor. Its clocks count executed
+# instructions, one for a nanosecond, and jump when it is idle: then durations, less idle
+# time, are numbers of instructions, and are the same in each run. On such a machine no
+# checkers slow down the kernel, and the kernel's own time limits are off.
 ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 sysctl.kernel.hung_task_timeout_secs=0'
 
-# boot_KIND DIR: execs the emulator; script output goes to its standard output
-# Nothing is written back, so the images of running labs may be shared.
-# Both processors of a machine of QEMU are one thread, which changes between them: as
-# threads of their own one may still execute a translation of code that the other has
-# patched, a breakpoint that the kernel knows nothing of any more. But a process that waits for the
-# other one by looking waits for some milliseconds each time: with LAB_PARALLEL=1 they
-# are threads.
+# boot_KIND DIR: execs the emulator; the script's output goes to its standard output.
+# Nothing is written back, so running labs may share images.
+# Both processors of a machine of QEMU are one thread, which switches between them. With a
+# thread for each, one processor may still execute an old translation of code that the other
+# has patched, with a breakpoint that the kernel has already forgotten. But with one thread a
+# process that polls for another one waits for some milliseconds each time: so with
+# LAB_PARALLEL=1 each processor has a thread.
 boot_qemu() {
 	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE smp=$CPUS
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
-	# the table that a kernel without ACPI reads has the first processor of each socket
+	# a kernel without ACPI reads a table that only lists the first processor of each socket
 	[ "$LAB" != kcsan ] || smp+=",sockets=$CPUS"
 	accel=(-accel "tcg,thread=$threads" -smp "$smp")
 	if [ -n "${LAB_ICOUNT:-}" ]; then
@@ -48,9 +47,9 @@ boot_qemu() {
 		-drive "file=$dir/payload.tar,if=virtio,format=raw,snapshot=on,file.locking=off"
 }
 
-# With LAB_PIN=1 each processor of a User-Mode Linux stays on one of the host's,
-# and with it the programs that begin there: a system call is then a change of
-# context, not one processor that wakes another one up.
+# With LAB_PIN=1 each processor of a User-Mode Linux, with the programs that begin on it,
+# stays on one of the host's processors: a system call is then a context switch, and does
+# not wake up another processor.
 UML_PIN='
 pin() {
 	local cpu=0 tid all=()
@@ -70,13 +69,13 @@ boot_uml() {
 	options+=" ubd0=cow0,/run/root/root.img ubd1=cow1,/run/kernel/modules.img ubd2=cow2,payload.tar"
 	options+=" con=null con0=null,fd:3 con1=fd:0,fd:1 con2=null,fd:4"
 	options+=" $KERNEL_OPTIONS $LAB_CMDLINE LAB_IO=tty1 LAB_STATUS=tty2 LAB_MHZ=$mhz"
-	# not as process 1 of its namespace, which no signal kills
+	# not as process 1 of its namespace, because no signal kills that process
 	[ -z "${LAB_PIN:-}" ] || pin="$UML_PIN pin $CPUS >pins 2>&1 & "
 	in_root "$ROOT/root" "cd /run/lab; $pin/run/kernel/linux $options 3>>console 4>>status; exit \$?" \
 		"$dir:/run/lab" "$KERNEL:/run/kernel" "$ROOT:/run/root"
 }
 
-# machine_boot LAB KIND KERNEL ROOT CMDLINE MEMORY DIR: where the machine's shell begins
+# machine_boot LAB KIND KERNEL ROOT CMDLINE MEMORY DIR: the first function of the machine's shell
 machine_boot() {
 	LAB=$1 LAB_KIND=$2 KERNEL=$3 ROOT=$4 LAB_CMDLINE=$5 LAB_MEMORY=$6
 	"boot_$LAB_KIND" "$7" 2>"$7/emulator"
@@ -89,10 +88,10 @@ all_messages() {
 	tr -d '\r' <"$1/console" | awk 'started; /lab: the script starts/ { started = 1 }'
 }
 
-# messages DIR: the same without data races that are not this tree's
+# messages DIR: the same without data races outside of this tree's code
 messages() { all_messages "$1" | without_races_elsewhere; }
 
-# tell_races DIR: of those, how many there were, and between which functions
+# tell_races DIR: prints the number of data races left out, and their functions
 tell_races() {
 	local races count title
 	races=$(all_messages "$1" | races_elsewhere)
@@ -101,9 +100,9 @@ tell_races() {
 	while IFS=$'\t' read -r count title; do log "  $count x $title"; done <<<"$races"
 }
 
-# crashes DIR: programs that a signal ended with a core dump. qperf and those of perftest
-# do that by faults of their own, as they access what they have freed: as long as that is
-# not in this tree's library, it tells nothing.
+# crashes DIR: programs that a signal ended with a core dump. qperf and perftest's programs
+# crash because of their own faults, as they access freed memory: such a crash is ignored
+# unless it is in this tree's library.
 crashes() {
 	messages "$1" | awk '
 		match($0, /\[[0-9]+\]:? (segfault at|general protection fault ip:)/) {
@@ -123,10 +122,10 @@ crashes() {
 		}'
 }
 
-# Warnings of the kernel's that are no fault: iwt_faults lets allocations fail while the module
-# is loaded, and the kernel warns when a trace event of a module finds no memory. How many
-# allocations come before the module's own differs a little from one time to the next, so the
-# program cannot leave these out for certain.
+# Warnings of the kernel that are no fault: iwt_faults lets allocations fail while the module is
+# loaded, and the kernel warns when a trace event of a module finds no memory. The number of
+# allocations before the module's own varies a little, so the program cannot exclude these
+# reliably.
 SPARED='WARNING: kernel/trace/trace_events\.c:[0-9]+ at .*: iwt_faults/[0-9]+'
 
 # bad_messages DIR: messages that no test may provoke, and programs that crashed
@@ -177,9 +176,9 @@ judge() {
 	return "$rc"
 }
 
-# machine_run DIR TIME: boots, waits, judges. "timeout" makes the machine a
-# process group of its own, so that all of it can be ended; to read the terminal
-# it must be a session, which the scheduler sets apart from everything else.
+# machine_run DIR TIME: boots, waits, judges. "timeout" puts the machine into its own process
+# group, so that all its processes can be ended; to read the terminal it must be a session,
+# which the scheduler treats as a separate group.
 machine_run() {
 	local dir=$1 time=$2 rc=0 session=
 	: >"$dir/console"; : >"$dir/status"; : >"$dir/emulator"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The files of one run, packed for the machine's third disk.
+# Packs the files of one run for the machine's third disk.
 
-# payload_place STAGE SCRIPT: puts the script into place, prints its path there
+# payload_place STAGE SCRIPT: copies the script to its place, prints its path in the machine
 payload_place() {
 	local stage=$1 script
 	script=$(realpath "$2")
@@ -16,7 +16,7 @@ payload_place() {
 	echo "/opt/iw_tcp/${script#"$TREE"/}"
 }
 
-# payload_pack BUILD DIR SCRIPT TIME INTERACTIVE ARGS...: DIR/payload.tar
+# payload_pack BUILD DIR SCRIPT TIME INTERACTIVE ARGS...: makes DIR/payload.tar
 payload_pack() {
 	local out=$1 dir=$2 script=$3 time=$4 interactive=$5 stage=$2/stage path
 	shift 5

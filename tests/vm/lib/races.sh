@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Reports of data races (KCSAN). One with a function of this tree's in it, at any
-# depth of either processor's stack, is judged as every other message. One without is
-# the rest of the kernel's own: it is left out, and races_elsewhere names it.
+# Reports of data races (KCSAN). A report with a function of this tree, at any depth of either
+# processor's stack, is judged like every other message. A report without one is about the rest
+# of the kernel: it is left out, and races_elsewhere names it.
 
-# How a line of a report begins and ends, what is this tree's in a line
+# How a report begins and ends, and which lines name functions of this tree
 RACES_AWK='
 function is_ours(line) {
 	return line ~ /BUG: KCSAN:|\+0x[0-9a-f]+\/0x[0-9a-f]+/ &&
@@ -41,5 +41,5 @@ END {
 # without_races_elsewhere: a filter for the kernel's messages
 without_races_elsewhere() { awk "$RACES_AWK"; }
 
-# races_elsewhere: of the kernel's messages, how often which race was left out
+# races_elsewhere: prints how often each race in the kernel's messages was left out
 races_elsewhere() { awk -v names=1 "$RACES_AWK" | sort -k1,1nr -k2; }

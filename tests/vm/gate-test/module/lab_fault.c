@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the gate of the laboratories must notice, done on purpose when the
- * module is loaded with fault=KIND.
+ * Faults that the gate of the laboratories must notice; this module makes the fault KIND
+ * when it is loaded with fault=KIND.
  */
 #include <linux/module.h>
 #include <linux/kthread.h>
@@ -62,7 +62,7 @@ static int iwt_lab_count(void *unused)
 	return 0;
 }
 
-/* By its name no function of this tree's: the rest of the kernel has races */
+/* Its name is not that of a function of this tree: as a race of the rest of the kernel */
 static int lab_count_elsewhere(void *unused)
 {
 	while (!kthread_should_stop()) {
