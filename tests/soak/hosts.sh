@@ -95,7 +95,7 @@ hosts_down() {
 	MADE_NS=() MADE_DEV=()
 }
 
-# is_set LINK NAME: sets SET to the value of LINK's setting NAME, or to nothing if there is no LINK
+# is_set LINK NAME: sets SET to the value of LINK's setting NAME, or to nothing without such LINK
 is_set() { SET=; { read -r SET <"$SETTINGS/$1/$2"; } 2>/dev/null; }
 
 # at_odds CRC LINK: one of the two requires CRC and the other declines it, so LINK and a link

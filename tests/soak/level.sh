@@ -73,8 +73,8 @@ more() {
 # allocated by setup_callback_client() of nfsd (/sys/kernel/debug/slab/*/alloc_traces shows this,
 # in a kernel that is started with slab_debug=U). The connection is gone, with all objects that
 # this driver had for it, and over TCP no transport is kept. So these are left out: as many
-# transports as all three of the caches that otherwise hardly change have grown by since the first quarter of
-# the run. Growth in another proportion is still found.
+# transports as all three of the caches that otherwise hardly change have grown by since the first
+# quarter of the run. Growth in another proportion is still found.
 CALLBACKS='kmalloc-8 2 kmalloc-16 7 kmalloc-96 2 kmalloc-512 2 kmalloc-4k 1'
 
 # growth FILE...: prints, from measurements in their order, what has grown in each quarter of the
