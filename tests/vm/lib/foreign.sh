@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Machines of another architecture than the host's. Their userland is unpacked, not
-# installed, for no program of theirs runs on the host: what the packages' scripts would
-# have made comes from the same release's userland of the host's architecture. What runs
-# in them is compiled there, with a cross compiler and their userland as its sysroot.
-# A suite of another architecture is called SUITE:ARCHITECTURE.
+# Machines of another architecture than the host's. Their userland is unpacked, not installed,
+# because none of their programs runs on the host: files that the packages' scripts would have
+# made come from the same release's userland of the host's architecture. The programs of the
+# tests are compiled in that userland, with a cross compiler and the machine's userland as its
+# sysroot. A suite of another architecture is called SUITE:ARCHITECTURE.
 
 NATIVE=amd64
 
-# architecture: GNU's name of it; the host's emulator, and the package that has it
+# architecture: GNU's name; the host's emulator, and the package of the emulator
 declare -A FOREIGN=(
 	[arm64]="aarch64-linux-gnu qemu-system-aarch64 qemu-system-arm"
 	[s390x]="s390x-linux-gnu"
@@ -20,7 +20,7 @@ arch_of() { case $1 in *:*) echo "${1##*:}" ;; *) echo $NATIVE ;; esac; }
 # foreign_triplet ARCHITECTURE
 foreign_triplet() { cut -d' ' -f1 <<<"${FOREIGN[$1]}"; }
 
-# foreign_need LAB...: "command=package" of what the host needs for the LABs
+# foreign_need LAB...: prints "command=package" for commands that the host needs for the LABs
 foreign_need() {
 	local lab words
 	for lab; do
@@ -29,7 +29,7 @@ foreign_need() {
 	done
 }
 
-# foreign_root_packages SUITE: root_packages, less what only compiles
+# foreign_root_packages SUITE: root_packages, without packages that are only for compiling
 foreign_root_packages() {
 	root_packages "$1" | grep -vxE 'ccache|make|pahole|gcc(-[0-9]+)?|flex|bison|bc|pkgconf|xz-utils'
 	echo busybox-static
@@ -48,7 +48,7 @@ foreign_unpack() {
 		"$suite" "$dir" "$(apt_repository)"
 }
 
-# foreign_configure NATIVE-ROOT DIR: what the packages' scripts make
+# foreign_configure NATIVE-ROOT DIR: makes the files that the packages' scripts would make
 foreign_configure() {
 	local native=$1 dir=$2 link
 	rm -rf "$dir"/usr/share/{man,info,locale} "$dir"/var/lib/apt/lists
@@ -86,7 +86,7 @@ foreign_root() {
 # cross_gcc SUITE ARCHITECTURE: the compiler of the release's kernels
 cross_gcc() { printf '%s-%s\n' "$(foreign_triplet "$2")" "$(root_packages "$1" | grep -xE 'gcc-[0-9]+')"; }
 
-# layer_unpack SUITE DIR "PACKAGES": their contents, to be laid over the suite's userland
+# layer_unpack SUITE DIR "PACKAGES": unpacks them, to be laid over the suite's userland
 layer_unpack() {
 	local suite=$1 dir=$2 packages=$3 deb
 	mkdir -p "$dir.debs" "$dir/usr/lib"
@@ -111,7 +111,7 @@ build_cross() {
 # build_emulator SUITE "PACKAGES" OUT
 build_emulator() { layer_unpack "$1" "$3/root" "$2"; }
 
-# emulator_of VAR SUITE PACKAGE: a release's emulator, to be laid over its userland
+# emulator_of VAR SUITE PACKAGE: sets VAR to a release's emulator, to be laid over its userland
 emulator_of() {
 	local packages
 	apt_update "$2"
@@ -141,7 +141,7 @@ build_foreign_kernel() {
 	modules=$out/tree/usr/lib/modules/$version
 	echo "$version" >"$out/version"
 	mv "$out/tree/boot/vmlinuz-$version" "$out/linux"
-	# without it no BTF is made, for which the host's tools would have to know the byte order
+	# without vmlinux no BTF is made: the host's tools would have to know the byte order for BTF
 	rm -rf "$out/tree"/{boot,usr/share} "$out"/tree/usr/src/linux-headers-*/vmlinux
 	kernel_trim_modules "$modules"
 	find "$modules" -name '*.ko.xz' -print0 | xargs -0r -P2 -n64 xz -d
@@ -159,7 +159,7 @@ build_foreign_kernel() {
 	foreign_initrd "$root/root" "$out/initrd"
 }
 
-# foreign_initrd ROOT FILE: initrd_make's, with the machine's own shell
+# foreign_initrd ROOT FILE: as initrd_make, with the machine's own shell
 foreign_initrd() {
 	local root=$1 file=$2 dir
 	dir=$(mktemp -d)
@@ -174,7 +174,7 @@ foreign_kernel() {
 	local packages recipe
 	apt_update "$3"
 	packages=$(kernel_packages "$3" "$4")
-	# its programs run on the host
+	# the programs of linux-kbuild run on the host
 	packages=$(sed "s/^\(linux-kbuild-[^=]*\)=/\1:$NATIVE=/" <<<"$packages")
 	recipe=$(declare -f build_foreign_kernel foreign_initrd kernel_unpack kernel_trim_modules \
 		siw_source kernel_finish initrd_make; cat "$VM_DIR/guest/initrd")
@@ -182,7 +182,7 @@ foreign_kernel() {
 		build_foreign_kernel "$3" "$5" "$packages"
 }
 
-# lab_foreign SUITE FLAVOUR USERLAND:ARCHITECTURE: what lab_load sets
+# lab_foreign SUITE FLAVOUR USERLAND:ARCHITECTURE: sets the variables of lab_load
 # shellcheck disable=SC2034 # for the other files
 lab_foreign() {
 	local suite=$1 flavour=$2 userland=$3 cross native emulator
@@ -191,7 +191,7 @@ lab_foreign() {
 	foreign_root ROOT "$userland"
 	cross_of cross "$userland"
 	if [ "$LAB_ARCH" = s390x ]; then
-		# with Debian 12's, QEMU 7.2, the machine finds the checksum of each ICMP message wrong
+		# with Debian 12's emulator, QEMU 7.2, the machine finds each ICMP checksum wrong
 		emulator_of emulator trixie qemu-system-s390x
 		root_of native trixie
 		export LAB_EMULATOR="$emulator/root $native/root"
@@ -201,9 +201,9 @@ lab_foreign() {
 	LAB_CC="$(cross_gcc "${userland%:*}" "$LAB_ARCH") --sysroot=/sysroot"
 }
 
-# boot_foreign DIR EMULATOR...: as boot_qemu. The script's terminal and the one of the
-# status lines are virtual consoles, which all machines have. Disks are PCI devices, which
-# every machine finds in their order.
+# boot_foreign DIR EMULATOR...: as boot_qemu. The terminals of the script and of the status
+# lines are virtual consoles, which all machines have. Disks are PCI devices, which every
+# machine finds in their order.
 boot_foreign() {
 	local dir=$1 threads=single; shift
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
@@ -221,7 +221,7 @@ boot_foreign() {
 		-device virtio-blk-pci,drive=a -device virtio-blk-pci,drive=b -device virtio-blk-pci,drive=c
 }
 
-# A processor without what is slow to emulate (authenticated pointers) and no test's subject
+# A processor without features that are slow to emulate (authenticated pointers) and not tested
 boot_arm64() { CONSOLE=ttyAMA0 boot_foreign "$1" qemu-system-aarch64 -M virt -cpu neoverse-n1; }
 boot_s390x() {
 	# shellcheck disable=SC2016 # expanded there

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Kernels: the distribution's own, with the headers to build against, the siw
-# module built from the same release's source package, and what boots them.
+# Kernels: the distribution's own, with the headers to build against, the siw module built
+# from the same release's source package, and the files to boot them.
 # An artefact "kernel-NAME" holds
 #   version      the release string
 #   linux        the image to boot, and initrd
 #   tree/        headers and modules, to be laid over a userland for building
 #   modules.img  a file system with the modules that the labs need
 
-# A suite that goes on to the next series keeps the last one for long: what a
-# laboratory is called after is what it boots.
+# A suite that changes to the next series keeps the last one for a long time: a laboratory
+# boots the series that it is named after.
 declare -A KERNEL_SERIES=([trixie-backports]=7.2 [bookworm-backports]=6.12)
 
-# kernel_release SUITE FLAVOUR: what follows linux-image- in the package's name
+# kernel_release SUITE FLAVOUR: the part behind linux-image- in the package's name
 kernel_release() {
 	local series=${KERNEL_SERIES[${1%:*}]:-} release
 	if [ -z "$series" ]; then
@@ -43,8 +43,8 @@ kernel_source_package() {
 	printf 'linux-source-%s=%s\n' "$series" "$1"
 }
 
-# What tests can use; the rest of a distribution's modules is drivers for
-# hardware that no lab has.
+# Modules that tests can use; the rest of a distribution's modules are drivers for hardware
+# that no lab has.
 kernel_trim_modules() {
 	local dir=$1 keep=$1.keep sub
 	mkdir "$keep"
@@ -89,7 +89,7 @@ build_stock_kernel() {
 	version=$(basename "$out"/tree/usr/lib/modules/*)
 	modules=$out/tree/usr/lib/modules/$version
 	echo "$version" >"$out/version"
-	# where the image is depends on the release
+	# the place of the image depends on the release
 	cp "$(ls -d "$out/tree/boot/vmlinuz-$version" "$modules/vmlinuz" 2>/dev/null)" "$out/linux"
 	rm -f "$modules/vmlinuz"
 	rm -rf "$out/tree"/{boot,usr/share}
@@ -107,7 +107,7 @@ build_stock_kernel() {
 	kernel_finish "$out"
 }
 
-# siw_source DEB DIR: the siw directory of a linux-source package
+# siw_source DEB DIR: unpacks the siw directory of a linux-source package
 siw_source() {
 	local deb=$1 dir=$2
 	mkdir -p "$dir"
@@ -117,7 +117,7 @@ siw_source() {
 			--wildcards 'linux-source-*/drivers/infiniband/sw/siw/*'
 }
 
-# kernel_finish DIR: indices, the modules' file system and the initrd
+# kernel_finish DIR: makes indices, the modules' file system and the initrd
 kernel_finish() {
 	local out=$1 version stage
 	version=$(cat "$out/version")
@@ -133,7 +133,7 @@ kernel_finish() {
 	initrd_make "$out/tree/usr/lib/modules/$version" "$out/initrd"
 }
 
-# initrd_make MODULES FILE: mounts the disks and hands over to the lab's init
+# initrd_make MODULES FILE: makes an initrd that mounts the disks and runs the lab's init
 initrd_make() {
 	local modules=$1 file=$2 dir m
 	dir=$(mktemp -d)

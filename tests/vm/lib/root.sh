@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # The userland of a release: a directory to build in and an image to boot from.
 
-# root_packages SUITE: what is installed besides the essential packages
+# root_packages SUITE: packages to install besides the essential ones
 root_packages() {
 	sed 's/#.*//' "$VM_DIR/config/packages" "$VM_DIR/config/packages.$1" | xargs -n1
 }
@@ -29,7 +29,7 @@ root_install() {
 		--customize-hook="$hook" "$suite" "$dir" "$(apt_repository)"
 }
 
-# root_of VAR SUITE: the cached userland of SUITE: root/ and root.img
+# root_of VAR SUITE: sets VAR to the cached userland of SUITE: root/ and root.img
 root_of() {
 	artefact "$1" "root-$2" "$(hash_of "$2" "$(root_packages "$2")" \
 		"$(declare -f build_root root_install)")" build_root "$2"
@@ -37,7 +37,7 @@ root_of() {
 
 # in_root "LOWER..." SCRIPT [BIND...]: runs the bash SCRIPT in a copy-on-write
 # view of the directories LOWER (topmost first), with /proc, /dev and the
-# directories BIND (source:target) mounted. What it writes elsewhere is lost.
+# directories BIND (source:target) mounted. Files that it writes elsewhere are lost.
 in_root() {
 	local lower=$1 script=$2; shift 2
 	# shellcheck disable=SC2016
