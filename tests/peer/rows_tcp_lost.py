@@ -34,7 +34,7 @@ def held_by_tcp(t, tcp):
 
 
 def none_succeeds(conn, begun, others, more=0):
-    """Checks that all Sends are flushed, except complete ones and at most more; and others receives, too."""
+    """Checks that all Sends are flushed, except complete ones and at most more, and others receives too."""
     rest = conn.poll(SENDS - len(begun) + others)
     good = [wc.wr for wc in rest if wc.status != FLUSH]
     check(len(good) <= more, "TCP has not all octets of what succeeds:", good)

@@ -47,7 +47,7 @@ enum {
 	TOUCHES = 1 << 1,	/* the region MINE changes */
 	IN_RECV = 1 << 2,	/* the receive is wrong, not the send */
 	IN_RING = 1 << 3,	/* an index is wrong, not a send or receive */
-	FILLS = 1 << 4,		/* the completion queue is too small; the sends are correct */
+	FILLS = 1 << 4,		/* the completion queue overflows; the receiver gets correct sends */
 	QUIET = 1 << 5,		/* no receive completes at the end of the stream */
 };
 

@@ -291,7 +291,7 @@ static void test_conclude_depths(void)
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ord, 8);
 	CHECK_EQ(t.ird, 16);
-	/* both depths and RTR wrong: the error is about the depths */
+	/* depths and RTR are both wrong: the error is about the depths */
 	t = REPLY(.ird = 4, .ord = 33);
 	CHECK_EQ(t.err, IWT_ERR_MPA_IRD);
 	t = REPLY(.ird = 4, .ord = 17);

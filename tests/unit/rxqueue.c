@@ -45,7 +45,7 @@ static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 		f->address = octets(q, at + done, n, have);
 		f->size = n;
 		done += n;
-		/* two fragments that are contiguous in memory are one piece */
+		/* two contiguous fragments are one piece; this needs room for one more */
 		if (n > 1 && skb->si.nr_frags + 1 < MAX_SKB_FRAGS &&
 		    !(q->any(q->ctx) % 3)) {
 			f->size = n / 2;
