@@ -41,13 +41,14 @@ static void run_locked(struct iwt_sock *s)
 }
 
 /*
- * With PREEMPT_RT an ordinary thread: bottom half work would be done by whatever thread runs
- * bottom halves next, see iwt_sock_hand_over().
+ * Runs engines. With PREEMPT_RT it has ordinary threads: bottom half work would be done by
+ * whatever thread runs bottom halves next, see iwt_sock_hand_over().
  */
+static struct workqueue_struct *run_wq;
+
 static void queue_run(struct iwt_sock *s)
 {
-	queue_work(IS_ENABLED(CONFIG_PREEMPT_RT) ? system_percpu_wq : system_bh_wq,
-		   &s->run_work[READ_ONCE(s->run_by)].work);
+	queue_work(run_wq, &s->run_work[READ_ONCE(s->run_by)].work);
 }
 
 /*
@@ -188,6 +189,29 @@ bool iwt_sock_hand_over(struct iwt_sock *s)
 void iwt_sock_retry(struct iwt_sock *s)
 {
 	queue_delayed_work(system_bh_wq, &s->retry_work, RETRY_DELAY);
+}
+
+/**
+ * iwt_sock_run_init() - at module load; may sleep
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iwt_sock_run_init(void)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		run_wq = alloc_workqueue("iw_tcp_run", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
+	else
+		run_wq = system_bh_wq;
+	return run_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * iwt_sock_run_exit() - at module unload, when no socket is left; may sleep
+ */
+void iwt_sock_run_exit(void)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		destroy_workqueue(run_wq);
 }
 
 /**
