@@ -42,7 +42,7 @@ static void run_locked(struct iwt_sock *s)
 
 /*
  * Runs engines. With PREEMPT_RT it has ordinary threads: bottom half work would be done by
- * whatever thread runs bottom halves next, see iwt_sock_hand_over().
+ * whatever thread runs bottom halves next (realtime.c).
  */
 static struct workqueue_struct *run_wq;
 
@@ -151,32 +151,6 @@ void iwt_sock_run(struct iwt_sock *s)
 void iwt_sock_run_bh(struct iwt_sock *s)
 {
 	queue_run(s);
-}
-
-static bool is_realtime(const struct task_struct *t)
-{
-	return t->policy == SCHED_FIFO || t->policy == SCHED_RR;
-}
-
-/**
- * iwt_sock_hand_over() - are the engines work for another thread?
- * @s: socket
- *
- * With PREEMPT_RT some threads of the kernel are real time tasks and run bottom halves: those of
- * timers, of RCU, of interrupts. What they run may not go on by itself, or no ordinary task has
- * the processor any more; but the engines of two ends on one machine do, one segment leads to
- * the next. So the engines run in a worker then. A program that is a real time task has chosen
- * to be one. Any context.
- *
- * Return: true if the worker will run them.
- */
-bool iwt_sock_hand_over(struct iwt_sock *s)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT) || !(current->flags & PF_KTHREAD) ||
-	    !is_realtime(current))
-		return false;
-	queue_run(s);
-	return true;
 }
 
 /**
