@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What each selftest begins with: it sources this file, and has all of this directory that
-# selftests use. README says how one is written.
+# Each selftest begins by sourcing this file, which sources everything in this directory that
+# selftests use. README says how to write a selftest.
 
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/lib/ktap.sh
@@ -32,11 +32,11 @@ begin() {
 	ktap_begin
 }
 
-# only_iw_tcp WHY: links of another type are not tested
+# only_iw_tcp WHY: the test skips if the links are of another type
 only_iw_tcp() { [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "$*"; }
 
-# two_links [MTU]: A and B with a link each. Without them there is no test.
+# two_links [MTU]: makes A and B with a link each. If this fails, the test ends.
 two_links() { setup "${1:-1500}" || { not_ok "two links"; ktap_finish; }; }
 
-# two_namespaces [MTU]: A and B without links
+# two_namespaces [MTU]: makes A and B without links
 two_namespaces() { net_setup "${1:-1500}" || { not_ok "two namespaces"; ktap_finish; }; }

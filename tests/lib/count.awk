@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Counts the results in the output of suite.sh. Prints one line for each:
-# "pass", "fail REASON" or "skip REASON". -v items= is how many must have run; those
-# in the environment's WITHOUT, one a line, do not count.
+# "pass", "fail REASON" or "skip REASON". -v items= is how many items must have run; items
+# in the environment variable WITHOUT, one a line, do not count.
 function fail(why) { print "fail " name ": " why; bad++ }
 
 BEGIN {

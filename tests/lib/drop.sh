@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Traffic to be interrupted. Needs pair.sh.
+# Traffic for tests that interrupt it. Needs pair.sh.
 # shellcheck disable=SC2034
 
-# wait_quiet SECONDS NS PORT: until no connection from or to PORT is left
+# wait_quiet SECONDS NS PORT: waits until no connection from or to PORT is left
 wait_quiet() { wait_in "$1" "$2" no_connections "$3"; }
 
-# traffic: endless writes from A to B; SRV and CLI are the pids, PORT its port
+# traffic: starts endless writes from A to B; SRV and CLI are the pids, PORT is the port
 traffic() {
 	local n was=$DISTANCE
 	PORT=18515
@@ -30,7 +30,7 @@ traffic() {
 
 moving_or_early() { moving "$NS_A" "$IF_A" 1000000 || too_early 0 "$TMP/traffic-client"; }
 
-# traffic_rping: endless sends, writes and reads, with rping
+# traffic_rping: starts endless sends, writes and reads, with rping
 traffic_rping() {
 	PORT=7174
 	MOVING_FROM=
@@ -43,7 +43,7 @@ traffic_rping() {
 	busywait "$IWT_TIME" moving "$NS_A" "$IF_A" 100000
 }
 
-# moving NS NETDEV OCTETS: has this much been sent since the first call?
+# moving NS NETDEV OCTETS: has NETDEV sent so many octets since the first call?
 moving() {
 	local now fields
 	now=$(in_net "$1" cat /proc/net/dev) || return 1

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# awk -f excuse.awk file=1 STANDSTILL file=2 LOG file=3 RESULTS: which failures of a job may come from a
-# machine that stood still. Prints "ITEM<tab>REASON" for each item that failed, if a
-# standstill (a line of standstill.sh) fell into each one's run; nothing if one
-# failed without, or if something failed that is no item, as the gate of a laboratory.
-# Of that one complaint alone is excused: RCU saw a long standstill, too. It is laid to
-# the items that ran then.
+# awk -f excuse.awk file=1 STANDSTILL file=2 LOG file=3 RESULTS: which failures of a job may have
+# been caused by a machine that stood still. Prints "ITEM<tab>REASON" for each item that failed,
+# if a standstill (a line of standstill.sh) fell into the run of each of them. Prints nothing if
+# one failed without a standstill, or if something failed that is no item, for example the gate
+# of a laboratory. Only one complaint of the gate is excused: an RCU stall, because RCU notices a
+# long standstill, too. Then the items that ran during the standstill count as failed.
 { sub(/\r$/, "") }
 
 file == 1 { until[++stalls] = $1; cpu[stalls] = $2; length_of[stalls] = $3; next }
@@ -41,7 +41,7 @@ file == 3 && /^fail the gate of the lab / && rcu && !gate { stalled = 1; next }
 		hard = 1
 }
 
-# the longest standstill in the run of an item, of that many seconds at least
+# beside(): the longest standstill during the run of item, of at least that many seconds
 function beside(item, least, i, most) {
 	for (i = 1; i <= stalls; i++)
 		if (length_of[i] >= least && until[i] >= begin[item] && (!(item in end) || until[i] - length_of[i] <= end[item]) &&

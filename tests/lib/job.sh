@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Runs the jobs of tests/check: commands whose output is that of suite.sh.
-# Needs standstill.sh. LOGS is where logs and results go.
+# Runs the jobs of tests/check: commands whose output has the form of suite.sh's output.
+# Needs standstill.sh. LOGS is the directory of logs and results.
 
 NAMES=() COMMANDS=() LISTS=() ITEMS=()
 
-# job NAME COMMAND ITEM...: COMMAND (quoted for the shell) runs the ITEMs behind it
+# job NAME COMMAND ITEM...: COMMAND (quoted for the shell) runs the ITEMs that follow it
 job() {
 	NAMES+=("$1")
 	COMMANDS+=("$2")
@@ -14,13 +14,13 @@ job() {
 	ITEMS+=($#)
 }
 
-# on_host NAME COMMAND...: prints TAP on this machine
+# on_host NAME COMMAND...: a job on this machine; COMMAND prints TAP
 on_host() { job "$1" "host_suite $(printf '%q ' "${@:2}")" "$1"; }
 
-# in_lab NAME LAB SECONDS LIMIT ITEM...: tests in a laboratory, at most SECONDS
-# all together and LIMIT each; in "LAB/1" with one processor. Several for each
-# of few real ones cost more time than they show races, in all labs at once.
-# Those of a User-Mode Linux stay where they are, which takes a fifth less time.
+# in_lab NAME LAB SECONDS LIMIT ITEM...: tests in a laboratory, at most SECONDS all together and
+# LIMIT each; "LAB/1" has one processor, other laboratories have two. With many laboratories at
+# once, more virtual processors for each real one take more time and show few more races.
+# Processors of a User-Mode Linux are pinned (LAB_PIN), which takes a fifth less time.
 in_lab() {
 	local name=$1 lab=${2%/*} time=$3 limit=$4 cpus=2
 	[ "$lab" = "$2" ] || cpus=${2#*/}
@@ -39,8 +39,8 @@ host_suite() {
 	return $status
 }
 
-# stamp: passes the output of suite.sh on, with a line "=== at SECONDS-SINCE-1970"
-# behind each that begins or ends a test, by the clock of this machine: that of a
+# stamp: copies the output of suite.sh, with a line "=== at SECONDS-SINCE-1970" behind each line
+# that begins or ends a test. It uses the clock of this machine, because the clock of a
 # laboratory may be late, above all when this machine stands still.
 stamp() {
 	local line
@@ -69,12 +69,12 @@ run_items() {
 	*) verdict="exit status $status"
 		! grep -q '^fail' "$part" || verdict='' ;;
 	esac
-	# it did not come to a test: say why
+	# If no test began, say why
 	grep -q '^=== begin' "$log" || verdict="${verdict:-no test ran}: $(tail -n 1 "$log")"
 	[ -z "$verdict" ] || echo "fail $verdict (see $log)" >>"$part"
 }
 
-# once_more INDEX ITEMS LOG PART TRIES EXCUSES: of a run of ITEMS items, those that failed while
+# once_more INDEX ITEMS LOG PART TRIES EXCUSES: runs again those of ITEMS items that failed while
 # this machine stood still (EXCUSES: lines of excuse.awk); leaves the results of all in PART.
 once_more() {
 	local name=${NAMES[$1]} log=$3 part=$4 items=() item why
@@ -94,8 +94,9 @@ once_more() {
 	rm -f "$part.again"
 }
 
-# settle INDEX ITEMS LOG PART TRIES: runs once more what failed while this machine stood still.
-# What fails again has failed, unless it did beside another standstill, and TRIES are left.
+# settle INDEX ITEMS LOG PART TRIES: runs once more the items that failed while this machine
+# stood still. An item that fails again has failed, unless it failed during another standstill
+# and TRIES are left.
 settle() {
 	local excuses
 	[ "$5" -gt 0 ] || return 0
@@ -111,8 +112,8 @@ run_job() {
 	mv "$part" "$LOGS/$name.result"
 }
 
-# explain LOG: what failed, with what the test had to say about it, and what the gate of
-# the laboratory found. The logs of other machines are seldom at hand.
+# explain LOG: prints what failed, what the test printed about it, and what the gate of the
+# laboratory found. (The reader of a result on another machine seldom has its logs.)
 explain() {
 	awk '{ sub(/\r$/, "") }
 		!/^(not ok |#)/ { said = 0 }
@@ -121,12 +122,12 @@ explain() {
 		(said-- > 0 && told++ < 60) || (found-- > 0 && more++ < 30) { print "    " $0 }' "$1"
 }
 
-# tell NAME: what came of a job
+# tell NAME: prints the result of a job
 tell() {
 	local result=$LOGS/$1.result log=$LOGS/$1.log logs
 	say "$1: $(grep -c ^pass "$result") passed, $(grep -c ^fail "$result") failed, $(grep -c ^skip "$result") skipped ($(tail -n 1 "$LOGS/$1.time"))"
 	sed -n 's/^fail /    FAILED  /p; s/^excused /    excused /p' "$result"
-	# what was tried twice (lib/pair.sh, and programs)
+	# What lib/pair.sh and programs tried twice
 	logs=("$log")
 	while [ -e "$log.again" ]; do log+=.again; logs+=("$log"); done
 	cat "${logs[@]}" | sed -n 's/\r$//; s/^# once more: /    twice   /p'
@@ -136,7 +137,7 @@ tell() {
 
 count() { cat "$LOGS"/*.result 2>/dev/null | grep -c "^$1"; }
 
-# last_line: all results; fails unless nothing has failed, and something passed
+# last_line: prints the sums; fails if something has failed or nothing has passed
 last_line() {
 	local passed failed skipped excused
 	passed=$(count pass) failed=$(count fail) skipped=$(count skip) excused=$(count excused)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""kdoc.py FILE.c...: every public function has a kernel-doc comment in front of it, and no
-line is too long. Prints what is wrong, and fails if there is anything."""
+"""kdoc.py FILE.c...: checks that every public function has a kernel-doc comment in front of it,
+and that no line is too long. Prints what is wrong, and fails if something is wrong."""
 
 import re
 import sys

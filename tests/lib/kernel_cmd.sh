@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# kernel_cmd CLANG OBJECT [ROOT]: the command with which the kernel's Makefile made OBJECT, for
-# the front end of CLANG. Puts options into ARGS and the source into SOURCE; headers of the
-# system are below ROOT. Options that only gcc knows are left out.
+# kernel_cmd CLANG OBJECT [ROOT]: finds the command with which the kernel's Makefile made OBJECT,
+# for the front end of CLANG. Puts options into ARGS and the source into SOURCE; headers of the
+# system are below ROOT. Leaves out options that only gcc knows.
 kernel_cmd() {
 	local clang=$1 object=$2 root=${3:-} cmd arg
 	local -a all=() keep=()
@@ -17,7 +17,7 @@ kernel_cmd() {
 		*) keep+=("$arg") ;;
 		esac
 	done
-	# all files have the same ones
+	# All files have the same unknown options
 	[ -n "${UNKNOWN+x}" ] || UNKNOWN=$("$clang" -### -fsyntax-only "${keep[@]}" "$SOURCE" 2>&1 |
 		sed -n "s/.*error: [^']*'\([^']*\)'.*/ \1 /p")
 	ARGS=()

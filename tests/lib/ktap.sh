@@ -41,8 +41,8 @@ check() {
 	return 1
 }
 
-# failed_itself STATUS: is it that of a program that ran, and failed? It is not if there
-# was no such program, if a time limit or a signal ended it.
+# failed_itself STATUS: is this the status of a program that ran and failed? Not if there was no
+# such program, or if a time limit or a signal ended it.
 failed_itself() { [ "$1" -ge 1 ] && [ "$1" -lt 124 ]; }
 
 # not COMMAND...: succeeds when COMMAND fails by itself
@@ -52,8 +52,8 @@ not() {
 	failed_itself $rc
 }
 
-# refuse WHAT COMMAND...: ok when COMMAND fails by itself, and says so in the words
-# $REFUSAL (a pattern of grep -E), if there are any
+# refuse WHAT COMMAND...: ok when COMMAND fails by itself, and its output matches $REFUSAL (a
+# pattern of grep -E), if that is set
 REFUSAL=
 refuse() {
 	local what=$1 rc why=''
@@ -75,9 +75,9 @@ refuse() {
 	return 1
 }
 
-# subtests PREFIX FILE STATUS: the results in FILE (TAP of another program) as ours.
-# Fails when FILE holds no plan or one that does not match, and when the program ended
-# with another STATUS than 0 and no failure of its own says why.
+# subtests PREFIX FILE STATUS: reports the results in FILE (TAP of another program) as our own.
+# Fails when FILE holds no plan or a plan that does not match, and when the program ended
+# with another STATUS than 0 and reported no failure.
 subtests() {
 	local prefix=$1 file=$2 status=${3:-that nobody looked at} line plan='' seen=0 bad=0 diags=()
 	while IFS= read -r line; do
@@ -105,7 +105,7 @@ subtests() {
 	return 1
 }
 
-# tap PREFIX COMMAND...: runs COMMAND, whose results (TAP) are ours
+# tap PREFIX COMMAND...: runs COMMAND, and reports its results (TAP) as our own
 tap() {
 	local prefix=$1 rc=0
 	shift
@@ -123,15 +123,15 @@ ktap_finish() {
 	exit 0
 }
 
-# A laboratory (tests/vm) is made for these tests: nothing may be missing there.
+# A laboratory (tests/vm) is made for these tests: no program or module may be missing there.
 in_laboratory() { [ -e "${IWT_LABORATORY-/opt/iw_tcp/vm/run.env}" ]; }
 
-# missing WHAT NAME: WHAT can't be tried for want of a program or module
+# missing WHAT NAME: WHAT can't be tested because the program or module NAME is missing
 missing() {
 	if in_laboratory; then not_ok "$1: there is no $2"; else skip "$1" "no $2 here"; fi
 }
 
-# missing_all NAME: nothing can
+# missing_all NAME: the same for the whole test
 missing_all() {
 	in_laboratory || skip_all "no $1 here"
 	not_ok "there is no $1"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The modules of tests/modules: iwt_ktest, a consumer in the kernel between A and B, and
-# iwt_held, which uses the sockets of others.
+# iwt_held, which uses sockets that belong to others.
 
 KTEST=/sys/kernel/debug/iwt_ktest
 
@@ -12,25 +12,25 @@ ktest_need() {
 	[ -d $KTEST ] || skip_all "no debugfs here"
 }
 
-# ktest GROUP [MODE]: runs a group of its tests, with completions reaped in MODE. The module is
-# told the numbers of two descriptors, which are the namespaces'.
+# ktest GROUP [MODE]: runs a group of iwt_ktest's tests, which reaps completions in MODE. The
+# module gets the numbers of two descriptors, which refer to the namespaces.
 ktest() {
 	echo "$1 ${2:-direct} 8 9 $IP_A $IP_B" 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B" >$KTEST/run
 }
 
-# ktest_results WHAT: of the last group, as ours
+# ktest_results WHAT: reports the results of the last group as our own
 ktest_results() {
 	cat $KTEST/results >"$TMP/results"
 	subtests "$1" "$TMP/results" $?
 }
 
-# ktest_unload: nothing is left of it
+# ktest_unload: unloads iwt_ktest, and fails if it stays
 ktest_unload() { modprobe -r iwt_ktest && [ ! -d /sys/module/iwt_ktest ]; }
 
 HELD=/sys/kernel/debug/iwt_held/ctl
 
-# held_need: iwt_held is loaded; what it is to do is written to $HELD. (debugfs is not in the
-# /sys of "ip netns exec".)
+# held_need: loads iwt_held; tests write commands for it to $HELD. (debugfs is not in the /sys of
+# "ip netns exec".)
 held_need() {
 	modprobe -q iwt_held || missing_all "module iwt_held"
 	[ -e $HELD ] || missing_all "debugfs"

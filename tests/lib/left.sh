@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What is left of programs and connections: "check WHAT busywait SECONDS no_qps LINK".
+# Checks what programs and connections leave behind: "check WHAT busywait SECONDS no_qps LINK".
 
 # no_objects KIND LINK: no process has an object of this kind (qp, cq, mr, pd) on LINK
 no_objects() { ! rdma resource show "$1" link "$2" 2>/dev/null | grep -q ' pid '; }
 no_qps() { no_objects qp "$1"; }
 
-# check_no_objects SECONDS LINK [WHAT]: of all kinds
+# check_no_objects SECONDS LINK [WHAT]: the same for all kinds
 check_no_objects() {
 	local kind
 	for kind in qp cq mr pd; do
@@ -14,7 +14,7 @@ check_no_objects() {
 	done
 }
 
-# nothing_of PROGRAM LINK: A's namespace shows no object of any kind that PROGRAM has
+# nothing_of PROGRAM LINK: A's namespace shows no object of PROGRAM, of any kind
 nothing_of() {
 	local kind
 	for kind in qp cq mr pd; do
@@ -22,8 +22,8 @@ nothing_of() {
 	done
 }
 
-# no_resources NS LINK: nothing of the link is in use. Completion queues that
-# the core pools for kernel consumers live as long as the device.
+# no_resources NS LINK: no objects of the link are in use, except completion queues: those
+# that the core pools for kernel consumers live as long as the device.
 no_resources() {
 	local out
 	out=$(in_ns "$1" rdma resource show "$2") || return
@@ -31,12 +31,12 @@ no_resources() {
 	! grep -Eq '(pd|qp|cm_id|mr|ctx|srq) [1-9]' <<<"$out"
 }
 
-# no_link NAME: it is gone, seen from here
+# no_link NAME: this namespace shows no such link
 no_link() { ! rdma_exists "$1"; }
 
-# tcp_has NAME: what /proc/net/sockstat says of TCP. "alloc" counts all sockets of this machine,
-# also those that nobody can find any more.
+# tcp_has NAME: a number that /proc/net/sockstat shows for TCP. "alloc" counts all sockets of this
+# machine, also those that no lookup finds any more.
 tcp_has() { awk -v what="$1" '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == what) print $(i + 1) }' /proc/net/sockstat; }
 
-# no_more_sockets N: no more than these N
+# no_more_sockets N: there are at most N sockets
 no_more_sockets() { [ "$(tcp_has alloc)" -le "$1" ]; }

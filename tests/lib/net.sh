@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Two network namespaces, A and B, joined by a veth pair, each with an RDMA
-# link. Everything a test makes here, and nothing else, is removed at its end.
+# Two network namespaces, A and B, connected by a veth pair, each with an RDMA link. The end of
+# a test removes everything that the test made with this file, and nothing else.
 #
 #	IWT_LINK_TYPE	type of the links (iw_tcp)
 #	IWT_BIN		where the test programs are
@@ -10,7 +10,7 @@
 IWT_LINK_TYPE=${IWT_LINK_TYPE:-iw_tcp}
 IWT_TIME=${IWT_TIME:-90}
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# in a laboratory, in this tree, and as a kselftest
+# The test programs: in a laboratory, in this tree, and as a kselftest
 for dir in /opt/iw_tcp/bin "$IWT_LIB/../../build/programs" "$IWT_LIB/../selftests/programs"; do
 	[ -n "${IWT_BIN:-}" ] || [ ! -d "$dir" ] || IWT_BIN=$dir
 done
@@ -29,8 +29,8 @@ TMP=$(mktemp -d "${TMPDIR:-/tmp}/iwt-$TAG.XXXXXX")
 in_a() { ip netns exec "$NS_A" "$@"; }
 in_b() { ip netns exec "$NS_B" "$@"; }
 
-# in_net NS COMMAND...: for what needs nothing of /sys, of which "ip netns exec"
-# makes another one each time
+# in_net NS COMMAND...: for commands that do not need the namespace's /sys; "ip netns exec"
+# mounts a new /sys each time
 in_net() { nsenter --net="/run/netns/$1" "${@:2}"; }
 
 # in_ns NS COMMAND...: NS "" is the initial namespace
@@ -43,15 +43,15 @@ in_ns() {
 # shellcheck source=tests/lib/wait.sh
 . "$IWT_LIB/wait.sh"
 
-# alive PID: neither gone nor a child that has ended. (Bash 5.2 sets its signal mask to
-# anything after "read -t", and may then not hear of it.)
+# alive PID: the process is neither gone nor a zombie. (After "read -t" bash 5.2 may have a wrong
+# signal mask, and may then miss that its child has ended.)
 alive() {
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } != [ZX]* ]]
 }
 
-# start COMMAND...: in the background; its pid is in PID. (in_a and in_b are
-# resolved, so that PID is the program's own and not that of a shell around it.)
+# start COMMAND...: runs COMMAND in the background; its pid is in PID. (in_a and in_b are
+# expanded, so that PID is the pid of the program and not of a shell around it.)
 start() {
 	case $1 in
 	in_a) set -- ip netns exec "$NS_A" "${@:2}" ;;
@@ -83,7 +83,7 @@ stop() {
 	done
 }
 
-# wait_in SECONDS NS FUNCTION [ARGUMENT...]: until a function of wait.sh succeeds
+# wait_in SECONDS NS FUNCTION [ARGUMENT...]: waits until a function of wait.sh succeeds
 wait_in() { in_net "$2" bash "$IWT_LIB/wait.sh" "$1" "${@:3}"; }
 # Is there a TCP listener (of a user or of the kernel)?
 wait_listen() { wait_in "$IWT_TIME" "$1" port_is "$2" yes; }
@@ -96,7 +96,7 @@ ns_add() {
 }
 
 ns_del() {
-	# processes in it keep a namespace alive
+	# A namespace lives as long as a process is in it
 	ip netns pids "$1" 2>/dev/null | xargs -r kill -KILL 2>/dev/null
 	ip netns del "$1" 2>/dev/null
 }
@@ -104,7 +104,7 @@ ns_del() {
 rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
 rdma_in() { in_net "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
 
-# want_configfs: a kernel that has it as a module mounts it late
+# want_configfs: mounts configfs; where it is a module, it may not be mounted yet
 want_configfs() {
 	modprobe -q configfs
 	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
@@ -116,8 +116,8 @@ link_add() {
 	MADE_DEV+=("$1 $2")
 }
 
-# counter LINK NAME: what it is now. The core asks a device no more often than every 10 ms,
-# and gives what was there before in between.
+# counter LINK NAME: the value now. The core reads a device's counters no more often than every
+# 10 ms, and shows the old values meanwhile.
 counter() {
 	nap 0.03
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
@@ -127,7 +127,7 @@ link_del() { in_net "$1" rdma link delete "$2"; }
 
 no_dad() { in_net "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null; }
 
-# net_setup [MTU]: the namespaces and the veth pair, with addresses
+# net_setup [MTU]: makes the namespaces and the veth pair, with addresses
 net_setup() {
 	local mtu=${1:-1500}
 	ns_add "$NS_A" && ns_add "$NS_B" || return 1
@@ -145,9 +145,9 @@ net_setup() {
 	[ ! -d /proc/sys/net/ipv6 ] || busywait 20 in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B
 }
 
-# dummy_add NETDEV ADDRESS: a dummy netdev whose own TCP connections pass through
-# lo in segments of an Ethernet with MTU 1500. For consumers that know only the
-# initial namespace: TCP between two addresses of one namespace always takes lo.
+# dummy_add NETDEV ADDRESS: makes a dummy netdev. TCP connections between its own addresses pass
+# through lo, in segments of an Ethernet with MTU 1500. For consumers that know only the initial
+# namespace: TCP between two addresses of one namespace always takes lo.
 dummy_add() {
 	ip link add "$1" mtu 1500 type dummy || return
 	MADE_IF+=("$1")
@@ -155,7 +155,7 @@ dummy_add() {
 		ip route change local "$2" dev lo table local proto kernel scope host src "$2" mtu 1500
 }
 
-# far off [MS] | near: A's packets to B take MS (10) milliseconds, or no time
+# distance "far off" [MS] | near: A's packets to B take MS (10) milliseconds, or no time
 DISTANCE=
 distance() {
 	DISTANCE=${1#near}
@@ -165,7 +165,7 @@ distance() {
 	esac 2>/dev/null
 }
 
-# setup [MTU]: net_setup and a link on each side
+# setup [MTU]: runs net_setup and makes a link on each side
 setup() {
 	net_setup "$@" && link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"
 }
@@ -192,7 +192,7 @@ require() {
 	done
 }
 
-# want_modules NAME...: loads them; a kernel may also have them built in
+# want_modules NAME...: loads the modules, unless they are built into the kernel
 want_modules() {
 	local m
 	for m; do
@@ -200,7 +200,7 @@ want_modules() {
 	done
 }
 
-# The link type must be one that this kernel has, or can load.
+# This kernel must have the link type, or be able to load its module.
 require_type() {
 	modprobe -q "$1" || [ -d "/sys/module/$1" ] || missing_all "module $1"
 }

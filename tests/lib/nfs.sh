@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A mount of NFS over RDMA, of what consumers/nfs.sh serves.
+# Mounts what consumers/nfs.sh serves, by NFS over RDMA.
 
 NFS_FROM=10.77.0.1:/srv
 NFS_AT=/mnt/nfs
 NFS_MODULES=(rpcrdma nfsd nfs nfsv4)
 NFS_OPTIONS=vers=4,proto=rdma,port=20049,sec=sys,retry=0
 
-# nfs_mount SECONDS [,OPTION...]: here, and says what it does
+# nfs_mount SECONDS [,OPTION...]: mounts it in this namespace, verbosely
 nfs_mount() { timeout "$1" mount.nfs $NFS_FROM $NFS_AT -v -o "$NFS_OPTIONS${2:-}"; }
 
-# nfs_mounted: and not by anything else than RDMA
+# nfs_mounted: is it mounted, and by RDMA?
 nfs_mounted() { grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The kernel's NVMe target, which exports a RAM disk, and the disk that the
-# kernel's host makes of it. Needs wait.sh.
+# The kernel's NVMe target, which exports a RAM disk, and the disk that the kernel's NVMe host
+# gets from it. Needs wait.sh.
 
 NVME_NQN=nqn.2026-01.org.example:iwt
 NVME_HOST=6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77
@@ -28,7 +28,7 @@ nvme_target_start() {
 		ln -s "$s" "$p/subsystems/$NVME_NQN"
 }
 
-# nvme_target_stop: fails where a part was not there, and removes the others
+# nvme_target_stop: removes all parts of the target; fails if one did not exist
 nvme_target_stop() {
 	local s=$NVMET/subsystems/$NVME_NQN p=$NVMET/ports/1 rc=0
 	rm "$p/subsystems/$NVME_NQN" || rc=1
@@ -36,7 +36,7 @@ nvme_target_stop() {
 	return $rc
 }
 
-# nvme_disk: the block device that the connected namespace became
+# nvme_disk: prints the block device of the connected namespace
 nvme_disk() {
 	local d
 	for d in /sys/class/nvme-subsystem/*/nvme*n1 /sys/class/nvme/*/nvme*n1; do
@@ -51,13 +51,13 @@ nvme_disk() {
 # nvme_gone: has the host no controller?
 nvme_gone() { ! compgen -G '/sys/class/nvme/nvme*' >/dev/null; }
 
-# nvme_connect SECONDS TRANSPORT ADDRESS: until the disk is there. A host has a name of its own,
-# which nvme-cli would take from a file that a laboratory has not.
+# nvme_connect SECONDS TRANSPORT ADDRESS: connects, and waits for the disk. A host needs a name,
+# which nvme-cli would take from a file that laboratories do not have.
 nvme_connect() {
 	timeout "$1" nvme connect -t "$2" -a "$3" -s 4420 -n $NVME_NQN -i 2 -Q 32 \
 		--hostnqn=nqn.2014-08.org.nvmexpress:uuid:$NVME_HOST --hostid=$NVME_HOST &&
 		busywait 30 nvme_disk
 }
 
-# nvme_disconnect SECONDS: until its controller has gone
+# nvme_disconnect SECONDS: disconnects, and waits until the controller has gone
 nvme_disconnect() { timeout "$1" nvme disconnect -n $NVME_NQN && busywait 30 nvme_gone; }

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A server in B and a client in A that must both end well.
+# Runs a server in B and a client in A, which must both end well.
 
-# perftest's two sides shake hands, then the server listens while the client
-# connects: the client may come first, is rejected, and crashes on its way to
-# another attempt. That is no result: it is tried once more, from farther off. (The
-# gate of the laboratory looks at where a program crashed.)
+# perftest's two sides shake hands, then the server listens while the client connects. If the
+# client connects first, it is rejected, and crashes before its next attempt. That is no result:
+# the pair runs once more, with a longer delay. (The gate of the laboratory checks where a
+# program crashed.)
 too_early() { grep -qs RDMA_CM_EVENT_REJECTED "$2" && { [ "$1" -lt 124 ] || [ "$1" = 139 ]; }; }
 is_perftest() { case $1 in ib_*) return 0 ;; *) return 1 ;; esac; }
 
-# once_more WHAT: says that it is tried again, which nothing is twice
+# once_more WHAT: says that WHAT is tried again; nothing is tried again twice
 once_more() { echo "# once more: $*"; }
 
-# When all is over rping's threads race. One closes the channel that another is about
-# to ask for the next event, or sees a flushed receive before the disconnect: either
-# makes its status 255. (rdma-core has mended both since.) That is no failure, as long
-# as the client has had its last ping, which -v shows.
+# At the end of rping its threads race. One closes the channel from which another is about to
+# read the next event, or sees a flushed receive before the disconnect: either makes rping's
+# status 255. (Newer rdma-core has both corrected.) This is no failure, as long as the client has
+# had its last ping, which -v shows.
 ended_late() { grep -qs '^rdma_get_cm_event: ' "$1"; }
 flushed_first() { grep -qs '^wait for RDMA_READ_ADV state 11$' "$1"; }
 had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BASH_REMATCH[1] - 1)): " "$2"; }
@@ -29,7 +29,7 @@ excused() {
 	esac
 }
 
-# well RC COMMAND OUTPUT: did it end well?
+# well RC COMMAND OUTPUT: did COMMAND end well?
 well() { [ "$1" = 0 ] || { [ "$1" = 255 ] && excused "$2" "$3"; }; }
 
 # pair_once PORT SERVER-COMMAND CLIENT-COMMAND: sets CLIENT_RC and SERVER_RC

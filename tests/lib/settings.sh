@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The settings of links in configfs: a test that changes some makes a directory for each link.
+# The settings of links in configfs: a test that changes them makes a directory for each link.
 
 SETTINGS=/sys/kernel/config/iw_tcp
 
 want_settings() { want_configfs || skip_all "no configfs here"; }
 
-# settings_begin: those of both links; settings_end: as before
+# settings_begin makes the directories of both links; settings_end removes them
 settings_begin() { mkdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 settings_end() { rmdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 

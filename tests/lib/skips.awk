@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Of lines "skip FILE: NAME # SKIP REASON": one for each file and reason, with
-# the number of names and how they end (without who did it), as far as there is
-# room.
+# From lines "skip FILE: NAME # SKIP REASON" it prints a line for each file and reason, with the
+# number of names and the ends of the names (without "(by the ...)"), as far as they fit.
 function note(name, key) {
 	sub(/ \(by the [a-z]+\)$/, "", name)
 	sub(/^.*: /, "", name)

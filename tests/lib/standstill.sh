@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Does this machine stand still at times? A processor of a virtual one may, and
-# what is bound to it, for longer than the time limits of protocols and tests.
+# Finds out whether this machine stands still at times. A processor of a virtual machine may stand
+# still, with all tasks bound to it, for longer than the time limits of protocols and tests.
 # One process on each processor looks at the clock twice a second.
 
 STANDSTILL=	# file with lines of "SECONDS-SINCE-1970 PROCESSOR SECONDS"
 WATCHERS=()
 
-# hundredths of a second since this machine was booted
+# Hundredths of a second since this machine was booted
 uptime_cs() {
 	local up
 	read -r up _ </proc/uptime

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # for the other files
-# The memory that TCP as a whole may have (net.ipv4.tcp_mem): the machine's, so this is for
-# laboratories. Needs left.sh. A test that sources this calls normal at its end.
+# The memory that TCP as a whole may have (net.ipv4.tcp_mem). It belongs to the whole machine, so
+# this is for laboratories. Needs left.sh. A test that sources this calls normal at its end.
 
 MEM=/proc/sys/net/ipv4/tcp_mem
 MUCH=$(cat $MEM)
 
 normal() { echo "$MUCH" >$MEM; }
-# Under pressure TCP takes back what sockets have for later, and lets buffers no longer
-# grow; over the limit it refuses, but for the one buffer with which a socket gets on.
+# Under pressure TCP takes back memory that sockets hold in reserve, and buffers no longer grow.
+# Over the limit TCP refuses memory, except the one buffer that a socket needs to go on.
 pressed() { echo "1 1 ${MUCH##*[[:space:]]}" >$MEM; }
 over() { echo "1 1 1" >$MEM; }
 
-# 16 connections that nobody reads from
+# Fills 16 connections that nobody reads from
 HOGGING='
 import socket, time
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
@@ -36,7 +36,7 @@ time.sleep(3600)'
 
 hogged() { [ "$(tcp_has mem)" -gt 2000 ]; }
 
-# hog: from now on others hold more than the limit; HOG is the pid
+# hog: starts a process that holds more memory of TCP than the limit; HOG is its pid
 hog() {
 	start python3 -c "$HOGGING"
 	HOG=$PID

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # The kernel's trace, in an instance of our own, $TRACE. Needs ktap.sh and net.sh.
 
-# trace_events EVENT...: those that this test is about (SYSTEM/NAME); all are off yet
+# trace_events EVENT...: the events (SYSTEM/NAME) that the test uses; all are still off
 trace_events() {
 	local event
 	for event; do
@@ -13,7 +13,7 @@ trace_events() {
 	trap 'cleanup; echo 0 >$TRACE/events/enable; rmdir $TRACE' EXIT
 }
 
-# traced EVENT... -- COMMAND...: runs COMMAND with these events on; $TRACE/trace has what came
+# traced EVENT... -- COMMAND...: runs COMMAND with these events on; $TRACE/trace has them
 traced() {
 	local events=() event rc
 	while [ "$1" != -- ]; do events+=("$1"); shift; done

@@ -19,7 +19,7 @@ verify_pair() {
 	subtests "$prefix" "$TMP/client" $VERIFY_STATUS
 	ended "$srv" >/dev/null || {
 		rc=$?
-		# it may end with what it failed with, which the client has reported
+		# The server's status may be a failure that the client has already reported
 		[ $VERIFY_STATUS = 1 ] && [ $rc = 1 ] || not_ok "$prefix: the server ends well (status $rc)"
 		diag <"$TMP/server"
 	}

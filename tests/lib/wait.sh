@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Waiting without a program for each look. As a program of its own, within a
-# network namespace: "wait.sh SECONDS FUNCTION [ARGUMENT...]".
+# Waits without starting a program for each look. To wait within a network namespace, it runs as
+# a program: "wait.sh SECONDS FUNCTION [ARGUMENT...]".
 
-# What nobody writes to is what to read from for a while.
+# nap SECONDS: reads with a time limit from a pipe that nobody writes to
 exec {NAP}<> <(:)
 nap() { read -rt "$1" -u "$NAP" || :; }
 
-# busywait SECONDS COMMAND...: until COMMAND succeeds
+# busywait SECONDS COMMAND...: waits until COMMAND succeeds
 busywait() {
 	local end=$((SECONDS + $1))
 	shift
@@ -17,7 +17,7 @@ busywait() {
 	done
 }
 
-# tcp PATTERN: is there such a socket in this namespace? See below.
+# tcp PATTERN: does a line of /proc/net/tcp* match? port_is() describes the lines.
 tcp() {
 	local line lines=() more=()
 	mapfile -t lines </proc/net/tcp
@@ -38,7 +38,7 @@ port_is() {
 	[ $now = "$2" ]
 }
 
-# connections PORT: does any from or to it exist (01 is ESTABLISHED)?
+# connections PORT: does any connection from or to PORT exist (01 is ESTABLISHED)?
 connections() {
 	local port
 	printf -v port %04X "$1"

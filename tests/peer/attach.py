@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Delayed startup (RFC 5044 7.1.3) against "iwt_attach serve", which is told in
-streaming mode what to do.
+Tests delayed startup (RFC 5044 7.1.3) against "iwt_attach serve"; a word in streaming
+mode tells that program what to do.
 
 attach.py HOST PORT
 
-The rows of the RFCs are named where a case stands for one.
+Cases that prove a row of the RFCs name the row.
 """
 import socket
 import sys
@@ -31,12 +31,12 @@ class Attach:
         return sock
 
     def hello(self, word):
-        """Streaming mode up to the last streaming message."""
+        """Begins in streaming mode, up to the last streaming message."""
         sock = self.begin(word)
         return sock, sock.recv(4, socket.MSG_WAITALL) == b"ack\n"
 
     def echo(self, what, sock, crc=True):
-        """A Send, which comes back."""
+        """Sends a message, which must come back."""
         try:
             sock.sendall(fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"message"), crc=crc))
             got = fpdu.receive(sock, crc)
@@ -68,7 +68,7 @@ class Attach:
             early = None
         TAP.ok(early is None, "the responder holds back", early)
         self.echo("a message", sock)
-        # the responder's end follows ours
+        # the responder ends its direction after ours
         sock.shutdown(socket.SHUT_WR)
         data, end = rest(sock)
         TAP.ok(not data and end == "fin", "a graceful end", (data, end))
@@ -82,7 +82,7 @@ class Attach:
         self.echo("a message after that", sock)
         sock.close()
 
-        # MPA-83: octets that are there already are taken for the Request
+        # MPA-83: octets that have arrived already are taken for the Request
         sock = self.begin(b"accept")
         sock.sendall(req)
         TAP.ok(sock.recv(4, socket.MSG_WAITALL) == b"ack\n" and receive(sock).key == REP,
@@ -91,7 +91,7 @@ class Attach:
         sock.close()
 
     def refused(self):
-        """MPA-71, G-1: after a reject TCP goes on."""
+        """MPA-71, G-1: after a reject the TCP connection goes on."""
         sock, _ = self.hello(b"reject")
         sock.sendall(frame(REQ, C | S, 2, enh(1, 1) + b"please"))
         rep = receive(sock)
@@ -152,7 +152,7 @@ class Attach:
         TAP.ok(sock.recv(11, socket.MSG_WAITALL) == b"still here\n", "rejected initiator: TCP goes on")
         sock.close()
 
-        # the reject and what follows in one segment: nothing is lost
+        # the reject and text behind it in one segment: no text is lost
         sock = self.request("rejected initiator", frame(REP, C | R, 1) + b"at once\n")
         TAP.ok(sock.recv(8, socket.MSG_WAITALL) == b"at once\n", "rejected initiator: text behind the Reply")
         sock.close()

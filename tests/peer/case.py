@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a test is given: both ends of connections with the device under test."""
+"""The object that a test gets: it makes both ends of connections with the device under test."""
 import collections
 import errno
 import random
@@ -15,9 +15,10 @@ from proxy import Proxy
 from tcp import Listener, Tcp
 from ulp import Ulp, UlpError
 
-# Where things are. path: direct or proxy; lossless: nothing gets lost, late or twice; ulp: the command; here, there: addresses of the peer's and of the
-# device's side; link: its type; device: its name; interface: the peer's; run: runs a command on the
-# device's side.
+# The place of a test. path: direct or proxy; lossless: no packet is lost, late or duplicated;
+# ulp: the command; here, there: addresses of the peer's and of the device's side; link: type of
+# the link; device: name of the device; interface: the peer's; run: runs a command on the device's
+# side.
 Place = collections.namedtuple("Place", "ulp here there link device path lossless interface run")
 
 LINKS, LINKS_LOCK = {}, threading.Lock()
@@ -26,7 +27,7 @@ MEM_LEN, MEM_FILL = 65536, 0xA5
 
 
 def add_arguments(p):
-    """The arguments of a program that say where its cases run."""
+    """Adds a program's arguments that describe the Place of its cases."""
     p.add_argument("--here", required=True, help="address of the peer's side")
     p.add_argument("--there", required=True, help="address of the device's side")
     p.add_argument("--ulp", default="iwt_ulp", help="command of the upper layer, on the device's side")
@@ -47,11 +48,11 @@ class Conn:
         self.addr = self.stag = self.reply = self.event = None
 
     def memory(self, offset=0, size=MEM_LEN):
-        """What is in mr."""
+        """The contents of mr."""
         return self.ulp.dump(mr=self.mr, off=offset, len=size)
 
     def untouched(self):
-        """Nothing was placed in mr."""
+        """Checks that nothing was placed in mr."""
         check(self.ulp.same(mr=self.mr, byte=MEM_FILL)["same"], "memory was written to")
 
     def received(self, n, size):
@@ -59,19 +60,19 @@ class Conn:
         return self.ulp.dump(mr=self.rmr, off=n * self.recv_len, len=size)
 
     def poll(self, n=1, **how):
-        """Completions."""
+        """Waits for n completions."""
         return self.ulp.poll(n, cq=self.cq, **how)
 
     def none(self, ms=300):
-        """No completion."""
+        """Checks that no completion comes."""
         self.ulp.none(ms, cq=self.cq)
 
     def post(self, op, **args):
-        """A work request for sending."""
+        """Posts a work request to the send queue."""
         return self.ulp.cmd("post", id=self.id, op=op, **args)
 
     def recv(self, **args):
-        """A work request for receiving."""
+        """Posts a receive."""
         return self.ulp.cmd("recv", id=self.id, **args)
 
     def query(self):
@@ -79,32 +80,32 @@ class Conn:
         return self.ulp.cmd("query", id=self.id)
 
     def alive(self):
-        """The stream still works in the inbound direction: a Read of memory comes back."""
+        """Checks that the stream still works in the inbound direction: a Read of memory is answered."""
         offset = random.randrange(1000)
         check(self.peer.read(self.stag, self.addr + offset, 9) == self.memory(offset, 9), "Read after all")
 
 
 class Closing:
-    """Something that is done at the end of a test."""
+    """An action at the end of a test."""
 
     def __init__(self, close):
         self.close = close
 
 
 class Case:
-    """One test's run. What it opens is closed at its end."""
+    """One run of a test. Everything that it opens is closed at its end."""
 
     def __init__(self, place, seed):
         self.place, self.rng = place, random.Random(seed)
         self.open, self.tcp = [], None
 
     def keep(self, thing):
-        """To be closed at the end."""
+        """Keeps a thing, to close it at the end."""
         self.open.append(thing)
         return thing
 
     def close(self):
-        """The end; all things are closed, also if one complains."""
+        """Closes all things, also if closing one of them fails."""
         errors = []
         for thing in reversed(self.open):
             try:
@@ -123,7 +124,7 @@ class Case:
         return {name: int(value) for name, value in zip(words[::2], words[1::2])}
 
     def setting(self, name, value):
-        """A setting of the link has another value until the end of the test, which must be alone."""
+        """Changes a setting of the link until the end of the test, which must be an alone one."""
         self.only("iw_tcp")
         where = "/sys/kernel/config/iw_tcp/" + self.place.device
         before = ("mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config; "
@@ -138,34 +139,34 @@ class Case:
         self.keep(Closing(lambda: put(was)))
 
     def only(self, link):
-        """Skip unless the device is of a type."""
+        """Skips unless the link is of this type."""
         if self.place.link != link:
             raise Skip("only for %s" % link)
 
     def ulp(self):
-        """An upper layer of its own."""
+        """Starts a new upper layer."""
         return self.keep(Ulp(self.place.ulp))
 
     def listener(self, ulp, backlog=128):
-        """The upper layer listens; number of the listener and port to connect to."""
+        """Makes the upper layer listen; returns the listener's number and the port to connect to."""
         for last in (False, False, False, True):
             number = ulp.new()
             try:
                 return number, ulp.listen(id=number, addr=self.place.there, backlog=backlog)["port"]
             except UlpError as error:
-                # rdma_cm picks ports from a space of its own: one may be a TCP connection's
+                # rdma_cm has its own space of ports: a TCP connection may use the one that it picks
                 if last or error.number != errno.EADDRINUSE:
                     raise
         return None
 
     def own_tcp(self, **how):
-        """From now on connections of this test are of a TCP of our own: tcp.Tcp(**how)."""
+        """From now on connections of this test use our own TCP: tcp.Tcp(**how)."""
         if self.place.interface == "lo" or self.place.path != "direct" or not self.place.lossless:
             raise Skip("segments come as they were sent on a direct path alone")
         self.tcp = how
 
     def link(self):
-        """The address of that TCP."""
+        """The address of our own TCP."""
         key = (self.place.interface, self.place.here, self.place.there)
         with LINKS_LOCK:
             if key not in LINKS:
@@ -173,7 +174,7 @@ class Case:
             return LINKS[key]
 
     def connect(self, port):
-        """A peer connected to the device's side, which has not said anything."""
+        """A peer that is connected to the device's side and has not sent anything."""
         where = (self.place.there, port)
         if self.tcp is not None:
             return self.peer(Tcp(self.link(), self.link().port(), **self.tcp).open(where))
@@ -187,7 +188,7 @@ class Case:
         return self.keep(Peer(sock))
 
     def capture(self, port, path=None, here=False):
-        """Packets of a port of the device's side (or this one) from now on; its stop() gives them."""
+        """Captures packets of a port of the device's side (or of this side); stop() returns them."""
         return self.keep(pcap.Capture(self.place.interface, self.place.here if here else self.place.there, port, path))
 
     def server(self):
@@ -205,8 +206,8 @@ class Case:
 
     def equip(self, conn, recvs=8, recv_len=256, access="lwr", pd=None, domain=None, depth=None, **qp):
         """
-        Queue pair, memory and receive buffers for a connection, in protection domain pd (or
-        domain: passive() and active() take pd for private data), with a completion queue of
+        Makes queue pair, memory and receive buffers for a connection, in protection domain pd (or
+        domain, because in passive() and active() pd means private data), with a completion queue of
         depth entries.
         """
         ulp, pd = conn.ulp, domain if pd is None else pd
@@ -223,9 +224,9 @@ class Case:
     def passive(self, flags=mpa.C, rev=1, pd=b"", word=None, ulp=None, ird=4, ord=4, data=b"",
                 first=True, listener=None, **equip):
         """
-        The device is the responder (of a listener, or a new one): the peer's Request (flags, rev, private data pd, word)
-        is accepted with ird, ord and private data. first: the peer sends a Write of nothing
-        then, before which a responder must be silent.
+        The device is the responder (of this listener, or a new one): it accepts the peer's Request
+        (flags, rev, private data pd, word) with ird, ord and private data. first: the peer then
+        sends an empty Write; before that a responder must not send anything.
         """
         ulp = ulp or self.ulp()
         number, port = listener or self.listener(ulp)
@@ -243,7 +244,7 @@ class Case:
         return conn
 
     def request(self, ulp=None, ird=4, ord=4, data=b"", server=None, **equip):
-        """The device is the initiator: its Request has come to the peer, which must answer."""
+        """The device is the initiator: its Request has arrived at the peer, which must answer."""
         ulp = ulp or self.ulp()
         sock, port = server or self.server()
         number = ulp.new()
@@ -258,9 +259,9 @@ class Case:
 
     def active(self, flags=mpa.C, rev=None, pd=b"", word=None, rtr=True, **request):
         """
-        The device is the initiator, and accepted as flags and so on say (see Peer.accept).
-        rtr: what comes first is a ready-to-receive message if the Request asks for that;
-        it is taken from the stream.
+        The device is the initiator; the peer accepts with flags and so on (see Peer.accept).
+        rtr: if the Request asks for a ready-to-receive message, it must come first, and is taken
+        from the stream.
         """
         conn = self.request(**request)
         conn.peer.accept(flags, rev, pd, word)

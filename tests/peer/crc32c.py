@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""CRC32c (RFC 3385): by peercrc.so of tests/programs where it is, else in Python."""
+"""CRC32c (RFC 3385): by peercrc.so of tests/programs if it exists, else in Python."""
 import ctypes
 import os
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-A part of a stream in segments at random: overlapping, doubled, out of order.
+Cuts a part of a stream into random segments: overlapping, doubled, out of order.
 
-schedule() gives (begin, end) of segments in the order of sending. Together they are all of it
-(unless the receiver has no room for some), and any may hold what has been sent before.
+schedule() returns (begin, end) of segments in the order of sending. Together they cover the whole
+part (unless the receiver has no room for some), and any may hold octets that were sent before.
 """
 
 
 def _bounds(rng, begin, end, most):
-    """Places that cut it into up to most pieces."""
+    """Random places that cut [begin, end) into up to most pieces."""
     count = min(rng.randint(1, most), end - begin)
     return [begin] + sorted(rng.sample(range(begin + 1, end), count - 1)) + [end]
 
@@ -19,7 +19,7 @@ def _pieces(rng, begin, end, most=8):
 
 
 def _reach(rng, size):
-    """How far a segment reaches into its neighbours: often not, or for an octet or two."""
+    """By how many octets a segment reaches into its neighbours: often none, or one or two."""
     return rng.choice((0, 0, 1, 2, rng.randint(0, 40), rng.randint(0, size)))
 
 
@@ -30,12 +30,12 @@ def _wider(rng, pieces, left, right):
 
 
 def in_order(rng, begin, end):
-    """Each begins before the end of the last."""
+    """In order; each begins before the end of the one before."""
     return _wider(rng, _pieces(rng, begin, end), True, False)
 
 
 def backwards(rng, begin, end):
-    """From the last to the first, each reaching into what came out of order."""
+    """From the last to the first; each overlaps octets that came out of order."""
     return _wider(rng, _pieces(rng, begin, end), rng.random() < 0.3, True)[::-1]
 
 
@@ -47,7 +47,7 @@ def shuffled(rng, begin, end):
 
 
 def hole(rng, begin, end):
-    """All but the first, which then covers some of them."""
+    """All but the first; then the first, which covers some of them."""
     first, *others = _pieces(rng, begin, end, 10)
     others = _wider(rng, others, True, True) if others else []
     if rng.random() < 0.5:
@@ -56,18 +56,18 @@ def hole(rng, begin, end):
 
 
 def growing(rng, begin, end):
-    """From the same octet on, each longer than the last."""
+    """All from the same octet on, each longer than the one before."""
     return [(begin, place) for place in _bounds(rng, begin, end, 6)[1:]]
 
 
 def merged(rng, begin, end):
-    """Some, and then all in one."""
+    """Some pieces, and then one segment with all octets."""
     pieces = _pieces(rng, begin, end)
     return rng.sample(pieces, rng.randint(0, len(pieces))) + [(begin, end)]
 
 
 def octets(rng, begin, end):
-    """One to three octets each, for a short way, and the rest in one."""
+    """Some segments of one to three octets, then one segment with the rest."""
     middle = min(begin + rng.randint(1, 24), end)
     out = [(place, place + rng.choice((1, 1, 1, 2, 3))) for place in range(begin, middle)]
     if rng.random() < 0.5:

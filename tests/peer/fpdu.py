@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-FPDUs with DDP and RDMAP headers (RFC 5044 4, 5041 4, 5040 4, 7306), good and bad.
+Makes and reads FPDUs with DDP and RDMAP headers (RFC 5044 4, 5041 4, 5040 4, 7306), good and bad.
 
 An ULPDU is made by tagged(), untagged() or one of the functions for a message;
 an FPDU from it by fpdu() (no markers) or by a Framer, which knows the position
-in the stream. A Deframer cuts a received stream into Segments and notes all
+in the stream. A Deframer cuts a received stream into Segments and notes everything
 that is wrong with its framing.
 """
 import struct
@@ -21,7 +21,7 @@ ALL_ONES = 0xFFFFFFFFFFFFFFFF
 
 
 def fpdu(ulpdu, crc=True, spoil=0):
-    """Length, ULPDU, pad and CRC; spoil is XORed into the last one."""
+    """Length, ULPDU, pad and CRC; spoil is XORed into the CRC."""
     return Framer(False, crc).fpdu(ulpdu, crc_xor=spoil)
 
 
@@ -33,15 +33,15 @@ class Framer:
 
     def fpdu(self, ulpdu, length=None, pad=0, crc_xor=0, crc_is=None, ptr_add=0, marker_hi=0):
         """
-        One FPDU. length: what ULPDU_Length claims instead of the truth; pad: the value
-        of pad octets; crc_is: the CRC field instead of the right one; ptr_add: added to
-        every FPDUPTR; marker_hi: the reserved half of markers.
+        One FPDU. length: a wrong ULPDU_Length; pad: the value of pad octets; crc_is: the CRC
+        field instead of the right one; ptr_add: added to every FPDUPTR; marker_hi: the reserved
+        half of markers.
         """
         body = struct.pack(">H", len(ulpdu) if length is None else length) + ulpdu
         body += bytes([pad]) * (-len(body) % 4)
         out = bytearray()
         at, start = 0, None
-        # the CRC field comes behind a marker that is due before it, so look there, too
+        # a marker that is due before the CRC field precedes it, so check that position, too
         while at <= len(body):
             if self.markers and (self.pos + len(out)) % MARKER_GAP == 0:
                 ptr = len(out) - start if start is not None else 0
@@ -78,7 +78,7 @@ def read_request(msn, sink, sink_offset, size, stag, offset, more=b"", **how):
 
 
 def terminate(layer, etype, code, head=b"", hdrct=0, msn=1, queue=QN_TERM, **how):
-    """The ULPDU of a Terminate; head is what follows the control word, hdrct its M, D, R (0x80..)."""
+    """The ULPDU of a Terminate; head: the octets behind the control word; hdrct: M, D, R (0x80..)."""
     return untagged(TERM, queue, msn, struct.pack(">BBBB", layer << 4 | etype, code, hdrct, 0) + head, **how)
 
 
@@ -117,7 +117,7 @@ def read(msn, sink, sink_offset, size, stag, offset, **how):
 
 
 class Segment:
-    """A segment received, as far as it is there: what is missing is None."""
+    """A segment received, maybe incomplete: missing fields are None."""
 
     tagged = last = version = None
     opcode = stag = offset = queue = msn = None
@@ -146,7 +146,7 @@ class Segment:
         return self.data[0] >> 4, self.data[0] & 15, self.data[1]
 
     def term_headers(self):
-        """M, D and R bits, DDP Segment Length and what follows (the headers) of a Terminate."""
+        """M, D and R bits, DDP Segment Length and the headers in a Terminate."""
         bits = self.data[2]
         length = struct.unpack(">H", self.data[4:6])[0] if len(self.data) >= 6 else None
         return bits & 0xE0, length, self.data[6:]
@@ -160,16 +160,16 @@ class Segment:
 
 
 class Deframer:
-    """The receiving half of MPA. problems names all that is against RFC 5044."""
+    """The receiving half of MPA. problems lists all violations of RFC 5044."""
 
     def __init__(self, markers=False, crc=True):
         self.markers, self.crc = markers, crc
-        self.pos = 0        # in the stream, of the first octet of held
+        self.pos = 0        # position in the stream of the first octet of held
         self.held = bytearray()
         self.problems = []
 
     def feed(self, octets):
-        """More of the stream; the segments that it completes."""
+        """Adds octets of the stream; returns the segments that they complete."""
         self.held += octets
         out = []
         while True:
@@ -179,7 +179,7 @@ class Deframer:
             out.append(seg)
 
     def _one(self):
-        # the markers that must be in the next FPDU are found by walking it
+        # walk the next FPDU to find the markers that must be in it
         body, markers, at, start, need = bytearray(), [], 0, None, None
         held = self.held
         if not self.markers:

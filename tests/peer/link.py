@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-An IP address that no kernel owns: frames from and to it, over packet sockets.
+An IP address that no kernel owns: sends and receives frames of it, over packet sockets.
 
-The interface's kernel ignores what is sent to it, since the MAC address is not the interface's:
-it answers nothing and resets nothing. What asks for the address (ARP, neighbour discovery) is
-answered by a thread here.
+The interface's kernel ignores frames to this address, because the MAC address is not the
+interface's: it answers nothing and resets nothing. A thread here answers requests for the
+address (ARP, neighbour discovery).
 """
 import ctypes
 import ipaddress
@@ -46,11 +46,11 @@ class Link:
         self.kind = IPV6 if self.v6 else IPV4
         self.ports, self.idents = itertools.count(20000), itertools.count(1)
         self.lock = threading.Lock()
-        self.mac = None                 # of the other side
+        self.mac = None                 # MAC address of the other side
         self.tx = self._socket(None)
         self.tx.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         self.tx.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 16 << 20)
-        # of ARP and ICMPv6 it wants to see all
+        # this socket sees all ARP and ICMPv6 frames
         self.asked = self._socket(((LDH, 0, 0, 12), (JEQ, 4, 0, ARP), (JEQ, 0, 2, IPV6), (LDB, 0, 0, 20),
                                    (JEQ, 1, 0, ICMP6), NOTHING, ALL))
         self.known = threading.Event()
@@ -143,8 +143,8 @@ class Link:
 
     def send(self, head, data, mss=0):
         """
-        A TCP segment: its header and octets, as one packet, however long; one that is longer
-        than mss (if told) comes to the other side in one buffer of several segments.
+        Sends a TCP segment, header and octets, as one packet of any length; if it is longer
+        than mss (if given), the other side gets it in one buffer of several segments.
         """
         size = len(head) + len(data)
         value = total(self._pseudo(size))
@@ -155,7 +155,7 @@ class Link:
         self.tx.sendmsg((vnet, self.mac + MAC + struct.pack(">H", self.kind) + self._ip(size, TCP) + head, data))
 
     def send_fragments(self, head, data, size):
-        """The same in IP fragments of size octets (a multiple of 8), the last one first."""
+        """Sends it in IP fragments of size octets (a multiple of 8), the last one first."""
         value = total(self._pseudo(len(head) + len(data)) + head + data)
         body = head[:16] + struct.pack(">H", value ^ 0xFFFF) + head[18:] + data
         ident = next(self.idents) & 0xFFFF

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Listeners that a library does not make.
+Listeners that librdmacm cannot make.
 
-listen.py rdma HOST PORT    listens by rdma_cm alone, without a device if there is none
-listen.py tcp HOST PORT     listens by TCP, for nobody
-                            (both say "listening", until they are killed)
+listen.py rdma HOST PORT    listens by rdma_cm only, also without a device
+listen.py tcp HOST PORT     listens by TCP, and accepts nothing
+                            (both print "listening", and run until they are killed)
 listen.py first HOST PORT [TO]  listens at 200 ports, one after the other, while several
                             clients try to be the first to connect, to TO if that is another
                             address: none is reset
 listen.py grace HOST PORT READER
-                            listeners that go do not hold up others, while a reader keeps
-                            the kernel's grace periods from ending (see iwt_ktest)
+                            ends listeners, which must not delay others while a reader
+                            prevents the end of the kernel's grace periods (see iwt_ktest)
 """
 import multiprocessing
 import os
@@ -29,7 +29,7 @@ PORTS = 200
 
 
 def rdma(channel, host, port):
-    """A listening identifier."""
+    """Makes a listening identifier."""
     ident = channel.id()
     ident.bind(host, port)
     ident.listen()
@@ -37,14 +37,14 @@ def rdma(channel, host, port):
 
 
 def forever():
-    """Says so, and sleeps."""
+    """Prints "listening", and sleeps."""
     print("listening", flush=True)
     while True:
         signal.pause()
 
 
 def first_one(host, port):
-    """What a client gets that connects as soon as it can: "" for an answer."""
+    """Connects as soon as possible; returns "" for an answer, else what happened."""
     while True:
         sock = socket.socket()
         try:
@@ -63,12 +63,12 @@ def first_one(host, port):
 
 
 def client(host, base, results):
-    """A process: all ports."""
+    """A client process: connects to all ports."""
     results.put([first_one(host, base + i) for i in range(PORTS)])
 
 
 def first(host, base, target=None):
-    """No connection comes too early."""
+    """Checks that no connection comes too early."""
     tap = mpa.Tap()
     results = multiprocessing.Queue()
     channel = ucma.Channel()
@@ -102,7 +102,7 @@ def flood(host, port):
 
 
 def reader(path, out):
-    """Keeps grace periods from ending; was it told to stop, before it had to?"""
+    """Prevents the end of grace periods; was it told to stop before its time was over?"""
     with open(path, "wb", buffering=0) as file:
         try:
             file.write(b"begin")
@@ -112,7 +112,7 @@ def reader(path, out):
 
 
 def is_ended(host, port):
-    """Does somebody look at a connection, and end it for its bad Request?"""
+    """Does the listener read a connection, and end it because its Request is bad?"""
     with socket.create_connection((host, port), ucma.PATIENCE) as sock:
         sock.sendall(b"not MPA's, whatever it may be else")
         try:
@@ -122,7 +122,7 @@ def is_ended(host, port):
 
 
 def during(tap, path, what):
-    """Runs what while no grace period ends."""
+    """Runs the function what while no grace period ends."""
     out = multiprocessing.Queue()
     one = multiprocessing.Process(target=reader, args=(path, out))
     one.start()
@@ -137,7 +137,7 @@ def during(tap, path, what):
 
 
 def grace(host, base, path):
-    """Closing waits for no grace period with a lock."""
+    """Checks that closing does not wait for a grace period while it holds a lock."""
     tap = mpa.Tap()
     channel = ucma.Channel()
     other = ucma.Channel()
@@ -157,7 +157,7 @@ def grace(host, base, path):
             return thread
 
         if i == 1:
-            others()        # what the kernel does the first time only
+            others()        # the first time, the kernel does more
         else:
             during(tap, path, others)
         for one in floods:
@@ -167,7 +167,7 @@ def grace(host, base, path):
 
 
 def main(kind, host, port, *more):
-    """One of them."""
+    """Runs one of the kinds above."""
     port = int(port)
     if kind == "rdma":
         channel = ucma.Channel()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Random messages for a connection in both directions, and what must come of them: a model of the
-device's memory and completions, and of what it sends.
+Random messages on a connection in both directions, and their expected results: a model of the
+device's memory and completions, and of the messages that it sends.
 """
 import collections
 import time
@@ -10,13 +10,13 @@ import fpdu
 from outcome import check, equal
 from ulp import SUCCESS, WC_READ, WC_RECV, WC_SEND, WC_WRITE, WITH_IMM
 
-READS = 4               # outstanding at a time, each way
-WAIT = 20               # seconds for what must come
-SINK = 1 << 40          # offset of what the device writes to
+READS = 4               # outstanding at a time, in each direction
+WAIT = 20               # seconds to wait for anything that must come
+SINK = 1 << 40          # offset that the device writes to
 
 
 class Region:
-    """A memory region of the device, and what should be in it."""
+    """A memory region of the device, and its expected contents."""
 
     def __init__(self, ulp, size, access, rng):
         self.ulp, self.number, self.size = ulp, ulp.new(), size
@@ -27,12 +27,12 @@ class Region:
         self.low, self.high = size, 0
 
     def put(self, at, data):
-        """These octets are to be there."""
+        """Adds octets to the expected contents."""
         self.model[at:at + len(data)] = data
         self.low, self.high = min(self.low, at), max(self.high, at + len(data))
 
     def check(self, name):
-        """They are, and nothing changed beside what changed since the last time."""
+        """Compares the contents around all octets that were put since the last check."""
         begin, end = max(self.low - 64, 0), min(self.high + 64, self.size)
         self.low, self.high = self.size, 0
         if begin >= end:
@@ -46,25 +46,25 @@ class Region:
 
 
 class Memory:
-    """What the connections of a process use, one after the other."""
+    """The memory that the connections of a process use, one after the other."""
 
     def __init__(self, ulp, rng, size, cq):
         self.size, self.cq = size, cq
-        self.target = Region(ulp, size, "lwr", rng)     # of the peer's Writes
-        self.source = Region(ulp, size, "lr", rng)      # of its Reads, and of what the device sends
-        self.sink = Region(ulp, size, "lw", rng)        # of the device's Reads
-        self.buffers = Region(ulp, size, "l", rng)      # of the peer's Sends
+        self.target = Region(ulp, size, "lwr", rng)     # for the peer's Writes
+        self.source = Region(ulp, size, "lr", rng)      # for the peer's Reads, and for messages of the device
+        self.sink = Region(ulp, size, "lw", rng)        # for the device's Reads
+        self.buffers = Region(ulp, size, "l", rng)      # for the peer's Sends
 
 
     def check(self):
-        """All of it is as it should be."""
+        """Checks all memory."""
         for region in (self.target, self.source, self.sink, self.buffers):
             region.low, region.high = 0, region.size
             region.check("memory")
 
 
 class Inbox:
-    """What the device sends, taken apart: parts of tagged messages by STag, Sends, Read Requests."""
+    """The device's messages, taken apart: tagged messages by STag, Sends, Read Requests."""
 
     def __init__(self, peer):
         self.peer = peer
@@ -72,13 +72,13 @@ class Inbox:
         self.ended, self.sends, self.requests, self.last = set(), [], [], True
 
     def clear(self):
-        """The next exchange begins."""
+        """Empties it for the next exchange."""
         self.tagged.clear()
         self.ended.clear()
         self.sends, self.requests = [], []
 
     def take(self, seconds):
-        """The next segment."""
+        """Takes the next segment."""
         seg = self.peer.segment(seconds)
         check(seg.opcode != fpdu.TERM, "a Terminate:", seg, seg.data[:2])
         if seg.tagged:
@@ -99,31 +99,31 @@ class Inbox:
 
 class Exchange:
     """
-    Some messages of both sides. post() lets the device post what it has to; ulpdus() are the peer's;
-    check() waits for all that must come of it.
+    Some messages of both sides. post() posts the device's work requests; ulpdus() are the peer's
+    messages; check() waits for all results, and compares them.
     """
 
     def __init__(self, rng, conn, memory, inbox, sizes):
         self.rng, self.conn, self.memory, self.inbox, self.sizes = rng, conn, memory, inbox, sizes
-        self.recvs, self.done, self.stags = [], [], {}      # what must complete; what must come
+        self.recvs, self.done, self.stags = [], [], {}      # what must complete; data to come by STag
         self.plan, self.room, self.wr = [], 0, 0
-        self.sends, self.reads = [], []     # of the device
+        self.sends, self.reads = [], []     # the device's messages
 
     def _size(self):
         low, high = self.rng.choice(self.sizes)
         return self.rng.randint(low, high)
 
     def _part(self, size):
-        """A place for so much in a region."""
+        """A random place for size octets in a region."""
         return self.rng.randint(0, self.memory.size - size)
 
     # the device's side
 
     def post(self):
-        """Receive buffers for what ulpdus() has, and work requests of its own."""
+        """Posts receive buffers for the messages of ulpdus(), and the device's own work requests."""
         for _ in range(self.rng.randint(1, 6)):
             self.plan.append(self._kind())
-        # what shows that the Writes before it are placed, too
+        # the last message shows that the Writes before it are placed, too
         self.plan.append("send" if self.plan.count("read") == READS else self.rng.choice(("send", "read")))
         count = sum(kind in ("send", "imm") for kind in self.plan)
         self.room = min(max(high for _, high in self.sizes), self.memory.size // max(count, 1))
@@ -163,7 +163,7 @@ class Exchange:
             self.done.append((wr, WC_WRITE))
 
     def _stag(self, data):
-        """A new STag of the peer, to which this comes."""
+        """A new STag of the peer, which must get this data."""
         stag = self.rng.getrandbits(31) | 1 << 31
         self.stags[stag] = data
         return stag
@@ -171,7 +171,7 @@ class Exchange:
     # the peer's side
 
     def ulpdus(self):
-        """The peer's messages, each a list of ULPDUs; answers to the device's Reads among them."""
+        """The peer's messages, each a list of ULPDUs, with the answers to the device's Reads."""
         out, answers = [], list(self.reads)
         for kind in self.plan:
             out.append(getattr(self, "_" + kind)())
@@ -180,7 +180,7 @@ class Exchange:
         return out + [self._answer(one) for one in answers]
 
     def _segments(self, data):
-        """(offset, octets, last) of DDP segments of random size, not too many."""
+        """(offset, octets, last) of DDP segments of random size; there are not too many."""
         size = max(self.rng.choice((1, 20, 200, 1400, 1400, 16000, 60000)), len(data) // 20, 1)
         places = range(0, len(data) or 1, size)
         return [(at, data[at:at + size], at + size >= len(data)) for at in places]
@@ -229,7 +229,7 @@ class Exchange:
             self.inbox.take(max(end - time.monotonic(), 0.001))
 
     def check(self):
-        """What the device sent, all completions, and its memory."""
+        """Checks the device's messages, all completions, and its memory."""
         self._await(lambda: len(self.inbox.sends) >= len(self.sends) and self.inbox.last and
                     self.inbox.ended >= set(self.stags), "a message of the device")
         equal(self.inbox.sends, self.sends, "the device's Sends")
@@ -242,7 +242,7 @@ class Exchange:
         self.inbox.clear()
 
     def completions(self, got):
-        """Those of receives and of the device's own work, each in their order."""
+        """Checks completions of receives, and of the device's own work, each in order."""
         recvs = [(wc.wr, "imm", wc.imm) if wc.flags & WITH_IMM else (wc.wr, wc.opcode, wc.len)
                  for wc in got if wc.opcode >= WC_RECV]
         check(all(wc.status == SUCCESS for wc in got), "completions:", got)

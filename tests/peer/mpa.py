@@ -7,13 +7,13 @@ import sys
 REQ = b"MPA ID Req Frame"
 REP = b"MPA ID Rep Frame"
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
-LARGE = 0x08        # reserved; what siw and a link that is set so use it for
+LARGE = 0x08        # reserved; siw and links with large_fpdus use it
 ANY_DEPTH = 0x3FFF
 HDR_LEN = 20
 
 
 def frame(key, flags, rev, pd=b"", pd_len=None):
-    """A frame; pd_len is what it claims when that is not the truth."""
+    """A frame; pd_len: a wrong PD_Length."""
     return key + struct.pack(">BBH", flags, rev, len(pd) if pd_len is None else pd_len) + pd
 
 
@@ -42,7 +42,7 @@ class Frame:
 
 
 def receive(sock, seconds=30):
-    """One frame; what there is when it does not come whole."""
+    """Receives one frame; returns the octets that came if it is not whole."""
     sock.settimeout(seconds)
     data = b""
     try:
@@ -60,7 +60,7 @@ def receive(sock, seconds=30):
 
 
 def rest(sock, seconds=60):
-    """All octets until the end, and how it ends: "fin", "rst" or "open"."""
+    """Receives all octets until the end; returns them and "fin", "rst" or "open"."""
     sock.settimeout(seconds)
     data = b""
     while True:
@@ -76,20 +76,20 @@ def rest(sock, seconds=60):
 
 
 def reset(sock):
-    """Close by RST."""
+    """Closes by RST."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()
 
 
 class Tap:
-    """Results."""
+    """Reports results."""
 
     def __init__(self):
         self.count = 0
         self.bad = 0
 
     def ok(self, good, what, why=""):
-        """One result."""
+        """Reports one result."""
         self.count += 1
         if not good:
             self.bad += 1
@@ -98,6 +98,6 @@ class Tap:
         return good
 
     def finish(self):
-        """The plan, and the end."""
+        """Prints the plan, and exits."""
         print("1..%d" % self.count)
         sys.exit(1 if self.bad else 0)

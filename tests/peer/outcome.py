@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How a test ends when it does not succeed."""
+"""The ways in which a test ends when it does not succeed."""
 
 
 class Fail(AssertionError):
-    """It is not as the row demands."""
+    """The device does not do what the row demands."""
 
 
 class Skip(Exception):
-    """It can't be tried here."""
+    """The test can't run here."""
 
 
 def check(good, why="", *more):
-    """Fail unless good."""
+    """Fails unless good."""
     if not good:
         raise Fail(" ".join([str(why)] + [repr(m) for m in more]))
 
 
 def equal(got, want, what=""):
-    """Fail unless they are equal."""
+    """Fails unless both are equal."""
     check(got == want, "%s: got %r, not %r" % (what, got, want))

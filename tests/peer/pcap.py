@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TCP from captures: a packet socket, the pcap file format, and streams put together."""
+"""TCP streams from captures: a packet socket, the pcap file format, and the streams in it."""
 import collections
 import ctypes
 import ipaddress
@@ -46,7 +46,7 @@ def tcp(frame, when=0.0):
 
 
 def only_port(sock, port):
-    """Let a packet socket see what comes from or goes to a TCP port only (classic BPF)."""
+    """Limits a packet socket to packets from or to a TCP port (classic BPF)."""
     ldh, ldh_x, ldx_ip, jeq, ret = 0x28, 0x48, 0xB1, 0x15, 0x06
     program = ((ldh, 0, 0, 12), (jeq, 0, 4, 0x86DD),
                (ldh, 0, 0, 54), (jeq, 7, 0, port), (ldh, 0, 0, 56), (jeq, 5, 6, port),
@@ -58,8 +58,8 @@ def only_port(sock, port):
 
 class Capture:
     """
-    Packets of an interface from now on, of one end: address and TCP port. Others may have
-    that port at another address meanwhile.
+    Captures packets of an interface from now on, of one end: address and TCP port. Other
+    connections may have the same port at another address meanwhile.
     """
 
     def __init__(self, interface, address, port, path=None):
@@ -76,7 +76,7 @@ class Capture:
 
     def _run(self):
         while True:
-            # before the wait: what came between its end and here is still to be read
+            # read it before the wait: packets that come between must still be read
             over = self.over
             try:
                 frame, where = self.sock.recvfrom(1 << 17)
@@ -96,7 +96,7 @@ class Capture:
                     self.frames.append((packet.time, frame))
 
     def stop(self):
-        """All packets, once no more come; self.lost is how many there was no room for."""
+        """Waits until no more packets come, and returns all; self.lost: the number lost for lack of room."""
         self.over = True
         self.thread.join()
         self.lost = struct.unpack("II", self.sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1]
@@ -107,13 +107,13 @@ class Capture:
         return self.packets
 
     def close(self):
-        """As stop."""
+        """Stops, if stop() was not called."""
         if self.thread.is_alive():
             self.stop()
 
 
 def write(path, frames):
-    """A file with frames (time, octets)."""
+    """Writes a file with frames (time, octets)."""
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", MAGIC, 2, 4, 0, 0, 1 << 18, ETHERNET))
         for when, frame in frames:
@@ -139,7 +139,7 @@ def read(path):
 class Flow:
     """
     One direction: its octets from the SYN on, its segments as (offset, size) in the order
-    of sending (pieces), those that were sent again (again), and problems.
+    of sending (pieces), the segments that were sent again (again), and problems.
     """
 
     def __init__(self, packets):
@@ -158,7 +158,7 @@ class Flow:
 
     def _data(self, packet, later):
         at, data = packet.seq - self.isn & 0xFFFFFFFF, packet.payload
-        # offsets beyond 2^32 are not in captures of tests
+        # captures of tests have no offsets beyond 2^32
         if at + len(data) <= len(self.octets) or at in later:
             self.again.append((at, len(data)))
         else:
@@ -177,8 +177,8 @@ class Flow:
 
 def tshark(path, fields, condition):
     """
-    What tshark says of the packets of a capture that fulfil a condition: a list of fields
-    for each; without fields, its text.
+    tshark's output for the packets of a capture that fulfil a condition: a list of fields
+    for each packet; without fields, its text.
     """
     if not shutil.which("tshark"):
         raise Skip("no tshark here")

@@ -11,7 +11,7 @@ import stream
 from fpdu import Deframer, Framer
 from outcome import Fail, check, equal
 
-WAIT = 30   # seconds for what must come
+WAIT = 30   # seconds to wait for anything that must come
 
 
 def frame_word(word):
@@ -21,18 +21,18 @@ def frame_word(word):
 
 class Peer:
     """
-    What is received is held to the rules of stream.py, always.
+    Everything that is received is checked against the rules of stream.py.
 
     One connection. After request() and reply(), or await_request() and accept(), it is in
     full operation: tx frames what it sends, rx takes apart what it receives.
     """
 
-    lossy = False                       # packets get lost on the way
+    lossy = False                       # packets may get lost on the way
 
     def __init__(self, sock):
         self.sock = sock
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.own = self.other = None    # startup frames: octets of ours, Frame of the other side
+        self.own = self.other = None    # startup frames: our octets, Frame of the other side
         self.tx = self.rx = self.rules = None
         self.held = []                  # segments received, not asked for yet
         self.sent, self.received = bytearray(), bytearray()     # in full operation
@@ -42,14 +42,14 @@ class Peer:
     # startup
 
     def request(self, flags=mpa.C, rev=1, pd=b"", word=None, sizes=None):
-        """Send a Request; word (or its ird and ord): the enhanced one, with S and revision 2."""
+        """Sends a Request; word (or its ird and ord): the enhanced word, with S and revision 2."""
         if word is not None:
             flags, rev, pd = flags | mpa.S, max(rev, 2), frame_word(word) + pd
         self.own = mpa.frame(mpa.REQ, flags, rev, pd)
         self.send(self.own, sizes)
 
     def reply(self, seconds=WAIT):
-        """The Reply, upon which full operation begins unless it rejects."""
+        """Receives the Reply; then full operation begins, unless it is a reject."""
         self.other = mpa.receive(self.sock, seconds)
         check(self.other.whole and self.other.key == mpa.REP, "no Reply:", self.other)
         if not self.other.flags & mpa.R:
@@ -57,16 +57,16 @@ class Peer:
         return self.other
 
     def await_request(self, seconds=WAIT):
-        """The Request."""
+        """Receives the Request."""
         self.other = mpa.receive(self.sock, seconds)
         check(self.other.whole and self.other.key == mpa.REQ, "no Request:", self.other)
         return self.other
 
     def accept(self, flags=mpa.C, rev=None, pd=b"", word=None, sizes=None, more=b""):
         """
-        Send a Reply (R in flags: reject) and, in the same write, more. An enhanced Request
-        gets an enhanced Reply: its depths and kinds of RTR turned round, unless word says
-        otherwise.
+        Sends a Reply (R in flags: reject) and, in the same write, more. An enhanced Request
+        gets an enhanced Reply with the same kinds of RTR and with its depths exchanged, unless
+        word is given.
         """
         if word is None and self.other.enhanced:
             a, b = self.other.words()
@@ -79,7 +79,7 @@ class Peer:
             self.begin()
 
     def begin(self):
-        """Full operation, as both frames want it."""
+        """Begins full operation, with CRC and markers as in both frames."""
         mine, other = self.own[16], self.other.flags
         crc = bool((mine | other) & mpa.C)
         self.rules = stream.Rules(0 if self.other.rev == 0 or self.own[17] == 0 else 1)
@@ -88,7 +88,7 @@ class Peer:
     # sending
 
     def send(self, octets, sizes=None):
-        """Octets as they are; sizes: of each write (a number, or several that repeat)."""
+        """Sends octets; sizes: of each write (a number, or several that repeat)."""
         if self.tx is not None:
             self.sent += octets
         if sizes is None:
@@ -102,11 +102,11 @@ class Peer:
             turn += 1
 
     def frame(self, *ulpdus, **broken):
-        """The FPDUs of ulpdus as they come next in the stream (see Framer.fpdu), not sent yet."""
+        """Makes the next FPDUs of the stream from ulpdus (see Framer.fpdu), without sending them."""
         return b"".join(self.tx.fpdu(u, **broken) for u in ulpdus)
 
     def put(self, *ulpdus, sizes=None, **broken):
-        """Frame ulpdus, and send them in one write."""
+        """Frames ulpdus, and sends them in one write."""
         self.send(self.frame(*ulpdus, **broken), sizes)
 
     def next(self, queue):
@@ -115,17 +115,17 @@ class Peer:
         return self.msn[queue]
 
     def put_send(self, data=b"", opcode=fpdu.SEND, size=1400, stag=0):
-        """A Send in segments of size octets."""
+        """Sends a Send in segments of size octets."""
         msn = self.next(0)
         for at in range(0, len(data) or 1, size):
             self.put(fpdu.untagged(opcode, 0, msn, data[at:at + size], at, at + size >= len(data), stag))
 
     def put_write(self, stag=1, offset=0, data=b"", size=1400):
-        """An RDMA Write in segments of size octets; of nothing unless told."""
+        """Sends an RDMA Write in segments of size octets; empty by default."""
         self.put(*fpdu.segments(fpdu.WRITE, stag, offset, data, size))
 
     def put_read(self, stag, offset, size, sink=77, sink_offset=1 << 40):
-        """An RDMA Read Request."""
+        """Sends an RDMA Read Request."""
         ulpdu = fpdu.read_request(self.next(1), sink, sink_offset, size, stag, offset)
         self.put(ulpdu)
         return ulpdu
@@ -133,7 +133,7 @@ class Peer:
     # receiving
 
     def octets(self, seconds=WAIT, most=1 << 17):
-        """Some octets; b"" at the end (ended says which)."""
+        """Receives some octets; b"" at the end (see ended)."""
         self.sock.settimeout(seconds)
         try:
             got = self.sock.recv(most)
@@ -146,13 +146,13 @@ class Peer:
         return got
 
     def take(self, got):
-        """Octets that came: the segments among them are held until somebody asks for them."""
+        """Adds received octets; keeps their segments until segment() takes them."""
         for seg in self.rx.feed(got):
             self.rules.add(seg)
             self.held.append(seg)
 
     def segment(self, seconds=WAIT, good=True):
-        """The next segment; good: it must be, and all before, by the rules for senders."""
+        """The next segment; good: it and all before must obey the rules for senders."""
         end = time.monotonic() + seconds
         while not self.held:
             try:
@@ -175,7 +175,7 @@ class Peer:
         return out
 
     def read(self, stag, offset, size, sink=77, sink_offset=1 << 40):
-        """What a Read of the other side's memory brings."""
+        """Reads the other side's memory."""
         self.put_read(stag, offset, size, sink, sink_offset)
         return self.read_response(sink, sink_offset)
 
@@ -189,7 +189,7 @@ class Peer:
         return data
 
     def slow(self):
-        """From now on little is held here that was not asked for: more has to wait on the other side."""
+        """Makes the receive buffer small: data that are not read must wait on the other side."""
         emss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, max(32768, 4 * emss))
 
@@ -197,9 +197,9 @@ class Peer:
 
     def expect_term(self, layer, etype, code, of=None, hdr=None, seconds=WAIT):
         """
-        A Terminate, octet for octet. of: the ULPDU that it is about, from which follow the
-        M, D and R bits and the headers (RFC 5040 4.8); hdr: these instead, as (bits, octets
-        behind the control word), or "any".
+        Expects a Terminate, and checks each octet. of: the ULPDU that it is about, which determines
+        the M, D and R bits and the headers (RFC 5040 4.8); hdr: given explicitly instead, as (bits,
+        octets behind the control word), or "any".
         """
         seg = self.segment(seconds)
         check(seg.opcode == fpdu.TERM, "Terminate %x/%x/%02x wanted:" % (layer, etype, code), seg)
@@ -213,7 +213,7 @@ class Peer:
         return seg
 
     def rest(self, seconds=WAIT):
-        """All octets to the end; "fin", "rst" or "open"."""
+        """Receives all octets to the end; returns them and "fin", "rst" or "open"."""
         data, end = b"", time.monotonic() + seconds
         while self.ended is None:
             try:
@@ -223,27 +223,27 @@ class Peer:
         return data, self.ended
 
     def expect_end(self, ends=("fin", "rst"), seconds=WAIT):
-        """No octet, and the end of the connection."""
+        """Expects the end of the connection, and no octet before it."""
         check(not self.held, "nothing more wanted:", self.held)
         check(not (self.rx and self.rx.held), "part of an FPDU:", self.rx and bytes(self.rx.held))
         data, end = self.rest(5 if self.lossy and "rst" in ends else seconds)
         if end == "open" and self.lossy and not data:
-            # an RST that got lost is sent again only to an end that sends
+            # a lost RST is sent again only if this end sends something
             with contextlib.suppress(OSError):
                 self.sock.send(b"?")
             data, end = self.rest(seconds)
         check(not data and end in ends, "%s wanted:" % " or ".join(ends), data, end)
 
     def expect_fin(self, seconds=WAIT):
-        """No octet, and FIN."""
+        """Expects FIN, and no octet before it."""
         self.expect_end(("fin",), seconds)
 
     def expect_rst(self, seconds=WAIT):
-        """No octet, and RST."""
+        """Expects RST, and no octet before it."""
         self.expect_end(("rst",), seconds)
 
     def expect_silence(self, seconds=0.4):
-        """No octet, and no end, for a while."""
+        """Expects no octet and no end for some time."""
         check(not self.held, "silence wanted:", self.held)
         data, end = self.rest(seconds)
         check(not data and end == "open", "silence wanted:", data, end)
@@ -251,20 +251,20 @@ class Peer:
     # the end
 
     def fin(self):
-        """End what we send."""
+        """Ends our direction."""
         self.sock.shutdown(socket.SHUT_WR)
 
     def rst(self):
-        """End all, at once."""
+        """Resets the connection."""
         mpa.reset(self.sock)
 
     def close(self):
-        """End all."""
+        """Closes the connection."""
         self.sock.close()
 
 
 def term_headers(layer, etype, of):
-    """The bits M, D, R of a Terminate and what follows, when it is about the ULPDU of."""
+    """The bits M, D, R of a Terminate about the ULPDU of, and the octets that follow them."""
     if of is None or layer == 2 or (layer, etype) == (0, 0):
         return 0, b""
     length = struct.pack(">H", len(of))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A TCP proxy that cuts both streams anew: at random, or where it is told."""
+"""A TCP proxy that cuts both streams into new segments: at random, or at a given place."""
 import random
 import socket
 import threading
@@ -7,13 +7,13 @@ import time
 
 
 def at_random(rng):
-    """Sizes of writes: mostly small."""
+    """Random sizes of writes, mostly small."""
     while True:
         yield rng.choice((1, 2, 3, 4, 7, 20, 61, 509, 512, 1449, 5000))
 
 
 def at(offset):
-    """A cut at an offset of the stream, and none after."""
+    """One cut at an offset of the stream."""
     yield offset
     while True:
         yield 1 << 16
@@ -21,7 +21,7 @@ def at(offset):
 
 class Proxy:
     """
-    Listens on sock and passes what comes to where. cuts(direction) gives the generator of
+    Listens on sock and forwards connections to where. cuts(direction) returns the generator of
     the sizes of writes; direction is 0 towards where, 1 back. pause: seconds between writes.
     """
 
@@ -62,12 +62,12 @@ class Proxy:
                 while held:
                     part, held = held[:size], held[size:]
                     sink.sendall(part)
-                    # what is left of a cut waits for the octets to come
+                    # the rest of a cut waits for more octets
                     size = size - len(part) or next(sizes)
                     if self.pause:
                         time.sleep(self.pause)
         except OSError:
-            # a reset is passed on
+            # forward a reset
             linger = bytes((1, 0, 0, 0, 0, 0, 0, 0))
             try:
                 sink.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -77,7 +77,7 @@ class Proxy:
                 pass
 
     def close(self):
-        """End it and what goes through it."""
+        """Ends the proxy and all its connections."""
         self.sock.close()
         for sock in self.open:
             try:

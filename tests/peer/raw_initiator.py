@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-raw_initiator.py HOST PORT: an initiator that speaks for itself, with data.
+raw_initiator.py HOST PORT: an initiator that speaks MPA, DDP and RDMAP itself, with data.
 
-The responder is "iwt_hostile -s", which accepts everybody, grants 64 KiB of
+The responder is "iwt_hostile -s", which accepts all connections, grants 64 KiB of
 memory by its private data (address, STag and length in host order), and answers
 each Send with the first 32 octets of that memory.
 """
@@ -38,7 +38,7 @@ class Peer:
         self.sock.sendall(fpdu.fpdu(fpdu.untagged(fpdu.SEND, fpdu.QN_SEND, self.msn, data), self.crc))
 
     def read(self, offset, size, sink=77, sink_offset=1 << 40):
-        """What the peer answers to a Read."""
+        """The peer's answer to a Read."""
         self.reads += 1
         self.sock.sendall(fpdu.read(self.reads, sink, sink_offset, size, self.stag,
                                     self.addr + offset, crc=self.crc))
@@ -63,14 +63,14 @@ class Wire:
         self.where = (host, int(port))
 
     def moves(self, what, flags=C, rev=1, word=b"", size=1300):
-        """Write, Send and its answer, Read."""
+        """Tests a Write, a Send and its answer, and a Read."""
         try:
             peer = Peer(self.where, flags, rev, word)
             data = random.randbytes(20001)
             if word:
                 peer.sock.sendall(fpdu.write(1, 0, b"", 1, crc=peer.crc))
             peer.sock.sendall(fpdu.write(peer.stag, peer.addr, data, size, crc=peer.crc))
-            # the first receive is at the beginning of that memory, too
+            # the peer's first receive is at the beginning of that memory, too
             peer.send(b"x" * 19)
             data = b"x" * 19 + data[19:]
             got = fpdu.receive(peer.sock, peer.crc)
@@ -88,7 +88,7 @@ class Wire:
             TAP.ok(False, what, repr(error))
 
     def octets(self):
-        """FPDUs in single octets."""
+        """Sends FPDUs in single octets."""
         peer = Peer(self.where)
         stream = fpdu.write(peer.stag, peer.addr, bytes(range(100)), 33)
         for octet in stream:
@@ -99,10 +99,10 @@ class Wire:
         peer.close()
 
     def refused(self, what, stream, term):
-        """A Terminate, and nothing was placed."""
+        """Expects a Terminate, and that nothing was placed."""
         try:
             peer = Peer(self.where)
-            # a responder says nothing at all before it has a good FPDU
+            # a responder sends nothing before it has a good FPDU
             peer.sock.sendall(fpdu.write(1, 0, b"", 1) + stream(peer))
             got = fpdu.receive(peer.sock)
             data, end = rest(peer.sock)
@@ -142,7 +142,7 @@ class Wire:
                      lambda p: fpdu.fpdu(b"\x41\x83" + fpdu.untagged(3, 0, 1)[2:]), (0, 2, 5))
 
     def cuts(self):
-        """FIN and RST at every offset of the Request, then of the first FPDU."""
+        """Ends by FIN and RST at every offset of the Request, then of the first FPDU."""
         request = frame(REQ, C | S, 2, enh(4, 4) + b"private")
         for end in (socket.socket.close, reset):
             for at in range(len(request) + 1):

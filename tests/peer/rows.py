@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The rows of the matrix (rows.tsv), and what proves each: tests, or other evidence."""
+"""The rows of the matrix (rows.tsv), and the proof of each: tests, or other evidence."""
 import collections
 import os
 import re
@@ -7,8 +7,8 @@ import re
 Row = collections.namedtuple("Row", "id rfc section level binds text error")
 Test = collections.namedtuple("Test", "rows name fn alone area")
 
-# What is said of rows that the wire can't show, and the verdict of the table. Rows of the last three
-# have not been met, or not shown, whatever their tests say.
+# Kinds of statements about rows that the wire can't show, and the verdict in the table. Rows of the
+# last three kinds are not fulfilled, or not shown, whatever their tests say.
 KINDS = {
     "unit": "a test of tests/unit (named)",
     "selftest": "a test of tests/selftests, consumers or provider (named)",
@@ -53,7 +53,7 @@ def level(it):
 def row(*ids, alone=False):
     """
     Decorates a test: a function of a Case (case.py) that raises Fail or Skip, or succeeds.
-    Its docstring's first line says what it shows. alone: nothing else may run meanwhile.
+    The first line of its docstring says what it shows. alone: no other test may run meanwhile.
     """
     def add(fn):
         for name in ids:
@@ -64,7 +64,7 @@ def row(*ids, alone=False):
 
 
 def stated(kind, text, *ids):
-    """What there is to say of rows beside tests, or without: kind is one of KINDS."""
+    """States something about rows, with or without tests: kind is one of KINDS."""
     assert kind in KINDS and text
     for name in ids:
         assert name in ROWS and name not in STATED, name

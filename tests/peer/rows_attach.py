@@ -8,7 +8,7 @@ from rows import row
 
 
 class Serve:
-    """A program that is told in streaming mode what to do with the connection."""
+    """A program that gets commands for each connection in streaming mode."""
 
     def __init__(self, place):
         command = place.ulp[:-1] + [place.ulp[-1].replace("iwt_ulp", "iwt_attach")]
@@ -17,11 +17,11 @@ class Serve:
         self.port = int(self.line().split()[-1])
 
     def line(self):
-        """What it says next."""
+        """The program's next line of output."""
         return self.proc.stdout.readline().strip()
 
     def close(self):
-        """The end."""
+        """Ends the program."""
         crashed = (self.proc.poll() or 0) < 0
         self.proc.kill()
         self.proc.communicate()
@@ -29,7 +29,7 @@ class Serve:
 
 
 def told(t, octets):
-    """A program and a peer that has said octets to it."""
+    """A program, and a peer that has sent octets to it."""
     t.only("iw_tcp")
     serve = t.keep(Serve(t.place))
     peer = t.connect(serve.port)
@@ -38,7 +38,7 @@ def told(t, octets):
 
 
 def hears(peer, octets):
-    """These come next, in streaming mode."""
+    """Expects these octets, in streaming mode."""
     peer.sock.settimeout(30)
     got = b""
     while len(got) < len(octets):
@@ -49,7 +49,7 @@ def hears(peer, octets):
 
 
 def echoes(peer):
-    """RDMA works in both directions."""
+    """Checks that RDMA works in both directions."""
     peer.put_send(b"message")
     equal(peer.segment().data, b"message", "the message back")
 
@@ -73,7 +73,7 @@ def delayed_initiator(t):
     peer.accept()
     peer.put_send(b"message")
     got = peer.segment()
-    while not got.data:     # ready-to-receive
+    while not got.data:     # the ready-to-receive message
         got = peer.segment()
     equal(got.data, b"message", "the message back")
 
@@ -121,7 +121,7 @@ def outstanding_is_the_request(t):
 
 
 def says(serve, what):
-    """What the program has got: octets behind a word, or numbers."""
+    """The octets, or numbers, behind a word that the program prints."""
     word, _, rest = serve.line().partition(" ")
     equal(word, what, "what the program says")
     return bytes.fromhex(rest) if what != "depths" else tuple(int(number) for number in rest.split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041: what is checked of what arrives (sent: rows_ddp_tx.py, the end: rows_ddp_end.py)."""
+"""RFC 5041: checks of received segments (sent ones: rows_ddp_tx.py, the end: rows_ddp_end.py)."""
 import fpdu
 from outcome import check, equal
 from rows import row, stated
@@ -20,7 +20,7 @@ stated("not implemented", "verbs bind an STag to one stream by memory windows of
 
 
 def event(conn, want, ms=30000):
-    """The asynchronous event that must come for a queue pair, others left aside."""
+    """Waits for an asynchronous event of the queue pair, and ignores other events."""
     got = None
     while got != want:
         answer = conn.ulp.cmd("async", ms=ms)
@@ -30,7 +30,7 @@ def event(conn, want, ms=30000):
 
 
 def refused(t, code, ulpdu, ulp=None, hdr=None, **how):
-    """What ulpdu(conn) gives is answered by a Terminate, and nothing comes of it."""
+    """The device answers ulpdu(conn) by a Terminate, and the segment has no other effect."""
     conn = t.passive(ulp=ulp, **how)
     bad = ulpdu(conn)
     conn.peer.put(bad, fpdu.untagged(fpdu.SEND, 0, 1, b"later"))
@@ -102,7 +102,7 @@ def not_looked_at(t):
     conn = t.passive()
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"x", rsvd=15))
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"y", rsvd=15))
-    # the Invalidate STag: of a Send without invalidation it never counts
+    # the Invalidate STag is ignored in a Send without invalidation
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 2, b"a", 0, False, stag=77))
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 2, b"b", 1, False, stag=conn.stag))
     conn.peer.put(fpdu.untagged(fpdu.SEND_SE, 0, 2, b"c", 2, True, stag=1 << 31))
@@ -275,7 +275,7 @@ def too_many_reads(t):
     """One Read Request more than IRD: 1/2/02, behind what was asked for before"""
     conn = t.passive(ird=2)
     conn.peer.slow()
-    # what the device has to send is held up, and with it the answers to Reads
+    # the device's data are held up, and so are its answers to Reads
     conn.post("send", wr=1, n=100, sge="%d:0:65536" % conn.mr)
     check(len(conn.poll(100, ms=700, exact=False)) < 100, "all was sent")
     *good, bad = [fpdu.read_request(conn.peer.next(1), 77, 0, 5, conn.stag, conn.addr) for _ in range(3)]
@@ -301,7 +301,7 @@ def too_long(t):
         wc = conn.poll(8)
         equal([c.status for c in wc], [LOC_LEN_ERR] + [FLUSH] * 7, "completions")
         equal(conn.received(0, 512), b"f" * first + bytes(512 - first), "buffers")
-    # alike, and taken in one go: the third is too much
+    # equal segments, taken in one run: the third one is too much
     conn = t.passive(ulp=ulp)
     alike = [fpdu.untagged(fpdu.SEND, 0, 1, b"g" * 100, at, False) for at in (0, 100, 200, 300)]
     conn.peer.put(*alike)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041: the end of a stream, in order, half, and by force."""
+"""RFC 5041: the end of a stream: graceful, of one direction, and by reset."""
 import time
 
 import fpdu
@@ -10,7 +10,7 @@ from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SUCCESS, WC_RECV, WC_S
 
 
 def over(conn, status=None):
-    """The upper layer hears of the end; status: whether it is one in order."""
+    """Expects that the upper layer hears of the end; status: 0 if the end must be graceful."""
     got = conn.ulp.event(id=conn.id, want="DISCONNECTED")
     check(status is None or (got["status"] == 0) == (status == 0), "status:", got)
     return got
@@ -147,7 +147,7 @@ def graceful_slow(t):
     conn = t.passive()
     conn.post("send", wr=100, n=4, sge="%d:0:65536" % conn.mr)
     conn.ulp.disconnect(id=conn.id)
-    # a window once closed opens only when some segments are wholly read: these take two seconds at the most
+    # a closed window opens only when some segments are read completely: this takes two seconds at most
     got, slow = b"", time.monotonic() + 8
     while time.monotonic() < slow:
         got += conn.peer.octets(most=16384)

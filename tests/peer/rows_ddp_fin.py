@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041 6.2.1: a peer that sends on behind its FIN, as a TCP of our own can."""
+"""RFC 5041 6.2.1: a peer that sends data behind its FIN, with our own TCP."""
 import fpdu
 from outcome import equal
 from rows import row
@@ -19,9 +19,9 @@ def behind_fin(t):
             more = conn.tcp.write(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"more"),
                                                   fpdu.untagged(fpdu.SEND, 0, 2, b"more")))
             stop, octets = more + cut, bytes(conn.tcp.out)
-            # the FIN takes a number: what is behind it goes one further
+            # the FIN takes a sequence number: octets behind it are one further
             segments = [(good, octets[good:stop], ACK | FIN), (stop + 1, octets[stop:], ACK | PSH)]
-            if cut:     # or as if there were no FIN
+            if cut:     # or with the numbers as if there were no FIN
                 segments.append((stop, octets[stop:], ACK | PSH))
             for at, data, flags in reversed(segments) if early else segments:
                 conn.tcp.emit(at, data, flags)

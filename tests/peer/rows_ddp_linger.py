@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041 6.2.1, RFC 5044 7.1.2: how long an end is waited for. No time is measured: what must end, ends."""
+"""RFC 5041 6.2.1, RFC 5044 7.1.2: waiting for the end. Times are not measured, only that it ends."""
 import threading
 import time
 
@@ -72,7 +72,7 @@ def terminated_never_closed(t):
 
 
 def talk(peer, ended):
-    """Octets at any time, until the other side wants no more."""
+    """Sends octets again and again, until the other side refuses them."""
     try:
         while True:
             peer.sock.send(b"?" * 100)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041: segments that are sent, and what TCP is asked for."""
+"""RFC 5041: segments that the device sends, and its use of TCP."""
 import collections
 import socket
 import time
@@ -13,7 +13,7 @@ from ulp import FLUSH, LOC_LEN_ERR, SUCCESS, WC_READ, WC_SEND, WC_WRITE
 
 
 def sge(conn, size, at=0):
-    """A list of one element in mr; none for nothing."""
+    """A list of one element in mr; no list if size is 0."""
     return "%d:%d:%d" % (conn.mr, at, size) if size else None
 
 
@@ -131,12 +131,12 @@ def ddp_mulpdu(t):
     for seg in segs:
         check(seg.size <= emss and len(seg.ulpdu) <= 64768, "segment longer than EMSS %d:" % emss, seg.size)
     full = min(emss - emss % 4, (64768 + 2 + 3 & ~3) + 4)
-    # FPDUs are framed in pieces of memory of up to 32 KiB, of which the rest may be less
+    # FPDUs are framed in pieces of memory of up to 32 KiB, of which less may be left
     check(segs[0].size == full or emss > 32768 and segs[0].size >= 16384, "size of an FPDU:", segs[0].size, emss)
 
 
 def route(t, mtu):
-    """A route of its own from the device to the peer, with an MTU; 0: none."""
+    """Makes a route from the device to the peer, with an MTU; 0: deletes it."""
     ip = ["ip", "-6" if ":" in t.place.here else "-4", "route"]
     where = t.place.run(*ip, "get", t.place.here, capture_output=True, text=True).stdout.split()
     words = (["replace", t.place.here, "dev", where[where.index("dev") + 1], "mtu", str(mtu)] if mtu else

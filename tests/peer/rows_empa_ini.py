@@ -41,7 +41,7 @@ def plain_request(t):
 
 
 def ready(conn):
-    """The ready-to-receive message has come; it is answered."""
+    """Takes the ready-to-receive message, and answers it."""
     seg = conn.peer.segment()
     if seg.opcode == fpdu.READ_REQ:
         sink, at, size, _, _ = seg.read_request()
@@ -70,7 +70,7 @@ def rtr_kinds(t):
             equal((seg.data, seg.msn), (b"\xa5" * 5, turn + 1 + (got == fpdu.SEND)), "Send")
         equal([(c.wr, c.status) for c in conn.poll(4)], [(n, SUCCESS) for n in (1, 2, 3, 4)], "completions")
         conn.none(100)
-        # the Read takes a place of ORD only until it is answered
+        # the RTR Read counts for ORD only until it is answered
         conn.post("read", wr=9, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
         (seg,) = conn.peer.message(fpdu.READ_REQ)
         equal(seg.msn, 2 if got == fpdu.READ_REQ else 1, "MSN of a Read")
@@ -102,7 +102,7 @@ def reply_fits(t):
         check(got["ird"] >= reply[1], "IRD below the responder's ORD:", got, reply)
         equal(got["ord"], want[1], "ORD for %s" % (reply,))
         check(want[0] is None or got["ird"] == want[0], "IRD for %s" % (reply,), got)
-    # and it counts: with ORD 1 the second Read waits
+    # the value is obeyed: with ORD 1 the second Read waits
     conn = t.active(ulp=ulp, server=server, word=mpa.enh(1, 4, 1, 0, 1, 0))
     conn.post("read", n=2, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
     sink, at, size, _, _ = conn.peer.segment().read_request()
@@ -125,7 +125,7 @@ def reply_any_depth(t):
 
 
 def unfit(t, code, ulp, server, **reply):
-    """A Reply that the initiator can't go along with: Terminate, no header, FIN; the ULP hears of it."""
+    """A Reply that the initiator can't accept: Terminate without headers, FIN; the ULP hears of it."""
     conn = t.request(ulp=ulp, server=server)
     conn.peer.accept(**reply)
     conn.peer.expect_term(*code)

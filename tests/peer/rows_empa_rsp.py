@@ -13,7 +13,7 @@ MOST = mpa.ANY_DEPTH - 1
 
 
 def kinds(word):
-    """The kinds of ready-to-receive message that an enhanced word names, and A."""
+    """A, and the kinds of ready-to-receive message, of an enhanced word."""
     first, second = word
     return (bool(first & 0x8000), {k for k, bit in zip(KINDS, (first & 0x4000, second & 0x8000, second & 0x4000))
                                    if bit})
@@ -44,7 +44,7 @@ def data_behind_word(t):
     for size, back in ((0, 0), (1, 196), (7, 3), (200, 1)):
         data = t.rng.randbytes(size)
         conn = t.passive(ulp=ulp, listener=listener, word=(4, 4), pd=data, data=bytes([back]) * back)
-        # rdma_cm fills up with zeros
+        # rdma_cm appends zeros
         equal(conn.event["data"][:size], data, "data in the event")
         check(not any(conn.event["data"][size:]), "more data:", conn.event["data"])
         equal(conn.reply.rev, 2, "revision")
@@ -66,7 +66,7 @@ def bad_enhanced_frames(t):
         peer = t.connect(listener[1])
         peer.send(octets)
         peer.expect_end()
-    # another listener: in two pieces, the last of these is a Request at first
+    # another listener: cut in two, the beginning of the last of these is a good Request
     t.passive(ulp=ulp, word=(4, 4), flags=mpa.C | mpa.R | 0x0F).alive()
 
 
@@ -177,14 +177,14 @@ def reply_kinds(t):
         check(p2p, "A:", conn.reply)
         check(took, "no kind", conn.reply)
         check(took & offered or not offered, "offered %s, took" % offered, took)
-        # all of the tagged kinds, which cost the ULP nothing
+        # all tagged kinds, which need nothing from the ULP
         check(offered - {"send"} <= took, "offered %s, took" % offered, took)
         ready(conn, sorted(took & offered or took)[-1])
         conn.alive()
 
 
 def ready(conn, kind):
-    """The peer's ready-to-receive message."""
+    """Sends the peer's ready-to-receive message."""
     if kind == "read":
         equal(conn.peer.read(1, 0, 0), b"", "Read of nothing")
     elif kind == "write":
@@ -215,7 +215,7 @@ def rtr_send(t):
     conn.peer.put_send(b"data")
     equal([(c.wr, c.status, c.len) for c in conn.poll(2)], [(0, SUCCESS, 0), (1, SUCCESS, 4)], "completions")
     conn.none(100)
-    # nor is one needed
+    # a receive is not needed, either
     conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 1, 0, 0), first=False, recvs=0)
     conn.post("send", wr=7, sge="%d:0:3" % conn.mr)
     conn.peer.put_send()

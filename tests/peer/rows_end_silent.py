@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers that are silent, take nothing, or never come to an end: nobody waits for them for ever."""
+"""Peers that are silent, read nothing, or never end: the device does not wait for them for ever."""
 import subprocess
 import threading
 import time
@@ -11,7 +11,7 @@ from ulp import ERR, FLUSH, SUCCESS
 
 
 def lost(conn, n):
-    """The ULP is told, and all that it had posted is flushed."""
+    """Expects that the ULP hears of the end, and that all its posts are flushed."""
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
     got = conn.poll(n)
     check({SUCCESS, FLUSH} >= {wc.status for wc in got} and got[-1].status == FLUSH, "statuses:", got[-1])
@@ -19,7 +19,7 @@ def lost(conn, n):
 
 
 def more_than_fits(t, times):
-    """A connection with more to send than a peer that takes nothing has room for."""
+    """A connection with more to send than its peer, which reads nothing, has room for."""
     conn = t.passive()
     conn.peer.slow()
     for wr in range(times):

@@ -23,17 +23,17 @@ def atomics(t, **how):
 
 
 def word(conn, at=0):
-    """What 8 octets of the memory are as a number there."""
+    """8 octets of the memory as a number in the device's byte order."""
     return int.from_bytes(conn.memory(at, 8), sys.byteorder)
 
 
 def put_word(conn, value, at=0):
-    """Set it."""
+    """Sets this number."""
     conn.ulp.set(mr=conn.mr, off=at, data=value.to_bytes(8, sys.byteorder))
 
 
 def response(conn, ident, msn=None):
-    """The next segment, an Atomic Response to ident: the value."""
+    """Expects an Atomic Response to ident as the next segment; returns its value."""
     seg = conn.peer.segment()
     equal((seg.opcode, seg.queue, seg.tagged, seg.last, seg.offset, seg.stag), (fpdu.ATOMIC_RESP, 3, False, True, 0, 0),
           "Atomic Response")
@@ -44,7 +44,7 @@ def response(conn, ident, msn=None):
 
 
 def do(conn, op, data, mask=0, compare=0, compare_mask=ALL_ONES, at=0, ident=5, **how):
-    """An atomic operation of the peer; the value before."""
+    """Does an atomic operation of the peer; returns the value before."""
     conn.peer.put(fpdu.atomic(conn.peer.next(1), op, ident, conn.stag, conn.addr + at, data, mask, compare, compare_mask,
                               **how))
     return response(conn, ident)
@@ -70,7 +70,7 @@ def fetch_add(t):
 
 
 def field_sum(old, add, mask):
-    """Bit by bit, as RFC 7306 5.1.1 has it: no carry beyond a bit that is set in the mask."""
+    """Adds bit by bit, as in RFC 7306 5.1.1: no carry beyond a bit that is set in the mask."""
     out = carry = 0
     for bit in range(64):
         total = (old >> bit & 1) + (add >> bit & 1) + carry
@@ -93,7 +93,7 @@ def cmp_swap(t):
         equal(word(conn), want, "value after")
     for turn in range(40):
         old, other, swap, mask, compare_mask = (t.rng.getrandbits(64) for _ in range(5))
-        # half of them are equal where it counts
+        # half of them are equal under the mask
         compare = old & compare_mask | other & ~compare_mask if turn % 2 else other
         hit = not (old ^ compare) & compare_mask
         put_word(conn, old)
@@ -123,7 +123,7 @@ def responses(t):
     idents = [0, 0xFFFFFFFF, 7, 7, 1 << 31] + [t.rng.getrandbits(32) for _ in range(20)]
     for turn, ident in enumerate(idents):
         if turn % 3 == 0:
-            # numbers of Reads' Requests are the same ones, of their Responses there are none
+            # Requests of Reads share these numbers, their Responses have none
             conn.alive()
         conn.peer.put(fpdu.atomic(conn.peer.next(1), FETCH_ADD, ident, conn.stag, conn.addr, 1))
         equal(response(conn, ident, turn + 1), turn, "value")
@@ -162,7 +162,7 @@ def atomic_alignment(t):
                 continue
             refused(t, (0, 2, 7), lambda c, a=at, o=op: fpdu.atomic(1, o, 5, c.stag, c.addr + a, 1, ALL_ONES, 0, 0), ulp,
                     access="lwra")
-    # regions with offsets that are not addresses
+    # regions whose offsets are not addresses
     for iova in (0, 1 << 40, 1 << 63):
         conn = atomics(t, ulp=ulp)
         put_word(conn, 41, 16)
@@ -250,7 +250,7 @@ def in_order(t):
             ulpdus.append(fpdu.atomic(conn.peer.next(1), FETCH_ADD, n, conn.stag, conn.addr, 1))
         conn.peer.put(*ulpdus)
         for n in range(3):
-            # what a Read sees may have changed since, but not be older
+            # the Read may see a newer value, but no older one
             seen = int.from_bytes(conn.peer.read_response(77, n * 8), sys.byteorder)
             check(base + n <= seen <= base + 3, "read %d, atomics before: %d" % (seen, base + n))
             equal(response(conn, n), base + n, "value")
@@ -267,7 +267,7 @@ def too_many(t):
     for turn in range(400):
         requests += [fpdu.read_request(conn.peer.next(1), 77, 1 << 40, 65528, conn.stag, conn.addr + 8),
                      fpdu.atomic(conn.peer.next(1), FETCH_ADD, turn, conn.stag, conn.addr, 1)]
-    # at once: nothing is read here until all are on their way
+    # all at once: nothing is read here until all are sent
     conn.peer.put(*requests)
     seg = conn.peer.segment()
     answered = 0

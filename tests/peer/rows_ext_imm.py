@@ -96,7 +96,7 @@ def immediates_in_order(t):
         conn.peer.put(fpdu.immediate(conn.peer.next(0), (turn + 1000).to_bytes(4, "big") + bytes(4)))
         wanted.append((WC_RECV, 0, turn + 1000))
         got = conn.poll(3)
-        # nothing is waited for between the completion and the look
+        # no wait between the completion and this check
         equal(conn.memory(turn * 5, len(data)), data, "the Write in front of Immediate Data")
         for wc, (opcode, size, imm) in zip(got, wanted[-3:]):
             equal((wc.status, wc.opcode, wc.len), (SUCCESS, opcode, size), "completion")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 7306: atomic operations that the device asks for."""
+"""RFC 7306: atomic operations that the device requests."""
 import struct
 import sys
 
@@ -12,7 +12,7 @@ from ulp import FLUSH, LOC_LEN_ERR, LOC_PROT_ERR, REM_OP_ERR, SUCCESS, WC_CAS, W
 
 
 def request(conn):
-    """The next segment, an Atomic Request: itself and its fields."""
+    """Expects an Atomic Request as the next segment; returns it and its fields."""
     seg = conn.peer.segment()
     equal((seg.opcode, seg.queue, seg.last, seg.offset, seg.stag), (fpdu.ATOMIC_REQ, 1, True, 0, 0), "Atomic Request")
     equal(len(seg.data), 52, "size of an Atomic Request")
@@ -20,12 +20,12 @@ def request(conn):
 
 
 def answer(conn, ident, value, **how):
-    """Its Response."""
+    """Sends the Response."""
     conn.peer.put(fpdu.atomic_response(conn.peer.next(3), ident, value, **how))
 
 
 def sink(conn, at=0):
-    """The number that a result was placed as."""
+    """The result in the sink, as a number."""
     return int.from_bytes(conn.memory(at, 8), sys.byteorder)
 
 
@@ -103,7 +103,7 @@ def ord_is_kept(t):
 
 
 def wrong(t, ulp, code, bad, op="fadd"):
-    """What bad(identifier) gives instead of a Response is answered by a Terminate."""
+    """The device answers bad(identifier), sent instead of a Response, by a Terminate."""
     conn = t.passive(ulp=ulp)
     ident = 0
     if op == "fadd":

@@ -46,7 +46,7 @@ def crc_mismatch(t):
     """One bit wrong anywhere in an FPDU: Terminate 2/0/02, FIN, nothing placed or delivered"""
     good = fpdu.fpdu(fpdu.tagged(fpdu.WRITE, 0, 0, b"12345"))
     ulp = t.ulp()
-    # of the length only the lowest bit: a longer FPDU would be waited for
+    # in the length only the lowest bit: otherwise the device would wait for a longer FPDU
     for bit in [8] + list(range(16, len(good) * 8, 37)):
         conn = t.passive(ulp=ulp)
         octets = bytearray(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"12345")))

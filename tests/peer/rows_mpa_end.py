@@ -22,13 +22,13 @@ def crc_pairs(t):
         for flags in (0, mpa.C):
             for make in (t.passive, t.active):
                 conn = make(flags=flags)
-                # a Reply may also say what the Request has settled
+                # a Reply may have the bit, too, that the Request has decided
                 if make == t.active or not flags:
                     equal(conn.peer.other.flags & mpa.C, own, "C of the device's frame, setting " + word)
                 crc = bool(own | flags)
                 equal((conn.peer.tx.crc, conn.peer.rx.crc), (crc, crc), "the peer's use")
                 for wr, size in enumerate((1, 2, 3, 4, 5000)):
-                    # that the CRC field is there, and right if in use, is seen at each FPDU
+                    # the peer checks at each FPDU that the CRC field exists, and is right if CRC is in use
                     conn.post("send", wr=wr, sge="%d:0:%d" % (conn.mr, size))
                     equal(sum(len(seg.data) for seg in conn.peer.message()), size, "size sent")
                 conn.poll(5)
@@ -59,7 +59,7 @@ def odd_sizes(t):
         wc = conn.poll()[0]
         equal((wc.wr, wc.status, wc.len), (size, SUCCESS, size), "completion")
         equal(conn.received(size, size), data[:size], "data received")
-        # what is behind the buffer's data is another one's, still zero
+        # octets behind the buffer's data belong to another buffer, and are still zero
         check(not any(conn.received(size, 100)[size:]), "behind the data")
         (seg,) = conn.peer.message(fpdu.SEND)
         equal((len(seg.ulpdu), seg.data), (18 + size, data[:size]), "data sent")
@@ -108,7 +108,7 @@ def last_octet(t):
 def half_close(t):
     """FIN from the peer: what it sent before counts, what we sent comes whole, then FIN, and the ULP is told"""
     ulp = t.ulp()
-    # complete before the peer reads anything: three have room in its window
+    # these complete before the peer reads: three have room in its window
     for size in (0, 100, 20000):
         conn = t.passive(ulp=ulp)
         for wr in range(3):
@@ -143,7 +143,7 @@ def own_close(t):
 def cut_off(t):
     """RST, or FIN within an FPDU: the ULP is told, what it had posted is flushed, nothing is delivered"""
     ulp = t.ulp()
-    # nobody repeats a RST that got lost
+    # a lost RST is not repeated
     ends = ("rst", "fin") if t.place.lossless else ("fin",)
     for make in (t.passive, t.active):
         for end in ends:

@@ -12,8 +12,8 @@ from peer import Peer
 from rows import row
 from ulp import SUCCESS
 
-# Where a FPDU begins (modulo 512), octets of a Send's payload, and the markers that must be in
-# it, as (distance from its first octet, FPDUPTR)
+# Where an FPDU begins (modulo 512), octets of a Send's payload, and the markers that must be in
+# the FPDU, as (distance from its first octet, FPDUPTR)
 CASES = (
     (508, 24, [(4, 0x0004)]),       # in the DDP header
     (492, 24, [(20, 0x0014)]),      # at its end
@@ -21,15 +21,15 @@ CASES = (
     (472, 23, [(40, 0x0028)]),      # before the word that has the pad
     (468, 23, [(44, 0x002C)]),      # between pad and CRC
     (468, 24, [(44, 0x002C)]),      # between data and CRC
-    (464, 24, []),                  # the CRC ends where one is due
-    (0, 24, [(0, 0)]),              # which belongs to the next
+    (464, 24, []),                  # the CRC ends where a marker is due
+    (0, 24, [(0, 0)]),              # the marker belongs to the next FPDU
     (0, 1178, [(0, 0), (512, 0x01FC), (1024, 0x03FC)]),
     (492, 1200, [(20, 0x0014), (532, 0x0214), (1044, 0x0414)]),
 )
 
 
 def size_to(pos, target):
-    """Octets of a Write's payload with which it ends at target (modulo 512) when it begins at pos."""
+    """The payload octets of a Write that begins at pos and ends at target (modulo 512)."""
     for size in range(0, 1024, 4):
         framer = Framer(True, False, pos)
         framer.fpdu(bytes(14 + size))
@@ -39,14 +39,14 @@ def size_to(pos, target):
 
 
 def send_to(conn, target):
-    """Writes from the peer until the next FPDU begins at target."""
+    """The peer sends Writes until its next FPDU begins at target."""
     while (conn.peer.tx.pos - target) % MARKER_GAP:
         size = size_to(conn.peer.tx.pos, target)
         conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, bytes(20 if size is None else size)))
 
 
 def sent_to(conn, target):
-    """The same from the device."""
+    """The device sends Writes until its next FPDU begins at target."""
     while (conn.peer.rx.pos - target) % MARKER_GAP:
         size = size_to(conn.peer.rx.pos, target)
         size = 20 if size is None else size
@@ -70,7 +70,7 @@ def markers_sent(t):
             conn.peer.expect_silence(0.3)
             equal(bytes(conn.peer.rx.held), b"", "held")
     for begin in range(0, MARKER_GAP, 4):
-        # no FPDU ends 4 octets behind a marker's beginning: that is the CRC
+        # no FPDU ends 4 octets behind the beginning of a marker: there is the CRC
         if begin != 4:
             sent_to(conn, begin)
             conn.post("send", wr=1, sge="%d:0:%d" % (conn.mr, begin % 16 + 1), flags="u")
@@ -191,7 +191,7 @@ def near_the_top(t, port, seq):
     sock = t.keep(socket.socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))
     try:
         sock.setsockopt(socket.IPPROTO_TCP, 19, 1)          # TCP_REPAIR
-        sock.setsockopt(socket.IPPROTO_TCP, 20, 2)          # TCP_REPAIR_QUEUE: of sending
+        sock.setsockopt(socket.IPPROTO_TCP, 20, 2)          # TCP_REPAIR_QUEUE: the send queue
         sock.setsockopt(socket.IPPROTO_TCP, 21, seq)        # TCP_QUEUE_SEQ
         sock.setsockopt(socket.IPPROTO_TCP, 19, -1)
     except OSError as error:

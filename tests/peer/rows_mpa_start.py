@@ -10,7 +10,7 @@ from outcome import check, equal
 from rows import row, stated
 from ulp import SUCCESS
 
-PD_MAX = 255    # what the kernel's interface has room for
+PD_MAX = 255    # the most that the kernel's interface has room for
 
 
 @row("MPA-54", "MPA-59", "MPA-73", "MPA-76", "MPA-78", "MPA-91")
@@ -126,7 +126,7 @@ def private_data(t):
         other = conn.peer.other
         equal(other.pd_len, size + 4 * other.enhanced, "PD_Length of a Request")
         equal(other.pd[4 * other.enhanced:], data, "private data of a Request sent")
-        # the first FPDU comes with the Reply: nothing behind PD_Length is read as private data
+        # the first FPDU comes with the Reply: octets behind PD_Length are not read as private data
         conn.peer.accept(pd=data, more=fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"first")))
         event = ulp.event(id=conn.id, want="ESTABLISHED")
         equal(event["data"][:size], data, "private data of a Reply")
@@ -207,7 +207,7 @@ def patience(t):
     conn, mute = t.request(ulp=ulp), t.request(ulp=ulp)
 
     def trickle(peer, octets):
-        # 60 s would do for all of the frame: a device that waits anew at each octet is still waiting
+        # 60 s are the limit for the whole frame: a device that restarts its timer at each octet still waits
         try:
             for octet in octets:
                 peer.send(bytes([octet]))
@@ -281,7 +281,7 @@ def ends_in_startup(t):
             getattr(peer, end)()
             if end == "fin":
                 peer.expect_end()
-        # while the ULP thinks
+        # while the ULP has not answered yet
         peer = t.connect(port)
         peer.request()
         event = ulp.event(id=number, want="CONNECT_REQUEST")
@@ -296,7 +296,7 @@ def ends_in_startup(t):
         conn = t.request(ulp=ulp, server=server)
         conn.peer.send(mpa.REP[:9])
         getattr(conn.peer, end)()
-        # an end without a Reply may be that of a responder that knows revision 1 only
+        # a responder that only knows revision 1 may end without a Reply
         server[0].settimeout(2)
         try:
             again = server[0].accept()[0]
@@ -304,7 +304,7 @@ def ends_in_startup(t):
             again.close()
         except TimeoutError:
             pass
-        # of an RST that got lost nobody hears
+        # nobody hears of a lost RST
         ulp.event(id=conn.id, want=("REJECTED", "CONNECT_ERROR") + (() if t.place.lossless else ("UNREACHABLE",)))
 
 

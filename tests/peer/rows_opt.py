@@ -31,12 +31,12 @@ def mulpdu(emss, markers=False):
 
 
 def emss_of(peer):
-    """The device's EMSS, which is what TCP says that the peer advertised, less timestamps (tcpi_advmss)."""
+    """The device's EMSS: the peer's advertised MSS (tcpi_advmss), less timestamps."""
     return struct.unpack("=I", peer.sock.getsockopt(socket.IPPROTO_TCP, 11, 104)[84:88])[0]
 
 
 def roomy(t, ulp, flags=mpa.C, mss=None, listener=None, first=True, **how):
-    """As t.passive(), with a peer that advertises mss and whose window is no hindrance."""
+    """As t.passive(), with a peer that advertises mss and has a large window."""
     number, port = listener or t.listener(ulp)
     if t.place.path == "proxy" or not t.place.lossless:
         raise Skip("segments are not the device's, or get lost")
@@ -75,7 +75,7 @@ def full_segments(t):
 
 
 def one_message(t, ulp, listener, flags, mss):
-    """A long message of full segments; what is left to be said of the segments."""
+    """Sends a long message of full segments; returns what is wrong with the segments."""
     conn = roomy(t, ulp, flags, mss, listener)
     emss = emss_of(conn.peer)
     want = mulpdu(emss, flags & mpa.M)
@@ -91,8 +91,8 @@ def one_message(t, ulp, listener, flags, mss):
 
 def undisturbed(t, ulp, exchange, *args):
     """
-    Judges the segments of an exchange in which TCP sent nothing twice. Where it did, the D-SACK that
-    answers makes the segments behind it shorter than those that were framed for (RFC 5044 5.1).
+    Judges the segments of an exchange in which TCP sent nothing twice. If it did, the D-SACK in the
+    answer makes the following segments shorter than those that the FPDUs were made for (RFC 5044 5.1).
     """
     for _ in range(10):
         listener = t.listener(ulp)
@@ -111,7 +111,7 @@ def undisturbed(t, ulp, exchange, *args):
 
 
 def mtu_of(t, run, name, mtu):
-    """Another MTU of an interface until the end of the test."""
+    """Changes the MTU of an interface until the end of the test."""
     shown = run("ip", "-j", "link", "show", name, capture_output=True, text=True).stdout
     was = json.loads(shown)[0]["mtu"]
     t.keep(Closing(lambda: run("ip", "link", "set", name, "mtu", str(was), capture_output=True)))
@@ -138,7 +138,7 @@ def long_segments(t):
             equal(sum(len(seg.data) for seg in segs), 1 << 20, "size")
             most = max(len(seg.ulpdu) for seg in segs)
             check(most <= MOST, "a ULPDU of %d" % most)
-        # half the greatest window seen may be less than the MTU
+        # half of the largest window seen may be less than the MTU
         check(most > 16000, "the longest ULPDU:", most)
 
 
@@ -158,7 +158,7 @@ def tiny_segments(t):
 
 
 def mixed(t, ulp, listener, flags=mpa.C, before=None):
-    """Messages of all sizes that wait until the peer's first FPDU: their segments."""
+    """Posts messages of all sizes, which wait for the peer's first FPDU; returns their segments."""
     conn = roomy(t, ulp, flags, listener=listener, first=False, swr=256, depth=600)
     if before:
         before()
@@ -187,7 +187,7 @@ def segments_aligned(t):
 
 
 def many_messages(t, ulp, listener, flags):
-    """mixed(); what is left to be said of the segments."""
+    """Runs mixed(); returns what is wrong with the segments."""
     segs = mixed(t, ulp, listener, flags)
 
     def judge(seen, packets):
@@ -214,7 +214,7 @@ def sent_again(t):
         raise Skip("nothing gets lost here")
     ulp = t.ulp()
     late, loss = 0, []
-    # few segments are many when they go out as one
+    # few packets may be many segments that go out as one
     for _ in range(10):
         listener = t.listener(ulp)
         capture = t.capture(listener[1])
@@ -228,7 +228,7 @@ def sent_again(t):
             break
     check(late, "nothing was lost")
     count, begin, _, _ = seen.responder.alignment()
-    # TCP may cut what is in its queue anew when a hole has been reported; the next batch begins a segment again
+    # TCP may cut its queue again when a hole has been reported; the next batch begins a new segment
     check(begin >= 0.7 * count, "of %d segments %d begin with an FPDU" % (count, begin), [
         (at, size) for at, size in seen.responder.flow.pieces if at >= seen.responder.start and at not in seen.responder.starts][:12])
 
@@ -240,7 +240,7 @@ def device_interface(t):
 
 
 def lossy(t, *words):
-    """What the device's side sends suffers from netem until the end of the test."""
+    """Applies netem to what the device's side sends, until the end of the test."""
     name = device_interface(t)
     done = t.place.run("tc", "qdisc", "replace", "dev", name, "root", "netem", *words, capture_output=True)
     if done.returncode:
@@ -274,12 +274,12 @@ def mtu_changes(t):
                 for _ in range(4):
                     before, segs = segs, conn.peer.message(fpdu.SEND)
                     check(b"".join(seg.data for seg in segs) == data, "data, MTU %d" % value)
-            # the first ones may still have been made for the segments of before
+            # the first FPDUs may still have been made for the old segments
             emss = full - (mtu - value)
             want = mulpdu(emss, flags & mpa.M)
             equal({len(seg.ulpdu) for seg in segs[1:-1]}, {want}, "ULPDUs, MTU %d" % value)
-            # the first one is of that size, or fills the segment that the message before it left, but for
-            # the marker that there is room for in any case
+            # the first FPDU has that size, or fills the segment that the message before it left, except the
+            # room that is kept for a marker
             left = emss - before[-1].size - segs[0].size
             most = 8 if flags & mpa.M else 4
             check(len(segs[0].ulpdu) == want or 0 <= left < most, "the first ULPDU, MTU %d:" % value, segs[0], left)
@@ -287,7 +287,7 @@ def mtu_changes(t):
 
 
 def arrivals(conn, rng):
-    """Writes of segments (octets of each): whole, several, parts, unaligned, mixtures of FPDUs; each a list of pieces."""
+    """Ways to cut FPDUs into writes (whole, several, parts, unaligned, mixed); each a list of pieces."""
     def one(size):
         return conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), rng.randbytes(size)))
     yield [one(100)], 1
@@ -369,7 +369,7 @@ def alignment_counted(t):
         return [after[name] - before[name] for name in ("rx_fpdu", "rx_segs", "rx_aligned")]
 
     def expect(cuts, want, what):
-        # a slow machine may send something twice for want of an answer
+        # a slow machine may send something twice because it gets no answer
         tries = [counted(cuts)]
         while want not in tries and len(tries) < 3:
             tries.append(counted(cuts))

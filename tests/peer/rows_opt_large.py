@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5044 7.1.1: one of the reserved bits, where both ends use it for FPDUs longer than a segment."""
+"""RFC 5044 7.1.1: a reserved bit with which both ends agree on FPDUs longer than a segment."""
 import fpdu
 import mpa
 from outcome import Skip, check, equal
@@ -10,7 +10,7 @@ SIZE = 30000
 
 
 def long_ones(t, conn):
-    """Data come back whole as a Read Response, a Send and a Write; are there FPDUs longer than a segment?"""
+    """Moves data as a Read Response, a Send and a Write; are there FPDUs longer than a segment?"""
     data = t.rng.randbytes(SIZE)
     conn.ulp.set(mr=conn.mr, off=0, data=data)
     check(conn.peer.read(conn.stag, conn.addr, SIZE) == data, "data of a Read")
@@ -18,12 +18,12 @@ def long_ones(t, conn):
         where = {"stag": 1, "raddr": 0} if op == "write" else {}
         conn.post(op, wr=1, sge="%d:0:%d" % (conn.mr, SIZE), flags="u", **where)
         check(b"".join(seg.data for seg in conn.peer.message(opcode)) == data, "data of a", op)
-    # ULPDU_Length, pad and CRC are not in the sizes
+    # the sizes do not include ULPDU_Length, pad and CRC
     return max(conn.peer.rules.sizes) + 6 > emss_of(conn.peer)
 
 
 def short_segments(t):
-    """Only where a segment is shorter than what is sent, and the device's own."""
+    """Skips unless segments are shorter than the messages, and are the device's own."""
     if t.place.interface == "lo" or t.place.path == "proxy":
         raise Skip("segments are long, or not the device's")
 

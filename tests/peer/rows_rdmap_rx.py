@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5040: Terminates received; what the peer's operations do and what not."""
+"""RFC 5040: received Terminates; what the peer's operations do and do not do."""
 import struct
 
 import fpdu
@@ -22,7 +22,7 @@ stated("design", "the rows of RFC 5042 (SEC-1 and on)", "RDMAP-94")
 
 
 def reader(t, ulp=None, n=1, **how):
-    """A connection with n Reads of the upper layer that are not answered, and the ULPDUs of the requests."""
+    """A connection with n unanswered Reads of the upper layer, and the ULPDUs of the requests."""
     conn = t.passive(ulp=ulp, **how)
     for wr in range(n):
         conn.post("read", wr=100 + wr, sge="%d:%d:100" % (conn.mr, 100 * wr), stag=0x500, raddr=wr << 40)
@@ -30,7 +30,7 @@ def reader(t, ulp=None, n=1, **how):
 
 
 def over(conn, count, layer, etype):
-    """A Terminate was received: no answer to it, the end, the event, and all that was posted completes in error."""
+    """After a received Terminate: no answer, the end, the event, and all posts complete in error."""
     conn.peer.expect_end()
     reported(conn, layer, etype)
     got = conn.poll(count)
@@ -198,7 +198,7 @@ def solicited(t):
 
 
 def answered(t, ulp, term, *make, n=1):
-    """Read Responses that make(conn, sink STag, sink offset) gives for a Read of 100 octets are refused."""
+    """The device refuses the Responses make(conn, sink STag, sink offset) to a Read of 100 octets."""
     conn = t.passive(ulp=ulp, recvs=0)
     sink = (conn.stag, conn.addr)
     if n:

@@ -9,25 +9,25 @@ from rows import row
 from ulp import ERR, FLUSH, LOC_LEN_ERR, LOC_PROT_ERR, QP_ACCESS_ERR, QP_FATAL, QP_REQ_ERR, SQE, SUCCESS
 
 OTHER_PD = 7        # number of a protection domain that no queue pair is in
-BIG = 4 << 20       # more than is under way in buffers
+BIG = 4 << 20       # more than the buffers on the way hold
 
 
 def event_of(layer, etype):
-    """The asynchronous event for an error."""
+    """Waits for the asynchronous event of an error."""
     return {1: QP_ACCESS_ERR, 2: QP_REQ_ERR}.get(etype, QP_FATAL) if layer < 2 else QP_FATAL
 
 
 def reported(conn, layer, etype):
-    """The upper layer has got the event, and the queue pair is in error."""
+    """Checks that the upper layer has got the event, and that the queue pair is in error."""
     got = conn.ulp.cmd("async", ms=30000)
     equal((int(got["event"]), got.get("qpn")), (event_of(layer, etype), conn.qpn), "asynchronous event")
-    # until the peer has closed, it is in verbs' state for a send queue that is not to be used
+    # until the peer has closed, verbs show the state in which the send queue is unusable
     check(conn.query()["state"] in (SQE, ERR), "state", conn.query())
 
 
 def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, **how):
     """
-    What make(conn) gives ends the stream: a Terminate, FIN, the event, no octet in memory, and
+    The octets of make(conn) end the stream: a Terminate, FIN, the event, no octet in memory, and
     every receive completes, the first one with status.
     """
     conn = t.passive(ulp=ulp, recvs=recvs, **how)
@@ -245,7 +245,7 @@ def term_local(t):
 
 
 def big(conn, access="lr"):
-    """A region that does not fit into the buffers on the way, and a peer that takes little at a time."""
+    """A region that does not fit into the buffers on the way, and a peer that reads little at a time."""
     narrow(conn)
     number = conn.ulp.new()
     mem = conn.ulp.mr(mr=number, len=BIG, access=access, fill=0x5A)
@@ -258,12 +258,12 @@ def narrow(conn):
 
 
 def wide(conn):
-    """The peer takes much at a time, again."""
+    """The peer reads much at a time again."""
     conn.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
 
 
 def until_term(conn, first):
-    """The octets that come before a Terminate, which stays in line. No segment is a last one."""
+    """The octets before a Terminate, which keeps its place. No segment is the last of its message."""
     done, seg = 0, first
     wide(conn)
     while seg.opcode != fpdu.TERM:

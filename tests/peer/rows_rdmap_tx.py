@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5040: what the upper layer's operations look like, their order, when they complete."""
+"""RFC 5040: the upper layer's operations on the wire, their order, when they complete."""
 import fpdu
 from outcome import check, equal
 from rows import row
@@ -8,13 +8,13 @@ from ulp import RTS, SUCCESS, WC_READ, WC_RECV, WC_SEND, WC_WRITE
 
 
 def answer(conn, request, data, size=1400):
-    """The peer's Response to a Read Request."""
+    """Sends the peer's Response to a Read Request."""
     sink, offset = request.read_request()[:2]
     conn.peer.put(*fpdu.segments(fpdu.READ_RESP, sink, offset, data, size))
 
 
 def filled(t, conn, size=20000):
-    """Random octets at the beginning of the memory."""
+    """Writes random octets to the beginning of the memory."""
     data = t.rng.randbytes(size)
     conn.ulp.set(mr=conn.mr, off=0, data=data)
     return data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5040 5.5: memory that TCP has by reference is the upper layer's again when TCP has let go of it."""
+"""RFC 5040 5.5: the upper layer may use memory again when TCP refers to it no more (zero copy)."""
 import os
 import subprocess
 
@@ -8,12 +8,12 @@ from outcome import Skip, check, equal
 from rows import row
 from ulp import FLUSH, SUCCESS
 
-SIZE = 1200     # one segment: without acknowledgements no other may follow
+SIZE = 1200     # one segment: without acknowledgments no other may follow
 RECVS = 8       # receive buffers that a connection begins with
 
 
 class Plug:
-    """Nothing passes an interface any more, until pull()."""
+    """Blocks an interface, until pull()."""
 
     def __init__(self, run, name):
         self.run, self.name, self.on = run, name, False
@@ -22,7 +22,7 @@ class Plug:
         self.on = True
 
     def pull(self):
-        """It passes again."""
+        """Opens the interface again."""
         if self.on:
             self.run("tc", "qdisc", "del", "dev", self.name, "root", capture_output=True)
         self.on = False
@@ -31,7 +31,7 @@ class Plug:
 
 
 def no_acks(t):
-    """The device's side gets no acknowledgement."""
+    """The device's side gets no acknowledgment."""
     return t.keep(Plug(lambda *words, **how: subprocess.run(words, check=False, **how), t.place.interface))
 
 
@@ -42,7 +42,7 @@ def no_data(t):
 
 
 def prepare(t, zerocopy="always", **how):
-    """A connection without CRC of a link that copies nothing."""
+    """A connection without CRC, on a link that copies nothing."""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("packets can't be withheld here")
     if os.path.exists("/sys/kernel/realtime"):
@@ -56,17 +56,17 @@ def prepare(t, zerocopy="always", **how):
 
 
 def write(conn, wr, size=SIZE, **how):
-    """A Write, of memory that TCP gets by reference."""
+    """Posts a Write of memory that TCP gets by reference."""
     conn.post("write", wr=wr, sge="%d:0:%d" % (conn.mr, size), stag=0x100, raddr=0, **how)
 
 
 def arrives(conn, data):
-    """It does."""
+    """Checks that the Write arrives."""
     check(b"".join(seg.data for seg in conn.peer.message(fpdu.WRITE)) == data, "data")
 
 
 def unacknowledged(t, *wrs):
-    """Writes that arrive, and are not complete as long as what is returned beside the connection is not pulled."""
+    """Writes that arrive, and are not complete until the plug that is returned, too, is pulled."""
     conn = prepare(t)
     plug = no_acks(t)
     for wr in wrs:
@@ -77,7 +77,7 @@ def unacknowledged(t, *wrs):
 
 
 def all_complete(conn):
-    """Completions of three Writes, 101 and so on, and of all receive buffers."""
+    """Checks completions of three Writes, 101 and so on, and of all receive buffers."""
     got = conn.poll(3 + RECVS)
     writes = [wc for wc in got if wc.wr > 100]
     equal([wc.wr for wc in writes], [101, 102, 103], "order")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5042: what a stream may touch, and for how long (resources: rows_sec_res.py)."""
+"""RFC 5042: the memory that a stream may access, and how long (resources: rows_sec_res.py)."""
 import threading
 import time
 
@@ -11,7 +11,7 @@ from ulp import SUCCESS
 
 
 def region(conn, off, size, **how):
-    """Another region over a part of conn.mr: its address, STag and number."""
+    """Makes another region over a part of conn.mr; returns its address, STag and number."""
     number = conn.ulp.new()
     got = conn.ulp.mr(mr=number, of=conn.mr, off=off, len=size, **how)
     return got["addr"], got["stag"], number
@@ -52,7 +52,7 @@ def domains(t):
         other.untouched()
     no((1, 1, 2), write(stag, at, b"mine"))
     no((0, 1, 3), fpdu.read_request(1, 77, 0, 4, stag, at))
-    # whose it is comes before whether anybody could invalidate it
+    # the check of the owner precedes the check whether anybody may invalidate it
     for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):
         no((0, 1, 9), fpdu.untagged(opcode, 0, 1, b"", stag=stag))
     other.peer.put(write(stag, at, b"mine"))
@@ -85,7 +85,7 @@ def shared_region(t):
     equal(one.memory(0, 9), b"as before", "memory")
 
 
-OFF, SIZE = 1001, 9003      # over page borders, with nothing aligned
+OFF, SIZE = 1001, 9003      # across page borders, and not aligned
 
 
 @row("SEC-8")
@@ -184,7 +184,7 @@ def revoked(t):
     first, last = fpdu.segments(fpdu.WRITE, stag, addr, b"s" * 2000, 1000)
     octets = conn.peer.frame(first, last)
     conn.peer.send(octets[:1500])
-    # the first segment is there; of the second one only the beginning
+    # the first segment has arrived; of the second one only the beginning
     until = time.monotonic() + 30
     while not ulp.same(mr=conn.mr, off=0, len=1000, byte=ord("s"))["same"]:
         check(time.monotonic() < until, "the first segment")
@@ -254,7 +254,7 @@ def stags(t):
         got.append(conn.ulp.mr(mr=number, of=conn.mr, len=64, access="l")["stag"])
         if turn % 2:
             conn.ulp.dereg(mr=number)
-    # of 1000 draws from 2^32, two are the same once in 8000 runs; the bounds are nine sigma or more away
+    # of 1000 draws from 2^32, two are equal once in 8000 runs; the bounds are nine sigma or more away
     check(len(set(got)) >= n - 1, "repeated:", n - len(set(got)))
     for bit in range(32):
         ones = sum(s >> bit & 1 for s in got)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What an administrator is told: counters, and the details of "rdma resource"."""
+"""Information for an administrator: counters, and the details of "rdma resource"."""
 import contextlib
 import json
 import socket
@@ -13,16 +13,16 @@ from rows import row
 from rows_ddp_end import over
 from ulp import LOC_PROT_ERR, SUCCESS
 
-# half-open connections that a listener has at least
+# the least limit of half-open connections of a listener
 LEAST_BOUND = 128
 
-# those that something of the peer's or the program's making adds to
+# counters to which errors of the peer or the program add
 ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "cq_overrun", "conn_active",
           "conn_passive", "conn_rejected", "conn_failed", "conn_timeout", "conn_again", "conn_evicted", "mpa_bad")
 
 
 def settled(t):
-    """The counters, when nothing adds to them any more and what is shown is no older."""
+    """The counters, when they do not change any more and the values shown are up to date."""
     before, now = None, t.counters()
     while now != before:
         time.sleep(0.05)
@@ -32,7 +32,7 @@ def settled(t):
 
 @contextlib.contextmanager
 def counted(t, **want):
-    """What is done within adds this to the counters of ERRORS, and nothing else."""
+    """Checks that the block within adds this to the counters of ERRORS, and nothing else."""
     t.only("iw_tcp")
     before = settled(t)
     yield
@@ -46,7 +46,7 @@ def counted(t, **want):
 
 
 def terminated(conn, code=None):
-    """The stream ends with a Terminate (of this error), and then the connection."""
+    """Expects that the stream ends with a Terminate (of this error), and then the connection."""
     seg = conn.peer.segment()
     equal(seg.opcode, fpdu.TERM, "opcode")
     equal(seg.term(), code or seg.term(), "Terminate")
@@ -181,7 +181,7 @@ def bad_requests_counted(t):
 
 
 def objects(t, kind, match):
-    """Those of "rdma resource show" that match, and what the command complained of."""
+    """The objects of "rdma resource show" that match, and the command's error output."""
     done = t.place.run("rdma", "-dd", "-j", "resource", "show", kind, "link" if kind == "qp" else "dev",
                        t.place.device, capture_output=True, text=True)
     return [one for one in json.loads(done.stdout or "[]") if all(one.get(k) == v for k, v in match.items())], done.stderr
@@ -193,7 +193,7 @@ def details(t, kind, **match):
     for _ in range(20):
         if got:
             break
-        # the core's list leaves out an object if others go while it is made
+        # the core's list lacks an object if others go while the list is made
         time.sleep(0.05)
         got, said = objects(t, kind, match)
     check(len(got) == 1, "one %s wanted that is %s:" % (kind, match), got, said)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5042: resources, and values that peers and processes give."""
+"""RFC 5042: resources, and values from peers and processes."""
 import errno
 import resource
 import socket
@@ -96,7 +96,7 @@ def read_flood(t):
     conn = t.passive(ulp=ulp, word=(4, 4), ird=4)
     ird = conn.reply.words()[0] & 0x3FFF
     check(0 < ird <= 4, "IRD of the Reply:", ird)
-    # nobody takes the Responses, so requests pile up, and the one too many comes
+    # nobody reads the Responses, so requests pile up until there is one too many
     asked = [fpdu.read_request(conn.peer.next(1), 77, 1 << 40, 65536, conn.stag, conn.addr) for _ in range(400)]
     conn.peer.put(*asked)
     other.alive()
@@ -114,7 +114,7 @@ def read_flood(t):
 
 
 def free_memory():
-    """Octets of this machine that nobody has; MemFree lacks those that a processor keeps for itself."""
+    """Free octets of this machine; MemFree does not include those that processors keep."""
     with open("/proc/sys/vm/stat_refresh", encoding="ascii") as refresh:
         refresh.read()
     with open("/proc/zoneinfo", encoding="ascii") as lines:
@@ -123,7 +123,7 @@ def free_memory():
 
 
 def pass_by(conn, *sizes):
-    """Writes that are received at once: they take their place where the device frames."""
+    """Writes that are received at once: they use up the memory in which the device frames."""
     for size in sizes:
         conn.post("write", wr=1, sge="%d:0:%d" % (conn.mr, size), stag=1, raddr=0)
     left = sum(sizes)
@@ -133,8 +133,8 @@ def pass_by(conn, *sizes):
 
 def short_answers(conns, mover, places):
     """
-    Short Reads by each of conns in turn, with much passing by in between; acknowledged up to
-    places only, if there are some. Returns the octets that are gone with that.
+    Does short Reads on each of conns in turn, with much other traffic in between; acknowledges
+    only up to places, if given. Returns the octets of memory that this takes.
     """
     before = free_memory()
     for _ in range(30):
@@ -159,7 +159,7 @@ def short_answers_held(t):
     for conn in conns:
         conn.tcp.answer = False
     held = short_answers(conns, mover, [conn.tcp.taken for conn in conns]) - taken
-    # of which TCP has counted about 600 KB
+    # TCP has counted about 600 KB of these
     check(held < 6 << 20, "octets held by 480 answers:", held)
     for conn in conns:
         conn.tcp.answer = True
@@ -200,7 +200,7 @@ def slow_paths(t):
     octets = conn.peer.frame(*[fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"u" * 30)] * many)
     conn.peer.send(octets[:3])
     was = t.counters()
-    for at in range(3, len(octets), 52):        # an FPDU's size, but never its beginning
+    for at in range(3, len(octets), 52):        # the size of an FPDU, but never aligned
         conn.peer.send(octets[at:at + 52])
     conn.alive()
     now = t.counters()
@@ -221,7 +221,7 @@ def not_ones_own(t):
     conn = t.passive(ulp=ulp)
     for access in ("lw", "l", "lwr"):
         equal(ulp.fails("mr", mr=ulp.new(), len=8192, ro=1, access=access), errno.EFAULT, "errno, access " + access)
-    # a peer may write where the process may, and only there
+    # a peer may only write where the process may
     equal(ulp.fails("mr", mr=ulp.new(), len=8192, access="w"), errno.EINVAL, "errno")
     number = ulp.new()
     mem = ulp.mr(mr=number, len=8192, ro=1, fill=7, access="r")
@@ -266,7 +266,7 @@ def half_open(t):
     silent = [t.keep(Peer(socket.create_connection((t.place.there, listener[1]), 60))) for _ in range(many)]
     for turn in range(3):
         t.passive(ulp=ulp, listener=listener).alive()
-    # not those that the timer ends; the least bound is 128
+    # without those that the timer ends; the least bound is 128
     until, ended, late = time.monotonic() + 60, 0, 0
     while ended - late < many - 140:
         check(time.monotonic() < until, "only %d of %d have been ended, %d of them by time" % (ended, many, late))
@@ -292,7 +292,7 @@ def lengths_of_fpdus(t):
         for size in range(header):
             if opcode not in (fpdu.WRITE, fpdu.SEND) and size not in (0, 1, 2, header - 1):
                 continue
-            # of the headers only the length can be told
+            # the Terminate can only include the length, not the headers
             refused(t, (1, 0, 0), lambda c, o=opcode, n=size: short(o)[:n], ulp,
                     hdr=(0x80, struct.pack(">H", size)) if size else (0, b""))
 
@@ -306,7 +306,7 @@ def lengths_of_frames(t):
         peer = t.connect(listener[1])
         peer.send(mpa.frame(mpa.REQ, mpa.C, 1, bytes(600), pd_len=claimed))
         peer.expect_end()
-    # the most that a frame can have is more than rdma_cm takes: refused, but in words
+    # a full frame has more than rdma_cm takes: refused, but by a Reply
     peer = t.connect(listener[1])
     peer.request(pd=b"p" * 512)
     check(peer.reply().flags & mpa.R, "accepted", peer.other)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-What TCP makes of segments that overlap: its receive queue holds some octets twice, and an FPDU
-ends where the next one begins all the same (RFC 5044 5.2, A.4).
+Segments that overlap: TCP's receive queue holds some octets twice, and an FPDU nevertheless
+ends where the next one begins (RFC 5044 5.2, A.4).
 
-The queue only grows while an FPDU is incomplete, since all whole ones are taken at once.
+The queue only grows while an FPDU is incomplete, because all whole FPDUs are taken at once.
 """
 import fpdu
 from outcome import equal
@@ -13,8 +13,8 @@ from ulp import SUCCESS, WC_RECV
 
 def stream_of(conn, sizes, size=16):
     """
-    FPDUs of Writes of sizes, one behind the other in memory, and a Send behind them. Returns
-    where they begin in the stream, and its end, the octets for memory, and the Send's.
+    Makes FPDUs of Writes of sizes, one behind the other in memory, and a Send behind them.
+    Returns their positions in the stream and its end, the octets for memory, and the Send's.
     """
     rng = conn.rng
     data = rng.randbytes(sum(sizes))
@@ -29,7 +29,7 @@ def stream_of(conn, sizes, size=16):
 
 
 def arrived(conn, data, text):
-    """All was placed, and the Send has completed."""
+    """Checks that all was placed, and that the Send has completed."""
     conn.tcp.settle()
     got = conn.poll()[0]
     equal((got.wr, got.status, got.opcode, got.len), (conn.sends, SUCCESS, WC_RECV, len(text)), "completion")
@@ -40,7 +40,7 @@ def arrived(conn, data, text):
 
 
 def own(t, flags=0x40, tcp=None, **how):
-    """A connection of our TCP, the device being the responder; the first octets are behind us."""
+    """A connection of our TCP; the device is the responder, and startup is complete."""
     t.own_tcp(**(tcp or {}))
     conn = t.passive(flags=flags, **how)
     conn.tcp, conn.rng, conn.sends = conn.peer.sock, t.rng, 0
@@ -50,8 +50,8 @@ def own(t, flags=0x40, tcp=None, **how):
 
 def scripted(t, sizes, script, **how):
     """
-    FPDUs in segments as a script says: segments are (begin, end) in the stream of FPDUs, which
-    begins at 0, given its size and the places of FPDUs.
+    Sends FPDUs in the segments of a script: it gets the size of the stream of FPDUs and their
+    places, and returns segments as (begin, end) in this stream, which begins at 0.
     """
     conn = own(t, **how)
     places, data, text = stream_of(conn, sizes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""FIN and RST at every point of startup and stream, from a TCP of our own (RFC 5044 7.1, 8)."""
+"""FIN and RST at every point of startup and stream, from our own TCP (RFC 5044 7.1, 8)."""
 import select
 import time
 
@@ -11,12 +11,12 @@ from rows import row
 from rows_attach import told
 from ulp import ERR, FLUSH
 
-# What an initiator hears of a connection that ended during startup
+# The events of an initiator whose connection ends during startup
 ENDED = ("REJECTED", "CONNECT_ERROR", "UNREACHABLE", "DISCONNECTED")
 
 
 def end_at(tcp, how, place):
-    """The end of our stream at a place in what is written; behind it nothing is sent."""
+    """Ends our stream at a place; nothing behind the place is sent."""
     if how == "fin":
         tcp.end = place
         tcp.segment(place, place + 1)
@@ -25,21 +25,21 @@ def end_at(tcp, how, place):
 
 
 def lost(conn, recvs=8):
-    """The upper layer is told that the connection is over, and all that was posted is flushed."""
+    """Expects that the upper layer hears of the end, and that all posts are flushed."""
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
     check(all(wc.status == FLUSH for wc in conn.poll(recvs)), "a buffer is not flushed")
     equal(conn.query()["state"], ERR, "state")
 
 
 def dead_or_lost(conn, recvs=8):
-    """An initiator: refused at once, or established and then lost; nothing in between."""
+    """An initiator is refused at once, or established and then lost; nothing in between."""
     got = conn.ulp.event(id=conn.id, want=ENDED + ("ESTABLISHED",))["event"]
     if got == "ESTABLISHED":
         lost(conn, recvs)
 
 
 def works(t, ulp, listener):
-    """The next connection is a good one."""
+    """Checks that the next connection works."""
     conn = t.passive(ulp=ulp, listener=listener)
     conn.alive()
     conn.peer.rst()
@@ -80,7 +80,7 @@ def ends_behind_request(t):
                 end_at(peer.sock, how, len(peer.sock.out))
             event = ulp.event(id=listener[0], ms=30000 if late else 300)
             if event["event"] == "none" and not late:
-                continue    # over before anybody was told
+                continue    # it ended before anybody was told
             equal(event["event"], "CONNECT_REQUEST", "event")
             conn = Conn(peer, ulp, event["new"])
             t.equip(conn)
@@ -93,10 +93,10 @@ def ends_behind_request(t):
 
 
 def accepted_and(t, ulp, octets, how, place):
-    """The device's Request is answered by a part of octets and an end, in packets right behind each other."""
+    """Answers the device's Request by a part of octets and an end, in packets right behind each other."""
     conn = t.request(ulp=ulp)
     tcp = conn.peer.sock
-    tcp.answer = False      # no acknowledgment comes in between
+    tcp.answer = False      # no acknowledgment in between
     begin = tcp.write(octets)
     if place:
         tcp.segment(begin, begin + place)
@@ -111,7 +111,7 @@ def ends_in_reply(t):
     ulp = t.ulp()
     octets = mpa.frame(mpa.REP, mpa.C | mpa.S, 2, mpa.enh(4, 4) + b"pd")
     for how in ("fin", "rst"):
-        # after an end without a Reply it would try again, by revision 1
+        # after an end without a Reply the device would try again, with revision 1
         for part in (1, 15, 16, 17, 19, 20, 21, 23, 24, len(octets) - 1):
             conn = accepted_and(t, ulp, octets, how, part)
             ulp.event(id=conn.id, want=ENDED)
@@ -146,7 +146,7 @@ def ends_behind_reply_revision_1(t):
 
 
 def says(serve, word):
-    """What the program says next, which begins so."""
+    """Expects that the program's next line begins with word."""
     check(select.select([serve.proc.stdout], [], [], 30)[0], "the program hangs, before:", word)
     check(serve.line().startswith(word), "the program does not say:", word)
 
@@ -168,7 +168,7 @@ def ends_attached(t):
             end_at(tcp, how, begin + part)
             says(serve, "connect: ")
             peer.close()
-            # it has done with that connection, and takes the next one
+            # the program has finished this connection, and takes the next one
             t.connect(serve.port).sock.sendall(b"bye\n")
             says(serve, "bye: ")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A RST while the device sends, and what came before it: from a TCP of our own (RFC 5040 5.5, 6.2)."""
+"""A RST while the device sends, and data before the RST, from our own TCP (RFC 5040 5.5, 6.2)."""
 import subprocess
 
 import fpdu
@@ -9,15 +9,15 @@ from rows import row
 from rows_tcp import own
 from ulp import FLUSH, SUCCESS
 
-SENDS = 400         # of SIZE octets: far more than TCP takes with a closed window
+SENDS = 400         # Sends of SIZE octets: far more than TCP takes with a closed window
 SIZE = 2000
-WRITES = 2500       # of nothing: more than one run of the receive engine takes, within the window
+WRITES = 2500       # empty Writes: more than one run of the receive engine takes, within the window
 
 
 def stuck(conn, **how):
     """
-    Sends that TCP does not take all of: its window is closed. Return: numbers of those that
-    are complete, since TCP has their octets.
+    Posts more Sends than TCP takes: its window is closed. Returns the numbers of those that
+    are complete, because TCP has their octets.
     """
     conn.tcp.window = 0
     conn.tcp.acknowledge()
@@ -28,13 +28,13 @@ def stuck(conn, **how):
 
 
 def held_by_tcp(t, tcp):
-    """Octets that the device's TCP has and that were not acknowledged."""
+    """Octets in the device's TCP that are not acknowledged."""
     words = t.place.run("ss", "-Htn", "dport", "=", ":%d" % tcp.port, capture_output=True, text=True).stdout.split()
     return int(words[2])
 
 
 def none_succeeds(conn, begun, others, more=0):
-    """All Sends but those that were complete, and so many more, are flushed; and so many others are."""
+    """Checks that all Sends are flushed, except complete ones and at most more; and others receives, too."""
     rest = conn.poll(SENDS - len(begun) + others)
     good = [wc.wr for wc in rest if wc.status != FLUSH]
     check(len(good) <= more, "TCP has not all octets of what succeeds:", good)
@@ -56,7 +56,7 @@ def refused_by_reference_fails(t):
     t.setting("zerocopy", "always")
     conn = own(t, flags=0, swr=512, depth=600)
     begun = stuck(conn)
-    # what TCP refers to is complete only when it lets go
+    # a Send that TCP refers to is complete only when TCP releases the memory
     taken = held_by_tcp(t, conn.tcp) // SIZE
     conn.tcp.send_rst()
     none_succeeds(conn, begun, 8, taken)
@@ -67,13 +67,13 @@ def refused_fails_before_terminate(t):
     """The same when the device ends the stream with a Terminate, which waits behind it"""
     conn = own(t, swr=512, depth=600)
     begun = stuck(conn)
-    # no such version of DDP
+    # a wrong version of DDP
     conn.peer.put(b"\xff" + fpdu.tagged(fpdu.WRITE, 1, 0, b"")[1:])
     none_succeeds(conn, begun, 8)
 
 
 def together(t):
-    """What is sent from now on arrives in one go with what is sent right behind it."""
+    """Packets that are sent right behind each other arrive together from now on."""
     dev = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem"]
     if subprocess.run(dev + ["slot", "300ms"], check=False, capture_output=True).returncode:
         raise Skip("no netem here")
@@ -89,7 +89,7 @@ def reset_behind_much(t):
     tcp = conn.tcp
     begin = tcp.write(conn.peer.frame(fpdu.tagged(fpdu.WRITE, 1, 0, b"")) * WRITES)
     tcp.write(conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), b"the last")))
-    # what is behind a gap is received as soon as that is closed
+    # octets behind a gap are received as soon as the gap is closed
     for at in range(begin + 1000, len(tcp.out), 1000):
         tcp.segment(at, min(at + 1000, len(tcp.out)))
     together(t)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Startup in overlapping segments, windows that close and shrink, urgent octets: a TCP of our own."""
+"""Startup in overlapping segments, windows that close and shrink, urgent octets, with our own TCP."""
 import time
 
 import cuts
@@ -102,20 +102,20 @@ def large_fpdu_in_small_segments(t):
 
 
 def comes(conn, size):
-    """The Send of so much, whole."""
+    """Expects a whole Send of size octets."""
     data = b"".join(seg.data for seg in conn.peer.message(fpdu.SEND))
     check(data == conn.memory(0, size), "other octets than in memory: %d of %d" % (len(data), size))
 
 
 def listen_for(tcp, seconds):
-    """Take what comes in that time."""
+    """Takes packets for some seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         tcp.pump(0.1)
 
 
 def opens(conn, size):
-    """There is room again: the Send comes, and was a success."""
+    """Opens the window again: the Send comes, and completes with success."""
     conn.tcp.window = 65535
     conn.tcp.acknowledge()
     comes(conn, size)
@@ -160,7 +160,7 @@ def window_shrinks(t):
 
 
 def urgently(tcp, begin, end):
-    """Segments of a part of the stream with urgent pointers: before, in, at the end of and behind each."""
+    """Sends segments with urgent pointers: to before, in, at the end of and behind each segment."""
     for n, at in enumerate(range(begin, end, 50)):
         last = min(at + 50, end)
         tcp.segment(at, last, flags=0x38, urgent=(1, 2, last - at, last - at + 1, 30000)[n % 5])

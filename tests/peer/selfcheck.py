@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""selfcheck.py VECTORS.json: the encoder and decoder of this directory against the vectors."""
+"""selfcheck.py VECTORS.json: tests this directory's encoder and decoder against the vectors."""
 import json
 import struct
 import sys

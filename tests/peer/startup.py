@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Startup against a peer that speaks for itself.
+Tests startup with a peer that speaks MPA itself.
 
-startup.py initiator HOST PORT            connects to a listener that accepts all
-startup.py responder HOST PORT COMMAND... is connected to by COMMAND, which must
-                                          print the names of rdma_cm's events
-startup.py ROLE.CASE ...                  one case, for which the link has to be set:
+startup.py initiator HOST PORT            connects to a listener that accepts everything
+startup.py responder HOST PORT COMMAND... listens; COMMAND connects, and must print the
+                                          names of rdma_cm's events
+startup.py ROLE.CASE ...                  one case, which needs these settings of the link:
     crc_required                          crc=required
     revision_1                            mpa_revision=1
     rdmac                                 rdmac_permissive=on
     private_data                          responder; COMMAND sends private data, with
                                           its first Request or a later one
 
-The rows of the RFCs are named where a case stands for one.
+Cases that prove a row of the RFCs name the row.
 """
 import select
 import socket
@@ -32,9 +32,9 @@ MANY = 300
 TERM_LOCAL = bytes.fromhex("0016414700000000000000020000000100000000200500001680d5f1")
 TERM_IRD = bytes.fromhex("0016414700000000000000020000000100000000200600006540fb1b")
 TERM_RTR = bytes.fromhex("0016414700000000000000020000000100000000200700001bd2babe")
-# and one of a responder (2/0/02), as its first
+# and a Terminate of a responder (2/0/02), as its first message
 TERM_CRC = bytes.fromhex("0016414700000000000000020000000100000000200200007fe42585")
-# ready-to-receive messages of an initiator: Write, Read Request and Send of no octets
+# ready-to-receive messages of an initiator: empty Write, Read Request and Send
 RTR_WRITE = bytes.fromhex("000ec140000000010000000000000000ebd34c5f")
 RTR_READ = bytes.fromhex("002e4141000000000000000100000001000000000000000100000000"
                          "000000000000000000000001000000000000000027dbd7e7")
@@ -42,13 +42,13 @@ RTR_SEND = bytes.fromhex("0012414300000000000000000000000100000000587be8c4")
 
 
 def marked(first):
-    """The first FPDU of a stream with markers: one stands in front, and the CRC covers it."""
+    """The first FPDU of a stream with markers: a marker precedes it, and the CRC covers the marker."""
     length = struct.unpack(">H", first[:2])[0]
     return fpdu.Framer(markers=True).fpdu(first[2:2 + length])
 
 
 class RdmacStream:
-    """What an RDMAC peer sends and receives: version 0, markers, CRC (5044 C.1)."""
+    """The stream of an RDMAC peer: version 0, markers, CRC (5044 C.1)."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -57,11 +57,11 @@ class RdmacStream:
         self.segments = []
 
     def send(self, ulpdu):
-        """One FPDU."""
+        """Sends one FPDU."""
         self.sock.sendall(self.out.fpdu(ulpdu))
 
     def receive(self):
-        """One segment."""
+        """Receives one segment."""
         self.sock.settimeout(60)
         while not self.segments:
             got = self.sock.recv(4096)
@@ -71,7 +71,7 @@ class RdmacStream:
         return self.segments.pop(0)
 
     def good(self, seg):
-        """Version 0 in both places; no fault in markers or CRC so far."""
+        """Is the version 0 in both places, without a fault in markers or CRC so far?"""
         return (seg.dv, seg.rv) == (0, 0) and not self.into.problems
 
 
@@ -85,7 +85,7 @@ class Initiator:
         return socket.create_connection(self.where, timeout=60)
 
     def closed(self, what, octets, fin=False):
-        """An improper Request: the connection ends without a word (5044 7.1.2 r2)."""
+        """An improper Request: the connection ends without a Reply (5044 7.1.2 r2)."""
         sock = self.connect()
         sock.sendall(octets)
         if fin:
@@ -134,7 +134,7 @@ class Initiator:
         self.closed("nothing", b"", fin=True)
 
     def unserved(self):
-        # more than the kernel can give to a ULP, and so none of it
+        # more private data than the kernel can give to a ULP: refused
         for n in (256, 511, 512):
             self.refused("private data of %d octets" % n, frame(REQ, C, 1, b"p" * n), R, 1)
         self.refused("private data of 256 octets, enhanced",
@@ -177,7 +177,7 @@ class Initiator:
                       lambda r: r.words()[1] == 0)
 
     def rtr(self):
-        """The Reply has all kinds in common, of a Send only that (6581 9.2)."""
+        """The Reply has all common kinds, but a Send only if it is alone (6581 9.2)."""
         for send, write, read in ((0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1),
                                   (1, 0, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1)):
             def good(rep, send=send, write=write, read=read):
@@ -191,7 +191,7 @@ class Initiator:
                           frame(REQ, C | S, 2, enh(4, 0, 1, send, write, read)), good)
 
     def ready(self, what, words, first, msn):
-        """The message is none for the ULP: a ping comes to the buffer that is posted."""
+        """The ULP does not get the RTR message: a ping fills the posted buffer."""
         sock = self.accepted(what, frame(REQ, C | S, 2, words), keep=True)
         sock.sendall(first)
         if first == RTR_READ:
@@ -236,7 +236,7 @@ class Initiator:
         sock.close()
 
     def patience(self):
-        """One deadline for all of the startup (5044 7.1.2 r10), and nobody waits for others."""
+        """One deadline for the whole startup (5044 7.1.2 r10), and no connection waits for others."""
         ended = []
         thread = threading.Thread(target=self.trickle, args=(ended,))
         thread.start()
@@ -309,19 +309,19 @@ class Responder:
         self.sock.settimeout(90)
 
     def begin(self):
-        """A client, whose Request waits for its answer."""
+        """Starts a client; returns it, and its Request, which waits for an answer."""
         proc = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return proc, *self.another()
 
     def another(self):
-        """A connection, and the Request that comes over it."""
+        """Accepts a connection; returns it and its Request."""
         sock, _ = self.sock.accept()
         return sock, receive(sock)
 
     def client(self, what, event, reply, then=None, test=lambda data, end: True, old=None):
         """
-        Answer one client; @event must be among what it prints. With @old, it is left
-        without a Reply first, in that way, and the answer is for its second Request.
+        Answers one client, which must print @event. With @old, the client's first Request gets no
+        Reply, but this end, and the answer is for its second Request.
         """
         proc, sock, req = self.begin()
         if old:
@@ -376,7 +376,7 @@ class Responder:
                     frame(REP, C | S, 2, enh(1, 1)), test=silent, old=end)
 
     def private_data(self):
-        """They come with the second Request too."""
+        """The second Request has the private data, too."""
         proc, sock, req = self.begin()
         while not req.pd[4:]:
             sock.close()
@@ -415,7 +415,7 @@ class Responder:
                     test=lambda data, end: not data and end == "fin")
 
     def established(self, what, reply, first=RTR_WRITE):
-        """A good Reply, upon which the ready-to-receive message comes (6581 9.2)."""
+        """A good Reply; then the ready-to-receive message comes (6581 9.2)."""
         got = []
 
         def end(sock):
@@ -484,7 +484,7 @@ class Responder:
                     test=lambda data, end: not data and end == "fin")
 
     def run(self):
-        # meets silence, beside all that follows
+        # this client gets no answer during all other cases
         proc, sock, _ = self.begin()
         self.request()
         self.improper()

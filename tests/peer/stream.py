@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-The rules for what is sent, on whole streams.
+Checks whole streams against the rules for senders.
 
-stream.py FILE.pcap...	checks every MPA connection that is in captures
+stream.py FILE.pcap...	checks every MPA connection in captures
 
-Rules judges the segments of one direction, Flow (pcap.py) puts a direction together,
+Rules judges the segments of one direction, Flow (pcap.py) puts together a direction,
 Connection cuts both into startup frames and segments. A problem begins with its row.
 """
 import collections
@@ -19,7 +19,7 @@ from fpdu import (ATOMIC_REQ, ATOMIC_RESP, IMM, IMM_SE, READ_REQ, READ_RESP, SEN
                   SEND_SE_INV, TERM, WRITE)
 
 MAX_ULPDU = 64768
-# opcode: T bit, queue; and the octets behind the header where they are fixed
+# opcode: T bit, queue; and the number of octets behind the header if it is fixed
 QUEUES = {WRITE: None, READ_RESP: None, READ_REQ: 1, SEND: 0, SEND_INV: 0, SEND_SE: 0, SEND_SE_INV: 0,
           TERM: 2, IMM: 0, IMM_SE: 0, ATOMIC_REQ: 1, ATOMIC_RESP: 3}
 FIXED = {READ_REQ: (28, "RDMAP-9"), IMM: (8, "EXT-5"), IMM_SE: (8, "EXT-5"), ATOMIC_REQ: (52, "EXT-11"),
@@ -30,24 +30,24 @@ TERM_CODES = {(0, 0): range(256), (0, 1): (0, 1, 2, 3, 4, 9, 255), (0, 2): (5, 6
 
 
 class Rules:
-    """What every sender must keep to, whatever it is asked to send."""
+    """The rules that every sender must obey, whatever it sends."""
 
     def __init__(self, version=1):
         self.version = version
         self.problems = []
-        self.msn = collections.Counter()    # of the last whole message of each queue
+        self.msn = collections.Counter()    # MSN of the last whole message of each queue
         self.untagged = {}                  # queue: last segment of the message that is going on
-        self.tagged = {}                    # opcode: the same
+        self.tagged = {}                    # opcode: last segment of the message that is going on
         self.term = None
-        self.count = collections.Counter()  # messages by opcode
-        self.sizes = []                     # of ULPDUs
+        self.count = collections.Counter()  # number of messages by opcode
+        self.sizes = []                     # sizes of ULPDUs
 
     def want(self, good, row, what, seg):
         if not good:
             self.problems.append("%s: %s: %r at %d" % (row, what, seg, seg.pos))
 
     def add(self, seg):
-        """The next segment."""
+        """Checks the next segment."""
         self.sizes.append(len(seg.ulpdu))
         self.want(self.term is None, "RDMAP-56", "behind a Terminate", seg)
         whole = seg.tagged is not None and seg.stag is not None
@@ -118,7 +118,7 @@ class Rules:
 
 
 def startup(octets):
-    """The Frame that a stream begins with, and what follows; None if it does not."""
+    """The Frame at the beginning of a stream, and the rest; None if it has no Frame."""
     if len(octets) < mpa.HDR_LEN or octets[:16] not in (mpa.REQ, mpa.REP):
         return None, octets
     size = mpa.HDR_LEN + struct.unpack(">H", octets[18:20])[0]
@@ -126,7 +126,7 @@ def startup(octets):
 
 
 def window_scale(options):
-    """What a SYN's options say of it."""
+    """The value of an option of a SYN."""
     while len(options) > 2 and options[0]:
         if options[0] == 3:
             return options[2]
@@ -135,7 +135,7 @@ def window_scale(options):
 
 
 class Direction:
-    """What one side sent in full operation, and in which TCP segments; answers is the Flow of the other."""
+    """The data and TCP segments of one side in full operation; answers: the Flow of the other side."""
 
     def __init__(self, flow, answers, start, markers, crc, version):
         scale = window_scale(answers.options) if flow.options and window_scale(flow.options) else 0
@@ -152,9 +152,9 @@ class Direction:
 
     def alignment(self):
         """
-        Of the TCP segments with FPDUs, how many: all, begin with one, end with one's end, FPDUs. A segment
-        that TCP cut at the edge of the window is left out, and those behind it as far as what it had is out
-        of step with it.
+        Numbers of TCP segments with FPDUs: all, those that begin with an FPDU, those that end with the end
+        of one; and the number of FPDUs. A segment that TCP cut at the edge of the window is left out, and
+        so are those behind it as long as they are out of step because of it.
         """
         data, step = [], True
         for at, size in self.flow.pieces:

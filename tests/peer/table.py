@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-The table of the rows.
+Makes the table of the rows.
 
 table.py REPORT.tsv OUT.rst	Documentation/conformance.rst from a report
 """
@@ -42,8 +42,8 @@ not implemented           It does not exist. What is said tells what a program g
 
 def of_row(name, verdicts, whole=True):
     """
-    Verdict and evidence of a row. whole: the path hides nothing, so that a row with a test that was
-    skipped has not passed.
+    Verdict and evidence of a row. whole: the path hides nothing, so a row with a skipped test has
+    not passed.
     """
     tests = [t for t in TESTS if name in t.rows]
     got = {t.name: verdicts.get(t.name, ("not run", ""))[0] for t in tests}

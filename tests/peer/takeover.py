@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-takeover.py HOST PORT QPN...    connects queue pairs of others
+takeover.py HOST PORT QPN...    tries to connect queue pairs of others
 
-HOST and PORT have a listener. Each try has to be refused at once, with EINVAL, and
+A listener must be at HOST and PORT. Each attempt must be refused at once, with EINVAL, and
 must not reach the listener. TAP on standard output.
 """
 import errno
@@ -14,7 +14,7 @@ from mpa import Tap
 
 
 def refused(connect):
-    """Is it, and how?"""
+    """Returns "" if connect() fails with EINVAL, else what happened."""
     try:
         connect()
     except OSError as error:
@@ -23,7 +23,7 @@ def refused(connect):
 
 
 def main(host, port, *numbers):
-    """All of them."""
+    """Tries all queue pairs."""
     tap = Tap()
     channel = ucma.Channel()
     for qpn in numbers:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-A TCP of our own, over an address that no kernel owns (link.py): each segment as a test wants it.
+Our own TCP, over an address that no kernel owns (link.py): a test determines each segment.
 
-A Tcp passes for a socket as far as peer.py and mpa.py use one. What is to be sent is a stream;
+A Tcp has the methods of a socket that peer.py and mpa.py use. The octets to send are a stream;
 places in it are counted from 0, the first octet behind the SYN. write() adds to the stream and
-sends nothing; segment(begin, end) sends that part of it, whatever was sent before; settle()
-sends again until all is acknowledged. sendall() is write() and, in order, segments.
+sends nothing; segment(begin, end) sends this part of it, whatever was sent before; settle()
+retransmits until all is acknowledged. sendall() is write() and, in order, segments.
 """
 import select
 import socket
@@ -17,23 +17,23 @@ from outcome import Fail, check
 
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 MASK = 0xFFFFFFFF
-PATIENCE = 30       # seconds for what must come
+PATIENCE = 30       # seconds to wait for anything that must come
 BURST = 32768       # octets sent before some are acknowledged
-AGAIN = 0.05        # seconds until what is not acknowledged is sent again, at first
+AGAIN = 0.05        # seconds until the first retransmission
 
 
 def distance(later, earlier):
-    """From one sequence number to another, which may be below."""
+    """The distance between two sequence numbers, which may be negative."""
     return (later - earlier + (1 << 31) & MASK) - (1 << 31)
 
 
 class Tcp:
     """
-    One connection. mss: the greatest segment, each way; isn: our first sequence number;
-    window: what we say there is room for (any time); stamps: with timestamps; sack: allowed.
-    answer: acknowledge what comes at once. To be replaced: loses(packet), whether one that
-    comes got lost; cut(begin, end), the segments of sendall(); idle(), what recv() does
-    when nothing comes.
+    One connection. mss: the largest segment, in each direction; isn: our first sequence number;
+    window: our window (may be changed at any time); stamps: with timestamps; sack: allowed.
+    answer: acknowledge received data at once. Functions to replace: loses(packet): is this
+    received packet to be lost? cut(begin, end): the segments of sendall(); idle(): called by
+    recv() when nothing comes.
     """
 
     def __init__(self, link, port, mss=1400, isn=None, window=65535, stamps=False, sack=True, cut=None):
@@ -42,13 +42,13 @@ class Tcp:
         self.isn = int(time.monotonic() * 1e6) & MASK if isn is None else isn
         self.out, self.una, self.nxt, self.end = bytearray(), 0, 0, None    # places of our stream
         self.got, self.irs, self.taken, self.later = bytearray(), None, 0, {}
-        self.finished = None            # where the other side's stream ends
+        self.finished = None            # end of the other side's stream
         self.room, self.shift, self.stamp = 0, 0, 0
         self.was_reset = self.closed = self.linger = False
         self.answer, self.loses, self.idle = True, lambda packet: False, self.again
         self.cut = cut or self._in_order
         self.seconds, self.packets = 60, 0
-        self.whole = 0                  # up to here nobody minds if it is sent again
+        self.whole = 0                  # up to here retransmissions are allowed
 
     def _in_order(self, begin, end):
         return [(at, min(at + self.mss - 12, end)) for at in range(begin, end, self.mss - 12)]
@@ -64,7 +64,7 @@ class Tcp:
         return out
 
     def emit(self, at, data=b"", flags=ACK, ack=None, window=None, urgent=0, fragments=0):
-        """A segment with any octets at any place of our stream; ack: a place of the other side's."""
+        """Sends any octets at any place of our stream; ack: a place in the other side's stream."""
         options = self._options(flags & SYN)
         number = 0
         if self.irs is not None:
@@ -79,29 +79,29 @@ class Tcp:
         self.nxt = max(self.nxt, at + len(data) + (1 if flags & FIN else 0))
 
     def write(self, octets):
-        """More for our stream: where it begins there. Nothing is sent."""
+        """Adds octets to our stream, and returns their place. Nothing is sent."""
         self.out += octets
         return len(self.out) - len(octets)
 
     def segment(self, begin, end, flags=ACK | PSH, **how):
-        """A part of our stream; with the FIN if that comes there."""
+        """Sends a part of our stream; with the FIN if the part includes it."""
         if self.end is not None and end > self.end:
             end, flags = self.end, flags | FIN
         self.emit(begin, self.out[begin:end], flags, **how)
 
     def send_fin(self, begin=None):
-        """The end of our stream, behind what is written (and, from begin on, with that)."""
+        """Sends a FIN behind all that is written (with the octets from begin on)."""
         self.end = len(self.out)
         self.segment(self.end if begin is None else begin, self.end + 1)
 
     def send_rst(self, at=None):
-        """A RST, where the other side expects the next octet: behind all that was sent in order."""
+        """Sends a RST where the other side expects the next octet: behind all that was sent in order."""
         self.emit(self.nxt if at is None else at, b"", RST | ACK)
 
     # what comes
 
     def pump(self, seconds=0):
-        """Deal with packets that are there, or the first within that time; False if none came."""
+        """Handles packets that have come, or come within this time; False if none came."""
         if seconds and not select.select([self.rx], [], [], seconds)[0]:
             return False
         some = False
@@ -133,7 +133,7 @@ class Tcp:
 
     def _packet(self, packet):
         if packet.flags & RST:
-            # one without ACK comes from where there is no connection any more
+            # a RST without ACK comes from an end that has no connection any more
             self.was_reset = self.was_reset or not self.over() or bool(packet.flags & ACK)
             return
         self._learn(packet)
@@ -152,16 +152,16 @@ class Tcp:
             self.finished = at + len(packet.payload)
         if packet.payload:
             self._data(at, packet.payload)
-        # what has come already, or should have, is a probe
+        # octets that have come already, or should have, are a probe
         if (packet.payload or packet.flags & FIN or at < self.taken) and self.answer:
             self.acknowledge()
 
     def over(self):
-        """Both sides have ended in order."""
+        """Have both sides ended by FIN?"""
         return self.end is not None and self.una > self.end and self.taken == self.finished
 
     def acknowledge(self):
-        """Say what has come, and what there is room for."""
+        """Sends an acknowledgment, with our window."""
         self.emit(self.nxt)
 
     def _data(self, at, data):
@@ -177,7 +177,7 @@ class Tcp:
     # connections
 
     def open(self, to):
-        """Connect to (address, port)."""
+        """Connects to (address, port)."""
         self.link.find()
         self.remote = to
         end = time.monotonic() + PATIENCE
@@ -188,7 +188,7 @@ class Tcp:
         return self
 
     def passive(self):
-        """Wait for a connection, and accept it."""
+        """Waits for a connection, and accepts it."""
         self.link.find()
         end = time.monotonic() + PATIENCE
         while self.irs is None:
@@ -203,8 +203,8 @@ class Tcp:
 
     def settle(self, to=None, seconds=PATIENCE, piece=None):
         """
-        Until all that is written (or up to a place) is acknowledged; what is not is sent again,
-        as piece(begin, end) says: (begin, end) of what to send instead.
+        Waits until everything that is written (or up to a place) is acknowledged; retransmits the
+        rest; piece(begin, end) returns (begin, end) of the part to send instead.
         """
         to = len(self.out) + (self.end is not None) if to is None else to
         limit, wait = time.monotonic() + seconds, AGAIN
@@ -224,16 +224,16 @@ class Tcp:
     # as a socket
 
     def setsockopt(self, level, option, value):
-        """Only SO_LINGER has a meaning."""
+        """Only SO_LINGER has an effect."""
         if (level, option) == (socket.SOL_SOCKET, socket.SO_LINGER):
             self.linger = bool(struct.unpack("ii", value)[0])
 
     def settimeout(self, seconds):
-        """For recv()."""
+        """Sets the time limit of recv()."""
         self.seconds = seconds
 
     def sendall(self, octets):
-        """As cut() says (in order, in full segments), and as there is room."""
+        """Sends segments as cut() says (default: in order, full segments), as far as there is room."""
         self.pump()
         begin, end = self.write(octets), len(self.out)
         for at in range(begin, end, BURST):
@@ -249,7 +249,7 @@ class Tcp:
     send = sendall
 
     def recv(self, most):
-        """Octets that came in order; as socket.recv()."""
+        """Returns octets that came in order, as socket.recv() does."""
         end = time.monotonic() + self.seconds
         wait = AGAIN
         while True:
@@ -270,16 +270,16 @@ class Tcp:
                 wait = min(wait * 2, 1)
 
     def again(self):
-        """While we wait for an answer: what was sent in order may have got lost."""
+        """Retransmits while we wait for an answer: octets that were sent in order may be lost."""
         if self.una < self.whole:
             self.segment(self.una, min(self.una + self.mss - 12, self.whole))
 
     def shutdown(self, _how):
-        """FIN behind what is written."""
+        """Sends a FIN behind all that is written."""
         self.send_fin()
 
     def close(self):
-        """The end; by RST unless both sides have ended in order."""
+        """Closes; by RST unless both sides have ended by FIN."""
         if self.closed:
             return
         self.closed = True
@@ -290,7 +290,7 @@ class Tcp:
         self.rx.close()
 
     def _abort(self):
-        """RST where the other side stands, of which it tells if we guess wrong."""
+        """Sends RST at the other side's position; if the guess is wrong, its answer tells the position."""
         for at in sorted({self.una, self.nxt}):
             self.send_rst(at)
         before, self.answer = self.packets, False
@@ -299,7 +299,7 @@ class Tcp:
 
 
 class Listener:
-    """As a listening socket."""
+    """Has the methods of a listening socket."""
 
     def __init__(self, link, **how):
         self.link, self.how = link, how
@@ -311,7 +311,7 @@ class Listener:
         return str(self.link.address), self.tcp.port
 
     def accept(self):
-        """The connection; there is one only."""
+        """Returns the only connection."""
         return self.tcp.passive(), self.tcp.remote
 
     def close(self):

@@ -26,7 +26,7 @@ from messages import READS, Exchange, Inbox, Memory
 from outcome import check, equal
 from ulp import FLUSH
 
-# Settings of the link, which change every so many streams
+# Settings of the link, which change every ROUND streams
 ROUND = 64
 SETTINGS = (("on", "off"), ("off", "off"), ("on", "on"), ("off", "on"))
 SMALL = ((0, 0), (1, 40), (1, 300), (300, 1500))
@@ -41,7 +41,7 @@ class Stream:
     def __init__(self, worker, seed, index):
         self.worker, self.case, self.ulp = worker, worker.case, worker.ulp
         self.rng = random.Random("%d/%d" % (seed, index))
-        # what depends on time must not change what comes later
+        # choices that depend on time use another generator, so that they do not change later choices
         self.other = random.Random("%d/%d other" % (seed, index))
         rng = self.rng
         self.crc = SETTINGS[index // ROUND % len(SETTINGS)][0] == "on"
@@ -60,28 +60,28 @@ class Stream:
     # TCP
 
     def cut(self, begin, end):
-        """Segments at random."""
+        """Random segments."""
         return cuts.schedule(self.rng, begin, end, max(begin - 2000, 0), self.ways)
 
     def loses(self, _):
-        """Of what the device sends; meanwhile there is more or less room for it."""
+        """Loses some of the device's packets; changes our window, too."""
         if self.narrow:
             self.tcp.window = self.other.choice((0, 1, 100, 1500, 3000, 65535))
         return self.lossy and self.other.random() < 0.05
 
     def idle(self):
-        """Nothing comes: there is room."""
+        """When nothing comes, opens the window."""
         self.tcp.window = 65535
         self.tcp.acknowledge()
         self.tcp.again()
 
     def prepare(self, tcp):
-        """A new connection."""
+        """Prepares a new connection."""
         self.tcp = tcp
         tcp.cut, tcp.loses, tcp.idle = self.cut, self.loses, self.idle
 
     def send(self, octets):
-        """All of it, until it is acknowledged."""
+        """Sends all octets, and waits until they are acknowledged."""
         tcp = self.tcp
         tcp.sendall(octets)
         tcp.settle(piece=lambda begin, end: (max(begin - self.other.choice((0, 1, 50, 500)), 0), end))
@@ -122,14 +122,14 @@ class Stream:
             equal(peer.segment().opcode, fpdu.WRITE, "ready-to-receive message")
 
     def queue_pair(self):
-        """For the connection; memory is the process's."""
+        """Makes a queue pair for the connection; the memory belongs to the process."""
         self.conn.cq = self.memory.cq
         self.ulp.qp(id=self.conn.id, scq=self.conn.cq, rcq=self.conn.cq)
 
     # the end
 
     def end_fin(self):
-        """FIN, in a segment with octets that have come."""
+        """FIN, in a segment with octets that the device has already."""
         self.tcp.send_fin(max(len(self.tcp.out) - self.rng.choice((0, 1, 30)), 0))
         self.tcp.settle()
         self.conn.peer.expect_fin()
@@ -139,20 +139,20 @@ class Stream:
         self.tcp.send_rst()
 
     def end_disconnect(self):
-        """The device's side ends it."""
+        """The device's side disconnects."""
         self.ulp.disconnect(id=self.conn.id)
         self.conn.peer.expect_fin()
         self.tcp.send_fin()
         self.tcp.settle()
 
     def part(self):
-        """A part of an FPDU in segments at random; how large it is."""
+        """Writes a part of an FPDU; returns its place and its size."""
         octets = self.conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, self.conn.peer.next(0), bytes(300)))
         octets = octets[:self.rng.randint(1, len(octets) - 1)]
         return self.tcp.write(octets), len(octets)
 
     def end_fin_within(self):
-        """FIN within an FPDU, before some of what is in front of it."""
+        """FIN within an FPDU, sent before some of the octets in front of the FIN."""
         begin, size = self.part()
         self.tcp.end = begin + size
         for first, last in self.cut(begin, begin + size):
@@ -183,7 +183,7 @@ class Stream:
         self.rng.choice((self.tcp.send_fin, self.tcp.send_rst))()
 
     def finish(self):
-        """The end, upon which what is posted is flushed."""
+        """Ends the connection; then all posts must be flushed."""
         left = self.rng.randint(1, 3)
         self.conn.recv(n=left, wr=900, sge="%d:0:400" % self.memory.buffers.number)
         getattr(self, "end_" + self.end)()
@@ -195,7 +195,7 @@ class Stream:
             self.memory.check()
 
     def run(self):
-        """All of it."""
+        """Runs the whole stream."""
         self.case.own_tcp(**self.how)
         if self.passive:
             self.open_passive()
@@ -218,7 +218,7 @@ class Stream:
 
 
 class Worker:
-    """A process of the upper layer for streams, one after the other."""
+    """A process of the upper layer that runs streams, one after the other."""
 
     MOST = 900      # connections of an iwt_ulp process that are numbered
 
@@ -227,7 +227,7 @@ class Worker:
         self.segments = 0
 
     def renew(self):
-        """The process, for the first time or after something went wrong."""
+        """Starts the process, for the first time or after something went wrong."""
         self.close()
         self.case, self.done = Case(self.place, self.seed), 0
         self.ulp = self.case.ulp()
@@ -236,13 +236,13 @@ class Worker:
         self.memory = {sizes: Memory(self.ulp, self.case.rng, size, cq) for sizes, size in REGIONS.items()}
 
     def close(self):
-        """The end."""
+        """Ends the process."""
         if self.case:
             self.case.close()
             self.case = None
 
     def stream(self, index):
-        """One stream: why it failed, or None."""
+        """Runs one stream; returns why it failed, or None."""
         if not self.case or self.done >= self.MOST:
             self.renew()
         stream, before, why = Stream(self, self.seed, index), len(self.case.open), None
@@ -266,13 +266,13 @@ class Worker:
 
 
 def where(error):
-    """The places of a failure, on a line."""
+    """The places in the source of a failure, on one line."""
     return "at " + ", ".join("%s:%d" % (os.path.basename(f.filename), f.lineno)
                              for f in traceback.extract_tb(error.__traceback__))
 
 
 class Torture:
-    """Workers, and what they found."""
+    """The workers, and their results."""
 
     def __init__(self, place, args):
         self.args, self.place = args, place
@@ -281,11 +281,11 @@ class Torture:
         self.lock, self.failed, self.ran = threading.Lock(), 0, 0
 
     def going(self):
-        """Is it to go on?"""
+        """Is there time for more?"""
         return self.failed < self.args.failures and time.monotonic() < self.until
 
     def work(self, worker, numbers):
-        """Streams, until others have taken the rest of the round."""
+        """Runs streams, until other workers have taken the rest of the round."""
         while self.going():
             with self.lock:
                 index = next(numbers, None)
@@ -300,7 +300,7 @@ class Torture:
                         index, self.args.seed, index, why.replace("\n", "\n#   ")), flush=True)
 
     def round(self, first, last):
-        """Streams that have the same settings of the link."""
+        """Runs the streams that have the same settings of the link."""
         crc, markers = SETTINGS[first // ROUND % len(SETTINGS)]
         case = Case(self.place, 0)
         case.setting("crc", crc)
@@ -311,7 +311,7 @@ class Torture:
         case.close()
 
     def run(self):
-        """All rounds."""
+        """Runs all rounds."""
         end = self.args.first + self.args.streams
         for first in itertools.count(self.args.first // ROUND * ROUND, ROUND):
             if first >= end or not self.going():
@@ -322,7 +322,7 @@ class Torture:
 
 
 def overlaps(place):
-    """How often the device's TCP has told us that octets came twice, or out of order."""
+    """How often the device's TCP has reported octets that came twice, or out of order."""
     lines = place.run("cat", "/proc/net/netstat", capture_output=True, text=True).stdout.splitlines()
     names, values = [line.split()[1:] for line in lines if line.startswith("TcpExt:")]
     counts = dict(zip(names, map(int, values)))

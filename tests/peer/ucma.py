@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-rdma_cm's file without librdmacm: a process that says to the kernel what the
-library never would, names any queue pair by its number, and needs no device.
+Uses rdma_cm's file without librdmacm: a process can send commands that the library
+never sends, name any queue pair by its number, and needs no device.
 
     channel = Channel()
     id = channel.id()
@@ -28,11 +28,11 @@ PATIENCE = 20
 
 
 class NoEvent(Exception):
-    """Nothing has come."""
+    """No event has come."""
 
 
 def sockaddr(host, port):
-    """A struct sockaddr_storage, and how much of it counts."""
+    """A struct sockaddr_storage, and the length of the address in it."""
     address = ipaddress.ip_address(host)
     if address.version == 4:
         raw = struct.pack("=H", socket.AF_INET) + struct.pack(">H4s", port, address.packed)
@@ -59,7 +59,7 @@ class Channel:
         os.write(self.fd, struct.pack("=IHH", number, len(body), out) + body)
 
     def id(self, uid=1):
-        """A new identifier. Without an uid it has no events."""
+        """Makes a new identifier. Without an uid it has no events."""
         answer = ctypes.create_string_buffer(ANSWER)
         self.command(CREATE_ID, struct.pack("=QQHB5x", uid, ctypes.addressof(answer), PS_TCP,
                                             QPT_RC), ANSWER)
@@ -75,7 +75,7 @@ class Channel:
         return event, status, uid, number
 
     def expect(self, *events):
-        """The next event, which has to be one of these."""
+        """The next event, which must be one of these."""
         got = self.event()
         if got[0] not in events:
             raise OSError(-got[1], "event %d, status %d" % got[:2])

@@ -36,7 +36,7 @@ class UlpError(Fail):
 class Ulp:
     """One process. Any command is a method: ulp.listen(id=300, addr="::") and so on."""
 
-    trace = False   # say what is done, and how long it takes
+    trace = False   # print each command, and how long it takes
 
     def __init__(self, command):
         self.proc = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -45,12 +45,12 @@ class Ulp:
         self.number = 0
 
     def new(self):
-        """A number for an object that no other has (connections of listeners have low ones)."""
+        """A new number for an object (connections of listeners have low numbers)."""
         self.number += 1
         return 999 + self.number
 
     def cmd(self, name, **args):
-        """A command; what it answers, numbers as such."""
+        """Runs a command; returns its answer, with numbers as int."""
         line = " ".join([name] + ["%s=%s" % (k, v.hex() if isinstance(v, bytes) else v)
                                   for k, v in args.items() if v is not None])
         began = time.monotonic()
@@ -78,7 +78,7 @@ class Ulp:
         return lambda **args: self.cmd(name, **args)
 
     def accept_or_not(self, **args):
-        """accept, of a request whose connection may be gone: whether it could be done."""
+        """Accepts a request whose connection may be gone; returns whether this succeeded."""
         try:
             self.cmd("accept", **args)
         except UlpError:
@@ -86,7 +86,7 @@ class Ulp:
         return True
 
     def event(self, ms=30000, want=None, **args):
-        """The next event of connection id=; want: its name, or several."""
+        """The next event of connection id=; want: its expected name, or several names."""
         got = self.cmd("event", ms=ms, **args)
         got["data"] = bytes.fromhex(got.get("data", ""))
         want = (want,) if isinstance(want, str) else want
@@ -94,14 +94,14 @@ class Ulp:
         return got
 
     def poll(self, n=1, ms=30000, exact=True, **args):
-        """n completions; fewer only if not exact."""
+        """Waits for n completions; returns fewer only if not exact."""
         words = self.cmd("poll", n=n, ms=ms, **args)["wc"].split(",")
         out = [Completion(*map(int, word.split(":"))) for word in words if word]
         check(not exact or len(out) == n, "%d completions wanted:" % n, out)
         return out
 
     def none(self, ms=300, **args):
-        """No completion for a while."""
+        """Expects no completion for some time."""
         got = self.poll(1, ms, False, **args)
         check(not got, "no completion wanted:", got)
 
@@ -118,7 +118,7 @@ class Ulp:
         raise Fail("%s succeeds: %s" % (name, got))
 
     def close(self):
-        """End the process; all that it has goes with it. It must end by itself, and well."""
+        """Ends the process, with all its objects. It must end by itself, with status 0."""
         try:
             self.proc.stdin.close()
         except OSError:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of iwt_attach share. */
+/* Declarations that the parts of iwt_attach share. */
 #ifndef ATTACH_H
 #define ATTACH_H
 
@@ -22,12 +22,12 @@ struct end {
 	struct ibv_cq *scq, *rcq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
-	uint8_t buf[RECVS + 1][BUF];	/* the last one is sent from */
-	char text[BUF];			/* what was received last */
+	uint8_t buf[RECVS + 1][BUF];	/* the last one is for sending */
+	char text[BUF];			/* the last message received */
 	int fd;
 };
 
-/* What a responder does, in a thread; and what came of it. */
+/* What a responder does, in a thread, and the result. */
 struct responder {
 	struct end *end;
 	const char *last_message;
@@ -43,9 +43,9 @@ struct responder {
 enum { STAYS, FIN, RST };
 
 /*
- * One that speaks for itself: what it sends while @reader waits, and does then. @going: all
- * is there, or nothing has come for @still milliseconds if that is not 0, and the reader goes
- * on, after @delay turns of a loop.
+ * A peer that speaks MPA itself: it sends @octets while @reader waits, then calls @then.
+ * @going: the reader goes on, because all octets have arrived, or none has arrived for @still
+ * milliseconds if that is not 0. Before it goes on, it turns @delay times in a loop.
  */
 struct peer {
 	pthread_t thread;
@@ -66,7 +66,7 @@ struct peer {
 #define IWT_TINY	60000	/* FPDUs without payload, of 20 octets */
 #define IWT_LAST	"after all that"
 
-/* How the link is set, where that is not the default */
+/* Settings of the link that are not the default */
 struct link_settings {
 	bool plain;	/* mpa_revision 1 */
 	bool no_crc;	/* crc off */

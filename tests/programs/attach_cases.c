@@ -41,7 +41,7 @@ static bool as_set(const struct iwtdv_conn *conn)
 	       !(conn->flags & IWTDV_CONN_ENHANCED) == iwt_link.plain;
 }
 
-/* What two ends agree on that have the same settings, and tell of it */
+/* Two ends with the same settings agree on them, and report them */
 static void judge_terms(const struct responder *r, const struct iwtdv_conn *conn)
 {
 	if (iwt_link.plain)
@@ -106,7 +106,7 @@ static void plain(void)
 	iwt_close_pair(e);
 }
 
-/* Options that the program has set for its own purposes. */
+/* The program has set socket options for its own purposes. */
 static void odd_options(void)
 {
 	struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
@@ -129,7 +129,7 @@ static void odd_options(void)
 		fcntl(e[i]->fd, F_SETFL, O_NONBLOCK);
 	}
 	small = 1;
-	/* or the frames themselves are waited for in vain */
+	/* with 4096 a wait for the startup frames would never end */
 	setsockopt(e[0]->fd, SOL_SOCKET, SO_RCVLOWAT, &small, sizeof(small));
 	setsockopt(e[1]->fd, SOL_SOCKET, SO_RCVLOWAT, &small, sizeof(small));
 	iwt_respond(&r);
@@ -139,7 +139,7 @@ static void odd_options(void)
 	iwt_close_pair(e);
 }
 
-/* Queued before anybody looks: Request and first FPDU are in the socket. */
+/* Request and first FPDU are in the socket's buffer before any call reads it. */
 static void queued_request(void)
 {
 	struct responder r = {};
@@ -246,7 +246,7 @@ static void ends(void)
 	iwt_close_pair(e);
 }
 
-/* A peer that accepts and resets the connection, @spins later. */
+/* A peer that accepts the connection and, after @spins turns of a loop, resets it. */
 struct rude {
 	int fd;
 	int spins;
@@ -258,13 +258,13 @@ static void *be_rude(void *arg)
 	struct linger at_once = { .l_onoff = 1 };
 	struct rude *r = arg;
 	uint8_t f[24];
-	/* the depths come last */
+	/* the last 4 octets are the depths */
 	ssize_t len = iwt_link.plain ? 20 : sizeof(f);
 	volatile int i;
 
 	if (recv(r->fd, f, len, MSG_WAITALL) == len) {
 		memcpy(f, "MPA ID Rep Frame", 16);
-		/* as the Request says; both its depths are the same */
+		/* the rest as in the Request; both depths in it are the same */
 		send(r->fd, f, len, 0);
 	}
 	for (i = 0; i < r->spins; i++)
@@ -274,7 +274,7 @@ static void *be_rude(void *arg)
 	return NULL;
 }
 
-/* Whenever it comes: no connection, or one whose end is noticed. */
+/* Whenever the reset comes: there is no connection, or its end is noticed. */
 static void reset_behind_reply(void)
 {
 	int i, fds[2], attached = 0, noticed = 0;
@@ -299,7 +299,7 @@ static void reset_behind_reply(void)
 	iwt_ok(attached == noticed, "a reset behind the Reply is noticed");
 }
 
-/* The program has not read yet what it asked TCP to report; nothing comes from the peer. */
+/* The program has not read yet what it asked TCP to report; the peer sends nothing. */
 static void unread_reports(void)
 {
 	int what = SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE;
@@ -332,7 +332,7 @@ static void unread_reports(void)
 	iwt_close_pair(e);
 }
 
-/* MPA-71, MPA-74, G-1: TCP is the programs' again, and may be tried again. */
+/* MPA-71, MPA-74, G-1: the programs have their TCP connection again, and may try again. */
 static void rejected(void)
 {
 	struct responder r = { .reject = true, .pd = "no" };
@@ -392,7 +392,7 @@ static void improper(void)
 	iwt_ok(send(e[1]->fd, "x", 1, MSG_NOSIGNAL) < 0, "the connection is closed");
 	iwt_close_pair(e);
 
-	/* two initiators (MPA-78): whose Request came first is not known here */
+	/* two initiators (MPA-78): this test does not know which Request came first */
 	open_pair(e);
 	iwt_say(e[1]->fd, REQUEST_HDR);
 	iwt_is(iwt_connect(e[0], NULL, NULL), ENOTEMPTY,

@@ -141,7 +141,7 @@ void iwt_close(struct end *e)
 	free(e);
 }
 
-/* 0 when nothing comes, as of ibv_poll_cq() */
+/* As ibv_poll_cq(): 0 when no completion comes within PATIENCE */
 int iwt_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	time_t end = time(NULL) + PATIENCE;
@@ -189,7 +189,7 @@ struct burst {
 	bool good;
 };
 
-/* As many messages as the peer has room for, and as many from it; again and again. */
+/* Sends as many messages as the peer has room for, and receives as many, @times times. */
 static bool burst(struct end *e, int times)
 {
 	struct ibv_wc wc;
@@ -220,7 +220,7 @@ static void *do_burst(void *arg)
 	return NULL;
 }
 
-/* Both ends at the same time; @good tells of each. */
+/* Runs burst() at both ends at the same time; @good has the result of each. */
 void iwt_bursts(struct end *e[2], int times, bool good[2])
 {
 	struct burst other = { .end = e[1], .times = times };
@@ -233,7 +233,7 @@ void iwt_bursts(struct end *e[2], int times, bool good[2])
 	good[1] = other.good;
 }
 
-/* text may be NULL: anything */
+/* If @text is NULL, any message will do. */
 bool iwt_receive(struct end *e, const char *text)
 {
 	struct ibv_wc wc;
@@ -245,11 +245,11 @@ bool iwt_receive(struct end *e, const char *text)
 		return false;
 	snprintf(e->text, BUF, "%.*s", (int)wc.byte_len,
 		 (char *)e->buf[wc.wr_id]);
-	/* not when the device has gone meanwhile */
+	/* fails when the device has gone meanwhile */
 	return post_recv(e, wc.wr_id);
 }
 
-/* Does the connection end: the receives are flushed? */
+/* Does the connection end? Then the receives are flushed. */
 bool iwt_failed(struct end *e)
 {
 	struct ibv_wc wc;
@@ -316,7 +316,7 @@ int iwt_dial(const char *ip, uint16_t port)
 	return fd;
 }
 
-/* Segments of the first one have no more octets than @mss, if that is not 0. */
+/* Segments of @fds[0] have at most @mss octets, if that is not 0. */
 void iwt_mss_pair(const char *ip, int mss, int fds[2])
 {
 	uint16_t port = 0;
@@ -408,7 +408,7 @@ int iwt_connect(struct end *e, const char *pd, struct iwtdv_conn *conn)
 	return iwtdv_connect(e->qp, e->fd, &param, conn ?: &unused);
 }
 
-/* Two ends that are connected, initiator first, by these descriptors. */
+/* Makes two ends on these connected descriptors; the first one is the initiator. */
 void iwt_attach_pair(struct end *e[2], const int fds[2])
 {
 	struct responder r = {};

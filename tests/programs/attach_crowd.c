@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many sockets that somebody owns for as long as he likes, and whose connections end: that
- * costs no thread for each of them, and connections of others get on.
+ * The module iwt_held owns many sockets without end, and their connections end: the driver
+ * does not need a thread for each of them, and other connections go on.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define CROWD	48
 #define FEW	8
 
-/* How many of the kernel's workers are at work, or asleep, for the driver? */
+/* How many of the kernel's workers run, or sleep in, work of the driver? */
 static int workers(void)
 {
 	char comm[64];
@@ -36,7 +36,7 @@ static int workers(void)
 	return n;
 }
 
-/* Some are at work at times; those that wait for somebody are all the time. */
+/* Some workers run at times; workers that wait for the owner of a socket never end. */
 static bool nobody_waits(void)
 {
 	int tries = PATIENCE * 10, least = CROWD * 2, n;
@@ -64,7 +64,7 @@ static void begin(struct end *e[][2])
 	}
 }
 
-/* Of half of them the queue pair goes as well. */
+/* Half of the queue pairs are destroyed as well. */
 static bool end(struct end *e[][2])
 {
 	bool good = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Descriptors that are not fit, and descriptors used by others meanwhile. */
+/* Descriptors that cannot be attached, and descriptors that other threads use meanwhile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/net_tstamp.h>
@@ -17,7 +17,7 @@
 
 static struct end *end;
 
-/* As initiator and as responder; the request is a good one. */
+/* Tries the descriptor as initiator and as responder, with a good request. */
 static void unfit(int fd, int want, const char *what)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -120,7 +120,7 @@ static void in_use(void)
 	close(fds[1]);
 }
 
-/* Return: 0, or what stops it */
+/* Return: 0 or an error's number */
 static int want_stamps(int fd)
 {
 	int how = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_TX_SOFTWARE |
@@ -131,8 +131,8 @@ static int want_stamps(int fd)
 }
 
 /*
- * TCP reports of each segment that a process wants to know of, from wherever it sends
- * it, which nobody would read any more. Both ends send at the same time.
+ * A process wants timestamps: TCP reports each segment, from whatever context it sends it.
+ * On an attached socket nobody would read these reports. Both ends send at the same time.
  */
 static void stamped(void)
 {
@@ -140,11 +140,11 @@ static void stamped(void)
 	bool good[2];
 	int fds[2];
 
-	/* in small segments TCP sends most by itself, when it may */
+	/* TCP sends most small segments later by itself, when the windows allow it */
 	iwt_mss_pair(iwt_ip, 536, fds);
 	iwt_is(want_stamps(fds[0]) | want_stamps(fds[1]), 0, "timestamps of TCP");
 	iwt_attach_pair(e, fds);
-	/* whether that is refused is the kernel's to say */
+	/* some kernels refuse this, others do not */
 	want_stamps(fds[0]);
 	want_stamps(fds[1]);
 	iwt_bursts(e, STAMPED, good);
@@ -171,7 +171,7 @@ struct racer {
 	volatile bool stop;
 };
 
-/* Everything that a descriptor is good for, again and again. */
+/* Uses a descriptor in every possible way, again and again. */
 static void abuse(int fd, int what)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_UNSPEC };
@@ -214,8 +214,8 @@ static void *race(void *arg)
 }
 
 /*
- * What becomes of the connection is the program's own fault; it counts that the
- * kernel survives, and that the next one works.
+ * If the connection breaks, this is the program's own fault. The test checks that the kernel
+ * survives, and that the next connection works.
  */
 void iwt_race(void)
 {
@@ -242,7 +242,7 @@ void iwt_race(void)
 		iwt_destroy_qp(e[0]);
 		iwt_destroy_qp(e[1]);
 		r.stop = true;
-		/* where they were not attached somebody may still wait */
+		/* if they were not attached, the other thread may still wait in a call */
 		shutdown(fds[0], SHUT_RDWR);
 		shutdown(fds[1], SHUT_RDWR);
 		pthread_join(r.thread, NULL);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ends in the middle of an attach: when the kernel has the socket, and its queue pair does
- * not hear of it yet; and while the first of what came before is taken.
+ * The connection ends in the middle of an attach: when the kernel has the socket already, but
+ * events of the socket do not reach the queue pair yet; and while the device takes the first
+ * of the octets that arrived before.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,7 +15,7 @@
 #include "attach.h"
 
 #define RESETS	300	/* connections that are reset about the time that it takes to attach */
-#define SIDES	20	/* of which so many at least were too early, and too late, to be refused */
+#define SIDES	20	/* at least so many come too early, and so many too late */
 #define STEP	64	/* turns of a loop */
 #define ENDS	5
 
@@ -26,7 +27,7 @@ static void turn(int times)
 		;
 }
 
-/* Is the socket the kernel's? It can't be asked any more when it is wholly so. */
+/* Has the kernel taken the socket? *late: entirely, so that getsockopt() fails. */
 static bool is_taken(int fd, bool *late)
 {
 	char name[16] = "";
@@ -53,7 +54,7 @@ static void end_when_taken(struct peer *p)
 	iwt_peer_end(p->fd, p->how);
 }
 
-/* All that came before the end counts. Return: the attach's errno, or -1 if it does not. */
+/* All octets before the end must arrive. Return: the attach's errno, or -1 if they do not. */
 static int attach_and_end(struct peer *p, size_t payload, size_t octets)
 {
 	struct end *e = iwt_open();
@@ -76,8 +77,9 @@ static int attach_and_end(struct peer *p, size_t payload, size_t octets)
 }
 
 /*
- * Whenever it comes: no connection, or one whose end is noticed. What decides is in between;
- * so it comes later after each that was too early, and earlier after the others.
+ * Whenever the reset comes: there is no connection, or its end is noticed. The interesting
+ * moment is in between: so after a reset that was too early the next one comes later, and
+ * after any other the next one comes earlier.
  */
 static void resets(void)
 {
@@ -103,7 +105,7 @@ static void resets(void)
 		iwt_skip("reset while it is attached: at the right time", "too slow here");
 }
 
-/* Of what waits the engine takes some at a time. */
+/* The engine takes a part of the waiting octets at a time. */
 static void ends(size_t payload, size_t octets, int how, const char *what)
 {
 	int i, err = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A socket that somebody owns for as long as he likes, and what does not wait for that.
+ * A process or module owns a socket without end; these tests do not wait for the owner.
  *
- * A process owns its socket while a system call waits for a page of its memory, which comes
- * when the process wants it to (userfaultfd(2)). Where there is no such thing, and for what
- * no process can time, the module iwt_held owns it.
+ * A process owns its socket while a system call waits for a page of its memory, and the process
+ * decides when the page comes (userfaultfd(2)). Where there is no userfaultfd, and at moments
+ * that no process can choose, the module iwt_held owns the socket.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 static char *slow;
 static int faults;
 
-/* A word to the module iwt_held, see there; and a descriptor, unless negative. */
+/* Writes a command to the module iwt_held (see there), with @fd unless it is negative. */
 bool iwt_ctl(const char *word, int fd)
 {
 	int ctl = open(CTL, O_WRONLY), len;
@@ -40,7 +40,7 @@ bool iwt_ctl(const char *word, int fd)
 	return good;
 }
 
-/* Return: false where there is no such thing */
+/* Return: false if there is no userfaultfd */
 static bool make_slow(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -81,7 +81,7 @@ static void let_go(pthread_t thread)
 	madvise(slow, PAGE, MADV_DONTNEED);
 }
 
-/* Both directions are refused, and the socket is its program's own again. */
+/* An attach is refused in both roles, and the program has its socket again. */
 static void refused(int fds[2], const char *who)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -119,7 +119,7 @@ static void in_send(void)
 	close(fds[1]);
 }
 
-/* What ends one end of a pair; the other one sees it when nobody owns the socket. */
+/* Ends one end of a pair; the other end sees it when nobody owns the socket any more. */
 static void ends(struct end *e[2], bool destroy, const char *who)
 {
 	char what[80];
@@ -134,7 +134,7 @@ static void ends(struct end *e[2], bool destroy, const char *who)
 	iwt_ok(true, what);
 }
 
-/* How: "hold", or "ambush", which is for what comes now. */
+/* @how: "hold", or "ambush" for the next event. */
 static void by_module(const char *how, bool destroy)
 {
 	struct end *e[2];
@@ -152,7 +152,7 @@ static void by_module(const char *how, bool destroy)
 	iwt_close_pair(e);
 }
 
-/* While a connection is taken over, and later. */
+/* A held socket cannot be attached; later it is a socket as before. */
 static void taken(void)
 {
 	int fds[2];
@@ -167,8 +167,8 @@ static void taken(void)
 }
 
 /*
- * Whatever listens to the socket changes while another thread is in the middle of its
- * callbacks most of the time, and octets come.
+ * The callbacks of the socket change while octets arrive and another thread is in the middle of
+ * these callbacks most of the time.
  */
 static void pulse(void)
 {
@@ -204,7 +204,7 @@ void iwt_held(void)
 	pulse();
 }
 
-/* A connection whose socket somebody owns, until its device has gone. */
+/* A connection whose socket iwt_held owns, until its device has gone. */
 int iwt_owned(const char *how)
 {
 	struct end *e[2];
@@ -216,7 +216,7 @@ int iwt_owned(const char *how)
 		return 4;
 	printf("owned\n");
 	fflush(stdout);
-	/* the owner wakes nobody up */
+	/* poll() is not woken up while the socket is owned: look again and again */
 	while (!iwt_hung_up(fds[0]))
 		;
 	printf("over\n");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process may want to hear what ICMP has to say of its connection (IP_RECVERR). TCP
- * then fails the next send, and goes on: such an error ends nothing. What is heard here
- * is that hosts are unreachable, again and again, from somebody that sees the segments.
+ * A process may want to hear ICMP errors of its connection (IP_RECVERR). TCP then fails the next
+ * send, and goes on: such an error does not end the connection. Here a program that sees the
+ * segments sends "host unreachable" again and again.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,12 +22,12 @@
 #define HITS		10
 #define SECONDS		60
 
-/* Someone on the way of what one end sends. */
+/* A router on the path of the segments that one end sends. */
 struct router {
 	int tcp, icmp;
 	uint16_t port;		/* of that end, as on the wire */
-	uint32_t next;		/* sequence number that follows what was seen last */
-	struct {		/* what ICMP quotes */
+	uint32_t next;		/* sequence number behind the last segment seen */
+	struct {		/* the part of a segment that ICMP quotes */
 		struct iphdr ip;
 		uint16_t source, dest;
 		uint32_t seq;
@@ -55,7 +55,7 @@ static void off(struct router *r)
 	close(r->icmp);
 }
 
-/* A segment has come by. */
+/* Takes note of a segment. */
 static void keep(struct router *r, const uint8_t *packet, size_t len)
 {
 	const struct iphdr *ip = (const void *)packet;
@@ -96,7 +96,7 @@ static uint16_t checksum(const void *data, size_t len)
 	return htons(~sum);
 }
 
-/* "What you sent last did not arrive": TCP hears it if that is not acknowledged yet. */
+/* "Your last segment did not arrive": TCP accepts this if it is not acknowledged yet. */
 static void complain(struct router *r)
 {
 	struct {
@@ -149,7 +149,7 @@ static long not_heard(void)
 	return tcp_counter("OutOfWindowIcmps") + tcp_counter("LockDroppedIcmps");
 }
 
-/* What TCP has heard, as soon as it has. */
+/* Waits for the error that TCP has heard. */
 static int error_of(int fd)
 {
 	socklen_t len = sizeof(int);
@@ -162,7 +162,7 @@ static int error_of(int fd)
 	return err;
 }
 
-/* Nothing is on its way, that an acknowledgment would come of. */
+/* No segment is on its way that will be acknowledged. */
 static bool while_idle(struct end *e[2], struct router *r)
 {
 	int i;
@@ -175,7 +175,7 @@ static bool while_idle(struct end *e[2], struct router *r)
 	return true;
 }
 
-/* Until some were heard. */
+/* Sends ICMP errors under traffic, until TCP has heard some. */
 static void under_way(struct end *e[2], struct router *r)
 {
 	time_t end = time(NULL) + SECONDS;
@@ -196,7 +196,7 @@ static void under_way(struct end *e[2], struct router *r)
 	iwt_ok(heard >= HITS, "ICMP: TCP hears it under way");
 }
 
-/* What ICMP has said is still there to be read when the peer ends the connection. */
+/* Nobody has read the ICMP error yet when the peer ends the connection. */
 static void before_the_end(struct end *e[2], struct router *r)
 {
 	complain(r);

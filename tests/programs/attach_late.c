@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls that had begun when the socket was attached, and go on afterwards: with the
- * operations that the socket had before. The module iwt_held keeps them waiting.
+ * System calls that began before the socket was attached go on afterwards, with the operations
+ * that the socket had before. The module iwt_held makes them wait.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define SWAPS	200
 
-/* An attached pair; calls on the first one's descriptor have begun before. */
+/* An attached pair; calls on the first end's descriptor began before the attach. */
 static void make(struct end *e[2])
 {
 	int fds[2];
@@ -38,7 +38,7 @@ static bool in_error(struct end *e)
 	       attr.qp_state == IBV_QPS_ERR;
 }
 
-/* What ends the connection ends it for the program, too. */
+/* A late call that ends the TCP connection ends the queue pair, too. */
 static void ends(const char *call)
 {
 	struct end *e[2];
@@ -55,7 +55,7 @@ static void ends(const char *call)
 	unmake(e);
 }
 
-/* Twice: what TCP has forgotten the device does not go on with. */
+/* Disconnects and connects again: the device does not go on with the new connection. */
 static void again(void)
 {
 	struct end *e[2];
@@ -68,7 +68,7 @@ static void again(void)
 	unmake(e);
 }
 
-/* What is refused by TCP itself, or spoils nothing. */
+/* Late calls that TCP itself refuses, or that do no harm. */
 static void harmless(const char *call)
 {
 	struct end *e[2];
@@ -82,7 +82,7 @@ static void harmless(const char *call)
 	unmake(e);
 }
 
-/* Puts one socket and the other in the same place, again and again. */
+/* Puts one socket and the other at the same descriptor, again and again. */
 struct swapper {
 	pthread_t thread;
 	int slot;
@@ -101,7 +101,7 @@ static void *swap(void *arg)
 	return NULL;
 }
 
-/* A pair that can't be attached: of another net device, or with one direction @shut. */
+/* A pair that can't be attached: on another net device, or with one direction @shut. */
 static void bad_pair(int fds[2], bool shut)
 {
 	iwt_tcp_pair(shut ? iwt_ip : "127.0.0.1", fds);
@@ -113,8 +113,9 @@ static void bad_pair(int fds[2], bool shut)
 }
 
 /*
- * What is looked at is what is attached: a socket that may not be never is, though it stands
- * where a good one stood a moment ago. Nobody keeps it either. Return: false if it was so.
+ * The device attaches the socket that it has checked: it never attaches a bad socket, although a
+ * good one had the same descriptor a moment ago. It does not keep a reference to the bad socket
+ * either. Return: false if it did one of these.
  */
 static bool swapped(bool shut, int *wrong)
 {
@@ -148,7 +149,7 @@ static bool swapped(bool shut, int *wrong)
 	close(good[0]);
 	close(good[1]);
 	close(bad[0]);
-	/* with its last descriptor */
+	/* the bad socket ends when its last descriptor is closed */
 	own = iwt_peer_ended(bad[1]) && own;
 	close(bad[1]);
 	return own;
@@ -165,8 +166,8 @@ static void swapping(bool shut, const char *what)
 }
 
 /*
- * Our own direction has ended, and the peer waits for what we have to say: TCP refuses a
- * send for good, and that is the end.
+ * Our own direction has ended, and the peer waits for our data: TCP refuses all sends from now
+ * on, which ends the connection.
  */
 static void half(void)
 {
@@ -200,6 +201,6 @@ void iwt_late(void)
 	half();
 	harmless("listen");
 	harmless("recv");
-	/* octets in between: the peer ends it, and nothing of ours waits */
+	/* octets between two FPDUs: the peer ends the connection, and none of our data wait */
 	ends("send");
 }

@@ -2,21 +2,21 @@
 /*
  * RDMA on sockets of the program (iwtdv(7)).
  *
- *	iwt_attach cases DEVICE IP [SETTING...]	startup, TAP; of a link that is set to
- *						"plain" (revision 1), "nocrc" (CRC off)
+ *	iwt_attach cases DEVICE IP [SETTING...]	startup, TAP; the link is set to "plain"
+ *						(revision 1) or "nocrc" (CRC off)
  *	iwt_attach fds DEVICE IP [NETNS]	unfit descriptors, TAP
- *	iwt_attach icmp DEVICE IP		errors that end nothing, TAP
- *	iwt_attach race DEVICE IP		other uses of them meanwhile, TAP
+ *	iwt_attach icmp DEVICE IP		ICMP errors that end nothing, TAP
+ *	iwt_attach race DEVICE IP		other uses of descriptors meanwhile, TAP
  *	iwt_attach held DEVICE IP		a socket that is owned meanwhile, TAP
- *	iwt_attach crowd DEVICE IP		many of them, TAP
- *	iwt_attach late DEVICE IP		calls that began before it was attached, TAP
+ *	iwt_attach crowd DEVICE IP		many owned sockets, TAP
+ *	iwt_attach late DEVICE IP		calls that began before the attach, TAP
  *	iwt_attach owned DEVICE IP HOW		see attach_held.c
- *	iwt_attach steps DEVICE IP		much at once, TAP
- *	iwt_attach gap DEVICE IP		ends between two steps of it, TAP
- *	iwt_attach window DEVICE IP		much at once, and no room for more, TAP
+ *	iwt_attach steps DEVICE IP		much work at once, TAP
+ *	iwt_attach gap DEVICE IP		an end in the middle of an attach, TAP
+ *	iwt_attach window DEVICE IP		much waits, and no room for more, TAP
  *	iwt_attach serve DEVICE IP PORT		see attach_serve.c
- *	iwt_attach client DEVICE IP PORT	a partner of that, until it ends
- *	iwt_attach hold DEVICE IP PORT		an initiator without an answer
+ *	iwt_attach client DEVICE IP PORT	a partner of "serve", until it ends
+ *	iwt_attach hold DEVICE IP PORT		an initiator that gets no answer
  */
 #include <stdio.h>
 #include <stdlib.h>

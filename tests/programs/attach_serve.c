@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Against a peer that speaks for itself: a word in streaming mode says what is
- * to be done.
+ * A server for a peer that speaks MPA itself: a word in streaming mode tells the server what
+ * to do.
  *
  *	accept	wait for a Request, accept it, echo messages
  *	reject	wait for a Request, reject it, echo lines
  *	back	as accept, and the Reply has the private data of the Request
- *	refuse	as reject, and so has the reject
+ *	refuse	as reject, and the reject has the private data of the Request
  *	connect	be the initiator, echo messages; lines after a reject
  *	offer N, plain N	as connect, with N octets of private data; plain: RFC 5044 only
  *	bye	end
  *
- * Private data that came are said on standard output, in hexadecimal. With a
- * Request come the depths.
+ * It prints the private data that it gets on standard output, in hexadecimal, and the depths
+ * of a Request.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -143,7 +143,7 @@ int iwt_serve(uint16_t port)
 	return 0;
 }
 
-/* A connection that lasts until one is killed or its device goes. */
+/* A connection that lasts until one end is killed or its device goes. */
 int iwt_client(uint16_t port)
 {
 	struct end *e = iwt_open();
@@ -166,7 +166,7 @@ int iwt_client(uint16_t port)
 	return 0;
 }
 
-/* Stop where the Request is out, or is waited for. */
+/* An initiator that has sent its Request, and waits for a Reply. */
 int iwt_hold(uint16_t port)
 {
 	struct iwtdv_conn_param param = { .timeout = PATIENCE * 1000 };

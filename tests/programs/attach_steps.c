@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Much to be done at once: megabytes that waited until the socket was attached, and deep
- * queues to be flushed. The device does it in steps, and what comes meanwhile finds its
- * place behind. The peer speaks for itself: nothing else is so quick.
+ * Much work at once: megabytes that wait in the socket when it is attached, and deep queues to
+ * be flushed. The device does the work in steps, and new work meanwhile comes behind it. The
+ * peer speaks MPA itself, because nothing else is quick enough.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -34,7 +34,7 @@ static long counter(const char *name)
 	long n = -1;
 	FILE *f;
 
-	/* the core does not ask the device again for some milliseconds */
+	/* the core reads the device's counters only every few milliseconds */
 	usleep(30000);
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
 		 iwt_device, name);
@@ -46,7 +46,7 @@ static long counter(const char *name)
 	return n;
 }
 
-/* Length in front, pad and CRC behind. Return: octets */
+/* Makes an FPDU: length in front, pad and CRC behind. Return: its octets */
 static size_t frame(uint8_t *to, const void *hdr, size_t hdr_len, const void *data, size_t len)
 {
 	size_t all = 2 + hdr_len + len, whole = (all + 3) & ~3u;
@@ -81,7 +81,7 @@ static size_t put_send(uint8_t *to, const char *text)
 	return frame(to, hdr, sizeof(hdr), text, strlen(text));
 }
 
-/* A Reply, the same Write again and again, and a Send. */
+/* The peer's octets: a Reply, the same Write again and again, and a Send. */
 void iwt_peer_compose(struct peer *p, const struct ibv_mr *mr, size_t payload, size_t octets)
 {
 	static const char reply[] = "MPA ID Rep Frame\x40\x01\x00";
@@ -100,7 +100,7 @@ void iwt_peer_compose(struct peer *p, const struct ibv_mr *mr, size_t payload, s
 
 static struct peer *waited_for;
 
-/* In the middle of the reader's call: it goes on when all is there, or no more comes. */
+/* Interrupts the reader's call, which goes on when all octets are there, or no more come. */
 static void wait_for_all(int signal)
 {
 	struct timespec nap = { .tv_nsec = 1000000 };
@@ -165,7 +165,7 @@ static void begin(struct end *e, struct peer *p, const int fds[2])
 		iwt_die("iwtdv_connect");
 }
 
-/* The end of the peer's stream */
+/* Ends the peer's stream. */
 void iwt_peer_end(int fd, int how)
 {
 	struct linger now = { .l_onoff = 1 };
@@ -178,7 +178,7 @@ void iwt_peer_end(int fd, int how)
 	close(fd);
 }
 
-/* Does the other direction end in order, in time? */
+/* Does the other direction end with a FIN, in time? */
 bool iwt_peer_ended(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
@@ -187,7 +187,7 @@ bool iwt_peer_ended(int fd)
 	return poll(&pfd, 1, PATIENCE * 1000) == 1 && recv(fd, &octet, 1, MSG_DONTWAIT) == 0;
 }
 
-/* The peer writes to it. */
+/* The memory that the peer writes to */
 struct ibv_mr *iwt_peer_memory(struct end *e)
 {
 	uint8_t *memory = aligned_alloc(4096, 4096);
@@ -199,7 +199,7 @@ struct ibv_mr *iwt_peer_memory(struct end *e)
 	return mr;
 }
 
-/* @fds[0] has room for so much. */
+/* Makes a pair in which @fds[0] has room for @all octets. */
 void iwt_room_pair(int fds[2], int all)
 {
 	iwt_tcp_pair(iwt_ip, fds);
@@ -207,7 +207,7 @@ void iwt_room_pair(int fds[2], int all)
 		iwt_die("SO_RCVLOWAT");
 }
 
-/* @e as well */
+/* Frees everything of the peer, and @e. */
 void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p)
 {
 	void *memory = mr->addr;
@@ -218,7 +218,10 @@ void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p)
 	free(memory);
 }
 
-/* As much as one step has of octets, or of FPDUs; the end comes right behind the attach. */
+/*
+ * Steps are limited in octets and in FPDUs. The end of the connection comes right behind the
+ * attach.
+ */
 static void waiting(size_t payload, size_t octets, int how, const char *what)
 {
 	struct end *e = iwt_open();
@@ -253,7 +256,7 @@ static void waiting(size_t payload, size_t octets, int how, const char *what)
 	iwt_peer_forget(e, mr, &p);
 }
 
-/* An end with the deepest queues that there are. */
+/* An end with the deepest queues that the device has */
 static struct end *open_deep(void)
 {
 	struct end *e = iwt_open();
@@ -317,8 +320,8 @@ static void fill(struct end *e)
 }
 
 /*
- * Everything in order, and nothing succeeds behind what failed; what is posted when the
- * first has failed comes behind all. Return: how many failed, -1 for a wrong one.
+ * All requests complete in order, and none succeeds behind one that failed. A request posted
+ * after the first failure completes last. Return: how many failed, -1 if something is wrong.
  */
 static int drain(struct end *e, struct ibv_cq *cq, bool (*post)(struct end *e, uint64_t id))
 {
@@ -340,7 +343,7 @@ static int drain(struct end *e, struct ibv_cq *cq, bool (*post)(struct end *e, u
 	return ibv_poll_cq(cq, 1, &wc) ? -1 : failed;
 }
 
-/* The peer takes some and no more, and then goes. */
+/* The peer takes some requests and no more; the caller then ends it. */
 static struct end *fill_deep(struct peer *p, int fds[2])
 {
 	struct end *e = open_deep();
@@ -376,7 +379,7 @@ static void flushed(void)
 	iwt_close(e);
 }
 
-/* What is left of the flush is none of the next connection's. */
+/* The rest of a flush does not affect the next connection. */
 static void reset(void)
 {
 	struct responder r = {};
@@ -405,7 +408,7 @@ static void reset(void)
 	iwt_close_pair(e);
 }
 
-/* In the process's own call all of it is done when that returns. */
+/* A flush by ibv_modify_qp() is complete when the call returns. */
 static void to_error(void)
 {
 	struct peer p = {};
@@ -417,7 +420,7 @@ static void to_error(void)
 	iwt_is(iwt_modify(e, IBV_QPS_ERR), 0, "deep queues: to error");
 	iwt_ok(ibv_poll_cq(e->rcq, DEPTH, wc) == DEPTH, "deep queues: all is flushed then");
 	iwt_peer_end(fds[1], RST);
-	/* destroyed in the middle of it */
+	/* destroyed while the device reports the end */
 	iwt_close(e);
 	free(wc);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * More waited than the engine takes in one run, and the peer has more that there was no room
- * for: it hears of room when the first step is done, and not at the end of a run.
+ * More octets wait than the engine takes in one run, and the peer has more for which there was
+ * no room: it hears of new room when the first step is done, and not at the end of a run.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,12 +12,12 @@
 
 #include "attach.h"
 
-#define ROOM	(5 << 18)	/* octets that there is room for */
+#define ROOM	(5 << 18)	/* octets for which there is room */
 #define ALL	(9 << 19)
 #define TRIES	4
-#define MOST	(1 << 19)	/* between what one step and what one run makes room for */
+#define MOST	(1 << 19)	/* between the room that one step and one run make */
 
-/* All that comes to this namespace, also what it has sent itself */
+/* Watches all TCP segments that come to this namespace, also its own. */
 static int watch(void)
 {
 	int fd = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_TCP);
@@ -28,7 +28,7 @@ static int watch(void)
 	return fd;
 }
 
-/* What @fd has told of first after the window was closed, in octets; 0 if it never was */
+/* The first window that @fd has announced after a closed one, in octets; 0 if there is none */
 static uint32_t first_window(int raw, int fd, unsigned int scale)
 {
 	static uint8_t packet[65536];
@@ -53,7 +53,7 @@ static uint32_t first_window(int raw, int fd, unsigned int scale)
 	return first;
 }
 
-/* What the peer hears of first, in octets */
+/* Return: the first window of which the peer hears, in octets */
 static uint32_t one_try(void)
 {
 	struct end *e = iwt_open();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_bench: one figure per run, of any RDMA device, between a server and a
- * client that were given the same options. Both ends have the same memory:
+ * iwt_bench: measures one figure per run, of any RDMA device, between a server and a
+ * client with the same options. Both ends have the same layout of memory:
  *
  *	0		the peer's octets (bidirectional runs), the atomics' target
  *	BENCH_CTL	slots to send from, then as many that are written to
  *
- * Queue pairs share at most BENCH_SLOTS slots, so that a thousand of them use
- * no more memory, and miss no more caches, than eight.
+ * Queue pairs share at most BENCH_SLOTS slots, so that a thousand queue pairs use
+ * no more memory, and have no more cache misses, than eight.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -29,18 +29,18 @@ enum bench_op { BENCH_WRITE, BENCH_READ, BENCH_SEND, BENCH_ATOMIC };
 struct bench_opts {
 	enum bench_mode mode;
 	enum bench_op op;
-	const char *addr;	/* of the server, on both sides */
+	const char *addr;	/* of the server, at both ends */
 	const char *port;
 	bool server;
 	bool bidir;
 	bool events;		/* sleep instead of polling */
 	bool idle;		/* report the processor's idle time */
 	uint32_t size;
-	unsigned int qps;	/* or connections under way (BENCH_CONN) */
+	unsigned int qps;	/* queue pairs, or connections under way (BENCH_CONN) */
 	unsigned int depth;
-	unsigned int ms;	/* for so long, or */
-	uint64_t count;		/* so many messages, after */
-	uint64_t warm;		/* so many that do not count */
+	unsigned int ms;	/* how long, if not 0; or */
+	uint64_t count;		/* number of messages, after */
+	uint64_t warm;		/* this number, which do not count */
 };
 
 struct bench_conn {
@@ -51,8 +51,8 @@ struct bench_conn {
 	unsigned int index;
 	unsigned int inflight;		/* work requests in the send queue */
 	unsigned int unsignalled;	/* since the last signalled one */
-	unsigned int credit;		/* receives that the peer has for data */
-	unsigned int consumed;		/* receives not granted again */
+	unsigned int credit;		/* receives that the peer has posted for data */
+	unsigned int consumed;		/* receives used and not granted again */
 	uint64_t posted;		/* messages of this phase */
 };
 
@@ -68,17 +68,17 @@ struct bench {
 	char *buf;
 	size_t slot;			/* octets from slot to slot */
 	unsigned int slots;
-	unsigned int every;		/* one in so many is signalled */
+	unsigned int every;		/* one in this number is signalled */
 	unsigned int rx_depth;
 	uint8_t reads_in;		/* the peer's Reads at a time */
-	uint8_t reads_out;		/* and own ones */
+	uint8_t reads_out;		/* our own Reads at a time */
 	struct bench_conn *conn;
 	unsigned int established;
 	unsigned int accepted;
 	unsigned int ended;		/* peers' ends in this phase */
 };
 
-/* bench_main.c; everything that fails ends the program */
+/* bench_main.c; a failure of any function ends the program */
 void bench_wc(const struct ibv_wc *wc);
 
 /* bench_conn.c */

@@ -14,7 +14,7 @@
 
 volatile bool bench_stop;
 
-/* bench_die - says what errno is about */
+/* bench_die - prints what failed and the text of errno, and ends the program */
 void bench_die(const char *what)
 {
 	err(1, "%s", what);
@@ -30,7 +30,7 @@ uint64_t bench_now(void)
 
 /*
  * bench_idle - how long all processors have been idle, if that is wanted, else 0.
- * /proc/stat counts ticks.
+ * (Not from /proc/stat, which counts in ticks.)
  */
 uint64_t bench_idle(bool wanted)
 {
@@ -52,7 +52,7 @@ uint64_t bench_idle(bool wanted)
 
 static void stop(int sig) { bench_stop = true; }
 
-/* bench_timer - sets bench_stop after so many milliseconds */
+/* bench_timer - sets bench_stop after @ms milliseconds */
 void bench_timer(unsigned int ms)
 {
 	struct itimerval tv = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
@@ -63,7 +63,7 @@ void bench_timer(unsigned int ms)
 	setitimer(ITIMER_REAL, &tv, NULL);
 }
 
-/* bench_address - numeric; as the programs need it to their end, it is not freed */
+/* bench_address - resolves a numeric address; programs need it to their end: never freed */
 struct addrinfo *bench_address(const char *addr, const char *port)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
@@ -74,7 +74,7 @@ struct addrinfo *bench_address(const char *addr, const char *port)
 	return ai;
 }
 
-/* bench_samples - room for BENCH_SAMPLES, of which the latest are kept */
+/* bench_samples - allocates room for the latest BENCH_SAMPLES samples */
 uint64_t *bench_samples(void)
 {
 	uint64_t *sample = calloc(BENCH_SAMPLES, sizeof(*sample));
@@ -91,7 +91,7 @@ static int order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* bench_quantiles - of a sample for each message; ns is what its unit counts for */
+/* bench_quantiles - of a sample for each message; @ns: nanoseconds of a unit of the samples */
 void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns)
 {
 	uint64_t n = r->messages < BENCH_SAMPLES ? r->messages : BENCH_SAMPLES;
@@ -101,7 +101,7 @@ void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns)
 	r->p99_ns = sample[n * 99 / 100] * ns;
 }
 
-/* bench_sum - of what the lines of a file are worth */
+/* bench_sum - adds up @worth(line) over the lines of a file */
 int64_t bench_sum(const char *path, int64_t (*worth)(const char *line))
 {
 	int64_t sum = 0;
@@ -116,7 +116,7 @@ int64_t bench_sum(const char *path, int64_t (*worth)(const char *line))
 	return sum;
 }
 
-/* Octets of /proc/meminfo: all that there is, less what is free or not the kernel's own. */
+/* Octets in /proc/meminfo: all memory, less free memory and that of files and processes */
 static int64_t kernels_own(const char *line)
 {
 	static const char *const not_ours[] = {
@@ -135,7 +135,7 @@ static int64_t kernels_own(const char *line)
 	return 0;
 }
 
-/* Free pages that processors keep for themselves; they do not count as free. */
+/* Free pages in the lists of processors, which MemFree does not count */
 static int64_t free_apart(const char *line)
 {
 	long long n;
@@ -143,7 +143,7 @@ static int64_t free_apart(const char *line)
 	return sscanf(line, " count: %lld", &n) == 1 ? n * sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* What the kernel keeps although nobody needs it is not to count. */
+/* Caches that nobody uses are not to count. */
 static void drop_caches(void)
 {
 	FILE *f = fopen("/proc/sys/vm/drop_caches", "w");
@@ -153,10 +153,10 @@ static void drop_caches(void)
 }
 
 /*
- * bench_kernel_memory - octets that the kernel has for itself: what is neither free
- * nor a file's nor a process's own. By that nothing is missed that no line of
- * /proc/meminfo speaks of, like pages that a socket holds. What ends later, for
- * instance after a grace period of RCU, is waited for.
+ * bench_kernel_memory - octets that the kernel uses itself: memory that is neither free
+ * nor used by a file or a process. This includes memory that has no line in
+ * /proc/meminfo, like pages that a socket holds. It waits for memory that is freed later,
+ * for instance after a grace period of RCU.
  */
 uint64_t bench_kernel_memory(void)
 {

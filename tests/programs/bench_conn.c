@@ -34,8 +34,8 @@ static void memory(struct bench *b)
 }
 
 /*
- * A queue that is mapped at page 0x90 is one that failed, for libsiw: that page
- * becomes one in the middle of an idle queue pair's. For others it is nothing.
+ * libsiw takes a queue that is mapped at page 0x90 for one that failed: this queue pair fills
+ * the pages around it, and stays idle. It has no effect on other providers.
  */
 static void filler(struct bench *b)
 {
@@ -50,7 +50,7 @@ static void filler(struct bench *b)
 		ibv_create_qp(b->pd, &attr);
 }
 
-/* bench_resources - what all queue pairs share, once the device is known */
+/* bench_resources - makes what all queue pairs share, once the device is known */
 void bench_resources(struct bench *b, struct ibv_context *verbs)
 {
 	struct ibv_device_attr attr;
@@ -101,7 +101,7 @@ void bench_qp(struct bench *b, struct rdma_cm_id *id)
 		bench_die("rdma_create_qp");
 }
 
-/* bench_param - of a request or its acceptance; hello is to live as long as p */
+/* bench_param - parameters of a request or its acceptance; @hello must live as long as @p */
 void bench_param(struct bench *b, struct rdma_conn_param *p, void *hello)
 {
 	struct hello *h = hello;
@@ -204,7 +204,7 @@ static void expect(struct bench *b, enum rdma_cm_event_type want, struct bench_c
 	rdma_ack_cm_event(ev);
 }
 
-/* bench_resolve - an id for which resolution of the address has begun */
+/* bench_resolve - makes an id, and begins to resolve the address */
 struct rdma_cm_id *bench_resolve(struct bench *b)
 {
 	struct rdma_cm_id *id;
@@ -215,7 +215,7 @@ struct rdma_cm_id *bench_resolve(struct bench *b)
 	return id;
 }
 
-/* Returns false if the port that it got was not free: another one may be. */
+/* Returns false if the port that the kernel chose was not free: the caller tries again. */
 static bool connect_one(struct bench *b, struct bench_conn *c)
 {
 	struct rdma_cm_id *id = bench_resolve(b);
@@ -243,7 +243,7 @@ static bool connect_one(struct bench *b, struct bench_conn *c)
 	return true;
 }
 
-/* bench_connect - until so many are connected */
+/* bench_connect - connects until @upto queue pairs are connected */
 void bench_connect(struct bench *b, unsigned int upto)
 {
 	unsigned int tries = 100 + upto;
@@ -256,7 +256,7 @@ void bench_connect(struct bench *b, unsigned int upto)
 	}
 }
 
-/* bench_leave - the client disconnects, the server sees that it has */
+/* bench_leave - the client disconnects, the server waits for this */
 void bench_leave(struct bench *b)
 {
 	struct rdma_cm_event *ev;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_bench: a stream of messages over each queue pair, for a while or of a
- * number. It is over when the peer has answered an empty Send that followed the
- * last message: then all have arrived, which completions of a Write do not tell.
+ * iwt_bench: a stream of messages over each queue pair, for some time or a number of
+ * messages. It ends when the peer has answered an empty Send that followed the last
+ * message: then all have arrived, which completions of a Write do not prove.
  */
 #include <errno.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 #include "bench.h"
 
-/* Who receives data grants the receives that it posted again. */
+/* The receiver of data grants receives to the peer after it has posted them again. */
 static void consumed(struct bench *b, struct bench_conn *c)
 {
 	if (++c->consumed < b->rx_depth / 4)
@@ -50,8 +50,8 @@ static int reap(struct bench *b)
 }
 
 /*
- * How long is it usual that nothing completes? One that has posted nothing waits for the
- * peer, which may take any time for what it has to send: that it is gone is a completion.
+ * How long may it take until something completes? Without posted requests this end waits
+ * for the peer, which may take any time to send: if the peer goes, a completion tells.
  */
 static int patience(const struct bench *b)
 {
@@ -101,7 +101,7 @@ static bool fill(struct bench *b, struct bench_conn *c, uint64_t count)
 	return any;
 }
 
-/* count is of each queue pair; 0 is until the timer */
+/* Posts @count messages on each queue pair, or until the timer if @count is 0. */
 static uint64_t pump(struct bench *b, uint64_t count)
 {
 	uint64_t sum = 0;
@@ -123,7 +123,7 @@ static uint64_t pump(struct bench *b, uint64_t count)
 	return sum;
 }
 
-/* A read's data have arrived when it is complete, and the end behind it as well. */
+/* For Reads: data have arrived when the Read is complete, and so has the end behind it. */
 static void end(struct bench *b, uint64_t messages)
 {
 	unsigned int i;
@@ -165,7 +165,7 @@ static uint64_t client_phase(struct bench *b, uint64_t count)
 }
 
 /*
- * Data in one direction need the server's processor only if it has to post. The
+ * Data in one direction need the server's processor only if the server has to post. The
  * client may leave as soon as it has the ends of the last phase: nobody looks for
  * completions after them.
  */

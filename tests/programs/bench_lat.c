@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_bench: one message at a time. A Write or Send is answered by one like it
- * and counts half of the time of both; a Read or an atomic operation is its own
- * answer. Both sides poll: a Write's arrival cannot be waited for otherwise.
+ * iwt_bench: one message at a time. The peer answers a Write or Send with the same
+ * operation, and half of the time of both counts; a Read or an atomic operation needs no
+ * other answer. Both sides poll, because nothing else tells of a Write's arrival.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "bench.h"
 
-#define PATIENCE	(1u << 30)	/* looks at memory before giving up */
+#define PATIENCE	(1u << 30)	/* looks at memory before it gives up */
 
 #if defined(__x86_64__) || defined(__i386__)
-/* a call of the kernel for each message would be measured, too */
+/* a system call for each message would be measured, too */
 static uint64_t ticks(void) { return __builtin_ia32_rdtsc(); }
 #else
 static uint64_t ticks(void) { return bench_now(); }
 #endif
 
-/* what has come since it was last asked */
+/* messages since the last call of look() */
 struct seen {
 	unsigned int sends;
 	bool end;
@@ -29,7 +29,7 @@ static void look(struct bench *b, struct seen *s)
 	struct ibv_wc wc[8];
 	int n = ibv_poll_cq(b->cq, 8, wc), i;
 
-	/* behind its end the peer may leave */
+	/* the peer may leave after its end: do not look behind it */
 	for (i = 0; i < n && !s->end; i++) {
 		bench_wc(&wc[i]);
 		if (!(wc[i].opcode & IBV_WC_RECV)) {
@@ -83,7 +83,7 @@ static bool wait_send(struct bench *b, struct seen *s)
 	return true;
 }
 
-/* At most this many requests are left without a look at their completion. */
+/* Reaps until at most this number of requests is in flight. */
 static void wait_room(struct bench *b, unsigned int room, struct seen *s)
 {
 	unsigned int n = 0;
@@ -115,7 +115,7 @@ static void server(struct bench *b)
 	struct seen s = { 0 };
 	uint64_t i;
 
-	/* of a Read and an atomic operation the device takes care */
+	/* the device answers Reads and atomic operations itself */
 	if (b->o.op == BENCH_READ || b->o.op == BENCH_ATOMIC)
 		return;
 	for (i = 0; hear(b, i, &s); i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_bench: options, and what they ask for. */
+/* iwt_bench: reads the options, and runs the mode that they select. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void options(struct bench_opts *o, int argc, char **argv)
 	if (o->server == client || !o->addr || !o->qps || o->size < 2 || o->size > 1u << 30 ||
 	    (o->op == BENCH_ATOMIC && (o->mode != BENCH_LAT || o->size != 8)))
 		usage();
-	/* enough to fill any pipe, and no thousands of them */
+	/* enough to fill any path, but not thousands */
 	if (!o->depth)
 		o->depth = o->qps > 8 ? 1024 / o->qps : 128;
 	if (o->depth < 4)

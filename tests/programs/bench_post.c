@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_bench: work requests, and the account of them. */
+/* iwt_bench: posts work requests, and counts them. */
 #include <string.h>
 
 #include "bench.h"
@@ -9,7 +9,7 @@ void *bench_src(struct bench *b, unsigned int index)
 	return b->buf + BENCH_CTL + index % b->slots * b->slot;
 }
 
-/* bench_sink - offset of what the peer writes to */
+/* bench_sink - offset of the memory that the peer writes to */
 size_t bench_sink(struct bench *b, unsigned int index)
 {
 	return BENCH_CTL + (b->slots + index % b->slots) * b->slot;
@@ -33,7 +33,7 @@ void bench_recv(struct bench *b, struct bench_conn *c)
 		bench_die("ibv_post_recv");
 }
 
-/* A signalled request tells how many are complete with it. */
+/* The id of a signalled request tells how many requests complete with it. */
 static void post(struct bench_conn *c, struct ibv_send_wr *wr, bool signal)
 {
 	struct ibv_send_wr *bad;
@@ -49,7 +49,7 @@ static void post(struct bench_conn *c, struct ibv_send_wr *wr, bool signal)
 		bench_die("ibv_post_send");
 }
 
-/* bench_data - one message of the kind and size asked for */
+/* bench_data - posts one message of the kind and size in the options */
 void bench_data(struct bench *b, struct bench_conn *c, bool signal)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -79,7 +79,7 @@ void bench_data(struct bench *b, struct bench_conn *c, bool signal)
 	post(c, &wr, signal);
 }
 
-/* bench_tell - a Send that is no data: of no octets, the end, of one, a credit */
+/* bench_tell - posts a Send that carries no data: 0 octets mean the end, 1 octet a credit */
 void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)b->buf, .length = len, .lkey = b->mr->lkey };
@@ -88,7 +88,7 @@ void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len)
 	post(c, &wr, true);
 }
 
-/* bench_put - writes one octet into the peer's memory, from the work request itself */
+/* bench_put - writes one octet into the peer's memory, inline */
 void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)&value, .length = 1 };
@@ -101,7 +101,7 @@ void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
 	post(c, &wr, true);
 }
 
-/* bench_report - writes the own number of octets into the peer's memory */
+/* bench_report - writes our own number of octets into the peer's memory */
 void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets)
 {
 	struct ibv_sge sge = {
@@ -116,7 +116,7 @@ void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets)
 	post(c, &wr, false);
 }
 
-/* bench_retire - after the completion of a signalled request */
+/* bench_retire - counts down after the completion of a signalled request */
 void bench_retire(struct bench *b, const struct ibv_wc *wc)
 {
 	b->conn[wc->wr_id >> 32].inflight -= (uint32_t)wc->wr_id;

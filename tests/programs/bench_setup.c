@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_bench: whole lives of connections, some at a time: the address, a queue
- * pair, the connection, its end. Counts those that were established.
+ * iwt_bench: whole lives of connections, several at a time: resolves the address, makes a
+ * queue pair, connects, disconnects. Counts the connections that were established.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ static void take(struct bench *b, struct rdma_cm_id *id)
 		bench_die("rdma_accept");
 }
 
-/* A port that an earlier connection had may not be free again: no connection. */
+/* The port of an earlier connection may not be free yet: then there is no connection. */
 static bool ask(struct bench *b, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param p;
@@ -41,7 +41,7 @@ static bool ask(struct bench *b, struct rdma_cm_id *id)
 	return false;
 }
 
-/* Returns false if that was the end of the id. */
+/* Returns false if the id has come to its end. */
 static bool step(struct bench *b, struct rdma_cm_id *id, enum rdma_cm_event_type event)
 {
 	switch (event) {
@@ -91,7 +91,7 @@ static int turn(struct bench *b, int ms)
 	event = ev->event;
 	id = ev->id;
 	goes_on = step(b, id, event);
-	/* an id is not destroyed before its events are acknowledged */
+	/* an id must not be destroyed before its events are acknowledged */
 	rdma_ack_cm_event(ev);
 	if (goes_on)
 		return 0;
@@ -126,7 +126,7 @@ static void client(struct bench *b, struct bench_result *r)
 	r->messages = b->established;
 }
 
-/* bench_setup - the server goes on until it is ended, or alone for long */
+/* bench_setup - the server goes on until it is killed, or has no event for 15 s */
 void bench_setup(struct bench *b, struct bench_result *r)
 {
 	b->o.depth = 16;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_bench: no figure, but a question. A process posts a stream and looks for its
- * completions, so that its device may count on that; then it posts some more and looks
- * for nothing at all, but at memory where the peer is to answer. What was posted must
- * go out nevertheless. The peer does the same.
+ * iwt_bench: this mode measures nothing, it checks one thing. A process posts a stream and
+ * looks for its completions, so that its device may rely on this polling. Then the process
+ * posts some more requests and looks for no completions, but only at memory where the peer
+ * answers. These requests must go out nevertheless. The peer does the same.
  */
 #include <errno.h>
 
 #include "bench.h"
 
-#define STREAM		256	/* requests with a look for completions */
-#define STILL		4	/* and without */
+#define STREAM		256	/* requests, while it looks for completions */
+#define STILL		4	/* requests, while it does not */
 #define PATIENCE_NS	(30 * 1000000000ull)
 
 static void reap(struct bench *b)
@@ -41,7 +41,7 @@ static void still(struct bench *b, struct bench_conn *c, unsigned char value)
 
 	while (c->inflight >= b->o.depth - STILL)
 		reap(b);
-	/* when the last is there, all are: the peer may leave */
+	/* when the last one has arrived, all have: the peer may leave */
 	for (i = 1; i < STILL; i++)
 		bench_put(b, c, 0xff);
 	bench_put(b, c, value);
@@ -78,7 +78,7 @@ void bench_still(struct bench *b, struct bench_result *r)
 		if (!b->o.server)
 			wait_for(b, i % 127 + 1);
 	}
-	/* the server has nothing to look for: its receives fail when the client leaves */
+	/* only the client: the server's receives fail when the client leaves */
 	while (!b->o.server && c->inflight)
 		reap(b);
 	r->messages = b->o.count * (STREAM + STILL);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of iwt_faults share. */
+/* Declarations that the parts of iwt_faults share. */
 #ifndef FAULTS_H
 #define FAULTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What fails */
+/* Which allocations fail */
 enum iwt_where {
-	IWT_CALLER,	/* allocations of slabs and pages by this thread, in the kernel */
-	IWT_SLABS,	/* allocations in whatever context */
+	IWT_CALLER,	/* of slabs and pages, by this thread in the kernel */
+	IWT_SLABS,	/* of slabs (or pages) in any context */
 	IWT_PAGES,
 };
 
-/* What a step comes to: 0, -1 for an error in errno, or this: it is wrong */
+/* The result of a step: 0, -1 for an error in errno, or this if it did something wrong */
 #define IWT_WRONG	1
 
 extern const char *iwt_link, *iwt_netdev, *iwt_address;

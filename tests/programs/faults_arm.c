@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which allocation fails.
+ * Chooses which allocation fails.
  *
  * In the context of the caller: /proc/thread-self/fail-nth. In any context, of any task,
- * softirq or interrupt: failslab and fail_page_alloc let every interval-th one fail, by a
- * count of the kernel's own that nobody can read or set. But it begins at 0, and when
- * something has failed it is the interval: so to let the n-th from now on fail the interval
- * is the count and n. When less than n were tried, this process makes more until one fails,
- * and the count is known again. It is kept in a file from one run of this program to the
- * next. Only what has an address of a given range on its stack may be meant, where the
- * kernel can tell: the rest is not counted either.
+ * softirq or interrupt: failslab and fail_page_alloc let every interval-th allocation fail, by
+ * a count in the kernel that nobody can read or set. But the count begins at 0, and after a
+ * failure it equals the interval: so to let the n-th allocation from now on fail, this program
+ * sets the interval to the count plus n. When a step makes less than n allocations, this
+ * process makes more until one fails, and then knows the count again. A file keeps the count
+ * from one run of this program to the next. Where the kernel can, only allocations with an
+ * address of a given range on their stack fail: others are not counted either.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,13 +22,13 @@
 
 #define DEBUGFS		"/sys/kernel/debug/"
 #define COUNTS		"/run/iwt_faults.counts"
-#define BURN		1000000		/* allocations of this process's own */
+#define BURN		1000000		/* allocations that this process makes itself */
 
 enum { SLAB, PAGE, KINDS };
 
 static const char * const names[KINDS] = { "failslab", "fail_page_alloc" };
 
-/* Files that are written while something may fail are open before that. */
+/* Files that are written while allocations may fail are opened before. */
 static struct kind {
 	int probability, interval, times, task_filter;
 	unsigned long count;
@@ -63,7 +63,7 @@ static void put(int fd, unsigned long value)
 		iwt_die("a file of fault injection");
 }
 
-/* How often may this still fail? Not once, if to ask is what fails. */
+/* How often may this still fail? 0 if this question itself fails. */
 static unsigned long times(const struct kind *k)
 {
 	char path[100], line[24] = "";
@@ -91,7 +91,7 @@ static int open_file(const char *kind, const char *name)
 	return fd;
 }
 
-/* What may fail at all: everything, also what may wait. */
+/* Selects which allocations may fail: all of them, also those that may wait. */
 static void allow(const char *kind, const char *name, const char *value)
 {
 	char path[100];
@@ -161,7 +161,7 @@ static void allow_range(unsigned long from, unsigned long to)
 	}
 }
 
-/* Only what code from @from to @to asks for, itself or in what it calls */
+/* Only allocations by code from @from to @to, or by functions that it calls, may fail. */
 void iwt_only(unsigned long from, unsigned long to)
 {
 	only_from = from;
@@ -169,7 +169,7 @@ void iwt_only(unsigned long from, unsigned long to)
 	allow_range(from, to);
 }
 
-/* What iwt_arm() is about from now on */
+/* Which allocations iwt_arm() lets fail from now on */
 void iwt_aim(enum iwt_where where)
 {
 	now = where;
@@ -200,7 +200,7 @@ static unsigned int left_of_nth(void)
 	return strtoul(line, NULL, 10);
 }
 
-/* The @n-th from now on fails; 0: none. */
+/* The @n-th allocation from now on fails; 0: none fails. */
 void iwt_arm(unsigned int n)
 {
 	struct kind *k = anywhere();
@@ -217,7 +217,7 @@ void iwt_arm(unsigned int n)
 	put(k->probability, 100);
 }
 
-/* Slabs and pages, more than the kernel keeps at hand */
+/* Allocates slabs and pages, more than the kernel keeps at hand. */
 static void burn(void)
 {
 	static char page[4096];
@@ -232,7 +232,7 @@ static void burn(void)
 	close(fds[1]);
 }
 
-/* Less than what was armed for have been tried: how many is not known. */
+/* Less than the armed number of allocations were made, and it is not known how many. */
 static void find_count(struct kind *k)
 {
 	bool all = !only_from && only_to == ~0ul;
@@ -254,7 +254,7 @@ static void find_count(struct kind *k)
 		iwt_die("counting allocations");
 }
 
-/* Nothing fails any more. Return: has it? */
+/* No allocation fails from now on. Return: did one fail? */
 bool iwt_disarm(void)
 {
 	struct kind *k = anywhere();
@@ -272,7 +272,7 @@ bool iwt_disarm(void)
 	failed = !times(k);
 	if (!failed)
 		find_count(k);
-	/* an interval of 1 is not counted */
+	/* with an interval of 1 the kernel does not count */
 	if (k->armed > 1)
 		k->count = k->armed;
 	k->armed = 0;
@@ -280,7 +280,7 @@ bool iwt_disarm(void)
 	return failed;
 }
 
-/* What this thread does for others is not counted. */
+/* Until iwt_resume(), allocations of this thread neither fail nor count. */
 unsigned int iwt_pause(void)
 {
 	unsigned int left;

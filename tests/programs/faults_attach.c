@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Delayed startup on sockets of this process (iwtdv(7)) as steps. */
+/* Steps of iwt_faults: delayed startup on sockets of this process (iwtdv(7)). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
@@ -131,7 +131,7 @@ static bool completes(struct end *e)
 	return n == 1 && !wc.status;
 }
 
-/* The initiator sends, as it has to. */
+/* The initiator sends the first message, as the protocol demands. */
 static int message(void)
 {
 	static char want[sizeof(ends[0].buf)];
@@ -162,7 +162,7 @@ static void ready(void)
 		iwt_die("two ends");
 }
 
-/* The end @mine is this thread's; its @n-th allocation by the driver fails. */
+/* This thread runs the end @mine; the driver's @n-th allocation for it fails. */
 static int attach(int mine, unsigned int n)
 {
 	struct end *e = &ends[mine];
@@ -188,7 +188,7 @@ static int attach(int mine, unsigned int n)
 int iwt_attach_initiator(unsigned int n) { return attach(0, n); }
 int iwt_attach_responder(unsigned int n) { return attach(1, n); }
 
-/* Something has been armed before. */
+/* The caller has called iwt_arm() before. */
 int iwt_attach_both(void)
 {
 	pthread_t other;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections with itself as steps. Each attempt has a number, its private data, so that
- * what comes late of one is not taken for another's.
+ * Steps of iwt_faults: connections of this process with itself. Each attempt has a number, its
+ * private data, so that late events of one attempt are not taken for those of another.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,14 +14,14 @@
 #include "faults.h"
 
 #define PORT		7479
-#define WAIT		60000	/* milliseconds for what has to come */
+#define WAIT		60000	/* milliseconds for events that must come */
 #define PIECE		49152
 
 static struct rdma_event_channel *events, *asked;
 static struct rdma_cm_id *listener;
 static uint32_t attempt;
 
-/* One side, and its memory: what it gets, what it sends or gives to be read */
+/* One side, and its memory: @in receives, @out is sent or read by the peer */
 static struct side {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;
@@ -29,12 +29,12 @@ static struct side {
 } active, passive;
 static bool connected;
 
-/* Both libraries look at what devices there are when they are first used. */
+/* Both libraries read the list of devices when they are first used. */
 void iwt_look(void)
 {
 	struct ibv_device **d = ibv_get_device_list(NULL);
 
-	/* the list stays, as what is in it is used */
+	/* the list is not freed, because an entry of it is used */
 	for (; d && *d; d++)
 		if (!strcmp(ibv_get_device_name(*d), iwt_link))
 			iwt_device = *d;
@@ -61,7 +61,7 @@ static bool due(struct rdma_event_channel *c, int ms)
 	return poll(&p, 1, ms) == 1;
 }
 
-/* Is a request of this attempt? Only then its identifier is passive's, else it goes. */
+/* Is a request of this attempt? If so, passive gets its identifier, else it is destroyed. */
 static bool take_request(struct rdma_cm_event *e)
 {
 	struct rdma_cm_id *id = e->id;
@@ -78,7 +78,7 @@ static bool take_request(struct rdma_cm_event *e)
 	return false;
 }
 
-/* The next event that counts, -1: there was none within @ms. @status: of the event */
+/* Return: the next event that counts, -1 if none came within @ms. @status: of the event */
 static int next(struct rdma_event_channel *c, int ms, int *status)
 {
 	struct rdma_cm_event *e;
@@ -145,7 +145,7 @@ static void hang_up(struct side *s)
 	s->id = NULL;
 }
 
-/* Both ends go, and what they were still to be told of. */
+/* Destroys both ends, and takes the events that are left. */
 int iwt_disconnect(void)
 {
 	int error = errno;
@@ -163,7 +163,7 @@ int iwt_disconnect(void)
 	return 0;
 }
 
-/* The outcome of a call whose event is awaited: of any other, or none, the error is told */
+/* Waits for the event of a call; if another event comes, or none, errno is set. */
 static int awaited(int type)
 {
 	int status = 0, got = next(events, WAIT, &status);
@@ -174,7 +174,7 @@ static int awaited(int type)
 	return -1;
 }
 
-/* An active end with a queue pair, as far as it fails nowhere */
+/* Makes an active end with a queue pair; undoes it if a step fails. */
 int iwt_resolve(void)
 {
 	struct sockaddr_in a = at(iwt_address, PORT);
@@ -221,7 +221,7 @@ static void requested(void)
 		iwt_die("no request");
 }
 
-/* What comes of it, without faults */
+/* Waits until the connection is established, while nothing fails. */
 static int established(void)
 {
 	if (awaited(RDMA_CM_EVENT_ESTABLISHED))
@@ -242,7 +242,7 @@ int iwt_connect(unsigned int n)
 	resolved();
 	iwt_arm(n);
 	rc = rdma_connect(active.id, &p);
-	/* it goes on by itself: what it takes from now on is not counted */
+	/* rdma_connect() goes on by itself: allocations from now on are not counted */
 	left = iwt_pause();
 	if (!rc) {
 		requested();
@@ -327,7 +327,7 @@ static int post(struct side *s, enum ibv_wr_opcode op, const struct side *to, ui
 	return ibv_post_send(s->id->qp, &wr, &bad) ? -1 : 0;
 }
 
-/* One completion without an error */
+/* Waits for one completion without an error. */
 static int done(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
@@ -353,7 +353,7 @@ static int wrong(const char *what)
 	return IWT_WRONG;
 }
 
-/* A Write and a Send behind it have been posted: they arrive. */
+/* A Write and a Send behind it have been posted: waits until they arrive. */
 static int arrives(struct side *from, struct side *to, uint32_t seed)
 {
 	int rc;
@@ -385,7 +385,7 @@ static int both_ways(void)
 	return rc ?: reads(&active, &passive, 2) ?: reads(&passive, &active, 1);
 }
 
-/* Data over a connection that has been made before: none of it may be lost. */
+/* Sends data over a connection that has been made before: no data may be lost. */
 int iwt_post(unsigned int n)
 {
 	int rc;
@@ -399,9 +399,9 @@ int iwt_post(unsigned int n)
 	return rc ? IWT_WRONG : 0;
 }
 
-/* ---- a peer of its own ---- */
+/* ---- a peer with a plain socket ---- */
 
-/* It connects, says a part of what it has to say, and goes: the connection ends, by a reset. */
+/* Connects, sends a part of a Request, and leaves: the connection ends, by a reset. */
 int iwt_knock(void)
 {
 	struct sockaddr_in a = at(iwt_address, PORT);

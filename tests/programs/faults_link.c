@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module, links, their settings and net devices as steps. */
+/* Steps of iwt_faults: the module, links, their settings and net devices. */
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -34,7 +34,7 @@ static const char *module_file(void)
 	return path;
 }
 
-/* Neither is this made to fail, nor does errno change. */
+/* Closes @fd: its allocations do not fail, and errno does not change. */
 static void close_unseen(int fd)
 {
 	unsigned int left = iwt_pause();
@@ -61,8 +61,9 @@ static int load(const char *parameters)
 int iwt_module_load(void) { return load(""); }
 
 /*
- * How many allocations are the kernel's own, before it comes to what it is told of the
- * module: with trace events, for which it warns where there is no memory for them.
+ * The number of the first allocation to fail: the kernel's own allocations come before it
+ * reads the module's parameters, among them those of trace events, where the kernel prints a
+ * warning if there is no memory.
  */
 unsigned int iwt_module_first(void)
 {
@@ -114,8 +115,8 @@ static int netlink(void)
 }
 
 /*
- * Sends a request that only says whether it was done. An answer that there was no memory
- * for is none, and the request may have been done.
+ * Sends a request; its answer only says whether it was done. If there is no memory for the
+ * answer, none comes, although the request may have been done.
  */
 static int request(struct nlmsghdr *h)
 {
@@ -139,7 +140,7 @@ static int request(struct nlmsghdr *h)
 	return e->error ? -1 : 0;
 }
 
-/* Asked for when a request fails: the answer alone may have failed. */
+/* Does the device exist? Used when a request fails: only its answer may have failed. */
 static bool is_there(const char *name)
 {
 	int error = errno;
@@ -166,7 +167,7 @@ static int add_on(const char *name, const char *ndev)
 	text(&m.h, RDMA_NLDEV_ATTR_NDEV_NAME, ndev);
 	rc = request(&m.h);
 	left = iwt_pause();
-	/* the core says ENFILE where a name is taken */
+	/* the core returns ENFILE if the name is in use */
 	if (rc && errno != EEXIST && errno != ENFILE && is_there(name))
 		rc = 0;
 	iwt_resume(left);
@@ -184,7 +185,7 @@ static int del(const char *name)
 int iwt_link_add(void) { return add_on(iwt_link, iwt_netdev); }
 int iwt_link_del(void) { return del(iwt_link); }
 
-/* By this thread */
+/* Deletes the link in this thread. */
 int iwt_link_drop(void)
 {
 	union message m = {
@@ -213,9 +214,9 @@ int iwt_link_drop(void)
 }
 
 /*
- * How many allocations a link takes until the core has a look at its name: those behind
- * them are the core's own, which leaks where it makes the tables of uverbs. A second link
- * of that name fails there.
+ * The number of allocations of a link until the core checks its name: later ones are made by
+ * the core, which leaks memory where it makes the tables of uverbs. A second link with the
+ * same name fails at this check.
  */
 unsigned int iwt_link_most(void)
 {
@@ -226,14 +227,14 @@ unsigned int iwt_link_most(void)
 	iwt_arm(n);
 	if (!add_on(iwt_link, "lo"))
 		iwt_die("two links of one name");
-	/* its refusal is an answer of two allocations */
+	/* the answer to the refused request takes two allocations */
 	n -= iwt_pause() + 2;
 	if (iwt_link_del())
 		iwt_die("a link goes");
 	return n;
 }
 
-/* Another one, over which nothing goes */
+/* Another link, without traffic */
 static char second[100];
 
 int iwt_second_add(void)
@@ -289,7 +290,7 @@ static int events(int fd)
 	return ask(fd, SIOCSIFFLAGS, &flags);
 }
 
-/* Another address, down, up */
+/* Changes the address of the net device, sets it down, then up. */
 int iwt_netdev_events(void)
 {
 	unsigned int left = iwt_pause();

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_faults LINK NETDEV ADDRESS [STRIDE]: allocations of the kernel that fail.
+ * iwt_faults LINK NETDEV ADDRESS [STRIDE]: lets allocations of the kernel fail.
  *
- * Loads the module, makes a link, objects of each kind, and connections with itself by way
- * of ADDRESS, which NETDEV has. Each of these steps is tried with its first allocation
- * failing, then with its second one, and so on, until it has no more of them. It must
- * fail with an error, or do without, and leave nothing behind, which the kernel's checkers
- * and the gate of the laboratory judge; and then it must succeed. What fails is what this
- * thread asks for in the kernel, or (anywhere) what anybody does while the step runs: its
- * workers and softirqs, and the programs of a machine that has nothing else to do. With a
- * STRIDE of s, of the latter, and of the module's, only each s-th behind the first 8. Results in TAP.
+ * Loads the module, makes a link, objects of each kind, and connections with itself over
+ * ADDRESS, an address of NETDEV. It tries each of these steps while the step's first allocation
+ * fails, then its second, and so on, until the step has no more allocations. The step must
+ * fail with an error, or do without the memory, and leave nothing behind, which the kernel's
+ * checkers and the gate of the laboratory judge; and then it must succeed. Allocations fail
+ * that this thread makes in the kernel, or ("anywhere") that any context makes while the step
+ * runs: workers, softirqs, and the programs of a machine that has nothing else to do. With a
+ * STRIDE of s only every s-th of the latter, and of the module's, fails behind the first 8.
+ * Results in TAP.
  *
- * IWT_FAULTS_VERBOSE=2: the kernel says where each is. IWT_FAULTS_ONLY=TEXT: no other
- * steps than those whose names contain it, and those that they need.
+ * IWT_FAULTS_VERBOSE=2: the kernel says where each allocation is. IWT_FAULTS_ONLY=TEXT: only
+ * steps whose names contain TEXT, and steps that they need.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +23,8 @@
 
 #include "faults.h"
 
-#define MOST	3000	/* allocations of one step */
-#define DENSE	8	/* of which each counts in any case */
+#define MOST	3000	/* allocations of one step, at most */
+#define DENSE	8	/* the first ones, each of which fails in any case */
 
 const char *iwt_link, *iwt_netdev, *iwt_address;
 static unsigned int n_tests, n_bad, stride = 1;
@@ -42,13 +43,13 @@ static const struct {
 struct step {
 	const char *what;
 	int (*make)(void);
-	int (*make_n)(unsigned int n);	/* arms by itself */
+	int (*make_n)(unsigned int n);	/* calls iwt_arm() itself */
 	int (*undo)(void);
 	unsigned int modes;
-	bool stay;			/* it is made for the steps behind it */
-	bool needed;			/* by others */
-	bool many;			/* allocations, few of them the driver's */
-	unsigned int (*first)(void);	/* of the driver's, and how many */
+	bool stay;			/* the following steps use its result */
+	bool needed;			/* by other steps */
+	bool many;			/* many allocations, few of them in the driver */
+	unsigned int (*first)(void);	/* number of the first one to fail, of the last */
 	unsigned int (*most)(void);
 	void (*before)(void);
 };
@@ -65,7 +66,7 @@ static void crc(void)
 	iwt_set("crc", "on");
 }
 
-/* A second link, for what needs one; gone for the steps behind */
+/* A second link, for the step that needs it; the steps behind do not have it. */
 static void two_links(void)
 {
 	if (iwt_second_add())
@@ -121,7 +122,7 @@ static const struct step steps[] = {
 	  .before = no_crc },
 };
 
-/* One attempt; *failed is whether an allocation did. */
+/* One attempt; *failed tells whether an allocation failed. */
 static int attempt(const struct step *s, unsigned int n, bool *failed)
 {
 	int rc;
@@ -148,7 +149,7 @@ struct tally {
 	int rc;
 };
 
-/* Return: why it went wrong, NULL if it did not */
+/* Return: what went wrong, NULL if nothing did */
 static const char *one(const struct step *s, unsigned int n, bool *failed, struct tally *t)
 {
 	int rc = attempt(s, n, failed);
@@ -175,7 +176,7 @@ static const char *one(const struct step *s, unsigned int n, bool *failed, struc
 
 static void report(const struct step *s, unsigned int mode, const struct tally *t, const char *why)
 {
-	/* pages come from what slabs and processors have kept, as long as there is some */
+	/* slabs and processors keep pages; only when these are used up, the system gives more */
 	const char *none = !t->fails && !why ? " # SKIP it took no page from the system" : "";
 
 	printf("%sok %u - %s: %u %s fail%s\n", why ? "not " : "", ++n_tests, s->what, t->fails,
@@ -198,7 +199,7 @@ static void try(const struct step *s, unsigned int mode)
 	most = s->most ? s->most() : MOST;
 	while (!why && n <= most && calm < (anywhere ? 2 : 1)) {
 		why = one(s, n, &failed, &t);
-		/* once more: two processors may have counted one for the other */
+		/* anywhere, twice: two processors may have counted for each other */
 		calm = failed ? 0 : calm + 1;
 		if (failed)
 			n += some && n >= DENSE ? stride : 1;

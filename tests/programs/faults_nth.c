@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND while the N-th allocation
- * from its beginning fails, of those that MODULE asks for, itself or in what it calls, in
- * whatever context. The status is COMMAND's, with 64 added if none has failed; 128 and
- * more: it was killed, or nothing could be done.
+ * from its beginning fails, of the allocations that MODULE or functions called by it make, in
+ * any context. The status is COMMAND's, plus 64 if no allocation failed; 128 and more: COMMAND
+ * was killed, or could not be run.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #define CALM	64
 
-/* Where the module's code is: from its first function to behind its last one */
+/* Finds the module's code: from its first function to behind its last one */
 static void find_code(const char *module, unsigned long *from, unsigned long *to)
 {
 	char line[300], name[64], of[64], type;

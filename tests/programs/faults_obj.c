@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Objects of verbs as steps, each in several kinds. */
+/* Steps of iwt_faults: objects of verbs, each in several kinds. */
 #include <errno.h>
 #include <stdlib.h>
 #include <infiniband/verbs.h>
@@ -36,7 +36,7 @@ int iwt_make_cq(void)
 }
 int iwt_free_cq(void) { return ibv_destroy_cq(cq); }
 
-/* With what the device has of attributes */
+/* With all attributes that the device has */
 int iwt_make_cq_ex(void)
 {
 	struct ibv_cq_init_attr_ex a = {
@@ -87,7 +87,7 @@ static int make_mr(size_t len)
 {
 	size_t i;
 
-	/* there before it is registered */
+	/* touch the pages before they are registered */
 	for (i = 0; i < len; i += 4096)
 		memory[i] = 1;
 	mr = ibv_reg_mr(pd, memory, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |

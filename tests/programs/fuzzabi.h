@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of iwt_fuzzabi share. */
+/* Declarations that the parts of iwt_fuzzabi share. */
 #ifndef FUZZABI_H
 #define FUZZABI_H
 
@@ -19,17 +19,17 @@
 #define PER_KIND	10
 #define THREADS		4
 
-/* All memory that the kernel is shown; nothing of the program's own is near. */
+/* All memory whose addresses the kernel gets; the program's own memory is far away. */
 #define ARENA		0x2000000000ull
 #define PAGE		4096ull
 #define DATA_BYTES	(64 * PAGE)
 #define DATA		ARENA
-#define OUT		(ARENA + (1ull << 20))	/* what threads ask and are answered */
+#define OUT		(ARENA + (1ull << 20))	/* requests of threads and their answers */
 #define OUT_ROOM	0x30000
 #define OUT_REQUEST	0x28000
 #define ODD		(ARENA + (2ull << 20))	/* pages of all sorts: iwt_odd_pages() */
 #define ODD_PAGES	8
-#define JUDGED		(ARENA + (3ull << 20))	/* seen by judges only, like the rings behind */
+#define JUDGED		(ARENA + (3ull << 20))	/* only judges use this, and the rings behind */
 #define JUDGED_BYTES	(3 * PAGE)
 #define JUDGED_RINGS	(ARENA + (4ull << 20))
 #define RINGS		(ARENA + (16ull << 20))
@@ -47,10 +47,10 @@ struct ring {
 struct obj {
 	bool live;
 	int ctx;
-	uint32_t handle;	/* or the descriptor */
+	uint32_t handle;	/* or a descriptor */
 	uint32_t num;		/* QP: number; MR: STag; CM_ID: identifier */
 	uint32_t pd;		/* QP, MR */
-	bool connected;		/* QP: or was */
+	bool connected;		/* QP: it is, or was */
 	uint64_t addr;		/* MR */
 	uint32_t bytes;
 	struct ring ring[2];
@@ -64,7 +64,7 @@ struct world {
 	struct sockaddr_in address;
 	struct obj obj[KINDS][PER_KIND];
 	volatile bool stop;
-	bool alone;		/* one thread */
+	bool alone;		/* it has one thread */
 };
 
 /* A thread */
@@ -72,14 +72,14 @@ struct fuzz {
 	struct world *w;
 	uint64_t seed, rnd;
 	int thread;
-	int hot;		/* of 100 calls, so many are mutated */
+	int hot;		/* percentage of calls that are mutated */
 	bool child;
 	uint8_t *out;
 };
 
 struct tally {
 	uint64_t rounds, ops, killed, faults, wrongs;
-	char wrong[120];	/* the last of them */
+	char wrong[120];	/* the last one */
 	uint32_t n[METHODS][MOST_ERRNO];
 };
 
@@ -133,7 +133,7 @@ void iwt_out(struct call *c, uint16_t id, void *at, size_t len);
 struct ib_uverbs_attr *iwt_handle(struct call *c, uint16_t id, int64_t handle);
 int iwt_send(struct fuzz *f, int fd, struct call *c);
 
-/* what a thread does again and again; all are named in fuzzabi_ops.c */
+/* the steps of a thread; fuzzabi_ops.c has the list of all */
 void iwt_op_context(struct fuzz *f);
 void iwt_op_query(struct fuzz *f);
 void iwt_op_pd(struct fuzz *f);
@@ -165,7 +165,7 @@ void iwt_op_remap(struct fuzz *f);
 void iwt_op_files(struct fuzz *f);
 void iwt_op_fork(struct fuzz *f);
 
-/* helpers of the same */
+/* helpers of the steps */
 static inline struct iwt_ring_ctl *iwt_ctl(const struct ring *r)
 {
 	return (struct iwt_ring_ctl *)r->at;

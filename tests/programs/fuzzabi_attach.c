@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Startup on sockets of the process, by the device's own methods, both ends in this process */
+/* Steps: startup on sockets of the process, by the device's own methods; it has both ends */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -37,7 +37,7 @@ static void add_private(struct fuzz *f, struct call *c)
 		iwt_in(c, IWT_ATTR_MPA_PRIVATE_DATA, (void *)DATA, 9 + iwt_below(f, 100));
 }
 
-/* Queue pair, socket and terms; @param is read when the call is sent */
+/* Adds queue pair, socket and terms to a call; @param is read when the call is sent */
 static void add_end(struct call *c, const struct obj *qp, int fd, struct iwt_mpa_param *param)
 {
 	iwt_handle(c, IWT_ATTR_MPA_QP, qp->handle);
@@ -110,7 +110,7 @@ static bool read_frame(int fd, struct frame *to)
 	return true;
 }
 
-/* Two ends of a connection. What other attempts left in the listener is in the way. */
+/* Makes two ends of a TCP connection, after closing old connections in the listener. */
 static bool dial(struct fuzz *f, int fd[2])
 {
 	struct pollfd p = { .fd = f->w->listener, .events = POLLIN };
@@ -129,7 +129,7 @@ static bool dial(struct fuzz *f, int fd[2])
 	return false;
 }
 
-/* Both remain the process's, which does as it likes with them later. */
+/* Closes the descriptors, or keeps them for later steps. */
 static void keep(struct fuzz *f, const int fd[2])
 {
 	int i;
@@ -141,7 +141,7 @@ static void keep(struct fuzz *f, const int fd[2])
 			iwt_new(f, SOCKET, 0, fd[i]);
 }
 
-/* A connection of @from to @to. Return: is there one? */
+/* Connects @from to @to. Return: are they connected? */
 bool iwt_attach(struct fuzz *f, struct obj *from, struct obj *to)
 {
 	struct frame req, rep;
@@ -164,7 +164,7 @@ bool iwt_attach(struct fuzz *f, struct obj *from, struct obj *to)
 	return done;
 }
 
-/* Two new queue pairs that are ready to receive, and connected */
+/* Makes two queue pairs with receives posted, and connects them. */
 void iwt_op_pair(struct fuzz *f)
 {
 	struct obj *from, *to;
@@ -187,7 +187,7 @@ void iwt_op_attach(struct fuzz *f)
 		iwt_attach(f, from, to);
 }
 
-/* Methods alone, with frames that nobody has sent on sockets that may be anything */
+/* Single methods, with frames that nobody has sent, on descriptors that may be anything */
 void iwt_op_frames(struct fuzz *f)
 {
 	static const char key[2][17] = { "MPA ID Req Frame", "MPA ID Rep Frame" };
@@ -221,7 +221,7 @@ void iwt_op_frames(struct fuzz *f)
 	}
 }
 
-/* What a process may do with its descriptors, taken or not */
+/* Uses a socket as a process may, whether the device has taken it or not. */
 void iwt_op_sockets(struct fuzz *f)
 {
 	struct obj *s = iwt_pick(f, SOCKET, -1);

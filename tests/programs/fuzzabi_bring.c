@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The connection that a judge has for itself, out of sight of the process's other steps */
+/* The judge's own connection, which other steps of the process do not know */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -37,7 +37,7 @@ static bool make_pd(struct judge *j, struct obj *o)
 	return true;
 }
 
-/* @room: octets of the device's own answer that are taken */
+/* @room: octets that the kernel may use for the device's own answer */
 static bool make_cq(struct judge *j, struct obj *o, uint32_t cqe, size_t room)
 {
 	struct ib_uverbs_ex_create_cq core = { .cqe = cqe, .comp_channel = -1 };
@@ -112,7 +112,7 @@ static bool map(struct judge *j)
 	return true;
 }
 
-/* @cqe: what the sender's completion queue has room for. Return: is it all there? */
+/* @cqe: entries of the sender's completion queue. Return: did everything succeed? */
 bool iwt_judged_begin(struct judge *j, uint32_t cqe)
 {
 	int i;
@@ -149,7 +149,7 @@ void iwt_judged_end(struct judge *j)
 	     MAP_FIXED | MAP_NORESERVE | MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
 }
 
-/* Is there anything in what the kernel was not told to answer with? */
+/* Has the kernel written more octets of an answer than @told? */
 static void no_more_than(struct judge *j, const char *name, size_t told)
 {
 	size_t i;
@@ -162,7 +162,7 @@ static void no_more_than(struct judge *j, const char *name, size_t told)
 	}
 }
 
-/* A mapping that is not all of the ring, not shared, or of another context */
+/* A mapping that does not have the ring's length, is not shared, or is of another context */
 static void odd_maps(struct judge *j, const struct ring *r)
 {
 	int fd = j->f->w->ctx[j->ctx], kind = iwt_below(j->f, 3);
@@ -177,13 +177,13 @@ static void odd_maps(struct judge *j, const struct ring *r)
 		 MAP_FIXED | (kind == 2 ? MAP_PRIVATE : MAP_SHARED), fd, r->off);
 	if (p == MAP_FAILED)
 		return;
-	/* the other context has an own ring at that offset, if it has any */
+	/* the other context may have its own ring at that offset */
 	if (kind != 1 || *(uint32_t *)(r->at + offsetof(struct iwt_ring_ctl, reserved0)) ==
 	    *(uint32_t *)((uint8_t *)p + offsetof(struct iwt_ring_ctl, reserved0)))
 		iwt_judged_say(j, "a mapping", "is as it may not be");
 }
 
-/* Answers for which there is too little room, and mappings that are not to be had */
+/* Answers for which there is too little room, and mappings that the kernel must refuse */
 void iwt_judged_answers(struct judge *j)
 {
 	size_t room = 8 * iwt_below(j->f, sizeof(struct iwt_create_cq_resp) / 8);
@@ -201,7 +201,7 @@ void iwt_judged_answers(struct judge *j)
 	iwt_map_at(j->f, cq, 0, JUDGED_RINGS + RING_BYTES);
 	if (!cq->ring[0].at)
 		return;
-	/* a mark by which to know it: the kernel does not look at this word */
+	/* a mark to recognise the ring: the kernel does not look at this word */
 	*(uint32_t *)(cq->ring[0].at + offsetof(struct iwt_ring_ctl, reserved0)) = 0x3a3a3a3a;
 	odd_maps(j, &cq->ring[0]);
 	iwt_count(J_ANSWERS, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections through rdma_cm, by its commands, both ends in this process */
+/* Steps: connections through rdma_cm, by its commands; this process has both ends */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 
 #include "fuzzabi.h"
 
-/* of librdmacm's header, which does not go together with that of the commands */
+/* from librdmacm's header, which cannot be included together with the commands' header */
 enum { ADDR_RESOLVED = 0, ROUTE_RESOLVED = 2, CONNECT_REQUEST = 4, ESTABLISHED = 9 };
 
 #define PATIENCE	500	/* ms */
@@ -25,12 +25,12 @@ struct cm {
 };
 
 /*
- * What the core of some kernels does not stand, whatever the driver, is left out:
- * - An identifier is destroyed only if the process was told of it. The core looks at that of
- *   a request which nobody has read when its listener ends, though it was freed.
- * - A request is answered once, and nothing else is. The core takes it for an error of its
- *   own when another answer comes before it has heard of the first one's success, or when
- *   an identifier goes that was connecting, and was to answer.
+ * The core of some kernels cannot stand the following, with any driver, so it is left out:
+ * - An identifier is destroyed only if the process was told of it. When a listener ends, the
+ *   core uses the identifier of a request that nobody has read, even after it was freed.
+ * - Only a request is answered, and only once. The core takes it for its own error when
+ *   another answer comes before the core has heard that the first one succeeded, or when an
+ *   identifier is destroyed that was connecting, and was to answer.
  */
 static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
 {
@@ -45,7 +45,7 @@ static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
 	return false;
 }
 
-/* The answer is to the request that was told of. */
+/* The answer must name the identifier of the request, even after a mutation. */
 static void keep_id(enum method m, uint8_t *core, const void *good)
 {
 	size_t at;
@@ -207,7 +207,7 @@ static void answer_it(struct cm *c, const struct obj *qp)
 		iwt_count(C_ESTABLISHED, 0);
 }
 
-/* It stays, or ends by a command or with its descriptor. */
+/* The connection stays, or ends by a command or with its descriptor. */
 static void leave(struct cm *c)
 {
 	struct rdma_ucm_disconnect k = { .id = c->active };
@@ -244,7 +244,7 @@ void iwt_op_cm(struct fuzz *f)
 	leave(&c);
 }
 
-/* Any command for an identifier that is there, or was */
+/* Any command for an identifier that exists, or existed */
 void iwt_op_any_cm(struct fuzz *f)
 {
 	struct obj *o = iwt_pick(f, CM_ID, -1);
@@ -257,7 +257,7 @@ void iwt_op_any_cm(struct fuzz *f)
 	i = iwt_below(f, 6);
 	if (i)
 		words[i - 1] = o->num + iwt_below(f, 3);
-	/* no answer goes but where it is looked for */
+	/* the kernel must write answers only to f->out */
 	if (i != 1 && i != 2)
 		memcpy(words, &f->out, sizeof(f->out));
 	cm_command(f, o->handle, C_ANY, iwt_below(f, 24), words, 8 * iwt_below(f, 48),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Commands of write(2), by write(2) or by the method that stands for it. */
+/* Commands of write(2), sent by write(2) or by the method INVOKE_WRITE. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -79,7 +79,7 @@ static int by_write(struct fuzz *f, int fd, const struct command *c)
 		iwt_mutate(f, r.at, r.len);
 	if (f->hot && iwt_chance(f, 4))
 		r.len = iwt_below(f, MOST);
-	/* memory that is not all there */
+	/* memory of which a part may be missing */
 	if (f->hot && iwt_chance(f, 3))
 		err = write(fd, (void *)(uintptr_t)iwt_pointer(f), r.len) < 0 ? errno : 0;
 	else
@@ -111,7 +111,7 @@ static int by_method(struct fuzz *f, int fd, const struct command *c)
 	return iwt_send(f, fd, &call);
 }
 
-/* The device's own parts in other lengths than it knows, in a request that fits together */
+/* The device's own parts get lengths that the device does not know; the request is consistent */
 static struct command other_lengths(struct fuzz *f, const struct command *c,
 				    uint64_t private[8])
 {
@@ -141,7 +141,7 @@ int iwt_command(struct fuzz *f, int fd, const struct command *c)
 		other = other_lengths(f, c, private);
 		c = &other;
 	}
-	/* a context is not made by the method */
+	/* the method cannot make a context */
 	if (c->m != W_GET_CONTEXT && iwt_chance(f, 40))
 		return by_method(f, fd, c);
 	return by_write(f, fd, c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Methods of ioctl(2): how they are made, and what is done to them on the way. */
+/* Methods of ioctl(2): how calls are made, mutated and sent. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,7 +27,7 @@ static struct ib_uverbs_attr *next(struct call *c, uint16_t id)
 	return a;
 }
 
-/* What is no longer than eight octets is given by value. */
+/* Up to eight octets are passed by value. */
 void iwt_in(struct call *c, uint16_t id, const void *at, size_t len)
 {
 	struct ib_uverbs_attr *a = next(c, id);
@@ -47,7 +47,7 @@ void iwt_out(struct call *c, uint16_t id, void *at, size_t len)
 	a->data = (uintptr_t)at;
 }
 
-/* Of an object, or a descriptor; a new one's is found there afterwards. */
+/* The handle of an object, or a descriptor; afterwards the kernel's new one is there. */
 struct ib_uverbs_attr *iwt_handle(struct call *c, uint16_t id, int64_t handle)
 {
 	struct ib_uverbs_attr *a = next(c, id);
@@ -107,8 +107,8 @@ static void change_header(struct fuzz *f, struct call *c)
 }
 
 /*
- * A context that this method is refused keeps a reference to the task, in the core of some
- * kernels. What looks for leaks would find nothing else any more.
+ * When this method fails, the core of some kernels leaks a reference to the task. A search for
+ * leaks would find nothing else any more.
  */
 static bool spared(const struct call *c)
 {
@@ -117,8 +117,8 @@ static bool spared(const struct call *c)
 }
 
 /*
- * The kernel writes into the request, and may be told that it is longer than it is: so it is
- * in a place of its own. Return: 0 or an error's number
+ * The kernel writes into the request, and a mutation may make the request's length too large:
+ * so the request has its own memory. Return: 0 or an error's number
  */
 static int submit(struct fuzz *f, int fd, struct call *c)
 {
@@ -128,7 +128,7 @@ static int submit(struct fuzz *f, int fd, struct call *c)
 	int err;
 
 	memcpy((void *)(uintptr_t)at, c, len);
-	/* of memory that is not all there, and other requests */
+	/* sometimes memory of which a part may be missing, or another ioctl */
 	if (f->hot && iwt_chance(f, 1))
 		err = ioctl(fd, request, iwt_pointer(f)) ? errno : 0;
 	else if (f->hot && iwt_chance(f, 1))

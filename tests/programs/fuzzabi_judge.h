@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A connection on which one thing is wrong, and what must not come of it. */
+/* A connection on which one thing is wrong, and the effects that it must not have. */
 #ifndef FUZZABI_JUDGE_H
 #define FUZZABI_JUDGE_H
 
 #include "fuzzabi.h"
 
-/* The regions, each in the middle of a page: all of @JUDGED_BYTES else is nobody's. */
+/* The regions, each in the middle of a page: nobody may change the rest of JUDGED_BYTES. */
 enum { MINE, OTHERS, READ_ONLY, REGIONS };
 #define REGION_AT(n)	(JUDGED + (n) * PAGE + 0x400)
 #define REGION_BYTES	0x400
@@ -13,10 +13,10 @@ enum { MINE, OTHERS, READ_ONLY, REGIONS };
 /* The sender's queue pair and the receiver's; each has a completion queue of its own. */
 enum { TX, RX };
 
-#define JUDGED_WRS	16	/* that a queue has room for */
+#define JUDGED_WRS	16	/* entries of a queue */
 #define JUDGED_SGES	2
 #define JUDGED_RECV	64	/* octets of a message */
-#define JUDGED_FEW	4	/* that a completion queue has room for which is to be full */
+#define JUDGED_FEW	4	/* entries of a completion queue that is to overflow */
 #define WRONG_ID	0x57074e6
 
 struct judged_wqe {
@@ -27,35 +27,35 @@ struct judged_wqe {
 struct judge {
 	struct fuzz *f;
 	int ctx;
-	uint32_t wrs;		/* that each queue has room for */
+	uint32_t wrs;		/* entries of each queue */
 	struct obj pd[2], cq[2], qp[2], mr[REGIONS];
 	uint32_t seen[2];	/* completions taken */
-	uint32_t good[2], bad[2];	/* of them, since the wrong was done */
-	bool wrong_good;	/* the wrong request was said to have gone well */
-	bool wrong_known;	/* or not */
-	bool receives;		/* what is right is a message */
-	bool no_request;	/* what is wrong is none */
+	uint32_t good[2], bad[2];	/* completions, good and bad, since the wrong thing */
+	bool wrong_good;	/* the wrong request has completed with success */
+	bool wrong_known;	/* the wrong request has completed */
+	bool receives;		/* the correct request is a Send */
+	bool no_request;	/* the wrong thing is no request */
 	bool quiet;		/* no completion tells of the end */
-	bool keep;		/* completions are looked at, but remain in the queue */
-	struct iwt_recv_wqe *recv;	/* the receive that is being made */
-	uint8_t was[JUDGED_BYTES];	/* what its memory was before */
+	bool keep;		/* completions are read, but remain in the queue */
+	struct iwt_recv_wqe *recv;	/* the receive that is being posted */
+	uint8_t was[JUDGED_BYTES];	/* its memory before */
 };
 
-/* What the wrong one may do nevertheless */
+/* What the wrong thing may do nevertheless */
 enum {
-	TOLD = 1 << 0,		/* the sender hears of success: it is the peer that refuses */
+	TOLD = 1 << 0,		/* the sender gets a success: the peer refuses */
 	TOUCHES = 1 << 1,	/* the region MINE changes */
-	IN_RECV = 1 << 2,	/* the receive is what is wrong, not the send */
-	IN_RING = 1 << 3,	/* neither is, but an index */
-	FILLS = 1 << 4,		/* there is too little room; the receiver gets what is right */
-	QUIET = 1 << 5,		/* no receive is told of the end of the stream */
+	IN_RECV = 1 << 2,	/* the receive is wrong, not the send */
+	IN_RING = 1 << 3,	/* an index is wrong, not a send or receive */
+	FILLS = 1 << 4,		/* the completion queue is too small; the sends are correct */
+	QUIET = 1 << 5,		/* no receive completes at the end of the stream */
 };
 
 struct wrong {
 	const char *name;
-	/* makes something wrong of what is right */
+	/* makes a correct request wrong */
 	void (*make)(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge);
-	uint8_t ops[6];		/* operations of which, by iwt_wr_opcode; */
+	uint8_t ops[6];		/* operations to choose from, enum iwt_wr_opcode */
 	uint8_t n_ops;
 	uint8_t may;
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fuzzer of what a process can do with a device: its commands and methods, its rings,
- * and mappings, descriptors and processes around them. It begins with calls that are right
- * and changes a few of their fields, so that it gets deep. Rounds are processes of their
- * own, three at a time: of one thread, of some, without privileges and with small limits, or
- * killed on the way. What they find is for the kernel's checkers to tell, but for what the
- * kernel does for a process that it should refuse, which judges look for (fuzzabi_judge.c).
- * This program tells what it reached, and fails if it did not reach something that it should have.
+ * Fuzzes everything that a process can do with a device: its commands and methods, its rings,
+ * and mappings, descriptors and processes around them. It begins with correct calls and
+ * changes a few of their fields, so that it gets deep into the kernel. Each round is a process,
+ * three run at a time: with one thread or several, without privileges and with small limits, or
+ * killed on the way. The kernel's checkers report faults; judges (fuzzabi_judge.c) look for
+ * things that the kernel does for a process, but should refuse. This program reports what it
+ * reached, and fails if it did not reach something that it should have reached.
  *
  *	iwt_fuzzabi DEVICE ADDRESS [--time SECONDS] [--seed N] [--group DIR] [--ops N]
  *		TAP on standard output; the seed of each round is in the kernel's log
@@ -30,7 +30,7 @@
 
 #define WORKERS		3
 #define PATIENCE	90	/* seconds until a round that does not end is killed */
-#define LONGER		120	/* seconds more, at most, until all has succeeded that must */
+#define LONGER		120	/* more seconds, at most, for calls that must succeed once */
 
 static const struct { const char *name; bool must; } methods[] = {
 #define X(id, name, must) { name, must },
@@ -111,13 +111,13 @@ static void bad(const char *what, const struct worker *w, int status)
 	n_bad++;
 }
 
-/* A round that has ended. Exit 3: it hurt itself in a way that only it should. */
+/* Judges the end of a round. Exit 3: the round crashed in user space, which is no fault. */
 static void judge(const struct worker *w, int status)
 {
 	iwt_tally->rounds++;
 	if (WIFSIGNALED(status)) {
 		iwt_tally->killed++;
-		/* by itself, or by the group's want of memory */
+		/* SIGKILL: from watch(), or because the group had no memory */
 		if (WTERMSIG(status) != SIGKILL)
 			bad("a round died", w, status);
 	} else if (WEXITSTATUS(status) > 3) {
@@ -147,7 +147,7 @@ static void watch(struct worker *w)
 	}
 }
 
-/* Has something not succeeded that must, sometimes? A slow machine needs longer for it. */
+/* Has a call that must succeed sometimes not succeeded yet? A slow machine needs longer. */
 static bool lacking(void)
 {
 	int m;

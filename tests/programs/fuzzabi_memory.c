@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a process does with its mappings and descriptors, and that it forks */
+/* Steps: a process changes its mappings, uses its descriptors, and forks */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -46,7 +46,7 @@ static int change(struct fuzz *f, struct ring *r)
 	case 1:
 		return mprotect(at, len, iwt_below(f, 8));
 	case 2:
-		/* within the room of the ring, or to that of another one */
+		/* within the room of this ring, or into the room of another ring */
 		to = (void *)(uintptr_t)(RINGS + iwt_below(f, 3 * PER_KIND) * RING_ROOM);
 		return mremap(at, len, iwt_below(f, 2 * r->len / PAGE + 1) * PAGE,
 			      MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED ? -1 : 0;
@@ -88,7 +88,7 @@ void iwt_op_maps(struct fuzz *f)
 		iwt_count(M_CHANGE, change(f, r) ? errno : 0);
 }
 
-/* What was mapped, and may be gone, comes back. */
+/* Maps all rings again, because earlier steps may have unmapped them. */
 void iwt_op_remap(struct fuzz *f)
 {
 	int k, i;
@@ -107,7 +107,7 @@ void iwt_op_remap(struct fuzz *f)
 		iwt_odd_pages();
 }
 
-/* Descriptors of events, and those of the device */
+/* Uses descriptors of events, and of the device. */
 void iwt_op_files(struct fuzz *f)
 {
 	struct obj *o = iwt_pick(f, CHANNEL, -1);
@@ -139,8 +139,8 @@ void iwt_op_files(struct fuzz *f)
 }
 
 /*
- * The child does what its parent does, on the same descriptors and rings. (The kernel takes
- * methods from it, but not commands.)
+ * The child runs the same steps as its parent, on the same descriptors and rings. (The kernel
+ * accepts methods from a child, but not commands.)
  */
 static void live(struct fuzz *f)
 {
@@ -166,7 +166,7 @@ void iwt_op_fork(struct fuzz *f)
 		f->rnd = first;
 		live(f);
 	}
-	/* at the same time as its parent, unless that is to be repeated */
+	/* the child runs at the same time as its parent, unless the round must be repeatable */
 	if (pid > 0 && f->w->alone)
 		waitpid(pid, NULL, 0);
 	for (i = 0; i < 20 && pid > 0; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Random numbers, values that are likely to hurt, and what is counted. */
+/* Random numbers, values that are likely to hurt, and counters. */
 #include <string.h>
 
 #include "fuzzabi.h"
@@ -22,7 +22,7 @@ uint64_t iwt_rnd(struct fuzz *f)
 	return mix(f->rnd);
 }
 
-/* Each step begins anew, so that it does not depend on how the one before went. */
+/* Each step has its own seed, so that it does not depend on the result of the step before. */
 void iwt_op_seed(struct fuzz *f, uint64_t n)
 {
 	f->rnd = mix(f->seed ^ mix(n << 8 | f->thread));
@@ -51,7 +51,7 @@ uint64_t iwt_value(struct fuzz *f)
 	return v[iwt_below(f, sizeof(v) / sizeof(v[0]))];
 }
 
-/* Memory that there is, that is read-only, ends, is missing, or is a ring */
+/* An address in memory that is good, read-only, incomplete, missing, or a ring */
 uint64_t iwt_pointer(struct fuzz *f)
 {
 	uint64_t off = iwt_chance(f, 50) ? 0 : iwt_below(f, PAGE);
@@ -106,7 +106,7 @@ static uint64_t changed(struct fuzz *f, uint64_t was, size_t size)
 	}
 }
 
-/* One to three fields of a structure, where fields are aligned */
+/* Changes one to three aligned fields of a structure. */
 void iwt_mutate(struct fuzz *f, void *at, size_t len)
 {
 	int n = 1 + iwt_below(f, 3);

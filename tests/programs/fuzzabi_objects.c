@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Objects that processes make, change, ask about and destroy, by commands and methods. */
+/* Steps: objects are made, changed, queried and destroyed, by commands and methods. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #include "fuzzabi.h"
 
-/* Most of the time what there is works together. */
+/* Mostly context 0, so that objects work together. */
 static int some_ctx(struct fuzz *f)
 {
 	return iwt_chance(f, 80) ? 0 : iwt_below(f, CONTEXTS);
@@ -21,7 +21,7 @@ static int other_ctx(struct fuzz *f, int ctx)
 	return f->hot && iwt_chance(f, 3) ? -1 : ctx;
 }
 
-/* Most of the time the first: what is in different ones does not work together. */
+/* Mostly the first: objects of different protection domains do not work together. */
 struct obj *iwt_some_pd(struct fuzz *f)
 {
 	struct obj *first = &f->w->obj[PD][0];
@@ -253,7 +253,7 @@ void iwt_destroy(struct fuzz *f, enum kind k, struct obj *o)
 	if (!was)
 		return;
 	if (k == CHANNEL || k == SOCKET || k == CM_ID) {
-		/* an answer that went elsewhere looks like descriptor 0 */
+		/* if the answer went elsewhere, the descriptor seems to be 0 */
 		if (handle > STDERR_FILENO)
 			close(handle);
 	} else if (iwt_chance(f, 50)) {

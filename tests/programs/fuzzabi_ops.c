@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a thread does, step by step */
+/* The list of steps, and the loop of a thread */
 #include "fuzzabi.h"
 
 __thread sigjmp_buf iwt_guard;
@@ -35,7 +35,7 @@ void iwt_step(struct fuzz *f)
 	ops[i].op(f);
 }
 
-/* A ring that is gone costs the rest of a step. */
+/* If a step touches a ring that is unmapped, the rest of the step is left out. */
 void iwt_guarded_step(struct fuzz *f, void (*what)(struct fuzz *f))
 {
 	if (!sigsetjmp(iwt_guard, 1)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Queue pairs: made, changed and asked about. */
+/* Steps: queue pairs are made, modified and queried. */
 #include <string.h>
 
 #include <infiniband/verbs.h>
@@ -82,7 +82,7 @@ static struct obj *plain(struct fuzz *f, int ctx, const struct ib_uverbs_ex_crea
 	};
 	uint32_t handle;
 
-	/* the same but for the answer's place */
+	/* equal, except for the address of the answer */
 	memcpy((char *)&core + 8, q, sizeof(core) - 8);
 	if (iwt_command(f, f->w->ctx[ctx], &c))
 		return NULL;
@@ -90,7 +90,7 @@ static struct obj *plain(struct fuzz *f, int ctx, const struct ib_uverbs_ex_crea
 	return got_qp(f, ctx, handle, f->out + c.answer_len);
 }
 
-/* What a peer may do to it, by either command */
+/* Modifies @qp, by either command. */
 static void modify(struct fuzz *f, const struct obj *qp, struct ib_uverbs_ex_modify_qp *core)
 {
 	struct command c = {

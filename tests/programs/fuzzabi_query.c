@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Contexts, questions, and commands and methods that are none. */
+/* Steps: contexts, queries, and commands and methods that do not exist. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "fuzzabi.h"
 
-/* The last context ends, with all it has, and another one begins. */
+/* Closes the last context, with all its objects, and opens another one. */
 void iwt_op_context(struct fuzz *f)
 {
 	struct world *w = f->w;
@@ -141,7 +141,7 @@ void iwt_op_query(struct fuzz *f)
 	}
 }
 
-/* Commands that the device refuses or that there are not, of any length */
+/* Commands that the device refuses, or that do not exist, of any length */
 void iwt_op_any_command(struct fuzz *f)
 {
 	uint8_t core[512];
@@ -158,12 +158,12 @@ void iwt_op_any_command(struct fuzz *f)
 	memcpy(core, words, sizeof(core));
 	if (o)
 		memcpy(core + 8, &o->handle, 4);
-	/* contexts have a step of their own, and answers of commands a known length */
+	/* not 0: contexts have their own step; answers of commands have a known length */
 	c.number = 1 + iwt_below(f, 62);
 	iwt_command(f, f->w->ctx[iwt_below(f, CONTEXTS)], &c);
 }
 
-/* Any method of any object, also such as a newer kernel may have */
+/* Any method of any object, also those that only a newer kernel may have */
 void iwt_op_any_method(struct fuzz *f)
 {
 	struct obj *o = iwt_pick(f, iwt_below(f, SOCKET), -1);

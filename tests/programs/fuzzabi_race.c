@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An entry that is not the same when it is read for the second time. The judge's queues have
- * room for one entry, and a child makes one field of that wrong and right again as fast as it
- * can, on another processor, while the kernel takes it. What a check has let pass must be what
- * is used then: a length that is not ends in memory that is not there, and the judge sees octets
- * that have changed elsewhere.
+ * An entry changes between the kernel's first and second read. The judge's queues have room for
+ * one entry, and a child process makes one field of the entry wrong and right again as fast as
+ * it can, on another processor, while the kernel takes the entry. The kernel must use the
+ * values that it has checked: a length that it has not checked reaches memory that does not
+ * exist, or the judge sees octets elsewhere that have changed.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 #define TRIES	100
 
-/* A field: which octet of the entry, what is wrong in it, and what else the entry has */
+/* A field: which octet of the entry, its wrong value, and other fields of the entry */
 static const struct field {
 	bool recv;
 	size_t at;
@@ -31,7 +31,7 @@ static const struct field {
 	{ false, offsetof(struct iwt_send_wqe, opcode), IWT_WR_MASKED_FETCH_ADD, IWT_WR_FETCH_ADD },
 	{ false, offsetof(struct iwt_send_wqe, inline_len) + 1, 0x40, IWT_WR_WRITE, IWT_WR_INLINE, 8 },
 	{ false, offsetof(struct iwt_send_wqe, flags), IWT_WR_INLINE, IWT_WR_WRITE, 0, 0x4000 },
-	/* the list: another page, or key */
+	/* the list: another page, length, or key */
 	{ false, sizeof(struct iwt_send_wqe) + 1, 0x14, IWT_WR_READ },
 	{ false, sizeof(struct iwt_send_wqe) + offsetof(struct iwt_sge, length) + 1, 0x20, IWT_WR_READ },
 	{ false, sizeof(struct iwt_send_wqe) + offsetof(struct iwt_sge, lkey), 0, IWT_WR_READ },
@@ -40,7 +40,7 @@ static const struct field {
 	{ true, sizeof(struct iwt_recv_wqe) + 1, 0x14 },
 };
 
-/* For so long that the other processor sees what was stored before what comes next */
+/* Waits long enough for the other processor to see the last store before the next one. */
 static void linger(int turns)
 {
 	volatile int i;
@@ -69,7 +69,7 @@ static pid_t start_flipper(volatile uint8_t *at, uint8_t wrong, uint8_t right)
 	stay_on(1);
 	iwt_guarded = false;
 	for (;;) {
-		/* right for longer: what is wrong when it is read first ends the connection */
+		/* right for longer: a wrong value at the first read ends the connection */
 		*at = wrong;
 		linger(8);
 		*at = right;
@@ -95,7 +95,7 @@ static void post_recv(struct judge *j)
 	__atomic_store_n(&iwt_ctl(r)->prod, prod + 1, __ATOMIC_SEQ_CST);
 }
 
-/* One request and what it needs, until it is done. Return: does the connection go on? */
+/* Posts one request and waits for its completion. Return: does the connection go on? */
 static bool try_one(struct judge *j, const struct field *x)
 {
 	uint32_t all = j->seen[TX] + 1;
@@ -116,7 +116,7 @@ static bool try_one(struct judge *j, const struct field *x)
 	return j->seen[TX] == all && !j->bad[TX] && !j->bad[RX];
 }
 
-/* What is right in that octet: as try_one() and post_recv() have it */
+/* The right value of the octet, as in try_one() and post_recv() */
 static uint8_t right_octet(struct judge *j, const struct field *x)
 {
 	struct iwt_recv_wqe recv = { .num_sge = 1 };
@@ -133,7 +133,7 @@ static uint8_t right_octet(struct judge *j, const struct field *x)
 	return ((uint8_t *)&q)[x->at];
 }
 
-/* A new process has to wait for a processor. */
+/* Waits until the new process runs. */
 static void wait_for_flipper(const volatile uint8_t *at, uint8_t right)
 {
 	int ms;
@@ -169,7 +169,7 @@ void iwt_judged_race(struct judge *j)
 		waitpid(pid, NULL, 0);
 	}
 	sched_setaffinity(0, sizeof(all), &all);
-	/* did the kernel ever see what was wrong? */
+	/* has the kernel ever seen the wrong value? */
 	iwt_count(J_RACE, n < TRIES ? 0 : ETIME);
 	if (iwt_judged_beyond(j))
 		iwt_judged_say(j, "an entry that changes", "other memory has changed");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rings: work requests that are right or nearly so, completions, and anything at all
- * written anywhere while the kernel works with it.
+ * Steps on the rings: work requests that are right or nearly right, completions, and random
+ * values written anywhere while the kernel works with the ring.
  */
 #include <string.h>
 
@@ -54,7 +54,7 @@ void iwt_op_doorbell(struct fuzz *f)
 		arm(f, cq);
 }
 
-/* A queue pair with a ring of this kind, best of all a connected one */
+/* A queue pair with a ring of this kind, preferably a connected one */
 static struct obj *with_ring(struct fuzz *f, int which)
 {
 	int i;
@@ -80,7 +80,7 @@ static struct obj *region(struct fuzz *f, const struct obj *qp)
 	return mr;
 }
 
-/* Elements in regions that @qp may use; their most octets are @most in all */
+/* Makes elements in regions that @qp may use, with at most @most octets in all. */
 static void elements(struct fuzz *f, const struct obj *qp, struct iwt_sge *sge, int n,
 		     uint32_t most)
 {
@@ -101,7 +101,7 @@ static void elements(struct fuzz *f, const struct obj *qp, struct iwt_sge *sge, 
 	}
 }
 
-/* An atomic operation is on a multiple of eight octets, and its result has eight. */
+/* The address of an atomic operation is a multiple of eight, and its result has eight octets. */
 static void atomic_body(struct fuzz *f, struct iwt_send_wqe *w, struct iwt_atomic_body *b)
 {
 	w->num_sge = 1;
@@ -128,7 +128,7 @@ static size_t build(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t ro
 		.remote_addr = there ? there->addr : 0, .rkey = there ? there->num : 0,
 	};
 	w->num_sge = w->opcode == IWT_WR_READ ? 1 : iwt_below(f, (most < 4 ? most : 4) + 1);
-	/* what loses its region is rare, or nothing else would work */
+	/* invalidations are rare, or no region would be left */
 	if (w->opcode == IWT_WR_LOCAL_INV || w->opcode == IWT_WR_SEND_WITH_INV) {
 		if (iwt_chance(f, 95))
 			w->opcode = IWT_WR_SEND;
@@ -149,7 +149,7 @@ static size_t build(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t ro
 	return room;
 }
 
-/* The bit of what was posted without the doorbell, in any queue that has some */
+/* Sets a bit that announces a post without the doorbell, in any completion queue. */
 static void set_posted(struct fuzz *f)
 {
 	struct obj *cq = iwt_pick(f, CQ, -1);
@@ -159,7 +159,7 @@ static void set_posted(struct fuzz *f)
 	if (!r || !r->at)
 		return;
 	bit = iwt_chance(f, 70) ? iwt_below(f, 4) : iwt_below(f, r->entries);
-	/* a small queue's bits are behind its entries, and a page has room for some */
+	/* the bits are behind the entries, and a page has room for them in a small queue */
 	__atomic_fetch_or((uint32_t *)iwt_slot(r, 0) + (size_t)r->entries * r->stride / 4 + bit / 32,
 			  1u << bit % 32, __ATOMIC_SEQ_CST);
 	cq_poll(f, cq);
@@ -181,7 +181,7 @@ void iwt_op_send(struct fuzz *f)
 
 	if (!o)
 		return;
-	/* another thread may destroy it meanwhile */
+	/* a copy, because another thread may destroy the queue pair meanwhile */
 	qp = *o;
 	if (qp.ring[0].stride < sizeof(struct iwt_send_wqe) + IWT_ATOMIC_BODY_USER ||
 	    qp.ring[0].stride > sizeof(wqe))
@@ -199,7 +199,7 @@ void iwt_op_send(struct fuzz *f)
 	told(f, &qp);
 }
 
-/* A receive for what is sent: most have one element that is long enough. */
+/* Makes a receive for the sends: most have one element that is long enough. */
 static void build_recv(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t room)
 {
 	uint32_t most = (room - sizeof(struct iwt_recv_wqe)) / sizeof(struct iwt_sge);
@@ -246,7 +246,7 @@ void iwt_op_recv(struct fuzz *f)
 		iwt_post_recvs(f, o, 1 + iwt_below(f, 12));
 }
 
-/* What was flushed was on a queue pair that is of no use any more. */
+/* A queue pair with flushed requests is not connected any more. */
 static void lost(struct fuzz *f, uint32_t num)
 {
 	struct obj *qp = f->w->obj[QP];
@@ -257,7 +257,7 @@ static void lost(struct fuzz *f, uint32_t num)
 			qp[i].connected = false;
 }
 
-/* What scribbles have left there counts as odd. */
+/* Counts a completion; entries that scribbles have changed count as odd. */
 static void saw(struct fuzz *f, const struct iwt_cqe *e)
 {
 	if (e->status == IBV_WC_WR_FLUSH_ERR)
@@ -320,7 +320,7 @@ static void scribble_word(struct fuzz *f, const struct ring *r)
 	}
 }
 
-/* A word, an entry or a stretch of any ring */
+/* Changes a word, an entry or a range of any ring. */
 void iwt_op_scribble(struct fuzz *f)
 {
 	struct obj *o = iwt_pick(f, iwt_chance(f, 70) ? QP : CQ, -1);

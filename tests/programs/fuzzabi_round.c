@@ -47,7 +47,7 @@ static bool make_arena(void)
 	return true;
 }
 
-/* What is small enough to be met: of locked memory, descriptors, and all of a group. */
+/* Limits that are small enough to be reached: locked memory, descriptors, the group's memory. */
 static void give_up_rights(struct fuzz *f, const char *group)
 {
 	rlim_t locked = (rlim_t)1 << (16 + iwt_below(f, 6));
@@ -67,7 +67,7 @@ static void give_up_rights(struct fuzz *f, const char *group)
 	if (setrlimit(RLIMIT_MEMLOCK, &l) || setrlimit(RLIMIT_NOFILE, &n) ||
 	    setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
 		_exit(4);
-	/* which the change of the user forgot */
+	/* the change of the user has cleared this setting */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
@@ -84,7 +84,7 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-/* Writes into rings all the time, while others work. */
+/* A thread that writes into rings all the time, while other threads run their steps. */
 static void *scribbler(void *arg)
 {
 	struct thread *t = arg;
@@ -106,7 +106,7 @@ static void run_threads(struct thread *t, int n)
 		if (pthread_create(&id[i], NULL, i == n - 1 ? scribbler : thread, &t[i]))
 			break;
 	thread(&t[0]);
-	/* the scribbler is the last: the others end before */
+	/* the scribbler is the last thread: the others end before it */
 	for (i = 1; i < made - 1; i++)
 		pthread_join(id[i], NULL);
 	world.stop = true;
@@ -114,7 +114,7 @@ static void run_threads(struct thread *t, int n)
 		pthread_join(id[made - 1], NULL);
 }
 
-/* Some processes leave nothing, most leave everything to the kernel. */
+/* Some processes destroy everything at their end, most leave that to the kernel. */
 static void tidy_up(struct fuzz *f)
 {
 	static const enum kind order[] = { CM_ID, SOCKET, MR, QP, CQ, PD, CHANNEL };
@@ -151,7 +151,7 @@ void iwt_round(const char *device, struct in_addr address, const struct round *r
 	iwt_op_seed(&t[0].f, 0);
 	if (r->small)
 		give_up_rights(&t[0].f, group);
-	/* with small limits it may be that not even that is to be had */
+	/* with small limits even this may fail */
 	if (!iwt_begin(&t[0].f))
 		_exit(r->small ? 0 : 5);
 	run_threads(t, r->threads);

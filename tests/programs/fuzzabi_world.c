@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a process of the fuzzer has: its memory, contexts and objects. */
+/* The memory, contexts and objects of a process of the fuzzer. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "fuzzabi.h"
 
-/* An object of @ctx, if there is one; any for -1 */
+/* An object of @ctx, if there is one; -1: of any context */
 struct obj *iwt_pick(struct fuzz *f, enum kind k, int ctx)
 {
 	struct obj *all = f->w->obj[k];
@@ -28,7 +28,7 @@ struct obj *iwt_pick(struct fuzz *f, enum kind k, int ctx)
 	return NULL;
 }
 
-/* The place of a new object: if there is none, another object makes room. */
+/* Finds a place for a new object: if all are used, another object is destroyed. */
 struct obj *iwt_new(struct fuzz *f, enum kind k, int ctx, uint32_t handle)
 {
 	struct obj *all = f->w->obj[k], *o = NULL;
@@ -53,12 +53,12 @@ int iwt_fd(const struct world *w, const struct obj *o)
 	return w->ctx[o->ctx];
 }
 
-/* Each object has room for two rings of its own. */
+/* Each ring has its own room in memory. */
 static uint64_t room(const struct world *w, const struct obj *o, int which)
 {
 	int n = o - w->obj[CQ];
 
-	/* completion queues first, then two for each queue pair */
+	/* completion queues first, then two rings for each queue pair */
 	if (o >= w->obj[QP] && o < w->obj[QP] + PER_KIND)
 		n = PER_KIND + 2 * (o - w->obj[QP]) + which;
 	return RINGS + n * RING_ROOM;
@@ -136,7 +136,7 @@ static bool get_context_by_method(struct fuzz *f, int fd)
 	return !iwt_send(f, fd, &c);
 }
 
-/* Context @n anew; the descriptor stays if only its second part fails */
+/* Opens context @n again; if only the second part fails, the descriptor stays */
 bool iwt_open(struct fuzz *f, int n)
 {
 	char path[300];
@@ -156,7 +156,7 @@ static void *fixed(uint64_t at, size_t len, int prot, int fd)
 		    (fd < 0 ? MAP_ANONYMOUS | MAP_PRIVATE : MAP_SHARED), fd, 0);
 }
 
-/* Memory that can be read only, written only or not at all, and that ends */
+/* Pages that can only be read, only be written, not be used at all, or end early */
 void iwt_odd_pages(void)
 {
 	int file = memfd_create("short", 0);
@@ -185,7 +185,7 @@ static bool make_listener(struct world *w)
 	       !getsockname(w->listener, (struct sockaddr *)&w->address, &len);
 }
 
-/* All that is needed to begin with. Nothing is mutated here. */
+/* Makes the first objects; no call is mutated here. */
 bool iwt_begin(struct fuzz *f)
 {
 	struct world *w = f->w;

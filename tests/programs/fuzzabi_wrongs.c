@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a judge does wrong: one thing in a request, a receive or a ring that is right else. */
+/* Wrong things that a judge does: one in an otherwise correct request, receive or ring. */
 #include "fuzzabi_judge.h"
 
 static const uint64_t end_of_mine = REGION_AT(MINE) + REGION_BYTES;
@@ -199,7 +199,7 @@ static void recvs_far_ahead(struct judge *j, struct iwt_send_wqe *w, struct iwt_
 	far(j, &j->qp[RX].ring[1]);
 }
 
-/* More than there is room for, and nobody takes any */
+/* Posts more than the completion queue has room for, and takes no completions. */
 static void fill_cq(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
 {
 	uint32_t n;

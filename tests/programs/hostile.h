@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of iwt_hostile share. */
+/* Declarations that the parts of iwt_hostile share. */
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
@@ -93,7 +93,7 @@ void iwt_maps(void);
 void iwt_doorbells(void);
 void iwt_registrations(void);
 
-/* hostile_events.c: the same */
+/* hostile_events.c: each runs in a process of its own, too */
 void iwt_methods(void);
 void iwt_arms(void);
 void iwt_arms_called(void);

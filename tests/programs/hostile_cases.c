@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a hostile process writes into its rings. */
+/* A hostile process writes wrong requests and random values into its rings. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "hostile.h"
 
-/* The raw request must fail by itself, or take the connection with it. */
+/* The raw request must complete with an error; returns its status. */
 static int must_fail(struct conn *c, uint64_t id, const char *what)
 {
 	struct ibv_wc wc;
@@ -40,7 +40,7 @@ static void must_be_in_error(struct conn *c, const char *what)
 
 void iwt_opcodes(void)
 {
-	/* the third is none with data */
+	/* the third operation cannot carry data */
 	static const uint8_t op[] = { IWT_WR_READ_WITH_INV, IWT_WR_REG_MR,
 				      IWT_WR_SEND_WITH_IMM,
 				      IWT_WR_MASKED_FETCH_ADD,
@@ -62,7 +62,7 @@ void iwt_opcodes(void)
 		sprintf(what, "opcode %u", op[i]);
 		memset(c->buf, 0x5a, 16);
 		iwt_raw(c, &w, &sge, 1);
-		/* it is the operation that is refused, before anything else */
+		/* the operation must be refused before anything else is checked */
 		if (must_fail(c, 100 + i, what) != IBV_WC_LOC_QP_OP_ERR)
 			iwt_fail("%s: not as such", what);
 		if (c->buf[0] != 0x5a || memcmp(c->buf, c->buf + 1, 15))
@@ -92,7 +92,7 @@ void iwt_counts(void)
 	}
 }
 
-/* One element for the result, no more and no less, and not in the kernel */
+/* The result needs exactly one element, which must not be in the kernel's memory. */
 void iwt_atomics(void)
 {
 	static const struct {
@@ -136,7 +136,7 @@ void iwt_atomics(void)
 	}
 }
 
-/* Addresses that a process has no business with, by keys that are not its own */
+/* Addresses that are not the process's, with the kernel's key or with its own key */
 void iwt_kernel_memory(void)
 {
 	static const uint64_t addr[] = {
@@ -149,7 +149,7 @@ void iwt_kernel_memory(void)
 	for (i = 0; i < sizeof(addr) / sizeof(addr[0]) * 2; i++) {
 		for (j = 0; j < sizeof(op); j++) {
 			struct conn *c = iwt_dial(true);
-			/* the kernel's own key, then one's own out of bounds */
+			/* the kernel's own key, then the process's own key out of bounds */
 			struct iwt_sge sge = { addr[i / 2], 64,
 					       i % 2 ? c->mr->lkey : 0 };
 			struct iwt_send_wqe w = {
@@ -166,7 +166,7 @@ void iwt_kernel_memory(void)
 	}
 }
 
-/* The same for receives; the peer answers every message */
+/* The same for receives; the peer answers every message. */
 void iwt_kernel_receives(void)
 {
 	static const struct { uint32_t num, lkey; uint64_t addr; } k[] = {
@@ -187,7 +187,7 @@ void iwt_kernel_receives(void)
 
 			w->num_sge = k[i].num;
 			*sge = (struct iwt_sge) { k[i].addr, 4096, k[i].lkey };
-			/* where the number is wrong, the first one is good */
+			/* if the number of elements is wrong, the first element is good */
 			if (k[i].addr == 1)
 				*sge = (struct iwt_sge) { (uintptr_t)c->buf,
 							  4096, c->mr->lkey };
@@ -222,7 +222,7 @@ void iwt_indices(void)
 			iwt_ctl(r)->prod += by;
 			iwt_ctl(r)->cons = iwt_rnd();
 			iwt_doorbell(c);
-			/* a receive queue is looked at when a message comes */
+			/* the kernel looks at a receive queue when a message arrives */
 			if (q)
 				iwt_post(c, 1, IBV_WR_SEND, 0, 8);
 			must_be_in_error(c, q ? "receive index" : "send index");
@@ -230,7 +230,7 @@ void iwt_indices(void)
 	}
 }
 
-/* Scribbles while the main thread works */
+/* Writes random values into all rings while the main thread works. */
 static void *scribble(void *arg)
 {
 	struct conn *c = arg;
@@ -277,7 +277,7 @@ void iwt_fuzz(void)
 
 		pthread_create(&t, NULL, scribble, c);
 		for (i = 0; i < 400; i++) {
-			/* not by the provider, which this would confuse as well */
+			/* not through the provider, which the random values would confuse, too */
 			iwt_doorbell(c);
 			if (i % 4 == 0)
 				ibv_req_notify_cq(c->cq, i % 8 == 0);

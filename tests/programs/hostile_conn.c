@@ -18,7 +18,7 @@
 #define MAPPINGS	2000
 static struct ring known[MAPPINGS];
 
-/* Shared mappings of the device, those of @old left out; returns their number */
+/* Finds shared mappings of the device that are not in @old; returns their number. */
 static int mappings(struct ring *r, int max, const struct ring *old, int n_old)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -137,7 +137,7 @@ bool iwt_wait_wc(struct conn *c, struct ibv_wc *wc)
 	return false;
 }
 
-/* The stride of a ring: the distance of two work requests that are known */
+/* Finds the stride of a ring: the distance between two known work requests. */
 static void measure(struct ring *r)
 {
 	uint64_t v[2] = { MAGIC + 1, MAGIC + 2 };
@@ -178,7 +178,7 @@ void iwt_resolve(struct conn *c)
 	rdma_freeaddrinfo(ai);
 }
 
-/* Return: 0 or an error's number; an event follows a 0 */
+/* Return: 0 or an error's number; after 0 an event follows */
 int iwt_connect(struct conn *c)
 {
 	struct rdma_conn_param param = { .responder_resources = 4,
@@ -187,7 +187,7 @@ int iwt_connect(struct conn *c)
 	return rdma_connect(c->id, &param) ? errno : 0;
 }
 
-/* What is resolved and has its objects is connected to the tame peer */
+/* Connects to the tame peer; the address is resolved and the objects exist. */
 void iwt_establish(struct conn *c)
 {
 	struct rdma_cm_event *ev;
@@ -202,7 +202,7 @@ void iwt_establish(struct conn *c)
 	rdma_ack_cm_event(ev);
 }
 
-/* A connection to the tame peer, with its rings measured if they are wanted */
+/* Makes a connection to the tame peer; if @look is set, measures its rings. */
 struct conn *iwt_dial(bool look)
 {
 	struct conn *c = calloc(1, sizeof(*c));
@@ -225,7 +225,7 @@ struct conn *iwt_dial(bool look)
 	return c;
 }
 
-/* A work request by the command of uverbs for devices without rings; 0 or an error */
+/* Posts by the command of uverbs for devices without rings; 0 or an error's number */
 int iwt_post_command(struct conn *c, uint32_t n, uint32_t sges, uint32_t wqe_size)
 {
 	struct {
@@ -255,7 +255,7 @@ int iwt_post_command(struct conn *c, uint32_t n, uint32_t sges, uint32_t wqe_siz
 	return write(c->id->verbs->cmd_fd, &req, len) < 0 ? errno : 0;
 }
 
-/* A method of the device's own on @handle, with @n words of flags; 0 or an error */
+/* The device's own method on @handle, with @n words of flags; 0 or an error's number */
 int iwt_method(struct conn *c, uint16_t object, uint16_t method, uint32_t handle,
 	       int n, uint32_t flags)
 {
@@ -301,7 +301,7 @@ void *iwt_slot(const struct ring *r, uint32_t idx, uint32_t entries)
 	return r->at + r->first + (size_t)(idx % entries) * r->stride;
 }
 
-/* A raw send work request */
+/* Posts a raw send work request. */
 void iwt_raw(struct conn *c, const struct iwt_send_wqe *w,
 		const struct iwt_sge *sge, int n)
 {

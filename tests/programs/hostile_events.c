@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a hostile process says of its completion queue, and never reads. */
+/* A hostile process asks for events of its completion queue, and never reads them. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 
 #include "hostile.h"
 
-/* More than an event could wait for in any device, and than the memory of one page. */
+/* More than the limit for waiting events in any device, and more than fit in a page. */
 #define EVENTS	2000
-/* What SECURITY.md says that a process can have without a call. */
+/* SECURITY.md: the number of events that a process can have without a call. */
 #define BOUND	32
 
-/* One completion, for which the word that arms says ANY. */
+/* Arms the queue by the word in its ring (ANY), and makes one completion. */
 static void armed_completion(struct conn *c, uint64_t id)
 {
 	struct ibv_wc wc;
@@ -37,7 +37,7 @@ static int unread(struct conn *c)
 	return n;
 }
 
-/* Arms for ever, by the ring alone, and never reads an event. */
+/* Arms again and again, only by the ring, and never reads an event. */
 void iwt_arms(void)
 {
 	struct conn *c = iwt_dial(true);
@@ -46,12 +46,12 @@ void iwt_arms(void)
 	for (i = 0; i < EVENTS; i++)
 		armed_completion(c, i);
 	n = unread(c);
-	/* with the last one what was armed meanwhile counts, too */
+	/* one more: an arm that was made meanwhile counts together with the last event */
 	if (n < BOUND || n > BOUND + 1)
 		iwt_fail("%d of %d events", n, EVENTS);
 	if (!(iwt_ctl(&c->scq)->flags & IWT_RING_ARM_BY_CALL))
 		iwt_fail("it is not told to call");
-	/* that it has read them changes nothing; that it calls does */
+	/* reading the events changes nothing; a call does */
 	armed_completion(c, i++);
 	if (unread(c))
 		iwt_fail("an event without a call");
@@ -66,7 +66,7 @@ void iwt_arms(void)
 		iwt_fail("%d of %d events after a call", n, EVENTS);
 }
 
-/* By calls: each gives one event, or so many if the ring is used as well. */
+/* Arms by calls: each gives one event. */
 void iwt_arms_called(void)
 {
 	struct conn *c = iwt_dial(true);
@@ -85,7 +85,7 @@ void iwt_arms_called(void)
 		iwt_fail("%d events of %d", n, EVENTS);
 }
 
-/* Objects of another kind, or none; flags, lengths and attributes that are none. */
+/* Methods on objects of another kind, or none; wrong flags, lengths and attributes. */
 void iwt_methods(void)
 {
 	struct conn *c = iwt_dial(true);

@@ -49,7 +49,7 @@ void iwt_fail(const char *fmt, ...)
 static const struct {
 	const char *name;
 	void (*fn)(void);
-	int ends;	/* the signal that ends it */
+	int ends;	/* the signal that ends the case */
 } cases[] = {
 	{ "honest, to begin with", iwt_honest, 0 },
 	{ "operations that are not for processes, or are none", iwt_opcodes, 0 },
@@ -74,7 +74,7 @@ static const struct {
 	{ "events that are asked for by calls and never read", iwt_arms_called, 0 },
 };
 
-/* Return: did it end as it should? */
+/* Return: did the child end as it should? */
 static bool in_child(void (*fn)(void), int ends)
 {
 	pid_t pid = fork();
@@ -82,7 +82,7 @@ static bool in_child(void (*fn)(void), int ends)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* everything in a case waits for less than that in all */
+		/* all waits of a case together are shorter */
 		alarm(PATIENCE * 5);
 		fn();
 		_exit(0);

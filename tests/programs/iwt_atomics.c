@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_atomics: many queue pairs, and a processor of the other host, at one word.
+ * iwt_atomics: many queue pairs, and a processor of the other host, change one word.
  *
  *	iwt_atomics -s ADDRESS [-p PORT]		until it is killed
  *	iwt_atomics -c ADDRESS [-p PORT] [-q QPS] [-n ADDS]
  *
- * The server only has words, and a thread that adds 1 to the first of them as
- * fast as it can while the client says so. The client lets QPS
- * queue pairs add 1 to it ADDS times each, many at a time, and then has them
- * count up another word by compare and swap. No operation may get lost, and no
- * two may have found the same value. Results in TAP.
+ * The server has the words, and a thread that adds 1 to the first word as fast as
+ * it can, from the client's start command to its stop command. On the client each of
+ * QPS queue pairs adds 1 to this word ADDS times, many at a time; then they count up
+ * another word by compare and swap. No operation may get lost, and no two operations
+ * may have found the same value. Results in TAP.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -35,7 +35,7 @@ struct conn {
 	struct rdma_cm_id *id;
 	struct grant to;
 	uint32_t posted, done;	/* adds, then swaps */
-	uint64_t last;		/* found */
+	uint64_t last;		/* the last value found */
 };
 
 static const char *port = "7475";
@@ -139,7 +139,7 @@ static int serve(const char *address)
 
 static struct conn *conns;
 static struct ibv_cq *cq;
-static uint64_t *sink;		/* DEPTH for each queue pair, and WORDS to read to */
+static uint64_t *sink;		/* DEPTH for each queue pair, then WORDS for the server's */
 static struct ibv_mr *sinks;
 
 static void dial(struct conn *c, const char *address)
@@ -166,7 +166,7 @@ static uint64_t *slot(const struct conn *c, uint32_t n)
 	return &sink[(c - conns) * DEPTH + n % DEPTH];
 }
 
-/* @at: where the sink of a fetch is, or the source of a write */
+/* @at: the sink of a fetch, or the source of a write */
 static void post(struct conn *c, enum ibv_wr_opcode op, uint32_t word, uint64_t *at, uint32_t len,
 		 uint64_t compare_add, uint64_t swap)
 {
@@ -247,7 +247,7 @@ static void add(void)
 	if (!found)
 		die("memory");
 	tell(conns, START);
-	do	/* however few the additions from here are, some meet those from there */
+	do	/* start when the server adds, so that some additions of both meet */
 		read_words(conns, w);
 	while (!w[ADDED]);
 	for (c = conns; c < conns + n_qps; c++)
@@ -290,7 +290,7 @@ static void swap(void)
 		c->last = 0;
 		post(c, IBV_WR_ATOMIC_CMP_AND_SWP, SWAPPED, slot(c, 0), 8, 0, 1);
 	}
-	/* the value found is the next one to expect */
+	/* each swap expects the value that the one before has found or stored */
 	while (n < all) {
 		c = reap();
 		was = *slot(c, 0);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_conn: connections, many of them, accepted, rejected and dropped.
+ * iwt_conn: many connections are accepted, rejected and dropped.
  *
  *	iwt_conn -s [-a ADDRESS] [-p PORT] [-b BACKLOG] [-n CONNECTIONS]
  *	iwt_conn -c ADDRESS [-p PORT] [-n CONNECTIONS] [-r ROUNDS] [-w AT A TIME] [-k] [-x]
  *
- * A request's private data tells the server what to do: the first octet is a
- * command, the second how many octets of private data to answer with. Without
- * -n the client goes through rejections and sizes of private data; with -n it
- * opens that many connections, all at once or -w at a time, and exchanges -r
- * messages on all of them, and the server is ready for as many at a time;
- * with -k it keeps them until it gets SIGUSR1; with -x it expects that nobody listens. Results in TAP.
+ * A request's private data tell the server what to do: the first octet is a
+ * command, the second is the number of octets of private data in the answer. Without
+ * -n the client tests rejections and sizes of private data; with -n it opens
+ * CONNECTIONS connections, all at once or -w at a time, and exchanges -r messages
+ * on each of them (a server with -n is ready for this number at a time). With -k the
+ * client keeps its connections until it gets SIGUSR1; with -x it expects that nobody
+ * listens. Results in TAP.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -89,7 +90,7 @@ static void setup_device(struct ibv_context *v)
 	if (pd)
 		return;
 	pd = ibv_alloc_pd(v);
-	/* each connection may have all of its work requests in there */
+	/* room for all work requests of all connections */
 	if (connections * 2 * (RECVS + 1) > cqe)
 		cqe = connections * 2 * (RECVS + 1);
 	chan = ibv_create_comp_channel(v);
@@ -111,7 +112,7 @@ static int setup_conn(struct conn *c)
 	return rdma_create_qp(c->id, pd, &a);
 }
 
-/* Work request ids: the connection's address, with the slot in its low bits (it is aligned) */
+/* Work request ids: the connection's (aligned) address, with the slot in the low bits */
 static int post_recv(struct conn *c, uint32_t slot)
 {
 	struct ibv_sge sge = { (uintptr_t)c->buf + slot * MSG_LEN, MSG_LEN, c->mr->lkey };
@@ -163,7 +164,7 @@ static void server_request(struct rdma_cm_id *id, const uint8_t *data, uint32_t 
 	struct conn *c;
 	uint32_t i;
 
-	/* the rest of the request must have come through as well */
+	/* the rest of the request must have arrived, too */
 	if (len > 2 && !same(data + 2, len, len - 2))
 		cmd = DROP;
 	fill(answer, n + 1000, n);
@@ -204,7 +205,7 @@ static void server_cm(void)
 		server_request(id, data, len);
 	} else if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_CONNECT_ERROR) {
 		rdma_disconnect(id);
-		/* completions that are still in the queue name it: leave it to the end */
+		/* completions in the queue still name this connection: free it at the end */
 		((struct conn *)id->context)->down = true;
 	}
 }
@@ -325,7 +326,7 @@ static bool try_connect(struct conn *c, struct sockaddr *addr, const uint8_t *pr
 	return true;
 }
 
-/* Sends cmd with plen octets of private data in all, wants n back. */
+/* Sends @cmd with @plen octets of private data in all, and expects @n octets back. */
 static void one(struct sockaddr *addr, uint8_t cmd, uint32_t plen, uint32_t n)
 {
 	struct conn *c = new_conn(NULL);
@@ -401,7 +402,7 @@ static uint32_t wanted, begun, up, through, gone, wrong;
 static struct conn **conns;
 static struct sockaddr *target;
 
-/* Begins connections until as many are under way as may be. */
+/* Begins connections until @at_a_time are under way. */
 static void begin_some(void)
 {
 	while (begun < wanted && begun - up < at_a_time) {
@@ -503,7 +504,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Serves events until *what reaches wanted; false when something is wrong or time is over. */
+/* Serves events until *what reaches wanted; false when something is wrong or the time is over. */
 static bool until(uint32_t *what)
 {
 	double end = now() + timeout_s;

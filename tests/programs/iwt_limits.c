@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many objects does a device give, and what becomes of the room of one that is
+ * How many objects can be made on a device, and can one more be made after one is
  * destroyed? Prints TAP.
  *
- *	iwt_limits DEVICE max KIND		as many as the device says that it has
+ *	iwt_limits DEVICE max KIND		as many as the device's attributes say
  *	iwt_limits DEVICE some KIND ERROR LEAST MOST [SIZE]
- *						LEAST to MOST, of SIZE entries each, then ERROR
+ *						LEAST to MOST objects, of SIZE entries each,
+ *						then ERROR
  *
- * KIND is pd, cq, qp or mr. The commands are uverbs' own: nothing is mapped, so that
- * only the kernel's memory and limits count.
+ * KIND is pd, cq, qp or mr. The program uses uverbs' own commands and maps nothing, so
+ * that only the kernel's memory and limits count.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -54,7 +55,7 @@ struct command {
 	};
 };
 
-/* All answers that tell of an object begin with its handle. */
+/* All answers about an object begin with its handle. */
 union answer {
 	uint32_t handle;
 	struct ib_uverbs_alloc_pd_resp pd;
@@ -183,7 +184,7 @@ static uint32_t device_max(const struct kind *k)
 	}
 }
 
-/* At least @least and at most @most; then @want, unless one is given back. */
+/* Between @least and @most can be made; then @want is the error, until one is destroyed. */
 static void fill(const struct kind *k, uint32_t least, uint32_t most, int want)
 {
 	uint32_t last = 0, handle, n = 0;
@@ -215,7 +216,7 @@ static void open_device(const char *name, const struct kind *k)
 			ctx = ibv_open_device(list[i]);
 	if (!ctx)
 		die(name);
-	/* what such an object needs */
+	/* the objects that this kind needs */
 	size = 1;
 	if (k->make == make_qp || k->make == make_mr)
 		err = make_pd(&pd);

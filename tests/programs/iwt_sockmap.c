@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_sockmap CGROUP PORT: a program of BPF puts each socket that a listener of PORT
- * gets into a map of sockets, before the listener can have it. Until standard input
- * ends; then prints how many.
+ * iwt_sockmap CGROUP PORT: loads a BPF program that puts each socket of a new connection to
+ * PORT into a map of sockets, before the listener gets it. Runs until standard input ends,
+ * then prints the number of sockets.
  *
- * By bpf(2) alone: what libraries make of it differs from one release to the next.
+ * Uses bpf(2) only, because libraries differ from one release to the next.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static int bpf(int command, union bpf_attr *attr)
 	return syscall(__NR_bpf, command, attr, sizeof(*attr));
 }
 
-/* Status 4: this kernel can't. */
+/* Ends with status 4 if this kernel cannot do it. */
 static void die(const char *what)
 {
 	fprintf(stderr, "%s: %s\n%s", what, strerror(errno), log_text);
@@ -57,7 +57,7 @@ static int make_map(uint32_t type, uint32_t value, uint32_t entries)
 	return fd;
 }
 
-/* @count[0] says how many are in @socks. */
+/* Element 0 of the map @count is the number of sockets in the map @socks. */
 static int load(int socks, int count, uint16_t port)
 {
 	struct bpf_insn prog[] = {

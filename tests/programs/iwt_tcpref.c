@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_tcpref: what TCP does on the same path, between a client and a server that
- * were given the same options. Messages of -S octets are written to -q
- * connections, and the server reads them (or, with -D, has the kernel discard
- * them: one copy of the data, as RDMA has); the client's time ends when the
- * server has seen the end of all. -l: messages that are answered, one at a time.
- * -m: idle connections, and what they cost the kernel.
+ * iwt_tcpref: measures TCP on the same path, between a client and a server with
+ * the same options. The client writes messages of -S octets to -q connections, and
+ * the server reads them (with -D the kernel discards them instead: the data are copied
+ * once, as with RDMA); the client's time ends when the server has seen the end of all
+ * connections. -l: messages that are answered, one at a time.
+ * -m: idle connections, and the kernel's memory for them.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ static int socket_of(const struct addrinfo *ai)
 	return fd;
 }
 
-/* all octets, in either direction; false at the end of the stream */
+/* Sends or receives all octets; false at the end of the stream. */
 static bool all(int fd, ssize_t (*io)(int, void *, size_t, int), size_t len)
 {
 	size_t done = 0;
@@ -73,7 +73,7 @@ static ssize_t send_some(int fd, void *p, size_t len, int flags)
 	return send(fd, p, len, flags | MSG_NOSIGNAL);
 }
 
-/* Messages go where a buffer for one of them is, as those of RDMA do. */
+/* Messages go into a buffer of the length of one message, as with RDMA. */
 static ssize_t receive(int fd)
 {
 	static uint32_t at;
@@ -142,7 +142,7 @@ static void server(void)
 		all(fds[0], send_some, o.size);
 }
 
-/* one connection, the usual way */
+/* One connection: blocking sends. */
 static uint64_t stream_one(int fd)
 {
 	uint64_t n;
@@ -152,7 +152,7 @@ static uint64_t stream_one(int fd)
 	return n;
 }
 
-/* many: whichever has room */
+/* Many connections: sends on those that have room. */
 static uint64_t stream_many(const int *fds)
 {
 	struct epoll_event ev[64], add = { .events = EPOLLOUT };
@@ -223,7 +223,7 @@ static void connect_some(const struct addrinfo *ai, int *fds, unsigned int n)
 	}
 }
 
-/* both ends of a connection are here */
+/* Both ends of a connection are on this machine. */
 static void client_memory(const struct addrinfo *ai, int *fds, struct bench_result *r)
 {
 	uint64_t before, start = bench_now();
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 	buf = malloc(buf_len);
 	if (!buf)
 		bench_die("memory");
-	/* what nobody wrote to is the same page again and again */
+	/* without a write all pages of the buffer would be the same zero page */
 	memset(buf, 0x5a, buf_len);
 	if (o.server)
 		server();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads that post to the same queue pairs, by ibv_post_send() and by ibv_wr_*(), and
- * threads that poll the one completion queue of all of them, by ibv_poll_cq() and by
- * ibv_start_poll(). Each request completes once, and the last one of each thread is what
- * the peer's memory has. Then one thread is in the middle of a poll when another one polls,
- * which is too rare to count on otherwise.
+ * Several threads post to the same queue pairs, by ibv_post_send() and by ibv_wr_*(), and
+ * several threads poll the only completion queue, by ibv_poll_cq() and by
+ * ibv_start_poll(). Each request must complete once, and the peer's memory must hold the
+ * last value of each thread. Then one thread polls while another one is in the middle of
+ * a poll, which otherwise happens too rarely.
  *
  *	iwt_threads ADDRESS [POSTS]
  *
- * The peer is iwt_hostile -s. Nobody waits between two posts unless a queue is full,
- * so that the device counts on polling where no processor is idle.
+ * The peer is iwt_hostile -s. Posting threads do not wait between two posts unless a queue
+ * is full, so that the device relies on polling where no processor is idle.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -50,7 +50,7 @@ static struct ibv_cq_ex *cq;
 static struct ibv_mr *mr;
 static uint64_t result[QPS][POSTERS];
 static uint32_t posts = 20000;
-/* of each request: did it complete? */
+/* for each request: has it completed? */
 static atomic_uchar *seen[POSTERS];
 static atomic_uint done, bad;
 
@@ -125,7 +125,7 @@ static int post(struct conn *c, bool extended, uint64_t wr_id, uint64_t addr, ui
 	return ibv_wr_complete(c->ex);
 }
 
-/* Each queue pair in turn; the value that stays at the peer is that of the last post. */
+/* Posts to each queue pair in turn; the peer's memory keeps the value of the last post. */
 static void *poster(void *arg)
 {
 	uint64_t me = (uintptr_t)arg;
@@ -209,7 +209,7 @@ static void *poller(void *arg)
 	return NULL;
 }
 
-/* The last value of each thread in the peer's memory. */
+/* Reads the last value of each thread from the peer's memory, and compares it. */
 static void compare(struct conn *c, int q)
 {
 	struct ibv_sge sge = { (uintptr_t)result[q], sizeof(result[q]), mr->lkey };
@@ -228,7 +228,7 @@ static void compare(struct conn *c, int q)
 		sched_yield();
 	if (n < 0 || wc.status)
 		die("read");
-	/* posts of number q, q + QPS, ...; what is written is one more */
+	/* posts with numbers q, q + QPS, ...; the written value is the number plus 1 */
 	want = (posts - 1 - q) / QPS * QPS + q + 1;
 	for (i = 0; i < POSTERS; i++)
 		if (result[q][i] != want) {
@@ -262,9 +262,9 @@ static void *take_one(void *arg)
 }
 
 /*
- * Two requests. The first is read between ibv_start_poll() and ibv_end_poll(), while another
- * thread polls, for a time in which it would take the same one if nothing kept it back.
- * Then it gets the second.
+ * Two requests complete. This thread reads the first one between ibv_start_poll() and
+ * ibv_end_poll(). Another thread polls meanwhile, long enough to take the same completion if
+ * nothing prevented this. After ibv_end_poll() it must get the second one.
  */
 static void overlap(struct conn *c, bool extended)
 {
@@ -300,7 +300,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 2)
 		posts = strtoul(argv[2], NULL, 0);
-	/* what hangs is ended, and fails */
+	/* a hang ends with a signal, and fails */
 	alarm(PATIENCE);
 	for (i = 0; i < POSTERS; i++) {
 		seen[i] = calloc(posts, 1);

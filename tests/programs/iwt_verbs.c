@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_verbs DEVICE: what verbs must leave alone when they fail, and take when it
- * is harmless. Prints TAP. Needs no connection.
+ * iwt_verbs DEVICE: verbs that fail must change nothing, and harmless flags and attributes
+ * must be accepted. Prints TAP. Needs no connection.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void open_device(const char *name)
 	need(cq, "ibv_create_cq");
 }
 
-/* Flags that are named and zero, as some programs have them, are no flags. */
+/* comp_mask names the flags: zero, as some programs pass it, means no flags. */
 static struct ibv_qp *make_qp(uint32_t flags)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -83,7 +83,7 @@ static struct ibv_qp_attr query(struct ibv_qp *qp)
 	return attr;
 }
 
-/* Does it fail with @err (0: not at all), and is the queue pair as it must be? */
+/* Does it fail with @err (0: not at all), with the expected state and rights afterwards? */
 static void modify(struct ibv_qp *qp, const char *what, struct ibv_qp_attr attr, int mask, int err,
 		   enum ibv_qp_state state, unsigned int rights)
 {

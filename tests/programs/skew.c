@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LD_PRELOAD: the private parts of the commands that a provider of another version would
- * give, in the place of those of this one. IWT_SKEW says what it is like:
+ * LD_PRELOAD library: replaces the private parts of the provider's commands by those of
+ * another version of the provider. IWT_SKEW selects the version:
  *
- *	features	an older one, which knows no features
- *	short		an older one, whose answers end earlier
- *	long		a newer one, which has more in both, of no effect
- *	context, cq, qp	a newer one, which asks for more in that command: the kernel
- *			must refuse it
+ *	features	older: knows no features
+ *	short		older: its answers are shorter
+ *	long		newer: requests and answers are longer, the rest has no effect
+ *	context, cq, qp	newer: asks for more in this command, and the kernel must refuse
+ *			it
  *
- * At the end it says on standard error how often it did so.
+ * At the end it prints on standard error how many commands it changed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,14 +26,14 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#define MORE		16	/* octets, in what is longer */
+#define MORE		16	/* octets to add */
 #define LESS		8
 #define ATTRS		32
 #define MAX		256
 
 static unsigned int changed, refused;
 
-/* A command with a private part, as it is given to the kernel. */
+/* A command with a private part, as the kernel gets it */
 struct command {
 	struct ib_uverbs_ioctl_hdr hdr;
 	struct ib_uverbs_attr attrs[ATTRS];
@@ -75,7 +75,7 @@ static struct ib_uverbs_attr *find(struct command *c, uint16_t id)
 	return NULL;
 }
 
-/* Octets of up to eight are in the attribute itself. */
+/* Up to eight octets are in the attribute itself. */
 static void lengthen_in(struct command *c, bool unknown)
 {
 	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_IN);
@@ -95,7 +95,7 @@ static void lengthen_in(struct command *c, bool unknown)
 	c->hdr.length = sizeof(c->hdr) + c->hdr.num_attrs * sizeof(c->attrs[0]);
 }
 
-/* Return: how many octets the provider gets of the longer answer, and where. */
+/* Return: the number of octets of the longer answer that the provider gets; *to: where */
 static uint16_t lengthen_out(struct command *c, void **to)
 {
 	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_OUT);
@@ -136,8 +136,8 @@ static int call(int fd, unsigned long request, void *arg)
 }
 
 /*
- * The command for a context as it was written before there were ioctls, for one that is
- * refused: not every kernel gives back all that it took for the other one.
+ * Asks for a context by write(2), as before ioctls existed, when the request is to be refused:
+ * some kernels leak memory when they refuse the ioctl.
  */
 static int write_context(int fd)
 {
@@ -188,7 +188,7 @@ static int skewed(int fd, struct ib_uverbs_ioctl_hdr *hdr, const char *name)
 		if (memcmp(c.out + len, none, MORE))
 			abort();
 	}
-	/* the kernel writes the handles of new objects there */
+	/* the kernel writes the handles of new objects into the attributes */
 	for (i = 0; i < hdr->num_attrs; i++)
 		if (c.attrs[i].attr_id != UVERBS_ATTR_UHW_IN &&
 		    c.attrs[i].attr_id != UVERBS_ATTR_UHW_OUT)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* iwt_ulp: what its files share. */
+/* iwt_ulp: declarations that its files share. */
 #ifndef ULP_H
 #define ULP_H
 
@@ -27,13 +27,13 @@ struct ulp_mem {
 extern struct ibv_context *ulp_ctx;
 extern struct ulp_conn ulp_conn[ULP_IDS];
 
-/* the arguments KEY=VALUE of the command at hand */
+/* the arguments KEY=VALUE of the current command */
 const char *ulp_str(const char *key);
 uint64_t ulp_num(const char *key, uint64_t other);
 bool ulp_has(const char *key, char flag);
 uint8_t *ulp_hex(const char *key, size_t *len);
 
-/* its answer: parts of a line, and errors, which take the place of all parts */
+/* its answer: parts of a line, or an error, which replaces all parts */
 void ulp_put(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ulp_put_hex(const char *key, const void *octets, size_t len);
 int ulp_err(int err, const char *what);

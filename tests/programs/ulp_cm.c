@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_ulp: connections. Each has a channel for events of its own. */
+/* iwt_ulp: connections. Each has its own channel for events. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static int cmd_listen(void)
 	return 0;
 }
 
-/* The event that must come next; nothing is kept of it. */
+/* The next event must be @want; its contents are dropped. */
 static int expect(struct ulp_conn *c, enum rdma_cm_event_type want)
 {
 	enum rdma_cm_event_type got;
@@ -85,7 +85,7 @@ static int expect(struct ulp_conn *c, enum rdma_cm_event_type want)
 	return got == want ? 0 : ulp_err(EPROTO, rdma_event_str(got));
 }
 
-/* resolve id= addr= port= [src=]: as far as a queue pair can be made */
+/* resolve id= addr= port= [src=]: resolves everything, so that a queue pair can be made */
 static int cmd_resolve(void)
 {
 	struct ulp_conn *c = conn_new(ulp_num("id", 0));
@@ -171,7 +171,7 @@ static void conn_param(struct rdma_conn_param *p, uint8_t **data)
 	};
 }
 
-/* What both sides of a connection say, by @call, which is called @what. */
+/* Calls @call (named @what) with the parameters of either side of a connection. */
 static int agree(int (*call)(struct rdma_cm_id *id, struct rdma_conn_param *p), const char *what)
 {
 	struct ulp_conn *c = conn_arg();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_ulp: an upper layer that does what it is told, a line at a time.
+ * iwt_ulp: an upper layer that executes commands, one line at a time.
  *
  *	COMMAND [KEY=VALUE]...		on standard input
  *	ok [KEY=VALUE]...		on standard output, or
  *	err NUMBER TEXT			with an errno
  *
- * Objects have the numbers that the commands give them. Protection domains and
- * completion queues appear when first named (pd=0, cq=0 unless told). Octets
- * are in hexadecimal, times in milliseconds. The commands are beside their
- * functions, in the tables at the end of ulp_cm.c, ulp_obj.c and ulp_post.c.
+ * Commands give objects their numbers. Protection domains and completion queues
+ * are made when a command first names them (default: pd=0, cq=0). Octets are in
+ * hexadecimal, times in milliseconds. Each command is described at its function;
+ * the tables at the end of ulp_cm.c, ulp_obj.c and ulp_post.c list them.
  */
 #include <errno.h>
 #include <poll.h>

@@ -127,7 +127,7 @@ static int access_flags(void)
 	       (ulp_has("access", 'z') ? IBV_ACCESS_ZERO_BASED : 0);
 }
 
-/* The same len octets of memory n times, one behind the other. */
+/* Maps the same @len octets of memory @n times, one behind the other. */
 static uint8_t *map_again(size_t len, unsigned int n)
 {
 	int fd = memfd_create("iwt_ulp", 0);
@@ -143,7 +143,7 @@ static uint8_t *map_again(size_t len, unsigned int n)
 	return p;
 }
 
-/* Memory of a region, off octets behind the beginning of a page */
+/* Makes the memory of a region, @off octets behind the beginning of a page. */
 static int mem_make(struct ulp_mem *m, size_t off)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -168,8 +168,8 @@ static int mem_make(struct ulp_mem *m, size_t off)
 
 /*
  * mr mr= len= [off=] [access=lwrabz] [pd=] [iova=] [fill=] [ro=1] [of=] [again=]: addr= stag= lkey=
- * off= octets behind the beginning of a page; of= shares the memory of another; again= so many
- * times the same len octets (whole pages)
+ * off= octets behind the beginning of a page; of= shares the memory of another region; again=
+ * maps the same len octets (whole pages) this number of times
  */
 static int cmd_mr(void)
 {
@@ -209,7 +209,7 @@ static int cmd_mr(void)
 	return 0;
 }
 
-/* dereg mr=: its memory can still be looked at */
+/* dereg mr=: its memory can still be dumped */
 static int cmd_dereg(void)
 {
 	struct ulp_mem *m = ulp_mem(ulp_num("mr", 0));

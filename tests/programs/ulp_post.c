@@ -34,7 +34,7 @@ static int sges(struct ibv_sge *sge)
 	return n;
 }
 
-/* recv id= | srq= [wr=] [n=] [sge=]: n of them, wr rising by 1, memory by the length */
+/* recv id= | srq= [wr=] [n=] [sge=]: n receives; wr rises by 1, the address by the length */
 static int cmd_recv(void)
 {
 	struct ulp_conn *c = ulp_str("srq") ? NULL : ulp_conn_of(ulp_num("id", 0));
@@ -138,8 +138,8 @@ static int wr_fill(struct ibv_send_wr *wr)
 
 /*
  * post id= op= [wr=] [n=] [sge=] [flags=usfi] [stag=] [raddr=] [imm=] [inv=] [add=] [swap=]
- * n of them in one list, wr rising by 1. u: unsignalled. For cas, add= is what is
- * compared. bind: mw= mr= [off=] [len=] [access=] [rkey=].
+ * n requests in one list; wr rises by 1. u: unsignalled. For cas, add= is the value to
+ * compare. bind: mw= mr= [off=] [len=] [access=] [rkey=].
  */
 static int cmd_post(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_verify: two processes, one connection, every byte checked.
+ * iwt_verify: two processes check every octet that goes over one connection.
  *
- * The client drives. It sends each test case over a plain TCP connection (the
- * control channel, which is never the thing under test); both sides then run
- * the case, in the role of the requester (who posts the operations) or of the
- * responder, and swap their verdicts at its end.
+ * The client controls the test. It sends each test case over a plain TCP connection (the
+ * control channel, which is never under test); both sides then run the case, one as
+ * the requester (it posts the operations), the other as the responder, and exchange their
+ * verdicts at the end of the case.
  */
 #ifndef IWT_VERIFY_H
 #define IWT_VERIFY_H
@@ -62,13 +62,13 @@ static inline bool iwt_is_atomic(uint8_t kind)
 	return kind == IWT_FETCH_ADD || kind == IWT_CMP_SWAP;
 }
 
-/* What is sent goes into the receive buffer. */
+/* The data go into the receive buffer. */
 static inline bool iwt_is_send(uint8_t kind)
 {
 	return kind == IWT_SEND || kind == IWT_SEND_INV || kind == IWT_SEND_IMM;
 }
 
-/* It takes a receive buffer and completes there. */
+/* The operation uses a receive buffer and completes there. */
 static inline bool iwt_takes_recv(uint8_t kind)
 {
 	return iwt_is_send(kind) || kind == IWT_WRITE_IMM;
@@ -109,8 +109,8 @@ enum iwt_event_case {
 	IWT_EV_SENDER,		/* the sender of a solicited message hears nothing */
 	IWT_EV_ERROR,		/* armed for solicited: an error counts */
 	IWT_EV_MODERATED,	/* an event for several completions */
-	IWT_EV_MANY,		/* one arm, one event, again and again */
-	IWT_EV_BACKLOG,		/* what a poll leaves in an armed queue counts */
+	IWT_EV_MANY,		/* one arm, one event, many times */
+	IWT_EV_BACKLOG,		/* completions that a poll leaves in an armed queue count */
 	IWT_EV_CASES,
 };
 
@@ -122,8 +122,8 @@ enum iwt_neg_case {
 	IWT_NEG_WRITE_DEREG, IWT_NEG_READ_DEREG,
 	IWT_NEG_ATOMIC_RIGHTS, IWT_NEG_ATOMIC_RKEY, IWT_NEG_ATOMIC_BOUNDS, IWT_NEG_ATOMIC_PD,
 	IWT_NEG_ATOMIC_DEREG, IWT_NEG_ATOMIC_ALIGN,
-	IWT_NEG_ATOMIC_UNKNOWN, IWT_NEG_IMM_UNKNOWN,	/* to a peer that has none */
-	IWT_NEG_INV_USER,	/* a plain region is not for the peer to invalidate */
+	IWT_NEG_ATOMIC_UNKNOWN, IWT_NEG_IMM_UNKNOWN,	/* to a peer that does not know it */
+	IWT_NEG_INV_USER,	/* the peer may not invalidate a plain region */
 	IWT_NEG_SEND_LONG, IWT_NEG_NO_RECV, IWT_NEG_IMM_NO_RECV,
 	IWT_NEG_LKEY, IWT_NEG_LOCAL_BOUNDS, IWT_NEG_SINK_RIGHTS, IWT_NEG_RECV_RIGHTS,
 	IWT_NEG_FLUSH, IWT_NEG_CLOSE,
@@ -143,7 +143,7 @@ struct iwt_case {
 	uint32_t seed;
 	uint32_t msg;		/* number of the first message */
 	uint32_t max_inline;
-	uint32_t tame;		/* what any peer does: no empty pieces */
+	uint32_t tame;		/* only what every peer supports: no empty pieces */
 	uint64_t max_size;
 	/* IWT_CASE_CONNECT */
 	uint32_t use_events, use_wr, sig_all, one_cq, conn_no;
@@ -160,7 +160,7 @@ struct iwt_opts {
 	bool full;
 	bool no_neg, no_events, no_wr;
 	uint32_t ops;
-	bool corrupt;		/* spoil one octet, to see the check fail */
+	bool corrupt;		/* change one octet, to see the check fail */
 	uint32_t seed;
 };
 
@@ -211,7 +211,7 @@ int iwt_sync(struct iwt_ctx *cx, const struct iwt_sync *mine, struct iwt_sync *t
 int iwt_verdict(struct iwt_ctx *cx, int rc);
 bool iwt_peer_gave_up(struct iwt_ctx *cx);
 
-/* verify_plan.c: pure */
+/* verify_plan.c: pure functions */
 void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sge,
 		   uint32_t sge_rd, uint32_t *parts);
 void iwt_fill(uint8_t *arena, const struct iwt_plan *p, bool requester);
@@ -243,7 +243,7 @@ int iwt_poll_events(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc);
 int iwt_channel_ready(struct iwt_ctx *cx, int ms);
 double iwt_now(void);
 
-/* cases: 0, -1 after iwt_fail() */
+/* the cases return 0, or -1 after iwt_fail() */
 int iwt_batch_run(struct iwt_ctx *cx, const struct iwt_case *k, bool requester);
 int iwt_events_run(struct iwt_ctx *cx, const struct iwt_case *k, bool requester);
 int iwt_neg_run(struct iwt_ctx *cx, const struct iwt_case *k, bool requester);

@@ -31,8 +31,8 @@ static int check_send_wc(struct iwt_ctx *cx, const struct iwt_op *op, const stru
 }
 
 /*
- * The write that a receive's completion is about, if any: immediate data that
- * comes behind an ordinary write looks as if it were that one's.
+ * The write that a receive's completion reports, if any: immediate data behind an ordinary
+ * write look like the immediate data of this write.
  */
 static const struct iwt_op *write_of(const struct iwt_op *op, const struct iwt_op *first)
 {
@@ -79,7 +79,7 @@ static int nothing_left(struct iwt_ctx *cx, struct ibv_cq *cq)
 	return ibv_poll_cq(cq, 1, &wc) ? iwt_fail(cx, "one completion too many") : 0;
 }
 
-/* --corrupt: one octet of the first message that has any */
+/* --corrupt: changes one octet of the first message that is not empty */
 static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 {
 	uint32_t i, j;
@@ -95,7 +95,7 @@ static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 	}
 }
 
-/* Where only the transfer is judged: completions in whatever order, but each once. */
+/* Where only the transfer is judged: completions in any order, but each once. */
 static const struct iwt_op *out_of_order(const struct iwt_plan *p, const struct ibv_wc *wc, bool *seen)
 {
 	uint64_t i = wc->wr_id - p->op[0].msg;
@@ -148,7 +148,7 @@ static struct ibv_mr *throwaway_mr(struct iwt_ctx *cx)
 	return mr;
 }
 
-/* Immediate data takes a buffer, and whatever that is, nothing goes there. */
+/* Immediate data use up a receive buffer of any kind, and write nothing into it. */
 static int post_recv_for(struct iwt_ctx *cx, const struct iwt_op *op)
 {
 	struct iwt_buf b = { .n = 1, .piece = { { op->rem.piece[0].off - 40, 30 } } };

@@ -16,7 +16,7 @@ static void private_data(uint8_t *buf, uint32_t conn_no, bool server)
 	iwt_pattern(buf, conn_no * 2 + server + 1000000, 0, PRIV_LEN);
 }
 
-/* Where an attempt is repeated, it need not be waited for as long as one that is not. */
+/* An attempt that is repeated after a failure need not be waited for so long. */
 static int patience(struct iwt_ctx *cx, enum rdma_cm_event_type want)
 {
 	if (want == RDMA_CM_EVENT_ESTABLISHED && (cx->o.local_siw || cx->o.peer_siw) &&
@@ -25,7 +25,7 @@ static int patience(struct iwt_ctx *cx, enum rdma_cm_event_type want)
 	return cx->o.timeout;
 }
 
-/* The next event, which must be want; *evp is for the caller to acknowledge. */
+/* Waits for the next event, which must be @want; the caller acknowledges *evp. */
 int iwt_cm_wait(struct iwt_ctx *cx, struct rdma_cm_id *id, enum rdma_cm_event_type want,
 		struct rdma_cm_event **evp)
 {
@@ -107,7 +107,7 @@ static int setup_device(struct iwt_ctx *cx)
 
 	if (cx->verbs && cx->verbs != v)
 		return iwt_fail(cx, "the connection is on another device than before");
-	/* it is tried once more if something was missing */
+	/* after a failure this is called again */
 	if (cx->mr)
 		return 0;
 	cx->verbs = v;
@@ -121,7 +121,7 @@ static int setup_device(struct iwt_ctx *cx)
 	cx->dev_sge_rd = cx->attr.max_sge_rd > 1 ? cx->attr.max_sge_rd : 1;
 	if (cx->dev_sge_rd > cx->dev_sge)
 		cx->dev_sge_rd = cx->dev_sge;
-	/* room for the largest message or a full batch of ordinary ones */
+	/* room for the largest message, or for a full batch of ordinary messages */
 	cx->arena_len = (cx->o.max_size > 8 << 20 ? cx->o.max_size : 8 << 20) + (1 << 20);
 	if (!cx->arena && posix_memalign((void **)&cx->arena, 4096, cx->arena_len))
 		return iwt_fail(cx, "no memory");
@@ -263,7 +263,7 @@ static int connect_server(struct iwt_ctx *cx, const struct iwt_case *k)
 	return iwt_cm_wait(cx, cx->c.id, RDMA_CM_EVENT_ESTABLISHED, NULL);
 }
 
-/* Forgets what a failed case left behind. */
+/* Drops events that a failed case left behind. */
 static void drain_cm(struct iwt_ctx *cx)
 {
 	struct pollfd pfd = { .fd = cx->ec->fd, .events = POLLIN };
@@ -289,7 +289,7 @@ int iwt_connect(struct iwt_ctx *cx, const struct iwt_case *k)
 		return -1;
 	if (cx->o.server ? connect_server(cx, k) : connect_client(cx, k))
 		return -1;
-	/* the plan must be possible on both sides */
+	/* both sides must be able to carry out the plan */
 	mine.rkey[0] = cx->dev_sge;
 	mine.rkey[1] = cx->dev_sge_rd;
 	if (iwt_sync(cx, &mine, &theirs))
@@ -306,7 +306,7 @@ int iwt_wait_disconnected(struct iwt_ctx *cx)
 	return iwt_cm_wait(cx, cx->c.id, RDMA_CM_EVENT_DISCONNECTED, NULL);
 }
 
-/* Answers a disconnect in kind. */
+/* Answers a disconnect by a disconnect. */
 int iwt_let_go(struct iwt_ctx *cx)
 {
 	/* the other side or an error may have ended the connection already */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The control channel: cases, values to swap in the middle of a case, verdicts. */
+/* The control channel: cases, values to exchange in the middle of a case, verdicts. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ static void swap_words(uint32_t *first, const void *end)
 		*w = htonl(*w);
 }
 
-/* From the byte order of this side to that of the network, or back. */
+/* Converts between the byte order of this side and that of the network. */
 static void swap_message(struct message *m, uint32_t type)
 {
 	swap_words(&m->type, &m->k);
@@ -68,7 +68,7 @@ static int transfer_octets(struct iwt_ctx *cx, struct message *m, bool out)
 		struct pollfd pfd = { .fd = cx->ctl, .events = out ? POLLOUT : POLLIN };
 		ssize_t n;
 
-		/* the peer may be busy with the step that it is allowed cx->o.timeout for */
+		/* the peer may be busy with a step, for which it has cx->o.timeout */
 		if (poll(&pfd, 1, cx->o.timeout * 3 * 1000) <= 0) {
 			cx->ctl_dead = true;
 			return iwt_fail(cx, "no word from the peer");
@@ -166,7 +166,7 @@ static void note_peer(struct iwt_ctx *cx, const struct message *m)
 	cx->peer_err[IWT_ERRLEN - 1] = 0;
 }
 
-/* Both sides meet; each hands the other its values (either may be NULL). */
+/* Both sides wait for each other, and exchange values (either pointer may be NULL). */
 int iwt_sync(struct iwt_ctx *cx, const struct iwt_sync *mine, struct iwt_sync *theirs)
 {
 	struct message m = { .type = MSG_SYNC };
@@ -198,7 +198,7 @@ int iwt_verdict(struct iwt_ctx *cx, int rc)
 		if (transfer(cx, &m, false))
 			return -1;
 		if (m.type != MSG_VERDICT)
-			continue;	/* a step that the peer took and we did not */
+			continue;	/* the peer made a step that we did not make */
 		if (!m.rc)
 			break;
 		note_peer(cx, &m);
@@ -206,7 +206,7 @@ int iwt_verdict(struct iwt_ctx *cx, int rc)
 	return rc || cx->peer_failed ? -1 : 0;
 }
 
-/* While one waits for a completion: has the other given up already? */
+/* Used while this side waits for a completion: has the peer given up already? */
 bool iwt_peer_gave_up(struct iwt_ctx *cx)
 {
 	struct pollfd pfd = { .fd = cx->ctl, .events = POLLIN };

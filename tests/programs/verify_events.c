@@ -4,11 +4,11 @@
 #include <string.h>
 #include "verify.h"
 
-/* How long to listen for an event that must not come. */
+/* How long to wait for an event that must not come. */
 #define SILENCE_MS 150
-/* More arms than a process may make without a call, several times over. */
+/* Several times more arms than a process may make without a call. */
 #define MANY 150
-/* How long one is put off: as long as can be. */
+/* The period of moderation: the longest possible one. */
 #define PERIOD_US 65535
 
 const char *iwt_event_name(uint32_t which)
@@ -40,7 +40,7 @@ static int send_empty(struct iwt_ctx *cx, uint64_t wr_id, unsigned int flags)
 	return 0;
 }
 
-/* The peer answers a Read when it has delivered what was sent before. */
+/* The peer answers a Read after it has delivered all earlier messages. */
 static int read_nothing(struct iwt_ctx *cx)
 {
 	struct ibv_send_wr wr = { .wr_id = MANY + 1, .opcode = IBV_WR_RDMA_READ,
@@ -132,7 +132,7 @@ static int requester(struct iwt_ctx *cx, uint32_t which)
 		for (i = 1; i <= 3; i++)
 			if (send_empty(cx, i, 0))
 				return -1;
-		/* another connection carries the sync: it must not overtake them */
+		/* the sync goes over another connection: it must not overtake the Sends */
 		if (read_nothing(cx))
 			return -1;
 		return iwt_sync(cx, NULL, NULL);
@@ -148,7 +148,7 @@ static int responder_unsolicited(struct iwt_ctx *cx)
 {
 	if (take(cx, 1, IBV_WC_SUCCESS) || expect_silence(cx, "after an ordinary message"))
 		return -1;
-	/* the arm is still there */
+	/* the queue is still armed */
 	if (iwt_sync(cx, NULL, NULL) || expect_event(cx, "after a solicited message"))
 		return -1;
 	return take(cx, 2, IBV_WC_SUCCESS);
@@ -178,8 +178,9 @@ static int moderate(struct iwt_ctx *cx, uint16_t count)
 }
 
 /*
- * One of three completions that an event waits for: it comes, but not before the
- * time is over. Then as many as it waits for, and one without moderation: it comes.
+ * An event waits for three completions, and one comes: the event comes, but not before the
+ * period is over. Then as many completions come as an event waits for, and later one without
+ * moderation: an event comes each time.
  */
 static int responder_moderated(struct iwt_ctx *cx, double start)
 {
@@ -196,7 +197,7 @@ static int responder_moderated(struct iwt_ctx *cx, double start)
 	return take(cx, 4, IBV_WC_SUCCESS);
 }
 
-/* Each arm gives one event: none is lost, and none comes too much. */
+/* Each arm gives one event: no event is lost, and none is added. */
 static int responder_many(struct iwt_ctx *cx)
 {
 	const struct iwt_buf spare = { .n = 1, .piece[0].len = 1 };
@@ -216,7 +217,7 @@ static int responder_many(struct iwt_ctx *cx)
 	return 0;
 }
 
-/* Three are there before the queue is armed; the event comes when the first is taken. */
+/* Three completions precede the arm; the event comes when the first one is taken. */
 static int responder_backlog(struct iwt_ctx *cx)
 {
 	if (iwt_sync(cx, NULL, NULL) || arm(cx, cx->c.rcq, 0) ||

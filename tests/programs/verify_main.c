@@ -56,7 +56,7 @@ static int serve(struct iwt_ctx *cx)
 			iwt_disconnect(cx);
 			return 0;
 		}
-		/* the client hears of a failure, and judges it */
+		/* the client gets the failure, and judges it */
 		if (run_case(cx, &k) && cx->err[0])
 			fprintf(stderr, "# server: %s\n", cx->err);
 	}
@@ -85,7 +85,7 @@ static void skip(const char *what, const char *why)
 	n_skipped++;
 }
 
-/* A peer that is this wrong is not worth more time. */
+/* After so many failures the rest is not worth the time. */
 #define MAX_FAILED 12
 
 static int command(struct iwt_ctx *cx, const struct iwt_case *k)
@@ -125,7 +125,7 @@ static int connect_as(struct iwt_ctx *cx, const struct config *cf)
 	rc = command(cx, &k);
 	if (rc)
 		return rc;
-	/* the initiator speaks first */
+	/* the initiator must send the first message */
 	k.kind = IWT_CASE_BATCH;
 	k.sizes = IWT_SZ_1M;
 	k.max_size = 0;
@@ -134,8 +134,8 @@ static int connect_as(struct iwt_ctx *cx, const struct config *cf)
 }
 
 /*
- * Between iw_tcp and siw a connection may take a second attempt, which is said; only
- * what it carries then is judged.
+ * Between iw_tcp and siw a connection may need a second attempt, which is reported; only
+ * the data over it are judged.
  */
 static int connect_with(struct iwt_ctx *cx, const struct config *cf)
 {
@@ -148,7 +148,7 @@ static int connect_with(struct iwt_ctx *cx, const struct config *cf)
 	return connect_as(cx, cf);
 }
 
-/* All stretches of a size set; after a failure the connection is made anew. */
+/* Runs all parts of a size set; after a failure it makes a new connection. */
 static void batches(struct iwt_ctx *cx, const struct config *cf, struct iwt_case k, const char *what)
 {
 	static struct iwt_plan p;
@@ -182,7 +182,7 @@ static void sizes(struct iwt_ctx *cx, const struct config *cf, uint32_t from_ser
 		if (!(cx->o.ops & 1 << op))
 			continue;
 		k.ops = 1 << op;
-		/* not all have sizes */
+		/* not all operations have sizes */
 		for (k.sizes = 0; k.sizes <= (op < IWT_SEND_IMM ? top : IWT_SZ_SMALL); k.sizes++) {
 			k.flags = k.sizes == IWT_SZ_SMALL ? 0 : IWT_F_SIGNALED;
 			batches(cx, cf, k, op_name[op]);
@@ -222,7 +222,7 @@ static void variations(struct iwt_ctx *cx, const struct config *cf, uint32_t fro
 	k.ops = cx->o.ops;
 	k.sizes = IWT_SZ_RANDOM;
 	k.flags = IWT_F_SIGNALED | IWT_F_INLINE | IWT_F_SOLICITED;
-	/* a fenced read is refused there */
+	/* siw refuses a fenced read */
 	if (!cx->o.local_siw && !cx->o.peer_siw)
 		k.flags |= IWT_F_FENCE;
 	for (i = 0; i < cx->o.rounds; i++) {
@@ -245,7 +245,7 @@ static int data_cases(struct iwt_ctx *cx)
 	for (i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
 		const struct config *cf = &configs[i];
 
-		/* left out, which is no test that could not run */
+		/* left out on purpose: this is no skipped test */
 		if (cf->wr && cx->o.no_wr)
 			continue;
 		if (cf->wr && (cx->o.local_siw || cx->o.peer_siw)) {
@@ -264,7 +264,7 @@ static int data_cases(struct iwt_ctx *cx)
 	return 0;
 }
 
-/* Cases that need a connection of their own, and a good one after them. */
+/* A case that needs its own connection; a good connection follows. */
 static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t from_server,
 		     const char *name)
 {
@@ -282,7 +282,7 @@ static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t
 	report(cx, rc, text);
 }
 
-/* What is posted to a peer that does not know it */
+/* Operations that the peer does not know: only iw_tcp to siw. True: leave the case out. */
 static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
 	bool offender_siw = from_server ? cx->o.peer_siw : cx->o.local_siw;
@@ -293,8 +293,8 @@ static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 }
 
 /*
- * Error cases that are played only where both ends are judged, or where the end
- * that is has the say in how they come out.
+ * Error cases that are run only where both ends are judged, or where the end that is
+ * judged decides the result. True: leave the case out.
  */
 static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
@@ -317,7 +317,7 @@ static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_serve
 			which == IWT_NEG_LOCAL_BOUNDS || which == IWT_NEG_SINK_RIGHTS));
 }
 
-/* Events are judged at the side that has them. */
+/* Is this an event of siw? Only events of iw_tcp's side are judged. */
 static bool event_of_siw(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
 	bool at_server = (which == IWT_EV_SENDER) == !!from_server;

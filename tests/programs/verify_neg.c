@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What must not work. Each case ends the connection; what is checked is that
- * both sides learn of it in the right way, that nothing was placed, that
- * everything outstanding is flushed in order, and (by the case that follows)
- * that the next connection works.
+ * Operations that must fail. Each case ends the connection; it checks that both sides learn
+ * of this in the right way, that no data were placed, that everything outstanding is
+ * flushed in order, and (by the case that follows) that the next connection works.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +12,8 @@
 #include "verify.h"
 
 #define VLEN	1000		/* octets of the region that is attacked */
-#define VOFF	4096		/* where it is in the arena */
-#define AREA	16384		/* what is watched of the arena */
+#define VOFF	4096		/* offset of the region in the arena */
+#define AREA	16384		/* octets of the arena that are watched */
 #define RECVS	4
 #define RLEN	64		/* octets of each posted receive, from AREA on */
 
@@ -65,7 +64,7 @@ static bool is_atomic(uint32_t which)
 	return which >= IWT_NEG_ATOMIC_RIGHTS && which <= IWT_NEG_ATOMIC_UNKNOWN;
 }
 
-/* There is nowhere to put it. */
+/* No receive is posted for the message. */
 static bool has_no_recv(uint32_t which)
 {
 	return which == IWT_NEG_NO_RECV || which == IWT_NEG_IMM_NO_RECV;
@@ -90,7 +89,7 @@ static int expect_async(struct iwt_ctx *cx)
 	struct ibv_async_event ev;
 
 	if (cx->o.local_siw)
-		return 0;	/* not every failure is told there */
+		return 0;	/* siw does not report every failure */
 	while (iwt_now() < end) {
 		bool ours;
 
@@ -187,7 +186,7 @@ static int check_first(struct iwt_ctx *cx, uint32_t which, const struct ibv_wc *
 {
 	enum ibv_wc_status want = IBV_WC_REM_ACCESS_ERR;
 
-	/* A Write or Send may be complete here before the peer objects. */
+	/* A Write or Send may be complete before the peer refuses it. */
 	if (!is_read(which) && !is_atomic(which) && is_remote(which))
 		return 0;
 	if (which == IWT_NEG_SEND_LONG || has_no_recv(which) || which == IWT_NEG_RECV_RIGHTS)
@@ -240,11 +239,11 @@ static int offender(struct iwt_ctx *cx, uint32_t which)
 	iwt_pattern(cx->arena + VOFF, 7, 0, VLEN);
 	if (iwt_sync(cx, NULL, &to) || post_offence(cx, which, &to))
 		return -1;
-	/* only the transfer is judged here, not what is posted after the Terminate */
+	/* with siw only the transfer is judged, not requests posted after the Terminate */
 	if (cx->o.local_siw)
 		return take(cx, cx->c.scq, 1, &wc) || check_first(cx, which, &wc) ? -1 :
 		       iwt_wait_disconnected(cx);
-	/* too late is not an error of the caller, but must complete like the rest */
+	/* a post that comes too late succeeds, and must complete like the others */
 	if (post(cx, IBV_WR_SEND, 2, 0, 1, cx->mr->lkey, &to))
 		return -1;
 	if (take(cx, cx->c.scq, 1, &wc) || check_first(cx, which, &wc))
@@ -261,7 +260,7 @@ static int offender(struct iwt_ctx *cx, uint32_t which)
 	return 0;
 }
 
-/* A read whose sink must not be written */
+/* A read into a region without the right to write */
 static int sink_without_right(struct iwt_ctx *cx)
 {
 	struct ibv_mr *mr = ibv_reg_mr(cx->pd, cx->arena + VOFF, VLEN, 0);
@@ -386,7 +385,7 @@ static int drop_target(struct iwt_ctx *cx, struct target *t)
 	return 0;
 }
 
-/* What the posted receives must come to. */
+/* Checks the completions of the posted receives. */
 static int victim_recvs(struct iwt_ctx *cx, uint32_t which)
 {
 	struct ibv_wc wc;
@@ -419,7 +418,7 @@ static int victim_steps(struct iwt_ctx *cx, uint32_t which, const struct iwt_syn
 	if (is_remote(which) || which == IWT_NEG_SEND_LONG || has_no_recv(which))
 		if (expect_async(cx))
 			return -1;
-	/* a message that is too long may have filled its receive, and no more */
+	/* a message that is too long may have filled its receive, but nothing else */
 	if (!iwt_is_poison(cx->arena, AREA, &where) ||
 	    !iwt_is_poison(cx->arena + AREA + RLEN, 8192, &where))
 		return iwt_fail(cx, "octet %llu was written", (unsigned long long)where);

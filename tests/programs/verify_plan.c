@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a batch consists of, and what memory must look like before and after.
- * Both sides compute the same plan from the same case.
+ * The operations of a batch, and the contents of memory before and after it. Both
+ * sides compute the same plan from the same case.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@ static const uint32_t small_sizes[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 3
 static const uint32_t page_sizes[] = { 4095, 4096, 4097, 8191, 8192, 8193, 12287, 16385 };
 static const uint32_t k64_sizes[] = { 65535, 65536, 65537 };
 
-/* The n-th size of a set; false after the last. Ranges straddle what a segment carries. */
+/* The n-th size of a set; false after the last. Ranges reach across a segment's payload. */
 static bool size_of(uint32_t set, uint32_t n, uint32_t *len)
 {
 	switch (set) {
@@ -64,7 +64,7 @@ static uint64_t word(uint32_t msg, uint64_t i)
 	return x ^ x >> 31;
 }
 
-/* The octets of the pattern are the same whatever the byte order of a side. */
+/* The octets of the pattern do not depend on the byte order of a side. */
 static uint64_t pattern_word(uint32_t msg, uint64_t i)
 {
 	return htole64(word(msg, i));
@@ -176,7 +176,7 @@ static uint32_t random_size(uint64_t *s, uint64_t max_size)
 	return rnd(s) % (t + 1);
 }
 
-/* The word that an atomic operation finds, and what it leaves. */
+/* The word that an atomic operation finds; word_after() is the word that it leaves. */
 static uint64_t word_before(const struct iwt_op *op)
 {
 	return word(op->msg, 0);
@@ -184,7 +184,7 @@ static uint64_t word_before(const struct iwt_op *op)
 
 uint64_t iwt_operand_of(const struct iwt_op *op)
 {
-	/* carries through all octets now and then */
+	/* sometimes a carry goes through all octets */
 	return op->msg % 3 ? word(op->msg, 1) : 0 - word_before(op);
 }
 
@@ -201,7 +201,7 @@ static uint64_t word_after(const struct iwt_op *op)
 	return iwt_compare_of(op) == word_before(op) ? iwt_operand_of(op) : word_before(op);
 }
 
-/* In the order of the wire */
+/* In the byte order of the network */
 uint32_t iwt_imm_of(const struct iwt_op *op)
 {
 	return htobe32(0x01020304 ^ op->msg * 2654435761u);
@@ -224,7 +224,7 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		len = 0;
 	op->len = len;
 	op->msg = k->msg + p->n;
-	/* a flag that is allowed occurs half of the time; completion always for a random third */
+	/* each allowed flag is set half of the time; without a choice all are signalled */
 	op->flags = rnd(s) & k->flags;
 	if (!(k->flags & IWT_F_SIGNALED))
 		op->flags |= IWT_F_SIGNALED;
@@ -236,7 +236,7 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		loc_sge = sge_rd;
 	if (iwt_is_atomic(op->kind))
 		loc_sge = 1;
-	/* so that its completion tells when it is done, whatever the order */
+	/* its completion then tells when it is done, in any order of completions */
 	if (k->tame && op->kind == IWT_READ)
 		op->flags |= IWT_F_SIGNALED;
 	split(&op->loc, &p->loc_used, len, loc_sge, k->tame, s);
@@ -258,10 +258,10 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 }
 
 /*
- * Fills in the plan of stretch k->part and says in *parts how many stretches
- * there are. The last operation is always an empty signalled SEND: it tells the
- * responder that everything before it has been placed. Atomic operations may be
- * done after a Send behind them is delivered (RFC 7306 5.4), unless that waits.
+ * Fills in the plan of part k->part and stores in *parts how many parts there are.
+ * The last operation is always an empty signalled SEND: it tells the responder that
+ * everything before it has been placed. Atomic operations may be done after a Send
+ * behind them is delivered (RFC 7306 5.4), unless the Send is fenced.
  */
 void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sge,
 		   uint32_t sge_rd, uint32_t *parts)
@@ -303,7 +303,7 @@ static bool is_source(const struct iwt_op *op, bool requester)
 	return requester != iwt_is_fetch(op->kind);
 }
 
-/* An atomic operation's word is a number, in the byte order of the side that has it. */
+/* The word of an atomic operation is a number, in the byte order of the responder. */
 static void fill_word(uint8_t *at, const struct iwt_op *op)
 {
 	uint64_t w = word_before(op);
@@ -343,7 +343,7 @@ static int check_gap(const uint8_t *arena, uint64_t from, uint64_t to, uint32_t 
 	return -1;
 }
 
-/* The requester gets what the word was, the responder has what it became. */
+/* The requester must get the old word, the responder must have the new one. */
 static int check_word(const uint8_t *at, const struct iwt_op *op, bool requester, char *err)
 {
 	uint64_t v, want = requester ? word_before(op) : word_after(op);

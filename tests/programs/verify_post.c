@@ -29,8 +29,8 @@ static uint32_t to_sges(struct iwt_ctx *cx, const struct iwt_buf *b, struct ibv_
 }
 
 /*
- * Inline data must be taken before the call returns, and needs no key: it is
- * posted from a copy that is spoiled right afterwards.
+ * Inline data must be copied before the call returns, and need no key: they are posted
+ * from a copy that is overwritten right afterwards.
  */
 struct bounce {
 	uint8_t data[4096];
@@ -107,7 +107,7 @@ static int post_classic(struct iwt_ctx *cx, const struct iwt_plan *p, const stru
 		if (!op->len && (tame || op->msg % 2))
 			wr[i].num_sge = 0;
 		set_remote(&wr[i], op, to->addr + op->rem.piece[0].off, to->rkey[i]);
-		/* chains of differing length */
+		/* chains of different lengths */
 		if (i + 1 < p->n && op->msg % 5)
 			wr[i].next = &wr[i + 1];
 	}
@@ -250,7 +250,7 @@ static int poll_busy(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc)
 	return n < 0 ? iwt_fail(cx, "ibv_poll_cq: %s", strerror(errno)) : 0;
 }
 
-/* Waits up to ms for an event of the completion channel and takes it: 1, 0 or -1. */
+/* Waits up to @ms for an event of the completion channel and takes it: 1; 0: none; -1: error */
 int iwt_channel_ready(struct iwt_ctx *cx, int ms)
 {
 	struct pollfd pfd = { .fd = cx->c.chan->fd, .events = POLLIN };
@@ -278,7 +278,7 @@ int iwt_poll_events(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc)
 		if (!n) {
 			if (ibv_req_notify_cq(cq, 0))
 				return iwt_fail(cx, "ibv_req_notify_cq: %s", strerror(errno));
-			/* what came before the queue was armed raises no event */
+			/* completions before the arm may raise no event */
 			n = ibv_poll_cq(cq, 1, wc);
 		}
 		if (n)

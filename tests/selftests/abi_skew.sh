@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A provider of another version than the module: what they share may be shorter or longer.
+# The provider is of another version than the module: the structures that they share may be
+# shorter or longer.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify ibv_rc_pingpong rdma
@@ -8,10 +9,10 @@ only_iw_tcp "it is the ABI of iw_tcp"
 two_links
 shim=$IWT_BIN/skew.so
 
-# was NAME FILE: the shim did something to the program that wrote this
+# was NAME FILE: the shim changed something in the program that wrote FILE
 was() { grep -q "^# skew $1: [1-9]" "$2"; }
 
-# skewed NAME [OPTION...]: verified traffic by such a provider at both ends
+# skewed NAME [OPTION...]: verified traffic with such a provider at both ends
 skewed() {
 	local name=$1
 	shift
@@ -20,7 +21,7 @@ skewed() {
 	check "$name: and the server" was "$name" "$TMP/server"
 }
 
-# refused NAME: what it asks for in that command is not there
+# refused NAME: the module refuses a command that asks for a feature that it does not have
 refused() {
 	LD_PRELOAD=$shim IWT_SKEW=$1 in_a timeout 30 ibv_rc_pingpong -d "$DEV_A" -g 0 >"$TMP/refused" 2>&1
 	if [ $? -lt 124 ] && grep -q "^# skew $1: .*, 1 refused" "$TMP/refused"; then
@@ -33,7 +34,7 @@ refused() {
 
 skewed short
 skewed long
-# no immediate data, no atomic operations, as with the other driver
+# no immediate data and no atomic operations, as with siw
 skewed features --local-siw --peer-siw
 for name in context cq qp; do
 	refused $name

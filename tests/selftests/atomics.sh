@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Atomic operations of many queue pairs on one word, against each other and
-# against the processor there (RFC 7306 5.3).
-# IWT_ATOMICS: how many from each queue pair
+# Atomic operations of many queue pairs on one word, at the same time as each other and as
+# those of the processor there (RFC 7306 5.3).
+# IWT_ATOMICS: number of operations of each queue pair
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_atomics
 [ "$IWT_LINK_TYPE" != siw ] || skip_all "siw has no atomic operations"
 two_links
 
-# atomics QPS: by so many at a time
+# atomics QPS: with QPS queue pairs at a time
 atomics() {
 	local srv
 	start in_b "$IWT_BIN/iwt_atomics" -s $IP_B >"$TMP/server"

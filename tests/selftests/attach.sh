@@ -19,7 +19,7 @@ api errors icmp $IP_A
 api race race $IP_A
 api "race, IPv4 in IPv6" race ::ffff:$IP_A
 
-# the example of the provider: by RDMA with itself, in text with others
+# The provider's example program: it speaks RDMA with itself, text with other programs
 example() {
 	start in_b "$IWT_BIN/iwtdv_hello" "$DEV_B" 7178 >"$TMP/hello-b" 2>&1
 	wait_listen "$NS_B" 7178
@@ -43,7 +43,7 @@ else
 	missing "the example" iwtdv_hello
 fi
 
-# a peer that speaks for itself
+# A peer in Python that speaks MPA, DDP and RDMAP itself
 serve() {
 	start in_b "$IWT_BIN/iwt_attach" serve "$DEV_B" $IP_B 7176 >"$TMP/serve" 2>&1
 	SRV=$PID
@@ -54,7 +54,7 @@ tap peer in_a timeout 200 python3 "$(dirname "$0")/../peer/attach.py" $IP_B 7176
 check "the server ends well" ended "$SRV"
 grep -q "^connect: Protocol error" "$TMP/serve" || diag <"$TMP/serve"
 
-# two programs, one of which goes in the middle, by itself or with its link
+# Two programs; one is killed in the middle of the traffic, or its link is deleted
 said() { grep -q "$1" "$2"; }
 pair_of() {
 	serve
@@ -83,7 +83,8 @@ check "client killed: no queue pair is left" busywait 20 no_qps "$DEV_A"
 check "client killed: no connection is left" wait_in 20 "$NS_B" no_connections 7176
 stop "$SRV"
 
-# before the Reply: nobody answers, and then somebody else listens
+# The peer never answers, and the initiator is killed before the Reply; then another program
+# listens on the same port
 for signal in TERM KILL; do
 	start in_b python3 -c "
 import socket, time

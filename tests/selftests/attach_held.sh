@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Attached sockets that something else uses as well: it owns the socket without end, takes it at
-# the worst moment, or is still in a system call that began before the attach.
+# Attached sockets that something else uses as well: it owns the socket without end, takes
+# the socket at the worst moment, or is still in a system call that began before the attach.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach rdma rping
@@ -15,7 +15,7 @@ tap held in_a_ held
 tap crowd in_a_ crowd
 tap late in_a_ late
 
-# A link goes though a socket of its is somebody's. HOW: hold, ambush
+# The link is deleted while something else owns one of its sockets. HOW: hold, ambush
 says() { grep -q "$1" "$TMP/owned"; }
 link_goes() {
 	local how=$1 prog
@@ -35,7 +35,7 @@ link_goes() {
 	check "$how: the connection ends with that" busywait 20 none_established
 }
 
-# the file that is still open keeps it
+# The file that is still open keeps the module loaded
 stays() {
 	timeout 20 modprobe -r iw_tcp >"$TMP/unload" 2>&1
 	[ $? -eq 1 ] && grep -q 'in use' "$TMP/unload"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The budgets of receiving and flushing: a lot of either is done in steps, and nothing is lost.
+# The budgets of receiving and flushing: much of either is done in steps, and nothing is lost.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach
@@ -9,7 +9,7 @@ two_links
 
 # room for megabytes that nobody has read
 in_net "$NS_A" sysctl -qw net.ipv4.tcp_rmem="4096 131072 33554432"
-# its own /sys would have no counters
+# The /sys of "ip netns exec" would have no counters
 for what in steps gap window; do
 	in_net "$NS_A" timeout 120 "$IWT_BIN/iwt_attach" $what "$DEV_A" $IP_A >"$TMP/$what" 2>&1
 	subtests $what "$TMP/$what" $?

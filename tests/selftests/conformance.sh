@@ -25,12 +25,12 @@ dev=$IF_B
 [ "$path" != loopback ] || dev=lo
 one_link() { net_setup "$mtu" && link_add "$NS_B" "$DEV_B" "$dev"; }
 one_link || { not_ok "a link"; ktap_finish; }
-# a segment is what TCP makes of it, also for who looks at packets
+# Without offloads, packets are TCP's segments also for a program that looks at packets
 in_a ethtool -K "$IF_A" tso off gso off gro off >/dev/null 2>&1
 in_b ethtool -K "$IF_B" tso off gso off gro off >/dev/null 2>&1
 
-# Nothing is sent twice for want of an answer within two round trips, which are
-# short for a slow machine: it changes what comes behind, segments and all.
+# No tail loss probes: TCP sends them when no answer comes within two round trips, which are
+# short for a slow machine, and they change the segments that follow.
 no_probes() { in_net "$1" sysctl -qw net.ipv4.tcp_early_retrans=0; }
 
 case $path in

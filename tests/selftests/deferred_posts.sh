@@ -1,18 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Deferred posts, without a doorbell: they go out though the process stops polling its
-# completion queue, on which the device relied, and while the device waits for an answer.
+# Deferred posts, without a doorbell: they go out although the process stops polling its
+# completion queue, and the device relied on this polling; and they go out while the device
+# waits for an answer.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench rdma
 two_links
 
-# two that poll on one processor wait for its slices of time
+# Two processes that poll on one processor wait for their time slices
 last=$(($(nproc) - 1)) rounds=25 answers=5000
 [ "$last" -gt 0 ] || rounds=6 answers=300
 [ -z "${IWT_QUICK:-}" ] || rounds=6 answers=300
 
-# how often the client was counted on, and came; nothing where nobody is
+# How often the device relied on the client's polling and the client polled; prints nothing
+# if the device has no such counter
 flushes() { counter "$DEV_B" cq_flush 2>/dev/null || :; }
 
 # both PORT OPTION...: both ends poll, each on its own processor if there are two
@@ -30,7 +32,7 @@ both() {
 # still PORT OPTION...: posts, then looks for no completions
 still() { both "$@" -m still -n $rounds; }
 
-# answer PORT OPERATION: each waits for the other's message, and answers at once
+# answer PORT OPERATION: each end waits for the other's message, and answers at once
 answer() { both "$1" -o "$2" -m lat -S 8 -n $answers; }
 
 hits() { counter "$DEV_A" reply_hit 2>/dev/null || echo 0; }
@@ -44,7 +46,7 @@ echo "# $(($(hits) - before)) answers were waited for"
 before=$(flushes)
 check "small requests go out without a look" still 18700 -S 64
 check "large ones as well" still 18701 -S 20000
-# a machine that often stands still is too slow to be counted on at every time
+# A machine that often stands still is too slow for the device to rely on it each time
 port=18702
 while [ -n "$before" ] && [ "$(flushes)" -eq "$before" ] && [ $port -lt 18712 ]; do
 	still $port -S 64 || break

@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Allocations that fail: of each that the module, a link, an object, a connection or data
-# take, in the context of their caller or in any other, one after the other
-# (tests/programs/faults_main.c). What is left behind is for the gate of the laboratory to
-# find, and for kmemleak.
-# In other contexts than the caller's some of them, unless IWT_FAULTS=all.
+# Allocations that fail: each one that the module, a link, an object, a connection or data
+# need, in the context of their caller or in any other, one after the other
+# (tests/programs/faults_main.c). The gate of the laboratory and kmemleak find what is left
+# behind. Outside the caller's context only some of them fail, unless IWT_FAULTS=all.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_faults rping rdma
 only_iw_tcp "what other drivers do then is not tested"
 want_settings
 if [ ! -e /proc/self/fail-nth ] || [ ! -e /sys/kernel/debug/failslab ]; then
-	# the laboratory that is made for this
+	# The "debug" laboratory is made for this
 	! grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env || missing_all "fault injection"
 	skip_all "no fault injection in this kernel"
 fi
@@ -19,7 +18,7 @@ fi
 stride=11
 [ "${IWT_FAULTS:-}" != all ] || stride=1
 
-# A namespace that something refers to keeps its end of the pair, and with it the other one.
+# A namespace that something refers to keeps its end of the veth pair, and so the other end.
 peer_is_gone() { ! ip -n "$NS_B" link show "$IF_B"; }
 
 two_namespaces

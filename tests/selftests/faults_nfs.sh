@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NFS over RDMA while allocations of this driver fail: of those that it, or what it calls,
-# asks for while a mount is made, used and ended, at either end, the first, then the second
-# and so on, until there are no more. A mount may fail, and the next one must not; what is
-# written is read back right; nothing hangs, and nothing is left, which is for the gate of
-# the laboratory to find, and for kmemleak.
-# Some of them, farther and farther apart; with IWT_FAULTS=all each of the first hundred, and
-# each eleventh behind.
+# NFS over RDMA while allocations of this driver fail. The test makes, uses and ends mounts,
+# and fails the first allocation of the driver and of the functions that it calls, at either
+# end, then the second and so on, until there are no more. A mount may fail, and the next one
+# must not; what is written is read back right; nothing hangs, and nothing is left, which the
+# gate of the laboratory and kmemleak check.
+# It fails some of the allocations, farther and farther apart; with IWT_FAULTS=all each of the
+# first hundred, and every eleventh of the rest.
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
 
@@ -24,17 +24,18 @@ require rpc.nfsd mount.nfs
 
 nfs=$(realpath "$(dirname "$0")/../consumers/nfs.sh")
 
-# client COMMAND...: at the client's host, where it mounts
+# client COMMAND...: runs COMMAND on the client's host, which mounts
 client() { nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" "$@"; }
 host_is_ready() { client mkdir -p $NFS_AT; }
 
 mounted() { client grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }
 
-# What is made to fail, or not: $FAULT is "" or the program that does, with its arguments
+# The commands in which an allocation may fail: $FAULT is "", or the program that makes
+# allocations fail, with its arguments
 mount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" mount.nfs $NFS_FROM $NFS_AT \
 	-o "$NFS_OPTIONS"; }
 umount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" umount $NFS_AT; }
-# Through the page cache and around it, so that each octet is sent and comes back
+# Writes through the page cache and reads around it, so that each octet is sent and comes back
 use_it() {
 	# shellcheck disable=SC2016
 	$FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" bash -c '
@@ -43,8 +44,8 @@ use_it() {
 }
 other_data() { head -c 300000 /dev/urandom >"$TMP/data"; }
 
-# with KIND N COMMAND: COMMAND while the N-th allocation fails. RC is its status, and FAILED
-# whether one did.
+# with KIND N COMMAND: runs COMMAND while the N-th allocation fails. RC is its status; FAILED
+# is empty if no allocation failed.
 with() {
 	local FAULT="$IWT_BIN/iwt_faultnth $1 iw_tcp $2"
 	FAILED=1
@@ -54,7 +55,7 @@ with() {
 	[ "$RC" -lt 60 ]
 }
 
-# A step with a fault, and what has to be true of it. FAULT is empty where none is meant.
+# The steps: each is done with a fault, then checked. FAULT is empty where nothing is to fail.
 FAULT=
 step_mount() {
 	with "$1" "$2" mount_it || return
@@ -76,7 +77,8 @@ step_umount() {
 	fi
 }
 
-# next N: a mount has thousands, most of them for its memory regions
+# next N: the allocation to fail after the N-th. A mount makes thousands of them, most for its
+# memory regions.
 next() {
 	if [ "${IWT_FAULTS:-}" != all ]; then
 		echo $(($1 * 2 + 1))
@@ -90,7 +92,7 @@ next() {
 # faults STEP KIND
 faults() {
 	local n=1 fails=0 said=0 calm=0 what="$1: $2"
-	# once more: two processors may have counted one for the other
+	# Twice without a fault, because two processors may have counted for each other
 	while [ "$n" -le $MOST ] && [ $calm -lt 2 ]; do
 		if ! "step_$1" "$2" $n >"$TMP/step" 2>&1; then
 			not_ok "$what: number $n"

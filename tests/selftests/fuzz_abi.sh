@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Everything that a process can do with a device, with mutations (iwt_fuzzabi), for 10 seconds
-# unless told; some of its processes have no privileges, small limits and a group of 48 MiB.
-# The rounds' seeds are in the kernel's log, and repeat a round:
+# by default; some of its processes have no privileges, small limits and a group of 48 MiB.
+# The kernel's log has the seed of each round; a seed repeats its round:
 #
 #	fuzz_abi.sh [--time SECONDS] [OPTION OF iwt_fuzzabi]...
 #	fuzz_abi.sh --round 0x123 --threads 1

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Against siw, the kernel's own software iWARP, as an independent peer: each in
-# both roles, both sides transferring, all data verified, CRC on and off.
-# IWT_QUICK: not the largest messages, without CRC data alone, and no long FPDUs.
-# IWT_CRC: with (on) or without (off) alone.
+# Tests iw_tcp against siw, the kernel's own software iWARP, as an independent peer: each in
+# both roles, both sides transfer, all data are verified, CRC on and off.
+# IWT_QUICK: not the largest messages, only data without CRC, and no long FPDUs.
+# IWT_CRC: only with CRC (on) or only without (off).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rping
@@ -14,7 +14,7 @@ two_namespaces
 crc_param=/sys/module/$IWT_LINK_TYPE/parameters/crc
 large_param=/sys/module/$IWT_LINK_TYPE/parameters/large_fpdus
 
-# set_crc on|off: for links made from now on (siw goes along with either)
+# set_crc on|off: for links made from now on (siw accepts either)
 set_crc() {
 	modprobe -q "$IWT_LINK_TYPE"
 	modprobe -q siw
@@ -38,19 +38,19 @@ both() {
 	links "$a" "$b" || { not_ok "$what: links"; unlinks; return; }
 	[ "$a" = siw ] && { ca=(--local-siw); sb=(--peer-siw); }
 	[ "$b" = siw ] && { ca=(--peer-siw); sb=(--local-siw); }
-	# a responder that is still at its Reply is not met by the first message then
+	# Far off, the first message does not arrive while siw is still sending its Reply
 	[ "$b" != siw ] || distance "far off" || diag <<<"no netem here"
 	pair "$what: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
 	verify_pair "$what" $IP_B "${size[@]}" "${ca[@]}" -- "${sb[@]}"
 	for tool in ib_write_bw ib_read_bw ib_send_bw; do
 		if [ "$a" = siw ]; then
-			# it listens on every device, and both have the port in
+			# siw listens on every device, and both devices use the port in
 			# the caller's namespace
 			skip "$what: $tool" "perftest cannot listen beside siw"
 			continue
 		fi
-		# the sockets of the connection before, which are closed at the
-		# leisure of the other kind, may still have their port
+		# The sockets of the connection before may still have their port: the
+		# other driver closes them late
 		port=$((port + 1))
 		pair "$what: $tool" $port "$tool -R -F -p $port -n 50 -s 65536" \
 			"$tool -R -F -p $port -n 50 -s 65536 $IP_B"
@@ -59,12 +59,12 @@ both() {
 	unlinks
 }
 
-# octets_of_fpdu DEVICE: as it sends them, on average
+# octets_of_fpdu DEVICE: the average length of the FPDUs that DEVICE has sent
 octets_of_fpdu() { echo $(($(counter "$1" tx_bytes) / ($(counter "$1" tx_fpdu) + 1))); }
 
 # large CLIENT-TYPE SERVER-TYPE: FPDUs longer than a segment are offered, without CRC, as
-# the user guide has it for siw. That says of them in its Reply what the Request said,
-# whatever it sends itself, and nothing in its Request.
+# the user guide describes it for siw. siw's Reply repeats what the Request said about long
+# FPDUs, whatever siw sends itself; siw's Request says nothing about them.
 large() {
 	local what="long FPDUs, $1 connects to $2" opts=(--max-size 70000 --rounds 1 --no-neg --no-events --no-wr)
 	local dev=$DEV_A want=-gt octets ca=(--peer-siw) sb=(--local-siw)
@@ -79,15 +79,15 @@ large() {
 	unlinks
 }
 
-# what older kernels' siw registers is bounded for root, too
+# siw of older kernels limits the memory that root registers, too
 ulimit -l unlimited
 size=(--max-size 1048576 --rounds 2)
 [ -z "${IWT_QUICK:-}" ] || size=(--max-size 70000 --rounds 1)
 port=18515
 was=$(cat "$crc_param" 2>/dev/null)
 large_was=$(cat "$large_param" 2>/dev/null)
-# The lock checker looks at everything in the kernel, and never again after its
-# first finding: what it has to find is iw_tcp's, so it rests meanwhile.
+# lockdep checks the whole kernel, and stops after its first finding. It is off during this
+# test, so that it does not stop at a fault of siw.
 locks=/proc/sys/kernel/prove_locking
 [ ! -w $locks ] || echo 0 >$locks
 back() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The same over IPv6.
+# rping, ucmatose, perftest and iwt_verify over IPv6.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping iwt_verify

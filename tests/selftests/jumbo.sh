@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Segments that are longer than what FPDUs are framed in: all data, and the segments
-# are full all the same.
+# Segments that are longer than the longest FPDU: all data arrive, and the segments are
+# full nevertheless.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify iwt_bench rdma
@@ -14,6 +14,7 @@ before=$(counter "$DEV_A" tx_segs)
 check "Writes of 64 KB" bench_pair -o write -S 65536 -n $MESSAGES -w 8
 segs=$(($(counter "$DEV_A" tx_segs) - before))
 echo "# $segs segments"
-# one for a message and what its headers take; two where TCP's are half of the first window
+# One segment for a message, more for its headers; two where TCP's segments are half of the
+# first window
 check "their segments are full" [ $segs -ge $MESSAGES -a $segs -le $((MESSAGES * 9 / 4)) ]
 ktap_finish

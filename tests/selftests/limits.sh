@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What verbs refuse, and that it changes nothing; which process is charged for memory; the limits of
-# control groups, of RLIMIT_MEMLOCK and of the device (IWT_MAX=pd,cq,qp,mr: those that there
-# is memory and time for).
+# What verbs refuse, and that a refusal changes nothing; which process is charged for memory;
+# the limits of control groups, of RLIMIT_MEMLOCK and of the device (IWT_MAX=pd,cq,qp,mr: the
+# limits for which there is memory and time).
 . "$(dirname "$0")/../lib/begin.sh"
 
 ENOMEM=12 EAGAIN=11
 
-# limits PREFIX OPTION...: iwt_limits, with LESS before it
+# limits PREFIX OPTION...: runs iwt_limits, with the command LESS in front
 limits() {
 	local prefix=$1
 	shift
@@ -24,7 +24,7 @@ two_links
 in_a "$IWT_BIN/iwt_verbs" "$DEV_A" >"$TMP/verbs" 2>&1
 subtests verbs "$TMP/verbs" $?
 
-# rings of 1024 entries, of 9 pages of 4 KiB, in 1 MiB
+# Rings of 1024 entries, 9 pages of 4 KiB each, in 1 MiB
 LESS=(prlimit --memlock=1048576:1048576 setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock)
 limits "RLIMIT_MEMLOCK, completion queues" some cq $ENOMEM 20 28 1000
 limits "RLIMIT_MEMLOCK, queue pairs" some qp $ENOMEM 8 16 1000
@@ -39,7 +39,7 @@ if cg_has rdma; then
 	done
 	check "nothing stays charged" busywait "$IWT_TIME" nothing_charged
 	echo "$DEV_A hca_handle=0 hca_object=max" >"$CG/rdma.max"
-	# the RDMA core keeps a reference to a task that it refuses a context
+	# The RDMA core leaks a reference to the task when it refuses the task a context
 	if [ -e /sys/kernel/debug/kmemleak ]; then
 		skip "no context" "where leaks are looked for, the core's own is found"
 	else
@@ -50,8 +50,8 @@ else
 	skip "a group for RDMA" "this kernel has no such control groups"
 fi
 
-# of 64 MiB: the ring of a completion queue has 32, a send queue 1.4 with what belongs to
-# it. Who is at the limit is killed, or refused.
+# Of 64 MiB, the ring of a completion queue takes 32 and a send queue 1.4 with all its memory.
+# A process at the limit is killed, or refused.
 at_limit() { grep -q '^max [1-9]' "$CG/memory.events"; }
 bounded() {
 	local rc

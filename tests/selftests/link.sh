@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Links: made, removed, refused, and what they follow of their netdev.
+# Links are made, removed and refused, and follow changes of their netdev.
 # IWT_QUICK: less often
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -14,7 +14,7 @@ state_is() { in_net "$NS_A" rdma link show "$1/1" | grep -q " state $2 "; }
 gid_is() { [ "$(in_a cat "/sys/class/infiniband/$1/ports/1/gids/0" | tr -d : | cut -c1-12)" = "$2" ]; }
 has_address() { ! gid_is "$1" 000000000000; }
 gone() { ! in_net "$NS_A" rdma link show "$1/1" >/dev/null 2>&1; }
-# dev_add NAME TYPE...: a netdev of A's
+# dev_add NAME TYPE...: makes a netdev in A
 dev_add() { local n=$1; shift; ip -n "$NS_A" link add "$n" type "$@" && ip -n "$NS_A" link set "$n" up; }
 mac_of() { in_a cat "/sys/class/net/$1/address" | tr -d :; }
 
@@ -50,7 +50,7 @@ attributes() {
 	check "rdma resource show" in_a rdma resource show
 }
 
-# Each kind of netdev: add, look, delete.
+# For each kind of netdev: add a link, look at it, delete it.
 kinds() {
 	local kind name dev=iwtk$TAG
 	dev_add "dm$TAG" dummy

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The settings of a link in configfs, and what connections make of them.
+# The settings of a link in configfs, and their effect on connections.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma
@@ -10,7 +10,7 @@ want_settings
 # is NAME FILE VALUE
 is() { [ "$(setting "$1" "$2")" = "$3" ]; }
 
-# short WHAT: every operation in a few sizes
+# short WHAT: verifies every operation in a few sizes
 short() { verify_pair "$1" $IP_B --max-size 5000 --rounds 1 --no-neg --no-events --no-wr; }
 
 two_links

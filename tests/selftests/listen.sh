@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Listeners: there before the first connection, gone without holding up anybody, and
-# patient on a new link whose port is taken.
+# Listeners: they are ready before the first connection, they end without delaying anything,
+# and on a new link whose port is taken they wait for the port.
 . "$(dirname "$0")/../lib/begin.sh"
 
 READER=$KTEST/reader
 LISTEN=$(dirname "$0")/../peer/listen.py
 
-# listener NS KIND ADDRESS PORT: one of its own; its pid is in PID
+# listener NS KIND ADDRESS PORT: starts a process that listens; its pid is in PID
 listener() {
 	start nsenter --net="/run/netns/$1" python3 "$LISTEN" "${@:2}" >"$TMP/listen-$2"
 	busywait "$IWT_TIME" grep -q listening "$TMP/listen-$2"
@@ -25,8 +25,8 @@ grace() {
 	fi
 }
 
-# Several links, on which rdma_cm listens one after the other: the last one's connections
-# do not come too early, either.
+# rdma_cm listens on several links, one after the other: connections of the last link do not
+# come too early, either.
 several() {
 	local i
 	for i in 1 2 3 4 5 6 7 8; do
@@ -39,7 +39,7 @@ several() {
 	for i in 1 2 3 4 5 6 7 8; do link_del "$NS_B" "$DEV_B-$i"; done
 }
 
-# A link that comes while its port is TCP's
+# A link is made while a TCP listener has the port
 late() {
 	local tcp rdma
 	link_del "$NS_B" "$DEV_B"
@@ -57,7 +57,7 @@ late() {
 
 begin rdma rping python3
 only_iw_tcp "other drivers are not tested"
-# what a library would have loaded
+# librdmacm would have loaded this module
 modprobe -q rdma_ucm
 two_links
 in_b timeout 300 python3 "$LISTEN" first $IP_B 7400 >"$TMP/out" 2>&1

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# FPDUs longer than a segment, between links that are set so: all data verified,
-# with CRC and without, with loss; and no long FPDUs unless both links are.
+# FPDUs longer than a segment, between links that allow them: all data are verified, with
+# CRC and without, with loss; there are no long FPDUs unless both links allow them.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma tc
 only_iw_tcp "settings of iw_tcp"
 want_settings
 
-# data WHAT: all operations; sets SENT[LINK], octets of an FPDU on average
+# data WHAT: verifies all operations; sets SENT[LINK], the average octets of an FPDU
 declare -A SENT
 data() {
 	local dev
@@ -23,7 +23,7 @@ data() {
 	echo "# octets of an FPDU: ${SENT[$DEV_A]}, ${SENT[$DEV_B]}"
 }
 
-# are longer|short: compared with what they were at first; most messages are short
+# are longer|short: the FPDUs, compared with the first run; most messages are short
 are() {
 	local dev is
 	for dev in $DEV_A $DEV_B; do

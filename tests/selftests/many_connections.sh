@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Many connections at once: IWT_MANY of them (500), where there is time for it.
+# Many connections at once: IWT_MANY of them (default: 500).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_conn
@@ -17,7 +17,7 @@ srv=$PID
 wait_listen "$NS_B" 7471
 run "64 connections" -n 64
 run "once more" -n 64
-# two clients at the same time
+# Two clients at the same time
 in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B -n 32 >"$TMP/other" 2>&1 &
 other=$!
 run "32 connections, beside others" -n 32
@@ -28,15 +28,14 @@ stop "$srv"
 check "no queue pair is left" busywait 20 no_qps "$DEV_B"
 wait_free "$NS_B" 7471
 
-# Very many: of several processes, as User-Mode Linux does not do well with
-# thousands of mappings in one. All are there at a time, and none of them is the
-# only one that a message passes.
+# Very many connections, of several processes: User-Mode Linux is slow with thousands of
+# mappings in one process. All exist at the same time, and messages pass on each of them.
 MANY=${IWT_MANY:-500}
 EACH=1000
 qps() { rdma resource show "$1" | sed -n 's/.* qp \([0-9]*\).*/\1/p'; }
 has_qps() { [ "$(qps "$1")" = "$2" ]; }
 exchanged() { grep -q "messages return" "$TMP/many-$1"; }
-# what the core has for itself
+# The queue pairs of the RDMA core itself
 none_a=$(qps "$DEV_A") none_b=$(qps "$DEV_B")
 
 servers=() clients=()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Control groups for memory: programs with less than they need fail or are killed, and
-# one that is killed in the middle of everything leaves nothing, nor anything charged.
+# Control groups for memory: programs with less memory than they need fail or are killed. A
+# program that is killed in the middle of its work leaves nothing behind and nothing charged.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PAIRS=4
@@ -13,7 +13,8 @@ trap 'cleanup; cg_del 2>/dev/null' EXIT
 event() { awk -v name="$1" '$1 == name { print $2 }' "$CG/memory.events"; }
 charged() { awk '$1 == "vmalloc" { print $2 }' "$CG/memory.stat"; }
 nobody() { [ -z "$(cat "$CG/cgroup.procs")" ]; }
-# rings and sockets: what else it was charged for may be of use to others, and stays
+# Only rings and sockets: other memory that the group was charged for may still be in use by
+# others, and stays charged
 uncharged() { awk '$1 == "vmalloc" || $1 == "sock" { n += $2 } END { exit n > 0 }' "$CG/memory.stat"; }
 nothing_left() {
 	check "$1: the group has no process" busywait 20 nobody
@@ -23,7 +24,7 @@ nothing_left() {
 	check "$1: the group goes" busywait 10 cg_del
 }
 
-# servers: one for each connection
+# servers: starts one for each connection
 servers() {
 	local i
 	SERVERS=()
@@ -34,7 +35,7 @@ servers() {
 	done
 }
 
-# What the client is left with
+# tight LIMIT: a client in a group with only this much memory
 tight() {
 	local srv rc
 	cg_memory "$1"
@@ -50,7 +51,7 @@ tight() {
 }
 
 moving() { [ "$(counter "$DEV_A" rx_bytes)" -gt 10000000 ]; }
-# More and more, until there is no more
+# Takes more and more memory, until there is no more
 HOGGING='
 keep = []
 while True:
@@ -68,7 +69,7 @@ killed() {
 	check "killed: they move data" busywait "$IWT_TIME" moving
 	nap 1
 	echo "# $((($(charged) - before) >> 10)) KiB of rings are charged"
-	# two rings of at least a page, and a completion queue, for each
+	# For each: two rings of at least a page, and a completion queue
 	check "killed: its queues are charged" test $(($(charged) - before)) -ge $((PAIRS * 3 * 4096))
 	start "${GROUPED[@]}" python3 -c "$HOGGING"
 	check "killed: the group" busywait "$IWT_TIME" nobody

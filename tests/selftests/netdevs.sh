@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Connections over VLANs, bridges and bonds, with link-local addresses, and to a
-# listener of all addresses over several links: which link serves whose address.
+# Connections over VLANs, bridges and bonds, with link-local addresses, and to a listener of
+# all addresses over several links: which link serves which address.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping ib_send_bw
@@ -14,7 +14,7 @@ IF2_A=j${TAG}a IF2_B=j${TAG}b IF3_A=k${TAG}a IF3_B=k${TAG}b
 # pair_add NETDEV-OF-A NETDEV-OF-B
 pair_add() { ip link add "$1" netns "$NS_A" type veth peer name "$2" netns "$NS_B"; }
 
-# addresses NETDEV-OF-A NETDEV-OF-B N: those of network N, and both come up
+# addresses NETDEV-OF-A NETDEV-OF-B N: gives them addresses of network N, and sets both up
 addresses() {
 	local ns dev host
 	for host in 1 2; do
@@ -37,7 +37,7 @@ both() {
 	pair "$1, ib_send_bw" 18515 "ib_send_bw -R -F -n 50" "ib_send_bw -R -F -n 50 10.77.$2.2"
 }
 
-# serve ADDRESS: rping for any number of clients; SRV is its pid
+# serve ADDRESS: starts rping for any number of clients; SRV is its pid
 serve() {
 	wait_free "$NS_B" 7174
 	start in_b rping -s -P -a "$1" -V >"$TMP/serve" 2>&1
@@ -45,7 +45,7 @@ serve() {
 	wait_listen "$NS_B" 7174
 }
 
-# talk ADDRESS: a client of it
+# talk ADDRESS: runs a client of that server
 talk() {
 	local client="rping -c -a $1 -C 5 -V -v" rc
 	# shellcheck disable=SC2086
@@ -55,7 +55,7 @@ talk() {
 	well $rc "$client" "$TMP/talk"
 }
 
-# by WHAT ADDRESS LINK: a client of ADDRESS gets a connection of LINK
+# by WHAT ADDRESS LINK: a client that connects to ADDRESS gets a connection of LINK
 by() {
 	local before
 	before=$(counter "$3" conn_passive)
@@ -63,7 +63,7 @@ by() {
 	check "$1: of the right link" [ "$(counter "$3" conn_passive)" -eq $((before + 1)) ]
 }
 
-# nobody ADDRESS: it is refused
+# nobody ADDRESS: a client that connects to ADDRESS is refused
 nobody() {
 	! talk "$1" && grep -q 'RDMA_CM_EVENT_\(REJECTED\|UNREACHABLE\|CONNECT_ERROR\)' "$TMP/talk"
 }
@@ -82,7 +82,7 @@ vlan() {
 	check "and on that of the other side" link_add "$NS_B" "${DEV_B}v" "$VL_B"
 	both "VLANs" 7
 	serve ::
-	# a VLAN has the link-local address of what is below it
+	# A VLAN has the same link-local address as the net device below it
 	ll=$(own_address "$NS_B" "$VL_B")
 	for ip in $IP_B $IP6_B 10.77.7.2 fd77:7::2 "$ll%$IF_A" "$ll%$VL_A"; do
 		check "all addresses, links on VLAN and below: ${ip/*%/link-local, }" talk "$ip"
@@ -120,7 +120,7 @@ bond() {
 	both "bond" 9
 }
 
-# own_address NS NETDEV: the link-local address that it made for itself
+# own_address NS NETDEV: the link-local address that the kernel gave NETDEV
 own_address() { ip -n "$1" -o -6 addr show dev "$2" scope link | sed -n '1s|.* inet6 \([^/]*\)/.*|\1|p'; }
 
 link_local() {
@@ -129,7 +129,7 @@ link_local() {
 	pair "link-local address" 7174 "rping -s -a $ll%$IF_B -C 5 -V" "rping -c -a $ll%$IF_A -C 5 -V -v"
 	serve ::
 	by "link-local address, all addresses" "$ll%$IF_A" "$DEV_B"
-	# the same address on two net devices: for rdma_cm it is of the first
+	# The same address on two net devices: rdma_cm takes the first net device
 	for dev in $IF_B $IF2_B; do ip -n "$NS_B" addr add fe80::77:2/64 dev "$dev" nodad; done
 	for dev in $IF_A $BR_A; do
 		by "link-local address of two net devices, by $([ "$dev" = "$BR_A" ] && echo second || echo first)" "fe80::77:2%$dev" "$DEV_B"
@@ -143,7 +143,7 @@ link_local() {
 
 several() {
 	local all
-	# an address of a net device that has no link
+	# An address of a net device that has no link
 	ip -n "$NS_B" link add "d$IF_B" type dummy
 	ip -n "$NS_B" addr add 10.77.99.2/32 dev "d$IF_B"
 	ip -n "$NS_B" link set "d$IF_B" up

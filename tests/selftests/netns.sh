@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Namespaces: links that belong to one, and what their end leaves behind.
+# Network namespaces: links belong to one, and end with it.
 . "$(dirname "$0")/../lib/begin.sh"
 
 LISTEN=$(dirname "$0")/../peer/listen.py
 NS_C=iwt-$TAG-c NS_D=iwt-$TAG-d IF_C=i${TAG}c
 
-# listener NAME COMMAND...: says "listening"
+# listener NAME COMMAND...: starts COMMAND and waits until it prints "listening"
 listener() {
 	start "${@:2}" >"$TMP/listen-$1"
 	busywait "$IWT_TIME" grep -q listening "$TMP/listen-$1"
@@ -14,8 +14,8 @@ listener() {
 
 free_in() { in_net "$1" bash "$IWT_LIB/wait.sh" 5 port_is "$2" no; }
 
-# A wildcard listener is its namespace's, although rdma_cm listens on all links. Its
-# argument is the mode.
+# wildcards MODE: a wildcard listener belongs to its namespace, although rdma_cm listens on
+# all links
 wildcards() {
 	local mode=$1 here a b
 	check "$mode: a listener of the first namespace" listener here python3 "$LISTEN" rdma 0.0.0.0 7190
@@ -34,8 +34,8 @@ wildcards() {
 	stop "$a" "$b" "$here"
 }
 
-# C looks like A to older kernels: the same number, link layer address and address. (Made from
-# elsewhere, these would look for the number there.)
+# C looks like A to older kernels: the same ifindex, link layer address and IP address. (ip
+# runs in C: else older kernels would look for the ifindex in the namespace of the caller.)
 twin() {
 	local index mac
 	index=$(in_a cat "/sys/class/net/$IF_A/ifindex")
@@ -47,8 +47,8 @@ twin() {
 		busywait 20 in_net "$NS_C" ping -c 1 -W 1 $IP_B
 }
 
-# unable COMMAND...: it fails by itself; rping's status may be 255 then, and an older one
-# has said why, and waits for good
+# unable COMMAND...: COMMAND fails by itself. rping's status may be 255 then; an older rping
+# prints the reason and does not end.
 unable() {
 	local rc=0
 	"$@" >"$TMP/unable" 2>&1 || rc=$?
@@ -57,7 +57,7 @@ unable() {
 	[ $rc -eq 255 ] || failed_itself $rc || { [ $rc -eq 124 ] && grep -q '^connect error' "$TMP/unable"; }
 }
 
-# No connection leaves by the link of another namespace.
+# A process cannot connect by the link of another namespace.
 dialling() {
 	local srv
 	check "shared: a namespace like A" twin
@@ -71,7 +71,8 @@ dialling() {
 	ns_del "$NS_D"
 }
 
-# A kernel consumer connects by a link whose net device has moved, while the link goes
+# A kernel consumer connects by a link whose net device has moved to another namespace, while
+# the link is deleted
 moving() {
 	local run
 	if ! ktest_load; then
@@ -79,7 +80,7 @@ moving() {
 		return
 	fi
 	ns_add "$NS_C"
-	# there is what a socket needs
+	# A socket in C needs this address
 	ip -n "$NS_C" addr add $IP_A/24 dev lo
 	ktest moved &
 	run=$!
@@ -102,7 +103,7 @@ begin rdma rping python3
 visible() { ip netns exec "$1" rdma dev show "$2" >/dev/null 2>&1; }
 visible_here() { rdma dev show "$1" >/dev/null 2>&1; }
 mode_was=$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')
-# the kernel changes over when no other namespace is left, and they go late
+# The kernel changes the mode only when no other namespace is left, and namespaces go late
 restore_mode() { [ -z "$mode_was" ] || busywait 70 rdma system set netns "$mode_was"; }
 trap 'cleanup; restore_mode' EXIT
 
@@ -116,16 +117,16 @@ shared() {
 	moving
 	ns_del "$NS_A"
 	check "shared: the namespace's end takes its link" busywait 10 not visible_here "$DEV_A"
-	# the other end of the veth pair went with it
+	# The other end of the veth pair went with its namespace
 	check "shared: and with the pair the other link" busywait 10 not visible_here "$DEV_B"
 	ns_del "$NS_B"
 	MADE_NS=() MADE_DEV=()
 }
 
 exclusive() {
-	# The kernel changes over when no other namespace is left. Those of tests
-	# before this one last until TCP has given up the last octets to a peer
-	# that went first.
+	# The kernel changes the mode only when no other namespace is left. Namespaces of
+	# earlier tests last until TCP has given up sending the last octets to a peer that
+	# has gone already.
 	if ! busywait 180 rdma system set netns exclusive; then
 		if [ "$(lsns -nt net -o NS | wc -l)" -gt 1 ]; then
 			skip "exclusive mode" "there are other network namespaces"

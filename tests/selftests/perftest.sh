@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# perftest over rdma_cm, a few iterations of everything that iWARP has.
-# (perftest does not look at its data; verify.sh does.)
-# IWT_QUICK: one of each kind
+# perftest over rdma_cm: a few iterations of everything that iWARP has.
+# (perftest does not check its data; verify.sh does.)
+# IWT_QUICK: one test of each kind
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin ib_write_bw
 two_links
 
-# perf PROGRAM OPTIONS...: one run; the client must report its line of figures
+# perf PROGRAM OPTIONS...: one run; the client must print its line of figures
 perf() {
 	local prog=$1 what=$*
 	shift
@@ -33,7 +33,7 @@ if [ "$IWT_LINK_TYPE" != siw ]; then
 fi
 perf ib_write_bw -n 50 -s 64 --use_old_post_send
 perf ib_send_lat -n 50 -s 64 -e
-# not ib_send_bw: while it waits for the peer's leave to go on, which comes by a
-# Write on iWARP, it sleeps until one of its own requests completes
+# Not ib_send_bw: it waits for the peer's permission to go on, which comes by a Write on
+# iWARP, but meanwhile it sleeps until one of its own requests completes
 perf ib_read_bw -n 50 -s 1 -e
 ktap_finish

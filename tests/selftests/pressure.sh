@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# TCP as a whole has too little memory (net.ipv4.tcp_mem), or the buffers that it sends from
-# fail: whatever is under way comes through when that is over, and all of it is right; a
-# connection that can't be had fails, and leaves nothing.
+# TCP as a whole has too little memory (net.ipv4.tcp_mem), or allocations of its send buffers
+# fail: when that is over, all data under way arrive, and they are right. A connection that
+# cannot be made fails, and leaves nothing.
 #
-# tcp_mem is the machine's, so this is for laboratories. A processor takes up to a megabyte
-# before it counts: something else holds more than the limit, in connections of its own.
+# tcp_mem belongs to the whole machine, so this test is for laboratories. Each processor takes
+# up to a megabyte before it counts, so another process ("the hog") holds more than the limit,
+# in its own connections.
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/tcpmem.sh"
 
@@ -17,7 +18,7 @@ FAILSLAB=/sys/kernel/debug/failslab
 CACHE=/sys/kernel/slab/skbuff_fclone_cache/failslab
 trap 'normal; buffers; cleanup; settings_end 2>/dev/null' EXIT
 
-# by_turns COMMAND COMMAND: until it is stopped
+# by_turns COMMAND COMMAND: runs them in turn, until it is stopped
 by_turns() {
 	while :; do
 		"$1"
@@ -28,10 +29,10 @@ by_turns() {
 }
 
 
-# net_all NAME VALUE: on both hosts
+# net_all NAME VALUE: sets a sysctl on both hosts
 net_all() { in_net "$NS_A" sysctl -qw "$1=$2" && in_net "$NS_B" sysctl -qw "$1=$2"; }
 
-# data WHAT MAX-SIZE OPERATIONS: of all sizes, in both directions
+# data WHAT MAX-SIZE OPERATIONS: verifies them in all sizes, in both directions
 data() {
 	verify_pair "$1" $IP_B --max-size "$2" --rounds 1 --no-neg --no-events --no-wr --ops "$3"
 }
@@ -46,7 +47,7 @@ shaken() {
 	normal
 }
 
-# The old connection: it has been there from the beginning, and goes on to the end.
+# The old connection: it exists from the beginning of the test to its end.
 old_moves() {
 	local was
 	was=$(counter "$DEV_A" tx_bytes)
@@ -63,10 +64,10 @@ old_begins() {
 	old_moves
 }
 old_lives() { alive "$OLD" && alive "$OLD_SERVER" && old_moves; }
-# It compares its data, and says what is wrong.
+# rping compares its data, and prints what is wrong.
 old_is_right() { ! grep -Ei 'mismatch|error|fail' "$TMP/old-client" "$TMP/old-server"; }
 
-# many WHAT: connections all at once, each of which comes or fails; the client ends
+# many WHAT: makes many connections at once. Each succeeds or fails, and the client ends.
 many() {
 	local rc=0
 	in_a timeout -k 5 "$IWT_TIME" "$IWT_BIN/iwt_conn" -t 8 -c $IP_B -n 32 -r 2 >"$TMP/many" 2>&1 || rc=$?
@@ -88,8 +89,8 @@ many_over_the_limit() {
 	stop "$srv"
 }
 
-# No buffer to send from: with nothing on its way nobody's acknowledgment makes the sender
-# try again. What is sent again needs no such buffer.
+# No send buffers: when no data are on their way, no acknowledgment makes the sender try
+# again. A retransmission needs no such buffer.
 no_buffers() {
 	echo 1 >$CACHE && echo Y >$FAILSLAB/cache-filter && echo 0 >$FAILSLAB/verbose &&
 		echo N >$FAILSLAB/ignore-gfp-wait && echo 1 >$FAILSLAB/interval && echo -1 >$FAILSLAB/times &&
@@ -114,7 +115,8 @@ starved() {
 	fi
 	for percent in 100 60; do
 		check "starved: $percent % of the buffers fail" no_buffers $percent
-		# read when they fail: until then a slow machine sends more than that
+		# Read the counter after the buffers have begun to fail: until then a slow
+		# machine sends more than that
 		was=$(counter "$DEV_A" tx_bytes)
 		nap 2
 		[ $percent != 100 ] || check "starved: nothing goes out" not grown "$was" 200000
@@ -123,7 +125,7 @@ starved() {
 	done
 }
 
-# A part of an FPDU is there, and TCP takes no more as long as nobody reads it.
+# A part of an FPDU has arrived, and TCP accepts no more as long as nobody reads this part.
 parts_over_the_limit() {
 	over
 	pair "over the limit: FPDUs come in parts" 7191 "rping -s -a $IP_B -p 7191 -C 3 -S 8000 -V" \
@@ -156,7 +158,7 @@ check "the old connection goes on" old_lives
 check "and its data are right" old_is_right
 
 stop "$HOG"
-# the client's end ends the server
+# The server ends when its client ends
 stop "$OLD" "$OLD_SERVER"
 for dev in $DEV_A $DEV_B; do check "no queue pair is left on $dev" busywait 30 no_qps "$dev"; done
 check "no socket is left" busywait 90 no_more_sockets "$had"

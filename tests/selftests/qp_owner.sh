@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The owner of a queue pair: a process that knows its number cannot connect it, whether another
-# process owns it or a consumer in the kernel.
+# The owner of a queue pair: a process that only knows the number of a queue pair cannot
+# connect it, whether its owner is another process or a consumer in the kernel.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PEER=$(dirname "$0")/../peer
 
-# numbers OWNER: of the queue pairs of A's link that it has
+# numbers OWNER: the numbers of OWNER's queue pairs on A's link
 numbers() { in_a rdma resource show qp link "$DEV_A" | sed -n "s/.* lqpn \([0-9]*\) .* comm $1 *$/\1/p"; }
 has_numbers() { [ -n "$(numbers "$1")" ]; }
 

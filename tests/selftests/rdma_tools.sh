@@ -6,14 +6,15 @@
 no_children() { ! pgrep -P "$1"; }
 connected_or_ended() { rdma resource show qp link "$DEV_A" | grep -q ' state RTS' || ! alive "$1"; }
 
-# qperf_test TEST: its server tells the port before it listens there, and no other port of
-# it can be waited for: so the client is far off until it is connected. Should it be rejected
-# all the same, that is no result, and it is tried once more, from farther off. Its senders do
-# not ask whether there are receives, without which a connection ends: they may send no more
-# of these 4 KB in a second than there are.
+# qperf_test TEST: qperf's server tells the client the port before it listens there, and a
+# test cannot wait for that port: so packets of the client are delayed until it is connected.
+# If the client is rejected nevertheless, this is no result: the test runs it once more, with
+# a longer delay. qperf's senders do not check whether the peer has posted receives, without
+# which the connection ends: the rate is limited so that in a second they send no more of these
+# 4 KB messages than there are receives.
 way() { in_a tc qdisc replace dev "$IF_A" root netem rate 20mbit "$@"; }
 
-# qperf_once TEST MS: far off is MS milliseconds
+# qperf_once TEST MS: runs TEST with a delay of MS milliseconds
 qperf_once() {
 	way delay "$2ms"
 	start timeout "$IWT_TIME" ip netns exec "$NS_A" qperf -cm1 -t 1 -m 4096 $IP_B "$1" >"$TMP/qperf" 2>&1
@@ -24,7 +25,7 @@ qperf_once() {
 
 qperf_test() {
 	local rc
-	# the process of the test before may still be closing its listener
+	# The process of the test before may still be closing its listener
 	busywait 20 no_children "$srv"
 	qperf_once "$1" 50
 	rc=$?
@@ -51,12 +52,12 @@ pair "rstream (rsockets)" 7471 "rstream -b $IP_B -p 7471 -S 4096 -C 50 -T s" \
 	"rstream -s $IP_B -p 7471 -S 4096 -C 50 -T s"
 if command -v qperf >/dev/null; then
 	# At the end of an rdma_cm test the server's child destroys its queue pair twice,
-	# and crashes; the gate of the laboratory looks at where.
+	# and crashes; the gate of the laboratory checks where it crashed.
 	start in_b qperf
 	srv=$PID
 	wait_listen "$NS_B" 19765
 	way || diag <<<"no netem here"
-	# its writes come with immediate data
+	# qperf's writes carry immediate data
 	for t in rc_bw rc_lat rc_rdma_write_bw rc_rdma_write_lat rc_rdma_read_bw rc_rdma_read_lat \
 		rc_compare_swap_mr rc_fetch_add_mr ver_rc_compare_swap ver_rc_fetch_add; do
 		case $IWT_LINK_TYPE-$t in

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# With PREEMPT_RT: the engines are not the work of real time threads, beside which no other task
-# would run. The threads of timers and of RCU are such, and what bottom halves they begin.
+# With PREEMPT_RT: real time threads of the kernel run little of the engines, because no other
+# task of their processor would run meanwhile. The threads of timers and of RCU are such threads,
+# and they also run the bottom halves that they begin.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin ib_write_bw

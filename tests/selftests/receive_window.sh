@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The receive window on a long way: either end can tell of one as large as TCP's own
-# limits allow, and lets it grow with what arrives.
+# The receive window on a path with a long delay: either end can announce one as large as TCP's
+# own limits allow, and lets it grow with the data that arrive.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench tc ss
@@ -9,16 +9,16 @@ two_links 9000
 modprobe -q tcp_diag
 { distance "far off" 40; } || skip_all "no netem here"
 
-# sample: what TCP says of both ends now
+# sample: records what ss shows of both ends now
 sample() {
 	in_net "$NS_A" ss -tiH state established dport = :18600 >>"$TMP/ss-a"
 	in_net "$NS_B" ss -tiH state established sport = :18600 >>"$TMP/ss-b"
 }
 
-# most END WORD: the largest value, of all samples; "wscale:SEND,RECEIVE"
+# most END WORD: the largest value of all samples; for wscale, "wscale:SEND,RECEIVE", the second
 most() { grep -o "\b$2:[0-9,]*" "$TMP/ss-$1" | sed 's/.*[:,]//' | sort -n | tail -n 1; }
 
-# The window is told in units of 2^scale, for as long as the connection lives.
+# TCP announces the window in units of 2^scale, as long as the connection lives.
 scale_of() {
 	local bytes scale=0
 	bytes=$({ in_net "$1" sysctl -n net.ipv4.tcp_rmem; sysctl -n net.core.rmem_max; } |
@@ -27,7 +27,8 @@ scale_of() {
 	echo $scale
 }
 
-# run OPERATION COUNT: both ends, which ss looks at ten times a second; their statuses
+# run OPERATION COUNT: runs both ends, and samples them ten times a second; sets their
+# statuses, CLIENT and SERVER
 run() {
 	local srv opts=(-m flow -o "$1" -S 262144 -d 32 -n "$2" -w 0 -a "$IP_B")
 	: >"$TMP/ss-a" >"$TMP/ss-b"
@@ -46,10 +47,10 @@ run() {
 	SERVER=$?
 }
 
-# grown END: has it been seen that the window grew?
+# grown END: do the samples show that the window grew?
 grown() { [ "$(most "$1" rcv_ssthresh)" -gt $((512 << 10)) ] 2>/dev/null; }
 
-# flow OPERATION END: much arrives at END; more, if it went too fast to be seen
+# flow OPERATION END: much data arrive at END; more, if they arrived too fast for the samples
 flow() {
 	local count
 	for count in 160 640 2560; do

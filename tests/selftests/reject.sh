@@ -6,7 +6,7 @@
 begin iwt_conn rping
 two_links
 
-# run PREFIX OPTIONS...: the client's results as ours
+# run PREFIX OPTIONS...: reports the client's results
 run() {
 	local prefix=$1
 	shift

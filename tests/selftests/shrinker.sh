@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Memory that is kept for frames goes back when the kernel wants it, which its
-# trace of shrinkers tells, and nobody who sends meanwhile notices (IWT_QUICK:
-# without that).
+# The module gives memory that it keeps for frames back when the kernel wants it (the kernel's
+# trace of shrinkers shows this), and programs that send meanwhile do not notice (IWT_QUICK:
+# without the latter).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench iwt_verify rdma
@@ -11,7 +11,7 @@ two_links
 echo 'retval > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter
 echo 1 >$TRACE/events/vmscan/mm_shrink_slab_end/enable
 
-# pages that the module has given back since the trace began; its lines end with them
+# Pages that the module has given back since the trace began: the last number of each line
 given() { awk '/\[iw_tcp\]/ { n += $NF } END { print n + 0 }' $TRACE/trace; }
 shrink() { echo 2 >/proc/sys/vm/drop_caches; }
 afresh() { echo >$TRACE/trace; }
@@ -24,7 +24,7 @@ traffic() { bench_pair -o write -S 65536 -q 4 -t 300; }
 shrink
 check "traffic" traffic
 afresh
-# what TCP or a reader still has stays until they are done
+# Memory that TCP or a reader still uses stays until they are done
 shrink_some() { shrink; gave; }
 check "what was kept for frames goes back" busywait 20 shrink_some
 echo "# $(given) pages"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Connections that a program of BPF has put into a map of sockets before their listener
-# could have them are refused: they are in other hands. Without it all is as before.
+# A BPF program puts connections into a map of sockets before their listener gets them: these
+# are refused, because something else uses their sockets. Without the program connections work.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping iwt_sockmap

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# MPA startup with a peer that speaks for itself, well and badly; meanwhile a
-# well-behaved one is served.
+# MPA startup with a peer in Python that sends right and wrong startup frames; meanwhile a
+# well-behaved peer is served.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping iwt_conn python3
@@ -9,7 +9,7 @@ want_settings
 only_iw_tcp "what other drivers answer is not tested"
 peer=$(dirname "$0")/../peer/startup.py
 
-# with_setting CASE FILE VALUE: both links are set, then each is tried
+# with_setting CASE FILE VALUE: changes the setting of both links, then tests CASE with each
 with_setting() {
 	local was
 	was=$(setting "$DEV_A" "$2")

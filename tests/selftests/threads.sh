@@ -17,7 +17,7 @@ start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/peer" 2>&1
 peer=$PID
 check "the peer listens" wait_listen "$NS_B" 7474
 check "each request completes once" threads
-# where no processor is idle nothing but their polling looks at what they post
+# Where no processor is idle, only the threads' own polling makes the device see their posts
 before=$(flushes) runs=0 since=${EPOCHREALTIME/[.,]/}
 while [ "$(flushes)" -eq "$before" ] && [ $runs -lt 10 ]; do
 	runs=$((runs + 1))
@@ -26,7 +26,8 @@ done
 check "so does each while their polling is counted on" grep -q "completions" "$TMP/threads" ||
 	diag <"$TMP/threads"
 echo "# $(($(flushes) - before)) flushes in $runs runs"
-# the device begins to when a process rings every 200 us or sooner, for a while
+# The device begins to rely on polling when a process has rung the doorbell every 200 us or
+# more often for a while
 took=$(((${EPOCHREALTIME/[.,]/} - since) / runs))
 posts=$(sed -n 's/^# \([0-9]*\) of .* completions/\1/p' "$TMP/threads")
 if [ "$(flushes)" -eq "$before" ] && [ $((took / (posts + 1))) -ge 100 ]; then

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The module unloads when the kernel may let it go, and not before.
+# The module can be unloaded when nothing uses it, and not before.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping
@@ -25,7 +25,7 @@ link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"
 check "loaded again by a link" loaded
 MOVING_FROM=
 if traffic_rping; then
-	# a device that can let go of its users need not refuse
+	# A driver that can end its users need not refuse
 	if timeout 60 modprobe -r "$MODULE" 2>/dev/null; then
 		check "unload under traffic: its user ends" busywait 30 not alive "$CLI"
 	else

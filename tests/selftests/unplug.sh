@@ -5,8 +5,8 @@
 
 begin rping ib_write_bw
 
-# The client ends by itself, with an error or without; perftest's may crash on the way,
-# and the gate of the laboratory looks at where.
+# The client ends by itself, with an error or without; perftest's client may crash while it
+# ends, and the gate of the laboratory checks where it crashed.
 both_end() {
 	local rc=0
 	ended "$CLI" 60 || rc=$?
@@ -31,7 +31,7 @@ cleanup_links() {
 	MADE_NS=() MADE_DEV=()
 }
 
-# out WHAT COMMAND...: COMMAND under traffic
+# out WHAT COMMAND...: runs COMMAND under traffic
 out() {
 	local what=$1 kind
 	shift

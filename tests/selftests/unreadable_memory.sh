@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Octets that come in memory which the CPU can't read: the connection is lost, at once.
+# Octets arrive in memory that the CPU can't read: the connection is lost at once.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rdma rping
@@ -8,10 +8,10 @@ only_iw_tcp "other drivers are not tested"
 held_need
 two_links
 
-# one message there and back; what rping says counts, for its status tells too little
+# One message there and back; rping's output counts, because its status tells too little
 ping() { in_net "$NS_A" timeout "$IWT_TIME" rping -c -v -a $IP_B -S 1000 -C 1 >"$TMP/ping" 2>&1; }
 pings() { ping; grep -q "ping data" "$TMP/ping"; }
-# nothing comes, and the connection ends by itself
+# No message comes back, and the connection ends by itself
 no_ping() {
 	local rc=0
 	ping || rc=$?

@@ -7,7 +7,8 @@
 begin iwt_verify rdma
 two_links
 
-# begin_segments DEVICE: all segments that it has received but a few, which TCP cut elsewhere
+# begin_segments DEVICE: nearly all segments that DEVICE has received begin with an FPDU; TCP
+# may have cut a few elsewhere
 begin_segments() {
 	local segs aligned
 	segs=$(counter "$1" rx_segs) aligned=$(counter "$1" rx_aligned)
@@ -15,7 +16,7 @@ begin_segments() {
 	[ "$segs" -gt 100 ] && [ $((aligned * 100)) -ge $((segs * 97)) ]
 }
 
-# FPDUs of all sizes, which share segments and are never in two (RFC 5044 5)
+# FPDUs of all sizes share segments, and no FPDU is in two segments (RFC 5044 5)
 if [ "$IWT_LINK_TYPE" = iw_tcp ]; then
 	verify_pair "short messages" $IP_B --max-size 3000 --rounds 1 --no-neg --no-events --no-wr
 	for dev in "$DEV_A" "$DEV_B"; do check "segments begin with an FPDU" begin_segments "$dev"; done
@@ -27,7 +28,7 @@ siw=()
 # shellcheck disable=SC2086
 verify_pair "verify" $IP_B "${siw[@]}" ${IWT_VERIFY_ARGS:-} -- "${siw[@]}"
 
-# the checks themselves: an octet that is changed on the way must be noticed
+# Tests the checks themselves: they must notice an octet that is changed on the way
 start in_b "$IWT_BIN/iwt_verify" -s -a $IP_B 2>/dev/null
 srv=$PID
 wait_listen "$NS_B" 7472

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Zero copy: TCP has the consumer's memory by reference. The rows about what it
-# may still have when are in tests/peer/rows_rdmap_zc.py.
-# IWT_QUICK: with losses alone. IWT_VERIFY_ARGS goes to iwt_verify, as for verify.sh; IWT_ZC_OTHERS: other
-# selftests that are to run without a copy.
+# Zero copy: TCP has the consumer's memory by reference. tests/peer/rows_rdmap_zc.py has the
+# rows that say until when TCP may refer to it.
+# IWT_QUICK: only with losses. IWT_VERIFY_ARGS goes to iwt_verify, as for verify.sh.
+# IWT_ZC_OTHERS: other selftests to run with zero copy.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma
@@ -13,14 +13,14 @@ want_settings
 params=/sys/module/iw_tcp/parameters
 short=(--max-size 300000 --rounds 1 --no-neg --no-events --no-wr)
 
-# zerocopy WORD [CRC]: on both links
+# zerocopy WORD [CRC]: sets it on both links
 zerocopy() {
 	set_links crc "${2:-off}"
 	set_links zerocopy "$1"
 	BEFORE=$(lent)
 }
 
-# lent: octets that A has given to TCP by reference
+# lent: number of octets that A has given to TCP by reference
 lent() { counter "$DEV_A" tx_zerocopy; }
 some_lent() { [ "$(lent)" -gt "$BEFORE" ]; }
 none_lent() { [ "$(lent)" -eq "$BEFORE" ]; }
@@ -40,7 +40,7 @@ with_netem() {
 	in_b tc qdisc del dev "$IF_B" root
 }
 
-# elsewhere TEST: another selftest, whose links copy nothing
+# elsewhere TEST: runs another selftest, with links that copy nothing
 elsewhere() {
 	local rc
 	bash "$(dirname "$0")/$1" >"$TMP/elsewhere" 2>&1

@@ -9,7 +9,7 @@ static u64 add(u64 old, u64 data, u64 mask)
 {
 	struct iwt_atomic a = {
 		.op = IWT_AOP_FETCH_ADD, .data = data, .data_mask = mask,
-		/* not looked at */
+		/* these fields are ignored */
 		.compare = any(), .compare_mask = any(),
 	};
 
@@ -127,7 +127,7 @@ static void test_request(void)
 	CHECK_EQ(back.data_mask, a.data_mask);
 	CHECK_EQ(back.compare, a.compare);
 	CHECK_EQ(back.compare_mask, a.compare_mask);
-	/* 28 bits that mean nothing */
+	/* 28 bits have no meaning */
 	for (op = 0; op < 16; op++) {
 		octets[0] = 0xff;
 		octets[1] = 0x5a;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every run of events of an endpoint against what iw_cm and TCP rely on. */
+/* Checks every sequence of events of an endpoint against the rules of iw_cm and TCP. */
 #include "cmfsm.h"
 #include "unit.h"
 
 #define ACTIONS	(IWT_CMA_FIN | IWT_CMA_DETACH | IWT_CMA_RELEASE | \
 		 IWT_CMA_RESET | IWT_CMA_GRACE | IWT_CMA_UP_MASK)
 
-/* What has been done since the endpoint began; each at most once. */
+/* Actions since the endpoint began; each happens at most once. */
 enum {
 	FIN		= 1 << 0,
 	DETACHED	= 1 << 1,
@@ -33,7 +33,7 @@ static const struct { u32 action, done; } deeds[] = {
 
 static bool seen[IWT_CM_STATES][HISTORIES];
 
-/* What must have been told and freed when the endpoint is closed. */
+/* Checks what was reported and freed when the endpoint is closed. */
 static void check_closed(bool initiator, u32 done)
 {
 	CHECK(done & TCP_CLOSED);
@@ -53,7 +53,7 @@ static u32 do_step(struct iwt_cm_step step, u32 done)
 {
 	u32 i;
 
-	/* Nothing is told behind the last word, nothing sent behind FIN. */
+	/* No report follows the last report, and nothing is sent after FIN. */
 	if (done & ULP_CLOSED)
 		CHECK(!(step.actions & IWT_CMA_UP_MASK));
 	for (i = 0; i < ARRAY_SIZE(deeds); i++) {
@@ -66,7 +66,7 @@ static u32 do_step(struct iwt_cm_step step, u32 done)
 		done |= WAS_FULL;
 	if (step.actions & (IWT_CMA_UP_DISCONNECT | IWT_CMA_UP_CLOSE))
 		CHECK(done & WAS_FULL);
-	/* TCP is closed, one way or the other, on the way to CLOSED alone. */
+	/* TCP is closed, in one of two ways, only in a step to CLOSED. */
 	CHECK((step.actions & (IWT_CMA_RELEASE | IWT_CMA_RESET)) !=
 	      (IWT_CMA_RELEASE | IWT_CMA_RESET));
 	if (step.actions & (IWT_CMA_RELEASE | IWT_CMA_RESET))
@@ -126,7 +126,7 @@ static void test_cells(void)
 				CHECK_EQ(step.actions, 0);
 				continue;
 			}
-			/* These two end it from anywhere. */
+			/* These two events end the endpoint in any state. */
 			if (e == IWT_CME_KILL || e == IWT_CME_LOST) {
 				CHECK_EQ(step.next, IWT_CM_CLOSED);
 				CHECK(step.actions & IWT_CMA_RESET);
@@ -159,7 +159,7 @@ static struct iwt_cm_step to(enum iwt_cm_state next, u32 actions)
 	return (struct iwt_cm_step){ next, actions };
 }
 
-/* The end of an endpoint that TCP cannot end in peace, or is not to. */
+/* The end of an endpoint by a reset: TCP cannot end it gracefully, or must not. */
 static struct iwt_cm_step forced(enum iwt_cm_state s)
 {
 	u32 reset = IWT_CMA_RESET, qp = IWT_CMA_RESET | IWT_CMA_DETACH;
@@ -178,7 +178,7 @@ static struct iwt_cm_step forced(enum iwt_cm_state s)
 	}
 }
 
-/* The same in peace, which an endpoint in its startup has not. */
+/* A graceful end; an endpoint in its startup has no such end. */
 static struct iwt_cm_step peaceful(enum iwt_cm_state s)
 {
 	struct iwt_cm_step step = forced(s);
@@ -188,7 +188,7 @@ static struct iwt_cm_step peaceful(enum iwt_cm_state s)
 	return step;
 }
 
-/* What ends an endpoint: true, and @step is how. */
+/* Does the event end the endpoint? @step: how. */
 static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 		 struct iwt_cm_step *step)
 {
@@ -201,7 +201,7 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 		*step = forced(s);
 		return true;
 	case IWT_CME_TIMEOUT:
-		/* A peer that never closes has got all that was to be said. */
+		/* A peer that never closes has received everything: no reset. */
 		*step = s == IWT_CM_CLOSING ? peaceful(s) : forced(s);
 		return true;
 	case IWT_CME_FIN:
@@ -218,7 +218,7 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 		return s == IWT_CM_WAIT_REQ;
 	case IWT_CME_ABORT:
 		*step = forced(s);
-		/* The queue pair knows, for it was the one to ask. */
+		/* The queue pair asked for this, so it gets no report. */
 		step->actions &= ~IWT_CMA_UP_DISCONNECT;
 		return starts || s == IWT_CM_FULL;
 	default:
@@ -226,7 +226,7 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 	}
 }
 
-/* What an event does in the one or two states where it does something. */
+/* Events that have an effect in only one or two states. */
 static const struct {
 	enum iwt_cm_event event;
 	enum iwt_cm_state from;
@@ -255,7 +255,7 @@ static const struct {
 	{ IWT_CME_ORPHAN, IWT_CM_WAIT_ULP, { IWT_CM_WAIT_ULP, IWT_CMA_GRACE } },
 };
 
-/* Each event by itself, in every state: the table read down, not across. */
+/* The expected step of an event in a state: by event, while the table is by state. */
 static struct iwt_cm_step expected(enum iwt_cm_state s, enum iwt_cm_event e)
 {
 	struct iwt_cm_step step;
@@ -305,18 +305,18 @@ static void test_startup(void)
 	step = iwt_cmfsm(step.next, IWT_CME_ACCEPT);
 	CHECK_EQ(step.next, IWT_CM_FULL);
 	CHECK_EQ(step.actions, IWT_CMA_UP_ESTABLISHED);
-	/* An old responder closes: from the beginning, with nothing told. */
+	/* An old responder closes: the initiator begins again, without a report. */
 	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_AGAIN);
 	CHECK_EQ(step.next, IWT_CM_CONNECTING);
 	CHECK_EQ(step.actions, 0);
-	/* A reject is the ULP's word and goes out in peace. */
+	/* The ULP's reject is sent before a graceful end. */
 	step = iwt_cmfsm(IWT_CM_WAIT_ULP, IWT_CME_REJECT);
 	CHECK_EQ(step.actions, IWT_CMA_FIN);
 	CHECK_EQ(iwt_cmfsm(step.next, IWT_CME_FIN).actions, IWT_CMA_RELEASE);
 	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_REFUSED);
 	CHECK_EQ(step.next, IWT_CM_CLOSED);
 	CHECK(step.actions & IWT_CMA_RELEASE);
-	/* The Terminate that names missing resources is not cut off. */
+	/* The Terminate about missing resources is not cut off by a reset. */
 	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_UNFIT);
 	CHECK(step.actions & IWT_CMA_FIN);
 	CHECK(!(step.actions & IWT_CMA_RESET));

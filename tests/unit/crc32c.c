@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CRC32c for userspace builds: what the kernel's crc32c() computes, from the
- * polynomial of RFC 3385, reflected. Checked against published values by
- * crc_test.c.
+ * CRC32c for user space builds: computes the same as the kernel's crc32c(), from the
+ * reflected polynomial of RFC 3385. crc_test.c checks it against published values.
  */
 #include <linux/crc32c.h>
 

@@ -14,7 +14,7 @@ static void fill(u8 *data)
 		data[i] = i + 1;
 }
 
-/* All of @pc in steps of at most @step octets, and then the end. */
+/* Reads all octets of @pc in steps of at most @step octets, then the end. */
 static void walk(struct pieces_cursor pc, const u8 *want, u32 step)
 {
 	u32 at = 0, len;
@@ -102,14 +102,14 @@ static void test_early_end(void)
 	CHECK_EQ(len, 0);
 	CHECK_EQ(pc.c.len, 5);
 	pieces_free(&p);
-	/* One piece and nobody to ask for another. */
+	/* One piece, and no function that gives another. */
 	pc.c = (struct iwt_cursor){ .p = data, .len = 2 };
 	CHECK(iwt_cursor_copy(&pc.c, got, 2));
 	CHECK(!iwt_cursor_copy(&pc.c, got, 1));
 	tap_end();
 }
 
-/* Says twice that there is more, and there is nothing. */
+/* Twice gives an empty piece, and then three octets. */
 static bool empty_then_three(struct iwt_cursor *c)
 {
 	static const u8 three[] = { 1, 2, 3 };

@@ -25,7 +25,7 @@ static void test_round_trip(void)
 		len = iwt_ddp_hdr_len(hdr[0]);
 		CHECK_EQ(len, hdr[0] & 0x80 ? 14 : 18);
 		CHECK_EQ(iwt_ddp_build(&d, want), len);
-		/* The reserved bits are not read and written as 0. */
+		/* Reserved bits are ignored when read, and written as 0. */
 		hdr[0] &= 0xc3;
 		hdr[1] &= 0xcf;
 		CHECK(!memcmp(hdr, want, len));

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-How a process asks for events by a word of its completion queue's ring, until its credit is
-used up and it has to ask by a call (cq.c: is_armed(), spend(), iwt_cq_ask(); the provider's
-iwt_req_notify_cq()), and all the orders in which the process's threads and the kernel can take
-their steps. Each processor's stores wait in a buffer of its own until it executes a barrier or
-the memory takes them; loads overtake them, as on x86.
+A model of how a process asks for events by a word of its completion queue's ring, until its
+credit is used up and it has to ask by a call (cq.c: is_armed(), spend(), iwt_cq_ask(); the
+provider's iwt_req_notify_cq()). It tries all orders in which the process's threads and the
+kernel can take their steps. Each processor's stores wait in its store buffer until it executes a
+barrier or the memory takes them; loads overtake them, as on x86.
 
-A thread arms, takes what is there, sleeps until an event comes, and begins again. Nothing
-may be left in the queue when all sleep. A process that arms for ever and reads nothing must not
-get more events than its credit allows. Since a model that finds nothing proves little, steps
-are left out of it as well, and then something must be found.
+A thread arms, takes the completions, sleeps until an event comes, and begins again. Nothing
+may be left in the queue when all threads sleep. A process that arms again and again and reads
+nothing must not get more events than its credit allows. A model that finds no fault proves
+little, so it also runs with steps left out, and must then find a fault.
 """
 import sys
 
@@ -35,14 +35,14 @@ def sleeper(cut):
 
 
 def once(cut):
-    """Wants one event."""
+    """A thread that wants one event."""
     return sleeper(cut)[:-1] + [("poll",)]
 
 
 def late(cut):
     """
-    Arms when the kernel has cleared what the first thread had stored: another event is due. The
-    first one is the first thread's.
+    A thread that arms after the kernel has cleared the first thread's word: a second event is due
+    for it. The first event is for the first thread.
     """
     code = [("when_cleared",)]
     arm(code, cut)
@@ -92,7 +92,7 @@ def load(s, who, name):
 
 
 def step(state, who, op):
-    """The state after who's step, or None if it can't be taken now."""
+    """The state after the step of thread who, or None if the step can't be taken now."""
     s = dict(zip(FIELDS, state))
     here = s["pc"][who]
     to = lambda where, **new: put(state, pc=at(s["pc"], who, where), **new)
@@ -130,21 +130,21 @@ def step(state, who, op):
     if kind == "look_again":
         return to(here + 1, asked=load(s, who, "arm"))
     assert kind == "raise"
-    # the list of events has a lock of its own, which the thread takes after this
+    # the list of events has its own lock, which the thread takes after this
     if s["buf"][who]:
         return None
     return to(here + 1, events=s["events"] + 1, raised=s["raised"] + 1)
 
 
 def drain(state, who):
-    """The memory takes who's oldest store."""
+    """The memory takes the oldest store of thread who."""
     buf = state[1]
     name, value = buf[who][0]
     return put(state, buf=at(buf, who, buf[who][1:]), **{name: value})
 
 
 def explore(threads, cut=()):
-    """How many states there are, those in which something is left, and the most events."""
+    """Returns the number of states, the states in which something is left, and the most events."""
     codes = [pusher(cut)] + [thread(cut) for thread in threads]
     todo, seen, bad, most = [first(len(codes))], set(), [], 0
     while todo:

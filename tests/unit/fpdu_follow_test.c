@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* FPDUs that follow from the one in front of them are what reading them tells. */
+/* FPDUs predicted from the FPDU in front of them equal the FPDUs that are read. */
 #include <linux/unaligned.h>
 
 #include "frame.h"
@@ -11,7 +11,7 @@
 /* A message's FPDUs, one behind the other. */
 struct stream {
 	u8 octets[600];
-	u32 at[8];	/* where each begins, and the end */
+	u32 at[8];	/* offset of each FPDU, and of the end */
 	u32 n;
 };
 
@@ -20,7 +20,7 @@ static bool is_send(u8 opcode)
 	return opcode != IWT_OP_WRITE && opcode != IWT_OP_READ_RESP;
 }
 
-/* @to: of a Send its MSN */
+/* @to: for a Send, its MSN */
 static void make(struct stream *s, u8 opcode, u64 to, bool crc)
 {
 	struct frame_rules rules = { .crc = crc };
@@ -84,7 +84,7 @@ static bool same(const struct iwt_fpdu *a, const struct iwt_fpdu *b)
 	       a->ddp.msn == b->ddp.msn && a->ddp.mo == b->ddp.mo;
 }
 
-/* Each that is neither the first nor the last one follows, and is as if read. */
+/* Each FPDU but the first and the last follows, and equals the FPDU that is read. */
 static void check_message(u8 opcode, u64 to, bool crc)
 {
 	struct iwt_fpdu_rules rules = { .crc = crc };
@@ -119,7 +119,7 @@ static void test_message(void)
 	tap_end();
 }
 
-/* One segment, changed in one bit: true if it follows nonetheless. */
+/* Changes one bit of a segment: true if the segment follows nevertheless. */
 static bool follows_changed(u8 opcode, bool crc, bool anywhere)
 {
 	struct iwt_fpdu_rules rules = { .crc = crc };
@@ -143,7 +143,7 @@ static bool follows_changed(u8 opcode, bool crc, bool anywhere)
 	return true;
 }
 
-/* Whatever a peer changes: nothing follows that would not be read so. */
+/* Whatever a peer changes: a segment that follows is read the same way. */
 static void test_changed(u8 opcode, const char *name)
 {
 	u32 round, followed = 0;
@@ -155,7 +155,7 @@ static void test_changed(u8 opcode, const char *name)
 	tap_end();
 }
 
-/* A message whose header is more than DDP's is one segment, whatever a peer says. */
+/* A message with more headers than DDP's is one segment, even if a peer claims more. */
 static void test_no_payload(void)
 {
 	struct frame_rules rules = {};

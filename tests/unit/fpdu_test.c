@@ -11,7 +11,7 @@
 
 static const struct iwt_fpdu_rules plain = { .crc = true };
 
-/* Puts a right CRC behind what has been changed. */
+/* Writes the correct CRC of a changed FPDU. */
 static void reseal(u8 *frame, u32 len)
 {
 	put_unaligned_le32(~crc32c(~0, frame, len - 4), frame + len - 4);
@@ -41,7 +41,7 @@ static void test_pad(void)
 	tap_end();
 }
 
-/* The frame is of an RDMAC peer or not; so is the stream. */
+/* Frame and stream: each is of an RDMAC peer, or is not. */
 static void check_version(const char *id, u8 dv, u8 rv)
 {
 	struct iwt_fpdu_rules rules = { .crc = true };
@@ -149,7 +149,7 @@ static void test_version(void)
 	tap_end();
 }
 
-/* Every control pair with every length about the headers, in exact memory. */
+/* Every pair of control octets with every length near that of the headers, in exact memory. */
 static void test_short(void)
 {
 	u32 ctrl, op, len, pos, n, err, least;
@@ -198,7 +198,7 @@ static void test_short(void)
 	tap_end();
 }
 
-/* How much of the ULPDU is copied as header, by opcode. */
+/* The number of octets of the ULPDU that are copied as header, by opcode. */
 static void test_headers(void)
 {
 	static const u32 untagged[16] = {
@@ -242,7 +242,7 @@ static void test_marker_content(void)
 			memcpy(frame, v->octets, v->len);
 			frame[at[i] + bit / 8] ^= 0x80 >> bit % 8;
 			reseal(frame, v->len);
-			/* the upper half and the two lowest bits are free */
+			/* the upper half and the two lowest bits may have any value */
 			if (bit < 16 || bit >= 30) {
 				CHECK_EQ(frame_read(frame, v->len, v->pos,
 						    &rules, &f, &err),
@@ -255,7 +255,7 @@ static void test_marker_content(void)
 			}
 		}
 	}
-	/* A leading marker must say 0. */
+	/* A leading marker must be 0. */
 	copy_of("V-M3", frame);
 	frame[3] = 4;
 	reseal(frame, 52);
@@ -267,7 +267,7 @@ static void test_marker_content(void)
 	tap_end();
 }
 
-/* With a marker wrong and no CRC to blame, and with CRC off. */
+/* A marker is wrong while the CRC is right, and with CRC off. */
 static void test_marker_alone(void)
 {
 	struct iwt_fpdu_rules rules = { false, true };
@@ -285,7 +285,7 @@ static void test_marker_alone(void)
 	tap_end();
 }
 
-/* Reads a run of FPDUs of all lengths back, over many split patterns. */
+/* Reads back a sequence of FPDUs of all lengths, cut in many ways. */
 static void stream(u32 pos, bool markers, bool crc)
 {
 	struct iwt_fpdu_rules rules = { crc, markers };
@@ -336,7 +336,7 @@ static void test_streams(void)
 	tap_end();
 }
 
-/* The longest that the field can say, with markers beyond 2^16. */
+/* The longest ULPDU that the length field can hold, with markers beyond 2^16. */
 static void test_longest(void)
 {
 	u8 *ulpdu = calloc(1, 65535), *frame = malloc(67000);
@@ -362,7 +362,7 @@ static void test_longest(void)
 	free(frame);
 }
 
-/* Octets that were promised, and do not come: no marker is taken on trust. */
+/* Announced octets do not come: a marker that was not read is not trusted. */
 static void test_markers_lost(void)
 {
 	struct iwt_fpdu_rules rules = { .markers = true };
@@ -429,7 +429,7 @@ static void test_lost_payload(void)
 	for (n = 0; n < 40; n++) {
 		pieces_cut(&p, v->octets, n, NULL, 0);
 		pc = pieces_start(&p);
-		/* The marker at 20 goes with the payload octet behind it. */
+		/* The marker at 20 belongs to the payload octet behind it. */
 		CHECK_EQ(iwt_fpdu_payload(&f, &pc.c, &rules), n >= 16);
 		if (n >= 16) {
 			while (iwt_fpdu_piece(&f, &pc.c, &rules, ~0, &len))

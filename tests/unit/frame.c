@@ -36,7 +36,7 @@ static u32 put(struct iwt_marker *m, const struct frame_rules *rules,
 static u32 finish(struct iwt_marker *m, u32 n, u32 pad,
 		  struct frame_rules *rules, u8 *out)
 {
-	/* Without markers none is ever due at a position this far from one. */
+	/* Without markers: from position 1 none is due within a frame. */
 	if (!rules->markers)
 		m->pos = 1;
 	return seal(m, n, pad, rules, out);

@@ -5,7 +5,7 @@
 #include "fpdu.h"
 #include "unit.h"
 
-/* Table of positions: a 48-octet FPDU and where its marker is, if any. */
+/* A table of positions of a 48-octet FPDU, and where its marker is, if any. */
 static void test_positions(void)
 {
 	static const struct { u32 pos, at, ptr; } rows[] = {
@@ -40,7 +40,7 @@ static void test_positions(void)
 	tap_end();
 }
 
-/* However it is copied, in one go or in parts, it is the same. */
+/* A copy in parts equals a copy in one step. */
 static void test_parts(void)
 {
 	u8 fpdu[1456], whole[1500], parts[1500];

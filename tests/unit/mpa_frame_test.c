@@ -66,7 +66,7 @@ static void test_vectors(void)
 		CHECK(same(&f, &frames[i].f));
 		CHECK(!memcmp(v->octets + f.pd_off, frames[i].pd, f.pd_len));
 		CHECK_EQ(iwt_mpa_need(v->octets, v->len), v->len);
-		/* The other kind is wrong from octet 9 on. */
+		/* As the other kind (Request, Reply) it is wrong from octet 9 on. */
 		CHECK_EQ(iwt_mpa_parse(v->octets, v->len, !frames[i].f.reply, 2,
 				       &f), IWT_MPA_BAD);
 		CHECK(is_zero(&f));
@@ -212,11 +212,11 @@ static void test_ignored(void)
 		CHECK_EQ(parse(flags, 1, 0, 20, true, 2, &f), IWT_MPA_OK);
 		CHECK_EQ(f.reject, flags >> 5 & 1);
 		CHECK_EQ(f.large, flags >> 3 & 1);
-		/* all that is looked at is written, and no more */
+		/* only flags that are read are written */
 		CHECK_EQ(iwt_mpa_build(&f, NULL, buf), 20);
 		CHECK_EQ(buf[16], flags & 0xe8);
 	}
-	/* Without A the other flags mean nothing, read or written. */
+	/* Without A the other flags have no meaning, in reading and writing. */
 	memcpy(buf, vector_find("V-S7")->octets, sizeof(buf));
 	buf[20] = 0x7f;
 	buf[22] = 0xff;
@@ -238,7 +238,7 @@ static void test_build_limits(void)
 	tap_begin("mpa: private data that do not fit");
 	f.pd_len = 512;
 	CHECK_EQ(iwt_mpa_build(&f, pd, buf), 532);
-	/* R is the Reply's alone. */
+	/* Only a Reply has R. */
 	CHECK_EQ(buf[16], 0x40);
 	f.pd_len = 513;
 	CHECK_EQ(iwt_mpa_build(&f, pd, buf), 0);
@@ -306,7 +306,7 @@ static void test_mulpdu(void)
 	for (emss = 200; emss < 64000; emss++) {
 		tap_about("EMSS %u", emss);
 		n = iwt_mulpdu(emss, false);
-		/* No pad, and as large as whole words allow. */
+		/* No pad, and as many whole words as possible. */
 		CHECK_EQ((n + 2) % 4, 0);
 		CHECK_EQ(n + 6, emss - emss % 4);
 		CHECK(iwt_mulpdu(emss, true) < n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What two ends agree on (RFC 5044 7.1.1, RFC 6581 9, 10). */
+/* The terms that two ends agree on (RFC 5044 7.1.1, RFC 6581 9, 10). */
 #include "mpa.h"
 #include "unit.h"
 
@@ -8,10 +8,10 @@ static const u16 depths[] = { 0, 1, 4, 16, 16382, 16383, 65535 };
 struct pair {
 	struct iwt_mpa_wish ini, rsp;
 	struct iwt_mpa_frame req, rep;
-	struct iwt_mpa_terms a, b;	/* of the initiator, of the responder */
+	struct iwt_mpa_terms a, b;	/* the initiator's, the responder's */
 };
 
-/* A whole startup over the wire; false when the Request is not spoken. */
+/* A whole startup; false if the responder does not know the Request's revision. */
 static bool startup(struct pair *p)
 {
 	struct iwt_mpa_frame req;
@@ -68,10 +68,10 @@ static void check_pair(struct pair *p)
 	CHECK(p->b.ird <= p->rsp.ird || (p->b.ird == 1 && p->rep.rtr_read));
 	if (!p->a.enhanced)
 		return;
-	/* RFC 6581 9.1: what one side sends the other can take. */
+	/* RFC 6581 9.1: one side sends no more than the other can take */
 	CHECK(p->a.ord <= p->b.ird);
 	CHECK(p->b.ord <= p->a.ird);
-	/* and no less than both could do */
+	/* and no less than both could do. */
 	CHECK(p->a.ord == p->ini.ord || p->a.ord == p->b.ird);
 	CHECK(p->b.ird >= p->ini.ord || p->b.ird >= p->rsp.ird ||
 	      p->b.ird == 0x3ffe);
@@ -131,14 +131,14 @@ static void test_large(void)
 		p.rsp.max_rev = bits & 32 ? 2 : 1;
 		check_pair(&p);
 	}
-	/* a reject is as an acceptance would have been */
+	/* a reject has the same bit as an acceptance would have */
 	req = (struct iwt_mpa_frame){ .rev = 1, .large = true };
 	for (bits = 0; bits < 2; bits++) {
 		w.large = bits;
 		iwt_mpa_refuse(&w, &req, &rep);
 		CHECK_EQ(rep.large, bits);
 	}
-	/* a Reply that says so though the Request did not */
+	/* a Reply that has the bit although the Request did not */
 	rep = (struct iwt_mpa_frame){ .reply = true, .rev = 1, .large = true };
 	for (bits = 0; bits < 2; bits++) {
 		w.large = bits;
@@ -150,7 +150,7 @@ static void test_large(void)
 	tap_end();
 }
 
-/* The Request of RFC 6581 as another responder's peer may send it. */
+/* The answer to a Request of RFC 6581 with any values. */
 static struct iwt_mpa_terms answer(u16 ird, u16 ord, bool send, bool write,
 				   bool read, struct iwt_mpa_frame *rep)
 {
@@ -186,7 +186,7 @@ static void test_answer(void)
 	t = answer(100, 3, false, true, true, &rep);
 	CHECK_EQ(t.ird, 3);
 	CHECK_EQ(t.ord, 8);
-	/* not negotiated, each for itself: the opposite field says so too */
+	/* each depth may be not negotiated: the opposite field of the Reply is 0x3fff, too */
 	t = answer(0x3fff, 3, false, true, true, &rep);
 	CHECK_EQ(rep.ord, 0x3fff);
 	CHECK_EQ(t.ord, 8);
@@ -211,12 +211,12 @@ static void test_answer_rtr(void)
 		CHECK_EQ(t.rtr, bits & 2 ? IWT_RTR_WRITE : bits & 1 ?
 			 IWT_RTR_READ : bits & 4 ? IWT_RTR_SEND :
 			 IWT_RTR_WRITE);
-		/* all that is common, but a Send for want of others only */
+		/* all common kinds, but a Send only if there is no other */
 		CHECK_EQ(rep.rtr_write, bits & 2 || !bits);
 		CHECK_EQ(rep.rtr_read, bits & 1 || !bits);
 		CHECK_EQ(rep.rtr_send, bits == 4);
 	}
-	/* A Read needs a place even if no other is wanted. */
+	/* The RTR Read needs an IRD of 1 even if no other Read is wanted. */
 	t = answer(4, 0, false, false, true, &rep);
 	CHECK_EQ(t.ird, 1);
 	CHECK_EQ(rep.ird, 1);
@@ -232,7 +232,7 @@ static void test_answer_rtr(void)
 	iwt_mpa_answer(&own, &req, &rep, &t);
 	CHECK(rep.enhanced && !rep.p2p && !rep.rtr_write && !rep.rtr_read);
 	CHECK_EQ(t.rtr, IWT_RTR_NONE);
-	/* plain Requests of both revisions, from an end that wants more */
+	/* plain Requests of both revisions, to an end that wants more */
 	for (req.rev = 1; req.rev <= 2; req.rev++) {
 		req.enhanced = false;
 		iwt_mpa_answer(&own, &req, &rep, &t);
@@ -275,7 +275,7 @@ static void test_conclude_depths(void)
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ord, 8);
 	CHECK_EQ(t.ird, 16);
-	/* more than was told: as far as the device goes */
+	/* more than the Request said: up to the limit of the device */
 	t = REPLY(.rtr_write = true, .ird = 4, .ord = 17);
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ird, 17);
@@ -291,7 +291,7 @@ static void test_conclude_depths(void)
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ord, 8);
 	CHECK_EQ(t.ird, 16);
-	/* both wrong: the depths are told */
+	/* both depths and RTR wrong: the error is about the depths */
 	t = REPLY(.ird = 4, .ord = 33);
 	CHECK_EQ(t.err, IWT_ERR_MPA_IRD);
 	t = REPLY(.ird = 4, .ord = 17);
@@ -313,13 +313,13 @@ static void test_conclude_rtr(void)
 	t = REPLY(.rtr_read = true, .ird = 0x3fff);
 	CHECK_EQ(t.rtr, IWT_RTR_READ);
 	CHECK_EQ(t.ord, 8);
-	/* a Read that would find no place */
+	/* an RTR Read, but an IRD of 0 */
 	t = REPLY(.rtr_read = true, .ird = 0);
 	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
 	t = REPLY(.rtr_read = true, .rtr_send = true, .ird = 0);
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.rtr, IWT_RTR_SEND);
-	/* a Send, if there is nothing else */
+	/* a Send, if no other kind is common */
 	t = REPLY(.rtr_send = true, .rtr_write = true, .ird = 1);
 	CHECK_EQ(t.rtr, IWT_RTR_WRITE);
 	t = REPLY(.rtr_send = true, .ird = 1);
@@ -328,7 +328,7 @@ static void test_conclude_rtr(void)
 	t = REPLY(.ird = 1);
 	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
 	CHECK_EQ(t.rtr, IWT_RTR_NONE);
-	/* A responder that stays with client and server, or plain. */
+	/* A responder that answers in client/server mode, or with a plain Reply. */
 	t = conclude((struct iwt_mpa_frame){
 		.rev = 2, .enhanced = true, .rtr_write = true, .ird = 1,
 	});
@@ -343,7 +343,7 @@ static void test_conclude_rtr(void)
 	tap_end();
 }
 
-/* An initiator that wants no Reads has to be able to send that one. */
+/* An initiator that wants no Reads must be able to send the RTR Read. */
 static void test_read_rtr(void)
 {
 	static const struct iwt_mpa_wish no_reads = {
@@ -368,7 +368,7 @@ static void test_read_rtr(void)
 	tap_end();
 }
 
-/* What a reject says of the depths (RFC 6581 9.1). */
+/* The depths in a reject (RFC 6581 9.1). */
 static void test_refuse(void)
 {
 	struct iwt_mpa_frame rep, req = {
@@ -455,7 +455,7 @@ static void test_rdmac(void)
 		w.markers = bits & 2;
 		w.crc = bits & 4;
 		w.max_rev = bits & 8 ? 2 : 1;
-		/* such a peer's Request */
+		/* the Request of an RDMAC peer */
 		req = (struct iwt_mpa_frame){ .markers = true, .crc = true };
 		iwt_mpa_answer(&w, &req, &rep, &t);
 		check_rdmac(&t, w.rdmac);

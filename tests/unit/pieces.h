@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Octets that lie in several pieces, each of its own allocation, so that the
- * address sanitizer sees the first octet read beyond one.
+ * Octets in several pieces, each allocated separately, so that the address sanitizer
+ * notices a read of the first octet behind a piece.
  */
 #ifndef IWT_PIECES_H
 #define IWT_PIECES_H
@@ -17,7 +17,7 @@ struct pieces {
 };
 
 struct pieces_cursor {
-	struct iwt_cursor c;	/* first */
+	struct iwt_cursor c;	/* must be first */
 	const struct pieces *pieces;
 	u32 next;
 };

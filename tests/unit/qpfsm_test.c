@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every state with every event against what RFC 5040 6 and 7 ask for. */
+/* Checks every state with every event against RFC 5040 6 and 7. */
 #include "qpfsm.h"
 #include "unit.h"
 
@@ -30,18 +30,18 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 		CHECK_EQ(step.actions, IWT_QA_REFUSE);
 		CHECK(!enters);
 	}
-	/* One Terminate for each stream, and only while the stream is one. */
+	/* One Terminate for each stream, and only while the stream can carry it. */
 	if (step.actions & IWT_QA_SEND_TERM) {
 		CHECK(sends(s));
 		CHECK_EQ(step.next, IWT_QP_TERMINATE);
 	}
 	if (enters && step.next == IWT_QP_TERMINATE)
 		CHECK(step.actions & IWT_QA_SEND_TERM);
-	/* What was outstanding must complete. */
+	/* Outstanding requests must complete. */
 	if (enters && (step.next == IWT_QP_ERROR ||
 		       step.next == IWT_QP_TERMINATE))
 		CHECK(step.actions & IWT_QA_FLUSH);
-	/* No wish goes to a connection that is gone or was never there. */
+	/* No request goes to a connection that is gone or never existed. */
 	if (conn_gone(e) || s == IWT_QP_IDLE)
 		CHECK(!(step.actions & (IWT_QA_SEND_TERM | IWT_QA_CLOSE |
 					IWT_QA_ABORT)));
@@ -57,11 +57,11 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 	}
 	if (step.actions & IWT_QA_CLOSE)
 		CHECK_EQ(step.next, IWT_QP_CLOSING);
-	/* Once the consumer has closed, or our FIN is due, no more is taken. */
+	/* After the consumer has closed, or when our FIN is due, no more posts are accepted. */
 	if (enters && (step.next == IWT_QP_CLOSING ||
 		       step.next == IWT_QP_DRAIN))
 		CHECK(step.actions & IWT_QA_SEAL);
-	/* Whoever waits for work to end has a deadline. */
+	/* A wait for the end of work has a deadline. */
 	if (s == IWT_QP_RTS && enters && sends(step.next))
 		CHECK(step.actions & IWT_QA_GRACE);
 	if (e == IWT_QE_ATTACH && s != IWT_QP_IDLE)
@@ -93,7 +93,7 @@ static struct iwt_qp_step refused(enum iwt_qp_state s)
 	return to(s, IWT_QA_REFUSE);
 }
 
-/* What a consumer asks for. */
+/* Events from the consumer. */
 static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 {
 	bool takes = s == IWT_QP_RTS || s == IWT_QP_HALF;
@@ -122,7 +122,7 @@ static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 		  (s == IWT_QP_RTS ? IWT_QA_GRACE : 0));
 }
 
-/* What is wrong, here or there. */
+/* Errors, at this end or at the peer. */
 static struct iwt_qp_step failed(enum iwt_qp_state s, enum iwt_qp_event e)
 {
 	if (s == IWT_QP_ERROR)
@@ -143,7 +143,7 @@ static struct iwt_qp_step failed(enum iwt_qp_state s, enum iwt_qp_event e)
 	return s == IWT_QP_IDLE ? to(IWT_QP_ERROR, IWT_QA_FLUSH) : to(s, 0);
 }
 
-/* What the connection does. */
+/* Events from the connection. */
 static struct iwt_qp_step connection(enum iwt_qp_state s, enum iwt_qp_event e)
 {
 	switch (e) {
@@ -167,7 +167,7 @@ static struct iwt_qp_step connection(enum iwt_qp_state s, enum iwt_qp_event e)
 	return to(IWT_QP_ERROR, IWT_QA_FLUSH);
 }
 
-/* Each event by itself, in every state: the table read down, not across. */
+/* The expected step of an event in a state: by event, while the table is by state. */
 static struct iwt_qp_step expected(enum iwt_qp_state s, enum iwt_qp_event e)
 {
 	switch (e) {
@@ -203,7 +203,7 @@ static void test_events(void)
 	tap_end();
 }
 
-/* States that some run of events reaches from @from, as bits. */
+/* States that any sequence of events reaches from @from, as bits. */
 static u32 reach(u32 from)
 {
 	u32 seen = 1u << from, before, s, e;
@@ -243,13 +243,13 @@ static void test_lives(void)
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_LOCAL_ERROR);
 	CHECK_EQ(step.next, IWT_QP_TERMINATE);
 	CHECK_EQ(step.actions, IWT_QA_SEND_TERM | IWT_QA_FLUSH | IWT_QA_REPORT);
-	/* A second one does not. */
+	/* A second error does not. */
 	step = iwt_qpfsm(step.next, IWT_QE_LOCAL_ERROR);
 	CHECK_EQ(step.next, IWT_QP_TERMINATE);
 	CHECK_EQ(step.actions & (IWT_QA_SEND_TERM | IWT_QA_REPORT), 0);
 	step = iwt_qpfsm(step.next, IWT_QE_DETACH);
 	CHECK_EQ(step.next, IWT_QP_ERROR);
-	/* The peer's Terminate is not answered with one. */
+	/* The peer's Terminate is not answered with a Terminate. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_TERM_RECEIVED);
 	CHECK_EQ(step.next, IWT_QP_ERROR);
 	CHECK(step.actions & IWT_QA_REPORT);
@@ -257,14 +257,14 @@ static void test_lives(void)
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_CLOSE);
 	CHECK_EQ(step.next, IWT_QP_CLOSING);
 	CHECK_EQ(step.actions, IWT_QA_SEAL | IWT_QA_CLOSE);
-	/* With work outstanding that goes out first, then FIN does. */
+	/* Outstanding work goes out first, then FIN. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_CLOSE_BUSY);
 	CHECK_EQ(step.next, IWT_QP_DRAIN);
 	CHECK_EQ(step.actions & (IWT_QA_FLUSH | IWT_QA_CLOSE), 0);
 	step = iwt_qpfsm(step.next, IWT_QE_DRAINED);
 	CHECK_EQ(step.next, IWT_QP_CLOSING);
 	CHECK(step.actions & IWT_QA_CLOSE);
-	/* The same when the peer has closed; the consumer may post on. */
+	/* The same when the peer has closed; the consumer may go on posting. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_PEER_BUSY);
 	CHECK_EQ(step.next, IWT_QP_HALF);
 	CHECK_EQ(step.actions, IWT_QA_GRACE);

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-The wake-up protocol of the send queue's ring (doorbell.c tells it; ring.h, tx.c: go_idle(),
-sqpoll.c, cqpoll.c), and all orders in which the steps can be taken of
+A model of the wake-up protocol of the send queue's ring (doorbell.c describes it; ring.h, tx.c:
+go_idle(), sqpoll.c, cqpoll.c). It tries all orders of the steps of
 
 - a process that posts, the engine, and a worker that polls the ring;
-- a process that has to flush its posts from one of its doorbells on, and the timer that
-  takes the place of the process and ends that;
-- such a process and its calls, which never end that, but come once more after the last post.
+- a process that must flush its posts from one of its doorbells on, and the timer that looks in
+  place of the process and ends this;
+- such a process and its calls, which never end this, but come once more after the last post.
 
-An engine that spins for a reply (reply_spin.c) only looks longer. The stores of each
-processor wait in a buffer of its own until it executes a barrier or the memory takes them;
-loads overtake them, as on x86.
+An engine that spins for a reply (reply_spin.c) only looks longer. The stores of each processor
+wait in its store buffer until it executes a barrier or the memory takes them; loads overtake
+them, as on x86.
 
-Nothing may be left in the ring when all are done. Since a model that finds nothing
-proves little, steps are left out of it as well, and then something must be found.
+Nothing may be left in the ring when all are done. A model that finds no fault proves little, so
+it also runs with steps left out, and must then find a fault.
 """
 import sys
 
@@ -28,7 +28,7 @@ def engine(after, cut):
     return [
         ("lock",),
         ("store", "flags", 0),
-        # [2] from here on: take what is there
+        # index 2: take all posts that are there
         ("take", 2),
         ("polled", 9),
         ("store", "flags", 1),
@@ -42,7 +42,7 @@ def engine(after, cut):
 
 
 def place(code, base):
-    """The same with jumps from base on."""
+    """The same code, with jumps relative to base."""
     out = []
     for op in code:
         if op[0] in ("take", "polled", "none_left") or op[0] == "go" and isinstance(op[1], int):
@@ -55,9 +55,9 @@ def place(code, base):
 
 def poster(cut, how):
     """
-    POSTS times: prod, barrier, flags; then the doorbell if they say so, or its bit. With one
-    of the doorbells it begins to flush; with calls that is not the first, so that some bits
-    are cleared before it is counted on.
+    POSTS times: stores prod, barrier, reads flags; then rings the doorbell if the flags say so,
+    else sets its bit. With one of the doorbells the process begins to flush; with calls this is
+    not the first one, so that some bits are cleared before the device relies on the process.
     """
     begins = {WORKER: None, TIMER: 0, CALLS: 1}[how]
     begin = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)]
@@ -75,7 +75,7 @@ def poster(cut, how):
 
 
 def look(cut, how, base):
-    """The engine runs if something is new: in the ring as who watches sees it, or its bit is set."""
+    """The engine runs if something is new: the watcher sees it in the ring, or the bit is set."""
     skip = base + 1 + len(engine(0, cut))
     what = "unless_new" if how == WORKER else "unless_bit"
     return [(what, skip)] + place(engine((skip,), cut), base + 1)
@@ -83,8 +83,9 @@ def look(cut, how, base):
 
 def watcher(cut, how):
     """
-    On, some looks with a run of the engine for what is new, off, a last run. A process that calls never
-    ends, but looks once more; at first TCP has the engine run.
+    Switches polling on, looks some times (the engine runs if something is new), switches it off,
+    runs the engine a last time. A process that calls never switches it off, but looks once more;
+    at first TCP makes the engine run.
     """
     code = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)]
     if how == TIMER:
@@ -105,7 +106,7 @@ def watcher(cut, how):
 
 
 class State:
-    """Memory, buffers and where each is, as a tuple."""
+    """Memory, store buffers and the position of each thread, as a tuple."""
     FIELDS = ("pc", "buf", "prod", "flags", "cons", "on", "lock", "seen", "bit")
 
     @staticmethod
@@ -130,7 +131,7 @@ def at(pair, who, value):
 
 
 def step(state, who, op, last):
-    """The state after who's step, or None if it can't be taken now; last is the poster's end."""
+    """The state after the step of who, or None if it can't be taken now; last: the poster's end."""
     pc, buf, _, _, cons, on, lock, seen, bit = state
     go = lambda where: at(pc, who, where)
     here = pc[who]
@@ -152,10 +153,10 @@ def step(state, who, op, last):
     if kind == "when_posted":
         return put(state, pc=go(here + 1)) if pc[POSTER] == last and not buf[POSTER] else None
     if kind == "set_bit":
-        # who finds it set only reads it, which waits for no buffer
+        # a poster that finds the bit set only reads it, which does not wait for its store buffer
         return put(state, pc=go(here + 1), bit=1)
     if kind == "unless_bit":
-        # taken with a barrier; a queue pair that does not count on it is not looked at
+        # taken with a barrier; ignored if the queue pair does not rely on the process
         return None if buf[who] else put(state, pc=go(here + 1 if bit and on else op[1]), bit=0)
     if kind == "on":
         return put(state, pc=go(here + 1), on=op[1])
@@ -174,14 +175,14 @@ def step(state, who, op, last):
 
 
 def drain(state, who):
-    """The memory takes who's oldest store."""
+    """The memory takes the oldest store of who."""
     buf = state[1]
     (name, value), rest = buf[who][0], buf[who][1:]
     return put(state, buf=at(buf, who, rest), **{name: value})
 
 
 def explore(cut=(), how=WORKER):
-    """How many states there are, and the last ones in which something is left or that are none."""
+    """Returns the number of states, and the final ones in which something is left or stuck."""
     code = (poster(cut, how), watcher(cut, how))
     todo, seen, bad = [State.first()], set(), []
     while todo:

@@ -6,7 +6,7 @@
 
 #include "sock_cursor.h"
 
-/* What the octets from @at are in a buffer that comes when @have are there. */
+/* The octets from @at on, in a buffer that arrives when @have octets have arrived. */
 static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 {
 	u8 *p = malloc(len ? len : 1);
@@ -17,7 +17,7 @@ static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 	return p;
 }
 
-/* Behind the last fragment is what a longer buffer left there once. */
+/* Puts an old entry behind the last fragment, as a longer buffer may have left it. */
 static void stale(struct sk_buff *skb)
 {
 	skb_frag_t *f = &skb->si.frags[skb->si.nr_frags];
@@ -45,7 +45,7 @@ static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 		f->address = octets(q, at + done, n, have);
 		f->size = n;
 		done += n;
-		/* two that follow each other in memory are one piece; one more may come */
+		/* two fragments that are contiguous in memory are one piece */
 		if (n > 1 && skb->si.nr_frags + 1 < MAX_SKB_FRAGS &&
 		    !(q->any(q->ctx) % 3)) {
 			f->size = n / 2;
@@ -89,7 +89,7 @@ void rxqueue_make(struct rxqueue *q)
 	q->overlaps = 0;
 	for (i = 0; i < RXQUEUE_STREAM; i++)
 		q->stream[i] = q->any(q->ctx);
-	/* often across the end of the sequence space */
+	/* the stream often crosses the end of the sequence space */
 	q->seq = q->any(q->ctx) % 2 ? q->any(q->ctx) : -(q->any(q->ctx) % RXQUEUE_STREAM);
 	for (i = 0; i < n; i++) {
 		from = q->any(q->ctx) % 2 ? q->len : q->len - q->any(q->ctx) % (q->len + 1);
@@ -113,7 +113,7 @@ static void free_frags(struct sk_buff *skb)
 
 	free(skb->data);
 	for (i = 0; i < skb->si.nr_frags; i++) {
-		/* the second of two side by side went with the first */
+		/* the second of two contiguous fragments was freed with the first */
 		if (!i || f[i].address != f[i - 1].address + f[i - 1].size)
 			free(f[i].address);
 	}
@@ -135,7 +135,7 @@ void rxqueue_free(struct rxqueue *q)
 	}
 }
 
-/* In steps of at most @step octets, some of them passed over. */
+/* Reads in steps of at most @step octets, and skips some. */
 bool rxqueue_walk(const struct rxqueue *q, u32 step)
 {
 	struct iwt_sock_cursor cur, again;
@@ -149,7 +149,7 @@ bool rxqueue_walk(const struct rxqueue *q, u32 step)
 		if (!p || at + len > q->len || memcmp(p, q->stream + at, len))
 			return false;
 		if (q->any(q->ctx) % 2) {
-			/* a copy of the position goes its own way */
+			/* a copy of the position advances independently */
 			cur = again;
 			len = 1 + q->any(q->ctx) % (q->len - at);
 			if (!iwt_cursor_skip(&cur.c, len))

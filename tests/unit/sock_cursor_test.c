@@ -30,7 +30,7 @@ static void test_overlap(void)
 	tap_end();
 }
 
-/* Octets are missing: the walk ends there. */
+/* The walk ends where octets are missing. */
 static void test_gap(void)
 {
 	struct iwt_sock_cursor cur;

@@ -15,7 +15,7 @@
 
 __printf(1, 2)
 void tap_begin(const char *fmt, ...);
-/* What the next checks are about, for the report of those that fail. */
+/* Describes the next checks, for the report of failed ones. */
 __printf(1, 2)
 void tap_about(const char *fmt, ...);
 bool tap_check(bool good, const char *file, int line, const char *what);

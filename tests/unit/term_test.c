@@ -5,7 +5,7 @@
 #include "term.h"
 #include "unit.h"
 
-/* The Terminate vectors: error, and the headers of what caused it. */
+/* The Terminate vectors: the error, and the headers of the message that caused it. */
 static const struct {
 	const char *id, *hdr;
 	u32 err;
@@ -77,7 +77,7 @@ static u8 ctrl_of(u32 err, const char *hex, u32 hdr_len, u32 *len)
 #define WRITE_HDR	"c140000000010000000000000000"
 #define ATOMIC_HDR	"414a00000000000000010000000200000000"
 
-/* RFC 5040 4.8: what goes along is decided by the error and the cause. */
+/* RFC 5040 4.8: the error and its cause decide which headers the Terminate includes. */
 static void test_headers(void)
 {
 	u32 len;

@@ -38,7 +38,7 @@ static void test_example(void)
 	tap_end();
 }
 
-/* Planned again is as planned: the same octets, the same message behind it. */
+/* A second plan equals the first: the same octets, and the same state of the message after it. */
 static void check_again(struct iwt_txseg *m, u32 mulpdu)
 {
 	struct iwt_txplan p, want;
@@ -106,7 +106,7 @@ static void test_vectors(void)
 	static const struct iwt_rdmap_read read = {
 		0xaabbccdd, 0x20, 100, 0x55667788, 0x300,
 	};
-	/* What a FetchAdd compares is not for the caller to say. */
+	/* The compare fields of a FetchAdd do not come from the caller. */
 	static const struct iwt_atomic add = {
 		.op = IWT_AOP_FETCH_ADD, .id = 7, .stag = 0x55667788,
 		.to = 0x300, .data = 1, .compare = 99, .compare_mask = 99,
@@ -137,7 +137,7 @@ static void test_vectors(void)
 	check_vector(&m, "V-D8", "deadbeef");
 	iwt_txseg_send(&m, IWT_OP_SEND_INV, 0xdeadbeef, 2, 3);
 	check_vector(&m, "V-D9", "78797a");
-	/* No STag goes with a Send that invalidates nothing. */
+	/* A Send that invalidates nothing carries no STag. */
 	iwt_txseg_send(&m, IWT_OP_SEND_SE, 0xdeadbeef, 3, 2);
 	check_vector(&m, "V-D10", "6869");
 	iwt_txseg_send(&m, IWT_OP_SEND_SE_INV, 0xdeadbeef, 4, 0);
@@ -210,7 +210,7 @@ static void start(struct iwt_txseg *m, u8 op, u32 len)
 		iwt_txseg_send(m, op, 0xdeadbeef, 9, len);
 }
 
-/* Takes the segments of one message back in and puts it together. */
+/* Reads the segments of one message, and puts the message together. */
 static void check_message(u8 op, u32 len, u32 mulpdu, const u8 *data)
 {
 	static const struct iwt_fpdu_rules rules = { .crc = true };
@@ -245,7 +245,7 @@ static void check_message(u8 op, u32 len, u32 mulpdu, const u8 *data)
 				 op == IWT_OP_SEND_SE_INV ? 0xdeadbeef : 0);
 		}
 		CHECK(!memcmp(frame + 2 + hdr, data + at, f.payload_len));
-		/* All but the last are as large as may be. */
+		/* All segments but the last have the largest size. */
 		if (!m.done)
 			CHECK_EQ(f.ulpdu_len, mulpdu);
 		at += f.payload_len;
@@ -289,7 +289,7 @@ static void test_messages(void)
 	free(data);
 }
 
-/* 2^32 - 1 octets: only the plan, no payload. */
+/* A message of 2^32 - 1 octets: only planned, without payload. */
 static void test_largest(void)
 {
 	u64 sum = 0, fpdus = 0;
@@ -324,7 +324,7 @@ static void test_bounds(void)
 	CHECK_EQ(p.payload, 128 - 14);
 	iwt_txseg_next(&m, ~0, &p);
 	CHECK_EQ(p.payload, 64768 - 14);
-	/* A Terminate longer than any is cut to the longest. */
+	/* A Terminate that is too long is cut to the longest length. */
 	memset(body, 7, sizeof(body));
 	iwt_txseg_term(&m, body, sizeof(body));
 	iwt_txseg_next(&m, 128, &p);

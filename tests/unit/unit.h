@@ -20,7 +20,7 @@ extern const struct vector vectors[];
 extern const u32 vector_count;
 
 const struct vector *vector_find(const char *id);
-/* Octets written in hex; returns how many. */
+/* Converts octets from hex; returns their number. */
 u32 unhex(const char *hex, u8 *out);
 /* Numbers that look random and are the same in every run. */
 u32 any(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Octets that come as if a network card had put them into a device's memory. */
+/* Marks received octets unreadable, as if a network card had put them into device memory. */
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/netdevice.h>
@@ -25,7 +25,7 @@ static int on_packet(struct sk_buff *skb, struct net_device *dev,
 	    skb_headlen(skb) < sizeof(*ip) || ip->protocol != IPPROTO_TCP)
 		goto out;
 	th = (const void *)ip + ip->ihl * 4;
-	/* the headers are always there to be read */
+	/* the headers always stay readable */
 	if (skb_headlen(skb) >= ip->ihl * 4 + sizeof(*th) &&
 	    th->dest == READ_ONCE(blinded) && skb->data_len)
 		skb->unreadable = 1;
@@ -55,19 +55,19 @@ static struct net_device *find_netdev(void)
 }
 
 /**
- * iwt_held_blind() - from now on nobody can read what comes for a port of IPv4
+ * iwt_held_blind() - make data that arrive for a port of IPv4 unreadable from now on
  * @port: port
  *
- * What stands behind the headers, which TCP leaves in pages of its own; what comes through
- * the net device of the caller's network namespace.
+ * Only the data behind the headers, which TCP leaves in separate pages, and only packets that
+ * come through the net device of the caller's network namespace.
  *
- * Return: 0, -EBUSY, -ENODEV, or -EOPNOTSUPP where a kernel knows no such memory.
+ * Return: 0, -EBUSY, -ENODEV, or -EOPNOTSUPP if the kernel knows no such memory.
  */
 int iwt_held_blind(u16 port)
 {
 	if (blinded)
 		return -EBUSY;
-	/* without one, newer kernels hand over what comes in one namespace only */
+	/* without a device, newer kernels only hand over packets of one namespace */
 	tap.dev = find_netdev();
 	if (!tap.dev)
 		return -ENODEV;
@@ -77,7 +77,7 @@ int iwt_held_blind(u16 port)
 }
 
 /**
- * iwt_held_see() - the end of iwt_held_blind()
+ * iwt_held_see() - end iwt_held_blind()
  */
 void iwt_held_see(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls that have got as far as the socket's operations, and go on from there when
- * the operations may be others: as when the process lost its processor in between.
+ * System calls that have read the socket's operations, and call them later, when the socket
+ * may have other operations: as if the process lost its processor in between.
  */
 #include <linux/fcntl.h>
 #include <linux/net.h>
@@ -16,7 +16,7 @@ static const struct proto_ops *ops;
 static struct sockaddr_storage peer;
 
 /**
- * iwt_held_begin() - calls on a socket begin
+ * iwt_held_begin() - begin calls on a socket
  * @s: connected socket, which the caller keeps
  *
  * Return: 0 or -errno.
@@ -33,7 +33,7 @@ int iwt_held_begin(struct socket *s)
 }
 
 /**
- * iwt_held_forget() - none goes on any more
+ * iwt_held_forget() - drop the calls that have begun
  */
 void iwt_held_forget(void)
 {
@@ -50,7 +50,7 @@ static int dial(const struct sockaddr_storage *to)
 static int transfer(bool send)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	char octets[16] = {};	/* no FPDU */
+	char octets[16] = {};	/* not an FPDU */
 	struct kvec v = { .iov_base = octets, .iov_len = sizeof(octets) };
 
 	iov_iter_kvec(&msg.msg_iter, send ? ITER_SOURCE : ITER_DEST, &v, 1, sizeof(octets));
@@ -60,10 +60,10 @@ static int transfer(bool send)
 }
 
 /**
- * iwt_held_go_on() - a call gets on
+ * iwt_held_go_on() - let a call go on
  * @call: its name
  *
- * Return: 0, or what the call says.
+ * Return: 0, or the call's result.
  */
 int iwt_held_go_on(const char *call)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of this module share. */
+/* Declarations that the parts of this module share. */
 #ifndef IWT_HELD_H
 #define IWT_HELD_H
 

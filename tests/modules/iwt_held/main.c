@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What processes and the network do to a socket in the worst moment, when a test says so.
+ * Does to a socket, when a test says so, what processes and the network may do in the worst
+ * moment.
  *
  * The file "ctl" of this module's debugfs directory takes a line:
  *
- *	hold FD		a thread owns the socket; more of them may be held
- *	pulse FD	a thread owns it again and again, and so runs most of what TCP receives
- *	ambush FD	the next that calls lock_sock() finds that another was faster, which
+ *	hold FD		a thread owns the socket; several sockets may be held
+ *	pulse FD	a thread owns the socket again and again, and so processes most of what
+ *			TCP receives
+ *	ambush FD	the next caller of lock_sock() finds that this module was faster, which
  *			keeps the socket
- *	begin FD	system calls on it have begun: they know its operations of this moment
+ *	begin FD	system calls on the socket begin: they use its operations of this moment
  *	connect, reconnect, listen, shutdown, send, recv	that call goes on
- *	half		a shutdown of the direction in which the process sends goes on
- *	blind PORT	what comes for this port, through the net device of the writer's
- *			namespace, is in memory that the CPU can't read
- *	end		all this is over
+ *	half		a shutdown of the process's sending direction goes on
+ *	blind PORT	data that come for this port, through the net device of the writer's
+ *			namespace, are in memory that the CPU can't read
+ *	end		ends all of these
  *
- * One socket at a time, but for those that are held. What is read is 1 if somebody has run
- * into the ambush, or 0.
+ * One socket at a time, except for "hold". The file reads as 1 if the ambush has caught a
+ * caller, else 0.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -36,7 +38,7 @@
 static DEFINE_MUTEX(held_lock);
 static struct socket *held[MOST];
 static unsigned int n_held;
-static bool alone;	/* there may be no other beside the one that is there */
+static bool alone;	/* no other socket may be added */
 static struct dentry *held_dir;
 
 static int with_socket(const char *what, struct socket *sock)

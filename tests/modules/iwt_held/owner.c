@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Who owns a socket, and for how long. */
+/* Owns sockets, for some time. */
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -11,7 +11,7 @@
 
 #include "held.h"
 
-/* Microseconds of a pulse, and until the next. */
+/* Microseconds of a pulse, and until the next pulse. */
 #define PULSE_ON	300
 #define PULSE_OFF	50
 
@@ -54,7 +54,7 @@ static int pulse(void *arg)
 /**
  * iwt_held_hold() - own a socket until iwt_held_let_go()
  * @sk: socket, which the caller keeps
- * @again: and again, instead of all the time
+ * @again: own it again and again, instead of all the time
  *
  * May sleep. Return: 0 or -errno.
  */
@@ -81,7 +81,7 @@ int iwt_held_hold(struct sock *sk, bool again)
 #ifdef CONFIG_KPROBES
 static struct sock *prey, *hunted;
 
-/* s390 does not export to modules what regs_get_kernel_argument() needs there. */
+/* s390 does not export a symbol that regs_get_kernel_argument() needs. */
 static unsigned long first_argument(struct pt_regs *regs)
 {
 #ifdef CONFIG_S390
@@ -91,7 +91,7 @@ static unsigned long first_argument(struct pt_regs *regs)
 #endif
 }
 
-/* Called where lock_sock() begins, with interrupts off. */
+/* Called at the beginning of lock_sock(), with interrupts off. */
 static int on_lock(struct kprobe *p, struct pt_regs *regs)
 {
 	struct sock *sk = (struct sock *)first_argument(regs);
@@ -130,7 +130,7 @@ static void leave(void)
 {
 	if (!hunted)
 		return;
-	/* under way there may be one that finds it still */
+	/* a caller of lock_sock() on another processor may still see it */
 	WRITE_ONCE(prey, NULL);
 	unregister_kprobe(&probe);
 	if (caught)
@@ -150,21 +150,21 @@ static void leave(void)
 #endif
 
 /**
- * iwt_held_ambush() - be faster than the next that locks a socket
+ * iwt_held_ambush() - be faster than the next caller that locks a socket
  * @sk: socket, which the caller keeps
  *
- * Return: 0, or -EOPNOTSUPP where a kernel can't be stopped there.
+ * Return: 0, or -EOPNOTSUPP if the kernel has no probe there.
  */
 int iwt_held_ambush(struct sock *sk)
 {
-	/* the lock may sleep there */
+	/* with PREEMPT_RT the lock may sleep */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return -EOPNOTSUPP;
 	return lie_in_wait(sk);
 }
 
 /**
- * iwt_held_caught() - has somebody run into the ambush?
+ * iwt_held_caught() - has the ambush caught a caller?
  */
 bool iwt_held_caught(void)
 {
@@ -172,7 +172,7 @@ bool iwt_held_caught(void)
 }
 
 /**
- * iwt_held_let_go() - nobody of us owns a socket any more
+ * iwt_held_let_go() - release all sockets that this module owns
  */
 void iwt_held_let_go(void)
 {

@@ -8,10 +8,10 @@
 static const char question[] = "iwt_ktest asks", answer[] = "and so it is";
 
 /**
- * iwt_kt_fail() - remember what was wrong first
+ * iwt_kt_fail() - remember the first failure
  * @c: connection
- * @line: in the source
- * @fmt: in words
+ * @line: line of the source
+ * @fmt: description
  *
  * Any context. Return: -EIO.
  */
@@ -164,7 +164,7 @@ static bool says(const struct rdma_cm_event *ev, const char *text, size_t len)
 	return p->private_data_len >= len && !memcmp(p->private_data, text, len);
 }
 
-/* What a process could do: an identifier without a queue pair, and a number. */
+/* Accepts as a process could: with an identifier without a queue pair, and a number. */
 static int accept_named(struct kt_end *e, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = { .qp_num = e->conn->name };
@@ -245,7 +245,7 @@ static int on_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 /**
  * iwt_kt_wait_flag() - wait for an event of rdma_cm
  * @c: connection
- * @flag: becomes true
+ * @flag: becomes true with the event
  *
  * Return: 0 or a negative error.
  */
@@ -302,8 +302,8 @@ static int resolve(struct kt_conn *c, struct kt_end *e, int side)
 }
 
 /**
- * iwt_kt_resolve_other() - another identifier to where the connection goes
- * @c: connection; its end @o has it then, and nothing else
+ * iwt_kt_resolve_other() - make another identifier for the connection's destination
+ * @c: connection; its end @o gets the identifier, and no other objects
  * @side: 0 on the client's device, 1 on the server's
  *
  * Return: 0 or a negative error.
@@ -314,7 +314,7 @@ int iwt_kt_resolve_other(struct kt_conn *c, int side)
 }
 
 /**
- * iwt_kt_establish() - connect what was opened as idle
+ * iwt_kt_establish() - connect a connection that was opened as idle
  * @c: connection
  *
  * Return: 0 or a negative error.
@@ -345,9 +345,9 @@ static void init_end(struct kt_conn *c, struct kt_end *e)
 }
 
 /**
- * iwt_kt_open() - a connection with everything that a case needs
- * @run: from where to where
- * @idle: only as far as the client's queue pair
+ * iwt_kt_open() - make a connection with everything that a case needs
+ * @run: addresses and namespaces
+ * @idle: stop after the client's queue pair
  * @why: takes the reason of a failure, 200 octets
  *
  * May sleep. Return: the connection or NULL.
@@ -381,8 +381,8 @@ struct kt_conn *iwt_kt_open(struct kt_run *run, bool idle, char *why)
 }
 
 /**
- * iwt_kt_close() - the end of a connection, in whatever state
- * @c: connection; gone afterwards
+ * iwt_kt_close() - end a connection, in any state
+ * @c: connection; freed
  *
  * May sleep.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In which context verbs may be called and handlers are: sentence by sentence
+ * In which context verbs may be called, and handlers are called: tests each sentence
  * of the kernel's Documentation/infiniband/core_locking.rst.
  */
 #include <linux/bottom_half.h>
@@ -15,7 +15,7 @@
 
 #define ROUNDS	50
 
-/* Receives at the server for everything that a case will send */
+/* Posts receives at the server for everything that a case will send. */
 static int replenish(struct kt_conn *c, int n)
 {
 	while (n--)
@@ -105,7 +105,7 @@ static void on_timer(struct timer_list *timer)
 
 static int from_timer_context(struct kt_conn *c)
 {
-	/* not on the stack, for whose timers the names differ among kernels */
+	/* not on the stack: the functions for such timers have other names in other kernels */
 	struct kt_timer *t = kzalloc(sizeof(*t), GFP_KERNEL);
 
 	if (kt_bad(c, !t, "no memory"))
@@ -148,7 +148,7 @@ static int from_interrupt(struct kt_conn *c)
 	return all_arrived(c, ROUNDS);
 }
 
-/* Each message that arrives is answered from its completion handler. */
+/* Answers each message that arrives, from its completion handler. */
 static void answer(struct kt_end *e, enum kt_queue q, const struct ib_wc *wc)
 {
 	if (q != KT_RECV || wc->status != IB_WC_SUCCESS || !e->budget)
@@ -178,7 +178,7 @@ static int ping_pong(struct kt_conn *c)
 			if (iwt_kt_wait(&c->s, KT_RECV, i) ||
 			    iwt_kt_wait(&c->c, KT_RECV, i))
 				return -EIO;
-		/* the last answers' own completions */
+		/* waits for the completions of the last answers, too */
 	}
 	if (iwt_kt_wait(&c->c, KT_RECV, 300) || iwt_kt_wait(&c->s, KT_RECV, 301))
 		return -EIO;
@@ -187,8 +187,8 @@ static int ping_pong(struct kt_conn *c)
 }
 
 /*
- * With bottom halves off nothing but the verb itself can call a handler on
- * this processor; the handler looks whether it is that very task.
+ * With bottom halves off only the verb itself could call a handler on this
+ * processor; the handler checks whether it runs in the task that posts.
  */
 static void burst(struct kt_end *e)
 {
@@ -213,7 +213,7 @@ static int bursts_from(void *arg)
 
 	for (i = 0; i < 60 && !e->post_err; i++) {
 		burst(e);
-		/* room in both queues of both ends */
+		/* wait until both queues of both ends have room */
 		while (e->posted[KT_SEND] - READ_ONCE(e->logged[KT_SEND]) > 16 ||
 		       e->posted[KT_RECV] - READ_ONCE(e->logged[KT_RECV]) > 96) {
 			if (kthread_should_stop())
@@ -262,7 +262,7 @@ static bool event_after(struct kt_end *e, int before)
 	return true;
 }
 
-/* One message to the server, whose completion is polled for here */
+/* Sends one message to the server, and polls for its completion. */
 static int message(struct kt_conn *c, int flags)
 {
 	struct kt_end *s = &c->s;
@@ -284,13 +284,13 @@ static int message(struct kt_conn *c, int flags)
 	return iwt_kt_expect(s, KT_RECV, n, n, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* An event comes once per wish, and only for what was wished. */
+/* An event comes once per request for events, and only for the requested kind. */
 static int notify(struct kt_conn *c)
 {
 	struct kt_end *s = &c->s;
 	int before = atomic_read(&s->events);
 
-	/* the wish from the creation */
+	/* the queue was armed when it was made */
 	WRITE_ONCE(s->armed, false);
 	if (message(c, 0) || kt_bad(c, !event_after(s, before), "no event"))
 		return -EIO;
@@ -306,7 +306,7 @@ static int notify(struct kt_conn *c)
 		return -EIO;
 	before = atomic_read(&s->events);
 	ib_req_notify_cq(s->cq, IB_CQ_NEXT_COMP);
-	/* a lesser wish does not replace a greater one */
+	/* IB_CQ_SOLICITED does not replace IB_CQ_NEXT_COMP */
 	ib_req_notify_cq(s->cq, IB_CQ_SOLICITED);
 	if (message(c, 0) || kt_bad(c, !event_after(s, before), "no event"))
 		return -EIO;
@@ -314,7 +314,7 @@ static int notify(struct kt_conn *c)
 	ib_req_notify_cq(s->cq, IB_CQ_SOLICITED);
 	if (kt_bad(c, iwt_kt_recv(s, NULL, 0), "ib_post_recv"))
 		return -EIO;
-	/* errors are solicited by themselves */
+	/* errors always count as solicited */
 	rdma_disconnect(c->c.id);
 	return kt_bad(c, !event_after(s, before), "no event of a flush");
 }
@@ -332,7 +332,7 @@ static int missed(struct kt_conn *c)
 		return -EIO;
 	if (kt_bad(c, ib_req_notify_cq(s->cq, ask) != 0, "missed what it has"))
 		return -EIO;
-	/* a completion of its own, which raises no event, and nobody polls */
+	/* the server's own completion, which raises no event, and nobody polls */
 	if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0), "ib_post_recv") ||
 	    kt_bad(c, iwt_kt_send(s, NULL, 0, IB_SEND_SIGNALED), "SEND"))
 		return -EIO;
@@ -344,7 +344,7 @@ static int missed(struct kt_conn *c)
 	return 0;
 }
 
-/* Calls of the core's handler, which one that counts stands in for. */
+/* Counts calls of the core's handler, by a handler in its place. */
 static ib_comp_handler core_handler;
 static atomic_t told;
 
@@ -354,7 +354,7 @@ static void count_and_tell(struct ib_cq *cq, void *ctx)
 	core_handler(cq, ctx);
 }
 
-/* A message arrives of which nobody is told, since its event is put off. */
+/* A message arrives; its event is put off, so no handler is called. */
 static int put_off(struct kt_conn *c)
 {
 	unsigned long end = jiffies + KT_PATIENCE;
@@ -375,7 +375,7 @@ static int put_off(struct kt_conn *c)
 	return 0;
 }
 
-/* Whoever frees a queue has had its events: none comes after the last queue pair. */
+/* No event of a queue comes after its last queue pair is destroyed, so it can be freed. */
 static int moderated(struct kt_conn *c)
 {
 	int err = put_off(c);

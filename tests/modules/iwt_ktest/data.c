@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every operation, every octet, and what its completion says. */
+/* Checks every operation, every octet, and the fields of its completion. */
 #include "kt.h"
 
 static const u32 sizes[] = {
@@ -46,7 +46,7 @@ static int sends(struct kt_conn *c)
 	return 0;
 }
 
-/* The data of an inline request is the verb's when it returns. */
+/* The verb has copied the data of an inline request when it returns. */
 static int sends_inline(struct kt_conn *c)
 {
 	static const u32 lens[] = { 0, 1, 100, KT_INLINE };
@@ -138,7 +138,7 @@ static int read_expect(struct kt_end *e, u32 i, u32 n, u32 len)
 		      k->byte_len, len);
 }
 
-/* @src is the server's, @sink the client's; both sides run the same offsets */
+/* @src is at the server, @sink at the client; the same offsets are used at both. */
 static int reads_of(struct kt_conn *c, struct kt_mr *src, struct kt_mr *sink)
 {
 	struct kt_end *e = &c->c;
@@ -164,7 +164,7 @@ static int reads_of(struct kt_conn *c, struct kt_mr *src, struct kt_mr *sink)
 		if (i < PLACES ? iwt_kt_check_sges(e, &to, 1, len, i) :
 				 iwt_kt_mr_check(sink, off, len, i))
 			return -EIO;
-		/* what it invalidated can be registered at once */
+		/* the invalidated region can be registered at once */
 		if (op == IB_WR_RDMA_READ_WITH_INV &&
 		    iwt_kt_mr_reg(sink, IB_ACCESS_LOCAL_WRITE |
 				  IB_ACCESS_REMOTE_WRITE))
@@ -190,7 +190,7 @@ static int reads(struct kt_conn *c)
 	return err;
 }
 
-/* A fenced SEND carries what the READ before it has brought. */
+/* A fenced SEND sends the data that the READ before it has fetched. */
 static int fence_with(struct kt_conn *c, struct kt_mr *src)
 {
 	const u32 len = 20000;
@@ -231,7 +231,7 @@ static int fences(struct kt_conn *c)
 	return err;
 }
 
-/* Request @i of the mix; its operation is given back */
+/* Posts request @i of the mix; returns its operation. */
 static enum ib_wc_opcode post_mixed(struct kt_conn *c, struct kt_mr *m, u32 i,
 				    int flags, int *err)
 {
@@ -257,7 +257,7 @@ static enum ib_wc_opcode post_mixed(struct kt_conn *c, struct kt_mr *m, u32 i,
 	}
 }
 
-/* Reads, which need the peer, among others, which do not; @every-th signalled */
+/* Mixes READs, which need the peer, with others, which do not; every @every-th is signalled. */
 static int mix(struct kt_conn *c, struct kt_mr *m, u32 every)
 {
 	enum ib_wc_opcode op[100];

@@ -11,7 +11,7 @@
 
 #define BIG	65536
 
-/* Something that may block for ever if the driver has a bug. */
+/* A job that may block for ever if the driver has a bug. */
 struct kt_job {
 	struct completion done;
 	struct kt_end *e;
@@ -47,7 +47,7 @@ static struct kt_job *job_start(struct kt_end *e, void (*fn)(struct kt_end *e))
 	return job;
 }
 
-/* A job that does not end keeps the connection, and the module. */
+/* If a job does not end, its connection and the module stay. */
 static int job_wait(struct kt_conn *c, struct kt_job *job, const char *what)
 {
 	if (kt_bad(c, !job, "no memory for a thread"))
@@ -92,7 +92,7 @@ static int post_receives(struct kt_end *e, int n)
 	return 0;
 }
 
-/* As much as fits: all signalled, some of it waiting for the peer's answer */
+/* Posts as many as fit: all are signalled, some wait for the peer's answer. */
 static int post_sends(struct kt_end *e, struct kt_mr *m, int n)
 {
 	struct ib_sge sge = iwt_kt_sge(e, 0, m->len);
@@ -108,12 +108,12 @@ static int post_sends(struct kt_end *e, struct kt_mr *m, int n)
 	return 0;
 }
 
-/* A region of @e's peer that is open to it */
+/* Makes a region of @e's peer that @e may access. */
 static int open_region(struct kt_end *e, struct kt_mr *m)
 {
 	struct kt_end *peer = iwt_kt_peer(e);
 
-	/* its registration is signalled and thus part of the account */
+	/* the registration is signalled, so it is counted */
 	return iwt_kt_mr_make(peer, m, peer->pd, 0, KT_PAGES * PAGE_SIZE) ?:
 	       iwt_kt_mr_reg(m, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
 			     IB_ACCESS_REMOTE_WRITE);
@@ -182,7 +182,7 @@ static int outstanding_server(struct kt_conn *c)
 	return outstanding_on(&c->s);
 }
 
-/* Sends and replenishes receives until the connection is gone. */
+/* Sends, and posts receives again, until the connection is gone. */
 static void do_traffic(struct kt_end *e)
 {
 	struct ib_sge sge = iwt_kt_sge(e, 0, BIG);
@@ -195,12 +195,12 @@ static void do_traffic(struct kt_end *e)
 			err = iwt_kt_send(e, &sge, 1, IB_SEND_SIGNALED);
 		else
 			usleep_range(20, 50);
-		/* the caller sets it meanwhile to end this */
+		/* do not clear it: the caller may have set it to end this loop */
 		if (err)
 			WRITE_ONCE(e->post_err, err);
 		if (e->posted[KT_RECV] - READ_ONCE(e->logged[KT_RECV]) < 90)
 			iwt_kt_recv(e, &sge, 1);
-		/* in error all of this is flushed at once, for ever */
+		/* in the error state requests are flushed at once: never without a pause */
 		cond_resched();
 	}
 }
@@ -217,7 +217,7 @@ static int in_traffic(struct kt_conn *c, bool both)
 		job2 = job_start(&c->c, do_traffic);
 	err = iwt_kt_wait(&c->c, KT_RECV, 20);
 	if (both) {
-		/* the drain has stopped posting */
+		/* after the drain: end the traffic of this end */
 		WRITE_ONCE(c->c.post_err, 1);
 		err = job_wait(c, job2, "traffic") ?: err;
 	}
@@ -307,7 +307,7 @@ static int after_close(struct kt_conn *c)
 	return drain(&c->c) ?: drain(&c->s) ?: drain(&c->c);
 }
 
-/* Posting goes on for ever; everything is flushed, in order. */
+/* In the error state posting always works; everything is flushed, in order. */
 static int in_error(struct kt_conn *c)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -353,7 +353,7 @@ static int modify_order(struct kt_conn *c)
 	return err;
 }
 
-/* Without a drain: destruction itself must cope. */
+/* Without a drain: the destruction itself must end everything. */
 static int destroy_busy(struct kt_conn *c)
 {
 	struct kt_job *job;

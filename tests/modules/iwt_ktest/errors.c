@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Accesses that the peer must refuse, and what both sides then hear. */
+/* Accesses that the peer must refuse, and the completions and events at both sides. */
 #include "kt.h"
 
 #define WRITES	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE)
@@ -7,18 +7,18 @@
 #define START	300
 #define LEN	((KT_PAGES - 1) * PAGE_SIZE)
 
-/* What becomes of the region before it is used. */
+/* What happens to the region before it is accessed. */
 enum kt_region { KT_VALID, KT_NEVER, KT_INVALIDATED, KT_INVALIDATED_REMOTELY,
 		 KT_OLD_KEY, KT_OTHER_PD, KT_GONE };
 
 /**
  * struct kt_crime - an access that is refused
  * @op: operation
- * @rights: of the region
- * @region: its state
- * @off: into it
+ * @rights: access rights of the region
+ * @region: state of the region
+ * @off: offset into the region
  * @len: octets
- * @key: is added to the key
+ * @key: number to add to the key
  */
 struct kt_crime {
 	enum ib_wr_opcode op;
@@ -37,7 +37,7 @@ static int prepare(const struct kt_crime *k, struct kt_mr *m, u32 *key)
 	*key = m->mr->rkey;
 	if (k->region == KT_NEVER)
 		return 0;
-	/* REG_MR in a protection domain that is not the queue pair's fails */
+	/* not registered: REG_MR fails if the protection domain is not the queue pair's */
 	if (k->region == KT_OTHER_PD)
 		return 0;
 	if (iwt_kt_mr_reg(m, k->rights))
@@ -69,7 +69,7 @@ static int prepare(const struct kt_crime *k, struct kt_mr *m, u32 *key)
 	}
 }
 
-/* A READ that was refused is told so, or flushed; never does it succeed. */
+/* A refused READ completes with that error, or is flushed; it never succeeds. */
 static int judge_read(struct kt_conn *c, u32 at, u32 n)
 {
 	const struct kt_comp *k = &c->c.log[KT_SEND][at % KT_LOG];
@@ -80,7 +80,7 @@ static int judge_read(struct kt_conn *c, u32 at, u32 n)
 		      "the READ: %s", ib_wc_status_msg(k->status));
 }
 
-/* Post the access and some company; the connection ends on both sides. */
+/* Posts the access and some good requests; the connection ends on both sides. */
 static int commit(const struct kt_crime *k, struct kt_mr *m, u64 to, u32 key)
 {
 	struct kt_conn *c = m->end->conn;
@@ -106,7 +106,7 @@ static int commit(const struct kt_crime *k, struct kt_mr *m, u64 to, u32 key)
 	if (kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays") ||
 	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
 		return -EIO;
-	/* a refused SEND_WITH_INV may have used its receive */
+	/* a refused SEND_WITH_INV may have used a receive */
 	i = k->op == IB_WR_SEND_WITH_INV;
 	if (iwt_kt_wait(&c->c, KT_RECV, rc + 3) ||
 	    iwt_kt_wait(&c->s, KT_RECV, rs + 3))
@@ -163,7 +163,7 @@ CRIME(inv_key, IB_WR_SEND_WITH_INV, WRITES, KT_VALID, 0, 0, 1)
 CRIME(inv_local, IB_WR_SEND_WITH_INV, IB_ACCESS_LOCAL_WRITE, KT_VALID, 0, 0, 9)
 CRIME(inv_pd, IB_WR_SEND_WITH_INV, WRITES, KT_OTHER_PD, 0, 0, 0)
 
-/* The key for any kernel address is for this side alone. */
+/* The peer may not use the key for any kernel address. */
 static int dma_key(struct kt_conn *c, enum ib_wr_opcode op)
 {
 	struct kt_crime k = { .op = op, .len = 10 };

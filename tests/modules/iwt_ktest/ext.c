@@ -58,7 +58,7 @@ static int write_imm(struct kt_conn *c, struct kt_mr *m, u32 off, u32 len)
 	memset(c->s.buf, KT_GUARD, KT_BUF);
 	iwt_kt_split(&c->c, 7, len, src, 4);
 	iwt_kt_fill_sges(&c->c, src, 4, len);
-	/* a buffer is taken, but nothing goes there */
+	/* the operation takes a receive, but writes nothing into its buffer */
 	if (kt_bad(c, iwt_kt_recv(&c->s, &buf, len % 2), "ib_post_recv") ||
 	    kt_bad(c, iwt_kt_post(&c->c, &wr.wr), "WRITE_WITH_IMM") ||
 	    iwt_kt_expect(&c->c, KT_SEND, s, ns, IB_WC_SUCCESS,
@@ -110,7 +110,7 @@ static int send_imm(struct kt_conn *c)
 	return iwt_kt_sync(&c->c);
 }
 
-/* An atomic operation: what it is to find and to leave. */
+/* An atomic operation: the word before it and after it. */
 struct kt_atomic {
 	enum ib_wr_opcode op;
 	enum ib_wc_opcode wc;
@@ -124,7 +124,7 @@ struct kt_atomic {
 #define X8(octet)	(octet * 0x0101010101010101ull)
 
 static const struct kt_atomic atomics[] = {
-	/* masks of the plain operations mean nothing */
+	/* the masks are ignored in operations without masks */
 	{ FA, 5, 1, 99, 99, 99, 6 },
 	{ FA, ALL, 1, 0, 0, 0, 0 },
 	{ FA, 0x0102030405060708, 0x1000000000000001, 0, 0, 0,
@@ -161,7 +161,7 @@ static int post_atomic(struct kt_conn *c, struct kt_mr *m, u32 off,
 	return kt_bad(c, iwt_kt_post(&c->c, &wr.wr), "post of an atomic");
 }
 
-/* The sink may lie anywhere. */
+/* The sink may have any alignment. */
 static int one_atomic(struct kt_conn *c, struct kt_mr *m, u32 off,
 		      const struct kt_atomic *k)
 {
@@ -209,7 +209,7 @@ static int plain_and_masked(struct kt_conn *c)
 
 /*
  * Adds of 1, each followed by a Read of the word, more at a time than ORD
- * allows: each has to see exactly what was before it.
+ * allows: each must see exactly the result of the operations before it.
  */
 static int reads_between(struct kt_conn *c, struct kt_mr *m)
 {
@@ -244,7 +244,7 @@ static int in_order(struct kt_conn *c)
 	return with_region(c, RIGHTS, reads_between);
 }
 
-/* A fenced Send of what an atomic operation before it fetches */
+/* A fenced Send of the value that the atomic operation before it fetches */
 static int send_the_sink(struct kt_conn *c, struct kt_mr *m)
 {
 	static const struct kt_atomic add = { FA, .compare_add = 1 };
@@ -272,7 +272,7 @@ static int fence(struct kt_conn *c)
 	return with_region(c, RIGHTS, send_the_sink);
 }
 
-/* Refused by the peer, or here: the word stays, and both learn of it. */
+/* The peer, or this side, refuses the operation: the word stays, and both sides get errors. */
 static int refused(struct kt_conn *c, struct kt_mr *m, u32 off,
 		   struct ib_sge *sink, enum ib_wc_status status)
 {
@@ -311,7 +311,7 @@ REFUSED(no_right, RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC, 0, 8,
 	IB_WC_REM_ACCESS_ERR)
 REFUSED(short_sink, RIGHTS, 0, 7, IB_WC_LOC_LEN_ERR)
 
-/* The queue pair has no say of its own as long as nobody asks. */
+/* The queue pair's access flags have no effect until they are set. */
 static int qp_right_run(struct kt_conn *c, struct kt_mr *m)
 {
 	struct ib_sge sink = iwt_kt_sge(&c->c, 0, 8);
@@ -335,7 +335,7 @@ static int wrong_sink_run(struct kt_conn *c, struct kt_mr *m)
 {
 	struct ib_sge sink = iwt_kt_mr_sge(m, 0, 8);
 
-	/* a key of the other end's */
+	/* a key of the other end */
 	sink.lkey++;
 	return refused(c, m, 0, &sink, IB_WC_LOC_PROT_ERR);
 }

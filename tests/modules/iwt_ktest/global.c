@@ -5,7 +5,7 @@
 #define LEN	5001
 #define OFF	103
 
-/* What of it the core asks for: the peer may do all. (For this side there is the local key.) */
+/* The core asks for all rights of the peer. (This side has the local key.) */
 #define RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
 
 static int with_all(struct kt_conn *c, int access,

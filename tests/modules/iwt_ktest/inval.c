@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Registration, invalidation from here and from there, keys, lists. */
+/* Registration, local and remote invalidation, keys, lists. */
 #include <linux/bottom_half.h>
 
 #include "kt.h"
@@ -18,7 +18,7 @@ static int with_region(struct kt_end *e, int (*fn)(struct kt_mr *m))
 	return err;
 }
 
-/* The client writes @len octets to @m of the server and all arrives */
+/* The client writes @len octets to the server's @m, and all octets arrive. */
 static int write_to(struct kt_mr *m, u32 len, u32 seed)
 {
 	struct kt_conn *c = m->end->conn;
@@ -33,7 +33,7 @@ static int write_to(struct kt_mr *m, u32 len, u32 seed)
 	return iwt_kt_mr_check(m, 3, len, seed);
 }
 
-/* All keys of an index, and round */
+/* Uses all keys of an index, and the first one again. */
 static int bump(struct kt_mr *m)
 {
 	struct kt_conn *c = m->end->conn;
@@ -57,7 +57,7 @@ static int bumps(struct kt_conn *c)
 }
 
 /*
- * A consumer may invalidate what is not valid: before the first REG_MR, twice, and
+ * A consumer may invalidate a region that is not valid: before the first REG_MR, twice, and
  * by the key that the next REG_MR will have.
  */
 static int inv_first(struct kt_mr *m)
@@ -92,7 +92,7 @@ static int remap(struct kt_mr *m)
 	    iwt_kt_mr_inv(m, 0) ||
 	    iwt_kt_mr_map(m, &wr, RIGHTS, 0) ||
 	    kt_bad(m->end->conn, iwt_kt_post(m->end, &wr.wr), "REG_MR") ||
-	    /* the server's own queue has done it when its message arrives */
+	    /* the registration is done when the message behind it arrives */
 	    iwt_kt_sync(m->end))
 		return -EIO;
 	return write_to(m, 6000, 2);
@@ -191,7 +191,7 @@ static int chains(struct kt_conn *c)
 	return with_region(&c->c, chain_often);
 }
 
-/* What cannot be posted says so, and where; what was before it is posted. */
+/* A bad request in a list is reported; requests before it are posted. */
 static int bad_list(struct kt_conn *c)
 {
 	struct ib_sge sge[KT_SGES + 30] = {};
@@ -227,7 +227,7 @@ static int bad_list(struct kt_conn *c)
 	return iwt_kt_expect(&c->s, KT_RECV, 0, 0, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* A full queue refuses, and takes again when it is not full. */
+/* A full queue refuses requests, and takes them again when it is not full. */
 static int full(struct kt_conn *c)
 {
 	struct ib_sge src = iwt_kt_sge(&c->c, 0, KT_BUF);
@@ -238,7 +238,7 @@ static int full(struct kt_conn *c)
 	err = iwt_kt_mr_make(&c->s, &m, c->s.pd, 0, KT_PAGES * PAGE_SIZE) ?:
 	      iwt_kt_mr_reg(&m, RIGHTS);
 	src.length = m.len;
-	/* reads wait for the peer, whose answers wait for bottom halves */
+	/* READs wait for the peer's answers, which need bottom halves */
 	local_bh_disable();
 	while (!err && i++ < 4 * KT_WRS)
 		err = iwt_kt_rdma(&c->c, IB_WR_RDMA_READ, &src, 1,

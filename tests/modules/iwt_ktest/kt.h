@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A kernel consumer of RDMA devices that tests them: what its parts share.
- * All of it runs in the process that writes to the control file, except
- * completions and the events of rdma_cm.
+ * A kernel consumer that tests RDMA devices: declarations that its parts share.
+ * All code runs in the process that writes to the control file, except
+ * completion handlers and the events of rdma_cm.
  */
 #ifndef IWT_KT_H
 #define IWT_KT_H
@@ -18,15 +18,15 @@
 #define KT_LOG		1024		/* completions that are remembered */
 #define KT_SGES		6
 #define KT_INLINE	256
-#define KT_PAGES	8		/* of a fast registration */
-#define KT_GUARD	0xa5		/* octets nobody may touch */
+#define KT_PAGES	8		/* pages of a fast registration */
+#define KT_GUARD	0xa5		/* value of octets that nobody may change */
 #define KT_PORT		7473
-/* Patience for anything that must happen; no test depends on its value. */
+/* How long to wait for anything that must happen; no test depends on the value. */
 #define KT_PATIENCE	(60 * HZ)
-/* Jiffies may jump, where a laboratory's processor stood still. */
+/* Long, because jiffies may jump when a laboratory's processor has stood still. */
 #define KT_RESOLVE_MS	30000
 
-/* Who reaps completions: the core in one of its ways, or a handler of ours. */
+/* What reaps completions: the core in one of its ways, or our own handler. */
 enum kt_mode {
 	KT_DIRECT,
 	KT_SOFTIRQ,
@@ -48,7 +48,7 @@ struct kt_wr {
 	u32 n;
 };
 
-/* A completion as it came. */
+/* A completion, in the order of arrival. */
 struct kt_comp {
 	u32 n;
 	enum ib_wc_status status;
@@ -63,14 +63,14 @@ struct kt_comp {
  * struct kt_end - one end of a connection
  * @conn: connection
  * @qp_fatal: the queue pair has reported that event
- * @cq_err: the completion queue has (%KT_HANDLER)
- * @lock: @posted and the log
+ * @cq_err: the completion queue has reported its error event (%KT_HANDLER)
+ * @lock: protects @posted and the log
  * @posted: work requests per queue
  * @logged: completions per queue
  * @disorder: a completion came before that of an earlier work request
  * @armed: plain queue: re-arm after each event
  * @handlers: handlers that run now
- * @overlapped: two ran at a time
+ * @overlapped: two handlers ran at the same time
  * @events: calls of the handler
  * @poster: task inside a verb with bottom halves off
  * @reentered: a handler ran in the poster's own call
@@ -120,12 +120,12 @@ struct kt_end {
  * @c: the end that connects
  * @s: the end that accepts
  * @o: another identifier, if a case has made one
- * @name: number of the queue pair to accept by, not one of the identifier's own
- * @named: what rdma_accept() said to that, 1 for success
- * @wants_removal: the removal of the client's device is what a case is about
- * @removing: it has begun, and waits for @dial_late
- * @dial_late: what connecting said while the device went, 1 for success
- * @why: what went wrong
+ * @name: number of the queue pair to accept with, which is not the identifier's own
+ * @named: result of rdma_accept() with @name, 1 for success
+ * @wants_removal: the case tests the removal of the client's device
+ * @removing: the removal has begun, and waits for @dial_late
+ * @dial_late: result of connecting during the removal, 1 for success
+ * @why: the first failure
  */
 struct kt_conn {
 	struct kt_run *run;
@@ -150,7 +150,7 @@ struct kt_run {
 	enum kt_mode mode;
 };
 
-/* A fast registration over pages of its own. */
+/* A fast registration over its own pages. */
 struct kt_mr {
 	struct kt_end *end;
 	struct ib_mr *mr;
@@ -162,10 +162,10 @@ struct kt_mr {
 
 /**
  * struct kt_case - a test
- * @name: of the result line
- * @fn: gets a new connection; 0 when all was well
- * @modes: bit mask of modes that it is for, 0 for all
- * @idle: the connection is not made, there are only its queue pairs
+ * @name: name in the result line
+ * @fn: gets a new connection; returns 0 if everything was right
+ * @modes: bit mask of the modes to run it in, 0 for all
+ * @idle: the queue pairs exist, but are not connected
  */
 struct kt_case {
 	const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work requests that fail on this side: the first gets its status, all behind
- * it are flushed in order, and nothing has happened to memory.
+ * Work requests that fail on this side: the first one completes with the right status, all
+ * behind it are flushed in order, and memory has not changed.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -12,8 +12,8 @@
 		 IB_ACCESS_REMOTE_READ)
 
 /*
- * A good SEND is before the request that @post makes, three are behind it;
- * @status is its own.
+ * A good SEND precedes the request that @post makes, three follow it; @status is the
+ * expected status of that request.
  */
 static int fails(struct kt_conn *c, struct kt_mr *m,
 		 int (*post)(struct kt_conn *c, struct kt_mr *m),
@@ -116,19 +116,19 @@ static int post_inv_key(struct kt_conn *c, struct kt_mr *m)
 	return post_inv(c, m->mr->rkey + 0x4400);
 }
 
-/* Not the key under which the region is valid */
+/* Another key of the index than the one under which the region is valid */
 static int post_inv_other(struct kt_conn *c, struct kt_mr *m)
 {
 	return post_inv(c, ib_inc_rkey(m->mr->rkey));
 }
 
-/* A region of all memory is not for invalidation. */
+/* A region of all memory cannot be invalidated. */
 static int post_inv_all(struct kt_conn *c, struct kt_mr *m)
 {
 	return post_inv(c, c->c.pd->local_dma_lkey);
 }
 
-/* Once more, though it is valid */
+/* Registers a region that is valid already. */
 static int post_reg(struct kt_conn *c, struct kt_mr *m)
 {
 	struct ib_reg_wr wr;
@@ -229,7 +229,7 @@ static int too_small(struct kt_conn *c)
 		      "client stays");
 }
 
-/* So does a message that nobody waits for. */
+/* A message without a receive ends the stream, too. */
 static int no_receive(struct kt_conn *c)
 {
 	if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0), "ib_post_recv") ||
@@ -243,7 +243,7 @@ static int no_receive(struct kt_conn *c)
 		      "client stays");
 }
 
-/* A Write of nothing, when there is room in the send queue */
+/* Posts an empty WRITE, as soon as the send queue has room. */
 static int post_patiently(struct kt_end *e)
 {
 	unsigned long end = jiffies + KT_PATIENCE;
@@ -258,12 +258,12 @@ static int post_patiently(struct kt_end *e)
 	return kt_bad(e->conn, err, "WRITE: %d", err);
 }
 
-/* More completions than there is room for, and nobody takes them */
+/* Makes more completions than the queue has room for, and does not take them. */
 static int fill_cq(struct kt_end *e, u32 room)
 {
 	u32 i;
 
-	/* its handler runs once, and then no more */
+	/* the handler runs once, and then no more */
 	if (e->conn->mode == KT_HANDLER) {
 		WRITE_ONCE(e->armed, false);
 		if (post_patiently(e) ||
@@ -279,7 +279,7 @@ static int fill_cq(struct kt_end *e, u32 room)
 	return 0;
 }
 
-/* A completion that has no room ends the queue pair, on both sides. */
+/* If a completion has no room, the connection ends, on both sides. */
 static int cq_full(struct kt_conn *c)
 {
 	struct ib_qp_init_attr init;
@@ -297,7 +297,7 @@ static int cq_full(struct kt_conn *c)
 	if (kt_bad(c, ib_query_qp(e->qp, &attr, IB_QP_STATE, &init), "query") ||
 	    kt_bad(c, attr.qp_state != IB_QPS_ERR, "state %d", attr.qp_state))
 		return -EIO;
-	/* the other side's queue had room */
+	/* the completion queue of the other side had room */
 	return kt_bad(c, c->s.cq_err, "event of the CQ at the server");
 }
 

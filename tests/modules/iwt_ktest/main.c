@@ -96,7 +96,7 @@ static void run_cases(struct kt_run *run, const struct kt_case *k)
 		if (k->modes && !(k->modes & BIT(run->mode)))
 			continue;
 		if (!run_case(run, k)) {
-			/* something still uses what we made: never unload */
+			/* something still uses our objects: never unload */
 			__module_get(THIS_MODULE);
 			return;
 		}

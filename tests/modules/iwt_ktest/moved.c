@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A net device moves to another network namespace, and its device still goes. */
+/* A net device moves to another network namespace, and its link can still be deleted. */
 #include "kt.h"
 
 /**
- * iwt_kt_removal() - the client's device goes: it stays while the case connects
+ * iwt_kt_removal() - delay the removal of the client's device while the case connects
  * @c: connection
  *
- * Called by rdma_cm before it tells the other identifier.
+ * Called by rdma_cm before it reports the removal to the other identifier.
  */
 void iwt_kt_removal(struct kt_conn *c)
 {
@@ -18,8 +18,8 @@ void iwt_kt_removal(struct kt_conn *c)
 }
 
 /*
- * Neither here, where the address has gone, nor there, where it is another's;
- * "go" says that the net device is there.
+ * Connecting must fail: this namespace does not have the address any more, and in the other
+ * one another net device has it. "go" says that the net device has moved.
  */
 static int dial_late(struct kt_conn *c)
 {

@@ -5,7 +5,7 @@
 #include "kt.h"
 
 /**
- * iwt_kt_mr_make() - a region over new pages, not registered yet
+ * iwt_kt_mr_make() - make a region over new pages, not registered yet
  * @e: end whose device it is for
  * @m: region
  * @pd: protection domain
@@ -42,7 +42,7 @@ int iwt_kt_mr_make(struct kt_end *e, struct kt_mr *m, struct ib_pd *pd,
 		      PTR_ERR(m->mr));
 }
 
-/* Anything that iwt_kt_mr_make() has left */
+/* Frees everything that iwt_kt_mr_make() has made, also after a failure. */
 void iwt_kt_mr_free(struct kt_mr *m)
 {
 	int i;
@@ -60,7 +60,7 @@ void iwt_kt_mr_free(struct kt_mr *m)
 /**
  * iwt_kt_mr_map() - map the pages, take the next key, make the work request
  * @m: region
- * @wr: takes the work request
+ * @wr: gets the work request
  * @access: IB_ACCESS_ flags
  * @flags: IB_SEND_ flags
  *
@@ -120,7 +120,7 @@ int iwt_kt_mr_inv(struct kt_mr *m, int flags)
 	return iwt_kt_expect(e, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_LOCAL_INV);
 }
 
-/* The pattern into octets [off, off + len) of the region, guards elsewhere */
+/* Fills octets [off, off + len) of the region with the pattern, the others with guards. */
 void iwt_kt_mr_fill(struct kt_mr *m, u32 off, u32 len, u32 seed)
 {
 	u32 done, part;
@@ -137,7 +137,7 @@ void iwt_kt_mr_fill(struct kt_mr *m, u32 off, u32 len, u32 seed)
 	}
 }
 
-/* One page: guards but for [from, to), which is the pattern from @done on */
+/* Checks one page: [from, to) is the pattern from @done on, the others are guards. */
 static bool page_good(const u8 *page, u32 from, u32 to, u32 done, u32 seed)
 {
 	return iwt_kt_is_guard(page, from) &&
@@ -146,10 +146,10 @@ static bool page_good(const u8 *page, u32 from, u32 to, u32 done, u32 seed)
 }
 
 /**
- * iwt_kt_mr_check() - every octet of the region's pages
+ * iwt_kt_mr_check() - check every octet of the region's pages
  * @m: region
- * @off: where in the region the pattern has to be
- * @len: how many octets of it; everything else is untouched
+ * @off: offset of the pattern in the region
+ * @len: octets of the pattern; all others must be unchanged
  * @seed: of the pattern
  *
  * Return: 0 or -EIO.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Whose a queue pair is: the identifier's that it was made for, and nobody else's. */
+/* A queue pair belongs to the identifier that it was made for, and to no other. */
 #include <linux/completion.h>
 
 #include "kt.h"
 
 static DECLARE_COMPLETION(go);
 
-/* After all that others tried: connects, and data pass. */
+/* After all attempts by others the connection can be made, and data pass. */
 static int works(struct kt_conn *c)
 {
 	int err = iwt_kt_establish(c);
@@ -16,7 +16,7 @@ static int works(struct kt_conn *c)
 	return iwt_kt_sync(&c->c) ?: iwt_kt_sync(&c->s);
 }
 
-/* As a process does it: an identifier without a queue pair, and a number. */
+/* Connects as a process does: with an identifier without a queue pair, and a number. */
 static int connect_other(struct kt_conn *c)
 {
 	struct rdma_conn_param param = { .qp_num = c->c.qp->qp_num };
@@ -30,7 +30,7 @@ static int connect_other(struct kt_conn *c)
 	return works(c);
 }
 
-/* Numbers count on their own device: the one named is on the listener's. */
+/* A number only counts on its own device: this one is of the listener's device. */
 static int accept_other(struct kt_conn *c)
 {
 	struct rdma_conn_param param = {};
@@ -71,7 +71,7 @@ void iwt_kt_go(void)
 	complete(&go);
 }
 
-/* Processes try while the queue pair waits, until "go" is written. */
+/* Processes try to take the queue pair while it waits, until "go" is written. */
 static int processes(struct kt_conn *c)
 {
 	if (kt_bad(c, iwt_kt_wait_go(), "nobody says go"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A reader under RCU that does not end: what waits for a grace period shows. */
+/* An RCU reader that does not end, to find code that waits for a grace period. */
 #include <linux/errno.h>
 #include <linux/ktime.h>
 #include <linux/nmi.h>
@@ -7,13 +7,13 @@
 
 #include "kt.h"
 
-/* Less than the kernel takes to complain. */
+/* Less than the time after which the kernel complains. */
 #define KT_READER_S	10
 
 static bool reading, stop;
 
 /**
- * iwt_kt_reading() - is there one now?
+ * iwt_kt_reading() - does a reader run now?
  */
 bool iwt_kt_reading(void)
 {
@@ -21,7 +21,7 @@ bool iwt_kt_reading(void)
 }
 
 /**
- * iwt_kt_read_end() - end it
+ * iwt_kt_read_end() - end the reader
  */
 void iwt_kt_read_end(void)
 {

@@ -28,7 +28,7 @@ static void log_done(struct ib_cq *cq, struct ib_wc *wc)
 		.inv = wc->ex.invalidate_rkey,
 		.qp = wc->qp,
 	};
-	/* the entry before its number, for readers without the lock */
+	/* store the entry before the number, for readers without the lock */
 	smp_store_release(&e->logged[q], i + 1);
 	spin_unlock_irqrestore(&e->lock, irq);
 	if (e->on_done)
@@ -67,8 +67,8 @@ static void poll_plain(struct kt_end *e)
  * @cq: queue
  * @ctx: end
  *
- * Asks for the next event before it polls, so that the driver is tempted to
- * call it once more while it runs.
+ * Asks for the next event before it polls, so that a wrong driver would call it
+ * once more while it runs.
  */
 void iwt_kt_handler(struct ib_cq *cq, void *ctx)
 {
@@ -103,10 +103,10 @@ static struct ib_cqe *take_wr(struct kt_end *e, enum kt_queue q)
  * iwt_kt_post_list() - post work requests
  * @e: end
  * @wr: list
- * @bad: takes the first that was not posted
+ * @bad: gets the first request that was not posted
  *
  * Any context; one poster at a time, or the numbers are not in order.
- * Return: what the verb said.
+ * Return: the verb's result.
  */
 int iwt_kt_post_list(struct kt_end *e, struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad)
@@ -123,7 +123,7 @@ int iwt_kt_post_list(struct kt_end *e, struct ib_send_wr *wr,
 	spin_unlock_irqrestore(&e->lock, irq);
 	err = ib_post_send(e->qp, wr, bad);
 	if (err) {
-		/* what was refused has no number; nobody else posts then */
+		/* refused requests have no number; nobody else posts meanwhile */
 		for (w = wr; w && w != *bad; w = (struct ib_send_wr *)w->next)
 			done++;
 		e->posted[KT_SEND] = before + done;
@@ -136,7 +136,7 @@ int iwt_kt_post_list(struct kt_end *e, struct ib_send_wr *wr,
  * @e: end
  * @wr: work request
  *
- * Any context. Return: what the verb said.
+ * Any context. Return: the verb's result.
  */
 int iwt_kt_post(struct kt_end *e, struct ib_send_wr *wr)
 {
@@ -174,8 +174,8 @@ int iwt_kt_send_inv(struct kt_end *e, struct ib_sge *sge, int n, int flags,
 }
 
 /*
- * WRITE, READ or READ_WITH_INV. The last one invalidates the key of its own
- * sink; what else the work request says is one key behind, as with rdma_rw.
+ * WRITE, READ or READ_WITH_INV. READ_WITH_INV invalidates the key of its own sink; the key
+ * in the work request's other field is the previous one, as with rdma_rw.
  */
 int iwt_kt_rdma(struct kt_end *e, enum ib_wr_opcode op, struct ib_sge *sge,
 		int n, int flags, u64 to, u32 rkey)
@@ -217,9 +217,9 @@ int iwt_kt_recv(struct kt_end *e, struct ib_sge *sge, int n)
  * iwt_kt_reap() - wait for completions
  * @e: end
  * @q: queue
- * @n: how many since the beginning
+ * @n: number of completions since the beginning
  *
- * Return: 0 or -ETIMEDOUT, without a word.
+ * Return: 0 or -ETIMEDOUT, which is not reported as a failure.
  */
 int iwt_kt_reap(struct kt_end *e, enum kt_queue q, u32 n)
 {
@@ -228,7 +228,7 @@ int iwt_kt_reap(struct kt_end *e, enum kt_queue q, u32 n)
 	while (1) {
 		if (e->conn->mode == KT_DIRECT)
 			ib_process_cq_direct(e->cq, -1);
-		/* the number before the entries */
+		/* read the number before the entries */
 		if (smp_load_acquire(&e->logged[q]) >= n)
 			return 0;
 		if (time_after(jiffies, end))
@@ -237,7 +237,7 @@ int iwt_kt_reap(struct kt_end *e, enum kt_queue q, u32 n)
 	}
 }
 
-/* As iwt_kt_reap(), but a failure is a failure of the case. */
+/* As iwt_kt_reap(), but a timeout is a failure of the case. */
 int iwt_kt_wait(struct kt_end *e, enum kt_queue q, u32 n)
 {
 	struct kt_conn *c = e->conn;
@@ -249,13 +249,13 @@ int iwt_kt_wait(struct kt_end *e, enum kt_queue q, u32 n)
 }
 
 /**
- * iwt_kt_expect() - what was the completion?
+ * iwt_kt_expect() - check a completion
  * @e: end
  * @q: queue
- * @i: which, from the beginning
- * @n: the work request that it must be of
- * @status: its status
- * @op: its operation, if it was a success
+ * @i: index of the completion, from the beginning
+ * @n: number of its work request
+ * @status: expected status
+ * @op: expected operation, if it was a success
  *
  * Return: 0 or -EIO.
  */
@@ -276,10 +276,10 @@ int iwt_kt_expect(struct kt_end *e, enum kt_queue q, u32 i, u32 n,
 }
 
 /**
- * iwt_kt_sync() - everything that was posted has reached the peer
+ * iwt_kt_sync() - wait until everything that was posted has reached the peer
  * @from: the end that posted
  *
- * A message follows it; so this takes one number of each side.
+ * Sends a message behind it, so this takes one number at each side.
  * Return: 0 or -EIO.
  */
 int iwt_kt_sync(struct kt_end *from)
@@ -293,7 +293,7 @@ int iwt_kt_sync(struct kt_end *from)
 	return iwt_kt_expect(to, KT_RECV, n, n, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* No completion may overtake another, and handlers keep the rules. */
+/* Checks that no completion overtook another, and that handlers kept the rules. */
 int iwt_kt_in_order(struct kt_end *e)
 {
 	struct kt_conn *c = e->conn;
@@ -305,7 +305,7 @@ int iwt_kt_in_order(struct kt_end *e)
 	return kt_bad(c, e->reentered, "a handler ran inside a verb");
 }
 
-/* Requests [from, to) have been flushed, with nothing after them. */
+/* Checks that requests [from, to) have been flushed, and that nothing completed after them. */
 int iwt_kt_flushed(struct kt_end *e, enum kt_queue q, u32 from, u32 to)
 {
 	u32 i, at = e->logged[q];
@@ -320,8 +320,8 @@ int iwt_kt_flushed(struct kt_end *e, enum kt_queue q, u32 from, u32 to)
 }
 
 /**
- * iwt_kt_success_then_flush() - every request of a signalled queue is there,
- * none twice, and after the first that was flushed all were
+ * iwt_kt_success_then_flush() - check that every request of a signalled queue has completed
+ * once, and that after the first flushed one all were flushed
  * @e: end that was drained
  * @q: queue
  *
@@ -358,7 +358,7 @@ static u8 pattern(u32 i, u32 seed)
 	return seed * 37 + i * 7 + (i >> 8) * 13 + (i >> 16) * 5 + 1;
 }
 
-/* Octets @from and on of pattern @seed */
+/* Fills memory with pattern @seed, from its octet @from on. */
 void iwt_kt_fill(void *p, u32 len, u32 from, u32 seed)
 {
 	u8 *to = p;
@@ -368,7 +368,7 @@ void iwt_kt_fill(void *p, u32 len, u32 from, u32 seed)
 		to[i] = pattern(from + i, seed);
 }
 
-/* Are these octets @from and on of pattern @seed? */
+/* Is this memory pattern @seed, from its octet @from on? */
 bool iwt_kt_same(const void *p, u32 len, u32 from, u32 seed)
 {
 	const u8 *at = p;
@@ -380,7 +380,7 @@ bool iwt_kt_same(const void *p, u32 len, u32 from, u32 seed)
 	return true;
 }
 
-/* Is it untouched? */
+/* Is this memory unchanged? */
 bool iwt_kt_is_guard(const void *p, u32 len)
 {
 	return !memchr_inv(p, KT_GUARD, len);
@@ -397,12 +397,12 @@ struct ib_sge iwt_kt_sge(struct kt_end *e, u32 off, u32 len)
 }
 
 /**
- * iwt_kt_split() - uneven pieces of an end's buffer, with gaps
+ * iwt_kt_split() - make uneven pieces of an end's buffer, with gaps
  * @e: end
- * @off: of the first in the buffer
+ * @off: offset of the first piece in the buffer
  * @len: octets in all
- * @sge: takes them
- * @n: how many; the second is empty
+ * @sge: gets the pieces
+ * @n: number of pieces; the second one is empty
  */
 void iwt_kt_split(struct kt_end *e, u32 off, u32 len, struct ib_sge *sge, int n)
 {
@@ -418,7 +418,7 @@ void iwt_kt_split(struct kt_end *e, u32 off, u32 len, struct ib_sge *sge, int n)
 	}
 }
 
-/* The pattern from its beginning into the pieces */
+/* Fills the pieces with the pattern, from its beginning. */
 void iwt_kt_fill_sges(struct kt_end *e, const struct ib_sge *sge, int n,
 		      u32 seed)
 {
@@ -434,11 +434,11 @@ void iwt_kt_fill_sges(struct kt_end *e, const struct ib_sge *sge, int n,
 }
 
 /**
- * iwt_kt_check_sges() - every octet of an end's buffer
+ * iwt_kt_check_sges() - check every octet of an end's buffer
  * @e: end
  * @sge: pieces, in rising order
- * @n: how many
- * @len: that many octets in them hold the pattern, all others are untouched
+ * @n: number of pieces
+ * @len: octets in the pieces that hold the pattern; all others must be unchanged
  * @seed: of the pattern
  *
  * Return: 0 or -EIO.

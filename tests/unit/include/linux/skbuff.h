@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* As much of a socket buffer as a reader of received octets looks at. */
+/* The fields of a socket buffer that a reader of received octets uses. */
 #ifndef IWT_SHIM_SKBUFF_H
 #define IWT_SHIM_SKBUFF_H
 

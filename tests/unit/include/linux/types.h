@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The kernel's types for userspace builds of the protocol layer. */
+/* The kernel's types for user space builds of the protocol layer. */
 #ifndef IWT_SHIM_TYPES_H
 #define IWT_SHIM_TYPES_H
 
