@@ -21,7 +21,10 @@
 #define WINDOW_NS	(10 * NSEC_PER_MSEC)
 #define SHARE_NS	(WINDOW_NS / 8)
 
-/* One for each processor; its lock of bottom halves is held. */
+/*
+ * One for each processor, used with bottom halves off. Where these interrupt each other on a
+ * processor, some of the time is not counted.
+ */
 struct window {
 	u64 begun;	/* local_clock() */
 	u64 used;	/* nanoseconds */
