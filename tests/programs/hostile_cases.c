@@ -44,8 +44,9 @@ void iwt_opcodes(void)
 	static const uint8_t op[] = { IWT_WR_READ_WITH_INV, IWT_WR_REG_MR,
 				      IWT_WR_SEND_WITH_IMM,
 				      IWT_WR_MASKED_FETCH_ADD,
-				      IWT_WR_MASKED_CMP_SWAP, 13, 14, 127, 128,
-				      255 };
+				      IWT_WR_MASKED_CMP_SWAP,
+				      IWT_WR_MASKED_CMP_SWAP + 1,
+				      IWT_WR_MASKED_CMP_SWAP + 2, 127, 128, 255 };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(op); i++) {

@@ -95,7 +95,10 @@ struct iwt_sge {
 	__u32 lkey;
 };
 
-/* Operation of a send work request. */
+/*
+ * Operation of a send work request. A new one needs a bit of enum iwt_feature: a kernel that
+ * does not know an opcode ends the connection.
+ */
 enum iwt_wr_opcode {
 	IWT_WR_SEND		= 0,
 	IWT_WR_SEND_WITH_INV	= 1,

@@ -258,23 +258,34 @@ bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 	return room;
 }
 
-static enum ib_wc_opcode wc_opcode(u8 op)
+/* Without a default, so that the compiler names a case that is missing. */
+static enum ib_wc_opcode ib_wc_of(enum iwt_wc_opcode op)
 {
-	static const enum ib_wc_opcode map[] = {
-		[IWT_WC_SEND]		= IB_WC_SEND,
-		[IWT_WC_WRITE]		= IB_WC_RDMA_WRITE,
-		[IWT_WC_READ]		= IB_WC_RDMA_READ,
-		[IWT_WC_LOCAL_INV]	= IB_WC_LOCAL_INV,
-		[IWT_WC_REG_MR]		= IB_WC_REG_MR,
-		[IWT_WC_RECV]		= IB_WC_RECV,
-		[IWT_WC_RECV_RDMA_WITH_IMM] = IB_WC_RECV_RDMA_WITH_IMM,
-		[IWT_WC_FETCH_ADD]	= IB_WC_FETCH_ADD,
-		[IWT_WC_COMP_SWAP]	= IB_WC_COMP_SWAP,
-		[IWT_WC_MASKED_FETCH_ADD] = IB_WC_MASKED_FETCH_ADD,
-		[IWT_WC_MASKED_COMP_SWAP] = IB_WC_MASKED_COMP_SWAP,
-	};
-
-	return map[op];
+	switch (op) {
+	case IWT_WC_SEND:
+		return IB_WC_SEND;
+	case IWT_WC_WRITE:
+		return IB_WC_RDMA_WRITE;
+	case IWT_WC_READ:
+		return IB_WC_RDMA_READ;
+	case IWT_WC_LOCAL_INV:
+		return IB_WC_LOCAL_INV;
+	case IWT_WC_REG_MR:
+		return IB_WC_REG_MR;
+	case IWT_WC_RECV:
+		return IB_WC_RECV;
+	case IWT_WC_RECV_RDMA_WITH_IMM:
+		return IB_WC_RECV_RDMA_WITH_IMM;
+	case IWT_WC_FETCH_ADD:
+		return IB_WC_FETCH_ADD;
+	case IWT_WC_COMP_SWAP:
+		return IB_WC_COMP_SWAP;
+	case IWT_WC_MASKED_FETCH_ADD:
+		return IB_WC_MASKED_FETCH_ADD;
+	case IWT_WC_MASKED_COMP_SWAP:
+		return IB_WC_MASKED_COMP_SWAP;
+	}
+	return IB_WC_SEND;
 }
 
 static void fill_wc(const struct iwt_kcqe *k, struct ib_wc *wc)
@@ -282,7 +293,7 @@ static void fill_wc(const struct iwt_kcqe *k, struct ib_wc *wc)
 	*wc = (struct ib_wc) {
 		.wr_id = k->e.wr_id,
 		.status = k->e.status,
-		.opcode = wc_opcode(k->e.opcode),
+		.opcode = ib_wc_of(k->e.opcode),
 		.vendor_err = k->e.vendor_err,
 		.byte_len = k->e.byte_len,
 		.qp = k->qp,

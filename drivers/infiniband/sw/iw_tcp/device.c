@@ -18,7 +18,6 @@
 #include "restrack.h"
 #include "stats.h"
 #include "verbs.h"
-#include "verbs_mr.h"
 
 /* The end of a device. Only connections that are being closed still refer to it. */
 static void dealloc_driver(struct ib_device *ibdev)

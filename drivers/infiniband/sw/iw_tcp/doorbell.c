@@ -23,7 +23,8 @@
  * iwt_stream.pollers counts the third and the fourth. Who leaves that count runs the engines
  * once more, which then set the flag as in 1. tests/unit/ring_model.py tries all orders.
  *
- * Which way is taken is decided here, from the doorbells of the last moments:
+ * A doorbell is judged here, by those of the last moments. The thresholds, and whether a way
+ * has paid, are in the file of that way: sqpoll.c (3), cqpoll.c (4), reply_spin.c (5).
  *
  * - A process that posts one request after the other without a pause pays for a system call
  *   each time, since the engines are done with one request before the next is there. It gets a

@@ -9,6 +9,7 @@
 #include "qp_priv.h"
 
 #include "rx.h"
+#include "realtime.h"
 #include "reply_spin.h"
 #include "stats.h"
 #include "tx.h"
@@ -232,16 +233,21 @@ static void run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
  */
 static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 {
+	u64 since;
+
 	if (qp->running) {
 		qp->again = true;
 		return;
 	}
-	if (iwt_sock_hand_over(s))
+	if (!iwt_realtime_enter(&since)) {
+		iwt_sock_run_bh(s);
 		return;
+	}
 	spin_lock_bh(&qp->stream.lock);
 	if (qp->stream.sock == s)
 		run_locked(qp, s, receive);
 	spin_unlock_bh(&qp->stream.lock);
+	iwt_realtime_leave(since);
 }
 
 /*

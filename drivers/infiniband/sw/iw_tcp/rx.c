@@ -34,8 +34,8 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 		rx->q[i].msn = 1;
 }
 
-static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f,
-		   struct iwt_sock_cursor at)
+static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
+		     struct iwt_sock_cursor at)
 	__must_hold(&st->lock)
 {
 	if (f->payload_len && !iwt_fpdu_payload(f, &at.c, &st->rx.rules))
@@ -102,7 +102,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 		}
 		aligned += iwt_sock_begins_segment(st->sock, at, used);
 		if (status == IWT_FPDU_OK)
-			err = deliver(st, &f, *at);
+			err = take_fpdu(st, &f, *at);
 		if (err) {
 			note_error(st, &f, err);
 			break;

@@ -299,10 +299,11 @@ static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 				      &st->rx.q[qn], have, room);
 }
 
+/* Without a default, so that the compiler names a case that is missing. */
 static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock)
 {
-	switch (f->ddp.opcode) {
+	switch ((enum iwt_rdmap_op)f->ddp.opcode) {
 	case IWT_OP_IMM:
 	case IWT_OP_IMM_SE:
 		return rx_imm(st, f);
@@ -315,9 +316,16 @@ static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 	case IWT_OP_TERM:
 		rx_term(st, f);
 		return IWT_OK;
-	default:
+	case IWT_OP_SEND:
+	case IWT_OP_SEND_INV:
+	case IWT_OP_SEND_SE:
+	case IWT_OP_SEND_SE_INV:
 		return rx_send(st, f, at);
+	case IWT_OP_WRITE:
+	case IWT_OP_READ_RESP:
+		break;	/* tagged: iwt_rdmap_check() has refused it */
 	}
+	return IWT_ERR_OP_OPCODE;
 }
 
 /* A message of the peer other than a Response ends the chance of Immediate Data for a Write. */

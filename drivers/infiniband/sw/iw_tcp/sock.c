@@ -553,9 +553,16 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
  */
 int iwt_sock_init(void)
 {
+	int err = iwt_sock_run_init();
+
+	if (err)
+		return err;
 	sock_wq = alloc_workqueue("iw_tcp_sock",
 				  WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return sock_wq ? 0 : -ENOMEM;
+	if (sock_wq)
+		return 0;
+	iwt_sock_run_exit();
+	return -ENOMEM;
 }
 
 /**
@@ -570,4 +577,5 @@ void iwt_sock_exit(void)
 	/* work that waits for a grace period is not in the queue yet */
 	rcu_barrier();
 	destroy_workqueue(sock_wq);
+	iwt_sock_run_exit();
 }

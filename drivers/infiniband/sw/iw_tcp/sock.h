@@ -110,7 +110,6 @@ void iwt_sock_run(struct iwt_sock *s);
 void iwt_sock_run_sync(struct iwt_sock *s);
 void iwt_sock_run_here(struct iwt_sock *s);
 void iwt_sock_run_bh(struct iwt_sock *s);
-bool iwt_sock_hand_over(struct iwt_sock *s);
 void iwt_sock_retry(struct iwt_sock *s);
 
 /* sock_recv.c: iwt_sock_recv() may sleep, the others need the socket lock */

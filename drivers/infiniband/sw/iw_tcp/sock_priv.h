@@ -105,6 +105,8 @@ void iwt_sock_free_later(struct iwt_sock *s);
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay);
 
 /* sock_run.c */
+int iwt_sock_run_init(void);
+void iwt_sock_run_exit(void);
 void iwt_sock_run_setup(struct iwt_sock *s);
 void iwt_sock_run_end(struct iwt_sock *s);
 void iwt_sock_own(struct iwt_sock *s);

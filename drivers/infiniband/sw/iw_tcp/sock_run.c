@@ -41,13 +41,14 @@ static void run_locked(struct iwt_sock *s)
 }
 
 /*
- * With PREEMPT_RT an ordinary thread: bottom half work would be done by whatever thread runs
- * bottom halves next, see iwt_sock_hand_over().
+ * Runs engines. With PREEMPT_RT it has ordinary threads: bottom half work would be done by
+ * whatever thread runs bottom halves next (realtime.c).
  */
+static struct workqueue_struct *run_wq;
+
 static void queue_run(struct iwt_sock *s)
 {
-	queue_work(IS_ENABLED(CONFIG_PREEMPT_RT) ? system_percpu_wq : system_bh_wq,
-		   &s->run_work[READ_ONCE(s->run_by)].work);
+	queue_work(run_wq, &s->run_work[READ_ONCE(s->run_by)].work);
 }
 
 /*
@@ -152,32 +153,6 @@ void iwt_sock_run_bh(struct iwt_sock *s)
 	queue_run(s);
 }
 
-static bool is_realtime(const struct task_struct *t)
-{
-	return t->policy == SCHED_FIFO || t->policy == SCHED_RR;
-}
-
-/**
- * iwt_sock_hand_over() - are the engines work for another thread?
- * @s: socket
- *
- * With PREEMPT_RT some threads of the kernel are real time tasks and run bottom halves: those of
- * timers, of RCU, of interrupts. What they run may not go on by itself, or no ordinary task has
- * the processor any more; but the engines of two ends on one machine do, one segment leads to
- * the next. So the engines run in a worker then. A program that is a real time task has chosen
- * to be one. Any context.
- *
- * Return: true if the worker will run them.
- */
-bool iwt_sock_hand_over(struct iwt_sock *s)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT) || !(current->flags & PF_KTHREAD) ||
-	    !is_realtime(current))
-		return false;
-	queue_run(s);
-	return true;
-}
-
 /**
  * iwt_sock_retry() - run the engines a little later
  * @s: socket
@@ -188,6 +163,29 @@ bool iwt_sock_hand_over(struct iwt_sock *s)
 void iwt_sock_retry(struct iwt_sock *s)
 {
 	queue_delayed_work(system_bh_wq, &s->retry_work, RETRY_DELAY);
+}
+
+/**
+ * iwt_sock_run_init() - at module load; may sleep
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iwt_sock_run_init(void)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		run_wq = alloc_workqueue("iw_tcp_run", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
+	else
+		run_wq = system_bh_wq;
+	return run_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * iwt_sock_run_exit() - at module unload, when no socket is left; may sleep
+ */
+void iwt_sock_run_exit(void)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		destroy_workqueue(run_wq);
 }
 
 /**

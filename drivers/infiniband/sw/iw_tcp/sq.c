@@ -304,8 +304,11 @@ static bool corrupt(const struct iwt_sq *sq, u32 prod)
 	       prod - sq->retire < sq->cons - sq->retire;
 }
 
-/* Does this queue have such an operation? */
-static bool may_start(const struct iwt_sq *sq, u8 opcode)
+/*
+ * Does this queue have such an operation? Without a default, so that the compiler names a case
+ * that is missing.
+ */
+static bool may_start(const struct iwt_sq *sq, enum iwt_wr_opcode opcode)
 {
 	switch (opcode) {
 	case IWT_WR_READ_WITH_INV:
@@ -313,9 +316,18 @@ static bool may_start(const struct iwt_sq *sq, u8 opcode)
 	case IWT_WR_MASKED_FETCH_ADD:
 	case IWT_WR_MASKED_CMP_SWAP:
 		return !sq->user;
-	default:
-		return opcode <= IWT_WR_CMP_SWAP;
+	case IWT_WR_SEND:
+	case IWT_WR_SEND_WITH_INV:
+	case IWT_WR_WRITE:
+	case IWT_WR_READ:
+	case IWT_WR_LOCAL_INV:
+	case IWT_WR_WRITE_WITH_IMM:
+	case IWT_WR_SEND_WITH_IMM:
+	case IWT_WR_FETCH_ADD:
+	case IWT_WR_CMP_SWAP:
+		return true;
 	}
+	return false;
 }
 
 /**
@@ -394,7 +406,7 @@ void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status)
 	e->done = true;
 }
 
-static u8 wc_opcode(u8 wr_opcode)
+static u8 iwt_wc_of(u8 wr_opcode)
 {
 	static const u8 map[] = {
 		[IWT_WR_SEND]		= IWT_WC_SEND,
@@ -422,7 +434,7 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 		.wr_id = e->wr_id,
 		.qp_num = qp->qp_num,
 		.byte_len = e->len,
-		.opcode = wc_opcode(e->opcode),
+		.opcode = iwt_wc_of(e->opcode),
 		.status = e->status,
 	};
 

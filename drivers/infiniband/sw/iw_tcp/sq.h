@@ -103,6 +103,12 @@ static inline struct iwt_sq_entry *iwt_sq_entry(struct iwt_sq *sq, u32 idx)
 	return &sq->entries[idx & sq->ring.mask];
 }
 
+/* Does RFC 7306 define the message? */
+static inline bool iwt_wr_is_rfc7306(u8 opcode)
+{
+	return opcode >= IWT_WR_WRITE_WITH_IMM && opcode <= IWT_WR_MASKED_CMP_SWAP;
+}
+
 static inline bool iwt_wr_is_read(u8 opcode)
 {
 	return opcode == IWT_WR_READ || opcode == IWT_WR_READ_WITH_INV;

@@ -173,13 +173,14 @@ static bool is_local(u8 opcode)
 	return opcode == IWT_WR_LOCAL_INV || opcode == IWT_WR_REG_MR;
 }
 
+/* Without a default, so that the compiler names a case that is missing. */
 static bool begin_message(struct iwt_stream *st, u32 len)
 	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	const struct iwt_send_wqe *h = &tx->wqe->h;
 
-	switch (h->opcode) {
+	switch ((enum iwt_wr_opcode)h->opcode) {
 	case IWT_WR_WRITE:
 	case IWT_WR_WRITE_WITH_IMM:
 		iwt_txseg_tagged(&tx->msg, IWT_OP_WRITE, h->rkey,
@@ -193,9 +194,16 @@ static bool begin_message(struct iwt_stream *st, u32 len)
 	case IWT_WR_READ:
 	case IWT_WR_READ_WITH_INV:
 		return begin_read(st, len);
-	default:
+	case IWT_WR_FETCH_ADD:
+	case IWT_WR_CMP_SWAP:
+	case IWT_WR_MASKED_FETCH_ADD:
+	case IWT_WR_MASKED_CMP_SWAP:
 		return begin_atomic(st);
+	case IWT_WR_LOCAL_INV:
+	case IWT_WR_REG_MR:
+		break;	/* no messages: do_local() */
 	}
+	return iwt_tx_fail_wqe(st, IB_WC_LOC_QP_OP_ERR);
 }
 
 /* Turn the loaded work request into the current message. */
@@ -209,7 +217,7 @@ static bool begin_wqe(struct iwt_stream *st)
 	if (is_local(tx->wqe->h.opcode))
 		return do_local(st);
 	/* RDMAC peers have none of RFC 7306 (4.1 there) */
-	if (tx->rdmac && tx->wqe->h.opcode >= IWT_WR_WRITE_WITH_IMM)
+	if (tx->rdmac && iwt_wr_is_rfc7306(tx->wqe->h.opcode))
 		return iwt_tx_fail_wqe(st, IB_WC_LOC_QP_OP_ERR);
 	status = check_list(st, len);
 	if (status != IB_WC_SUCCESS)

@@ -7,6 +7,8 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/iw_tcp-abi.h>
 
+struct ib_dmah;
+
 struct iwt_pd {
 	struct ib_pd ibpd;
 };
@@ -32,7 +34,16 @@ void iwt_disassociate_ucontext(struct ib_ucontext *uc);
 int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata);
 int iwt_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
 
-/* verbs_mr.c: iwt_reg_user_mr(), iwt_alloc_mr(), ... declared in verbs_mr.h */
+/* verbs_mr.c */
+struct ib_mr *iwt_get_dma_mr(struct ib_pd *pd, int access);
+struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			      int access, struct ib_dmah *dmah,
+			      struct ib_udata *udata);
+struct ib_mr *iwt_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+			   u32 max_num_sg);
+int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		  unsigned int *sg_offset);
+int iwt_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
 /* verbs_cq.c */
 int iwt_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,

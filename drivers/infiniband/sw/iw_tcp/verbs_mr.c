@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* ib_device operations on memory regions. All may sleep but map_mr_sg. */
-#include "verbs_mr.h"
+#include "verbs.h"
 
 #include <rdma/iw_tcp-abi.h>
 
 #include "mr.h"
-#include "verbs.h"
 
 static struct ib_mr *ibmr_or_err(struct iwt_mr *mr)
 {

@@ -5,10 +5,12 @@
  *	doorbell.c	the doorbell, and what its history leads to
  *	sqpoll.c	a worker polls one send queue
  *	cqpoll.c	a process flushes its posts when it polls a completion queue
+ *	reply_spin.c	the engine spins for a reply; its state is in stream.h
  *	migrate.c	long sends leave a processor that others want
  *	idle_cpu.c	which processor a worker may take
  *
- * All of that is policy: wrong guesses cost time, never a post.
+ * When to begin and to end is policy: wrong guesses cost time, never a post. How to end is not:
+ * a poller that leaves iwt_stream.pollers runs the engines once more.
  */
 #ifndef IWT_WAKEUP_H
 #define IWT_WAKEUP_H

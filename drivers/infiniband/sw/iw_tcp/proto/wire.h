@@ -87,7 +87,7 @@ enum iwt_ddp_qn {
 	IWT_QN_SEND	= 0,
 	IWT_QN_READ_REQ	= 1,
 	IWT_QN_TERM	= 2,
-	IWT_QN_ATOMIC	= 3,
+	IWT_QN_ATOMIC	= 3,	/* Atomic Responses alone: iwt_ddp_check_untagged() */
 	IWT_QN_COUNT
 };
 
