@@ -7,9 +7,8 @@
  * Octets are copied under the region's read lock: while an engine has the lock and the region
  * is valid, it may use the memory; to invalidate or destroy the region is to wait for the lock.
  */
-#include "mr.h"
+#include "mr_priv.h"
 
-#include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -25,7 +24,17 @@
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_OPTIONAL)
 
-static int rights_of(int access, u32 *rights)
+/**
+ * iwt_mr_rights() - what access flags allow
+ * @access: enum ib_access_flags
+ * @rights: takes enum iwt_rights
+ *
+ * Any context.
+ *
+ * Return: 0, -EOPNOTSUPP for flags that the device does not have, or -EINVAL for flags that
+ * contradict each other.
+ */
+int iwt_mr_rights(int access, u32 *rights)
 {
 	if (access & ~ACCESS_KNOWN)
 		return -EOPNOTSUPP;
@@ -39,8 +48,15 @@ static int rights_of(int access, u32 *rights)
 	return 0;
 }
 
-/* Give @mr, which is complete but for that, an STag, and make it known under it. */
-static int publish(struct iwt_mr *mr)
+/**
+ * iwt_mr_publish() - make a region known under an STag of its own
+ * @mr: region, complete but for the STag
+ *
+ * May sleep.
+ *
+ * Return: 0, or -ENOMEM, also when there are %IWT_MAX_MR.
+ */
+int iwt_mr_publish(struct iwt_mr *mr)
 {
 	int tries, ret = -EBUSY;
 	u32 stag;
@@ -63,15 +79,31 @@ static int publish(struct iwt_mr *mr)
 	return ret == -EBUSY ? -ENOMEM : ret;
 }
 
-/* A region is charged to its process, if it has one. */
-static gfp_t gfp_of(const struct ib_pd *pd)
+/**
+ * iwt_mr_gfp() - how the memory of a region is allocated
+ * @pd: protection domain of the region
+ *
+ * Any context.
+ *
+ * Return: GFP_KERNEL_ACCOUNT for a process, which is charged, else GFP_KERNEL.
+ */
+gfp_t iwt_mr_gfp(const struct ib_pd *pd)
 {
 	return pd->uobject ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
 }
 
-static struct iwt_mr *mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
+/**
+ * iwt_mr_alloc() - a region that nobody can find yet
+ * @pd: protection domain
+ * @kind: where the memory will come from
+ *
+ * May sleep.
+ *
+ * Return: the region, invalid and without memory, or NULL.
+ */
+struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 {
-	struct iwt_mr *mr = kzalloc_obj(*mr, gfp_of(pd));
+	struct iwt_mr *mr = kzalloc_obj(*mr, iwt_mr_gfp(pd));
 
 	if (!mr)
 		return NULL;
@@ -82,142 +114,19 @@ static struct iwt_mr *mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 	return mr;
 }
 
-static int extents_alloc(struct iwt_extents *e, u32 max, const struct ib_pd *pd)
+/**
+ * iwt_mr_free() - free a region that nobody can find
+ * @mr: region; gone after the next grace period, its memory at once
+ *
+ * May sleep.
+ */
+void iwt_mr_free(struct iwt_mr *mr)
 {
-	e->ext = kvmalloc_objs(*e->ext, max, gfp_of(pd));
-	if (!e->ext)
-		return -ENOMEM;
-	e->max = max;
-	e->n = 0;
-	return 0;
-}
-
-static void mr_free(struct iwt_mr *mr)
-{
-	kvfree(mr->map.ext);
-	kvfree(mr->next.ext);
+	iwt_extents_free(&mr->map);
+	iwt_extents_free(&mr->next);
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	kfree_rcu(mr, rcu);
-}
-
-/* Append @len octets at @va. If they continue the last run, they become a part of it. */
-static int extents_add(struct iwt_extents *e, u8 *va, u64 len)
-{
-	struct iwt_extent *last = e->n ? &e->ext[e->n - 1] : NULL;
-
-	if (last && last->va + last->len == va) {
-		last->len += len;
-		return 0;
-	}
-	if (e->n == e->max)
-		return -ENOMEM;
-	e->ext[e->n++] = (struct iwt_extent){
-		.off = last ? last->off + last->len : 0,
-		.va = va,
-		.len = len,
-	};
-	return 0;
-}
-
-/*
- * Cut @skip octets off the front, which lie in the first run, and all behind
- * @len octets. False if there are fewer.
- */
-static bool extents_trim(struct iwt_extents *e, u64 skip, u64 len)
-{
-	u32 i;
-
-	if (!e->n || e->ext[0].len <= skip)
-		return false;
-	e->ext[0].va += skip;
-	e->ext[0].len -= skip;
-	for (i = 1; i < e->n; i++)
-		e->ext[i].off -= skip;
-	for (i = 0; i < e->n; i++) {
-		if (e->ext[i].len < len - e->ext[i].off)
-			continue;
-		e->ext[i].len = len - e->ext[i].off;
-		e->n = i + 1;
-		return true;
-	}
-	return false;
-}
-
-static int map_umem(struct iwt_mr *mr, const struct ib_pd *pd, u64 len)
-{
-	struct sg_table *sgt = &mr->umem->sgt_append.sgt;
-	struct scatterlist *sg;
-	int ret, i;
-
-	ret = extents_alloc(&mr->map, sgt->nents, pd);
-	if (ret)
-		return ret;
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		ret = extents_add(&mr->map,
-				  ib_virt_dma_to_ptr(sg_dma_address(sg)),
-				  sg_dma_len(sg));
-		if (ret)
-			return ret;
-	}
-	if (!extents_trim(&mr->map, ib_umem_offset(mr->umem), len))
-		return -EFAULT;
-	return 0;
-}
-
-/**
- * iwt_mr_create_user() - register memory of the calling process
- * @pd: protection domain
- * @start: user address
- * @len: octets, not 0
- * @iova: tagged offset of the first octet
- * @access: enum ib_access_flags
- *
- * Process context, may sleep.
- *
- * Return: the region, or an error pointer: -EINVAL for impossible bounds, -EOPNOTSUPP for
- * access flags that the device does not have.
- */
-struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
-				  u64 iova, int access)
-{
-	struct iwt_mr *mr;
-	u32 rights;
-	u64 last;
-	int ret;
-
-	if (!len || check_add_overflow(start, len, &last) ||
-	    check_add_overflow(iova, len - 1, &last))
-		return ERR_PTR(-EINVAL);
-	if (start > ULONG_MAX || len > SIZE_MAX)
-		return ERR_PTR(-EINVAL);
-	ret = rights_of(access, &rights);
-	if (ret)
-		return ERR_PTR(ret);
-	mr = mr_alloc(pd, IWT_MR_USER);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-
-	mr->umem = ib_umem_get_va(pd->device, start, len, access);
-	if (IS_ERR(mr->umem)) {
-		ret = PTR_ERR(mr->umem);
-		mr->umem = NULL;
-		goto err;
-	}
-	ret = map_umem(mr, pd, len);
-	if (ret)
-		goto err;
-	mr->region.base = iova;
-	mr->region.len = len;
-	mr->region.rights = rights;
-	mr->region.valid = true;
-	ret = publish(mr);
-	if (ret)
-		goto err;
-	return mr;
-err:
-	mr_free(mr);
-	return ERR_PTR(ret);
 }
 
 /**
@@ -236,16 +145,17 @@ struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max_pages)
 
 	if (!max_pages || max_pages > IWT_MAX_FR_PAGES)
 		return ERR_PTR(-EINVAL);
-	mr = mr_alloc(pd, IWT_MR_FAST);
+	mr = iwt_mr_alloc(pd, IWT_MR_FAST);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	ret = extents_alloc(&mr->map, max_pages, pd);
+	ret = iwt_extents_alloc(&mr->map, max_pages, iwt_mr_gfp(pd));
 	if (!ret)
-		ret = extents_alloc(&mr->next, max_pages, pd);
+		ret = iwt_extents_alloc(&mr->next, max_pages,
+					iwt_mr_gfp(pd));
 	if (!ret)
-		ret = publish(mr);
+		ret = iwt_mr_publish(mr);
 	if (ret) {
-		mr_free(mr);
+		iwt_mr_free(mr);
 		return ERR_PTR(ret);
 	}
 	return mr;
@@ -270,18 +180,18 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
 	/* the core uses the local key for this side, and asks for rights of the peer only */
-	ret = rights_of(access | IB_ACCESS_LOCAL_WRITE, &rights);
+	ret = iwt_mr_rights(access | IB_ACCESS_LOCAL_WRITE, &rights);
 	if (ret)
 		return ERR_PTR(ret);
-	mr = mr_alloc(pd, IWT_MR_DMA);
+	mr = iwt_mr_alloc(pd, IWT_MR_DMA);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->region.len = U64_MAX;
 	mr->region.rights = rights;
 	mr->region.valid = true;
-	ret = publish(mr);
+	ret = iwt_mr_publish(mr);
 	if (ret) {
-		mr_free(mr);
+		iwt_mr_free(mr);
 		return ERR_PTR(ret);
 	}
 	return mr;
@@ -302,15 +212,15 @@ void iwt_mr_destroy(struct iwt_mr *mr)
 	write_unlock_bh(&mr->lock);
 	xa_erase(&mr->dev->mrs, mr->stag >> KEY_BITS);
 	atomic_dec(&mr->dev->n_mrs);
-	mr_free(mr);
+	iwt_mr_free(mr);
 }
 
 static int add_page(struct ib_mr *ibmr, u64 addr)
 {
 	struct iwt_mr *mr = to_iwt_mr(ibmr);
 
-	return extents_add(&mr->next, ib_virt_dma_to_ptr(addr),
-			   ibmr->page_size);
+	return iwt_extents_add(&mr->next, ib_virt_dma_to_ptr(addr),
+			       ibmr->page_size);
 }
 
 /**
@@ -335,8 +245,9 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 	n = ib_sg_to_pages(&mr->ibmr, sg, nents, sg_offset, add_page);
 	if (n <= 0)
 		return n;
-	if (!extents_trim(&mr->next, mr->ibmr.iova & (mr->ibmr.page_size - 1),
-			  mr->ibmr.length))
+	if (!iwt_extents_trim(&mr->next,
+			      mr->ibmr.iova & (mr->ibmr.page_size - 1),
+			      mr->ibmr.length))
 		return -EINVAL;
 	mr->next_ready = true;
 	return n;
@@ -397,28 +308,6 @@ void iwt_mr_put(struct iwt_mr *mr)
 	rcu_read_unlock();
 }
 
-/* Index of the run that holds octet @off of the region. */
-static u32 find_extent(const struct iwt_extents *e, u64 off)
-{
-	u32 lo = 0, hi = e->n;
-
-	while (hi - lo > 1) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (e->ext[mid].off <= off)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-static bool holds(const struct iwt_extents *e, u32 i, u64 off)
-{
-	return i < e->n && off >= e->ext[i].off &&
-		off - e->ext[i].off < e->ext[i].len;
-}
-
 /**
  * iwt_hold_change() - hold another region
  * @h: what is held so far; it is dropped
@@ -449,26 +338,21 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 		      u32 *hint)
 {
-	const struct iwt_extents *e = &mr->map;
 	u64 off = addr - mr->region.base, skip;
-	u32 i = *hint;
+	const struct iwt_extent *e;
 
 	if (mr->kind == IWT_MR_DMA) {
 		*len = max;
 		return (u8 *)(uintptr_t)addr;
 	}
-	if (!holds(e, i, off))
-		i++;
-	if (!holds(e, i, off))
-		i = find_extent(e, off);
-	if (!holds(e, i, off)) {
+	if (!iwt_extents_find(&mr->map, off, hint)) {
 		*len = 0;
 		return NULL;
 	}
-	*hint = i;
-	skip = off - e->ext[i].off;
-	*len = min_t(u64, max, e->ext[i].len - skip);
-	return e->ext[i].va + skip;
+	e = &mr->map.ext[*hint];
+	skip = off - e->off;
+	*len = min_t(u64, max, e->len - skip);
+	return e->va + skip;
 }
 
 /* As iwt_mr_get(), but write-locked, and valid or not; the key of @stag is ignored. */
@@ -570,7 +454,7 @@ u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
 	u32 rights, err = IWT_ERR_LOCAL;
 	struct iwt_mr *mr;
 
-	if (rights_of(access, &rights))
+	if (iwt_mr_rights(access, &rights))
 		return IWT_ERR_LOCAL;
 	mr = get_for_change(dev, stag);
 	if (!mr)

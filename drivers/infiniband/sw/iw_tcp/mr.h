@@ -9,6 +9,7 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
+#include "extents.h"
 #include "proto/access.h"
 
 struct ib_umem;
@@ -21,20 +22,6 @@ enum iwt_mr_kind {
 	IWT_MR_USER,	/* ib_umem */
 	IWT_MR_FAST,	/* ib_alloc_mr, filled by ib_map_mr_sg and REG_MR */
 	IWT_MR_DMA,	/* ib_get_dma_mr: all kernel addresses */
-};
-
-/* A run of octets that is contiguous in the kernel's address space. */
-struct iwt_extent {
-	u64 off;	/* from the start of the region */
-	u8 *va;
-	u64 len;
-};
-
-/* What a region covers: extents in order of offset. */
-struct iwt_extents {
-	struct iwt_extent *ext;
-	u32 n;		/* in use */
-	u32 max;	/* room for as many */
 };
 
 /**

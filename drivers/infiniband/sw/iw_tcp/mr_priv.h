@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of memory regions share. */
+#ifndef IWT_MR_PRIV_H
+#define IWT_MR_PRIV_H
+
+#include "mr.h"
+
+int iwt_mr_rights(int access, u32 *rights);
+gfp_t iwt_mr_gfp(const struct ib_pd *pd);
+struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind);
+int iwt_mr_publish(struct iwt_mr *mr);
+void iwt_mr_free(struct iwt_mr *mr);
+
+#endif
