@@ -144,6 +144,7 @@ void iwt_op_qp(struct fuzz *f);
 void iwt_op_modify_qp(struct fuzz *f);
 void iwt_op_query_qp(struct fuzz *f);
 void iwt_op_mr(struct fuzz *f);
+void iwt_op_rereg(struct fuzz *f);
 void iwt_op_destroy(struct fuzz *f);
 void iwt_op_any_command(struct fuzz *f);
 void iwt_op_methods(struct fuzz *f);

@@ -10,6 +10,7 @@
 	X(W_ALLOC_PD,		"command alloc_pd",		true)	\
 	X(W_DEALLOC_PD,		"command dealloc_pd",		true)	\
 	X(W_REG_MR,		"command reg_mr",		true)	\
+	X(W_REREG_MR,		"command rereg_mr",		true)	\
 	X(W_DEREG_MR,		"command dereg_mr",		true)	\
 	X(W_COMP_CHANNEL,	"command create_comp_channel",	true)	\
 	X(W_CREATE_CQ,		"command create_cq",		true)	\

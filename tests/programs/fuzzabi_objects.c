@@ -197,6 +197,40 @@ void iwt_op_mr(struct fuzz *f)
 	mr->bytes = core.length;
 }
 
+/* Changes a region; what its neighbours in other threads believe of it may then be wrong. */
+void iwt_op_rereg(struct fuzz *f)
+{
+	struct obj *mr = iwt_pick(f, MR, -1), *pd = mr ? iwt_pick(f, PD, mr->ctx) : NULL;
+	uint64_t at = DATA + iwt_below(f, 32) * PAGE + (iwt_chance(f, 30) ? iwt_below(f, PAGE) : 0);
+	struct ib_uverbs_rereg_mr core = {
+		.flags = 1 + iwt_below(f, 7), .start = at, .hca_va = at,
+		.length = PAGE + iwt_below(f, 8 * PAGE),
+		.access_flags = iwt_chance(f, 70) ? 15 : iwt_below(f, 16),
+	};
+	struct command c = {
+		W_REREG_MR, IB_USER_VERBS_CMD_REREG_MR, false, &core, NULL, sizeof(core),
+		sizeof(struct ib_uverbs_rereg_mr_resp),
+	};
+	struct ib_uverbs_rereg_mr_resp answer;
+
+	if (!pd)
+		return;
+	core.mr_handle = mr->handle;
+	core.pd_handle = pd->handle;
+	if (iwt_hot(f) && iwt_chance(f, 40))
+		core.start = core.hca_va = iwt_pointer(f);
+	if (iwt_command(f, iwt_fd(f->w, mr), &c))
+		return;
+	memcpy(&answer, f->out, sizeof(answer));
+	mr->num = answer.lkey;
+	if (core.flags & IBV_REREG_MR_CHANGE_PD)
+		mr->pd = pd->handle;
+	if (core.flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		mr->addr = core.hca_va;
+		mr->bytes = core.length;
+	}
+}
+
 /* ---- destroying ---- */
 
 static int destroy_method(struct fuzz *f, int fd, enum kind k, uint32_t handle)

@@ -49,6 +49,54 @@ int iwt_mr_rights(int access, u32 *rights)
 }
 
 /**
+ * iwt_mr_take_stag() - an STag that no region has had by its user's choice
+ * @mr: region, which is looked up by the STag from now on, but does not answer to it yet
+ * @stag: takes it; random in all its bits
+ *
+ * May sleep.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iwt_mr_take_stag(struct iwt_mr *mr, u32 *stag)
+{
+	int tries, ret = -EBUSY;
+
+	for (tries = 0; tries < STAG_TRIES && ret == -EBUSY; tries++) {
+		*stag = get_random_u32();
+		/* STags of index 0 mean "any kernel address" */
+		if (!(*stag >> KEY_BITS))
+			continue;
+		ret = xa_insert(&mr->dev->mrs, *stag >> KEY_BITS, mr, GFP_KERNEL);
+	}
+	return ret == -EBUSY ? -ENOMEM : ret;
+}
+
+/**
+ * iwt_mr_drop_stag() - nothing is looked up by this STag any more
+ * @mr: region, which does not answer to it
+ * @stag: from iwt_mr_take_stag()
+ *
+ * May sleep.
+ */
+void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag)
+{
+	xa_erase(&mr->dev->mrs, stag >> KEY_BITS);
+}
+
+/**
+ * iwt_mr_set_stag() - the STag that a region answers to
+ * @mr: region; its lock is held, or it is known to nobody
+ * @stag: from iwt_mr_take_stag()
+ */
+void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag)
+{
+	lockdep_assert_held_write(&mr->lock);
+	mr->stag = stag;
+	mr->ibmr.lkey = stag;
+	mr->ibmr.rkey = stag;
+}
+
+/**
  * iwt_mr_publish() - make a region known under an STag of its own
  * @mr: region, complete but for the STag
  *
@@ -58,25 +106,20 @@ int iwt_mr_rights(int access, u32 *rights)
  */
 int iwt_mr_publish(struct iwt_mr *mr)
 {
-	int tries, ret = -EBUSY;
 	u32 stag;
+	int ret;
 
 	if (iwt_dev_take(&mr->dev->n_mrs, IWT_MAX_MR))
 		return -ENOMEM;
-	for (tries = 0; tries < STAG_TRIES && ret == -EBUSY; tries++) {
-		stag = get_random_u32();
-		/* STags of index 0 mean "any kernel address" */
-		if (!(stag >> KEY_BITS))
-			continue;
-		mr->stag = stag;
-		mr->ibmr.lkey = stag;
-		mr->ibmr.rkey = stag;
-		ret = xa_insert(&mr->dev->mrs, stag >> KEY_BITS, mr, GFP_KERNEL);
+	ret = iwt_mr_take_stag(mr, &stag);
+	if (ret) {
+		atomic_dec(&mr->dev->n_mrs);
+		return ret;
 	}
-	if (!ret)
-		return 0;
-	atomic_dec(&mr->dev->n_mrs);
-	return ret == -EBUSY ? -ENOMEM : ret;
+	write_lock_bh(&mr->lock);
+	iwt_mr_set_stag(mr, stag);
+	write_unlock_bh(&mr->lock);
+	return 0;
 }
 
 /**
@@ -210,7 +253,7 @@ void iwt_mr_destroy(struct iwt_mr *mr)
 	/* a late REG_MR must not make it valid again */
 	mr->region.pd = NULL;
 	write_unlock_bh(&mr->lock);
-	xa_erase(&mr->dev->mrs, mr->stag >> KEY_BITS);
+	iwt_mr_drop_stag(mr, mr->stag);
 	atomic_dec(&mr->dev->n_mrs);
 	iwt_mr_free(mr);
 }

@@ -36,7 +36,8 @@ enum iwt_mr_kind {
  * @next: IWT_MR_FAST: what the next REG_MR will cover; changed by the consumer only, which
  *	may map new pages while the old ones are still registered
  * @next_ready: @next was filled and not registered yet
- * @umem: pinned user memory
+ * @umem: IWT_MR_USER: pinned memory
+ * @access: IWT_MR_USER: enum ib_access_flags; only iwt_mr_rereg_user() looks at them
  * @rcu: lookups run under RCU
  */
 struct iwt_mr {
@@ -50,7 +51,26 @@ struct iwt_mr {
 	struct iwt_extents next;
 	bool next_ready;
 	struct ib_umem *umem;
+	int access;
 	struct rcu_head rcu;
+};
+
+/**
+ * struct iwt_mr_change - what a region of a process is to become
+ * @flags: IB_MR_REREG_*: which of the others count
+ * @pd: IB_MR_REREG_PD: protection domain
+ * @start: IB_MR_REREG_TRANS: user address
+ * @len: IB_MR_REREG_TRANS: octets, not 0
+ * @iova: IB_MR_REREG_TRANS: tagged offset of the first octet
+ * @access: IB_MR_REREG_ACCESS: enum ib_access_flags
+ */
+struct iwt_mr_change {
+	int flags;
+	struct ib_pd *pd;
+	u64 start;
+	u64 len;
+	u64 iova;
+	int access;
 };
 
 static inline struct iwt_mr *to_iwt_mr(struct ib_mr *mr)
@@ -150,6 +170,7 @@ u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
 /* Verbs; process context, may sleep. */
 struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 				  u64 iova, int access);
+int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change);
 struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max_pages);
 struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access);
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,

@@ -102,6 +102,7 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 	}
 	mr->umem = p.umem;
 	mr->map = p.map;
+	mr->access = access;
 	mr->region.base = iova;
 	mr->region.len = len;
 	mr->region.rights = rights;
@@ -111,4 +112,95 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 		return mr;
 	iwt_mr_free(mr);
 	return ERR_PTR(ret);
+}
+
+/* What does not change stays as it is in @mr. */
+static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
+{
+	if (!(c->flags & IB_MR_REREG_TRANS)) {
+		c->start = mr->umem->address;
+		c->len = mr->umem->length;
+		c->iova = mr->region.base;
+	}
+	if (!(c->flags & IB_MR_REREG_ACCESS))
+		c->access = mr->access;
+	if (!(c->flags & IB_MR_REREG_PD))
+		c->pd = mr->ibmr.pd;
+}
+
+/*
+ * Pins other memory, if that was asked for; or the same again, if it was pinned to be read only:
+ * then it may be shared with others, and is to be a copy. Only the process that has it can do so.
+ */
+static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
+		      const struct iwt_mr *mr)
+{
+	if (!(c->flags & IB_MR_REREG_TRANS)) {
+		if (!ib_access_writable(c->access) || mr->umem->writable)
+			return 0;
+		if (mr->umem->owning_mm != current->mm)
+			return -EINVAL;
+	}
+	return pin(p, c->pd, c->start, c->len, c->access);
+}
+
+/* @p becomes the memory of the region, if there is any; takes what it was. */
+static void switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
+			  u32 rights, u32 *stag, struct pinned *p)
+{
+	u32 old;
+
+	write_lock_bh(&mr->lock);
+	if (p->umem) {
+		swap(mr->umem, p->umem);
+		swap(mr->map, p->map);
+	}
+	mr->region = (struct iwt_region){
+		.base = c->iova,
+		.len = c->len,
+		.rights = rights,
+		.valid = true,
+		.pd = c->pd,
+	};
+	old = mr->stag;
+	iwt_mr_set_stag(mr, *stag);
+	write_unlock_bh(&mr->lock);
+	*stag = old;
+	mr->access = c->access;
+}
+
+/**
+ * iwt_mr_rereg_user() - change a region of the calling process
+ * @mr: region of kind IWT_MR_USER; the caller makes sure that nobody else changes or ends it
+ * @change: what it is to become
+ *
+ * The region gets another STag, as one that is registered anew: what peers know of the old one
+ * gives them nothing of the new memory or rights (RFC 5042 6.2). Work requests with the old one
+ * fail. Process context, may sleep. Waits for engines that copy.
+ *
+ * Return: 0, or as iwt_mr_create_user(), or -EINVAL if another process would have to pin the
+ * memory; then the region is as it was.
+ */
+int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
+{
+	struct iwt_mr_change c = *change;
+	struct pinned p = {};
+	u32 rights, stag;
+	int ret;
+
+	complete_change(&c, mr);
+	ret = check_bounds(c.start, c.len, c.iova);
+	if (!ret)
+		ret = iwt_mr_rights(c.access, &rights);
+	if (!ret)
+		ret = pin_change(&p, &c, mr);
+	if (ret)
+		return ret;
+	ret = iwt_mr_take_stag(mr, &stag);
+	if (!ret) {
+		switch_region(mr, &c, rights, &stag, &p);
+		iwt_mr_drop_stag(mr, stag);
+	}
+	unpin(&p);
+	return ret;
 }

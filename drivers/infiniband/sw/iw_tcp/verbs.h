@@ -39,6 +39,9 @@ struct ib_mr *iwt_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 			      int access, struct ib_dmah *dmah,
 			      struct ib_udata *udata);
+struct ib_mr *iwt_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				u64 len, u64 iova, int access,
+				struct ib_pd *pd, struct ib_udata *udata);
 struct ib_mr *iwt_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			   u32 max_num_sg);
 int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,

@@ -63,6 +63,40 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 }
 
 /**
+ * iwt_rereg_user_mr() - ib_device operation rereg_user_mr
+ * @ibmr: region of the calling process; nobody else uses the object now
+ * @flags: IB_MR_REREG_*: what changes
+ * @start: user address
+ * @len: octets
+ * @iova: tagged offset of the first one
+ * @access: enum ib_access_flags
+ * @pd: protection domain
+ * @udata: nothing is exchanged
+ *
+ * The region itself is changed, and its keys with it.
+ *
+ * Return: NULL, or an error pointer, and the region is as it was.
+ */
+struct ib_mr *iwt_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				u64 len, u64 iova, int access,
+				struct ib_pd *pd, struct ib_udata *udata)
+{
+	const struct iwt_mr_change change = {
+		.flags = flags,
+		.pd = pd,
+		.start = start,
+		.len = len,
+		.iova = iova,
+		.access = access,
+	};
+	int ret = iwt_udata_known(udata, 0);
+
+	if (!ret)
+		ret = iwt_mr_rereg_user(to_iwt_mr(ibmr), &change);
+	return ret ? ERR_PTR(ret) : NULL;
+}
+
+/**
  * iwt_alloc_mr() - make a region for fast registration
  * @pd: protection domain
  * @type: IB_MR_TYPE_MEM_REG; the others are not supported
