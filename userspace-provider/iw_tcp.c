@@ -76,6 +76,7 @@ static const struct verbs_context_ops iwt_context_ops = {
 	.query_qp = iwt_query_qp,
 	.reg_mr = iwt_reg_mr,
 	.req_notify_cq = iwt_req_notify_cq,
+	.rereg_mr = iwt_rereg_mr,
 };
 
 static int iwt_get_context(struct iwt_context *ctx)

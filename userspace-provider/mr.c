@@ -68,6 +68,17 @@ struct ibv_mr *iwt_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return &vmr->ibv_mr;
 }
 
+/* The keys change: ibv_cmd_rereg_mr() takes the new ones from the kernel's answer. */
+int iwt_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
+		 size_t length, int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp = {};
+	struct ibv_rereg_mr cmd = {};
+
+	return ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr, access,
+				pd, &cmd, sizeof(cmd), &resp, sizeof(resp));
+}
+
 int iwt_dereg_mr(struct verbs_mr *vmr)
 {
 	int ret;

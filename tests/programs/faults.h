@@ -66,6 +66,7 @@ int iwt_make_mr_page(void);
 int iwt_make_mr(void);
 int iwt_make_mr_large(void);
 int iwt_free_mr(void);
+int iwt_rereg_mr(unsigned int n);
 
 /* faults_conn.c */
 void iwt_look(void);

@@ -98,3 +98,19 @@ int iwt_make_mr_page(void) { return make_mr(4096); }
 int iwt_make_mr(void) { return make_mr(3 * 65536); }
 int iwt_make_mr_large(void) { return make_mr(LARGE); }
 int iwt_free_mr(void) { return ibv_dereg_mr(mr); }
+
+/* A region of a page becomes a larger one; if that fails, it is as it was. */
+int iwt_rereg_mr(unsigned int n)
+{
+	uint32_t key;
+	int rc;
+
+	if (iwt_make_mr_page())
+		iwt_die("a memory region");
+	key = mr->rkey;
+	iwt_arm(n);
+	rc = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, memory, 3 * 65536, 0);
+	if (!rc == (mr->rkey == key))
+		return IWT_WRONG;
+	return rc;
+}

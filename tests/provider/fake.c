@@ -147,6 +147,20 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return 0;
 }
 
+int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr,
+		     size_t length, uint64_t hca_va, int access,
+		     struct ibv_pd *pd, struct ibv_rereg_mr *cmd,
+		     size_t cmd_sz, struct ib_uverbs_rereg_mr_resp *resp,
+		     size_t resp_sz)
+{
+	if (hca_va != (uintptr_t)addr)
+		return EINVAL;
+	vmr->ibv_mr.lkey = 0x55667788;
+	vmr->ibv_mr.rkey = 0x55667788;
+
+	return 0;
+}
+
 int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 {
 	fake.mrs--;

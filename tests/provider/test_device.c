@@ -63,6 +63,10 @@ static void test_regions(void)
 
 	mr = fake.ops.reg_mr(pd, data, sizeof(data), (uintptr_t)data, 0);
 	ok(mr && mr->lkey == 0x11223344, "regions: registered");
+	is(fake.ops.rereg_mr(verbs_get_mr(mr), IBV_REREG_MR_CHANGE_TRANSLATION,
+			     pd, data + 1, sizeof(data) - 1, 0), 0,
+	   "regions: moved");
+	is(mr->rkey, 0x55667788, "regions: with another key");
 	is(fake.ops.dereg_mr(verbs_get_mr(mr)), 0, "regions: deregistered");
 	errno = 0;
 	ok(!fake.ops.reg_mr(pd, data, 0, 0, 0) && errno == EINVAL,

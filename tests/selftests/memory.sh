@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Regions of a process: what the peer may do with them, and what becomes of them when the
+# process changes them.
+# IWT_ROUNDS: random changes of a region; IWT_SEED: repeats a run
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin iwt_memory
+only_iw_tcp "other drivers lack these verbs"
+two_links
+
+head -c 8192 /dev/urandom >"$TMP/file"
+tap "one process" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -f "$TMP/file" \
+	-n "${IWT_ROUNDS:-300}" ${IWT_SEED:+-s "$IWT_SEED"}
+ktap_finish
