@@ -42,10 +42,15 @@ for word in keepalive patience; do
 		check "$word says $seconds" is $DEV_A $word $seconds
 	done
 done
-for bad in keepalive:-1 patience:32768 patience:x crc:maybe crc: zerocopy:on zerocopy: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
+check "no type of service" is $DEV_A tos 0
+for word in 252 0x28; do check "tos: $word" set_link $DEV_A tos $word; done
+check "tos says 40" is $DEV_A tos 40
+REFUSAL="out of range" refuse "refused: tos:256" set_link $DEV_A tos 256
+for bad in tos:1 tos:2 tos:254 tos:-4 tos: keepalive:-1 patience:32768 patience:x crc:maybe crc: zerocopy:on zerocopy: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
 	REFUSAL="Invalid argument" refuse "refused: $bad" set_link $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 check "what was refused changed nothing" is $DEV_A mpa_revision 2
+check "nor that" is $DEV_A tos 40
 
 set_link $DEV_A markers on
 short "markers towards the client"

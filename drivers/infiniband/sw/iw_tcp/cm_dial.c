@@ -79,11 +79,12 @@ void iwt_ep_names(struct iwt_ep *ep)
  */
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 {
+	u8 tos = READ_ONCE(ep->dev->conf.tos);
 	struct iwt_sock_addr addr = {
 		.local		= id->m_local_addr,
 		.remote		= id->m_remote_addr,
-		.tos		= id->tos,
-		.tos_set	= id->tos_set,
+		.tos		= id->tos_set ? id->tos : tos,
+		.tos_set	= id->tos_set || tos,
 	};
 	struct net *net = iwt_caller_net(id);
 	int err;

@@ -108,6 +108,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	__must_hold(&port->lock) __must_hold(&ep->lock)
 {
 	struct iwt_listen *l;
+	u8 tos;
 
 	iwt_ep_names(ep);
 	l = pick(port, &ep->local);
@@ -116,6 +117,9 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 		iwt_ep_raise(ep, IWT_EP_KILLED);
 		return;
 	}
+	tos = READ_ONCE(l->dev->conf.tos);
+	if (tos && !port->addr.tos_set)
+		iwt_sock_set_tos(ep->sock, tos);
 	iwt_ep_wish(ep);
 	kref_get(&l->ref);
 	WRITE_ONCE(ep->listen, l);

@@ -29,6 +29,7 @@ enum iwt_zerocopy {
  * @patience: seconds without an acknowledgment, with a closed window, or of a graceful close,
  *	after which the connection is lost; 0: as TCP does, and a close may take as long as
  *	the peer acknowledges something
+ * @tos: type of service of connections whose program has not asked for another one
  * @zerocopy: payload of connections without CRC and markers
  *
  * Written in process context at any time, each on its own; read once for each connection, when
@@ -42,6 +43,7 @@ struct iwt_conf {
 	bool large;
 	u16 keepalive;
 	u16 patience;
+	u8 tos;
 	enum iwt_zerocopy zerocopy;
 };
 

@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <net/inet_ecn.h>
 #include <net/tcp.h>
 #include <rdma/ib_verbs.h>
 
@@ -92,6 +93,20 @@ static int parse_seconds(const char *text, u16 *seconds)
 	return 0;
 }
 
+/* The bits for congestion (RFC 3168) are TCP's. */
+static int parse_tos(const char *text, u8 *tos)
+{
+	u8 n;
+	int err = kstrtou8(text, 0, &n);
+
+	if (err)
+		return err;
+	if (n & INET_ECN_MASK)
+		return -EINVAL;
+	WRITE_ONCE(*tos, n);
+	return 0;
+}
+
 /*
  * Where softirqs are threads, TCP released memory seconds after a connection was reset under
  * load, once not within a minute; and completions were as late.
@@ -136,6 +151,7 @@ IWT_PARAM_OPS(crc, crc, "%s", crc_word, parse_crc);
 IWT_PARAM_OPS(rev, mpa_rev, "%u", number, parse_rev);
 IWT_PARAM_OPS(keepalive, keepalive, "%u", number, parse_seconds);
 IWT_PARAM_OPS(patience, patience, "%u", number, parse_seconds);
+IWT_PARAM_OPS(tos, tos, "%u", number, parse_tos);
 IWT_PARAM_OPS(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 
 module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
@@ -152,6 +168,8 @@ module_param_cb(keepalive, &keepalive_param_ops, &defaults.keepalive, 0644);
 MODULE_PARM_DESC(keepalive, "Seconds idle before a peer of new links is probed (default: 60)");
 module_param_cb(patience, &patience_param_ops, &defaults.patience, 0644);
 MODULE_PARM_DESC(patience, "Seconds until a silent peer of new links is given up (default: 300)");
+module_param_cb(tos, &tos_param_ops, &defaults.tos, 0644);
+MODULE_PARM_DESC(tos, "Type of service of connections of new links (default: 0)");
 module_param_cb(zerocopy, &zerocopy_param_ops, &defaults.zerocopy, 0644);
 MODULE_PARM_DESC(zerocopy, "Zero copy of new links: off (default), auto or always");
 
@@ -170,6 +188,7 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 	conf->large = READ_ONCE(defaults.large);
 	conf->keepalive = READ_ONCE(defaults.keepalive);
 	conf->patience = READ_ONCE(defaults.patience);
+	conf->tos = READ_ONCE(defaults.tos);
 	conf->zerocopy = READ_ONCE(defaults.zerocopy);
 }
 
@@ -214,6 +233,7 @@ IWT_CONF_ATTR(rdmac_permissive, rdmac, "%s", flag_word, parse_flag);
 IWT_CONF_ATTR(large_fpdus, large, "%s", flag_word, parse_flag);
 IWT_CONF_ATTR(keepalive, keepalive, "%u", number, parse_seconds);
 IWT_CONF_ATTR(patience, patience, "%u", number, parse_seconds);
+IWT_CONF_ATTR(tos, tos, "%u", number, parse_tos);
 IWT_CONF_ATTR(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 
 static struct configfs_attribute *link_attrs[] = {
@@ -224,6 +244,7 @@ static struct configfs_attribute *link_attrs[] = {
 	&link_attr_large_fpdus,
 	&link_attr_keepalive,
 	&link_attr_patience,
+	&link_attr_tos,
 	&link_attr_zerocopy,
 	NULL
 };

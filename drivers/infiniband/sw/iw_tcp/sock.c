@@ -208,16 +208,16 @@ static int addr_len(const struct sockaddr_storage *a)
 					  sizeof(struct sockaddr_in);
 }
 
-static void set_tos(struct sock *sk, const struct iwt_sock_addr *addr)
+/* The bits for congestion are TCP's. */
+static void set_tos(struct sock *sk, u8 tos)
 {
-	if (!addr->tos_set)
-		return;
 	if (sk->sk_family == AF_INET) {
-		ip_sock_set_tos(sk, addr->tos);
+		ip_sock_set_tos(sk, tos);
 		return;
 	}
 	lock_sock(sk);
-	inet6_sk(sk)->tclass = addr->tos;
+	inet6_sk(sk)->tclass = (tos & ~INET_ECN_MASK) |
+			       (inet6_sk(sk)->tclass & INET_ECN_MASK);
 	release_sock(sk);
 }
 
@@ -234,7 +234,8 @@ static int make_socket(struct net *net, const struct iwt_sock_addr *addr,
 	/* the connection keeps its namespace alive until TCP is done with it */
 	sk_net_refcnt_upgrade(sock->sk);
 	prepare(sock->sk);
-	set_tos(sock->sk, addr);
+	if (addr->tos_set)
+		set_tos(sock->sk, addr->tos);
 	if (addr->v6only)
 		err = ip6_sock_set_v6only(sock->sk);
 	if (!err && addr->ifindex)
@@ -419,6 +420,18 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 	spin_unlock_bh(&s->sk->sk_lock.slock);
 	if (!s->user)
 		iwt_sock_disown(s);
+}
+
+/**
+ * iwt_sock_set_tos() - the type of service of what is sent from now on
+ * @s: socket of this module's own, not of a process
+ * @tos: as in the IP header; its lowest two bits are ignored
+ *
+ * May sleep.
+ */
+void iwt_sock_set_tos(struct iwt_sock *s, u8 tos)
+{
+	set_tos(s->sk, tos);
 }
 
 /* Start the timer anew, with the present settings. The caller owns the socket. */

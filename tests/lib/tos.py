@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""tos.py INTERFACE PORT: until a signal ends it, writes a line for each type of service (traffic
+class) that segments with payload have: "out 0x28" to PORT, "in 0x28" from it."""
+import socket
+import struct
+import sys
+
+ETH_P_ALL = 3
+
+
+def look(packet):
+    """(source port, destination port, type of service) of a TCP segment with payload, or None"""
+    if len(packet) < 40:
+        return None
+    if packet[0] >> 4 == 4:
+        size, end = (packet[0] & 15) * 4, struct.unpack(">H", packet[2:4])[0]
+        protocol, tos = packet[9], packet[1]
+    else:
+        size, end = 40, 40 + struct.unpack(">H", packet[4:6])[0]
+        protocol, tos = packet[6], struct.unpack(">H", packet[:2])[0] >> 4 & 0xFF
+    tcp = packet[size:end]
+    if protocol != socket.IPPROTO_TCP or len(tcp) <= (tcp[12] >> 4) * 4:
+        return None
+    return struct.unpack(">HH", tcp[:4]) + (tos,)
+
+
+def main(interface, port):
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL))
+    sock.bind((interface, ETH_P_ALL))
+    print("ready", flush=True)
+    seen = set()
+    while True:
+        found = look(sock.recv(65536))
+        if not found or port not in found[:2]:
+            continue
+        line = f"{'out' if found[1] == port else 'in'} {found[2]:#x}"
+        if line not in seen:
+            seen.add(line)
+            print(line, flush=True)
+
+
+main(sys.argv[1], int(sys.argv[2]))
