@@ -29,7 +29,7 @@ class Serve:
 
 
 def told(t, octets):
-    """A program, and a peer that has sent octets to it."""
+    """Starts the program; returns it, and a peer that has sent octets to it."""
     t.only("iw_tcp")
     serve = t.keep(Serve(t.place))
     peer = t.connect(serve.port)
@@ -38,7 +38,7 @@ def told(t, octets):
 
 
 def hears(peer, octets):
-    """Expects these octets, in streaming mode."""
+    """Expects that the peer receives these octets in streaming mode."""
     peer.sock.settimeout(30)
     got = b""
     while len(got) < len(octets):
@@ -56,7 +56,7 @@ def echoes(peer):
 
 @row("MPA-55", "MPA-84")
 def delayed_startup(t):
-    """Text, the responder's last streaming message, and then the Request"""
+    """Startup after streaming data: the responder sends its last streaming message, then gets the Request"""
     _, peer = told(t, b"accept\n")
     hears(peer, b"ack\n")
     peer.request(pd=b"pd")
@@ -67,7 +67,7 @@ def delayed_startup(t):
 
 @row("MPA-55")
 def delayed_initiator(t):
-    """Text, and then the Request of the device's side"""
+    """Startup after streaming data: the device is the initiator, and sends the Request"""
     _, peer = told(t, b"connect\n")
     peer.await_request()
     peer.accept()
@@ -80,7 +80,7 @@ def delayed_initiator(t):
 
 @row("MPA-71")
 def reject_leaves_tcp(t):
-    """After a Reply with R the connection is the programs' own"""
+    """After the device's Reply with R both programs still use the TCP connection"""
     _, peer = told(t, b"reject\n")
     hears(peer, b"ack\n")
     peer.sock.sendall(mpa.frame(mpa.REQ, mpa.C, 1, b"please"))
@@ -92,7 +92,7 @@ def reject_leaves_tcp(t):
 
 @row("MPA-74")
 def rejected_keeps_tcp(t):
-    """An initiator that gets a Reply with R keeps its connection, and what follows"""
+    """An initiator that gets a Reply with R keeps the TCP connection, and the octets after the Reply"""
     _, peer = told(t, b"connect\n")
     req = mpa.receive(peer.sock)
     check(req.key == mpa.REQ, "a Request", req)
@@ -102,7 +102,7 @@ def rejected_keeps_tcp(t):
 
 @row("MPA-83")
 def nothing_outstanding(t):
-    """No Request while there is text to be read"""
+    """The device sends no Request while its socket holds unread text; the program gets ENOTEMPTY"""
     if t.place.path != "direct" or not t.place.lossless:
         raise Skip("the text may come later")
     serve, peer = told(t, b"connect\nand more\n")
@@ -113,7 +113,7 @@ def nothing_outstanding(t):
 
 @row("MPA-83")
 def outstanding_is_the_request(t):
-    """What the responder's socket holds already is taken for the Request"""
+    """Octets that already wait in the responder's socket are taken as the Request"""
     _, peer = told(t, b"accept\n" + mpa.frame(mpa.REQ, mpa.C, 1))
     hears(peer, b"ack\n")
     rep = mpa.receive(peer.sock)
@@ -121,7 +121,7 @@ def outstanding_is_the_request(t):
 
 
 def says(serve, what):
-    """The octets, or numbers, behind a word that the program prints."""
+    """The octets, or numbers, that the program prints after this word."""
     word, _, rest = serve.line().partition(" ")
     equal(word, what, "what the program says")
     return bytes.fromhex(rest) if what != "depths" else tuple(int(number) for number in rest.split())
@@ -129,7 +129,7 @@ def says(serve, what):
 
 @row("MPA-67", "EMPA-5")
 def all_private_data(t):
-    """Private data of 0 to 512 octets (508 with the enhanced word), given to the program and back in the Reply"""
+    """Private data of 0 to 512 octets (508 if enhanced) reach the program, and come back in the Reply or reject"""
     t.only("iw_tcp")
     serve = t.keep(Serve(t.place))
     for word in (b"back\n", b"refuse\n"):
@@ -155,7 +155,7 @@ def all_private_data(t):
 
 @row("MPA-67", "EMPA-5")
 def all_private_data_initiator(t):
-    """The same of an initiator's Request, and of the Reply and the reject that it gets"""
+    """Private data of an initiator's Request, and of the Reply or reject to it, arrive unchanged (0 to 512 octets)"""
     t.only("iw_tcp")
     serve = t.keep(Serve(t.place))
     for size in (0, 1, 255, 256, 257, 508, 512):
@@ -180,7 +180,7 @@ def all_private_data_initiator(t):
 
 @row("MPA-64", alone=True)
 def long_fpdus_declined(t):
-    """An initiator's Request asks for long FPDUs, and the link does not do them any more: no connection"""
+    """The Request asks for long FPDUs, the link's setting is switched off, the Reply grants them: connecting fails"""
     t.setting("large_fpdus", "on")
     serve, peer = told(t, b"connect\n")
     check(peer.await_request().flags & mpa.LARGE, "the Request asks for them")

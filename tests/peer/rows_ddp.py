@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041: checks of received segments (sent ones: rows_ddp_tx.py, the end: rows_ddp_end.py)."""
+"""RFC 5041: checks of received segments (sent segments: rows_ddp_tx.py; the end of a stream: rows_ddp_end.py)."""
 import fpdu
 from outcome import check, equal
 from rows import row, stated
@@ -30,7 +30,7 @@ def event(conn, want, ms=30000):
 
 
 def refused(t, code, ulpdu, ulp=None, hdr=None, **how):
-    """The device answers ulpdu(conn) by a Terminate, and the segment has no other effect."""
+    """Checks that a Terminate answers the segment ulpdu(conn), mr is unchanged, and no Send is delivered."""
     conn = t.passive(ulp=ulp, **how)
     bad = ulpdu(conn)
     conn.peer.put(bad, fpdu.untagged(fpdu.SEND, 0, 1, b"later"))
@@ -42,7 +42,7 @@ def refused(t, code, ulpdu, ulp=None, hdr=None, **how):
 
 @row("DDP-12", "DDP-73")
 def kinds_of_buffer(t):
-    """Tagged goes by STag, untagged to the queue's next buffer; opcodes of the other kind: 0/2/06"""
+    """Tagged data go to the STag, untagged data to the next buffer; an opcode of the other kind: Terminate 0/2/06"""
     conn = t.passive()
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr + 5, b"tagged"))
     conn.peer.put_send(b"first")
@@ -59,7 +59,7 @@ def kinds_of_buffer(t):
 
 @row("DDP-4", "DDP-7", "DDP-44", "DDP-43")
 def sizes_received(t):
-    """Sends of all small sizes and some of many segments, in any pieces: each whole, once, in order"""
+    """Sends of 0 to 19 octets and of many segments, in various TCP writes, are delivered whole, once, in order"""
     sizes = list(range(20)) + [1000, 4000, 1400, 2801, 8192]
     conn = t.passive(recvs=len(sizes), recv_len=8192)
     sent = [t.rng.randbytes(size) for size in sizes]
@@ -76,7 +76,7 @@ def sizes_received(t):
 
 @row("DDP-15")
 def delivered_when_whole(t):
-    """Nothing of a Send is delivered before its last segment is there, nor what comes after it"""
+    """A Send is delivered only when its last segment has arrived completely"""
     conn = t.passive()
     whole = conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"one", 0, False),
                             fpdu.untagged(fpdu.SEND, 0, 1, b"two", 3, False))
@@ -98,7 +98,7 @@ def delivered_when_whole(t):
 
 @row("DDP-16", "DDP-20", "DDP-24")
 def not_looked_at(t):
-    """Reserved bits, and an upper layer's field that differs between segments, are not checked"""
+    """The device ignores reserved bits, and RsvdULP fields that differ between the segments of a message"""
     conn = t.passive()
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"x", rsvd=15))
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"y", rsvd=15))
@@ -113,7 +113,7 @@ def not_looked_at(t):
 
 @row("DDP-45", "DDP-20")
 def solicited_field(t):
-    """The upper layer's field at delivery: only the Solicited Event raises a solicited completion"""
+    """A Send with Solicited Event raises a solicited completion event, a plain Send does not"""
     conn = t.passive()
     conn.ulp.arm(cq=conn.cq, solicited=1)
     conn.peer.put_send(b"quiet")
@@ -125,7 +125,7 @@ def solicited_field(t):
 
 @row("DDP-21", "DDP-42", "DDP-35")
 def tagged_segments(t):
-    """Segments of Writes stand for themselves: any order, again, and another STag; all is placed"""
+    """The device places every Write segment: out of order, overlapping, and with another STag in between"""
     conn = t.passive()
     other = conn.ulp.mr(mr=conn.ulp.new(), of=conn.mr, off=4096, len=4096, access="lwr")
     shadow = bytearray(b"\xa5" * 65536)
@@ -150,7 +150,7 @@ def tagged_segments(t):
 
 @row("DDP-22")
 def any_offset(t):
-    """Tagged offsets anywhere in 64 bits: regions at both ends, and beyond 32 bits"""
+    """Writes and Reads at any 64-bit tagged offset: at both ends of the range, across 2^32, and above"""
     conn = t.passive()
     for base in (0, 1 << 40, 0xFFFFF000, (1 << 64) - 8192):
         number = conn.ulp.new()
@@ -165,7 +165,7 @@ def any_offset(t):
 
 @row("DDP-18", "DDP-73")
 def versions(t):
-    """Any DDP version but 1: 1/1/04 tagged, 1/2/06 untagged"""
+    """A DDP version other than 1: Terminate 1/1/04 for a tagged segment, 1/2/06 for an untagged one"""
     ulp = t.ulp()
     for dv in (0, 2, 3):
         refused(t, (1, 1, 4), lambda c, v=dv: fpdu.tagged(fpdu.WRITE, c.stag, c.addr, b"x", dv=v), ulp)
@@ -174,7 +174,7 @@ def versions(t):
 
 @row("DDP-38")
 def nothing_is_not_checked(t):
-    """STag and offset of a Write of nothing are not checked"""
+    """The STag and the tagged offset of a zero-length Write are not checked"""
     conn = t.passive(first=False)
     conn.peer.put_write(0xDEADBEEF, 1 << 63)
     conn.alive()
@@ -182,7 +182,7 @@ def nothing_is_not_checked(t):
 
 @row("DDP-67", "DDP-68", "DDP-70", "DDP-71", "DDP-72", "DDP-73")
 def bounds(t):
-    """A Write one octet before or behind the region: 1/1/01, nothing placed"""
+    """A Write that begins before the region or ends after it, by one octet: Terminate 1/1/01, nothing is placed"""
     ulp = t.ulp()
     for offset, size in ((-1, 1), (-1, 9), (65536, 1), (65535, 2), (65000, 537)):
         refused(t, (1, 1, 1), lambda c, o=offset, n=size: fpdu.tagged(
@@ -191,7 +191,7 @@ def bounds(t):
 
 @row("DDP-69", "DDP-73")
 def write_wraps(t):
-    """A Write whose range wraps: 1/1/03, before bounds are looked at"""
+    """A Write whose range wraps around 2^64: Terminate 1/1/03, because the wrap is checked before the bounds"""
     ulp = t.ulp()
     for back, size in ((8, 16), (1, 2), (1400, 1401)):
         refused(t, (1, 1, 3), lambda c, b=back, n=size: fpdu.tagged(
@@ -200,7 +200,7 @@ def write_wraps(t):
 
 @row("DDP-63", "DDP-73")
 def message_numbers(t):
-    """Message numbers that are not the next one: 1/2/03, nothing of them a buffer's"""
+    """A Send whose MSN is not the next one: Terminate 1/2/03, and the Send is not delivered"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     conn.peer.put_send(b"one")
@@ -216,7 +216,7 @@ def message_numbers(t):
 
 @row("DDP-37", "DDP-64")
 def nothing_received(t):
-    """A Send of nothing takes a buffer, and is refused where there is none: 1/2/02"""
+    """A zero-length Send consumes a buffer; if no buffer is posted, the device answers with Terminate 1/2/02"""
     conn = t.passive()
     conn.peer.put_send(b"")
     conn.peer.put_send(b"x")
@@ -229,7 +229,11 @@ def nothing_received(t):
 
 @row("DDP-39", "DDP-42", "DDP-61", "DDP-73")
 def message_offsets(t):
-    """Message offsets that leave a gap, go back, or are outside of the buffer: 1/2/04, buffers untouched"""
+    """
+    A Send segment whose MO leaves a gap, goes back, or is outside the buffer: Terminate 1/2/04, no delivery
+
+    A wrong segment after a good one is not placed in the buffer.
+    """
     ulp = t.ulp()
     for offset in (1, 255, 256, 257, 0xFFFFFFF0, 0xFFFFFFFF):
         refused(t, (1, 2, 4), lambda c, o=offset: fpdu.untagged(fpdu.SEND, 0, 1, b"y" * 32, o), ulp)
@@ -246,7 +250,7 @@ def message_offsets(t):
 
 @row("DDP-58", "DDP-73")
 def wrong_queues(t):
-    """Queues that are not there: 1/2/01; one of another kind of message: 0/2/06"""
+    """A queue that does not exist: Terminate 1/2/01; a queue for another kind of message: Terminate 0/2/06"""
     ulp = t.ulp()
     for queue in (3, 4, 0x80000000, 0xFFFFFFFF):
         refused(t, (1, 2, 1), lambda c, q=queue: fpdu.untagged(fpdu.SEND, q, 1, b"x"), ulp)
@@ -257,7 +261,7 @@ def wrong_queues(t):
 
 @row("DDP-59", "DDP-60", "DDP-73")
 def no_buffer(t):
-    """A Send for which no buffer is posted: 1/2/02, the ones before it delivered"""
+    """A Send for which no buffer is posted: Terminate 1/2/02; the Sends before it are delivered"""
     conn = t.passive(recvs=2)
     for data in (b"one", b"two"):
         conn.peer.put_send(data)
@@ -272,7 +276,7 @@ def no_buffer(t):
 
 @row("DDP-59", "DDP-73")
 def too_many_reads(t):
-    """One Read Request more than IRD: 1/2/02, behind what was asked for before"""
+    """One Read Request more than IRD, while the device can't send its answers: Terminate 1/2/02"""
     conn = t.passive(ird=2)
     conn.peer.slow()
     # the device's data are held up, and so are its answers to Reads
@@ -289,7 +293,7 @@ def too_many_reads(t):
 
 @row("DDP-62", "DDP-73")
 def too_long(t):
-    """A Send longer than its buffer, in one segment or several: 1/2/05, none of the last placed"""
+    """A Send longer than its buffer, in one or more segments: Terminate 1/2/05, the excess segment is not placed"""
     ulp = t.ulp()
     for first, size in ((0, 257), (0, 1000), (250, 7), (256, 1)):
         conn = t.passive(ulp=ulp)
@@ -301,7 +305,7 @@ def too_long(t):
         wc = conn.poll(8)
         equal([c.status for c in wc], [LOC_LEN_ERR] + [FLUSH] * 7, "completions")
         equal(conn.received(0, 512), b"f" * first + bytes(512 - first), "buffers")
-    # equal segments, taken in one run: the third one is too much
+    # equal segments, received in one run: the third one is too long for the buffer
     conn = t.passive(ulp=ulp)
     alike = [fpdu.untagged(fpdu.SEND, 0, 1, b"g" * 100, at, False) for at in (0, 100, 200, 300)]
     conn.peer.put(*alike)
@@ -312,7 +316,7 @@ def too_long(t):
 
 @row("DDP-65", "DDP-21", "DDP-73")
 def wrong_stags(t):
-    """STags that are not, or no more: never made, another key, deregistered: 1/1/00"""
+    """A Write to an STag that does not exist (another index, another key, zero): Terminate 1/1/00"""
     ulp = t.ulp()
     for wrong in (1, 0x80, 0x100, 0x80000000, 0xFFFFFFFF):
         refused(t, (1, 1, 0), lambda c, w=wrong: fpdu.tagged(fpdu.WRITE, c.stag ^ w, c.addr, b"x"), ulp)
@@ -321,7 +325,11 @@ def wrong_stags(t):
 
 @row("DDP-78", "DDP-79", "DDP-65")
 def stag_taken_back(t):
-    """An STag and its range, set and taken back: good, then 1/1/00, also for a number used again"""
+    """
+    A Write to an STag of a part of memory works; after deregistration the answer is Terminate 1/1/00
+
+    Eight regions that are registered after that do not get the same STag.
+    """
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     number = ulp.new()
@@ -340,7 +348,7 @@ def stag_taken_back(t):
 
 @row("DDP-66", "DDP-80")
 def write_rights(t):
-    """A Write to a region without that right: 0/1/02, and an event for the upper layer"""
+    """A Write to a region without the remote write right: Terminate 0/1/02, and an event for the upper layer"""
     ulp = t.ulp()
     for access in ("l", "lr", ""):
         conn = t.passive(ulp=ulp, access=access)
@@ -354,7 +362,7 @@ def write_rights(t):
 
 @row("DDP-80")
 def access_events(t):
-    """Every access that is refused is an event for the upper layer"""
+    """A Write refused for its STag, its bounds, or a wrap raises an event for the upper layer"""
     ulp = t.ulp()
     for what in ((0x100, 0, 1), (0, -1, 1), (0, 65535, 2), (0, None, 16)):
         conn = t.passive(ulp=ulp)
@@ -367,7 +375,7 @@ def access_events(t):
 
 @row("DDP-74")
 def domains_apart(t):
-    """A Write to a region of another protection domain: 1/1/02, and an event for the upper layer"""
+    """A Write to a region of another protection domain: Terminate 1/1/02, and an event for the upper layer"""
     ulp = t.ulp()
     other = t.passive(ulp=ulp, domain=1)
     conn = t.passive(ulp=ulp, domain=2)
@@ -384,7 +392,7 @@ def domains_apart(t):
 
 @row("DDP-6")
 def ddp_digest(t):
-    """An FPDU with an octet changed anywhere, or without its digest: 2/0/02, nothing of it placed"""
+    """An FPDU with a changed octet, or with zero in its CRC field: Terminate 2/0/02, its payload is not placed"""
     ulp = t.ulp()
     for at in (3, 8, 16, 17, -1):
         conn = t.passive(ulp=ulp)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041: the end of a stream: graceful, of one direction, and by reset."""
+"""RFC 5041: the end of a stream: a graceful end, the end of one direction, and a reset."""
 import time
 
 import fpdu
@@ -10,7 +10,7 @@ from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SUCCESS, WC_RECV, WC_S
 
 
 def over(conn, status=None):
-    """Expects that the upper layer hears of the end; status: 0 if the end must be graceful."""
+    """Expects the event of the end at the upper layer; status: 0: the end must be graceful, -1: it must not be."""
     got = conn.ulp.event(id=conn.id, want="DISCONNECTED")
     check(status is None or (got["status"] == 0) == (status == 0), "status:", got)
     return got
@@ -18,7 +18,7 @@ def over(conn, status=None):
 
 @row("DDP-8", "DDP-10", "DDP-55", "DDP-56", "DDP-72")
 def after_terminate(t):
-    """After an error: one Terminate, then FIN; what still comes is neither placed nor delivered"""
+    """After an error the device sends one Terminate, then FIN; later segments are neither placed nor delivered"""
     conn = t.passive()
     bad = fpdu.tagged(fpdu.WRITE, conn.stag ^ 0x100, conn.addr, b"bad")
     conn.peer.put(bad)
@@ -38,7 +38,7 @@ def after_terminate(t):
 
 @row("DDP-55", "DDP-8")
 def terminate_behind_data(t):
-    """The Terminate comes last, whole, behind the FPDUs that were begun, to a peer that reads late"""
+    """A peer that reads late gets whole FPDUs of the Sends in progress, then the whole Terminate, then FIN"""
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=100, n=60, sge="%d:0:65536" % conn.mr)
@@ -55,7 +55,7 @@ def terminate_behind_data(t):
 
 @row("DDP-55", "DDP-10")
 def terminate_not_lost(t):
-    """The upper layer drops its queue pair at the error while the peer sends on: no reset before it has read"""
+    """The queue pair is destroyed at an error and the peer sends on: the peer gets Terminate and FIN, no reset"""
     ulp = t.ulp()
     for _ in range(3):
         conn = t.passive(ulp=ulp)
@@ -73,7 +73,7 @@ def terminate_not_lost(t):
 
 @row("DDP-9", "DDP-51")
 def peer_closes(t):
-    """FIN of the peer: the upper layer hears of an end in order, and ours follows"""
+    """The peer sends FIN: the upper layer gets the event of a graceful end, and the device sends its own FIN"""
     for conn in (t.passive(), t.active()):
         conn.peer.put_send(b"last")
         conn.peer.fin()
@@ -86,7 +86,7 @@ def peer_closes(t):
 
 @row("DDP-51")
 def half_closed(t):
-    """FIN of the peer: what is queued on our side, and what it asked for before, still goes out; then FIN"""
+    """After the peer's FIN the device still sends its queued Sends and a requested Read Response, then FIN"""
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
@@ -108,7 +108,7 @@ def half_closed(t):
 
 @row("DDP-51")
 def half_closed_reads(t):
-    """FIN of the peer while it owes us a Read Response: that can't come any more, the Read fails"""
+    """The peer sends FIN instead of a Read Response: the Read completes in error"""
     conn = t.passive()
     conn.post("read", wr=100, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
     conn.peer.message(fpdu.READ_REQ)
@@ -121,7 +121,7 @@ def half_closed_reads(t):
 
 @row("DDP-48", "DDP-49")
 def graceful_close(t):
-    """A graceful close with much posted: all of it goes out before FIN; what is posted later fails"""
+    """A graceful close with many Sends posted: the device sends them all before FIN; Sends posted later fail"""
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
@@ -141,7 +141,7 @@ def graceful_close(t):
 
 @row("DDP-48")
 def graceful_slow(t):
-    """A graceful close from a peer that reads for longer than we wait for FIN: still one in order"""
+    """The peer needs longer to read than the device waits for a FIN: a graceful close stays graceful"""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("all that is sent fits between here and there")
     conn = t.passive()
@@ -164,7 +164,7 @@ def graceful_slow(t):
 
 @row("DDP-48")
 def graceful_reads(t):
-    """A graceful close waits for Reads of either side that are under way"""
+    """After a graceful close the device waits for its own Read, and answers the peer's Read, before it sends FIN"""
     conn = t.passive()
     conn.post("read", wr=100, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
     (req,) = conn.peer.message(fpdu.READ_REQ)
@@ -181,7 +181,7 @@ def graceful_reads(t):
 
 @row("DDP-49")
 def post_after_close(t):
-    """Work posted after a graceful close, or after the end: completed in error, nothing sent"""
+    """Work posted after a graceful close, or after the end of the connection, completes in error"""
     conn = t.passive()
     conn.ulp.disconnect(id=conn.id)
     conn.peer.expect_fin()
@@ -197,7 +197,7 @@ def post_after_close(t):
 
 @row("DDP-52")
 def receives_on(t):
-    """Behind our FIN: what the peer sends is placed and delivered until its own FIN, also after a late post"""
+    """After its own FIN the device places and delivers data up to the peer's FIN, also after a late post"""
     conn = t.passive()
     conn.ulp.disconnect(id=conn.id)
     conn.peer.expect_fin()
@@ -216,7 +216,7 @@ def receives_on(t):
 
 @row("DDP-53", "DDP-54", "DDP-57")
 def cut_short(t):
-    """FIN within an FPDU: not an end in order; the upper layer hears so, and all work is flushed"""
+    """A FIN within an FPDU is no graceful end: the upper layer gets an error, and all work is flushed"""
     for size in (1, 2, 20, -1):
         conn = t.passive()
         octets = conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"never whole"))
@@ -230,7 +230,7 @@ def cut_short(t):
 
 @row("DDP-53", "DDP-54", "DDP-57")
 def lost_connection(t):
-    """RST: the upper layer hears so, the queue pair is in error, all outstanding work is flushed"""
+    """After the peer's RST the upper layer gets an error, the queue pair is in the error state, all work is flushed"""
     for conn in (t.passive(), t.active()):
         conn.post("read", wr=100, n=6, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
         conn.post("send", wr=106, flags="f", sge="%d:0:100" % conn.mr)
@@ -246,7 +246,7 @@ def lost_connection(t):
 
 @row("DDP-53", "DDP-54", "DDP-55", "DDP-57")
 def fatal_error(t):
-    """A bad header or digest: an event for the upper layer, error state, all work flushed, a Terminate sent"""
+    """A bad DDP header or CRC: an event, the error state, all work flushed, and Terminate 1/1/01 or 2/0/02"""
     for what in ("header", "digest"):
         conn = t.passive()
         conn.post("read", wr=100, n=2, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
@@ -271,7 +271,7 @@ def fatal_error(t):
 
 @row("DDP-47")
 def idle_stream(t):
-    """A stream on which nothing happens, or only Writes, stays up"""
+    """A stream without traffic, or with Writes only, stays up"""
     conn = t.passive(recvs=0)
     conn.peer.expect_silence(1)
     equal(conn.query()["state"], RTS, "state")

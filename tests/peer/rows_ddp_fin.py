@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041 6.2.1: a peer that sends data behind its FIN, with our own TCP."""
+"""RFC 5041 6.2.1: a peer that sends data after its FIN, with the TCP of tcp.py."""
 import fpdu
 from outcome import equal
 from rows import row
@@ -11,7 +11,11 @@ from ulp import FLUSH, SUCCESS
 
 @row("DDP-50")
 def behind_fin(t):
-    """What comes behind a FIN, at the end of an FPDU or within one, before the FIN comes or after it: not taken"""
+    """
+    The device does not take octets after the peer's FIN, whether they arrive before the FIN or after it
+
+    The FIN is at the end of an FPDU, or within one.
+    """
     for cut in (0, 10):
         for early in (False, True):
             conn = own(t)
@@ -19,9 +23,9 @@ def behind_fin(t):
             more = conn.tcp.write(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"more"),
                                                   fpdu.untagged(fpdu.SEND, 0, 2, b"more")))
             stop, octets = more + cut, bytes(conn.tcp.out)
-            # the FIN takes a sequence number: octets behind it are one further
+            # the FIN takes a sequence number: the number of an octet after it is one higher
             segments = [(good, octets[good:stop], ACK | FIN), (stop + 1, octets[stop:], ACK | PSH)]
-            if cut:     # or with the numbers as if there were no FIN
+            if cut:     # the same octets, with the numbers that they would have without a FIN
                 segments.append((stop, octets[stop:], ACK | PSH))
             for at, data, flags in reversed(segments) if early else segments:
                 conn.tcp.emit(at, data, flags)

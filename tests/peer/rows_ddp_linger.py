@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041 6.2.1, RFC 5044 7.1.2: waiting for the end. Times are not measured, only that it ends."""
+"""RFC 5041 6.2.1, RFC 5044 7.1.2: the device waits for the end. The tests check that it comes, not how soon."""
 import threading
 import time
 
@@ -13,7 +13,7 @@ from ulp import ERR, FLUSH, SUCCESS
 
 @row("DDP-57", "MPA-88")
 def never_closed(t):
-    """A graceful close that the peer never answers: the upper layer hears of the end, its work is flushed"""
+    """The peer never answers a graceful close: the upper layer gets the event of the end, its work is flushed"""
     conn = t.passive()
     conn.ulp.disconnect(id=conn.id)
     conn.peer.expect_fin()
@@ -24,7 +24,7 @@ def never_closed(t):
 
 @row("DDP-48", "DDP-52")
 def closed_late(t):
-    """A graceful close with work posted, to a peer that reads slowly: all of it comes, for longer than one patience"""
+    """A graceful close to a slow peer: all posted Sends arrive, though this takes longer than the wait for a FIN"""
     if not t.place.lossless:
         raise Skip("the peer reads as slowly as it is")
     conn = t.passive()
@@ -42,7 +42,7 @@ def closed_late(t):
 
 @row("DDP-57", "MPA-88")
 def never_read(t):
-    """A graceful close with work posted, to a peer that reads nothing: it ends, by force, and all is flushed"""
+    """A graceful close to a peer that reads nothing: the connection ends by force, unsent work is flushed"""
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=100, n=100, sge="%d:0:65536" % conn.mr)
@@ -56,7 +56,7 @@ def never_read(t):
 
 @row("DDP-55", "MPA-88")
 def terminated_never_closed(t):
-    """A Terminate to a peer that never closes, and one that talks on for ever: both connections end"""
+    """A peer that never closes after a Terminate, silent or sending for ever: the device ends the connection"""
     if t.place.path == "proxy":
         raise Skip("the proxy takes what is said")
     silent, talks, ended = t.passive(), t.passive(), threading.Event()
@@ -72,7 +72,7 @@ def terminated_never_closed(t):
 
 
 def talk(peer, ended):
-    """Sends octets again and again, until the other side refuses them."""
+    """Sends octets again and again, until sending fails."""
     try:
         while True:
             peer.sock.send(b"?" * 100)
@@ -83,7 +83,7 @@ def talk(peer, ended):
 
 @row("MPA-63", "SEC-31")
 def rejected_never_closed(t):
-    """A reject to peers that never close, silent or talking: what talks is reset"""
+    """After a reject the peer sends on and never closes: the device resets the connection; the listener still works"""
     if t.place.path == "proxy":
         raise Skip("the proxy takes what is said")
     ulp = t.ulp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041: segments that the device sends, and its use of TCP."""
+"""RFC 5041: segments that the device sends, and how it uses TCP."""
 import collections
 import socket
 import time
@@ -13,13 +13,13 @@ from ulp import FLUSH, LOC_LEN_ERR, SUCCESS, WC_READ, WC_SEND, WC_WRITE
 
 
 def sge(conn, size, at=0):
-    """A list of one element in mr; no list if size is 0."""
+    """A gather list of one element in mr; no list if size is 0."""
     return "%d:%d:%d" % (conn.mr, at, size) if size else None
 
 
 @row("DDP-13", "DDP-14", "DDP-25", "DDP-26", "DDP-27", "DDP-29", "DDP-30", "DDP-41")
 def send_segments(t):
-    """Sends of many segments: L, queue, MSN and MO of each"""
+    """Each segment of a long Send has the right L bit, queue, MSN and MO"""
     conn = t.passive()
     for msn, size in enumerate((1, 5000, 0, 20000, 65536), 1):
         conn.post("send", wr=msn, sge=sge(conn, size))
@@ -33,7 +33,7 @@ def send_segments(t):
 
 @row("DDP-13", "DDP-14", "DDP-20", "DDP-21", "DDP-22", "DDP-36", "DDP-41")
 def write_segments(t):
-    """Writes of many segments to offsets anywhere: L, STag, TO and the upper layer's octet of each"""
+    """Each segment of a long Write, to any tagged offset, has the right L bit, STag, TO and RsvdULP octet"""
     conn = t.passive()
     for turn, (size, at) in enumerate(((1, 0), (2048, 16384), (20000, (1 << 64) - 20000), (65536, 0xFFFFFFF1),
                                        (3000, 0x123456789ABCDEF1))):
@@ -49,7 +49,7 @@ def write_segments(t):
 
 @row("DDP-16", "DDP-17", "DDP-19", "DDP-23", "DDP-31", "DDP-37")
 def ddp_headers(t):
-    """Every kind of message: 14 or 18 octets of header, DV 1, reserved bits 0; of nothing: one segment"""
+    """Every kind of message has a header of 14 or 18 octets, DV 1, reserved bits 0; zero length makes one segment"""
     conn = t.active()
     conn.ulp.set(mr=conn.mr, data=b"payload!")
     want = []
@@ -81,7 +81,7 @@ def ddp_headers(t):
 
 @row("DDP-34", "DDP-35")
 def all_data(t):
-    """All that is sent is in the stream, from lists of several pieces; all that comes is placed"""
+    """The device sends all data of a gather list with several elements, and places all data that it receives"""
     conn = t.passive()
     data = t.rng.randbytes(65536)
     conn.peer.put_write(conn.stag, conn.addr, data, size=1031)
@@ -131,7 +131,7 @@ def ddp_mulpdu(t):
     for seg in segs:
         check(seg.size <= emss and len(seg.ulpdu) <= 64768, "segment longer than EMSS %d:" % emss, seg.size)
     full = min(emss - emss % 4, (64768 + 2 + 3 & ~3) + 4)
-    # FPDUs are framed in pieces of memory of up to 32 KiB, of which less may be left
+    # FPDUs are framed in pieces of memory of up to 32 KiB; a piece may have less room left
     check(segs[0].size == full or emss > 32768 and segs[0].size >= 16384, "size of an FPDU:", segs[0].size, emss)
 
 
@@ -150,7 +150,7 @@ Undo = collections.namedtuple("Undo", "close")
 
 @row("DDP-1", "DDP-2", alone=True)
 def mulpdu_changes(t):
-    """The path's MTU shrinks: what was posted goes out whole, segments to come are shorter"""
+    """The path's MTU shrinks: FPDUs already framed keep their size, all Sends complete, later FPDUs are shorter"""
     if t.place.path != "direct" or t.place.interface == "lo":
         raise Skip("the path's MTU can't be changed here")
     conn = t.passive()
@@ -170,7 +170,7 @@ def mulpdu_changes(t):
 
 @row("DDP-3")
 def transferred_or_failed(t):
-    """Every message that was accepted is completed, those that can't be sent in error, in order"""
+    """After a reset every accepted message completes: the first ones with success, all others in error"""
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=0, n=60, sge=sge(conn, 65536))
@@ -187,7 +187,7 @@ def transferred_or_failed(t):
 
 @row("DDP-33")
 def too_long_to_post(t):
-    """Of 2^31 octets a message may be; more, or what 32 bits make of 2^32 and more, is a local error of the length"""
+    """A message may have 2^31 octets; a longer one, also of 2^32 or more, completes with a local length error"""
     ulp, piece, pieces = t.ulp(), 4 << 20, 65
     listener, number = t.listener(ulp), None
     for op in ("write", "send"):
@@ -214,7 +214,7 @@ def too_long_to_post(t):
 
 @row("DDP-46")
 def both_directions(t):
-    """Both directions are in full operation as soon as the Reply is there, in the same segment even"""
+    """Both directions work as soon as the Reply arrives, even for a Send in the same TCP segment as the Reply"""
     conn = t.request()
     octets = fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"at once"))
     conn.peer.accept(mpa.C, more=octets)
@@ -228,7 +228,7 @@ def both_directions(t):
 
 @row("DDP-84")
 def receive_window(t):
-    """The window that is advertised: several segments, and its right edge never goes back"""
+    """The advertised TCP window has room for several segments, and its right edge never moves back"""
     if t.place.path != "direct" or not t.place.lossless:
         raise Skip("the window is not the device's")
     ulp = t.ulp()

@@ -20,7 +20,7 @@ def revision_1(t):
 
 @row("EMPA-25", "EMPA-8", "EMPA-34")
 def rtr_write(t):
-    """The initiator's first FPDU is the Write of nothing that was agreed, though a Send is posted"""
+    """The initiator's first FPDU is the agreed zero-length Write, although a Send is posted"""
     conn = t.request()
     check(conn.peer.other.enhanced, "not enhanced:", conn.peer.other)
     conn.peer.accept(word=mpa.enh(4, 4, 1, 0, 1, 0))
@@ -33,7 +33,7 @@ def rtr_write(t):
 
 @row("EMPA-12", "EMPA-11", "EMPA-17")
 def depths_of_reply(t):
-    """The ULP hears the responder's IRD and ORD as they are; its own are made to fit"""
+    """The ULP gets the responder's IRD and ORD unchanged; the queue pair's own values are adapted to them"""
     conn = t.active(word=mpa.enh(3, 6, 1, 0, 1, 0), ird=4, ord=4)
     equal((conn.event["ord"], conn.event["ird"]), (3, 6), "IRD and ORD told")
     state = conn.query()
@@ -42,7 +42,7 @@ def depths_of_reply(t):
 
 @row("EMPA-12", "EMPA-11", "EMPA-13", "EMPA-15")
 def depths_of_request(t):
-    """The ULP hears the initiator's IRD and ORD as they are; its own are made to fit"""
+    """The ULP gets the initiator's IRD and ORD unchanged; the queue pair's own values are adapted to them"""
     conn = t.passive(word=mpa.enh(3, 200, 0, 0, 0, 0), ird=7, ord=5)
     equal((conn.event["ord"], conn.event["ird"]), (3, 200), "IRD and ORD told")
     equal(conn.reply.words(), (7, 3), "Reply")
@@ -52,7 +52,7 @@ def depths_of_request(t):
 
 @row("EMPA-29", "EMPA-16")
 def reject_enhanced(t):
-    """A reject of an enhanced Request is enhanced; it says what could have been had"""
+    """The reject of an enhanced Request is enhanced, with the IRD that the device has and the ORD that it needs"""
     ulp = t.ulp()
     number, port = t.listener(ulp)
     peer = t.connect(port)

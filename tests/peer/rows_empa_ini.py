@@ -13,7 +13,7 @@ stated("absent", "the ULP chooses no kind of startup: rdma_cm has no parameter f
 
 @row("EMPA-1", "EMPA-20", "EMPA-5")
 def request_word(t):
-    """The Request: revision 2, S, the word with the ULP's depths, A and every kind; then the ULP's data"""
+    """The Request has revision 2, S, the enhanced word (the ULP's depths, A, every RTR kind), then the ULP's data"""
     for ird, ord_, data in ((4, 7, b""), (0, 0, b"data"), (128, 1, b"d" * 50), (255, 255, b"")):
         conn = t.request(ird=ird, ord=ord_, data=data)
         frame = conn.peer.other
@@ -26,7 +26,7 @@ def request_word(t):
 
 @row("EMPA-3", "EMPA-4", alone=True)
 def plain_request(t):
-    """On a link of revision 1 the Request is plain, and so is what comes of it"""
+    """On a link with MPA revision 1 the Request is plain; the Reply's private data reach the ULP, no RTR is sent"""
     t.setting("mpa_revision", 1)
     conn = t.request(data=b"data")
     frame = conn.peer.other
@@ -41,7 +41,7 @@ def plain_request(t):
 
 
 def ready(conn):
-    """Takes the ready-to-receive message, and answers it."""
+    """Receives the ready-to-receive message (RTR), and answers an RTR Read; returns the opcode."""
     seg = conn.peer.segment()
     if seg.opcode == fpdu.READ_REQ:
         sink, at, size, _, _ = seg.read_request()
@@ -54,7 +54,7 @@ def ready(conn):
 
 @row("EMPA-25", "EMPA-8", "EMPA-10", "EMPA-35", "EMPA-33")
 def rtr_kinds(t):
-    """Each kind alone, and all: what was agreed comes first, before a Send posted at once; no completion of it"""
+    """Each RTR kind alone, and all three: the RTR message precedes a Send posted at once, and has no completion"""
     ulp = t.ulp()
     server = t.server()
     for bits, wanted in (((0, 1, 0), {fpdu.WRITE}), ((0, 0, 1), {fpdu.READ_REQ}), ((1, 0, 0), {fpdu.SEND}),
@@ -79,7 +79,7 @@ def rtr_kinds(t):
 
 @row("EMPA-22", "EMPA-20")
 def reply_without_p2p(t):
-    """A Reply with A=0: no message to be ready comes; kinds beside it are not looked at"""
+    """After a Reply with A=0 the device sends no RTR message, and ignores the RTR kinds in the Reply"""
     for more in ((0, 0, 0, 0), (0, 1, 1, 1)):
         conn = t.request()
         conn.peer.accept(word=mpa.enh(4, 4, *more))
@@ -92,7 +92,7 @@ def reply_without_p2p(t):
 
 @row("EMPA-17", "EMPA-11")
 def reply_fits(t):
-    """ORD goes down to the responder's IRD, IRD up to its ORD"""
+    """The initiator lowers its ORD to the responder's IRD, and raises its IRD to the responder's ORD"""
     ulp = t.ulp()
     server = t.server()
     for reply, own, want in (((3, 6), (4, 4), (6, 3)), ((1, 0), (4, 4), (None, 1)), ((128, 128), (4, 4), (128, 4)),
@@ -102,7 +102,7 @@ def reply_fits(t):
         check(got["ird"] >= reply[1], "IRD below the responder's ORD:", got, reply)
         equal(got["ord"], want[1], "ORD for %s" % (reply,))
         check(want[0] is None or got["ird"] == want[0], "IRD for %s" % (reply,), got)
-    # the value is obeyed: with ORD 1 the second Read waits
+    # the device obeys the value: with ORD 1 the second Read waits
     conn = t.active(ulp=ulp, server=server, word=mpa.enh(1, 4, 1, 0, 1, 0))
     conn.post("read", n=2, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
     sink, at, size, _, _ = conn.peer.segment().read_request()
@@ -113,7 +113,7 @@ def reply_fits(t):
 
 @row("EMPA-19")
 def reply_any_depth(t):
-    """3FFF in the Reply: the initiator's own value stays; each field alone"""
+    """0x3FFF as IRD, as ORD, or as both in the Reply: the initiator keeps its own ORD, IRD, or both"""
     ulp = t.ulp()
     server = t.server()
     for reply, want in (((mpa.ANY_DEPTH, 2), (None, 5)), ((2, mpa.ANY_DEPTH), (6, 2)), ((mpa.ANY_DEPTH,) * 2, (6, 5))):
@@ -125,7 +125,7 @@ def reply_any_depth(t):
 
 
 def unfit(t, code, ulp, server, **reply):
-    """A Reply that the initiator can't accept: Terminate without headers, FIN; the ULP hears of it."""
+    """A Reply that the initiator can't accept: Terminate without headers, then the end; the ULP gets an error."""
     conn = t.request(ulp=ulp, server=server)
     conn.peer.accept(**reply)
     conn.peer.expect_term(*code)
@@ -137,7 +137,7 @@ def unfit(t, code, ulp, server, **reply):
 
 @row("EMPA-18", "EMPA-27")
 def too_deep(t):
-    """A responder's ORD beyond what the device can have: Terminate 2/0/06 first and only, and the end"""
+    """A responder's ORD above the device's limit: Terminate 2/0/06 is the only FPDU, then the connection ends"""
     ulp = t.ulp()
     server = t.server()
     for ord_ in (129, 200, mpa.ANY_DEPTH - 1):
@@ -146,13 +146,13 @@ def too_deep(t):
 
 @row("EMPA-26", "EMPA-27")
 def no_kind(t):
-    """A Reply with A and no kind: Terminate 2/0/07, and the end"""
+    """A Reply with A=1 and no RTR kind: Terminate 2/0/07, then the connection ends"""
     unfit(t, (2, 0, 7), t.ulp(), t.server(), word=mpa.enh(4, 4, 1, 0, 0, 0))
 
 
 @row("EMPA-28", "EMPA-27")
 def cannot_go_on(t):
-    """What else the initiator can't do in an enhanced startup (more data than rdma_cm takes): 2/0/05, and the end"""
+    """An enhanced Reply with more private data than rdma_cm takes: Terminate 2/0/05, then the connection ends"""
     ulp, server = t.ulp(), t.server()
     for size in (300, 508):
         unfit(t, (2, 0, 5), ulp, server, word=mpa.enh(4, 4, 1, 0, 1, 0), pd=b"p" * size)
@@ -160,14 +160,14 @@ def cannot_go_on(t):
 
 @row("EMPA-28", "EMPA-27", alone=True)
 def crc_declined_enhanced(t):
-    """CRC is required here and the Reply of an enhanced startup declines it: 2/0/05, and the end"""
+    """The link requires CRC and an enhanced Reply declines it: Terminate 2/0/05, then the connection ends"""
     t.setting("crc", "required")
     unfit(t, (2, 0, 5), t.ulp(), t.server(), word=mpa.enh(4, 4, 1, 0, 1, 0), flags=0)
 
 
 @row("EMPA-12")
 def words_of_reject(t):
-    """What the responder says in an enhanced reject reaches the ULP (of which rdma_cm drops the depths)"""
+    """The private data of an enhanced reject reach the ULP (rdma_cm drops the depths)"""
     conn = t.request()
     conn.peer.accept(flags=mpa.C | mpa.R, word=mpa.enh(3, 5, 1, 0, 1, 0), pd=b"why")
     event = conn.ulp.event(id=conn.id, want="REJECTED")
@@ -177,7 +177,11 @@ def words_of_reject(t):
 
 @row("EMPA-5", "EMPA-7")
 def bad_replies(t):
-    """Replies with S and less than the word, of another revision, with a wrong key: the end, no word said"""
+    """
+    An improper enhanced Reply: the device ends the connection without a further octet, the ULP gets an event
+
+    The Reply is too short for the enhanced word or too long, has another revision, or a wrong key.
+    """
     ulp, server = t.ulp(), t.server()
     word = mpa.enh(4, 4, 1, 0, 1, 0)
     for octets in [mpa.frame(mpa.REP, mpa.C | mpa.S, 2, word[:size]) for size in range(4)] + [
@@ -192,7 +196,7 @@ def bad_replies(t):
 
 @row("EMPA-31")
 def old_responder(t):
-    """A responder that closes on the enhanced Request gets a plain one, on another connection"""
+    """A responder that closes at the enhanced Request gets a plain Request on a new connection"""
     server = t.server()
     for end in ("close", "rst"):
         conn = t.request(server=server, data=b"for you")
@@ -210,7 +214,7 @@ def old_responder(t):
 
 @row("EMPA-31")
 def old_for_good(t):
-    """A responder that closes on the plain Request, too: the ULP hears of it, and no third attempt is made"""
+    """A responder closes at the plain Request, too: the ULP gets an error, and the device makes no third attempt"""
     server = t.server()
     conn = t.request(server=server)
     conn.peer.close()

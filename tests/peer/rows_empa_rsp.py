@@ -26,7 +26,7 @@ def depths(word):
 
 @row("EMPA-5", "EMPA-7")
 def short_word(t):
-    """S with private data that are too short for the word: closed, no word said"""
+    """A Request with S and fewer than 4 octets of private data: the device closes, and sends nothing"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     for size in range(4):
@@ -38,7 +38,7 @@ def short_word(t):
 
 @row("EMPA-5", "EMPA-7", "EMPA-29")
 def data_behind_word(t):
-    """Private data of the ULP stand behind the word, and PD_Length counts both; in the Reply, too"""
+    """The ULP's private data follow the enhanced word, and PD_Length counts both, in Request and Reply"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     for size, back in ((0, 0), (1, 196), (7, 3), (200, 1)):
@@ -56,7 +56,7 @@ def data_behind_word(t):
 
 @row("EMPA-5", "EMPA-7")
 def bad_enhanced_frames(t):
-    """What is an improper frame without the word is one with it: key, PD_Length; R means nothing"""
+    """An enhanced Request with a wrong key or PD_Length: the device closes; R in a Request is ignored"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     word = mpa.enh(4, 4)
@@ -66,13 +66,13 @@ def bad_enhanced_frames(t):
         peer = t.connect(listener[1])
         peer.send(octets)
         peer.expect_end()
-    # another listener: cut in two, the beginning of the last of these is a good Request
+    # a new listener: if the last of these frames arrives in two parts, the old one may have got a good Request
     t.passive(ulp=ulp, word=(4, 4), flags=mpa.C | mpa.R | 0x0F).alive()
 
 
 @row("EMPA-7")
 def markers_with_word(t):
-    """M of an enhanced Request: the responder's stream has markers"""
+    """With M in an enhanced Request the responder's stream has markers"""
     conn = t.passive(flags=mpa.M | mpa.C, word=(4, 4))
     conn.post("send", wr=1, sge="%d:0:3000" % conn.mr)
     got = conn.peer.message(fpdu.SEND)
@@ -83,7 +83,7 @@ def markers_with_word(t):
 
 @row("EMPA-6")
 def revision_2_plain(t):
-    """Revision 2 without S is as revision 1: no word, all private data are the ULP's"""
+    """A Request of revision 2 without S has no enhanced word: the ULP gets all private data, the Reply has no S"""
     for pd in (b"", b"\x80\x04\x80\x04plain"):
         conn = t.passive(rev=2, pd=pd)
         equal(conn.event["data"][:len(pd)], pd, "data")
@@ -94,7 +94,7 @@ def revision_2_plain(t):
 
 @row("EMPA-6", "EMPA-30")
 def revision_1_s(t):
-    """In revision 1 the bit of S is reserved: it is not looked at"""
+    """In a Request of revision 1 the bit S is reserved, and the device ignores it"""
     pd = b"\x80\x04\x80\x04reserved"
     conn = t.passive(rev=1, flags=mpa.C | mpa.S, pd=pd)
     equal(conn.event["data"][:len(pd)], pd, "data")
@@ -104,7 +104,7 @@ def revision_1_s(t):
 
 @row("EMPA-13", "EMPA-15", "EMPA-11", "EMPA-32")
 def reply_depths(t):
-    """Depths of the Reply: ORD within the initiator's IRD, IRD what the queue pair has; for any value asked for"""
+    """For any depths in the Request the Reply has the queue pair's depths, and its ORD fits the initiator's IRD"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     for ird, ord_, own in ((0, 0, 4), (1, 1, 4), (4, 16, 4), (4, 200, 16), (MOST, MOST, 8), (0, MOST, 5), (MOST, 0, 5),
@@ -120,7 +120,7 @@ def reply_depths(t):
 
 @row("EMPA-11", "EMPA-35")
 def reads_agreed(t):
-    """As many Reads as agreed can be under way at once, in each direction; ORD is kept to"""
+    """In each direction the agreed number of Reads can be under way at once; the device does not exceed its ORD"""
     conn = t.passive(word=mpa.enh(2, 3, 0, 0, 0, 0), ird=8, ord=8)
     ird, ord_ = depths(conn.reply.words())
     equal(ord_, 2, "ORD")
@@ -137,7 +137,11 @@ def reads_agreed(t):
 
 @row("EMPA-19")
 def any_depth(t):
-    """3FFF for IRD or ORD: its opposite is 3FFF, and the responder's own value stays; each field alone"""
+    """
+    0x3FFF as IRD or ORD of the Request: the Reply has 0x3FFF in the opposite field
+
+    The queue pair keeps its own value there. Each field alone, and both.
+    """
     ulp = t.ulp()
     listener = t.listener(ulp)
     for ird, ord_ in ((mpa.ANY_DEPTH, 3), (3, mpa.ANY_DEPTH), (mpa.ANY_DEPTH, mpa.ANY_DEPTH)):
@@ -157,7 +161,7 @@ def any_depth(t):
 
 @row("EMPA-14")
 def raised_for_rtr(t):
-    """Only a Read is offered to be ready, and ORD is 0: the responder has IRD for it"""
+    """The initiator offers only a Read as RTR and has ORD 0: the responder raises its IRD to 1 or more"""
     conn = t.passive(word=mpa.enh(4, 0, 1, 0, 0, 1), ird=0, ord=4, first=False)
     equal(kinds(conn.reply.words()), (True, {"read"}), "kinds in the Reply")
     check(depths(conn.reply.words())[0] >= 1, "IRD:", conn.reply)
@@ -166,7 +170,7 @@ def raised_for_rtr(t):
 
 @row("EMPA-21", "EMPA-23", "EMPA-24")
 def reply_kinds(t):
-    """A as in the Request; of the kinds offered one at least comes back, and some kind if none was"""
+    """The Reply to a Request with A=1 has A=1 and an offered RTR kind, or some kind if none is offered"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     for bits in range(8):
@@ -177,7 +181,7 @@ def reply_kinds(t):
         check(p2p, "A:", conn.reply)
         check(took, "no kind", conn.reply)
         check(took & offered or not offered, "offered %s, took" % offered, took)
-        # all tagged kinds, which need nothing from the ULP
+        # the Reply has every offered kind, except perhaps the Send
         check(offered - {"send"} <= took, "offered %s, took" % offered, took)
         ready(conn, sorted(took & offered or took)[-1])
         conn.alive()
@@ -195,7 +199,7 @@ def ready(conn, kind):
 
 @row("EMPA-22")
 def client_server(t):
-    """A=0 with kinds: they are not looked at, and the Reply has none"""
+    """In a Request with A=0 the device ignores the RTR kinds; the Reply has A=0 and no kinds"""
     for more in ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 0, 0)):
         conn = t.passive(word=mpa.enh(4, 4, *more), first=False)
         equal(kinds(conn.reply.words()), (False, set()), "A and kinds")
@@ -206,7 +210,11 @@ def client_server(t):
 
 @row("EMPA-33", "EMPA-10")
 def rtr_send(t):
-    """A Send of nothing, where nothing else was offered: a number, but no receive of the ULP's and no completion"""
+    """
+    A zero-length Send as RTR takes an MSN, but no receive of the ULP, and has no completion
+
+    The initiator offers no other kind.
+    """
     ulp = t.ulp()
     conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 1, 0, 0), first=False, recvs=2)
     equal(kinds(conn.reply.words())[1], {"send"}, "kinds")
@@ -215,7 +223,7 @@ def rtr_send(t):
     conn.peer.put_send(b"data")
     equal([(c.wr, c.status, c.len) for c in conn.poll(2)], [(0, SUCCESS, 0), (1, SUCCESS, 4)], "completions")
     conn.none(100)
-    # a receive is not needed, either
+    # the RTR Send does not even need a posted receive
     conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 1, 0, 0), first=False, recvs=0)
     conn.post("send", wr=7, sge="%d:0:3" % conn.mr)
     conn.peer.put_send()
@@ -225,7 +233,7 @@ def rtr_send(t):
 
 @row("EMPA-34", "EMPA-10", "EMPA-8")
 def rtr_taken(t):
-    """A Write, or Read, of nothing to be ready: no completion, no STag looked at, no buffer, and the responder talks"""
+    """A zero-length Write or Read as RTR: no STag check, no receive, no completion; then the responder may send"""
     ulp = t.ulp()
     for kind in ("write", "read"):
         conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 0, 1, 1), first=False)
@@ -246,7 +254,11 @@ def rtr_taken(t):
 
 @row("EMPA-35")
 def rtr_read(t):
-    """A Read of nothing to be ready is message 1 of queue 1; the next Read is 2; at IRD 1 one at a time"""
+    """
+    A zero-length Read as RTR has MSN 1 of queue 1, the next Read has MSN 2; MSN 1 again: Terminate 1/2/03
+
+    IRD is 1, so the peer sends one Read at a time.
+    """
     conn = t.passive(word=mpa.enh(4, 1, 1, 0, 0, 1), ird=1, first=False)
     equal(depths(conn.reply.words())[0], 1, "IRD")
     for turn in range(3):
@@ -259,7 +271,7 @@ def rtr_read(t):
 
 @row("EMPA-32")
 def any_word(t):
-    """Words at random: each is accepted with a Reply that keeps to the rules"""
+    """The device accepts a Request with any random enhanced word, and its Reply obeys the rules"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     for _ in range(40):
@@ -283,7 +295,11 @@ def any_word(t):
 
 @row("EMPA-12", "EMPA-29", "EMPA-16")
 def reject_enhanced_words(t):
-    """Rejects of enhanced Requests, with data of the ULP and without: enhanced, A as it was, 3FFF turned round"""
+    """
+    The reject of an enhanced Request is enhanced, with A as in the Request, and the ULP's private data
+
+    0x3FFF in one depth of the Request is answered by 0x3FFF in the opposite depth.
+    """
     ulp = t.ulp()
     listener = t.listener(ulp)
     for word, data in ((mpa.enh(0, 5), b""), (mpa.enh(mpa.ANY_DEPTH, 9, 0, 0, 0, 0), b"no, thanks"),
@@ -304,7 +320,7 @@ def reject_enhanced_words(t):
 
 @row("EMPA-31", alone=True)
 def responder_without(t):
-    """A responder of revision 1 closes on an enhanced Request, and accepts a plain one"""
+    """A responder of revision 1 closes at a Request of revision 2, enhanced or not, and accepts one of revision 1"""
     t.setting("mpa_revision", 1)
     ulp = t.ulp()
     listener = t.listener(ulp)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers that are silent, read nothing, or never end: the device does not wait for them for ever."""
+"""The device does not wait for ever for peers that are silent, read nothing, or never end."""
 import subprocess
 import threading
 import time
@@ -11,7 +11,7 @@ from ulp import ERR, FLUSH, SUCCESS
 
 
 def lost(conn, n):
-    """Expects that the ULP hears of the end, and that all its posts are flushed."""
+    """Expects that the ULP gets the event of the end, and that its n posts complete, the last one flushed."""
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
     got = conn.poll(n)
     check({SUCCESS, FLUSH} >= {wc.status for wc in got} and got[-1].status == FLUSH, "statuses:", got[-1])
@@ -19,7 +19,7 @@ def lost(conn, n):
 
 
 def more_than_fits(t, times):
-    """A connection with more to send than its peer, which reads nothing, has room for."""
+    """A connection whose peer reads nothing, with more Sends posted than the buffers on the way can hold."""
     conn = t.passive()
     conn.peer.slow()
     for wr in range(times):
@@ -29,7 +29,7 @@ def more_than_fits(t, times):
 
 @row("MPA-88", alone=True)
 def dead_while_idle(t):
-    """A peer that has gone without a word, while nothing is sent (settings keepalive, patience)"""
+    """The peer of an idle connection disappears: the device ends the connection (settings keepalive, patience)"""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("packets can't be withheld here")
     t.setting("keepalive", 1)
@@ -46,14 +46,14 @@ def dead_while_idle(t):
 
 @row("MPA-88", alone=True)
 def closed_window(t):
-    """A peer that answers, and takes nothing (setting patience)"""
+    """The peer's TCP answers, but its window stays closed: the device ends the connection (setting patience)"""
     t.setting("patience", 2)
     lost(more_than_fits(t, 100), 108)
 
 
 @row("MPA-86", alone=True)
 def endless_close(t):
-    """A peer that takes what comes before the end a little at a time, without end (setting patience)"""
+    """In a graceful close the peer reads slowly, without end: the device ends the connection (setting patience)"""
     t.setting("patience", 4)
     conn = more_than_fits(t, 120)
     stop = threading.Event()
@@ -77,7 +77,7 @@ def endless_close(t):
 
 @row("MPA-7", alone=True)
 def too_long_to_be_held(t):
-    """An FPDU of more octets than TCP may keep here is received all the same, and what follows it"""
+    """The device receives an FPDU longer than TCP's receive buffer can hold, and the FPDUs after it"""
     if t.place.path != "direct":
         raise Skip("not the peer's connection")
     was = t.place.run("sysctl", "-n", "net.ipv4.tcp_rmem", capture_output=True, text=True).stdout.strip()

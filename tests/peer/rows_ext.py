@@ -28,7 +28,7 @@ def word(conn, at=0):
 
 
 def put_word(conn, value, at=0):
-    """Sets this number."""
+    """Stores this number in the memory, in the device's byte order."""
     conn.ulp.set(mr=conn.mr, off=at, data=value.to_bytes(8, sys.byteorder))
 
 
@@ -44,7 +44,7 @@ def response(conn, ident, msn=None):
 
 
 def do(conn, op, data, mask=0, compare=0, compare_mask=ALL_ONES, at=0, ident=5, **how):
-    """Does an atomic operation of the peer; returns the value before."""
+    """The peer requests an atomic operation; returns the old value, from the Response."""
     conn.peer.put(fpdu.atomic(conn.peer.next(1), op, ident, conn.stag, conn.addr + at, data, mask, compare, compare_mask,
                               **how))
     return response(conn, ident)
@@ -52,7 +52,7 @@ def do(conn, op, data, mask=0, compare=0, compare_mask=ALL_ONES, at=0, ident=5, 
 
 @row("EXT-2", "EXT-22", "EXT-17", "EXT-14")
 def fetch_add(t):
-    """FetchAdd, whole and in fields: the value before comes back, the sum is in memory, the ULP hears nothing"""
+    """FetchAdd, plain and with fields, returns the old value and stores the sum; the ULP gets no completion"""
     conn = atomics(t)
     fixed = [(ALL_ONES, 1, 0, 0), (HALF, 1, 1 << 31, 0), (SEVENF, ONES, EIGHTY, EIGHTY), (ALL_ONES, ONES, EIGHTY, 0),
              (5, ALL_ONES, 0, 4), (HALF, 1, 0, 1 << 32), (0, 1 << 63, 0, 1 << 63), (1 << 63, 1 << 63, 0, 0)]
@@ -70,7 +70,7 @@ def fetch_add(t):
 
 
 def field_sum(old, add, mask):
-    """Adds bit by bit, as in RFC 7306 5.1.1: no carry beyond a bit that is set in the mask."""
+    """Adds bit by bit, as in RFC 7306 5.1.1: a bit that is set in the mask gives no carry to the next bit."""
     out = carry = 0
     for bit in range(64):
         total = (old >> bit & 1) + (add >> bit & 1) + carry
@@ -81,7 +81,7 @@ def field_sum(old, add, mask):
 
 @row("EXT-2", "EXT-23", "EXT-17")
 def cmp_swap(t):
-    """CmpSwap, whole and under masks: the value before comes back whether it was equal or not"""
+    """CmpSwap, plain and with masks, returns the old value whether the comparison succeeds or not"""
     conn = atomics(t)
     whole = (ALL_ONES, ALL_ONES)
     fixed = [(5, 5, 1, *whole, 1), (5, 6, 1, *whole, 5), (0, 9, 7, ALL_ONES, 0, 7),
@@ -105,7 +105,7 @@ def cmp_swap(t):
 
 @row("EXT-24")
 def endianness(t):
-    """Fields are big-endian on the wire, memory is as the processor there has it"""
+    """Fields of atomic operations are big-endian on the wire; memory has the byte order of the device's processor"""
     conn = atomics(t)
     value = 0x0102030405060708
     conn.ulp.set(mr=conn.mr, off=0, data=value.to_bytes(8, sys.byteorder))
@@ -117,13 +117,13 @@ def endianness(t):
 
 @row("EXT-12", "EXT-18", "EXT-17")
 def responses(t):
-    """Responses have queue 3, numbers of their own from 1, and the identifier of the Request, whatever it is"""
+    """Atomic Responses have queue 3, their own MSNs from 1, and the identifier of the Request, whatever it is"""
     conn = atomics(t)
     put_word(conn, 0)
     idents = [0, 0xFFFFFFFF, 7, 7, 1 << 31] + [t.rng.getrandbits(32) for _ in range(20)]
     for turn, ident in enumerate(idents):
         if turn % 3 == 0:
-            # Requests of Reads share these numbers, their Responses have none
+            # Read Requests share the MSNs of queue 1, but their Responses take no MSN of queue 3
             conn.alive()
         conn.peer.put(fpdu.atomic(conn.peer.next(1), FETCH_ADD, ident, conn.stag, conn.addr, 1))
         equal(response(conn, ident, turn + 1), turn, "value")
@@ -131,7 +131,7 @@ def responses(t):
 
 @row("EXT-19", "EXT-20", "EXT-3")
 def ignored_in_atomics(t):
-    """Reserved bits, Invalidate STag, and what a FetchAdd compares are not looked at"""
+    """The device ignores reserved bits, the Invalidate STag, and the compare fields of a FetchAdd"""
     conn = atomics(t)
     put_word(conn, 100)
     equal(do(conn, FETCH_ADD, 1, rsvd_op=0xFFFFFFF), 100, "value")
@@ -146,7 +146,7 @@ def ignored_in_atomics(t):
 
 @row("EXT-15")
 def operations(t):
-    """AOpCodes that are not there: 0/2/06"""
+    """An Atomic Request with an undefined AOpCode: Terminate 0/2/06"""
     ulp = t.ulp()
     for op in (1, 3, 4, 8, 15):
         refused(t, (0, 2, 6), lambda c, o=op: fpdu.atomic(1, o, 5, c.stag, c.addr, 1), ulp, access="lwra")
@@ -154,7 +154,11 @@ def operations(t):
 
 @row("EXT-21", "EXT-32")
 def atomic_alignment(t):
-    """Memory that is not aligned: 0/2/07, with the DDP header, memory as it was; it counts where the memory is"""
+    """
+    An atomic operation on unaligned memory: Terminate 0/2/07 with the DDP header, memory is unchanged
+
+    The same holds for regions whose tagged offsets are not addresses.
+    """
     ulp = t.ulp()
     for at in range(1, 8):
         for op in (FETCH_ADD, CMP_SWAP):
@@ -178,7 +182,11 @@ def atomic_alignment(t):
 
 @row("EXT-30", "EXT-32")
 def access(t):
-    """STag, association, wrap, bounds, right: 0/1/00, 03, 04, 01, 02, with the DDP header and no other"""
+    """
+    An atomic operation with a bad STag, domain, wrap, range or right: Terminate 0/1/00, 03, 04, 01, 02
+
+    The Terminate has the DDP header and no other; memory is unchanged.
+    """
     ulp = t.ulp()
     other = atomics(t, ulp=ulp)
     theirs, addr = other.stag, other.addr
@@ -209,7 +217,7 @@ def access(t):
 
 @row("EXT-33", "EXT-35", "EXT-32")
 def segments(t):
-    """DDP fields, versions, opcode, queue and length of Atomic Requests are looked at"""
+    """The device checks the DDP fields, versions, opcode, queue and length of Atomic Requests"""
     ulp = t.ulp()
 
     def good(c, msn=1, **how):
@@ -229,7 +237,7 @@ def segments(t):
 
 @row("EXT-35")
 def queue_3(t):
-    """Queue 3 is for Atomic Responses alone: anything else there is 1/2/01"""
+    """Queue 3 is for Atomic Responses only: any other message for it is answered with Terminate 1/2/01"""
     ulp = t.ulp()
     for opcode in (fpdu.SEND, fpdu.IMM, fpdu.TERM, fpdu.SEND_SE_INV):
         refused(t, (1, 2, 1), lambda c, o=opcode: fpdu.untagged(o, 3, 1, bytes(8)), ulp)
@@ -238,7 +246,11 @@ def queue_3(t):
 
 @row("EXT-16", "EXT-13")
 def in_order(t):
-    """Reads and atomic operations in one write, as many as IRD: processed and answered in order, each seeing those before"""
+    """
+    As many Reads and atomic operations as IRD, in one TCP write, are processed and answered in order
+
+    Each of them sees the results of those before it.
+    """
     conn = atomics(t, word=(4, 6), ird=6)
     equal(conn.reply.words()[0] & 0x3FFF, 6, "IRD")
     put_word(conn, 1000)
@@ -250,7 +262,7 @@ def in_order(t):
             ulpdus.append(fpdu.atomic(conn.peer.next(1), FETCH_ADD, n, conn.stag, conn.addr, 1))
         conn.peer.put(*ulpdus)
         for n in range(3):
-            # the Read may see a newer value, but no older one
+            # the Read may return a newer value, but no older one
             seen = int.from_bytes(conn.peer.read_response(77, n * 8), sys.byteorder)
             check(base + n <= seen <= base + 3, "read %d, atomics before: %d" % (seen, base + n))
             equal(response(conn, n), base + n, "value")
@@ -258,7 +270,7 @@ def in_order(t):
 
 @row("EXT-13")
 def too_many(t):
-    """More Requests, of both kinds, than IRD: 1/2/02; none at all at IRD 0"""
+    """More Read and Atomic Requests than IRD: Terminate 1/2/02; with IRD 0 at the first Atomic Request"""
     ulp = t.ulp()
     refused(t, (1, 2, 2), lambda c: fpdu.atomic(1, FETCH_ADD, 5, c.stag, c.addr, 1), ulp, access="lwra",
             word=mpa.enh(0, 0, 0, 0, 0, 0), ird=0)
@@ -280,7 +292,7 @@ def too_many(t):
 
 @row("EXT-27", "EXT-29")
 def read_back(t):
-    """A Write and a FetchAdd of the same word behind it: the sum of what was written; and Writes behind it"""
+    """A FetchAdd after a Write to the same word adds to the written value; a Write after the FetchAdd is placed"""
     conn = atomics(t)
     for turn in range(30):
         value = t.rng.getrandbits(62)
@@ -294,7 +306,7 @@ def read_back(t):
 
 @row("EXT-27")
 def not_before_delivery(t):
-    """A FetchAdd whose FPDU is there but for its last octet changes nothing"""
+    """A FetchAdd changes nothing before the last octet of its FPDU arrives"""
     conn = atomics(t)
     put_word(conn, 9)
     octets = conn.peer.frame(fpdu.atomic(conn.peer.next(1), FETCH_ADD, 5, conn.stag, conn.addr, 1))
@@ -308,7 +320,7 @@ def not_before_delivery(t):
 
 @row("EXT-25")
 def many_streams(t):
-    """FetchAdds of eight streams to one word: every value comes back once, and the sum is exact"""
+    """FetchAdds of eight streams on one word: every value is returned exactly once, and the sum is exact"""
     ulp = t.ulp()
     first = atomics(t, ulp=ulp, word=(8, 8), ird=8)
     conns = [first] + [t.passive(ulp=ulp, access="l", word=(8, 8), ird=8) for _ in range(7)]
@@ -325,7 +337,7 @@ def many_streams(t):
 
 @row("EXT-26")
 def capability(t):
-    """The device says that atomic operations are atomic for the processor, too (atomics.sh tries it)"""
+    """The device reports that its atomic operations are atomic also for the processor (atomics.sh tests that)"""
     conn = atomics(t)
     equal(conn.ulp.device()["atomic"], 2, "IBV_ATOMIC_GLOB")
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"x"))

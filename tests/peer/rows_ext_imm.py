@@ -9,7 +9,11 @@ from ulp import FLUSH, SUCCESS, WC_RECV, WC_RECV_IMM, WC_SEND, WC_WRITE, WITH_IM
 
 @row("EXT-4", "EXT-5", "EXT-3", "EXT-10")
 def immediates_sent(t):
-    """What is sent: 8 octets, the first four the ULP's, in queue 0 with the numbers of Sends; SE where it was asked for"""
+    """
+    The device sends Immediate Data as 8 octets in queue 0, with MSNs that Sends share
+
+    The first four octets are the ULP's, the others are zero; SE is sent where the ULP asks for it.
+    """
     conn = t.passive()
     conn.post("send", wr=1, sge="%d:0:5" % conn.mr)
     conn.post("send_imm", wr=2, imm=0x01020304)
@@ -35,7 +39,7 @@ def immediates_sent(t):
 
 @row("EXT-6", "EXT-33")
 def immediate_sizes(t):
-    """Immediate Data of any size but 8, or of more than one segment: 0/2/FF"""
+    """Immediate Data of a size other than 8 octets, or in several segments: Terminate 0/2/FF; with MO 8: 1/2/04"""
     ulp = t.ulp()
     for se in (False, True):
         for size in (0, 7, 9, 16) if se else (0, 1, 4, 7, 9, 12, 16, 256, 300):
@@ -47,7 +51,7 @@ def immediate_sizes(t):
 
 @row("EXT-33", "EXT-3")
 def immediate_headers(t):
-    """DDP fields, versions and queue of Immediate Data are looked at; reserved bits and Invalidate STag are not"""
+    """The device checks DDP fields, versions and queue of Immediate Data, but not reserved bits or Invalidate STag"""
     ulp = t.ulp()
     for code, bad in (((1, 2, 3), lambda c: fpdu.immediate(2, bytes(8))), ((1, 2, 3), lambda c: fpdu.immediate(0, bytes(8))),
                       ((1, 2, 6), lambda c: fpdu.immediate(1, bytes(8), dv=3)),
@@ -64,7 +68,7 @@ def immediate_headers(t):
 
 @row("EXT-7")
 def takes_a_receive(t):
-    """Immediate Data take a receive each, of any size; without one: 1/2/02"""
+    """Each Immediate Data message consumes a receive of any size; without a posted receive: Terminate 1/2/02"""
     conn = t.passive(recvs=0)
     conn.recv(wr=1)
     conn.recv(wr=2, sge="%d:0:1" % conn.mr)
@@ -82,7 +86,11 @@ def takes_a_receive(t):
 
 @row("EXT-8", "EXT-10")
 def immediates_in_order(t):
-    """Sends and Immediate Data are delivered in order; a Write before is placed by then, and its length told"""
+    """
+    Sends and Immediate Data are delivered in order; a Write before Immediate Data is placed by then
+
+    The completion of Immediate Data after a Write has the length of the Write.
+    """
     conn = t.passive(recvs=64)
     wanted = []
     for turn in range(12):
@@ -107,7 +115,7 @@ def immediates_in_order(t):
 
 @row("EXT-10")
 def value_of_immediate(t):
-    """The first four octets are the ULP's number; the last four are not looked at"""
+    """The ULP gets the first four octets of Immediate Data as a number; the device ignores the last four"""
     conn = t.passive()
     for value, rest in ((0, bytes(4)), (0xFFFFFFFF, b"\xff" * 4), (0x01020304, b"\5\6\7\10"), (1 << 31, b"abcd")):
         conn.peer.put(fpdu.immediate(conn.peer.next(0), value.to_bytes(4, "big") + rest))
@@ -117,7 +125,7 @@ def value_of_immediate(t):
 
 @row("EXT-9")
 def solicited_immediate(t):
-    """The form with SE raises an event where only solicited ones are wanted, the other one does not"""
+    """Immediate Data with SE raise a solicited completion event, Immediate Data without SE do not"""
     conn = t.passive()
     conn.ulp.arm(cq=conn.cq, solicited=1)
     conn.peer.put(fpdu.immediate(conn.peer.next(0), bytes(8)))
@@ -130,7 +138,7 @@ def solicited_immediate(t):
 
 @row("EXT-8")
 def immediate_within_send(t):
-    """Immediate Data in the middle of a Send of two segments take its number: refused, and the Send is not delivered"""
+    """Immediate Data with the MSN of an unfinished Send: Terminate 0/2/FF, and the Send is not delivered"""
     conn = t.passive(recvs=2)
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"half", last=False))
     bad = fpdu.immediate(1, bytes(8), offset=4)

@@ -20,18 +20,18 @@ def request(conn):
 
 
 def answer(conn, ident, value, **how):
-    """Sends the Response."""
+    """The peer sends the Atomic Response."""
     conn.peer.put(fpdu.atomic_response(conn.peer.next(3), ident, value, **how))
 
 
 def sink(conn, at=0):
-    """The result in the sink, as a number."""
+    """The 8 octets of the sink, as a number in the device's byte order."""
     return int.from_bytes(conn.memory(at, 8), sys.byteorder)
 
 
 @row("EXT-11", "EXT-3", "EXT-20", "EXT-19", "EXT-24")
 def requests(t):
-    """What is sent for FetchAdd and CmpSwap: every field; numbers are shared with Reads"""
+    """The device's FetchAdd and CmpSwap Requests have the right fields, and share their MSNs with Read Requests"""
     conn = t.passive()
     conn.post("read", wr=1, sge="%d:64:4" % conn.mr, stag=3, raddr=4)
     conn.post("fadd", wr=2, sge="%d:0:8" % conn.mr, stag=0x11223344, raddr=0x5566778899AABBC0, add=0x0102030405060708)
@@ -57,7 +57,7 @@ def requests(t):
 
 @row("EXT-28")
 def withheld(t):
-    """No completion, and no octet in the sink, before the Response is there as a whole"""
+    """An atomic operation does not complete or change its sink before the whole Response has arrived"""
     conn = t.passive()
     conn.post("fadd", wr=1, sge="%d:0:8" % conn.mr, stag=3, raddr=8, add=1)
     conn.post("write", wr=2, sge="%d:64:4" % conn.mr, stag=3, raddr=64)
@@ -74,7 +74,7 @@ def withheld(t):
 
 @row("EXT-13", "EXT-16")
 def ord_is_kept(t):
-    """Reads and atomic operations together are not more than ORD at a time; Requests go out in order"""
+    """The device has no more Reads and atomic operations under way than ORD, and sends the Requests in order"""
     conn = t.passive(word=mpa.enh(2, 4, 0, 0, 0, 0), ord=8)
     for turn in range(6):
         if turn % 2:
@@ -103,7 +103,7 @@ def ord_is_kept(t):
 
 
 def wrong(t, ulp, code, bad, op="fadd"):
-    """The device answers bad(identifier), sent instead of a Response, by a Terminate."""
+    """Checks that the device answers the segment bad(identifier), sent as a Response, with a Terminate."""
     conn = t.passive(ulp=ulp)
     ident = 0
     if op == "fadd":
@@ -123,7 +123,11 @@ def wrong(t, ulp, code, bad, op="fadd"):
 
 @row("EXT-34", "EXT-33")
 def bad_responses(t):
-    """Responses nobody asked for, or with a wrong number, identifier, length, version: refused, nothing placed"""
+    """
+    An Atomic Response that was not requested, or that has a wrong field, gets a Terminate; nothing is placed
+
+    Wrong MSN, identifier, length, MO, L bit, DDP or RDMAP version, or queue.
+    """
     ulp = t.ulp()
     make = fpdu.atomic_response
     wrong(t, ulp, (0, 2, 6), lambda i: make(1, 0, 7), None)
@@ -144,7 +148,7 @@ def bad_responses(t):
 
 @row("EXT-34", "EXT-16")
 def response_out_of_order(t):
-    """An atomic operation's Response in front of that to the Read before it: 0/2/06"""
+    """An Atomic Response that arrives before the Response to an earlier Read: Terminate 0/2/06"""
     conn = t.passive()
     conn.post("read", wr=1, sge="%d:64:4" % conn.mr, stag=3, raddr=4)
     conn.post("fadd", wr=2, sge="%d:0:8" % conn.mr, stag=3, raddr=8, add=1)
@@ -159,7 +163,7 @@ def response_out_of_order(t):
 
 @row("EXT-1")
 def probe(t):
-    """A FetchAdd of 0 to a peer that knows no atomic operations: its Terminate 0/2/06 fails the request"""
+    """The device requests a FetchAdd of 0 from a peer that answers with Terminate 0/2/06: the request fails"""
     conn = t.passive()
     conn.post("fadd", wr=1, sge="%d:0:8" % conn.mr, stag=3, raddr=8, add=0)
     seg, _ = request(conn)
@@ -172,7 +176,7 @@ def probe(t):
 
 @row("EXT-31")
 def local_errors(t):
-    """An atomic operation whose sink can't be: it fails, and the Terminate is 0/0 without headers"""
+    """An atomic operation with an invalid sink fails, and the device sends Terminate 0/0/00 without headers"""
     ulp = t.ulp()
     for sge, access, status in (("%d:0:8:99", "lwr", LOC_PROT_ERR), ("%d:65532:8", "lwr", LOC_PROT_ERR),
                                 ("%d:0:8", "r", LOC_PROT_ERR), ("%d:0:7", "lwr", LOC_LEN_ERR)):
