@@ -18,7 +18,7 @@ stated("host", "XFRM (ESP and tunnels) below TCP", "MPA-95", "MPA-96")
 
 @row("MPA-58", "MPA-70", "MPA-76", "MPA-91")
 def request_key(t):
-    """A Request with one octet of its key wrong, or the key of a Reply: closed, no word said"""
+    """A Request with a wrong octet in its key, or with a Reply's key: the device closes and sends nothing"""
     ulp = t.ulp()
     _, port = t.listener(ulp)
     keys = [mpa.REP]
@@ -34,7 +34,7 @@ def request_key(t):
 
 @row("MPA-13")
 def pad_ignored(t):
-    """Pad octets that are not zero, under the right CRC"""
+    """The device accepts pad octets that are not zero if the CRC is right, and does not place them"""
     conn = t.passive()
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"12345"), pad=0xEE)
     conn.alive()
@@ -43,7 +43,7 @@ def pad_ignored(t):
 
 @row("MPA-38", "MPA-89", "MPA-50", "MPA-93", "MPA-94")
 def crc_mismatch(t):
-    """One bit wrong anywhere in an FPDU: Terminate 2/0/02, FIN, nothing placed or delivered"""
+    """One wrong bit in length, header, payload or CRC: Terminate 2/0/02, FIN, nothing placed or delivered"""
     good = fpdu.fpdu(fpdu.tagged(fpdu.WRITE, 0, 0, b"12345"))
     ulp = t.ulp()
     # in the length only the lowest bit: otherwise the device would wait for a longer FPDU
@@ -60,7 +60,7 @@ def crc_mismatch(t):
 
 @row("MPA-75")
 def responder_waits(t):
-    """A responder with a Send posted is silent until the first FPDU"""
+    """A responder with a posted Send sends nothing until it has received the first FPDU"""
     conn = t.passive(first=False)
     conn.post("send", wr=1, sge="%d:0:20" % conn.mr)
     conn.peer.expect_silence(1.5)
@@ -71,7 +71,7 @@ def responder_waits(t):
 
 @row("MPA-2", "MPA-10", "MPA-14")
 def whole_stream(t):
-    """A stream of Sends of many sizes, from a capture: framing and rules"""
+    """A captured stream of Sends of many sizes obeys the rules for framing, headers and message numbers"""
     ulp = t.ulp()
     number, port = t.listener(ulp)
     capture = t.capture(port)
@@ -90,7 +90,7 @@ def whole_stream(t):
 
 @row("MPA-48", "MPA-53", "OPT-15")
 def every_cut(t):
-    """The stream of an initiator cut in two at every offset of a short exchange"""
+    """The device understands the peer's stream (Request, Writes, Read Request) cut in two at any octet"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     size = 20 + 20 + 28 + 52     # Request, two Writes, Read Request
@@ -116,7 +116,7 @@ def every_cut(t):
 
 @row("MPA-30", "MPA-68", "MPA-35")
 def tshark_opinion(t):
-    """What tshark makes of it: CRC asked for in the Request, and right in FPDUs"""
+    """tshark finds the CRC flag set in the device's Request, and a right CRC in both FPDUs"""
     if t.place.path != "direct" or not t.place.lossless:
         raise Skip("tshark wants startup frames in one segment each")
     with tempfile.TemporaryDirectory() as where:

@@ -16,13 +16,13 @@ stated("ulp", "documented: user guide, setting crc", "MPA-31")
 
 @row("MPA-16", "MPA-15", "MPA-29", "MPA-32", "MPA-33", "MPA-34", "MPA-61", alone=True)
 def crc_pairs(t):
-    """C of both frames, in both roles: if either is set CRC is used both ways, else any field will do"""
+    """In both roles: CRC is used in both directions if either frame has C=1; otherwise any CRC field is valid"""
     for word, own in (("on", mpa.C), ("off", 0)):
         t.setting("crc", word)
         for flags in (0, mpa.C):
             for make in (t.passive, t.active):
                 conn = make(flags=flags)
-                # a Reply may have the bit, too, that the Request has decided
+                # if the peer's Request has C=1, the device's Reply may have any C
                 if make == t.active or not flags:
                     equal(conn.peer.other.flags & mpa.C, own, "C of the device's frame, setting " + word)
                 crc = bool(own | flags)
@@ -47,7 +47,7 @@ def crc_pairs(t):
 
 @row("MPA-7", "MPA-12")
 def odd_sizes(t):
-    """Messages of 0 to 67 octets both ways: length, boundaries and data"""
+    """Messages of 0 to 67 octets in both directions arrive with the right length, boundaries and data"""
     conn = t.passive(recvs=80)
     data = t.rng.randbytes(200)
     conn.ulp.set(mr=conn.mr, off=1000, data=data)
@@ -59,7 +59,7 @@ def odd_sizes(t):
         wc = conn.poll()[0]
         equal((wc.wr, wc.status, wc.len), (size, SUCCESS, size), "completion")
         equal(conn.received(size, size), data[:size], "data received")
-        # octets behind the buffer's data belong to another buffer, and are still zero
+        # the octets after the data in the receive buffer are still zero
         check(not any(conn.received(size, 100)[size:]), "behind the data")
         (seg,) = conn.peer.message(fpdu.SEND)
         equal((len(seg.ulpdu), seg.data), (18 + size, data[:size]), "data sent")
@@ -70,7 +70,7 @@ def odd_sizes(t):
 
 @row("MPA-13")
 def pad_is_covered(t):
-    """Pad octets that are not those of the CRC: Terminate 2/0/02"""
+    """A pad octet is changed after the CRC was computed: Terminate 2/0/02, and nothing is placed"""
     ulp = t.ulp()
     for size, pads in ((3, 1), (2, 2), (1, 3)):
         for pad in range(pads):
@@ -85,7 +85,7 @@ def pad_is_covered(t):
 
 @row("MPA-51", "MPA-50")
 def last_octet(t):
-    """Of an FPDU all but the last octet: nothing is placed or completed, until it comes"""
+    """The device places and completes nothing of an FPDU until its last octet has arrived"""
     conn = t.passive()
     for ulpdu, done in ((fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"w" * 500),
                          lambda: equal(conn.memory(0, 500), b"w" * 500, "memory")),
@@ -106,9 +106,9 @@ def last_octet(t):
 
 @row("MPA-86", "MPA-87")
 def half_close(t):
-    """FIN from the peer: what it sent before counts, what we sent comes whole, then FIN, and the ULP is told"""
+    """The peer sends FIN: its last Send is delivered, the ULP is told, the device's Sends arrive, then FIN"""
     ulp = t.ulp()
-    # these complete before the peer reads: three have room in its window
+    # these Sends complete before the peer reads, because its window has room for all three
     for size in (0, 100, 20000):
         conn = t.passive(ulp=ulp)
         for wr in range(3):
@@ -127,7 +127,7 @@ def half_close(t):
 
 @row("MPA-86", "MPA-94")
 def own_close(t):
-    """The ULP disconnects: all of what it sent comes first, then FIN; then the peer may take its time"""
+    """The ULP disconnects: its Send arrives whole, then FIN; after the peer's FIN the ULP gets DISCONNECTED"""
     conn = t.passive()
     conn.post("send", wr=1, sge="%d:0:50000" % conn.mr)
     conn.poll()
@@ -141,7 +141,7 @@ def own_close(t):
 
 @row("MPA-88")
 def cut_off(t):
-    """RST, or FIN within an FPDU: the ULP is told, what it had posted is flushed, nothing is delivered"""
+    """RST or FIN before or within an FPDU: the ULP is told, its receives are flushed, nothing is delivered"""
     ulp = t.ulp()
     # a lost RST is not repeated
     ends = ("rst", "fin") if t.place.lossless else ("fin",)
@@ -162,7 +162,7 @@ def cut_off(t):
 
 @row("MPA-88")
 def reset_behind_reply(t):
-    """RST right behind a Reply, which the ULP may or may not hear of: either the connect fails, or the connection ends"""
+    """RST directly after a Reply: the connect fails, or the connection is established and then ends"""
     if not t.place.lossless:
         raise Skip("nobody repeats a RST that got lost")
     ulp = t.ulp()
@@ -180,7 +180,7 @@ def reset_behind_reply(t):
 
 @row("MPA-88")
 def reset_while_sending(t):
-    """RST while a Send waits for room: it is flushed"""
+    """RST while Sends wait for room: every request completes, with success or flushed, and the ULP is told"""
     conn = t.passive()
     for wr in range(100):
         conn.post("send", wr=wr, sge="%d:0:65536" % conn.mr)
@@ -193,7 +193,7 @@ def reset_while_sending(t):
 
 @row("MPA-88", alone=True)
 def black_hole(t):
-    """The network goes away: TCP gives up, the ULP is told and its work flushed"""
+    """The peer's packets are lost: the device's TCP gives up, the ULP is told, and its receives are flushed"""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("packets can't be withheld here")
     was = t.place.run("sysctl", "-n", "net.ipv4.tcp_retries2", capture_output=True, text=True).stdout.strip()

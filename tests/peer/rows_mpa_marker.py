@@ -16,13 +16,13 @@ from ulp import SUCCESS
 # the FPDU, as (distance from its first octet, FPDUPTR)
 CASES = (
     (508, 24, [(4, 0x0004)]),       # in the DDP header
-    (492, 24, [(20, 0x0014)]),      # at its end
+    (492, 24, [(20, 0x0014)]),      # at the end of the DDP header
     (484, 24, [(28, 0x001C)]),      # in the payload
     (472, 23, [(40, 0x0028)]),      # before the word that has the pad
     (468, 23, [(44, 0x002C)]),      # between pad and CRC
     (468, 24, [(44, 0x002C)]),      # between data and CRC
     (464, 24, []),                  # the CRC ends where a marker is due
-    (0, 24, [(0, 0)]),              # the marker belongs to the next FPDU
+    (0, 24, [(0, 0)]),              # the marker before ULPDU_Length belongs to the FPDU
     (0, 1178, [(0, 0), (512, 0x01FC), (1024, 0x03FC)]),
     (492, 1200, [(20, 0x0014), (532, 0x0214), (1044, 0x0414)]),
 )
@@ -56,7 +56,7 @@ def sent_to(conn, target):
 
 @row("MPA-17", "MPA-18", "MPA-19", "MPA-20", "MPA-21", "MPA-24", "MPA-27", "MPA-36", "MPA-37", "MPA-11", "MPA-23")
 def markers_sent(t):
-    """Markers in what is sent, wherever they can fall; none behind the last FPDU"""
+    """The device's markers are right at every place where one can fall; none follows the last FPDU"""
     conn = t.passive(flags=mpa.C | mpa.M, swr=512)
     for begin, size, markers in CASES:
         sent_to(conn, begin)
@@ -70,7 +70,7 @@ def markers_sent(t):
             conn.peer.expect_silence(0.3)
             equal(bytes(conn.peer.rx.held), b"", "held")
     for begin in range(0, MARKER_GAP, 4):
-        # no FPDU ends 4 octets behind the beginning of a marker: there is the CRC
+        # no FPDU ends 4 octets after the beginning of a marker, because the CRC is there
         if begin != 4:
             sent_to(conn, begin)
             conn.post("send", wr=1, sge="%d:0:%d" % (conn.mr, begin % 16 + 1), flags="u")
@@ -79,7 +79,7 @@ def markers_sent(t):
 
 @row("MPA-22", "MPA-77", "MPA-56", "MPA-28", "MPA-20")
 def first_octets(t):
-    """Behind the startup frame: a marker of 0 and the first length, or the length, as the peer asked"""
+    """After the startup frame come a zero marker (if the peer has M=1) and the first ULPDU_Length"""
     ulp = t.ulp()
     for flags in (mpa.C, mpa.C | mpa.M):
         want = (bytes(4) if flags & mpa.M else b"") + b"\x00\x1a\x41\x43"
@@ -96,7 +96,7 @@ def first_octets(t):
 
 @row("MPA-25", "MPA-47")
 def small_ones(t):
-    """Many small FPDUs between two markers: each points to the one it is in"""
+    """With many small FPDUs between two markers, each marker points to the FPDU in which it lies"""
     conn = t.passive(flags=mpa.C | mpa.M)
     for turn in range(4):
         conn.post("send", wr=0, n=32, sge="%d:0:%d" % (conn.mr, 11 * turn + 1))
@@ -108,7 +108,7 @@ def small_ones(t):
 
 @row("MPA-20", "MPA-60", "MPA-28", alone=True)
 def markers_both_ways(t):
-    """M of each frame, in both roles: each direction has markers as its receiver asked"""
+    """In both roles, a direction has markers if and only if its receiver's startup frame has M=1"""
     for word, own in (("on", mpa.M), ("off", 0)):
         t.setting("markers", word)
         for flags in (0, mpa.M):
@@ -129,7 +129,7 @@ def markers_both_ways(t):
 @row("MPA-18", "MPA-19", "MPA-21", "MPA-23", "MPA-24", "MPA-27", "MPA-36", "MPA-37", "MPA-7", "MPA-11", "MPA-48",
      alone=True)
 def markers_received(t):
-    """Markers in what is received, wherever they can fall, also with reserved bits set"""
+    """The device accepts markers at every place where one can fall, also with reserved bits set"""
     t.setting("markers", "on")
     conn = t.passive(recvs=300, rwr=300, recv_len=1200, depth=1000)
     check(conn.peer.tx.markers, "no markers asked for")
@@ -157,7 +157,7 @@ def markers_received(t):
 
 @row("MPA-90", "MPA-49", "MPA-27", "MPA-93", "MPA-94", alone=True)
 def markers_wrong(t):
-    """A marker that points elsewhere: Terminate 2/0/03; one that the CRC does not fit: 2/0/02"""
+    """A wrong FPDUPTR under a right CRC: Terminate 2/0/03; a marker under a wrong CRC: Terminate 2/0/02"""
     t.setting("markers", "on")
     ulp = t.ulp()
 
@@ -185,7 +185,7 @@ def markers_wrong(t):
 
 
 def near_the_top(t, port, seq):
-    """A peer whose sequence numbers begin with seq."""
+    """A peer whose TCP sequence numbers begin at seq."""
     if t.place.path == "proxy":
         raise Skip("sequence numbers are the proxy's")
     sock = t.keep(socket.socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))
@@ -203,7 +203,7 @@ def near_the_top(t, port, seq):
 
 @row("MPA-26", alone=True)
 def sequence_wraps(t):
-    """TCP's sequence numbers wrap among markers, FPDUs and startup frames"""
+    """The peer's TCP sequence numbers wrap in the Request, FPDUs and markers: the data are right"""
     t.setting("markers", "on")
     ulp = t.ulp()
     number, port = t.listener(ulp)

@@ -15,7 +15,7 @@ PD_MAX = 255    # the most that the kernel's interface has room for
 
 @row("MPA-54", "MPA-59", "MPA-73", "MPA-76", "MPA-78", "MPA-91")
 def reply_key(t):
-    """A Reply with one octet of its key wrong, or a Request for a Reply: closed, and an error"""
+    """A wrong octet in a Reply's key, or a Request's key: the device closes, the ULP gets CONNECT_ERROR"""
     ulp, server = t.ulp(), t.server()
     keys = [mpa.REQ]
     for at in range(16):
@@ -31,7 +31,7 @@ def reply_key(t):
 
 @row("MPA-78")
 def echo(t):
-    """A responder that sends back what it gets: closed, and an error"""
+    """A responder sends the Request back: the device closes, and the ULP gets CONNECT_ERROR"""
     conn = t.request()
     conn.peer.send(conn.peer.other.octets)
     conn.ulp.event(id=conn.id, want="CONNECT_ERROR")
@@ -40,7 +40,7 @@ def echo(t):
 
 @row("MPA-57")
 def no_queue_pair(t):
-    """Neither accept nor connect without a queue pair"""
+    """Accept and connect fail without a queue pair, and no connection is made"""
     ulp = t.ulp()
     number, port = t.listener(ulp)
     peer = t.connect(port)
@@ -64,7 +64,7 @@ def no_queue_pair(t):
 
 @row("MPA-62", "MPA-64")
 def ignored_bits(t):
-    """R in a Request, and reserved bits of both frames, are not looked at; and not set"""
+    """The device ignores R in a Request and the reserved bits of both frames, and sends them as 0"""
     ulp = t.ulp()
     for flags, word in ((mpa.R, None), (0x0F, None), (0x1F, None), (mpa.R | 0x1F, None), (mpa.R | 0x0F, (4, 4))):
         conn = t.passive(ulp=ulp, flags=mpa.C | flags, word=word)
@@ -82,7 +82,7 @@ def ignored_bits(t):
 
 @row("MPA-63", "MPA-71")
 def reject(t):
-    """The ULP rejects: Reply with R and its private data, then the end, no FPDU"""
+    """The ULP rejects: the device sends a Reply with R=1 and the private data, then FIN, and no FPDU"""
     ulp = t.ulp()
     number, port = t.listener(ulp)
     for data in (b"", b"no", b"n" * 200):
@@ -102,7 +102,7 @@ stated("deviation", "programs that attach a socket (iwtdv) send and get all leng
 
 @row("MPA-63", "MPA-74", "MPA-67")
 def rejected(t):
-    """The peer rejects: an event with its private data; then the end, no FPDU"""
+    """The peer rejects: the ULP gets REJECTED with the private data; the device sends FIN, and no FPDU"""
     ulp, server = t.ulp(), t.server()
     for data in (b"", b"no", t.rng.randbytes(PD_MAX)):
         conn = t.request(ulp=ulp, server=server)
@@ -114,7 +114,7 @@ def rejected(t):
 
 @row("MPA-66", "MPA-67", "MPA-80")
 def private_data(t):
-    """Private data of all lengths reach the ULP as they are, or the Request is rejected"""
+    """Private data of up to 255 octets reach the ULP unchanged; a Request with more is rejected"""
     ulp = t.ulp()
     for size in (0, 1, 3, 4, 254, PD_MAX):
         data = t.rng.randbytes(size)
@@ -126,7 +126,7 @@ def private_data(t):
         other = conn.peer.other
         equal(other.pd_len, size + 4 * other.enhanced, "PD_Length of a Request")
         equal(other.pd[4 * other.enhanced:], data, "private data of a Request sent")
-        # the first FPDU comes with the Reply: octets behind PD_Length are not read as private data
+        # the first FPDU comes with the Reply: the device must not read its octets as private data
         conn.peer.accept(pd=data, more=fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"first")))
         event = ulp.event(id=conn.id, want="ESTABLISHED")
         equal(event["data"][:size], data, "private data of a Reply")
@@ -144,7 +144,11 @@ def private_data(t):
 
 @row("MPA-66", "MPA-70", "MPA-91", "MPA-69")
 def improper_length(t):
-    """PD_Length above 512, more octets than it says, or less and FIN: closed, no word said"""
+    """
+    PD_Length above 512, less than the octets sent, or more and then FIN: the device closes and sends nothing
+
+    If the device is the initiator, a Reply with PD_Length above 512 causes CONNECT_ERROR.
+    """
     ulp = t.ulp()
     number, port = t.listener(ulp)
     for octets in (mpa.frame(mpa.REQ, mpa.C, 1, bytes(513)), mpa.frame(mpa.REQ, mpa.C, 1, b"", 513),
@@ -169,7 +173,7 @@ def improper_length(t):
 
 @row("MPA-72", "MPA-53")
 def at_once(t):
-    """The first FPDU the moment that the Reply is there, many times"""
+    """The device accepts FPDUs directly after startup, on 60 connections in turn"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     for turn in range(60):
@@ -183,7 +187,7 @@ def at_once(t):
 
 @row("MPA-53", "MPA-56", "MPA-85")
 def switch_in_pieces(t):
-    """The peer's Reply and first FPDUs as one, cut anywhere"""
+    """The peer sends its Reply and first FPDU as one stream, cut at many places: the Send is delivered"""
     ulp, server = t.ulp(), t.server()
     send = fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"first"))
     for sizes in [None, 1, 7] + [[n, 100] for n in range(1, 52)]:
@@ -198,7 +202,7 @@ def switch_in_pieces(t):
 
 @row("MPA-69", "MPA-79", "MPA-81")
 def patience(t):
-    """Silent peers and one who trickles octets: nothing is said, and they are closed upon"""
+    """Peers that are silent or trickle octets during startup: the device sends nothing, and closes on timeout"""
     ulp = t.ulp()
     number, port = t.listener(ulp)
     silent, slow = t.connect(port), t.connect(port)
@@ -207,7 +211,7 @@ def patience(t):
     conn, mute = t.request(ulp=ulp), t.request(ulp=ulp)
 
     def trickle(peer, octets):
-        # 60 s are the limit for the whole frame: a device that restarts its timer at each octet still waits
+        # the limit for the whole frame is 60 s: a device that restarts its timer at each octet waits longer
         try:
             for octet in octets:
                 peer.send(bytes([octet]))
@@ -228,7 +232,11 @@ def patience(t):
 
 @row("MPA-65")
 def revisions(t):
-    """Revisions that are not spoken: closed in silence, or of 0: Reply of revision 1 with R, and FIN"""
+    """
+    A Request of an unknown revision: the device closes; of revision 0: Reply of revision 1 with R=1, then FIN
+
+    Requests of revisions 1 and 2 are accepted. A Reply of revision 0 or an unknown one causes CONNECT_ERROR.
+    """
     ulp = t.ulp()
     number, port = t.listener(ulp)
     for rev in (3, 4, 128, 255):
@@ -255,7 +263,7 @@ def revisions(t):
 
 @row("MPA-9", "MPA-97")
 def versions_by_revision(t):
-    """DDP and RDMAP are of version 1 in both directions after revisions 1 and 2; others are refused"""
+    """With MPA revisions 1 and 2 the device sends version 1 of DDP and RDMAP, and refuses version 0 of either"""
     ulp = t.ulp()
     for rev, word in ((1, None), (2, (4, 4))):
         conn = t.passive(ulp=ulp, rev=rev, word=word)
@@ -271,7 +279,7 @@ def versions_by_revision(t):
 
 @row("MPA-91", "MPA-88")
 def ends_in_startup(t):
-    """FIN or RST at each point of the startup is noticed, and told where somebody waits"""
+    """FIN or RST during startup: the device ends the connection, and a ULP that accepts or connects is told"""
     ulp = t.ulp()
     number, port = t.listener(ulp)
     for end in ("fin", "rst"):
@@ -290,13 +298,13 @@ def ends_in_startup(t):
         t.equip(conn)
         time.sleep(0.2)
         check(ulp.fails("accept", id=conn.id), "errno")
-    # no Reply
+    # while the initiator waits for the rest of the Reply
     server = t.server()
     for end in ("fin", "rst"):
         conn = t.request(ulp=ulp, server=server)
         conn.peer.send(mpa.REP[:9])
         getattr(conn.peer, end)()
-        # a responder that only knows revision 1 may end without a Reply
+        # a responder that knows only revision 1 may end without a Reply: the device may connect again
         server[0].settimeout(2)
         try:
             again = server[0].accept()[0]
@@ -304,7 +312,7 @@ def ends_in_startup(t):
             again.close()
         except TimeoutError:
             pass
-        # nobody hears of a lost RST
+        # a lost RST is not sent again: then the connect times out
         ulp.event(id=conn.id, want=("REJECTED", "CONNECT_ERROR") + (() if t.place.lossless else ("UNREACHABLE",)))
 
 

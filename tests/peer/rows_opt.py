@@ -65,7 +65,7 @@ def send(conn, size, wr=1, off=0):
 
 @row("MPA-3", "MPA-4", "MPA-5", "MPA-39", "MPA-40", "MPA-45", "OPT-2", "OPT-6")
 def full_segments(t):
-    """Long messages: each FPDU but the last is of the size that TCP's EMSS gives, one for each segment"""
+    """Long messages: every FPDU but the last has the size that the EMSS gives; each segment holds one FPDU"""
     ulp = t.ulp()
     if t.place.interface == "lo":
         raise Skip("see long_segments()")
@@ -75,7 +75,7 @@ def full_segments(t):
 
 
 def one_message(t, ulp, listener, flags, mss):
-    """Sends a long message of full segments; returns what is wrong with the segments."""
+    """Makes the device send a long message; returns a function that checks the TCP segments."""
     conn = roomy(t, ulp, flags, mss, listener)
     emss = emss_of(conn.peer)
     want = mulpdu(emss, flags & mpa.M)
@@ -91,8 +91,9 @@ def one_message(t, ulp, listener, flags, mss):
 
 def undisturbed(t, ulp, exchange, *args):
     """
-    Judges the segments of an exchange in which TCP sent nothing twice. If it did, the D-SACK in the
-    answer makes the following segments shorter than those that the FPDUs were made for (RFC 5044 5.1).
+    Repeats an exchange until TCP sends nothing twice in it, then checks its segments. After TCP has
+    sent something twice, the D-SACK in the answer makes the following segments shorter than those that
+    the FPDUs were made for (RFC 5044 5.1).
     """
     for _ in range(10):
         listener = t.listener(ulp)
@@ -121,7 +122,7 @@ def mtu_of(t, run, name, mtu):
 
 @row("MPA-5", "MPA-6", "MPA-3", alone=True)
 def long_segments(t):
-    """Segments of 64 KiB: a ULPDU has 64768 octets at the most"""
+    """With segments of 64 KiB a ULPDU has at most 64768 octets"""
     if t.place.path == "proxy" or not t.place.lossless:
         raise Skip("segments are not the device's, or get lost")
     if t.place.interface != "lo":
@@ -138,13 +139,13 @@ def long_segments(t):
             equal(sum(len(seg.data) for seg in segs), 1 << 20, "size")
             most = max(len(seg.ulpdu) for seg in segs)
             check(most <= MOST, "a ULPDU of %d" % most)
-        # half of the largest window seen may be less than the MTU
+        # TCP sends at most half of the largest window seen as one segment, which may be less than the MTU
         check(most > 16000, "the longest ULPDU:", most)
 
 
 @row("MPA-43")
 def tiny_segments(t):
-    """Segments with no room for an FPDU of the smallest MULPDU: 128 it is, and the stream is right"""
+    """If the EMSS is below 128, MULPDU is 128 all the same, and the peer gets the right data"""
     ulp = t.ulp()
     for flags in (mpa.C, mpa.C | mpa.M):
         conn = roomy(t, ulp, flags, 88)
@@ -158,7 +159,7 @@ def tiny_segments(t):
 
 
 def mixed(t, ulp, listener, flags=mpa.C, before=None):
-    """Posts messages of all sizes, which wait for the peer's first FPDU; returns their segments."""
+    """Posts messages of many sizes, which wait for the peer's first FPDU; returns their DDP Segments."""
     conn = roomy(t, ulp, flags, listener=listener, first=False, swr=256, depth=600)
     if before:
         before()
@@ -178,7 +179,11 @@ def mixed(t, ulp, listener, flags=mpa.C, before=None):
 
 @row("OPT-1", "OPT-8", "MPA-41", "MPA-44", "MPA-46", "MPA-47", "OPT-16", "OPT-13")
 def segments_aligned(t):
-    """Messages of all sizes: segments begin with FPDUs, have whole ones only, several if they fit; SACK, DF"""
+    """
+    Messages of many sizes: segments hold whole FPDUs only, several if they fit; SACK and DF are used
+
+    Of the segments 99% at least begin with an FPDU, and 99% at least end with the end of one.
+    """
     if t.place.interface == "lo":
         raise Skip("segments longer than what waits")
     ulp = t.ulp()
@@ -187,7 +192,7 @@ def segments_aligned(t):
 
 
 def many_messages(t, ulp, listener, flags):
-    """Runs mixed(); returns what is wrong with the segments."""
+    """Runs mixed(); returns a function that checks the TCP segments."""
     segs = mixed(t, ulp, listener, flags)
 
     def judge(seen, packets):
@@ -209,12 +214,12 @@ def many_messages(t, ulp, listener, flags):
 
 @row("OPT-5", alone=True)
 def sent_again(t):
-    """With segments lost and sent again the stream is right, and segments go on to begin with FPDUs"""
+    """Segments are lost and sent again: the stream is right, and most segments still begin with an FPDU"""
     if t.place.interface == "lo":
         raise Skip("nothing gets lost here")
     ulp = t.ulp()
     late, loss = 0, []
-    # few packets may be many segments that go out as one
+    # a packet may be many segments that TCP sends as one, so there may be too few packets for a loss
     for _ in range(10):
         listener = t.listener(ulp)
         capture = t.capture(listener[1])
@@ -250,7 +255,7 @@ def lossy(t, *words):
 
 @row("MPA-42", "OPT-3", "OPT-19", "OPT-2", alone=True)
 def mtu_changes(t):
-    """The MTU shrinks and grows in mid-stream: MULPDU follows, nothing is lost"""
+    """The MTU shrinks and grows during a stream: MULPDU follows it, and no data are lost"""
     if t.place.interface == "lo":
         raise Skip("the loopback interface is everybody's")
     name = device_interface(t)
@@ -278,8 +283,8 @@ def mtu_changes(t):
             emss = full - (mtu - value)
             want = mulpdu(emss, flags & mpa.M)
             equal({len(seg.ulpdu) for seg in segs[1:-1]}, {want}, "ULPDUs, MTU %d" % value)
-            # the first FPDU has that size, or fills the segment that the message before it left, except the
-            # room that is kept for a marker
+            # the first FPDU has that size, or fills the room that the message before it left in its segment,
+            # except the room that is kept for a marker
             left = emss - before[-1].size - segs[0].size
             most = 8 if flags & mpa.M else 4
             check(len(segs[0].ulpdu) == want or 0 <= left < most, "the first ULPDU, MTU %d:" % value, segs[0], left)
@@ -314,7 +319,7 @@ def arrive(t, conn, turns):
 
 @row("OPT-14", "OPT-15", "MPA-48")
 def arrival(t):
-    """FPDUs whole, several in a segment, in parts, unaligned, and mixtures of them"""
+    """The device receives FPDUs that come whole, several in a segment, in parts, unaligned, or mixed"""
     conn = t.passive(recvs=240, rwr=240, depth=500)
     arrive(t, conn, 20)
     conn.alive()
@@ -322,7 +327,7 @@ def arrival(t):
 
 @row("OPT-14", "OPT-15", "MPA-48", alone=True)
 def arrival_disordered(t):
-    """The same with segments that are late, out of order and twice"""
+    """The device receives whole, split and unaligned FPDUs in segments that are late, out of order or doubled"""
     if t.place.interface == "lo" or not t.place.lossless:
         raise Skip("not here")
     words = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem",
@@ -337,7 +342,11 @@ def arrival_disordered(t):
 
 @row("OPT-18", "MPA-48")
 def long_fpdus(t):
-    """An FPDU of an MTU in single octets, and the longest of all, longer than a receive buffer at the start"""
+    """
+    The device takes an FPDU of MTU size in single octets, and FPDUs longer than TCP's first receive buffer
+
+    The long ULPDUs have 64768 and 65535 octets; 65535 is the most that ULPDU_Length can say.
+    """
     conn = t.passive()
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, bytes(range(256)) * 6), sizes=1)
     conn.alive()
@@ -351,7 +360,7 @@ def long_fpdus(t):
 
 @row("OPT-21", alone=True)
 def alignment_counted(t):
-    """Segments that begin with an FPDU are counted, and those that do not"""
+    """The device counts the segments that it receives, and those of them that begin with an FPDU"""
     if t.place.path == "proxy" or not t.place.lossless:
         raise Skip("segments are not the peer's")
     conn = t.passive(recvs=128)
@@ -369,7 +378,7 @@ def alignment_counted(t):
         return [after[name] - before[name] for name in ("rx_fpdu", "rx_segs", "rx_aligned")]
 
     def expect(cuts, want, what):
-        # a slow machine may send something twice because it gets no answer
+        # on a slow machine TCP may send something twice, because the acknowledgment is late
         tries = [counted(cuts)]
         while want not in tries and len(tries) < 3:
             tries.append(counted(cuts))

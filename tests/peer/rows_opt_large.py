@@ -10,7 +10,7 @@ SIZE = 30000
 
 
 def long_ones(t, conn):
-    """Moves data as a Read Response, a Send and a Write; are there FPDUs longer than a segment?"""
+    """Moves data as a Read Response, a Send and a Write; returns whether an FPDU is longer than a segment."""
     data = t.rng.randbytes(SIZE)
     conn.ulp.set(mr=conn.mr, off=0, data=data)
     check(conn.peer.read(conn.stag, conn.addr, SIZE) == data, "data of a Read")
@@ -30,7 +30,7 @@ def short_segments(t):
 
 @row("MPA-64")
 def no_long_fpdus(t):
-    """The peer says that FPDUs need not fit in segments: no answer, and they do"""
+    """By default the device does not agree to FPDUs longer than a segment, and its FPDUs fit into segments"""
     short_segments(t)
     ulp = t.ulp()
     for word in (None, (4, 4)):
@@ -44,7 +44,7 @@ def no_long_fpdus(t):
 
 @row("MPA-64", alone=True)
 def long_fpdus_agreed(t):
-    """On a link that is set so: FPDUs longer than a segment for who says so too, unless it wants markers"""
+    """With large_fpdus on, FPDUs are longer than a segment if the peer agrees and does not want markers"""
     t.setting("large_fpdus", "on")
     short_segments(t)
     ulp = t.ulp()
@@ -62,7 +62,7 @@ def long_fpdus_agreed(t):
 
 @row("MPA-64", alone=True)
 def markers_one_way(t):
-    """On such a link that wants markers: it has them, and its own FPDUs are as long as they may"""
+    """With large_fpdus and markers on, the device receives markers and sends FPDUs longer than a segment"""
     t.setting("large_fpdus", "on")
     t.setting("markers", "on")
     short_segments(t)
@@ -77,7 +77,7 @@ def markers_one_way(t):
 
 @row("MPA-50", "MPA-51", "MPA-38")
 def long_and_spoiled(t):
-    """An FPDU over many segments: nothing of it is placed before it is whole, or if its CRC is wrong"""
+    """An FPDU of many segments is not placed before it is complete, nor if its CRC is wrong: Terminate 2/0/02"""
     conn = t.passive()
     data = t.rng.randbytes(60000)
     octets = conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, data))

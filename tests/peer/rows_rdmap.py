@@ -10,7 +10,7 @@ stated("ulp", "told: Documentation/user-guide.rst, Order and completion", "RDMAP
 
 @row("RDMAP-10", "RDMAP-33", "RDMAP-36", "RDMAP-41")
 def read_response(t):
-    """A Read of several segments: sink STag and offset are those of the Request"""
+    """A Read Response of several segments has the sink STag and offset of the Request, and the right data"""
     conn = t.passive()
     data = t.rng.randbytes(9000)
     conn.ulp.set(mr=conn.mr, off=3, data=data)
@@ -20,7 +20,7 @@ def read_response(t):
 
 @row("RDMAP-5", "RDMAP-6")
 def ignored_fields(t):
-    """Reserved bits, and an Invalidate STag where there is none to be, are not looked at"""
+    """The device ignores reserved bits, and the Invalidate STag of Sends without Invalidate"""
     conn = t.passive()
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"one", rsv=3, stag=conn.stag))
     conn.peer.put(fpdu.untagged(fpdu.SEND_SE, 0, 2, b"two", stag=conn.stag))

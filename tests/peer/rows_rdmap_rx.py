@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5040: received Terminates; what the peer's operations do and do not do."""
+"""RFC 5040: received Terminates, and the effects of the peer's operations."""
 import struct
 
 import fpdu
@@ -30,7 +30,10 @@ def reader(t, ulp=None, n=1, **how):
 
 
 def over(conn, count, layer, etype):
-    """After a received Terminate: no answer, the end, the event, and all posts complete in error."""
+    """
+    Checks what follows a received Terminate: no answer, the end of the connection, the event, and all
+    posts complete in error. Returns the statuses of the Reads by their numbers.
+    """
     conn.peer.expect_end()
     reported(conn, layer, etype)
     got = conn.poll(count)
@@ -40,7 +43,7 @@ def over(conn, count, layer, etype):
 
 @row("RDMAP-54", "RDMAP-57", "RDMAP-55", "RDMAP-78")
 def term_received(t):
-    """A Terminate of each kind, about a Read: nothing is answered, the event comes, the Read says what happened"""
+    """A received Terminate of each code, about a Read: no answer; the event and the Read's status show the error"""
     ulp = t.ulp()
     for term in TERMS:
         conn, (request,) = reader(t, ulp, recvs=2)
@@ -51,7 +54,7 @@ def term_received(t):
 
 @row("RDMAP-54", "RDMAP-78")
 def term_names_a_read(t):
-    """The Read that a returned header names, and no other, completes as refused"""
+    """Of three Reads, only the one that the header in a Terminate names completes with an access error"""
     ulp = t.ulp()
     for which in range(3):
         conn, requests = reader(t, ulp, 3, recvs=1)
@@ -64,7 +67,7 @@ def term_names_a_read(t):
 
 @row("RDMAP-54")
 def term_names_no_read(t):
-    """Returned headers of a Send, a Write, and a Read that is not there: no Read is to blame"""
+    """A Terminate with the header of a Send, a Write or an unknown Read: the outstanding Reads are flushed"""
     ulp = t.ulp()
     for bad in (fpdu.untagged(fpdu.SEND_INV, 0, 1, b"x", stag=5), fpdu.tagged(fpdu.WRITE, 0x500, 0, b"x"),
                 fpdu.read_request(9, 1, 0, 1, 0x500, 0), fpdu.read_request(0, 1, 0, 1, 0x500, 0)):
@@ -76,7 +79,7 @@ def term_names_no_read(t):
 
 @row("RDMAP-18", "RDMAP-6")
 def term_reserved_bits(t):
-    """Reserved bits and the Invalidate STag of a Terminate are not looked at"""
+    """The device ignores the reserved bits and the Invalidate STag of a Terminate"""
     conn, (request,) = reader(t, recvs=1)
     bits, head = term_headers(0, 1, request)
     conn.peer.put(fpdu.untagged(fpdu.TERM, 2, 1, struct.pack(">BBBB", 1, 2, bits | 0x1F, 0xFF) + head, stag=77,
@@ -86,7 +89,7 @@ def term_reserved_bits(t):
 
 @row("RDMAP-53", "RDMAP-54")
 def term_without_receives(t):
-    """A Terminate needs no receive, also in the middle of a Send and of a Read Response"""
+    """A Terminate needs no receive, also in the middle of a Send while a Read is outstanding"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp, recvs=0)
     conn.peer.put(fpdu.terminate(0, 2, 6))
@@ -100,7 +103,7 @@ def term_without_receives(t):
 
 @row("RDMAP-58")
 def term_invalid(t):
-    """Terminates that are none: an error, whose answer is not answered in turn"""
+    """Invalid Terminates: the device sends one Terminate (0/2/06, 1/2/03..05, 0/2/FF), and no answer to later ones"""
     ulp = t.ulp()
     good = fpdu.terminate(0, 2, 6)
     ends(t, (0, 2, 6), lambda c: fpdu.terminate(0, 2, 6, queue=0), ulp)
@@ -119,7 +122,7 @@ def term_invalid(t):
 
 @row("RDMAP-22", "RDMAP-29")
 def silent_operations(t):
-    """Writes and inbound Reads, also of nothing, complete nothing and take no receive"""
+    """The peer's Writes and Reads, also zero-length ones, cause no completion and take no receive"""
     conn = t.passive()
     for n in range(20):
         conn.peer.put_write(conn.stag, conn.addr + 100 * n, b"w" * 50)
@@ -134,7 +137,7 @@ def silent_operations(t):
 
 @row("RDMAP-34", "RDMAP-64", "RDMAP-33", "RDMAP-25")
 def nothing(t):
-    """A Read of nothing is answered, whatever its source; so is a Write of nothing let be"""
+    """The device answers a zero-length Read of any source, and accepts a zero-length Write to any STag"""
     conn = t.passive(recvs=0, access="l")
     for stag, offset in ((0xFFFFFFFF, 0), (0, 1 << 63), (conn.stag, 0), (conn.stag ^ 1, (1 << 64) - 1)):
         conn.peer.put_write(stag, offset)
@@ -146,7 +149,7 @@ def nothing(t):
 
 @row("RDMAP-10", "RDMAP-11", "RDMAP-12", "RDMAP-33", "RDMAP-41")
 def read_sizes(t):
-    """Reads of one octet up to the whole region, at odd offsets here and there; larger ones: see term_read"""
+    """Reads of 1 to 65536 octets at odd source and sink offsets get the right data (larger: term_read)"""
     conn = t.passive()
     data = t.rng.randbytes(65536)
     for at in range(0, 65536, 16384):
@@ -159,7 +162,7 @@ def read_sizes(t):
 
 @row("RDMAP-31", "RDMAP-39", "RDMAP-27", "RDMAP-37")
 def reads_in_order(t):
-    """As many Reads at once as IRD allows are answered one after the other, each whole"""
+    """As many Reads at once as IRD allows get whole Responses, in the order of the Requests"""
     conn = t.passive(ird=8)
     conn.ulp.set(mr=conn.mr, off=0, data=bytes(range(256)) * 64)
     for _ in range(5):
@@ -174,7 +177,7 @@ def reads_in_order(t):
 
 @row("RDMAP-43", "RDMAP-48", "RDMAP-45")
 def send_sizes(t):
-    """Sends of any size up to the receive's, also of nothing, complete in order with their length"""
+    """Sends of any size from 0 to the receive's size complete in order, with their length and data"""
     conn = t.passive(recvs=40, recv_len=6000)
     sizes = [0, 1, 0, 5999, 6000] + [t.rng.randrange(6001) for _ in range(35)]
     data = [t.rng.randbytes(size) for size in sizes]
@@ -187,7 +190,7 @@ def send_sizes(t):
 
 @row("RDMAP-46")
 def solicited(t):
-    """Who asks for solicited events only gets them for Sends with SE, who asks for all gets all"""
+    """If the ULP asks for solicited events only, only a Send with SE causes an event; otherwise each Send does"""
     conn = t.passive()
     for opcode, wish, want in ((fpdu.SEND, 1, 0), (fpdu.SEND_SE, 1, 1), (fpdu.SEND, 0, 1), (fpdu.SEND_SE, 0, 1)):
         conn.ulp.arm(cq=conn.cq, solicited=wish)
@@ -198,7 +201,10 @@ def solicited(t):
 
 
 def answered(t, ulp, term, *make, n=1):
-    """The device refuses the Responses make(conn, sink STag, sink offset) to a Read of 100 octets."""
+    """
+    Checks that the device refuses the last of the Responses make(conn, sink STag, sink offset) to a
+    Read of 100 octets with the Terminate term; n=0: without a Read.
+    """
     conn = t.passive(ulp=ulp, recvs=0)
     sink = (conn.stag, conn.addr)
     if n:
@@ -217,7 +223,7 @@ def answered(t, ulp, term, *make, n=1):
 
 @row("RDMAP-40", "RDMAP-82")
 def responses_refused(t):
-    """Responses that were not asked for, or to elsewhere, too long, too short: 0/2/06, 1/1/00, 1/1/01"""
+    """Read Responses: without a Read: Terminate 0/2/06; wrong STag: 1/1/00; wrong offset or length: 1/1/01"""
     ulp = t.ulp()
 
     def resp(stag=0, offset=0, size=100, last=True):

@@ -9,11 +9,11 @@ from rows import row
 from ulp import ERR, FLUSH, LOC_LEN_ERR, LOC_PROT_ERR, QP_ACCESS_ERR, QP_FATAL, QP_REQ_ERR, SQE, SUCCESS
 
 OTHER_PD = 7        # number of a protection domain that no queue pair is in
-BIG = 4 << 20       # more than the buffers on the way hold
+BIG = 4 << 20       # more than the buffers between the device and the peer hold
 
 
 def event_of(layer, etype):
-    """Waits for the asynchronous event of an error."""
+    """The number of the asynchronous event for an error."""
     return {1: QP_ACCESS_ERR, 2: QP_REQ_ERR}.get(etype, QP_FATAL) if layer < 2 else QP_FATAL
 
 
@@ -27,8 +27,8 @@ def reported(conn, layer, etype):
 
 def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, **how):
     """
-    The octets of make(conn) end the stream: a Terminate, FIN, the event, no octet in memory, and
-    every receive completes, the first one with status.
+    Checks that the ULPDU make(conn) ends the stream: a Terminate with this code, FIN, the event, no octet
+    in memory, and every receive completes, the first one with status.
     """
     conn = t.passive(ulp=ulp, recvs=recvs, **how)
     bad = make(conn)
@@ -42,17 +42,17 @@ def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, **how):
 
 
 def write(c, stag=0, offset=0, data=b"evil", **how):
-    """A Write, by the region's STag with other bits."""
+    """A Write to the region; stag is XORed into the region's STag, offset is added to its address."""
     return fpdu.tagged(fpdu.WRITE, c.stag ^ stag, c.addr + offset, data, **how)
 
 
 def read(c, stag=0, offset=0, size=4, **how):
-    """A Read Request likewise."""
+    """A Read Request for the region, with stag and offset as in write()."""
     return fpdu.read_request(1, 77, 1 << 40, size, c.stag ^ stag, c.addr + offset, **how)
 
 
 def send(queue=0, msn=1, data=b"x", opcode=fpdu.SEND, **how):
-    """A segment for a queue."""
+    """An untagged segment."""
     return fpdu.untagged(opcode, queue, msn, data, **how)
 
 
@@ -65,7 +65,7 @@ def other_region(c, access="lwr", pd=OTHER_PD):
 @row("RDMAP-13", "RDMAP-14", "RDMAP-15", "RDMAP-20", "RDMAP-26", "RDMAP-52", "RDMAP-77", "RDMAP-79", "RDMAP-80",
      "RDMAP-82")
 def term_tagged(t):
-    """Writes that can't be: 1/1/00..04, with segment length and DDP header"""
+    """Invalid Writes: Terminate 1/1/00..04, with the DDP Segment Length and the DDP header"""
     ulp = t.ulp()
     ends(t, (1, 1, 0), lambda c: write(c, stag=0x100), ulp)
     ends(t, (1, 1, 0), lambda c: write(c, stag=1), ulp)
@@ -78,7 +78,7 @@ def term_tagged(t):
 
 @row("RDMAP-13", "RDMAP-14", "RDMAP-15", "RDMAP-20", "RDMAP-52", "RDMAP-77", "RDMAP-79", "RDMAP-80", "RDMAP-82")
 def term_untagged(t):
-    """Segments for no buffer: 1/2/01..04 and 06, with segment length and DDP header"""
+    """Invalid untagged segments: Terminate 1/2/01..04 and 06, with the DDP Segment Length and the DDP header"""
     ulp = t.ulp()
     ends(t, (1, 2, 1), lambda c: send(queue=4), ulp)
     ends(t, (1, 2, 1), lambda c: send(queue=1 << 31), ulp)
@@ -91,7 +91,7 @@ def term_untagged(t):
 
 @row("RDMAP-44")
 def term_too_long(t):
-    """A Send longer than its buffer, at once or in its second segment: 1/2/05, and the receive says so"""
+    """A Send longer than its receive, in one segment or two: Terminate 1/2/05, the receive gets a length error"""
     ulp = t.ulp()
     ends(t, (1, 2, 5), lambda c: send(data=bytes(257)), ulp, status=LOC_LEN_ERR)
 
@@ -103,7 +103,7 @@ def term_too_long(t):
 
 @row("RDMAP-16", "RDMAP-20", "RDMAP-35", "RDMAP-83", "RDMAP-89", "RDMAP-90", "RDMAP-91", "RDMAP-92", "RDMAP-93")
 def term_read(t):
-    """Read Requests that can't be: 0/1/00..04, M=D=R=1, with the request"""
+    """Invalid Read Requests: Terminate 0/1/00..04, with M=D=R=1 and the Read Request header"""
     ulp = t.ulp()
     ends(t, (0, 1, 0), lambda c: read(c, stag=0x100), ulp)
     ends(t, (0, 1, 0), lambda c: read(c, stag=1), ulp)
@@ -116,16 +116,16 @@ def term_read(t):
 
 @row("RDMAP-16", "RDMAP-26", "RDMAP-82")
 def term_write_right(t):
-    """A Write to what may only be read: 0/1/02 with its DDP header and no more"""
+    """A Write to a region without remote write right: Terminate 0/1/02, DDP header but no RDMAP header"""
     ends(t, (0, 1, 2), write, t.ulp(), access="lr")
 
 
 @row("RDMAP-50", "RDMAP-88", "RDMAP-16")
 def term_invalidate(t):
     """
-    STags that the peer can't invalidate: 0/2/09 for unknown and plain ones, 0/1/09 for another domain's
+    STags that the peer can't invalidate: Terminate 0/2/09 (unknown or not invalidatable), 0/1/09 (other domain)
 
-    That good ones are invalidated is shown by iwt_ktest of selftests/kernel_verbs.sh (groups inval, errors).
+    The invalidation of other STags is tested by iwt_ktest in selftests/kernel_verbs.sh (groups inval, errors).
     """
     ulp = t.ulp()
     for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):
@@ -137,7 +137,7 @@ def term_invalidate(t):
 
 @row("RDMAP-4", "RDMAP-20", "RDMAP-87")
 def term_version(t):
-    """Any RDMAP version but 1, in every kind of message: 0/2/05"""
+    """An RDMAP version other than 1 in a Send, Write, Read Request or Terminate: Terminate 0/2/05"""
     ulp = t.ulp()
     for rv in (0, 2, 3):
         ends(t, (0, 2, 5), lambda c, v=rv: send(rv=v), ulp)
@@ -148,7 +148,7 @@ def term_version(t):
 
 @row("RDMAP-7", "RDMAP-20", "RDMAP-86")
 def term_opcode(t):
-    """Opcodes that don't belong to the T bit or the queue, and all that are not there: 0/2/06"""
+    """Undefined opcodes, and opcodes that do not belong to the T bit or the queue: Terminate 0/2/06"""
     ulp = t.ulp()
     for opcode in (12, 13, 14, 15):
         ends(t, (0, 2, 6), lambda c, o=opcode: send(opcode=o), ulp)
@@ -164,7 +164,7 @@ def term_opcode(t):
 
 @row("RDMAP-8", "RDMAP-20")
 def term_size(t):
-    """Read Requests of a wrong length: longer 1/2/05, shorter or without L 0/2/FF"""
+    """A Read Request that is too long: Terminate 1/2/05; too short or without L: Terminate 0/2/FF"""
     ulp = t.ulp()
     ends(t, (1, 2, 5), lambda c: read(c, more=b"x"), ulp)
     ends(t, (1, 2, 5), lambda c: read(c, more=bytes(600)), ulp)
@@ -175,7 +175,7 @@ def term_size(t):
 
 @row("RDMAP-85", "RDMAP-84")
 def term_first_check(t):
-    """Of several mistakes in a segment DDP's come first, then version, opcode and the rest of RDMAP"""
+    """Several errors in a segment: the device reports DDP errors first, then RDMAP version, opcode, and others"""
     ulp = t.ulp()
     ends(t, (1, 1, 4), lambda c: write(c, dv=0, rv=0, stag=0x100), ulp)
     ends(t, (1, 2, 6), lambda c: send(dv=3, rv=3, queue=9, opcode=15), ulp)
@@ -190,7 +190,7 @@ def term_first_check(t):
 
 @row("RDMAP-84")
 def term_first_segment(t):
-    """Of several bad segments the first is reported, at once and alone"""
+    """After several bad segments the device sends one Terminate, which reports the first of them"""
     conn = t.passive()
     first, second = write(conn, stag=0x100), read(conn, stag=0x100)
     conn.peer.send(conn.peer.frame(first, second) + conn.peer.frame(send(), crc_xor=1))
@@ -200,7 +200,7 @@ def term_first_segment(t):
 
 @row("RDMAP-16", "RDMAP-84")
 def term_behind_good(t):
-    """What is good before a bad segment is done: a Send, a Write, a Read; then the Terminate"""
+    """The device performs the Send, Write and Read before a bad Read Request, then sends Terminate 0/1/00"""
     conn = t.passive()
     bad = fpdu.read_request(2, 77, 0, 4, conn.stag ^ 0x100, conn.addr)
     conn.peer.put(send(data=b"one"), fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"two"), read(conn, size=3))
@@ -213,7 +213,7 @@ def term_behind_good(t):
 
 @row("RDMAP-15", "RDMAP-77")
 def term_of_mpa(t):
-    """A wrong CRC: 2/0/02, without headers"""
+    """A wrong CRC: Terminate 2/0/02, without headers"""
     conn = t.passive()
     conn.peer.put(send(), crc_xor=0x80)
     conn.peer.expect_term(2, 0, 2)
@@ -223,7 +223,7 @@ def term_of_mpa(t):
 
 @row("RDMAP-15", "RDMAP-19", "RDMAP-81", "RDMAP-80", "RDMAP-20")
 def term_local(t):
-    """Memory that the upper layer may not send from, or receive into: 0/0, without headers, the request says why"""
+    """The ULP may not use the memory of a Send or receive: Terminate 0/0/00 without headers, LOC_PROT_ERR"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp, recvs=0)
     conn.post("send", wr=1, sge="%d:0:5000" % conn.mr)
@@ -245,7 +245,7 @@ def term_local(t):
 
 
 def big(conn, access="lr"):
-    """A region that does not fit into the buffers on the way, and a peer that reads little at a time."""
+    """A region larger than the buffers between device and peer, and a peer that reads little at a time."""
     narrow(conn)
     number = conn.ulp.new()
     mem = conn.ulp.mr(mr=number, len=BIG, access=access, fill=0x5A)
@@ -263,7 +263,7 @@ def wide(conn):
 
 
 def until_term(conn, first):
-    """The octets before a Terminate, which keeps its place. No segment is the last of its message."""
+    """Counts the octets before a Terminate, and leaves it to be read. No segment may be the last of its message."""
     done, seg = 0, first
     wide(conn)
     while seg.opcode != fpdu.TERM:
@@ -276,7 +276,7 @@ def until_term(conn, first):
 
 @row("RDMAP-17")
 def term_half_read(t):
-    """A region that goes away in the middle of a Read: 0/1/00, and the request shows what is left"""
+    """A region is deregistered in the middle of a Read: Terminate 0/1/00, whose Read header shows what is left"""
     conn = t.passive(recvs=0)
     equal(conn.peer.read(conn.stag, conn.addr, 10), conn.memory(0, 10), "a Read before")
     number, addr, stag = big(conn)
@@ -293,7 +293,7 @@ def term_half_read(t):
 
 @row("RDMAP-56", "RDMAP-81")
 def term_half_send(t):
-    """A region that goes away in the middle of a Send: the Terminate comes between two FPDUs, and is the last"""
+    """A region is deregistered in the middle of a Send: Terminate 0/0/00 between two FPDUs, then FIN"""
     conn = t.passive(recvs=0)
     number, _, _ = big(conn)
     conn.post("send", wr=9, sge="%d:0:%d" % (number, BIG))
@@ -308,7 +308,7 @@ def term_half_send(t):
 
 @row("RDMAP-37", "RDMAP-76")
 def term_too_many_reads(t):
-    """As many Reads as IRD says, one of them being answered; one more: 1/2/02"""
+    """As many Reads as IRD allows are answered; one more while the first is being answered: Terminate 1/2/02"""
     conn = t.passive(ird=3, recvs=0)
     _, addr, stag = big(conn)
     for turn in range(3):
@@ -327,7 +327,7 @@ def term_too_many_reads(t):
 
 @row("RDMAP-55", "RDMAP-78")
 def term_flushes(t):
-    """With a Terminate, all that is outstanding completes in error and in order, and so does what is posted later"""
+    """After a Terminate all outstanding requests are flushed in order, and so are requests posted later"""
     conn = t.passive(recvs=4)
     for wr in range(3):
         conn.post("read", wr=wr, sge="%d:%d:10" % (conn.mr, wr), stag=1, raddr=0)

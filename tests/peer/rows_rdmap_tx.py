@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5040: the upper layer's operations on the wire, their order, when they complete."""
+"""RFC 5040: the upper layer's operations on the wire, their order and their completion."""
 import fpdu
 from outcome import check, equal
 from rows import row
@@ -23,7 +23,7 @@ def filled(t, conn, size=20000):
 @row("RDMAP-1", "RDMAP-2", "RDMAP-3", "RDMAP-4", "RDMAP-5", "RDMAP-6", "RDMAP-21", "RDMAP-42", "RDMAP-24", "RDMAP-25",
      "RDMAP-48", "RDMAP-49", "RDMAP-73")
 def headers(t):
-    """Writes and all Sends: every octet of the first segment's headers, one message each"""
+    """Writes and all kinds of Send: every header octet of the first segment is right, each is one message"""
     conn = t.passive(recvs=0)
     data = filled(t, conn)
     msn = 0
@@ -49,7 +49,7 @@ def headers(t):
 
 @row("RDMAP-3", "RDMAP-8", "RDMAP-9", "RDMAP-28", "RDMAP-32", "RDMAP-12", "RDMAP-6", "RDMAP-11")
 def read_requests(t):
-    """Read Requests, octet for octet; sink and source at odd offsets"""
+    """Every octet of the device's Read Requests is right, with sink and source at odd offsets"""
     conn = t.passive(recvs=0)
     local = conn.ulp.mr(mr=conn.ulp.new(), len=70000, access="l", off=3)
     number = conn.ulp.number + 999
@@ -67,7 +67,7 @@ def read_requests(t):
 
 @row("RDMAP-23", "RDMAP-30", "RDMAP-47", "RDMAP-66", "RDMAP-68", "RDMAP-63", "RDMAP-73", "RDMAP-24")
 def submission_order(t):
-    """A mixture of operations leaves as it was posted, and completes so, whenever the Reads are answered"""
+    """Mixed operations are sent and completed in the order of posting, also if Reads are answered late"""
     conn = t.passive(recvs=0, ord=16)
     filled(t, conn)
     kinds = {"send": (fpdu.SEND, WC_SEND), "write": (fpdu.WRITE, WC_WRITE), "read": (fpdu.READ_REQ, WC_READ)}
@@ -100,7 +100,7 @@ def submission_order(t):
 
 @row("RDMAP-38", "RDMAP-71", "RDMAP-72", "RDMAP-27", "RDMAP-40")
 def read_completes(t):
-    """A Read completes with the last segment of its Response, and nothing else is needed"""
+    """A Read completes when the last octet of its Response arrives, not before, and needs nothing else"""
     conn = t.passive(recvs=0)
     conn.post("read", wr=7, sge="%d:101:3000" % conn.mr, stag=9, raddr=5)
     seg = conn.peer.segment()
@@ -119,7 +119,7 @@ def read_completes(t):
 
 @row("RDMAP-63", "RDMAP-72")
 def responses_in_order(t):
-    """Responses to several Reads, in one piece: each completes in its turn with its data"""
+    """The Responses to eight Reads come together: the Reads complete in order, each with its data"""
     conn = t.passive(recvs=0, ord=8)
     for wr in range(8):
         conn.post("read", wr=wr, sge="%d:%d:%d" % (conn.mr, 4000 * wr, 500 * wr), stag=9, raddr=0)
@@ -134,7 +134,7 @@ def responses_in_order(t):
 
 @row("RDMAP-65")
 def fence(t):
-    """What is posted with a fence waits for the Reads before it; what is not does not"""
+    """A request with a fence waits for the Reads before it; a request without a fence does not wait"""
     conn = t.passive(recvs=0)
     for op, opcode in (("send", fpdu.SEND), ("write", fpdu.WRITE), ("read", fpdu.READ_REQ)):
         conn.post("read", wr=1, sge="%d:0:10" % conn.mr, stag=9, raddr=0)
@@ -155,7 +155,7 @@ def fence(t):
 
 @row("RDMAP-74", "RDMAP-75")
 def ord_kept(t):
-    """Never more Reads outstanding than ORD, which what is posted behind waits for"""
+    """The device never has more Reads outstanding than ORD; the requests posted after them wait"""
     for depth in (1, 2, 5):
         conn = t.passive(recvs=0, ord=depth, ird=7)
         got = conn.query()
@@ -175,7 +175,7 @@ def ord_kept(t):
 
 @row("RDMAP-74")
 def depths(t):
-    """IRD and ORD: what a device can, what a queue pair has, what the peer asks and grants"""
+    """IRD and ORD of the device are at least 16; those of a queue pair fit the ULP's and the peer's values"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     device = ulp.device()
@@ -189,7 +189,7 @@ def depths(t):
 
 @row("RDMAP-67")
 def completes_when_sent(t):
-    """Sends that TCP has not taken are not complete; with the peer reading again all are"""
+    """Sends that TCP has not taken do not complete; after the peer reads again, all Sends complete"""
     conn = t.passive(recvs=0)
     narrow(conn)
     number = conn.ulp.new()
@@ -209,7 +209,7 @@ def completes_when_sent(t):
 
 @row("RDMAP-62", "RDMAP-45")
 def write_then_send(t):
-    """When a Send completes, the Writes before it are there: many times, in one stream"""
+    """When a Send completes, the Writes before it are in memory (60 Sends in one stream)"""
     conn = t.passive(recvs=60)
     data = [t.rng.randbytes(t.rng.choice((1, 900, 1000))) for _ in range(60)]
     octets = b""
@@ -225,7 +225,7 @@ def write_then_send(t):
 
 @row("RDMAP-64", "RDMAP-69", "RDMAP-31")
 def write_then_read(t):
-    """A Read brings what was written before it: 2000 times, four at a time, in one write or in pieces"""
+    """A Read returns what the Write before it wrote (2000 Reads, four at a time, in one write or in pieces)"""
     conn = t.passive(ird=4)
     for turn in range(500):
         data = [t.rng.randbytes(40 + n) for n in range(4)]
@@ -241,7 +241,7 @@ def write_then_read(t):
 
 @row("RDMAP-62", "RDMAP-64", "RDMAP-39")
 def send_then_read(t):
-    """The Response to a Read behind a Send does not come before the Send has been delivered"""
+    """The Response to a Read after a Send does not come before the Send has been delivered"""
     conn = t.passive(recvs=20)
     for n in range(20):
         octets = conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), b"s" * 100))
@@ -253,7 +253,7 @@ def send_then_read(t):
 
 @row("RDMAP-70", "RDMAP-61")
 def sends_overtake_reads(t):
-    """While a Read waits for a peer that takes nothing, Sends of both sides complete"""
+    """The peer's Sends complete while its Read waits; the device's Send completes before the peer reads it"""
     conn = t.passive()
     conn.post("send", wr=77, sge="%d:0:10" % conn.mr)
     equal(conn.poll()[0][:2], (77, SUCCESS), "a Send that the peer has not looked at")

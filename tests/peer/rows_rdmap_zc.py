@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5040 5.5: the upper layer may use memory again when TCP refers to it no more (zero copy)."""
+"""RFC 5040 5.5, zero copy: the upper layer may use memory again when TCP no longer refers to it."""
 import os
 import subprocess
 
@@ -8,7 +8,7 @@ from outcome import Skip, check, equal
 from rows import row
 from ulp import FLUSH, SUCCESS
 
-SIZE = 1200     # one segment: without acknowledgments no other may follow
+SIZE = 1200     # one segment: without an acknowledgment TCP perhaps sends no second one
 RECVS = 8       # receive buffers that a connection begins with
 
 
@@ -42,7 +42,7 @@ def no_data(t):
 
 
 def prepare(t, zerocopy="always", **how):
-    """A connection without CRC, on a link that copies nothing."""
+    """A connection without CRC, on a link with this value of the setting zerocopy."""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("packets can't be withheld here")
     if os.path.exists("/sys/kernel/realtime"):
@@ -66,7 +66,7 @@ def arrives(conn, data):
 
 
 def unacknowledged(t, *wrs):
-    """Writes that arrive, and are not complete until the plug that is returned, too, is pulled."""
+    """Posts Writes: the first one arrives, and none completes before the plug, which is returned, is pulled."""
     conn = prepare(t)
     plug = no_acks(t)
     for wr in wrs:
@@ -77,7 +77,7 @@ def unacknowledged(t, *wrs):
 
 
 def all_complete(conn):
-    """Checks completions of three Writes, 101 and so on, and of all receive buffers."""
+    """Checks completions of three Writes (101, 102, 103) and of all receive buffers."""
     got = conn.poll(3 + RECVS)
     writes = [wc for wc in got if wc.wr > 100]
     equal([wc.wr for wc in writes], [101, 102, 103], "order")
@@ -86,7 +86,7 @@ def all_complete(conn):
 
 @row("RDMAP-67", alone=True)
 def copied(t):
-    """Without zero copy a Write is complete as soon as TCP has it, acknowledged or not"""
+    """Without zero copy a Write completes as soon as TCP has its octets, also if they are not acknowledged"""
     conn = prepare(t, "off")
     before = t.counters()["tx_zerocopy"]
     no_acks(t)
@@ -98,7 +98,7 @@ def copied(t):
 
 @row("RDMAP-67", "RDMAP-68", alone=True)
 def acknowledged(t):
-    """With it a Write is complete when it was acknowledged, and what is behind it is not before"""
+    """With zero copy a Write completes only after it was acknowledged, and later requests complete after it"""
     conn = prepare(t)
     before = t.counters()["tx_zerocopy"]
     plug = no_acks(t)
@@ -116,7 +116,7 @@ def acknowledged(t):
 
 @row("RDMAP-67", alone=True)
 def unsignalled(t):
-    """A completion stands for those before it that were not asked for: not before they were acknowledged"""
+    """A completion also stands for unsignalled Writes before it: it comes only after their acknowledgment"""
     conn = prepare(t)
     plug = no_acks(t)
     write(conn, 1, flags="u")
@@ -129,7 +129,7 @@ def unsignalled(t):
 
 @row("RDMAP-67", alone=True)
 def deregistered(t):
-    """A region that goes while TCP has its memory: the memory stays, and arrives"""
+    """A region is deregistered while TCP refers to its memory: the memory stays, and the Write arrives"""
     conn = prepare(t)
     plug = no_data(t)
     write(conn, 1)
@@ -142,7 +142,7 @@ def deregistered(t):
 
 @row("RDMAP-68", alone=True)
 def reset_takes_back(t):
-    """An error of the queue pair while nothing is acknowledged: all is completed, in order, the peer is reset"""
+    """The queue pair goes to the error state with unacknowledged Writes: all completes in order, the peer gets RST"""
     conn, plug = unacknowledged(t, 101, 102, 103)
     conn.ulp.modify(id=conn.id, state=6)
     all_complete(conn)
@@ -152,7 +152,7 @@ def reset_takes_back(t):
 
 @row("RDMAP-68", alone=True)
 def lost(t):
-    """A reset by the peer while nothing is acknowledged: all is completed, in order"""
+    """The peer resets the connection while Writes are unacknowledged: all requests complete, in order"""
     conn, plug = unacknowledged(t, 101, 102, 103)
     plug.pull()
     conn.peer.rst()
@@ -162,7 +162,7 @@ def lost(t):
 
 @row("RDMAP-67", alone=True)
 def destroyed(t):
-    """A queue pair and its process go while nothing is acknowledged: the connection is reset"""
+    """The process of a queue pair ends while a Write is unacknowledged: the device resets the connection"""
     conn, plug = unacknowledged(t, 1)
     conn.ulp.close()
     plug.pull()
@@ -171,7 +171,7 @@ def destroyed(t):
 
 @row("RDMAP-68", alone=True)
 def closed_in_order(t):
-    """A graceful close: FIN, once everything was acknowledged"""
+    """A graceful close: the Write completes only after its acknowledgment, and the peer gets FIN"""
     conn = prepare(t)
     plug = no_acks(t)
     write(conn, 1)

@@ -24,7 +24,7 @@ def write(stag, addr, data):
 
 @row("SEC-3")
 def streams_apart(t):
-    """What one stream does wrong ends that stream, and no other of the same process and domain"""
+    """An error on one stream ends that stream, and no other of the same process and protection domain"""
     ulp = t.ulp()
     good = t.passive(ulp=ulp)
     for ulpdu, code in ((write(1, 0, b"x"), (1, 1, 0)), (fpdu.untagged(15, 0, 1), (0, 2, 6)),
@@ -42,7 +42,7 @@ def streams_apart(t):
 
 @row("SEC-4", "SEC-5")
 def domains(t):
-    """Streams with a domain each: regions of the other one are 1/1/02, 0/1/03, 0/1/09"""
+    """Access to a region of another protection domain: Terminate 1/1/02 (Write), 0/1/03 (Read), 0/1/09 (invalidate)"""
     ulp = t.ulp()
     other = t.passive(ulp=ulp, domain=1)
     at, stag = other.addr, other.stag
@@ -52,7 +52,7 @@ def domains(t):
         other.untouched()
     no((1, 1, 2), write(stag, at, b"mine"))
     no((0, 1, 3), fpdu.read_request(1, 77, 0, 4, stag, at))
-    # the check of the owner precedes the check whether anybody may invalidate it
+    # the device checks a region's domain before it checks whether the region can be invalidated
     for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):
         no((0, 1, 9), fpdu.untagged(opcode, 0, 1, b"", stag=stag))
     other.peer.put(write(stag, at, b"mine"))
@@ -62,7 +62,7 @@ def domains(t):
 
 @row("SEC-5")
 def domain_before_bounds(t):
-    """That a region is of another domain is found before where its bounds are"""
+    """The device checks a region's protection domain before its bounds: Terminate 1/1/02 and 0/1/03"""
     ulp = t.ulp()
     other = t.passive(ulp=ulp, domain=1)
     addr, stag = other.addr, other.stag
@@ -73,7 +73,7 @@ def domain_before_bounds(t):
 
 @row("SEC-25")
 def shared_region(t):
-    """A region that two streams use can't be invalidated by the peer of one: 0/2/09"""
+    """A peer can't invalidate a region that streams of one domain share: Terminate 0/2/09"""
     ulp = t.ulp()
     one = t.passive(ulp=ulp)
     stag = one.stag
@@ -90,7 +90,7 @@ OFF, SIZE = 1001, 9003      # across page borders, and not aligned
 
 @row("SEC-8")
 def write_bounds(t):
-    """Writes at every border of a region: up to it, and not one octet beyond"""
+    """Writes up to each bound of a region are placed; a Write one octet beyond: Terminate 1/1/01"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     addr, stag, _ = region(conn, OFF, SIZE, access="lwr")
@@ -116,7 +116,7 @@ def write_bounds(t):
 
 @row("SEC-8")
 def later_segment(t):
-    """A Write of several segments, the last of which leaves the region: 1/1/01, and that one placed nowhere"""
+    """The last segment of a Write leaves the region: Terminate 1/1/01; only the segments before it are placed"""
     conn = t.passive()
     addr, stag, _ = region(conn, OFF, SIZE, access="lwr")
     parts = list(fpdu.segments(fpdu.WRITE, stag, addr, b"w" * (SIZE + 1), 1000))
@@ -131,7 +131,7 @@ def later_segment(t):
 
 @row("SEC-8")
 def read_bounds(t):
-    """Reads at every border of a region: up to it, and not one octet beyond"""
+    """Reads up to each bound of a region are answered; a Read one octet beyond: Terminate 0/1/01"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     data = t.rng.randbytes(len(conn.memory()))
@@ -148,7 +148,7 @@ def read_bounds(t):
 
 @row("SEC-8")
 def response_bounds(t):
-    """Read Responses that go beside what the Read asked for: 1/1/00, 1/1/01, nothing placed"""
+    """A Read Response that leaves the Read's sink: Terminate 1/1/01; with another STag: 1/1/00; nothing is placed"""
     ulp = t.ulp()
     for stag, at, size, code in ((0, -1, 1, 1), (0, 100, 1, 1), (0, 0, 101, 1), (0, 1, 100, 1), (0, -50, 100, 1),
                                  (1, 0, 100, 0), (256, 0, 100, 0)):
@@ -165,7 +165,7 @@ def response_bounds(t):
 
 @row("SEC-9")
 def revoked(t):
-    """Writes and Reads of a region that is gone: 1/1/00, 0/1/00; so is the rest of a message"""
+    """A Write (or its second segment) to a deregistered region: Terminate 1/1/00; a Read: Terminate 0/1/00"""
     ulp = t.ulp()
 
     def gone(conn, first=()):
@@ -197,7 +197,7 @@ def revoked(t):
 
 @row("SEC-9")
 def revoked_at_full_rate(t):
-    """Deregistration under a flood of Writes: when it has returned, no octet changes any more"""
+    """A region is deregistered during a flood of Writes: no octet changes after deregistration has returned"""
     ulp = t.ulp()
     for _ in range(4):
         conn = t.passive(ulp=ulp)
@@ -231,7 +231,7 @@ def revoked_at_full_rate(t):
 
 @row("SEC-14")
 def write_only(t):
-    """A region without the right to read: Reads are 0/1/02, but for those of nothing; and the reverse"""
+    """Reads without the read right, except zero-length ones, and Writes without the write right: Terminate 0/1/02"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp, access="lw")
     equal(conn.peer.read(conn.stag, conn.addr, 0), b"", "Read of nothing")
@@ -246,7 +246,7 @@ def write_only(t):
 
 @row("SEC-7")
 def stags(t):
-    """STags are spread over 32 bits, without a pattern, and do not come again soon"""
+    """STags are spread over 32 bits, have no pattern, and are not reused soon"""
     conn = t.passive()
     n, got = 1000, []
     for turn in range(n):

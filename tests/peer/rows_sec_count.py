@@ -56,7 +56,7 @@ def terminated(conn, code=None):
 
 @row("MPA-89", "SEC-24", alone=True)
 def crc_errors_counted(t):
-    """A wrong CRC is counted as such alone"""
+    """A wrong CRC is counted as a CRC error, and as no other error"""
     with counted(t, rx_crc_err=1, term_tx=1, conn_passive=1):
         conn = t.passive()
         conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"bad"), crc_xor=1)
@@ -67,7 +67,7 @@ def crc_errors_counted(t):
 
 @row("DDP-70", "SEC-24", alone=True)
 def protocol_errors_counted(t):
-    """Headers that are wrong are violations of the protocol, not of access"""
+    """Segments with wrong headers are counted as protocol errors, and not as access errors"""
     ulp = t.ulp()
     for bad, code in ((fpdu.untagged(fpdu.SEND, 0, 2, b"bad"), (1, 2, 3)),
                       (fpdu.untagged(0xF, 0, 1, b"bad"), (0, 2, 6)),
@@ -80,7 +80,7 @@ def protocol_errors_counted(t):
 
 @row("DDP-70", "SEC-24", alone=True)
 def access_errors_counted(t):
-    """Access to memory that a peer may not have, by Write, Read and Send with Invalidate"""
+    """Writes and Reads of memory that the peer may not access are counted as access errors"""
     ulp = t.ulp()
     for bad in (lambda c: fpdu.tagged(fpdu.WRITE, c.stag ^ 0x100, c.addr, b"bad"),
                 lambda c: fpdu.tagged(fpdu.WRITE, c.stag, c.addr - 1, b"bad"),
@@ -93,7 +93,7 @@ def access_errors_counted(t):
 
 @row("DDP-70", "SEC-24", alone=True)
 def own_errors_not_counted(t):
-    """A receive buffer that is none is the program's own fault: the peer has violated nothing"""
+    """A receive with an invalid buffer is the program's own error: no error of the peer is counted"""
     with counted(t, term_tx=1, conn_passive=1):
         conn = t.passive(recvs=0)
         conn.recv(n=1, wr=5, sge="%d:0:100:1" % conn.mr)
@@ -104,7 +104,7 @@ def own_errors_not_counted(t):
 
 @row("RDMAP-78", "SEC-24", alone=True)
 def terminates_counted(t):
-    """A Terminate of the peer"""
+    """A Terminate from the peer is counted"""
     with counted(t, term_rx=1, conn_passive=1):
         conn = t.passive()
         conn.peer.put(fpdu.terminate(0, 2, 0xFF))
@@ -123,7 +123,7 @@ def overruns_counted(t):
 
 @row("EMPA-31", "MPA-88", "SEC-24", alone=True)
 def failures_counted(t):
-    """Connections that are tried again, accepted, rejected, and that fail, of an initiator"""
+    """The device counts an initiator's connections that are tried again, accepted, rejected, or fail"""
     if t.place.path == "proxy":
         raise Skip("the proxy's own connection does not fail")
     ulp, failed = t.ulp(), ("CONNECT_ERROR", "REJECTED", "UNREACHABLE")
@@ -156,7 +156,7 @@ def failures_counted(t):
 
 @row("MPA-66", "MPA-58", "SEC-24", alone=True)
 def bad_requests_counted(t):
-    """Requests that are improper, cannot be served, and that the program rejects"""
+    """The device counts improper Requests, and Requests that it can't serve or that the program rejects"""
     ulp = t.ulp()
     number, port = t.listener(ulp)
     for octets in (b"GET / HTTP/1.1\r\nHost: there\r\n\r\n", mpa.frame(mpa.REP, mpa.C, 1),
@@ -193,7 +193,7 @@ def details(t, kind, **match):
     for _ in range(20):
         if got:
             break
-        # the core's list lacks an object if others go while the list is made
+        # the core's list lacks an object if others are destroyed while the core makes the list
         time.sleep(0.05)
         got, said = objects(t, kind, match)
     check(len(got) == 1, "one %s wanted that is %s:" % (kind, match), got, said)
@@ -202,7 +202,11 @@ def details(t, kind, **match):
 
 @row("SEC-24")
 def resource_details(t):
-    """What "rdma -dd resource show" says of a queue pair, a completion queue and a region, up to its end"""
+    """
+    The command "rdma -dd resource show" shows the state of queue pair, completion queue and region
+
+    It shows queue pair and completion queue also after the end of the stream.
+    """
     t.only("iw_tcp")
     conn = t.passive()
     pid = conn.ulp.proc.pid
@@ -227,7 +231,7 @@ def resource_details(t):
 
 @row("SEC-31", "SEC-24", alone=True)
 def evictions_counted(t):
-    """Silent connections above a listener's bound are evicted and counted, and not more than these"""
+    """The device evicts and counts the silent connections above a listener's bound, and no more than these"""
     t.only("iw_tcp")
     if not t.place.lossless:
         raise Skip("which peers have ended is not known for certain")
@@ -236,7 +240,7 @@ def evictions_counted(t):
     where = (t.place.there, listener[1])
     silent = [t.keep(Peer(socket.create_connection(where, 60))) for _ in range(LEAST_BOUND + more)]
     until, evicted, late = time.monotonic() + 60, 0, 0
-    # a slow machine may end some by their deadline, before there are too many
+    # on a slow machine some may reach their deadline before there are too many
     while evicted + late < more:
         check(time.monotonic() < until, "only %d of %d were evicted" % (evicted, more))
         evicted, late = (t.counters()[name] - was[name] for name in ("conn_evicted", "conn_timeout"))

@@ -38,7 +38,7 @@ stated("host", "XFRM (ESP and tunnels) below TCP", "SEC-28")
 
 @row("SEC-6")
 def no_windows(t):
-    """STags of one stream alone do not exist: there are no memory windows"""
+    """The device has no memory windows (EOPNOTSUPP), so there are no STags for one stream alone"""
     conn = t.passive()
     equal(conn.ulp.device()["mw"], 0, "windows")
     for kind in (1, 2):
@@ -47,7 +47,7 @@ def no_windows(t):
 
 @row("SEC-17")
 def no_shared_receives(t):
-    """Shared receive queues do not exist, so no stream can take another's buffers"""
+    """The device has no shared receive queues (EOPNOTSUPP): no stream can take another stream's buffers"""
     ulp = t.ulp()
     one, two = t.passive(ulp=ulp, recvs=2), t.passive(ulp=ulp, recvs=2)
     equal(ulp.device()["srq"], 0, "shared queues")
@@ -65,7 +65,7 @@ def no_shared_receives(t):
 
 @row("SEC-20")
 def completions_lost(t):
-    """A completion queue that overflows: events, its stream ends (0/0/00), and those with other queues go on"""
+    """A completion queue overflows: two events, its stream ends (Terminate 0/0/00), and other streams go on"""
     ulp = t.ulp()
     other = t.passive(ulp=ulp)
     conn = t.passive(ulp=ulp, depth=4, recvs=32, recv_len=16)
@@ -90,13 +90,13 @@ def completions_lost(t):
 
 @row("SEC-22")
 def read_flood(t):
-    """A peer that has more Reads under way than agreed: 1/2/02 for it, nothing for others"""
+    """A peer has more Reads outstanding than agreed: its stream gets Terminate 1/2/02, other streams go on"""
     ulp = t.ulp()
     other = t.passive(ulp=ulp)
     conn = t.passive(ulp=ulp, word=(4, 4), ird=4)
     ird = conn.reply.words()[0] & 0x3FFF
     check(0 < ird <= 4, "IRD of the Reply:", ird)
-    # nobody reads the Responses, so requests pile up until there is one too many
+    # the peer does not read the Responses, so Reads wait until there is one too many
     asked = [fpdu.read_request(conn.peer.next(1), 77, 1 << 40, 65536, conn.stag, conn.addr) for _ in range(400)]
     conn.peer.put(*asked)
     other.alive()
@@ -114,7 +114,7 @@ def read_flood(t):
 
 
 def free_memory():
-    """Free octets of this machine; MemFree does not include those that processors keep."""
+    """Free memory of this machine in octets, with what processors keep, which MemFree does not include."""
     with open("/proc/sys/vm/stat_refresh", encoding="ascii") as refresh:
         refresh.read()
     with open("/proc/zoneinfo", encoding="ascii") as lines:
@@ -123,7 +123,7 @@ def free_memory():
 
 
 def pass_by(conn, *sizes):
-    """Writes that are received at once: they use up the memory in which the device frames."""
+    """The device sends Writes, which the peer takes at once: they use up the memory in which the device frames."""
     for size in sizes:
         conn.post("write", wr=1, sge="%d:0:%d" % (conn.mr, size), stag=1, raddr=0)
     left = sum(sizes)
@@ -150,7 +150,11 @@ def short_answers(conns, mover, places):
 
 @row("SEC-22", alone=True)
 def short_answers_held(t):
-    """Answers to short Reads that are never acknowledged keep little more memory than TCP counts"""
+    """
+    480 unacknowledged answers to short Reads hold less than 6 MiB of memory
+
+    TCP has counted about a tenth of this. At the end the peer acknowledges the answers, and all are right.
+    """
     ulp = t.ulp()
     mover = t.passive(ulp=ulp)
     listener = t.listener(ulp)
@@ -170,7 +174,7 @@ def short_answers_held(t):
 
 @row("SEC-23")
 def read_limits(t):
-    """IRD is what the upper layer says, up to the device's limit; one Read more, or any at 0: 1/2/02"""
+    """IRD and ORD are at most the device's limits; a Read while IRD is 0: Terminate 1/2/02"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp, word=(0x3FFE, 0x3FFE), ird=255, ord=255)
     most = ulp.device()
@@ -184,7 +188,7 @@ def read_limits(t):
 
 @row("SEC-24", alone=True)
 def slow_paths(t):
-    """FPDUs that are tiny, or begin within segments, show in the counters"""
+    """The counters show FPDUs that are tiny, and FPDUs that begin within segments"""
     if t.place.link != "iw_tcp" or t.place.path != "direct" or not t.place.lossless:
         raise Skip("segments are counted as the peer sends them")
     conn = t.passive()
@@ -216,7 +220,7 @@ def write_of_nothing():
 
 @row("SEC-26")
 def not_ones_own(t):
-    """Memory that a process may not write, or has not, can't be registered for writing: EFAULT, EINVAL"""
+    """Read-only memory can't be registered for writing (EFAULT), nor remote without local write right (EINVAL)"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     for access in ("lw", "l", "lwr"):
@@ -234,7 +238,7 @@ def not_ones_own(t):
 
 @row("SEC-27")
 def fair_share(t):
-    """A process without privilege registers as much as RLIMIT_MEMLOCK permits"""
+    """A process without privilege can register no more memory than RLIMIT_MEMLOCK permits"""
     command = t.place.ulp
     less = ["prlimit", "--memlock=262144:262144", "setpriv", "--inh-caps=-ipc_lock", "--bounding-set=-ipc_lock"]
     ulp = t.keep(Ulp(command[:-1] + less + command[-1:]))
@@ -257,7 +261,7 @@ def fair_share(t):
 
 @row("SEC-31", alone=True)
 def half_open(t):
-    """Silent connections to a listener are bounded in number, and the honest are served (in time: startup.sh)"""
+    """Silent connections to a listener are limited in number, and honest peers are served (time: startup.sh)"""
     if not t.place.lossless:
         raise Skip("which peers have ended is not known for certain")
     ulp = t.ulp()
@@ -266,7 +270,7 @@ def half_open(t):
     silent = [t.keep(Peer(socket.create_connection((t.place.there, listener[1]), 60))) for _ in range(many)]
     for turn in range(3):
         t.passive(ulp=ulp, listener=listener).alive()
-    # without those that the timer ends; the least bound is 128
+    # connections that the timer ends do not count; the least bound is 128
     until, ended, late = time.monotonic() + 60, 0, 0
     while ended - late < many - 140:
         check(time.monotonic() < until, "only %d of %d have been ended, %d of them by time" % (ended, many, late))
@@ -285,7 +289,7 @@ def short(opcode):
 
 @row("SEC-33")
 def lengths_of_fpdus(t):
-    """ULPDU_Length of less than the header, of each kind of segment: 1/0/00"""
+    """A ULPDU_Length of less than the DDP header, in each kind of segment: Terminate 1/0/00"""
     ulp = t.ulp()
     for opcode in (fpdu.WRITE, fpdu.READ_REQ, fpdu.READ_RESP, fpdu.SEND, fpdu.SEND_INV, fpdu.TERM):
         header = 14 if opcode in (fpdu.WRITE, fpdu.READ_RESP) else 18
@@ -299,14 +303,14 @@ def lengths_of_fpdus(t):
 
 @row("SEC-33")
 def lengths_of_frames(t):
-    """PD_Length of more than 512 in a Request: closed; of 512, which the ULP can't be given: refused"""
+    """A Request with PD_Length above 512: the device closes; with 512, too much for the ULP: Reply with R=1"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     for claimed in (513, 514, 1024, 0x8000, 0xFFFF):
         peer = t.connect(listener[1])
         peer.send(mpa.frame(mpa.REQ, mpa.C, 1, bytes(600), pd_len=claimed))
         peer.expect_end()
-    # a full frame has more than rdma_cm takes: refused, but by a Reply
+    # a full frame has more than rdma_cm takes: the device rejects it by a Reply
     peer = t.connect(listener[1])
     peer.request(pd=b"p" * 512)
     check(peer.reply().flags & mpa.R, "accepted", peer.other)
@@ -316,7 +320,11 @@ def lengths_of_frames(t):
 
 @row("SEC-33")
 def sums(t):
-    """Offsets and lengths whose sum is beyond 32 or 64 bits, or the buffer: 1/2/05, 1/2/04, 1/1/03, 0/1/04"""
+    """
+    Offset and length beyond the buffer, or 32 or 64 bits: Terminate 1/2/05, 1/2/04, 1/1/03, 0/1/04, 0/1/01
+
+    Also a Read Request of a wrong length: Terminate 1/2/05 if it is too long, 0/2/FF if it is too short.
+    """
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     bad = fpdu.untagged(fpdu.SEND, 0, 1, bytes(257))

@@ -13,8 +13,8 @@ from ulp import SUCCESS, WC_RECV
 
 def stream_of(conn, sizes, size=16):
     """
-    Makes FPDUs of Writes of sizes, one behind the other in memory, and a Send behind them.
-    Returns their positions in the stream and its end, the octets for memory, and the Send's.
+    Makes FPDUs of Writes of these sizes, one after the other in memory, and then one of a Send.
+    Returns their places in the stream and its end, the octets of the Writes, and those of the Send.
     """
     rng = conn.rng
     data = rng.randbytes(sum(sizes))
@@ -50,8 +50,8 @@ def own(t, flags=0x40, tcp=None, **how):
 
 def scripted(t, sizes, script, **how):
     """
-    Sends FPDUs in the segments of a script: it gets the size of the stream of FPDUs and their
-    places, and returns segments as (begin, end) in this stream, which begins at 0.
+    Sends FPDUs in the segments of a script. script(size, places) gets the size of the stream of FPDUs
+    and their places in it, and returns segments as (begin, end) in this stream, which begins at 0.
     """
     conn = own(t, **how)
     places, data, text = stream_of(conn, sizes)
@@ -63,59 +63,59 @@ def scripted(t, sizes, script, **how):
 
 @row("OPT-14", "MPA-49")
 def covers_out_of_order(t):
-    """A segment in order covers part of what came out of order; the FPDU is whole with that"""
+    """A segment in order overlaps octets that came out of order, and completes the FPDU"""
     scripted(t, [1000], lambda size, at: [(400, size), (0, 700)])
 
 
 @row("OPT-14", "MPA-49")
 def covers_many_out_of_order(t):
-    """FPDUs that came out of order, and one segment in order that covers half of them"""
+    """FPDUs come out of order; then one segment in order overlaps half of them"""
     scripted(t, [300] * 5, lambda size, at: [(at[2] + 9, at[4] + 7), (at[1] - 1, at[3]), (at[3] - 50, size),
                                              (0, at[2] + 100)])
 
 
 @row("OPT-14", "MPA-49")
 def begins_before_what_waits(t):
-    """Behind a part of an FPDU, segments that begin before and in it"""
+    """After a part of an FPDU come segments that begin before this FPDU, and within it"""
     scripted(t, [500, 500], lambda size, at: [(0, at[1] + 100), (at[1] - 200, at[1] + 200),
                                               (at[1] + 50, at[1] + 300), (at[1] + 299, size)])
 
 
 @row("OPT-14", "MPA-49")
 def grows_from_its_beginning(t):
-    """Retransmissions of an FPDU from its beginning, each one longer"""
+    """An FPDU is retransmitted many times from its beginning, each time with more octets"""
     scripted(t, [1200], lambda size, at: [(0, end) for end in range(20, size, 60)] + [(0, size)])
 
 
 @row("OPT-14", "MPA-49")
 def overlaps_out_of_order(t):
-    """Segments out of order overlap each other, before the first comes"""
+    """Segments that come out of order overlap each other, before the first segment comes"""
     scripted(t, [1100], lambda size, at: [(100, 300), (200, 450), (400, 700), (380, 720), (650, size), (0, 101)])
 
 
 @row("OPT-14", "MPA-49")
 def backwards(t):
-    """From the end to the beginning, each segment reaching into the next"""
+    """Segments come from the end to the beginning of the stream, each overlaps the one after it in the stream"""
     scripted(t, [700, 1, 700], lambda size, at: [(begin, min(begin + 90, size)) for begin in
                                                   range(size - size % 50, -1, -50)])
 
 
 @row("OPT-14", "MPA-49")
 def single_octets_overlap(t):
-    """Single octets, then pairs that begin in each"""
+    """Segments of single octets, then of two octets, each of which begins with the last octet received"""
     scripted(t, [60], lambda size, at: [(n, n + 1) for n in range(40)] + [(n, n + 2) for n in range(39, size - 1)])
 
 
 @row("OPT-14", "MPA-49")
 def single_octets_out_of_order(t):
-    """Every other octet, then three octets around each that is missing"""
+    """Every second octet comes first, then segments of three octets around each missing octet"""
     scripted(t, [200], lambda size, at: [(n, n + 1) for n in range(1, size, 2)] +
              [(max(n - 1, 0), min(n + 2, size)) for n in range(0, size, 2)])
 
 
 @row("OPT-14", "MPA-49")
 def header_twice(t):
-    """Length, header, payload, pad and CRC of an FPDU each come twice, by overlapping"""
+    """Length, header, pad, CRC and part of the payload of an FPDU come twice, in overlapping segments"""
     def script(size, at):
         cuts = [1, 2, 3, 15, 16, 17, at[1] - 8, at[1] - 5, at[1] - 4, at[1] - 1, at[1], at[1] + 1, size]
         return [(max(end - 20, 0), end) for end in cuts]
@@ -124,19 +124,19 @@ def header_twice(t):
 
 @row("OPT-14", "MPA-49")
 def merged_retransmission(t):
-    """Small segments with gaps, then one segment with all of it"""
+    """Small segments with gaps between them, then two long segments that cover all of the stream"""
     scripted(t, [1000], lambda size, at: [(begin, begin + 70) for begin in range(80, 900, 80)] + [(0, 1000), (30, size)])
 
 
 @row("OPT-14", "MPA-49")
 def retransmission_of_all(t):
-    """What has been taken comes again in front of what has not"""
+    """Segments repeat octets that the device has taken, and continue with new octets"""
     scripted(t, [400, 400, 300], lambda size, at: [(0, at[1]), (0, at[1] + 30), (at[1] - 1, at[2] + 1), (0, size)])
 
 
 @row("OPT-14", "MPA-49")
 def large_segments(t):
-    """Buffers of many segments (as of a card that merges) overlap"""
+    """Buffers of many segments, as a network card makes them that merges segments, overlap"""
     scripted(t, [6000, 9000, 30000], lambda size, at: [(20000, size), (5000, 12000), (0, 7000), (11000, 25000)])
 
 
@@ -167,7 +167,7 @@ def overlap_without_crc(t):
 
 @row("OPT-14", "MPA-49")
 def sequence_numbers_wrap(t):
-    """Overlapping segments where sequence numbers begin again at 0"""
+    """Overlapping segments at the place where TCP's sequence numbers wrap to 0"""
     scripted(t, [1000, 1000], lambda size, at: [(900, size), (at[1] - 600, at[1] + 200), (0, 700)],
              tcp={"isn": (1 << 32) - 1100})
 

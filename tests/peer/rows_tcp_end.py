@@ -16,7 +16,7 @@ ENDED = ("REJECTED", "CONNECT_ERROR", "UNREACHABLE", "DISCONNECTED")
 
 
 def end_at(tcp, how, place):
-    """Ends our stream at a place; nothing behind the place is sent."""
+    """Ends our stream at a place; nothing after this place is sent."""
     if how == "fin":
         tcp.end = place
         tcp.segment(place, place + 1)
@@ -25,14 +25,14 @@ def end_at(tcp, how, place):
 
 
 def lost(conn, recvs=8):
-    """Expects that the upper layer hears of the end, and that all posts are flushed."""
+    """Expects that the upper layer is told of the end, and that all receives are flushed."""
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
     check(all(wc.status == FLUSH for wc in conn.poll(recvs)), "a buffer is not flushed")
     equal(conn.query()["state"], ERR, "state")
 
 
 def dead_or_lost(conn, recvs=8):
-    """An initiator is refused at once, or established and then lost; nothing in between."""
+    """Expects that an initiator's connect fails, or that the connection is established and then ends."""
     got = conn.ulp.event(id=conn.id, want=ENDED + ("ESTABLISHED",))["event"]
     if got == "ESTABLISHED":
         lost(conn, recvs)
@@ -48,7 +48,7 @@ def works(t, ulp, listener):
 
 @row("MPA-88", "MPA-70")
 def ends_in_request(t):
-    """FIN and RST behind each octet of a Request: the listener goes on, and nobody is told"""
+    """FIN or RST after each octet of an incomplete Request: the listener goes on, and the ULP is not told"""
     t.own_tcp()
     ulp = t.ulp()
     listener = t.listener(ulp)
@@ -68,7 +68,7 @@ def ends_in_request(t):
 
 @row("MPA-88")
 def ends_behind_request(t):
-    """FIN and RST behind a Request, before it is accepted and while it is"""
+    """FIN or RST after a Request, before or at accept: accept fails or the connection ends, the listener goes on"""
     t.own_tcp()
     ulp = t.ulp()
     listener = t.listener(ulp)
@@ -93,7 +93,7 @@ def ends_behind_request(t):
 
 
 def accepted_and(t, ulp, octets, how, place):
-    """Answers the device's Request by a part of octets and an end, in packets right behind each other."""
+    """Answers the device's Request by a part of octets and FIN or RST, in packets that follow each other directly."""
     conn = t.request(ulp=ulp)
     tcp = conn.peer.sock
     tcp.answer = False      # no acknowledgment in between
@@ -106,7 +106,7 @@ def accepted_and(t, ulp, octets, how, place):
 
 @row("MPA-88")
 def ends_in_reply(t):
-    """FIN and RST behind each octet of a Reply: the initiator is told that there is no connection"""
+    """FIN or RST within a Reply: the initiator is told that there is no connection"""
     t.own_tcp()
     ulp = t.ulp()
     octets = mpa.frame(mpa.REP, mpa.C | mpa.S, 2, mpa.enh(4, 4) + b"pd")
@@ -120,7 +120,7 @@ def ends_in_reply(t):
 
 @row("MPA-88")
 def ends_behind_reply(t):
-    """FIN and RST right behind a whole Reply: the initiator is not left with a connection that is none"""
+    """FIN or RST directly after a whole Reply: the connect fails, or the connection is established and ends"""
     t.own_tcp()
     ulp = t.ulp()
     octets = mpa.frame(mpa.REP, mpa.C | mpa.S, 2, mpa.enh(4, 4) + b"pd")
@@ -133,7 +133,7 @@ def ends_behind_reply(t):
 
 @row("MPA-88")
 def ends_behind_reply_revision_1(t):
-    """The same with a Reply of revision 1, and octets of an FPDU behind it"""
+    """FIN or RST after a Reply of revision 1 and part of an FPDU: the connect fails, or the connection ends"""
     t.own_tcp()
     ulp = t.ulp()
     reply = mpa.frame(mpa.REP, mpa.C, 1)
@@ -153,7 +153,7 @@ def says(serve, word):
 
 @row("MPA-88")
 def ends_attached(t):
-    """FIN and RST in and right behind the Reply to an initiator in streaming mode: the program is told"""
+    """FIN or RST within or directly after the Reply to an initiator in streaming mode: the program is told"""
     t.own_tcp()
     octets = mpa.frame(mpa.REP, mpa.C, 1)
     for how in ("rst", "fin"):
@@ -175,7 +175,7 @@ def ends_attached(t):
 
 @row("MPA-88")
 def ends_in_fpdu(t):
-    """FIN and RST behind each octet of an FPDU, in a segment of its own or with octets"""
+    """FIN or RST before or within an FPDU, FIN also in a segment with octets: the connection ends"""
     t.own_tcp()
     ulp = t.ulp()
     listener = t.listener(ulp)
@@ -198,7 +198,7 @@ def ends_in_fpdu(t):
 
 @row("MPA-88")
 def fin_out_of_order(t):
-    """FIN comes before the octets in front of it, of which some come twice: all of them count first"""
+    """FIN comes before octets that precede it, some of which come twice: the Send is delivered first"""
     t.own_tcp()
     ulp = t.ulp()
     for cut in ([(40, 121), (0, 60)], [(100, 121), (50, 110), (0, 70)], [(0, 30), (20, 121), (20, 121)],
@@ -219,7 +219,7 @@ def fin_out_of_order(t):
 
 @row("MPA-88", "DDP-50")
 def octets_behind_fin(t):
-    """Octets behind a FIN are not taken; what came before it is"""
+    """The device does not take octets after a FIN, and takes the octets before it"""
     t.own_tcp()
     conn = t.passive()
     tcp = conn.peer.sock
@@ -237,7 +237,7 @@ def octets_behind_fin(t):
 
 @row("MPA-88")
 def reset_out_of_window(t):
-    """A RST that is not where the next octet is expected changes nothing"""
+    """A RST whose sequence number is not the next one expected changes nothing"""
     t.own_tcp()
     conn = t.passive()
     tcp = conn.peer.sock

@@ -11,7 +11,7 @@ from ulp import FLUSH, SUCCESS
 
 SENDS = 400         # Sends of SIZE octets: far more than TCP takes with a closed window
 SIZE = 2000
-WRITES = 2500       # empty Writes: more than one run of the receive engine takes, within the window
+WRITES = 2500       # empty Writes: more than the receive engine takes in one run, but not more than the window
 
 
 def stuck(conn, **how):
@@ -34,7 +34,7 @@ def held_by_tcp(t, tcp):
 
 
 def none_succeeds(conn, begun, others, more=0):
-    """Checks that all Sends are flushed, except complete ones and at most more, and others receives too."""
+    """Checks that all Sends are flushed but those in begun and at most "more" others, and so are "others" receives."""
     rest = conn.poll(SENDS - len(begun) + others)
     good = [wc.wr for wc in rest if wc.status != FLUSH]
     check(len(good) <= more, "TCP has not all octets of what succeeds:", good)
@@ -42,7 +42,7 @@ def none_succeeds(conn, begun, others, more=0):
 
 @row("RDMAP-55", "DDP-54")
 def refused_fails(t):
-    """What TCP has not taken all octets of when a RST comes is flushed, though it is framed"""
+    """A framed Send of which TCP has not taken all octets when a RST comes is flushed"""
     conn = own(t, swr=512, depth=600)
     begun = stuck(conn)
     conn.tcp.send_rst()
@@ -51,7 +51,7 @@ def refused_fails(t):
 
 @row("RDMAP-55", "DDP-54", alone=True)
 def refused_by_reference_fails(t):
-    """The same where TCP is to take payload by reference"""
+    """With zero copy, too, a Send of which TCP has not taken all octets when a RST comes is flushed"""
     t.setting("crc", "off")
     t.setting("zerocopy", "always")
     conn = own(t, flags=0, swr=512, depth=600)
@@ -64,7 +64,7 @@ def refused_by_reference_fails(t):
 
 @row("RDMAP-78")
 def refused_fails_before_terminate(t):
-    """The same when the device ends the stream with a Terminate, which waits behind it"""
+    """The device ends the stream by a Terminate: a Send before it that TCP has not taken whole is flushed"""
     conn = own(t, swr=512, depth=600)
     begun = stuck(conn)
     # a wrong version of DDP
@@ -73,7 +73,7 @@ def refused_fails_before_terminate(t):
 
 
 def together(t):
-    """Packets that are sent right behind each other arrive together from now on."""
+    """From now on packets that are sent directly after each other arrive together."""
     dev = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem"]
     if subprocess.run(dev + ["slot", "300ms"], check=False, capture_output=True).returncode:
         raise Skip("no netem here")
@@ -83,13 +83,13 @@ def together(t):
 
 @row("MPA-88", "RDMAP-55", alone=True)
 def reset_behind_much(t):
-    """A RST while the device sends, behind more than is received at once: all of that counts first"""
+    """RST after more data than the device takes at once, while it sends: the Send before the RST is delivered"""
     conn = own(t, swr=512, depth=600)
     begun = stuck(conn)
     tcp = conn.tcp
     begin = tcp.write(conn.peer.frame(fpdu.tagged(fpdu.WRITE, 1, 0, b"")) * WRITES)
     tcp.write(conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), b"the last")))
-    # octets behind a gap are received as soon as the gap is closed
+    # octets after a gap are received as soon as the gap is closed
     for at in range(begin + 1000, len(tcp.out), 1000):
         tcp.segment(at, min(at + 1000, len(tcp.out)))
     together(t)

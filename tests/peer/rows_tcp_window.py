@@ -14,7 +14,7 @@ from ulp import SUCCESS, WC_READ
 
 @row("MPA-85")
 def startup_overlaps(t):
-    """A Request in overlapping segments; a Reply in such, which reach into the FPDU behind it"""
+    """The device understands a Request, and a Reply with an FPDU after it, in overlapping segments"""
     t.own_tcp()
     ulp = t.ulp()
     for seed in range(6):
@@ -33,7 +33,7 @@ def startup_overlaps(t):
 
 @row("MPA-85")
 def attached_overlaps(t):
-    """Streaming mode, the Reply and a message in segments that overlap"""
+    """Startup in streaming mode, with the Reply and a message in overlapping segments"""
     t.own_tcp()
     for seed in range(4):
         serve, peer = told(t, b"connect\n")
@@ -65,7 +65,7 @@ def response_overlaps(t):
 
 @row("OPT-14", "MPA-49")
 def other_octets_again(t):
-    """A retransmission with other octets: what was there first counts, for the CRC and for memory"""
+    """A retransmission has different octets: those that came first count, for the CRC and for memory"""
     conn = own(t)
     places, data, text = stream_of(conn, [1000])
     tcp, base, evil = conn.tcp, places[0], bytes(1000)
@@ -81,7 +81,7 @@ def other_octets_again(t):
 
 @row("OPT-14", "MPA-49")
 def large_fpdu_in_small_segments(t):
-    """The longest FPDU in small segments, which take more of the receive buffer than it has"""
+    """A long FPDU in small segments, which take more memory than the receive buffer has"""
     conn = own(t)
     tcp = conn.tcp
     for n in range(3):
@@ -124,7 +124,7 @@ def opens(conn, size):
 
 @row("MPA-88")
 def zero_window(t):
-    """A peer without room for a second: all that was posted comes when it has some, an octet at first"""
+    """The peer's window is closed for a second, then opens, also by one octet first: the Send arrives whole"""
     conn = own(t)
     tcp = conn.tcp
     conn.ulp.set(mr=conn.mr, data=t.rng.randbytes(65536))
@@ -143,7 +143,7 @@ def zero_window(t):
 
 @row("MPA-88")
 def window_shrinks(t):
-    """The window's right edge goes back, in front of what is on its way; then it opens"""
+    """The right edge of the peer's window moves back below octets already sent; when it opens, the Send arrives"""
     conn = own(t)
     tcp = conn.tcp
     conn.ulp.set(mr=conn.mr, data=t.rng.randbytes(65536))
@@ -160,7 +160,7 @@ def window_shrinks(t):
 
 
 def urgently(tcp, begin, end):
-    """Sends segments with urgent pointers: to before, in, at the end of and behind each segment."""
+    """Sends segments whose urgent pointers are, in turn, 1, 2, the size of the segment, one more, and 30000."""
     for n, at in enumerate(range(begin, end, 50)):
         last = min(at + 50, end)
         tcp.segment(at, last, flags=0x38, urgent=(1, 2, last - at, last - at + 1, 30000)[n % 5])
@@ -168,7 +168,7 @@ def urgently(tcp, begin, end):
 
 @row("OPT-14", "MPA-49")
 def urgent_octets(t):
-    """Octets that TCP is told are urgent are octets of the stream"""
+    """The device takes TCP's urgent octets as octets of the stream"""
     conn = own(t)
     for n in range(3):
         places, data, text = stream_of(conn, [700, 1, 300])
@@ -181,7 +181,7 @@ def urgent_octets(t):
 
 @row("OPT-14", "MPA-85")
 def urgent_octets_attached(t):
-    """The same in a stream that began in streaming mode"""
+    """The device takes urgent octets as octets of the stream after a start in streaming mode, too"""
     t.own_tcp()
     _, peer = told(t, b"connect\n")
     peer.await_request()
