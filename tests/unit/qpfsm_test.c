@@ -5,7 +5,7 @@
 
 #define ACTIONS	(IWT_QA_FLUSH | IWT_QA_SEND_TERM | IWT_QA_CLOSE | \
 		 IWT_QA_ABORT | IWT_QA_REPORT | IWT_QA_REFUSE | \
-		 IWT_QA_SEAL | IWT_QA_GRACE)
+		 IWT_QA_SEAL | IWT_QA_GRACE | IWT_QA_DRAINED)
 
 static bool conn_gone(enum iwt_qp_event e)
 {
@@ -113,10 +113,11 @@ static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 	}
 	if (s == IWT_QP_IDLE)
 		return refused(s);
+	/* A close that is asked for again hears at once that all is done. */
 	if (!takes)
-		return to(s, 0);
+		return to(s, s == IWT_QP_CLOSING ? IWT_QA_DRAINED : 0);
 	if (e == IWT_QE_CLOSE)
-		return to(IWT_QP_CLOSING, IWT_QA_SEAL | IWT_QA_CLOSE);
+		return to(IWT_QP_CLOSING, IWT_QA_SEAL | IWT_QA_CLOSE | IWT_QA_DRAINED);
 	/* The peer's FIN has set the deadline already. */
 	return to(IWT_QP_DRAIN, IWT_QA_SEAL |
 		  (s == IWT_QP_RTS ? IWT_QA_GRACE : 0));
@@ -157,7 +158,8 @@ static struct iwt_qp_step connection(enum iwt_qp_state s, enum iwt_qp_event e)
 					 to(s, 0);
 	case IWT_QE_DRAINED:
 		if (s == IWT_QP_HALF || s == IWT_QP_DRAIN)
-			return to(IWT_QP_CLOSING, IWT_QA_SEAL | IWT_QA_CLOSE);
+			return to(IWT_QP_CLOSING, IWT_QA_SEAL | IWT_QA_CLOSE |
+				  (s == IWT_QP_DRAIN ? IWT_QA_DRAINED : 0));
 		return to(s, 0);
 	default:
 		break;
@@ -256,11 +258,11 @@ static void test_lives(void)
 	/* A graceful close with nothing outstanding. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_CLOSE);
 	CHECK_EQ(step.next, IWT_QP_CLOSING);
-	CHECK_EQ(step.actions, IWT_QA_SEAL | IWT_QA_CLOSE);
+	CHECK_EQ(step.actions, IWT_QA_SEAL | IWT_QA_CLOSE | IWT_QA_DRAINED);
 	/* Outstanding work goes out first, then FIN. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_CLOSE_BUSY);
 	CHECK_EQ(step.next, IWT_QP_DRAIN);
-	CHECK_EQ(step.actions & (IWT_QA_FLUSH | IWT_QA_CLOSE), 0);
+	CHECK_EQ(step.actions & (IWT_QA_FLUSH | IWT_QA_CLOSE | IWT_QA_DRAINED), 0);
 	step = iwt_qpfsm(step.next, IWT_QE_DRAINED);
 	CHECK_EQ(step.next, IWT_QP_CLOSING);
 	CHECK(step.actions & IWT_QA_CLOSE);

@@ -230,6 +230,10 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 		iwt_qp_tell(qp, IWT_LLP_DRAINING);
 	if (s.actions & IWT_QA_REPORT)
 		report(qp, event_of(err));
+	if (s.actions & IWT_QA_DRAINED && qp->tell_drained) {
+		qp->tell_drained = false;
+		report(qp, IB_EVENT_SQ_DRAINED);
+	}
 	if (s.actions & IWT_QA_CLOSE) {
 		iwt_qp_tell(qp, IWT_LLP_CLOSE_WANTED);
 		if (qp->stream.rx.eof)

@@ -81,6 +81,7 @@ struct iwt_qp_llp_ops {
  *	that follows where nothing else is said
  * @user: the rings are shared with userspace
  * @rights_stated: the rights are a consumer's wish, not a default
+ * @tell_drained: the consumer that closes wants to hear when the send queue is drained
  * @segs: TCP's counts of segments when they were last added to the counters
  * @llp: callbacks to the connection manager while a connection is attached
  * @llp_ctx: their argument
@@ -112,6 +113,7 @@ struct iwt_qp {
 	enum iwt_qp_state state;
 	bool user;
 	bool rights_stated;
+	bool tell_drained;
 	struct iwt_sock_segs segs;
 	const struct iwt_qp_llp_ops *llp;
 	void *llp_ctx;

@@ -42,6 +42,7 @@ enum iwt_qp_action {
 	IWT_QA_REFUSE		= 1 << 5,	/* not allowed: -EINVAL */
 	IWT_QA_SEAL		= 1 << 6,	/* start nothing that is posted later */
 	IWT_QA_GRACE		= 1 << 7,	/* the end has to wait, but not for ever */
+	IWT_QA_DRAINED		= 1 << 8,	/* what was posted before a close is done */
 };
 
 struct iwt_qp_step {
