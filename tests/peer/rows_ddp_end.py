@@ -6,7 +6,7 @@ import fpdu
 from outcome import Skip, check, equal
 from rows import row
 from rows_ddp import event
-from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SUCCESS, WC_RECV, WC_SEND
+from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SQ_DRAINED, SQD, SUCCESS, WC_RECV, WC_SEND
 
 
 def over(conn, status=None):
@@ -137,6 +137,30 @@ def graceful_close(t):
     conn.peer.fin()
     over(conn, 0)
     equal([c.status for c in conn.poll(8)], [FLUSH] * 8, "receive buffers")
+
+
+@row("DDP-48", "DDP-49")
+def drained(t):
+    """A program that drains its send queue gets SQ_DRAINED after the last Send, and again if it asks again"""
+    conn = t.passive()
+    conn.peer.slow()
+    conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
+    conn.peer.message(fpdu.SEND)
+    conn.ulp.modify(id=conn.id, state=SQD, tell=1)
+    equal(int(conn.ulp.query(id=conn.id)["draining"]), 1, "draining")
+    equal(int(conn.ulp.cmd("async", ms=300)["event"]), -1, "event")
+    for _ in range(49):
+        equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 65536, "size")
+    event(conn, SQ_DRAINED)
+    equal([c.status for c in conn.poll(50)], [SUCCESS] * 50, "completions")
+    equal([int(conn.ulp.query(id=conn.id)[what]) for what in ("draining", "state")], [0, SQD], "draining, state")
+    conn.peer.expect_fin()
+    conn.ulp.modify(id=conn.id, state=SQD, tell=1)
+    event(conn, SQ_DRAINED)
+    conn.ulp.modify(id=conn.id, state=SQD)
+    equal(int(conn.ulp.cmd("async", ms=300)["event"]), -1, "event")
+    conn.peer.fin()
+    over(conn, 0)
 
 
 @row("DDP-48")

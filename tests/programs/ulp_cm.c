@@ -280,21 +280,24 @@ static int cmd_query(void)
 	if (ibv_query_qp(c->qp, &a, IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC |
 			 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_ACCESS_FLAGS, &init))
 		return ulp_err(errno, "ibv_query_qp");
-	ulp_put(" state=%d ord=%u ird=%u access=%#x", a.qp_state, a.max_rd_atomic,
-		a.max_dest_rd_atomic, a.qp_access_flags);
+	ulp_put(" state=%d ord=%u ird=%u access=%#x draining=%d", a.qp_state, a.max_rd_atomic,
+		a.max_dest_rd_atomic, a.qp_access_flags, a.sq_draining);
 	return 0;
 }
 
-/* modify id= state=: a number of enum ibv_qp_state */
+/* modify id= state= [tell=1]: a number of enum ibv_qp_state; tell: an event when it is drained */
 static int cmd_modify(void)
 {
 	struct ibv_qp_attr a = { .qp_state = ulp_num("state", IBV_QPS_ERR) };
 	struct ulp_conn *c = conn_arg();
-	int rc;
+	int rc, mask = IBV_QP_STATE;
 
 	if (!c || !c->qp)
 		return ulp_err(ENOENT, "qp");
-	rc = ibv_modify_qp(c->qp, &a, IBV_QP_STATE);
+	a.en_sqd_async_notify = ulp_num("tell", 0);
+	if (a.en_sqd_async_notify)
+		mask |= IBV_QP_EN_SQD_ASYNC_NOTIFY;
+	rc = ibv_modify_qp(c->qp, &a, mask);
 	return rc ? ulp_err(rc, "ibv_modify_qp") : 0;
 }
 

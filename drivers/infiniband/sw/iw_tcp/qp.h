@@ -139,16 +139,19 @@ struct iwt_qp {
 
 /**
  * struct iwt_qp_change - what a consumer asks for
- * @mask: IB_QP_STATE, IB_QP_CUR_STATE and IB_QP_ACCESS_FLAGS: which of the others count
+ * @mask: IB_QP_STATE, IB_QP_CUR_STATE, IB_QP_ACCESS_FLAGS and IB_QP_EN_SQD_ASYNC_NOTIFY: which of
+ *	the others count
  * @from: the state that it takes the queue pair to be in
  * @to: the state that it wants
  * @rights: IWT_REMOTE_WRITE, IWT_REMOTE_READ, IWT_REMOTE_ATOMIC
+ * @tell_drained: with the state SQD: IB_EVENT_SQ_DRAINED is wanted
  */
 struct iwt_qp_change {
 	int mask;
 	enum ib_qp_state from;
 	enum ib_qp_state to;
 	u32 rights;
+	bool tell_drained;
 };
 
 static inline struct iwt_qp *to_iwt_qp(struct ib_qp *qp)

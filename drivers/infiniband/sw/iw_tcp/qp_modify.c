@@ -43,24 +43,40 @@ static int modify_reset(struct iwt_qp *qp)
 	qp->idle_state = IB_QPS_INIT;
 	qp->stream.rights = 0;
 	qp->rights_stated = false;
+	qp->tell_drained = false;
 	return 0;
 }
 
-static int modify_state(struct iwt_qp *qp, enum ib_qp_state to)
+/* Verbs call it draining; the connection of an iWARP queue pair is closed when that is done. */
+static int modify_drain(struct iwt_qp *qp, const struct iwt_qp_change *c)
 	__must_hold(&qp->stream.lock)
 {
-	switch (to) {
+	bool was = qp->tell_drained;
+	int err;
+
+	if (c->mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		qp->tell_drained = c->tell_drained;
+	err = iwt_qp_do_step(qp, iwt_tx_busy(&qp->stream) ? IWT_QE_CLOSE_BUSY :
+							    IWT_QE_CLOSE, IWT_OK);
+	if (err)
+		qp->tell_drained = was;
+	return err;
+}
+
+static int modify_state(struct iwt_qp *qp, const struct iwt_qp_change *c)
+	__must_hold(&qp->stream.lock)
+{
+	switch (c->to) {
 	case IB_QPS_RESET:
 		return modify_reset(qp);
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
-		return modify_idle(qp, to);
+		return modify_idle(qp, c->to);
 	case IB_QPS_RTS:
 		/* only the connection manager makes that step */
 		return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
-		return iwt_qp_do_step(qp, iwt_tx_busy(&qp->stream) ? IWT_QE_CLOSE_BUSY :
-							    IWT_QE_CLOSE, IWT_OK);
+		return modify_drain(qp, c);
 	case IB_QPS_ERR:
 		return iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
 	default:
@@ -77,8 +93,11 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
 	lockdep_assert_held(&qp->stream.lock);
 	if (c->mask & IB_QP_CUR_STATE && c->from != iwt_qp_verbs_state(qp))
 		return -EINVAL;
+	if (c->mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+	    !(c->mask & IB_QP_STATE && c->to == IB_QPS_SQD))
+		return -EINVAL;
 	if (c->mask & IB_QP_STATE)
-		err = modify_state(qp, c->to);
+		err = modify_state(qp, c);
 	if (err || !(c->mask & IB_QP_ACCESS_FLAGS))
 		return err;
 	/* a reset clears the rights, these included */

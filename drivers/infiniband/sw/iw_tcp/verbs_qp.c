@@ -275,7 +275,7 @@ int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct iwt_qp_change change = { .mask = mask };
 	/* rdma_cm names the port along with the state */
 	int known = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |
-		    IB_QP_PORT;
+		    IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_PORT;
 
 	if (mask & ~known)
 		return -EOPNOTSUPP;
@@ -285,6 +285,8 @@ int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		change.from = attr->cur_qp_state;
 	if (mask & IB_QP_STATE)
 		change.to = attr->qp_state;
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		change.tell_drained = attr->en_sqd_async_notify;
 	if (mask & IB_QP_ACCESS_FLAGS)
 		change.rights = iwt_remote_rights(attr->qp_access_flags);
 	return iwt_qp_modify(to_iwt_qp(ibqp), &change);
@@ -323,6 +325,8 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	spin_lock_bh(&qp->stream.lock);
 	attr->qp_state = iwt_qp_verbs_state(qp);
 	attr->cur_qp_state = attr->qp_state;
+	attr->sq_draining = qp->state == IWT_QP_DRAIN;
+	attr->en_sqd_async_notify = qp->tell_drained;
 	attr->qp_access_flags = access_of(qp->stream.rights);
 	attr->max_rd_atomic = qp->stream.readq.out_max;
 	attr->max_dest_rd_atomic = qp->stream.readq.in_max;
