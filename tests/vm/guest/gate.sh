@@ -125,7 +125,7 @@ gate_memory() {
 	echo scan >$leaks
 	echo scan >$leaks
 	while IFS= read -r line; do complain "kmemleak: $line"; done < <(
-		python3 /opt/iw_tcp/vm/leaks /run/lab.symbols | head -n 200)
+		python3 /opt/iw_tcp/vm/leaks /run/lab.symbols 2>/dev/kmsg | head -n 200)
 	echo clear >$leaks
 }
 
