@@ -30,7 +30,7 @@ def event(conn, want, ms=30000):
 
 
 def refused(t, code, ulpdu, ulp=None, hdr=None, **how):
-    """Checks that a Terminate answers the segment ulpdu(conn), mr is unchanged, and no Send is delivered."""
+    """Checks that a Terminate answers the segment ulpdu(conn), no memory is written to, and no Send is delivered."""
     conn = t.passive(ulp=ulp, **how)
     bad = ulpdu(conn)
     conn.peer.put(bad, fpdu.untagged(fpdu.SEND, 0, 1, b"later"))
@@ -38,6 +38,7 @@ def refused(t, code, ulpdu, ulp=None, hdr=None, **how):
     conn.peer.expect_fin()
     conn.untouched()
     check(all(c.status == FLUSH for c in conn.poll(8)), "a Send was delivered")
+    check(conn.ulp.same(mr=conn.rmr, byte=0)["same"], "a receive buffer was written to")
 
 
 @row("DDP-12", "DDP-73")
@@ -200,7 +201,7 @@ def write_wraps(t):
 
 @row("DDP-63", "DDP-73")
 def message_numbers(t):
-    """A Send whose MSN is not the next one: Terminate 1/2/03, and the Send is not delivered"""
+    """A Send whose MSN is not the next one: Terminate 1/2/03, and the Send is neither placed nor delivered"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     conn.peer.put_send(b"one")
@@ -210,6 +211,8 @@ def message_numbers(t):
     conn.peer.put(again)
     conn.peer.expect_term(1, 2, 3, of=again)
     check(all(c.status == FLUSH for c in conn.poll(7)), "delivered")
+    equal((conn.received(0, 16), conn.received(1, 16)), (b"one" + bytes(13), b"half" + bytes(12)), "buffers")
+    check(conn.ulp.same(mr=conn.rmr, off=2 * conn.recv_len, byte=0)["same"], "another buffer was written to")
     for msn in (0, 2, 3, 70000, 0xFFFFFFFF):
         refused(t, (1, 2, 3), lambda c, n=msn: fpdu.untagged(fpdu.SEND, 0, n, b"x"), ulp)
 
@@ -232,7 +235,7 @@ def message_offsets(t):
     """
     A Send segment whose MO leaves a gap, goes back, or is outside the buffer: Terminate 1/2/04, no delivery
 
-    A wrong segment after a good one is not placed in the buffer.
+    The wrong segment is not placed, also after a good one.
     """
     ulp = t.ulp()
     for offset in (1, 255, 256, 257, 0xFFFFFFF0, 0xFFFFFFFF):
@@ -274,21 +277,62 @@ def no_buffer(t):
     event(conn, QP_REQ_ERR)
 
 
+def held_up(conn, sends=100):
+    """Posts more Sends than the device can send now; returns how many of them are not complete."""
+    conn.post("send", wr=1, n=sends, sge="%d:0:65536" % conn.mr)
+    left = sends - len(conn.poll(sends, ms=700, exact=False))
+    check(left, "all was sent")
+    return left
+
+
 @row("DDP-59", "DDP-73")
 def too_many_reads(t):
-    """One Read Request more than IRD, while the device can't send its answers: Terminate 1/2/02"""
+    """While the device can't send it takes as many Reads as IRD, answered later; one more: Terminate 1/2/02"""
     conn = t.passive(ird=2)
+    data = t.rng.randbytes(200)
+    conn.ulp.set(mr=conn.mr, off=0, data=data)
     conn.peer.slow()
+
+    def requests(n):
+        return [fpdu.read_request(conn.peer.next(1), 70 + at, at << 40, 50 + at, conn.stag, conn.addr + 60 * at)
+                for at in range(n)]
+
+    def answer(seg):
+        at = seg.stag - 70
+        equal((seg.opcode, seg.offset, seg.last), (fpdu.READ_RESP, at << 40, True), "Read Response")
+        equal(seg.data, data[60 * at:60 * at + 50 + at], "data of Read %d" % at)
+        return at
+
     # the device's data are held up, and so are its answers to Reads
-    conn.post("send", wr=1, n=100, sge="%d:0:65536" % conn.mr)
-    check(len(conn.poll(100, ms=700, exact=False)) < 100, "all was sent")
-    *good, bad = [fpdu.read_request(conn.peer.next(1), 77, 0, 5, conn.stag, conn.addr) for _ in range(3)]
-    conn.peer.put(*good, bad)
-    seg = conn.peer.segment()
+    left = held_up(conn)
+    conn.peer.put(*requests(2))
+    # a Send behind them: when it is complete, the device has taken the Requests
+    conn.peer.put_send(b"behind")
+    while conn.poll()[0].opcode != WC_RECV:
+        left -= 1
+    check(left, "the device was not held up")
+    sends, answers = 0, []
+    while sends < 100 or len(answers) < 2:
+        segs = conn.peer.message()
+        if segs[0].opcode == fpdu.SEND:
+            sends += 1
+        else:
+            answers += [answer(seg) for seg in segs]
+    equal(answers, [0, 1], "answers")
+    conn.poll(left)
+    held_up(conn)
+    *_, bad = asked = requests(3)
+    conn.peer.put(*asked)
+    answers, seg = [], conn.peer.segment()
     while seg.opcode != fpdu.TERM:
+        if seg.opcode != fpdu.SEND:
+            answers.append(answer(seg))
         seg = conn.peer.segment()
     conn.peer.held.insert(0, seg)
     conn.peer.expect_term(1, 2, 2, of=bad)
+    conn.peer.expect_fin()
+    # a Terminate goes out as soon as possible: Reads that are not answered yet remain so
+    equal(answers, [0, 1][:len(answers)], "answers before the Terminate")
 
 
 @row("DDP-62", "DDP-73")
@@ -314,13 +358,23 @@ def too_long(t):
     equal(conn.received(0, 512), b"g" * 200 + bytes(312), "buffers")
 
 
+def deregistered(conn, size):
+    """The STag that a region of the first octets of the memory had, until it was deregistered."""
+    number = conn.ulp.new()
+    stag = conn.ulp.mr(mr=number, of=conn.mr, len=size, access="lwr")["stag"]
+    conn.ulp.dereg(mr=number)
+    return stag
+
+
 @row("DDP-65", "DDP-21", "DDP-73")
 def wrong_stags(t):
-    """A Write to an STag that does not exist (another index, another key, zero): Terminate 1/1/00"""
+    """A Write to an STag that does not exist (another index or key, zero, a deregistered one): Terminate 1/1/00"""
     ulp = t.ulp()
     for wrong in (1, 0x80, 0x100, 0x80000000, 0xFFFFFFFF):
         refused(t, (1, 1, 0), lambda c, w=wrong: fpdu.tagged(fpdu.WRITE, c.stag ^ w, c.addr, b"x"), ulp)
     refused(t, (1, 1, 0), lambda c: fpdu.tagged(fpdu.WRITE, 0, c.addr, b"x"), ulp)
+    for size in (1, 65536):
+        refused(t, (1, 1, 0), lambda c, n=size: fpdu.tagged(fpdu.WRITE, deregistered(c, n), c.addr, b"x"), ulp)
 
 
 @row("DDP-78", "DDP-79", "DDP-65")
@@ -362,15 +416,27 @@ def write_rights(t):
 
 @row("DDP-80")
 def access_events(t):
-    """A Write refused for its STag, its bounds, or a wrap raises an event for the upper layer"""
+    """A Write or Read refused for STag, right, domain, bounds or wrap raises an event for the upper layer"""
     ulp = t.ulp()
-    for what in ((0x100, 0, 1), (0, -1, 1), (0, 65535, 2), (0, None, 16)):
-        conn = t.passive(ulp=ulp)
-        stag, offset, size = what
-        at = (1 << 64) - 8 if offset is None else conn.addr + offset
-        conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag ^ stag, at, b"x" * size))
-        event(conn, QP_ACCESS_ERR)
-        equal(conn.peer.segment().opcode, fpdu.TERM, "Terminate")
+    other = t.passive(ulp=ulp, domain=1)
+    wrap = (1 << 64) - 8
+    # the layer, type and code of the Terminate: for a Write, for a Read
+    for write, read, access, where in (
+            ((1, 1, 0), (0, 1, 0), "lwr", lambda c: (c.stag ^ 0x100, c.addr, 1)),
+            ((0, 1, 2), (0, 1, 2), "l", lambda c: (c.stag, c.addr, 1)),
+            ((1, 1, 2), (0, 1, 3), "lwr", lambda c: (other.stag, other.addr, 1)),
+            ((1, 1, 1), (0, 1, 1), "lwr", lambda c: (c.stag, c.addr - 1, 1)),
+            ((1, 1, 1), (0, 1, 1), "lwr", lambda c: (c.stag, c.addr + 65535, 2)),
+            ((1, 1, 3), (0, 1, 4), "lwr", lambda c: (c.stag, wrap, 16))):
+        for reads, code in enumerate((write, read)):
+            conn = t.passive(ulp=ulp, access=access)
+            stag, at, size = where(conn)
+            bad = (fpdu.read_request(1, 77, 0, size, stag, at) if reads else
+                   fpdu.tagged(fpdu.WRITE, stag, at, b"x" * size))
+            conn.peer.put(bad)
+            event(conn, QP_ACCESS_ERR)
+            conn.peer.expect_term(*code, of=bad)
+    other.untouched()
 
 
 @row("DDP-74")

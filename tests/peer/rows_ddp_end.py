@@ -3,9 +3,11 @@
 import time
 
 import fpdu
+import mpa
 from outcome import Skip, check, equal
 from rows import row
 from rows_ddp import event
+from rows_rdmap_term import BIG, big, wide
 from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SQ_DRAINED, SQD, SUCCESS, WC_RECV, WC_SEND
 
 
@@ -188,11 +190,23 @@ def graceful_slow(t):
 
 @row("DDP-48")
 def graceful_reads(t):
-    """After a graceful close the device waits for its own Read, and answers the peer's Read, before it sends FIN"""
+    """
+    Before the FIN of a graceful close the device finishes its Read, and the peer's Reads begun before and after
+
+    The device is in the middle of its answer to the first of these when the close comes.
+    """
     conn = t.passive()
+    number, addr, stag = big(conn)
+    conn.ulp.fill(mr=number, off=BIG - 9, len=9, byte=0x77)
     conn.post("read", wr=100, sge="%d:0:100" % conn.mr, stag=1, raddr=0)
     (req,) = conn.peer.message(fpdu.READ_REQ)
+    conn.peer.put_read(stag, addr, BIG)
+    first = conn.peer.segment()
+    equal((first.opcode, first.last), (fpdu.READ_RESP, False), "the beginning of an answer")
     conn.ulp.disconnect(id=conn.id)
+    wide(conn)
+    data = first.data + b"".join(seg.data for seg in conn.peer.message(fpdu.READ_RESP))
+    check(data == b"\x5a" * (BIG - 9) + b"\x77" * 9, "the Read under way")
     conn.peer.expect_silence(0.3)
     sink, at, size, _, _ = req.read_request()
     conn.alive()
@@ -205,8 +219,11 @@ def graceful_reads(t):
 
 @row("DDP-49")
 def post_after_close(t):
-    """Work posted after a graceful close, or after the end of the connection, completes in error"""
-    conn = t.passive()
+    """Work posted after a graceful close or the connection's end fails, and no octet is sent behind the FIN"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    capture = t.capture(port)
+    conn = t.passive(ulp=ulp, listener=(number, port))
     conn.ulp.disconnect(id=conn.id)
     conn.peer.expect_fin()
     conn.post("send", wr=100, sge="%d:0:5" % conn.mr)
@@ -217,6 +234,14 @@ def post_after_close(t):
     conn.post("write", wr=101, sge="%d:0:5" % conn.mr, stag=1, raddr=0)
     conn.recv(n=1, wr=102, sge="%d:0:256" % conn.rmr)
     equal(sorted(c[:2] for c in conn.poll(2)), [(101, FLUSH), (102, FLUSH)], "after the end")
+    ours = [p for p in capture.stop() if p.src[1] == port]
+    ends = {p.seq + len(p.payload) & 0xFFFFFFFF for p in ours if p.flags & 1}
+    equal(len(ends), 1, "places of the FIN")
+    (end,) = ends
+    # all that was sent is the Reply
+    late = [p for p in ours if p.payload and 0 < (p.seq + len(p.payload) - end & 0xFFFFFFFF) < 1 << 31]
+    check(not late, "octets behind the FIN:", [(p.seq - end, p.payload.hex()) for p in late])
+    equal({p.payload[:16] for p in ours if p.payload}, {mpa.REP}, "what was sent")
 
 
 @row("DDP-52")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """RFC 5041 6.2.1, RFC 5044 7.1.2: the device waits for the end. The tests check that it comes, not how soon."""
+import socket
 import threading
 import time
 
@@ -9,6 +10,8 @@ from outcome import Skip, check, equal
 from rows import row
 from rows_ddp_end import over
 from ulp import ERR, FLUSH, SUCCESS
+
+CLOSED = 7      # TCP_CLOSE, a state of TCP
 
 
 @row("DDP-57", "MPA-88")
@@ -83,13 +86,14 @@ def talk(peer, ended):
 
 @row("MPA-63", "SEC-31")
 def rejected_never_closed(t):
-    """After a reject the peer sends on and never closes: the device resets the connection; the listener still works"""
+    """A rejected peer, silent or sending, never closes: the device resets the connection, the listener works on"""
     if t.place.path == "proxy":
         raise Skip("the proxy takes what is said")
     ulp = t.ulp()
     number, port = t.listener(ulp)
     peers = [t.connect(port) for _ in range(4)]
-    for peer in peers:
+    silent = [t.connect(port) for _ in range(4)]
+    for peer in peers + silent:
         peer.request()
         ulp.reject(id=ulp.event(id=number, want="CONNECT_REQUEST")["new"])
         check(peer.reply().flags & mpa.R, "R")
@@ -99,4 +103,10 @@ def rejected_never_closed(t):
         threading.Thread(target=talk, args=(peer, end), daemon=True).start()
     for end in ended:
         check(end.wait(60), "a connection is still open")
+    until = time.monotonic() + 60
+    for peer in silent if t.place.lossless else []:
+        # after a FIN recv() does not tell of a RST
+        while peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != CLOSED:
+            check(time.monotonic() < until, "a connection to a silent peer is still open")
+            time.sleep(0.05)
     t.passive(ulp=ulp, listener=(number, port)).alive()

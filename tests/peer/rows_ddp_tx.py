@@ -150,36 +150,46 @@ Undo = collections.namedtuple("Undo", "close")
 
 @row("DDP-1", "DDP-2", alone=True)
 def mulpdu_changes(t):
-    """The path's MTU shrinks: FPDUs already framed keep their size, all Sends complete, later FPDUs are shorter"""
+    """The path's MTU shrinks: FPDUs already framed keep their size, later ones are shorter, all data arrive"""
     if t.place.path != "direct" or t.place.interface == "lo":
         raise Skip("the path's MTU can't be changed here")
     conn = t.passive()
+    data = t.rng.randbytes(65536)
+    for at in range(0, 65536, 16384):
+        conn.ulp.set(mr=conn.mr, off=at, data=data[at:at + 16384])
     conn.peer.slow()
+
+    def message(size=65536):
+        segs = conn.peer.message(fpdu.SEND)
+        check(b"".join(seg.data for seg in segs) == data[:size], "data of a Send of %d" % size)
+        return [seg.size for seg in segs]
+
     conn.post("send", wr=0, n=40, sge=sge(conn, 65536))
-    before = conn.peer.message(fpdu.SEND)
+    sizes = [message()]
     route(t, 1300)
     t.keep(Undo(lambda: route(t, 0)))
-    sizes = [[seg.size for seg in before]] + [[seg.size for seg in conn.peer.message(fpdu.SEND)] for _ in range(39)]
+    sizes += [message() for _ in range(39)]
     conn.post("send", wr=40, sge=sge(conn, 20000))
-    after = conn.peer.message(fpdu.SEND)
-    check(max(seg.size for seg in after) < 1300, "segments after the change:", [seg.size for seg in after])
+    after = message(20000)
+    check(max(after) < 1300, "segments after the change:", after)
     check(max(sizes[0]) > 1300, "segments before the change:", sizes[0])
     check(max(sizes[1]) == max(sizes[0]), "what was framed before the change:", sizes[1])
-    equal([wc.status for wc in conn.poll(41)], [SUCCESS] * 41, "completions")
+    equal([(wc.wr, wc.status) for wc in conn.poll(41)], [(n, SUCCESS) for n in range(41)], "completions")
 
 
 @row("DDP-3")
 def transferred_or_failed(t):
-    """After a reset every accepted message completes: the first ones with success, all others in error"""
+    """After a reset all messages complete, in the order of posting: the first with success, the others in error"""
     conn = t.passive()
     conn.peer.slow()
-    conn.post("send", wr=0, n=60, sge=sge(conn, 65536))
-    conn.post("write", wr=60, n=20, sge=sge(conn, 65536), stag=1, raddr=0)
+    conn.post("send", wr=100, n=60, sge=sge(conn, 65536))
+    conn.post("write", wr=160, n=20, sge=sge(conn, 65536), stag=1, raddr=0)
     conn.peer.message(fpdu.SEND)
     conn.peer.rst()
     got = conn.poll(88)
-    sent = [wc for wc in got if wc.opcode in (WC_SEND, WC_WRITE) and wc.wr < 80][:80]
-    equal(sorted(wc.wr for wc in got), sorted(list(range(80)) + list(range(8))), "numbers")
+    sent = [wc for wc in got if wc.wr >= 100]
+    equal([wc.wr for wc in sent], list(range(100, 180)), "send queue")
+    equal([(wc.wr, wc.status) for wc in got if wc.wr < 100], [(n, FLUSH) for n in range(8)], "receive queue")
     states = [wc.status for wc in sent]
     check(set(states) == {SUCCESS, FLUSH} and states == sorted(states), "completions:", states)
     conn.none()
