@@ -125,11 +125,11 @@ def reply_any_depth(t):
 
 
 def unfit(t, code, ulp, server, **reply):
-    """A Reply that the initiator can't accept: Terminate without headers, then the end; the ULP gets an error."""
+    """A Reply that the initiator can't accept: Terminate without headers, then FIN; the ULP gets an error."""
     conn = t.request(ulp=ulp, server=server)
     conn.peer.accept(**reply)
     conn.peer.expect_term(*code)
-    conn.peer.expect_end()
+    conn.peer.expect_fin()
     event = ulp.event(id=conn.id, want=("CONNECT_ERROR", "REJECTED", "UNREACHABLE"))
     check(event["status"] != 0, "status:", event)
     return conn
@@ -137,7 +137,7 @@ def unfit(t, code, ulp, server, **reply):
 
 @row("EMPA-18", "EMPA-27")
 def too_deep(t):
-    """A responder's ORD above the device's limit: Terminate 2/0/06 is the only FPDU, then the connection ends"""
+    """A responder's ORD above the device's limit: Terminate 2/0/06 is the only FPDU, then the device sends FIN"""
     ulp = t.ulp()
     server = t.server()
     for ord_ in (129, 200, mpa.ANY_DEPTH - 1):
@@ -146,13 +146,13 @@ def too_deep(t):
 
 @row("EMPA-26", "EMPA-27")
 def no_kind(t):
-    """A Reply with A=1 and no RTR kind: Terminate 2/0/07, then the connection ends"""
+    """A Reply with A=1 and no RTR kind: Terminate 2/0/07, then the device sends FIN"""
     unfit(t, (2, 0, 7), t.ulp(), t.server(), word=mpa.enh(4, 4, 1, 0, 0, 0))
 
 
 @row("EMPA-28", "EMPA-27")
 def cannot_go_on(t):
-    """An enhanced Reply with more private data than rdma_cm takes: Terminate 2/0/05, then the connection ends"""
+    """An enhanced Reply with more private data than rdma_cm takes: Terminate 2/0/05, then the device sends FIN"""
     ulp, server = t.ulp(), t.server()
     for size in (300, 508):
         unfit(t, (2, 0, 5), ulp, server, word=mpa.enh(4, 4, 1, 0, 1, 0), pd=b"p" * size)
@@ -160,7 +160,7 @@ def cannot_go_on(t):
 
 @row("EMPA-28", "EMPA-27", alone=True)
 def crc_declined_enhanced(t):
-    """The link requires CRC and an enhanced Reply declines it: Terminate 2/0/05, then the connection ends"""
+    """The link requires CRC and an enhanced Reply declines it: Terminate 2/0/05, then the device sends FIN"""
     t.setting("crc", "required")
     unfit(t, (2, 0, 5), t.ulp(), t.server(), word=mpa.enh(4, 4, 1, 0, 1, 0), flags=0)
 
