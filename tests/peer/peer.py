@@ -66,12 +66,12 @@ class Peer:
         """
         Sends a Reply (R in flags: reject) and, in the same write, more. An enhanced Request
         gets an enhanced Reply with the same kinds of RTR and with its depths exchanged, unless
-        word is given.
+        word is given; b"": a plain Reply.
         """
         if word is None and self.other.enhanced:
             a, b = self.other.words()
             word = struct.pack(">HH", a & 0xC000 | b & 0x3FFF, b & 0xC000 | a & 0x3FFF)
-        if word is not None:
+        if word:
             flags, pd = flags | mpa.S, frame_word(word) + pd
         self.own = mpa.frame(mpa.REP, flags, self.other.rev if rev is None else rev, pd)
         self.send(self.own + more, sizes)

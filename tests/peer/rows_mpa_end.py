@@ -7,7 +7,7 @@ import fpdu
 import mpa
 from outcome import Skip, check, equal
 from rows import row, stated
-from ulp import ERR, FLUSH, SUCCESS
+from ulp import ERR, FLUSH, SUCCESS, WC_RECV
 
 stated("absent", "ULPDUs are passed in order only", "MPA-1", "MPA-8", "MPA-52", "OPT-12")
 stated("absent", "nothing is dropped in the hope of a retransmission: TCP has acknowledged it", "MPA-92", "OPT-10")
@@ -85,23 +85,24 @@ def pad_is_covered(t):
 
 @row("MPA-51", "MPA-50")
 def last_octet(t):
-    """The device places and completes nothing of an FPDU until its last octet has arrived"""
-    conn = t.passive()
-    for ulpdu, done in ((fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"w" * 500),
-                         lambda: equal(conn.memory(0, 500), b"w" * 500, "memory")),
-                        (fpdu.untagged(fpdu.SEND, 0, 1, b"s" * 200), lambda: equal(conn.poll()[0].len, 200, "size"))):
-        octets = conn.peer.frame(ulpdu)
-        for sizes in (None, 97):
-            conn.peer.send(octets[:-1] if sizes is None else b"", sizes)
+    """The device places and completes nothing of an FPDU, sent at once or in pieces, until its last octet comes"""
+    for sizes in (None, 97):
+        conn = t.passive()
+        octets = conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"w" * 500))
+        conn.peer.send(octets[:-1], sizes)
         conn.peer.expect_silence(0.2)
-        if ulpdu[0] & fpdu.TAGGED:
-            conn.untouched()
-        conn.none(100)
-        check(not any(conn.received(0, 200)), "a receive buffer was written to")
+        conn.untouched()
         conn.peer.send(octets[-1:])
-        if ulpdu[0] & fpdu.TAGGED:
-            conn.alive()
-        done()
+        conn.alive()
+        equal(conn.memory(0, 501), b"w" * 500 + b"\xa5", "memory")
+        octets = conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"s" * 200))
+        conn.peer.send(octets[:-1], sizes)
+        conn.peer.expect_silence(0.2)
+        conn.none(100)
+        check(conn.ulp.same(mr=conn.rmr, byte=0)["same"], "a receive buffer was written to")
+        conn.peer.send(octets[-1:])
+        equal(conn.poll()[0][:4], (0, SUCCESS, WC_RECV, 200), "completion")
+        equal(conn.received(0, 201), b"s" * 200 + b"\0", "receive buffer")
 
 
 @row("MPA-86", "MPA-87")
@@ -180,15 +181,20 @@ def reset_behind_reply(t):
 
 @row("MPA-88")
 def reset_while_sending(t):
-    """RST while Sends wait for room: every request completes, with success or flushed, and the ULP is told"""
+    """RST while Sends wait for room: the first Sends succeed, the others and all receives are flushed"""
     conn = t.passive()
-    for wr in range(100):
+    for wr in range(100, 200):
         conn.post("send", wr=wr, sge="%d:0:65536" % conn.mr)
     time.sleep(0.2)
     conn.peer.rst()
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
     got = conn.poll(108)
-    check({SUCCESS, FLUSH} >= {wc.status for wc in got} and got[-1].status == FLUSH, "statuses:", got[-1])
+    equal([(wc.wr, wc.status) for wc in got if wc.wr < 100], [(n, FLUSH) for n in range(8)], "receives")
+    sends = [wc for wc in got if wc.wr >= 100]
+    equal([wc.wr for wc in sends], list(range(100, 200)), "Sends")
+    good = [wc.status for wc in sends].count(SUCCESS)
+    check(good < 100, "no Send was flushed")
+    equal([wc.status for wc in sends], [SUCCESS] * good + [FLUSH] * (100 - good), "statuses of Sends")
 
 
 @row("MPA-88", alone=True)

@@ -173,31 +173,55 @@ def improper_length(t):
 
 @row("MPA-72", "MPA-53")
 def at_once(t):
-    """The device accepts FPDUs directly after startup, on 60 connections in turn"""
+    """The device takes FPDUs that come directly after its Reply, before the ULP takes the event ESTABLISHED"""
     ulp = t.ulp()
-    listener = t.listener(ulp)
+    number, port = t.listener(ulp)
     for turn in range(60):
-        conn = t.passive(ulp=ulp, listener=listener, recvs=1)
-        conn.alive()
-        conn.peer.put_send(b"%d" % turn)
-        equal(conn.poll()[0].status, SUCCESS, "status")
-        conn.peer.close()
+        peer = t.connect(port)
+        peer.request(word=(4, 4) if turn % 2 else None)
+        conn = Conn(peer, ulp, ulp.event(id=number, want="CONNECT_REQUEST")["new"])
+        t.equip(conn, recvs=1)
+        # the ULP may still be within its call when the peer has the Reply
+        accept = threading.Thread(target=ulp.accept_or_not, kwargs={"id": conn.id, "ird": 4, "ord": 4}, daemon=True)
+        accept.start()
+        peer.reply()
+        data = b"%d" % turn
+        peer.put(fpdu.untagged(fpdu.SEND, 0, peer.next(0), data),
+                 fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"written"))
+        peer.put_read(conn.stag, conn.addr, 9)
+        equal(peer.read_response(), b"written\xa5\xa5", "Read")
+        accept.join()
+        wc = conn.poll()[0]
+        equal((wc.status, wc.len, conn.received(0, len(data))), (SUCCESS, len(data), data), "the first Send")
+        ulp.event(id=conn.id, want="ESTABLISHED")
+        peer.close()
         ulp.destroy(id=conn.id)
 
 
 @row("MPA-53", "MPA-56", "MPA-85")
 def switch_in_pieces(t):
-    """The peer sends its Reply and first FPDU as one stream, cut at many places: the Send is delivered"""
+    """The peer's Reply (plain or enhanced) and three FPDUs come as one stream, cut anywhere: all are taken"""
     ulp, server = t.ulp(), t.server()
-    send = fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"first"))
-    for sizes in [None, 1, 7] + [[n, 100] for n in range(1, 52)]:
-        conn = t.request(ulp=ulp, server=server, recvs=1)
-        conn.peer.accept(more=send, sizes=sizes)
-        wc = conn.poll()[0]
-        equal((wc.status, wc.len, conn.received(wc.wr, 5)), (SUCCESS, 5, b"first"), "the first Send, cut %s" % sizes)
-        ulp.event(id=conn.id, want="ESTABLISHED")
-        conn.peer.close()
-        ulp.destroy(id=conn.id)
+    for word in (b"", None):
+        size, turns = 100, [None, 1, 7]
+        while turns:
+            sizes = turns.pop(0)
+            conn = t.request(ulp=ulp, server=server, recvs=2)
+            more = b"".join(map(fpdu.fpdu, (fpdu.untagged(fpdu.SEND, 0, 1, b"first"),
+                                            fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr + 3, b"written"),
+                                            fpdu.untagged(fpdu.SEND, 0, 2, b"second"))))
+            conn.peer.accept(rev=None if word is None else 1, word=word, more=more, sizes=sizes)
+            equal(bool(conn.peer.own[16] & mpa.S), word is None, "an enhanced Reply")
+            got = [(wc.wr, wc.status, wc.len) for wc in conn.poll(2)]
+            equal(got, [(0, SUCCESS, 5), (1, SUCCESS, 6)], "Sends, cut %s" % sizes)
+            equal((conn.received(0, 6), conn.received(1, 7), conn.memory(0, 12)),
+                  (b"first\0", b"second\0", b"\xa5\xa5\xa5written\xa5\xa5"), "data, cut %s" % sizes)
+            ulp.event(id=conn.id, want="ESTABLISHED")
+            conn.peer.close()
+            ulp.destroy(id=conn.id)
+            if sizes is None:
+                size = len(conn.peer.own) + len(more)
+                turns += [[n, size] for n in range(1, size, 3 if word == b"" else 1)]
 
 
 @row("MPA-69", "MPA-79", "MPA-81")
@@ -263,18 +287,21 @@ def revisions(t):
 
 @row("MPA-9", "MPA-97")
 def versions_by_revision(t):
-    """With MPA revisions 1 and 2 the device sends version 1 of DDP and RDMAP, and refuses version 0 of either"""
+    """With MPA revisions 1 and 2 the device sends version 1 of DDP and RDMAP, and refuses any other of either"""
     ulp = t.ulp()
     for rev, word in ((1, None), (2, (4, 4))):
         conn = t.passive(ulp=ulp, rev=rev, word=word)
         conn.post("send", wr=1, sge="%d:0:9" % conn.mr)
         seg = conn.peer.segment()
         equal((seg.dv, seg.rv), (1, 1), "versions sent, revision %d" % rev)
-        for dv, rv, code in ((0, 0, (1, 2, 6)), (0, 1, (1, 2, 6)), (1, 0, (0, 2, 5))):
-            conn = t.passive(ulp=ulp, rev=rev, word=word)
-            bad = fpdu.untagged(fpdu.SEND, 0, 1, b"x", dv=dv, rv=rv)
-            conn.peer.put(bad)
-            conn.peer.expect_term(*code, of=bad)
+        for dv, rv in [(dv, rv) for dv in range(4) for rv in range(4) if (dv, rv) != (1, 1)]:
+            for tagged in (False, True):
+                conn = t.passive(ulp=ulp, rev=rev, word=word)
+                bad = (fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"x", dv=dv, rv=rv) if tagged else
+                       fpdu.untagged(fpdu.SEND, 0, 1, b"x", dv=dv, rv=rv))
+                conn.peer.put(bad)
+                conn.peer.expect_term(*((0, 2, 5) if dv == 1 else (1, 1, 4) if tagged else (1, 2, 6)), of=bad)
+                conn.untouched()
 
 
 @row("MPA-91", "MPA-88")
