@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """RFC 7306: atomic operations (Immediate Data: rows_ext_imm.py; the requester: rows_ext_req.py)."""
+import errno
 import sys
 
 import fpdu
@@ -157,7 +158,8 @@ def atomic_alignment(t):
     """
     An atomic operation on unaligned memory: Terminate 0/2/07 with the DDP header, memory is unchanged
 
-    The same holds for regions whose tagged offsets are not addresses.
+    The same holds for regions whose tagged offsets are not addresses. A program can't register a region
+    of which an offset and its address differ in the last three bits, so either may be looked at.
     """
     ulp = t.ulp()
     for at in range(1, 8):
@@ -178,6 +180,9 @@ def atomic_alignment(t):
         conn.peer.put(bad)
         conn.peer.expect_term(0, 2, 7, of=bad)
         equal(conn.memory(24, 8), b"\xa5" * 8, "memory")
+    for off, iova in ((0, 4), (4, 0), (1, 1 << 40), (0, (1 << 63) + 7)):
+        equal(ulp.fails("mr", mr=ulp.new(), of=conn.mr, off=off, len=4096, iova=iova, access="lwra"), errno.EINVAL,
+              "errno, address %d, offset %x" % (off, iova))
 
 
 @row("EXT-30", "EXT-32")
@@ -270,10 +275,11 @@ def in_order(t):
 
 @row("EXT-13")
 def too_many(t):
-    """More Read and Atomic Requests than IRD: Terminate 1/2/02; with IRD 0 at the first Atomic Request"""
+    """More Read and Atomic Requests than IRD: Terminate 1/2/02; with IRD 0 at the first Read or Atomic Request"""
     ulp = t.ulp()
-    refused(t, (1, 2, 2), lambda c: fpdu.atomic(1, FETCH_ADD, 5, c.stag, c.addr, 1), ulp, access="lwra",
-            word=mpa.enh(0, 0, 0, 0, 0, 0), ird=0)
+    for first in (lambda c: fpdu.atomic(1, FETCH_ADD, 5, c.stag, c.addr, 1),
+                  lambda c: fpdu.read_request(1, 77, 0, 8, c.stag, c.addr)):
+        refused(t, (1, 2, 2), first, ulp, access="lwra", word=mpa.enh(0, 0, 0, 0, 0, 0), ird=0)
     conn = atomics(t, ulp=ulp, word=(4, 4), ird=4)
     requests = []
     for turn in range(400):
