@@ -89,7 +89,7 @@ def term_reserved_bits(t):
 
 @row("RDMAP-53", "RDMAP-54")
 def term_without_receives(t):
-    """A Terminate needs no receive, also in the middle of a Send while a Read is outstanding"""
+    """A Terminate needs no receive; it also ends a stream in the middle of a Send, or of a Read Response"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp, recvs=0)
     conn.peer.put(fpdu.terminate(0, 2, 6))
@@ -99,6 +99,16 @@ def term_without_receives(t):
     conn.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"begin", last=False))
     conn.peer.put(fpdu.terminate(1, 2, 6))
     equal(over(conn, 2, 1, 2), {100: FLUSH}, "status")
+    # the Response to the first of two Reads is whole, that to the second one is not
+    conn, requests = reader(t, ulp, 2, recvs=0)
+    first, second = [struct.unpack(">IQ", request[18:30]) for request in requests]
+    conn.peer.put(fpdu.tagged(fpdu.READ_RESP, *first, b"r" * 100),
+                  fpdu.tagged(fpdu.READ_RESP, *second, b"s" * 60, last=False))
+    equal(conn.poll()[0][:4], (100, SUCCESS, WC_READ, 100), "the Read with a whole Response")
+    conn.none(100)
+    conn.peer.put(fpdu.terminate(1, 2, 6))
+    equal(over(conn, 1, 1, 2), {101: FLUSH}, "status")
+    equal((conn.memory(0, 100), conn.memory(160, 140)), (b"r" * 100, b"\xa5" * 140), "memory")
 
 
 @row("RDMAP-58")

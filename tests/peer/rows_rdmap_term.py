@@ -25,10 +25,11 @@ def reported(conn, layer, etype):
     check(conn.query()["state"] in (SQE, ERR), "state", conn.query())
 
 
-def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, **how):
+def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, posted=0, **how):
     """
     Checks that the ULPDU make(conn) ends the stream: a Terminate with this code, FIN, the event, no octet
-    in memory, and every receive completes, the first one with status.
+    in memory, and every receive completes, the first one with status. posted: the number of requests that
+    make() has posted, with numbers from 100 on, which must be flushed.
     """
     conn = t.passive(ulp=ulp, recvs=recvs, **how)
     bad = make(conn)
@@ -37,8 +38,9 @@ def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, **how):
     conn.peer.expect_fin()
     reported(conn, *code[:2])
     conn.untouched()
-    equal([c.status for c in conn.poll(recvs)] if recvs else [],
-          ([status] + [FLUSH] * (recvs - 1))[:recvs], "status of receives")
+    got = conn.poll(recvs + posted) if recvs + posted else []
+    equal([c.status for c in got if c.wr < 100], ([status] + [FLUSH] * (recvs - 1))[:recvs], "status of receives")
+    equal([c.status for c in got if c.wr >= 100], [FLUSH] * posted, "status of requests")
 
 
 def write(c, stag=0, offset=0, data=b"evil", **how):
@@ -137,12 +139,32 @@ def term_invalidate(t):
 
 @row("RDMAP-4", "RDMAP-20", "RDMAP-87")
 def term_version(t):
-    """An RDMAP version other than 1 in a Send, Write, Read Request or Terminate: Terminate 0/2/05"""
+    """An RDMAP version other than 1 in any kind of message (RFC 5040 and 7306): Terminate 0/2/05"""
     ulp = t.ulp()
+
+    def read_response(conn, rv):
+        conn.post("read", wr=100, sge="%d:1000:4" % conn.mr, stag=0x500, raddr=0)
+        sink, at = conn.peer.segment().read_request()[:2]
+        return fpdu.tagged(fpdu.READ_RESP, sink, at, b"evil", rv=rv)
+
+    def atomic_response(conn, rv):
+        conn.post("fadd", wr=100, sge="%d:1000:8" % conn.mr, stag=0x500, raddr=0, add=1)
+        seg = conn.peer.segment()
+        equal(seg.opcode, fpdu.ATOMIC_REQ, "the request")
+        return fpdu.atomic_response(1, int.from_bytes(seg.data[4:8], "big"), 7, rv=rv)
+
     for rv in (0, 2, 3):
-        ends(t, (0, 2, 5), lambda c, v=rv: send(rv=v), ulp)
+        for opcode in (fpdu.SEND, fpdu.SEND_SE, fpdu.SEND_INV, fpdu.SEND_SE_INV):
+            ends(t, (0, 2, 5), lambda c, o=opcode, v=rv: send(opcode=o, rv=v), ulp)
+        for event in (False, True):
+            ends(t, (0, 2, 5), lambda c, e=event, v=rv: fpdu.immediate(1, bytes(8), e, rv=v), ulp)
         ends(t, (0, 2, 5), lambda c, v=rv: write(c, rv=v), ulp)
         ends(t, (0, 2, 5), lambda c, v=rv: read(c, rv=v), ulp)
+        for op in (fpdu.FETCH_ADD, fpdu.CMP_SWAP):
+            ends(t, (0, 2, 5), lambda c, o=op, v=rv: fpdu.atomic(1, o, 5, c.stag, c.addr, 1, rv=v), ulp,
+                 access="lwra")
+        ends(t, (0, 2, 5), lambda c, v=rv: read_response(c, v), ulp, posted=1)
+        ends(t, (0, 2, 5), lambda c, v=rv: atomic_response(c, v), ulp, posted=1)
         ends(t, (0, 2, 5), lambda c, v=rv: fpdu.terminate(0, 2, 6, rv=v), ulp)
 
 

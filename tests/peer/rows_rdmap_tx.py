@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """RFC 5040: the upper layer's operations on the wire, their order and their completion."""
 import fpdu
+import mpa
 from outcome import check, equal
 from rows import row
 from rows_rdmap_term import BIG, big, narrow, wide
@@ -175,16 +176,17 @@ def ord_kept(t):
 
 @row("RDMAP-74")
 def depths(t):
-    """IRD and ORD of the device are at least 16; those of a queue pair fit the ULP's and the peer's values"""
+    """IRD and ORD of the device are at least 16; a queue pair's are the smaller ones of the ULP's and the peer's"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     device = ulp.device()
     check(device["ird"] >= 16 and device["ord"] >= 16, "device", device)
-    for word, asked, want in (((3, 9), (16, 16), (9, 3)), ((16, 1), (5, 2), (5, 2)), ((1, 16), (16, 1), (16, 1))):
+    for word, asked, want in (((3, 9), (16, 16), (9, 3)), ((16, 1), (5, 2), (1, 2)), ((1, 16), (16, 1), (16, 1)),
+                              ((7, 9), (5, 6), (5, 6)), ((2, 16), (4, 16), (4, 2))):
         conn = t.passive(ulp=ulp, word=word, ird=asked[0], ord=asked[1])
         got = conn.query()
-        check(got["ird"] <= max(want[0], asked[0]) and got["ord"] == want[1], "queue pair", got, want)
-        check(got["ird"] >= min(word[1], asked[0]), "IRD for the peer's ORD", got)
+        equal((got["ird"], got["ord"]), want, "queue pair, Request %s, asked %s" % (word, asked))
+        equal(tuple(w & mpa.ANY_DEPTH for w in conn.reply.words()), want, "Reply")
 
 
 @row("RDMAP-67")
@@ -253,17 +255,34 @@ def send_then_read(t):
 
 @row("RDMAP-70", "RDMAP-61")
 def sends_overtake_reads(t):
-    """The peer's Sends complete while its Read waits; the device's Send completes before the peer reads it"""
-    conn = t.passive()
-    conn.post("send", wr=77, sge="%d:0:10" % conn.mr)
-    equal(conn.poll()[0][:2], (77, SUCCESS), "a Send that the peer has not looked at")
+    """
+    While the peer's Reads wait, its later Sends complete, and a later Send of the device overtakes Responses
+
+    A Send of the device completes although the peer reads nothing.
+    """
+    reads = 12
+    conn = t.passive(word=(4, reads), ird=reads)
+    equal(conn.query()["ird"], reads, "IRD")
+    conn.post("send", wr=76, sge="%d:0:20" % conn.mr)
+    equal(conn.poll()[0][:2], (76, SUCCESS), "a Send that the peer has not looked at")
     _, addr, stag = big(conn)
     conn.peer.put_read(stag, addr, BIG)
-    equal(conn.peer.message(fpdu.SEND)[0].data, b"\xa5" * 10, "the Send")
+    equal(conn.peer.message(fpdu.SEND)[0].data, b"\xa5" * 20, "the Send")
     first = conn.peer.segment()
+    for turn in range(1, reads):
+        conn.peer.put_read(stag, addr, turn, turn, 0)
     for wr in range(8):
         conn.peer.put_send(b"x")
         equal(conn.poll()[0][:3], (wr, SUCCESS, WC_RECV), "completion")
+    # all Reads have arrived, and none is answered completely
+    conn.post("send", wr=77, sge="%d:0:10" % conn.mr)
     wide(conn)
     octets = len(first.data) + sum(len(seg.data) for seg in conn.peer.message(fpdu.READ_RESP))
     equal(octets, BIG, "octets of the Read")
+    equal(conn.poll()[0][:2], (77, SUCCESS), "the later Send")
+    order = [conn.peer.message()[0] for _ in range(reads)]
+    (place,) = [n for n, seg in enumerate(order) if seg.opcode == fpdu.SEND]
+    equal(order.pop(place).data, b"\xa5" * 10, "the Send")
+    check(place < reads - 1, "the Send came behind all Reads")
+    equal([(seg.opcode, seg.stag, len(seg.data)) for seg in order],
+          [(fpdu.READ_RESP, n, n) for n in range(1, reads)], "Responses")

@@ -171,13 +171,14 @@ def destroyed(t):
 
 @row("RDMAP-68", alone=True)
 def closed_in_order(t):
-    """A graceful close: the Write completes only after its acknowledgment, and the peer gets FIN"""
+    """A graceful close: the Write completes, and FIN is sent, only after the Write's acknowledgment"""
     conn = prepare(t)
     plug = no_acks(t)
     write(conn, 1)
     conn.ulp.disconnect(id=conn.id)
     arrives(conn, conn.data)
     conn.none()
+    conn.peer.expect_silence()
     plug.pull()
-    equal(conn.poll()[0].wr, 1, "completion")
+    equal(conn.poll()[0][:2], (1, SUCCESS), "completion")
     conn.peer.expect_fin()
