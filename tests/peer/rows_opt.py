@@ -385,4 +385,3 @@ def alignment_counted(t):
         check(want in tries, what, tries)
     expect([200], [20, 20, 20], "aligned")
     expect([60, 200], [20, 40, 20], "in two segments")
-    conn.peer.send(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, bytes(100)))[:30])

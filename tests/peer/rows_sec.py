@@ -168,9 +168,9 @@ def revoked(t):
     """A Write (or its second segment) to a deregistered region: Terminate 1/1/00; a Read: Terminate 0/1/00"""
     ulp = t.ulp()
 
-    def gone(conn, first=()):
+    def gone(conn):
         addr, stag, number = region(conn, 0, 4096, access="lwr")
-        conn.peer.put(write(stag, addr, b"before"), *[write(stag, addr, b"before") for _ in first])
+        conn.peer.put(write(stag, addr, b"before"))
         conn.alive()
         equal(conn.memory(0, 6), b"before", "memory")
         ulp.dereg(mr=number)

@@ -11,6 +11,7 @@ from outcome import Skip, check, equal
 from peer import Peer
 from rows import row
 from rows_ddp_end import over
+from rows_rdmap_term import other_region
 from ulp import LOC_PROT_ERR, SUCCESS
 
 # the least limit of half-open connections of a listener
@@ -71,6 +72,7 @@ def protocol_errors_counted(t):
     ulp = t.ulp()
     for bad, code in ((fpdu.untagged(fpdu.SEND, 0, 2, b"bad"), (1, 2, 3)),
                       (fpdu.untagged(0xF, 0, 1, b"bad"), (0, 2, 6)),
+                      (fpdu.untagged(fpdu.SEND_INV, 0, 1, b"bad", stag=1), (0, 2, 9)),
                       (fpdu.tagged(fpdu.WRITE, 1, 0, b"bad", dv=0), (1, 1, 4))):
         with counted(t, rx_proto_err=1, term_tx=1, conn_passive=1):
             conn = t.passive(ulp=ulp)
@@ -80,11 +82,14 @@ def protocol_errors_counted(t):
 
 @row("DDP-70", "SEC-24", alone=True)
 def access_errors_counted(t):
-    """Writes and Reads of memory that the peer may not access are counted as access errors"""
+    """Access to memory that the peer may not access is counted: Writes, Reads, atomics, Sends with Invalidate"""
     ulp = t.ulp()
     for bad in (lambda c: fpdu.tagged(fpdu.WRITE, c.stag ^ 0x100, c.addr, b"bad"),
                 lambda c: fpdu.tagged(fpdu.WRITE, c.stag, c.addr - 1, b"bad"),
-                lambda c: fpdu.read_request(1, 77, 0, 70000, c.stag, c.addr)):
+                lambda c: fpdu.read_request(1, 77, 0, 70000, c.stag, c.addr),
+                lambda c: fpdu.atomic(1, fpdu.FETCH_ADD, 5, c.stag, c.addr, 1),
+                lambda c: fpdu.untagged(fpdu.SEND_INV, 0, 1, b"bad", stag=other_region(c)[0]),
+                lambda c: fpdu.untagged(fpdu.SEND_SE_INV, 0, 1, b"bad", stag=other_region(c)[0])):
         with counted(t, rx_access_err=1, term_tx=1, conn_passive=1):
             conn = t.passive(ulp=ulp)
             conn.peer.put(bad(conn))

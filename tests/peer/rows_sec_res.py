@@ -13,6 +13,7 @@ from peer import Peer
 from rows import row, stated
 from rows_ddp import refused
 from rows_ddp_end import over
+from rows_rdmap_term import BIG, big, until_term
 from rows_tcp import own
 from ulp import CQ_ERR, ERR, FLUSH, LOC_LEN_ERR, QP_FATAL, SUCCESS, Ulp
 
@@ -174,7 +175,7 @@ def short_answers_held(t):
 
 @row("SEC-23")
 def read_limits(t):
-    """IRD and ORD are at most the device's limits; a Read while IRD is 0: Terminate 1/2/02"""
+    """IRD and ORD are at most the device's limits; one Read more than IRD (0, 1 or 5): Terminate 1/2/02"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp, word=(0x3FFE, 0x3FFE), ird=255, ord=255)
     most = ulp.device()
@@ -184,6 +185,21 @@ def read_limits(t):
     equal((got["ird"], got["ord"]), tuple(reply), "queue pair")
     refused(t, (1, 2, 2), lambda c: fpdu.read_request(1, 77, 0, 4, c.stag, c.addr), ulp,
             word=mpa.enh(0, 0, 0, 0, 0, 0), ird=0)
+    for ird in (1, 5):
+        conn = t.passive(ulp=ulp, word=(4, ird), ird=9, recvs=1)
+        equal((conn.query()["ird"], conn.reply.words()[0] & mpa.ANY_DEPTH), (ird, ird), "IRD")
+        _, addr, stag = big(conn)
+        conn.peer.put_read(stag, addr, BIG)
+        first = conn.peer.segment()
+        for turn in range(1, ird):
+            conn.peer.put_read(stag, addr, turn)
+        # a Send behind them is delivered: as many as IRD are no error
+        conn.peer.put_send(b"good")
+        equal(conn.poll()[0][:2], (0, SUCCESS), "the Send")
+        bad = conn.peer.put_read(stag, addr, 9)
+        check(0 < until_term(conn, first) < BIG, "octets")
+        conn.peer.expect_term(1, 2, 2, of=bad)
+        conn.peer.expect_fin()
 
 
 @row("SEC-24", alone=True)
