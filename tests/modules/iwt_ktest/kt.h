@@ -176,6 +176,7 @@ struct kt_case {
 
 extern const struct kt_case iwt_kt_data[];
 extern const struct kt_case iwt_kt_inval[];
+extern const struct kt_case iwt_kt_gaps[];
 extern const struct kt_case iwt_kt_errors[];
 extern const struct kt_case iwt_kt_local[];
 extern const struct kt_case iwt_kt_drain[];

@@ -39,6 +39,7 @@ static const struct {
 } groups[] = {
 	{ "data", iwt_kt_data },
 	{ "inval", iwt_kt_inval },
+	{ "gaps", iwt_kt_gaps },
 	{ "errors", iwt_kt_errors },
 	{ "local", iwt_kt_local },
 	{ "drain", iwt_kt_drain },

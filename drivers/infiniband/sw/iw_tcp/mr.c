@@ -175,26 +175,27 @@ void iwt_mr_free(struct iwt_mr *mr)
 /**
  * iwt_mr_create_fast() - make a region that REG_MR will fill
  * @pd: protection domain
- * @max_pages: most pages it will ever have
+ * @max: most pages it will ever have; with @gaps, pieces of memory
+ * @gaps: a piece may begin and end anywhere
  *
  * Process context, may sleep.
  *
  * Return: the region, invalid, or an error pointer.
  */
-struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max_pages)
+struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps)
 {
 	struct iwt_mr *mr;
 	int ret;
 
-	if (!max_pages || max_pages > IWT_MAX_FR_PAGES)
+	if (!max || max > IWT_MAX_FR_PAGES)
 		return ERR_PTR(-EINVAL);
 	mr = iwt_mr_alloc(pd, IWT_MR_FAST);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	ret = iwt_extents_alloc(&mr->map, max_pages, iwt_mr_gfp(pd));
+	mr->gaps = gaps;
+	ret = iwt_extents_alloc(&mr->map, max, iwt_mr_gfp(pd));
 	if (!ret)
-		ret = iwt_extents_alloc(&mr->next, max_pages,
-					iwt_mr_gfp(pd));
+		ret = iwt_extents_alloc(&mr->next, max, iwt_mr_gfp(pd));
 	if (!ret)
 		ret = iwt_mr_publish(mr);
 	if (ret) {
@@ -266,6 +267,46 @@ static int add_page(struct ib_mr *ibmr, u64 addr)
 			       ibmr->page_size);
 }
 
+static int map_pages(struct iwt_mr *mr, struct scatterlist *sg, int nents,
+		     unsigned int *sg_offset)
+{
+	int n = ib_sg_to_pages(&mr->ibmr, sg, nents, sg_offset, add_page);
+
+	if (n > 0 &&
+	    !iwt_extents_trim(&mr->next,
+			      mr->ibmr.iova & (mr->ibmr.page_size - 1),
+			      mr->ibmr.length))
+		return -EINVAL;
+	return n;
+}
+
+/* As ib_sg_to_pages() does for pages, it takes as many pieces as there is room for. */
+static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
+		      unsigned int *sg_offset)
+{
+	u64 skip = sg_offset ? *sg_offset : 0, len = 0;
+	struct scatterlist *sg;
+	int i;
+
+	if (nents <= 0 || skip >= sg_dma_len(sgl))
+		return -EINVAL;
+	mr->ibmr.iova = sg_dma_address(sgl) + skip;
+	for_each_sg(sgl, sg, nents, i) {
+		u64 n = sg_dma_len(sg) - skip;
+
+		if (n && iwt_extents_add(&mr->next,
+					 ib_virt_dma_to_ptr(sg_dma_address(sg) +
+							    skip), n))
+			break;
+		len += n;
+		skip = 0;
+	}
+	mr->ibmr.length = len;
+	if (sg_offset)
+		*sg_offset = 0;
+	return i;
+}
+
 /**
  * iwt_mr_map_sg() - say what the next REG_MR is to cover
  * @mr: region of kind IWT_MR_FAST
@@ -285,14 +326,9 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 
 	mr->next.n = 0;
 	mr->next_ready = false;
-	n = ib_sg_to_pages(&mr->ibmr, sg, nents, sg_offset, add_page);
-	if (n <= 0)
-		return n;
-	if (!iwt_extents_trim(&mr->next,
-			      mr->ibmr.iova & (mr->ibmr.page_size - 1),
-			      mr->ibmr.length))
-		return -EINVAL;
-	mr->next_ready = true;
+	n = mr->gaps ? map_pieces(mr, sg, nents, sg_offset) :
+		       map_pages(mr, sg, nents, sg_offset);
+	mr->next_ready = n > 0;
 	return n;
 }
 

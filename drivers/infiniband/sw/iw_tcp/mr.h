@@ -35,6 +35,7 @@ enum iwt_mr_kind {
  * @map: what is covered now
  * @next: IWT_MR_FAST: what the next REG_MR will cover; changed by the consumer only, which
  *	may map new pages while the old ones are still registered
+ * @gaps: IWT_MR_FAST: pieces of memory need not begin and end with pages
  * @next_ready: @next was filled and not registered yet
  * @umem: IWT_MR_USER: pinned memory
  * @access: IWT_MR_USER: enum ib_access_flags; only iwt_mr_rereg_user() looks at them
@@ -49,6 +50,7 @@ struct iwt_mr {
 	struct iwt_region region;
 	struct iwt_extents map;
 	struct iwt_extents next;
+	bool gaps;
 	bool next_ready;
 	struct ib_umem *umem;
 	int access;
@@ -171,7 +173,7 @@ u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
 struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 				  u64 iova, int access);
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change);
-struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max_pages);
+struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps);
 struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access);
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset);

@@ -99,17 +99,18 @@ struct ib_mr *iwt_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 /**
  * iwt_alloc_mr() - make a region for fast registration
  * @pd: protection domain
- * @type: IB_MR_TYPE_MEM_REG; the others are not supported
- * @max_num_sg: pages
+ * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS; the others are not supported
+ * @max_num_sg: pages, or pieces
  *
  * Return: the region or an error pointer.
  */
 struct ib_mr *iwt_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			   u32 max_num_sg)
 {
-	if (type != IB_MR_TYPE_MEM_REG)
+	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
 		return ERR_PTR(-EOPNOTSUPP);
-	return ibmr_or_err(iwt_mr_create_fast(pd, max_num_sg));
+	return ibmr_or_err(iwt_mr_create_fast(pd, max_num_sg,
+					      type == IB_MR_TYPE_SG_GAPS));
 }
 
 /**

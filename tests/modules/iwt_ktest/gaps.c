@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Fast registrations of pieces that begin and end anywhere (IB_MR_TYPE_SG_GAPS). */
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "kt.h"
+
+#define PIECES	16
+#define ROOM	8192	/* octets of memory that a piece lies in */
+#define RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+		 IB_ACCESS_REMOTE_READ)
+
+/**
+ * struct gaps - a region of pieces
+ * @e: end that has it
+ * @mr: region
+ * @mem: memory of each piece, ROOM octets
+ * @at: where the piece begins in it
+ * @len: octets of the piece
+ * @n: pieces that are in use
+ * @sg: list of them
+ * @first: octets of the first element that ib_map_mr_sg() skips
+ * @total: octets of all
+ */
+struct gaps {
+	struct kt_end *e;
+	struct ib_mr *mr;
+	u8 *mem[PIECES];
+	u32 at[PIECES];
+	u32 len[PIECES];
+	int n;
+	struct scatterlist sg[PIECES];
+	u32 first;
+	u32 total;
+};
+
+static void free_gaps(struct gaps *g)
+{
+	int i;
+
+	if (!IS_ERR_OR_NULL(g->mr))
+		ib_dereg_mr(g->mr);
+	for (i = 0; i < PIECES; i++)
+		kfree(g->mem[i]);
+	kfree(g);
+}
+
+static struct gaps *make_gaps(struct kt_end *e)
+{
+	struct gaps *g = kzalloc(sizeof(*g), GFP_KERNEL);
+	int i;
+
+	if (!g)
+		return NULL;
+	g->e = e;
+	for (i = 0; i < PIECES; i++) {
+		g->mem[i] = kmalloc(ROOM, GFP_KERNEL);
+		if (!g->mem[i])
+			goto fail;
+	}
+	g->mr = ib_alloc_mr(e->pd, IB_MR_TYPE_SG_GAPS, PIECES);
+	if (!kt_bad(e->conn, IS_ERR(g->mr), "ib_alloc_mr: %ld", PTR_ERR(g->mr)))
+		return g;
+fail:
+	free_gaps(g);
+	return NULL;
+}
+
+/* Takes pieces of any length at any place, and now and then one of no length. */
+static void choose(struct gaps *g)
+{
+	int i;
+
+	g->n = 1 + get_random_u32() % PIECES;
+	g->total = 0;
+	sg_init_table(g->sg, g->n);
+	for (i = 0; i < g->n; i++) {
+		memset(g->mem[i], KT_GUARD, ROOM);
+		g->at[i] = get_random_u32() % (ROOM - 1);
+		g->len[i] = 1 + get_random_u32() % (ROOM - g->at[i]);
+		if (i && get_random_u32() % 8 == 0)
+			g->len[i] = 0;
+		sg_set_page(&g->sg[i], virt_to_page(g->mem[i] + g->at[i]),
+			    g->len[i], offset_in_page(g->mem[i] + g->at[i]));
+		g->total += g->len[i];
+	}
+	g->first = get_random_u32() % g->len[0];
+	g->total -= g->first;
+}
+
+/* Return: 0 or -EIO */
+static int map_and_register(struct gaps *g)
+{
+	struct kt_end *e = g->e;
+	u32 i = e->logged[KT_SEND], n = e->posted[KT_SEND];
+	unsigned int skip = g->first;
+	struct ib_reg_wr wr = {
+		.wr.opcode = IB_WR_REG_MR,
+		.wr.send_flags = IB_SEND_SIGNALED,
+		.mr = g->mr,
+		.access = RIGHTS,
+	};
+	int got = ib_map_mr_sg(g->mr, g->sg, g->n, &skip, PAGE_SIZE);
+
+	if (kt_bad(e->conn, got != g->n, "%d of %d pieces", got, g->n) ||
+	    kt_bad(e->conn, g->mr->length != g->total, "%llu octets of %u",
+		   g->mr->length, g->total))
+		return -EIO;
+	ib_update_fast_reg_key(g->mr, ib_inc_rkey(g->mr->rkey));
+	wr.key = g->mr->rkey;
+	if (kt_bad(e->conn, iwt_kt_post(e, &wr.wr), "post of REG_MR"))
+		return -EIO;
+	return iwt_kt_expect(e, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_REG_MR);
+}
+
+static int invalidate(struct gaps *g)
+{
+	struct kt_end *e = g->e;
+	u32 i = e->logged[KT_SEND], n = e->posted[KT_SEND];
+	struct ib_send_wr wr = {
+		.opcode = IB_WR_LOCAL_INV,
+		.send_flags = IB_SEND_SIGNALED,
+		.ex.invalidate_rkey = g->mr->rkey,
+	};
+
+	if (kt_bad(e->conn, iwt_kt_post(e, &wr), "post of LOCAL_INV"))
+		return -EIO;
+	return iwt_kt_expect(e, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_LOCAL_INV);
+}
+
+/*
+ * Octets [off, off + len) of the region are the pattern, all other octets of the memory are
+ * guards: the pieces are walked beside the pattern, one octet after the other.
+ */
+static int check(struct gaps *g, u32 off, u32 len, u32 seed)
+{
+	u32 pos = 0, k;
+	int i;
+
+	for (i = 0; i < g->n; i++) {
+		u32 begin = g->at[i] + (i ? 0 : g->first);
+		u32 end = g->at[i] + g->len[i];
+
+		for (k = 0; k < ROOM; k++) {
+			bool inside = k >= begin && k < end;
+			bool written = inside && pos >= off && pos < off + len;
+			bool good = written ?
+				iwt_kt_same(g->mem[i] + k, 1, pos - off, seed) :
+				g->mem[i][k] == KT_GUARD;
+
+			if (kt_bad(g->e->conn, !good,
+				   "octet %u of piece %d (%u to %u), of the region %u, written %d",
+				   k, i, begin, end, pos, written))
+				return -EIO;
+			pos += inside;
+		}
+	}
+	return 0;
+}
+
+/* The peer writes a part of the region, and reads it back. */
+static int write_and_read(struct gaps *g, u32 seed)
+{
+	struct kt_conn *c = g->e->conn;
+	u32 off = get_random_u32() % g->total;
+	u32 len = 1 + get_random_u32() % min_t(u32, g->total - off, KT_BUF / 2);
+	struct ib_sge src = iwt_kt_sge(&c->c, 0, len);
+	struct ib_sge back = iwt_kt_sge(&c->c, KT_BUF / 2, len);
+	u32 i, n;
+
+	iwt_kt_fill_sges(&c->c, &src, 1, seed);
+	if (kt_bad(c, iwt_kt_rdma(&c->c, IB_WR_RDMA_WRITE, &src, 1, 0,
+				  g->mr->iova + off, g->mr->rkey), "WRITE") ||
+	    iwt_kt_sync(&c->c) || check(g, off, len, seed))
+		return -EIO;
+	i = c->c.logged[KT_SEND];
+	n = c->c.posted[KT_SEND];
+	if (kt_bad(c, iwt_kt_rdma(&c->c, IB_WR_RDMA_READ, &back, 1,
+				  IB_SEND_SIGNALED, g->mr->iova + off,
+				  g->mr->rkey), "READ") ||
+	    iwt_kt_expect(&c->c, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_RDMA_READ))
+		return -EIO;
+	return kt_bad(c, memcmp(c->c.buf, c->c.buf + KT_BUF / 2, len),
+		      "a Read has other octets");
+}
+
+static int any_pieces(struct kt_conn *c)
+{
+	struct gaps *g = make_gaps(&c->s);
+	int i, n, err = g ? 0 : -EIO;
+
+	for (i = 0; i < 60 && !err; i++) {
+		choose(g);
+		n = ib_dma_map_sg(c->s.dev, g->sg, g->n, DMA_BIDIRECTIONAL);
+		err = kt_bad(c, n != g->n, "%d pieces are mapped", n);
+		if (err)
+			break;
+		err = map_and_register(g) ?: write_and_read(g, i) ?:
+		      invalidate(g);
+		ib_dma_unmap_sg(c->s.dev, g->sg, g->n, DMA_BIDIRECTIONAL);
+	}
+	if (g)
+		free_gaps(g);
+	return err;
+}
+
+/* More pieces than there is room for: as many as there is room for are taken. */
+static int too_many(struct kt_conn *c)
+{
+	struct ib_mr *mr = ib_alloc_mr(c->s.pd, IB_MR_TYPE_SG_GAPS, 3);
+	struct gaps *g = make_gaps(&c->s);
+	unsigned int skip = 0;
+	int i, got, err = g && !IS_ERR(mr) ? 0 : -EIO;
+
+	if (!err) {
+		sg_init_table(g->sg, 5);
+		for (i = 0; i < 5; i++)
+			sg_set_buf(&g->sg[i], g->mem[i] + i, 100);
+		g->n = ib_dma_map_sg(c->s.dev, g->sg, 5, DMA_BIDIRECTIONAL);
+		got = ib_map_mr_sg(mr, g->sg, 5, &skip, PAGE_SIZE);
+		err = kt_bad(c, got != 3 || mr->length != 300,
+			     "%d pieces of %llu octets", got, mr->length);
+		skip = 100;
+		got = ib_map_mr_sg(mr, g->sg, 5, &skip, PAGE_SIZE);
+		err = err ?: kt_bad(c, got != -EINVAL, "all is skipped: %d", got);
+		ib_dma_unmap_sg(c->s.dev, g->sg, 5, DMA_BIDIRECTIONAL);
+	}
+	if (g)
+		free_gaps(g);
+	if (!IS_ERR(mr))
+		ib_dereg_mr(mr);
+	return err;
+}
+
+const struct kt_case iwt_kt_gaps[] = {
+	{ "pieces that begin and end anywhere", any_pieces },
+	{ "more pieces than there is room for", too_many },
+	{}
+};
