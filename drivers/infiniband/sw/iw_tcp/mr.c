@@ -49,7 +49,7 @@ int iwt_mr_rights(int access, u32 *rights)
 }
 
 /**
- * iwt_mr_take_stag() - an STag that no region has had by its user's choice
+ * iwt_mr_take_stag() - reserve an STag whose index no other region has
  * @mr: region, which is looked up by the STag from now on, but does not answer to it yet
  * @stag: takes it; random in all its bits
  *
@@ -85,7 +85,7 @@ void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag)
 
 /**
  * iwt_mr_set_stag() - the STag that a region answers to
- * @mr: region; its lock is held, or it is known to nobody
+ * @mr: region; its lock is held for writing
  * @stag: from iwt_mr_take_stag()
  */
 void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag)
