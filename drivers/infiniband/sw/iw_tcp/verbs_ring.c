@@ -13,22 +13,19 @@
 #define UVERBS_MODULE_NAME iw_tcp
 #include <rdma/uverbs_named_ioctl.h>
 
-/* The object that an attribute names; the core keeps it until the call ends. */
+/*
+ * The object that a mandatory attribute names: the core refuses a call without it, and keeps the
+ * object until the call ends.
+ */
 static void *object(struct uverbs_attr_bundle *attrs, u16 id)
 {
-	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, id);
-
-	return IS_ERR(uobj) ? ERR_CAST(uobj) : uobj->object;
+	return uverbs_attr_get_uobject(attrs, id)->object;
 }
 
 static int UVERBS_HANDLER(IWT_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *attrs)
 {
-	struct ib_qp *ibqp = object(attrs, IWT_ATTR_QP);
-	struct iwt_qp *qp;
+	struct iwt_qp *qp = to_iwt_qp(object(attrs, IWT_ATTR_QP));
 
-	if (IS_ERR(ibqp))
-		return PTR_ERR(ibqp);
-	qp = to_iwt_qp(ibqp);
 	iwt_count(qp->stream.dev, IWT_C_DOORBELL);
 	iwt_doorbell(qp);
 	return 0;
@@ -36,27 +33,21 @@ static int UVERBS_HANDLER(IWT_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *att
 
 static int UVERBS_HANDLER(IWT_METHOD_CQ_POLL)(struct uverbs_attr_bundle *attrs)
 {
-	struct ib_cq *ibcq = object(attrs, IWT_ATTR_CQ);
-
-	if (IS_ERR(ibcq))
-		return PTR_ERR(ibcq);
-	iwt_cqpoll_flush(to_iwt_cq(ibcq));
+	iwt_cqpoll_flush(to_iwt_cq(object(attrs, IWT_ATTR_CQ)));
 	return 0;
 }
 
 static int UVERBS_HANDLER(IWT_METHOD_CQ_ARM)(struct uverbs_attr_bundle *attrs)
 {
-	struct ib_cq *ibcq = object(attrs, IWT_ATTR_CQ);
 	u32 flags;
 	int err;
 
-	if (IS_ERR(ibcq))
-		return PTR_ERR(ibcq);
 	err = uverbs_get_flags32(&flags, attrs, IWT_ATTR_CQ_ARM_FLAGS,
 				 IWT_CQ_ARM_FOR_SOLICITED | IWT_CQ_ARM_AT_ONCE);
 	if (err)
 		return err;
-	iwt_cq_ask(to_iwt_cq(ibcq), flags & IWT_CQ_ARM_FOR_SOLICITED,
+	iwt_cq_ask(to_iwt_cq(object(attrs, IWT_ATTR_CQ)),
+		   flags & IWT_CQ_ARM_FOR_SOLICITED,
 		   flags & IWT_CQ_ARM_AT_ONCE);
 	return 0;
 }
