@@ -86,13 +86,25 @@ def peer_closes(t):
         equal(got[0].len, 4, "length")
 
 
-@row("DDP-51")
-def half_closed(t):
-    """After the peer's FIN the device still sends its queued Sends and a requested Read Response, then FIN"""
+def sends_wait(t):
+    """A connection whose peer has read the first of 50 Sends; most of the others still wait"""
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
     conn.peer.message(fpdu.SEND)
+    return conn
+
+
+def read_sends(conn):
+    """The peer reads the 49 others"""
+    for _ in range(49):
+        equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 65536, "size")
+
+
+@row("DDP-51")
+def half_closed(t):
+    """After the peer's FIN the device still sends its queued Sends and a requested Read Response, then FIN"""
+    conn = sends_wait(t)
     conn.peer.put_read(conn.stag, conn.addr, 3000)
     conn.peer.fin()
     sends, read = 1, b""
@@ -124,14 +136,10 @@ def half_closed_reads(t):
 @row("DDP-48", "DDP-49")
 def graceful_close(t):
     """A graceful close with many Sends posted: the device sends them all before FIN; Sends posted later fail"""
-    conn = t.passive()
-    conn.peer.slow()
-    conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
-    conn.peer.message(fpdu.SEND)
+    conn = sends_wait(t)
     conn.ulp.disconnect(id=conn.id)
     conn.post("send", wr=200, n=2, sge="%d:0:5" % conn.mr)
-    for _ in range(49):
-        equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 65536, "size")
+    read_sends(conn)
     conn.peer.expect_fin()
     got = conn.poll(52)
     equal([(c.wr, c.status) for c in got],
@@ -144,15 +152,11 @@ def graceful_close(t):
 @row("DDP-48", "DDP-49")
 def drained(t):
     """A program that drains its send queue gets SQ_DRAINED after the last Send, and again if it asks again"""
-    conn = t.passive()
-    conn.peer.slow()
-    conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
-    conn.peer.message(fpdu.SEND)
+    conn = sends_wait(t)
     conn.ulp.modify(id=conn.id, state=SQD, tell=1)
     equal(int(conn.ulp.query(id=conn.id)["draining"]), 1, "draining")
     equal(int(conn.ulp.cmd("async", ms=300)["event"]), -1, "event")
-    for _ in range(49):
-        equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 65536, "size")
+    read_sends(conn)
     event(conn, SQ_DRAINED)
     equal([c.status for c in conn.poll(50)], [SUCCESS] * 50, "completions")
     equal([int(conn.ulp.query(id=conn.id)[what]) for what in ("draining", "state")], [0, SQD], "draining, state")
