@@ -101,7 +101,7 @@ stuck_tasks() {
 }
 
 gate_tasks() {
-	local task before now left
+	local task before now left frame
 	before=$(stuck_tasks)
 	for ((left = PATIENCE; left > 0; left--)); do
 		[ -n "$before" ] || return
@@ -111,7 +111,7 @@ gate_tasks() {
 	done
 	while read -r task; do
 		complain "stuck task $task"
-		{ echo "lab: stack of $task"; cat "/proc/${task%%:*}/stack"; } >/dev/kmsg 2>/dev/null
+		while IFS= read -r frame; do complain "  $frame"; done < <(head -n 12 "/proc/${task%%:*}/stack" 2>/dev/null)
 	done <<<"$before"
 }
 
