@@ -202,6 +202,11 @@ core_stop() {
 	ends "$NFS_CLIENT"
 	[ "$STATUS" = 0 ] || { complain "NFS ends with $STATUS"; show "$SOAK/nfs-wrong"; }
 	busywait 240 not alive "$NVME_TRAFFIC" || complain "fio does not end"
+	busywait 120 not nfs_recovers || {
+		complain "NFS's recovery does not end"
+		nfs_recovery >"$SOAK/why" 2>&1
+		show "$SOAK/why"
+	}
 	: >"$SOAK/stop"
 	busywait 60 not alive "$NFS_SERVER" || complain "NFS's server does not end"
 	must "NVMe ends" nvme_stop

@@ -102,6 +102,7 @@ if check "two hosts" two_hosts; then
 		without
 		TOOK=$((SECONDS - TOOK))
 		with
+		check "the clients have recovered" busywait 120 not nfs_recovers || nfs_recovery | diag
 		: >"$TMP/server/stop"
 		check "the server ends" ended "$server"
 	else
