@@ -9,11 +9,13 @@
  */
 #include "mr_priv.h"
 
+#include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
 #include "dev.h"
+#include "dmabuf.h"
 
 #define KEY_BITS	8
 /* The table is never more than 1/16 full, so this many misses do not happen. */
@@ -46,6 +48,24 @@ int iwt_mr_rights(int access, u32 *rights)
 	if (access & IB_ACCESS_LOCAL_WRITE)
 		*rights |= IWT_LOCAL_WRITE;
 	return 0;
+}
+
+/**
+ * iwt_mr_check_bounds() - may a region of a process have these bounds?
+ * @start: address, or offset, of the first octet in what it is a part of
+ * @len: octets
+ * @iova: tagged offset of the first octet
+ *
+ * Any context.
+ *
+ * Return: 0, or -EINVAL if it has no octet, or if a sum overflows.
+ */
+int iwt_mr_check_bounds(u64 start, u64 len, u64 iova)
+{
+	u64 last;
+
+	return !len || check_add_overflow(start, len, &last) ||
+	       check_add_overflow(iova, len - 1, &last) ? -EINVAL : 0;
 }
 
 /**
@@ -169,6 +189,8 @@ void iwt_mr_free(struct iwt_mr *mr)
 	iwt_extents_free(&mr->next);
 	if (mr->umem)
 		ib_umem_release(mr->umem);
+	if (mr->dmabuf)
+		iwt_dmabuf_put(mr->dmabuf);
 	kfree_rcu(mr, rcu);
 }
 
@@ -233,6 +255,7 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 	mr->region.len = U64_MAX;
 	mr->region.rights = rights;
 	mr->region.valid = true;
+	mr->access = access;
 	ret = iwt_mr_publish(mr);
 	if (ret) {
 		iwt_mr_free(mr);
@@ -542,6 +565,7 @@ u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
 	    !mr->region.valid && (mr->next_ready || mr->map.n)) {
 		take_next(mr);
 		mr->stag = stag;
+		mr->access = access;
 		mr->region.rights = rights;
 		mr->region.valid = true;
 		err = IWT_OK;

@@ -14,6 +14,7 @@
 
 struct ib_umem;
 struct iwt_dev;
+struct iwt_dmabuf;
 
 /* The lkey by which kernel consumers name any kernel address. */
 #define IWT_LOCAL_DMA_LKEY	0
@@ -22,6 +23,7 @@ enum iwt_mr_kind {
 	IWT_MR_USER,	/* ib_umem */
 	IWT_MR_FAST,	/* ib_alloc_mr, filled by ib_map_mr_sg and REG_MR */
 	IWT_MR_DMA,	/* ib_get_dma_mr: all kernel addresses */
+	IWT_MR_DMABUF,	/* another driver's memory */
 };
 
 /**
@@ -37,8 +39,10 @@ enum iwt_mr_kind {
  *	may map new pages while the old ones are still registered
  * @gaps: IWT_MR_FAST: pieces of memory need not begin and end with pages
  * @next_ready: @next was filled and not registered yet
+ * @revoked: IWT_MR_DMABUF: its exporter has taken the memory away; it stays invalid
  * @umem: IWT_MR_USER: pinned memory
- * @access: IWT_MR_USER: enum ib_access_flags; only iwt_mr_rereg_user() looks at them
+ * @dmabuf: IWT_MR_DMABUF: the memory
+ * @access: enum ib_access_flags as of now
  * @rcu: lookups run under RCU
  */
 struct iwt_mr {
@@ -52,7 +56,9 @@ struct iwt_mr {
 	struct iwt_extents next;
 	bool gaps;
 	bool next_ready;
+	bool revoked;
 	struct ib_umem *umem;
+	struct iwt_dmabuf *dmabuf;
 	int access;
 	struct rcu_head rcu;
 };
@@ -149,6 +155,15 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 	return iwt_mr_find_piece(mr, addr, max, len, hint);
 }
 
+/*
+ * May TCP refer to the region's pages, and not only to copies? What another driver exports is
+ * no business of pages; and it may be taken away at any time.
+ */
+static inline bool iwt_mr_has_pages(const struct iwt_mr *mr)
+{
+	return mr->kind != IWT_MR_DMABUF;
+}
+
 /* The remote rights in enum ib_access_flags. */
 static inline u32 iwt_remote_rights(int access)
 {
@@ -172,6 +187,8 @@ u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
 /* Verbs; process context, may sleep. */
 struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 				  u64 iova, int access);
+struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
+				    u64 iova, int access);
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change);
 struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps);
 struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access);

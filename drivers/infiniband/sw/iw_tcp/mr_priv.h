@@ -6,6 +6,7 @@
 #include "mr.h"
 
 int iwt_mr_rights(int access, u32 *rights);
+int iwt_mr_check_bounds(u64 start, u64 len, u64 iova);
 gfp_t iwt_mr_gfp(const struct ib_pd *pd);
 struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind);
 int iwt_mr_take_stag(struct iwt_mr *mr, u32 *stag);

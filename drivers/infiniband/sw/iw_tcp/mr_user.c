@@ -2,9 +2,10 @@
 /* Memory regions of processes: pinned memory. */
 #include "mr_priv.h"
 
-#include <linux/overflow.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
+
+#include "dmabuf.h"
 
 /* Memory of a process, pinned. */
 struct pinned {
@@ -58,15 +59,6 @@ static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 	return ret;
 }
 
-/* Bounds that neither the address space nor the tagged offsets have end in an error. */
-static int check_bounds(u64 start, u64 len, u64 iova)
-{
-	u64 last;
-
-	return !len || check_add_overflow(start, len, &last) ||
-	       check_add_overflow(iova, len - 1, &last) ? -EINVAL : 0;
-}
-
 /**
  * iwt_mr_create_user() - register memory of the calling process
  * @pd: protection domain
@@ -88,7 +80,7 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 	u32 rights;
 	int ret;
 
-	ret = check_bounds(start, len, iova);
+	ret = iwt_mr_check_bounds(start, len, iova);
 	if (!ret)
 		ret = iwt_mr_rights(access, &rights);
 	if (!ret)
@@ -118,14 +110,24 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
 {
 	if (!(c->flags & IB_MR_REREG_TRANS)) {
-		c->start = mr->umem->address;
-		c->len = mr->umem->length;
+		c->start = mr->umem ? mr->umem->address : 0;
+		c->len = mr->region.len;
 		c->iova = mr->region.base;
 	}
 	if (!(c->flags & IB_MR_REREG_ACCESS))
 		c->access = mr->access;
 	if (!(c->flags & IB_MR_REREG_PD))
 		c->pd = mr->ibmr.pd;
+}
+
+/* The memory stays; a process can register another dma-buf instead. */
+static int check_dmabuf(const struct iwt_mr_change *c, const struct iwt_mr *mr)
+{
+	if (c->flags & IB_MR_REREG_TRANS)
+		return -EOPNOTSUPP;
+	if (ib_access_writable(c->access) && !iwt_dmabuf_may_write(mr->dmabuf))
+		return -EACCES;
+	return 0;
 }
 
 /*
@@ -135,6 +137,8 @@ static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
 static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
 		      const struct iwt_mr *mr)
 {
+	if (mr->kind == IWT_MR_DMABUF)
+		return check_dmabuf(c, mr);
 	if (!(c->flags & IB_MR_REREG_TRANS)) {
 		if (!ib_access_writable(c->access) || mr->umem->writable)
 			return 0;
@@ -159,19 +163,19 @@ static void switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 		.base = c->iova,
 		.len = c->len,
 		.rights = rights,
-		.valid = true,
+		.valid = !mr->revoked,
 		.pd = c->pd,
 	};
 	old = mr->stag;
 	iwt_mr_set_stag(mr, *stag);
+	mr->access = c->access;
 	write_unlock_bh(&mr->lock);
 	*stag = old;
-	mr->access = c->access;
 }
 
 /**
  * iwt_mr_rereg_user() - change a region of the calling process
- * @mr: region of kind IWT_MR_USER; the caller makes sure that nobody else changes or ends it
+ * @mr: region of kind IWT_MR_USER or IWT_MR_DMABUF; the caller makes sure that nobody else changes or ends it
  * @change: what it is to become
  *
  * The region gets another STag, as one that is registered anew: what peers know of the old one
@@ -179,7 +183,8 @@ static void switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
  * fail. Process context, may sleep. Waits for engines that copy.
  *
  * Return: 0, or as iwt_mr_create_user(), or -EINVAL if another process would have to pin the
- * memory; then the region is as it was.
+ * memory; of another driver's memory -EOPNOTSUPP if it is to change, -EACCES if it was taken to be
+ * read only. Then the region is as it was.
  */
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 {
@@ -189,7 +194,7 @@ int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 	int ret;
 
 	complete_change(&c, mr);
-	ret = check_bounds(c.start, c.len, c.iova);
+	ret = iwt_mr_check_bounds(c.start, c.len, c.iova);
 	if (!ret)
 		ret = iwt_mr_rights(c.access, &rights);
 	if (!ret)

@@ -105,12 +105,14 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 		{ .name = "valid" },
 		{ .name = "rights", .hex = true },
 		{ .name = "extents" },
+		{ .name = "access", .hex = true },
 	};
 
 	read_lock_bh(&mr->lock);
 	p[1].value = mr->region.valid;
 	p[2].value = mr->region.rights;
 	p[3].value = mr->map.n;
+	p[4].value = mr->access;
 	read_unlock_bh(&mr->lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }

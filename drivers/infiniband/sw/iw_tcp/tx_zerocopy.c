@@ -101,8 +101,11 @@ static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 	__must_hold(&st->lock)
 {
+	const struct iwt_mr *mr = st->tx.src_hold.mr;
 	struct page *page;
 
+	if (mr && !iwt_mr_has_pages(mr))
+		return put_octets(&st->tx, from, len);
 	if (st->actor.kernel && !virt_addr_valid(from))
 		return put_octets(&st->tx, from, len);
 	page = virt_to_page(from);

@@ -63,6 +63,30 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 }
 
 /**
+ * iwt_reg_user_mr_dmabuf() - register memory of another driver
+ * @pd: protection domain
+ * @offset: first octet of the dma-buf
+ * @length: octets
+ * @iova: tagged offset of the first one
+ * @fd: descriptor of the dma-buf
+ * @access: enum ib_access_flags
+ * @dmah: hints for DMA, which the device does not know: must be NULL
+ * @attrs: nothing more is exchanged
+ *
+ * Return: the region or an error pointer.
+ */
+struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+				     u64 iova, int fd, int access,
+				     struct ib_dmah *dmah,
+				     struct uverbs_attr_bundle *attrs)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return ibmr_or_err(iwt_mr_create_dmabuf(pd, fd, offset, length, iova,
+						access));
+}
+
+/**
  * iwt_rereg_user_mr() - ib_device operation rereg_user_mr
  * @ibmr: region of the calling process; nobody else uses the object now
  * @flags: IB_MR_REREG_*: what changes

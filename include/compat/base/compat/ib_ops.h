@@ -14,6 +14,10 @@
 #define compat_reg_user_mr	iwt_reg_user_mr
 #endif
 
+#ifndef compat_reg_user_mr_dmabuf
+#define compat_reg_user_mr_dmabuf	iwt_reg_user_mr_dmabuf
+#endif
+
 /*
  * May the second half of the GID hold the EUI-64? Not where the RDMA connection
  * manager finds the device by comparing the GID to the link layer address.

@@ -5,6 +5,7 @@
 #include <rdma/ib_verbs.h>
 
 struct ib_dmah;
+struct uverbs_attr_bundle;
 
 struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			      u64 virt_addr, int access, struct ib_dmah *dmah,
@@ -20,6 +21,27 @@ static inline struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start,
 }
 
 #define compat_reg_user_mr	compat_reg_user_mr
+
+/* Still older kernels have other arguments: reg_dmabuf_attrs. */
+#ifndef compat_reg_user_mr_dmabuf
+
+struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+				     u64 iova, int fd, int access,
+				     struct ib_dmah *dmah,
+				     struct uverbs_attr_bundle *attrs);
+
+static inline struct ib_mr *
+compat_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+			  int fd, int access,
+			  struct uverbs_attr_bundle *attrs)
+{
+	return iwt_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
+				      NULL, attrs);
+}
+
+#define compat_reg_user_mr_dmabuf	compat_reg_user_mr_dmabuf
+
+#endif
 
 #include_next <compat/ib_ops.h>
 

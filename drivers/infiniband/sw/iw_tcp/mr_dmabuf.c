@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory regions of another driver's memory. */
+#include "mr_priv.h"
+
+#include "dev.h"
+#include "dmabuf.h"
+
+/*
+ * The exporter takes the memory away: the region is invalid for ever, and to peers and work
+ * requests its STag names nothing any more. Waits for engines that copy.
+ */
+static void revoke(void *ctx)
+{
+	struct iwt_mr *mr = ctx;
+
+	write_lock_bh(&mr->lock);
+	mr->revoked = true;
+	mr->region.valid = false;
+	write_unlock_bh(&mr->lock);
+}
+
+/* Return: -ENODEV if the memory was taken away already. */
+static int validate(struct iwt_mr *mr, u64 len, u64 iova, u32 rights)
+{
+	bool revoked;
+
+	write_lock_bh(&mr->lock);
+	revoked = mr->revoked;
+	mr->region.base = iova;
+	mr->region.len = len;
+	mr->region.rights = rights;
+	mr->region.valid = !revoked;
+	write_unlock_bh(&mr->lock);
+	return revoked ? -ENODEV : 0;
+}
+
+static int take_memory(struct iwt_mr *mr, const struct iwt_dmabuf_wish *wish)
+{
+	struct iwt_dmabuf *d;
+	u8 *va;
+	int ret;
+
+	ret = iwt_extents_alloc(&mr->map, 1, iwt_mr_gfp(mr->region.pd));
+	if (ret)
+		return ret;
+	d = iwt_dmabuf_get(&mr->dev->ibdev.dev, wish, &va);
+	if (IS_ERR(d))
+		return PTR_ERR(d);
+	mr->dmabuf = d;
+	return iwt_extents_add(&mr->map, va, wish->len);
+}
+
+/**
+ * iwt_mr_create_dmabuf() - register memory of another driver
+ * @pd: protection domain of a process
+ * @fd: descriptor of a dma-buf
+ * @off: first octet of the dma-buf
+ * @len: octets, not 0
+ * @iova: tagged offset of the first octet
+ * @access: enum ib_access_flags
+ *
+ * Process context, may sleep.
+ *
+ * Return: the region, or an error pointer, as iwt_mr_create_user() and iwt_dmabuf_get().
+ */
+struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
+				    u64 iova, int access)
+{
+	struct iwt_dmabuf_wish wish = {
+		.fd = fd,
+		.off = off,
+		.len = len,
+		.write = ib_access_writable(access),
+		.gone = revoke,
+	};
+	struct iwt_mr *mr;
+	u32 rights;
+	int ret;
+
+	ret = iwt_mr_check_bounds(off, len, iova);
+	if (!ret)
+		ret = iwt_mr_rights(access, &rights);
+	if (ret)
+		return ERR_PTR(ret);
+	mr = iwt_mr_alloc(pd, IWT_MR_DMABUF);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->access = access;
+	wish.ctx = mr;
+	ret = take_memory(mr, &wish);
+	if (!ret)
+		ret = validate(mr, len, iova, rights);
+	if (!ret)
+		ret = iwt_mr_publish(mr);
+	if (!ret)
+		return mr;
+	iwt_mr_free(mr);
+	return ERR_PTR(ret);
+}

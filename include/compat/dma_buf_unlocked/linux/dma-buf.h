@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Here no function for the processor's access wants the reservation locked. */
+#ifndef COMPAT_DMA_BUF_UNLOCKED_H
+#define COMPAT_DMA_BUF_UNLOCKED_H
+
+#include_next <linux/dma-buf.h>
+
+#define dma_buf_vmap_unlocked	dma_buf_vmap
+#define dma_buf_vunmap_unlocked	dma_buf_vunmap
+
+#endif
