@@ -74,6 +74,7 @@ static const struct verbs_context_ops iwt_context_ops = {
 	.query_device_ex = iwt_query_device_ex,
 	.query_port = iwt_query_port,
 	.query_qp = iwt_query_qp,
+	.reg_dmabuf_mr = iwt_reg_dmabuf_mr,
 	.reg_mr = iwt_reg_mr,
 	.req_notify_cq = iwt_req_notify_cq,
 	.rereg_mr = iwt_rereg_mr,

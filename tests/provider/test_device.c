@@ -71,6 +71,12 @@ static void test_regions(void)
 	errno = 0;
 	ok(!fake.ops.reg_mr(pd, data, 0, 0, 0) && errno == EINVAL,
 	   "regions: the kernel's refusal is passed on");
+	mr = fake.ops.reg_dmabuf_mr(pd, 0x12, 100, 0x34, 5, 0);
+	ok(mr && mr->lkey == 0x1234, "regions: of a dma-buf");
+	is(fake.ops.dereg_mr(verbs_get_mr(mr)), 0, "regions: of a dma-buf, deregistered");
+	errno = 0;
+	ok(!fake.ops.reg_dmabuf_mr(pd, 0, 100, 0, -1, 0) && errno == EBADF,
+	   "regions: a dma-buf, and the kernel's refusal");
 	fake.ops.dealloc_pd(pd);
 	ok(!fake.pds && !fake.mrs, "regions: nothing is left");
 	fake_close(context);
