@@ -39,7 +39,7 @@ TESTS = (
     ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("cm.", "ipv6 startup"),
     ("config", "link_settings"), ("cq", "deferred_posts threads"), ("device", "link"),
     ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
-    ("mr", "memory hostile kernel_verbs"), ("extents", "memory kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
+    ("dmabuf", "dmabuf"), ("mr_dmabuf", "dmabuf"), ("mr", "memory hostile kernel_verbs"), ("extents", "memory kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
     ("qp_stream", "kernel_verbs startup"), ("qp_modify", "limits deferred_posts"),
     ("stream", "deferred_posts"), ("restrack", "link"), ("rx", "budgets"),
     ("sock_send", "zerocopy receive_window"), ("sock.", "receive_window unload"), ("sock", "receive_window"), ("txbuf", "shrinker"),

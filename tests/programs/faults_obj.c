@@ -2,7 +2,12 @@
 /* Steps of iwt_faults: objects of verbs, each in several kinds. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <fcntl.h>
+#include <unistd.h>
 #include <infiniband/verbs.h>
+
+#include "../modules/iwt_dmabuf/iwt_dmabuf.h"
 
 #include "faults.h"
 
@@ -98,6 +103,26 @@ int iwt_make_mr_page(void) { return make_mr(4096); }
 int iwt_make_mr(void) { return make_mr(3 * 65536); }
 int iwt_make_mr_large(void) { return make_mr(LARGE); }
 int iwt_free_mr(void) { return ibv_dereg_mr(mr); }
+
+/* A region of a dma-buf that is to stay where it is */
+int iwt_make_mr_dmabuf(unsigned int n)
+{
+	struct iwt_dmabuf_make m = { .size = 4 * 4096, .flags = IWT_DMABUF_MOVES };
+	struct iwt_dmabuf_use use;
+	int dev = open("/dev/iwt_dmabuf", O_RDWR | O_CLOEXEC), rc;
+
+	if (dev < 0 || ioctl(dev, IWT_DMABUF_MAKE, &m))
+		iwt_die("a dma-buf");
+	iwt_arm(n);
+	mr = ibv_reg_dmabuf_mr(pd, 0, 4 * 4096, 0, m.fd, IBV_ACCESS_LOCAL_WRITE);
+	rc = mr ? 0 : -1;
+	use.fd = m.fd;
+	if (rc && (ioctl(dev, IWT_DMABUF_USE, &use) || use.attached || use.pinned || use.mapped || use.accessed))
+		rc = IWT_WRONG;
+	close(m.fd);
+	close(dev);
+	return rc;
+}
 
 /* A region of a page becomes a larger one; if that fails, it is as it was. */
 int iwt_rereg_mr(unsigned int n)

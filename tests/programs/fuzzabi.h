@@ -108,6 +108,9 @@ bool iwt_open(struct fuzz *f, int n);
 bool iwt_begin(struct fuzz *f);
 void iwt_odd_pages(void);
 
+/* fuzzabi_dmabuf.c */
+void iwt_op_dmabuf(struct fuzz *f);
+
 /* fuzzabi_command.c: the commands of write(2) */
 struct command {
 	enum method m;

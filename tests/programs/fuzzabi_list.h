@@ -39,6 +39,7 @@
 	X(I_DESTROY_PD,		"method pd_destroy",		true)	\
 	X(I_DESTROY_MR,		"method mr_destroy",		true)	\
 	X(I_QUERY_MR,		"method query_mr",		true)	\
+	X(I_REG_DMABUF,		"method reg_dmabuf_mr",		false)	\
 	X(I_ANY,		"methods at random",		false)	\
 	X(I_DOORBELL,		"own method doorbell",		true)	\
 	X(I_CQ_POLL,		"own method CQ_POLL",		true)	\

@@ -33,6 +33,20 @@ struct bench {
 	struct ibv_mr *source_mr;
 };
 
+/* A region, and what should be in it */
+struct any {
+	const char *name;
+	uint8_t *arena, *model;	/* memory, some of which is the region; what should be in it */
+	size_t start;		/* of the region, in both */
+	struct ibv_mr *mr;
+	uint64_t iova;
+	uint32_t len;
+	uint8_t *mem, *want;	/* where the region begins in the one and the other */
+	size_t off;		/* the last operation, from where the region begins */
+	uint32_t n;
+	char wrong[200];
+};
+
 /* memory_main.c */
 void die(const char *what) __attribute__((noreturn));
 void report(bool good, const char *what);
@@ -49,12 +63,22 @@ void bench_disconnect(struct bench *b);
 void bench_close(struct bench *b);
 void bench_post(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr, uint32_t rkey);
 enum ibv_wc_status bench_reap(struct bench *b);
+enum ibv_wc_status bench_reap_from(struct ibv_cq *cq);
 enum ibv_wc_status bench_do(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 			    uint32_t rkey);
+
+enum ibv_wc_status bench_do_with(struct bench *b, const struct ibv_mr *mr, uint32_t len);
+
+/* memory_any.c */
+void any_wrong(struct any *a, const char *what);
+void any_access(struct bench *b, struct any *a);
+void any_part(struct bench *b, struct any *a, size_t len);
+uint64_t any_iova(struct bench *b, uint64_t start);
 
 /* The tests */
 void test_rereg_model(struct bench *b, uint32_t rounds);
 void test_rereg_traffic(struct bench *b, uint32_t rounds);
 void test_rereg_private(struct bench *b, const char *file);
+void test_dmabuf(struct bench *b, uint32_t rounds);
 
 #endif

@@ -63,7 +63,8 @@ void bench_open(struct bench *b)
 	b->source = mmap(NULL, SOURCE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!b->pd[0] || !b->pd[1] || b->source == MAP_FAILED)
 		die("resources");
-	b->source_mr = ibv_reg_mr(b->pd[0], b->source, SOURCE, IBV_ACCESS_LOCAL_WRITE);
+	b->source_mr = ibv_reg_mr(b->pd[0], b->source, SOURCE, IBV_ACCESS_LOCAL_WRITE |
+				  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	if (!b->source_mr)
 		die("ibv_reg_mr");
 }
@@ -166,18 +167,23 @@ void bench_post(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t a
 		die("ibv_post_send");
 }
 
-enum ibv_wc_status bench_reap(struct bench *b)
+enum ibv_wc_status bench_reap_from(struct ibv_cq *cq)
 {
 	time_t end = time(NULL) + 60;
 	struct ibv_wc wc;
 	int n;
 
-	while (!(n = ibv_poll_cq(b->pair.cq, 1, &wc)))
+	while (!(n = ibv_poll_cq(cq, 1, &wc)))
 		if (time(NULL) > end)
 			die("no completion");
 	if (n < 0)
 		die("ibv_poll_cq");
 	return wc.status;
+}
+
+enum ibv_wc_status bench_reap(struct bench *b)
+{
+	return bench_reap_from(b->pair.cq);
 }
 
 /*
@@ -196,6 +202,26 @@ enum ibv_wc_status bench_do(struct bench *b, enum ibv_wr_opcode op, uint32_t len
 	behind = bench_reap(b);
 	if (!status)
 		status = behind;
+	if (status)
+		bench_disconnect(b);
+	return status;
+}
+
+/* Sends the first @len octets of a region, which the peer receives if it can be sent. */
+enum ibv_wc_status bench_do_with(struct bench *b, const struct ibv_mr *mr, uint32_t len)
+{
+	struct ibv_sge from = { 0, len, mr->lkey };
+	struct ibv_sge to = { (uintptr_t)b->source, len, b->source_mr->lkey };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = &from, .num_sge = 1 }, *bad;
+	struct ibv_recv_wr recv = { .sg_list = &to, .num_sge = 1 }, *bad_recv;
+	enum ibv_wc_status status;
+
+	bench_connect(b);
+	errno = ibv_post_recv(b->pair.far->qp, &recv, &bad_recv) ?: ibv_post_send(b->pair.near->qp, &wr, &bad);
+	if (errno)
+		die("ibv_post_send");
+	status = bench_reap(b);
+	bench_reap_from(b->pair.far_cq);
 	if (status)
 		bench_disconnect(b);
 	return status;

@@ -15,6 +15,8 @@ if [ ! -e /proc/self/fail-nth ] || [ ! -e /sys/kernel/debug/failslab ]; then
 	skip_all "no fault injection in this kernel"
 fi
 
+modprobe -q iwt_dmabuf || missing_all "module iwt_dmabuf"
+
 stride=11
 [ "${IWT_FAULTS:-}" != all ] || stride=1
 

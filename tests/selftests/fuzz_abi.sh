@@ -21,6 +21,7 @@ only_iw_tcp "the private part is that of iw_tcp"
 trap 'cleanup; cg_del' EXIT
 two_links
 modprobe -q rdma_ucm
+modprobe -q iwt_dmabuf || skip "regions of dma-bufs" "there is no module iwt_dmabuf"
 if cg_has memory && cg_add memory && echo 48M >"$CG/memory.max"; then options+=(--group "$CG"); else skip "a group for memory" "this kernel has no such control groups"; fi
 # (where the mounted /sys is that of the control groups)
 timeout $((seconds + IWT_TIME * 4)) nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_fuzzabi" "$DEV_A" $IP_A \
@@ -29,4 +30,5 @@ subtests "fuzz" "$TMP/fuzz" $?
 check_no_objects "$IWT_TIME" "$DEV_A"
 pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
 verify_pair "and after all this" $IP_B --max-size 20000 --rounds 1 --no-wr --no-neg --no-events
+modprobe -q -r iwt_dmabuf
 ktap_finish

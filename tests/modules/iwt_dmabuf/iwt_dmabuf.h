@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the device /dev/iwt_dmabuf does: for the module and for programs. */
+#ifndef IWT_DMABUF_H
+#define IWT_DMABUF_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* What a buffer is like */
+#define IWT_DMABUF_LINEAR	1	/* it is in the kernel's linear mapping */
+#define IWT_DMABUF_NO_VMAP	2	/* no processor may access it */
+#define IWT_DMABUF_IOMEM	4	/* it pretends to be a device's memory */
+#define IWT_DMABUF_MOVES	8	/* it moves until it is pinned, and can be revoked */
+#define IWT_DMABUF_READ_ONLY	16	/* its descriptor is for reading only */
+#define IWT_DMABUF_BUSY		32	/* processors are refused when they begin */
+
+struct iwt_dmabuf_make {
+	__u64 size;
+	__u32 flags;
+	__u32 fd;	/* out */
+};
+
+/* What importers have of a buffer now */
+struct iwt_dmabuf_use {
+	__u32 fd;
+	__u32 attached;
+	__u32 pinned;
+	__u32 mapped;
+	__u32 accessed;
+	__u32 touched;	/* octets that were written since it was revoked */
+};
+
+#define IWT_DMABUF_MAKE		_IOWR('w', 0x70, struct iwt_dmabuf_make)
+#define IWT_DMABUF_USE		_IOWR('w', 0x71, struct iwt_dmabuf_use)
+#define IWT_DMABUF_REVOKE	_IOW('w', 0x72, __u32)
+
+#endif

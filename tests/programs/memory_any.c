@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_memory: a region beside a model, whatever its memory is, by every operation that there is. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "memory.h"
+
+/* Far away from the address of any memory */
+#define SOME_IOVA	0x7000123450000000ull
+
+void any_wrong(struct any *a, const char *what)
+{
+	if (!a->wrong[0])
+		snprintf(a->wrong, sizeof(a->wrong), "%s: %s, octet %zu, %u octets, errno %d", a->name, what,
+			 a->off, a->n, errno);
+}
+
+/* The tagged offset of an octet of the region */
+static uint64_t at(const struct any *a)
+{
+	return a->iova + a->off;
+}
+
+static void post_recv(struct ibv_qp *qp, uint64_t addr, uint32_t len, uint32_t lkey)
+{
+	struct ibv_sge sge = { addr, len, lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	errno = ibv_post_recv(qp, &wr, &bad);
+	if (errno)
+		die("ibv_post_recv");
+}
+
+static void post_send(struct ibv_qp *qp, enum ibv_wr_opcode op, uint64_t addr, uint32_t len, uint32_t lkey,
+		      uint64_t remote, uint32_t rkey)
+{
+	struct ibv_sge sge = { addr, len, lkey };
+	struct ibv_send_wr wr = { .opcode = op, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	wr.wr.rdma.remote_addr = remote;
+	wr.wr.rdma.rkey = rkey;
+	errno = ibv_post_send(qp, &wr, &bad);
+	if (errno)
+		die("ibv_post_send");
+}
+
+static void done(struct any *a, struct ibv_cq *cq, const char *what)
+{
+	enum ibv_wc_status status = bench_reap_from(cq);
+
+	if (status) {
+		any_wrong(a, what);
+		printf("# %s: %s\n", what, ibv_wc_status_str(status));
+	}
+}
+
+/* The peer of the region sends and receives: its memory is the source. */
+static void send_into(struct bench *b, struct any *a)
+{
+	fill(b, b->source, a->n);
+	post_recv(b->pair.far->qp, at(a), a->n, a->mr->lkey);
+	post_send(b->pair.near->qp, IBV_WR_SEND, (uintptr_t)b->source, a->n, b->source_mr->lkey, 0, 0);
+	done(a, b->pair.cq, "a Send");
+	done(a, b->pair.far_cq, "a receive");
+	memcpy(a->want + a->off, b->source, a->n);
+}
+
+static void send_from(struct bench *b, struct any *a)
+{
+	memset(b->source, 0, a->n);
+	post_recv(b->pair.near->qp, (uintptr_t)b->source, a->n, b->source_mr->lkey);
+	post_send(b->pair.far->qp, IBV_WR_SEND, at(a), a->n, a->mr->lkey, 0, 0);
+	done(a, b->pair.far_cq, "a Send of the region");
+	done(a, b->pair.cq, "a receive of the source");
+	if (memcmp(b->source, a->want + a->off, a->n))
+		any_wrong(a, "what was sent");
+}
+
+/* The region is the sink of a Read. */
+static void read_into(struct bench *b, struct any *a)
+{
+	fill(b, b->source, a->n);
+	post_send(b->pair.far->qp, IBV_WR_RDMA_READ, at(a), a->n, a->mr->lkey, (uintptr_t)b->source,
+		  b->source_mr->rkey);
+	done(a, b->pair.far_cq, "a Read into the region");
+	memcpy(a->want + a->off, b->source, a->n);
+}
+
+static void write_from(struct bench *b, struct any *a)
+{
+	memset(b->source, 0, a->n);
+	post_send(b->pair.far->qp, IBV_WR_RDMA_WRITE, at(a), a->n, a->mr->lkey, (uintptr_t)b->source,
+		  b->source_mr->rkey);
+	post_send(b->pair.far->qp, IBV_WR_RDMA_READ, 0, 0, 0, 0, 0);
+	done(a, b->pair.far_cq, "a Write of the region");
+	done(a, b->pair.far_cq, "a Read behind it");
+	if (memcmp(b->source, a->want + a->off, a->n))
+		any_wrong(a, "what was written");
+}
+
+static void by_peer(struct bench *b, struct any *a, enum ibv_wr_opcode op)
+{
+	uint64_t word, found;
+
+	if (op == IBV_WR_RDMA_WRITE)
+		fill(b, b->source, a->n);
+	if (bench_do(b, op, a->n, at(a), a->mr->rkey)) {
+		any_wrong(a, "an access of the peer");
+		return;
+	}
+	switch (op) {
+	case IBV_WR_RDMA_WRITE:
+		memcpy(a->want + a->off, b->source, a->n);
+		break;
+	case IBV_WR_RDMA_READ:
+		if (memcmp(b->source, a->want + a->off, a->n))
+			any_wrong(a, "what was read");
+		break;
+	default:
+		memcpy(&word, a->want + a->off, 8);
+		memcpy(&found, b->source, 8);
+		if (word != found)
+			any_wrong(a, "an atomic operation found another value");
+		word++;
+		memcpy(a->want + a->off, &word, 8);
+	}
+}
+
+/* A place in the region for an operation; the memory of an atomic one has to be aligned. */
+static void choose(struct bench *b, struct any *a, bool atomic)
+{
+	a->n = atomic ? 8 : 1 + below(b, chance(b, 20) ? 64 : SOURCE);
+	if (a->n > a->len)
+		a->n = a->len;
+	a->off = below(b, a->len - a->n + 1);
+	if (atomic) {
+		a->off = a->off / 8 * 8 + (8 - (uintptr_t)a->mem % 8) % 8;
+		if (a->off + 8 > a->len)
+			a->off -= 8;
+	}
+}
+
+/* One operation at random, and what it should lead to */
+void any_access(struct bench *b, struct any *a)
+{
+	uint32_t op = below(b, 7);
+
+	bench_connect(b);
+	choose(b, a, op == 6);
+	switch (op) {
+	case 0: send_into(b, a); break;
+	case 1: send_from(b, a); break;
+	case 2: read_into(b, a); break;
+	case 3: write_from(b, a); break;
+	case 4: by_peer(b, a, IBV_WR_RDMA_WRITE); break;
+	case 5: by_peer(b, a, IBV_WR_RDMA_READ); break;
+	case 6: by_peer(b, a, IBV_WR_ATOMIC_FETCH_AND_ADD); break;
+	}
+}
+
+/* A part of @len octets of memory at random, which is at a multiple of 16 and has 32 at least */
+void any_part(struct bench *b, struct any *a, size_t len)
+{
+	a->start = below(b, len - 32) / 16 * 16;
+	a->len = 32 + below(b, len - a->start - 32 + 1);
+}
+
+/* A tagged offset for what begins at @start: 0, the same, or one that tells nothing of it */
+uint64_t any_iova(struct bench *b, uint64_t start)
+{
+	switch (below(b, 3)) {
+	case 0: return start % PAGE;
+	case 1: return start;
+	}
+	return SOME_IOVA + start % PAGE;
+}

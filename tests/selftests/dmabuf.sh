@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Regions of dma-bufs: of the kernel's udmabuf, and of the module iwt_dmabuf, which moves buffers
+# and takes them away.
+# IWT_ROUNDS: random regions of each kind; IWT_SEED: repeats a run
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin iwt_memory
+only_iw_tcp "other software drivers have no such regions"
+want_settings
+modprobe -q iwt_dmabuf || missing_all "module iwt_dmabuf"
+two_links
+settings_begin
+
+# regions WHAT: all tests of the program
+regions() {
+	tap "$1" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t dmabuf \
+		-n "${IWT_ROUNDS:-60}" ${IWT_SEED:+-s "$IWT_SEED"}
+}
+
+regions "copied"
+set_links crc off
+set_links zerocopy always
+regions "with zero copy"
+settings_end
+check "the exporter is not in use" modprobe -r iwt_dmabuf
+ktap_finish
