@@ -175,7 +175,8 @@ static void switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 
 /**
  * iwt_mr_rereg_user() - change a region of the calling process
- * @mr: region of kind IWT_MR_USER or IWT_MR_DMABUF; the caller makes sure that nobody else changes or ends it
+ * @mr: region of kind IWT_MR_USER or IWT_MR_DMABUF; the caller makes sure that nobody else
+ *	changes or ends it
  * @change: what it is to become
  *
  * The region gets another STag, as one that is registered anew: what peers know of the old one
