@@ -207,6 +207,16 @@ struct iwt_cqe {
 	__u32 reserved1;
 };
 
+/*
+ * Behind each entry of a completion queue that was created with
+ * IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION: when the completion was added, in
+ * nanoseconds.
+ */
+struct iwt_cqe_time {
+	__aligned_u64 raw;		/* CLOCK_MONOTONIC_RAW of the process */
+	__aligned_u64 wallclock;	/* CLOCK_REALTIME */
+};
+
 /* Features the two sides agree on when a context is opened. */
 enum iwt_feature {
 	/*
@@ -233,6 +243,20 @@ struct iwt_create_cq_resp {
 	__u32 entries;		/* power of two */
 	__u32 stride;
 	__u32 posted_bits;	/* for queue pairs, a multiple of 32, or none */
+	__u32 reserved;
+};
+
+/*
+ * The answer to IB_USER_VERBS_CMD_RESIZE_CQ. If entries is what the queue has already, nothing
+ * is to be done. Else the process moves to other entries: those behind the control words if
+ * mmap_length is zero, or those with which this mapping begins. It maps them, copies the
+ * entries from cons to prod, and calls IWT_METHOD_CQ_RESIZED. Until then the kernel writes
+ * each completion to the old and to the new entries.
+ */
+struct iwt_resize_cq_resp {
+	__aligned_u64 mmap_offset;
+	__aligned_u64 mmap_length;
+	__u32 entries;		/* power of two */
 	__u32 reserved;
 };
 
@@ -267,12 +291,15 @@ enum iwt_cq_method {
 	IWT_METHOD_CQ_POLL = 1U << UVERBS_ID_NS_SHIFT,
 	/* see IWT_RING_ARM_BY_CALL */
 	IWT_METHOD_CQ_ARM,
+	/* see struct iwt_resize_cq_resp */
+	IWT_METHOD_CQ_RESIZED,
 };
 
 /* Attributes of these methods. */
 enum iwt_cq_attr {
 	IWT_ATTR_CQ = 1U << UVERBS_ID_NS_SHIFT,
 	IWT_ATTR_CQ_ARM_FLAGS,		/* in: enum iwt_cq_arm_flags */
+	IWT_ATTR_CQ_RESIZED_FLAGS,	/* in: enum iwt_cq_resized_flags */
 };
 
 enum iwt_cq_arm_flags {
@@ -280,6 +307,11 @@ enum iwt_cq_arm_flags {
 	IWT_CQ_ARM_FOR_SOLICITED	= 1 << 0,
 	/* for completions that are in the queue already, too: an event at once */
 	IWT_CQ_ARM_AT_ONCE		= 1 << 1,
+};
+
+enum iwt_cq_resized_flags {
+	/* the process could not move: the kernel gives the new entries up */
+	IWT_CQ_RESIZED_NOT		= 1 << 0,
 };
 
 /*

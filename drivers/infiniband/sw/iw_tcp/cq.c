@@ -2,6 +2,8 @@
 /* Completion queues: completions in, and events for the consumer. */
 #include "cq.h"
 
+#include <linux/timekeeping.h>
+
 #include "dev.h"
 #include "stats.h"
 
@@ -13,13 +15,15 @@
 
 /**
  * iwt_cq_stride() - octets of a ring entry
- * @user: queue of a process
+ * @cq: queue; ->user and ->stamped are set
  *
  * Return: octets.
  */
-u32 iwt_cq_stride(bool user)
+u32 iwt_cq_stride(const struct iwt_cq *cq)
 {
-	return user ? sizeof(struct iwt_cqe) : sizeof(struct iwt_kcqe);
+	if (!cq->user)
+		return sizeof(struct iwt_kcqe);
+	return sizeof(struct iwt_cqe) + (cq->stamped ? sizeof(struct iwt_cqe_time) : 0);
 }
 
 static void run_handler(struct work_struct *work)
@@ -147,7 +151,7 @@ static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 
 /**
  * iwt_cq_setup() - set up a completion queue on ring memory
- * @cq: queue; ->user is set
+ * @cq: queue; ->user and ->stamped are set
  * @mem: ring memory of iwt_ring_bytes() octets, zeroed
  * @entries: power of two
  */
@@ -155,12 +159,15 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 	__context_unsafe(/* no other processor knows it yet */)
 {
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resizing);
+	cq->first = entries;
+	cq->room = entries;
 	cq->credit = EVENTS_BY_RING;
 	INIT_WORK(&cq->notify, run_handler);
 	INIT_WORK(&cq->overrun_work, report_overrun);
 	hrtimer_setup(&cq->timer, period_over, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
-	iwt_ring_init(&cq->ring, mem, entries, iwt_cq_stride(cq->user));
+	iwt_ring_init(&cq->ring, mem, entries, iwt_cq_stride(cq));
 }
 
 /**
@@ -176,6 +183,26 @@ void iwt_cq_quiesce(struct iwt_cq *cq)
 	cancel_work_sync(&cq->overrun_work);
 }
 
+/* The time of a completion, behind its entry. */
+static void put_time(const struct iwt_cq *cq, struct iwt_cqe_time *at)
+{
+	*at = (struct iwt_cqe_time) {
+		.raw = ktime_get_raw_ns() + cq->raw_offset,
+		.wallclock = ktime_get_real_ns(),
+	};
+}
+
+static void put_user_entry(struct iwt_cq *cq, void *at, const struct iwt_cqe *cqe)
+	__must_hold(&cq->lock)
+{
+	memcpy(at, cqe, sizeof(*cqe));
+	if (cq->stamped)
+		put_time(cq, at + sizeof(*cqe));
+	/* the process may look at either; what it writes there meanwhile is its own loss */
+	if (unlikely(cq->moving))
+		memcpy(iwt_cq_part_at(cq, &cq->next, cq->prod), at, cq->ring.stride);
+}
+
 static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 		      struct ib_qp *qp)
 	__must_hold(&cq->lock)
@@ -183,7 +210,7 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 	void *at = iwt_ring_at(&cq->ring, cq->prod);
 
 	if (cq->user) {
-		memcpy(at, cqe, sizeof(*cqe));
+		put_user_entry(cq, at, cqe);
 	} else {
 		struct iwt_kcqe *k = at;
 
@@ -242,7 +269,7 @@ bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 
 	spin_lock_irqsave(&cq->lock, irq);
 	used = cq->prod - READ_ONCE(cq->ring.ctl->cons);
-	room = used <= cq->ring.mask && !(cq->flags & IWT_RING_OVERRUN);
+	room = used < cq->room && !(cq->flags & IWT_RING_OVERRUN);
 	if (!room) {
 		lost_entry(cq);
 	} else {

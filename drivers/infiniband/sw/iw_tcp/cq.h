@@ -4,6 +4,7 @@
 #define IWT_CQ_H
 
 #include <linux/hrtimer.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -20,12 +21,30 @@ struct iwt_kcqe {
 };
 
 /**
+ * struct iwt_cq_part - where the entries of a completion queue are, behind a resize
+ * @ent: first entry, or NULL where there is no such part
+ * @mask: number of entries less one
+ * @map: memory of its own for a process, or NULL: the entries are those of the ring itself
+ * @mem: the same for a kernel consumer
+ */
+struct iwt_cq_part {
+	u8 *ent;
+	u32 mask;
+	struct iwt_mmap *map;
+	void *mem;
+};
+
+/**
  * struct iwt_cq - completion queue
  * @ibcq: verbs object
- * @ring: entries; shared with the process of a user queue
+ * @ring: shared with the process of a user queue; its entries may be in memory of their own
+ *	(cq_resize.c), @lock guards where they are
  * @lock: guards the ring's kernel side, and what is marked so; any context, irqs off
  * @prod: the kernel's own producer index
+ * @room: entries that may be in use at a time
  * @user: entries are struct iwt_cqe, else struct iwt_kcqe
+ * @stamped: behind each entry of a process is a struct iwt_cqe_time
+ * @moving: entries are written to @next as well
  * @flags: flags that the process reads (enum iwt_ring_flags)
  * @mod_count: completions for an event, when events are delayed, else 0
  * @mod_period: microseconds that an event is delayed at most
@@ -38,6 +57,11 @@ struct iwt_kcqe {
  * @notify: runs the consumer's handler: never inside post_send, never twice at
  *	a time (the kernel's core_locking rules)
  * @overrun_work: reports the loss
+ * @raw_offset: nanoseconds that the process's CLOCK_MONOTONIC_RAW is ahead of the kernel's
+ * @first: entries behind the control words, which stay as long as the queue
+ * @part: memory of the entries in use; no @ent means that they are those of @first
+ * @next: to which the process moves
+ * @resizing: one resize at a time; guards @part and @next together with @lock
  * @poll: send queues whose posts are flushed by polling this queue (cqpoll.c)
  */
 struct iwt_cq {
@@ -45,7 +69,10 @@ struct iwt_cq {
 	struct iwt_ring ring;
 	spinlock_t lock;
 	u32 prod __guarded_by(&lock);
+	u32 room __guarded_by(&lock);
 	bool user;
+	bool stamped;
+	bool moving __guarded_by(&lock);
 	u32 flags __guarded_by(&lock);
 	u16 mod_count __guarded_by(&lock);
 	u16 mod_period __guarded_by(&lock);
@@ -57,12 +84,24 @@ struct iwt_cq {
 	void *mem;
 	struct work_struct notify;
 	struct work_struct overrun_work;
+	s64 raw_offset;
+	u32 first;
+	struct iwt_cq_part part;
+	struct iwt_cq_part next;
+	struct mutex resizing;
 	struct iwt_cqpoll poll;
 };
 
 static inline struct iwt_cq *to_iwt_cq(struct ib_cq *cq)
 {
 	return container_of(cq, struct iwt_cq, ibcq);
+}
+
+/* The entry of an index in a part. */
+static inline void *iwt_cq_part_at(const struct iwt_cq *cq, const struct iwt_cq_part *part,
+				   u32 idx)
+{
+	return part->ent + (size_t)(idx & part->mask) * cq->ring.stride;
 }
 
 /* Are there completions that the consumer has not taken? Any context; a guess. */
@@ -80,7 +119,7 @@ static inline bool iwt_cq_armed(const struct iwt_cq *cq)
 
 void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries);
 void iwt_cq_quiesce(struct iwt_cq *cq);
-u32 iwt_cq_stride(bool user);
+u32 iwt_cq_stride(const struct iwt_cq *cq);
 bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp);
 void iwt_cq_set_flag(struct iwt_cq *cq, u32 flag, bool on);
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc);
@@ -88,5 +127,11 @@ int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags);
 void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once);
 void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period);
 void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp);
+
+/* cq_resize.c */
+int iwt_cq_resize(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
+		  struct iwt_resize_cq_resp *resp);
+int iwt_cq_resized(struct iwt_cq *cq, bool moved);
+void iwt_cq_free_parts(struct iwt_cq *cq);
 
 #endif

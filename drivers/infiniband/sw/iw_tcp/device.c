@@ -66,6 +66,7 @@ static const struct ib_device_ops dev_ops = {
 	.create_cq = compat_create_cq,
 	.destroy_cq = iwt_destroy_cq,
 	.modify_cq = iwt_modify_cq,
+	.compat_op_resize_user_cq = compat_resize_user_cq,
 	.poll_cq = iwt_poll_cq,
 	.req_notify_cq = iwt_req_notify_cq,
 

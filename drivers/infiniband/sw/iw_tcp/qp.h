@@ -24,6 +24,8 @@
  *   mr->lock      validity and contents of a region   BH off, inside stream->lock
  *   cq->lock      the ring of a completion queue      any context, irqs off,
  *                                                     inside stream->lock
+ *   cq->resizing  one resize of it at a time          process context, outside of
+ *                                                     cq->lock
  *   zc->lock      what TCP refers to                  wherever the network frees
  *                                                     a buffer, irqs off, innermost
  *

@@ -56,6 +56,7 @@ int iwt_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int iwt_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs);
 int iwt_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
+int iwt_resize_cq(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata);
 int iwt_modify_cq(struct ib_cq *cq, u16 count, u16 period);
 int iwt_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc);
 int iwt_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* ib_device operations on completion queues. */
 #include <linux/log2.h>
+#include <linux/sched.h>
+#include <linux/time_namespace.h>
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -30,7 +32,7 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 		      u64 *offset)
 {
-	size_t bytes = iwt_ring_bytes(entries, iwt_cq_stride(cq->user));
+	size_t bytes = iwt_ring_bytes(entries, iwt_cq_stride(cq));
 	atomic_t *n = &to_iwt_dev(cq->ibcq.device)->n_cqs;
 	int err = iwt_dev_take(n, IWT_MAX_CQ);
 
@@ -52,10 +54,37 @@ static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 static void free_ring(struct iwt_cq *cq)
 {
 	atomic_dec(&to_iwt_dev(cq->ibcq.device)->n_cqs);
+	iwt_cq_free_parts(cq);
 	if (cq->user)
 		iwt_mmap_free(cq->map);
 	else
 		vfree(cq->mem);
+}
+
+/*
+ * How far the CLOCK_MONOTONIC_RAW of the calling process is ahead of the kernel's, in
+ * nanoseconds: its time namespace may have set it.
+ */
+static s64 raw_offset(void)
+{
+	struct timespec64 ts = {};
+
+	timens_add_monotonic(&ts);
+	return timespec64_to_ns(&ts);
+}
+
+/* A kernel consumer has no place for the time in its completions. */
+static int set_flags(struct iwt_cq *cq, u32 flags)
+{
+	u32 known = cq->user ? IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION : 0;
+
+	if (flags & ~known)
+		return -EOPNOTSUPP;
+	if (flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION) {
+		cq->stamped = true;
+		cq->raw_offset = raw_offset();
+	}
+	return 0;
 }
 
 /**
@@ -80,14 +109,15 @@ int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	u32 entries;
 	int err;
 
-	if (attr->flags)
-		return -EOPNOTSUPP;
+	cq->user = udata;
+	err = set_flags(cq, attr->flags);
+	if (err)
+		return err;
 	if (!attr->cqe || attr->cqe > IWT_MAX_CQE)
 		return -EINVAL;
 	err = udata ? iwt_udata_known(udata, 0) : 0;
 	if (err)
 		return err;
-	cq->user = udata;
 	entries = roundup_pow_of_two(attr->cqe);
 	err = alloc_ring(cq, uc ? &uc->ibuc : NULL, entries, &offset);
 	if (err)
@@ -122,6 +152,50 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	iwt_cq_quiesce(cq);
 	free_ring(cq);
 	return 0;
+}
+
+static int resize_of_process(struct iwt_cq *cq, u32 cqe, struct ib_udata *udata)
+{
+	struct iwt_ucontext *uc = rdma_udata_to_drv_context(udata,
+							    struct iwt_ucontext,
+							    ibuc);
+	struct iwt_resize_cq_resp resp = {};
+	int err = iwt_udata_known(udata, 0);
+
+	if (err)
+		return err;
+	/* without all of the answer the process can't move */
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	err = iwt_cq_resize(cq, &uc->ibuc, cqe, &resp);
+	if (err)
+		return err;
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		iwt_cq_resized(cq, false);
+	return err;
+}
+
+/**
+ * iwt_resize_cq() - verbs: change the size of a completion queue
+ * @ibcq: queue
+ * @cqe: least number of entries
+ * @udata: of the process: struct iwt_resize_cq_resp out; NULL for a kernel consumer, in kernels
+ *	where those may ask
+ *
+ * May sleep.
+ *
+ * Return: 0 or -errno, see iwt_cq_resize().
+ */
+int iwt_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
+{
+	struct iwt_resize_cq_resp unused = {};
+
+	if (!cqe || cqe > IWT_MAX_CQE)
+		return -EINVAL;
+	if (udata)
+		return resize_of_process(to_iwt_cq(ibcq), cqe, udata);
+	return iwt_cq_resize(to_iwt_cq(ibcq), NULL, cqe, &unused);
 }
 
 /**

@@ -60,6 +60,9 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_cqe = IWT_MAX_CQE;
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
+	/* completions bear CLOCK_MONOTONIC_RAW in nanoseconds */
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = NSEC_PER_SEC / 1000; /* kHz */
 	attr->max_pd = IWT_MAX_PD;
 	attr->max_mr = IWT_MAX_MR;
 	attr->max_mr_size = U64_MAX;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Methods of the private ABI for rings: doorbell, CQ_POLL and CQ_ARM. */
+/* Methods of the private ABI for rings: doorbell, CQ_POLL, CQ_ARM and CQ_RESIZED. */
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
@@ -52,6 +52,19 @@ static int UVERBS_HANDLER(IWT_METHOD_CQ_ARM)(struct uverbs_attr_bundle *attrs)
 	return 0;
 }
 
+static int UVERBS_HANDLER(IWT_METHOD_CQ_RESIZED)(struct uverbs_attr_bundle *attrs)
+{
+	u32 flags;
+	int err;
+
+	err = uverbs_get_flags32(&flags, attrs, IWT_ATTR_CQ_RESIZED_FLAGS,
+				 IWT_CQ_RESIZED_NOT);
+	if (err)
+		return err;
+	return iwt_cq_resized(to_iwt_cq(object(attrs, IWT_ATTR_CQ)),
+			      !(flags & IWT_CQ_RESIZED_NOT));
+}
+
 #define RING_CQ								\
 	UVERBS_ATTR_IDR(IWT_ATTR_CQ, UVERBS_OBJECT_CQ,			\
 			UVERBS_ACCESS_READ, UA_MANDATORY)
@@ -67,12 +80,18 @@ DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_CQ_ARM, RING_CQ,
 						 enum iwt_cq_arm_flags,
 						 UA_MANDATORY));
 
+DECLARE_UVERBS_NAMED_METHOD(IWT_METHOD_CQ_RESIZED, RING_CQ,
+			    UVERBS_ATTR_FLAGS_IN(IWT_ATTR_CQ_RESIZED_FLAGS,
+						 enum iwt_cq_resized_flags,
+						 UA_MANDATORY));
+
 ADD_UVERBS_METHODS(iwt_ring_qp_methods, UVERBS_OBJECT_QP,
 		   &UVERBS_METHOD(IWT_METHOD_QP_DOORBELL));
 
 ADD_UVERBS_METHODS(iwt_ring_cq_methods, UVERBS_OBJECT_CQ,
 		   &UVERBS_METHOD(IWT_METHOD_CQ_POLL),
-		   &UVERBS_METHOD(IWT_METHOD_CQ_ARM));
+		   &UVERBS_METHOD(IWT_METHOD_CQ_ARM),
+		   &UVERBS_METHOD(IWT_METHOD_CQ_RESIZED));
 
 const struct uapi_definition iwt_ring_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &iwt_ring_qp_methods),

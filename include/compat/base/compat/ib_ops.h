@@ -10,6 +10,12 @@
 #define compat_create_cq	iwt_create_cq
 #endif
 
+/* the operation's name depends on the kernel as well */
+#ifndef compat_resize_user_cq
+#define compat_resize_user_cq	iwt_resize_cq
+#define compat_op_resize_user_cq	resize_user_cq
+#endif
+
 #ifndef compat_reg_user_mr
 #define compat_reg_user_mr	iwt_reg_user_mr
 #endif
