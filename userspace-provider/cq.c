@@ -16,9 +16,16 @@
 #define IWT_UNFLUSHED_MAX	64
 
 /* Returns NULL, with errno set, if the queue can't be made. */
-struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
-			  struct ibv_comp_channel *channel, int comp_vector)
+struct iwt_cq *iwt_cq_new(struct ibv_context *context,
+			  const struct ibv_cq_init_attr_ex *attr)
 {
+	bool stamped = attr->wc_flags & IWT_WC_TIMES;
+	struct ibv_cq_init_attr_ex kernel_attr = {
+		.cqe = attr->cqe,
+		.channel = attr->channel,
+		.comp_vector = attr->comp_vector,
+		.wc_flags = attr->wc_flags & IWT_WC_TIMES,
+	};
 	struct iwt_cmd_create_cq_resp resp = {};
 	struct iwt_cmd_create_cq cmd = {};
 	struct iwt_ring_desc desc;
@@ -29,9 +36,9 @@ struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
 	if (!cq)
 		return NULL;
 
-	ret = ibv_cmd_create_cq(context, cqe, channel, comp_vector,
-				&cq->vcq.cq, &cmd.ibv_cmd, sizeof(cmd),
-				&resp.ibv_resp, sizeof(resp));
+	ret = ibv_cmd_create_cq_ex(context, &kernel_attr, &cq->vcq,
+				   &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
+				   sizeof(resp), 0);
 	if (ret)
 		goto err_free;
 
@@ -40,7 +47,8 @@ struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
 		.length = resp.mmap_length,
 		.num = resp.entries,
 		.stride = resp.stride,
-		.min_stride = sizeof(struct iwt_cqe),
+		.min_stride = sizeof(struct iwt_cqe) +
+			      (stamped ? sizeof(struct iwt_cqe_time) : 0),
 		.tail = resp.posted_bits / 8,
 	};
 	ret = iwt_ring_map(&cq->ring, context->cmd_fd, &desc);
@@ -48,6 +56,9 @@ struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
 		goto err_destroy;
 
 	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
+	pthread_mutex_init(&cq->resizing, NULL);
+	cq->first_entries = cq->ring.entries;
+	cq->first_num = cq->ring.num;
 	cq->cons = iwt_load(&cq->ring.ctl->cons);
 	cq->posted = iwt_ring_tail(&cq->ring);
 	cq->posted_bits = resp.posted_bits / 32 * 32;
@@ -65,9 +76,14 @@ err_free:
 struct ibv_cq *iwt_create_cq(struct ibv_context *context, int cqe,
 			     struct ibv_comp_channel *channel, int comp_vector)
 {
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = comp_vector,
+	};
 	struct iwt_cq *cq;
 
-	cq = iwt_cq_new(context, cqe, channel, comp_vector);
+	cq = iwt_cq_new(context, &attr);
 
 	return cq ? &cq->vcq.cq : NULL;
 }
@@ -82,6 +98,8 @@ int iwt_destroy_cq(struct ibv_cq *ibcq)
 		return ret;
 
 	iwt_ring_unmap(&cq->ring);
+	iwt_unmap(&cq->more);
+	pthread_mutex_destroy(&cq->resizing);
 	pthread_spin_destroy(&cq->lock);
 	free(cq);
 
@@ -330,7 +348,7 @@ void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num)
 			continue;
 		if (--kept != index)
 			memcpy(iwt_ring_entry(&cq->ring, kept), cqe,
-			       sizeof(*cqe));
+			       cq->ring.stride);
 	}
 	if (kept != cq->cons) {
 		cq->cons = kept;

@@ -138,6 +138,30 @@ static uint8_t iwt_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
+/* The time is behind the entry if it was asked for. */
+static const struct iwt_cqe_time *iwt_cqe_time(const struct iwt_cq *cq)
+{
+	return (const struct iwt_cqe_time *)(cq->cqe + 1);
+}
+
+static uint64_t iwt_read_completion_ts(struct ibv_cq_ex *ibcq)
+{
+	return iwt_cqe_time(to_iwt_cq_ex(ibcq))->raw;
+}
+
+static uint64_t iwt_read_wallclock_ns(struct ibv_cq_ex *ibcq)
+{
+	return iwt_cqe_time(to_iwt_cq_ex(ibcq))->wallclock;
+}
+
+static void iwt_cq_set_time_ops(struct ibv_cq_ex *ex, uint64_t wc_flags)
+{
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		ex->read_completion_ts = iwt_read_completion_ts;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		ex->read_completion_wallclock_ns = iwt_read_wallclock_ns;
+}
+
 static void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags)
 {
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
@@ -163,29 +187,57 @@ static void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags)
 		ex->read_sl = iwt_read_sl;
 	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
 		ex->read_dlid_path_bits = iwt_read_dlid_path_bits;
+	iwt_cq_set_time_ops(ex, wc_flags);
+}
+
+/*
+ * An overrun can't be ignored: the kernel would have to overwrite entries that the program has
+ * not read yet, and both sides would count them differently from then on.
+ */
+static int iwt_cq_check(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS |
+					      IBV_CQ_INIT_ATTR_MASK_PD) ||
+	    !check_comp_mask(attr->wc_flags,
+			     IBV_WC_STANDARD_FLAGS | IWT_WC_TIMES))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    !check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	    (!attr->parent_domain || !iwt_is_parent_domain(attr->parent_domain)))
+		return EINVAL;
+
+	return 0;
+}
+
+static bool iwt_cq_single_threaded(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
+		return true;
+
+	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	       iwt_pd_single_threaded(attr->parent_domain);
 }
 
 struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
 				   struct ibv_cq_init_attr_ex *attr)
 {
 	struct iwt_cq *cq;
+	int ret;
 
-	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
-	    !check_comp_mask(attr->wc_flags, IBV_WC_STANDARD_FLAGS) ||
-	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
-	     !check_comp_mask(attr->flags,
-			      IBV_CREATE_CQ_ATTR_SINGLE_THREADED))) {
-		errno = EOPNOTSUPP;
+	ret = iwt_cq_check(attr);
+	if (ret) {
+		errno = ret;
 		return NULL;
 	}
 
-	cq = iwt_cq_new(context, attr->cqe, attr->channel, attr->comp_vector);
+	cq = iwt_cq_new(context, attr);
 	if (!cq)
 		return NULL;
 
-	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)
-		cq->single_threaded =
-			attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	cq->single_threaded = iwt_cq_single_threaded(attr);
 	iwt_cq_set_poll_ops(cq, attr->wc_flags);
 
 	return &cq->vcq.cq_ex;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rdma/ib_user_verbs.h>
 
@@ -39,6 +40,30 @@ static int iwt_query_device_ex(struct ibv_context *context,
 	return 0;
 }
 
+/*
+ * The clock of completion timestamps, in nanoseconds. Other devices count it in tv_nsec alone,
+ * and programs may read no more than that.
+ */
+static int iwt_query_rt_values(struct ibv_context *context,
+			       struct ibv_values_ex *values)
+{
+	struct timespec now;
+
+	/* the mask says what was asked for, and then what there is */
+	values->comp_mask &= IBV_VALUES_MASK_RAW_CLOCK;
+	if (!values->comp_mask)
+		return 0;
+	if (clock_gettime(CLOCK_MONOTONIC_RAW, &now))
+		return errno;
+	if (sizeof(now.tv_nsec) >= 8) {
+		now.tv_nsec += now.tv_sec * 1000000000;
+		now.tv_sec = 0;
+	}
+	values->raw_clock = now;
+
+	return 0;
+}
+
 static int iwt_query_port(struct ibv_context *context, uint8_t port_num,
 			  struct ibv_port_attr *attr)
 {
@@ -56,12 +81,15 @@ static void iwt_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops iwt_context_ops = {
+	.alloc_parent_domain = iwt_alloc_parent_domain,
 	.alloc_pd = iwt_alloc_pd,
+	.alloc_td = iwt_alloc_td,
 	.create_cq = iwt_create_cq,
 	.create_cq_ex = iwt_create_cq_ex,
 	.create_qp = iwt_create_qp,
 	.create_qp_ex = iwt_create_qp_ex,
 	.dealloc_pd = iwt_dealloc_pd,
+	.dealloc_td = iwt_dealloc_td,
 	.dereg_mr = iwt_dereg_mr,
 	.destroy_cq = iwt_destroy_cq,
 	.modify_cq = iwt_modify_cq,
@@ -74,10 +102,12 @@ static const struct verbs_context_ops iwt_context_ops = {
 	.query_device_ex = iwt_query_device_ex,
 	.query_port = iwt_query_port,
 	.query_qp = iwt_query_qp,
+	.query_rt_values = iwt_query_rt_values,
 	.reg_dmabuf_mr = iwt_reg_dmabuf_mr,
 	.reg_mr = iwt_reg_mr,
 	.req_notify_cq = iwt_req_notify_cq,
 	.rereg_mr = iwt_rereg_mr,
+	.resize_cq = iwt_resize_cq,
 };
 
 static int iwt_get_context(struct iwt_context *ctx)

@@ -21,13 +21,31 @@ struct iwt_context {
 	uint64_t features;
 };
 
+/* A thread domain: its objects are used by one thread at a time. */
+struct iwt_td {
+	struct ibv_td td;
+	/* parent domains with it */
+	uint32_t parents;
+};
+
+/* A protection domain, or a parent domain, which stands for one. */
+struct iwt_pd {
+	struct ibv_pd pd;
+	/* parent domains of it */
+	uint32_t parents;
+	/* of a parent domain: its protection domain and its thread domain, if any */
+	struct iwt_pd *of;
+	struct iwt_td *td;
+};
+
 /*
  * A send or receive queue. The lock guards everything; entries from prod up to next are being
- * written and not yet the kernel's.
+ * written and not yet the kernel's. In a thread domain the lock is not taken.
  */
 struct iwt_wq {
 	struct iwt_ring ring;
 	pthread_spinlock_t lock;
+	bool single_threaded;
 	uint32_t prod;
 	uint32_t next;
 	/* the kernel's cons when it was last looked at */
@@ -59,6 +77,10 @@ struct iwt_qp {
 	int wr_err;
 };
 
+/* The fields of a completion for which the kernel has to note the time. */
+#define IWT_WC_TIMES	(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |	\
+			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
 /* The lock guards the ring and cons; of a CQ for one thread it is not taken. */
 struct iwt_cq {
 	struct verbs_cq vcq;
@@ -75,6 +97,17 @@ struct iwt_cq {
 	/* between start_poll and end_poll: */
 	uint32_t polled;
 	const struct iwt_cqe *cqe;
+
+	/* one resize at a time; guards what follows */
+	pthread_mutex_t resizing;
+	/* the entries that the queue was created with */
+	uint8_t *first_entries;
+	uint32_t first_num;
+	/* memory of the entries in use, if it is another */
+	struct iwt_map more;
+	/* why the kernel does not know yet how a resize has ended, or 0; and how */
+	int untold;
+	uint32_t untold_flags;
 };
 
 static inline struct iwt_context *to_iwt_context(struct ibv_context *context)
@@ -85,6 +118,16 @@ static inline struct iwt_context *to_iwt_context(struct ibv_context *context)
 static inline struct iwt_device *to_iwt_device(struct verbs_device *vdev)
 {
 	return container_of(vdev, struct iwt_device, vdev);
+}
+
+static inline struct iwt_pd *to_iwt_pd(struct ibv_pd *pd)
+{
+	return container_of(pd, struct iwt_pd, pd);
+}
+
+static inline struct iwt_td *to_iwt_td(struct ibv_td *td)
+{
+	return container_of(td, struct iwt_td, td);
 }
 
 static inline struct iwt_qp *to_iwt_qp(struct ibv_qp *qp)
@@ -110,9 +153,19 @@ static inline struct iwt_cq *to_iwt_cq_ex(struct ibv_cq_ex *cq)
 /* iw_tcp.c */
 bool iwt_is_iw_tcp(struct ibv_device *device);
 
-/* mr.c */
+/* pd.c */
 struct ibv_pd *iwt_alloc_pd(struct ibv_context *context);
-int iwt_dealloc_pd(struct ibv_pd *pd);
+int iwt_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_td *iwt_alloc_td(struct ibv_context *context,
+			    struct ibv_td_init_attr *attr);
+int iwt_dealloc_td(struct ibv_td *ibtd);
+struct ibv_pd *
+iwt_alloc_parent_domain(struct ibv_context *context,
+			struct ibv_parent_domain_init_attr *attr);
+bool iwt_is_parent_domain(struct ibv_pd *pd);
+bool iwt_pd_single_threaded(struct ibv_pd *pd);
+
+/* mr.c */
 struct ibv_mr *iwt_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  uint64_t hca_va, int access);
 struct ibv_mr *iwt_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
@@ -126,8 +179,8 @@ int iwt_dereg_mr(struct verbs_mr *vmr);
 struct ibv_cq *iwt_create_cq(struct ibv_context *context, int cqe,
 			     struct ibv_comp_channel *channel,
 			     int comp_vector);
-struct iwt_cq *iwt_cq_new(struct ibv_context *context, int cqe,
-			  struct ibv_comp_channel *channel, int comp_vector);
+struct iwt_cq *iwt_cq_new(struct ibv_context *context,
+			  const struct ibv_cq_init_attr_ex *attr);
 int iwt_destroy_cq(struct ibv_cq *ibcq);
 int iwt_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
@@ -141,6 +194,9 @@ bool iwt_cq_flush(struct iwt_cq *cq);
 void iwt_cq_defer(struct iwt_cq *cq, uint32_t bit);
 enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe);
 unsigned int iwt_cqe_flags(const struct iwt_cqe *cqe);
+
+/* cq_resize.c */
+int iwt_resize_cq(struct ibv_cq *ibcq, int cqe);
 
 /* cq_ex.c */
 struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
@@ -174,6 +230,18 @@ int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		    const struct ibv_sge *sge, size_t num_sge);
 void iwt_wqe_set_atomic(struct iwt_send_wqe *wqe, uint64_t data,
 			uint64_t compare);
+
+static inline void iwt_wq_lock(struct iwt_wq *wq)
+{
+	if (!wq->single_threaded)
+		pthread_spin_lock(&wq->lock);
+}
+
+static inline void iwt_wq_unlock(struct iwt_wq *wq)
+{
+	if (!wq->single_threaded)
+		pthread_spin_unlock(&wq->lock);
+}
 
 /* wr.c */
 int iwt_qp_set_wr_ops(struct iwt_qp *qp, uint64_t send_ops);

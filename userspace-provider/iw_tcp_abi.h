@@ -8,8 +8,10 @@
 
 DECLARE_DRV_CMD(iwt_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
 		iwt_uctx_req, iwt_uctx_resp);
-DECLARE_DRV_CMD(iwt_cmd_create_cq, IB_USER_VERBS_CMD_CREATE_CQ,
+DECLARE_DRV_CMD(iwt_cmd_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ,
 		empty, iwt_create_cq_resp);
+DECLARE_DRV_CMD(iwt_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
+		empty, iwt_resize_cq_resp);
 DECLARE_DRV_CMD(iwt_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		empty, iwt_create_qp_resp);
 DECLARE_DRV_CMD(iwt_cmd_reg_mr, IB_USER_VERBS_CMD_REG_MR,

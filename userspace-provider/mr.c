@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Protection domains and memory regions. The kernel holds all of their state.
+ * Memory regions. The kernel holds all of their state.
  */
 
 #include <errno.h>
@@ -8,41 +8,6 @@
 
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
-
-struct ibv_pd *iwt_alloc_pd(struct ibv_context *context)
-{
-	struct ibv_alloc_pd cmd = {};
-	struct ib_uverbs_alloc_pd_resp resp = {};
-	struct ibv_pd *pd;
-	int ret;
-
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		return NULL;
-
-	ret = ibv_cmd_alloc_pd(context, pd, &cmd, sizeof(cmd), &resp,
-			       sizeof(resp));
-	if (ret) {
-		free(pd);
-		errno = ret;
-		return NULL;
-	}
-
-	return pd;
-}
-
-int iwt_dealloc_pd(struct ibv_pd *pd)
-{
-	int ret;
-
-	ret = ibv_cmd_dealloc_pd(pd);
-	if (ret)
-		return ret;
-
-	free(pd);
-
-	return 0;
-}
 
 struct ibv_mr *iwt_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  uint64_t hca_va, int access)

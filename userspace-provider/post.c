@@ -308,7 +308,7 @@ int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	int ret = 0;
 	int err;
 
-	pthread_spin_lock(&qp->sq.lock);
+	iwt_wq_lock(&qp->sq);
 	for (; wr; wr = wr->next) {
 		ret = iwt_send_one(qp, wr);
 		if (unlikely(ret)) {
@@ -317,7 +317,7 @@ int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		}
 	}
 	news = iwt_wq_publish(&qp->sq);
-	pthread_spin_unlock(&qp->sq.lock);
+	iwt_wq_unlock(&qp->sq);
 
 	err = iwt_sq_tell(qp, news);
 	if (unlikely(err)) {
@@ -360,7 +360,7 @@ int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	int ret = 0;
 	int err;
 
-	pthread_spin_lock(&qp->rq.lock);
+	iwt_wq_lock(&qp->rq);
 	for (; wr; wr = wr->next) {
 		ret = iwt_recv_one(&qp->rq, wr);
 		if (unlikely(ret)) {
@@ -369,7 +369,7 @@ int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		}
 	}
 	news = iwt_wq_publish(&qp->rq);
-	pthread_spin_unlock(&qp->rq.lock);
+	iwt_wq_unlock(&qp->rq);
 
 	err = news == IWT_NEWS_RING ? iwt_qp_doorbell(qp) : 0;
 	if (unlikely(err)) {

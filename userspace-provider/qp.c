@@ -148,6 +148,8 @@ static struct iwt_qp *iwt_qp_new(struct ibv_context *context,
 	if (ret)
 		goto err_destroy;
 
+	qp->sq.single_threaded = iwt_pd_single_threaded(attr->pd);
+	qp->rq.single_threaded = qp->sq.single_threaded;
 	qp->sig_all = attr->sq_sig_all;
 	attr->cap.max_inline_data = qp->max_inline;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)

@@ -10,7 +10,8 @@
 /* A queue of this many entries is a wrong answer, not a queue. */
 #define IWT_RING_MAX_ENTRIES	(1u << 24)
 
-static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc)
+/* @head: octets before the entries */
+static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc, uint32_t head)
 {
 	if (!desc->num || desc->num > IWT_RING_MAX_ENTRIES ||
 	    desc->num & (desc->num - 1))
@@ -21,8 +22,7 @@ static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc)
 	if (desc->length > SIZE_MAX)
 		return false;
 
-	return desc->length >= IWT_RING_CTL_SIZE +
-			       (uint64_t)desc->num * desc->stride + desc->tail;
+	return desc->length >= head + (uint64_t)desc->num * desc->stride + desc->tail;
 }
 
 /*
@@ -37,7 +37,7 @@ int iwt_ring_map(struct iwt_ring *ring, int fd,
 	static_assert(sizeof(struct iwt_ring_ctl) <= IWT_RING_CTL_SIZE,
 		      "the control block has outgrown its place");
 
-	if (!iwt_ring_desc_ok(desc))
+	if (!iwt_ring_desc_ok(desc, IWT_RING_CTL_SIZE))
 		return EPROTO;
 
 	map = mmap(NULL, desc->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -61,4 +61,38 @@ void iwt_ring_unmap(struct iwt_ring *ring)
 
 	munmap(ring->ctl, ring->length);
 	ring->ctl = NULL;
+}
+
+/*
+ * As iwt_ring_map(), of entries alone: @ring keeps its control words, and @map is set to the
+ * new mapping.
+ */
+int iwt_ring_map_entries(struct iwt_ring *ring, struct iwt_map *map, int fd,
+			 const struct iwt_ring_desc *desc)
+{
+	void *addr;
+
+	if (!iwt_ring_desc_ok(desc, 0))
+		return EPROTO;
+
+	addr = mmap(NULL, desc->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    desc->offset);
+	if (addr == MAP_FAILED)
+		return errno;
+
+	map->addr = addr;
+	map->length = desc->length;
+	ring->entries = addr;
+	ring->num = desc->num;
+
+	return 0;
+}
+
+void iwt_unmap(struct iwt_map *map)
+{
+	if (!map->addr)
+		return;
+
+	munmap(map->addr, map->length);
+	map->addr = NULL;
 }

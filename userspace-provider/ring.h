@@ -33,9 +33,18 @@ struct iwt_ring_desc {
 	uint32_t tail;
 };
 
+/* A mapping; addr is NULL where there is none. */
+struct iwt_map {
+	void *addr;
+	size_t length;
+};
+
 int iwt_ring_map(struct iwt_ring *ring, int fd,
 		 const struct iwt_ring_desc *desc);
 void iwt_ring_unmap(struct iwt_ring *ring);
+int iwt_ring_map_entries(struct iwt_ring *ring, struct iwt_map *map, int fd,
+			 const struct iwt_ring_desc *desc);
+void iwt_unmap(struct iwt_map *map);
 
 /* The octets behind the entries. */
 static inline void *iwt_ring_tail(const struct iwt_ring *ring)

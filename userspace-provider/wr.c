@@ -30,7 +30,7 @@ static void iwt_wr_start(struct ibv_qp_ex *ibqp)
 {
 	struct iwt_qp *qp = to_iwt_qp_ex(ibqp);
 
-	pthread_spin_lock(&qp->sq.lock);
+	iwt_wq_lock(&qp->sq);
 	qp->wr_err = 0;
 	qp->wqe = NULL;
 }
@@ -41,7 +41,7 @@ static void iwt_wr_abort(struct ibv_qp_ex *ibqp)
 
 	qp->sq.next = qp->sq.prod;
 	qp->wqe = NULL;
-	pthread_spin_unlock(&qp->sq.lock);
+	iwt_wq_unlock(&qp->sq);
 }
 
 static int iwt_wr_complete(struct ibv_qp_ex *ibqp)
@@ -57,7 +57,7 @@ static int iwt_wr_complete(struct ibv_qp_ex *ibqp)
 
 	qp->wqe = NULL;
 	news = iwt_wq_publish(&qp->sq);
-	pthread_spin_unlock(&qp->sq.lock);
+	iwt_wq_unlock(&qp->sq);
 
 	return iwt_sq_tell(qp, news);
 }

@@ -12,9 +12,7 @@
 
 #include "fake.h"
 
-#define FAKE_MEMORY	(16u << 20)
 #define FAKE_QP_HANDLE	0x5a5a
-#define FAKE_CQ_HANDLE	0x6b6b
 
 struct fake fake;
 
@@ -58,8 +56,7 @@ void verbs_set_ops(struct verbs_context *vctx,
 }
 
 /* The answer of the driver follows that of the core. */
-static void *fake_answer(void *resp, size_t core_size, size_t resp_size,
-			 size_t size)
+void *fake_answer(void *resp, size_t core_size, size_t resp_size, size_t size)
 {
 	if (resp_size < core_size + size)
 		abort();
@@ -183,8 +180,8 @@ int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 
 /* the kernel */
 
-static uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num,
-			       uint32_t stride, uint64_t *length)
+uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num, uint32_t stride,
+			uint64_t *length)
 {
 	uint64_t offset = fake.used;
 
@@ -204,7 +201,7 @@ static uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num,
 	return offset;
 }
 
-static uint32_t fake_round_up(uint32_t num)
+uint32_t fake_round_up(uint32_t num)
 {
 	uint32_t power = 1;
 
@@ -214,49 +211,6 @@ static uint32_t fake_round_up(uint32_t num)
 		power <<= 1;
 
 	return power;
-}
-
-int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
-		      struct ibv_comp_channel *channel, int comp_vector,
-		      struct ibv_cq *cq, struct ibv_create_cq *cmd,
-		      size_t cmd_size, struct ib_uverbs_create_cq_resp *resp,
-		      size_t resp_size)
-{
-	struct iwt_create_cq_resp *answer;
-
-	cq->context = context;
-	answer = fake_answer(resp, sizeof(*resp), resp_size, sizeof(*answer));
-	answer->entries = fake_round_up(cqe);
-	answer->stride = sizeof(struct iwt_cqe);
-	answer->mmap_offset = fake_make_ring(&fake.cq, answer->entries,
-					     answer->stride,
-					     (uint64_t *)&answer->mmap_length);
-	answer->posted_bits = FAKE_BITS;
-	cq->cqe = answer->entries;
-	cq->handle = FAKE_CQ_HANDLE;
-	fake.cqs++;
-	if (fake.spoil_cq)
-		fake.spoil_cq(answer);
-
-	return 0;
-}
-
-int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr,
-		      struct ibv_modify_cq *cmd, size_t cmd_size)
-{
-	/* libibverbs writes the command */
-	if (cmd_size != sizeof(*cmd))
-		abort();
-	fake.moderation = attr->moderate;
-
-	return 0;
-}
-
-int ibv_cmd_destroy_cq(struct ibv_cq *cq)
-{
-	fake.cqs--;
-
-	return 0;
 }
 
 int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *vqp,
@@ -368,7 +322,7 @@ static uint16_t attr_len(struct ibv_command_buffer *cmd, uint16_t id)
 	return attr ? attr->len : 0;
 }
 
-static uint64_t attr_data(struct ibv_command_buffer *cmd, uint16_t id)
+uint64_t fake_attr_data(struct ibv_command_buffer *cmd, uint16_t id)
 {
 	struct ib_uverbs_attr *attr = find_attr(cmd, id);
 
@@ -376,29 +330,6 @@ static uint64_t attr_data(struct ibv_command_buffer *cmd, uint16_t id)
 		abort();
 
 	return attr->data;
-}
-
-static int flushed(uint32_t handle)
-{
-	if (handle != FAKE_CQ_HANDLE)
-		abort();
-	__atomic_add_fetch(&fake.flushes, 1, __ATOMIC_RELAXED);
-	if (fake.on_flush)
-		fake.on_flush();
-
-	return 0;
-}
-
-static int armed(uint32_t handle, uint32_t flags)
-{
-	if (handle != FAKE_CQ_HANDLE)
-		abort();
-	fake.arms++;
-	fake.arm_flags = flags;
-	/* the process must have stored the word before */
-	fake.arm_seen = fake.cq.ctl->arm;
-
-	return fake.arm_err;
 }
 
 static int mpa_method(struct ibv_command_buffer *cmd)
@@ -433,15 +364,10 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	switch (cmd->hdr.object_id) {
 	case UVERBS_OBJECT_QP:
 		if (method == IWT_METHOD_QP_DOORBELL)
-			return rung(attr_data(cmd, IWT_ATTR_QP));
+			return rung(fake_attr_data(cmd, IWT_ATTR_QP));
 		return mpa_method(cmd);
 	case UVERBS_OBJECT_CQ:
-		if (method == IWT_METHOD_CQ_POLL)
-			return flushed(attr_data(cmd, IWT_ATTR_CQ));
-		if (method == IWT_METHOD_CQ_ARM)
-			return armed(attr_data(cmd, IWT_ATTR_CQ),
-				     attr_data(cmd, IWT_ATTR_CQ_ARM_FLAGS));
-		abort();
+		return fake_cq_method(cmd);
 	default:
 		return mpa_method(cmd);
 	}
@@ -565,7 +491,16 @@ void *fake_entry(const struct fake_ring *ring, uint32_t index)
 void fake_complete(const struct iwt_cqe *cqe)
 {
 	uint32_t prod = fake.cq.ctl->prod;
+	struct iwt_cqe_time *time;
 
 	memcpy(fake_entry(&fake.cq, prod), cqe, sizeof(*cqe));
+	if (fake.cq.stride > sizeof(*cqe)) {
+		time = (void *)((struct iwt_cqe *)fake_entry(&fake.cq, prod) + 1);
+		time->raw = cqe->wr_id + 1000;
+		time->wallclock = cqe->wr_id + 2000;
+	}
+	if (fake.cq_next.ctl)
+		memcpy(fake_entry(&fake.cq_next, prod),
+		       fake_entry(&fake.cq, prod), fake.cq.stride);
 	__atomic_store_n(&fake.cq.ctl->prod, prod + 1, __ATOMIC_RELEASE);
 }

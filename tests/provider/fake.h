@@ -31,6 +31,13 @@ struct fake {
 	void (*spoil_qp)(struct iwt_create_qp_resp *resp);
 	int doorbell_err;
 	int arm_err;
+	int resize_err;
+	int tell_err;		/* of the call that ends a resize */
+	void (*on_resize)(void);	/* before the process learns of it */
+	/* around what both calls of a resize do */
+	void (*before_step)(void);
+	void (*after_step)(void);
+	void (*spoil_resize)(struct iwt_resize_cq_resp *resp);
 	bool error_queue;	/* poll() always reports an error */
 	/* errors of the ioctl methods, in turn; then the octets that they write */
 	int attach_err[4];
@@ -44,12 +51,15 @@ struct fake {
 	unsigned int arms;	/* calls that arm */
 	uint32_t arm_flags;	/* of the last such call */
 	uint32_t arm_seen;	/* the word in the ring at that time */
+	unsigned int told;	/* calls that end a resize */
 	unsigned int polls;	/* with error_queue */
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
 	uint16_t request_len, reply_len, private_data_len;
 	int contexts, pds, mrs, cqs, qps;
 	struct fake_ring cq, sq, rq;
+	struct fake_ring cq_first;	/* as it was created */
+	struct fake_ring cq_next;	/* to which it moves, if it has ctl */
 	uint32_t next_qp_num;
 
 	/* the shared memory */
@@ -81,6 +91,19 @@ void fake_resize_qp(struct iwt_create_qp_resp *resp, uint32_t max_inline,
 void *fake_entry(const struct fake_ring *ring, uint32_t index);
 /* Adds a completion to the completion queue made last. */
 void fake_complete(const struct iwt_cqe *cqe);
+
+/* What the fake's files share. */
+#define FAKE_MEMORY	(16u << 20)
+
+struct ibv_command_buffer;
+
+/* The answer of the driver follows that of the core. */
+void *fake_answer(void *resp, size_t core_size, size_t resp_size, size_t size);
+uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num, uint32_t stride,
+			uint64_t *length);
+uint32_t fake_round_up(uint32_t num);
+uint64_t fake_attr_data(struct ibv_command_buffer *cmd, uint16_t id);
+int fake_cq_method(struct ibv_command_buffer *cmd);
 
 #define FAKE_STRIDE		320
 #define FAKE_MAX_SGE		4

@@ -60,6 +60,8 @@ int main(void)
 	test_device();
 	test_cq();
 	test_cq_ex();
+	test_cq_resize();
+	test_pd();
 	test_qp();
 	test_send();
 	test_recv();

@@ -294,15 +294,24 @@ static void test_ex_refusals(void)
 {
 	context = fake_open();
 	errno = 0;
-	ok(!make_cq_ex(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, 0, 0) &&
-	   errno == EOPNOTSUPP, "cq_ex: no time stamps");
+	ok(!make_cq_ex(IBV_WC_EX_WITH_CVLAN, 0, 0) && errno == EOPNOTSUPP,
+	   "cq_ex: no VLAN");
+	errno = 0;
+	ok(!make_cq_ex(IBV_WC_EX_WITH_FLOW_TAG, 0, 0) && errno == EOPNOTSUPP,
+	   "cq_ex: no flow tag");
+	errno = 0;
+	ok(!make_cq_ex(IBV_WC_EX_WITH_TM_INFO, 0, 0) && errno == EOPNOTSUPP,
+	   "cq_ex: no tag matching");
 	errno = 0;
 	ok(!make_cq_ex(0, IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		       IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) &&
 	   errno == EOPNOTSUPP, "cq_ex: overrun is not ignored");
 	errno = 0;
-	ok(!make_cq_ex(0, IBV_CQ_INIT_ATTR_MASK_PD, 0) && errno == EOPNOTSUPP,
-	   "cq_ex: no parent domain");
+	ok(!make_cq_ex(0, IBV_CQ_INIT_ATTR_MASK_PD, 0) && errno == EINVAL,
+	   "cq_ex: a parent domain that is none");
+	errno = 0;
+	ok(!make_cq_ex(0, IBV_CQ_INIT_ATTR_MASK_PD << 1, 0) &&
+	   errno == EOPNOTSUPP, "cq_ex: a mask that nobody knows");
 	is(fake.cqs, 0, "cq_ex: nothing was made");
 	fake_close(context);
 }
@@ -367,8 +376,49 @@ static void test_ex_poll(uint32_t flags)
 	fake_close(context);
 }
 
+/* The time is there if it was asked for, also in an entry that has moved. */
+static void test_ex_times(void)
+{
+	struct iwt_cqe cqe = { .opcode = IWT_WC_SEND };
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_cq_ex *ex;
+	struct ibv_qp *qp;
+	int i;
+
+	context = fake_open();
+	ex = make_cq_ex(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, 0, 0);
+	ok(ex && fake.cq.stride == sizeof(cqe) + sizeof(struct iwt_cqe_time),
+	   "times: a queue with them");
+	qp = fake_make_qp(context, ibv_cq_ex_to_cq(ex), 4, 0);
+	for (i = 0; i < 4; i++) {
+		cqe.wr_id = i;
+		cqe.qp_num = i < 2 ? 0 : qp->qp_num;
+		fake_complete(&cqe);
+	}
+	/* entries 2 and 3 go, 0 and 1 take their places */
+	fake_drop_qp(qp);
+	is(fake.ops.resize_cq(ibv_cq_ex_to_cq(ex), 64), 0, "times: resized");
+	is(ibv_start_poll(ex, &attr), 0, "times: start");
+	for (i = 0; i < 2; i++) {
+		ok(ex->wr_id == (uint64_t)i &&
+		   ibv_wc_read_completion_ts(ex) == 1000u + i &&
+		   ibv_wc_read_completion_wallclock_ns(ex) == 2000u + i,
+		   "times: of completion %d", i);
+		is(ibv_next_poll(ex), i ? ENOENT : 0, "times: next");
+	}
+	ibv_end_poll(ex);
+	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));
+
+	ex = make_cq_ex(IBV_WC_EX_WITH_BYTE_LEN, 0, 0);
+	is(fake.cq.stride, sizeof(cqe), "times: a queue without has none");
+	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));
+	fake_close(context);
+}
+
 void test_cq_ex(void)
 {
+	test_ex_times();
 	test_ex_refusals();
 	test_ex_poll(0);
 	test_ex_poll(IBV_CREATE_CQ_ATTR_SINGLE_THREADED);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "fake.h"
 #include "tap.h"
@@ -23,6 +24,31 @@ static void test_registration(void)
 	   "device: takes the ABI of its header");
 }
 
+static uint64_t raw_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+/* The clock of completions. */
+static void test_clock(struct ibv_context *context)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK | 4 };
+	uint64_t before = raw_ns(), is_now;
+
+	is(fake.ops.query_rt_values(context, &values), 0, "context: clock");
+	is(values.comp_mask, IBV_VALUES_MASK_RAW_CLOCK, "context: of what there is");
+	is_now = values.raw_clock.tv_sec * 1000000000ull + values.raw_clock.tv_nsec;
+	ok(is_now >= before && is_now <= raw_ns(), "context: the clock is right");
+	values = (struct ibv_values_ex) {};
+	ok(!fake.ops.query_rt_values(context, &values) &&
+	   !values.comp_mask && !values.raw_clock.tv_nsec,
+	   "context: no clock without asking");
+}
+
 static void test_context(void)
 {
 	struct ibv_context *context = fake_open();
@@ -37,8 +63,9 @@ static void test_context(void)
 	ok(!strcmp(attr.orig_attr.fw_ver, "6.12.107"),
 	   "context: version of the module");
 	is(fake.ops.query_port(context, 1, &port), 0, "context: port query");
-	ok(!fake.ops.resize_cq && !fake.ops.create_srq && !fake.ops.create_ah &&
+	ok(!fake.ops.create_srq && !fake.ops.create_ah &&
 	   !fake.ops.bind_mw, "context: leaves what is not there to the core");
+	test_clock(context);
 	fake_close(context);
 	is(fake.contexts, 0, "context: is closed");
 }

@@ -124,15 +124,18 @@ static void spoil_atomic_stride(struct iwt_create_qp_resp *resp)
 
 static int create_err(struct ibv_qp_init_attr *attr)
 {
-	struct ibv_pd pd = { .context = context };
+	struct ibv_pd *pd = fake.ops.alloc_pd(context);
 	struct ibv_qp *qp;
+	int err;
 
 	errno = 0;
-	qp = fake.ops.create_qp(&pd, attr);
+	qp = fake.ops.create_qp(pd, attr);
+	err = qp ? 0 : errno;
 	if (qp)
 		fake.ops.destroy_qp(qp);
+	fake.ops.dealloc_pd(pd);
 
-	return qp ? 0 : errno;
+	return err;
 }
 
 static void test_kinds(void)
@@ -182,15 +185,14 @@ static int create_ex_err(struct ibv_qp_init_attr_ex *attr)
 static void test_flags(void)
 {
 	uint32_t mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
-	struct ibv_pd pd = {};
 	struct ibv_qp_init_attr_ex attr = {
 		.cap = { .max_send_wr = 3, .max_send_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 		.comp_mask = mask,
-		.pd = &pd,
 	};
 
 	setup();
+	attr.pd = fake.ops.alloc_pd(context);
 	attr.send_cq = cq;
 	attr.recv_cq = cq;
 	is(create_ex_err(&attr), 0, "qp: no creation flags");
@@ -199,6 +201,7 @@ static void test_flags(void)
 	is(create_ex_err(&attr), EOPNOTSUPP, "qp: not a creation flag");
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
 	is(create_ex_err(&attr), 0, "qp: flags that are not named do not count");
+	fake.ops.dealloc_pd(attr.pd);
 	teardown();
 }
 

@@ -7,6 +7,10 @@ void test_device(void);
 /* test_cq.c */
 void test_cq(void);
 void test_cq_ex(void);
+/* test_cq_resize.c */
+void test_cq_resize(void);
+/* test_pd.c */
+void test_pd(void);
 /* test_qp.c */
 void test_qp(void);
 /* test_post.c */
