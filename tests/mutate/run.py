@@ -37,7 +37,7 @@ TESTS = (
     ("doorbell", "deferred_posts"), ("idle_cpu", "deferred_posts"), ("migrate", "deferred_posts"),
     ("reply_spin", "deferred_posts"), ("sqpoll", "deferred_posts"), ("cm_caller", "qp_owner"),
     ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("cm.", "ipv6 startup"),
-    ("config", "link_settings"), ("cq", "deferred_posts threads"), ("device", "link"),
+    ("config", "link_settings"), ("cq_resize", "cq_resize kernel_verbs"), ("cq", "cq_resize extended_verbs deferred_posts threads"), ("device", "link"),
     ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
     ("dmabuf", "dmabuf"), ("mr_dmabuf", "dmabuf"), ("mr", "memory hostile kernel_verbs"), ("extents", "memory kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
     ("qp_stream", "kernel_verbs startup"), ("qp_modify", "limits deferred_posts"),

@@ -57,6 +57,7 @@ int iwt_free_chan(void);
 int iwt_make_cq(void);
 int iwt_free_cq(void);
 int iwt_make_cq_ex(void);
+int iwt_resize_cq(unsigned int n);
 int iwt_free_cq_ex(void);
 int iwt_make_qp(void);
 int iwt_free_qp(void);

@@ -48,7 +48,8 @@ int iwt_make_cq_ex(void)
 		.cqe = 100000,
 		.channel = chan,
 		.comp_vector = 1,
-		.wc_flags = IBV_WC_STANDARD_FLAGS,
+		.wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
 	};
@@ -57,6 +58,22 @@ int iwt_make_cq_ex(void)
 	return cq_ex ? 0 : -1;
 }
 int iwt_free_cq_ex(void) { return ibv_destroy_cq(ibv_cq_ex_to_cq(cq_ex)); }
+
+/* A queue grows; if that fails, it is as it was, and shrinks to that in any case. */
+int iwt_resize_cq(unsigned int n)
+{
+	int before, rc;
+
+	if (iwt_make_cq())
+		iwt_die("a completion queue");
+	before = cq->cqe;
+	iwt_arm(n);
+	rc = ibv_resize_cq(cq, 5000);
+	if (!rc != (cq->cqe >= 5000) || (rc && cq->cqe != before))
+		return IWT_WRONG;
+	errno = rc;
+	return rc;
+}
 
 int iwt_make_qp(void)
 {

@@ -143,6 +143,7 @@ void iwt_op_pd(struct fuzz *f);
 void iwt_op_channel(struct fuzz *f);
 void iwt_op_cq(struct fuzz *f);
 void iwt_op_modify_cq(struct fuzz *f);
+void iwt_op_resize_cq(struct fuzz *f);
 void iwt_op_qp(struct fuzz *f);
 void iwt_op_modify_qp(struct fuzz *f);
 void iwt_op_query_qp(struct fuzz *f);

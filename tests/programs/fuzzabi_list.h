@@ -15,6 +15,7 @@
 	X(W_COMP_CHANNEL,	"command create_comp_channel",	true)	\
 	X(W_CREATE_CQ,		"command create_cq",		true)	\
 	X(W_DESTROY_CQ,		"command destroy_cq",		true)	\
+	X(W_RESIZE_CQ,		"command resize_cq",		true)	\
 	X(W_CREATE_QP,		"command create_qp",		true)	\
 	X(W_QUERY_QP,		"command query_qp",		true)	\
 	X(W_MODIFY_QP,		"command modify_qp",		true)	\
@@ -44,6 +45,7 @@
 	X(I_DOORBELL,		"own method doorbell",		true)	\
 	X(I_CQ_POLL,		"own method CQ_POLL",		true)	\
 	X(I_ARM,		"own method arm",		true)	\
+	X(I_RESIZED,		"own method CQ_RESIZED",	true)	\
 	X(I_MPA_REQUEST,	"own method mpa_request",	true)	\
 	X(I_MPA_ATTACH,		"own method mpa_attach",	true)	\
 	X(I_MPA_REJECT,		"own method mpa_reject",	true)	\

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <infiniband/verbs.h>
@@ -113,7 +114,11 @@ static void cq_by_command(struct fuzz *f, int ctx, struct command *c)
 
 static void cq_extended(struct fuzz *f, int ctx, uint32_t cqe, int channel)
 {
-	struct ib_uverbs_ex_create_cq core = { .cqe = cqe, .comp_channel = channel };
+	struct ib_uverbs_ex_create_cq core = {
+		.cqe = cqe, .comp_channel = channel,
+		/* with the time behind each entry */
+		.flags = iwt_chance(f, 20) ? IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION : 0,
+	};
 	struct command c = {
 		X_CREATE_CQ, IB_USER_VERBS_EX_CMD_CREATE_CQ, true, &core, NULL, sizeof(core),
 		sizeof(struct ib_uverbs_ex_create_cq_resp), 0, sizeof(struct iwt_create_cq_resp),
@@ -165,6 +170,62 @@ void iwt_op_modify_cq(struct fuzz *f)
 
 	if (cq)
 		iwt_command(f, iwt_fd(f->w, cq), &c);
+}
+
+static void resized(struct fuzz *f, const struct obj *cq, uint32_t flags)
+{
+	struct call c;
+
+	iwt_call(&c, I_RESIZED, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_RESIZED);
+	iwt_handle(&c, IWT_ATTR_CQ, cq->handle);
+	iwt_in(&c, IWT_ATTR_CQ_RESIZED_FLAGS, &flags, sizeof(flags));
+	iwt_send(f, iwt_fd(f->w, cq), &c);
+}
+
+static void resize(struct fuzz *f, const struct obj *cq, uint32_t cqe)
+{
+	struct ib_uverbs_resize_cq core = { .cq_handle = cq->handle, .cqe = cqe };
+	struct command c = {
+		W_RESIZE_CQ, IB_USER_VERBS_CMD_RESIZE_CQ, false, &core, NULL, sizeof(core),
+		sizeof(struct ib_uverbs_resize_cq_resp), 0, sizeof(struct iwt_resize_cq_resp),
+	};
+	struct iwt_resize_cq_resp r;
+	void *at;
+
+	if (iwt_command(f, iwt_fd(f->w, cq), &c))
+		return;
+	memcpy(&r, f->out + c.answer_len, sizeof(r));
+	if (!r.mmap_length)
+		return;
+	at = mmap(NULL, r.mmap_length, PROT_READ | PROT_WRITE, MAP_SHARED, iwt_fd(f->w, cq),
+		  r.mmap_offset);
+	iwt_count(M_MMAP, at == MAP_FAILED ? errno : 0);
+	if (at == MAP_FAILED)
+		return;
+	memset(at, 0xa5, PAGE);
+	munmap(at, r.mmap_length);
+}
+
+/*
+ * The other steps read the entries of the first mapping. These are right until the move is said to
+ * have been made, and again when another move leads back.
+ */
+void iwt_op_resize_cq(struct fuzz *f)
+{
+	struct obj *cq = iwt_pick(f, CQ, -1);
+
+	if (!cq)
+		return;
+	resize(f, cq, iwt_chance(f, 80) ? 512u << iwt_below(f, 5) : (uint32_t)iwt_value(f));
+	if (iwt_chance(f, 30))
+		return;
+	if (iwt_chance(f, 70)) {
+		resized(f, cq, IWT_CQ_RESIZED_NOT);
+		return;
+	}
+	resized(f, cq, iwt_chance(f, 90) ? 0 : iwt_value(f));
+	resize(f, cq, 256);
+	resized(f, cq, 0);
 }
 
 void iwt_op_mr(struct fuzz *f)

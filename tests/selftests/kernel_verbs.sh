@@ -21,6 +21,11 @@ begin rdma
 ktest_need
 two_links
 REFUSAL="Invalid argument" refuse "a group that is not there" ktest nothing
+if grep -q ' ib_resize_cq' /proc/kallsyms; then
+	[ -n "${IWT_KT_GROUPS:-}" ] || GROUPS_=$GROUPS_,resize
+else
+	skip "a completion queue of a kernel consumer is resized" "this kernel has no ib_resize_cq()"
+fi
 for mode in ${MODES//,/ }; do
 	for group in ${GROUPS_//,/ }; do run_group "$group" "$mode"; done
 done

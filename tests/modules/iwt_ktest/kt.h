@@ -182,6 +182,7 @@ extern const struct kt_case iwt_kt_local[];
 extern const struct kt_case iwt_kt_drain[];
 extern const struct kt_case iwt_kt_context[];
 extern const struct kt_case iwt_kt_ext[];
+extern const struct kt_case iwt_kt_resize[];
 extern const struct kt_case iwt_kt_global[];
 extern const struct kt_case iwt_kt_owner[];
 extern const struct kt_case iwt_kt_named[];

@@ -45,6 +45,7 @@ static const struct {
 	{ "drain", iwt_kt_drain },
 	{ "context", iwt_kt_context },
 	{ "ext", iwt_kt_ext },
+	{ "resize", iwt_kt_resize },
 	{ "global", iwt_kt_global },
 	{ "owner", iwt_kt_owner },
 	{ "named", iwt_kt_named },

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Completion queues that change their size, in kernels that let their consumers ask for it. */
+#include "kt.h"
+
+#define ROUNDS		60
+#define MESSAGES	8
+
+#ifdef KT_RESIZES
+
+/* Messages whose completions are in the queues, or on their way there */
+static int some(struct kt_conn *c)
+{
+	int i;
+
+	for (i = 0; i < MESSAGES; i++)
+		if (kt_bad(c, iwt_kt_recv(&c->s, NULL, 0), "ib_post_recv") ||
+		    kt_bad(c, iwt_kt_send(&c->c, NULL, 0, IB_SEND_SIGNALED), "SEND"))
+			return -EIO;
+	return 0;
+}
+
+static int all_came(struct kt_conn *c, u32 from)
+{
+	u32 i;
+
+	for (i = from; i < from + MESSAGES; i++)
+		if (iwt_kt_expect(&c->c, KT_SEND, i, i, IB_WC_SUCCESS, IB_WC_SEND) ||
+		    iwt_kt_expect(&c->s, KT_RECV, i, i, IB_WC_SUCCESS, IB_WC_RECV))
+			return -EIO;
+	return 0;
+}
+
+static int change(struct kt_conn *c, struct ib_cq *cq, int cqe)
+{
+	int err = ib_resize_cq(cq, cqe);
+
+	return kt_bad(c, err || cq->cqe < cqe, "resize to %d: %d, %d", cqe, err, cq->cqe);
+}
+
+/* Each completion comes once, in order, whatever is resized before it is taken. */
+static int beside(struct kt_conn *c)
+{
+	int first = c->c.cq->cqe, i;
+
+	for (i = 0; i < ROUNDS; i++)
+		if (some(c) || change(c, c->c.cq, first << i % 4) ||
+		    change(c, c->s.cq, first << (i + 2) % 3) ||
+		    all_came(c, i * MESSAGES))
+			return -EIO;
+	return 0;
+}
+
+static int refused(struct kt_conn *c)
+{
+	struct ib_cq *cq = c->c.cq;
+	int before = cq->cqe;
+
+	if (kt_bad(c, ib_resize_cq(cq, 0) != -EINVAL, "to nothing") ||
+	    kt_bad(c, ib_resize_cq(cq, -5) != -EINVAL, "to less") ||
+	    kt_bad(c, ib_resize_cq(cq, INT_MAX) != -EINVAL, "to too many") ||
+	    kt_bad(c, cq->cqe != before, "%d entries", cq->cqe))
+		return -EIO;
+	/* nobody polls: all stay in the queue, and the peer has taken what was sent before */
+	if (some(c) || iwt_kt_wait(&c->s, KT_RECV, MESSAGES))
+		return -EIO;
+	if (kt_bad(c, ib_resize_cq(cq, MESSAGES - 2) != -EINVAL, "to less than is in use"))
+		return -EIO;
+	return change(c, cq, 2 * before) ?: all_came(c, 0);
+}
+
+const struct kt_case iwt_kt_resize[] = {
+	{ "completions come once and in order beside resizes", beside },
+	{ "sizes that are refused", refused, .modes = BIT(KT_DIRECT) },
+	{}
+};
+
+#else
+
+const struct kt_case iwt_kt_resize[] = { {} };
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_queues: a completion queue that overruns. What it held can be taken; it and the queue pairs that
+ * use it are told to be in error, and their streams end. Others go on.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "queues.h"
+
+#define SMALL	4
+#define DEPTH	64
+#define OCTETS	4096
+
+struct errors {
+	int cq, qp, others;
+};
+
+/* Reads asynchronous errors until those that are due have come. */
+static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct errors *e)
+{
+	struct pollfd pfd = { l->verbs->async_fd, POLLIN };
+	uint64_t end = now_s() + PATIENCE;
+	struct ibv_async_event ev;
+
+	while ((!e->cq || !e->qp) && now_s() < end) {
+		poll(&pfd, 1, 1000);
+		while (!ibv_get_async_event(l->verbs, &ev)) {
+			if (ev.event_type == IBV_EVENT_CQ_ERR && ev.element.cq == cq)
+				e->cq++;
+			else if (ev.event_type == IBV_EVENT_QP_FATAL && ev.element.qp == c->near->qp)
+				e->qp++;
+			/* the peer is told by a Terminate */
+			else if (ev.event_type == IBV_EVENT_CQ_ERR || ev.element.qp != c->far->qp)
+				e->others++;
+			ibv_ack_async_event(&ev);
+		}
+	}
+}
+
+/* A transfer of a connection that has nothing to do with it, compared */
+static bool transfer(struct link *l, struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq, uint32_t salt)
+{
+	static uint8_t from[OCTETS], to[OCTETS];
+	struct ibv_mr *a = ibv_reg_mr(l->pd, from, OCTETS, 0);
+	struct ibv_mr *b = ibv_reg_mr(l->pd, to, OCTETS, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge out, in;
+	struct ibv_wc wc[2];
+	bool good;
+	int i;
+
+	if (!a || !b)
+		die("ibv_reg_mr");
+	for (i = 0; i < OCTETS; i++)
+		from[i] = i * 7 + salt;
+	memset(to, 0, OCTETS);
+	out = (struct ibv_sge) { (uintptr_t)from, OCTETS, a->lkey };
+	in = (struct ibv_sge) { (uintptr_t)to, OCTETS, b->lkey };
+	if (post_recv(c->far->qp, salt, &in) ||
+	    post_send(c->near->qp, IBV_WR_SEND, salt, IBV_SEND_SIGNALED, &out))
+		die("posting");
+	reap(cq, &wc[0], 1);
+	reap(far_cq, &wc[1], 1);
+	good = !wc[0].status && !wc[1].status && !memcmp(from, to, OCTETS);
+	ibv_dereg_mr(a);
+	ibv_dereg_mr(b);
+	return good;
+}
+
+/* Twice as many completions as there is room for */
+static void overrun(struct conn *c, int room)
+{
+	int i;
+
+	for (i = 0; i < 2 * room; i++)
+		if (post_recv(c->far->qp, i, NULL))
+			die("ibv_post_recv");
+	for (i = 0; i < 2 * room; i++)
+		if (post_send(c->near->qp, IBV_WR_SEND, i, IBV_SEND_SIGNALED, NULL))
+			break;
+}
+
+static void one(struct link *l, struct conn *good, struct ibv_cq *good_cq, struct ibv_cq *good_far,
+		bool resized)
+{
+	struct ibv_cq *cq = cq_make(l, SMALL, NULL), *far_cq = cq_make(l, 2 * DEPTH, NULL);
+	struct ibv_qp_init_attr_ex near = qp_attr(l, cq, DEPTH), far = qp_attr(l, far_cq, DEPTH);
+	const char *what = resized ? "a resized queue" : "a queue";
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct errors e = {};
+	struct ibv_wc wc[DEPTH];
+	struct conn c;
+	int n, room;
+
+	conn_make(l, &c, &near, &far);
+	if (resized && ibv_resize_cq(cq, 4 * SMALL))
+		die("ibv_resize_cq");
+	room = cq->cqe;
+	overrun(&c, room);
+	await(l, cq, &c, &e);
+	report(e.cq == 1 && e.qp == 1 && !e.others, "%s that overruns: one event of it, one of its queue pair",
+	       what);
+	n = ibv_poll_cq(cq, DEPTH, wc);
+	report(n == room && !wc[0].status && wc[n - 1].wr_id == (uint64_t)n - 1,
+	       "%s that has overrun: what it held can be taken", what);
+	report(ibv_poll_cq(cq, 1, wc) < 0, "%s that has overrun: then it fails", what);
+	report(ibv_resize_cq(cq, 1000) == EINVAL && cq->cqe == room, "%s that has overrun: is not resized", what);
+	report(!ibv_query_qp(c.near->qp, &attr, IBV_QP_STATE, &init) &&
+	       (attr.qp_state == IBV_QPS_ERR || attr.qp_state == IBV_QPS_SQE),
+	       "%s that has overrun: its queue pair is in error", what);
+	report(transfer(l, good, good_cq, good_far, 5), "%s that has overrun: another connection goes on", what);
+	conn_drop(l, &c);
+	cq_drop(cq);
+	cq_drop(far_cq);
+}
+
+void test_overrun(struct link *l)
+{
+	struct ibv_cq *cq = cq_make(l, DEPTH, NULL), *far_cq = cq_make(l, DEPTH, NULL);
+	struct ibv_qp_init_attr_ex near = qp_attr(l, cq, DEPTH), far = qp_attr(l, far_cq, DEPTH);
+	struct conn good;
+
+	conn_make(l, &good, &near, &far);
+	report(transfer(l, &good, cq, far_cq, 1), "a connection of its own works");
+	one(l, &good, cq, far_cq, false);
+	one(l, &good, cq, far_cq, true);
+	report(transfer(l, &good, cq, far_cq, 9), "and still works");
+	conn_drop(l, &good);
+	cq_drop(cq);
+	cq_drop(far_cq);
+}

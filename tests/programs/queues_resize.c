@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_queues: what resizing a completion queue promises, without other threads. */
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "queues.h"
+
+#define FEW	16
+#define MANY	200
+
+/* Sends of no length that fill the queue; each needs a receive. */
+static void fill(struct conn *c, int n, uint64_t first)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (post_recv(c->far->qp, i, NULL) ||
+		    post_send(c->near->qp, IBV_WR_SEND, first + i, IBV_SEND_SIGNALED, NULL))
+			die("posting");
+	}
+}
+
+static bool in_order(const struct ibv_wc *wc, int n, uint64_t first)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (wc[i].status || wc[i].wr_id != first + i)
+			return false;
+	return true;
+}
+
+/* The completions of the other end say that ours are there, or soon will be. */
+static void wait_for(struct ibv_cq *cq, int n)
+{
+	struct ibv_wc wc[MANY];
+
+	reap(cq, wc, n);
+}
+
+static void try_sizes(struct link *l, struct ibv_cq *cq)
+{
+	struct ibv_device_attr attr;
+	int before = cq->cqe;
+
+	if (ibv_query_device(l->verbs, &attr))
+		die("ibv_query_device");
+	report(ibv_resize_cq(cq, 0) == EINVAL && cq->cqe == before, "resize to nothing is refused");
+	report(ibv_resize_cq(cq, -1) == EINVAL && cq->cqe == before, "resize to less is refused");
+	report(ibv_resize_cq(cq, attr.max_cqe + 1) == EINVAL && cq->cqe == before,
+	       "resize to more than the device has is refused");
+	report(!ibv_resize_cq(cq, before) && cq->cqe == before, "resize to the same is nothing");
+}
+
+/* More in use than asked for: refused, and nothing has changed. */
+static void try_in_use(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
+{
+	struct ibv_wc wc[MANY];
+	int before;
+
+	if (ibv_resize_cq(cq, MANY))
+		die("ibv_resize_cq");
+	before = cq->cqe;
+	fill(c, MANY, 1000);
+	wait_for(far_cq, MANY);
+	/* the last Send is complete when it has left, which its receive may overtake */
+	while (!ibv_resize_cq(cq, MANY - 1))
+		;
+	report(ibv_resize_cq(cq, MANY - 1) == EINVAL && cq->cqe == before,
+	       "resize below what is in use is refused");
+	report(ibv_resize_cq(cq, 1) == EINVAL && cq->cqe == before,
+	       "resize far below is refused");
+	report(!ibv_resize_cq(cq, 4 * MANY) && cq->cqe >= 4 * MANY, "a full queue grows");
+	report(!ibv_resize_cq(cq, MANY) && cq->cqe >= MANY, "and shrinks to what is in use");
+	reap(cq, wc, MANY);
+	report(in_order(wc, MANY, 1000) && !ibv_poll_cq(cq, 1, wc),
+	       "all completions are still there, once and in order");
+	report(!ibv_resize_cq(cq, 1) && cq->cqe >= 1, "an empty queue shrinks");
+}
+
+static void try_memory(struct ibv_cq *cq)
+{
+	size_t before = pinned_pages(), large;
+
+	if (ibv_resize_cq(cq, 10000))
+		die("ibv_resize_cq");
+	large = pinned_pages();
+	report(large >= before + 10000 * 40 / 4096, "the entries count as pinned memory");
+	if (ibv_resize_cq(cq, 1))
+		die("ibv_resize_cq");
+	report(pinned_pages() == before, "until they are given up");
+}
+
+/* Takes CAP_IPC_LOCK off the effective capabilities, or puts it back. */
+static void ipc_lock(bool on)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data))
+		die("capget");
+	if (on)
+		data[0].effective |= data[0].permitted & 1u << CAP_IPC_LOCK;
+	else
+		data[0].effective &= ~(1u << CAP_IPC_LOCK);
+	if (syscall(SYS_capset, &head, data))
+		die("capset");
+}
+
+/* Beyond RLIMIT_MEMLOCK nothing changes; with more of it the same is possible. */
+static void try_limit(struct ibv_cq *cq)
+{
+	struct rlimit before, now;
+	int size = cq->cqe, err;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &before))
+		die("getrlimit");
+	now = before;
+	now.rlim_cur = (pinned_pages() + 20) * 4096;
+	ipc_lock(false);
+	if (setrlimit(RLIMIT_MEMLOCK, &now))
+		die("setrlimit");
+	err = ibv_resize_cq(cq, 10000);
+	report(err == ENOMEM && cq->cqe == size, "more than the process may pin is refused (%d)", err);
+	report(!ibv_resize_cq(cq, 1000) && cq->cqe >= 1000, "what it may pin is not");
+	if (setrlimit(RLIMIT_MEMLOCK, &before))
+		die("setrlimit");
+	ipc_lock(true);
+	report(!ibv_resize_cq(cq, 10000) && cq->cqe >= 10000 && !ibv_resize_cq(cq, 1) && cq->cqe == size,
+	       "with more of it the first is possible");
+}
+
+void test_resize_rules(struct link *l)
+{
+	struct ibv_cq *cq = cq_make(l, FEW, NULL), *far_cq = cq_make(l, 2 * MANY, NULL);
+	struct ibv_qp_init_attr_ex near = qp_attr(l, cq, MANY), far = qp_attr(l, far_cq, MANY);
+	struct ibv_cq_init_attr_ex single = { .cqe = FEW, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+					      .flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED };
+	struct ibv_cq_ex *ex = ibv_create_cq_ex(l->verbs, &single);
+	struct conn c;
+
+	conn_make(l, &c, &near, &far);
+	try_sizes(l, cq);
+	try_in_use(&c, cq, far_cq);
+	try_memory(cq);
+	try_limit(cq);
+	conn_drop(l, &c);
+	report(ex && !ibv_resize_cq(ibv_cq_ex_to_cq(ex), 100) && ibv_cq_ex_to_cq(ex)->cqe >= 100,
+	       "a queue for one thread is resized");
+	cq_drop(ibv_cq_ex_to_cq(ex));
+	cq_drop(cq);
+	cq_drop(far_cq);
+}
+
+/* Is an event there, or does one come? It is read. */
+static int event(struct ibv_comp_channel *channel, int ms)
+{
+	struct pollfd pfd = { channel->fd, POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+
+	if (poll(&pfd, 1, ms) != 1)
+		return 0;
+	if (ibv_get_cq_event(channel, &cq, &context))
+		die("ibv_get_cq_event");
+	ibv_ack_cq_events(cq, 1);
+	return 1;
+}
+
+/* A queue that is armed stays so, for the completions that it was armed for, and for one event. */
+void test_resize_events(struct link *l)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(l->verbs);
+	struct ibv_cq *cq = cq_make(l, FEW, channel), *far_cq = cq_make(l, FEW, NULL);
+	struct ibv_qp_init_attr_ex near = qp_attr(l, far_cq, FEW), far = qp_attr(l, cq, FEW);
+	int round, missed = 0, extra = 0, events = 0;
+	struct ibv_wc wc;
+	struct conn c;
+
+	if (!channel)
+		die("ibv_create_comp_channel");
+	conn_make(l, &c, &near, &far);
+	for (round = 0; round < 200; round++) {
+		bool solicited = round % 2, before = round % 3;
+
+		if (post_recv(c.far->qp, round, NULL))
+			die("ibv_post_recv");
+		if (before && ibv_req_notify_cq(cq, solicited))
+			die("ibv_req_notify_cq");
+		if (ibv_resize_cq(cq, FEW << below(l, 4)))
+			die("ibv_resize_cq");
+		if (!before && ibv_req_notify_cq(cq, solicited))
+			die("ibv_req_notify_cq");
+		extra += event(channel, 0);
+		if (post_send(c.near->qp, IBV_WR_SEND, round,
+			      IBV_SEND_SIGNALED | (solicited ? IBV_SEND_SOLICITED : 0), NULL))
+			die("ibv_post_send");
+		reap(far_cq, &wc, 1);
+		if (event(channel, PATIENCE * 1000))
+			events++;
+		else
+			missed++;
+		reap(cq, &wc, 1);
+	}
+	extra += event(channel, 0);
+	report(!missed && !extra, "armed queues are resized: %d events, %d missed, %d too many",
+	       events, missed, extra);
+	conn_drop(l, &c);
+	cq_drop(cq);
+	cq_drop(far_cq);
+	ibv_destroy_comp_channel(channel);
+}

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Completion queues that change their size: what is refused, events, memory; and at random, beside
+# verified traffic of several threads.
+# IWT_ROUNDS: resizes beside each kind of poller; IWT_SEED: repeats a run
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin iwt_queues
+only_iw_tcp "other drivers resize as they like"
+two_links
+
+tap "resize" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A \
+	-n "${IWT_ROUNDS:-300}" ${IWT_SEED:+-s "$IWT_SEED"} resize
+
+# begin_resizes: a program that resizes without an end is at it
+begin_resizes() {
+	start in_a "$IWT_BIN/iwt_queues" -a $IP_A -n 1000000 resize >"$TMP/endless" 2>&1
+	busywait "$IWT_TIME" grep -q "armed queues are resized" "$TMP/endless"
+}
+
+for round in 1 2 3; do
+	check "killed in between ($round): it resizes" begin_resizes
+	nap 0.$round
+	kill -KILL "$PID"
+	ended "$PID" >/dev/null 2>&1
+	check_no_objects 20 "$DEV_A" "killed in between ($round)"
+done
+check "the link goes in between: it resizes" begin_resizes
+check "the link goes in between" link_del "$NS_A" "$DEV_A"
+stop "$PID"
+check "the link goes in between: nothing is left" busywait 20 in_a bash -c "! rdma link show $DEV_A/1 2>/dev/null"
+ktap_finish

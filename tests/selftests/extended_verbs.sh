@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Extended verbs of a process: completion times, completion vectors, overruns, attributes, queries,
+# parent domains, and all operations by ibv_wr_post(3).
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin iwt_queues unshare
+only_iw_tcp "other drivers lack these verbs"
+two_links
+
+queues() {
+	timeout "$IWT_TIME" ip netns exec "$NS_A" "${@:2}" "$IWT_BIN/iwt_queues" -a $IP_A "$1"
+}
+
+tap "verbs" queues verbs
+tap "overrun" queues overrun
+tap "times" queues times
+# a time namespace has a clock of its own
+if unshare -T --monotonic 100000 true 2>/dev/null; then
+	tap "time namespace" queues times unshare -T --monotonic 100000 --fork
+else
+	skip "time namespace" "this kernel or unshare has none"
+fi
+ktap_finish
