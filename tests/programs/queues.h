@@ -49,6 +49,8 @@ size_t pinned_pages(void);
 
 /* The tests */
 void test_resize_rules(struct link *l);
+void drop_ipc_lock(void);
+void test_resize_limit(struct link *l);
 void test_resize_events(struct link *l);
 void test_resize_traffic(struct link *l, uint32_t resizes);
 void test_times(struct link *l);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_queues -a ADDRESS [-n RESIZES] [-s SEED] resize|times|overrun|verbs...: connects to itself at
+ * iwt_queues -a ADDRESS [-n RESIZES] [-s SEED] resize|limit|times|overrun|verbs...: connects to itself at
  * ADDRESS, which a link has. Results in TAP.
  */
 #include <errno.h>
@@ -61,6 +61,8 @@ static void run(struct link *l, const char *group, uint32_t resizes)
 		test_resize_rules(l);
 		test_resize_events(l);
 		test_resize_traffic(l, resizes);
+	} else if (!strcmp(group, "limit")) {
+		test_resize_limit(l);
 	} else if (!strcmp(group, "times")) {
 		test_times(l);
 	} else if (!strcmp(group, "overrun")) {
@@ -94,6 +96,8 @@ int main(int argc, char **argv)
 	if (optind == argc || !l.address || !resizes)
 		return 2;
 	printf("# seed %#llx\n", (unsigned long long)l.seed);
+	if (!strcmp(argv[optind], "limit"))
+		drop_ipc_lock();
 	link_open(&l);
 	for (; optind < argc; optind++)
 		run(&l, argv[optind], resizes);

@@ -11,6 +11,7 @@ two_links
 
 tap "resize" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A \
 	-n "${IWT_ROUNDS:-300}" ${IWT_SEED:+-s "$IWT_SEED"} resize
+tap "limit" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A limit
 
 # begin_resizes: a program that resizes without an end is at it
 begin_resizes() {
