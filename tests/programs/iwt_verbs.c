@@ -121,6 +121,19 @@ static void modifications(struct ibv_qp *qp)
 	       READ_RIGHT);
 	modify(qp, "an attribute of InfiniBand", a, STATE | IBV_QP_QKEY, EOPNOTSUPP, IBV_QPS_INIT,
 	       READ_RIGHT);
+	a.pkey_index = 1;
+	a.port_num = 1;
+	modify(qp, "a partition that is not", a, STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, EINVAL,
+	       IBV_QPS_INIT, READ_RIGHT);
+	a.pkey_index = 0;
+	a.port_num = 2;
+	modify(qp, "a port that is not", a, STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, EINVAL,
+	       IBV_QPS_INIT, READ_RIGHT);
+	a.port_num = 1;
+	a.qp_access_flags = READ_RIGHT;
+	modify(qp, "the port and the partition", a, STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, 0,
+	       IBV_QPS_INIT, READ_RIGHT);
+	a.qp_access_flags = WRITE_RIGHT;
 	modify(qp, "rights alone", a, IBV_QP_ACCESS_FLAGS, 0, IBV_QPS_INIT, w);
 	a.cur_qp_state = IBV_QPS_INIT;
 	a.qp_state = IBV_QPS_ERR;

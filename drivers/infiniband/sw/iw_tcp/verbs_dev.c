@@ -27,13 +27,17 @@
  * @attr: filled in; zeroed by the core
  * @udata: nothing is exchanged; may be NULL
  *
- * Return: 0, or -EINVAL if a process expects an exchange.
+ * May sleep.
+ *
+ * Return: 0, or -EOPNOTSUPP if a process asks for something that is not known here.
  */
 int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		     struct ib_udata *udata)
 {
-	if (udata && (udata->inlen || udata->outlen))
-		return -EINVAL;
+	int err = udata ? iwt_udata_known(udata, 0) : 0;
+
+	if (err)
+		return err;
 
 	attr->fw_ver = (u64)IWT_VERSION_MAJOR << 32 | IWT_VERSION_MINOR << 16 |
 		       IWT_VERSION_PATCH;

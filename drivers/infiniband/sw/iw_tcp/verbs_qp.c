@@ -273,13 +273,17 @@ int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
 	struct iwt_qp_change change = { .mask = mask };
-	/* rdma_cm names the port along with the state */
+	/* port and partition, of which there is one each, may be named along with the state */
 	int known = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |
-		    IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_PORT;
+		    IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_PORT | IB_QP_PKEY_INDEX;
+	int err = udata ? iwt_udata_known(udata, 0) : 0;
 
+	if (err)
+		return err;
 	if (mask & ~known)
 		return -EOPNOTSUPP;
-	if (mask & IB_QP_PORT && attr->port_num != 1)
+	if ((mask & IB_QP_PORT && attr->port_num != 1) ||
+	    (mask & IB_QP_PKEY_INDEX && attr->pkey_index))
 		return -EINVAL;
 	if (mask & IB_QP_CUR_STATE)
 		change.from = attr->cur_qp_state;
