@@ -42,7 +42,10 @@ enum iwt_ring_flags {
 	 * full memory barrier, ring the doorbell if this is set.
 	 */
 	IWT_RING_NEED_WAKEUP	= 1 << 0,
-	/* Completion queue only: entries were lost, the queue is dead. */
+	/*
+	 * Completion queue only: the queue is dead. Entries were lost, or the
+	 * device has gone away.
+	 */
 	IWT_RING_OVERRUN	= 1 << 1,
 	/*
 	 * Completion queue only: the send queues of its queue pairs may have

@@ -150,6 +150,9 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	iwt_cqpoll_end(cq);
 	iwt_cq_quiesce(cq);
+	/* the device may be gone, and the process still poll its mapping */
+	if (cq->user)
+		iwt_cq_set_flag(cq, IWT_RING_OVERRUN, true);
 	free_ring(cq);
 	return 0;
 }
