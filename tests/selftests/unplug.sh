@@ -1,9 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The link, or the netdev below it, goes away under traffic.
+# The link, or the netdev below it, goes away: under traffic, and while programs wait in each of
+# the calls that wait, post, register, poll without a pause, or do not look any more.
 . "$(dirname "$0")/../lib/begin.sh"
+# shellcheck source=tests/lib/users.sh
+. "$IWT_LIB/users.sh"
 
-begin rping ib_write_bw
+begin rping ib_write_bw iwt_unplug iwt_conn python3
 
 # The client ends by itself, with an error or without; perftest's client may crash while it
 # ends, and the gate of the laboratory checks where it crashed.
@@ -63,4 +66,95 @@ ip -n "$NS_A" addr add $IP6_A/64 dev "$IF_A" nodad 2>/dev/null
 stop "$CLI" "$SRV"
 busywait 20 in_a ping -c 1 -W 1 $IP_B
 pair "after netdev down and up: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"
+# waiting WHAT COMMAND...: COMMAND takes the link away from programs of all kinds
+waiting() {
+	local what=$1
+	shift
+	again
+	if ! check "$what: its users are ready" users_begin; then
+		diag <"$TMP/users"
+		stop "$USERS" "$SRV" "$SILENT"
+		return
+	fi
+	check "$what while programs wait" timeout "$IWT_TIME" "$@"
+	check "$what while programs wait: the link is gone" busywait "$IWT_TIME" no_link "$DEV_A"
+	users_end "$what"
+}
+
+# A namespace lives as long as a process is in it, but what it is made of can leave
+waiting "netdev moved" ip -n "$NS_A" link set "$IF_A" netns 1
+ip link del "$IF_A"
+waiting "module unloaded" modprobe -r "$IWT_LINK_TYPE"
+
+# Many links at once, each with a program that holds it
+MANY=${IWT_MANY:-20}
+many_links() {
+	local i
+	ns_add "$NS_A-m" || return
+	for ((i = 0; i < MANY; i++)); do
+		ip -n "$NS_A-m" link add "$IF_A$i" group 7 up type dummy && link_add "$NS_A-m" "$DEV_A$i" "$IF_A$i" || return
+		start ip netns exec "$NS_A-m" "$IWT_BIN/iwt_unplug" "$DEV_A$i" "$IWT_TIME" async,cq_event,holds >"$TMP/many-$i" 2>&1
+		HOLDERS+=("$PID")
+	done
+	for ((i = 0; i < MANY; i++)); do busywait "$IWT_TIME" is_ready "$TMP/many-$i" || return; done
+}
+none_of_them() {
+	local i
+	for ((i = 0; i < MANY; i++)); do no_link "$DEV_A$i" || return; done
+}
+HOLDERS=()
+cleanup_links
+if check "$MANY links, each with its programs" many_links; then
+	check "all netdevs go at once" timeout "$IWT_TIME" ip -n "$NS_A-m" link del group 7
+	check "and so do the links" busywait "$IWT_TIME" none_of_them
+	kill -USR1 "${HOLDERS[@]}"
+	for ((i = 0; i < MANY; i++)); do
+		ended "${HOLDERS[i]}" >/dev/null
+		subtests "link $i" "$TMP/many-$i" $?
+	done
+fi
+
+# While connections come in, and are made
+again
+# The server ends with the device of its objects
+start in_a bash -c 'while :; do "$0" -s -n 64; done' "$IWT_BIN/iwt_conn" >"$TMP/storm-server" 2>&1
+SRV=$PID
+check "a storm: a server on any address" wait_listen "$NS_A" 7471
+# shellcheck disable=SC2016
+start in_b bash -c 'while :; do "$0" -t 5 -c "$1" -n 32 -r 1; done' "$IWT_BIN/iwt_conn" $IP_A >>"$TMP/storm" 2>&1
+CLI=$PID
+link_comes_and_goes() {
+	local i
+	for ((i = 0; i < 10; i++)); do
+		nap "0.$((RANDOM % 3))$((RANDOM % 10))"
+		timeout "$IWT_TIME" ip netns exec "$NS_A" rdma link delete "$DEV_A" || return
+		in_net "$NS_A" rdma link add "$DEV_A" type "$IWT_LINK_TYPE" netdev "$IF_A" || return
+	done
+}
+storm_passes() { grep -q "^ok .*messages return" "$TMP/storm"; }
+check "a storm: connections are made" busywait "$IWT_TIME" storm_passes
+check "a storm: the link goes and comes ten times" link_comes_and_goes
+: >"$TMP/storm"
+check "a storm: connections are made afterwards" busywait "$IWT_TIME" storm_passes
+stop "$CLI" "$SRV"
+in_b killall -q iwt_conn
+check "a storm: no queue pair is left" busywait "$IWT_TIME" no_qps "$DEV_A"
+
+# With many connections
+CONNECTED=${IWT_CONNECTED:-200}
+exchanged() { grep -q "^ok .*messages return" "$TMP/conns"; }
+none_connected() { ! rdma resource show qp link "$DEV_B" | grep -q 'state RTS .* pid'; }
+again
+start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B -b 1024 -n "$CONNECTED"
+SRV=$PID
+wait_listen "$NS_B" 7471
+start in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B -n "$CONNECTED" -r 1 -w 64 -k >"$TMP/conns" 2>&1
+CLI=$PID
+if check "$CONNECTED connections" busywait "$IWT_TIME" exchanged; then
+	began=${EPOCHREALTIME/./}
+	check "a link with $CONNECTED connections is removed" timeout "$IWT_TIME" ip netns exec "$NS_A" rdma link delete "$DEV_A"
+	echo "# in $(((${EPOCHREALTIME/./} - began) / 1000)) ms"
+	check "its peer has no connection left" busywait "$IWT_TIME" none_connected
+fi
+stop "$CLI" "$SRV"
 ktap_finish

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Programs that use A's link in all ways when it goes away: iwt_unplug. For a test that needs
+# iwt_unplug, iwt_conn and python3.
+
+CASES=async,cq_event,poll,cm_event,connect,listen,get_request,busy_poll,post,register,create,sleeps,stopped
+# Another driver need not tell what only looks at its rings
+[ "$IWT_LINK_TYPE" = iw_tcp ] || CASES=async,cq_event,poll,cm_event,sleeps,stopped
+
+is_ready() { grep -q '^# ready' "$1"; }
+
+# users_begin: runs all cases of iwt_unplug on A's link
+users_begin() {
+	start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B
+	SRV=$PID
+	start in_b python3 -c 'import socket, time
+s = socket.create_server(("'$IP_B'", 7472), backlog=8)
+time.sleep(1e6)'
+	SILENT=$PID
+	wait_listen "$NS_B" 7471 && wait_listen "$NS_B" 7472 || return
+	start in_a "$IWT_BIN/iwt_unplug" "$DEV_A" "$IWT_TIME" $CASES $IP_A $IP_B 7471 7472 >"$TMP/users" 2>&1
+	USERS=$PID
+	busywait "$IWT_TIME" is_ready "$TMP/users"
+}
+
+# users_end WHAT
+users_end() {
+	kill -USR1 "$USERS"
+	ended "$USERS" $((IWT_TIME + 20)) >/dev/null
+	subtests "$1" "$TMP/users" $?
+	stop "$SRV" "$SILENT"
+}
