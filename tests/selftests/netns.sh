@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Network namespaces: links belong to one, and end with it.
 . "$(dirname "$0")/../lib/begin.sh"
+# shellcheck source=tests/lib/users.sh
+. "$IWT_LIB/users.sh"
 
 LISTEN=$(dirname "$0")/../peer/listen.py
 NS_C=iwt-$TAG-c NS_D=iwt-$TAG-d IF_C=i${TAG}c
@@ -98,7 +100,7 @@ moving() {
 
 two_wait() { [ "$(rdma resource show qp link "$DEV_A" | grep -c rdma_cm)" -eq 2 ]; }
 
-begin rdma rping python3
+begin rdma rping python3 iwt_unplug iwt_conn
 
 visible() { ip netns exec "$1" rdma dev show "$2" >/dev/null 2>&1; }
 visible_here() { rdma dev show "$1" >/dev/null 2>&1; }
@@ -111,6 +113,7 @@ shared() {
 	rdma system set netns shared || return
 	setup 1500 || { not_ok "shared: two links"; return; }
 	pair "shared: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V -v"
+	refuse "shared: an RDMA device does not move" in_a rdma dev set "$DEV_A" netns "$NS_B"
 	check "shared: a link is seen from the other namespace" visible "$NS_B" "$DEV_A"
 	wildcards shared
 	dialling
@@ -143,6 +146,7 @@ exclusive() {
 	pair "exclusive: rping" 7174 "rping -s -a $IP_B -C 5 -V" "rping -c -a $IP_B -C 5 -V -v"
 	wildcards exclusive
 	pair "exclusive: ib_send_bw" 18515 "ib_send_bw -R -F -n 50" "ib_send_bw -R -F -n 50 $IP_B"
+	[ "$IWT_LINK_TYPE" != iw_tcp ] || { device_moves; anew || return; }
 	start in_b rping -s -a $IP_B -P -S 1000
 	wait_listen "$NS_B" 7174
 	start in_a rping -c -a $IP_B -S 1000
@@ -153,6 +157,76 @@ exclusive() {
 	check "exclusive: and back to shared" busywait 70 rdma system set netns shared
 	check "exclusive: no namespace's link is left" busywait 20 no_links
 	MADE_NS=() MADE_DEV=()
+}
+
+# move FROM TO: moves A's RDMA device, and not its net device; FROM "" is the first namespace
+move() { in_ns "$1" rdma dev set "$DEV_A" netns "$2"; }
+rping_a_to_b() { pair "$1" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"; }
+no_way() { unable timeout 20 ip netns exec "$1" rping -c -a $IP_B -p 7193 -C 1; }
+
+# An RDMA device moves, and its net device does not. Where they are apart, there are no
+# connections; where they meet again, there are.
+device_moves() {
+	local srv
+	ns_add "$NS_C"
+	if ! check "apart: users of the device are ready" users_begin; then
+		diag <"$TMP/users"
+		stop "$USERS" "$SRV" "$SILENT"
+		return
+	fi
+	check "apart: the device moves while programs wait" timeout "$IWT_TIME" ip netns exec "$NS_A" rdma dev set "$DEV_A" netns "$NS_C"
+	users_end "apart"
+	check "apart: it is there" visible "$NS_C" "$DEV_A"
+	check "apart: and not here" not visible "$NS_A" "$DEV_A"
+	start in_b rping -s -P -p 7193 -a $IP_B
+	srv=$PID
+	wait_listen "$NS_B" 7193
+	check "apart: no way from where the net device is" no_way "$NS_A"
+	ip -n "$NS_C" addr add $IP_A/24 dev lo
+	check "apart: nor from where the RDMA device is" no_way "$NS_C"
+	start ip netns exec "$NS_C" rping -s -P -p 7194
+	check "apart: a wildcard listener there takes no port" free_in "$NS_C" 7194
+	check "apart: nor a port of A" free_in "$NS_A" 7194
+	stop "$PID" "$srv"
+	refuse "apart: no second link on the net device" link_add "$NS_A" "${DEV_A}2" "$IF_A"
+	check "it moves back" move "$NS_C" "$NS_A"
+	rping_a_to_b "back again: rping"
+
+	check "its new namespace ends: it moves" move "$NS_A" "$NS_C"
+	ns_del "$NS_C"
+	check "its new namespace ends: it is in the first one" busywait "$IWT_TIME" visible_here "$DEV_A"
+	check "its new namespace ends: it moves back" move "" "$NS_A"
+	rping_a_to_b "its new namespace ended: rping"
+
+	ns_add "$NS_D"
+	check "its net device follows it: it moves" move "$NS_A" "$NS_D"
+	check "its net device follows it" ip -n "$NS_A" link set "$IF_A" netns "$NS_D"
+	check "its net device follows it: the link goes" busywait "$IWT_TIME" not visible "$NS_D" "$DEV_A"
+	ip -n "$NS_D" addr add $IP_A/24 dev "$IF_A"
+	ip -n "$NS_D" link set "$IF_A" up
+	check "a new link, made where both are" link_add "$NS_D" "$DEV_A" "$IF_A"
+	check "it moves away, where its net device was before" move "$NS_D" "$NS_A"
+	ip -n "$NS_D" link set "$IF_A" netns "$NS_A"
+	check "and goes when its net device leaves" busywait "$IWT_TIME" not visible "$NS_A" "$DEV_A"
+	ip -n "$NS_A" addr add $IP_A/24 dev "$IF_A"
+	ip -n "$NS_A" link set "$IF_A" up
+	check "a new link in A" link_add "$NS_A" "$DEV_A" "$IF_A"
+	busywait 20 in_a ping -c 1 -W 1 $IP_B
+	rping_a_to_b "a new link: rping"
+	check "its first namespace ends: it moves" move "$NS_A" "$NS_D"
+	check "its net device is deleted elsewhere" ip -n "$NS_A" link del "$IF_A"
+	check "and the link goes" busywait "$IWT_TIME" not visible "$NS_D" "$DEV_A"
+	ns_del "$NS_D"
+}
+
+# anew: A and B as they were
+anew() {
+	link_del "$NS_B" "$DEV_B" 2>/dev/null
+	ns_del "$NS_A"
+	ns_del "$NS_B"
+	busywait 20 no_links
+	MADE_NS=() MADE_DEV=()
+	setup 1500 || { not_ok "two links anew"; return 1; }
 }
 
 listed() { ip netns list | grep -q "^$1\b"; }
