@@ -3,7 +3,7 @@
  * LD_PRELOAD library: replaces the private parts of the provider's commands by those of
  * another version of the provider. IWT_SKEW selects the version:
  *
- *	features	older: knows no features
+ *	features	older: knows only the features of IWT_SKEW_FEATURES (none)
  *	short		older: its answers are shorter
  *	long		newer: requests and answers are longer, the rest has no effect
  *	context, cq, qp	newer: asks for more in this command, and the kernel must refuse
@@ -123,8 +123,10 @@ static void forget_features(struct command *c)
 {
 	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_IN);
 
+	const char *known = getenv("IWT_SKEW_FEATURES");
+
 	if (a && a->len == 8)
-		a->data = 0;
+		a->data &= known ? strtoull(known, NULL, 0) : 0;
 }
 
 static int call(int fd, unsigned long request, void *arg)

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The provider is of another version than the module: the structures that they share may be
-# shorter or longer.
+# shorter or longer. First all lengths and contents of all commands, then traffic.
 . "$(dirname "$0")/../lib/begin.sh"
 
-begin iwt_verify ibv_rc_pingpong rdma
+begin iwt_verify iwt_abi ibv_rc_pingpong rdma
 only_iw_tcp "it is the ABI of iw_tcp"
 two_links
 shim=$IWT_BIN/skew.so
@@ -32,10 +32,27 @@ refused() {
 	fi
 }
 
+in_a "$IWT_BIN/iwt_abi" "$DEV_A" >"$TMP/abi" 2>&1
+subtests "commands" "$TMP/abi" $?
+features=$(sed -n 's/^# features //p' "$TMP/abi")
+
 skewed short
 skewed long
 # no immediate data and no atomic operations, as with siw
 skewed features --local-siw --peer-siw
+# each feature alone, and all but one
+RFC7306=1
+for ((bit = 1; bit && bit <= features; bit <<= 1)); do
+	((features & bit)) || continue
+	for mask in $bit $((features & ~bit)); do
+		export IWT_SKEW_FEATURES=$mask
+		plain=()
+		((mask & RFC7306)) || plain=(--local-siw --peer-siw)
+		echo "# features $mask of $features"
+		skewed features "${plain[@]}"
+	done
+done
+unset IWT_SKEW_FEATURES
 for name in context cq qp; do
 	refused $name
 done
