@@ -17,12 +17,13 @@ limits() {
 
 nothing_charged() { ! grep -q "$DEV_A .*hca_\(handle\|object\)=[1-9]" "$CG/rdma.current"; }
 
-begin iwt_verbs iwt_limits rdma
+begin iwt_verbs iwt_limits iwt_attrs rdma
 trap 'cleanup; cg_del' EXIT
 two_links
 
 in_a "$IWT_BIN/iwt_verbs" "$DEV_A" >"$TMP/verbs" 2>&1
 subtests verbs "$TMP/verbs" $?
+tap "sizes" in_a "$IWT_BIN/iwt_attrs" "$DEV_A"
 
 # Rings of 1024 entries, 9 pages of 4 KiB each, in 1 MiB
 LESS=(prlimit --memlock=1048576:1048576 setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock)

@@ -205,6 +205,22 @@ static int any_pieces(struct kt_conn *c)
 	return err;
 }
 
+/* A region has as many pages as the device says, and not one more. */
+static int most_pages(struct kt_conn *c)
+{
+	u32 most = c->s.dev->attrs.max_fast_reg_page_list_len;
+	struct ib_mr *mr = ib_alloc_mr(c->s.pd, IB_MR_TYPE_MEM_REG, most);
+	int err = kt_bad(c, IS_ERR(mr), "%u pages: %ld", most, PTR_ERR_OR_ZERO(mr));
+
+	if (!IS_ERR(mr))
+		ib_dereg_mr(mr);
+	mr = ib_alloc_mr(c->s.pd, IB_MR_TYPE_MEM_REG, most + 1);
+	err = err ?: kt_bad(c, !IS_ERR(mr), "%u pages are allowed", most + 1);
+	if (!IS_ERR(mr))
+		ib_dereg_mr(mr);
+	return err;
+}
+
 /* More pieces than there is room for: as many as there is room for are taken. */
 static int too_many(struct kt_conn *c)
 {
@@ -236,5 +252,6 @@ static int too_many(struct kt_conn *c)
 const struct kt_case iwt_kt_gaps[] = {
 	{ "pieces that begin and end anywhere", any_pieces },
 	{ "more pieces than there is room for", too_many },
+	{ "as many pages as the device has room for", most_pages },
 	{}
 };

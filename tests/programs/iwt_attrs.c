@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What ibv_query_device() and ibv_query_port() say of sizes holds: the limit can be had, one
+ * above is refused, and what there is none of cannot be made. Prints TAP.
+ *
+ *	iwt_attrs DEVICE
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#define INLINE	256
+
+static struct ibv_context *ctx;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static struct ibv_device_attr dev;
+static struct ibv_port_attr port;
+static int results, failures;
+
+static void result(bool good, const char *what)
+{
+	results++;
+	failures += !good;
+	printf("%sok %d - %s\n", good ? "" : "not ", results, what);
+}
+
+/* Can such a queue pair be made, and does it have what was asked for? */
+static bool has_qp(struct ibv_qp_cap cap)
+{
+	struct ibv_qp_init_attr attr = { .send_cq = cq, .recv_cq = cq, .cap = cap, .qp_type = IBV_QPT_RC };
+	struct ibv_qp *qp;
+
+	errno = 0;
+	qp = ibv_create_qp(pd, &attr);
+	if (!qp)
+		return false;
+	ibv_destroy_qp(qp);
+	return attr.cap.max_send_wr >= cap.max_send_wr && attr.cap.max_recv_wr >= cap.max_recv_wr &&
+	       attr.cap.max_send_sge >= cap.max_send_sge && attr.cap.max_recv_sge >= cap.max_recv_sge &&
+	       attr.cap.max_inline_data >= cap.max_inline_data;
+}
+
+static void queue_pairs(void)
+{
+	struct ibv_qp_cap one = { .max_send_wr = 1, .max_recv_wr = 1,
+				  .max_send_sge = 1, .max_recv_sge = 1 };
+	uint32_t wr = dev.max_qp_wr, sge = dev.max_sge, octets = INLINE;
+	struct {
+		const char *name;
+		uint32_t *field, limit;
+	} t[] = {
+		{ "max_qp_wr, send queue", &one.max_send_wr, wr },
+		{ "max_qp_wr, receive queue", &one.max_recv_wr, wr },
+		{ "max_sge, send queue", &one.max_send_sge, sge },
+		{ "max_sge, receive queue", &one.max_recv_sge, sge },
+		{ "inline data", &one.max_inline_data, octets },
+	};
+	struct ibv_qp_cap all = { wr, wr, sge, sge, octets };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		uint32_t was = *t[i].field;
+
+		*t[i].field = t[i].limit;
+		result(has_qp(one), t[i].name);
+		*t[i].field = t[i].limit + 1;
+		result(!has_qp(one) && errno == EINVAL, "and no more");
+		*t[i].field = UINT32_MAX;
+		result(!has_qp(one) && errno == EINVAL, "and not very many");
+		*t[i].field = was;
+	}
+	result(has_qp(all), "all limits of a queue pair at once");
+}
+
+static bool has_cq(int cqe, int vector)
+{
+	struct ibv_cq *it;
+
+	errno = 0;
+	it = ibv_create_cq(ctx, cqe, NULL, NULL, vector);
+	if (it)
+		ibv_destroy_cq(it);
+	return it;
+}
+
+static void completion_queues(void)
+{
+	struct ibv_modify_cq_attr attr = { .attr_mask = IBV_CQ_ATTR_MODERATE,
+					   .moderate = { UINT16_MAX, UINT16_MAX } };
+
+	result(has_cq(dev.max_cqe, 0), "max_cqe");
+	result(!has_cq(dev.max_cqe + 1, 0) && errno == EINVAL, "and no more");
+	result(!has_cq(0, 0) && errno == EINVAL, "and not none");
+	result(has_cq(1, ctx->num_comp_vectors - 1), "num_comp_vectors");
+	result(!has_cq(1, ctx->num_comp_vectors) && errno == EINVAL, "and no more");
+	result(!ibv_modify_cq(cq, &attr), "the longest moderation");
+}
+
+static void port_and_tables(void)
+{
+	union ibv_gid gid;
+	__be16 pkey;
+	struct ibv_port_attr no;
+
+	result(port.pkey_tbl_len == dev.max_pkeys, "max_pkeys is that of the port");
+	result(!ibv_query_pkey(ctx, 1, port.pkey_tbl_len - 1, &pkey), "pkey_tbl_len");
+	result(ibv_query_pkey(ctx, 1, port.pkey_tbl_len, &pkey), "and no more");
+	result(!ibv_query_gid(ctx, 1, port.gid_tbl_len - 1, &gid), "gid_tbl_len");
+	result(ibv_query_gid(ctx, 1, port.gid_tbl_len, &gid), "and no more");
+	result(ibv_query_port(ctx, dev.phys_port_cnt + 1, &no), "phys_port_cnt and no more");
+}
+
+/* What there is none of can't be made. */
+static void absent(void)
+{
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ibv_ah_attr ah = { .port_num = 1, .is_global = 1 };
+	struct ibv_xrcd_init_attr xrcd = { .comp_mask = 3, .fd = -1, .oflags = 0100 };
+	struct ibv_srq *s = ibv_create_srq(pd, &srq);
+	struct ibv_mw *mw;
+
+	result(!s == !dev.max_srq, "max_srq: zero, or one can be made");
+	if (s)
+		ibv_destroy_srq(s);
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	result(!mw == !dev.max_mw, "max_mw: zero, or one can be made");
+	if (mw)
+		ibv_dealloc_mw(mw);
+	result(!ibv_create_ah(pd, &ah) && !dev.max_ah, "max_ah: none");
+	result(!ibv_open_xrcd(ctx, &xrcd) && !dev.max_ee && !dev.max_rdd, "no XRC, nor RD");
+	result(!dev.max_mcast_grp && !dev.max_mcast_qp_attach && !dev.max_total_mcast_qp_attach,
+	       "no multicast");
+	result(!dev.max_raw_ipv6_qp && !dev.max_raw_ethy_qp, "no raw queue pairs");
+}
+
+int main(int argc, char **argv)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	int i;
+
+	setlinebuf(stdout);
+	for (i = 0; argc == 2 && list && list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), argv[1]))
+			ctx = ibv_open_device(list[i]);
+	pd = ctx ? ibv_alloc_pd(ctx) : NULL;
+	cq = ctx ? ibv_create_cq(ctx, 1, NULL, NULL, 0) : NULL;
+	if (!pd || !cq || ibv_query_device(ctx, &dev) || ibv_query_port(ctx, 1, &port)) {
+		fprintf(stderr, "usage: iwt_attrs DEVICE\n");
+		return 2;
+	}
+	queue_pairs();
+	completion_queues();
+	port_and_tables();
+	absent();
+	ibv_destroy_cq(cq);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(ctx);
+	printf("1..%d\n", results);
+	return !!failures;
+}
