@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# rdma-core's own tests (pyverbs), in the version of the userland: all pass but those in the
+# table pyverbs.tsv, which says why not. Most of them connect two queue pairs by telling each the
+# number of the other, which only InfiniBand knows; rtr.so then connects them over TCP.
+#
+#   pyverbs.sh [--type LINK_TYPE]
+
+here=$(dirname "$(realpath "$0")")
+# shellcheck source=tests/consumers/lib.sh
+. "$here/lib.sh"
+
+# The documentation of the package has them, some compressed
+the_tests() {
+	mkdir "$TMP/tests" && cp /usr/share/doc/rdma-core/tests/*.py* "$TMP/tests" &&
+		find "$TMP/tests" -name '*.gz' -exec gunzip {} +
+}
+
+all_of_them() {
+	local shim=
+	[ "$IWT_LINK_TYPE" != iw_tcp ] || shim=$IWT_BIN/rtr.so
+	LD_PRELOAD=$shim IWT_RTR_ADDRESS=$IP_A timeout $((IWT_TIME * 8)) \
+		python3 "$here/pyverbs_run.py" "$TMP/tests" "$here/pyverbs.tsv" iwt0 >"$TMP/results" 2>"$TMP/said"
+	subtests rdma-core "$TMP/results" $? || tail -n 30 "$TMP/said" | diag
+}
+
+require rdma python3
+python3 -c 'import pyverbs.device' || missing_all pyverbs
+[ -d /usr/share/doc/rdma-core/tests ] || missing_all "/usr/share/doc/rdma-core/tests"
+require_type "$IWT_LINK_TYPE"
+ktap_begin
+ip link set lo up
+check 'the tests' the_tests
+if check 'a link' one_host; then
+	all_of_them
+	check 'no RDMA resource is left' left_over "" iwt0
+	check 'the link goes away' one_host_end
+fi
+ktap_finish

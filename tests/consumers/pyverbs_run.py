@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+pyverbs_run.py DIRECTORY TABLE DEVICE: runs rdma-core's own tests, which are in DIRECTORY, with
+DEVICE, and compares them with TABLE. Prints TAP.
+
+A line of TABLE has three columns: a pattern of tests' names (CLASS.test), a regular expression
+that has to be in what the test says, and the reason why it cannot pass. A test in the table
+that passes is a failure: its line is out of date. So is a line that fits no test, and a test
+that is skipped or fails without being in the table.
+"""
+import fnmatch
+import glob
+import importlib
+import os
+import re
+import sys
+import unittest
+import warnings
+
+# Tests of the private interfaces of other drivers
+OTHER_DRIVERS = re.compile("test_(mlx5|efa|cuda)")
+
+
+class Line:
+    def __init__(self, text):
+        self.pattern, said, self.reason = re.split("\t+", text)
+        self.said = re.compile(said)
+        self.used = False
+
+    def fits(self, name):
+        return fnmatch.fnmatchcase(name, self.pattern)
+
+
+def read_table(path):
+    with open(path, encoding="ascii") as file:
+        return [Line(text.rstrip("\n")) for text in file if text.strip() and text[0] != "#"]
+
+
+class Result(unittest.TestResult):
+    """Judges each result by the table."""
+
+    def __init__(self, table):
+        super().__init__()
+        self.table, self.number, self.bad = table, 0, 0
+
+    def report(self, good, text):
+        self.number += 1
+        self.bad += not good
+        print(f"{'ok' if good else 'not ok'} {self.number} - {text}", flush=True)
+
+    def line_of(self, name):
+        for line in self.table:
+            if line.fits(name):
+                line.used = True
+                return line
+        return None
+
+    def judge(self, test, said):
+        """said: what the test says of its end, None if it has passed"""
+        name = test.id().split(".", 2)[-1]
+        line = self.line_of(name)
+        if said is None:
+            self.report(not line, name if not line else f"{name} passes: delete its line")
+        elif line and line.said.search(said):
+            self.report(True, f"{name} # SKIP {line.reason}")
+        else:
+            self.report(False, f"{name} (not the words of its line)" if line else name)
+            print("# " + "\n# ".join(said.splitlines()[-12:]))
+
+    def addSuccess(self, test):
+        self.judge(test, None)
+
+    def addSkip(self, test, reason):
+        self.judge(test, reason)
+
+    def addError(self, test, err):
+        self.judge(test, self._exc_info_to_string(err, test))
+
+    addFailure = addError
+
+
+def load(directory):
+    """The tests by their names; they are modules beside each other and of a package, both"""
+    suite = unittest.TestSuite()
+    for path in sorted(glob.glob(directory + "/test_*.py")):
+        name = os.path.basename(path)[:-3]
+        if not OTHER_DRIVERS.match(name):
+            module = importlib.import_module("tests." + name)
+            suite.addTests(unittest.defaultTestLoader.loadTestsFromModule(module))
+    return suite
+
+
+def main():
+    directory, table, device = sys.argv[1:]
+    sys.path[:0] = [os.path.dirname(directory), directory]
+    # its only ones; on older kernels the tests would take the GID for an empty one
+    sys.argv[1:] = ["--dev", device, "--port", "1", "--gid", "0"]
+    warnings.simplefilter("ignore")
+    from args_parser import parser  # pylint: disable=import-error,import-outside-toplevel
+    parser.parse_args()
+    result = Result(read_table(table))
+    load(directory).run(result)
+    # an older rdma-core has fewer tests
+    if os.path.exists(directory + "/test_srq.py"):
+        for line in result.table:
+            if not line.used:
+                result.report(False, f"no test is called {line.pattern}: delete the line")
+    print(f"1..{result.number}")
+    return result.bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
