@@ -119,7 +119,7 @@ static int make_mr(size_t len)
 int iwt_make_mr_page(void) { return make_mr(4096); }
 int iwt_make_mr(void) { return make_mr(3 * 65536); }
 int iwt_make_mr_large(void) { return make_mr(LARGE); }
-int iwt_free_mr(void) { return ibv_dereg_mr(mr); }
+int iwt_free_mr(void) { return mr ? ibv_dereg_mr(mr) : 0; }
 
 /* A region of a dma-buf that is to stay where it is */
 int iwt_make_mr_dmabuf(unsigned int n)
