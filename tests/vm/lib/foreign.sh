@@ -29,9 +29,9 @@ foreign_need() {
 	done
 }
 
-# foreign_root_packages SUITE: root_packages, without packages that are only for compiling
+# foreign_root_packages SUITE: root_packages, without packages that are only for compiling or large
 foreign_root_packages() {
-	root_packages "$1" | grep -vxE 'ccache|make|pahole|gcc(-[0-9]+)?|flex|bison|bc|pkgconf|xz-utils'
+	root_packages "$1" | grep -vxE 'ccache|make|pahole|gcc(-[0-9]+)?|flex|bison|bc|pkgconf|xz-utils|bpftrace'
 	echo busybox-static
 }
 
