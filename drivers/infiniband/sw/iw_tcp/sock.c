@@ -152,6 +152,9 @@ int iwt_sock_hook(struct iwt_sock *s)
 	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener || s->user ?
 					     SK_USER_DATA_NOCOPY : 0);
 	write_unlock_bh(&sk->sk_callback_lock);
+	/* that of a process gets its mark when all else is done; a listener has none */
+	if (!s->listener && !s->user)
+		iwt_sock_set_ulp(sk, false);
 	return 0;
 }
 
@@ -510,6 +513,8 @@ void iwt_sock_unhook(struct iwt_sock *s)
 	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->saved.notsent_lowat);
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
+	if (!s->user)
+		iwt_sock_drop_ulp(sk);
 }
 
 /**

@@ -5,6 +5,7 @@
  *
  *	sock.c		making a socket, its callbacks, its end
  *	sock_takeover.c	a socket that a process made, and hands to a queue pair
+ *	sock_ulp.c	the mark by which others know whose it is
  *	sock_run.c	the socket lock, and when the engines run
  *	sock_recv.c	octets that have arrived
  *	sock_send.c	octets that are handed to TCP

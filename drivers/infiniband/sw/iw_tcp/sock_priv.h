@@ -119,6 +119,10 @@ int iwt_sock_own_soon(struct iwt_sock *s);
 /* sock_recv.c */
 void iwt_sock_widen(struct socket *sock);
 
+/* sock_ulp.c */
+void iwt_sock_set_ulp(struct sock *sk, bool user);
+void iwt_sock_drop_ulp(struct sock *sk);
+
 /* sock_state.c */
 void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a);
 

@@ -6,9 +6,8 @@
  * some may be inside of a system call on it. The driver copes with all of them:
  *
  * - It holds the file, so that to close a descriptor ends nothing.
- * - It gives the socket a ULP of its own. TCP takes that for a sign that the socket is in use:
- *   no other ULP is attached (kTLS, sockmap), the socket can't be made to listen, and ss(8)
- *   shows whose it is.
+ * - It marks the socket (sock_ulp.c), so that nothing else is attached to it, and ss(8) shows
+ *   whose it is.
  * - It replaces the socket's operations by others that refuse, until the file is closed for the
  *   last time. A system call that is under way can only spoil the stream, as a peer can. The
  *   module stays loaded as long as the file is open.
@@ -34,32 +33,6 @@
 #define USER_DELAY	1UL
 #define USER_DELAY_MAX	(HZ / 4UL)
 
-static const struct tcp_ulp_ops ulp = {
-	.name	= "iw_tcp",
-	.owner	= THIS_MODULE,
-};
-
-/* Has this driver taken the socket over? With the socket locked. */
-static bool has_our_ulp(const struct sock *sk)
-{
-	return inet_csk(sk)->icsk_ulp_ops == &ulp;
-}
-
-static void set_ulp(struct sock *sk)
-{
-	__module_get(THIS_MODULE);
-	inet_csk(sk)->icsk_ulp_ops = &ulp;
-}
-
-/* The caller has another reference to the module. */
-static void drop_ulp(struct sock *sk)
-{
-	if (!has_our_ulp(sk))
-		return;
-	inet_csk(sk)->icsk_ulp_ops = NULL;
-	module_put(THIS_MODULE);
-}
-
 static __poll_t user_poll(struct file *file, struct socket *sock,
 			  struct poll_table_struct *wait)
 {
@@ -84,7 +57,7 @@ static int user_release(struct socket *sock)
 		return 0;
 	lock_sock(sk);
 	sock_reset_flag(sk, SOCK_LINGER);
-	drop_ulp(sk);
+	iwt_sock_drop_ulp(sk);
 	release_sock(sk);
 #if IS_ENABLED(CONFIG_IPV6)
 	if (READ_ONCE(sock->ops)->family == PF_INET6)
@@ -216,7 +189,7 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	/* the process set these bounds for its own reading */
 	sk->sk_userlocks &= ~(SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK);
 	iwt_sock_widen(s->sock);
-	set_ulp(sk);
+	iwt_sock_set_ulp(sk, true);
 	return 0;
 }
 
@@ -261,7 +234,7 @@ static bool end_user(struct iwt_sock *s)
 	 */
 	lost = !has_our_ops(s->sock);
 	if (lost)
-		drop_ulp(s->sk);
+		iwt_sock_drop_ulp(s->sk);
 	iwt_sock_disown(s);
 	if (lost)
 		module_put(THIS_MODULE);
@@ -417,7 +390,7 @@ void iwt_sock_give_back(struct iwt_sock *s)
 
 	spin_lock_bh(&sk->sk_lock.slock);
 	iwt_sock_unhook(s);
-	drop_ulp(sk);
+	iwt_sock_drop_ulp(sk);
 	sk->sk_allocation = s->saved.allocation;
 	if (s->sock->ops->set_rcvlowat)
 		s->sock->ops->set_rcvlowat(sk, s->saved.rcvlowat);
