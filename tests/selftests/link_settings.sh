@@ -3,7 +3,7 @@
 # The settings of a link in configfs, and their effect on connections.
 . "$(dirname "$0")/../lib/begin.sh"
 
-begin iwt_verify rdma
+begin iwt_verify rdma python3
 only_iw_tcp "settings of iw_tcp"
 want_settings
 
@@ -45,12 +45,20 @@ done
 check "no type of service" is $DEV_A tos 0
 for word in 252 0x28; do check "tos: $word" set_link $DEV_A tos $word; done
 check "tos says 40" is $DEV_A tos 40
-REFUSAL="out of range" refuse "refused: tos:256" set_link $DEV_A tos 256
-for bad in tos:1 tos:2 tos:254 tos:-4 tos: keepalive:-1 patience:32768 patience:x crc:maybe crc: zerocopy:on zerocopy: markers:2 mpa_revision:0 mpa_revision:3 mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
+for bad in tos:256 keepalive:32768 patience:32768 patience:65536 mpa_revision:0 mpa_revision:3 mpa_revision:256; do
+	REFUSAL="out of range" refuse "refused: $bad" set_link $DEV_A "${bad%%:*}" "${bad#*:}"
+done
+for word in keepalive patience; do check "$word: 32767" set_link $DEV_A $word 32767; done
+for bad in tos:1 tos:2 tos:254 tos:-4 tos: keepalive:-1 patience:x crc:maybe crc: zerocopy:on zerocopy: markers:2 markers:10 markers:none mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
 	REFUSAL="Invalid argument" refuse "refused: $bad" set_link $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 check "what was refused changed nothing" is $DEV_A mpa_revision 2
 check "nor that" is $DEV_A tos 40
+SEED=${IWT_SEED:-$RANDOM}
+tap "every setting" python3 "$IWT_LIB/settings.py" $SETTINGS/$DEV_A "$SEED" 4000 "$([ -e /sys/kernel/realtime ] && echo 1)"
+settings_end
+link_del "$NS_A" $DEV_A && link_add "$NS_A" $DEV_A $IF_A
+settings_begin
 
 set_link $DEV_A markers on
 short "markers towards the client"

@@ -41,14 +41,29 @@ static struct iwt_conf defaults = {
 	.patience = 300,
 };
 
-/* A policy by its name, or by any word that the kernel knows as a bool. */
+/*
+ * A value that is refused changes nothing, and the errno says why: -ERANGE for a number beyond
+ * the bounds, -EOPNOTSUPP for what this kernel can't do, -EINVAL for everything else.
+ */
+
+/* kstrtobool() looks at the first character alone: it would take "100" and "none". */
+static int match_flag(const char *text, bool *on)
+{
+	static const char * const words[] = { "off", "on", "0", "1", "n", "y", "N", "Y" };
+	int word = sysfs_match_string(words, text);
+
+	*on = word & 1;
+	return min(word, 0);
+}
+
+/* A policy by its name; that of a flag stands for "off" or "on". */
 static int parse_crc(const char *text, enum iwt_crc_policy *crc)
 {
 	int word = sysfs_match_string(crc_words, text);
 	bool on;
 
 	if (word < 0) {
-		if (kstrtobool(text, &on))
+		if (match_flag(text, &on))
 			return -EINVAL;
 		word = on ? IWT_CRC_ON : IWT_CRC_OFF;
 	}
@@ -59,7 +74,7 @@ static int parse_crc(const char *text, enum iwt_crc_policy *crc)
 static int parse_flag(const char *text, bool *flag)
 {
 	bool on;
-	int err = kstrtobool(text, &on);
+	int err = match_flag(text, &on);
 
 	if (!err)
 		WRITE_ONCE(*flag, on);
@@ -74,7 +89,7 @@ static int parse_rev(const char *text, u8 *rev)
 	if (err)
 		return err;
 	if (n < 1 || n > 2)
-		return -EINVAL;
+		return -ERANGE;
 	WRITE_ONCE(*rev, n);
 	return 0;
 }
@@ -88,7 +103,7 @@ static int parse_seconds(const char *text, u16 *seconds)
 	if (err)
 		return err;
 	if (n > MAX_TCP_KEEPIDLE)
-		return -EINVAL;
+		return -ERANGE;
 	WRITE_ONCE(*seconds, n);
 	return 0;
 }

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""settings.py DIRECTORY SEED ROUNDS REALTIME: writes random text into the settings of a link, and
+compares what the kernel says, and what it shows afterwards, with a model of each setting. TAP."""
+import errno
+import os
+import random
+import re
+import sys
+
+FLAG = {"off": "off", "0": "off", "n": "off", "N": "off", "on": "on", "1": "on", "y": "on", "Y": "on"}
+CRC = {"required": "required", **FLAG}
+ZEROCOPY = {"off": "off", "auto": "auto", "always": "always"}
+ALPHABET = "0123456789abcdefonrequildwasytNY+-xX \n\t.,\0\x7f\xff"
+EDGES = (0, 1, 2, 3, 4, 7, 8, 59, 60, 252, 253, 254, 255, 256, 32766, 32767, 32768, 65535, 65536, 2**31, 2**32,
+         2**32 + 1, 2**63, 2**64 - 1, 2**64, 2**64 + 1, 10**30)
+
+
+def number(text, bits):
+    """As kstrtou*() with base 0: (value, None) or (None, errno)."""
+    m = re.match(r"\+?(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))", text)
+    if not m:
+        return None, errno.EINVAL
+    value = int(m[1], 16) if m[1] else int(m[2], 8) if m[2] else int(m[3])
+    # of a number that is too large for any kind the kernel does not look at the end
+    if value < 2**64 and text[m.end():] not in ("", "\n"):
+        return None, errno.EINVAL
+    return (value, None) if value < 2**bits else (None, errno.ERANGE)
+
+
+def bounded(bits, good, bad=errno.ERANGE):
+    def model(text):
+        value, err = number(text, bits)
+        if err:
+            return None, err
+        return (str(value), None) if good(value) else (None, bad)
+    return model
+
+
+def word(words):
+    return lambda text: (words[text.removesuffix("\n")], None) if text.removesuffix("\n") in words else (None, errno.EINVAL)
+
+
+def models(realtime):
+    """For each setting, what it makes of a text."""
+    flag, zerocopy = word(FLAG), word(ZEROCOPY)
+
+    def zerocopy_here(text):
+        value, err = zerocopy(text)
+        return (None, errno.EOPNOTSUPP) if realtime and value not in (None, "off") else (value, err)
+    return {"crc": word(CRC), "markers": flag, "rdmac_permissive": flag, "large_fpdus": flag,
+            "mpa_revision": bounded(8, lambda n: 1 <= n <= 2), "keepalive": bounded(16, lambda n: n <= 32767),
+            "patience": bounded(16, lambda n: n <= 32767), "tos": bounded(8, lambda n: not n & 3, errno.EINVAL),
+            "zerocopy": zerocopy_here}
+
+
+def guess(rnd):
+    """A text: a word or a number, as it is or spoilt, or anything."""
+    kind = rnd.randrange(4)
+    if kind == 0:
+        text = rnd.choice(list(CRC) + list(ZEROCOPY) + ["yes", "no", "true", "ON", "Off", "10", "1 ", "none", "of"])
+    elif kind == 1:
+        text = rnd.choice(("%d", "0x%x", "0%o", "+%d", "-%d", "0X%X")) % (rnd.choice(EDGES) if rnd.random() < .7
+                                                                          else rnd.randrange(70000))
+    else:
+        text = "".join(rnd.choice(ALPHABET) for _ in range(rnd.choice((0, 1, 1, 2, 3, 8, 100, 4000))))
+    if kind < 2 and rnd.random() < .3:
+        at = rnd.randrange(len(text) + 1)
+        text = text[:at] + rnd.choice(ALPHABET) + text[at + rnd.randrange(2):]
+    return text + rnd.choice(("", "\n"))
+
+
+def write(path, text):
+    """The errno of a write, or None."""
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text.encode("latin-1"))
+    except OSError as e:
+        return e.errno
+    finally:
+        os.close(fd)
+    return None
+
+
+def read(path):
+    with open(path, encoding="ascii") as f:
+        return f.read()
+
+
+def search(directory, rnd, rounds, model):
+    """The first difference between the kernel and the model, or None; counts what was accepted."""
+    names = list(model)
+    shown = {name: read(directory + "/" + name).rstrip("\n") for name in names}
+    accepted, refused = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    for _ in range(rounds):
+        name = rnd.choice(names)
+        text = guess(rnd)
+        # nothing is written without octets; behind a NUL nothing counts
+        if not text:
+            continue
+        value, err = model[name](text.split("\0")[0])
+        got = write(directory + "/" + name, text)
+        if got != err:
+            return "%s: %r: errno %s instead of %s" % (name, text, got, err)
+        if err is None:
+            shown[name] = value
+        (refused if err else accepted)[name] += 1
+        for other in names:
+            now = read(directory + "/" + other)
+            if now != shown[other] + "\n":
+                return "%s: %r: %s shows %r instead of %r" % (name, text, other, now, shown[other])
+    if min(accepted.values()) < 5 or min(refused.values()) < 5:
+        return "too few were tried: accepted %s, refused %s" % (accepted, refused)
+    return None
+
+
+def main(directory, seed, rounds, realtime):
+    model = models(realtime == "1")
+    print("TAP version 13\n1..2\n# seed", seed)
+    different = set(os.listdir(directory)) ^ set(model)
+    print("%sok 1 - the settings are known%s" % (different and "not " or "", "".join("\n# " + d for d in different)))
+    wrong = search(directory, random.Random(int(seed)), int(rounds), model)
+    print("%sok 2 - %s random texts" % ("not " if wrong else "", rounds))
+    if wrong:
+        print("#", wrong)
+    return bool(wrong or different)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
