@@ -24,6 +24,8 @@ IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$IWT_LIB/ktest.sh"
 # shellcheck source=tests/lib/trace.sh
 . "$IWT_LIB/trace.sh"
+# shellcheck source=tests/lib/visible.sh
+. "$IWT_LIB/visible.sh"
 
 # begin PROGRAM...: the test needs these programs, and the type of its links
 begin() {

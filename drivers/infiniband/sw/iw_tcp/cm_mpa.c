@@ -7,6 +7,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
+#include "causes.h"
 #include "dev.h"
 #include "proto/marker.h"
 #include "proto/term.h"
@@ -376,8 +377,10 @@ static void send_terminate(struct iwt_ep *ep, u32 err)
 
 	iwt_txseg_term(&m, term, iwt_term_build(err, NULL, 0, 0, term));
 	iwt_txseg_next(&m, IWT_MULPDU_MIN, &p);
-	if (!send_all(ep, fpdu, seal(&p, &ep->terms, fpdu)))
-		iwt_count(ep->dev, IWT_C_TERM_TX);
+	if (send_all(ep, fpdu, seal(&p, &ep->terms, fpdu)))
+		return;
+	iwt_count(ep->dev, IWT_C_TERM_TX);
+	iwt_cause_term(ep->dev, true, err);
 }
 
 /* Only the enhanced startup ends with a Terminate (RFC 6581 9.3). */

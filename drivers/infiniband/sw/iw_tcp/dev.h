@@ -28,6 +28,7 @@
 #define IWT_MAX_RD_ATOM		128
 #define IWT_MAX_FR_PAGES	512
 
+struct iwt_causes;
 struct iwt_stats;
 
 /**
@@ -46,8 +47,14 @@ struct iwt_stats;
  * @n_pds: protection domains
  * @n_mrs: memory regions
  * @n_eps: endpoints of connections that are its own
+ * @n_conns: queue pairs that have a connection
+ * @pinned: octets of memory of processes that are pinned for regions, in whole pages
+ * @rings: octets of rings that processes map
  * @conf: settings of this link
- * @stats: counters
+ * @stats: counters; a stream may have others (counter.c)
+ * @counters: counters of queue pairs by their numbers
+ * @next_counter: where the search for a free number begins
+ * @causes: what went wrong, by cause
  * @addr: address for the GID and the GUID: the link layer address, or a random one if there
  *	is none (lo)
  * @port_state: as last told to the consumers; under RTNL
@@ -66,8 +73,14 @@ struct iwt_dev {
 	atomic_t n_pds;
 	atomic_t n_mrs;
 	atomic_t n_eps;
+	atomic_t n_conns;
+	atomic64_t pinned;
+	atomic64_t rings;
 	struct iwt_conf conf;
 	struct iwt_stats __percpu *stats;
+	struct xarray counters;
+	u32 next_counter;
+	struct iwt_causes *causes;
 	u8 addr[ETH_ALEN];
 	enum ib_port_state port_state;
 };

@@ -9,7 +9,9 @@
 #include <compat/ib_ops.h>
 
 #include "cm.h"
+#include "causes.h"
 #include "config.h"
+#include "counter.h"
 #include "cq.h"
 #include "dev.h"
 #include "mmap.h"
@@ -30,6 +32,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 	WARN_ON(!xa_empty(&dev->mrs));
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
+	iwt_counters_end(dev);
+	iwt_causes_free(dev);
 	iwt_stats_free(dev);
 	dev_put(dev->netdev);
 }
@@ -86,12 +90,19 @@ static const struct ib_device_ops dev_ops = {
 	.iw_create_listen = iwt_cm_create_listen,
 	.iw_destroy_listen = iwt_cm_destroy_listen,
 
+	.alloc_hw_device_stats = iwt_causes_alloc_hw,
 	.alloc_hw_port_stats = iwt_stats_alloc_hw,
-	.get_hw_stats = iwt_stats_get_hw,
+	.get_hw_stats = iwt_causes_get_hw,
+	.counter_alloc_stats = iwt_counter_alloc_stats,
+	.counter_bind_qp = compat_counter_bind_qp,
+	.counter_unbind_qp = compat_counter_unbind_qp,
+	.counter_dealloc = iwt_counter_dealloc,
+	.counter_update_stats = iwt_counter_update_stats,
 	.fill_res_qp_entry = iwt_fill_res_qp,
 	.fill_res_cq_entry = iwt_fill_res_cq,
 	.fill_res_mr_entry = iwt_fill_res_mr,
 
+	COMPAT_COUNTER_OBJ
 	INIT_RDMA_OBJ_SIZE(ib_cq, iwt_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, iwt_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, iwt_qp, ibqp),
@@ -142,12 +153,15 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	dev->made = jiffies;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	iwt_conf_defaults(&dev->conf);
 	iwt_dev_set_addr(dev);
 	init_ibdev(dev);
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 
 	ret = iwt_stats_init(dev);
+	if (!ret)
+		ret = iwt_causes_init(dev);
 	if (!ret)
 		ret = ib_device_set_netdev(&dev->ibdev, netdev, 1);
 	if (!ret)

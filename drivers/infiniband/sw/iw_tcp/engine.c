@@ -11,7 +11,6 @@
 #include "rx.h"
 #include "realtime.h"
 #include "reply_spin.h"
-#include "stats.h"
 #include "tx.h"
 #include "zerocopy.h"
 
@@ -150,6 +149,7 @@ static bool run_tx(struct iwt_qp *qp)
 		iwt_sock_run_bh(st->sock);
 		return false;
 	case IWT_TX_STARVED:
+		iwt_stream_count(st, IWT_C_TX_STARVED);
 		iwt_sock_retry(st->sock);
 		return false;
 	case IWT_TX_TERM_OUT:
@@ -172,11 +172,12 @@ static bool run_tx(struct iwt_qp *qp)
 
 /* Adds what TCP has put into segments, and taken from some, since the last time. */
 static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
+	__must_hold(&qp->stream.lock)
 {
 	struct iwt_sock_segs now = iwt_sock_segs(s);
 
-	iwt_count_add(qp->stream.dev, IWT_C_TX_SEGS, now.out - qp->segs.out);
-	iwt_count_add(qp->stream.dev, IWT_C_RX_SEGS, now.in - qp->segs.in);
+	iwt_stream_count_add(&qp->stream, IWT_C_TX_SEGS, now.out - qp->segs.out);
+	iwt_stream_count_add(&qp->stream, IWT_C_RX_SEGS, now.in - qp->segs.in);
 	qp->segs = now;
 }
 

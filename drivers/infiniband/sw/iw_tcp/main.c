@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
+#include "causes.h"
 #include "cm.h"
 #include "config.h"
 #include "link.h"
@@ -18,6 +19,7 @@ static int __init load(void)
 
 	if (ret)
 		return ret;
+	iwt_causes_load();
 	ret = iwt_txbuf_init();
 	if (ret)
 		goto no_txbuf;

@@ -19,6 +19,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "dev.h"
+
 static struct iwt_mmap *to_iwt_mmap(struct rdma_user_mmap_entry *entry)
 {
 	return container_of(entry, struct iwt_mmap, entry);
@@ -76,6 +78,7 @@ struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset)
 	ret = rdma_user_mmap_entry_insert(uc, &m->entry, m->len);
 	if (ret)
 		goto err_vfree;
+	atomic64_add(m->len, &to_iwt_dev(uc->device)->rings);
 	*offset = rdma_user_mmap_get_offset(&m->entry);
 	return m;
 
@@ -108,6 +111,7 @@ void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry)
 {
 	struct iwt_mmap *m = to_iwt_mmap(entry);
 
+	atomic64_sub(m->len, &to_iwt_dev(entry->ucontext->device)->rings);
 	vfree(m->mem);
 	uncharge(m);
 	kfree(m);

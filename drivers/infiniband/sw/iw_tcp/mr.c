@@ -178,6 +178,32 @@ struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 }
 
 /**
+ * iwt_mr_note_pinned() - for the gauge of pinned memory
+ * @umem: memory of a process
+ * @is: it is pinned now, or will soon be no more
+ *
+ * Any context.
+ */
+void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
+{
+	s64 bytes = (s64)ib_umem_num_pages(umem) << PAGE_SHIFT;
+
+	atomic64_add(is ? bytes : -bytes, &to_iwt_dev(umem->ibdev)->pinned);
+}
+
+/**
+ * iwt_mr_unpin() - let go of memory of a process
+ * @umem: memory that iwt_mr_note_pinned() knows
+ *
+ * May sleep.
+ */
+void iwt_mr_unpin(struct ib_umem *umem)
+{
+	iwt_mr_note_pinned(umem, false);
+	ib_umem_release(umem);
+}
+
+/**
  * iwt_mr_free() - free a region that nobody can find
  * @mr: region; gone after the next grace period, its memory at once
  *
@@ -188,7 +214,7 @@ void iwt_mr_free(struct iwt_mr *mr)
 	iwt_extents_free(&mr->map);
 	iwt_extents_free(&mr->next);
 	if (mr->umem)
-		ib_umem_release(mr->umem);
+		iwt_mr_unpin(mr->umem);
 	if (mr->dmabuf)
 		iwt_dmabuf_put(mr->dmabuf);
 	kfree_rcu(mr, rcu);

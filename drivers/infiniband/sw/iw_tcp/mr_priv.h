@@ -14,5 +14,7 @@ void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag) __must_hold(&mr->lock);
 void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag);
 int iwt_mr_publish(struct iwt_mr *mr);
 void iwt_mr_free(struct iwt_mr *mr);
+void iwt_mr_note_pinned(struct ib_umem *umem, bool is);
+void iwt_mr_unpin(struct ib_umem *umem);
 
 #endif

@@ -38,7 +38,7 @@ static void unpin(struct pinned *p)
 {
 	iwt_extents_free(&p->map);
 	if (p->umem)
-		ib_umem_release(p->umem);
+		iwt_mr_unpin(p->umem);
 }
 
 /* On error nothing is pinned. */
@@ -53,6 +53,7 @@ static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 	p->umem = ib_umem_get_va(pd->device, start, len, access);
 	if (IS_ERR(p->umem))
 		return PTR_ERR(p->umem);
+	iwt_mr_note_pinned(p->umem, true);
 	ret = map_umem(p, pd, len);
 	if (ret)
 		unpin(p);

@@ -10,9 +10,9 @@
 
 #include <rdma/iw_cm.h>
 
+#include "causes.h"
 #include "dev.h"
 #include "rx.h"
-#include "stats.h"
 #include "trace.h"
 #include "tx.h"
 
@@ -117,7 +117,8 @@ static void send_term(struct iwt_qp *qp, u32 err)
 	iwt_tx_terminate(&st->tx, err, bad->hdr, bad->hdr_len, bad->ulpdu_len);
 	iwt_qp_tell(qp, IWT_LLP_TERM_PENDING);
 	trace_iwt_term(qp->ibqp.qp_num, true, err);
-	iwt_count(st->dev, IWT_C_TERM_TX);
+	iwt_stream_count(st, IWT_C_TERM_TX);
+	iwt_cause_term(st->dev, true, err);
 }
 
 /**
@@ -144,7 +145,7 @@ bool iwt_qp_flush_step(struct iwt_qp *qp)
 	if (qp->state != IWT_QP_CLOSING && iwt_rx_flush(st, IWT_FLUSH_STEP))
 		more = true;
 	if (more)
-		iwt_count(st->dev, IWT_C_FLUSH_MORE);
+		iwt_stream_count(st, IWT_C_FLUSH_MORE);
 	return more && !qp->ending;
 }
 
@@ -217,6 +218,8 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	if (s.next != qp->state)
 		trace_iwt_qp_state(qp->ibqp.qp_num, qp->state, s.next, event,
 				   err);
+	if (event == IWT_QE_LOST && iwt_stream_sends(&qp->stream))
+		iwt_stream_count(&qp->stream, IWT_C_CONN_LOST);
 	set_state(qp, s.next);
 	if (err && !qp->term_err)
 		qp->term_err = err;
@@ -285,6 +288,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	spin_lock_init(&st->lock);
 	st->dev = to_iwt_dev(qp->ibqp.device);
 	st->ibqp = &qp->ibqp;
+	st->stats = st->dev->stats;
 	st->actor = (struct iwt_actor) {
 		.dev = st->dev,
 		.pd = qp->ibqp.pd,

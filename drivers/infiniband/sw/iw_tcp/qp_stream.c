@@ -108,6 +108,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 		swap(st->readq, readq);
 		take_connection(qp, s, terms, initiator, llp, ctx);
 		iwt_qp_get(qp);
+		atomic_inc(&st->dev->n_conns);
 	}
 	spin_unlock_bh(&st->lock);
 	iwt_readq_free(&readq);
@@ -145,6 +146,7 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 	WRITE_ONCE(st->sock, NULL);
 	qp->llp = NULL;
 	spin_unlock_bh(&st->lock);
+	atomic_dec(&st->dev->n_conns);
 	iwt_qp_flush_all(qp);
 	iwt_qp_put(qp);
 	return cut;

@@ -23,7 +23,6 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 
-#include "stats.h"
 #include "stream.h"
 
 /* Nanoseconds of a spin at most. */
@@ -129,10 +128,11 @@ static void note_miss(struct iwt_reply_spin *s)
 }
 
 static void note_hit(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_reply_spin *s = &st->spin;
 
-	iwt_count(st->dev, IWT_C_REPLY_HIT);
+	iwt_stream_count(st, IWT_C_REPLY_HIT);
 	if (++s->credit <= SPIN_CREDIT)
 		return;
 	s->credit = SPIN_CREDIT;

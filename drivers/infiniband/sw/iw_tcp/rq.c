@@ -5,8 +5,8 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "causes.h"
 #include "cq.h"
-#include "trace.h"
 
 /**
  * iwt_rq_stride() - octets of a ring entry
@@ -143,9 +143,7 @@ void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
 	cqe->qp_num = qp->qp_num;
 	if (cqe->status != IB_WC_SUCCESS) {
 		cqe->flags |= IWT_WC_SOLICITED;
-		if (cqe->status != IB_WC_WR_FLUSH_ERR)
-			trace_iwt_wqe_error(qp->qp_num, cqe->wr_id, IWT_WC_RECV,
-					    cqe->status);
+		iwt_cause_wr(qp, cqe->wr_id, IWT_WC_RECV, cqe->status);
 	}
 	if (!iwt_cq_push(rq->cq, cqe, qp))
 		rq->lost = true;

@@ -3,7 +3,6 @@
 #include "rx_priv.h"
 
 #include "sock.h"
-#include "stats.h"
 #include "trace.h"
 
 /* What one step takes, after which TCP may acknowledge, in octets. */
@@ -45,20 +44,22 @@ static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
 }
 
 /* A local failure is not an error of the peer; a wrong version is no access to memory. */
-static void count_error(struct iwt_dev *dev, u32 err)
+static void count_error(struct iwt_stream *st, u32 err)
+	__must_hold(&st->lock)
 {
 	if (err == IWT_ERR_LOCAL)
 		return;
 	if (err == IWT_ERR_MPA_CRC)
-		iwt_count(dev, IWT_C_RX_CRC_ERR);
+		iwt_stream_count(st, IWT_C_RX_CRC_ERR);
 	else if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 1 &&
 		 err != IWT_ERR_TAG_VERSION)
-		iwt_count(dev, IWT_C_RX_ACCESS_ERR);
+		iwt_stream_count(st, IWT_C_RX_ACCESS_ERR);
 	else
-		iwt_count(dev, IWT_C_RX_PROTO_ERR);
+		iwt_stream_count(st, IWT_C_RX_PROTO_ERR);
 }
 
 static void note_error(struct iwt_stream *st, const struct iwt_fpdu *f, u32 err)
+	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
 
@@ -68,7 +69,7 @@ static void note_error(struct iwt_stream *st, const struct iwt_fpdu *f, u32 err)
 	memcpy(rx->bad.hdr, f->hdr, sizeof(rx->bad.hdr));
 	rx->dead = true;
 	trace_iwt_rx_error(st->ibqp->qp_num, err, f->ulpdu_len, f->ddp.opcode);
-	count_error(st->dev, err);
+	count_error(st, err);
 }
 
 /*
@@ -117,9 +118,10 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 		fpdus++;
 	}
 	iwt_hold_drop(&rx->hold);
-	iwt_count_add(st->dev, IWT_C_RX_FPDU, fpdus);
-	iwt_count_add(st->dev, IWT_C_RX_ALIGNED, aligned);
-	iwt_count_add(st->dev, IWT_C_RX_BYTES, used);
+	iwt_stream_count_add(st, IWT_C_RX_FPDU, fpdus);
+	iwt_stream_count_add(st, IWT_C_RX_ALIGNED, aligned);
+	iwt_stream_count_add(st, IWT_C_RX_BYTES, used);
+	rx->octets += used;
 	return used;
 }
 
@@ -172,7 +174,7 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 	rx->more = !need;
 	iwt_sock_await(st->sock, need ?: 1);
 	if (rx->more)
-		iwt_count(st->dev, IWT_C_RX_MORE);
+		iwt_stream_count(st, IWT_C_RX_MORE);
 	if (was_dead || !rx->dead)
 		return IWT_RX_OK;
 	return rx->err ? IWT_RX_ERROR : IWT_RX_TERMINATED;

@@ -41,10 +41,15 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
  * Note the length of a Write, for Immediate Data behind it. A Write that is the initiator's
  * ready-to-receive message does not count.
  */
-static void note_write(struct iwt_rx *rx, const struct iwt_fpdu *f)
+static void note_write(struct iwt_stream *st, const struct iwt_fpdu *f)
+	__must_hold(&st->lock)
 {
+	struct iwt_rx *rx = &st->rx;
+
 	if (rx->rtr_write)
 		return;
+	if (f->ddp.last)
+		iwt_stream_count(st, IWT_C_RX_WRITE);
 	if (rx->after_write)
 		rx->write_len = 0;
 	rx->write_len += f->payload_len;
@@ -73,7 +78,7 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 		return err;
 	if (f->ddp.opcode != IWT_OP_WRITE)
 		return IWT_ERR_OP_OPCODE;	/* a Response without a request */
-	note_write(&st->rx, f);
+	note_write(st, f);
 	if (!f->payload_len)
 		return IWT_OK;
 	if (v != IWT_ACCESS_OK || !(st->rights & IWT_REMOTE_WRITE))

@@ -2,10 +2,10 @@
 /* Inbound Sends, Immediate Data, Read and Atomic Requests, and Terminates. */
 #include "rx_priv.h"
 
+#include "causes.h"
 #include "dev.h"
 #include "mr.h"
 #include "proto/term.h"
-#include "stats.h"
 #include "trace.h"
 
 /* Take a receive for the Send that begins here. */
@@ -87,6 +87,7 @@ static u32 rx_send(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 	if (rule->solicited)
 		cqe.flags |= IWT_WC_SOLICITED;
 	rx->recv_open = false;
+	iwt_stream_count(st, IWT_C_RX_SEND);
 	iwt_rq_complete(&st->rq, st->ibqp, &cqe);
 	return IWT_OK;
 }
@@ -118,6 +119,7 @@ static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 	if (iwt_rdmap_rule(f->ddp.opcode)->solicited)
 		cqe.flags |= IWT_WC_SOLICITED;
 	rx->recv_open = false;
+	iwt_stream_count(st, IWT_C_RX_SEND);
 	iwt_rq_complete(&st->rq, st->ibqp, &cqe);
 	return IWT_OK;
 }
@@ -141,6 +143,15 @@ static u32 check_read(struct iwt_stream *st, const struct iwt_rdmap_read *r)
 	return v == IWT_ACCESS_OK ? IWT_OK : iwt_access_read_err(v);
 }
 
+static u32 accept_request(struct iwt_stream *st, const struct iwt_read_in *r)
+	__must_hold(&st->lock)
+{
+	if (!iwt_readq_accept(&st->readq, r))
+		return IWT_ERR_UNT_NOBUF;
+	iwt_stream_count(st, IWT_C_RX_READ);
+	return IWT_OK;
+}
+
 static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
 {
@@ -153,7 +164,7 @@ static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 	err = check_read(st, &r.read);
 	if (err)
 		return err;
-	return iwt_readq_accept(&st->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
+	return accept_request(st, &r);
 }
 
 /* May the peer do that? This is checked again when the operation is executed. */
@@ -179,7 +190,7 @@ static u32 rx_atomic_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 	err = check_atomic(st, &r.op);
 	if (err)
 		return err;
-	return iwt_readq_accept(&st->readq, &r) ? IWT_OK : IWT_ERR_UNT_NOBUF;
+	return accept_request(st, &r);
 }
 
 /* Responses come in the order of the requests, those of Reads included. */
@@ -260,7 +271,8 @@ static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 	st->rx.term_err = t.err;
 	st->rx.dead = true;
 	trace_iwt_term(st->ibqp->qp_num, false, t.err);
-	iwt_count(st->dev, IWT_C_TERM_RX);
+	iwt_stream_count(st, IWT_C_TERM_RX);
+	iwt_cause_term(st->dev, false, t.err);
 }
 
 /* Requests of the peer that wait count, and the one whose Response is being sent. */

@@ -98,7 +98,7 @@ static void do_end_work(struct work_struct *work)
 
 	iwt_sock_run_end(s);
 	sock_put(s->sk);
-	kfree(s->aside.mem);
+	iwt_sock_free_aside(s);
 	kfree(s);
 }
 

@@ -124,6 +124,7 @@ void iwt_sock_set_aside(struct iwt_sock *s);
 void iwt_sock_await(struct iwt_sock *s, u32 len);
 bool iwt_sock_at_eof(const struct iwt_sock *s);
 bool iwt_sock_blind(const struct iwt_sock *s);
+u64 iwt_sock_bytes_aside(void);
 
 /* sock_send.c: iwt_sock_send() may sleep, the others need the socket lock */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len);

@@ -118,6 +118,7 @@ int iwt_sock_own_soon(struct iwt_sock *s);
 
 /* sock_recv.c */
 void iwt_sock_widen(struct socket *sock);
+void iwt_sock_free_aside(struct iwt_sock *s);
 
 /* sock_ulp.c */
 void iwt_sock_set_ulp(struct sock *sk, bool user);

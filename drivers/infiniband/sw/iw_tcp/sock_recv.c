@@ -21,6 +21,9 @@
 /* Octets of the first memory that a part of an FPDU is set aside in. */
 #define ASIDE_MIN	256
 
+/* Octets of memory of all sockets for what is set aside. */
+static atomic64_t bytes_aside;
+
 /**
  * iwt_sock_widen() - make the receive window large enough
  * @sock: socket, locked
@@ -163,6 +166,7 @@ static bool make_room(struct iwt_sock *s, u32 len)
 	if (s->aside.len)
 		memcpy(mem, s->aside.mem + s->aside.off, s->aside.len);
 	kfree(s->aside.mem);
+	atomic64_add((s64)size - s->aside.size, &bytes_aside);
 	s->aside.mem = mem;
 	s->aside.size = size;
 	s->aside.off = 0;
@@ -205,6 +209,28 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 	tcp_read_done(s->sk, new);
 }
 
+/**
+ * iwt_sock_free_aside() - free the memory of what was set aside
+ * @s: socket, lock held, or nobody uses it any more
+ */
+void iwt_sock_free_aside(struct iwt_sock *s)
+{
+	atomic64_sub(s->aside.size, &bytes_aside);
+	kfree(s->aside.mem);
+}
+
+/**
+ * iwt_sock_bytes_aside() - memory of all sockets for what is set aside
+ *
+ * Any context.
+ *
+ * Return: octets.
+ */
+u64 iwt_sock_bytes_aside(void)
+{
+	return atomic64_read(&bytes_aside);
+}
+
 /* Octets that were set aside have been used. */
 static void drop_aside(struct iwt_sock *s, u32 len)
 {
@@ -212,7 +238,7 @@ static void drop_aside(struct iwt_sock *s, u32 len)
 	s->aside.len -= len;
 	if (s->aside.len)
 		return;
-	kfree(s->aside.mem);
+	iwt_sock_free_aside(s);
 	s->aside.mem = NULL;
 	s->aside.size = 0;
 	s->aside.off = 0;

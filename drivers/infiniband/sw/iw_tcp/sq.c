@@ -6,9 +6,9 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "causes.h"
 #include "cq.h"
 #include "proto/wire.h"
-#include "trace.h"
 #include "zerocopy.h"
 
 /* Octets of an atomic operation's body in a ring. */
@@ -442,9 +442,7 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 		return;
 	if (e->status != IB_WC_SUCCESS) {
 		cqe.flags = IWT_WC_SOLICITED;
-		if (e->status != IB_WC_WR_FLUSH_ERR)
-			trace_iwt_wqe_error(qp->qp_num, e->wr_id, e->opcode,
-					    e->status);
+		iwt_cause_wr(qp, e->wr_id, e->opcode, e->status);
 	}
 	if (!iwt_cq_push(sq->cq, &cqe, qp))
 		sq->lost = true;

@@ -5,40 +5,58 @@
 #include <rdma/ib_verbs.h>
 
 #include "dev.h"
+#include "sock.h"
+#include "txbuf.h"
 
-static const struct rdma_stat_desc descs[IWT_C_COUNT] = {
-	[IWT_C_RX_FPDU].name		= "rx_fpdu",
-	[IWT_C_RX_BYTES].name		= "rx_bytes",
-	[IWT_C_RX_SEGS].name		= "rx_segs",
-	[IWT_C_RX_ALIGNED].name		= "rx_aligned",
-	[IWT_C_RX_MORE].name		= "rx_more",
-	[IWT_C_RX_CRC_ERR].name		= "rx_crc_err",
+static const struct rdma_stat_desc descs[IWT_G_END] = {
+	[IWT_C_RX_FPDU].name	= "rx_fpdu",
+	[IWT_C_RX_BYTES].name	= "rx_bytes",
+	[IWT_C_RX_SEGS].name	= "rx_segs",
+	[IWT_C_RX_ALIGNED].name	= "rx_aligned",
+	[IWT_C_RX_SEND].name	= "rx_send",
+	[IWT_C_RX_WRITE].name	= "rx_write",
+	[IWT_C_RX_READ].name	= "rx_read",
+	[IWT_C_RX_MORE].name	= "rx_more",
+	[IWT_C_TX_FPDU].name	= "tx_fpdu",
+	[IWT_C_TX_BYTES].name	= "tx_bytes",
+	[IWT_C_TX_SEGS].name	= "tx_segs",
+	[IWT_C_TX_ALIGNED].name	= "tx_aligned",
+	[IWT_C_TX_BATCH].name	= "tx_batch",
+	[IWT_C_TX_SEND].name	= "tx_send",
+	[IWT_C_TX_WRITE].name	= "tx_write",
+	[IWT_C_TX_READ].name	= "tx_read",
+	[IWT_C_TX_ZEROCOPY].name	= "tx_zerocopy",
+	[IWT_C_TX_BLOCKED].name	= "tx_blocked",
+	[IWT_C_TX_STARVED].name	= "tx_starved",
+	[IWT_C_TX_WAIT].name	= "tx_wait",
+	[IWT_C_REPLY_HIT].name	= "reply_hit",
+	[IWT_C_FLUSH_MORE].name	= "flush_more",
+	[IWT_C_RX_CRC_ERR].name	= "rx_crc_err",
 	[IWT_C_RX_PROTO_ERR].name	= "rx_proto_err",
 	[IWT_C_RX_ACCESS_ERR].name	= "rx_access_err",
-	[IWT_C_TX_FPDU].name		= "tx_fpdu",
-	[IWT_C_TX_BYTES].name		= "tx_bytes",
-	[IWT_C_TX_SEGS].name		= "tx_segs",
-	[IWT_C_TX_ALIGNED].name		= "tx_aligned",
-	[IWT_C_TX_BATCH].name		= "tx_batch",
-	[IWT_C_TX_BLOCKED].name		= "tx_blocked",
-	[IWT_C_TX_ZEROCOPY].name	= "tx_zerocopy",
-	[IWT_C_TERM_TX].name		= "term_tx",
-	[IWT_C_TERM_RX].name		= "term_rx",
-	[IWT_C_DOORBELL].name		= "doorbell",
-	[IWT_C_SQPOLL].name		= "sqpoll",
-	[IWT_C_CQ_FLUSH].name		= "cq_flush",
-	[IWT_C_MIGRATE].name		= "migrate",
-	[IWT_C_REPLY_HIT].name		= "reply_hit",
-	[IWT_C_FLUSH_MORE].name		= "flush_more",
-	[IWT_C_CQ_OVERRUN].name		= "cq_overrun",
+	[IWT_C_TERM_TX].name	= "term_tx",
+	[IWT_C_TERM_RX].name	= "term_rx",
+	[IWT_C_CONN_LOST].name	= "conn_lost",
+	[IWT_C_DOORBELL].name	= "doorbell",
+	[IWT_C_SQPOLL].name	= "sqpoll",
+	[IWT_C_CQ_FLUSH].name	= "cq_flush",
+	[IWT_C_MIGRATE].name	= "migrate",
+	[IWT_C_WR_ERROR].name	= "wr_error",
+	[IWT_C_WR_FLUSHED].name	= "wr_flushed",
+	[IWT_C_CQ_OVERRUN].name	= "cq_overrun",
 	[IWT_C_CONN_ACTIVE].name	= "conn_active",
 	[IWT_C_CONN_PASSIVE].name	= "conn_passive",
 	[IWT_C_CONN_REJECTED].name	= "conn_rejected",
 	[IWT_C_CONN_FAILED].name	= "conn_failed",
 	[IWT_C_CONN_TIMEOUT].name	= "conn_timeout",
-	[IWT_C_CONN_AGAIN].name		= "conn_again",
+	[IWT_C_CONN_AGAIN].name	= "conn_again",
 	[IWT_C_CONN_EVICTED].name	= "conn_evicted",
-	[IWT_C_MPA_BAD].name		= "mpa_bad",
+	[IWT_C_MPA_BAD].name	= "mpa_bad",
+	[IWT_G_CONN].name	= "conn",
+	[IWT_G_MEM_PINNED].name	= "mem_pinned",
+	[IWT_G_MEM_RINGS].name	= "mem_rings",
+	[IWT_G_MEM_ASIDE].name	= "mem_aside",
+	[IWT_G_MEM_TXBUF].name	= "mem_txbuf",
 };
 
 /**
@@ -79,6 +97,39 @@ void iwt_stats_free(struct iwt_dev *dev)
 }
 
 /**
+ * iwt_stats_sum() - what all processors have counted
+ * @stats: counters
+ * @c: which of them
+ *
+ * Any context; what is counted meanwhile may be in it or not.
+ *
+ * Return: the value.
+ */
+u64 iwt_stats_sum(struct iwt_stats __percpu *stats, enum iwt_counter c)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->c[c]);
+	return sum;
+}
+
+/**
+ * iwt_stats_alloc() - the structure by which the core shows counters
+ *
+ * All have the same names in the same order: the core adds those of queue pairs to those of
+ * the port by their numbers, for every number that the port has. May sleep.
+ *
+ * Return: the structure, or NULL without memory.
+ */
+struct rdma_hw_stats *iwt_stats_alloc(void)
+{
+	return rdma_alloc_hw_stats_struct(descs, IWT_G_END,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+/**
  * iwt_stats_alloc_hw() - ib_device operation alloc_hw_port_stats
  * @ibdev: device
  * @port: its only one
@@ -87,16 +138,27 @@ void iwt_stats_free(struct iwt_dev *dev)
  */
 struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port)
 {
-	return rdma_alloc_hw_stats_struct(descs, IWT_C_COUNT,
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	return iwt_stats_alloc();
+}
+
+/* What there is now. Memory that is kept for all devices together is shown by each of them. */
+static void get_gauges(struct iwt_dev *dev, u64 *value)
+{
+	value[IWT_G_CONN] = atomic_read(&dev->n_conns);
+	value[IWT_G_MEM_PINNED] = atomic64_read(&dev->pinned);
+	value[IWT_G_MEM_RINGS] = atomic64_read(&dev->rings);
+	value[IWT_G_MEM_ASIDE] = iwt_sock_bytes_aside();
+	value[IWT_G_MEM_TXBUF] = iwt_txbuf_bytes();
 }
 
 /**
- * iwt_stats_get_hw() - ib_device operation get_hw_stats
+ * iwt_stats_get_hw() - ib_device operation get_hw_stats, for the port
  * @ibdev: device
  * @stats: all counters are filled in
- * @port: the only one; the device as a whole has none
+ * @port: the only one
  * @index: the one that is wanted
+ *
+ * The caller adds what queue pairs with counters of their own have counted. May sleep.
  *
  * Return: number of counters, or -EINVAL.
  */
@@ -104,16 +166,12 @@ int iwt_stats_get_hw(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);
-	int cpu, i;
+	int i;
 
 	if (port != 1)
 		return -EINVAL;
-	for (i = 0; i < IWT_C_COUNT; i++) {
-		u64 sum = 0;
-
-		for_each_possible_cpu(cpu)
-			sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->c[i]);
-		stats->value[i] = sum;
-	}
-	return IWT_C_COUNT;
+	for (i = 0; i < IWT_C_COUNT; i++)
+		stats->value[i] = iwt_stats_sum(dev->stats, i);
+	get_gauges(dev, stats->value);
+	return IWT_G_END;
 }

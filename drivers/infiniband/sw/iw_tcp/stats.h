@@ -3,6 +3,7 @@
 #ifndef IWT_STATS_H
 #define IWT_STATS_H
 
+#include <linux/cache.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 
@@ -10,30 +11,49 @@ struct iwt_dev;
 struct rdma_hw_stats;
 struct ib_device;
 
+/*
+ * The core adds what counters of queue pairs have counted (counter.c) to the counter of the port
+ * that has the same number. `rdma statistic show` has to fit in a message of one page: there is
+ * room for some 90 names.
+ */
 enum iwt_counter {
+	/* those of a stream; what the engines count in every run is in two cache lines */
 	IWT_C_RX_FPDU,
 	IWT_C_RX_BYTES,
 	IWT_C_RX_SEGS,
 	IWT_C_RX_ALIGNED,
+	IWT_C_RX_SEND,
+	IWT_C_RX_WRITE,
+	IWT_C_RX_READ,
 	IWT_C_RX_MORE,
-	IWT_C_RX_CRC_ERR,
-	IWT_C_RX_PROTO_ERR,
-	IWT_C_RX_ACCESS_ERR,
 	IWT_C_TX_FPDU,
 	IWT_C_TX_BYTES,
 	IWT_C_TX_SEGS,
 	IWT_C_TX_ALIGNED,
 	IWT_C_TX_BATCH,
-	IWT_C_TX_BLOCKED,
+	IWT_C_TX_SEND,
+	IWT_C_TX_WRITE,
+	IWT_C_TX_READ,
 	IWT_C_TX_ZEROCOPY,
+	IWT_C_TX_BLOCKED,
+	IWT_C_TX_STARVED,
+	IWT_C_TX_WAIT,
+	IWT_C_REPLY_HIT,
+	IWT_C_FLUSH_MORE,
+	IWT_C_RX_CRC_ERR,
+	IWT_C_RX_PROTO_ERR,
+	IWT_C_RX_ACCESS_ERR,
 	IWT_C_TERM_TX,
 	IWT_C_TERM_RX,
-	IWT_C_DOORBELL,
+	IWT_C_CONN_LOST,
+	IWT_C_STREAM_END,
+	/* those of a device alone */
+	IWT_C_DOORBELL = IWT_C_STREAM_END,
 	IWT_C_SQPOLL,
 	IWT_C_CQ_FLUSH,
 	IWT_C_MIGRATE,
-	IWT_C_REPLY_HIT,
-	IWT_C_FLUSH_MORE,
+	IWT_C_WR_ERROR,
+	IWT_C_WR_FLUSHED,
 	IWT_C_CQ_OVERRUN,
 	IWT_C_CONN_ACTIVE,
 	IWT_C_CONN_PASSIVE,
@@ -43,12 +63,26 @@ enum iwt_counter {
 	IWT_C_CONN_AGAIN,
 	IWT_C_CONN_EVICTED,
 	IWT_C_MPA_BAD,
-	IWT_C_COUNT
+	IWT_C_COUNT,
+	/* gauges: what there is now */
+	IWT_G_CONN = IWT_C_COUNT,
+	IWT_G_MEM_PINNED,
+	IWT_G_MEM_RINGS,
+	IWT_G_MEM_ASIDE,
+	IWT_G_MEM_TXBUF,
+	IWT_G_END
 };
 
 struct iwt_stats {
-	u64 c[IWT_C_COUNT];
+	u64 c[IWT_C_COUNT] ____cacheline_aligned;
 };
+
+/* Add @n to a counter. Any context. */
+static inline void iwt_stats_add(struct iwt_stats __percpu *stats,
+				 enum iwt_counter c, u64 n)
+{
+	this_cpu_add(stats->c[c], n);
+}
 
 void iwt_count_add(struct iwt_dev *dev, enum iwt_counter c, u64 n);
 
@@ -59,6 +93,8 @@ static inline void iwt_count(struct iwt_dev *dev, enum iwt_counter c)
 
 int iwt_stats_init(struct iwt_dev *dev);
 void iwt_stats_free(struct iwt_dev *dev);
+u64 iwt_stats_sum(struct iwt_stats __percpu *stats, enum iwt_counter c);
+struct rdma_hw_stats *iwt_stats_alloc(void);
 struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port);
 int iwt_stats_get_hw(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index);

@@ -24,6 +24,7 @@
 #include "rq.h"
 #include "sgl.h"
 #include "sq.h"
+#include "stats.h"
 
 struct ib_qp;
 struct iwt_dev;
@@ -72,6 +73,7 @@ struct iwt_tx_chunk {
  * @markers: the peer wants markers
  * @large: FPDUs need not fit in a segment
  * @rdmac: the peer is an RDMAC one: version 0 of DDP and RDMAP
+ * @mpa_rev: revision of MPA that both ends speak
  * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe is taken from the ring and not begun
  * @dry: the batch ended for want of messages
@@ -97,6 +99,8 @@ struct iwt_tx_chunk {
  * @resp: request being answered
  * @n_chunks: pieces that are framed and that TCP has not taken
  * @bytes: octets in them
+ * @octets: octets that TCP has taken since the connection began
+ * @blocked: how often it could not take all
  * @fpdus: FPDUs framed for this batch
  * @segs: segments begun with them
  * @room: octets left in the segment under construction, or, where FPDUs may be longer than
@@ -116,6 +120,7 @@ struct iwt_tx {
 	bool markers;
 	bool large;
 	bool rdmac;
+	u8 mpa_rev;
 	bool hold;
 	bool loaded;
 	bool dry;
@@ -141,6 +146,8 @@ struct iwt_tx {
 	struct iwt_read_in resp;
 	u32 n_chunks;
 	u32 bytes;
+	u64 octets;
+	u64 blocked;
 	u32 fpdus;
 	u32 segs;
 	u32 room;
@@ -165,6 +172,7 @@ struct iwt_rx_bad {
  * struct iwt_rx - the receive engine's state
  * @rules: what was negotiated
  * @pos: octets of the stream consumed, for markers
+ * @octets: octets of FPDUs since the connection began
  * @dead: the stream has ended: octets that arrive are thrown away
  * @more: the last run used up its budget: the end of the stream is not to be judged yet
  * @eof: the peer has closed its direction
@@ -184,6 +192,7 @@ struct iwt_rx_bad {
 struct iwt_rx {
 	struct iwt_fpdu_rules rules;
 	u32 pos;
+	u64 octets;
 	bool dead;
 	bool more;
 	bool eof;
@@ -227,6 +236,8 @@ struct iwt_reply_spin {
  *	where both are held
  * @dev: device
  * @ibqp: queue pair, as completions and tracepoints name it
+ * @stats: the counters that it counts in: those of @dev, or of its own counter; counter.c
+ *	changes it
  * @actor: in whose name local memory is accessed
  * @sends: work is sent in the queue pair's state; written by qp.c, read in any context
  * @pollers: how many poll the send queue, so that a process need not ring; see wakeup.h
@@ -244,6 +255,7 @@ struct iwt_stream {
 	spinlock_t lock;
 	struct iwt_dev *dev;
 	struct ib_qp *ibqp;
+	struct iwt_stats __percpu *stats __guarded_by(&lock);
 	struct iwt_actor actor;
 	bool sends;
 	u8 pollers __guarded_by(&lock);
@@ -268,6 +280,19 @@ static inline bool iwt_stream_sends(const struct iwt_stream *st)
 static inline bool iwt_stream_open(const struct iwt_stream *st)
 {
 	return iwt_stream_sends(st) && !st->sq.sealed;
+}
+
+/* Add @n to a counter of the stream (up to %IWT_C_STREAM_END). */
+static inline void iwt_stream_count_add(struct iwt_stream *st, enum iwt_counter c, u64 n)
+	__must_hold(&st->lock)
+{
+	iwt_stats_add(st->stats, c, n);
+}
+
+static inline void iwt_stream_count(struct iwt_stream *st, enum iwt_counter c)
+	__must_hold(&st->lock)
+{
+	iwt_stats_add(st->stats, c, 1);
 }
 
 void iwt_stream_retire(struct iwt_stream *st)

@@ -6,8 +6,6 @@
 
 #include "reply_spin.h"
 #include "sock.h"
-#include "stats.h"
-#include "trace.h"
 #include "zerocopy.h"
 
 /* Batches of one run; then others get their turn. */
@@ -27,6 +25,7 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	tx->markers = terms->tx_markers;
 	tx->large = terms->tx_large;
 	tx->rdmac = terms->rdmac;
+	tx->mpa_rev = terms->rdmac ? 0 : terms->enhanced ? 2 : 1;
 	tx->hold = !initiator;
 	tx->rtr = initiator ? terms->rtr : IWT_RTR_NONE;
 	tx->send_msn = 1;
@@ -36,6 +35,7 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 
 /* Hands the pieces to TCP. Return: false when TCP did not take all of them. */
 static bool send_batch(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
 	u32 i, total = tx->bytes;
@@ -61,13 +61,7 @@ static bool send_batch(struct iwt_stream *st)
 	memmove(tx->chunk, tx->chunk + i,
 		(tx->n_chunks - i) * sizeof(tx->chunk[0]));
 	tx->n_chunks -= i;
-	trace_iwt_tx_batch(st->ibqp->qp_num, tx->fpdus, total,
-			   total - tx->bytes);
-	iwt_count_add(st->dev, IWT_C_TX_BYTES, total - tx->bytes);
-	if (!tx->n_chunks)
-		return true;
-	iwt_count(st->dev, IWT_C_TX_BLOCKED);
-	return false;
+	return iwt_tx_taken(st, total, total - tx->bytes);
 }
 
 /* Hands all that is framed to TCP. Return: false when TCP did not take all of it. */
@@ -124,10 +118,10 @@ static enum iwt_tx_result run_batch(struct iwt_stream *st)
 	if (!iwt_sock_writable(st->sock))
 		return IWT_TX_IDLE;
 	iwt_tx_fill(st);
-	iwt_count_add(st->dev, IWT_C_TX_FPDU, tx->fpdus);
-	iwt_count_add(st->dev, IWT_C_TX_ALIGNED, tx->segs);
+	iwt_stream_count_add(st, IWT_C_TX_FPDU, tx->fpdus);
+	iwt_stream_count_add(st, IWT_C_TX_ALIGNED, tx->segs);
 	if (tx->fpdus)
-		iwt_count(st->dev, IWT_C_TX_BATCH);
+		iwt_stream_count(st, IWT_C_TX_BATCH);
 	if (!send_framed(st))
 		return tx->err ? IWT_TX_FAILED : blocked(st);
 	iwt_stream_retire(st);

@@ -6,6 +6,7 @@
 #include <linux/errno.h>
 #include <rdma/ib_verbs.h>
 
+#include "trace.h"
 #include "tx.h"
 
 /*
@@ -17,6 +18,20 @@ static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
 {
 	if (ret < 0 && ret != -EAGAIN && ret != -EPIPE)
 		tx->lost = true;
+}
+
+/* Count the octets of a batch that TCP has taken. Return: false when some are left. */
+static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
+	__must_hold(&st->lock)
+{
+	trace_iwt_tx_batch(st->ibqp->qp_num, st->tx.fpdus, wanted, taken);
+	iwt_stream_count_add(st, IWT_C_TX_BYTES, taken);
+	st->tx.octets += taken;
+	if (taken == wanted)
+		return true;
+	iwt_stream_count(st, IWT_C_TX_BLOCKED);
+	st->tx.blocked++;
+	return false;
 }
 
 /* tx_src.c */

@@ -249,6 +249,17 @@ static bool wqe_ready(const struct iwt_stream *st)
 	return true;
 }
 
+/* The work request is loaded; @fresh: it has just been taken from the ring. */
+static bool may_begin(struct iwt_stream *st, bool fresh)
+	__must_hold(&st->lock)
+{
+	if (wqe_ready(st))
+		return true;
+	if (fresh)
+		iwt_stream_count(st, IWT_C_TX_WAIT);
+	return false;
+}
+
 /* Take work off the send queue until a message is current. */
 static bool pick_wqe(struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -256,16 +267,17 @@ static bool pick_wqe(struct iwt_stream *st)
 	struct iwt_tx *tx = &st->tx;
 
 	while (tx->what == IWT_TX_NOTHING && !tx->err) {
+		bool fresh = !tx->loaded;
 		int got = 1;
 
-		if (!tx->loaded)
+		if (fresh)
 			got = iwt_sq_next(&st->sq, tx->wqe, &tx->idx);
 		if (got < 0)
 			return iwt_tx_fail(st, IWT_ERR_LOCAL);
 		if (!got)
 			return false;
 		tx->loaded = true;
-		if (!wqe_ready(st))
+		if (!may_begin(st, fresh))
 			return false;
 		if (!begin_wqe(st))
 			return false;
@@ -387,6 +399,23 @@ static bool imm_follows(const struct iwt_tx *tx)
 	       tx->wqe->h.opcode == IWT_WR_WRITE_WITH_IMM;
 }
 
+/* A message of a work request is framed. */
+static void count_message(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	switch (st->tx.msg.ddp.opcode) {
+	case IWT_OP_WRITE:
+		iwt_stream_count(st, IWT_C_TX_WRITE);
+		break;
+	case IWT_OP_READ_REQ:
+	case IWT_OP_ATOMIC_REQ:
+		iwt_stream_count(st, IWT_C_TX_READ);
+		break;
+	default:
+		iwt_stream_count(st, IWT_C_TX_SEND);
+	}
+}
+
 /**
  * iwt_tx_finish() - the last FPDU of the current message is framed
  * @st: stream; its lock is held
@@ -397,6 +426,8 @@ void iwt_tx_finish(struct iwt_stream *st)
 
 	lockdep_assert_held(&st->lock);
 	iwt_tx_let_go(tx);
+	if (tx->what == IWT_TX_WQE)
+		count_message(st);
 	if (imm_follows(tx)) {
 		begin_imm(st);
 		return;

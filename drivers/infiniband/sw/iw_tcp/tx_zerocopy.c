@@ -18,8 +18,6 @@
 #include "proto/fpdu.h"
 #include "sock.h"
 #include "txbuf.h"
-#include "stats.h"
-#include "trace.h"
 #include "zerocopy.h"
 
 /* With IWT_ZEROCOPY_AUTO: payload of an FPDU, and of a message, at least. */
@@ -215,7 +213,7 @@ bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 		iwt_tx_zc_drop(tx);
 		return tx->err;
 	}
-	iwt_count_add(st->dev, IWT_C_TX_ZEROCOPY, tx->zcb->by_ref);
+	iwt_stream_count_add(st, IWT_C_TX_ZEROCOPY, tx->zcb->by_ref);
 	if (!tx->err && tx->msg.done)
 		iwt_tx_finish(st);
 	return true;
@@ -236,16 +234,10 @@ bool iwt_tx_zc_send(struct iwt_stream *st)
 	sent = iwt_sock_send_zerocopy(st->sock, b->piece, b->n, b->bytes, b->sent,
 				      &b->ubuf);
 	iwt_tx_sent(&st->tx, sent);
-	trace_iwt_tx_batch(st->ibqp->qp_num, st->tx.fpdus, b->bytes - b->sent,
-			   max(sent, 0));
-	if (sent > 0) {
-		b->sent += sent;
-		iwt_count_add(st->dev, IWT_C_TX_BYTES, sent);
-	}
-	if (b->sent < b->bytes) {
-		iwt_count(st->dev, IWT_C_TX_BLOCKED);
+	sent = max(sent, 0);
+	b->sent += sent;
+	if (!iwt_tx_taken(st, b->bytes - b->sent + sent, sent))
 		return false;
-	}
 	iwt_tx_zc_drop(&st->tx);
 	return true;
 }

@@ -55,7 +55,7 @@ static unsigned long count_pages(const struct txbufs *c)
 	return pages;
 }
 
-static unsigned long count_bufs(struct shrinker *s, struct shrink_control *sc)
+static unsigned long count_all(void)
 {
 	unsigned long pages = 0;
 	int cpu;
@@ -63,7 +63,24 @@ static unsigned long count_bufs(struct shrinker *s, struct shrink_control *sc)
 	for_each_possible_cpu(cpu)
 		pages += count_pages(per_cpu_ptr(&large_bufs, cpu)) +
 			 count_pages(per_cpu_ptr(&small_bufs, cpu));
-	return pages ?: SHRINK_EMPTY;
+	return pages;
+}
+
+static unsigned long count_bufs(struct shrinker *s, struct shrink_control *sc)
+{
+	return count_all() ?: SHRINK_EMPTY;
+}
+
+/**
+ * iwt_txbuf_bytes() - memory of all buffers, without what only TCP refers to
+ *
+ * Any context.
+ *
+ * Return: octets.
+ */
+u64 iwt_txbuf_bytes(void)
+{
+	return (u64)count_all() << PAGE_SHIFT;
 }
 
 /* Return: pages that were freed. The page of a buffer that TCP still refers to stays. */

@@ -38,6 +38,7 @@ int iwt_txbuf_init(void);
 void iwt_txbuf_exit(void);
 struct iwt_txbuf *iwt_txbuf_get(u32 min, bool small);
 void iwt_txbuf_put(struct iwt_txbuf *b);
+u64 iwt_txbuf_bytes(void);
 
 static inline u32 iwt_txbuf_room(const struct iwt_txbuf *b)
 {

@@ -8,6 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "cm.h"
+#include "counter.h"
 #include "cq.h"
 #include "dev.h"
 #include "mmap.h"
@@ -180,6 +181,7 @@ int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	xa_erase(&qp->stream.dev->qps, ibqp->qp_num);
 	iwt_cm_qp_abandon(qp);
 	iwt_qp_end(qp);
+	iwt_counter_leave(qp);
 	iwt_doorbell_end(qp);
 	iwt_qp_drain(qp);
 	free_memory(qp);

@@ -24,6 +24,18 @@
 #define compat_reg_user_mr_dmabuf	iwt_reg_user_mr_dmabuf
 #endif
 
+#ifndef compat_counter_bind_qp
+#define compat_counter_bind_qp		iwt_counter_bind_qp
+#define compat_counter_unbind_qp	iwt_counter_unbind_qp
+#endif
+
+/* The core allocates the driver's structure, and has it initialised in any case. */
+#ifndef COMPAT_COUNTER_OBJ
+#define COMPAT_COUNTER_OBJ		\
+	.counter_init = iwt_counter_init,	\
+	INIT_RDMA_OBJ_SIZE(rdma_counter, iwt_qp_counter, counter),
+#endif
+
 /*
  * May the second half of the GID hold the EUI-64? Not where the RDMA connection
  * manager finds the device by comparing the GID to the link layer address.

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What "rdma" shows, as values for tests. Needs net.sh.
+
+# of_object KIND LINK NAME MATCH...: the value NAME of the only object of "rdma -dd resource show KIND"
+# that has all of MATCH (NAME=VALUE); says what there is if there is not exactly one
+of_object() {
+	local kind=$1 link=$2
+	shift 2
+	[ "$kind" = qp ] && link="link $link" || link="dev $link"
+	# shellcheck disable=SC2086
+	rdma -dd -j resource show "$kind" $link | python3 -c '
+import json, sys
+name, match = sys.argv[1], [m.split("=", 1) for m in sys.argv[2:]]
+text = sys.stdin.read()
+all = json.loads(text) if text.strip() else []
+got = [o for o in all if not [k for k, v in match if str(o.get(k)) != v]]
+if len(got) != 1:
+    sys.exit("%d of %s in %s" % (len(got), match, all))
+print(got[0].get(name, ""))' "$@"
+}
+
+# qp_of LINK PID: the number of the queue pair of a process
+qp_of() { of_object qp "$1" lqpn pid="$2"; }
+
+# connected_qp LINK PID: it has a connection
+connected_qp() { [ "$(of_object qp "$1" state pid="$2" 2>/dev/null)" = RTS ]; }
+
+# counter_of LINK NAME MATCH...: the value NAME of the only counter of queue pairs with all of MATCH
+counter_of() {
+	local link=$1
+	shift
+	rdma -j statistic qp show link "$link/1" | python3 -c '
+import json, sys
+name, match = sys.argv[1], [m.split("=", 1) for m in sys.argv[2:]]
+text = sys.stdin.read()
+all = json.loads(text) if text.strip() else []
+got = [c for c in all if not [k for k, v in match if str(c.get(k)) != v]]
+if len(got) != 1:
+    sys.exit("%d of %s in %s" % (len(got), match, all))
+def find(o):
+    if isinstance(o, dict):
+        if name in o:
+            return o[name]
+        o = list(o.values())
+    for one in o if isinstance(o, list) else []:
+        found = find(one)
+        if found is not None:
+            return found
+    return None
+print(find(got[0]))' "$@"
+}
+
+# counters_of LINK: how many counters of queue pairs there are
+counters_of() { rdma -j statistic qp show link "$1/1" | python3 -c '
+import json, sys
+text = sys.stdin.read()
+print(len([c for c in json.loads(text) if c.get("cntn")]) if text.strip() else 0)'; }

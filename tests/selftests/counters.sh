@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Counters of queue pairs: what a bound counter counts, that nothing is counted twice or lost, auto
+# mode, gauges, and what others try to do with them.
+. "$(dirname "$0")/../lib/begin.sh"
+
+PINGS=200
+# is VALUE COMMAND...: COMMAND prints VALUE
+is() {
+	local got
+	got=$("${@:2}")
+	[ "$got" = "$1" ] || { echo "$got instead of $1"; return 1; }
+}
+# ends_agree: what one end has sent, the other one has received
+ends_agree() {
+	local name
+	for name in send write read bytes fpdu; do
+		is "$(counter "$DEV_A" "tx_$name")" counter "$DEV_B" "rx_$name" &&
+			is "$(counter "$DEV_B" "tx_$name")" counter "$DEV_A" "rx_$name" || { echo "$name"; return 1; }
+	done
+}
+# connect PINGS: a connection of rping that goes on so long; SERVER, CLIENT, QPN of the client
+connect() {
+	wait_free "$NS_B" 7174
+	start in_b rping -s -a $IP_B -C "$1" -V -S 3000
+	SERVER=$PID
+	wait_listen "$NS_B" 7174
+	start in_a rping -c -a $IP_B -C "$1" -V -S 3000
+	CLIENT=$PID
+	busywait "$IWT_TIME" connected_qp "$DEV_A" "$CLIENT" && QPN=$(qp_of "$DEV_A" "$CLIENT")
+}
+# disconnect: the client is killed, the server ends by itself
+disconnect() {
+	stop "$CLIENT"
+	ended "$SERVER" >/dev/null
+	busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
+}
+bind_qp() { rdma statistic qp bind link "$DEV_A/1" lqpn "$@"; }
+unbind_qp() { rdma statistic qp unbind link "$DEV_A/1" cntn "$@"; }
+# auto type on | pid on | off: rdma's status says nothing of what the kernel says
+auto() {
+	rdma statistic qp set link "$DEV_A/1" auto "$@"
+	rdma statistic qp mode link "$DEV_A/1" | tee "$TMP/mode" | grep -q "auto $1" || { cat "$TMP/mode"; return 1; }
+}
+grows() { local n; n=$("$@") && busywait 20 more_than "$n" "$@"; }
+more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
+
+begin rping rdma python3 setpriv
+only_iw_tcp "counters of iw_tcp"
+two_links
+check "no counters of queue pairs" is 0 counters_of "$DEV_A"
+
+pair "pings" 7174 "rping -s -a $IP_B -C $PINGS -V -S 3000" "rping -c -a $IP_B -C $PINGS -V -S 3000"
+busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
+for name in write read; do
+	check "the server's ${name}s" is $PINGS counter "$DEV_B" tx_$name
+	check "are those that the client has received" is $PINGS counter "$DEV_A" rx_$name
+done
+check "two Sends for each ping from the server" is $((2 * PINGS)) counter "$DEV_B" tx_send
+check "and from the client" is $((2 * PINGS)) counter "$DEV_A" tx_send
+check "both ends agree" ends_agree
+
+# a counter that is bound
+check "a connection that lasts" connect 1000000
+check "a counter is made and bound" bind_qp "$QPN"
+CNTN=$(counter_of "$DEV_A" cntn)
+check "it counts" grows counter_of "$DEV_A" tx_send cntn="$CNTN"
+for name in rx_write rx_read rx_bytes tx_bytes rx_fpdu tx_fpdu rx_segs tx_batch; do
+	check "it counts $name" grows counter_of "$DEV_A" $name cntn="$CNTN"
+done
+check "and so does the link, with it" grows counter "$DEV_A" tx_send
+refuse "nobody has a queue pair that is not there" bind_qp 16777214
+refuse "an ordinary user binds nothing" setpriv --reuid 65534 --clear-groups rdma statistic qp bind link "$DEV_A/1" lqpn "$QPN"
+check "it is unbound" unbind_qp "$CNTN" lqpn "$QPN"
+check "and gone with its last queue pair" is 0 counters_of "$DEV_A"
+check "the link goes on counting" grows counter "$DEV_A" tx_send
+REFUSAL="Invalid argument|No such" refuse "it can't be unbound again" unbind_qp "$CNTN" lqpn "$QPN"
+for _ in 1 2 3 4 5 6 7 8 9 10; do bind_qp "$QPN" && unbind_qp "$(counter_of "$DEV_A" cntn)" lqpn "$QPN"; done
+check "a last time, for the end of the connection" bind_qp "$QPN"
+disconnect
+check "a counter ends with its queue pair" is 0 counters_of "$DEV_A"
+
+# auto mode, and nothing is lost when counters end
+check "auto mode" auto type on
+connect 300
+check "a queue pair that is made gets a counter" is 1 counters_of "$DEV_A"
+refuse "which is not to be unbound by hand" unbind_qp "$(counter_of "$DEV_A" cntn)" lqpn "$QPN"
+ended "$CLIENT" >/dev/null
+ended "$SERVER" >/dev/null
+busywait 20 no_qps "$DEV_A"
+check "it goes with the queue pair" is 0 counters_of "$DEV_A"
+check "auto mode ends" auto off
+if auto pid on >/dev/null 2>&1; then
+	connect 300
+	check "by process: it has one" is 1 counters_of "$DEV_A"
+	check "of the process" is "$CLIENT" counter_of "$DEV_A" pid
+	ended "$CLIENT" >/dev/null
+	ended "$SERVER" >/dev/null
+	busywait 20 no_qps "$DEV_A"
+	check "auto mode ends" auto off
+else
+	skip "by process" "this rdma has no such mode"
+fi
+
+# what has been counted by any counter is in the link's
+before=$(counter "$DEV_A" tx_send)
+check "auto mode once more" auto type on
+pair "pings with a counter" 7174 "rping -s -a $IP_B -C $PINGS -V -S 3000" "rping -c -a $IP_B -C $PINGS -V -S 3000"
+busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
+check "are in the link's counters, once" is $((before + 2 * PINGS)) counter "$DEV_A" tx_send
+auto off
+
+# bind and unbind under traffic, while others read. (One thread at a time binds and unbinds a queue
+# pair: the core does not bear two that unbind the same one.)
+connect 1000000
+binds() {
+	local end=$((SECONDS + $1)) n
+	while [ $SECONDS -lt "$end" ]; do
+		bind_qp "$QPN" || return 1
+		n=$(counter_of "$DEV_A" cntn) && unbind_qp "$n" lqpn "$QPN" || return 1
+	done
+}
+reads() {
+	local end=$((SECONDS + $1))
+	while [ $SECONDS -lt "$end" ]; do
+		rdma statistic show link "$DEV_A/1" && rdma statistic qp show link "$DEV_A/1" || return 1
+		cat /sys/class/infiniband/"$DEV_A"/ports/1/hw_counters/* /sys/class/infiniband/"$DEV_A"/hw_counters/*
+	done >/dev/null
+}
+reads 4 & racers=($!)
+reads 4 & racers+=($!)
+check "bound and unbound, while others read" binds 4
+check "what others read" wait "${racers[@]}"
+check "the traffic goes on" grows counter "$DEV_A" tx_send
+# the core does not forget a counter that could not be bound: no auto mode from here on
+refuse "a queue pair has one counter" sh -c "rdma statistic qp bind link $DEV_A/1 lqpn $QPN && rdma statistic qp bind link $DEV_A/1 lqpn $QPN"
+disconnect
+check "nothing is left" is 0 counters_of "$DEV_A"
+
+# gauges
+for name in conn mem_pinned mem_rings; do
+	check "$name is 0 without programs" is 0 counter "$DEV_A" $name
+done
+connect 1000000
+check "one connection" is 1 counter "$DEV_A" conn
+for name in mem_pinned mem_rings mem_txbuf; do
+	check "$name is more than 0" more_than 0 counter "$DEV_A" $name
+done
+disconnect
+for name in conn mem_pinned mem_rings; do
+	check "$name is 0 again" busywait 20 is 0 counter "$DEV_A" $name
+done
+ktap_finish
