@@ -220,17 +220,19 @@ def resource_details(t):
         conn.peer.message(fpdu.SEND)
         conn.peer.put_send(b"hello")
     equal([wc.status for wc in conn.poll(6)], [SUCCESS] * 6, "completions")
-    equal(details(t, "qp", lqpn=conn.qpn), {"drv_rdmap_state": 1, "drv_term_err": 0, "drv_sq_started": 3,
-                                            "drv_sq_completed": 3, "drv_rq_taken": 3}, "queue pair")
-    equal(details(t, "cq", pid=pid), {"drv_produced": 6, "drv_overrun": 0}, "completion queue")
-    equal(details(t, "mr", pid=pid, mrlen=65536), {"drv_kind": 0, "drv_valid": 1, "drv_rights": 7, "drv_extents":
-          details(t, "mr", pid=pid, mrlen=65536)["drv_extents"]}, "region")
+    got = details(t, "qp", lqpn=conn.qpn)
+    want = {"drv_rdmap_state": "RTS", "drv_term_err": 0, "drv_sq_started": 3, "drv_sq_completed": 3, "drv_rq_taken": 3}
+    equal({name: got[name] for name in want}, want, "queue pair")
+    got = details(t, "cq", pid=pid)
+    equal((got["drv_produced"], got["drv_overrun"]), (6, 0), "completion queue")
+    got = details(t, "mr", pid=pid, mrlen=65536)
+    equal([got["drv_" + name] for name in ("kind", "valid", "rights", "length")], ["user", 1, 7, 65536], "region")
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr - 1, b"bad"))
     conn.peer.expect_term(1, 1, 1, hdr="any")
     conn.peer.fin()
     over(conn)
     got = details(t, "qp", lqpn=conn.qpn)
-    equal((got["drv_rdmap_state"], got["drv_term_err"] & 0xFFFF), (6, 0x1101), "queue pair after a Terminate")
+    equal((got["drv_rdmap_state"], got["drv_term_err"] & 0xFFFF), ("ERROR", 0x1101), "queue pair after a Terminate")
     equal(details(t, "cq", pid=pid)["drv_produced"], 11, "completions with what was flushed")
 
 

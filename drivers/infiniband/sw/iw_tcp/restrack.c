@@ -1,22 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What `rdma -dd resource show` says beyond the core's own attributes. */
+/*
+ * What `rdma -dd resource show` says beyond the core's own attributes.
+ *
+ * Everybody may ask for it. So there is nothing of it that helps to attack: no address in the
+ * kernel or in a process, no key, no octet of data. Addresses of a connection are for those who
+ * are in its network namespace, and for administrators of the machine.
+ *
+ * There is no raw dump (fill_res_qp_entry_raw): it is made for what adapters keep in formats of
+ * their own.
+ */
 #include "restrack.h"
 
+#include <linux/capability.h>
+#include <linux/inet.h>
 #include <linux/netlink.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
 #include "cq.h"
+#include "dev.h"
 #include "mr.h"
 #include "qp.h"
 
+/* A name and its value. Names have 15 characters at most. */
+enum pair_kind { PAIR_U32, PAIR_HEX, PAIR_U64, PAIR_WORD };
+
 struct pair {
 	const char *name;
-	u32 value;
-	bool hex;
+	enum pair_kind kind;
+	union {
+		u64 value;
+		const char *word;
+	};
 };
 
-/* All pairs in one nest, or -EMSGSIZE and nothing. */
+static int put_pair(struct sk_buff *msg, const struct pair *p)
+{
+	switch (p->kind) {
+	case PAIR_U32:
+		return rdma_nl_put_driver_u32(msg, p->name, p->value);
+	case PAIR_HEX:
+		return rdma_nl_put_driver_u32_hex(msg, p->name, p->value);
+	case PAIR_U64:
+		return rdma_nl_put_driver_u64(msg, p->name, p->value);
+	case PAIR_WORD:
+		return rdma_nl_put_driver_string(msg, p->name, p->word);
+	}
+	return -EMSGSIZE;
+}
+
+/* All pairs that have a name in one nest, or -EMSGSIZE and nothing. */
 static int put_pairs(struct sk_buff *msg, const struct pair *p, int n)
 {
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
@@ -24,14 +59,8 @@ static int put_pairs(struct sk_buff *msg, const struct pair *p, int n)
 
 	if (!nest)
 		return -EMSGSIZE;
-	for (i = 0; i < n && !ret; i++) {
-		if (p[i].hex)
-			ret = rdma_nl_put_driver_u32_hex(msg, p[i].name,
-							 p[i].value);
-		else
-			ret = rdma_nl_put_driver_u32(msg, p[i].name,
-						     p[i].value);
-	}
+	for (i = 0; i < n && p[i].name && !ret; i++)
+		ret = put_pair(msg, &p[i]);
 	if (ret) {
 		nla_nest_cancel(msg, nest);
 		return -EMSGSIZE;
@@ -40,32 +69,135 @@ static int put_pairs(struct sk_buff *msg, const struct pair *p, int n)
 	return 0;
 }
 
+#define U32(_name, _value)	{ .name = _name, .value = _value }
+#define HEX(_name, _value)	{ .name = _name, .kind = PAIR_HEX, .value = _value }
+#define U64(_name, _value)	{ .name = _name, .kind = PAIR_U64, .value = _value }
+#define WORD(_name, _word)	{ .name = _name, .kind = PAIR_WORD, .word = _word }
+
+static const char *on_off(bool on)
+{
+	return on ? "on" : "off";
+}
+
+/* "192.0.2.1:20049" or "[2001:db8::1]:20049" */
+#define NAME_LEN	(INET6_ADDRSTRLEN + 8)
+
+/* A queue pair at one moment. */
+struct qp_now {
+	enum iwt_qp_state state;
+	u32 term_err;
+	u32 sq_started, sq_completed, rq_taken;
+	bool connected, crc, tx_markers, rx_markers, large, zerocopy;
+	u32 mpa_rev, emss, mulpdu;
+	u32 ird, ird_used, ord, ord_used;
+	u64 tx_octets, rx_octets, blocked;
+	char local[NAME_LEN], remote[NAME_LEN];
+};
+
+static void name_of(char *buf, const struct sockaddr_storage *a)
+{
+	snprintf(buf, NAME_LEN, "%pISpc", a);
+}
+
+/* Of a connection: the state of the socket may change, but the socket does not go away. */
+static void look_at_socket(const struct iwt_stream *st, struct qp_now *now)
+	__must_hold(&st->lock)
+{
+	struct sockaddr_storage local, remote;
+
+	if (!st->sock)
+		return;
+	now->connected = true;
+	now->emss = iwt_sock_mss(st->sock);
+	now->mulpdu = st->tx.large ? IWT_MULPDU_MAX :
+				     iwt_mulpdu(now->emss, st->tx.markers);
+	iwt_sock_names_now(st->sock, &local, &remote);
+	name_of(now->local, &local);
+	name_of(now->remote, &remote);
+}
+
+static void look_at_qp(struct iwt_qp *qp, struct qp_now *now)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	memset(now, 0, sizeof(*now));
+	spin_lock_bh(&st->lock);
+	now->state = qp->state;
+	now->term_err = qp->term_err;
+	now->sq_started = st->sq.cons;
+	now->sq_completed = st->sq.retire;
+	now->rq_taken = st->rq.cons;
+	now->crc = st->tx.crc;
+	now->tx_markers = st->tx.markers;
+	now->rx_markers = st->rx.rules.markers;
+	now->large = st->tx.large;
+	now->zerocopy = st->tx.zerocopy != IWT_ZEROCOPY_OFF;
+	now->mpa_rev = st->tx.mpa_rev;
+	now->ird = st->readq.in_max;
+	now->ird_used = st->readq.in_n;
+	now->ord = st->readq.out_max;
+	now->ord_used = st->readq.out_n;
+	now->tx_octets = st->tx.octets;
+	now->rx_octets = st->rx.octets;
+	now->blocked = st->tx.blocked;
+	look_at_socket(st, now);
+	spin_unlock_bh(&st->lock);
+}
+
+/* May the caller know who talks to whom? */
+static bool may_see_names(const struct iwt_dev *dev)
+{
+	return iwt_dev_in(dev, current->nsproxy->net_ns) ||
+	       ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
+}
+
+static int put_qp(struct sk_buff *msg, const struct qp_now *now, bool names)
+{
+	const struct pair p[] = {
+		WORD("rdmap_state", iwt_qp_state_name(now->state)),
+		HEX("term_err", now->term_err),
+		U32("sq_started", now->sq_started),
+		U32("sq_completed", now->sq_completed),
+		U32("rq_taken", now->rq_taken),
+		U64("tx_octets", now->tx_octets),
+		U64("rx_octets", now->rx_octets),
+		U64("tx_blocked", now->blocked),
+		U32(now->connected ? "mpa_revision" : NULL, now->mpa_rev),
+		WORD("crc", on_off(now->crc)),
+		WORD("tx_markers", on_off(now->tx_markers)),
+		WORD("rx_markers", on_off(now->rx_markers)),
+		WORD("large_fpdus", on_off(now->large)),
+		WORD("zerocopy", on_off(now->zerocopy)),
+		U32("emss", now->emss),
+		U32("mulpdu", now->mulpdu),
+		U32("ird", now->ird),
+		U32("ird_used", now->ird_used),
+		U32("ord", now->ord),
+		U32("ord_used", now->ord_used),
+		WORD(names ? "local" : NULL, now->local),
+		WORD("remote", now->remote),
+	};
+
+	return put_pairs(msg, p, ARRAY_SIZE(p));
+}
+
 /**
  * iwt_fill_res_qp() - ib_device operation fill_res_qp_entry
  * @msg: netlink message
  * @ibqp: queue pair
+ *
+ * What belongs to a connection is not there without one. What was sent and received is that of
+ * the last connection. May sleep.
  *
  * Return: 0 or -EMSGSIZE.
  */
 int iwt_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
-	struct pair p[] = {
-		{ .name = "rdmap_state" },
-		{ .name = "term_err", .hex = true },
-		{ .name = "sq_started" },
-		{ .name = "sq_completed" },
-		{ .name = "rq_taken" },
-	};
+	struct qp_now now;
 
-	spin_lock_bh(&qp->stream.lock);
-	p[0].value = qp->state;
-	p[1].value = qp->term_err;
-	p[2].value = qp->stream.sq.cons;
-	p[3].value = qp->stream.sq.retire;
-	p[4].value = qp->stream.rq.cons;
-	spin_unlock_bh(&qp->stream.lock);
-	return put_pairs(msg, p, ARRAY_SIZE(p));
+	look_at_qp(qp, &now);
+	return put_qp(msg, &now, may_see_names(qp->stream.dev));
 }
 
 /**
@@ -79,16 +211,29 @@ int iwt_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct iwt_cq *cq = to_iwt_cq(ibcq);
 	struct pair p[] = {
-		{ .name = "produced" },
-		{ .name = "overrun" },
+		U32("entries", cq->ring.mask + 1),
+		U32("produced", 0),
+		U32("overrun", 0),
+		U32("mod_count", 0),
+		U32("mod_period", 0),
+		U32("armed", iwt_cq_armed(cq)),
 	};
 
 	spin_lock_irq(&cq->lock);
-	p[0].value = cq->prod;
-	p[1].value = !!(cq->flags & IWT_RING_OVERRUN);
+	p[1].value = cq->prod;
+	p[2].value = !!(cq->flags & IWT_RING_OVERRUN);
+	p[3].value = cq->mod_count;
+	p[4].value = cq->mod_period;
 	spin_unlock_irq(&cq->lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }
+
+static const char * const mr_kinds[] = {
+	[IWT_MR_USER]	= "user",
+	[IWT_MR_FAST]	= "fast",
+	[IWT_MR_DMA]	= "all",
+	[IWT_MR_DMABUF]	= "dmabuf",
+};
 
 /**
  * iwt_fill_res_mr() - ib_device operation fill_res_mr_entry
@@ -101,18 +246,20 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct iwt_mr *mr = to_iwt_mr(ibmr);
 	struct pair p[] = {
-		{ .name = "kind", .value = mr->kind },
-		{ .name = "valid" },
-		{ .name = "rights", .hex = true },
-		{ .name = "extents" },
-		{ .name = "access", .hex = true },
+		WORD("kind", mr_kinds[mr->kind]),
+		U32("valid", 0),
+		HEX("rights", 0),
+		U64("length", 0),
+		U32("extents", 0),
+		HEX("access", 0),
 	};
 
 	read_lock_bh(&mr->lock);
 	p[1].value = mr->region.valid;
 	p[2].value = mr->region.rights;
-	p[3].value = mr->map.n;
-	p[4].value = mr->access;
+	p[3].value = mr->region.len;
+	p[4].value = mr->map.n;
+	p[5].value = mr->access;
 	read_unlock_bh(&mr->lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }

@@ -140,6 +140,8 @@ void iwt_sock_follow_route(struct iwt_sock *s);
 /* sock_state.c: iwt_sock_names() may sleep, the others are for any context */
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);
 int iwt_sock_error(const struct iwt_sock *s);
+void iwt_sock_names_now(const struct iwt_sock *s, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote);
 u32 iwt_sock_acked(const struct iwt_sock *s);
 u32 iwt_sock_mss(const struct iwt_sock *s);
 bool iwt_sock_in_backlog(const struct iwt_sock *s);

@@ -143,6 +143,23 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 }
 
 /**
+ * iwt_sock_names_now() - addresses of both ends, to be shown
+ * @s: socket that was connected
+ * @local: takes the local address
+ * @remote: takes the peer's address
+ *
+ * Any context. A process that disconnects its socket at this moment may change what is shown.
+ */
+void iwt_sock_names_now(const struct iwt_sock *s, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote)
+{
+	memset(local, 0, sizeof(*local));
+	memset(remote, 0, sizeof(*remote));
+	iwt_sock_local(s->sk, local);
+	put_remote(s->sk, remote);
+}
+
+/**
  * iwt_sock_in_backlog() - does a process own the socket?
  * @s: socket, lock held
  *
@@ -157,13 +174,13 @@ bool iwt_sock_in_backlog(const struct iwt_sock *s)
 
 /**
  * iwt_sock_mss() - octets of a full segment: the EMSS of RFC 5044
- * @s: socket, lock held
+ * @s: socket, lock held; or in any context, for a value that may be old
  *
  * Return: octets.
  */
 u32 iwt_sock_mss(const struct iwt_sock *s)
 {
-	return tcp_sk(s->sk)->mss_cache;
+	return READ_ONCE(tcp_sk(s->sk)->mss_cache);
 }
 
 /**

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What "rdma -dd resource show" and ss say of a connection: addresses, what was agreed, what has been
+# sent and received; who may see it; and what nobody sees.
+. "$(dirname "$0")/../lib/begin.sh"
+
+# is VALUE COMMAND...: COMMAND prints VALUE
+is() {
+	local got
+	got=$("${@:2}")
+	[ "$got" = "$1" ] || { echo "$got instead of $1"; return 1; }
+}
+a() { of_object qp "$DEV_A" "drv_$1" pid="$CLIENT"; }
+b() { of_object qp "$DEV_B" "drv_$1" lqpn="$QPN_B"; }
+more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
+
+# connect IP PINGS: a connection of rping; SERVER, CLIENT, QPN_A, QPN_B
+connect() {
+	wait_free "$NS_B" 7174
+	start in_b rping -s -a "$1" -C "$2" -V -S 3000
+	SERVER=$PID
+	wait_listen "$NS_B" 7174
+	start in_a rping -c -a "$1" -C "$2" -V -S 3000
+	CLIENT=$PID
+	busywait "$IWT_TIME" connected_qp "$DEV_A" "$CLIENT" && busywait "$IWT_TIME" connected_qp "$DEV_B" "$SERVER" &&
+		QPN_A=$(qp_of "$DEV_A" "$CLIENT") && QPN_B=$(qp_of "$DEV_B" "$SERVER")
+}
+disconnect() {
+	stop "$CLIENT"
+	ended "$SERVER" >/dev/null
+	busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
+}
+# marked NS: ss shows the addresses of established connections with the mark, in namespace NS
+marked() { in_net "$1" ss -Htine state established "( sport = :7174 or dport = :7174 )" | tr '\n' ' '; }
+# addresses LOCAL REMOTE: as ss shows them
+ss_shows() { marked "$1" | grep -qF "$2" && marked "$1" | grep -qF "$3" && marked "$1" | grep -q tcp-ulp-iw_tcp; }
+set_ulp() {
+	in_a python3 - <<-'P'
+	import socket, sys
+	one = socket.create_server(("127.0.0.1", 0))
+	two = socket.create_connection(one.getsockname())
+	try:
+	    two.setsockopt(socket.IPPROTO_TCP, 31, b"iw_tcp")
+	except OSError as e:
+	    sys.exit(str(e))
+	P
+}
+
+begin rping rdma python3 ss setpriv
+only_iw_tcp "details of iw_tcp"
+two_links 1500
+for ip in $IP_B $IP6_B; do
+	case $ip in *:*) LOCAL="[$IP6_A]" REMOTE="[$IP6_B]:7174" ;; *) LOCAL=$IP_A REMOTE=$IP_B:7174 ;; esac
+	check "$ip: a connection" connect $ip 1000000
+	check "the peer's address" is "$REMOTE" a remote
+	check "is the peer's own" is "$REMOTE" b local
+	NAME=$(a local)
+	check "the own one: $NAME" [ "${NAME%:*}" = "$LOCAL" ]
+	check "is what the peer sees" is "$NAME" b remote
+	check "ss shows both, with the mark" ss_shows "$NS_A" "$NAME" "$REMOTE"
+	check "and at the other end" ss_shows "$NS_B" "$NAME" "$REMOTE"
+	check "connected" is RTS a rdmap_state
+	check "revision 2" is 2 a mpa_revision
+	check "with CRC" is on a crc
+	for name in tx_markers rx_markers large_fpdus zerocopy; do check "no $name" is off a $name; done
+	# MTU 1500; 20 or 40 octets of IP, 20 of TCP, 12 of timestamps; an FPDU has 6 besides its ULPDU
+	case $ip in *:*) emss=1428 ;; *) emss=1448 ;; esac
+	check "EMSS $emss" is $emss a emss
+	check "MULPDU $((emss - 6))" is $((emss - 6)) a mulpdu
+	check "one's IRD" is "$(a ird)" b ord
+	check "is the other one's ORD" is "$(a ord)" b ird
+	check "octets are sent" more_than 0 a tx_octets
+	before=$(a rx_octets)
+	check "and received" busywait 20 more_than "$before" a rx_octets
+	disconnect
+done
+
+check "an ordinary socket has no such mark" sh -c "! ip netns exec $NS_A ss -Htie | grep -q tcp-ulp-iw_tcp"
+refuse "no process can give it one" set_ulp
+
+if want_configfs; then
+	settings_begin
+	set_link $DEV_A markers on
+	set_links crc off
+	set_link $DEV_B mpa_revision 1
+	connect $IP_B 1000000
+	check "without CRC" is off a crc
+	check "revision 1" is 1 a mpa_revision
+	check "markers to this end" is on a rx_markers
+	check "which the other one sends" is on b tx_markers
+	check "and not the other way" is off a tx_markers
+	check "they take room" is $((1448 - 6 - 12)) b mulpdu
+	disconnect
+	settings_end
+else
+	skip "settings" "no configfs here"
+fi
+
+# who sees it
+connect $IP_B 1000000
+ip netns add "iwt-$TAG-c" && MADE_NS+=("iwt-$TAG-c")
+seen() { in_net "$1" "${@:2}" rdma -dd -j resource show qp link "$DEV_A" | grep -c "$IP_B:7174"; }
+nobody=(setpriv --reuid 65534 --clear-groups)
+check "in the link's namespace everybody sees the addresses" is 1 seen "$NS_A" "${nobody[@]}"
+check "elsewhere an administrator" is 1 seen "iwt-$TAG-c"
+check "and nobody else" is 0 seen "iwt-$TAG-c" "${nobody[@]}"
+everything() {
+	local kind
+	for kind in qp cq mr pd ctx cm_id; do "$@" rdma -dd -j resource show $kind; done
+}
+# kernel addresses begin with ffff on x86-64, and with as many digits on others
+check "no address of kernel memory" sh -c "! grep -E 'ffff[0-9a-f]{12}|1844[0-9]{16}'" < <(everything)
+refuse "no raw dump" rdma -r resource show qp link "$DEV_A"
+disconnect
+
+# asked for, while connections come and go
+asks() { local end=$((SECONDS + $1)); while [ $SECONDS -lt "$end" ]; do everything >/dev/null; in_net "$NS_A" ss -tinpe >/dev/null; done; }
+asks 4 & asker=$!
+for _ in 1 2 3 4; do
+	pair "pings, while it is asked for" 7174 "rping -s -a $IP_B -C 20 -V" "rping -c -a $IP_B -C 20 -V -v"
+done
+wait $asker
+ktap_finish
