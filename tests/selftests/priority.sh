@@ -24,12 +24,12 @@ own_batches() {
 	awk '
 		/: workqueue_execute_start: / { work[$1]++ }
 		/: workqueue_execute_end: / { work[$1]-- }
-		/: iwt_tx_batch: / && substr($8, 7) > 60000 {
+		/: iwt_tx_batch: / && substr($9, 7) > 60000 {
 			all++
 			own = $1 ~ /^iwt_bench-/ && !work[$1] && $3 !~ /^..[sSH]/
-			row[$6] = own ? row[$6] + 1 : 0
-			if (row[$6] > most)
-				most = row[$6]
+			row[$7] = own ? row[$7] + 1 : 0
+			if (row[$7] > most)
+				most = row[$7]
 		}
 		END { print most + 0, all + 0 }' $TRACE/trace
 }

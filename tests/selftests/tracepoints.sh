@@ -8,16 +8,17 @@ LOC_LEN_ERR=1 LOC_PROT_ERR=4 WR_FLUSH_ERR=5
 
 # refusals: runs those of iwt_ktest on this side, each of which flushes some requests
 refusals() { ktest local && ! grep '^not ok' $KTEST/results; }
-tells() { grep -q "iwt_wqe_error: .* status=$1\$" "$TRACE/trace"; }
+tells() { grep -q "iwt_wr_error: .* status=$1\$" "$TRACE/trace"; }
 
 begin rdma
 only_iw_tcp "tracepoints of iw_tcp"
 ktest_need
-trace_events iw_tcp/iwt_wqe_error
+trace_events iw_tcp/iwt_wr_error
 two_links
-check "requests that fail, and others behind them" traced iw_tcp/iwt_wqe_error -- refusals
+check "requests that fail, and others behind them" traced iw_tcp/iwt_wr_error -- refusals
 grep -o 'status=[0-9]*' $TRACE/trace | sort | uniq -c | diag
 check "a send that may not be is told" tells $LOC_PROT_ERR
+check "a receive is no operation of the send queue" grep -q 'iwt_wr_error: .* opcode=RECV ' $TRACE/trace
 check "a receive that is too small is told" tells $LOC_LEN_ERR
 refuse "what is flushed is told" tells $WR_FLUSH_ERR
 check "the test module unloads" ktest_unload

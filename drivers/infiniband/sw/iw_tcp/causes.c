@@ -136,7 +136,7 @@ void iwt_cause_term(struct iwt_dev *dev, bool tx, u32 err)
  * iwt_cause_wr() - a work request completes with an error
  * @qp: queue pair
  * @wr_id: the consumer's name for it
- * @opcode: enum iwt_wr_opcode, or %IWT_WC_RECV
+ * @opcode: enum iwt_wr_opcode, or %IWT_TRACE_RECV
  * @status: enum ib_wc_status
  *
  * Any context.
@@ -154,7 +154,7 @@ void iwt_cause_wr(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status)
 		return;
 	}
 	iwt_count(dev, IWT_C_WR_ERROR);
-	trace_iwt_wqe_error(qp->qp_num, wr_id, opcode, status);
+	trace_iwt_wr_error(qp, wr_id, opcode, status);
 }
 
 /**

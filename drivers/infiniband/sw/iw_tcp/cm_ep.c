@@ -194,7 +194,7 @@ void iwt_half_open_add(struct iwt_ep *ep)
 	spin_unlock_bh(&l->lock);
 
 	if (victim) {
-		trace_iwt_evicted(victim, l->limit);
+		trace_iwt_evicted(victim->nr, l->limit);
 		iwt_count(l->dev, IWT_C_CONN_EVICTED);
 		iwt_ep_raise(victim, IWT_EP_KILLED);
 		iwt_ep_put(victim);
@@ -325,7 +325,7 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	bool cut = false;
 
 	lockdep_assert_held(&ep->lock);
-	trace_iwt_cm(ep, ep->state, s.next, event, status);
+	trace_iwt_cm(ep->nr, ep->state, s.next, event, status);
 	count_step(ep, event, acts, status);
 	if (s.next != ep->state)
 		enter(ep, s.next);

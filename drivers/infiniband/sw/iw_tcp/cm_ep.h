@@ -147,6 +147,7 @@ struct iwt_listen {
  * @initiator: this end has connected
  * @finished: the last work has run
  * @id: number by which accept and reject find it; 0: none yet
+ * @nr: number that tracepoints name it by
  * @bits: what there is to look at (enum iwt_ep_bit)
  * @wq: runs @work and @timer
  * @work: looks
@@ -185,6 +186,7 @@ struct iwt_ep {
 	bool initiator __guarded_by(&lock);
 	bool finished __guarded_by(&lock);
 	u32 id;
+	u32 nr;
 	unsigned long bits;
 	struct workqueue_struct *wq;
 	struct work_struct work;

@@ -23,7 +23,7 @@ static void trace_frame(const struct iwt_ep *ep, bool tx, const u8 *frame)
 {
 	const struct iwt_mpa_hdr *h = (const void *)frame;
 
-	trace_iwt_mpa(ep, tx, h->rev, h->flags, be16_to_cpu(h->pd_len));
+	trace_iwt_mpa(ep->nr, tx, h->rev, h->flags, be16_to_cpu(h->pd_len));
 }
 
 /*

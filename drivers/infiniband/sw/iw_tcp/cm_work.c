@@ -158,6 +158,7 @@ static void do_work(struct work_struct *work)
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 	__context_unsafe(/* no other processor knows it yet */)
 {
+	static atomic_t made;
 	struct iwt_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 
 	if (!ep)
@@ -169,6 +170,7 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 	}
 	kref_init(&ep->ref);
 	mutex_init(&ep->lock);
+	ep->nr = atomic_inc_return(&made);
 	ep->state = state;
 	ep->wq = iwt_cm_wq;
 	INIT_WORK(&ep->work, do_work);

@@ -116,7 +116,7 @@ static void send_term(struct iwt_qp *qp, u32 err)
 	}
 	iwt_tx_terminate(&st->tx, err, bad->hdr, bad->hdr_len, bad->ulpdu_len);
 	iwt_qp_tell(qp, IWT_LLP_TERM_PENDING);
-	trace_iwt_term(qp->ibqp.qp_num, true, err);
+	trace_iwt_term(&qp->ibqp, true, err);
 	iwt_stream_count(st, IWT_C_TERM_TX);
 	iwt_cause_term(st->dev, true, err);
 }
@@ -216,8 +216,7 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	if (s.actions & IWT_QA_REFUSE)
 		return -EINVAL;
 	if (s.next != qp->state)
-		trace_iwt_qp_state(qp->ibqp.qp_num, qp->state, s.next, event,
-				   err);
+		trace_iwt_qp_state(&qp->ibqp, qp->state, s.next, event, err);
 	if (event == IWT_QE_LOST && iwt_stream_sends(&qp->stream))
 		iwt_stream_count(&qp->stream, IWT_C_CONN_LOST);
 	set_state(qp, s.next);

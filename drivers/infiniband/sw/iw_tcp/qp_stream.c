@@ -7,6 +7,7 @@
 #include "cq.h"
 #include "dev.h"
 #include "rx.h"
+#include "trace.h"
 #include "tx.h"
 #include "zerocopy.h"
 
@@ -72,6 +73,17 @@ static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
 	return err;
 }
 
+static void trace_connection(const struct iwt_qp *qp, const struct iwt_sock *s,
+			     const struct iwt_mpa_terms *terms, bool initiator)
+{
+	struct sockaddr_storage local, remote;
+
+	if (!trace_iwt_connect_enabled())
+		return;
+	iwt_sock_names_now(s, &local, &remote);
+	trace_iwt_connect(&qp->ibqp, initiator, terms, &local, &remote);
+}
+
 /**
  * iwt_qp_attach() - startup is done: the stream is in RDMA mode (RFC 5044 7.1)
  * @qp: idle queue pair
@@ -115,6 +127,7 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 	if (err)
 		return err;
 
+	trace_connection(qp, s, terms, initiator);
 	iwt_sock_set_patience(s, READ_ONCE(st->dev->conf.keepalive),
 			      READ_ONCE(st->dev->conf.patience));
 	iwt_sock_set_ops(s, &iwt_engine_ops, qp);
@@ -143,6 +156,7 @@ bool iwt_qp_detach(struct iwt_qp *qp)
 	spin_lock_bh(&st->lock);
 	iwt_qp_do_step(qp, IWT_QE_DETACH, IWT_OK);
 	cut = iwt_tx_stop(&st->tx) || iwt_zc_in_flight(st->sq.zc);
+	trace_iwt_disconnect(st->ibqp, st->tx.octets, st->rx.octets, cut);
 	WRITE_ONCE(st->sock, NULL);
 	qp->llp = NULL;
 	spin_unlock_bh(&st->lock);

@@ -7,6 +7,7 @@
 
 #include "causes.h"
 #include "cq.h"
+#include "trace.h"
 
 /**
  * iwt_rq_stride() - octets of a ring entry
@@ -143,8 +144,9 @@ void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
 	cqe->qp_num = qp->qp_num;
 	if (cqe->status != IB_WC_SUCCESS) {
 		cqe->flags |= IWT_WC_SOLICITED;
-		iwt_cause_wr(qp, cqe->wr_id, IWT_WC_RECV, cqe->status);
+		iwt_cause_wr(qp, cqe->wr_id, IWT_TRACE_RECV, cqe->status);
 	}
+	trace_iwt_wr_done(qp, cqe->wr_id, IWT_TRACE_RECV, cqe->status);
 	if (!iwt_cq_push(rq->cq, cqe, qp))
 		rq->lost = true;
 }

@@ -68,7 +68,7 @@ static void note_error(struct iwt_stream *st, const struct iwt_fpdu *f, u32 err)
 	rx->bad.hdr_len = f->hdr_len;
 	memcpy(rx->bad.hdr, f->hdr, sizeof(rx->bad.hdr));
 	rx->dead = true;
-	trace_iwt_rx_error(st->ibqp->qp_num, err, f->ulpdu_len, f->ddp.opcode);
+	trace_iwt_rx_error(st->ibqp, f, err);
 	count_error(st, err);
 }
 
@@ -102,6 +102,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 			break;
 		}
 		aligned += iwt_sock_begins_segment(st->sock, at, used);
+		trace_iwt_fpdu_rx(st->ibqp, &f.ddp, f.ulpdu_len, f.payload_len);
 		if (status == IWT_FPDU_OK)
 			err = take_fpdu(st, &f, *at);
 		if (err) {

@@ -21,6 +21,9 @@ static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 	if (got < 0)
 		return IWT_ERR_LOCAL;
 	rx->recv_open = got;
+	if (got)
+		trace_iwt_wr_start(st->ibqp, rx->recv->wr_id, IWT_TRACE_RECV,
+				   rx->recv->len);
 	memset(&rx->recv_pos, 0, sizeof(rx->recv_pos));
 	return IWT_OK;
 }
@@ -270,7 +273,7 @@ static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 	blame_request(st, &t);
 	st->rx.term_err = t.err;
 	st->rx.dead = true;
-	trace_iwt_term(st->ibqp->qp_num, false, t.err);
+	trace_iwt_term(st->ibqp, false, t.err);
 	iwt_stream_count(st, IWT_C_TERM_RX);
 	iwt_cause_term(st->dev, false, t.err);
 }

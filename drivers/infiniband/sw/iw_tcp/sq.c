@@ -9,6 +9,7 @@
 #include "causes.h"
 #include "cq.h"
 #include "proto/wire.h"
+#include "trace.h"
 #include "zerocopy.h"
 
 /* Octets of an atomic operation's body in a ring. */
@@ -438,6 +439,7 @@ static void complete_entry(struct iwt_sq *sq, const struct iwt_sq_entry *e,
 		.status = e->status,
 	};
 
+	trace_iwt_wr_done(qp, e->wr_id, e->opcode, e->status);
 	if (e->status == IB_WC_SUCCESS && !(e->flags & IWT_WR_SIGNALED))
 		return;
 	if (e->status != IB_WC_SUCCESS) {

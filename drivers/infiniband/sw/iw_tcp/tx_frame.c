@@ -159,8 +159,10 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 {
 	struct iwt_tx *tx = &st->tx;
 
-	if (tx->markers ? put_marked(st, p, to) : put_plain(st, p, to))
+	if (tx->markers ? put_marked(st, p, to) : put_plain(st, p, to)) {
+		iwt_tx_trace_fpdu(st, p);
 		return true;
+	}
 	/* not framed, so still to be sent (RFC 5040 4.8) */
 	tx->msg.left += p->payload;
 	return false;

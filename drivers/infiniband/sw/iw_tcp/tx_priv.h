@@ -24,7 +24,7 @@ static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
 static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
 	__must_hold(&st->lock)
 {
-	trace_iwt_tx_batch(st->ibqp->qp_num, st->tx.fpdus, wanted, taken);
+	trace_iwt_tx_batch(st->ibqp, st->tx.fpdus, wanted, taken);
 	iwt_stream_count_add(st, IWT_C_TX_BYTES, taken);
 	st->tx.octets += taken;
 	if (taken == wanted)
@@ -32,6 +32,19 @@ static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
 	iwt_stream_count(st, IWT_C_TX_BLOCKED);
 	st->tx.blocked++;
 	return false;
+}
+
+/* An FPDU is framed. */
+static inline void iwt_tx_trace_fpdu(const struct iwt_stream *st,
+				     const struct iwt_txplan *p)
+{
+	struct iwt_ddp ddp;
+
+	if (!trace_iwt_fpdu_tx_enabled())
+		return;
+	iwt_ddp_parse(p->head + IWT_FPDU_LEN_LEN, &ddp);
+	trace_iwt_fpdu_tx(st->ibqp, &ddp, p->head_len - IWT_FPDU_LEN_LEN + p->payload,
+			  p->payload);
 }
 
 /* tx_src.c */

@@ -253,6 +253,10 @@ static bool wqe_ready(const struct iwt_stream *st)
 static bool may_begin(struct iwt_stream *st, bool fresh)
 	__must_hold(&st->lock)
 {
+	const struct iwt_sq_entry *e = iwt_sq_entry(&st->sq, st->tx.idx);
+
+	if (fresh)
+		trace_iwt_wr_start(st->ibqp, e->wr_id, e->opcode, e->len);
 	if (wqe_ready(st))
 		return true;
 	if (fresh)

@@ -166,6 +166,7 @@ static bool put_fpdu(struct iwt_stream *st, u32 mulpdu)
 		tx->stream_pos += plan.size;
 		tx->fpdus++;
 		tx->segs++;
+		iwt_tx_trace_fpdu(st, &plan);
 		return true;
 	}
 	/* not framed, so still to be sent (RFC 5040 4.8) */

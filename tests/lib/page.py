@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""page.py PAGE names TABLE | PAGE recipe NAME: parts of a page that the page itself marks.
+
+names prints what is in the first column of the table behind the comment ".. names: TABLE", a name
+on each line. recipe prints the literal block behind the comment ".. recipe: NAME", and with the
+NAME "" the names of all of them."""
+import re
+import sys
+
+
+def behind(lines, mark):
+    """The lines behind a comment."""
+    return lines[lines.index(mark) + 1:]
+
+
+def names(lines):
+    """The first column of the first table."""
+    borders = [i for i, line in enumerate(lines) if re.match("=+ +=+$", line)][:2]
+    width = lines[borders[0]].index(" ")
+    for line in lines[borders[0] + 1:borders[1]]:
+        yield from re.findall(r"\w+", line[:width])
+
+
+def block(lines):
+    """The first literal block."""
+    begin = lines.index("::") + 2
+    for line in lines[begin:]:
+        if line and not line.startswith("    "):
+            break
+        yield line[4:]
+
+
+def main(page, kind, name):
+    with open(page, encoding="utf-8") as f:
+        lines = f.read().split("\n")
+    if not name:
+        out = [line.split(": ")[1] for line in lines if line.startswith(".. %s: " % kind)]
+    else:
+        out = {"names": names, "recipe": block}[kind](behind(lines, ".. %s: %s" % (kind, name)))
+    print("\n".join(out).rstrip("\n"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
