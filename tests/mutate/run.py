@@ -41,7 +41,7 @@ TESTS = (
     ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
     ("dmabuf", "dmabuf"), ("mr_dmabuf", "dmabuf"), ("mr", "memory hostile kernel_verbs"), ("extents", "memory kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
     ("qp_stream", "kernel_verbs startup"), ("qp_modify", "limits deferred_posts"),
-    ("stream", "deferred_posts"), ("restrack", "link"), ("rx", "budgets"),
+    ("stream", "deferred_posts"), ("restrack", "resources visible_names"), ("stats", "counters"), ("counter", "counters"), ("causes", "counters visible_names"), ("rx", "budgets"),
     ("sock_send", "zerocopy receive_window"), ("sock.", "receive_window unload"), ("sock", "receive_window"), ("txbuf", "shrinker"),
     ("tx_zerocopy", "zerocopy"), ("tx.", "kernel_verbs"), ("verbs_dev", "abi_skew hostile deferred_posts"),
     ("verbs_qp", "limits hostile deferred_posts kernel_verbs"),
