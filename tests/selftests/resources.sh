@@ -14,7 +14,7 @@ a() { of_object qp "$DEV_A" "drv_$1" pid="$CLIENT"; }
 b() { of_object qp "$DEV_B" "drv_$1" lqpn="$QPN_B"; }
 more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
 
-# connect IP PINGS: a connection of rping; SERVER, CLIENT, QPN_A, QPN_B
+# connect IP PINGS: a connection of rping; SERVER, CLIENT, QPN_B
 connect() {
 	wait_free "$NS_B" 7174
 	start in_b rping -s -a "$1" -C "$2" -V -S 3000
@@ -23,7 +23,7 @@ connect() {
 	start in_a rping -c -a "$1" -C "$2" -V -S 3000
 	CLIENT=$PID
 	busywait "$IWT_TIME" connected_qp "$DEV_A" "$CLIENT" && busywait "$IWT_TIME" connected_qp "$DEV_B" "$SERVER" &&
-		QPN_A=$(qp_of "$DEV_A" "$CLIENT") && QPN_B=$(qp_of "$DEV_B" "$SERVER")
+		QPN_B=$(qp_of "$DEV_B" "$SERVER")
 }
 disconnect() {
 	stop "$CLIENT"

@@ -220,9 +220,7 @@ void iwt_sock_free_aside(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_bytes_aside() - memory of all sockets for what is set aside
- *
- * Any context.
+ * iwt_sock_bytes_aside() - memory of all sockets for what is set aside; in any context
  *
  * Return: octets.
  */

@@ -116,15 +116,16 @@ u64 iwt_stats_sum(struct iwt_stats __percpu *stats, enum iwt_counter c)
 }
 
 /**
- * iwt_stats_alloc() - the structure by which the core shows counters
- *
- * All have the same names in the same order: the core adds those of queue pairs to those of
- * the port by their numbers, for every number that the port has. May sleep.
+ * iwt_stats_alloc() - the structure by which the core shows counters; may sleep
  *
  * Return: the structure, or NULL without memory.
  */
 struct rdma_hw_stats *iwt_stats_alloc(void)
 {
+	/*
+	 * All have the same names in the same order: the core adds those of queue pairs to
+	 * those of the port by their numbers, for every number that the port has.
+	 */
 	return rdma_alloc_hw_stats_struct(descs, IWT_G_END,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }

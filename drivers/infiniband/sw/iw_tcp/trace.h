@@ -81,7 +81,8 @@ TRACE_EVENT(iwt_connect,
 		memcpy(__entry->local, local, sizeof(struct sockaddr_in6));
 		memcpy(__entry->remote, remote, sizeof(struct sockaddr_in6));
 	),
-	TP_printk("dev=%u qpn=%u %s local=%pISpc remote=%pISpc mpa_rev=%u crc=%u tx_markers=%u rx_markers=%u large_fpdus=%u ird=%u ord=%u",
+	TP_printk("dev=%u qpn=%u %s local=%pISpc remote=%pISpc mpa_rev=%u crc=%u "
+		  "tx_markers=%u rx_markers=%u large_fpdus=%u ird=%u ord=%u",
 		  __entry->dev, __entry->qpn, __entry->initiator ? "initiator" : "responder",
 		  __entry->local, __entry->remote, __entry->mpa_rev, __entry->crc,
 		  __entry->tx_markers, __entry->rx_markers, __entry->large_fpdus,
@@ -210,7 +211,8 @@ DECLARE_EVENT_CLASS(iwt_fpdu,
 		__entry->tagged = ddp->tagged;
 		__entry->last = ddp->last;
 	),
-	TP_printk("dev=%u qpn=%u opcode=%s ulpdu_len=%u payload=%u last=%u tagged=%u stag=0x%08x to=0x%llx qn=%u msn=%u mo=%u",
+	TP_printk("dev=%u qpn=%u opcode=%s ulpdu_len=%u payload=%u last=%u tagged=%u "
+		  "stag=0x%08x to=0x%llx qn=%u msn=%u mo=%u",
 		  __entry->dev, __entry->qpn, iwt_show_rdmap(__entry->opcode),
 		  __entry->ulpdu_len, __entry->payload, __entry->last, __entry->tagged,
 		  __entry->stag, __entry->to, __entry->qn, __entry->msn, __entry->mo)

@@ -72,9 +72,7 @@ static unsigned long count_bufs(struct shrinker *s, struct shrink_control *sc)
 }
 
 /**
- * iwt_txbuf_bytes() - memory of all buffers, without what only TCP refers to
- *
- * Any context.
+ * iwt_txbuf_bytes() - memory of all buffers, without what only TCP refers to; in any context
  *
  * Return: octets.
  */
