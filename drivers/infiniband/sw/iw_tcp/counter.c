@@ -53,8 +53,8 @@ struct rdma_hw_stats *iwt_counter_alloc_stats(struct rdma_counter *counter)
 	struct rdma_hw_stats *stats = iwt_stats_alloc();
 
 	if (stats)
-		bitmap_set(stats->is_disabled, IWT_C_STREAM_END,
-			   IWT_G_END - IWT_C_STREAM_END);
+		bitmap_set(stats->is_disabled, IWT_STREAM_COUNTERS,
+			   IWT_G_END - IWT_STREAM_COUNTERS);
 	return stats;
 }
 
@@ -199,7 +199,7 @@ int iwt_counter_update_stats(struct rdma_counter *counter)
 	const struct counter *c = of(counter);
 	int i;
 
-	for (i = 0; c && i < IWT_C_STREAM_END; i++)
+	for (i = 0; c && i < IWT_STREAM_COUNTERS; i++)
 		counter->stats->value[i] = iwt_stats_sum(c->stats, i);
 	return 0;
 }

@@ -178,20 +178,6 @@ struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 }
 
 /**
- * iwt_mr_note_pinned() - for the gauge of pinned memory
- * @umem: memory of a process
- * @is: it is pinned now, or will soon be no more
- *
- * Any context.
- */
-void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
-{
-	s64 bytes = (s64)ib_umem_num_pages(umem) << PAGE_SHIFT;
-
-	atomic64_add(is ? bytes : -bytes, &to_iwt_dev(umem->ibdev)->pinned);
-}
-
-/**
  * iwt_mr_unpin() - let go of memory of a process
  * @umem: memory that iwt_mr_note_pinned() knows
  *

@@ -3,6 +3,9 @@
 #ifndef IWT_MR_PRIV_H
 #define IWT_MR_PRIV_H
 
+#include <rdma/ib_umem.h>
+
+#include "dev.h"
 #include "mr.h"
 
 int iwt_mr_rights(int access, u32 *rights);
@@ -14,7 +17,14 @@ void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag) __must_hold(&mr->lock);
 void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag);
 int iwt_mr_publish(struct iwt_mr *mr);
 void iwt_mr_free(struct iwt_mr *mr);
-void iwt_mr_note_pinned(struct ib_umem *umem, bool is);
 void iwt_mr_unpin(struct ib_umem *umem);
+
+/* For the gauge of pinned memory: @umem is pinned now, or will soon be no more. Any context. */
+static inline void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
+{
+	s64 bytes = (s64)ib_umem_num_pages(umem) << PAGE_SHIFT;
+
+	atomic64_add(is ? bytes : -bytes, &to_iwt_dev(umem->ibdev)->pinned);
+}
 
 #endif

@@ -211,7 +211,6 @@ int iwt_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct iwt_cq *cq = to_iwt_cq(ibcq);
 	struct pair p[] = {
-		U32("entries", cq->ring.mask + 1),
 		U32("produced", 0),
 		U32("overrun", 0),
 		U32("mod_count", 0),
@@ -220,10 +219,10 @@ int iwt_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	};
 
 	spin_lock_irq(&cq->lock);
-	p[1].value = cq->prod;
-	p[2].value = !!(cq->flags & IWT_RING_OVERRUN);
-	p[3].value = cq->mod_count;
-	p[4].value = cq->mod_period;
+	p[0].value = cq->prod;
+	p[1].value = !!(cq->flags & IWT_RING_OVERRUN);
+	p[2].value = cq->mod_count;
+	p[3].value = cq->mod_period;
 	spin_unlock_irq(&cq->lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }

@@ -171,7 +171,7 @@ int iwt_stats_get_hw(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 	if (port != 1)
 		return -EINVAL;
-	for (i = 0; i < IWT_C_COUNT; i++)
+	for (i = 0; i < IWT_COUNTERS; i++)
 		stats->value[i] = iwt_stats_sum(dev->stats, i);
 	get_gauges(dev, stats->value);
 	return IWT_G_END;

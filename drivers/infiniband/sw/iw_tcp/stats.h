@@ -46,9 +46,9 @@ enum iwt_counter {
 	IWT_C_TERM_TX,
 	IWT_C_TERM_RX,
 	IWT_C_CONN_LOST,
-	IWT_C_STREAM_END,
+	IWT_STREAM_COUNTERS,
 	/* those of a device alone */
-	IWT_C_DOORBELL = IWT_C_STREAM_END,
+	IWT_C_DOORBELL = IWT_STREAM_COUNTERS,
 	IWT_C_SQPOLL,
 	IWT_C_CQ_FLUSH,
 	IWT_C_MIGRATE,
@@ -63,9 +63,9 @@ enum iwt_counter {
 	IWT_C_CONN_AGAIN,
 	IWT_C_CONN_EVICTED,
 	IWT_C_MPA_BAD,
-	IWT_C_COUNT,
+	IWT_COUNTERS,
 	/* gauges: what there is now */
-	IWT_G_CONN = IWT_C_COUNT,
+	IWT_G_CONN = IWT_COUNTERS,
 	IWT_G_MEM_PINNED,
 	IWT_G_MEM_RINGS,
 	IWT_G_MEM_ASIDE,
@@ -74,7 +74,7 @@ enum iwt_counter {
 };
 
 struct iwt_stats {
-	u64 c[IWT_C_COUNT] ____cacheline_aligned;
+	u64 c[IWT_COUNTERS] ____cacheline_aligned;
 };
 
 /* Add @n to a counter. Any context. */

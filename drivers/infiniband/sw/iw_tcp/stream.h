@@ -282,7 +282,7 @@ static inline bool iwt_stream_open(const struct iwt_stream *st)
 	return iwt_stream_sends(st) && !st->sq.sealed;
 }
 
-/* Add @n to a counter of the stream (up to %IWT_C_STREAM_END). */
+/* Add @n to a counter of the stream (up to %IWT_STREAM_COUNTERS). */
 static inline void iwt_stream_count_add(struct iwt_stream *st, enum iwt_counter c, u64 n)
 	__must_hold(&st->lock)
 {
