@@ -119,6 +119,8 @@ enum iwt_wr_opcode {
 	/* Kernel queues only. */
 	IWT_WR_MASKED_FETCH_ADD	= 11,
 	IWT_WR_MASKED_CMP_SWAP	= 12,
+	/* With IWT_FEATURE_WINDOWS (struct iwt_bind_body); queues of processes only. */
+	IWT_WR_BIND_MW		= 13,
 };
 
 enum iwt_wr_flags {
@@ -131,7 +133,7 @@ enum iwt_wr_flags {
 
 /*
  * A send queue entry: this header, then iwt_sge[num_sge] or inline data, or for an atomic
- * operation struct iwt_atomic_body. The stride of a queue is in the answer to its creation; it
+ * operation struct iwt_atomic_body, or struct iwt_bind_body to bind a memory window. The stride of a queue is in the answer to its creation; it
  * is never less than 64.
  */
 struct iwt_send_wqe {
@@ -142,9 +144,9 @@ struct iwt_send_wqe {
 	__u8 reserved;
 	__u32 inline_len;
 	__aligned_u64 remote_addr;
-	__u32 rkey;
+	__u32 rkey;	/* BIND_MW: of the window, with the key octet that it is to have */
 	/*
-	 * STag to invalidate; REG_MR: access flags; WITH_IMM: the immediate
+	 * STag to invalidate; REG_MR, BIND_MW: access flags; WITH_IMM: the immediate
 	 * data, whose octets are not swapped on the way
 	 */
 	__u32 ex;
@@ -164,6 +166,18 @@ struct iwt_atomic_body {
 };
 
 #define IWT_ATOMIC_BODY_USER	(sizeof(struct iwt_sge) + 16)
+
+/*
+ * Behind the header of a request to bind a window: what of which region it is to cover. The
+ * region has IB_UVERBS_ACCESS_MW_BIND. No octets unbind a window of type 1; then lkey does not
+ * count.
+ */
+struct iwt_bind_body {
+	__aligned_u64 addr;		/* as the region names it */
+	__aligned_u64 length;
+	__u32 lkey;
+	__u32 reserved;
+};
 
 struct iwt_recv_wqe {
 	__aligned_u64 wr_id;
@@ -186,6 +200,8 @@ enum iwt_wc_opcode {
 	/* Kernel queues only. */
 	IWT_WC_MASKED_FETCH_ADD	= 9,
 	IWT_WC_MASKED_COMP_SWAP	= 10,
+	/* With IWT_FEATURE_WINDOWS */
+	IWT_WC_BIND_MW		= 11,
 };
 
 enum iwt_wc_flags {
@@ -230,6 +246,8 @@ enum iwt_feature {
 	IWT_FEATURE_RFC7306	= 1 << 0,
 	/* The process does what IWT_RING_DEFERRED asks for. */
 	IWT_FEATURE_DEFERRED	= 1 << 1,
+	/* Memory windows: IWT_WR_BIND_MW. */
+	IWT_FEATURE_WINDOWS	= 1 << 2,
 };
 
 struct iwt_uctx_req {

@@ -311,6 +311,8 @@ static enum ib_wc_opcode ib_wc_of(enum iwt_wc_opcode op)
 		return IB_WC_MASKED_FETCH_ADD;
 	case IWT_WC_MASKED_COMP_SWAP:
 		return IB_WC_MASKED_COMP_SWAP;
+	case IWT_WC_BIND_MW:
+		break;	/* of processes only */
 	}
 	return IB_WC_SEND;
 }

@@ -22,6 +22,7 @@
 #define IWT_MAX_CQ		(48 * 1024)
 #define IWT_MAX_CQE		(1024 * 1024)
 #define IWT_MAX_MR		(1024 * 1024)
+#define IWT_MAX_MW		(256 * 1024)
 #define IWT_MAX_PD		(32 * 1024)
 /* Octets of a message; the sum of a list must fit. */
 #define IWT_MAX_MSG		0x80000000u
@@ -41,15 +42,17 @@ struct iwt_stats;
  * @coming: the link is being added
  * @made: since when, in jiffies
  * @qps: queue pairs by number
- * @mrs: memory regions by STag index
+ * @mrs: memory regions and windows by STag index
  * @n_qps: how many there are
  * @n_cqs: completion queues
  * @n_pds: protection domains
  * @n_mrs: memory regions
+ * @n_mws: memory windows
  * @n_eps: endpoints of connections that are its own
  * @n_conns: queue pairs that have a connection
  * @pinned: octets of memory of processes that are pinned for regions, in whole pages
  * @rings: octets of rings that processes map
+ * @windows_lock: the lists of all streams' windows; innermost, BH off
  * @conf: settings of this link
  * @stats: counters; a stream may have others (counter.c)
  * @counters: counters of queue pairs by their numbers
@@ -72,10 +75,12 @@ struct iwt_dev {
 	atomic_t n_cqs;
 	atomic_t n_pds;
 	atomic_t n_mrs;
+	atomic_t n_mws;
 	atomic_t n_eps;
 	atomic_t n_conns;
 	atomic64_t pinned;
 	atomic64_t rings;
+	spinlock_t windows_lock;
 	struct iwt_conf conf;
 	struct iwt_stats __percpu *stats;
 	struct xarray counters;

@@ -16,6 +16,7 @@
 #include "dev.h"
 #include "mmap.h"
 #include "mr.h"
+#include "mw.h"
 #include "qp.h"
 #include "restrack.h"
 #include "stats.h"
@@ -66,6 +67,8 @@ static const struct ib_device_ops dev_ops = {
 	.alloc_mr = iwt_alloc_mr,
 	.map_mr_sg = iwt_map_mr_sg,
 	.dereg_mr = iwt_dereg_mr,
+	.alloc_mw = iwt_alloc_mw,
+	.dealloc_mw = iwt_dealloc_mw,
 
 	.create_cq = compat_create_cq,
 	.destroy_cq = iwt_destroy_cq,
@@ -104,6 +107,7 @@ static const struct ib_device_ops dev_ops = {
 
 	COMPAT_COUNTER_OBJ
 	INIT_RDMA_OBJ_SIZE(ib_cq, iwt_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, iwt_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, iwt_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, iwt_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, iwt_ucontext, ibuc),
@@ -154,6 +158,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	spin_lock_init(&dev->windows_lock);
 	iwt_conf_defaults(&dev->conf);
 	iwt_dev_set_addr(dev);
 	init_ibdev(dev);

@@ -18,7 +18,7 @@
 #include "dmabuf.h"
 
 #define KEY_BITS	8
-/* The table is never more than 1/16 full, so this many misses do not happen. */
+/* The table is never more than 1/8 full, so this many misses do not happen. */
 #define STAG_TRIES	64
 
 /* Access flags that a region may have; the optional ones are hints. */
@@ -44,7 +44,7 @@ int iwt_mr_rights(int access, u32 *rights)
 	if ((access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	*rights = iwt_remote_rights(access);
+	*rights = iwt_remote_rights(access) | IWT_LOCAL_READ;
 	if (access & IB_ACCESS_LOCAL_WRITE)
 		*rights |= IWT_LOCAL_WRITE;
 	return 0;
@@ -116,30 +116,54 @@ void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag)
 	mr->ibmr.rkey = stag;
 }
 
+/* How many there are of its kind, and the most that there may be. */
+static atomic_t *count_of(struct iwt_mr *mr, int *max)
+{
+	bool window = mr->kind == IWT_MR_WINDOW;
+
+	*max = window ? IWT_MAX_MW : IWT_MAX_MR;
+	return window ? &mr->dev->n_mws : &mr->dev->n_mrs;
+}
+
 /**
- * iwt_mr_publish() - make a region known under an STag of its own
- * @mr: region, complete but for the STag
+ * iwt_mr_publish() - make a region or window known under an STag of its own
+ * @mr: region or window, complete but for the STag
  *
  * May sleep.
  *
- * Return: 0, or -ENOMEM, also when there are %IWT_MAX_MR.
+ * Return: 0, or -ENOMEM, also when there are %IWT_MAX_MR or %IWT_MAX_MW.
  */
 int iwt_mr_publish(struct iwt_mr *mr)
 {
 	u32 stag;
-	int ret;
+	int ret, max;
+	atomic_t *n = count_of(mr, &max);
 
-	if (iwt_dev_take(&mr->dev->n_mrs, IWT_MAX_MR))
+	if (iwt_dev_take(n, max))
 		return -ENOMEM;
 	ret = iwt_mr_take_stag(mr, &stag);
 	if (ret) {
-		atomic_dec(&mr->dev->n_mrs);
+		atomic_dec(n);
 		return ret;
 	}
 	write_lock_bh(&mr->lock);
 	iwt_mr_set_stag(mr, stag);
 	write_unlock_bh(&mr->lock);
 	return 0;
+}
+
+/**
+ * iwt_mr_retract() - undo iwt_mr_publish()
+ * @mr: region or window, which does not answer to its STag any more
+ *
+ * May sleep.
+ */
+void iwt_mr_retract(struct iwt_mr *mr)
+{
+	int max;
+
+	iwt_mr_drop_stag(mr, mr->stag);
+	atomic_dec(count_of(mr, &max));
 }
 
 /**
@@ -156,6 +180,22 @@ gfp_t iwt_mr_gfp(const struct ib_pd *pd)
 }
 
 /**
+ * iwt_mr_init() - begin a region or window
+ * @mr: its memory, zeroed
+ * @pd: protection domain
+ * @kind: what it is
+ *
+ * It is invalid, and nobody can find it yet. Any context.
+ */
+void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind)
+{
+	mr->dev = to_iwt_dev(pd->device);
+	mr->kind = kind;
+	rwlock_init(&mr->lock);
+	mr->region.owner = pd;
+}
+
+/**
  * iwt_mr_alloc() - a region that nobody can find yet
  * @pd: protection domain
  * @kind: where the memory will come from
@@ -168,12 +208,8 @@ struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 {
 	struct iwt_mr *mr = kzalloc_obj(*mr, iwt_mr_gfp(pd));
 
-	if (!mr)
-		return NULL;
-	mr->dev = to_iwt_dev(pd->device);
-	mr->kind = kind;
-	rwlock_init(&mr->lock);
-	mr->region.pd = pd;
+	if (mr)
+		iwt_mr_init(mr, pd, kind);
 	return mr;
 }
 
@@ -204,39 +240,6 @@ void iwt_mr_free(struct iwt_mr *mr)
 	if (mr->dmabuf)
 		iwt_dmabuf_put(mr->dmabuf);
 	kfree_rcu(mr, rcu);
-}
-
-/**
- * iwt_mr_create_fast() - make a region that REG_MR will fill
- * @pd: protection domain
- * @max: most pages it will ever have; with @gaps, pieces of memory
- * @gaps: a piece may begin and end anywhere
- *
- * Process context, may sleep.
- *
- * Return: the region, invalid, or an error pointer.
- */
-struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps)
-{
-	struct iwt_mr *mr;
-	int ret;
-
-	if (!max || max > IWT_MAX_FR_PAGES)
-		return ERR_PTR(-EINVAL);
-	mr = iwt_mr_alloc(pd, IWT_MR_FAST);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->gaps = gaps;
-	ret = iwt_extents_alloc(&mr->map, max, iwt_mr_gfp(pd));
-	if (!ret)
-		ret = iwt_extents_alloc(&mr->next, max, iwt_mr_gfp(pd));
-	if (!ret)
-		ret = iwt_mr_publish(mr);
-	if (ret) {
-		iwt_mr_free(mr);
-		return ERR_PTR(ret);
-	}
-	return mr;
 }
 
 /**
@@ -281,90 +284,26 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
  * @mr: region; gone afterwards
  *
  * Process context, may sleep. Waits for engines that copy.
+ *
+ * Return: 0, or -EBUSY as long as windows are bound to it.
  */
-void iwt_mr_destroy(struct iwt_mr *mr)
+int iwt_mr_destroy(struct iwt_mr *mr)
 {
+	bool busy;
+
 	write_lock_bh(&mr->lock);
-	mr->region.valid = false;
-	/* a late REG_MR must not make it valid again */
-	mr->region.pd = NULL;
-	write_unlock_bh(&mr->lock);
-	iwt_mr_drop_stag(mr, mr->stag);
-	atomic_dec(&mr->dev->n_mrs);
-	iwt_mr_free(mr);
-}
-
-static int add_page(struct ib_mr *ibmr, u64 addr)
-{
-	struct iwt_mr *mr = to_iwt_mr(ibmr);
-
-	return iwt_extents_add(&mr->next, ib_virt_dma_to_ptr(addr),
-			       ibmr->page_size);
-}
-
-static int map_pages(struct iwt_mr *mr, struct scatterlist *sg, int nents,
-		     unsigned int *sg_offset)
-{
-	int n = ib_sg_to_pages(&mr->ibmr, sg, nents, sg_offset, add_page);
-
-	if (n > 0 &&
-	    !iwt_extents_trim(&mr->next,
-			      mr->ibmr.iova & (mr->ibmr.page_size - 1),
-			      mr->ibmr.length))
-		return -EINVAL;
-	return n;
-}
-
-/* As ib_sg_to_pages() does for pages, it takes as many pieces as there is room for. */
-static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
-		      unsigned int *sg_offset)
-{
-	u64 skip = sg_offset ? *sg_offset : 0, len = 0;
-	struct scatterlist *sg;
-	int i;
-
-	if (nents <= 0 || skip >= sg_dma_len(sgl))
-		return -EINVAL;
-	mr->ibmr.iova = sg_dma_address(sgl) + skip;
-	for_each_sg(sgl, sg, nents, i) {
-		u64 n = sg_dma_len(sg) - skip;
-
-		if (n && iwt_extents_add(&mr->next,
-					 ib_virt_dma_to_ptr(sg_dma_address(sg) +
-							    skip), n))
-			break;
-		len += n;
-		skip = 0;
+	busy = iwt_mr_has_windows(mr);
+	if (!busy) {
+		mr->region.valid = false;
+		/* a late REG_MR must not make it valid again */
+		mr->region.owner = NULL;
 	}
-	mr->ibmr.length = len;
-	if (sg_offset)
-		*sg_offset = 0;
-	return i;
-}
-
-/**
- * iwt_mr_map_sg() - say what the next REG_MR is to cover
- * @mr: region of kind IWT_MR_FAST
- * @sg: list of kernel memory
- * @nents: its length
- * @sg_offset: octets to skip in the first element, updated; may be NULL
- *
- * The region stays as it is until that REG_MR: it may still be in use under its old key. Any
- * context.
- *
- * Return: elements covered, or a negative error.
- */
-int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
-		  unsigned int *sg_offset)
-{
-	int n;
-
-	mr->next.n = 0;
-	mr->next_ready = false;
-	n = mr->gaps ? map_pieces(mr, sg, nents, sg_offset) :
-		       map_pages(mr, sg, nents, sg_offset);
-	mr->next_ready = n > 0;
-	return n;
+	write_unlock_bh(&mr->lock);
+	if (busy)
+		return -EBUSY;
+	iwt_mr_retract(mr);
+	iwt_mr_free(mr);
+	return 0;
 }
 
 /* Neither sparse nor clang can follow two locks through a returned pointer. */
@@ -452,7 +391,7 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 		      u32 *hint)
 {
-	u64 off = addr - mr->region.base, skip;
+	u64 off = addr - mr->origin, skip;
 	const struct iwt_extent *e;
 
 	if (mr->kind == IWT_MR_DMA) {
@@ -469,8 +408,17 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 	return e->va + skip;
 }
 
-/* As iwt_mr_get(), but write-locked, and valid or not; the key of @stag is ignored. */
-static struct iwt_mr *get_for_change(struct iwt_dev *dev, u32 stag)
+/**
+ * iwt_mr_get_for_change() - find a region or window to change what it covers
+ * @dev: device
+ * @stag: STag; its key does not count
+ *
+ * Any context but hard interrupts.
+ *
+ * Return: the region or window, valid or not, write-locked, bottom halves off, for
+ * iwt_mr_put_changed(); NULL if there is none.
+ */
+struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag)
 	__no_context_analysis
 {
 	struct iwt_mr *mr;
@@ -485,103 +433,14 @@ static struct iwt_mr *get_for_change(struct iwt_dev *dev, u32 stag)
 	return hand_out(mr);
 }
 
-static void put_changed(struct iwt_mr *mr)
+/**
+ * iwt_mr_put_changed() - unlock it
+ * @mr: from iwt_mr_get_for_change(), not NULL
+ */
+void iwt_mr_put_changed(struct iwt_mr *mr)
 	__no_context_analysis
 {
 	take_back(mr);
 	write_unlock_bh(&mr->lock);
 	rcu_read_unlock();
-}
-
-/*
- * A consumer may invalidate a region that is not valid: before its first registration, or a
- * second time. The key of such a region is the consumer's choice, so it does not count. A peer
- * may do neither (RFC 5040 5.3).
- */
-static u32 check_invalidate(const struct iwt_mr *mr, u32 stag,
-			    const struct ib_pd *pd, bool remote)
-{
-	bool valid = mr->region.valid;
-
-	if (remote && (mr->stag != stag || !valid))
-		return IWT_ERR_OP_INVAL;
-	if (mr->region.pd != pd)
-		return remote ? IWT_ERR_PROT_INVAL : IWT_ERR_LOCAL;
-	if (mr->kind != IWT_MR_FAST)
-		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
-	return valid && mr->stag != stag ? IWT_ERR_LOCAL : IWT_OK;
-}
-
-/**
- * iwt_mr_invalidate() - make an STag invalid, keep its region
- * @dev: device
- * @stag: all bits count, but those of the key if a consumer invalidates a region
- *	that is not valid
- * @pd: protection domain of the queue pair
- * @remote: on behalf of the peer (Send with Invalidate, RFC 5040 5.3)
- *
- * Only regions for fast registration can be invalidated. Never sleeps.
- *
- * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
- */
-u32 iwt_mr_invalidate(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
-		      bool remote)
-{
-	struct iwt_mr *mr = get_for_change(dev, stag);
-	u32 err;
-
-	if (!mr)
-		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
-	err = check_invalidate(mr, stag, pd, remote);
-	if (!err)
-		mr->region.valid = false;
-	put_changed(mr);
-	return err;
-}
-
-/* What iwt_mr_map_sg() described becomes the region. */
-static void take_next(struct iwt_mr *mr)
-{
-	if (mr->next_ready) {
-		swap(mr->map, mr->next);
-		mr->next_ready = false;
-	}
-	mr->region.base = mr->ibmr.iova;
-	mr->region.len = mr->ibmr.length;
-}
-
-/**
- * iwt_mr_register() - work request REG_MR
- * @dev: device
- * @stag: the region's index and its new key
- * @pd: protection domain of the queue pair
- * @access: enum ib_access_flags
- *
- * Never sleeps.
- *
- * Return: IWT_OK, or IWT_ERR_LOCAL if this is no invalid region for fast registration of the
- * same domain, with pages, or if the flags are none that it can have.
- */
-u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
-		    int access)
-{
-	u32 rights, err = IWT_ERR_LOCAL;
-	struct iwt_mr *mr;
-
-	if (iwt_mr_rights(access, &rights))
-		return IWT_ERR_LOCAL;
-	mr = get_for_change(dev, stag);
-	if (!mr)
-		return IWT_ERR_LOCAL;
-	if (mr->kind == IWT_MR_FAST && mr->region.pd == pd &&
-	    !mr->region.valid && (mr->next_ready || mr->map.n)) {
-		take_next(mr);
-		mr->stag = stag;
-		mr->access = access;
-		mr->region.rights = rights;
-		mr->region.valid = true;
-		err = IWT_OK;
-	}
-	put_changed(mr);
-	return err;
 }

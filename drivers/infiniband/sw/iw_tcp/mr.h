@@ -24,22 +24,26 @@ enum iwt_mr_kind {
 	IWT_MR_FAST,	/* ib_alloc_mr, filled by ib_map_mr_sg and REG_MR */
 	IWT_MR_DMA,	/* ib_get_dma_mr: all kernel addresses */
 	IWT_MR_DMABUF,	/* another driver's memory */
+	IWT_MR_WINDOW,	/* a part of a region of kind IWT_MR_USER (mw.c) */
 };
 
 /**
- * struct iwt_mr - memory region
- * @ibmr: verbs object
+ * struct iwt_mr - memory region, or the STag of a memory window
+ * @ibmr: verbs object; of a window only the keys
  * @dev: device
  * @kind: where the memory comes from
  * @lock: readers copy, writers change validity, key or extents; BH off
  * @stag: index << 8 | key as of now
  * @region: bounds, rights, validity, protection domain
- * @map: what is covered now
+ * @map: what is covered now; of a window what its region covers
+ * @origin: tagged offset of the first octet of @map; not the base of a window
  * @next: IWT_MR_FAST: what the next REG_MR will cover; changed by the consumer only, which
  *	may map new pages while the old ones are still registered
  * @gaps: IWT_MR_FAST: pieces of memory need not begin and end with pages
  * @next_ready: @next was filled and not registered yet
  * @revoked: IWT_MR_DMABUF: its exporter has taken the memory away; it stays invalid
+ * @windows: IWT_MR_USER: windows that are bound to it; it counts up with the lock held and the
+ *	region valid
  * @umem: IWT_MR_USER: pinned memory
  * @dmabuf: IWT_MR_DMABUF: the memory
  * @access: enum ib_access_flags as of now
@@ -53,10 +57,12 @@ struct iwt_mr {
 	u32 stag;
 	struct iwt_region region;
 	struct iwt_extents map;
+	u64 origin;
 	struct iwt_extents next;
 	bool gaps;
 	bool next_ready;
 	bool revoked;
+	atomic_t windows;
 	struct ib_umem *umem;
 	struct iwt_dmabuf *dmabuf;
 	int access;
@@ -146,7 +152,7 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 	u64 skip;
 
 	if (*hint < mr->map.n) {
-		skip = addr - mr->region.base - e->off;
+		skip = addr - mr->origin - e->off;
 		if (skip < e->len && max <= e->len - skip) {
 			*len = max;
 			return e->va + skip;
@@ -164,6 +170,9 @@ static inline bool iwt_mr_has_pages(const struct iwt_mr *mr)
 	return mr->kind != IWT_MR_DMABUF;
 }
 
+struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag);
+void iwt_mr_put_changed(struct iwt_mr *mr);
+
 /* The remote rights in enum ib_access_flags. */
 static inline u32 iwt_remote_rights(int access)
 {
@@ -179,9 +188,9 @@ static inline u32 iwt_remote_rights(int access)
 }
 
 /* Work requests on regions; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
-u32 iwt_mr_invalidate(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
+u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
 		      bool remote);
-u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const struct ib_pd *pd,
+u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
 		    int access);
 
 /* Verbs; process context, may sleep. */
@@ -194,6 +203,6 @@ struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps);
 struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access);
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset);
-void iwt_mr_destroy(struct iwt_mr *mr);
+int iwt_mr_destroy(struct iwt_mr *mr);
 
 #endif

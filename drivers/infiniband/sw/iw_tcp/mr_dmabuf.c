@@ -27,6 +27,7 @@ static int validate(struct iwt_mr *mr, u64 len, u64 iova, u32 rights)
 	write_lock_bh(&mr->lock);
 	revoked = mr->revoked;
 	mr->region.base = iova;
+	mr->origin = iova;
 	mr->region.len = len;
 	mr->region.rights = rights;
 	mr->region.valid = !revoked;
@@ -34,13 +35,14 @@ static int validate(struct iwt_mr *mr, u64 len, u64 iova, u32 rights)
 	return revoked ? -ENODEV : 0;
 }
 
-static int take_memory(struct iwt_mr *mr, const struct iwt_dmabuf_wish *wish)
+static int take_memory(struct iwt_mr *mr, const struct ib_pd *pd,
+		       const struct iwt_dmabuf_wish *wish)
 {
 	struct iwt_dmabuf *d;
 	u8 *va;
 	int ret;
 
-	ret = iwt_extents_alloc(&mr->map, 1, iwt_mr_gfp(mr->region.pd));
+	ret = iwt_extents_alloc(&mr->map, 1, iwt_mr_gfp(pd));
 	if (ret)
 		return ret;
 	d = iwt_dmabuf_get(&mr->dev->ibdev.dev, wish, &va);
@@ -87,7 +89,7 @@ struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
 	wish.ctx = mr;
-	ret = take_memory(mr, &wish);
+	ret = take_memory(mr, pd, &wish);
 	if (!ret)
 		ret = validate(mr, len, iova, rights);
 	if (!ret)

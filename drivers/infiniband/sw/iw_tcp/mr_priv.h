@@ -11,11 +11,13 @@
 int iwt_mr_rights(int access, u32 *rights);
 int iwt_mr_check_bounds(u64 start, u64 len, u64 iova);
 gfp_t iwt_mr_gfp(const struct ib_pd *pd);
+void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind);
 struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind);
 int iwt_mr_take_stag(struct iwt_mr *mr, u32 *stag);
 void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag) __must_hold(&mr->lock);
 void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag);
 int iwt_mr_publish(struct iwt_mr *mr);
+void iwt_mr_retract(struct iwt_mr *mr);
 void iwt_mr_free(struct iwt_mr *mr);
 void iwt_mr_unpin(struct ib_umem *umem);
 
@@ -25,6 +27,16 @@ static inline void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
 	s64 bytes = (s64)ib_umem_num_pages(umem) << PAGE_SHIFT;
 
 	atomic64_add(is ? bytes : -bytes, &to_iwt_dev(umem->ibdev)->pinned);
+}
+
+/*
+ * Are windows bound to the region? With its lock held for writing, no other can be bound. If
+ * none is bound, engines have left all that were: pairs with unbind() in mw.c.
+ */
+static inline bool iwt_mr_has_windows(const struct iwt_mr *mr)
+{
+	lockdep_assert_held_write(&mr->lock);
+	return atomic_read_acquire(&mr->windows);
 }
 
 #endif

@@ -60,6 +60,17 @@ static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 	return ret;
 }
 
+/* As iwt_mr_rights(). Memory that may be taken away at any time has no windows. */
+static int user_rights(enum iwt_mr_kind kind, int access, u32 *rights)
+{
+	int known = kind == IWT_MR_USER ? IB_ACCESS_MW_BIND : 0;
+	int ret = iwt_mr_rights(access & ~known, rights);
+
+	if (!ret && access & known)
+		*rights |= IWT_BIND_WINDOWS;
+	return ret;
+}
+
 /**
  * iwt_mr_create_user() - register memory of the calling process
  * @pd: protection domain
@@ -83,7 +94,7 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 
 	ret = iwt_mr_check_bounds(start, len, iova);
 	if (!ret)
-		ret = iwt_mr_rights(access, &rights);
+		ret = user_rights(IWT_MR_USER, access, &rights);
 	if (!ret)
 		ret = pin(&p, pd, start, len, access);
 	if (ret)
@@ -97,6 +108,7 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 	mr->map = p.map;
 	mr->access = access;
 	mr->region.base = iova;
+	mr->origin = iova;
 	mr->region.len = len;
 	mr->region.rights = rights;
 	mr->region.valid = true;
@@ -149,13 +161,20 @@ static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
 	return pin(p, c->pd, c->start, c->len, c->access);
 }
 
-/* @p becomes the memory of the region, if there is any; takes what it was. */
-static void switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
-			  u32 rights, u32 *stag, struct pinned *p)
+/*
+ * @p becomes the memory of the region, if there is any; takes what it was. Return: 0, or -EBUSY
+ * as long as windows are bound to the region, and it is as it was.
+ */
+static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
+			 u32 rights, u32 *stag, struct pinned *p)
 {
 	u32 old;
 
 	write_lock_bh(&mr->lock);
+	if (iwt_mr_has_windows(mr)) {
+		write_unlock_bh(&mr->lock);
+		return -EBUSY;
+	}
 	if (p->umem) {
 		swap(mr->umem, p->umem);
 		swap(mr->map, p->map);
@@ -165,13 +184,15 @@ static void switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 		.len = c->len,
 		.rights = rights,
 		.valid = !mr->revoked,
-		.pd = c->pd,
+		.owner = c->pd,
 	};
+	mr->origin = c->iova;
 	old = mr->stag;
 	iwt_mr_set_stag(mr, *stag);
 	mr->access = c->access;
 	write_unlock_bh(&mr->lock);
 	*stag = old;
+	return 0;
 }
 
 /**
@@ -186,7 +207,7 @@ static void switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
  *
  * Return: 0, or as iwt_mr_create_user(), or -EINVAL if another process would have to pin the
  * memory; of another driver's memory -EOPNOTSUPP if it is to change, -EACCES if it was taken to be
- * read only. Then the region is as it was.
+ * read only; -EBUSY as long as windows are bound to the region. Then the region is as it was.
  */
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 {
@@ -198,14 +219,14 @@ int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 	complete_change(&c, mr);
 	ret = iwt_mr_check_bounds(c.start, c.len, c.iova);
 	if (!ret)
-		ret = iwt_mr_rights(c.access, &rights);
+		ret = user_rights(mr->kind, c.access, &rights);
 	if (!ret)
 		ret = pin_change(&p, &c, mr);
 	if (ret)
 		return ret;
 	ret = iwt_mr_take_stag(mr, &stag);
 	if (!ret) {
-		switch_region(mr, &c, rights, &stag, &p);
+		ret = switch_region(mr, &c, rights, &stag, &p);
 		iwt_mr_drop_stag(mr, stag);
 	}
 	unpin(&p);

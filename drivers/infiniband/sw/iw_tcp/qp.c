@@ -290,9 +290,10 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	st->stats = st->dev->stats;
 	st->actor = (struct iwt_actor) {
 		.dev = st->dev,
-		.pd = qp->ibqp.pd,
+		.party.pd = qp->ibqp.pd,
 		.kernel = !qp->user,
 	};
+	INIT_LIST_HEAD(&st->windows);
 	INIT_WORK(&qp->event_work, do_event_work);
 	set_state(qp, IWT_QP_IDLE);
 	qp->idle_state = IB_QPS_INIT;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a consumer asks of a queue pair: another state, other rights. */
 #include "qp_priv.h"
+#include "mw.h"
 #include "tx.h"
 #include "zerocopy.h"
 
@@ -37,6 +38,9 @@ static int modify_reset(struct iwt_qp *qp)
 
 	if (qp->stream.sock || iwt_zc_in_flight(qp->stream.sq.zc))
 		return -EBUSY;
+	/* iwt_qp_modify() ends them; in the error state no other is bound */
+	if (qp->state == IWT_QP_ERROR && !list_empty(&qp->stream.windows))
+		return -EAGAIN;
 	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
 	if (err)
 		return err;
@@ -111,8 +115,8 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
  * @qp: queue pair
  * @c: what it wants; SQD asks for a graceful close, ERR for an abortive one
  *
- * All of it happens, or nothing. In the error state all requests are flushed when this returns.
- * May sleep.
+ * All of it happens, or nothing. A reset ends the windows of the stream. In the error state all
+ * requests are flushed when this returns. May sleep.
  *
  * Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset while the
  * connection, or TCP's use of memory, is not over, -EOPNOTSUPP for a state that iWARP does not
@@ -120,13 +124,18 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
  */
 int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 {
+	struct iwt_stream *st = &qp->stream;
 	int err;
 
 	/* a queue pair that becomes idle keeps nothing from before */
 	iwt_qp_flush_all(qp);
-	spin_lock_bh(&qp->stream.lock);
-	err = modify_locked(qp, c);
-	spin_unlock_bh(&qp->stream.lock);
+	do {
+		spin_lock_bh(&st->lock);
+		err = modify_locked(qp, c);
+		spin_unlock_bh(&st->lock);
+		if (err == -EAGAIN)
+			iwt_mw_end(st->dev, &st->actor.party, &st->windows);
+	} while (err == -EAGAIN);
 	iwt_qp_flush_all(qp);
 	return err;
 }

@@ -6,6 +6,7 @@
 
 #include "cq.h"
 #include "dev.h"
+#include "mw.h"
 #include "rx.h"
 #include "trace.h"
 #include "tx.h"
@@ -199,6 +200,7 @@ void iwt_qp_end(struct iwt_qp *qp)
 	iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
 	iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
 	spin_unlock_bh(&st->lock);
+	iwt_mw_end(st->dev, &st->actor.party, &st->windows);
 	iwt_qp_flush_all(qp);
 	spin_lock_bh(&st->lock);
 	/* another thread of the process may still post, and nobody waits for that */

@@ -251,6 +251,7 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 		U64("length", 0),
 		U32("extents", 0),
 		HEX("access", 0),
+		U32("windows", 0),
 	};
 
 	read_lock_bh(&mr->lock);
@@ -259,6 +260,7 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	p[3].value = mr->region.len;
 	p[4].value = mr->map.n;
 	p[5].value = mr->access;
+	p[6].value = atomic_read(&mr->windows);
 	read_unlock_bh(&mr->lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }

@@ -5,6 +5,7 @@
 #include "copy.h"
 #include "dev.h"
 #include "mr.h"
+#include "stag.h"
 
 /* A segment that says the same as the one before it was checked with that one. */
 static u32 check_rdmap(const struct iwt_fpdu *f)
@@ -67,8 +68,9 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 
 	if (f->payload_len) {
 		mr = iwt_hold_mr(&st->rx.hold, st->dev, f->ddp.stag);
-		v = mr ? iwt_access_check(&mr->region, st->actor.pd, f->ddp.to,
-					  f->payload_len, IWT_REMOTE_WRITE) :
+		v = mr ? iwt_access_check(&mr->region, &st->actor.party,
+					  f->ddp.to, f->payload_len,
+					  IWT_REMOTE_WRITE) :
 			 IWT_ACCESS_STAG;
 	}
 	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_RIGHTS)
@@ -120,8 +122,8 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 	lockdep_assert_held(&st->lock);
 	iwt_hold_drop(&st->rx.hold);
 	if (out->has_inval)
-		err = iwt_mr_invalidate(st->dev, out->inval, st->actor.pd,
-					false);
+		err = iwt_stag_invalidate(st->dev, out->inval, &st->actor.party,
+					  false);
 	if (!out->rtr)
 		iwt_sq_done(&st->sq, out->sq_idx,
 			    err ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS);

@@ -6,6 +6,7 @@
 #include "dev.h"
 #include "mr.h"
 #include "proto/term.h"
+#include "stag.h"
 #include "trace.h"
 
 /* Take a receive for the Send that begins here. */
@@ -81,7 +82,8 @@ static u32 rx_send(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 		return err;
 	iwt_hold_drop(&rx->hold);
 	if (rule->invalidates) {
-		err = iwt_mr_invalidate(st->dev, f->ddp.stag, st->actor.pd, true);
+		err = iwt_stag_invalidate(st->dev, f->ddp.stag,
+					  &st->actor.party, true);
 		if (err)
 			return err;
 		cqe.flags |= IWT_WC_WITH_INVALIDATE;
@@ -139,7 +141,7 @@ static u32 check_read(struct iwt_stream *st, const struct iwt_rdmap_read *r)
 	mr = iwt_hold_mr(&st->rx.hold, st->dev, r->src_stag);
 	if (!mr)
 		return iwt_access_read_err(IWT_ACCESS_STAG);
-	v = iwt_access_check(&mr->region, st->actor.pd, r->src_to, r->size,
+	v = iwt_access_check(&mr->region, &st->actor.party, r->src_to, r->size,
 			     IWT_REMOTE_READ);
 	if (v == IWT_ACCESS_OK && !(st->rights & IWT_REMOTE_READ))
 		v = IWT_ACCESS_RIGHTS;

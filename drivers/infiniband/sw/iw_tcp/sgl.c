@@ -40,7 +40,7 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
 
 	if (!mr)
 		return IWT_ACCESS_STAG;
-	v = iwt_access_check(&mr->region, who->pd, addr, max, need);
+	v = iwt_access_check(&mr->region, &who->party, addr, max, need);
 	if (v != IWT_ACCESS_OK)
 		return v;
 	*piece = iwt_mr_piece(mr, addr, max, len, &hold->hint);
@@ -112,7 +112,7 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
 		mr = iwt_mr_get(who->dev, sge[i].lkey);
 		if (!mr)
 			return IWT_ACCESS_STAG;
-		v = iwt_access_check(&mr->region, who->pd, sge[i].addr,
+		v = iwt_access_check(&mr->region, &who->party, sge[i].addr,
 				     sge[i].length, need);
 		iwt_mr_put(mr);
 	}
@@ -185,7 +185,7 @@ u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
 
 	if (!mr)
 		return iwt_access_read_err(IWT_ACCESS_STAG);
-	err = iwt_access_read_err(iwt_access_check(&mr->region, who->pd, a->to,
+	err = iwt_access_read_err(iwt_access_check(&mr->region, &who->party, a->to,
 						   IWT_ATOMIC_LEN,
 						   IWT_REMOTE_ATOMIC));
 	if (err)

@@ -9,14 +9,13 @@
 #include "proto/access.h"
 #include "proto/atomic.h"
 
-struct ib_pd;
 struct iwt_dev;
 struct iwt_hold;
 
-/* In whose name memory is accessed: its protection domain, and whether it is the kernel. */
+/* In whose name memory is accessed, and whether that is the kernel. Not to be copied. */
 struct iwt_actor {
 	struct iwt_dev *dev;
-	const struct ib_pd *pd;
+	struct iwt_party party;
 	bool kernel;
 };
 

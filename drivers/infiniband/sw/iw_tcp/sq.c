@@ -30,6 +30,8 @@ static u32 atomic_bytes(bool user)
  */
 u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user)
 {
+	/* any entry has room for any body of a fixed size */
+	BUILD_BUG_ON(sizeof(struct iwt_bind_body) > IWT_ATOMIC_BODY_USER);
 	u32 body = max3((u32)(max_sge * sizeof(struct iwt_sge)), max_inline,
 			atomic_bytes(user));
 
@@ -273,6 +275,10 @@ static bool body_bytes(const struct iwt_sq *sq, const struct iwt_send_wqe *h,
 		*bytes = atomic_bytes(sq->user);
 		return true;
 	}
+	if (h->opcode == IWT_WR_BIND_MW) {
+		*bytes = sizeof(struct iwt_bind_body);
+		return true;
+	}
 	if (h->flags & IWT_WR_INLINE) {
 		*bytes = h->inline_len;
 		return h->inline_len <= sq->inline_max;
@@ -288,6 +294,8 @@ static u32 wqe_len(const struct iwt_swqe *w)
 
 	if (iwt_wr_is_atomic(w->h.opcode))
 		return IWT_ATOMIC_LEN;
+	if (w->h.opcode == IWT_WR_BIND_MW)
+		return 0;
 	if (w->h.flags & IWT_WR_INLINE)
 		return w->h.inline_len;
 	for (i = 0; i < w->h.num_sge; i++)
@@ -317,6 +325,9 @@ static bool may_start(const struct iwt_sq *sq, enum iwt_wr_opcode opcode)
 	case IWT_WR_MASKED_FETCH_ADD:
 	case IWT_WR_MASKED_CMP_SWAP:
 		return !sq->user;
+	/* verbs have no such request of the kernel */
+	case IWT_WR_BIND_MW:
+		return sq->user;
 	case IWT_WR_SEND:
 	case IWT_WR_SEND_WITH_INV:
 	case IWT_WR_WRITE:
@@ -423,6 +434,7 @@ static u8 iwt_wc_of(u8 wr_opcode)
 		[IWT_WR_CMP_SWAP]	= IWT_WC_COMP_SWAP,
 		[IWT_WR_MASKED_FETCH_ADD] = IWT_WC_MASKED_FETCH_ADD,
 		[IWT_WR_MASKED_CMP_SWAP] = IWT_WC_MASKED_COMP_SWAP,
+		[IWT_WR_BIND_MW]	= IWT_WC_BIND_MW,
 	};
 
 	return wr_opcode < ARRAY_SIZE(map) ? map[wr_opcode] : IWT_WC_SEND;

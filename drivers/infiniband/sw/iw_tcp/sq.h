@@ -21,6 +21,7 @@ struct iwt_swqe {
 	struct iwt_send_wqe h;
 	union {
 		struct iwt_atomic_body atomic;
+		struct iwt_bind_body bind;
 		DECLARE_FLEX_ARRAY(struct iwt_sge, sge);
 		DECLARE_FLEX_ARRAY(u8, data);
 	};

@@ -11,6 +11,7 @@
 #define IWT_STREAM_H
 
 #include <linux/compiler.h>
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -250,6 +251,7 @@ struct iwt_reply_spin {
  * @tx: transmit engine
  * @rx: receive engine
  * @spin: how the engines wait for a reply
+ * @windows: memory windows for this stream alone (mw.c)
  */
 struct iwt_stream {
 	spinlock_t lock;
@@ -268,6 +270,7 @@ struct iwt_stream {
 	struct iwt_tx tx __guarded_by(&lock);
 	struct iwt_rx rx __guarded_by(&lock);
 	struct iwt_reply_spin spin;
+	struct list_head windows;
 };
 
 /* Is work that was posted, or that the peer asked for, still sent? Any context. */

@@ -4,6 +4,8 @@
 
 #include "dev.h"
 #include "mr.h"
+#include "mw.h"
+#include "stag.h"
 
 /* STag of ready-to-receive messages; some peers refuse zero. */
 #define RTR_STAG	1
@@ -137,16 +139,34 @@ static enum ib_wc_status check_list(struct iwt_stream *st, u32 len)
 {
 	const struct iwt_swqe *w = st->tx.wqe;
 	enum ib_wc_status status = check_shape(w, len);
-	u32 need = iwt_wr_is_answered(w->h.opcode) ? IWT_LOCAL_WRITE : 0;
+	u32 need = iwt_wr_is_answered(w->h.opcode) ? IWT_LOCAL_WRITE :
+						     IWT_LOCAL_READ;
 
 	if (status != IB_WC_SUCCESS || w->h.flags & IWT_WR_INLINE)
 		return status;
 	/* a single element is checked when its first octets are fetched */
-	if (w->h.num_sge == 1 && !need)
+	if (w->h.num_sge == 1 && need == IWT_LOCAL_READ)
 		return status;
 	if (iwt_sgl_check(&st->actor, w->sge, w->h.num_sge, need) != IWT_ACCESS_OK)
 		return IB_WC_LOC_PROT_ERR;
 	return IB_WC_SUCCESS;
+}
+
+static u32 bind_window(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	const struct iwt_swqe *w = st->tx.wqe;
+	const struct iwt_mw_bind bind = {
+		.stag = w->h.rkey,
+		.lkey = w->bind.lkey,
+		.addr = w->bind.addr,
+		.len = w->bind.length,
+		.access = w->h.ex,
+	};
+
+	if (w->bind.reserved)
+		return IWT_ERR_LOCAL;
+	return iwt_mw_bind(st->dev, &bind, &st->actor.party, &st->windows);
 }
 
 static bool do_local(struct iwt_stream *st)
@@ -154,23 +174,29 @@ static bool do_local(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
 	const struct iwt_send_wqe *h = &tx->wqe->h;
+	bool inval = h->opcode == IWT_WR_LOCAL_INV;
 	u32 err;
 
-	if (h->opcode == IWT_WR_REG_MR)
-		err = iwt_mr_register(st->dev, h->rkey, st->actor.pd, h->ex);
+	if (inval)
+		err = iwt_stag_invalidate(st->dev, h->ex, &st->actor.party,
+					  false);
+	else if (h->opcode == IWT_WR_REG_MR)
+		err = iwt_mr_register(st->dev, h->rkey, st->actor.party.pd,
+				      h->ex);
 	else
-		err = iwt_mr_invalidate(st->dev, h->ex, st->actor.pd, false);
+		err = bind_window(st);
 	tx->loaded = false;
 	if (err)
-		return iwt_tx_fail_wqe(st, h->opcode == IWT_WR_REG_MR ?
-				IB_WC_MW_BIND_ERR : IB_WC_LOC_QP_OP_ERR);
+		return iwt_tx_fail_wqe(st, inval ? IB_WC_LOC_QP_OP_ERR :
+						   IB_WC_MW_BIND_ERR);
 	iwt_sq_done(&st->sq, tx->idx, IB_WC_SUCCESS);
 	return true;
 }
 
 static bool is_local(u8 opcode)
 {
-	return opcode == IWT_WR_LOCAL_INV || opcode == IWT_WR_REG_MR;
+	return opcode == IWT_WR_LOCAL_INV || opcode == IWT_WR_REG_MR ||
+	       opcode == IWT_WR_BIND_MW;
 }
 
 /* Without a default, so that the compiler names a case that is missing. */
@@ -201,6 +227,7 @@ static bool begin_message(struct iwt_stream *st, u32 len)
 		return begin_atomic(st);
 	case IWT_WR_LOCAL_INV:
 	case IWT_WR_REG_MR:
+	case IWT_WR_BIND_MW:
 		break;	/* no messages: do_local() */
 	}
 	return iwt_tx_fail_wqe(st, IB_WC_LOC_QP_OP_ERR);

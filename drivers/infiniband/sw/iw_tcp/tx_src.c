@@ -56,7 +56,8 @@ static bool wqe_piece(struct iwt_stream *st)
 
 	tx->src_len = U32_MAX;
 	if (iwt_sgl_piece(&st->actor, &tx->src_hold, tx->wqe->sge, tx->wqe->h.num_sge,
-			  &tx->pos, 0, &tx->src, &tx->src_len) == IWT_ACCESS_OK)
+			  &tx->pos, IWT_LOCAL_READ, &tx->src,
+			  &tx->src_len) == IWT_ACCESS_OK)
 		return true;
 	return iwt_tx_fail_wqe(st, IB_WC_LOC_PROT_ERR);
 }

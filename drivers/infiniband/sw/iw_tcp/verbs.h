@@ -52,6 +52,10 @@ int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset);
 int iwt_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
+/* verbs_mw.c */
+int iwt_alloc_mw(struct ib_mw *mw, struct ib_udata *udata);
+int iwt_dealloc_mw(struct ib_mw *mw);
+
 /* verbs_cq.c */
 int iwt_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 		  struct uverbs_attr_bundle *attrs);

@@ -17,7 +17,8 @@
 /* "iwt"; there is no hardware whose vendor could be named. */
 #define VENDOR_ID	0x697774
 /* Features that a process may use, if it knows them. */
-#define FEATURES	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED)
+#define FEATURES	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED | \
+			 IWT_FEATURE_WINDOWS)
 /* Speed of a net device that does not know it, in Mb/s. */
 #define DEFAULT_SPEED	10000
 
@@ -44,7 +45,10 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = VENDOR_ID;
 	attr->vendor_part_id = 1;
-	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	/* a window of type 2 belongs to a queue pair and a domain: that is 2B */
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_MEM_WINDOW |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG |
 				 IBK_ALLOW_USER_UNREG;
 	/* by instructions of the processor: see iwt_mem_atomic() */
@@ -69,6 +73,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->hca_core_clock = NSEC_PER_SEC / 1000; /* kHz */
 	attr->max_pd = IWT_MAX_PD;
 	attr->max_mr = IWT_MAX_MR;
+	attr->max_mw = IWT_MAX_MW;
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = ~(u64)(SZ_4K - 1);
 	attr->max_fast_reg_page_list_len = IWT_MAX_FR_PAGES;

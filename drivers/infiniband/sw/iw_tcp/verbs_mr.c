@@ -56,6 +56,7 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 	resp.stag = mr->stag;
 	ret = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 	if (ret) {
+		/* the core does not know it yet, so that no window is bound */
 		iwt_mr_destroy(mr);
 		return ERR_PTR(ret);
 	}
@@ -161,10 +162,9 @@ int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
  *
  * May sleep.
  *
- * Return: 0.
+ * Return: 0, or -EBUSY as long as windows are bound to it.
  */
 int iwt_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	iwt_mr_destroy(to_iwt_mr(ibmr));
-	return 0;
+	return iwt_mr_destroy(to_iwt_mr(ibmr));
 }

@@ -4,8 +4,8 @@
 
 /**
  * iwt_access_check() - judge one access
- * @r: the region that the STag or local key names, NULL if there is none
- * @pd: protection domain of the stream
+ * @r: the region or window that the STag or local key names, NULL if there is none
+ * @who: in whose name
  * @addr: first tagged offset or address
  * @len: octets
  * @need: rights that the access needs, all of them
@@ -17,15 +17,15 @@
  * Return: the verdict.
  */
 enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
-					 const void *pd, u64 addr, u64 len,
-					 u32 need)
+					 const struct iwt_party *who,
+					 u64 addr, u64 len, u32 need)
 {
 	if (!len)
 		return IWT_ACCESS_OK;
 	if (!r || !r->valid)
 		return IWT_ACCESS_STAG;
-	if (r->pd != pd)
-		return IWT_ACCESS_PD;
+	if (r->owner != who->pd && r->owner != who)
+		return IWT_ACCESS_ASSOC;
 	if (addr + (len - 1) < addr)
 		return IWT_ACCESS_WRAP;
 	if (addr < r->base || addr - r->base > r->len ||
@@ -51,7 +51,7 @@ u32 iwt_access_tagged_err(enum iwt_access_verdict v)
 		return IWT_OK;
 	case IWT_ACCESS_STAG:
 		return IWT_ERR_TAG_STAG;
-	case IWT_ACCESS_PD:
+	case IWT_ACCESS_ASSOC:
 		return IWT_ERR_TAG_ASSOC;
 	case IWT_ACCESS_WRAP:
 		return IWT_ERR_TAG_WRAP;
@@ -76,7 +76,7 @@ u32 iwt_access_read_err(enum iwt_access_verdict v)
 		return IWT_OK;
 	case IWT_ACCESS_STAG:
 		return IWT_ERR_PROT_STAG;
-	case IWT_ACCESS_PD:
+	case IWT_ACCESS_ASSOC:
 		return IWT_ERR_PROT_ASSOC;
 	case IWT_ACCESS_WRAP:
 		return IWT_ERR_PROT_WRAP;

@@ -11,29 +11,40 @@ enum iwt_rights {
 	IWT_REMOTE_WRITE	= 1 << 1,
 	IWT_REMOTE_READ		= 1 << 2,
 	IWT_REMOTE_ATOMIC	= 1 << 3,
+	IWT_LOCAL_READ		= 1 << 4,	/* a region, and no window */
+	IWT_BIND_WINDOWS	= 1 << 5,
 };
 
-/* A region as the check sees it. */
+/*
+ * In whose name an access is made: that of a protection domain, and of one stream within it,
+ * whose identity is the address of its party.
+ */
+struct iwt_party {
+	const void *pd;	/* identity only */
+};
+
+/* A region, or a window, as the check sees it. */
 struct iwt_region {
 	u64 base;	/* first tagged offset */
 	u64 len;
 	u32 rights;
 	bool valid;
-	const void *pd;	/* identity only */
+	/* identity only: a protection domain, or the one party that may use it */
+	const void *owner;
 };
 
 enum iwt_access_verdict {
 	IWT_ACCESS_OK,
 	IWT_ACCESS_STAG,	/* no such region, or not valid */
-	IWT_ACCESS_PD,		/* of another protection domain */
+	IWT_ACCESS_ASSOC,	/* of another protection domain, or of another stream */
 	IWT_ACCESS_WRAP,	/* addr + len passes 2^64 */
 	IWT_ACCESS_BOUNDS,
 	IWT_ACCESS_RIGHTS,
 };
 
 enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
-					 const void *pd, u64 addr, u64 len,
-					 u32 need);
+					 const struct iwt_party *who,
+					 u64 addr, u64 len, u32 need);
 u32 iwt_access_tagged_err(enum iwt_access_verdict v);
 u32 iwt_access_read_err(enum iwt_access_verdict v);
 

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory regions for fast registration: work requests of kernel consumers fill them. */
+#include "mr_priv.h"
+
+#include "dev.h"
+
+/**
+ * iwt_mr_create_fast() - make a region that REG_MR will fill
+ * @pd: protection domain
+ * @max: most pages it will ever have; with @gaps, pieces of memory
+ * @gaps: a piece may begin and end anywhere
+ *
+ * Process context, may sleep.
+ *
+ * Return: the region, invalid, or an error pointer.
+ */
+struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps)
+{
+	struct iwt_mr *mr;
+	int ret;
+
+	if (!max || max > IWT_MAX_FR_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = iwt_mr_alloc(pd, IWT_MR_FAST);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->gaps = gaps;
+	ret = iwt_extents_alloc(&mr->map, max, iwt_mr_gfp(pd));
+	if (!ret)
+		ret = iwt_extents_alloc(&mr->next, max, iwt_mr_gfp(pd));
+	if (!ret)
+		ret = iwt_mr_publish(mr);
+	if (ret) {
+		iwt_mr_free(mr);
+		return ERR_PTR(ret);
+	}
+	return mr;
+}
+
+static int add_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct iwt_mr *mr = to_iwt_mr(ibmr);
+
+	return iwt_extents_add(&mr->next, ib_virt_dma_to_ptr(addr),
+			       ibmr->page_size);
+}
+
+static int map_pages(struct iwt_mr *mr, struct scatterlist *sg, int nents,
+		     unsigned int *sg_offset)
+{
+	int n = ib_sg_to_pages(&mr->ibmr, sg, nents, sg_offset, add_page);
+
+	if (n > 0 &&
+	    !iwt_extents_trim(&mr->next,
+			      mr->ibmr.iova & (mr->ibmr.page_size - 1),
+			      mr->ibmr.length))
+		return -EINVAL;
+	return n;
+}
+
+/* As ib_sg_to_pages() does for pages, it takes as many pieces as there is room for. */
+static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
+		      unsigned int *sg_offset)
+{
+	u64 skip = sg_offset ? *sg_offset : 0, len = 0;
+	struct scatterlist *sg;
+	int i;
+
+	if (nents <= 0 || skip >= sg_dma_len(sgl))
+		return -EINVAL;
+	mr->ibmr.iova = sg_dma_address(sgl) + skip;
+	for_each_sg(sgl, sg, nents, i) {
+		u64 n = sg_dma_len(sg) - skip;
+
+		if (n && iwt_extents_add(&mr->next,
+					 ib_virt_dma_to_ptr(sg_dma_address(sg) +
+							    skip), n))
+			break;
+		len += n;
+		skip = 0;
+	}
+	mr->ibmr.length = len;
+	if (sg_offset)
+		*sg_offset = 0;
+	return i;
+}
+
+/**
+ * iwt_mr_map_sg() - say what the next REG_MR is to cover
+ * @mr: region of kind IWT_MR_FAST
+ * @sg: list of kernel memory
+ * @nents: its length
+ * @sg_offset: octets to skip in the first element, updated; may be NULL
+ *
+ * The region stays as it is until that REG_MR: it may still be in use under its old key. Any
+ * context.
+ *
+ * Return: elements covered, or a negative error.
+ */
+int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
+		  unsigned int *sg_offset)
+{
+	int n;
+
+	mr->next.n = 0;
+	mr->next_ready = false;
+	n = mr->gaps ? map_pieces(mr, sg, nents, sg_offset) :
+		       map_pages(mr, sg, nents, sg_offset);
+	mr->next_ready = n > 0;
+	return n;
+}
+
+/*
+ * A consumer may invalidate a region that is not valid: before its first registration, or a
+ * second time. The key of such a region is the consumer's choice, so it does not count. A peer
+ * may do neither (RFC 5040 5.3).
+ */
+static u32 check_invalidate(const struct iwt_mr *mr, u32 stag,
+			    const struct iwt_party *who, bool remote)
+{
+	bool valid = mr->region.valid;
+
+	if (remote && (mr->stag != stag || !valid))
+		return IWT_ERR_OP_INVAL;
+	if (mr->region.owner != who->pd)
+		return remote ? IWT_ERR_PROT_INVAL : IWT_ERR_LOCAL;
+	if (mr->kind != IWT_MR_FAST)
+		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
+	return valid && mr->stag != stag ? IWT_ERR_LOCAL : IWT_OK;
+}
+
+/**
+ * iwt_mr_invalidate() - make the STag of a region invalid, keep the region
+ * @mr: region from iwt_mr_get_for_change()
+ * @stag: as for iwt_stag_invalidate()
+ * @who: in whose name
+ * @remote: on behalf of the peer
+ *
+ * Only regions for fast registration can be invalidated.
+ *
+ * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
+ */
+u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
+		      bool remote)
+{
+	u32 err = check_invalidate(mr, stag, who, remote);
+
+	lockdep_assert_held_write(&mr->lock);
+	if (!err)
+		mr->region.valid = false;
+	return err;
+}
+
+/* What iwt_mr_map_sg() described becomes the region. */
+static void take_next(struct iwt_mr *mr)
+{
+	if (mr->next_ready) {
+		swap(mr->map, mr->next);
+		mr->next_ready = false;
+	}
+	mr->region.base = mr->ibmr.iova;
+	mr->origin = mr->ibmr.iova;
+	mr->region.len = mr->ibmr.length;
+}
+
+/**
+ * iwt_mr_register() - work request REG_MR
+ * @dev: device
+ * @stag: the region's index and its new key
+ * @pd: protection domain of the queue pair
+ * @access: enum ib_access_flags
+ *
+ * Never sleeps.
+ *
+ * Return: IWT_OK, or IWT_ERR_LOCAL if this is no invalid region for fast registration of the
+ * same domain, with pages, or if the flags are none that it can have.
+ */
+u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
+		    int access)
+{
+	u32 rights, err = IWT_ERR_LOCAL;
+	struct iwt_mr *mr;
+
+	if (iwt_mr_rights(access, &rights))
+		return IWT_ERR_LOCAL;
+	mr = iwt_mr_get_for_change(dev, stag);
+	if (!mr)
+		return IWT_ERR_LOCAL;
+	if (mr->kind == IWT_MR_FAST && mr->region.owner == pd &&
+	    !mr->region.valid && (mr->next_ready || mr->map.n)) {
+		take_next(mr);
+		mr->stag = stag;
+		mr->access = access;
+		mr->region.rights = rights;
+		mr->region.valid = true;
+		err = IWT_OK;
+	}
+	iwt_mr_put_changed(mr);
+	return err;
+}

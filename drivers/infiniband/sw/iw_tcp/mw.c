@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory windows.
+ *
+ * A window is an STag for a part of a region of a process, with rights of its own. The process
+ * binds it by a work request; so its rights are granted and withdrawn in the order of what is
+ * sent. A window of type 1 is for all streams of its protection domain. One of type 2 is for
+ * the stream that bound it alone (RFC 5041 8.2), and its binding ends with that stream; verbs
+ * call it type 2B, as its domain is checked, too.
+ *
+ * To the engines a window is a region: it has bounds, a lock and an entry in the table of STags.
+ * Its extents are those of the region, which counts its windows and can be neither changed nor
+ * ended while it has any. What ends a binding holds the window's lock for writing. So no engine
+ * uses the memory by that window afterwards, and the region may go.
+ *
+ * The locks of a region and of a window are never held together. dev->windows_lock nests in that
+ * of a window.
+ */
+#include "mw.h"
+
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "dev.h"
+#include "mr_priv.h"
+
+/* Access flags that a window may have. */
+#define ACCESS_KNOWN	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+			 IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED)
+
+/**
+ * struct iwt_window - memory window
+ * @mr: its STag, first; its lock guards all that follows but @type2
+ * @type2: for one stream alone
+ * @pd: protection domain; NULL at the end
+ * @region: what it is bound to, or NULL; @mr is valid if there is one
+ * @node: type 2: in the list of the stream that has bound it; guarded by dev->windows_lock
+ */
+struct iwt_window {
+	struct iwt_mr mr;
+	bool type2;
+	const struct ib_pd *pd;
+	struct iwt_mr *region;
+	struct list_head node;
+};
+
+static struct iwt_window *to_window(struct iwt_mr *mr)
+{
+	return container_of(mr, struct iwt_window, mr);
+}
+
+/**
+ * iwt_mw_create() - make a window, which is not bound
+ * @pd: protection domain
+ * @type2: for one stream alone
+ *
+ * Process context, may sleep.
+ *
+ * Return: the window, or -ENOMEM, also when there are %IWT_MAX_MW.
+ */
+struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2)
+{
+	struct iwt_window *win = kzalloc_obj(*win, iwt_mr_gfp(pd));
+	int ret;
+
+	if (!win)
+		return ERR_PTR(-ENOMEM);
+	iwt_mr_init(&win->mr, pd, IWT_MR_WINDOW);
+	win->type2 = type2;
+	win->pd = pd;
+	INIT_LIST_HEAD(&win->node);
+	ret = iwt_mr_publish(&win->mr);
+	if (ret) {
+		kfree(win);
+		return ERR_PTR(ret);
+	}
+	return win;
+}
+
+/**
+ * iwt_mw_stag() - the STag of a new window
+ * @win: window that was never bound
+ *
+ * Return: the STag.
+ */
+u32 iwt_mw_stag(const struct iwt_window *win)
+{
+	return win->mr.ibmr.rkey;
+}
+
+/* The window that left it lets its region go. */
+static void leave_region(struct iwt_mr *region)
+{
+	/* pairs with iwt_mr_has_windows() */
+	atomic_dec_return_release(&region->windows);
+}
+
+/* Ends the binding, if there is one. No engine uses the memory any more. */
+static void unbind(struct iwt_window *win)
+{
+	struct iwt_dev *dev = win->mr.dev;
+	struct iwt_mr *region = win->region;
+
+	lockdep_assert_held_write(&win->mr.lock);
+	if (!region)
+		return;
+	win->mr.region = (struct iwt_region){};
+	win->mr.map = (struct iwt_extents){};
+	win->region = NULL;
+	if (win->type2) {
+		spin_lock_bh(&dev->windows_lock);
+		list_del_init(&win->node);
+		spin_unlock_bh(&dev->windows_lock);
+	}
+	leave_region(region);
+}
+
+/**
+ * iwt_mw_destroy() - the end of a window, bound or not
+ * @win: window; gone afterwards
+ *
+ * Process context, may sleep. Waits for engines that copy.
+ */
+void iwt_mw_destroy(struct iwt_window *win)
+{
+	write_lock_bh(&win->mr.lock);
+	unbind(win);
+	/* a late work request must not bind it again */
+	win->pd = NULL;
+	write_unlock_bh(&win->mr.lock);
+	iwt_mr_retract(&win->mr);
+	kfree_rcu(win, mr.rcu);
+}
+
+/*
+ * Has the process got the region? The core locks its object until then, and lets a region that
+ * the process does not get end, which must not fail. To end it or to change it is to lock it, too.
+ */
+static bool is_settled(const struct iwt_mr *region)
+{
+	const struct ib_uobject *uobj = READ_ONCE(region->ibmr.uobject);
+
+	return uobj && atomic_read(&uobj->usecnt) >= 0;
+}
+
+/* The region for a binding, which stays as it is until leave_region(), or NULL. */
+static struct iwt_mr *enter_region(struct iwt_dev *dev,
+				   const struct iwt_mw_bind *b,
+				   const struct iwt_party *who)
+{
+	struct iwt_mr *region = iwt_mr_get(dev, b->lkey);
+	u32 need = IWT_BIND_WINDOWS;
+	bool ok;
+
+	if (!region)
+		return NULL;
+	/* a peer that writes changes what the local side reads */
+	if (b->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
+		need |= IWT_LOCAL_WRITE;
+	ok = is_settled(region) &&
+	     iwt_access_check(&region->region, who, b->addr, b->len,
+			      need) == IWT_ACCESS_OK;
+	if (ok)
+		atomic_inc(&region->windows);
+	iwt_mr_put(region);
+	return ok ? region : NULL;
+}
+
+/*
+ * A window of type 1 may be bound again, or to nothing, and its offsets are those of its region.
+ * One of type 2 has to be free.
+ */
+static bool may_bind(const struct iwt_window *win, const struct iwt_mw_bind *b,
+		     const struct iwt_party *who)
+{
+	if (win->pd != who->pd)
+		return false;
+	if (win->type2)
+		return b->len && !win->region;
+	return !(b->access & IB_ZERO_BASED);
+}
+
+/* Binds a window that is not bound. */
+static void bind(struct iwt_window *win, struct iwt_mr *region,
+		 const struct iwt_mw_bind *b, const struct iwt_party *who,
+		 struct list_head *list)
+{
+	u64 base = b->access & IB_ZERO_BASED ? 0 : b->addr;
+
+	lockdep_assert_held_write(&win->mr.lock);
+	win->region = region;
+	win->mr.map = region->map;
+	win->mr.origin = region->origin + base - b->addr;
+	win->mr.region = (struct iwt_region){
+		.base = base,
+		.len = b->len,
+		.rights = iwt_remote_rights(b->access),
+		.valid = true,
+		.owner = win->type2 ? who : who->pd,
+	};
+	if (!win->type2)
+		return;
+	spin_lock_bh(&win->mr.dev->windows_lock);
+	list_add(&win->node, list);
+	spin_unlock_bh(&win->mr.dev->windows_lock);
+}
+
+/**
+ * iwt_mw_bind() - work request BIND_MW
+ * @dev: device
+ * @b: private copy of what it asks for
+ * @who: in whose name
+ * @list: windows for this stream alone
+ *
+ * Waits for engines that use the window; never sleeps.
+ *
+ * Return: IWT_OK, or IWT_ERR_LOCAL: if window, region and queue pair are not of one domain, the
+ * window is of type 2 and bound, the region has not so many octets or not the right to it, or
+ * the access flags are none that the window can have. Then the window is as it was.
+ */
+u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
+		const struct iwt_party *who, struct list_head *list)
+{
+	struct iwt_mr *region = NULL, *mr;
+	u32 err = IWT_ERR_LOCAL;
+
+	if (b->access & ~ACCESS_KNOWN)
+		return IWT_ERR_LOCAL;
+	if (b->len) {
+		region = enter_region(dev, b, who);
+		if (!region)
+			return IWT_ERR_LOCAL;
+	}
+	mr = iwt_mr_get_for_change(dev, b->stag);
+	if (mr && mr->kind == IWT_MR_WINDOW &&
+	    may_bind(to_window(mr), b, who)) {
+		unbind(to_window(mr));
+		mr->stag = b->stag;
+		if (region)
+			bind(to_window(mr), region, b, who, list);
+		region = NULL;
+		err = IWT_OK;
+	}
+	if (mr)
+		iwt_mr_put_changed(mr);
+	if (region)
+		leave_region(region);
+	return err;
+}
+
+/*
+ * As for a region, a consumer may invalidate a window that is not valid, and its key does not
+ * count then. A window of type 1 is never invalidated.
+ */
+static u32 check_invalidate(const struct iwt_window *win, u32 stag,
+			    const struct iwt_party *who, bool remote)
+{
+	const struct iwt_region *r = &win->mr.region;
+
+	if (remote && (win->mr.stag != stag || !r->valid))
+		return IWT_ERR_OP_INVAL;
+	if (win->pd != who->pd || (win->type2 && r->valid && r->owner != who))
+		return remote ? IWT_ERR_PROT_INVAL : IWT_ERR_LOCAL;
+	if (!win->type2)
+		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
+	return r->valid && win->mr.stag != stag ? IWT_ERR_LOCAL : IWT_OK;
+}
+
+/**
+ * iwt_mw_invalidate() - end the binding of a window
+ * @mr: of kind IWT_MR_WINDOW, from iwt_mr_get_for_change()
+ * @stag: as for iwt_stag_invalidate()
+ * @who: in whose name; a window of type 2 belongs to one stream
+ * @remote: on behalf of the peer
+ *
+ * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
+ */
+u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
+		      bool remote)
+{
+	u32 err = check_invalidate(to_window(mr), stag, who, remote);
+
+	if (!err)
+		unbind(to_window(mr));
+	return err;
+}
+
+static struct iwt_window *first_of(struct iwt_dev *dev, struct list_head *list)
+{
+	struct iwt_window *win;
+
+	spin_lock_bh(&dev->windows_lock);
+	win = list_first_entry_or_null(list, struct iwt_window, node);
+	spin_unlock_bh(&dev->windows_lock);
+	return win;
+}
+
+/**
+ * iwt_mw_end() - the end of a stream, and of all bindings for it alone
+ * @dev: device
+ * @who: the stream's party
+ * @list: its windows; no other is bound by it any more
+ *
+ * Process context, may sleep. Waits for engines that look at the windows.
+ */
+void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *who,
+		struct list_head *list)
+{
+	struct iwt_window *win;
+
+	do {
+		/* a window that is destroyed now leaves the list, and its memory stays */
+		rcu_read_lock();
+		win = first_of(dev, list);
+		if (win) {
+			write_lock_bh(&win->mr.lock);
+			/* another stream may have bound it */
+			if (win->mr.region.owner == who)
+				unbind(win);
+			write_unlock_bh(&win->mr.lock);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	} while (win);
+}

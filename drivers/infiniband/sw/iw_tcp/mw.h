@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Memory windows: STags for a part of a region. */
+#ifndef IWT_MW_H
+#define IWT_MW_H
+
+#include <linux/list.h>
+#include <rdma/ib_verbs.h>
+
+struct iwt_dev;
+struct iwt_mr;
+struct iwt_party;
+struct iwt_window;
+
+/**
+ * struct iwt_mw - the verbs object of a window
+ * @ibmw: verbs object; the core frees it at once
+ * @win: the window, which engines may still look at
+ */
+struct iwt_mw {
+	struct ib_mw ibmw;
+	struct iwt_window *win;
+};
+
+/**
+ * struct iwt_mw_bind - what a work request asks for
+ * @stag: the window's index and its new key
+ * @lkey: region
+ * @addr: its first octet that the window is to cover, as the region names it
+ * @len: octets; 0 unbinds a window of type 1
+ * @access: enum ib_access_flags
+ */
+struct iwt_mw_bind {
+	u32 stag;
+	u32 lkey;
+	u64 addr;
+	u64 len;
+	int access;
+};
+
+static inline struct iwt_mw *to_iwt_mw(struct ib_mw *mw)
+{
+	return container_of(mw, struct iwt_mw, ibmw);
+}
+
+/* Work requests; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
+u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
+		const struct iwt_party *who, struct list_head *list);
+u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
+		      bool remote);
+
+/* Process context, may sleep. */
+struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2);
+u32 iwt_mw_stag(const struct iwt_window *win);
+void iwt_mw_destroy(struct iwt_window *win);
+void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *who,
+		struct list_head *list);
+
+#endif
