@@ -158,6 +158,9 @@ enum ibv_wc_opcode iwt_cqe_opcode(const struct iwt_cqe *cqe)
 		[IWT_WC_RECV_RDMA_WITH_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,
 		[IWT_WC_FETCH_ADD] = IBV_WC_FETCH_ADD,
 		[IWT_WC_COMP_SWAP] = IBV_WC_COMP_SWAP,
+		[IWT_WC_MASKED_FETCH_ADD] = IBV_WC_DRIVER1,
+		[IWT_WC_MASKED_COMP_SWAP] = IBV_WC_DRIVER1,
+		[IWT_WC_BIND_MW] = IBV_WC_BIND_MW,
 	};
 
 	if (unlikely(cqe->opcode >= ARRAY_SIZE(opcodes)))

@@ -13,7 +13,8 @@
 #include "iw_tcp_abi.h"
 
 /* The features that this provider knows. */
-#define IWT_FEATURES_KNOWN	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED)
+#define IWT_FEATURES_KNOWN	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED | \
+				 IWT_FEATURE_WINDOWS)
 
 /* The kernel's number is major << 32 | minor << 16 | patch. */
 static int iwt_query_device_ex(struct ibv_context *context,
@@ -81,13 +82,16 @@ static void iwt_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops iwt_context_ops = {
+	.alloc_mw = iwt_alloc_mw,
 	.alloc_parent_domain = iwt_alloc_parent_domain,
 	.alloc_pd = iwt_alloc_pd,
 	.alloc_td = iwt_alloc_td,
+	.bind_mw = iwt_bind_mw,
 	.create_cq = iwt_create_cq,
 	.create_cq_ex = iwt_create_cq_ex,
 	.create_qp = iwt_create_qp,
 	.create_qp_ex = iwt_create_qp_ex,
+	.dealloc_mw = iwt_dealloc_mw,
 	.dealloc_pd = iwt_dealloc_pd,
 	.dealloc_td = iwt_dealloc_td,
 	.dereg_mr = iwt_dereg_mr,

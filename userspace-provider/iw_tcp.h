@@ -175,6 +175,12 @@ int iwt_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
 		 size_t length, int access);
 int iwt_dereg_mr(struct verbs_mr *vmr);
 
+/* mw.c */
+struct ibv_mw *iwt_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int iwt_dealloc_mw(struct ibv_mw *mw);
+int iwt_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		struct ibv_mw_bind *mw_bind);
+
 /* cq.c */
 struct ibv_cq *iwt_create_cq(struct ibv_context *context, int cqe,
 			     struct ibv_comp_channel *channel,
@@ -230,6 +236,8 @@ int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		    const struct ibv_sge *sge, size_t num_sge);
 void iwt_wqe_set_atomic(struct iwt_send_wqe *wqe, uint64_t data,
 			uint64_t compare);
+int iwt_wqe_set_bind(struct iwt_send_wqe *wqe, const struct ibv_mw *mw,
+		     uint32_t rkey, const struct ibv_mw_bind_info *info);
 
 static inline void iwt_wq_lock(struct iwt_wq *wq)
 {

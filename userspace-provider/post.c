@@ -123,14 +123,15 @@ static bool iwt_is_atomic(uint8_t opcode)
 }
 
 /*
- * Appends inline data. Returns EINVAL when it gets too long, and for a Read or an atomic
- * operation, which take no inline data; EOPNOTSUPP for data with immediate data in a SEND,
+ * Appends inline data. Returns EINVAL when it gets too long, and for a Read, an atomic operation
+ * or a bind, which take no inline data; EOPNOTSUPP for data with immediate data in a SEND,
  * which RFC 7306 does not have.
  */
 int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		       const void *addr, size_t length)
 {
 	if (wqe->opcode == IWT_WR_READ || iwt_is_atomic(wqe->opcode) ||
+	    wqe->opcode == IWT_WR_BIND_MW ||
 	    length > qp->max_inline - wqe->inline_len)
 		return EINVAL;
 	if (wqe->opcode == IWT_WR_SEND_WITH_IMM && length)
@@ -144,14 +145,15 @@ int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	return 0;
 }
 
-/* As iwt_wqe_set_inline(); an atomic operation has one element. */
+/* As iwt_wqe_set_inline(); an atomic operation has one element, a bind has none. */
 int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		    const struct ibv_sge *sge, size_t num_sge)
 {
 	size_t i;
 
 	if (num_sge > qp->sq.max_sge ||
-	    (iwt_is_atomic(wqe->opcode) && num_sge != 1))
+	    (iwt_is_atomic(wqe->opcode) && num_sge != 1) ||
+	    (wqe->opcode == IWT_WR_BIND_MW && num_sge))
 		return EINVAL;
 	if (wqe->opcode == IWT_WR_SEND_WITH_IMM) {
 		for (i = 0; i < num_sge; i++)
@@ -174,6 +176,29 @@ void iwt_wqe_set_atomic(struct iwt_send_wqe *wqe, uint64_t data,
 
 	body->data = data;
 	body->compare = compare;
+}
+
+/*
+ * What a window is to cover. Only the key of @rkey counts. Returns EINVAL if a region is missing;
+ * the kernel checks the rest.
+ */
+int iwt_wqe_set_bind(struct iwt_send_wqe *wqe, const struct ibv_mw *mw,
+		     uint32_t rkey, const struct ibv_mw_bind_info *info)
+{
+	struct iwt_bind_body *body = (struct iwt_bind_body *)(wqe + 1);
+
+	if (info->length && !info->mr)
+		return EINVAL;
+
+	wqe->rkey = (mw->rkey & ~0xffu) | (rkey & 0xff);
+	wqe->ex = info->mw_access_flags;
+	*body = (struct iwt_bind_body) {
+		.addr = info->addr,
+		.length = info->length,
+		.lkey = info->mr ? info->mr->lkey : 0,
+	};
+
+	return 0;
 }
 
 /* Operations of IWT_FEATURE_RFC7306; -1 for those that do not exist. */
@@ -206,6 +231,8 @@ static int iwt_send_opcode(const struct iwt_qp *qp, enum ibv_wr_opcode opcode)
 		return IWT_WR_READ;
 	case IBV_WR_LOCAL_INV:
 		return IWT_WR_LOCAL_INV;
+	case IBV_WR_BIND_MW:
+		return qp->features & IWT_FEATURE_WINDOWS ? IWT_WR_BIND_MW : -1;
 	default:
 		return qp->features & IWT_FEATURE_RFC7306 ?
 			iwt_rfc7306_opcode(opcode) : -1;
@@ -233,6 +260,16 @@ static int iwt_send_data(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	}
 
 	return ret;
+}
+
+/* A window of type 1 has ibv_bind_mw() instead. */
+static int iwt_send_bind(struct iwt_send_wqe *wqe, const struct ibv_send_wr *wr)
+{
+	if (wr->bind_mw.mw->type != IBV_MW_TYPE_2)
+		return EINVAL;
+
+	return iwt_wqe_set_bind(wqe, wr->bind_mw.mw, wr->bind_mw.rkey,
+				&wr->bind_mw.bind_info);
 }
 
 /* The fields of an operation besides its data. */
@@ -287,7 +324,8 @@ static int iwt_send_one(struct iwt_qp *qp, const struct ibv_send_wr *wr)
 	if (opcode == IWT_WR_LOCAL_INV)
 		return 0;
 
-	ret = iwt_send_data(qp, wqe, wr);
+	ret = opcode == IWT_WR_BIND_MW ? iwt_send_bind(wqe, wr) :
+					 iwt_send_data(qp, wqe, wr);
 	if (unlikely(ret))
 		/* the kernel has not seen the entry yet */
 		qp->sq.next--;

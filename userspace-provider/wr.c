@@ -182,6 +182,22 @@ static void iwt_wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey,
 	iwt_wr_atomic(ibqp, IWT_WR_FETCH_ADD, rkey, remote_addr, add, 0);
 }
 
+static void iwt_wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw,
+			   uint32_t rkey,
+			   const struct ibv_mw_bind_info *bind_info)
+{
+	struct iwt_send_wqe *wqe = iwt_wr_next(ibqp, IWT_WR_BIND_MW);
+	int ret;
+
+	if (!wqe)
+		return;
+
+	ret = mw->type == IBV_MW_TYPE_2 ?
+		iwt_wqe_set_bind(wqe, mw, rkey, bind_info) : EINVAL;
+	if (ret)
+		iwt_wr_fail(to_iwt_qp_ex(ibqp), ret);
+}
+
 static void iwt_wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge,
 				const struct ibv_sge *sg_list)
 {
@@ -257,6 +273,8 @@ int iwt_qp_set_wr_ops(struct iwt_qp *qp, uint64_t send_ops)
 
 	if (qp->features & IWT_FEATURE_RFC7306)
 		known |= IWT_SEND_OPS_RFC7306;
+	if (qp->features & IWT_FEATURE_WINDOWS)
+		known |= IBV_QP_EX_WITH_BIND_MW;
 	if (!check_comp_mask(send_ops, known))
 		return EOPNOTSUPP;
 
@@ -271,6 +289,8 @@ int iwt_qp_set_wr_ops(struct iwt_qp *qp, uint64_t send_ops)
 		ex->wr_rdma_read = iwt_wr_rdma_read;
 	if (send_ops & IBV_QP_EX_WITH_LOCAL_INV)
 		ex->wr_local_inv = iwt_wr_local_inv;
+	if (send_ops & IBV_QP_EX_WITH_BIND_MW)
+		ex->wr_bind_mw = iwt_wr_bind_mw;
 
 	ex->wr_set_sge = iwt_wr_set_sge;
 	ex->wr_set_sge_list = iwt_wr_set_sge_list;
