@@ -5,8 +5,9 @@
 
 typedef unsigned __int128 u128;
 
-static enum iwt_access_verdict model(const struct iwt_region *r, const void *pd,
-				     u64 addr, u64 len, u32 need)
+static enum iwt_access_verdict model(const struct iwt_region *r,
+				     const struct iwt_party *who, u64 addr,
+				     u64 len, u32 need)
 {
 	u128 end = (u128)addr + len;
 
@@ -14,8 +15,8 @@ static enum iwt_access_verdict model(const struct iwt_region *r, const void *pd,
 		return IWT_ACCESS_OK;
 	if (r == NULL || r->valid == false)
 		return IWT_ACCESS_STAG;
-	if (pd != r->pd)
-		return IWT_ACCESS_PD;
+	if (r->owner != (const void *)who && r->owner != who->pd)
+		return IWT_ACCESS_ASSOC;
 	if (end > (u128)1 << 64)
 		return IWT_ACCESS_WRAP;
 	if (addr < r->base || end > (u128)r->base + r->len)
@@ -48,12 +49,16 @@ static u64 number(struct input *in, u64 near)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
-	u32 bits = take(&in, 1), need = take(&in, 1) % 32;
+	u32 bits = take(&in, 1), need = take(&in, 1) % 64;
 	static const u8 pd[2];
+	static const struct iwt_party who[2] = { { pd }, { pd } };
+	static const void *const owners[] = {
+		&pd[0], &pd[1], &who[0], &who[1],
+	};
 	struct iwt_region r = {
-		.rights = take(&in, 1) % 32,
+		.rights = take(&in, 1) % 64,
 		.valid = bits & 3,
-		.pd = &pd[(bits & 12) == 12],
+		.pd = owners[bits >> 2 & 3],
 	};
 	enum iwt_access_verdict want;
 	u64 addr, len;
@@ -65,8 +70,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		r.len = -r.base;
 	addr = number(&in, bits & 16 ? r.base : r.base + r.len);
 	len = number(&in, bits & 32 ? r.len : addr);
-	want = model(bits & 64 && bits & 128 ? NULL : &r, pd, addr, len, need);
-	SAME(iwt_access_check(bits & 64 && bits & 128 ? NULL : &r, pd, addr,
+	want = model(bits & 64 && bits & 128 ? NULL : &r, who, addr, len, need);
+	SAME(iwt_access_check(bits & 64 && bits & 128 ? NULL : &r, who, addr,
 			      len, need), want);
 	SAME(!iwt_access_tagged_err(want), want == IWT_ACCESS_OK);
 	SAME(!iwt_access_read_err(want), want == IWT_ACCESS_OK);

@@ -15,8 +15,6 @@ stated("design", "no region or queue pair without a protection domain, and no ot
        "queue pairs of its domain (verbs_mr.c, proto/access.c)", "DDP-77")
 stated("design", "the kernel module is both: processes get STags, domains and queue pairs from it alone "
        "(verbs_mr.c, mr.c), and rings hold nothing that is believed (sq.c, rq.c)", "DDP-81")
-stated("not implemented", "verbs bind an STag to one stream by memory windows of type 2 alone, which are refused "
-       "(EOPNOTSUPP, max_mw 0); a protection domain for each stream does it, as DDP-74 shows", "DDP-75", "DDP-76")
 
 
 def event(conn, want, ms=30000):

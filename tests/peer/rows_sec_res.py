@@ -24,8 +24,6 @@ stated("design", "protection domains, queues, queue pairs and STags are made by 
        " ioctls; limits: IWT_MAX_* in dev.h; rings that a process sees hold no number that the kernel trusts", "SEC-2")
 stated("design", "verbs_cq.c: iwt_create_cq() alone makes entries, up to IWT_MAX_CQE; cq.c: cq->prod is the kernel's"
        " own, a process's consumer index is only compared", "SEC-18")
-stated("not implemented", "memory windows of type 2, which are refused (EOPNOTSUPP, max_mw 0); a protection domain for"
-       " each stream does it, as SEC-5 shows", "SEC-6")
 stated("not implemented", "shared receive queues, which are refused (EOPNOTSUPP, max_srq 0); each stream has receive"
        " buffers of its own", "SEC-17")
 stated("host", "uverbs: a completion queue is an object of one open file, which no other can name", "SEC-21")
@@ -35,15 +33,6 @@ stated("host", "TCP keepalive, on for every connection; times: the setting keepa
 stated("design", "there is no firmware; the module loads nothing", "SEC-30")
 stated("host", "IP's and TCP's own bounds: net.ipv4.route.min_pmtu, net.ipv4.tcp_min_snd_mss", "SEC-32")
 stated("host", "XFRM (ESP and tunnels) below TCP", "SEC-28")
-
-
-@row("SEC-6")
-def no_windows(t):
-    """The device has no memory windows (EOPNOTSUPP), so there are no STags for one stream alone"""
-    conn = t.passive()
-    equal(conn.ulp.device()["mw"], 0, "windows")
-    for kind in (1, 2):
-        equal(conn.ulp.fails("mw", mw=kind, type=kind), errno.EOPNOTSUPP, "errno")
 
 
 @row("SEC-17")

@@ -10,9 +10,9 @@ from outcome import Fail, check
 
 # completions; opcodes as in enum ibv_wc_opcode, status as in enum ibv_wc_status
 Completion = collections.namedtuple("Completion", "wr status opcode len flags imm qpn")
-SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, LOC_PROT_ERR, FLUSH = 0, 1, 2, 4, 5
+SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, LOC_PROT_ERR, FLUSH, MW_BIND_ERR = 0, 1, 2, 4, 5, 6
 REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR, GENERAL_ERR, FATAL_ERR = 9, 10, 11, 21, 20
-WC_SEND, WC_WRITE, WC_READ, WC_CAS, WC_FADD, WC_RECV, WC_RECV_IMM = 0, 1, 2, 3, 4, 128, 129
+WC_SEND, WC_WRITE, WC_READ, WC_CAS, WC_FADD, WC_BIND_MW, WC_RECV, WC_RECV_IMM = 0, 1, 2, 3, 4, 5, 128, 129
 WITH_IMM, WITH_INV = 2, 8
 # asynchronous events, as in enum ibv_event_type
 (CQ_ERR, QP_FATAL, QP_REQ_ERR, QP_ACCESS_ERR, COMM_EST, SQ_DRAINED) = range(6)

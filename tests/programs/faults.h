@@ -69,6 +69,8 @@ int iwt_make_mr_large(void);
 int iwt_free_mr(void);
 int iwt_rereg_mr(unsigned int n);
 int iwt_make_mr_dmabuf(unsigned int n);
+int iwt_make_mw(void);
+int iwt_free_mw(void);
 
 /* faults_conn.c */
 void iwt_look(void);

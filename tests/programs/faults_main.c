@@ -102,6 +102,7 @@ static const struct step steps[] = {
 	{ "a large memory region", iwt_make_mr_large, NULL, iwt_free_mr, CALLER },
 	{ "a memory region changes", NULL, iwt_rereg_mr, iwt_free_mr, CALLER },
 	{ "a memory region of a dma-buf", NULL, iwt_make_mr_dmabuf, iwt_free_mr, CALLER },
+	{ "a memory window", iwt_make_mw, NULL, iwt_free_mw, CALLER },
 	{ "a completion channel", iwt_make_chan, NULL, iwt_free_chan, CALLER, NEEDED },
 	{ "a completion queue changes its size", NULL, iwt_resize_cq, iwt_free_cq, CALLER },
 	{ "a completion queue", iwt_make_cq, NULL, iwt_free_cq, CALLER, NEEDED },

@@ -21,6 +21,7 @@ static struct ibv_cq *cq;
 static struct ibv_cq_ex *cq_ex;
 static struct ibv_qp *qp, *qp_ex;
 static struct ibv_mr *mr;
+static struct ibv_mw *mw;
 static uint8_t memory[LARGE] __attribute__((aligned(4096)));
 
 int iwt_open_device(void)
@@ -140,6 +141,9 @@ int iwt_make_mr_dmabuf(unsigned int n)
 	close(dev);
 	return rc;
 }
+
+int iwt_make_mw(void) { mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2); return mw ? 0 : -1; }
+int iwt_free_mw(void) { return ibv_dealloc_mw(mw); }
 
 /* A region of a page becomes a larger one; if that fails, it is as it was. */
 int iwt_rereg_mr(unsigned int n)

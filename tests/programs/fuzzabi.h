@@ -35,7 +35,7 @@
 #define RINGS		(ARENA + (16ull << 20))
 #define RING_ROOM	(2ull << 20)
 
-enum kind { PD, CQ, QP, MR, CHANNEL, SOCKET, CM_ID, KINDS };
+enum kind { PD, CQ, QP, MR, MW, CHANNEL, SOCKET, CM_ID, KINDS };
 
 struct ring {
 	uint8_t *at;
@@ -48,8 +48,8 @@ struct obj {
 	bool live;
 	int ctx;
 	uint32_t handle;	/* or a descriptor */
-	uint32_t num;		/* QP: number; MR: STag; CM_ID: identifier */
-	uint32_t pd;		/* QP, MR */
+	uint32_t num;		/* QP: number; MR, MW: STag; CM_ID: identifier */
+	uint32_t pd;		/* QP, MR, MW */
 	bool connected;		/* QP: it is, or was */
 	uint64_t addr;		/* MR */
 	uint32_t bytes;
@@ -149,6 +149,7 @@ void iwt_op_modify_qp(struct fuzz *f);
 void iwt_op_query_qp(struct fuzz *f);
 void iwt_op_mr(struct fuzz *f);
 void iwt_op_rereg(struct fuzz *f);
+void iwt_op_mw(struct fuzz *f);
 void iwt_op_destroy(struct fuzz *f);
 void iwt_op_any_command(struct fuzz *f);
 void iwt_op_methods(struct fuzz *f);

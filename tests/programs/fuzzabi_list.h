@@ -12,6 +12,8 @@
 	X(W_REG_MR,		"command reg_mr",		true)	\
 	X(W_REREG_MR,		"command rereg_mr",		true)	\
 	X(W_DEREG_MR,		"command dereg_mr",		true)	\
+	X(W_ALLOC_MW,		"command alloc_mw",		true)	\
+	X(W_DEALLOC_MW,		"command dealloc_mw",		true)	\
 	X(W_COMP_CHANNEL,	"command create_comp_channel",	true)	\
 	X(W_CREATE_CQ,		"command create_cq",		true)	\
 	X(W_DESTROY_CQ,		"command destroy_cq",		true)	\
@@ -39,6 +41,7 @@
 	X(I_DESTROY_QP,		"method qp_destroy",		true)	\
 	X(I_DESTROY_PD,		"method pd_destroy",		true)	\
 	X(I_DESTROY_MR,		"method mr_destroy",		true)	\
+	X(I_DESTROY_MW,		"method mw_destroy",		true)	\
 	X(I_QUERY_MR,		"method query_mr",		true)	\
 	X(I_REG_DMABUF,		"method reg_dmabuf_mr",		false)	\
 	X(I_ANY,		"methods at random",		false)	\
@@ -82,6 +85,9 @@
 	X(WC_RECV_IMM,		"completion of recv_with_imm",	true)	\
 	X(WC_FETCH_ADD,		"completion of fetch_add",	true)	\
 	X(WC_CMP_SWAP,		"completion of cmp_swap",	true)	\
+	X(WC_MASKED_ADD,	"completion of masked_fetch_add",	false)	\
+	X(WC_MASKED_SWAP,	"completion of masked_cmp_swap",	false)	\
+	X(WC_BIND_MW,		"completion of bind_mw",	true)	\
 	X(WC_ODD,		"completion of what we wrote",	false)
 
 enum method {

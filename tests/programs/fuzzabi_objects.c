@@ -235,7 +235,8 @@ void iwt_op_mr(struct fuzz *f)
 	struct ib_uverbs_reg_mr core = {
 		.start = DATA + off, .length = PAGE + iwt_below(f, 8 * PAGE), .hca_va = DATA + off,
 		.access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+				IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+				(iwt_chance(f, 70) ? IBV_ACCESS_MW_BIND : 0),
 	};
 	struct command c = {
 		W_REG_MR, IB_USER_VERBS_CMD_REG_MR, false, &core, NULL, sizeof(core),
@@ -292,6 +293,27 @@ void iwt_op_rereg(struct fuzz *f)
 	}
 }
 
+void iwt_op_mw(struct fuzz *f)
+{
+	struct obj *pd = iwt_some_pd(f), *mw;
+	struct ib_uverbs_alloc_mw core = { .mw_type = 1 + iwt_below(f, 2) };
+	struct command c = {
+		W_ALLOC_MW, IB_USER_VERBS_CMD_ALLOC_MW, false, &core, NULL, sizeof(core),
+		sizeof(struct ib_uverbs_alloc_mw_resp),
+	};
+	struct ib_uverbs_alloc_mw_resp answer;
+
+	if (!pd)
+		return;
+	core.pd_handle = pd->handle;
+	if (iwt_command(f, iwt_fd(f->w, pd), &c))
+		return;
+	memcpy(&answer, f->out, sizeof(answer));
+	mw = iwt_new(f, MW, pd->ctx, answer.mw_handle);
+	mw->num = answer.rkey;
+	mw->pd = pd->handle;
+}
+
 /* ---- destroying ---- */
 
 static int destroy_method(struct fuzz *f, int fd, enum kind k, uint32_t handle)
@@ -305,6 +327,8 @@ static int destroy_method(struct fuzz *f, int fd, enum kind k, uint32_t handle)
 			 UVERBS_ATTR_DESTROY_QP_HANDLE, UVERBS_ATTR_DESTROY_QP_RESP },
 		[MR] = { I_DESTROY_MR, UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY,
 			 UVERBS_ATTR_DESTROY_MR_HANDLE, 0 },
+		[MW] = { I_DESTROY_MW, UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY,
+			 UVERBS_ATTR_DESTROY_MW_HANDLE, 0 },
 	};
 	struct call c;
 
@@ -327,6 +351,7 @@ static int destroy_command(struct fuzz *f, int fd, enum kind k, uint32_t handle)
 		[QP] = { W_DESTROY_QP, IB_USER_VERBS_CMD_DESTROY_QP,
 			 sizeof(struct ib_uverbs_destroy_qp_resp) },
 		[MR] = { W_DEREG_MR, IB_USER_VERBS_CMD_DEREG_MR, 0 },
+		[MW] = { W_DEALLOC_MW, IB_USER_VERBS_CMD_DEALLOC_MW, 0 },
 	};
 	struct command c = { how[k].m, how[k].number, false, &core, NULL, sizeof(core),
 			     how[k].answer };
@@ -362,7 +387,7 @@ void iwt_destroy(struct fuzz *f, enum kind k, struct obj *o)
 
 void iwt_op_destroy(struct fuzz *f)
 {
-	static const enum kind k[] = { PD, CQ, QP, QP, MR, MR, CHANNEL };
+	static const enum kind k[] = { PD, CQ, QP, QP, MR, MR, MW, CHANNEL };
 	enum kind kind = k[iwt_below(f, sizeof(k) / sizeof(k[0]))];
 	struct obj *o = iwt_pick(f, kind, -1);
 

@@ -111,14 +111,35 @@ static void atomic_body(struct fuzz *f, struct iwt_send_wqe *w, struct iwt_atomi
 	b->compare = iwt_chance(f, 50) ? 0 : iwt_rnd(f);
 }
 
+/* A part of a region for a window, mostly as both may have it */
+static void bind_body(struct fuzz *f, const struct obj *qp, struct iwt_send_wqe *w)
+{
+	struct iwt_bind_body *b = (struct iwt_bind_body *)(w + 1);
+	struct obj *mr = region(f, qp), *mw = NULL;
+	int i;
+
+	for (i = 0; i < 5 && !(mw && mw->pd == qp->pd); i++)
+		mw = iwt_pick(f, MW, qp->ctx);
+	w->num_sge = 0;
+	w->rkey = mw ? mw->num += iwt_chance(f, 90) ? 0 : iwt_below(f, 256) : 0;
+	w->ex = iwt_chance(f, 80) ? IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ : iwt_below(f, 64);
+	*b = (struct iwt_bind_body) { .reserved = iwt_chance(f, 1) };
+	if (!mr)
+		return;
+	b->lkey = mr->num;
+	b->addr = mr->addr + iwt_below(f, mr->bytes);
+	b->length = iwt_below(f, mr->addr + mr->bytes - b->addr + 1);
+}
+
 static size_t build(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t room)
 {
 	static const uint8_t op[] = {
 		IWT_WR_SEND, IWT_WR_SEND, IWT_WR_SEND_WITH_INV, IWT_WR_WRITE, IWT_WR_WRITE,
 		IWT_WR_READ, IWT_WR_READ, IWT_WR_LOCAL_INV, IWT_WR_WRITE_WITH_IMM,
-		IWT_WR_SEND_WITH_IMM, IWT_WR_FETCH_ADD, IWT_WR_CMP_SWAP,
+		IWT_WR_SEND_WITH_IMM, IWT_WR_FETCH_ADD, IWT_WR_CMP_SWAP, IWT_WR_BIND_MW,
 	};
-	struct obj *there = region(f, qp), *gone = region(f, qp);
+	struct obj *there = iwt_chance(f, 85) ? region(f, qp) : iwt_pick(f, MW, qp->ctx);
+	struct obj *gone = iwt_chance(f, 50) ? region(f, qp) : iwt_pick(f, MW, qp->ctx);
 	struct iwt_send_wqe *w = (struct iwt_send_wqe *)to;
 	uint32_t most = (room - sizeof(*w)) / sizeof(struct iwt_sge);
 
@@ -135,13 +156,16 @@ static size_t build(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t ro
 		else
 			w->ex = gone ? gone->num : 0;
 	}
-	if (w->opcode == IWT_WR_LOCAL_INV || w->opcode == IWT_WR_SEND_WITH_IMM)
+	if (w->opcode == IWT_WR_LOCAL_INV || w->opcode == IWT_WR_SEND_WITH_IMM ||
+	    w->opcode == IWT_WR_BIND_MW)
 		w->num_sge = 0;
 	elements(f, qp, (struct iwt_sge *)(w + 1), w->num_sge,
 		 w->opcode == IWT_WR_SEND ? 256 : PAGE);
 	if (w->opcode == IWT_WR_FETCH_ADD || w->opcode == IWT_WR_CMP_SWAP) {
 		elements(f, qp, (struct iwt_sge *)(w + 1), 1, 8);
 		atomic_body(f, w, (struct iwt_atomic_body *)(w + 1));
+	} else if (w->opcode == IWT_WR_BIND_MW) {
+		bind_body(f, qp, w);
 	} else if (w->opcode < IWT_WR_READ && iwt_chance(f, 15)) {
 		w->flags |= IWT_WR_INLINE;
 		w->inline_len = iwt_below(f, room - sizeof(*w) + 1) % (IWT_MAX_INLINE + 1);
@@ -262,7 +286,7 @@ static void saw(struct fuzz *f, const struct iwt_cqe *e)
 {
 	if (e->status == IBV_WC_WR_FLUSH_ERR)
 		lost(f, e->qp_num);
-	if (e->opcode > IWT_WC_COMP_SWAP || e->status > IBV_WC_GENERAL_ERR || e->reserved ||
+	if (e->opcode > IWT_WC_BIND_MW || e->status > IBV_WC_GENERAL_ERR || e->reserved ||
 	    !e->wr_id || !e->qp_num)
 		iwt_count(WC_ODD, 0);
 	else

@@ -117,7 +117,7 @@ static void run_threads(struct thread *t, int n)
 /* Some processes destroy everything at their end, most leave that to the kernel. */
 static void tidy_up(struct fuzz *f)
 {
-	static const enum kind order[] = { CM_ID, SOCKET, MR, QP, CQ, PD, CHANNEL };
+	static const enum kind order[] = { CM_ID, SOCKET, MW, MR, QP, CQ, PD, CHANNEL };
 	unsigned int i, j;
 
 	f->hot = 0;

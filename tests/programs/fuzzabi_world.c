@@ -106,7 +106,8 @@ static bool get_context(struct fuzz *f, int fd)
 {
 	static const struct ib_uverbs_get_context core;
 	struct iwt_uctx_req private = {
-		.features = IWT_FEATURE_RFC7306 | (iwt_chance(f, 50) ? IWT_FEATURE_DEFERRED : 0),
+		.features = IWT_FEATURE_RFC7306 | IWT_FEATURE_WINDOWS |
+			    (iwt_chance(f, 50) ? IWT_FEATURE_DEFERRED : 0),
 	};
 	struct command c = {
 		W_GET_CONTEXT, IB_USER_VERBS_CMD_GET_CONTEXT, false, &core, &private,
@@ -203,7 +204,9 @@ bool iwt_begin(struct fuzz *f)
 		iwt_op_cq(f);
 	for (i = 0; i < 3; i++)
 		iwt_op_mr(f);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 2; i++) {
+		iwt_op_mw(f);
 		iwt_op_pair(f);
+	}
 	return true;
 }

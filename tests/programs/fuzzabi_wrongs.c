@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Wrong things that a judge does: one in an otherwise correct request, receive or ring. */
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
 #include "fuzzabi_judge.h"
 
 static const uint64_t end_of_mine = REGION_AT(MINE) + REGION_BYTES;
@@ -123,7 +127,7 @@ static void kernel_operation(struct judge *j, struct iwt_send_wqe *w, struct iwt
 
 static void no_operation(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
 {
-	w->opcode = IWT_WR_MASKED_CMP_SWAP + 1 + iwt_below(j->f, 255 - IWT_WR_MASKED_CMP_SWAP);
+	w->opcode = IWT_WR_BIND_MW + 1 + iwt_below(j->f, 255 - IWT_WR_BIND_MW);
 }
 
 static void two_sinks(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
@@ -153,6 +157,21 @@ static void invalidate(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *
 	w->opcode = IWT_WR_LOCAL_INV;
 	w->num_sge = 0;
 	w->ex = j->mr[iwt_below(j->f, REGIONS)].num;
+}
+
+/* Octets of a region for what is no window */
+static void bind_no_window(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
+{
+	struct iwt_bind_body body = {
+		.addr = REGION_AT(MINE), .length = 8, .lkey = j->mr[MINE].num,
+	};
+
+	w->opcode = IWT_WR_BIND_MW;
+	w->num_sge = 0;
+	w->rkey = iwt_chance(j->f, 50) ? j->mr[iwt_below(j->f, REGIONS)].num : iwt_rnd(j->f);
+	w->ex = IBV_ACCESS_REMOTE_READ;
+	_Static_assert(sizeof(body) <= JUDGED_SGES * sizeof(*sge), "it fits");
+	memcpy(sge, &body, sizeof(body));
 }
 
 /* ---- the receive ---- */
@@ -252,6 +271,7 @@ const struct wrong iwt_wrongs[] = {
 	{ "a short sink", short_sink, { ADD, SWAP }, 2 },
 	{ "Immediate Data with others", data_and_imm, ONE(SEND) },
 	{ "a region is to be invalid", invalidate, ONE(SEND) },
+	{ "a bind of what is no window", bind_no_window, ONE(SEND) },
 	{ "a receive with a key that there is not", no_such_key, RECV },
 	{ "a receive into another domain's region", other_domain, RECV },
 	{ "a receive with the kernel's key", kernel_key, RECV },

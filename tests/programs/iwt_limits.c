@@ -8,7 +8,7 @@
  *						LEAST to MOST objects, of SIZE entries each,
  *						then ERROR
  *
- * KIND is pd, cq, qp or mr. The program uses uverbs' own commands and maps nothing, so
+ * KIND is pd, cq, qp, mr or mw. The program uses uverbs' own commands and maps nothing, so
  * that only the kernel's memory and limits count.
  */
 #include <errno.h>
@@ -52,12 +52,15 @@ struct command {
 		struct ib_uverbs_destroy_qp destroy_qp;
 		struct ib_uverbs_reg_mr reg_mr;
 		struct ib_uverbs_dereg_mr dereg_mr;
+		struct ib_uverbs_alloc_mw alloc_mw;
+		struct ib_uverbs_dealloc_mw dealloc_mw;
 	};
 };
 
 /* All answers about an object begin with its handle. */
 union answer {
 	uint32_t handle;
+	struct ib_uverbs_alloc_mw_resp mw;
 	struct ib_uverbs_alloc_pd_resp pd;
 	struct ib_uverbs_create_cq_resp cq;
 	struct ib_uverbs_destroy_cq_resp cq_gone;
@@ -154,6 +157,24 @@ static int drop_mr(uint32_t handle)
 	return RUN(c, DEREG_MR, dereg_mr, 0);
 }
 
+static int make_mw(uint32_t *handle)
+{
+	union answer a;
+	struct command c = { .alloc_mw = {
+		.response = (uintptr_t)&a, .pd_handle = pd, .mw_type = IBV_MW_TYPE_2 } };
+	int err = RUN(c, ALLOC_MW, alloc_mw, sizeof(a.mw));
+
+	*handle = a.handle;
+	return err;
+}
+
+static int drop_mw(uint32_t handle)
+{
+	struct command c = { .dealloc_mw = { .mw_handle = handle } };
+
+	return RUN(c, DEALLOC_MW, dealloc_mw, 0);
+}
+
 static const struct kind {
 	const char *name;
 	int (*make)(uint32_t *handle);
@@ -163,6 +184,7 @@ static const struct kind {
 	{ "cq", make_cq, drop_cq },
 	{ "qp", make_qp, drop_qp },
 	{ "mr", make_mr, drop_mr },
+	{ "mw", make_mw, drop_mw },
 	{}
 };
 
@@ -180,7 +202,7 @@ static uint32_t device_max(const struct kind *k)
 	case 'q':
 		return a.max_qp;
 	default:
-		return a.max_mr;
+		return k->make == make_mw ? a.max_mw : a.max_mr;
 	}
 }
 
@@ -218,7 +240,7 @@ static void open_device(const char *name, const struct kind *k)
 		die(name);
 	/* the objects that this kind needs */
 	size = 1;
-	if (k->make == make_qp || k->make == make_mr)
+	if (k->make == make_qp || k->make == make_mr || k->make == make_mw)
 		err = make_pd(&pd);
 	if (!err && k->make == make_qp)
 		err = make_cq(&cq);

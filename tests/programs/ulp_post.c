@@ -103,7 +103,8 @@ static int wr_bind(struct ibv_send_wr *wr)
 		.length = ulp_num("len", m->len),
 		.mw_access_flags = (ulp_has("access", 'w') ? IBV_ACCESS_REMOTE_WRITE : 0) |
 				   (ulp_has("access", 'r') ? IBV_ACCESS_REMOTE_READ : 0) |
-				   (ulp_has("access", 'a') ? IBV_ACCESS_REMOTE_ATOMIC : 0),
+				   (ulp_has("access", 'a') ? IBV_ACCESS_REMOTE_ATOMIC : 0) |
+				   (ulp_has("access", 'z') ? IBV_ACCESS_ZERO_BASED : 0),
 	};
 	ulp_put(" stag=%u", wr->bind_mw.rkey);
 	return 0;
@@ -136,10 +137,31 @@ static int wr_fill(struct ibv_send_wr *wr)
 	return 0;
 }
 
+/* Windows of type 1 have a call of their own. */
+static int post_bind(struct ibv_qp *qp, struct ibv_send_wr *wr)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = wr->wr_id,
+		.send_flags = wr->send_flags,
+		.bind_info = wr->bind_mw.bind_info,
+	};
+	struct ibv_mw *mw = wr->bind_mw.mw;
+	struct ibv_send_wr *bad;
+	int rc;
+
+	if (mw->type == IBV_MW_TYPE_1)
+		return ibv_bind_mw(qp, mw, &bind);
+	rc = ibv_post_send(qp, wr, &bad);
+	if (!rc)
+		mw->rkey = wr->bind_mw.rkey;
+	return rc;
+}
+
 /*
  * post id= op= [wr=] [n=] [sge=] [flags=usfi] [stag=] [raddr=] [imm=] [inv=] [add=] [swap=]
  * n requests in one list; wr rises by 1. u: unsignalled. For cas, add= is the value to
- * compare. bind: mw= mr= [off=] [len=] [access=] [rkey=].
+ * compare. bind: mw= mr= [off=] [len=] [access=wraz] [rkey=]; of a window of type 1 with its next
+ * key.
  */
 static int cmd_post(void)
 {
@@ -167,9 +189,7 @@ static int cmd_post(void)
 		wr[i].next = NULL;
 		wr[i - 1].next = &wr[i];
 	}
-	rc = ibv_post_send(c->qp, wr, &bad);
-	if (!rc && wr[0].opcode == IBV_WR_BIND_MW)
-		wr[0].bind_mw.mw->rkey = wr[0].bind_mw.rkey;
+	rc = wr[0].opcode == IBV_WR_BIND_MW ? post_bind(c->qp, wr) : ibv_post_send(c->qp, wr, &bad);
 	free(wr);
 	return rc ? ulp_err(rc, "ibv_post_send") : 0;
 }

@@ -178,6 +178,31 @@ int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 	return 0;
 }
 
+int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type,
+		     struct ibv_mw *mw, struct ibv_alloc_mw *cmd,
+		     size_t cmd_size, struct ib_uverbs_alloc_mw_resp *resp,
+		     size_t resp_size)
+{
+	if (fake.mw_err)
+		return fake.mw_err;
+	mw->context = pd->context;
+	mw->pd = pd;
+	mw->rkey = FAKE_MW_RKEY;
+	mw->type = type;
+	fake.mws++;
+
+	return 0;
+}
+
+int ibv_cmd_dealloc_mw(struct ibv_mw *mw)
+{
+	if (fake.mw_err)
+		return fake.mw_err;
+	fake.mws--;
+
+	return 0;
+}
+
 /* the kernel */
 
 uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num, uint32_t stride,

@@ -30,6 +30,7 @@ struct fake {
 	void (*spoil_cq)(struct iwt_create_cq_resp *resp);
 	void (*spoil_qp)(struct iwt_create_qp_resp *resp);
 	int doorbell_err;
+	int mw_err;
 	int arm_err;
 	int resize_err;
 	int tell_err;		/* of the call that ends a resize */
@@ -56,7 +57,7 @@ struct fake {
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
 	uint16_t request_len, reply_len, private_data_len;
-	int contexts, pds, mrs, cqs, qps;
+	int contexts, pds, mrs, mws, cqs, qps;
 	struct fake_ring cq, sq, rq;
 	struct fake_ring cq_first;	/* as it was created */
 	struct fake_ring cq_next;	/* to which it moves, if it has ctl */
@@ -107,6 +108,8 @@ int fake_cq_method(struct ibv_command_buffer *cmd);
 
 #define FAKE_STRIDE		320
 #define FAKE_MAX_SGE		4
+/* Of a new window: its key is the last there is. */
+#define FAKE_MW_RKEY		0x112233ff
 /* Number of bits of a completion queue; the bit of a queue pair. */
 #define FAKE_BITS		64
 #define FAKE_BIT		37

@@ -66,6 +66,7 @@ int main(void)
 	test_send();
 	test_recv();
 	test_wr();
+	test_mw();
 	test_iwtdv();
 	test_threads();
 	printf("1..%d\n", points);

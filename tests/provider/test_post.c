@@ -170,6 +170,7 @@ static void test_old_kernel(void)
 	static const enum ibv_wr_opcode opcodes[] = {
 		IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND_WITH_IMM,
 		IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
+		IBV_WR_BIND_MW,
 	};
 	struct ibv_sge sge = { .length = 8 };
 	struct ibv_send_wr wr = { .sg_list = &sge };
@@ -190,7 +191,7 @@ static void test_old_kernel(void)
 static void test_send_refusals(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
-		IBV_WR_BIND_MW, IBV_WR_TSO, IBV_WR_DRIVER1, 9999,
+		IBV_WR_TSO, IBV_WR_DRIVER1, 9999,
 	};
 	struct ibv_sge sge[FAKE_MAX_SGE + 1] = {};
 	struct ibv_send_wr wr = { .sg_list = sge };

@@ -161,8 +161,6 @@ static void test_kinds(void)
 	attr.qp_type = IBV_QPT_RC;
 	attr.srq = &srq;
 	is(create_err(&attr), EOPNOTSUPP, "qp: no shared receive queue");
-	ok(!fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_BIND_MW) &&
-	   errno == EOPNOTSUPP, "qp: no memory windows");
 	ok(!fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND |
 			 IBV_QP_EX_WITH_ATOMIC_WRITE) &&
 	   errno == EOPNOTSUPP, "qp: no atomic write");

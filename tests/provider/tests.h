@@ -18,6 +18,9 @@ void test_send(void);
 void test_recv(void);
 /* test_wr.c */
 void test_wr(void);
+
+/* test_mw.c */
+void test_mw(void);
 /* test_iwtdv.c */
 void test_iwtdv(void);
 /* test_threads.c */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # What verbs refuse, and that a refusal changes nothing; which process is charged for memory;
-# the limits of control groups, of RLIMIT_MEMLOCK and of the device (IWT_MAX=pd,cq,qp,mr: the
+# the limits of control groups, of RLIMIT_MEMLOCK and of the device (IWT_MAX=pd,cq,qp,mr,mw: the
 # limits for which there is memory and time).
 . "$(dirname "$0")/../lib/begin.sh"
 

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 static const int pd, other_pd;
+static const struct iwt_party us = { &pd }, neighbour = { &pd };
 
 static struct iwt_region region(u64 base, u64 len)
 {
@@ -11,12 +12,12 @@ static struct iwt_region region(u64 base, u64 len)
 		.len = len,
 		.rights = IWT_REMOTE_WRITE,
 		.valid = true,
-		.pd = &pd,
+		.owner = &pd,
 	};
 }
 
 #define VERDICT(r, addr, len) \
-	iwt_access_check(r, &pd, addr, len, IWT_REMOTE_WRITE)
+	iwt_access_check(r, &us, addr, len, IWT_REMOTE_WRITE)
 
 static void test_bounds(void)
 {
@@ -67,12 +68,31 @@ static void test_order(void)
 	CHECK_EQ(VERDICT(&r, 0x1000, 1), IWT_ACCESS_RIGHTS);
 	CHECK_EQ(VERDICT(&r, 0, 1), IWT_ACCESS_BOUNDS);
 	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_WRAP);
-	r.pd = &other_pd;
-	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_PD);
+	r.owner = &other_pd;
+	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_ASSOC);
+	r.owner = &neighbour;
+	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_ASSOC);
 	r.valid = false;
 	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_STAG);
 	CHECK_EQ(VERDICT(&r, -1ULL, 0), IWT_ACCESS_OK);
 	CHECK_EQ(VERDICT(NULL, -1ULL, 0), IWT_ACCESS_OK);
+	tap_end();
+}
+
+static void test_owner(void)
+{
+	struct iwt_region r = region(0, 16);
+
+	tap_begin("access: a domain is for all its streams, a stream for itself alone");
+	CHECK_EQ(VERDICT(&r, 0, 16), IWT_ACCESS_OK);
+	CHECK_EQ(iwt_access_check(&r, &neighbour, 0, 16, IWT_REMOTE_WRITE),
+		 IWT_ACCESS_OK);
+	r.owner = &us;
+	CHECK_EQ(VERDICT(&r, 0, 16), IWT_ACCESS_OK);
+	CHECK_EQ(iwt_access_check(&r, &neighbour, 0, 16, IWT_REMOTE_WRITE),
+		 IWT_ACCESS_ASSOC);
+	r.owner = NULL;
+	CHECK_EQ(VERDICT(&r, 0, 16), IWT_ACCESS_ASSOC);
 	tap_end();
 }
 
@@ -82,10 +102,10 @@ static void test_rights(void)
 	u32 need, have;
 
 	tap_begin("access: every right that is needed must be there");
-	for (have = 0; have < 32; have++) {
-		for (need = 0; need < 32; need++) {
+	for (have = 0; have < 64; have++) {
+		for (need = 0; need < 64; need++) {
 			r.rights = have;
-			CHECK_EQ(iwt_access_check(&r, &pd, 0, 16, need),
+			CHECK_EQ(iwt_access_check(&r, &us, 0, 16, need),
 				 need & ~have ? IWT_ACCESS_RIGHTS :
 				 IWT_ACCESS_OK);
 		}
@@ -99,7 +119,7 @@ static void test_errors(void)
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_OK), IWT_OK);
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_STAG), 0x11100);
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_BOUNDS), 0x11101);
-	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_PD), 0x11102);
+	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_ASSOC), 0x11102);
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_WRAP), 0x11103);
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_RIGHTS), 0x10102);
 	CHECK_EQ(iwt_access_tagged_err(99), IWT_ERR_DDP_LOCAL);
@@ -107,7 +127,7 @@ static void test_errors(void)
 	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_STAG), 0x10100);
 	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_BOUNDS), 0x10101);
 	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_RIGHTS), 0x10102);
-	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_PD), 0x10103);
+	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_ASSOC), 0x10103);
 	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_WRAP), 0x10104);
 	CHECK_EQ(iwt_access_read_err(99), IWT_ERR_LOCAL);
 	tap_end();
@@ -118,6 +138,7 @@ void test_access(void)
 	test_bounds();
 	test_top();
 	test_order();
+	test_owner();
 	test_rights();
 	test_errors();
 }

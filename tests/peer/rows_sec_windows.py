@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0
+"""RFC 5041 8.2, RFC 5042 6.1.1: memory windows, by which verbs bind an STag to one stream, and to a range."""
+import fpdu
+from outcome import equal
+from rows import row
+from rows_ddp import event, refused
+from rows_sec import write
+from ulp import LOC_QP_OP_ERR, MW_BIND_ERR, QP_ACCESS_ERR, SUCCESS, WC_BIND_MW, WITH_INV
+
+
+def window(conn, kind=2, off=4000, size=1000, access="wra", mw=None, **how):
+    """Binds a window, new or mw, over a part of conn.mr; returns its number, STag and address."""
+    number = mw or conn.ulp.new()
+    if not mw:
+        conn.ulp.mw(mw=number, type=kind)
+    got = conn.post("bind", mw=number, mr=conn.mr, off=off, len=size, access=access, **how)
+    done = conn.poll(1)[0]
+    equal((done.status, done.opcode), (SUCCESS, WC_BIND_MW), "the bind")
+    return number, got["stag"], 0 if "z" in access else conn.addr + off
+
+
+def binds(t, ulp=None):
+    """A stream whose region can have windows, and its peer's writes to the region itself are refused."""
+    return t.passive(ulp=ulp, access="lrb")
+
+
+@row("DDP-75", "DDP-76", "SEC-6")
+def one_stream_alone(t):
+    """A window of type 2 is for the stream that bound it: on another of the domain 1/1/02, 0/1/03, and 0/1/09"""
+    ulp = t.ulp()
+    mine = binds(t, ulp)
+    _, stag, at = window(mine)
+
+    def no(code, ulpdu):
+        refused(t, code, lambda conn: ulpdu, ulp)
+        mine.untouched()
+    no((1, 1, 2), write(stag, at, b"theirs"))
+    no((0, 1, 3), fpdu.read_request(1, 77, 0, 4, stag, at))
+    no((0, 1, 3), fpdu.atomic(1, 0, 5, stag, at, 1))
+    for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):
+        no((0, 1, 9), fpdu.untagged(opcode, 0, 1, b"", stag=stag))
+    # what is wrong first is the stream, then the range
+    no((1, 1, 2), write(stag, at - 1, b"x"))
+    no((1, 1, 0), write(stag ^ 1, at, b"x"))
+    mine.peer.put(write(stag, at, b"mine"))
+    mine.alive()
+    equal(mine.memory(3999, 6), b"\xa5mine\xa5", "memory")
+
+
+@row("DDP-76")
+def domain_of_a_window(t):
+    """A window of type 1 is for all streams of its domain: it works on two, and on one of another domain 1/1/02"""
+    ulp = t.ulp()
+    mine, near = binds(t, ulp), t.passive(ulp=ulp)
+    _, stag, at = window(mine, kind=1)
+    for conn, data in ((mine, b"mine"), (near, b"near")):
+        conn.peer.put(write(stag, at, data))
+        conn.alive()
+        equal(mine.memory(4000, 5), data + b"\xa5", "memory")
+    refused(t, (1, 1, 2), lambda conn: write(stag, at, b"far"), ulp, domain=2)
+    equal(mine.memory(4000, 5), b"near\xa5", "memory")
+
+
+@row("DDP-78", "SEC-8")
+def range_of_a_window(t):
+    """A window's range, octet by octet: Write 1/1/01, Read 0/1/01; the rest of its region is out of reach"""
+    ulp = t.ulp()
+    for access in ("wr", "wrz"):
+        for off, size in ((-1, 1), (0, 1001), (999, 2), (1000, 1)):
+            def conn_and_window(make, access=access):
+                conn = binds(t, ulp)
+                _, stag, at = window(conn, access=access)
+                return conn, make(stag, at)
+            for code, make in (((1, 1, 1), lambda s, a, o=off, n=size: write(s, a + o, b"x" * n)),
+                               ((0, 1, 1), lambda s, a, o=off, n=size: fpdu.read_request(1, 7, 0, n, s, a + o))):
+                # in front of a window that begins at zero is the end of all offsets
+                if off < 0 and "z" in access:
+                    continue
+                conn, bad = conn_and_window(make)
+                conn.peer.put(bad)
+                conn.peer.expect_term(*code, of=bad)
+                conn.untouched()
+
+
+@row("DDP-78")
+def offsets_of_a_window(t):
+    """Offsets of a window that begins at zero are its own, and its first and last octets are where they should be"""
+    conn = binds(t)
+    _, stag, at = window(conn, access="wz")
+    equal(at, 0, "first offset")
+    conn.peer.put(write(stag, 0, b"a"), write(stag, 999, b"z"))
+    conn.alive()
+    equal((conn.memory(3999, 3), conn.memory(4998, 3)), (b"\xa5a\xa5", b"\xa5z\xa5"), "memory")
+
+
+@row("SEC-9", "DDP-65")
+def window_revoked(t):
+    """After a window is invalidated, by either side, or bound with another key, a Write: Terminate 1/1/00"""
+    ulp = t.ulp()
+    for how in ("local", "peer", "key"):
+        conn = binds(t, ulp)
+        mw, stag, at = window(conn)
+        conn.peer.put(write(stag, at, b"before"))
+        conn.alive()
+        if how == "peer":
+            conn.peer.put(fpdu.untagged(fpdu.SEND_INV, 0, conn.peer.next(0), b"", stag=stag))
+            done = conn.poll(1)[0]
+            equal((done.status, done.flags & WITH_INV, done.imm), (SUCCESS, WITH_INV, stag), "receive")
+        else:
+            conn.post("inv", inv=stag)
+            equal(conn.poll(1)[0].status, SUCCESS, "the invalidation")
+        if how == "key":
+            _, again, _ = window(conn, mw=mw)
+            conn.peer.put(write(again, at, b"again!"))
+            conn.alive()
+        bad = write(stag, at, b"behind")
+        conn.peer.put(bad)
+        conn.peer.expect_term(1, 1, 0, of=bad)
+        event(conn, QP_ACCESS_ERR)
+        equal(conn.memory(4000, 7), (b"again!" if how == "key" else b"before") + b"\xa5", "memory")
+
+
+@row("DDP-65")
+def rights_of_a_window(t):
+    """What a window does not allow: Write and Read 0/1/02; its region's own rights do not count"""
+    ulp = t.ulp()
+    for access, make in (("r", lambda s, a: write(s, a, b"x")),
+                         ("w", lambda s, a: fpdu.read_request(1, 7, 0, 1, s, a)),
+                         ("wr", lambda s, a: fpdu.atomic(1, 0, 5, s, a, 1))):
+        conn = t.passive(ulp=ulp, access="lwrab")
+        _, stag, at = window(conn, access=access)
+        bad = make(stag, at)
+        conn.peer.put(bad)
+        conn.peer.expect_term(0, 1, 2, of=bad)
+        conn.untouched()
+
+
+@row("SEC-25")
+def type_1_stays(t):
+    """A peer can't invalidate a window of type 1: Terminate 0/2/09; nor can its owner: the request fails"""
+    ulp = t.ulp()
+    conn = binds(t, ulp)
+    _, stag, at = window(conn, kind=1)
+    refused(t, (0, 2, 9), lambda other: fpdu.untagged(fpdu.SEND_INV, 0, 1, b"", stag=stag), ulp)
+    conn.peer.put(write(stag, at, b"still"))
+    conn.alive()
+    equal(conn.memory(4000, 6), b"still\xa5", "memory")
+    conn.post("inv", inv=stag)
+    equal(conn.poll(1)[0].status, LOC_QP_OP_ERR, "the invalidation")
+    conn.peer.expect_term(0, 0, 0)
+
+
+@row("SEC-26")
+def no_window_there(t):
+    """A bind beyond its region completes with an error and ends the stream: Terminate 0/0/00"""
+    conn = binds(t)
+    conn.ulp.mw(mw=1)
+    conn.post("bind", mw=1, mr=conn.mr, off=65000, len=1000, access="w")
+    equal(conn.poll(1)[0].status, MW_BIND_ERR, "the bind")
+    conn.peer.expect_term(0, 0, 0)
+    conn.untouched()

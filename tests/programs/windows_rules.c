@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_windows: what a window may be bound to, one rule at a time, and in which order things happen. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "windows.h"
+
+#define RW	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
+#define LOCAL	IBV_ACCESS_LOCAL_WRITE
+#define BINDS	IBV_ACCESS_MW_BIND
+
+/* Regions to bind to: their domain and access */
+enum { ALL, READ_ONLY, NO_BIND, FOREIGN, REGIONS };
+static const struct {
+	int pd, access;
+} regions[REGIONS] = {
+	[ALL] = { 0, LOCAL | BINDS },
+	[READ_ONLY] = { 0, BINDS },
+	[NO_BIND] = { 0, LOCAL },
+	[FOREIGN] = { 1, LOCAL | BINDS },
+};
+
+static const struct rule {
+	const char *what;
+	enum ibv_wc_status want;
+	int type, pd, region, access;
+	int64_t at;
+	uint64_t len;
+} rules[] = {
+	{ "type 1: a whole region", 0, 1, 0, ALL, RW | IBV_ACCESS_REMOTE_ATOMIC, 0, ARENA },
+	{ "type 2: a whole region", 0, 2, 0, ALL, RW | IBV_ACCESS_REMOTE_ATOMIC, 0, ARENA },
+	{ "its last octet", 0, 2, 0, ALL, RW, ARENA - 1, 1 },
+	{ "no rights at all", 0, 2, 0, ALL, 0, 0, 100 },
+	{ "type 1: no octets", 0, 1, 0, ALL, RW, 0, 0 },
+	{ "type 2: no octets", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, 0, 0 },
+	{ "type 2: from zero", 0, 2, 0, ALL, RW | IBV_ACCESS_ZERO_BASED, 8, 100 },
+	{ "type 1: from zero", IBV_WC_MW_BIND_ERR, 1, 0, ALL, RW | IBV_ACCESS_ZERO_BASED, 8, 100 },
+	{ "one octet too many", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, 1, ARENA },
+	{ "one octet before", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, -1, 10 },
+	{ "one octet behind", IBV_WC_MW_BIND_ERR, 1, 0, ALL, RW, ARENA, 1 },
+	{ "a length that wraps", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, 8, UINT64_MAX },
+	{ "a length of 4 GB more", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, 0, (1ULL << 32) + 8 },
+	{ "a region that may only be read: to read", 0, 2, 0, READ_ONLY, IBV_ACCESS_REMOTE_READ, 0, 99 },
+	{ "a region that may only be read: to write", IBV_WC_MW_BIND_ERR, 2, 0, READ_ONLY,
+	  IBV_ACCESS_REMOTE_WRITE, 0, 99 },
+	{ "a region that may only be read: to add", IBV_WC_MW_BIND_ERR, 1, 0, READ_ONLY,
+	  IBV_ACCESS_REMOTE_ATOMIC, 0, 99 },
+	{ "a region without the right to bind", IBV_WC_MW_BIND_ERR, 2, 0, NO_BIND, RW, 0, 99 },
+	{ "a region of another domain", IBV_WC_MW_BIND_ERR, 2, 0, FOREIGN, RW, 0, 99 },
+	{ "a window of another domain", IBV_WC_MW_BIND_ERR, 1, 1, ALL, RW, 0, 99 },
+	{ "both of another domain", IBV_WC_MW_BIND_ERR, 2, 1, FOREIGN, RW, 0, 99 },
+	{ "the right to write here", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW | LOCAL, 0, 99 },
+	{ "the right to bind", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW | BINDS, 0, 99 },
+	{ "a hint", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW | IBV_ACCESS_RELAXED_ORDERING, 0, 99 },
+	{ "an unknown right", IBV_WC_MW_BIND_ERR, 1, 0, ALL, RW | 1 << 30, 0, 99 },
+};
+
+static void try_rule(struct bench *b, const struct rule *r, struct ibv_mr **mr)
+{
+	struct ibv_mw *mw = window(b, r->pd, r->type == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+	enum ibv_wc_status status = bind_do(b, 0, mw, mr[r->region], b->arena + r->at, r->len, r->access);
+	char what[100];
+	bool good = status == r->want;
+
+	if (!good)
+		printf("# %s\n", ibv_wc_status_str(status));
+	/* a refused request ends the connection, and the window is not bound */
+	if (status)
+		good = good && far_event(b, 0) == IBV_EVENT_QP_FATAL && !ibv_dereg_mr(mr[r->region]);
+	else
+		good = good && !ibv_dealloc_mw(mw) && !ibv_dereg_mr(mr[r->region]);
+	mr[r->region] = region(b, regions[r->region].pd, regions[r->region].access);
+	if (status) {
+		pair_drop(b, 0);
+		good = good && !ibv_dealloc_mw(mw);
+	}
+	snprintf(what, sizeof(what), "bind: %s: %s", r->what, r->want ? "refused" : "done");
+	report(good, what);
+}
+
+/* A request that fails ends the connection with this status. */
+static bool fails(struct bench *b, int i, struct ibv_send_wr *wr, enum ibv_wc_status want)
+{
+	enum ibv_wc_status status = far_do(b, i, wr);
+
+	if (status != want)
+		printf("# %s\n", ibv_wc_status_str(status));
+	if (status)
+		pair_drop(b, i);
+	return status == want;
+}
+
+static bool denied(struct bench *b, int i, const struct request *r, int event)
+{
+	int got;
+
+	if (!near_do(b, i, r))
+		return false;
+	got = far_event(b, i);
+	if (got != event)
+		printf("# event %d\n", got);
+	pair_drop(b, i);
+	return got == event;
+}
+
+static void test_names(struct bench *b, struct ibv_mr *mr)
+{
+	struct ibv_mw *mw = window(b, 0, IBV_MW_TYPE_2), *other = window(b, 0, IBV_MW_TYPE_2), copy;
+	struct ibv_mr as_region = *mr;
+	struct ibv_send_wr wr;
+
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "names: a window");
+	as_region.lkey = mw->rkey;
+	wr = bind_wr(other, &as_region, b->arena, 8, RW);
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: a window is no region to bind to");
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "names: bound again, since its queue pair is gone");
+	copy = *mw;
+	copy.rkey = mr->rkey;
+	wr = bind_wr(&copy, mr, b->arena, 8, RW);
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: a region is no window");
+	as_region.lkey = mr->lkey ^ 1;
+	wr = bind_wr(mw, &as_region, b->arena, 8, RW);
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: a region by a wrong key");
+	copy.rkey = mw->rkey ^ 0x12345600;
+	wr = bind_wr(&copy, mr, b->arena, 8, RW);
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: no window");
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "names: the window");
+	wr = bind_wr(mw, mr, b->arena, 64, RW);
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: type 2 is not bound twice");
+	ibv_dealloc_mw(mw);
+	ibv_dealloc_mw(other);
+}
+
+/* The local side uses regions alone. */
+static void test_local_use(struct bench *b, struct ibv_mr *mr)
+{
+	struct ibv_mw *mw = window(b, 0, IBV_MW_TYPE_1);
+	struct ibv_sge sge = { (uintptr_t)b->arena, 8, 0 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
+	int all = RW | IBV_ACCESS_REMOTE_ATOMIC;
+
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, all), "local use: a window");
+	sge.lkey = mw->rkey;
+	report(fails(b, 0, &wr, IBV_WC_LOC_PROT_ERR), "local use: not to be sent from");
+	wr.opcode = IBV_WR_RDMA_READ;
+	report(fails(b, 0, &wr, IBV_WC_LOC_PROT_ERR), "local use: not to be read into");
+	ibv_dealloc_mw(mw);
+}
+
+static void test_invalidate(struct bench *b, struct ibv_mr *mr)
+{
+	struct ibv_mw *one = window(b, 0, IBV_MW_TYPE_1), *two = window(b, 0, IBV_MW_TYPE_2);
+	struct ibv_send_wr inv = { .opcode = IBV_WR_LOCAL_INV };
+	struct request r = { .op = IBV_WR_SEND_WITH_INV };
+
+	report(!bind_do(b, 0, one, mr, b->arena, 64, RW) && !bind_do(b, 0, two, mr, b->arena, 64, RW),
+	       "invalidate: windows");
+	inv.invalidate_rkey = one->rkey;
+	report(fails(b, 0, &inv, IBV_WC_LOC_QP_OP_ERR), "invalidate: not type 1");
+	inv.invalidate_rkey = mr->rkey;
+	report(fails(b, 0, &inv, IBV_WC_LOC_QP_OP_ERR), "invalidate: nor a region");
+	inv.invalidate_rkey = two->rkey;
+	report(!far_do(b, 0, &inv) && !far_do(b, 1, &inv), "invalidate: a window that is free");
+	report(fails(b, 2, &inv, IBV_WC_LOC_QP_OP_ERR), "invalidate: not for another domain");
+	report(!bind_do(b, 0, two, mr, b->arena, 64, RW), "invalidate: bound");
+	inv.invalidate_rkey = two->rkey;
+	report(fails(b, 1, &inv, IBV_WC_LOC_QP_OP_ERR), "invalidate: not by another queue pair");
+	pair_connect(b, 1);
+	far_receive(b, 1);
+	r.rkey = two->rkey;
+	report(denied(b, 1, &r, IBV_EVENT_QP_ACCESS_ERR), "invalidate: nor by its peer");
+	pair_connect(b, 0);
+	far_receive(b, 0);
+	r.rkey = one->rkey;
+	report(denied(b, 0, &r, IBV_EVENT_QP_REQ_ERR), "invalidate: nor type 1 by a peer");
+	report(!bind_do(b, 0, two, mr, b->arena, 64, RW), "invalidate: bound again");
+	far_receive(b, 0);
+	r.rkey = two->rkey;
+	report(!near_do(b, 0, &r), "invalidate: by the peer");
+	pair_drop(b, 0);
+	ibv_dealloc_mw(one);
+	ibv_dealloc_mw(two);
+}
+
+/* While a window is bound, its region stays. */
+static void test_region_stays(struct bench *b, struct ibv_mr *mr, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw = window(b, 0, type);
+	int rc[4];
+
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "region: bound");
+	rc[0] = ibv_dereg_mr(mr);
+	rc[1] = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, LOCAL);
+	rc[2] = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b->arena, PAGE, 0);
+	rc[3] = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, b->pd[1], NULL, 0, 0);
+	report(rc[0] == EBUSY, "region: is not deregistered");
+	report(rc[1] && rc[2] && rc[3], "region: nor changed");
+	report(!near_do(b, 0, &(struct request){ IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, mw->rkey }),
+	       "region: the window is as it was");
+	report(!ibv_dealloc_mw(mw), "region: the window goes while it is bound");
+	report(!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, LOCAL | BINDS),
+	       "region: then it can be changed");
+}
+
+/*
+ * A bind, an access of the peer that was told of it by a Send behind the bind, an invalidation,
+ * and a Send that tells of that: nobody waits for a completion in between.
+ */
+static void test_order(struct bench *b, struct ibv_mr *mr)
+{
+	struct ibv_mw *mw = window(b, 0, IBV_MW_TYPE_2);
+	struct ibv_send_wr wr[4];
+	struct ibv_recv_wr recv = {}, *bad;
+	struct request r = { IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, 0 };
+	struct ibv_wc wc;
+	int i, lost = 0;
+
+	for (i = 0; i < 50; i++) {
+		pair_connect(b, 0);
+		if (ibv_post_recv(b->pair[0].near->qp, &recv, &bad) ||
+		    ibv_post_recv(b->pair[0].near->qp, &recv, &bad))
+			die("ibv_post_recv");
+		wr[0] = bind_wr(mw, mr, b->arena, 64, RW);
+		mw->rkey = wr[0].bind_mw.rkey;
+		wr[1] = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
+		wr[0].next = &wr[1];
+		if (far_post(b, 0, wr))
+			die("ibv_post_send");
+		reap(b->pair[0].near_cq, &wc);
+		r.rkey = mw->rkey;
+		lost += near_do(b, 0, &r) != IBV_WC_SUCCESS;
+		wr[2] = (struct ibv_send_wr){ .opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = mw->rkey };
+		wr[3] = (struct ibv_send_wr){ .opcode = IBV_WR_SEND };
+		wr[2].next = &wr[3];
+		if (far_post(b, 0, wr + 2))
+			die("ibv_post_send");
+		reap(b->pair[0].near_cq, &wc);
+		lost += wc.status || !denied(b, 0, &r, IBV_EVENT_QP_ACCESS_ERR);
+	}
+	report(!lost, "order: a bind and an invalidation are done before a Send behind them");
+	ibv_dealloc_mw(mw);
+}
+
+/* A window of type 2 outlives its connection, but not the reset of its queue pair. */
+static void test_reset(struct bench *b, struct ibv_mr *mr)
+{
+	struct request r = { IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, 0 };
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct ibv_mw *mw = window(b, 0, IBV_MW_TYPE_2);
+	time_t end = time(NULL) + 30;
+
+	/* before the first one ends: rdma_cm tells of that in between */
+	pair_connect(b, 1);
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "reset: a window");
+	r.rkey = mw->rkey ^ 1;
+	report(near_do(b, 0, &r), "reset: the connection ends");
+	report(ibv_dereg_mr(mr) == EBUSY, "reset: the window is still bound");
+	/* TCP may not be done with the connection yet */
+	while (ibv_modify_qp(b->pair[0].far->qp, &reset, IBV_QP_STATE) && time(NULL) < end)
+		usleep(1000);
+	r.rkey = mw->rkey;
+	report(!bind_do(b, 1, mw, mr, b->arena, 64, RW), "reset: then it is free, and another binds it");
+	report(!near_do(b, 1, &(struct request){ IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, mw->rkey }),
+	       "reset: and its peer uses it");
+	pair_drop(b, 0);
+	report(!near_do(b, 1, &(struct request){ IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, mw->rkey }),
+	       "reset: also after the end of the first queue pair");
+	ibv_dealloc_mw(mw);
+}
+
+/* A process that ends with bound windows of both types */
+void leave_bound(struct bench *b)
+{
+	struct ibv_mr *mr = region(b, 0, LOCAL | BINDS);
+
+	if (bind_do(b, 0, window(b, 0, IBV_MW_TYPE_1), mr, b->arena, 64, RW) ||
+	    bind_do(b, 0, window(b, 0, IBV_MW_TYPE_2), mr, b->arena, 64, RW))
+		_exit(1);
+	_exit(LEFT_BOUND);
+}
+
+static void test_exit(struct bench *b)
+{
+	int status, pid = fork();
+
+	if (!pid) {
+		execl("/proc/self/exe", "iwt_windows", "-a", b->address, "-p", "7478", "-x", NULL);
+		_exit(2);
+	}
+	waitpid(pid, &status, 0);
+	report(WIFEXITED(status) && WEXITSTATUS(status) == LEFT_BOUND,
+	       "exit: a process ends with bound windows");
+}
+
+void test_rules(struct bench *b)
+{
+	struct ibv_mr *mr[REGIONS];
+	unsigned int i;
+
+	for (i = 0; i < REGIONS; i++)
+		mr[i] = region(b, regions[i].pd, regions[i].access);
+	for (i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		try_rule(b, &rules[i], mr);
+	test_names(b, mr[ALL]);
+	test_local_use(b, mr[ALL]);
+	test_invalidate(b, mr[ALL]);
+	test_region_stays(b, mr[ALL], IBV_MW_TYPE_1);
+	test_region_stays(b, mr[ALL], IBV_MW_TYPE_2);
+	test_order(b, mr[ALL]);
+	test_reset(b, mr[ALL]);
+	for (i = 0; i < REGIONS; i++)
+		if (ibv_dereg_mr(mr[i]))
+			die("ibv_dereg_mr");
+	test_exit(b);
+}
