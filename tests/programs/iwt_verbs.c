@@ -100,6 +100,24 @@ static void modify(struct ibv_qp *qp, const char *what, struct ibv_qp_attr attr,
 		printf("# %#x instead of %#x\n", remote, rights);
 }
 
+/* What iWARP does not have is zero, and not what was in the kernel's memory before. */
+static void nothing_else(struct ibv_qp *qp)
+{
+	bool zero = true;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		struct ibv_qp_attr a = query(qp);
+
+		zero &= !a.qkey && !a.rq_psn && !a.sq_psn && !a.dest_qp_num && !a.pkey_index &&
+			!a.alt_pkey_index && !a.min_rnr_timer && !a.timeout && !a.retry_cnt &&
+			!a.rnr_retry && !a.alt_port_num && !a.alt_timeout && !a.path_mig_state &&
+			!a.ah_attr.dlid && !a.ah_attr.grh.flow_label && !a.ah_attr.grh.dgid.raw[0] &&
+			!a.alt_ah_attr.dlid && !a.alt_ah_attr.grh.dgid.raw[15];
+	}
+	result(zero, "a query tells nothing that iWARP does not have");
+}
+
 #define STATE	(IBV_QP_STATE | IBV_QP_ACCESS_FLAGS)
 
 static void modifications(struct ibv_qp *qp)
@@ -159,6 +177,8 @@ int main(int argc, char **argv)
 	result(!make_qp(IBV_QP_CREATE_SCATTER_FCS) && errno == EOPNOTSUPP, "a creation flag is refused");
 	qp = make_qp(0);
 	result(qp, "creation flags of zero are none");
+	if (qp)
+		nothing_else(qp);
 	if (qp)
 		modifications(qp);
 	if (qp)

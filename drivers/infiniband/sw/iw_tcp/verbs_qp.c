@@ -327,6 +327,9 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 
+	/* uverbs copies to the process also what has no meaning here */
+	*attr = (struct ib_qp_attr) {};
+	*init = (struct ib_qp_init_attr) {};
 	/* a connection that begins changes all of these at once */
 	spin_lock_bh(&qp->stream.lock);
 	attr->qp_state = iwt_qp_verbs_state(qp);
