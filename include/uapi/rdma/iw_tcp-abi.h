@@ -76,10 +76,10 @@ enum iwt_cq_arm {
 };
 
 /*
- * Producer, consumer and kernel words are on cache lines of their own. Send and receive queues:
- * prod is written by the user, cons by the kernel (a slot is free for reuse when cons has
- * passed it). Completion queues: prod is written by the kernel, cons and arm by the user; the
- * kernel clears arm when it raises the event.
+ * Producer, consumer and kernel words are on cache lines of their own. Send and receive queues,
+ * also shared ones: prod is written by the user, cons by the kernel (a slot is free for reuse
+ * when cons has passed it). Completion queues: prod is written by the kernel, cons and arm by
+ * the user; the kernel clears arm when it raises the event.
  */
 struct iwt_ring_ctl {
 	__u32 prod;
@@ -281,6 +281,14 @@ struct iwt_resize_cq_resp {
 	__u32 reserved;
 };
 
+/* Also the answer of IWT_METHOD_SRQ_NEW_RING. The ring is as that of a receive queue. */
+struct iwt_create_srq_resp {
+	__aligned_u64 mmap_offset;
+	__aligned_u64 mmap_length;
+	__u32 entries;		/* power of two */
+	__u32 stride;
+};
+
 struct iwt_create_qp_resp {
 	__aligned_u64 sq_mmap_offset;
 	__aligned_u64 sq_mmap_length;
@@ -289,7 +297,8 @@ struct iwt_create_qp_resp {
 	__u32 qp_id;
 	__u32 sq_entries;	/* power of two */
 	__u32 sq_stride;
-	__u32 rq_entries;	/* power of two, 0 without a receive queue */
+	/* power of two; 0 without a receive queue, also with a shared one */
+	__u32 rq_entries;
 	__u32 rq_stride;
 	__u32 max_inline;
 	/*
@@ -333,6 +342,25 @@ enum iwt_cq_arm_flags {
 enum iwt_cq_resized_flags {
 	/* the process could not move: the kernel gives the new entries up */
 	IWT_CQ_RESIZED_NOT		= 1 << 0,
+};
+
+/* Methods of UVERBS_OBJECT_SRQ. */
+enum iwt_srq_method {
+	/*
+	 * Make a ring for another size of the queue. The process maps it, and then
+	 * modifies the size: the queue goes on with that ring, which has the
+	 * receives that are posted and not taken, at the same indices. The process
+	 * MUST NOT post during the modification. The old ring is not looked at any
+	 * more. If the modification fails, the old ring stays.
+	 */
+	IWT_METHOD_SRQ_NEW_RING = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+/* Attributes of this method. */
+enum iwt_srq_attr {
+	IWT_ATTR_SRQ = 1U << UVERBS_ID_NS_SHIFT,
+	IWT_ATTR_SRQ_MAX_WR,	/* in: __u32, the size as in the modification */
+	IWT_ATTR_SRQ_RING,	/* out: struct iwt_create_srq_resp */
 };
 
 /*

@@ -24,6 +24,8 @@
 #define IWT_MAX_MR		(1024 * 1024)
 #define IWT_MAX_MW		(256 * 1024)
 #define IWT_MAX_PD		(32 * 1024)
+#define IWT_MAX_SRQ		(32 * 1024)
+#define IWT_MAX_SRQ_WR		(256 * 1024)
 /* Octets of a message; the sum of a list must fit. */
 #define IWT_MAX_MSG		0x80000000u
 #define IWT_MAX_RD_ATOM		128
@@ -48,6 +50,7 @@ struct iwt_stats;
  * @n_pds: protection domains
  * @n_mrs: memory regions
  * @n_mws: memory windows
+ * @n_srqs: shared receive queues
  * @n_eps: endpoints of connections that are its own
  * @n_conns: queue pairs that have a connection
  * @pinned: octets of memory of processes that are pinned for regions, in whole pages
@@ -76,6 +79,7 @@ struct iwt_dev {
 	atomic_t n_pds;
 	atomic_t n_mrs;
 	atomic_t n_mws;
+	atomic_t n_srqs;
 	atomic_t n_eps;
 	atomic_t n_conns;
 	atomic64_t pinned;

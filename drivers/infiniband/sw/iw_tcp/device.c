@@ -19,6 +19,7 @@
 #include "mw.h"
 #include "qp.h"
 #include "restrack.h"
+#include "srq.h"
 #include "stats.h"
 #include "verbs.h"
 
@@ -77,6 +78,12 @@ static const struct ib_device_ops dev_ops = {
 	.poll_cq = iwt_poll_cq,
 	.req_notify_cq = iwt_req_notify_cq,
 
+	.create_srq = iwt_create_srq,
+	.modify_srq = iwt_modify_srq,
+	.query_srq = iwt_query_srq,
+	.destroy_srq = iwt_destroy_srq,
+	.post_srq_recv = iwt_post_srq_recv,
+
 	.create_qp = iwt_create_qp,
 	.modify_qp = iwt_modify_qp,
 	.query_qp = iwt_query_qp,
@@ -110,6 +117,7 @@ static const struct ib_device_ops dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, iwt_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, iwt_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, iwt_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, iwt_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, iwt_ucontext, ibuc),
 };
 

@@ -198,6 +198,18 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
 		   state == IWT_QP_DRAIN);
 }
 
+/*
+ * With a shared receive queue only the queue pair knows which receives it has: it tells the
+ * consumer that all of them are completed. A consumer that destroys it does not want to know.
+ */
+static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
+	__must_hold(&qp->stream.lock)
+{
+	if (qp->stream.rq.srq && !qp->destroyed && was != IWT_QP_ERROR &&
+	    qp->state == IWT_QP_ERROR)
+		report(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
 /**
  * iwt_qp_do_step() - something happened: take the step that the table prescribes
  * @qp: queue pair; the lock of its stream is held
@@ -211,6 +223,7 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
 int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 {
 	struct iwt_qp_step s = iwt_qpfsm(qp->state, event);
+	enum iwt_qp_state was = qp->state;
 
 	lockdep_assert_held(&qp->stream.lock);
 	if (s.actions & IWT_QA_REFUSE)
@@ -226,6 +239,7 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 		send_term(qp, err);
 	if (s.actions & IWT_QA_FLUSH)
 		flush(qp);
+	look_last_recv(qp, was);
 	if (s.actions & IWT_QA_SEAL)
 		seal(qp);
 	if (s.actions & IWT_QA_GRACE)
@@ -250,7 +264,8 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
  * iwt_qp_look_lost() - had a completion queue no room for a completion?
  * @qp: queue pair; the lock of its stream is held
  *
- * Then the consumer can't know any more what was completed: the stream ends with the error that
+ * Or has its shared receive queue failed? Then the consumer can't know any more what was
+ * completed, or nothing can be received: the stream ends with the error that
  * RFC 5040 4.8 calls local and catastrophic. Queue pairs that use other completion queues go on
  * (RFC 5040 8.1.1).
  *
@@ -294,6 +309,9 @@ void iwt_qp_setup(struct iwt_qp *qp)
 		.kernel = !qp->user,
 	};
 	INIT_LIST_HEAD(&st->windows);
+	st->receiver = st->actor;
+	if (qp->ibqp.srq)
+		st->receiver.party.pd = qp->ibqp.srq->pd;
 	INIT_WORK(&qp->event_work, do_event_work);
 	set_state(qp, IWT_QP_IDLE);
 	qp->idle_state = IB_QPS_INIT;

@@ -21,6 +21,8 @@
  *   sq->lock      kernel producer of the send queue   any context, irqs off
  *   rq->lock      kernel producer of the receive      any context, irqs off
  *                 queue
+ *   srq.rq.lock   a shared receive queue: ring,       any context, irqs off,
+ *                 consumer side, limit, size          inside stream->lock
  *   mr->lock      validity and contents of a region   BH off, inside stream->lock
  *   cq->lock      the ring of a completion queue      any context, irqs off,
  *                                                     inside stream->lock
@@ -29,8 +31,10 @@
  *   zc->lock      what TCP refers to                  wherever the network frees
  *                                                     a buffer, irqs off, innermost
  *
- * Order: { socket | cqpoll->lock }, stream->lock, { mr->lock | cq->lock | zc->lock }. sq->lock
- * and rq->lock are taken alone. qp->state is written in qp.c only.
+ * Order: { socket | cqpoll->lock }, stream->lock, then one of { srq.rq.lock | mr->lock |
+ * cq->lock | zc->lock }. sq->lock and rq->lock are taken alone. A modification of a shared
+ * receive queue holds srq->change, a mutex, outside srq.rq.lock. qp->state is written in qp.c
+ * only.
  */
 #ifndef IWT_QP_H
 #define IWT_QP_H
@@ -49,6 +53,7 @@
 
 struct iwt_dev;
 struct iwt_mmap;
+struct iwt_srq;
 struct mem_cgroup;
 
 /* What the connection manager hears from a queue pair. */
@@ -93,6 +98,7 @@ struct iwt_qp_llp_ops {
  * @again: look once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
  * @events: asynchronous events to report, a bit each; atomic
+ * @destroyed: the consumer destroys it, and need not hear of the last receive
  * @ending: it is being destroyed: no step of a flush is queued any more
  * @flush_work: flushes for a poster whose context does not allow it, and what one step left
  * @event_work: reports @events
@@ -125,6 +131,7 @@ struct iwt_qp {
 	bool again;
 	u32 term_err;
 	unsigned long events;
+	bool destroyed;
 	bool ending;
 	struct work_struct flush_work;
 	struct work_struct event_work;
@@ -187,6 +194,7 @@ bool iwt_qp_detach(struct iwt_qp *qp);
 bool iwt_qp_zc_in_flight(struct iwt_qp *qp);
 void iwt_qp_end(struct iwt_qp *qp);
 void iwt_qp_drain(struct iwt_qp *qp);
+void iwt_qp_srq_failed(struct iwt_srq *srq);
 
 /* qp_modify.c */
 int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c);

@@ -8,6 +8,7 @@
 #include "dev.h"
 #include "mw.h"
 #include "rx.h"
+#include "srq.h"
 #include "trace.h"
 #include "tx.h"
 #include "zerocopy.h"
@@ -197,6 +198,7 @@ void iwt_qp_end(struct iwt_qp *qp)
 	struct iwt_stream *st = &qp->stream;
 
 	spin_lock_bh(&st->lock);
+	qp->destroyed = true;
 	iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
 	iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
 	spin_unlock_bh(&st->lock);
@@ -254,4 +256,38 @@ void iwt_qp_drain(struct iwt_qp *qp)
 	iwt_readq_free(&st->readq);
 	iwt_cq_clean(st->sq.cq, &qp->ibqp);
 	iwt_cq_clean(st->rq.cq, &qp->ibqp);
+}
+
+static void end_stream(struct iwt_qp *qp)
+{
+	spin_lock_bh(&qp->stream.lock);
+	if (qp->stream.sock)
+		qp->stream.rq.lost = true;
+	spin_unlock_bh(&qp->stream.lock);
+	iwt_qp_run_bh(qp);
+}
+
+/**
+ * iwt_qp_srq_failed() - end the streams that take their receives from a queue that has failed
+ * @srq: shared receive queue
+ *
+ * They end soon after this, with the error of a local catastrophe (RFC 5040 4.8). A stream that
+ * begins later ends when its first Send comes. May sleep.
+ */
+void iwt_qp_srq_failed(struct iwt_srq *srq)
+{
+	struct iwt_dev *dev = to_iwt_dev(srq->ibsrq.device);
+	unsigned long num;
+	struct iwt_qp *qp;
+
+	/* it may go while it is looked at: only the number counts */
+	xa_for_each(&dev->qps, num, qp) {
+		qp = iwt_qp_find(dev, num);
+		if (!qp)
+			continue;
+		if (qp->stream.rq.srq == srq)
+			end_stream(qp);
+		iwt_qp_put(qp);
+		cond_resched();
+	}
 }

@@ -22,6 +22,21 @@ u32 iwt_rq_stride(u32 max_sge)
 }
 
 /**
+ * iwt_rq_set_ring() - give a receive queue its ring
+ * @rq: queue
+ * @mem: ring memory of iwt_ring_bytes() octets, zeroed; NULL without a ring
+ * @entries: power of two, or 0
+ * @max_sge: elements that must fit into an entry
+ */
+void iwt_rq_set_ring(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge)
+{
+	rq->sge_max = max_sge;
+	rq->entries = entries;
+	if (entries)
+		iwt_ring_init(&rq->ring, mem, entries, iwt_rq_stride(max_sge));
+}
+
+/**
  * iwt_rq_init() - set up a receive queue on ring memory
  * @rq: queue, zeroed
  * @mem: ring memory of iwt_ring_bytes() octets, zeroed; NULL without a queue
@@ -40,10 +55,7 @@ int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge,
 	if (!rq->wqe)
 		return -ENOMEM;
 	spin_lock_init(&rq->lock);
-	rq->sge_max = max_sge;
-	rq->entries = entries;
-	if (entries)
-		iwt_ring_init(&rq->ring, mem, entries, iwt_rq_stride(max_sge));
+	iwt_rq_set_ring(rq, mem, entries, max_sge);
 	return 0;
 }
 
@@ -100,7 +112,7 @@ static bool corrupt(const struct iwt_rq *rq, u32 prod)
 
 /**
  * iwt_rq_next() - take the next buffer
- * @rq: queue; the lock of the stream is held
+ * @rq: queue; the lock of the stream is held, or that of the shared receive queue it belongs to
  * @wqe: takes the private copy; @rq->wqe, or as large
  *
  * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the index or the list

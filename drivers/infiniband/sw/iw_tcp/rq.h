@@ -9,6 +9,7 @@
 #include "ring.h"
 
 struct iwt_cq;
+struct iwt_srq;
 
 /* A private copy of one receive work request, with room for the longest list. */
 struct iwt_rwqe {
@@ -23,16 +24,20 @@ struct iwt_rwqe {
  * @ring: shared ring; unused when @entries is 0
  * @lock: kernel producer
  * @cq: where completions go
- * @entries: size of the ring, or 0: there is no receive queue
- * @cons: next buffer to take; guarded by the lock of the stream
+ * @srq: shared receive queue that receives come from instead, or NULL; then @entries is 0
+ * @entries: size of the ring, or 0: there is none
+ * @cons: next buffer to take; with @srq, how many were taken there; guarded by the lock of the
+ *	stream
  * @sge_max: most elements of a list
- * @lost: a completion was lost, because @cq is full; guarded by the lock of the stream
+ * @lost: a completion was lost, because @cq is full, or @srq has failed: the stream has to end;
+ *	guarded by the lock of the stream
  * @wqe: memory for the copy of one, for iwt_rq_next()
  */
 struct iwt_rq {
 	struct iwt_ring ring;
 	spinlock_t lock;
 	struct iwt_cq *cq;
+	struct iwt_srq *srq;
 	u32 entries;
 	u32 cons;
 	u8 sge_max;
@@ -42,6 +47,7 @@ struct iwt_rq {
 
 int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge,
 		gfp_t gfp);
+void iwt_rq_set_ring(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge);
 void iwt_rq_free(struct iwt_rq *rq);
 u32 iwt_rq_stride(u32 max_sge);
 int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr);

@@ -6,8 +6,21 @@
 #include "dev.h"
 #include "mr.h"
 #include "proto/term.h"
+#include "srq.h"
 #include "stag.h"
 #include "trace.h"
+
+static int next_recv(struct iwt_rq *rq, struct iwt_rwqe *wqe)
+{
+	int got;
+
+	if (likely(!rq->srq))
+		return iwt_rq_next(rq, wqe);
+	got = iwt_srq_next(rq->srq, wqe);
+	if (got > 0)
+		rq->cons++;
+	return got;
+}
 
 /* Take a receive for the Send that begins here. */
 static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
@@ -18,7 +31,7 @@ static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 	/* a segment out of order must not use up a receive */
 	if (rx->recv_open || d->msn != rx->q[IWT_QN_SEND].msn)
 		return IWT_OK;
-	got = iwt_rq_next(&st->rq, rx->recv);
+	got = next_recv(&st->rq, rx->recv);
 	if (got < 0)
 		return IWT_ERR_LOCAL;
 	rx->recv_open = got;
@@ -55,7 +68,7 @@ static u32 place_send(struct iwt_stream *st, struct iwt_fpdu *f,
 	u32 len;
 
 	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
-		if (iwt_sgl_scatter(&st->actor, &rx->hold, rx->recv->sge,
+		if (iwt_sgl_scatter(&st->receiver, &rx->hold, rx->recv->sge,
 				    rx->recv->num_sge, &rx->recv_pos, from,
 				    len) == IWT_ACCESS_OK)
 			continue;

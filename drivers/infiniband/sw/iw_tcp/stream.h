@@ -247,6 +247,7 @@ struct iwt_reply_spin {
  * @sock: socket while connected; also read under RCU
  * @sq: send queue
  * @rq: receive queue
+ * @receiver: in whose name receives are filled
  * @readq: outstanding Reads and atomic operations of both directions
  * @tx: transmit engine
  * @rx: receive engine
@@ -266,6 +267,7 @@ struct iwt_stream {
 	struct iwt_sock *sock;
 	struct iwt_sq sq;
 	struct iwt_rq rq;
+	struct iwt_actor receiver;
 	struct iwt_readq readq __guarded_by(&lock);
 	struct iwt_tx tx __guarded_by(&lock);
 	struct iwt_rx rx __guarded_by(&lock);

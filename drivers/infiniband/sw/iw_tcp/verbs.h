@@ -65,6 +65,17 @@ int iwt_modify_cq(struct ib_cq *cq, u16 count, u16 period);
 int iwt_poll_cq(struct ib_cq *cq, int n, struct ib_wc *wc);
 int iwt_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags);
 
+/* verbs_srq.c */
+int iwt_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr,
+		   struct ib_udata *udata);
+int iwt_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr,
+		   enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int iwt_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr);
+int iwt_destroy_srq(struct ib_srq *srq, struct ib_udata *udata);
+int iwt_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad);
+extern const struct uapi_definition iwt_srq_uapi_defs[];
+
 /* verbs_qp.c */
 int iwt_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 		  struct ib_udata *udata);

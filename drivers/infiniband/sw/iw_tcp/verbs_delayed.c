@@ -190,5 +190,6 @@ const struct uapi_definition iwt_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &iwt_qp_methods),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &iwt_device_methods),
 	UAPI_DEF_CHAIN(iwt_ring_uapi_defs),
+	UAPI_DEF_CHAIN(iwt_srq_uapi_defs),
 	{},
 };

@@ -48,7 +48,8 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	/* a window of type 2 belongs to a queue pair and a domain: that is 2B */
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW |
-				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
+				 IB_DEVICE_SRQ_RESIZE;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG |
 				 IBK_ALLOW_USER_UNREG;
 	/* by instructions of the processor: see iwt_mem_atomic() */
@@ -71,6 +72,9 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	/* completions bear CLOCK_MONOTONIC_RAW in nanoseconds */
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = NSEC_PER_SEC / 1000; /* kHz */
+	attr->max_srq = IWT_MAX_SRQ;
+	attr->max_srq_wr = IWT_MAX_SRQ_WR;
+	attr->max_srq_sge = IWT_MAX_SGE;
 	attr->max_pd = IWT_MAX_PD;
 	attr->max_mr = IWT_MAX_MR;
 	attr->max_mw = IWT_MAX_MW;

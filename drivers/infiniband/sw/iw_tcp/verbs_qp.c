@@ -14,22 +14,41 @@
 #include "mmap.h"
 #include "mr.h"
 #include "qp.h"
+#include "srq.h"
 #include "verbs.h"
 
 /* Which of the two rings of a queue pair. */
 enum { SQ, RQ };
 
-static int check_init(const struct ib_qp_init_attr *attr)
+/*
+ * Of the same device, and a process's for a process. Its protection domain may be another one
+ * than the queue pair's: receives are checked against that of the queue that they were posted to,
+ * and what the peer names by an STag against that of the queue pair.
+ */
+static bool srq_ok(const struct ib_qp *ibqp, struct ib_srq *srq, bool user)
+{
+	return srq->device == ibqp->device && srq->srq_type == IB_SRQT_BASIC &&
+	       to_iwt_srq(srq)->user == user;
+}
+
+static bool recv_ok(const struct ib_qp *ibqp, const struct ib_qp_init_attr *attr, bool user)
+{
+	/* then the sizes of the receive queue mean nothing */
+	if (attr->srq)
+		return srq_ok(ibqp, attr->srq, user);
+	return attr->cap.max_recv_wr <= IWT_MAX_QP_WR && attr->cap.max_recv_sge <= IWT_MAX_SGE;
+}
+
+static int check_init(const struct ib_qp *ibqp, const struct ib_qp_init_attr *attr, bool user)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
 
-	if (attr->qp_type != IB_QPT_RC || attr->srq || attr->create_flags)
+	if (attr->qp_type != IB_QPT_RC || attr->create_flags)
 		return -EOPNOTSUPP;
-	if (cap->max_send_wr > IWT_MAX_QP_WR || cap->max_recv_wr > IWT_MAX_QP_WR ||
-	    cap->max_send_sge > IWT_MAX_SGE || cap->max_recv_sge > IWT_MAX_SGE ||
+	if (cap->max_send_wr > IWT_MAX_QP_WR || cap->max_send_sge > IWT_MAX_SGE ||
 	    cap->max_inline_data > IWT_MAX_INLINE)
 		return -EINVAL;
-	if (!attr->send_cq || !attr->recv_cq)
+	if (!attr->send_cq || !attr->recv_cq || !recv_ok(ibqp, attr, user))
 		return -EINVAL;
 	return 0;
 }
@@ -102,7 +121,10 @@ static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 	size_t bytes;
 	u32 n = 0;
 
-	if (cap->max_recv_wr) {
+	if (attr->srq) {
+		qp->stream.rq.srq = to_iwt_srq(attr->srq);
+		sge = qp->stream.rq.srq->rq.sge_max;
+	} else if (cap->max_recv_wr) {
 		n = roundup_pow_of_two(cap->max_recv_wr);
 		bytes = iwt_ring_bytes(n, iwt_rq_stride(sge));
 		mem = alloc_ring(qp, RQ, uc, bytes, offset);
@@ -121,7 +143,7 @@ static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
 		.max_send_wr = qp->stream.sq.ring.mask + 1,
 		.max_recv_wr = qp->stream.rq.entries,
 		.max_send_sge = qp->stream.sq.sge_max,
-		.max_recv_sge = qp->stream.rq.sge_max,
+		.max_recv_sge = qp->stream.rq.srq ? 0 : qp->stream.rq.sge_max,
 		.max_inline_data = qp->stream.sq.inline_max,
 	};
 }
@@ -226,7 +248,7 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	u64 offset[2] = {};
 	int err;
 
-	err = check_init(attr);
+	err = check_init(ibqp, attr, udata);
 	if (!err && udata)
 		err = iwt_udata_known(udata, 0);
 	if (err)

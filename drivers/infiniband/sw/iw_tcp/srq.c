@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The shared receive queue: posted by the kernel or a process, taken by several streams.
+ *
+ * A receive belongs to a stream from the moment at which the stream takes it, when the first
+ * segment of a Send comes in order. Until then it belongs to nobody: the end of a stream
+ * completes what it has taken, and leaves the queue as it is. A stream fills one receive at a
+ * time, so no peer holds more than one for each connection. What a peer uses up can be seen: the
+ * completions name the queue pair, `rdma -dd resource show qp` has the number of receives that it
+ * took, and the limit tells the consumer in time that few are left (RFC 5041 8.3, RFC 5042
+ * 6.4.3.1).
+ */
+#include "srq.h"
+
+#include <linux/sched.h>
+
+/* Receives that a resize copies with interrupts off. */
+#define MOVE_STEP	256
+
+static void report(struct iwt_srq *srq, enum ib_event_type what)
+{
+	set_bit(what, &srq->events);
+	schedule_work(&srq->event_work);
+}
+
+static void do_event_work(struct work_struct *work)
+{
+	struct iwt_srq *srq = container_of(work, struct iwt_srq, event_work);
+	struct ib_event ev = {
+		.device = srq->ibsrq.device,
+		.element.srq = &srq->ibsrq,
+	};
+	unsigned long bit;
+
+	for_each_set_bit(bit, &srq->events, BITS_PER_LONG) {
+		if (!test_and_clear_bit(bit, &srq->events))
+			continue;
+		if (bit == IB_EVENT_SRQ_ERR)
+			srq->end_streams(srq);
+		ev.event = bit;
+		if (srq->ibsrq.event_handler)
+			srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
+	}
+}
+
+/**
+ * iwt_srq_setup() - set up a shared receive queue on ring memory
+ * @srq: queue, zeroed but for what the core has set, ->user and ->end_streams
+ * @mem: ring memory of iwt_ring_bytes() octets, zeroed
+ * @entries: power of two
+ * @max_sge: elements that must fit into an entry
+ */
+void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge)
+{
+	spin_lock_init(&srq->rq.lock);
+	mutex_init(&srq->change);
+	INIT_WORK(&srq->event_work, do_event_work);
+	iwt_rq_set_ring(&srq->rq, mem, entries, max_sge);
+}
+
+/**
+ * iwt_srq_quiesce() - wait until no event is reported or will be
+ * @srq: queue that no queue pair uses any more
+ *
+ * May sleep.
+ */
+void iwt_srq_quiesce(struct iwt_srq *srq)
+{
+	cancel_work_sync(&srq->event_work);
+}
+
+/* Receives that are left. A process can claim any number, which is only compared. */
+static u32 left(const struct iwt_srq *srq)
+{
+	return iwt_ring_prod(&srq->rq.ring) - srq->rq.cons;
+}
+
+/* Once for each time that the limit is set. */
+static void look_limit(struct iwt_srq *srq)
+{
+	if (likely(!srq->limit) || left(srq) >= srq->limit)
+		return;
+	srq->limit = 0;
+	report(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+}
+
+/**
+ * iwt_srq_post() - post a list of receives
+ * @srq: queue of a kernel consumer
+ * @wr: list
+ * @bad: takes the first that was not posted
+ *
+ * Any context.
+ *
+ * Return: 0, -ENOMEM when the queue is full, -EINVAL.
+ */
+int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
+		 const struct ib_recv_wr **bad)
+{
+	unsigned long irq;
+	int err = 0;
+
+	spin_lock_irqsave(&srq->rq.lock, irq);
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = iwt_rq_post(&srq->rq, wr);
+	spin_unlock_irqrestore(&srq->rq.lock, irq);
+	if (err)
+		*bad = wr;
+	return err;
+}
+
+/**
+ * iwt_srq_next() - take the next receive
+ * @srq: queue
+ * @wqe: takes the private copy, with room for the longest list of the queue
+ *
+ * Any context that may take a spinlock; the lock of the stream is held.
+ *
+ * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the index or the list
+ * is impossible: then, and from then on, all streams that use the queue have to end.
+ */
+int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
+{
+	unsigned long irq;
+	int got = -EINVAL;
+
+	spin_lock_irqsave(&srq->rq.lock, irq);
+	if (likely(!srq->failed)) {
+		got = iwt_rq_next(&srq->rq, wqe);
+		if (unlikely(got < 0)) {
+			srq->failed = true;
+			report(srq, IB_EVENT_SRQ_ERR);
+		} else {
+			look_limit(srq);
+		}
+	}
+	spin_unlock_irqrestore(&srq->rq.lock, irq);
+	return got;
+}
+
+/**
+ * iwt_srq_set_limit() - the consumer wants to know when few receives are left
+ * @srq: queue
+ * @limit: one event when fewer are left, at once if so already; 0: none
+ *
+ * Any context.
+ *
+ * Return: 0, -EINVAL if the queue is smaller.
+ */
+int iwt_srq_set_limit(struct iwt_srq *srq, u32 limit)
+{
+	unsigned long irq;
+	int err = 0;
+
+	spin_lock_irqsave(&srq->rq.lock, irq);
+	if (limit > srq->rq.entries) {
+		err = -EINVAL;
+	} else {
+		srq->limit = limit;
+		look_limit(srq);
+	}
+	spin_unlock_irqrestore(&srq->rq.lock, irq);
+	return err;
+}
+
+/*
+ * Copies some of the receives that are posted, from index *@at on. Those that were copied and
+ * are taken meanwhile are not in the way: their indices lie before the consumer's.
+ *
+ * Return: 1 when all are copied, 0 when some are left, -EINVAL when there are more than the new
+ * ring has room for, or than there can be.
+ */
+static int copy_some(const struct iwt_rq *rq, const struct iwt_ring *to, u32 *at, u32 *prod)
+{
+	u32 n;
+
+	*prod = iwt_ring_prod(&rq->ring);
+	if (*prod - rq->cons > min(rq->ring.mask, to->mask) + 1)
+		return -EINVAL;
+	if (*at - rq->cons > *prod - rq->cons)
+		*at = rq->cons;
+	for (n = 0; n < MOVE_STEP && *at != *prod; n++, (*at)++)
+		memcpy(iwt_ring_at(to, *at), iwt_ring_at(&rq->ring, *at), to->stride);
+	return *at == *prod;
+}
+
+static int move_step(struct iwt_srq *srq, const struct iwt_ring *to, u32 *at,
+		     const u32 *limit)
+{
+	struct iwt_rq *rq = &srq->rq;
+	unsigned long irq;
+	u32 prod;
+	int done;
+
+	spin_lock_irqsave(&rq->lock, irq);
+	done = copy_some(rq, to, at, &prod);
+	if (done > 0) {
+		WRITE_ONCE(to->ctl->cons, rq->cons);
+		WRITE_ONCE(to->ctl->prod, prod);
+		rq->ring = *to;
+		rq->entries = to->mask + 1;
+		if (limit)
+			srq->limit = *limit;
+		look_limit(srq);
+	}
+	spin_unlock_irqrestore(&rq->lock, irq);
+	return done;
+}
+
+static u32 first_left(struct iwt_srq *srq)
+{
+	unsigned long irq;
+	u32 cons;
+
+	spin_lock_irqsave(&srq->rq.lock, irq);
+	cons = srq->rq.cons;
+	spin_unlock_irqrestore(&srq->rq.lock, irq);
+	return cons;
+}
+
+/**
+ * iwt_srq_move() - go on with another ring, which has the posted receives in their order
+ * @srq: queue; srq->change is held. A process must not post meanwhile; a kernel consumer may
+ * @mem: memory of the new ring, zeroed
+ * @entries: its size, a power of two
+ * @limit: new limit, or NULL: the limit stays, which is no more than what is posted
+ *
+ * Streams take receives meanwhile. May sleep.
+ *
+ * Return: 0, -EINVAL when more receives are posted than the new ring has room for, or for a
+ * limit that is higher, -EAGAIN when receives are posted faster than they can be copied.
+ */
+int iwt_srq_move(struct iwt_srq *srq, void *mem, u32 entries, const u32 *limit)
+{
+	u32 rounds = 4 * (srq->rq.entries / MOVE_STEP + 1);
+	u32 at = first_left(srq);
+	struct iwt_ring to;
+	int done;
+
+	lockdep_assert_held(&srq->change);
+	if (limit && *limit > entries)
+		return -EINVAL;
+	iwt_ring_init(&to, mem, entries, srq->rq.ring.stride);
+	do {
+		done = move_step(srq, &to, &at, limit);
+		if (done)
+			return min(done, 0);
+		cond_resched();
+	} while (--rounds);
+	return -EAGAIN;
+}
+
+/**
+ * iwt_srq_query() - what the queue has room for, and its limit
+ * @srq: queue
+ * @attr: takes it
+ *
+ * Any context.
+ */
+void iwt_srq_query(struct iwt_srq *srq, struct ib_srq_attr *attr)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&srq->rq.lock, irq);
+	attr->max_wr = srq->rq.entries;
+	attr->max_sge = srq->rq.sge_max;
+	attr->srq_limit = srq->limit;
+	spin_unlock_irqrestore(&srq->rq.lock, irq);
+}

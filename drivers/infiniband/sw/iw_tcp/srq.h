@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The shared receive queue: receives for the Sends of several streams. */
+#ifndef IWT_SRQ_H
+#define IWT_SRQ_H
+
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "rq.h"
+
+struct iwt_mmap;
+
+/**
+ * struct iwt_srq - shared receive queue
+ * @ibsrq: verbs object
+ * @rq: ring and its consumer side. Streams on several processors take receives, so all of it is
+ *	guarded by its lock, which is taken inside the lock of the stream
+ * @user: the ring is shared with a process, which posts by itself
+ * @failed: what a process has written into its ring makes no sense: no receive is taken any
+ *	more; guarded by rq.lock, as is @limit
+ * @limit: tell the consumer when fewer receives are left; 0 when it does not want to know
+ * @events: asynchronous events to report, a bit each; atomic
+ * @event_work: reports @events
+ * @end_streams: ends the streams of the queue pairs that use the queue, when it has failed.
+ *	Process context, may sleep
+ * @change: one modification at a time; guards what follows
+ * @map: mapping of a user queue's ring
+ * @mem: ring memory of a kernel queue
+ * @spare: mapping of the ring that the next resize moves to (IWT_METHOD_SRQ_NEW_RING), or NULL
+ * @spare_entries: its size
+ */
+struct iwt_srq {
+	struct ib_srq ibsrq;
+	struct iwt_rq rq;
+	bool user;
+	bool failed;
+	u32 limit;
+	unsigned long events;
+	struct work_struct event_work;
+	void (*end_streams)(struct iwt_srq *srq);
+	struct mutex change; /* one modification at a time */
+	struct iwt_mmap *map;
+	void *mem;
+	struct iwt_mmap *spare;
+	u32 spare_entries;
+};
+
+static inline struct iwt_srq *to_iwt_srq(struct ib_srq *srq)
+{
+	return container_of(srq, struct iwt_srq, ibsrq);
+}
+
+void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge);
+void iwt_srq_quiesce(struct iwt_srq *srq);
+int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
+		 const struct ib_recv_wr **bad);
+int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe);
+int iwt_srq_set_limit(struct iwt_srq *srq, u32 limit);
+int iwt_srq_move(struct iwt_srq *srq, void *mem, u32 entries, const u32 *limit);
+void iwt_srq_query(struct iwt_srq *srq, struct ib_srq_attr *attr);
+
+#endif
