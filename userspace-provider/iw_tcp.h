@@ -39,8 +39,8 @@ struct iwt_pd {
 };
 
 /*
- * A send or receive queue. The lock guards everything; entries from prod up to next are being
- * written and not yet the kernel's. In a thread domain the lock is not taken.
+ * A send or receive queue, also a shared one. The lock guards everything; entries from prod up to
+ * next are being written and not yet the kernel's. In a thread domain the lock is not taken.
  */
 struct iwt_wq {
 	struct iwt_ring ring;
@@ -80,6 +80,17 @@ struct iwt_qp {
 /* The fields of a completion for which the kernel has to note the time. */
 #define IWT_WC_TIMES	(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |	\
 			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+/*
+ * While @moving, which is guarded by the lock of @rq, the kernel moves the queue to another ring:
+ * a thread that wants to post waits for @change.
+ */
+struct iwt_srq {
+	struct verbs_srq vsrq;
+	struct iwt_wq rq;
+	pthread_mutex_t change;
+	bool moving;
+};
 
 /* The lock guards the ring and cons; of a CQ for one thread it is not taken. */
 struct iwt_cq {
@@ -138,6 +149,11 @@ static inline struct iwt_qp *to_iwt_qp(struct ibv_qp *qp)
 static inline struct iwt_qp *to_iwt_qp_ex(struct ibv_qp_ex *qp)
 {
 	return container_of(qp, struct iwt_qp, vqp.qp_ex);
+}
+
+static inline struct iwt_srq *to_iwt_srq(struct ibv_srq *srq)
+{
+	return container_of(srq, struct iwt_srq, vsrq.srq);
 }
 
 static inline struct iwt_cq *to_iwt_cq(struct ibv_cq *cq)
@@ -208,7 +224,19 @@ int iwt_resize_cq(struct ibv_cq *ibcq, int cqe);
 struct ibv_cq_ex *iwt_create_cq_ex(struct ibv_context *context,
 				   struct ibv_cq_init_attr_ex *attr);
 
+/* srq.c */
+struct ibv_srq *iwt_create_srq(struct ibv_pd *pd,
+			       struct ibv_srq_init_attr *attr);
+int iwt_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask);
+int iwt_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
+int iwt_destroy_srq(struct ibv_srq *ibsrq);
+int iwt_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr);
+
 /* qp.c */
+int iwt_wq_init(struct iwt_wq *wq, int fd, const struct iwt_ring_desc *desc,
+		uint32_t max_sge);
+void iwt_wq_fini(struct iwt_wq *wq);
 struct ibv_qp *iwt_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *iwt_create_qp_ex(struct ibv_context *context,
 				struct ibv_qp_init_attr_ex *attr);
@@ -224,6 +252,8 @@ int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr);
 void *iwt_wq_claim(struct iwt_wq *wq);
+int iwt_wq_put_recvs(struct iwt_wq *wq, struct ibv_recv_wr *wr,
+		     struct ibv_recv_wr **bad_wr);
 enum iwt_news iwt_wq_publish(struct iwt_wq *wq);
 int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news);
 int iwt_qp_doorbell(struct iwt_qp *qp);

@@ -12,6 +12,8 @@ DECLARE_DRV_CMD(iwt_cmd_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ,
 		empty, iwt_create_cq_resp);
 DECLARE_DRV_CMD(iwt_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		empty, iwt_resize_cq_resp);
+DECLARE_DRV_CMD(iwt_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
+		empty, iwt_create_srq_resp);
 DECLARE_DRV_CMD(iwt_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		empty, iwt_create_qp_resp);
 DECLARE_DRV_CMD(iwt_cmd_reg_mr, IB_USER_VERBS_CMD_REG_MR,

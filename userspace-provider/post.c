@@ -388,6 +388,25 @@ static int iwt_recv_one(struct iwt_wq *rq, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
+/*
+ * Writes a list of receives. Returns 0, or why *@bad_wr was not written. Under the queue's lock.
+ */
+int iwt_wq_put_recvs(struct iwt_wq *wq, struct ibv_recv_wr *wr,
+		     struct ibv_recv_wr **bad_wr)
+{
+	int ret = 0;
+
+	for (; wr; wr = wr->next) {
+		ret = iwt_recv_one(wq, wr);
+		if (unlikely(ret)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+
+	return ret;
+}
+
 /* As iwt_post_send(); the doorbell is needed when the queue is in error. */
 int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr)
@@ -395,17 +414,16 @@ int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 	struct ibv_recv_wr *first = wr;
 	enum iwt_news news;
-	int ret = 0;
+	int ret;
 	int err;
 
-	iwt_wq_lock(&qp->rq);
-	for (; wr; wr = wr->next) {
-		ret = iwt_recv_one(&qp->rq, wr);
-		if (unlikely(ret)) {
-			*bad_wr = wr;
-			break;
-		}
+	if (unlikely(ibqp->srq)) {
+		*bad_wr = wr;
+		return EINVAL;
 	}
+
+	iwt_wq_lock(&qp->rq);
+	ret = iwt_wq_put_recvs(&qp->rq, wr, bad_wr);
 	news = iwt_wq_publish(&qp->rq);
 	iwt_wq_unlock(&qp->rq);
 

@@ -22,14 +22,15 @@ static int iwt_qp_check(const struct ibv_qp_init_attr_ex *attr)
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) ||
 	    !attr->send_cq || !attr->recv_cq)
 		return EINVAL;
-	if (attr->qp_type != IBV_QPT_RC || attr->srq)
+	if (attr->qp_type != IBV_QPT_RC)
 		return EOPNOTSUPP;
 
 	return 0;
 }
 
-static int iwt_wq_init(struct iwt_wq *wq, int fd,
-		       const struct iwt_ring_desc *desc, uint32_t max_sge)
+/* Maps the queue that @desc describes. Returns 0 or an errno value. */
+int iwt_wq_init(struct iwt_wq *wq, int fd, const struct iwt_ring_desc *desc,
+		uint32_t max_sge)
 {
 	int ret;
 
@@ -51,7 +52,7 @@ static int iwt_wq_init(struct iwt_wq *wq, int fd,
 	return 0;
 }
 
-static void iwt_wq_fini(struct iwt_wq *wq)
+void iwt_wq_fini(struct iwt_wq *wq)
 {
 	iwt_ring_unmap(&wq->ring);
 	pthread_spin_destroy(&wq->lock);
