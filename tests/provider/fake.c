@@ -252,7 +252,8 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *vqp,
 		return EINVAL;
 	answer = fake_answer(resp, sizeof(*resp), resp_size, sizeof(*answer));
 	answer->sq_entries = fake_round_up(attr->cap.max_send_wr);
-	answer->rq_entries = fake_round_up(attr->cap.max_recv_wr);
+	answer->rq_entries = attr->srq ? 0 :
+				      fake_round_up(attr->cap.max_recv_wr);
 	answer->sq_stride = FAKE_STRIDE;
 	answer->rq_stride = FAKE_STRIDE;
 	answer->max_inline = fake.max_inline;
@@ -268,9 +269,12 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *vqp,
 				       (uint64_t *)&answer->rq_mmap_length);
 	attr->cap.max_send_wr = answer->sq_entries;
 	attr->cap.max_recv_wr = answer->rq_entries;
+	if (attr->srq)
+		attr->cap.max_recv_sge = 0;
 	vqp->qp.context = context;
 	vqp->qp.send_cq = attr->send_cq;
 	vqp->qp.recv_cq = attr->recv_cq;
+	vqp->qp.srq = attr->srq;
 	vqp->qp.qp_num = ++fake.next_qp_num;
 	vqp->qp.handle = FAKE_QP_HANDLE;
 	vqp->comp_mask = 0;
@@ -391,6 +395,8 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 		if (method == IWT_METHOD_QP_DOORBELL)
 			return rung(fake_attr_data(cmd, IWT_ATTR_QP));
 		return mpa_method(cmd);
+	case UVERBS_OBJECT_SRQ:
+		return fake_srq_method(cmd);
 	case UVERBS_OBJECT_CQ:
 		return fake_cq_method(cmd);
 	default:

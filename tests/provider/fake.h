@@ -27,8 +27,10 @@ struct fake {
 	uint32_t first_index;
 	uint32_t max_inline;
 	bool no_answer;
+	int srq_modify_err;
 	void (*spoil_cq)(struct iwt_create_cq_resp *resp);
 	void (*spoil_qp)(struct iwt_create_qp_resp *resp);
+	void (*spoil_srq)(struct iwt_create_srq_resp *resp);
 	int doorbell_err;
 	int mw_err;
 	int arm_err;
@@ -45,6 +47,7 @@ struct fake {
 	uint8_t frame[532];
 	void (*on_doorbell)(void);
 	void (*on_flush)(void);
+	void (*on_srq_modify)(void);
 
 	/* what the provider did */
 	unsigned int doorbells;
@@ -57,10 +60,14 @@ struct fake {
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
 	uint16_t request_len, reply_len, private_data_len;
-	int contexts, pds, mrs, mws, cqs, qps;
+	int contexts, pds, mrs, mws, cqs, qps, srqs;
 	struct fake_ring cq, sq, rq;
 	struct fake_ring cq_first;	/* as it was created */
 	struct fake_ring cq_next;	/* to which it moves, if it has ctl */
+	/* that of the shared receive queue made last, and one that it may move to */
+	struct fake_ring srq, new_srq;
+	unsigned int srq_modified;
+	uint32_t srq_limit;
 	uint32_t next_qp_num;
 
 	/* the shared memory */
@@ -105,6 +112,7 @@ uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num, uint32_t stride,
 uint32_t fake_round_up(uint32_t num);
 uint64_t fake_attr_data(struct ibv_command_buffer *cmd, uint16_t id);
 int fake_cq_method(struct ibv_command_buffer *cmd);
+int fake_srq_method(struct ibv_command_buffer *cmd);
 
 #define FAKE_STRIDE		320
 #define FAKE_MAX_SGE		4

@@ -63,6 +63,7 @@ int main(void)
 	test_cq_resize();
 	test_pd();
 	test_qp();
+	test_srq();
 	test_send();
 	test_recv();
 	test_wr();

@@ -64,7 +64,7 @@ static void test_context(void)
 	ok(!strcmp(attr.orig_attr.fw_ver, "6.12.107"),
 	   "context: version of the module");
 	is(fake.ops.query_port(context, 1, &port), 0, "context: port query");
-	ok(!fake.ops.create_srq && !fake.ops.create_ah,
+	ok(!fake.ops.create_srq_ex && !fake.ops.get_srq_num && !fake.ops.create_ah,
 	   "context: leaves what is not there to the core");
 	test_clock(context);
 	fake_close(context);

@@ -140,7 +140,6 @@ static int create_err(struct ibv_qp_init_attr *attr)
 
 static void test_kinds(void)
 {
-	struct ibv_srq srq = {};
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 3, .max_send_sge = 1 },
 		.qp_type = IBV_QPT_RC,
@@ -159,8 +158,6 @@ static void test_kinds(void)
 	attr.qp_type = IBV_QPT_UD;
 	is(create_err(&attr), EOPNOTSUPP, "qp: no datagrams");
 	attr.qp_type = IBV_QPT_RC;
-	attr.srq = &srq;
-	is(create_err(&attr), EOPNOTSUPP, "qp: no shared receive queue");
 	ok(!fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND |
 			 IBV_QP_EX_WITH_ATOMIC_WRITE) &&
 	   errno == EOPNOTSUPP, "qp: no atomic write");
