@@ -2,14 +2,14 @@
 # shellcheck shell=bash
 # Checks what programs and connections leave behind: "check WHAT busywait SECONDS no_qps LINK".
 
-# no_objects KIND LINK: no process has an object of this kind (qp, cq, mr, pd) on LINK
-no_objects() { ! rdma resource show "$1" link "$2" 2>/dev/null | grep -q ' pid '; }
+# no_objects KIND LINK (show srq takes no filter): no process has an object of this kind (qp, srq, cq, mr, pd) on LINK
+no_objects() { ! rdma resource show "$1" 2>/dev/null | grep "^[a-z]* $2[ /]" | grep -q ' pid '; }
 no_qps() { no_objects qp "$1"; }
 
 # check_no_objects SECONDS LINK [WHAT]: the same for all kinds
 check_no_objects() {
 	local kind
-	for kind in qp cq mr pd; do
+	for kind in qp srq cq mr pd; do
 		check "${3:+$3: }no $kind is left" busywait "$1" no_objects $kind "$2"
 	done
 }
@@ -17,8 +17,8 @@ check_no_objects() {
 # nothing_of PROGRAM LINK: A's namespace shows no object of PROGRAM, of any kind
 nothing_of() {
 	local kind
-	for kind in qp cq mr pd; do
-		! in_a rdma resource show $kind link "$2" 2>/dev/null | grep -q "comm $1" || return
+	for kind in qp srq cq mr pd; do
+		! in_a rdma resource show $kind 2>/dev/null | grep "^[a-z]* $2[ /]" | grep -q "comm $1" || return
 	done
 }
 

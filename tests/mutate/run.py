@@ -44,9 +44,11 @@ TESTS = (
     ("stream", "deferred_posts"), ("restrack", "resources visible_names"), ("stats", "counters"), ("counter", "counters"), ("causes", "counters visible_names"), ("rx", "budgets"),
     ("sock_send", "zerocopy receive_window"), ("sock.", "receive_window unload"), ("sock", "receive_window"), ("txbuf", "shrinker"),
     ("tx_zerocopy", "zerocopy"), ("tx.", "kernel_verbs"), ("verbs_dev", "abi_skew hostile deferred_posts"),
+    ("verbs_srq", "srq kernel_verbs limits"),
     ("verbs_qp", "limits hostile deferred_posts kernel_verbs"),
     ("verbs_", "hostile deferred_posts kernel_verbs"), ("zerocopy", "zerocopy"),
     ("sgl", "deferred_posts"), ("sq", "deferred_posts kernel_verbs"), ("rq", "deferred_posts"),
+    ("srq", "srq kernel_verbs"),
 )
 
 

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_srq: the tests. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <rdma/iw_tcp-abi.h>
+
+#include "srq.h"
+
+#define POSTERS	3
+
+static int resize_to(struct server *s, uint32_t size)
+{
+	struct ibv_srq_attr attr = { .max_wr = size };
+	int ret = ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR);
+
+	if (!ret) {
+		if (ibv_query_srq(s->srq, &attr) || attr.max_wr < size || attr.max_sge < PIECES)
+			wrong(s, "size after a change", attr.max_wr, size);
+		s->size = attr.max_wr;
+	}
+	return ret;
+}
+
+static int limit_to(struct server *s, uint32_t limit)
+{
+	struct ibv_srq_attr attr = { .srq_limit = limit };
+
+	int ret = ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT);
+
+	if (!ret)
+		s->limit = limit;
+	return ret;
+}
+
+static uint32_t limit_of(struct server *s)
+{
+	struct ibv_srq_attr attr = {};
+
+	if (ibv_query_srq(s->srq, &attr))
+		wrong(s, "ibv_query_srq", errno, 0);
+	return attr.srq_limit;
+}
+
+/* ---- what is refused ---- */
+
+static void refuse_srq(struct server *s, uint32_t wr, uint32_t sge)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = wr, .max_sge = sge } };
+	struct ibv_srq *srq = ibv_create_srq(s->recv_pd, &attr);
+
+	if (srq || errno != EINVAL)
+		wrong(s, "a queue that can't be", wr, sge);
+}
+
+static void refuse_types(struct server *s)
+{
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = 4, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+		.pd = s->recv_pd,
+	};
+	struct ibv_srq *srq;
+	uint32_t number;
+
+	attr.srq_type = IBV_SRQT_TM;
+	if (ibv_create_srq_ex(s->verbs, &attr) || errno != EOPNOTSUPP)
+		wrong(s, "a queue of another type", errno, 0);
+	attr.srq_type = IBV_SRQT_BASIC;
+	srq = ibv_create_srq_ex(s->verbs, &attr);
+	if (!srq || !ibv_get_srq_num(srq, &number) || ibv_destroy_srq(srq))
+		wrong(s, "ibv_create_srq_ex", errno, 0);
+}
+
+static void refuse_posts(struct server *s)
+{
+	struct ibv_sge sge[PIECES + 32] = {};
+	struct ibv_recv_wr wr[2] = { { .wr_id = 1, .next = &wr[1] }, { .num_sge = PIECES + 32 } }, *bad;
+
+	wr[0].num_sge = PIECES + 32;
+	wr[0].sg_list = sge;
+	wr[1].sg_list = sge;
+	if (ibv_post_srq_recv(s->srq, wr, &bad) != EINVAL || bad != wr)
+		wrong(s, "a list that is too long", 0, 0);
+	wr[0].num_sge = -1;
+	if (ibv_post_srq_recv(s->srq, wr, &bad) != EINVAL || bad != wr)
+		wrong(s, "a list of negative length", 0, 0);
+	wr[0].num_sge = 0;
+	wr[0].next = NULL;
+	if (ibv_post_recv(some_conn(s)->id->qp, wr, &bad) != EINVAL || bad != wr)
+		wrong(s, "a receive of a queue pair's own", 0, 0);
+}
+
+void test_refusals(struct server *s)
+{
+	struct ibv_device_attr dev = {};
+
+	wait_for(s, all_up, "connections");
+	if (ibv_query_device(s->verbs, &dev) || !(dev.device_cap_flags & IBV_DEVICE_SRQ_RESIZE))
+		wrong(s, "attributes of the device", dev.device_cap_flags, 0);
+	refuse_srq(s, 0, 1);
+	refuse_srq(s, dev.max_srq_wr + 1, 1);
+	refuse_srq(s, UINT32_MAX, 1);
+	refuse_srq(s, 1, dev.max_srq_sge + 1);
+	refuse_srq(s, 1, UINT32_MAX);
+	refuse_types(s);
+	refuse_posts(s);
+	if (resize_to(s, 0) != EINVAL || resize_to(s, dev.max_srq_wr + 1) != EINVAL ||
+	    resize_to(s, UINT32_MAX) != EINVAL)
+		wrong(s, "a size that can't be", 0, 0);
+	if (limit_to(s, s->size + 1) != EINVAL)
+		wrong(s, "a limit above the size", 0, 0);
+	if (ibv_destroy_srq(s->srq) != EBUSY)
+		wrong(s, "the end of a queue in use", 0, 0);
+	report(s, "what can't be is refused");
+}
+
+/* ---- everything at once ---- */
+
+static void *poster(void *arg)
+{
+	struct server *s = arg;
+	uint32_t n, done, before, turn = 0;
+	uint16_t slots[16];
+	int ret;
+
+	while (!atomic_load(&s->stop)) {
+		if (atomic_load(&s->pause)) {
+			atomic_fetch_add(&s->paused, 1);
+			while (atomic_load(&s->pause))
+				usleep(200);
+			atomic_fetch_sub(&s->paused, 1);
+			continue;
+		}
+		n = take_free(s, slots, 1 + turn++ % 8);
+		if (!n) {
+			usleep(200);
+			continue;
+		}
+		before = *(volatile uint32_t *)&s->completed;
+		ret = post_slots(s, slots, n, &done);
+		give_free(s, slots + done, n - done);
+		if (ret && ret != ENOMEM)
+			wrong(s, "ibv_post_srq_recv", ret, done);
+		/* the least size that the queue has in these tests */
+		if (ret == ENOMEM && atomic_load(&s->posted) - before < 16)
+			wrong(s, "a queue that is full too early", atomic_load(&s->posted), before);
+		if (ret)
+			usleep(200);
+	}
+	return NULL;
+}
+
+static void pause_posters(struct server *s, bool on)
+{
+	atomic_store(&s->pause, on);
+	while (atomic_load(&s->paused) != (on ? POSTERS : 0))
+		look(s);
+}
+
+/* Receives that nobody was promised; at the most, since others post */
+static uint32_t spare(struct server *s)
+{
+	uint32_t left = atomic_load(&s->posted) - s->completed;
+
+	return left > s->committed ? left - s->committed : 0;
+}
+
+static void try_resize(struct server *s)
+{
+	uint32_t before = s->completed, size = 16 << below(s, 7);
+	int ret = resize_to(s, size);
+
+	if (ret && ret != EINVAL)
+		wrong(s, "a change of the size", ret, size);
+	if (ret && s->limit <= size && atomic_load(&s->posted) - before <= size)
+		wrong(s, "a size that was refused", size, atomic_load(&s->posted) - before);
+}
+
+static void some_step(struct server *s)
+{
+	struct conn *c = some_conn(s);
+	uint32_t what = below(s, 100), n;
+
+	if (what < 10) {
+		try_resize(s);
+	} else if (what < 20) {
+		limit_to(s, below(s, s->size + 2));
+	} else if (usable(c) && what < 24) {
+		break_conn(s, c);
+	} else if (usable(c) && what < 28) {
+		if (spare(s) >= 3)
+			order(s, c, ORDER_BREAK, 1 + below(s, 3));
+	} else if (usable(c)) {
+		n = below(s, 30) + 1;
+		order(s, c, ORDER_SEND, n < spare(s) ? n : spare(s));
+	}
+	look(s);
+}
+
+/* What is left in the queue fits what was counted: each receive is there, and in order. */
+static void use_up(struct server *s)
+{
+	uint32_t left = atomic_load(&s->posted) - s->completed;
+
+	while (left && !s->wrong[0]) {
+		uint32_t n = left < 64 ? left : 64;
+
+		order(s, some_conn(s), ORDER_SEND, n);
+		wait_for(s, quiet, "the receives that are left");
+		left -= n;
+	}
+	if (atomic_load(&s->posted) != s->completed)
+		wrong(s, "receives that are left", atomic_load(&s->posted), s->completed);
+	if (s->n_free != SLOTS)
+		wrong(s, "receives that came back", s->n_free, SLOTS);
+}
+
+void test_random(struct server *s, uint32_t rounds)
+{
+	pthread_t threads[POSTERS];
+	uint32_t i;
+
+	for (i = 0; i < POSTERS; i++)
+		if (pthread_create(&threads[i], NULL, poster, s))
+			die("pthread_create");
+	for (i = 0; i < rounds && !s->wrong[0]; i++) {
+		some_step(s);
+		if (i % 100 == 99) {
+			pause_posters(s, true);
+			wait_for(s, quiet, "messages that were asked for");
+			pause_posters(s, false);
+		}
+	}
+	atomic_store(&s->stop, true);
+	for (i = 0; i < POSTERS; i++)
+		pthread_join(threads[i], NULL);
+	limit_to(s, 0);
+	wait_for(s, quiet, "messages that were asked for");
+	use_up(s);
+	printf("# %u connections, %u receives, %u limits\n", s->serial, s->completed, s->limits);
+	if (s->serial <= CONNS || !s->limits)
+		wrong(s, "nothing was tried", s->serial, s->limits);
+	report(s, "threads post and change the size while streams come and go");
+}
+
+/* ---- with nothing beside ---- */
+
+/* The queue holds @n receives more, whose order is known. */
+static void post_some(struct server *s, uint32_t n)
+{
+	uint16_t slot;
+	uint32_t done;
+
+	while (n--) {
+		if (!take_free(s, &slot, 1))
+			die("slots");
+		s->order[atomic_load(&s->posted) % SLOTS] = slot;
+		if (post_slots(s, &slot, 1, &done))
+			wrong(s, "ibv_post_srq_recv", n, 0);
+	}
+}
+
+static void send_some(struct server *s, uint32_t n)
+{
+	order(s, some_conn(s), ORDER_SEND, n);
+	wait_for(s, quiet, "messages");
+}
+
+static void look_limits(struct server *s, uint32_t want, const char *when)
+{
+	int i;
+
+	/* an event comes from another thread */
+	for (i = 0; i < 20 || (s->limits != want && i < 2000); i++) {
+		look(s);
+		usleep(1000);
+	}
+	if (s->limits != want)
+		wrong(s, when, s->limits, want);
+}
+
+void test_limit(struct server *s, uint32_t rounds)
+{
+	uint32_t left, limit, want, i;
+
+	if (resize_to(s, 64))
+		wrong(s, "resize", errno, 0);
+	s->next = atomic_load(&s->posted);
+	s->in_order = true;
+	for (i = 0; i < rounds && !s->wrong[0]; i++) {
+		left = 10 + below(s, 50);
+		limit = 1 + below(s, left);
+		post_some(s, left);
+		want = s->limits;
+		if (limit_to(s, limit) || limit_of(s) != limit)
+			wrong(s, "limit", limit, limit_of(s));
+		send_some(s, left - limit);
+		look_limits(s, want, "an event with enough receives");
+		if (limit_of(s) != limit)
+			wrong(s, "limit before its event", limit_of(s), limit);
+		send_some(s, 1);
+		look_limits(s, ++want, "no event below the limit");
+		if (limit_of(s))
+			wrong(s, "limit after its event", limit_of(s), 0);
+		send_some(s, limit - 1);
+		look_limits(s, want, "a second event");
+		if (limit_to(s, 1))
+			wrong(s, "limit", 1, 0);
+		look_limits(s, ++want, "no event for a limit that is reached already");
+	}
+	report(s, "the limit: one event each time it is set, when fewer receives are left");
+}
+
+void test_resize(struct server *s, uint32_t rounds)
+{
+	struct ibv_srq_attr attr;
+	uint32_t n, i, turn;
+
+	for (i = 0; i < rounds && !s->wrong[0]; i++) {
+		if (resize_to(s, 512))
+			wrong(s, "resize", 512, 0);
+		n = 17 + below(s, 490);
+		post_some(s, n);
+		if (resize_to(s, n / 2) != EINVAL)
+			wrong(s, "a size below what is posted", n / 2, n);
+		for (turn = 0; turn < 3; turn++) {
+			if (resize_to(s, n + below(s, 300)))
+				wrong(s, "resize", n, turn);
+			send_some(s, 5);
+			post_some(s, 5);
+		}
+		while (n) {
+			turn = n < 60 ? n : 60;
+			send_some(s, turn);
+			n -= turn;
+		}
+		attr = (struct ibv_srq_attr) { .max_wr = 64, .srq_limit = 65 };
+		if (ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT) != EINVAL)
+			wrong(s, "a limit above the size", 0, 0);
+		if (ibv_query_srq(s->srq, &attr) || attr.max_wr != s->size || attr.srq_limit)
+			wrong(s, "a refusal that changes something", attr.max_wr, attr.srq_limit);
+	}
+	report(s, "receives stay and keep their order when the size changes");
+}
+
+static bool one_broken(struct server *s)
+{
+	return s->fatal;
+}
+
+/* A Send that finds no receive ends its stream, and no other one. */
+void test_empty(struct server *s)
+{
+	uint32_t before = s->serial;
+	struct conn *c = some_conn(s);
+
+	s->fatal = 0;
+	order(s, c, ORDER_SEND, 1);
+	s->committed--;
+	c->asked--;
+	c->broken = true;
+	wait_for(s, one_broken, "the end of a stream without receives");
+	wait_for(s, quiet, "a new connection");
+	if (s->serial != before + 1 || s->fatal != 1)
+		wrong(s, "streams that ended, events", s->serial - before, s->fatal);
+	post_some(s, 10);
+	send_some(s, 10);
+	report(s, "an empty queue ends the stream whose Send finds it empty, and no other");
+}
+
+/* ---- a ring that makes no sense ---- */
+
+/* The mapping of the queue that was created last: the one that was not there before */
+static struct iwt_ring_ctl *new_ring(const char *before, const char *after)
+{
+	char line[512];
+	size_t n = 0;
+
+	for (; *after; after += n + 1) {
+		n = strcspn(after, "\n");
+		snprintf(line, sizeof(line), "%.*s\n", (int)n, after);
+		if (strstr(line, "uverbs") && !strstr(before, line))
+			return (void *)strtoull(line, NULL, 16);
+	}
+	return NULL;
+}
+
+static char *maps(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char *text = calloc(1, 1 << 18);
+
+	if (!f || !text || !fread(text, 1, (1 << 18) - 1, f))
+		die("maps");
+	fclose(f);
+	return text;
+}
+
+static bool errors_told(struct server *s)
+{
+	return s->errors;
+}
+
+/* All connections anew, on another queue */
+static void move_to(struct server *s, struct ibv_srq *srq)
+{
+	uint32_t want = s->serial + CONNS;
+	int i;
+
+	s->srq = srq;
+	for (i = 0; i < ENDS; i++)
+		if (s->conns[i].id)
+			break_conn(s, &s->conns[i]);
+	wait_for(s, all_up, "new connections");
+	if (s->serial != want)
+		wrong(s, "connections", s->serial, want);
+}
+
+void test_corrupt(struct server *s)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 64, .max_sge = PIECES } };
+	struct ibv_srq *good = s->srq, *bad;
+	char *before = maps(), *after;
+	struct iwt_ring_ctl *ring;
+	struct conn *c;
+	uint32_t serial;
+	int i;
+
+	s->in_order = false;
+	bad = ibv_create_srq(s->recv_pd, &attr);
+	after = maps();
+	ring = bad ? new_ring(before, after) : NULL;
+	if (!ring)
+		die("a second queue");
+	move_to(s, bad);
+	serial = s->serial;
+	s->fatal = 0;
+	/* streams that begin from now on have the good queue again */
+	s->srq = good;
+	__atomic_store_n(&ring->prod, 1 << 20, __ATOMIC_RELEASE);
+	c = some_conn(s);
+	order(s, c, ORDER_SEND, 1);
+	c->asked--;
+	s->committed--;
+	for (i = 0; i < ENDS; i++)
+		s->conns[i].broken = true;
+	wait_for(s, errors_told, "IBV_EVENT_SRQ_ERR");
+	wait_for(s, all_up, "the end of all streams");
+	if (s->serial != serial + CONNS || s->errors != 1 || s->fatal != CONNS)
+		wrong(s, "streams, events", s->serial - serial, s->fatal);
+	if (ibv_destroy_srq(bad))
+		wrong(s, "ibv_destroy_srq", 0, 0);
+	post_some(s, 10);
+	send_some(s, 10);
+	free(before);
+	free(after);
+	report(s, "a ring that makes no sense ends all streams of its queue, and no other");
+}
