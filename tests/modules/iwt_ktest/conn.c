@@ -51,6 +51,10 @@ static void on_async(struct ib_event *ev, void *ctx)
 
 	if (ev->event == IB_EVENT_QP_FATAL)
 		WRITE_ONCE(e->qp_fatal, true);
+	if (ev->event == IB_EVENT_QP_LAST_WQE_REACHED)
+		WRITE_ONCE(e->last_wqe, true);
+	if (ev->event == IB_EVENT_SRQ_LIMIT_REACHED)
+		atomic_inc(&e->limits);
 	if (ev->event == IB_EVENT_CQ_ERR)
 		WRITE_ONCE(e->cq_err, true);
 	wake_up_all(&e->conn->wait);
@@ -73,6 +77,26 @@ static int make_cq(struct kt_end *e)
 	return 0;
 }
 
+static int make_srq(struct kt_end *e)
+{
+	struct ib_srq_init_attr attr = {
+		.event_handler = on_async,
+		.srq_context = e,
+		.attr = { .max_wr = 8, .max_sge = KT_SGES },
+		.srq_type = IB_SRQT_BASIC,
+	};
+	struct ib_srq *srq;
+
+	if (!e->conn->shared || e != &e->conn->s)
+		return 0;
+	/* of another protection domain than the queue pair */
+	srq = ib_create_srq(e->other_pd, &attr);
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	e->srq = srq;
+	return 0;
+}
+
 static int make_qp(struct kt_end *e)
 {
 	struct ib_qp_init_attr attr = {
@@ -80,6 +104,7 @@ static int make_qp(struct kt_end *e)
 		.qp_context = e,
 		.send_cq = e->cq,
 		.recv_cq = e->cq,
+		.srq = e->srq,
 		.cap = {
 			.max_send_wr = KT_WRS,
 			.max_recv_wr = KT_WRS,
@@ -124,6 +149,8 @@ int iwt_kt_make_end(struct kt_end *e)
 		return -ENOMEM;
 	}
 	err = make_cq(e);
+	if (!err)
+		err = make_srq(e);
 	return err ?: make_qp(e);
 }
 
@@ -137,6 +164,8 @@ static void free_end(struct kt_end *e)
 		else
 			ib_free_cq(e->cq);
 	}
+	if (e->srq)
+		ib_destroy_srq(e->srq);
 	if (e->dma)
 		ib_dma_unmap_single(e->dev, e->dma, KT_BUF, DMA_BIDIRECTIONAL);
 	kfree(e->buf);
@@ -341,6 +370,7 @@ static void init_end(struct kt_conn *c, struct kt_end *e)
 	spin_lock_init(&e->lock);
 	atomic_set(&e->handlers, 0);
 	atomic_set(&e->events, 0);
+	atomic_set(&e->limits, 0);
 	iwt_kt_wr_init(e);
 }
 

@@ -63,6 +63,9 @@ struct kt_comp {
  * struct kt_end - one end of a connection
  * @conn: connection
  * @qp_fatal: the queue pair has reported that event
+ * @srq: shared receive queue that the queue pair uses, or NULL
+ * @last_wqe: the queue pair has completed all that it took from there
+ * @limits: events that few receives are left there
  * @cq_err: the completion queue has reported its error event (%KT_HANDLER)
  * @lock: protects @posted and the log
  * @posted: work requests per queue
@@ -84,6 +87,7 @@ struct kt_end {
 	struct ib_pd *other_pd;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
+	struct ib_srq *srq;
 	u8 *buf;
 	u64 dma;
 
@@ -94,6 +98,8 @@ struct kt_end {
 	bool private_ok;
 	bool qp_fatal;
 	bool cq_err;
+	bool last_wqe;
+	atomic_t limits;
 	int failed;
 
 	spinlock_t lock;
@@ -122,6 +128,7 @@ struct kt_end {
  * @o: another identifier, if a case has made one
  * @name: number of the queue pair to accept with, which is not the identifier's own
  * @named: result of rdma_accept() with @name, 1 for success
+ * @shared: the server's end uses a shared receive queue
  * @wants_removal: the case tests the removal of the client's device
  * @removing: the removal has begun, and waits for @dial_late
  * @dial_late: result of connecting during the removal, 1 for success
@@ -138,6 +145,7 @@ struct kt_conn {
 	u32 name;
 	int named;
 	int dial_late;
+	bool shared;
 	bool wants_removal;
 	bool removing;
 	bool stuck;
@@ -187,6 +195,7 @@ extern const struct kt_case iwt_kt_global[];
 extern const struct kt_case iwt_kt_owner[];
 extern const struct kt_case iwt_kt_named[];
 extern const struct kt_case iwt_kt_moved[];
+extern const struct kt_case iwt_kt_srq[];
 
 /* Notes the first failure. Return: -EIO */
 __printf(3, 4) int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...);

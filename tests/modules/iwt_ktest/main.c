@@ -50,6 +50,7 @@ static const struct {
 	{ "owner", iwt_kt_owner },
 	{ "named", iwt_kt_named },
 	{ "moved", iwt_kt_moved },
+	{ "srq", iwt_kt_srq },
 };
 
 static const char * const modes[KT_MODES] = {

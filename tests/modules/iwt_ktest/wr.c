@@ -207,7 +207,8 @@ int iwt_kt_recv(struct kt_end *e, struct ib_sge *sge, int n)
 	spin_lock_irqsave(&e->lock, irq);
 	wr.wr_cqe = take_wr(e, KT_RECV);
 	spin_unlock_irqrestore(&e->lock, irq);
-	err = ib_post_recv(e->qp, &wr, NULL);
+	err = e->srq ? ib_post_srq_recv(e->srq, &wr, NULL) :
+		       ib_post_recv(e->qp, &wr, NULL);
 	if (err)
 		e->posted[KT_RECV]--;
 	return err;
