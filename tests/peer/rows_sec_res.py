@@ -24,8 +24,6 @@ stated("design", "protection domains, queues, queue pairs and STags are made by 
        " ioctls; limits: IWT_MAX_* in dev.h; rings that a process sees hold no number that the kernel trusts", "SEC-2")
 stated("design", "verbs_cq.c: iwt_create_cq() alone makes entries, up to IWT_MAX_CQE; cq.c: cq->prod is the kernel's"
        " own, a process's consumer index is only compared", "SEC-18")
-stated("not implemented", "shared receive queues, which are refused (EOPNOTSUPP, max_srq 0); each stream has receive"
-       " buffers of its own", "SEC-17")
 stated("host", "uverbs: a completion queue is an object of one open file, which no other can name", "SEC-21")
 stated("ulp", "documented: user guide, \"What programs have to see to\"",
        "SEC-10", "SEC-11", "SEC-12", "SEC-13", "SEC-15", "SEC-19", "SEC-29")
@@ -33,24 +31,6 @@ stated("host", "TCP keepalive, on for every connection; times: the setting keepa
 stated("design", "there is no firmware; the module loads nothing", "SEC-30")
 stated("host", "IP's and TCP's own bounds: net.ipv4.route.min_pmtu, net.ipv4.tcp_min_snd_mss", "SEC-32")
 stated("host", "XFRM (ESP and tunnels) below TCP", "SEC-28")
-
-
-@row("SEC-17")
-def no_shared_receives(t):
-    """The device has no shared receive queues (EOPNOTSUPP): no stream can take another stream's buffers"""
-    ulp = t.ulp()
-    one, two = t.passive(ulp=ulp, recvs=2), t.passive(ulp=ulp, recvs=2)
-    equal(ulp.device()["srq"], 0, "shared queues")
-    equal(ulp.fails("srq", srq=1), errno.EOPNOTSUPP, "errno")
-    for data in (b"one", b"two"):
-        one.peer.put_send(data)
-    bad = fpdu.untagged(fpdu.SEND, 0, 3, b"three")
-    one.peer.put(bad)
-    one.peer.expect_term(1, 2, 2, of=bad)
-    equal([c.status for c in one.poll(2)], [SUCCESS] * 2, "status")
-    for data in (b"mine", b"too"):
-        two.peer.put_send(data)
-    equal([(c.status, c.qpn) for c in two.poll(2)], [(SUCCESS, two.qpn)] * 2, "completions")
 
 
 @row("SEC-20")

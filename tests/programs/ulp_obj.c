@@ -371,7 +371,8 @@ static int cmd_async(void)
 	if (ibv_get_async_event(ulp_ctx, &ev))
 		return ulp_err(errno, "ibv_get_async_event");
 	ulp_put(" event=%d", ev.event_type);
-	if (ev.event_type <= IBV_EVENT_PATH_MIG_ERR && ev.event_type != IBV_EVENT_CQ_ERR)
+	if ((ev.event_type <= IBV_EVENT_PATH_MIG_ERR && ev.event_type != IBV_EVENT_CQ_ERR) ||
+	    ev.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
 		ulp_put(" qpn=%u", ev.element.qp->qp_num);
 	ibv_ack_async_event(&ev);
 	return 0;

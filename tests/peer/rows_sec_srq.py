@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Shared receive queues: whose a receive is, and what a peer that uses up many of them can do."""
+import fpdu
+from outcome import check, equal
+from rows import row
+from rows_ddp_end import over
+from ulp import ERR, FLUSH, LAST_WQE, QP_REQ_ERR, SRQ_LIMIT, SUCCESS
+
+LEN = 256
+
+
+class Shared:
+    """A shared receive queue, in a protection domain of its own, and streams that use it."""
+
+    def __init__(self, t, recvs, limit=0, streams=2):
+        self.ulp = t.ulp()
+        first = t.passive(ulp=self.ulp, recvs=0)    # the process opens the device with its first connection
+        self.number, self.mem, self.domain = self.ulp.new(), self.ulp.new(), self.ulp.new()
+        self.recvs = recvs
+        self.ulp.mr(mr=self.mem, len=recvs * LEN, access="l", pd=self.domain)
+        self.ulp.srq(srq=self.number, depth=64, pd=self.domain)
+        self.ulp.recv(srq=self.number, wr=0, n=recvs, sge="%d:0:%d" % (self.mem, LEN))
+        if limit:
+            self.ulp.srq(srq=self.number, limit=limit, pd=self.domain)
+        self.conns = [t.passive(ulp=self.ulp, recvs=0, srq=self.number) for _ in range(streams)]
+        self.other = first
+
+    def data(self, n, size):
+        """Octets of receive n."""
+        return self.ulp.dump(mr=self.mem, off=n * LEN, len=size)
+
+    def events(self, n):
+        """The next asynchronous events: (event, queue pair), sorted."""
+        got = [self.ulp.cmd("async", ms=30000) for _ in range(n)]
+        return sorted((int(e["event"]), e.get("qpn", 0)) for e in got)
+
+    def no_event(self):
+        """Checks that there is none."""
+        equal(int(self.ulp.cmd("async", ms=300)["event"]), -1, "event")
+
+
+def completions(conn, n):
+    """(number of the receive, status, queue pair) of the next n completions."""
+    return [(c.wr, c.status, c.qpn) for c in conn.poll(n)]
+
+
+@row("DDP-59", "SEC-17")
+def shared_incomplete(t):
+    """A Send that is not complete keeps its receive; Sends of other streams take the next ones, and complete"""
+    q = Shared(t, 4)
+    one, two = q.conns
+    one.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"begin-", last=False))
+    one.alive()
+    two.peer.put_send(b"other")
+    equal(completions(two, 1), [(1, SUCCESS, two.qpn)], "the other stream")
+    one.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"end", offset=6))
+    equal(completions(one, 1), [(0, SUCCESS, one.qpn)], "the first stream")
+    equal((q.data(0, 9), q.data(1, 5)), (b"begin-end", b"other"), "octets")
+
+
+@row("DDP-59")
+def shared_out_of_order(t):
+    """A segment whose MSN is not the next one takes no receive of a shared queue"""
+    q = Shared(t, 1)
+    one, two = q.conns
+    bad = fpdu.untagged(fpdu.SEND, 0, 2, b"second")
+    one.peer.put(bad)
+    one.peer.expect_term(1, 2, 3, of=bad)
+    two.peer.put_send(b"first")
+    equal(completions(two, 1), [(0, SUCCESS, two.qpn)], "completions")
+    equal(q.data(0, 5), b"first", "octets")
+
+
+@row("DDP-59", "DDP-60")
+def shared_empty(t):
+    """An empty shared queue ends the stream whose Send finds it empty (1/2/02), and no other stream"""
+    q = Shared(t, 1)
+    one, two = q.conns
+    two.peer.put_send(b"mine")
+    equal(completions(two, 1), [(0, SUCCESS, two.qpn)], "completions")
+    bad = fpdu.untagged(fpdu.SEND, 0, 1, b"none")
+    one.peer.put(bad)
+    one.peer.expect_term(1, 2, 2, of=bad)
+    one.peer.expect_fin()
+    one.peer.fin()
+    over(one)
+    equal(q.events(2), [(QP_REQ_ERR, one.qpn), (LAST_WQE, one.qpn)], "events")
+    two.alive()
+    q.ulp.recv(srq=q.number, wr=7, sge="%d:0:%d" % (q.mem, LEN))
+    two.peer.put_send(b"again")
+    equal(completions(two, 1), [(7, SUCCESS, two.qpn)], "completions")
+
+
+@row("SEC-17")
+def shared_last(t):
+    """A stream that ends completes what it has taken and then says so; what it has not taken stays in the queue"""
+    q = Shared(t, 3)
+    one, two = q.conns
+    one.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"half", last=False))
+    one.alive()
+    one.ulp.modify(id=one.id, state=ERR)
+    equal(q.events(1), [(LAST_WQE, one.qpn)], "event")
+    equal(completions(one, 1), [(0, FLUSH, one.qpn)], "what it had taken")
+    one.none()
+    for n in (1, 2):
+        two.peer.put_send(b"%d" % n)
+    equal(completions(two, 2), [(n, SUCCESS, two.qpn) for n in (1, 2)], "what it had not taken")
+    q.no_event()
+
+
+@row("SEC-17")
+def shared_fairness(t):
+    """A peer that uses up receives is seen: one event in time, and the completions name its stream"""
+    q = Shared(t, 16, limit=4, streams=3)
+    greedy = q.conns[1]
+    for n in range(12):
+        greedy.peer.put_send(b"%02d" % n)
+    taken = completions(greedy, 12)
+    equal(taken, [(n, SUCCESS, greedy.qpn) for n in range(12)], "completions")
+    q.no_event()
+    greedy.peer.put_send(b"12")
+    equal(completions(greedy, 1), [(12, SUCCESS, greedy.qpn)], "completions")
+    equal(q.events(1), [(SRQ_LIMIT, 0)], "event")
+    greedy.peer.put_send(b"13")
+    equal(completions(greedy, 1), [(13, SUCCESS, greedy.qpn)], "completions")
+    q.no_event()
+    # the countermeasure: that stream ends, the others go on
+    greedy.ulp.modify(id=greedy.id, state=ERR)
+    greedy.peer.put_send(b"more")
+    equal(q.events(1), [(LAST_WQE, greedy.qpn)], "event")
+    for n, conn in ((14, q.conns[0]), (15, q.conns[2])):
+        conn.peer.put_send(b"fair")
+        equal(completions(conn, 1), [(n, SUCCESS, conn.qpn)], "completions")
+        equal(q.data(n, 4), b"fair", "octets")
+
+
+@row("SEC-5")
+def shared_domain(t):
+    """Receives are checked against the domain of the shared queue, what the peer names against that of its stream"""
+    q = Shared(t, 2)
+    one, two = q.conns
+    equal(one.ulp.query(id=one.id)["state"], 3, "state")
+    bad = fpdu.tagged(fpdu.WRITE, q.ulp.mr(mr=q.ulp.new(), len=64, access="lw", pd=q.domain)["stag"], 0, b"bad")
+    one.peer.put_send(b"good")
+    equal(completions(one, 1), [(0, SUCCESS, one.qpn)], "completions")
+    one.peer.put(bad)
+    term = one.peer.segment()
+    check(term.opcode == fpdu.TERM, "a Terminate wanted:", term)
+    # a receive with a key of the queue pair's domain
+    q.ulp.recv(srq=q.number, wr=5, sge="%d:0:16" % two.mr)
+    two.peer.put_send(b"second")
+    equal(completions(two, 1), [(1, SUCCESS, two.qpn)], "completions")
+    two.peer.put_send(b"third")
+    got = two.poll(1)[0]
+    check(got.wr == 5 and got.status != SUCCESS, "a key of another domain:", got)
+    two.untouched()
