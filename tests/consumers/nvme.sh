@@ -45,17 +45,30 @@ want_configfs && want_modules nvmet-rdma nvme-rdma || skip_all "this kernel has 
 nvme_ram 64 || skip_all "this kernel has no RAM disk"
 require_type "$IWT_LINK_TYPE"
 ktap_begin
+# through_nvme WHAT: the host uses the target's disk
+through_nvme() {
+	check "$1NVMe target listens on RDMA port 4420" nvme_target_start rdma $IP_A || return
+	if check "$1nvme connect -t rdma" nvme_connect 60 rdma $IP_A; then
+		check "$1the controller is live over rdma" over_rdma
+		check "$1fio: random writes of 4 KB, verified" fio_verify "$(nvme_disk)" randwrite 4k $((mb / 4))
+		check "$1fio: random writes of 60 KB, verified" fio_verify "$(nvme_disk)" randwrite 60k $mb
+		check "$1fio: sequential writes of 256 KB, verified" fio_verify "$(nvme_disk)" write 256k $mb
+		check "$1host and target see the same data" same_as_target
+		[ -z "$1" ] || check "$1the target's queue pairs share receives" shares
+		check "$1nvme disconnect" nvme_disconnect 60
+	fi
+	check "$1NVMe target stops cleanly" nvme_target_stop
+}
+
+# Has the target a shared receive queue?
+shares() { rdma resource show srq | grep -q '^dev iwt0 .*nvmet'; }
+
 if check 'a link' one_host; then
-	if check 'NVMe target listens on RDMA port 4420' nvme_target_start rdma $IP_A; then
-		if check 'nvme connect -t rdma' nvme_connect 60 rdma $IP_A; then
-			check 'the controller is live over rdma' over_rdma
-			check 'fio: random writes of 4 KB, verified' fio_verify "$(nvme_disk)" randwrite 4k $((mb / 4))
-			check 'fio: random writes of 60 KB, verified' fio_verify "$(nvme_disk)" randwrite 60k $mb
-			check 'fio: sequential writes of 256 KB, verified' fio_verify "$(nvme_disk)" write 256k $mb
-			check 'host and target see the same data' same_as_target
-			check 'nvme disconnect' nvme_disconnect 60
-		fi
-		check 'NVMe target stops cleanly' nvme_target_stop
+	through_nvme ''
+	# The target makes its shared queues when it first uses a device
+	if [ "$IWT_LINK_TYPE" = iw_tcp ] && check 'the target is unloaded' modprobe -r nvmet-rdma; then
+		check 'the target is to share receives' modprobe nvmet-rdma use_srq=1
+		through_nvme 'shared receives: '
 	fi
 	check 'no RDMA resource is left' left_over "" iwt0
 	check 'the link goes away' one_host_end
