@@ -108,6 +108,8 @@ static const struct step steps[] = {
 	{ "a completion queue", iwt_make_cq, NULL, iwt_free_cq, CALLER, NEEDED },
 	{ "an extended completion queue", iwt_make_cq_ex, NULL, iwt_free_cq_ex, CALLER },
 	{ "a queue pair", iwt_make_qp, NULL, iwt_free_qp, CALLER, NEEDED },
+	{ "a shared receive queue", iwt_make_srq, NULL, iwt_free_srq, CALLER },
+	{ "a shared receive queue changes", NULL, iwt_resize_srq, iwt_free_srq, CALLER },
 	{ "an extended queue pair", iwt_make_qp_ex, NULL, iwt_free_qp_ex, CALLER },
 	{ "a listener on each of two links", iwt_listen_all, NULL, iwt_unlisten, CALLER,
 	  .before = two_links },

@@ -20,6 +20,7 @@ static struct ibv_comp_channel *chan;
 static struct ibv_cq *cq;
 static struct ibv_cq_ex *cq_ex;
 static struct ibv_qp *qp, *qp_ex;
+static struct ibv_srq *srq;
 static struct ibv_mr *mr;
 static struct ibv_mw *mw;
 static uint8_t memory[LARGE] __attribute__((aligned(4096)));
@@ -105,6 +106,40 @@ int iwt_make_qp_ex(void)
 	return qp_ex ? 0 : -1;
 }
 int iwt_free_qp_ex(void) { return ibv_destroy_qp(qp_ex); }
+
+int iwt_make_srq(void)
+{
+	struct ibv_srq_init_attr a = { .attr = { .max_wr = 100, .max_sge = 4 } };
+
+	srq = ibv_create_srq(pd, &a);
+	return srq ? 0 : -1;
+}
+int iwt_free_srq(void) { return ibv_destroy_srq(srq); }
+
+static int post_srq(uint32_t n)
+{
+	struct ibv_recv_wr wr = {}, *bad;
+
+	while (n--)
+		if (ibv_post_srq_recv(srq, &wr, &bad))
+			return -1;
+	return 0;
+}
+
+/* A shared receive queue becomes larger; if that fails, its size is as it was. */
+int iwt_resize_srq(unsigned int n)
+{
+	struct ibv_srq_attr a = { .max_wr = 1000 };
+	bool larger;
+	int rc;
+
+	if (iwt_make_srq() || post_srq(100))
+		iwt_die("a shared receive queue");
+	iwt_arm(n);
+	rc = ibv_modify_srq(srq, &a, IBV_SRQ_MAX_WR);
+	larger = !post_srq(900);
+	return !rc == larger ? rc : IWT_WRONG;
+}
 
 static int make_mr(size_t len)
 {

@@ -35,7 +35,7 @@
 #define RINGS		(ARENA + (16ull << 20))
 #define RING_ROOM	(2ull << 20)
 
-enum kind { PD, CQ, QP, MR, MW, CHANNEL, SOCKET, CM_ID, KINDS };
+enum kind { PD, CQ, QP, MR, MW, SRQ, CHANNEL, SOCKET, CM_ID, KINDS };
 
 struct ring {
 	uint8_t *at;
@@ -147,6 +147,11 @@ void iwt_op_resize_cq(struct fuzz *f);
 void iwt_op_qp(struct fuzz *f);
 void iwt_op_modify_qp(struct fuzz *f);
 void iwt_op_query_qp(struct fuzz *f);
+void iwt_op_srq(struct fuzz *f);
+void iwt_op_modify_srq(struct fuzz *f);
+void iwt_op_query_srq(struct fuzz *f);
+void iwt_op_resize_srq(struct fuzz *f);
+void iwt_op_srq_recv(struct fuzz *f);
 void iwt_op_mr(struct fuzz *f);
 void iwt_op_rereg(struct fuzz *f);
 void iwt_op_mw(struct fuzz *f);

@@ -22,6 +22,10 @@
 	X(W_QUERY_QP,		"command query_qp",		true)	\
 	X(W_MODIFY_QP,		"command modify_qp",		true)	\
 	X(W_DESTROY_QP,		"command destroy_qp",		true)	\
+	X(W_CREATE_SRQ,		"command create_srq",		true)	\
+	X(W_MODIFY_SRQ,		"command modify_srq",		true)	\
+	X(W_QUERY_SRQ,		"command query_srq",		true)	\
+	X(W_DESTROY_SRQ,	"command destroy_srq",		true)	\
 	X(W_REFUSED,		"commands that are refused",	false)	\
 	X(X_QUERY_DEVICE,	"extended query_device",	true)	\
 	X(X_CREATE_CQ,		"extended create_cq",		true)	\
@@ -39,6 +43,9 @@
 	X(I_DESTROY_CQ,		"method cq_destroy",		true)	\
 	X(I_CREATE_QP,		"method qp_create",		true)	\
 	X(I_DESTROY_QP,		"method qp_destroy",		true)	\
+	X(I_CREATE_SRQ,		"method srq_create",		true)	\
+	X(I_DESTROY_SRQ,	"method srq_destroy",		true)	\
+	X(I_SRQ_NEW_RING,	"own method SRQ_NEW_RING",	true)	\
 	X(I_DESTROY_PD,		"method pd_destroy",		true)	\
 	X(I_DESTROY_MR,		"method mr_destroy",		true)	\
 	X(I_DESTROY_MW,		"method mw_destroy",		true)	\

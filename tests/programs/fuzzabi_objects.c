@@ -325,6 +325,8 @@ static int destroy_method(struct fuzz *f, int fd, enum kind k, uint32_t handle)
 			 UVERBS_ATTR_DESTROY_CQ_HANDLE, UVERBS_ATTR_DESTROY_CQ_RESP },
 		[QP] = { I_DESTROY_QP, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY,
 			 UVERBS_ATTR_DESTROY_QP_HANDLE, UVERBS_ATTR_DESTROY_QP_RESP },
+		[SRQ] = { I_DESTROY_SRQ, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY,
+			  UVERBS_ATTR_DESTROY_SRQ_HANDLE, UVERBS_ATTR_DESTROY_SRQ_RESP },
 		[MR] = { I_DESTROY_MR, UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY,
 			 UVERBS_ATTR_DESTROY_MR_HANDLE, 0 },
 		[MW] = { I_DESTROY_MW, UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY,
@@ -337,6 +339,7 @@ static int destroy_method(struct fuzz *f, int fd, enum kind k, uint32_t handle)
 	if (how[k].answer)
 		iwt_out(&c, how[k].answer, f->out,
 			k == CQ ? sizeof(struct ib_uverbs_destroy_cq_resp) :
+			k == SRQ ? sizeof(struct ib_uverbs_destroy_srq_resp) :
 				  sizeof(struct ib_uverbs_destroy_qp_resp));
 	return iwt_send(f, fd, &c);
 }
@@ -350,6 +353,8 @@ static int destroy_command(struct fuzz *f, int fd, enum kind k, uint32_t handle)
 			 sizeof(struct ib_uverbs_destroy_cq_resp) },
 		[QP] = { W_DESTROY_QP, IB_USER_VERBS_CMD_DESTROY_QP,
 			 sizeof(struct ib_uverbs_destroy_qp_resp) },
+		[SRQ] = { W_DESTROY_SRQ, IB_USER_VERBS_CMD_DESTROY_SRQ,
+			  sizeof(struct ib_uverbs_destroy_srq_resp) },
 		[MR] = { W_DEREG_MR, IB_USER_VERBS_CMD_DEREG_MR, 0 },
 		[MW] = { W_DEALLOC_MW, IB_USER_VERBS_CMD_DEALLOC_MW, 0 },
 	};
@@ -387,7 +392,7 @@ void iwt_destroy(struct fuzz *f, enum kind k, struct obj *o)
 
 void iwt_op_destroy(struct fuzz *f)
 {
-	static const enum kind k[] = { PD, CQ, QP, QP, MR, MR, MW, CHANNEL };
+	static const enum kind k[] = { PD, CQ, QP, QP, MR, MR, MW, SRQ, CHANNEL };
 	enum kind kind = k[iwt_below(f, sizeof(k) / sizeof(k[0]))];
 	struct obj *o = iwt_pick(f, kind, -1);
 

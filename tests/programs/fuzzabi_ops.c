@@ -12,6 +12,8 @@ static const struct {
 	{ iwt_op_send, 200 }, { iwt_op_recv, 100 }, { iwt_op_poll, 100 }, { iwt_op_doorbell, 50 },
 	{ iwt_op_pair, 18 }, { iwt_op_attach, 15 }, { iwt_op_scribble, 25 }, { iwt_op_judge, 10 }, { iwt_op_mr, 20 },
 	{ iwt_op_rereg, 5 }, { iwt_op_dmabuf, 5 }, { iwt_op_mw, 15 }, { iwt_op_qp, 10 },
+	{ iwt_op_srq, 8 }, { iwt_op_modify_srq, 8 }, { iwt_op_resize_srq, 8 }, { iwt_op_query_srq, 4 },
+	{ iwt_op_srq_recv, 60 },
 	{ iwt_op_destroy, 30 }, { iwt_op_cq, 15 }, { iwt_op_pd, 8 }, { iwt_op_channel, 8 },
 	{ iwt_op_modify_qp, 12 }, { iwt_op_query_qp, 10 }, { iwt_op_modify_cq, 8 }, { iwt_op_resize_cq, 8 },
 	{ iwt_op_query, 25 }, { iwt_op_any_command, 20 }, { iwt_op_any_method, 25 },

@@ -51,6 +51,8 @@ static struct obj *by_method(struct fuzz *f, int ctx, const struct ib_uverbs_ex_
 	iwt_in(&c, UVERBS_ATTR_CREATE_QP_USER_HANDLE, &user, sizeof(user));
 	iwt_in(&c, UVERBS_ATTR_CREATE_QP_CAP, &cap, sizeof(cap));
 	iwt_in(&c, UVERBS_ATTR_CREATE_QP_TYPE, &type, sizeof(type));
+	if (q->is_srq)
+		iwt_handle(&c, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, q->srq_handle);
 	iwt_out(&c, UVERBS_ATTR_CREATE_QP_RESP_CAP, f->out, sizeof(cap));
 	iwt_out(&c, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, f->out + 64, 4);
 	iwt_out(&c, UVERBS_ATTR_UHW_OUT, private, sizeof(struct iwt_create_qp_resp));
@@ -124,6 +126,7 @@ struct obj *iwt_make_qp(struct fuzz *f)
 	struct obj *pd = iwt_some_pd(f), *qp;
 	int ctx = pd ? pd->ctx : 0;
 	struct obj *scq = iwt_pick(f, CQ, ctx), *rcq = iwt_pick(f, CQ, ctx);
+	struct obj *srq = iwt_chance(f, 30) ? iwt_pick(f, SRQ, ctx) : NULL;
 	struct ib_uverbs_ex_create_qp q = {
 		.max_send_wr = 1u << iwt_below(f, 7), .max_recv_wr = iwt_chance(f, 80) ? 64 : iwt_below(f, 5),
 		.max_send_sge = 1 + iwt_below(f, 5), .max_recv_sge = 1 + iwt_below(f, 4),
@@ -136,6 +139,10 @@ struct obj *iwt_make_qp(struct fuzz *f)
 	q.pd_handle = pd->handle;
 	q.send_cq_handle = scq->handle;
 	q.recv_cq_handle = rcq->handle;
+	if (srq) {
+		q.is_srq = 1;
+		q.srq_handle = srq->handle;
+	}
 	switch (iwt_below(f, 3)) {
 	case 0:
 		qp = by_method(f, ctx, &q);

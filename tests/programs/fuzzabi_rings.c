@@ -347,7 +347,7 @@ static void scribble_word(struct fuzz *f, const struct ring *r)
 /* Changes a word, an entry or a range of any ring. */
 void iwt_op_scribble(struct fuzz *f)
 {
-	struct obj *o = iwt_pick(f, iwt_chance(f, 70) ? QP : CQ, -1);
+	struct obj *o = iwt_pick(f, iwt_chance(f, 60) ? QP : iwt_chance(f, 80) ? CQ : SRQ, -1);
 	struct ring r;
 	size_t from, len;
 

@@ -58,9 +58,11 @@ static uint64_t room(const struct world *w, const struct obj *o, int which)
 {
 	int n = o - w->obj[CQ];
 
-	/* completion queues first, then two rings for each queue pair */
+	/* completion queues first, then two rings for each queue pair, then shared queues */
 	if (o >= w->obj[QP] && o < w->obj[QP] + PER_KIND)
 		n = PER_KIND + 2 * (o - w->obj[QP]) + which;
+	if (o >= w->obj[SRQ] && o < w->obj[SRQ] + PER_KIND)
+		n = 3 * PER_KIND + (o - w->obj[SRQ]);
 	return RINGS + n * RING_ROOM;
 }
 

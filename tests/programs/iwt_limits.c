@@ -8,7 +8,7 @@
  *						LEAST to MOST objects, of SIZE entries each,
  *						then ERROR
  *
- * KIND is pd, cq, qp, mr or mw. The program uses uverbs' own commands and maps nothing, so
+ * KIND is pd, cq, srq, qp, mr or mw. The program uses uverbs' own commands and maps nothing, so
  * that only the kernel's memory and limits count.
  */
 #include <errno.h>
@@ -48,6 +48,8 @@ struct command {
 		struct ib_uverbs_dealloc_pd dealloc_pd;
 		struct ib_uverbs_create_cq create_cq;
 		struct ib_uverbs_destroy_cq destroy_cq;
+		struct ib_uverbs_create_srq create_srq;
+		struct ib_uverbs_destroy_srq destroy_srq;
 		struct ib_uverbs_create_qp create_qp;
 		struct ib_uverbs_destroy_qp destroy_qp;
 		struct ib_uverbs_reg_mr reg_mr;
@@ -64,6 +66,8 @@ union answer {
 	struct ib_uverbs_alloc_pd_resp pd;
 	struct ib_uverbs_create_cq_resp cq;
 	struct ib_uverbs_destroy_cq_resp cq_gone;
+	struct ib_uverbs_create_srq_resp srq;
+	struct ib_uverbs_destroy_srq_resp srq_gone;
 	struct ib_uverbs_create_qp_resp qp;
 	struct ib_uverbs_destroy_qp_resp qp_gone;
 	struct ib_uverbs_reg_mr_resp mr;
@@ -115,6 +119,25 @@ static int drop_cq(uint32_t handle)
 	struct command c = { .destroy_cq = { .response = (uintptr_t)&a, .cq_handle = handle } };
 
 	return RUN(c, DESTROY_CQ, destroy_cq, sizeof(a.cq_gone));
+}
+
+static int make_srq(uint32_t *handle)
+{
+	union answer a;
+	struct command c = { .create_srq = {
+		.response = (uintptr_t)&a, .pd_handle = pd, .max_wr = size, .max_sge = 1 } };
+	int err = RUN(c, CREATE_SRQ, create_srq, sizeof(a.srq));
+
+	*handle = a.handle;
+	return err;
+}
+
+static int drop_srq(uint32_t handle)
+{
+	union answer a;
+	struct command c = { .destroy_srq = { .response = (uintptr_t)&a, .srq_handle = handle } };
+
+	return RUN(c, DESTROY_SRQ, destroy_srq, sizeof(a.srq_gone));
 }
 
 static int make_qp(uint32_t *handle)
@@ -182,6 +205,7 @@ static const struct kind {
 } kinds[] = {
 	{ "pd", make_pd, drop_pd },
 	{ "cq", make_cq, drop_cq },
+	{ "srq", make_srq, drop_srq },
 	{ "qp", make_qp, drop_qp },
 	{ "mr", make_mr, drop_mr },
 	{ "mw", make_mw, drop_mw },
@@ -199,6 +223,8 @@ static uint32_t device_max(const struct kind *k)
 		return a.max_pd;
 	case 'c':
 		return a.max_cq;
+	case 's':
+		return a.max_srq;
 	case 'q':
 		return a.max_qp;
 	default:
@@ -240,7 +266,7 @@ static void open_device(const char *name, const struct kind *k)
 		die(name);
 	/* the objects that this kind needs */
 	size = 1;
-	if (k->make == make_qp || k->make == make_mr || k->make == make_mw)
+	if (k->make == make_srq || k->make == make_qp || k->make == make_mr || k->make == make_mw)
 		err = make_pd(&pd);
 	if (!err && k->make == make_qp)
 		err = make_cq(&cq);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # What verbs refuse, and that a refusal changes nothing; which process is charged for memory;
-# the limits of control groups, of RLIMIT_MEMLOCK and of the device (IWT_MAX=pd,cq,qp,mr,mw: the
+# the limits of control groups, of RLIMIT_MEMLOCK and the device (IWT_MAX=pd,cq,srq,qp,mr,mw: the
 # limits for which there is memory and time).
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -28,6 +28,7 @@ tap "sizes" in_a "$IWT_BIN/iwt_attrs" "$DEV_A"
 # Rings of 1024 entries, 9 pages of 4 KiB each, in 1 MiB
 LESS=(prlimit --memlock=1048576:1048576 setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock)
 limits "RLIMIT_MEMLOCK, completion queues" some cq $ENOMEM 20 28 1000
+limits "RLIMIT_MEMLOCK, shared receive queues" some srq $ENOMEM 20 28 1000
 limits "RLIMIT_MEMLOCK, queue pairs" some qp $ENOMEM 8 16 1000
 LESS=()
 
@@ -61,7 +62,7 @@ bounded() {
 	{ [ $rc -eq 0 ] || [ $rc -eq 137 ]; } && at_limit
 }
 if cg_has memory; then
-	for try in "cq 2 1048576" "qp 50 16384"; do
+	for try in "cq 2 1048576" "srq 9 262144" "qp 50 16384"; do
 		check "a group for memory" cg_memory 64M
 		# shellcheck disable=SC2086
 		check "it is charged, ${try%% *}" bounded $try
