@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-pyverbs_run.py DIRECTORY TABLE DEVICE: runs rdma-core's own tests, which are in DIRECTORY, with
-DEVICE, and compares them with TABLE. Prints TAP.
+pyverbs_run.py DIRECTORY TABLE DEVICE NETDEV: runs rdma-core's own tests, which are in DIRECTORY,
+with DEVICE on NETDEV, and compares them with TABLE. Prints TAP.
 
 A line of TABLE has three columns: a pattern of tests' names (CLASS.test), a regular expression
 that has to be in what the test says, and the reason why it cannot pass. A test in the table
@@ -92,13 +92,16 @@ def load(directory):
 
 
 def main():
-    directory, table, device = sys.argv[1:]
+    directory, table, device, netdev = sys.argv[1:]
     sys.path[:0] = [os.path.dirname(directory), directory]
     # its only ones; on older kernels the tests would take the GID for an empty one
     sys.argv[1:] = ["--dev", device, "--port", "1", "--gid", "0"]
     warnings.simplefilter("ignore")
     from args_parser import parser  # pylint: disable=import-error,import-outside-toplevel
     parser.parse_args()
+    # older tests look for the net device of a physical device
+    base = importlib.import_module("tests.base")
+    base.RDMATestCase.get_net_name = staticmethod(lambda dev, port=None: netdev)
     result = Result(read_table(table))
     load(directory).run(result)
     # an older rdma-core has fewer tests

@@ -133,8 +133,8 @@ enum iwt_wr_flags {
 
 /*
  * A send queue entry: this header, then iwt_sge[num_sge] or inline data, or for an atomic
- * operation struct iwt_atomic_body, or struct iwt_bind_body to bind a memory window. The stride of a queue is in the answer to its creation; it
- * is never less than 64.
+ * operation struct iwt_atomic_body, or struct iwt_bind_body to bind a memory window. The stride
+ * of a queue is in the answer to its creation; it is never less than 64.
  */
 struct iwt_send_wqe {
 	__aligned_u64 wr_id;

@@ -206,8 +206,8 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
  * fail. Process context, may sleep. Waits for engines that copy.
  *
  * Return: 0, or as iwt_mr_create_user(), or -EINVAL if another process would have to pin the
- * memory; of another driver's memory -EOPNOTSUPP if it is to change, -EACCES if it was taken to be
- * read only; -EBUSY as long as windows are bound to the region. Then the region is as it was.
+ * memory; of another driver's memory -EOPNOTSUPP if it is to change, -EACCES if it was taken to
+ * be read only; -EBUSY as long as windows are bound to the region. Then the region is as it was.
  */
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 {

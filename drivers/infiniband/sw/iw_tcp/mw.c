@@ -134,7 +134,8 @@ void iwt_mw_destroy(struct iwt_window *win)
 
 /*
  * Has the process got the region? The core locks its object until then, and lets a region that
- * the process does not get end, which must not fail. To end it or to change it is to lock it, too.
+ * the process does not get end, which must not fail. To end it or to change it is to lock it,
+ * too.
  */
 static bool is_settled(const struct iwt_mr *region)
 {
