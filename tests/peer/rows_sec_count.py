@@ -226,7 +226,7 @@ def resource_details(t):
     got = details(t, "cq", pid=pid)
     equal((got["drv_produced"], got["drv_overrun"]), (6, 0), "completion queue")
     got = details(t, "mr", pid=pid, mrlen=65536)
-    equal([got["drv_" + name] for name in ("kind", "valid", "rights", "length")], ["user", 1, 7, 65536], "region")
+    equal([got["drv_" + name] for name in ("kind", "valid", "rights", "length")], ["user", 1, 23, 65536], "region")
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr - 1, b"bad"))
     conn.peer.expect_term(1, 1, 1, hdr="any")
     conn.peer.fin()

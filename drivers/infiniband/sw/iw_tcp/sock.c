@@ -594,6 +594,8 @@ void iwt_sock_exit(void)
 	flush_workqueue(sock_wq);
 	/* work that waits for a grace period is not in the queue yet */
 	rcu_barrier();
+	/* a process that shows a socket may read its mark (sock_ulp.c), and be preempted there */
+	synchronize_rcu_tasks();
 	destroy_workqueue(sock_wq);
 	iwt_sock_run_exit();
 }

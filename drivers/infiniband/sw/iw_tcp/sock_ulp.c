@@ -20,8 +20,8 @@ static const struct tcp_ulp_ops user_ulp = {
 };
 
 /*
- * On a socket of this driver's own. These are released before the module goes, and a grace
- * period passes, as it does behind other ULPs: what shows a socket is done with the name then.
+ * On a socket of this driver's own. These are released before the module goes. Then it waits until
+ * each task has left what it was doing (iwt_sock_exit()): what shows a socket is done with the name.
  */
 static const struct tcp_ulp_ops own_ulp = {
 	.name	= "iw_tcp",
