@@ -100,8 +100,12 @@ def main():
     from args_parser import parser  # pylint: disable=import-error,import-outside-toplevel
     parser.parse_args()
     # older tests look for the net device of a physical device
-    base = importlib.import_module("tests.base")
-    base.RDMATestCase.get_net_name = staticmethod(lambda dev, port=None: netdev)
+    case = importlib.import_module("tests.base").RDMATestCase
+
+    def get_ip_mac(self, dev, port, idx):
+        self.args.append([dev, port, idx, *self.get_ip_mac_address(netdev)])
+    setattr(case, "_get_ip_mac", get_ip_mac)
+    case.get_net_name = staticmethod(lambda dev, port=None: netdev)
     result = Result(read_table(table))
     load(directory).run(result)
     # an older rdma-core has fewer tests

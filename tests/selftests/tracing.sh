@@ -81,7 +81,9 @@ for op in WRITE READ_REQ READ_RESP SEND; do
 	check "$op: each FPDU that is sent is received" \
 		is "$(count "iwt_fpdu_tx: .* opcode=$op ")" count "iwt_fpdu_rx: .* opcode=$op "
 done
-octets() { sed -nE "s/.*iwt_$1: .* opcode=WRITE .* payload=([0-9]+) .*/\1/p" "$TRACE/trace" | paste -sd+ | bc; }
+octets() {
+	sed -nE "s/.*iwt_$1: .* opcode=WRITE .* payload=([0-9]+) .*/\1/p" "$TRACE/trace" | awk '{ n += $1 } END { print n + 0 }'
+}
 check "octets of Writes" is $((PINGS * 3000)) octets fpdu_tx
 check "arrive" is $((PINGS * 3000)) octets fpdu_rx
 check "no address of kernel memory" sh -c "! grep -E 'iwt_.*ffff[0-9a-f]{12}' $TRACE/trace"

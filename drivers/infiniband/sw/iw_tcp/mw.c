@@ -24,9 +24,13 @@
 #include "dev.h"
 #include "mr_priv.h"
 
-/* Access flags that a window may have. */
+/*
+ * Access flags that a window may have. Programs ask for local writing along with remote writing,
+ * as they do for a region. That means nothing here: a window has no local rights.
+ */
 #define ACCESS_KNOWN	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-			 IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED)
+			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE | \
+			 IB_ZERO_BASED)
 
 /**
  * struct iwt_window - memory window
