@@ -5,6 +5,6 @@
 
 #undef MODULE_INFO
 #define MODULE_INFO(tag, info)	\
-	static_assert(sizeof(#tag info) == sizeof("import_ns" "NS"))
+	static_assert(sizeof(#tag info) == sizeof("import_nsNS"))
 
 MODULE_IMPORT_NS("NS");

@@ -8,4 +8,4 @@ struct ib_mr *probe_old(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 static const struct ib_device_ops probe __maybe_unused;
 
 static_assert(!__builtin_types_compatible_p(typeof(probe.reg_user_mr_dmabuf),
-					    typeof(&probe_old)));
+					    typeof(probe_old) *));

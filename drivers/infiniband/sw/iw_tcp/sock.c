@@ -584,9 +584,7 @@ int iwt_sock_init(void)
 }
 
 /**
- * iwt_sock_exit() - at module unload, when every socket has been released
- *
- * Sleeps until they are freed.
+ * iwt_sock_exit() - at module unload, when every socket has been released; sleeps
  */
 void iwt_sock_exit(void)
 {
@@ -594,8 +592,7 @@ void iwt_sock_exit(void)
 	flush_workqueue(sock_wq);
 	/* work that waits for a grace period is not in the queue yet */
 	rcu_barrier();
-	/* a process that shows a socket may read its mark (sock_ulp.c), and be preempted there */
-	synchronize_rcu_tasks();
+	iwt_sock_ulp_exit();
 	destroy_workqueue(sock_wq);
 	iwt_sock_run_exit();
 }

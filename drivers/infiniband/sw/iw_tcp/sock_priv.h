@@ -123,6 +123,7 @@ void iwt_sock_free_aside(struct iwt_sock *s);
 /* sock_ulp.c */
 void iwt_sock_set_ulp(struct sock *sk, bool user);
 void iwt_sock_drop_ulp(struct sock *sk);
+void iwt_sock_ulp_exit(void);
 
 /* sock_state.c */
 void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a);

@@ -7,6 +7,7 @@
  * no process can attach it to a socket (TCP_ULP), and it changes nothing else.
  */
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/tcp.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
@@ -20,8 +21,8 @@ static const struct tcp_ulp_ops user_ulp = {
 };
 
 /*
- * On a socket of this driver's own. These are released before the module goes. Then it waits until
- * each task has left what it was doing (iwt_sock_exit()): what shows a socket is done with the name.
+ * On a socket of this driver's own. These are released before the module goes, which then waits
+ * for those that still read the name.
  */
 static const struct tcp_ulp_ops own_ulp = {
 	.name	= "iw_tcp",
@@ -55,4 +56,16 @@ void iwt_sock_drop_ulp(struct sock *sk)
 	icsk->icsk_ulp_ops = NULL;
 	if (user)
 		module_put(THIS_MODULE);
+}
+
+/**
+ * iwt_sock_ulp_exit() - at module unload, when every socket has been released
+ *
+ * A process that shows a socket reads the pointer to the mark, then the mark. Where the kernel may
+ * be preempted, it can lose the processor in between, and no lock of RCU is held there. So this
+ * waits until each task has given up its processor by itself. May sleep.
+ */
+void iwt_sock_ulp_exit(void)
+{
+	synchronize_rcu_tasks();
 }
