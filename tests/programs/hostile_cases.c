@@ -45,8 +45,8 @@ void iwt_opcodes(void)
 				      IWT_WR_SEND_WITH_IMM,
 				      IWT_WR_MASKED_FETCH_ADD,
 				      IWT_WR_MASKED_CMP_SWAP,
-				      IWT_WR_MASKED_CMP_SWAP + 1,
-				      IWT_WR_MASKED_CMP_SWAP + 2, 127, 128, 255 };
+				      IWT_WR_BIND_MW + 1, IWT_WR_BIND_MW + 2,
+				      127, 128, 255 };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(op); i++) {
