@@ -22,10 +22,10 @@ for prog in ib_write_bw ib_read_bw ib_send_bw; do
 	perf $prog -n 100 -s 4096 -b
 	perf $prog -n 50 -s 16384 -q 4
 done
-# Queue pairs that share their receives
+# Receives of a shared queue. (With several queue pairs the program relies on a receiver that is
+# not ready being asked again, as with InfiniBand.)
 if [ "$IWT_LINK_TYPE" != siw ]; then
 	perf ib_send_bw -n 100 -s 4096 --use-srq
-	[ -n "${IWT_QUICK:-}" ] || perf ib_send_bw -n 50 -s 16384 -q 4 --use-srq
 	perf ib_send_lat -n 100 -s 64 --use-srq
 fi
 for prog in ib_write_lat ib_read_lat ib_send_lat; do
