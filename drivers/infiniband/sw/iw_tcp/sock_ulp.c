@@ -61,9 +61,9 @@ void iwt_sock_drop_ulp(struct sock *sk)
 /**
  * iwt_sock_ulp_exit() - at module unload, when every socket has been released
  *
- * A process that shows a socket reads the pointer to the mark, then the mark. Where the kernel may
- * be preempted, it can lose the processor in between, and no lock of RCU is held there. So this
- * waits until each task has given up its processor by itself. May sleep.
+ * A process that shows a socket reads the pointer to the mark, then the mark. Where the kernel
+ * may be preempted, it can lose the processor in between, and no lock of RCU is held there. So
+ * this waits until each task has given up its processor by itself. May sleep.
  */
 void iwt_sock_ulp_exit(void)
 {
