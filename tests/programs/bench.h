@@ -33,6 +33,8 @@ struct bench_opts {
 	const char *port;
 	bool server;
 	bool bidir;
+	bool srq;		/* the queue pairs share their receives */
+	bool odp;		/* memory is registered for on-demand paging */
 	bool events;		/* sleep instead of polling */
 	bool idle;		/* report the processor's idle time */
 	uint32_t size;
@@ -65,6 +67,7 @@ struct bench {
 	struct ibv_comp_channel *cc;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
+	struct ibv_srq *srq;
 	char *buf;
 	size_t slot;			/* octets from slot to slot */
 	unsigned int slots;
@@ -95,6 +98,7 @@ struct rdma_cm_id *bench_resolve(struct bench *b);
 void *bench_src(struct bench *b, unsigned int index);
 size_t bench_sink(struct bench *b, unsigned int index);
 void bench_recv(struct bench *b, struct bench_conn *c);
+struct bench_conn *bench_conn_of(struct bench *b, const struct ibv_wc *wc);
 void bench_data(struct bench *b, struct bench_conn *c, bool signal);
 void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len);
 void bench_put(struct bench *b, struct bench_conn *c, unsigned char value);

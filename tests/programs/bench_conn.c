@@ -27,10 +27,20 @@ static void memory(struct bench *b)
 		bench_die("memory");
 	memset(b->buf, 0, len);
 	b->mr = ibv_reg_mr(b->pd, b->buf, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			   IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_REMOTE_READ | (b->o.odp ? IBV_ACCESS_ON_DEMAND : 0) |
 			   (b->o.op == BENCH_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0));
 	if (!b->mr)
 		bench_die("ibv_reg_mr");
+}
+
+static void shared_receives(struct bench *b, uint32_t most)
+{
+	uint64_t wr = (uint64_t)b->o.qps * (b->rx_depth + BENCH_SPARE);
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = wr < most ? wr : most, .max_sge = 1 } };
+
+	b->srq = ibv_create_srq(b->pd, &attr);
+	if (!b->srq)
+		bench_die("ibv_create_srq");
 }
 
 /*
@@ -76,6 +86,8 @@ void bench_resources(struct bench *b, struct ibv_context *verbs)
 	b->cq = b->cc ? ibv_create_cq(verbs, cqe, NULL, b->cc, 0) : NULL;
 	if (!b->pd || !b->cq)
 		bench_die("ibv_create_cq");
+	if (b->o.srq)
+		shared_receives(b, attr.max_srq_wr);
 	filler(b);
 	if (b->o.mode != BENCH_CONN)
 		memory(b);
@@ -86,6 +98,7 @@ void bench_qp(struct bench *b, struct rdma_cm_id *id)
 	struct ibv_qp_init_attr attr = {
 		.send_cq = b->cq,
 		.recv_cq = b->cq,
+		.srq = b->srq,
 		.qp_type = IBV_QPT_RC,
 		.cap = {
 			.max_send_wr = b->o.depth + BENCH_SPARE,

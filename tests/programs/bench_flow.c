@@ -21,9 +21,10 @@ static void consumed(struct bench *b, struct bench_conn *c)
 
 static void completion(struct bench *b, const struct ibv_wc *wc)
 {
-	struct bench_conn *c = &b->conn[wc->wr_id >> 32];
+	struct bench_conn *c;
 
 	bench_wc(wc);
+	c = bench_conn_of(b, wc);
 	if (!(wc->opcode & IBV_WC_RECV)) {
 		bench_retire(b, wc);
 		return;

@@ -29,8 +29,20 @@ void bench_recv(struct bench *b, struct bench_conn *c)
 	};
 	struct ibv_recv_wr wr = { .wr_id = wr_id(c, 0), .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	if (ibv_post_recv(c->qp, &wr, &bad))
+	if (b->srq ? ibv_post_srq_recv(b->srq, &wr, &bad) : ibv_post_recv(c->qp, &wr, &bad))
 		bench_die("ibv_post_recv");
+}
+
+/* bench_conn_of - whose completion it is: any queue pair may have used a shared receive */
+struct bench_conn *bench_conn_of(struct bench *b, const struct ibv_wc *wc)
+{
+	struct bench_conn *c = &b->conn[wc->wr_id >> 32];
+
+	if (!b->srq || !(wc->opcode & IBV_WC_RECV))
+		return c;
+	for (c = b->conn; c->qp->qp_num != wc->qp_num; c++)
+		;
+	return c;
 }
 
 /* The id of a signalled request tells how many requests complete with it. */
