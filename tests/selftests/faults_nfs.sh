@@ -81,7 +81,7 @@ step_umount() {
 # memory regions.
 next() {
 	if [ "${IWT_FAULTS:-}" != all ]; then
-		echo $(($1 * 2 + 1))
+		echo $(($1 * 3 + 1))
 	elif [ "$1" -lt 100 ]; then
 		echo $(($1 + 1))
 	else
