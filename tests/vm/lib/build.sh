@@ -7,7 +7,7 @@
 # Runs in the userland: parts that are not in the tree (yet) are not built.
 # shellcheck disable=SC2016
 BUILD_SCRIPT='
-export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=400M
+export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
 kdir=/lib/modules/$VERSION/build
 [ -z "$COMPILER" ] || export CC="$COMPILER"
 cd /src

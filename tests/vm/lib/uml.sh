@@ -7,6 +7,7 @@
 # What building a module needs stays: no objects, no C files.
 # shellcheck disable=SC2016
 UML_BUILD='
+export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
 cd /src
 cat /config/* >.fragment
 make -s ARCH=um defconfig
@@ -47,7 +48,7 @@ uml_patch() {
 
 build_uml_kernel() {
 	local suite=$1 userland=$2 package=$3 fragments=$4 out=$5 root version
-	mkdir -p "$out"/{debs,src,config,tree/usr/src}
+	mkdir -p "$out"/{debs,src,config,tree/usr/src} "$CACHE/ccache"
 	apt_download "$suite" "$out/debs" "$package"
 	dpkg-deb --fsys-tarfile "$out"/debs/*.deb |
 		tar -xO --wildcards './usr/src/linux-source-*.tar.xz' | xz -dc -T2 |
@@ -56,7 +57,7 @@ build_uml_kernel() {
 	# shellcheck disable=SC2086
 	(cd "$VM_DIR/config" && cp $fragments "$out/config")
 	root_of root "$userland"
-	in_root "$root/root" "$UML_BUILD" "$out/src:/src" "$out:/out" "$out/config:/config"
+	in_root "$root/root" "$UML_BUILD" "$out/src:/src" "$out:/out" "$out/config:/config" "$CACHE/ccache:/ccache"
 	version=$(cat "$out/version")
 	rm -f "$out/tree/usr/lib/modules/$version/source"
 	uml_trim_source "$out/src"
