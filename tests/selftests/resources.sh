@@ -46,6 +46,16 @@ set_ulp() {
 	P
 }
 
+# raw_agrees KIND: the raw dump is what include/uapi/rdma/iw_tcp-raw.h describes, and says what
+# the details say
+raw_agrees() {
+	local link="dev $DEV_A"
+	[ "$1" != qp ] || link="link $DEV_A"
+	# shellcheck disable=SC2086
+	python3 "$(dirname "$0")/../lib/raw.py" "$1" <(rdma -r -j resource show "$1" $link) \
+		<(rdma -dd -j resource show "$1" $link)
+}
+
 begin rping rdma python3 ss setpriv
 only_iw_tcp "details of iw_tcp"
 two_links 1500
@@ -110,7 +120,10 @@ everything() {
 }
 # kernel addresses begin with ffff on x86-64, and with as many digits on others
 check "no address of kernel memory" sh -c "! grep -E 'ffff[0-9a-f]{12}|1844[0-9]{16}'" < <(everything)
-refuse "no raw dump" rdma -r resource show qp link "$DEV_A"
+refuse "the raw dump is for administrators" "${nobody[@]}" rdma -r resource show qp link "$DEV_A"
+for kind in qp cq mr; do
+	check "a raw dump of $kind" raw_agrees $kind
+done
 disconnect
 
 # asked for, while connections come and go

@@ -18,6 +18,7 @@
 #include "mr.h"
 #include "mw.h"
 #include "qp.h"
+#include "raw_dump.h"
 #include "restrack.h"
 #include "srq.h"
 #include "stats.h"
@@ -111,6 +112,9 @@ static const struct ib_device_ops dev_ops = {
 	.fill_res_qp_entry = iwt_fill_res_qp,
 	.fill_res_cq_entry = iwt_fill_res_cq,
 	.fill_res_mr_entry = iwt_fill_res_mr,
+	.fill_res_qp_entry_raw = iwt_raw_qp,
+	.fill_res_cq_entry_raw = iwt_raw_cq,
+	.fill_res_mr_entry_raw = iwt_raw_mr,
 
 	COMPAT_COUNTER_OBJ
 	INIT_RDMA_OBJ_SIZE(ib_cq, iwt_cq, ibcq),

@@ -5,9 +5,6 @@
  * Everybody may ask for it. So there is nothing of it that helps to attack: no address in the
  * kernel or in a process, no key, no octet of data. Addresses of a connection are for those who
  * are in its network namespace, and for administrators of the machine.
- *
- * There is no raw dump (fill_res_qp_entry_raw): it is made for what adapters keep in formats of
- * their own.
  */
 #include "restrack.h"
 

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What `rdma -r resource show` dumps (include/uapi/rdma/iw_tcp-raw.h).
+ *
+ * The core asks for it only in the name of an administrator. Nevertheless there is no address in
+ * it, no key and no octet of data.
+ */
+#include "raw_dump.h"
+
+#include <linux/build_bug.h>
+#include <rdma/iw_tcp-raw.h>
+#include <rdma/rdma_netlink.h>
+
+#include "cq.h"
+#include "mr.h"
+#include "qp.h"
+
+static int put_raw(struct sk_buff *msg, struct iwt_raw_head *head, u32 kind, u32 size)
+{
+	head->kind = kind;
+	head->size = size;
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, size, head);
+}
+
+static u32 flags_of(const struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	return (st->sock ? IWT_RAW_QP_CONNECTED : 0) |
+	       (st->sq.user ? IWT_RAW_QP_USER : 0) |
+	       (st->rq.srq ? IWT_RAW_QP_SRQ : 0) |
+	       (st->tx.loaded ? IWT_RAW_QP_TX_LOADED : 0) |
+	       (st->rx.recv_open ? IWT_RAW_QP_RX_OPEN : 0) |
+	       (st->rx.eof ? IWT_RAW_QP_RX_EOF : 0);
+}
+
+static void look_at_queues(const struct iwt_stream *st, struct iwt_raw_qp *raw)
+	__must_hold(&st->lock)
+{
+	raw->sq_entries = st->sq.ring.mask + 1;
+	raw->sq_posted = iwt_ring_prod(&st->sq.ring);
+	raw->sq_started = st->sq.cons;
+	raw->sq_completed = st->sq.retire;
+	raw->rq_taken = st->rq.cons;
+	if (st->rq.srq)
+		return;
+	raw->rq_entries = st->rq.entries;
+	raw->rq_posted = iwt_ring_prod(&st->rq.ring);
+}
+
+static void look_at_engines(const struct iwt_stream *st, struct iwt_raw_qp *raw)
+	__must_hold(&st->lock)
+{
+	u32 i;
+
+	BUILD_BUG_ON(ARRAY_SIZE(raw->rx_msn) != ARRAY_SIZE(st->rx.q));
+	raw->tx_pos = st->tx.stream_pos;
+	raw->tx_left = st->tx.loaded ? st->tx.msg.left : 0;
+	raw->tx_framed = st->tx.bytes;
+	raw->tx_send_msn = st->tx.send_msn;
+	raw->tx_read_msn = st->tx.read_msn;
+	raw->rx_pos = st->rx.pos;
+	for (i = 0; i < ARRAY_SIZE(raw->rx_msn); i++) {
+		raw->rx_msn[i] = st->rx.q[i].msn;
+		raw->rx_mo[i] = st->rx.q[i].mo;
+	}
+	raw->ird = st->readq.in_max;
+	raw->ird_used = st->readq.in_n;
+	raw->ord = st->readq.out_max;
+	raw->ord_used = st->readq.out_n;
+}
+
+/**
+ * iwt_raw_qp() - ib_device operation fill_res_qp_entry_raw
+ * @msg: netlink message
+ * @ibqp: queue pair
+ *
+ * May sleep.
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int iwt_raw_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct iwt_qp *qp = to_iwt_qp(ibqp);
+	struct iwt_stream *st = &qp->stream;
+	struct iwt_raw_qp raw = {};
+
+	spin_lock_bh(&st->lock);
+	raw.state = qp->state;
+	raw.flags = flags_of(st);
+	raw.term_err = qp->term_err;
+	look_at_queues(st, &raw);
+	look_at_engines(st, &raw);
+	spin_unlock_bh(&st->lock);
+	return put_raw(msg, &raw.head, IWT_RAW_QP, sizeof(raw));
+}
+
+/**
+ * iwt_raw_cq() - ib_device operation fill_res_cq_entry_raw
+ * @msg: netlink message
+ * @ibcq: completion queue
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int iwt_raw_cq(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct iwt_cq *cq = to_iwt_cq(ibcq);
+	struct iwt_raw_cq raw = {};
+
+	spin_lock_irq(&cq->lock);
+	raw.entries = cq->ring.mask + 1;
+	raw.produced = cq->prod;
+	raw.consumed = READ_ONCE(cq->ring.ctl->cons);
+	raw.flags = cq->flags;
+	spin_unlock_irq(&cq->lock);
+	return put_raw(msg, &raw.head, IWT_RAW_CQ, sizeof(raw));
+}
+
+/**
+ * iwt_raw_mr() - ib_device operation fill_res_mr_entry_raw
+ * @msg: netlink message
+ * @ibmr: region
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int iwt_raw_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct iwt_mr *mr = to_iwt_mr(ibmr);
+	struct iwt_raw_mr raw = { .kind = mr->kind };
+
+	read_lock_bh(&mr->lock);
+	raw.access = mr->access;
+	raw.rights = mr->region.rights;
+	raw.valid = mr->region.valid;
+	raw.length = mr->region.len;
+	raw.extents = mr->map.n;
+	raw.windows = atomic_read(&mr->windows);
+	read_unlock_bh(&mr->lock);
+	return put_raw(msg, &raw.head, IWT_RAW_MR, sizeof(raw));
+}

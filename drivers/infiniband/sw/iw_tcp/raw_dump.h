@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What `rdma -r resource show` dumps. */
+#ifndef IWT_RAW_DUMP_H
+#define IWT_RAW_DUMP_H
+
+struct ib_cq;
+struct ib_mr;
+struct ib_qp;
+struct sk_buff;
+
+int iwt_raw_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+int iwt_raw_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int iwt_raw_mr(struct sk_buff *msg, struct ib_mr *ibmr);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
+/*
+ * The raw dump of a queue pair, a completion queue or a memory region (rdma -r resource show):
+ * what the engines are about to do, for an analysis of a connection that makes no progress.
+ *
+ * Numbers are in the byte order of the machine. Structures only grow, at their ends: a reader
+ * takes the size that it knows, or that of the dump if that is less. Indices of queues, positions
+ * and MSNs count modulo 2^32.
+ */
+#ifndef _UAPI_RDMA_IW_TCP_RAW_H
+#define _UAPI_RDMA_IW_TCP_RAW_H
+
+#include <linux/types.h>
+
+enum iwt_raw_kind {
+	IWT_RAW_QP = 1,
+	IWT_RAW_CQ = 2,
+	IWT_RAW_MR = 3,
+};
+
+struct iwt_raw_head {
+	__u32 size;		/* of the structure that begins with this */
+	__u32 kind;		/* enum iwt_raw_kind */
+};
+
+enum iwt_raw_qp_flags {
+	IWT_RAW_QP_CONNECTED	= 1 << 0,
+	IWT_RAW_QP_USER		= 1 << 1, /* its queues are in the memory of a process */
+	IWT_RAW_QP_SRQ		= 1 << 2, /* receives are those of a shared queue */
+	IWT_RAW_QP_TX_LOADED	= 1 << 3, /* a message is being sent */
+	IWT_RAW_QP_RX_OPEN	= 1 << 4, /* a Send is being received */
+	IWT_RAW_QP_RX_EOF	= 1 << 5, /* the peer has closed */
+};
+
+struct iwt_raw_qp {
+	struct iwt_raw_head head;
+	__u32 state;		/* IDLE, RTS, HALF, DRAIN, CLOSING, TERMINATE, ERROR: from 0 on */
+	__u32 flags;		/* enum iwt_raw_qp_flags */
+	__u32 term_err;		/* layer << 12 | type << 8 | code, of a Terminate */
+	__u32 sq_entries;
+	__u32 sq_posted;
+	__u32 sq_started;
+	__u32 sq_completed;
+	__u32 rq_entries;	/* these two are 0 with a shared queue */
+	__u32 rq_posted;
+	__u32 rq_taken;
+	__u32 tx_pos;		/* of the next octet in the stream of TCP */
+	__u32 tx_left;		/* octets of the present message that are still to be framed */
+	__u32 tx_framed;	/* octets that are framed and that TCP has not taken */
+	__u32 tx_send_msn;	/* of the next Send */
+	__u32 tx_read_msn;	/* of the next Read Request or Atomic Request */
+	__u32 rx_pos;
+	__u32 rx_msn[4];	/* of the message that is next or under way, by queue number */
+	__u32 rx_mo[4];		/* the offset that is expected next in it */
+	__u32 ird;
+	__u32 ird_used;
+	__u32 ord;
+	__u32 ord_used;
+	__u32 reserved;		/* 0 */
+};
+
+struct iwt_raw_cq {
+	struct iwt_raw_head head;
+	__u32 entries;
+	__u32 produced;
+	__u32 consumed;		/* by the program, which may write what it likes there */
+	__u32 flags;		/* enum iwt_ring_flags */
+};
+
+struct iwt_raw_mr {
+	struct iwt_raw_head head;
+	__u32 kind;		/* 0 user, 1 fast, 2 all, 3 dmabuf, 4 on demand */
+	__u32 access;		/* IBV_ACCESS_* */
+	__u32 rights;		/* as "rights" of rdma -dd resource show mr */
+	__u32 valid;
+	__u64 length;
+	__u32 extents;
+	__u32 windows;
+};
+
+#endif

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0
+"""raw.py KIND RAW DETAILS: do raw dumps agree with the details that were asked for after them?
+
+RAW is the output of "rdma -r -j resource show KIND", DETAILS that of "rdma -dd -j". Decodes the
+structures of include/uapi/rdma/iw_tcp-raw.h.
+"""
+import json
+import struct
+import sys
+
+STATES = ["IDLE", "RTS", "HALF", "DRAIN", "CLOSING", "TERMINATE", "ERROR"]
+MR_KINDS = ["user", "fast", "all", "dmabuf", "odp"]
+LAYOUT = {
+    "qp": (1, "31I", ("size head state flags term_err sq_entries sq_posted sq_started"
+                            " sq_completed rq_entries rq_posted rq_taken tx_pos tx_left tx_framed"
+                            " tx_send_msn tx_read_msn rx_pos msn0 msn1 msn2 msn3 mo0 mo1 mo2 mo3"
+                            " ird ird_used ord ord_used reserved").split()),
+    "cq": (2, "6I", "size head entries produced consumed flags".split()),
+    "mr": (3, "6IQ2I", "size head kind access rights valid length extents windows".split()),
+}
+
+
+def need(good, what):
+    if not good:
+        sys.exit(what)
+
+
+def decoded(kind, octets):
+    number, layout, names = LAYOUT[kind]
+    layout = "=" + layout
+    need(len(octets) == struct.calcsize(layout), f"{len(octets)} octets, not {struct.calcsize(layout)}")
+    raw = dict(zip(names, struct.unpack(layout, bytes(octets))))
+    need(raw["size"] == len(octets) and raw["head"] == number, f"the head is wrong: {raw}")
+    return raw
+
+
+def before(one, two):
+    """Indices that count modulo 2^32"""
+    return (two - one) % (1 << 32) < 1 << 31
+
+
+def check_qp(raw, now):
+    need(STATES[raw["state"]] == now["drv_rdmap_state"] == "RTS", "state")
+    need(raw["flags"] & 3 == 3, "not connected, or no process")
+    for name in "ird", "ord":
+        need(raw[name] == now["drv_" + name], name)
+    need(raw["term_err"] == int(str(now["drv_term_err"]), 0), "term_err")
+    need(before(raw["sq_completed"], raw["sq_started"]), "completed before started")
+    need(before(raw["sq_started"], raw["sq_posted"]), "started before posted")
+    need(before(raw["rq_taken"], raw["rq_posted"]), "taken before posted")
+    for name in "sq_started", "sq_completed", "rq_taken":
+        need(before(raw[name], now["drv_" + name]), name + " went back")
+    need(raw["tx_send_msn"] > 1 and raw["msn0"] > 1 and raw["tx_pos"] and raw["rx_pos"], "no traffic")
+    need(raw["mo3"] == raw["reserved"] == 0, "what is not used")
+
+
+def check_cq(raw, now):
+    need(raw["entries"] > now["cqe"] - 1, "entries")
+    need(before(raw["consumed"], raw["produced"]), "consumed before produced")
+    need(before(raw["produced"], now["drv_produced"]), f"produced: {raw} {now}")
+
+
+def check_mr(raw, now):
+    need(MR_KINDS[raw["kind"]] == now["drv_kind"], "kind")
+    for name in "length", "extents", "windows", "valid":
+        need(raw[name] == now["drv_" + name], name)
+    for name in "rights", "access":
+        need(raw[name] == int(str(now["drv_" + name]), 0), name)
+
+
+def main(kind, raws, details):
+    with open(raws) as f:
+        raws = [decoded(kind, e["data"]) for e in json.load(f) if "data" in e]
+    with open(details) as f:
+        details = [e for e in json.load(f) if any(n.startswith("drv_") for n in e)]
+    # the tool asks for queue pairs of each port, and of none, and gets all each time
+    if kind == "qp" and details:
+        raws = raws[-len(details):]
+    need(raws and len(raws) == len(details), f"{len(raws)} raw, {len(details)} others")
+    for raw, now in zip(raws, details):
+        globals()["check_" + kind](raw, now)
+
+
+main(*sys.argv[1:])
