@@ -33,13 +33,13 @@ static void run_handler(struct work_struct *work)
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-static void report_overrun(struct work_struct *work)
+static void tell(struct iwt_async *async, enum ib_event_type what)
 {
-	struct iwt_cq *cq = container_of(work, struct iwt_cq, overrun_work);
+	struct iwt_cq *cq = container_of(async, struct iwt_cq, async);
 	struct ib_event ev = {
 		.device = cq->ibcq.device,
 		.element.cq = &cq->ibcq,
-		.event = IB_EVENT_CQ_ERR,
+		.event = what,
 	};
 
 	if (cq->ibcq.event_handler)
@@ -164,7 +164,7 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 	cq->room = entries;
 	cq->credit = EVENTS_BY_RING;
 	INIT_WORK(&cq->notify, run_handler);
-	INIT_WORK(&cq->overrun_work, report_overrun);
+	iwt_async_setup(&cq->async, tell);
 	hrtimer_setup(&cq->timer, period_over, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	iwt_ring_init(&cq->ring, mem, entries, iwt_cq_stride(cq));
@@ -180,7 +180,7 @@ void iwt_cq_quiesce(struct iwt_cq *cq)
 {
 	hrtimer_cancel(&cq->timer);
 	cancel_work_sync(&cq->notify);
-	cancel_work_sync(&cq->overrun_work);
+	iwt_async_quiesce(&cq->async);
 }
 
 /* The time of a completion, behind its entry. */
@@ -246,7 +246,7 @@ static void lost_entry(struct iwt_cq *cq)
 		return;
 	put_flag(cq, IWT_RING_OVERRUN, true);
 	iwt_count(to_iwt_dev(cq->ibcq.device), IWT_C_CQ_OVERRUN);
-	schedule_work(&cq->overrun_work);
+	iwt_async_raise(&cq->async, IB_EVENT_CQ_ERR);
 }
 
 /**

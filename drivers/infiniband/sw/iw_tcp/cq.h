@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "async_event.h"
 #include "ring.h"
 #include "wakeup.h"
 
@@ -56,7 +57,7 @@ struct iwt_cq_part {
  * @mem: ring memory of a kernel queue
  * @notify: runs the consumer's handler: never inside post_send, never twice at
  *	a time (the kernel's core_locking rules)
- * @overrun_work: reports the loss
+ * @async: its asynchronous event: completions are lost
  * @raw_offset: nanoseconds that the process's CLOCK_MONOTONIC_RAW is ahead of the kernel's
  * @first: entries behind the control words, which stay as long as the queue
  * @part: memory of the entries in use; no @ent means that they are those of @first
@@ -83,7 +84,7 @@ struct iwt_cq {
 	struct iwt_mmap *map;
 	void *mem;
 	struct work_struct notify;
-	struct work_struct overrun_work;
+	struct iwt_async async;
 	s64 raw_offset;
 	u32 first;
 	struct iwt_cq_part part;

@@ -53,31 +53,17 @@ struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn)
 	return qp;
 }
 
-static void report(struct iwt_qp *qp, enum ib_event_type what)
+static void tell(struct iwt_async *async, enum ib_event_type what)
 {
-	set_bit(what, &qp->events);
-	iwt_qp_get(qp);
-	if (!schedule_work(&qp->event_work))
-		iwt_qp_put(qp);
-}
-
-static void do_event_work(struct work_struct *work)
-{
-	struct iwt_qp *qp = container_of(work, struct iwt_qp, event_work);
+	struct iwt_qp *qp = container_of(async, struct iwt_qp, async);
 	struct ib_event ev = {
 		.device = qp->ibqp.device,
 		.element.qp = &qp->ibqp,
+		.event = what,
 	};
-	unsigned long bit;
 
-	for_each_set_bit(bit, &qp->events, BITS_PER_LONG) {
-		if (!test_and_clear_bit(bit, &qp->events))
-			continue;
-		ev.event = bit;
-		if (qp->ibqp.event_handler)
-			qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
-	}
-	iwt_qp_put(qp);
+	if (qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
 }
 
 /**
@@ -207,7 +193,7 @@ static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 {
 	if (qp->stream.rq.srq && !qp->destroyed && was != IWT_QP_ERROR &&
 	    qp->state == IWT_QP_ERROR)
-		report(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+		iwt_async_raise(&qp->async, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /**
@@ -245,10 +231,10 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	if (s.actions & IWT_QA_GRACE)
 		iwt_qp_tell(qp, IWT_LLP_DRAINING);
 	if (s.actions & IWT_QA_REPORT)
-		report(qp, event_of(err));
+		iwt_async_raise(&qp->async, event_of(err));
 	if (s.actions & IWT_QA_DRAINED && qp->tell_drained) {
 		qp->tell_drained = false;
-		report(qp, IB_EVENT_SQ_DRAINED);
+		iwt_async_raise(&qp->async, IB_EVENT_SQ_DRAINED);
 	}
 	if (s.actions & IWT_QA_CLOSE) {
 		iwt_qp_tell(qp, IWT_LLP_CLOSE_WANTED);
@@ -312,7 +298,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	st->receiver = st->actor;
 	if (qp->ibqp.srq)
 		st->receiver.party.pd = qp->ibqp.srq->pd;
-	INIT_WORK(&qp->event_work, do_event_work);
+	iwt_async_setup(&qp->async, tell);
 	set_state(qp, IWT_QP_IDLE);
 	qp->idle_state = IB_QPS_INIT;
 }

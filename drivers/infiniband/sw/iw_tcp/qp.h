@@ -45,6 +45,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "async_event.h"
 #include "proto/mpa.h"
 #include "proto/qpfsm.h"
 #include "sock.h"
@@ -97,11 +98,10 @@ struct iwt_qp_llp_ops {
  * @running: the engines run; a nested callback only sets @again
  * @again: look once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
- * @events: asynchronous events to report, a bit each; atomic
  * @destroyed: the consumer destroys it, and need not hear of the last receive
  * @ending: it is being destroyed: no step of a flush is queued any more
  * @flush_work: flushes for a poster whose context does not allow it, and what one step left
- * @event_work: reports @events
+ * @async: its asynchronous events
  * @idle_state: what a consumer last asked for while there is no connection
  * @sqpoll: a worker that polls the send queue (sqpoll.c)
  * @migrate: how the engines leave a processor that others want (migrate.c)
@@ -130,11 +130,10 @@ struct iwt_qp {
 	bool running;
 	bool again;
 	u32 term_err;
-	unsigned long events;
 	bool destroyed;
 	bool ending;
 	struct work_struct flush_work;
-	struct work_struct event_work;
+	struct iwt_async async;
 
 	enum ib_qp_state idle_state;
 	struct iwt_sqpoll sqpoll;

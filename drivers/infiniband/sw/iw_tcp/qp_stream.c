@@ -247,11 +247,7 @@ void iwt_qp_drain(struct iwt_qp *qp)
 
 	iwt_qp_put(qp);
 	wait_for_completion(&qp->freed);
-	/*
-	 * The last reference may have been that of a work which ends now. No work is pending:
-	 * to cancel one is to wait for it, without the rules for a flush in memory reclaim.
-	 */
-	cancel_work_sync(&qp->event_work);
+	iwt_async_quiesce(&qp->async);
 	flush_held(qp);
 	iwt_readq_free(&st->readq);
 	iwt_cq_clean(st->sq.cq, &qp->ibqp);

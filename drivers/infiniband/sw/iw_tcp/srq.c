@@ -17,30 +17,19 @@
 /* Receives that a resize copies with interrupts off. */
 #define MOVE_STEP	256
 
-static void report(struct iwt_srq *srq, enum ib_event_type what)
+static void tell(struct iwt_async *async, enum ib_event_type what)
 {
-	set_bit(what, &srq->events);
-	schedule_work(&srq->event_work);
-}
-
-static void do_event_work(struct work_struct *work)
-{
-	struct iwt_srq *srq = container_of(work, struct iwt_srq, event_work);
+	struct iwt_srq *srq = container_of(async, struct iwt_srq, async);
 	struct ib_event ev = {
 		.device = srq->ibsrq.device,
 		.element.srq = &srq->ibsrq,
+		.event = what,
 	};
-	unsigned long bit;
 
-	for_each_set_bit(bit, &srq->events, BITS_PER_LONG) {
-		if (!test_and_clear_bit(bit, &srq->events))
-			continue;
-		if (bit == IB_EVENT_SRQ_ERR)
-			srq->end_streams(srq);
-		ev.event = bit;
-		if (srq->ibsrq.event_handler)
-			srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
-	}
+	if (what == IB_EVENT_SRQ_ERR)
+		srq->end_streams(srq);
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
 }
 
 /**
@@ -54,7 +43,7 @@ void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge)
 {
 	spin_lock_init(&srq->rq.lock);
 	mutex_init(&srq->change);
-	INIT_WORK(&srq->event_work, do_event_work);
+	iwt_async_setup(&srq->async, tell);
 	iwt_rq_set_ring(&srq->rq, mem, entries, max_sge);
 }
 
@@ -66,7 +55,7 @@ void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge)
  */
 void iwt_srq_quiesce(struct iwt_srq *srq)
 {
-	cancel_work_sync(&srq->event_work);
+	iwt_async_quiesce(&srq->async);
 }
 
 /* Receives that are left. A process can claim any number, which is only compared. */
@@ -81,7 +70,7 @@ static void look_limit(struct iwt_srq *srq)
 	if (likely(!srq->limit) || left(srq) >= srq->limit)
 		return;
 	srq->limit = 0;
-	report(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	iwt_async_raise(&srq->async, IB_EVENT_SRQ_LIMIT_REACHED);
 }
 
 /**
@@ -129,7 +118,7 @@ int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 		got = iwt_rq_next(&srq->rq, wqe);
 		if (unlikely(got < 0)) {
 			srq->failed = true;
-			report(srq, IB_EVENT_SRQ_ERR);
+			iwt_async_raise(&srq->async, IB_EVENT_SRQ_ERR);
 		} else {
 			look_limit(srq);
 		}

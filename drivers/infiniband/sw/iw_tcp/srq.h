@@ -4,9 +4,9 @@
 #define IWT_SRQ_H
 
 #include <linux/mutex.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "async_event.h"
 #include "rq.h"
 
 struct iwt_mmap;
@@ -20,8 +20,7 @@ struct iwt_mmap;
  * @failed: what a process has written into its ring makes no sense: no receive is taken any
  *	more; guarded by rq.lock, as is @limit
  * @limit: tell the consumer when fewer receives are left; 0 when it does not want to know
- * @events: asynchronous events to report, a bit each; atomic
- * @event_work: reports @events
+ * @async: its asynchronous events
  * @end_streams: ends the streams of the queue pairs that use the queue, when it has failed.
  *	Process context, may sleep
  * @change: one modification at a time; guards what follows
@@ -36,8 +35,7 @@ struct iwt_srq {
 	bool user;
 	bool failed;
 	u32 limit;
-	unsigned long events;
-	struct work_struct event_work;
+	struct iwt_async async;
 	void (*end_streams)(struct iwt_srq *srq);
 	struct mutex change; /* one modification at a time */
 	struct iwt_mmap *map;
