@@ -301,6 +301,25 @@ static struct iwt_window *first_of(struct iwt_dev *dev, struct list_head *list)
 }
 
 /**
+ * iwt_mw_any() - does a stream have windows for it alone?
+ * @dev: device
+ * @list: its windows
+ *
+ * Any context but hard interrupts; the lock of the stream may be held.
+ *
+ * Return: true if a window is bound now.
+ */
+bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list)
+{
+	bool any;
+
+	spin_lock_bh(&dev->windows_lock);
+	any = !list_empty(list);
+	spin_unlock_bh(&dev->windows_lock);
+	return any;
+}
+
+/**
  * iwt_mw_end() - the end of a stream, and of all bindings for it alone
  * @dev: device
  * @who: the stream's party

@@ -48,6 +48,8 @@ u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
 		      bool remote);
 
+bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list);
+
 /* Process context, may sleep. */
 struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2);
 u32 iwt_mw_stag(const struct iwt_window *win);

@@ -39,7 +39,7 @@ static int modify_reset(struct iwt_qp *qp)
 	if (qp->stream.sock || iwt_zc_in_flight(qp->stream.sq.zc))
 		return -EBUSY;
 	/* iwt_qp_modify() ends them; in the error state no other is bound */
-	if (qp->state == IWT_QP_ERROR && !list_empty(&qp->stream.windows))
+	if (qp->state == IWT_QP_ERROR && iwt_mw_any(qp->stream.dev, &qp->stream.windows))
 		return -EAGAIN;
 	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
 	if (err)
