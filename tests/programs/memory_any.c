@@ -36,13 +36,8 @@ static void post_send(struct ibv_qp *qp, enum ibv_wr_opcode op, uint64_t addr, u
 		      uint64_t remote, uint32_t rkey)
 {
 	struct ibv_sge sge = { addr, len, lkey };
-	struct ibv_send_wr wr = { .opcode = op, .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	wr.wr.rdma.remote_addr = remote;
-	wr.wr.rdma.rkey = rkey;
-	errno = ibv_post_send(qp, &wr, &bad);
-	if (errno)
-		die("ibv_post_send");
+	post_request(qp, op, &sge, remote, rkey);
 }
 
 static void done(struct any *a, struct ibv_cq *cq, const char *what)
@@ -58,10 +53,10 @@ static void done(struct any *a, struct ibv_cq *cq, const char *what)
 /* The peer of the region sends and receives: its memory is the source. */
 static void send_into(struct bench *b, struct any *a)
 {
-	fill(b, b->source, a->n);
+	fill(b->source, a->n);
 	post_recv(b->pair.far->qp, at(a), a->n, a->mr->lkey);
 	post_send(b->pair.near->qp, IBV_WR_SEND, (uintptr_t)b->source, a->n, b->source_mr->lkey, 0, 0);
-	done(a, b->pair.cq, "a Send");
+	done(a, b->pair.near_cq, "a Send");
 	done(a, b->pair.far_cq, "a receive");
 	memcpy(a->want + a->off, b->source, a->n);
 }
@@ -72,7 +67,7 @@ static void send_from(struct bench *b, struct any *a)
 	post_recv(b->pair.near->qp, (uintptr_t)b->source, a->n, b->source_mr->lkey);
 	post_send(b->pair.far->qp, IBV_WR_SEND, at(a), a->n, a->mr->lkey, 0, 0);
 	done(a, b->pair.far_cq, "a Send of the region");
-	done(a, b->pair.cq, "a receive of the source");
+	done(a, b->pair.near_cq, "a receive of the source");
 	if (memcmp(b->source, a->want + a->off, a->n))
 		any_wrong(a, "what was sent");
 }
@@ -80,7 +75,7 @@ static void send_from(struct bench *b, struct any *a)
 /* The region is the sink of a Read. */
 static void read_into(struct bench *b, struct any *a)
 {
-	fill(b, b->source, a->n);
+	fill(b->source, a->n);
 	post_send(b->pair.far->qp, IBV_WR_RDMA_READ, at(a), a->n, a->mr->lkey, (uintptr_t)b->source,
 		  b->source_mr->rkey);
 	done(a, b->pair.far_cq, "a Read into the region");
@@ -104,7 +99,7 @@ static void by_peer(struct bench *b, struct any *a, enum ibv_wr_opcode op)
 	uint64_t word, found;
 
 	if (op == IBV_WR_RDMA_WRITE)
-		fill(b, b->source, a->n);
+		fill(b->source, a->n);
 	if (bench_do(b, op, a->n, at(a), a->mr->rkey)) {
 		any_wrong(a, "an access of the peer");
 		return;
@@ -130,10 +125,10 @@ static void by_peer(struct bench *b, struct any *a, enum ibv_wr_opcode op)
 /* A place in the region for an operation; the memory of an atomic one has to be aligned. */
 static void choose(struct bench *b, struct any *a, bool atomic)
 {
-	a->n = atomic ? 8 : 1 + below(b, chance(b, 20) ? 64 : SOURCE);
+	a->n = atomic ? 8 : 1 + below(chance(20) ? 64 : SOURCE);
 	if (a->n > a->len)
 		a->n = a->len;
-	a->off = below(b, a->len - a->n + 1);
+	a->off = below(a->len - a->n + 1);
 	if (atomic) {
 		a->off = a->off / 8 * 8 + (8 - (uintptr_t)a->mem % 8) % 8;
 		if (a->off + 8 > a->len)
@@ -144,7 +139,7 @@ static void choose(struct bench *b, struct any *a, bool atomic)
 /* One operation at random, and what it should lead to */
 void any_access(struct bench *b, struct any *a)
 {
-	uint32_t op = below(b, 7);
+	uint32_t op = below(7);
 
 	bench_connect(b);
 	choose(b, a, op == 6);
@@ -162,14 +157,14 @@ void any_access(struct bench *b, struct any *a)
 /* A part of @len octets of memory at random, which is at a multiple of 16 and has 32 at least */
 void any_part(struct bench *b, struct any *a, size_t len)
 {
-	a->start = below(b, len - 32) / 16 * 16;
-	a->len = 32 + below(b, len - a->start - 32 + 1);
+	a->start = below(len - 32) / 16 * 16;
+	a->len = 32 + below(len - a->start - 32 + 1);
 }
 
 /* A tagged offset for what begins at @start: 0, the same, or one that tells nothing of it */
 uint64_t any_iova(struct bench *b, uint64_t start)
 {
-	switch (below(b, 3)) {
+	switch (below(3)) {
 	case 0: return start % PAGE;
 	case 1: return start;
 	}

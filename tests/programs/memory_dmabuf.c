@@ -96,14 +96,14 @@ static void random_regions(struct bench *b, const char *name, int fd, uint32_t r
 	a.arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (a.arena == MAP_FAILED)
 		die("mmap of a dma-buf");
-	fill(b, a.arena, ARENA);
+	fill(a.arena, ARENA);
 	memcpy(a.model, a.arena, ARENA);
 	while (rounds-- && !a.wrong[0])
 		one_region(b, &a, fd, 8);
 	if (a.wrong[0])
 		printf("# %s\n", a.wrong);
-	report(!a.wrong[0], name);
-	bench_disconnect(b);
+	report(!a.wrong[0], "%s", name);
+	conn_drop(&b->pair);
 	munmap(a.arena, ARENA);
 }
 
@@ -281,7 +281,7 @@ static void test_closed(struct bench *b)
 	if (mem == MAP_FAILED || !mr)
 		die("a dma-buf");
 	close(fd);
-	fill(b, b->source, PAGE);
+	fill(b->source, PAGE);
 	good = !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, PAGE, mr->rkey) && !memcmp(mem + PAGE, b->source, PAGE);
 	munmap(mem, ARENA);
 	good &= !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, 2 * PAGE, mr->rkey);
@@ -323,11 +323,11 @@ static bool revoke_under_fire(struct bench *b, uint32_t flags)
 		bench_post(b, IBV_WR_RDMA_WRITE, SOURCE, 0, mr->rkey);
 	if (pthread_create(&thread, NULL, write_on, &w))
 		die("pthread_create");
-	usleep(below(b, 3000));
+	usleep(below(3000));
 	if (ioctl(exporter, IWT_DMABUF_REVOKE, &fd))
 		die("IWT_DMABUF_REVOKE");
 	pthread_join(thread, NULL);
-	bench_disconnect(b);
+	conn_drop(&b->pair);
 	good = bench_do(b, IBV_WR_RDMA_READ, 8, 0, mr->rkey) == IBV_WC_REM_ACCESS_ERR;
 	good &= bench_do_with(b, mr, 8) == IBV_WC_LOC_PROT_ERR;
 	if (look(fd).touched)
@@ -344,7 +344,7 @@ static void test_revoked(struct bench *b, uint32_t rounds)
 	bool good = true;
 
 	while (good && rounds--)
-		good = revoke_under_fire(b, chance(b, 50) ? IWT_DMABUF_LINEAR : 0);
+		good = revoke_under_fire(b, chance(50) ? IWT_DMABUF_LINEAR : 0);
 	report(good, "a dma-buf is revoked beside Writes: nothing is written, and the key is an error");
 }
 

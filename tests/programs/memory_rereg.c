@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "pinned.h"
 
 #define WRITABLE	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 #define ALL_ACCESS	(WRITABLE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
@@ -51,7 +52,7 @@ static void wrong(struct subject *s, const char *what)
 
 static int some_access(struct bench *b)
 {
-	return ALL_ACCESS & below(b, ALL_ACCESS + 1);
+	return ALL_ACCESS & below(ALL_ACCESS + 1);
 }
 
 static bool possible(const struct subject *s, const struct model *m)
@@ -73,15 +74,15 @@ static void change(struct bench *b, struct subject *s)
 
 	while (!flags)
 		for (i = 0; i < 3; i++)
-			flags |= chance(b, 40) ? sets[i] : 0;
+			flags |= chance(40) ? sets[i] : 0;
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
-		m.at = s->arena + below(b, ARENA);
-		m.len = chance(b, 10) ? 0 : below(b, chance(b, 50) ? 100 : ARENA / 2);
+		m.at = s->arena + below(ARENA);
+		m.len = chance(10) ? 0 : below(chance(50) ? 100 : ARENA / 2);
 	}
 	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
 		m.access = some_access(b);
 	if (flags & IBV_REREG_MR_CHANGE_PD)
-		m.pd = below(b, 2);
+		m.pd = below(2);
 	rc = ibv_rereg_mr(s->mr, flags, b->pd[m.pd], m.at, m.len,
 			  flags & IBV_REREG_MR_CHANGE_ACCESS ? m.access : 0);
 	if (!rc != possible(s, &m)) {
@@ -125,18 +126,18 @@ static void try_access(struct bench *b, struct subject *s)
 {
 	static const enum ibv_wr_opcode ops[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
 						  IBV_WR_ATOMIC_FETCH_AND_ADD };
-	enum ibv_wr_opcode op = ops[below(b, 3)];
-	bool atomic = op == IBV_WR_ATOMIC_FETCH_AND_ADD, old = s->old_key && chance(b, 10);
-	uint32_t off = below(b, s->is.len), len = atomic ? 8 : 1 + below(b, SOURCE), status;
+	enum ibv_wr_opcode op = ops[below(3)];
+	bool atomic = op == IBV_WR_ATOMIC_FETCH_AND_ADD, old = s->old_key && chance(10);
+	uint32_t off = below(s->is.len), len = atomic ? 8 : 1 + below(SOURCE), status;
 	uint8_t *at = s->is.at + off;
 	bool good;
 
-	if (chance(b, 80) && len > s->is.len - off && !atomic)
+	if (chance(80) && len > s->is.len - off && !atomic)
 		len = s->is.len - off;
 	if (atomic)
 		at = (uint8_t *)((uintptr_t)at & ~(uintptr_t)7);
 	good = !old && may(&s->is, op) && at >= s->is.at && len <= s->is.at + s->is.len - at;
-	fill(b, b->source, len);
+	fill(b->source, len);
 	status = bench_do(b, op, len, (uintptr_t)at, old ? s->old_key : s->mr->rkey);
 	if (!status != good) {
 		printf("# opcode %d, offset %d, %u octets: %s\n", op, (int)(at - s->is.at), len,
@@ -171,7 +172,7 @@ static void one_round(struct bench *b, struct subject *s)
 	change(b, s);
 	if (pinned_pages() != others + pages_of(s->mr))
 		wrong(s, "pinned pages");
-	for (i = below(b, 4); i && !s->wrong[0]; i--)
+	for (i = below(4); i && !s->wrong[0]; i--)
 		try_access(b, s);
 	if (memcmp(s->arena, s->want, ARENA))
 		wrong(s, "octets of the arena");
@@ -185,7 +186,7 @@ void test_rereg_model(struct bench *b, uint32_t rounds)
 	s.arena = map(ARENA + PAGE);
 	if (mprotect(s.arena + ARENA, PAGE, PROT_NONE))
 		die("mprotect");
-	fill(b, s.arena, ARENA);
+	fill(s.arena, ARENA);
 	memcpy(s.want, s.arena, ARENA);
 	s.is = (struct model){ .at = s.arena + 100, .len = 2 * PAGE, .access = ALL_ACCESS };
 	s.mr = ibv_reg_mr(b->pd[0], s.is.at, s.is.len, s.is.access);
@@ -196,7 +197,7 @@ void test_rereg_model(struct bench *b, uint32_t rounds)
 	if (s.wrong[0])
 		printf("# round %u: %s\n", i, s.wrong);
 	report(!s.wrong[0], "ibv_rereg_mr: random changes, and what the peer may do after each");
-	bench_disconnect(b);
+	conn_drop(&b->pair);
 	if (ibv_dereg_mr(s.mr))
 		die("ibv_dereg_mr");
 	report(pinned_pages() == pages_of(b->source_mr), "nothing stays pinned");
@@ -245,17 +246,17 @@ static bool move_under_fire(struct bench *b)
 		bench_post(b, IBV_WR_RDMA_WRITE, 2 * PAGE, w.addr, w.rkey);
 	if (pthread_create(&thread, NULL, write_on, &w))
 		die("pthread_create");
-	usleep(below(b, 3000));
+	usleep(below(3000));
 	if (ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, now, 2 * PAGE, 0))
 		die("ibv_rereg_mr");
 	memset(old, 0x22, 2 * PAGE);
 	pthread_join(thread, NULL);
-	bench_disconnect(b);
+	conn_drop(&b->pair);
 	for (i = 0; i < 2 * PAGE; i++)
 		good &= old[i] == 0x22 && now[i] == 0x11;
 	good &= !bench_do(b, IBV_WR_RDMA_WRITE, 2 * PAGE, (uintptr_t)now, mr->rkey) &&
 		now[0] == 0xaa && now[2 * PAGE - 1] == 0xaa;
-	bench_disconnect(b);
+	conn_drop(&b->pair);
 	ibv_dereg_mr(mr);
 	munmap(old, 2 * PAGE);
 	munmap(now, 2 * PAGE);
@@ -309,8 +310,8 @@ void test_rereg_private(struct bench *b, const char *file)
 		!memcmp(page, b->source, PAGE);
 	if (pread(fd, after, PAGE, 0) != PAGE)
 		die(file);
-	report(good && !memcmp(before, after, PAGE), what);
-	bench_disconnect(b);
+	report(good && !memcmp(before, after, PAGE), "%s", what);
+	conn_drop(&b->pair);
 	ibv_dereg_mr(mr);
 	munmap(page, PAGE);
 	close(fd);

@@ -4,55 +4,25 @@
  * ADDRESS, which a link has. Results in TAP.
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "queues.h"
 
-static unsigned int n_tests, n_bad;
-
-void die(const char *what)
+static void link_open(struct link *l)
 {
-	printf("Bail out! %s: %s\n", what, strerror(errno));
-	exit(1);
+	l->verbs = cm_open(l->address, "7477");
+	l->pd = ibv_alloc_pd(l->verbs);
+	if (!l->pd)
+		die("ibv_alloc_pd");
 }
 
-bool report(bool good, const char *what, ...)
+static void link_close(struct link *l)
 {
-	va_list args;
-
-	n_bad += !good;
-	printf("%sok %u - ", good ? "" : "not ", ++n_tests);
-	va_start(args, what);
-	vprintf(what, args);
-	va_end(args);
-	printf("\n");
-	fflush(stdout);
-	return good;
-}
-
-void skip(const char *what, const char *why)
-{
-	printf("ok %u - %s # SKIP %s\n", ++n_tests, what, why);
-}
-
-/* A number less than @n */
-uint32_t below(struct link *l, uint32_t n)
-{
-	l->seed = l->seed * 6364136223846793005u + 1442695040888963407u;
-	return (l->seed >> 33) % n;
-}
-
-uint64_t now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	if (ibv_dealloc_pd(l->pd))
+		die("ibv_dealloc_pd");
+	cm_close();
 }
 
 static void run(struct link *l, const char *group, uint32_t resizes)
@@ -81,7 +51,8 @@ static void run(struct link *l, const char *group, uint32_t resizes)
 
 int main(int argc, char **argv)
 {
-	struct link l = { .seed = time(NULL) ^ (uint64_t)getpid() << 20 };
+	const char *seed = NULL;
+	struct link l = {};
 	uint32_t resizes = 300;
 	int c;
 
@@ -89,19 +60,18 @@ int main(int argc, char **argv)
 		switch (c) {
 		case 'a': l.address = optarg; break;
 		case 'n': resizes = strtoul(optarg, NULL, 0); break;
-		case 's': l.seed = strtoull(optarg, NULL, 0); break;
+		case 's': seed = optarg; break;
 		default: return 2;
 		}
 	}
 	if (optind == argc || !l.address || !resizes)
 		return 2;
-	printf("# seed %#llx\n", (unsigned long long)l.seed);
+	random_begin(seed);
 	if (!strcmp(argv[optind], "limit"))
 		drop_ipc_lock();
 	link_open(&l);
 	for (; optind < argc; optind++)
 		run(&l, argv[optind], resizes);
 	link_close(&l);
-	printf("1..%u\n", n_tests);
-	return !!n_bad;
+	return results_end();
 }

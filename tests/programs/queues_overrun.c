@@ -85,8 +85,8 @@ static void overrun(struct conn *c, int room)
 static void one(struct link *l, struct conn *good, struct ibv_cq *good_cq, struct ibv_cq *good_far,
 		bool resized)
 {
-	struct ibv_cq *cq = cq_make(l, SMALL, NULL), *far_cq = cq_make(l, 2 * DEPTH, NULL);
-	struct ibv_qp_init_attr_ex near = qp_attr(l, cq, DEPTH), far = qp_attr(l, far_cq, DEPTH);
+	struct ibv_cq *cq = cq_make(l->verbs, SMALL, NULL), *far_cq = cq_make(l->verbs, 2 * DEPTH, NULL);
+	struct ibv_qp_init_attr_ex near = qp_attr(l->pd, cq, DEPTH), far = qp_attr(l->pd, far_cq, DEPTH);
 	const char *what = resized ? "a resized queue" : "a queue";
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -95,7 +95,7 @@ static void one(struct link *l, struct conn *good, struct ibv_cq *good_cq, struc
 	struct conn c;
 	int n, room;
 
-	conn_make(l, &c, &near, &far);
+	conn_make(&c, &near, &far);
 	if (resized && ibv_resize_cq(cq, 4 * SMALL))
 		die("ibv_resize_cq");
 	room = cq->cqe;
@@ -112,23 +112,23 @@ static void one(struct link *l, struct conn *good, struct ibv_cq *good_cq, struc
 	       (attr.qp_state == IBV_QPS_ERR || attr.qp_state == IBV_QPS_SQE),
 	       "%s that has overrun: its queue pair is in error", what);
 	report(transfer(l, good, good_cq, good_far, 5), "%s that has overrun: another connection goes on", what);
-	conn_drop(l, &c);
+	conn_drop(&c);
 	cq_drop(cq);
 	cq_drop(far_cq);
 }
 
 void test_overrun(struct link *l)
 {
-	struct ibv_cq *cq = cq_make(l, DEPTH, NULL), *far_cq = cq_make(l, DEPTH, NULL);
-	struct ibv_qp_init_attr_ex near = qp_attr(l, cq, DEPTH), far = qp_attr(l, far_cq, DEPTH);
+	struct ibv_cq *cq = cq_make(l->verbs, DEPTH, NULL), *far_cq = cq_make(l->verbs, DEPTH, NULL);
+	struct ibv_qp_init_attr_ex near = qp_attr(l->pd, cq, DEPTH), far = qp_attr(l->pd, far_cq, DEPTH);
 	struct conn good;
 
-	conn_make(l, &good, &near, &far);
+	conn_make(&good, &near, &far);
 	report(transfer(l, &good, cq, far_cq, 1), "a connection of its own works");
 	one(l, &good, cq, far_cq, false);
 	one(l, &good, cq, far_cq, true);
 	report(transfer(l, &good, cq, far_cq, 9), "and still works");
-	conn_drop(l, &good);
+	conn_drop(&good);
 	cq_drop(cq);
 	cq_drop(far_cq);
 }

@@ -7,13 +7,14 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "pinned.h"
 #include "queues.h"
 
 #define FEW	16
 #define MANY	200
 
 /* Sends of no length that fill the queue; each needs a receive. */
-static void fill(struct conn *c, int n, uint64_t first)
+static void fill_queue(struct conn *c, int n, uint64_t first)
 {
 	int i;
 
@@ -65,7 +66,7 @@ static void try_in_use(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
 	if (ibv_resize_cq(cq, MANY))
 		die("ibv_resize_cq");
 	before = cq->cqe;
-	fill(c, MANY, 1000);
+	fill_queue(c, MANY, 1000);
 	wait_for(far_cq, MANY);
 	/* the last Send is complete when it has left, which its receive may overtake */
 	while (!ibv_resize_cq(cq, MANY - 1))
@@ -97,18 +98,18 @@ static void try_memory(struct ibv_cq *cq)
 
 void test_resize_rules(struct link *l)
 {
-	struct ibv_cq *cq = cq_make(l, FEW, NULL), *far_cq = cq_make(l, 2 * MANY, NULL);
-	struct ibv_qp_init_attr_ex near = qp_attr(l, cq, MANY), far = qp_attr(l, far_cq, MANY);
+	struct ibv_cq *cq = cq_make(l->verbs, FEW, NULL), *far_cq = cq_make(l->verbs, 2 * MANY, NULL);
+	struct ibv_qp_init_attr_ex near = qp_attr(l->pd, cq, MANY), far = qp_attr(l->pd, far_cq, MANY);
 	struct ibv_cq_init_attr_ex single = { .cqe = FEW, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 					      .flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED };
 	struct ibv_cq_ex *ex = ibv_create_cq_ex(l->verbs, &single);
 	struct conn c;
 
-	conn_make(l, &c, &near, &far);
+	conn_make(&c, &near, &far);
 	try_sizes(l, cq);
 	try_in_use(&c, cq, far_cq);
 	try_memory(cq);
-	conn_drop(l, &c);
+	conn_drop(&c);
 	report(ex && !ibv_resize_cq(ibv_cq_ex_to_cq(ex), 100) && ibv_cq_ex_to_cq(ex)->cqe >= 100,
 	       "a queue for one thread is resized");
 	cq_drop(ibv_cq_ex_to_cq(ex));
@@ -135,15 +136,15 @@ static int event(struct ibv_comp_channel *channel, int ms)
 void test_resize_events(struct link *l)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(l->verbs);
-	struct ibv_cq *cq = cq_make(l, FEW, channel), *far_cq = cq_make(l, FEW, NULL);
-	struct ibv_qp_init_attr_ex near = qp_attr(l, far_cq, FEW), far = qp_attr(l, cq, FEW);
+	struct ibv_cq *cq = cq_make(l->verbs, FEW, channel), *far_cq = cq_make(l->verbs, FEW, NULL);
+	struct ibv_qp_init_attr_ex near = qp_attr(l->pd, far_cq, FEW), far = qp_attr(l->pd, cq, FEW);
 	int round, missed = 0, extra = 0, events = 0;
 	struct ibv_wc wc;
 	struct conn c;
 
 	if (!channel)
 		die("ibv_create_comp_channel");
-	conn_make(l, &c, &near, &far);
+	conn_make(&c, &near, &far);
 	for (round = 0; round < 200; round++) {
 		bool solicited = round % 2, before = round % 3;
 
@@ -151,7 +152,7 @@ void test_resize_events(struct link *l)
 			die("ibv_post_recv");
 		if (before && ibv_req_notify_cq(cq, solicited))
 			die("ibv_req_notify_cq");
-		if (ibv_resize_cq(cq, FEW << below(l, 4)))
+		if (ibv_resize_cq(cq, FEW << below(4)))
 			die("ibv_resize_cq");
 		if (!before && ibv_req_notify_cq(cq, solicited))
 			die("ibv_req_notify_cq");
@@ -169,7 +170,7 @@ void test_resize_events(struct link *l)
 	extra += event(channel, 0);
 	report(!missed && !extra, "armed queues are resized: %d events, %d missed, %d too many",
 	       events, missed, extra);
-	conn_drop(l, &c);
+	conn_drop(&c);
 	cq_drop(cq);
 	cq_drop(far_cq);
 	ibv_destroy_comp_channel(channel);
@@ -191,7 +192,7 @@ void drop_ipc_lock(void)
 /* Beyond RLIMIT_MEMLOCK nothing changes; with more of it the same is possible. */
 void test_resize_limit(struct link *l)
 {
-	struct ibv_cq *cq = cq_make(l, FEW, NULL);
+	struct ibv_cq *cq = cq_make(l->verbs, FEW, NULL);
 	struct rlimit before, now;
 	int size = cq->cqe, err;
 

@@ -81,8 +81,8 @@ void test_times(struct link *l)
 {
 	struct ibv_cq_ex *cq = make(l, IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_STANDARD_FLAGS |
 				       IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
-	struct ibv_cq *far_cq = cq_make(l, 16, NULL);
-	struct ibv_qp_init_attr_ex near = qp_attr(l, NULL, 16), far = qp_attr(l, far_cq, 16);
+	struct ibv_cq *far_cq = cq_make(l->verbs, 16, NULL);
+	struct ibv_qp_init_attr_ex near = qp_attr(l->pd, NULL, 16), far = qp_attr(l->pd, far_cq, 16);
 	struct ibv_device_attr_ex dev;
 	struct conn c;
 
@@ -91,9 +91,9 @@ void test_times(struct link *l)
 	near.send_cq = near.recv_cq = ibv_cq_ex_to_cq(cq);
 	report(!ibv_query_device_ex(l->verbs, NULL, &dev) && dev.hca_core_clock == 1000000 &&
 	       dev.completion_timestamp_mask == UINT64_MAX, "the clock counts nanoseconds");
-	conn_make(l, &c, &near, &far);
+	conn_make(&c, &near, &far);
 	try_clocks(l, &c, cq, far_cq);
-	conn_drop(l, &c);
+	conn_drop(&c);
 	cq_drop(ibv_cq_ex_to_cq(cq));
 	cq_drop(far_cq);
 }

@@ -274,13 +274,13 @@ static void resize_often(struct link *l, uint32_t resizes)
 
 	for (i = 0; i < resizes && !__atomic_load_n(&t.wrong, __ATOMIC_SEQ_CST); i++) {
 		before = t.cq->cqe;
-		ask = all + below(l, 8 * all);
+		ask = all + below(8 * all);
 		ret = ibv_resize_cq(t.cq, ask);
 		if (ret || t.cq->cqe < ask) {
 			printf("# resize %d to %d: %d, %d\n", before, ask, ret, t.cq->cqe);
 			wrong("ibv_resize_cq");
 		}
-		some_come(below(l, 3) * below(l, 30));
+		some_come(below(3) * below(30));
 	}
 }
 
@@ -352,12 +352,12 @@ static void one_way(struct link *l, int way, uint32_t resizes)
 	t = (struct traffic) { .way = way, .channel = channel };
 	if (!channel || fcntl(channel->fd, F_SETFL, O_NONBLOCK))
 		die("ibv_create_comp_channel");
-	t.cq = cq_make(l, CONNS * 2 * DEPTH, channel);
-	t.far_cq = cq_make(l, CONNS * 2 * DEPTH, NULL);
+	t.cq = cq_make(l->verbs, CONNS * 2 * DEPTH, channel);
+	t.far_cq = cq_make(l->verbs, CONNS * 2 * DEPTH, NULL);
 	for (i = 0; i < CONNS; i++) {
-		struct ibv_qp_init_attr_ex near = qp_attr(l, t.cq, DEPTH), far = qp_attr(l, t.far_cq, DEPTH);
+		struct ibv_qp_init_attr_ex near = qp_attr(l->pd, t.cq, DEPTH), far = qp_attr(l->pd, t.far_cq, DEPTH);
 
-		conn_make(l, &c[i], &near, &far);
+		conn_make(&c[i], &near, &far);
 		side_make(l, &t.near[i], 2 * i, c[i].near->qp);
 		side_make(l, &t.far[i], 2 * i + 1, c[i].far->qp);
 	}
@@ -365,7 +365,7 @@ static void one_way(struct link *l, int way, uint32_t resizes)
 	report(!t.wrong && t.taken, "%s beside %u resizes: %llu completions", names[way], resizes,
 	       (unsigned long long)t.taken);
 	for (i = 0; i < CONNS; i++) {
-		conn_drop(l, &c[i]);
+		conn_drop(&c[i]);
 		side_drop(&t.near[i]);
 		side_drop(&t.far[i]);
 	}

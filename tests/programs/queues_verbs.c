@@ -20,14 +20,14 @@ void test_vectors(struct link *l)
 	pfd = (struct pollfd) { channel->fd, POLLIN };
 	for (i = 0; i < n; i++) {
 		struct ibv_cq *cq = ibv_create_cq(l->verbs, 4, NULL, channel, i);
-		struct ibv_qp_init_attr_ex near = qp_attr(l, cq, 4), far = qp_attr(l, cq, 4);
+		struct ibv_qp_init_attr_ex near = qp_attr(l->pd, cq, 4), far = qp_attr(l->pd, cq, 4);
 		struct ibv_cq *raised;
 		struct conn c;
 		void *context;
 
 		if (!cq)
 			die("ibv_create_cq");
-		conn_make(l, &c, &near, &far);
+		conn_make(&c, &near, &far);
 		ibv_req_notify_cq(cq, 0);
 		if (post_recv(c.far->qp, 1, NULL) ||
 		    post_send(c.near->qp, IBV_WR_SEND, 2, IBV_SEND_SIGNALED, NULL))
@@ -36,7 +36,7 @@ void test_vectors(struct link *l)
 			good += raised == cq;
 			ibv_ack_cq_events(raised, 1);
 		}
-		conn_drop(l, &c);
+		conn_drop(&c);
 		cq_drop(cq);
 	}
 	report(n > 0 && good == n, "each of %d completion vectors raises events", n);
@@ -141,8 +141,8 @@ static void refuse_cqs(struct link *l)
 
 void test_refusals(struct link *l)
 {
-	struct ibv_cq *cq = cq_make(l, 4, NULL);
-	struct ibv_qp_init_attr_ex good = qp_attr(l, cq, 4);
+	struct ibv_cq *cq = cq_make(l->verbs, 4, NULL);
+	struct ibv_qp_init_attr_ex good = qp_attr(l->pd, cq, 4);
 
 	refuse_kinds(good);
 	refuse_masks(good);
@@ -201,8 +201,8 @@ static void query_port(struct link *l)
 /* What a queue pair was created with and what it is, before and while it is connected */
 static void query_qp(struct link *l)
 {
-	struct ibv_cq *cq = cq_make(l, 64, NULL), *cq2 = cq_make(l, 64, NULL);
-	struct ibv_qp_init_attr_ex attr = qp_attr(l, cq, 10), far = qp_attr(l, cq2, 4);
+	struct ibv_cq *cq = cq_make(l->verbs, 64, NULL), *cq2 = cq_make(l->verbs, 64, NULL);
+	struct ibv_qp_init_attr_ex attr = qp_attr(l->pd, cq, 10), far = qp_attr(l->pd, cq2, 4);
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr now;
 	struct ibv_qp *qp;
@@ -225,13 +225,13 @@ static void query_qp(struct link *l)
 	       init.sq_sig_all && init.qp_context == &c && qp->qp_type == IBV_QPT_RC && qp->pd == l->pd &&
 	       qp->send_cq == cq && qp->recv_cq == cq2, "the query tells what it was created with");
 	ibv_destroy_qp(qp);
-	attr = qp_attr(l, cq, 4);
-	conn_make(l, &c, &attr, &far);
+	attr = qp_attr(l->pd, cq, 4);
+	conn_make(&c, &attr, &far);
 	report(!ibv_query_qp(c.near->qp, &now, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, &init) &&
 	       now.qp_state == IBV_QPS_RTS && now.cur_qp_state == IBV_QPS_RTS && now.port_num == 1 &&
 	       !now.sq_draining && !init.sq_sig_all && now.max_rd_atomic == 4 && now.max_dest_rd_atomic == 4,
 	       "the query tells of the connection");
-	conn_drop(l, &c);
+	conn_drop(&c);
 	cq_drop(cq);
 	cq_drop(cq2);
 }

@@ -37,9 +37,9 @@ static void stage_make(struct link *l, struct stage *s, struct ibv_pd *pd, struc
 	struct ibv_qp_init_attr_ex near, far;
 
 	s->cq = cq;
-	s->far_cq = cq_make(l, 2 * DEPTH, NULL);
-	near = qp_attr(l, s->cq, DEPTH);
-	far = qp_attr(l, s->far_cq, DEPTH);
+	s->far_cq = cq_make(l->verbs, 2 * DEPTH, NULL);
+	near = qp_attr(l->pd, s->cq, DEPTH);
+	far = qp_attr(l->pd, s->far_cq, DEPTH);
 	near.pd = pd;
 	near.cap.max_send_sge = SGES;
 	near.cap.max_inline_data = INLINE;
@@ -50,7 +50,7 @@ static void stage_make(struct link *l, struct stage *s, struct ibv_pd *pd, struc
 	s->far_mr = ibv_reg_mr(l->pd, there, OCTETS, rights);
 	if (!s->mr || !s->far_mr)
 		die("ibv_reg_mr");
-	conn_make(l, &s->c, &near, &far);
+	conn_make(&s->c, &near, &far);
 	s->ex = ibv_qp_to_qp_ex(s->c.near->qp);
 	if (!s->ex)
 		die("ibv_qp_to_qp_ex");
@@ -58,7 +58,7 @@ static void stage_make(struct link *l, struct stage *s, struct ibv_pd *pd, struc
 
 static void stage_drop(struct link *l, struct stage *s)
 {
-	conn_drop(l, &s->c);
+	conn_drop(&s->c);
 	ibv_dereg_mr(s->mr);
 	ibv_dereg_mr(s->far_mr);
 	cq_drop(s->far_cq);
@@ -276,7 +276,7 @@ static void all(struct link *l, struct ibv_pd *pd, struct ibv_cq *cq)
 
 void test_wr_api(struct link *l)
 {
-	struct ibv_cq *cq = cq_make(l, 2 * DEPTH, NULL);
+	struct ibv_cq *cq = cq_make(l->verbs, 2 * DEPTH, NULL);
 
 	all(l, l->pd, cq);
 	cq_drop(cq);

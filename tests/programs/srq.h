@@ -12,6 +12,9 @@
 #include <stdint.h>
 #include <rdma/rdma_cma.h>
 
+#include "random.h"
+#include "results.h"
+
 #define CONNS		6
 #define ENDS		(3 * CONNS)	/* also of connections that end */
 #define MSG_MAX		9000	/* octets of the longest message */
@@ -69,7 +72,6 @@ struct conn {
 };
 
 struct server {
-	uint64_t seed;
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *listener;
 	struct ibv_context *verbs;
@@ -104,10 +106,8 @@ struct server {
 };
 
 /* srq_main.c */
-void die(const char *what) __attribute__((noreturn));
-void report(struct server *s, const char *what);
+void conclude(struct server *s, const char *what);
 void wrong(struct server *s, const char *what, uint64_t a, uint64_t b);
-uint32_t below(struct server *s, uint32_t n);
 
 /* srq_client.c */
 int client(const char *address);

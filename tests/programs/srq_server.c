@@ -322,7 +322,7 @@ bool usable(const struct conn *c)
 /* One that is usable, if there is any */
 struct conn *some_conn(struct server *s)
 {
-	uint32_t first = below(s, ENDS), i;
+	uint32_t first = below(ENDS), i;
 
 	for (i = 0; i < ENDS; i++)
 		if (usable(&s->conns[(first + i) % ENDS]))

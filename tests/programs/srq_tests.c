@@ -115,7 +115,7 @@ void test_refusals(struct server *s)
 		wrong(s, "a limit above the size", 0, 0);
 	if (ibv_destroy_srq(s->srq) != EBUSY)
 		wrong(s, "the end of a queue in use", 0, 0);
-	report(s, "what can't be is refused");
+	conclude(s, "what can't be is refused");
 }
 
 /* ---- everything at once ---- */
@@ -171,7 +171,7 @@ static uint32_t spare(struct server *s)
 
 static void try_resize(struct server *s)
 {
-	uint32_t before = s->completed, size = 16 << below(s, 7);
+	uint32_t before = s->completed, size = 16 << below(7);
 	int ret = resize_to(s, size);
 
 	if (ret && ret != EINVAL)
@@ -183,19 +183,19 @@ static void try_resize(struct server *s)
 static void some_step(struct server *s)
 {
 	struct conn *c = some_conn(s);
-	uint32_t what = below(s, 100), n;
+	uint32_t what = below(100), n;
 
 	if (what < 10) {
 		try_resize(s);
 	} else if (what < 20) {
-		limit_to(s, below(s, s->size + 2));
+		limit_to(s, below(s->size + 2));
 	} else if (usable(c) && what < 24) {
 		break_conn(s, c);
 	} else if (usable(c) && what < 28) {
 		if (spare(s) >= 3)
-			order(s, c, ORDER_BREAK, 1 + below(s, 3));
+			order(s, c, ORDER_BREAK, 1 + below(3));
 	} else if (usable(c)) {
-		n = below(s, 30) + 1;
+		n = below(30) + 1;
 		order(s, c, ORDER_SEND, n < spare(s) ? n : spare(s));
 	}
 	look(s);
@@ -244,7 +244,7 @@ void test_random(struct server *s, uint32_t rounds)
 	printf("# %u connections, %u receives, %u limits\n", s->serial, s->completed, s->limits);
 	if (s->serial <= CONNS || !s->limits)
 		wrong(s, "nothing was tried", s->serial, s->limits);
-	report(s, "threads post and change the size while streams come and go");
+	conclude(s, "threads post and change the size while streams come and go");
 }
 
 /* ---- with nothing beside ---- */
@@ -292,8 +292,8 @@ void test_limit(struct server *s, uint32_t rounds)
 	s->next = atomic_load(&s->posted);
 	s->in_order = true;
 	for (i = 0; i < rounds && !s->wrong[0]; i++) {
-		left = 10 + below(s, 50);
-		limit = 1 + below(s, left);
+		left = 10 + below(50);
+		limit = 1 + below(left);
 		post_some(s, left);
 		want = s->limits;
 		if (limit_to(s, limit) || limit_of(s) != limit)
@@ -312,7 +312,7 @@ void test_limit(struct server *s, uint32_t rounds)
 			wrong(s, "limit", 1, 0);
 		look_limits(s, ++want, "no event for a limit that is reached already");
 	}
-	report(s, "the limit: one event each time it is set, when fewer receives are left");
+	conclude(s, "the limit: one event each time it is set, when fewer receives are left");
 }
 
 void test_resize(struct server *s, uint32_t rounds)
@@ -323,12 +323,12 @@ void test_resize(struct server *s, uint32_t rounds)
 	for (i = 0; i < rounds && !s->wrong[0]; i++) {
 		if (resize_to(s, 512))
 			wrong(s, "resize", 512, 0);
-		n = 17 + below(s, 490);
+		n = 17 + below(490);
 		post_some(s, n);
 		if (resize_to(s, n / 2) != EINVAL)
 			wrong(s, "a size below what is posted", n / 2, n);
 		for (turn = 0; turn < 3; turn++) {
-			if (resize_to(s, n + below(s, 300)))
+			if (resize_to(s, n + below(300)))
 				wrong(s, "resize", n, turn);
 			send_some(s, 5);
 			post_some(s, 5);
@@ -344,7 +344,7 @@ void test_resize(struct server *s, uint32_t rounds)
 		if (ibv_query_srq(s->srq, &attr) || attr.max_wr != s->size || attr.srq_limit)
 			wrong(s, "a refusal that changes something", attr.max_wr, attr.srq_limit);
 	}
-	report(s, "receives stay and keep their order when the size changes");
+	conclude(s, "receives stay and keep their order when the size changes");
 }
 
 static bool one_broken(struct server *s)
@@ -369,7 +369,7 @@ void test_empty(struct server *s)
 		wrong(s, "streams that ended, events", s->serial - before, s->fatal);
 	post_some(s, 10);
 	send_some(s, 10);
-	report(s, "an empty queue ends the stream whose Send finds it empty, and no other");
+	conclude(s, "an empty queue ends the stream whose Send finds it empty, and no other");
 }
 
 /* ---- a ring that makes no sense ---- */
@@ -458,5 +458,5 @@ void test_corrupt(struct server *s)
 	send_some(s, 10);
 	free(before);
 	free(after);
-	report(s, "a ring that makes no sense ends all streams of its queue, and no other");
+	conclude(s, "a ring that makes no sense ends all streams of its queue, and no other");
 }

@@ -11,25 +11,21 @@
 #include <stdint.h>
 #include <rdma/rdma_cma.h>
 
+#include "cm.h"
+#include "random.h"
+#include "results.h"
+
 #define PAGE	4096
 #define ARENA	(16 * PAGE)	/* octets that regions and windows lie in */
 #define SOURCE	(2 * PAGE)	/* octets that requests come from or go to */
 #define LEFT_BOUND	77	/* status of a process of leave_bound() */
 #define PAIRS	3		/* the last one's far end has the other domain */
 
-/* A connection from @near to @far */
-struct pair {
-	struct rdma_cm_id *near, *far;
-	struct ibv_cq *near_cq, *far_cq;
-	bool up;
-};
-
 struct bench {
 	const char *address, *port;
-	uint64_t seed;
 	struct ibv_context *verbs;
 	struct ibv_pd *pd[2];	/* @pd[0] is that of the near ends */
-	struct pair pair[PAIRS];
+	struct conn pair[PAIRS];
 	uint8_t *arena, *source;
 	struct ibv_mr *source_mr;
 };
@@ -42,20 +38,12 @@ struct request {
 	uint32_t rkey;	/* or what to invalidate */
 };
 
-/* windows_main.c */
-void die(const char *what) __attribute__((noreturn));
-void report(bool good, const char *what);
-uint32_t below(struct bench *b, uint32_t n);
-bool chance(struct bench *b, uint32_t percent);
-void fill(struct bench *b, uint8_t *at, size_t len);
-
 /* windows_pair.c */
 void bench_open(struct bench *b);
 void bench_close(struct bench *b);
 int pd_of(int pair);
 void pair_connect(struct bench *b, int i);
 void pair_drop(struct bench *b, int i);
-void reap(struct ibv_cq *cq, struct ibv_wc *wc);
 int far_post(struct bench *b, int i, struct ibv_send_wr *wr);
 enum ibv_wc_status far_do(struct bench *b, int i, struct ibv_send_wr *wr);
 void far_receive(struct bench *b, int i);

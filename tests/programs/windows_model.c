@@ -107,8 +107,8 @@ static uint64_t addr_in(struct bench *b, const struct area *a, uint32_t at)
 
 static int some_access(struct bench *b)
 {
-	return chance(b, 50) ? ALL : (chance(b, 60) ? IBV_ACCESS_REMOTE_WRITE : 0) |
-	       (chance(b, 60) ? IBV_ACCESS_REMOTE_READ : 0) | (chance(b, 40) ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+	return chance(50) ? ALL : (chance(60) ? IBV_ACCESS_REMOTE_WRITE : 0) |
+	       (chance(60) ? IBV_ACCESS_REMOTE_READ : 0) | (chance(40) ? IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
 
 static bool may_bind(const struct model *m, const struct model *n, int pair)
@@ -132,9 +132,9 @@ static void some_range(struct bench *b, struct model *n)
 {
 	const struct area *a = &areas[n->area];
 
-	n->len = 1 + below(b, chance(b, 50) ? 200 : 20000);
-	n->at = a->at + below(b, a->len);
-	if (chance(b, 95) && n->len > a->at + a->len - n->at)
+	n->len = 1 + below(chance(50) ? 200 : 20000);
+	n->at = a->at + below(a->len);
+	if (chance(95) && n->len > a->at + a->len - n->at)
 		n->len = a->at + a->len - n->at;
 	if (n->at + n->len > ARENA)
 		n->len = ARENA - n->at;
@@ -142,19 +142,19 @@ static void some_range(struct bench *b, struct model *n)
 
 static void try_bind(struct bench *b, struct state *s, struct model *m)
 {
-	int pair = chance(b, 90) ? (m->pd ? 2 : (int)below(b, 2)) : (int)below(b, PAIRS);
+	int pair = chance(90) ? (m->pd ? 2 : (int)below(2)) : (int)below(PAIRS);
 	struct model n = *m;
 	enum ibv_wc_status got;
 	uint32_t key = m->mw->rkey;
 	bool good;
 
 	/* mostly, what can be bound is */
-	if (m->mw->type == IBV_MW_TYPE_2 && m->bound && chance(b, 90))
+	if (m->mw->type == IBV_MW_TYPE_2 && m->bound && chance(90))
 		return;
-	n.area = chance(b, 90) ? (m->pd ? 4 : (int)below(b, 2)) : (int)below(b, REGIONS);
+	n.area = chance(90) ? (m->pd ? 4 : (int)below(2)) : (int)below(REGIONS);
 	some_range(b, &n);
 	n.access = some_access(b);
-	if (m->mw->type == IBV_MW_TYPE_2 ? chance(b, 30) : chance(b, 3))
+	if (m->mw->type == IBV_MW_TYPE_2 ? chance(30) : chance(3))
 		n.access |= IBV_ACCESS_ZERO_BASED;
 	n.pair = pair;
 	n.bound = true;
@@ -173,7 +173,7 @@ static void try_bind(struct bench *b, struct state *s, struct model *m)
 
 static void try_unbind(struct bench *b, struct state *s, struct model *m)
 {
-	int pair = m->pd ? 2 : (int)below(b, 2);
+	int pair = m->pd ? 2 : (int)below(2);
 
 	if (m->mw->type != IBV_MW_TYPE_1)
 		return;
@@ -191,15 +191,15 @@ static bool may_invalidate(const struct model *m, int pair, bool key)
 
 static void try_local_inv(struct bench *b, struct state *s, struct model *m)
 {
-	int pair = m->bound && chance(b, 85) ? m->pair : (int)below(b, PAIRS);
-	bool key = chance(b, 90), good;
+	int pair = m->bound && chance(85) ? m->pair : (int)below(PAIRS);
+	bool key = chance(90), good;
 	struct ibv_send_wr wr = { .opcode = IBV_WR_LOCAL_INV };
 	enum ibv_wc_status got;
 
-	if (m->mw->type == IBV_MW_TYPE_1 && chance(b, 90))
+	if (m->mw->type == IBV_MW_TYPE_1 && chance(90))
 		return;
 	good = may_invalidate(m, pair, key);
-	wr.invalidate_rkey = key ? m->mw->rkey : m->mw->rkey ^ (1 + below(b, 255));
+	wr.invalidate_rkey = key ? m->mw->rkey : m->mw->rkey ^ (1 + below(255));
 	got = far_do(b, pair, &wr);
 	if (good != !got)
 		show(m);
@@ -210,24 +210,24 @@ static void try_local_inv(struct bench *b, struct state *s, struct model *m)
 
 static void try_remote_inv(struct bench *b, struct state *s, struct model *m)
 {
-	int pair = m->bound && chance(b, 85) ? m->pair : (int)below(b, PAIRS);
-	bool key = chance(b, 90), good, other;
+	int pair = m->bound && chance(85) ? m->pair : (int)below(PAIRS);
+	bool key = chance(90), good, other;
 	struct request r = { .op = IBV_WR_SEND_WITH_INV };
 	enum ibv_wc_status got;
 	struct ibv_wc wc;
 
-	if (m->mw->type == IBV_MW_TYPE_1 && chance(b, 90))
+	if (m->mw->type == IBV_MW_TYPE_1 && chance(90))
 		return;
 	good = m->bound && may_invalidate(m, pair, key);
 	other = m->bound && key && (m->pd != pd_of(pair) || (m->mw->type == IBV_MW_TYPE_2 && m->pair != pair));
-	r.rkey = key ? m->mw->rkey : m->mw->rkey ^ (1 + below(b, 255));
+	r.rkey = key ? m->mw->rkey : m->mw->rkey ^ (1 + below(255));
 	pair_connect(b, pair);
 	far_receive(b, pair);
 	got = near_do(b, pair, &r);
 	if (good != !got)
 		show(m);
 	if (!got) {
-		reap(b->pair[pair].far_cq, &wc);
+		reap(b->pair[pair].far_cq, &wc, 1);
 		if (wc.status || !(wc.wc_flags & IBV_WC_WITH_INV) || wc.invalidated_rkey != r.rkey)
 			wrong(s, "the receive does not tell of the invalidation");
 		m->bound = false;
@@ -271,11 +271,11 @@ static void follow(struct bench *b, struct state *s, enum ibv_wr_opcode op, uint
  */
 static void some_part(struct bench *b, const struct model *m, bool atomic, int64_t *off, uint32_t *len)
 {
-	*off = below(b, m->len);
-	*len = 1 + below(b, SOURCE);
-	if (chance(b, 90) && *len > m->len - *off)
+	*off = below(m->len);
+	*len = 1 + below(SOURCE);
+	if (chance(90) && *len > m->len - *off)
 		*len = m->len - *off;
-	if (chance(b, 3))
+	if (chance(3))
 		(*off)--;
 	if (atomic) {
 		*off -= (m->at + *off) % 8;
@@ -287,24 +287,24 @@ static void try_access(struct bench *b, struct state *s, struct model *m)
 {
 	static const enum ibv_wr_opcode ops[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
 						  IBV_WR_ATOMIC_FETCH_AND_ADD };
-	int pair = m->bound && chance(b, 95) ? m->pair : (int)below(b, PAIRS), key = below(b, 40);
-	enum ibv_wr_opcode op = ops[below(b, 3)];
+	int pair = m->bound && chance(95) ? m->pair : (int)below(PAIRS), key = below(40);
+	enum ibv_wr_opcode op = ops[below(3)];
 	struct request r = { .op = op, .rkey = m->mw->rkey };
 	int64_t off;
 	enum ibv_wc_status got;
 	bool good;
 
-	if ((!m->bound || !(m->access & need_of(op))) && chance(b, 90))
+	if ((!m->bound || !(m->access & need_of(op))) && chance(90))
 		return;
 	some_part(b, m, op == IBV_WR_ATOMIC_FETCH_AND_ADD, &off, &r.len);
 	r.addr = (m->access & IBV_ACCESS_ZERO_BASED ? 0 : addr_in(b, &areas[m->area], m->at)) + off;
 	if (key == 0)
-		r.rkey ^= 1 + below(b, 255);
+		r.rkey ^= 1 + below(255);
 	else if (key == 1)
 		r.rkey = m->old_key;
 	good = m->bound && key > 1 && m->access & need_of(op) && off >= 0 && off + r.len <= m->len &&
 	       m->pd == pd_of(pair) && (m->mw->type == IBV_MW_TYPE_1 || m->pair == pair);
-	fill(b, b->source, r.len);
+	fill(b->source, r.len);
 	got = near_do(b, pair, &r);
 	if (good != !got) {
 		show(m);
@@ -317,8 +317,8 @@ static void try_access(struct bench *b, struct state *s, struct model *m)
 
 static void new_window(struct bench *b, struct model *m)
 {
-	*m = (struct model){ .pd = chance(b, 20), .len = 1 };
-	m->mw = window(b, m->pd, chance(b, 40) ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+	*m = (struct model){ .pd = chance(20), .len = 1 };
+	m->mw = window(b, m->pd, chance(40) ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
 	m->old_key = ibv_inc_rkey(m->mw->rkey);
 }
 
@@ -331,7 +331,7 @@ static void try_dealloc(struct bench *b, struct state *s, struct model *m)
 	if (ibv_dealloc_mw(m->mw))
 		die("ibv_dealloc_mw");
 	new_window(b, m);
-	if (chance(b, 30) && r.rkey != m->mw->rkey)
+	if (chance(30) && r.rkey != m->mw->rkey)
 		judge(b, s, DEALLOC, pair, false, near_do(b, pair, &r), 0, IBV_EVENT_QP_ACCESS_ERR);
 }
 
@@ -344,7 +344,7 @@ static void make_region(struct bench *b, struct area *a)
 
 static void try_region(struct bench *b, struct state *s)
 {
-	int n = below(b, REGIONS), i, rc;
+	int n = below(REGIONS), i, rc;
 	bool busy = false;
 
 	for (i = 0; i < WINDOWS; i++)
@@ -360,8 +360,8 @@ static void try_region(struct bench *b, struct state *s)
 
 static void one_step(struct bench *b, struct state *s)
 {
-	struct model *m = &s->win[below(b, WINDOWS)];
-	uint32_t n = below(b, 100);
+	struct model *m = &s->win[below(WINDOWS)];
+	uint32_t n = below(100);
 
 	if (n < 35)
 		try_bind(b, s, m);
@@ -392,7 +392,7 @@ void test_model(struct bench *b, uint32_t rounds)
 		make_region(b, &areas[i]);
 	for (i = 0; i < WINDOWS; i++)
 		new_window(b, &s.win[i]);
-	fill(b, b->arena - PAGE, sizeof(s.want));
+	fill(b->arena - PAGE, sizeof(s.want));
 	memcpy(s.want, b->arena - PAGE, sizeof(s.want));
 	for (i = 0; i < rounds && !s.bad; i++)
 		one_step(b, &s);

@@ -1,46 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* iwt_windows: connections of the process with itself, and requests of both ends. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "windows.h"
-
-#define DEPTH	64
-
-static struct rdma_event_channel *events;
-static struct rdma_cm_id *listener;
-static struct rdma_addrinfo *info;
-
-static struct rdma_cm_id *expect(enum rdma_cm_event_type want)
-{
-	struct rdma_cm_event *e;
-	struct rdma_cm_id *id;
-
-	if (rdma_get_cm_event(events, &e))
-		die("rdma_get_cm_event");
-	if (e->event != want) {
-		printf("# %s instead of %s\n", rdma_event_str(e->event), rdma_event_str(want));
-		die("rdma_cm");
-	}
-	id = e->id;
-	rdma_ack_cm_event(e);
-	return id;
-}
-
-static struct rdma_cm_id *new_id(void)
-{
-	struct rdma_cm_id *id;
-
-	if (rdma_create_id(events, &id, NULL, RDMA_PS_TCP))
-		die("rdma_create_id");
-	return id;
-}
 
 static uint8_t *memory(size_t len)
 {
@@ -53,20 +17,9 @@ static uint8_t *memory(size_t len)
 
 void bench_open(struct bench *b)
 {
-	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
 	int i;
 
-	events = rdma_create_event_channel();
-	if (!events || rdma_getaddrinfo(b->address, b->port, &hints, &info))
-		die("rdma_getaddrinfo");
-	listener = new_id();
-	if (rdma_bind_addr(listener, info->ai_src_addr) || rdma_listen(listener, 8))
-		die("rdma_listen");
-	b->verbs = listener->verbs;
-	if (!b->verbs)
-		die("no link has this address");
-	if (fcntl(b->verbs->async_fd, F_SETFL, O_NONBLOCK))
-		die("fcntl");
+	b->verbs = cm_open(b->address, b->port);
 	for (i = 0; i < 2; i++)
 		b->pd[i] = ibv_alloc_pd(b->verbs);
 	if (!b->pd[0] || !b->pd[1])
@@ -85,71 +38,15 @@ int pd_of(int pair)
 	return pair == PAIRS - 1;
 }
 
-static struct ibv_cq *make_qp(struct bench *b, struct rdma_cm_id *id, int pd)
-{
-	struct ibv_cq *cq = ibv_create_cq(b->verbs, 2 * DEPTH, NULL, NULL, 0);
-	struct ibv_qp_init_attr a = { .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
-				      .sq_sig_all = 1, .cap = { DEPTH, DEPTH, 1, 1, 64 } };
-
-	if (!cq || rdma_create_qp(id, b->pd[pd], &a))
-		die("rdma_create_qp");
-	return cq;
-}
-
 void pair_connect(struct bench *b, int i)
 {
-	struct rdma_conn_param param = { .responder_resources = 8, .initiator_depth = 8 };
-	struct pair *p = &b->pair[i];
-
-	if (p->up)
-		return;
-	p->near = new_id();
-	if (rdma_resolve_addr(p->near, NULL, info->ai_src_addr, 5000))
-		die("rdma_resolve_addr");
-	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
-	if (rdma_resolve_route(p->near, 5000))
-		die("rdma_resolve_route");
-	expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
-	p->near_cq = make_qp(b, p->near, 0);
-	if (rdma_connect(p->near, &param))
-		die("rdma_connect");
-	p->far = expect(RDMA_CM_EVENT_CONNECT_REQUEST);
-	p->far_cq = make_qp(b, p->far, pd_of(i));
-	if (rdma_accept(p->far, &param))
-		die("rdma_accept");
-	/* either end may be told first */
-	expect(RDMA_CM_EVENT_ESTABLISHED);
-	expect(RDMA_CM_EVENT_ESTABLISHED);
-	p->up = true;
-}
-
-static void drop(struct rdma_cm_id *id, struct ibv_cq *cq)
-{
-	rdma_destroy_qp(id);
-	rdma_destroy_id(id);
-	if (ibv_destroy_cq(cq))
-		die("ibv_destroy_cq");
+	conn_open(&b->pair[i], b->pd[0], b->pd[pd_of(i)]);
 }
 
 /* Ends a connection, if there is one, and both queue pairs */
 void pair_drop(struct bench *b, int i)
 {
-	struct pair *p = &b->pair[i];
-	struct ibv_async_event ev;
-
-	if (!p->up)
-		return;
-	p->up = false;
-	/* an end that has failed is disconnected already */
-	rdma_disconnect(p->near);
-	rdma_disconnect(p->far);
-	expect(RDMA_CM_EVENT_DISCONNECTED);
-	expect(RDMA_CM_EVENT_DISCONNECTED);
-	/* a queue pair is destroyed only when its events are acknowledged */
-	while (!ibv_get_async_event(b->verbs, &ev))
-		ibv_ack_async_event(&ev);
-	drop(p->near, p->near_cq);
-	drop(p->far, p->far_cq);
+	conn_drop(&b->pair[i]);
 }
 
 void bench_close(struct bench *b)
@@ -163,21 +60,7 @@ void bench_close(struct bench *b)
 	for (i = 0; i < 2; i++)
 		if (ibv_dealloc_pd(b->pd[i]))
 			die("ibv_dealloc_pd");
-	rdma_destroy_id(listener);
-	rdma_freeaddrinfo(info);
-	rdma_destroy_event_channel(events);
-}
-
-void reap(struct ibv_cq *cq, struct ibv_wc *wc)
-{
-	time_t end = time(NULL) + 60;
-	int n;
-
-	while (!(n = ibv_poll_cq(cq, 1, wc)))
-		if (time(NULL) > end)
-			die("no completion");
-	if (n < 0)
-		die("ibv_poll_cq");
+	cm_close();
 }
 
 /* Returns an errno */
@@ -196,7 +79,7 @@ enum ibv_wc_status far_do(struct bench *b, int i, struct ibv_send_wr *wr)
 	errno = far_post(b, i, wr);
 	if (errno)
 		die("ibv_post_send");
-	reap(b->pair[i].far_cq, &wc);
+	reap(b->pair[i].far_cq, &wc, 1);
 	if (!wc.status && wr->opcode == IBV_WR_BIND_MW && wc.opcode != IBV_WC_BIND_MW)
 		die("a bind completes as something else");
 	return wc.status;
@@ -215,21 +98,8 @@ void far_receive(struct bench *b, int i)
 void near_post(struct bench *b, int i, const struct request *r)
 {
 	struct ibv_sge sge = { (uintptr_t)b->source, r->len, b->source_mr->lkey };
-	struct ibv_send_wr wr = { .opcode = r->op, .sg_list = &sge, .num_sge = !!r->len }, *bad;
 
-	if (r->op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = r->addr;
-		wr.wr.atomic.rkey = r->rkey;
-		wr.wr.atomic.compare_add = 1;
-	} else if (r->op == IBV_WR_SEND_WITH_INV) {
-		wr.invalidate_rkey = r->rkey;
-	} else {
-		wr.wr.rdma.remote_addr = r->addr;
-		wr.wr.rdma.rkey = r->rkey;
-	}
-	errno = ibv_post_send(b->pair[i].near->qp, &wr, &bad);
-	if (errno)
-		die("ibv_post_send");
+	post_request(b->pair[i].near->qp, r->op, r->len ? &sge : NULL, r->addr, r->rkey);
 }
 
 /*
@@ -244,8 +114,7 @@ enum ibv_wc_status near_do(struct bench *b, int i, const struct request *r)
 	pair_connect(b, i);
 	near_post(b, i, r);
 	near_post(b, i, &behind);
-	reap(b->pair[i].near_cq, &wc[0]);
-	reap(b->pair[i].near_cq, &wc[1]);
+	reap(b->pair[i].near_cq, wc, 2);
 	return wc[0].status ? wc[0].status : wc[1].status;
 }
 
@@ -319,7 +188,7 @@ enum ibv_wc_status bind_do(struct bench *b, int i, struct ibv_mw *mw, struct ibv
 	errno = b->verbs->ops.bind_mw(b->pair[i].far->qp, mw, &bind);
 	if (errno)
 		die("bind_mw");
-	reap(b->pair[i].far_cq, &wc);
+	reap(b->pair[i].far_cq, &wc, 1);
 	if (wc.opcode != IBV_WC_BIND_MW && !wc.status)
 		die("a bind completes as something else");
 	return wc.status;

@@ -56,7 +56,7 @@ static void *fire(void *arg)
 			near_post(b, 0, &req);
 		}
 		for (i = 0; i < BURST; i++) {
-			reap(b->pair[0].near_cq, &wc);
+			reap(b->pair[0].near_cq, &wc, 1);
 			bad += !!wc.status;
 			r->done += !wc.status;
 		}
@@ -148,7 +148,7 @@ static void race(struct bench *b, enum way way, enum ibv_mw_type type, uint32_t 
 	printf("# %s: %d times, %u Writes and Reads\n", what, n, r.done);
 	if (ibv_dealloc_mw(mw) || ibv_dereg_mr(mr))
 		die("race");
-	report(!changed && r.done, what);
+	report(!changed && r.done, "%s", what);
 }
 
 void test_races(struct bench *b, uint32_t ms)

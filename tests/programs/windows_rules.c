@@ -80,7 +80,7 @@ static void try_rule(struct bench *b, const struct rule *r, struct ibv_mr **mr)
 		good = good && !ibv_dealloc_mw(mw);
 	}
 	snprintf(what, sizeof(what), "bind: %s: %s", r->what, r->want ? "refused" : "done");
-	report(good, what);
+	report(good, "%s", what);
 }
 
 /* A request that fails ends the connection with this status. */
@@ -231,7 +231,7 @@ static void test_order(struct bench *b, struct ibv_mr *mr)
 		wr[0].next = &wr[1];
 		if (far_post(b, 0, wr))
 			die("ibv_post_send");
-		reap(b->pair[0].near_cq, &wc);
+		reap(b->pair[0].near_cq, &wc, 1);
 		r.rkey = mw->rkey;
 		lost += near_do(b, 0, &r) != IBV_WC_SUCCESS;
 		wr[2] = (struct ibv_send_wr){ .opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = mw->rkey };
@@ -239,7 +239,7 @@ static void test_order(struct bench *b, struct ibv_mr *mr)
 		wr[2].next = &wr[3];
 		if (far_post(b, 0, wr + 2))
 			die("ibv_post_send");
-		reap(b->pair[0].near_cq, &wc);
+		reap(b->pair[0].near_cq, &wc, 1);
 		lost += wc.status || !denied(b, 0, &r, IBV_EVENT_QP_ACCESS_ERR);
 	}
 	report(!lost, "order: a bind and an invalidation are done before a Send behind them");
