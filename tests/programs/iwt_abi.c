@@ -21,12 +21,14 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/iw_tcp-abi.h>
 
+#include "results.h"
+
 #define MORE	64	/* octets that a private part may have */
 #define CANARY	0xa5
 #define RANDOM	400
 
 static char path[64];
-static int fd = -1, results, failures;
+static int fd = -1;
 static uint32_t pd, cq, qp, mr;
 static uint8_t page[4096] __attribute__((aligned(4096)));
 
@@ -48,16 +50,7 @@ struct call {
 
 static void result(bool good, const char *what, const char *of)
 {
-	results++;
-	failures += !good;
-	printf("%sok %d - %s: %s\n", good ? "" : "not ", results, of, what);
-}
-
-__attribute__((noreturn))
-static void die(const char *what)
-{
-	printf("# %s: %s\n", what, strerror(errno));
-	exit(2);
+	report(good, "%s: %s", of, what);
 }
 
 /* Returns 0 or an error number. The first eight octets of every body tell where the answer goes. */
@@ -388,6 +381,5 @@ int main(int argc, char **argv)
 		at_random(k);
 	}
 	features();
-	printf("1..%d\n", results);
-	return !!failures;
+	return results_end();
 }

@@ -22,6 +22,8 @@
 #include <unistd.h>
 #include <rdma/rdma_cma.h>
 
+#include "results.h"
+
 #define DEPTH 16
 
 enum { ADDED, SWAPPED, START, STOP, LOCAL, STOPPED, WORDS };
@@ -40,20 +42,6 @@ struct conn {
 
 static const char *port = "7475";
 static uint32_t n_qps = 32, n_adds = 2000;
-static unsigned int n_tests, n_bad;
-
-static void die(const char *what)
-{
-	printf("Bail out! %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static void report(bool good, const char *what)
-{
-	n_bad += !good;
-	printf("%sok %u - %s\n", good ? "" : "not ", ++n_tests, what);
-	fflush(stdout);
-}
 
 static struct rdma_cm_id *endpoint(const char *address, bool passive)
 {
@@ -326,8 +314,7 @@ static int drive(const char *address)
 	swap();
 	for (i = 0; i < n_qps; i++)
 		rdma_disconnect(conns[i].id);
-	printf("1..%u\n", n_tests);
-	return !!n_bad;
+	return results_end();
 }
 
 int main(int argc, char **argv)

@@ -13,6 +13,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "results.h"
+
 #define INLINE	256
 
 static struct ibv_context *ctx;
@@ -20,14 +22,6 @@ static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 static struct ibv_device_attr dev;
 static struct ibv_port_attr port;
-static int results, failures;
-
-static void result(bool good, const char *what)
-{
-	results++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", results, what);
-}
 
 /* Can such a queue pair be made, and does it have what was asked for? */
 static bool has_qp(struct ibv_qp_cap cap)
@@ -67,14 +61,14 @@ static void queue_pairs(void)
 		uint32_t was = *t[i].field;
 
 		*t[i].field = t[i].limit;
-		result(has_qp(one), t[i].name);
+		report(has_qp(one), "%s", t[i].name);
 		*t[i].field = t[i].limit + 1;
-		result(!has_qp(one) && errno == EINVAL, "and no more");
+		report(!has_qp(one) && errno == EINVAL, "and no more");
 		*t[i].field = UINT32_MAX;
-		result(!has_qp(one) && errno == EINVAL, "and not very many");
+		report(!has_qp(one) && errno == EINVAL, "and not very many");
 		*t[i].field = was;
 	}
-	result(has_qp(all), "all limits of a queue pair at once");
+	report(has_qp(all), "all limits of a queue pair at once");
 }
 
 static bool has_cq(int cqe, int vector)
@@ -93,12 +87,12 @@ static void completion_queues(void)
 	struct ibv_modify_cq_attr attr = { .attr_mask = IBV_CQ_ATTR_MODERATE,
 					   .moderate = { UINT16_MAX, UINT16_MAX } };
 
-	result(has_cq(dev.max_cqe, 0), "max_cqe");
-	result(!has_cq(dev.max_cqe + 1, 0) && errno == EINVAL, "and no more");
-	result(!has_cq(0, 0) && errno == EINVAL, "and not none");
-	result(has_cq(1, ctx->num_comp_vectors - 1), "num_comp_vectors");
-	result(!has_cq(1, ctx->num_comp_vectors) && errno == EINVAL, "and no more");
-	result(!ibv_modify_cq(cq, &attr), "the longest moderation");
+	report(has_cq(dev.max_cqe, 0), "max_cqe");
+	report(!has_cq(dev.max_cqe + 1, 0) && errno == EINVAL, "and no more");
+	report(!has_cq(0, 0) && errno == EINVAL, "and not none");
+	report(has_cq(1, ctx->num_comp_vectors - 1), "num_comp_vectors");
+	report(!has_cq(1, ctx->num_comp_vectors) && errno == EINVAL, "and no more");
+	report(!ibv_modify_cq(cq, &attr), "the longest moderation");
 }
 
 static void port_and_tables(void)
@@ -107,12 +101,12 @@ static void port_and_tables(void)
 	__be16 pkey;
 	struct ibv_port_attr no;
 
-	result(port.pkey_tbl_len == dev.max_pkeys, "max_pkeys is that of the port");
-	result(!ibv_query_pkey(ctx, 1, port.pkey_tbl_len - 1, &pkey), "pkey_tbl_len");
-	result(ibv_query_pkey(ctx, 1, port.pkey_tbl_len, &pkey), "and no more");
-	result(!ibv_query_gid(ctx, 1, port.gid_tbl_len - 1, &gid), "gid_tbl_len");
-	result(ibv_query_gid(ctx, 1, port.gid_tbl_len, &gid), "and no more");
-	result(ibv_query_port(ctx, dev.phys_port_cnt + 1, &no), "phys_port_cnt and no more");
+	report(port.pkey_tbl_len == dev.max_pkeys, "max_pkeys is that of the port");
+	report(!ibv_query_pkey(ctx, 1, port.pkey_tbl_len - 1, &pkey), "pkey_tbl_len");
+	report(ibv_query_pkey(ctx, 1, port.pkey_tbl_len, &pkey), "and no more");
+	report(!ibv_query_gid(ctx, 1, port.gid_tbl_len - 1, &gid), "gid_tbl_len");
+	report(ibv_query_gid(ctx, 1, port.gid_tbl_len, &gid), "and no more");
+	report(ibv_query_port(ctx, dev.phys_port_cnt + 1, &no), "phys_port_cnt and no more");
 }
 
 /* What there is none of can't be made. */
@@ -124,18 +118,18 @@ static void absent(void)
 	struct ibv_srq *s = ibv_create_srq(pd, &srq);
 	struct ibv_mw *mw;
 
-	result(!s == !dev.max_srq, "max_srq: zero, or one can be made");
+	report(!s == !dev.max_srq, "max_srq: zero, or one can be made");
 	if (s)
 		ibv_destroy_srq(s);
 	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
-	result(!mw == !dev.max_mw, "max_mw: zero, or one can be made");
+	report(!mw == !dev.max_mw, "max_mw: zero, or one can be made");
 	if (mw)
 		ibv_dealloc_mw(mw);
-	result(!ibv_create_ah(pd, &ah) && !dev.max_ah, "max_ah: none");
-	result(!ibv_open_xrcd(ctx, &xrcd) && !dev.max_ee && !dev.max_rdd, "no XRC, nor RD");
-	result(!dev.max_mcast_grp && !dev.max_mcast_qp_attach && !dev.max_total_mcast_qp_attach,
+	report(!ibv_create_ah(pd, &ah) && !dev.max_ah, "max_ah: none");
+	report(!ibv_open_xrcd(ctx, &xrcd) && !dev.max_ee && !dev.max_rdd, "no XRC, nor RD");
+	report(!dev.max_mcast_grp && !dev.max_mcast_qp_attach && !dev.max_total_mcast_qp_attach,
 	       "no multicast");
-	result(!dev.max_raw_ipv6_qp && !dev.max_raw_ethy_qp, "no raw queue pairs");
+	report(!dev.max_raw_ipv6_qp && !dev.max_raw_ethy_qp, "no raw queue pairs");
 }
 
 int main(int argc, char **argv)
@@ -160,6 +154,5 @@ int main(int argc, char **argv)
 	ibv_destroy_cq(cq);
 	ibv_dealloc_pd(pd);
 	ibv_close_device(ctx);
-	printf("1..%d\n", results);
-	return !!failures;
+	return results_end();
 }

@@ -22,24 +22,11 @@
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
 
+#include "results.h"
+
 static struct ibv_context *ctx;
 static uint32_t pd, cq, size;
-static int results, failures;
 static uint8_t page[4096] __attribute__((aligned(4096)));
-
-static void result(bool good, const char *what)
-{
-	results++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", results, what);
-}
-
-__attribute__((noreturn))
-static void die(const char *what)
-{
-	printf("# %s: %s\n", what, strerror(errno));
-	exit(2);
-}
 
 struct command {
 	struct ib_uverbs_cmd_hdr hdr;
@@ -243,14 +230,14 @@ static void fill(const struct kind *k, uint32_t least, uint32_t most, int want)
 		n++;
 	}
 	printf("# %u made: %s\n", n, strerror(err));
-	result(n >= least && n <= most, "as many as there should be");
-	result(err == want, "then none");
+	report(n >= least && n <= most, "as many as there should be");
+	report(err == want, "then none");
 	if (err != want || !n)
 		return;
-	result(k->make(&handle) == want, "nor later");
-	result(!k->drop(last), "one is destroyed");
-	result(!k->make(&handle), "one more can be made");
-	result(k->make(&handle) == want, "and no second");
+	report(k->make(&handle) == want, "nor later");
+	report(!k->drop(last), "one is destroyed");
+	report(!k->make(&handle), "one more can be made");
+	report(k->make(&handle) == want, "and no second");
 }
 
 static void open_device(const char *name, const struct kind *k)
@@ -294,6 +281,5 @@ int main(int argc, char **argv)
 		fill(k, strtoul(argv[5], NULL, 0), strtoul(argv[6], NULL, 0), atoi(argv[4]));
 	else
 		fill(k, device_max(k) - 1, device_max(k), ENOMEM);
-	printf("1..%d\n", results);
-	return !!failures;
+	return results_end();
 }

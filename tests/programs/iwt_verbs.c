@@ -4,13 +4,13 @@
  * must be accepted. Prints TAP. Needs no connection.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <infiniband/verbs.h>
+
+#include "results.h"
 
 #define READ_RIGHT	IBV_ACCESS_REMOTE_READ
 #define WRITE_RIGHT	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE)
@@ -18,28 +18,11 @@
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
-static int results, failures;
-
-__attribute__((format(printf, 2, 3)))
-static void result(bool good, const char *fmt, ...)
-{
-	va_list ap;
-
-	results++;
-	failures += !good;
-	printf("%sok %d - ", good ? "" : "not ", results);
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	putchar('\n');
-}
 
 static void need(bool good, const char *what)
 {
-	if (good)
-		return;
-	printf("# %s: %s\n", what, strerror(errno));
-	exit(2);
+	if (!good)
+		die(what);
 }
 
 static void open_device(const char *name)
@@ -91,11 +74,11 @@ static void modify(struct ibv_qp *qp, const char *what, struct ibv_qp_attr attr,
 	struct ibv_qp_attr now = query(qp);
 	unsigned int remote = now.qp_access_flags & ~IBV_ACCESS_LOCAL_WRITE;
 
-	result(got == err, "%s: %s", what, err ? strerror(err) : "granted");
+	report(got == err, "%s: %s", what, err ? strerror(err) : "granted");
 	if (got != err)
 		printf("# %s\n", strerror(got));
-	result(now.qp_state == state, "%s: state", what);
-	result(remote == rights, "%s: rights", what);
+	report(now.qp_state == state, "%s: state", what);
+	report(remote == rights, "%s: rights", what);
 	if (remote != rights)
 		printf("# %#x instead of %#x\n", remote, rights);
 }
@@ -115,7 +98,7 @@ static void nothing_else(struct ibv_qp *qp)
 			!a.ah_attr.dlid && !a.ah_attr.grh.flow_label && !a.ah_attr.grh.dgid.raw[0] &&
 			!a.alt_ah_attr.dlid && !a.alt_ah_attr.grh.dgid.raw[15];
 	}
-	result(zero, "a query tells nothing that iWARP does not have");
+	report(zero, "a query tells nothing that iWARP does not have");
 }
 
 #define STATE	(IBV_QP_STATE | IBV_QP_ACCESS_FLAGS)
@@ -174,9 +157,9 @@ int main(int argc, char **argv)
 	}
 	setlinebuf(stdout);
 	open_device(argv[1]);
-	result(!make_qp(IBV_QP_CREATE_SCATTER_FCS) && errno == EOPNOTSUPP, "a creation flag is refused");
+	report(!make_qp(IBV_QP_CREATE_SCATTER_FCS) && errno == EOPNOTSUPP, "a creation flag is refused");
 	qp = make_qp(0);
-	result(qp, "creation flags of zero are none");
+	report(qp, "creation flags of zero are none");
 	if (qp)
 		nothing_else(qp);
 	if (qp)
@@ -186,6 +169,5 @@ int main(int argc, char **argv)
 	ibv_destroy_cq(cq);
 	ibv_dealloc_pd(pd);
 	ibv_close_device(ctx);
-	printf("1..%d\n", results);
-	return !!failures;
+	return results_end();
 }
