@@ -48,7 +48,7 @@ TESTS = (
     ("verbs_qp", "limits hostile deferred_posts kernel_verbs"),
     ("verbs_", "hostile deferred_posts kernel_verbs"), ("zerocopy", "zerocopy"),
     ("sgl", "deferred_posts"), ("sq", "deferred_posts kernel_verbs"), ("rq", "deferred_posts"),
-    ("srq", "srq kernel_verbs"),
+    ("srq", "srq kernel_verbs"), ("async_event", "srq cq_resize kernel_verbs"),
 )
 
 

@@ -135,4 +135,7 @@ void test_resize(struct server *s, uint32_t rounds);
 void test_empty(struct server *s);
 void test_corrupt(struct server *s);
 
+/* srq_ends.c */
+void test_ends(struct server *s, uint32_t rounds);
+
 #endif
