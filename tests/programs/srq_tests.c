@@ -188,7 +188,8 @@ static void some_step(struct server *s)
 	if (what < 10) {
 		try_resize(s);
 	} else if (what < 20) {
-		limit_to(s, below(s->size + 2));
+		/* one that is almost the size is reached soon, though the threads go on posting */
+		limit_to(s, chance(30) ? s->size - below(4) : below(s->size + 2));
 	} else if (usable(c) && what < 24) {
 		break_conn(s, c);
 	} else if (usable(c) && what < 28) {
