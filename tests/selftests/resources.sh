@@ -52,8 +52,8 @@ raw_agrees() {
 	local link="dev $DEV_A"
 	[ "$1" != qp ] || link="link $DEV_A"
 	# shellcheck disable=SC2086
-	python3 "$(dirname "$0")/../lib/raw.py" "$1" <(rdma -r -j resource show "$1" $link) \
-		<(rdma -dd -j resource show "$1" $link)
+	rdma -r -j resource show "$1" $link >"$TMP/raw" && rdma -dd -j resource show "$1" $link >"$TMP/details" &&
+		python3 "$(dirname "$0")/../lib/raw.py" "$1" "$TMP/raw" "$TMP/details"
 }
 
 begin rping rdma python3 ss setpriv
