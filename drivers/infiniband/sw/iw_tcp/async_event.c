@@ -3,8 +3,8 @@
  * Asynchronous events of queue pairs, completion queues and shared receive queues.
  *
  * They happen in softirq, under locks. A consumer's handler may sleep, and may call verbs of the
- * same object, except those that destroy it. So a work item calls it. An event that is raised again
- * before it is told is told once.
+ * same object, except those that destroy it. So a work item calls it. An event that is raised
+ * again before it is told is told once.
  */
 #include "async_event.h"
 
