@@ -33,7 +33,7 @@ static int serve(const char *address, uint32_t rounds, const char *seed)
 	random_begin(seed);
 	server_open(&s, address);
 	test_refusals(&s);
-	test_ends(&s, rounds / 5 + 1);
+	test_ends(&s, rounds / 20 + 1);
 	test_random(&s, rounds);
 	test_limit(&s, rounds / 20 + 1);
 	test_resize(&s, rounds / 20 + 1);
