@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct iwt_region r = {
 		.rights = take(&in, 1) % 64,
 		.valid = bits & 3,
-		.pd = owners[bits >> 2 & 3],
+		.owner = owners[bits >> 2 & 3],
 	};
 	enum iwt_access_verdict want;
 	u64 addr, len;
