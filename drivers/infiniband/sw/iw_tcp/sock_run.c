@@ -28,6 +28,12 @@ static void run(struct iwt_sock *s)
 		s->ops->run(s, s->ctx);
 }
 
+/*
+ * Runs engines. With PREEMPT_RT it has ordinary threads: bottom half work would be done by
+ * whatever thread runs bottom halves next (realtime.c).
+ */
+static struct workqueue_struct *run_wq;
+
 /* With the spinlock held: run, or leave it to the owner. */
 static void run_locked(struct iwt_sock *s)
 {
@@ -37,14 +43,8 @@ static void run_locked(struct iwt_sock *s)
 	}
 	s->run_wanted = true;
 	/* owners in this driver look at ->run_wanted; ss(8) and the like do not */
-	queue_delayed_work(system_bh_wq, &s->retry_work, RETRY_DELAY);
+	queue_delayed_work(run_wq, &s->retry_work, RETRY_DELAY);
 }
-
-/*
- * Runs engines. With PREEMPT_RT it has ordinary threads: bottom half work would be done by
- * whatever thread runs bottom halves next (realtime.c).
- */
-static struct workqueue_struct *run_wq;
 
 static void queue_run(struct iwt_sock *s)
 {
@@ -162,7 +162,18 @@ void iwt_sock_run_bh(struct iwt_sock *s)
  */
 void iwt_sock_retry(struct iwt_sock *s)
 {
-	queue_delayed_work(system_bh_wq, &s->retry_work, RETRY_DELAY);
+	queue_delayed_work(run_wq, &s->retry_work, RETRY_DELAY);
+}
+
+/*
+ * Sockets end in a work for memory reclaim, which waits for their runs. So a queue of threads has
+ * to be one for memory reclaim, too. A kernel without queues of bottom halves has only threads.
+ */
+static bool needs_queue(void)
+{
+	const struct workqueue_struct *bh = system_bh_wq;
+
+	return IS_ENABLED(CONFIG_PREEMPT_RT) || bh == system_percpu_wq;
 }
 
 /**
@@ -172,7 +183,7 @@ void iwt_sock_retry(struct iwt_sock *s)
  */
 int iwt_sock_run_init(void)
 {
-	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+	if (needs_queue())
 		run_wq = alloc_workqueue("iw_tcp_run", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
 	else
 		run_wq = system_bh_wq;
@@ -184,7 +195,7 @@ int iwt_sock_run_init(void)
  */
 void iwt_sock_run_exit(void)
 {
-	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+	if (needs_queue())
 		destroy_workqueue(run_wq);
 }
 
