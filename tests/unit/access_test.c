@@ -122,6 +122,8 @@ static void test_errors(void)
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_ASSOC), 0x11102);
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_WRAP), 0x11103);
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_RIGHTS), 0x10102);
+	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_ABSENT), IWT_ERR_ABSENT);
+	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_FAILED), IWT_ERR_DDP_LOCAL);
 	CHECK_EQ(iwt_access_tagged_err(99), IWT_ERR_DDP_LOCAL);
 	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_OK), IWT_OK);
 	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_STAG), 0x10100);
@@ -129,6 +131,8 @@ static void test_errors(void)
 	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_RIGHTS), 0x10102);
 	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_ASSOC), 0x10103);
 	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_WRAP), 0x10104);
+	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_ABSENT), IWT_ERR_ABSENT);
+	CHECK_EQ(iwt_access_read_err(IWT_ACCESS_FAILED), IWT_ERR_LOCAL);
 	CHECK_EQ(iwt_access_read_err(99), IWT_ERR_LOCAL);
 	tap_end();
 }

@@ -64,6 +64,35 @@ static void check_again(struct iwt_txseg *m, u32 mulpdu)
 	CHECK(p.last && m->done);
 }
 
+/* A segment that is undone, the last one included, is planned again with the same octets. */
+static void test_undo(void)
+{
+	struct iwt_txplan p, want;
+	struct iwt_txseg m, was;
+	int tagged;
+
+	tap_begin("txseg: a segment that is not sent");
+	for (tagged = 0; tagged < 2; tagged++) {
+		if (tagged)
+			iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, -1000ULL, 5000);
+		else
+			iwt_txseg_send(&m, IWT_OP_SEND, 0, 1, 5000);
+		do {
+			was = m;
+			iwt_txseg_next(&m, 1442, &want);
+			iwt_txseg_undo(&m, &want);
+			CHECK_EQ(m.left, was.left);
+			CHECK_EQ(m.ddp.to, was.ddp.to);
+			CHECK_EQ(m.ddp.mo, was.ddp.mo);
+			CHECK(!m.done);
+			iwt_txseg_next(&m, 1442, &p);
+			CHECK_EQ(p.size, want.size);
+			CHECK(!memcmp(p.head, want.head, want.head_len));
+		} while (!m.done);
+	}
+	tap_end();
+}
+
 static void test_again(void)
 {
 	static const u32 mulpdu[] = { 128, 1442, 4096 + 14, 4096 + 18, 8942 };
@@ -337,6 +366,7 @@ static void test_bounds(void)
 void test_txseg(void)
 {
 	test_example();
+	test_undo();
 	test_again();
 	test_vectors();
 	test_rdmac();

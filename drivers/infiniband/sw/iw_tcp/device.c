@@ -66,6 +66,7 @@ static const struct ib_device_ops dev_ops = {
 	.reg_user_mr = compat_reg_user_mr,
 	.reg_user_mr_dmabuf = compat_reg_user_mr_dmabuf,
 	.rereg_user_mr = iwt_rereg_user_mr,
+	.advise_mr = iwt_advise_mr,
 	.alloc_mr = iwt_alloc_mr,
 	.map_mr_sg = iwt_map_mr_sg,
 	.dereg_mr = iwt_dereg_mr,

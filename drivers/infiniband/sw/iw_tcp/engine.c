@@ -86,7 +86,7 @@ static void run_rx(struct iwt_qp *qp)
 	}
 	if (st->rx.more)
 		iwt_sock_run_bh(st->sock);
-	else if (!st->rx.eof && iwt_sock_at_eof(st->sock) &&
+	else if (!st->rx.absent && !st->rx.eof && iwt_sock_at_eof(st->sock) &&
 		 !iwt_sock_blind(st->sock))
 		take_fin(qp);
 }
@@ -163,7 +163,7 @@ static bool run_tx(struct iwt_qp *qp)
 		return qp->state == IWT_QP_TERMINATE;
 	case IWT_TX_LOST:
 		/* octets before the end are received first; then a run ends the stream */
-		if (!st->rx.more)
+		if (!iwt_stream_unread(st))
 			lose(qp);
 		return false;
 	}
@@ -223,7 +223,7 @@ static void run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	 * The connection may have ended before the callbacks were installed, or while
 	 * something was sent. What came before that is received first.
 	 */
-	if ((iwt_sock_state(s) == IWT_SOCK_CLOSED && !st->rx.more) ||
+	if ((iwt_sock_state(s) == IWT_SOCK_CLOSED && !iwt_stream_unread(st)) ||
 	    iwt_sock_blind(s))
 		lose(qp);
 }

@@ -7,6 +7,7 @@
 #include "cm.h"
 #include "config.h"
 #include "link.h"
+#include "pager.h"
 #include "sock.h"
 #include "txbuf.h"
 #include "version.h"
@@ -26,6 +27,9 @@ static int __init load(void)
 	ret = iwt_idle_cpu_init();
 	if (ret)
 		goto no_idle_cpu;
+	ret = iwt_pager_init();
+	if (ret)
+		goto no_pager;
 	ret = iwt_cm_init();
 	if (ret)
 		goto no_cm;
@@ -42,6 +46,8 @@ no_link:
 no_conf:
 	iwt_cm_exit();
 no_cm:
+	iwt_pager_exit();
+no_pager:
 	iwt_idle_cpu_exit();
 no_idle_cpu:
 	iwt_txbuf_exit();
@@ -55,6 +61,7 @@ static void __exit unload(void)
 	iwt_link_exit();
 	iwt_conf_exit();
 	iwt_cm_exit();
+	iwt_pager_exit();
 	iwt_idle_cpu_exit();
 	iwt_sock_exit();
 	iwt_zc_exit();

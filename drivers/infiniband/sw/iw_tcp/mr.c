@@ -16,10 +16,13 @@
 
 #include "dev.h"
 #include "dmabuf.h"
+#include "stats.h"
 
 #define KEY_BITS	8
 /* The table is never more than 1/8 full, so this many misses do not happen. */
 #define STAG_TRIES	64
+/* Octets that are waited for together, if so many are wanted. */
+#define FAULT_MAX	(256 << 10)
 
 /* Access flags that a region may have; the optional ones are hints. */
 #define ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -239,6 +242,10 @@ void iwt_mr_free(struct iwt_mr *mr)
 		iwt_mr_unpin(mr->umem);
 	if (mr->dmabuf)
 		iwt_dmabuf_put(mr->dmabuf);
+	if (mr->odp)
+		iwt_odp_end(mr->odp);
+	if (mr->pager)
+		iwt_pager_put(mr->pager);
 	kfree_rcu(mr, rcu);
 }
 
@@ -385,11 +392,12 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
  * @max: octets wanted
  * @len: set to the octets that are there in one piece
  * @hint: extent where the search begins; set to the one that was found
+ * @write: the octets are to be written
  *
- * Return: the memory, or NULL if @addr is outside of the region.
+ * Return: the memory, or NULL: iwt_mr_miss() tells why.
  */
 u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
-		      u32 *hint)
+		      u32 *hint, bool write)
 {
 	u64 off = addr - mr->origin, skip;
 	const struct iwt_extent *e;
@@ -398,6 +406,8 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 		*len = max;
 		return (u8 *)(uintptr_t)addr;
 	}
+	if (mr->kind == IWT_MR_ODP)
+		return iwt_odp_piece(mr->odp, off, max, len, write);
 	if (!iwt_extents_find(&mr->map, off, hint)) {
 		*len = 0;
 		return NULL;
@@ -406,6 +416,37 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 	skip = off - e->off;
 	*len = min_t(u64, max, e->len - skip);
 	return e->va + skip;
+}
+
+/**
+ * iwt_mr_miss() - memory is not there: is it worth waiting for?
+ * @mr: region from iwt_mr_get()
+ * @fault: takes what is waited for; the lock of its stream is held
+ * @addr: tagged offset of the first octet that iwt_mr_piece() did not find, checked before
+ * @len: octets that are wanted from there on, checked before
+ * @write: they are to be written
+ *
+ * Return: %IWT_ACCESS_ABSENT if the stream is resumed when the memory has come,
+ * %IWT_ACCESS_BOUNDS if there is none, or %IWT_ACCESS_FAILED if it could not come.
+ */
+enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
+				    struct iwt_fault *fault, u64 addr, u32 len,
+				    bool write)
+{
+	int err;
+
+	if (mr->kind != IWT_MR_ODP)
+		return IWT_ACCESS_BOUNDS;
+	if (iwt_fault_waits(fault))
+		return IWT_ACCESS_ABSENT;
+	err = iwt_fault_raise(fault, mr->pager, mr->odp, addr - mr->origin,
+			      min_t(u32, len, FAULT_MAX), write);
+	if (err) {
+		iwt_count(mr->dev, IWT_C_ODP_FAILED);
+		return err == -EFAULT ? IWT_ACCESS_BOUNDS : IWT_ACCESS_FAILED;
+	}
+	iwt_count(mr->dev, IWT_C_ODP_FAULT);
+	return IWT_ACCESS_ABSENT;
 }
 
 /**

@@ -10,6 +10,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "extents.h"
+#include "odp.h"
+#include "pager.h"
 #include "proto/access.h"
 
 struct ib_umem;
@@ -24,6 +26,7 @@ enum iwt_mr_kind {
 	IWT_MR_FAST,	/* ib_alloc_mr, filled by ib_map_mr_sg and REG_MR */
 	IWT_MR_DMA,	/* ib_get_dma_mr: all kernel addresses */
 	IWT_MR_DMABUF,	/* another driver's memory */
+	IWT_MR_ODP,	/* a process's memory, not pinned */
 	IWT_MR_WINDOW,	/* a part of a region of kind IWT_MR_USER (mw.c) */
 };
 
@@ -46,6 +49,8 @@ enum iwt_mr_kind {
  *	region valid
  * @umem: IWT_MR_USER: pinned memory
  * @dmabuf: IWT_MR_DMABUF: the memory
+ * @odp: IWT_MR_ODP: the pages that are present
+ * @pager: IWT_MR_ODP: who makes others present
  * @access: enum ib_access_flags as of now
  * @rcu: lookups run under RCU
  */
@@ -65,6 +70,8 @@ struct iwt_mr {
 	atomic_t windows;
 	struct ib_umem *umem;
 	struct iwt_dmabuf *dmabuf;
+	struct iwt_odp *odp;
+	struct iwt_pager *pager;
 	int access;
 	struct rcu_head rcu;
 };
@@ -100,12 +107,16 @@ static inline struct iwt_mr *to_iwt_mr(struct ib_mr *mr)
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag);
 void iwt_mr_put(struct iwt_mr *mr);
 u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
-		      u32 *hint);
+		      u32 *hint, bool write);
+enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
+				    struct iwt_fault *fault, u64 addr, u32 len,
+				    bool write);
 
 /**
  * struct iwt_hold - the region that an engine uses
  * @mr: held, or NULL
  * @hint: extent that the last octets were in
+ * @fault: memory of a region that the direction of the stream waits for
  *
  * A region stays held while one FPDU after the other uses it, but for no longer than a run, and
  * not while completions are made: a consumer's handler may do anything then.
@@ -113,6 +124,7 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 struct iwt_hold {
 	struct iwt_mr *mr;
 	u32 hint;
+	struct iwt_fault fault;
 };
 
 struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
@@ -142,11 +154,12 @@ static inline void iwt_hold_drop(struct iwt_hold *h)
  * @max: octets wanted
  * @len: set to the octets that are there in one piece
  * @hint: where the last call ended, 0 at first; makes the next one cheap
+ * @write: the octets are to be written
  *
- * Return: the memory, or NULL if @addr is outside of the region.
+ * Return: the memory, or NULL: iwt_mr_miss() tells why.
  */
 static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
-			       u32 *len, u32 *hint)
+			       u32 *len, u32 *hint, bool write)
 {
 	const struct iwt_extent *e = &mr->map.ext[*hint];
 	u64 skip;
@@ -158,16 +171,16 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 			return e->va + skip;
 		}
 	}
-	return iwt_mr_find_piece(mr, addr, max, len, hint);
+	return iwt_mr_find_piece(mr, addr, max, len, hint, write);
 }
 
 /*
- * May TCP refer to the region's pages, and not only to copies? What another driver exports is
- * no business of pages; and it may be taken away at any time.
+ * May TCP refer to the region's pages, and not only to copies? Not to those of another driver,
+ * which are that driver's business, nor to those that the process may lose at any time.
  */
 static inline bool iwt_mr_has_pages(const struct iwt_mr *mr)
 {
-	return mr->kind != IWT_MR_DMABUF;
+	return mr->kind != IWT_MR_DMABUF && mr->kind != IWT_MR_ODP;
 }
 
 struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag);
@@ -198,6 +211,10 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 				  u64 iova, int access);
 struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
 				    u64 iova, int access);
+struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
+				 u64 iova, int access);
+int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
+		    const struct ib_sge *sge, enum iwt_odp_how how);
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change);
 struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps);
 struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access);

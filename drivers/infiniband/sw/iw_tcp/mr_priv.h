@@ -8,6 +8,12 @@
 #include "dev.h"
 #include "mr.h"
 
+/*
+ * Flags of regions that are not pinned alone. That all of the memory is huge pages is a promise
+ * that nothing depends on.
+ */
+#define IWT_MR_ODP_FLAGS	(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
+
 int iwt_mr_rights(int access, u32 *rights);
 int iwt_mr_check_bounds(u64 start, u64 len, u64 iova);
 gfp_t iwt_mr_gfp(const struct ib_pd *pd);

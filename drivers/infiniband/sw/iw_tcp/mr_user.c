@@ -63,10 +63,11 @@ static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 /* As iwt_mr_rights(). Memory that may be taken away at any time has no windows. */
 static int user_rights(enum iwt_mr_kind kind, int access, u32 *rights)
 {
-	int known = kind == IWT_MR_USER ? IB_ACCESS_MW_BIND : 0;
+	int known = kind == IWT_MR_USER ? IB_ACCESS_MW_BIND :
+		    kind == IWT_MR_ODP ? IWT_MR_ODP_FLAGS : 0;
 	int ret = iwt_mr_rights(access & ~known, rights);
 
-	if (!ret && access & known)
+	if (!ret && access & known & IB_ACCESS_MW_BIND)
 		*rights |= IWT_BIND_WINDOWS;
 	return ret;
 }
@@ -143,6 +144,14 @@ static int check_dmabuf(const struct iwt_mr_change *c, const struct iwt_mr *mr)
 	return 0;
 }
 
+/* The memory stays, and stays unpinned. */
+static int check_odp(const struct iwt_mr_change *c)
+{
+	if (c->flags & IB_MR_REREG_TRANS || !(c->access & IB_ACCESS_ON_DEMAND))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
 /*
  * Pins other memory, if that was asked for; or the same again, if it was pinned to be read only:
  * then it may be shared with others, and is to be a copy. Only the process that has it can do so.
@@ -152,6 +161,8 @@ static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
 {
 	if (mr->kind == IWT_MR_DMABUF)
 		return check_dmabuf(c, mr);
+	if (mr->kind == IWT_MR_ODP)
+		return check_odp(c);
 	if (!(c->flags & IB_MR_REREG_TRANS)) {
 		if (!ib_access_writable(c->access) || mr->umem->writable)
 			return 0;
@@ -197,8 +208,8 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 
 /**
  * iwt_mr_rereg_user() - change a region of the calling process
- * @mr: region of kind IWT_MR_USER or IWT_MR_DMABUF; the caller makes sure that nobody else
- *	changes or ends it
+ * @mr: region of kind IWT_MR_USER, IWT_MR_DMABUF or IWT_MR_ODP; the caller makes sure that
+ *	nobody else changes or ends it
  * @change: what it is to become
  *
  * The region gets another STag, as one that is registered anew: what peers know of the old one
@@ -206,8 +217,9 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
  * fail. Process context, may sleep. Waits for engines that copy.
  *
  * Return: 0, or as iwt_mr_create_user(), or -EINVAL if another process would have to pin the
- * memory; of another driver's memory -EOPNOTSUPP if it is to change, -EACCES if it was taken to
- * be read only; -EBUSY as long as windows are bound to the region. Then the region is as it was.
+ * memory; -EOPNOTSUPP if memory that is another driver's or not pinned is to be other memory, or
+ * pinned; -EACCES if another driver's was taken to be read only; -EBUSY as long as windows are
+ * bound to the region. Then the region is as it was.
  */
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 {

@@ -159,6 +159,8 @@ static void flush(struct iwt_qp *qp)
 	struct iwt_stream *st = &qp->stream;
 
 	st->rx.dead = true;
+	st->rx.absent = false;
+	iwt_fault_cancel(&st->rx.hold.fault);
 	iwt_readq_clear(&st->readq);
 	iwt_tx_drop_work(&st->tx);
 	iwt_sq_fail(&st->sq, iwt_tx_unsent(st));

@@ -22,6 +22,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 
 	iwt_tx_start(&st->tx, terms, initiator);
 	iwt_rx_start(&st->rx, terms, initiator);
+	iwt_stream_begin(st);
 	st->tx.wqe = st->sq.wqe;
 	st->rx.recv = st->rq.wqe;
 	if (st->sq.zc && !terms->crc && !terms->tx_markers)

@@ -139,6 +139,16 @@ bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r)
 }
 
 /**
+ * iwt_readq_put_back() - the request that was taken last is to be answered later
+ * @q: queue; the lock of the stream was held since iwt_readq_answer()
+ */
+void iwt_readq_put_back(struct iwt_readq *q)
+{
+	q->in_head = (q->in_head + q->in_max - 1) % q->in_max;
+	q->in_n++;
+}
+
+/**
  * iwt_readq_clear() - the stream is over
  * @q: queue; the lock of the stream is held
  */

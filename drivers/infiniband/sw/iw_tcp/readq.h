@@ -66,6 +66,7 @@ void iwt_readq_finish(struct iwt_readq *q);
 struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn);
 bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_read_in *r);
 bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r);
+void iwt_readq_put_back(struct iwt_readq *q);
 void iwt_readq_clear(struct iwt_readq *q);
 
 static inline bool iwt_readq_out_full(const struct iwt_readq *q)

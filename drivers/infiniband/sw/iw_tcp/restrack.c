@@ -229,6 +229,7 @@ static const char * const mr_kinds[] = {
 	[IWT_MR_FAST]	= "fast",
 	[IWT_MR_DMA]	= "all",
 	[IWT_MR_DMABUF]	= "dmabuf",
+	[IWT_MR_ODP]	= "odp",
 };
 
 /**

@@ -72,9 +72,23 @@ static void note_error(struct iwt_stream *st, const struct iwt_fpdu *f, u32 err)
 	count_error(st, err);
 }
 
+static void note_taken(struct iwt_stream *st, u32 size)
+	__must_hold(&st->lock)
+{
+	struct iwt_rx *rx = &st->rx;
+
+	iwt_fault_settle(&rx->hold.fault);
+	/* the initiator has sent an FPDU, so the responder may send (RFC 5044 7.1.2) */
+	st->tx.hold = false;
+	rx->rtr_send = false;
+	rx->rtr_write = false;
+	WRITE_ONCE(rx->pos, rx->pos + size);
+}
+
 /*
- * Takes whole FPDUs that have arrived, up to the budget of a step. Return: octets used; @need
- * is how many have to be there for another FPDU, as far as known, 0 if they may be there.
+ * Takes whole FPDUs that have arrived, up to the budget of a step, or up to one whose memory has
+ * to come first. Return: octets used; @need is how many have to be there for another FPDU, as far
+ * as known, 0 if they may be there.
  */
 static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail,
 		      u32 *need)
@@ -83,8 +97,10 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 	struct iwt_rx *rx = &st->rx;
 	u32 used = 0, fpdus = 0, aligned = 0, err = IWT_OK;
 	enum iwt_fpdu_status status;
+	bool again = rx->absent;
 	struct iwt_fpdu f = {};
 
+	rx->absent = false;
 	while (used < avail && !rx->dead) {
 		if (used + fpdus * RX_FPDU_COST >= RX_STEP) {
 			*need = 0;
@@ -101,20 +117,24 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 			*need = f.size ?: 1;
 			break;
 		}
-		aligned += iwt_sock_begins_segment(st->sock, at, used);
-		trace_iwt_fpdu_rx(st->ibqp, &f.ddp, f.ulpdu_len, f.payload_len);
+		if (!again) {
+			aligned += iwt_sock_begins_segment(st->sock, at, used);
+			trace_iwt_fpdu_rx(st->ibqp, &f.ddp, f.ulpdu_len,
+					  f.payload_len);
+		}
+		again = false;
 		if (status == IWT_FPDU_OK)
 			err = take_fpdu(st, &f, *at);
+		if (err == IWT_ERR_ABSENT) {
+			rx->absent = true;
+			break;
+		}
 		if (err) {
 			note_error(st, &f, err);
 			break;
 		}
-		/* the initiator has sent an FPDU, so the responder may send (RFC 5044 7.1.2) */
-		st->tx.hold = false;
-		rx->rtr_send = false;
-		rx->rtr_write = false;
+		note_taken(st, f.size);
 		iwt_cursor_skip(&at->c, f.size);
-		WRITE_ONCE(rx->pos, rx->pos + f.size);
 		used += f.size;
 		fpdus++;
 	}
@@ -144,8 +164,8 @@ static u32 take_step(struct iwt_stream *st)
 		need = used == avail;
 	}
 	iwt_sock_consume(st->sock, used);
-	/* a part of an FPDU is left */
-	if (need && !rx->dead && used < avail)
+	/* a part of an FPDU is left, unless it is one that waits for memory */
+	if (need && !rx->dead && used < avail && !rx->absent)
 		iwt_sock_set_aside(st->sock);
 	return need;
 }
@@ -160,6 +180,8 @@ static u32 take_step(struct iwt_stream *st)
  * the stream is thrown away as it comes, so that the peer can read the Terminate of this end
  * and close in order (RFC 5044 8).
  *
+ * An FPDU whose memory is absent stays where it is, and all behind it: TCP's window closes.
+ *
  * Return: see enum iwt_rx_result.
  */
 enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
@@ -170,6 +192,8 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 	int i;
 
 	lockdep_assert_held(&st->lock);
+	if (!rx->dead && iwt_fault_waits(&rx->hold.fault))
+		return IWT_RX_OK;
 	for (i = 0; i < RX_STEPS && !need; i++)
 		need = take_step(st);
 	rx->more = !need;

@@ -13,6 +13,12 @@ static u32 check_rdmap(const struct iwt_fpdu *f)
 	return f->follows ? IWT_OK : iwt_rdmap_check(&f->ddp, f->ulpdu_len);
 }
 
+static u32 miss(struct iwt_rx *rx, u64 to, u32 len)
+{
+	return iwt_access_tagged_err(iwt_mr_miss(rx->hold.mr, &rx->hold.fault,
+						 to, len, true));
+}
+
 /* Place the payload into the region that is held, whose rights were checked. */
 static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			struct iwt_cursor *at)
@@ -25,10 +31,10 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
 		while (len) {
 			u8 *mem = iwt_mr_piece(rx->hold.mr, to, len, &n,
-					       &rx->hold.hint);
+					       &rx->hold.hint, true);
 
 			if (!mem)
-				return IWT_ERR_TAG_BOUNDS;
+				return miss(rx, to, len);
 			iwt_copy_out(mem, from, n);
 			from += n;
 			to += n;
@@ -80,12 +86,13 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 		return err;
 	if (f->ddp.opcode != IWT_OP_WRITE)
 		return IWT_ERR_OP_OPCODE;	/* a Response without a request */
-	note_write(st, f);
-	if (!f->payload_len)
-		return IWT_OK;
-	if (v != IWT_ACCESS_OK || !(st->rights & IWT_REMOTE_WRITE))
+	if (f->payload_len &&
+	    (v != IWT_ACCESS_OK || !(st->rights & IWT_REMOTE_WRITE)))
 		return iwt_access_tagged_err(IWT_ACCESS_RIGHTS);
-	return place_tagged(st, f, at);
+	err = place_tagged(st, f, at);
+	if (!err)
+		note_write(st, f);
+	return err;
 }
 
 /* Place into the sink of a Read of this end. To fail there is a local error. */
@@ -94,17 +101,21 @@ static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 	__must_hold(&st->lock)
 {
 	struct iwt_sgl_pos pos = { .off = out->got };
+	enum iwt_access_verdict v;
 	const u8 *from;
 	u32 len;
 
 	while ((from = iwt_fpdu_piece(f, at, &st->rx.rules, U32_MAX, &len))) {
-		if (iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
-				    from, len) != IWT_ACCESS_OK) {
+		v = iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
+				    from, len);
+		if (v == IWT_ACCESS_ABSENT)
+			return IWT_ERR_ABSENT;
+		if (v != IWT_ACCESS_OK) {
 			iwt_sq_done(&st->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
 			return IWT_ERR_LOCAL;
 		}
-		out->got += len;
 	}
+	out->got += f->payload_len;
 	return IWT_OK;
 }
 
@@ -162,7 +173,8 @@ static u32 rx_response(struct iwt_stream *st, struct iwt_read_out *out,
  * @f: the FPDU
  * @at: its first payload octet; moved
  *
- * Return: IWT_OK, or the error for the Terminate (RFC 5041 7.1, 5040 7.2).
+ * Return: IWT_OK, or the error for the Terminate (RFC 5041 7.1, 5040 7.2), or %IWT_ERR_ABSENT:
+ * then the FPDU is to be taken again when the memory has come.
  */
 u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 {

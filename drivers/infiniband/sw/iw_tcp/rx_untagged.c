@@ -64,17 +64,22 @@ static u32 place_send(struct iwt_stream *st, struct iwt_fpdu *f,
 	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
+	struct iwt_sgl_pos pos = rx->recv_pos;
+	enum iwt_access_verdict v;
 	const u8 *from;
 	u32 len;
 
 	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
-		if (iwt_sgl_scatter(&st->receiver, &rx->hold, rx->recv->sge,
-				    rx->recv->num_sge, &rx->recv_pos, from,
-				    len) == IWT_ACCESS_OK)
-			continue;
-		iwt_rx_fail_recv(st, IB_WC_LOC_PROT_ERR);
-		return IWT_ERR_LOCAL;
+		v = iwt_sgl_scatter(&st->receiver, &rx->hold, rx->recv->sge,
+				    rx->recv->num_sge, &pos, from, len);
+		if (v == IWT_ACCESS_ABSENT)
+			return IWT_ERR_ABSENT;
+		if (v != IWT_ACCESS_OK) {
+			iwt_rx_fail_recv(st, IB_WC_LOC_PROT_ERR);
+			return IWT_ERR_LOCAL;
+		}
 	}
+	rx->recv_pos = pos;
 	return IWT_OK;
 }
 
@@ -192,7 +197,7 @@ static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
 	u32 err = iwt_atomic_check(a);
 
 	if (!err)
-		err = iwt_mem_atomic(&st->actor, a, NULL);
+		err = iwt_mem_atomic(&st->actor, a, NULL, NULL);
 	if (!err && !(st->rights & IWT_REMOTE_ATOMIC))
 		err = iwt_access_read_err(IWT_ACCESS_RIGHTS);
 	return err;
@@ -217,6 +222,7 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 {
 	struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
 	struct iwt_sgl_pos pos = {};
+	enum iwt_access_verdict v;
 	u64 value;
 	u32 id;
 
@@ -225,8 +231,11 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 	iwt_atomic_parse_resp(f->hdr + IWT_DDP_UNTAGGED_LEN, &id, &value);
 	if (id != out->msn)
 		return IWT_ERR_OP_UNSPEC;
-	if (iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
-			    (const u8 *)&value, sizeof(value)) != IWT_ACCESS_OK) {
+	v = iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
+			    (const u8 *)&value, sizeof(value));
+	if (v == IWT_ACCESS_ABSENT)
+		return IWT_ERR_ABSENT;
+	if (v != IWT_ACCESS_OK) {
 		iwt_sq_done(&st->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
 		return IWT_ERR_LOCAL;
 	}
@@ -406,7 +415,7 @@ static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
  * @f: the FPDU
  * @at: its first payload octet; moved
  *
- * Return: IWT_OK, or the error for the Terminate (RFC 5041 7.1, 5040 7.2).
+ * Return: as iwt_rx_tagged().
  */
 u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)
@@ -416,8 +425,11 @@ u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 
 	lockdep_assert_held(&st->lock);
 	if (is_more(&st->rx, f)) {
-		iwt_ddp_advance(&st->rx.q[IWT_QN_SEND], f->payload_len, false);
-		return place_send(st, f, at);
+		err = place_send(st, f, at);
+		if (!err)
+			iwt_ddp_advance(&st->rx.q[IWT_QN_SEND], f->payload_len,
+					false);
+		return err;
 	}
 	/* except in the middle of a Send, other regions may be looked up */
 	if (!d->mo)
@@ -432,9 +444,11 @@ u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 	err = iwt_rdmap_check(d, f->ulpdu_len);
 	if (err)
 		return err;
+	err = deliver(st, f, at);
+	if (err == IWT_ERR_ABSENT)
+		return err;
 	iwt_ddp_advance(&st->rx.q[d->qn],
 			f->ulpdu_len - IWT_DDP_UNTAGGED_LEN, d->last);
-	err = deliver(st, f, at);
 	forget_write(&st->rx, d->qn);
 	return err;
 }

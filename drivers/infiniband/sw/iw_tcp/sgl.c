@@ -28,7 +28,7 @@ static bool is_kernel_va(const struct iwt_actor *who, u32 lkey)
  *
  * Bottom halves off, never sleeps.
  *
- * Return: IWT_ACCESS_OK or why not.
+ * Return: IWT_ACCESS_OK or why not; IWT_ACCESS_ABSENT if the stream has to wait for the memory.
  */
 enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
 				      struct iwt_hold *hold, u32 stag,
@@ -43,8 +43,11 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
 	v = iwt_access_check(&mr->region, &who->party, addr, max, need);
 	if (v != IWT_ACCESS_OK)
 		return v;
-	*piece = iwt_mr_piece(mr, addr, max, len, &hold->hint);
-	return *piece ? IWT_ACCESS_OK : IWT_ACCESS_BOUNDS;
+	*piece = iwt_mr_piece(mr, addr, max, len, &hold->hint,
+			      need & IWT_LOCAL_WRITE);
+	if (*piece)
+		return IWT_ACCESS_OK;
+	return iwt_mr_miss(mr, &hold->fault, addr, max, need & IWT_LOCAL_WRITE);
 }
 
 /**
@@ -166,18 +169,33 @@ static u64 exchange(u64 *word, const struct iwt_atomic *a)
 	return old;
 }
 
+/* Whether memory can be brought in is judged when the operation is to be done. */
+static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
+		   const u64 *old, struct iwt_fault *fault)
+{
+	if (mr->kind == IWT_MR_ODP &&
+	    !IS_ALIGNED(iwt_odp_va(mr->odp, a->to - mr->origin), IWT_ATOMIC_LEN))
+		return IWT_ERR_OP_STREAM;
+	if (mr->kind == IWT_MR_ODP && !old)
+		return IWT_OK;
+	return iwt_access_read_err(iwt_mr_miss(mr, fault, a->to,
+					       IWT_ATOMIC_LEN, true));
+}
+
 /**
  * iwt_mem_atomic() - an atomic operation of the peer on a region
  * @who: in whose name
  * @a: request
  * @old: takes what was there before; NULL only to ask whether it may be done
+ * @fault: takes what is waited for, if @old is not NULL
  *
  * The memory has to be aligned, and not its offset in the region (RFC 7306 5.1). Never sleeps.
  *
- * Return: IWT_OK or what a Terminate is to say (RFC 7306 8.2, RFC 5040 4.8).
+ * Return: IWT_OK or what a Terminate is to say (RFC 7306 8.2, RFC 5040 4.8); %IWT_ERR_ABSENT, and
+ * nothing is done, if the stream has to wait for the memory.
  */
 u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
-		   u64 *old)
+		   u64 *old, struct iwt_fault *fault)
 {
 	struct iwt_mr *mr = iwt_mr_get(who->dev, a->stag);
 	u32 err, hint = 0, n;
@@ -190,10 +208,12 @@ u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
 						   IWT_REMOTE_ATOMIC));
 	if (err)
 		goto out;
-	mem = iwt_mr_piece(mr, a->to, IWT_ATOMIC_LEN, &n, &hint);
-	if (!IS_ALIGNED((uintptr_t)mem, IWT_ATOMIC_LEN))
+	mem = iwt_mr_piece(mr, a->to, IWT_ATOMIC_LEN, &n, &hint, true);
+	if (!mem)
+		err = no_word(mr, a, old, fault);
+	else if (!IS_ALIGNED((uintptr_t)mem, IWT_ATOMIC_LEN))
 		err = IWT_ERR_OP_STREAM;
-	else if (!mem || n != IWT_ATOMIC_LEN)
+	else if (n != IWT_ATOMIC_LEN)
 		err = IWT_ERR_PROT_BOUNDS;
 	else if (old)
 		*old = exchange((u64 *)mem, a);

@@ -10,6 +10,7 @@
 #include "proto/atomic.h"
 
 struct iwt_dev;
+struct iwt_fault;
 struct iwt_hold;
 
 /* In whose name memory is accessed, and whether that is the kernel. Not to be copied. */
@@ -46,6 +47,6 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
 				      u64 addr, u32 max, u32 need, u8 **piece,
 				      u32 *len);
 u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
-		   u64 *old);
+		   u64 *old, struct iwt_fault *fault);
 
 #endif

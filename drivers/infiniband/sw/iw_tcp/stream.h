@@ -176,6 +176,7 @@ struct iwt_rx_bad {
  * @octets: octets of FPDUs since the connection began
  * @dead: the stream has ended: octets that arrive are thrown away
  * @more: the last run used up its budget: the end of the stream is not to be judged yet
+ * @absent: the last run ended at an FPDU whose memory has to come first: as for @more
  * @eof: the peer has closed its direction
  * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
  * @rtr_write: the first FPDU may be a Write that is that message
@@ -196,6 +197,7 @@ struct iwt_rx {
 	u64 octets;
 	bool dead;
 	bool more;
+	bool absent;
 	bool eof;
 	bool rtr_send;
 	bool rtr_write;
@@ -281,6 +283,13 @@ static inline bool iwt_stream_sends(const struct iwt_stream *st)
 	return READ_ONCE(st->sends);
 }
 
+/* Has something arrived that the receive engine has not looked at? The lock is held. */
+static inline bool iwt_stream_unread(const struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	return st->rx.more || st->rx.absent;
+}
+
 /* Does the engine look at what a process posts from now on? The lock is held. */
 static inline bool iwt_stream_open(const struct iwt_stream *st)
 {
@@ -300,6 +309,8 @@ static inline void iwt_stream_count(struct iwt_stream *st, enum iwt_counter c)
 	iwt_stats_add(st->stats, c, 1);
 }
 
+void iwt_stream_begin(struct iwt_stream *st)
+	__must_hold(&st->lock);
 void iwt_stream_retire(struct iwt_stream *st)
 	__must_hold(&st->lock);
 

@@ -115,7 +115,7 @@ static enum iwt_tx_result run_batch(struct iwt_stream *st)
 
 	if (!send_framed(st))
 		return blocked(st);
-	if (!iwt_sock_writable(st->sock))
+	if (!iwt_sock_writable(st->sock) || iwt_fault_waits(&tx->src_hold.fault))
 		return IWT_TX_IDLE;
 	iwt_tx_fill(st);
 	iwt_stream_count_add(st, IWT_C_TX_FPDU, tx->fpdus);
@@ -131,6 +131,8 @@ static enum iwt_tx_result run_batch(struct iwt_stream *st)
 		tx->term = IWT_TX_TERM_SENT;
 		return IWT_TX_TERM_OUT;
 	}
+	if (iwt_fault_waits(&tx->src_hold.fault))
+		return IWT_TX_IDLE;
 	if (tx->what != IWT_TX_NOTHING && !tx->fpdus)
 		return IWT_TX_STARVED;
 	if (tx->dry)
@@ -202,6 +204,7 @@ void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
  */
 void iwt_tx_drop_work(struct iwt_tx *tx)
 {
+	iwt_fault_cancel(&tx->src_hold.fault);
 	tx->what = IWT_TX_NOTHING;
 	tx->loaded = false;
 	tx->rtr = IWT_RTR_NONE;

@@ -158,13 +158,16 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
+	const struct iwt_sgl_pos was = tx->pos;
 
 	if (tx->markers ? put_marked(st, p, to) : put_plain(st, p, to)) {
 		iwt_tx_trace_fpdu(st, p);
+		iwt_fault_settle(&tx->src_hold.fault);
 		return true;
 	}
 	/* not framed, so still to be sent (RFC 5040 4.8) */
-	tx->msg.left += p->payload;
+	iwt_txseg_undo(&tx->msg, p);
+	tx->pos = was;
 	return false;
 }
 

@@ -316,6 +316,19 @@ static bool pick_wqe(struct iwt_stream *st)
 	return tx->what != IWT_TX_NOTHING;
 }
 
+/* Until its memory has come, the request waits as if it had not been looked at. */
+static bool put_back(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	struct iwt_tx *tx = &st->tx;
+
+	iwt_readq_put_back(&st->readq);
+	tx->resp_msn--;
+	tx->responses--;
+	tx->what = IWT_TX_NOTHING;
+	return false;
+}
+
 /*
  * An atomic operation is executed when its Response can be framed: the requests before it have
  * their Responses then (RFC 7306 7), and it is executed once.
@@ -327,9 +340,12 @@ static bool begin_atomic_resp(struct iwt_stream *st)
 	u64 old;
 	u32 err;
 
-	err = iwt_mem_atomic(&st->actor, a, &old);
+	err = iwt_mem_atomic(&st->actor, a, &old, &st->tx.src_hold.fault);
+	if (err == IWT_ERR_ABSENT)
+		return put_back(st);
 	if (err)
 		return iwt_tx_fail(st, err);
+	iwt_fault_settle(&st->tx.src_hold.fault);
 	iwt_txseg_atomic_resp(&st->tx.msg, st->tx.atomic_msn++, a->id, old);
 	return true;
 }

@@ -44,7 +44,7 @@ static bool response_piece(struct iwt_stream *st)
 	v = iwt_mem_piece(&st->actor, &tx->src_hold, r->src_stag,
 			  r->src_to + tx->pos.off, r->size - tx->pos.off,
 			  IWT_REMOTE_READ, &tx->src, &tx->src_len);
-	if (v != IWT_ACCESS_OK)
+	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_ABSENT)
 		tx->err = iwt_access_read_err(v);
 	return v == IWT_ACCESS_OK;
 }
@@ -53,13 +53,15 @@ static bool wqe_piece(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
+	enum iwt_access_verdict v;
 
 	tx->src_len = U32_MAX;
-	if (iwt_sgl_piece(&st->actor, &tx->src_hold, tx->wqe->sge, tx->wqe->h.num_sge,
-			  &tx->pos, IWT_LOCAL_READ, &tx->src,
-			  &tx->src_len) == IWT_ACCESS_OK)
-		return true;
-	return iwt_tx_fail_wqe(st, IB_WC_LOC_PROT_ERR);
+	v = iwt_sgl_piece(&st->actor, &tx->src_hold, tx->wqe->sge,
+			  tx->wqe->h.num_sge, &tx->pos, IWT_LOCAL_READ,
+			  &tx->src, &tx->src_len);
+	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_ABSENT)
+		iwt_tx_fail_wqe(st, IB_WC_LOC_PROT_ERR);
+	return v == IWT_ACCESS_OK;
 }
 
 /**
@@ -68,7 +70,7 @@ static bool wqe_piece(struct iwt_stream *st)
  *
  * The piece has tx->src_len octets at tx->src.
  *
- * Return: false when access is denied; then tx->err is set.
+ * Return: false when access is denied, and tx->err is set; or when the memory has to come first.
  */
 bool iwt_tx_next_piece(struct iwt_stream *st)
 {
@@ -97,7 +99,7 @@ bool iwt_tx_next_piece(struct iwt_stream *st)
  *
  * A region is looked up and checked once for each piece, and held until iwt_tx_let_go().
  *
- * Return: false when access is denied; then tx->err is set.
+ * Return: as iwt_tx_next_piece().
  */
 bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 {

@@ -167,6 +167,7 @@ static bool put_fpdu(struct iwt_stream *st, u32 mulpdu)
 		tx->fpdus++;
 		tx->segs++;
 		iwt_tx_trace_fpdu(st, &plan);
+		iwt_fault_settle(&tx->src_hold.fault);
 		return true;
 	}
 	/* not framed, so still to be sent (RFC 5040 4.8) */

@@ -46,6 +46,9 @@ struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 struct ib_mr *iwt_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 len, u64 iova, int access,
 				struct ib_pd *pd, struct ib_udata *udata);
+int iwt_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		  u32 flags, struct ib_sge *sge, u32 n,
+		  struct uverbs_attr_bundle *attrs);
 struct ib_mr *iwt_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			   u32 max_num_sg);
 int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,

@@ -22,6 +22,19 @@
 /* Speed of a net device that does not know it, in Mb/s. */
 #define DEFAULT_SPEED	10000
 
+/* All operations, into and from any memory that the process has. */
+static void set_odp_caps(struct ib_device_attr *attr)
+{
+	if (!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
+		return;
+	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+	attr->odp_caps.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
+	attr->odp_caps.per_transport_caps.rc_odp_caps =
+		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV |
+		IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
+		IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV;
+}
+
 /**
  * iwt_query_device() - ib_device operation query_device
  * @ibdev: device
@@ -52,6 +65,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_SRQ_RESIZE;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG |
 				 IBK_ALLOW_USER_UNREG;
+	set_odp_caps(attr);
 	/* by instructions of the processor: see iwt_mem_atomic() */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_GLOB;

@@ -4,6 +4,7 @@
 
 #include <rdma/iw_tcp-abi.h>
 
+#include "dev.h"
 #include "mr.h"
 
 static struct ib_mr *ibmr_or_err(struct iwt_mr *mr)
@@ -50,7 +51,9 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 	ret = iwt_udata_known(udata, 0);
 	if (ret)
 		return ERR_PTR(ret);
-	mr = iwt_mr_create_user(pd, start, len, iova, access);
+	mr = access & IB_ACCESS_ON_DEMAND ?
+		iwt_mr_create_odp(pd, start, len, iova, access) :
+		iwt_mr_create_user(pd, start, len, iova, access);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	resp.stag = mr->stag;
@@ -119,6 +122,46 @@ struct ib_mr *iwt_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (!ret)
 		ret = iwt_mr_rereg_user(to_iwt_mr(ibmr), &change);
 	return ret ? ERR_PTR(ret) : NULL;
+}
+
+static int how_of(enum ib_uverbs_advise_mr_advice advice)
+{
+	switch (advice) {
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
+		return IWT_ODP_READ;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE:
+		return IWT_ODP_WRITE;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT:
+		return IWT_ODP_NO_FAULT;
+	}
+	return -EOPNOTSUPP;
+}
+
+/**
+ * iwt_advise_mr() - ib_device operation advise_mr
+ * @pd: protection domain
+ * @advice: what is to be done
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0; it is done in either case when this returns
+ * @sge: parts of regions that are not pinned
+ * @n: how many
+ * @attrs: nothing more is exchanged
+ *
+ * May sleep.
+ *
+ * Return: 0, -EOPNOTSUPP for unknown advice, or as iwt_mr_prefetch().
+ */
+int iwt_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		  u32 flags, struct ib_sge *sge, u32 n,
+		  struct uverbs_attr_bundle *attrs)
+{
+	int how = how_of(advice), ret = 0;
+	u32 i;
+
+	if (how < 0 || flags & ~IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+		return -EOPNOTSUPP;
+	for (i = 0; i < n && !ret; i++)
+		ret = iwt_mr_prefetch(to_iwt_dev(pd->device), pd, &sge[i], how);
+	return ret;
 }
 
 /**

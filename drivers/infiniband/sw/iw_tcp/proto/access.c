@@ -59,6 +59,10 @@ u32 iwt_access_tagged_err(enum iwt_access_verdict v)
 		return IWT_ERR_TAG_BOUNDS;
 	case IWT_ACCESS_RIGHTS:
 		return IWT_ERR_PROT_ACCESS;
+	case IWT_ACCESS_ABSENT:
+		return IWT_ERR_ABSENT;
+	case IWT_ACCESS_FAILED:
+		break;
 	}
 	return IWT_ERR_DDP_LOCAL;
 }
@@ -84,6 +88,10 @@ u32 iwt_access_read_err(enum iwt_access_verdict v)
 		return IWT_ERR_PROT_BOUNDS;
 	case IWT_ACCESS_RIGHTS:
 		return IWT_ERR_PROT_ACCESS;
+	case IWT_ACCESS_ABSENT:
+		return IWT_ERR_ABSENT;
+	case IWT_ACCESS_FAILED:
+		break;
 	}
 	return IWT_ERR_LOCAL;
 }

@@ -40,7 +40,12 @@ enum iwt_access_verdict {
 	IWT_ACCESS_WRAP,	/* addr + len passes 2^64 */
 	IWT_ACCESS_BOUNDS,
 	IWT_ACCESS_RIGHTS,
+	IWT_ACCESS_ABSENT,	/* allowed, but the memory has to come first */
+	IWT_ACCESS_FAILED,	/* allowed, but there was no room for the memory to come */
 };
+
+/* For functions that return an error of the wire: none yet, as the memory has to come first. */
+#define IWT_ERR_ABSENT	0x20000u
 
 enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
 					 const struct iwt_party *who,

@@ -234,3 +234,18 @@ bool iwt_txseg_again(struct iwt_txseg *m, struct iwt_txplan *p)
 	}
 	return true;
 }
+
+/**
+ * iwt_txseg_undo() - the FPDU that was planned last is not sent
+ * @m: the message; as before iwt_txseg_next() or iwt_txseg_again() planned it
+ * @p: what it planned
+ */
+void iwt_txseg_undo(struct iwt_txseg *m, const struct iwt_txplan *p)
+{
+	if (m->ddp.tagged)
+		m->ddp.to -= p->payload;
+	else
+		m->ddp.mo -= p->payload;
+	m->left += p->payload;
+	m->done = false;
+}

@@ -38,6 +38,7 @@ void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len);
 u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu);
 void iwt_txseg_rdmac(struct iwt_txseg *m);
 void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p);
+void iwt_txseg_undo(struct iwt_txseg *m, const struct iwt_txplan *p);
 bool iwt_txseg_again(struct iwt_txseg *m, struct iwt_txplan *p);
 
 #endif
