@@ -82,6 +82,7 @@ static void iwt_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops iwt_context_ops = {
+	.advise_mr = iwt_advise_mr,
 	.alloc_mw = iwt_alloc_mw,
 	.alloc_parent_domain = iwt_alloc_parent_domain,
 	.alloc_pd = iwt_alloc_pd,

@@ -184,6 +184,8 @@ bool iwt_pd_single_threaded(struct ibv_pd *pd);
 /* mr.c */
 struct ibv_mr *iwt_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  uint64_t hca_va, int access);
+int iwt_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		  uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge);
 struct ibv_mr *iwt_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				 size_t length, uint64_t iova, int fd,
 				 int access);

@@ -99,6 +99,12 @@ static void test_regions(void)
 	errno = 0;
 	ok(!fake.ops.reg_mr(pd, data, 0, 0, 0) && errno == EINVAL,
 	   "regions: the kernel's refusal is passed on");
+	is(fake.ops.advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0,
+			      (struct ibv_sge[]){ {}, { .lkey = 0x11223344 } }, 2), 0,
+	   "regions: advice");
+	is(fake.ops.advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0,
+			      (struct ibv_sge[]){ {} }, 1), EFAULT,
+	   "regions: advice that the kernel refuses");
 	mr = fake.ops.reg_dmabuf_mr(pd, 0x12, 100, 0x34, 5, 0);
 	ok(mr && mr->lkey == 0x1234, "regions: of a dma-buf");
 	is(fake.ops.dereg_mr(verbs_get_mr(mr)), 0, "regions: of a dma-buf, deregistered");
