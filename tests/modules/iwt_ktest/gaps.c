@@ -8,6 +8,7 @@
 
 #define PIECES	16
 #define ROOM	8192	/* octets of memory that a piece lies in */
+#define PIECE	60001	/* octets of a Write into a long list of pages */
 #define RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 		 IB_ACCESS_REMOTE_READ)
 
@@ -89,29 +90,36 @@ static void choose(struct gaps *g)
 	g->total -= g->first;
 }
 
+/* Register what was mapped, under a new key. Return: 0 or -EIO */
+static int reg(struct kt_end *e, struct ib_mr *mr)
+{
+	u32 i = e->logged[KT_SEND], n = e->posted[KT_SEND];
+	struct ib_reg_wr wr = {
+		.wr.opcode = IB_WR_REG_MR,
+		.wr.send_flags = IB_SEND_SIGNALED,
+		.mr = mr,
+		.access = RIGHTS,
+	};
+
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	wr.key = mr->rkey;
+	if (kt_bad(e->conn, iwt_kt_post(e, &wr.wr), "post of REG_MR"))
+		return -EIO;
+	return iwt_kt_expect(e, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_REG_MR);
+}
+
 /* Return: 0 or -EIO */
 static int map_and_register(struct gaps *g)
 {
 	struct kt_end *e = g->e;
-	u32 i = e->logged[KT_SEND], n = e->posted[KT_SEND];
 	unsigned int skip = g->first;
-	struct ib_reg_wr wr = {
-		.wr.opcode = IB_WR_REG_MR,
-		.wr.send_flags = IB_SEND_SIGNALED,
-		.mr = g->mr,
-		.access = RIGHTS,
-	};
 	int got = ib_map_mr_sg(g->mr, g->sg, g->n, &skip, PAGE_SIZE);
 
 	if (kt_bad(e->conn, got != g->n, "%d of %d pieces", got, g->n) ||
 	    kt_bad(e->conn, g->mr->length != g->total, "%llu octets of %u",
 		   g->mr->length, g->total))
 		return -EIO;
-	ib_update_fast_reg_key(g->mr, ib_inc_rkey(g->mr->rkey));
-	wr.key = g->mr->rkey;
-	if (kt_bad(e->conn, iwt_kt_post(e, &wr.wr), "post of REG_MR"))
-		return -EIO;
-	return iwt_kt_expect(e, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_REG_MR);
+	return reg(e, g->mr);
 }
 
 static int invalidate(struct gaps *g)
@@ -205,15 +213,80 @@ static int any_pieces(struct kt_conn *c)
 	return err;
 }
 
-/* A region has as many pages as the device says, and not one more. */
+/* The peer writes all @n pages of the region, in pieces of odd lengths. */
+static int write_pages(struct kt_conn *c, struct ib_mr *mr, u32 n)
+{
+	u32 off, len, all = n * PAGE_SIZE;
+
+	for (off = 0; off < all; off += len) {
+		struct ib_sge src = iwt_kt_sge(&c->c, 0, len = min_t(u32, PIECE, all - off));
+
+		iwt_kt_fill_sges(&c->c, &src, 1, off);
+		if (kt_bad(c, iwt_kt_rdma(&c->c, IB_WR_RDMA_WRITE, &src, 1, 0,
+					  mr->iova + off, mr->rkey), "WRITE") ||
+		    iwt_kt_sync(&c->c))
+			return -EIO;
+	}
+	return 0;
+}
+
+static int check_pages(struct kt_conn *c, u8 **page, u32 n)
+{
+	u32 k;
+
+	for (k = 0; k < n * PAGE_SIZE; k++)
+		if (kt_bad(c, !iwt_kt_same(page[k / PAGE_SIZE] + k % PAGE_SIZE, 1,
+					   k % PIECE, k - k % PIECE),
+			   "octet %u of %u pages", k, n))
+			return -EIO;
+	return 0;
+}
+
+/*
+ * A list of @n pages, an even number, of which none is beside the next one: written by the peer,
+ * and compared.
+ */
+static int use_pages(struct kt_conn *c, struct ib_mr *mr, struct scatterlist *sg, u8 **page, u32 n)
+{
+	u32 i;
+	int got, err;
+
+	sg_init_table(sg, n);
+	for (i = 0; i < n; i++) {
+		u32 at = i % 2 ? n - i : i;
+
+		page[at] = (u8 *)__get_free_page(GFP_KERNEL | __GFP_ZERO);
+		if (!page[at])
+			return -ENOMEM;
+		sg_set_buf(&sg[at], page[at], PAGE_SIZE);
+	}
+	got = ib_dma_map_sg(c->s.dev, sg, n, DMA_BIDIRECTIONAL);
+	if (kt_bad(c, got != n, "%d of %u pages are mapped", got, n))
+		return -EIO;
+	got = ib_map_mr_sg(mr, sg, n, NULL, PAGE_SIZE);
+	err = kt_bad(c, got != n, "%d of %u pages", got, n) ?:
+	      reg(&c->s, mr) ?: write_pages(c, mr, n) ?: check_pages(c, page, n);
+	ib_dma_unmap_sg(c->s.dev, sg, n, DMA_BIDIRECTIONAL);
+	return err;
+}
+
+/* A region has as many pages as the device says, 512 at least, and not one more. */
 static int most_pages(struct kt_conn *c)
 {
-	u32 most = c->s.dev->attrs.max_fast_reg_page_list_len;
+	u32 most = c->s.dev->attrs.max_fast_reg_page_list_len, i;
+	struct scatterlist *sg = kvcalloc(most, sizeof(*sg), GFP_KERNEL);
+	u8 **page = kvcalloc(most, sizeof(*page), GFP_KERNEL);
 	struct ib_mr *mr = ib_alloc_mr(c->s.pd, IB_MR_TYPE_MEM_REG, most);
-	int err = kt_bad(c, IS_ERR(mr), "%u pages: %ld", most, PTR_ERR_OR_ZERO(mr));
+	int err = kt_bad(c, !sg || !page || IS_ERR(mr) || most < 512, "%u pages", most);
 
+	if (!err)
+		err = use_pages(c, mr, sg, page, most);
 	if (!IS_ERR(mr))
 		ib_dereg_mr(mr);
+	for (i = 0; page && i < most; i++)
+		free_page((unsigned long)page[i]);
+	kvfree(page);
+	kvfree(sg);
 	mr = ib_alloc_mr(c->s.pd, IB_MR_TYPE_MEM_REG, most + 1);
 	err = err ?: kt_bad(c, !IS_ERR(mr), "%u pages are allowed", most + 1);
 	if (!IS_ERR(mr))
