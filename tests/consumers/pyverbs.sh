@@ -30,10 +30,14 @@ python3 -c 'import pyverbs.device' || missing_all pyverbs
 require_type "$IWT_LINK_TYPE"
 ktap_begin
 ip link set lo up
+# some tests want huge pages
+huge=$(cat /proc/sys/vm/nr_hugepages 2>/dev/null)
+[ -z "$huge" ] || echo $((huge + 16)) >/proc/sys/vm/nr_hugepages
 check 'the tests' the_tests
 if check 'a link' one_host; then
 	all_of_them
 	check 'no RDMA resource is left' left_over "" iwt0
 	check 'the link goes away' one_host_end
 fi
+[ -z "$huge" ] || echo "$huge" >/proc/sys/vm/nr_hugepages
 ktap_finish

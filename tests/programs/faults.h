@@ -71,6 +71,7 @@ int iwt_make_mr(void);
 int iwt_make_mr_large(void);
 int iwt_free_mr(void);
 int iwt_rereg_mr(unsigned int n);
+int iwt_make_mr_odp(unsigned int n);
 int iwt_make_mr_dmabuf(unsigned int n);
 int iwt_make_mw(void);
 int iwt_free_mw(void);

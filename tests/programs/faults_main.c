@@ -101,6 +101,7 @@ static const struct step steps[] = {
 	{ "a memory region", iwt_make_mr, NULL, iwt_free_mr, CALLER },
 	{ "a large memory region", iwt_make_mr_large, NULL, iwt_free_mr, CALLER },
 	{ "a memory region changes", NULL, iwt_rereg_mr, iwt_free_mr, CALLER },
+	{ "a memory region that is not pinned", NULL, iwt_make_mr_odp, iwt_free_mr, CALLER },
 	{ "a memory region of a dma-buf", NULL, iwt_make_mr_dmabuf, iwt_free_mr, CALLER },
 	{ "a memory window", iwt_make_mw, NULL, iwt_free_mw, CALLER },
 	{ "a completion channel", iwt_make_chan, NULL, iwt_free_chan, CALLER, NEEDED },

@@ -157,6 +157,21 @@ int iwt_make_mr(void) { return make_mr(3 * 65536); }
 int iwt_make_mr_large(void) { return make_mr(LARGE); }
 int iwt_free_mr(void) { return mr ? ibv_dereg_mr(mr) : 0; }
 
+/* A region that is not pinned, and pages for it */
+int iwt_make_mr_odp(unsigned int n)
+{
+	struct ibv_sge sge = { (uintptr_t)memory, 64 * 4096, 0 };
+	int rc;
+
+	iwt_arm(n);
+	mr = ibv_reg_mr(pd, memory, LARGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	if (!mr)
+		return -1;
+	sge.lkey = mr->lkey;
+	rc = ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+	return rc ? -1 : 0;
+}
+
 /* A region of a dma-buf that is to stay where it is */
 int iwt_make_mr_dmabuf(unsigned int n)
 {

@@ -50,6 +50,7 @@
 	X(I_DESTROY_MR,		"method mr_destroy",		true)	\
 	X(I_DESTROY_MW,		"method mw_destroy",		true)	\
 	X(I_QUERY_MR,		"method query_mr",		true)	\
+	X(I_ADVISE_MR,		"method advise_mr",		false)	\
 	X(I_REG_DMABUF,		"method reg_dmabuf_mr",		false)	\
 	X(I_ANY,		"methods at random",		false)	\
 	X(I_DOORBELL,		"own method doorbell",		true)	\

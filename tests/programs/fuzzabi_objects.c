@@ -247,6 +247,12 @@ void iwt_op_mr(struct fuzz *f)
 	if (!pd)
 		return;
 	core.pd_handle = pd->handle;
+	if (iwt_chance(f, 30))
+		core.access_flags |= IBV_ACCESS_ON_DEMAND;
+	if (core.access_flags & IBV_ACCESS_ON_DEMAND && iwt_chance(f, 20)) {
+		core.start = core.hca_va = 0;
+		core.length = UINT64_MAX;
+	}
 	if (iwt_hot(f) && iwt_chance(f, 40))
 		core.start = core.hca_va = iwt_pointer(f);
 	if (iwt_command(f, iwt_fd(f->w, pd), &c))
@@ -255,8 +261,9 @@ void iwt_op_mr(struct fuzz *f)
 	mr = iwt_new(f, MR, pd->ctx, answer.mr_handle);
 	mr->num = answer.lkey;
 	mr->pd = pd->handle;
-	mr->addr = core.hca_va;
-	mr->bytes = core.length;
+	/* of an implicit region, that part of the memory that is used */
+	mr->addr = core.length == UINT64_MAX ? DATA : core.hca_va;
+	mr->bytes = core.length == UINT64_MAX ? 32 * PAGE : core.length;
 }
 
 /* Changes a region; what its neighbours in other threads believe of it may then be wrong. */
@@ -267,7 +274,7 @@ void iwt_op_rereg(struct fuzz *f)
 	struct ib_uverbs_rereg_mr core = {
 		.flags = 1 + iwt_below(f, 7), .start = at, .hca_va = at,
 		.length = PAGE + iwt_below(f, 8 * PAGE),
-		.access_flags = iwt_chance(f, 70) ? 15 : iwt_below(f, 16),
+		.access_flags = (iwt_chance(f, 70) ? 15 : iwt_below(f, 16)) | (iwt_chance(f, 30) ? IBV_ACCESS_ON_DEMAND : 0),
 	};
 	struct command c = {
 		W_REREG_MR, IB_USER_VERBS_CMD_REREG_MR, false, &core, NULL, sizeof(core),

@@ -106,6 +106,26 @@ static void query_mr(struct fuzz *f)
 	iwt_send(f, iwt_fd(f->w, mr), &c);
 }
 
+/* A part of a region, whether or not it is pinned, and within its bounds */
+static void advise_mr(struct fuzz *f)
+{
+	struct obj *mr = iwt_pick(f, MR, -1), *pd = mr ? iwt_pick(f, PD, mr->ctx) : NULL;
+	uint32_t advice = iwt_below(f, 4), flags = iwt_below(f, 3);
+	struct ib_uverbs_sge sge[2];
+	struct call c;
+
+	if (!pd)
+		return;
+	sge[0] = (struct ib_uverbs_sge){ mr->addr + iwt_below(f, mr->bytes + 1), iwt_below(f, 4 * PAGE), mr->num };
+	sge[1] = sge[0];
+	iwt_call(&c, I_ADVISE_MR, UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR);
+	iwt_handle(&c, UVERBS_ATTR_ADVISE_MR_PD_HANDLE, mr->pd == pd->handle || iwt_chance(f, 20) ? pd->handle : mr->pd);
+	iwt_in(&c, UVERBS_ATTR_ADVISE_MR_ADVICE, &advice, sizeof(advice));
+	iwt_in(&c, UVERBS_ATTR_ADVISE_MR_FLAGS, &flags, sizeof(flags));
+	iwt_in(&c, UVERBS_ATTR_ADVISE_MR_SGE_LIST, sge, (1 + iwt_below(f, 2)) * sizeof(sge[0]));
+	iwt_send(f, iwt_fd(f->w, mr), &c);
+}
+
 static void async_events(struct fuzz *f, int ctx)
 {
 	struct ib_uverbs_attr *a;
@@ -135,6 +155,7 @@ void iwt_op_query(struct fuzz *f)
 	case 4:
 		query_mr(f);
 		query_gid(f, fd);
+		advise_mr(f);
 		break;
 	default:
 		async_events(f, ctx);

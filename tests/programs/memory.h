@@ -20,7 +20,7 @@
 #define SOURCE	(4 * PAGE)	/* octets that requests come from or go to */
 
 struct bench {
-	const char *address;
+	const char *address, *port;
 	struct ibv_context *verbs;
 	struct ibv_pd *pd[2];	/* @pd[0] is that of the queue pairs */
 	struct conn pair;	/* requests under test go from the near to the far end */
@@ -65,5 +65,9 @@ void test_rereg_model(struct bench *b, uint32_t rounds);
 void test_rereg_traffic(struct bench *b, uint32_t rounds);
 void test_rereg_private(struct bench *b, const char *file);
 void test_dmabuf(struct bench *b, uint32_t rounds);
+void test_odp(struct bench *b, uint32_t rounds);
+void test_odp_kill(struct bench *b);
+void test_odp_charge(struct bench *b, const char *stat);
+void test_odp_wait(struct bench *b, const char *what);
 
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_memory -a ADDRESS [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: connects to itself at ADDRESS,
- * which a link has, and tries what regions allow. WHAT: "rereg", or "dmabuf", which needs the
- * module iwt_dmabuf. FILE: a file that "rereg" may only read. Results in TAP.
+ * iwt_memory -a ADDRESS [-p PORT] [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: connects to itself at
+ * ADDRESS, which a link has, and tries what regions allow. WHAT: "rereg"; "odp"; "odpcharge", in a
+ * control group for memory; "dmabuf", which needs the module iwt_dmabuf. "odpkill", "odpstay" and
+ * "odpexec" have to be killed; the latter two say "# waits" when streams wait. FILE: a file that
+ * "rereg" may only read; memory.stat of the group of "odpcharge". Results in TAP.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +21,15 @@ static void test_rereg(struct bench *b, uint32_t rounds, const char *file)
 
 int main(int argc, char **argv)
 {
-	struct bench b = {};
+	struct bench b = { .port = "7476" };
 	const char *file = NULL, *seed = NULL, *what = "rereg";
 	uint32_t rounds = 300;
 	int c;
 
-	while ((c = getopt(argc, argv, "a:n:s:f:t:")) != -1) {
+	while ((c = getopt(argc, argv, "a:p:n:s:f:t:")) != -1) {
 		switch (c) {
 		case 'a': b.address = optarg; break;
+		case 'p': b.port = optarg; break;
 		case 'n': rounds = strtoul(optarg, NULL, 0); break;
 		case 's': seed = optarg; break;
 		case 'f': file = optarg; break;
@@ -34,7 +37,7 @@ int main(int argc, char **argv)
 		default: return 2;
 		}
 	}
-	if (optind != argc || !b.address || !rounds || (!file && !strcmp(what, "rereg")))
+	if (optind != argc || !b.address || !rounds || (!file && (!strcmp(what, "rereg") || !strcmp(what, "odpcharge"))))
 		return 2;
 	random_begin(seed);
 	bench_open(&b);
@@ -42,6 +45,14 @@ int main(int argc, char **argv)
 		test_rereg(&b, rounds, file);
 	else if (!strcmp(what, "dmabuf"))
 		test_dmabuf(&b, rounds);
+	else if (!strcmp(what, "odp"))
+		test_odp(&b, rounds);
+	else if (!strcmp(what, "odpcharge"))
+		test_odp_charge(&b, file);
+	else if (!strcmp(what, "odpkill"))
+		test_odp_kill(&b);
+	else if (!strcmp(what, "odpstay") || !strcmp(what, "odpexec"))
+		test_odp_wait(&b, what + 3);
 	else
 		return 2;
 	bench_close(&b);

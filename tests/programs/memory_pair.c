@@ -10,7 +10,7 @@ void bench_open(struct bench *b)
 {
 	int i;
 
-	b->verbs = cm_open(b->address, "7476");
+	b->verbs = cm_open(b->address, b->port);
 	for (i = 0; i < 2; i++)
 		b->pd[i] = ibv_alloc_pd(b->verbs);
 	b->source = mmap(NULL, SOURCE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Regions that are not pinned: their pages come and go, and the streams wait for them. Some page
+# faults never end.
+# IWT_ROUNDS: random changes; IWT_SEED: repeats a run
+. "$(dirname "$0")/../lib/begin.sh"
+. "$(dirname "$0")/../lib/nvme.sh"
+
+begin iwt_memory iwt_verify iwt_srq rdma
+only_iw_tcp "other software drivers lack some of this"
+want_settings
+two_links
+settings_begin
+rounds=${IWT_ROUNDS:-60}
+[ -z "${IWT_QUICK:-}" ] || rounds=10
+short=()
+[ -z "${IWT_QUICK:-}" ] || short=(--no-neg --no-events)
+
+# swap_on: a RAM disk to swap to, so that pages can go without being lost
+swap_on() { nvme_ram 64 && mkswap $NVME_RAM >/dev/null && swapon $NVME_RAM; }
+swap_off() {
+	swapoff $NVME_RAM && modprobe -r brd
+} 2>/dev/null
+swapped() { awk '$1 == "pswpout" { print $2 }' /proc/vmstat; }
+
+# some huge pages for processes, as many as there were at the end
+HUGE=/proc/sys/vm/nr_hugepages
+huge=$(cat $HUGE 2>/dev/null)
+[ -z "$huge" ] || echo $((huge + 8)) >$HUGE
+trap 'swap_off; [ -z "$huge" ] || echo $huge >$HUGE; cleanup; cg_del 2>/dev/null' EXIT
+
+# regions WHAT: all tests of the program
+regions() {
+	tap "$1" timeout "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t odp \
+		-n "$rounds" ${IWT_SEED:+-s "$IWT_SEED"}
+}
+
+swap_on 2>/dev/null && swap=$(swapped)
+regions "copied"
+check "page faults are counted" [ "$(counter "$DEV_A" odp_fault)" -gt 0 ]
+check "those that fail, too" [ "$(counter "$DEV_A" odp_failed)" -gt 0 ]
+check "pages that go are counted" [ "$(counter "$DEV_A" odp_invalidate)" -gt 0 ]
+if [ -n "${swap:-}" ]; then
+	check "pages were swapped out" [ "$(swapped)" -gt "$swap" ]
+else
+	skip "pages were swapped out" "nothing to swap to"
+fi
+
+if cg_has memory; then
+	cg_memory 256M
+	# in the network namespace the group has no path
+	tap "charged" timeout "$IWT_TIME" "${GROUPED[@]}" "$IWT_BIN/iwt_memory" -a $IP_A -t odpcharge -f /dev/fd/9 \
+		9<"$CG/memory.stat"
+	check "charged: the group goes" busywait 20 cg_del
+else
+	skip "charged: the process is charged for what is kept for its pages" "no control groups for memory"
+fi
+
+# unpinned PROGRAM FILE: no region was pinned in the program that wrote FILE
+unpinned() { grep -q "^# unpinned [1-9]" "$2" || { diag <"$2"; return 1; }; }
+
+# all that programs do, with regions that are not pinned, and whose pages the kernel forgets all the time
+shim=$IWT_BIN/unpinned.so
+LD_PRELOAD=$shim verify_pair "verified" $IP_B --rounds 1 --max-size 20000 "${short[@]}"
+check "verified: the client had such regions" unpinned client "$TMP/client"
+check "verified: the server had such regions" unpinned server "$TMP/server"
+
+start in_b env LD_PRELOAD="$shim" timeout "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n 300 >"$TMP/server" 2>&1
+server=$PID
+wait_listen "$NS_B" 7478
+start in_a env LD_PRELOAD="$shim" "$IWT_BIN/iwt_srq" -c $IP_B >"$TMP/client" 2>&1
+client=$PID
+status=0
+ended "$server" || status=$?
+subtests "shared receives" "$TMP/server" $status
+check "shared receives: the server had such regions" unpinned server "$TMP/server"
+check "shared receives: the client ends well" ended "$client"
+
+set_links crc off
+set_links zerocopy always
+regions "with zero copy"
+check_no_objects 20 "$DEV_A"
+
+# waiting HOW: a process whose streams wait for page faults that do not end, even when it has gone
+waiting() {
+	start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" >"$TMP/waits" 2>&1
+	waiter=$PID
+	busywait "$IWT_TIME" grep -Eq "^# (waits|no userfaultfd)" "$TMP/waits" || diag <"$TMP/waits"
+	keeper=$(sed -n 's/^# keeper //p' "$TMP/waits")
+	[ -n "$keeper" ]
+}
+# with the keeper alive, and in the case of an exec the process
+nothing() { no_resources "$NS_A" "$DEV_A" >"$TMP/left"; }
+is_sleep() { [ "$(cat "/proc/$waiter/comm")" = sleep ]; }
+
+what="page faults that do not end"
+if waiting stay; then
+	kill -KILL "$waiter"
+	check "$what: the process is killed" busywait 20 not alive "$waiter"
+	check "$what: a kill: nothing is left" busywait 20 nothing || diag <"$TMP/left"
+	kill "$keeper"
+	waiting exec
+	check "$what: another program takes the place of the process" busywait 20 is_sleep
+	check "$what: another program: nothing is left" busywait 20 nothing || diag <"$TMP/left"
+	stop "$waiter"
+	kill "$keeper"
+	waiting stay
+	check "$what: the link goes" link_del "$NS_A" "$DEV_A"
+	check "$what: the process is alive" alive "$waiter"
+	stop "$waiter"
+	kill "$keeper"
+else
+	skip "$what: the process, or the link, goes" "this kernel has no userfaultfd"
+fi
+settings_end
+ktap_finish
