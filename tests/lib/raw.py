@@ -9,7 +9,7 @@ import struct
 import sys
 
 STATES = ["IDLE", "RTS", "HALF", "DRAIN", "CLOSING", "TERMINATE", "ERROR"]
-MR_KINDS = ["user", "fast", "all", "dmabuf"]
+MR_KINDS = ["user", "fast", "all", "dmabuf", "odp"]
 LAYOUT = {
     "qp": (1, "31I", ("size head state flags term_err sq_entries sq_posted sq_started"
                             " sq_completed rq_entries rq_posted rq_taken tx_pos tx_left tx_framed"

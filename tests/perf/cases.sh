@@ -3,7 +3,7 @@
 # Names of cases. A name describes the case, so that any combination can be selected;
 # the lists are the cases of "bench" without arguments.
 #
-#	write|read|send-SIZE-MTU[-qN][-bidir][-srq]	a stream of messages, in Gb/s
+#	write|read|send-SIZE-MTU[-qN][-bidir][-srq][-odp]	a stream of messages, in Gb/s
 #	rate-OP-SIZE[-qN]			the same, in messages per second
 #	lat-write|send|read|atomic[-SIZE]	one message at a time (8 octets): the median
 #	mean-write|send|read|atomic[-SIZE]	the same, on average
@@ -14,14 +14,14 @@
 #	insn-OP-SIZE-MTU[-crc][-qN]		instructions, of both ends together
 #	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
 #
-# With srq the queue pairs share their receives.
+# With srq the queue pairs share their receives; with odp memory is paged on demand.
 # SIZE is in octets, or with k or m behind it. MTU 65536 is the loopback device,
 # the others are a veth pair. rate, lat, mean, conn, memory, nvme and perftest have MTU 1500.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
 	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536
 	lat-write lat-send lat-read mean-write mean-send mean-read rate-write-64 write-64k-1500-q8 write-64k-1500-q1000
-	send-64k-1500-srq rate-send-64 rate-send-64-srq
+	send-64k-1500-srq rate-send-64 rate-send-64-srq write-64k-1500-odp
 	nvme-randread-4k nvme-read-128k conn memory"
 MORE_CASES="write-2-1500 write-64-1500 write-512-1500 write-4k-1500 write-16k-1500 write-256k-1500
 	read-2-1500 read-512-1500 read-4k-1500 read-1m-1500 read-8m-1500
@@ -69,13 +69,14 @@ case_options() {
 		q[1-9]*) C_QPS=${word#q} ;;
 		bidir) C_BIDIR=1 ;;
 		srq) C_SRQ=1 ;;
+		odp) C_ODP=1 ;;
 		crc) C_CRC=on ;;
 		*) return 1 ;;
 		esac
 	done
 }
 
-# case_parse CASE: sets C_NAME, C_KIND, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_CRC and
+# case_parse CASE: sets C_NAME, C_KIND, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP, C_CRC and
 # the contestants C_WHO; fails if there is no such case, or names the contestant that it lacks
 case_parse() {
 	local who all
@@ -92,7 +93,7 @@ case_parse() {
 case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
-	C_KIND=flow C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_CRC=off
+	C_KIND=flow C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off
 	case ${w[0]} in
 	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
 		[ "${w[1]:-}" != serial ] || C_QPS=1
@@ -126,8 +127,8 @@ case_contestants() {
 		C_WHO="iw_tcp siw tcp discard"
 		[ "$C_CRC" = off ] || C_WHO="iw_tcp" ;;
 	esac
-	# it is compared with the same case without it
-	[ -z "$C_SRQ" ] || C_WHO="iw_tcp"
+	# these are compared with the same case without them
+	[ -z "$C_SRQ$C_ODP" ] || C_WHO="iw_tcp"
 }
 
 # case_cannot CONTESTANT: prints why it cannot take part in the case; else nothing

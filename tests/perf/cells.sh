@@ -128,7 +128,7 @@ how_long() {
 }
 
 # kept TYPE: the file of a "lat" run whose "mean" was not used yet: one run has both
-kept() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_SRQ"; }
+kept() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_SRQ.$C_ODP"; }
 
 cell_rdma() { # TYPE
 	local opts=() rc
@@ -146,6 +146,7 @@ cell_rdma() { # TYPE
 	opts+=(-o "$C_OP" -S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p "$PORT")
 	[ -z "$C_BIDIR" ] || opts+=(-b)
 	[ -z "$C_SRQ" ] || opts+=(-r)
+	[ -z "$C_ODP" ] || opts+=(-k)
 	[ -z "${CELL_INSN:-}" ] || opts+=(-e)
 	links_up "$1" || return
 	together "$IWT_BIN/iwt_bench" -s "${opts[@]}" -- "$IWT_BIN/iwt_bench" -c ${CELL_INSN:+-I} "${opts[@]}"

@@ -75,10 +75,12 @@ def messages():
     yield versus("64 B writes per second, depth 128, to siw", "rate-write-64", "siw", 4.0)
 
 
-def shared():
+def shared_and_paged():
     yield within("64 KB send, shared receives, to its own", "send-64k-1500-srq", "send-64k-1500", 0.9)
     yield within("64 B sends per second, shared receives, to its own", "rate-send-64-srq",
                  "rate-send-64", 0.9)
+    yield within("64 KB write, on-demand paging, to pinned", "write-64k-1500-odp",
+                 "write-64k-1500", 0.9)
 
 
 def instructions():
@@ -99,7 +101,7 @@ def consumers():
 
 
 def all_targets():
-    for group in (bandwidth, messages, shared, instructions, consumers):
+    for group in (bandwidth, messages, shared_and_paged, instructions, consumers):
         yield from group()
 
 

@@ -34,6 +34,7 @@ struct bench_opts {
 	bool server;
 	bool bidir;
 	bool srq;		/* the queue pairs share their receives */
+	bool odp;		/* memory is registered for on-demand paging */
 	bool events;		/* sleep instead of polling */
 	bool idle;		/* report the processor's idle time */
 	uint32_t size;

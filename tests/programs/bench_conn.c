@@ -27,7 +27,7 @@ static void memory(struct bench *b)
 		bench_die("memory");
 	memset(b->buf, 0, len);
 	b->mr = ibv_reg_mr(b->pd, b->buf, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			   IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_REMOTE_READ | (b->o.odp ? IBV_ACCESS_ON_DEMAND : 0) |
 			   (b->o.op == BENCH_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0));
 	if (!b->mr)
 		bench_die("ibv_reg_mr");

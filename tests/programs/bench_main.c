@@ -19,7 +19,7 @@ void bench_wc(const struct ibv_wc *wc)
 static void usage(void)
 {
 	fputs("usage: iwt_bench -s|-c -a ADDRESS [-p PORT] [-m flow|lat|conn|mem|still]\n"
-	      "	[-o write|read|send|atomic] [-S OCTETS] [-q QPS] [-d DEPTH] [-b] [-r] [-e] [-I]\n"
+	      "	[-o write|read|send|atomic] [-S OCTETS] [-q QPS] [-d DEPTH] [-b] [-r] [-k] [-e] [-I]\n"
 	      "	[-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n"
 	      "Server and client are to have the same options but -s, -c, -I.\n", stderr);
 	exit(2);
@@ -56,7 +56,7 @@ static void options(struct bench_opts *o, int argc, char **argv)
 	bool client = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "sca:p:m:o:S:q:d:breIt:n:w:")) != -1) {
+	while ((c = getopt(argc, argv, "sca:p:m:o:S:q:d:brkeIt:n:w:")) != -1) {
 		switch (c) {
 		case 's': o->server = true; break;
 		case 'c': client = true; break;
@@ -66,6 +66,7 @@ static void options(struct bench_opts *o, int argc, char **argv)
 		case 'o': o->op = word(optarg, ops, 4); break;
 		case 'b': o->bidir = true; break;
 		case 'r': o->srq = true; break;
+		case 'k': o->odp = true; break;
 		case 'e': o->events = true; break;
 		case 'I': o->idle = true; break;
 		default: numbers(o, c);

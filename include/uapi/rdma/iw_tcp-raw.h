@@ -69,7 +69,7 @@ struct iwt_raw_cq {
 
 struct iwt_raw_mr {
 	struct iwt_raw_head head;
-	__u32 kind;		/* 0 user, 1 fast, 2 all, 3 dmabuf */
+	__u32 kind;		/* 0 user, 1 fast, 2 all, 3 dmabuf, 4 on demand */
 	__u32 access;		/* IBV_ACCESS_* */
 	__u32 rights;		/* as "rights" of rdma -dd resource show mr */
 	__u32 valid;
