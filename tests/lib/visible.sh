@@ -56,3 +56,13 @@ counters_of() { rdma -j statistic qp show link "$1/1" | python3 -c '
 import json, sys
 text = sys.stdin.read()
 print(len([c for c in json.loads(text) if c.get("cntn")]) if text.strip() else 0)'; }
+
+# raw_agrees KIND LINK: the raw dump is what include/uapi/rdma/iw_tcp-raw.h describes, and says what
+# the details say
+raw_agrees() {
+	local link="dev $2"
+	[ "$1" != qp ] || link="link $2"
+	# shellcheck disable=SC2086
+	rdma -r -j resource show "$1" $link >"$TMP/raw" && rdma -dd -j resource show "$1" $link >"$TMP/details" &&
+		python3 "$(dirname "${BASH_SOURCE[0]}")/raw.py" "$1" "$TMP/raw" "$TMP/details"
+}

@@ -69,5 +69,6 @@ void test_odp(struct bench *b, uint32_t rounds);
 void test_odp_kill(struct bench *b);
 void test_odp_charge(struct bench *b, const char *stat);
 void test_odp_wait(struct bench *b, const char *what);
+void test_hold(struct bench *b);
 
 #endif

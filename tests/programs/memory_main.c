@@ -2,9 +2,10 @@
 /*
  * iwt_memory -a ADDRESS [-p PORT] [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: connects to itself at
  * ADDRESS, which a link has, and tries what regions allow. WHAT: "rereg"; "odp"; "odpcharge", in a
- * control group for memory; "dmabuf", which needs the module iwt_dmabuf. "odpkill", "odpstay" and
- * "odpexec" have to be killed; the latter two say "# waits" when streams wait. FILE: a file that
- * "rereg" may only read; memory.stat of the group of "odpcharge". Results in TAP.
+ * control group for memory; "dmabuf", which needs the module iwt_dmabuf. "odpkill", "odpstay",
+ * "odpexec" and "hold" have to be killed; "odpstay" and "odpexec" say "# waits" when streams wait,
+ * "hold" says "# holds" when it has its regions. FILE: a file that "rereg" may only read;
+ * memory.stat of the group of "odpcharge". Results in TAP.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,8 @@ int main(int argc, char **argv)
 		test_odp_kill(&b);
 	else if (!strcmp(what, "odpstay") || !strcmp(what, "odpexec"))
 		test_odp_wait(&b, what + 3);
+	else if (!strcmp(what, "hold"))
+		test_hold(&b);
 	else
 		return 2;
 	bench_close(&b);

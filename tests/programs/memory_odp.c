@@ -293,6 +293,23 @@ void test_odp_charge(struct bench *b, const char *stat)
 	munmap(at, PLACES * APART);
 }
 
+/* Regions with and without the hint of relaxed ordering, for the script to look at */
+void test_hold(struct bench *b)
+{
+	static const int access[] = { 0, IBV_ACCESS_RELAXED_ORDERING };
+	uint8_t *at = anonymous(PAGE);
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		reg(b, at, PAGE, ALL_ACCESS | access[i]);
+		if (!ibv_reg_mr(b->pd[0], at, PAGE, ALL_ACCESS | access[i]))
+			die("ibv_reg_mr");
+	}
+	printf("# holds\n");
+	fflush(stdout);
+	pause();
+}
+
 void test_odp(struct bench *b, uint32_t rounds)
 {
 	if (!has_odp(b)) {

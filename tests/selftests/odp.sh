@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nvme.sh"
 
-begin iwt_memory iwt_verify iwt_srq rdma
+begin iwt_memory iwt_verify iwt_srq rdma python3
 only_iw_tcp "other software drivers lack some of this"
 want_settings
 two_links
@@ -55,6 +55,21 @@ if cg_has memory; then
 else
 	skip "charged: the process is charged for what is kept for its pages" "no control groups for memory"
 fi
+
+# ordered KIND: of the regions of a kind, one is without the hint, one has it
+ordered() {
+	rdma -dd -j resource show mr dev "$DEV_A" | python3 -c '
+import json, sys
+hints = [int(str(mr["drv_access"]), 0) >> 20 & 1 for mr in json.load(sys.stdin) if mr.get("drv_kind") == sys.argv[1]]
+sys.exit(0 if 0 in hints and hints.count(1) == 1 else f"{sys.argv[1]}: {hints}")' "$1"
+}
+
+start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t hold >"$TMP/holds" 2>&1
+busywait "$IWT_TIME" grep -q "^# holds" "$TMP/holds" || diag <"$TMP/holds"
+check "relaxed ordering is kept, in memory that is pinned" ordered user
+check "and in memory that is not" ordered odp
+check "a raw dump of such regions" raw_agrees mr "$DEV_A"
+stop "$PID"
 
 # unpinned PROGRAM FILE: no region was pinned in the program that wrote FILE
 unpinned() { grep -q "^# unpinned [1-9]" "$2" || { diag <"$2"; return 1; }; }

@@ -46,16 +46,6 @@ set_ulp() {
 	P
 }
 
-# raw_agrees KIND: the raw dump is what include/uapi/rdma/iw_tcp-raw.h describes, and says what
-# the details say
-raw_agrees() {
-	local link="dev $DEV_A"
-	[ "$1" != qp ] || link="link $DEV_A"
-	# shellcheck disable=SC2086
-	rdma -r -j resource show "$1" $link >"$TMP/raw" && rdma -dd -j resource show "$1" $link >"$TMP/details" &&
-		python3 "$(dirname "$0")/../lib/raw.py" "$1" "$TMP/raw" "$TMP/details"
-}
-
 begin rping rdma python3 ss setpriv
 only_iw_tcp "details of iw_tcp"
 two_links 1500
@@ -122,7 +112,7 @@ everything() {
 check "no address of kernel memory" sh -c "! grep -E 'ffff[0-9a-f]{12}|1844[0-9]{16}'" < <(everything)
 refuse "the raw dump is for administrators" "${nobody[@]}" rdma -r resource show qp link "$DEV_A"
 for kind in qp cq mr; do
-	check "a raw dump of $kind" raw_agrees $kind
+	check "a raw dump of $kind" raw_agrees $kind "$DEV_A"
 done
 disconnect
 
