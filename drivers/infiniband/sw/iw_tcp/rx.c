@@ -33,10 +33,14 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 		rx->q[i].msn = 1;
 }
 
+/* @again: it waited for memory, and has been traced. */
 static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
-		     struct iwt_sock_cursor at)
+		     struct iwt_sock_cursor at, bool again)
 	__must_hold(&st->lock)
 {
+	if (!again)
+		trace_iwt_fpdu_rx(st->ibqp, &f->ddp, f->ulpdu_len,
+				  f->payload_len);
 	if (f->payload_len && !iwt_fpdu_payload(f, &at.c, &st->rx.rules))
 		return IWT_ERR_DDP_LOCAL;
 	return f->ddp.tagged ? iwt_rx_tagged(st, f, &at.c) :
@@ -117,14 +121,11 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 			*need = f.size ?: 1;
 			break;
 		}
-		if (!again) {
+		if (!again)
 			aligned += iwt_sock_begins_segment(st->sock, at, used);
-			trace_iwt_fpdu_rx(st->ibqp, &f.ddp, f.ulpdu_len,
-					  f.payload_len);
-		}
-		again = false;
 		if (status == IWT_FPDU_OK)
-			err = take_fpdu(st, &f, *at);
+			err = take_fpdu(st, &f, *at, again);
+		again = false;
 		if (err == IWT_ERR_ABSENT) {
 			rx->absent = true;
 			break;

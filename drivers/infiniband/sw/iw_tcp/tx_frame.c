@@ -23,6 +23,8 @@
 #define TX_LARGE_ROOM	(4 << 10)
 /* Large buffers that a batch may lie in: pages that one buffer of TCP has room for. */
 #define TX_BUFS		2
+/* Octets in front of payload: the length, and the longer one of DDP's headers. */
+#define DATA_HEAD	(IWT_FPDU_LEN_LEN + IWT_DDP_UNTAGGED_LEN)
 
 /* Note framed octets. If they follow the last piece in memory, they become a part of it. */
 static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
@@ -83,18 +85,34 @@ static void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
 			   tail);
 }
 
+/*
+ * A header in front of payload has no more than DATA_HEAD octets, and is copied without a loop.
+ * A shorter one is followed by payload, pad or CRC, which are written next.
+ */
+static void put_head(u8 *to, const struct iwt_txplan *p)
+{
+	BUILD_BUG_ON(DATA_HEAD > IWT_FPDU_LEN_LEN + IWT_DDP_TAGGED_LEN + IWT_FPDU_CRC_LEN);
+	if (likely(p->head_len <= DATA_HEAD))
+		memcpy(to, p->head, DATA_HEAD);
+	else
+		memcpy(to, p->head, p->head_len);
+}
+
 static bool put_plain(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 	__must_hold(&st->lock)
 {
-	memcpy(to, p->head, p->head_len);
+	put_head(to, p);
 	if (!iwt_tx_fetch(st, to + p->head_len, p->payload))
 		return false;
 	put_trailer(to, p->size, p->pad, st->tx.crc);
 	return true;
 }
 
-/* The same with markers; a marker is in front of the octet that it counts. */
-static bool put_marked(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
+/*
+ * The same with markers; a marker is in front of the octet that it counts. Not inline: FPDUs
+ * without markers need no memory of the stack for them.
+ */
+static noinline bool put_marked(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 	__must_hold(&st->lock)
 {
 	static const u8 tail[IWT_FPDU_CRC_LEN + 3];
@@ -152,6 +170,20 @@ static bool find_room(struct iwt_tx *tx, u32 size)
 	tx->buf = iwt_txbuf_get(size, small);
 	return tx->buf &&
 	       iwt_txbuf_room(tx->buf) >= min_t(u32, size, TX_MIN_ROOM);
+}
+
+/**
+ * iwt_tx_do_trace_fpdu() - an FPDU is framed, and somebody wants to know
+ * @st: stream
+ * @p: the FPDU
+ */
+noinline void iwt_tx_do_trace_fpdu(const struct iwt_stream *st, const struct iwt_txplan *p)
+{
+	struct iwt_ddp ddp;
+
+	iwt_ddp_parse(p->head + IWT_FPDU_LEN_LEN, &ddp);
+	trace_iwt_fpdu_tx(st->ibqp, &ddp, p->head_len - IWT_FPDU_LEN_LEN + p->payload,
+			  p->payload);
 }
 
 static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)

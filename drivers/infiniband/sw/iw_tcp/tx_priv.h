@@ -34,19 +34,6 @@ static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
 	return false;
 }
 
-/* An FPDU is framed. */
-static inline void iwt_tx_trace_fpdu(const struct iwt_stream *st,
-				     const struct iwt_txplan *p)
-{
-	struct iwt_ddp ddp;
-
-	if (!trace_iwt_fpdu_tx_enabled())
-		return;
-	iwt_ddp_parse(p->head + IWT_FPDU_LEN_LEN, &ddp);
-	trace_iwt_fpdu_tx(st->ibqp, &ddp, p->head_len - IWT_FPDU_LEN_LEN + p->payload,
-			  p->payload);
-}
-
 /* tx_src.c */
 bool iwt_tx_fail(struct iwt_stream *st, u32 err)
 	__must_hold(&st->lock);
@@ -76,5 +63,14 @@ void iwt_tx_zc_drop(struct iwt_tx *tx);
 /* tx_frame.c */
 void iwt_tx_fill(struct iwt_stream *st)
 	__must_hold(&st->lock);
+void iwt_tx_do_trace_fpdu(const struct iwt_stream *st, const struct iwt_txplan *p);
+
+/* An FPDU is framed. What only its trace needs, also of the stack, is elsewhere. */
+static inline void iwt_tx_trace_fpdu(const struct iwt_stream *st,
+				     const struct iwt_txplan *p)
+{
+	if (trace_iwt_fpdu_tx_enabled())
+		iwt_tx_do_trace_fpdu(st, p);
+}
 
 #endif
