@@ -55,16 +55,24 @@ static void queue_run(struct iwt_sock *s)
  * Waits for the spinlock. That is short: another processor receives a segment, which takes less
  * time than to hand the work over to it. Return: with @go_on, true when the engines have used
  * up their budget and have more to do; then the caller has to go on.
+ *
+ * Behind cancel_work() the engines always run: while it looks at the work, also if that is not
+ * queued, others who queue it are told that it is, and rely on that. tests/unit/run_model.py
+ * tries all orders.
  */
 static bool run_now(struct iwt_sock *s, bool go_on)
 {
+	struct work_struct *work;
 	bool more;
 
 	local_bh_disable();
 	bh_lock_sock(s->sk);
 	run_locked(s);
 	/* bottom halves are still off, or the work would begin here */
-	more = go_on && cancel_work(&s->run_work[s->run_by].work);
+	work = &s->run_work[s->run_by].work;
+	more = go_on && work_pending(work);
+	if (more)
+		cancel_work(work);
 	bh_unlock_sock(s->sk);
 	local_bh_enable();
 	return more;
