@@ -9,9 +9,9 @@ iwt_sock_run()). It tries all orders of the steps of
 - others who want them to run: at once if the lock is free, else by work;
 - the worker that does the work.
 
-Work is what the kernel makes of it: who queues it sets a bit, PENDING, and nothing happens if it is
-set already. It is cleared before the work begins. To cancel work is to set the bit, too, even if it
-is not queued, and to clear it afterwards.
+Work is what the kernel makes of it. To queue it is to set a bit, PENDING; if that is set already,
+nothing is queued. The bit is cleared before the work begins. To cancel work is to set the bit, too,
+even if the work is not queued, and to clear it afterwards.
 
 Whatever was wanted has to be done when nobody has a step left. Memory is sequentially consistent
 here: PENDING is changed by fully ordered operations, and a full barrier is behind its end. A model

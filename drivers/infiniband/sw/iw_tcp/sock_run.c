@@ -56,9 +56,9 @@ static void queue_run(struct iwt_sock *s)
  * time than to hand the work over to it. Return: with @go_on, true when the engines have used
  * up their budget and have more to do; then the caller has to go on.
  *
- * Behind cancel_work() the engines always run: while it looks at the work, also if that is not
- * queued, others who queue it are told that it is, and rely on that. tests/unit/run_model.py
- * tries all orders.
+ * Behind cancel_work() the engines always run. While it looks at the work, and even if that is
+ * not queued, queue_work() of another processor takes it for queued and does nothing.
+ * tests/unit/run_model.py tries all orders.
  */
 static bool run_now(struct iwt_sock *s, bool go_on)
 {

@@ -49,6 +49,11 @@ IWT_NAMES_WR
 #define iwt_show_rdmap(n)	__print_symbolic(n, IWT_NAMES_RDMAP)
 #define iwt_show_wr(n)		__print_symbolic(n, IWT_NAMES_WR)
 
+struct iwt_txplan;
+
+/* trace.c */
+void iwt_trace_framed(const struct ib_qp *qp, const struct iwt_txplan *p);
+
 TRACE_EVENT(iwt_connect,
 	TP_PROTO(const struct ib_qp *qp, bool initiator, const struct iwt_mpa_terms *terms,
 		 const struct sockaddr_storage *local, const struct sockaddr_storage *remote),

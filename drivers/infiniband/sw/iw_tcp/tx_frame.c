@@ -91,7 +91,7 @@ static void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
  */
 static void put_head(u8 *to, const struct iwt_txplan *p)
 {
-	BUILD_BUG_ON(DATA_HEAD > IWT_FPDU_LEN_LEN + IWT_DDP_TAGGED_LEN + IWT_FPDU_CRC_LEN);
+	BUILD_BUG_ON(IWT_FPDU_LEN_LEN + IWT_DDP_TAGGED_LEN + IWT_FPDU_CRC_LEN < DATA_HEAD);
 	if (likely(p->head_len <= DATA_HEAD))
 		memcpy(to, p->head, DATA_HEAD);
 	else
@@ -170,20 +170,6 @@ static bool find_room(struct iwt_tx *tx, u32 size)
 	tx->buf = iwt_txbuf_get(size, small);
 	return tx->buf &&
 	       iwt_txbuf_room(tx->buf) >= min_t(u32, size, TX_MIN_ROOM);
-}
-
-/**
- * iwt_tx_do_trace_fpdu() - an FPDU is framed, and somebody wants to know
- * @st: stream
- * @p: the FPDU
- */
-noinline void iwt_tx_do_trace_fpdu(const struct iwt_stream *st, const struct iwt_txplan *p)
-{
-	struct iwt_ddp ddp;
-
-	iwt_ddp_parse(p->head + IWT_FPDU_LEN_LEN, &ddp);
-	trace_iwt_fpdu_tx(st->ibqp, &ddp, p->head_len - IWT_FPDU_LEN_LEN + p->payload,
-			  p->payload);
 }
 
 static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)

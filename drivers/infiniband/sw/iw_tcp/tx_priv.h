@@ -63,14 +63,13 @@ void iwt_tx_zc_drop(struct iwt_tx *tx);
 /* tx_frame.c */
 void iwt_tx_fill(struct iwt_stream *st)
 	__must_hold(&st->lock);
-void iwt_tx_do_trace_fpdu(const struct iwt_stream *st, const struct iwt_txplan *p);
 
 /* An FPDU is framed. What only its trace needs, also of the stack, is elsewhere. */
 static inline void iwt_tx_trace_fpdu(const struct iwt_stream *st,
 				     const struct iwt_txplan *p)
 {
 	if (trace_iwt_fpdu_tx_enabled())
-		iwt_tx_do_trace_fpdu(st, p);
+		iwt_trace_framed(st->ibqp, p);
 }
 
 #endif
