@@ -87,6 +87,7 @@ struct server {
 	uint32_t committed;	/* receives that messages under way may take */
 	uint32_t completed;	/* receives that came back */
 	uint32_t limits;	/* IBV_EVENT_SRQ_LIMIT_REACHED */
+	uint32_t limits_before;	/* how many there were when one more was asked for */
 	uint32_t errors;	/* IBV_EVENT_SRQ_ERR */
 	uint32_t fatal;		/* events of errors of queue pairs */
 	uint32_t limit;		/* that was set last */

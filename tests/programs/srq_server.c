@@ -14,6 +14,18 @@
 #define SEND_TAG	(1ull << 32)
 #define EMPTY		0xee	/* what a receive holds before */
 
+/* What srq.sh looks at before there is a client */
+static void begin_srq(struct server *s)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 3 };
+	uint16_t slots[5];
+	uint32_t n = take_free(s, slots, 5), done;
+
+	if (post_slots(s, slots, n, &done) || ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT))
+		die("the first receives");
+	s->limit = attr.srq_limit;
+}
+
 void server_open(struct server *s, const char *address)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP }, *ai;
@@ -43,6 +55,7 @@ void server_open(struct server *s, const char *address)
 	pthread_mutex_init(&s->lock, NULL);
 	for (i = 0; i < SLOTS; i++)
 		s->free[s->n_free++] = i;
+	begin_srq(s);
 	if (rdma_listen(s->listener, 2 * CONNS))
 		die("rdma_listen");
 }
@@ -303,6 +316,26 @@ void look(struct server *s)
 	sched_yield();
 }
 
+/* What is known of the connections, where one of them does not do what it should */
+static void tell_conns(struct server *s)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct conn *c;
+
+	printf("# posted %u, completed %u, committed %u\n", atomic_load(&s->posted), s->completed,
+	       s->committed);
+	for (c = s->conns; c < s->conns + ENDS; c++) {
+		if (!c->id)
+			continue;
+		if (ibv_query_qp(c->id->qp, &attr, IBV_QP_STATE, &init))
+			attr.qp_state = IBV_QPS_UNKNOWN;
+		printf("# connection %u, qpn %u, state %d: asked %u, got %u, flushed %u%s%s%s\n", c->serial,
+		       c->id->qp->qp_num, attr.qp_state, c->asked, c->got, c->flushed, c->up ? ", up" : "",
+		       c->broken ? ", broken" : "", c->last ? ", last" : "");
+	}
+}
+
 void wait_for(struct server *s, bool (*is)(struct server *s), const char *what)
 {
 	time_t end = time(NULL) + 60;
@@ -310,8 +343,11 @@ void wait_for(struct server *s, bool (*is)(struct server *s), const char *what)
 	do
 		look(s);
 	while (!is(s) && !s->wrong[0] && time(NULL) < end);
-	if (!is(s))
-		wrong(s, what, s->committed, s->completed);
+	if (is(s))
+		return;
+	if (!s->wrong[0])
+		tell_conns(s);
+	wrong(s, what, s->committed, s->completed);
 }
 
 bool usable(const struct conn *c)
