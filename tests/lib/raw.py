@@ -17,6 +17,7 @@ LAYOUT = {
                             " ird ird_used ord ord_used reserved").split()),
     "cq": (2, "6I", "size head entries produced consumed flags".split()),
     "mr": (3, "6IQ2I", "size head kind access rights valid length extents windows".split()),
+    "srq": (4, "8I", "size head flags entries max_sge posted taken limit".split()),
 }
 
 
@@ -66,6 +67,13 @@ def check_mr(raw, now):
         need(raw[name] == now["drv_" + name], name)
     for name in "rights", "access":
         need(raw[name] == int(str(now["drv_" + name]), 0), name)
+
+
+def check_srq(raw, now):
+    need(raw["flags"] == 1 and not now["drv_failed"], "no process, or failed")
+    need(raw["entries"] == now["drv_max_wr"] and raw["max_sge"] == now["drv_max_sge"], "size")
+    need(raw["taken"] == now["drv_taken"] and raw["limit"] == now["drv_limit"], "what is taken")
+    need(raw["posted"] - raw["taken"] == now["drv_left"], "what is left")
 
 
 def main(kind, raws, details):

@@ -24,7 +24,7 @@ details() {
 	rdma -dd -j resource show "$@" | grep -o '"drv_[a-z_]*"' | sed 's/"drv_//; s/"//' | sort -u
 }
 
-begin rping rdma python3
+begin rping iwt_srq rdma python3
 only_iw_tcp "names of iw_tcp"
 [ -e "$DOC/tracing.rst" ] || skip_all "the documents are not here"
 two_links
@@ -68,7 +68,15 @@ wait_listen "$NS_B" 7174
 start in_a rping -c -a $IP_B -C 1000000
 CLIENT=$PID
 check "a connection" busywait "$IWT_TIME" connected_qp "$DEV_A" "$CLIENT"
-for kind in "qp link" "cq dev" "mr dev"; do
+start in_a "$IWT_BIN/iwt_srq" -s $IP_A
+wait_listen "$NS_A" 7478
+kinds=("qp link" "cq dev" "mr dev" "srq dev")
+case $(uname -r) in
+6.1.*)
+	skip "details: srq" "this kernel does not ask for them"
+	kinds=("${kinds[@]:0:3}") ;;
+esac
+for kind in "${kinds[@]}"; do
 	said user-guide "${kind% *}" >"$TMP/said"
 	# shellcheck disable=SC2086
 	details $kind "$DEV_A" >"$TMP/shown"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
- * The raw dump of a queue pair, a completion queue or a memory region (rdma -r resource show):
- * what the engines are about to do, for an analysis of a connection that makes no progress.
+ * The raw dump of a queue pair, a completion queue, a memory region or a shared receive queue
+ * (rdma -r resource show): what the engines are about to do, for an analysis of a connection that
+ * makes no progress.
  *
  * Numbers are in the byte order of the machine. Structures only grow, at their ends: a reader
  * takes the size that it knows, or that of the dump if that is less. Indices of queues, positions
@@ -16,6 +17,7 @@ enum iwt_raw_kind {
 	IWT_RAW_QP = 1,
 	IWT_RAW_CQ = 2,
 	IWT_RAW_MR = 3,
+	IWT_RAW_SRQ = 4,
 };
 
 struct iwt_raw_head {
@@ -76,6 +78,21 @@ struct iwt_raw_mr {
 	__u64 length;
 	__u32 extents;
 	__u32 windows;
+};
+
+enum iwt_raw_srq_flags {
+	IWT_RAW_SRQ_USER	= 1 << 0, /* it is in the memory of a process */
+	IWT_RAW_SRQ_FAILED	= 1 << 1, /* its ring made no sense: it is of no use any more */
+};
+
+struct iwt_raw_srq {
+	struct iwt_raw_head head;
+	__u32 flags;		/* enum iwt_raw_srq_flags */
+	__u32 entries;
+	__u32 max_sge;
+	__u32 posted;		/* by the program, which may write what it likes there */
+	__u32 taken;
+	__u32 limit;		/* 0: none, or its event was raised */
 };
 
 #endif

@@ -116,6 +116,7 @@ static const struct ib_device_ops dev_ops = {
 	.fill_res_qp_entry_raw = iwt_raw_qp,
 	.fill_res_cq_entry_raw = iwt_raw_cq,
 	.fill_res_mr_entry_raw = iwt_raw_mr,
+	COMPAT_SRQ_DETAILS
 
 	COMPAT_COUNTER_OBJ
 	INIT_RDMA_OBJ_SIZE(ib_cq, iwt_cq, ibcq),

@@ -14,6 +14,7 @@
 #include "cq.h"
 #include "mr.h"
 #include "qp.h"
+#include "srq.h"
 
 static int put_raw(struct sk_buff *msg, struct iwt_raw_head *head, u32 kind, u32 size)
 {
@@ -136,4 +137,28 @@ int iwt_raw_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	raw.windows = atomic_read(&mr->windows);
 	read_unlock_bh(&mr->lock);
 	return put_raw(msg, &raw.head, IWT_RAW_MR, sizeof(raw));
+}
+
+/**
+ * iwt_raw_srq() - ib_device operation fill_res_srq_entry_raw
+ * @msg: netlink message
+ * @ibsrq: shared receive queue
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int iwt_raw_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct iwt_srq *srq = to_iwt_srq(ibsrq);
+	struct iwt_raw_srq raw = {};
+
+	spin_lock_irq(&srq->rq.lock);
+	raw.flags = (srq->user ? IWT_RAW_SRQ_USER : 0) |
+		    (srq->failed ? IWT_RAW_SRQ_FAILED : 0);
+	raw.entries = srq->rq.entries;
+	raw.max_sge = srq->rq.sge_max;
+	raw.posted = iwt_ring_prod(&srq->rq.ring);
+	raw.taken = srq->rq.cons;
+	raw.limit = srq->limit;
+	spin_unlock_irq(&srq->rq.lock);
+	return put_raw(msg, &raw.head, IWT_RAW_SRQ, sizeof(raw));
 }

@@ -20,6 +20,7 @@
 #include "dev.h"
 #include "mr.h"
 #include "qp.h"
+#include "srq.h"
 
 /* A name and its value. Names have 15 characters at most. */
 enum pair_kind { PAIR_U32, PAIR_HEX, PAIR_U64, PAIR_WORD };
@@ -260,5 +261,35 @@ int iwt_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	p[5].value = mr->access;
 	p[6].value = atomic_read(&mr->windows);
 	read_unlock_bh(&mr->lock);
+	return put_pairs(msg, p, ARRAY_SIZE(p));
+}
+
+/**
+ * iwt_fill_res_srq() - ib_device operation fill_res_srq_entry
+ * @msg: netlink message
+ * @ibsrq: shared receive queue
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int iwt_fill_res_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct iwt_srq *srq = to_iwt_srq(ibsrq);
+	struct pair p[] = {
+		U32("max_wr", 0),
+		U32("max_sge", 0),
+		U32("limit", 0),
+		U32("left", 0),
+		U32("taken", 0),
+		U32("failed", 0),
+	};
+
+	spin_lock_irq(&srq->rq.lock);
+	p[0].value = srq->rq.entries;
+	p[1].value = srq->rq.sge_max;
+	p[2].value = srq->limit;
+	p[3].value = iwt_ring_prod(&srq->rq.ring) - srq->rq.cons;
+	p[4].value = srq->rq.cons;
+	p[5].value = srq->failed;
+	spin_unlock_irq(&srq->rq.lock);
 	return put_pairs(msg, p, ARRAY_SIZE(p));
 }

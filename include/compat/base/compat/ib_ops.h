@@ -36,6 +36,13 @@
 	INIT_RDMA_OBJ_SIZE(rdma_counter, iwt_qp_counter, counter),
 #endif
 
+/* What `rdma resource show srq` says beyond the core's own attributes. */
+#ifndef COMPAT_SRQ_DETAILS
+#define COMPAT_SRQ_DETAILS		\
+	.fill_res_srq_entry = iwt_fill_res_srq,	\
+	.fill_res_srq_entry_raw = iwt_raw_srq,
+#endif
+
 /*
  * May the second half of the GID hold the EUI-64? Not where the RDMA connection
  * manager finds the device by comparing the GID to the link layer address.

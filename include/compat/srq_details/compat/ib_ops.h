@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_SRQ_DETAILS_H
+#define COMPAT_SRQ_DETAILS_H
+
+#define COMPAT_SRQ_DETAILS	/* the core does not ask for them */
+
+#include_next <compat/ib_ops.h>
+
+#endif
