@@ -6,8 +6,9 @@
  *	features	older: knows only the features of IWT_SKEW_FEATURES (none)
  *	short		older: its answers are shorter
  *	long		newer: requests and answers are longer, the rest has no effect
- *	context, cq, qp	newer: asks for more in this command, and the kernel must refuse
- *			it
+ *	context, cq, qp, srq, resize	newer: asks for more in this command, and the kernel
+ *			must refuse it
+ *	module		the module is older: it has no features, and not the verbs that came later
  *
  * At the end it prints on standard error how many commands it changed.
  */
@@ -53,8 +54,29 @@ __attribute__((destructor)) static void report(void)
 		fprintf(stderr, "# skew %s: %u changed, %u refused\n", skew(), changed, refused);
 }
 
+/* A command from before ioctls existed, in one of these */
+static uint64_t write_command(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	int i;
+
+	for (i = 0; i < hdr->num_attrs; i++)
+		if (hdr->attrs[i].attr_id == UVERBS_ATTR_WRITE_CMD)
+			return hdr->attrs[i].data;
+	return 0;
+}
+
 static const char *name_of(const struct ib_uverbs_ioctl_hdr *hdr)
 {
+	if (hdr->object_id == UVERBS_OBJECT_DEVICE &&
+	    hdr->method_id == UVERBS_METHOD_INVOKE_WRITE) {
+		switch (write_command(hdr)) {
+		case IB_USER_VERBS_CMD_RESIZE_CQ: return "resize";
+		case IB_USER_VERBS_CMD_ALLOC_MW: return "window";
+		default: return NULL;
+		}
+	}
+	if (hdr->object_id == UVERBS_OBJECT_SRQ && hdr->method_id == UVERBS_METHOD_SRQ_CREATE)
+		return "srq";
 	if (hdr->object_id == UVERBS_OBJECT_DEVICE &&
 	    hdr->method_id == UVERBS_METHOD_GET_CONTEXT)
 		return "context";
@@ -159,6 +181,31 @@ static int write_context(int fd)
 	return write(fd, &req, sizeof(req)) < 0 ? -1 : 0;
 }
 
+/* The answers of commands that have not grown are as long as ever. */
+static bool has_grown(const char *name)
+{
+	return !strcmp(name, "context") || !strcmp(name, "cq") || !strcmp(name, "qp");
+}
+
+static bool asks_for_times(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	int i;
+
+	for (i = 0; i < hdr->num_attrs; i++)
+		if (hdr->attrs[i].attr_id == UVERBS_ATTR_CREATE_CQ_FLAGS &&
+		    hdr->attrs[i].data & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+			return true;
+	return false;
+}
+
+/* Would an older module refuse it? */
+static bool is_later(const struct ib_uverbs_ioctl_hdr *hdr, const char *name)
+{
+	if (!strcmp(name, "cq"))
+		return asks_for_times(hdr);
+	return !has_grown(name);
+}
+
 static int skewed(int fd, struct ib_uverbs_ioctl_hdr *hdr, const char *name)
 {
 	static const uint8_t none[MORE];
@@ -169,14 +216,20 @@ static int skewed(int fd, struct ib_uverbs_ioctl_hdr *hdr, const char *name)
 	void *to = NULL;
 	int ret, i;
 
+	if (!strcmp(how, "module") && is_later(hdr, name)) {
+		changed++;
+		refused++;
+		errno = EOPNOTSUPP;
+		return -1;
+	}
 	memcpy(&c, hdr, hdr->length);
 	if (unknown || !strcmp(how, "long"))
 		lengthen_in(&c, unknown);
 	if (!strcmp(how, "long"))
 		len = lengthen_out(&c, &to);
-	if (!strcmp(how, "short"))
+	if (!strcmp(how, "short") && has_grown(name))
 		shorten(&c);
-	if (!strcmp(how, "features") && !strcmp(name, "context"))
+	if ((!strcmp(how, "features") || !strcmp(how, "module")) && !strcmp(name, "context"))
 		forget_features(&c);
 	changed++;
 	if (unknown && !strcmp(name, "context"))

@@ -4,7 +4,7 @@
 # shorter or longer. First all lengths and contents of all commands, then traffic.
 . "$(dirname "$0")/../lib/begin.sh"
 
-begin iwt_verify iwt_abi ibv_rc_pingpong rdma
+begin iwt_verify iwt_abi iwt_srq iwt_queues iwt_windows ibv_rc_pingpong rdma
 only_iw_tcp "it is the ABI of iw_tcp"
 two_links
 shim=$IWT_BIN/skew.so
@@ -21,10 +21,59 @@ skewed() {
 	check "$name: and the server" was "$name" "$TMP/server"
 }
 
-# refused NAME: the module refuses a command that asks for a feature that it does not have
+# with NAME PROGRAM [ARGUMENT...]: sets WITH, the command of a program with such a provider
+with() { WITH=(env "LD_PRELOAD=$shim" "IWT_SKEW=$1" timeout "$IWT_TIME" "$IWT_BIN/$2" "${@:3}"); }
+
+# shared NAME: a shared receive queue with such a provider at both ends
+shared() {
+	local server client status=0
+	wait_free "$NS_B" 7478
+	with "$1" iwt_srq -s $IP_B -n 60
+	start in_b "${WITH[@]}" >"$TMP/server" 2>&1
+	server=$PID
+	wait_listen "$NS_B" 7478
+	with "$1" iwt_srq -c $IP_B
+	start in_a "${WITH[@]}" >"$TMP/client" 2>&1
+	client=$PID
+	ended "$server" || status=$?
+	subtests "$1: shared queue" "$TMP/server" $status
+	check "$1: shared queue: the client ends well" ended "$client" || diag <"$TMP/client"
+	check "$1: shared queue: the server was one" was "$1" "$TMP/server"
+	check "$1: shared queue: and the client" was "$1" "$TMP/client"
+}
+
+# alone NAME WHAT PROGRAM ARGUMENT...: a program that connects to itself, with such a provider
+alone() {
+	with "$1" "${@:3}"
+	in_a "${WITH[@]}" >"$TMP/alone" 2>&1
+	subtests "$1: $2" "$TMP/alone" $?
+	check "$1: $2: it was one" was "$1" "$TMP/alone"
+}
+
+# lacks NAME WHAT PROGRAM ARGUMENT...: the program says that there is no such thing
+lacks() {
+	with "$1" "${@:3}"
+	if in_a "${WITH[@]}" >"$TMP/lacks" 2>&1 || ! grep -q "Operation not supported" "$TMP/lacks"; then
+		not_ok "$1: $2 are refused"
+		diag <"$TMP/lacks"
+		return
+	fi
+	ok "$1: $2 are refused"
+}
+
+# later NAME: what was added after the first features
+later() {
+	shared "$1"
+	alone "$1" "completion queues" iwt_queues -a $IP_A -n 20 resize times
+}
+
+# refused NAME [PROGRAM ARGUMENT...]: the module refuses a command that asks for a feature that it
+# does not have
 refused() {
-	LD_PRELOAD=$shim IWT_SKEW=$1 in_a timeout 30 ibv_rc_pingpong -d "$DEV_A" -g 0 >"$TMP/refused" 2>&1
-	if [ $? -lt 124 ] && grep -q "^# skew $1: .*, 1 refused" "$TMP/refused"; then
+	local program=(timeout 30 ibv_rc_pingpong -d "$DEV_A" -g 0)
+	[ $# -eq 1 ] || program=(timeout 30 "$IWT_BIN/$2" "${@:3}")
+	LD_PRELOAD=$shim IWT_SKEW=$1 in_a "${program[@]}" >"$TMP/refused" 2>&1
+	if [ $? -lt 124 ] && grep -q "^# skew $1: .*, [1-9][0-9]* refused" "$TMP/refused"; then
 		ok "an unknown wish is refused: $1"
 	else
 		not_ok "an unknown wish is refused: $1"
@@ -36,12 +85,23 @@ in_a "$IWT_BIN/iwt_abi" "$DEV_A" >"$TMP/abi" 2>&1
 subtests "commands" "$TMP/abi" $?
 features=$(sed -n 's/^# features //p' "$TMP/abi")
 
-skewed short
-skewed long
+for name in short long; do
+	skewed $name
+	later $name
+	alone $name "windows" iwt_windows -a $IP_A -n 100 -t 100
+done
 # no immediate data and no atomic operations, as with siw
 skewed features --local-siw --peer-siw
+later features
+lacks features "windows" iwt_windows -a $IP_A -n 10
+# the module is older
+skewed module --local-siw --peer-siw
+lacks module "windows" iwt_windows -a $IP_A -n 10
+lacks module "shared queues" iwt_srq -s $IP_A
+lacks module "resizes" iwt_queues -a $IP_A -n 1 resize
+lacks module "times of completions" iwt_queues -a $IP_A times
 # each feature alone, and all but one
-RFC7306=1
+RFC7306=1 WINDOWS=4
 for ((bit = 1; bit && bit <= features; bit <<= 1)); do
 	((features & bit)) || continue
 	for mask in $bit $((features & ~bit)); do
@@ -50,10 +110,14 @@ for ((bit = 1; bit && bit <= features; bit <<= 1)); do
 		((mask & RFC7306)) || plain=(--local-siw --peer-siw)
 		echo "# features $mask of $features"
 		skewed features "${plain[@]}"
+		# it tries atomic operations, too
+		((mask & WINDOWS && mask & RFC7306)) && alone features "windows" iwt_windows -a $IP_A -n 100 -t 100
 	done
 done
 unset IWT_SKEW_FEATURES
 for name in context cq qp; do
 	refused $name
 done
+refused srq iwt_srq -s $IP_A
+refused resize iwt_queues -a $IP_A -n 1 resize
 ktap_finish
