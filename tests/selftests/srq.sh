@@ -19,10 +19,6 @@ in_b rdma resource show srq >"$TMP/shown" 2>&1
 check "rdma shows the queue and its user" grep -q "^dev $DEV_B .*type BASIC.*comm iwt_srq" "$TMP/shown" || diag <"$TMP/shown"
 # nothing happens to it until there is a client
 detail() { [ "$(of_object srq "$DEV_B" "drv_$1")" = "$2" ]; }
-raw_agrees() {
-	rdma -r -j resource show srq dev "$DEV_B" >"$TMP/raw" && rdma -dd -j resource show srq dev "$DEV_B" >"$TMP/details" &&
-		python3 "$IWT_LIB/raw.py" srq "$TMP/raw" "$TMP/details"
-}
 case $(uname -r) in
 6.1.*) skip "its details" "this kernel does not ask for them" ;;
 *)
@@ -32,7 +28,7 @@ case $(uname -r) in
 	done
 	case $(rdma -V) in
 	*iproute2-6.1.*) skip "its raw dump" "this rdma(8) does not ask for it" ;;
-	*) check "and its raw dump" raw_agrees ;;
+	*) check "and its raw dump" raw_agrees srq "$DEV_B" ;;
 	esac ;;
 esac
 start in_a "$IWT_BIN/iwt_srq" -c $IP_B >"$TMP/client" 2>&1
