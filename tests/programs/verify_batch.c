@@ -75,8 +75,13 @@ static int check_recv_wc(struct iwt_ctx *cx, const struct iwt_op *op, const stru
 static int nothing_left(struct iwt_ctx *cx, struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
+	int n = ibv_poll_cq(cq, 1, &wc);
 
-	return ibv_poll_cq(cq, 1, &wc) ? iwt_fail(cx, "one completion too many") : 0;
+	/* the device may have gone */
+	if (n < 0)
+		return iwt_fail(cx, "ibv_poll_cq: %s", strerror(errno));
+	return n ? iwt_fail(cx, "one completion too many: %llu (%s)", (unsigned long long)wc.wr_id,
+			    ibv_wc_status_str(wc.status)) : 0;
 }
 
 /* --corrupt: changes one octet of the first message that is not empty */
