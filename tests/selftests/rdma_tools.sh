@@ -48,8 +48,8 @@ pair "rping, odd size" 7174 "rping -s -a $IP_B -C 10 -V -S 1461" "rping -c -a $I
 pair "ucmatose, ten connections" 7471 "ucmatose -c 10 -C 20 -S 3000 -b $IP_B" \
 	"ucmatose -c 10 -C 20 -S 3000 -s $IP_B"
 pair "rdma_server and rdma_client" 7471 "rdma_server -p 7471" "rdma_client -s $IP_B -p 7471"
-pair "rstream (rsockets)" 7471 "rstream -b $IP_B -p 7471 -S 4096 -C 50 -T s" \
-	"rstream -s $IP_B -p 7471 -S 4096 -C 50 -T s"
+pair "rstream (rsockets)" 7471 "rstream -b $IP_B -p 7471 -S 4096 -C 50 -T v" \
+	"rstream -s $IP_B -p 7471 -S 4096 -C 50 -T v"
 if command -v qperf >/dev/null; then
 	# At the end of an rdma_cm test the server's child destroys its queue pair twice,
 	# and crashes; the gate of the laboratory checks where it crashed.
