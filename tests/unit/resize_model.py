@@ -13,6 +13,8 @@ little, so it also runs with steps left out or changed, and must then find a fau
 """
 import sys
 
+import model
+
 PUSHES = 5
 GONE = 3        # the queue pair of this completion goes
 FREE = None
@@ -23,18 +25,8 @@ class Fault(Exception):
     pass
 
 
-class State:
+class State(model.State):
     FIELDS = ("pc", "lock", "prod", "cons", "old", "new", "mode", "room", "reads_new", "taken", "regs", "gone")
-
-    def __init__(self, **values):
-        for name in self.FIELDS:
-            setattr(self, name, values[name])
-
-    def key(self):
-        return tuple(getattr(self, name) for name in self.FIELDS)
-
-    def copy(self):
-        return State(**{name: getattr(self, name) for name in self.FIELDS})
 
 
 KERNEL, POLLER, RESIZER, CLEANER = range(4)

@@ -19,25 +19,17 @@ that finds no fault proves little, so it also runs with steps changed, and must 
 """
 import sys
 
+import model
+
 WANTS = 2       # of each of the others
 OTHERS = 2
 BUDGETS = 3
 SYNC, HERE = "budgets", "here"
 
 
-class State:
+class State(model.State):
     """pc: of the caller, the worker, and the others"""
     FIELDS = ("pc", "lock", "wanted", "pending", "queued", "left", "more", "asked")
-
-    def __init__(self, **values):
-        for name in self.FIELDS:
-            setattr(self, name, values[name])
-
-    def key(self):
-        return tuple(getattr(self, name) for name in self.FIELDS)
-
-    def copy(self):
-        return State(**{name: getattr(self, name) for name in self.FIELDS})
 
 
 def at(values, who, value):

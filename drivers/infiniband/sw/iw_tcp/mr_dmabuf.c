@@ -26,11 +26,7 @@ static int validate(struct iwt_mr *mr, u64 len, u64 iova, u32 rights)
 
 	write_lock_bh(&mr->lock);
 	revoked = mr->revoked;
-	mr->region.base = iova;
-	mr->origin = iova;
-	mr->region.len = len;
-	mr->region.rights = rights;
-	mr->region.valid = !revoked;
+	iwt_mr_cover(mr, iova, len, rights, !revoked);
 	write_unlock_bh(&mr->lock);
 	return revoked ? -ENODEV : 0;
 }

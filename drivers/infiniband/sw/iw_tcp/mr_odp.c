@@ -33,11 +33,7 @@ struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
-	mr->region.base = iova;
-	mr->origin = iova;
-	mr->region.len = len;
-	mr->region.rights = rights;
-	mr->region.valid = true;
+	iwt_mr_cover(mr, iova, len, rights, true);
 	ret = -ENOMEM;
 	mr->pager = iwt_pager_get(iwt_mr_gfp(pd));
 	if (!mr->pager)

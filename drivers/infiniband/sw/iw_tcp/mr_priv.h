@@ -35,6 +35,17 @@ static inline void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
 	atomic64_add(is ? bytes : -bytes, &to_iwt_dev(umem->ibdev)->pinned);
 }
 
+/* What @mr is to cover; either nobody can look it up yet, or its lock is held for writing. */
+static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
+				u32 rights, bool valid)
+{
+	mr->origin = iova;
+	mr->region.base = iova;
+	mr->region.len = len;
+	mr->region.rights = rights;
+	mr->region.valid = valid;
+}
+
 /*
  * Are windows bound to the region? With its lock held for writing, no other can be bound. If
  * none is bound, engines have left all that were: pairs with unbind() in mw.c.

@@ -108,11 +108,7 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 	mr->umem = p.umem;
 	mr->map = p.map;
 	mr->access = access;
-	mr->region.base = iova;
-	mr->origin = iova;
-	mr->region.len = len;
-	mr->region.rights = rights;
-	mr->region.valid = true;
+	iwt_mr_cover(mr, iova, len, rights, true);
 	ret = iwt_mr_publish(mr);
 	if (!ret)
 		return mr;
