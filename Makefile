@@ -39,6 +39,17 @@ provider: ## build the user space provider
 provider-install: ## install the provider into the running system or DESTDIR=
 	@$(MAKE) -C userspace-provider OUT=$(BUILD)/provider install
 
+service-install: ## install what keeps links over reboots: iw_tcp@.service and its man pages
+	@install -d $(DESTDIR)/usr/sbin $(DESTDIR)/usr/share/man/man8 \
+		$(DESTDIR)/usr/lib/systemd/system $(DESTDIR)/usr/lib/udev/rules.d
+	@install -m 755 service/iw_tcp-link $(DESTDIR)/usr/sbin/
+	@install -m 644 service/iw_tcp@.service $(DESTDIR)/usr/lib/systemd/system/
+	@install -m 644 service/61-iw_tcp-name.rules $(DESTDIR)/usr/lib/udev/rules.d/
+	@install -m 644 service/*.8 $(DESTDIR)/usr/share/man/man8/
+
+deb: ## Debian packages for Debian 12 and 13, into build/packages; SUITES= (bookworm trixie)
+	@tests/packages/build $(SUITES)
+
 check-config: ## say which kernel options or headers are missing, if any
 	@sh include/compat/check-config.sh "$(KDIR)"
 
@@ -104,6 +115,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all modules install provider provider-install check-config demo test check check-long \
+.PHONY: all modules install provider provider-install service-install \
+	deb check-config demo test check check-long \
 	conformance conformance-paths torture fuzz-abi soak bench unit mutate fuzz selftest style docs \
 	clean help

@@ -11,6 +11,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/kcsan.sh"
 . "$here/lab.sh"
 . "$here/build.sh"
+. "$here/packages.sh"
 . "$here/payload.sh"
 . "$here/races.sh"
 . "$here/machine.sh"
