@@ -118,8 +118,8 @@ explain() {
 	awk '{ sub(/\r$/, "") }
 		!/^(not ok |#)/ { said = 0 }
 		/^not ok / { said = 26 }
-		/^vm: gate: / { found = 11 }
-		(said-- > 0 && told++ < 60) || (found-- > 0 && more++ < 30) { print "    " $0 }' "$1"
+		/^vm: gate: / { found = 31 }
+		(said-- > 0 && told++ < 60) || (found-- > 0 && more++ < 40) { print "    " $0 }' "$1"
 }
 
 # tell NAME: prints the result of a job

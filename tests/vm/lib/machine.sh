@@ -135,6 +135,16 @@ bad_messages() {
 	crashes "$1"
 }
 
+# tell_trace DIR: prints where the kernel was when it complained for the first time
+tell_trace() {
+	messages "$1" | awk -v pattern="$GATE_PATTERN" '
+		!begun && $0 ~ pattern { begun = 1 }
+		!begun { next }
+		/---\[ end trace|<\/TASK>/ { exit }
+		/ RIP: [0-9]|Workqueue:|CPU: [0-9]/ || (/\+0x[0-9a-f]+\/0x/ && !/ \? /) { print; if (++n == 20) exit }
+	' | sed 's/^/  /' >&2
+}
+
 # script_began DIR
 script_began() { grep -q '^start' "$1/status" && grep -q 'lab: the script starts' "$1/console"; }
 
@@ -154,6 +164,7 @@ judge() {
 		messages "$dir" | grep -v 'lab: ' | tail -n 400 >&2
 		log "gate: kernel messages ($bad suspicious lines):"
 		bad_messages "$dir" | head -n 10 >&2
+		tell_trace "$dir"
 	fi
 	sed -n 's/^gate /vm: gate: /p' "$dir/lines" >&2
 	if grep -q '^timeout' "$dir/lines" || { [ -z "$rc" ] && [ "$MACHINE_RC" = 124 ]; }; then
