@@ -28,6 +28,9 @@ static uint64_t fake_make_entries(struct fake_ring *ring, uint32_t num,
 
 int ibv_cmd_create_cq_ex(struct ibv_context *context,
 			 const struct ibv_cq_init_attr_ex *attr,
+#if IBVERBS_PABI_VERSION >= 65
+			 struct verbs_create_cq_prov_attr *memory,
+#endif
 			 struct verbs_cq *vcq, struct ibv_create_cq_ex *cmd,
 			 size_t cmd_size,
 			 struct ib_uverbs_ex_create_cq_resp *resp,
