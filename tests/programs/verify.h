@@ -158,7 +158,7 @@ struct iwt_opts {
 	int rounds;
 	bool peer_siw, local_siw;
 	bool full;
-	bool no_neg, no_events, no_wr;
+	bool no_neg, no_events, no_wr, brief;
 	uint32_t ops;
 	bool corrupt;		/* change one octet, to see the check fail */
 	uint32_t seed;

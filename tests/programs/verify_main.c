@@ -183,7 +183,8 @@ static void sizes(struct iwt_ctx *cx, const struct config *cf, uint32_t from_ser
 			continue;
 		k.ops = 1 << op;
 		/* not all operations have sizes */
-		for (k.sizes = 0; k.sizes <= (op < IWT_SEND_IMM ? top : IWT_SZ_SMALL); k.sizes++) {
+		for (k.sizes = cx->o.brief ? IWT_SZ_64K : 0;
+		     k.sizes <= (op < IWT_SEND_IMM ? top : IWT_SZ_SMALL); k.sizes++) {
 			k.flags = k.sizes == IWT_SZ_SMALL ? 0 : IWT_F_SIGNALED;
 			batches(cx, cf, k, op_name[op]);
 		}
@@ -205,7 +206,7 @@ static void variations(struct iwt_ctx *cx, const struct config *cf, uint32_t fro
 	int i;
 
 	k.from_server = from_server;
-	for (op = 0; op < IWT_KINDS; op++) {
+	for (op = 0; op < IWT_KINDS && !cx->o.brief; op++) {
 		if (!(cx->o.ops & 1 << op))
 			continue;
 		k.ops = 1 << op;
@@ -220,6 +221,7 @@ static void variations(struct iwt_ctx *cx, const struct config *cf, uint32_t fro
 			batches(cx, cf, k, text_of(op, "inline"));
 	}
 	k.ops = cx->o.ops;
+	k.sge = IWT_MAX_PIECES;
 	k.sizes = IWT_SZ_RANDOM;
 	k.flags = IWT_F_SIGNALED | IWT_F_INLINE | IWT_F_SOLICITED;
 	/* siw refuses a fenced read */
@@ -242,7 +244,7 @@ static int data_cases(struct iwt_ctx *cx)
 {
 	uint32_t i, dir;
 
-	for (i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+	for (i = 0; i < (cx->o.brief ? 1 : sizeof(configs) / sizeof(*configs)); i++) {
 		const struct config *cf = &configs[i];
 
 		/* left out on purpose: this is no skipped test */
@@ -368,6 +370,8 @@ static void usage(void)
 		"  --rounds N        rounds of mixed traffic (default 3)\n"
 		"  --ops LIST        of send,write,read,write_imm,send_imm,fetch_add,cmp_swap\n"
 		"                    (default all, or those that siw has)\n"
+		"  --brief           only long messages and everything mixed, in one way of posting\n"
+		"                    and polling\n"
 		"  --full            every size in every way of posting and polling\n"
 		"  --seed N          other random choices\n"
 		"  --no-neg, --no-events, --no-wr   leave out groups of cases\n"
@@ -405,13 +409,13 @@ static uint32_t parse_ops(char *s)
 	return ops;
 }
 
-enum { O_MAX = 256, O_ROUNDS, O_OPS, O_FULL, O_SEED, O_NONEG, O_NOEV, O_NOWR, O_TIMEOUT, O_PSIW,
-       O_LSIW, O_CORRUPT };
+enum { O_MAX = 256, O_ROUNDS, O_OPS, O_BRIEF, O_FULL, O_SEED, O_NONEG, O_NOEV, O_NOWR,
+       O_TIMEOUT, O_PSIW, O_LSIW, O_CORRUPT };
 
 static const struct option longopts[] = {
 	{ "max-size", 1, NULL, O_MAX }, { "rounds", 1, NULL, O_ROUNDS }, { "ops", 1, NULL, O_OPS },
-	{ "full", 0, NULL, O_FULL }, { "seed", 1, NULL, O_SEED }, { "no-neg", 0, NULL, O_NONEG },
-	{ "no-events", 0, NULL, O_NOEV }, { "no-wr", 0, NULL, O_NOWR },
+	{ "brief", 0, NULL, O_BRIEF }, { "full", 0, NULL, O_FULL }, { "seed", 1, NULL, O_SEED },
+	{ "no-neg", 0, NULL, O_NONEG }, { "no-events", 0, NULL, O_NOEV }, { "no-wr", 0, NULL, O_NOWR },
 	{ "timeout", 1, NULL, O_TIMEOUT }, { "peer-siw", 0, NULL, O_PSIW },
 	{ "local-siw", 0, NULL, O_LSIW }, { "corrupt", 0, NULL, O_CORRUPT }, { 0 }
 };
@@ -425,6 +429,7 @@ static void set_option(struct iwt_opts *o, int c)
 	case O_MAX: o->max_size = strtoull(optarg, NULL, 0); break;
 	case O_ROUNDS: o->rounds = atoi(optarg); break;
 	case O_OPS: o->ops = parse_ops(optarg); break;
+	case O_BRIEF: o->brief = true; break;
 	case O_FULL: o->full = true; break;
 	case O_SEED: o->seed = strtoul(optarg, NULL, 0); break;
 	case O_NONEG: o->no_neg = true; break;

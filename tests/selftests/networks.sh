@@ -1,0 +1,256 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# All operations, octet by octet, over the kinds of networks that lie between two hosts: VLANs,
+# bonds that fail over, a router that fragments, a path whose MTU shrinks, loss, delay and
+# reordering, small windows, jumbo frames, offloads that are off, link-local addresses.
+. "$(dirname "$0")/../lib/begin.sh"
+# shellcheck source=tests/lib/middle.sh
+. "$IWT_LIB/middle.sh"
+
+begin iwt_verify tc ethtool
+
+VL_A=v$IF_A VL_B=v$IF_B BO_A=o$IF_A BO_B=o$IF_B IF2_A=j${TAG}a IF2_B=j${TAG}b
+siw=()
+[ "$IWT_LINK_TYPE" != siw ] || siw=(--local-siw --peer-siw)
+OPTS=(--brief --no-neg --no-events "${siw[@]}")
+[ -z "${IWT_QUICK:-}" ] || OPTS+=(--rounds 1 --max-size 70000)
+
+# all WHAT ADDRESS [SERVER'S ADDRESS]: all operations
+all() { verify_pair "$1" "$2" "${OPTS[@]}" -- -a "${3:-$2}" "${siw[@]}"; }
+
+# lacks WHAT COMMAND...: tells why WHAT is skipped if COMMAND, which prepares it, fails
+lacks() {
+	local what=$1
+	shift
+	"$@" 2>"$TMP/why" && return 1
+	skip "$what" "$(head -n 1 "$TMP/why")"
+}
+
+# both_ends COMMAND...: in A and in B, with the name of the interface for IF
+both_ends() { in_a "${@/#IF/$IF_A}" && in_b "${@/#IF/$IF_B}"; }
+
+links() { link_add "$NS_A" "$DEV_A" "${1:-$IF_A}" && link_add "$NS_B" "$DEV_B" "${2:-$IF_B}"; }
+
+# fresh NETWORK [MTU]: a new network, switched or routed, with links on IF_A and IF_B
+fresh() {
+	middle_gone && "$@" && links && return
+	not_ok "the network: $*"
+	ktap_finish
+}
+
+# repeatedly STEP: calls "STEP N" with N = 1, 2, ... until it is stopped; each is a line in $TMP/steps
+repeatedly() {
+	local n=0
+	while "$1" $((++n)); do
+		echo "$n" >>"$TMP/steps"
+		nap 0.3
+	done
+}
+steps() { wc -l <"$TMP/steps"; }
+
+# while_it_changes WHAT ADDRESS STEP COUNT: all operations, until the network has changed COUNT
+# times while they were under way
+while_it_changes() {
+	local pid runs
+	: >"$TMP/steps"
+	repeatedly "$3" &
+	pid=$!
+	STARTED+=("$pid")
+	for ((runs = 1; runs <= 20 && $(steps) < $4; runs++)); do all "$1, run $runs" "$2"; done
+	check "$1: it has changed $4 times" [ "$(steps)" -ge "$4" ]
+	stop "$pid"
+}
+
+### between them a switch
+
+link_local() {
+	local ll
+	ll=$(ip -n "$NS_B" -o -6 addr show dev "$IF_B" scope link | sed -n '1s|.* inet6 \([^/]*\)/.*|\1|p')
+	[ -n "$ll" ] || { skip "link-local address" "no IPv6 here"; return; }
+	all "link-local address" "$ll%$IF_A" "$ll%$IF_B"
+}
+
+vlan() {
+	local side
+	for side in "$NS_A $IF_A $VL_A 1" "$NS_B $IF_B $VL_B 2"; do
+		# shellcheck disable=SC2086
+		set -- $side
+		! lacks "VLAN" ip -n "$1" link add link "$2" name "$3" type vlan id 7 || return
+		ip -n "$1" addr add "10.77.7.$4/24" dev "$3"
+		ip -n "$1" addr add "fd77:7::$4/64" dev "$3" nodad 2>/dev/null
+		ip -n "$1" link set "$3" up
+	done
+	DEV_A+=v DEV_B+=v
+	links "$VL_A" "$VL_B"
+	reaches 10.77.7.2
+	all "VLAN" 10.77.7.2
+	all "VLAN, IPv6" fd77:7::2
+	DEV_A=${DEV_A%v} DEV_B=${DEV_B%v}
+}
+
+# offloads on|off: of all net devices on the way
+offloads() {
+	local side
+	for side in "$NS_A $IF_A" "$NS_B $IF_B" "$NS_M $M_A" "$NS_M $M_B"; do
+		in_net "${side% *}" ethtool -K "${side#* }" rx "$1" tx "$1" sg "$1" tso "$1" gso "$1" gro "$1" >/dev/null || return
+	done
+}
+
+no_offloads() {
+	! lacks "offloads off" offloads off || return
+	all "offloads off" $IP_B
+	all "offloads off, IPv6" $IP6_B
+	offloads on 2>/dev/null
+}
+
+# netem WORD...: on what A and B send
+netem() { both_ends tc qdisc replace dev IF root netem limit 10000 "$@"; }
+plain() { both_ends tc qdisc del dev IF root; }
+
+disturbed() {
+	! lacks "netem" netem loss 1% || return
+	all "1 % lost" $IP_B
+	netem delay 20ms
+	all "20 ms" $IP6_B
+	netem delay 2ms reorder 75% duplicate 2%
+	all "out of order, some twice" $IP_B
+	netem corrupt 0.5%
+	all "changed octets, which TCP's checksum notices" $IP_B
+	plain
+}
+
+# windows MIN: limits of TCP's buffers for new connections; without an argument those of before
+WAS=()
+windows() {
+	if [ ${#WAS[@]} -eq 0 ]; then
+		WAS=("$(in_net "$NS_A" sysctl -n net.ipv4.tcp_rmem)" "$(in_net "$NS_A" sysctl -n net.ipv4.tcp_wmem)")
+	fi
+	[ $# -eq 0 ] || set -- "4096 $1 $1"
+	both_ends sysctl -qw "net.ipv4.tcp_rmem=${1:-${WAS[0]}}" "net.ipv4.tcp_wmem=${1:-${WAS[1]}}"
+}
+
+small_windows() {
+	windows 4096
+	all "tiny windows" $IP_B
+	windows 16384
+	all "small windows" $IP6_B
+	windows
+}
+
+# Everything that is bad, at once
+at_once() {
+	! lacks "several at once" netem delay 5ms loss 0.5% reorder 90% || return
+	offloads off 2>/dev/null
+	windows 16384
+	all "several at once: loss, delay, order, small windows, no offloads" $IP_B
+	windows
+	offloads on 2>/dev/null
+	plain
+}
+
+### two cables between two bonds
+
+bonds() {
+	local side
+	middle_gone
+	net_setup || return
+	ip link add "$IF2_A" netns "$NS_A" type veth peer name "$IF2_B" netns "$NS_B"
+	for side in "$NS_A $BO_A $IF_A $IF2_A 1" "$NS_B $BO_B $IF_B $IF2_B 2"; do
+		# shellcheck disable=SC2086
+		set -- $side
+		ip -n "$1" link add "$2" type bond mode active-backup miimon 50 || return
+		ip -n "$1" addr flush dev "$3"
+		ip -n "$1" link set "$3" down
+		ip -n "$1" link set "$3" master "$2"
+		ip -n "$1" link set "$4" master "$2"
+		ip -n "$1" addr add "10.77.9.$5/24" dev "$2"
+		ip -n "$1" link set "$2" up
+	done
+	reaches 10.77.9.2
+}
+
+slave() { in_net "$NS_A" cat "/sys/class/net/$BO_A/bonding/active_slave"; }
+uses() { [ "$(ip -n "$NS_A" -d link show "$BO_A" | grep -o 'active_slave [^ ]*')" = "active_slave $1" ]; }
+
+# The cable that is in use is pulled, and the other one is put in again
+fail_over() {
+	local off=$IF_A on=$IF2_A
+	[ $(($1 % 2)) = 1 ] || { off=$IF2_A; on=$IF_A; }
+	ip -n "$NS_A" link set "$on" up
+	busywait 20 carrier "$on"
+	ip -n "$NS_A" link set "$off" down
+	busywait 20 uses "$on"
+}
+carrier() { ip -n "$NS_A" -o link show "$1" | grep -q LOWER_UP; }
+
+bond() {
+	! lacks "bond" bonds || return
+	links "$BO_A" "$BO_B"
+	all "bond" 10.77.9.2
+	while_it_changes "bond that fails over" 10.77.9.2 fail_over 6
+}
+
+### between them a router
+
+# snmp NS NAME: a counter of IP in that namespace
+# shellcheck disable=SC2016 # awk's
+snmp() { in_net "$1" awk -v name="$2" '$1 == "Ip:" { for (i = 2; i <= NF; i++) if (!n[i]) n[i] = $i
+	else if (n[i] == name) print $i }' /proc/net/snmp; }
+
+# narrow MTU: of the cable between the router and B. B still tells A of the segments that it could
+# take at first, so that A has to learn of it from the router.
+narrow() {
+	local ip=(ip -n "$NS_B")
+	ip -n "$NS_M" link set "$M_B" mtu "$1" && "${ip[@]}" link set "$IF_B" mtu "$1" &&
+		"${ip[@]}" route replace 10.77.0.0/24 via 10.78.0.254 advmss 8900 || return
+	[ ! -d /proc/sys/net/ipv6 ] || [ "$1" -lt 1280 ] ||
+		"${ip[@]}" route replace fd77::/64 via fd78::fe advmss 8900
+}
+
+# Packets may be fragmented (ip_no_pmtu_disc: DF is not set), and are
+fragments() {
+	fresh routed 9000
+	both_ends sysctl -qw net.ipv4.ip_no_pmtu_disc=1
+	narrow 576
+	all "a router that fragments" $FAR_B
+	check "a router that fragments: it has" [ "$(snmp "$NS_M" FragCreates)" -gt 100 ]
+	check "a router that fragments: B has put packets together" [ "$(snmp "$NS_B" ReasmOKs)" -gt 100 ]
+}
+
+# A's route to ADDRESS has this MTU, which a router has told
+learnt() { ip -n "$NS_A" route get "$1" | grep -q "mtu $2\b"; }
+
+# The path becomes narrower, step by step, under connections that know nothing of it yet
+SIZES=(9000 4352 2000 1500 1400 1300 1280)
+shrink() {
+	[ "$1" -lt ${#SIZES[@]} ] || { nap 1; return 1; }
+	narrow "${SIZES[$1]}"
+	nap 0.5
+}
+
+shrinks() {
+	fresh routed 9000
+	all "jumbo frames" $FAR_B
+	all "jumbo frames, IPv6" $FAR6_B
+	narrow 1300
+	all "a narrow router" $FAR_B
+	all "a narrow router, IPv6" $FAR6_B
+	check "a narrow router: A knows" learnt $FAR_B 1300
+	check "a narrow router, IPv6: A knows" learnt $FAR6_B 1300
+	fresh routed 9000
+	while_it_changes "a path that shrinks" $FAR_B shrink 6
+	fresh routed 9000
+	while_it_changes "a path that shrinks, IPv6" $FAR6_B shrink 6
+}
+
+fresh switched
+link_local
+vlan
+no_offloads
+disturbed
+small_windows
+at_once
+fragments
+shrinks
+bond
+ktap_finish
