@@ -2,38 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # The programs of rdma-core and qperf, unmodified.
 . "$(dirname "$0")/../lib/begin.sh"
+# shellcheck source=tests/lib/qperf.sh
+. "$IWT_LIB/qperf.sh"
 
-no_children() { ! pgrep -P "$1"; }
-connected_or_ended() { rdma resource show qp link "$DEV_A" | grep -q ' state RTS' || ! alive "$1"; }
-
-# qperf_test TEST: qperf's server tells the client the port before it listens there, and a
-# test cannot wait for that port: so packets of the client are delayed until it is connected.
-# If the client is rejected nevertheless, this is no result: the test runs it once more, with
-# a longer delay. qperf's senders do not check whether the peer has posted receives, without
-# which the connection ends: the rate is limited so that in a second they send no more of these
-# 4 KB messages than there are receives.
-way() { in_a tc qdisc replace dev "$IF_A" root netem rate 20mbit "$@"; }
-
-# qperf_once TEST MS: runs TEST with a delay of MS milliseconds
-qperf_once() {
-	way delay "$2ms"
-	start timeout "$IWT_TIME" ip netns exec "$NS_A" qperf -cm1 -t 1 -m 4096 $IP_B "$1" >"$TMP/qperf" 2>&1
-	busywait "$IWT_TIME" connected_or_ended "$PID"
-	way
-	ended "$PID" $((IWT_TIME + 10))
-}
-
+# qperf_test TEST
 qperf_test() {
-	local rc
-	# The process of the test before may still be closing its listener
-	busywait 20 no_children "$srv"
-	qperf_once "$1" 50
-	rc=$?
-	if [ $rc -ne 0 ] && grep -q 'Event rejected' "$TMP/qperf"; then
-		once_more "qperf $1: the client was rejected"
-		qperf_once "$1" 500
-		rc=$?
-	fi
+	local rc=0
+	qperf_run -cm1 -t 1 -m 4096 $IP_B "$1" || rc=$?
 	check "qperf $1" sh -c "cat '$TMP/qperf'; exit $rc"
 }
 

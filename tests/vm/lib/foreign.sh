@@ -31,7 +31,8 @@ foreign_need() {
 
 # foreign_root_packages SUITE: root_packages, without packages that are only for compiling or large
 foreign_root_packages() {
-	root_packages "$1" | grep -vxE 'ccache|make|pahole|gcc(-[0-9]+)?|flex|bison|bc|pkgconf|xz-utils|bpftrace'
+	root_packages "$1" | grep -vxE 'ccache|make|pahole|gcc(-[0-9]+)?|flex|bison|bc|pkgconf|xz-utils|bpftrace' |
+		grep -vxFf <(sed 's/#.*//' "$VM_DIR/config/packages.suites" | xargs -n1)
 	echo busybox-static
 }
 

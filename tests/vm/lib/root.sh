@@ -4,7 +4,7 @@
 
 # root_packages SUITE: packages to install besides the essential ones
 root_packages() {
-	sed 's/#.*//' "$VM_DIR/config/packages" "$VM_DIR/config/packages.$1" | xargs -n1
+	sed 's/#.*//' "$VM_DIR"/config/packages{,".$1",.suites} | xargs -n1
 }
 
 build_root() {
@@ -16,23 +16,27 @@ build_root() {
 	mkfs.ext4 -q -d "$out/root" -O ^has_journal -E lazy_itable_init=1 "$out/root.img"
 }
 
+# What libopenmpi-dev brings and no test uses: a Fortran compiler, and for graphics devices LLVM
+ROOT_WITHOUT='/usr/libexec/gcc/*/f951 /usr/lib/gcc/*/f951 /usr/lib/*/libLLVM-17.so* /usr/lib/*/libLLVM.so.17* /usr/lib/*/libamd*'
+
 root_install() {
-	local suite=$1 list=$2 dir=$3 hook
+	local suite=$1 list=$2 dir=$3 hook without
 	rm -rf "$dir"
 	# shellcheck disable=SC2016
 	hook='for f in var/lib/apt/lists usr/share/info usr/share/locale; do rm -rf "$1/$f"; done; mkdir -p "$1/opt/iw_tcp" "$1/run/netns"'
+	read -ra without <<<"$ROOT_WITHOUT"
 	mmdebstrap --variant=minbase --format=directory --include="$list" \
 		--aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Retries "3"' \
 		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
 		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/rdma-core*' \
-		--dpkgopt='force-unsafe-io' \
+		--dpkgopt='force-unsafe-io' "${without[@]/#/--dpkgopt=path-exclude=}" \
 		--customize-hook="$hook" "$suite" "$dir" "$(apt_repository)"
 }
 
 # root_of VAR SUITE: sets VAR to the cached userland of SUITE: root/ and root.img
 root_of() {
 	artefact "$1" "root-$2" "$(hash_of "$2" "$(root_packages "$2")" \
-		"$(declare -f build_root root_install)")" build_root "$2"
+		"$(declare -f build_root root_install)" "$ROOT_WITHOUT")" build_root "$2"
 }
 
 # in_root "LOWER..." SCRIPT [BIND...]: runs the bash SCRIPT in a copy-on-write
