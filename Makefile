@@ -65,6 +65,9 @@ check: ## every test in every laboratory
 check-long: ## what searches for hours, and all selftests in the other laboratories
 	@tests/check --long
 
+suites: ## applications in a laboratory, each in a machine of its own; LAB= (6.12), S= names, ARGS= of tests/suites/run
+	@tests/suites/run --lab $(or $(LAB),6.12) $(ARGS) $(S)
+
 conformance: ## every row of the RFCs against a raw peer; ARGS= of tests/conformance
 	@tests/conformance $(ARGS)
 
@@ -116,6 +119,6 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all modules install provider provider-install service-install \
-	deb check-config demo test check check-long \
+	deb check-config demo test check check-long suites \
 	conformance conformance-paths torture fuzz-abi soak bench unit mutate fuzz selftest style docs \
 	clean help

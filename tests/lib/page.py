@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""page.py PAGE names TABLE | PAGE recipe NAME: parts of a page that the page itself marks.
+"""page.py PAGE names TABLE | PAGE recipe NAME | PAGE output NAME FILE: parts of a page that the
+page itself marks.
 
 names prints what is in the first column of the table behind the comment ".. names: TABLE", a name
 on each line. recipe prints the literal block behind the comment ".. recipe: NAME", and with the
-NAME "" the names of all of them."""
+NAME "" the names of all of them. output compares FILE with the literal block behind the comment
+".. output: NAME", if there is one: each of its lines must be in FILE, in this order. In such a
+line "..." is any text."""
 import re
 import sys
 
@@ -31,9 +34,35 @@ def block(lines):
         yield line[4:]
 
 
-def main(page, kind, name):
+def pattern(line):
+    """The regular expression of a line of an expected output."""
+    return ".*".join(map(re.escape, " ".join(line.split()).split("...")))
+
+
+def compare(lines, name, path):
+    """Is the output in the file as the page says?"""
+    mark = ".. output: " + name
+    if mark not in lines:
+        return
+    with open(path, encoding="utf-8", errors="replace") as f:
+        got = [" ".join(line.split()) for line in f]
+    for line in block(behind(lines, mark)):
+        if line.strip() in ("", "..."):
+            continue
+        want = re.compile(pattern(line))
+        while got and not want.search(got[0]):
+            got.pop(0)
+        if not got:
+            sys.exit("the page expects: " + line)
+        got.pop(0)
+
+
+def main(page, kind, name, path=None):
     with open(page, encoding="utf-8") as f:
         lines = f.read().split("\n")
+    if kind == "output":
+        compare(lines, name, path)
+        return
     if not name:
         out = [line.split(": ")[1] for line in lines if line.startswith(".. %s: " % kind)]
     else:

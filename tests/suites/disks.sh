@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What the suites of block devices share: fio with verification, a load beside which something
+# happens, and the speed.
+
+MB=$(if_quick 4 32)
+LOAD=$here/disk_load.py
+LOAD_PID=
+
+# fio_all WHAT DISK
+fio_all() {
+	check "$1: fio: random writes of 4 KB, verified" compared $((MB / 4)) fio_verify "$2" randwrite 4k $((MB / 4))
+	check "$1: fio: random writes of 60 KB, verified" compared $MB fio_verify "$2" randwrite 60k $MB
+	check "$1: fio: sequential writes of 256 KB, verified" compared $MB fio_verify "$2" write 256k $MB
+}
+
+# load_begin DISK: four processes write and compare blocks of DISK, until load_end
+load_begin() {
+	rm -f "$TMP/progress" "$TMP/enough"
+	start python3 "$LOAD" "$1" $MB "$TMP/progress" "$TMP/enough" >"$TMP/load" 2>&1
+	LOAD_PID=$PID
+	busywait "$IWT_TIME" test -s "$TMP/progress"
+}
+
+done_more() { [ "$(stat -c %s "$TMP/progress")" -ge "$1" ]; }
+
+# load_goes_on: waits until the load has done a hundred steps more
+load_goes_on() { busywait $((IWT_TIME * 2)) done_more $(($(stat -c %s "$TMP/progress") + 100)); }
+
+load_end() {
+	local rc=0
+	touch "$TMP/enough"
+	ended "$LOAD_PID" $((IWT_TIME * 2)) || rc=$?
+	cat "$TMP/load"
+	verified "$(awk '/^compared/ { n = $2 } END { print n + 0 }' "$TMP/load")"
+	return $rc
+}
+
+# beside_load DISK COMMAND...: COMMAND happens under the load, which goes on and is right
+beside_load() {
+	local rc=0
+	load_begin "$1" || { cat "$TMP/load"; return 1; }
+	load_goes_on && "${@:2}" && load_goes_on || rc=1
+	load_end && return $rc
+}
+
+# lost_for SECONDS: nothing arrives at this machine's own addresses for so long
+lost_for() {
+	tc qdisc add dev lo root netem loss 100% && nap "$1" && tc qdisc del dev lo root
+}
+
+# disk_speed DISK: microseconds to write and read the disk
+disk_speed() {
+	local wrote
+	seconds fio_plain "$1" write && wrote=$TOOK && seconds fio_plain "$1" read && TOOK=$((TOOK + wrote))
+}
+fio_plain() {
+	timeout "$IWT_TIME" fio --name=speed --filename="$1" --size="${MB}m" --loops="$(if_quick 2 8)" --direct=1 \
+		--ioengine=libaio --iodepth=16 --rw="$2" --bs=128k --minimal
+}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Hosts: each is a network namespace, with a name and with a /run, /srv, /mnt and /tmp of its own,
+# as long as the test lasts. The host "here" is this machine.
+
+declare -A HOST_PID=()
+
+# host NAME NS: begins a host in the network namespace NS
+host() {
+	# shellcheck disable=SC2016
+	start ip netns exec "$2" unshare -m --uts --propagation private sh -c '
+		hostname "$2"
+		for d in /run /srv /mnt /var/lib/nfs /tmp; do
+			[ $d != /tmp ] || touch "$1"
+			mount -t tmpfs "${d##*/}" $d
+		done
+		exec sleep infinity' host "$TMP/host-$1" "$1"
+	HOST_PID[$1]=$PID
+	busywait 20 test -e "$TMP/host-$1" && busywait 5 on "$1" mountpoint -q /tmp
+}
+
+# on HOST COMMAND...
+on() {
+	local host=$1
+	shift
+	if [ "$host" = here ]; then "$@"; else nsenter --target "${HOST_PID[$host]}" --net --mount --uts -- "$@"; fi
+}
+
+# daemon HOST COMMAND...: starts a daemon that stays in the foreground; its pid is in PID
+daemon() {
+	start nsenter --target "${HOST_PID[$1]}" --net --mount --uts -- "${@:2}" >>"$TMP/daemons" 2>&1
+}
+
+# two_hosts_with_mounts: the host "server" at B, the host "client" at A, each with a link
+two_hosts_with_mounts() { setup 1500 && host server "$NS_B" && host client "$NS_A"; }
+
+# one_machine: consumers that know only the initial namespace have a link with the server's
+# address, which connects to itself
+one_machine() { IP_A=$IP_B one_host; }
+
+# hosts_end: the hosts and their links go
+hosts_end() {
+	stop "${HOST_PID[@]}"
+	two_hosts_end
+}

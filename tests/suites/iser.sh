@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# iSER, as Documentation/applications/iser.rst says: LIO and tgt as targets, open-iscsi: discovery,
+# login, fio with verification, a path that is interrupted under load, logout; and the speed of the
+# same by iSCSI over TCP.
+#
+# Target and initiator know only the initial network namespace, so both are one machine.
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/suites/disks.sh
+. "$here/disks.sh"
+
+# What a host with systemd has already: the bus, which targetcli looks for, and iscsid
+services() {
+	mkdir -p /run/dbus /run/lock/iscsi /etc/iscsi /etc/target
+	cat >"$TMP/bus" <<-B
+	<busconfig><type>system</type><listen>unix:path=/run/dbus/system_bus_socket</listen>
+	<auth>EXTERNAL</auth><policy context="default"><allow send_destination="*" eavesdrop="true"/>
+	<allow eavesdrop="true"/><allow own="*"/><allow user="*"/></policy></busconfig>
+	B
+	start dbus-daemon --config-file="$TMP/bus" --nofork --nopidfile
+	echo "InitiatorName=iqn.2026-01.org.example:initiator" >/etc/iscsi/initiatorname.iscsi
+	start setsid iscsid -f >"$TMP/iscsid" 2>&1
+	busywait 20 iscsiadm -m iface && busywait 20 test -e /run/dbus/system_bus_socket
+}
+
+# the_disk: the block device of the session
+the_disk() {
+	local d
+	for d in /sys/class/iscsi_session/session*/device/target*/*/block/*; do
+		[ -b "/dev/${d##*/}" ] || continue
+		echo "/dev/${d##*/}"
+		return
+	done
+	return 1
+}
+no_session() { ! compgen -G '/sys/class/iscsi_session/session*' >/dev/null; }
+logged_in() { [ "$(cat /sys/class/iscsi_session/session*/state)" = LOGGED_IN ]; }
+
+lost() { lost_for "$1" && busywait 120 logged_in; }
+
+# through WHAT: discovery, login, a load, logout
+through() {
+	local seconds
+	seconds=$(if_quick 2 20)
+	follow "$1: discovery" here discovery
+	follow "$1: login" here login && check "$1: the disk" busywait 30 the_disk || return
+	follow "$1: the session" here session
+	fio_all "$1" "$(the_disk)"
+	check "$1: the path is interrupted for $seconds seconds under load" \
+		beside_load "$(the_disk)" lost "$seconds"
+	check "$1: the speed" disk_speed "$(the_disk)" && SPEED=$TOOK
+	follow "$1: logout" here logout
+	check "$1: nothing is left of it" busywait 30 no_session
+	check "$1: the initiator forgets the target" iscsiadm -m node -o delete
+}
+
+# over_tcp: the same disk by TCP
+over_tcp() {
+	cook here target 's/$//' && cook here portal 's/unshare --net //;/enable_iser/d' &&
+		cook here discovery 's/-I iser/-I default/' && cook here login 's/-I iser/-I default/' &&
+		busywait 30 the_disk && disk_speed "$(the_disk)" && speed=$TOOK &&
+		cook here logout 's/-I iser/-I default/' && busywait 30 no_session &&
+		cook here target-end && TOOK=$speed
+}
+
+suite_begin iscsiadm targetcli fio
+want_configfs && want_modules ib_iser ib_isert sd_mod || skip_all "this kernel has no iSER"
+if ! check "a link" one_machine; then suite_finish; fi
+check "what a host has" services
+
+follow "LIO: the target" here target
+follow "LIO: its portal" here portal
+through LIO
+rdma=$SPEED
+follow "LIO: the target ends" here target-end
+check "no RDMA resource is left" left_over "" iwt0
+check "the same over TCP" over_tcp && ratio "$TOOK" "$rdma"
+follow "tgt: the target" here tgt
+through tgt
+follow "tgt: the target ends" here tgt-end
+check "tgt has ended" busywait 20 not pgrep -x tgtd
+stop "${STARTED[@]}"
+check "no RDMA resource is left" left_over "" iwt0
+check "the link goes away" one_host_end
+modprobe -rq ib_isert ib_iser iscsi_tcp
+suite_finish

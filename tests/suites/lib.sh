@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# What the suites of applications share. A suite sources this file, as root, in a laboratory
+# (tests/vm/run); "tests/suites/run" runs the suites. The commands that a page of
+# Documentation/applications recommends are read from that page, and run as they are there: so
+# the hosts have the addresses of the pages: the server is 192.0.2.1 (B), the client is 192.0.2.2 (A).
+#
+#   NAME.sh [--quick]
+
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+# shellcheck source=tests/consumers/lib.sh
+. "$here/../consumers/lib.sh"
+# shellcheck source=tests/lib/pair.sh
+. "$here/../lib/pair.sh"
+# shellcheck source=tests/suites/hosts.sh
+. "$here/hosts.sh"
+
+# shellcheck disable=SC2034
+IP_A=192.0.2.2 IP_B=192.0.2.1 IP6_A=2001:db8::2 IP6_B=2001:db8::1
+SUITE=$(basename "$0" .sh)
+PAGE=$here/../../Documentation/applications/$SUITE.rst
+VERIFIED=0 RATIO=-
+
+# if_quick A B: A in the short form, else B
+if_quick() { if [ -n "$QUICK" ]; then echo "$1"; else echo "$2"; fi; }
+
+# suite_begin PROGRAM...: the suite needs these programs
+suite_begin() {
+	require python3 "$@"
+	require_type "$IWT_LINK_TYPE"
+	[ -e "$PAGE" ] || skip_all "the documents are not here"
+	ktap_begin
+}
+
+# verified OCTETS: so many more octets were compared
+verified() { VERIFIED=$((VERIFIED + $1)); }
+
+# compared MB COMMAND...: COMMAND compares so many megabytes
+compared() { "${@:2}" && verified $(($1 << 20)); }
+
+# recipe NAME: the commands of the page
+recipe() { python3 "$IWT_LIB/page.py" "$PAGE" recipe "$1"; }
+
+# as_told NAME FILE: does FILE contain the output that the page expects?
+as_told() { python3 "$IWT_LIB/page.py" "$PAGE" output "$1" "$2"; }
+
+# cook HOST NAME [SED-SCRIPT]: runs a recipe of the page on HOST (see hosts.sh), in this tree. If the page tells
+# what it prints, it must print that, unless SED-SCRIPT has changed the recipe.
+cook() {
+	local rc=0 text
+	text=$(recipe "$2" | sed "${3:-}")
+	[ -n "$text" ] || { echo "the page has no recipe $2"; return 1; }
+	on "$1" timeout "$IWT_TIME" bash -ec "cd '$here/../..'; $text" >"$TMP/cooked" 2>&1 || rc=$?
+	cat "$TMP/cooked"
+	[ $rc = 0 ] || { echo "status $rc of:"; echo "$text"; return $rc; }
+	[ -n "${3:-}" ] || as_told "$2" "$TMP/cooked"
+}
+
+# every_recipe: has the suite cooked every recipe of the page? COOKED has their names.
+every_recipe() {
+	local name rc=0
+	for name in $(recipe ''); do
+		case " ${COOKED[*]} " in *" $name "*) ;; *) echo "not $name"; rc=1 ;; esac
+	done
+	return $rc
+}
+
+COOKED=()
+# follow WHAT HOST NAME [SED-SCRIPT]: the same as a check
+follow() {
+	COOKED+=("$3")
+	check "$1" cook "${@:2}"
+}
+
+# seconds COMMAND...: how long it takes, in TOOK (microseconds)
+seconds() {
+	local began=${EPOCHREALTIME/./} rc
+	"$@"
+	rc=$?
+	TOOK=$((${EPOCHREALTIME/./} - began))
+	return $rc
+}
+
+# ratio TCP-MICROSECONDS RDMA-MICROSECONDS: the speed of RDMA is so many times that of TCP
+ratio() { RATIO=$(awk -v t="$1" -v r="$2" 'BEGIN { printf "%.2f", t / r }'); }
+
+suite_finish() {
+	if [ -z "$QUICK" ]; then check "every command of the page has run" every_recipe; fi
+	echo "# suite $SUITE kernel $(uname -r) octets $VERIFIED ratio $RATIO"
+	ktap_finish
+}

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# libfabric's own programs, as Documentation/applications/libfabric.rst says.
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/suites/meet.sh
+. "$here/meet.sh"
+
+suite_begin fi_info fi_pingpong
+if ! check "two hosts" meet_begin; then suite_finish; fi
+check "a host" host client "$NS_A"
+follow "fi_info shows the link" client info
+n=$(if_quick 10 100)
+octets=$((2 * n * (64 + 256 + 1024 + 4096 + 65536 + 1048576)))
+meet "reliable datagrams over connections" 47592 rdm "s/-I 100/-I $n/" && verified $octets
+meet "connections" 47592 msg "s/-I 100/-I $n/" && verified $octets
+meet_end
+suite_finish

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# NFS over RDMA between two hosts, as Documentation/applications/nfs.rst says: versions 3, 4.0 and
+# 4.2, over IPv4 and IPv6; large and small files, locks, fsync; a server that restarts and a path
+# that is interrupted while the client writes; and the speed of the same beside TCP.
+. "$(dirname "$0")/lib.sh"
+
+MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
+MANY=$here/nfs_files.py
+# Makes the recipe a mount that waits
+HARD="s/vers=4.2/&,timeo=50/;/^grep/d"
+
+# nfsd: the server's daemons and threads
+nfsd() { on server rpc.nfsd -G 10 -L 10 4; }
+
+server_begin() {
+	mkdir -p /run/rpc_pipefs
+	on server sh -c 'mkdir -p /run/rpcbind /run/rpc_pipefs /var/lib/nfs/nfsdcld /var/lib/nfs/sm &&
+		touch /var/lib/nfs/etab /var/lib/nfs/rmtab && mount -t nfsd nfsd /proc/fs/nfsd &&
+		mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs' || return
+	daemon server rpcbind -f -w
+	busywait 20 on server rpcinfo -p || return
+	daemon server nfsdcld --foreground
+	daemon server rpc.statd -F --no-notify
+	daemon server rpc.mountd --foreground
+	busywait 20 on server sh -c 'rpcinfo -p | grep -q mountd && rpcinfo -p | grep -q status' || return
+	nfsd
+}
+
+client_begin() {
+	on client mkdir -p /run/rpcbind /var/lib/nfs/sm || return
+	daemon client rpcbind -f -w
+	busywait 20 on client rpcinfo -p || return
+	daemon client rpc.statd -F --no-notify
+	busywait 20 on client sh -c 'rpcinfo -p | grep -q status'
+}
+
+server_end() {
+	on server sh -c 'rpc.nfsd 0; exportfs -au; umount /proc/fs/nfsd'
+}
+
+# The client's page cache goes with the mount
+remount() { cook client umount && on client sh -c 'echo 3 >/proc/sys/vm/drop_caches' && cook client "$@"; }
+
+# files: writes a large file and many small ones, mounts again, compares all with the server's
+write_all() { on client python3 "$MANY" write /mnt/all 7 $MB $FILES; }
+read_all() {
+	on client python3 "$MANY" check /mnt/all 7 $MB $FILES && verified $((MB << 20)) &&
+		on server python3 "$MANY" check /srv/all 7 $MB $FILES && on client rm -r /mnt/all
+}
+
+# version WHAT RECIPE [SED]: all of it with another kind of mount
+version() {
+	follow "$1: mount" client "$2" "${3:-}" || return
+	check "$1: is NFS over RDMA" on client grep -q 'proto=rdma' /proc/mounts
+	check "$1: write a large and many small files" write_all
+	check "$1: mount again" remount "$2" "${3:-}"
+	check "$1: read them, and compare with the server's" read_all
+	check "$1: a lock of the client holds at the server" locks
+	check "$1: unmount" cook client umount
+}
+
+# locks: a range that the client has locked can't be locked by the server, until it is unlocked
+locks() {
+	local pid
+	on client sh -c 'rm -f /run/locked; echo >/mnt/lock' || return
+	daemon client python3 -c 'import fcntl, time
+f = open("/mnt/lock", "r+b")
+fcntl.lockf(f, fcntl.LOCK_EX, 10, 5)
+open("/run/locked", "w")
+while True: time.sleep(1)'
+	pid=$PID
+	busywait 30 on client test -e /run/locked || { stop "$pid"; return 1; }
+	on server python3 - <<'P' || { stop "$pid"; return 1; }
+import fcntl
+f = open("/srv/lock", "r+b")
+fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB, 5, 0)
+try:
+    fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 14)
+except BlockingIOError:
+    pass
+else:
+    raise SystemExit("the server got the client's range")
+P
+	stop "$pid"
+	busywait 30 on server python3 -c 'import fcntl
+fcntl.lockf(open("/srv/lock", "r+b"), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 14)'
+}
+
+# under_load WHAT COMMAND...: COMMAND happens while the client writes with fsync; the data are
+# the server's afterwards
+under_load() {
+	local pid rc=0
+	on client rm -f /run/wrote
+	daemon client python3 "$MANY" steady /mnt/steady 3 /run/wrote /run/enough
+	pid=$PID
+	busywait 30 on client test -s /run/wrote && "${@:2}" || rc=$?
+	progress || rc=1
+	on client touch /run/enough
+	ended "$pid" $((IWT_TIME * 2)) || { echo "the writer failed: $?"; rc=1; }
+	on client rm -f /run/enough
+	verified "$(on server stat -c %s /srv/steady)"
+	on server python3 "$MANY" steady-check /srv/steady 3 && return $rc
+}
+
+# progress: has the writer written more?
+more() { [ "$(on client stat -c %s /run/wrote)" -gt "$1" ]; }
+progress() { busywait $((IWT_TIME * 2)) more "$(on client stat -c %s /run/wrote)"; }
+
+# restart: as when the server's host reboots, nobody reaches it meanwhile. (What happens if clients
+# do is in the user guide: "rdma link del does not return".)
+restart() {
+	ip -n "$NS_B" link set "$IF_B" down && on server rpc.nfsd 0 && nap 1 && nfsd &&
+		on server sh -c 'echo rdma 20049 >/proc/fs/nfsd/portlist' && ip -n "$NS_B" link set "$IF_B" up
+}
+
+# interrupted SECONDS: the server's end of the wire is down
+interrupted() {
+	ip -n "$NS_B" link set "$IF_B" down && nap "$1" && ip -n "$NS_B" link set "$IF_B" up
+}
+
+# speed [SED]: microseconds to write and to read MB megabytes, with such a mount; the best of some
+speed() {
+	local round best=
+	on client sh -c "head -c ${MB}M /dev/urandom >/run/source" && cook client mount "$1" || return
+	for ((round = 0; round < $(if_quick 1 5); round++)); do
+		transfer "$1" || return
+		[ -n "$best" ] && [ "$best" -lt $TOOK ] || best=$TOOK
+		verified $((MB << 20))
+	done
+	TOOK=$best
+	cook client umount
+}
+transfer() {
+	local wrote
+	seconds on client dd if=/run/source of=/mnt/speed bs=1M conv=fsync && wrote=$TOOK &&
+		remount mount "$1" && seconds on client cmp /run/source /mnt/speed && TOOK=$((TOOK + wrote))
+}
+
+suite_begin rpc.nfsd mount.nfs rpcbind
+want_modules rpcrdma nfsd nfs nfsv3 nfsv4 || skip_all "this kernel has no NFS over RDMA"
+if ! check "two hosts" two_hosts_with_mounts; then suite_finish; fi
+check "the server begins" server_begin || diag <"$TMP/daemons"
+check "the client begins" client_begin || diag <"$TMP/daemons"
+follow "it listens for RDMA" server listen
+follow "it serves IPv6, too" server export-ipv6
+
+version "4.2" mount
+version "3" mount-v3
+if [ -z "$QUICK" ]; then
+	version "4.0" mount "s/vers=4.2/vers=4.0/;/^grep/d"
+	version "4.2 over IPv6" mount-ipv6
+	version "4.0 over IPv6" mount-ipv6 "s/vers=4.2/vers=4.0/"
+	version "3 over IPv6" mount-v3 "s/proto=rdma/&6/;s/mountproto=tcp/mountproto=tcp6/;s/192.0.2.1:/[2001:db8::1]:/"
+fi
+
+# The client is in a network namespace of its own: newer kernels only wait there if they are told
+if on client mount -o vers=4.2,proto=rdma,port=20049,fatal_neterrors=none 192.0.2.1:/srv /mnt 2>/dev/null; then
+	HARD="s/vers=4.2/&,fatal_neterrors=none,timeo=50/;/^grep/d"
+	cook client umount
+fi
+check "a mount that waits" cook client mount "$HARD"
+check "writes with fsync, and the server restarts" under_load restart restart
+check "and the path is interrupted for 3 seconds" under_load path interrupted 3
+[ -n "$QUICK" ] || check "and for 20 seconds" under_load path interrupted 20
+check "unmount" cook client umount
+
+check "the time over TCP" speed "s/proto=rdma,port=20049/proto=tcp/;/^grep/d" && tcp=$TOOK
+check "the time over RDMA" speed "" && ratio "$tcp" "$TOOK"
+follow "the end" client mount && follow "the mount goes" client umount
+check "the server ends" server_end
+check "no RDMA resource of the server is left" left_over "$NS_B" "$DEV_B"
+check "no RDMA resource of the client is left" left_over "$NS_A" "$DEV_A"
+check "links go away" hosts_end
+suite_finish

@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# NVMe over RDMA, as Documentation/applications/nvme.rst says: fio with verification, more queues
+# than processors, data within the command, shared receives, many namespaces; a controller that is
+# reset and a path that is interrupted, both under load; and the speed of the same beside TCP.
+#
+# Target and host know only the initial network namespace, so both are one machine.
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/suites/disks.sh
+. "$here/disks.sh"
+
+NQN=nqn.2026-01.org.example:disk
+DISK=/dev/nvme0n1
+SPACES=$(if_quick 3 16)
+
+gone() { ! compgen -G '/sys/class/nvme/nvme*' >/dev/null; }
+live() { [ "$(cat /sys/class/nvme/nvme0/state)" = live ] && [ -b $DISK ]; }
+
+# identity: what the package's installation makes on a host with nvme-cli
+identity() {
+	mkdir -p /etc/nvme
+	nvme gen-hostnqn >/etc/nvme/hostnqn && cut -d: -f3 /etc/nvme/hostnqn >/etc/nvme/hostid
+}
+
+# connect [OPTIONS]: by the page's command, with further options
+connect() { cook here connect "s/^nvme connect.*/& ${1:-}/;${2:-}" && busywait 30 live; }
+disconnect() { cook here disconnect && busywait 30 gone; }
+queues() { ls -d /sys/block/nvme0*n1/mq/* | wc -l; }
+
+# target_again [SED]: the target ends and begins
+target_again() { cook here target-end && cook here target "${1:-}"; }
+
+# inline_data: may a command carry 16 KB?
+in_commands() { [ "$(cat /sys/kernel/config/nvmet/ports/1/param_inline_data_size)" = 16384 ]; }
+
+has_srq() { rdma resource show srq | grep -q '^dev iwt0 .*nvmet'; }
+
+# Many namespaces, each with content of its own, which is the disk's behind it
+many_spaces() {
+	local i n=/sys/kernel/config/nvmet/subsystems/$NQN/namespaces
+	for ((i = 2; i <= SPACES; i++)); do
+		mkdir $n/$i && echo /dev/ram$((i - 1)) >$n/$i/device_path && echo 1 >$n/$i/enable || return
+	done
+	busywait 30 test -b ${DISK%1}$SPACES
+}
+spaces_differ() {
+	local i
+	for ((i = 1; i <= SPACES; i++)); do
+		busywait 20 test -b ${DISK%1}$i || return
+		head -c 1M /dev/urandom >"$TMP/space$i"
+		dd if="$TMP/space$i" of=${DISK%1}$i bs=256k oflag=direct status=none & MADE[i]=$!
+	done
+	for ((i = 1; i <= SPACES; i++)); do wait "${MADE[i]}" || return; done
+	echo 3 >/proc/sys/vm/drop_caches
+	for ((i = 1; i <= SPACES; i++)); do
+		dd if=/dev/ram$((i - 1)) bs=1M count=1 iflag=direct status=none | cmp - "$TMP/space$i" || return
+		dd if=${DISK%1}$i bs=1M count=1 iflag=direct status=none | cmp - "$TMP/space$i" || return
+		verified $((2 << 20))
+	done
+}
+fewer_spaces() {
+	local i n=/sys/kernel/config/nvmet/subsystems/$NQN/namespaces
+	for ((i = 2; i <= SPACES; i++)); do rmdir $n/$i || return; done
+}
+MADE=()
+
+reset() { cook here reset && busywait 60 live; }
+lost() { lost_for "$1" && busywait 90 live; }
+
+# speed [SED]: through a target and a host for TCP, or for RDMA
+speed() {
+	cook here target "$1" && connect "" "$1" && disk_speed $DISK && disconnect && cook here target-end
+}
+
+suite_begin nvme fio
+want_configfs && want_modules nvmet-rdma nvme-rdma || skip_all "this kernel has no NVMe over RDMA"
+modprobe brd rd_nr=$SPACES rd_size=65536 && [ -b /dev/ram0 ] || skip_all "this kernel has no RAM disk"
+check "the host has a name" identity
+if ! check "a link" one_machine; then suite_finish; fi
+
+follow "the target listens" here target
+follow "the host finds it" here discover
+follow "the host connects" here connect && check "the disk" busywait 30 live
+fio_all "disk" $DISK
+follow "verified as the page does it" here fio
+[ -n "$QUICK" ] || follow "the state" here state
+follow "the host disconnects" here disconnect
+check "nothing is left of it" busywait 30 gone
+
+check "six queues: connect" connect "--nr-io-queues=2 --nr-write-queues=2 --nr-poll-queues=2"
+check "six queues: more than one" test "$(queues)" -gt "$(if_quick 1 1)"
+fio_all "six queues" $DISK
+check "a reset under load" beside_load $DISK reset
+check "disconnect" disconnect
+
+check "a host that soon gives up a path: connect" connect "--keep-alive-tmo=3 --reconnect-delay=1 --ctrl-loss-tmo=120"
+check "the path is interrupted for $(if_quick 2 15) seconds under load" beside_load $DISK lost "$(if_quick 2 15)"
+check "many namespaces" many_spaces
+check "each has its own content" spaces_differ
+check "disconnect" disconnect
+check "one namespace again" fewer_spaces
+
+follow "the target takes data with commands" here inline
+check "16 KB of them" in_commands
+check "data with commands: connect" connect
+fio_all "data with commands" $DISK
+check "disconnect" disconnect
+follow "the target ends" here target-end
+
+check "the target is unloaded" modprobe -r nvmet-rdma
+follow "it is to share receives" here srq
+check "shared receives: the target" cook here target
+check "shared receives: connect" connect
+check "shared receives: it does" has_srq
+fio_all "shared receives" $DISK
+check "a reset under load" beside_load $DISK reset
+check "disconnect" disconnect
+check "the target ends" cook here target-end
+modprobe -r nvmet-rdma
+
+if check "the time over TCP" speed 's/rdma/tcp/g'; then
+	tcp=$TOOK
+	check "the time over RDMA" speed 's/a/a/' && ratio "$tcp" "$TOOK"
+fi
+check 'no RDMA resource is left' left_over "" iwt0
+check 'the link goes away' one_host_end
+modprobe -rq nvmet-rdma nvme-rdma nvmet-tcp nvme-tcp
+modprobe -rq brd
+suite_finish
