@@ -50,6 +50,12 @@ service-install: ## install what keeps links over reboots: iw_tcp@.service and i
 deb: ## Debian packages for Debian 12 and 13, into build/packages; SUITES= (bookworm trixie)
 	@tests/packages/build $(SUITES)
 
+dist: ## the source archive with the documents as HTML, into build/dist
+	@release/dist
+
+patches: ## patches for Linux 7.2 and rdma-core 65.0, into build/patches
+	@release/patches
+
 check-config: ## say which kernel options or headers are missing, if any
 	@sh include/compat/check-config.sh "$(KDIR)"
 
@@ -119,6 +125,6 @@ help: ## this list
 		$(firstword $(MAKEFILE_LIST))
 
 .PHONY: all modules install provider provider-install service-install \
-	deb check-config demo test check check-long suites \
+	deb dist patches check-config demo test check check-long suites \
 	conformance conformance-paths torture fuzz-abi soak bench unit mutate fuzz selftest style docs \
 	clean help

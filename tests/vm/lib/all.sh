@@ -9,6 +9,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/uml.sh"
 . "$here/foreign.sh"
 . "$here/kcsan.sh"
+. "$here/series.sh"
 . "$here/lab.sh"
 . "$here/build.sh"
 . "$here/packages.sh"

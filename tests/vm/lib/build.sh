@@ -14,7 +14,10 @@ cd /src
 rm -rf /out/payload
 bin=/out/payload/opt/iw_tcp/bin updates=/out/payload/usr/lib/modules/$VERSION/updates
 mkdir -p $bin $updates
-if [ -e Kbuild ]; then
+if [ "$LAB" = series ]; then
+	# its kernel has the module in its own tree
+	: >Module.symvers
+elif [ -e Kbuild ]; then
 	make -s -j2 -C $kdir M=/src $MAKEARGS modules
 	install -m 644 -t $updates drivers/infiniband/sw/iw_tcp/iw_tcp.ko
 fi
@@ -60,7 +63,7 @@ build_locked() {
 	rm -f "$out/built"
 	rdma_core=$("$TREE/userspace-provider/fetch-rdma-core") || return 1
 	in_root "$KERNEL/tree $LAB_LAYERS" \
-		"VERSION=$VERSION INDEX_OF=${KERNEL##*/}; MAKEARGS='${LAB_MAKEARGS:-}'; COMPILER='$LAB_CC'; $BUILD_SCRIPT" \
+		"VERSION=$VERSION LAB=$LAB INDEX_OF=${KERNEL##*/}; MAKEARGS='${LAB_MAKEARGS:-}'; COMPILER='$LAB_CC'; $BUILD_SCRIPT" \
 		"$ROOT/root:/sysroot" "$out/src:/src" "$out:/out" "$rdma_core:/rdma-core" "$CACHE/ccache:/ccache" >"$out/log" 2>&1 </dev/null || return 1
 	echo "$KERNEL $ROOT" >"$out/built"
 }

@@ -5,8 +5,8 @@
 LABS="6.12 6.1 7.2 rt uml debug"
 # labs of other architectures, which are prepared only when they are named
 FOREIGN_LABS="arm64 arm64-16k s390x"
-# a lab that only check --long uses, which is prepared when it is named
-MORE_LABS="kcsan"
+# labs that only check --long uses, which are prepared when they are named
+MORE_LABS="kcsan series"
 
 # lab_load LAB: sets KERNEL and ROOT to the prepared artefacts, VERSION to the
 # kernel's release, LAB_KIND (of emulator), LAB_MEMORY (MiB), LAB_CMDLINE,
@@ -34,6 +34,7 @@ lab_load() {
 	arm64-16k) lab_foreign trixie arm64-16k trixie:arm64 ;;
 	s390x) lab_foreign bookworm-backports s390x bookworm:s390x ;;
 	kcsan) lab_kcsan ;;
+	series) lab_series ;;
 	*) die "no such lab: $LAB (there are $LABS $FOREIGN_LABS $MORE_LABS)" ;;
 	esac
 	VERSION=$(cat "$KERNEL/version")

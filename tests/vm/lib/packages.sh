@@ -3,7 +3,7 @@
 # Debian packages of this tree: the clean roots that they are built in, and the source that
 # they are built from. For tests/packages.
 
-# shellcheck disable=SC2034 # for the other files
+# shellcheck disable=SC2034,SC2153 # for the other files
 PACKAGES=$TREE/build/packages
 
 # The mark of a release in the version of its packages
@@ -76,8 +76,10 @@ source_stage() {
 	headers_of_rdma_core "$rdma_core" "$dir/debian/rdma-core"
 	if [ "$version" != "$(module_version)" ]; then
 		minor=${version#*.}
-		sed -i "s/\(IWT_VERSION_MAJOR\t*\).*/\1${version%%.*}/; s/\(IWT_VERSION_MINOR\t*\).*/\1${minor%.*}/
-			s/\(IWT_VERSION_PATCH\t*\).*/\1${version##*.}/" "$dir/drivers/infiniband/sw/iw_tcp/version.h"
+		sed -i "s/^\(#define IWT_VERSION_MAJOR\t*\).*/\1${version%%.*}/
+			s/^\(#define IWT_VERSION_MINOR\t*\).*/\1${minor%.*}/
+			s/^\(#define IWT_VERSION_PATCH\t*\).*/\1${version##*.}/" \
+			"$dir/drivers/infiniband/sw/iw_tcp/version.h"
 	fi
 	changelog_entry "$version~$mark" "$suite" "$dir/debian/changelog"
 }
@@ -106,4 +108,98 @@ packages_lint() {
 	local root tags=newer-standards-version,out-of-date-standards-version
 	package_root root "$1"
 	in_root "$root/root" "useradd -m lint; cd /out; su lint -c 'lintian --color=never --tag-display-limit 0 --display-info --pedantic --suppress-tags $tags --fail-on error,warning,info *.changes'" "$2:/out"
+}
+
+# Machines for tests/packages/run: the release as people install it, with systemd, udev and its
+# stock kernel. An artefact holds root/, the directory, root.img, and for both kernels
+# linux-NAME and initrd-NAME, the files to boot: "first" is installed, "second" is that of the
+# release's backports; its packages are in second/.
+
+declare -A SECOND_KERNEL=([bookworm]=6.12 [trixie]=7.2)
+# what it needs besides of the release itself
+declare -A SECOND_MORE=([bookworm]='' [trixie]='gcc-14-for-host cpp-14-for-host')
+SYSTEM_PACKAGES='systemd-sysv dbus udev kmod iproute2 procps linux-image-amd64 linux-headers-amd64
+	dkms make ccache pahole pkgconf rdma-core ibverbs-utils rdmacm-utils perftest libibverbs-dev
+	librdmacm-dev openssl'
+
+# second_kernel SUITE: "package=version" of its image and headers
+second_kernel() {
+	local suite=$1-backports release
+	local parts='^linux-(base(=|$)|(headers|kbuild|image|base|binary|modules)-[0-9])'
+	apt_update "$suite"
+	release=$(apt_in "$suite" apt-cache pkgnames "linux-image-${SECOND_KERNEL[$1]}." |
+		sed 's/^linux-image-//' | grep -E '^[0-9.]+\+deb[0-9]+-amd64$' | sort -V | tail -n 1)
+	[ -n "$release" ] || die "$suite has no kernel ${SECOND_KERNEL[$1]}"
+	apt_closure "$suite" "$parts" "linux-image-$release" "linux-headers-$release" |
+		grep -E "$parts" | grep -v '=$'
+}
+
+system_install() {
+	local suite=$1 dir=$2 list
+	list=$(xargs -n1 <<<"$SYSTEM_PACKAGES" | paste -sd,)
+	rm -rf "$dir"
+	# shellcheck disable=SC2016
+	mmdebstrap --variant=minbase --format=directory --include="$list" \
+		--aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Retries "3"' \
+		--customize-hook='rm -rf "$1"/var/lib/apt/lists "$1"/usr/share/locale "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/etc/dpkg/dpkg.cfg.d/99mmdebstrap' \
+		"$suite" "$dir" "$(apt_repository)"
+}
+
+# system_settle DIR: what a machine needs to run tests by itself. Compilers come from ccache, as
+# an emulated processor takes an hour to build the module; apt gives programs its own PATH.
+system_settle() {
+	local dir=$1 guest=$TREE/tests/packages/guest
+	mkdir -p "$dir/payload" "$dir/etc/systemd/network" "$dir/var/lib/apt/lists/partial"
+	install -m 644 "$guest/test.service" "$dir/etc/systemd/system/packages-test.service"
+	install -m 644 "$guest/network" "$dir/etc/systemd/network/10-test.network"
+	echo machine >"$dir/etc/hostname"
+	printf '127.0.0.1 localhost machine\n' >"$dir/etc/hosts"
+	printf 'MODULES=list\nCOMPRESS=gzip\n' >"$dir/etc/initramfs-tools/conf.d/test"
+	printf 'cache_dir = /var/cache/ccache\nsloppiness = locale\n' >"$dir/etc/ccache.conf"
+	echo 'DPkg::Path "/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin";' >"$dir/etc/apt/apt.conf.d/90ccache"
+	in_root "$dir" "cd /host; systemctl --root=/host -q enable packages-test.service systemd-networkd.service
+		systemctl --root=/host -q mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer
+		systemd-machine-id-setup --root=/host; dpkg-reconfigure ccache || :" "$dir:/host"
+}
+
+# system_boot_files NAME KERNEL-TREE OUT
+system_boot_files() {
+	local name=$1 tree=$2 out=$3 modules
+	modules=$(echo "$tree"/lib/modules/*)
+	# shellcheck disable=SC2012 # the place depends on the release
+	cp "$(ls -d "$tree"/boot/vmlinuz-* "$modules/vmlinuz" 2>/dev/null | head -n 1)" "$out/linux-$name"
+	# shellcheck disable=SC2030 # initrd_make takes its init from this directory
+	(VM_DIR=$TREE/tests/packages && initrd_make "$modules" "$out/initrd-$name")
+}
+
+build_package_system() {
+	local suite=$1 second=$2 out=$3 deb
+	retry system_install "$suite" "$out/root"
+	system_settle "$out/root"
+	system_boot_files first "$out/root" "$out"
+	mkdir -p "$out/second" "$out/tree"
+	# shellcheck disable=SC2086
+	apt_download "$suite-backports" "$out/second" $second
+	# shellcheck disable=SC2086
+	[ -z "${SECOND_MORE[$suite]}" ] || apt_download "$suite" "$out/second" ${SECOND_MORE[$suite]}
+	for deb in "$out"/second/linux-{image,binary,modules}-*.deb; do
+		[ ! -e "$deb" ] || dpkg-deb -x "$deb" "$out/tree"
+	done
+	[ -d "$out/tree/lib" ] || ln -s usr/lib "$out/tree/lib"
+	depmod -b "$out/tree" "$(ls "$out/tree/lib/modules")"
+	system_boot_files second "$out/tree" "$out"
+	rm -rf "$out/tree"
+	truncate -s 8G "$out/root.img"
+	mkfs.ext4 -q -d "$out/root" -E lazy_itable_init=1 "$out/root.img"
+}
+
+# package_system VAR SUITE
+package_system() {
+	local second recipe
+	apt_update "$2"
+	second=$(second_kernel "$2")
+	recipe=$(declare -f build_package_system system_install system_settle system_boot_files initrd_make
+		cat "$TREE"/tests/packages/guest/{initrd,test.service,network})
+	artefact "$1" "system-$2" "$(hash_of "$2" "$SYSTEM_PACKAGES" "$second" "${SECOND_MORE[$2]}" "$recipe")" \
+		build_package_system "$2" "$second"
 }

@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# In the laboratory "series": the module is that of the kernel's own tree.
+. "$(dirname "$0")/../../lib/ktap.sh"
+in_kernel() { [[ $(modinfo -F filename iw_tcp) == */kernel/drivers/infiniband/sw/iw_tcp/iw_tcp.ko ]]; }
+in_tree() { [ "$(modinfo -F intree iw_tcp)" = Y ]; }
+untainted() { ! grep -q '[A-Z]*O' /sys/module/iw_tcp/taint; }
+ktap_begin
+check "it is among the kernel's modules" in_kernel
+check "it was built in the kernel's tree" in_tree
+check "it loads" modprobe iw_tcp
+check "it does not taint the kernel" untainted
+modprobe -r iw_tcp
+ktap_finish

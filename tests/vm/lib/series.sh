@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The driver in a kernel's own tree, by the patches of release/patches: for the lab "series".
+
+# linux_source_package: the newest 7.2
+linux_source_package() {
+	apt_update trixie-backports
+	kernel_packages trixie-backports amd64 | grep '^linux-source'
+}
+
+build_linux_source() {
+	local package=$1 out=$2
+	mkdir "$out/debs"
+	apt_download trixie-backports "$out/debs" "$package"
+	dpkg-deb --fsys-tarfile "$out"/debs/*.deb |
+		tar -xO --wildcards './usr/src/linux-source-*.tar.xz' | xz -dc -T2 |
+		tar -x -C "$out" --strip-components=1 --wildcards '*/MAINTAINERS' \
+			'*/drivers/infiniband/Kconfig' '*/drivers/infiniband/sw/Makefile' \
+			'*/scripts/checkpatch.pl' '*/scripts/spelling.txt' '*/scripts/const_structs.checkpatch'
+	rm -rf "$out/debs"
+}
+
+# linux_source VAR: the files of the source that the patches change, and checkpatch
+linux_source() {
+	local package recipe
+	package=$(linux_source_package)
+	recipe=$(declare -f build_linux_source)
+	artefact "$1" linux-source "$(hash_of "$package" "$recipe")" build_linux_source "$package"
+}
+
+# shellcheck disable=SC2317
+# build_series_kernel PATCHES ARGS OF build_uml_kernel: the same kernel, whose source has also
+# been patched by the series
+build_series_kernel() {
+	local patches=$1
+	shift
+	eval "plain_$(declare -f uml_patch)"
+	uml_patch() {
+		local each
+		plain_uml_patch "$1"
+		for each in "$patches"/0*.patch; do
+			[[ $each == */0000-* ]] || patch -s -f -p1 -d "$1" <"$each"
+		done
+	}
+	build_uml_kernel "$@"
+}
+
+# shellcheck disable=SC2034
+# lab_series: as the lab uml, but the kernel has the module iw_tcp of its own
+lab_series() {
+	local patches=$TREE/build/patches/linux package recipe fragments="uml.config series.config"
+	"$TREE/release/patches" linux >/dev/null
+	package=$(linux_source_package)
+	# shellcheck disable=SC2086
+	recipe=$(cd "$VM_DIR/config" && file_hash $fragments uml.patch ../lib/uml.sh ../lib/series.sh ../guest/initrd)
+	LAB_KIND=uml LAB_CMDLINE='' LAB_MAKEARGS=ARCH=um
+	artefact KERNEL kernel-series "$(hash_of "$package" "$recipe" "$(file_hash "$patches"/*.patch)")" \
+		build_series_kernel "$patches" trixie-backports trixie "$package" "$fragments"
+	root_of ROOT trixie
+}
