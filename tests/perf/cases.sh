@@ -12,6 +12,7 @@
 #	nvme-randread-4k, nvme-read-128k	kernel consumers: fio on a RAM disk
 #	perftest-OP-SIZE			a stream as perftest measures it
 #	insn-OP-SIZE-MTU[-crc][-qN]		instructions, of both ends together
+#	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
 #	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
 #
 # With srq the queue pairs share their receives; with odp memory is paged on demand.
@@ -35,6 +36,7 @@ INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-
 	insn-read-64k-1500 insn-send-64k-1500 insn-write-64k-9000 insn-write-64k-65536
 	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500
 	insn-write-64k-1500-q8@iw_tcp,tcp insn-write-64k-1500-q1000@iw_tcp,tcp"
+PATH_CASES="path-far-write-1m path-lossy-write-1m path-single-write-1m path-order-write-1m path-plain-write-1m"
 
 # Only what the targets need: some minutes
 QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-64k-1500@iw_tcp,iperf3
@@ -47,7 +49,7 @@ QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-6
 
 cases_of() { # full|quick
 	local all=$QUICK_CASES
-	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES"
+	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES $PATH_CASES"
 	tr -s '[:space:]' ' ' <<<"$all"
 }
 
@@ -76,7 +78,7 @@ case_options() {
 	done
 }
 
-# case_parse CASE: sets C_NAME, C_KIND, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP, C_CRC and
+# case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP, C_CRC and
 # the contestants C_WHO; fails if there is no such case, or names the contestant that it lacks
 case_parse() {
 	local who all
@@ -93,7 +95,7 @@ case_parse() {
 case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
-	C_KIND=flow C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off
+	C_KIND=flow C_PATH='' C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off
 	case ${w[0]} in
 	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
 		[ "${w[1]:-}" != serial ] || C_QPS=1
@@ -105,6 +107,10 @@ case_words() {
 		return ;;
 	write | read | send) ;;
 	rate | lat | mean | perftest | insn) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
+	path)
+		C_KIND=path C_PATH=${w[1]:-none}
+		[[ " $PATHS " == *" $C_PATH "* ]] || return
+		w=("${w[@]:2}") ;;
 	*) return 1 ;;
 	esac
 	C_OP=${w[0]:-}
@@ -122,6 +128,7 @@ case_contestants() {
 		C_WHO+=" tcp discard"
 		[ "$C_SIZE" -lt 65536 ] || [ "$C_QPS" -gt 64 ] || C_WHO+=" iperf3" ;;
 	rate:*) C_WHO+=" tcp" ;;
+	path:*) C_WHO="iw_tcp tcp" ;;
 	lat:write | lat:send | mean:write | mean:send) C_WHO+=" tcp" ;;
 	insn:*)
 		C_WHO="iw_tcp siw tcp discard"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Measures one figure of one contestant. Each cell_KIND prints "VALUE UNIT" and succeeds,
-# or prints on standard error what went wrong. Needs lib/net.sh and cases.sh.
+# or prints on standard error what went wrong. Needs lib/net.sh, cases.sh and paths.sh.
 #
 #	CELL_MS		milliseconds that a stream goes on
 #	CELL_INSN	if set, the clock counts instructions
@@ -14,13 +14,16 @@ LISTEN_LIMIT=20
 CPU_B=0
 CPU_A=$(($(nproc) > 1 ? 1 : 0))
 
-net_prepare() {
+# no_memory NS...: connections begin alike, whatever ran before; there are ports for many of them
+no_memory() {
 	local ns
-	net_setup 1500 || return
-	# consecutive connections need many ports, and must begin alike whatever ran before
-	for ns in "$NS_A" "$NS_B"; do
-		in_net "$ns" sysctl -qw net.ipv4.ip_local_port_range="19000 65535" net.ipv4.tcp_no_metrics_save=1
+	for ns; do
+		in_net "$ns" sysctl -qw net.ipv4.ip_local_port_range="19000 65535" net.ipv4.tcp_no_metrics_save=1 || return
 	done
+}
+
+net_prepare() {
+	net_setup 1500 && no_memory "$NS_A" "$NS_B" || return
 	ip -n "$NS_A" link add iwt-dummy mtu 65536 type dummy &&
 		ip -n "$NS_A" addr add $LO/32 dev iwt-dummy &&
 		ip -n "$NS_A" link set iwt-dummy up &&
@@ -92,7 +95,7 @@ value() {
 		return 1
 	fi
 	case $C_KIND in
-	flow) echo "$(calc "$octets * 8 / $ns") Gb/s" ;;
+	flow | path) echo "$(calc "$octets * 8 / $ns") Gb/s" ;;
 	rate) echo "$(calc "$messages * 1e9 / $ns") messages/s" ;;
 	lat) echo "$(calc "$p50 / 1000") us" ;;
 	mean)
@@ -116,7 +119,8 @@ how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")
 	[[ $C_KIND != @(flow|rate) ]] || HOW+=(-w $((C_QPS * (C_SIZE > 1048576 ? 1 : 8))))
-	[ -n "${CELL_INSN:-}" ] || return 0
+	[ "$C_KIND" != path ] || HOW=(-t $((CELL_MS * $(path_times))) -w 64)
+	[ -n "${CELL_INSN:-}" ] && [ "$C_KIND" != path ] || return 0
 	n=$((24 * 1048576 / C_SIZE))
 	[ $n -lt 20000 ] || n=20000
 	[ $n -gt 24 ] || n=24

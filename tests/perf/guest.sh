@@ -10,6 +10,10 @@ here=$(dirname "$(realpath "$0")")
 . "$here/../lib/ktap.sh"
 # shellcheck source=tests/lib/net.sh
 . "$here/../lib/net.sh"
+# shellcheck source=tests/lib/middle.sh
+. "$here/../lib/middle.sh"
+# shellcheck source=tests/perf/paths.sh
+. "$here/paths.sh"
 # shellcheck source=tests/perf/cases.sh
 . "$here/cases.sh"
 # shellcheck source=tests/perf/cells.sh
@@ -25,7 +29,7 @@ cases=("$@") failed=() fields=()
 # The clock of a machine that counts instructions jumps when the machine is idle: while it
 # waits for its disk, any time limit may pass.
 # shellcheck disable=SC2034 # for cells.sh
-[ "$view" != insn ] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
+[[ $view != @(insn|path) ]] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 
 emit() { (IFS=$'\t'; echo "#| $*"); }
 
@@ -43,6 +47,7 @@ once() {
 		return
 	fi
 	for _ in 1 2; do
+		[ -z "$C_PATH" ] || path_is "$C_PATH" "$2" || { echo "# $1: no network"; break; }
 		# remove the output of the contestant before
 		rm -f "$TMP/client" "$TMP/said"
 		cell "$3" >"$TMP/value" && [ -s "$TMP/value" ] && { status=ok; break; }
@@ -67,7 +72,9 @@ once() {
 
 one_case() { # CASE ROUND
 	local who line
-	case_parse "$1" && mtu_is "$C_MTU" || return
+	case_parse "$1" || return
+	# each contestant gets a path of its own
+	[ -n "$C_PATH" ] || { no_path && mtu_is "$C_MTU"; } || return
 	[ ! -w /sys/module/iw_tcp/parameters/crc ] || echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc
 	printf -v line '%2s  %-26s' "$2" "$C_NAME"
 	fields=()

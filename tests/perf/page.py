@@ -45,6 +45,7 @@ CHARTS = (
     ("NVMe on a RAM disk, 128 KB sequential", "more is better", r"nvme-read-.*"),
     ("Connections", "16 at a time, or one; more is better", r"conn.*"),
     ("As perftest measures it", "more is better", r"perftest-.*"),
+    ("1 MB messages to a far host", "more is better", r"path-.*"),
     ("Instructions per octet, both ends together", "less is better", r"insn-\w+-\d+[km]-.*"),
     ("Instructions per message, both ends together", "less is better", r"insn-\w+-\d+-.*"),
 )

@@ -90,6 +90,13 @@ def instructions():
     yield within("instructions/B, 64 KB write, CRC on, to off", case + "-crc", case, 1.35, most=True)
 
 
+def far_hosts():
+    for path, text in (("far", "10 ms"), ("lossy", "10 ms, 0.05 % of buffers lost"),
+                       ("single", "10 ms, 0.01 % of segments lost"),
+                       ("order", "1 ms, 1 % out of order"), ("plain", "10 ms, no offloads")):
+        yield versus(f"1 MB write, {text}, to TCP", f"path-{path}-write-1m", "tcp", 0.9)
+
+
 def consumers():
     for case, text in (("nvme-randread-4k", "NVMe 4 KB random read, depth 32"),
                        ("nvme-read-128k", "NVMe 128 KB sequential read")):
@@ -101,7 +108,8 @@ def consumers():
 
 
 def all_targets():
-    for group in (bandwidth, messages, shared_and_paged, instructions, consumers):
+    for group in (bandwidth, messages, shared_and_paged, instructions, far_hosts,
+                  consumers):
         yield from group()
 
 

@@ -67,7 +67,7 @@ static void on_write_space(struct sock *sk)
 	const struct iwt_sock_ops *ops;
 	struct iwt_sock *s;
 
-	if (!sk_stream_is_writeable(sk))
+	if (!iwt_sock_has_room(sk))
 		return;
 	rcu_read_lock();
 	if (sk->sk_socket)

@@ -128,6 +128,7 @@ u64 iwt_sock_bytes_aside(void);
 
 /* sock_send.c: iwt_sock_send() may sleep, the others need the socket lock */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len);
+void iwt_sock_batch_done(struct iwt_sock *s);
 int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 		       int flags);
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece,

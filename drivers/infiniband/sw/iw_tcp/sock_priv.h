@@ -39,6 +39,7 @@ struct iwt_sock_work {
  * @shut: this driver has ended the sending direction
  * @route: route that @nic is about; only compared, no reference is held
  * @nic: a network card sends
+ * @near: the limits of what stays on this machine are in force
  * @readable: sequence number up to which the CPU can read what has come
  * @aside: octets that TCP counts as read, and that nobody has used yet
  * @aside.mem: memory that they are in, or NULL
@@ -68,6 +69,7 @@ struct iwt_sock {
 	bool shut;
 	const struct dst_entry *route;
 	bool nic;
+	bool near;
 	u32 readable;
 	struct {
 		u8 *mem;
@@ -115,6 +117,9 @@ int iwt_sock_lock_within(struct sock *sk, unsigned int ms);
 void iwt_sock_unlock(struct sock *sk);
 int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms);
 int iwt_sock_own_soon(struct iwt_sock *s);
+
+/* sock_send.c */
+bool iwt_sock_has_room(const struct sock *sk);
 
 /* sock_recv.c */
 void iwt_sock_widen(struct socket *sock);

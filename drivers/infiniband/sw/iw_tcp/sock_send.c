@@ -27,6 +27,16 @@
 /* Octets that TCP may hold unsent without a network card, instead of what memory allows. */
 #define NEAR_UNSENT	(128 << 10)
 
+/* Room in TCP's buffer that is worth a run of the engine, in octets. */
+#define ROOM		(64 << 10)
+/* Buffers of TCP that a batch becomes, with the one before it; more if segments are short. */
+#define MARKED		4
+/*
+ * A path that takes as long as this, in microseconds, is none within this machine: a container's
+ * device leads to another host.
+ */
+#define FAR_RTT		250
+
 /*
  * A software device with no other device below it hands buffers to a receiver on this machine,
  * which makes TCP copy them. A device with hardware has a parent.
@@ -48,15 +58,19 @@ static bool is_nic(struct net_device *dev)
 	       !netdev_walk_all_lower_dev_rcu(dev, is_no_nic, &priv);
 }
 
-/* The socket's own limits over a network card, else the limits above. */
+/* The socket's own limits over a network card, or to a far host; else the limits above. */
 static void set_limits(struct iwt_sock *s)
 {
 	struct tcp_sock *tp = tcp_sk(s->sk);
 
-	sk_pacing_shift_update(s->sk, s->nic ? s->saved.pacing_shift :
-					       NEAR_SHIFT);
-	WRITE_ONCE(tp->notsent_lowat, s->nic ? s->saved.notsent_lowat :
-					       NEAR_UNSENT);
+	sk_pacing_shift_update(s->sk, s->near ? NEAR_SHIFT : s->saved.pacing_shift);
+	WRITE_ONCE(tp->notsent_lowat, s->near ? NEAR_UNSENT : s->saved.notsent_lowat);
+}
+
+/* Does the receiver seem to be on this machine? TCP's RTT is the least of some minutes. */
+static bool is_near(const struct iwt_sock *s)
+{
+	return !s->nic && tcp_min_rtt(tcp_sk(s->sk)) < FAR_RTT;
 }
 
 /**
@@ -69,16 +83,21 @@ static void set_limits(struct iwt_sock *s)
 void iwt_sock_follow_route(struct iwt_sock *s)
 {
 	const struct dst_entry *dst;
+	bool new;
 
 	sock_owned_by_me(s->sk);
 	rcu_read_lock();
 	dst = __sk_dst_get(s->sk);
-	if (dst && dst != s->route) {
+	new = dst && dst != s->route;
+	if (new) {
 		s->route = dst;
 		s->nic = is_nic(READ_ONCE(dst->dev));
-		set_limits(s);
 	}
 	rcu_read_unlock();
+	if (s->route && (new || s->near != is_near(s))) {
+		s->near = is_near(s);
+		set_limits(s);
+	}
 }
 
 /**
@@ -96,6 +115,22 @@ bool iwt_sock_writable(struct iwt_sock *s)
 		return true;
 	set_bit(SOCK_NOSPACE, &s->sk->sk_socket->flags);
 	return false;
+}
+
+/**
+ * iwt_sock_has_room() - is there so much room that the engine is worth a run?
+ * @sk: TCP's socket, lock held
+ *
+ * TCP wakes its writers when a third of the buffer is free. On a long path that third would stay
+ * unused whenever something else than the buffer has stopped the engine; room for a batch is
+ * enough.
+ *
+ * Return: true if so.
+ */
+bool iwt_sock_has_room(const struct sock *sk)
+{
+	return sk_stream_wspace(sk) >= min(sk_stream_min_wspace(sk), ROOM) &&
+	       __sk_stream_memory_free(sk, 1);
 }
 
 /**
@@ -159,6 +194,32 @@ int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
 	bvec_set_page(&v, page, len, off);
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &v, 1, len);
 	return sendmsg(s, &msg, len);
+}
+
+/**
+ * iwt_sock_batch_done() - all of a batch, which ended with MSG_EOR, is with TCP
+ * @s: socket, lock held
+ *
+ * Nothing is added to what ends with MSG_EOR. So TCP sends any part of it that the congestion
+ * window has room for, and does not wait until that is worth a buffer of many segments
+ * (tcp_tso_should_defer()): each acknowledgment of two segments would send two more, from then
+ * on. Once a batch is behind it, it waits as any other: the mark goes. TCP may then fill it up
+ * with segments of the next one. So the mark stays where the last segment is not full, and until
+ * the next batch is complete, which has a mark of its own.
+ */
+void iwt_sock_batch_done(struct iwt_sock *s)
+{
+	struct sk_buff_head *queue = &s->sk->sk_write_queue;
+	struct sk_buff *skb = skb_peek_tail(queue);
+	u32 mss = iwt_sock_mss(s);
+	int i;
+
+	sock_owned_by_me(s->sk);
+	for (i = 0; i < MARKED && skb && !skb_queue_is_first(queue, skb); i++) {
+		skb = skb_queue_prev(queue, skb);
+		if (!(skb->len % mss))
+			TCP_SKB_CB(skb)->eor = 0;
+	}
 }
 
 /**

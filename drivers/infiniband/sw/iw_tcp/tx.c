@@ -70,8 +70,11 @@ static bool send_framed(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
 
-	if (tx->n_chunks ? !send_batch(st) : tx->zcb && !iwt_tx_zc_send(st))
-		return false;
+	if (tx->n_chunks || tx->zcb) {
+		if (tx->n_chunks ? !send_batch(st) : !iwt_tx_zc_send(st))
+			return false;
+		iwt_sock_batch_done(st->sock);
+	}
 	tx->ended = false;
 	return true;
 }

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Long paths: what is sent fills TCP's buffer, and goes out in buffers of many segments, also
+# where the congestion window has less room than a batch of the driver.
+. "$(dirname "$0")/../lib/begin.sh"
+# shellcheck source=tests/lib/middle.sh
+. "$IWT_LIB/middle.sh"
+
+begin iwt_bench tc ss
+only_iw_tcp "how the engine hands octets to TCP"
+modprobe -q tcp_diag
+MSS=1448
+
+# sent WHAT: octets or packets that A's net device has sent; a buffer of many segments is one
+# packet there
+sent() { in_a cat "/sys/class/net/$IF_A/statistics/tx_$1"; }
+
+# sample: records what ss shows of A's connection now
+sample() { in_net "$NS_A" ss -tiHmO state established dport = :18600 >>"$TMP/ss"; }
+
+# stream COUNT: Writes of 64 KB from A to address TO of B, with samples
+stream() {
+	local srv opts=(-m flow -o write -S 65536 -d 64 -e -w 0 -n "$1" -a "$TO")
+	: >"$TMP/ss"
+	wait_free "$NS_B" 18600
+	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}" >"$TMP/server" 2>&1
+	srv=$PID
+	wait_listen "$NS_B" 18600
+	start in_a "$IWT_BIN/iwt_bench" -c "${opts[@]}" >"$TMP/client" 2>&1
+	while alive "$PID"; do
+		sample
+		nap 0.05
+	done
+	ended "$PID" && ended "$srv"
+}
+
+# numbers PATTERN: those behind it in the samples, sorted; most and middle: the largest, the median
+numbers() { grep -o "$1[0-9]*" "$TMP/ss" | sed 's/.*[^0-9]//' | sort -n; }
+most() { numbers "$1" | tail -n 1; }
+middle() { numbers "$1" | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }'; }
+
+# A congestion window of 30 segments: what does not fit together any more must not go on in
+# ever smaller parts
+small_window() {
+	local octets packets
+	in_net "$NS_A" ip route replace $IP_B/32 dev "$IF_A" cwnd lock 30
+	octets=$(sent bytes) packets=$(sent packets)
+	check "a congestion window below a batch: a stream" stream 800
+	octets=$(($(sent bytes) - octets)) packets=$(($(sent packets) - packets))
+	echo "# $((octets / packets / MSS)) segments in a buffer, window $(most cwnd:)"
+	check "a congestion window below a batch: buffers have many segments" [ $((octets / packets)) -ge $((6 * MSS)) ]
+	in_net "$NS_A" ip route del $IP_B/32
+}
+
+# TCP's buffer is full, although there is a delay between acknowledgments
+full_buffer() {
+	local want
+	in_net "$NS_A" sysctl -qw net.ipv4.tcp_wmem="4096 16384 1048576"
+	check "a buffer of 1 MB: a stream" stream 1600
+	[ -s "$TMP/ss" ] || { skip "a buffer of 1 MB" "ss shows no connection: no tcp_diag here"; return; }
+	want=$(($(most "[,(]tb") * 4 / 5))
+	echo "# $(middle "[,(]w") octets in a buffer of $(most "[,(]tb"), $(middle unacked:) segments under way"
+	check "a buffer of 1 MB: it is full most of the time" [ "$(middle "[,(]w")" -ge $want ]
+	check "a buffer of 1 MB: nearly all of it is under way" [ $(($(middle unacked:) * MSS)) -ge $want ]
+}
+
+# delay MS: on each of the router's ports
+delay() {
+	local dev
+	for dev in "$M_A" "$M_B"; do in_m tc qdisc replace dev "$dev" root netem limit 10000 delay "$1ms" || return; done
+}
+
+two_links
+TO=$IP_B
+{ distance "far off" 4; } || skip_all "no netem here"
+small_window
+middle_gone
+routed || { not_ok "a router between A and B"; ktap_finish; }
+check "a link on each side of a router" link_add "$NS_A" "$DEV_A" "$IF_A"
+check "and on the other one" link_add "$NS_B" "$DEV_B" "$IF_B"
+TO=$FAR_B
+delay 10
+full_buffer
+ktap_finish
