@@ -35,26 +35,33 @@ in_commands() { [ "$(cat /sys/kernel/config/nvmet/ports/1/param_inline_data_size
 
 has_srq() { rdma resource show srq | grep -q '^dev iwt0 .*nvmet'; }
 
-# Many namespaces, each with content of its own, which is the disk's behind it
+# Many namespaces, each with content of its own, which is the disk's behind it. The number in the
+# name of a block device is not the namespace's.
+space() {
+	local f
+	for f in /sys/block/nvme0n*/nsid; do
+		[ "$(cat "$f")" != "$1" ] || { f=${f%/nsid}; echo "/dev/${f##*/}"; return; }
+	done
+	return 1
+}
 many_spaces() {
 	local i n=/sys/kernel/config/nvmet/subsystems/$NQN/namespaces
 	for ((i = 2; i <= SPACES; i++)); do
 		mkdir $n/$i && echo /dev/ram$((i - 1)) >$n/$i/device_path && echo 1 >$n/$i/enable || return
 	done
-	busywait 30 test -b ${DISK%1}$SPACES
+	for ((i = 1; i <= SPACES; i++)); do busywait 60 space "$i" || return; done
 }
 spaces_differ() {
 	local i
 	for ((i = 1; i <= SPACES; i++)); do
-		busywait 20 test -b ${DISK%1}$i || return
 		head -c 1M /dev/urandom >"$TMP/space$i"
-		dd if="$TMP/space$i" of=${DISK%1}$i bs=256k oflag=direct status=none & MADE[i]=$!
+		dd if="$TMP/space$i" of="$(space "$i")" bs=256k oflag=direct status=none & MADE[i]=$!
 	done
 	for ((i = 1; i <= SPACES; i++)); do wait "${MADE[i]}" || return; done
 	echo 3 >/proc/sys/vm/drop_caches
 	for ((i = 1; i <= SPACES; i++)); do
 		dd if=/dev/ram$((i - 1)) bs=1M count=1 iflag=direct status=none | cmp - "$TMP/space$i" || return
-		dd if=${DISK%1}$i bs=1M count=1 iflag=direct status=none | cmp - "$TMP/space$i" || return
+		dd if="$(space "$i")" bs=1M count=1 iflag=direct status=none | cmp - "$TMP/space$i" || return
 		verified $((2 << 20))
 	done
 }
@@ -64,6 +71,7 @@ fewer_spaces() {
 }
 MADE=()
 
+COOKED+=(reset)
 reset() { cook here reset && busywait 60 live; }
 lost() { lost_for "$1" && busywait 90 live; }
 

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# 9p over RDMA, as Documentation/applications/9p.rst says: the kernel's client, and diod behind
+# iwt_9p; large and small files, and the speed beside TCP.
+#
+# The client knows only the initial network namespace, so both ends are one machine.
+. "$(dirname "$0")/lib.sh"
+
+MB=$(if_quick 4 32) FILES=$(if_quick 40 200)
+MANY=$here/nfs_files.py
+export PATH=$IWT_BIN:$PATH
+
+# diod wants a name for each client's address
+server_begin() {
+	grep -q 192.0.2.1 /etc/hosts || echo '192.0.2.1 server' >>/etc/hosts
+	mkdir -p /srv && mount -t tmpfs srv /srv && mkdir /srv/share || return
+	start bash -c "$(recipe diod)"
+	busywait 20 port_is 564 yes || return
+	start bash -c "$(recipe bridge)"
+	busywait 20 port_is 5640 yes
+}
+remount() { cook here umount && echo 3 >/proc/sys/vm/drop_caches && cook here mount "${1:-}"; }
+write_all() { python3 "$MANY" write /mnt/all 7 $MB $FILES; }
+read_all() {
+	python3 "$MANY" check /mnt/all 7 $MB $FILES && verified $((MB << 20)) &&
+		python3 "$MANY" check /srv/share/all 7 $MB $FILES && rm -r /mnt/all
+}
+speed() {
+	local wrote
+	cook here mount "$1" && seconds dd if="$TMP/source" of=/mnt/speed bs=1M conv=fsync && wrote=$TOOK &&
+		remount "$1" && seconds cmp "$TMP/source" /mnt/speed && TOOK=$((TOOK + wrote)) &&
+		verified $((MB << 20)) && cook here umount
+}
+
+suite_begin diod iwt_9p
+want_modules 9p 9pnet_rdma || skip_all "this kernel has no 9p over RDMA"
+if ! check "a link" one_machine; then suite_finish; fi
+COOKED+=(diod bridge)
+check "the server begins" server_begin
+follow "mount" here mount
+check "write a large and many small files" write_all
+check "mount again" remount
+check "read them, and compare with the server's" read_all
+follow "unmount" here umount
+check "data" sh -c "head -c ${MB}M /dev/urandom >'$TMP/source'"
+check "the time over TCP" speed 's/trans=rdma,port=5640/trans=tcp,port=564/;/grep/d' && tcp=$TOOK
+check "the time over RDMA" speed '/grep/d' && ratio "$tcp" "$TOOK"
+stop "${STARTED[@]}"
+check "no RDMA resource is left" left_over "" iwt0
+check "the file system goes" umount /srv
+check "the link goes away" one_host_end
+modprobe -rq 9p 9pnet_rdma
+suite_finish

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Open MPI over libfabric, as Documentation/applications/mpi.rst says: mpi_check.c on ranks of two
+# hosts compares all that it receives. What mpirun starts on the other host by ssh is started here
+# in the host's namespaces.
+. "$(dirname "$0")/lib.sh"
+
+RANKS=$(if_quick 2 4)
+# Hosts have a /tmp of their own
+SSH=/var/tmp/iwt-ssh
+SIZE=$(if_quick 65536 4194304)
+
+# an ssh that knows the hosts of this test
+ssh_to_hosts() {
+	mkdir -p $SSH && cat >$SSH/ssh <<-S
+	#!/bin/bash
+	while [[ \$1 == -* ]]; do shift; done
+	case \$1 in 192.0.2.1) pid=${HOST_PID[server]} ;; *) pid=${HOST_PID[client]} ;; esac
+	shift
+	exec nsenter --target \$pid --net --mount --uts -- bash -c "\$*"
+	S
+	chmod +x $SSH/ssh
+}
+
+# The directories of programs and of the test are the same on both hosts
+share() {
+	local h
+	for h in server client; do on $h sh -c 'mkdir -p /tmp/mpi' || return; done
+	cook client compile && cp "/proc/${HOST_PID[client]}/root/tmp/mpi/mpi_check" "/proc/${HOST_PID[server]}/root/tmp/mpi/"
+}
+
+# with NAME [SED]
+with() {
+	PATH=$SSH:$PATH cook client "$1" "s/-n 2/-n $RANKS/;s/4194304/$SIZE/;${2:-}" || return
+	grep -q " 0 wrong" "$TMP/cooked" && verified "$(sed -n 's/.* \([0-9]*\) octets compared.*/\1/p' "$TMP/cooked")"
+}
+sent() { on client cat "/sys/class/infiniband/$DEV_A/ports/1/hw_counters/tx_bytes"; }
+by_rdma() { [ "$(sent)" -gt 100000 ]; }
+
+suite_begin mpirun mpicc
+if ! check "two hosts" rdma system set netns exclusive || ! check "with links" two_hosts_with_mounts; then suite_finish; fi
+check "a way to start programs" ssh_to_hosts
+check "the program" share
+COOKED+=(compile run run-tcp)
+check "$RANKS ranks on two hosts" with run
+check "they used RDMA" by_rdma
+check "measured" seconds with run && rdma=$TOOK
+check "the same over TCP" seconds with run-tcp && ratio "$TOOK" "$rdma"
+check "no queue pair is left" sh -c "! rdma resource show qp | grep -q ' pid '"
+check "links go away" hosts_end
+rm -r $SSH
+suite_finish

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# RNBD over RTRS, as Documentation/applications/rnbd.rst says: fio with verification, and a path
+# that is interrupted under load.
+#
+# Server and client know only the initial network namespace, so both are one machine.
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/suites/disks.sh
+. "$here/disks.sh"
+
+DISK=/dev/rnbd0
+gone() { [ ! -e $DISK ]; }
+connected() { grep -q connected /sys/class/rtrs-client/*/paths/*/state; }
+lost() { lost_for "$1" && busywait 120 connected; }
+
+suite_begin fio
+modprobe -nq rnbd-server && modprobe -nq rnbd-client || skip_all "this kernel has no RNBD"
+modprobe brd rd_nr=1 rd_size=65536 && [ -b /dev/ram0 ] || skip_all "this kernel has no RAM disk"
+if ! check "a link" one_machine; then suite_finish; fi
+follow "the server" here server
+follow "the client" here client
+check "the disk" busywait 30 test -b $DISK
+fio_all "disk" $DISK
+check "it is the server's disk" sh -c "cmp -n 1048576 /dev/ram0 $DISK" && verified 1048576
+check "the path is interrupted for $(if_quick 2 20) seconds under load" beside_load $DISK lost "$(if_quick 2 20)"
+follow "the client ends" here client-end
+check "the disk has gone" busywait 30 gone
+follow "the server ends" here server-end
+check "no RDMA resource is left" left_over "" iwt0
+check "the link goes away" one_host_end
+modprobe -rq brd
+suite_finish

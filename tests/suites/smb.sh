@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# SMB Direct: the kernel's server (ksmbd) and client, as Documentation/applications/smb.rst says:
+# large and small files, fsync, a path that is interrupted, and the speed beside TCP.
+#
+# Server and client use the initial network namespace, so both are one machine.
+. "$(dirname "$0")/lib.sh"
+
+MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
+MANY=$here/nfs_files.py
+
+# The server's directory, with the files of the configuration that the page shows
+server_begin() {
+	mkdir -p /srv /etc/ksmbd /run/lock && mount -t tmpfs srv /srv && mkdir /srv/share && chmod 777 /srv/share &&
+		recipe ksmbd.conf >/etc/ksmbd/ksmbd.conf && cook here server
+}
+listens() { rdma resource show cm_id | grep -q 'LISTEN.*:5445'; }
+remount() { cook here umount && echo 3 >/proc/sys/vm/drop_caches && cook here mount "${1:-}"; }
+write_all() { python3 "$MANY" write /mnt/all 7 $MB $FILES; }
+read_all() {
+	python3 "$MANY" check /mnt/all 7 $MB $FILES && verified $((MB << 20)) &&
+		python3 "$MANY" check /srv/share/all 7 $MB $FILES && rm -r /mnt/all
+}
+
+# lost SECONDS: nothing arrives for so long, while a program writes
+lost() {
+	rm -f "$TMP/progress" "$TMP/enough"
+	start python3 "$MANY" steady /mnt/steady 3 "$TMP/progress" "$TMP/enough"
+	busywait 30 test -s "$TMP/progress" && tc qdisc add dev lo root netem loss 100% && nap "$1" &&
+		tc qdisc del dev lo root && size=$(stat -c %s "$TMP/progress") && busywait 90 more || return
+	touch "$TMP/enough"
+	ended "$PID" $((IWT_TIME * 2)) && verified "$(stat -c %s /srv/share/steady)" &&
+		python3 "$MANY" steady-check /srv/share/steady 3
+}
+more() { [ "$(stat -c %s "$TMP/progress")" -gt "$size" ]; }
+
+speed() {
+	local wrote
+	cook here mount "$1" && seconds dd if="$TMP/source" of=/mnt/speed bs=1M conv=fsync && wrote=$TOOK &&
+		remount "$1" && seconds cmp "$TMP/source" /mnt/speed && TOOK=$((TOOK + wrote)) &&
+		verified $((MB << 20)) && cook here umount
+}
+
+suite_begin ksmbd.mountd mount.cifs
+want_modules ksmbd cifs || skip_all "this kernel has no SMB server"
+zgrep -qs CONFIG_SMB_SERVER_SMBDIRECT=y /proc/config.gz || modprobe -q smbdirect || skip_all "this kernel has no SMB Direct"
+if ! check "a link" one_machine; then suite_finish; fi
+COOKED+=(ksmbd.conf server)
+check "the server begins" server_begin
+check "it listens for RDMA" busywait 30 listens
+follow "mount" here mount
+check "write a large and many small files" write_all
+check "mount again" remount
+check "read them, and compare with the server's" read_all
+check "the path is interrupted for $(if_quick 2 10) seconds while a program writes" lost "$(if_quick 2 10)"
+follow "unmount" here umount
+check "data" sh -c "head -c ${MB}M /dev/urandom >'$TMP/source'"
+check "the time over TCP" speed 's/rdma,//;/grep/d' && tcp=$TOOK
+check "the time over RDMA" speed '/grep/d' && ratio "$tcp" "$TOOK"
+follow "the server ends" here server-end
+check "no RDMA resource is left" left_over "" iwt0
+check "the file system goes" umount /srv
+check "the link goes away" one_host_end
+modprobe -rq cifs ksmbd
+suite_finish
