@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# IPsec (ESP in transport mode) under the connections: all operations, startup and Terminates work,
+# the wire shows ESP alone and nothing of the data, and without keys nothing is sent in clear.
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin iwt_verify rping tcpdump
+PLAIN='MPA ID Re[qp] Frame|rdma-ping-[0-9]'
+
+# Keys and numbers (SPI) of both directions, IPv4 and IPv6
+AEAD=(aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128)
+PAIRS=("$IP_A $IP_B 0x1001" "$IP_B $IP_A 0x1002")
+[ ! -d /proc/sys/net/ipv6 ] || PAIRS+=("$IP6_A $IP6_B 0x1003" "$IP6_B $IP6_A 0x1004")
+
+# keys: A and B get the same ones
+keys() {
+	local ns src dst spi
+	for ns in "$NS_A" "$NS_B"; do
+		while read -r src dst spi; do
+			ip -n "$ns" xfrm state add src "$src" dst "$dst" proto esp spi "$spi" reqid 1 \
+				mode transport "${AEAD[@]}" || return
+		done < <(printf '%s\n' "${PAIRS[@]}")
+	done
+}
+no_keys() { ip -n "$NS_A" xfrm state flush && ip -n "$NS_B" xfrm state flush; }
+
+# policies: TCP between A and B has to be ESP
+policies() {
+	local ns src dst spi way
+	for ns in "$NS_A $IP_A $IP6_A" "$NS_B $IP_B $IP6_B"; do
+		while read -r src dst spi; do
+			way=in
+			[[ " $ns " != *" $src "* ]] || way=out
+			ip -n "${ns%% *}" xfrm policy add src "$src" dst "$dst" proto tcp dir "$way" \
+				tmpl proto esp reqid 1 mode transport level required || return
+		done < <(printf '%s\n' "${PAIRS[@]}")
+	done
+}
+
+# tap_on, tap_off: captures what is on the wire into $TMP/wire
+tap_on() {
+	start in_a tcpdump -U -B 32768 -i "$IF_A" -w "$TMP/wire" "ip proto 50 or ip6 proto 50 or tcp" 2>"$TMP/tap-said"
+	TAP=$PID
+	busywait 20 grep -q "listening on" "$TMP/tap-said"
+}
+tap_off() {
+	nap 1
+	stop "$TAP"
+}
+
+packets() { tcpdump -nn -r "$TMP/wire" "$1" 2>/dev/null | wc -l; }
+shows_plain() { grep -Eaq "$PLAIN" "$TMP/wire"; }
+
+pings() {
+	pair "$1: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
+}
+
+without() {
+	tap_on
+	pings "without IPsec"
+	tap_off
+	check "without IPsec: the wire shows startup and data" shows_plain
+	check "without IPsec: no ESP" [ "$(packets "ip proto 50")" = 0 ]
+}
+
+with() {
+	tap_on
+	pings "ESP"
+	tap_off
+	check "ESP: the wire shows nothing of startup and data" not shows_plain
+	check "ESP: packets of ESP" [ "$(packets "ip proto 50")" -gt 20 ]
+	check "ESP: no segment of TCP in clear" [ "$(packets tcp)" = 0 ]
+	# with the cases that end in a Terminate
+	verify_pair "ESP, with Terminates" $IP_B --max-size 3000 --rounds 1 --no-events --no-wr
+	verify_pair "ESP" $IP_B --brief --no-neg --no-events
+	[ ! -d /proc/sys/net/ipv6 ] || verify_pair "ESP, IPv6" $IP6_B --brief --no-neg --no-events
+}
+
+received() { counter "$DEV_B" rx_bytes; }
+
+# The keys are taken away under traffic: it waits, and nothing is sent in clear
+taken_away() {
+	local before
+	check "keys are taken away: traffic before" traffic_rping
+	tap_on
+	no_keys
+	nap 1
+	before=$(received)
+	nap 3
+	check "keys are taken away: nothing arrives" [ "$(received)" = "$before" ]
+	tap_off
+	check "keys are taken away: nothing is sent in clear" [ "$(packets tcp)" = 0 ]
+	keys
+	check "keys are back: the same connection goes on" busywait "$IWT_TIME" arrives "$before"
+	check "keys are back: both ends live" alive "$CLI"
+	stop "$CLI" "$SRV"
+	no_keys
+	start in_b rping -s -a $IP_B >"$TMP/server" 2>&1
+	wait_listen "$NS_B" 7174
+	check "without keys: no connection" nobody_there
+	keys
+	check "with keys: a connection" in_a rping -c -a $IP_B -C 1 -v
+}
+
+# The server is there, but no answer comes
+nobody_there() {
+	timeout 60 ip netns exec "$NS_A" rping -c -a "$IP_B" -C 1 -v >"$TMP/talk" 2>&1
+	[ $? = 124 ] || grep -q 'RDMA_CM_EVENT_\(UNREACHABLE\|CONNECT_ERROR\|ROUTE_ERROR\)' "$TMP/talk"
+}
+arrives() { [ "$(received)" -gt "$1" ]; }
+
+two_links
+modprobe -q esp4
+modprobe -q esp6
+keys 2>"$TMP/why" || skip_all "no IPsec here: $(head -n 1 "$TMP/why")"
+no_keys
+without
+check "keys" keys
+check "policies" policies
+with
+taken_away
+ktap_finish
