@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# SRP, as Documentation/applications/srp.rst says: fio with verification, and a path that is
+# interrupted under load.
+#
+# Target and initiator know only the initial network namespace, so both are one machine.
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/suites/disks.sh
+. "$here/disks.sh"
+
+the_disk() {
+	local d
+	for d in /sys/class/srp_remote_ports/port-*/../../../target*/*/block/*; do
+		[ ! -b "/dev/${d##*/}" ] || { echo "/dev/${d##*/}"; return; }
+	done
+	for d in /sys/block/sd*; do [ ! -b "/dev/${d##*/}" ] || { echo "/dev/${d##*/}"; return; }; done
+	return 1
+}
+no_disk() { ! compgen -G '/sys/class/srp_remote_ports/port-*' >/dev/null; }
+
+suite_begin fio
+want_configfs && modprobe -nq ib_srpt && modprobe -nq ib_srp && want_modules target_core_mod sd_mod ||
+	skip_all "this kernel has no SRP"
+modprobe brd rd_nr=1 rd_size=65536 && [ -b /dev/ram0 ] || skip_all "this kernel has no RAM disk"
+if ! check "a link" one_machine; then suite_finish; fi
+follow "the target" here target
+follow "the initiator" here login
+check "the disk" busywait 30 the_disk
+fio_all "disk" "$(the_disk)"
+check "the path is interrupted for 2 seconds under load" beside_load "$(the_disk)" lost_for 2
+follow "the initiator ends" here logout
+check "the disk has gone" busywait 30 no_disk
+follow "the target ends" here target-end
+check "no RDMA resource is left" left_over "" iwt0
+check "the link goes away" one_host_end
+modprobe -rq brd
+suite_finish
