@@ -116,8 +116,9 @@ packages_lint() {
 # release's backports; its packages are in second/.
 
 declare -A SECOND_KERNEL=([bookworm]=6.12 [trixie]=7.2)
-# what it needs besides of the release itself
+# what it needs besides: of the release itself, and of the backports
 declare -A SECOND_MORE=([bookworm]='' [trixie]='gcc-14-for-host cpp-14-for-host')
+declare -A SECOND_NEWER=([bookworm]='' [trixie]='base(=|$)|')
 SYSTEM_PACKAGES='systemd-sysv dbus udev kmod iproute2 procps linux-image-amd64 linux-headers-amd64
 	dkms make ccache pahole pkgconf rdma-core ibverbs-utils rdmacm-utils perftest libibverbs-dev
 	librdmacm-dev openssl'
@@ -125,7 +126,7 @@ SYSTEM_PACKAGES='systemd-sysv dbus udev kmod iproute2 procps linux-image-amd64 l
 # second_kernel SUITE: "package=version" of its image and headers
 second_kernel() {
 	local suite=$1-backports release
-	local parts='^linux-(base(=|$)|(headers|kbuild|image|base|binary|modules)-[0-9])'
+	local parts="^linux-(${SECOND_NEWER[$1]}(headers|kbuild|image|base|binary|modules)-[0-9])"
 	apt_update "$suite"
 	release=$(apt_in "$suite" apt-cache pkgnames "linux-image-${SECOND_KERNEL[$1]}." |
 		sed 's/^linux-image-//' | grep -E '^[0-9.]+\+deb[0-9]+-amd64$' | sort -V | tail -n 1)

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# The stages of the test of packages, a boot each. Interface A has a link by iw_tcp@.service, B
+# is in a namespace of its own, and a wire joins them.
+export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+PAYLOAD=/payload
+STATE=/var/lib/packages-test
+UNITS=/etc/systemd/system
+mkdir -p $STATE
+
+booted() { systemctl is-system-running | grep -qE 'running|degraded' && grep -q 52:54 /sys/class/net/*/address; }
+netdev_of() { basename "$(dirname "$(grep -l "$1" /sys/class/net/*/address | head -n 1)")"; }
+ours() { dpkg-query -f '${db:Status-Abbrev} ${Package}\n' -W 2>/dev/null | awk '/iw-tcp/ { print $NF }'; }
+kernels_in_status() { dkms status iw-tcp | grep -c ': installed'; }
+module_version() { modinfo -F version iw_tcp; }
+is() { [ "$1" = "$2" ] || { echo "is '$1', not '$2'"; return 1; }; }
+none() { local found; found=$("$@"); [ -z "$found" ] || { echo "$found"; return 1; }; }
+
+# files_now: the files of the machine, but those that programs write as they run
+files_now() {
+	find / -xdev \( -path /payload -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/tmp \
+		-o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path $STATE \
+		-o -path /root -o -path /boot -o -path /lost+found \) -prune -o -print | sort
+}
+
+# has_link LINK [STATE]: is it there, by the tools of both packages?
+has_link() {
+	rdma link show "$1/1" | grep -q "state ${2:-ACTIVE} .*netdev ${1#iwt_}" &&
+		ibv_devinfo -d "$1" >/tmp/devinfo 2>&1 && grep -q "PORT_${2:-ACTIVE}" /tmp/devinfo
+}
+
+check_link() {
+	check "$1: $LINK is there, and active" busywait 60 has_link "$LINK"
+	check "$1: ibv_devinfo sees iWARP" grep -q 'transport:.*iWARP' /tmp/devinfo
+	check "$1: the unit is active" systemctl is-active --quiet "iw_tcp@$IF_A"
+}
+
+in_b() { ip netns exec b "$@"; }
+
+# peer: interface B, its address and its link
+peer() {
+	local netdev
+	[ ! -e /run/netns/b ] || return 0
+	netdev=$(netdev_of 52:54:00:00:00:02)
+	ip netns add b && ip link set "$netdev" netns b && in_b ip link set lo up &&
+		in_b ip addr add 192.0.2.2/24 dev "$netdev" && in_b ip link set "$netdev" up &&
+		in_b rdma link add peer type iw_tcp netdev "$netdev"
+}
+
+# pair SERVER CLIENT: runs both, A as the client; the client starts when somebody listens
+pair() {
+	local before server rc=0
+	before=$(in_b ss -Hltn | wc -l)
+	# shellcheck disable=SC2086
+	in_b timeout 300 $1 >/tmp/server 2>&1 &
+	server=$!
+	busywait 60 more_listeners "$before"
+	# shellcheck disable=SC2086
+	timeout 300 $2 || rc=$?
+	wait "$server" || rc=$?
+	[ $rc -eq 0 ] || { echo "server:"; cat /tmp/server; }
+	return $rc
+}
+more_listeners() { [ "$(in_b ss -Hltn | wc -l)" -gt "$1" ]; }
+
+has_address() { ip -4 addr show dev "$IF_A" | grep -q 192.0.2.1; }
+
+# talk WHAT: data in both directions, compared
+talk() {
+	check "$1: the peer has a link" peer
+	check "$1: the interface has its address" busywait 60 has_address
+	check "$1: rping, with its data compared" pair "rping -s -a 192.0.2.2 -C 20 -S 4000 -V" \
+		"rping -c -a 192.0.2.2 -C 20 -S 4000 -V"
+}
+
+# talk_more WHAT: all operations with every octet compared, and perftest; the emulated processor
+# is slow, and both ends share it
+talk_more() {
+	talk "$1"
+	check "$1: iwt_verify" pair "$PAYLOAD/iwt_verify -s -a 192.0.2.2 --timeout 250" \
+		"$PAYLOAD/iwt_verify -c 192.0.2.2 --timeout 250 --max-size 20000 --rounds 1 --no-neg --no-events --no-wr"
+	check "$1: the example of libiw-tcp-dev" hello
+	check "$1: ib_write_bw -R" pair "ib_write_bw -R -F -n 100" "ib_write_bw -R -F -n 100 192.0.2.2"
+}
+
+# It takes the name of a device; rules of udev may have renamed the peer's
+hello() {
+	local device
+	device=$(in_b rdma link show | awk '$NF != "'"$IF_A"'" && /netdev/ { sub("/.*", "", $2); print $2; exit }')
+	pair "$PAYLOAD/iwtdv_hello $device 7178" "$PAYLOAD/iwtdv_hello $LINK 7178 192.0.2.2"
+}
+
+no_link_of() { ! rdma link show | grep -q "netdev $1\>"; }
+gone() { [ ! -e "/sys/class/net/$1" ]; }
+
+# The interface goes as a card that is pulled, and comes back
+replug_driver() {
+	local device driver
+	device=$(readlink -f "/sys/class/net/$IF_A/device")
+	driver=$(readlink -f "$device/driver")
+	basename "$device" >"$driver/unbind"
+	check "unplugged: the interface is gone" busywait 30 gone "$IF_A"
+	check "unplugged: the link is gone" no_link_of "$IF_A"
+	check "unplugged: the unit is not active" busywait 60 not_active "iw_tcp@$IF_A"
+	basename "$device" >"$driver/bind"
+	check_link "plugged in again"
+	talk "plugged in again"
+}
+not_active() { ! systemctl is-active --quiet "$1"; }
+
+# A virtual interface goes and comes back; its name has a minus sign
+replug_virtual() {
+	local unit
+	unit=iw_tcp@$(systemd-escape re-plug)
+	ip link add re-plug type veth peer name other
+	ip link set other up && ip link set re-plug up
+	check "re-plug: enable --now" systemctl enable --now "$unit"
+	check "re-plug: iwt_re-plug is there" busywait 60 has_link iwt_re-plug
+	ip link del re-plug
+	check "re-plug: the unit ends with the interface" busywait 60 not_active "$unit"
+	ip link add re-plug type veth peer name other
+	ip link set other up && ip link set re-plug up
+	check "re-plug: made anew, it has a link again" busywait 60 has_link iwt_re-plug
+	check "re-plug: disable --now" systemctl disable --now "$unit"
+	check "re-plug: no link" no_link_of re-plug
+	ip link del re-plug
+	ip link add re-plug type veth peer name other
+	udevadm settle
+	check "re-plug: disabled, it gets none" no_link_of re-plug
+	ip link del re-plug
+}
+
+# The names of udev's rules: a link that is made by hand keeps its name, if it follows the unit's
+names() {
+	ip link add by-hand type veth peer name other
+	ip link set other up && ip link set by-hand up
+	rdma link add iwt_by-hand type iw_tcp netdev by-hand
+	check "names: iwt_by-hand stays" busywait 30 test -e /sys/class/infiniband/iwt_by-hand
+	udevadm trigger --action=add --subsystem-match=infiniband
+	udevadm settle
+	check "names: it stays after udevadm trigger" busywait 30 test -e /sys/class/infiniband/iwt_by-hand
+	check "names: $LINK stays after udevadm trigger" busywait 30 test -e "/sys/class/infiniband/$LINK"
+	ip link del by-hand
+}
+
+stage_install() {
+	uname -r >$STATE/first
+	files_now >$STATE/before
+	check "no package of ours is there" none ours
+	check "apt install" apt-get -qy install $PAYLOAD/first/*.deb
+	check "dkms has built it for $(uname -r)" is "$(kernels_in_status)" 1
+	check "modinfo says $(cat $PAYLOAD/first/version)" is "$(module_version)" "$(cat $PAYLOAD/first/version)"
+	check "no file of rdma-core's packages has changed" none dpkg -V rdma-core ibverbs-providers libibverbs1 librdmacm1
+	check "nothing started by itself: no module" [ ! -e /sys/module/iw_tcp ]
+	check "nothing started by itself: no unit" none systemctl list-units --plain --no-legend 'iw_tcp@*'
+	check "the man pages are there" man_pages
+	check "systemctl enable --now iw_tcp@$IF_A" systemctl enable --now "iw_tcp@$IF_A"
+	check_link "enabled"
+	talk_more "enabled"
+	names
+	replug_driver
+	replug_virtual
+}
+man_pages() { ls /usr/share/man/man8/iw_tcp@.service.8.gz /usr/share/man/man7/{iw_tcp,iwtdv}.7.gz; }
+stage_again() {
+	local device
+	check_link "after the reboot"
+	talk "after the reboot"
+	device=$(ls -l --time-style=full-iso -d "/sys/class/infiniband/$LINK")
+	check "upgrade" apt-get -qy install $PAYLOAD/higher/*.deb
+	check "upgrade: dkms has the new version only" is "$(dkms status iw-tcp | cut -d, -f1 | sort -u)" "iw-tcp/$(cat $PAYLOAD/higher/version)"
+	check "upgrade: modinfo says $(cat $PAYLOAD/higher/version)" is "$(module_version)" "$(cat $PAYLOAD/higher/version)"
+	check "upgrade: the link has not been touched" is "$(ls -l --time-style=full-iso -d "/sys/class/infiniband/$LINK")" "$device"
+	check_link "upgrade"
+	talk "upgrade"
+	check "another kernel: apt install" env INITRD=No apt-get -qy install $PAYLOAD/second/*.deb
+	dkms status | diag
+	check "another kernel: dkms has built for both" is "$(kernels_in_status)" 2
+}
+
+stage_second() {
+	check "the other kernel runs" not is "$(uname -r)" "$(cat $STATE/first)"
+	check_link "other kernel"
+	check "other kernel: its module is the new one" is "$(cat /sys/module/iw_tcp/version)" "$(cat $PAYLOAD/higher/version)"
+	talk_more "other kernel"
+}
+
+# The kernel takes only modules with a signature that it trusts
+refused() {
+	check "$1: the unit fails" busywait 90 systemctl is-failed --quiet "iw_tcp@$IF_A"
+	check "$1: no module" [ ! -e /sys/module/iw_tcp ]
+	check "$1: the unit says why" says "iw_tcp@$IF_A" 'the kernel refuses the module iw_tcp'
+	check "$1: and what to do" says "iw_tcp@$IF_A" 'mokutil --import /var/lib/dkms/mok.pub'
+	journalctl -b -u "iw_tcp@$IF_A" -o cat | grep iw_tcp-link | diag
+}
+says() { journalctl -b -u "$1" -o cat | grep -F "$2"; }
+stage_enforced() { refused "module.sig_enforce=1"; }
+stage_lockdown() { refused "lockdown=integrity"; }
+
+stage_remove() {
+	check_link "before the removal"
+	check "no module for this kernel: a clear message" no_module
+	mapfile -t packages < <(ours)
+	check "remove" apt-get -qy remove "${packages[@]}"
+	check "remove: no link" no_link_of "$IF_A"
+	check "remove: no unit runs" none systemctl list-units --plain --no-legend --state=active 'iw_tcp@*'
+	check "remove: the module can be unloaded" modprobe -r iw_tcp
+	check "remove: dkms knows nothing of it" none dkms status iw-tcp
+	check "remove: no module file" none find /lib/modules -name 'iw_tcp*'
+	check "remove: what was enabled stays as configuration" [ -L "$UNITS/sys-subsystem-net-devices-$IF_A.device.wants/iw_tcp@$IF_A.service" ]
+	check "purge" apt-get -qy purge "${packages[@]}"
+	check "purge: no package of ours" none ours
+	files_now >$STATE/after
+	check "purge: nothing is left" none left
+}
+
+no_module() {
+	# a directory with a modprobe that knows no module, as after a kernel without headers
+	mkdir -p /tmp/without
+	printf '#!/bin/sh\necho "modprobe: FATAL: Module iw_tcp not found in directory /lib/modules" >&2; exit 1\n' >/tmp/without/modprobe
+	chmod +x /tmp/without/modprobe
+	systemctl stop "iw_tcp@$IF_A" && modprobe -r iw_tcp || return 1
+	PATH=/tmp/without:$PATH iw_tcp-link up "$IF_A" 2>&1 | tee /dev/stderr | grep -q 'apt install linux-headers-'
+}
+
+# left: files that were not there before; another kernel and the keys of DKMS are not ours
+left() {
+	comm -13 $STATE/before $STATE/after |
+		grep -vE "^/(usr/)?lib/modules/$(cat $PAYLOAD/second/release)|^/usr/src/linux-|^/usr/lib/linux-|^/var/lib/dkms(/mok\.(key|pub))?$|^/usr/share/(doc|bug|lintian)/.*linux-"
+}
