@@ -5,9 +5,10 @@
 #
 # The client knows only the initial network namespace, so both ends are one machine.
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/suites/share.sh
+. "$here/share.sh"
 
 MB=$(if_quick 4 32) FILES=$(if_quick 40 200)
-MANY=$here/nfs_files.py
 export PATH=$IWT_BIN:$PATH
 
 # diod wants a name for each client's address
@@ -18,12 +19,6 @@ server_begin() {
 	busywait 20 port_is 564 yes || return
 	start bash -c "$(recipe bridge)"
 	busywait 20 port_is 5640 yes
-}
-remount() { cook here umount && echo 3 >/proc/sys/vm/drop_caches && cook here mount "${1:-}"; }
-write_all() { python3 "$MANY" write /mnt/all 7 $MB $FILES; }
-read_all() {
-	python3 "$MANY" check /mnt/all 7 $MB $FILES && verified $((MB << 20)) &&
-		python3 "$MANY" check /srv/share/all 7 $MB $FILES && rm -r /mnt/all
 }
 speed() {
 	local wrote

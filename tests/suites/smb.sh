@@ -5,9 +5,10 @@
 #
 # Server and client use the initial network namespace, so both are one machine.
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/suites/share.sh
+. "$here/share.sh"
 
 MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
-MANY=$here/nfs_files.py
 
 # The server's directory, with the files of the configuration that the page shows
 server_begin() {
@@ -15,12 +16,6 @@ server_begin() {
 		recipe ksmbd.conf >/etc/ksmbd/ksmbd.conf && cook here server
 }
 listens() { rdma resource show cm_id | grep -q 'LISTEN.*:5445'; }
-remount() { cook here umount && echo 3 >/proc/sys/vm/drop_caches && cook here mount "${1:-}"; }
-write_all() { python3 "$MANY" write /mnt/all 7 $MB $FILES; }
-read_all() {
-	python3 "$MANY" check /mnt/all 7 $MB $FILES && verified $((MB << 20)) &&
-		python3 "$MANY" check /srv/share/all 7 $MB $FILES && rm -r /mnt/all
-}
 
 # lost SECONDS: nothing arrives for so long, while a program writes
 lost() {
