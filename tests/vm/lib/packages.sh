@@ -92,7 +92,7 @@ packages_build() {
 	source_stage "$suite" "$version" "$work/iw-tcp-$version"
 	rm -rf "$out"
 	mkdir -p "$out"
-	if ! in_root "$root/root" "cd /work/iw-tcp-*; dpkg-buildpackage -us -uc" "$work:/work" >"$out/log" 2>&1 </dev/null; then
+	if ! in_root "$root/root" "cd /source/iw-tcp-*; dpkg-buildpackage -us -uc" "$work:/source" >"$out/log" 2>&1 </dev/null; then
 		tail -n 40 "$out/log" >&2
 		log "error: building for $suite failed (see $out/log)"
 		rm -rf "$work"
