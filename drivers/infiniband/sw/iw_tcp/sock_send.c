@@ -83,7 +83,7 @@ static bool is_near(const struct iwt_sock *s)
 void iwt_sock_follow_route(struct iwt_sock *s)
 {
 	const struct dst_entry *dst;
-	bool new;
+	bool new, near;
 
 	sock_owned_by_me(s->sk);
 	rcu_read_lock();
@@ -94,8 +94,9 @@ void iwt_sock_follow_route(struct iwt_sock *s)
 		s->nic = is_nic(READ_ONCE(dst->dev));
 	}
 	rcu_read_unlock();
-	if (s->route && (new || s->near != is_near(s))) {
-		s->near = is_near(s);
+	near = is_near(s);
+	if (s->route && (new || s->near != near)) {
+		s->near = near;
 		set_limits(s);
 	}
 }
