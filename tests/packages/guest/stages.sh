@@ -6,10 +6,16 @@ export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 PAYLOAD=/payload
 STATE=/var/lib/packages-test
 UNITS=/etc/systemd/system
+MAC_A=52:54:00:00:00:01 MAC_B=52:54:00:00:00:02
 mkdir -p $STATE
 
-booted() { systemctl is-system-running | grep -qE 'running|degraded' && grep -q 52:54 /sys/class/net/*/address; }
-netdev_of() { basename "$(dirname "$(grep -l "$1" /sys/class/net/*/address | head -n 1)")"; }
+# booted: the machine is up, has both cards, and udev has given them their names, for which systemd
+# does not wait
+booted() {
+	systemctl is-system-running | grep -qE 'running|degraded' && [ -n "$(netdev_of "$MAC_A")" ] &&
+		[ -n "$(netdev_of "$MAC_B")" ] && udevadm settle --timeout=120
+}
+netdev_of() { grep -l "$1" /sys/class/net/*/address | head -n 1 | cut -d/ -f5; }
 ours() { dpkg-query -f '${db:Status-Abbrev} ${Package}\n' -W 2>/dev/null | awk '/iw-tcp/ { print $NF }'; }
 kernels_in_status() { dkms status iw-tcp | grep -c ': installed'; }
 module_version() { modinfo -F version iw_tcp; }
@@ -41,7 +47,7 @@ in_b() { ip netns exec b "$@"; }
 peer() {
 	local netdev
 	[ ! -e /run/netns/b ] || return 0
-	netdev=$(netdev_of 52:54:00:00:00:02)
+	netdev=$(netdev_of $MAC_B)
 	ip netns add b && ip link set "$netdev" netns b && in_b ip link set lo up &&
 		in_b ip addr add 192.0.2.2/24 dev "$netdev" && in_b ip link set "$netdev" up &&
 		in_b rdma link add peer type iw_tcp netdev "$netdev"
