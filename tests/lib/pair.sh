@@ -20,17 +20,24 @@ ended_late() { grep -qs '^rdma_get_cm_event: ' "$1"; }
 flushed_first() { grep -qs '^wait for RDMA_READ_ADV state 11$' "$1"; }
 had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BASH_REMATCH[1] - 1)): " "$2"; }
 
-# excused COMMAND OUTPUT
+# Both sides of fi_pingpong send a last message, and each goes when its own has left and the other
+# one has come. The reader of the completions may be overtaken by the event that the peer has gone,
+# which drops them: then it waits for ever, or crashes. By then all data have been compared: the
+# line of the longest messages is there.
+had_longest() { grep -qsE '^1m +[0-9]+ +=[0-9]+ ' "$1"; }
+
+# excused RC COMMAND OUTPUT
 excused() {
-	case $1 in
-	"rping -c"*) ended_late "$2" && had_all "$1" "$2" ;;
-	"rping -s"*) ended_late "$2" || flushed_first "$2" ;;
+	case $1:$2 in
+	255:"rping -c"*) ended_late "$3" && had_all "$2" "$3" ;;
+	255:"rping -s"*) ended_late "$3" || flushed_first "$3" ;;
+	*:"fi_pingpong "*" -e rdm "*) had_longest "$3" ;;
 	*) return 1 ;;
 	esac
 }
 
 # well RC COMMAND OUTPUT: did COMMAND end well?
-well() { [ "$1" = 0 ] || { [ "$1" = 255 ] && excused "$2" "$3"; }; }
+well() { [ "$1" = 0 ] || excused "$@"; }
 
 # pair_once PORT SERVER-COMMAND CLIENT-COMMAND: sets CLIENT_RC and SERVER_RC
 pair_once() {

@@ -14,14 +14,15 @@ ENDLESS=
 # server_came PORT: waits until the server listens
 server_came() { wait_listen "$NS_B" "$1" || { echo "nobody listens on port $1"; cat "$TMP/server"; return 1; }; }
 
-# meet_commands PORT SERVER CLIENT: both must end well
+# meet_commands PORT SERVER CLIENT: both must end well; their lines are there as soon as they are
+# printed
 meet_commands() {
 	local srv rc=0 good=1
 	wait_free "$NS_B" "$1" || echo "port $1 is still taken"
-	start in_b bash -c "$2" >"$TMP/server" 2>&1
+	start in_b stdbuf -oL bash -c "$2" >"$TMP/server" 2>&1
 	srv=$PID
 	server_came "$1" || { stop "$srv"; return 1; }
-	timeout "$IWT_TIME" ip netns exec "$NS_A" bash -c "$3" >"$TMP/client" 2>&1 || rc=$?
+	timeout "$IWT_TIME" ip netns exec "$NS_A" stdbuf -oL bash -c "$3" >"$TMP/client" 2>&1 || rc=$?
 	well $rc "$3" "$TMP/client" || good=
 	if [ -z "$good" ] || [ -n "$ENDLESS" ]; then stop "$srv"; fi
 	if [ -z "$ENDLESS" ]; then
