@@ -3,13 +3,17 @@
 # demo.sh [--table] [LINK_TYPE]: two hosts (network namespaces joined by a veth pair
 # with MTU 1500), an iw_tcp link on each, and the ordinary RDMA programs between them,
 # beside TCP. It shows its progress (not with --table), then a table and a chart; it fails if
-# anything failed. Runs as root in a laboratory: make demo.
+# anything failed. Runs as root in a laboratory: make demo. (tests/hosts/demo.sh is the same between
+# two machines.)
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 quiet=
 [ "${1:-}" != --table ] || { quiet=1; shift; }
 type=${1:-iw_tcp}
 server=10.0.0.1 port=18515
+# how a command begins that runs on a host, the net device there, and what joins both
+host1=(ip netns exec host1) host2=(ip netns exec host2)
+dev1=eth0 dev2=eth0 path="veth pair, MTU 1500"
 tmp=$(mktemp -d)
 rows=() failed=0
 names=() figures=()	# the lines of the chart
@@ -22,7 +26,7 @@ run() {
 	"$@"
 }
 
-on() { ip netns exec "$@"; }	# HOST COMMAND...
+on() { local -n host=$1; "${host[@]}" "${@:2}"; }	# HOST COMMAND...
 
 # row TOOL WHAT RESULT OK
 row() {
@@ -51,10 +55,10 @@ between() {
 	shift
 	while [ "$1" != -- ]; do command+=("$1"); shift; done
 	shift
-	timeout 100 ip netns exec host1 "${command[@]}" >"$tmp/server" 2>&1 &
+	timeout 100 "${host1[@]}" "${command[@]}" >"$tmp/server" 2>&1 &
 	pid=$!
 	if wait_listen "$port" $pid; then
-		timeout 80 ip netns exec host2 "$@" >"$tmp/client" 2>&1 || rc=$?
+		timeout 80 "${host2[@]}" "$@" >"$tmp/client" 2>&1 || rc=$?
 	else
 		echo 'the server does not listen' >"$tmp/client"
 		rc=1
@@ -73,9 +77,7 @@ explain() {
 	sed 's/^/         server: /' "$tmp/server"
 }
 
-links() {
-	# a perftest client that connects too early crashes when it cleans up
-	{ echo 0 >/proc/sys/debug/exception-trace; } 2>/dev/null
+make_hosts() {
 	run rdma system set netns exclusive &&
 		run ip netns add host1 && run ip netns add host2 &&
 		run ip link add eth0 netns host1 mtu 1500 type veth peer name eth0 netns host2 mtu 1500 || return
@@ -85,12 +87,18 @@ links() {
 		run ip -n host$n address add 10.0.0.$n/24 dev eth0 &&
 			run ip -n host$n link set eth0 up || return
 	done
-	run modprobe "$type" || return
+	run modprobe "$type"
+}
+
+links() {
+	local n
+	# a perftest client that connects too early crashes when it cleans up
+	{ echo 0 >/proc/sys/debug/exception-trace; } 2>/dev/null
+	make_hosts &&
+		run "${host1[@]}" rdma link add iwt1 type "$type" netdev "$dev1" &&
+		run "${host2[@]}" rdma link add iwt2 type "$type" netdev "$dev2" || return
 	for n in 1 2; do
-		run ip netns exec host$n rdma link add iwt$n type "$type" netdev eth0 || return
-	done
-	for n in 1 2; do
-		ip netns exec host$n rdma link show | grep "iwt$n/1 state ACTIVE" >"$tmp/link" || return
+		on host$n rdma link show | grep "iwt$n/1 state ACTIVE" >"$tmp/link" || return
 		[ -n "$quiet" ] || cat "$tmp/link"
 	done
 	for n in 1 2 3 4 5; do
@@ -192,7 +200,7 @@ chart() {
 }
 
 table() {
-	printf '\n%s between two hosts, kernel %s, veth pair, MTU 1500\n\n' "$type" "$(uname -r)"
+	printf '\n%s between two hosts, kernel %s, %s\n\n' "$type" "$(uname -r)" "$path"
 	printf '%-14s %-42s %14s   %s\n' TOOL WHAT RESULT ''
 	printf '%s\n' "${rows[@]}"
 	chart
@@ -203,7 +211,7 @@ table() {
 	else
 		printf 'here, where the kernel computes it without the instruction that processors have for it.\n'
 	fi
-	printf 'Both hosts share one machine: the figures compare with each other, not with those of\nreal machines.\n'
+	printf 'Both hosts share one computer: the figures compare with each other, not with those of\nreal machines.\n'
 }
 
 # The streams that can be compared with TCP, then the same with CRC; long enough that a
@@ -220,18 +228,24 @@ streams() {
 	bandwidth ib_write_bw 'RDMA Write, CRC32c' $((n / 4))
 }
 
-if links; then
-	rping_row
-	streams
-	latency ib_write_lat 'RDMA Write'
-	latency ib_send_lat 'Send'
-	latency ib_read_lat 'RDMA Read'
-	rmdir /sys/kernel/config/iw_tcp/iwt[12] 2>/dev/null
-	run ip netns exec host1 rdma link delete iwt1 || row rdma 'link delete' - FAILED
-	run ip netns exec host2 rdma link delete iwt2 || row rdma 'link delete' - FAILED
-else
-	row rdma 'a link on each of two hosts' - FAILED
-fi
-table
-rm -rf "$tmp"
-[ $failed = 0 ]
+settings_end() { rmdir /sys/kernel/config/iw_tcp/iwt[12] 2>/dev/null; }
+
+demo() {
+	if links; then
+		rping_row
+		streams
+		latency ib_write_lat 'RDMA Write'
+		latency ib_send_lat 'Send'
+		latency ib_read_lat 'RDMA Read'
+		settings_end
+		run "${host1[@]}" rdma link delete iwt1 || row rdma 'link delete' - FAILED
+		run "${host2[@]}" rdma link delete iwt2 || row rdma 'link delete' - FAILED
+	else
+		row rdma 'a link on each of two hosts' - FAILED
+	fi
+	table
+	rm -rf "$tmp"
+	[ $failed = 0 ]
+}
+
+[ "${BASH_SOURCE[0]}" != "$0" ] || demo

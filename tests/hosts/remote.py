@@ -4,7 +4,9 @@
 
 remote.py serve ADDRESS PORT             runs the commands that it gets, until "end"
 remote.py run ADDRESS PORT COMMAND       lets COMMAND (of bash) run; its output and status
+remote.py run ADDRESS PORT -- WORD...    the same for a program and its arguments
 """
+import shlex
 import socket
 import subprocess
 import sys
@@ -62,7 +64,9 @@ def main():
     what, address, port = sys.argv[1:4]
     if what == "serve":
         return serve((address, int(port)))
-    return run((address, int(port)), sys.argv[4])
+    words = sys.argv[4:]
+    command = shlex.join(words[1:]) if words[0] == "--" else words[0]
+    return run((address, int(port)), command)
 
 
 if __name__ == "__main__":

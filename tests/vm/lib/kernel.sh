@@ -56,9 +56,10 @@ kernel_trim_modules() {
 		mkdir -p "$keep/kernel/$sub"
 		find "$dir/kernel/$sub" -maxdepth 1 -type f -exec cp -al -t "$keep/kernel/$sub" {} +
 	done
-	for sub in bonding ipvlan macvlan team vxlan wireguard; do
-		[ ! -d "$dir/kernel/drivers/net/$sub" ] ||
-			(cd "$dir" && cp -al --parents "kernel/drivers/net/$sub" "$keep")
+	# e1000e, and what it needs, is a card that QEMU has
+	for sub in net/{bonding,ipvlan,macvlan,team,vxlan,wireguard,ethernet/intel/e1000e} pps ptp; do
+		[ ! -d "$dir/kernel/drivers/$sub" ] ||
+			(cd "$dir" && cp -al --parents "kernel/drivers/$sub" "$keep")
 	done
 	rm -rf "$keep"/kernel/{net/{bluetooth,mac80211,wireless,nfc,mac802154,ieee802154,6lowpan,can,ax25,appletalk,atm,batman-adv,tipc},fs/{xfs,btrfs,gfs2,ocfs2,f2fs,jfs,ntfs3,reiserfs,ubifs,ceph,afs,coda,hfs,hfsplus,nilfs2,bcachefs,orangefs},drivers/block/drbd}
 	cp -a "$dir"/modules.{builtin*,order} "$keep"

@@ -15,7 +15,8 @@ KERNEL_OPTIONS='quiet panic=-1 oops=panic'
 # With LAB_ICOUNT=1 a machine of QEMU has one processor. Its clocks count executed
 # instructions, one for a nanosecond, and jump when it is idle: then durations, less idle
 # time, are numbers of instructions, and are the same in each run. On such a machine no
-# checkers slow down the kernel, and the kernel's own time limits are off.
+# checkers slow down the kernel, and the kernel's own time limits are off. If the machine has a
+# network card (LAB_NET), its clocks do not jump: with another machine's they would part.
 ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 sysctl.kernel.hung_task_timeout_secs=0'
 
 # boot_KIND DIR: execs the emulator; the script's output goes to its standard output.
@@ -26,13 +27,14 @@ ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppr
 # process that polls for another one waits for some milliseconds each time: so with
 # LAB_PARALLEL=1 each processor has a thread.
 boot_qemu() {
-	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE smp=$CPUS
+	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE smp=$CPUS idle=off
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
 	# a kernel without ACPI reads a table that only lists the first processor of each socket
 	[ "$LAB" != kcsan ] || smp+=",sockets=$CPUS"
 	accel=(-accel "tcg,thread=$threads" -smp "$smp")
 	if [ -n "${LAB_ICOUNT:-}" ]; then
-		accel=(-accel tcg,thread=single -icount shift=0,sleep=off -rtc clock=vm -smp 1)
+		[ -z "${LAB_NET:-}" ] || idle=on
+		accel=(-accel tcg,thread=single -icount "shift=0,sleep=$idle" -rtc clock=vm -smp 1)
 		cmdline=$ICOUNT_CMDLINE
 	fi
 	# shellcheck disable=SC2086 # LAB_NET: the options of a network card
@@ -192,14 +194,15 @@ judge() {
 
 # machine_once DIR TIME: boots and waits. "timeout" puts the machine into its own process group,
 # so that all its processes can be ended; to read the terminal it must be a session, which the
-# scheduler treats as a separate group.
+# scheduler treats as a separate group. LAB_NETNS is an open file: the emulator's network namespace.
 machine_once() {
-	local dir=$1 time=$2 session=
+	local dir=$1 time=$2 session='' net=()
 	: >"$dir/console"; : >"$dir/status"; : >"$dir/emulator"
 	MACHINE_RC=0
 	[ ! -t 0 ] || session=setsid
+	[ -z "${LAB_NETNS:-}" ] || net=(nsenter --net="/dev/fd/$LAB_NETNS")
 	# shellcheck disable=SC2016
-	$session timeout -k 5 $((time + LAB_GRACE)) bash -c '. "$1/lib/all.sh"; shift; machine_boot "$@"' \
+	$session timeout -k 5 $((time + LAB_GRACE)) "${net[@]}" bash -c '. "$1/lib/all.sh"; shift; machine_boot "$@"' \
 		boot "$VM_DIR" "$LAB" "$LAB_KIND" "$KERNEL" "$ROOT" "$LAB_CMDLINE" "$LAB_MEMORY" "$dir" <&0 &
 	MACHINE_PID=$!
 	wait "$MACHINE_PID" || MACHINE_RC=$?

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# smoke.sh a|b: applications between two machines, by the commands of the pages in
+# Documentation/applications: the server is b, the client is a. All octets are compared, but those of
+# perftest and of fio's engine, which do not look at theirs.
+# shellcheck source=tests/hosts/lib.sh
+. "$(dirname "$(realpath "$0")")/lib.sh"
+# shellcheck disable=SC2034
+IP_A=192.0.2.2 IP_B=192.0.2.1 IP6_A=2001:db8::2 IP6_B=2001:db8::1
+hosts_serve "$1"
+
+DISK=/dev/nvme0n1
+page() { python3 "$IWT_LIB/page.py" "$TESTS/../Documentation/applications/$1.rst" "${@:2}"; }
+
+# apart WHAT PAGE NAME PORT: the server and the client of a recipe; does each print what the page says?
+apart() {
+	local server client
+	server=$(page "$2" recipe "$3-server") client=$(page "$2" recipe "$3-client")
+	if [ -z "$server" ] || [ -z "$client" ]; then not_ok "$1: no recipe $3"; return; fi
+	well_between "$1" b "$4" "$server" "$client" || return
+	check "$1: as the page says" told_apart "$2" "$3"
+}
+told_apart() { page "$1" output "$2-server" "$TMP/pair-server" && page "$1" output "$2-client" "$TMP/pair-client"; }
+
+# cook SIDE PAGE NAME [SED-SCRIPT]: runs a recipe
+cook() {
+	local text
+	text=$(page "$2" recipe "$3" | sed "${4:-}")
+	[ -n "$text" ] || return
+	$1 "set -e; $text" >"$TMP/cooked" 2>&1 || { cat "$TMP/cooked"; return 1; }
+	cat "$TMP/cooked"
+	page "$2" output "$3" "$TMP/cooked"
+}
+
+# identity: what the package's installation makes on a host with nvme-cli
+identity() {
+	mkdir -p /etc/nvme
+	nvme gen-hostnqn >/etc/nvme/hostnqn && cut -d: -f3 /etc/nvme/hostnqn >/etc/nvme/hostid
+}
+gone() { ! compgen -G '/sys/class/nvme/nvme*' >/dev/null; }
+
+nvme_begin() {
+	b "modprobe brd rd_nr=1 rd_size=65536 && modprobe configfs &&
+		{ mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config; }" && identity
+}
+nvme_end() { b "modprobe -r nvmet-rdma brd" && modprobe -r nvme-rdma; }
+
+nvme_disk() {
+	check "NVMe: a RAM disk" nvme_begin &&
+		check "NVMe: the target" cook b nvme target &&
+		check "NVMe: the host finds it" cook a nvme discover &&
+		check "NVMe: the host connects" cook a nvme connect &&
+		check "NVMe: the disk" busywait 30 test -b $DISK &&
+		check "NVMe: random writes, verified" cook a nvme fio &&
+		check "NVMe: the host disconnects" cook a nvme disconnect
+	check "NVMe: nothing is left of it" busywait 30 gone
+	check "NVMe: the target ends" cook b nvme target-end
+	check "NVMe: the modules go" nvme_end
+}
+
+ktap_begin
+hosts_meet || ktap_finish
+hosts_links
+apart "rping" rdmacm rping 7174
+apart "ucmatose" rdmacm ucmatose 7471
+apart "ib_write_bw" perftest write-bw 18515
+apart "ib_send_lat" perftest send-lat 18515
+apart "fio, Reads" fio read 8888
+apart "libfabric, datagrams" libfabric rdm 47592
+nvme_disk
+hosts_end
+ktap_finish
