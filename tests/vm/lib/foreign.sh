@@ -59,7 +59,8 @@ foreign_configure() {
 	rsync -a --ignore-existing "$native/var/lib/nfs/" "$dir/var/lib/nfs/"
 	(cd "$native" && find usr -type l -lname '/etc/alternatives/*') | while read -r link; do
 		if [ ! -e "$dir/$(readlink "$dir/etc/alternatives/$(basename "$link")")" ]; then continue; fi
-		[ -e "$dir/$link" ] || [ -L "$dir/$link" ] || cp -a "$native/$link" "$dir/$link"
+		# libraries are in another directory there
+		[ -e "$dir/$link" ] || [ -L "$dir/$link" ] || [ ! -d "$dir/${link%/*}" ] || cp -a "$native/$link" "$dir/$link"
 	done
 	mkdir -p "$dir/opt/iw_tcp" "$dir/run/netns"
 	in_root "$native" 'python3 -m compileall -q -s /sysroot /sysroot/usr/lib/python3* || :' "$dir:/sysroot"
