@@ -4,10 +4,10 @@
 page itself marks.
 
 names prints what is in the first column of the table behind the comment ".. names: TABLE", a name
-on each line. recipe prints the literal block behind the comment ".. recipe: NAME", and with the
-NAME "" the names of all of them. output compares FILE with the literal block behind the comment
-".. output: NAME", if there is one: each of its lines must be in FILE, in this order. In such a
-line "..." is any text."""
+on each line. recipe prints the literal block behind the comment ".. recipe: NAME". output compares
+FILE with the literal block behind the comment ".. output: NAME", if there is one: each of its
+lines must be in FILE, in this order. In such a line "..." is any text. With the NAME "" both print
+the names of all that there are."""
 import re
 import sys
 
@@ -60,7 +60,7 @@ def compare(lines, name, path):
 def main(page, kind, name, path=None):
     with open(page, encoding="utf-8") as f:
         lines = f.read().split("\n")
-    if kind == "output":
+    if kind == "output" and name:
         compare(lines, name, path)
         return
     if not name:

@@ -113,7 +113,7 @@ packages_lint() {
 # Machines for tests/packages/run: the release as people install it, with systemd, udev and its
 # stock kernel. An artefact holds root/, the directory, root.img, and for both kernels
 # linux-NAME and initrd-NAME, the files to boot: "first" is installed, "second" is that of the
-# release's backports; its packages are in second/.
+# release's backports; its packages are in second/. firmware/ is for Secure Boot.
 
 declare -A SECOND_KERNEL=([bookworm]=6.12 [trixie]=7.2)
 # what it needs besides: of the release itself, and of the backports
@@ -121,7 +121,7 @@ declare -A SECOND_MORE=([bookworm]='' [trixie]='gcc-14-for-host cpp-14-for-host'
 declare -A SECOND_NEWER=([bookworm]='' [trixie]='base(=|$)|')
 SYSTEM_PACKAGES='systemd-sysv dbus udev kmod iproute2 procps linux-image-amd64 linux-headers-amd64
 	dkms make ccache pahole pkgconf rdma-core ibverbs-utils rdmacm-utils perftest libibverbs-dev
-	librdmacm-dev openssl'
+	librdmacm-dev openssl mokutil'
 
 # second_kernel SUITE: "package=version" of its image and headers
 second_kernel() {
@@ -173,6 +173,21 @@ system_boot_files() {
 	(VM_DIR=$TREE/tests/packages && initrd_make "$modules" "$out/initrd-$name")
 }
 
+# system_firmware SUITE OUT: code.fd and vars.fd, a firmware with Secure Boot and Microsoft's keys, and
+# esp/, the release's signed loaders where a firmware finds them
+system_firmware() {
+	local suite=$1 out=$2 deb
+	mkdir -p "$out"/{debs,tree,esp/EFI/BOOT,esp/EFI/debian}
+	apt_download "$suite" "$out/debs" ovmf shim-signed shim-helpers-amd64-signed grub-efi-amd64-signed
+	for deb in "$out"/debs/*.deb; do dpkg-deb -x "$deb" "$out/tree"; done
+	cp "$out/tree/usr/share/OVMF/OVMF_CODE_4M.secboot.fd" "$out/code.fd"
+	cp "$out/tree/usr/share/OVMF/OVMF_VARS_4M.ms.fd" "$out/vars.fd"
+	cp "$out/tree/usr/lib/shim/shimx64.efi.signed" "$out/esp/EFI/BOOT/BOOTX64.EFI"
+	cp "$out/tree/usr/lib/shim/mmx64.efi.signed" "$out/esp/EFI/BOOT/mmx64.efi"
+	cp "$out/tree/usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed" "$out/esp/EFI/BOOT/grubx64.efi"
+	rm -rf "$out"/{debs,tree}
+}
+
 build_package_system() {
 	local suite=$1 second=$2 out=$3 deb
 	retry system_install "$suite" "$out/root"
@@ -190,6 +205,7 @@ build_package_system() {
 	depmod -b "$out/tree" "$(ls "$out/tree/lib/modules")"
 	system_boot_files second "$out/tree" "$out"
 	rm -rf "$out/tree"
+	system_firmware "$suite" "$out/firmware"
 	truncate -s 8G "$out/root.img"
 	mkfs.ext4 -q -d "$out/root" -E lazy_itable_init=1 "$out/root.img"
 }
@@ -199,7 +215,7 @@ package_system() {
 	local second recipe
 	apt_update "$2"
 	second=$(second_kernel "$2")
-	recipe=$(declare -f build_package_system system_install system_settle system_boot_files initrd_make
+	recipe=$(declare -f build_package_system system_install system_settle system_boot_files system_firmware initrd_make
 		cat "$TREE"/tests/packages/guest/{initrd,test.service,network})
 	artefact "$1" "system-$2" "$(hash_of "$2" "$SYSTEM_PACKAGES" "$second" "${SECOND_MORE[$2]}" "$recipe")" \
 		build_package_system "$2" "$second"
