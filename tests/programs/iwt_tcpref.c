@@ -26,7 +26,7 @@
 
 static struct {
 	const char *addr, *port;
-	bool server, discard, latency, idle, memory;
+	bool server, discard, latency, idle, apart, memory;
 	unsigned int qps, ms;
 	uint32_t size;
 	uint64_t count, warm;
@@ -207,7 +207,7 @@ static uint64_t stream_many(const int *fds)
 	return octets / o.size;
 }
 
-/* Waits until the peer has acknowledged all, so that none of it counts. */
+/* Waits until the peer has acknowledged all, so that either end counts the same octets. */
 static void acknowledged(int fd)
 {
 	int left;
@@ -223,7 +223,7 @@ static void client_stream(const int *fds, struct bench_result *r)
 
 	for (n = 0; n < o.warm; n++)
 		all(fds[n % o.qps], send_some, o.size);
-	for (i = 0; o.idle && i < o.qps; i++)
+	for (i = 0; o.apart && i < o.qps; i++)
 		acknowledged(fds[i]);
 	timer();
 	bench_begin(r, o.idle);
@@ -324,7 +324,7 @@ int main(int argc, char **argv)
 		case 'l': o.latency = true; break;
 		case 'm': o.memory = true; break;
 		case 'I': o.idle = true; break;
-		case 'i': o.idle = true; bench_idle_from(optarg); break;
+		case 'i': o.idle = o.apart = true; bench_idle_from(optarg); break;
 		case '?': return 2;
 		default: number(c);
 		}
