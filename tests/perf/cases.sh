@@ -13,6 +13,7 @@
 #	perftest-OP-SIZE			a stream as perftest measures it
 #	insn-OP-SIZE-MTU[-crc][-qN]		instructions, of both ends together
 #	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
+#	two-OP-SIZE-sender|receiver[-crc][-qN]	instructions of one end, between two machines
 #	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
 #
 # With srq the queue pairs share their receives; with odp memory is paged on demand.
@@ -37,6 +38,9 @@ INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-
 	insn-read-64-1500 insn-write-64k-9000-crc insn-write-64-1500-crc insn-write-4k-1500 insn-write-1m-1500
 	insn-write-64k-1500-q8@iw_tcp,tcp insn-write-64k-1500-q1000@iw_tcp,tcp"
 PATH_CASES="path-far-write-1m path-lossy-write-1m path-single-write-1m path-order-write-1m path-plain-write-1m"
+TWO_CASES="two-write-64k-sender two-write-64k-receiver two-send-64k-sender two-send-64k-receiver
+	two-read-64k-sender@iw_tcp two-read-64k-receiver@iw_tcp
+	two-write-64k-sender-crc two-write-64k-receiver-crc two-write-1m-sender two-write-1m-receiver"
 
 # Only what the targets need: some minutes
 QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-64k-1500@iw_tcp,iperf3
@@ -45,11 +49,12 @@ QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-6
 	write-1m-65536@iw_tcp write-8m-65536@iw_tcp
 	lat-write@iw_tcp,siw lat-send@iw_tcp,siw lat-read@iw_tcp,siw,rxe mean-write@iw_tcp,siw mean-send@iw_tcp,siw mean-read@iw_tcp,siw,rxe
 	rate-write-64@iw_tcp,siw write-64k-1500-q8@iw_tcp write-64k-1500-q1000@iw_tcp
-	nvme-randread-4k nvme-read-128k conn@iw_tcp,siw memory@iw_tcp,tcp insn-write-64k-1500@iw_tcp,siw,tcp insn-write-64k-1500-crc"
+	nvme-randread-4k nvme-read-128k conn@iw_tcp,siw memory@iw_tcp,tcp insn-write-64k-1500@iw_tcp,siw,tcp insn-write-64k-1500-crc
+	two-write-64k-sender two-write-64k-receiver"
 
 cases_of() { # full|quick
 	local all=$QUICK_CASES
-	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES $PATH_CASES"
+	[ "$1" = quick ] || all="$TARGET_CASES $MORE_CASES $INSN_CASES $PATH_CASES $TWO_CASES"
 	tr -s '[:space:]' ' ' <<<"$all"
 }
 
@@ -73,13 +78,14 @@ case_options() {
 		srq) C_SRQ=1 ;;
 		odp) C_ODP=1 ;;
 		crc) C_CRC=on ;;
+		sender | receiver) C_END=$word ;;
 		*) return 1 ;;
 		esac
 	done
 }
 
-# case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP, C_CRC and
-# the contestants C_WHO; fails if there is no such case, or names the contestant that it lacks
+# case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP, C_CRC, C_END
+# and the contestants C_WHO; fails if there is no such case, or names the contestant that it lacks
 case_parse() {
 	local who all
 	C_NAME=${1%%@*}
@@ -95,7 +101,7 @@ case_parse() {
 case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
-	C_KIND=flow C_PATH='' C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off
+	C_KIND=flow C_PATH='' C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off C_END=''
 	case ${w[0]} in
 	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
 		[ "${w[1]:-}" != serial ] || C_QPS=1
@@ -106,7 +112,7 @@ case_words() {
 		[[ $C_OP == @(randread|read|randwrite|write) ]]
 		return ;;
 	write | read | send) ;;
-	rate | lat | mean | perftest | insn) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
+	rate | lat | mean | perftest | insn | two) C_KIND=${w[0]}; w=("${w[@]:1}") ;;
 	path)
 		C_KIND=path C_PATH=${w[1]:-none}
 		[[ " $PATHS " == *" $C_PATH "* ]] || return
@@ -118,7 +124,9 @@ case_words() {
 	[[ $C_OP == @(write|read|send|atomic) && ${w[1]} =~ ^[0-9]+[km]?$ ]] || return
 	C_SIZE=$(octets "${w[1]}")
 	rest=("${w[@]:2}")
-	case_options "${rest[@]}" && case_contestants
+	case_options "${rest[@]}" && case_contestants || return
+	# between two machines, and only there, a figure is that of one end
+	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ -z "$C_END" ]; fi
 }
 
 case_contestants() {
@@ -132,6 +140,9 @@ case_contestants() {
 	lat:write | lat:send | mean:write | mean:send) C_WHO+=" tcp" ;;
 	insn:*)
 		C_WHO="iw_tcp siw tcp discard"
+		[ "$C_CRC" = off ] || C_WHO="iw_tcp" ;;
+	two:*)
+		C_WHO="iw_tcp tcp"
 		[ "$C_CRC" = off ] || C_WHO="iw_tcp" ;;
 	esac
 	# these are compared with the same case without them

@@ -104,7 +104,7 @@ value() {
 		echo "$(calc "$ns / $messages / 1000") us" ;;
 	conn) echo "$(calc "$messages * 1e9 / $ns") connections/s" ;;
 	mem) echo "$(calc "$octets / $messages / 1024") KB" ;;
-	insn)
+	insn | two)
 		if [ "$C_SIZE" -ge 1024 ]; then
 			echo "$(calc "($ns - $idle) / $octets") instructions/B"
 		else
@@ -141,7 +141,8 @@ cell_rdma() { # TYPE
 		value
 		return
 	fi
-	how_long 1
+	# between two machines, the number of wakeups varies here as well
+	if [ "$C_KIND" = two ]; then how_long 4; else how_long 1; fi
 	case $C_KIND in
 	lat | mean) opts=(-m lat -w 200) ;;
 	conn) opts=(-m conn) ;;
@@ -211,6 +212,7 @@ cell_perftest() { # TYPE
 cell() {
 	case $C_KIND:$1 in
 	nvme:*) cell_nvme "$1" ;;
+	two:*) cell_two "$1" ;;
 	perftest:*) cell_perftest "$1" ;;
 	*:tcp) cell_tcp ;;
 	*:discard) cell_tcp -D ;;

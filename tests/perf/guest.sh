@@ -1,15 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# guest.sh VIEW ROUNDS MILLISECONDS CASE...: measures all contestants in each case, in
+# guest.sh [a|b] VIEW ROUNDS MILLISECONDS CASE...: measures all contestants in each case, in
 # turn, round by round, in a laboratory. Figures are in lines
 # "#| VIEW CASE ROUND CONTESTANT VALUE UNIT STATUS REASON", with tabs; STATUS is
-# ok, none (the contestant has no such thing) or failed. Fails if a cell did.
+# ok, none (the contestant has no such thing) or failed. Fails if a cell did. With a or b it runs
+# in two machines (tests/vm/two), of which b does what a wants.
 
+role=
+if [[ $1 = [ab] ]]; then
+	role=$1
+	shift
+	# shellcheck source=tests/hosts/lib.sh
+	. "$(dirname "$(realpath "$0")")/../hosts/lib.sh"
+	hosts_serve "$role"
+fi
 here=$(dirname "$(realpath "$0")")
-# shellcheck source=tests/lib/ktap.sh
-. "$here/../lib/ktap.sh"
-# shellcheck source=tests/lib/net.sh
-. "$here/../lib/net.sh"
+if [ -z "$role" ]; then
+	# shellcheck source=tests/lib/ktap.sh
+	. "$here/../lib/ktap.sh"
+	# shellcheck source=tests/lib/net.sh
+	. "$here/../lib/net.sh"
+fi
 # shellcheck source=tests/lib/middle.sh
 . "$here/../lib/middle.sh"
 # shellcheck source=tests/perf/paths.sh
@@ -22,6 +33,8 @@ here=$(dirname "$(realpath "$0")")
 . "$here/../lib/nvme.sh"
 # shellcheck source=tests/perf/cells_nvme.sh
 . "$here/cells_nvme.sh"
+# shellcheck source=tests/perf/cells_two.sh
+[ -z "$role" ] || . "$here/cells_two.sh"
 
 view=$1 rounds=$2 CELL_MS=$3
 shift 3
@@ -29,7 +42,7 @@ cases=("$@") failed=() fields=()
 # The clock of a machine that counts instructions jumps when the machine is idle: while it
 # waits for its disk, any time limit may pass.
 # shellcheck disable=SC2034 # for cells.sh
-[[ $view != @(insn|path) ]] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
+[[ $view != @(insn|path|two) ]] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 
 emit() { (IFS=$'\t'; echo "#| $*"); }
 
@@ -104,6 +117,7 @@ environment
 for ((r = 1; r <= rounds; r++)); do
 	for name in "${cases[@]}"; do one_case "$name" "$r"; done
 done
+[ -z "$role" ] || two_end
 [ ${#failed[@]} -eq 0 ] && exit 0
 printf 'failed: %s\n' "$(printf '%s\n' "${failed[@]}" | sort -u | tr '\n' ' ')"
 exit 1

@@ -47,6 +47,7 @@ CHARTS = (
     ("As perftest measures it", "more is better", r"perftest-.*"),
     ("1 MB messages to a far host", "more is better", r"path-.*"),
     ("Instructions per octet, both ends together", "less is better", r"insn-\w+-\d+[km]-.*"),
+    ("Instructions per octet of one end, two machines", "less is better", r"two-.*"),
     ("Instructions per message, both ends together", "less is better", r"insn-\w+-\d+-.*"),
 )
 

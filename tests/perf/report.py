@@ -15,9 +15,9 @@ BEGIN, END = ".. figures begin", ".. figures end"
 def sections(res):
     """(title, remark, rows), ratios first."""
     yield "Targets", f"{text.summary(res)}", text.target_rows(res)
-    kinds = {"insn": "instructions", "path": "far hosts"}
+    kinds = {"insn": "instructions", "path": "far hosts", "two": "two machines"}
     for prefix, title in (("", "native speed"), *kinds.items()):
-        cases = [c for c in res.order if (c[:4] if c[:4] in kinds else "") == prefix]
+        cases = [c for c in res.order if (c.split("-")[0] if c.split("-")[0] in kinds else "") == prefix]
         if cases:
             yield f"Ratios, {title}", "Median (quartiles) of the rounds' ratios.", \
                 text.ratio_rows(res, cases)

@@ -49,7 +49,7 @@ class Results:
         self.total += 1
         self.values.setdefault((case, who), {})[int(rnd)] = float(value)
         # counts of instructions do not depend on other processes
-        if view not in ("insn", "path") and float(others or 0) > DISTURBED:
+        if view not in ("insn", "path", "two") and float(others or 0) > DISTURBED:
             self.bad.setdefault((case, who), set()).add(int(rnd))
 
     def drop(self):

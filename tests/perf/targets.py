@@ -90,6 +90,12 @@ def instructions():
     yield within("instructions/B, 64 KB write, CRC on, to off", case + "-crc", case, 1.35, most=True)
 
 
+def two_machines():
+    for end in ("sender", "receiver"):
+        yield versus(f"instructions/B of the {end}, 64 KB write, to TCP", f"two-write-64k-{end}",
+                     "tcp", 1.0, most=True)
+
+
 def far_hosts():
     for path, text in (("far", "10 ms"), ("lossy", "10 ms, 0.05 % of buffers lost"),
                        ("single", "10 ms, 0.01 % of segments lost"),
@@ -108,8 +114,8 @@ def consumers():
 
 
 def all_targets():
-    for group in (bandwidth, messages, shared_and_paged, instructions, far_hosts,
-                  consumers):
+    for group in (bandwidth, messages, shared_and_paged, instructions, two_machines,
+                  far_hosts, consumers):
         yield from group()
 
 

@@ -86,7 +86,8 @@ def summary(res):
 def setting(res):
     """One line for each laboratory that was used, and lines about disturbances."""
     for view, what in (("uml", "native speed"), ("insn", "instructions counted"),
-                       ("path", "far hosts, a nanosecond for each instruction")):
+                       ("path", "far hosts, a nanosecond for each instruction"),
+                       ("two", "two machines, instructions of each counted")):
         if f"{view}.kernel" in res.env:
             e = {k.split(".", 1)[1]: v for k, v in res.env.items() if k.startswith(view + ".")}
             rounds = e["rounds"] + (" round" if e["rounds"] == "1" else " rounds")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* iwt_bench and iwt_tcpref: clocks, addresses and the line with the result. */
 #include <err.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
@@ -28,6 +30,18 @@ uint64_t bench_now(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
+static volatile uint64_t *idle_count;
+
+/* bench_idle_from - idle time is what iwt_idle counts in a file, not what the kernel says */
+void bench_idle_from(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	idle_count = mmap(NULL, sizeof(*idle_count), PROT_READ, MAP_SHARED, fd, 0);
+	if (idle_count == MAP_FAILED)
+		bench_die(path);
+}
+
 /*
  * bench_idle - how long all processors have been idle, if that is wanted, else 0.
  * (Not from /proc/stat, which counts in ticks.)
@@ -40,6 +54,8 @@ uint64_t bench_idle(bool wanted)
 
 	if (!wanted)
 		return 0;
+	if (idle_count)
+		return *idle_count;
 	f = fopen("/proc/timer_list", "r");
 	if (!f)
 		bench_die("/proc/timer_list");
@@ -48,6 +64,19 @@ uint64_t bench_idle(bool wanted)
 			sum += ns;
 	fclose(f);
 	return sum;
+}
+
+/* bench_begin, bench_end - what is measured, with idle time if that is wanted */
+void bench_begin(struct bench_result *r, bool idle)
+{
+	r->idle_ns = bench_idle(idle);
+	r->ns = bench_now();
+}
+
+void bench_end(struct bench_result *r, bool idle)
+{
+	r->ns = bench_now() - r->ns;
+	r->idle_ns = bench_idle(idle) - r->idle_ns;
 }
 
 static void stop(int sig) { bench_stop = true; }

@@ -170,7 +170,7 @@ static uint64_t client_phase(struct bench *b, uint64_t count)
  * client may leave as soon as it has the ends of the last phase: nobody looks for
  * completions after them.
  */
-static void server_phase(struct bench *b, uint64_t count)
+static uint64_t server_phase(struct bench *b, uint64_t count)
 {
 	uint64_t messages = 0;
 
@@ -181,38 +181,47 @@ static void server_phase(struct bench *b, uint64_t count)
 		messages = pump(b, count);
 	}
 	wait_ends(b, b->o.events || b->o.op != BENCH_SEND);
-	end(b, messages);
+	return messages;
 }
 
-static void client(struct bench *b, struct bench_result *r)
+static void client(struct bench *b, struct bench_result *r, uint64_t warm, uint64_t count)
 {
-	uint64_t count = b->o.count / b->o.qps, warm = b->o.warm / b->o.qps;
-	uint64_t idle, start;
-
-	if (b->o.count && !count)
-		count = 1;
 	if (warm)
 		client_phase(b, warm);
-	idle = bench_idle(b->o.idle);
-	start = bench_now();
+	bench_begin(r, b->o.idle);
 	r->messages = client_phase(b, count);
-	r->ns = bench_now() - start;
-	r->idle_ns = bench_idle(b->o.idle) - idle;
-	r->octets = r->messages * b->o.size;
+	bench_end(r, b->o.idle);
+}
+
+/* As soon as the client has the end of the first phase, the second one may take the processor. */
+static void server(struct bench *b, struct bench_result *r, uint64_t warm, uint64_t count)
+{
+	uint64_t messages = 0;
+
+	bench_serve(b);
+	if (warm)
+		messages = server_phase(b, warm);
+	bench_begin(r, b->o.idle);
+	if (warm)
+		end(b, messages);
+	messages = server_phase(b, count);
+	bench_end(r, b->o.idle);
+	r->messages = count * b->o.qps;
+	end(b, messages);
 }
 
 void bench_flow(struct bench *b, struct bench_result *r)
 {
-	if (b->o.server) {
-		uint64_t count = b->o.count / b->o.qps, warm = b->o.warm / b->o.qps;
+	uint64_t count = b->o.count / b->o.qps, warm = b->o.warm / b->o.qps;
 
-		bench_serve(b);
-		if (warm)
-			server_phase(b, warm);
-		server_phase(b, b->o.count && !count ? 1 : count);
+	if (b->o.count && !count)
+		count = 1;
+	if (b->o.server) {
+		server(b, r, warm, count);
 	} else {
 		bench_connect(b, b->o.qps);
-		client(b, r);
+		client(b, r, warm, count);
 	}
+	r->octets = r->messages * b->o.size;
 	bench_leave(b);
 }

@@ -19,9 +19,11 @@ void bench_wc(const struct ibv_wc *wc)
 static void usage(void)
 {
 	fputs("usage: iwt_bench -s|-c -a ADDRESS [-p PORT] [-m flow|lat|conn|mem|still]\n"
-	      "	[-o write|read|send|atomic] [-S OCTETS] [-q QPS] [-d DEPTH] [-b] [-r] [-k] [-e] [-I]\n"
+	      "	[-o write|read|send|atomic] [-S OCTETS] [-q QPS] [-d DEPTH] [-b] [-r] [-k] [-e]\n"
+	      "	[-I | -i FILE OF iwt_idle]\n"
 	      "	[-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n"
-	      "Server and client are to have the same options but -s, -c, -I.\n", stderr);
+	      "Server and client are to have the same options but -s, -c, -I, -i. With -I or -i, and -n,\n"
+	      "the server of a flow reports as well.\n", stderr);
 	exit(2);
 }
 
@@ -56,7 +58,7 @@ static void options(struct bench_opts *o, int argc, char **argv)
 	bool client = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "sca:p:m:o:S:q:d:brkeIt:n:w:")) != -1) {
+	while ((c = getopt(argc, argv, "sca:p:m:o:S:q:d:brkeIi:t:n:w:")) != -1) {
 		switch (c) {
 		case 's': o->server = true; break;
 		case 'c': client = true; break;
@@ -69,6 +71,7 @@ static void options(struct bench_opts *o, int argc, char **argv)
 		case 'k': o->odp = true; break;
 		case 'e': o->events = true; break;
 		case 'I': o->idle = true; break;
+		case 'i': o->idle = true; bench_idle_from(optarg); break;
 		default: numbers(o, c);
 		}
 	}
@@ -105,7 +108,7 @@ int main(int argc, char **argv)
 	case BENCH_MEM: bench_mem(&b, &r); break;
 	case BENCH_STILL: bench_still(&b, &r); break;
 	}
-	if (!b.o.server)
+	if (!b.o.server || (b.o.idle && r.messages))
 		bench_print(&r);
 	return 0;
 }

@@ -5,7 +5,7 @@
  * the server reads them (with -D the kernel discards them instead: the data are copied
  * once, as with RDMA); the client's time ends when the server has seen the end of all
  * connections. -l: messages that are answered, one at a time.
- * -m: idle connections, and the kernel's memory for them.
+ * -m: idle connections, and the kernel's memory for them. With -I or -i, and -n, the server reports as well.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <linux/sockios.h>
 #include <unistd.h>
 
 #include "bench_base.h"
@@ -24,7 +26,7 @@
 
 static struct {
 	const char *addr, *port;
-	bool server, discard, latency, idle, memory;
+	bool server, discard, latency, idle, apart, memory;
 	unsigned int qps, ms;
 	uint32_t size;
 	uint64_t count, warm;
@@ -87,6 +89,31 @@ static ssize_t receive(int fd)
 	return got;
 }
 
+/* What the server measures begins when as many octets came as warm up. */
+static struct {
+	uint64_t octets;
+	struct bench_result r;
+} seen;
+
+static void came(size_t octets)
+{
+	seen.octets += octets;
+	if (seen.r.ns || !o.idle || seen.octets < o.warm * o.size)
+		return;
+	bench_begin(&seen.r, true);
+	seen.octets = 0;
+}
+
+static void report_seen(void)
+{
+	if (!seen.r.ns)
+		return;
+	bench_end(&seen.r, true);
+	seen.r.octets = seen.octets;
+	seen.r.messages = seen.octets / o.size;
+	bench_print(&seen.r);
+}
+
 static void serve_stream(const int *fds)
 {
 	struct epoll_event ev[64], add = { .events = EPOLLIN };
@@ -105,6 +132,8 @@ static void serve_stream(const int *fds)
 			bench_die("epoll_wait");
 		for (i = 0; i < n; i++) {
 			got = receive(ev[i].data.fd);
+			if (got > 0)
+				came(got);
 			if (got > 0 || (got < 0 && errno == EAGAIN))
 				continue;
 			if (got < 0)
@@ -113,6 +142,7 @@ static void serve_stream(const int *fds)
 			open--;
 		}
 	}
+	report_seen();
 	for (k = 0; k < o.qps; k++)
 		close(fds[k]);
 }
@@ -177,23 +207,32 @@ static uint64_t stream_many(const int *fds)
 	return octets / o.size;
 }
 
+/* Waits until the peer has acknowledged all, so that either end counts the same octets. */
+static void acknowledged(int fd)
+{
+	int left;
+
+	while (!ioctl(fd, SIOCOUTQ, &left) && left)
+		usleep(1000);
+}
+
 static void client_stream(const int *fds, struct bench_result *r)
 {
-	uint64_t idle, start, n;
 	unsigned int i;
+	uint64_t n;
 
 	for (n = 0; n < o.warm; n++)
 		all(fds[n % o.qps], send_some, o.size);
-	idle = bench_idle(o.idle);
+	for (i = 0; o.apart && i < o.qps; i++)
+		acknowledged(fds[i]);
 	timer();
-	start = bench_now();
+	bench_begin(r, o.idle);
 	r->messages = o.qps == 1 ? stream_one(fds[0]) : stream_many(fds);
 	for (i = 0; i < o.qps; i++)
 		shutdown(fds[i], SHUT_WR);
 	for (i = 0; i < o.qps; i++)
 		all(fds[i], recv, 1);
-	r->ns = bench_now() - start;
-	r->idle_ns = bench_idle(o.idle) - idle;
+	bench_end(r, o.idle);
 }
 
 static void client_latency(int fd, struct bench_result *r)
@@ -275,7 +314,7 @@ int main(int argc, char **argv)
 	bool is_client = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "sca:p:DlmIq:S:t:n:w:")) != -1) {
+	while ((c = getopt(argc, argv, "sca:p:DlmIi:q:S:t:n:w:")) != -1) {
 		switch (c) {
 		case 's': o.server = true; break;
 		case 'c': is_client = true; break;
@@ -285,13 +324,14 @@ int main(int argc, char **argv)
 		case 'l': o.latency = true; break;
 		case 'm': o.memory = true; break;
 		case 'I': o.idle = true; break;
+		case 'i': o.idle = o.apart = true; bench_idle_from(optarg); break;
 		case '?': return 2;
 		default: number(c);
 		}
 	}
 	if (o.server == is_client || !o.addr || !o.qps || !o.size) {
-		fputs("usage: iwt_tcpref -s|-c -a ADDRESS [-p PORT] [-D] [-l] [-m] [-I] [-q CONNECTIONS]\n"
-		      "	[-S OCTETS] [-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n", stderr);
+		fputs("usage: iwt_tcpref -s|-c -a ADDRESS [-p PORT] [-D] [-l] [-m] [-I | -i FILE OF iwt_idle]\n"
+		      "	[-q CONNECTIONS] [-S OCTETS] [-t MILLISECONDS | -n MESSAGES] [-w MESSAGES TO WARM UP]\n", stderr);
 		return 2;
 	}
 	setrlimit(RLIMIT_NOFILE, &files);

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Cells between two machines, each of which counts its own instructions: the client on a, the server
+# on b (tests/hosts/lib.sh). A run has a figure for each end. Its case says which one is wanted; the
+# other one is kept for the other case. Some functions take the place of those of cells.sh.
+
+# Connections begin alike, whatever ran before (no_memory in cells.sh); and the processor is never
+# idle, since the kernel counts parts of what interrupts do to an idle processor as idle time
+TWO_PREPARE="modprobe iw_tcp && sysctl -qw net.ipv4.tcp_no_metrics_save=1 &&
+	{ $IWT_BIN/iwt_idle /tmp/idle </dev/null >/tmp/idle.said 2>&1 & } &&
+	bash $TESTS/lib/wait.sh 60 grep -q counting /tmp/idle.said"
+
+net_prepare() {
+	# shellcheck disable=SC2034 # for cells.sh
+	SERVER=$IP_B
+	up $IP_A $IP6_A && busywait 600 ping -c 1 -W 1 $IP_B && busywait 120 b true &&
+		a "$TWO_PREPARE" && b "$TWO_PREPARE"
+}
+
+two_end() {
+	a "pkill -x iwt_idle"
+	b "pkill -x iwt_idle"
+	b end
+}
+
+# MTU: that of the cards
+mtu_is() { :; }
+
+links_up() { # TYPE
+	local side
+	for side in a b; do
+		$side "$(declare -f card); echo $C_CRC >/sys/module/iw_tcp/parameters/crc &&
+			rdma link add iwt0 type $1 netdev \$(card)" || return
+	done
+}
+
+links_down() {
+	a "rdma link delete iwt0"
+	b "rdma link delete iwt0"
+}
+
+# serve WORD...: b runs a server
+serve() {
+	b "rm -f /tmp/server.rc; (timeout $CELL_LIMIT ${*@Q} >/tmp/server 2>/tmp/said; echo \$? >/tmp/server.rc) </dev/null >/dev/null 2>&1 &"
+	b "bash $TESTS/lib/wait.sh 60 grep -q listening /tmp/server"
+}
+served() { b "bash $TESTS/lib/wait.sh 60 test -e /tmp/server.rc && cat /tmp/server && exit \$(cat /tmp/server.rc)" >"$TMP/server"; }
+
+# together SERVER-COMMAND -- CLIENT-COMMAND: as that of cells.sh
+together() {
+	local server=() rc=1
+	while [ "$1" != -- ]; do server+=("$1"); shift; done
+	shift
+	: >"$TMP/client"
+	: >"$TMP/said"
+	if serve "${server[@]}" -i /tmp/idle; then
+		timeout -k 2 "$CELL_LIMIT" "$@" -i /tmp/idle >"$TMP/client" 2>>"$TMP/said" && served && rc=0
+	else
+		echo "the server does not listen" >>"$TMP/said"
+	fi
+	[ $rc = 0 ] || { b "pkill -x '${server[0]##*/}'; cat /tmp/said"; sed 's/^/# /' "$TMP/said"; } >&2
+	return $rc
+}
+
+# ends WHO sender|receiver: the file with the figures of that end
+ends() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_QPS.$C_CRC.$2"; }
+
+cell_two() { # CONTESTANT
+	local file at_a=sender at_b=receiver
+	file=$(ends "$1" "$C_END")
+	[ "$C_OP" != read ] || at_a=receiver at_b=sender
+	if [ ! -e "$file" ]; then
+		case $1 in
+		tcp) cell_tcp ;;
+		*) cell_rdma "$1" ;;
+		esac >/dev/null || return
+		mv "$TMP/client" "$(ends "$1" $at_a)"
+		mv "$TMP/server" "$(ends "$1" $at_b)"
+	fi
+	mv "$file" "$TMP/client"
+	value
+}
