@@ -253,14 +253,21 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 
 /*
  * What the last run left is not for the bottom half of the next segment, of which many come
- * together: iwt_sock_run_bh() was called for it.
+ * together: iwt_sock_run_bh() was called for it. A change of state is seen where received octets
+ * end, so it is looked at in the same way as they are.
  */
-static void on_data_ready(struct iwt_sock *s, void *ctx)
+static void on_state_change(struct iwt_sock *s, void *ctx)
 {
 	struct iwt_qp *qp = ctx;
 
 	/* it is written with the socket lock held, as is this called */
 	engines(qp, s, !context_unsafe(qp->stream.rx.more));
+}
+
+static void on_data_ready(struct iwt_sock *s, void *ctx)
+{
+	if (!iwt_sock_gather(s))
+		on_state_change(s, ctx);
 }
 
 static void on_write_space(struct iwt_sock *s, void *ctx)
@@ -273,10 +280,9 @@ static void on_run(struct iwt_sock *s, void *ctx)
 	engines(ctx, s, true);
 }
 
-/* A change of state is seen where received octets end, so it is looked at in the same way. */
 const struct iwt_sock_ops iwt_engine_ops = {
 	.data_ready = on_data_ready,
 	.write_space = on_write_space,
-	.state_change = on_data_ready,
+	.state_change = on_state_change,
 	.run = on_run,
 };

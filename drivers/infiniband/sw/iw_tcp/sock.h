@@ -112,6 +112,7 @@ void iwt_sock_run(struct iwt_sock *s);
 void iwt_sock_run_sync(struct iwt_sock *s);
 void iwt_sock_run_here(struct iwt_sock *s);
 void iwt_sock_run_bh(struct iwt_sock *s);
+bool iwt_sock_gather(struct iwt_sock *s);
 void iwt_sock_retry(struct iwt_sock *s);
 
 /* sock_recv.c: iwt_sock_recv() may sleep, the others need the socket lock */
@@ -129,8 +130,9 @@ u64 iwt_sock_bytes_aside(void);
 /* sock_send.c: iwt_sock_send() may sleep, the others need the socket lock */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len);
 void iwt_sock_batch_done(struct iwt_sock *s);
-int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
-		       int flags);
+int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
+			u32 bytes, int flags);
+void iwt_sock_cut_at(struct iwt_sock *s, u32 segs);
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece,
 			   u32 n, u32 bytes, u32 skip, struct ubuf_info *ubuf);
 bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere);

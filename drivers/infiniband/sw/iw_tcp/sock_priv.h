@@ -4,6 +4,7 @@
 #define IWT_SOCK_PRIV_H
 
 #include <linux/workqueue.h>
+#include <net/tcp.h>
 
 #include "sock.h"
 
@@ -14,6 +15,11 @@
 #define IWT_SOCK_ORPHAN_MS	15000
 /* How long a process's system call on its socket may make this driver wait for the lock. */
 #define IWT_SOCK_OWNER_MS	500
+/*
+ * A path that takes as long as this, in microseconds, is none within this machine: a container's
+ * device leads to another host.
+ */
+#define IWT_SOCK_FAR_US		250
 
 struct dst_entry;
 struct sock;
@@ -40,6 +46,8 @@ struct iwt_sock_work {
  * @route: route that @nic is about; only compared, no reference is held
  * @nic: a network card sends
  * @near: the limits of what stays on this machine are in force
+ * @segs: TCP may send so many segments at once; 0 as long as nothing was sent
+ * @dev_segs: how many it might without this driver
  * @readable: sequence number up to which the CPU can read what has come
  * @aside: octets that TCP counts as read, and that nobody has used yet
  * @aside.mem: memory that they are in, or NULL
@@ -70,6 +78,8 @@ struct iwt_sock {
 	const struct dst_entry *route;
 	bool nic;
 	bool near;
+	u16 segs;
+	u16 dev_segs;
 	u32 readable;
 	struct {
 		u8 *mem;
@@ -97,6 +107,12 @@ struct iwt_sock {
 	unsigned long user_delay;
 	struct rcu_work end_work;
 };
+
+/* Is the path long? TCP's RTT is the least of some minutes. The socket lock is held. */
+static inline bool iwt_sock_is_far(const struct iwt_sock *s)
+{
+	return tcp_min_rtt(tcp_sk(s->sk)) >= IWT_SOCK_FAR_US;
+}
 
 /* sock.c */
 struct iwt_sock *iwt_sock_new(struct socket *sock,

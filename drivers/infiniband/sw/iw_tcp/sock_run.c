@@ -34,6 +34,17 @@ static void run(struct iwt_sock *s)
  */
 static struct workqueue_struct *run_wq;
 
+/*
+ * Sockets end in a work for memory reclaim, which waits for their runs. So a queue of threads has
+ * to be one for memory reclaim, too. A kernel without queues of bottom halves has only threads.
+ */
+static bool needs_queue(void)
+{
+	const struct workqueue_struct *bh = system_bh_wq;
+
+	return IS_ENABLED(CONFIG_PREEMPT_RT) || bh == system_percpu_wq;
+}
+
 /* With the spinlock held: run, or leave it to the owner. */
 static void run_locked(struct iwt_sock *s)
 {
@@ -162,6 +173,25 @@ void iwt_sock_run_bh(struct iwt_sock *s)
 }
 
 /**
+ * iwt_sock_gather() - leave what has come to a run behind all that comes together with it
+ * @s: socket; its spinlock is held
+ *
+ * TCP acknowledges each piece that is taken at once. Where one run takes many, there is one
+ * acknowledgment for them: less work for both ends, and the peer's TCP sends as much at once.
+ * That is for long paths only, and for bottom half work: a thread might wait behind a process
+ * that polls.
+ *
+ * Return: true if a run is queued.
+ */
+bool iwt_sock_gather(struct iwt_sock *s)
+{
+	if (needs_queue() || !iwt_sock_is_far(s))
+		return false;
+	queue_run(s);
+	return true;
+}
+
+/**
  * iwt_sock_retry() - run the engines a little later
  * @s: socket
  *
@@ -171,17 +201,6 @@ void iwt_sock_run_bh(struct iwt_sock *s)
 void iwt_sock_retry(struct iwt_sock *s)
 {
 	queue_delayed_work(run_wq, &s->retry_work, RETRY_DELAY);
-}
-
-/*
- * Sockets end in a work for memory reclaim, which waits for their runs. So a queue of threads has
- * to be one for memory reclaim, too. A kernel without queues of bottom halves has only threads.
- */
-static bool needs_queue(void)
-{
-	const struct workqueue_struct *bh = system_bh_wq;
-
-	return IS_ENABLED(CONFIG_PREEMPT_RT) || bh == system_percpu_wq;
 }
 
 /**

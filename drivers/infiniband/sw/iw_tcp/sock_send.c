@@ -32,12 +32,6 @@
 /* Buffers of TCP that a batch becomes, with the one before it; more if segments are short. */
 #define MARKED		4
 /*
- * A path that takes as long as this, in microseconds, is none within this machine: a container's
- * device leads to another host.
- */
-#define FAR_RTT		250
-
-/*
  * A software device with no other device below it hands buffers to a receiver on this machine,
  * which makes TCP copy them. A device with hardware has a parent.
  */
@@ -67,10 +61,10 @@ static void set_limits(struct iwt_sock *s)
 	WRITE_ONCE(tp->notsent_lowat, s->near ? NEAR_UNSENT : s->saved.notsent_lowat);
 }
 
-/* Does the receiver seem to be on this machine? TCP's RTT is the least of some minutes. */
+/* Does the receiver seem to be on this machine? */
 static bool is_near(const struct iwt_sock *s)
 {
-	return !s->nic && tcp_min_rtt(tcp_sk(s->sk)) < FAR_RTT;
+	return !s->nic && !iwt_sock_is_far(s);
 }
 
 /**
@@ -171,11 +165,11 @@ static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 }
 
 /**
- * iwt_sock_send_page() - hand octets to TCP by reference
+ * iwt_sock_send_pages() - hand octets to TCP by reference
  * @s: socket, lock held, not in the backlog
- * @page: page whose octets at this place do not change any more
- * @off: offset
- * @len: octets
+ * @piece: pages whose octets at these places do not change any more
+ * @n: how many pieces
+ * @bytes: octets in them
  * @flags: MSG_MORE, MSG_EOR
  *
  * TCP takes its own references. Never sleeps.
@@ -183,18 +177,74 @@ static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
  * Return: octets taken, -EAGAIN (TCP will call ops->write_space), -EPIPE after
  * iwt_sock_shutdown(), or another -errno when the connection is lost.
  */
-int iwt_sock_send_page(struct iwt_sock *s, struct page *page, u32 off, u32 len,
-		       int flags)
+int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
+			u32 bytes, int flags)
 {
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES |
 			     MSG_NO_SHARED_FRAGS | flags,
 	};
-	struct bio_vec v;
 
-	bvec_set_page(&v, page, len, off);
-	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &v, 1, len);
-	return sendmsg(s, &msg, len);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, piece, n, bytes);
+	return sendmsg(s, &msg, bytes);
+}
+
+/**
+ * iwt_sock_cut_at() - tell TCP how many segments a batch has
+ * @s: socket, lock held
+ * @segs: of the largest batch, at least 1
+ *
+ * TCP sends no more of them at once, nor more than the net device takes. Could TCP send one more
+ * than a batch has, it would take that from the next batch, and what is left of that one goes out
+ * alone as soon as the congestion window has room for it. Where buffers are lost with all of their
+ * segments, shorter buffers mean more losses. A new route sets the device's number again.
+ */
+void iwt_sock_cut_at(struct iwt_sock *s, u32 segs)
+{
+	struct sock *sk = s->sk;
+
+	sock_owned_by_me(sk);
+	if (sk->sk_gso_max_segs != s->segs)
+		s->dev_segs = sk->sk_gso_max_segs;
+	s->segs = min(s->dev_segs, segs);
+	if (sk->sk_gso_max_segs != s->segs)
+		sk->sk_gso_max_segs = s->segs;
+}
+
+/* Does @next go on in memory, within one large page, where @frag ends? */
+static bool goes_on(const skb_frag_t *frag, const skb_frag_t *next)
+{
+	struct page *page = skb_frag_page(frag);
+	u32 end = skb_frag_off(frag) + skb_frag_size(frag);
+
+	return compound_head(page) == compound_head(skb_frag_page(next)) &&
+	       page + (end >> PAGE_SHIFT) ==
+	       skb_frag_page(next) + (skb_frag_off(next) >> PAGE_SHIFT) &&
+	       offset_in_page(end) == offset_in_page(skb_frag_off(next));
+}
+
+/*
+ * A buffer of TCP refers to a few pieces of memory (MAX_SKB_FRAGS), and newer kernels make one of
+ * each PAGE_SIZE of a large page. Neighbours become one piece: TCP can then fill the buffer up
+ * with segments of the next one, and a network card has less to fetch. A buffer that was not sent
+ * yet is nobody else's.
+ */
+static void join_pieces(struct sk_buff *skb)
+{
+	struct skb_shared_info *sh = skb_shinfo(skb);
+	u32 i, last = 0;
+
+	if (skb_cloned(skb) || skb_zcopy(skb) || !skb_frags_readable(skb) || !sh->nr_frags)
+		return;
+	for (i = 1; i < sh->nr_frags; i++) {
+		if (goes_on(&sh->frags[last], &sh->frags[i])) {
+			skb_frag_size_add(&sh->frags[last], skb_frag_size(&sh->frags[i]));
+			put_page(skb_frag_page(&sh->frags[i]));
+		} else {
+			sh->frags[++last] = sh->frags[i];
+		}
+	}
+	sh->nr_frags = last + 1;
 }
 
 /**
@@ -216,8 +266,11 @@ void iwt_sock_batch_done(struct iwt_sock *s)
 	int i;
 
 	sock_owned_by_me(s->sk);
+	if (skb)
+		join_pieces(skb);
 	for (i = 0; i < MARKED && skb && !skb_queue_is_first(queue, skb); i++) {
 		skb = skb_queue_prev(queue, skb);
+		join_pieces(skb);
 		if (!(skb->len % mss))
 			TCP_SKB_CB(skb)->eor = 0;
 	}
@@ -237,6 +290,7 @@ void iwt_sock_batch_done(struct iwt_sock *s)
  */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 {
+	struct bio_vec piece;
 	struct page *page;
 	int ret;
 
@@ -246,9 +300,10 @@ int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 	if (!page)
 		return -ENOMEM;
 	memcpy(page_address(page), buf, len);
+	bvec_set_page(&piece, page, len, 0);
 	ret = iwt_sock_own_soon(s);
 	if (!ret) {
-		ret = iwt_sock_send_page(s, page, 0, len, MSG_EOR);
+		ret = iwt_sock_send_pages(s, &piece, 1, len, MSG_EOR);
 		iwt_sock_disown(s);
 	}
 	put_page(page);
@@ -287,7 +342,7 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
  *
  * A segment ends behind them. Never sleeps.
  *
- * Return: as iwt_sock_send_page().
+ * Return: as iwt_sock_send_pages().
  */
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 			   u32 bytes, u32 skip, struct ubuf_info *ubuf)

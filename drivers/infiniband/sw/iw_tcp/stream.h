@@ -10,6 +10,7 @@
 #ifndef IWT_STREAM_H
 #define IWT_STREAM_H
 
+#include <linux/bvec.h>
 #include <linux/compiler.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
@@ -55,20 +56,6 @@ enum iwt_tx_term {
 };
 
 /**
- * struct iwt_tx_chunk - framed octets that TCP has not taken yet
- * @page: where they are; with a reference
- * @off: offset of the first of them
- * @len: how many
- * @eor: a segment ends behind them, though it is not full
- */
-struct iwt_tx_chunk {
-	struct page *page;
-	u32 off;
-	u32 len : 31;
-	u32 eor : 1;
-};
-
-/**
  * struct iwt_tx - the transmit engine's state
  * @crc: CRC32c is in use
  * @markers: the peer wants markers
@@ -106,10 +93,13 @@ struct iwt_tx_chunk {
  * @segs: segments begun with them
  * @room: octets left in the segment under construction, or, where FPDUs may be longer than
  *	a segment, in the batch; 0 when none is under construction
+ * @mss: size of segments that @batch_segs is for
+ * @batch_segs: segments of the largest batch
  * @stream_pos: position of the next octet in the stream, modulo 2^32, for markers
  * @buf: memory being framed in, or NULL
  * @bufs: how many large ones the batch has
- * @chunk: the pieces
+ * @chunk: the pieces; each page has a reference
+ * @ends: bits of the pieces behind which a segment ends, though it is not full
  * @zcb: batch that is framed by reference and that TCP has not taken, or NULL; there is
  *	either this or the pieces
  * @err: why the stream can't go on, or IWT_OK
@@ -152,10 +142,13 @@ struct iwt_tx {
 	u32 fpdus;
 	u32 segs;
 	u32 room;
+	u32 mss;
+	u32 batch_segs;
 	u32 stream_pos;
 	struct iwt_txbuf *buf;
 	u32 bufs;
-	struct iwt_tx_chunk chunk[IWT_TX_CHUNKS];
+	struct bio_vec chunk[IWT_TX_CHUNKS];
+	u32 ends;
 	struct iwt_zc_batch *zcb;
 	u32 err;
 	u32 term_len;

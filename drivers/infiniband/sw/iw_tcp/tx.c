@@ -33,35 +33,58 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	tx->atomic_msn = 1;
 }
 
+/*
+ * Pieces from @first on that go to TCP at once: up to the next end of a segment that TCP has to
+ * be told of. Return: how many; @bytes is the number of octets in them.
+ */
+static u32 record(const struct iwt_tx *tx, u32 first, u32 *bytes)
+{
+	u32 i = first;
+
+	*bytes = 0;
+	do
+		*bytes += tx->chunk[i].bv_len;
+	while (!(tx->ends & BIT(i++)) && i < tx->n_chunks);
+	return i - first;
+}
+
+/* TCP has taken @bytes. */
+static void drop_taken(struct iwt_tx *tx, u32 bytes)
+{
+	u32 i = 0;
+
+	tx->bytes -= bytes;
+	while (i < tx->n_chunks && bytes >= tx->chunk[i].bv_len) {
+		bytes -= tx->chunk[i].bv_len;
+		put_page(tx->chunk[i++].bv_page);
+	}
+	tx->n_chunks -= i;
+	tx->ends >>= i;
+	memmove(tx->chunk, tx->chunk + i, tx->n_chunks * sizeof(tx->chunk[0]));
+	tx->chunk[0].bv_offset += bytes;
+	tx->chunk[0].bv_len -= bytes;
+}
+
 /* Hands the pieces to TCP. Return: false when TCP did not take all of them. */
 static bool send_batch(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
-	u32 i, total = tx->bytes;
-	int sent = 0;
+	u32 total = tx->bytes, taken = 0, i, n, bytes;
+	int sent;
 
-	for (i = 0; i < tx->n_chunks; i++) {
-		struct iwt_tx_chunk *c = &tx->chunk[i];
-		int flags = (c->eor ? MSG_EOR : 0) |
-			    (i < tx->n_chunks - 1 ? MSG_MORE : 0);
-
-		sent = iwt_sock_send_page(st->sock, c->page, c->off, c->len,
-					  flags);
+	for (i = 0; i < tx->n_chunks; i += n) {
+		n = record(tx, i, &bytes);
+		sent = iwt_sock_send_pages(st->sock, tx->chunk + i, n, bytes,
+					   (tx->ends & BIT(i + n - 1) ? MSG_EOR : 0) |
+					   (i + n < tx->n_chunks ? MSG_MORE : 0));
 		iwt_tx_sent(tx, sent);
-		if (sent > 0) {
-			c->off += sent;
-			c->len -= sent;
-			tx->bytes -= sent;
-		}
-		if (c->len)
+		taken += max(sent, 0);
+		if (sent != (int)bytes)
 			break;
-		put_page(c->page);
 	}
-	memmove(tx->chunk, tx->chunk + i,
-		(tx->n_chunks - i) * sizeof(tx->chunk[0]));
-	tx->n_chunks -= i;
-	return iwt_tx_taken(st, total, total - tx->bytes);
+	drop_taken(tx, taken);
+	return iwt_tx_taken(st, total, taken);
 }
 
 /* Hands all that is framed to TCP. Return: false when TCP did not take all of it. */
@@ -227,8 +250,9 @@ bool iwt_tx_stop(struct iwt_tx *tx)
 
 	iwt_tx_zc_drop(tx);
 	while (tx->n_chunks)
-		put_page(tx->chunk[--tx->n_chunks].page);
+		put_page(tx->chunk[--tx->n_chunks].bv_page);
 	tx->bytes = 0;
+	tx->ends = 0;
 	iwt_tx_drop_work(tx);
 	return cut;
 }

@@ -26,20 +26,27 @@
 /* Octets in front of payload: the length, and the longer one of DDP's headers. */
 #define DATA_HEAD	(IWT_FPDU_LEN_LEN + IWT_DDP_UNTAGGED_LEN)
 
+/* A segment ends behind the last piece, though it may not be full. */
+static void end_chunk(struct iwt_tx *tx)
+{
+	if (tx->n_chunks)
+		tx->ends |= BIT(tx->n_chunks - 1);
+}
+
 /* Note framed octets. If they follow the last piece in memory, they become a part of it. */
 static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
 {
-	struct iwt_tx_chunk *c = tx->n_chunks ? &tx->chunk[tx->n_chunks - 1] :
-						NULL;
+	struct bio_vec *last = tx->n_chunks ? &tx->chunk[tx->n_chunks - 1] : NULL;
 
 	tx->bytes += len;
 	tx->stream_pos += len;
-	if (c && !c->eor && c->page == page && c->off + c->len == off) {
-		c->len += len;
+	if (last && last->bv_page == page && last->bv_offset + last->bv_len == off &&
+	    !(tx->ends & BIT(tx->n_chunks - 1))) {
+		last->bv_len += len;
 		return;
 	}
 	get_page(page);
-	tx->chunk[tx->n_chunks++] = (struct iwt_tx_chunk) { page, off, len };
+	bvec_set_page(&tx->chunk[tx->n_chunks++], page, len, off);
 }
 
 /*
@@ -48,8 +55,8 @@ static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
  */
 static void end_segment(struct iwt_tx *tx)
 {
-	if (tx->room && tx->n_chunks)
-		tx->chunk[tx->n_chunks - 1].eor = true;
+	if (tx->room)
+		end_chunk(tx);
 	tx->room = 0;
 }
 
@@ -261,6 +268,21 @@ static u32 unit(const struct iwt_tx *tx, u32 mss)
 	return tx->large ? IWT_TX_BATCH - IWT_TX_BATCH % mss : mss;
 }
 
+/* Segments of the largest batch, but at least one. */
+static u32 segs_of_batch(struct iwt_tx *tx, u32 mss)
+{
+	u32 segs;
+
+	if (mss != tx->mss) {
+		tx->mss = mss;
+		segs = IWT_TX_BATCH / mss;
+		if (!tx->large)
+			segs = min(segs, TX_BUFS * (IWT_TXBUF_SIZE / mss));
+		tx->batch_segs = max(segs, 1U);
+	}
+	return tx->batch_segs;
+}
+
 /* Is there room in the unit under construction, or for another unit? */
 static bool batch_open(const struct iwt_tx *tx, u32 unit)
 {
@@ -276,13 +298,14 @@ static bool batch_open(const struct iwt_tx *tx, u32 unit)
 void iwt_tx_fill(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
-	u32 fit = unit(tx, iwt_sock_mss(st->sock));
+	u32 mss = iwt_sock_mss(st->sock), fit = unit(tx, mss);
 
 	lockdep_assert_held(&st->lock);
 	tx->fpdus = 0;
 	tx->segs = 0;
 	tx->bufs = 0;
 	tx->dry = false;
+	iwt_sock_cut_at(st->sock, segs_of_batch(tx, mss));
 	while (batch_open(tx, fit)) {
 		if (!iwt_tx_pick(st)) {
 			tx->dry = true;
@@ -300,7 +323,6 @@ void iwt_tx_fill(struct iwt_stream *st)
 	 * Also if the last segment is full: should TCP end a segment elsewhere, at the edge of
 	 * the window, then the next batch begins with a segment again.
 	 */
-	if (tx->n_chunks)
-		tx->chunk[tx->n_chunks - 1].eor = true;
+	end_chunk(tx);
 	tx->room = 0;
 }
