@@ -147,6 +147,9 @@ cell_rdma() { # TYPE
 	lat | mean) opts=(-m lat -w 200) ;;
 	conn) opts=(-m conn) ;;
 	mem) opts=(-m mem) ;;
+	# what is outstanding at the end of the time still has to arrive: on a slow path 128 messages
+	# would take longer than the figure, which would be another one than that of TCP
+	path) opts=(-d 8) ;;
 	esac
 	opts+=(-o "$C_OP" -S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p "$PORT")
 	[ -z "$C_BIDIR" ] || opts+=(-b)

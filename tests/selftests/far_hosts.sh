@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib/middle.sh
 . "$IWT_LIB/middle.sh"
 
-begin iwt_bench tc ss
+begin iwt_bench tc ss ethtool
 only_iw_tcp "how the engine hands octets to TCP"
 modprobe -q tcp_diag
 MSS=1448
@@ -18,9 +18,9 @@ sent() { in_a cat "/sys/class/net/$IF_A/statistics/tx_$1"; }
 # sample: records what ss shows of A's connection now
 sample() { in_net "$NS_A" ss -tiHmO state established dport = :18600 >>"$TMP/ss"; }
 
-# stream COUNT: Writes of 64 KB from A to address TO of B, with samples
+# stream COUNT [SIZE]: Writes (of 64 KB) from A to address TO of B, with samples
 stream() {
-	local srv opts=(-m flow -o write -S 65536 -d 64 -e -w 0 -n "$1" -a "$TO")
+	local srv opts=(-m flow -o write -S "${2:-65536}" -d 64 -e -w 0 -n "$1" -a "$TO")
 	: >"$TMP/ss"
 	wait_free "$NS_B" 18600
 	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}" >"$TMP/server" 2>&1
@@ -64,6 +64,39 @@ full_buffer() {
 	check "a buffer of 1 MB: nearly all of it is under way" [ $(($(middle unacked:) * MSS)) -ge $want ]
 }
 
+# Batches stay whole: TCP neither sends the buffers that one lies in each by itself, nor fills one
+# up from the next
+whole_batches() {
+	local octets packets
+	octets=$(sent bytes) packets=$(sent packets)
+	check "whole batches: a stream" stream 200 1048576
+	octets=$(($(sent bytes) - octets)) packets=$(($(sent packets) - packets))
+	echo "# $((octets / packets / MSS)) segments in a buffer"
+	check "whole batches: buffers are nearly full" [ $((octets / packets)) -ge $((36 * MSS)) ]
+}
+
+# acks: packets that B has sent
+acks() { in_b cat "/sys/class/net/$IF_B/statistics/tx_packets"; }
+
+# Segments that come together are acknowledged together, as far as TCP's own timing allows
+few_acks() {
+	local packets acks side
+	for side in "$NS_A $IF_A" "$NS_B $IF_B" "$NS_M $M_A" "$NS_M $M_B"; do
+		in_net "${side% *}" ethtool -K "${side#* }" tso off gso off gro off >/dev/null
+	done
+	packets=$(sent packets) acks=$(acks)
+	check "single segments: a stream" stream 800
+	packets=$(($(sent packets) - packets)) acks=$(($(acks) - acks))
+	echo "# $packets segments, $acks acknowledgments"
+	if bottom_half_work; then
+		check "single segments: few acknowledgments" [ $((acks * 4)) -le "$packets" ]
+	else
+		skip "single segments: few acknowledgments" "this kernel has no bottom half work"
+	fi
+}
+# Kernels have it since 6.9, but for those with threads only
+bottom_half_work() { [[ $(uname -v) != *PREEMPT_RT* ]] && printf '6.9\n%s\n' "$(uname -r)" | sort -CV; }
+
 # delay MS: on each of the router's ports
 delay() {
 	local dev
@@ -81,4 +114,6 @@ check "and on the other one" link_add "$NS_B" "$DEV_B" "$IF_B"
 TO=$FAR_B
 delay 10
 full_buffer
+whole_batches
+few_acks
 ktap_finish

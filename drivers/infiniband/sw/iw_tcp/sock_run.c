@@ -9,6 +9,7 @@
 #include "sock.h"
 
 #include <linux/sched/signal.h>
+#include <linux/skbuff.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
@@ -172,20 +173,30 @@ void iwt_sock_run_bh(struct iwt_sock *s)
 	queue_run(s);
 }
 
+/* Is the last that has come a segment or two, and not a buffer of many? With the spinlock held. */
+static bool came_singly(const struct iwt_sock *s)
+{
+	const struct sk_buff *last = skb_peek_tail(&s->sk->sk_receive_queue);
+
+	return last && last->len <= 2 * iwt_sock_mss(s);
+}
+
 /**
  * iwt_sock_gather() - leave what has come to a run behind all that comes together with it
  * @s: socket; its spinlock is held
  *
- * TCP acknowledges each piece that is taken at once. Where one run takes many, there is one
- * acknowledgment for them: less work for both ends, and the peer's TCP sends as much at once.
- * That is for long paths only, and for bottom half work: a thread might wait behind a process
- * that polls.
+ * TCP acknowledges what is taken at once. Segments that the net device did not join would have an
+ * acknowledgment for two of them; where one run takes all that have come together, there is one
+ * for these. That is less work for both ends. It is for long paths only, where nobody waits for a
+ * single segment, and for bottom half work: a thread might wait behind a process that polls.
  *
  * Return: true if a run is queued.
  */
 bool iwt_sock_gather(struct iwt_sock *s)
 {
 	if (needs_queue() || !iwt_sock_is_far(s))
+		return false;
+	if (!work_pending(&s->run_work[s->run_by].work) && !came_singly(s))
 		return false;
 	queue_run(s);
 	return true;
