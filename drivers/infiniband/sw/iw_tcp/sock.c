@@ -509,10 +509,7 @@ void iwt_sock_unhook(struct iwt_sock *s)
 	sk->sk_write_space = s->saved.write_space;
 	sk->sk_state_change = s->saved.state_change;
 	sk->sk_error_report = s->saved.error_report;
-	sk_pacing_shift_update(sk, s->saved.pacing_shift);
-	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->saved.notsent_lowat);
-	if (s->segs && sk->sk_gso_max_segs == s->segs)
-		sk->sk_gso_max_segs = s->dev_segs;
+	iwt_sock_drop_limits(s);
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 	if (!s->user)

@@ -122,6 +122,9 @@ void iwt_sock_unhook(struct iwt_sock *s);
 void iwt_sock_free_later(struct iwt_sock *s);
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay);
 
+/* sock_send.c */
+void iwt_sock_drop_limits(struct iwt_sock *s);
+
 /* sock_run.c */
 int iwt_sock_run_init(void);
 void iwt_sock_run_exit(void);

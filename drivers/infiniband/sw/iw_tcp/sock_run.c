@@ -173,7 +173,7 @@ void iwt_sock_run_bh(struct iwt_sock *s)
 	queue_run(s);
 }
 
-/* Is the last that has come a segment or two, and not a buffer of many? With the spinlock held. */
+/* Is the last that has come a segment or two, not a buffer of many? With the spinlock held. */
 static bool came_singly(const struct iwt_sock *s)
 {
 	const struct sk_buff *last = skb_peek_tail(&s->sk->sk_receive_queue);

@@ -195,9 +195,9 @@ int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
  * @segs: of the largest batch, at least 1
  *
  * TCP sends no more of them at once, nor more than the net device takes. Could TCP send one more
- * than a batch has, it would take that from the next batch, and what is left of that one goes out
- * alone as soon as the congestion window has room for it. Where buffers are lost with all of their
- * segments, shorter buffers mean more losses. A new route sets the device's number again.
+ * than a batch has, it would take that from the next batch, and what is left of that one goes
+ * out alone as soon as the congestion window has room for it. Where buffers are lost with all of
+ * their segments, shorter buffers mean more losses. A new route sets the device's number again.
  */
 void iwt_sock_cut_at(struct iwt_sock *s, u32 segs)
 {
@@ -209,6 +209,20 @@ void iwt_sock_cut_at(struct iwt_sock *s, u32 segs)
 	s->segs = min(s->dev_segs, segs);
 	if (sk->sk_gso_max_segs != s->segs)
 		sk->sk_gso_max_segs = s->segs;
+}
+
+/**
+ * iwt_sock_drop_limits() - give the socket its own limits back
+ * @s: socket, lock held
+ */
+void iwt_sock_drop_limits(struct iwt_sock *s)
+{
+	struct sock *sk = s->sk;
+
+	sk_pacing_shift_update(sk, s->saved.pacing_shift);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, s->saved.notsent_lowat);
+	if (s->segs && sk->sk_gso_max_segs == s->segs)
+		sk->sk_gso_max_segs = s->dev_segs;
 }
 
 /* Does @next go on in memory, within one large page, where @frag ends? */

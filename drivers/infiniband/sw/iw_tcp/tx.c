@@ -42,9 +42,9 @@ static u32 record(const struct iwt_tx *tx, u32 first, u32 *bytes)
 	u32 i = first;
 
 	*bytes = 0;
-	do
+	do {
 		*bytes += tx->chunk[i].bv_len;
-	while (!(tx->ends & BIT(i++)) && i < tx->n_chunks);
+	} while (!(tx->ends & BIT(i++)) && i < tx->n_chunks);
 	return i - first;
 }
 
