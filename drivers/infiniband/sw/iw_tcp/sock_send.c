@@ -31,6 +31,7 @@
 #define ROOM		(64 << 10)
 /* Buffers of TCP that a batch becomes, with the one before it; more if segments are short. */
 #define MARKED		4
+
 /*
  * A software device with no other device below it hands buffers to a receiver on this machine,
  * which makes TCP copy them. A device with hardware has a parent.
@@ -206,7 +207,7 @@ void iwt_sock_cut_at(struct iwt_sock *s, u32 segs)
 	sock_owned_by_me(sk);
 	if (sk->sk_gso_max_segs != s->segs)
 		s->dev_segs = sk->sk_gso_max_segs;
-	s->segs = min(s->dev_segs, segs);
+	s->segs = min_t(u32, s->dev_segs, segs);
 	if (sk->sk_gso_max_segs != s->segs)
 		sk->sk_gso_max_segs = s->segs;
 }
