@@ -83,6 +83,9 @@ well_between() {
 	if is_perftest "$5" && too_early "$CLIENT_RC" "$TMP/pair-client"; then
 		once_more "$1: the client was rejected (status $CLIENT_RC)"
 		between "${@:2}"
+	elif is_perftest "$5" && no_clock "$CLIENT_RC" "$TMP/pair-client" && flushed "$TMP/pair-server"; then
+		once_more "$1: the client could not measure the processor's clock"
+		between "$2" "$3" "$(without_clock "$4")" "$(without_clock "$5")"
 	fi
 	if well "$CLIENT_RC" "$5" "$TMP/pair-client" && well "$SERVER_RC" "$4" "$TMP/pair-server"; then
 		ok "$1"

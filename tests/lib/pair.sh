@@ -2,15 +2,8 @@
 # shellcheck shell=bash
 # Runs a server in B and a client in A, which must both end well.
 
-# perftest's two sides shake hands, then the server listens while the client connects. If the
-# client connects first, it is rejected, and crashes before its next attempt. That is no result:
-# the pair runs once more, with a longer delay. (The gate of the laboratory checks where a
-# program crashed.)
-too_early() { grep -qs RDMA_CM_EVENT_REJECTED "$2" && { [ "$1" -lt 124 ] || [ "$1" = 139 ]; }; }
-is_perftest() { case $1 in ib_*) return 0 ;; *) return 1 ;; esac; }
-
-# once_more WHAT: says that WHAT is tried again; nothing is tried again twice
-once_more() { echo "# once more: $*"; }
+# shellcheck source=tests/lib/perftest.sh
+. "$(dirname "${BASH_SOURCE[0]}")/perftest.sh"
 
 # At the end of rping its threads race. One closes the channel from which another is about to
 # read the next event, or sees a flushed receive before the disconnect: either makes rping's
