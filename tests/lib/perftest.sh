@@ -20,7 +20,7 @@ no_clock() { [ "$1" = 1 ] && grep -qs "^Can't produce a report$" "$2"; }
 flushed() { grep -qs '^Bad wc status -- 5 ' "$1"; }
 
 # without_clock COMMAND: with the option by which a client ends well without the clock, and prints
-# 0 for its figures
+# 0 or inf for its figures
 without_clock() {
 	local program=${1%% *}
 	echo "$program -F${1#"$program"}"
