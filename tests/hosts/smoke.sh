@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# smoke.sh a|b: applications between two machines, by the commands of the pages in
+# smoke.sh a|b [PART...]: applications between two machines, by the commands of the pages in
 # Documentation/applications: the server is b, the client is a. All octets are compared, but those of
-# perftest and of fio's engine, which do not look at theirs.
+# perftest and of fio's engine, which do not look at theirs. PART: programs, nvme_disk, mpi.
 # shellcheck source=tests/hosts/lib.sh
 . "$(dirname "$(realpath "$0")")/lib.sh"
 # shellcheck disable=SC2034
@@ -27,7 +27,7 @@ cook() {
 	local text
 	text=$(page "$2" recipe "$3" | sed "${4:-}")
 	[ -n "$text" ] || return
-	$1 "set -e; $text" >"$TMP/cooked" 2>&1 || { cat "$TMP/cooked"; return 1; }
+	$1 "timeout $IWT_TIME bash -ec $(printf %q "$text")" >"$TMP/cooked" 2>&1 || { cat "$TMP/cooked"; return 1; }
 	cat "$TMP/cooked"
 	page "$2" output "$3" "$TMP/cooked"
 }
@@ -58,15 +58,48 @@ nvme_disk() {
 	check "NVMe: the modules go" nvme_end
 }
 
+# An ssh to b. Open MPI tells hosts apart by their names.
+mpi_begin() {
+	mkdir -p "$TMP/ssh" && cat >"$TMP/ssh/ssh" <<-S
+	#!/bin/bash
+	while [[ \$1 == -* ]]; do shift; done
+	shift
+	exec python3 '$TESTS/hosts/remote.py' run $IP_B $REMOTE_PORT "\$*"
+	S
+	chmod +x "$TMP/ssh/ssh" && hostname client && b "hostname server"
+}
+mpi_compile() { $1 "mkdir -p /tmp/mpi" && cook "$1" mpi compile "s|^|cd $TESTS/.. \&\& |"; }
+mpi_sent() { counter iwt0 tx_bytes; }
+mpi_run() {
+	local before
+	before=$(mpi_sent)
+	PATH=$TMP/ssh:$PATH cook a mpi run && grep -q " 0 wrong" "$TMP/cooked" && [ $(($(mpi_sent) - before)) -gt 1000000 ]
+}
+
+mpi() {
+	local mine theirs
+	mine=$(a "mpirun --version | head -n 1") theirs=$(b "mpirun --version | head -n 1")
+	if [ "$mine" != "$theirs" ]; then skip "MPI" "$mine and $theirs do not talk to each other"; return; fi
+	check "MPI: a way to start programs" mpi_begin &&
+		check "MPI: the program here" mpi_compile a &&
+		check "MPI: the program there" mpi_compile b &&
+		check "MPI: two ranks, by RDMA" mpi_run
+}
+
+programs() {
+	apart "rping" rdmacm rping 7174
+	apart "ucmatose" rdmacm ucmatose 7471
+	apart "ib_write_bw" perftest write-bw 18515
+	apart "ib_send_lat" perftest send-lat 18515
+	apart "fio, Reads" fio read 8888
+	apart "libfabric, datagrams" libfabric rdm 47592
+}
+
+shift
+[ $# -gt 0 ] || set -- programs nvme_disk mpi
 ktap_begin
 hosts_meet || ktap_finish
 hosts_links
-apart "rping" rdmacm rping 7174
-apart "ucmatose" rdmacm ucmatose 7471
-apart "ib_write_bw" perftest write-bw 18515
-apart "ib_send_lat" perftest send-lat 18515
-apart "fio, Reads" fio read 8888
-apart "libfabric, datagrams" libfabric rdm 47592
-nvme_disk
+for part; do $part; done
 hosts_end
 ktap_finish
