@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""page.py PAGE names TABLE | PAGE recipe NAME | PAGE output NAME FILE: parts of a page that the
-page itself marks.
+"""page.py PAGE names TABLE | PAGE recipe NAME | PAGE output NAME FILE | PAGE commands "": parts of a
+page that the page itself marks.
 
 names prints what is in the first column of the table behind the comment ".. names: TABLE", a name
 on each line. recipe prints the literal block behind the comment ".. recipe: NAME". output compares
 FILE with the literal block behind the comment ".. output: NAME", if there is one: each of its
 lines must be in FILE, in this order. In such a line "..." is any text. With the NAME "" both print
-the names of all that there are."""
+the names of all that there are. commands prints the commands that the page has in its text, as
+"``ss -tn``", and that are not lines of recipes, or parts of such."""
 import re
 import sys
 
@@ -32,6 +33,23 @@ def block(lines):
         if line and not line.startswith("    "):
             break
         yield line[4:]
+
+
+# What a text tells to look at something with
+LOOKS = ("cat", "fi_info", "ip", "iscsiadm", "modprobe", "nvme", "rdma", "ss", "ulimit")
+
+
+def commands(lines):
+    """The commands in the text."""
+    cooked = [line for i, mark in enumerate(lines) if mark.startswith(".. recipe: ") for line in block(lines[i + 1:])]
+    seen = set()
+    for literal in re.findall(r"``([^`]+)``", "\n".join(lines)):
+        words = literal.split()
+        text = " ".join(words)
+        if len(words) > 1 and words[0] in LOOKS and "..." not in text and text not in seen \
+                and not any(text in line for line in cooked):
+            seen.add(text)
+            yield text
 
 
 def pattern(line):
@@ -63,11 +81,15 @@ def main(page, kind, name, path=None):
     if kind == "output" and name:
         compare(lines, name, path)
         return
-    if not name:
+    if kind == "commands":
+        out = list(commands(lines))
+    elif not name:
         out = [line.split(": ")[1] for line in lines if line.startswith(".. %s: " % kind)]
     else:
         out = {"names": names, "recipe": block}[kind](behind(lines, ".. %s: %s" % (kind, name)))
-    print("\n".join(out).rstrip("\n"))
+    text = "\n".join(out).rstrip("\n")
+    if text:
+        print(text)
 
 
 if __name__ == "__main__":

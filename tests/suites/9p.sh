@@ -15,9 +15,9 @@ export PATH=$IWT_BIN:$PATH
 server_begin() {
 	grep -q 192.0.2.1 /etc/hosts || echo '192.0.2.1 server' >>/etc/hosts
 	mkdir -p /srv && mount -t tmpfs srv /srv && mkdir /srv/share || return
-	start bash -c "$(recipe diod)"
+	serve diod
 	busywait 20 port_is 564 yes || return
-	start bash -c "$(recipe bridge)"
+	serve bridge
 	busywait 20 port_is 5640 yes
 }
 speed() {
@@ -30,7 +30,6 @@ speed() {
 suite_begin diod iwt_9p
 want_modules 9p 9pnet_rdma || skip_all "this kernel has no 9p over RDMA"
 if ! check "a link" one_machine; then suite_finish; fi
-COOKED+=(diod bridge)
 check "the server begins" server_begin
 follow "mount" here mount
 check "write a large and many small files" write_all

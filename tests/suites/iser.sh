@@ -45,6 +45,7 @@ through() {
 	follow "$1: discovery" here discovery
 	follow "$1: login" here login && check "$1: the disk" busywait 30 the_disk || return
 	follow "$1: the session" here session
+	look here
 	fio_all "$1" "$(the_disk)"
 	check "$1: the path is interrupted for $seconds seconds under load" \
 		beside_load "$(the_disk)" lost "$seconds"

@@ -7,6 +7,8 @@
 #
 #   NAME.sh [--quick]
 
+# Some commands of pages move much data, and an emulated machine on a busy one is slow
+export IWT_TIME=${IWT_TIME:-300}
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/consumers/lib.sh
 . "$here/../consumers/lib.sh"
@@ -38,11 +40,17 @@ verified() { VERIFIED=$((VERIFIED + $1)); }
 # compared MB COMMAND...: COMMAND compares so many megabytes
 compared() { "${@:2}" && verified $(($1 << 20)); }
 
-# recipe NAME: the commands of the page
+# recipe NAME: the commands of the page; "" are the names of all
 recipe() { python3 "$IWT_LIB/page.py" "$PAGE" recipe "$1"; }
 
 # as_told NAME FILE: does FILE contain the output that the page expects?
 as_told() { python3 "$IWT_LIB/page.py" "$PAGE" output "$1" "$2"; }
+
+# ran NAME...: so many recipes or commands of the page have run, as they are there
+ran() { printf '%s\n' "$@" >>"$TMP/ran"; }
+
+# serve NAME [in_b]: starts the recipe of a server that stays in the foreground; its pid is in PID
+serve() { start "${@:2}" bash -c "$(recipe "$1")" && ran "$1"; }
 
 # cook HOST NAME [SED-SCRIPT]: runs a recipe of the page on HOST (see hosts.sh), in this tree. If the page tells
 # what it prints, it must print that, unless SED-SCRIPT has changed the recipe.
@@ -53,24 +61,31 @@ cook() {
 	on "$1" timeout "$IWT_TIME" bash -ec "cd '$here/../..'; $text" >"$TMP/cooked" 2>&1 || rc=$?
 	cat "$TMP/cooked"
 	[ $rc = 0 ] || { echo "status $rc of:"; echo "$text"; return $rc; }
-	[ -n "${3:-}" ] || as_told "$2" "$TMP/cooked"
+	[ -n "${3:-}" ] || { ran "$2" && as_told "$2" "$TMP/cooked"; }
 }
 
-# every_recipe: has the suite cooked every recipe of the page? COOKED has their names.
+has_run() { grep -qsxF -e "$1" "$TMP/ran"; }
+
+# look HOST: runs the commands that the page has in its text, to look at something, once
+look() {
+	local line
+	while IFS= read -r line; do
+		has_run "$line" || { check "$line" on "$1" bash -c "$line" && ran "$line"; }
+	done < <(commands)
+}
+commands() { python3 "$IWT_LIB/page.py" "$PAGE" commands ''; }
+
+# every_recipe: has the suite run every recipe of the page, and each command in its text?
 every_recipe() {
 	local name rc=0
-	for name in $(recipe ''); do
-		case " ${COOKED[*]} " in *" $name "*) ;; *) echo "not $name"; rc=1 ;; esac
-	done
+	while IFS= read -r name; do
+		has_run "$name" || { echo "not $name"; rc=1; }
+	done < <(recipe ''; commands)
 	return $rc
 }
 
-COOKED=()
-# follow WHAT HOST NAME [SED-SCRIPT]: the same as a check
-follow() {
-	COOKED+=("$3")
-	check "$1" cook "${@:2}"
-}
+# follow WHAT HOST NAME [SED-SCRIPT]: the same as cook, as a check
+follow() { check "$1" cook "${@:2}"; }
 
 # seconds COMMAND...: how long it takes, in TOOK (microseconds)
 seconds() {
@@ -86,6 +101,7 @@ ratio() { RATIO=$(awk -v t="$1" -v r="$2" 'BEGIN { printf "%.2f", t / r }'); }
 
 suite_finish() {
 	if [ -z "$QUICK" ]; then check "every command of the page has run" every_recipe; fi
+	dmesg -l emerg,alert,crit,err,warn | sed '1,/lab: the script starts/d;s/^/kernel: /' | tail -n 40
 	echo "# suite $SUITE kernel $(uname -r) octets $VERIFIED ratio $RATIO"
 	ktap_finish
 }

@@ -5,7 +5,7 @@
 
 # meet_begin: two network namespaces with a link each, which see only their own link
 meet_begin() {
-	rdma system set netns exclusive && setup 1500
+	rdma system set netns exclusive && ran "rdma system set netns exclusive" && setup 1500
 }
 
 # The server may have to be stopped, since it serves for ever
@@ -43,14 +43,11 @@ meet_once() {
 	c=$(recipe "$2-client" | sed "${3:-}")
 	if [ -z "$s" ] || [ -z "$c" ]; then echo "the page has no recipes $2-server and $2-client"; return 1; fi
 	meet_commands "$1" "$s" "$c" || return
-	[ -n "${3:-}" ] || { as_told "$2-server" "$TMP/server" && as_told "$2-client" "$TMP/client"; }
+	[ -n "${3:-}" ] || { ran "$2-server" "$2-client" && as_told "$2-server" "$TMP/server" && as_told "$2-client" "$TMP/client"; }
 }
 
 # meet WHAT PORT NAME [SED-SCRIPT]
-meet() {
-	COOKED+=("$3-server" "$3-client")
-	check "$1" meet_once "${@:2}"
-}
+meet() { check "$1" meet_once "${@:2}"; }
 
 meet_end() {
 	check "no queue pair of the client is left" busywait 20 nothing_in "$NS_A"

@@ -53,6 +53,7 @@ read_all() {
 version() {
 	follow "$1: mount" client "$2" "${3:-}" || return
 	check "$1: is NFS over RDMA" on client grep -q 'proto=rdma' /proc/mounts
+	look client
 	check "$1: write a large and many small files" write_all
 	check "$1: mount again" remount "$2" "${3:-}"
 	check "$1: read them, and compare with the server's" read_all
@@ -114,6 +115,12 @@ restart() {
 		on server sh -c 'echo rdma 20049 >/proc/fs/nfsd/portlist' && ip -n "$NS_B" link set "$IF_B" up
 }
 
+# restarts N: so many, each as soon as the writer goes on
+restarts() {
+	local n
+	for ((n = 0; n < $1; n++)); do restart && progress || return; done
+}
+
 # interrupted SECONDS: the server's end of the wire is down
 interrupted() {
 	ip -n "$NS_B" link set "$IF_B" down && nap "$1" && ip -n "$NS_B" link set "$IF_B" up
@@ -161,6 +168,7 @@ if on client mount -o vers=4.2,proto=rdma,port=20049,fatal_neterrors=none 192.0.
 fi
 check "a mount that waits" cook client mount "$HARD"
 check "writes with fsync, and the server restarts" under_load restart restart
+[ -n "$QUICK" ] || check "and five times in a row" under_load restart restarts 5
 check "and the path is interrupted for 3 seconds" under_load path interrupted 3
 [ -n "$QUICK" ] || check "and for 20 seconds" under_load path interrupted 20
 check "unmount" cook client umount

@@ -71,7 +71,6 @@ fewer_spaces() {
 }
 MADE=()
 
-COOKED+=(reset)
 reset() { cook here reset && busywait 60 live; }
 lost() { lost_for "$1" && busywait 90 live; }
 
@@ -89,6 +88,7 @@ if ! check "a link" one_machine; then suite_finish; fi
 follow "the target listens" here target
 follow "the host finds it" here discover
 follow "the host connects" here connect && check "the disk" busywait 30 live
+look here
 fio_all "disk" $DISK
 follow "verified as the page does it" here fio
 [ -n "$QUICK" ] || follow "the state" here state

@@ -13,8 +13,7 @@ run() { local words; read -ra words <<<"$1"; qperf_run "${words[@]:1}" && cat "$
 
 suite_begin qperf
 if ! check "two hosts" meet_begin; then suite_finish; fi
-COOKED+=(server tests)
-start in_b bash -c "$(recipe server)"
+serve server in_b
 srv=$PID
 check "the server listens" wait_listen "$NS_B" 19765
 way || diag <<<"no netem here"
@@ -22,6 +21,7 @@ mapfile -t lines < <(recipe tests | head -n "$(if_quick 2 99)")
 for line in "${lines[@]}"; do
 	check "$line" run "$line"
 done
+ran tests
 distance near
 stop "$srv"
 meet_end

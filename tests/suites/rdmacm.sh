@@ -15,13 +15,14 @@ suite_begin rping ucmatose rdma_server rstream rcopy
 if ! check "two hosts" meet_begin; then suite_finish; fi
 meet "rping compares what comes back" 7174 rping && verified $((10 * 2 * 64))
 meet "and 64 KB of it" 7174 rping "s/-C 10/-C $(if_quick 3 50) -S 65500/;s/-v//" && verified $(($(if_quick 3 50) * 2 * 65500))
+check "a host" host client "$NS_A"
+look client
 meet "ucmatose" 7471 ucmatose
 meet "ucmatose, ten connections" 7471 ucmatose "s/ucmatose/& -c 10 -C 20 -S 3000/"
 meet "rdma_client and rdma_server" 7471 rdma
 meet "rdma_xclient and rdma_xserver" 7471 rdma-x
 meet "rstream" 7471 rstream
 meet "riostream" 7471 riostream
-COOKED+=(rcopy-server rcopy-client)
 check "rcopy" copied
 [ -n "$QUICK" ] || meet "rping over IPv6" 7174 rping "s/192.0.2.1/2001:db8::1/"
 meet_end

@@ -20,6 +20,7 @@ if ! check "a link" one_machine; then suite_finish; fi
 follow "the server" here server
 follow "the client" here client
 check "the disk" busywait 30 test -b $DISK
+look here
 fio_all "disk" $DISK
 check "it is the server's disk" sh -c "cmp -n 1048576 /dev/ram0 $DISK" && verified 1048576
 check "the path is interrupted for $(if_quick 2 20) seconds under load" beside_load $DISK lost "$(if_quick 2 20)"

@@ -26,9 +26,10 @@ by_rdma() {
 
 suite_begin nc.traditional
 if ! check "two hosts" meet_begin; then suite_finish; fi
-COOKED+=(nc-server nc-client)
 check "a file by netcat, over RDMA" sent && rdma=$TOOK
 check "it went by RDMA" by_rdma
+check "a host" host client "$NS_A"
+look client
 check "the same over TCP" sent 's/LD_PRELOAD=[^ ]* //' && ratio "$TOOK" "$rdma"
 meet_end
 suite_finish

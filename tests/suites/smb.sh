@@ -13,7 +13,7 @@ MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
 # The server's directory, with the files of the configuration that the page shows
 server_begin() {
 	mkdir -p /srv /etc/ksmbd /run/lock && mount -t tmpfs srv /srv && mkdir /srv/share && chmod 777 /srv/share &&
-		recipe ksmbd.conf >/etc/ksmbd/ksmbd.conf && cook here server
+		recipe ksmbd.conf >/etc/ksmbd/ksmbd.conf && ran ksmbd.conf && cook here server
 }
 listens() { rdma resource show cm_id | grep -q 'LISTEN.*:5445'; }
 
@@ -40,9 +40,9 @@ suite_begin ksmbd.mountd mount.cifs
 want_modules ksmbd cifs || skip_all "this kernel has no SMB server"
 zgrep -qs CONFIG_SMB_SERVER_SMBDIRECT=y /proc/config.gz || modprobe -q smbdirect || skip_all "this kernel has no SMB Direct"
 if ! check "a link" one_machine; then suite_finish; fi
-COOKED+=(ksmbd.conf server)
 check "the server begins" server_begin
 check "it listens for RDMA" busywait 30 listens
+look here
 follow "mount" here mount
 check "write a large and many small files" write_all
 check "mount again" remount
