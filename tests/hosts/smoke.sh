@@ -73,7 +73,8 @@ mpi_sent() { counter iwt0 tx_bytes; }
 mpi_run() {
 	local before
 	before=$(mpi_sent)
-	PATH=$TMP/ssh:$PATH cook a mpi run && grep -q " 0 wrong" "$TMP/cooked" && [ $(($(mpi_sent) - before)) -gt 1000000 ]
+	PATH=$TMP/ssh:$PATH cook a mpi run && grep -q " 0 wrong" "$TMP/cooked" &&
+		[ $(($(mpi_sent) - before)) -gt 1000000 ]
 }
 
 mpi() {
@@ -100,6 +101,13 @@ shift
 ktap_begin
 hosts_meet || ktap_finish
 hosts_links
-for part; do $part; done
+for part; do
+	case $part in
+	programs) programs ;;
+	nvme_disk) nvme_disk ;;
+	mpi) mpi ;;
+	*) not_ok "there is no part $part" ;;
+	esac
+done
 hosts_end
 ktap_finish
