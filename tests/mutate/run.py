@@ -41,7 +41,7 @@ TESTS = (
     ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
     ("dmabuf", "dmabuf"), ("mr_dmabuf", "dmabuf"), ("odp", "odp"), ("mr_odp", "odp"), ("pager", "odp"), ("mr", "memory hostile kernel_verbs"), ("extents", "memory kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
     ("qp_stream", "kernel_verbs startup"), ("qp_modify", "limits deferred_posts"),
-    ("stream", "deferred_posts"), ("restrack", "resources visible_names srq"), ("raw_dump", "resources srq"), ("stats", "counters"), ("counter", "counters"), ("causes", "counters visible_names"), ("rx", "budgets"),
+    ("stream", "deferred_posts"), ("restrack", "resources visible_names srq"), ("raw_dump", "resources srq"), ("stats", "counters"), ("counter", "counters"), ("causes", "counters visible_names"), ("rx_", "torture"), ("rx", "budgets"),
     ("sock_send", "zerocopy far_hosts receive_window"), ("sock.", "receive_window unload"), ("sock", "receive_window"), ("txbuf", "shrinker"),
     ("tx_zerocopy", "zerocopy"), ("tx.", "kernel_verbs"), ("verbs_dev", "abi_skew hostile deferred_posts"),
     ("verbs_srq", "srq kernel_verbs limits"), ("verbs_mw", "windows limits"), ("mw", "windows"),

@@ -190,8 +190,14 @@ class Exchange:
         at, data = self._part(size), self.rng.randbytes(size)
         self.memory.target.put(at, data)
         target = self.memory.target
+        segments = self._segments(data)
+        if self.rng.random() < 0.1:
+            # nobody says that the segments of a Write are in the order of their places
+            places = [(off, part) for off, part, _ in segments]
+            self.rng.shuffle(places)
+            segments = [(off, part, last) for (off, part), (_, _, last) in zip(places, segments)]
         return [fpdu.tagged(fpdu.WRITE, target.stag, target.addr + at + off, part, last)
-                for off, part, last in self._segments(data)]
+                for off, part, last in segments]
 
     def _send(self):
         data = self.rng.randbytes(min(self._size(), self.room))

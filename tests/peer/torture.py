@@ -24,14 +24,14 @@ import mpa
 from case import Case, Conn, Place, add_arguments
 from messages import READS, Exchange, Inbox, Memory
 from outcome import check, equal
-from ulp import FLUSH
+from ulp import FLUSH, LOC_LEN_ERR
 
 # Settings of the link, which change every ROUND streams
 ROUND = 64
 SETTINGS = (("on", "off"), ("off", "off"), ("on", "on"), ("off", "on"))
 SMALL = ((0, 0), (1, 40), (1, 300), (300, 1500))
 LARGE = ((0, 40), (1500, 9000), (9000, 60000))
-ENDS = ("fin", "rst", "disconnect", "fin_within", "rst_within", "bad_crc")
+ENDS = ("fin", "rst", "disconnect", "fin_within", "rst_within", "beyond", "too_long", "bad_crc")
 REGIONS = {SMALL: 16 << 10, LARGE: 128 << 10}
 
 
@@ -54,7 +54,7 @@ class Stream:
                     "mss": rng.choice((1400, 1400, 1400, 536))}
         self.narrow, self.lossy = rng.random() < 0.08, rng.random() < 0.04
         self.ways = rng.choice((cuts.WAYS, cuts.WAYS, [rng.choice(cuts.WAYS)]))
-        self.end = rng.choice(ENDS[:6 if self.crc else 5])
+        self.end, self.first = rng.choice(ENDS if self.crc else ENDS[:-1]), FLUSH
         self.conn = self.tcp = None
 
     # TCP
@@ -168,19 +168,58 @@ class Stream:
         self.tcp.settle()
         self.tcp.send_rst()
 
-    def end_bad_crc(self):
-        """A wrong CRC behind good FPDUs, which count."""
-        data, target = self.rng.randbytes(500), self.memory.target
-        target.put(1000, data)
-        frame = self.conn.peer.frame
-        octets = b"".join(frame(fpdu.tagged(fpdu.WRITE, target.stag, target.addr + 1000 + at, data[at:at + 100]))
-                          for at in range(0, 500, 100))
-        octets += frame(fpdu.tagged(fpdu.WRITE, target.stag, target.addr, b"evil" * 50), crc_xor=1 << self.rng.randrange(32))
-        self.tcp.sendall(octets + frame(fpdu.tagged(fpdu.WRITE, target.stag, target.addr, b"more")))
+    def broken(self, ulpdus, **frame):
+        """Sends ulpdus, of which the last one is wrong, and something behind it that must not count."""
+        target, framed = self.memory.target, self.conn.peer.frame
+        octets = b"".join(framed(ulpdu) for ulpdu in ulpdus[:-1]) + framed(ulpdus[-1], **frame)
+        self.tcp.sendall(octets + framed(fpdu.tagged(fpdu.WRITE, target.stag, target.addr, b"more")))
         self.tcp.settle()
-        self.conn.peer.expect_term(2, 0, 2)
+
+    def ended_by(self, *error, **about):
+        """Expects the Terminate."""
+        self.conn.peer.expect_term(*error, **about)
         self.conn.peer.expect_fin()
         self.rng.choice((self.tcp.send_fin, self.tcp.send_rst))()
+        self.memory.target.check("target")
+        self.memory.buffers.check("buffers")
+
+    def alike(self, place):
+        """Segments of a Write that are alike, up to the place, where the Write goes on."""
+        size, target = self.rng.choice((4, 60, 100, 300, 1400)), self.memory.target
+        count = min(self.rng.randint(1, 30), place // size)
+        begin, data = place - count * size, self.rng.randbytes(count * size)
+        target.put(begin, data)
+        return [fpdu.tagged(fpdu.WRITE, target.stag, target.addr + begin + at, data[at:at + size], last=False)
+                for at in range(0, count * size, size)], size
+
+    def end_bad_crc(self):
+        """A wrong CRC behind good segments, which count."""
+        place, target = self.rng.randint(5000, 9000), self.memory.target
+        good, size = self.alike(place)
+        bad = fpdu.tagged(fpdu.WRITE, target.stag, target.addr + place, b"evil" * (size // 4), last=False)
+        self.broken(good + [bad], crc_xor=1 << self.rng.randrange(32))
+        self.ended_by(2, 0, 2)
+
+    def end_beyond(self):
+        """A Write that goes on beyond the end of its region; the segments within it count."""
+        target, size = self.memory.target, self.memory.size
+        place = size - self.rng.choice((0, 0, 3))
+        good, size = self.alike(place)
+        bad = fpdu.tagged(fpdu.WRITE, target.stag, target.addr + place, b"evil" * (size // 4), last=False)
+        self.broken(good + [bad])
+        self.ended_by(1, 1, 1, of=bad)
+
+    def end_too_long(self):
+        """A Send that is longer than its receive; the segments that fit in it count."""
+        self.first, size = LOC_LEN_ERR, self.rng.choice((4, 60, 100, 200))
+        fit = 400 // size * size
+        data = self.rng.randbytes(fit + size)
+        self.memory.buffers.put(0, data[:fit])
+        msn = self.conn.peer.next(0)
+        segments = [fpdu.untagged(fpdu.SEND, 0, msn, data[at:at + size], at, at == fit and msn % 2 == 0)
+                    for at in range(0, len(data), size)]
+        self.broken(segments)
+        self.ended_by(1, 2, 5, of=segments[-1])
 
     def finish(self):
         """Ends the connection; then all posts must be flushed."""
@@ -189,7 +228,7 @@ class Stream:
         getattr(self, "end_" + self.end)()
         self.ulp.event(id=self.conn.id, want="DISCONNECTED")
         equal([(wc.wr, wc.status) for wc in self.conn.poll(left, exact=False)],
-              [(900 + n, FLUSH) for n in range(left)], "flushed")
+              [(900 + n, FLUSH if n else self.first) for n in range(left)], "flushed")
         self.conn.none(0)
         if self.rng.random() < 0.2:
             self.memory.check()

@@ -71,6 +71,14 @@ static bool follows_at(const struct stream *s, u32 i,
 	return iwt_fpdu_follows(&c, c.len, rules, f);
 }
 
+static u32 alike_at(const struct stream *s, u32 i, const struct iwt_fpdu_rules *rules,
+		    const struct iwt_fpdu *f)
+{
+	struct iwt_cursor c = cursor_at(s, i);
+
+	return iwt_fpdu_alike(&c, c.len, rules, f);
+}
+
 static bool same(const struct iwt_fpdu *a, const struct iwt_fpdu *b)
 {
 	return a->size == b->size && a->ulpdu_len == b->ulpdu_len &&
@@ -177,6 +185,82 @@ static void test_no_payload(void)
 	tap_end();
 }
 
+/* Changes some bits, or none, of all segments behind the first. */
+static void change_some(struct stream *s, u32 rounds)
+{
+	while (rounds--)
+		s->octets[s->at[1] + any() % (s->at[s->n] - s->at[1])] ^= 1 << any() % 8;
+}
+
+/* What iwt_fpdu_alike() counts is what follows, one by one, but for CRCs that do not hold. */
+static u32 check_alike(u8 opcode, bool crc, u32 changes)
+{
+	struct iwt_fpdu_rules rules = { .crc = crc }, lax = {};
+	struct iwt_fpdu first, f, g;
+	struct iwt_cursor c;
+	struct stream s;
+	u32 n, i;
+
+	make(&s, opcode, any(), crc);
+	CHECK_EQ(read_at(&s, 0, &rules, &first), IWT_FPDU_OK);
+	change_some(&s, changes);
+	n = alike_at(&s, 1, &rules, &first);
+	tap_about("opcode %u crc %u changes %u alike %u", opcode, crc, changes, n);
+	f = first;
+	for (i = 0; i < n; i++) {
+		const u8 *p = s.octets + s.at[1] + i * first.size;
+
+		g = f;
+		CHECK(follows_at(&s, 1 + i, &lax, &f));
+		CHECK_EQ(iwt_fpdu_crc_holds(p, first.size, &rules),
+			 follows_at(&s, 1 + i, &rules, &g));
+	}
+	CHECK(!follows_at(&s, 1 + n, &lax, &f));
+	if (n) {
+		g = first;
+		c = cursor_at(&s, 1);
+		iwt_fpdu_pass(&g, &c, n);
+		CHECK(g.follows && same(&f, &g));
+	}
+	return n;
+}
+
+static void test_alike(u8 opcode, const char *name)
+{
+	u32 round, seen[4] = {};
+
+	tap_begin("fpdu: segments of a %s that are alike are those that follow one by one", name);
+	for (round = 0; round < 20000; round++)
+		seen[check_alike(opcode, round & 1, any() % 4)]++;
+	CHECK(seen[0] && seen[1] && seen[2] && !seen[3]);
+	tap_end();
+}
+
+/* Each prefix of the stream, and each end of the piece, has as many as it has whole FPDUs. */
+static void test_alike_there(void)
+{
+	struct iwt_fpdu_rules rules = {}, markers = { .markers = true };
+	struct iwt_fpdu first, none = {};
+	struct iwt_cursor c;
+	struct stream s;
+	u32 n;
+
+	tap_begin("fpdu: only whole segments in one piece are alike, up to the last one");
+	make(&s, IWT_OP_WRITE, any(), false);
+	CHECK_EQ(read_at(&s, 0, &rules, &first), IWT_FPDU_OK);
+	CHECK_EQ(alike_at(&s, 1, &rules, &none), 0);
+	CHECK_EQ(alike_at(&s, 1, &markers, &first), 0);
+	for (n = 0; n <= s.at[s.n] - s.at[1]; n++) {
+		u32 whole = n >= 2 * first.size ? 2 : n / first.size;
+
+		c = cursor_at(&s, 1);
+		CHECK_EQ(iwt_fpdu_alike(&c, n, &rules, &first), whole);
+		c.len = n;
+		CHECK_EQ(iwt_fpdu_alike(&c, 4096, &rules, &first), whole);
+	}
+	tap_end();
+}
+
 static void test_not_there(void)
 {
 	struct iwt_fpdu_rules rules = { .crc = true }, markers = { .markers = true };
@@ -207,6 +291,9 @@ void test_fpdu_follow(void)
 	test_message();
 	test_changed(IWT_OP_WRITE, "Write");
 	test_changed(IWT_OP_SEND_INV, "Send");
+	test_alike(IWT_OP_WRITE, "Write");
+	test_alike(IWT_OP_SEND_SE, "Send");
+	test_alike_there();
 	test_no_payload();
 	test_not_there();
 }

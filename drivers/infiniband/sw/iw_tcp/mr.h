@@ -166,8 +166,8 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 
 	if (*hint < mr->map.n) {
 		skip = addr - mr->origin - e->off;
-		if (skip < e->len && max <= e->len - skip) {
-			*len = max;
+		if (skip < e->len) {
+			*len = min_t(u64, max, e->len - skip);
 			return e->va + skip;
 		}
 	}

@@ -89,6 +89,47 @@ static void note_taken(struct iwt_stream *st, u32 size)
 	WRITE_ONCE(rx->pos, rx->pos + size);
 }
 
+/* What a step has taken: octets, FPDUs, and of these such as begin a segment. */
+struct taken {
+	u32 used;
+	u32 fpdus;
+	u32 aligned;
+};
+
+/* Octets that the step may still take. */
+static u32 budget(const struct taken *t)
+{
+	u32 spent = t->used + t->fpdus * RX_FPDU_COST;
+
+	return spent < RX_STEP ? RX_STEP - spent : 0;
+}
+
+/* Segments that go on as @f, which was just taken. */
+static void take_alike(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
+		       u32 avail, struct taken *t)
+	__must_hold(&st->lock)
+{
+	u32 max = min(avail - t->used, budget(t));
+	u32 n = iwt_rx_alike(st, f, &at->c, max);
+
+	if (!n)
+		return;
+	t->aligned += iwt_sock_count_begins(st->sock, at, t->used, f->size, n);
+	t->fpdus += n;
+	t->used += n * f->size;
+	WRITE_ONCE(st->rx.pos, st->rx.pos + n * f->size);
+	iwt_cursor_skip(&at->c, n * f->size);
+}
+
+static void count_taken(struct iwt_stream *st, const struct taken *t)
+	__must_hold(&st->lock)
+{
+	iwt_stream_count_add(st, IWT_C_RX_FPDU, t->fpdus);
+	iwt_stream_count_add(st, IWT_C_RX_ALIGNED, t->aligned);
+	iwt_stream_count_add(st, IWT_C_RX_BYTES, t->used);
+	st->rx.octets += t->used;
+}
+
 /*
  * Takes whole FPDUs that have arrived, up to the budget of a step, or up to one whose memory has
  * to come first. Return: octets used; @need is how many have to be there for another FPDU, as far
@@ -99,14 +140,15 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
-	u32 used = 0, fpdus = 0, aligned = 0, err = IWT_OK;
 	enum iwt_fpdu_status status;
 	bool again = rx->absent;
 	struct iwt_fpdu f = {};
+	struct taken t = {};
+	u32 err = IWT_OK;
 
 	rx->absent = false;
-	while (used < avail && !rx->dead) {
-		if (used + fpdus * RX_FPDU_COST >= RX_STEP) {
+	while (t.used < avail && !rx->dead) {
+		if (!budget(&t)) {
 			*need = 0;
 			break;
 		}
@@ -114,15 +156,15 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 		if (!at->c.len && !at->c.more(&at->c))
 			break;
 		status = IWT_FPDU_OK;
-		if (!iwt_fpdu_follows(&at->c, avail - used, &rx->rules, &f))
-			status = iwt_fpdu_read(&at->c, sizeof(*at), avail - used,
+		if (!iwt_fpdu_follows(&at->c, avail - t.used, &rx->rules, &f))
+			status = iwt_fpdu_read(&at->c, sizeof(*at), avail - t.used,
 					       rx->pos, &rx->rules, &f, &err);
 		if (status == IWT_FPDU_MORE) {
 			*need = f.size ?: 1;
 			break;
 		}
 		if (!again)
-			aligned += iwt_sock_begins_segment(st->sock, at, used);
+			t.aligned += iwt_sock_begins_segment(st->sock, at, t.used);
 		if (status == IWT_FPDU_OK)
 			err = take_fpdu(st, &f, *at, again);
 		again = false;
@@ -136,15 +178,13 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 		}
 		note_taken(st, f.size);
 		iwt_cursor_skip(&at->c, f.size);
-		used += f.size;
-		fpdus++;
+		t.used += f.size;
+		t.fpdus++;
+		take_alike(st, &f, at, avail, &t);
 	}
 	iwt_hold_drop(&rx->hold);
-	iwt_stream_count_add(st, IWT_C_RX_FPDU, fpdus);
-	iwt_stream_count_add(st, IWT_C_RX_ALIGNED, aligned);
-	iwt_stream_count_add(st, IWT_C_RX_BYTES, used);
-	rx->octets += used;
-	return used;
+	count_taken(st, &t);
+	return t.used;
 }
 
 /* Return: octets that have to be there to go on, 0 if they may be there. */

@@ -4,6 +4,7 @@
  * only then placed and delivered.
  *
  *	rx.c		takes FPDUs
+ *	rx_alike.c	takes many alike segments of a message at once
  *	rx_tagged.c	Writes and Read Responses
  *	rx_untagged.c	Sends, Immediate Data, Read and Atomic Requests, Terminates
  */

@@ -3,12 +3,26 @@
 #ifndef IWT_RX_PRIV_H
 #define IWT_RX_PRIV_H
 
+#include <linux/limits.h>
+#include <linux/minmax.h>
 #include <rdma/ib_verbs.h>
 
 #include "rx.h"
 
+/* Octets of the receive that a Send may fill. */
+static inline u32 iwt_rx_recv_room(const struct iwt_rx *rx)
+{
+	return min_t(u64, rx->recv->len, U32_MAX);
+}
+
+/* rx_alike.c */
+u32 iwt_rx_alike(struct iwt_stream *st, struct iwt_fpdu *f, const struct iwt_cursor *at, u32 max)
+	__must_hold(&st->lock);
+
 /* rx_tagged.c */
 u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
+	__must_hold(&st->lock);
+void iwt_rx_note_write(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len)
 	__must_hold(&st->lock);
 u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 	__must_hold(&st->lock);

@@ -44,22 +44,26 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 	return IWT_OK;
 }
 
-/*
- * Note the length of a Write, for Immediate Data behind it. A Write that is the initiator's
- * ready-to-receive message does not count.
+/**
+ * iwt_rx_note_write() - note the length of a Write, for Immediate Data behind it
+ * @st: stream; its lock is held
+ * @f: FPDU of the Write; if it is the last one, nothing more of the Write comes
+ * @len: octets that were placed
+ *
+ * A Write that is the initiator's ready-to-receive message does not count.
  */
-static void note_write(struct iwt_stream *st, const struct iwt_fpdu *f)
-	__must_hold(&st->lock)
+void iwt_rx_note_write(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len)
 {
 	struct iwt_rx *rx = &st->rx;
 
+	lockdep_assert_held(&st->lock);
 	if (rx->rtr_write)
 		return;
 	if (f->ddp.last)
 		iwt_stream_count(st, IWT_C_RX_WRITE);
 	if (rx->after_write)
 		rx->write_len = 0;
-	rx->write_len += f->payload_len;
+	rx->write_len += len;
 	rx->after_write = f->ddp.last;
 }
 
@@ -91,7 +95,7 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 		return iwt_access_tagged_err(IWT_ACCESS_RIGHTS);
 	err = place_tagged(st, f, at);
 	if (!err)
-		note_write(st, f);
+		iwt_rx_note_write(st, f, f->payload_len);
 	return err;
 }
 

@@ -310,12 +310,6 @@ static bool ird_reached(const struct iwt_stream *st)
 	       st->readq.in_max;
 }
 
-/* Octets of the receive that the Send may fill. */
-static u32 recv_room(const struct iwt_rx *rx)
-{
-	return min_t(u64, rx->recv->len, U32_MAX);
-}
-
 /* DDP's checks of an untagged segment (RFC 5041 7.1). */
 static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
@@ -333,7 +327,7 @@ static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 	} else if (d->qn == IWT_QN_READ_REQ) {
 		have = !ird_reached(st);
 	}
-	room = iwt_rdmap_room(d, recv_room(&st->rx));
+	room = iwt_rdmap_room(d, iwt_rx_recv_room(&st->rx));
 	return iwt_ddp_check_untagged(d, f->ulpdu_len - IWT_DDP_UNTAGGED_LEN,
 				      &st->rx.q[qn], have, room);
 }
@@ -406,7 +400,7 @@ static u32 rx_rtr(struct iwt_rx *rx, const struct iwt_fpdu *f)
  */
 static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
 {
-	return f->follows && f->payload_len <= recv_room(rx) - f->ddp.mo;
+	return f->follows && f->payload_len <= iwt_rx_recv_room(rx) - f->ddp.mo;
 }
 
 /**

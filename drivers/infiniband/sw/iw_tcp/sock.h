@@ -118,6 +118,8 @@ void iwt_sock_retry(struct iwt_sock *s);
 /* sock_recv.c: iwt_sock_recv() may sleep, the others need the socket lock */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len);
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur);
+u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
+			  u32 used, u32 stride, u32 n);
 bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used);
 void iwt_sock_consume(struct iwt_sock *s, u32 len);

@@ -132,6 +132,29 @@ bool iwt_sock_begins_segment(const struct iwt_sock *s,
 	return size && !(off % size);
 }
 
+/**
+ * iwt_sock_count_begins() - how many of several places are a segment's first octets?
+ * @s: socket, lock held
+ * @cur: cursor at the first place; all of them are in its piece
+ * @used: as for iwt_sock_begins_segment()
+ * @stride: octets from one place to the next
+ * @n: places
+ *
+ * Return: how many.
+ */
+u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor *cur,
+			  u32 used, u32 stride, u32 n)
+{
+	u32 begins = 0, i;
+
+	if (!cur->aside && skb_shinfo(cur->top)->gso_size == stride &&
+	    iwt_sock_begins_segment(s, cur, used))
+		return n;
+	for (i = 0; i < n; i++)
+		begins += iwt_sock_begins_segment(s, cur, used + i * stride);
+	return begins;
+}
+
 /*
  * Has TCP stopped the sender? It takes nothing more as long as nothing is read: without memory
  * it takes a segment only into an empty queue; and its buffer may be full of octets that were

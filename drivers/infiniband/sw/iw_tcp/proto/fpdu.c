@@ -212,7 +212,7 @@ static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
 	fpdu_begin(f, word, pos);
 	fpdu_copy_flat(f, p + IWT_FPDU_WORD);
 	f->flat = p + IWT_FPDU_LEN_LEN + f->hdr_len;
-	if (rules->crc && !fpdu_flat_crc_ok(p, f->size)) {
+	if (!iwt_fpdu_crc_holds(p, f->size, rules)) {
 		*err = IWT_ERR_MPA_CRC;
 		return IWT_FPDU_BAD;
 	}
@@ -344,25 +344,29 @@ static bool fpdu_continues(const struct iwt_fpdu *f, const u8 *hdr)
 	       get_unaligned_be32(hdr + IWT_DDP_MO) == f->ddp.mo + f->payload_len;
 }
 
-/* It does: @f becomes this FPDU. */
-static void fpdu_step(struct iwt_fpdu *f)
+/* It does, and so do the ones behind it: @f becomes the last of @n FPDUs. */
+static void fpdu_step(struct iwt_fpdu *f, u32 n)
 {
 	if (f->ddp.tagged) {
-		f->ddp.to += f->payload_len;
+		f->ddp.to += (u64)n * f->payload_len;
 		put_unaligned_be64(f->ddp.to, f->hdr + IWT_DDP_TO);
 	} else {
-		f->ddp.mo += f->payload_len;
+		f->ddp.mo += n * f->payload_len;
 		put_unaligned_be32(f->ddp.mo, f->hdr + IWT_DDP_MO);
 	}
-	f->pos += f->size;
+	f->pos += n * f->size;
 	f->walked = 0;
 	f->follows = true;
 }
 
-/* All that is not payload is a DDP header: Writes, Read Responses and Sends. */
-static bool fpdu_is_plain(const struct iwt_fpdu *f)
+/*
+ * Can the next FPDU be as @f says? All that is not payload is a DDP header: Writes, Read
+ * Responses and Sends.
+ */
+static bool fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
 {
-	return f->hdr_len == (f->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
+	return f->size && !f->ddp.last && !rules->markers &&
+	       f->hdr_len == (f->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
 }
 
 /**
@@ -385,18 +389,99 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 {
 	u8 front[IWT_FPDU_FRONT];
 
-	if (!f->flat || f->ddp.last || rules->markers || !fpdu_is_plain(f) ||
-	    min(at->len, avail) < f->size)
+	if (!fpdu_goes_on(f, rules) || min(at->len, avail) < f->size)
 		return false;
 	memcpy(front, at->p, sizeof(front));
 	if (get_unaligned_be16(front) != f->ulpdu_len ||
 	    !fpdu_continues(f, front + IWT_FPDU_LEN_LEN))
 		return false;
-	if (rules->crc && !fpdu_flat_crc_ok(at->p, f->size))
+	if (!iwt_fpdu_crc_holds(at->p, f->size, rules))
 		return false;
-	fpdu_step(f);
+	fpdu_step(f, 1);
 	f->flat = at->p + IWT_FPDU_LEN_LEN + f->hdr_len;
 	return true;
+}
+
+/* How many tagged FPDUs at @p, of at most @n, begin as @front, with the places that are next? */
+static u32 count_tagged(const struct iwt_fpdu *f, const u8 *p, u32 n, const u8 *front)
+{
+	u64 to = f->ddp.to;
+	u32 i;
+
+	for (i = 0; i < n; i++, p += f->size) {
+		to += f->payload_len;
+		if (memcmp(p, front, IWT_FPDU_LEN_LEN + IWT_DDP_TO) ||
+		    get_unaligned_be64(p + IWT_FPDU_LEN_LEN + IWT_DDP_TO) != to)
+			break;
+	}
+	return i;
+}
+
+/* The same of untagged ones. */
+static u32 count_untagged(const struct iwt_fpdu *f, const u8 *p, u32 n, const u8 *front)
+{
+	u32 mo = f->ddp.mo, i;
+
+	for (i = 0; i < n; i++, p += f->size) {
+		mo += f->payload_len;
+		if (memcmp(p, front, IWT_FPDU_LEN_LEN + IWT_DDP_MO) ||
+		    get_unaligned_be32(p + IWT_FPDU_LEN_LEN + IWT_DDP_MO) != mo)
+			break;
+	}
+	return i;
+}
+
+/**
+ * iwt_fpdu_alike() - how many FPDUs go on as the last one says?
+ * @at: position of the first of them; not moved
+ * @avail: octets of the stream that are there from @at on
+ * @rules: what was negotiated for this direction
+ * @f: the one in front of them, as for iwt_fpdu_follows(); not changed
+ *
+ * All of them lie whole in the piece at @at, each behind the one before it. Only their headers
+ * were looked at: for each iwt_fpdu_crc_holds() has to come before its payload is used. Nobody
+ * reads these headers again, so a sender on this machine may change them as it likes.
+ *
+ * Return: the number of FPDUs. What is behind them is for iwt_fpdu_follows() or iwt_fpdu_read().
+ */
+u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, const struct iwt_fpdu_rules *rules,
+		   const struct iwt_fpdu *f)
+{
+	u8 front[IWT_FPDU_FRONT];
+	u32 n;
+
+	if (!fpdu_goes_on(f, rules))
+		return 0;
+	n = min(at->len, avail) / f->size;
+	put_unaligned_be16(f->ulpdu_len, front);
+	memcpy(front + IWT_FPDU_LEN_LEN, f->hdr, IWT_DDP_UNTAGGED_LEN);
+	return f->ddp.tagged ? count_tagged(f, at->p, n, front) :
+			       count_untagged(f, at->p, n, front);
+}
+
+/**
+ * iwt_fpdu_crc_holds() - is the CRC of an FPDU in one piece right?
+ * @p: its first octet; it has no markers
+ * @size: its octets, as in struct iwt_fpdu
+ * @rules: what was negotiated for this direction
+ *
+ * Return: true if so, or if the CRC does not count.
+ */
+bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fpdu_rules *rules)
+{
+	return !rules->crc || fpdu_flat_crc_ok(p, size);
+}
+
+/**
+ * iwt_fpdu_pass() - FPDUs that iwt_fpdu_alike() has counted were taken
+ * @f: the one in front of them; becomes the last of them
+ * @at: position of the first of them; not moved
+ * @n: how many, at least one
+ */
+void iwt_fpdu_pass(struct iwt_fpdu *f, const struct iwt_cursor *at, u32 n)
+{
+	fpdu_step(f, n);
+	f->flat = at->p + (n - 1) * f->size + IWT_FPDU_LEN_LEN + f->hdr_len;
 }
 
 /**
