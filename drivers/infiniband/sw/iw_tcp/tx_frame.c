@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/unaligned.h>
 
+#include "copy.h"
 #include "proto/fpdu.h"
 #include "proto/marker.h"
 #include "sock.h"
@@ -197,6 +198,42 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 }
 
 /*
+ * Up to @n FPDUs like @p, whose payload is in the piece of the source that is known. Return: how
+ * many.
+ */
+static u32 put_known(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
+	__must_hold(&st->lock)
+{
+	struct iwt_tx *tx = &st->tx;
+	const u8 *from = tx->src;
+	u32 i, len;
+
+	for (i = 0; i < n && iwt_txseg_again(&tx->msg, p); i++) {
+		put_head(to, p);
+		iwt_copy(to + p->head_len, from, p->payload);
+		put_trailer(to, p->size, p->pad, tx->crc);
+		from += p->payload;
+		to += p->size;
+	}
+	len = i * p->payload;
+	tx->src += len;
+	tx->src_len -= len;
+	tx->pos.off += len;
+	return i;
+}
+
+/* As put_known(), for any source. */
+static u32 put_several(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
+	__must_hold(&st->lock)
+{
+	u32 known = p->payload ? min(n, st->tx.src_len / p->payload) : 0;
+
+	if (known && !trace_iwt_fpdu_tx_enabled())
+		return put_known(st, p, to, known);
+	return iwt_txseg_again(&st->tx.msg, p) && put_fpdu(st, p, to);
+}
+
+/*
  * Most of a long message: more FPDUs like the one at @to, which fills its segment, as long as
  * there is room. Return: octets of them.
  */
@@ -205,16 +242,17 @@ static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 {
 	struct iwt_tx *tx = &st->tx;
 	u32 room = min(iwt_txbuf_room(tx->buf), IWT_TX_BATCH - tx->bytes);
-	u32 used = p->size;
+	u32 fit = room / p->size, done = 1, n;
 
-	while (used + p->size <= room && iwt_txseg_again(&tx->msg, p)) {
-		if (!put_fpdu(st, p, to + used))
+	while (done < fit) {
+		n = put_several(st, p, to + done * p->size, fit - done);
+		if (!n)
 			break;
-		used += p->size;
-		tx->fpdus++;
-		tx->segs++;
+		done += n;
 	}
-	return used - p->size;
+	tx->fpdus += done - 1;
+	tx->segs += done - 1;
+	return (done - 1) * p->size;
 }
 
 /*
