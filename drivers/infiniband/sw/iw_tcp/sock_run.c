@@ -13,6 +13,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
 #include "sock_priv.h"
 
@@ -20,6 +21,11 @@
 #define RETRY_DELAY	1
 /* Budgets of the engines that a process's doorbell pays for before bottom half work goes on. */
 #define SYNC_RUNS	8
+/*
+ * Octets that may wait for what comes with them: as many as one run takes. They should still be
+ * in a cache of the processor then.
+ */
+#define GATHER_MAX	(1024 << 10)
 
 /* With the spinlock held and no owner. */
 static void run(struct iwt_sock *s)
@@ -173,30 +179,45 @@ void iwt_sock_run_bh(struct iwt_sock *s)
 	queue_run(s);
 }
 
-/* Is the last that has come a segment or two, not a buffer of many? With the spinlock held. */
-static bool came_singly(const struct iwt_sock *s)
+/*
+ * Is there room for what may come until then? TCP has no other way to make room than to call for
+ * a reader: of what comes meanwhile it drops what does not fit.
+ */
+static bool has_room(struct sock *sk)
+{
+	return tcp_inq(sk) <= GATHER_MAX &&
+	       atomic_read(&sk->sk_rmem_alloc) <= READ_ONCE(sk->sk_rcvbuf) / 2;
+}
+
+/*
+ * Is what has come last worth to wait for what comes with it? On a long path nobody waits for a
+ * single segment, and over a network card a buffer of many segments is a part of a stream.
+ */
+static bool may_gather(const struct iwt_sock *s)
 {
 	const struct sk_buff *last = skb_peek_tail(&s->sk->sk_receive_queue);
 
-	return last && last->len <= 2 * iwt_sock_mss(s);
+	if (!last)
+		return false;
+	return iwt_sock_is_far(s) || (s->nic && last->len > 2 * iwt_sock_mss(s));
 }
 
 /**
  * iwt_sock_gather() - leave what has come to a run behind all that comes together with it
  * @s: socket; its spinlock is held
  *
- * TCP acknowledges what is taken at once. Segments that the net device did not join would have an
- * acknowledgment for two of them; where one run takes all that have come together, there is one
- * for these. That is less work for both ends. It is for long paths only, where nobody waits for a
- * single segment, and for bottom half work: a thread might wait behind a process that polls.
+ * TCP acknowledges what is taken at once: each buffer of segments that the net device has joined,
+ * or each second segment. Where one run takes all that have come together, there is one
+ * acknowledgment for these, which is less work for both ends. It is for bottom half work: a
+ * thread might wait behind a process that polls.
  *
  * Return: true if a run is queued.
  */
 bool iwt_sock_gather(struct iwt_sock *s)
 {
-	if (needs_queue() || !iwt_sock_is_far(s))
+	if (needs_queue() || !has_room(s->sk))
 		return false;
-	if (!work_pending(&s->run_work[s->run_by].work) && !came_singly(s))
+	if (!work_pending(&s->run_work[s->run_by].work) && !may_gather(s))
 		return false;
 	queue_run(s);
 	return true;
