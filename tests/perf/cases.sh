@@ -13,10 +13,12 @@
 #	perftest-OP-SIZE			a stream as perftest measures it
 #	insn-OP-SIZE-MTU[-crc][-qN]		instructions, of both ends together
 #	path-PATH-OP-SIZE			a stream to a far host; paths.sh has the paths
-#	two-OP-SIZE-sender|receiver[-crc][-qN]	instructions of one end, between two machines
+#	two-OP-SIZE-sender|receiver[-crc|-large|-zerocopy][-qN]
+#						instructions of one end, between two machines
 #	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
 #
-# With srq the queue pairs share their receives; with odp memory is paged on demand.
+# With srq the queue pairs share their receives; with odp memory is paged on demand; large and
+# zerocopy are settings of the links, large_fpdus=on and zerocopy=auto.
 # SIZE is in octets, or with k or m behind it. MTU 65536 is the loopback device,
 # the others are a veth pair. rate, lat, mean, conn, memory, nvme and perftest have MTU 1500.
 
@@ -40,7 +42,9 @@ INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-
 PATH_CASES="path-far-write-1m path-lossy-write-1m path-single-write-1m path-order-write-1m path-plain-write-1m"
 TWO_CASES="two-write-64k-sender two-write-64k-receiver two-send-64k-sender two-send-64k-receiver
 	two-read-64k-sender@iw_tcp two-read-64k-receiver@iw_tcp
-	two-write-64k-sender-crc two-write-64k-receiver-crc two-write-1m-sender two-write-1m-receiver"
+	two-write-64k-sender-crc two-write-64k-receiver-crc two-write-1m-sender two-write-1m-receiver
+	two-write-64k-sender-large-zerocopy two-write-64k-receiver-large-zerocopy
+	two-write-1m-sender-large-zerocopy two-write-1m-receiver-large-zerocopy"
 
 # Only what the targets need: some minutes
 QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-64k-1500@iw_tcp,iperf3
@@ -78,14 +82,16 @@ case_options() {
 		srq) C_SRQ=1 ;;
 		odp) C_ODP=1 ;;
 		crc) C_CRC=on ;;
+		large) C_LARGE=on ;;
+		zerocopy) C_ZEROCOPY=auto ;;
 		sender | receiver) C_END=$word ;;
 		*) return 1 ;;
 		esac
 	done
 }
 
-# case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP, C_CRC, C_END
-# and the contestants C_WHO; fails if there is no such case, or names the contestant that it lacks
+# case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP,
+# C_CRC, C_LARGE, C_ZEROCOPY, C_END and the contestants C_WHO; fails if there is no such case, or names the contestant that it lacks
 case_parse() {
 	local who all
 	C_NAME=${1%%@*}
@@ -102,6 +108,7 @@ case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
 	C_KIND=flow C_PATH='' C_OP=write C_SIZE=65536 C_MTU=1500 C_QPS=1 C_BIDIR='' C_SRQ='' C_ODP='' C_CRC=off C_END=''
+	C_LARGE=off C_ZEROCOPY=off
 	case ${w[0]} in
 	conn) C_KIND=conn C_WHO="iw_tcp siw rxe" C_QPS=16
 		[ "${w[1]:-}" != serial ] || C_QPS=1
@@ -125,8 +132,8 @@ case_words() {
 	C_SIZE=$(octets "${w[1]}")
 	rest=("${w[@]:2}")
 	case_options "${rest[@]}" && case_contestants || return
-	# between two machines, and only there, a figure is that of one end
-	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ -z "$C_END" ]; fi
+	# between two machines, and only there, a figure is that of one end, and settings count
+	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ "$C_END$C_LARGE$C_ZEROCOPY" = offoff ]; fi
 }
 
 case_contestants() {

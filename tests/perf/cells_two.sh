@@ -29,7 +29,8 @@ mtu_is() { :; }
 links_up() { # TYPE
 	local side
 	for side in a b; do
-		$side "$(declare -f card); echo $C_CRC >/sys/module/iw_tcp/parameters/crc &&
+		$side "$(declare -f card); cd /sys/module/iw_tcp/parameters && echo $C_CRC >crc &&
+			echo $C_LARGE >large_fpdus && echo $C_ZEROCOPY >zerocopy &&
 			rdma link add iwt0 type $1 netdev \$(card)" || return
 	done
 }
@@ -63,7 +64,7 @@ together() {
 }
 
 # ends WHO sender|receiver: the file with the figures of that end
-ends() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_QPS.$C_CRC.$2"; }
+ends() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_QPS.$C_CRC.$C_LARGE.$C_ZEROCOPY.$2"; }
 
 cell_two() { # CONTESTANT
 	local file at_a=sender at_b=receiver
