@@ -79,6 +79,7 @@ struct bench {
 	unsigned int established;
 	unsigned int accepted;
 	unsigned int ended;		/* peers' ends in this phase */
+	bool posting;			/* until the timer ends it */
 };
 
 /* bench_main.c; a failure of any function ends the program */

@@ -4,8 +4,10 @@
  * messages. It ends when the peer has answered an empty Send that followed the last
  * message: then all have arrived, which completions of a Write do not prove.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 
 #include "bench.h"
@@ -62,6 +64,26 @@ static int patience(const struct bench *b)
 	return -1;
 }
 
+/*
+ * Waits until something completes. A timer that ends the posts ends this, too, also if it came since
+ * the caller has looked: what was posted last may have no completion. Return: as poll().
+ */
+static int wait_completion(struct bench *b, struct pollfd *fd)
+{
+	int ms = patience(b), n = -1;
+	struct timespec ts = { .tv_sec = ms / 1000 };
+	sigset_t timer, before;
+
+	sigemptyset(&timer);
+	sigaddset(&timer, SIGALRM);
+	sigprocmask(SIG_BLOCK, &timer, &before);
+	errno = EINTR;
+	if (!b->posting || !bench_stop)
+		n = ppoll(fd, 1, ms < 0 ? NULL : &ts, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return n;
+}
+
 static void progress(struct bench *b, bool sleep)
 {
 	struct pollfd fd = { .fd = b->cc->fd, .events = POLLIN };
@@ -75,7 +97,7 @@ static void progress(struct bench *b, bool sleep)
 		bench_die("ibv_req_notify_cq");
 	if (reap(b))
 		return;
-	n = poll(&fd, 1, patience(b));
+	n = wait_completion(b, &fd);
 	if (n == 0) {
 		errno = ETIMEDOUT;
 		bench_die("nothing completes");
@@ -111,6 +133,7 @@ static uint64_t pump(struct bench *b, uint64_t count)
 
 	for (i = 0; i < b->o.qps; i++)
 		b->conn[i].posted = 0;
+	b->posting = true;
 	while (more && !bench_stop) {
 		more = !count;
 		for (i = 0; i < b->o.qps; i++) {
@@ -119,6 +142,7 @@ static uint64_t pump(struct bench *b, uint64_t count)
 		}
 		progress(b, b->o.events && more);
 	}
+	b->posting = false;
 	for (i = 0; i < b->o.qps; i++)
 		sum += b->conn[i].posted;
 	return sum;
