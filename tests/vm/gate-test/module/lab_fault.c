@@ -30,10 +30,13 @@ static void iwt_lab_inversion(void)
 	mutex_unlock(&iwt_lab_b);
 }
 
-/* Writes behind an object, which KASAN or slub_debug notices. */
+/*
+ * Writes behind an object, which KASAN or slub_debug notices: the latter only if the object fills
+ * its slot.
+ */
 static void iwt_lab_overrun(void)
 {
-	size_t size = 100;
+	size_t size = 128;
 	char *object = kmalloc(size, GFP_KERNEL);
 
 	if (!object)
