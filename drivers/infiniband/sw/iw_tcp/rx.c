@@ -117,7 +117,7 @@ static void take_alike(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_soc
 	t->aligned += iwt_sock_count_begins(st->sock, at, t->used, f->size, n);
 	t->fpdus += n;
 	t->used += n * f->size;
-	WRITE_ONCE(st->rx.pos, st->rx.pos + n * f->size);
+	note_taken(st, n * f->size);
 	iwt_cursor_skip(&at->c, n * f->size);
 }
 

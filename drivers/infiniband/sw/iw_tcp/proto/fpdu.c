@@ -13,8 +13,6 @@
 
 /* ULPDU_Length, DDP control, RDMAP control: no marker ever divides them. */
 #define IWT_FPDU_WORD		4
-/* ULPDU_Length and header of a segment with payload; an FPDU has no fewer octets. */
-#define IWT_FPDU_FRONT		(IWT_FPDU_LEN_LEN + IWT_DDP_UNTAGGED_LEN)
 /* The headers end with the place of the payload: TO, MO. */
 #define IWT_DDP_TO		(IWT_DDP_TAGGED_LEN - 8)
 #define IWT_DDP_MO		(IWT_DDP_UNTAGGED_LEN - 4)
@@ -334,14 +332,21 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 	return read_any(at, cursor_size, avail, pos, rules, f, err);
 }
 
-/* Does a header continue the message of @f where that ends? */
-static bool fpdu_continues(const struct iwt_fpdu *f, const u8 *hdr)
+/*
+ * Does the FPDU at @p continue the message of @f, @by octets behind the place of @f? Each octet
+ * is read once, and nothing is kept of it.
+ */
+static bool fpdu_continues(const struct iwt_fpdu *f, const u8 *p, u32 by)
 {
+	const u8 *hdr = p + IWT_FPDU_LEN_LEN;
+
+	if (get_unaligned_be16(p) != f->ulpdu_len)
+		return false;
 	if (f->ddp.tagged)
 		return !memcmp(hdr, f->hdr, IWT_DDP_TO) &&
-		       get_unaligned_be64(hdr + IWT_DDP_TO) == f->ddp.to + f->payload_len;
+		       get_unaligned_be64(hdr + IWT_DDP_TO) == f->ddp.to + by;
 	return !memcmp(hdr, f->hdr, IWT_DDP_MO) &&
-	       get_unaligned_be32(hdr + IWT_DDP_MO) == f->ddp.mo + f->payload_len;
+	       get_unaligned_be32(hdr + IWT_DDP_MO) == f->ddp.mo + by;
 }
 
 /* It does, and so do the ones behind it: @f becomes the last of @n FPDUs. */
@@ -387,48 +392,13 @@ static bool fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *
 bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
 {
-	u8 front[IWT_FPDU_FRONT];
-
-	if (!fpdu_goes_on(f, rules) || min(at->len, avail) < f->size)
-		return false;
-	memcpy(front, at->p, sizeof(front));
-	if (get_unaligned_be16(front) != f->ulpdu_len ||
-	    !fpdu_continues(f, front + IWT_FPDU_LEN_LEN))
-		return false;
-	if (!iwt_fpdu_crc_holds(at->p, f->size, rules))
+	if (!fpdu_goes_on(f, rules) || min(at->len, avail) < f->size ||
+	    !fpdu_continues(f, at->p, f->payload_len) ||
+	    !iwt_fpdu_crc_holds(at->p, f->size, rules))
 		return false;
 	fpdu_step(f, 1);
 	f->flat = at->p + IWT_FPDU_LEN_LEN + f->hdr_len;
 	return true;
-}
-
-/* How many tagged FPDUs at @p, of at most @n, begin as @front, with the places that are next? */
-static u32 count_tagged(const struct iwt_fpdu *f, const u8 *p, u32 n, const u8 *front)
-{
-	u64 to = f->ddp.to;
-	u32 i;
-
-	for (i = 0; i < n; i++, p += f->size) {
-		to += f->payload_len;
-		if (memcmp(p, front, IWT_FPDU_LEN_LEN + IWT_DDP_TO) ||
-		    get_unaligned_be64(p + IWT_FPDU_LEN_LEN + IWT_DDP_TO) != to)
-			break;
-	}
-	return i;
-}
-
-/* The same of untagged ones. */
-static u32 count_untagged(const struct iwt_fpdu *f, const u8 *p, u32 n, const u8 *front)
-{
-	u32 mo = f->ddp.mo, i;
-
-	for (i = 0; i < n; i++, p += f->size) {
-		mo += f->payload_len;
-		if (memcmp(p, front, IWT_FPDU_LEN_LEN + IWT_DDP_MO) ||
-		    get_unaligned_be32(p + IWT_FPDU_LEN_LEN + IWT_DDP_MO) != mo)
-			break;
-	}
-	return i;
 }
 
 /**
@@ -447,16 +417,17 @@ static u32 count_untagged(const struct iwt_fpdu *f, const u8 *p, u32 n, const u8
 u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, const struct iwt_fpdu_rules *rules,
 		   const struct iwt_fpdu *f)
 {
-	u8 front[IWT_FPDU_FRONT];
-	u32 n;
+	const u8 *p = at->p;
+	u32 n, i;
 
 	if (!fpdu_goes_on(f, rules))
 		return 0;
 	n = min(at->len, avail) / f->size;
-	put_unaligned_be16(f->ulpdu_len, front);
-	memcpy(front + IWT_FPDU_LEN_LEN, f->hdr, IWT_DDP_UNTAGGED_LEN);
-	return f->ddp.tagged ? count_tagged(f, at->p, n, front) :
-			       count_untagged(f, at->p, n, front);
+	for (i = 0; i < n; i++, p += f->size) {
+		if (!fpdu_continues(f, p, (i + 1) * f->payload_len))
+			break;
+	}
+	return i;
 }
 
 /**
