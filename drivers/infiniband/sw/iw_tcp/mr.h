@@ -162,11 +162,14 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 			       u32 *len, u32 *hint, bool write)
 {
 	const struct iwt_extent *e = &mr->map.ext[*hint];
+	u32 i, end = min(*hint + 2, mr->map.n);
 	u64 skip;
 
-	if (*hint < mr->map.n) {
+	/* there, or in the next one */
+	for (i = *hint; i < end; i++, e++) {
 		skip = addr - mr->origin - e->off;
 		if (skip < e->len) {
+			*hint = i;
 			*len = min_t(u64, max, e->len - skip);
 			return e->va + skip;
 		}

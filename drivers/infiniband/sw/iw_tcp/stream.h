@@ -81,6 +81,8 @@ enum iwt_tx_term {
  * @src: octets at this place, valid as long as their region is held
  * @src_len: how many, 0 when nothing is known of them
  * @src_hold: their region
+ * @src_addr: tagged offset in it of the octet behind them
+ * @src_rest: octets from there on that access was checked to, 0 when nothing is known of them
  * @wqe: the send queue's private copy of the work request
  * @idx: its index
  * @unsent: with @ended, the index of the first such work request
@@ -131,6 +133,8 @@ struct iwt_tx {
 	u8 *src;
 	u32 src_len;
 	struct iwt_hold src_hold;
+	u64 src_addr;
+	u32 src_rest;
 	struct iwt_swqe *wqe;
 	u32 idx;
 	u32 unsent;

@@ -83,7 +83,7 @@ static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
 }
 
 /* Trailer: pad, then the CRC of everything before it, or zero. */
-static void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
+static __always_inline void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
 {
 	u8 *tail = fpdu + size - IWT_FPDU_CRC_LEN;
 
@@ -97,7 +97,7 @@ static void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
  * A header in front of payload has no more than DATA_HEAD octets, and is copied without a loop.
  * A shorter one is followed by payload, pad or CRC, which are written next.
  */
-static void put_head(u8 *to, const struct iwt_txplan *p)
+static __always_inline void put_head(u8 *to, const struct iwt_txplan *p)
 {
 	BUILD_BUG_ON(IWT_FPDU_LEN_LEN + IWT_DDP_TAGGED_LEN + IWT_FPDU_CRC_LEN < DATA_HEAD);
 	if (likely(p->head_len <= DATA_HEAD))

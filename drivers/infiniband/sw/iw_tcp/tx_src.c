@@ -34,17 +34,53 @@ bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
 	return iwt_tx_fail(st, IWT_ERR_LOCAL);
 }
 
+/*
+ * Access to @left octets at @addr was checked, and the first of them are the piece that was
+ * found. As long as the region is held nobody can withdraw that.
+ */
+static void note_rest(struct iwt_tx *tx, u32 stag, u64 addr, u32 left)
+{
+	const struct iwt_mr *mr = tx->src_hold.mr;
+
+	if (mr && mr->stag == stag) {
+		tx->src_addr = addr + tx->src_len;
+		tx->src_rest = left - tx->src_len;
+	}
+}
+
+/* More of that. Return: false if all has to be looked at. */
+static bool rest_piece(struct iwt_tx *tx)
+{
+	struct iwt_hold *hold = &tx->src_hold;
+	u8 *src;
+	u32 len;
+
+	if (!tx->src_rest)
+		return false;
+	src = iwt_mr_piece(hold->mr, tx->src_addr, tx->src_rest, &len, &hold->hint, false);
+	if (!src)
+		return false;
+	tx->src = src;
+	tx->src_len = len;
+	tx->src_addr += len;
+	tx->src_rest -= len;
+	return true;
+}
+
 /* Of a Read Response: access to all octets that are left must still be allowed. */
 static bool response_piece(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
 	const struct iwt_rdmap_read *r = &tx->resp.read;
+	u64 addr = r->src_to + tx->pos.off;
+	u32 left = r->size - tx->pos.off;
 	enum iwt_access_verdict v;
 
-	v = iwt_mem_piece(&st->actor, &tx->src_hold, r->src_stag,
-			  r->src_to + tx->pos.off, r->size - tx->pos.off,
+	v = iwt_mem_piece(&st->actor, &tx->src_hold, r->src_stag, addr, left,
 			  IWT_REMOTE_READ, &tx->src, &tx->src_len);
-	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_ABSENT)
+	if (v == IWT_ACCESS_OK)
+		note_rest(tx, r->src_stag, addr, left);
+	else if (v != IWT_ACCESS_ABSENT)
 		tx->err = iwt_access_read_err(v);
 	return v == IWT_ACCESS_OK;
 }
@@ -53,14 +89,19 @@ static bool wqe_piece(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
+	const struct iwt_sge *s;
 	enum iwt_access_verdict v;
 
 	tx->src_len = U32_MAX;
 	v = iwt_sgl_piece(&st->actor, &tx->src_hold, tx->wqe->sge,
 			  tx->wqe->h.num_sge, &tx->pos, IWT_LOCAL_READ,
 			  &tx->src, &tx->src_len);
-	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_ABSENT)
+	if (v == IWT_ACCESS_OK) {
+		s = &tx->wqe->sge[tx->pos.i];
+		note_rest(tx, s->lkey, s->addr + tx->pos.off, s->length - tx->pos.off);
+	} else if (v != IWT_ACCESS_ABSENT) {
 		iwt_tx_fail_wqe(st, IB_WC_LOC_PROT_ERR);
+	}
 	return v == IWT_ACCESS_OK;
 }
 
@@ -78,6 +119,9 @@ bool iwt_tx_next_piece(struct iwt_stream *st)
 	bool ok = true;
 
 	lockdep_assert_held(&st->lock);
+	if (rest_piece(tx))
+		return true;
+	tx->src_rest = 0;
 	if (tx->what == IWT_TX_RESPONSE) {
 		ok = response_piece(st);
 	} else if (tx->wqe->h.flags & IWT_WR_INLINE) {
@@ -127,5 +171,6 @@ bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 void iwt_tx_let_go(struct iwt_tx *tx)
 {
 	tx->src_len = 0;
+	tx->src_rest = 0;
 	iwt_hold_drop(&tx->src_hold);
 }

@@ -210,32 +210,6 @@ void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 }
 
 /**
- * iwt_txseg_again() - plan another FPDU of the same size
- * @m: the message; moved on by one segment
- * @p: what iwt_txseg_next() or this function planned last, for the same message;
- *	only the octets that tell where in the message it is change
- *
- * Return: false when what is left is not more than that, so that the next FPDU is the last one,
- * and nothing was changed.
- */
-bool iwt_txseg_again(struct iwt_txseg *m, struct iwt_txplan *p)
-{
-	if (m->left <= p->payload)
-		return false;
-	m->left -= p->payload;
-	if (m->ddp.tagged) {
-		put_unaligned_be64(m->ddp.to, p->head + IWT_FPDU_LEN_LEN +
-				   offsetof(struct iwt_ddp_tagged, to));
-		m->ddp.to += p->payload;
-	} else {
-		put_unaligned_be32(m->ddp.mo, p->head + IWT_FPDU_LEN_LEN +
-				   offsetof(struct iwt_ddp_untagged, mo));
-		m->ddp.mo += p->payload;
-	}
-	return true;
-}
-
-/**
  * iwt_txseg_undo() - the FPDU that was planned last is not sent
  * @m: the message; as before iwt_txseg_next() or iwt_txseg_again() planned it
  * @p: what it planned

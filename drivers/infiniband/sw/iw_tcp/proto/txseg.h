@@ -3,6 +3,8 @@
 #ifndef IWT_TXSEG_H
 #define IWT_TXSEG_H
 
+#include <linux/unaligned.h>
+
 #include "atomic.h"
 
 /* One outbound RDMAP message and how far it has got. */
@@ -39,6 +41,33 @@ u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu);
 void iwt_txseg_rdmac(struct iwt_txseg *m);
 void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p);
 void iwt_txseg_undo(struct iwt_txseg *m, const struct iwt_txplan *p);
-bool iwt_txseg_again(struct iwt_txseg *m, struct iwt_txplan *p);
+
+/**
+ * iwt_txseg_again() - plan another FPDU of the same size
+ * @m: the message; moved on by one segment
+ * @p: what iwt_txseg_next() or this function planned last, for the same message;
+ *	only the octets that tell where in the message it is change
+ *
+ * Inline, since this is most of what a long message needs.
+ *
+ * Return: false when what is left is not more than that, so that the next FPDU is the last one,
+ * and nothing was changed.
+ */
+static inline bool iwt_txseg_again(struct iwt_txseg *m, struct iwt_txplan *p)
+{
+	if (m->left <= p->payload)
+		return false;
+	m->left -= p->payload;
+	if (m->ddp.tagged) {
+		put_unaligned_be64(m->ddp.to, p->head + IWT_FPDU_LEN_LEN +
+				   offsetof(struct iwt_ddp_tagged, to));
+		m->ddp.to += p->payload;
+	} else {
+		put_unaligned_be32(m->ddp.mo, p->head + IWT_FPDU_LEN_LEN +
+				   offsetof(struct iwt_ddp_untagged, mo));
+		m->ddp.mo += p->payload;
+	}
+	return true;
+}
 
 #endif
