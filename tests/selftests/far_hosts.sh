@@ -96,6 +96,20 @@ whole_batches() {
 	echo "# $SAID"
 }
 
+# What was kept to frame in, since it was under way, is free soon after: but for 32 buffers of each
+# processor, and as many pages for short messages
+memory_goes() {
+	local had keep
+	keep=$(($(nproc) * 32 * (32768 + $(getconf PAGESIZE)))) had=$(counter "$DEV_A" mem_txbuf)
+	echo "# $had octets to frame in, $keep may stay"
+	if [ "$had" -gt $keep ]; then
+		check "memory for what was under way is freed" busywait 30 no_more_than $keep
+	else
+		skip "memory for what was under way is freed" "there was not that much under way"
+	fi
+}
+no_more_than() { [ "$(counter "$DEV_A" mem_txbuf)" -le "$1" ]; }
+
 # acks: packets that B has sent
 acks() { in_b cat "/sys/class/net/$IF_B/statistics/tx_packets"; }
 
@@ -142,5 +156,6 @@ TO=$FAR_B
 delay 10
 full_buffer
 whole_batches
+memory_goes
 few_acks
 ktap_finish

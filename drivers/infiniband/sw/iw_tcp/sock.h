@@ -141,6 +141,7 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere);
 bool iwt_sock_writable(struct iwt_sock *s);
 bool iwt_sock_starved(const struct iwt_sock *s);
 void iwt_sock_follow_route(struct iwt_sock *s);
+bool iwt_sock_near(const struct iwt_sock *s);
 
 /* sock_state.c: iwt_sock_names() may sleep, the others are for any context */
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);

@@ -97,6 +97,17 @@ void iwt_sock_follow_route(struct iwt_sock *s)
 }
 
 /**
+ * iwt_sock_near() - does the receiver seem to be on this machine?
+ * @s: socket, lock held
+ *
+ * Return: true if so, as of the last iwt_sock_follow_route(); false before the first one.
+ */
+bool iwt_sock_near(const struct iwt_sock *s)
+{
+	return s->near;
+}
+
+/**
  * iwt_sock_writable() - is there room for another batch?
  * @s: socket, lock held
  *

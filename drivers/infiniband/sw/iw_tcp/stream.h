@@ -60,6 +60,7 @@ enum iwt_tx_term {
  * @crc: CRC32c is in use
  * @markers: the peer wants markers
  * @large: FPDUs need not fit in a segment
+ * @near: this batch is for a receiver that seems to be on this machine
  * @rdmac: the peer is an RDMAC one: version 0 of DDP and RDMAP
  * @mpa_rev: revision of MPA that both ends speak
  * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
@@ -112,6 +113,7 @@ struct iwt_tx {
 	bool crc;
 	bool markers;
 	bool large;
+	bool near;
 	bool rdmac;
 	u8 mpa_rev;
 	bool hold;

@@ -166,16 +166,18 @@ static bool is_short(const struct iwt_tx *tx, u32 size)
  */
 static bool find_room(struct iwt_tx *tx, u32 size)
 {
-	bool small = is_short(tx, size);
+	enum iwt_txbuf_kind kind = tx->near ? IWT_TXBUF_NEAR : IWT_TXBUF_FAR;
 
+	if (is_short(tx, size))
+		kind = IWT_TXBUF_SHORT;
 	if (tx->large || size > IWT_TXBUF_SIZE)
 		size = min_t(u32, size, TX_LARGE_ROOM);
 	if (tx->buf && iwt_txbuf_room(tx->buf) >= size)
 		return true;
 	drop_buf(tx);
-	if (!small && tx->bufs++ == TX_BUFS)
+	if (kind != IWT_TXBUF_SHORT && tx->bufs++ == TX_BUFS)
 		return false;
-	tx->buf = iwt_txbuf_get(size, small);
+	tx->buf = iwt_txbuf_get(size, kind);
 	return tx->buf &&
 	       iwt_txbuf_room(tx->buf) >= min_t(u32, size, TX_MIN_ROOM);
 }
@@ -343,6 +345,7 @@ void iwt_tx_fill(struct iwt_stream *st)
 	tx->segs = 0;
 	tx->bufs = 0;
 	tx->dry = false;
+	tx->near = iwt_sock_near(st->sock);
 	iwt_sock_cut_at(st->sock, segs_of_batch(tx, mss));
 	while (batch_open(tx, fit)) {
 		if (!iwt_tx_pick(st)) {

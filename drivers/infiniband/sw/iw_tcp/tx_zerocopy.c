@@ -71,7 +71,7 @@ static struct iwt_txbuf *find_buf(struct iwt_tx *tx)
 		return tx->buf;
 	if (tx->buf)
 		iwt_txbuf_put(tx->buf);
-	tx->buf = iwt_txbuf_get(MIN_ROOM, false);
+	tx->buf = iwt_txbuf_get(MIN_ROOM, tx->near ? IWT_TXBUF_NEAR : IWT_TXBUF_FAR);
 	return tx->buf && iwt_txbuf_room(tx->buf) ? tx->buf : NULL;
 }
 

@@ -19,6 +19,15 @@ struct page;
 #define IWT_TXBUF_SMALL		PAGE_SIZE
 
 /**
+ * enum iwt_txbuf_kind - what is framed
+ * @IWT_TXBUF_SHORT: messages with no more than IWT_TXBUF_SMALL octets
+ * @IWT_TXBUF_NEAR: more, for a receiver that seems to be on this machine: few buffers, which
+ *	are in the cache
+ * @IWT_TXBUF_FAR: more, for another receiver: as many buffers as are under way
+ */
+enum iwt_txbuf_kind { IWT_TXBUF_SHORT, IWT_TXBUF_NEAR, IWT_TXBUF_FAR };
+
+/**
  * struct iwt_txbuf - memory that one engine at a time frames in
  * @page: its page, or NULL; for octets that are handed to TCP a reference is taken
  * @off: first octet that is free
@@ -36,7 +45,7 @@ struct iwt_txbuf {
 
 int iwt_txbuf_init(void);
 void iwt_txbuf_exit(void);
-struct iwt_txbuf *iwt_txbuf_get(u32 min, bool small);
+struct iwt_txbuf *iwt_txbuf_get(u32 min, enum iwt_txbuf_kind kind);
 void iwt_txbuf_put(struct iwt_txbuf *b);
 u64 iwt_txbuf_bytes(void);
 
