@@ -104,8 +104,8 @@ static u32 budget(const struct taken *t)
 	return spent < RX_STEP ? RX_STEP - spent : 0;
 }
 
-/* Segments that go on as @f, which was just taken. */
-static void take_alike(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
+/* Segments that go on as @f, which was taken last, if any was. Return: true if there are any. */
+static bool take_alike(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
 		       u32 avail, struct taken *t)
 	__must_hold(&st->lock)
 {
@@ -113,12 +113,13 @@ static void take_alike(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_soc
 	u32 n = iwt_rx_alike(st, f, &at->c, max);
 
 	if (!n)
-		return;
+		return false;
 	t->aligned += iwt_sock_count_begins(st->sock, at, t->used, f->size, n);
 	t->fpdus += n;
 	t->used += n * f->size;
 	note_taken(st, n * f->size);
 	iwt_cursor_skip(&at->c, n * f->size);
+	return true;
 }
 
 static void count_taken(struct iwt_stream *st, const struct taken *t)
@@ -155,6 +156,8 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 		/* then an FPDU that begins a piece of memory is at the cursor */
 		if (!at->c.len && !at->c.more(&at->c))
 			break;
+		if (take_alike(st, &f, at, avail, &t))
+			continue;
 		status = IWT_FPDU_OK;
 		if (!iwt_fpdu_follows(&at->c, avail - t.used, &rx->rules, &f))
 			status = iwt_fpdu_read(&at->c, sizeof(*at), avail - t.used,
@@ -180,7 +183,6 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 		iwt_cursor_skip(&at->c, f.size);
 		t.used += f.size;
 		t.fpdus++;
-		take_alike(st, &f, at, avail, &t);
 	}
 	iwt_hold_drop(&rx->hold);
 	count_taken(st, &t);

@@ -35,7 +35,11 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 
 			if (!mem)
 				return miss(rx, to, len);
-			iwt_copy_out(mem, from, n);
+			/* what is polled on is at the end */
+			if (n < len)
+				iwt_copy(mem, from, n);
+			else
+				iwt_copy_out(mem, from, n);
 			from += n;
 			to += n;
 			len -= n;

@@ -192,7 +192,14 @@ static void fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 		memcpy(f->hdr + 2, p, f->hdr_len - 2);
 }
 
-static bool fpdu_flat_crc_ok(const u8 *p, u32 size)
+/**
+ * iwt_fpdu_crc_ok() - is the CRC of an FPDU in one piece right?
+ * @p: its first octet; it has no markers
+ * @size: its octets, as in struct iwt_fpdu
+ *
+ * Return: true if so.
+ */
+bool iwt_fpdu_crc_ok(const u8 *p, u32 size)
 {
 	u32 end = size - IWT_FPDU_CRC_LEN;
 
@@ -332,21 +339,29 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 	return read_any(at, cursor_size, avail, pos, rules, f, err);
 }
 
-/*
- * Does the FPDU at @p continue the message of @f, @by octets behind the place of @f? Each octet
- * is read once, and nothing is kept of it.
- */
-static bool fpdu_continues(const struct iwt_fpdu *f, const u8 *p, u32 by)
-{
-	const u8 *hdr = p + IWT_FPDU_LEN_LEN;
+/* Octets in front of the place of a segment, which are the same in all segments of a message. */
+#define TAGGED_START	(IWT_FPDU_LEN_LEN + IWT_DDP_TO)
+#define UNTAGGED_START	(IWT_FPDU_LEN_LEN + IWT_DDP_MO)
 
-	if (get_unaligned_be16(p) != f->ulpdu_len)
-		return false;
+static void fpdu_start(const struct iwt_fpdu *f, u8 *start)
+{
+	put_unaligned_be16(f->ulpdu_len, start);
+	memcpy(start + IWT_FPDU_LEN_LEN, f->hdr, IWT_DDP_MO);
+}
+
+/*
+ * Does the FPDU at @p continue the message of @f, whose segments have @start, @by octets behind
+ * the place of @f? Each octet is read once, and nothing is kept of it. Inline, since this is most
+ * of what is done for the segments of a long message.
+ */
+static __always_inline bool fpdu_continues(const struct iwt_fpdu *f, const u8 *start,
+					   const u8 *p, u32 by)
+{
 	if (f->ddp.tagged)
-		return !memcmp(hdr, f->hdr, IWT_DDP_TO) &&
-		       get_unaligned_be64(hdr + IWT_DDP_TO) == f->ddp.to + by;
-	return !memcmp(hdr, f->hdr, IWT_DDP_MO) &&
-	       get_unaligned_be32(hdr + IWT_DDP_MO) == f->ddp.mo + by;
+		return !memcmp(p, start, TAGGED_START) &&
+		       get_unaligned_be64(p + TAGGED_START) == f->ddp.to + by;
+	return !memcmp(p, start, UNTAGGED_START) &&
+	       get_unaligned_be32(p + UNTAGGED_START) == f->ddp.mo + by;
 }
 
 /* It does, and so do the ones behind it: @f becomes the last of @n FPDUs. */
@@ -392,8 +407,12 @@ static bool fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *
 bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
 {
-	if (!fpdu_goes_on(f, rules) || min(at->len, avail) < f->size ||
-	    !fpdu_continues(f, at->p, f->payload_len) ||
+	u8 start[UNTAGGED_START];
+
+	if (!fpdu_goes_on(f, rules) || min(at->len, avail) < f->size)
+		return false;
+	fpdu_start(f, start);
+	if (!fpdu_continues(f, start, at->p, f->payload_len) ||
 	    !iwt_fpdu_crc_holds(at->p, f->size, rules))
 		return false;
 	fpdu_step(f, 1);
@@ -417,30 +436,19 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, const struct iwt_fpdu_rules *rules,
 		   const struct iwt_fpdu *f)
 {
+	u8 start[UNTAGGED_START];
 	const u8 *p = at->p;
 	u32 n, i;
 
-	if (!fpdu_goes_on(f, rules))
+	if (!fpdu_goes_on(f, rules) || min(at->len, avail) < f->size)
 		return 0;
 	n = min(at->len, avail) / f->size;
+	fpdu_start(f, start);
 	for (i = 0; i < n; i++, p += f->size) {
-		if (!fpdu_continues(f, p, (i + 1) * f->payload_len))
+		if (!fpdu_continues(f, start, p, (i + 1) * f->payload_len))
 			break;
 	}
 	return i;
-}
-
-/**
- * iwt_fpdu_crc_holds() - is the CRC of an FPDU in one piece right?
- * @p: its first octet; it has no markers
- * @size: its octets, as in struct iwt_fpdu
- * @rules: what was negotiated for this direction
- *
- * Return: true if so, or if the CRC does not count.
- */
-bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fpdu_rules *rules)
-{
-	return !rules->crc || fpdu_flat_crc_ok(p, size);
 }
 
 /**

@@ -43,7 +43,7 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f);
 u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, const struct iwt_fpdu_rules *rules,
 		   const struct iwt_fpdu *f);
-bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fpdu_rules *rules);
+bool iwt_fpdu_crc_ok(const u8 *p, u32 size);
 void iwt_fpdu_pass(struct iwt_fpdu *f, const struct iwt_cursor *at, u32 n);
 bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 		      const struct iwt_fpdu_rules *rules);
@@ -52,6 +52,19 @@ const u8 *iwt_fpdu_any_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
 			     u32 *len);
 u32 iwt_fpdu_span(u32 pos, u32 n, bool markers);
 u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers);
+
+/**
+ * iwt_fpdu_crc_holds() - iwt_fpdu_crc_ok(), where CRCs count
+ * @p: as there
+ * @size: as there
+ * @rules: what was negotiated for this direction
+ *
+ * Return: true if it is right, or does not count.
+ */
+static inline bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fpdu_rules *rules)
+{
+	return !rules->crc || iwt_fpdu_crc_ok(p, size);
+}
 
 /**
  * iwt_fpdu_piece() - take the next payload octets that lie in one piece
