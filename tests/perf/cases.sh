@@ -42,6 +42,7 @@ INSN_CASES="insn-write-64k-1500 insn-write-64k-1500-crc insn-write-64-1500 insn-
 PATH_CASES="path-far-write-1m path-lossy-write-1m path-single-write-1m path-order-write-1m path-plain-write-1m"
 TWO_CASES="two-write-64k-sender two-write-64k-receiver two-send-64k-sender two-send-64k-receiver
 	two-read-64k-sender@iw_tcp two-read-64k-receiver@iw_tcp
+	two-write-64k-sender-large two-write-64k-receiver-large
 	two-write-64k-sender-crc two-write-64k-receiver-crc two-write-1m-sender two-write-1m-receiver
 	two-write-64k-sender-large-zerocopy two-write-64k-receiver-large-zerocopy
 	two-write-1m-sender-large-zerocopy two-write-1m-receiver-large-zerocopy"
@@ -54,7 +55,8 @@ QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-6
 	lat-write@iw_tcp,siw lat-send@iw_tcp,siw lat-read@iw_tcp,siw,rxe mean-write@iw_tcp,siw mean-send@iw_tcp,siw mean-read@iw_tcp,siw,rxe
 	rate-write-64@iw_tcp,siw write-64k-1500-q8@iw_tcp write-64k-1500-q1000@iw_tcp
 	nvme-randread-4k nvme-read-128k conn@iw_tcp,siw memory@iw_tcp,tcp insn-write-64k-1500@iw_tcp,siw,tcp insn-write-64k-1500-crc
-	two-write-64k-sender two-write-64k-receiver"
+	two-write-64k-sender two-write-64k-receiver
+	two-write-64k-sender-large two-write-64k-receiver-large"
 
 cases_of() { # full|quick
 	local all=$QUICK_CASES

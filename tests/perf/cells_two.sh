@@ -4,9 +4,10 @@
 # on b (tests/hosts/lib.sh). A run has a figure for each end. Its case says which one is wanted; the
 # other one is kept for the other case. Some functions take the place of those of cells.sh.
 
-# Connections begin alike, whatever ran before (no_memory in cells.sh); and the processor is never
-# idle, since the kernel counts parts of what interrupts do to an idle processor as idle time
-TWO_PREPARE="modprobe iw_tcp && sysctl -qw net.ipv4.tcp_no_metrics_save=1 &&
+# Connections begin alike, whatever ran before (no_memory in cells.sh), and with all modules there;
+# and the processor is never idle, since the kernel counts parts of what interrupts do to an idle
+# processor as idle time
+TWO_PREPARE="modprobe -a iw_tcp rdma_ucm ib_uverbs && sysctl -qw net.ipv4.tcp_no_metrics_save=1 &&
 	{ $IWT_BIN/iwt_idle /tmp/idle </dev/null >/tmp/idle.said 2>&1 & } &&
 	bash $TESTS/lib/wait.sh 60 grep -q counting /tmp/idle.said"
 
