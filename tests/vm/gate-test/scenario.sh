@@ -52,6 +52,7 @@ resource) # a server that outlives the script
 	setsid rping -s -a 10.9.0.1 >/dev/null 2>&1 &
 	sleep 2
 	;;
+flags) /opt/iw_tcp/bin/iwt_flags ;;
 crash) sh -c 'kill -SEGV $$' || : ;;
 abort) sh -c 'kill -ABRT $$' || : ;;
 qperf) crash_as qperf 'ctypes.string_at(0)' ;;

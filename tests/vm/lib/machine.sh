@@ -25,7 +25,7 @@ ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppr
 # thread for each, one processor may still execute an old translation of code that the other
 # has patched, with a breakpoint that the kernel has already forgotten. But with one thread a
 # process that polls for another one waits for some milliseconds each time: so with
-# LAB_PARALLEL=1 each processor has a thread.
+# LAB_PARALLEL=1 each processor has a thread. There is no CMPXCHG16B (iwt_flags.c tells why).
 boot_qemu() {
 	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE smp=$CPUS idle=off
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
@@ -39,7 +39,7 @@ boot_qemu() {
 	fi
 	# shellcheck disable=SC2086 # LAB_NET: the options of a network card
 	exec qemu-system-x86_64 ${LAB_NET:-} \
-		"${accel[@]}" -cpu max,-erms,-fsrm -m "$LAB_MEMORY" \
+		"${accel[@]}" -cpu max,-erms,-fsrm,-cx16 -m "$LAB_MEMORY" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$KERNEL/linux" -initrd "$KERNEL/initrd" \
 		-append "console=ttyS1 $KERNEL_OPTIONS no_timer_check mitigations=off nokaslr audit=0 rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 $cmdline LAB_IO=ttyS0 LAB_STATUS=ttyS2" \
