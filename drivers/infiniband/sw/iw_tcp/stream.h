@@ -67,6 +67,8 @@ enum iwt_tx_term {
  * @loaded: @wqe is taken from the ring and not begun
  * @dry: the batch ended for want of messages
  * @lost: TCP has refused octets for good
+ * @src_checked: access to all that is left of the element of the list, or of the Read Response,
+ *	was checked, and its region is held
  * @ended: the last octets of a work request are framed and TCP has not taken all of them
  * @zerocopy: whether TCP may refer to payload where it is
  * @rtr: ready-to-receive message that is still to be sent
@@ -82,8 +84,6 @@ enum iwt_tx_term {
  * @src: octets at this place, valid as long as their region is held
  * @src_len: how many, 0 when nothing is known of them
  * @src_hold: their region
- * @src_addr: tagged offset in it of the octet behind them
- * @src_rest: octets from there on that access was checked to, 0 when nothing is known of them
  * @wqe: the send queue's private copy of the work request
  * @idx: its index
  * @unsent: with @ended, the index of the first such work request
@@ -120,6 +120,7 @@ struct iwt_tx {
 	bool loaded;
 	bool dry;
 	bool lost;
+	bool src_checked;
 	bool ended;
 	enum iwt_zerocopy zerocopy;
 	enum iwt_mpa_rtr rtr;
@@ -135,8 +136,6 @@ struct iwt_tx {
 	u8 *src;
 	u32 src_len;
 	struct iwt_hold src_hold;
-	u64 src_addr;
-	u32 src_rest;
 	struct iwt_swqe *wqe;
 	u32 idx;
 	u32 unsent;

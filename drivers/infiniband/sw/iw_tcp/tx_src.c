@@ -34,36 +34,51 @@ bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
 	return iwt_tx_fail(st, IWT_ERR_LOCAL);
 }
 
+/* What is left of the element of the list, or of the Read Response. */
+struct rest {
+	u32 stag;
+	u64 addr;
+	u32 len;
+};
+
+static struct rest rest_of(const struct iwt_tx *tx)
+{
+	const struct iwt_rdmap_read *r = &tx->resp.read;
+	const struct iwt_sge *s;
+	u32 off = tx->pos.off;
+
+	if (tx->what == IWT_TX_RESPONSE)
+		return (struct rest){ r->src_stag, r->src_to + off, r->size - off };
+	s = &tx->wqe->sge[tx->pos.i];
+	return (struct rest){ s->lkey, s->addr + off, s->length - off };
+}
+
 /*
- * Access to @left octets at @addr was checked, and the first of them are the piece that was
- * found. As long as the region is held nobody can withdraw that.
+ * Access to the rest was checked, and the piece that was found is the first part of it. As long as
+ * the region is held nobody can withdraw that.
  */
-static void note_rest(struct iwt_tx *tx, u32 stag, u64 addr, u32 left)
+static void note_checked(struct iwt_tx *tx)
 {
 	const struct iwt_mr *mr = tx->src_hold.mr;
 
-	if (mr && mr->stag == stag) {
-		tx->src_addr = addr + tx->src_len;
-		tx->src_rest = left - tx->src_len;
-	}
+	tx->src_checked = mr && mr->stag == rest_of(tx).stag;
 }
 
-/* More of that. Return: false if all has to be looked at. */
-static bool rest_piece(struct iwt_tx *tx)
+/* The next part. Return: false if all has to be looked at. */
+static bool checked_piece(struct iwt_tx *tx)
 {
 	struct iwt_hold *hold = &tx->src_hold;
+	struct rest rest = rest_of(tx);
 	u8 *src;
 	u32 len;
 
-	if (!tx->src_rest)
+	if (!rest.len)
 		return false;
-	src = iwt_mr_piece(hold->mr, tx->src_addr, tx->src_rest, &len, &hold->hint, false);
+	src = iwt_mr_piece(hold->mr, rest.addr, rest.len, &len, &hold->hint, false);
 	if (!src)
 		return false;
 	tx->src = src;
 	tx->src_len = len;
-	tx->src_addr += len;
-	tx->src_rest -= len;
 	return true;
 }
 
@@ -71,16 +86,12 @@ static bool rest_piece(struct iwt_tx *tx)
 static bool response_piece(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
-	const struct iwt_rdmap_read *r = &tx->resp.read;
-	u64 addr = r->src_to + tx->pos.off;
-	u32 left = r->size - tx->pos.off;
+	struct rest rest = rest_of(tx);
 	enum iwt_access_verdict v;
 
-	v = iwt_mem_piece(&st->actor, &tx->src_hold, r->src_stag, addr, left,
+	v = iwt_mem_piece(&st->actor, &tx->src_hold, rest.stag, rest.addr, rest.len,
 			  IWT_REMOTE_READ, &tx->src, &tx->src_len);
-	if (v == IWT_ACCESS_OK)
-		note_rest(tx, r->src_stag, addr, left);
-	else if (v != IWT_ACCESS_ABSENT)
+	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_ABSENT)
 		tx->err = iwt_access_read_err(v);
 	return v == IWT_ACCESS_OK;
 }
@@ -89,19 +100,14 @@ static bool wqe_piece(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
-	const struct iwt_sge *s;
 	enum iwt_access_verdict v;
 
 	tx->src_len = U32_MAX;
 	v = iwt_sgl_piece(&st->actor, &tx->src_hold, tx->wqe->sge,
 			  tx->wqe->h.num_sge, &tx->pos, IWT_LOCAL_READ,
 			  &tx->src, &tx->src_len);
-	if (v == IWT_ACCESS_OK) {
-		s = &tx->wqe->sge[tx->pos.i];
-		note_rest(tx, s->lkey, s->addr + tx->pos.off, s->length - tx->pos.off);
-	} else if (v != IWT_ACCESS_ABSENT) {
+	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_ABSENT)
 		iwt_tx_fail_wqe(st, IB_WC_LOC_PROT_ERR);
-	}
 	return v == IWT_ACCESS_OK;
 }
 
@@ -116,21 +122,21 @@ static bool wqe_piece(struct iwt_stream *st)
 bool iwt_tx_next_piece(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
-	bool ok = true;
+	bool ok;
 
 	lockdep_assert_held(&st->lock);
-	if (rest_piece(tx))
+	if (tx->src_checked && checked_piece(tx))
 		return true;
-	tx->src_rest = 0;
-	if (tx->what == IWT_TX_RESPONSE) {
-		ok = response_piece(st);
-	} else if (tx->wqe->h.flags & IWT_WR_INLINE) {
+	tx->src_checked = false;
+	if (tx->what != IWT_TX_RESPONSE && tx->wqe->h.flags & IWT_WR_INLINE) {
 		tx->src = tx->wqe->data + tx->pos.off;
 		tx->src_len = iwt_sq_entry(&st->sq, tx->idx)->len - tx->pos.off;
-	} else {
-		ok = wqe_piece(st);
+		return true;
 	}
-	if (!ok)
+	ok = tx->what == IWT_TX_RESPONSE ? response_piece(st) : wqe_piece(st);
+	if (ok)
+		note_checked(tx);
+	else
 		iwt_tx_let_go(tx);
 	return ok;
 }
@@ -171,6 +177,6 @@ bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 void iwt_tx_let_go(struct iwt_tx *tx)
 {
 	tx->src_len = 0;
-	tx->src_rest = 0;
+	tx->src_checked = false;
 	iwt_hold_drop(&tx->src_hold);
 }
