@@ -111,9 +111,20 @@ progress() { busywait $((IWT_TIME * 2)) more "$(on client stat -c %s /run/wrote)
 # restart: as when the server's host reboots, nobody reaches it meanwhile. (What happens if clients
 # do is in the user guide: "rdma link del does not return".)
 restart() {
-	ip -n "$NS_B" link set "$IF_B" down && on server rpc.nfsd 0 && nap 1 && nfsd &&
-		on server sh -c 'echo rdma 20049 >/proc/fs/nfsd/portlist' && ip -n "$NS_B" link set "$IF_B" up
+	wire down && halt && wire down && nap 1 && nfsd &&
+		on server sh -c 'echo rdma 20049 >/proc/fs/nfsd/portlist' && wire up
 }
+# halt: nfsd ends. If the path went away in the middle of an RDMA Read, older kernels end after TCP
+# has given up, which takes minutes; then the Read may come to its end
+halt() {
+	local pid
+	daemon server rpc.nfsd 0
+	pid=$PID
+	busywait 10 not alive "$pid" || wire up
+	ended "$pid" 120
+}
+# wire up|down: the server's end
+wire() { ip -n "$NS_B" link set "$IF_B" "$1"; }
 
 # restarts N: so many, each as soon as the writer goes on
 restarts() {
@@ -122,9 +133,7 @@ restarts() {
 }
 
 # interrupted SECONDS: the server's end of the wire is down
-interrupted() {
-	ip -n "$NS_B" link set "$IF_B" down && nap "$1" && ip -n "$NS_B" link set "$IF_B" up
-}
+interrupted() { wire down && nap "$1" && wire up; }
 
 # speed [SED]: microseconds to write and to read MB megabytes, with such a mount; the best of some
 speed() {
