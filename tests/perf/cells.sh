@@ -114,7 +114,8 @@ value() {
 }
 
 # how_long TIMES: sets the options of both reference programs; TIMES as many messages
-# if these are counted. Streams are warmed up: TCP begins each connection slowly
+# if these are counted, but 32 between two machines. Streams are warmed up: TCP begins each
+# connection slowly
 how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")
@@ -124,6 +125,8 @@ how_long() {
 	n=$((24 * 1048576 / C_SIZE))
 	[ $n -lt 20000 ] || n=20000
 	[ $n -gt 24 ] || n=24
+	# between two machines a stream takes longer to be as it stays, and its wakeups vary
+	[ "$C_KIND" != two ] || set -- 32
 	n=$((n * $1)) warm=$n
 	# each connection has enough messages that most are not its first or last ones
 	[ $n -ge $((C_QPS * 16)) ] || n=$((C_QPS * 16))
@@ -141,8 +144,7 @@ cell_rdma() { # TYPE
 		value
 		return
 	fi
-	# a stream between two machines takes longer to be as it stays, and the number of its wakeups varies
-	if [ "$C_KIND" = two ]; then how_long 32; else how_long 1; fi
+	how_long 1
 	case $C_KIND in
 	lat | mean) opts=(-m lat -w 200) ;;
 	conn) opts=(-m conn) ;;
@@ -168,7 +170,7 @@ cell_rdma() { # TYPE
 cell_tcp() { # [-D]
 	local opts=("$@")
 	# the number of wakeups of TCP's reader varies
-	if [ "$C_KIND" = two ]; then how_long 32; else how_long 4; fi
+	how_long 4
 	[[ $C_KIND != @(lat|mean) ]] || opts+=(-l)
 	[ "$C_KIND" != mem ] || opts+=(-m)
 	opts+=(-S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p $((PORT + 1)))

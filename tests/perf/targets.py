@@ -94,8 +94,8 @@ def two_machines():
     for end in ("sender", "receiver"):
         yield versus(f"instructions/B of the {end}, 64 KB write, to TCP", f"two-write-64k-{end}",
                      "tcp", 1.0, most=True)
-        yield versus(f"instructions/B of the {end}, large_fpdus, to TCP", f"two-write-64k-{end}-large", "tcp", 1.0,
-                     most=True)
+        yield versus(f"instructions/B of the {end}, large_fpdus, to TCP",
+                     f"two-write-64k-{end}-large", "tcp", 1.0, most=True)
 
 
 def far_hosts():
