@@ -3,6 +3,7 @@
 #include <linux/unaligned.h>
 
 #include "frame.h"
+#include "pieces.h"
 #include "unit.h"
 
 #define MULPDU	114	/* 100 octets of payload in a tagged segment, 96 in another */
@@ -261,6 +262,115 @@ static void test_alike_there(void)
 	tap_end();
 }
 
+/* @c stands at @f. Goes behind it, as the octets of its payload are handed out. */
+static void check_payload(struct pieces_cursor *c, struct iwt_fpdu *f, const u8 *payload,
+			  const struct iwt_fpdu_rules *rules)
+{
+	struct pieces_cursor at = *c;
+	u32 len, got = 0;
+	const u8 *p;
+
+	CHECK(iwt_fpdu_payload(f, &at.c, rules));
+	while ((p = iwt_fpdu_piece(f, &at.c, rules, UINT32_MAX, &len))) {
+		CHECK(got + len <= f->payload_len && !memcmp(p, payload + got, len));
+		got += len;
+	}
+	CHECK_EQ(got, f->payload_len);
+	CHECK(iwt_cursor_skip(&c->c, f->size));
+	if (f->flat)
+		return;
+	CHECK(iwt_cursor_skip(&at.c, iwt_fpdu_rest(f, rules)));
+	CHECK_EQ(at.next, c->next);
+	CHECK_EQ(at.c.len, c->c.len);
+}
+
+/* All segments of a message in pieces that end anywhere. Return: those that followed in pieces. */
+static u32 check_cut(u8 opcode, bool crc)
+{
+	struct iwt_fpdu_rules rules = { .crc = crc };
+	struct iwt_fpdu f = {}, g = {};
+	struct pieces_cursor c;
+	struct pieces pieces;
+	u32 cuts[6], i, followed = 0;
+	struct stream s;
+	u32 err;
+
+	make(&s, opcode, any(), crc);
+	for (i = 0; i < ARRAY_SIZE(cuts); i++)
+		cuts[i] = (i ? cuts[i - 1] : 0) + 1 + any() % 90;
+	pieces_cut(&pieces, s.octets, s.at[s.n], cuts, ARRAY_SIZE(cuts));
+	c = pieces_start(&pieces);
+	for (i = 0; i < s.n; i++) {
+		u32 left = s.at[s.n] - s.at[i];
+		bool follows;
+
+		tap_about("opcode %u crc %u segment %u cut at %u %u %u %u %u %u", opcode, crc, i,
+			  cuts[0], cuts[1], cuts[2], cuts[3], cuts[4], cuts[5]);
+		if (!c.c.len)
+			CHECK(c.c.more(&c.c));
+		CHECK_EQ(iwt_fpdu_read(&c.c, sizeof(c), left, s.at[i], &rules, &g, &err),
+			 IWT_FPDU_OK);
+		CHECK(!iwt_fpdu_follows(&c.c, g.size - 1, &rules, &f));
+		follows = iwt_fpdu_follows(&c.c, left, &rules, &f);
+		CHECK(!follows || (i && i < s.n - 1 && same(&f, &g)));
+		CHECK(!follows || !crc || f.flat);
+		CHECK(follows || !i || i == s.n - 1 || c.c.len < (crc ? g.size : IWT_FPDU_LEN_LEN + g.hdr_len));
+		followed += follows && !f.flat;
+		f = g;
+		check_payload(&c, &f, s.octets + s.at[i] + IWT_FPDU_LEN_LEN + f.hdr_len, &rules);
+	}
+	pieces_free(&pieces);
+	return followed;
+}
+
+static void test_cut(u8 opcode, const char *name)
+{
+	u32 round, followed = 0;
+
+	tap_begin("fpdu: segments of a %s in pieces are read, followed and passed alike", name);
+	for (round = 0; round < 20000; round++)
+		followed += check_cut(opcode, round & 1);
+	CHECK(followed > 0);
+	tap_end();
+}
+
+/* A bit of the payload or of the CRC is wrong, and a piece ends anywhere. */
+static void check_cut_bad(u8 opcode, u32 i)
+{
+	struct iwt_fpdu_rules rules = { .crc = true };
+	struct iwt_fpdu f = {};
+	struct pieces_cursor c;
+	struct pieces pieces;
+	struct stream s;
+	u32 cut, bad, left, err;
+
+	make(&s, opcode, any(), true);
+	if (i)
+		CHECK_EQ(read_at(&s, i - 1, &rules, &f), IWT_FPDU_OK);
+	left = s.at[s.n] - s.at[i];
+	cut = 1 + any() % (left - 1);
+	bad = 20 + any() % (s.at[i + 1] - s.at[i] - 20);
+	s.octets[s.at[i] + bad] ^= 1 << any() % 8;
+	pieces_cut(&pieces, s.octets + s.at[i], left, &cut, 1);
+	c = pieces_start(&pieces);
+	CHECK(c.c.len || c.c.more(&c.c));
+	tap_about("opcode %u segment %u cut at %u, octet %u is wrong", opcode, i, cut, bad);
+	CHECK(!iwt_fpdu_follows(&c.c, left, &rules, &f));
+	CHECK_EQ(iwt_fpdu_read(&c.c, sizeof(c), left, s.at[i], &rules, &f, &err), IWT_FPDU_BAD);
+	CHECK_EQ(err, IWT_ERR_MPA_CRC);
+	pieces_free(&pieces);
+}
+
+static void test_cut_bad(void)
+{
+	u32 round;
+
+	tap_begin("fpdu: a wrong octet is found wherever a piece ends");
+	for (round = 0; round < 20000; round++)
+		check_cut_bad(round & 1 ? IWT_OP_WRITE : IWT_OP_SEND, any() % 4);
+	tap_end();
+}
+
 static void test_not_there(void)
 {
 	struct iwt_fpdu_rules rules = { .crc = true }, markers = { .markers = true };
@@ -295,5 +405,8 @@ void test_fpdu_follow(void)
 	test_alike(IWT_OP_SEND_SE, "Send");
 	test_alike_there();
 	test_no_payload();
+	test_cut(IWT_OP_WRITE, "Write");
+	test_cut(IWT_OP_SEND_SE, "Send");
+	test_cut_bad();
 	test_not_there();
 }

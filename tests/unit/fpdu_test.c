@@ -285,6 +285,23 @@ static void test_marker_alone(void)
 	tap_end();
 }
 
+/* Behind the payload, iwt_fpdu_rest() octets lead to where the size of the FPDU leads. */
+static void check_rest(const struct pieces_cursor *begin, struct iwt_fpdu *f,
+		       const struct iwt_fpdu_rules *rules)
+{
+	struct pieces_cursor at = *begin, end = *begin;
+	u32 len;
+
+	CHECK(iwt_fpdu_payload(f, &at.c, rules));
+	while (iwt_fpdu_piece(f, &at.c, rules, UINT32_MAX, &len))
+		;
+	if (f->flat)
+		return;
+	CHECK(iwt_cursor_skip(&at.c, iwt_fpdu_rest(f, rules)));
+	CHECK(iwt_cursor_skip(&end.c, f->size));
+	CHECK(at.next == end.next && at.c.len == end.c.len);
+}
+
 /* Reads back a sequence of FPDUs of all lengths, cut in many ways. */
 static void stream(u32 pos, bool markers, bool crc)
 {
@@ -313,6 +330,8 @@ static void stream(u32 pos, bool markers, bool crc)
 					    &rules, &f, &err), IWT_FPDU_OK))
 			break;
 		CHECK_EQ(f.ulpdu_len, lens[i]);
+		if (f.payload_len)
+			check_rest(&pc, &f, &rules);
 		CHECK(iwt_cursor_skip(&pc.c, f.size));
 		pos += f.size;
 		total -= f.size;

@@ -33,18 +33,44 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 		rx->q[i].msn = 1;
 }
 
-/* @again: it waited for memory, and has been traced. */
-static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
-		     struct iwt_sock_cursor at, bool again)
+/* @again: it waited for memory, and has been traced. @at is moved unless it is in one piece. */
+static u32 place_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at,
+		      bool again)
 	__must_hold(&st->lock)
 {
 	if (!again)
 		trace_iwt_fpdu_rx(st->ibqp, &f->ddp, f->ulpdu_len,
 				  f->payload_len);
-	if (f->payload_len && !iwt_fpdu_payload(f, &at.c, &st->rx.rules))
+	if (f->payload_len && !iwt_fpdu_payload(f, at, &st->rx.rules))
 		return IWT_ERR_DDP_LOCAL;
-	return f->ddp.tagged ? iwt_rx_tagged(st, f, &at.c) :
-			       iwt_rx_untagged(st, f, &at.c);
+	return f->ddp.tagged ? iwt_rx_tagged(st, f, at) : iwt_rx_untagged(st, f, at);
+}
+
+/*
+ * Take the FPDU at the cursor, and go behind it if that succeeds. Payload that is in several
+ * pieces is walked once: the place where it ends is kept.
+ */
+static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
+		     bool again)
+	__must_hold(&st->lock)
+{
+	struct iwt_sock_cursor end;
+	u32 left = f->size;
+	u32 err;
+
+	if (f->flat) {
+		err = place_fpdu(st, f, &at->c, again);
+	} else {
+		end = *at;
+		err = place_fpdu(st, f, &end.c, again);
+		if (!err && f->payload_len && f->walked == f->payload_len) {
+			*at = end;
+			left = iwt_fpdu_rest(f, &st->rx.rules);
+		}
+	}
+	if (!err)
+		iwt_cursor_skip(&at->c, left);
+	return err;
 }
 
 /* A local failure is not an error of the peer; a wrong version is no access to memory. */
@@ -169,7 +195,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 		if (!again)
 			t.aligned += iwt_sock_begins_segment(st->sock, at, t.used);
 		if (status == IWT_FPDU_OK)
-			err = take_fpdu(st, &f, *at, again);
+			err = take_fpdu(st, &f, at, again);
 		again = false;
 		if (err == IWT_ERR_ABSENT) {
 			rx->absent = true;
@@ -180,7 +206,6 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 			break;
 		}
 		note_taken(st, f.size);
-		iwt_cursor_skip(&at->c, f.size);
 		t.used += f.size;
 		t.fpdus++;
 	}

@@ -54,8 +54,8 @@ static struct rest rest_of(const struct iwt_tx *tx)
 }
 
 /*
- * Access to the rest was checked, and the piece that was found is the first part of it. As long as
- * the region is held nobody can withdraw that.
+ * Access to the rest was checked, and the piece that was found is the first part of it. As long
+ * as the region is held nobody can withdraw that.
  */
 static void note_checked(struct iwt_tx *tx)
 {

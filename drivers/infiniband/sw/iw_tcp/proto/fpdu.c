@@ -13,6 +13,8 @@
 
 /* ULPDU_Length, DDP control, RDMAP control: no marker ever divides them. */
 #define IWT_FPDU_WORD		4
+/* Octets in front of payload, at most. */
+#define FPDU_HEAD_MAX		(IWT_FPDU_LEN_LEN + IWT_MAX_ULPDU_HDR)
 /* The headers end with the place of the payload: TO, MO. */
 #define IWT_DDP_TO		(IWT_DDP_TAGGED_LEN - 8)
 #define IWT_DDP_MO		(IWT_DDP_UNTAGGED_LEN - 4)
@@ -206,16 +208,22 @@ bool iwt_fpdu_crc_ok(const u8 *p, u32 size)
 	return get_unaligned_le32(p + end) == ~crc32c(~0, p, end);
 }
 
-/* An FPDU in one piece without markers: all but a few are such. */
-static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
-					   const struct iwt_fpdu_rules *rules,
-					       struct iwt_fpdu *f, u32 *err)
+/* The headers of an FPDU without markers, which are in one piece. */
+static void fpdu_head_flat(struct iwt_fpdu *f, const u8 *p, u32 pos)
 {
 	u8 word[IWT_FPDU_WORD];
 
 	memcpy(word, p, sizeof(word));
 	fpdu_begin(f, word, pos);
 	fpdu_copy_flat(f, p + IWT_FPDU_WORD);
+}
+
+/* An FPDU in one piece without markers: all but a few are such. */
+static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
+					   const struct iwt_fpdu_rules *rules,
+					       struct iwt_fpdu *f, u32 *err)
+{
+	fpdu_head_flat(f, p, pos);
 	f->flat = p + IWT_FPDU_LEN_LEN + f->hdr_len;
 	if (!iwt_fpdu_crc_holds(p, f->size, rules)) {
 		*err = IWT_ERR_MPA_CRC;
@@ -335,6 +343,10 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 			return IWT_FPDU_MORE;
 		if (at->len >= f->size)
 			return fpdu_read_flat(at->p, pos, rules, f, err);
+		if (!rules->crc && at->len >= FPDU_HEAD_MAX) {
+			fpdu_head_flat(f, at->p, pos);
+			return fpdu_judge(f, rules->rdmac, err);
+		}
 	}
 	return read_any(at, cursor_size, avail, pos, rules, f, err);
 }
@@ -407,16 +419,20 @@ static bool fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *
 bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
 {
+	bool flat = at->len >= f->size;
 	u8 start[UNTAGGED_START];
 
-	if (!fpdu_goes_on(f, rules) || min(at->len, avail) < f->size)
+	if (!fpdu_goes_on(f, rules) || avail < f->size)
+		return false;
+	/* the headers are enough, where there is no CRC to be checked */
+	if (!flat && (rules->crc || at->len < IWT_FPDU_LEN_LEN + f->hdr_len))
 		return false;
 	fpdu_start(f, start);
 	if (!fpdu_continues(f, start, at->p, f->payload_len) ||
-	    !iwt_fpdu_crc_holds(at->p, f->size, rules))
+	    (flat && !iwt_fpdu_crc_holds(at->p, f->size, rules)))
 		return false;
 	fpdu_step(f, 1);
-	f->flat = at->p + IWT_FPDU_LEN_LEN + f->hdr_len;
+	f->flat = flat ? at->p + IWT_FPDU_LEN_LEN + f->hdr_len : NULL;
 	return true;
 }
 
@@ -481,6 +497,18 @@ bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 	return iwt_cursor_skip(at, iwt_fpdu_span(f->pos,
 						 IWT_FPDU_LEN_LEN + f->hdr_len,
 						 rules->markers));
+}
+
+/**
+ * iwt_fpdu_rest() - octets behind the payload
+ * @f: the FPDU
+ * @rules: as given to iwt_fpdu_read()
+ *
+ * Return: octets of the stream from where iwt_fpdu_piece() ends to the next FPDU.
+ */
+u32 iwt_fpdu_rest(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
+{
+	return f->size - iwt_fpdu_span(f->pos, IWT_FPDU_LEN_LEN + f->ulpdu_len, rules->markers);
 }
 
 /**
