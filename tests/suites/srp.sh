@@ -16,6 +16,7 @@ the_disk() {
 	for d in /sys/block/sd*; do [ ! -b "/dev/${d##*/}" ] || { echo "/dev/${d##*/}"; return; }; done
 	return 1
 }
+has_srq() { rdma resource show srq | grep -q '^dev iwt0 .*srpt'; }
 no_disk() { ! compgen -G '/sys/class/srp_remote_ports/port-*' >/dev/null; }
 
 suite_begin fio
@@ -30,6 +31,14 @@ fio_all "disk" "$(the_disk)"
 check "the path is interrupted for 2 seconds under load" beside_load "$(the_disk)" lost_for 2
 follow "the initiator ends" here logout
 check "the disk has gone" busywait 30 no_disk
+follow "the target is to share receives" here srq
+check "shared receives: it does" has_srq
+check "shared receives: the initiator" cook here login
+check "shared receives: the disk" busywait 30 the_disk
+fio_all "shared receives" "$(the_disk)"
+check "shared receives: the path is interrupted under load" beside_load "$(the_disk)" lost_for 2
+check "shared receives: the initiator ends" cook here logout
+check "shared receives: the disk has gone" busywait 30 no_disk
 follow "the target ends" here target-end
 check "no RDMA resource is left" left_over "" iwt0
 check "the link goes away" one_host_end
