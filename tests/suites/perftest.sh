@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# perftest: the commands and the options of Documentation/applications/perftest.rst. (perftest does
-# not compare its data; the selftest verify does. "make bench" measures.)
+# perftest: the commands and the options of Documentation/applications/perftest.rst. perftest does
+# not compare its data: regions.so does, where the last messages stay in the memory, as far as a
+# message has 64 octets. ("make bench" measures.)
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
+TELLING=1
 
 # A client that was too early is no result (tests/lib/perftest.sh)
 perf_once() {
@@ -19,7 +21,34 @@ perf_once() {
 	return $rc
 }
 figures() { grep -qE '^ *[0-9]+ +[0-9]+ ' "$TMP/client"; }
-perf() { perf_once "$1" && { figures || { cat "$TMP/client"; return 1; }; }; }
+
+# option LETTER COMMAND: what follows the option
+option() { sed -n "s/.* -$1 *\\([0-9]\\+\\).*/\\1/p" <<<"$2"; }
+
+# came COMMAND: is the last message of each connection where it belongs? Of those that measure
+# times the program itself changes octets. Where messages go both ways all of the memory is sent
+# or received.
+came() {
+	local size count to=server from=client
+	case $1 in
+	ib_read_bw*) to=client from=server ;;
+	ib_write_bw* | ib_send_bw*) ;;
+	*) return ;;
+	esac
+	size=$(option s "$1")
+	case " $1 " in *" -a "*) size=$((8 << 20)) ;; esac
+	count=$(option q "$1")
+	[ "${size:=65536}" -ge 64 ] || return 0
+	case " $1 " in
+	*" -b "*) regions_came $to "$size" "${count:-1}" && regions_came $from "$size" "${count:-1}" ;;
+	*) regions_came $to "$size" "${count:-1}" --part ;;
+	esac
+}
+perf() {
+	perf_once "$1" || return
+	figures || { cat "$TMP/client"; return 1; }
+	came "$1"
+}
 
 # options: the page's commands; the short form has the first of some programs
 options() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# qperf: the tests of Documentation/applications/qperf.rst. (The two verifying ones compare what atomic
-# operations did.)
+# qperf: the tests of Documentation/applications/qperf.rst. Two of them compare what atomic operations
+# did. The others compare nothing: regions.so does, for the last message.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
@@ -9,11 +9,26 @@
 . "$here/../lib/qperf.sh"
 
 # run COMMAND: one of the page's commands
-run() { local words; read -ra words <<<"$1"; qperf_run "${words[@]:1}" && cat "$TMP/qperf"; }
+run() {
+	local words
+	read -ra words <<<"$1"
+	rm -f "$TMP"/regions-*
+	telling client qperf_run "${words[@]:1}" && cat "$TMP/qperf" && came "${words[-1]}"
+}
+
+# came TEST: is the last message in the memory of the other end? A test of times changes its own,
+# and rc_bi_bw receives where it sends from.
+came() {
+	busywait 20 no_children "$srv"
+	case $1 in
+	rc_rdma_write_bw | rc_bw) regions_came server 4096 1 ;;
+	rc_rdma_read_bw) regions_came client 4096 1 ;;
+	esac
+}
 
 suite_begin qperf
 if ! check "two hosts" meet_begin; then suite_finish; fi
-serve server in_b
+telling server serve server in_b
 srv=$PID
 check "the server listens" wait_listen "$NS_B" 19765
 way || diag <<<"no netem here"

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * LD_PRELOAD library: what is in the memory of a program that transfers data and does not compare it.
+ * A region is filled with random octets before it is registered. When the program takes the first
+ * connection down, or frees a region, the content of each region goes to a file: IWT_REGIONS, the
+ * process, a number.
+ */
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+#include <malloc.h>
+#include <rdma/rdma_cma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#define MAX	64		/* regions */
+#define SMALL	4096		/* octets; what is shorter is no data */
+#define LARGE	(64ul << 20)	/* octets; what is longer is no test's */
+
+static struct {
+	char *at;
+	size_t len;
+} region[MAX];
+static unsigned int regions;
+
+/* The functions that this library stands in front of */
+#define NEXT(name)	((typeof(name) *)dlsym(RTLD_NEXT, #name))
+
+static void fill(char *at, size_t len)
+{
+	while (len) {
+		ssize_t n = getrandom(at, len, 0);
+
+		if (n <= 0)
+			return;
+		at += n;
+		len -= n;
+	}
+}
+
+static void note(void *at, size_t len, int access)
+{
+	if (!getenv("IWT_REGIONS") || len < SMALL || len > LARGE || regions == MAX)
+		return;
+	if (access & IBV_ACCESS_LOCAL_WRITE)
+		fill(at, len);
+	region[regions].at = at;
+	region[regions++].len = len;
+}
+
+static void tell(void)
+{
+	const char *prefix = getenv("IWT_REGIONS");
+	unsigned int i, n = regions;
+	char name[4096];
+	FILE *file;
+
+	regions = 0;
+	for (i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%s.%d.%u", prefix, getpid(), i);
+		file = fopen(name, "w");
+		if (!file)
+			continue;
+		fwrite(region[i].at, 1, region[i].len, file);
+		fclose(file);
+	}
+}
+
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *at, size_t len, int access)
+{
+	note(at, len, access);
+	return NEXT(ibv_reg_mr)(pd, at, len, access);
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *at, size_t len, uint64_t iova,
+				unsigned int access)
+{
+	note(at, len, access);
+	return NEXT(ibv_reg_mr_iova2)(pd, at, len, iova, access);
+}
+
+int rdma_disconnect(struct rdma_cm_id *id)
+{
+	tell();
+	return NEXT(rdma_disconnect)(id);
+}
+
+void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	tell();
+	NEXT(rdma_destroy_qp)(id);
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	tell();
+	return NEXT(ibv_destroy_qp)(qp);
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	tell();
+	return NEXT(ibv_dereg_mr)(mr);
+}
+
+/* fio ends its server with the connection as it is. A region may begin behind its memory. */
+void free(void *p)
+{
+	static typeof(free) *next;
+	unsigned int i;
+
+	for (i = 0; p && i < regions; i++) {
+		if ((uintptr_t)region[i].at - (uintptr_t)p < malloc_usable_size(p))
+			tell();
+	}
+	if (!next)
+		next = NEXT(free);
+	next(p);
+}
+
+/* Both ends of perftest take the second for the seed of their content, which may be the same. */
+void srand(unsigned int seed)
+{
+	NEXT(srand)(seed ^ (unsigned int)getpid() * 2654435761u);
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""regions.py [--part] FROM TO SIZE COUNT: the contents of regions (tests/programs/regions.c), in
+the files that begin with FROM and TO. Are COUNT messages of SIZE octets, at least 64, of FROM in
+TO? With --part, something in TO is not from there: the ends had not the same content already."""
+import glob
+import sys
+
+BLOCK = 64
+
+
+def contents(prefix):
+    """All regions of one end."""
+    found = []
+    for name in sorted(glob.glob(glob.escape(prefix) + ".*")):
+        with open(name, "rb") as file:
+            found.append(file.read())
+    return found
+
+
+def index(regions):
+    """Where blocks are. One octet again and again is no content."""
+    where = {}
+    for region in regions:
+        for at in range(0, len(region) - BLOCK + 1, BLOCK):
+            block = region[at:at + BLOCK]
+            if block.count(block[0]) < BLOCK:
+                where.setdefault(block, (region, at))
+    return where
+
+
+def common(a, at, b, bt):
+    """How many octets of a from at on are those of b from bt on."""
+    most = min(len(a) - at, len(b) - bt)
+    n, step = 0, most
+    while step:
+        step = min(step, most - n)
+        if a[at + n:at + n + step] == b[bt + n:bt + n + step]:
+            n += step
+            if n == most:
+                break
+        else:
+            step //= 2
+    return n
+
+
+def runs(region, where):
+    """The lengths of what a region has from the other end."""
+    at = 0
+    while at + BLOCK <= len(region):
+        found = where.get(region[at:at + BLOCK])
+        n = common(region, at, *found) if found else 0
+        if n:
+            yield n
+        at += -(-max(n, 1) // BLOCK) * BLOCK
+
+
+def main(args):
+    part = args[0] == "--part"
+    source, target, size, count = args[part:]
+    size, count = int(size), int(count)
+    where, regions = index(contents(source)), contents(target)
+    found = [n for region in regions for n in runs(region, where)]
+    messages = sum(n // size for n in found)
+    octets = sum(len(region) for region in regions)
+    print("%d of %d octets came, %d of %d messages of %d octets" % (sum(found), octets, messages, count, size))
+    if messages < count:
+        sys.exit("some did not come as they were sent")
+    if part and sum(found) == octets:
+        sys.exit("both ends had the same content before")
+
+
+main(sys.argv[1:])
