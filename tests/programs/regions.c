@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #undef ibv_reg_mr
-#undef ibv_reg_mr_iova
 
 #define MAX	64		/* regions */
 #define SMALL	4096		/* octets; what is shorter is no data */

@@ -14,6 +14,9 @@ fio_all() {
 	check "$1: fio: sequential writes of 256 KB, verified" compared $MB fio_verify "$2" write 256k $MB
 }
 
+# has_srq MODULE: have connections of this module of the kernel a shared receive queue?
+has_srq() { rdma resource show srq | grep -q "^dev iwt0 .*$1"; }
+
 # load_begin DISK: four processes write and compare blocks of DISK, until load_end
 load_begin() {
 	rm -f "$TMP/progress" "$TMP/enough"

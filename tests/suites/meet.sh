@@ -14,19 +14,20 @@ ENDLESS=
 # server_came PORT: waits until the server listens
 server_came() { wait_listen "$NS_B" "$1" || { echo "nobody listens on port $1"; cat "$TMP/server"; return 1; }; }
 
-# telling SIDE COMMAND...: COMMAND tells what is in its memory when it ends (regions_came)
-telling() { LD_PRELOAD=$IWT_BIN/regions.so IWT_REGIONS=$TMP/regions-$1 "${@:2}"; }
-# The same in a command of a suite that says TELLING=1
+# telling SIDE COMMAND...: in a suite that says TELLING=1, COMMAND tells what is in its memory when
+# it ends (regions_came)
 TELLING=
-preload() { [ -z "$TELLING" ] || echo "export LD_PRELOAD=\$LD_PRELOAD:$IWT_BIN/regions.so IWT_REGIONS=$TMP/regions-$1;"; }
+telling() {
+	if [ -z "$TELLING" ]; then "${@:2}"; return; fi
+	LD_PRELOAD=$IWT_BIN/regions.so IWT_REGIONS=$TMP/regions-$1 "${@:2}"
+}
 
 # regions_came TO SIZE COUNT [--part]: did so many messages of SIZE octets arrive in the memory of
 # the side TO as they are in that of the other one? See regions.py.
 regions_came() {
 	local from=client
 	[ "$1" = server ] || from=server
-	# shellcheck disable=SC2086
-	python3 "$here/regions.py" ${4:-} "$TMP/regions-$from" "$TMP/regions-$1" "$2" "$3" &&
+	python3 "$here/regions.py" "${@:4}" "$TMP/regions-$from" "$TMP/regions-$1" "$2" "$3" &&
 		verified $(($2 * $3))
 }
 
@@ -36,10 +37,10 @@ meet_commands() {
 	local srv rc=0 good=1
 	wait_free "$NS_B" "$1" || echo "port $1 is still taken"
 	rm -f "$TMP"/regions-*
-	start in_b stdbuf -oL bash -c "$(preload server) $2" >"$TMP/server" 2>&1
+	telling server start in_b stdbuf -oL bash -c "$2" >"$TMP/server" 2>&1
 	srv=$PID
 	server_came "$1" || { stop "$srv"; return 1; }
-	timeout "$IWT_TIME" ip netns exec "$NS_A" stdbuf -oL bash -c "$(preload client) $3" >"$TMP/client" 2>&1 || rc=$?
+	telling client timeout "$IWT_TIME" ip netns exec "$NS_A" stdbuf -oL bash -c "$3" >"$TMP/client" 2>&1 || rc=$?
 	well $rc "$3" "$TMP/client" || good=
 	if [ -z "$good" ] || [ -n "$ENDLESS" ]; then stop "$srv"; fi
 	if [ -z "$ENDLESS" ]; then

@@ -33,8 +33,6 @@ target_again() { cook here target-end && cook here target "${1:-}"; }
 # inline_data: may a command carry 16 KB?
 in_commands() { [ "$(cat /sys/kernel/config/nvmet/ports/1/param_inline_data_size)" = 16384 ]; }
 
-has_srq() { rdma resource show srq | grep -q '^dev iwt0 .*nvmet'; }
-
 # Many namespaces, each with content of its own, which is the disk's behind it. The number in the
 # name of a block device is not the namespace's.
 space() {
@@ -119,7 +117,7 @@ check "the target is unloaded" modprobe -r nvmet-rdma
 follow "it is to share receives" here srq
 check "shared receives: the target" cook here target
 check "shared receives: connect" connect
-check "shared receives: it does" has_srq
+check "shared receives: it does" has_srq nvmet
 fio_all "shared receives" $DISK
 check "a reset under load" beside_load $DISK reset
 check "disconnect" disconnect

@@ -26,22 +26,23 @@ figures() { grep -qE '^ *[0-9]+ +[0-9]+ ' "$TMP/client"; }
 option() { sed -n "s/.* -$1 *\\([0-9]\\+\\).*/\\1/p" <<<"$2"; }
 
 # came COMMAND: is the last message of each connection where it belongs? Of those that measure
-# times the program itself changes octets. Where messages go both ways all of the memory is sent
-# or received.
+# times the program itself changes octets. Where messages go both ways, what the other end has got
+# from here is there as well: then all of the memory is sent or received, twice as many messages.
 came() {
-	local size count to=server from=client
+	local size count to=server
 	case $1 in
-	ib_read_bw*) to=client from=server ;;
+	ib_read_bw*) to=client ;;
 	ib_write_bw* | ib_send_bw*) ;;
 	*) return ;;
 	esac
 	size=$(option s "$1")
 	case " $1 " in *" -a "*) size=$((8 << 20)) ;; esac
 	count=$(option q "$1")
+	count=${count:-1}
 	[ "${size:=65536}" -ge 64 ] || return 0
 	case " $1 " in
-	*" -b "*) regions_came $to "$size" "${count:-1}" && regions_came $from "$size" "${count:-1}" ;;
-	*) regions_came $to "$size" "${count:-1}" --part ;;
+	*" -b "*) regions_came $to "$size" $((2 * count)) ;;
+	*) regions_came $to "$size" "$count" --part ;;
 	esac
 }
 perf() {

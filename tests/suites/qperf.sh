@@ -7,6 +7,7 @@
 . "$here/meet.sh"
 # shellcheck source=tests/lib/qperf.sh
 . "$here/../lib/qperf.sh"
+TELLING=1
 
 # run COMMAND: one of the page's commands
 run() {
