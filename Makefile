@@ -65,7 +65,7 @@ demo: ## two hosts in a virtual machine, perftest between them
 test: ## one selftest in a laboratory: T= its name (verify), LAB= (uml), TIME= seconds (600), ARGS=
 	@tests/vm/run --lab $(or $(LAB),uml) --time $(or $(TIME),600) tests/selftests/$(or $(T),verify).sh $(ARGS)
 
-check: ## every test in every laboratory
+check: ## every selftest, each in one laboratory or more
 	@tests/check
 
 check-long: ## what searches for hours, and all selftests in the other laboratories

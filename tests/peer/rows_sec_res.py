@@ -25,7 +25,7 @@ stated("design", "protection domains, queues, queue pairs and STags are made by 
 stated("design", "verbs_cq.c: iwt_create_cq() alone makes entries, up to IWT_MAX_CQE; cq.c: cq->prod is the kernel's"
        " own, a process's consumer index is only compared", "SEC-18")
 stated("host", "uverbs: a completion queue is an object of one open file, which no other can name", "SEC-21")
-stated("ulp", "documented: user guide, \"What programs have to see to\"",
+stated("ulp", "documented: user guide, \"Security responsibilities of applications\"",
        "SEC-10", "SEC-11", "SEC-12", "SEC-13", "SEC-15", "SEC-19", "SEC-29")
 stated("host", "TCP keepalive, on for every connection; times: the setting keepalive of the link", "SEC-16")
 stated("design", "there is no firmware; the module loads nothing", "SEC-30")

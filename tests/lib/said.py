@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Statements that documents make about the tree, for docs-check: numbers, features, files, sections, jobs."""
+import fnmatch
+import re
+
+NUMBERS = {word: n for n, word in enumerate(
+    "two three four five six seven eight nine ten eleven twelve".split(), 2)}
+
+# Features: how documents name them, and a file that exists only where they are implemented.
+FEATURES = (
+    (r"shared receive queues?", "srq.c"), (r"(?:memory )?windows", "mw.c"), (r"atomic operations", "proto/atomic.c"),
+    (r"on-demand paging", "odp.c"), (r"dma-bufs?", "dmabuf.c"), (r"zero copy", "zerocopy.c"), (r"markers", "proto/marker.c"),
+    (r"delayed startup", "cm_delayed.c"), (r"fast registration", "mr_fast.c"), (r"resiz(?:e|ing)", "cq_resize.c"),
+)
+NO = r"(?:is|are|do|does) not (?:\w+ )?(?:implemented|supported|exist)\b"
+
+
+def check_features(text, has):
+    """Features that the text calls "not implemented" (... not supported, ... do not exist), and that there are."""
+    for sentence in re.split(r"(?<=[.:])\s+|\n\n", " ".join(re.sub(r"^[-*] ", "", text, flags=re.M).split("\n"))):
+        said = re.search(NO, sentence)
+        for name, source in FEATURES if said else ():
+            # the subject is what stands just before the verb
+            if re.search(r"\b%s(?: \w+)?$" % name, sentence[:said.start()].strip(), re.I) and has(source):
+                yield "%s: but there is %s" % (sentence.strip()[:70], source)
+
+
+def rows_of_table(lines):
+    """The rows of the simple table that begins with lines[0], without its head; or None."""
+    rule = re.compile(r"=+( +=+)+\s*$")
+    rules = [n for n, line in enumerate(lines) if rule.match(line)]
+    if not lines or not rule.match(lines[0]) or len(rules) < 2:
+        return None
+    body = lines[rules[1] + 1:rules[2]] if len(rules) > 2 else lines[1:rules[1]]
+    return sum(bool(line.strip()) and not line.startswith(" ") for line in body)
+
+
+def items_of_list(lines):
+    """The items of the list that begins with lines[0]; or None. A paragraph without indent ends it."""
+    mark = re.match(r"([-*]|#\.|\d+\.) ", lines[0]) if lines else None
+    if not mark:
+        return None
+    count = 0
+    for line in lines:
+        if re.match(r"([-*]|#\.|\d+\.) ", line):
+            count += 1
+        elif line.strip() and not line.startswith(" "):
+            break
+    return count
+
+
+def check_numbers(text):
+    """"There are five ways...:" before a table or a list that has another number of rows. (line, what)"""
+    lines = text.split("\n")
+    for n, line in enumerate(lines[:-2]):
+        if not line.rstrip().endswith((":", ".")) or lines[n + 1].strip():
+            continue
+        first = n
+        while first and lines[first - 1].strip():
+            first -= 1
+        sentence = re.split(r"(?<=\.)\s", " ".join(lines[first:n + 1]))[-1]
+        said = re.search(r"\b(?:There are|[Ii]n|has|have|these|of) (%s) (\w+)\b" % "|".join(NUMBERS), sentence)
+        if not said or not (line.rstrip().endswith(":") or sentence.startswith("There are")):
+            continue
+        rest = lines[n + 2:]
+        count = rows_of_table(rest)
+        count = items_of_list(rest) if count is None else count
+        if count is not None and count != NUMBERS[said[1]]:
+            yield n + 1, "%s %s, and %d of them follow" % (said[1], said[2], count)
+
+
+def check_jobs(text, jobs):
+    """Jobs of tests/check that the text names, as in "(job ``NAME``)" and "the job ``NAME``"."""
+    for name in re.findall(r"\bjobs? `{1,2}([\w.-]+)`", text):
+        if name not in jobs:
+            yield "no job " + name
+
+
+def check_installed(page, installs, elsewhere=()):
+    """Files under FILES of a man page that no package installs (installs: the lines of debian/*.install)."""
+    files = re.search(r"^\.SH FILES\n(.*?)(?=^\.SH|\Z)", page, re.M | re.S)
+    for name in re.findall(r"(?:^\.I|^\.B|\\fI) ?(/[^\s\\]*(?:\\-[^\s\\]*)*)", files[1], re.M) if files else ():
+        name = name.replace("\\-", "-").lstrip("/")
+        if name not in elsewhere and not any(fnmatch.fnmatch(name, i) or name.startswith(i + "/") for i in installs):
+            yield "no package installs /" + name
+
+
+def check_evidence(text, headings, has, settings):
+    """What a statement about a row names: a section of the user guide, a setting, files of this tree."""
+    for section in re.findall(r'user guide, "([^"]*)"', text):
+        if section not in headings:
+            yield "the user guide has no section %r" % section
+    for setting in re.findall(r"\bsetting (\w+)", text):
+        if setting not in settings and not re.match(r"(of|that|or|and|in|is)$", setting):
+            yield "no setting " + setting
+    for name in re.findall(r"(?<![\w/.-])[\w/-]+\.(?:c|h|sh|py)\b", text):
+        if not has(name):
+            yield "no file " + name
+
+
+def headings_of(text):
+    """The sections of a page."""
+    lines = text.split("\n")
+    return {a for a, b in zip(lines, lines[1:]) if a.strip() and re.fullmatch(r"([=~-])\1{3,}", b.strip())}
+
+
+def check_complete(items, selftests):
+    """Selftests that no job of "make check" runs, which says that it runs all. items: what the jobs run."""
+    for name in sorted(selftests):
+        if not re.search(r"(?:^|[\s/\\])selftests/%s\.sh\b" % re.escape(name), items):
+            yield "no job of make check runs selftests/%s.sh" % name
+
+
+def prove():
+    """What these checks do not notice."""
+    wrong = (
+        list(check_features("Shared receive queues are not implemented\neither.", lambda f: True)),
+        list(check_features("- **X.** Y. Memory windows do not exist.", lambda f: True)),
+        list(check_numbers("There are five ways:\n\n* a\n* b\n")),
+        list(check_numbers("It has three views:\n\n===  ===\na    b\n===  ===\n1    x\n2    y\n===  ===\n")),
+        list(check_jobs("(job ``nowhere``)", {"uml"})),
+        list(check_installed(".SH FILES\n.TP\n.I /usr/lib/a.rules\nx\n", ["usr/lib/b.rules"])),
+        list(check_evidence('documented: user guide, "Nothing"', {"Links"}, bool, ())),
+        list(check_evidence("user guide, setting nothing", set(), bool, ("crc",))),
+        list(check_evidence("nowhere.sh: x", set(), lambda name: False, ())),
+        list(check_complete("IWT_X=1\\ selftests/b.sh selftests/ba.sh", {"a", "b"})),
+    )
+    right = (
+        list(check_features("Memory windows on files are refused.", lambda f: True)),
+        list(check_features("Shared receive queues are not implemented.", lambda f: False)),
+        list(check_numbers("There are two ways:\n\n* a\n  b\n* c\n\nd\n")),
+        list(check_jobs("(job ``uml``)", {"uml"})),
+        list(check_installed(".SH FILES\n.TP\n.I /usr/lib/a\\-b.rules\nx\n", ["usr/lib/a-b.rules"])),
+        list(check_evidence('user guide, "Links"; a.sh; the setting crc', {"Links"}, bool, ("crc",))),
+        list(check_complete("selftests/a.sh\\ x", {"a"})),
+    )
+    for n, got in enumerate(wrong):
+        if len(got) != 1:
+            yield "docs-check: said.py, wrong statement %d: %r" % (n, got)
+    for n, got in enumerate(right):
+        if got:
+            yield "docs-check: said.py, right statement %d: %r" % (n, got)
