@@ -48,6 +48,7 @@ struct fake {
 	void (*on_doorbell)(void);
 	void (*on_flush)(void);
 	void (*on_srq_modify)(void);
+	void (*on_load)(const void *word);	/* before the process reads it */
 
 	/* what the provider did */
 	unsigned int doorbells;

@@ -63,6 +63,12 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 	return 0;
 }
 
+void fake_load(const void *word)
+{
+	if (fake.on_load)
+		fake.on_load(word);
+}
+
 static void step(void (*call)(void))
 {
 	if (call)

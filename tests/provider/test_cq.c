@@ -129,6 +129,31 @@ static void test_overrun(void)
 	teardown();
 }
 
+/* The last completion and the flag come between two looks of the process. */
+static void overrun_now(const void *word)
+{
+	struct iwt_cqe cqe = { .wr_id = 2 };
+
+	/* another mapping of the same page */
+	if (((uintptr_t)word ^ (uintptr_t)&fake.cq.ctl->flags) % 4096)
+		return;
+	fake.on_load = NULL;
+	fake_complete(&cqe);
+	fake.cq.ctl->flags |= IWT_RING_OVERRUN;
+}
+
+static void test_overrun_late(void)
+{
+	struct ibv_wc wc[8];
+
+	setup(0xffffffff);
+	fake.on_load = overrun_now;
+	is(fake.ops.poll_cq(cq, 5, wc), 1, "overrun: what came before it meanwhile is read");
+	is(wc[0].wr_id, 2, "overrun: that one");
+	ok(fake.ops.poll_cq(cq, 5, wc) < 0, "overrun: then it fails");
+	teardown();
+}
+
 static void test_notify(void)
 {
 	__u32 *arm;
@@ -270,6 +295,7 @@ void test_cq(void)
 	test_translation();
 	test_wrap();
 	test_overrun();
+	test_overrun_late();
 	test_notify();
 	test_arm_by_call();
 	test_moderate();
@@ -376,6 +402,35 @@ static void test_ex_poll(uint32_t flags)
 	fake_close(context);
 }
 
+static void test_ex_remind(void)
+{
+	struct ibv_poll_cq_attr attr = {};
+	struct iwt_cqe cqe = {};
+	struct ibv_cq_ex *ex;
+	int i;
+
+	context = fake_open();
+	fake.first_index = 0xfffffffe;
+	ex = make_cq_ex(0, 0, 0);
+	for (i = 0; i < 4; i++)
+		fake_complete(&cqe);
+	ibv_start_poll(ex, &attr);
+	ibv_end_poll(ex);
+	is(fake.arms, 0, "cq_ex: no reminder when nobody waits");
+	fake.ops.req_notify_cq(ibv_cq_ex_to_cq(ex), 0);
+	ibv_start_poll(ex, &attr);
+	ibv_next_poll(ex);
+	is(fake.arms, 0, "cq_ex: no reminder before the end");
+	ibv_end_poll(ex);
+	ok(fake.arms == 1 && fake.arm_flags == IWT_CQ_ARM_AT_ONCE,
+	   "cq_ex: a reminder of what was left behind");
+	ibv_start_poll(ex, &attr);
+	ibv_end_poll(ex);
+	is(fake.arms, 1, "cq_ex: no reminder of an empty queue");
+	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));
+	fake_close(context);
+}
+
 /* The time is there if it was asked for, also in an entry that has moved. */
 static void test_ex_times(void)
 {
@@ -419,6 +474,7 @@ static void test_ex_times(void)
 void test_cq_ex(void)
 {
 	test_ex_times();
+	test_ex_remind();
 	test_ex_refusals();
 	test_ex_poll(0);
 	test_ex_poll(IBV_CREATE_CQ_ATTR_SINGLE_THREADED);

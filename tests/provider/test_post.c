@@ -377,6 +377,56 @@ static void test_no_bit(void)
 	teardown();
 }
 
+#define RECV_BIT	(FAKE_BIT - 32)
+
+static void spoil_recv_bit(struct iwt_create_qp_resp *resp)
+{
+	resp->recv_bit = RECV_BIT;
+}
+
+static uint32_t *word_of(const struct fake_ring *ring, unsigned int i)
+{
+	return (uint32_t *)fake_entry(ring, 0) + ring->num * ring->stride / 4 + i;
+}
+
+/* Whoever polls the completions of receives finds the posts of the send queue, too. */
+static void test_two_queues(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 8, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct fake_ring sends, recvs;
+	struct ibv_cq *recv_cq;
+	struct ibv_wc wc;
+	struct ibv_pd *pd;
+
+	context = fake_open();
+	cq = fake_make_cq(context, 8);
+	sends = fake.cq;
+	recv_cq = fake_make_cq(context, 8);
+	recvs = fake.cq;
+	fake.spoil_qp = spoil_recv_bit;
+	pd = fake.ops.alloc_pd(context);
+	attr.send_cq = cq;
+	attr.recv_cq = recv_cq;
+	qp = fake.ops.create_qp(pd, &attr);
+	qp->pd = pd;
+	fake.ops.post_send(qp, &wr, &bad);
+	ok(*word_of(&sends, FAKE_BIT / 32) == 1u << FAKE_BIT % 32 && !*word_of(&sends, 0),
+	   "posted: the bit of the queue of sends");
+	ok(*word_of(&recvs, RECV_BIT / 32) == 1u << RECV_BIT % 32 && !*word_of(&recvs, 1),
+	   "posted: and that of the queue of receives");
+	recvs.ctl->flags = IWT_RING_DEFERRED;
+	fake.ops.poll_cq(recv_cq, 1, &wc);
+	is(fake.flushes, 1, "cq_poll: a call for receives flushes sends");
+	fake_drop_qp(qp);
+	fake.ops.destroy_cq(recv_cq);
+	fake.ops.destroy_cq(cq);
+	fake_close(context);
+}
+
 /* The kernel relies on the process to flush its posts. */
 static void test_tend(void)
 {
@@ -453,6 +503,7 @@ void test_send(void)
 	test_doorbell();
 	test_posted();
 	test_no_bit();
+	test_two_queues();
 	test_tend();
 	test_sig_all();
 }
