@@ -108,6 +108,12 @@ struct iwt_sock {
 	struct rcu_work end_work;
 };
 
+/* Octets of a full segment; see iwt_sock_mss(). */
+static inline u32 iwt_sock_segment(const struct iwt_sock *s)
+{
+	return READ_ONCE(tcp_sk(s->sk)->mss_cache);
+}
+
 /* Is the path long? TCP's RTT is the least of some minutes. The socket lock is held. */
 static inline bool iwt_sock_is_far(const struct iwt_sock *s)
 {

@@ -199,7 +199,7 @@ static bool may_gather(const struct iwt_sock *s)
 
 	if (!last)
 		return false;
-	return iwt_sock_is_far(s) || (s->nic && last->len > 2 * iwt_sock_mss(s));
+	return iwt_sock_is_far(s) || (s->nic && last->len > 2 * iwt_sock_segment(s));
 }
 
 /**

@@ -180,7 +180,7 @@ bool iwt_sock_in_backlog(const struct iwt_sock *s)
  */
 u32 iwt_sock_mss(const struct iwt_sock *s)
 {
-	return READ_ONCE(tcp_sk(s->sk)->mss_cache);
+	return iwt_sock_segment(s);
 }
 
 /**
