@@ -91,6 +91,7 @@ well_between() {
 		ok "$1"
 		return
 	fi
+	judge_pair "$CLIENT_RC" "$SERVER_RC" "$TMP/pair-client" "$TMP/pair-server"
 	not_ok "$1 (client $CLIENT_RC, server $SERVER_RC)"
 	tail -n 12 "$TMP/pair-client" | cut -c 1-200 | diag
 	tail -n 12 "$TMP/pair-server" | cut -c 1-200 | sed 's/^/# server: /'

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Reports in TAP. A test calls ok, not_ok, skip, check or subtests, and ends
-# with ktap_finish.
+# with ktap_finish. What failed because something was waited for in vain has " (time-out)" at its
+# end: only that may be excused by a machine that stood still (README).
 
 KTAP_N=0 KTAP_BAD=0 KTAP_SKIPPED=0
 KSFT_SKIP=4
@@ -9,18 +10,55 @@ KTAP_LOG=$(mktemp "${TMPDIR:-/tmp}/iwt-tap.XXXXXX")
 
 ktap_begin() { echo "TAP version 13"; }
 
+# Has a wait of this shell been in vain since the last result? late() of wait.sh says so.
+LATE=
+# What no wait explains, whatever was waited for besides
+KTAP_NEVER='differ|instead of|wrong (octet|data)|corrupt|leak|changed|Segmentation fault|core dumped|status 1[3-9][0-9]'
+
+# is_late STATUS [FILE]: did a command that ended so wait in vain? "timeout" ended it, or it said
+# so in its output, FILE, which has nothing else to say.
+is_late() {
+	case $1 in
+	0) return 1 ;;
+	124) return 0 ;;
+	*[!0-9]* | 12[89] | 1[3-9]? | 2??) return 1 ;;	# there is none, or a signal has ended it
+	esac
+	[ -n "$LATE" ] || grep -qsE '^(# ?)*time-out: ' "${2:-/dev/null}" || return 1
+	! grep -qsE "$KTAP_NEVER" "${2:-/dev/null}"
+}
+
+# judge_late STATUS [FILE]: what not_ok says next is, or is not, because of a wait
+judge_late() { if is_late "$@"; then LATE=yes; else LATE=; fi; }
+
+# judge_pair CLIENT SERVER FILE FILE: the same of two programs, by their statuses and outputs; the
+# server may have been stopped
+judge_pair() {
+	local client=$1 server=$2
+	LATE=
+	case $server in 137 | 143) server=0 ;; esac
+	if { [ "$client" = 0 ] || is_late "$client" "$3"; } && { [ "$server" = 0 ] || is_late "$server" "$4"; }; then
+		[ "$client$server" = 00 ] || LATE=yes
+	fi
+}
+
 ok() {
+	LATE=
 	KTAP_N=$((KTAP_N + 1))
 	echo "ok $KTAP_N - $*"
 }
 
 not_ok() {
 	KTAP_N=$((KTAP_N + 1)) KTAP_BAD=$((KTAP_BAD + 1))
-	echo "not ok $KTAP_N - $*"
+	case $* in
+	*" (time-out)") LATE= ;;
+	esac
+	echo "not ok $KTAP_N - $*${LATE:+ (time-out)}"
+	LATE=
 }
 
 # skip WHAT REASON
 skip() {
+	LATE=
 	KTAP_N=$((KTAP_N + 1)) KTAP_SKIPPED=$((KTAP_SKIPPED + 1))
 	echo "ok $KTAP_N - $1 # SKIP $2"
 }
@@ -29,12 +67,15 @@ diag() { sed 's/^/# /'; }
 
 # check WHAT COMMAND...: ok when COMMAND succeeds; its output is shown otherwise
 check() {
-	local what=$1
+	local what=$1 rc=0
 	shift
-	if "$@" >"$KTAP_LOG" 2>&1; then
+	LATE=
+	"$@" >"$KTAP_LOG" 2>&1 || rc=$?
+	if [ $rc = 0 ]; then
 		ok "$what"
 		return 0
 	fi
+	judge_late $rc "$KTAP_LOG"
 	not_ok "$what"
 	echo "# failed: $*"
 	tail -n 30 "$KTAP_LOG" | diag
@@ -58,6 +99,7 @@ REFUSAL=
 refuse() {
 	local what=$1 rc why=''
 	shift
+	LATE=
 	"$@" >"$KTAP_LOG" 2>&1
 	rc=$?
 	if ! failed_itself $rc; then
@@ -70,6 +112,7 @@ refuse() {
 		ok "$what"
 		return 0
 	fi
+	judge_late $rc "$KTAP_LOG"
 	not_ok "$what ($why)"
 	tail -n 30 "$KTAP_LOG" | diag
 	return 1
@@ -77,9 +120,11 @@ refuse() {
 
 # subtests PREFIX FILE STATUS: reports the results in FILE (TAP of another program) as our own.
 # Fails when FILE holds no plan or a plan that does not match, and when the program ended
-# with another STATUS than 0 and reported no failure.
+# with another STATUS than 0 and reported no failure. A line "# time-out: ..." is about the next
+# result.
 subtests() {
 	local prefix=$1 file=$2 status=${3:-that nobody looked at} line plan='' seen=0 bad=0 diags=()
+	LATE=
 	while IFS= read -r line; do
 		case $line in
 		'ok '*' # SKIP '*)
@@ -89,16 +134,19 @@ subtests() {
 		'ok '*) ok "$prefix: ${line#* - }"; seen=$((seen + 1)) ;;
 		'not ok '*) not_ok "$prefix: ${line#* - }"; seen=$((seen + 1)) bad=1 ;;
 		1..*) plan=${line#1..} ;;
+		'# time-out: '*) LATE=yes; echo "$line" ;;
 		'#'*) echo "$line" ;;
 		*) diags+=("$line") ;;
 		esac
 	done <"$file"
+	[[ $status != [0-9]* ]] || judge_late "$status"
 	if [ "$plan" != "$seen" ] || [ "$seen" -eq 0 ]; then
 		not_ok "$prefix: ran to its end (plan ${plan:-none}, $seen results, status $status)"
 	elif [ "$status" != 0 ] && [ $bad = 0 ]; then
 		not_ok "$prefix: ended well (status $status)"
 	else
 		[ "$status" = 0 ] || echo "# $prefix: status $status"
+		LATE=
 		return 0
 	fi
 	[ ${#diags[@]} -eq 0 ] || printf '# %s\n' "${diags[@]}" | tail -n 20

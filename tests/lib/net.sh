@@ -74,7 +74,7 @@ ended() {
 }
 
 stop() {
-	local pid
+	local pid LATE	# a process that has to be killed delays no result
 	for pid; do
 		alive "$pid" || continue
 		kill -TERM "$pid" 2>/dev/null

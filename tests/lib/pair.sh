@@ -72,6 +72,7 @@ pair() {
 		ok "$what"
 		return
 	fi
+	judge_pair "$CLIENT_RC" "$SERVER_RC" "$TMP/pair-client" "$TMP/pair-server"
 	not_ok "$what (client $CLIENT_RC, server $SERVER_RC)"
 	tail -n 12 "$TMP/pair-client" | cut -c 1-200 | diag
 	tail -n 12 "$TMP/pair-server" | cut -c 1-200 | sed 's/^/# server: /'

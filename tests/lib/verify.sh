@@ -20,6 +20,7 @@ verify_pair() {
 	ended "$srv" >/dev/null || {
 		rc=$?
 		# The server's status may be a failure that the client has already reported
+		judge_late $rc "$TMP/server"
 		[ $VERIFY_STATUS = 1 ] && [ $rc = 1 ] || not_ok "$prefix: the server ends well (status $rc)"
 		diag <"$TMP/server"
 	}

@@ -7,14 +7,24 @@
 exec {NAP}<> <(:)
 nap() { read -rt "$1" -u "$NAP" || :; }
 
+# late WHAT: says that WHAT was waited for in vain. README tells what becomes of such a line.
+# LATE says so until the next result, or until another wait was not in vain.
+# shellcheck disable=SC2034 # ktap.sh looks at it
+LATE=
+late() {
+	LATE=yes
+	echo "# time-out: $*" >&2
+}
+
 # busywait SECONDS COMMAND...: waits until COMMAND succeeds
 busywait() {
-	local end=$((SECONDS + $1))
+	local seconds=$1 end=$((SECONDS + $1))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
+		[ $SECONDS -lt $end ] || { late "$seconds s: $*"; return 1; }
 		nap 0.1
 	done
+	LATE=
 }
 
 # tcp PATTERN: does a line of /proc/net/tcp* match? port_is() describes the lines.

@@ -20,7 +20,7 @@ import zlib
 
 import table
 from case import Case, Place, add_arguments
-from outcome import Skip
+from outcome import Skip, is_late
 from peer import Peer
 from rows import ROWS, STATED, TESTS
 from ulp import Ulp
@@ -66,7 +66,7 @@ def title(test):
 
 
 def run(test, place, seed):
-    """One test: its verdict and the reason."""
+    """One test: its verdict ("late": it failed because it waited in vain) and the reason."""
     case = Case(place, zlib.crc32(("%d%s" % (seed, test.name)).encode()))
     began = time.monotonic()
     verdict, why = "pass", ""
@@ -76,9 +76,9 @@ def run(test, place, seed):
         verdict, why = "skip", str(skip)
     except AssertionError as error:
         where = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.find("rows_") >= 0]
-        verdict, why = "fail", "line %s: %s" % (where[-1].lineno if where else "?", error)
+        verdict, why = "late" if is_late(error) else "fail", "line %s: %s" % (where[-1].lineno if where else "?", error)
     except Exception as error:      # pylint: disable=broad-except
-        verdict, why = "fail", traceback.format_exc() + repr(error)
+        verdict, why = "late" if is_late(error) else "fail", traceback.format_exc() + repr(error)
     try:
         case.close()
     except Exception as error:      # pylint: disable=broad-except
@@ -93,19 +93,21 @@ class Report:
         self.number, self.bad, self.slow = 0, 0, slow
         self.verdicts = {}
 
-    def line(self, verdict, text, why=""):
+    def line(self, verdict, text, why="", late=False):
         self.number += 1
         self.bad += verdict == "fail"
         if verdict == "fail":
             print("\n".join("# " + line for line in why.splitlines()[-20:]))
-        print("%sok %d - %s%s" % ("not " if verdict == "fail" else "", self.number, text,
-                                  " # SKIP " + why if verdict == "skip" else ""), flush=True)
+        print("%sok %d - %s%s%s" % ("not " if verdict == "fail" else "", self.number, text, " (time-out)" if late else "",
+                                    " # SKIP " + why if verdict == "skip" else ""), flush=True)
 
     def test(self, test, verdict, why, took):
+        late = verdict == "late"
+        verdict = "fail" if late else verdict
         self.verdicts[test.name] = (verdict, why)
         if self.slow:
             print("# %.1f s: %s" % (took, test.name))
-        self.line(verdict, title(test), "%s\nafter %.1f s" % (why, took) if verdict == "fail" else why)
+        self.line(verdict, title(test), "%s\nafter %.1f s" % (why, took) if verdict == "fail" else why, late)
 
 
 def main():

@@ -38,6 +38,7 @@ there() {
 		note "$what: it has gone with its peer"
 		return 1
 	fi
+	judge_late $status "$SOAK/there-$LANE"
 	complain "$what (status $status)"
 	show "$SOAK/there-$LANE"
 	return 1

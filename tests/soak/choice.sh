@@ -35,7 +35,8 @@ note() { printf '%s %s\n' "$SECONDS" "$*" >>"$SOAK/log-$LANE"; }
 # complain WORD...: says what is wrong; the lane has failed
 complain() {
 	note "WRONG: $*"
-	printf '%s\n' "$*" >>"$SOAK/wrong-$LANE"
+	printf '%s\n' "$*${LATE:+ (time-out)}" >>"$SOAK/wrong-$LANE"
+	LATE=
 }
 
 # show FILE: adds the end of a program's output to the complaint
@@ -43,10 +44,13 @@ show() { tail -n 15 "$1" | cut -c 1-200 | sed 's/^/    /' >>"$SOAK/wrong-$LANE";
 
 # must WHAT COMMAND...: complains when COMMAND fails, with COMMAND's output
 must() {
-	local what=$1
+	local what=$1 status
 	shift
+	LATE=
 	"$@" >"$SOAK/must-$LANE" 2>&1 && return
-	complain "$what (status $?)"
+	status=$?
+	judge_late $status "$SOAK/must-$LANE"
+	complain "$what (status $status)"
 	show "$SOAK/must-$LANE"
 	return 1
 }

@@ -154,7 +154,7 @@ clean() {
 
 # ends PID: ends the process, and sets STATUS; kills it if it does not end
 ends() {
-	local n
+	local n LATE
 	STATUS=0
 	for n in TERM KILL; do
 		! alive "$1" || kill -$n "$1" 2>/dev/null

@@ -59,6 +59,9 @@ judged() {
 		ok "round $ROUND: $1"
 		return
 	fi
+	# each complaint, which begins a line, is one of a wait
+	LATE=
+	grep -v '^ ' "$SOAK/wrong-$1" | grep -qv ' (time-out)$' || grep -qE "$KTAP_NEVER" "$SOAK/wrong-$1" || LATE=yes
 	not_ok "round $ROUND: $1"
 	head -n 40 "$SOAK/wrong-$1" | diag
 	echo "# done by --seed $SEED --first $ROUND, lane $1:"
