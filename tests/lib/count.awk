@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Counts the results in the output of suite.sh. Prints one line for each:
 # "pass", "fail REASON" or "skip REASON". -v items= is how many items must have run; items
-# in the environment variable WITHOUT, one a line, do not count.
+# in the environment variable WITHOUT, one a line, do not count. -v late=1: the laboratory had no
+# more time. What failed by a time limit has " (time-out)" at its end, as in the output of tests.
 function fail(why) { print "fail " name ": " why; bad++ }
 
 BEGIN {
@@ -25,12 +26,13 @@ BEGIN {
 
 /^=== end / {
 	status = $NF
+	mark = status == 124 ? " (time-out)" : ""
 	if (plan == -1)
-		fail("no plan")
+		fail("no plan" mark)
 	else if (plan != seen)
-		fail("planned " plan " tests, ran " seen)
+		fail("planned " plan " tests, ran " seen mark)
 	if (status != 0 && status != 4 && !bad)
-		fail("exit status " status)
+		fail("exit status " status mark)
 	inside = 0
 	next
 }
@@ -50,10 +52,11 @@ BEGIN {
 /^Bail out!/ { fail($0) }
 
 END {
+	mark = late ? " (time-out)" : ""
 	if (inside)
-		fail("did not end")
+		fail("did not end" mark)
 	if (begun < items) {
 		name = "suite"
-		fail((items - begun) " of " items " tests did not begin")
+		fail((items - begun) " of " items " tests did not begin" mark)
 	}
 }

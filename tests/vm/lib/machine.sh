@@ -139,14 +139,17 @@ bad_messages() {
 	crashes "$1"
 }
 
-# tell_trace DIR: prints where the kernel was when it complained for the first time
-tell_trace() {
-	messages "$1" | awk -v pattern="$GATE_PATTERN" '
-		!begun && $0 ~ pattern { begun = 1 }
+# tell_first DIR: prints the kernel's first complaint as a whole: registers, code, call trace
+tell_first() {
+	messages "$1" | awk -v pattern="$GATE_PATTERN" -v spared="$SPARED" '
+		!begun && $0 ~ pattern && $0 !~ spared { begun = 1 }
 		!begun { next }
-		/---\[ end trace|<\/TASK>/ { exit }
-		/ RIP: [0-9]|Workqueue:|CPU: [0-9]/ || (/\+0x[0-9a-f]+\/0x/ && !/ \? /) { print; if (++n == 20) exit }
-	' | sed 's/^/  /' >&2
+		{ print }
+		/---\[ end |] ====================/ || ++n == 200 { exit }
+	' | sed 's/^/  /' >"$1/first"
+	[ -s "$1/first" ] || return 0
+	log "gate: the first of them, whole:"
+	cat "$1/first" >&2
 }
 
 # script_began DIR
@@ -165,10 +168,10 @@ judge() {
 	tell_races "$dir"
 	bad=$(bad_messages "$dir" | wc -l)
 	if [ "$bad" -gt 0 ]; then
-		messages "$dir" | grep -v 'lab: ' | tail -n 400 >&2
+		messages "$dir" | grep -v 'lab: ' | tail -n 20000 >&2
 		log "gate: kernel messages ($bad suspicious lines):"
-		bad_messages "$dir" | head -n 10 >&2
-		tell_trace "$dir"
+		bad_messages "$dir" | head -n 100 >&2
+		tell_first "$dir"
 	fi
 	sed -n 's/^gate /vm: gate: /p' "$dir/lines" >&2
 	if grep -q '^timeout' "$dir/lines" || { [ -z "$rc" ] && [ "$MACHINE_RC" = 124 ]; }; then
