@@ -2,12 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 A model of who runs the engines of a socket (sock_run.c: run_now(), iwt_sock_run_here(),
-iwt_sock_run()). It tries all orders of the steps of
+iwt_sock_run(), iwt_sock_gather(), iwt_sock_disown(); engine.c: send()). It tries all orders of the
+steps of
 
 - a process in a system call, which runs them for some budgets and takes back the work that they
   queue meanwhile; or which takes them to its own processor;
 - others who want them to run: at once if the lock is free, else by work;
-- the worker that does the work.
+- the worker that does the work;
+- the network, which hands over segments: to the engines, to work that takes several of them together,
+  or, where the socket has an owner, to its backlog;
+- an owner, who hands the backlog to the engines before it lets the socket go. There they must not
+  send, and leave a note with the owner instead. An owner in the driver looks whether there is a note
+  when it has let the socket go. One outside of it does not; for that there is a work that tries again
+  later.
 
 Work is what the kernel makes of it. To queue it is to set a bit, PENDING; if that is set already,
 nothing is queued. The bit is cleared before the work begins. To cancel work is to set the bit, too,
@@ -21,15 +28,22 @@ import sys
 
 import model
 
-WANTS = 2       # of each of the others
-OTHERS = 2
 BUDGETS = 3
 SYNC, HERE = "budgets", "here"
+# owners
+NOBODY, OURS, FOREIGN = "no owner", "an owner in the driver", "an owner outside"
+CALLER, WORKER, RETRY, NET, OWNER, OTHER = range(6)     # more of the others follow
 
 
 class State(model.State):
-    """pc: of the caller, the worker, and the others"""
-    FIELDS = ("pc", "lock", "wanted", "pending", "queued", "left", "more", "asked")
+    """
+    pc: of all; rx, tx: what has come, and what is to be sent; backlog, batch: segments of the owner's,
+    and those of them that it takes now; noted: run_wanted; retry: that work is queued; left: budgets of
+    the caller; asked: what the others have left to ask for; coming, owns: what the network and the owner
+    have left to do; early: what an owner saw that looks too early
+    """
+    FIELDS = ("pc", "lock", "owned", "rx", "tx", "backlog", "batch", "pending", "queued", "noted", "retry", "left",
+              "more", "asked", "coming", "owns", "early")
 
 
 def at(values, who, value):
@@ -48,12 +62,29 @@ def lock(s, who):
     return True
 
 
-def run(s):
-    """The engines do one thing, and queue work if more is to be done."""
-    if s.wanted:
-        s.wanted -= 1
-    if s.wanted and not s.pending:
+def queue(s):
+    """Of who has the lock."""
+    if not s.pending:
         s.pending = s.queued = True
+
+
+def run(s, cut):
+    """
+    With the lock: the engines take one segment, and send one thing, which may be the answer to it; work is
+    queued if more is to be done. Or, if there is an owner, a note.
+    """
+    if s.owned:
+        s.noted = "note" not in cut
+        s.retry = "retry" not in cut
+        return
+    s.noted = False
+    if s.rx:
+        s.rx -= 1
+        s.tx += 1
+    if s.tx:
+        s.tx -= 1
+    if s.rx or s.tx:
+        queue(s)
 
 
 def cancel(s, who, behind):
@@ -73,7 +104,7 @@ def caller_sync(s, cut):
         s.left -= 1
         return go(s, 0, "run")
     if pc == "run":
-        run(s)
+        run(s, cut)
         return go(s, 0, "look" if s.left else "end")
     if pc == "look":
         return go(s, 0, "cancel" if s.pending or "look" in cut else "end")
@@ -103,7 +134,7 @@ def caller_here(s, cut):
         s.pending = False
         return go(s, 0, "end" if "run first" in cut else "run")
     if pc == "run":
-        run(s)
+        run(s, cut)
         return go(s, 0, "cancel" if "run first" in cut else "end")
     if pc == "end":
         s.lock = None
@@ -121,41 +152,147 @@ def worker(s, cut):
         return go(s, 1, "lock")
     if pc == "lock":
         return lock(s, 1) and go(s, 1, "run")
-    run(s)
+    run(s, cut)
     s.lock = None
     return go(s, 1, "begin")
 
 
+def want(s, who, cut, pc, after):
+    """iwt_sock_run(): at once if nobody has the lock, else by work. Continues at after."""
+    if pc == "try":
+        return go(s, who, "run" if lock(s, who) else "queue")
+    if pc == "run":
+        run(s, cut)
+        s.lock = None
+        return go(s, who, after)
+    if pc == "queue":
+        if s.pending:
+            return go(s, who, after)
+        s.pending = True
+        return go(s, who, "queued")
+    s.queued = True
+    return go(s, who, after)
+
+
 def other(who):
     def step(s, cut):
-        pc, n = s.pc[who], s.asked[who - 2]
-        if pc == "begin":
-            if n == WANTS:
-                return False
-            s.asked = at(s.asked, who - 2, n + 1)
-            s.wanted += 1
-            return go(s, who, "try")
-        if pc == "try":
-            return go(s, who, "run" if lock(s, who) else "queue")
-        if pc == "run":
-            run(s)
-            s.lock = None
-            return go(s, who, "begin")
-        if pc == "queue":
-            if s.pending:
-                return go(s, who, "begin")
-            s.pending = True
-            return go(s, who, "queued")
-        s.queued = True
-        return go(s, who, "begin")
+        pc, n = s.pc[who], s.asked[who - OTHER]
+        if pc != "begin":
+            return want(s, who, cut, pc, "begin")
+        if not n:
+            return False
+        s.asked = at(s.asked, who - OTHER, n - 1)
+        s.tx += 1
+        return go(s, who, "try")
     return step
 
 
-def explore(how, cut):
+def retry(s, cut):
+    if s.pc[RETRY] == "begin":
+        if not s.retry:
+            return False
+        s.retry = False
+        return go(s, RETRY, "lock")
+    if not lock(s, RETRY):
+        return False
+    run(s, cut)
+    s.lock = None
+    return go(s, RETRY, "begin")
+
+
+def arrives(s, who, cut, gathers):
+    """A segment is there, and nothing else has been done with it; in the backlog the lock is not held."""
+    s.rx += 1
+    if not gathers:
+        return False
+    if "gather" in cut:
+        return True
+    if who == NET:
+        queue(s)
+        return True
+    if s.pending:
+        return True
+    s.pending = True
+    return go(s, who, "gathered")
+
+
+def net(gathers):
+    def step(s, cut):
+        if s.pc[NET] == "begin":
+            if not s.coming or not lock(s, NET):
+                return False
+            s.coming -= 1
+            return go(s, NET, "deliver")
+        if s.owned:
+            s.backlog += 1
+        elif not arrives(s, NET, cut, gathers):
+            run(s, cut)
+        s.lock = None
+        return go(s, NET, "begin")
+    return step
+
+
+def backlog(s, cut, gathers):
+    """The owner takes a segment of its backlog."""
+    s.batch -= 1
+    if arrives(s, OWNER, cut, gathers):
+        return s.pc[OWNER] == "gathered" or go(s, OWNER, "backlog")
+    s.rx -= 1
+    s.tx += 1
+    return go(s, OWNER, "backlog" if "note of the backlog" in cut else "try")
+
+
+def let_go(s, kind, cut):
+    """The last step of release_sock(), or one round of it."""
+    if s.backlog:
+        s.batch, s.backlog = s.backlog, 0
+        s.lock = None
+        return go(s, OWNER, "backlog")
+    s.owned = False
+    s.lock = None
+    return go(s, OWNER, "look" if kind == OURS and "look" not in cut else "begin")
+
+
+def owner(kind, gathers):
+    def step(s, cut):
+        pc = s.pc[OWNER]
+        if pc == "begin":
+            if not s.owns or s.lock is not None:
+                return False
+            s.owns -= 1
+            s.owned = True
+            return go(s, OWNER, "own")
+        if pc == "own":
+            s.early = "early look" in cut and s.noted
+            return go(s, OWNER, "release") if "early look" in cut else lock(s, OWNER) and go(s, OWNER, "let go")
+        if pc == "release":
+            return lock(s, OWNER) and go(s, OWNER, "let go")
+        if pc == "let go":
+            return let_go(s, kind, cut)
+        if pc == "backlog":
+            return backlog(s, cut, gathers) if s.batch else go(s, OWNER, "own")
+        if pc == "gathered":
+            s.queued = True
+            return go(s, OWNER, "backlog")
+        if pc == "look":
+            noted = s.early if "early look" in cut else s.noted
+            return go(s, OWNER, "try" if noted else "begin")
+        return want(s, OWNER, cut, pc, "backlog" if s.owned else "begin")
+    return step
+
+
+def explore(how, kind, cut):
     """Return: the number of states, or None with a fault."""
-    steps = [caller_sync if how == SYNC else caller_here, worker] + [other(2 + i) for i in range(OTHERS)]
-    start = State(pc=("begin",) * len(steps), lock=None, wanted=0, pending=False, queued=False, left=BUDGETS,
-                  more=False, asked=(0,) * OTHERS)
+    alone = kind == NOBODY
+    others = 2 if alone else 1
+    steps = [caller_sync if how == SYNC else caller_here, worker, retry]
+    steps += [other(OTHER + i) for i in range(others)]
+    # whether segments are worth to be gathered may change at any time
+    steps += [] if alone else [net(False), net(True), owner(kind, False), owner(kind, True)]
+    start = State(pc=("begin",) * (OTHER + others), lock=None, owned=False, rx=0, tx=0, backlog=0, batch=0,
+                  pending=False, queued=False, noted=False, retry=False, left=BUDGETS if alone else 2, more=False,
+                  asked=(2 if alone else 1,) * others, coming=0 if alone else 2, owns=1 if how == SYNC else 2,
+                  early=False)
     seen, todo = {start.key()}, [start]
     while todo:
         s = todo.pop()
@@ -168,16 +305,22 @@ def explore(how, cut):
             if t.key() not in seen:
                 seen.add(t.key())
                 todo.append(t)
-        if not moved and (s.wanted or s.lock is not None or s.pending):
+        if not moved and (s.rx or s.tx or s.backlog or s.lock is not None or s.pending):
             return None
     return len(seen)
 
 
-CUTS = {
-    (SYNC, "look"): "work is cancelled whether it is queued or not",
-    (SYNC, "go on"): "work is cancelled, and the engines do not run once more",
-    (HERE, "run first"): "work is cancelled behind the run",
-}
+CUTS = (
+    (SYNC, NOBODY, ("look",), "work is cancelled whether it is queued or not"),
+    (SYNC, NOBODY, ("go on",), "work is cancelled, and the engines do not run once more"),
+    (HERE, NOBODY, ("run first",), "work is cancelled behind the run"),
+    (HERE, OURS, ("note", "retry"), "who finds an owner leaves no note"),
+    (HERE, OURS, ("retry", "look"), "nobody looks whether there is a note"),
+    (HERE, OURS, ("retry", "early look"), "the owner looks before it lets the socket go"),
+    (HERE, FOREIGN, ("retry",), "nothing tries again, and the owner does not know of notes"),
+    (HERE, OURS, ("note of the backlog",), "the engines leave no note in the backlog"),
+    (HERE, OURS, ("gather",), "segments are left to a run that nobody queues"),
+)
 
 
 def main():
@@ -190,10 +333,12 @@ def main():
         print("%sok %d - %s" % ("" if good else "not ", n, what))
 
     for how in SYNC, HERE:
-        states = explore(how, ())
-        result(states, "%s: nothing is left undone in %s states" % (how, states))
-    for (how, cut), what in CUTS.items():
-        result(not explore(how, (cut,)), "found: %s" % what)
+        for kind, cut in (NOBODY, ()), (OURS, ("retry",)), (FOREIGN, ()):
+            states = explore(how, kind, cut)
+            without = ", without the work that tries again" if cut else ""
+            result(states, "%s, %s%s: nothing is left undone in %s states" % (how, kind, without, states))
+    for how, kind, cut, what in CUTS:
+        result(not explore(how, kind, cut), "found: %s" % what)
     print("1..%d" % n)
     return bad != 0
 
