@@ -2,221 +2,264 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 A model of the wake-up protocol of the send queue's ring (doorbell.c describes it; ring.h, tx.c:
-go_idle(), sqpoll.c, cqpoll.c). It tries all orders of the steps of
+go_idle(), sqpoll.c, cqpoll.c; the provider's iwt_wq_publish(), iwt_cq_defer() and iwt_cq_flush()).
+It tries all orders of the steps of
 
 - a process that posts, the engine, and a worker that polls the ring;
-- a process that must flush its posts from one of its doorbells on, and the timer that looks in
-  place of the process and ends this;
-- such a process and its calls, which never end this, but come once more after the last post.
+- a process that has to flush its posts from one of its doorbells on, at either of the queue pair's two
+  completion queues, and their two timers, which look in its place and end this, one after the other;
+- such a process, whose other thread polls one of the two queues; or which has one thread, that posts and
+  then polls one of them, while the timer of the other one ends that.
 
-An engine that spins for a reply (reply_spin.c) only looks longer. The stores of each processor
-wait in its store buffer until it executes a barrier or the memory takes them; loads overtake
-them, as on x86.
+An engine that spins for a reply (reply_spin.c) only looks longer. Where the process
+stores its count, and the kernel the flag IWT_RING_DEFERRED, without an order, a post waits longer, and is
+not lost.
 
-Nothing may be left in the ring when all are done. A model that finds no fault proves little, so
-it also runs with steps left out, and must then find a fault.
+Memory is as weak as arm64's (tests/unit/weak.py), and entries of the ring are memory, too. Nothing may
+be left in the ring when all are done, and the engine must find each entry whole. A model that finds no
+fault proves little, so it also runs without each of the barriers, and with steps left out, and must
+then find a fault.
 """
 import sys
 
-POSTS, LOOKS = 3, 2
-POSTER, POLLER = 0, 1
-WORKER, TIMER, CALLS = "a worker", "a timer", "calls of the process"
+import weak
+
+POSTS = 2
+UNFLUSHED_MAX = 2
+SEND, RECV = 0, 1
+LOCATIONS = ("entry", "prod", "flags", "bit0", "bit1", "deferred0", "deferred1", "unflushed0", "unflushed1")
+ENGINE = 0      # counts labels
 
 
-def engine(after, cut):
-    """One run of the engine; continues at after."""
-    return [
-        ("lock",),
-        ("store", "flags", 0),
-        # index 2: take all posts that are there
-        ("take", 2),
-        ("polled", 9),
-        ("store", "flags", 1),
-        ("nop",) if "consumer's barrier" in cut else ("barrier",),
-        ("go", 9) if "last look" in cut else ("none_left", 9),
-        ("store", "flags", 0),
-        ("go", 2),
-        ("unlock",),
-        ("go", after),
-    ]
+class Model(weak.State):
+    """cons, pollers, on: of the kernel, under its locks; asleep: the flag as the kernel has stored it"""
+    PLAIN = ("cons", "pollers", "on0", "on1", "asleep", "torn")
 
 
-def place(code, base):
-    """The same code, with jumps relative to base."""
-    out = []
-    for op in code:
-        if op[0] in ("take", "polled", "none_left") or op[0] == "go" and isinstance(op[1], int):
-            op = (op[0], base + op[1])
-        elif op[0] == "go":
-            op = ("go", op[1][0])
-        out.append(op)
-    return out
+def label(name):
+    global ENGINE
+    ENGINE += 1
+    return "%s %d" % (name, ENGINE)
 
 
-def poster(cut, how):
-    """
-    POSTS times: stores prod, barrier, reads flags; then rings the doorbell if the flags say so,
-    else sets its bit. With one of the doorbells the process begins to flush; with calls this is
-    not the first one, so that some bits are cleared before the device relies on the process.
-    """
-    begins = {WORKER: None, TIMER: 0, CALLS: 1}[how]
-    begin = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)]
+def sleeping(value):
+    """With the lock."""
+    return weak.local(weak.do(lambda state: setattr(state, "asleep", value)))
+
+
+def engine(cut):
+    """One run of the engine: iwt_tx_wanted(), iwt_tx_run(), go_idle()."""
+    take, idle, none, end = (label(name) for name in ("take", "idle", "none", "end"))
+
+    def take_all(state, who):
+        for prod in state.load(who, "prod", "acquire of prod" not in cut):
+            if prod.got == prod.cons:
+                yield prod.at(who, idle)
+                continue
+            prod.cons = prod.got
+            if "entries" not in cut:
+                yield prod.at(who, take)
+                continue
+            # the entry that was posted last is all that the model has of them
+            for entry in prod.load(who, "entry", False):
+                entry.torn = entry.torn or entry.got < entry.cons
+                yield entry.at(who, take)
+
+    def wanted(state, who):
+        if not state.asleep:
+            yield state.copy().next(who)
+            return
+        for prod in state.load(who, "prod", True):
+            yield prod.at(who, end) if prod.got == prod.cons else prod.next(who)
+
+    def last_look(state, who):
+        for prod in state.load(who, "prod", False):
+            yield prod.at(who, end) if prod.got == prod.cons else prod.next(who)
+
+    code = [weak.lock, wanted,
+            none, sleeping(0), weak.store("flags", 0),
+            take, take_all,
+            idle, weak.local(weak.jump_if(lambda state: state.pollers, end)),
+            sleeping(1), weak.store("flags", 1)]
+    code += [] if "consumer's barrier" in cut else [weak.barrier]
+    code += [] if "last look" in cut else [last_look, weak.jump(none)]
+    return code + [end, weak.unlock]
+
+
+def begin(cut):
+    """enter() in cqpoll.c, at both completion queues."""
     code = []
-    for n in range(POSTS):
-        code += [("store", "prod", n + 1),
-                 ("nop",) if "producer's barrier" in cut else ("barrier",)]
-        run = len(code) + 1
-        rung = place(engine((run + len(engine(0, cut)),), cut), run)
-        if n == begins:
-            rung += begin
-        bit = run + len(rung) + 1
-        code += [("unless_flags", bit)] + rung + [("go", bit + 1), ("set_bit",)]
+    for cq in "01":
+        def count(state, cq=cq):
+            setattr(state, "on" + cq, 1)
+            state.pollers += 1
+
+        code += [weak.store("deferred" + cq, 1), weak.release, weak.lock, weak.do(count), sleeping(0),
+                 weak.store("flags", 0), weak.unlock]
     return code
 
 
-def look(cut, how, base):
-    """The engine runs if something is new: the watcher sees it in the ring, or the bit is set."""
-    skip = base + 1 + len(engine(0, cut))
-    what = "unless_new" if how == WORKER else "unless_bit"
-    return [(what, skip)] + place(engine((skip,), cut), base + 1)
+def call(cq, cut):
+    """iwt_cqpoll_flush(): takes the bit, and runs the engine."""
+    end = label("end")
+    code = [weak.branch("bit%d" % cq, lambda bit: bit, end)]
+    code += [weak.exchange("bit%d" % cq, 0, "order of the bit" not in cut)]
+    return code + [weak.jump_if(lambda state: not getattr(state, "on%d" % cq), end)] + engine(cut) + [end]
 
 
-def watcher(cut, how):
-    """
-    Switches polling on, looks some times (the engine runs if something is new), switches it off,
-    runs the engine a last time. A process that calls never switches it off, but looks once more;
-    at first TCP makes the engine run.
-    """
-    code = [("lock",), ("on", 1), ("store", "flags", 0), ("unlock",)]
-    if how == TIMER:
-        code = [("when_on",)]
-    if how == CALLS:
-        code = place(engine((len(engine(0, cut)),), cut), 0)
-    for _ in range(LOOKS):
-        code += look(cut, how, len(code))
-    if how == CALLS:
-        return code + ([] if "last run" in cut else [("when_posted",)] + look(cut, how, len(code) + 1))
-    off = [("lock",), ("on", 0), ("unlock",)]
+def flush(cq, cut):
+    """iwt_cq_flush() of the provider."""
+    end = label("end")
+    return [weak.branch("deferred%d" % cq, lambda flag: flag, end, True),
+            weak.branch("unflushed%d" % cq, lambda count: count, end, "acquire of unflushed" not in cut),
+            weak.exchange("unflushed%d" % cq, 0, "acquire of unflushed" not in cut, lambda count: count, end)] + \
+        call(cq, cut) + [end]
+
+
+def defer(cq, cut):
+    """iwt_cq_defer(). Nobody looks at the count of a queue that is not polled."""
+    is_set, end = label("set"), label("end")
+    bit = "bit%d" % cq
+
+    def read(state, who):
+        for new in state.load(who, "unflushed%d" % cq, True):
+            new.reg = weak.put(new.reg, who, new.got + 1)
+            yield new.next(who)
+
+    def write(state, who):
+        count = state.reg[who]
+        new = state.stored(who, "unflushed%d" % cq, count, True)
+        # what is tested next, if at all
+        new.reg = weak.put(new.reg, who, count if "flush often" in cut else 0)
+        yield new
+
+    code = [weak.branch(bit, lambda bit: not bit, is_set, True), weak.exchange(bit, 1, True), is_set]
+    if "count %d" % cq not in cut:
+        return code
+    code = [read] + code + [write]
+    if "flush often" in cut:
+        code += [weak.local(weak.jump_if(lambda state, who: state.reg[who] < UNFLUSHED_MAX, end))] + flush(cq, cut)
+    return code + [end]
+
+
+def poster(cut, defers, begins=None):
+    """POSTS times; the process begins to flush with the doorbell of post number begins, or has done so before."""
+    code = []
+    for n in range(POSTS):
+        ring, end = label("ring"), label("end")
+        code += [weak.store("entry", n + 1)] if "entries" in cut else []
+        code += [weak.store("prod", n + 1, "release of prod" not in cut)]
+        code += [] if "producer's barrier" in cut else [weak.barrier]
+        code += [weak.branch("flags", lambda flag: not flag, ring, True)]
+        if defers:
+            code += ([] if "bit of the receive queue" in cut else defer(RECV, cut)) + defer(SEND, cut)
+        code += [weak.jump(end), ring] + engine(cut)
+        code += begin(cut) if begins == n else []
+        code += [end]
+    return code
+
+
+def work(cut):
+    """iwt_qp_run_bh(): as if the work ran at once, since the thread that queues it may wait before it goes on."""
+    return [weak.barrier] + engine(cut)
+
+
+def leave(cq, cut):
+    def less(state, who):
+        if state.lock is None:
+            new = state.copy()
+            setattr(new, "on%d" % cq, 0)
+            new.pollers -= 1
+            yield new.next(who)
+
+    run = [] if "last run" in cut else work(cut)
     late = "end of polling before the last run" in cut
-    run = place(engine((0,), cut), len(code) + (0 if late else len(off)))
-    run[-1] = ("nop",)
-    if "last run" in cut:
-        return code + off
-    return code + (run + off if late else off + run)
+    # the process does not look at the flag if it does not poll
+    return (run + [less] if late else [less] + run) + ([] if "no poll" in cut else [weak.store("deferred%d" % cq, 0)])
 
 
-class State:
-    """Memory, store buffers and the position of each thread, as a tuple."""
-    FIELDS = ("pc", "buf", "prod", "flags", "cons", "on", "lock", "seen", "bit")
-
-    @staticmethod
-    def first():
-        return ((0, 0), ((), ()), 0, 1, 0, 0, None, 0, 0)
-
-
-def load(state, who, name):
-    _, buf, prod, flags = state[:4]
-    for key, value in reversed(buf[who]):
-        if key == name:
-            return value
-    return prod if name == "prod" else flags
+def timer(cq, cut):
+    """It takes the place of the process, and then it is over."""
+    end = label("end")
+    code = [weak.when(lambda state: getattr(state, "on%d" % cq)), weak.branch("bit%d" % cq, lambda bit: bit, end),
+            weak.exchange("bit%d" % cq, 0, "order of the bit" not in cut)]
+    return code + work(cut) + [end] + leave(cq, cut)
 
 
-def put(state, **new):
-    return tuple(new.get(name, old) for name, old in zip(State.FIELDS, state))
+def ended(who):
+    return lambda state: state.pc[who] is None and not state.buf[who]
 
 
-def at(pair, who, value):
-    return (value, pair[1]) if who == 0 else (pair[0], value)
+def poller(cq, cut):
+    """Another thread of the process: it polls at any time, and when all is posted."""
+    return flush(cq, cut) + [weak.when(ended(0))] + flush(cq, cut)
 
 
-def step(state, who, op, last):
-    """The state after the step of who, or None if it can't be taken now; last: the poster's end."""
-    pc, buf, _, _, cons, on, lock, seen, bit = state
-    go = lambda where: at(pc, who, where)
-    here = pc[who]
-    kind = op[0]
-    if kind == "nop":
-        return put(state, pc=go(here + 1))
-    if kind == "store":
-        return put(state, pc=go(here + 1), buf=at(buf, who, buf[who] + (op[1:],)))
-    if kind == "barrier":
-        return None if buf[who] else put(state, pc=go(here + 1))
-    if kind == "lock":
-        return None if lock is not None or buf[who] else put(state, pc=go(here + 1), lock=who)
-    if kind == "unlock":
-        return None if buf[who] else put(state, pc=go(here + 1), lock=None)
-    if kind == "go":
-        return put(state, pc=go(op[1]))
-    if kind == "when_on":
-        return put(state, pc=go(here + 1)) if on else None
-    if kind == "when_posted":
-        return put(state, pc=go(here + 1)) if pc[POSTER] == last and not buf[POSTER] else None
-    if kind == "set_bit":
-        # a poster that finds the bit set only reads it, which does not wait for its store buffer
-        return put(state, pc=go(here + 1), bit=1)
-    if kind == "unless_bit":
-        # taken with a barrier; ignored if the queue pair does not rely on the process
-        return None if buf[who] else put(state, pc=go(here + 1 if bit and on else op[1]), bit=0)
-    if kind == "on":
-        return put(state, pc=go(here + 1), on=op[1])
-    if kind == "take":
-        prod = load(state, who, "prod")
-        return put(state, pc=go(here + 1 if prod == cons else op[1]), cons=prod)
-    if kind == "polled":
-        return put(state, pc=go(op[1] if on else here + 1))
-    if kind == "none_left":
-        return put(state, pc=go(op[1] if load(state, who, "prod") == cons else here + 1))
-    if kind == "unless_flags":
-        return put(state, pc=go(here + 1 if load(state, who, "flags") else op[1]))
-    assert kind == "unless_new"
-    prod = load(state, who, "prod")
-    return put(state, pc=go(here + 1 if prod != seen else op[1]), seen=prod)
+def sqpoll(cut):
+    """A worker: set_polled(), some looks at the ring, set_polled(), iwt_qp_run()."""
+    def switch(by):
+        def do(state):
+            state.pollers += by
+        return do
+
+    def look(to):
+        def step(state, who):
+            for prod in state.load(who, "prod", True):
+                # reg: what it has seen
+                new = prod.got != prod.reg[who]
+                prod.reg = weak.put(prod.reg, who, prod.got)
+                yield prod.next(who) if new else prod.at(who, to)
+        return step
+
+    code = [weak.lock, weak.do(switch(1)), sleeping(0), weak.store("flags", 0), weak.unlock]
+    for _ in range(2):
+        end = label("end")
+        code += [look(end)] + engine(cut) + [end]
+    off = [weak.lock, weak.do(switch(-1)), weak.unlock]
+    run = [] if "last run" in cut else engine(cut)
+    return code + (run + off if "end of polling before the last run" in cut else off + run)
 
 
-def drain(state, who):
-    """The memory takes the oldest store of who."""
-    buf = state[1]
-    (name, value), rest = buf[who][0], buf[who][1:]
-    return put(state, buf=at(buf, who, rest), **{name: value})
+WORKER, TIMERS, SEND_POLLED, RECV_POLLED, ONE = (
+    "a worker", "two timers", "a thread polls for sends", "a thread polls for receives", "one thread")
+EVERYWHERE = ("producer's barrier", "consumer's barrier", "last look", "acquire of prod", "release of prod")
+ENDS = ("last run", "end of polling before the last run")
+POLLED = ("producer's barrier", "order of the bit", "acquire of unflushed")
+SCENARIOS = (
+    # name, what it has, threads, what is needed there
+    (WORKER, ("entries",), lambda cut: [poster(cut, False), sqpoll(cut)], EVERYWHERE + ENDS),
+    (TIMERS, ("no poll",), lambda cut: [poster(cut, True, 0), timer(SEND, cut), timer(RECV, cut)],
+     EVERYWHERE[:3] + ENDS),
+    (SEND_POLLED, ("count 0", "begun"), lambda cut: [poster(cut, True), poller(SEND, cut)], POLLED),
+    (RECV_POLLED, ("count 1", "begun"), lambda cut: [poster(cut, True), poller(RECV, cut)],
+     POLLED + ("bit of the receive queue",)),
+    (ONE, ("count 1", "flush often", "begun"), lambda cut: [poster(cut, True) + flush(RECV, cut), timer(SEND, cut)],
+     ("bit of the receive queue",)),
+)
 
 
-def explore(cut=(), how=WORKER):
-    """Returns the number of states, and the final ones in which something is left or stuck."""
-    code = (poster(cut, how), watcher(cut, how))
-    todo, seen, bad = [State.first()], set(), []
-    while todo:
-        state = todo.pop()
-        if state in seen:
-            continue
-        seen.add(state)
-        nexts = [drain(state, who) for who in (POSTER, POLLER) if state[1][who]]
-        nexts += [step(state, who, code[who][state[0][who]], len(code[POSTER])) for who in (POSTER, POLLER)
-                  if state[0][who] < len(code[who])]
-        nexts = [n for n in nexts if n is not None]
-        if not nexts:
-            done = all(state[0][who] == len(code[who]) for who in (POSTER, POLLER))
-            if not done or state[4] != POSTS:
-                bad.append(state)
-        todo += nexts
-    return len(seen), bad
+def explore(has, threads, cut):
+    """Return: how many states there are, and one with a fault, or None"""
+    codes = [weak.assemble(code) for code in threads(has + cut)]
+    begun = "begun" in has
+    values = {"deferred0": 1, "deferred1": 1} if begun else {"flags": 1}
+    start = Model.first(len(codes), LOCATIONS, values, asleep=not begun, on0=begun, on1=begun, pollers=2 * begun)
+    return weak.explore(start, codes, lambda state, over: state.torn or over and state.cons != POSTS)
 
 
 def main():
     number, failed = 0, 0
-    cuts = ["producer's barrier", "consumer's barrier", "last look", "last run"]
-    end = "end of polling before the last run"
-    for how, cut in [(how, cut) for how in (WORKER, TIMER, CALLS) for cut in [None] + cuts + [end]]:
-        if how == CALLS and cut == end:
-            continue
-        states, bad = explore((cut,) if cut else (), how)
-        good = bool(bad) == bool(cut) and states > 100
-        number += 1
-        failed += not good
-        what = "without the %s something is found" % cut if cut else "nothing is left in the ring"
-        print("%sok %d - ring, %s: %s (%d states)" % ("" if good else "not ", number, how, what, states))
-        if not good:
-            print("# %s" % (bad[:1],))
+    for name, has, threads, needed in SCENARIOS:
+        for cut in (None,) + needed:
+            states, bad = explore(has, threads, (cut,) if cut else ())
+            good = bool(bad) == bool(cut)
+            number += 1
+            failed += not good
+            what = "without the %s something is found" % cut if cut else "nothing is left in the ring"
+            verdict = "ok" if good else "not ok"
+            print("%s %d - ring, %s: %s (%d states)" % (verdict, number, name, what, states), flush=True)
+            if bad and not good:
+                print("# %s" % (bad,))
     print("1..%d" % number)
     return 1 if failed else 0
 

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+Memory that is as weak as arm64's, and threads that use it.
+
+Stores of a thread wait in its buffer, and the memory takes them in any order, except for stores to one
+place, and for a store with release, which comes behind all before it. All threads see the stores that
+memory has taken in one order (as on arm64 and x86; not on all architectures). A load may have been done
+early: it gives any value that the place has had since the thread's last barrier, its last load with
+acquire of something newer, or its last load of the same place. A load never waits for a later store; where
+this would matter, the protocols here have a branch in between, or a lock.
+
+Taking a lock is an acquire, giving it back a release, and neither is a full barrier. A read-modify-write
+uses the newest value; ordered, it is a full barrier as the kernel's xchg(), which is more than what
+C has.
+
+Code is a list of steps. A step is a function of the state and the thread, which yields the states that
+may follow; a string is a label.
+"""
+import operator
+
+
+def put(items, at, value):
+    return items[:at] + (value,) + items[at + 1:]
+
+
+class State:
+    """
+    pc: where each thread is, None at its end; buf: its stores that memory has not taken; seen: index into the
+    log before which it loads nothing; last: the same for each place; log: what memory has taken since base;
+    lock: who has it; given: index when it was given back; reg: a value of each thread; got: what load() gave.
+    A subclass names more in PLAIN.
+    """
+    PLAIN = ()
+    WEAK = ("pc", "buf", "seen", "last", "base", "log", "lock", "given", "reg")
+
+    def __init_subclass__(cls):
+        cls.keys = staticmethod(operator.itemgetter(*cls.WEAK, *cls.PLAIN))
+
+    @classmethod
+    def first(cls, threads, places, values, **plain):
+        state = cls()
+        state.places = places
+        state.pc, state.buf = (0,) * threads, ((),) * threads
+        state.seen, state.last = (0,) * threads, ((0,) * len(places),) * threads
+        state.base = tuple(values.get(place, 0) for place in places)
+        state.log, state.lock, state.given, state.reg = (), None, 0, (0,) * threads
+        for name in cls.PLAIN:
+            setattr(state, name, plain.get(name, 0))
+        return state
+
+    def copy(self):
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def key(self):
+        return self.keys(self.__dict__)
+
+    def next(self, who):
+        self.pc = put(self.pc, who, self.pc[who] + 1)
+        return self
+
+    def at(self, who, where):
+        self.pc = put(self.pc, who, where)
+        return self
+
+    def stored(self, who, place, value, release=False):
+        new = self.copy()
+        new.buf = put(self.buf, who, self.buf[who] + ((place, value, release),))
+        return new.next(who)
+
+    def load(self, who, place, acquire):
+        """All values that the load can give, each as a new state with .got."""
+        for name, value, _ in reversed(self.buf[who]):
+            if name == place:
+                new = self.copy()
+                new.got = value
+                yield new
+                return
+        where = self.places.index(place)
+        since = max(self.seen[who], self.last[who][where])
+        value, at = self.base[where], 0
+        found = []
+        for index, (name, stored) in enumerate(self.log, 1):
+            if index > since and name == place:
+                found.append((value, at))
+            if name == place:
+                value, at = stored, index
+        for value, at in found + [(value, at)]:
+            new = self.copy()
+            new.got = value
+            new.last = put(self.last, who, put(self.last[who], where, at))
+            if acquire:
+                new.seen = put(self.seen, who, max(self.seen[who], at))
+            yield new
+
+    def newest(self, place):
+        for name, value in reversed(self.log):
+            if name == place:
+                return value
+        return self.base[self.places.index(place)]
+
+    def take(self, who, index):
+        """Memory takes a store, or the lock that is given back."""
+        new = self.copy()
+        place, value, _ = self.buf[who][index]
+        new.buf = put(self.buf, who, self.buf[who][:index] + self.buf[who][index + 1:])
+        if place is None:
+            new.lock, new.given = None, len(self.log)
+        else:
+            new.log = self.log + ((place, value),)
+        return new
+
+    def takes(self, who):
+        """The states in which memory has taken one store of a thread."""
+        buf, places = self.buf[who], set()
+        for index, (place, _, release) in enumerate(buf):
+            if not (release and index) and place not in places:
+                yield self.take(who, index)
+            places.add(place)
+
+    def shorten(self):
+        """Forgets what no thread can load any more, so that states that do not differ are one."""
+        least = min(self.seen)
+        base = list(self.base)
+        for place, value in self.log[:least]:
+            base[self.places.index(place)] = value
+        self.base, self.log = tuple(base), self.log[least:]
+        self.seen = tuple(max(seen - least, 0) for seen in self.seen)
+        self.last = tuple(tuple(max(at - least, 0) for at in last) for last in self.last)
+        self.given = max(self.given - least, 0)
+        self.last = tuple(tuple(at if at > seen else 0 for at in last) for seen, last in zip(self.seen, self.last))
+        return self
+
+
+# -- steps
+
+def store(place, value, release_=False):
+    def step(state, who):
+        yield state.stored(who, place, value, release_)
+    return step
+
+
+def barrier(state, who):
+    """A full one."""
+    if not state.buf[who]:
+        new = state.copy()
+        new.seen = put(state.seen, who, len(state.log))
+        yield new.next(who)
+
+
+def release(state, who):
+    """What was stored before comes before what is stored later."""
+    if not state.buf[who]:
+        yield state.copy().next(who)
+
+
+def lock(state, who):
+    """Behind what this thread has given back: that much arm64 promises, and the kernel relies on it."""
+    if state.lock is None and not any(release_ for _, _, release_ in state.buf[who]):
+        new = state.copy()
+        new.lock = who
+        new.seen = put(state.seen, who, max(state.seen[who], state.given))
+        yield new.next(who)
+
+
+def unlock(state, who):
+    yield state.stored(who, None, None, True)
+
+
+def branch(place, go_on, to, acquire=False):
+    """Loads, and jumps unless go_on(value)."""
+    def step(state, who):
+        for new in state.load(who, place, acquire):
+            yield new.next(who) if go_on(new.got) else new.at(who, to)
+    return step
+
+
+def exchange(place, value, ordered, go_on=None, to=None):
+    """Jumps unless go_on(the old value)."""
+    def step(state, who):
+        buf = state.buf[who]
+        if ordered and buf or any(name == place for name, _, _ in buf):
+            return
+        new = state.copy()
+        old = state.newest(place)
+        new.log = state.log + ((place, value),)
+        where = state.places.index(place)
+        new.last = put(state.last, who, put(state.last[who], where, len(new.log)))
+        if ordered:
+            new.seen = put(state.seen, who, len(new.log))
+        yield new.next(who) if not go_on or go_on(old) else new.at(who, to)
+    return step
+
+
+def local(step):
+    """Nobody else can tell when it is taken: at once."""
+    step.local = True
+    return step
+
+
+def do(change):
+    """Changes what locks guard, or what the kernel orders anyway."""
+    def step(state, who):
+        new = state.copy()
+        change(new)
+        yield new.next(who)
+    return step
+
+
+def jump(to):
+    def step(state, who):
+        yield state.copy().at(who, to)
+    return local(step)
+
+
+def jump_if(test, to):
+    def step(state, who):
+        yes = test(state, who) if test.__code__.co_argcount == 2 else test(state)
+        yield state.copy().at(who, to) if yes else state.copy().next(who)
+    return step
+
+
+def when(test):
+    """Waits; who is woken up sees what its waker has seen. A thread may wait for ever."""
+    def step(state, who):
+        if test(state):
+            new = state.copy()
+            new.seen = put(state.seen, who, len(state.log))
+            yield new.next(who)
+    step.waits = True
+    return step
+
+
+def assemble(code):
+    """Return: the steps, and the index of each label"""
+    steps, labels = [], {}
+    for item in code:
+        if isinstance(item, str):
+            labels[item] = len(steps)
+        else:
+            steps.append(item)
+    return steps, labels
+
+
+def explore(start, codes, bad):
+    """
+    Tries all orders. bad(state, over): is it a fault? over: nobody has a step left. To end elsewhere than at the
+    end of the code, or where threads wait, is one.
+
+    Return: how many states there are, and a state with a fault, or None
+    """
+    def place(state, who):
+        """Where a thread is, behind labels and local steps."""
+        steps, labels = codes[who]
+        while state.pc[who] is not None:
+            where = labels.get(state.pc[who], state.pc[who])
+            if where == len(steps):
+                where = None
+            state.pc = put(state.pc, who, where)
+            if where is None or not hasattr(steps[where], "local"):
+                return state
+            state, = steps[where](state, who)
+        return state
+
+    def resolve(state):
+        for who in range(len(codes)):
+            state = place(state, who)
+        # a thread that waits has seen all when it goes on
+        end = len(state.log)
+        state.seen = tuple(end if pc is None or hasattr(steps[pc], "waits") else seen
+                           for (steps, _), pc, seen in zip(codes, state.pc, state.seen))
+        return state.shorten()
+
+    todo, seen = [resolve(start)], set()
+    while todo:
+        state = todo.pop()
+        key = state.key()
+        if key in seen:
+            continue
+        seen.add(key)
+        nexts, stuck = [], False
+        for who, (steps, _) in enumerate(codes):
+            nexts += state.takes(who)
+            if state.pc[who] is None:
+                continue
+            step = steps[state.pc[who]]
+            nexts += step(state, who)
+            stuck |= not hasattr(step, "waits")
+        over = not nexts
+        if bad(state, over) or over and stuck:
+            return len(seen), key
+        todo += [resolve(new) for new in nexts]
+    return len(seen), None
