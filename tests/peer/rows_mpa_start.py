@@ -247,9 +247,9 @@ def patience(t):
     for thread in threads:
         thread.start()
     for peer in (silent, slow, halfway):
-        peer.expect_end()
+        peer.expect_end(seconds=55)
     for one in (conn, mute):
-        ulp.event(id=one.id, want=("UNREACHABLE", "CONNECT_ERROR"))
+        ulp.event(id=one.id, want=("UNREACHABLE", "CONNECT_ERROR"), ms=55000)
         one.peer.expect_end()
     check(ulp.event(id=number, ms=0)["event"] == "none", "a Request was reported")
 

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #define ACTIONS	(IWT_CMA_FIN | IWT_CMA_DETACH | IWT_CMA_RELEASE | \
-		 IWT_CMA_RESET | IWT_CMA_GRACE | IWT_CMA_UP_MASK)
+		 IWT_CMA_RESET | IWT_CMA_GRACE | IWT_CMA_PATIENCE | IWT_CMA_UP_MASK)
 
 /* Actions since the endpoint began; each happens at most once. */
 enum {
@@ -133,6 +133,10 @@ static void test_cells(void)
 			}
 			if (e == IWT_CME_TIMEOUT)
 				CHECK_EQ(step.next, IWT_CM_CLOSED);
+			/* Work that is left may take the link's patience. */
+			if (e == IWT_CME_DRAINING)
+				CHECK_EQ(step.actions, s == IWT_CM_FULL ?
+					 IWT_CMA_PATIENCE : 0);
 			/* A Terminate that nobody reads has a deadline. */
 			if (e == IWT_CME_TERM_PENDING)
 				CHECK_EQ(step.actions, s == IWT_CM_FULL ?
@@ -247,6 +251,7 @@ static const struct {
 	  { IWT_CM_FULL, IWT_CMA_UP_ESTABLISHED } },
 	{ IWT_CME_REJECT, IWT_CM_WAIT_ULP, { IWT_CM_LINGER, IWT_CMA_FIN } },
 	{ IWT_CME_CLOSE, IWT_CM_FULL, { IWT_CM_CLOSING, IWT_CMA_FIN } },
+	{ IWT_CME_DRAINING, IWT_CM_FULL, { IWT_CM_FULL, IWT_CMA_PATIENCE } },
 	{ IWT_CME_TERM_PENDING, IWT_CM_FULL, { IWT_CM_FULL, IWT_CMA_GRACE } },
 	{ IWT_CME_TERM_SENT, IWT_CM_FULL,
 	  { IWT_CM_CLOSING, IWT_CMA_FIN | IWT_CMA_UP_DISCONNECT } },

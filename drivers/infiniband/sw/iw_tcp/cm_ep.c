@@ -105,8 +105,7 @@ static void on_llp_event(void *ctx, enum iwt_llp_event ev)
 	static const u8 bits[] = {
 		[IWT_LLP_CLOSE_WANTED]	= IWT_EP_CLOSE_WANTED,
 		[IWT_LLP_TERM_PENDING]	= IWT_EP_TERM_PENDING,
-		/* the same for the endpoint: the last octets take their time */
-		[IWT_LLP_DRAINING]	= IWT_EP_TERM_PENDING,
+		[IWT_LLP_DRAINING]	= IWT_EP_DRAINING,
 		[IWT_LLP_TERM_SENT]	= IWT_EP_TERM_SENT,
 		[IWT_LLP_ABORT_WANTED]	= IWT_EP_ABORT_WANTED,
 		[IWT_LLP_PEER_CLOSED]	= IWT_EP_PEER_CLOSED,
@@ -133,6 +132,7 @@ void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
 	lockdep_assert_held(&ep->lock);
 	ep->deadline = jiffies + delay;
 	ep->armed = true;
+	ep->patient = false;
 	if (ep->sock)
 		ep->acked = iwt_sock_acked(ep->sock);
 	iwt_ep_get(ep);
@@ -301,20 +301,18 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
 }
 
 /*
- * Octets before the end have been sent, or a Terminate waits: set the deadline anew, up to the
- * link's patience in all.
+ * Work is left that the end of the connection waits for. How long it may take is for the link's
+ * patience to say, from its beginning and in all, whatever comes of the path meanwhile; without
+ * that TCP gives up, or the consumer.
  */
-static void give_grace(struct iwt_ep *ep)
+static void be_patient(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
 	u32 patience = READ_ONCE(ep->dev->conf.patience);
 
-	if (!ep->armed)
-		ep->until = jiffies + msecs_to_jiffies(patience * MSEC_PER_SEC);
-	else if (patience && time_after(jiffies + msecs_to_jiffies(IWT_CM_CLOSE_MS),
-					ep->until))
-		return;
-	iwt_ep_arm(ep, IWT_CM_CLOSE_MS);
+	if (patience)
+		iwt_ep_arm(ep, patience * MSEC_PER_SEC);
+	ep->patient = true;
 }
 
 static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
@@ -349,10 +347,10 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 		iwt_sock_release(ep->sock, cut || acts & IWT_CMA_RESET);
 		ep->sock = NULL;
 	}
-	if (acts & IWT_CMA_GRACE && s.next == IWT_CM_FULL)
-		give_grace(ep);
-	else if (acts & IWT_CMA_GRACE)
-		iwt_ep_arm(ep, IWT_CM_ORPHAN_MS);
+	if (acts & IWT_CMA_PATIENCE)
+		be_patient(ep);
+	if (acts & IWT_CMA_GRACE)
+		iwt_ep_arm(ep, s.next == IWT_CM_FULL ? IWT_CM_CLOSE_MS : IWT_CM_ORPHAN_MS);
 	if (acts & IWT_CMA_UP_REPLY)
 		ep->reply_status = status;
 	if (acts & IWT_CMA_UP_CLOSE)

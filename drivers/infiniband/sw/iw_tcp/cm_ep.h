@@ -70,11 +70,16 @@ struct net_device;
  * How long a state may last, in milliseconds. Each is one deadline for all of the state,
  * whatever arrives meanwhile (RFC 5044 7.1.2 r10). That of the Reply includes the time that the
  * peer's ULP takes to decide. That of the end, with FIN or a Terminate behind what was sent,
- * begins anew while the peer acknowledges something, IWT_CM_CLOSE_EXTENSIONS times at most.
+ * begins anew while the peer acknowledges something, or does not answer at all,
+ * IWT_CM_CLOSE_EXTENSIONS times at most.
+ *
+ * A path that is dead for ten seconds costs no connection. TCP sends again after times that
+ * double, so it may need twice as long to notice that the path is back; its SYNs go out after 1,
+ * 3, 7 and 15 seconds.
  */
-#define IWT_CM_CONNECT_MS	15000
-#define IWT_CM_REPLY_MS		15000
-#define IWT_CM_REQUEST_MS	10000
+#define IWT_CM_CONNECT_MS	20000
+#define IWT_CM_REPLY_MS		22000
+#define IWT_CM_REQUEST_MS	22000
 #define IWT_CM_CLOSE_MS		5000
 #define IWT_CM_CLOSE_EXTENSIONS	11
 #define IWT_CM_ORPHAN_MS	60000
@@ -89,7 +94,8 @@ struct net_device;
 /* What there is to look at; a bit each in ep->bits. */
 enum iwt_ep_bit {
 	IWT_EP_SOCK,		/* the socket, during startup and lingering */
-	IWT_EP_TERM_PENDING,	/* from the queue pair; in this order */
+	IWT_EP_DRAINING,	/* from the queue pair; in this order */
+	IWT_EP_TERM_PENDING,
 	IWT_EP_TERM_SENT,
 	IWT_EP_CLOSE_WANTED,
 	IWT_EP_TERM_RECEIVED,
@@ -155,8 +161,8 @@ struct iwt_listen {
  * @armed: @deadline counts
  * @deadline: when the present state ends, in jiffies
  * @acked: what the peer had acknowledged when @deadline was set
- * @until: when a graceful close that is under way must be over, in jiffies
- * @extensions: how often @deadline was set anew because the peer acknowledged something
+ * @patient: @deadline, if there is one, is the link's patience
+ * @extensions: how often @deadline was set anew: see IWT_CM_CLOSE_EXTENSIONS
  * @dev: device; NULL until a new inbound connection is assigned to one
  * @sock: socket; NULL when CLOSED
  * @qp: queue pair, or NULL
@@ -194,7 +200,7 @@ struct iwt_ep {
 	bool armed __guarded_by(&lock);
 	unsigned long deadline __guarded_by(&lock);
 	u32 acked __guarded_by(&lock);
-	unsigned long until __guarded_by(&lock);
+	bool patient __guarded_by(&lock);
 	u32 extensions __guarded_by(&lock);
 
 	struct iwt_dev *dev;

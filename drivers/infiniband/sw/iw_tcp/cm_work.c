@@ -35,22 +35,21 @@ static void do_timer(struct work_struct *work)
 }
 
 /*
- * Has the peer acknowledged some of what comes before FIN or a Terminate? TCP may have
- * megabytes of it, for a slow path or reader. FIN alone does not count, and a peer that takes
- * an octet at a time is not waited for without end.
+ * Is the end worth waiting for? Has the peer acknowledged some of what comes before FIN or a
+ * Terminate, TCP may have megabytes more, for a slow path or reader; FIN alone does not count. If
+ * the peer does not answer at all, the path may be dead for a while. Nobody is waited for without
+ * end: neither who takes an octet at a time nor who is silent.
  */
-static bool takes(struct iwt_ep *ep)
+static bool waits_on(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
-	if (!ep->sock || (ep->state != IWT_CM_FULL &&
-			  ep->state != IWT_CM_CLOSING &&
-			  ep->state != IWT_CM_LINGER))
+	if (!ep->sock || ep->patient ||
+	    (ep->state != IWT_CM_FULL && ep->state != IWT_CM_CLOSING &&
+	     ep->state != IWT_CM_LINGER))
 		return false;
-	if (ep->state == IWT_CM_FULL && READ_ONCE(ep->dev->conf.patience) &&
-	    time_after_eq(jiffies, ep->until))
+	if (iwt_sock_acked(ep->sock) - ep->acked <= 1 && !iwt_sock_unanswered(ep->sock))
 		return false;
-	if (iwt_sock_acked(ep->sock) - ep->acked <= 1 ||
-	    ep->extensions == IWT_CM_CLOSE_EXTENSIONS)
+	if (ep->extensions == IWT_CM_CLOSE_EXTENSIONS)
 		return false;
 	ep->extensions++;
 	return true;
@@ -62,7 +61,7 @@ static void expire(struct iwt_ep *ep)
 	/* a timer of a state that has been left does not count */
 	if (!ep->armed || time_before(jiffies, ep->deadline))
 		return;
-	if (takes(ep))
+	if (waits_on(ep))
 		iwt_ep_arm(ep, IWT_CM_CLOSE_MS);
 	else
 		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);
@@ -87,6 +86,7 @@ static void take_bits(struct iwt_ep *ep)
 		u8 event;
 		int status;
 	} map[] = {
+		{ IWT_EP_DRAINING,	IWT_CME_DRAINING,	0 },
 		{ IWT_EP_TERM_PENDING,	IWT_CME_TERM_PENDING,	0 },
 		{ IWT_EP_TERM_SENT,	IWT_CME_TERM_SENT,	0 },
 		{ IWT_EP_CLOSE_WANTED,	IWT_CME_CLOSE,		0 },

@@ -55,7 +55,6 @@ static void look_drained(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
-	u32 progress = st->tx.stream_pos + st->rx.pos + iwt_zc_released_seq(st->sq.zc);
 
 	if (qp->state != IWT_QP_HALF && qp->state != IWT_QP_DRAIN)
 		return;
@@ -63,9 +62,6 @@ static void look_drained(struct iwt_qp *qp)
 		lose(qp);
 	else if (!iwt_tx_busy(st))
 		iwt_qp_do_step(qp, IWT_QE_DRAINED, IWT_OK);
-	else if (progress != qp->progress)
-		iwt_qp_tell(qp, IWT_LLP_DRAINING);
-	qp->progress = progress;
 }
 
 static void run_rx(struct iwt_qp *qp)

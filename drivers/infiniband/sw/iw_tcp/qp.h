@@ -61,7 +61,7 @@ struct mem_cgroup;
 enum iwt_llp_event {
 	IWT_LLP_CLOSE_WANTED,	/* graceful: FIN behind what is queued */
 	IWT_LLP_TERM_PENDING,	/* a Terminate waits for TCP: not for ever */
-	IWT_LLP_DRAINING,	/* work goes on before the end: not for ever */
+	IWT_LLP_DRAINING,	/* work is left before the end: not for ever */
 	IWT_LLP_TERM_SENT,	/* TCP has the Terminate: FIN, then wait */
 	IWT_LLP_ABORT_WANTED,	/* reset the connection now */
 	IWT_LLP_PEER_CLOSED,	/* FIN arrived, everything before it is done */
@@ -94,7 +94,6 @@ struct iwt_qp_llp_ops {
  * @llp: callbacks to the connection manager while a connection is attached
  * @llp_ctx: their argument
  * @eps: endpoints that have a reference; the connection manager's
- * @progress: octets of both directions when %IWT_LLP_DRAINING was last told
  * @running: the engines run; a nested callback only sets @again
  * @again: look once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
@@ -126,7 +125,6 @@ struct iwt_qp {
 	const struct iwt_qp_llp_ops *llp;
 	void *llp_ctx;
 	struct hlist_head eps;
-	u32 progress;
 	bool running;
 	bool again;
 	u32 term_err;

@@ -15,9 +15,6 @@
 
 #include "sock_priv.h"
 
-/* Probes that an idle peer may leave without an answer; they take as long as it was idle. */
-#define IWT_SOCK_PROBES		4
-
 /* Frees sockets, and ends those of processes. */
 static struct workqueue_struct *sock_wq;
 
@@ -437,44 +434,6 @@ void iwt_sock_set_tos(struct iwt_sock *s, u8 tos)
 	set_tos(s->sk, tos);
 }
 
-/* Start the timer anew, with the present settings. The caller owns the socket. */
-static void restart_keepalive(struct sock *sk)
-{
-	sock_reset_flag(sk, SOCK_KEEPOPEN);
-	sk->sk_prot->keepalive(sk, 1);
-	sock_set_flag(sk, SOCK_KEEPOPEN);
-}
-
-/**
- * iwt_sock_set_patience() - how long a peer may be silent
- * @s: connected socket
- * @keepalive: seconds without a segment after which one is asked for; 0: as TCP does
- * @patience: seconds, without an acknowledgment or with a closed window, after which
- *	TCP gives up; 0: as TCP does
- *
- * Nothing is set if a process's system call does not let the socket go. May sleep.
- */
-void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience)
-{
-	struct tcp_sock *tp = tcp_sk(s->sk);
-
-	/* TCP's own functions for this take the lock themselves */
-	if (iwt_sock_own_soon(s))
-		return;
-	if (keepalive) {
-		keepalive = min_t(u32, keepalive, MAX_TCP_KEEPIDLE);
-		WRITE_ONCE(tp->keepalive_time, keepalive * HZ);
-		WRITE_ONCE(tp->keepalive_intvl,
-			   DIV_ROUND_UP(keepalive, IWT_SOCK_PROBES) * HZ);
-		WRITE_ONCE(tp->keepalive_probes, IWT_SOCK_PROBES);
-		restart_keepalive(s->sk);
-	}
-	if (patience)
-		WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout,
-			   patience * MSEC_PER_SEC);
-	iwt_sock_disown(s);
-}
-
 /**
  * iwt_sock_shutdown() - end the sending direction: FIN behind what is queued
  * @s: connected socket
@@ -491,6 +450,7 @@ void iwt_sock_shutdown(struct iwt_sock *s)
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	iwt_sock_ask(sk);
 	sk->sk_state_change(sk);
 	iwt_sock_disown(s);
 }

@@ -95,9 +95,12 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 		      void *ctx);
 void iwt_sock_set_tos(struct iwt_sock *s, u8 tos);
-void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience);
 void iwt_sock_shutdown(struct iwt_sock *s);
 void iwt_sock_release(struct iwt_sock *s, bool abort);
+
+/* sock_alive.c; iwt_sock_set_patience() may sleep */
+void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience);
+bool iwt_sock_unanswered(const struct iwt_sock *s);
 
 /* sock_takeover.c: process context, may sleep */
 int iwt_sock_look(int fd, struct net *net, bool *unread,

@@ -10,9 +10,10 @@
 
 /*
  * How long TCP may try to get the last octets of a closed connection to a peer that does not
- * answer, in milliseconds. It keeps the network namespace alive for that time.
+ * answer, in milliseconds: more than twice the ten seconds for which a path may be dead, as TCP
+ * sends again after times that double. It keeps the network namespace alive for that time.
  */
-#define IWT_SOCK_ORPHAN_MS	15000
+#define IWT_SOCK_ORPHAN_MS	25000
 /* How long a process's system call on its socket may make this driver wait for the lock. */
 #define IWT_SOCK_OWNER_MS	500
 /*
@@ -127,6 +128,9 @@ int iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
 void iwt_sock_free_later(struct iwt_sock *s);
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay);
+
+/* sock_alive.c */
+void iwt_sock_ask(struct sock *sk);
 
 /* sock_send.c */
 void iwt_sock_drop_limits(struct iwt_sock *s);

@@ -9,6 +9,7 @@
 #define RELEASE		IWT_CMA_RELEASE
 #define RESET		IWT_CMA_RESET
 #define GRACE		IWT_CMA_GRACE
+#define PATIENCE	IWT_CMA_PATIENCE
 #define UP_REQUEST	IWT_CMA_UP_REQUEST
 #define UP_REPLY	IWT_CMA_UP_REPLY
 #define UP_ESTABLISHED	IWT_CMA_UP_ESTABLISHED
@@ -27,11 +28,12 @@
  * is told.
  *
  * A ULP may take its time with a Request, unless the listener is gone, so that perhaps nobody
- * knows of the Request. An established stream has a deadline only while a Terminate waits for a
- * peer that does not read. When FIN is queued, neither a queue pair that is destroyed nor a
- * slow peer causes a reset: that would only lose what TCP has yet to deliver, above all a
- * Terminate. So the queue pair goes, and what the peer sends is read and thrown away. An
- * initiator whose Request was not understood goes back to its first state, and nothing is told.
+ * knows of the Request. An established stream has a deadline only while its end waits: for work
+ * that is left, or a Terminate for a peer that does not read. When FIN is queued, neither a
+ * queue pair that is destroyed nor a slow peer causes a reset: that would only lose what TCP has
+ * yet to deliver, above all a Terminate. So the queue pair goes, and what the peer sends is read
+ * and thrown away. An initiator whose Request was not understood goes back to its first state,
+ * and nothing is told.
  */
 static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 	[IWT_CM_CONNECTING] = {
@@ -47,6 +49,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_LOST]		= STEP(CLOSED, FAIL),
 		[IWT_CME_TIMEOUT]	= STEP(CLOSED, FAIL),
 		[IWT_CME_CLOSE]		= STEP(CONNECTING, 0),
+		[IWT_CME_DRAINING]	= STEP(CONNECTING, 0),
 		[IWT_CME_TERM_PENDING]	= STEP(CONNECTING, 0),
 		[IWT_CME_TERM_SENT]	= STEP(CONNECTING, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(CONNECTING, 0),
@@ -68,6 +71,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_LOST]		= STEP(CLOSED, FAIL),
 		[IWT_CME_TIMEOUT]	= STEP(CLOSED, FAIL),
 		[IWT_CME_CLOSE]		= STEP(WAIT_REP, 0),
+		[IWT_CME_DRAINING]	= STEP(WAIT_REP, 0),
 		[IWT_CME_TERM_PENDING]	= STEP(WAIT_REP, 0),
 		[IWT_CME_TERM_SENT]	= STEP(WAIT_REP, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(WAIT_REP, 0),
@@ -88,6 +92,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_LOST]		= STEP(CLOSED, RESET),
 		[IWT_CME_TIMEOUT]	= STEP(CLOSED, RESET),
 		[IWT_CME_CLOSE]		= STEP(WAIT_REQ, 0),
+		[IWT_CME_DRAINING]	= STEP(WAIT_REQ, 0),
 		[IWT_CME_TERM_PENDING]	= STEP(WAIT_REQ, 0),
 		[IWT_CME_TERM_SENT]	= STEP(WAIT_REQ, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(WAIT_REQ, 0),
@@ -108,6 +113,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_LOST]		= STEP(CLOSED, RESET),
 		[IWT_CME_TIMEOUT]	= STEP(CLOSED, RESET),
 		[IWT_CME_CLOSE]		= STEP(WAIT_ULP, 0),
+		[IWT_CME_DRAINING]	= STEP(WAIT_ULP, 0),
 		[IWT_CME_TERM_PENDING]	= STEP(WAIT_ULP, 0),
 		[IWT_CME_TERM_SENT]	= STEP(WAIT_ULP, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(WAIT_ULP, 0),
@@ -128,6 +134,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_LOST]		= STEP(CLOSED, GONE | UP_DISCONNECT),
 		[IWT_CME_TIMEOUT]	= STEP(CLOSED, GONE | UP_DISCONNECT),
 		[IWT_CME_CLOSE]		= STEP(CLOSING, FIN),
+		[IWT_CME_DRAINING]	= STEP(FULL, PATIENCE),
 		[IWT_CME_TERM_PENDING]	= STEP(FULL, GRACE),
 		[IWT_CME_TERM_SENT]	= STEP(CLOSING, FIN | UP_DISCONNECT),
 		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, DONE | UP_DISCONNECT),
@@ -148,6 +155,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_LOST]		= STEP(CLOSED, GONE),
 		[IWT_CME_TIMEOUT]	= STEP(CLOSED, DONE),
 		[IWT_CME_CLOSE]		= STEP(CLOSING, 0),
+		[IWT_CME_DRAINING]	= STEP(CLOSING, 0),
 		[IWT_CME_TERM_PENDING]	= STEP(CLOSING, 0),
 		[IWT_CME_TERM_SENT]	= STEP(CLOSING, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, DONE),
@@ -169,6 +177,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_LOST]		= STEP(CLOSED, RESET),
 		[IWT_CME_TIMEOUT]	= STEP(CLOSED, RESET),
 		[IWT_CME_CLOSE]		= STEP(LINGER, 0),
+		[IWT_CME_DRAINING]	= STEP(LINGER, 0),
 		[IWT_CME_TERM_PENDING]	= STEP(LINGER, 0),
 		[IWT_CME_TERM_SENT]	= STEP(LINGER, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(LINGER, 0),
@@ -189,6 +198,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_LOST]		= STEP(CLOSED, 0),
 		[IWT_CME_TIMEOUT]	= STEP(CLOSED, 0),
 		[IWT_CME_CLOSE]		= STEP(CLOSED, 0),
+		[IWT_CME_DRAINING]	= STEP(CLOSED, 0),
 		[IWT_CME_TERM_PENDING]	= STEP(CLOSED, 0),
 		[IWT_CME_TERM_SENT]	= STEP(CLOSED, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, 0),

@@ -30,6 +30,7 @@ enum iwt_cm_event {
 	IWT_CME_LOST,		/* reset, unreachable, timed out in TCP */
 	IWT_CME_TIMEOUT,	/* the deadline of the state has passed */
 	IWT_CME_CLOSE,		/* queue pair: close gracefully */
+	IWT_CME_DRAINING,	/* queue pair: work is left that the end waits for */
 	IWT_CME_TERM_PENDING,	/* queue pair: Terminate waits for TCP */
 	IWT_CME_TERM_SENT,	/* queue pair: Terminate is with TCP */
 	IWT_CME_TERM_RECEIVED,	/* queue pair: the peer sent a Terminate */
@@ -46,6 +47,7 @@ enum iwt_cm_action {
 	IWT_CMA_RELEASE		= 1 << 2,	/* close TCP gracefully */
 	IWT_CMA_RESET		= 1 << 3,	/* close TCP by RST */
 	IWT_CMA_GRACE		= 1 << 4,	/* set a deadline within the state */
+	IWT_CMA_PATIENCE	= 1 << 5,	/* the same, as the link's patience says */
 	/* events to iw_cm */
 	IWT_CMA_UP_REQUEST	= 1 << 8,
 	IWT_CMA_UP_REPLY	= 1 << 9,

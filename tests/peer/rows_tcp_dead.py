@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-2.0
+"""
+A path that is dead for ten seconds and comes back, from our own TCP: in every state of a
+connection (proto/cmfsm.c) and of a queue pair (proto/qpfsm.c), in both roles, nothing is lost.
+"""
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import fpdu
+import mpa
+from case import Conn
+from outcome import Fail, Late, check, equal, is_late
+from rows import row
+from rows_tcp_lost import SENDS, SIZE, stuck
+from ulp import FLUSH, SUCCESS
+
+DEAD = 10           # seconds
+RECVS = 8           # receives of a connection
+LONG = 60           # seconds to wait, at most, for what comes late
+
+# ---- a path ----
+
+
+def cut(tcp):
+    """From now on nothing arrives."""
+    tcp.loses = lambda packet: True
+
+
+def back(tcp):
+    """The path comes back, some time after it was cut."""
+    end = time.monotonic() + DEAD
+    while time.monotonic() < end:
+        tcp.pump(1)
+    tcp.loses = lambda packet: False
+
+
+def lost_at_first(which):
+    """For Tcp.loses: packets of this kind are lost for some time, from the first one on."""
+    since = []
+
+    def loses(packet):
+        if which(packet):
+            since.append(time.monotonic())
+        return bool(since) and which(packet) and time.monotonic() < since[0] + DEAD
+    return loses
+
+
+def read_on(conn):
+    """Opens the window again."""
+    conn.tcp.window = 65535
+    conn.tcp.acknowledge()
+
+
+# ---- the states of a queue pair, and of a connection that has one ----
+
+
+def begin(make, **how):
+    """A connection in full operation."""
+    conn = make(recvs=RECVS, **how)
+    conn.tcp = conn.peer.sock
+    conn.tcp.settle()
+    return conn
+
+
+def begin_stuck(make):
+    """A connection with more Sends than TCP takes, and the numbers of those that are complete."""
+    conn = begin(make, swr=512, depth=600)
+    return conn, stuck(conn)
+
+
+def one_message(conn):
+    """A Send of the device arrives."""
+    equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND, LONG)), 100, "octets of the Send")
+
+
+def post_one(conn):
+    """The device posts the Send that one_message() expects; it is complete, as TCP has it."""
+    conn.post("send", wr=1000, sge="%d:0:100" % conn.mr)
+    wc = conn.poll()[0]
+    equal((wc.wr, wc.status), (1000, SUCCESS), "completion of the Send")
+
+
+def takes_one(conn):
+    """A Send of ours is received."""
+    conn.peer.put_send(b"late")
+    wc = conn.poll()[0]
+    equal((wc.wr, wc.status, wc.len), (0, SUCCESS, 4), "completion of the receive")
+
+
+def all_messages(conn, begun, recvs):
+    """All Sends arrive, and complete; then the receives that are left are flushed."""
+    for _ in range(SENDS):
+        equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND, LONG)), SIZE, "octets of a Send")
+    conn.peer.expect_fin(LONG)
+    got = conn.poll(SENDS - len(begun) + recvs, ms=LONG * 1000)
+    equal([wc.status for wc in got if wc.wr >= 1000], [SUCCESS] * (SENDS - len(begun)), "Sends")
+
+
+def ended(conn):
+    """The consumer is told of the end, and what is left of its receives is flushed."""
+    conn.peer.fin()
+    conn.ulp.event(id=conn.id, want="DISCONNECTED", ms=LONG * 1000)
+
+
+def in_rts(make):
+    """RTS: a Send is lost"""
+    conn = begin(make)
+    cut(conn.tcp)
+    post_one(conn)
+    back(conn.tcp)
+    one_message(conn)
+    takes_one(conn)
+
+
+def in_half(make):
+    """HALF: our FIN has come, Sends are left, and the window is closed"""
+    conn, begun = begin_stuck(make)
+    conn.tcp.send_fin()
+    conn.tcp.settle()
+    cut(conn.tcp)
+    back(conn.tcp)
+    read_on(conn)
+    all_messages(conn, begun, RECVS)
+
+
+def in_drain(make):
+    """DRAIN: the consumer closes, and Sends are left"""
+    conn, begun = begin_stuck(make)
+    conn.ulp.disconnect(id=conn.id)
+    cut(conn.tcp)
+    back(conn.tcp)
+    read_on(conn)
+    all_messages(conn, begun, 0)
+    takes_one(conn)
+    ended(conn)
+
+
+def in_closing(make):
+    """CLOSING: a Send and FIN are lost"""
+    conn = begin(make)
+    cut(conn.tcp)
+    post_one(conn)
+    conn.ulp.disconnect(id=conn.id)
+    back(conn.tcp)
+    one_message(conn)
+    conn.peer.expect_fin(LONG)
+    takes_one(conn)
+    ended(conn)
+
+
+def in_closing_acknowledged(make):
+    """CLOSING: the device's FIN has been acknowledged, and a Send of ours comes when the path is back"""
+    conn = begin(make)
+    post_one(conn)
+    conn.ulp.disconnect(id=conn.id)
+    one_message(conn)
+    conn.peer.expect_fin(LONG)
+    cut(conn.tcp)
+    back(conn.tcp)
+    takes_one(conn)
+    ended(conn)
+
+
+def bad(conn):
+    """Sends an FPDU of a wrong version, for which a Terminate is due."""
+    at = conn.tcp.write(conn.peer.frame(b"\xff" + fpdu.tagged(fpdu.WRITE, 1, 0, b"")[1:]))
+    conn.tcp.segment(at, len(conn.tcp.out))
+    conn.tcp.whole = len(conn.tcp.out)
+
+
+def terminated(conn):
+    """After some Sends comes the Terminate, and FIN."""
+    seg = conn.peer.segment(LONG)
+    while seg.opcode == fpdu.SEND:
+        seg = conn.peer.segment(LONG)
+    equal(seg.opcode, fpdu.TERM, "a Terminate instead of")
+    conn.peer.expect_fin(LONG)
+
+
+def in_terminate_pending(make):
+    """TERMINATE: the Terminate waits behind what TCP has, with a closed window"""
+    conn, _ = begin_stuck(make)
+    bad(conn)
+    conn.tcp.settle()
+    cut(conn.tcp)
+    back(conn.tcp)
+    read_on(conn)
+    terminated(conn)
+
+
+def in_terminate(make):
+    """TERMINATE: a Send, the Terminate and FIN are lost"""
+    conn = begin(make)
+    cut(conn.tcp)
+    post_one(conn)
+    bad(conn)
+    back(conn.tcp)
+    one_message(conn)
+    terminated(conn)
+
+
+def in_linger(make):
+    """LINGER: the queue pair is destroyed behind a close; the Send before that and FIN are lost"""
+    conn = begin(make)
+    cut(conn.tcp)
+    post_one(conn)
+    conn.ulp.disconnect(id=conn.id)
+    conn.ulp.destroy(id=conn.id)
+    back(conn.tcp)
+    one_message(conn)
+    conn.peer.expect_fin(LONG)
+
+
+def in_closed(make):
+    """CLOSED: both sides have closed; the Send before that and the device's FIN are lost"""
+    conn = begin(make)
+    cut(conn.tcp)
+    post_one(conn)
+    conn.tcp.send_fin()
+    conn.ulp.event(id=conn.id, want="DISCONNECTED")
+    equal([wc.status for wc in conn.poll(RECVS)], [FLUSH] * RECVS, "receives")
+    back(conn.tcp)
+    one_message(conn)
+    conn.peer.expect_fin(LONG)
+
+
+STATES = (in_rts, in_half, in_drain, in_closing, in_closing_acknowledged, in_terminate_pending, in_terminate,
+          in_linger, in_closed)
+
+
+# ---- the states of startup ----
+
+
+def to_server(t, which):
+    """The device connects, and packets of a kind are lost at first."""
+    sock, port = t.server()
+    sock.tcp.loses = lost_at_first(which)
+    works(t.active(server=(sock, port)))
+
+
+def in_connecting(t):
+    """CONNECTING: the device's SYN is lost"""
+    to_server(t, lambda packet: True)
+
+
+def in_wait_rep(t):
+    """WAIT_REP: the device's Request is lost"""
+    to_server(t, lambda packet: packet.payload)
+
+
+def in_wait_rep_behind_request(t):
+    """WAIT_REP: our Reply is late"""
+    conn = t.request()
+    time.sleep(DEAD)
+    conn.peer.accept()
+    conn.ulp.event(id=conn.id, want="ESTABLISHED", ms=LONG * 1000)
+
+
+def works(conn):
+    """A connection in full operation after all."""
+    conn.tcp = conn.peer.sock
+    post_one(conn)
+    one_message(conn)
+    takes_one(conn)
+
+
+def requested(t, delay):
+    """The peer's Request arrives after a time; returns what the consumer of the listener has of it."""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    peer = t.connect(port)
+    time.sleep(delay)
+    peer.request()
+    event = ulp.event(id=number, want="CONNECT_REQUEST", ms=LONG * 1000)
+    conn = Conn(peer, ulp, event["new"])
+    t.equip(conn)
+    return conn
+
+
+def accepted(conn):
+    """The Reply arrives, and the connection works."""
+    conn.peer.reply(LONG)
+    conn.ulp.event(id=conn.id, want="ESTABLISHED")
+    conn.peer.put_write()
+    works(conn)
+
+
+def in_wait_req(t):
+    """WAIT_REQ: our Request is late"""
+    conn = requested(t, DEAD)
+    conn.ulp.accept(id=conn.id, ird=4, ord=4)
+    accepted(conn)
+
+
+def in_wait_ulp(t):
+    """WAIT_ULP: the consumer accepts, and the Reply is lost"""
+    conn = requested(t, 0)
+    cut(conn.peer.sock)
+    conn.ulp.accept(id=conn.id, ird=4, ord=4)
+    back(conn.peer.sock)
+    accepted(conn)
+
+
+def in_linger_rejected(t):
+    """LINGER: the consumer rejects, and Reply and FIN are lost"""
+    conn = requested(t, 0)
+    cut(conn.peer.sock)
+    conn.ulp.reject(id=conn.id)
+    back(conn.peer.sock)
+    check(conn.peer.reply(LONG).flags & mpa.R, "the Reply has no R")
+    conn.peer.expect_fin(LONG)
+
+
+STARTUP = (in_connecting, in_wait_rep, in_wait_rep_behind_request, in_wait_req, in_wait_ulp, in_linger_rejected)
+
+
+def together(scenes, arg):
+    """Plays all scenes at the same time, and fails if any of them does."""
+    with ThreadPoolExecutor(len(scenes)) as pool:
+        results = [(scene, pool.submit(scene, arg)) for scene in scenes]
+    errors = [(scene, result.exception()) for scene, result in results if result.exception()]
+    if errors:
+        kind = Late if all(is_late(error) for _, error in errors) else Fail
+        raise kind("\n".join("%s: %s" % (scene.__doc__, error) for scene, error in errors))
+
+
+@row("DDP-48", "DDP-52", "DDP-55", "MPA-88")
+def dead_to_responder(t):
+    """A path that is dead for ten seconds, in each state of a connection whose responder is the device: nothing is lost"""
+    t.own_tcp()
+    together(STATES, t.passive)
+
+
+@row("DDP-48", "DDP-52", "DDP-55", "MPA-88")
+def dead_to_initiator(t):
+    """The same with a connection whose initiator is the device"""
+    t.own_tcp()
+    together(STATES, t.active)
+
+
+@row("MPA-81")
+def dead_at_startup(t):
+    """A path that is dead for ten seconds, in each state of startup: the connection is made, or its reject arrives"""
+    t.own_tcp()
+    together(STARTUP, t)
