@@ -2,6 +2,7 @@
 /* iwt_queues: what resizing a completion queue promises, without other threads. */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
 #include <linux/capability.h>
 #include <sys/resource.h>
@@ -83,6 +84,46 @@ static void try_in_use(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
 	report(!ibv_resize_cq(cq, 1) && cq->cqe >= 1, "an empty queue shrinks");
 }
 
+static rlim_t address_space(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+
+	if (!f || fscanf(f, "%lu", &pages) != 1)
+		die("/proc/self/statm");
+	fclose(f);
+	return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* The kernel is ready to move, and the process can't: all is as before, with all of its room. */
+static void try_unmapped(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
+{
+	struct rlimit before, now;
+	struct ibv_wc wc[MANY];
+	size_t pinned;
+	int size, err;
+
+	if (ibv_resize_cq(cq, MANY) || getrlimit(RLIMIT_AS, &before))
+		die("ibv_resize_cq");
+	size = cq->cqe;
+	pinned = pinned_pages();
+	now = before;
+	now.rlim_cur = address_space();
+	if (setrlimit(RLIMIT_AS, &now))
+		die("setrlimit");
+	err = ibv_resize_cq(cq, MANY / 2);
+	if (setrlimit(RLIMIT_AS, &before))
+		die("setrlimit");
+	report(err == ENOMEM && cq->cqe == size && pinned_pages() == pinned,
+	       "resize without room for a mapping changes nothing (%d)", err);
+	fill_queue(c, MANY, 5000);
+	wait_for(far_cq, MANY);
+	reap(cq, wc, MANY);
+	report(in_order(wc, MANY, 5000), "and the queue has room for as many as before");
+	if (ibv_resize_cq(cq, 1))
+		die("ibv_resize_cq");
+}
+
 static void try_memory(struct ibv_cq *cq)
 {
 	size_t before = pinned_pages(), large;
@@ -108,6 +149,7 @@ void test_resize_rules(struct link *l)
 	conn_make(&c, &near, &far);
 	try_sizes(l, cq);
 	try_in_use(&c, cq, far_cq);
+	try_unmapped(&c, cq, far_cq);
 	try_memory(cq);
 	conn_drop(&c);
 	report(ex && !ibv_resize_cq(ibv_cq_ex_to_cq(ex), 100) && ibv_cq_ex_to_cq(ex)->cqe >= 100,

@@ -434,6 +434,21 @@ static void move_to(struct server *s, struct ibv_srq *srq)
 		wrong(s, "connections", s->serial, want);
 }
 
+/* More receives than there can be are not moved to a ring that has room for so many. */
+static bool refuse_move(struct ibv_srq *srq, struct iwt_ring_ctl *ring)
+{
+	struct ibv_srq_attr attr = { .max_wr = 256 };
+	uint32_t was = ring->prod;
+	bool refused;
+
+	__atomic_store_n(&ring->prod, was + 65, __ATOMIC_RELEASE);
+	refused = ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR) == EINVAL;
+	/* else the ring is gone */
+	if (refused)
+		__atomic_store_n(&ring->prod, was, __ATOMIC_RELEASE);
+	return refused;
+}
+
 void test_corrupt(struct server *s)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 64, .max_sge = PIECES } };
@@ -450,12 +465,16 @@ void test_corrupt(struct server *s)
 	ring = bad ? new_ring(before, after) : NULL;
 	if (!ring)
 		die("a second queue");
+	if (!refuse_move(bad, ring)) {
+		wrong(s, "more receives than there can be are moved", 65, 64);
+		return;
+	}
 	move_to(s, bad);
 	serial = s->serial;
 	s->fatal = 0;
 	/* streams that begin from now on have the good queue again */
 	s->srq = good;
-	__atomic_store_n(&ring->prod, 1 << 20, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->prod, ring->prod + (1 << 20), __ATOMIC_RELEASE);
 	c = some_conn(s);
 	order(s, c, ORDER_SEND, 1);
 	c->asked--;

@@ -125,7 +125,7 @@ enum iwt_neg_case {
 	IWT_NEG_ATOMIC_UNKNOWN, IWT_NEG_IMM_UNKNOWN,	/* to a peer that does not know it */
 	IWT_NEG_INV_USER,	/* the peer may not invalidate a plain region */
 	IWT_NEG_SEND_LONG, IWT_NEG_NO_RECV, IWT_NEG_IMM_NO_RECV,
-	IWT_NEG_LKEY, IWT_NEG_LOCAL_BOUNDS, IWT_NEG_SINK_RIGHTS, IWT_NEG_RECV_RIGHTS,
+	IWT_NEG_LKEY, IWT_NEG_LKEY_LATER, IWT_NEG_LOCAL_BOUNDS, IWT_NEG_SINK_RIGHTS, IWT_NEG_RECV_RIGHTS,
 	IWT_NEG_FLUSH, IWT_NEG_CLOSE,
 	IWT_NEG_CASES,
 };
@@ -187,6 +187,7 @@ struct iwt_ctx {
 	struct ibv_device_attr attr;
 	uint8_t *arena;		/* page aligned */
 	uint64_t arena_len;
+	int arena_fd;		/* the client's; -1: none */
 	struct ibv_mr *mr;
 	uint32_t dev_sge, dev_sge_rd;	/* of our device */
 	uint32_t max_sge, sge_rd;	/* of both: ordinary buffers, read sinks */
@@ -222,6 +223,10 @@ uint64_t iwt_compare_of(const struct iwt_op *op);
 void iwt_pattern(uint8_t *dst, uint32_t msg, uint64_t off, uint32_t len);
 void iwt_poison(uint8_t *dst, uint64_t len);
 bool iwt_is_poison(const uint8_t *p, uint64_t len, uint64_t *where);
+
+/* verify_pages.c: the memory of the test */
+int iwt_arena_make(struct iwt_ctx *cx);
+int iwt_arena_drop(struct iwt_ctx *cx);
 
 /* verify_conn.c */
 int iwt_listen(struct iwt_ctx *cx);

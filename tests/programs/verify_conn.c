@@ -123,7 +123,7 @@ static int setup_device(struct iwt_ctx *cx)
 		cx->dev_sge_rd = cx->dev_sge;
 	/* room for the largest message, or for a full batch of ordinary messages */
 	cx->arena_len = (cx->o.max_size > 8 << 20 ? cx->o.max_size : 8 << 20) + (1 << 20);
-	if (!cx->arena && posix_memalign((void **)&cx->arena, 4096, cx->arena_len))
+	if (!cx->arena && iwt_arena_make(cx))
 		return iwt_fail(cx, "no memory");
 	memset(cx->arena, 0, cx->arena_len);
 	cx->mr = ibv_reg_mr(cx->pd, cx->arena, cx->arena_len, IBV_ACCESS_LOCAL_WRITE |

@@ -316,7 +316,7 @@ static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_serve
 	return (victim_siw && (which == IWT_NEG_READ_RIGHTS || which == IWT_NEG_SEND_LONG ||
 			       which == IWT_NEG_CLOSE)) ||
 	       (any && (which == IWT_NEG_INV_USER || which == IWT_NEG_LKEY ||
-			which == IWT_NEG_LOCAL_BOUNDS || which == IWT_NEG_SINK_RIGHTS));
+			which == IWT_NEG_LKEY_LATER || which == IWT_NEG_LOCAL_BOUNDS || which == IWT_NEG_SINK_RIGHTS));
 }
 
 /* Is this an event of siw? Only events of iw_tcp's side are judged. */
@@ -466,6 +466,8 @@ int main(int argc, char **argv)
 	if (cx.mr && ibv_dereg_mr(cx.mr))
 		rc = 1;
 	if (cx.pd && ibv_dealloc_pd(cx.pd))
+		rc = 1;
+	if (cx.arena && iwt_arena_drop(&cx))
 		rc = 1;
 	return rc;
 }

@@ -43,6 +43,7 @@ const char *iwt_neg_name(uint32_t which)
 		[IWT_NEG_NO_RECV] = "send without a receive",
 		[IWT_NEG_IMM_NO_RECV] = "write with immediate data without a receive",
 		[IWT_NEG_LKEY] = "send with a wrong lkey",
+		[IWT_NEG_LKEY_LATER] = "send with a wrong lkey behind a page that is right",
 		[IWT_NEG_LOCAL_BOUNDS] = "send from beyond the region",
 		[IWT_NEG_SINK_RIGHTS] = "read into a region without the right",
 		[IWT_NEG_RECV_RIGHTS] = "receive into a region without the right",
@@ -182,6 +183,19 @@ static int post(struct iwt_ctx *cx, enum ibv_wr_opcode op, uint64_t wr_id, uint6
 	return iwt_post_one(cx, &wr);
 }
 
+/* With zero copy a part of the FPDU that can't be made refers to a page already. */
+static int post_two(struct iwt_ctx *cx)
+{
+	struct ibv_sge sge[2] = {
+		{ (uintptr_t)cx->arena, 1024, cx->mr->lkey },
+		{ (uintptr_t)cx->arena + 1024, 10, cx->mr->lkey ^ 0x5500 },
+	};
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 2,
+				  .send_flags = IBV_SEND_SIGNALED };
+
+	return iwt_post_one(cx, &wr);
+}
+
 static int check_first(struct iwt_ctx *cx, uint32_t which, const struct ibv_wc *wc)
 {
 	enum ibv_wc_status want = IBV_WC_REM_ACCESS_ERR;
@@ -221,6 +235,8 @@ static int post_offence(struct iwt_ctx *cx, uint32_t which, const struct iwt_syn
 		return post(cx, IBV_WR_RDMA_WRITE_WITH_IMM, 1, VOFF, 0, lkey, to);
 	case IWT_NEG_LKEY:
 		return post(cx, IBV_WR_SEND, 1, 0, 10, lkey ^ 0x5500, to);
+	case IWT_NEG_LKEY_LATER:
+		return post_two(cx);
 	case IWT_NEG_LOCAL_BOUNDS:
 		return post(cx, IBV_WR_SEND, 1, cx->arena_len - 9, 10, lkey, to);
 	}
