@@ -9,11 +9,15 @@ tests: for proto/ and the walk over received buffers the unit tests, for the res
 quick.sh in the laboratory uml. A fault that no test notices has survived: either
 a test is missing, or the changed code does the same: then the file "equivalent" has
 the fault and the reason. Prints TAP, a line for each fault; fails if one survived.
+A test that a fault only makes slow has not noticed it: when a wait has run out, the tests
+run once more, with three times the time. If a wait runs out then, too, the fault counts as
+"timed out", apart from those that were killed.
 The results are also in build/mutate/unit.tsv or lab.tsv. The faults are chosen at
 random, from all files in proportion to their length; the seed is printed.
 """
 
 import argparse
+import collections
 import os
 import random
 import shutil
@@ -110,14 +114,20 @@ def run(command, seconds, log, **keywords):
             return None
 
 
-def first_failure(log):
-    """The reason in the log why a run failed."""
+# What a run came to: why it failed, or None; and whether that was something waited for in vain
+Outcome = collections.namedtuple("Outcome", "why waited")
+PASSED = Outcome(None, False)
+
+
+def failure(log):
+    """The first failure in the log of a run that failed."""
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
             if line.startswith("not ok") or "ERROR: " in line or "runtime error" in line \
-                    or line.startswith(("vm: gate:", "Bail out")):
-                return " ".join(line.split())[:110]
-    return "it ended early"
+                    or line.startswith(("vm: gate:", "Bail out", "# time-out: quick")):
+                why = " ".join(line.split())
+                return Outcome(why[:110], why.endswith("(time-out)") or why.startswith("# time-out"))
+    return Outcome("it ended early", False)
 
 
 class Unit:
@@ -137,12 +147,12 @@ class Unit:
     def build(self):
         return run(self.make, 300, self.log) == 0
 
-    def test(self, _path):
-        """Why the tests fail, or None."""
-        status = run([self.dir + "/out/unit"], 60, self.log)
+    def test(self, _path, times=1):
+        """The Outcome of the tests, which may take so many times as long as usual."""
+        status = run([self.dir + "/out/unit"], 60 * times, self.log)
         if status == 0:
-            return None
-        return "endless" if status is None else first_failure(self.log)
+            return PASSED
+        return Outcome("endless", True) if status is None else failure(self.log)
 
 
 class Lab:
@@ -161,14 +171,15 @@ class Lab:
     def build(self):
         return run(["tests/vm/build", "uml"], 600, self.log, cwd=self.dir) == 0
 
-    def test(self, path):
+    def test(self, path, times=1):
+        """The Outcome of the tests, which may take so many times as long as usual."""
         name = os.path.basename(path)
         extra = next((tests for begin, tests in TESTS if name.startswith(begin)), "")
-        status = run(["tests/vm/run", "--lab", "uml", "--time", "700", "tests/mutate/quick.sh"] + extra.split(),
-                     900, self.log, cwd=self.dir)
+        status = run(["tests/vm/run", "--lab", "uml", "--time", str(700 * times), "tests/mutate/quick.sh", str(times)] +
+                     extra.split(), 900 * times, self.log, cwd=self.dir)
         if status == 0:
-            return None
-        return "endless" if status in (None, 124) else first_failure(self.log)
+            return PASSED
+        return Outcome("endless", True) if status in (None, 124) else failure(self.log)
 
 
 class Results:
@@ -176,7 +187,7 @@ class Results:
 
     def __init__(self, name):
         self.lock = threading.Lock()
-        self.count = {"killed": 0, "survived": 0, "no mutant": 0}
+        self.count = {"killed": 0, "timed out": 0, "survived": 0, "no mutant": 0}
         self.number = 0
         self.file = open(os.path.join(OUT, name), "w", encoding="utf-8")  # pylint: disable=consider-using-with
 
@@ -190,7 +201,8 @@ class Results:
             if verdict == "no mutant":
                 return
             self.number += 1
-            word = "ok" if verdict == "killed" else "not ok"
+            word = "not ok" if verdict == "survived" else "ok"
+            why = "timed out: " + why if verdict == "timed out" else why
             print("%s %d - %s%s" % (word, self.number, text, " # " + why if why else ""), flush=True)
 
 
@@ -205,8 +217,10 @@ def one(worker, fault, results):
         if not worker.build():
             results.tell(fault, "no mutant")
             return False
-        why = worker.test(fault.path)
-        results.tell(fault, "killed" if why else "survived", why or "")
+        out = worker.test(fault.path)
+        if out.waited:
+            out = worker.test(fault.path, 3)
+        results.tell(fault, "timed out" if out.waited else "killed" if out.why else "survived", out.why or "")
         return True
     finally:
         with open(place, "w", encoding="utf-8") as file:
@@ -284,9 +298,9 @@ def main():
     print("# %d of %d faults, --seed %d" % (min(wanted, total), total, args.seed), flush=True)
     workers = [(Unit if unit else Lab)(n) for n in range(args.jobs)]
     for worker in workers:
-        why = worker.build() and worker.test(faults[0].path)
-        if why is not None:
-            print("Bail out! without a fault: %s (%s)" % (why or "it does not build", worker.log))
+        out = worker.test(faults[0].path) if worker.build() else Outcome("it does not build", False)
+        if out.why:
+            print("Bail out! without a fault: %s (%s)" % (out.why, worker.log))
             return 1
     results, lock, left = Results("%s.tsv" % ("unit" if unit else "lab")), threading.Lock(), [wanted]
     threads = [threading.Thread(target=work, args=(w, faults, left, results, lock, time.time() + args.time))
@@ -296,7 +310,8 @@ def main():
     for thread in threads:
         thread.join()
     print("1..%d" % results.number)
-    print("# killed %(killed)d, survived %(survived)d, did not compile %(no mutant)d" % results.count)
+    print("# killed %(killed)d, timed out %(timed out)d, survived %(survived)d, did not compile %(no mutant)d" %
+          results.count)
     return 1 if results.count["survived"] or not results.number else 0
 
 
