@@ -44,6 +44,11 @@ elsewhere) # with one processor there would be few races
 	[ "$(nproc)" -gt 1 ]
 	modprobe lab_fault fault=elsewhere
 	;;
+namespace | slow) # a namespace that lives on, or that is slow to go
+	ip netns add lab
+	ip netns exec lab modprobe lab_fault fault="$1"
+	[ "$1" = slow ] || echo 5 >/run/lab.patience
+	;;
 panic) echo c >/proc/sysrq-trigger; sleep 60 ;;
 off) echo "$LAB_OFF" >/proc/sysrq-trigger; sleep 60 ;;
 endless) sleep 600 ;;

@@ -6,6 +6,9 @@
 # Seconds until an object that still exists counts as left. A leak stays; an object that is
 # only slow to go, where several laboratories share a processor, does not.
 PATIENCE=20
+# The same for network namespaces: one lives until TCP has given up to send what a process left to a
+# peer that has gone. The gate's own test need not wait for so long.
+NS_PATIENCE=200 NS_PATIENCE_FILE=/run/lab.patience
 
 complain() { status "gate $*"; }
 
@@ -94,6 +97,23 @@ gate_netdevs() {
 	done
 }
 
+# Says so if there is another network namespace than the first one: only if there is none does the
+# RDMA core change how namespaces share devices. No list has a namespace without name and process.
+namespaces_left() {
+	local mode
+	for mode in exclusive shared; do
+		if ! rdma system set netns $mode 2>/dev/null; then echo left; return; fi
+	done
+}
+
+gate_namespaces() {
+	modprobe -q ib_core
+	rdma system show 2>/dev/null | grep -q 'netns ' || return
+	[ ! -e $NS_PATIENCE_FILE ] || NS_PATIENCE=$(cat $NS_PATIENCE_FILE)
+	[ -z "$(until_empty "$NS_PATIENCE" namespaces_left)" ] ||
+		complain "a network namespace lives on ($(grep '^TCP:' /proc/net/sockstat))"
+}
+
 stuck_tasks() {
 	awk 'FNR == 1 { name = $0; sub(/^[0-9]+ \(/, "", name); sub(/\) [A-Z] .*/, "", name)
 		state = $0; sub(/.*\) /, "", state)
@@ -139,6 +159,7 @@ gate() {
 	gate_links
 	gate_modules
 	gate_netdevs
+	gate_namespaces
 	gate_tasks
 	gate_memory
 }

@@ -13,7 +13,7 @@ MORE_LABS="kcsan series"
 # LAB_MAKEARGS and LAB_GRACE (seconds for boot and gate); LAB_LAYERS are the directories to
 # build in, LAB_CC is the compiler if it is not the usual one
 lab_load() {
-	LAB=$1 LAB_KIND=qemu LAB_ARCH=$NATIVE LAB_LAYERS='' LAB_CC='' LAB_MEMORY=4096 LAB_GRACE=180 LAB_MAKEARGS=
+	LAB=$1 LAB_KIND=qemu LAB_ARCH=$NATIVE LAB_LAYERS='' LAB_CC='' LAB_MEMORY=4096 LAB_GRACE=420 LAB_MAKEARGS=
 	# the emulator's translation of a program depends on its addresses: with random
 	# addresses the emulator would translate it again each time
 	LAB_CMDLINE='norandmaps slub_debug=FZP kfence.sample_interval=10'
@@ -26,7 +26,7 @@ lab_load() {
 	# with less memory the search for leaks is shorter
 	debug)
 		lab_uml "uml.config debug.config"
-		LAB_MEMORY=1536 LAB_GRACE=600
+		LAB_MEMORY=1536 LAB_GRACE=900
 		# an hour of soak has more call stacks than KASAN has room for
 		LAB_CMDLINE='stack_depot_max_pools=32767'
 		;;

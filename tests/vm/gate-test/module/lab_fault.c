@@ -8,10 +8,13 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/delay.h>
+#include <linux/nsproxy.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
 
 static char *fault = "none";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "warn, oops, leak, overrun, inversion, stuck, race or elsewhere");
+MODULE_PARM_DESC(fault, "warn, oops, leak, overrun, inversion, stuck, race, elsewhere, namespace or slow");
 
 static DEFINE_MUTEX(iwt_lab_a);
 static DEFINE_MUTEX(iwt_lab_b);
@@ -93,6 +96,23 @@ static int iwt_lab_race(int (*count)(void *))
 	return n == 2 ? 0 : -ENOMEM;
 }
 
+static struct net *kept;
+
+static void iwt_lab_let_go(struct work_struct *work)
+{
+	put_net(kept);
+}
+
+static DECLARE_DELAYED_WORK(let_go, iwt_lab_let_go);
+
+/* Keeps the network namespace of this process, for ever or for a while. */
+static void iwt_lab_keep(bool for_ever)
+{
+	kept = get_net(current->nsproxy->net_ns);
+	if (!for_ever)
+		schedule_delayed_work(&let_go, 25 * HZ);
+}
+
 static int __init iwt_lab_init(void)
 {
 	if (!strcmp(fault, "warn")) {
@@ -111,6 +131,8 @@ static int __init iwt_lab_init(void)
 		return iwt_lab_race(iwt_lab_count);
 	} else if (!strcmp(fault, "elsewhere")) {
 		return iwt_lab_race(lab_count_elsewhere);
+	} else if (!strcmp(fault, "namespace") || !strcmp(fault, "slow")) {
+		iwt_lab_keep(!strcmp(fault, "namespace"));
 	} else if (!strcmp(fault, "stuck")) {
 		stuck = kthread_run(iwt_lab_sleep, NULL, "lab_stuck");
 		if (IS_ERR(stuck))
@@ -123,6 +145,7 @@ static int __init iwt_lab_init(void)
 
 static void __exit iwt_lab_exit(void)
 {
+	flush_delayed_work(&let_go);
 	if (stuck)
 		kthread_stop(stuck);
 }
