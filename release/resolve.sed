@@ -22,11 +22,11 @@ s/\bcompat_sock_no_task_frag(sk);/sk->sk_use_task_frag = false;/
 s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock->flags);/
 
 # a choice that this kernel does not have
-/^\tif (!compat_gid_has_eui64)$/{
+/^\tif (!compat_cm_by_netdev)$/{
 	N
 	d
 }
-/^\tif (compat_gid_has_eui64)$/{
+/^\tif (compat_cm_by_netdev)$/{
 	N
 	s/.*\n\t\t/\t/
 }

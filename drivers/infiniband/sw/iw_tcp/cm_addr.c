@@ -87,7 +87,7 @@ bool iwt_addr_served(struct net_device *nd, struct net_device *owner)
 {
 	if (nd == owner)
 		return true;
-	if (!compat_gid_has_eui64)
+	if (!compat_cm_by_netdev)
 		return ether_addr_equal(nd->dev_addr, owner->dev_addr);
 	return rdma_vlan_dev_real_dev(owner) == nd ||
 	       rdma_vlan_dev_real_dev(nd) == owner;

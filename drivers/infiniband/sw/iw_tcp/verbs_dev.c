@@ -208,7 +208,7 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
 		return -EINVAL;
 	memset(gid, 0, sizeof(*gid));
 	ether_addr_copy(gid->raw, dev->addr);
-	if (compat_gid_has_eui64)
+	if (compat_cm_by_netdev)
 		addrconf_addr_eui48(gid->raw + 8, (const char *)dev->addr);
 	return 0;
 }

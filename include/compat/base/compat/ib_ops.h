@@ -44,11 +44,11 @@
 #endif
 
 /*
- * May the second half of the GID hold the EUI-64? Not where the RDMA connection
- * manager finds the device by comparing the GID to the link layer address.
+ * Does the RDMA connection manager find a device by its net device? If not, it
+ * looks for a GID that is the link layer address and nothing else.
  */
-#ifndef compat_gid_has_eui64
-#define compat_gid_has_eui64	true
+#ifndef compat_cm_by_netdev
+#define compat_cm_by_netdev	true
 #endif
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef COMPAT_CM_BY_NETDEV_H
 #define COMPAT_CM_BY_NETDEV_H
 
-#define compat_gid_has_eui64	false
+#define compat_cm_by_netdev	false
 
 #include_next <compat/ib_ops.h>
 
