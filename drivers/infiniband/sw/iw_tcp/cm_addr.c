@@ -35,17 +35,22 @@ void iwt_addr_unmap(struct sockaddr_storage *a)
 }
 
 /**
- * iwt_addr_is_any() - is it the wildcard address?
+ * iwt_addr_on_all() - does rdma_cm listen on all devices for an address?
  * @a: address of IPv4 or IPv6
+ *
+ * It does for the wildcard address and, since each namespace has them on its lo, for loopback
+ * addresses. The answer is that of cma_any_addr() in rdma_cm.
  *
  * Return: true if so.
  */
-bool iwt_addr_is_any(const struct sockaddr_storage *a)
+bool iwt_addr_on_all(const struct sockaddr_storage *a)
 {
+	const struct in6_addr *a6 = &((const struct sockaddr_in6 *)a)->sin6_addr;
+	__be32 a4 = ((const struct sockaddr_in *)a)->sin_addr.s_addr;
+
 	if (a->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-			htonl(INADDR_ANY);
-	return ipv6_addr_any(&((const struct sockaddr_in6 *)a)->sin6_addr);
+		return ipv4_is_zeronet(a4) || ipv4_is_loopback(a4);
+	return ipv6_addr_any(a6) || ipv6_addr_loopback(a6);
 }
 
 static struct net_device *owner4(struct net *net,

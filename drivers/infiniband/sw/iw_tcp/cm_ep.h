@@ -272,7 +272,7 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 
 /* cm_addr.c */
 void iwt_addr_unmap(struct sockaddr_storage *a);
-bool iwt_addr_is_any(const struct sockaddr_storage *a);
+bool iwt_addr_on_all(const struct sockaddr_storage *a);
 int iwt_addr_of_listen(const struct iw_cm_id *id, struct iwt_sock_addr *addr);
 bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b);
 struct net_device *iwt_addr_owner(struct net *net,

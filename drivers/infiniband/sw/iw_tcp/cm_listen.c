@@ -2,18 +2,18 @@
 /*
  * Listening, and the listener that gets an inbound connection.
  *
- * To listen on the wildcard address, rdma_cm listens on each device, with the same port. The
- * listeners can't all have a socket of their own with that port; and a socket bound to one net
- * device would not see connections of this host to the address of that device, since those come
- * in through lo. So the listeners of a namespace share one socket for each address and port. An
- * accepted connection belongs to a device that serves the net device with its local address; if
- * there is none, the connection is reset.
+ * To listen on the wildcard address or a loopback address, rdma_cm listens on each device, with
+ * the same port. The listeners can't all have a socket of their own with that port; and a socket
+ * bound to one net device would not see connections of this host to the address of that device,
+ * since those come in through lo. So the listeners of a namespace share one socket for each
+ * address and port. An accepted connection belongs to a device that serves the net device with
+ * its local address; if there is none, the connection is reset.
  *
  * rdma_cm listens on the devices of all namespaces, but a listener belongs to the namespace of
  * its caller. On a device of another namespace it exists for rdma_cm alone, without a socket.
- * When a link is added, rdma_cm makes its wildcard listeners listen on it, and removes the link
- * if one of them fails: so a listener that finds its port taken at that moment waits until the
- * port is free.
+ * When a link is added, rdma_cm makes these listeners listen on it, and does without the link
+ * for good if one of them fails, whoever it belongs to: so a listener that can't have its
+ * address and port at that moment waits until it can.
  *
  * rdma_cm listens on one device after the other, and the first listener opens the socket. A
  * connection to the address of a later device has to wait, in TCP's queue, until rdma_cm has
@@ -88,7 +88,7 @@ static struct iwt_listen *pick(struct iwt_port *port,
 	struct iwt_listen *l, *found = NULL;
 	struct net_device *nd;
 
-	if (!iwt_addr_is_any(&port->addr.local))
+	if (!iwt_addr_on_all(&port->addr.local))
 		return list_first_entry_or_null(&port->listens,
 						struct iwt_listen, node);
 	rcu_read_lock();
@@ -184,7 +184,7 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 static bool is_settled(const struct iwt_port *port)
 	__must_hold(&port->lock)
 {
-	return !iwt_addr_is_any(&port->addr.local) ||
+	return !iwt_addr_on_all(&port->addr.local) ||
 	       !iwt_dev_any(is_missing, port);
 }
 
@@ -370,10 +370,10 @@ static void do_retry(struct work_struct *work)
 		try_later(l);
 }
 
-/* Does rdma_cm make a wildcard listener listen on a new link? */
+/* Does rdma_cm make a listener on all devices listen on a new link, too? */
 static bool may_wait(const struct iwt_listen *l)
 {
-	return READ_ONCE(l->dev->coming) && iwt_addr_is_any(&l->addr.local);
+	return READ_ONCE(l->dev->coming) && iwt_addr_on_all(&l->addr.local);
 }
 
 static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
@@ -400,8 +400,8 @@ static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
  * @backlog: how many Requests iw_cm can take at once
  *
  * Process context, may sleep. CONNECT_REQUEST events may come before this returns. On a link of
- * another namespace than the caller's none ever comes to a wildcard address, and no other
- * address exists.
+ * another namespace than the caller's none ever comes to a wildcard or loopback address, and no
+ * other address exists.
  *
  * Return: 0 or -errno as of bind(2) and listen(2), -EOPNOTSUPP for an unknown caller.
  */
@@ -416,7 +416,7 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 	if (err)
 		return err;
 	if (!iwt_dev_in(to_iwt_dev(id->device), net))
-		return iwt_addr_is_any(&addr.local) ? 0 : -EADDRNOTAVAIL;
+		return iwt_addr_on_all(&addr.local) ? 0 : -EADDRNOTAVAIL;
 	l = alloc_listen(id, backlog);
 	if (!l)
 		return -ENOMEM;
@@ -426,9 +426,10 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 	id->provider_data = l;
 
 	err = add_listen(l);
-	if (err == -EADDRINUSE && may_wait(l)) {
+	if (err && may_wait(l)) {
 		ibdev_warn_ratelimited(&l->dev->ibdev,
-				       "a listener waits for its port, which is taken\n");
+				       "a listener waits for its address and port: error %d\n",
+				       err);
 		try_later(l);
 		err = 0;
 	}

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Loopback addresses. rdma_cm counts them as wildcard addresses, and listens on the links of all
+# namespaces for them: a listener in one namespace must not cost the links of others, nor
+# the reverse; it gets its connections by the link on lo, whatever other links there are; and on
+# a new link it waits until it can have its address and port.
+. "$(dirname "$0")/../lib/begin.sh"
+# shellcheck source=tests/lib/gid.sh
+. "$IWT_LIB/gid.sh"
+
+LISTEN=$(dirname "$0")/../peer/listen.py
+ADDRESSES=(127.0.0.1 127.9.8.7 ::1)
+LISTENERS=()
+
+# listener NS ADDRESS PORT: starts a process that listens; its pid is in PID
+listener() {
+	start nsenter --net="/run/netns/$1" python3 "$LISTEN" rdma "$2" "$3" >"$TMP/listen-$3" 2>&1
+	busywait "$IWT_TIME" listens_or_ended "$PID" "$3"
+	grep -q listening "$TMP/listen-$3"
+}
+listens_or_ended() { grep -q listening "$TMP/listen-$2" || not alive "$1"; }
+
+rping_a_to_b() { pair "$1" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"; }
+free_in() { in_net "$1" bash "$IWT_LIB/wait.sh" 5 port_is "$2" no; }
+
+# Listeners in A, which has no link, and links in B
+neighbours() {
+	local i port=7300
+	for i in "${ADDRESSES[@]}"; do
+		check "A, without a link, listens on $i" listener "$NS_A" "$i" $((++port))
+		LISTENERS+=("$PID")
+	done
+	check "a link in B beside them" link_add "$NS_B" "$DEV_B" "$IF_B"
+	check "is known to rdma_cm" listener "$NS_B" $IP_B 7260
+	stop "$PID"
+	port=7310
+	for i in "${ADDRESSES[@]}"; do
+		check "A listens on $i beside a link in B" listener "$NS_A" "$i" $((++port))
+		LISTENERS+=("$PID")
+		check "which takes no port in A" free_in "$NS_A" $port
+		check "nor in B" free_in "$NS_B" $port
+	done
+}
+
+# A link in A, whose listeners can't have what they want: lo has no address
+new_links() {
+	ip -n "$NS_A" addr flush dev lo
+	check "a link in A, where lo has no address" link_add "$NS_A" "$DEV_A" "$IF_A"
+	check "is known to rdma_cm" listener "$NS_A" $IP_A 7260
+	stop "$PID"
+	rping_a_to_b "and connects"
+	check "a listener on lo waits" free_in "$NS_A" 7301
+	ip -n "$NS_A" addr add 127.0.0.1/8 dev lo
+	ip -n "$NS_A" addr add ::1/128 dev lo 2>/dev/null
+	check "until there is its address" wait_listen "$NS_A" 7301
+	check "as do others" wait_listen "$NS_A" 7302
+	[ ! -d /proc/sys/net/ipv6 ] || check "also on ::1" wait_listen "$NS_A" 7303
+	check "all listeners live" all_live
+	stop "${LISTENERS[@]}"
+	LISTENERS=()
+}
+all_live() { local pid; for pid in "${LISTENERS[@]}"; do alive "$pid" || return; done; }
+
+# over_lo WHAT: connections in A over lo, where there are links on lo and on a card. (The links
+# of B are gone: a client of a loopback address gets the first link of all.)
+over_lo() {
+	local i
+	for i in "${ADDRESSES[@]}"; do
+		start in_a rping -s -a "$i" -p 7270 -C 3 -V
+		check "$1: a server on $i" wait_listen "$NS_A" 7270
+		check "$1: a client" timeout "$IWT_TIME" ip netns exec "$NS_A" rping -c -a "$i" -p 7270 -C 3 -V -v
+		check "$1: the server ends" ended "$PID"
+		wait_free "$NS_A" 7270
+	done
+}
+
+lo_and_card() {
+	local early
+
+	link_del "$NS_B" "$DEV_B"
+	check "a link on lo beside that on the card" link_add "$NS_A" "${DEV_A}lo" lo
+	if gid_follows "$DEV_A"; then
+		skip "connections over lo" "rdma_cm of this kernel finds no link on lo"
+		return
+	fi
+	over_lo "card first"
+	link_del "$NS_A" "$DEV_A"
+	check "a link on the card beside that on lo" link_add "$NS_A" "$DEV_A" "$IF_A"
+	over_lo "lo first"
+	# a listener is there before either link
+	link_del "$NS_A" "$DEV_A"
+	link_del "$NS_A" "${DEV_A}lo"
+	check "a listener without a link" listener "$NS_A" 127.0.0.1 7272
+	early=$PID
+	check "links come to a listener: the card's" link_add "$NS_A" "$DEV_A" "$IF_A"
+	check "links come to a listener: that of lo" link_add "$NS_A" "${DEV_A}lo" lo
+	check "links come to a listener: it listens" wait_listen "$NS_A" 7272
+	stop "$early"
+	over_lo "links that came to a listener"
+}
+
+begin rdma rping python3 ip
+only_iw_tcp "other drivers are not tested"
+modprobe -q rdma_ucm
+two_namespaces
+neighbours
+new_links
+lo_and_card
+ktap_finish
