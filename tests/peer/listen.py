@@ -9,10 +9,16 @@ listen.py tcp HOST PORT     listens by TCP, and accepts nothing
 listen.py first HOST PORT [TO]  listens at 200 ports, one after the other, while several
                             clients try to be the first to connect, to TO if that is another
                             address: none is reset
+listen.py bind HOST PORT FILE
+                            binds to an address without a pause until there is FILE, prints
+                            "begun" after the first time, and in the end how many times that
+                            had which result
 listen.py grace HOST PORT READER
                             ends listeners, which must not delay others while a reader
                             prevents the end of the kernel's grace periods (see iwt_ktest)
 """
+import collections
+import errno
 import multiprocessing
 import os
 import signal
@@ -91,6 +97,24 @@ def first(host, base, target=None):
         one.kill()
     tap.ok(not bad, "a listener is there when its port is", "%d: %s" % (len(bad), bad[:3]))
     tap.finish()
+
+
+def bind(host, port, until):
+    """Binds without a pause."""
+    results = collections.Counter()
+    channel = ucma.Channel()
+    while not os.path.exists(until):
+        ident = channel.id()
+        try:
+            ident.bind(host, port)
+            results["bound"] += 1
+        except OSError as error:
+            results[errno.errorcode[error.errno]] += 1
+        ident.destroy()
+        if results.total() == 1:
+            print("begun", flush=True)
+    for what, number in sorted(results.items()):
+        print(what, number)
 
 
 def flood(host, port):
@@ -181,6 +205,8 @@ def main(kind, host, port, *more):
         forever()
     elif kind == "first":
         first(host, port, *more)
+    elif kind == "bind":
+        bind(host, port, *more)
     else:
         grace(host, port, *more)
 

@@ -61,8 +61,8 @@ struct iwt_stats;
  * @counters: counters of queue pairs by their numbers
  * @next_counter: where the search for a free number begins
  * @causes: what went wrong, by cause
- * @addr: address for the GID and the GUID: the link layer address, or a random one if there
- *	is none (lo)
+ * @addr: address for the GID and the GUID: the link layer address that there was when the
+ *	link was made, or a random one if there was none (lo)
  * @port_state: as last told to the consumers; under RTNL
  */
 struct iwt_dev {

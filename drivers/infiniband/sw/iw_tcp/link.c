@@ -9,6 +9,8 @@
 #include <rdma/iw_tcp-abi.h>
 #include <rdma/rdma_netlink.h>
 
+#include <compat/ib_ops.h>
+
 #include "dev.h"
 #include "device.h"
 
@@ -80,7 +82,9 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		update_port(dev);
 		break;
 	case NETDEV_CHANGEADDR:
-		update_gid(dev);
+		/* see iwt_query_gid(); else rdma_cm would not find the device any more */
+		if (!compat_cm_by_netdev)
+			update_gid(dev);
 		break;
 	case NETDEV_UNREGISTER:
 		/* also when it moves to another namespace */

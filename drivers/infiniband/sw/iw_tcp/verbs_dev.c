@@ -198,6 +198,9 @@ int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
  * @gid: set to the link layer address, and its EUI-64 where that is possible: for some
  *	programs a GID whose second half is zero is none
  *
+ * The GID stays as it is when the link layer address changes. To change it, the core deletes it
+ * and makes it anew, but rdma_cm takes the net device from it, at any time, and counts on it.
+ *
  * Return: 0 or -EINVAL.
  */
 int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
