@@ -114,32 +114,6 @@ if check "$MANY links, each with its programs" many_links; then
 	done
 fi
 
-# While connections come in, and are made
-again
-# The server ends with the device of its objects
-start in_a bash -c 'while :; do "$0" -s -n 64; done' "$IWT_BIN/iwt_conn" >"$TMP/storm-server" 2>&1
-SRV=$PID
-check "a storm: a server on any address" wait_listen "$NS_A" 7471
-# shellcheck disable=SC2016
-start in_b bash -c 'while :; do "$0" -t 5 -c "$1" -n 32 -r 1; done' "$IWT_BIN/iwt_conn" $IP_A >>"$TMP/storm" 2>&1
-CLI=$PID
-link_comes_and_goes() {
-	local i
-	for ((i = 0; i < 10; i++)); do
-		nap "0.$((RANDOM % 3))$((RANDOM % 10))"
-		timeout "$IWT_TIME" ip netns exec "$NS_A" rdma link delete "$DEV_A" || return
-		in_net "$NS_A" rdma link add "$DEV_A" type "$IWT_LINK_TYPE" netdev "$IF_A" || return
-	done
-}
-storm_passes() { grep -q "^ok .*messages return" "$TMP/storm"; }
-check "a storm: connections are made" busywait "$IWT_TIME" storm_passes
-check "a storm: the link goes and comes ten times" link_comes_and_goes
-: >"$TMP/storm"
-check "a storm: connections are made afterwards" busywait "$IWT_TIME" storm_passes
-stop "$CLI" "$SRV"
-in_b killall -q iwt_conn
-check "a storm: no queue pair is left" busywait "$IWT_TIME" no_qps "$DEV_A"
-
 # With many connections
 CONNECTED=${IWT_CONNECTED:-200}
 exchanged() { grep -q "^ok .*messages return" "$TMP/conns"; }

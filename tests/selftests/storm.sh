@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The link goes and comes while connections come in and are made: alone; while others look at all
+# of it in /sys, in namespaces that come and go as well; and while the MAC address changes.
+# In the laboratory "dawdle" the driver waits at random where others may come between.
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin rdma iwt_conn unshare
+ROUNDS=${IWT_ROUNDS:-4}
+
+link_comes_and_goes() {
+	local i
+	for ((i = 0; i < ROUNDS; i++)); do
+		nap "0.$((RANDOM % 3))$((RANDOM % 10))"
+		timeout "$IWT_TIME" ip netns exec "$NS_A" rdma link delete "$DEV_A" || return
+		in_net "$NS_A" rdma link add "$DEV_A" type "$IWT_LINK_TYPE" netdev "$IF_A" || return
+	done
+}
+storm_passes() { grep -q "^ok .*messages return" "$TMP/storm"; }
+
+# storm WHAT
+storm() {
+	: >"$TMP/storm"
+	check "$1: connections are made" busywait "$IWT_TIME" storm_passes
+	check "$1: the link goes and comes $ROUNDS times" link_comes_and_goes
+}
+
+# Read all that there is of the links, here and in a new namespace, until the file stop exists.
+# Others write nothing there, and what goes meanwhile is no error.
+# shellcheck disable=SC2016
+READ='cat /sys/class/infiniband*/*/* /sys/class/infiniband/*/*/* /sys/class/infiniband/*/ports/*/* \
+	/sys/class/infiniband/*/ports/*/*/* /sys/class/infiniband/*/ports/*/*/*/* >/dev/null 2>&1'
+readers() {
+	start bash -c "while [ ! -e '$TMP/stop' ]; do $READ; done; :"
+	READERS+=("$PID")
+	start bash -c "while [ ! -e '$TMP/stop' ]; do unshare -nm sh -c 'mount -t sysfs sysfs /sys; $READ'; done; :"
+	READERS+=("$PID")
+}
+
+# The peer learns of the new address
+addresses() {
+	local i=0
+	in_net "$NS_A" sysctl -qw "net.ipv4.conf.$IF_A.arp_notify=1"
+	while [ ! -e "$TMP/stop" ]; do
+		i=$((i + 1))
+		ip -n "$NS_A" link set "$IF_A" address "$(printf '02:77:00:01:%02x:%02x' $((i >> 8 & 255)) $((i & 255)))"
+		nap 0.05
+	done
+}
+
+two_links
+# The server ends with the device of its objects
+# shellcheck disable=SC2016
+start in_a bash -c 'while :; do "$0" -s -n 64; done' "$IWT_BIN/iwt_conn" >"$TMP/storm-server" 2>&1
+SRV=$PID
+check "a server on any address" wait_listen "$NS_A" 7471
+# shellcheck disable=SC2016
+start in_b bash -c 'while :; do "$0" -t 5 -c "$1" -n 32 -r 1; done' "$IWT_BIN/iwt_conn" $IP_A >>"$TMP/storm" 2>&1
+CLI=$PID
+storm "a storm"
+READERS=()
+readers
+storm "while others read /sys"
+start addresses
+READERS+=("$PID")
+storm "while the MAC address changes"
+touch "$TMP/stop"
+for pid in "${READERS[@]}"; do check "a bystander ends" ended "$pid"; done
+: >"$TMP/storm"
+check "connections are made afterwards" busywait "$IWT_TIME" storm_passes
+stop "$CLI" "$SRV"
+in_b killall -q iwt_conn
+check "no queue pair is left" busywait "$IWT_TIME" no_qps "$DEV_A"
+ktap_finish
