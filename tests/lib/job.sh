@@ -25,7 +25,7 @@ in_lab() {
 	local name=$1 lab=${2%/*} time=$3 limit=$4 cpus=2
 	[ "$lab" = "$2" ] || cpus=${2#*/}
 	shift 4
-	job "$name" "LAB_PIN=1 LAB_CPUS=${LAB_CPUS:-$cpus} tests/vm/run --lab $lab --time $time tests/lib/suite.sh -t $limit" "$@"
+	job "$name" "LAB_PIN=1 LAB_CPUS=${LAB_CPUS:-$cpus} LAB_PARALLEL=${LAB_PARALLEL:-} tests/vm/run --lab $lab --time $time tests/lib/suite.sh -t $limit" "$@"
 }
 
 # host_suite COMMAND... NAME

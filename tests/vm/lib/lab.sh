@@ -6,7 +6,7 @@ LABS="6.12 6.1 7.2 rt uml debug"
 # labs of other architectures, which are prepared only when they are named
 FOREIGN_LABS="arm64 arm64-16k s390x"
 # labs that only check --long uses, which are prepared when they are named
-MORE_LABS="kcsan series"
+MORE_LABS="kcsan series dawdle"
 
 # lab_load LAB: sets KERNEL and ROOT to the prepared artefacts, VERSION to the
 # kernel's release, LAB_KIND (of emulator), LAB_MEMORY (MiB), LAB_CMDLINE,
@@ -22,10 +22,12 @@ lab_load() {
 	7.2) stock_kernel KERNEL 7.2 trixie-backports amd64 trixie; root_of ROOT trixie ;;
 	rt) stock_kernel KERNEL rt trixie rt-amd64 trixie; root_of ROOT trixie ;;
 	6.1) stock_kernel KERNEL 6.1 bookworm amd64 bookworm; root_of ROOT bookworm ;;
-	uml) lab_uml uml.config ;;
+	uml) lab_uml uml uml.config ;;
 	# with less memory the search for leaks is shorter
-	debug)
-		lab_uml "uml.config debug.config"
+	debug | dawdle)
+		lab_uml debug "uml.config debug.config"
+		# the module only is another one
+		[ "$LAB" = debug ] || LAB_MAKEARGS="$LAB_MAKEARGS IWT_DAWDLE=1"
 		LAB_MEMORY=1536 LAB_GRACE=900
 		# an hour of soak has more call stacks than KASAN has room for
 		LAB_CMDLINE='stack_depot_max_pools=32767'
@@ -41,9 +43,10 @@ lab_load() {
 	LAB_LAYERS=${LAB_LAYERS:-$ROOT/root}
 }
 
+# lab_uml KERNEL FRAGMENTS
 lab_uml() {
 	LAB_KIND=uml LAB_CMDLINE='' LAB_MAKEARGS=ARCH=um
-	uml_kernel KERNEL "$LAB" trixie-backports trixie "$1"
+	uml_kernel KERNEL "$1" trixie-backports trixie "$2"
 	root_of ROOT trixie
 }
 

@@ -8,6 +8,8 @@
  */
 #include "async_event.h"
 
+#include "dawdle.h"
+
 static void tell_all(struct work_struct *work)
 {
 	struct iwt_async *async = container_of(work, struct iwt_async, work);
@@ -43,6 +45,7 @@ void iwt_async_setup(struct iwt_async *async,
 void iwt_async_raise(struct iwt_async *async, enum ib_event_type what)
 {
 	set_bit(what, &async->raised);
+	iwt_dawdle();
 	schedule_work(&async->work);
 }
 

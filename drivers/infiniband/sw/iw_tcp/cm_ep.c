@@ -9,6 +9,7 @@
 #include <linux/xarray.h>
 #include <net/ipv6.h>
 
+#include "dawdle.h"
 #include "dev.h"
 #include "sock.h"
 #include "stats.h"
@@ -85,6 +86,7 @@ void iwt_ep_leave_listen(struct iwt_ep *ep)
 void iwt_ep_raise(struct iwt_ep *ep, enum iwt_ep_bit bit)
 {
 	set_bit(bit, &ep->bits);
+	iwt_dawdle();
 	iwt_ep_get(ep);
 	if (!queue_work(ep->wq, &ep->work))
 		iwt_ep_put(ep);
@@ -464,6 +466,7 @@ struct iwt_ep *iwt_ep_find(u32 id)
 	if (ep && !kref_get_unless_zero(&ep->ref))
 		ep = NULL;
 	xa_unlock(&eps);
+	iwt_doze();
 	return ep;
 }
 

@@ -30,6 +30,7 @@
 #include <rdma/iw_cm.h>
 
 #include "cm_ep.h"
+#include "dawdle.h"
 #include "dev.h"
 #include "sock.h"
 
@@ -143,6 +144,7 @@ static int take_one(struct iwt_port *port)
 		iwt_ep_put(ep);
 		return err;
 	}
+	iwt_doze();
 	assign(port, ep);
 	/* as soon as the endpoint is unlocked, its last work may run */
 	iwt_ep_get(ep);
@@ -460,6 +462,7 @@ int iwt_cm_destroy_listen(struct iw_cm_id *id)
 	cancel_delayed_work_sync(&l->retry);
 	remove_listen(l);
 	iwt_listen_end_reports(l);
+	iwt_doze();
 	iwt_ep_orphan(l);
 	id->rem_ref(id);
 	iwt_listen_put(l);

@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 
 #include "cm.h"
+#include "dawdle.h"
 #include "dev.h"
 #include "sock.h"
 
@@ -136,6 +137,7 @@ static void do_work(struct work_struct *work)
 	settled = ep->state == IWT_CM_FULL || last;
 	mutex_unlock(&ep->lock);
 
+	iwt_doze();
 	iwt_ep_deliver(ep, ups);
 	if (settled)
 		drop_frame(ep);

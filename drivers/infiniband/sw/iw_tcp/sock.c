@@ -13,6 +13,7 @@
 
 #include <compat/task_frag.h>
 
+#include "dawdle.h"
 #include "sock_priv.h"
 
 /* Frees sockets, and ends those of processes. */
@@ -513,6 +514,7 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 	iwt_sock_own(s);
 	iwt_sock_unhook(s);
 	iwt_sock_disown(s);
+	iwt_doze();
 	/* a listener's callbacks run without its lock, so its ops stay */
 	if (!s->listener)
 		iwt_sock_set_ops(s, NULL, NULL);

@@ -26,6 +26,7 @@
 #include <compat/custom_sockopt.h>
 #include <compat/task_frag.h>
 
+#include "dawdle.h"
 #include "proto/wire.h"
 #include "sock_priv.h"
 
@@ -266,6 +267,7 @@ static void release_user(struct iwt_sock *s, bool abort)
 	spin_lock_bh(&s->sk->sk_lock.slock);
 	iwt_sock_unhook(s);
 	spin_unlock_bh(&s->sk->sk_lock.slock);
+	iwt_doze();
 	iwt_sock_set_ops(s, NULL, NULL);
 	WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout, IWT_SOCK_ORPHAN_MS);
 	s->abort = abort;

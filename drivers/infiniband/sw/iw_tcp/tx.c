@@ -4,6 +4,7 @@
 
 #include <linux/mm.h>
 
+#include "dawdle.h"
 #include "reply_spin.h"
 #include "sock.h"
 #include "zerocopy.h"
@@ -118,6 +119,7 @@ static bool go_idle(struct iwt_stream *st)
 		return true;
 	if (iwt_reply_spin(st))
 		return false;
+	iwt_dawdle();
 	if (iwt_ring_sleep(&sq->ring, sq->cons))
 		return true;
 	iwt_ring_awake(&sq->ring);
