@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# kernel_cmd CLANG OBJECT [ROOT]: finds the command with which the kernel's Makefile made OBJECT,
-# for the front end of CLANG. Puts options into ARGS and the source into SOURCE; headers of the
-# system are below ROOT. Leaves out options that only gcc knows.
+# kernel_cmd CLANG OBJECT [ROOT [SRC]]: finds the command with which the kernel's Makefile made
+# OBJECT, for the front end of CLANG. Puts options into ARGS and the source into SOURCE; headers of
+# the system are below ROOT, and SRC is what was /src then. Leaves out options that only gcc knows.
 kernel_cmd() {
-	local clang=$1 object=$2 root=${3:-} cmd arg
+	local clang=$1 object=$2 root=${3:-} src=${4:-/src} cmd arg
 	local -a all=() keep=()
 	cmd=$(sed -n 's/^\(saved\)\?cmd_[^ ]* := *//p' "${object%/*}/.${object##*/}.cmd")
 	cmd=${cmd%% ; *}
+	cmd=${cmd//' /src/'/" $src/"} cmd=${cmd//-I\/src\//-I$src/}
 	[ -z "$root" ] || cmd=${cmd//' /usr/src/'/" $root/usr/src/"} cmd=${cmd//-I\/usr\/src\//-I$root/usr/src/}
 	eval "all=($cmd)"
 	SOURCE=${all[-1]}

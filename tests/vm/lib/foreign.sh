@@ -110,16 +110,17 @@ build_cross() {
 	ln -s ../../bin/ccache "$out/root/usr/lib/ccache/$gcc"
 }
 
-# build_emulator SUITE "PACKAGES" OUT
-build_emulator() { layer_unpack "$1" "$3/root" "$2"; }
+# build_tool SUITE "PACKAGES" OUT
+build_tool() { layer_unpack "$1" "$3/root" "$2"; }
 
-# emulator_of VAR SUITE PACKAGE: sets VAR to a release's emulator, to be laid over its userland
-emulator_of() {
+# tool_of VAR SUITE PACKAGE: sets VAR to a release's package (an emulator, a checker) with its
+# libraries, to be laid over its userland
+tool_of() {
 	local packages
 	apt_update "$2"
 	packages=$(apt_closure "$2" '^(lib|qemu-system-)' "$3" | paste -sd' ')
-	artefact "$1" "$3" "$(hash_of "$2" "$packages" "$(declare -f build_emulator layer_unpack)")" \
-		build_emulator "$2" "$packages"
+	artefact "$1" "$3" "$(hash_of "$2" "$packages" "$(declare -f build_tool layer_unpack)")" \
+		build_tool "$2" "$packages"
 }
 
 # cross_of VAR SUITE:ARCHITECTURE: the cached cross compiler, and an emulator for programs
@@ -194,7 +195,7 @@ lab_foreign() {
 	cross_of cross "$userland"
 	if [ "$LAB_ARCH" = s390x ]; then
 		# with Debian 12's emulator, QEMU 7.2, the machine finds each ICMP checksum wrong
-		emulator_of emulator trixie qemu-system-s390x
+		tool_of emulator trixie qemu-system-s390x
 		root_of native trixie
 		export LAB_EMULATOR="$emulator/root $native/root"
 	fi
