@@ -16,6 +16,7 @@ build_linux_source() {
 		tar -xO --wildcards './usr/src/linux-source-*.tar.xz' | xz -dc -T2 |
 		tar -x -C "$out" --strip-components=1 --wildcards '*/MAINTAINERS' \
 			'*/drivers/infiniband/Kconfig' '*/drivers/infiniband/sw/Makefile' \
+			'*/drivers/infiniband/core/iwcm.c' \
 			'*/scripts/checkpatch.pl' '*/scripts/spelling.txt' '*/scripts/const_structs.checkpatch'
 	rm -rf "$out/debs"
 }
