@@ -66,6 +66,8 @@ struct peer {
 #define IWT_TINY	60000	/* FPDUs without payload, of 20 octets */
 #define IWT_LAST	"after all that"
 
+#define IWT_HELD_CTL	"/sys/kernel/debug/iwt_held/ctl"
+
 /* Settings of the link that are not the default */
 struct link_settings {
 	bool plain;	/* mpa_revision 1 */
@@ -123,7 +125,7 @@ void iwt_room_pair(int fds[2], int all);
 void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p);
 void iwt_steps(void);
 
-/* attach_held.c, attach_crowd.c, attach_late.c, attach_gap.c, attach_window.c */
+/* attach_held.c, attach_crowd.c, attach_late.c, attach_gap.c, attach_window.c, attach_linger.c */
 void iwt_held(void);
 void iwt_crowd(void);
 int iwt_owned(const char *how);
@@ -131,6 +133,7 @@ bool iwt_ctl(const char *line, int fd);
 void iwt_late(void);
 void iwt_gap(void);
 void iwt_window(void);
+void iwt_linger(void);
 
 /* attach_serve.c */
 int iwt_serve(uint16_t port);

@@ -20,7 +20,6 @@
 #include "attach.h"
 
 #define PAGE	4096
-#define CTL	"/sys/kernel/debug/iwt_held/ctl"
 
 static char *slow;
 static int faults;
@@ -28,7 +27,7 @@ static int faults;
 /* Writes a command to the module iwt_held (see there), with @fd unless it is negative. */
 bool iwt_ctl(const char *word, int fd)
 {
-	int ctl = open(CTL, O_WRONLY), len;
+	int ctl = open(IWT_HELD_CTL, O_WRONLY), len;
 	char line[64];
 	bool good;
 

@@ -14,6 +14,7 @@
  *	iwt_attach steps DEVICE IP		much work at once, TAP
  *	iwt_attach gap DEVICE IP		an end in the middle of an attach, TAP
  *	iwt_attach window DEVICE IP		much waits, and no room for more, TAP
+ *	iwt_attach linger DEVICE IP		an owner while the end is looked for, TAP
  *	iwt_attach serve DEVICE IP PORT		see attach_serve.c
  *	iwt_attach client DEVICE IP PORT	a partner of "serve", until it ends
  *	iwt_attach hold DEVICE IP PORT		an initiator that gets no answer
@@ -73,6 +74,8 @@ int main(int argc, char **argv)
 		iwt_gap();
 	} else if (!strcmp(what, "window")) {
 		iwt_window();
+	} else if (!strcmp(what, "linger")) {
+		iwt_linger();
 	} else if (!strcmp(what, "race")) {
 		iwt_timeout = 300;
 		iwt_race();

@@ -15,6 +15,20 @@ tap held in_a_ held
 tap crowd in_a_ crowd
 tap late in_a_ late
 
+# The end of a lingering connection is noticed, though the socket has an owner when the device looks.
+# What the trace says: a time-out, without it.
+by_trace() { grep -q 'state=LINGER->CLOSED event=FIN' "$TRACE/trace" || { grep state=LINGER "$TRACE/trace"; return 1; }; }
+lingers() { traced iw_tcp/iwt_cm -- tap linger in_a_ linger; }
+if [ -w /sys/kernel/tracing/events/iw_tcp/iwt_cm/enable ]; then
+	trace_events iw_tcp/iwt_cm
+	lingers
+	if ! grep -q "can't be stopped there" "$KTAP_LOG"; then
+		check "linger: the device looks again" by_trace
+	fi
+else
+	skip "linger" "no trace of iw_tcp here"
+fi
+
 # The link is deleted while something else owns one of its sockets. HOW: hold, ambush
 says() { grep -q "$1" "$TMP/owned"; }
 link_goes() {

@@ -10,7 +10,7 @@ struct socket;
 
 /* owner.c */
 int iwt_held_hold(struct sock *sk, bool pulse);
-int iwt_held_ambush(struct sock *sk);
+int iwt_held_ambush(struct sock *sk, bool bounded);
 bool iwt_held_caught(void);
 void iwt_held_let_go(void);
 

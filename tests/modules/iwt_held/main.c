@@ -10,6 +10,7 @@
  *			TCP receives
  *	ambush FD	the next caller of lock_sock() finds that this module was faster, which
  *			keeps the socket
+ *	waylay FD	the same for the next caller that waits for the socket's owner with a bound
  *	begin FD	system calls on the socket begin: they use its operations of this moment
  *	connect, reconnect, listen, shutdown, send, recv	that call goes on
  *	half		a shutdown of the process's sending direction goes on
@@ -48,7 +49,9 @@ static int with_socket(const char *what, struct socket *sock)
 	if (!strcmp(what, "pulse"))
 		return iwt_held_hold(sock->sk, true);
 	if (!strcmp(what, "ambush"))
-		return iwt_held_ambush(sock->sk);
+		return iwt_held_ambush(sock->sk, false);
+	if (!strcmp(what, "waylay"))
+		return iwt_held_ambush(sock->sk, true);
 	if (!strcmp(what, "begin"))
 		return iwt_held_begin(sock);
 	return -EINVAL;

@@ -91,33 +91,48 @@ static unsigned long first_argument(struct pt_regs *regs)
 #endif
 }
 
-/* Called at the beginning of lock_sock(), with interrupts off. */
-static int on_lock(struct kprobe *p, struct pt_regs *regs)
+static void catch(struct sock *sk)
 {
-	struct sock *sk = (struct sock *)first_argument(regs);
-
-	if (sk != READ_ONCE(prey) || !spin_trylock(&sk->sk_lock.slock))
-		return 0;
+	if (!spin_trylock(&sk->sk_lock.slock))
+		return;
 	if (!sk->sk_lock.owned) {
 		sk->sk_lock.owned = 1;
 		WRITE_ONCE(prey, NULL);
 		WRITE_ONCE(caught, true);
 	}
 	spin_unlock(&sk->sk_lock.slock);
+}
+
+/* Called at the beginning of lock_sock(), with interrupts off. */
+static int on_lock(struct kprobe *p, struct pt_regs *regs)
+{
+	struct sock *sk = (struct sock *)first_argument(regs);
+
+	if (sk == READ_ONCE(prey))
+		catch(sk);
 	return 0;
 }
 
-static struct kprobe probe = {
-	.symbol_name = "lock_sock_nested",
-	.pre_handler = on_lock,
-};
+/* Called at the beginning of prepare_to_wait(): by who then looks whether there is an owner. */
+static int on_wait(struct kprobe *p, struct pt_regs *regs)
+{
+	struct sock *sk = READ_ONCE(prey);
 
-static int lie_in_wait(struct sock *sk)
+	if (sk && (void *)first_argument(regs) == &sk->sk_lock.wq)
+		catch(sk);
+	return 0;
+}
+
+static struct kprobe probe;
+
+static int lie_in_wait(struct sock *sk, bool bounded)
 {
 	int err;
 
-	probe.addr = NULL;
-	probe.flags = 0;
+	probe = (struct kprobe) {
+		.symbol_name = bounded ? "prepare_to_wait" : "lock_sock_nested",
+		.pre_handler = bounded ? on_wait : on_lock,
+	};
 	err = register_kprobe(&probe);
 	if (err)
 		return err;
@@ -139,7 +154,7 @@ static void leave(void)
 	hunted = NULL;
 }
 #else
-static int lie_in_wait(struct sock *sk)
+static int lie_in_wait(struct sock *sk, bool bounded)
 {
 	return -EOPNOTSUPP;
 }
@@ -152,15 +167,16 @@ static void leave(void)
 /**
  * iwt_held_ambush() - be faster than the next caller that locks a socket
  * @sk: socket, which the caller keeps
+ * @bounded: the next one that waits for the owner no longer than a bound, instead
  *
  * Return: 0, or -EOPNOTSUPP if the kernel has no probe there.
  */
-int iwt_held_ambush(struct sock *sk)
+int iwt_held_ambush(struct sock *sk, bool bounded)
 {
 	/* with PREEMPT_RT the lock may sleep */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return -EOPNOTSUPP;
-	return lie_in_wait(sk);
+	return lie_in_wait(sk, bounded);
 }
 
 /**

@@ -242,8 +242,9 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
  * The initiator must wait for the Reply (RFC 5044 7.1.2 r3): octets now mean that the Request
  * has a wrong length.
  *
- * Return: 0 when not; -EPROTO for octets, -EPIPE for the end of the stream, or another -errno
- * when the connection is lost.
+ * Return: 0 when not; -EPROTO for octets, -EPIPE for the end of the stream, -EBUSY or -EINTR when
+ * that can't be seen now (never for a socket of the kernel), or another -errno when the connection
+ * is lost.
  */
 int iwt_ep_early(struct iwt_ep *ep)
 {
@@ -291,12 +292,19 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 	return n;
 }
 
-/* There is no frame, or a malformed one. */
+/*
+ * There is no frame, or a malformed one; or nobody knows yet, because of the socket's owner. To
+ * look again does not spin: each look waits for the owner.
+ */
 static void frame_failed(struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)
 {
 	switch (why) {
 	case -EAGAIN:
+		break;
+	case -EBUSY:
+	case -EINTR:
+		iwt_ep_raise(ep, IWT_EP_SOCK);
 		break;
 	case -EPIPE:
 		iwt_ep_step(ep, IWT_CME_FIN, -ECONNRESET);
@@ -464,8 +472,8 @@ static void look_for_end(struct iwt_ep *ep)
 		n = iwt_sock_recv(ep->sock, octets, sizeof(octets));
 		left -= min_t(u32, left, max(n, 0));
 	} while (n > 0 && left);
-	if (n > 0)
-		iwt_ep_raise(ep, IWT_EP_SOCK);	/* give others a turn */
+	if (n > 0 || n == -EBUSY || n == -EINTR)
+		iwt_ep_raise(ep, IWT_EP_SOCK);	/* give others a turn, or the owner time */
 	else if (n != -EAGAIN)
 		iwt_ep_step(ep, n ? IWT_CME_LOST : IWT_CME_FIN, n);
 }

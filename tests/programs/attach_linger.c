@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The end of a stream comes, and when the device looks for it, something else owns the socket for
+ * longer than the device waits. Nothing more comes behind it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+/* A connection in which the machine stands still for seconds proves nothing. */
+#define ROUNDS	3
+
+/* Has the ambush caught a caller? */
+static bool caught(void)
+{
+	int fd = open(IWT_HELD_CTL, O_RDONLY);
+	char is = 0;
+
+	if (fd < 0 || read(fd, &is, 1) != 1)
+		iwt_die(IWT_HELD_CTL);
+	close(fd);
+	return is == '1';
+}
+
+static bool caught_in_time(void)
+{
+	int tries = PATIENCE * 100;
+
+	while (!caught() && tries--)
+		usleep(10000);
+	return tries > 0;
+}
+
+/* An endpoint that has sent FIN, and has no queue pair any more; the peer knows only TCP. */
+static struct end *lingering(int fds[2])
+{
+	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
+	struct iwtdv_request req = { .frame_len = 20 };
+	struct iwtdv_conn_param param = {};
+	struct iwtdv_conn conn;
+	struct end *e = iwt_open();
+	char octets[64];
+
+	memcpy(req.frame, frame, 20);
+	iwt_tcp_pair(iwt_ip, fds);
+	e->fd = fds[0];
+	errno = iwtdv_accept(e->qp, e->fd, &req, &param, &conn);
+	if (errno)
+		iwt_die("iwtdv_accept");
+	errno = iwt_modify(e, IBV_QPS_SQD);
+	if (errno)
+		iwt_die("SQD");
+	while (recv(fds[1], octets, sizeof(octets), 0) > 0)
+		;
+	iwt_destroy_qp(e);
+	/* until that is done; if it is not yet, the ambush may catch it too early */
+	usleep(300000);
+	return e;
+}
+
+/* Return: -1 if the kernel can't be stopped there, 0 if it went wrong, else 1 */
+static int one_round(void)
+{
+	struct end *e;
+	int fds[2], ret = -1;
+
+	e = lingering(fds);
+	if (iwt_ctl("waylay", fds[0])) {
+		ret = !caught();
+		shutdown(fds[1], SHUT_WR);
+		ret = ret && caught_in_time();
+		/* the device gives up after half a second; if it has not, this proves nothing */
+		sleep(1);
+		iwt_ctl("end", -1);
+	}
+	if (ret > 0 && !iwt_hung_up(fds[0]))
+		ret = 0;
+	iwt_close(e);
+	close(fds[1]);
+	return ret;
+}
+
+/* The trace of the kernel tells how the endpoints end. */
+void iwt_linger(void)
+{
+	int i, ret = 0, good = 0;
+
+	for (i = 0; i < ROUNDS && ret >= 0; i++) {
+		ret = one_round();
+		good += ret > 0;
+	}
+	if (ret < 0)
+		iwt_skip("an owner at the end", "this kernel can't be stopped there");
+	else
+		iwt_ok(good, "an owner at the end");
+}
