@@ -46,7 +46,7 @@ set_ulp() {
 	P
 }
 
-begin rping rdma python3 ss setpriv
+begin rping rdma python3 ss setpriv prlimit
 only_iw_tcp "details of iw_tcp"
 two_links 1500
 for ip in $IP_B $IP6_B; do
@@ -123,4 +123,28 @@ for _ in 1 2 3 4; do
 	pair "pings, while it is asked for" 7174 "rping -s -a $IP_B -C 20 -V" "rping -c -a $IP_B -C 20 -V -v"
 done
 wait $asker
+
+# Kernels differ in when they hide a queue that is being destroyed: the module iwt_shown asks for it
+# when the device has done with it.
+less=(prlimit --memlock=1048576:1048576 setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock)
+shown() { cat "/sys/module/iwt_shown/parameters/$1"; }
+if ! in_b modprobe -q iwt_shown netdevice="$IF_B"; then
+	missing "queues that have been destroyed" "module iwt_shown"
+else
+	in_b "$IWT_BIN/iwt_verbs" "$DEV_B" >"$TMP/verbs" 2>&1
+	subtests "destroyed, and shown" "$TMP/verbs" $?
+	in_b "${less[@]}" "$IWT_BIN/iwt_limits" "$DEV_B" some srq 12 20 28 1000 >"$TMP/limits" 2>&1
+	subtests "shared, destroyed, and shown" "$TMP/limits" $?
+	pair "connected, destroyed, and shown" 7174 "rping -s -a $IP_B -C 20 -V" "rping -c -a $IP_B -C 20 -V -v"
+	if ktest_load; then
+		ktest local && ktest_results "those of the kernel"
+		ktest srq && ktest_results "those of the kernel"
+		check "the consumer in the kernel unloads" ktest_unload
+	else
+		skip "those of the kernel" "no iwt_ktest here"
+	fi
+	for kind in qps cqs srqs; do check "destroyed, and shown: $kind" more_than 0 shown $kind; done
+	check "without a failure" is 0 shown failed
+	check "the module unloads" modprobe -r iwt_shown
+fi
 ktap_finish

@@ -11,7 +11,7 @@
 
 /**
  * struct iwt_ring - a queue that the kernel may share with userspace
- * @ctl: shared indices; everything in it may change at any time
+ * @ctl: shared indices; everything in it may change at any time; NULL when the memory is gone
  * @ent: first entry
  * @mask: number of entries less one
  * @stride: octets of an entry
@@ -49,6 +49,22 @@ static inline u32 iwt_ring_prod(const struct iwt_ring *r)
 {
 	/* pairs with the producer's release */
 	return smp_load_acquire(&r->ctl->prod);
+}
+
+/*
+ * The memory is about to go, and nobody posts, takes or completes any more. But what shows queues
+ * (restrack.c, raw_dump.c) may still look: older kernels hide an object only when it has been
+ * destroyed. With the lock that they look under.
+ */
+static inline void iwt_ring_gone(struct iwt_ring *r)
+{
+	r->ctl = NULL;
+}
+
+/* For those: the producer's index, or @gone without memory. */
+static inline u32 iwt_ring_shown(const struct iwt_ring *r, u32 gone)
+{
+	return r->ctl ? iwt_ring_prod(r) : gone;
 }
 
 static inline void iwt_ring_set_prod(struct iwt_ring *r, u32 idx)

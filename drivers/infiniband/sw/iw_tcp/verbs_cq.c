@@ -55,6 +55,9 @@ static void free_ring(struct iwt_cq *cq)
 {
 	atomic_dec(&to_iwt_dev(cq->ibcq.device)->n_cqs);
 	iwt_cq_free_parts(cq);
+	spin_lock_irq(&cq->lock);
+	iwt_ring_gone(&cq->ring);
+	spin_unlock_irq(&cq->lock);
 	if (cq->user)
 		iwt_mmap_free(cq->map);
 	else

@@ -72,8 +72,13 @@ static void *alloc_ring(struct iwt_qp *qp, int which, struct ib_ucontext *uc,
 
 static void free_memory(struct iwt_qp *qp)
 {
+	struct iwt_stream *st = &qp->stream;
 	int i;
 
+	spin_lock_bh(&st->lock);
+	iwt_ring_gone(&st->sq.ring);
+	iwt_ring_gone(&st->rq.ring);
+	spin_unlock_bh(&st->lock);
 	iwt_sq_free(&qp->stream.sq);
 	iwt_rq_free(&qp->stream.rq);
 	for (i = SQ; i <= RQ; i++) {

@@ -34,6 +34,9 @@ static int alloc_ring(struct iwt_srq *srq, struct ib_ucontext *uc, u32 entries, 
 
 static void free_srq(struct iwt_srq *srq)
 {
+	spin_lock_irq(&srq->rq.lock);
+	iwt_ring_gone(&srq->rq.ring);
+	spin_unlock_irq(&srq->rq.lock);
 	if (srq->user) {
 		iwt_mmap_free(srq->map);
 		iwt_mmap_free(srq->spare);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shows objects of an RDMA device behind their end.
+ *
+ * The RDMA core of some kernels hides an object from netlink ("rdma resource show") only when the
+ * device has destroyed it. As long as this module is loaded, each queue of the device of the net device
+ * that its parameter names, in the namespace of who loads it, is shown in that gap, as netlink shows
+ * it. The other parameters count what was.
+ */
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/version.h>
+#include <net/netlink.h>
+#include <rdma/ib_verbs.h>
+
+static char *netdevice = "";
+module_param(netdevice, charp, 0400);
+
+static unsigned int qps, cqs, srqs, failed;
+module_param(qps, uint, 0400);
+module_param(cqs, uint, 0400);
+module_param(srqs, uint, 0400);
+module_param(failed, uint, 0400);
+
+static struct ib_device *dev;
+static struct ib_device_ops was;
+
+/* Calls of different objects may run side by side, and then one is not counted. */
+#define SHOW(fill, object)						\
+do {									\
+	struct sk_buff *msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);	\
+									\
+	failed += !msg || (fill)(msg, object);				\
+	nlmsg_free(msg);						\
+} while (0)
+
+static int end_qp(struct ib_qp *qp, struct ib_udata *udata)
+{
+	int ret = was.destroy_qp(qp, udata);
+
+	if (!ret) {
+		SHOW(was.fill_res_qp_entry, qp);
+		SHOW(was.fill_res_qp_entry_raw, qp);
+		qps++;
+	}
+	return ret;
+}
+
+static int end_cq(struct ib_cq *cq, struct ib_udata *udata)
+{
+	int ret = was.destroy_cq(cq, udata);
+
+	if (!ret) {
+		SHOW(was.fill_res_cq_entry, cq);
+		SHOW(was.fill_res_cq_entry_raw, cq);
+		cqs++;
+	}
+	return ret;
+}
+
+static int end_srq(struct ib_srq *srq, struct ib_udata *udata)
+{
+	int ret = was.destroy_srq(srq, udata);
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+	if (!ret) {
+		SHOW(was.fill_res_srq_entry, srq);
+		SHOW(was.fill_res_srq_entry_raw, srq);
+	}
+#endif
+	srqs += !ret;
+	return ret;
+}
+
+static int __init shown_init(void)
+{
+	struct net_device *netdev = dev_get_by_name(current->nsproxy->net_ns, netdevice);
+
+	if (!netdev)
+		return -ENODEV;
+	dev = ib_device_get_by_netdev(netdev, RDMA_DRIVER_UNKNOWN);
+	dev_put(netdev);
+	if (!dev)
+		return -ENODEV;
+	was = dev->ops;
+	dev->ops.destroy_qp = end_qp;
+	dev->ops.destroy_cq = end_cq;
+	dev->ops.destroy_srq = end_srq;
+	return 0;
+}
+
+/* The one who unloads knows that nobody destroys anything. */
+static void __exit shown_exit(void)
+{
+	dev->ops.destroy_qp = was.destroy_qp;
+	dev->ops.destroy_cq = was.destroy_cq;
+	dev->ops.destroy_srq = was.destroy_srq;
+	ib_device_put(dev);
+}
+
+module_init(shown_init);
+module_exit(shown_exit);
+MODULE_DESCRIPTION("Shows objects of an RDMA device behind their end");
+MODULE_LICENSE("GPL");
