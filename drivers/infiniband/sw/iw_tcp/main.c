@@ -7,6 +7,7 @@
 #include "cm.h"
 #include "config.h"
 #include "link.h"
+#include "mmap.h"
 #include "pager.h"
 #include "sock.h"
 #include "txbuf.h"
@@ -59,6 +60,7 @@ no_txbuf:
 static void __exit unload(void)
 {
 	iwt_link_exit();
+	iwt_mmap_exit();
 	iwt_conf_exit();
 	iwt_cm_exit();
 	iwt_pager_exit();

@@ -9,6 +9,16 @@
  * a process, that memory is charged to the control group of the process and to its
  * RLIMIT_MEMLOCK. It is the same here: without the limit, a process without a control group
  * could take all memory, and when memory is short the kernel would not know whose it is.
+ *
+ * Regions are charged to the process that registers them. A ring may outlive the process that
+ * made it: another one has the descriptor, or has the ring mapped. So a ring is charged to the
+ * user as well, as those of io_uring and perf are, and all rings of a user count against the
+ * limit of each of its processes.
+ *
+ * The charge stays as long as anybody else has one of the pages: a process that has the ring
+ * mapped behind the end of the object, a child of it, a pipe. No callback tells when that is
+ * over: one of a mapping would have to be in this module, which could not be unloaded then. So
+ * those rings are looked at from time to time, and before a user is refused memory.
  */
 #include "mmap.h"
 
@@ -16,37 +26,148 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "dev.h"
+
+/* How often rings without an object are looked at, and how many at least when one is made. */
+#define LOOK_PERIOD	HZ
+#define LOOK_AT		64
+
+/* Rings without an object whose pages somebody has. mmap_lock may be held outside of the lock. */
+static DEFINE_MUTEX(kept_lock);
+static LIST_HEAD(kept);
 
 static struct iwt_mmap *to_iwt_mmap(struct rdma_user_mmap_entry *entry)
 {
 	return container_of(entry, struct iwt_mmap, entry);
 }
 
-/* Charge the account that ib_umem_get() charges for regions, as long as the object lives. */
+/* The account that io_uring and perf charge. */
+static bool charge_user(struct user_struct *user, unsigned long pages, unsigned long limit)
+{
+	long was = atomic_long_read(&user->locked_vm);
+
+	do {
+		if (was + pages > limit)
+			return false;
+	} while (!atomic_long_try_cmpxchg(&user->locked_vm, &was, was + pages));
+	return true;
+}
+
+/* And the one that ib_umem_get() charges for regions. */
+static bool charge_mm(struct mm_struct *mm, unsigned long pages, unsigned long limit)
+{
+	if (atomic64_add_return(pages, &mm->pinned_vm) <= limit)
+		return true;
+	atomic64_sub(pages, &mm->pinned_vm);
+	return false;
+}
+
+/* Nothing of a process that may lock any memory counts against others of its user. */
 static int charge(struct iwt_mmap *m)
 {
-	u64 pages = m->len >> PAGE_SHIFT;
-	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	struct mm_struct *mm = current->mm;
+	bool may_all = ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK);
+	unsigned long limit = may_all ? ULONG_MAX : rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	unsigned long pages = m->len >> PAGE_SHIFT;
+	struct user_struct *user = may_all ? NULL : current_user();
 
-	if (atomic64_add_return(pages, &mm->pinned_vm) > limit &&
-	    !capable(CAP_IPC_LOCK)) {
-		atomic64_sub(pages, &mm->pinned_vm);
+	if (!charge_mm(current->mm, pages, limit))
+		return -ENOMEM;
+	if (user && !charge_user(user, pages, limit)) {
+		atomic64_sub(pages, &current->mm->pinned_vm);
 		return -ENOMEM;
 	}
-	mmgrab(mm);
-	m->mm = mm;
+	mmgrab(current->mm);
+	m->mm = current->mm;
+	m->user = user ? get_uid(user) : NULL;
 	return 0;
 }
 
 static void uncharge(struct iwt_mmap *m)
 {
-	atomic64_sub(m->len >> PAGE_SHIFT, &m->mm->pinned_vm);
+	unsigned long pages = m->len >> PAGE_SHIFT;
+
+	atomic64_sub(pages, &m->mm->pinned_vm);
 	mmdrop(m->mm);
+	if (!m->user)
+		return;
+	atomic_long_sub(pages, &m->user->locked_vm);
+	free_uid(m->user);
+}
+
+static void end(struct iwt_mmap *m)
+{
+	vfree(m->mem);
+	uncharge(m);
+	kfree(m);
+}
+
+/*
+ * Has anybody else a page of it? Nobody can get one that only the ring refers to, since the
+ * object has no name any more: so no page is looked at again.
+ */
+static bool is_used(struct iwt_mmap *m)
+{
+	for (; m->looked < m->len; m->looked += PAGE_SIZE)
+		if (page_count(vmalloc_to_page(m->mem + m->looked)) > 1)
+			return true;
+	return false;
+}
+
+/* Looks at those that were not looked at for the longest time. Return: true if some are left. */
+static bool look(unsigned int most)
+{
+	struct iwt_mmap *m, *next;
+	LIST_HEAD(used);
+	LIST_HEAD(over);
+	bool left;
+
+	mutex_lock(&kept_lock);
+	list_for_each_entry_safe(m, next, &kept, node) {
+		if (!most--)
+			break;
+		list_move_tail(&m->node, is_used(m) ? &used : &over);
+		cond_resched();
+	}
+	list_splice_tail(&used, &kept);
+	left = !list_empty(&kept);
+	mutex_unlock(&kept_lock);
+	list_for_each_entry_safe(m, next, &over, node)
+		end(m);
+	return left;
+}
+
+static void do_look(struct work_struct *work);
+static DECLARE_DELAYED_WORK(look_work, do_look);
+
+static void do_look(struct work_struct *work)
+{
+	if (look(UINT_MAX))
+		schedule_delayed_work(&look_work, LOOK_PERIOD);
+}
+
+static void keep(struct iwt_mmap *m)
+{
+	mutex_lock(&kept_lock);
+	list_add_tail(&m->node, &kept);
+	mutex_unlock(&kept_lock);
+	schedule_delayed_work(&look_work, LOOK_PERIOD);
+}
+
+/* A user is refused only what it really has. */
+static int charge_or_look(struct iwt_mmap *m)
+{
+	int err;
+
+	look(LOOK_AT);
+	err = charge(m);
+	if (!err)
+		return 0;
+	look(UINT_MAX);
+	return charge(m);
 }
 
 /**
@@ -55,8 +176,9 @@ static void uncharge(struct iwt_mmap *m)
  * @len: octets, rounded up to whole pages
  * @offset: set to the offset that the process has to pass to mmap()
  *
- * Charged to the memory control group and the RLIMIT_MEMLOCK of the calling process. Process
- * context, may sleep.
+ * Charged to the memory control group of the calling process, to its pinned memory and to its
+ * user's locked memory; RLIMIT_MEMLOCK is the limit of each of these two. Process context, may
+ * sleep.
  *
  * Return: the object or an error pointer.
  */
@@ -68,7 +190,7 @@ struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset)
 	if (!m)
 		return ERR_PTR(-ENOMEM);
 	m->len = PAGE_ALIGN(len);
-	ret = charge(m);
+	ret = charge_or_look(m);
 	if (ret)
 		goto err_free;
 	ret = -ENOMEM;
@@ -104,17 +226,35 @@ void iwt_mmap_free(struct iwt_mmap *m)
 }
 
 /**
- * iwt_mmap_entry_free() - ib_device operation mmap_free: nobody is left
+ * iwt_mmap_entry_free() - ib_device operation mmap_free: the object is over
  * @entry: part of the object
+ *
+ * May sleep. The mmap_lock may be held.
  */
 void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry)
 {
 	struct iwt_mmap *m = to_iwt_mmap(entry);
 
 	atomic64_sub(m->len, &to_iwt_dev(entry->ucontext->device)->rings);
-	vfree(m->mem);
-	uncharge(m);
-	kfree(m);
+	if (is_used(m))
+		keep(m);
+	else
+		end(m);
+}
+
+/**
+ * iwt_mmap_exit() - at module unload, when no device is left
+ *
+ * What processes still have mapped is charged to their control group alone from now on. May
+ * sleep.
+ */
+void iwt_mmap_exit(void)
+{
+	struct iwt_mmap *m, *next;
+
+	cancel_delayed_work_sync(&look_work);
+	list_for_each_entry_safe(m, next, &kept, node)
+		end(m);
 }
 
 /*

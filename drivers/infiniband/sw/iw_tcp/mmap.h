@@ -10,18 +10,25 @@
  * @entry: the core's bookkeeping
  * @mem: memory of __vmalloc(); its pages live while they are mapped
  * @len: octets, page aligned
- * @mm: process whose RLIMIT_MEMLOCK it counts against
+ * @mm: process that made it, in whose pinned memory it counts
+ * @user: user in whose locked memory it counts; NULL for a process with CAP_IPC_LOCK
+ * @node: among those whose pages somebody still has
+ * @looked: octets from the beginning whose pages nobody has any more, and so never again
  */
 struct iwt_mmap {
 	struct rdma_user_mmap_entry entry;
 	void *mem;
 	size_t len;
 	struct mm_struct *mm;
+	struct user_struct *user;
+	struct list_head node;
+	size_t looked;
 };
 
 struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset);
 void iwt_mmap_free(struct iwt_mmap *m);
 int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma);
 void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry);
+void iwt_mmap_exit(void);
 
 #endif
