@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "patience.h"
 
 #define RESETS		200
 #define REQUEST_HDR	"MPA ID Req Frame"
@@ -315,7 +316,7 @@ static void unread_reports(void)
 		pfd.fd = e[i]->fd;
 		iwt_ok(!setsockopt(pfd.fd, SOL_SOCKET, SO_TIMESTAMPING, &what, sizeof(what)) &&
 		       iwt_say(pfd.fd, "hello") && iwt_hear(e[!i]->fd, "hello") &&
-		       poll(&pfd, 1, PATIENCE * 1000) == 1 && pfd.revents == POLLERR,
+		       patient_poll(&pfd, 1, PATIENCE * 1000) == 1 && pfd.revents == POLLERR,
 		       "a report that is not read");
 	}
 	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 200, &req), ETIMEDOUT,
@@ -326,7 +327,7 @@ static void unread_reports(void)
 	pfd.fd = e[0]->fd;
 	iwt_ok(!setsockopt(pfd.fd, SOL_SOCKET, SO_TIMESTAMPING, &what, sizeof(what)) &&
 	       iwt_say(pfd.fd, "hello") && iwt_hear(e[1]->fd, "hello") &&
-	       poll(&pfd, 1, PATIENCE * 1000) == 1, "one more");
+	       patient_poll(&pfd, 1, PATIENCE * 1000) == 1, "one more");
 	iwt_is(iwtdv_connect(e[0]->qp, e[0]->fd, &param, &conn), ETIMEDOUT,
 	       "unread reports: no Reply in time");
 	iwt_close_pair(e);

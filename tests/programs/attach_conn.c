@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach.h"
+#include "patience.h"
 
 static int count, bad;
 
@@ -144,7 +144,7 @@ void iwt_close(struct end *e)
 /* As ibv_poll_cq(): 0 when no completion comes within PATIENCE */
 int iwt_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	time_t end = time(NULL) + PATIENCE;
+	struct patience p = {};
 	int n;
 
 	do {
@@ -152,7 +152,7 @@ int iwt_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 		if (n)
 			return n;
 		usleep(1000);
-	} while (time(NULL) < end);
+	} while (patient(&p, PATIENCE, 0));
 	return 0;
 }
 
@@ -261,7 +261,7 @@ bool iwt_hung_up(int fd)
 {
 	struct pollfd pfd = { .fd = fd };
 
-	return poll(&pfd, 1, PATIENCE * 1000) == 1 && pfd.revents & POLLHUP;
+	return patient_poll(&pfd, 1, PATIENCE * 1000) == 1 && pfd.revents & POLLHUP;
 }
 
 int iwt_modify(struct end *e, enum ibv_qp_state state)

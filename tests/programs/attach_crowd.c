@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "patience.h"
 
 #define CROWD	48
 #define FEW	8
@@ -39,9 +40,10 @@ static int workers(void)
 /* Some workers run at times; workers that wait for the owner of a socket never end. */
 static bool nobody_waits(void)
 {
-	int tries = PATIENCE * 10, least = CROWD * 2, n;
+	int least = CROWD * 2, n;
+	struct patience p = {};
 
-	while (tries--) {
+	while (patient(&p, PATIENCE, 0)) {
 		n = workers();
 		least = n < least ? n : least;
 		if (n < FEW)

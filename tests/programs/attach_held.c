@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "patience.h"
 
 #define PAGE	4096
 
@@ -66,7 +67,7 @@ static void wait_fault(void)
 {
 	struct pollfd pfd = { .fd = faults, .events = POLLIN };
 
-	if (poll(&pfd, 1, PATIENCE * 1000) != 1)
+	if (patient_poll(&pfd, 1, PATIENCE * 1000) != 1)
 		iwt_die("page fault");
 }
 

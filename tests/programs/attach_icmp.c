@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach.h"
+#include "patience.h"
 
 #define IDLE_TIMES	10
 #define BURSTS		100
@@ -178,7 +178,7 @@ static bool while_idle(struct end *e[2], struct router *r)
 /* Sends ICMP errors under traffic, until TCP has heard some. */
 static void under_way(struct end *e[2], struct router *r)
 {
-	time_t end = time(NULL) + SECONDS;
+	struct patience p = {};
 	long before = not_heard(), heard;
 	pthread_t thread;
 	bool good[2];
@@ -189,7 +189,7 @@ static void under_way(struct end *e[2], struct router *r)
 	do {
 		iwt_bursts(e, BURSTS, good);
 		heard = r->sent - (not_heard() - before);
-	} while (good[0] && good[1] && heard < HITS && time(NULL) < end);
+	} while (good[0] && good[1] && heard < HITS && patient(&p, SECONDS, 0));
 	r->stop = true;
 	pthread_join(thread, NULL);
 	iwt_ok(good[0] && good[1], "ICMP: under way");

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "patience.h"
 
 #define WRITE		0x40	/* RDMAP version and opcode */
 #define SEND		0x43
@@ -184,7 +185,7 @@ bool iwt_peer_ended(int fd)
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	char octet;
 
-	return poll(&pfd, 1, PATIENCE * 1000) == 1 && recv(fd, &octet, 1, MSG_DONTWAIT) == 0;
+	return patient_poll(&pfd, 1, PATIENCE * 1000) == 1 && recv(fd, &octet, 1, MSG_DONTWAIT) == 0;
 }
 
 /* The memory that the peer writes to */

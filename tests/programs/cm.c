@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cm.h"
+#include "patience.h"
 #include "results.h"
 
 #define DEPTH	64
@@ -71,10 +71,10 @@ void conn_make(struct conn *c, struct ibv_qp_init_attr_ex *near, struct ibv_qp_i
 	struct rdma_conn_param param = { .responder_resources = 4, .initiator_depth = 4 };
 
 	*c = (struct conn) { .near = new_id(), .up = true };
-	if (rdma_resolve_addr(c->near, NULL, info->ai_src_addr, 5000))
+	if (rdma_resolve_addr(c->near, NULL, info->ai_src_addr, PATIENCE * 1000))
 		die("rdma_resolve_addr");
 	expect(RDMA_CM_EVENT_ADDR_RESOLVED);
-	if (rdma_resolve_route(c->near, 5000))
+	if (rdma_resolve_route(c->near, PATIENCE * 1000))
 		die("rdma_resolve_route");
 	expect(RDMA_CM_EVENT_ROUTE_RESOLVED);
 	if (rdma_create_qp_ex(c->near, near))
@@ -187,24 +187,16 @@ void post_request(struct ibv_qp *qp, enum ibv_wr_opcode op, struct ibv_sge *sge,
 
 void reap(struct ibv_cq *cq, struct ibv_wc *wc, int n)
 {
-	uint64_t end = now_s() + PATIENCE;
+	struct patience p = {};
 	int got, i;
 
 	for (i = 0; i < n; i += got) {
 		got = ibv_poll_cq(cq, n - i, wc + i);
 		if (got < 0)
 			die("ibv_poll_cq");
-		if (now_s() > end) {
+		if (!patient(&p, PATIENCE, i + got)) {
 			errno = ETIMEDOUT;
 			die("a completion");
 		}
 	}
-}
-
-uint64_t now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
 }

@@ -52,7 +52,4 @@ void post_request(struct ibv_qp *qp, enum ibv_wr_opcode op, struct ibv_sge *sge,
 /* Takes @n completions, which have to come. */
 void reap(struct ibv_cq *cq, struct ibv_wc *wc, int n);
 
-/* Seconds of the monotonic clock */
-uint64_t now_s(void);
-
 #endif

@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 #include <infiniband/iwtdv.h>
 
 #include "faults.h"
+#include "patience.h"
 
 #define WAIT	60	/* seconds */
 
@@ -119,7 +119,7 @@ static void *other_responds(void *e)
 
 static bool completes(struct end *e)
 {
-	time_t end = time(NULL) + WAIT;
+	struct patience p = {};
 	struct ibv_wc wc;
 	int n;
 
@@ -127,7 +127,7 @@ static bool completes(struct end *e)
 		n = ibv_poll_cq(e->cq, 1, &wc);
 		if (!n)
 			usleep(100);
-	} while (!n && time(NULL) < end);
+	} while (!n && patient(&p, WAIT, 0));
 	return n == 1 && !wc.status;
 }
 

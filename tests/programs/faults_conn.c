@@ -12,6 +12,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "faults.h"
+#include "patience.h"
 
 #define PORT		7479
 #define WAIT		60000	/* milliseconds for events that must come */
@@ -58,7 +59,7 @@ static bool due(struct rdma_event_channel *c, int ms)
 {
 	struct pollfd p = { .fd = c->fd, .events = POLLIN };
 
-	return poll(&p, 1, ms) == 1;
+	return patient_poll(&p, 1, ms) == 1;
 }
 
 /* Is a request of this attempt? If so, passive gets its identifier, else it is destroyed. */

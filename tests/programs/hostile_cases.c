@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hostile.h"
+#include "patience.h"
 
 /* The raw request must complete with an error; returns its status. */
 static int must_fail(struct conn *c, uint64_t id, const char *what)
@@ -24,7 +24,7 @@ static int must_fail(struct conn *c, uint64_t id, const char *what)
 
 static void must_be_in_error(struct conn *c, const char *what)
 {
-	time_t end = time(NULL) + PATIENCE;
+	struct patience p = {};
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
@@ -34,7 +34,7 @@ static void must_be_in_error(struct conn *c, const char *what)
 		if (attr.qp_state == IBV_QPS_ERR || attr.qp_state == IBV_QPS_SQE)
 			return;
 		usleep(1000);
-	} while (time(NULL) < end);
+	} while (patient(&p, PATIENCE, 0));
 	iwt_fail("%s: state %d", what, attr.qp_state);
 }
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rdma/ib_user_verbs.h>
@@ -14,6 +13,7 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "hostile.h"
+#include "patience.h"
 
 #define MAPPINGS	2000
 static struct ring known[MAPPINGS];
@@ -47,7 +47,7 @@ static struct rdma_cm_event *next_event(struct conn *c)
 	struct pollfd p = { .fd = c->ch->fd, .events = POLLIN };
 	struct rdma_cm_event *ev;
 
-	if (poll(&p, 1, PATIENCE * 1000) != 1 || rdma_get_cm_event(c->ch, &ev))
+	if (patient_poll(&p, 1, PATIENCE * 1000) != 1 || rdma_get_cm_event(c->ch, &ev))
 		return NULL;
 	return ev;
 }
@@ -123,9 +123,9 @@ int iwt_post(struct conn *c, uint64_t id, int op, uint32_t off, uint32_t len)
 
 bool iwt_wait_wc(struct conn *c, struct ibv_wc *wc)
 {
-	time_t end = time(NULL) + PATIENCE;
+	struct patience p = {};
 
-	while (time(NULL) < end) {
+	while (patient(&p, PATIENCE, 0)) {
 		int n = ibv_poll_cq(c->cq, 1, wc);
 
 		if (n == 1)

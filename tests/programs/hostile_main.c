@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "hostile.h"
+#include "patience.h"
 
 const char *iwt_address;
 uint64_t iwt_seed;
@@ -83,7 +84,7 @@ static bool in_child(void (*fn)(void), int ends)
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* all waits of a case together are shorter */
-		alarm(PATIENCE * 5);
+		patient_alarm(PATIENCE * 5, NULL);
 		fn();
 		_exit(0);
 	}

@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <rdma/rdma_cma.h>
 
+#include "patience.h"
 #include "results.h"
 
 #define DEPTH 16
@@ -179,12 +179,12 @@ static void post(struct conn *c, enum ibv_wr_opcode op, uint32_t word, uint64_t 
 
 static struct conn *reap(void)
 {
-	time_t end = time(NULL) + 60;
+	struct patience p = {};
 	struct ibv_wc wc;
 	int n;
 
 	while (!(n = ibv_poll_cq(cq, 1, &wc)))
-		if (time(NULL) > end)
+		if (!patient(&p, 60, 0))
 			die("no completion");
 	if (n < 0 || wc.status) {
 		printf("# %s\n", ibv_wc_status_str(wc.status));

@@ -22,9 +22,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <rdma/rdma_cma.h>
+
+#include "patience.h"
 
 #define MSG_LEN 3001
 #define RECVS 4
@@ -277,7 +278,7 @@ static enum rdma_cm_event_type next_event(struct rdma_cm_id *id, uint8_t *data, 
 	enum rdma_cm_event_type type;
 	struct rdma_cm_event *ev;
 
-	if (poll(&p, 1, timeout_s * 1000) <= 0)
+	if (patient_poll(&p, 1, timeout_s * 1000) <= 0)
 		return -1;
 	if (rdma_get_cm_event(ec, &ev))
 		die("rdma_get_cm_event");
@@ -496,23 +497,15 @@ static void client_cm(void)
 	}
 }
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
 /* Serves events until *what reaches wanted; false when something is wrong or the time is over. */
 static bool until(uint32_t *what)
 {
-	double end = now() + timeout_s;
+	struct patience wait = {};
 
 	while (*what < wanted && !wrong) {
 		struct pollfd p[2] = { { ec->fd, POLLIN, 0 }, { chan ? chan->fd : -1, POLLIN, 0 } };
 
-		if (now() > end)
+		if (!patient(&wait, timeout_s, *what))
 			return false;
 		poll(p, 2, 200);
 		if (p[0].revents)

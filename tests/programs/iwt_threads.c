@@ -24,6 +24,8 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include "patience.h"
+
 #define PORT		"7474"
 #define QPS		3
 #define POSTERS		4
@@ -291,6 +293,11 @@ static void overlap(struct conn *c, bool extended)
 	atomic_fetch_add(&bad, 1);
 }
 
+static uint64_t completions(void)
+{
+	return atomic_load(&done);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[POSTERS + POLLERS];
@@ -301,7 +308,7 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		posts = strtoul(argv[2], NULL, 0);
 	/* a hang ends with a signal, and fails */
-	alarm(PATIENCE);
+	patient_alarm(PATIENCE, completions);
 	for (i = 0; i < POSTERS; i++) {
 		seen[i] = calloc(posts, 1);
 		if (!seen[i])

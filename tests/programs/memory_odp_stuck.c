@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "memory_odp.h"
+#include "patience.h"
 
 #define STREAMS	4	/* that wait at a time */
 
@@ -50,7 +51,7 @@ static uintptr_t next_fault(struct stuck *s)
 	struct pollfd p = { s->fd, POLLIN };
 	struct uffd_msg msg;
 
-	if (poll(&p, 1, 60000) != 1 || read(s->fd, &msg, sizeof(msg)) != sizeof(msg) ||
+	if (patient_poll(&p, 1, PATIENCE * 1000) != 1 || read(s->fd, &msg, sizeof(msg)) != sizeof(msg) ||
 	    msg.event != UFFD_EVENT_PAGEFAULT)
 		die("no page fault");
 	return msg.arg.pagefault.address;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "patience.h"
 #include "queues.h"
 
 #define SMALL	4
@@ -22,10 +23,10 @@ struct errors {
 static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct errors *e)
 {
 	struct pollfd pfd = { l->verbs->async_fd, POLLIN };
-	uint64_t end = now_s() + PATIENCE;
 	struct ibv_async_event ev;
+	struct patience p = {};
 
-	while ((!e->cq || !e->qp) && now_s() < end) {
+	while ((!e->cq || !e->qp) && patient(&p, PATIENCE, 0)) {
 		poll(&pfd, 1, 1000);
 		while (!ibv_get_async_event(l->verbs, &ev)) {
 			if (ev.event_type == IBV_EVENT_CQ_ERR && ev.element.cq == cq)

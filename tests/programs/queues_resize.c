@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "patience.h"
 #include "pinned.h"
 #include "queues.h"
 
@@ -166,7 +167,7 @@ static int event(struct ibv_comp_channel *channel, int ms)
 	struct ibv_cq *cq;
 	void *context;
 
-	if (poll(&pfd, 1, ms) != 1)
+	if (patient_poll(&pfd, 1, ms) != 1)
 		return 0;
 	if (ibv_get_cq_event(channel, &cq, &context))
 		die("ibv_get_cq_event");

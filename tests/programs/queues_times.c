@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "patience.h"
 #include "queues.h"
 
 #define MESSAGES	200
@@ -28,10 +29,10 @@ static uint64_t wallclock(void)
 static void start(struct ibv_cq_ex *cq)
 {
 	struct ibv_poll_cq_attr attr = {};
-	uint64_t end = now_s() + PATIENCE;
+	struct patience p = {};
 
 	while ((errno = ibv_start_poll(cq, &attr)))
-		if (errno != ENOENT || now_s() > end)
+		if (errno != ENOENT || !patient(&p, PATIENCE, 0))
 			die("ibv_start_poll");
 }
 

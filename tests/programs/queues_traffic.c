@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "patience.h"
 #include "queues.h"
 
 #define CONNS		2
@@ -256,11 +257,12 @@ static void side_drop(struct side *s)
 /* Waits until so many completions more have been taken. */
 static void some_come(uint32_t n)
 {
-	uint64_t until = __atomic_load_n(&t.taken, __ATOMIC_SEQ_CST) + n, end = now_s() + PATIENCE;
+	uint64_t now = __atomic_load_n(&t.taken, __ATOMIC_SEQ_CST), until = now + n;
+	struct patience p = {};
 
-	while (__atomic_load_n(&t.taken, __ATOMIC_SEQ_CST) < until &&
+	while ((now = __atomic_load_n(&t.taken, __ATOMIC_SEQ_CST)) < until &&
 	       !__atomic_load_n(&t.wrong, __ATOMIC_SEQ_CST)) {
-		if (now_s() > end)
+		if (!patient(&p, PATIENCE, now))
 			wrong("no completions come any more");
 		sched_yield();
 	}
@@ -302,10 +304,10 @@ static bool all_done(void)
 
 static void finish(void)
 {
-	uint64_t end = now_s() + PATIENCE;
+	struct patience p = {};
 
 	while (!all_done() && !t.wrong)
-		if (now_s() > end)
+		if (!patient(&p, PATIENCE, __atomic_load_n(&t.taken, __ATOMIC_SEQ_CST)))
 			wrong("a completion or an event is missing");
 		else
 			sched_yield();

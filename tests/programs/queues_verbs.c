@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "patience.h"
 #include "queues.h"
 
 /* Each vector raises events; a number that is none is refused. */
@@ -32,7 +33,7 @@ void test_vectors(struct link *l)
 		if (post_recv(c.far->qp, 1, NULL) ||
 		    post_send(c.near->qp, IBV_WR_SEND, 2, IBV_SEND_SIGNALED, NULL))
 			die("posting");
-		if (poll(&pfd, 1, PATIENCE * 1000) == 1 && !ibv_get_cq_event(channel, &raised, &context)) {
+		if (patient_poll(&pfd, 1, PATIENCE * 1000) == 1 && !ibv_get_cq_event(channel, &raised, &context)) {
 			good += raised == cq;
 			ibv_ack_cq_events(raised, 1);
 		}

@@ -88,6 +88,7 @@ struct server {
 	uint32_t completed;	/* receives that came back */
 	uint32_t limits;	/* IBV_EVENT_SRQ_LIMIT_REACHED */
 	uint32_t limits_before;	/* how many there were when one more was asked for */
+	uint64_t moved;		/* completions and events of all kinds */
 	uint32_t errors;	/* IBV_EVENT_SRQ_ERR */
 	uint32_t fatal;		/* events of errors of queue pairs */
 	uint32_t limit;		/* that was set last */
@@ -119,6 +120,7 @@ void server_close(struct server *s);
 void look(struct server *s);
 void wait_for(struct server *s, bool (*is)(struct server *s), const char *what);
 struct conn *some_conn(struct server *s);
+struct conn *one_conn(struct server *s);
 bool usable(const struct conn *c);
 bool all_up(struct server *s);
 bool quiet(struct server *s);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "patience.h"
 #include "srq.h"
 
 #define FEW	8	/* receives, more than the completion queue has room for */
@@ -16,7 +17,7 @@ static bool told(struct server *s, enum ibv_event_type type)
 	struct pollfd p = { .fd = s->verbs->async_fd, .events = POLLIN };
 	struct ibv_async_event ev;
 
-	if (poll(&p, 1, 20000) != 1 || ibv_get_async_event(s->verbs, &ev))
+	if (patient_poll(&p, 1, 60000) != 1 || ibv_get_async_event(s->verbs, &ev))
 		return false;
 	ibv_ack_async_event(&ev);
 	return ev.event_type == type;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "patience.h"
 #include "srq.h"
 
 #define SEND_TAG	(1ull << 32)
@@ -170,6 +170,8 @@ static void take_completion(struct server *s, const struct ibv_wc *wc)
 	struct conn *c = conn_of(s, wc->qp_num);
 	uint16_t slot = wc->wr_id;
 
+	s->moved++;
+
 	if (!c) {
 		wrong(s, "completion of an unknown queue pair", wc->qp_num, wc->status);
 		return;
@@ -214,6 +216,7 @@ static void take_async(struct server *s, struct ibv_async_event *ev)
 {
 	struct conn *c = NULL;
 
+	s->moved++;
 	switch (ev->event_type) {
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
 		s->limits++;
@@ -283,6 +286,7 @@ static void take_cm(struct server *s)
 	struct conn *c;
 
 	while (!rdma_get_cm_event(s->events, &e)) {
+		s->moved++;
 		type = e->event;
 		id = e->id;
 		rdma_ack_cm_event(e);
@@ -338,11 +342,14 @@ static void tell_conns(struct server *s)
 
 void wait_for(struct server *s, bool (*is)(struct server *s), const char *what)
 {
-	time_t end = time(NULL) + 60;
+	struct patience p = {};
 
+	/* until the client has begun, only the script knows how long that may take */
+	while (s->serial == 0 && !s->wrong[0])
+		look(s);
 	do
 		look(s);
-	while (!is(s) && !s->wrong[0] && time(NULL) < end);
+	while (!is(s) && !s->wrong[0] && patient(&p, 60, s->moved));
 	if (is(s))
 		return;
 	if (!s->wrong[0])
@@ -352,10 +359,10 @@ void wait_for(struct server *s, bool (*is)(struct server *s), const char *what)
 
 bool usable(const struct conn *c)
 {
-	return c->id && c->up && !c->broken;
+	return c && c->id && c->up && !c->broken;
 }
 
-/* One that is usable, if there is any */
+/* One that is usable; NULL if there is none */
 struct conn *some_conn(struct server *s)
 {
 	uint32_t first = below(ENDS), i;
@@ -363,7 +370,23 @@ struct conn *some_conn(struct server *s)
 	for (i = 0; i < ENDS; i++)
 		if (usable(&s->conns[(first + i) % ENDS]))
 			return &s->conns[(first + i) % ENDS];
-	return &s->conns[0];
+	return NULL;
+}
+
+static bool one_usable(struct server *s)
+{
+	return some_conn(s);
+}
+
+/* Waits for one. NULL: none has come, and the test has failed. */
+struct conn *one_conn(struct server *s)
+{
+	struct conn *c = some_conn(s);
+
+	if (c)
+		return c;
+	wait_for(s, one_usable, "a connection");
+	return some_conn(s);
 }
 
 /* As many as the client has, and none whose end is on the way */
@@ -389,11 +412,13 @@ bool quiet(struct server *s)
 
 void order(struct server *s, struct conn *c, enum order_op op, uint32_t count)
 {
-	struct order o = { .op = op, .serial = c->serial, .first = c->asked, .count = count };
+	struct order o = { .op = op, .serial = c ? c->serial : 0, .first = c ? c->asked : 0, .count = count };
 	struct ibv_sge sge = { (uintptr_t)&o, sizeof(o), 0 };
 	struct ibv_send_wr wr = { .wr_id = SEND_TAG, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
 				  .send_flags = IBV_SEND_INLINE }, *bad;
 
+	if (!c)
+		return;
 	/* a full queue: it is asked next time */
 	if (ibv_post_send(c->id->qp, &wr, &bad))
 		return;
@@ -408,6 +433,8 @@ void break_conn(struct server *s, struct conn *c)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
+	if (!c)
+		return;
 	c->broken = true;
 	if (ibv_modify_qp(c->id->qp, &attr, IBV_QP_STATE))
 		wrong(s, "ibv_modify_qp", c->serial, errno);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "patience.h"
 #include "verify.h"
 
 #define PRIV_LEN 48
@@ -30,7 +31,7 @@ int iwt_cm_wait(struct iwt_ctx *cx, struct rdma_cm_id *id, enum rdma_cm_event_ty
 		struct rdma_cm_event **evp)
 {
 	struct pollfd pfd = { .fd = cx->ec->fd, .events = POLLIN };
-	double end = iwt_now() + patience(cx, want);
+	struct patience p = {};
 	struct rdma_cm_event *ev;
 	int n;
 
@@ -42,7 +43,7 @@ int iwt_cm_wait(struct iwt_ctx *cx, struct rdma_cm_id *id, enum rdma_cm_event_ty
 			if (iwt_peer_gave_up(cx))
 				return iwt_fail(cx, "the peer gave up before %s",
 						rdma_event_str(want));
-			if (iwt_now() > end)
+			if (!patient(&p, patience(cx, want), 0))
 				return iwt_fail(cx, "timeout: no %s", rdma_event_str(want));
 			continue;
 		}

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "patience.h"
 #include "verify.h"
 
 enum { MSG_CASE = 0x69770001, MSG_SYNC, MSG_VERDICT };
@@ -69,7 +70,7 @@ static int transfer_octets(struct iwt_ctx *cx, struct message *m, bool out)
 		ssize_t n;
 
 		/* the peer may be busy with a step, for which it has cx->o.timeout */
-		if (poll(&pfd, 1, cx->o.timeout * 3 * 1000) <= 0) {
+		if (patient_poll(&pfd, 1, cx->o.timeout * 3 * 1000) <= 0) {
 			cx->ctl_dead = true;
 			return iwt_fail(cx, "no word from the peer");
 		}
@@ -99,14 +100,14 @@ static int transfer(struct iwt_ctx *cx, struct message *m, bool out)
 static int ctl_socket(struct iwt_ctx *cx, struct addrinfo *ai)
 {
 	int fd = socket(ai->ai_family, SOCK_STREAM, 0), one = 1, lfd;
-	double end = iwt_now() + cx->o.timeout;
+	struct patience p = {};
 
 	if (fd < 0)
 		return -1;
 	if (!cx->o.server) {
 		while (connect(fd, ai->ai_addr, ai->ai_addrlen)) {
 			close(fd);
-			if (iwt_now() > end)
+			if (!patient(&p, cx->o.timeout, 0))
 				return -1;
 			usleep(50000);
 			fd = socket(ai->ai_family, SOCK_STREAM, 0);

@@ -2,6 +2,7 @@
 /* When a completion raises an event, and when it must not. */
 #include <errno.h>
 #include <string.h>
+#include "patience.h"
 #include "verify.h"
 
 /* How long to wait for an event that must not come. */
@@ -61,13 +62,13 @@ static int arm(struct iwt_ctx *cx, struct ibv_cq *cq, int solicited)
 
 static int expect_event(struct iwt_ctx *cx, const char *when)
 {
-	double end = iwt_now() + cx->o.timeout;
+	struct patience p = {};
 	int n;
 
 	while (!(n = iwt_channel_ready(cx, 200))) {
 		if (iwt_peer_gave_up(cx))
 			return iwt_fail(cx, "the peer gave up");
-		if (iwt_now() > end)
+		if (!patient(&p, cx->o.timeout, 0))
 			return iwt_fail(cx, "no event %s", when);
 	}
 	return n < 0 ? -1 : 0;

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
+#include "patience.h"
 #include "verify.h"
 
 #define VLEN	1000		/* octets of the region that is attacked */
@@ -86,12 +87,12 @@ static bool async_pending(struct ibv_context *v)
 /* Waits for an event that says this queue pair has failed. */
 static int expect_async(struct iwt_ctx *cx)
 {
-	double end = iwt_now() + cx->o.timeout;
+	struct patience p = {};
 	struct ibv_async_event ev;
 
 	if (cx->o.local_siw)
 		return 0;	/* siw does not report every failure */
-	while (iwt_now() < end) {
+	while (patient(&p, cx->o.timeout, 0)) {
 		bool ours;
 
 		if (!async_pending(cx->verbs))

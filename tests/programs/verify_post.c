@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "patience.h"
 #include "verify.h"
 
 double iwt_now(void)
@@ -232,7 +233,7 @@ int iwt_post_recv(struct iwt_ctx *cx, uint64_t wr_id, const struct iwt_buf *b)
 
 static int poll_busy(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	double end = iwt_now() + cx->o.timeout;
+	struct patience p = {};
 	uint32_t spins = 0;
 	int n;
 
@@ -244,7 +245,7 @@ static int poll_busy(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc)
 			continue;
 		if (iwt_peer_gave_up(cx))
 			return iwt_fail(cx, "no completion, and the peer gave up");
-		if (iwt_now() > end)
+		if (!patient(&p, cx->o.timeout, 0))
 			return iwt_fail(cx, "timeout: no completion");
 	}
 	return n < 0 ? iwt_fail(cx, "ibv_poll_cq: %s", strerror(errno)) : 0;
@@ -270,7 +271,7 @@ int iwt_channel_ready(struct iwt_ctx *cx, int ms)
 
 int iwt_poll_events(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	double end = iwt_now() + cx->o.timeout;
+	struct patience p = {};
 	int n;
 
 	for (;;) {
@@ -286,7 +287,7 @@ int iwt_poll_events(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc)
 		while (!(n = iwt_channel_ready(cx, 200))) {
 			if (iwt_peer_gave_up(cx))
 				return iwt_fail(cx, "no completion event, and the peer gave up");
-			if (iwt_now() > end)
+			if (!patient(&p, cx->o.timeout, 0))
 				return iwt_fail(cx, "timeout: no completion event (%d in the queue)",
 						ibv_poll_cq(cq, 1, wc));
 		}

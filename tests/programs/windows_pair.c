@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 
+#include "patience.h"
 #include "windows.h"
 
 static uint8_t *memory(size_t len)
@@ -127,7 +128,7 @@ int far_event(struct bench *b, int i)
 	struct pollfd p = { .fd = b->verbs->async_fd, .events = POLLIN };
 	struct ibv_async_event ev;
 
-	while (poll(&p, 1, 20000) == 1 && !ibv_get_async_event(b->verbs, &ev)) {
+	while (patient_poll(&p, 1, PATIENCE * 1000) == 1 && !ibv_get_async_event(b->verbs, &ev)) {
 		ibv_ack_async_event(&ev);
 		if (ev.element.qp == b->pair[i].far->qp)
 			return ev.event_type;

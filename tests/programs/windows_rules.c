@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "patience.h"
 #include "windows.h"
 
 #define RW	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
@@ -252,7 +252,7 @@ static void test_reset(struct bench *b, struct ibv_mr *mr)
 	struct request r = { IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, 0 };
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
 	struct ibv_mw *mw = window(b, 0, IBV_MW_TYPE_2);
-	time_t end = time(NULL) + 30;
+	struct patience p = {};
 
 	/* before the first one ends: rdma_cm tells of that in between */
 	pair_connect(b, 1);
@@ -261,7 +261,7 @@ static void test_reset(struct bench *b, struct ibv_mr *mr)
 	report(near_do(b, 0, &r), "reset: the connection ends");
 	report(ibv_dereg_mr(mr) == EBUSY, "reset: the window is still bound");
 	/* TCP may not be done with the connection yet */
-	while (ibv_modify_qp(b->pair[0].far->qp, &reset, IBV_QP_STATE) && time(NULL) < end)
+	while (ibv_modify_qp(b->pair[0].far->qp, &reset, IBV_QP_STATE) && patient(&p, PATIENCE, 0))
 		usleep(1000);
 	r.rkey = mw->rkey;
 	report(!bind_do(b, 1, mw, mr, b->arena, 64, RW), "reset: then it is free, and another binds it");

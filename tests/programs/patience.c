@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Waits go by progress, and by the time in which this machine ran. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "patience.h"
+
+#define LATE	1000	/* milliseconds that a look counts for, at most, where no file tells */
+#define SOON	20	/* before that much has passed, the file is not read again */
+#define SLICE	200	/* milliseconds for which patient_poll() does not look */
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
+/* What the file says: two reads that agree, for its writer may be in the middle. */
+static bool read_file(uint64_t *ms)
+{
+	static int fd = -2;
+	char a[24] = "", b[24] = "";
+	const char *path;
+	int i;
+
+	if (fd == -2) {
+		path = getenv("IWT_CLOCK");
+		fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	}
+	for (i = 0; i < 100; i++) {
+		if (pread(fd, a, sizeof(a) - 1, 0) <= 0 || pread(fd, b, sizeof(b) - 1, 0) <= 0)
+			return false;
+		if (!memcmp(a, b, sizeof(a)))
+			break;
+	}
+	*ms = strtoull(a, NULL, 10);
+	return true;
+}
+
+/* What to add to the sum. One thread at a time. */
+static uint64_t step(void)
+{
+	static uint64_t looked, told;	/* the clock, and the file, at the last look */
+	static bool file;		/* it was read then */
+	uint64_t now = now_ms(), went = now - looked, before = told;
+	bool was = file;
+
+	if (looked && went < SOON)
+		return 0;
+	if (!looked)
+		went = 0;
+	looked = now;
+	/* a file that has told once will tell again */
+	file = read_file(&told) || was;
+	if (was)
+		return told > before ? told - before : 0;
+	return went < LATE ? went : LATE;
+}
+
+uint64_t running_ms(void)
+{
+	static uint64_t sum;
+	static bool busy;
+
+	if (!__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&sum, sum + step(), __ATOMIC_RELAXED);
+		__atomic_store_n(&busy, false, __ATOMIC_RELEASE);
+	}
+	return __atomic_load_n(&sum, __ATOMIC_RELAXED);
+}
+
+bool patient(struct patience *p, unsigned int seconds, uint64_t moved)
+{
+	uint64_t now = running_ms();
+
+	if (!p->begun || moved != p->moved) {
+		p->begun = true;
+		p->since = now;
+		p->moved = moved;
+	}
+	if (now - p->since < seconds * 1000ull)
+		return true;
+	if (!p->over)
+		fprintf(stderr, "# time-out: nothing moved for %u s\n", seconds);
+	p->over = true;
+	return false;
+}
+
+static unsigned int alarm_after;
+static uint64_t (*alarm_moved)(void);
+
+static void *watch(void *arg)
+{
+	struct timespec nap = { .tv_nsec = 100000000 };
+	struct patience p = {};
+
+	while (patient(&p, alarm_after, alarm_moved ? alarm_moved() : 0))
+		nanosleep(&nap, NULL);
+	kill(getpid(), SIGALRM);
+	return NULL;
+}
+
+void patient_alarm(unsigned int seconds, uint64_t (*moved)(void))
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	alarm_after = seconds;
+	alarm_moved = moved;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	if (pthread_create(&thread, NULL, watch, NULL))
+		alarm(seconds);
+	else
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+int patient_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	uint64_t begin, went = 0;
+	int ret;
+
+	if (ms < LATE)
+		return poll(fds, n, ms);
+	begin = running_ms();
+	do {
+		ret = poll(fds, n, ms - went < SLICE ? ms - went : SLICE);
+		if (ret)
+			return ret;
+		went = running_ms() - begin;
+	} while (went < (uint64_t)ms);
+	/* what came during the last slice */
+	return poll(fds, n, 0);
+}
