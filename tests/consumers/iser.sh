@@ -69,12 +69,12 @@ initiator_stop() {
 login() {
 	iscsiadm -m node -o new -T $iqn -p $portal -I iser &&
 		iscsiadm -m node -T $iqn -p $portal -o update -n node.session.timeo.replacement_timeout -v 10 &&
-		timeout 90 iscsiadm -m node -T $iqn -p $portal -I iser --login &&
+		iwt_patient 90 iscsiadm -m node -T $iqn -p $portal -I iser --login &&
 		busywait 30 disk && disk
 }
 
 logout() {
-	timeout 90 iscsiadm -m node -T $iqn -p $portal --logout &&
+	iwt_patient 90 iscsiadm -m node -T $iqn -p $portal --logout &&
 		busywait 20 sh -c '! ls /sys/class/iscsi_session/* 2>/dev/null | grep -q .'
 }
 

@@ -51,7 +51,7 @@ two_hosts_end() {
 
 # fio_verify DISK RW BLOCKSIZE MB: writes all of the first MB, reads them back
 fio_verify() {
-	timeout "$IWT_TIME" fio --name=verify --filename="$1" --size="$4m" --direct=1 \
+	iwt_patient "$IWT_TIME" fio --name=verify --filename="$1" --size="$4m" --direct=1 \
 		--ioengine=libaio --iodepth=16 --rw="$2" --bs="$3" --verify=crc32c \
 		--verify_fatal=1 --do_verify=1 --minimal
 }

@@ -19,7 +19,7 @@ the_tests() {
 all_of_them() {
 	local shim=
 	[ "$IWT_LINK_TYPE" != iw_tcp ] || shim=$IWT_BIN/rtr.so
-	LD_PRELOAD=$shim IWT_RTR_ADDRESS=$IP_A timeout $((IWT_TIME * 8)) \
+	LD_PRELOAD=$shim IWT_RTR_ADDRESS=$IP_A iwt_patient $((IWT_TIME * 8)) \
 		python3 "$here/pyverbs_run.py" "$TMP/tests" "$here/pyverbs.tsv" iwt0 iwt-dummy >"$TMP/results" 2>"$TMP/said"
 	subtests rdma-core "$TMP/results" $? || tail -n 30 "$TMP/said" | diag
 }

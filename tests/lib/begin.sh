@@ -31,6 +31,7 @@ IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 begin() {
 	require "$@"
 	require_type "$IWT_LINK_TYPE"
+	patience_begin "$TMP/clock"
 	ktap_begin
 }
 

@@ -8,7 +8,7 @@ NFS_MODULES=(rpcrdma nfsd nfs nfsv4)
 NFS_OPTIONS=vers=4,proto=rdma,port=20049,sec=sys,retry=0
 
 # nfs_mount SECONDS [,OPTION...]: mounts it in this namespace, verbosely
-nfs_mount() { timeout "$1" mount.nfs $NFS_FROM $NFS_AT -v -o "$NFS_OPTIONS${2:-}"; }
+nfs_mount() { iwt_patient "$1" mount.nfs $NFS_FROM $NFS_AT -v -o "$NFS_OPTIONS${2:-}"; }
 
 # nfs_mounted: is it mounted, and by RDMA?
 nfs_mounted() { grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }

@@ -54,10 +54,10 @@ nvme_gone() { ! compgen -G '/sys/class/nvme/nvme*' >/dev/null; }
 # nvme_connect SECONDS TRANSPORT ADDRESS: connects, and waits for the disk. A host needs a name,
 # which nvme-cli would take from a file that laboratories do not have.
 nvme_connect() {
-	timeout "$1" nvme connect -t "$2" -a "$3" -s 4420 -n $NVME_NQN -i 2 -Q 32 \
+	iwt_patient "$1" nvme connect -t "$2" -a "$3" -s 4420 -n $NVME_NQN -i 2 -Q 32 \
 		--hostnqn=nqn.2014-08.org.nvmexpress:uuid:$NVME_HOST --hostid=$NVME_HOST &&
 		busywait 30 nvme_disk
 }
 
 # nvme_disconnect SECONDS: disconnects, and waits until the controller has gone
-nvme_disconnect() { timeout "$1" nvme disconnect -n $NVME_NQN && busywait 30 nvme_gone; }
+nvme_disconnect() { iwt_patient "$1" nvme disconnect -n $NVME_NQN && busywait 30 nvme_gone; }

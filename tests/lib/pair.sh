@@ -46,7 +46,7 @@ pair_once() {
 		return 1
 	fi
 	# shellcheck disable=SC2086
-	timeout "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/pair-client" 2>&1
+	iwt_patient "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/pair-client" 2>&1
 	CLIENT_RC=$?
 	well $CLIENT_RC "$client" "$TMP/pair-client" || stop "$srv"
 	ended "$srv" >/dev/null

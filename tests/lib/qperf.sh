@@ -16,7 +16,7 @@ way() { in_a tc qdisc replace dev "$IF_A" root netem rate 20mbit "$@"; }
 # qperf_once MS OPTION...: with a delay of MS milliseconds
 qperf_once() {
 	way delay "${1}ms"
-	start timeout "$IWT_TIME" ip netns exec "$NS_A" qperf "${@:2}" >"$TMP/qperf" 2>&1
+	start iwt_patient "$IWT_TIME" ip netns exec "$NS_A" qperf "${@:2}" >"$TMP/qperf" 2>&1
 	busywait "$IWT_TIME" connected_or_ended "$PID"
 	way
 	ended "$PID" $((IWT_TIME + 10))

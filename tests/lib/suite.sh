@@ -2,10 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # suite.sh [-t SECONDS] ITEM...: runs tests one after another, in a lab or on a
 # real machine, and marks in the output where each begins and ends. An ITEM is
-# "[VAR=VALUE...] FILE [ARGUMENT...]", FILE relative to tests/.
+# "[VAR=VALUE...] FILE [ARGUMENT...]", FILE relative to tests/. An item ends if it does not go on for
+# 300 SECONDS (iwt_patient; where there is none, it has so many seconds).
 cd "$(dirname "$0")/.." || exit 1
 limit=300 rc=0
 if [ "$1" = -t ]; then limit=$2; shift 2; fi
+# shellcheck source=tests/lib/wait.sh
+. lib/wait.sh
+PATH=$PATH:${IWT_BIN:-/opt/iw_tcp/bin}
+within=(timeout -k 30 "$limit")
+if command -v iwt_patient >/dev/null; then
+	clock=$(mktemp "${TMPDIR:-/tmp}/iwt-clock.XXXXXX")
+	trap 'rm -f "$clock" "$clock.moved"' EXIT
+	: >"$clock.moved"
+	within=(iwt_patient -m "$clock.moved" "$limit")
+	patience_begin "$clock"
+fi
 
 for item; do
 	echo "=== begin $item"
@@ -16,7 +28,7 @@ for item; do
 		words=("${words[@]:1}")
 	done
 	began=$SECONDS
-	env "${vars[@]}" timeout -k 30 "$limit" bash "${words[@]}" </dev/null 2>&1
+	env "${vars[@]}" "${within[@]}" bash "${words[@]}" </dev/null 2>&1
 	status=$?
 	case $status in 0 | 4) ;; *) rc=1 ;; esac
 	echo "# took $((SECONDS - began)) s"

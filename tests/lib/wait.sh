@@ -16,12 +16,29 @@ late() {
 	echo "# time-out: $*" >&2
 }
 
+# patience_begin FILE: from now on, waits go by the time in which this machine ran, and not by that
+# in which one of its processors stood still. iwt_patient writes it to FILE; what this shell starts
+# knows it by IWT_CLOCK.
+patience_begin() {
+	[ -z "${IWT_CLOCK:-}" ] || return 0
+	! iwt_patient -c "$1" 2>/dev/null || export IWT_CLOCK=$1
+}
+
+# running: sets RUNNING, the seconds in which this machine ran; where nobody tells, those of the clock
+running() {
+	{ read -r RUNNING <"${IWT_CLOCK:-}"; } 2>/dev/null || { RUNNING=$SECONDS; return; }
+	RUNNING=$((10#$RUNNING / 1000))
+}
+
 # busywait SECONDS COMMAND...: waits until COMMAND succeeds
 busywait() {
-	local seconds=$1 end=$((SECONDS + $1))
+	local seconds=$1 end
+	running
+	end=$((RUNNING + seconds))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || { late "$seconds s: $*"; return 1; }
+		running
+		[ $RUNNING -lt $end ] || { late "$seconds s: $*"; return 1; }
 		nap 0.1
 	done
 	LATE=

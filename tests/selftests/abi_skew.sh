@@ -22,7 +22,7 @@ skewed() {
 }
 
 # with NAME PROGRAM [ARGUMENT...]: sets WITH, the command of a program with such a provider
-with() { WITH=(env "LD_PRELOAD=$shim" "IWT_SKEW=$1" timeout "$IWT_TIME" "$IWT_BIN/$2" "${@:3}"); }
+with() { WITH=(env "LD_PRELOAD=$shim" "IWT_SKEW=$1" iwt_patient "$IWT_TIME" "$IWT_BIN/$2" "${@:3}"); }
 
 # shared NAME: a shared receive queue with such a provider at both ends
 shared() {
@@ -70,8 +70,8 @@ later() {
 # refused NAME [PROGRAM ARGUMENT...]: the module refuses a command that asks for a feature that it
 # does not have
 refused() {
-	local program=(timeout 30 ibv_rc_pingpong -d "$DEV_A" -g 0)
-	[ $# -eq 1 ] || program=(timeout 30 "$IWT_BIN/$2" "${@:3}")
+	local program=(iwt_patient 30 ibv_rc_pingpong -d "$DEV_A" -g 0)
+	[ $# -eq 1 ] || program=(iwt_patient 30 "$IWT_BIN/$2" "${@:3}")
 	LD_PRELOAD=$shim IWT_SKEW=$1 in_a "${program[@]}" >"$TMP/refused" 2>&1
 	if [ $? -lt 124 ] && grep -q "^# skew $1: .*, [1-9][0-9]* refused" "$TMP/refused"; then
 		ok "an unknown wish is refused: $1"

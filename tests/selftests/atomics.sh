@@ -15,7 +15,7 @@ atomics() {
 	start in_b "$IWT_BIN/iwt_atomics" -s $IP_B >"$TMP/server"
 	srv=$PID
 	wait_listen "$NS_B" 7475 || { not_ok "$1 queue pairs: the server listens"; diag <"$TMP/server"; return; }
-	tap "$1 queue pairs" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_atomics" -c $IP_B -q "$1" \
+	tap "$1 queue pairs" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_atomics" -c $IP_B -q "$1" \
 		-n "${IWT_ATOMICS:-2000}"
 	stop "$srv"
 	wait_free "$NS_B" 7475

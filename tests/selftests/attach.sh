@@ -9,7 +9,7 @@ two_links
 
 # api WHAT MODE ADDRESS [ARGUMENT]: both ends in a process in A
 api() {
-	tap "$1" timeout 120 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" "$2" "$DEV_A" "$3" "${@:4}"
+	tap "$1" iwt_patient 120 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" "$2" "$DEV_A" "$3" "${@:4}"
 }
 api IPv4 cases $IP_A
 api IPv6 cases $IP6_A
@@ -23,13 +23,13 @@ api "race, IPv4 in IPv6" race ::ffff:$IP_A
 example() {
 	start in_b "$IWT_BIN/iwtdv_hello" "$DEV_B" 7178 >"$TMP/hello-b" 2>&1
 	wait_listen "$NS_B" 7178
-	in_a timeout 60 "$IWT_BIN/iwtdv_hello" "$DEV_A" 7178 $IP_B >"$TMP/hello-a" 2>&1
+	in_a iwt_patient 60 "$IWT_BIN/iwtdv_hello" "$DEV_A" 7178 $IP_B >"$TMP/hello-a" 2>&1
 	check "the example: client" grep -q "by RDMA: welcome" "$TMP/hello-a"
 	check "the example: server ends" ended "$PID"
 	check "the example: server" grep -q "by RDMA: hello" "$TMP/hello-b"
 	start in_b "$IWT_BIN/iwtdv_hello" "$DEV_B" 7178 >"$TMP/hello-b" 2>&1
 	wait_listen "$NS_B" 7178
-	in_a timeout 60 python3 -c "
+	in_a iwt_patient 60 python3 -c "
 import socket
 s = socket.create_connection(('$IP_B', 7178))
 s.sendall(b'text?\n')
@@ -50,7 +50,7 @@ serve() {
 	wait_listen "$NS_B" 7176
 }
 serve
-tap peer in_a timeout 200 python3 "$(dirname "$0")/../peer/attach.py" $IP_B 7176
+tap peer in_a iwt_patient 200 python3 "$(dirname "$0")/../peer/attach.py" $IP_B 7176
 check "the server ends well" ended "$SRV"
 grep -q "^connect: Protocol error" "$TMP/serve" || diag <"$TMP/serve"
 
@@ -104,7 +104,7 @@ time.sleep(600)" >"$TMP/silent" 2>&1
 done
 
 pair_of "link removed"
-check "link removed: it goes" timeout 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
+check "link removed: it goes" iwt_patient 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
 check "link removed: it is gone" busywait 20 no_link "$DEV_A"
 check "link removed: its user ends" ended "$CLI" || diag <"$TMP/client"
 check "link removed: the descriptor says so" said POLLHUP "$TMP/client"

@@ -10,7 +10,7 @@ held_need
 two_links
 
 # debugfs is not in the /sys of "ip netns exec"
-in_a_() { in_net "$NS_A" timeout 250 "$IWT_BIN/iwt_attach" "$1" "$DEV_A" $IP_A "${@:2}"; }
+in_a_() { in_net "$NS_A" iwt_patient 250 "$IWT_BIN/iwt_attach" "$1" "$DEV_A" $IP_A "${@:2}"; }
 tap held in_a_ held
 tap crowd in_a_ crowd
 tap late in_a_ late
@@ -39,7 +39,7 @@ link_goes() {
 		skip "$how: a link goes" "this kernel can't be stopped there"
 		return
 	fi
-	check "$how: a link goes" timeout 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
+	check "$how: a link goes" iwt_patient 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
 	check "$how: it has gone" busywait 20 no_link "$DEV_A"
 	check "$how: its program ends" ended "$prog" || diag <"$TMP/owned"
 	check "$how: the module can't go" stays
@@ -51,7 +51,7 @@ link_goes() {
 
 # The file that is still open keeps the module loaded
 stays() {
-	timeout 20 modprobe -r iw_tcp >"$TMP/unload" 2>&1
+	iwt_patient 20 modprobe -r iw_tcp >"$TMP/unload" 2>&1
 	[ $? -eq 1 ] && grep -q 'in use' "$TMP/unload"
 }
 none_established() { ! in_net "$NS_A" cat /proc/net/tcp | grep -q '^ *[0-9]*: [^ ]* [^ ]* 01 '; }

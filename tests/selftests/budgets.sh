@@ -13,7 +13,7 @@ in_net "$NS_A" sysctl -qw net.ipv4.tcp_rmem="4096 131072 33554432"
 for what in steps gap window; do
 	# a buffer that TCP widens at the first step says nothing of what was taken
 	[ $what != window ] || in_net "$NS_A" sysctl -qw net.ipv4.tcp_moderate_rcvbuf=0
-	in_net "$NS_A" timeout 120 "$IWT_BIN/iwt_attach" $what "$DEV_A" $IP_A >"$TMP/$what" 2>&1
+	in_net "$NS_A" iwt_patient 120 "$IWT_BIN/iwt_attach" $what "$DEV_A" $IP_A >"$TMP/$what" 2>&1
 	subtests $what "$TMP/$what" $?
 done
 ktap_finish

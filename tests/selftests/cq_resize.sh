@@ -9,9 +9,9 @@ begin iwt_queues
 only_iw_tcp "other drivers resize as they like"
 two_links
 
-tap "resize" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A \
+tap "resize" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A \
 	-n "${IWT_ROUNDS:-300}" ${IWT_SEED:+-s "$IWT_SEED"} resize
-tap "limit" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A limit
+tap "limit" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A limit
 
 # begin_resizes: a program that resizes without an end is at it
 begin_resizes() {

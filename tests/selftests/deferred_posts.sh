@@ -25,7 +25,7 @@ both() {
 	start in_a taskset -c 0 "$IWT_BIN/iwt_bench" -s -a $IP_A -p "$port" "$@" >/dev/null
 	srv=$PID
 	wait_listen "$NS_A" "$port" || return
-	in_b timeout "$IWT_TIME" taskset -c $last "$IWT_BIN/iwt_bench" -c -a $IP_A -p "$port" "$@" >/dev/null
+	in_b iwt_patient "$IWT_TIME" taskset -c $last "$IWT_BIN/iwt_bench" -c -a $IP_A -p "$port" "$@" >/dev/null
 	rc=$?
 	wait "$srv" && [ $rc -eq 0 ]
 }

@@ -14,7 +14,7 @@ settings_begin
 
 # regions WHAT: all tests of the program
 regions() {
-	tap "$1" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t dmabuf \
+	tap "$1" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t dmabuf \
 		-n "${IWT_ROUNDS:-60}" ${IWT_SEED:+-s "$IWT_SEED"}
 }
 

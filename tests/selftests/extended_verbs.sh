@@ -9,7 +9,7 @@ only_iw_tcp "other drivers lack these verbs"
 two_links
 
 queues() {
-	timeout "$IWT_TIME" ip netns exec "$NS_A" "${@:2}" "$IWT_BIN/iwt_queues" -a $IP_A "$1"
+	iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "${@:2}" "$IWT_BIN/iwt_queues" -a $IP_A "$1"
 }
 
 tap "verbs" queues verbs

@@ -25,7 +25,7 @@ peer_is_gone() { ! ip -n "$NS_B" link show "$IF_B"; }
 
 two_namespaces
 had=$(tcp_has alloc)
-tap faults in_net "$NS_A" timeout -k 10 $((IWT_TIME * 20)) "$IWT_BIN/iwt_faults" "$DEV_A" "$IF_A" $IP_A $stride
+tap faults in_net "$NS_A" iwt_patient $((IWT_TIME * 20)) "$IWT_BIN/iwt_faults" "$DEV_A" "$IF_A" $IP_A $stride
 check_no_objects 20 "$DEV_A"
 check "no socket is left" busywait 90 no_more_sockets "$had" || in_a ss -tnaie | diag
 MADE_DEV+=("$NS_A $DEV_A")

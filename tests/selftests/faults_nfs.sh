@@ -25,20 +25,20 @@ require rpc.nfsd mount.nfs
 nfs=$(realpath "$(dirname "$0")/../consumers/nfs.sh")
 
 # client COMMAND...: runs COMMAND on the client's host, which mounts
-client() { nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" "$@"; }
+client() { nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" "$@"; }
 host_is_ready() { client mkdir -p $NFS_AT; }
 
 mounted() { client grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }
 
 # The commands in which an allocation may fail: $FAULT is "", or the program that makes
 # allocations fail, with its arguments
-mount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" mount.nfs $NFS_FROM $NFS_AT \
+mount_it() { $FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" mount.nfs $NFS_FROM $NFS_AT \
 	-o "$NFS_OPTIONS"; }
-umount_it() { $FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" umount $NFS_AT; }
+umount_it() { $FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" umount $NFS_AT; }
 # Writes through the page cache and reads around it, so that each octet is sent and comes back
 use_it() {
 	# shellcheck disable=SC2016
-	$FAULT nsenter -t "$HOLD" -m -n timeout -k 5 "$IWT_TIME" bash -c '
+	$FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" bash -c '
 		dd if="$0" of="$1" bs=64k conv=fsync status=none &&
 			dd if="$1" iflag=direct bs=1M status=none | cmp - "$0"' "$TMP/data" $NFS_AT/data
 }

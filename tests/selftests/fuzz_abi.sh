@@ -24,7 +24,7 @@ modprobe -q rdma_ucm
 modprobe -q iwt_dmabuf || skip "regions of dma-bufs" "there is no module iwt_dmabuf"
 if cg_has memory && cg_add memory && echo 48M >"$CG/memory.max"; then options+=(--group "$CG"); else skip "a group for memory" "this kernel has no such control groups"; fi
 # (where the mounted /sys is that of the control groups)
-timeout $((seconds + IWT_TIME * 4)) nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_fuzzabi" "$DEV_A" $IP_A \
+iwt_patient $((seconds + IWT_TIME * 4)) nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_fuzzabi" "$DEV_A" $IP_A \
 	--time "$seconds" "${options[@]}" >"$TMP/fuzz" 2>&1
 subtests "fuzz" "$TMP/fuzz" $?
 check_no_objects "$IWT_TIME" "$DEV_A"

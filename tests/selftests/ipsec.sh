@@ -104,7 +104,7 @@ taken_away() {
 
 # The server is there, but no answer comes
 nobody_there() {
-	timeout 60 ip netns exec "$NS_A" rping -c -a "$IP_B" -C 1 -v >"$TMP/talk" 2>&1
+	iwt_patient 60 ip netns exec "$NS_A" rping -c -a "$IP_B" -C 1 -v >"$TMP/talk" 2>&1
 	[ $? = 124 ] || grep -q 'RDMA_CM_EVENT_\(UNREACHABLE\|CONNECT_ERROR\|ROUTE_ERROR\)' "$TMP/talk"
 }
 arrives() { [ "$(received)" -gt "$1" ]; }

@@ -42,7 +42,7 @@ tight() {
 	start in_b rping -s -a $IP_B -p 7180 -C 5 -S 60000 >"$TMP/server" 2>&1
 	srv=$PID
 	wait_listen "$NS_B" 7180
-	"${GROUPED[@]}" timeout -k 5 60 rping -c -a $IP_B -p 7180 -C 5 -S 60000 >"$TMP/client" 2>&1
+	"${GROUPED[@]}" iwt_patient 60 rping -c -a $IP_B -p 7180 -C 5 -S 60000 >"$TMP/client" 2>&1
 	rc=$?
 	echo "# $1: status $rc"
 	check "$1: it succeeds, fails or is killed" test "$rc" -ne 124

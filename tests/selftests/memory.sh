@@ -10,6 +10,6 @@ only_iw_tcp "other drivers lack these verbs"
 two_links
 
 head -c 8192 /dev/urandom >"$TMP/file"
-tap "one process" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -f "$TMP/file" \
+tap "one process" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -f "$TMP/file" \
 	-n "${IWT_ROUNDS:-300}" ${IWT_SEED:+-s "$IWT_SEED"}
 ktap_finish

@@ -49,7 +49,7 @@ serve() {
 talk() {
 	local client="rping -c -a $1 -C 5 -V -v" rc
 	# shellcheck disable=SC2086
-	timeout "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/talk" 2>&1
+	iwt_patient "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/talk" 2>&1
 	rc=$?
 	cat "$TMP/talk"
 	well $rc "$client" "$TMP/talk"

@@ -30,8 +30,8 @@ wildcards() {
 	b=$PID
 	check "$mode: A listens on any address" wait_listen "$NS_A" 7191
 	check "$mode: and so does B on the same port" wait_listen "$NS_B" 7191
-	check "$mode: A reaches B" timeout "$IWT_TIME" ip netns exec "$NS_A" rping -c -a $IP_B -p 7191 -C 3 -v
-	check "$mode: B reaches A" timeout "$IWT_TIME" ip netns exec "$NS_B" rping -c -a $IP_A -p 7191 -C 3 -v
+	check "$mode: A reaches B" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" rping -c -a $IP_B -p 7191 -C 3 -v
+	check "$mode: B reaches A" iwt_patient "$IWT_TIME" ip netns exec "$NS_B" rping -c -a $IP_A -p 7191 -C 3 -v
 	check "$mode: both live" eval "alive $a && alive $b"
 	stop "$a" "$b" "$here"
 }
@@ -66,8 +66,8 @@ dialling() {
 	start in_b rping -s -P -p 7192 -a $IP_B
 	srv=$PID
 	wait_listen "$NS_B" 7192
-	check "shared: has no use of A's link" unable timeout 20 ip netns exec "$NS_C" rping -c -a $IP_B -p 7192 -C 1
-	check "shared: which A has" timeout "$IWT_TIME" ip netns exec "$NS_A" rping -c -a $IP_B -p 7192 -C 3 -v
+	check "shared: has no use of A's link" unable iwt_patient 20 ip netns exec "$NS_C" rping -c -a $IP_B -p 7192 -C 1
+	check "shared: which A has" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" rping -c -a $IP_B -p 7192 -C 3 -v
 	stop "$srv"
 	ns_del "$NS_C"
 	ns_del "$NS_D"
@@ -163,7 +163,7 @@ exclusive() {
 # move FROM TO: moves A's RDMA device, and not its net device; FROM "" is the first namespace
 move() { in_ns "$1" rdma dev set "$DEV_A" netns "$2"; }
 rping_a_to_b() { pair "$1" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"; }
-no_way() { unable timeout 20 ip netns exec "$1" rping -c -a $IP_B -p 7193 -C 1; }
+no_way() { unable iwt_patient 20 ip netns exec "$1" rping -c -a $IP_B -p 7193 -C 1; }
 
 # An RDMA device moves, and its net device does not. Where they are apart, there are no
 # connections; where they meet again, there are.
@@ -175,7 +175,7 @@ device_moves() {
 		stop "$USERS" "$SRV" "$SILENT"
 		return
 	fi
-	check "apart: the device moves while programs wait" timeout "$IWT_TIME" ip netns exec "$NS_A" rdma dev set "$DEV_A" netns "$NS_C"
+	check "apart: the device moves while programs wait" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" rdma dev set "$DEV_A" netns "$NS_C"
 	users_end "apart"
 	check "apart: it is there" visible "$NS_C" "$DEV_A"
 	check "apart: and not here" not visible "$NS_A" "$DEV_A"

@@ -31,7 +31,7 @@ trap 'swap_off; [ -z "$huge" ] || echo $huge >$HUGE; cleanup; cg_del 2>/dev/null
 
 # regions WHAT: all tests of the program
 regions() {
-	tap "$1" timeout "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t odp \
+	tap "$1" iwt_patient "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t odp \
 		-n "$rounds" ${IWT_SEED:+-s "$IWT_SEED"}
 }
 
@@ -49,7 +49,7 @@ fi
 if cg_has memory; then
 	cg_memory 256M
 	# in the network namespace the group has no path
-	tap "charged" timeout "$IWT_TIME" "${GROUPED[@]}" "$IWT_BIN/iwt_memory" -a $IP_A -t odpcharge -f /dev/fd/9 \
+	tap "charged" iwt_patient "$IWT_TIME" "${GROUPED[@]}" "$IWT_BIN/iwt_memory" -a $IP_A -t odpcharge -f /dev/fd/9 \
 		9<"$CG/memory.stat"
 	check "charged: the group goes" busywait 20 cg_del
 else
@@ -80,7 +80,7 @@ LD_PRELOAD=$shim verify_pair "verified" $IP_B --rounds 1 --max-size 20000 "${sho
 check "verified: the client had such regions" unpinned client "$TMP/client"
 check "verified: the server had such regions" unpinned server "$TMP/server"
 
-start in_b env LD_PRELOAD="$shim" timeout "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n 300 >"$TMP/server" 2>&1
+start in_b env LD_PRELOAD="$shim" iwt_patient "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n 300 >"$TMP/server" 2>&1
 server=$PID
 wait_listen "$NS_B" 7478
 start in_a env LD_PRELOAD="$shim" "$IWT_BIN/iwt_srq" -c $IP_B >"$TMP/client" 2>&1

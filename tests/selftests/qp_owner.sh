@@ -21,7 +21,7 @@ in_kernel() {
 	run=$!
 	check "a queue pair of the kernel waits" busywait "$IWT_TIME" has_numbers '\[rdma_cm\]'
 	# shellcheck disable=SC2046
-	in_a timeout "$IWT_TIME" python3 "$PEER/takeover.py" $IP_B 7174 $(numbers '\[rdma_cm\]') >"$TMP/out" 2>&1
+	in_a iwt_patient "$IWT_TIME" python3 "$PEER/takeover.py" $IP_B 7174 $(numbers '\[rdma_cm\]') >"$TMP/out" 2>&1
 	subtests "a process, a queue pair of the kernel" "$TMP/out" $?
 	echo >$KTEST/go
 	wait $run
@@ -41,7 +41,7 @@ start in_a rping -c -a $IP_B >"$TMP/rping" 2>&1
 cli=$PID
 check "another process has a queue pair" busywait "$IWT_TIME" has_numbers rping
 # shellcheck disable=SC2046
-in_a timeout "$IWT_TIME" python3 "$PEER/takeover.py" $IP_B 7174 $(numbers rping) >"$TMP/out" 2>&1
+in_a iwt_patient "$IWT_TIME" python3 "$PEER/takeover.py" $IP_B 7174 $(numbers rping) >"$TMP/out" 2>&1
 subtests "a queue pair of another process" "$TMP/out" $?
 check "that goes on" alive "$cli"
 stop "$cli" "$srv"

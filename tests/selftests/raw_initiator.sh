@@ -10,7 +10,7 @@ two_links
 start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/server" 2>&1
 srv=$PID
 check "the responder listens" wait_listen "$NS_B" 7474
-tap "raw initiator" in_a timeout $((IWT_TIME * 4)) python3 "$peer" $IP_B 7474
+tap "raw initiator" in_a iwt_patient $((IWT_TIME * 4)) python3 "$peer" $IP_B 7474
 check "the responder lives" alive "$srv"
 diag <"$TMP/server"
 stop "$srv"

@@ -25,7 +25,7 @@ if said "status 4"; then
 fi
 check "a program for the sockets of B" said attached
 for n in 1 2 3 4 5; do
-	timeout 20 ip netns exec "$NS_A" rping -c -d -a $IP_B -C 1 >"$TMP/rping" 2>&1
+	iwt_patient 20 ip netns exec "$NS_A" rping -c -d -a $IP_B -C 1 >"$TMP/rping" 2>&1
 	check "connection $n is refused" grep -q "REJECTED, error -104\|UNREACHABLE" "$TMP/rping"
 done
 exec {end}>&-

@@ -11,7 +11,7 @@ two_links
 
 rounds=${IWT_ROUNDS:-2000}
 [ -z "${IWT_QUICK:-}" ] || rounds=300
-start in_b timeout "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n "$rounds" ${IWT_SEED:+-S "$IWT_SEED"} \
+start in_b iwt_patient "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n "$rounds" ${IWT_SEED:+-S "$IWT_SEED"} \
 	>"$TMP/server" 2>&1
 server=$PID
 wait_listen "$NS_B" 7478
@@ -43,10 +43,10 @@ check_no_objects 20 "$DEV_B"
 more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
 streams() { [ "$(rdma resource show qp | grep -c "^link $DEV_B/.* comm iwt_srq")" -ge 6 ]; }
 share() {
-	start in_b timeout "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n 1000000000 >"$TMP/server" 2>&1
+	start in_b iwt_patient "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n 1000000000 >"$TMP/server" 2>&1
 	server=$PID
 	wait_listen "$NS_B" 7478
-	# below "timeout"
+	# below iwt_patient
 	server=$(pgrep -P "$server")
 	start in_a "$IWT_BIN/iwt_srq" -c $IP_B >"$TMP/client" 2>&1
 	client=$PID

@@ -14,9 +14,9 @@ with_setting() {
 	local was
 	was=$(setting "$DEV_A" "$2")
 	set_links "$2" "$3"
-	tap "$2 $3, responder" in_a timeout 60 python3 "$peer" "initiator.$1" $IP_B 7174
-	tap "$2 $3, initiator" in_b timeout 100 python3 "$peer" "responder.$1" $IP_B 7176 \
-		ip netns exec "$NS_A" timeout 60 rping -c -d -a $IP_B -p 7176 -C 1
+	tap "$2 $3, responder" in_a iwt_patient 60 python3 "$peer" "initiator.$1" $IP_B 7174
+	tap "$2 $3, initiator" in_b iwt_patient 100 python3 "$peer" "responder.$1" $IP_B 7176 \
+		ip netns exec "$NS_A" iwt_patient 60 rping -c -d -a $IP_B -p 7176 -C 1
 	set_links "$2" "$was"
 }
 
@@ -28,14 +28,14 @@ srv=$PID
 wait_listen "$NS_B" 7174
 start in_a python3 "$peer" initiator $IP_B 7174 >"$TMP/initiator" 2>&1
 bad=$PID
-start in_b timeout 300 python3 "$peer" responder $IP_B 7175 \
-	ip netns exec "$NS_A" timeout 60 rping -c -d -a $IP_B -p 7175 -C 1 >"$TMP/responder" 2>&1
+start in_b iwt_patient 300 python3 "$peer" responder $IP_B 7175 \
+	ip netns exec "$NS_A" iwt_patient 60 rping -c -d -a $IP_B -p 7175 -C 1 >"$TMP/responder" 2>&1
 answers=$PID
 n=0 failed=0 client="rping -c -a $IP_B -C 3 -V -v"
 while [ $n -lt 5 ] || { alive "$bad" && [ $n -lt 200 ]; }; do
 	n=$((n + 1))
 	# shellcheck disable=SC2086
-	timeout "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/rping" 2>&1
+	iwt_patient "$IWT_TIME" ip netns exec "$NS_A" $client >"$TMP/rping" 2>&1
 	well $? "$client" "$TMP/rping" || { failed=$((failed + 1)); diag <"$TMP/rping"; }
 	sleep 0.2
 done
@@ -46,8 +46,8 @@ check "rping beside it" [ $failed -eq 0 ]
 ended "$answers" 300
 subtests "initiator" "$TMP/responder" $?
 
-tap "initiator" in_b timeout 100 python3 "$peer" responder.private_data $IP_B 7176 \
-	ip netns exec "$NS_A" timeout 60 "$IWT_BIN/iwt_conn" -c $IP_B -p 7176
+tap "initiator" in_b iwt_patient 100 python3 "$peer" responder.private_data $IP_B 7176 \
+	ip netns exec "$NS_A" iwt_patient 60 "$IWT_BIN/iwt_conn" -c $IP_B -p 7176
 with_setting crc_required crc required
 with_setting revision_1 mpa_revision 1
 with_setting rdmac rdmac_permissive on

@@ -11,7 +11,7 @@ two_links
 posts=5000
 [ -z "${IWT_QUICK:-}" ] || posts=1000
 flushes() { counter "$DEV_A" cq_flush; }
-threads() { in_a timeout "$IWT_TIME" "$@" "$IWT_BIN/iwt_threads" $IP_B $posts; }
+threads() { in_a iwt_patient "$IWT_TIME" "$@" "$IWT_BIN/iwt_threads" $IP_B $posts; }
 
 start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/peer" 2>&1
 peer=$PID

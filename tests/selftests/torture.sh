@@ -33,7 +33,7 @@ case $ip in
 4) here=$IP_A there=$IP_B ;;
 6) here=$IP6_A there=$IP6_B ;;
 esac
-in_a timeout $((IWT_TIME * 2 + seconds)) python3 "$(dirname "$0")/../peer/torture.py" \
+in_a iwt_patient $((IWT_TIME * 2 + seconds)) python3 "$(dirname "$0")/../peer/torture.py" \
 	--here "$here" --there "$there" --device "$DEV_B" --interface "$IF_A" --time "$seconds" \
 	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}" >"$TMP/torture" 2>&1
 subtests "IPv$ip" "$TMP/torture" $?

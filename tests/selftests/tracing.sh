@@ -11,9 +11,9 @@ PINGS=30
 traffic_for() {
 	local end=$((SECONDS + $1))
 	while [ $SECONDS -lt $end ]; do
-		in_b timeout 60 rping -s -a $IP_B -C 20 -V -S 3000 >/dev/null 2>&1 &
+		in_b iwt_patient 60 rping -s -a $IP_B -C 20 -V -S 3000 >/dev/null 2>&1 &
 		wait_listen "$NS_B" 7174
-		in_a timeout 60 rping -c -a $IP_B -C 20 -V -S 3000 >/dev/null 2>&1
+		in_a iwt_patient 60 rping -c -a $IP_B -C 20 -V -S 3000 >/dev/null 2>&1
 		wait $!
 	done
 }

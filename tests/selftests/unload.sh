@@ -16,7 +16,7 @@ check "it is gone" not loaded
 check "load" modprobe "$MODULE"
 
 two_links
-check "unload with idle links" timeout 60 modprobe -r "$MODULE"
+check "unload with idle links" iwt_patient 60 modprobe -r "$MODULE"
 check "it is gone" not loaded
 check "the links went with it" not rdma_exists "$DEV_A"
 MADE_DEV=()
@@ -26,7 +26,7 @@ check "loaded again by a link" loaded
 MOVING_FROM=
 if traffic_rping; then
 	# A driver that can end its users need not refuse
-	if timeout 60 modprobe -r "$MODULE" 2>/dev/null; then
+	if iwt_patient 60 modprobe -r "$MODULE" 2>/dev/null; then
 		check "unload under traffic: its user ends" busywait 30 not alive "$CLI"
 	else
 		check "refused under traffic, which goes on" alive "$CLI"

@@ -43,7 +43,7 @@ out() {
 		MOVING_FROM=
 		KIND=$kind
 		$kind || { not_ok "$what: $kind runs"; stop "$CLI" "$SRV"; continue; }
-		check "$what under $kind" timeout 60 "$@"
+		check "$what under $kind" iwt_patient 60 "$@"
 		check "$what under $kind: the link is gone" busywait 20 no_link "$GONE"
 		check "$what under $kind: its user ends" both_end
 		stop "$CLI" "$SRV"
@@ -76,7 +76,7 @@ waiting() {
 		stop "$USERS" "$SRV" "$SILENT"
 		return
 	fi
-	check "$what while programs wait" timeout "$IWT_TIME" "$@"
+	check "$what while programs wait" iwt_patient "$IWT_TIME" "$@"
 	check "$what while programs wait: the link is gone" busywait "$IWT_TIME" no_link "$DEV_A"
 	users_end "$what"
 }
@@ -105,7 +105,7 @@ none_of_them() {
 HOLDERS=()
 cleanup_links
 if check "$MANY links, each with its programs" many_links; then
-	check "all netdevs go at once" timeout "$IWT_TIME" ip -n "$NS_A-m" link del group 7
+	check "all netdevs go at once" iwt_patient "$IWT_TIME" ip -n "$NS_A-m" link del group 7
 	check "and so do the links" busywait "$IWT_TIME" none_of_them
 	kill -USR1 "${HOLDERS[@]}"
 	for ((i = 0; i < MANY; i++)); do
@@ -126,7 +126,7 @@ start in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B -n "$CONNECTED" -r 1 -w 6
 CLI=$PID
 if check "$CONNECTED connections" busywait "$IWT_TIME" exchanged; then
 	began=${EPOCHREALTIME/./}
-	check "a link with $CONNECTED connections is removed" timeout "$IWT_TIME" ip netns exec "$NS_A" rdma link delete "$DEV_A"
+	check "a link with $CONNECTED connections is removed" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" rdma link delete "$DEV_A"
 	echo "# in $(((${EPOCHREALTIME/./} - began) / 1000)) ms"
 	check "its peer has no connection left" busywait "$IWT_TIME" none_connected
 fi

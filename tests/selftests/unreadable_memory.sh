@@ -9,7 +9,7 @@ held_need
 two_links
 
 # One message there and back; rping's output counts, because its status tells too little
-ping() { in_net "$NS_A" timeout "$IWT_TIME" rping -c -v -a $IP_B -S 1000 -C 1 >"$TMP/ping" 2>&1; }
+ping() { in_net "$NS_A" iwt_patient "$IWT_TIME" rping -c -v -a $IP_B -S 1000 -C 1 >"$TMP/ping" 2>&1; }
 pings() { ping; grep -q "ping data" "$TMP/ping"; }
 # No message comes back, and the connection ends by itself
 no_ping() {

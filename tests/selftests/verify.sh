@@ -32,7 +32,7 @@ verify_pair "verify" $IP_B "${siw[@]}" ${IWT_VERIFY_ARGS:-} -- "${siw[@]}"
 start in_b "$IWT_BIN/iwt_verify" -s -a $IP_B 2>/dev/null
 srv=$PID
 wait_listen "$NS_B" 7472
-REFUSAL="differs at octet" refuse "a spoiled octet is noticed" timeout "$IWT_TIME" ip netns exec "$NS_A" \
+REFUSAL="differs at octet" refuse "a spoiled octet is noticed" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" \
 	"$IWT_BIN/iwt_verify" -c $IP_B --corrupt --max-size 20000 --rounds 1 --no-neg --no-events --no-wr "${siw[@]}"
 stop "$srv"
 ktap_finish

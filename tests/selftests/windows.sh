@@ -9,6 +9,6 @@ begin iwt_windows
 only_iw_tcp "other drivers lack these verbs"
 two_links
 
-tap "one process" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_windows" -a $IP_A \
+tap "one process" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_windows" -a $IP_A \
 	-n "${IWT_ROUNDS:-1000}" ${IWT_SEED:+-s "$IWT_SEED"}
 ktap_finish

@@ -28,7 +28,7 @@ taken() {
 }
 
 # there WHAT COMMAND...: as must WHAT COMMAND..., unless the net device is taken meanwhile; a
-# COMMAND that does not end (timeout's 124) is wrong in any case
+# COMMAND that does not end (iwt_patient's 124) is wrong in any case
 there() {
 	local what=$1 status
 	shift
@@ -116,7 +116,7 @@ do_move() {
 }
 
 do_netdev_del() {
-	there "$IF goes" timeout 60 ip -n "$NS" link delete "$IF"
+	there "$IF goes" iwt_patient 60 ip -n "$NS" link delete "$IF"
 	no_links || complain "a link is still there"
 }
 

@@ -179,7 +179,7 @@ reload() {
 	verifiers_end
 	must "NVMe ends" nvme_stop
 	for dev in "$LINK" "$DEV_A" "$DEV_B"; do forget_settings "$dev"; done
-	must "the module goes" timeout 120 modprobe -r "$IWT_LINK_TYPE"
+	must "the module goes" iwt_patient 120 modprobe -r "$IWT_LINK_TYPE"
 	[ ! -d "/sys/module/$IWT_LINK_TYPE" ] || complain "the module is still there"
 	must "the module comes" modprobe "$IWT_LINK_TYPE"
 	MADE_DEV=()

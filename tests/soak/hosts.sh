@@ -49,7 +49,7 @@ by_name() {
 	shift
 	for n in 1 2 3 4 5; do
 		status=0
-		timeout 60 "$@" >"$SOAK/said-$LANE" 2>&1 || status=$?
+		iwt_patient 60 "$@" >"$SOAK/said-$LANE" 2>&1 || status=$?
 		if [ $status = 0 ] || ! grep -q 'Wrong device name' "$SOAK/said-$LANE" || ! rdma_exists "$link"; then break; fi
 		note "$link was left out"
 		nap 0.1

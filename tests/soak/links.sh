@@ -33,10 +33,10 @@ heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listen
 to_end() {
 	case $1 in
 	link) must "link $DEV goes" by_name "$DEV" rdma link delete "$DEV" ;;
-	netdev) must "$IF goes" timeout 60 ip -n "$NS" link delete "$IF" ;;
-	below) must "p$IF goes" timeout 60 ip -n "$NS" link delete "p$IF" ;;
+	netdev) must "$IF goes" iwt_patient 60 ip -n "$NS" link delete "$IF" ;;
+	below) must "p$IF goes" iwt_patient 60 ip -n "$NS" link delete "p$IF" ;;
 	both) rdma link delete "$DEV" 2>/dev/null &
-		must "$IF goes, with its link" timeout 60 ip -n "$NS" link delete "$IF"
+		must "$IF goes, with its link" iwt_patient 60 ip -n "$NS" link delete "$IF"
 		wait $! ;;
 	esac
 	[ "$1" = namespace ] || busywait 60 not rdma_exists "$DEV" || complain "link $DEV is still there"
@@ -47,8 +47,8 @@ to_end() {
 meanwhile() {
 	local n adder
 	(for n in 1 2 3 4 5 6; do
-		in_net "$NS" timeout 60 rdma link add "$DEV" type "$IWT_LINK_TYPE" netdev "$IF"
-		timeout 60 rdma link delete "$DEV"
+		in_net "$NS" iwt_patient 60 rdma link add "$DEV" type "$IWT_LINK_TYPE" netdev "$IF"
+		iwt_patient 60 rdma link delete "$DEV"
 		[ $? -ne 124 ] || complain "rdma link does not return"
 	done >/dev/null 2>&1) &
 	adder=$!

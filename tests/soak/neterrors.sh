@@ -84,7 +84,7 @@ with() {
 # knows: does the kernel know the option? mount.nfs passes unknown options on; the kernel refuses
 # them before it looks for the server
 knows() {
-	! ip netns exec "$NS_B" unshare -m timeout 60 mount.nfs $NFS_FROM /mnt -o "${NFS_OPTIONS/20049/1},fatal_neterrors=none" 2>&1 |
+	! ip netns exec "$NS_B" unshare -m iwt_patient 60 mount.nfs $NFS_FROM /mnt -o "${NFS_OPTIONS/20049/1},fatal_neterrors=none" 2>&1 |
 		grep -q 'incorrect mount option'
 }
 

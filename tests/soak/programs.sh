@@ -64,7 +64,7 @@ short() {
 	esac
 	note "$kind IPv$2"
 	serving || return
-	timeout 240 ip netns exec "$NS_A" "${CLIENT[@]}" >"$WORK/client" 2>&1 || status=$?
+	iwt_patient 240 ip netns exec "$NS_A" "${CLIENT[@]}" >"$WORK/client" 2>&1 || status=$?
 	if ! well $status "${CLIENT[*]}" "$WORK/client"; then
 		complain "${CLIENT[*]}: status $status"
 		show "$WORK/client"
@@ -90,7 +90,7 @@ attached() {
 	is_set "$DEV_A" crc
 	[ "$SET" != off ] || cases+=(nocrc)
 	note "attached sockets IPv$1 ${cases[*]:4}"
-	timeout 240 ip netns exec "$NS_A" "${cases[@]}" >"$WORK/client" 2>&1 || status=$?
+	iwt_patient 240 ip netns exec "$NS_A" "${cases[@]}" >"$WORK/client" 2>&1 || status=$?
 	[ $status = 0 ] || { complain "iwt_attach cases: status $status"; grep -v -e '^ok' -e '^# of' "$WORK/client" >"$WORK/why"; show "$WORK/why"; }
 	clean attached "$WORK/client" $status
 }

@@ -58,6 +58,6 @@ disk_speed() {
 	seconds fio_plain "$1" write && wrote=$TOOK && seconds fio_plain "$1" read && TOOK=$((TOOK + wrote))
 }
 fio_plain() {
-	timeout "$IWT_TIME" fio --name=speed --filename="$1" --size="${MB}m" --loops="$(if_quick 2 8)" --direct=1 \
+	iwt_patient "$IWT_TIME" fio --name=speed --filename="$1" --size="${MB}m" --loops="$(if_quick 2 8)" --direct=1 \
 		--ioengine=libaio --iodepth=16 --rw="$2" --bs=128k --minimal
 }

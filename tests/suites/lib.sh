@@ -31,6 +31,7 @@ suite_begin() {
 	require python3 "$@"
 	require_type "$IWT_LINK_TYPE"
 	[ -e "$PAGE" ] || skip_all "the documents are not here"
+	patience_begin "$TMP/clock"
 	ktap_begin
 }
 
@@ -58,7 +59,7 @@ cook() {
 	local rc=0 text
 	text=$(recipe "$2" | sed "${3:-}")
 	[ -n "$text" ] || { echo "the page has no recipe $2"; return 1; }
-	on "$1" timeout "$IWT_TIME" bash -ec "cd '$here/../..'; $text" >"$TMP/cooked" 2>&1 || rc=$?
+	on "$1" iwt_patient "$IWT_TIME" bash -ec "cd '$here/../..'; $text" >"$TMP/cooked" 2>&1 || rc=$?
 	cat "$TMP/cooked"
 	[ $rc = 0 ] || { echo "status $rc of:"; echo "$text"; return $rc; }
 	[ -n "${3:-}" ] || { ran "$2" && as_told "$2" "$TMP/cooked"; }

@@ -40,7 +40,7 @@ meet_commands() {
 	telling server start in_b stdbuf -oL bash -c "$2" >"$TMP/server" 2>&1
 	srv=$PID
 	server_came "$1" || { stop "$srv"; return 1; }
-	telling client timeout "$IWT_TIME" ip netns exec "$NS_A" stdbuf -oL bash -c "$3" >"$TMP/client" 2>&1 || rc=$?
+	telling client iwt_patient "$IWT_TIME" ip netns exec "$NS_A" stdbuf -oL bash -c "$3" >"$TMP/client" 2>&1 || rc=$?
 	well $rc "$3" "$TMP/client" || good=
 	if [ -z "$good" ] || [ -n "$ENDLESS" ]; then stop "$srv"; fi
 	if [ -z "$ENDLESS" ]; then
