@@ -13,6 +13,7 @@ import sys
 import time
 
 import fpdu
+import patience
 from mpa import C, R, REP, REQ, S, Tap, enh, frame, receive, rest
 
 TAP = Tap()
@@ -25,7 +26,7 @@ class Attach:
         self.where = (host, int(port))
 
     def begin(self, word):
-        sock = socket.create_connection(self.where, timeout=60)
+        sock = patience.connect(self.where)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.sendall(word + b"\n")
         return sock

@@ -21,6 +21,7 @@ import collections
 import errno
 import multiprocessing
 import os
+import queue
 import signal
 import socket
 import struct
@@ -28,6 +29,7 @@ import sys
 import threading
 
 import mpa
+import patience
 import ucma
 
 CLIENTS = 3
@@ -49,19 +51,16 @@ def forever():
         signal.pause()
 
 
-def first_one(host, port):
-    """Connects as soon as possible; returns "" for an answer, else what happened."""
-    while True:
-        sock = socket.socket()
-        try:
-            sock.connect((host, port))
-            break
-        except ConnectionRefusedError:
-            sock.close()
+def call(host, port):
+    """Connects; returns "" for an answer, else what happened, and None if nobody listens."""
+    sock = patience.Socket()
     try:
+        sock.connect((host, port))
         sock.settimeout(ucma.PATIENCE)
         sock.sendall(mpa.frame(mpa.REQ, mpa.C, 1))
         return "" if sock.recv(16) == mpa.REP else "no Reply"
+    except ConnectionRefusedError:
+        return None
     except OSError as error:
         return str(error)
     finally:
@@ -69,12 +68,42 @@ def first_one(host, port):
 
 
 def client(host, base, results):
-    """A client process: connects to all ports."""
-    results.put([first_one(host, base + i) for i in range(PORTS)])
+    """
+    A client process: connects to each port as soon as possible; says (port, what happened) as often
+    as something happens. On a machine that stands still the device's time for a Request is over
+    before it is read. Then the client calls again, as long as somebody listens.
+    """
+    for port in range(base, base + PORTS):
+        while (why := call(host, port)) is None:
+            pass
+        while why:
+            results.put((port, why))
+            why = call(host, port)
+    results.put((None, ""))
+
+
+def told(results, seconds):
+    """What clients say, until all have ended, or for so long."""
+    ended, lost, wait = 0, [], patience.Wait(seconds)
+    while ended < CLIENTS:
+        try:
+            port, why = results.get(timeout=max(wait.turn(), 0.01))
+        except queue.Empty:
+            if not wait.left():
+                break
+            continue
+        if port is None:
+            ended += 1
+        else:
+            lost.append("port %d: %s" % (port, why))
+    return ended, lost
 
 
 def first(host, base, target=None):
-    """Checks that no connection comes too early."""
+    """
+    Checks that no connection comes too early. The script compares the connections that were lost with
+    those that the device has ended because their time was over.
+    """
     tap = mpa.Tap()
     results = multiprocessing.Queue()
     channel = ucma.Channel()
@@ -85,17 +114,21 @@ def first(host, base, target=None):
     try:
         for i in range(PORTS):
             ident = rdma(channel, host, base + i)
-            for _ in range(CLIENTS):
+            for n in range(CLIENTS):
                 request = ucma.Id(channel, channel.expect(ucma.CONNECT_REQUEST)[3])
                 request.reject()
                 request.destroy()
             ident.destroy()
-        bad = [why for _ in clients for why in results.get() if why]
+        ended, lost = told(results, ucma.PATIENCE)
+        good, why = ended == CLIENTS, "only %d clients have ended" % ended
     except ucma.NoEvent:
-        bad = ["a request did not come"]
+        print("# time-out: no request for %d s at port %d, of which %d came" % (ucma.PATIENCE, base + i, n))
+        good, why, lost = False, "a request did not come", told(results, 1)[1]
     for one in clients:
         one.kill()
-    tap.ok(not bad, "a listener is there when its port is", "%d: %s" % (len(bad), bad[:3]))
+    for line in lost:
+        print("# lost: " + line)
+    tap.ok(good, "a listener is there when its port is", why)
     tap.finish()
 
 
@@ -137,7 +170,7 @@ def reader(path, out):
 
 def is_ended(host, port):
     """Does the listener read a connection, and end it because its Request is bad?"""
-    with socket.create_connection((host, port), ucma.PATIENCE) as sock:
+    with patience.connect((host, port)) as sock:
         sock.sendall(b"not MPA's, whatever it may be else")
         try:
             return not sock.recv(1)

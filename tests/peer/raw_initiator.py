@@ -13,6 +13,7 @@ import struct
 import sys
 
 import fpdu
+import patience
 from mpa import C, R, REQ, S, Tap, enh, frame, receive, reset, rest
 
 TAP = Tap()
@@ -22,7 +23,7 @@ class Peer:
     """A connection in RDMA mode."""
 
     def __init__(self, where, flags=C, rev=1, word=b""):
-        self.sock = socket.create_connection(where, timeout=60)
+        self.sock = patience.connect(where)
         self.sock.sendall(frame(REQ, flags, rev, word))
         self.reply = receive(self.sock)
         pd = self.reply.pd[4:] if flags & S else self.reply.pd
@@ -146,7 +147,7 @@ class Wire:
         request = frame(REQ, C | S, 2, enh(4, 4) + b"private")
         for end in (socket.socket.close, reset):
             for at in range(len(request) + 1):
-                sock = socket.create_connection(self.where, timeout=60)
+                sock = patience.connect(self.where)
                 sock.sendall(request[:at])
                 end(sock)
         self.moves("after a cut at every octet of a Request")
@@ -165,7 +166,7 @@ class Wire:
         self.moves("revision 1, small segments", size=37)
         self.moves("enhanced, peer to peer", flags=C | S, rev=2, word=enh(4, 4))
         self.octets()
-        silent = socket.create_connection(self.where, timeout=60)
+        silent = patience.connect(self.where)
         self.moves("beside a silent one")
         silent.close()
         self.refusals()

@@ -24,6 +24,7 @@ import threading
 import time
 
 import fpdu
+import patience
 from mpa import ANY_DEPTH, C, M, R, REP, REQ, S, Tap, enh, frame, receive, reset, rest
 
 TAP = Tap()
@@ -82,7 +83,7 @@ class Initiator:
         self.where = (host, int(port))
 
     def connect(self):
-        return socket.create_connection(self.where, timeout=60)
+        return patience.connect(self.where)
 
     def closed(self, what, octets, fin=False):
         """An improper Request: the connection ends without a Reply (5044 7.1.2 r2)."""
@@ -305,8 +306,7 @@ class Responder:
 
     def __init__(self, host, port, command):
         self.command = command
-        self.sock = socket.create_server((host, int(port)))
-        self.sock.settimeout(90)
+        self.sock = patience.server((host, int(port)), 90)
 
     def begin(self):
         """Starts a client; returns it, and its Request, which waits for an answer."""
@@ -335,7 +335,7 @@ class Responder:
         if then:
             then(sock)
         end = rest(sock) if sock.fileno() >= 0 else None
-        out = proc.communicate(timeout=120)[0].decode(errors="replace")
+        out = patience.output(proc, 120)[0].decode(errors="replace")
         sock.close()
         TAP.ok(event in out and (end is None or test(*end)), what, (end, out))
         TAP.ok(not select.select([self.sock], [], [], 0)[0], what + ": and no more connections")
@@ -492,7 +492,7 @@ class Responder:
         self.refusals()
         self.unfit()
         self.proper()
-        out = proc.communicate(timeout=120)[0].decode(errors="replace")
+        out = patience.output(proc, 120)[0].decode(errors="replace")
         sock.close()
         TAP.ok("UNREACHABLE" in out, "a silent responder", out)
 

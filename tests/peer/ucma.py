@@ -14,9 +14,10 @@ Numbers of events are those of enum rdma_cm_event_type.
 import ctypes
 import ipaddress
 import os
-import select
 import socket
 import struct
+
+import patience
 
 (CREATE_ID, DESTROY_ID, RESOLVE_ROUTE, CONNECT, LISTEN, ACCEPT, REJECT, GET_EVENT, BIND,
  RESOLVE_ADDR) = (0, 1, 4, 6, 7, 8, 9, 12, 20, 21)
@@ -68,7 +69,7 @@ class Channel:
     def event(self, timeout=PATIENCE):
         """(event, status, uid, number of the identifier)"""
         answer = ctypes.create_string_buffer(ANSWER)
-        if not select.select([self.fd], [], [], timeout)[0]:
+        if not patience.ready(self.fd, timeout):
             raise NoEvent
         self.command(GET_EVENT, struct.pack("=Q", ctypes.addressof(answer)), ANSWER)
         uid, number, event, status = struct.unpack_from("=QIIi", answer)
