@@ -9,7 +9,8 @@ begin iwt_queues
 only_iw_tcp "other drivers resize as they like"
 two_links
 
-tap "resize" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A \
+# its own waits end it when nothing moves; it says nothing while queues are resized
+tap "resize" iwt_patient $((IWT_TIME * 4)) ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A \
 	-n "${IWT_ROUNDS:-300}" ${IWT_SEED:+-s "$IWT_SEED"} resize
 tap "limit" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A limit
 
