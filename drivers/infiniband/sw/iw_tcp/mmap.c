@@ -23,6 +23,7 @@
 #include "mmap.h"
 
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -82,7 +83,8 @@ static int charge(struct iwt_mmap *m)
 	}
 	mmgrab(current->mm);
 	m->mm = current->mm;
-	m->user = user ? get_uid(user) : NULL;
+	/* not every kernel lets a module hold a user alone */
+	m->cred = user ? get_current_cred() : NULL;
 	return 0;
 }
 
@@ -92,10 +94,10 @@ static void uncharge(struct iwt_mmap *m)
 
 	atomic64_sub(pages, &m->mm->pinned_vm);
 	mmdrop(m->mm);
-	if (!m->user)
+	if (!m->cred)
 		return;
-	atomic_long_sub(pages, &m->user->locked_vm);
-	free_uid(m->user);
+	atomic_long_sub(pages, &m->cred->user->locked_vm);
+	put_cred(m->cred);
 }
 
 static void end(struct iwt_mmap *m)

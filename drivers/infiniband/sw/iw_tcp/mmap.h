@@ -11,7 +11,7 @@
  * @mem: memory of __vmalloc(); its pages live while they are mapped
  * @len: octets, page aligned
  * @mm: process that made it, in whose pinned memory it counts
- * @user: user in whose locked memory it counts; NULL for a process with CAP_IPC_LOCK
+ * @cred: of the user in whose locked memory it counts; NULL for a process with CAP_IPC_LOCK
  * @node: among those whose pages somebody still has
  * @looked: octets from the beginning whose pages nobody has any more, and so never again
  */
@@ -20,7 +20,7 @@ struct iwt_mmap {
 	void *mem;
 	size_t len;
 	struct mm_struct *mm;
-	struct user_struct *user;
+	const struct cred *cred;
 	struct list_head node;
 	size_t looked;
 };
