@@ -120,6 +120,20 @@ def half_closed(t):
     equal([c.status for c in conn.poll(58) if c.opcode == WC_SEND and c.wr >= 100], [SUCCESS] * 50, "Sends")
 
 
+@row("DDP-85", "DDP-48")
+def close_of_the_other_half(t):
+    """The upper layer closes after the peer's FIN: what is queued is sent, then FIN; later Sends fail; no reset"""
+    conn = sends_wait(t)
+    conn.peer.fin()
+    conn.ulp.disconnect(id=conn.id)
+    conn.post("send", wr=200, n=2, sge="%d:0:5" % conn.mr)
+    read_sends(conn)
+    conn.peer.expect_fin()
+    over(conn, 0)
+    got = [(c.wr, c.status) for c in conn.poll(60) if c.wr >= 100]
+    equal(got, [(100 + n, SUCCESS) for n in range(50)] + [(200, FLUSH), (201, FLUSH)], "completions")
+
+
 @row("DDP-51")
 def half_closed_reads(t):
     """The peer sends FIN instead of a Read Response: the Read completes in error"""

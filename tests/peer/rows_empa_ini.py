@@ -9,6 +9,12 @@ from rows_empa_rsp import depths, kinds
 from ulp import SUCCESS
 
 stated("absent", "the ULP chooses no kind of startup: rdma_cm has no parameter for it; a link's mpa_revision does", "EMPA-9")
+stated("deviation", "the link decides, not the ULP, which cannot say that it wants none: with mpa_revision 2, the default, each"
+       " Request is enhanced and negotiates the depths of rdma_cm's parameters; with 1 none is", "EMPA-4")
+stated("deviation", "an enhanced Request always has A=1 and all kinds: rdma_cm does not tell which model a program has",
+       "EMPA-20")
+stated("deviation", "the initiator sends it; a responder that fails before its Reply sends a Reply that rejects, since a"
+       " Terminate in front of the Reply would be no startup frame", "EMPA-28")
 
 
 @row("EMPA-1", "EMPA-20", "EMPA-5")

@@ -5,8 +5,11 @@ import struct
 import fpdu
 import mpa
 from outcome import check, equal
-from rows import row
+from rows import row, stated
 from ulp import FLUSH, SUCCESS
+
+stated("deviation", "a Send is agreed to only if neither a Write nor a Read is offered: it takes a message number of queue 0",
+       "EMPA-36")
 
 KINDS = ("send", "write", "read")
 MOST = mpa.ANY_DEPTH - 1
@@ -168,7 +171,7 @@ def raised_for_rtr(t):
     equal(conn.peer.read(1, 0, 0), b"", "Read of nothing")
 
 
-@row("EMPA-21", "EMPA-23", "EMPA-24")
+@row("EMPA-21", "EMPA-23", "EMPA-24", "EMPA-36")
 def reply_kinds(t):
     """The Reply to a Request with A=1 has A=1 and an offered RTR kind, or some kind if none is offered"""
     ulp = t.ulp()

@@ -11,6 +11,8 @@ from rows import row, stated
 from rows_ddp import refused
 from ulp import SUCCESS
 
+stated("deviation", "one number, IRD, is agreed on for both together, as 5.2 has them share the flow control of Reads",
+       "EXT-38")
 stated("absent", "opcode F is refused as unknown, see RDMAP-7", "EXT-36")
 HALF = 0xFFFFFFFF
 EIGHTY = 0x8080808080808080
@@ -273,7 +275,7 @@ def in_order(t):
             equal(response(conn, n), base + n, "value")
 
 
-@row("EXT-13")
+@row("EXT-13", "EXT-38")
 def too_many(t):
     """More Read and Atomic Requests than IRD: Terminate 1/2/02; with IRD 0 at the first Read or Atomic Request"""
     ulp = t.ulp()

@@ -29,7 +29,7 @@ def sink(conn, at=0):
     return int.from_bytes(conn.memory(at, 8), sys.byteorder)
 
 
-@row("EXT-11", "EXT-3", "EXT-20", "EXT-19", "EXT-24")
+@row("EXT-11", "EXT-3", "EXT-20", "EXT-19", "EXT-24", "EXT-37")
 def requests(t):
     """The device's FetchAdd and CmpSwap Requests have the right fields, and share their MSNs with Read Requests"""
     conn = t.passive()

@@ -16,8 +16,6 @@ TERMS = ([(0, 0, 0), (0, 0, 0x55), (1, 0, 0)] +
          [(2, 0, code) for code in range(1, 8)] + [(2, 3, 2)])
 STATUS = {(0, 1): REM_ACCESS_ERR, (0, 2): REM_OP_ERR, (1, 2): REM_INV_REQ_ERR}
 
-stated("selftest", "kernel_verbs.sh, iwt_ktest: inval.c SEND_WITH_INV (the completion names the key, data before it is "
-       "there), errors.c WRITE and READ after SEND_WITH_INV are refused at once", "RDMAP-51")
 stated("design", "the rows of RFC 5042 (SEC-1 and on)", "RDMAP-94")
 
 

@@ -30,7 +30,8 @@ stated("ulp", "documented: user guide, \"Security responsibilities of applicatio
 stated("host", "TCP keepalive, on for every connection; times: the setting keepalive of the link", "SEC-16")
 stated("design", "there is no firmware; the module loads nothing", "SEC-30")
 stated("host", "IP's and TCP's own bounds: net.ipv4.route.min_pmtu, net.ipv4.tcp_min_snd_mss", "SEC-32")
-stated("host", "XFRM (ESP and tunnels) below TCP", "SEC-28")
+stated("selftest", "ipsec.sh: all operations over ESP; the keys are taken away under traffic, which waits and goes on when there"
+       " are keys again", "SEC-28")
 
 
 @row("SEC-20")

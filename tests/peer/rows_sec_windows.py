@@ -159,3 +159,29 @@ def no_window_there(t):
     equal(conn.poll(1)[0].status, MW_BIND_ERR, "the bind")
     conn.peer.expect_term(0, 0, 0)
     conn.untouched()
+
+
+@row("RDMAP-51")
+def invalidated_in_order(t):
+    """
+    Write, Send with Invalidate, Write in one piece: the first is placed, the completion names the STag, the last: 1/1/00
+
+    The last segment of the Send takes the STag away, and not one octet earlier.
+    """
+    ulp = t.ulp()
+    for cut in (False, True):
+        conn = binds(t, ulp)
+        _, stag, at = window(conn)
+        msn = conn.peer.next(0)
+        parts = [fpdu.untagged(fpdu.SEND_INV, 0, msn, b"i" * 15, offset=off, last=bool(off), stag=stag) for off in (0, 15)]
+        if not cut:
+            parts = [fpdu.untagged(fpdu.SEND_INV, 0, msn, b"i" * 30, stag=stag)]
+        bad = write(stag, at, b"behind")
+        octets = conn.peer.frame(write(stag, at, b"before"), *parts)
+        conn.peer.send(octets[:-1])
+        conn.none(100)
+        conn.peer.send(octets[-1:] + conn.peer.frame(bad))
+        done = conn.poll(1)[0]
+        equal((done.status, done.flags & WITH_INV, done.imm, done.len), (SUCCESS, WITH_INV, stag, 30), "receive")
+        conn.peer.expect_term(1, 1, 0, of=bad)
+        equal(conn.memory(4000, 7), b"before\xa5", "memory")

@@ -26,8 +26,8 @@
 #define IWT_MAX_PD		(32 * 1024)
 #define IWT_MAX_SRQ		(32 * 1024)
 #define IWT_MAX_SRQ_WR		(256 * 1024)
-/* Octets of a message; the sum of a list must fit. */
-#define IWT_MAX_MSG		0x80000000u
+/* Octets of a message; the sum of a list must fit (RFC 5040 4.4). */
+#define IWT_MAX_MSG		U32_MAX
 #define IWT_MAX_RD_ATOM		128
 #define IWT_MAX_FR_PAGES	512
 

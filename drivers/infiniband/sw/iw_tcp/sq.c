@@ -287,20 +287,21 @@ static bool body_bytes(const struct iwt_sq *sq, const struct iwt_send_wqe *h,
 	return h->num_sge <= sq->sge_max;
 }
 
-static u32 wqe_len(const struct iwt_swqe *w)
+static u64 wqe_len(const struct iwt_swqe *w)
 {
 	u64 len = 0;
 	int i;
 
 	if (iwt_wr_is_atomic(w->h.opcode))
 		return IWT_ATOMIC_LEN;
-	if (w->h.opcode == IWT_WR_BIND_MW)
+	if (w->h.opcode == IWT_WR_BIND_MW || w->h.opcode == IWT_WR_LOCAL_INV ||
+	    w->h.opcode == IWT_WR_REG_MR)
 		return 0;
 	if (w->h.flags & IWT_WR_INLINE)
 		return w->h.inline_len;
 	for (i = 0; i < w->h.num_sge; i++)
 		len += w->sge[i].length;
-	return min_t(u64, len, U32_MAX);
+	return len;
 }
 
 /*
@@ -361,6 +362,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 	struct iwt_sq_entry *e;
 	const u8 *from;
 	u32 body;
+	u64 len;
 
 	if (prod == sq->cons)
 		return 0;
@@ -387,7 +389,12 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 		return -EOPNOTSUPP;
 	}
 	memcpy(wqe->data, from + sizeof(wqe->h), body);
-	e->len = wqe_len(wqe);
+	len = wqe_len(wqe);
+	e->len = len;
+	if (len > U32_MAX) {	/* RFC 5040 4.4 */
+		iwt_sq_done(sq, *idx, IB_WC_LOC_LEN_ERR);
+		return -EINVAL;
+	}
 	return 1;
 }
 

@@ -117,8 +117,6 @@ static enum ib_wc_status check_shape(const struct iwt_swqe *w, u32 len)
 {
 	bool inl = w->h.flags & IWT_WR_INLINE;
 
-	if (len > IWT_MAX_MSG)
-		return IB_WC_LOC_LEN_ERR;
 	if (iwt_wr_is_read(w->h.opcode) && (w->h.num_sge > 1 || inl))
 		return IB_WC_LOC_QP_OP_ERR;
 	if (iwt_wr_is_atomic(w->h.opcode)) {

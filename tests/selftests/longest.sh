@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The longest messages: a Write, a Read and a Send of 2^32-1 octets, and a list that is longer
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin iwt_longest
+only_iw_tcp "other drivers have another limit"
+two_links
+
+# six huge pages beside those that there are
+HUGE=/proc/sys/vm/nr_hugepages
+if [ ! -e $HUGE ]; then
+	missing_all "huge pages"
+	exit
+fi
+HAD=$(cat $HUGE)
+trap 'cleanup; echo "$HAD" >$HUGE' EXIT
+echo $((HAD + 6)) >$HUGE
+tap "longest" timeout "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_longest" -a $IP_A
+ktap_finish
