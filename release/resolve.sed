@@ -21,6 +21,9 @@ s/\bcompat_ubuf_init(&b->ubuf, &ubuf_ops);/b->ubuf.ops = \&ubuf_ops;/
 s/\bcompat_sock_no_task_frag(sk);/sk->sk_use_task_frag = false;/
 s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock->flags);/
 
+# the first patches of the series (release/core) teach iw_cm to stand these orders
+/\bcompat_iw_/d
+
 # a choice that this kernel does not have
 /^\tif (!compat_cm_by_netdev)$/{
 	N

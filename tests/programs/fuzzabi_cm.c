@@ -28,9 +28,9 @@ struct cm {
  * The core of some kernels cannot stand the following, with any driver, so it is left out:
  * - An identifier is destroyed only if the process was told of it. When a listener ends, the
  *   core uses the identifier of a request that nobody has read, even after it was freed.
- * - Only a request is answered, and only once. The core takes it for its own error when
- *   another answer comes before the core has heard that the first one succeeded, or when an
- *   identifier is destroyed that was connecting, and was to answer.
+ * - Only a request is answered, and only once; iwt_cmorder does the rest. The core takes it for
+ *   its own error when another answer comes before the core has heard that the first one
+ *   succeeded, or when an identifier is destroyed that was connecting, and was to answer.
  */
 static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
 {

@@ -2,6 +2,7 @@
 /* The operations of iw_cm on connections. */
 #include "cm.h"
 
+#include <compat/iw_order.h>
 #include <rdma/iw_cm.h>
 
 #include "cm_ep.h"
@@ -74,6 +75,7 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	iwt_ep_get(ep);
 	mutex_lock(&ep->lock);
 	err = begin_connect(ep, id, param);
+	compat_iw_connecting(id, !err && ep->qp->user);
 	if (err)
 		iwt_ep_abandon(ep);
 	mutex_unlock(&ep->lock);
@@ -155,15 +157,18 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
 	struct iwt_ep *ep = iwt_ep_find((unsigned long)id->provider_data);
+	struct compat_iw_taken taken;
 	int err;
 
 	if (!ep)
 		return -ECONNRESET;
 	mutex_lock(&ep->lock);
 	err = accept_locked(ep, id, param);
+	compat_iw_accepted(&taken, id, !err && ep->qp->user);
 	mutex_unlock(&ep->lock);
 	iwt_ep_raise(ep, IWT_EP_SOCK);	/* the work delivers events, or finishes */
 	iwt_ep_put(ep);
+	compat_iw_await(&taken);
 	return err;
 }
 
