@@ -39,12 +39,14 @@ provider: ## build the user space provider
 provider-install: ## install the provider into the running system or DESTDIR=
 	@$(MAKE) -C userspace-provider OUT=$(BUILD)/provider install
 
-service-install: ## install what keeps links over reboots: iw_tcp@.service and its man pages
+service-install: ## install what keeps links over reboots, and udev's rules
 	@install -d $(DESTDIR)/usr/sbin $(DESTDIR)/usr/share/man/man8 \
-		$(DESTDIR)/usr/lib/systemd/system $(DESTDIR)/usr/lib/udev/rules.d
+		$(DESTDIR)/usr/lib/systemd/system $(DESTDIR)/usr/lib/udev/rules.d \
+		$(DESTDIR)/usr/lib/sysusers.d
 	@install -m 755 service/iw_tcp-link $(DESTDIR)/usr/sbin/
 	@install -m 644 service/iw_tcp@.service $(DESTDIR)/usr/lib/systemd/system/
-	@install -m 644 service/61-iw_tcp-name.rules $(DESTDIR)/usr/lib/udev/rules.d/
+	@install -m 644 service/*.rules $(DESTDIR)/usr/lib/udev/rules.d/
+	@install -m 644 service/iw_tcp.conf $(DESTDIR)/usr/lib/sysusers.d/
 	@install -m 644 service/*.8 $(DESTDIR)/usr/share/man/man8/
 
 deb: ## Debian packages for Debian 12 and 13, into build/packages; SUITES= (bookworm trixie)

@@ -175,6 +175,29 @@ start() {
 	printed rping-client
 }
 
+as_alice() { runuser -u alice -- "$@"; }
+rdma_cm_is() { is "$(stat -c '%a %G' /dev/infiniband/rdma_cm)" "$1"; }
+ALICE_CLIENT="runuser -u alice -- rping -c -a 192.0.2.2 -C 3 -V"
+
+# users: who may make connections. alice is nobody's friend at first
+users() {
+	check "users: rdma_cm is for root and a group" rdma_cm_is "660 rdma"
+	check "users: alice has the verbs device" as_alice ibv_devinfo -d "$LINK"
+	check "users: but cannot connect" not as_alice rping -c -a 192.0.2.2 -C 3
+	follow "users: a member of the group" member
+	check "users: alice connects as a member" pair b "rping -s -a 192.0.2.2 -C 3 -V" "$ALICE_CLIENT"
+	gpasswd --delete alice rdma
+	check "users: and not when she is none" not as_alice rping -c -a 192.0.2.2 -C 3
+	follow "users: everyone" everyone
+	check "users: rdma_cm is open" rdma_cm_is "666 root"
+	check "users: alice connects" pair b "rping -s -a 192.0.2.2 -C 3 -V" "$ALICE_CLIENT"
+	check "users: the module of rdma_cm anew" bash -ec "modprobe -r rdma_ucm; modprobe rdma_ucm; udevadm settle"
+	check "users: it stays open" rdma_cm_is "666 root"
+	check "users: back to the group" iw_tcp-link users group
+	check "users: rdma_cm is for root and the group again" rdma_cm_is "660 rdma"
+	check "users: what is no choice is refused" not iw_tcp-link users some
+}
+
 no_link_of() { ! rdma link show | grep -q "netdev $1\>"; }
 gone() { [ ! -e "/sys/class/net/$1" ]; }
 
@@ -230,6 +253,7 @@ names() {
 
 stage_install() {
 	uname -r >$STATE/first
+	useradd --no-create-home alice
 	files_now >$STATE/before
 	check "no package of ours is there" none ours
 	cd $PAYLOAD/first || return
@@ -244,6 +268,7 @@ stage_install() {
 	check_link "enabled"
 	follow "installing.rst: its commands" install
 	start
+	users
 	talk_more "enabled"
 	names
 	replug_driver
@@ -261,6 +286,7 @@ stage_again() {
 	local device version
 	version=$(cat $PAYLOAD/higher/version)
 	check_link "after the reboot"
+	check "after the reboot: rdma_cm is for root and a group" rdma_cm_is "660 rdma"
 	talk "after the reboot"
 	device=$(number)
 	cd $PAYLOAD/higher || return
