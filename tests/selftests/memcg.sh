@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Control groups for memory: programs with less memory than they need fail or are killed. A
-# program that is killed in the middle of its work leaves nothing behind and nothing charged.
+# program that is killed in the middle of its work leaves nothing behind and nothing charged. A
+# server is charged for the connections that it accepted.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PAIRS=4
@@ -57,6 +58,21 @@ keep = []
 while True:
 	keep.append(bytearray(1 << 20))'
 
+# accepted: a server in the group; TCP has memory for what it sends and receives
+accepted() {
+	local grouped=("${GROUPED[@]/$NS_A/$NS_B}") cli
+	cg_memory 96M
+	start "${grouped[@]}" rping -s -a $IP_B -p 7180 -C 1000000 -S 60000 >"$TMP/server" 2>&1
+	check "accepted: the server" wait_listen "$NS_B" 7180
+	start in_a rping -c -a $IP_B -p 7180 -C 1000000 -S 60000 >"$TMP/client" 2>&1
+	cli=$PID
+	check "accepted: they move data" busywait "$IWT_TIME" moving
+	check "accepted: its group is charged for TCP's memory" busywait "$IWT_TIME" of_sockets
+	stop "$cli"
+	nothing_left accepted
+}
+of_sockets() { awk '$1 == "sock" { n = $2 } END { exit !n }' "$CG/memory.stat"; }
+
 killed() {
 	local i before
 	cg_memory 96M
@@ -80,6 +96,7 @@ killed() {
 
 two_links
 for size in 512K 1M 8M; do tight $size; done
+accepted
 killed
 pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
 ktap_finish

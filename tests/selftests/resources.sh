@@ -116,6 +116,19 @@ for kind in qp cq mr; do
 done
 disconnect
 
+# a user's connections, accepted or not, are the user's
+wait_free "$NS_B" 7174
+start in_b "${nobody[@]}" rping -s -a $IP_B -C 1000000 -V
+SERVER=$PID
+wait_listen "$NS_B" 7174
+start in_a "${nobody[@]}" rping -c -a $IP_B -C 1000000 -V
+CLIENT=$PID
+of_user() { in_net "$1" ss -Htne state established "( sport = :7174 or dport = :7174 )" | grep -c "uid:65534"; }
+check "a user's connection" busywait "$IWT_TIME" connected_qp "$DEV_A" "$CLIENT"
+check "one that a user made is the user's" busywait "$IWT_TIME" is 1 of_user "$NS_A"
+check "and one that a user accepted" is 1 of_user "$NS_B"
+disconnect
+
 # asked for, while connections come and go
 asks() { local end=$((SECONDS + $1)); while [ $SECONDS -lt "$end" ]; do everything >/dev/null; in_net "$NS_A" ss -tinpe >/dev/null; done; }
 asks 4 & asker=$!

@@ -68,7 +68,7 @@ void iwt_ep_names(struct iwt_ep *ep)
 
 /**
  * iwt_ep_dial() - begin a TCP connection
- * @ep: endpoint of an initiator, locked, without a socket
+ * @ep: endpoint of an initiator, locked, with its queue pair and without a socket
  * @id: iw_cm's object; its mapped addresses count
  *
  * The socket is made in the caller's namespace, which has to be that of the link: where
@@ -79,10 +79,13 @@ void iwt_ep_names(struct iwt_ep *ep)
  */
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 {
+	const struct iwt_sock_owner owner = { .memcg = ep->qp->memcg, .uid = ep->qp->uid };
 	u8 tos = READ_ONCE(ep->dev->conf.tos);
 	struct iwt_sock_addr addr = {
 		.local		= id->m_local_addr,
 		.remote		= id->m_remote_addr,
+		/* the second attempt is made by a worker */
+		.owner		= ep->qp->user ? &owner : NULL,
 		.tos		= id->tos_set ? id->tos : tos,
 		.tos_set	= id->tos_set || tos,
 	};

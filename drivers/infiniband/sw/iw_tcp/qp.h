@@ -108,6 +108,7 @@ struct iwt_qp_llp_ops {
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
  * @memcg: memory control group of the process, which its memory is charged to
+ * @uid: the process's user
  * @cap: what the queue pair was created with, for query
  */
 struct iwt_qp {
@@ -140,6 +141,7 @@ struct iwt_qp {
 	struct iwt_mmap *maps[2];
 	void *mem[2];
 	struct mem_cgroup *memcg;
+	kuid_t uid;
 	struct ib_qp_cap cap;
 };
 

@@ -290,6 +290,8 @@ int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 	err = make_socket(net, addr, &sock);
 	if (err)
 		return err;
+	if (addr->owner)
+		iwt_sock_hand_over(sock->sk, addr->owner);
 	err = bind_to(sock, addr);
 	if (err)
 		goto fail;

@@ -6,6 +6,7 @@
  *	sock.c		making a socket, its callbacks, its end
  *	sock_takeover.c	a socket that a process made, and hands to a queue pair
  *	sock_ulp.c	the mark by which others know whose it is
+ *	sock_owner.c	whose it is: who is charged
  *	sock_run.c	the socket lock, and when the engines run
  *	sock_recv.c	octets that have arrived
  *	sock_send.c	octets that are handed to TCP
@@ -24,11 +25,13 @@
 #include <linux/mm_types.h>
 #include <linux/net.h>
 #include <linux/socket.h>
+#include <linux/uidgid.h>
 
 #include "sock_cursor.h"
 
 struct bio_vec;
 struct iwt_sock;
+struct mem_cgroup;
 struct net;
 struct ubuf_info;
 
@@ -57,9 +60,20 @@ struct iwt_sock_ops {
 };
 
 /**
+ * struct iwt_sock_owner - whose a socket is
+ * @memcg: charged for TCP's memory, or NULL
+ * @uid: user
+ */
+struct iwt_sock_owner {
+	struct mem_cgroup *memcg;
+	kuid_t uid;
+};
+
+/**
  * struct iwt_sock_addr - where a connection goes, and with which properties
  * @local: the local address; a port of 0 is chosen by TCP
  * @remote: the peer's address
+ * @owner: whose a connection is, or NULL: the caller's
  * @ifindex: the only interface that it uses, or 0
  * @tos: type of service, if @tos_set
  * @tos_set: the caller has asked for @tos
@@ -68,6 +82,7 @@ struct iwt_sock_ops {
 struct iwt_sock_addr {
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
+	const struct iwt_sock_owner *owner;
 	int ifindex;
 	u8 tos;
 	bool tos_set;
@@ -101,6 +116,9 @@ void iwt_sock_release(struct iwt_sock *s, bool abort);
 /* sock_alive.c; iwt_sock_set_patience() may sleep */
 void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience);
 bool iwt_sock_unanswered(const struct iwt_sock *s);
+
+/* sock_owner.c: process context, may sleep */
+bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner);
 
 /* sock_takeover.c: process context, may sleep */
 int iwt_sock_look(int fd, struct net *net, bool *unread,

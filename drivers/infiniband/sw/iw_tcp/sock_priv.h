@@ -156,6 +156,7 @@ void iwt_sock_free_aside(struct iwt_sock *s);
 
 /* sock_ulp.c */
 void iwt_sock_set_ulp(struct sock *sk, bool user);
+bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner);
 void iwt_sock_drop_ulp(struct sock *sk);
 void iwt_sock_ulp_exit(void);
 

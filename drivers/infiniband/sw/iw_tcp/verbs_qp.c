@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* ib_device operations on queue pairs. */
+#include <linux/cred.h>
 #include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/sched.h>
@@ -226,6 +227,7 @@ static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
 	qp->user = user;
 	if (user)
 		qp->memcg = get_mem_cgroup_from_mm(current->mm);
+	qp->uid = current_fsuid();
 	qp->stream.takes_imm = !uc || uc->features & IWT_FEATURE_RFC7306;
 	iwt_qp_setup(qp);
 	iwt_qp_run_setup(qp);
