@@ -104,6 +104,10 @@ nobody=(setpriv --reuid 65534 --clear-groups)
 check "in the link's namespace everybody sees the addresses" is 1 seen "$NS_A" "${nobody[@]}"
 check "elsewhere an administrator" is 1 seen "iwt-$TAG-c"
 check "and nobody else" is 0 seen "iwt-$TAG-c" "${nobody[@]}"
+# the kernel counts for who opened the socket
+borrowed() { python3 "$IWT_LIB/borrowed.py" "$1" "$(rdma dev show "$DEV_A" | cut -d: -f1)" "$IP_B:7174"; }
+check "nor who lets an administrator ask" is 0 borrowed "iwt-$TAG-c"
+check "who opened the socket in the link's namespace sees them" is 1 borrowed "$NS_A"
 everything() {
 	local kind
 	for kind in qp cq mr pd ctx cm_id; do rdma -dd -j resource show $kind; done

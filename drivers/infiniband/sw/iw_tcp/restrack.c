@@ -8,11 +8,8 @@
  */
 #include "restrack.h"
 
-#include <linux/capability.h>
 #include <linux/inet.h>
 #include <linux/netlink.h>
-#include <linux/nsproxy.h>
-#include <linux/sched.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
@@ -20,6 +17,7 @@
 #include "dev.h"
 #include "mr.h"
 #include "qp.h"
+#include "sock.h"
 #include "srq.h"
 
 /* A name and its value. Names have 15 characters at most. */
@@ -142,11 +140,10 @@ static void look_at_qp(struct iwt_qp *qp, struct qp_now *now)
 	spin_unlock_bh(&st->lock);
 }
 
-/* May the caller know who talks to whom? */
-static bool may_see_names(const struct iwt_dev *dev)
+/* May who asks know who talks to whom? */
+static bool may_see_names(const struct sk_buff *msg, const struct iwt_dev *dev)
 {
-	return iwt_dev_in(dev, current->nsproxy->net_ns) ||
-	       ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
+	return iwt_dev_in(dev, iwt_sock_asker_net(msg)) || iwt_sock_asker_admin(msg);
 }
 
 static int put_qp(struct sk_buff *msg, const struct qp_now *now, bool names)
@@ -195,7 +192,7 @@ int iwt_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 	struct qp_now now;
 
 	look_at_qp(qp, &now);
-	return put_qp(msg, &now, may_see_names(qp->stream.dev));
+	return put_qp(msg, &now, may_see_names(msg, qp->stream.dev));
 }
 
 /**

@@ -33,6 +33,7 @@ struct bio_vec;
 struct iwt_sock;
 struct mem_cgroup;
 struct net;
+struct sk_buff;
 struct ubuf_info;
 
 enum iwt_sock_state {
@@ -119,6 +120,8 @@ bool iwt_sock_unanswered(const struct iwt_sock *s);
 
 /* sock_owner.c: process context, may sleep */
 bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner);
+const struct net *iwt_sock_asker_net(const struct sk_buff *msg);
+bool iwt_sock_asker_admin(const struct sk_buff *msg);
 
 /* sock_takeover.c: process context, may sleep */
 int iwt_sock_look(int fd, struct net *net, bool *unread,

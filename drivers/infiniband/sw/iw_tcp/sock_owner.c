@@ -4,9 +4,17 @@
  *
  * A socket takes that from the task that makes it. This module's worker makes the sockets of
  * accepted connections, long before anybody accepts; so they are handed over later.
+ *
+ * Answers of netlink are for whoever opened the socket. The task that reads or writes there may
+ * be another one, which was given the descriptor, and lends its rights to nobody.
  */
+#include <linux/capability.h>
 #include <linux/cgroup.h>
 #include <linux/memcontrol.h>
+#include <linux/netlink.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/skbuff.h>
 #include <net/sock.h>
 
 #include "sock_priv.h"
@@ -70,4 +78,30 @@ bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner)
 	done = iwt_sock_hand_over(s->sk, owner);
 	release_sock(s->sk);
 	return done;
+}
+
+/**
+ * iwt_sock_asker_net() - the network namespace of who asks by netlink
+ * @msg: the answer; if no socket has it yet, the running task asks
+ *
+ * Process context.
+ *
+ * Return: the namespace.
+ */
+const struct net *iwt_sock_asker_net(const struct sk_buff *msg)
+{
+	return msg->sk ? sock_net(msg->sk) : current->nsproxy->net_ns;
+}
+
+/**
+ * iwt_sock_asker_admin() - has an administrator of the machine asked by netlink?
+ * @msg: the answer; if no socket has it yet, nobody knows who has opened that
+ *
+ * Process context.
+ *
+ * Return: true if so.
+ */
+bool iwt_sock_asker_admin(const struct sk_buff *msg)
+{
+	return msg->sk && sk_ns_capable(msg->sk, &init_user_ns, CAP_NET_ADMIN);
 }
