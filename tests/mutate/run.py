@@ -43,7 +43,7 @@ TESTS = (
     ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("cm.", "ipv6 startup"),
     ("config", "link_settings"), ("cq_resize", "cq_resize kernel_verbs"), ("cq", "cq_resize extended_verbs deferred_posts threads"), ("device", "link"),
     ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),
-    ("dmabuf", "dmabuf"), ("mr_dmabuf", "dmabuf"), ("odp", "odp"), ("mr_odp", "odp"), ("pager", "odp"), ("mr", "memory hostile kernel_verbs"), ("extents", "memory kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
+    ("dmabuf", "dmabuf"), ("mr_dmabuf", "dmabuf"), ("odp", "odp"), ("mr_odp", "odp"), ("pager", "odp"), ("fault", "odp"), ("mr_prefetch", "odp"), ("mr", "memory hostile kernel_verbs"), ("extents", "memory kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
     ("qp_stream", "kernel_verbs startup"), ("qp_modify", "limits deferred_posts"),
     ("stream", "deferred_posts"), ("restrack", "resources visible_names srq"), ("raw_dump", "resources srq"), ("stats", "counters"), ("counter", "counters"), ("causes", "counters visible_names"), ("rx_", "torture"), ("rx", "budgets"),
     ("sock_send", "zerocopy far_hosts receive_window"), ("sock.", "receive_window unload"), ("sock", "receive_window"), ("txbuf", "shrinker"),

@@ -2,10 +2,12 @@
 /*
  * iwt_memory -a ADDRESS [-p PORT] [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: connects to itself at
  * ADDRESS, which a link has, and tries what regions allow. WHAT: "rereg"; "odp"; "odpcharge", in a
- * control group for memory; "dmabuf", which needs the module iwt_dmabuf. "odpkill", "odpstay",
- * "odpexec" and "hold" have to be killed; "odpstay" and "odpexec" say "# waits" when streams wait,
- * "hold" says "# holds" when it has its regions. FILE: a file that "rereg" may only read;
- * memory.stat of the group of "odpcharge". Results in TAP.
+ * control group for memory; "odpcost"; "odpadvice"; "odpmany", as root; "dmabuf", which needs the
+ * module iwt_dmabuf.
+ * "odpkill", "odpstay", "odpexec", "odpadvise" and "hold" have to be killed; "odpstay" and
+ * "odpexec" say "# waits" when streams wait, "odpadvise" when a call does, "hold" says "# holds"
+ * when it has its regions. FILE: a file that "rereg" may only read; memory.stat of the group of
+ * "odpcharge"; the directory of the device's counters for "odpcost". Results in TAP.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,11 @@ static void test_rereg(struct bench *b, uint32_t rounds, const char *file)
 	test_rereg_model(b, rounds);
 	test_rereg_traffic(b, rounds / 10 + 1);
 	test_rereg_private(b, file);
+}
+
+static bool needs_file(const char *what)
+{
+	return !strcmp(what, "rereg") || !strcmp(what, "odpcharge") || !strcmp(what, "odpcost");
 }
 
 int main(int argc, char **argv)
@@ -38,10 +45,15 @@ int main(int argc, char **argv)
 		default: return 2;
 		}
 	}
-	if (optind != argc || !b.address || !rounds || (!file && (!strcmp(what, "rereg") || !strcmp(what, "odpcharge"))))
+	if (optind != argc || !b.address || !rounds || (!file && needs_file(what)))
 		return 2;
 	random_begin(seed);
 	bench_open(&b);
+	/* what the children leave goes with the process */
+	if (!strcmp(what, "odpmany")) {
+		test_odp_many(&b);
+		return results_end();
+	}
 	if (!strcmp(what, "rereg"))
 		test_rereg(&b, rounds, file);
 	else if (!strcmp(what, "dmabuf"))
@@ -54,6 +66,12 @@ int main(int argc, char **argv)
 		test_odp_kill(&b);
 	else if (!strcmp(what, "odpstay") || !strcmp(what, "odpexec"))
 		test_odp_wait(&b, what + 3);
+	else if (!strcmp(what, "odpcost"))
+		test_odp_cost(&b, file);
+	else if (!strcmp(what, "odpadvice"))
+		test_odp_advice(&b);
+	else if (!strcmp(what, "odpadvise"))
+		test_odp_advise(&b);
 	else if (!strcmp(what, "hold"))
 		test_hold(&b);
 	else

@@ -32,6 +32,21 @@ void test_odp_huge(struct bench *b, uint32_t rounds);
 void test_odp_races(struct bench *b, uint32_t rounds);
 
 /* memory_odp_stuck.c */
+
+/* Memory whose page faults wait for who reads @fd. Return: NULL without such page faults. */
+uint8_t *odp_guarded(size_t len, int *fd);
+
+/* Waits until a page fault is waited for, which the kernel tells. Return: its address. */
+uintptr_t odp_next_fault(int fd);
+
+/* A page whose octets are @what. Return: false if it can't be there. */
+bool odp_serve(int fd, uint8_t *at, uint8_t what);
+
+/*
+ * Another program, which has this descriptor, too, and nothing else of this process, keeps the page
+ * faults waiting when this process has gone.
+ */
+void odp_keep(int fd);
 void test_odp_stuck(struct bench *b);
 
 #endif

@@ -28,33 +28,44 @@ struct stuck {
 	struct bench stream[STREAMS];
 };
 
-/* Return: false without such page faults. */
-static bool guard(struct stuck *s)
+uint8_t *odp_guarded(size_t len, int *fd)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	uint8_t *at;
 
-	s->fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	if (s->fd < 0)
-		return false;
-	s->at = anonymous(STREAMS * PAGE);
-	reg.range.start = (uintptr_t)s->at;
-	reg.range.len = STREAMS * PAGE;
-	if (ioctl(s->fd, UFFDIO_API, &api) || ioctl(s->fd, UFFDIO_REGISTER, &reg))
+	*fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		return NULL;
+	at = anonymous(len);
+	reg.range.start = (uintptr_t)at;
+	reg.range.len = len;
+	if (ioctl(*fd, UFFDIO_API, &api) || ioctl(*fd, UFFDIO_REGISTER, &reg))
 		die("userfaultfd");
-	return true;
+	return at;
 }
 
-/* Wait until a page fault is waited for, which the kernel tells. Return: its address. */
-static uintptr_t next_fault(struct stuck *s)
+uintptr_t odp_next_fault(int fd)
 {
-	struct pollfd p = { s->fd, POLLIN };
+	struct pollfd p = { fd, POLLIN };
 	struct uffd_msg msg;
 
-	if (patient_poll(&p, 1, PATIENCE * 1000) != 1 || read(s->fd, &msg, sizeof(msg)) != sizeof(msg) ||
+	if (patient_poll(&p, 1, PATIENCE * 1000) != 1 || read(fd, &msg, sizeof(msg)) != sizeof(msg) ||
 	    msg.event != UFFD_EVENT_PAGEFAULT)
 		die("no page fault");
 	return msg.arg.pagefault.address;
+}
+
+bool odp_serve(int fd, uint8_t *at, uint8_t what)
+{
+	uint8_t *fresh = anonymous(PAGE);
+	struct uffdio_copy copy = { (uintptr_t)at, (uintptr_t)fresh, PAGE };
+	int ret;
+
+	memset(fresh, what, PAGE);
+	ret = ioctl(fd, UFFDIO_COPY, &copy);
+	munmap(fresh, PAGE);
+	return !ret;
 }
 
 /* All streams wait, each for its page. Return: false without such page faults. */
@@ -62,7 +73,8 @@ static bool begin(struct bench *b, struct stuck *s)
 {
 	int i;
 
-	if (!guard(s))
+	s->at = odp_guarded(STREAMS * PAGE, &s->fd);
+	if (!s->at)
 		return false;
 	s->mr = reg(b, s->at, STREAMS * PAGE, ALL_ACCESS);
 	fill(b->source, SOURCE);
@@ -76,7 +88,7 @@ static bool begin(struct bench *b, struct stuck *s)
 			die("a Write");
 	}
 	for (i = 0; i < STREAMS; i++)
-		next_fault(s);
+		odp_next_fault(s->fd);
 	return true;
 }
 
@@ -105,19 +117,14 @@ static bool wait_all(struct stuck *s)
 
 static bool serve(struct bench *b, struct stuck *s)
 {
-	uint8_t *fresh = anonymous(PAGE);
 	bool good = true;
 	int i;
 
-	memset(fresh, 0x77, PAGE);
 	for (i = STREAMS - 1; i >= 0; i--) {
-		struct uffdio_copy copy = { (uintptr_t)s->at + i * PAGE, (uintptr_t)fresh, PAGE };
-
-		must(&good, !ioctl(s->fd, UFFDIO_COPY, &copy), "UFFDIO_COPY");
+		must(&good, odp_serve(s->fd, s->at + i * PAGE, 0x77), "UFFDIO_COPY");
 		must(&good, !bench_reap(&s->stream[i]), "a Read behind the Write");
 		must(&good, !memcmp(s->at + i * PAGE, b->source, PAGE), "what was written");
 	}
-	munmap(fresh, PAGE);
 	return good;
 }
 
@@ -235,11 +242,7 @@ void test_odp_stuck(struct bench *b)
 	test_ends(b);
 }
 
-/*
- * Another program, which has this descriptor, too, and nothing else of this process, keeps the page
- * faults waiting when this process has gone.
- */
-static void keep(int fd)
+void odp_keep(int fd)
 {
 	pid_t pid = fork();
 
@@ -265,7 +268,7 @@ void test_odp_wait(struct bench *b, const char *what)
 		printf("# no userfaultfd\n");
 		return;
 	}
-	keep(s.fd);
+	odp_keep(s.fd);
 	printf("# waits\n");
 	fflush(stdout);
 	if (!strcmp(what, "exec"))

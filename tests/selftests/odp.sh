@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nvme.sh"
 
-begin iwt_memory iwt_verify iwt_srq rdma python3
+begin iwt_memory iwt_verify iwt_srq rdma python3 ethtool
 only_iw_tcp "other software drivers lack some of this"
 want_settings
 two_links
@@ -55,6 +55,22 @@ if cg_has memory; then
 else
 	skip "charged: the process is charged for what is kept for its pages" "no control groups for memory"
 fi
+
+# part WHAT: another part of the program; in the network namespace the device has no counters
+part() {
+	tap "$1" timeout "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" \
+		-f /dev/fd/9 9<"/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
+}
+
+part advice
+part many
+# FPDUs whose octets lie in many places
+set_links large_fpdus on
+in_a ip link set lo mtu 1500 && in_a ethtool -K lo tso off gso off >/dev/null
+part cost
+in_a ip link set lo mtu 65536 && in_a ethtool -K lo tso on gso on >/dev/null
+set_links large_fpdus off
+check_no_objects 20 "$DEV_A"
 
 # ordered KIND: of the regions of a kind, one is without the hint, one has it
 ordered() {
@@ -122,6 +138,14 @@ if waiting stay; then
 	waiting stay
 	check "$what: the link goes" link_del "$NS_A" "$DEV_A"
 	check "$what: the process is alive" alive "$waiter"
+	stop "$waiter"
+	kill "$keeper"
+	link_add "$NS_A" "$DEV_A" "$IF_A"
+	waiting advise
+	check "ibv_advise_mr waits: the link goes" link_del "$NS_A" "$DEV_A"
+	check "ibv_advise_mr waits: the call ends with the link" busywait 20 grep -q "^# advised: Input/output error" \
+		"$TMP/waits" || diag <"$TMP/waits"
+	check "ibv_advise_mr waits: the process is alive" alive "$waiter"
 	stop "$waiter"
 	kill "$keeper"
 else

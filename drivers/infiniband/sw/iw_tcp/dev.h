@@ -43,6 +43,7 @@ struct iwt_stats;
  *	@netdev leaves it. No reference: it outlives its net devices by a grace period
  * @coming: the link is being added
  * @made: since when, in jiffies
+ * @ends: calls must not wait any longer (mr_prefetch.c)
  * @qps: queue pairs by number
  * @mrs: memory regions and windows by STag index
  * @n_qps: how many there are
@@ -72,6 +73,7 @@ struct iwt_dev {
 	struct net __rcu *net;
 	bool coming;
 	unsigned long made;
+	bool ends;
 	struct xarray qps;
 	struct xarray mrs;
 	atomic_t n_qps;

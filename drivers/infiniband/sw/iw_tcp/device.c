@@ -127,6 +127,48 @@ static const struct ib_device_ops dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, iwt_ucontext, ibuc),
 };
 
+/* Also after the device has moved to another network namespace. */
+static int client_add(struct ib_device *ibdev)
+{
+	if (ibdev->ops.driver_id != (enum rdma_driver_id)RDMA_DRIVER_IW_TCP)
+		return -EOPNOTSUPP;
+	iwt_mr_prefetch_begin(to_iwt_dev(ibdev));
+	return 0;
+}
+
+/*
+ * The device is about to end, or to move. Clients that came first go last: what calls of
+ * processes are served by has not gone yet, and will wait for the calls.
+ */
+static void client_remove(struct ib_device *ibdev, void *unused)
+{
+	iwt_mr_prefetch_end(to_iwt_dev(ibdev));
+}
+
+static struct ib_client client = {
+	.name = "iw_tcp",
+	.add = client_add,
+	.remove = client_remove,
+};
+
+/**
+ * iwt_device_init() - before devices are made; may sleep
+ *
+ * Return: 0 or -errno.
+ */
+int iwt_device_init(void)
+{
+	return ib_register_client(&client);
+}
+
+/**
+ * iwt_device_exit() - when no device is left; may sleep
+ */
+void iwt_device_exit(void)
+{
+	ib_unregister_client(&client);
+}
+
 static void init_ibdev(struct iwt_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;

@@ -6,6 +6,8 @@
 struct net;
 struct net_device;
 
+int iwt_device_init(void);
+void iwt_device_exit(void);
 int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net);
 
 #endif

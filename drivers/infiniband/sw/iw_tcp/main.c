@@ -6,6 +6,7 @@
 #include "causes.h"
 #include "cm.h"
 #include "config.h"
+#include "device.h"
 #include "link.h"
 #include "mmap.h"
 #include "pager.h"
@@ -37,12 +38,17 @@ static int __init load(void)
 	ret = iwt_conf_init();
 	if (ret)
 		goto no_conf;
+	ret = iwt_device_init();
+	if (ret)
+		goto no_device;
 	ret = iwt_link_init();
 	if (ret)
 		goto no_link;
 	return 0;
 
 no_link:
+	iwt_device_exit();
+no_device:
 	iwt_conf_exit();
 no_conf:
 	iwt_cm_exit();
@@ -60,6 +66,7 @@ no_txbuf:
 static void __exit unload(void)
 {
 	iwt_link_exit();
+	iwt_device_exit();
 	iwt_mmap_exit();
 	iwt_conf_exit();
 	iwt_cm_exit();

@@ -242,10 +242,8 @@ void iwt_mr_free(struct iwt_mr *mr)
 		iwt_mr_unpin(mr->umem);
 	if (mr->dmabuf)
 		iwt_dmabuf_put(mr->dmabuf);
-	if (mr->odp)
-		iwt_odp_end(mr->odp);
 	if (mr->pager)
-		iwt_pager_put(mr->pager);
+		iwt_pager_leave(mr->pager);
 	kfree_rcu(mr, rcu);
 }
 
@@ -348,8 +346,11 @@ struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
 	mr = xa_load(&dev->mrs, stag >> KEY_BITS);
 	if (mr) {
 		read_lock_bh(&mr->lock);
-		if (mr->stag == stag && mr->region.valid)
+		if (mr->stag == stag && mr->region.valid) {
+			if (mr->odp)
+				iwt_odp_use(mr->odp);
 			return hand_out(mr);
+		}
 		read_unlock_bh(&mr->lock);
 	}
 	rcu_read_unlock();
@@ -364,6 +365,8 @@ void iwt_mr_put(struct iwt_mr *mr)
 	__no_context_analysis
 {
 	take_back(mr);
+	if (mr->odp)
+		iwt_odp_leave(mr->odp);
 	read_unlock_bh(&mr->lock);
 	rcu_read_unlock();
 }
@@ -407,7 +410,8 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 		return (u8 *)(uintptr_t)addr;
 	}
 	if (mr->kind == IWT_MR_ODP)
-		return iwt_odp_piece(mr->odp, off, max, len, write);
+		return iwt_odp_piece(mr->odp, iwt_mr_user_va(mr, addr), max, len,
+				     write);
 	if (!iwt_extents_find(&mr->map, off, hint)) {
 		*len = 0;
 		return NULL;
@@ -433,14 +437,19 @@ enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
 				    struct iwt_fault *fault, u64 addr, u32 len,
 				    bool write)
 {
+	const struct iwt_fault_ask ask = {
+		.va = iwt_mr_user_va(mr, addr),
+		.len = min_t(u32, len, FAULT_MAX),
+		.behind = mr->region.len - (addr - mr->origin) - min_t(u32, len, FAULT_MAX),
+		.how = write ? IWT_ODP_WRITE : IWT_ODP_READ,
+	};
 	int err;
 
 	if (mr->kind != IWT_MR_ODP)
 		return IWT_ACCESS_BOUNDS;
 	if (iwt_fault_waits(fault))
 		return IWT_ACCESS_ABSENT;
-	err = iwt_fault_raise(fault, mr->pager, mr->odp, addr - mr->origin,
-			      min_t(u32, len, FAULT_MAX), write);
+	err = iwt_fault_raise(fault, mr->pager, &ask);
 	if (err) {
 		iwt_count(mr->dev, IWT_C_ODP_FAILED);
 		return err == -EFAULT ? IWT_ACCESS_BOUNDS : IWT_ACCESS_FAILED;

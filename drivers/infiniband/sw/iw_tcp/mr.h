@@ -49,8 +49,9 @@ enum iwt_mr_kind {
  *	region valid
  * @umem: IWT_MR_USER: pinned memory
  * @dmabuf: IWT_MR_DMABUF: the memory
- * @odp: IWT_MR_ODP: the pages that are present
+ * @odp: IWT_MR_ODP: the pages of the process that are present
  * @pager: IWT_MR_ODP: who makes others present
+ * @user: IWT_MR_ODP: user address of the first octet
  * @access: enum ib_access_flags as of now
  * @rcu: lookups run under RCU
  */
@@ -72,6 +73,7 @@ struct iwt_mr {
 	struct iwt_dmabuf *dmabuf;
 	struct iwt_odp *odp;
 	struct iwt_pager *pager;
+	u64 user;
 	int access;
 	struct rcu_head rcu;
 };
@@ -97,6 +99,12 @@ struct iwt_mr_change {
 static inline struct iwt_mr *to_iwt_mr(struct ib_mr *mr)
 {
 	return container_of(mr, struct iwt_mr, ibmr);
+}
+
+/* Where the process has an octet of a region of kind IWT_MR_ODP; within the region. */
+static inline u64 iwt_mr_user_va(const struct iwt_mr *mr, u64 addr)
+{
+	return mr->user + (addr - mr->origin);
 }
 
 /*
@@ -218,6 +226,8 @@ struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
 				 u64 iova, int access);
 int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
 		    const struct ib_sge *sge, enum iwt_odp_how how);
+void iwt_mr_prefetch_begin(struct iwt_dev *dev);
+void iwt_mr_prefetch_end(struct iwt_dev *dev);
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change);
 struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps);
 struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access);

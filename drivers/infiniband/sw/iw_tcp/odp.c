@@ -3,24 +3,25 @@
  * Memory of a process that is not pinned: a table of the pages that are present, which follows
  * the page tables of the process.
  *
+ * An address space has one table for each device, however many regions it has there, and however
+ * they overlap: what the kernel does for a page that goes does not depend on their number.
+ *
  * The table has no references to pages. What makes a page safe to use is the MMU notifier: before
  * the kernel takes a page away, writes it to disk, shares it with a child or protects it, it
- * calls invalidate(), and waits for it. That takes the lock of the region for writing, and so
- * waits for engines that copy, and forgets the page. Afterwards the page is absent here, whether
- * or not the process still has it, until iwt_odp_fill() asks for it as the process would: with
- * all that a page fault of the process does, a copy of a shared page included.
+ * calls invalidate(), and waits for it. That forgets the page, and waits for engines that copy.
+ * Afterwards the page is absent here, whether or not the process still has it, until
+ * iwt_odp_fill() asks for it as the process would: with all that a page fault of the process
+ * does, a copy of a shared page included.
  *
- * A page goes into the table only if nothing was invalidated since before it was asked for
- * (mmu_interval_read_retry()).
+ * A page goes into the table only if it was not invalidated since before it was asked for.
  */
 #include "odp.h"
 
-#include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/xarray.h>
 
 #include "stats.h"
@@ -35,50 +36,79 @@
 #define WRITABLE	1UL	/* tag of a page in the table */
 
 /**
- * struct iwt_odp - the pages of a region that are present
- * @ref: the region, and whoever fills the table
- * @notifier: tells what happens to the memory
+ * struct iwt_odp - the pages of an address space that are present
+ * @notifier: tells what happens to the address space, from its first to its last octet
  * @dev: device, for its counters; only while @notifier is registered
- * @start: user address of the region's first octet
- * @len: octets of the region
  * @mm: address space; to be compared, and for its size
- * @lock: that of the region; readers use pages, writers change @pages. Only while it is not
- *	@ended
- * @life: guards @ended; taken before @lock, BH off
- * @ended: the region is gone
- * @pages: kernel addresses of pages that are present, by user page number
+ * @lock: readers use pages; a writer waits until they have left those that are forgotten
+ * @pages: kernel addresses of pages that are present, by user page number. Its lock, BH off,
+ *	guards what follows, and is inside @lock
+ * @asked: pages that are being asked for
+ * @ended: nobody uses the table any more
+ * @gone: called with @arg when the process has given up the address space
+ * @arg: its argument
  */
 struct iwt_odp {
-	struct kref ref;
 	struct mmu_interval_notifier notifier;
 	struct iwt_dev *dev;
-	u64 start;
-	u64 len;
 	struct mm_struct *mm;
-	rwlock_t *lock;
-	spinlock_t life;
-	bool ended;
+	rwlock_t lock;
 	struct xarray pages;
+	struct list_head asked;
+	bool ended;
+	void (*gone)(void *arg);
+	void *arg;
 };
 
-/* Some pages from @first on. Return: the page to go on with, or 0 if none is left. */
-static unsigned long forget(struct iwt_odp *odp, unsigned long first,
+/* Pages that somebody asks the process for, from @first to @last. */
+struct asked {
+	struct list_head entry;
+	unsigned long first;
+	unsigned long last;
+	bool stale;	/* one of them was invalidated meanwhile */
+};
+
+/* What is being asked for may be what is going. */
+static void mark_stale(struct iwt_odp *odp, unsigned long first,
+		       unsigned long last)
+{
+	struct asked *a;
+
+	list_for_each_entry(a, &odp->asked, entry)
+		if (a->first <= last && a->last >= first)
+			a->stale = true;
+}
+
+/*
+ * Some pages from @next on, which is moved behind them, or becomes 0 if none is left. Places that
+ * are reserved stay. Return: how many were present.
+ */
+static unsigned long forget(struct iwt_odp *odp, unsigned long *next,
 			    unsigned long last)
 {
-	XA_STATE(xas, &odp->pages, first);
-	unsigned long n = 0, next = 0;
+	XA_STATE(xas, &odp->pages, *next);
+	unsigned long n = 0;
 	void *entry;
 
-	xas_lock(&xas);
+	*next = 0;
 	xas_for_each(&xas, entry, last) {
-		if (n++ == FORGET) {
-			next = xas.xa_index;
+		if (n == FORGET) {
+			*next = xas.xa_index;
 			break;
 		}
+		if (xa_is_zero(entry))
+			continue;
 		xas_store(&xas, NULL);
+		n++;
 	}
-	xas_unlock(&xas);
-	return next;
+	return n;
+}
+
+/* Engines that have found what is forgotten by now have left it. */
+static void wait_for_users(struct iwt_odp *odp)
+{
+	write_lock_bh(&odp->lock);
+	write_unlock_bh(&odp->lock);
 }
 
 /* Called before page tables change; what is forgotten when this returns is not used any more. */
@@ -88,19 +118,28 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 {
 	struct iwt_odp *odp = container_of(notifier, struct iwt_odp, notifier);
 	unsigned long next = range->start >> PAGE_SHIFT;
+	unsigned long last = (range->end - 1) >> PAGE_SHIFT;
+	unsigned long n, all = 0;
 
 	/* there the lock may sleep */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !mmu_notifier_range_blockable(range))
 		return false;
-	iwt_count(odp->dev, IWT_C_ODP_INVALIDATE);
 	do {
-		write_lock_bh(odp->lock);
+		xa_lock_bh(&odp->pages);
 		mmu_interval_set_seq(notifier, seq);
-		next = forget(odp, next, (range->end - 1) >> PAGE_SHIFT);
-		write_unlock_bh(odp->lock);
+		mark_stale(odp, next, last);
+		n = forget(odp, &next, last);
+		xa_unlock_bh(&odp->pages);
+		if (n)
+			wait_for_users(odp);
+		all += n;
 		if (mmu_notifier_range_blockable(range))
 			cond_resched();
 	} while (next);
+	if (all)
+		iwt_count(odp->dev, IWT_C_ODP_INVALIDATE);
+	if (range->event == MMU_NOTIFY_RELEASE)
+		odp->gone(odp->arg);
 	return true;
 }
 
@@ -109,107 +148,107 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
 };
 
 /**
- * iwt_odp_new() - a table for memory of the calling process
+ * iwt_odp_new() - a table for the address space of the calling process
  * @dev: device
- * @start: user address
- * @len: octets, not 0; they need not be mapped
- * @lock: that of the region; it lives until iwt_odp_end() returns
+ * @gone: called when no process has the address space any more; does not sleep
+ * @arg: its argument
  * @gfp: how the memory is allocated
  *
  * May sleep.
  *
  * Return: the table, without pages, or an error pointer.
  */
-struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, u64 start, u64 len,
-			    rwlock_t *lock, gfp_t gfp)
+struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
+			    void *arg, gfp_t gfp)
 {
-	struct iwt_odp *odp;
+	struct iwt_odp *odp = kzalloc_obj(*odp, gfp);
 	int ret;
 
-	if (start > ULONG_MAX || len > ULONG_MAX)
-		return ERR_PTR(-EINVAL);
-	/* notifiers know no tags */
-	start = untagged_addr((unsigned long)start);
-	odp = kzalloc_obj(*odp, gfp);
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
-	kref_init(&odp->ref);
 	odp->dev = dev;
-	odp->start = start;
-	odp->len = len;
 	odp->mm = current->mm;
-	odp->lock = lock;
-	spin_lock_init(&odp->life);
+	rwlock_init(&odp->lock);
 	xa_init_flags(&odp->pages, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
-	ret = mmu_interval_notifier_insert(&odp->notifier, current->mm, start,
-					   len, &notifier_ops);
+	INIT_LIST_HEAD(&odp->asked);
+	odp->gone = gone;
+	odp->arg = arg;
+	ret = mmu_interval_notifier_insert(&odp->notifier, current->mm, 0,
+					   ULONG_MAX, &notifier_ops);
 	if (!ret)
 		return odp;
 	kfree(odp);
 	return ERR_PTR(ret);
 }
 
-static void free_odp(struct kref *ref)
-{
-	kfree(container_of(ref, struct iwt_odp, ref));
-}
-
 /**
- * iwt_odp_get() - take a reference
- * @odp: table
+ * iwt_odp_free() - the end
+ * @odp: table, behind iwt_odp_end(); nobody fills it any more
  *
  * Any context.
  */
-void iwt_odp_get(struct iwt_odp *odp)
+void iwt_odp_free(struct iwt_odp *odp)
 {
-	kref_get(&odp->ref);
+	kfree(odp);
 }
 
 /**
- * iwt_odp_put() - drop a reference
- * @odp: table
+ * iwt_odp_end() - the last region has ended
+ * @odp: table; nobody looks anything up in it any more
  *
- * Any context.
- */
-void iwt_odp_put(struct iwt_odp *odp)
-{
-	kref_put(&odp->ref, free_odp);
-}
-
-/**
- * iwt_odp_end() - the region ends
- * @odp: table; nobody looks anything up in it any more. The reference of its maker is gone
- *	afterwards
- *
- * Does not wait for a page fault under way. May sleep: it waits for invalidations.
+ * Does not wait for a page fault under way, so the table stays until iwt_odp_free(). May sleep:
+ * it waits for invalidations.
  */
 void iwt_odp_end(struct iwt_odp *odp)
 {
-	spin_lock_bh(&odp->life);
+	xa_lock_bh(&odp->pages);
 	WRITE_ONCE(odp->ended, true);
-	spin_unlock_bh(&odp->life);
+	xa_unlock_bh(&odp->pages);
 	mmu_interval_notifier_remove(&odp->notifier);
 	xa_destroy(&odp->pages);
-	iwt_odp_put(odp);
+}
+
+/* Neither sparse nor clang can follow the lock into who calls these. */
+
+/**
+ * iwt_odp_use() - pages of the table will be used
+ * @odp: table
+ *
+ * BH off, never sleeps. Pages that iwt_odp_piece() finds stay until iwt_odp_leave().
+ */
+void iwt_odp_use(struct iwt_odp *odp)
+	__no_context_analysis
+{
+	read_lock(&odp->lock);
+	__release(&odp->lock);
+}
+
+/**
+ * iwt_odp_leave() - they are used no longer
+ * @odp: table
+ */
+void iwt_odp_leave(struct iwt_odp *odp)
+	__no_context_analysis
+{
+	__acquire(&odp->lock);
+	read_unlock(&odp->lock);
 }
 
 /**
  * iwt_odp_piece() - octets that are present
- * @odp: table; the lock of the region is held, for reading at least
- * @off: octet of the region
- * @max: octets wanted, which are within the region
+ * @odp: table, between iwt_odp_use() and iwt_odp_leave()
+ * @va: user address
+ * @max: octets wanted
  * @len: takes how many there are in one piece
  * @write: they are to be written
  *
  * Any context but hard interrupts.
  *
- * Return: the memory, which stays as long as the lock is held, or NULL if it is absent.
+ * Return: the memory, or NULL if it is absent.
  */
-u8 *iwt_odp_piece(const struct iwt_odp *odp, u64 off, u32 max, u32 *len,
-		  bool write)
+u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write)
 {
-	u64 va = odp->start + off;
-	void *page = xa_load((struct xarray *)&odp->pages, va >> PAGE_SHIFT);
+	void *page = xa_load(&odp->pages, va >> PAGE_SHIFT);
 
 	if (!page || (write && xa_pointer_tag(page) != WRITABLE)) {
 		*len = 0;
@@ -217,20 +256,6 @@ u8 *iwt_odp_piece(const struct iwt_odp *odp, u64 off, u32 max, u32 *len,
 	}
 	*len = min_t(u32, max, PAGE_SIZE - offset_in_page(va));
 	return (u8 *)xa_untag_pointer(page) + offset_in_page(va);
-}
-
-/**
- * iwt_odp_va() - where the process has an octet
- * @odp: table
- * @off: octet of the region
- *
- * Any context.
- *
- * Return: the user address.
- */
-u64 iwt_odp_va(const struct iwt_odp *odp, u64 off)
-{
-	return odp->start + off;
 }
 
 /**
@@ -256,26 +281,32 @@ static void note(struct iwt_odp *odp, unsigned long index, struct page *page,
 	if (was && (!write || xa_pointer_tag(was) == WRITABLE))
 		return;
 	/* its place is reserved; if not, it stays absent */
-	xa_store(&odp->pages, index,
-		 xa_tag_pointer(page_address(page), write ? WRITABLE : 0), 0);
+	__xa_store(&odp->pages, index,
+		   xa_tag_pointer(page_address(page), write ? WRITABLE : 0), 0);
 }
 
-/* Return: false if something was invalidated meanwhile. */
-static bool note_all(struct iwt_odp *odp, unsigned long index,
-		     struct page **pages, int n, bool write, unsigned long seq)
+/* What is asked for from now on is seen by invalidate(), and what it has seen is over. */
+static void ask(struct iwt_odp *odp, struct asked *a)
 {
-	bool good = false;
+	xa_lock_bh(&odp->pages);
+	list_add(&a->entry, &odp->asked);
+	xa_unlock_bh(&odp->pages);
+	mmu_interval_read_begin(&odp->notifier);
+}
+
+/* Return: false if something was invalidated meanwhile, and then nothing is noted. */
+static bool note_all(struct iwt_odp *odp, struct asked *a, struct page **pages,
+		     int n, bool write)
+{
+	bool good;
 	int i;
 
-	spin_lock_bh(&odp->life);
-	if (!odp->ended) {
-		write_lock(odp->lock);
-		good = !mmu_interval_read_retry(&odp->notifier, seq);
-		for (i = 0; good && i < n; i++)
-			note(odp, index + i, pages[i], write);
-		write_unlock(odp->lock);
-	}
-	spin_unlock_bh(&odp->life);
+	xa_lock_bh(&odp->pages);
+	list_del(&a->entry);
+	good = !odp->ended && !a->stale;
+	for (i = 0; good && i < n; i++)
+		note(odp, a->first + i, pages[i], write);
+	xa_unlock_bh(&odp->pages);
 	return good;
 }
 
@@ -344,20 +375,21 @@ static void dirty(struct page **pages, int n)
 static int try_pages(struct iwt_odp *odp, unsigned long index, int n,
 		     enum iwt_odp_how how, bool *noted)
 {
+	struct asked a = { .first = index, .last = index + n - 1 };
 	struct page *pages[FILL];
-	unsigned long seq;
 	bool write;
-	int got, ret;
+	int got, ret = 0;
 
-	seq = mmu_interval_read_begin(&odp->notifier);
+	ask(odp, &a);
 	got = get_pages(index, n, how, pages, &write);
+	if (got > 0)
+		ret = reserve(odp, index, got);
+	if (got > 0 && !ret && write)
+		dirty(pages, got);
+	*noted = note_all(odp, &a, pages, ret ? 0 : max(got, 0), write);
 	if (got <= 0)
 		return got;
-	ret = reserve(odp, index, got);
-	if (!ret && write)
-		dirty(pages, got);
-	*noted = !ret && note_all(odp, index, pages, got, write, seq);
-	if (!*noted)
+	if (ret || !*noted)
 		unreserve(odp, index, got);
 	give_back(pages, got);
 	return ret ?: got;
@@ -384,9 +416,9 @@ static int fill_some(struct iwt_odp *odp, unsigned long index, int n,
 
 /**
  * iwt_odp_fill() - take note of pages that are present, or make them present
- * @odp: table, to which the caller has a reference
- * @off: octet of the region
- * @len: octets, not 0; those behind the region do not count
+ * @odp: table, which stays
+ * @va: user address
+ * @len: octets, not 0; no address behind them is 0
  * @how: what is done about pages that are absent; with IWT_ODP_NO_FAULT it ends at the first of
  *	them
  *
@@ -394,19 +426,14 @@ static int fill_some(struct iwt_odp *odp, unsigned long index, int n,
  * the process, or a thread that uses its address space. May sleep, as long as a page fault may
  * take: the memory may be a file on a server, or the process may serve page faults itself.
  *
- * Return: 0, -EFAULT if there is no such memory or the region has ended, -EINTR if the process
+ * Return: 0, -EFAULT if there is no such memory or the table has ended, -EINTR if the process
  * is being killed, or -ENOMEM.
  */
-int iwt_odp_fill(struct iwt_odp *odp, u64 off, u64 len, enum iwt_odp_how how)
+int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how)
 {
-	unsigned long index, last;
+	unsigned long index = va >> PAGE_SHIFT, last = (va + len - 1) >> PAGE_SHIFT;
 	int got;
 
-	if (off >= odp->len)
-		return 0;
-	len = min(len, odp->len - off);
-	index = (odp->start + off) >> PAGE_SHIFT;
-	last = (odp->start + off + len - 1) >> PAGE_SHIFT;
 	while (index <= last) {
 		int n = min_t(unsigned long, last - index + 1, FILL);
 

@@ -24,21 +24,21 @@ enum iwt_odp_how {
 
 #if IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING)
 
-struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, u64 start, u64 len,
-			    rwlock_t *lock, gfp_t gfp);
+struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
+			    void *arg, gfp_t gfp);
 void iwt_odp_end(struct iwt_odp *odp);
-void iwt_odp_get(struct iwt_odp *odp);
-void iwt_odp_put(struct iwt_odp *odp);
-u8 *iwt_odp_piece(const struct iwt_odp *odp, u64 off, u32 max, u32 *len,
-		  bool write);
-int iwt_odp_fill(struct iwt_odp *odp, u64 off, u64 len, enum iwt_odp_how how);
-u64 iwt_odp_va(const struct iwt_odp *odp, u64 off);
+void iwt_odp_free(struct iwt_odp *odp);
+void iwt_odp_use(struct iwt_odp *odp);
+void iwt_odp_leave(struct iwt_odp *odp);
+u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write);
+int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how);
 bool iwt_odp_is_of(const struct iwt_odp *odp, const struct mm_struct *mm);
 
 #else
 
-static inline struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, u64 start,
-					  u64 len, rwlock_t *lock, gfp_t gfp)
+static inline struct iwt_odp *iwt_odp_new(struct iwt_dev *dev,
+					  void (*gone)(void *arg), void *arg,
+					  gfp_t gfp)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
@@ -47,30 +47,29 @@ static inline void iwt_odp_end(struct iwt_odp *odp)
 {
 }
 
-static inline void iwt_odp_get(struct iwt_odp *odp)
+static inline void iwt_odp_free(struct iwt_odp *odp)
 {
 }
 
-static inline void iwt_odp_put(struct iwt_odp *odp)
+static inline void iwt_odp_use(struct iwt_odp *odp)
 {
 }
 
-static inline u8 *iwt_odp_piece(const struct iwt_odp *odp, u64 off, u32 max,
-				u32 *len, bool write)
+static inline void iwt_odp_leave(struct iwt_odp *odp)
+{
+}
+
+static inline u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len,
+				bool write)
 {
 	*len = 0;
 	return NULL;
 }
 
-static inline int iwt_odp_fill(struct iwt_odp *odp, u64 off, u64 len,
+static inline int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len,
 			       enum iwt_odp_how how)
 {
 	return -EOPNOTSUPP;
-}
-
-static inline u64 iwt_odp_va(const struct iwt_odp *odp, u64 off)
-{
-	return 0;
 }
 
 static inline bool iwt_odp_is_of(const struct iwt_odp *odp,

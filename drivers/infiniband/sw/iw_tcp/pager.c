@@ -16,9 +16,10 @@
  * nobody would cancel the faults of a process that has gone. So a work looks now and then whether
  * only workers use the address space, and ends their page faults if so.
  */
-#include "pager.h"
+#include "pager_priv.h"
 
-#include <linux/kref.h>
+#include <linux/atomic.h>
+#include <linux/err.h>
 #include <linux/kthread.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -26,72 +27,25 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
-#include <linux/workqueue.h>
 
 #include "odp.h"
 
-/* Octets behind those that are wanted: of these, what the process has is noted with them. */
-#define AROUND		(256 << 10)
-/* Page faults of one process that may be under way together. */
-#define WORKERS		16
 /* How often it is looked whether the process has gone, in jiffies. */
 #define WATCH		HZ
 
-/**
- * struct iwt_pager_worker - takes one page fault after the other
- * @work: is queued and runs while it is @busy
- * @pager: its pager, with a reference while it is @busy
- * @fault: the one under way, NULL if it was cancelled; guarded by the lock of @pager
- * @task: resolves a fault, cancelled or not; gets no signal otherwise; guarded by the lock of
- *	@pager
- * @busy: it takes faults; guarded by the lock of @pager
- */
-struct iwt_pager_worker {
-	struct work_struct work;
-	struct iwt_pager *pager;
-	struct iwt_fault *fault;
-	struct task_struct *task;
-	bool busy;
-};
-
-/**
- * struct iwt_pager - page faults of one process
- * @ref: regions, streams that wait or did, workers that are busy, and @watch while it is queued
- * @all: place in the list of all pagers
- * @mm: its address space
- * @wq: for its workers alone: those of other processes may be stuck
- * @lock: guards what follows, and the faults that wait here; BH off, inside the lock of a
- *	stream and that of a region
- * @faults: those that wait for a worker
- * @workers: resolve them
- * @users: how many of them use @mm
- * @watch: looks whether others do
- * @free_work: the end; the last reference may be gone where nothing may sleep, or in a worker
- */
-struct iwt_pager {
-	struct kref ref;
-	struct list_head all;
-	struct mm_struct *mm;
-	struct workqueue_struct *wq;
-	spinlock_t lock;
-	struct list_head faults;
-	struct iwt_pager_worker workers[WORKERS];
-	int users;
-	struct delayed_work watch;
-	struct work_struct free_work;
-};
-
 static LIST_HEAD(pagers);
 static DEFINE_SPINLOCK(pagers_lock);
+/* Those that are not in the list any more, too. */
+static atomic_t n_pagers;
 static DECLARE_WAIT_QUEUE_HEAD(pagers_gone);
 static struct workqueue_struct *free_wq;
 
 /* What is asked for, and copied, so that the stream may go. */
 struct request {
-	struct iwt_odp *odp;
-	u64 off;
+	u64 va;
 	u32 len;
-	bool write;
+	u32 around;
+	enum iwt_odp_how how;
 };
 
 /* Return: false if there is none; then the worker is not busy any more. */
@@ -110,8 +64,7 @@ static bool next_request(struct iwt_pager_worker *w, struct request *r)
 	if (f) {
 		list_del(&f->entry);
 		f->worker = w;
-		iwt_odp_get(f->odp);
-		*r = (struct request){ f->odp, f->off, f->len, f->write };
+		*r = (struct request){ f->va, f->len, f->around, f->how };
 	}
 	spin_unlock_bh(&p->lock);
 	return f;
@@ -131,23 +84,20 @@ static void answer(struct iwt_pager_worker *w, int err)
 	w->fault = NULL;
 	if (f) {
 		WRITE_ONCE(f->err, err);
-		if (!err)
-			iwt_odp_put(f->odp);
 		/* pairs with iwt_fault_waits() */
 		smp_store_release(&f->waits, false);
-		f->resume(f->stream);
+		f->resume(f);
 	}
 	spin_unlock_bh(&p->lock);
 }
 
 /* In the address space of the process */
-static int resolve(const struct request *r)
+static int resolve(struct iwt_odp *odp, const struct request *r)
 {
-	int err = iwt_odp_fill(r->odp, r->off, r->len,
-			       r->write ? IWT_ODP_WRITE : IWT_ODP_READ);
+	int err = iwt_odp_fill(odp, r->va, r->len, r->how);
 
-	if (!err)
-		iwt_odp_fill(r->odp, r->off + r->len, AROUND, IWT_ODP_NO_FAULT);
+	if (!err && r->around)
+		iwt_odp_fill(odp, r->va + r->len, r->around, IWT_ODP_NO_FAULT);
 	return err;
 }
 
@@ -170,7 +120,7 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 	memcg = get_mem_cgroup_from_mm(p->mm);
 	was = set_active_memcg(memcg);
 	kthread_use_mm(p->mm);
-	err = resolve(r);
+	err = resolve(p->odp, r);
 	kthread_unuse_mm(p->mm);
 	set_active_memcg(was);
 	mem_cgroup_put(memcg);
@@ -179,9 +129,13 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 	return err;
 }
 
-/* End its page fault. */
-static void interrupt(struct iwt_pager_worker *w)
+/**
+ * iwt_pager_interrupt() - end the page fault of a worker, if it takes one
+ * @w: worker; the lock of its pager is held
+ */
+void iwt_pager_interrupt(struct iwt_pager_worker *w)
 {
+	lockdep_assert_held(&w->pager->lock);
 	if (w->task)
 		send_sig(SIGKILL, w->task, 1);
 }
@@ -195,10 +149,10 @@ static bool look_at_users(struct iwt_pager *p)
 	spin_lock_bh(&p->lock);
 	/* what others use is more than what is counted: it counts up late, and down early */
 	alone = p->users && atomic_read(&p->mm->mm_users) <= p->users;
-	for (w = p->workers; w < p->workers + WORKERS; w++) {
+	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++) {
 		busy |= w->busy;
 		if (alone)
-			interrupt(w);
+			iwt_pager_interrupt(w);
 	}
 	spin_unlock_bh(&p->lock);
 	return busy;
@@ -223,7 +177,6 @@ static void do_work(struct work_struct *work)
 	allow_signal(SIGKILL);
 	while (next_request(w, &r)) {
 		answer(w, resolve_for(p, &r));
-		iwt_odp_put(r.odp);
 		cond_resched();
 	}
 	disallow_signal(SIGKILL);
@@ -231,138 +184,55 @@ static void do_work(struct work_struct *work)
 	iwt_pager_put(p);
 }
 
-/* Has the memory that was waited for not come, and is it asked for again? */
-static int last_error(struct iwt_fault *f, const struct iwt_odp *odp, u64 off)
-{
-	bool same = f->odp == odp && off - f->off < f->len;
-	int err = f->err;
-
-	if (!err)
-		return 0;
-	f->err = 0;
-	iwt_odp_put(f->odp);
-	return same ? err : 0;
-}
-
-static void change_pager(struct iwt_fault *f, struct iwt_pager *pager)
-{
-	if (f->pager == pager)
-		return;
-	if (pager)
-		kref_get(&pager->ref);
-	if (f->pager) {
-		/* answer() may not have resumed the stream yet, which could go after a cancel */
-		spin_lock(&f->pager->lock);
-		spin_unlock(&f->pager->lock);
-		iwt_pager_put(f->pager);
-	}
-	f->pager = pager;
-}
-
-/* Queue @f, and have it looked at. */
-static void queue_fault(struct iwt_pager *p, struct iwt_fault *f)
+/**
+ * iwt_pager_start() - have a fault looked at
+ * @p: pager, which has one more that waits; its lock is held
+ */
+void iwt_pager_start(struct iwt_pager *p)
+	__must_hold(&p->lock)
 {
 	struct iwt_pager_worker *w;
 
-	spin_lock(&p->lock);
-	f->waits = true;
-	f->worker = NULL;
-	list_add_tail(&f->entry, &p->faults);
-	for (w = p->workers; w < p->workers + WORKERS; w++)
+	lockdep_assert_held(&p->lock);
+	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++)
 		if (!w->busy) {
 			w->busy = true;
 			kref_get(&p->ref);
-			queue_work(p->wq, &w->work);
+			iwt_pager_queue_work(p->queue, &w->work);
 			break;
 		}
 	if (queue_delayed_work(free_wq, &p->watch, WATCH))
 		kref_get(&p->ref);
-	spin_unlock(&p->lock);
 }
 
-/**
- * iwt_fault_raise() - a direction of a stream waits for memory
- * @f: its fault; the lock of the stream is held
- * @pager: of the region; that is held
- * @odp: the region's pages
- * @off: octet of the region that is absent
- * @len: octets that are needed at once, which are within the region
- * @write: they are to be written
- *
- * BH off, never sleeps. If the direction waits already, it goes on waiting for what it waits for.
- *
- * Return: 0 if it waits now, or why the memory did not come when it waited for it.
- */
-int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
-		    struct iwt_odp *odp, u64 off, u32 len, bool write)
+/* Return: true once, for who is to end the table. */
+static bool delist(struct iwt_pager *p)
+	__must_hold(&pagers_lock)
 {
-	int err;
-
-	if (iwt_fault_waits(f))
-		return 0;
-	err = last_error(f, odp, off);
-	if (err)
-		return err;
-	change_pager(f, pager);
-	iwt_odp_get(odp);
-	f->odp = odp;
-	f->off = off;
-	f->len = len;
-	f->write = write;
-	queue_fault(pager, f);
-	return 0;
+	if (list_empty(&p->all))
+		return false;
+	list_del_init(&p->all);
+	return true;
 }
 
-/**
- * iwt_fault_cancel() - a direction of a stream waits no longer
- * @f: its fault; the lock of the stream is held
- *
- * BH off, never sleeps; does not wait for a page fault, which ends soon. The stream is not
- * resumed any more when this returns.
- */
-void iwt_fault_cancel(struct iwt_fault *f)
+/* No worker uses this any more. */
+static void let_go(struct iwt_pager *p)
 {
-	struct iwt_pager *p = f->pager;
-	bool waited;
-
-	if (!p)
-		return;
-	spin_lock(&p->lock);
-	waited = f->waits;
-	if (waited && f->worker) {
-		f->worker->fault = NULL;
-		interrupt(f->worker);
-	} else if (waited) {
-		list_del(&f->entry);
-	}
-	f->waits = false;
-	spin_unlock(&p->lock);
-	if (waited || f->err)
-		iwt_odp_put(f->odp);
-	f->err = 0;
-	change_pager(f, NULL);
-}
-
-/**
- * iwt_fault_forget() - what a direction of a stream waited for is there, though it had not come
- * @f: its fault, with an error; the lock of the stream is held
- *
- * Any context. Another stream may have brought it, or the process.
- */
-void iwt_fault_forget(struct iwt_fault *f)
-{
-	/* else the error is not about what is waited for now */
-	if (iwt_fault_waits(f))
-		return;
-	f->err = 0;
-	iwt_odp_put(f->odp);
+	if (p->queue)
+		iwt_pager_queue_put(p->queue);
+	p->queue = NULL;
+	if (p->mm)
+		mmdrop(p->mm);
+	p->mm = NULL;
 }
 
 static void free_pager(struct iwt_pager *p)
 {
-	destroy_workqueue(p->wq);
-	mmdrop(p->mm);
+	let_go(p);
+	iwt_odp_free(p->odp);
 	kfree(p);
+	if (atomic_dec_and_test(&n_pagers))
+		wake_up(&pagers_gone);
 }
 
 static void do_free_work(struct work_struct *work)
@@ -376,79 +246,180 @@ static void end_pager(struct kref *ref)
 {
 	struct iwt_pager *p = container_of(ref, struct iwt_pager, ref);
 
-	spin_lock_bh(&pagers_lock);
-	list_del(&p->all);
 	queue_work(free_wq, &p->free_work);
-	wake_up(&pagers_gone);
-	spin_unlock_bh(&pagers_lock);
 }
 
-/* The pager of this address space, or NULL; then @new, if it is not NULL, is the pager now. */
-static struct iwt_pager *find(const struct mm_struct *mm, struct iwt_pager *new)
+/* Nobody raises a fault any more, and page faults under way have ended: they use the mm. */
+static void do_gone_work(struct work_struct *work)
 {
-	struct iwt_pager *p;
+	struct iwt_pager *p = container_of(work, struct iwt_pager, gone_work);
+	struct iwt_pager_worker *w;
+	bool last;
 
-	spin_lock_bh(&pagers_lock);
-	list_for_each_entry(p, &pagers, all)
-		if (p->mm == mm && kref_get_unless_zero(&p->ref))
-			goto out;
-	p = NULL;
-	if (new)
-		list_add(&new->all, &pagers);
-out:
-	spin_unlock_bh(&pagers_lock);
-	return p;
+	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++)
+		flush_work(&w->work);
+	spin_lock(&pagers_lock);
+	last = delist(p);
+	spin_unlock(&pagers_lock);
+	if (last)
+		iwt_odp_end(p->odp);
+	let_go(p);
+	iwt_pager_put(p);
 }
 
-/* For the calling process. Return: it, known to nobody, or NULL without memory. */
-static struct iwt_pager *alloc_pager(gfp_t gfp)
+/* The regions stay if another process has the descriptor, but what they cost is let go. */
+static void process_gone(void *arg)
+{
+	struct iwt_pager *p = arg;
+
+	spin_lock_bh(&p->lock);
+	p->gone = true;
+	spin_unlock_bh(&p->lock);
+	kref_get(&p->ref);
+	queue_work(free_wq, &p->gone_work);
+}
+
+/* For the calling process. Return: it, known to nobody, or an error pointer. */
+static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 {
 	struct iwt_pager *p = kzalloc_obj(*p, gfp);
 	struct iwt_pager_worker *w;
 
 	if (!p)
-		return NULL;
-	p->wq = alloc_workqueue("iw_tcp_fault", WQ_UNBOUND, WORKERS);
-	if (!p->wq) {
-		kfree(p);
-		return NULL;
-	}
+		return ERR_PTR(-ENOMEM);
 	kref_init(&p->ref);
+	p->regions = 1;
+	p->dev = dev;
 	p->mm = current->mm;
-	mmgrab(p->mm);
 	spin_lock_init(&p->lock);
+	INIT_LIST_HEAD(&p->all);
 	INIT_LIST_HEAD(&p->faults);
-	for (w = p->workers; w < p->workers + WORKERS; w++) {
+	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++) {
 		w->pager = p;
 		INIT_WORK(&w->work, do_work);
 	}
 	INIT_DELAYED_WORK(&p->watch, do_watch);
+	INIT_WORK(&p->gone_work, do_gone_work);
 	INIT_WORK(&p->free_work, do_free_work);
 	return p;
 }
 
+/* Return: 0 or -errno, and then @p is gone. */
+static int begin(struct iwt_pager *p, gfp_t gfp)
+{
+	int ret = -ENOMEM;
+
+	p->queue = iwt_pager_queue_get();
+	if (!p->queue)
+		goto no_queue;
+	p->odp = iwt_odp_new(p->dev, process_gone, p, gfp);
+	if (IS_ERR(p->odp)) {
+		ret = PTR_ERR(p->odp);
+		goto no_odp;
+	}
+	mmgrab(p->mm);
+	atomic_inc(&n_pagers);
+	return 0;
+
+no_odp:
+	iwt_pager_queue_put(p->queue);
+no_queue:
+	kfree(p);
+	return ret;
+}
+
+static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
+{
+	struct iwt_pager *p = alloc_pager(dev, gfp);
+	int ret;
+
+	if (IS_ERR(p))
+		return p;
+	ret = begin(p, gfp);
+	return ret ? ERR_PTR(ret) : p;
+}
+
+/*
+ * One more region of this address space. Return: its pager, or NULL; then @new, if it is not
+ * NULL, is the pager now.
+ */
+static struct iwt_pager *find(const struct iwt_dev *dev,
+			      const struct mm_struct *mm, struct iwt_pager *new)
+{
+	struct iwt_pager *p;
+
+	spin_lock(&pagers_lock);
+	list_for_each_entry(p, &pagers, all)
+		if (p->mm == mm && p->dev == dev) {
+			p->regions++;
+			goto out;
+		}
+	p = NULL;
+	if (new)
+		list_add(&new->all, &pagers);
+out:
+	spin_unlock(&pagers_lock);
+	return p;
+}
+
 /**
- * iwt_pager_get() - the pager of the calling process
+ * iwt_pager_join() - the pager of the calling process, for one more region
+ * @dev: device of the region
  * @gfp: how the memory is allocated
  *
  * May sleep.
  *
- * Return: it, with a reference, or NULL without memory.
+ * Return: it, until iwt_pager_leave(), or an error pointer.
  */
-struct iwt_pager *iwt_pager_get(gfp_t gfp)
+struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
 {
-	struct iwt_pager *p = find(current->mm, NULL), *new;
+	struct iwt_pager *p = find(dev, current->mm, NULL), *new;
 
 	if (p)
 		return p;
-	new = alloc_pager(gfp);
-	if (!new)
-		return NULL;
-	p = find(new->mm, new);
+	new = new_pager(dev, gfp);
+	if (IS_ERR(new))
+		return new;
+	p = find(dev, new->mm, new);
 	if (!p)
 		return new;
-	free_pager(new);
+	iwt_odp_end(new->odp);
+	iwt_pager_put(new);
 	return p;
+}
+
+/**
+ * iwt_pager_leave() - a region has ended
+ * @pager: its pager; streams may still wait for it
+ *
+ * May sleep, but does not wait for page faults.
+ */
+void iwt_pager_leave(struct iwt_pager *pager)
+{
+	bool none, last = false;
+
+	spin_lock(&pagers_lock);
+	none = !--pager->regions;
+	if (none)
+		last = delist(pager);
+	spin_unlock(&pagers_lock);
+	if (last)
+		iwt_odp_end(pager->odp);
+	if (none)
+		iwt_pager_put(pager);
+}
+
+/**
+ * iwt_pager_odp() - the pages that are present
+ * @pager: pager
+ *
+ * Any context.
+ *
+ * Return: the table, which stays until iwt_pager_leave().
+ */
+struct iwt_odp *iwt_pager_odp(const struct iwt_pager *pager)
+{
+	return pager->odp;
 }
 
 /**
@@ -473,16 +444,6 @@ int iwt_pager_init(void)
 	return free_wq ? 0 : -ENOMEM;
 }
 
-static bool all_gone(void)
-{
-	bool gone;
-
-	spin_lock_bh(&pagers_lock);
-	gone = list_empty(&pagers);
-	spin_unlock_bh(&pagers_lock);
-	return gone;
-}
-
 /**
  * iwt_pager_exit() - at module unload, when no region is left; may sleep
  *
@@ -490,6 +451,6 @@ static bool all_gone(void)
  */
 void iwt_pager_exit(void)
 {
-	wait_event(pagers_gone, all_gone());
+	wait_event(pagers_gone, !atomic_read(&n_pagers));
 	destroy_workqueue(free_wq);
 }

@@ -8,6 +8,9 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+#include "odp.h"
+
+struct iwt_dev;
 struct iwt_odp;
 struct iwt_pager;
 struct iwt_pager_worker;
@@ -16,29 +19,44 @@ struct iwt_stream;
 /**
  * struct iwt_fault - memory that one direction of a stream waits for
  * @waits: it does; cleared under the lock of the pager
- * @write: the octets are to be written
+ * @how: what is done about it
  * @err: why the memory did not come; until it is asked for again, or was found after all
  * @pager: of the process whose memory it last was, with a reference, or NULL
  * @worker: takes the page fault, NULL until one does; guarded by the lock of the pager
  * @entry: place in the pager's list until then
- * @odp: pages of the region, with a reference, while it waits and as long as @err is set
- * @off: octet of the region
+ * @va: user address
  * @len: octets
- * @resume: called with @stream when the wait is over, with the lock of the pager held
- * @stream: stream; its lock guards all of this where nothing else is said
+ * @around: octets behind them of which those that are present are noted, too
+ * @resume: called when the wait is over, with the lock of the pager held
+ * @stream: stream, or NULL for a process that waits; the lock of the stream guards all of this
+ *	where nothing else is said
  */
 struct iwt_fault {
 	bool waits;
-	bool write;
+	enum iwt_odp_how how;
 	int err;
 	struct iwt_pager *pager;
 	struct iwt_pager_worker *worker;
 	struct list_head entry;
-	struct iwt_odp *odp;
-	u64 off;
+	u64 va;
 	u32 len;
-	void (*resume)(struct iwt_stream *st);
+	u32 around;
+	void (*resume)(struct iwt_fault *f);
 	struct iwt_stream *stream;
+};
+
+/**
+ * struct iwt_fault_ask - memory that is asked for
+ * @va: user address
+ * @len: octets that are needed at once, within the region
+ * @behind: octets of the region behind them
+ * @how: what is done about those that are absent
+ */
+struct iwt_fault_ask {
+	u64 va;
+	u32 len;
+	u64 behind;
+	enum iwt_odp_how how;
 };
 
 /* Does the direction wait for memory? The lock of the stream is held. */
@@ -49,7 +67,7 @@ static inline bool iwt_fault_waits(const struct iwt_fault *f)
 
 /* @f is zeroed. */
 static inline void iwt_fault_init(struct iwt_fault *f,
-				  void (*resume)(struct iwt_stream *st),
+				  void (*resume)(struct iwt_fault *f),
 				  struct iwt_stream *st)
 {
 	f->resume = resume;
@@ -57,21 +75,23 @@ static inline void iwt_fault_init(struct iwt_fault *f,
 }
 
 int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
-		    struct iwt_odp *odp, u64 off, u32 len, bool write);
+		    const struct iwt_fault_ask *ask);
 void iwt_fault_cancel(struct iwt_fault *f);
-void iwt_fault_forget(struct iwt_fault *f);
 
 /*
- * A whole FPDU has found its memory, and so what was last waited for. The lock of the stream is
- * held.
+ * A whole FPDU has found its memory, and so what was last waited for, even if it had not come:
+ * another stream may have brought it, or the process. The lock of the stream is held.
  */
 static inline void iwt_fault_settle(struct iwt_fault *f)
 {
-	if (unlikely(READ_ONCE(f->err)))
-		iwt_fault_forget(f);
+	/* else the error is not about what is waited for now */
+	if (unlikely(READ_ONCE(f->err)) && !iwt_fault_waits(f))
+		f->err = 0;
 }
 
-struct iwt_pager *iwt_pager_get(gfp_t gfp);
+struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp);
+void iwt_pager_leave(struct iwt_pager *pager);
+struct iwt_odp *iwt_pager_odp(const struct iwt_pager *pager);
 void iwt_pager_put(struct iwt_pager *pager);
 int iwt_pager_init(void);
 void iwt_pager_exit(void);

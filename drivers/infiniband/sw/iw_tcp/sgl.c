@@ -174,7 +174,7 @@ static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
 		   const u64 *old, struct iwt_fault *fault)
 {
 	if (mr->kind == IWT_MR_ODP &&
-	    !IS_ALIGNED(iwt_odp_va(mr->odp, a->to - mr->origin), IWT_ATOMIC_LEN))
+	    !IS_ALIGNED(iwt_mr_user_va(mr, a->to), IWT_ATOMIC_LEN))
 		return IWT_ERR_OP_STREAM;
 	if (mr->kind == IWT_MR_ODP && !old)
 		return IWT_OK;

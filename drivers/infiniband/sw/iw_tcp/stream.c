@@ -10,12 +10,12 @@
 #define RETIRE_MAX	1024
 
 /* Memory that a direction waited for has come, or will not. Any context, any lock may be held. */
-static void resume(struct iwt_stream *st)
+static void resume(struct iwt_fault *f)
 {
 	struct iwt_sock *s;
 
 	rcu_read_lock();
-	s = READ_ONCE(st->sock);
+	s = READ_ONCE(f->stream->sock);
 	if (s)
 		iwt_sock_run_bh(s);
 	rcu_read_unlock();

@@ -141,7 +141,7 @@ static int how_of(enum ib_uverbs_advise_mr_advice advice)
  * iwt_advise_mr() - ib_device operation advise_mr
  * @pd: protection domain
  * @advice: what is to be done
- * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0; it is done in either case when this returns
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0; it is done in either case when this returns 0
  * @sge: parts of regions that are not pinned
  * @n: how many
  * @attrs: nothing more is exchanged
