@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: what regions that are not pinned cost. */
+/* iwt_memory: what regions that are not pinned cost: the kernel and the engines. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,8 @@
 #include "memory_odp.h"
 
 #define REGIONS	200
+#define LONG	(15 * PAGE)	/* octets of a message that is in very few FPDUs, on a connection to this machine */
+#define TRIES	8
 
 /* The directory of the device's counters */
 static const char *counters;
@@ -65,9 +67,76 @@ static void test_overlap(struct bench *b)
 	munmap(at, PAGE);
 }
 
+/* What one message does; the memory of one end is absent. */
+static bool message(struct bench *b, enum ibv_wr_opcode op, const struct ibv_mr *have, const struct ibv_mr *absent)
+{
+	bool to_peer = op != IBV_WR_RDMA_READ;
+	const struct ibv_mr *mine = to_peer ? have : absent, *peers = to_peer ? absent : have;
+	struct ibv_sge from = { (uintptr_t)mine->addr, LONG, mine->lkey };
+	struct ibv_sge to = { (uintptr_t)peers->addr, LONG, peers->lkey };
+	struct ibv_recv_wr recv = { .sg_list = &to, .num_sge = 1 }, *bad;
+	bool good;
+
+	bench_connect(b);
+	if (op == IBV_WR_SEND && ibv_post_recv(b->pair.far->qp, &recv, &bad))
+		die("ibv_post_recv");
+	post_request(b->pair.near->qp, op, &from, (uintptr_t)peers->addr, peers->rkey);
+	if (op == IBV_WR_RDMA_WRITE)
+		bench_post(b, IBV_WR_RDMA_READ, 0, 0, 0);
+	good = !bench_reap(b) && (op != IBV_WR_RDMA_WRITE || !bench_reap(b));
+	return good && (op != IBV_WR_SEND || !bench_reap_from(b->pair.far_cq)) &&
+	       !memcmp(have->addr, absent->addr, LONG);
+}
+
+/* How often one message waits for memory beyond once for each of its FPDUs, of which there are few; at least 0 */
+static long waits_too_often(struct bench *b, enum ibv_wr_opcode op, const struct ibv_mr *have, bool *good)
+{
+	uint8_t *at = anonymous(LONG);
+	struct ibv_mr *absent = reg(b, at, LONG, ALL_ACCESS);
+	long faults = counted("odp_fault"), fpdus = counted("rx_fpdu");
+
+	must(good, message(b, op, have, absent), "a message");
+	faults = counted("odp_fault") - faults;
+	/* a Read has its Request, too, and so has the Read behind a Write, and a Response without payload */
+	fpdus = counted("rx_fpdu") - fpdus - (op == IBV_WR_RDMA_WRITE ? 2 : op == IBV_WR_RDMA_READ);
+	printf("# %ld FPDUs wait %ld times\n", fpdus, faults);
+	must(good, faults > 0 && fpdus > 0 && fpdus < LONG / PAGE / 2, "FPDUs are long, and wait");
+	ibv_dereg_mr(absent);
+	munmap(at, LONG);
+	return faults > fpdus ? faults - fpdus : 0;
+}
+
+/* An FPDU waits once for all of its memory. Each time that it waits, it is checked and placed again. */
+static void test_fpdu(struct bench *b)
+{
+	static const struct { enum ibv_wr_opcode op; const char *name; } ops[] = {
+		{ IBV_WR_RDMA_WRITE, "Writes" }, { IBV_WR_RDMA_READ, "Reads" }, { IBV_WR_SEND, "Sends" },
+	};
+	uint8_t *have = anonymous(LONG);
+	struct ibv_mr *mr = ibv_reg_mr(b->pd[0], have, LONG, WRITABLE | IBV_ACCESS_REMOTE_READ);
+	bool good = true;
+	size_t i;
+	int try;
+
+	if (!mr)
+		die("ibv_reg_mr");
+	fill(have, LONG);
+	bench_connect(b);
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		/* pages may go for reasons of the kernel's own, and have to come again */
+		for (try = 0; try < TRIES && waits_too_often(b, ops[i].op, mr, &good); try++)
+			;
+		must(&good, try < TRIES, ops[i].name);
+	}
+	report(good, "an FPDU waits once for all of its memory");
+	ibv_dereg_mr(mr);
+	munmap(have, LONG);
+}
+
 void test_odp_cost(struct bench *b, const char *dir)
 {
 	counters = dir;
 	test_overlap(b);
+	test_fpdu(b);
 	conn_drop(&b->pair);
 }

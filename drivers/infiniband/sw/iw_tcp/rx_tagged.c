@@ -24,7 +24,7 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			struct iwt_cursor *at)
 {
 	struct iwt_rx *rx = &st->rx;
-	u64 to = f->ddp.to;
+	u64 to = f->ddp.to, end = to + f->payload_len;
 	const u8 *from;
 	u32 len, n;
 
@@ -33,8 +33,9 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			u8 *mem = iwt_mr_piece(rx->hold.mr, to, len, &n,
 					       &rx->hold.hint, true);
 
+			/* all that is left of the FPDU, or it would be placed again and again */
 			if (!mem)
-				return miss(rx, to, len);
+				return miss(rx, to, end - to);
 			/* what is polled on is at the end */
 			if (n < len)
 				iwt_copy(mem, from, n);
@@ -109,19 +110,20 @@ static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 	__must_hold(&st->lock)
 {
 	struct iwt_sgl_pos pos = { .off = out->got };
+	u32 left = f->payload_len, len;
 	enum iwt_access_verdict v;
 	const u8 *from;
-	u32 len;
 
 	while ((from = iwt_fpdu_piece(f, at, &st->rx.rules, U32_MAX, &len))) {
 		v = iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
-				    from, len);
+				    from, len, left);
 		if (v == IWT_ACCESS_ABSENT)
 			return IWT_ERR_ABSENT;
 		if (v != IWT_ACCESS_OK) {
 			iwt_sq_done(&st->sq, out->sq_idx, IB_WC_LOC_PROT_ERR);
 			return IWT_ERR_LOCAL;
 		}
+		left -= len;
 	}
 	out->got += f->payload_len;
 	return IWT_OK;

@@ -65,19 +65,20 @@ static u32 place_send(struct iwt_stream *st, struct iwt_fpdu *f,
 {
 	struct iwt_rx *rx = &st->rx;
 	struct iwt_sgl_pos pos = rx->recv_pos;
+	u32 left = f->payload_len, len;
 	enum iwt_access_verdict v;
 	const u8 *from;
-	u32 len;
 
 	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
 		v = iwt_sgl_scatter(&st->receiver, &rx->hold, rx->recv->sge,
-				    rx->recv->num_sge, &pos, from, len);
+				    rx->recv->num_sge, &pos, from, len, left);
 		if (v == IWT_ACCESS_ABSENT)
 			return IWT_ERR_ABSENT;
 		if (v != IWT_ACCESS_OK) {
 			iwt_rx_fail_recv(st, IB_WC_LOC_PROT_ERR);
 			return IWT_ERR_LOCAL;
 		}
+		left -= len;
 	}
 	rx->recv_pos = pos;
 	return IWT_OK;
@@ -232,7 +233,7 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 	if (id != out->msn)
 		return IWT_ERR_OP_UNSPEC;
 	v = iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
-			    (const u8 *)&value, sizeof(value));
+			    (const u8 *)&value, sizeof(value), sizeof(value));
 	if (v == IWT_ACCESS_ABSENT)
 		return IWT_ERR_ABSENT;
 	if (v != IWT_ACCESS_OK) {

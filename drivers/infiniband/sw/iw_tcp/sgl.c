@@ -131,6 +131,8 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
  * @pos: place in the list, advanced
  * @from: source
  * @len: octets
+ * @left: octets with those that will come from elsewhere for the same FPDU. Access to all of them
+ *	must be allowed: memory that is absent has to come for the whole FPDU
  *
  * Bottom halves off, never sleeps.
  *
@@ -140,21 +142,23 @@ enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
 					struct iwt_hold *hold,
 					const struct iwt_sge *sge, u32 n,
 					struct iwt_sgl_pos *pos, const u8 *from,
-					u32 len)
+					u32 len, u32 left)
 {
 	while (len) {
 		enum iwt_access_verdict v;
-		u32 part = len;
+		u32 part = left;
 		u8 *mem;
 
 		v = iwt_sgl_piece(who, hold, sge, n, pos, IWT_LOCAL_WRITE, &mem,
 				  &part);
 		if (v != IWT_ACCESS_OK)
 			return v;
+		part = min(part, len);
 		iwt_copy_out(mem, from, part);
 		pos->off += part;
 		from += part;
 		len -= part;
+		left -= part;
 	}
 	return IWT_ACCESS_OK;
 }

@@ -41,7 +41,7 @@ enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
 					struct iwt_hold *hold,
 					const struct iwt_sge *sge, u32 n,
 					struct iwt_sgl_pos *pos, const u8 *from,
-					u32 len);
+					u32 len, u32 left);
 enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
 				      struct iwt_hold *hold, u32 stag,
 				      u64 addr, u32 max, u32 need, u8 **piece,
