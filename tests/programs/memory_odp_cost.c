@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: what regions that are not pinned cost: the kernel and the engines. */
+/* iwt_memory: what regions that are not pinned cost: the kernel, the engines, and what is written to disk. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #define REGIONS	200
 #define LONG	(15 * PAGE)	/* octets of a message that is in very few FPDUs, on a connection to this machine */
 #define TRIES	8
+#define CLEAN	64		/* pages of a file */
 
 /* The directory of the device's counters */
 static const char *counters;
@@ -133,10 +134,85 @@ static void test_fpdu(struct bench *b)
 	munmap(have, LONG);
 }
 
+/* Pages of a mapping that are to be written to disk, or to swap */
+static long dirty_pages(const uint8_t *at)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	unsigned long from, to;
+	char line[400];
+	bool here = false;
+	long kb, all = 0;
+
+	if (!f)
+		die("smaps");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			here = from == (uintptr_t)at;
+		else if (here && (sscanf(line, "Shared_Dirty: %ld", &kb) == 1 ||
+				  sscanf(line, "Private_Dirty: %ld", &kb) == 1))
+			all += kb;
+	}
+	fclose(f);
+	return all * 1024 / PAGE;
+}
+
+/* The process looks at all pages. */
+static uint8_t look(const uint8_t *at)
+{
+	volatile const uint8_t *p = at;
+	uint8_t all = 0;
+	int i;
+
+	for (i = 0; i < CLEAN; i++)
+		all |= p[i * PAGE];
+	return all;
+}
+
+/*
+ * Pages of a file that nobody wrote stay clean beside Reads and Writes of the peer. One that the peer
+ * wrote is not, and what is in it survives that the kernel takes it away.
+ */
+static void test_clean(struct bench *b)
+{
+	int fd = memfd_create("iwt_memory", 0);
+	struct ibv_mr *mr;
+	bool good = true;
+	uint8_t *at;
+
+	if (fd < 0 || ftruncate(fd, CLEAN * PAGE))
+		die("memfd_create");
+	at = map(CLEAN * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	madvise(at, CLEAN * PAGE, MADV_NOHUGEPAGE);
+	mr = reg(b, at, CLEAN * PAGE, ALL_ACCESS);
+	must(&good, !look(at) && !dirty_pages(at), "clean at first");
+	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)at, mr->rkey) && !b->source[0], "a Read");
+	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)at + 9 * PAGE, mr->rkey), "another Read");
+	must(&good, !dirty_pages(at), "clean behind Reads");
+	fill(b->source, PAGE);
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at + 5 * PAGE, mr->rkey), "a Write");
+	/* the page tables are empty then: what is dirty now is so for good */
+	if (madvise(at, CLEAN * PAGE, MADV_DONTNEED))
+		die("MADV_DONTNEED");
+	look(at);
+	printf("# of %d pages, %ld are dirty behind a Write of one\n", CLEAN, dirty_pages(at));
+	must(&good, dirty_pages(at) == 1, "a Write makes one dirty");
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 2 * PAGE, (uintptr_t)at + 20 * PAGE, mr->rkey), "a Write");
+	madvise(at, CLEAN * PAGE, MADV_PAGEOUT);
+	must(&good, !memcmp(at + 20 * PAGE, b->source, PAGE), "what was written, behind MADV_PAGEOUT");
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at + 30 * PAGE, mr->rkey), "a Write");
+	ibv_dereg_mr(mr);
+	madvise(at, CLEAN * PAGE, MADV_PAGEOUT);
+	must(&good, !memcmp(at + 30 * PAGE, b->source, PAGE), "what was written, behind the end of the region");
+	report(good, "pages that nobody wrote stay clean, those that the peer wrote are kept");
+	munmap(at, CLEAN * PAGE);
+	close(fd);
+}
+
 void test_odp_cost(struct bench *b, const char *dir)
 {
 	counters = dir;
 	test_overlap(b);
 	test_fpdu(b);
+	test_clean(b);
 	conn_drop(&b->pair);
 }

@@ -20,6 +20,7 @@
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
+#include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -33,7 +34,12 @@
 /* Pages forgotten before engines get their turn. */
 #define FORGET		1024
 
-#define WRITABLE	1UL	/* tag of a page in the table */
+/* Pages among these that engines wrote; they are made dirty before more are forgotten. */
+#define WRITTEN_MAX	16
+
+/* Tags of a page in the table; without one it may only be read. */
+#define WRITABLE	1UL
+#define WRITTEN		3UL	/* and was, by an engine */
 
 /**
  * struct iwt_odp - the pages of an address space that are present
@@ -79,36 +85,72 @@ static void mark_stale(struct iwt_odp *odp, unsigned long first,
 			a->stale = true;
 }
 
+/* Pages that were forgotten together */
+struct forgotten {
+	unsigned long n;
+	int n_written;
+	struct page *written[WRITTEN_MAX];	/* with a reference */
+};
+
+static void note_forgotten(struct forgotten *f, void *entry)
+{
+	struct page *page;
+
+	f->n++;
+	if (xa_pointer_tag(entry) != WRITTEN)
+		return;
+	page = virt_to_page(xa_untag_pointer(entry));
+	get_page(page);
+	f->written[f->n_written++] = page;
+}
+
 /*
  * Some pages from @next on, which is moved behind them, or becomes 0 if none is left. Places that
- * are reserved stay. Return: how many were present.
+ * are reserved stay.
  */
-static unsigned long forget(struct iwt_odp *odp, unsigned long *next,
-			    unsigned long last)
+static void forget(struct iwt_odp *odp, unsigned long *next, unsigned long last,
+		   struct forgotten *f)
 {
 	XA_STATE(xas, &odp->pages, *next);
-	unsigned long n = 0;
 	void *entry;
 
 	*next = 0;
 	xas_for_each(&xas, entry, last) {
-		if (n == FORGET) {
+		if (f->n == FORGET || f->n_written == WRITTEN_MAX) {
 			*next = xas.xa_index;
 			break;
 		}
 		if (xa_is_zero(entry))
 			continue;
+		note_forgotten(f, entry);
 		xas_store(&xas, NULL);
-		n++;
 	}
-	return n;
 }
 
-/* Engines that have found what is forgotten by now have left it. */
-static void wait_for_users(struct iwt_odp *odp)
+/* Whoever has the page locked waits for this, or takes the page out of its file. */
+static void dirty(struct page *page)
+{
+	bool locked = trylock_page(page);
+
+	if (!PageDirty(page))
+		set_page_dirty(page);
+	if (locked)
+		unlock_page(page);
+}
+
+/*
+ * Engines that have found what is forgotten by now leave it. What they wrote is dirty then: by a
+ * page table that may be written the process could have written it, and need not have. A file
+ * system that wants to know has a page dirty before a page table may be written.
+ */
+static void part_with(struct iwt_odp *odp, struct forgotten *f)
 {
 	write_lock_bh(&odp->lock);
 	write_unlock_bh(&odp->lock);
+	while (f->n_written--) {
+		dirty(f->written[f->n_written]);
+		put_page(f->written[f->n_written]);
+	}
 }
 
 /* Called before page tables change; what is forgotten when this returns is not used any more. */
@@ -119,24 +161,26 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	struct iwt_odp *odp = container_of(notifier, struct iwt_odp, notifier);
 	unsigned long next = range->start >> PAGE_SHIFT;
 	unsigned long last = (range->end - 1) >> PAGE_SHIFT;
-	unsigned long n, all = 0;
+	bool any = false;
 
 	/* there the lock may sleep */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !mmu_notifier_range_blockable(range))
 		return false;
 	do {
+		struct forgotten f = {};
+
 		xa_lock_bh(&odp->pages);
 		mmu_interval_set_seq(notifier, seq);
 		mark_stale(odp, next, last);
-		n = forget(odp, &next, last);
+		forget(odp, &next, last, &f);
 		xa_unlock_bh(&odp->pages);
-		if (n)
-			wait_for_users(odp);
-		all += n;
+		any |= f.n;
+		if (f.n)
+			part_with(odp, &f);
 		if (mmu_notifier_range_blockable(range))
 			cond_resched();
 	} while (next);
-	if (all)
+	if (any)
 		iwt_count(odp->dev, IWT_C_ODP_INVALIDATE);
 	if (range->event == MMU_NOTIFY_RELEASE)
 		odp->gone(odp->arg);
@@ -201,9 +245,19 @@ void iwt_odp_free(struct iwt_odp *odp)
  */
 void iwt_odp_end(struct iwt_odp *odp)
 {
-	xa_lock_bh(&odp->pages);
-	WRITE_ONCE(odp->ended, true);
-	xa_unlock_bh(&odp->pages);
+	unsigned long next = 0;
+
+	/* what was written is known to be there only as long as there is the notifier */
+	do {
+		struct forgotten f = {};
+
+		xa_lock_bh(&odp->pages);
+		WRITE_ONCE(odp->ended, true);
+		forget(odp, &next, ULONG_MAX, &f);
+		xa_unlock_bh(&odp->pages);
+		part_with(odp, &f);
+		cond_resched();
+	} while (next);
 	mmu_interval_notifier_remove(&odp->notifier);
 	xa_destroy(&odp->pages);
 }
@@ -234,6 +288,23 @@ void iwt_odp_leave(struct iwt_odp *odp)
 	read_unlock(&odp->lock);
 }
 
+/* An engine is about to write a page. Return: false if it may not, or if the page has gone. */
+static bool note_written(struct iwt_odp *odp, unsigned long index)
+{
+	bool may = false;
+	void *page;
+
+	xa_lock(&odp->pages);
+	page = xa_load(&odp->pages, index);
+	if (page && xa_pointer_tag(page)) {
+		may = true;
+		__xa_store(&odp->pages, index,
+			   xa_tag_pointer(xa_untag_pointer(page), WRITTEN), 0);
+	}
+	xa_unlock(&odp->pages);
+	return may;
+}
+
 /**
  * iwt_odp_piece() - octets that are present
  * @odp: table, between iwt_odp_use() and iwt_odp_leave()
@@ -242,7 +313,7 @@ void iwt_odp_leave(struct iwt_odp *odp)
  * @len: takes how many there are in one piece
  * @write: they are to be written
  *
- * Any context but hard interrupts.
+ * BH off, never sleeps.
  *
  * Return: the memory, or NULL if it is absent.
  */
@@ -250,7 +321,10 @@ u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write)
 {
 	void *page = xa_load(&odp->pages, va >> PAGE_SHIFT);
 
-	if (!page || (write && xa_pointer_tag(page) != WRITABLE)) {
+	if (page && write && xa_pointer_tag(page) != WRITTEN &&
+	    !note_written(odp, va >> PAGE_SHIFT))
+		page = NULL;
+	if (!page) {
 		*len = 0;
 		return NULL;
 	}
@@ -278,7 +352,7 @@ static void note(struct iwt_odp *odp, unsigned long index, struct page *page,
 {
 	void *was = xa_load(&odp->pages, index);
 
-	if (was && (!write || xa_pointer_tag(was) == WRITABLE))
+	if (was && (!write || xa_pointer_tag(was)))
 		return;
 	/* its place is reserved; if not, it stays absent */
 	__xa_store(&odp->pages, index,
@@ -360,17 +434,6 @@ static void give_back(struct page **pages, int n)
 		put_page(pages[n]);
 }
 
-/*
- * Engines may write the page as long as it is in the table, and nobody learns when. So it is
- * dirty from the beginning. Before it is cleaned, it is invalidated.
- */
-static void dirty(struct page **pages, int n)
-{
-	while (n--)
-		if (!PageDirty(pages[n]))
-			set_page_dirty_lock(pages[n]);
-}
-
 /* Return: how many were found, of which none may have been noted; or -errno. */
 static int try_pages(struct iwt_odp *odp, unsigned long index, int n,
 		     enum iwt_odp_how how, bool *noted)
@@ -384,8 +447,6 @@ static int try_pages(struct iwt_odp *odp, unsigned long index, int n,
 	got = get_pages(index, n, how, pages, &write);
 	if (got > 0)
 		ret = reserve(odp, index, got);
-	if (got > 0 && !ret && write)
-		dirty(pages, got);
 	*noted = note_all(odp, &a, pages, ret ? 0 : max(got, 0), write);
 	if (got <= 0)
 		return got;
