@@ -34,6 +34,8 @@ static void test_bounds(void)
 	CHECK_EQ(VERDICT(&r, 0x1100, 1), IWT_ACCESS_BOUNDS);
 	CHECK_EQ(VERDICT(&r, 0x1101, 1), IWT_ACCESS_BOUNDS);
 	CHECK_EQ(VERDICT(&r, 0, ~0ULL), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(iwt_access_room(&r, 0x1000), 0x100);
+	CHECK_EQ(iwt_access_room(&r, 0x10ff), 1);
 	r = region(0x1000, 0);
 	CHECK_EQ(VERDICT(&r, 0x1000, 1), IWT_ACCESS_BOUNDS);
 	tap_end();
@@ -50,7 +52,10 @@ static void test_top(void)
 	CHECK_EQ(VERDICT(&r, -1ULL, 2), IWT_ACCESS_WRAP);
 	CHECK_EQ(VERDICT(&r, -0x11ULL, 1), IWT_ACCESS_BOUNDS);
 	CHECK_EQ(VERDICT(&r, 0, 1), IWT_ACCESS_BOUNDS);
+	CHECK_EQ(iwt_access_room(&r, -0x10ULL), 0x10);
+	CHECK_EQ(iwt_access_room(&r, -1ULL), 1);
 	r = region(0, ~0ULL);
+	CHECK_EQ(iwt_access_room(&r, 5), ~0ULL - 5);
 	CHECK_EQ(VERDICT(&r, 0, ~0ULL), IWT_ACCESS_OK);
 	CHECK_EQ(VERDICT(&r, ~0ULL, 1), IWT_ACCESS_BOUNDS);
 	CHECK_EQ(VERDICT(&r, 1, ~0ULL), IWT_ACCESS_BOUNDS);

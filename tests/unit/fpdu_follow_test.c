@@ -77,7 +77,7 @@ static u32 alike_at(const struct stream *s, u32 i, const struct iwt_fpdu_rules *
 {
 	struct iwt_cursor c = cursor_at(s, i);
 
-	return iwt_fpdu_alike(&c, c.len, rules, f);
+	return iwt_fpdu_goes_on(f, rules) ? iwt_fpdu_alike(&c, c.len, ~0, f) : 0;
 }
 
 static bool same(const struct iwt_fpdu *a, const struct iwt_fpdu *b)
@@ -255,9 +255,11 @@ static void test_alike_there(void)
 		u32 whole = n >= 2 * first.size ? 2 : n / first.size;
 
 		c = cursor_at(&s, 1);
-		CHECK_EQ(iwt_fpdu_alike(&c, n, &rules, &first), whole);
+		CHECK_EQ(iwt_fpdu_alike(&c, n, ~0, &first), whole);
+		CHECK_EQ(iwt_fpdu_alike(&c, n, 1, &first), whole ? 1 : 0);
+		CHECK_EQ(iwt_fpdu_alike(&c, n, 0, &first), 0);
 		c.len = n;
-		CHECK_EQ(iwt_fpdu_alike(&c, 4096, &rules, &first), whole);
+		CHECK_EQ(iwt_fpdu_alike(&c, 4096, ~0, &first), whole);
 	}
 	tap_end();
 }

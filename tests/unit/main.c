@@ -54,6 +54,7 @@ int main(void)
 	test_fpdu_vectors();
 	test_fpdu();
 	test_fpdu_follow();
+	test_rx_alike();
 	test_txseg();
 	test_marker();
 	test_access();

@@ -18,9 +18,6 @@ struct ib_umem;
 struct iwt_dev;
 struct iwt_dmabuf;
 
-/* The lkey by which kernel consumers name any kernel address. */
-#define IWT_LOCAL_DMA_LKEY	0
-
 enum iwt_mr_kind {
 	IWT_MR_USER,	/* ib_umem */
 	IWT_MR_FAST,	/* ib_alloc_mr, filled by ib_map_mr_sg and REG_MR */

@@ -11,12 +11,12 @@
 #include "trace.h"
 
 /*
- * Where payload goes: a range of one region.
+ * Where payload goes: a range of one region, or of the kernel's memory.
  *
  * @who: in whose name
  * @stag: region
  * @addr: tagged offset of the next octet
- * @left: octets from there on
+ * @left: octets that may be placed from there on
  * @need: rights
  * @mem: memory at @addr
  * @room: octets of it, 0 when it is not known
@@ -31,67 +31,77 @@ struct target {
 	u32 room;
 };
 
-static bool target_of_write(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
+static void target_of_write(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)
 {
 	t->who = &st->actor;
 	t->stag = f->ddp.stag;
 	t->addr = f->ddp.to + f->payload_len;
+	t->left = U32_MAX;
 	t->need = IWT_REMOTE_WRITE;
-	return true;
 }
 
-static bool target_of_response(struct iwt_stream *st, struct target *t)
+/* No more than what the Read has asked for. */
+static void target_of_response(struct iwt_stream *st, struct target *t)
 	__must_hold(&st->lock)
 {
 	const struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
 
-	if (t->left > out->sink.length - out->got)
-		return false;
 	t->who = &st->actor;
 	t->stag = out->sink.lkey;
 	t->addr = out->sink.addr + out->got;
+	t->left = out->sink.length - out->got;
 	t->need = IWT_LOCAL_WRITE;
-	return true;
 }
 
-/* No more than what the element of the list has room for. */
-static bool target_of_send(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
+/* No more than what the receive and the element of its list have room for. */
+static void target_of_send(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)
 {
 	const struct iwt_rx *rx = &st->rx;
 	const struct iwt_sge *s = &rx->recv->sge[rx->recv_pos.i];
 
-	if (!rx->recv_open || rx->recv_pos.i >= rx->recv->num_sge ||
-	    t->left > iwt_rx_recv_room(rx) - f->ddp.mo - f->payload_len)
-		return false;
+	if (!rx->recv_open || rx->recv_pos.i >= rx->recv->num_sge)
+		return;
 	t->who = &st->receiver;
 	t->stag = s->lkey;
 	t->addr = s->addr + rx->recv_pos.off;
-	t->left = min(t->left, s->length - rx->recv_pos.off);
+	t->left = min(iwt_rx_recv_room(rx) - f->ddp.mo - f->payload_len,
+		      s->length - rx->recv_pos.off);
 	t->need = IWT_LOCAL_WRITE;
-	return true;
 }
 
 /*
- * Where does the payload behind that of @f go? Only to the region that is held, since @f has gone
- * there; all else is for one segment at a time, which also finds out what is wrong.
+ * Of a region, only the one that is held, since @f has gone there; all else is for one segment at
+ * a time, which also finds out what is wrong. Return: true if @len octets may be placed.
  */
-static bool find_target(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
+static bool reach_target(const struct iwt_mr *mr, struct target *t, u32 len)
+{
+	if (t->left < len)
+		return false;
+	if (t->need == IWT_LOCAL_WRITE && iwt_is_kernel_va(t->who, t->stag)) {
+		t->mem = (u8 *)(uintptr_t)t->addr;
+		t->room = t->left;
+		return true;
+	}
+	if (!mr || mr->stag != t->stag ||
+	    iwt_access_check(&mr->region, &t->who->party, t->addr, len, t->need) != IWT_ACCESS_OK)
+		return false;
+	t->left = min_t(u64, t->left, iwt_access_room(&mr->region, t->addr));
+	return true;
+}
+
+/* Where does the payload behind that of @f go? Return: segments like @f that have room there. */
+static u32 find_target(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)
 {
-	const struct iwt_mr *mr = st->rx.hold.mr;
-	bool found;
-
 	if (!f->ddp.tagged)
-		found = target_of_send(st, f, t);
+		target_of_send(st, f, t);
 	else if (f->ddp.opcode == IWT_OP_WRITE)
-		found = target_of_write(st, f, t);
+		target_of_write(st, f, t);
 	else
-		found = target_of_response(st, t);
-	return found && mr && mr->stag == t->stag &&
-	       iwt_access_check(&mr->region, &t->who->party, t->addr, t->left,
-				t->need) == IWT_ACCESS_OK;
+		target_of_response(st, t);
+	return reach_target(st->rx.hold.mr, t, f->payload_len) ? t->left / f->payload_len : 0;
 }
 
 /* Return: false when memory is not there. */
@@ -153,7 +163,9 @@ static void note_placed(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len
  * @at: position of the next FPDU; not moved
  * @max: octets of the stream from there on that may be taken
  *
- * What was decided for @f is true for them too, but for the bounds and the CRC.
+ * What was decided for @f is true for them too, but for the bounds and the CRC. How many may be
+ * taken is known before any is looked at: else a peer whose segments have no room would have each
+ * of them looked at as often as there are others in front of it.
  *
  * Return: FPDUs that were taken. With 0 nothing has happened, and nothing is known of the next
  * one.
@@ -164,13 +176,16 @@ u32 iwt_rx_alike(struct iwt_stream *st, struct iwt_fpdu *f, const struct iwt_cur
 	u32 n;
 
 	lockdep_assert_held(&st->lock);
-	if (!f->payload_len || trace_iwt_fpdu_rx_enabled())
+	if (!f->payload_len || !iwt_fpdu_goes_on(f, &st->rx.rules) ||
+	    min(at->len, max) < f->size || trace_iwt_fpdu_rx_enabled())
 		return 0;
-	n = iwt_fpdu_alike(at, max, &st->rx.rules, f);
+	n = find_target(st, f, &t);
+	if (n)
+		n = iwt_fpdu_alike(at, max, n, f);
+	if (!n)
+		return 0;
 	t.left = n * f->payload_len;
-	if (!n || !find_target(st, f, &t))
-		return 0;
-	n = place(&st->rx, f, at->p, t.left / f->payload_len, &t);
+	n = place(&st->rx, f, at->p, n, &t);
 	if (n) {
 		note_placed(st, f, n * f->payload_len);
 		iwt_fpdu_pass(f, at, n);

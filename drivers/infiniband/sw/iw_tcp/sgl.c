@@ -9,12 +9,6 @@
 #include "copy.h"
 #include "mr.h"
 
-/* The local DMA key gives a kernel consumer all of the kernel's memory. */
-static bool is_kernel_va(const struct iwt_actor *who, u32 lkey)
-{
-	return who->kernel && lkey == IWT_LOCAL_DMA_LKEY;
-}
-
 /**
  * iwt_mem_piece() - memory of one region
  * @who: in whose name; remote accesses are never the kernel's
@@ -82,7 +76,7 @@ enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
 		return IWT_ACCESS_BOUNDS;
 	s = &sge[pos->i];
 	*len = min(*len, s->length - pos->off);
-	if (!is_kernel_va(who, s->lkey))
+	if (!iwt_is_kernel_va(who, s->lkey))
 		return iwt_mem_piece(who, hold, s->lkey, s->addr + pos->off,
 				     *len, need, piece, len);
 	*piece = (u8 *)(uintptr_t)s->addr + pos->off;
@@ -110,7 +104,7 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
 	for (i = 0; i < n && v == IWT_ACCESS_OK; i++) {
 		struct iwt_mr *mr;
 
-		if (!sge[i].length || is_kernel_va(who, sge[i].lkey))
+		if (!sge[i].length || iwt_is_kernel_va(who, sge[i].lkey))
 			continue;
 		mr = iwt_mr_get(who->dev, sge[i].lkey);
 		if (!mr)

@@ -13,12 +13,21 @@ struct iwt_dev;
 struct iwt_fault;
 struct iwt_hold;
 
+/* The lkey by which kernel consumers name any kernel address. */
+#define IWT_LOCAL_DMA_LKEY	0
+
 /* In whose name memory is accessed, and whether that is the kernel. Not to be copied. */
 struct iwt_actor {
 	struct iwt_dev *dev;
 	struct iwt_party party;
 	bool kernel;
 };
+
+/* Does the key give a kernel consumer all of the kernel's memory? */
+static inline bool iwt_is_kernel_va(const struct iwt_actor *who, u32 lkey)
+{
+	return who->kernel && lkey == IWT_LOCAL_DMA_LKEY;
+}
 
 /**
  * struct iwt_sgl_pos - place in a list

@@ -37,6 +37,20 @@ enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
 }
 
 /**
+ * iwt_access_room() - octets from an address on to the end of a region
+ * @r: region
+ * @addr: an octet of it, to which iwt_access_check() has allowed an access
+ *
+ * An access to all of them passes the same check.
+ *
+ * Return: octets.
+ */
+u64 iwt_access_room(const struct iwt_region *r, u64 addr)
+{
+	return r->len - (addr - r->base);
+}
+
+/**
  * iwt_access_tagged_err() - the error for a refused Write or Read Response
  * @v: verdict of iwt_access_check()
  *

@@ -50,6 +50,7 @@ enum iwt_access_verdict {
 enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
 					 const struct iwt_party *who,
 					 u64 addr, u64 len, u32 need);
+u64 iwt_access_room(const struct iwt_region *r, u64 addr);
 u32 iwt_access_tagged_err(enum iwt_access_verdict v);
 u32 iwt_access_read_err(enum iwt_access_verdict v);
 

@@ -391,11 +391,16 @@ static void fpdu_step(struct iwt_fpdu *f, u32 n)
 	f->follows = true;
 }
 
-/*
- * Can the next FPDU be as @f says? All that is not payload is a DDP header: Writes, Read
- * Responses and Sends.
+/**
+ * iwt_fpdu_goes_on() - can the next FPDU be as this one says?
+ * @f: as for iwt_fpdu_follows()
+ * @rules: what was negotiated for this direction
+ *
+ * All that is not payload is a DDP header: Writes, Read Responses and Sends.
+ *
+ * Return: true if so.
  */
-static bool fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
+bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
 {
 	return f->size && !f->ddp.last && !rules->markers &&
 	       f->hdr_len == (f->ddp.tagged ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN);
@@ -422,7 +427,7 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 	bool flat = at->len >= f->size;
 	u8 start[UNTAGGED_START];
 
-	if (!fpdu_goes_on(f, rules) || avail < f->size)
+	if (!iwt_fpdu_goes_on(f, rules) || avail < f->size)
 		return false;
 	/* the headers are enough, where there is no CRC to be checked */
 	if (!flat && (rules->crc || at->len < IWT_FPDU_LEN_LEN + f->hdr_len))
@@ -440,8 +445,9 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
  * iwt_fpdu_alike() - how many FPDUs go on as the last one says?
  * @at: position of the first of them; not moved
  * @avail: octets of the stream that are there from @at on
- * @rules: what was negotiated for this direction
- * @f: the one in front of them, as for iwt_fpdu_follows(); not changed
+ * @most: look at no more FPDUs. A caller asks only for those that it can take: a peer chooses how
+ *	many come, and what was not taken is looked at again
+ * @f: the one in front of them, of which iwt_fpdu_goes_on() is true; not changed
  *
  * All of them lie whole in the piece at @at, each behind the one before it. Only their headers
  * were looked at: for each iwt_fpdu_crc_holds() has to come before its payload is used. Nobody
@@ -449,16 +455,12 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
  *
  * Return: the number of FPDUs. What is behind them is for iwt_fpdu_follows() or iwt_fpdu_read().
  */
-u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, const struct iwt_fpdu_rules *rules,
-		   const struct iwt_fpdu *f)
+u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f)
 {
+	u32 n = min(min(at->len, avail) / f->size, most), i;
 	u8 start[UNTAGGED_START];
 	const u8 *p = at->p;
-	u32 n, i;
 
-	if (!fpdu_goes_on(f, rules) || min(at->len, avail) < f->size)
-		return 0;
-	n = min(at->len, avail) / f->size;
 	fpdu_start(f, start);
 	for (i = 0; i < n; i++, p += f->size) {
 		if (!fpdu_continues(f, start, p, (i + 1) * f->payload_len))

@@ -41,8 +41,8 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 				   struct iwt_fpdu *f, u32 *err);
 bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f);
-u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, const struct iwt_fpdu_rules *rules,
-		   const struct iwt_fpdu *f);
+bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules);
+u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f);
 bool iwt_fpdu_crc_ok(const u8 *p, u32 size);
 void iwt_fpdu_pass(struct iwt_fpdu *f, const struct iwt_cursor *at, u32 n);
 bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
