@@ -255,3 +255,21 @@ def responses_refused(t):
     conn.peer.put(good, good)
     equal(conn.poll()[0][:4], (1, SUCCESS, WC_READ, 100), "completion")
     conn.peer.expect_term(0, 2, 6, of=good)
+
+
+@row("RDMAP-40", "RDMAP-82")
+def responses_too_long(t):
+    """Equal segments of a Read Response that go on beyond what was asked for: Terminate 1/1/01, none of these is placed"""
+    ulp = t.ulp()
+    for size in (1, 20, 30, 100):
+        conn, fit = t.passive(ulp=ulp, recvs=0), 100 // size
+        conn.post("read", wr=1, sge="%d:1000:100" % conn.mr, stag=0x500, raddr=0)
+        stag, offset = conn.peer.segment().read_request()[:2]
+        # received in one run, so that many are looked at together
+        alike = [fpdu.tagged(fpdu.READ_RESP, stag, offset + at * size, b"g" * size, last=False)
+                 for at in range(fit + 8)]
+        conn.peer.put(*alike)
+        conn.peer.expect_term(1, 1, 1, of=alike[fit])
+        conn.peer.expect_fin()
+        equal(conn.poll()[0].status, FLUSH, "status of the Read")
+        equal(conn.memory(999, 1200), b"\xa5" + b"g" * (fit * size) + b"\xa5" * (1199 - fit * size), "memory")
