@@ -200,7 +200,7 @@ void test_rereg_model(struct bench *b, uint32_t rounds)
 	conn_drop(&b->pair);
 	if (ibv_dereg_mr(s.mr))
 		die("ibv_dereg_mr");
-	report(pinned_pages() == pages_of(b->source_mr), "nothing stays pinned");
+	report(pinned_at_rest() == pages_of(b->source_mr), "nothing stays pinned");
 	munmap(s.arena, ARENA + PAGE);
 }
 

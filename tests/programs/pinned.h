@@ -23,4 +23,20 @@ static inline size_t pinned_pages(void)
 	return kb * 1024 / sysconf(_SC_PAGESIZE);
 }
 
+/* The rings of a connection that has ended are counted up to a second longer. */
+static inline size_t pinned_at_rest(void)
+{
+	size_t pinned = pinned_pages();
+	int tenths;
+
+	for (tenths = 0; tenths < 15; tenths++) {
+		usleep(100000);
+		if (pinned != pinned_pages()) {
+			pinned = pinned_pages();
+			tenths = 0;
+		}
+	}
+	return pinned;
+}
+
 #endif
