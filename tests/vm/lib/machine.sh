@@ -173,7 +173,7 @@ judge() {
 		bad_messages "$dir" | head -n 100 >&2
 		tell_first "$dir"
 	fi
-	sed -n 's/^gate /vm: gate: /p' "$dir/lines" >&2
+	sed -n 's/^gate /vm: gate: /p; s/^note /vm: /p' "$dir/lines" >&2
 	if grep -q '^timeout' "$dir/lines" || { [ -z "$rc" ] && [ "$MACHINE_RC" = 124 ]; }; then
 		[ "$bad" -gt 0 ] || messages "$dir" | tail -n 200 >&2
 		log "the script did not end within $time s"
