@@ -243,8 +243,8 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
  * has a wrong length.
  *
  * Return: 0 when not; -EPROTO for octets, -EPIPE for the end of the stream, -EBUSY or -EINTR when
- * that can't be seen now (never for a socket of the kernel), or another -errno when the connection
- * is lost.
+ * that can't be seen now (never for a socket of the kernel), or another -errno when the
+ * connection is lost.
  */
 int iwt_ep_early(struct iwt_ep *ep)
 {

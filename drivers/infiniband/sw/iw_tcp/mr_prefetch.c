@@ -2,10 +2,10 @@
 /*
  * A process says which memory will be accessed soon, and waits until it is there.
  *
- * Its page faults are the pager's, as those of streams are: they may take for ever, and a system
- * call on the device holds up the end of the device, and whatever waits for that, until it
- * returns. So the call waits for the pager, and no longer than until a signal comes, or the end of
- * the device.
+ * Its page faults are the pager's, as those of streams are: they may take for ever, and a
+ * system call on the device holds up the end of the device, and all that waits for that end,
+ * until it returns. So the call waits for the pager, and no longer than until a signal comes, or
+ * the end of the device.
  */
 #include "mr_priv.h"
 

@@ -340,9 +340,10 @@ static int why_empty(struct iwt_sock *s)
  *
  * For startup frames. Process context, does not wait for the peer.
  *
- * Return: octets, 0 at the end of the stream; -EAGAIN when there is nothing, and ops->data_ready or
- * ops->state_change will be called; -EBUSY or -EINTR when the owner does not let go, see
- * iwt_sock_own_soon(): perhaps nothing more comes, so the caller has to look again; another -errno.
+ * Return: octets, 0 at the end of the stream; -EAGAIN when there is nothing, and
+ * ops->data_ready or ops->state_change will be called; -EBUSY or -EINTR when the owner does not
+ * let go, see iwt_sock_own_soon(): perhaps nothing more comes, so the caller has to look again;
+ * another -errno.
  */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
 {
