@@ -73,6 +73,8 @@ accepted() {
 }
 of_sockets() { awk '$1 == "sock" { n = $2 } END { exit !n }' "$CG/memory.stat"; }
 
+more_charged() { [ $(($(charged) - $1)) -ge "$2" ]; }
+
 killed() {
 	local i before
 	cg_memory 96M
@@ -83,10 +85,9 @@ killed() {
 		start "${GROUPED[@]}" rping -c -a $IP_B -p $((7180 + i)) -C 1000000 -S 60000 >"$TMP/client-$i" 2>&1
 	done
 	check "killed: they move data" busywait "$IWT_TIME" moving
-	nap 1
-	echo "# $((($(charged) - before) >> 10)) KiB of rings are charged"
 	# For each: two rings of at least a page, and a completion queue
-	check "killed: its queues are charged" test $(($(charged) - before)) -ge $((PAIRS * 3 * 4096))
+	check "killed: its queues are charged" busywait "$IWT_TIME" more_charged "$before" $((PAIRS * 3 * 4096))
+	echo "# $((($(charged) - before) >> 10)) KiB of rings are charged"
 	start "${GROUPED[@]}" python3 -c "$HOGGING"
 	check "killed: the group" busywait "$IWT_TIME" nobody
 	check "killed: for want of memory" test "$(event oom_kill)" -gt 0
