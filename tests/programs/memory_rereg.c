@@ -170,7 +170,8 @@ static void one_round(struct bench *b, struct subject *s)
 	size_t others = pinned_pages() - pages_of(s->mr);
 
 	change(b, s);
-	if (pinned_pages() != others + pages_of(s->mr))
+	/* rings of a connection that has ended may be let go between the two looks: then there are fewer */
+	if (pinned_pages() != others + pages_of(s->mr) && pinned_at_rest() >= others + pages_of(s->mr))
 		wrong(s, "pinned pages");
 	for (i = below(4); i && !s->wrong[0]; i--)
 		try_access(b, s);
