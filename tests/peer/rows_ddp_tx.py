@@ -197,11 +197,11 @@ def transferred_or_failed(t):
 
 @row("DDP-33")
 def too_long_to_post(t):
-    """A message may have 2^31 octets; a longer one, also of 2^32 or more, completes with a local length error"""
+    """A message may have 2^32-1 octets; a longer one completes with a local length error"""
     ulp, piece, pieces = t.ulp(), 4 << 20, 65
     listener, number = t.listener(ulp), None
     for op in ("write", "send"):
-        for size in (1 << 31, (1 << 31) + 1, 1 << 32, (1 << 32) + 8):
+        for size in (1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 8):
             conn = t.passive(ulp=ulp, listener=listener, sge=16)
             if number is None:
                 number = ulp.new()
@@ -211,7 +211,7 @@ def too_long_to_post(t):
             conn.peer.slow()
             conn.post(op, wr=1, stag=1, raddr=0, sge=",".join(
                 "%d:0:%d" % (number, each + (rest if turn == 15 else 0)) for turn in range(16)))
-            if size > 1 << 31:
+            if size >= 1 << 32:
                 equal(conn.poll()[0][:2], (1, LOC_LEN_ERR), "a message of %d octets" % size)
                 equal(conn.peer.segment().opcode, fpdu.TERM, "what is sent of it")
             else:
