@@ -64,20 +64,11 @@ static u32 left(const struct iwt_srq *srq)
 	return iwt_ring_prod(&srq->rq.ring) - srq->rq.cons;
 }
 
-/*
- * Once for each time that the limit is set, but not twice without a receive taken in between:
- * then the limit stays, and the next receive that is taken brings the event. What a process does
- * not read waits in the list of uverbs, whose memory is charged to nobody, and to set the limit
- * of an empty queue costs a process nothing.
- */
+/* Once for each time that the limit is set. */
 static void look_limit(struct iwt_srq *srq)
 {
 	if (likely(!srq->limit) || left(srq) >= srq->limit)
 		return;
-	if (srq->told && srq->told_at == srq->rq.cons)
-		return;
-	srq->told = true;
-	srq->told_at = srq->rq.cons;
 	srq->limit = 0;
 	iwt_async_raise(&srq->async, IB_EVENT_SRQ_LIMIT_REACHED);
 }
@@ -139,8 +130,7 @@ int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 /**
  * iwt_srq_set_limit() - the consumer wants to know when few receives are left
  * @srq: queue
- * @limit: one event when fewer are left; at once if so already, and if any was taken since the
- *	last event; 0: none
+ * @limit: one event when fewer are left, at once if so already; 0: none
  *
  * Any context.
  *

@@ -18,10 +18,8 @@ struct iwt_mmap;
  *	guarded by its lock, which is taken inside the lock of the stream
  * @user: the ring is shared with a process, which posts by itself
  * @failed: what a process has written into its ring makes no sense: no receive is taken any
- *	more; guarded by rq.lock, as are the next three
+ *	more; guarded by rq.lock, as is @limit
  * @limit: tell the consumer when fewer receives are left; 0 when it does not want to know
- * @told: the consumer has been told that few are left
- * @told_at: receives that were taken until then
  * @async: its asynchronous events
  * @end_streams: ends the streams of the queue pairs that use the queue, when it has failed.
  *	Process context, may sleep
@@ -37,8 +35,6 @@ struct iwt_srq {
 	bool user;
 	bool failed;
 	u32 limit;
-	bool told;
-	u32 told_at;
 	struct iwt_async async;
 	void (*end_streams)(struct iwt_srq *srq);
 	struct mutex change; /* one modification at a time */
