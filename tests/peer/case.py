@@ -7,6 +7,7 @@ import socket
 import threading
 
 import mpa
+import patience
 import pcap
 from link import Link
 from outcome import Skip, check
@@ -181,7 +182,7 @@ class Case:
         if self.place.path == "proxy":
             proxy = self.keep(Proxy(where, self.place.here, seed=self.rng.random()))
             where = (self.place.here, proxy.port)
-        return self.keep(Peer(socket.create_connection(where, timeout=60)))
+        return self.keep(Peer(patience.connect(where)))
 
     def peer(self, sock):
         """The peer of a connection."""
@@ -197,8 +198,7 @@ class Case:
             sock = self.keep(Listener(self.link(), **self.tcp))
             return sock, sock.getsockname()[1]
         family = socket.AF_INET6 if ":" in self.place.here else socket.AF_INET
-        sock = self.keep(socket.create_server((self.place.here, 0), family=family, backlog=64))
-        sock.settimeout(60)
+        sock = self.keep(patience.server((self.place.here, 0), family=family, backlog=64))
         port = sock.getsockname()[1]
         if self.place.path == "proxy":
             port = self.keep(Proxy((self.place.here, port), self.place.here, seed=self.rng.random())).port

@@ -4,9 +4,9 @@ Random messages on a connection in both directions, and their expected results: 
 device's memory and completions, and of the messages that it sends.
 """
 import collections
-import time
 
 import fpdu
+import patience
 from outcome import check, equal
 from ulp import SUCCESS, WC_READ, WC_RECV, WC_SEND, WC_WRITE, WITH_IMM
 
@@ -229,10 +229,10 @@ class Exchange:
     # what comes of it
 
     def _await(self, there, what):
-        end = time.monotonic() + WAIT
+        wait = patience.Wait(WAIT)
         while not there():
-            check(time.monotonic() < end, "%s is missing" % what)
-            self.inbox.take(max(end - time.monotonic(), 0.001))
+            wait.check("%s is missing" % what)
+            self.inbox.take(WAIT)
 
     def check(self):
         """Checks the device's messages, all completions, and its memory."""

@@ -7,6 +7,7 @@ import time
 
 import fpdu
 import mpa
+import patience
 import stream
 from fpdu import Deframer, Framer
 from outcome import Fail, check, equal
@@ -153,14 +154,15 @@ class Peer:
 
     def segment(self, seconds=WAIT, good=True):
         """The next segment; good: it and all before must obey the rules for senders."""
-        end = time.monotonic() + seconds
+        wait = patience.Wait(seconds)
         while not self.held:
             try:
-                got = self.octets(max(end - time.monotonic(), 0.001))
+                got = self.octets(max(wait.left(), 0.001))
             except (socket.timeout, BlockingIOError):
                 raise Fail("no segment within %g s, %d octets held" % (seconds, len(self.rx.held))) from None
             check(got, "no segment, but the end:", self.ended, bytes(self.rx.held[:40]))
             self.take(got)
+            wait.moved()
         if good:
             problems = self.rx.problems + self.rules.problems
             check(not problems, "what was sent:", problems)
@@ -214,10 +216,10 @@ class Peer:
 
     def rest(self, seconds=WAIT):
         """Receives all octets to the end; returns them and "fin", "rst" or "open"."""
-        data, end = b"", time.monotonic() + seconds
+        data, wait = b"", patience.Wait(seconds)
         while self.ended is None:
             try:
-                data += self.octets(max(end - time.monotonic(), 0.001))
+                data += self.octets(max(wait.left(), 0.001))
             except (socket.timeout, BlockingIOError):
                 return data, "open"
         return data, self.ended

@@ -5,6 +5,8 @@ import socket
 import threading
 import time
 
+import patience
+
 
 def at_random(rng):
     """Random sizes of writes, mostly small."""
@@ -39,7 +41,7 @@ class Proxy:
         while True:
             try:
                 near, _ = self.sock.accept()
-                far = socket.create_connection(self.where, timeout=60)
+                far = patience.connect(self.where)
             except OSError:
                 return
             for sock in (near, far):

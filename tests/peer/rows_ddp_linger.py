@@ -6,6 +6,7 @@ import time
 
 import fpdu
 import mpa
+import patience
 from outcome import Skip, check, equal
 from rows import row
 from rows_ddp_end import over
@@ -72,7 +73,7 @@ def terminated_never_closed(t):
     for conn in (silent, talks):
         over(conn)
         equal(conn.query()["state"], ERR, "state")
-    check(ended.wait(60), "the connection is still open")
+    check(patience.until(ended.is_set, 60), "the connection is still open")
 
 
 def talk(peer, ended):
@@ -103,11 +104,11 @@ def rejected_never_closed(t):
     for peer, end in zip(peers, ended):
         threading.Thread(target=talk, args=(peer, end), daemon=True).start()
     for end in ended:
-        check(end.wait(60), "a connection is still open")
-    until = time.monotonic() + 60
+        check(patience.until(end.is_set, 60), "a connection is still open")
+    wait = patience.Wait(60)
     for peer in silent if t.place.lossless else []:
         # after a FIN recv() does not tell of a RST
         while peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != CLOSED:
-            check(time.monotonic() < until, "a connection to a silent peer is still open")
+            wait.check("a connection to a silent peer is still open")
             time.sleep(0.05)
     t.passive(ulp=ulp, listener=(number, port)).alive()

@@ -5,6 +5,7 @@ import struct
 
 import fpdu
 import mpa
+import patience
 from case import Conn
 from fpdu import Framer, MARKER_GAP
 from outcome import Skip, check, equal
@@ -188,7 +189,7 @@ def near_the_top(t, port, seq):
     """A peer whose TCP sequence numbers begin at seq."""
     if t.place.path == "proxy":
         raise Skip("sequence numbers are the proxy's")
-    sock = t.keep(socket.socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))
+    sock = t.keep(patience.Socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))
     try:
         sock.setsockopt(socket.IPPROTO_TCP, 19, 1)          # TCP_REPAIR
         sock.setsockopt(socket.IPPROTO_TCP, 20, 2)          # TCP_REPAIR_QUEUE: the send queue

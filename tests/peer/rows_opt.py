@@ -7,6 +7,7 @@ import subprocess
 
 import fpdu
 import mpa
+import patience
 import stream
 from case import Closing, Conn
 from outcome import Skip, check, equal
@@ -40,7 +41,7 @@ def roomy(t, ulp, flags=mpa.C, mss=None, listener=None, first=True, **how):
     number, port = listener or t.listener(ulp)
     if t.place.path == "proxy" or not t.place.lossless:
         raise Skip("segments are not the device's, or get lost")
-    sock = t.keep(socket.socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))
+    sock = t.keep(patience.Socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))
     sock.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)     # SO_RCVBUFFORCE
     if mss:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)

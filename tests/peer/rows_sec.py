@@ -4,6 +4,7 @@ import threading
 import time
 
 import fpdu
+import patience
 from outcome import check, equal
 from rows import row
 from rows_ddp import refused
@@ -185,9 +186,9 @@ def revoked(t):
     octets = conn.peer.frame(first, last)
     conn.peer.send(octets[:1500])
     # the first segment has arrived; of the second one only the beginning
-    until = time.monotonic() + 30
+    wait = patience.Wait(30)
     while not ulp.same(mr=conn.mr, off=0, len=1000, byte=ord("s"))["same"]:
-        check(time.monotonic() < until, "the first segment")
+        wait.check("the first segment")
         time.sleep(0.01)
     ulp.dereg(mr=number)
     conn.peer.send(octets[1500:])
@@ -215,9 +216,9 @@ def revoked_at_full_rate(t):
         thread = threading.Thread(target=flood)
         thread.start()
         try:
-            until = time.monotonic() + 30
+            wait = patience.Wait(30)
             while conn.memory(0, 1) == b"\xa5":
-                check(time.monotonic() < until, "nothing arrives")
+                wait.check("nothing arrives")
             ulp.dereg(mr=number)
             ulp.fill(mr=conn.mr, len=65536, byte=0xC3)
             seg = conn.peer.segment()

@@ -2,11 +2,11 @@
 """Information for an administrator: counters, and the details of "rdma resource"."""
 import contextlib
 import json
-import socket
 import time
 
 import fpdu
 import mpa
+import patience
 from outcome import Skip, check, equal
 from peer import Peer
 from rows import row
@@ -245,11 +245,11 @@ def evictions_counted(t):
     listener = t.listener(t.ulp(), backlog=16)
     more, was = 12, settled(t)
     where = (t.place.there, listener[1])
-    silent = [t.keep(Peer(socket.create_connection(where, 60))) for _ in range(LEAST_BOUND + more)]
-    until, evicted, late = time.monotonic() + 60, 0, 0
+    silent = [t.keep(Peer(patience.connect(where))) for _ in range(LEAST_BOUND + more)]
+    wait, evicted, late = patience.Wait(60), 0, 0
     # on a slow machine some may reach their deadline before there are too many
     while evicted + late < more:
-        check(time.monotonic() < until, "only %d of %d were evicted" % (evicted, more))
+        wait.check("only %d of %d were evicted" % (evicted, more))
         evicted, late = (t.counters()[name] - was[name] for name in ("conn_evicted", "conn_timeout"))
     check(all(peer.rest(5)[1] != "open" for peer in silent[:evicted]), "not the oldest")
     check(settled(t)["conn_evicted"] - was["conn_evicted"] <= more, "too many were evicted")

@@ -2,12 +2,11 @@
 """RFC 5042: resources, and values from peers and processes."""
 import errno
 import resource
-import socket
 import struct
-import time
 
 import fpdu
 import mpa
+import patience
 from outcome import Skip, check, equal
 from peer import Peer
 from rows import row, stated
@@ -253,13 +252,13 @@ def half_open(t):
     ulp = t.ulp()
     listener = t.listener(ulp, backlog=16)
     many, was = 260, t.counters()["conn_timeout"]
-    silent = [t.keep(Peer(socket.create_connection((t.place.there, listener[1]), 60))) for _ in range(many)]
+    silent = [t.keep(Peer(patience.connect((t.place.there, listener[1])))) for _ in range(many)]
     for turn in range(3):
         t.passive(ulp=ulp, listener=listener).alive()
     # connections that the timer ends do not count; the least bound is 128
-    until, ended, late = time.monotonic() + 60, 0, 0
+    wait, ended, late = patience.Wait(60), 0, 0
     while ended - late < many - 140:
-        check(time.monotonic() < until, "only %d of %d have been ended, %d of them by time" % (ended, many, late))
+        wait.check("only %d of %d have been ended, %d of them by time" % (ended, many, late))
         ended = sum(peer.rest(0.001)[1] != "open" for peer in silent)
         late = t.counters()["conn_timeout"] - was
     check(all(peer.ended for peer in silent[:50]), "not the oldest")

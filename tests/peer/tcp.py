@@ -12,6 +12,7 @@ import socket
 import struct
 import time
 
+import patience
 import pcap
 from outcome import Fail, check
 
@@ -180,9 +181,10 @@ class Tcp:
         """Connects to (address, port)."""
         self.link.find()
         self.remote = to
-        end = time.monotonic() + PATIENCE
+        wait = patience.Wait(PATIENCE)
         while self.irs is None:
-            check(time.monotonic() < end and not self.was_reset, "no connection to", to)
+            check(not self.was_reset, "no connection to", to)
+            wait.check("no connection to %s" % (to,))
             self.emit(-1, b"", SYN)
             self.pump(1)
         return self
@@ -190,13 +192,14 @@ class Tcp:
     def passive(self):
         """Waits for a connection, and accepts it."""
         self.link.find()
-        end = time.monotonic() + PATIENCE
+        wait = patience.Wait(PATIENCE)
         while self.irs is None:
-            check(time.monotonic() < end, "nobody connects")
+            wait.check("nobody connects")
             self.pump(1)
         self.emit(-1, b"", SYN | ACK)
         while not self.una and not self.got and not self.room:
-            check(time.monotonic() < end and not self.was_reset, "no connection from", self.remote)
+            check(not self.was_reset, "no connection from", self.remote)
+            wait.check("no connection from %s" % (self.remote,))
             if not self.pump(1):
                 self.emit(-1, b"", SYN | ACK)
         return self
@@ -207,11 +210,11 @@ class Tcp:
         rest; piece(begin, end) returns (begin, end) of the part to send instead.
         """
         to = len(self.out) + (self.end is not None) if to is None else to
-        limit, wait = time.monotonic() + seconds, AGAIN
+        limit, wait = patience.Wait(seconds), AGAIN
         self.whole = max(self.whole, to)
         self.pump()
         while self.una < to and not self.was_reset:
-            if time.monotonic() > limit:
+            if not limit.left():
                 raise Fail("%d octets, %d acknowledged, window up to %d" % (to, self.una, self.room))
             begin, end = self.una, min(self.una + self.mss - 12, to)
             self.segment(*(piece(begin, end) if piece else (begin, end)))
@@ -220,6 +223,8 @@ class Tcp:
             while self.una < to and time.monotonic() < quiet and self.pump(wait):
                 pass
             wait = AGAIN if self.una > before else min(wait * 2, 1)
+            if self.una > before:
+                limit.moved()
 
     # as a socket
 
@@ -250,8 +255,7 @@ class Tcp:
 
     def recv(self, most):
         """Returns octets that came in order, as socket.recv() does."""
-        end = time.monotonic() + self.seconds
-        wait = AGAIN
+        end, wait = patience.Wait(self.seconds), AGAIN
         while True:
             self.pump()
             if self.got:
@@ -262,8 +266,8 @@ class Tcp:
                 raise ConnectionResetError
             if self.finished is not None and self.taken >= self.finished:
                 return b""
-            left = end - time.monotonic()
-            if left <= 0:
+            left = end.left()
+            if not left:
                 raise socket.timeout
             if not self.pump(min(left, wait)):
                 self.idle()

@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 
+import patience
 from outcome import Fail, check
 
 # completions; opcodes as in enum ibv_wc_opcode, status as in enum ibv_wc_status
@@ -125,7 +126,7 @@ class Ulp:
         except OSError:
             pass
         try:
-            status = self.proc.wait(PATIENCE)
+            status = patience.ended(self.proc, PATIENCE)
         except subprocess.TimeoutExpired:
             self.proc.kill()
             self.proc.wait()
