@@ -64,11 +64,13 @@ start() {
 	STARTED+=("$PID")
 }
 
-# ended PID: waits for a process of start() and gives its status
+# ended PID: waits for a process of start() and gives its status. If it does not end, it is ended,
+# and before that, a shell runs $IWT_LOOK.
 ended() {
 	local pid=$1
 	if ! busywait "${2:-$IWT_TIME}" not alive "$pid"; then
 		echo "process $pid does not end"
+		[ -z "${IWT_LOOK:-}" ] || bash -c "$IWT_LOOK"
 		stop "$pid"
 		return 124
 	fi

@@ -16,15 +16,38 @@ had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BA
 # Both sides of fi_pingpong send a last message, and each goes when its own has left and the other
 # one has come. The reader of the completions may be overtaken by the event that the peer has gone,
 # which drops them: then it waits for ever, or crashes. By then all data have been compared: the
-# line of the longest messages is there.
+# line of the longest messages is there. It is a link's fault all the same if a message was lost, or
+# if a request does not complete: so both links are looked at while the program still waits.
 had_longest() { grep -qsE '^1m +[0-9]+ +=[0-9]+ ' "$1"; }
+
+# came_begin COMMAND: writes down what the links have sent and received, if COMMAND is a program
+# that may wait for ever. iwt_patient and ended() look again (IWT_LOOK) before they end it.
+came_begin() {
+	unset IWT_LOOK
+	case $1 in "fi_pingpong "*" -e rdm "*) ;; *) return 0 ;; esac
+	rm -f "$TMP"/came*
+	[ "$IWT_LINK_TYPE" = iw_tcp ] || return 0
+	"$IWT_LIB/came.py" save "$TMP/came" "$NS_A" "$DEV_A" "$NS_B" "$DEV_B" &&
+		export IWT_LOOK="$IWT_LIB/came.py look $TMP/came"
+}
+
+# all_came: has all come that was sent? Says what did not.
+all_came() {
+	[ "$IWT_LINK_TYPE" = iw_tcp ] || return 0
+	"$IWT_LIB/came.py" look "$TMP/came"
+	[ -e "$TMP/came.came" ] || return 1
+	diag <"$TMP/came.came"
+	[ ! -s "$TMP/came.came" ]
+}
 
 # excused RC COMMAND OUTPUT
 excused() {
 	case $1:$2 in
 	255:"rping -c"*) ended_late "$3" && had_all "$2" "$3" ;;
 	255:"rping -s"*) ended_late "$3" || flushed_first "$3" ;;
-	*:"fi_pingpong "*" -e rdm "*) had_longest "$3" ;;
+	# it was ended (TERM, KILL), or crashed (ABRT, SEGV); it has no status of its own
+	124:"fi_pingpong "*" -e rdm "* | 13[479]:"fi_pingpong "*" -e rdm "* | 143:"fi_pingpong "*" -e rdm "*)
+		had_longest "$3" && all_came ;;
 	*) return 1 ;;
 	esac
 }
@@ -35,6 +58,7 @@ well() { [ "$1" = 0 ] || excused "$@"; }
 # pair_once PORT SERVER-COMMAND CLIENT-COMMAND: sets CLIENT_RC and SERVER_RC
 pair_once() {
 	local port=$1 server=$2 client=$3 srv
+	came_begin "$client"
 	wait_free "$NS_B" "$port" || echo "# port $port is still taken"
 	CLIENT_RC=none SERVER_RC=none
 	# shellcheck disable=SC2086

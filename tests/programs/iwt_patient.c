@@ -2,8 +2,8 @@
 /*
  * iwt_patient [-m FILE] SECONDS COMMAND...: runs a command. Ends it, with status 124, when for so many
  * seconds it has written nothing to its output, if that is a file, although this machine ran.
- * (The command has its own process group, which ends as a whole; if it has not ended after five more
- * seconds, it is killed.)
+ * Before that, a shell runs $IWT_LOOK. (The command has its own process group, which ends as a
+ * whole; if it has not ended after five more seconds, it is killed.)
  * -m: it goes on also when FILE grows. What runs below finds its name in IWT_MOVED, and appends to it
  * when it goes on: lib/ktap.sh a line for each result, iwt_patient when output grows.
  *
@@ -152,6 +152,15 @@ static off_t written(void)
 	return sum;
 }
 
+/* Before the command is ended: where does it stand? */
+static void look(void)
+{
+	const char *what = getenv("IWT_LOOK");
+
+	if (what && *what && system(what) == -1)
+		perror("IWT_LOOK");
+}
+
 /* The command's group */
 static void end_all(pid_t child, int signal)
 {
@@ -175,6 +184,7 @@ static int watch(pid_t child, const sigset_t *set, unsigned int seconds)
 			end_all(child, got);
 		} else if (!over && seconds && !patient(&p, seconds, written())) {
 			over = true;
+			look();
 			end_all(child, SIGTERM);
 		} else if (over && !patient(&grace, GRACE, 0)) {
 			end_all(child, SIGKILL);

@@ -37,6 +37,7 @@ meet_commands() {
 	local srv rc=0 good=1
 	wait_free "$NS_B" "$1" || echo "port $1 is still taken"
 	rm -f "$TMP"/regions-*
+	came_begin "$3"
 	telling server start in_b stdbuf -oL bash -c "$2" >"$TMP/server" 2>&1
 	srv=$PID
 	server_came "$1" || { stop "$srv"; return 1; }
