@@ -46,6 +46,7 @@ enum { STAYS, FIN, RST };
  * A peer that speaks MPA itself: it sends @octets while @reader waits, then calls @then.
  * @going: the reader goes on, because all octets have arrived, or none has arrived for @still
  * milliseconds if that is not 0. Before it goes on, it turns @delay times in a loop.
+ * @partial: not all octets have arrived, though none was said to stay behind (@still).
  */
 struct peer {
 	pthread_t thread;
@@ -60,11 +61,13 @@ struct peer {
 	int delay;
 	int still;
 	volatile bool going;
+	volatile bool partial;
 };
 
 #define IWT_PIECE	1400
 #define IWT_TINY	60000	/* FPDUs without payload, of 20 octets */
 #define IWT_LAST	"after all that"
+#define IWT_NO_ROOM	"not all octets fit into the buffer"
 
 #define IWT_HELD_CTL	"/sys/kernel/debug/iwt_held/ctl"
 
