@@ -4,6 +4,8 @@
 # selftests use. README says how to write a selftest.
 
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# What does not end says where it is, before it is ended.
+export IWT_LOOK=$IWT_LIB/stuck.sh
 # shellcheck source=tests/lib/ktap.sh
 . "$IWT_LIB/ktap.sh"
 # shellcheck source=tests/lib/net.sh

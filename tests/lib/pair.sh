@@ -23,12 +23,12 @@ had_longest() { grep -qsE '^1m +[0-9]+ +=[0-9]+ ' "$1"; }
 # came_begin COMMAND: writes down what the links have sent and received, if COMMAND is a program
 # that may wait for ever. iwt_patient and ended() look again (IWT_LOOK) before they end it.
 came_begin() {
-	unset IWT_LOOK
+	export IWT_LOOK=$IWT_LIB/stuck.sh
 	case $1 in "fi_pingpong "*" -e rdm "*) ;; *) return 0 ;; esac
 	rm -f "$TMP"/came*
 	[ "$IWT_LINK_TYPE" = iw_tcp ] || return 0
 	"$IWT_LIB/came.py" save "$TMP/came" "$NS_A" "$DEV_A" "$NS_B" "$DEV_B" &&
-		export IWT_LOOK="$IWT_LIB/came.py look $TMP/came"
+		IWT_LOOK="$IWT_LIB/came.py look $TMP/came"
 }
 
 # all_came: has all come that was sent? Says what did not.

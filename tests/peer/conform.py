@@ -12,8 +12,10 @@ import importlib
 import os
 import resource
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 import zlib
@@ -65,7 +67,29 @@ def title(test):
     return "%s %s: %s" % (" ".join(test.rows), test.name, doc)
 
 
+GOING = {}      # thread: its test, and since when
+
+
+def tell_going(*_):
+    """What is ended (SIGTERM) says where each test is."""
+    frames = sys._current_frames()      # pylint: disable=protected-access
+    for thread, (test, since) in list(GOING.items()):
+        where = " < ".join("%s:%d" % (os.path.basename(frame.filename), frame.lineno)
+                           for frame in reversed(traceback.extract_stack(frames.get(thread))))
+        print("# %s goes on since %.0f s: %s" % (test.name, time.monotonic() - since, where), flush=True)
+    os._exit(1)     # pylint: disable=protected-access
+
+
 def run(test, place, seed):
+    """run_one(), in the list of what goes on."""
+    GOING[threading.get_ident()] = test, time.monotonic()
+    try:
+        return run_one(test, place, seed)
+    finally:
+        del GOING[threading.get_ident()]
+
+
+def run_one(test, place, seed):
     """One test: its verdict ("late": it failed because it waited in vain) and the reason."""
     case = Case(place, zlib.crc32(("%d%s" % (seed, test.name)).encode()))
     began = time.monotonic()
@@ -127,6 +151,7 @@ def main():
     Ulp.trace = args.trace
     Peer.lossy = args.lossy
     report = Report(args.slow)
+    signal.signal(signal.SIGTERM, tell_going)
     with concurrent.futures.ThreadPoolExecutor(max(args.jobs, 1)) as pool:
         going = {pool.submit(run, t, place, args.seed): t for t in tests if not t.alone}
         for done in concurrent.futures.as_completed(going):

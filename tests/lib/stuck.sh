@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What do the test programs do? Run before something that does not end is ended (IWT_LOOK): for each
+# process of a program in IWT_BIN its state, what it used of a processor in a second (ticks in user
+# and in kernel mode), and where in the kernel it is.
+
+used() { local s; { read -r s <"/proc/$1/stat"; } 2>/dev/null || return; s=${s##*) }; set -- $s; echo "$1 ${12} ${13}"; }
+
+declare -A before=()
+for exe in /proc/[0-9]*/exe; do
+	pid=${exe#/proc/} pid=${pid%/exe}
+	[[ $(readlink "$exe" 2>/dev/null) != "${IWT_BIN:-/opt/iw_tcp/bin}/"* ]] || before[$pid]=$(used "$pid")
+done
+[ ${#before[@]} -gt 0 ] || exit 0
+read -rt 1 <> <(:)
+for pid in "${!before[@]}"; do
+	now=$(used "$pid")
+	[ -n "$now" ] || continue
+	# shellcheck disable=SC2086
+	set -- ${before[$pid]} $now
+	echo "# process $pid ($(tr '\0' ' ' <"/proc/$pid/cmdline" | cut -c 1-100)): state $4, $(($5 - $2)) user, $(($6 - $3)) kernel"
+	sed 's/^/#   /' "/proc/$pid/stack" 2>/dev/null
+done
