@@ -124,6 +124,7 @@ static int access_flags(void)
 	       (ulp_has("access", 'r') ? IBV_ACCESS_REMOTE_READ : 0) |
 	       (ulp_has("access", 'a') ? IBV_ACCESS_REMOTE_ATOMIC : 0) |
 	       (ulp_has("access", 'b') ? IBV_ACCESS_MW_BIND : 0) |
+	       (ulp_has("access", 'o') ? IBV_ACCESS_ON_DEMAND : 0) |
 	       (ulp_has("access", 'z') ? IBV_ACCESS_ZERO_BASED : 0);
 }
 
