@@ -4,6 +4,7 @@
 # process of a program in IWT_BIN its state, what it used of a processor in a second (ticks in user
 # and in kernel mode), and where in the kernel it is.
 
+# shellcheck disable=SC2086
 used() { local s; { read -r s <"/proc/$1/stat"; } 2>/dev/null || return; s=${s##*) }; set -- $s; echo "$1 ${12} ${13}"; }
 
 declare -A before=()
