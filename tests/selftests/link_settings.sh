@@ -57,8 +57,31 @@ check "nor that" is $DEV_A tos 40
 SEED=${IWT_SEED:-$RANDOM}
 tap "every setting" python3 "$IWT_LIB/settings.py" $SETTINGS/$DEV_A "$SEED" 4000 "$([ -e /sys/kernel/realtime ] && echo 1)"
 settings_end
-link_del "$NS_A" $DEV_A && link_add "$NS_A" $DEV_A $IF_A
-settings_begin
+
+# The module's parameters are what a new link begins with.
+params=/sys/module/iw_tcp/parameters
+set_param() { echo "$2" >"$params/$1"; }
+param_is() { [ "$(cat "$params/$1")" = "$2" ]; }
+new_link() { link_del "$NS_A" "$DEV_A" && link_add "$NS_A" "$DEV_A" "$IF_A" && settings_begin; }
+declare -A former=() other=([crc]=required [mpa_revision]=1 [keepalive]=7 [patience]=9 [tos]=40 [zerocopy]=auto)
+[ ! -e /sys/kernel/realtime ] || other[zerocopy]=off
+for word in "${!other[@]}"; do
+	former[$word]=$(cat "$params/$word")
+	check "parameter $word: ${other[$word]}" set_param "$word" "${other[$word]}"
+	check "parameter $word says ${other[$word]}" param_is "$word" "${other[$word]}"
+done
+for bad in crc:maybe mpa_revision:3 keepalive:32768 patience:x tos:1 zerocopy:on; do
+	refuse "refused: parameter $bad" set_param "${bad%%:*}" "${bad#*:}"
+	check "what was refused changed nothing: $bad" param_is "${bad%%:*}" "${other[${bad%%:*}]}"
+done
+check "a new link" new_link
+for word in "${!other[@]}"; do
+	check "a new link begins with $word ${other[$word]}" is $DEV_A "$word" "${other[$word]}"
+	check "parameter $word: ${former[$word]} again" set_param "$word" "${former[$word]}"
+done
+settings_end
+check "and another one" new_link
+for word in "${!former[@]}"; do check "it begins with $word ${former[$word]}" is $DEV_A "$word" "${former[$word]}"; done
 
 set_link $DEV_A markers on
 short "markers towards the client"
