@@ -10,6 +10,8 @@ BUILD_SCRIPT='
 export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
 kdir=/lib/modules/$VERSION/build
 [ -z "$COMPILER" ] || export CC="$COMPILER"
+PROFILE=
+[ "$LAB" != coverage ] || PROFILE=GCOV_PROFILE=y
 cd /src
 rm -rf /out/payload
 bin=/out/payload/opt/iw_tcp/bin updates=/out/payload/usr/lib/modules/$VERSION/updates
@@ -18,7 +20,7 @@ if [ "$LAB" = series ]; then
 	# its kernel has the module in its own tree
 	: >Module.symvers
 elif [ -e Kbuild ]; then
-	make -s -j2 -C $kdir M=/src $MAKEARGS modules
+	make -s -j2 -C $kdir M=/src $MAKEARGS $PROFILE modules
 	install -m 644 -t $updates drivers/infiniband/sw/iw_tcp/iw_tcp.ko
 fi
 make -s -C $kdir M=/src/tests/vm/gate-test/module $MAKEARGS modules
@@ -51,7 +53,7 @@ cp /out/index/* /out/payload/usr/lib/modules/$VERSION/
 # copy change the times of directories, which must not count as changes.
 build_copy() {
 	rsync -aO --delete --itemize-changes --exclude=/.git --exclude=/build --exclude=__pycache__ \
-		--exclude='*.o' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
+		--exclude='*.o' --exclude='*.gcno' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \
 		--exclude='Module.symvers' --exclude='modules.order' "$TREE/" "$1/src/"
 }
 

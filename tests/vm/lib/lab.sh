@@ -6,7 +6,7 @@ LABS="6.12 6.1 7.2 rt uml debug"
 # labs of other architectures, which are prepared only when they are named
 FOREIGN_LABS="arm64 arm64-16k s390x"
 # labs that only check --long uses, which are prepared when they are named
-MORE_LABS="kcsan series dawdle"
+MORE_LABS="kcsan series dawdle coverage"
 
 # lab_load LAB: sets KERNEL and ROOT to the prepared artefacts, VERSION to the
 # kernel's release, LAB_KIND (of emulator), LAB_MEMORY (MiB), LAB_CMDLINE,
@@ -24,10 +24,14 @@ lab_load() {
 	6.1) stock_kernel KERNEL 6.1 bookworm amd64 bookworm; root_of ROOT bookworm ;;
 	uml) lab_uml uml uml.config ;;
 	# with less memory the search for leaks is shorter
-	debug | dawdle)
-		lab_uml debug "uml.config debug.config"
+	debug | dawdle | coverage)
+		if [ "$LAB" = coverage ]; then
+			lab_uml coverage "uml.config debug.config coverage.config"
+		else
+			lab_uml debug "uml.config debug.config"
+		fi
 		# the module only is another one
-		[ "$LAB" = debug ] || LAB_MAKEARGS="$LAB_MAKEARGS IWT_DAWDLE=1"
+		[ "$LAB" != dawdle ] || LAB_MAKEARGS="$LAB_MAKEARGS IWT_DAWDLE=1"
 		LAB_MEMORY=1536 LAB_GRACE=900
 		# an hour of soak has more call stacks than KASAN has room for
 		LAB_CMDLINE='stack_depot_max_pools=32767'

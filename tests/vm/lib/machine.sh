@@ -152,6 +152,14 @@ tell_first() {
 	cat "$1/first" >&2
 }
 
+# keep_coverage DIR: keeps what a machine of the lab "coverage" has counted, in LAB_COVERAGE
+keep_coverage() {
+	[ -n "${LAB_COVERAGE:-}" ] && grep -q '^coverage ' "$1/lines" || return 0
+	mkdir -p "$LAB_COVERAGE"
+	sed -n 's/^coverage //p' "$1/lines" | base64 -d >"$(mktemp "$LAB_COVERAGE/XXXXXXXX.tar.gz")" ||
+		log "what the lab has counted did not come as a whole"
+}
+
 # script_began DIR
 script_began() { grep -q '^start' "$1/status" && grep -q 'lab: the script starts' "$1/console"; }
 
@@ -160,6 +168,7 @@ judge() {
 	local dir=$1 time=$2 rc bad
 	tr -d '\r' <"$dir/status" >"$dir/lines" 2>/dev/null || :>"$dir/lines"
 	rc=$(sed -n 's/^exit //p' "$dir/lines")
+	keep_coverage "$dir"
 	if ! script_began "$dir"; then
 		tail -n 60 "$dir/console" "$dir/emulator" >&2 || :
 		log "gate: lab $LAB did not boot"
