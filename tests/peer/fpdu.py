@@ -7,6 +7,7 @@ an FPDU from it by fpdu() (no markers) or by a Framer, which knows the position
 in the stream. A Deframer cuts a received stream into Segments and notes everything
 that is wrong with its framing.
 """
+import os
 import struct
 
 from crc32c import crc32c
@@ -18,6 +19,8 @@ QN_SEND, QN_READ, QN_TERM, QN_ATOMIC = 0, 1, 2, 3
 FETCH_ADD, CMP_SWAP = 0, 2
 MARKER_GAP = 512
 ALL_ONES = 0xFFFFFFFFFFFFFFFF
+# The number of the first message of a queue: 1, but in the laboratory "wrap"
+FIRST_MSN = 1 - int(os.environ.get("IWT_BEFORE_WRAP", "0")) & 0xFFFFFFFF
 
 
 def fpdu(ulpdu, crc=True, spoil=0):
@@ -77,7 +80,7 @@ def read_request(msn, sink, sink_offset, size, stag, offset, more=b"", **how):
         ">IQIIQ", sink, sink_offset, size, stag, offset & ALL_ONES) + more, **how)
 
 
-def terminate(layer, etype, code, head=b"", hdrct=0, msn=1, queue=QN_TERM, **how):
+def terminate(layer, etype, code, head=b"", hdrct=0, msn=FIRST_MSN, queue=QN_TERM, **how):
     """The ULPDU of a Terminate; head: the octets behind the control word; hdrct: M, D, R (0x80..)."""
     return untagged(TERM, queue, msn, struct.pack(">BBBB", layer << 4 | etype, code, hdrct, 0) + head, **how)
 

@@ -37,7 +37,7 @@ class Peer:
         self.tx = self.rx = self.rules = None
         self.held = []                  # segments received, not asked for yet
         self.sent, self.received = bytearray(), bytearray()     # in full operation
-        self.msn = {0: 0, 1: 0, 2: 0, 3: 0}
+        self.msn = dict.fromkeys(range(4), fpdu.FIRST_MSN - 1)
         self.ended = None
 
     # startup
@@ -112,7 +112,7 @@ class Peer:
 
     def next(self, queue):
         """The number of the next message for a queue."""
-        self.msn[queue] += 1
+        self.msn[queue] = self.msn[queue] + 1 & 0xFFFFFFFF
         return self.msn[queue]
 
     def put_send(self, data=b"", opcode=fpdu.SEND, size=1400, stag=0):
@@ -207,7 +207,7 @@ class Peer:
         check(seg.opcode == fpdu.TERM, "Terminate %x/%x/%02x wanted:" % (layer, etype, code), seg)
         equal(seg.term(), (layer, etype, code), "Terminate")
         equal((seg.queue, seg.msn, seg.offset, seg.last, seg.stag, seg.rsvd, seg.rsv, seg.version),
-              (2, 1, 0, True, 0, 0, 0, True), "header of a Terminate")
+              (2, fpdu.FIRST_MSN, 0, True, 0, 0, 0, True), "header of a Terminate")
         if hdr == "any":
             return seg
         bits, octets = hdr or term_headers(layer, etype, of)

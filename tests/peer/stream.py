@@ -35,7 +35,7 @@ class Rules:
     def __init__(self, version=1):
         self.version = version
         self.problems = []
-        self.msn = collections.Counter()    # MSN of the last whole message of each queue
+        self.msn = collections.defaultdict(lambda: fpdu.FIRST_MSN - 1)      # of the last whole message of each queue
         self.untagged = {}                  # queue: last segment of the message that is going on
         self.tagged = {}                    # opcode: last segment of the message that is going on
         self.term = None

@@ -180,9 +180,10 @@ void iwt_kernel_receives(void)
 		struct conn *c = iwt_dial(true);
 		struct ibv_wc wc;
 
-		/* slots 0 and 1 have receives that nobody used yet */
+		/* the first two slots have receives that nobody used yet */
 		for (n = 0; n < 2; n++) {
-			struct iwt_recv_wqe *w = iwt_slot(&c->rq, n, WRS * 4);
+			uint32_t idx = iwt_ctl(&c->rq)->cons + n;
+			struct iwt_recv_wqe *w = iwt_slot(&c->rq, idx, WRS * 4);
 			struct iwt_sge *sge = (struct iwt_sge *)(w + 1);
 
 			w->num_sge = k[i].num;

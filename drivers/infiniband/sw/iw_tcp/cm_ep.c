@@ -11,13 +11,14 @@
 
 #include "dawdle.h"
 #include "dev.h"
+#include "proto/first.h"
 #include "sock.h"
 #include "stats.h"
 #include "trace.h"
 
 /* Every endpoint that belongs to a device, by the number iw_cm knows. */
 static DEFINE_XARRAY_ALLOC1(eps);
-static u32 next_id;
+static u32 next_id = IWT_FIRST_UP_TO(INT_MAX);
 static DECLARE_WAIT_QUEUE_HEAD(ep_gone);
 
 /**

@@ -168,6 +168,7 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 	hrtimer_setup(&cq->timer, period_over, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	iwt_ring_init(&cq->ring, mem, entries, iwt_cq_stride(cq));
+	cq->prod = IWT_FIRST;
 }
 
 /**

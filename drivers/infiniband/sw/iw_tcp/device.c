@@ -17,6 +17,7 @@
 #include "mmap.h"
 #include "mr.h"
 #include "mw.h"
+#include "proto/first.h"
 #include "qp.h"
 #include "raw_dump.h"
 #include "restrack.h"
@@ -214,6 +215,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	dev->next_counter = IWT_FIRST_UP_TO(INT_MAX);
 	spin_lock_init(&dev->windows_lock);
 	iwt_conf_defaults(&dev->conf);
 	iwt_dev_set_addr(dev);

@@ -9,6 +9,8 @@
 
 #include <asm/barrier.h>
 
+#include "proto/first.h"
+
 /**
  * struct iwt_ring - a queue that the kernel may share with userspace
  * @ctl: shared indices; everything in it may change at any time; NULL when the memory is gone
@@ -37,6 +39,9 @@ static inline void iwt_ring_init(struct iwt_ring *r, void *mem, u32 entries,
 	r->ent = (u8 *)mem + IWT_RING_CTL_SIZE;
 	r->mask = entries - 1;
 	r->stride = stride;
+	/* nobody maps it yet */
+	r->ctl->prod = IWT_FIRST;
+	r->ctl->cons = IWT_FIRST;
 }
 
 static inline void *iwt_ring_at(const struct iwt_ring *r, u32 idx)

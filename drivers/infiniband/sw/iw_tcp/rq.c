@@ -32,8 +32,10 @@ void iwt_rq_set_ring(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge)
 {
 	rq->sge_max = max_sge;
 	rq->entries = entries;
-	if (entries)
-		iwt_ring_init(&rq->ring, mem, entries, iwt_rq_stride(max_sge));
+	if (!entries)
+		return;
+	iwt_ring_init(&rq->ring, mem, entries, iwt_rq_stride(max_sge));
+	rq->cons = IWT_FIRST;
 }
 
 /**

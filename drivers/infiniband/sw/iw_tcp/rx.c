@@ -30,7 +30,8 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 	rx->rtr_send = !initiator && terms->rtr == IWT_RTR_SEND;
 	rx->rtr_write = !initiator && terms->rtr == IWT_RTR_WRITE;
 	for (i = 0; i < IWT_QN_COUNT; i++)
-		rx->q[i].msn = 1;
+		rx->q[i].msn = IWT_FIRST_MSN;
+	rx->pos = IWT_FIRST_POS;
 }
 
 /* @again: it waited for memory, and has been traced. @at is moved unless it is in one piece. */

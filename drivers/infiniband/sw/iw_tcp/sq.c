@@ -59,6 +59,8 @@ int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride,
 		return -ENOMEM;
 	spin_lock_init(&sq->lock);
 	iwt_ring_init(&sq->ring, mem, entries, stride);
+	sq->cons = IWT_FIRST;
+	sq->retire = IWT_FIRST;
 	sq->ring.ctl->flags = IWT_RING_NEED_WAKEUP;
 	return 0;
 }

@@ -29,9 +29,11 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	tx->mpa_rev = terms->rdmac ? 0 : terms->enhanced ? 2 : 1;
 	tx->hold = !initiator;
 	tx->rtr = initiator ? terms->rtr : IWT_RTR_NONE;
-	tx->send_msn = 1;
-	tx->read_msn = 1;
-	tx->atomic_msn = 1;
+	tx->send_msn = IWT_FIRST_MSN;
+	tx->read_msn = IWT_FIRST_MSN;
+	tx->resp_msn = IWT_FIRST_MSN - 1;
+	tx->atomic_msn = IWT_FIRST_MSN;
+	tx->stream_pos = IWT_FIRST_POS;
 }
 
 /*

@@ -14,6 +14,7 @@
 #include "dev.h"
 #include "mmap.h"
 #include "mr.h"
+#include "proto/first.h"
 #include "qp.h"
 #include "srq.h"
 #include "verbs.h"
@@ -178,15 +179,17 @@ static int answer_qp(struct iwt_qp *qp, const u64 *offset,
 				min(sizeof(resp), udata->outlen));
 }
 
+#define IWT_LAST_QPN	((1 << 24) - 1)
+
 /* Numbers are used in turn, so that an old one does not soon name another queue pair. */
 static int publish(struct iwt_qp *qp)
 {
-	static u32 next;
+	static u32 next = IWT_FIRST_UP_TO(IWT_LAST_QPN);
 	u32 num;
 	int err;
 
 	err = xa_alloc_cyclic(&qp->stream.dev->qps, &num, qp,
-			      XA_LIMIT(2, (1 << 24) - 1), &next, GFP_KERNEL);
+			      XA_LIMIT(2, IWT_LAST_QPN), &next, GFP_KERNEL);
 	if (err < 0)
 		return err;
 	qp->ibqp.qp_num = num;

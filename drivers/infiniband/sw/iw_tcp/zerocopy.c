@@ -12,6 +12,8 @@
 
 #include <compat/ubuf.h>
 
+#include "proto/first.h"
+
 /**
  * struct iwt_zc - the batches of one queue pair that TCP refers to
  * @lock: innermost; taken wherever the network frees a buffer
@@ -124,6 +126,8 @@ struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx)
 	spin_lock_init(&zc->lock);
 	refcount_set(&zc->ref, 1);
 	INIT_LIST_HEAD(&zc->in_flight);
+	zc->last_seq = IWT_FIRST;
+	zc->released_seq = IWT_FIRST;
 	zc->wake = wake;
 	zc->ctx = ctx;
 	return zc;

@@ -7,6 +7,8 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
+#include "first.h"
+
 static void txseg_init(struct iwt_txseg *m, u8 opcode, u32 len)
 {
 	memset(&m->ddp, 0, sizeof(m->ddp));
@@ -127,7 +129,7 @@ void iwt_txseg_term(struct iwt_txseg *m, const u8 *ulpdu, u32 len)
 {
 	txseg_init(m, IWT_OP_TERM, 0);
 	m->ddp.qn = IWT_QN_TERM;
-	m->ddp.msn = 1;
+	m->ddp.msn = IWT_FIRST_MSN;
 	m->rdmap_len = min_t(u32, len, sizeof(m->rdmap_hdr));
 	memcpy(m->rdmap_hdr, ulpdu, m->rdmap_len);
 }
