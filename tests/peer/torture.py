@@ -12,6 +12,7 @@ import itertools
 import os
 import random
 import shlex
+import struct
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ import cuts
 import fpdu
 import mpa
 from case import Case, Conn, Place, add_arguments
-from messages import READS, Exchange, Inbox, Memory
+from messages import READS, SINK, Exchange, Inbox, Memory
 from outcome import check, equal, is_late
 from ulp import FLUSH, LOC_LEN_ERR
 
@@ -31,7 +32,7 @@ ROUND = 64
 SETTINGS = (("on", "off"), ("off", "off"), ("on", "on"), ("off", "on"))
 SMALL = ((0, 0), (1, 40), (1, 300), (300, 1500))
 LARGE = ((0, 40), (1500, 9000), (9000, 60000))
-ENDS = ("fin", "rst", "disconnect", "fin_within", "rst_within", "beyond", "too_long", "bad_crc")
+ENDS = ("fin", "rst", "disconnect", "fin_within", "rst_within", "beyond", "too_long", "too_much", "bad_crc")
 REGIONS = {SMALL: 16 << 10, LARGE: 128 << 10}
 
 
@@ -56,6 +57,7 @@ class Stream:
         self.ways = rng.choice((cuts.WAYS, cuts.WAYS, [rng.choice(cuts.WAYS)]))
         self.end, self.first = rng.choice(ENDS if self.crc else ENDS[:-1]), FLUSH
         self.conn = self.tcp = None
+        self.reads = 0      # of the device, without an answer at the end
 
     # TCP
 
@@ -170,16 +172,24 @@ class Stream:
 
     def broken(self, ulpdus, **frame):
         """Sends ulpdus, of which the last one is wrong, and something behind it that must not count."""
-        target, framed = self.memory.target, self.conn.peer.frame
+        framed = self.conn.peer.frame
         octets = b"".join(framed(ulpdu) for ulpdu in ulpdus[:-1]) + framed(ulpdus[-1], **frame)
-        self.tcp.sendall(octets + framed(fpdu.tagged(fpdu.WRITE, target.stag, target.addr, b"more")))
+        self.tcp.sendall(octets + framed(self.more()))
         self.tcp.settle()
+
+    def more(self):
+        """What must not count any more."""
+        return fpdu.tagged(fpdu.WRITE, self.memory.target.stag, self.memory.target.addr, b"more")
 
     def ended_by(self, *error, **about):
         """Expects the Terminate."""
         self.conn.peer.expect_term(*error, **about)
         self.conn.peer.expect_fin()
         self.rng.choice((self.tcp.send_fin, self.tcp.send_rst))()
+        self.compare()
+
+    def compare(self):
+        """What was placed before the error, and no more."""
         self.memory.target.check("target")
         self.memory.buffers.check("buffers")
 
@@ -221,14 +231,35 @@ class Stream:
         self.broken(segments)
         self.ended_by(1, 2, 5, of=segments[-1])
 
+    def end_too_much(self):
+        """A Read Response that goes on beyond what was asked for; the segments within it count."""
+        sink, size = self.memory.sink, self.rng.choice((1, 4, 60, 100, 300, 1400))
+        fit, more = self.rng.randint(1, min(30, sink.size // size - 9)), self.rng.randint(1, 8)
+        length = fit * size + self.rng.choice((0, self.rng.randrange(size)))
+        begin = self.rng.randint(0, sink.size - length - more * size)
+        self.conn.post("read", wr=899, sge="%d:%d:%d" % (sink.number, begin, length), stag=7, raddr=SINK)
+        self.reads = 1
+        seg = self.conn.peer.segment()
+        equal((seg.opcode, seg.read_request()[2:]), (fpdu.READ_REQ, (length, 7, SINK)), "Read Request")
+        stag, offset, *_ = seg.read_request()
+        data = self.rng.randbytes((fit + more) * size)
+        sink.put(begin, data[:fit * size])
+        segments = [fpdu.tagged(fpdu.READ_RESP, stag, offset + at, data[at:at + size], last=False)
+                    for at in range(0, len(data), size)]
+        self.broken(segments)
+        self.ended_by(1, 1, 1, of=segments[fit])
+        sink.check("sink")
+
     def finish(self):
         """Ends the connection; then all posts must be flushed."""
         left = self.rng.randint(1, 3)
         self.conn.recv(n=left, wr=900, sge="%d:0:400" % self.memory.buffers.number)
         getattr(self, "end_" + self.end)()
         self.ulp.event(id=self.conn.id, want="DISCONNECTED")
-        equal([(wc.wr, wc.status) for wc in self.conn.poll(left, exact=False)],
+        got = [(wc.wr, wc.status) for wc in self.conn.poll(left + self.reads, exact=False)]
+        equal([one for one in got if one[0] >= 900],
               [(900 + n, FLUSH if n else self.first) for n in range(left)], "flushed")
+        equal([one for one in got if one[0] < 900], [(899, FLUSH)] * self.reads, "flushed Reads")
         self.conn.none(0)
         if self.rng.random() < 0.2:
             self.memory.check()
@@ -248,6 +279,7 @@ class Stream:
             self.send(b"".join(peer.frame(ulpdu) for message in exchange.ulpdus() for ulpdu in message))
             exchange.check()
         self.finish()
+        self.ulp.destroy(id=self.conn.id)
 
     def __repr__(self):
         return "%s, flags %#x, %s, %s, ways %s%s%s, end %s" % (
@@ -256,13 +288,115 @@ class Stream:
             ", lossy" if self.lossy else "", self.end)
 
 
+class KernelStream(Stream):
+    """A connection with a server in the kernel (iwt_echo), whose receives and sinks no region names."""
+
+    SLOTS, MOST = 4, 65536      # messages at a time, and octets of each
+
+    def __init__(self, worker, seed, index):
+        super().__init__(worker, seed, index)
+        self.passive = True
+        ends = ("fin", "rst", "fin_within", "rst_within", "too_much") + (("bad_crc",) if self.crc else ())
+        self.end = self.rng.choice(ends)
+
+    def open_passive(self):
+        """The device is the responder."""
+        peer = self.case.connect(self.worker.echo)
+        self.prepare(peer.sock)
+        peer.request(self.flags, 1, self.rng.randbytes(self.rng.randint(0, 100)))
+        peer.reply()
+        peer.put_write()
+        self.conn = Conn(peer, None, None)
+
+    def segments(self, opcode, data, *where):
+        """The ULPDUs of a message in segments of random, or of equal, size."""
+        size = max(self.rng.choice((1, 4, 60, 1400, 16000, 60000)), len(data) // 50, 1)
+        for at in range(0, len(data), size):
+            part, last = data[at:at + size], at + size >= len(data)
+            if opcode == fpdu.SEND:
+                yield fpdu.untagged(opcode, 0, *where, part, at, last)
+            else:
+                yield fpdu.tagged(opcode, where[0], where[1] + at, part, last)
+
+    def message(self, data):
+        """The ULPDUs of a Send."""
+        return list(self.segments(fpdu.SEND, data, self.conn.peer.next(0)))
+
+    def ask(self, stag, length):
+        """What makes the server read there."""
+        return b"r\0\0\0" + struct.pack(">IQI", stag, SINK, length)
+
+    def size(self):
+        """Of a message, less its first octet."""
+        low, high = self.rng.choice(self.sizes)
+        return self.rng.randint(low, high)
+
+    def exchange(self, inbox):
+        """Some messages, each of which the server answers by what it got, or by what it has read."""
+        ulpdus, want, there = [], [], {}
+        for _ in range(self.rng.randint(1, self.SLOTS)):
+            data = b"e" + self.rng.randbytes(self.size())
+            want.append(data)
+            if self.rng.random() < 0.5:
+                ulpdus += self.message(data)
+            else:
+                there[len(want)] = data
+                ulpdus += self.message(self.ask(len(want), len(data)))
+        self.send(b"".join(self.conn.peer.frame(ulpdu) for ulpdu in ulpdus))
+        while there or len(inbox.sends) < len(want) or not inbox.last:
+            inbox.take(30)
+            while inbox.requests:
+                sink, offset, length, stag, _ = inbox.requests.pop()
+                equal(length, len(there[stag]), "length of a Read")
+                data = there.pop(stag)
+                self.send(b"".join(self.conn.peer.frame(u) for u in self.segments(fpdu.READ_RESP, data, sink, offset)))
+        equal(sorted(map(bytes, inbox.sends)), sorted(want), "what comes back")
+        inbox.clear()
+
+    def more(self):
+        """What must not count any more."""
+        return fpdu.tagged(fpdu.WRITE, 1, 0)
+
+    def compare(self):
+        """The server itself looks whether anything was written behind what it has asked for."""
+
+    def end_bad_crc(self):
+        """A wrong CRC behind good segments."""
+        msn, size = self.conn.peer.next(0), self.rng.choice((1, 4, 60, 100, 300, 1400))
+        self.broken([fpdu.untagged(fpdu.SEND, 0, msn, b"n" * size, at * size, last=False)
+                     for at in range(self.rng.randint(1, 30))], crc_xor=1 << self.rng.randrange(32))
+        self.ended_by(2, 0, 2)
+
+    def end_too_much(self):
+        """A Read Response that goes on beyond what was asked for."""
+        size, fit = self.rng.choice((1, 4, 60, 100, 300, 1400)), self.rng.randint(1, 30)
+        self.send(b"".join(map(self.conn.peer.frame, self.message(self.ask(7, fit * size + self.rng.randrange(size))))))
+        stag, offset, *_ = self.conn.peer.message(fpdu.READ_REQ)[0].read_request()
+        segments = [fpdu.tagged(fpdu.READ_RESP, stag, offset + at * size, b"g" * size, last=False)
+                    for at in range(fit + self.rng.randint(1, 8))]
+        self.broken(segments)
+        self.ended_by(1, 1, 1, of=segments[fit])
+
+    def run(self):
+        """Runs the whole stream."""
+        self.case.own_tcp(**self.how)
+        self.open_passive()
+        inbox = Inbox(self.conn.peer)
+        for _ in range(self.rng.randint(1, 4)):
+            self.exchange(inbox)
+        getattr(self, "end_" + self.end)()
+
+    def __repr__(self):
+        return "kernel, " + super().__repr__()
+
+
 class Worker:
     """A process of the upper layer that runs streams, one after the other."""
 
     MOST = 900      # connections of an iwt_ulp process that are numbered
 
-    def __init__(self, place, seed):
-        self.place, self.seed, self.case, self.done = place, seed, None, 0
+    def __init__(self, place, seed, echo):
+        self.place, self.seed, self.echo, self.case, self.done = place, seed, echo, None, 0
         self.late = False   # the last stream that failed waited in vain
 
     def renew(self):
@@ -284,11 +418,11 @@ class Worker:
         """Runs one stream; returns why it failed, or None."""
         if not self.case or self.done >= self.MOST:
             self.renew()
-        stream, before, why = Stream(self, self.seed, index), len(self.case.open), None
+        kind = KernelStream if self.echo and index % 2 else Stream
+        stream, before, why = kind(self, self.seed, index), len(self.case.open), None
         self.late = False
         try:
             stream.run()
-            self.ulp.destroy(id=stream.conn.id)
         except AssertionError as error:
             self.late, why = is_late(error), "%s\n%s" % (error, where(error))
         except Exception as error:      # pylint: disable=broad-except
@@ -316,7 +450,7 @@ class Torture:
 
     def __init__(self, place, args):
         self.args, self.place = args, place
-        self.workers = [Worker(place, args.seed) for _ in range(args.jobs)]
+        self.workers = [Worker(place, args.seed, args.echo) for _ in range(args.jobs)]
         self.until = time.monotonic() + args.time
         self.lock, self.failed, self.late, self.ran = threading.Lock(), 0, 0, 0
 
@@ -381,6 +515,7 @@ def arguments():
     p.add_argument("--first", type=int, default=0, help="number of the first stream (0)")
     p.add_argument("--streams", type=int, default=1 << 40, help="at most so many")
     p.add_argument("--jobs", type=int, default=3, help="streams at a time (3)")
+    p.add_argument("--echo", type=int, default=0, help="port of iwt_echo, for each second stream")
     p.add_argument("--failures", type=int, default=5, help="end after so many (5)")
     args = p.parse_args()
     if args.seed is None:

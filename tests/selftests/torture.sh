@@ -3,21 +3,31 @@
 # Streams of random messages in random segments, from a peer with a TCP of its own in A:
 # tests/peer/torture.py. For 20 seconds unless told.
 #
-#	torture.sh [--ip 4|6] [--time SECONDS] [--pressure] [OPTION OF torture.py]...
+#	torture.sh [--ip 4|6] [--time SECONDS] [--pressure] [--delay MS] [--kernel] [OPTION OF torture.py]...
 #
+# --delay: the peer is so far away, so that the device leaves what has come to a run behind all that
+# comes together with it. --kernel: each second stream is one with a server in the kernel (iwt_echo).
 # --pressure: TCP as a whole is short of memory, so that what has come of an FPDU is set
 # aside until the rest has.
 . "$(dirname "$0")/../lib/begin.sh"
 
-ip=4 seconds=20 pressure='' options=()
+ip=4 seconds=20 pressure='' delay='' kernel='' options=()
+ECHO=/sys/kernel/debug/iwt_echo/listen
 while [ $# -gt 0 ]; do
 	case $1 in
 	--ip) ip=$2; shift 2 ;;
 	--time) seconds=$2; shift 2 ;;
 	--pressure) pressure=1; shift ;;
+	--delay) delay=$2; shift 2 ;;
+	--kernel) kernel=1; shift ;;
 	*) options+=("$1"); shift ;;
 	esac
 done
+# echo_listens, echo_ends: iwt_echo in B
+ECHO_PORT=7200
+echo_listens() { echo "8 $there $ECHO_PORT" 8<"/run/netns/$NS_B" >"$ECHO"; }
+echo_ends() { echo >"$ECHO" && modprobe -r iwt_echo; }
+
 begin iwt_ulp python3
 only_iw_tcp "the settings are iw_tcp's"
 { net_setup 1500 && link_add "$NS_B" "$DEV_B" "$IF_B"; } || { not_ok "a link"; ktap_finish; }
@@ -33,9 +43,23 @@ case $ip in
 4) here=$IP_A there=$IP_B ;;
 6) here=$IP6_A there=$IP6_B ;;
 esac
+if [ -n "$delay" ]; then
+	in_a tc qdisc replace dev "$IF_A" root netem delay "${delay}ms" limit 100000 || skip_all "no netem here"
+fi
+if [ -n "$kernel" ]; then
+	modprobe -q iwt_echo || missing_all "module iwt_echo"
+	check "a server in the kernel" echo_listens
+	options+=(--echo "$ECHO_PORT")
+fi
 in_a iwt_patient $((IWT_TIME * 2 + seconds)) python3 "$(dirname "$0")/../peer/torture.py" \
 	--here "$here" --there "$there" --device "$DEV_B" --interface "$IF_A" --time "$seconds" \
 	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}" >"$TMP/torture" 2>&1
 subtests "IPv$ip" "$TMP/torture" $?
+if [ -n "$delay" ]; then
+	gathered=$(counter "$DEV_B" gather)
+	echo "# $gathered times what had come waited for what came with it"
+	check "what comes together is taken together" [ "$gathered" -ge 100 ]
+fi
+[ -z "$kernel" ] || check "the server in the kernel ends" echo_ends
 [ -z "$pressure" ] || check "it was short of memory to the end" under_pressure
 ktap_finish

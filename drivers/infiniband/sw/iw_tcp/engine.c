@@ -262,7 +262,11 @@ static void on_state_change(struct iwt_sock *s, void *ctx)
 
 static void on_data_ready(struct iwt_sock *s, void *ctx)
 {
-	if (!iwt_sock_gather(s))
+	struct iwt_qp *qp = ctx;
+
+	if (iwt_sock_gather(s))
+		iwt_count(qp->stream.dev, IWT_C_GATHER);
+	else
 		on_state_change(s, ctx);
 }
 

@@ -41,6 +41,7 @@ static const struct rdma_stat_desc descs[IWT_G_END] = {
 	[IWT_C_SQPOLL].name	= "sqpoll",
 	[IWT_C_CQ_FLUSH].name	= "cq_flush",
 	[IWT_C_MIGRATE].name	= "migrate",
+	[IWT_C_GATHER].name	= "gather",
 	[IWT_C_ODP_FAULT].name	= "odp_fault",
 	[IWT_C_ODP_FAILED].name	= "odp_failed",
 	[IWT_C_ODP_INVALIDATE].name	= "odp_invalidate",

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A server in the kernel: what main.c and conn.c share. */
+#ifndef ECHO_H
+#define ECHO_H
+
+#include <linux/types.h>
+
+struct rdma_cm_event;
+struct rdma_cm_id;
+
+#define ECHO_RECVS	4	/* receives that a connection has posted at most */
+#define ECHO_ROOM	65536	/* octets of each */
+
+/* What the first octet of a message asks for. */
+enum echo_ask {
+	ECHO_BACK = 'e',	/* the message comes back */
+	ECHO_READ = 'r',	/* struct echo_read: what is read there comes back */
+	ECHO_NONE = 'n',	/* nothing */
+};
+
+struct echo_read {
+	u8 ask;
+	u8 zero[3];
+	__be32 stag;
+	__be64 addr;
+	__be32 len;
+} __packed;
+
+int iwt_echo_init(void);
+void iwt_echo_exit(void);
+int iwt_echo_accept(struct rdma_cm_id *id);
+int iwt_echo_event(struct rdma_cm_id *id, struct rdma_cm_event *ev);
+void iwt_echo_end_all(void);
+
+#endif
