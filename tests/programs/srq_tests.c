@@ -300,6 +300,35 @@ static void look_limits(struct server *s, uint32_t want, const char *when)
 		wrong(s, when, s->limits, want);
 }
 
+/*
+ * The event that waits to be read is told of once: else those of an empty queue would take memory
+ * of the kernel without end. One more may be raised while the first one is read.
+ */
+static void leave_unread(struct server *s)
+{
+	uint32_t want;
+	int i;
+
+	s->limits_before = s->limits;
+	for (i = 0; i < 40; i++) {
+		if (limit_to(s, 1))
+			wrong(s, "limit", 1, 0);
+		/* it is told by another thread */
+		usleep(500);
+	}
+	if (limit_of(s))
+		wrong(s, "limit whose event waits", limit_of(s), 0);
+	usleep(20000);
+	wait_for(s, limit_told, "no event for limits that are reached already");
+	if (s->limits - s->limits_before > 2)
+		wrong(s, "events that were not read", s->limits - s->limits_before, 1);
+	/* it was read: the next one is told */
+	want = s->limits;
+	if (limit_to(s, 1))
+		wrong(s, "limit", 1, 0);
+	look_limits(s, want + 1, "no event after one that was read");
+}
+
 void test_limit(struct server *s, uint32_t rounds)
 {
 	uint32_t left, limit, want, i;
@@ -328,6 +357,8 @@ void test_limit(struct server *s, uint32_t rounds)
 		if (limit_to(s, 1))
 			wrong(s, "limit", 1, 0);
 		look_limits(s, ++want, "no event for a limit that is reached already");
+		if (i < 3)
+			leave_unread(s);
 	}
 	conclude(s, "the limit: one event each time it is set, when fewer receives are left");
 }

@@ -17,6 +17,10 @@
 /* Receives that a resize copies with interrupts off. */
 #define MOVE_STEP	256
 
+/*
+ * To set the limit of an empty queue raises an event at once, and costs a process nothing. Those
+ * that it does not read would pile up: the one that waits for it says the same.
+ */
 static void tell(struct iwt_async *async, enum ib_event_type what)
 {
 	struct iwt_srq *srq = container_of(async, struct iwt_srq, async);
@@ -28,6 +32,8 @@ static void tell(struct iwt_async *async, enum ib_event_type what)
 
 	if (what == IB_EVENT_SRQ_ERR)
 		srq->end_streams(srq);
+	else if (iwt_async_unread(async))
+		return;
 	if (srq->ibsrq.event_handler)
 		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
 }
@@ -132,7 +138,7 @@ int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
  * @srq: queue
  * @limit: one event when fewer are left, at once if so already; 0: none
  *
- * Any context.
+ * A process that has not read the last event yet gets no other one. Any context.
  *
  * Return: 0, -EINVAL if the queue is smaller.
  */

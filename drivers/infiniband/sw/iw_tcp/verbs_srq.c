@@ -108,6 +108,7 @@ int iwt_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		return err;
 	}
 	iwt_srq_setup(srq, srq->user ? srq->map->mem : srq->mem, entries, sge);
+	iwt_async_of_process(&srq->async, ibsrq->uobject);
 	attr->attr.max_wr = entries;
 	attr->attr.max_sge = sge;
 	err = udata ? answer_srq(srq, offset, udata) : 0;
