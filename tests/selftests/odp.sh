@@ -12,7 +12,7 @@ want_settings
 two_links
 settings_begin
 rounds=${IWT_ROUNDS:-60}
-[ -z "${IWT_QUICK:-}" ] || rounds=10
+[ -z "${IWT_QUICK:-}" ] || rounds=${IWT_ROUNDS:-10}
 short=()
 [ -z "${IWT_QUICK:-}" ] || short=(--no-neg --no-events)
 
