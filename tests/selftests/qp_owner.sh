@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The owner of a queue pair: a process that only knows the number of a queue pair cannot
-# connect it, whether its owner is another process or a consumer in the kernel.
+# connect it, whether its owner is another process or a consumer in the kernel. Its owner can't
+# before it is whole.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PEER=$(dirname "$0")/../peer
@@ -29,7 +30,7 @@ in_kernel() {
 	ktest_unload
 }
 
-begin rdma rping python3
+begin rdma rping python3 iwt_early
 only_iw_tcp "what other drivers allow is not tested"
 two_links
 start in_b rping -s -P -a $IP_B >"$TMP/listener" 2>&1
@@ -44,5 +45,12 @@ check "another process has a queue pair" busywait "$IWT_TIME" has_numbers rping
 in_a iwt_patient "$IWT_TIME" python3 "$PEER/takeover.py" $IP_B 7174 $(numbers rping) >"$TMP/out" 2>&1
 subtests "a queue pair of another process" "$TMP/out" $?
 check "that goes on" alive "$cli"
+
+status=0
+in_a iwt_patient "$IWT_TIME" "$IWT_BIN/iwt_early" $IP_B 7174 >"$TMP/out" 2>&1 || status=$?
+case $status in
+4) skip "a queue pair that is being made" "this kernel has no userfaultfd" ;;
+*) subtests "a process, its own queue pair, too early" "$TMP/out" $status ;;
+esac
 stop "$cli" "$srv"
 ktap_finish

@@ -11,6 +11,7 @@
 #include "cm.h"
 #include "counter.h"
 #include "cq.h"
+#include "dawdle.h"
 #include "dev.h"
 #include "mmap.h"
 #include "mr.h"
@@ -181,19 +182,32 @@ static int answer_qp(struct iwt_qp *qp, const u64 *offset,
 
 #define IWT_LAST_QPN	((1 << 24) - 1)
 
-/* Numbers are used in turn, so that an old one does not soon name another queue pair. */
-static int publish(struct iwt_qp *qp)
+/*
+ * Numbers are used in turn, so that an old one does not soon name another queue pair. Nobody
+ * finds the queue pair by its number before publish().
+ */
+static int take_number(struct iwt_qp *qp)
 {
 	static u32 next = IWT_FIRST_UP_TO(IWT_LAST_QPN);
 	u32 num;
 	int err;
 
-	err = xa_alloc_cyclic(&qp->stream.dev->qps, &num, qp,
+	err = xa_alloc_cyclic(&qp->stream.dev->qps, &num, NULL,
 			      XA_LIMIT(2, IWT_LAST_QPN), &next, GFP_KERNEL);
 	if (err < 0)
 		return err;
 	qp->ibqp.qp_num = num;
 	return 0;
+}
+
+/*
+ * From now on a process can name it to rdma_cm, also by a guess: it has to be whole. The place of
+ * its number is there, so that nothing is allocated.
+ */
+static void publish(struct iwt_qp *qp)
+{
+	iwt_dawdle();
+	WARN_ON(xa_err(xa_store(&qp->stream.dev->qps, qp->ibqp.qp_num, qp, GFP_KERNEL)));
 }
 
 /**
@@ -270,26 +284,22 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	if (!err)
 		err = make_rq(qp, attr, uc ? &uc->ibuc : NULL, &offset[RQ]);
 	if (!err)
-		err = publish(qp);
-	if (err)
-		goto fail;
+		err = take_number(qp);
+	if (err) {
+		free_memory(qp);
+		return err;
+	}
 	fill_cap(qp, &attr->cap);
 	attr->cap = qp->cap;
 	iwt_doorbell_join(qp);
-	if (udata) {
-		err = answer_qp(qp, offset, udata);
-		if (err)
-			goto fail_published;
+	err = udata ? answer_qp(qp, offset, udata) : 0;
+	if (err) {
+		/* who polls a completion queue may have found it there */
+		iwt_destroy_qp(ibqp, udata);
+		return err;
 	}
+	publish(qp);
 	return 0;
-
-fail_published:
-	/* a process may have given the number to rdma_cm already */
-	iwt_destroy_qp(ibqp, udata);
-	return err;
-fail:
-	free_memory(qp);
-	return err;
 }
 
 /**
