@@ -165,6 +165,28 @@ move() { in_ns "$1" rdma dev set "$DEV_A" netns "$2"; }
 rping_a_to_b() { pair "$1" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"; }
 no_way() { unable iwt_patient 20 ip netns exec "$1" rping -c -a $IP_B -p 7193 -C 1; }
 
+taken_in() { in_net "$1" bash "$IWT_LIB/wait.sh" "$IWT_TIME" port_is "$2" yes; }
+
+# rdma_cm listens on a link that comes, and on one that comes back. What has the port then must not
+# keep the link from rdma_cm: the listener waits.
+busy_port() {
+	local tcp rdma
+	link_del "$NS_A" "$DEV_A"
+	check "busy port: a listener without a link" listener rdma in_a python3 "$LISTEN" rdma 0.0.0.0 7195
+	rdma=$PID
+	check "busy port: TCP has the port" listener tcp in_a python3 "$LISTEN" tcp 0.0.0.0 7195
+	tcp=$PID
+	check "busy port: a new link" link_add "$NS_A" "$DEV_A" "$IF_A"
+	rping_a_to_b "busy port: rping"
+	check "busy port: the device moves" move "$NS_A" "$NS_C"
+	check "busy port: and back" move "$NS_C" "$NS_A"
+	rping_a_to_b "busy port: rping after that"
+	stop "$tcp"
+	check "busy port: the listener gets it when it is free" taken_in "$NS_A" 7195
+	stop "$rdma"
+	check "busy port: it goes with the listener" free_in "$NS_A" 7195
+}
+
 # An RDMA device moves, and its net device does not. Where they are apart, there are no
 # connections; where they meet again, there are.
 device_moves() {
@@ -192,6 +214,7 @@ device_moves() {
 	refuse "apart: no second link on the net device" link_add "$NS_A" "${DEV_A}2" "$IF_A"
 	check "it moves back" move "$NS_C" "$NS_A"
 	rping_a_to_b "back again: rping"
+	busy_port
 
 	check "its new namespace ends: it moves" move "$NS_A" "$NS_C"
 	ns_del "$NS_C"

@@ -7,6 +7,7 @@
 #include <linux/if_ether.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -41,8 +42,10 @@ struct iwt_stats;
  * @netdev: the interface below; a reference is held while registered
  * @net: network namespace that the link was made in, and where its sockets are; NULL when
  *	@netdev leaves it. No reference: it outlives its net devices by a grace period
- * @coming: the link is being added
- * @made: since when, in jiffies
+ * @coming: the link is being added, or moves: the core tells its clients of it
+ * @made: when it was added, in jiffies
+ * @moved: the core has taken it from its clients, because it moves or ends
+ * @came: ends @coming after that
  * @ends: calls must not wait any longer (mr_prefetch.c)
  * @qps: queue pairs by number
  * @mrs: memory regions and windows by STag index
@@ -73,6 +76,8 @@ struct iwt_dev {
 	struct net __rcu *net;
 	bool coming;
 	unsigned long made;
+	bool moved;
+	struct delayed_work came;
 	bool ends;
 	struct xarray qps;
 	struct xarray mrs;

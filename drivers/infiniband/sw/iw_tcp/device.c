@@ -25,6 +25,9 @@
 #include "stats.h"
 #include "verbs.h"
 
+/* Between two looks whether clients know of a device that moves. */
+#define CAME_RETRY_MS	20
+
 /* The end of a device. Only connections that are being closed still refer to it. */
 static void dealloc_driver(struct ib_device *ibdev)
 {
@@ -128,22 +131,49 @@ static const struct ib_device_ops dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, iwt_ucontext, ibuc),
 };
 
+/*
+ * The core holds the lock until all clients know of a device that has moved; and while the device
+ * ends, which waits for this.
+ */
+static void do_came(struct work_struct *work)
+{
+	struct iwt_dev *dev = container_of(to_delayed_work(work), struct iwt_dev, came);
+
+	if (!mutex_trylock(&dev->ibdev.unregistration_lock)) {
+		schedule_delayed_work(&dev->came, msecs_to_jiffies(CAME_RETRY_MS));
+		return;
+	}
+	WRITE_ONCE(dev->coming, false);
+	mutex_unlock(&dev->ibdev.unregistration_lock);
+}
+
 /* Also after the device has moved to another network namespace. */
 static int client_add(struct ib_device *ibdev)
 {
+	struct iwt_dev *dev = to_iwt_dev(ibdev);
+
 	if (ibdev->ops.driver_id != (enum rdma_driver_id)RDMA_DRIVER_IW_TCP)
 		return -EOPNOTSUPP;
-	iwt_mr_prefetch_begin(to_iwt_dev(ibdev));
+	iwt_mr_prefetch_begin(dev);
+	/* link.c tells when a new one is there */
+	if (READ_ONCE(dev->moved))
+		schedule_delayed_work(&dev->came, 0);
 	return 0;
 }
 
 /*
  * The device is about to end, or to move. Clients that came first go last: what calls of
- * processes are served by has not gone yet, and will wait for the calls.
+ * processes are served by has not gone yet, and will wait for the calls. rdma_cm will listen on
+ * all addresses anew, before or after client_add().
  */
 static void client_remove(struct ib_device *ibdev, void *unused)
 {
-	iwt_mr_prefetch_end(to_iwt_dev(ibdev));
+	struct iwt_dev *dev = to_iwt_dev(ibdev);
+
+	iwt_mr_prefetch_end(dev);
+	cancel_delayed_work_sync(&dev->came);
+	WRITE_ONCE(dev->moved, true);
+	WRITE_ONCE(dev->coming, true);
 }
 
 static struct ib_client client = {
@@ -212,6 +242,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	RCU_INIT_POINTER(dev->net, net);
 	dev->coming = true;
 	dev->made = jiffies;
+	INIT_DELAYED_WORK(&dev->came, do_came);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
