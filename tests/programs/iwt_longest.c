@@ -84,7 +84,7 @@ static void reap_long(struct ibv_cq *cq, struct ibv_wc *wc)
 	struct patience p = {};
 	int got;
 
-	while (!(got = ibv_poll_cq(cq, 1, wc)) && patient(&p, 5 * PATIENCE, 0))
+	while (!(got = ibv_poll_cq(cq, 1, wc)) && patient(&p, 60 * PATIENCE, 0))
 		usleep(1000);
 	if (got != 1) {
 		errno = ETIMEDOUT;

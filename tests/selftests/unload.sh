@@ -15,6 +15,25 @@ check "unload without links" modprobe -r "$MODULE"
 check "it is gone" not loaded
 check "load" modprobe "$MODULE"
 
+# The driver's client of the RDMA core has to come behind that of uverbs (device.c): insmod, which
+# loads nothing else, has this module load ib_uverbs, where the symbols that it needs do not
+insmod_alone() {
+	local files=() file i
+	mapfile -t files < <(modprobe --show-depends "$MODULE" | sed -n 's/^insmod \([^ ]*\).*/\1/p')
+	modprobe -r "$MODULE" && modprobe -r rdma_ucm ib_uverbs
+	! grep '^ib_uverbs ' /proc/modules || return
+	for ((i = 0; i < ${#files[@]}; i++)); do
+		file=${files[$i]}
+		[[ $file == */ib_uverbs.ko* ]] && [ "$1" = without ] && continue
+		[ -d "/sys/module/$(basename "${file//-/_}" | sed 's/\.ko.*//')" ] || insmod "$file" || return
+	done
+}
+if [ "$MODULE" = iw_tcp ] && grep -q '^ib_uverbs ' /proc/modules; then
+	insmod_alone without >/dev/null 2>&1 || insmod_alone with
+	check "insmod: ib_uverbs is there" grep '^ib_uverbs ' /proc/modules
+	check "insmod: the module is there" loaded
+fi
+
 two_links
 check "unload with idle links" iwt_patient 60 modprobe -r "$MODULE"
 check "it is gone" not loaded

@@ -3,6 +3,7 @@
 #include "device.h"
 
 #include <linux/jiffies.h>
+#include <linux/kmod.h>
 #include <linux/module.h>
 #include <rdma/iw_cm.h>
 
@@ -189,6 +190,11 @@ static struct ib_client client = {
  */
 int iwt_device_init(void)
 {
+	/*
+	 * Clients that came first go last, and this one has to go before uverbs' (client_remove()).
+	 * (With a soft dependency "modprobe -r iw_tcp" would fail while uverbs is in use.)
+	 */
+	request_module("ib_uverbs");
 	return ib_register_client(&client);
 }
 

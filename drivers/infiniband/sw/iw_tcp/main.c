@@ -84,8 +84,3 @@ MODULE_DESCRIPTION("Software iWARP over TCP");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(IWT_VERSION);
 MODULE_ALIAS_RDMA_LINK("iw_tcp");
-/*
- * Clients of the RDMA core that came first go last, and this module's has to go before uverbs'
- * (device.c). On kernels on which the module needs no symbol of ib_uverbs nothing else sees to it.
- */
-MODULE_SOFTDEP("pre: ib_uverbs");
