@@ -177,8 +177,8 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 	if (!iwt_dev_in(dev, port->net) || has_listen(port, dev))
 		return false;
 	/*
-	 * rdma_cm hears of a new link before dev->coming ends. One that moves may as well be about
-	 * to end, and then connections to others would wait for nothing.
+	 * rdma_cm hears of a new link before dev->coming ends. One that moves may as well be
+	 * about to end, and then connections to others would wait for nothing.
 	 */
 	if (READ_ONCE(dev->coming) && !READ_ONCE(dev->moved))
 		since = dev->made;

@@ -191,8 +191,9 @@ static struct ib_client client = {
 int iwt_device_init(void)
 {
 	/*
-	 * Clients that came first go last, and this one has to go before uverbs' (client_remove()).
-	 * (With a soft dependency "modprobe -r iw_tcp" would fail while uverbs is in use.)
+	 * Clients that came first go last, and this one has to go before that of uverbs
+	 * (client_remove()). With a soft dependency "modprobe -r iw_tcp" would fail while
+	 * uverbs is in use.
 	 */
 	request_module("ib_uverbs");
 	return ib_register_client(&client);

@@ -2,9 +2,9 @@
 /*
  * Where numbers begin that are counted modulo 2^32, or up to a limit and then anew.
  *
- * No test counts that far. So a laboratory builds the driver with IWT_BEFORE_WRAP, and all these
- * numbers begin so much before their wrap (tests/vm/README, the laboratory "wrap"). Both ends of a
- * connection must be built in the same way, as the first message number is on the wire.
+ * No test counts that far. So a laboratory builds the driver with IWT_BEFORE_WRAP, and all
+ * these numbers begin so much before their wrap (tests/vm/README, the laboratory "wrap"). Both
+ * ends of a connection must be built in the same way, as the first message number is on the wire.
  */
 #ifndef IWT_FIRST_H
 #define IWT_FIRST_H
