@@ -294,7 +294,7 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	iwt_doorbell_join(qp);
 	err = udata ? answer_qp(qp, offset, udata) : 0;
 	if (err) {
-		/* who polls a completion queue may have found it there */
+		/* a consumer that polls may have found it at its completion queue */
 		iwt_destroy_qp(ibqp, udata);
 		return err;
 	}
