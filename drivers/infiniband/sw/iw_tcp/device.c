@@ -5,6 +5,8 @@
 #include <linux/jiffies.h>
 #include <linux/kmod.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
 #include <rdma/iw_cm.h>
 
 #include <compat/ib_ops.h>
@@ -29,6 +31,24 @@
 /* Between two looks whether clients know of a device that moves. */
 #define CAME_RETRY_MS	20
 
+static struct workqueue_struct *release_wq;
+
+/*
+ * rdma_cm tells the core that none of its identifiers uses the device, and then gives back the
+ * reference to the GID of the last one. That queues work that looks into the device's table of
+ * GIDs, if the core has forgotten the GID meanwhile. A task that loses its processor between
+ * the two would come too late for the table. So the device's memory stays until each task has given
+ * up its processor by itself, and until that work is done.
+ */
+static void do_release(struct work_struct *work)
+{
+	struct iwt_dev *dev = container_of(work, struct iwt_dev, release);
+
+	synchronize_rcu_tasks();
+	flush_workqueue(ib_wq);
+	put_device(&dev->ibdev.dev);
+}
+
 /* The end of a device. Only connections that are being closed still refer to it. */
 static void dealloc_driver(struct ib_device *ibdev)
 {
@@ -44,6 +64,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 	iwt_causes_free(dev);
 	iwt_stats_free(dev);
 	dev_put(dev->netdev);
+	get_device(&ibdev->dev);
+	queue_work(release_wq, &dev->release);
 }
 
 static const struct ib_device_ops dev_ops = {
@@ -190,21 +212,32 @@ static struct ib_client client = {
  */
 int iwt_device_init(void)
 {
+	int ret;
+
+	release_wq = alloc_workqueue("iw_tcp_release", WQ_UNBOUND, 0);
+	if (!release_wq)
+		return -ENOMEM;
 	/*
 	 * Clients that came first go last, and this one has to go before that of uverbs
 	 * (client_remove()). With a soft dependency "modprobe -r iw_tcp" would fail while
 	 * uverbs is in use.
 	 */
 	request_module("ib_uverbs");
-	return ib_register_client(&client);
+	ret = ib_register_client(&client);
+	if (ret)
+		destroy_workqueue(release_wq);
+	return ret;
 }
 
 /**
  * iwt_device_exit() - when no device is left; may sleep
+ *
+ * Returns when their memory is released.
  */
 void iwt_device_exit(void)
 {
 	ib_unregister_client(&client);
+	destroy_workqueue(release_wq);
 }
 
 static void init_ibdev(struct iwt_dev *dev)
@@ -250,6 +283,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	dev->coming = true;
 	dev->made = jiffies;
 	INIT_DELAYED_WORK(&dev->came, do_came);
+	INIT_WORK(&dev->release, do_release);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);

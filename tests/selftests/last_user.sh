@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A link ends, and the module is unloaded, just when rdma_cm lets go of the link: it says first
+# that it does not use it any more, and then gives back its reference to the GID. The moment in
+# between is made longer; where a kernel has no probes, it stays as short as it is.
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin iwt_conn
+SLOW=/sys/module/iwt_slow/parameters/us
+
+exchanged() { grep -q "^ok .*messages return" "$TMP/conns"; }
+# round NAME COMMAND...: COMMAND takes the link away from rdma_cm's users at both ends
+round() {
+	start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B -b 16 -n 4 >"$TMP/server" 2>&1
+	SRV=$PID
+	wait_listen "$NS_B" 7471
+	start in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B -n 4 -r 1 -w 64 -k >"$TMP/conns" 2>&1
+	CLI=$PID
+	check "$1: connections" busywait "$IWT_TIME" exchanged
+	[ ! -e $SLOW ] || echo 500000 >$SLOW
+	check "$1: without its users" iwt_patient "$IWT_TIME" "${@:2}"
+	check "$1: the link is gone" no_link "$DEV_A"
+	stop "$CLI" "$SRV"
+	[ ! -e $SLOW ] || echo 0 >$SLOW
+	no_link "$DEV_B" && link_add "$NS_B" "$DEV_B" "$IF_B"
+	link_add "$NS_A" "$DEV_A" "$IF_A"
+}
+
+two_links
+modprobe -q iwt_slow functions=rdma_put_gid_attr us=0 || echo "# no probes in this kernel"
+for ((i = 0; i < ${IWT_ROUNDS:-3}; i++)); do
+	round "round $i, link removed" ip netns exec "$NS_A" rdma link delete "$DEV_A"
+	round "round $i, module unloaded" modprobe -r "$IWT_LINK_TYPE"
+done
+[ ! -e $SLOW ] || check "back to normal speed" modprobe -r iwt_slow
+ktap_finish
