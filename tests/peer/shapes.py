@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+What do streams of different shape cost the device, in instructions? Twice as many segments must not
+cost more than MOST times as much: a peer chooses the shape, and the work is done in bottom halves,
+where nothing else gets its turn. In TAP.
+
+For a machine of one processor whose clock counts instructions (LAB_ICOUNT=1): then the time that this
+machine is busy from the moment of sending is what sender and receiver execute. The octets of a stream
+are sent by one system call; TCP's large buffers (TSO) have all of them in one piece of memory.
+"""
+import argparse
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+
+import fpdu
+import mpa
+from case import MEM_LEN, Case, Conn, Place, add_arguments
+from mpa import Tap
+from outcome import equal
+from ulp import SUCCESS
+
+MOST = 2.2          # times the cost for twice the segments
+PIECE = 32000       # octets that TCP has in one piece of memory, if all before were acknowledged
+SEGMENTS = 1200     # at most
+SETTLE = 0.1        # seconds until all work is done; the clock jumps over them
+TRIES = 3           # the least of so many counts: sometimes the kernel does something else besides
+
+
+def idle():
+    """How long the processor has been idle, in nanoseconds."""
+    with open("/proc/timer_list", encoding="ascii") as file:
+        return sum(map(int, re.findall(r"\.idle_sleeptime *: (\d+) nsecs", file.read())))
+
+
+def busy(work):
+    """How many instructions are executed for work, a function."""
+    time.sleep(SETTLE)
+    before, began = idle(), time.monotonic_ns()
+    work()
+    time.sleep(SETTLE)
+    took = time.monotonic_ns() - began
+    return took - (idle() - before)
+
+
+class Shape:
+    """
+    A shape of the stream. who: "process" or "kernel", which receives; payload: octets of each segment, or
+    of each in turn; crc, markers: of the stream; sges: elements of the receive; pieces: how TCP gets them.
+    """
+
+    def __init__(self, who, kind, payload, crc=False, markers=False, sges=1):
+        self.who, self.kind, self.crc, self.markers, self.sges = who, kind, crc, markers, sges
+        self.ends = kind.endswith(("beyond", "too_long"))
+        self.payload = payload if isinstance(payload, tuple) else (payload,)
+
+    def __str__(self):
+        return "%s, %s of %s octets%s%s%s" % (
+            self.who, self.kind.replace("_", " "), " and ".join(map(str, self.payload)), ", CRC" if self.crc else "",
+            ", markers" if self.markers else "", ", %d elements" % self.sges if self.sges > 1 else "")
+
+    def many(self):
+        """How many segments, of which there will be twice as many."""
+        size = max(self.payload) + 2 + 18 + 3 + 4
+        return min(SEGMENTS, PIECE // size, MEM_LEN // 2 // max(max(self.payload), 1)) // 2
+
+
+class Stream:
+    """A connection of the peer with the device, for one shape."""
+
+    def __init__(self, case, shape, ulp, listener):
+        self.case, self.shape = case, shape
+        flags = (mpa.C if shape.crc else 0)
+        if shape.who == "kernel":
+            peer = case.connect(listener)
+            peer.request(flags, 1)
+            peer.reply()
+            peer.put_write()
+            self.conn = Conn(peer, None, None)
+        else:
+            self.conn = case.passive(flags=flags, ulp=ulp, listener=listener, recvs=0, sge=max(shape.sges, 1))
+        self.peer, self.last = self.conn.peer, None
+        self.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        self.warm()
+
+    def warm(self):
+        """TCP begins slowly; then its window has room for all that is sent at a time."""
+        one = fpdu.tagged(fpdu.WRITE, 1, 0)
+        for _ in range(3):
+            # without markers all of them are the same octets
+            octets = self.peer.frame(*[one] * 3000) if self.peer.tx.markers else self.peer.frame(one) * 3000
+            self.peer.send(octets)
+            time.sleep(SETTLE)
+
+    # Streams of count segments: what the device has to do first, and the segments
+
+    def parts(self, count):
+        """(offset, length) of the payloads."""
+        at = 0
+        for n in range(count):
+            size = self.shape.payload[n % len(self.shape.payload)]
+            yield at, size
+            at += size
+
+    def total(self, count):
+        """Octets of the payloads."""
+        return sum(size for _, size in self.parts(count))
+
+    def write(self, count, room=0):
+        """Segments of one Write."""
+        conn = self.conn
+        begin = conn.addr + (MEM_LEN - room if room else 0)
+        return [fpdu.tagged(fpdu.WRITE, conn.stag, begin + at, bytes(size), last=False)
+                for at, size in self.parts(count)]
+
+    def writes(self, count):
+        """Writes of one segment each."""
+        return [fpdu.tagged(fpdu.WRITE, self.conn.stag, self.conn.addr, bytes(size)) for _, size in self.parts(count)]
+
+    def write_beyond(self, count):
+        """A Write whose last segment is beyond the end of its region."""
+        return self.write(count, self.total(count) - 1)
+
+    def recv(self, length):
+        """The device posts a receive; its elements have the same length, but for the last one."""
+        if self.shape.who == "kernel":
+            return
+        conn, each = self.conn, length // self.shape.sges
+        sges = ["%d:%d:%d" % (conn.mr, n * each, each) for n in range(self.shape.sges - 1)]
+        sges.append("%d:%d:%d" % (conn.mr, each * len(sges), length - each * len(sges)))
+        conn.recv(n=1, wr=1, sge=",".join(sges))
+
+    def send(self, count, cut=0):
+        """Segments of one Send."""
+        self.recv(self.total(count) - cut)
+        msn, total = self.peer.next(0), self.total(count)
+        self.last = fpdu.untagged(fpdu.SEND, 0, msn, b"", total)
+        return [fpdu.untagged(fpdu.SEND, 0, msn, b"n" + bytes(size - 1), at, last=False)
+                for at, size in self.parts(count)]
+
+    def send_too_long(self, count):
+        """A Send whose last segment is beyond the end of its receive."""
+        return self.send(count, 1)
+
+    def ask(self, length):
+        """The device asks for so many octets; returns STag and offset of its sink."""
+        conn = self.conn
+        if self.shape.who == "kernel":
+            ask = b"r\0\0\0" + (7).to_bytes(4, "big") + bytes(8) + length.to_bytes(4, "big")
+            self.peer.put(fpdu.untagged(fpdu.SEND, 0, self.peer.next(0), ask))
+        else:
+            conn.post("read", wr=2, sge="%d:0:%d" % (conn.mr, length), stag=7, raddr=0)
+        return self.peer.message(fpdu.READ_REQ)[0].read_request()[:2]
+
+    def response(self, count, cut=0):
+        """Segments of one Read Response."""
+        stag, offset = self.ask(self.total(count) - cut)
+        self.last = fpdu.tagged(fpdu.READ_RESP, stag, offset + self.total(count))
+        return [fpdu.tagged(fpdu.READ_RESP, stag, offset + at, bytes(size), last=False)
+                for at, size in self.parts(count)]
+
+    def response_too_long(self, count):
+        """A Read Response whose last segment is more than was asked for."""
+        return self.response(count, 1)
+
+    def whole(self, count):
+        """One Write in one FPDU, in so many segments of TCP."""
+        return [fpdu.tagged(fpdu.WRITE, self.conn.stag, self.conn.addr, bytes(self.total(count)))]
+
+    def cost(self, count):
+        """Instructions for a stream of count segments."""
+        octets = self.peer.frame(*getattr(self, self.shape.kind)(count))
+        sock = self.peer.sock
+        if self.shape.kind != "whole":
+            return busy(lambda: sock.sendall(octets))
+        step = len(octets) // count
+        pieces = [octets[at:at + step] for at in range(0, len(octets), step)]
+
+        def work():
+            for piece in pieces:
+                sock.send(piece)
+        return busy(work)
+
+    def finish(self):
+        """Ends the message, so that another can begin."""
+        if not self.last:
+            return
+        self.peer.put(self.last)
+        if self.conn.ulp:
+            equal(self.conn.poll()[0].status, SUCCESS, "status")
+        elif self.shape.kind == "response":
+            self.peer.message(fpdu.SEND)
+        self.last = None
+
+    def end(self):
+        """Ends the connection."""
+        self.peer.rst()
+        if self.conn.ulp:
+            self.conn.ulp.event(id=self.conn.id, want="DISCONNECTED")
+            self.conn.ulp.destroy(id=self.conn.id)
+
+
+class Gate:
+    """Measures all shapes."""
+
+    def __init__(self, place, echo):
+        self.case, self.echo = Case(place, 0), echo
+        self.ulp = self.case.ulp()
+        self.listener = self.case.listener(self.ulp)
+        self.case.setting("crc", "off")
+        self.markers = None
+
+    def stream(self, shape):
+        """A new connection."""
+        return Stream(self.case, shape, self.ulp, self.echo if shape.who == "kernel" else self.listener)
+
+    def costs(self, shape, *counts):
+        """The least of some costs, for each count. What is too long ends its connection."""
+        if shape.ends:
+            streams = [self.stream(shape) for _ in range(TRIES * len(counts))]
+        else:
+            streams = [self.stream(shape)] * (TRIES * len(counts))
+        out = []
+        for n, stream in enumerate(streams):
+            out.append(stream.cost(counts[n // TRIES]))
+            if shape.ends:
+                stream.end()
+            else:
+                stream.finish()
+        if not shape.ends:
+            streams[0].end()
+        return [min(out[n:n + TRIES]) for n in range(0, len(out), TRIES)]
+
+    def judge(self, tap, shape):
+        """Twice as many segments cost little more than twice as much."""
+        if self.markers != shape.markers:
+            self.markers = shape.markers
+            self.case.setting("markers", "on" if shape.markers else "off")
+        count = shape.many()
+        once, twice = self.costs(shape, count, 2 * count)
+        times = twice / max(once, 1)
+        # a few large segments cost little beside all the rest, which varies
+        tap.ok(once > 0 and 0.5 <= times <= MOST, "%s: twice the segments" % shape,
+               "%d and %d segments: %.2f times" % (count, 2 * count, times))
+        print("# %s: %d and %d instructions for %d and %d segments: %.2f times, %d for each" % (
+            shape, once, twice, count, 2 * count, times, (twice - once) // count), flush=True)
+
+    def close(self):
+        """Ends the upper layer."""
+        self.case.close()
+
+
+def shapes():
+    """All shapes."""
+    for crc in (False, True):
+        for payload in (1, 100, 1400):
+            for kind in ("write", "send", "response"):
+                yield Shape("process", kind, payload, crc)
+            for kind in ("send", "response"):
+                yield Shape("kernel", kind, payload, crc)
+    for kind in ("write_beyond", "send_too_long", "response_too_long"):
+        yield Shape("process", kind, 4)
+    yield Shape("kernel", "response_too_long", 4)
+    for who in ("process", "kernel"):
+        for kind in ("send", "response"):
+            yield Shape(who, kind, (4, 8))
+            yield Shape(who, kind, 4, True, True)
+    yield Shape("process", "send", 4, sges=4)
+    yield Shape("process", "send", 7, sges=16)
+    yield Shape("process", "writes", 4)
+    yield Shape("process", "writes", 0)
+    yield Shape("process", "write", (4, 8))
+    yield Shape("process", "write", 4, True, True)
+    yield Shape("process", "whole", 24, True)
+    yield Shape("process", "whole", 24, True, True)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    add_arguments(p)
+    p.add_argument("--device", required=True, help="name of the device")
+    p.add_argument("--interface", required=True, help="of the peer's side")
+    p.add_argument("--echo", type=int, required=True, help="port of iwt_echo on the device's side")
+    p.add_argument("--only", default="", help="shapes with this text in their names")
+    args = p.parse_args()
+    before = shlex.split(args.run)
+    place = Place(before + shlex.split(args.ulp), args.here, args.there, args.link, args.device, "direct", True,
+                  args.interface, lambda *words, **how: subprocess.run(before + list(words), check=False, **how))
+    tap, gate = Tap(), Gate(place, args.echo)
+    for shape in shapes():
+        if args.only in str(shape):
+            gate.judge(tap, shape)
+    gate.close()
+    tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

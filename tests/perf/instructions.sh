@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# instructions.sh [--only TEXT]: counts instructions, on a machine whose clock does so
+# (LAB_ICOUNT=1; "count" boots one):
+#
+#	figures		cases of the benchmark, which instructions.tsv has with what each has cost:
+#			within 10 % of it, or "new". Lines "#| CASE VALUE UNIT" tell what it is
+#	shapes		what the streams of a peer cost: in proportion to their segments
+#			(tests/peer/shapes.py)
+#
+# --only: the cases, and the shapes, with TEXT in their names.
+. "$(dirname "$0")/../lib/begin.sh"
+here=$(dirname "$0")
+# shellcheck source=tests/lib/middle.sh
+. "$here/../lib/middle.sh"
+# shellcheck source=tests/perf/paths.sh
+. "$here/paths.sh"
+# shellcheck source=tests/perf/cases.sh
+. "$here/cases.sh"
+# shellcheck source=tests/perf/cells.sh
+. "$here/cells.sh"
+
+only=
+[ "${1:-}" != --only ] || only=$2
+begin iwt_bench iwt_ulp python3
+only_iw_tcp "the figures are iw_tcp's"
+[ "$(nproc)" = 1 ] || skip_all "time is no number of instructions here"
+# The clock jumps when the machine is idle, so any time limit may pass while it reads its disk
+CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
+ECHO=/sys/kernel/debug/iwt_echo/listen
+ECHO_PORT=7200
+
+# within VALUE KEPT: at most 10 % more, or less: a figure that is too high would hide what is
+# slower than now
+within() { awk -v now="$1" -v was="$2" 'BEGIN { exit !(was > 0 && now <= was * 1.1 && now >= was / 1.1) }'; }
+
+# figure CASE KEPT UNIT
+figure() {
+	local value unit
+	# shellcheck disable=SC2153 # case_parse sets C_MTU, C_CRC
+	case_parse "$1" && mtu_is "$C_MTU" && echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc || return
+	# how pages lie makes up to 15 % for large messages; what the driver costs, each try has
+	for _ in 1 2 3; do
+		rm -f "$TMP/client"
+		cell iw_tcp >"$TMP/value" || { sed 's/^/# /' "$TMP/said"; return 1; }
+		read -r value unit <"$TMP/value"
+		printf '%s\t%s\t%s\n' "$1" "$value" "$unit" >>"$TMP/now"
+		[ "$unit" = "$3" ] && within "$value" "$2" && return
+		[ "$2" != new ] || return
+	done
+	echo "it was $2 $3, and is $value: if that is on purpose, tests/perf/count --renew"
+	return 1
+}
+
+echo_listens() { echo "8 $IP_B $ECHO_PORT" 8<"/run/netns/$NS_B" >"$ECHO"; }
+echo_ends() { echo >"$ECHO" && modprobe -r iwt_echo; }
+
+net_prepare || { not_ok "two namespaces"; ktap_finish; }
+modprobe iw_tcp
+while IFS=$'\t' read -ru 3 name kept unit; do
+	[[ $name != \#* && $name == *"$only"* ]] || continue
+	check "$name costs about $kept $unit" figure "$name" "$kept" "$unit"
+done 3<"$here/instructions.tsv"
+[ ! -e "$TMP/now" ] || sed 's/^/#| /' "$TMP/now"
+[[ $only != insn-* ]] || ktap_finish
+
+# TCP's window stays as large as a connection has made it
+in_a sysctl -qw net.ipv4.tcp_slow_start_after_idle=0
+mtu_is 1500
+if modprobe iwt_echo && link_add "$NS_B" "$DEV_B" "$IF_B" && echo_listens; then
+	in_a python3 -B "$here/../peer/shapes.py" --here "$IP_A" --there "$IP_B" --device "$DEV_B" \
+		--interface "$IF_A" --run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" \
+		--echo $ECHO_PORT --only "$only" >"$TMP/shapes" 2>&1
+	subtests "shapes" "$TMP/shapes" $?
+	check "the server in the kernel ends" echo_ends
+else
+	not_ok "a link, and a server in the kernel"
+fi
+ktap_finish
