@@ -37,8 +37,8 @@ static struct workqueue_struct *release_wq;
  * rdma_cm tells the core that none of its identifiers uses the device, and then gives back the
  * reference to the GID of the last one. That queues work that looks into the device's table of
  * GIDs, if the core has forgotten the GID meanwhile. A task that loses its processor between
- * the two would come too late for the table. So the device's memory stays until each task has given
- * up its processor by itself, and until that work is done.
+ * the two would come too late for the table. So the device's memory stays until each task has
+ * given up its processor by itself, and until that work is done.
  */
 static void do_release(struct work_struct *work)
 {
