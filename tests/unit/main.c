@@ -62,5 +62,7 @@ int main(void)
 #ifdef HAVE_CMFSM
 	test_cmfsm();
 #endif
+	test_counter();
+	test_mw();
 	return tap_plan();
 }

@@ -43,5 +43,7 @@ void test_marker(void);
 void test_access(void);
 void test_qpfsm(void);
 void test_cmfsm(void);
+void test_counter(void);
+void test_mw(void);
 
 #endif

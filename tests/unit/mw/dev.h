@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What mw.c sees of a device when it is built in user space. */
+#ifndef UNIT_DEV_H
+#define UNIT_DEV_H
+
+#include <linux/spinlock.h>
+
+#define UNIT_STAGS	4	/* regions and windows; none has index 0 */
+
+struct iwt_dev {
+	spinlock_t windows_lock;
+	struct iwt_mr *mr[UNIT_STAGS];
+};
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What mw.c sees of memory regions when it is built in user space. */
+#ifndef UNIT_MR_PRIV_H
+#define UNIT_MR_PRIV_H
+
+#include <linux/errno.h>
+#include <rdma/ib_verbs.h>
+
+#include "access.h"
+#include "dev.h"
+
+#define ERR_PTR(err)		((void *)(long)(err))
+#define READ_ONCE(value)	(value)
+#define atomic_read(value)	(*(value))
+#define atomic_inc(value)	((void)++*(value))
+#define atomic_dec_return_release(value)	((void)--*(value))
+
+typedef int gfp_t;
+
+enum iwt_mr_kind { IWT_MR_USER, IWT_MR_WINDOW };
+
+struct iwt_extents {
+	u8 *octets;
+};
+
+struct iwt_mr {
+	struct ib_mr ibmr;
+	struct iwt_dev *dev;
+	enum iwt_mr_kind kind;
+	rwlock_t lock;
+	u32 stag;
+	struct iwt_region region;
+	struct iwt_extents map;
+	u64 origin;
+	int windows;
+	int rcu;
+};
+
+static inline u32 iwt_remote_rights(int access)
+{
+	return (access & IB_ACCESS_REMOTE_WRITE ? IWT_REMOTE_WRITE : 0) |
+	       (access & IB_ACCESS_REMOTE_READ ? IWT_REMOTE_READ : 0) |
+	       (access & IB_ACCESS_REMOTE_ATOMIC ? IWT_REMOTE_ATOMIC : 0);
+}
+
+/* mw_test.c */
+gfp_t iwt_mr_gfp(const struct ib_pd *pd);
+void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind);
+int iwt_mr_publish(struct iwt_mr *mr);
+void iwt_mr_retract(struct iwt_mr *mr);
+struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag);
+void iwt_mr_put(struct iwt_mr *mr);
+struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag);
+void iwt_mr_put_changed(struct iwt_mr *mr);
+
+
+#endif
