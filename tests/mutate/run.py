@@ -5,8 +5,8 @@ run.py --survivors TSV: tries the survivors of an earlier run again; with --lab 
 in the laboratory. --tried TSV goes on where another run ended.
 
 Makes one small fault in the driver at a time (mutants.py) and runs the quick
-tests: for proto/ and the walk over received buffers the unit tests, for the rest
-quick.sh in the laboratory uml. A fault that no test notices has survived: either
+tests: for what the unit tests contain they are these, for the rest quick.sh in
+the laboratory uml. A fault that no test notices has survived: either
 a test is missing, or the changed code does the same: then the file "equivalent" has
 the fault and the reason. Prints TAP, a line for each fault; fails if one survived.
 A test that a fault only makes slow has not noticed it: when a wait has run out, the tests
@@ -56,8 +56,12 @@ TESTS = (
 )
 
 
+# What the unit tests contain besides proto/
+UNIT = ("sock_cursor.c", "rx_alike.c", "counter.c", "mw.c")
+
+
 def in_unit(path):
-    return path.startswith(DRIVER + "/proto/") or path == DRIVER + "/sock_cursor.c"
+    return path.startswith(DRIVER + "/proto/") or path in [DRIVER + "/" + name for name in UNIT]
 
 
 def sources(which):
