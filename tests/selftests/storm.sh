@@ -49,9 +49,11 @@ addresses() {
 }
 
 two_links
-# The server ends with the device of its objects
+# The server ends with the device of its objects. Other drivers may listen on one address only.
+ON=()
+[ "$IWT_LINK_TYPE" = iw_tcp ] || ON=(-a "$IP_A")
 # shellcheck disable=SC2016
-start in_a bash -c 'while :; do "$0" -s -n 64; done' "$IWT_BIN/iwt_conn" >"$TMP/storm-server" 2>&1
+start in_a bash -c 'while :; do "$0" -s -n 64 "$@"; done' "$IWT_BIN/iwt_conn" "${ON[@]}" >"$TMP/storm-server" 2>&1
 SRV=$PID
 check "a server on any address" wait_listen "$NS_A" 7471
 # shellcheck disable=SC2016
