@@ -5,6 +5,7 @@
 
 #include <linux/atomic.h>
 #include <linux/if_ether.h>
+#include <linux/llist.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
@@ -67,7 +68,7 @@ struct iwt_stats;
  * @causes: what went wrong, by cause
  * @addr: address for the GID and the GUID: the link layer address that there was when the
  *	link was made, or a random one if there was none (lo)
- * @release: gives back the reference that is left when the device has ended
+ * @ended: in the list of devices whose memory is to be released
  * @port_state: as last told to the consumers; under RTNL
  */
 struct iwt_dev {
@@ -99,7 +100,7 @@ struct iwt_dev {
 	u32 next_counter;
 	struct iwt_causes *causes;
 	u8 addr[ETH_ALEN];
-	struct work_struct release;
+	struct llist_node ended;
 	enum ib_port_state port_state;
 };
 

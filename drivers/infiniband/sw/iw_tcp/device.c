@@ -4,6 +4,7 @@
 
 #include <linux/jiffies.h>
 #include <linux/kmod.h>
+#include <linux/llist.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
@@ -31,7 +32,7 @@
 /* Between two looks whether clients know of a device that moves. */
 #define CAME_RETRY_MS	20
 
-static struct workqueue_struct *release_wq;
+static LLIST_HEAD(ended);
 
 /*
  * rdma_cm tells the core that none of its identifiers uses the device, and then gives back the
@@ -40,14 +41,18 @@ static struct workqueue_struct *release_wq;
  * the two would come too late for the table. So the device's memory stays until each task has
  * given up its processor by itself, and until that work is done.
  */
-static void do_release(struct work_struct *work)
+static void release_ended(struct work_struct *unused)
 {
-	struct iwt_dev *dev = container_of(work, struct iwt_dev, release);
+	struct llist_node *list = llist_del_all(&ended);
+	struct iwt_dev *dev, *next;
 
 	synchronize_rcu_tasks();
 	flush_workqueue(ib_wq);
-	put_device(&dev->ibdev.dev);
+	llist_for_each_entry_safe(dev, next, list, ended)
+		put_device(&dev->ibdev.dev);
 }
+
+static DECLARE_WORK(release_work, release_ended);
 
 /* The end of a device. Only connections that are being closed still refer to it. */
 static void dealloc_driver(struct ib_device *ibdev)
@@ -65,7 +70,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 	iwt_stats_free(dev);
 	dev_put(dev->netdev);
 	get_device(&ibdev->dev);
-	queue_work(release_wq, &dev->release);
+	llist_add(&dev->ended, &ended);
+	schedule_work(&release_work);
 }
 
 static const struct ib_device_ops dev_ops = {
@@ -212,21 +218,13 @@ static struct ib_client client = {
  */
 int iwt_device_init(void)
 {
-	int ret;
-
-	release_wq = alloc_workqueue("iw_tcp_release", WQ_UNBOUND, 0);
-	if (!release_wq)
-		return -ENOMEM;
 	/*
 	 * Clients that came first go last, and this one has to go before that of uverbs
 	 * (client_remove()). With a soft dependency "modprobe -r iw_tcp" would fail while
 	 * uverbs is in use.
 	 */
 	request_module("ib_uverbs");
-	ret = ib_register_client(&client);
-	if (ret)
-		destroy_workqueue(release_wq);
-	return ret;
+	return ib_register_client(&client);
 }
 
 /**
@@ -237,7 +235,7 @@ int iwt_device_init(void)
 void iwt_device_exit(void)
 {
 	ib_unregister_client(&client);
-	destroy_workqueue(release_wq);
+	flush_work(&release_work);
 }
 
 static void init_ibdev(struct iwt_dev *dev)
@@ -283,7 +281,6 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	dev->coming = true;
 	dev->made = jiffies;
 	INIT_DELAYED_WORK(&dev->came, do_came);
-	INIT_WORK(&dev->release, do_release);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
