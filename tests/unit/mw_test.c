@@ -217,7 +217,9 @@ static void test_bind(void)
 	CHECK(!usable(0, KEY(stag, 7)) && !any_left(0));
 	CHECK_EQ(invalidate(0, KEY(stag, 7), true), IWT_ERR_OP_INVAL);
 	CHECK_EQ(invalidate(0, KEY(stag, 9), false), IWT_OK);
-	CHECK(bind(1, KEY(stag, 8)) && usable(1, KEY(stag, 8)));
+	CHECK(bind_part(1, KEY(stag, 8), 16, 64, RW) && usable(1, KEY(stag, 8)));
+	CHECK_EQ(mr_of(stag)->region.base, ARENA + 16);
+	CHECK_EQ(mr_of(stag)->origin, ARENA);
 	end(win);
 	tap_end();
 }

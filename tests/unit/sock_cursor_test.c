@@ -49,16 +49,18 @@ static void test_gap(void)
 	tap_end();
 }
 
-/* Octets that were set aside come before those in the buffers, if there are any. */
-static void test_aside(void)
+static const u8 aside[5] = { 1, 2, 3, 4, 5 };
+
+/* A buffer with or without a linear part, or without any octets of its own */
+static void walk_aside(void)
 {
-	static const u8 aside[5] = { 1, 2, 3, 4, 5 };
 	struct iwt_sock_cursor cur, again;
 	struct rxqueue q = { .any = choose };
 	u8 got[sizeof(aside) + 10];
-	u32 len;
+	u32 i, len;
 
-	tap_begin("receive queue: what was set aside comes first");
+	for (i = 0; i < 10; i++)
+		q.stream[i] = any();
 	q.first = rxqueue_buffer(&q, 0, 10);
 	q.first->next = &q.head;
 	iwt_sock_walk(&cur, q.first, &q.head, 0, 0);
@@ -71,6 +73,18 @@ static void test_aside(void)
 	CHECK(!memcmp(got, aside, 5) && !memcmp(got + 5, q.stream, 10));
 	CHECK(!iwt_cursor_piece(&cur.c, 1, &len));
 	rxqueue_free(&q);
+}
+
+/* Octets that were set aside come before those in the buffers, if there are any. */
+static void test_aside(void)
+{
+	struct iwt_sock_cursor cur;
+	u8 got[sizeof(aside)];
+	u32 i, len;
+
+	tap_begin("receive queue: what was set aside comes first");
+	for (i = 0; i < 200; i++)
+		walk_aside();
 
 	iwt_sock_walk(&cur, NULL, NULL, 0, 0);
 	iwt_sock_walk_aside(&cur, aside, sizeof(aside));
