@@ -19,6 +19,7 @@ enum kind { WRITE, SEND, RESPONSE };
 
 static const int pd;
 static u32 looks;	/* headers that were looked at */
+u64 asked_end;
 static u8 memory[MEMORY], model[MEMORY];
 
 u32 counted_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f)
@@ -137,7 +138,9 @@ static u32 take(struct world *w)
 	u32 n = 0, more, err;
 
 	while (c.len) {
+		asked_end = 0;
 		more = iwt_rx_alike(&w->st, &f, &c, c.len);
+		CHECK(asked_end <= BASE + (n + more) * w->size);
 		if (!more) {
 			if (!iwt_fpdu_follows(&c, c.len, &w->st.rx.rules, &f) &&
 			    iwt_fpdu_read(&c, sizeof(c), c.len, 0, &w->st.rx.rules, &f, &err) != IWT_FPDU_OK)
