@@ -170,9 +170,14 @@ static void end_stream(u32 i)
 	CHECK(!any_left(i));
 }
 
+/* The last window goes. */
 static void end(struct iwt_window *win)
 {
+	u32 i;
+
 	iwt_mw_destroy(win);
+	for (i = 0; i < UNIT_STAGS; i++)
+		CHECK(!dev.mr[i] || dev.mr[i] == &region);
 	CHECK_EQ(region.windows, 0);
 	CHECK_EQ(unit_held, 0);
 }

@@ -35,6 +35,7 @@ struct world {
 	enum kind kind;
 	u32 size;	/* payload of each segment */
 	u32 room;	/* octets that may be placed in all */
+	u32 first;	/* offset of the first octet in its Send */
 	struct iwt_stream st;
 	struct iwt_mr mr;
 	struct iwt_rwqe recv;
@@ -53,7 +54,7 @@ static u32 make_ulpdu(const struct world *w, u32 at, u8 *to)
 	to[1] = 1 << 6 | opcodes[w->kind];
 	if (w->kind == SEND) {
 		to[13] = 1;	/* MSN */
-		put_unaligned_be32(at, to + 14);
+		put_unaligned_be32(w->first + at, to + 14);
 	} else {
 		put_unaligned_be32(STAG, to + 2);
 		put_unaligned_be64(BASE + at, to + 6);
@@ -83,7 +84,9 @@ static void make(struct world *w, enum kind kind, u32 size, u32 room, u32 sges, 
 {
 	u32 i;
 
-	*w = (struct world){ .kind = kind, .size = size, .room = room };
+	w->kind = kind;
+	w->size = size;
+	w->room = room;
 	make_octets(w, crc);
 	w->mr = (struct iwt_mr){
 		.stag = STAG, .octets = memory, .present = MEMORY,
@@ -158,7 +161,7 @@ static u32 take(struct world *w)
 static void check(enum kind kind, u32 size, u32 room, u32 sges, bool kernel, bool crc)
 {
 	u32 fit = min_t(u32, room / size, SEGS);
-	struct world w;
+	struct world w = {};
 
 	make(&w, kind, size, room, sges, kernel, crc);
 	tap_about("kind %u size %u room %u elements %u kernel %u crc %u", kind, size, room, sges,
@@ -201,16 +204,38 @@ static void test_elements(void)
 	tap_end();
 }
 
+/* The last octets of a message that is as long as it may be, into a receive that is longer */
+static void test_longest(void)
+{
+	u32 size, left;
+
+	tap_begin("rx_alike: a Send is placed up to the longest message");
+	for (size = 1; size <= 8; size++)
+		for (left = 2 * size; left < 5 * size; left++) {
+			struct world w = { .first = U32_MAX - left };
+
+			make(&w, SEND, size, MEMORY, 1, false, false);
+			w.room = left;
+			w.recv.len = 1ull << 33;
+			tap_about("size %u, %u octets left", size, left);
+			CHECK_EQ(take(&w), left / size);
+			free(w.octets);
+			free(w.payload);
+		}
+	tap_end();
+}
+
 /* Most segments are taken together, of processes and of the kernel. */
 static void test_together(void)
 {
 	struct iwt_cursor c;
 	struct iwt_fpdu f;
-	struct world w;
+	struct world w = {};
 	u32 kind, err;
 
 	tap_begin("rx_alike: all segments of a message behind the first are taken in one call");
 	for (kind = WRITE; kind <= RESPONSE; kind++) {
+		w = (struct world){};
 		make(&w, kind, 8, MEMORY, 1, kind != WRITE, true);
 		c = (struct iwt_cursor){ .p = w.octets, .len = w.len };
 		CHECK_EQ(iwt_fpdu_read(&c, sizeof(c), c.len, 0, &w.st.rx.rules, &f, &err), IWT_FPDU_OK);
@@ -229,5 +254,6 @@ void test_rx_alike(void)
 	test_room(SEND, "Send");
 	test_room(RESPONSE, "Read Response");
 	test_elements();
+	test_longest();
 	test_together();
 }
