@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "memory_odp.h"
+#include "patience.h"
 #include "pinned.h"
 
 uint8_t *map(size_t len, int prot, int flags, int fd)
@@ -108,6 +109,99 @@ static void test_local(struct bench *b)
 	report(good, "a Send of memory that the process has not is an error of the sender");
 	ibv_dereg_mr(mr);
 	munmap(at + PAGE, PAGE);
+}
+
+/* A connection whose near end may send from two places */
+static void connect_two(struct bench *b, struct conn *c)
+{
+	struct ibv_qp_init_attr_ex near, far;
+	struct ibv_cq *cq[2];
+
+	cq[0] = cq_make(b->verbs, 16, NULL);
+	cq[1] = cq_make(b->verbs, 16, NULL);
+	near = qp_attr(b->pd[0], cq[0], 8);
+	far = qp_attr(b->pd[0], cq[1], 8);
+	near.sq_sig_all = 1;
+	near.cap.max_send_sge = 2;
+	conn_make(c, &near, &far);
+	c->near_cq = cq[0];
+	c->far_cq = cq[1];
+}
+
+/* A Write from both places, and a Read that is complete when the Write has been placed */
+static bool write_two(struct bench *b, struct conn *c, struct ibv_sge *sge)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 2 }, *bad;
+	enum ibv_wc_status status;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)b->source;
+	wr.wr.rdma.rkey = b->source_mr->rkey;
+	errno = ibv_post_send(c->near->qp, &wr, &bad);
+	if (errno)
+		die("ibv_post_send");
+	post_request(c->near->qp, IBV_WR_RDMA_READ, NULL, 0, 0);
+	status = bench_reap_from(c->near_cq);
+	return !bench_reap_from(c->near_cq) && !status;
+}
+
+/*
+ * A memory file can be sealed against writing only when nobody refers to its pages. TCP lets go of
+ * them within a moment, or never: that is no time-out.
+ */
+static bool sealed(int fd)
+{
+	uint64_t begin = running_ms();
+
+	while (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE)) {
+		if (errno != EBUSY || running_ms() - begin > 15000)
+			return false;
+		usleep(10000);
+	}
+	return true;
+}
+
+/*
+ * An FPDU of a page that is pinned and of one that is absent: it is begun, given up and begun anew
+ * when the page has come. With zero copy it refers to the first page each time.
+ */
+static void test_given_up(struct bench *b)
+{
+	int i, fd = memfd_create("pinned", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	uint8_t *at, *absent = anonymous(PAGE);
+	struct ibv_mr *mr[2];
+	struct conn c;
+	bool good = true;
+
+	if (fd < 0 || ftruncate(fd, PAGE))
+		die("memfd_create");
+	at = map(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	memset(at, 7, PAGE);
+	mr[0] = ibv_reg_mr(b->pd[0], at, PAGE, 0);
+	mr[1] = reg(b, absent, PAGE, 0);
+	if (!mr[0])
+		die("ibv_reg_mr");
+	connect_two(b, &c);
+	for (i = 0; i < 20 && good; i++) {
+		struct ibv_sge sge[] = {
+			{ (uintptr_t)at, 2048, mr[0]->lkey }, { (uintptr_t)absent, 1024, mr[1]->lkey },
+		};
+
+		memset(absent, i + 1, PAGE);
+		if (madvise(absent, PAGE, MADV_DONTNEED))
+			die("madvise");
+		memset(b->source, 0xff, 3072);
+		must(&good, write_two(b, &c, sge), "a Write from two places");
+		must(&good, b->source[0] == 7 && b->source[2047] == 7 && !b->source[2048] && !b->source[3071],
+		     "its octets");
+	}
+	conn_drop(&c);
+	ibv_dereg_mr(mr[0]);
+	ibv_dereg_mr(mr[1]);
+	munmap(absent, PAGE);
+	munmap(at, PAGE);
+	must(&good, sealed(fd), "nobody refers to the page");
+	close(fd);
+	report(good, "an FPDU that has to wait for memory refers to none");
 }
 
 /* ---- rights, rereg, advice ---- */
@@ -320,6 +414,7 @@ void test_odp(struct bench *b, uint32_t rounds)
 	test_odp_model(b, rounds);
 	test_missing(b);
 	test_local(b);
+	test_given_up(b);
 	test_advice(b);
 	test_changes(b);
 	test_flags(b);
