@@ -36,7 +36,7 @@ import mutants  # noqa: E402  pylint: disable=wrong-import-position
 # Tests that quick.sh runs first for a file, by the beginning of the file's name
 TESTS = (
     ("cm_delayed", "attach"), ("verbs_delayed", "attach"), ("sock_takeover", "attach attach_held"),
-    ("sock_run", "receive_window attach_held"), ("cm_addr", "listen netns"),
+    ("sock_run", "receive_window attach_held"), ("sock_owner", "qp_owner"), ("cm_addr", "listen netns"),
     ("cqpoll", "deferred_posts threads"), ("engine", "budgets deferred_posts"), ("dev.", "link"),
     ("doorbell", "deferred_posts"), ("idle_cpu", "deferred_posts"), ("migrate", "deferred_posts"),
     ("reply_spin", "deferred_posts"), ("sqpoll", "deferred_posts"), ("cm_caller", "qp_owner"),
