@@ -184,7 +184,7 @@ static int post(struct iwt_ctx *cx, enum ibv_wr_opcode op, uint64_t wr_id, uint6
 	return iwt_post_one(cx, &wr);
 }
 
-/* With zero copy a part of the FPDU that can't be made refers to a page already. */
+/* All elements are looked at before anything is sent. */
 static int post_two(struct iwt_ctx *cx)
 {
 	struct ibv_sge sge[2] = {
