@@ -14,5 +14,16 @@ settings_end() { rmdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 set_link() { echo "$3" >"$SETTINGS/$1/$2"; }
 set_links() { set_link "$DEV_A" "$@" && set_link "$DEV_B" "$@"; }
 
+# with_zerocopy COMMAND...: runs it with zero copy on both links, where the kernel allows that
+with_zerocopy() {
+	if [ -e /sys/kernel/realtime ]; then
+		skip "with zero copy" "not with PREEMPT_RT"
+		return
+	fi
+	set_links crc off
+	check "zero copy" set_links zerocopy always
+	"$@"
+}
+
 # setting LINK NAME: its value
 setting() { cat "$SETTINGS/$1/$2"; }

@@ -227,11 +227,15 @@ def grace(host, base, path):
         return why
 
     close()
-    for _ in range(5):
-        # The reader ends by itself after ten seconds, which a busy machine may need. Where a grace
-        # period is waited for, it does so each time.
-        ended = any(not close() for _ in range(3))
-        tap.ok(ended, "no grace period is waited for", "the reader ended by itself, three times")
+    # The reader ends by itself after ten seconds, which a busy machine may need: twice in all
+    good = late = 0
+    while good < 5 and late < 3:
+        if close():
+            late += 1
+        else:
+            good += 1
+    for n in range(5):
+        tap.ok(n < good, "no grace period is waited for", "the reader ended by itself, three times in all")
     tap.finish()
 
 

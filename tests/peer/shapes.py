@@ -50,7 +50,7 @@ def busy(work):
 class Shape:
     """
     A shape of the stream. who: "process" or "kernel", which receives; payload: octets of each segment, or
-    of each in turn; crc, markers: of the stream; sges: elements of the receive; pieces: how TCP gets them.
+    of each in turn; crc, markers: of the stream; sges: elements of the receive.
     """
 
     def __init__(self, who, kind, payload, crc=False, markers=False, sges=1):
@@ -82,7 +82,7 @@ class Stream:
             peer.put_write()
             self.conn = Conn(peer, None, None)
         else:
-            self.conn = case.passive(flags=flags, ulp=ulp, listener=listener, recvs=0, sge=max(shape.sges, 1))
+            self.conn = case.passive(flags=flags, ulp=ulp, listener=listener, recvs=0, sge=shape.sges)
         self.peer, self.last = self.conn.peer, None
         self.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         self.warm()

@@ -19,13 +19,7 @@ regions() {
 }
 
 regions "copied"
-if [ -e /sys/kernel/realtime ]; then
-	skip "with zero copy" "not with PREEMPT_RT"
-else
-	set_links crc off
-	check "zero copy" set_links zerocopy always
-	regions "with zero copy"
-fi
+with_zerocopy regions "with zero copy"
 settings_end
 check "the exporter is not in use" modprobe -r iwt_dmabuf
 ktap_finish

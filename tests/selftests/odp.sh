@@ -108,13 +108,7 @@ subtests "shared receives" "$TMP/server" $status
 check "shared receives: the server had such regions" unpinned server "$TMP/server"
 check "shared receives: the client ends well" ended "$client"
 
-if [ -e /sys/kernel/realtime ]; then
-	skip "with zero copy" "not with PREEMPT_RT"
-else
-	set_links crc off
-	check "zero copy" set_links zerocopy always
-	regions "with zero copy"
-fi
+with_zerocopy regions "with zero copy"
 check_no_objects 20 "$DEV_A"
 
 # waiting HOW: a process whose streams wait for page faults that do not end, even when it has gone
