@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The modules of tests/modules: iwt_ktest, a consumer in the kernel between A and B, and
-# iwt_held, which uses sockets that belong to others.
+# The modules of tests/modules: iwt_ktest, a consumer in the kernel between A and B, iwt_held,
+# which uses sockets that belong to others, and iwt_slow, which makes functions slow.
 
 KTEST=/sys/kernel/debug/iwt_ktest
 
@@ -34,4 +34,14 @@ HELD=/sys/kernel/debug/iwt_held/ctl
 held_need() {
 	modprobe -q iwt_held || missing_all "module iwt_held"
 	[ -e $HELD ] || missing_all "debugfs"
+}
+
+# slow_down PARAMETER...: loads iwt_slow. Kernels without probes have no such module; with them it
+# has to load, since a function that was renamed would make the test easy.
+slow_down() {
+	if grep -qw register_kretprobe /proc/kallsyms; then
+		check "functions of the kernel are slow: $*" modprobe iwt_slow "$@"
+	else
+		echo "# no probes in this kernel"
+	fi
 }

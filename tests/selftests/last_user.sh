@@ -27,7 +27,7 @@ round() {
 }
 
 two_links
-modprobe -q iwt_slow functions=rdma_put_gid_attr us=0 || echo "# no probes in this kernel"
+slow_down functions=rdma_put_gid_attr us=0
 for ((i = 0; i < ${IWT_ROUNDS:-3}; i++)); do
 	round "round $i, link removed" ip netns exec "$NS_A" rdma link delete "$DEV_A"
 	round "round $i, module unloaded" modprobe -r "$IWT_LINK_TYPE"

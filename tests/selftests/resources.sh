@@ -162,6 +162,7 @@ else
 	fi
 	for kind in qps cqs srqs; do check "destroyed, and shown: $kind" more_than 0 shown $kind; done
 	check "without a failure" is 0 shown failed
+	check "as those of a process or of the kernel, as they are" is 0 shown mistaken
 	check "the module unloads" modprobe -r iwt_shown
 fi
 ktap_finish

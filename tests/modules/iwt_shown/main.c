@@ -5,7 +5,8 @@
  * The RDMA core of some kernels hides an object from netlink ("rdma resource show") only when the
  * device has destroyed it. As long as this module is loaded, each queue of the device of the net device
  * that its parameter names, in the namespace of who loads it, is shown in that gap, as netlink shows
- * it. The other parameters count what was.
+ * it. The other parameters count what was. "mistaken" counts queues of which the raw dump says that
+ * a process has them and the core that a consumer in the kernel has them, or the other way round.
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -15,14 +16,17 @@
 #include <net/netlink.h>
 #include <rdma/ib_verbs.h>
 
+#include "../../../include/uapi/rdma/iw_tcp-raw.h"
+
 static char *netdevice = "";
 module_param(netdevice, charp, 0400);
 
-static unsigned int qps, cqs, srqs, failed;
+static unsigned int qps, cqs, srqs, failed, mistaken;
 module_param(qps, uint, 0400);
 module_param(cqs, uint, 0400);
 module_param(srqs, uint, 0400);
 module_param(failed, uint, 0400);
+module_param(mistaken, uint, 0400);
 
 static struct ib_device *dev;
 static struct ib_device_ops was;
@@ -36,13 +40,28 @@ do {									\
 	nlmsg_free(msg);						\
 } while (0)
 
+/* The flags of a raw dump at the place "flags" name the owner of the object. */
+#define SHOW_RAW(fill, object, raw, bit)				\
+do {									\
+	struct sk_buff *msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);	\
+	const raw *shown;						\
+									\
+	if (!msg || (fill)(msg, object)) {				\
+		failed++;						\
+	} else {							\
+		shown = nla_data((const struct nlattr *)msg->data);	\
+		mistaken += !!(shown->flags & (bit)) != !!(object)->uobject;	\
+	}								\
+	nlmsg_free(msg);						\
+} while (0)
+
 static int end_qp(struct ib_qp *qp, struct ib_udata *udata)
 {
 	int ret = was.destroy_qp(qp, udata);
 
 	if (!ret) {
 		SHOW(was.fill_res_qp_entry, qp);
-		SHOW(was.fill_res_qp_entry_raw, qp);
+		SHOW_RAW(was.fill_res_qp_entry_raw, qp, struct iwt_raw_qp, IWT_RAW_QP_USER);
 		qps++;
 	}
 	return ret;
@@ -67,7 +86,7 @@ static int end_srq(struct ib_srq *srq, struct ib_udata *udata)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 	if (!ret) {
 		SHOW(was.fill_res_srq_entry, srq);
-		SHOW(was.fill_res_srq_entry_raw, srq);
+		SHOW_RAW(was.fill_res_srq_entry_raw, srq, struct iwt_raw_srq, IWT_RAW_SRQ_USER);
 	}
 #endif
 	srqs += !ret;
