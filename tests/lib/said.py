@@ -9,7 +9,7 @@ NUMBERS = {word: n for n, word in enumerate(
 # Features: how documents name them, and a file that exists only where they are implemented.
 FEATURES = (
     (r"shared receive queues?", "srq.c"), (r"(?:memory )?windows", "mw.c"), (r"atomic operations", "proto/atomic.c"),
-    (r"on-demand paging", "odp.c"), (r"dma-bufs?", "dmabuf.c"), (r"zero copy", "zerocopy.c"), (r"markers", "proto/marker.c"),
+    (r"on-demand paging", "mr_odp_pages.c"), (r"dma-bufs?", "mr_dmabuf_map.c"), (r"zero copy", "tx_zc.c"), (r"markers", "proto/marker.c"),
     (r"delayed startup", "cm_delayed.c"), (r"fast registration", "mr_fast.c"), (r"resiz(?:e|ing)", "cq_resize.c"),
 )
 NO = r"(?:is|are|do|does) not (?:\w+ )?(?:implemented|supported|exist)\b"

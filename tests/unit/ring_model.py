@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-A model of the wake-up protocol of the send queue's ring (doorbell.c describes it; ring.h, tx.c:
-go_idle(), sqpoll.c, cqpoll.c; the provider's iwt_wq_publish(), iwt_cq_defer() and iwt_cq_flush()).
+A model of the wake-up protocol of the send queue's ring (wake.c describes it; ring.h, tx.c:
+go_idle(), wake_sqpoll.c, wake_cqpoll.c; the provider's iwt_wq_publish(), iwt_cq_defer() and iwt_cq_flush()).
 It tries all orders of the steps of
 
 - a process that posts, the engine, and a worker that polls the ring;
@@ -11,7 +11,7 @@ It tries all orders of the steps of
 - such a process, whose other thread polls one of the two queues; or which has one thread, that posts and
   then polls one of them, while the timer of the other one ends that.
 
-An engine that spins for a reply (reply_spin.c) only looks longer. Where the process
+An engine that spins for a reply (wake_reply.c) only looks longer. Where the process
 stores its count, and the kernel the flag IWT_RING_DEFERRED, without an order, a post waits longer, and is
 not lost.
 
@@ -87,7 +87,7 @@ def engine(cut):
 
 
 def begin(cut):
-    """enter() in cqpoll.c, at both completion queues."""
+    """enter() in wake_cqpoll.c, at both completion queues."""
     code = []
     for cq in "01":
         def count(state, cq=cq):

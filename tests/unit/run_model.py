@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 A model of who runs the engines of a socket (sock_run.c: run_now(), iwt_sock_run_here(),
-iwt_sock_run(), iwt_sock_gather(), iwt_sock_disown(); engine.c: send()). It tries all orders of the
+iwt_sock_run(), iwt_sock_gather(), iwt_sock_disown(); qp_engine.c: send()). It tries all orders of the
 steps of
 
 - a process in a system call, which runs them for some budgets and takes back the work that they

@@ -7,13 +7,13 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-#include "causes.h"
 #include "dev.h"
 #include "proto/marker.h"
 #include "proto/term.h"
 #include "proto/txseg.h"
 #include "sock.h"
 #include "stats.h"
+#include "stats_errors.h"
 #include "trace.h"
 
 /* Octets thrown away in one go while lingering. */

@@ -11,7 +11,7 @@
 
 #include "async_event.h"
 #include "ring.h"
-#include "wakeup.h"
+#include "wake.h"
 
 struct iwt_mmap;
 
@@ -63,7 +63,7 @@ struct iwt_cq_part {
  * @part: memory of the entries in use; no @ent means that they are those of @first
  * @next: to which the process moves
  * @resizing: one resize at a time; guards @part and @next together with @lock
- * @poll: send queues whose posts are flushed by polling this queue (cqpoll.c)
+ * @poll: send queues whose posts are flushed by polling this queue (wake_cqpoll.c)
  */
 struct iwt_cq {
 	struct ib_cq ibcq;

@@ -62,7 +62,7 @@ struct iwt_stats;
  * @rings: octets of rings that processes map
  * @windows_lock: the lists of all streams' windows; innermost, BH off
  * @conf: settings of this link
- * @stats: counters; a stream may have others (counter.c)
+ * @stats: counters; a stream may have others (stats_qp.c)
  * @counters: counters of queue pairs by their numbers
  * @next_counter: where the search for a free number begins
  * @causes: what went wrong, by cause

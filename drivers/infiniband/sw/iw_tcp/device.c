@@ -13,9 +13,7 @@
 #include <compat/ib_ops.h>
 
 #include "cm.h"
-#include "causes.h"
 #include "config.h"
-#include "counter.h"
 #include "cq.h"
 #include "dev.h"
 #include "mmap.h"
@@ -27,6 +25,8 @@
 #include "restrack.h"
 #include "srq.h"
 #include "stats.h"
+#include "stats_errors.h"
+#include "stats_qp.h"
 #include "verbs.h"
 
 /* Between two looks whether clients know of a device that moves. */

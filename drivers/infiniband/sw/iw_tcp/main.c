@@ -3,18 +3,18 @@
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
-#include "causes.h"
 #include "cm.h"
 #include "config.h"
 #include "device.h"
 #include "link.h"
 #include "mmap.h"
-#include "pager.h"
+#include "mr_odp_pager.h"
 #include "sock.h"
-#include "txbuf.h"
+#include "stats_errors.h"
+#include "tx_buf.h"
+#include "tx_zc.h"
 #include "version.h"
-#include "wakeup.h"
-#include "zerocopy.h"
+#include "wake.h"
 
 static int __init load(void)
 {

@@ -15,7 +15,7 @@
 #include <rdma/ib_umem.h>
 
 #include "dev.h"
-#include "dmabuf.h"
+#include "mr_dmabuf_map.h"
 #include "stats.h"
 
 #define KEY_BITS	8

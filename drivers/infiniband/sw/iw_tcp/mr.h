@@ -9,9 +9,9 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
-#include "extents.h"
-#include "odp.h"
-#include "pager.h"
+#include "mr_extents.h"
+#include "mr_odp_pager.h"
+#include "mr_odp_pages.h"
 #include "proto/access.h"
 
 struct ib_umem;

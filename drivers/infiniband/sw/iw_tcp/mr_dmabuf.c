@@ -3,7 +3,7 @@
 #include "mr_priv.h"
 
 #include "dev.h"
-#include "dmabuf.h"
+#include "mr_dmabuf_map.h"
 
 /*
  * The exporter takes the memory away: the region is invalid for ever, and to peers and work

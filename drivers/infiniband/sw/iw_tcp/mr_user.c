@@ -5,7 +5,7 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
 
-#include "dmabuf.h"
+#include "mr_dmabuf_map.h"
 
 /* Memory of a process, pinned. */
 struct pinned {

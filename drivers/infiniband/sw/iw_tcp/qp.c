@@ -10,9 +10,9 @@
 
 #include <rdma/iw_cm.h>
 
-#include "causes.h"
 #include "dev.h"
 #include "rx.h"
+#include "stats_errors.h"
 #include "trace.h"
 #include "tx.h"
 

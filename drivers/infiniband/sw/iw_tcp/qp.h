@@ -3,7 +3,7 @@
  * The queue pair: its state, and what its stream and the connection manager share.
  *
  *	qp.c		the state, and what a change of it does
- *	engine.c	the socket's callbacks run the receive and the transmit engine
+ *	qp_engine.c	the socket's callbacks run the receive and the transmit engine
  *	qp_run.c	run the engines, or flush where nothing is sent any more
  *	qp_stream.c	a connection comes and goes; the end of the queue pair
  *	qp_modify.c	what a consumer asks for
@@ -50,7 +50,7 @@
 #include "proto/qpfsm.h"
 #include "sock.h"
 #include "stream.h"
-#include "wakeup.h"
+#include "wake.h"
 
 struct iwt_dev;
 struct iwt_mmap;
@@ -102,9 +102,9 @@ struct iwt_qp_llp_ops {
  * @flush_work: flushes for a poster whose context does not allow it, and what one step left
  * @async: its asynchronous events
  * @idle_state: what a consumer last asked for while there is no connection
- * @sqpoll: a worker that polls the send queue (sqpoll.c)
- * @migrate: how the engines leave a processor that others want (migrate.c)
- * @cqpoll: its places at the send and the receive completion queue (cqpoll.c)
+ * @sqpoll: a worker that polls the send queue (wake_sqpoll.c)
+ * @migrate: how the engines leave a processor that others want (wake_migrate.c)
+ * @cqpoll: its places at the send and the receive completion queue (wake_cqpoll.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
  * @memcg: memory control group of the process, which its memory is charged to

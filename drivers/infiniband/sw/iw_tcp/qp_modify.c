@@ -3,7 +3,7 @@
 #include "qp_priv.h"
 #include "mw.h"
 #include "tx.h"
-#include "zerocopy.h"
+#include "tx_zc.h"
 
 /*
  * rdma_cm initialises an iWARP queue pair without rights as long as it has no iw_cm_id for it,

@@ -18,7 +18,7 @@ bool iwt_qp_look_lost(struct iwt_qp *qp);
 bool iwt_qp_flush_step(struct iwt_qp *qp);
 void iwt_qp_flush_later(struct iwt_qp *qp);
 
-/* engine.c */
+/* qp_engine.c */
 extern const struct iwt_sock_ops iwt_engine_ops;
 
 /* qp_run.c */

@@ -11,7 +11,7 @@
 #include "srq.h"
 #include "trace.h"
 #include "tx.h"
-#include "zerocopy.h"
+#include "tx_zc.h"
 
 static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 			    const struct iwt_mpa_terms *terms, bool initiator,

@@ -5,8 +5,8 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
-#include "causes.h"
 #include "cq.h"
+#include "stats_errors.h"
 #include "trace.h"
 
 /**

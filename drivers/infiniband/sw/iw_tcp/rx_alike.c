@@ -7,7 +7,7 @@
 
 #include <linux/minmax.h>
 
-#include "copy.h"
+#include "mr_copy.h"
 #include "trace.h"
 
 /*

@@ -2,10 +2,10 @@
 /* Inbound Writes and Read Responses. */
 #include "rx_priv.h"
 
-#include "copy.h"
 #include "dev.h"
 #include "mr.h"
-#include "stag.h"
+#include "mr_copy.h"
+#include "mr_stag.h"
 
 /* A segment that says the same as the one before it was checked with that one. */
 static u32 check_rdmap(const struct iwt_fpdu *f)

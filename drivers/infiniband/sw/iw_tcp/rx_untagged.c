@@ -2,12 +2,12 @@
 /* Inbound Sends, Immediate Data, Read and Atomic Requests, and Terminates. */
 #include "rx_priv.h"
 
-#include "causes.h"
 #include "dev.h"
 #include "mr.h"
+#include "mr_stag.h"
 #include "proto/term.h"
 #include "srq.h"
-#include "stag.h"
+#include "stats_errors.h"
 #include "trace.h"
 
 static int next_recv(struct iwt_rq *rq, struct iwt_rwqe *wqe)

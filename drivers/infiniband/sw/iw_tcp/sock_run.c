@@ -37,7 +37,7 @@ static void run(struct iwt_sock *s)
 
 /*
  * Runs engines. With PREEMPT_RT it has ordinary threads: bottom half work would be done by
- * whatever thread runs bottom halves next (realtime.c).
+ * whatever thread runs bottom halves next (wake_rt.c).
  */
 static struct workqueue_struct *run_wq;
 

@@ -20,7 +20,7 @@
  * TCP keeps as much below it as it sends in a millisecond at its pace (2^-10 s, see
  * tcp_small_queue_check()), since network cards are late to say what they have sent. Without a
  * network card these are megabytes that wait for a receiver on the same processor: they are out
- * of its cache when their turn comes, and the buffers of txbuf.c do not come back. An eighth of
+ * of its cache when their turn comes, and the buffers of tx_buf.c do not come back. An eighth of
  * that time is enough: 2^-13 s.
  */
 #define NEAR_SHIFT	13

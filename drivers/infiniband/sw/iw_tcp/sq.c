@@ -6,11 +6,11 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
-#include "causes.h"
 #include "cq.h"
 #include "proto/wire.h"
+#include "stats_errors.h"
 #include "trace.h"
-#include "zerocopy.h"
+#include "tx_zc.h"
 
 /* Octets of an atomic operation's body in a ring. */
 static u32 atomic_bytes(bool user)

@@ -32,7 +32,7 @@ struct iwt_swqe {
  * @wr_id: the consumer's name for it
  * @len: octets moved
  * @last_seq: number of the last batch that TCP refers to when the request is framed:
- *	the request is done when TCP has released that batch (zerocopy.h)
+ *	the request is done when TCP has released that batch (tx_zc.h)
  * @opcode: enum iwt_wr_opcode
  * @flags: enum iwt_wr_flags
  * @status: enum ib_wc_status, once done
@@ -67,7 +67,7 @@ struct iwt_sq_entry {
  * @lost: a completion was lost, because @cq is full; the engine looks at it
  *
  * The lock of the stream guards @cons, @retire, @zc, @lost and @entries. The guesses of
- * doorbell.c and sqpoll.c read @cons and @retire without it.
+ * wake.c and wake_sqpoll.c read @cons and @retire without it.
  */
 struct iwt_sq {
 	struct iwt_ring ring;

@@ -6,7 +6,7 @@
 
 #include "dev.h"
 #include "sock.h"
-#include "txbuf.h"
+#include "tx_buf.h"
 
 static const struct rdma_stat_desc descs[IWT_G_END] = {
 	[IWT_C_RX_FPDU].name	= "rx_fpdu",

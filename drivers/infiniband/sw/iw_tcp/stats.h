@@ -12,7 +12,7 @@ struct rdma_hw_stats;
 struct ib_device;
 
 /*
- * The core adds what counters of queue pairs have counted (counter.c) to the counter of the port
+ * The core adds what counters of queue pairs have counted (stats_qp.c) to the counter of the port
  * that has the same number. `rdma statistic show` has to fit in a message of one page: there is
  * room for some 90 names.
  */

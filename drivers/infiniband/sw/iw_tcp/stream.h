@@ -18,13 +18,13 @@
 
 #include "conf.h"
 #include "mr.h"
+#include "mr_sgl.h"
 #include "proto/fpdu.h"
 #include "proto/mpa.h"
 #include "proto/term.h"
 #include "proto/txseg.h"
 #include "readq.h"
 #include "rq.h"
-#include "sgl.h"
 #include "sq.h"
 #include "stats.h"
 
@@ -212,7 +212,7 @@ struct iwt_rx {
 };
 
 /**
- * struct iwt_reply_spin - a bounded spin for the process's reply (reply_spin.c)
+ * struct iwt_reply_spin - a bounded spin for the process's reply (wake_reply.c)
  * @streak: replies by doorbell, one after the other; a guess, as are the next two
  * @threshold: how many of them make the engine spin
  * @poster: processor of the last doorbell, nr_cpu_ids if there was none
@@ -237,11 +237,11 @@ struct iwt_reply_spin {
  *	where both are held
  * @dev: device
  * @ibqp: queue pair, as completions and tracepoints name it
- * @stats: the counters that it counts in: those of @dev, or of its own counter; counter.c
+ * @stats: the counters that it counts in: those of @dev, or of its own counter; stats_qp.c
  *	changes it
  * @actor: in whose name local memory is accessed
  * @sends: work is sent in the queue pair's state; written by qp.c, read in any context
- * @pollers: how many poll the send queue, so that a process need not ring; see wakeup.h
+ * @pollers: how many poll the send queue, so that a process need not ring; see wake.h
  * @takes_imm: the consumer knows completions with immediate data
  * @rights: remote rights that the queue pair grants (enum iwt_rights)
  * @sock: socket while connected; also read under RCU

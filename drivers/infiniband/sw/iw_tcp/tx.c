@@ -5,9 +5,9 @@
 #include <linux/mm.h>
 
 #include "dawdle.h"
-#include "reply_spin.h"
 #include "sock.h"
-#include "zerocopy.h"
+#include "tx_zc.h"
+#include "wake_reply.h"
 
 /* Batches of one run; then others get their turn. */
 #define TX_BATCHES	4

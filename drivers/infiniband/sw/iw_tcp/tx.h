@@ -7,7 +7,7 @@
  *	tx_sched.c	which message is next
  *	tx_frame.c	the message becomes FPDUs
  *	tx_src.c	where its octets come from
- *	tx_zerocopy.c	FPDUs whose payload TCP takes from where it is
+ *	tx_zc_frame.c	FPDUs whose payload TCP takes from where it is
  */
 #ifndef IWT_TX_H
 #define IWT_TX_H

@@ -6,11 +6,11 @@
 #include <linux/mm.h>
 #include <linux/unaligned.h>
 
-#include "copy.h"
+#include "mr_copy.h"
 #include "proto/fpdu.h"
 #include "proto/marker.h"
 #include "sock.h"
-#include "txbuf.h"
+#include "tx_buf.h"
 
 /*
  * Octets that the smallest piece of memory must have: the FPDU of the smallest MULPDU, with a

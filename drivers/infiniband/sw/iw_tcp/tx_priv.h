@@ -51,7 +51,7 @@ bool iwt_tx_pick(struct iwt_stream *st)
 void iwt_tx_finish(struct iwt_stream *st)
 	__must_hold(&st->lock);
 
-/* tx_zerocopy.c */
+/* tx_zc_frame.c */
 bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit)
 	__must_hold(&st->lock);
 bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)

@@ -4,8 +4,8 @@
 
 #include "dev.h"
 #include "mr.h"
+#include "mr_stag.h"
 #include "mw.h"
-#include "stag.h"
 
 /* STag of ready-to-receive messages; some peers refuse zero. */
 #define RTR_STAG	1

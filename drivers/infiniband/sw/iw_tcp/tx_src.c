@@ -2,8 +2,8 @@
 /* Where the octets of the current message come from, and what if they may not be read. */
 #include "tx_priv.h"
 
-#include "copy.h"
 #include "mr.h"
+#include "mr_copy.h"
 
 /**
  * iwt_tx_fail() - the stream can't go on

@@ -9,7 +9,6 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "cm.h"
-#include "counter.h"
 #include "cq.h"
 #include "dawdle.h"
 #include "dev.h"
@@ -18,6 +17,7 @@
 #include "proto/first.h"
 #include "qp.h"
 #include "srq.h"
+#include "stats_qp.h"
 #include "verbs.h"
 
 /* Which of the two rings of a queue pair. */

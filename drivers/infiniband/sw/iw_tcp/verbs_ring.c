@@ -8,7 +8,7 @@
 #include "qp.h"
 #include "stats.h"
 #include "verbs.h"
-#include "wakeup.h"
+#include "wake.h"
 
 #define UVERBS_MODULE_NAME iw_tcp
 #include <rdma/uverbs_named_ioctl.h>

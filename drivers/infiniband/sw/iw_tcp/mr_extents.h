@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Runs of kernel memory: what a region covers. */
+#ifndef IWT_MR_EXTENTS_H
+#define IWT_MR_EXTENTS_H
+
+#include <linux/types.h>
+
+/* A run of octets that is contiguous in the kernel's address space. */
+struct iwt_extent {
+	u64 off;	/* from the start of the region */
+	u8 *va;
+	u64 len;
+};
+
+/* What a region covers: extents in order of offset. */
+struct iwt_extents {
+	struct iwt_extent *ext;
+	u32 n;		/* in use */
+	u32 max;	/* room for as many */
+};
+
+int iwt_extents_alloc(struct iwt_extents *e, u32 max, gfp_t gfp);
+void iwt_extents_free(struct iwt_extents *e);
+int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len);
+bool iwt_extents_trim(struct iwt_extents *e, u64 skip, u64 len);
+bool iwt_extents_find(const struct iwt_extents *e, u64 off, u32 *hint);
+
+#endif

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Page faults of streams, resolved where it is possible to wait for them.
+ *
+ * An engine that meets absent memory takes note of what it needs in its struct iwt_fault, queues
+ * that with the pager of the process, and stops. A worker takes the page faults in the address
+ * space of the process, and lets the engine run again. The engine then looks everything up anew,
+ * as if it had never been there: the region may be gone, or other.
+ *
+ * A page fault may take for ever: the memory may be a file whose server does not answer, or the
+ * process may serve page faults itself. So each process has workers of its own, and the other
+ * streams of the process have the workers that are left. Whatever ends a stream goes on at once:
+ * the stream cancels its fault, and the worker gets a signal that ends its page fault.
+ *
+ * A worker keeps the address space, whose mappings keep the rings, and so the queue pairs: then
+ * nobody would cancel the faults of a process that has gone. So a work looks now and then whether
+ * only workers use the address space, and ends their page faults if so.
+ */
+#include "mr_odp_pager_priv.h"
+
+#include <linux/atomic.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include "mr_odp_pages.h"
+
+/* How often it is looked whether the process has gone, in jiffies. */
+#define WATCH		HZ
+
+static LIST_HEAD(pagers);
+static DEFINE_SPINLOCK(pagers_lock);
+/* Those that are not in the list any more, too. */
+static atomic_t n_pagers;
+static DECLARE_WAIT_QUEUE_HEAD(pagers_gone);
+static struct workqueue_struct *free_wq;
+
+/* What is asked for, and copied, so that the stream may go. */
+struct request {
+	u64 va;
+	u32 len;
+	u32 around;
+	enum iwt_odp_how how;
+};
+
+/* Return: false if there is none; then the worker is not busy any more. */
+static bool next_request(struct iwt_pager_worker *w, struct request *r)
+{
+	struct iwt_pager *p = w->pager;
+	struct iwt_fault *f;
+
+	spin_lock_bh(&p->lock);
+	/* one may have come too late for the last request */
+	flush_signals(current);
+	f = list_first_entry_or_null(&p->faults, struct iwt_fault, entry);
+	w->fault = f;
+	w->busy = f;
+	w->task = f ? current : NULL;
+	if (f) {
+		list_del(&f->entry);
+		f->worker = w;
+		*r = (struct request){ f->va, f->len, f->around, f->how };
+	}
+	spin_unlock_bh(&p->lock);
+	return f;
+}
+
+/*
+ * Of the request under way, if its stream still waits. When the stream cancels, it takes the
+ * lock, too, so it is still there.
+ */
+static void answer(struct iwt_pager_worker *w, int err)
+{
+	struct iwt_pager *p = w->pager;
+	struct iwt_fault *f;
+
+	spin_lock_bh(&p->lock);
+	f = w->fault;
+	w->fault = NULL;
+	if (f) {
+		WRITE_ONCE(f->err, err);
+		/* pairs with iwt_fault_waits() */
+		smp_store_release(&f->waits, false);
+		f->resume(f);
+	}
+	spin_unlock_bh(&p->lock);
+}
+
+/* In the address space of the process */
+static int resolve(struct iwt_odp *odp, const struct request *r)
+{
+	int err = iwt_odp_fill(odp, r->va, r->len, r->how);
+
+	if (!err && r->around)
+		iwt_odp_fill(odp, r->va + r->len, r->around, IWT_ODP_NO_FAULT);
+	return err;
+}
+
+static void count_users(struct iwt_pager *p, int n)
+{
+	spin_lock_bh(&p->lock);
+	p->users += n;
+	spin_unlock_bh(&p->lock);
+}
+
+/* Without a process that could take the page fault, there is no memory, either. */
+static int resolve_for(struct iwt_pager *p, const struct request *r)
+{
+	struct mem_cgroup *memcg, *was;
+	int err;
+
+	if (!mmget_not_zero(p->mm))
+		return -EFAULT;
+	count_users(p, 1);
+	memcg = get_mem_cgroup_from_mm(p->mm);
+	was = set_active_memcg(memcg);
+	kthread_use_mm(p->mm);
+	err = resolve(p->odp, r);
+	kthread_unuse_mm(p->mm);
+	set_active_memcg(was);
+	mem_cgroup_put(memcg);
+	count_users(p, -1);
+	mmput(p->mm);
+	return err;
+}
+
+/**
+ * iwt_pager_interrupt() - end the page fault of a worker, if it takes one
+ * @w: worker; the lock of its pager is held
+ */
+void iwt_pager_interrupt(struct iwt_pager_worker *w)
+{
+	lockdep_assert_held(&w->pager->lock);
+	if (w->task)
+		send_sig(SIGKILL, w->task, 1);
+}
+
+/* Return: whether any worker is busy. */
+static bool look_at_users(struct iwt_pager *p)
+{
+	struct iwt_pager_worker *w;
+	bool alone, busy = false;
+
+	spin_lock_bh(&p->lock);
+	/* what others use is more than what is counted: it counts up late, and down early */
+	alone = p->users && atomic_read(&p->mm->mm_users) <= p->users;
+	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++) {
+		busy |= w->busy;
+		if (alone)
+			iwt_pager_interrupt(w);
+	}
+	spin_unlock_bh(&p->lock);
+	return busy;
+}
+
+static void do_watch(struct work_struct *work)
+{
+	struct iwt_pager *p = container_of(to_delayed_work(work),
+					   struct iwt_pager, watch);
+
+	if (!look_at_users(p) || !queue_delayed_work(free_wq, &p->watch, WATCH))
+		iwt_pager_put(p);
+}
+
+static void do_work(struct work_struct *work)
+{
+	struct iwt_pager_worker *w = container_of(work, struct iwt_pager_worker,
+						  work);
+	struct iwt_pager *p = w->pager;
+	struct request r;
+
+	allow_signal(SIGKILL);
+	while (next_request(w, &r)) {
+		answer(w, resolve_for(p, &r));
+		cond_resched();
+	}
+	disallow_signal(SIGKILL);
+	/* another work of this worker, if there is one, has a reference of its own */
+	iwt_pager_put(p);
+}
+
+/**
+ * iwt_pager_start() - have a fault looked at
+ * @p: pager, which has one more that waits; its lock is held
+ */
+void iwt_pager_start(struct iwt_pager *p)
+	__must_hold(&p->lock)
+{
+	struct iwt_pager_worker *w;
+
+	lockdep_assert_held(&p->lock);
+	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++)
+		if (!w->busy) {
+			w->busy = true;
+			kref_get(&p->ref);
+			iwt_pager_queue_work(p->queue, &w->work);
+			break;
+		}
+	if (queue_delayed_work(free_wq, &p->watch, WATCH))
+		kref_get(&p->ref);
+}
+
+/* Return: true once, for who is to end the table. */
+static bool delist(struct iwt_pager *p)
+	__must_hold(&pagers_lock)
+{
+	if (list_empty(&p->all))
+		return false;
+	list_del_init(&p->all);
+	return true;
+}
+
+/* No worker uses this any more. */
+static void let_go(struct iwt_pager *p)
+{
+	if (p->queue)
+		iwt_pager_queue_put(p->queue);
+	p->queue = NULL;
+	if (p->mm)
+		mmdrop(p->mm);
+	p->mm = NULL;
+}
+
+static void free_pager(struct iwt_pager *p)
+{
+	let_go(p);
+	iwt_odp_free(p->odp);
+	kfree(p);
+	if (atomic_dec_and_test(&n_pagers))
+		wake_up(&pagers_gone);
+}
+
+static void do_free_work(struct work_struct *work)
+{
+	struct iwt_pager *p = container_of(work, struct iwt_pager, free_work);
+
+	free_pager(p);
+}
+
+static void end_pager(struct kref *ref)
+{
+	struct iwt_pager *p = container_of(ref, struct iwt_pager, ref);
+
+	queue_work(free_wq, &p->free_work);
+}
+
+/* Nobody raises a fault any more, and page faults under way have ended: they use the mm. */
+static void do_gone_work(struct work_struct *work)
+{
+	struct iwt_pager *p = container_of(work, struct iwt_pager, gone_work);
+	struct iwt_pager_worker *w;
+	bool last;
+
+	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++)
+		flush_work(&w->work);
+	spin_lock(&pagers_lock);
+	last = delist(p);
+	spin_unlock(&pagers_lock);
+	if (last)
+		iwt_odp_end(p->odp);
+	let_go(p);
+	iwt_pager_put(p);
+}
+
+/* The regions stay if another process has the descriptor, but what they cost is let go. */
+static void process_gone(void *arg)
+{
+	struct iwt_pager *p = arg;
+
+	spin_lock_bh(&p->lock);
+	p->gone = true;
+	spin_unlock_bh(&p->lock);
+	kref_get(&p->ref);
+	queue_work(free_wq, &p->gone_work);
+}
+
+/* For the calling process. Return: it, known to nobody, or an error pointer. */
+static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
+{
+	struct iwt_pager *p = kzalloc_obj(*p, gfp);
+	struct iwt_pager_worker *w;
+
+	if (!p)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&p->ref);
+	p->regions = 1;
+	p->dev = dev;
+	p->mm = current->mm;
+	spin_lock_init(&p->lock);
+	INIT_LIST_HEAD(&p->all);
+	INIT_LIST_HEAD(&p->faults);
+	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++) {
+		w->pager = p;
+		INIT_WORK(&w->work, do_work);
+	}
+	INIT_DELAYED_WORK(&p->watch, do_watch);
+	INIT_WORK(&p->gone_work, do_gone_work);
+	INIT_WORK(&p->free_work, do_free_work);
+	return p;
+}
+
+/* Return: 0 or -errno, and then @p is gone. */
+static int begin(struct iwt_pager *p, gfp_t gfp)
+{
+	int ret = -ENOMEM;
+
+	p->queue = iwt_pager_queue_get();
+	if (!p->queue)
+		goto no_queue;
+	p->odp = iwt_odp_new(p->dev, process_gone, p, gfp);
+	if (IS_ERR(p->odp)) {
+		ret = PTR_ERR(p->odp);
+		goto no_odp;
+	}
+	mmgrab(p->mm);
+	atomic_inc(&n_pagers);
+	return 0;
+
+no_odp:
+	iwt_pager_queue_put(p->queue);
+no_queue:
+	kfree(p);
+	return ret;
+}
+
+static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
+{
+	struct iwt_pager *p = alloc_pager(dev, gfp);
+	int ret;
+
+	if (IS_ERR(p))
+		return p;
+	ret = begin(p, gfp);
+	return ret ? ERR_PTR(ret) : p;
+}
+
+/*
+ * One more region of this address space. Return: its pager, or NULL; then @new, if it is not
+ * NULL, is the pager now.
+ */
+static struct iwt_pager *find(const struct iwt_dev *dev,
+			      const struct mm_struct *mm, struct iwt_pager *new)
+{
+	struct iwt_pager *p;
+
+	spin_lock(&pagers_lock);
+	list_for_each_entry(p, &pagers, all)
+		if (p->mm == mm && p->dev == dev) {
+			p->regions++;
+			goto out;
+		}
+	p = NULL;
+	if (new)
+		list_add(&new->all, &pagers);
+out:
+	spin_unlock(&pagers_lock);
+	return p;
+}
+
+/**
+ * iwt_pager_join() - the pager of the calling process, for one more region
+ * @dev: device of the region
+ * @gfp: how the memory is allocated
+ *
+ * May sleep.
+ *
+ * Return: it, until iwt_pager_leave(), or an error pointer.
+ */
+struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
+{
+	struct iwt_pager *p = find(dev, current->mm, NULL), *new;
+
+	if (p)
+		return p;
+	new = new_pager(dev, gfp);
+	if (IS_ERR(new))
+		return new;
+	p = find(dev, new->mm, new);
+	if (!p)
+		return new;
+	iwt_odp_end(new->odp);
+	iwt_pager_put(new);
+	return p;
+}
+
+/**
+ * iwt_pager_leave() - a region has ended
+ * @pager: its pager; streams may still wait for it
+ *
+ * May sleep, but does not wait for page faults.
+ */
+void iwt_pager_leave(struct iwt_pager *pager)
+{
+	bool none, last = false;
+
+	spin_lock(&pagers_lock);
+	none = !--pager->regions;
+	if (none)
+		last = delist(pager);
+	spin_unlock(&pagers_lock);
+	if (last)
+		iwt_odp_end(pager->odp);
+	if (none)
+		iwt_pager_put(pager);
+}
+
+/**
+ * iwt_pager_odp() - the pages that are present
+ * @pager: pager
+ *
+ * Any context.
+ *
+ * Return: the table, which stays until iwt_pager_leave().
+ */
+struct iwt_odp *iwt_pager_odp(const struct iwt_pager *pager)
+{
+	return pager->odp;
+}
+
+/**
+ * iwt_pager_put() - drop a reference
+ * @pager: pager
+ *
+ * Any context but hard interrupts.
+ */
+void iwt_pager_put(struct iwt_pager *pager)
+{
+	kref_put(&pager->ref, end_pager);
+}
+
+/**
+ * iwt_pager_init() - at module load; may sleep
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iwt_pager_init(void)
+{
+	free_wq = alloc_workqueue("iw_tcp_pagers", WQ_UNBOUND, 0);
+	return free_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * iwt_pager_exit() - at module unload, when no region is left; may sleep
+ *
+ * Waits for workers whose page faults end.
+ */
+void iwt_pager_exit(void)
+{
+	wait_event(pagers_gone, !atomic_read(&n_pagers));
+	destroy_workqueue(free_wq);
+}

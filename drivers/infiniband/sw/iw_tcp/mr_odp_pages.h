@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory of a process that is not pinned: a table of the pages that are present, which follows
+ * the page tables of the process.
+ */
+#ifndef IWT_MR_ODP_PAGES_H
+#define IWT_MR_ODP_PAGES_H
+
+#include <linux/err.h>
+#include <linux/kconfig.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct iwt_dev;
+struct iwt_odp;
+struct mm_struct;
+
+/* What iwt_odp_fill() does about pages. */
+enum iwt_odp_how {
+	IWT_ODP_READ,		/* make them present */
+	IWT_ODP_WRITE,		/* make them present, to be written */
+	IWT_ODP_NO_FAULT,	/* note those that are present; take no page fault */
+};
+
+#if IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING)
+
+struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
+			    void *arg, gfp_t gfp);
+void iwt_odp_end(struct iwt_odp *odp);
+void iwt_odp_free(struct iwt_odp *odp);
+void iwt_odp_use(struct iwt_odp *odp);
+void iwt_odp_leave(struct iwt_odp *odp);
+u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write);
+int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how);
+bool iwt_odp_is_of(const struct iwt_odp *odp, const struct mm_struct *mm);
+
+#else
+
+static inline struct iwt_odp *iwt_odp_new(struct iwt_dev *dev,
+					  void (*gone)(void *arg), void *arg,
+					  gfp_t gfp)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline void iwt_odp_end(struct iwt_odp *odp)
+{
+}
+
+static inline void iwt_odp_free(struct iwt_odp *odp)
+{
+}
+
+static inline void iwt_odp_use(struct iwt_odp *odp)
+{
+}
+
+static inline void iwt_odp_leave(struct iwt_odp *odp)
+{
+}
+
+static inline u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len,
+				bool write)
+{
+	*len = 0;
+	return NULL;
+}
+
+static inline int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len,
+			       enum iwt_odp_how how)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline bool iwt_odp_is_of(const struct iwt_odp *odp,
+				 const struct mm_struct *mm)
+{
+	return false;
+}
+
+#endif
+
+#endif

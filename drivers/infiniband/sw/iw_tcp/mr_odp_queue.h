@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Queues for the workers of pagers. */
+#ifndef IWT_MR_ODP_QUEUE_H
+#define IWT_MR_ODP_QUEUE_H
+
+struct iwt_pager_queue;
+struct work_struct;
+
+/* Page faults of one pager that may be under way together. */
+#define IWT_PAGER_WORKERS	16
+
+struct iwt_pager_queue *iwt_pager_queue_get(void);
+void iwt_pager_queue_put(struct iwt_pager_queue *q);
+void iwt_pager_queue_work(struct iwt_pager_queue *q, struct work_struct *work);
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Octets between scatter/gather lists and linear memory, with every check. */
+#include "mr_sgl.h"
+
+#include <linux/atomic.h>
+#include <linux/minmax.h>
+#include <rdma/ib_verbs.h>
+
+#include "mr.h"
+#include "mr_copy.h"
+
+/**
+ * iwt_mem_piece() - memory of one region
+ * @who: in whose name; remote accesses are never the kernel's
+ * @hold: takes the region, so that it keeps the memory
+ * @stag: region
+ * @addr: tagged offset
+ * @max: octets; all of them must be allowed
+ * @need: rights
+ * @piece: takes the memory
+ * @len: takes how many of the octets are in this piece
+ *
+ * Bottom halves off, never sleeps.
+ *
+ * Return: IWT_ACCESS_OK or why not; IWT_ACCESS_ABSENT if the stream has to wait for the memory.
+ */
+enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
+				      struct iwt_hold *hold, u32 stag,
+				      u64 addr, u32 max, u32 need, u8 **piece,
+				      u32 *len)
+{
+	struct iwt_mr *mr = iwt_hold_mr(hold, who->dev, stag);
+	enum iwt_access_verdict v;
+
+	if (!mr)
+		return IWT_ACCESS_STAG;
+	v = iwt_access_check(&mr->region, &who->party, addr, max, need);
+	if (v != IWT_ACCESS_OK)
+		return v;
+	*piece = iwt_mr_piece(mr, addr, max, len, &hold->hint,
+			      need & IWT_LOCAL_WRITE);
+	if (*piece)
+		return IWT_ACCESS_OK;
+	return iwt_mr_miss(mr, &hold->fault, addr, max, need & IWT_LOCAL_WRITE);
+}
+
+/**
+ * iwt_sgl_piece() - memory at a place in a list
+ * @who: in whose name
+ * @hold: takes the region of it
+ * @sge: private copy of the list
+ * @n: elements
+ * @pos: place in the list; moved over elements that are used up, not over the piece
+ * @need: rights
+ * @piece: takes the memory
+ * @len: octets wanted; access to those in the same element must be allowed. Takes how
+ *	many there are in one piece, not 0
+ *
+ * Bottom halves off, never sleeps.
+ *
+ * Return: IWT_ACCESS_OK or why not.
+ */
+enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
+				      struct iwt_hold *hold,
+				      const struct iwt_sge *sge, u32 n,
+				      struct iwt_sgl_pos *pos, u32 need,
+				      u8 **piece, u32 *len)
+{
+	const struct iwt_sge *s;
+
+	while (pos->i < n && pos->off >= sge[pos->i].length) {
+		pos->i++;
+		pos->off = 0;
+	}
+	if (pos->i >= n)
+		return IWT_ACCESS_BOUNDS;
+	s = &sge[pos->i];
+	*len = min(*len, s->length - pos->off);
+	if (!iwt_is_kernel_va(who, s->lkey))
+		return iwt_mem_piece(who, hold, s->lkey, s->addr + pos->off,
+				     *len, need, piece, len);
+	*piece = (u8 *)(uintptr_t)s->addr + pos->off;
+	return IWT_ACCESS_OK;
+}
+
+/**
+ * iwt_sgl_check() - may this list be used as a whole?
+ * @who: in whose name
+ * @sge: private copy of the list
+ * @n: elements
+ * @need: rights
+ *
+ * The octets are checked again when they are copied; this finds a bad list before any octet of
+ * its message is on the wire. Elements without octets are not checked. BH may be on.
+ *
+ * Return: the first verdict that is not OK.
+ */
+enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
+				      const struct iwt_sge *sge, u32 n, u32 need)
+{
+	enum iwt_access_verdict v = IWT_ACCESS_OK;
+	u32 i;
+
+	for (i = 0; i < n && v == IWT_ACCESS_OK; i++) {
+		struct iwt_mr *mr;
+
+		if (!sge[i].length || iwt_is_kernel_va(who, sge[i].lkey))
+			continue;
+		mr = iwt_mr_get(who->dev, sge[i].lkey);
+		if (!mr)
+			return IWT_ACCESS_STAG;
+		v = iwt_access_check(&mr->region, &who->party, sge[i].addr,
+				     sge[i].length, need);
+		iwt_mr_put(mr);
+	}
+	return v;
+}
+
+/**
+ * iwt_sgl_scatter() - linear memory into octets of a list
+ * @who: in whose name
+ * @hold: as for iwt_sgl_piece()
+ * @sge: private copy of the list
+ * @n: elements
+ * @pos: place in the list, advanced
+ * @from: source
+ * @len: octets
+ * @left: octets with those that will come from elsewhere for the same FPDU. Access to all of them
+ *	must be allowed: memory that is absent has to come for the whole FPDU
+ *
+ * Bottom halves off, never sleeps.
+ *
+ * Return: IWT_ACCESS_OK or why not.
+ */
+enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
+					struct iwt_hold *hold,
+					const struct iwt_sge *sge, u32 n,
+					struct iwt_sgl_pos *pos, const u8 *from,
+					u32 len, u32 left)
+{
+	while (len) {
+		enum iwt_access_verdict v;
+		u32 part = left;
+		u8 *mem;
+
+		v = iwt_sgl_piece(who, hold, sge, n, pos, IWT_LOCAL_WRITE, &mem,
+				  &part);
+		if (v != IWT_ACCESS_OK)
+			return v;
+		part = min(part, len);
+		iwt_copy_out(mem, from, part);
+		pos->off += part;
+		from += part;
+		len -= part;
+		left -= part;
+	}
+	return IWT_ACCESS_OK;
+}
+
+/* Atomic for every processor: programs may use the same word. */
+static u64 exchange(u64 *word, const struct iwt_atomic *a)
+{
+	u64 old = READ_ONCE(*word);
+
+	while (!try_cmpxchg64(word, &old, iwt_atomic_result(a, old)))
+		;
+	return old;
+}
+
+/* Whether memory can be brought in is judged when the operation is to be done. */
+static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
+		   const u64 *old, struct iwt_fault *fault)
+{
+	if (mr->kind == IWT_MR_ODP &&
+	    !IS_ALIGNED(iwt_mr_user_va(mr, a->to), IWT_ATOMIC_LEN))
+		return IWT_ERR_OP_STREAM;
+	if (mr->kind == IWT_MR_ODP && !old)
+		return IWT_OK;
+	return iwt_access_read_err(iwt_mr_miss(mr, fault, a->to,
+					       IWT_ATOMIC_LEN, true));
+}
+
+/**
+ * iwt_mem_atomic() - an atomic operation of the peer on a region
+ * @who: in whose name
+ * @a: request
+ * @old: takes what was there before; NULL only to ask whether it may be done
+ * @fault: takes what is waited for, if @old is not NULL
+ *
+ * The memory has to be aligned, and not its offset in the region (RFC 7306 5.1). Never sleeps.
+ *
+ * Return: IWT_OK or what a Terminate is to say (RFC 7306 8.2, RFC 5040 4.8); %IWT_ERR_ABSENT, and
+ * nothing is done, if the stream has to wait for the memory.
+ */
+u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
+		   u64 *old, struct iwt_fault *fault)
+{
+	struct iwt_mr *mr = iwt_mr_get(who->dev, a->stag);
+	u32 err, hint = 0, n;
+	u8 *mem;
+
+	if (!mr)
+		return iwt_access_read_err(IWT_ACCESS_STAG);
+	err = iwt_access_read_err(iwt_access_check(&mr->region, &who->party, a->to,
+						   IWT_ATOMIC_LEN,
+						   IWT_REMOTE_ATOMIC));
+	if (err)
+		goto out;
+	mem = iwt_mr_piece(mr, a->to, IWT_ATOMIC_LEN, &n, &hint, true);
+	if (!mem)
+		err = no_word(mr, a, old, fault);
+	else if (!IS_ALIGNED((uintptr_t)mem, IWT_ATOMIC_LEN))
+		err = IWT_ERR_OP_STREAM;
+	else if (n != IWT_ATOMIC_LEN)
+		err = IWT_ERR_PROT_BOUNDS;
+	else if (old)
+		*old = exchange((u64 *)mem, a);
+out:
+	iwt_mr_put(mr);
+	return err;
+}

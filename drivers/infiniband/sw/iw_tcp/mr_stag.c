@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+/* STags, whatever they name. */
+#include "mr_stag.h"
+
+#include "mr.h"
+#include "mw.h"
+
+/**
+ * iwt_stag_invalidate() - make an STag invalid, keep its region or window
+ * @dev: device
+ * @stag: all bits count, but those of the key if a consumer invalidates what is not valid
+ * @who: in whose name
+ * @remote: on behalf of the peer (Send with Invalidate, RFC 5040 5.3)
+ *
+ * Regions for fast registration and windows of type 2 can be invalidated. Waits for engines
+ * that copy; never sleeps.
+ *
+ * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
+ */
+u32 iwt_stag_invalidate(struct iwt_dev *dev, u32 stag,
+			const struct iwt_party *who, bool remote)
+{
+	struct iwt_mr *mr = iwt_mr_get_for_change(dev, stag);
+	u32 err;
+
+	if (!mr)
+		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
+	if (mr->kind == IWT_MR_WINDOW)
+		err = iwt_mw_invalidate(mr, stag, who, remote);
+	else
+		err = iwt_mr_invalidate(mr, stag, who, remote);
+	iwt_mr_put_changed(mr);
+	return err;
+}

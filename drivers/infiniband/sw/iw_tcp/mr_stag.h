@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* STags, whatever they name. */
+#ifndef IWT_MR_STAG_H
+#define IWT_MR_STAG_H
+
+#include <linux/types.h>
+
+struct iwt_dev;
+struct iwt_party;
+
+u32 iwt_stag_invalidate(struct iwt_dev *dev, u32 stag,
+			const struct iwt_party *who, bool remote);
+
+#endif

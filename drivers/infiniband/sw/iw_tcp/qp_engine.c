@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The engine: callbacks of the socket run the receive and the transmit engine of a queue pair.
+ *
+ * Whatever happens, one function runs both: engines(). The doorbell comes here too, as the
+ * callback "run". What the engines report, and the end of the stream, becomes an event for
+ * iwt_qp_do_step().
+ */
+#include "qp_priv.h"
+
+#include "rx.h"
+#include "tx.h"
+#include "tx_zc.h"
+#include "wake_reply.h"
+#include "wake_rt.h"
+
+static void lose(struct iwt_qp *qp)
+{
+	iwt_qp_do_step(qp, IWT_QE_LOST, IWT_OK);
+	iwt_qp_tell(qp, IWT_LLP_LOST);
+}
+
+/* Is there something that the connection must not end before? */
+static bool lingers(const struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
+{
+	return qp->state == IWT_QP_HALF || qp->state == IWT_QP_DRAIN ||
+	       qp->stream.tx.term == IWT_TX_TERM_PENDING ||
+	       qp->stream.tx.term == IWT_TX_TERM_FRAMED;
+}
+
+/*
+ * The peer's FIN has come. Within an FPDU that is no end in order (RFC 5041 6.2.1); else what
+ * is still to be sent goes to the peer.
+ */
+static void take_fin(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
+{
+	struct iwt_stream *st = &qp->stream;
+	struct iwt_sock_cursor at;
+
+	st->rx.eof = true;
+	if (iwt_sock_peek(st->sock, &at)) {
+		lose(qp);
+		return;
+	}
+	iwt_qp_do_step(qp, iwt_tx_busy(st) ? IWT_QE_PEER_BUSY : IWT_QE_PEER_CLOSED,
+		       IWT_OK);
+	if (!lingers(qp))
+		iwt_qp_tell(qp, IWT_LLP_PEER_CLOSED);
+}
+
+/* While work goes on before the end: is it done, or can it not be done any more? */
+static void look_drained(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	if (qp->state != IWT_QP_HALF && qp->state != IWT_QP_DRAIN)
+		return;
+	if (st->rx.eof && st->readq.out_n)
+		lose(qp);
+	else if (!iwt_tx_busy(st))
+		iwt_qp_do_step(qp, IWT_QE_DRAINED, IWT_OK);
+}
+
+static void run_rx(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	switch (iwt_rx_run(st)) {
+	case IWT_RX_OK:
+		break;
+	case IWT_RX_ERROR:
+		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, st->rx.err);
+		break;
+	case IWT_RX_TERMINATED:
+		iwt_qp_do_step(qp, IWT_QE_TERM_RECEIVED, st->rx.term_err);
+		iwt_qp_tell(qp, IWT_LLP_TERM_RECEIVED);
+		break;
+	}
+	if (st->rx.more)
+		iwt_sock_run_bh(st->sock);
+	else if (!st->rx.absent && !st->rx.eof && iwt_sock_at_eof(st->sock) &&
+		 !iwt_sock_blind(st->sock))
+		take_fin(qp);
+}
+
+/* What is left to do of a Read Response that is under way. */
+static void rest_of_read(const struct iwt_tx *tx, struct iwt_rdmap_read *left)
+{
+	*left = tx->resp.read;
+	left->size = tx->msg.left;
+	left->sink_to += tx->resp.read.size - left->size;
+	left->src_to += tx->resp.read.size - left->size;
+}
+
+/*
+ * A Response that could not be made is an error in its request. Rebuild the header of the
+ * request, which the Terminate has to show (RFC 5040 4.8).
+ */
+static void show_request(struct iwt_stream *st)
+{
+	const struct iwt_tx *tx = &st->tx;
+	struct iwt_rx_bad *bad = &st->rx.bad;
+	struct iwt_ddp d = {
+		.last = true,
+		.dv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
+		.rv = tx->rdmac ? IWT_DDP_VERSION_RDMAC : IWT_DDP_VERSION,
+		.opcode = tx->resp.atomic ? IWT_OP_ATOMIC_REQ : IWT_OP_READ_REQ,
+		.qn = IWT_QN_READ_REQ,
+		.msn = tx->resp_msn,
+	};
+
+	if (tx->what != IWT_TX_RESPONSE) {
+		bad->hdr_len = 0;
+		return;
+	}
+	bad->hdr_len = iwt_ddp_build(&d, bad->hdr);
+	if (tx->resp.atomic) {
+		iwt_atomic_build(&tx->resp.op, bad->hdr + bad->hdr_len);
+		bad->hdr_len += sizeof(struct iwt_atomic_req);
+	} else {
+		struct iwt_rdmap_read left;
+
+		rest_of_read(tx, &left);
+		iwt_rdmap_build_read(&left, bad->hdr + bad->hdr_len);
+		bad->hdr_len += sizeof(struct iwt_read_req);
+	}
+	bad->ulpdu_len = bad->hdr_len;
+}
+
+/* Return: true to run the transmit engine once more. */
+static bool run_tx(struct iwt_qp *qp)
+	__must_hold(&qp->stream.lock)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	switch (iwt_tx_run(st)) {
+	case IWT_TX_IDLE:
+		return qp->again;
+	case IWT_TX_MORE:
+		iwt_migrate_over_budget(qp);
+		iwt_sock_run_bh(st->sock);
+		return false;
+	case IWT_TX_STARVED:
+		iwt_stream_count(st, IWT_C_TX_STARVED);
+		iwt_sock_retry(st->sock);
+		return false;
+	case IWT_TX_TERM_OUT:
+		iwt_qp_tell(qp, IWT_LLP_TERM_SENT);
+		if (st->rx.eof)
+			iwt_qp_tell(qp, IWT_LLP_PEER_CLOSED);
+		return false;
+	case IWT_TX_FAILED:
+		show_request(st);
+		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, st->tx.err);
+		return qp->state == IWT_QP_TERMINATE;
+	case IWT_TX_LOST:
+		/* octets before the end are received first; then a run ends the stream */
+		if (!iwt_stream_unread(st))
+			lose(qp);
+		return false;
+	}
+	return false;
+}
+
+/* Adds what TCP has put into segments, and taken from some, since the last time. */
+static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
+	__must_hold(&qp->stream.lock)
+{
+	struct iwt_sock_segs now = iwt_sock_segs(s);
+
+	iwt_stream_count_add(&qp->stream, IWT_C_TX_SEGS, now.out - qp->segs.out);
+	iwt_stream_count_add(&qp->stream, IWT_C_RX_SEGS, now.in - qp->segs.in);
+	qp->segs = now;
+}
+
+/* Return: false when something is to be sent and the owner of the socket has to do it. */
+static bool send(struct iwt_qp *qp, struct iwt_sock *s)
+	__must_hold(&qp->stream.lock)
+{
+	bool more;
+
+	if (!iwt_tx_wanted(&qp->stream))
+		return true;
+	if (iwt_sock_in_backlog(s)) {
+		iwt_sock_run(s);
+		return false;
+	}
+	do {
+		qp->again = false;
+		more = run_tx(qp);
+		more |= iwt_qp_look_lost(qp);
+	} while (more);
+	return true;
+}
+
+/* One run, with the lock of the stream held. */
+static void run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
+	__must_hold(&qp->stream.lock)
+{
+	struct iwt_stream *st = &qp->stream;
+
+	qp->running = true;
+	/* requests that were acknowledged complete before what came with that is delivered */
+	if (st->sq.retire != st->sq.cons)
+		iwt_stream_retire(st);
+	iwt_reply_spin_begin(st, receive);
+	if (receive)
+		run_rx(qp);
+	iwt_qp_look_lost(qp);
+	if (send(qp, s))
+		look_drained(qp);
+	qp->running = false;
+	count_segments(qp, s);
+	/*
+	 * The connection may have ended before the callbacks were installed, or while
+	 * something was sent. What came before that is received first.
+	 */
+	if ((iwt_sock_state(s) == IWT_SOCK_CLOSED && !iwt_stream_unread(st)) ||
+	    iwt_sock_blind(s))
+		lose(qp);
+}
+
+/*
+ * Run the engines; the socket lock is held. TCP calls back while something is sent: the nested
+ * call only leaves a note.
+ */
+static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
+{
+	u64 since;
+
+	if (qp->running) {
+		qp->again = true;
+		return;
+	}
+	if (!iwt_realtime_enter(&since)) {
+		iwt_sock_run_bh(s);
+		return;
+	}
+	spin_lock_bh(&qp->stream.lock);
+	if (qp->stream.sock == s)
+		run_locked(qp, s, receive);
+	spin_unlock_bh(&qp->stream.lock);
+	iwt_realtime_leave(since);
+}
+
+/*
+ * What the last run left is not for the bottom half of the next segment, of which many come
+ * together: iwt_sock_run_bh() was called for it. A change of state is seen where received octets
+ * end, so it is looked at in the same way as they are.
+ */
+static void on_state_change(struct iwt_sock *s, void *ctx)
+{
+	struct iwt_qp *qp = ctx;
+
+	/* it is written with the socket lock held, as is this called */
+	engines(qp, s, !context_unsafe(qp->stream.rx.more));
+}
+
+static void on_data_ready(struct iwt_sock *s, void *ctx)
+{
+	struct iwt_qp *qp = ctx;
+
+	if (iwt_sock_gather(s))
+		iwt_count(qp->stream.dev, IWT_C_GATHER);
+	else
+		on_state_change(s, ctx);
+}
+
+static void on_write_space(struct iwt_sock *s, void *ctx)
+{
+	engines(ctx, s, false);
+}
+
+static void on_run(struct iwt_sock *s, void *ctx)
+{
+	engines(ctx, s, true);
+}
+
+const struct iwt_sock_ops iwt_engine_ops = {
+	.data_ready = on_data_ready,
+	.write_space = on_write_space,
+	.state_change = on_state_change,
+	.run = on_run,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What went wrong, by its cause: counters of the device as a whole, in sysfs. */
+#ifndef IWT_STATS_ERRORS_H
+#define IWT_STATS_ERRORS_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+struct ib_device;
+struct ib_qp;
+struct iwt_dev;
+struct rdma_hw_stats;
+
+/* Errors of a Terminate that have a counter; the last one is that of all others. */
+#define IWT_CAUSE_TERMS		32
+/* Statuses of a completion that have a counter. */
+#define IWT_CAUSE_STATUSES	9
+
+/**
+ * struct iwt_causes - how often it happened
+ * @term: Terminates, received and sent, by error
+ * @status: completions with an error, by status
+ */
+struct iwt_causes {
+	atomic64_t term[2][IWT_CAUSE_TERMS];
+	atomic64_t status[IWT_CAUSE_STATUSES];
+};
+
+void iwt_causes_load(void);
+int iwt_causes_init(struct iwt_dev *dev);
+void iwt_causes_free(struct iwt_dev *dev);
+void iwt_cause_term(struct iwt_dev *dev, bool tx, u32 err);
+void iwt_cause_wr(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status);
+struct rdma_hw_stats *iwt_causes_alloc_hw(struct ib_device *ibdev);
+int iwt_causes_get_hw(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		      u32 port, int index);
+
+#endif

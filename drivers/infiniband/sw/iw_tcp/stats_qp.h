@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Counters of queue pairs: `rdma statistic qp`. */
+#ifndef IWT_STATS_QP_H
+#define IWT_STATS_QP_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct iwt_dev;
+struct iwt_qp;
+
+/* As newer kernels allocate it; older ones allocate only the core's part. */
+struct iwt_qp_counter {
+	struct rdma_counter counter;
+};
+
+void iwt_counter_init(struct rdma_counter *counter);
+struct rdma_hw_stats *iwt_counter_alloc_stats(struct rdma_counter *counter);
+int iwt_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port);
+int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port);
+int iwt_counter_dealloc(struct rdma_counter *counter);
+int iwt_counter_update_stats(struct rdma_counter *counter);
+void iwt_counter_leave(struct iwt_qp *qp);
+void iwt_counters_end(struct iwt_dev *dev);
+
+#endif

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Posts that a process flushes when it polls a completion queue.
+ *
+ * A doorbell is a system call. A process that posts one request after the other, and for which
+ * no worker polls (wake_sqpoll.c), will look for completions sooner or later. As long as it does,
+ * the rings of its send queues do not ask to be woken, and the flag IWT_RING_DEFERRED of its
+ * completion queue says what the process has to do instead: it sets a bit for each queue pair
+ * that it posts to, and when it finds the completion queue empty, or has posted often, it calls
+ * IWT_METHOD_CQ_POLL, which runs the engines of all queue pairs whose bit is set. That is one
+ * call for many requests, and any number of queue pairs costs nothing more.
+ *
+ * No post is lost when the process does not call. A timer takes its place, and after some times
+ * ends it: then the engines of all queue pairs run once more, and set the flag
+ * IWT_RING_NEED_WAKEUP before their last look at the ring (see wake.c).
+ * tests/unit/ring_model.py tries all orders. A process that did not call although it had posted
+ * is left to its doorbells for some time, longer each time.
+ *
+ * A queue pair has up to two completion queues, and to poll either of them is enough. Its ring
+ * asks to be woken again when neither is polled.
+ */
+#include "wake.h"
+
+#include <linux/bitops.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+
+#include "cq.h"
+#include "dev.h"
+#include "qp.h"
+#include "stats.h"
+
+/* Nanoseconds between two doorbells that end a streak. */
+#define CQPOLL_PAUSE_NS		(200 * NSEC_PER_USEC)
+/* Doorbells in a streak before it begins; a worker of wake_sqpoll.c comes first. */
+#define CQPOLL_THRESHOLD	32
+/* How long the process need not call before the timer takes its place. */
+#define CQPOLL_PATIENCE_NS	(500 * NSEC_PER_USEC)
+/* How often in a row the timer does so before it is over. */
+#define CQPOLL_MISSED		4
+/* Calls in a row for one request at most, after which doorbells are cheaper. */
+#define CQPOLL_POOR		32
+/*
+ * How long the process is left to its doorbells after an end with late posts or poor calls: at
+ * first, and at most.
+ */
+#define CQPOLL_WAIT_NS		NSEC_PER_MSEC
+#define CQPOLL_WAIT_MAX_NS	NSEC_PER_SEC
+
+static struct iwt_cq *cq_of(const struct iwt_qp *qp, int i)
+{
+	return to_iwt_cq(i ? qp->ibqp.recv_cq : qp->ibqp.send_cq);
+}
+
+/* The process has shown that it polls. */
+static void note_seen(struct iwt_cqpoll *p)
+	__must_hold(&p->lock)
+{
+	p->seen_ns = ktime_get_ns();
+	p->missed = 0;
+	p->late = false;
+}
+
+/*
+ * Clears the bits of a word. The barrier of xchg() pairs with the process's between index and
+ * bit: for a bit that is taken here, the engine sees what was posted before it was set.
+ */
+static unsigned long take_bits(struct iwt_cqpoll *p, u32 word)
+{
+	u32 *at = &p->posted[word];
+
+	return READ_ONCE(*at) ? xchg(at, 0) : 0;
+}
+
+/* Calls @look for each bit that is set; the process may set any. */
+static void take_posted(struct iwt_cqpoll *p,
+			void (*look)(struct iwt_cqpoll *p, u32 bit))
+{
+	/* it only grows */
+	u32 top = context_unsafe(READ_ONCE(p->top));
+	u32 words = DIV_ROUND_UP(top, 32);
+	u32 word, i;
+
+	for (word = 0; word < words; word++) {
+		unsigned long bits = take_bits(p, word);
+
+		for_each_set_bit(i, &bits, 32)
+			look(p, word * 32 + i);
+	}
+}
+
+/*
+ * The queue pair of a bit, if the process need not ring for it; p->lock is held. If it has to
+ * ring, nothing is lost with the bit: its engine has set IWT_RING_NEED_WAKEUP, or will look at
+ * the ring.
+ */
+static struct iwt_qp *find(struct iwt_cqpoll *p, u32 bit)
+{
+	const struct iwt_cqpoll_member *m = xa_load(&p->members, bit);
+
+	lockdep_assert_held(&p->lock);
+	return m && m->on ? m->qp : NULL;
+}
+
+static void run_now(struct iwt_cqpoll *p, u32 bit)
+{
+	struct iwt_qp *qp;
+
+	spin_lock_bh(&p->lock);
+	qp = find(p, bit);
+	if (qp) {
+		const struct iwt_sq *sq = &qp->stream.sq;
+
+		iwt_qp_get(qp);
+		p->found += iwt_ring_prod(&sq->ring) - READ_ONCE(sq->cons);
+	}
+	spin_unlock_bh(&p->lock);
+	if (!qp)
+		return;
+	iwt_qp_run_sync(qp);
+	iwt_qp_put(qp);
+	cond_resched();
+}
+
+/* Was that call better than a doorbell? */
+static void note_worth(struct iwt_cqpoll *p)
+	__must_hold(&p->lock)
+{
+	p->poor = p->found > 1 ? 0 : p->poor + 1;
+	p->found = 0;
+}
+
+/**
+ * iwt_cqpoll_flush() - a process flushes its posts (IWT_METHOD_CQ_POLL)
+ * @cq: its completion queue
+ *
+ * Runs the engines of the queue pairs that were posted to. Process context, may sleep.
+ */
+void iwt_cqpoll_flush(struct iwt_cq *cq)
+{
+	struct iwt_cqpoll *p = &cq->poll;
+
+	iwt_count(to_iwt_dev(cq->ibcq.device), IWT_C_CQ_FLUSH);
+	spin_lock_bh(&p->lock);
+	p->flushes++;
+	spin_unlock_bh(&p->lock);
+	take_posted(p, run_now);
+	spin_lock_bh(&p->lock);
+	p->flushes--;
+	note_seen(p);
+	note_worth(p);
+	spin_unlock_bh(&p->lock);
+}
+
+/* One completion queue less is polled for the queue pair; the lock there is held. */
+static void leave(struct iwt_cqpoll_member *m)
+{
+	struct iwt_stream *st = &m->qp->stream;
+
+	m->on = false;
+	spin_lock_bh(&st->lock);
+	st->pollers--;
+	spin_unlock_bh(&st->lock);
+	/* the engine looks once more, and sets IWT_RING_NEED_WAKEUP */
+	iwt_qp_run_bh(m->qp);
+}
+
+/* Back to doorbells; p->lock is held. */
+static void end_all(struct iwt_cq *cq)
+{
+	struct iwt_cqpoll *p = &cq->poll;
+	struct iwt_cqpoll_member *m;
+	unsigned long bit;
+
+	lockdep_assert_held(&p->lock);
+	xa_for_each(&p->members, bit, m)
+		if (m->on)
+			leave(m);
+	WRITE_ONCE(p->on, false);
+	iwt_cq_set_flag(cq, IWT_RING_DEFERRED, false);
+	WRITE_ONCE(p->streak, 0);
+	if (!p->late && p->poor <= CQPOLL_POOR) {
+		p->wait_ns = CQPOLL_WAIT_NS;
+		return;
+	}
+	p->quiet_ns = ktime_get_ns() + p->wait_ns;
+	p->wait_ns = min_t(u64, p->wait_ns * 2, CQPOLL_WAIT_MAX_NS);
+}
+
+static void run_later(struct iwt_cqpoll *p, u32 bit)
+{
+	struct iwt_qp *qp;
+
+	lockdep_assert_held(&p->lock);
+	qp = find(p, bit);
+	if (!qp)
+		return;
+	p->late = true;
+	iwt_qp_run_bh(qp);
+}
+
+/* The process has not called: run the engines in its place. */
+static void take_place(struct iwt_cqpoll *p)
+	__must_hold(&p->lock)
+{
+	take_posted(p, run_later);
+	p->missed++;
+	p->seen_ns = ktime_get_ns();
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *timer)
+{
+	struct iwt_cq *cq = container_of(timer, struct iwt_cq, poll.timer);
+	struct iwt_cqpoll *p = &cq->poll;
+	bool on;
+
+	spin_lock_bh(&p->lock);
+	if (p->flushes)
+		note_seen(p);
+	else if (ktime_get_ns() - p->seen_ns >= CQPOLL_PATIENCE_NS)
+		take_place(p);
+	if (p->missed > CQPOLL_MISSED || p->poor > CQPOLL_POOR)
+		end_all(cq);
+	hrtimer_set_expires(timer, ns_to_ktime(p->seen_ns + CQPOLL_PATIENCE_NS));
+	on = p->on;
+	spin_unlock_bh(&p->lock);
+	return on ? HRTIMER_RESTART : HRTIMER_NORESTART;
+}
+
+/* From now on a process that polls @cq need not ring for the queue pair; p->lock is held. */
+static void enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
+	__must_hold(&cq->poll.lock)
+{
+	struct iwt_stream *st = &m->qp->stream;
+	struct iwt_cqpoll *p = &cq->poll;
+
+	m->on = true;
+	if (!p->on)
+		hrtimer_start(&p->timer, ns_to_ktime(CQPOLL_PATIENCE_NS),
+			      HRTIMER_MODE_REL_SOFT);
+	WRITE_ONCE(p->on, true);
+	/* before the ring says that it need not be woken */
+	iwt_cq_set_flag(cq, IWT_RING_DEFERRED, true);
+	spin_lock_bh(&st->lock);
+	st->pollers++;
+	if (iwt_stream_open(st))
+		iwt_ring_awake(&st->sq.ring);
+	spin_unlock_bh(&st->lock);
+}
+
+static void begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
+{
+	struct iwt_cqpoll *p = &cq->poll;
+
+	if (m->bit == IWT_NO_BIT)
+		return;
+	spin_lock_bh(&p->lock);
+	if (!m->on && ktime_get_ns() >= p->quiet_ns) {
+		note_seen(p);
+		p->poor = 0;
+		enter(cq, m);
+	}
+	spin_unlock_bh(&p->lock);
+}
+
+/**
+ * iwt_cqpoll_member_rang() - a process's doorbell has been served
+ * @qp: queue pair
+ * @streams: the process does not wait for anything between its posts
+ * @before: when it rang, in nanoseconds
+ * @now: when the doorbell was served
+ *
+ * Process context.
+ */
+void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now)
+{
+	struct iwt_cqpoll *p = &cq_of(qp, 0)->poll;
+	u32 streak = 0;
+
+	/* the work of the engines since @before is no pause of the process */
+	if (streams && before - READ_ONCE(p->last_ns) < CQPOLL_PAUSE_NS)
+		streak = READ_ONCE(p->streak) + 1;
+	WRITE_ONCE(p->streak, streak);
+	WRITE_ONCE(p->last_ns, now);
+	/* a guess: begin() looks once more, with the lock */
+	if (!streams || (streak < CQPOLL_THRESHOLD && !context_unsafe(READ_ONCE(p->on))) ||
+	    !iwt_stream_sends(&qp->stream))
+		return;
+	begin(cq_of(qp, 0), &qp->cqpoll[0]);
+	begin(cq_of(qp, 1), &qp->cqpoll[1]);
+}
+
+/**
+ * iwt_cqpoll_member_setup() - the queue pair has no bits yet
+ * @qp: queue pair, zeroed
+ */
+void iwt_cqpoll_member_setup(struct iwt_qp *qp)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(qp->cqpoll); i++) {
+		qp->cqpoll[i].qp = qp;
+		qp->cqpoll[i].bit = IWT_NO_BIT;
+	}
+}
+
+static void join(struct iwt_cqpoll *p, struct iwt_cqpoll_member *m)
+{
+	u32 bit;
+
+	/* without a bit the process rings */
+	if (!p->bits || xa_alloc_bh(&p->members, &bit, m, XA_LIMIT(0, p->bits - 1),
+				    GFP_KERNEL))
+		return;
+	spin_lock_bh(&p->lock);
+	m->bit = bit;
+	WRITE_ONCE(p->top, max(p->top, bit + 1));
+	spin_unlock_bh(&p->lock);
+}
+
+/**
+ * iwt_cqpoll_member_join() - get bits at the completion queues, if those have some left
+ * @qp: queue pair for which nobody rings yet
+ *
+ * May sleep.
+ */
+void iwt_cqpoll_member_join(struct iwt_qp *qp)
+{
+	join(&cq_of(qp, 0)->poll, &qp->cqpoll[0]);
+	if (cq_of(qp, 1) != cq_of(qp, 0))
+		join(&cq_of(qp, 1)->poll, &qp->cqpoll[1]);
+}
+
+/**
+ * iwt_cqpoll_member_end() - leave the completion queues
+ * @qp: queue pair for which nobody rings any more
+ *
+ * Process context.
+ */
+void iwt_cqpoll_member_end(struct iwt_qp *qp)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(qp->cqpoll); i++) {
+		struct iwt_cqpoll *p = &cq_of(qp, i)->poll;
+		struct iwt_cqpoll_member *m = &qp->cqpoll[i];
+
+		if (m->bit == IWT_NO_BIT)
+			continue;
+		spin_lock_bh(&p->lock);
+		if (m->on)
+			leave(m);
+		/* run_now() has the lock from find() until it has a reference */
+		xa_erase(&p->members, m->bit);
+		spin_unlock_bh(&p->lock);
+	}
+}
+
+/**
+ * iwt_cqpoll_setup() - the completion queue has no members yet
+ * @cq: completion queue, zeroed
+ */
+void iwt_cqpoll_setup(struct iwt_cq *cq)
+	__context_unsafe(/* no other processor knows it yet */)
+{
+	struct iwt_cqpoll *p = &cq->poll;
+
+	spin_lock_init(&p->lock);
+	xa_init_flags(&p->members, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	p->wait_ns = CQPOLL_WAIT_NS;
+	hrtimer_setup(&p->timer, on_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * iwt_cqpoll_allow() - the process knows IWT_RING_DEFERRED (IWT_FEATURE_DEFERRED)
+ * @cq: its completion queue, without queue pairs yet
+ * @entries: of the ring; behind them are iwt_cqpoll_bytes() octets for the bits
+ */
+void iwt_cqpoll_allow(struct iwt_cq *cq, u32 entries)
+{
+	cq->poll.posted = (void *)cq->ring.ctl +
+			  iwt_ring_bytes(entries, cq->ring.stride);
+	cq->poll.bits = iwt_cqpoll_bytes(entries) * 8;
+}
+
+/**
+ * iwt_cqpoll_end() - stop the timer
+ * @cq: completion queue that no queue pair uses
+ *
+ * May sleep.
+ */
+void iwt_cqpoll_end(struct iwt_cq *cq)
+{
+	hrtimer_cancel(&cq->poll.timer);
+	xa_destroy(&cq->poll.members);
+}

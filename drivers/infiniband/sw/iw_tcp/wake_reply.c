@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Engines that spin for a reply, with a bound.
+ *
+ * A process that polls for a message and replies to it makes a system call for each reply,
+ * though the engine, on another processor, delivered the message only a moment before. Where
+ * such a process replies at once, the engine looks at the send queue's ring for some
+ * microseconds more before it puts the ring to sleep, and the process need not ring the
+ * doorbell from before the message is delivered.
+ *
+ * No post is lost: the ring is awake only while this engine runs, and before the engine ends it
+ * puts the ring to sleep and looks once more (iwt_ring_sleep()).
+ *
+ * The time of a spin is bounded, and the engine spins only on a processor where the process is
+ * not. A reply earns credit and a spin in vain costs some. Without credit the doorbells have to
+ * show again that spinning pays, more of them each time. Where many queue pairs receive in
+ * turn, a spin would delay messages that have arrived: so there is none.
+ */
+#include "wake_reply.h"
+
+#include <linux/ktime.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+
+#include "stream.h"
+
+/* Nanoseconds of a spin at most. */
+#define SPIN_NS			(2 * NSEC_PER_USEC)
+/* Looks at the ring between two at the clock. */
+#define SPIN_LOOKS		16
+/* Replies by doorbell before the engine begins to spin: at first, and at most. */
+#define REPLY_THRESHOLD		16
+#define REPLY_THRESHOLD_MAX	1024
+/* Credit when it begins, which is also the most; what a spin in vain costs. A reply earns 1. */
+#define SPIN_CREDIT		32
+#define SPIN_MISS		4
+
+/* The stream that last received on this processor; only compared. */
+static DEFINE_PER_CPU(const struct iwt_stream *, last_stream);
+
+/**
+ * iwt_reply_spin_setup() - the engine does not spin yet
+ * @s: zeroed
+ */
+void iwt_reply_spin_setup(struct iwt_reply_spin *s)
+{
+	s->threshold = REPLY_THRESHOLD;
+	s->poster = nr_cpu_ids;
+}
+
+/**
+ * iwt_reply_spin_rang() - a process's doorbell has been served
+ * @st: stream
+ * @replies: the post followed on something that was received, and nothing else is
+ *	under way
+ *
+ * Process context.
+ */
+void iwt_reply_spin_rang(struct iwt_stream *st, bool replies)
+{
+	struct iwt_reply_spin *s = &st->spin;
+
+	WRITE_ONCE(s->poster, raw_smp_processor_id());
+	/* PREEMPT_RT can't have preemption off for so long */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !replies) {
+		WRITE_ONCE(s->streak, 0);
+		return;
+	}
+	WRITE_ONCE(s->streak, READ_ONCE(s->streak) + 1);
+	if (READ_ONCE(s->streak) < READ_ONCE(s->threshold))
+		return;
+	spin_lock_bh(&st->lock);
+	s->credit = SPIN_CREDIT;
+	spin_unlock_bh(&st->lock);
+	WRITE_ONCE(s->streak, 0);
+}
+
+/* Was the last stream that received on this processor the same one? */
+static bool is_alone(const struct iwt_stream *st)
+{
+	if (__this_cpu_read(last_stream) == st)
+		return true;
+	__this_cpu_write(last_stream, st);
+	return false;
+}
+
+/**
+ * iwt_reply_spin_begin() - the engines begin a run
+ * @st: stream; the socket lock and its own are held
+ * @receive: something may have arrived that the process replies to at once
+ */
+void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)
+{
+	struct iwt_reply_spin *s = &st->spin;
+
+	lockdep_assert_held(&st->lock);
+	s->on = receive && s->credit && !st->pollers && iwt_stream_open(st) &&
+		raw_smp_processor_id() != READ_ONCE(s->poster) && is_alone(st);
+	if (!s->on)
+		return;
+	s->rx_pos = st->rx.pos;
+	s->cons = st->sq.cons;
+	/* a process that replies before the spin need not ring either */
+	iwt_ring_awake(&st->sq.ring);
+}
+
+static bool spin(struct iwt_stream *st)
+{
+	u64 end = ktime_get_ns() + SPIN_NS;
+	u32 i;
+
+	do {
+		for (i = 0; i < SPIN_LOOKS; i++) {
+			if (iwt_ring_prod(&st->sq.ring) != st->sq.cons)
+				return true;
+			cpu_relax();
+		}
+	} while (!need_resched() && ktime_get_ns() < end);
+	return false;
+}
+
+static void note_miss(struct iwt_reply_spin *s)
+{
+	s->credit -= min(s->credit, SPIN_MISS);
+	if (!s->credit)
+		WRITE_ONCE(s->threshold, min(s->threshold * 2, REPLY_THRESHOLD_MAX));
+}
+
+static void note_hit(struct iwt_stream *st)
+	__must_hold(&st->lock)
+{
+	struct iwt_reply_spin *s = &st->spin;
+
+	iwt_stream_count(st, IWT_C_REPLY_HIT);
+	if (++s->credit <= SPIN_CREDIT)
+		return;
+	s->credit = SPIN_CREDIT;
+	WRITE_ONCE(s->threshold, REPLY_THRESHOLD);
+}
+
+/**
+ * iwt_reply_spin() - nothing is left to send: wait a little for the reply, if that pays
+ * @st: stream; the socket lock and its own are held
+ *
+ * Spins once for what one run has received.
+ *
+ * Return: true if something was posted.
+ */
+bool iwt_reply_spin(struct iwt_stream *st)
+{
+	struct iwt_reply_spin *s = &st->spin;
+	bool on, sent;
+
+	lockdep_assert_held(&st->lock);
+	on = s->on && st->rx.pos != s->rx_pos;
+	sent = st->sq.cons != s->cons;
+	s->on = false;
+	if (!on)
+		return false;
+	if (sent || spin(st)) {
+		note_hit(st);
+		return !sent;
+	}
+	note_miss(s);
+	return false;
+}

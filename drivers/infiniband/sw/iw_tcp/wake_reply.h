@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Engines that spin for a reply, with a bound (wake_reply.c). */
+#ifndef IWT_WAKE_REPLY_H
+#define IWT_WAKE_REPLY_H
+
+#include <linux/types.h>
+
+struct iwt_reply_spin;
+struct iwt_stream;
+
+void iwt_reply_spin_setup(struct iwt_reply_spin *s);
+void iwt_reply_spin_rang(struct iwt_stream *st, bool replies);
+void iwt_reply_spin_begin(struct iwt_stream *st, bool receive);
+bool iwt_reply_spin(struct iwt_stream *st);
+
+#endif

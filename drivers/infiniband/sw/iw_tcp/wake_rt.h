@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* How much of the engines' work real time threads do; with PREEMPT_RT only. */
+#ifndef IWT_WAKE_RT_H
+#define IWT_WAKE_RT_H
+
+#include <linux/kconfig.h>
+#include <linux/types.h>
+
+bool iwt_realtime_may(u64 *since);
+void iwt_realtime_did(u64 since);
+
+/*
+ * May this thread run an engine? Bottom halves are off. If so, iwt_realtime_leave() with @since
+ * follows.
+ */
+static inline bool iwt_realtime_enter(u64 *since)
+{
+	*since = 0;
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) || iwt_realtime_may(since);
+}
+
+/* The engine has run. */
+static inline void iwt_realtime_leave(u64 since)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && since)
+		iwt_realtime_did(since);
+}
+
+#endif

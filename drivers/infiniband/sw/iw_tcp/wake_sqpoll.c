@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A worker polls one send queue, on another processor than the process that posts.
+ *
+ * As long as something is posted, the worker runs the engines for it; meanwhile the process
+ * need not ring. The worker takes nothing from others: it has preemption off, so that it never
+ * keeps a post waiting, and it goes when anything else is to run on its processor, or when
+ * nothing was posted for a while. If polling did not pay, the process has to post more before
+ * the next worker begins, on another processor.
+ *
+ * No post is lost when the worker goes: it takes back its word under the lock of the stream and
+ * runs the engines once more (see wake.c). tests/unit/ring_model.py tries all orders.
+ */
+#include "wake.h"
+
+#include <linux/ktime.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/sched/stat.h>
+#include <linux/smp.h>
+
+#include "qp.h"
+#include "stats.h"
+
+/* Nanoseconds without a post after which the worker goes. */
+#define SQPOLL_PAUSE_NS		(200 * NSEC_PER_USEC)
+/* How long it may go on in one stretch. */
+#define SQPOLL_STRETCH_NS	(5 * NSEC_PER_MSEC)
+/* Looks at the ring between two at the clock. */
+#define SQPOLL_LOOKS		64
+/* Doorbells in quick succession before a worker begins: at first, and at most. */
+#define SQPOLL_THRESHOLD	16
+#define SQPOLL_THRESHOLD_MAX	1024
+
+/* Return: false when there is nothing to poll any more. */
+static bool set_polled(struct iwt_qp *qp, bool on)
+{
+	struct iwt_stream *st = &qp->stream;
+	struct iwt_sqpoll *p = &qp->sqpoll;
+
+	spin_lock_bh(&st->lock);
+	on = on && st->sock && iwt_stream_open(st);
+	if (on != p->on)
+		st->pollers += on ? 1 : -1;
+	p->on = on;
+	if (on)
+		iwt_ring_awake(&st->sq.ring);
+	spin_unlock_bh(&st->lock);
+	return on;
+}
+
+/*
+ * Runs the engines for what is posted, until nothing is. What they can't send now they send
+ * when their socket calls. Return: requests found.
+ */
+static u32 poll(struct iwt_qp *qp)
+{
+	struct iwt_stream *st = &qp->stream;
+	u32 seen = READ_ONCE(st->sq.cons), prod, looks = 0, found = 0;
+	u64 since = ktime_get_ns(), end = since + SQPOLL_STRETCH_NS, now;
+
+	while (iwt_stream_sends(st) && single_task_running() && !need_resched()) {
+		prod = iwt_ring_prod(&st->sq.ring);
+		if (prod != seen) {
+			found += prod - seen;
+			seen = prod;
+			iwt_qp_run(qp);
+			since = ktime_get_ns();
+			if (since > end)
+				break;
+			continue;
+		}
+		cpu_relax();
+		if (++looks % SQPOLL_LOOKS)
+			continue;
+		now = ktime_get_ns();
+		if (now - since > SQPOLL_PAUSE_NS)
+			break;
+	}
+	return found;
+}
+
+static void do_poll(struct work_struct *work)
+{
+	struct iwt_qp *qp = container_of(work, struct iwt_qp, sqpoll.work);
+	struct iwt_sqpoll *p = &qp->sqpoll;
+	u32 found = 0;
+
+	preempt_disable();
+	/* the process may have moved to this processor */
+	if (raw_smp_processor_id() != READ_ONCE(p->poster) &&
+	    set_polled(qp, true)) {
+		found = poll(qp);
+		set_polled(qp, false);
+	}
+	iwt_qp_run(qp);
+	preempt_enable();
+
+	iwt_count(qp->stream.dev, IWT_C_SQPOLL);
+	WRITE_ONCE(p->streak, 0);
+	if (!found) {
+		p->threshold = min(p->threshold * 2, SQPOLL_THRESHOLD_MAX);
+		/* this processor may be busy: try the next one */
+		WRITE_ONCE(p->cpu, iwt_idle_cpu_next(raw_smp_processor_id(),
+						     READ_ONCE(p->poster)));
+		return;
+	}
+	p->threshold = SQPOLL_THRESHOLD;
+	if (iwt_stream_sends(&qp->stream))
+		iwt_idle_cpu_again(&p->work);
+}
+
+/**
+ * iwt_sqpoll_setup() - no worker polls yet
+ * @p: zeroed
+ */
+void iwt_sqpoll_setup(struct iwt_sqpoll *p)
+{
+	INIT_WORK(&p->work, do_poll);
+	p->threshold = SQPOLL_THRESHOLD;
+	p->cpu = nr_cpu_ids;
+}
+
+/**
+ * iwt_sqpoll_begin() - a worker is to poll, on another processor than the caller's
+ * @p: of the queue pair of the running process
+ *
+ * Process context.
+ */
+void iwt_sqpoll_begin(struct iwt_sqpoll *p)
+{
+	WRITE_ONCE(p->poster, raw_smp_processor_id());
+	WRITE_ONCE(p->cpu, iwt_idle_cpu_begin(READ_ONCE(p->cpu), &p->work));
+}
+
+/**
+ * iwt_sqpoll_end() - wait until no worker polls
+ * @qp: queue pair in error, for which nobody rings any more
+ *
+ * May sleep.
+ */
+void iwt_sqpoll_end(struct iwt_qp *qp)
+{
+	cancel_work_sync(&qp->sqpoll.work);
+}
