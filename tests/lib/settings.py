@@ -49,8 +49,8 @@ def models(realtime):
         value, err = zerocopy(text)
         return (None, errno.EOPNOTSUPP) if realtime and value not in (None, "off") else (value, err)
     return {"crc": word(CRC), "markers": flag, "rdmac_permissive": flag, "large_fpdus": flag,
-            "mpa_revision": bounded(8, lambda n: 1 <= n <= 2), "keepalive": bounded(16, lambda n: n <= 32767),
-            "patience": bounded(16, lambda n: n <= 32767), "tos": bounded(8, lambda n: not n & 3, errno.EINVAL),
+            "mpa_revision": bounded(8, lambda n: 1 <= n <= 2), "keepidle": bounded(16, lambda n: n <= 32767),
+            "user_timeout": bounded(16, lambda n: n <= 32767), "tos": bounded(8, lambda n: not n & 3, errno.EINVAL),
             "zerocopy": zerocopy_here}
 
 

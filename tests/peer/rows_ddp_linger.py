@@ -47,7 +47,7 @@ def closed_late(t):
 @row("DDP-57", "MPA-88", alone=True)
 def never_read(t):
     """A graceful close to a peer that reads nothing: the connection ends by force, unsent work is flushed"""
-    t.setting("patience", 3)
+    t.setting("user_timeout", 3)
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=100, n=100, sge="%d:0:65536" % conn.mr)

@@ -29,11 +29,11 @@ def more_than_fits(t, times):
 
 @row("MPA-88", alone=True)
 def dead_while_idle(t):
-    """The peer of an idle connection disappears: the device ends the connection (settings keepalive, patience)"""
+    """The peer of an idle connection disappears: the device ends the connection (settings keepidle, user_timeout)"""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
         raise Skip("packets can't be withheld here")
-    t.setting("keepalive", 1)
-    t.setting("patience", 2)
+    t.setting("keepidle", 1)
+    t.setting("user_timeout", 2)
     conn = t.passive()
     words = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem", "loss", "100%"]
     if subprocess.run(words, check=False, capture_output=True).returncode:
@@ -46,15 +46,15 @@ def dead_while_idle(t):
 
 @row("MPA-88", alone=True)
 def closed_window(t):
-    """The peer's TCP answers, but its window stays closed: the device ends the connection (setting patience)"""
-    t.setting("patience", 2)
+    """The peer's TCP answers, but its window stays closed: the device ends the connection (setting user_timeout)"""
+    t.setting("user_timeout", 2)
     lost(more_than_fits(t, 100), 108)
 
 
 @row("MPA-86", alone=True)
 def endless_close(t):
-    """In a graceful close the peer reads slowly, without end: the device ends the connection (setting patience)"""
-    t.setting("patience", 4)
+    """In a graceful close the peer reads slowly, without end: the device ends the connection (setting user_timeout)"""
+    t.setting("user_timeout", 4)
     conn = more_than_fits(t, 120)
     stop = threading.Event()
 

@@ -205,7 +205,7 @@ def black_hole(t):
     was = t.place.run("sysctl", "-n", "net.ipv4.tcp_retries2", capture_output=True, text=True).stdout.strip()
     words = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem", "loss", "100%"]
     if t.place.link == "iw_tcp":
-        t.setting("patience", 0)
+        t.setting("user_timeout", 0)
     conn = t.passive()
     try:
         t.place.run("sysctl", "-qw", "net.ipv4.tcp_retries2=2")

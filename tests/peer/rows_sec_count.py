@@ -19,7 +19,7 @@ LEAST_BOUND = 128
 
 # counters to which errors of the peer or the program add
 ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "cq_overrun", "conn_active",
-          "conn_passive", "conn_rejected", "conn_failed", "conn_timeout", "conn_again", "conn_evicted", "mpa_bad")
+          "conn_passive", "conn_rejected", "conn_failed", "conn_timeout", "conn_retry_rev1", "conn_evicted", "mpa_bad")
 
 
 def settled(t):
@@ -133,9 +133,9 @@ def failures_counted(t):
         raise Skip("the proxy's own connection does not fail")
     ulp, failed = t.ulp(), ("CONNECT_ERROR", "REJECTED", "UNREACHABLE")
     server = t.server()
-    for ends, want in ((("close", "accept"), {"conn_again": 1, "conn_active": 1}),
-                       (("close", "rst"), {"conn_again": 1, "conn_failed": 1}),
-                       (("close", "reject"), {"conn_again": 1, "conn_rejected": 1})):
+    for ends, want in ((("close", "accept"), {"conn_retry_rev1": 1, "conn_active": 1}),
+                       (("close", "rst"), {"conn_retry_rev1": 1, "conn_failed": 1}),
+                       (("close", "reject"), {"conn_retry_rev1": 1, "conn_rejected": 1})):
         with counted(t, **want):
             conn = t.request(ulp=ulp, server=server)
             conn.peer.close()

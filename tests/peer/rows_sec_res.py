@@ -26,7 +26,7 @@ stated("design", "verbs_cq.c: iwt_create_cq() alone makes entries, up to IWT_MAX
 stated("host", "uverbs: a completion queue is an object of one open file, which no other can name", "SEC-21")
 stated("ulp", "documented: user guide, \"Security responsibilities of applications\"",
        "SEC-10", "SEC-11", "SEC-12", "SEC-13", "SEC-15", "SEC-19", "SEC-29")
-stated("host", "TCP keepalive, on for every connection; times: the setting keepalive of the link", "SEC-16")
+stated("host", "TCP keepalive, on for every connection; times: the setting keepidle of the link", "SEC-16")
 stated("design", "there is no firmware; the module loads nothing", "SEC-30")
 stated("host", "IP's and TCP's own bounds: net.ipv4.route.min_pmtu, net.ipv4.tcp_min_snd_mss", "SEC-32")
 stated("selftest", "ipsec.sh: all operations over ESP; the keys are taken away under traffic, which waits and goes on when there"

@@ -242,12 +242,12 @@ static void waiting(size_t payload, size_t octets, int how, const char *what)
 
 	iwt_peer_compose(&p, mr, payload, octets);
 	iwt_room_pair(fds, p.len);
-	before = counter("rx_more");
+	before = counter("rx_budget");
 	begin(e, &p, fds);
 	iwt_peer_end(fds[1], how);
 	snprintf(name, sizeof(name), "%s: all of it is taken", what);
 	iwt_ok(iwt_receive(e, LAST), name);
-	runs = counter("rx_more") - before + 1;
+	runs = counter("rx_budget") - before + 1;
 	printf("# %ld runs\n", runs);
 	snprintf(name, sizeof(name), "%s: in steps", what);
 	if (p.partial)
@@ -377,17 +377,17 @@ static void flushed(void)
 	struct peer p = {};
 	struct end *e;
 	int fds[2], sends, recvs;
-	long before = counter("flush_more");
+	long before = counter("flush_budget");
 
 	e = fill_deep(&p, fds);
 	iwt_peer_end(fds[1], RST);
 	sends = drain(e, e->scq, post_write);
 	recvs = drain(e, e->rcq, post_buffer);
 	printf("# %d and %d flushed in %ld steps\n", sends, recvs,
-	       counter("flush_more") - before + 1);
+	       counter("flush_budget") - before + 1);
 	iwt_ok(sends > DEPTH / 2, "deep queues: sends are flushed in order");
 	iwt_ok(recvs == DEPTH + 1, "deep queues: receives as well");
-	iwt_ok(counter("flush_more") - before >= DEPTH / 1024, "deep queues: in steps");
+	iwt_ok(counter("flush_budget") - before >= DEPTH / 1024, "deep queues: in steps");
 	iwt_close(e);
 }
 

@@ -134,16 +134,16 @@ disconnect
 check "nothing is left" is 0 counters_of "$DEV_A"
 
 # gauges
-for name in conn mem_pinned mem_rings; do
+for name in conn_current mem_pinned mem_rings; do
 	check "$name is 0 without programs" is 0 counter "$DEV_A" $name
 done
 connect 1000000
-check "one connection" is 1 counter "$DEV_A" conn
+check "one connection" is 1 counter "$DEV_A" conn_current
 for name in mem_pinned mem_rings mem_txbuf; do
 	check "$name is more than 0" more_than 0 counter "$DEV_A" $name
 done
 disconnect
-for name in conn mem_pinned mem_rings; do
+for name in conn_current mem_pinned mem_rings; do
 	check "$name is 0 again" busywait 20 is 0 counter "$DEV_A" $name
 done
 ktap_finish

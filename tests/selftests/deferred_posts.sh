@@ -44,7 +44,7 @@ answer() {
 	((had >= answers)) || fewer+=" $had by $2"
 }
 
-hits() { counter "$DEV_A" reply_hit 2>/dev/null || echo 0; }
+hits() { counter "$DEV_A" reply_spin_hit 2>/dev/null || echo 0; }
 
 before=$(hits)
 check "answers to Sends go out" answer 18670 send

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #define ACTIONS	(IWT_CMA_FIN | IWT_CMA_DETACH | IWT_CMA_RELEASE | \
-		 IWT_CMA_RESET | IWT_CMA_GRACE | IWT_CMA_PATIENCE | IWT_CMA_UP_MASK)
+		 IWT_CMA_RESET | IWT_CMA_GRACE | IWT_CMA_USER_TIMEOUT | IWT_CMA_UP_MASK)
 
 /* Actions since the endpoint began; each happens at most once. */
 enum {
@@ -136,7 +136,7 @@ static void test_cells(void)
 			/* Work that is left may take the link's patience. */
 			if (e == IWT_CME_DRAINING)
 				CHECK_EQ(step.actions, s == IWT_CM_FULL ?
-					 IWT_CMA_PATIENCE : 0);
+					 IWT_CMA_USER_TIMEOUT : 0);
 			/* A Terminate that nobody reads has a deadline. */
 			if (e == IWT_CME_TERM_PENDING)
 				CHECK_EQ(step.actions, s == IWT_CM_FULL ?
@@ -251,7 +251,7 @@ static const struct {
 	  { IWT_CM_FULL, IWT_CMA_UP_ESTABLISHED } },
 	{ IWT_CME_REJECT, IWT_CM_WAIT_ULP, { IWT_CM_LINGER, IWT_CMA_FIN } },
 	{ IWT_CME_CLOSE, IWT_CM_FULL, { IWT_CM_CLOSING, IWT_CMA_FIN } },
-	{ IWT_CME_DRAINING, IWT_CM_FULL, { IWT_CM_FULL, IWT_CMA_PATIENCE } },
+	{ IWT_CME_DRAINING, IWT_CM_FULL, { IWT_CM_FULL, IWT_CMA_USER_TIMEOUT } },
 	{ IWT_CME_TERM_PENDING, IWT_CM_FULL, { IWT_CM_FULL, IWT_CMA_GRACE } },
 	{ IWT_CME_TERM_SENT, IWT_CM_FULL,
 	  { IWT_CM_CLOSING, IWT_CMA_FIN | IWT_CMA_UP_DISCONNECT } },

@@ -29,7 +29,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 	ep->initiator = true;
 	ep->local = id->local_addr;
 	ep->remote = id->remote_addr;
-	iwt_ep_wish(ep);
+	iwt_ep_load_settings(ep);
 	iwt_ep_wish_depths(ep, param->ird, param->ord);
 	err = iwt_ep_build_request(ep, param->private_data,
 				   param->private_data_len);

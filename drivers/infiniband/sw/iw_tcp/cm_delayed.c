@@ -22,7 +22,7 @@ static void set_wish(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
 	ep->dev = a->dev;
-	iwt_ep_wish(ep);
+	iwt_ep_load_settings(ep);
 	iwt_ep_wish_depths(ep, a->ird, a->ord);
 	/* unlike iw_cm, this can pass on any length */
 	ep->wish.pd_max = IWT_MPA_MAX_PD;
@@ -186,7 +186,7 @@ static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
 	err = take_socket(ep, a);
 	if (err)
 		return err;
-	iwt_ep_names(ep);
+	iwt_ep_read_addrs(ep);
 	iwt_qp_get(a->qp);
 	iwt_ep_take_qp(ep, a->qp);
 	return a->reply ? take_reply(ep, a) : send_reply(ep, a);

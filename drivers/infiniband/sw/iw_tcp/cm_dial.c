@@ -48,12 +48,12 @@ static bool port_is_free_choice(struct net *net, u16 port)
 }
 
 /**
- * iwt_ep_names() - note both ends' addresses as TCP has them
+ * iwt_ep_read_addrs() - note both ends' addresses as TCP has them
  * @ep: endpoint, locked
  *
  * For iw_cm, a connection over IPv4 to an IPv6 socket is one of IPv4.
  */
-void iwt_ep_names(struct iwt_ep *ep)
+void iwt_ep_read_addrs(struct iwt_ep *ep)
 {
 	struct sockaddr_storage local = {}, remote = {};
 

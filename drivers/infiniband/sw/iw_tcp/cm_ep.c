@@ -304,17 +304,17 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
 }
 
 /*
- * Work is left that the end of the connection waits for. How long it may take is for the link's
- * patience to say, from its beginning and in all, whatever comes of the path meanwhile; without
- * that TCP gives up, or the consumer.
+ * The end of the connection waits for work that is left. It may take as long as the link's
+ * user_timeout, from its beginning and in all, whatever comes of the path meanwhile. Without
+ * a user_timeout TCP gives up, or the consumer.
  */
 static void be_patient(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
-	u32 patience = READ_ONCE(ep->dev->conf.patience);
+	u32 user_timeout = READ_ONCE(ep->dev->conf.user_timeout);
 
-	if (patience)
-		iwt_ep_arm(ep, patience * MSEC_PER_SEC);
+	if (user_timeout)
+		iwt_ep_arm(ep, user_timeout * MSEC_PER_SEC);
 	ep->patient = true;
 }
 
@@ -350,7 +350,7 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 		iwt_sock_release(ep->sock, cut || acts & IWT_CMA_RESET);
 		ep->sock = NULL;
 	}
-	if (acts & IWT_CMA_PATIENCE)
+	if (acts & IWT_CMA_USER_TIMEOUT)
 		be_patient(ep);
 	if (acts & IWT_CMA_GRACE)
 		iwt_ep_arm(ep, s.next == IWT_CM_FULL ? IWT_CM_CLOSE_MS : IWT_CM_ORPHAN_MS);

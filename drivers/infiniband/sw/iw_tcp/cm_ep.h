@@ -161,7 +161,7 @@ struct iwt_listen {
  * @armed: @deadline counts
  * @deadline: when the present state ends, in jiffies
  * @acked: what the peer had acknowledged when @deadline was set
- * @patient: @deadline, if there is one, is the link's patience
+ * @patient: @deadline, if there is one, is the link's user_timeout
  * @extensions: how often @deadline was set anew: see IWT_CM_CLOSE_EXTENSIONS
  * @dev: device; NULL until a new inbound connection is assigned to one
  * @sock: socket; NULL when CLOSED
@@ -265,7 +265,7 @@ extern struct workqueue_struct *iwt_delayed_wq;
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state);
 
 /* cm_dial.c */
-void iwt_ep_names(struct iwt_ep *ep)
+void iwt_ep_read_addrs(struct iwt_ep *ep)
 	__must_hold(&ep->lock);
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 	__must_hold(&ep->lock);
@@ -286,7 +286,7 @@ struct net *iwt_caller_net(struct iw_cm_id *id);
 struct iwt_qp *iwt_caller_qp(struct iw_cm_id *id, u32 qpn);
 
 /* cm_mpa.c */
-void iwt_ep_wish(struct iwt_ep *ep)
+void iwt_ep_load_settings(struct iwt_ep *ep)
 	__must_hold(&ep->lock);
 void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
 	__must_hold(&ep->lock);

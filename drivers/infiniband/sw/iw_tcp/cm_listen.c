@@ -111,7 +111,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	struct iwt_listen *l;
 	u8 tos;
 
-	iwt_ep_names(ep);
+	iwt_ep_read_addrs(ep);
 	l = pick(port, &ep->local);
 	if (!l || iwt_ep_publish(ep, l->dev)) {
 		/* not here: to close takes time, and other connections wait */
@@ -121,7 +121,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	tos = READ_ONCE(l->dev->conf.tos);
 	if (tos && !port->addr.tos_set)
 		iwt_sock_set_tos(ep->sock, tos);
-	iwt_ep_wish(ep);
+	iwt_ep_load_settings(ep);
 	kref_get(&l->ref);
 	WRITE_ONCE(ep->listen, l);
 	iwt_half_open_add(ep);

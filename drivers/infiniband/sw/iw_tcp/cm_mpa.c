@@ -41,13 +41,13 @@ static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
 }
 
 /**
- * iwt_ep_wish() - take over the settings of the link
+ * iwt_ep_load_settings() - take over the settings of the link
  * @ep: endpoint, locked, that belongs to a device
  *
  * They stay as they are now until the endpoint ends. As long as no ULP has said what depths it
  * wants, the device's are offered and none is needed.
  */
-void iwt_ep_wish(struct iwt_ep *ep)
+void iwt_ep_load_settings(struct iwt_ep *ep)
 {
 	const struct iwt_conf *conf = &ep->dev->conf;
 	enum iwt_crc_policy crc = READ_ONCE(conf->crc);
@@ -129,7 +129,7 @@ static void try_plain(struct iwt_ep *ep)
 	ep->sock = NULL;
 	if (!err)
 		err = iwt_ep_dial(ep, ep->cm_id);
-	iwt_count(ep->dev, IWT_C_CONN_AGAIN);
+	iwt_count(ep->dev, IWT_C_CONN_RETRY_REV1);
 	if (err)
 		iwt_ep_step(ep, IWT_CME_LOST, err);
 	else
@@ -451,7 +451,7 @@ static void look_for_tcp(struct iwt_ep *ep)
 		err = iwt_sock_error(ep->sock) ?: -ECONNRESET;
 		break;
 	default:
-		iwt_ep_names(ep);
+		iwt_ep_read_addrs(ep);
 		err = send_request(ep);
 	}
 	if (err)

@@ -25,8 +25,8 @@ enum iwt_zerocopy {
  * @rdmac: accept RDMAC peers, of revision 0 (RFC 5044 C)
  * @large: send FPDUs longer than a segment to peers that consent, by a bit that
  *	RFC 5044 7.1.1 reserves
- * @keepalive: seconds that a connection is idle before the peer is probed; 0: as TCP does
- * @patience: seconds without an acknowledgment, with a closed window, or of a graceful close,
+ * @keepidle: seconds that a connection is idle before the peer is probed; 0: as TCP does
+ * @user_timeout: seconds without an acknowledgment, with a closed window, or of a graceful close,
  *	after which the connection is lost; 0: as TCP does, and a close may take as long as
  *	the peer acknowledges something
  * @tos: type of service of connections whose program has not asked for another one
@@ -41,8 +41,8 @@ struct iwt_conf {
 	u8 mpa_rev;
 	bool rdmac;
 	bool large;
-	u16 keepalive;
-	u16 patience;
+	u16 keepidle;
+	u16 user_timeout;
 	u8 tos;
 	enum iwt_zerocopy zerocopy;
 };

@@ -37,8 +37,8 @@ static const char * const zerocopy_words[] = {
 static struct iwt_conf defaults = {
 	.crc = IWT_CRC_ON,
 	.mpa_rev = 2,
-	.keepalive = 60,
-	.patience = 300,
+	.keepidle = 60,
+	.user_timeout = 300,
 };
 
 /*
@@ -164,8 +164,8 @@ static const struct kernel_param_ops _name##_param_ops = {		\
 
 IWT_PARAM_OPS(crc, crc, "%s", crc_word, parse_crc);
 IWT_PARAM_OPS(rev, mpa_rev, "%u", number, parse_rev);
-IWT_PARAM_OPS(keepalive, keepalive, "%u", number, parse_seconds);
-IWT_PARAM_OPS(patience, patience, "%u", number, parse_seconds);
+IWT_PARAM_OPS(keepidle, keepidle, "%u", number, parse_seconds);
+IWT_PARAM_OPS(user_timeout, user_timeout, "%u", number, parse_seconds);
 IWT_PARAM_OPS(tos, tos, "%u", number, parse_tos);
 IWT_PARAM_OPS(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 
@@ -179,10 +179,10 @@ module_param_named(rdmac_permissive, defaults.rdmac, bool, 0644);
 MODULE_PARM_DESC(rdmac_permissive, "New links get along with RDMAC peers (default: off)");
 module_param_named(large_fpdus, defaults.large, bool, 0644);
 MODULE_PARM_DESC(large_fpdus, "New links offer FPDUs longer than a segment (default: off)");
-module_param_cb(keepalive, &keepalive_param_ops, &defaults.keepalive, 0644);
-MODULE_PARM_DESC(keepalive, "Seconds idle before a peer of new links is probed (default: 60)");
-module_param_cb(patience, &patience_param_ops, &defaults.patience, 0644);
-MODULE_PARM_DESC(patience, "Seconds until a silent peer of new links is given up (default: 300)");
+module_param_cb(keepidle, &keepidle_param_ops, &defaults.keepidle, 0644);
+MODULE_PARM_DESC(keepidle, "Seconds idle before a peer of new links is probed (default: 60)");
+module_param_cb(user_timeout, &user_timeout_param_ops, &defaults.user_timeout, 0644);
+MODULE_PARM_DESC(user_timeout, "Seconds until a silent peer of new links is given up (default: 300)");
 module_param_cb(tos, &tos_param_ops, &defaults.tos, 0644);
 MODULE_PARM_DESC(tos, "Type of service of connections of new links (default: 0)");
 module_param_cb(zerocopy, &zerocopy_param_ops, &defaults.zerocopy, 0644);
@@ -201,8 +201,8 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 	conf->mpa_rev = READ_ONCE(defaults.mpa_rev);
 	conf->rdmac = READ_ONCE(defaults.rdmac);
 	conf->large = READ_ONCE(defaults.large);
-	conf->keepalive = READ_ONCE(defaults.keepalive);
-	conf->patience = READ_ONCE(defaults.patience);
+	conf->keepidle = READ_ONCE(defaults.keepidle);
+	conf->user_timeout = READ_ONCE(defaults.user_timeout);
 	conf->tos = READ_ONCE(defaults.tos);
 	conf->zerocopy = READ_ONCE(defaults.zerocopy);
 }
@@ -246,8 +246,8 @@ IWT_CONF_ATTR(markers, markers, "%s", flag_word, parse_flag);
 IWT_CONF_ATTR(mpa_revision, mpa_rev, "%u", number, parse_rev);
 IWT_CONF_ATTR(rdmac_permissive, rdmac, "%s", flag_word, parse_flag);
 IWT_CONF_ATTR(large_fpdus, large, "%s", flag_word, parse_flag);
-IWT_CONF_ATTR(keepalive, keepalive, "%u", number, parse_seconds);
-IWT_CONF_ATTR(patience, patience, "%u", number, parse_seconds);
+IWT_CONF_ATTR(keepidle, keepidle, "%u", number, parse_seconds);
+IWT_CONF_ATTR(user_timeout, user_timeout, "%u", number, parse_seconds);
 IWT_CONF_ATTR(tos, tos, "%u", number, parse_tos);
 IWT_CONF_ATTR(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
 

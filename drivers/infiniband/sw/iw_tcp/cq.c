@@ -260,7 +260,7 @@ static void lost_entry(struct iwt_cq *cq)
  * wrong one loses entries of that process, and nothing else.
  *
  * Return: false when there is no room, or was none before: the completion is lost, and the
- * stream of @qp has to end (iwt_qp_look_lost()).
+ * stream of @qp has to end (iwt_qp_check_overrun()).
  */
 bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 {

@@ -67,11 +67,11 @@ static void tell(struct iwt_async *async, enum ib_event_type what)
 }
 
 /**
- * iwt_qp_tell() - tell the connection manager of something
+ * iwt_qp_notify_cm() - tell the connection manager of something
  * @qp: queue pair; the lock of its stream is held
  * @ev: what
  */
-void iwt_qp_tell(struct iwt_qp *qp, enum iwt_llp_event ev)
+void iwt_qp_notify_cm(struct iwt_qp *qp, enum iwt_llp_event ev)
 {
 	lockdep_assert_held(&qp->stream.lock);
 	if (qp->llp)
@@ -95,13 +95,13 @@ static void send_term(struct iwt_qp *qp, u32 err)
 	struct iwt_stream *st = &qp->stream;
 	const struct iwt_rx_bad *bad = &st->rx.bad;
 
-	st->rx.dead = true;
-	if (st->tx.hold) {
-		iwt_qp_tell(qp, IWT_LLP_TERM_SENT);
+	st->rx.discard = true;
+	if (st->tx.wait_first_fpdu) {
+		iwt_qp_notify_cm(qp, IWT_LLP_TERM_SENT);
 		return;
 	}
 	iwt_tx_terminate(&st->tx, err, bad->hdr, bad->hdr_len, bad->ulpdu_len);
-	iwt_qp_tell(qp, IWT_LLP_TERM_PENDING);
+	iwt_qp_notify_cm(qp, IWT_LLP_TERM_PENDING);
 	trace_iwt_term(&qp->ibqp, true, err);
 	iwt_stream_count(st, IWT_C_TERM_TX);
 	iwt_cause_term(st->dev, true, err);
@@ -131,7 +131,7 @@ bool iwt_qp_flush_step(struct iwt_qp *qp)
 	if (qp->state != IWT_QP_CLOSING && iwt_rx_flush(st, IWT_FLUSH_STEP))
 		more = true;
 	if (more)
-		iwt_stream_count(st, IWT_C_FLUSH_MORE);
+		iwt_stream_count(st, IWT_C_FLUSH_BUDGET);
 	return more && !qp->ending;
 }
 
@@ -158,8 +158,8 @@ static void flush(struct iwt_qp *qp)
 {
 	struct iwt_stream *st = &qp->stream;
 
-	st->rx.dead = true;
-	st->rx.absent = false;
+	st->rx.discard = true;
+	st->rx.wait_page = false;
 	iwt_fault_cancel(&st->rx.hold.fault);
 	iwt_readq_clear(&st->readq);
 	iwt_tx_drop_work(&st->tx);
@@ -231,7 +231,7 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 	if (s.actions & IWT_QA_SEAL)
 		seal(qp);
 	if (s.actions & IWT_QA_GRACE)
-		iwt_qp_tell(qp, IWT_LLP_DRAINING);
+		iwt_qp_notify_cm(qp, IWT_LLP_DRAINING);
 	if (s.actions & IWT_QA_REPORT)
 		iwt_async_raise(&qp->async, event_of(err));
 	if (s.actions & IWT_QA_DRAINED && qp->tell_drained) {
@@ -239,17 +239,17 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 		iwt_async_raise(&qp->async, IB_EVENT_SQ_DRAINED);
 	}
 	if (s.actions & IWT_QA_CLOSE) {
-		iwt_qp_tell(qp, IWT_LLP_CLOSE_WANTED);
+		iwt_qp_notify_cm(qp, IWT_LLP_CLOSE_WANTED);
 		if (qp->stream.rx.eof)
-			iwt_qp_tell(qp, IWT_LLP_PEER_CLOSED);
+			iwt_qp_notify_cm(qp, IWT_LLP_PEER_CLOSED);
 	}
 	if (s.actions & IWT_QA_ABORT)
-		iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
+		iwt_qp_notify_cm(qp, IWT_LLP_ABORT_WANTED);
 	return 0;
 }
 
 /**
- * iwt_qp_look_lost() - had a completion queue no room for a completion?
+ * iwt_qp_check_overrun() - had a completion queue no room for a completion?
  * @qp: queue pair; the lock of its stream is held
  *
  * Or has its shared receive queue failed? Then the consumer can't know any more what was
@@ -259,7 +259,7 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
  *
  * Return: true when a Terminate is to go out for it.
  */
-bool iwt_qp_look_lost(struct iwt_qp *qp)
+bool iwt_qp_check_overrun(struct iwt_qp *qp)
 {
 	struct iwt_stream *st = &qp->stream;
 

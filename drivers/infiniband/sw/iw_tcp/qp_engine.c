@@ -17,7 +17,7 @@
 static void lose(struct iwt_qp *qp)
 {
 	iwt_qp_do_step(qp, IWT_QE_LOST, IWT_OK);
-	iwt_qp_tell(qp, IWT_LLP_LOST);
+	iwt_qp_notify_cm(qp, IWT_LLP_LOST);
 }
 
 /* Is there something that the connection must not end before? */
@@ -47,7 +47,7 @@ static void take_fin(struct iwt_qp *qp)
 	iwt_qp_do_step(qp, iwt_tx_busy(st) ? IWT_QE_PEER_BUSY : IWT_QE_PEER_CLOSED,
 		       IWT_OK);
 	if (!lingers(qp))
-		iwt_qp_tell(qp, IWT_LLP_PEER_CLOSED);
+		iwt_qp_notify_cm(qp, IWT_LLP_PEER_CLOSED);
 }
 
 /* While work goes on before the end: is it done, or can it not be done any more? */
@@ -77,12 +77,12 @@ static void run_rx(struct iwt_qp *qp)
 		break;
 	case IWT_RX_TERMINATED:
 		iwt_qp_do_step(qp, IWT_QE_TERM_RECEIVED, st->rx.term_err);
-		iwt_qp_tell(qp, IWT_LLP_TERM_RECEIVED);
+		iwt_qp_notify_cm(qp, IWT_LLP_TERM_RECEIVED);
 		break;
 	}
-	if (st->rx.more)
+	if (st->rx.budget_used)
 		iwt_sock_run_bh(st->sock);
-	else if (!st->rx.absent && !st->rx.eof && iwt_sock_at_eof(st->sock) &&
+	else if (!st->rx.wait_page && !st->rx.eof && iwt_sock_at_eof(st->sock) &&
 		 !iwt_sock_blind(st->sock))
 		take_fin(qp);
 }
@@ -145,13 +145,13 @@ static bool run_tx(struct iwt_qp *qp)
 		iwt_sock_run_bh(st->sock);
 		return false;
 	case IWT_TX_STARVED:
-		iwt_stream_count(st, IWT_C_TX_STARVED);
+		iwt_stream_count(st, IWT_C_TX_NO_MEM);
 		iwt_sock_retry(st->sock);
 		return false;
 	case IWT_TX_TERM_OUT:
-		iwt_qp_tell(qp, IWT_LLP_TERM_SENT);
+		iwt_qp_notify_cm(qp, IWT_LLP_TERM_SENT);
 		if (st->rx.eof)
-			iwt_qp_tell(qp, IWT_LLP_PEER_CLOSED);
+			iwt_qp_notify_cm(qp, IWT_LLP_PEER_CLOSED);
 		return false;
 	case IWT_TX_FAILED:
 		show_request(st);
@@ -192,7 +192,7 @@ static bool send(struct iwt_qp *qp, struct iwt_sock *s)
 	do {
 		qp->again = false;
 		more = run_tx(qp);
-		more |= iwt_qp_look_lost(qp);
+		more |= iwt_qp_check_overrun(qp);
 	} while (more);
 	return true;
 }
@@ -210,7 +210,7 @@ static void run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	iwt_reply_spin_begin(st, receive);
 	if (receive)
 		run_rx(qp);
-	iwt_qp_look_lost(qp);
+	iwt_qp_check_overrun(qp);
 	if (send(qp, s))
 		look_drained(qp);
 	qp->running = false;
@@ -257,7 +257,7 @@ static void on_state_change(struct iwt_sock *s, void *ctx)
 	struct iwt_qp *qp = ctx;
 
 	/* it is written with the socket lock held, as is this called */
-	engines(qp, s, !context_unsafe(qp->stream.rx.more));
+	engines(qp, s, !context_unsafe(qp->stream.rx.budget_used));
 }
 
 static void on_data_ready(struct iwt_sock *s, void *ctx)

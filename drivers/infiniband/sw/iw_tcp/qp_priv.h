@@ -13,8 +13,8 @@
 
 /* qp.c */
 int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err);
-void iwt_qp_tell(struct iwt_qp *qp, enum iwt_llp_event ev);
-bool iwt_qp_look_lost(struct iwt_qp *qp);
+void iwt_qp_notify_cm(struct iwt_qp *qp, enum iwt_llp_event ev);
+bool iwt_qp_check_overrun(struct iwt_qp *qp);
 bool iwt_qp_flush_step(struct iwt_qp *qp);
 void iwt_qp_flush_later(struct iwt_qp *qp);
 

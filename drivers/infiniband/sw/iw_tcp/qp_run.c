@@ -19,7 +19,7 @@ static bool flush_posted(struct iwt_qp *qp)
 	if (qp->state == IWT_QP_ERROR || qp->state == IWT_QP_TERMINATE ||
 	    qp->state == IWT_QP_CLOSING)
 		more = iwt_qp_flush_step(qp);
-	iwt_qp_look_lost(qp);
+	iwt_qp_check_overrun(qp);
 	spin_unlock_bh(&qp->stream.lock);
 	return more;
 }

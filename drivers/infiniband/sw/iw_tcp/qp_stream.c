@@ -131,8 +131,8 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 		return err;
 
 	trace_connection(qp, s, terms, initiator);
-	iwt_sock_set_patience(s, READ_ONCE(st->dev->conf.keepalive),
-			      READ_ONCE(st->dev->conf.patience));
+	iwt_sock_set_timeouts(s, READ_ONCE(st->dev->conf.keepidle),
+			      READ_ONCE(st->dev->conf.user_timeout));
 	iwt_sock_set_ops(s, &iwt_engine_ops, qp);
 	rcu_read_lock();
 	iwt_sock_run(s);
@@ -201,7 +201,7 @@ void iwt_qp_end(struct iwt_qp *qp)
 	spin_lock_bh(&st->lock);
 	qp->destroyed = true;
 	iwt_qp_do_step(qp, IWT_QE_TO_ERROR, IWT_OK);
-	iwt_qp_tell(qp, IWT_LLP_ABORT_WANTED);
+	iwt_qp_notify_cm(qp, IWT_LLP_ABORT_WANTED);
 	spin_unlock_bh(&st->lock);
 	iwt_mw_end(st->dev, &st->actor.party, &st->windows);
 	iwt_qp_flush_all(qp);

@@ -98,7 +98,7 @@ static void note_error(struct iwt_stream *st, const struct iwt_fpdu *f, u32 err)
 	rx->bad.ulpdu_len = f->ulpdu_len;
 	rx->bad.hdr_len = f->hdr_len;
 	memcpy(rx->bad.hdr, f->hdr, sizeof(rx->bad.hdr));
-	rx->dead = true;
+	rx->discard = true;
 	trace_iwt_rx_error(st->ibqp, f, err);
 	count_error(st, err);
 }
@@ -110,7 +110,7 @@ static void note_taken(struct iwt_stream *st, u32 size)
 
 	iwt_fault_settle(&rx->hold.fault);
 	/* the initiator has sent an FPDU, so the responder may send (RFC 5044 7.1.2) */
-	st->tx.hold = false;
+	st->tx.wait_first_fpdu = false;
 	rx->rtr_send = false;
 	rx->rtr_write = false;
 	WRITE_ONCE(rx->pos, rx->pos + size);
@@ -169,13 +169,13 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 {
 	struct iwt_rx *rx = &st->rx;
 	enum iwt_fpdu_status status;
-	bool again = rx->absent;
+	bool again = rx->wait_page;
 	struct iwt_fpdu f = {};
 	struct taken t = {};
 	u32 err = IWT_OK;
 
-	rx->absent = false;
-	while (t.used < avail && !rx->dead) {
+	rx->wait_page = false;
+	while (t.used < avail && !rx->discard) {
 		if (!budget(&t)) {
 			*need = 0;
 			break;
@@ -199,7 +199,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 			err = take_fpdu(st, &f, at, again);
 		again = false;
 		if (err == IWT_ERR_ABSENT) {
-			rx->absent = true;
+			rx->wait_page = true;
 			break;
 		}
 		if (err) {
@@ -226,15 +226,15 @@ static u32 take_step(struct iwt_stream *st)
 	avail = iwt_sock_peek(st->sock, &at);
 	if (!avail)
 		return 1;
-	if (!rx->dead)
+	if (!rx->discard)
 		used = take_fpdus(st, &at, avail, &need);
-	if (rx->dead) {
+	if (rx->discard) {
 		used = max_t(u32, used, min_t(u32, avail, RX_STEP));
 		need = used == avail;
 	}
 	iwt_sock_consume(st->sock, used);
 	/* a part of an FPDU is left, unless it is one that waits for memory */
-	if (need && !rx->dead && used < avail && !rx->absent)
+	if (need && !rx->discard && used < avail && !rx->wait_page)
 		iwt_sock_set_aside(st->sock);
 	return need;
 }
@@ -245,7 +245,7 @@ static u32 take_step(struct iwt_stream *st)
  *
  * Softirq or backlog, never sleeps. Megabytes may have waited behind a segment that was lost.
  * They are taken in steps, so that TCP acknowledges before all is done. What is left behind the
- * last step is for another run, as st->rx.more says. After an error or a Terminate the rest of
+ * last step is for another run, as st->rx.budget_used says. After an error or a Terminate the rest of
  * the stream is thrown away as it comes, so that the peer can read the Terminate of this end
  * and close in order (RFC 5044 8).
  *
@@ -256,20 +256,20 @@ static u32 take_step(struct iwt_stream *st)
 enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 {
 	struct iwt_rx *rx = &st->rx;
-	bool was_dead = rx->dead;
+	bool was_discarding = rx->discard;
 	u32 need = 0;
 	int i;
 
 	lockdep_assert_held(&st->lock);
-	if (!rx->dead && iwt_fault_waits(&rx->hold.fault))
+	if (!rx->discard && iwt_fault_waits(&rx->hold.fault))
 		return IWT_RX_OK;
 	for (i = 0; i < RX_STEPS && !need; i++)
 		need = take_step(st);
-	rx->more = !need;
+	rx->budget_used = !need;
 	iwt_sock_await(st->sock, need ?: 1);
-	if (rx->more)
-		iwt_stream_count(st, IWT_C_RX_MORE);
-	if (was_dead || !rx->dead)
+	if (rx->budget_used)
+		iwt_stream_count(st, IWT_C_RX_BUDGET);
+	if (was_discarding || !rx->discard)
 		return IWT_RX_OK;
 	return rx->err ? IWT_RX_ERROR : IWT_RX_TERMINATED;
 }

@@ -297,7 +297,7 @@ static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 		       f->hdr_len - IWT_DDP_UNTAGGED_LEN, &t);
 	blame_request(st, &t);
 	st->rx.term_err = t.err;
-	st->rx.dead = true;
+	st->rx.discard = true;
 	trace_iwt_term(st->ibqp, false, t.err);
 	iwt_stream_count(st, IWT_C_TERM_RX);
 	iwt_cause_term(st->dev, false, t.err);

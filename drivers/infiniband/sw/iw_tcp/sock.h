@@ -115,7 +115,7 @@ void iwt_sock_shutdown(struct iwt_sock *s);
 void iwt_sock_release(struct iwt_sock *s, bool abort);
 
 /* sock_alive.c; iwt_sock_set_patience() may sleep */
-void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience);
+void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout);
 bool iwt_sock_unanswered(const struct iwt_sock *s);
 
 /* sock_owner.c: process context, may sleep */

@@ -26,27 +26,27 @@ static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 }
 
 /**
- * iwt_sock_set_patience() - how long a peer may be silent
+ * iwt_sock_set_timeouts() - how long a peer may be silent
  * @s: connected socket
- * @keepalive: seconds without a segment after which one is asked for; 0: as TCP does
- * @patience: seconds, without an acknowledgment or with a closed window, after which
+ * @keepidle: seconds without a segment after which one is asked for; 0: as TCP does
+ * @user_timeout: seconds, without an acknowledgment or with a closed window, after which
  *	TCP gives up; 0: as TCP does
  *
  * Nothing is set if a process's system call does not let the socket go. May sleep.
  */
-void iwt_sock_set_patience(struct iwt_sock *s, u32 keepalive, u32 patience)
+void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 {
 	/* TCP's own functions for this take the lock themselves */
 	if (iwt_sock_own_soon(s))
 		return;
-	if (keepalive) {
-		keepalive = min_t(u32, keepalive, MAX_TCP_KEEPIDLE);
-		set_keepalive(s->sk, keepalive, DIV_ROUND_UP(keepalive, IWT_SOCK_PROBES),
+	if (keepidle) {
+		keepidle = min_t(u32, keepidle, MAX_TCP_KEEPIDLE);
+		set_keepalive(s->sk, keepidle, DIV_ROUND_UP(keepidle, IWT_SOCK_PROBES),
 			      IWT_SOCK_PROBES);
 	}
-	if (patience)
+	if (user_timeout)
 		WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout,
-			   patience * MSEC_PER_SEC);
+			   user_timeout * MSEC_PER_SEC);
 	iwt_sock_disown(s);
 }
 

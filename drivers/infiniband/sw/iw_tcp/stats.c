@@ -16,7 +16,7 @@ static const struct rdma_stat_desc descs[IWT_G_END] = {
 	[IWT_C_RX_SEND].name	= "rx_send",
 	[IWT_C_RX_WRITE].name	= "rx_write",
 	[IWT_C_RX_READ].name	= "rx_read",
-	[IWT_C_RX_MORE].name	= "rx_more",
+	[IWT_C_RX_BUDGET].name	= "rx_budget",
 	[IWT_C_TX_FPDU].name	= "tx_fpdu",
 	[IWT_C_TX_BYTES].name	= "tx_bytes",
 	[IWT_C_TX_SEGS].name	= "tx_segs",
@@ -27,10 +27,10 @@ static const struct rdma_stat_desc descs[IWT_G_END] = {
 	[IWT_C_TX_READ].name	= "tx_read",
 	[IWT_C_TX_ZEROCOPY].name	= "tx_zerocopy",
 	[IWT_C_TX_BLOCKED].name	= "tx_blocked",
-	[IWT_C_TX_STARVED].name	= "tx_starved",
-	[IWT_C_TX_WAIT].name	= "tx_wait",
-	[IWT_C_REPLY_HIT].name	= "reply_hit",
-	[IWT_C_FLUSH_MORE].name	= "flush_more",
+	[IWT_C_TX_NO_MEM].name	= "tx_no_mem",
+	[IWT_C_TX_WAIT_ORD].name	= "tx_wait_ord",
+	[IWT_C_REPLY_SPIN_HIT].name	= "reply_spin_hit",
+	[IWT_C_FLUSH_BUDGET].name	= "flush_budget",
 	[IWT_C_RX_CRC_ERR].name	= "rx_crc_err",
 	[IWT_C_RX_PROTO_ERR].name	= "rx_proto_err",
 	[IWT_C_RX_ACCESS_ERR].name	= "rx_access_err",
@@ -53,13 +53,13 @@ static const struct rdma_stat_desc descs[IWT_G_END] = {
 	[IWT_C_CONN_REJECTED].name	= "conn_rejected",
 	[IWT_C_CONN_FAILED].name	= "conn_failed",
 	[IWT_C_CONN_TIMEOUT].name	= "conn_timeout",
-	[IWT_C_CONN_AGAIN].name	= "conn_again",
+	[IWT_C_CONN_RETRY_REV1].name	= "conn_retry_rev1",
 	[IWT_C_CONN_EVICTED].name	= "conn_evicted",
 	[IWT_C_MPA_BAD].name	= "mpa_bad",
-	[IWT_G_CONN].name	= "conn",
+	[IWT_G_CONN_CURRENT].name	= "conn_current",
 	[IWT_G_MEM_PINNED].name	= "mem_pinned",
 	[IWT_G_MEM_RINGS].name	= "mem_rings",
-	[IWT_G_MEM_ASIDE].name	= "mem_aside",
+	[IWT_G_MEM_PARTIAL_FPDU].name	= "mem_partial_fpdu",
 	[IWT_G_MEM_TXBUF].name	= "mem_txbuf",
 };
 
@@ -149,10 +149,10 @@ struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port)
 /* What there is now. Memory that is kept for all devices together is shown by each of them. */
 static void get_gauges(struct iwt_dev *dev, u64 *value)
 {
-	value[IWT_G_CONN] = atomic_read(&dev->n_conns);
+	value[IWT_G_CONN_CURRENT] = atomic_read(&dev->n_conns);
 	value[IWT_G_MEM_PINNED] = atomic64_read(&dev->pinned);
 	value[IWT_G_MEM_RINGS] = atomic64_read(&dev->rings);
-	value[IWT_G_MEM_ASIDE] = iwt_sock_bytes_aside();
+	value[IWT_G_MEM_PARTIAL_FPDU] = iwt_sock_bytes_aside();
 	value[IWT_G_MEM_TXBUF] = iwt_txbuf_bytes();
 }
 

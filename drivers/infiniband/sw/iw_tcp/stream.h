@@ -63,7 +63,7 @@ enum iwt_tx_term {
  * @near: this batch is for a receiver that seems to be on this machine
  * @rdmac: the peer is an RDMAC one: version 0 of DDP and RDMAP
  * @mpa_rev: revision of MPA that both ends speak
- * @hold: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
+ * @wait_first_fpdu: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
  * @loaded: @wqe is taken from the ring and not begun
  * @dry: the batch ended for want of messages
  * @lost: TCP has refused octets for good
@@ -116,7 +116,7 @@ struct iwt_tx {
 	bool near;
 	bool rdmac;
 	u8 mpa_rev;
-	bool hold;
+	bool wait_first_fpdu;
 	bool loaded;
 	bool dry;
 	bool lost;
@@ -172,9 +172,10 @@ struct iwt_rx_bad {
  * @rules: what was negotiated
  * @pos: octets of the stream consumed, for markers
  * @octets: octets of FPDUs since the connection began
- * @dead: the stream has ended: octets that arrive are thrown away
- * @more: the last run used up its budget: the end of the stream is not to be judged yet
- * @absent: the last run ended at an FPDU whose memory has to come first: as for @more
+ * @discard: the stream has ended: octets that arrive are thrown away
+ * @budget_used: the last run used up its budget: the end of the stream is not to be judged yet
+ * @wait_page: the last run ended at an FPDU whose memory has to come first: as for
+ *	@budget_used
  * @eof: the peer has closed its direction
  * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
  * @rtr_write: the first FPDU may be a Write that is that message
@@ -193,9 +194,9 @@ struct iwt_rx {
 	struct iwt_fpdu_rules rules;
 	u32 pos;
 	u64 octets;
-	bool dead;
-	bool more;
-	bool absent;
+	bool discard;
+	bool budget_used;
+	bool wait_page;
 	bool eof;
 	bool rtr_send;
 	bool rtr_write;
@@ -285,7 +286,7 @@ static inline bool iwt_stream_sends(const struct iwt_stream *st)
 static inline bool iwt_stream_unread(const struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
-	return st->rx.more || st->rx.absent;
+	return st->rx.budget_used || st->rx.wait_page;
 }
 
 /* Does the engine look at what a process posts from now on? The lock is held. */

@@ -27,7 +27,7 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 	tx->large = terms->tx_large;
 	tx->rdmac = terms->rdmac;
 	tx->mpa_rev = terms->rdmac ? 0 : terms->enhanced ? 2 : 1;
-	tx->hold = !initiator;
+	tx->wait_first_fpdu = !initiator;
 	tx->rtr = initiator ? terms->rtr : IWT_RTR_NONE;
 	tx->send_msn = IWT_FIRST_MSN;
 	tx->read_msn = IWT_FIRST_MSN;
@@ -114,7 +114,7 @@ static bool go_idle(struct iwt_stream *st)
 {
 	struct iwt_sq *sq = &st->sq;
 
-	if (st->tx.loaded || st->tx.hold || !iwt_stream_open(st))
+	if (st->tx.loaded || st->tx.wait_first_fpdu || !iwt_stream_open(st))
 		return true;
 	/* a poller looks at the ring again, and runs the engine when it stops */
 	if (st->pollers)

@@ -285,7 +285,7 @@ static bool may_begin(struct iwt_stream *st, bool fresh)
 	if (wqe_ready(st))
 		return true;
 	if (fresh)
-		iwt_stream_count(st, IWT_C_TX_WAIT);
+		iwt_stream_count(st, IWT_C_TX_WAIT_ORD);
 	return false;
 }
 
@@ -423,7 +423,7 @@ bool iwt_tx_pick(struct iwt_stream *st)
 		return true;
 	if (tx->term != IWT_TX_TERM_NONE)
 		return pick_term(tx);
-	if (tx->hold || !iwt_stream_sends(st))
+	if (tx->wait_first_fpdu || !iwt_stream_sends(st))
 		return false;
 	if (tx->rtr != IWT_RTR_NONE)
 		return pick_rtr(st);

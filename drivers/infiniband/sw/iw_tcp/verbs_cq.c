@@ -26,8 +26,8 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 }
 
 /*
- * A process's ring has bits behind its entries (wake_cqpoll.c). The ring counts against the device's
- * limit.
+ * A process's ring has bits behind its entries (wake_cqpoll.c). The ring counts against the
+ * device's limit.
  */
 static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 		      u64 *offset)

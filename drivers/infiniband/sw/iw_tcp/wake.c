@@ -12,8 +12,8 @@
  *    the index. So one of them sees the other, and no post is left alone.
  * 2. With the flag set the process rings the doorbell: the system call IWT_METHOD_QP_DOORBELL,
  *    which comes here and runs the engines.
- * 3. A worker polls the ring, on an idle processor (wake_sqpoll.c). The flag stays clear as long as
- *    it does.
+ * 3. A worker polls the ring, on an idle processor (wake_sqpoll.c). The flag stays clear as long
+ *    as it does.
  * 4. The process itself flushes its posts when it polls for completions (wake_cqpoll.c). The flag
  *    stays clear; the completion queue's flag IWT_RING_DEFERRED says so. One system call
  *    serves many requests and many queue pairs.
@@ -51,7 +51,7 @@
  * last one and has nothing else under way. Several threads may ring at the same time, and
  * nothing is locked: this is a guess.
  */
-static bool streams(struct iwt_qp *qp, bool ahead)
+static bool posts_without_waiting(struct iwt_qp *qp, bool ahead)
 {
 	/* iwt_rx_start() clears it meanwhile, if there are connections one after the other */
 	u32 pos = data_race(READ_ONCE(qp->stream.rx.pos));
@@ -89,7 +89,7 @@ void iwt_doorbell(struct iwt_qp *qp)
 	u32 streak = 0;
 
 	iwt_qp_run_sync(qp);
-	on = streams(qp, ahead);
+	on = posts_without_waiting(qp, ahead);
 	iwt_reply_spin_rang(&qp->stream, !on);
 	now = ktime_get_ns();
 	if ((on || polls(qp)) && now - READ_ONCE(p->last_ns) < STREAK_PAUSE_NS)

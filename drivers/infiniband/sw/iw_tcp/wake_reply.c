@@ -132,7 +132,7 @@ static void note_hit(struct iwt_stream *st)
 {
 	struct iwt_reply_spin *s = &st->spin;
 
-	iwt_stream_count(st, IWT_C_REPLY_HIT);
+	iwt_stream_count(st, IWT_C_REPLY_SPIN_HIT);
 	if (++s->credit <= SPIN_CREDIT)
 		return;
 	s->credit = SPIN_CREDIT;
