@@ -87,7 +87,7 @@ def engine(cut):
 
 
 def begin(cut):
-    """enter() in wake_cqpoll.c, at both completion queues."""
+    """cqpoll_enter() in wake_cqpoll.c, at both completion queues."""
     code = []
     for cq in "01":
         def count(state, cq=cq):

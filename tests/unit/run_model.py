@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-A model of who runs the engines of a socket (sock_run.c: run_now(), iwt_sock_run_here(),
+A model of who runs the engines of a socket (sock_run.c: sock_run_now(), iwt_sock_run_here(),
 iwt_sock_run(), iwt_sock_gather(), iwt_sock_disown(); qp_engine.c: send()). It tries all orders of the
 steps of
 

@@ -50,7 +50,7 @@ static bool has_length(const u8 *frame, u32 len)
 }
 
 /* Do the private data fit into the Reply? */
-static bool fits(const struct iwt_ep *ep, const struct iwt_delayed *a)
+static bool startup_fits(const struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	return a->pd_len <= IWT_MPA_MAX_PD -
 			    (ep->req.enhanced ? IWT_MPA_ENH_LEN : 0);
@@ -72,7 +72,7 @@ static int read_request(struct iwt_ep *ep, const struct iwt_delayed *a)
 		return -EOPNOTSUPP;
 	if (v != IWT_MPA_OK)
 		return -EPROTO;
-	return fits(ep, a) ? 0 : -EINVAL;
+	return startup_fits(ep, a) ? 0 : -EINVAL;
 }
 
 /*
@@ -102,7 +102,7 @@ static int read_both(struct iwt_ep *ep, const struct iwt_delayed *a)
 }
 
 /* The socket becomes the process's again, because of @err, which is returned. */
-static int give_back(struct iwt_ep *ep, int err)
+static int give_back_socket(struct iwt_ep *ep, int err)
 	__must_hold(&ep->lock)
 {
 	iwt_sock_give_back(ep->sock);
@@ -111,13 +111,13 @@ static int give_back(struct iwt_ep *ep, int err)
 }
 
 /* Put the Reply where the endpoint would have received it. */
-static int take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
+static int delayed_take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
 	int err = iwt_sock_keep(ep->sock);
 
 	if (err)
-		return give_back(ep, err);
+		return give_back_socket(ep, err);
 	memcpy(ep->frame, a->reply, a->reply_len);
 	ep->len = a->reply_len;
 	iwt_ep_look(ep);
@@ -127,7 +127,7 @@ static int take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 }
 
 /* As long as no Reply is sent, the socket can be given back. */
-static int send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
+static int delayed_send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
 	struct iwt_mpa_frame rep;
@@ -135,11 +135,11 @@ static int send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 
 	err = iwt_ep_attach_responder(ep, &rep);
 	if (err)
-		return give_back(ep, err);
+		return give_back_socket(ep, err);
 	err = iwt_sock_keep(ep->sock);
 	if (err) {
 		iwt_ep_let_go_qp(ep);
-		return give_back(ep, err);
+		return give_back_socket(ep, err);
 	}
 	err = iwt_ep_accept_reply(ep, &rep, a->pd, a->pd_len);
 	if (!err)
@@ -166,7 +166,7 @@ static int take_socket(struct iwt_ep *ep, const struct iwt_delayed *a)
 	/* the initiator must wait for the Reply, see iwt_ep_early() */
 	if (!err && unread && !a->reply)
 		err = -EPROTO;
-	return err ? give_back(ep, err) : 0;
+	return err ? give_back_socket(ep, err) : 0;
 }
 
 static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
@@ -189,7 +189,7 @@ static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
 	iwt_ep_read_addrs(ep);
 	iwt_qp_get(a->qp);
 	iwt_ep_take_qp(ep, a->qp);
-	return a->reply ? take_reply(ep, a) : send_reply(ep, a);
+	return a->reply ? delayed_take_reply(ep, a) : delayed_send_reply(ep, a);
 }
 
 /* The socket was not taken over, or has been given back. */

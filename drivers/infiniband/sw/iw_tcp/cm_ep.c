@@ -143,7 +143,7 @@ void iwt_ep_arm(struct iwt_ep *ep, unsigned int ms)
 		iwt_ep_put(ep);
 }
 
-static void disarm(struct iwt_ep *ep)
+static void ep_disarm(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
 	ep->armed = false;
@@ -223,7 +223,7 @@ void iwt_half_open_del(struct iwt_ep *ep)
 	spin_unlock_bh(&l->lock);
 }
 
-static void enter(struct iwt_ep *ep, enum iwt_cm_state state)
+static void ep_enter(struct iwt_ep *ep, enum iwt_cm_state state)
 	__must_hold(&ep->lock)
 {
 	unsigned int ms = state_ms(state);
@@ -236,7 +236,7 @@ static void enter(struct iwt_ep *ep, enum iwt_cm_state state)
 	if (ms)
 		iwt_ep_arm(ep, ms);
 	else
-		disarm(ep);
+		ep_disarm(ep);
 }
 
 /**
@@ -318,7 +318,7 @@ static void be_patient(struct iwt_ep *ep)
 	ep->patient = true;
 }
 
-static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
+static void ep_take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	__must_hold(&ep->lock)
 {
 	struct iwt_cm_step s = iwt_cmfsm(ep->state, event);
@@ -329,7 +329,7 @@ static void take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	trace_iwt_cm(ep->nr, ep->state, s.next, event, status);
 	count_step(ep, event, acts, status);
 	if (s.next != ep->state)
-		enter(ep, s.next);
+		ep_enter(ep, s.next);
 
 	if (acts & IWT_CMA_FIN)
 		iwt_sock_shutdown(ep->sock);
@@ -391,7 +391,7 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	qp = ep->qp;
 	if (qp)
 		iwt_qp_get(qp);
-	take_step(ep, harden(ep, event), status);
+	ep_take_step(ep, harden(ep, event), status);
 	if (qp)
 		iwt_qp_put(qp);
 }

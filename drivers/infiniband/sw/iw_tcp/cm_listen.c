@@ -186,7 +186,7 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 }
 
 /* Are all listeners there that will come? */
-static bool is_settled(const struct iwt_port *port)
+static bool listen_is_settled(const struct iwt_port *port)
 	__must_hold(&port->lock)
 {
 	return !iwt_addr_on_all(&port->addr.local) ||
@@ -201,7 +201,7 @@ static void do_port_work(struct work_struct *work)
 	int err = 0;
 
 	mutex_lock(&port->lock);
-	if (port->sock && !is_settled(port)) {
+	if (port->sock && !listen_is_settled(port)) {
 		queue_delayed_work(iwt_cm_wq, &port->work,
 				   msecs_to_jiffies(IWT_ACCEPT_RETRY_MS));
 		mutex_unlock(&port->lock);

@@ -148,8 +148,8 @@ static bool may_be_old(const struct iwt_ep *ep, int why)
  * Hand a Reply to TCP (RFC 5044 7.1.2 r2), with the private data of the ULP. -EINVAL when they
  * do not fit.
  */
-static int send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
-		      const void *pd, u16 pd_len)
+static int mpa_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
+			  const void *pd, u16 pd_len)
 	__must_hold(&ep->lock)
 {
 	u8 *buf;
@@ -210,7 +210,7 @@ int iwt_ep_accept_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 	int err;
 
 	lockdep_assert_held(&ep->lock);
-	err = send_reply(ep, rep, pd, pd_len);
+	err = mpa_send_reply(ep, rep, pd, pd_len);
 	if (err) {
 		iwt_ep_let_go_qp(ep);
 		iwt_ep_step(ep, IWT_CME_LOST, err);
@@ -232,7 +232,7 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
 
 	lockdep_assert_held(&ep->lock);
 	iwt_mpa_refuse(&ep->wish, &ep->req, &rep);
-	return send_reply(ep, &rep, pd, pd_len);
+	return mpa_send_reply(ep, &rep, pd, pd_len);
 }
 
 /**
@@ -352,8 +352,8 @@ static void look_for_request(struct iwt_ep *ep)
 }
 
 /* The first FPDU of a stream; if the peer wants markers, one stands in front of it. */
-static u32 seal(const struct iwt_txplan *p, const struct iwt_mpa_terms *terms,
-		u8 *fpdu)
+static u32 seal_frame(const struct iwt_txplan *p, const struct iwt_mpa_terms *terms,
+		      u8 *fpdu)
 {
 	u32 len = 0, run = 0;
 	struct iwt_marker m;
@@ -385,7 +385,7 @@ static void send_terminate(struct iwt_ep *ep, u32 err)
 
 	iwt_txseg_term(&m, term, iwt_term_build(err, NULL, 0, 0, term));
 	iwt_txseg_next(&m, IWT_MULPDU_MIN, &p);
-	if (send_all(ep, fpdu, seal(&p, &ep->terms, fpdu)))
+	if (send_all(ep, fpdu, seal_frame(&p, &ep->terms, fpdu)))
 		return;
 	iwt_count(ep->dev, IWT_C_TERM_TX);
 	iwt_cause_term(ep->dev, true, err);
@@ -400,7 +400,7 @@ static void unfit(struct iwt_ep *ep, u32 term_err, int status)
 	iwt_ep_step(ep, IWT_CME_UNFIT, status);
 }
 
-static void take_reply(struct iwt_ep *ep)
+static void mpa_take_reply(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
 	struct iwt_mpa_terms *t = &ep->terms;
@@ -436,7 +436,7 @@ static void look_for_reply(struct iwt_ep *ep)
 	else if (ep->rep.reject)
 		iwt_ep_step(ep, IWT_CME_REFUSED, -ECONNREFUSED);
 	else
-		take_reply(ep);
+		mpa_take_reply(ep);
 }
 
 static void look_for_tcp(struct iwt_ep *ep)

@@ -79,7 +79,7 @@ static bool report_again(struct iwt_ep *ep)
 	return true;
 }
 
-static void take_bits(struct iwt_ep *ep)
+static void ep_take_bits(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
 	static const struct {
@@ -119,14 +119,14 @@ static void drop_frame(struct iwt_ep *ep)
 	mutex_unlock(&ep->lock);
 }
 
-static void do_work(struct work_struct *work)
+static void do_ep_work(struct work_struct *work)
 {
 	struct iwt_ep *ep = container_of(work, struct iwt_ep, work);
 	bool last, settled;
 	u32 ups;
 
 	mutex_lock(&ep->lock);
-	take_bits(ep);
+	ep_take_bits(ep);
 	ups = ep->upcalls;
 	ep->upcalls = 0;
 	if (ep->state != IWT_CM_WAIT_ULP)
@@ -175,7 +175,7 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 	ep->nr = atomic_inc_return(&made);
 	ep->state = state;
 	ep->wq = iwt_cm_wq;
-	INIT_WORK(&ep->work, do_work);
+	INIT_WORK(&ep->work, do_ep_work);
 	INIT_DELAYED_WORK(&ep->timer, do_timer);
 	INIT_LIST_HEAD(&ep->half_open);
 	return ep;

@@ -182,7 +182,8 @@ MODULE_PARM_DESC(large_fpdus, "New links offer FPDUs longer than a segment (defa
 module_param_cb(keepidle, &keepidle_param_ops, &defaults.keepidle, 0644);
 MODULE_PARM_DESC(keepidle, "Seconds idle before a peer of new links is probed (default: 60)");
 module_param_cb(user_timeout, &user_timeout_param_ops, &defaults.user_timeout, 0644);
-MODULE_PARM_DESC(user_timeout, "Seconds until a silent peer of new links is given up (default: 300)");
+MODULE_PARM_DESC(user_timeout,
+		 "Seconds until a silent peer of new links is given up (default: 300)");
 module_param_cb(tos, &tos_param_ops, &defaults.tos, 0644);
 MODULE_PARM_DESC(tos, "Type of service of connections of new links (default: 0)");
 module_param_cb(zerocopy, &zerocopy_param_ops, &defaults.zerocopy, 0644);
@@ -257,8 +258,8 @@ static struct configfs_attribute *link_attrs[] = {
 	&link_attr_mpa_revision,
 	&link_attr_rdmac_permissive,
 	&link_attr_large_fpdus,
-	&link_attr_keepalive,
-	&link_attr_patience,
+	&link_attr_keepidle,
+	&link_attr_user_timeout,
 	&link_attr_tos,
 	&link_attr_zerocopy,
 	NULL

@@ -33,7 +33,7 @@ static void run_handler(struct work_struct *work)
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-static void tell(struct iwt_async *async, enum ib_event_type what)
+static void cq_tell(struct iwt_async *async, enum ib_event_type what)
 {
 	struct iwt_cq *cq = container_of(async, struct iwt_cq, async);
 	struct ib_event ev = {
@@ -81,7 +81,7 @@ static void spend(struct iwt_cq *cq)
 	cq->asked = READ_ONCE(cq->ring.ctl->arm);
 }
 
-static void disarm(struct iwt_cq *cq)
+static void cq_disarm(struct iwt_cq *cq)
 	__must_hold(&cq->lock)
 {
 	WRITE_ONCE(cq->ring.ctl->arm, IWT_CQ_ARM_NONE);
@@ -104,7 +104,7 @@ static bool only_schedules(const struct iwt_cq *cq)
  * Call the handler directly where that is possible. Bottom half work that a bottom half queues
  * becomes ksoftirqd's when a thread waits for the processor: one more switch for each message.
  */
-static void raise(struct iwt_cq *cq)
+static void cq_raise(struct iwt_cq *cq)
 {
 	if (only_schedules(cq))
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
@@ -122,10 +122,10 @@ static void raise_held(struct iwt_cq *cq)
 	notify = cq->held && iwt_cq_untaken(cq);
 	cq->held = 0;
 	if (notify)
-		disarm(cq);
+		cq_disarm(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
 	if (notify)
-		raise(cq);
+		cq_raise(cq);
 }
 
 static enum hrtimer_restart period_over(struct hrtimer *timer)
@@ -164,7 +164,7 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 	cq->room = entries;
 	cq->credit = EVENTS_BY_RING;
 	INIT_WORK(&cq->notify, run_handler);
-	iwt_async_setup(&cq->async, tell);
+	iwt_async_setup(&cq->async, cq_tell);
 	hrtimer_setup(&cq->timer, period_over, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	iwt_ring_init(&cq->ring, mem, entries, iwt_cq_stride(cq));
@@ -277,12 +277,12 @@ bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 		put_entry(cq, cqe, qp);
 		notify = is_armed(cq, cqe->flags) && !delay(cq, cqe);
 		if (notify)
-			disarm(cq);
+			cq_disarm(cq);
 	}
 	spin_unlock_irqrestore(&cq->lock, irq);
 
 	if (notify)
-		raise(cq);
+		cq_raise(cq);
 	return room;
 }
 
@@ -429,10 +429,10 @@ void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
 	store_arm(cq, solicited);
 	notify = at_once && iwt_cq_untaken(cq) && is_armed(cq, 0);
 	if (notify)
-		disarm(cq);
+		cq_disarm(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
 	if (notify)
-		raise(cq);
+		cq_raise(cq);
 }
 
 /**

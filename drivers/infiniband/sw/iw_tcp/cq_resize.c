@@ -73,7 +73,7 @@ static int alloc_part(const struct iwt_cq *cq, struct iwt_cq_part *part, struct 
 }
 
 /* From now on the entries are those of @part. Returns what they were. */
-static struct iwt_cq_part take(struct iwt_cq *cq, struct iwt_cq_part *part)
+static struct iwt_cq_part resize_take(struct iwt_cq *cq, struct iwt_cq_part *part)
 	__must_hold(&cq->lock)
 {
 	struct iwt_cq_part old = cq->part;
@@ -94,7 +94,7 @@ static void move_entries(struct iwt_cq *cq, struct iwt_cq_part *part)
 	for (i = cq->ring.ctl->cons; i != cq->prod; i++)
 		memcpy(iwt_cq_part_at(cq, part, i), iwt_ring_at(&cq->ring, i),
 		       cq->ring.stride);
-	*part = take(cq, part);
+	*part = resize_take(cq, part);
 }
 
 /* Write to the old entries and to @part. */
@@ -111,7 +111,7 @@ static void write_both(struct iwt_cq *cq, struct iwt_cq_part *part)
  * May the queue have only @cqe entries? A dead one may not be resized at all, and an index of a
  * process that is wrong looks like too many entries in use.
  */
-static bool fits(const struct iwt_cq *cq, u32 cqe)
+static bool resize_fits(const struct iwt_cq *cq, u32 cqe)
 	__must_hold(&cq->lock)
 {
 	return !(cq->flags & IWT_RING_OVERRUN) &&
@@ -119,13 +119,13 @@ static bool fits(const struct iwt_cq *cq, u32 cqe)
 }
 
 /* Begins to move to @part, if that is not NULL; @part is set to what is to be given up. */
-static int begin(struct iwt_cq *cq, struct iwt_cq_part *part, u32 cqe)
+static int resize_begin(struct iwt_cq *cq, struct iwt_cq_part *part, u32 cqe)
 {
 	unsigned long irq;
 	int err = 0;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	if (!fits(cq, cqe))
+	if (!resize_fits(cq, cqe))
 		err = -EINVAL;
 	else if (part && cq->user)
 		write_both(cq, part);
@@ -135,8 +135,8 @@ static int begin(struct iwt_cq *cq, struct iwt_cq_part *part, u32 cqe)
 	return err;
 }
 
-static int resize(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
-		  struct iwt_resize_cq_resp *resp)
+static int resize_cq(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
+		     struct iwt_resize_cq_resp *resp)
 {
 	u32 entries = max_t(u32, roundup_pow_of_two(cqe), cq->first);
 	struct iwt_cq_part part;
@@ -145,13 +145,13 @@ static int resize(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
 	if (cq->next.ent)
 		return -EBUSY;
 	if (entries == cq->ring.mask + 1)
-		return begin(cq, NULL, cqe);
+		return resize_begin(cq, NULL, cqe);
 	err = alloc_part(cq, &part, uc, entries, &resp->mmap_offset);
 	if (err)
 		return err;
 	if (part.map)
 		resp->mmap_length = part.map->len;
-	err = begin(cq, &part, cqe);
+	err = resize_begin(cq, &part, cqe);
 	free_part(&part);
 	if (!err)
 		cq->ibcq.cqe = entries;
@@ -177,14 +177,14 @@ int iwt_cq_resize(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
 	int err;
 
 	mutex_lock(&cq->resizing);
-	err = resize(cq, uc, cqe, resp);
+	err = resize_cq(cq, uc, cqe, resp);
 	resp->entries = cq->ibcq.cqe;
 	mutex_unlock(&cq->resizing);
 	return err;
 }
 
 /* Ends the writing to both. Returns the part that is to be given up. */
-static struct iwt_cq_part end(struct iwt_cq *cq, bool moved)
+static struct iwt_cq_part resize_end(struct iwt_cq *cq, bool moved)
 {
 	struct iwt_cq_part old = cq->next;
 	unsigned long irq;
@@ -192,7 +192,7 @@ static struct iwt_cq_part end(struct iwt_cq *cq, bool moved)
 	spin_lock_irqsave(&cq->lock, irq);
 	cq->moving = false;
 	if (moved)
-		old = take(cq, &cq->next);
+		old = resize_take(cq, &cq->next);
 	else
 		cq->room = cq->ring.mask + 1;
 	cq->next = (struct iwt_cq_part) {};
@@ -216,7 +216,7 @@ int iwt_cq_resized(struct iwt_cq *cq, bool moved)
 
 	mutex_lock(&cq->resizing);
 	if (cq->next.ent) {
-		old = end(cq, moved);
+		old = resize_end(cq, moved);
 		cq->ibcq.cqe = cq->ring.mask + 1;
 		err = 0;
 	}

@@ -60,7 +60,7 @@ static void update_gid(struct iwt_dev *dev)
  * The net device goes away or to another namespace: no socket is made for the link any more.
  * Under RTNL, while the net device is still where it was.
  */
-static void leave(struct iwt_dev *dev)
+static void link_leave(struct iwt_dev *dev)
 {
 	ASSERT_RTNL();
 	RCU_INIT_POINTER(dev->net, NULL);
@@ -88,7 +88,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_UNREGISTER:
 		/* also when it moves to another namespace */
-		leave(dev);
+		link_leave(dev);
 		break;
 	}
 	put_dev(dev);
@@ -126,7 +126,7 @@ static int catch_up(struct net_device *netdev, struct net *net)
 	} else {
 		if (netdev->reg_state != NETREG_REGISTERED ||
 		    !net_eq(dev_net(netdev), net)) {
-			leave(dev);
+			link_leave(dev);
 			ret = -ENODEV;
 		} else {
 			WRITE_ONCE(dev->coming, false);

@@ -16,7 +16,7 @@
 #include "version.h"
 #include "wake.h"
 
-static int __init load(void)
+static int __init iwt_init(void)
 {
 	int ret = iwt_sock_init();
 
@@ -63,7 +63,7 @@ no_txbuf:
 	return ret;
 }
 
-static void __exit unload(void)
+static void __exit iwt_exit(void)
 {
 	iwt_link_exit();
 	iwt_device_exit();
@@ -77,8 +77,8 @@ static void __exit unload(void)
 	iwt_txbuf_exit();
 }
 
-module_init(load);
-module_exit(unload);
+module_init(iwt_init);
+module_exit(iwt_exit);
 
 MODULE_DESCRIPTION("Software iWARP over TCP");
 MODULE_LICENSE("GPL");

@@ -100,7 +100,7 @@ static void uncharge(struct iwt_mmap *m)
 	put_cred(m->cred);
 }
 
-static void end(struct iwt_mmap *m)
+static void mmap_end(struct iwt_mmap *m)
 {
 	vfree(m->mem);
 	uncharge(m);
@@ -138,7 +138,7 @@ static bool look(unsigned int most)
 	left = !list_empty(&kept);
 	mutex_unlock(&kept_lock);
 	list_for_each_entry_safe(m, next, &over, node)
-		end(m);
+		mmap_end(m);
 	return left;
 }
 
@@ -241,7 +241,7 @@ void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry)
 	if (is_used(m))
 		keep(m);
 	else
-		end(m);
+		mmap_end(m);
 }
 
 /**
@@ -256,13 +256,13 @@ void iwt_mmap_exit(void)
 
 	cancel_delayed_work_sync(&look_work);
 	list_for_each_entry_safe(m, next, &kept, node)
-		end(m);
+		mmap_end(m);
 }
 
 /*
  * As remap_vmalloc_range(), which takes only memory of vmalloc_user(); that can't be charged.
  */
-static int map_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
+static int mmap_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
 {
 	size_t off;
 	int ret;
@@ -296,7 +296,7 @@ int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma)
 
 	if (!entry)
 		return -EINVAL;
-	ret = map_pages(vma, to_iwt_mmap(entry));
+	ret = mmap_pages(vma, to_iwt_mmap(entry));
 	rdma_user_mmap_entry_put(entry);
 	return ret;
 }

@@ -118,8 +118,8 @@ static int check(const struct dma_buf *buf, const struct iwt_dmabuf_wish *w)
 	return buf->ops->vmap ? 0 : -EOPNOTSUPP;
 }
 
-static struct iwt_dmabuf *use(struct dma_buf *buf, struct device *dev,
-			      const struct iwt_dmabuf_wish *w)
+static struct iwt_dmabuf *dmabuf_use(struct dma_buf *buf, struct device *dev,
+				     const struct iwt_dmabuf_wish *w)
 {
 	struct iwt_dmabuf *d = kzalloc_obj(*d, GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -162,7 +162,7 @@ struct iwt_dmabuf *iwt_dmabuf_get(struct device *dev,
 	if (IS_ERR(buf))
 		return ERR_CAST(buf);
 	ret = check(buf, wish);
-	d = ret ? ERR_PTR(ret) : use(buf, dev, wish);
+	d = ret ? ERR_PTR(ret) : dmabuf_use(buf, dev, wish);
 	if (IS_ERR(d))
 		dma_buf_put(buf);
 	else

@@ -45,8 +45,8 @@ static int add_page(struct ib_mr *ibmr, u64 addr)
 			       ibmr->page_size);
 }
 
-static int map_pages(struct iwt_mr *mr, struct scatterlist *sg, int nents,
-		     unsigned int *sg_offset)
+static int fast_map_pages(struct iwt_mr *mr, struct scatterlist *sg, int nents,
+			  unsigned int *sg_offset)
 {
 	int n = ib_sg_to_pages(&mr->ibmr, sg, nents, sg_offset, add_page);
 
@@ -105,7 +105,7 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 	mr->next.n = 0;
 	mr->next_ready = false;
 	n = mr->gaps ? map_pieces(mr, sg, nents, sg_offset) :
-		       map_pages(mr, sg, nents, sg_offset);
+		       fast_map_pages(mr, sg, nents, sg_offset);
 	mr->next_ready = n > 0;
 	return n;
 }
@@ -115,8 +115,8 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
  * second time. The key of such a region is the consumer's choice, so it does not count. A peer
  * may do neither (RFC 5040 5.3).
  */
-static u32 check_invalidate(const struct iwt_mr *mr, u32 stag,
-			    const struct iwt_party *who, bool remote)
+static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
+			       const struct iwt_party *who, bool remote)
 {
 	bool valid = mr->region.valid;
 
@@ -143,7 +143,7 @@ static u32 check_invalidate(const struct iwt_mr *mr, u32 stag,
 u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
 		      bool remote)
 {
-	u32 err = check_invalidate(mr, stag, who, remote);
+	u32 err = check_mr_invalidate(mr, stag, who, remote);
 
 	lockdep_assert_held_write(&mr->lock);
 	if (!err)

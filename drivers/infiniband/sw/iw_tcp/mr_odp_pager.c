@@ -167,7 +167,7 @@ static void do_watch(struct work_struct *work)
 		iwt_pager_put(p);
 }
 
-static void do_work(struct work_struct *work)
+static void do_pager_work(struct work_struct *work)
 {
 	struct iwt_pager_worker *w = container_of(work, struct iwt_pager_worker,
 						  work);
@@ -206,7 +206,7 @@ void iwt_pager_start(struct iwt_pager *p)
 }
 
 /* Return: true once, for who is to end the table. */
-static bool delist(struct iwt_pager *p)
+static bool pager_delist(struct iwt_pager *p)
 	__must_hold(&pagers_lock)
 {
 	if (list_empty(&p->all))
@@ -259,7 +259,7 @@ static void do_gone_work(struct work_struct *work)
 	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++)
 		flush_work(&w->work);
 	spin_lock(&pagers_lock);
-	last = delist(p);
+	last = pager_delist(p);
 	spin_unlock(&pagers_lock);
 	if (last)
 		iwt_odp_end(p->odp);
@@ -296,7 +296,7 @@ static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 	INIT_LIST_HEAD(&p->faults);
 	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++) {
 		w->pager = p;
-		INIT_WORK(&w->work, do_work);
+		INIT_WORK(&w->work, do_pager_work);
 	}
 	INIT_DELAYED_WORK(&p->watch, do_watch);
 	INIT_WORK(&p->gone_work, do_gone_work);
@@ -305,7 +305,7 @@ static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 }
 
 /* Return: 0 or -errno, and then @p is gone. */
-static int begin(struct iwt_pager *p, gfp_t gfp)
+static int pager_begin(struct iwt_pager *p, gfp_t gfp)
 {
 	int ret = -ENOMEM;
 
@@ -335,7 +335,7 @@ static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
 
 	if (IS_ERR(p))
 		return p;
-	ret = begin(p, gfp);
+	ret = pager_begin(p, gfp);
 	return ret ? ERR_PTR(ret) : p;
 }
 
@@ -343,8 +343,8 @@ static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
  * One more region of this address space. Return: its pager, or NULL; then @new, if it is not
  * NULL, is the pager now.
  */
-static struct iwt_pager *find(const struct iwt_dev *dev,
-			      const struct mm_struct *mm, struct iwt_pager *new)
+static struct iwt_pager *pager_find(const struct iwt_dev *dev,
+				    const struct mm_struct *mm, struct iwt_pager *new)
 {
 	struct iwt_pager *p;
 
@@ -373,14 +373,14 @@ out:
  */
 struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
 {
-	struct iwt_pager *p = find(dev, current->mm, NULL), *new;
+	struct iwt_pager *p = pager_find(dev, current->mm, NULL), *new;
 
 	if (p)
 		return p;
 	new = new_pager(dev, gfp);
 	if (IS_ERR(new))
 		return new;
-	p = find(dev, new->mm, new);
+	p = pager_find(dev, new->mm, new);
 	if (!p)
 		return new;
 	iwt_odp_end(new->odp);
@@ -401,7 +401,7 @@ void iwt_pager_leave(struct iwt_pager *pager)
 	spin_lock(&pagers_lock);
 	none = !--pager->regions;
 	if (none)
-		last = delist(pager);
+		last = pager_delist(pager);
 	spin_unlock(&pagers_lock);
 	if (last)
 		iwt_odp_end(pager->odp);

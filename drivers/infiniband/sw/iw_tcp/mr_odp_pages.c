@@ -428,7 +428,7 @@ static int get_pages(unsigned long index, int n, enum iwt_odp_how how,
 	return got ?: -EFAULT;
 }
 
-static void give_back(struct page **pages, int n)
+static void give_back_pages(struct page **pages, int n)
 {
 	while (n--)
 		put_page(pages[n]);
@@ -452,7 +452,7 @@ static int try_pages(struct iwt_odp *odp, unsigned long index, int n,
 		return got;
 	if (ret || !*noted)
 		unreserve(odp, index, got);
-	give_back(pages, got);
+	give_back_pages(pages, got);
 	return ret ?: got;
 }
 

@@ -35,7 +35,7 @@ struct prefetch {
 static DEFINE_SPINLOCK(prefetches_lock);
 static struct list_head prefetches __guarded_by(&prefetches_lock) = LIST_HEAD_INIT(prefetches);
 
-static void resume(struct iwt_fault *f)
+static void prefetch_resume(struct iwt_fault *f)
 {
 	complete(&container_of(f, struct prefetch, fault)->over);
 }
@@ -53,7 +53,7 @@ static bool enlist(struct prefetch *p)
 	return !ends;
 }
 
-static void delist(struct prefetch *p)
+static void prefetch_delist(struct prefetch *p)
 {
 	spin_lock(&prefetches_lock);
 	list_del(&p->entry);
@@ -61,8 +61,8 @@ static void delist(struct prefetch *p)
 }
 
 /* Ask for the first piece of @sge, which is in a region of the calling process. */
-static int raise(struct prefetch *p, const struct ib_pd *pd,
-		 const struct ib_sge *sge, enum iwt_odp_how how)
+static int prefetch_raise(struct prefetch *p, const struct ib_pd *pd,
+			  const struct ib_sge *sge, enum iwt_odp_how how)
 {
 	u32 need = how == IWT_ODP_WRITE ? IWT_LOCAL_WRITE : 0;
 	const struct iwt_party who = { .pd = pd };
@@ -104,14 +104,14 @@ static int fetch_piece(struct iwt_dev *dev, const struct ib_pd *pd,
 	struct prefetch p = { .dev = dev };
 	int ret = -EIO;
 
-	iwt_fault_init(&p.fault, resume, NULL);
+	iwt_fault_init(&p.fault, prefetch_resume, NULL);
 	init_completion(&p.over);
 	if (!enlist(&p))
 		return ret;
-	ret = raise(&p, pd, sge, how);
+	ret = prefetch_raise(&p, pd, sge, how);
 	if (!ret && sge->length)
 		ret = await(&p);
-	delist(&p);
+	prefetch_delist(&p);
 	return ret;
 }
 

@@ -100,7 +100,7 @@ static void leave_region(struct iwt_mr *region)
 }
 
 /* Ends the binding, if there is one. No engine uses the memory any more. */
-static void unbind(struct iwt_window *win)
+static void mw_unbind(struct iwt_window *win)
 {
 	struct iwt_dev *dev = win->mr.dev;
 	struct iwt_mr *region = win->region;
@@ -128,7 +128,7 @@ static void unbind(struct iwt_window *win)
 void iwt_mw_destroy(struct iwt_window *win)
 {
 	write_lock_bh(&win->mr.lock);
-	unbind(win);
+	mw_unbind(win);
 	/* a late work request must not bind it again */
 	win->pd = NULL;
 	write_unlock_bh(&win->mr.lock);
@@ -141,7 +141,7 @@ void iwt_mw_destroy(struct iwt_window *win)
  * the process does not get end, which must not fail. To end it or to change it is to lock it,
  * too.
  */
-static bool is_settled(const struct iwt_mr *region)
+static bool mw_is_settled(const struct iwt_mr *region)
 {
 	const struct ib_uobject *uobj = READ_ONCE(region->ibmr.uobject);
 
@@ -162,7 +162,7 @@ static struct iwt_mr *enter_region(struct iwt_dev *dev,
 	/* a peer that writes changes what the local side reads */
 	if (b->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		need |= IWT_LOCAL_WRITE;
-	ok = is_settled(region) &&
+	ok = mw_is_settled(region) &&
 	     iwt_access_check(&region->region, who, b->addr, b->len,
 			      need) == IWT_ACCESS_OK;
 	if (ok)
@@ -186,9 +186,9 @@ static bool may_bind(const struct iwt_window *win, const struct iwt_mw_bind *b,
 }
 
 /* Binds a window that is not bound. */
-static void bind(struct iwt_window *win, struct iwt_mr *region,
-		 const struct iwt_mw_bind *b, const struct iwt_party *who,
-		 struct list_head *list)
+static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
+		    const struct iwt_mw_bind *b, const struct iwt_party *who,
+		    struct list_head *list)
 {
 	u64 base = b->access & IB_ZERO_BASED ? 0 : b->addr;
 
@@ -239,10 +239,10 @@ u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 	mr = iwt_mr_get_for_change(dev, b->stag);
 	if (mr && mr->kind == IWT_MR_WINDOW &&
 	    may_bind(to_window(mr), b, who)) {
-		unbind(to_window(mr));
+		mw_unbind(to_window(mr));
 		mr->stag = b->stag;
 		if (region)
-			bind(to_window(mr), region, b, who, list);
+			mw_bind(to_window(mr), region, b, who, list);
 		region = NULL;
 		err = IWT_OK;
 	}
@@ -257,8 +257,8 @@ u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
  * As for a region, a consumer may invalidate a window that is not valid, and its key does not
  * count then. A window of type 1 is never invalidated.
  */
-static u32 check_invalidate(const struct iwt_window *win, u32 stag,
-			    const struct iwt_party *who, bool remote)
+static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
+			       const struct iwt_party *who, bool remote)
 {
 	const struct iwt_region *r = &win->mr.region;
 
@@ -283,10 +283,10 @@ static u32 check_invalidate(const struct iwt_window *win, u32 stag,
 u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
 		      bool remote)
 {
-	u32 err = check_invalidate(to_window(mr), stag, who, remote);
+	u32 err = check_mw_invalidate(to_window(mr), stag, who, remote);
 
 	if (!err)
-		unbind(to_window(mr));
+		mw_unbind(to_window(mr));
 	return err;
 }
 
@@ -340,7 +340,7 @@ void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *who,
 			write_lock_bh(&win->mr.lock);
 			/* another stream may have bound it */
 			if (win->mr.region.owner == who)
-				unbind(win);
+				mw_unbind(win);
 			write_unlock_bh(&win->mr.lock);
 		}
 		rcu_read_unlock();

@@ -53,7 +53,7 @@ struct iwt_qp *iwt_qp_find(struct iwt_dev *dev, u32 qpn)
 	return qp;
 }
 
-static void tell(struct iwt_async *async, enum ib_event_type what)
+static void qp_tell(struct iwt_async *async, enum ib_event_type what)
 {
 	struct iwt_qp *qp = container_of(async, struct iwt_qp, async);
 	struct ib_event ev = {
@@ -169,7 +169,7 @@ static void flush(struct iwt_qp *qp)
 }
 
 /* Start nothing that is posted from now on. In CLOSING, what was posted too late fails. */
-static void seal(struct iwt_qp *qp)
+static void seal_qp(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
 	iwt_sq_seal(&qp->stream.sq);
@@ -229,7 +229,7 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 		flush(qp);
 	look_last_recv(qp, was);
 	if (s.actions & IWT_QA_SEAL)
-		seal(qp);
+		seal_qp(qp);
 	if (s.actions & IWT_QA_GRACE)
 		iwt_qp_notify_cm(qp, IWT_LLP_DRAINING);
 	if (s.actions & IWT_QA_REPORT)
@@ -300,7 +300,7 @@ void iwt_qp_setup(struct iwt_qp *qp)
 	st->receiver = st->actor;
 	if (qp->ibqp.srq)
 		st->receiver.party.pd = qp->ibqp.srq->pd;
-	iwt_async_setup(&qp->async, tell);
+	iwt_async_setup(&qp->async, qp_tell);
 	set_state(qp, IWT_QP_IDLE);
 	qp->idle_state = IB_QPS_INIT;
 }

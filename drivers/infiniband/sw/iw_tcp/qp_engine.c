@@ -198,7 +198,7 @@ static bool send(struct iwt_qp *qp, struct iwt_sock *s)
 }
 
 /* One run, with the lock of the stream held. */
-static void run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
+static void qp_run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	__must_hold(&qp->stream.lock)
 {
 	struct iwt_stream *st = &qp->stream;
@@ -242,7 +242,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	}
 	spin_lock_bh(&qp->stream.lock);
 	if (qp->stream.sock == s)
-		run_locked(qp, s, receive);
+		qp_run_locked(qp, s, receive);
 	spin_unlock_bh(&qp->stream.lock);
 	iwt_realtime_leave(since);
 }
@@ -252,7 +252,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
  * together: iwt_sock_run_bh() was called for it. A change of state is seen where received octets
  * end, so it is looked at in the same way as they are.
  */
-static void on_state_change(struct iwt_sock *s, void *ctx)
+static void qp_state_change(struct iwt_sock *s, void *ctx)
 {
 	struct iwt_qp *qp = ctx;
 
@@ -260,17 +260,17 @@ static void on_state_change(struct iwt_sock *s, void *ctx)
 	engines(qp, s, !context_unsafe(qp->stream.rx.budget_used));
 }
 
-static void on_data_ready(struct iwt_sock *s, void *ctx)
+static void qp_data_ready(struct iwt_sock *s, void *ctx)
 {
 	struct iwt_qp *qp = ctx;
 
 	if (iwt_sock_gather(s))
 		iwt_count(qp->stream.dev, IWT_C_GATHER);
 	else
-		on_state_change(s, ctx);
+		qp_state_change(s, ctx);
 }
 
-static void on_write_space(struct iwt_sock *s, void *ctx)
+static void qp_write_space(struct iwt_sock *s, void *ctx)
 {
 	engines(ctx, s, false);
 }
@@ -281,8 +281,8 @@ static void on_run(struct iwt_sock *s, void *ctx)
 }
 
 const struct iwt_sock_ops iwt_engine_ops = {
-	.data_ready = on_data_ready,
-	.write_space = on_write_space,
-	.state_change = on_state_change,
+	.data_ready = qp_data_ready,
+	.write_space = qp_write_space,
+	.state_change = qp_state_change,
 	.run = on_run,
 };

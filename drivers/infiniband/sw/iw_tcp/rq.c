@@ -107,7 +107,7 @@ int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr)
 	return 0;
 }
 
-static bool corrupt(const struct iwt_rq *rq, u32 prod)
+static bool rq_corrupt(const struct iwt_rq *rq, u32 prod)
 {
 	return prod - rq->cons > rq->ring.mask + 1;
 }
@@ -130,7 +130,7 @@ int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 	prod = iwt_ring_prod(&rq->ring);
 	if (prod == rq->cons)
 		return 0;
-	if (corrupt(rq, prod))
+	if (rq_corrupt(rq, prod))
 		return -EINVAL;
 
 	w = iwt_ring_at(&rq->ring, rq->cons);
@@ -204,7 +204,7 @@ bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 	WRITE_ONCE(rq->ring.ctl->flags, IWT_RING_NEED_WAKEUP);
 	smp_mb(); /* pairs with the producer: prod, barrier, flags */
 	prod = iwt_ring_prod(&rq->ring);
-	if (corrupt(rq, prod))
+	if (rq_corrupt(rq, prod))
 		return false;
 	while (rq->cons != prod && max--) {
 		const struct iwt_recv_wqe *w = iwt_ring_at(&rq->ring, rq->cons);

@@ -216,7 +216,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 }
 
 /* Return: octets that have to be there to go on, 0 if they may be there. */
-static u32 take_step(struct iwt_stream *st)
+static u32 rx_take_step(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
@@ -245,9 +245,9 @@ static u32 take_step(struct iwt_stream *st)
  *
  * Softirq or backlog, never sleeps. Megabytes may have waited behind a segment that was lost.
  * They are taken in steps, so that TCP acknowledges before all is done. What is left behind the
- * last step is for another run, as st->rx.budget_used says. After an error or a Terminate the rest of
- * the stream is thrown away as it comes, so that the peer can read the Terminate of this end
- * and close in order (RFC 5044 8).
+ * last step is for another run, as st->rx.budget_used says. After an error or a Terminate the
+ * rest of the stream is thrown away as it comes, so that the peer can read the Terminate of this
+ * end and close in order (RFC 5044 8).
  *
  * An FPDU whose memory is absent stays where it is, and all behind it: TCP's window closes.
  *
@@ -264,7 +264,7 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 	if (!rx->discard && iwt_fault_waits(&rx->hold.fault))
 		return IWT_RX_OK;
 	for (i = 0; i < RX_STEPS && !need; i++)
-		need = take_step(st);
+		need = rx_take_step(st);
 	rx->budget_used = !need;
 	iwt_sock_await(st->sock, need ?: 1);
 	if (rx->budget_used)

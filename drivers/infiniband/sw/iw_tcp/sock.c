@@ -48,7 +48,7 @@ static const struct iwt_sock_ops *ops_of(struct sock *sk, struct iwt_sock **s)
 	return *s ? smp_load_acquire(&(*s)->ops) : NULL;
 }
 
-static void on_data_ready(struct sock *sk)
+static void socket_data_ready(struct sock *sk)
 {
 	const struct iwt_sock_ops *ops;
 	struct iwt_sock *s;
@@ -60,7 +60,7 @@ static void on_data_ready(struct sock *sk)
 	rcu_read_unlock();
 }
 
-static void on_write_space(struct sock *sk)
+static void socket_write_space(struct sock *sk)
 {
 	const struct iwt_sock_ops *ops;
 	struct iwt_sock *s;
@@ -76,7 +76,7 @@ static void on_write_space(struct sock *sk)
 	rcu_read_unlock();
 }
 
-static void on_state_change(struct sock *sk)
+static void socket_state_change(struct sock *sk)
 {
 	const struct iwt_sock_ops *ops;
 	struct iwt_sock *s;
@@ -143,9 +143,9 @@ int iwt_sock_hook(struct iwt_sock *s)
 	s->saved.error_report = sk->sk_error_report;
 	s->saved.pacing_shift = sk->sk_pacing_shift;
 	s->saved.notsent_lowat = READ_ONCE(tcp_sk(sk)->notsent_lowat);
-	sk->sk_data_ready = on_data_ready;
-	sk->sk_write_space = on_write_space;
-	sk->sk_state_change = on_state_change;
+	sk->sk_data_ready = socket_data_ready;
+	sk->sk_write_space = socket_write_space;
+	sk->sk_state_change = socket_state_change;
 	/* a child of a listener must not inherit the pointer */
 	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener || s->user ?
 					     SK_USER_DATA_NOCOPY : 0);

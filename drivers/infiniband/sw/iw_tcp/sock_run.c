@@ -53,7 +53,7 @@ static bool needs_queue(void)
 }
 
 /* With the spinlock held: run, or leave it to the owner. */
-static void run_locked(struct iwt_sock *s)
+static void sock_run_locked(struct iwt_sock *s)
 {
 	if (!sock_owned_by_user(s->sk)) {
 		run(s);
@@ -78,14 +78,14 @@ static void queue_run(struct iwt_sock *s)
  * not queued, queue_work() of another processor takes it for queued and does nothing.
  * tests/unit/run_model.py tries all orders.
  */
-static bool run_now(struct iwt_sock *s, bool go_on)
+static bool sock_run_now(struct iwt_sock *s, bool go_on)
 {
 	struct work_struct *work;
 	bool more;
 
 	local_bh_disable();
 	bh_lock_sock(s->sk);
-	run_locked(s);
+	sock_run_locked(s);
 	/* bottom halves are still off, or the work would begin here */
 	work = &s->run_work[s->run_by].work;
 	more = go_on && work_pending(work);
@@ -107,7 +107,7 @@ void iwt_sock_run_sync(struct iwt_sock *s)
 {
 	int runs = SYNC_RUNS;
 
-	while (run_now(s, --runs))
+	while (sock_run_now(s, --runs))
 		;
 }
 
@@ -125,19 +125,19 @@ void iwt_sock_run_here(struct iwt_sock *s)
 	bh_lock_sock(s->sk);
 	cancel_work(&s->run_work[s->run_by].work);
 	WRITE_ONCE(s->run_by, !s->run_by);
-	run_locked(s);
+	sock_run_locked(s);
 	bh_unlock_sock(s->sk);
 	local_bh_enable();
 }
 
 static void do_run_work(struct work_struct *work)
 {
-	run_now(container_of(work, struct iwt_sock_work, work)->s, false);
+	sock_run_now(container_of(work, struct iwt_sock_work, work)->s, false);
 }
 
 static void do_retry_work(struct work_struct *work)
 {
-	run_now(container_of(to_delayed_work(work), struct iwt_sock, retry_work), false);
+	sock_run_now(container_of(to_delayed_work(work), struct iwt_sock, retry_work), false);
 }
 
 /**
@@ -155,7 +155,7 @@ void iwt_sock_run(struct iwt_sock *s)
 	}
 	local_bh_disable();
 	if (spin_trylock(&s->sk->sk_lock.slock)) {
-		run_locked(s);
+		sock_run_locked(s);
 		spin_unlock(&s->sk->sk_lock.slock);
 	} else {
 		/*
@@ -183,7 +183,7 @@ void iwt_sock_run_bh(struct iwt_sock *s)
  * Is there room for what may come until then? TCP has no other way to make room than to call for
  * a reader: of what comes meanwhile it drops what does not fit.
  */
-static bool has_room(struct sock *sk)
+static bool sock_has_room(struct sock *sk)
 {
 	return tcp_inq(sk) <= GATHER_MAX &&
 	       atomic_read(&sk->sk_rmem_alloc) <= READ_ONCE(sk->sk_rcvbuf) / 2;
@@ -215,7 +215,7 @@ static bool may_gather(const struct iwt_sock *s)
  */
 bool iwt_sock_gather(struct iwt_sock *s)
 {
-	if (needs_queue() || !has_room(s->sk))
+	if (needs_queue() || !sock_has_room(s->sk))
 		return false;
 	if (!work_pending(&s->run_work[s->run_by].work) && !may_gather(s))
 		return false;

@@ -127,7 +127,7 @@ static int may_take(const struct sock *sk, const struct net *net)
 	return 0;
 }
 
-static struct socket *find(int fd, int *err)
+static struct socket *takeover_find(int fd, int *err)
 {
 	struct socket *sock = sockfd_lookup(fd, err);
 
@@ -159,7 +159,7 @@ int iwt_sock_look(int fd, struct net *net, bool *unread,
 	struct socket *sock;
 	int err;
 
-	sock = find(fd, &err);
+	sock = takeover_find(fd, &err);
 	if (!sock)
 		return err;
 	err = iwt_sock_lock_within(sock->sk, IWT_SOCK_OWNER_MS);
@@ -297,7 +297,7 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 	struct iwt_sock *s;
 	int err;
 
-	sock = find(fd, &err);
+	sock = takeover_find(fd, &err);
 	if (!sock)
 		return err;
 	s = iwt_sock_new(sock, ops, ctx);

@@ -310,7 +310,7 @@ static u64 wqe_len(const struct iwt_swqe *w)
  * A process may store any index. An index behind what was started is as impossible as one too
  * far ahead: as a distance it would be nearly 2^32.
  */
-static bool corrupt(const struct iwt_sq *sq, u32 prod)
+static bool sq_corrupt(const struct iwt_sq *sq, u32 prod)
 {
 	return prod - sq->retire > sq->ring.mask + 1 ||
 	       prod - sq->retire < sq->cons - sq->retire;
@@ -368,7 +368,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 
 	if (prod == sq->cons)
 		return 0;
-	if (corrupt(sq, prod))
+	if (sq_corrupt(sq, prod))
 		return -EINVAL;
 
 	from = iwt_ring_at(&sq->ring, sq->cons);
@@ -546,7 +546,7 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {
 	u32 prod = iwt_ring_prod(&sq->ring), n;
 
-	if (corrupt(sq, prod))
+	if (sq_corrupt(sq, prod))
 		prod = sq->cons;
 	for (n = 0; sq->cons != prod && n < max; n++) {
 		const struct iwt_send_wqe *w = iwt_ring_at(&sq->ring, sq->cons);

@@ -21,7 +21,7 @@
  * To set the limit of an empty queue raises an event at once, and costs a process nothing. Those
  * that it does not read would pile up: the one that waits for it says the same.
  */
-static void tell(struct iwt_async *async, enum ib_event_type what)
+static void srq_tell(struct iwt_async *async, enum ib_event_type what)
 {
 	struct iwt_srq *srq = container_of(async, struct iwt_srq, async);
 	struct ib_event ev = {
@@ -49,7 +49,7 @@ void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge)
 {
 	spin_lock_init(&srq->rq.lock);
 	mutex_init(&srq->change);
-	iwt_async_setup(&srq->async, tell);
+	iwt_async_setup(&srq->async, srq_tell);
 	iwt_rq_set_ring(&srq->rq, mem, entries, max_sge);
 }
 

@@ -83,8 +83,8 @@ static struct counter *make_counter(struct rdma_counter *counter)
 }
 
 /* Return: 0, or -EINVAL if it has a counter, or is being destroyed. */
-static int bind(struct iwt_qp *qp, struct rdma_counter *counter,
-		const struct counter *c)
+static int counter_bind(struct iwt_qp *qp, struct rdma_counter *counter,
+			const struct counter *c)
 {
 	int err = -EINVAL;
 
@@ -119,7 +119,7 @@ int iwt_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 po
 	c = is_new ? make_counter(counter) : of(counter);
 	if (!c)
 		return -ENOMEM;
-	err = bind(to_iwt_qp(ibqp), counter, c);
+	err = counter_bind(to_iwt_qp(ibqp), counter, c);
 	if (err && is_new) {
 		xa_erase(&dev->counters, counter->id);
 		counter->id = 0;
@@ -129,7 +129,7 @@ int iwt_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 po
 }
 
 /* Return: 0, or -EINVAL if it has no counter. */
-static int unbind(struct iwt_qp *qp)
+static int counter_unbind(struct iwt_qp *qp)
 {
 	int err = -EINVAL;
 
@@ -154,7 +154,7 @@ static int unbind(struct iwt_qp *qp)
  */
 int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
 {
-	return unbind(to_iwt_qp(ibqp));
+	return counter_unbind(to_iwt_qp(ibqp));
 }
 
 /**
@@ -166,7 +166,7 @@ int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
  */
 void iwt_counter_leave(struct iwt_qp *qp)
 {
-	unbind(qp);
+	counter_unbind(qp);
 }
 
 /**

@@ -10,7 +10,7 @@
 #define RETIRE_MAX	1024
 
 /* Memory that a direction waited for has come, or will not. Any context, any lock may be held. */
-static void resume(struct iwt_fault *f)
+static void stream_resume(struct iwt_fault *f)
 {
 	struct iwt_sock *s;
 
@@ -28,8 +28,8 @@ static void resume(struct iwt_fault *f)
 void iwt_stream_begin(struct iwt_stream *st)
 {
 	lockdep_assert_held(&st->lock);
-	iwt_fault_init(&st->tx.src_hold.fault, resume, st);
-	iwt_fault_init(&st->rx.hold.fault, resume, st);
+	iwt_fault_init(&st->tx.src_hold.fault, stream_resume, st);
+	iwt_fault_init(&st->rx.hold.fault, stream_resume, st);
 }
 
 /**

@@ -62,7 +62,7 @@ static atomic_long_t all_pages;
 
 static struct shrinker *shrinker;
 
-static struct iwt_txbuf *take(struct iwt_txbuf **home)
+static struct iwt_txbuf *txbuf_take(struct iwt_txbuf **home)
 {
 	return READ_ONCE(*home) ? xchg(home, NULL) : NULL;
 }
@@ -90,7 +90,7 @@ u64 iwt_txbuf_bytes(void)
 /* Return: pages that were freed. The page of a buffer that TCP still refers to stays. */
 static unsigned long shrink_buf(struct iwt_txbuf **home)
 {
-	struct iwt_txbuf *b = take(home);
+	struct iwt_txbuf *b = txbuf_take(home);
 	unsigned long pages = 0;
 
 	if (!b)
@@ -242,7 +242,7 @@ void iwt_txbuf_exit(void)
 }
 
 /* Is there room for @min octets? If nobody else has the page, from its beginning. */
-static bool has_room(struct iwt_txbuf *b, u32 min)
+static bool txbuf_has_room(struct iwt_txbuf *b, u32 min)
 {
 	if (!b->page)
 		return false;
@@ -278,13 +278,13 @@ static bool renew(struct iwt_txbuf *b)
 }
 
 /* The buffer @i if it has room for @min octets; with @other a new page may give it room. */
-static struct iwt_txbuf *use(struct txbufs *c, u32 i, u32 min, bool other)
+static struct iwt_txbuf *txbuf_use(struct txbufs *c, u32 i, u32 min, bool other)
 {
-	struct iwt_txbuf *b = take(&c->slot[i].kept);
+	struct iwt_txbuf *b = txbuf_take(&c->slot[i].kept);
 
 	if (!b)
 		return NULL;
-	if (has_room(b, min) || (other && renew(b))) {
+	if (txbuf_has_room(b, min) || (other && renew(b))) {
 		WRITE_ONCE(c->last, i);
 		if (i > READ_ONCE(c->high))
 			WRITE_ONCE(c->high, i);
@@ -294,11 +294,11 @@ static struct iwt_txbuf *use(struct txbufs *c, u32 i, u32 min, bool other)
 	return NULL;
 }
 
-/* As use(), for one that is not the next one. */
+/* As txbuf_use(), for one that is not the next one. */
 static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
 {
 	u32 last = READ_ONCE(c->last);
-	struct iwt_txbuf *b = use(c, i, min, false);
+	struct iwt_txbuf *b = txbuf_use(c, i, min, false);
 
 	if (b)
 		WRITE_ONCE(c->mark, last);
@@ -324,15 +324,15 @@ struct iwt_txbuf *iwt_txbuf_get(u32 min, enum iwt_txbuf_kind kind)
 	u32 i, last = READ_ONCE(c->last), n = kind == IWT_TXBUF_NEAR ? NEAR : c->n;
 	struct iwt_txbuf *b;
 
-	b = use(c, last, min, false);
+	b = txbuf_use(c, last, min, false);
 	if (!b)
 		b = jump(c, 0, min);
 	if (!b)
-		b = use(c, (last + 1) % n, min, false);
+		b = txbuf_use(c, (last + 1) % n, min, false);
 	if (!b)
 		b = jump(c, (READ_ONCE(c->mark) + 1) % n, min);
 	for (i = 1; !b && i < n; i++)
-		b = use(c, (last + i) % n, min, i <= RENEWALS);
+		b = txbuf_use(c, (last + i) % n, min, i <= RENEWALS);
 	if (b && READ_ONCE(c->last) >= NEAR)
 		schedule_delayed_work(&trim_work, TRIM_AFTER);
 	return b;

@@ -149,7 +149,7 @@ static bool put_payload(struct iwt_stream *st, u32 len)
 }
 
 /* Frames one FPDU of the current message. Return: false without room or right. */
-static bool put_fpdu(struct iwt_stream *st, u32 mulpdu)
+static bool zc_put_fpdu(struct iwt_stream *st, u32 mulpdu)
 	__must_hold(&st->lock)
 {
 	static const u8 tail[3 + IWT_FPDU_CRC_LEN];
@@ -180,7 +180,7 @@ static bool put_fpdu(struct iwt_stream *st, u32 mulpdu)
 }
 
 /* Has the batch room for another FPDU, in the same buffer of TCP? */
-static bool has_room(const struct iwt_tx *tx, u32 fit)
+static bool zc_has_room(const struct iwt_tx *tx, u32 fit)
 {
 	u32 pieces = fit / PAGE_SIZE + 3;
 
@@ -208,8 +208,8 @@ bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 	if (!tx->zcb)
 		return false;
 	iwt_sq_entry(&st->sq, tx->idx)->last_seq = tx->zcb->seq;
-	while (put_fpdu(st, mulpdu) && !tx->msg.done &&
-	       tx->msg.left >= least(tx) && has_room(tx, fit))
+	while (zc_put_fpdu(st, mulpdu) && !tx->msg.done &&
+	       tx->msg.left >= least(tx) && zc_has_room(tx, fit))
 		;
 	if (!tx->zcb->bytes) {
 		iwt_tx_zc_drop(tx);

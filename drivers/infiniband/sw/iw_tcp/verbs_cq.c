@@ -29,8 +29,8 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
  * A process's ring has bits behind its entries (wake_cqpoll.c). The ring counts against the
  * device's limit.
  */
-static int alloc_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
-		      u64 *offset)
+static int alloc_cq_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
+			 u64 *offset)
 {
 	size_t bytes = iwt_ring_bytes(entries, iwt_cq_stride(cq));
 	atomic_t *n = &to_iwt_dev(cq->ibcq.device)->n_cqs;
@@ -122,7 +122,7 @@ int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	entries = roundup_pow_of_two(attr->cqe);
-	err = alloc_ring(cq, uc ? &uc->ibuc : NULL, entries, &offset);
+	err = alloc_cq_ring(cq, uc ? &uc->ibuc : NULL, entries, &offset);
 	if (err)
 		return err;
 	iwt_cq_setup(cq, cq->user ? cq->map->mem : cq->mem, entries);

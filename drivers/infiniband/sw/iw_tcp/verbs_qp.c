@@ -42,7 +42,7 @@ static bool recv_ok(const struct ib_qp *ibqp, const struct ib_qp_init_attr *attr
 	return attr->cap.max_recv_wr <= IWT_MAX_QP_WR && attr->cap.max_recv_sge <= IWT_MAX_SGE;
 }
 
-static int check_init(const struct ib_qp *ibqp, const struct ib_qp_init_attr *attr, bool user)
+static int check_qp_init(const struct ib_qp *ibqp, const struct ib_qp_init_attr *attr, bool user)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
 
@@ -56,8 +56,8 @@ static int check_init(const struct ib_qp *ibqp, const struct ib_qp_init_attr *at
 	return 0;
 }
 
-static void *alloc_ring(struct iwt_qp *qp, int which, struct ib_ucontext *uc,
-			size_t bytes, u64 *offset)
+static void *alloc_qp_ring(struct iwt_qp *qp, int which, struct ib_ucontext *uc,
+			   size_t bytes, u64 *offset)
 {
 	if (!qp->user) {
 		qp->mem[which] = vzalloc(bytes);
@@ -108,7 +108,7 @@ static int make_sq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 	u32 stride = iwt_sq_stride(sge, cap->max_inline_data, qp->user);
 	void *mem;
 
-	mem = alloc_ring(qp, SQ, uc, iwt_ring_bytes(n, stride), offset);
+	mem = alloc_qp_ring(qp, SQ, uc, iwt_ring_bytes(n, stride), offset);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	qp->stream.sq.cq = to_iwt_cq(attr->send_cq);
@@ -135,7 +135,7 @@ static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 	} else if (cap->max_recv_wr) {
 		n = roundup_pow_of_two(cap->max_recv_wr);
 		bytes = iwt_ring_bytes(n, iwt_rq_stride(sge));
-		mem = alloc_ring(qp, RQ, uc, bytes, offset);
+		mem = alloc_qp_ring(qp, RQ, uc, bytes, offset);
 		if (IS_ERR(mem))
 			return PTR_ERR(mem);
 	}
@@ -272,7 +272,7 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	u64 offset[2] = {};
 	int err;
 
-	err = check_init(ibqp, attr, udata);
+	err = check_qp_init(ibqp, attr, udata);
 	if (!err && udata)
 		err = iwt_udata_known(udata, 0);
 	if (err)

@@ -19,8 +19,8 @@ static bool size_ok(u32 max_wr)
 	return max_wr && max_wr <= IWT_MAX_SRQ_WR;
 }
 
-static int alloc_ring(struct iwt_srq *srq, struct ib_ucontext *uc, u32 entries, u32 max_sge,
-		      u64 *offset)
+static int alloc_srq_ring(struct iwt_srq *srq, struct ib_ucontext *uc, u32 entries, u32 max_sge,
+			  u64 *offset)
 {
 	size_t bytes = iwt_ring_bytes(entries, iwt_rq_stride(max_sge));
 
@@ -66,7 +66,7 @@ static int answer_srq(const struct iwt_srq *srq, u64 offset, struct ib_udata *ud
 }
 
 /* Without a size or a list that is too long; other types than the basic one need XRC or tags. */
-static int check_init(const struct ib_srq_init_attr *attr, struct ib_udata *udata)
+static int check_srq_init(const struct ib_srq_init_attr *attr, struct ib_udata *udata)
 {
 	if (attr->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
@@ -95,14 +95,14 @@ int iwt_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	u64 offset = 0;
 	int err;
 
-	err = check_init(attr, udata) ?: iwt_dev_take(n_srqs, IWT_MAX_SRQ);
+	err = check_srq_init(attr, udata) ?: iwt_dev_take(n_srqs, IWT_MAX_SRQ);
 	if (err)
 		return err;
 	entries = roundup_pow_of_two(attr->attr.max_wr);
 	sge = max_t(u32, attr->attr.max_sge, 1);
 	srq->user = udata;
 	srq->end_streams = iwt_qp_srq_failed;
-	err = alloc_ring(srq, uc ? &uc->ibuc : NULL, entries, sge, &offset);
+	err = alloc_srq_ring(srq, uc ? &uc->ibuc : NULL, entries, sge, &offset);
 	if (err) {
 		atomic_dec(n_srqs);
 		return err;
@@ -165,7 +165,7 @@ static int resize_user(struct iwt_srq *srq, u32 entries, const u32 *limit)
 	return 0;
 }
 
-static int resize(struct iwt_srq *srq, u32 max_wr, const u32 *limit)
+static int resize_srq(struct iwt_srq *srq, u32 max_wr, const u32 *limit)
 {
 	u32 entries;
 
@@ -203,7 +203,7 @@ int iwt_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return err;
 	mutex_lock(&srq->change);
 	if (mask & IB_SRQ_MAX_WR)
-		err = resize(srq, attr->max_wr, limit);
+		err = resize_srq(srq, attr->max_wr, limit);
 	else if (limit)
 		err = iwt_srq_set_limit(srq, *limit);
 	if (!err && mask & IB_SRQ_MAX_WR)

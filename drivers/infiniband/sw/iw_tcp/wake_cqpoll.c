@@ -65,7 +65,7 @@ static void note_seen(struct iwt_cqpoll *p)
  * Clears the bits of a word. The barrier of xchg() pairs with the process's between index and
  * bit: for a bit that is taken here, the engine sees what was posted before it was set.
  */
-static unsigned long take_bits(struct iwt_cqpoll *p, u32 word)
+static unsigned long cqpoll_take_bits(struct iwt_cqpoll *p, u32 word)
 {
 	u32 *at = &p->posted[word];
 
@@ -82,7 +82,7 @@ static void take_posted(struct iwt_cqpoll *p,
 	u32 word, i;
 
 	for (word = 0; word < words; word++) {
-		unsigned long bits = take_bits(p, word);
+		unsigned long bits = cqpoll_take_bits(p, word);
 
 		for_each_set_bit(i, &bits, 32)
 			look(p, word * 32 + i);
@@ -94,7 +94,7 @@ static void take_posted(struct iwt_cqpoll *p,
  * ring, nothing is lost with the bit: its engine has set IWT_RING_NEED_WAKEUP, or will look at
  * the ring.
  */
-static struct iwt_qp *find(struct iwt_cqpoll *p, u32 bit)
+static struct iwt_qp *cqpoll_find(struct iwt_cqpoll *p, u32 bit)
 {
 	const struct iwt_cqpoll_member *m = xa_load(&p->members, bit);
 
@@ -102,12 +102,12 @@ static struct iwt_qp *find(struct iwt_cqpoll *p, u32 bit)
 	return m && m->on ? m->qp : NULL;
 }
 
-static void run_now(struct iwt_cqpoll *p, u32 bit)
+static void cqpoll_run_now(struct iwt_cqpoll *p, u32 bit)
 {
 	struct iwt_qp *qp;
 
 	spin_lock_bh(&p->lock);
-	qp = find(p, bit);
+	qp = cqpoll_find(p, bit);
 	if (qp) {
 		const struct iwt_sq *sq = &qp->stream.sq;
 
@@ -144,7 +144,7 @@ void iwt_cqpoll_flush(struct iwt_cq *cq)
 	spin_lock_bh(&p->lock);
 	p->flushes++;
 	spin_unlock_bh(&p->lock);
-	take_posted(p, run_now);
+	take_posted(p, cqpoll_run_now);
 	spin_lock_bh(&p->lock);
 	p->flushes--;
 	note_seen(p);
@@ -153,7 +153,7 @@ void iwt_cqpoll_flush(struct iwt_cq *cq)
 }
 
 /* One completion queue less is polled for the queue pair; the lock there is held. */
-static void leave(struct iwt_cqpoll_member *m)
+static void cqpoll_leave(struct iwt_cqpoll_member *m)
 {
 	struct iwt_stream *st = &m->qp->stream;
 
@@ -175,7 +175,7 @@ static void end_all(struct iwt_cq *cq)
 	lockdep_assert_held(&p->lock);
 	xa_for_each(&p->members, bit, m)
 		if (m->on)
-			leave(m);
+			cqpoll_leave(m);
 	WRITE_ONCE(p->on, false);
 	iwt_cq_set_flag(cq, IWT_RING_DEFERRED, false);
 	WRITE_ONCE(p->streak, 0);
@@ -192,7 +192,7 @@ static void run_later(struct iwt_cqpoll *p, u32 bit)
 	struct iwt_qp *qp;
 
 	lockdep_assert_held(&p->lock);
-	qp = find(p, bit);
+	qp = cqpoll_find(p, bit);
 	if (!qp)
 		return;
 	p->late = true;
@@ -228,7 +228,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 }
 
 /* From now on a process that polls @cq need not ring for the queue pair; p->lock is held. */
-static void enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
+static void cqpoll_enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 	__must_hold(&cq->poll.lock)
 {
 	struct iwt_stream *st = &m->qp->stream;
@@ -248,7 +248,7 @@ static void enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 	spin_unlock_bh(&st->lock);
 }
 
-static void begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
+static void cqpoll_begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 {
 	struct iwt_cqpoll *p = &cq->poll;
 
@@ -258,7 +258,7 @@ static void begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 	if (!m->on && ktime_get_ns() >= p->quiet_ns) {
 		note_seen(p);
 		p->poor = 0;
-		enter(cq, m);
+		cqpoll_enter(cq, m);
 	}
 	spin_unlock_bh(&p->lock);
 }
@@ -282,12 +282,12 @@ void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now
 		streak = READ_ONCE(p->streak) + 1;
 	WRITE_ONCE(p->streak, streak);
 	WRITE_ONCE(p->last_ns, now);
-	/* a guess: begin() looks once more, with the lock */
+	/* a guess: cqpoll_begin() looks once more, with the lock */
 	if (!streams || (streak < CQPOLL_THRESHOLD && !context_unsafe(READ_ONCE(p->on))) ||
 	    !iwt_stream_sends(&qp->stream))
 		return;
-	begin(cq_of(qp, 0), &qp->cqpoll[0]);
-	begin(cq_of(qp, 1), &qp->cqpoll[1]);
+	cqpoll_begin(cq_of(qp, 0), &qp->cqpoll[0]);
+	cqpoll_begin(cq_of(qp, 1), &qp->cqpoll[1]);
 }
 
 /**
@@ -349,8 +349,8 @@ void iwt_cqpoll_member_end(struct iwt_qp *qp)
 			continue;
 		spin_lock_bh(&p->lock);
 		if (m->on)
-			leave(m);
-		/* run_now() has the lock from find() until it has a reference */
+			cqpoll_leave(m);
+		/* cqpoll_run_now() has the lock from cqpoll_find() until it has a reference */
 		xa_erase(&p->members, m->bit);
 		spin_unlock_bh(&p->lock);
 	}

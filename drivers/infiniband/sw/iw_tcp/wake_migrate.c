@@ -31,7 +31,7 @@
 #define MIGRATE_LASTS_NS	(20 * NSEC_PER_MSEC)
 
 /* Does nobody else want this processor? */
-static bool is_alone(void)
+static bool migrate_is_alone(void)
 {
 	return single_task_running() || is_idle_task(current);
 }
@@ -87,7 +87,7 @@ void iwt_migrate_over_budget(struct iwt_qp *qp)
 
 	lockdep_assert_held(&st->lock);
 	/* with PREEMPT_RT bottom halves are threads in any case */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || is_alone() || !iwt_stream_sends(st))
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || migrate_is_alone() || !iwt_stream_sends(st))
 		return;
 	/* with shorter messages the process is soon back, with a doorbell */
 	if (st->tx.msg.left <= IWT_TX_BATCH || ++m->streak < m->threshold)

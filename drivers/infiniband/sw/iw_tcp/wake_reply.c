@@ -77,7 +77,7 @@ void iwt_reply_spin_rang(struct iwt_stream *st, bool replies)
 }
 
 /* Was the last stream that received on this processor the same one? */
-static bool is_alone(const struct iwt_stream *st)
+static bool reply_is_alone(const struct iwt_stream *st)
 {
 	if (__this_cpu_read(last_stream) == st)
 		return true;
@@ -96,7 +96,7 @@ void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)
 
 	lockdep_assert_held(&st->lock);
 	s->on = receive && s->credit && !st->pollers && iwt_stream_open(st) &&
-		raw_smp_processor_id() != READ_ONCE(s->poster) && is_alone(st);
+		raw_smp_processor_id() != READ_ONCE(s->poster) && reply_is_alone(st);
 	if (!s->on)
 		return;
 	s->rx_pos = st->rx.pos;
