@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-A model of the wake-up protocol of the send queue's ring (wake.c describes it; ring.h, tx.c:
+A model of the wake-up protocol of the send queue's ring (wake_doorbell.c describes it; ring.h, tx.c:
 go_idle(), wake_sqpoll.c, wake_cqpoll.c; the provider's iwt_wq_publish(), iwt_cq_defer() and iwt_cq_flush()).
 It tries all orders of the steps of
 

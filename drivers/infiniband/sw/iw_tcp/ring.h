@@ -87,7 +87,7 @@ static inline void iwt_ring_set_cons(struct iwt_ring *r, u32 idx)
 /*
  * The producer stores prod, executes a full barrier and reads the flag. The consumer sets the
  * flag, executes a full barrier and reads prod. One of the two sees the other's store, so no
- * entry is left unnoticed (wake.c has the whole story).
+ * entry is left unnoticed (wake_doorbell.c has the whole story).
  */
 static inline bool iwt_ring_sleep(struct iwt_ring *r, u32 cons)
 {

@@ -67,7 +67,7 @@ struct iwt_sq_entry {
  * @lost: a completion was lost, because @cq is full; the engine looks at it
  *
  * The lock of the stream guards @cons, @retire, @zc, @lost and @entries. The guesses of
- * wake.c and wake_sqpoll.c read @cons and @retire without it.
+ * wake_doorbell.c and wake_sqpoll.c read @cons and @retire without it.
  */
 struct iwt_sq {
 	struct iwt_ring ring;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How the engines hear of what a process posts. wake.c has the whole story.
+ * How the engines hear of what a process posts. wake_doorbell.c has the whole story.
  *
- *	wake.c	the doorbell, and what its history leads to
+ *	wake_doorbell.c	the doorbell, and what its history leads to
  *	wake_sqpoll.c	a worker polls one send queue
  *	wake_cqpoll.c	a process flushes its posts when it polls a completion queue
  *	wake_reply.c	the engine spins for a reply; its state is in stream.h
@@ -128,7 +128,7 @@ static inline size_t iwt_cqpoll_bytes(u32 entries)
 	return max_t(u32, entries, 32) / 8;
 }
 
-/* wake.c */
+/* wake_doorbell.c */
 void iwt_doorbell(struct iwt_qp *qp);
 void iwt_doorbell_setup(struct iwt_qp *qp);
 void iwt_doorbell_join(struct iwt_qp *qp);

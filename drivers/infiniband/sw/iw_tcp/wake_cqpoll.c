@@ -12,7 +12,7 @@
  *
  * No post is lost when the process does not call. A timer takes its place, and after some times
  * ends it: then the engines of all queue pairs run once more, and set the flag
- * IWT_RING_NEED_WAKEUP before their last look at the ring (see wake.c).
+ * IWT_RING_NEED_WAKEUP before their last look at the ring (see wake_doorbell.c).
  * tests/unit/ring_model.py tries all orders. A process that did not call although it had posted
  * is left to its doorbells for some time, longer each time.
  *

@@ -9,7 +9,7 @@
  * the next worker begins, on another processor.
  *
  * No post is lost when the worker goes: it takes back its word under the lock of the stream and
- * runs the engines once more (see wake.c). tests/unit/ring_model.py tries all orders.
+ * runs the engines once more (see wake_doorbell.c). tests/unit/ring_model.py tries all orders.
  */
 #include "wake.h"
 
