@@ -3,9 +3,11 @@
 """
 Makes the table of the rows.
 
-table.py REPORT.tsv OUT.rst	Documentation/conformance.rst from a report
+table.py REPORT.tsv DIR	DIR/conformance.rst and DIR/conformance/rfc*.tsv from a report
 """
 import collections
+import os
+import re
 import sys
 
 from rows import ROWS, STATED, TESTS, UNMET, VERDICTS, level
@@ -21,7 +23,8 @@ Conformance
 
 What RFC 5044, 5041, 5040, 6581, 7306 and 5042 demand, each demand in our words, and how it is
 met. ``make conformance`` runs the tests against a peer that shares no code with the module
-(``tests/peer``) and makes this table anew.
+(``tests/peer``) and makes these tables anew. They are in ``Documentation/conformance``, each
+row a line.
 
 %s
 
@@ -36,8 +39,14 @@ not chosen                The RFC leaves it open, and it is not done.
 deviation                 It is done otherwise, or not on every way. What is said tells how.
 not implemented           It does not exist. What is said tells what a program gets instead.
 ========================  ==================================================================
-
 """
+TABLE = """.. csv-table::
+   :file: conformance/%s
+   :delim: tab
+   :header-rows: 1
+   :widths: 8 8 8 40 16 8 20
+"""
+HEADER = ["Row", "", "Section", "Level", "Requirement", "On error", "Verdict", "How"]
 
 
 def of_row(name, verdicts, whole=True):
@@ -92,29 +101,32 @@ def write(path, verdicts, whole=True):
 
 
 def cell(text):
-    """As reStructuredText."""
-    for char in "\\*`|_":
-        text = text.replace(char, "\\" + char)
-    return text.strip() or "-"
+    """As reStructuredText, which takes a word before an underscore for a reference."""
+    text = text.strip()
+    if text in ("", "-"):
+        return "none"
+    return re.sub(r'([\\*`|]|^"|(?<=\w)_(?!\w))', r"\\\1", text)
+
+
+def table_of(rfc):
+    return "rfc%s.tsv" % rfc
 
 
 def document(report, out):
-    """conformance.rst"""
-    lines = open(report, encoding="utf-8").read().splitlines()
+    """The page, OUT/conformance.rst, and a table for each RFC, OUT/conformance/rfc*.tsv"""
+    with open(report, encoding="utf-8") as file:
+        lines = file.read().splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    with open(out, "w", encoding="utf-8") as file:
+    tables = os.path.join(out, "conformance")
+    os.makedirs(tables, exist_ok=True)
+    with open(os.path.join(out, "conformance.rst"), "w", encoding="utf-8") as file:
         file.write(HEAD % lines[-1].lstrip("# "))
         for rfc in dict.fromkeys(r[1] for r in rows):
             name = "RFC %s: %s" % (rfc, NAMES[rfc])
-            file.write("%s\n%s\n\n.. list-table::\n   :header-rows: 1\n   :widths: 8 8 8 40 16 8 20\n\n" % (
-                name, "=" * len(name)))
-            for r in [["Row", "", "Section", "Level", "Requirement", "On error", "Verdict", "How"]] + \
-                    [r for r in rows if r[1] == rfc]:
-                first = "   * - "
-                for text in r[:1] + r[2:]:
-                    file.write(first + cell(text) + "\n")
-                    first = "     - "
-            file.write("\n")
+            file.write("\n%s\n%s\n\n%s" % (name, "=" * len(name), TABLE % table_of(rfc)))
+            with open(os.path.join(tables, table_of(rfc)), "w", encoding="utf-8") as table:
+                for r in [HEADER] + [r for r in rows if r[1] == rfc]:
+                    table.write("\t".join(cell(text) for text in r[:1] + r[2:]) + "\n")
 
 
 if __name__ == "__main__":
