@@ -30,21 +30,21 @@ only_iw_tcp "names of iw_tcp"
 two_links
 HW=/sys/class/infiniband/$DEV_A
 
-said user-guide stream device >"$TMP/said"
+said looking-inside stream device >"$TMP/said"
 ls "$HW/ports/1/hw_counters" | grep -vx lifespan >"$TMP/shown"
 same "counters of a link"
 rdma -j statistic show link "$DEV_A/1" | grep -o '"[a-z_]*":' | tr -d '":' | grep -vxE 'ifname|port' | sort >"$TMP/shown"
 same "the same by rdma statistic"
 
 {
-	for word in $(said user-guide terminates); do echo "term_rx_$word"; echo "term_tx_$word"; done
-	said user-guide statuses
+	for word in $(said looking-inside terminates); do echo "term_rx_$word"; echo "term_tx_$word"; done
+	said looking-inside statuses
 } | sort >"$TMP/said"
 ls "$HW/hw_counters" | grep -vx lifespan | sort >"$TMP/shown"
 same "causes of errors"
 
 if want_configfs; then
-	said user-guide settings >"$TMP/said"
+	said operating settings >"$TMP/said"
 	settings_begin
 	ls "$SETTINGS/$DEV_A" >"$TMP/shown"
 	settings_end
@@ -77,7 +77,7 @@ case $(uname -r) in
 	kinds=("${kinds[@]:0:3}") ;;
 esac
 for kind in "${kinds[@]}"; do
-	said user-guide "${kind% *}" >"$TMP/said"
+	said looking-inside "${kind% *}" >"$TMP/said"
 	# shellcheck disable=SC2086
 	details $kind "$DEV_A" >"$TMP/shown"
 	same "details: ${kind% *}"
@@ -85,7 +85,7 @@ done
 # those of a connection are not there without one, and then come back
 QPN=$(qp_of "$DEV_A" "$CLIENT")
 rdma statistic qp bind link "$DEV_A/1" lqpn "$QPN" && {
-	said user-guide stream >"$TMP/said"
+	said looking-inside stream >"$TMP/said"
 	rdma -j statistic qp show link "$DEV_A/1" | grep -oE '"(rx|tx|term|conn|reply|flush|[a-z]+)_[a-z_]*":' | tr -d '":' | sort >"$TMP/shown"
 	same "a counter of queue pairs has those of a stream"
 }

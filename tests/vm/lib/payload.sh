@@ -24,7 +24,7 @@ payload_pack() {
 	rsync -a --include=/vm/gate-test/ --exclude="/vm/*" --exclude=__pycache__ --exclude='*.o' --exclude='*.ko' \
 		"$TREE/tests/" "$stage/opt/iw_tcp/tests/"
 	# some tests compare what the pages say with what the module shows, and run their commands
-	install -D -m 644 -t "$stage/opt/iw_tcp/Documentation" "$TREE"/Documentation/{user-guide,tracing}.rst
+	install -D -m 644 -t "$stage/opt/iw_tcp/Documentation" "$TREE"/Documentation/{operating,looking-inside,tracing}.rst
 	install -D -m 644 -t "$stage/opt/iw_tcp/Documentation/applications" "$TREE"/Documentation/applications/*.rst
 	install -m 755 -t "$stage/opt/iw_tcp/vm" "$VM_DIR"/guest/{init,gate.sh,leaks,crashed}
 	[ -n "$interactive" ] && path=/opt/iw_tcp/tests/. || path=$(payload_place "$stage" "$script")
