@@ -115,6 +115,7 @@ style: ## checkpatch, sparse, all compiler warnings, kernel-doc, layers, documen
 docs: ## Documentation/ as HTML, into build/docs; a warning is an error
 	@command -v sphinx-build >/dev/null || \
 		{ echo "make docs needs Sphinx: apt install python3-sphinx" >&2; exit 1; }
+	@rm -rf $(BUILD)/docs
 	@sphinx-build -q -E -n -W --keep-going -b html -d $(BUILD)/doctrees Documentation $(BUILD)/docs
 	@echo $(BUILD)/docs/index.html
 

@@ -44,7 +44,7 @@ TABLE = """.. csv-table::
    :file: conformance/%s
    :delim: tab
    :header-rows: 1
-   :widths: 8 8 8 40 16 8 20
+   :widths: 9 8 10 33 12 8 20
 """
 HEADER = ["Row", "", "Section", "Level", "Requirement", "On error", "Verdict", "How"]
 
