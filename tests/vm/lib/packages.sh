@@ -34,7 +34,7 @@ tree_files() {
 
 build_package_root() {
 	local suite=$1 out=$2
-	retry root_install "$suite" "build-essential,debhelper,dh-dkms,fakeroot,libibverbs-dev,lintian,python3" "$out/root"
+	retry root_install "$suite" "build-essential,debhelper,dh-dkms,fakeroot,libibverbs-dev,lintian,python3,python3-sphinx" "$out/root"
 }
 
 # package_root VAR SUITE: a clean root with what the packages need to be built, and lintian
