@@ -47,7 +47,7 @@ enum iwt_mr_kind {
  * @umem: IWT_MR_USER: pinned memory
  * @dmabuf: IWT_MR_DMABUF: the memory
  * @odp: IWT_MR_ODP: the pages of the process that are present
- * @pager: IWT_MR_ODP: who makes others present
+ * @pager: IWT_MR_ODP: makes absent pages present
  * @user: IWT_MR_ODP: user address of the first octet
  * @access: enum ib_access_flags as of now
  * @rcu: lookups run under RCU
@@ -209,7 +209,7 @@ static inline u32 iwt_remote_rights(int access)
 }
 
 /* Work requests on regions; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
-u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
+u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote);
 u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
 		    int access);

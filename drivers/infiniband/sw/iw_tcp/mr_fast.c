@@ -116,13 +116,13 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
  * may do neither (RFC 5040 5.3).
  */
 static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
-			       const struct iwt_party *who, bool remote)
+			       const struct iwt_party *party, bool remote)
 {
 	bool valid = mr->region.valid;
 
 	if (remote && (mr->stag != stag || !valid))
 		return IWT_ERR_OP_INVAL;
-	if (mr->region.owner != who->pd)
+	if (mr->region.owner != party->pd)
 		return remote ? IWT_ERR_PROT_INVAL : IWT_ERR_LOCAL;
 	if (mr->kind != IWT_MR_FAST)
 		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
@@ -133,17 +133,17 @@ static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
  * iwt_mr_invalidate() - make the STag of a region invalid, keep the region
  * @mr: region from iwt_mr_get_for_change()
  * @stag: as for iwt_stag_invalidate()
- * @who: in whose name
+ * @party: PD, and stream if there is one, on whose behalf
  * @remote: on behalf of the peer
  *
  * Only regions for fast registration can be invalidated.
  *
  * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
  */
-u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
+u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote)
 {
-	u32 err = check_mr_invalidate(mr, stag, who, remote);
+	u32 err = check_mr_invalidate(mr, stag, party, remote);
 
 	lockdep_assert_held_write(&mr->lock);
 	if (!err)

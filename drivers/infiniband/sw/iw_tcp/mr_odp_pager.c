@@ -205,7 +205,7 @@ void iwt_pager_start(struct iwt_pager *p)
 		kref_get(&p->ref);
 }
 
-/* Return: true once, for who is to end the table. */
+/* Return: true once: that caller ends the table. */
 static bool pager_delist(struct iwt_pager *p)
 	__must_hold(&pagers_lock)
 {

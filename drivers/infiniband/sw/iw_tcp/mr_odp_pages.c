@@ -262,7 +262,7 @@ void iwt_odp_end(struct iwt_odp *odp)
 	xa_destroy(&odp->pages);
 }
 
-/* Neither sparse nor clang can follow the lock into who calls these. */
+/* Neither sparse nor clang can follow the lock into the callers. */
 
 /**
  * iwt_odp_use() - pages of the table will be used

@@ -65,7 +65,7 @@ static int prefetch_raise(struct prefetch *p, const struct ib_pd *pd,
 			  const struct ib_sge *sge, enum iwt_odp_how how)
 {
 	u32 need = how == IWT_ODP_WRITE ? IWT_LOCAL_WRITE : 0;
-	const struct iwt_party who = { .pd = pd };
+	const struct iwt_party party = { .pd = pd };
 	struct iwt_mr *mr = iwt_mr_get(p->dev, sge->lkey);
 	struct iwt_fault_ask ask = { .how = how };
 	int ret = -EFAULT;
@@ -73,7 +73,7 @@ static int prefetch_raise(struct prefetch *p, const struct ib_pd *pd,
 	if (!mr)
 		return ret;
 	if (mr->kind == IWT_MR_ODP && iwt_odp_is_of(mr->odp, current->mm) &&
-	    iwt_access_check(&mr->region, &who, sge->addr, sge->length,
+	    iwt_access_check(&mr->region, &party, sge->addr, sge->length,
 			     need) == IWT_ACCESS_OK) {
 		ask.va = iwt_mr_user_va(mr, sge->addr);
 		ask.len = min_t(u32, sge->length, PIECE);

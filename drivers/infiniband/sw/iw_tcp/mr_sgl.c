@@ -11,47 +11,40 @@
 
 /**
  * iwt_mem_piece() - memory of one region
- * @who: in whose name; remote accesses are never the kernel's
- * @hold: takes the region, so that it keeps the memory
+ * @at: the actor, the hold that takes the region so that it keeps the memory, and the rights;
+ *	the list is not used. Remote accesses are never the kernel's
  * @stag: region
  * @addr: tagged offset
- * @max: octets; all of them must be allowed
- * @need: rights
  * @piece: takes the memory
- * @len: takes how many of the octets are in this piece
+ * @len: octets wanted; access to all of them must be allowed. Takes how many there are in one
+ *	piece
  *
  * Bottom halves off, never sleeps.
  *
  * Return: IWT_ACCESS_OK or why not; IWT_ACCESS_ABSENT if the stream has to wait for the memory.
  */
-enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
-				      struct iwt_hold *hold, u32 stag,
-				      u64 addr, u32 max, u32 need, u8 **piece,
+enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 addr, u8 **piece,
 				      u32 *len)
 {
-	struct iwt_mr *mr = iwt_hold_mr(hold, who->dev, stag);
+	struct iwt_mr *mr = iwt_hold_mr(at->hold, at->actor->dev, stag);
+	bool writes = at->need & IWT_LOCAL_WRITE;
+	u32 max = *len;
 	enum iwt_access_verdict v;
 
 	if (!mr)
 		return IWT_ACCESS_STAG;
-	v = iwt_access_check(&mr->region, &who->party, addr, max, need);
+	v = iwt_access_check(&mr->region, &at->actor->party, addr, max, at->need);
 	if (v != IWT_ACCESS_OK)
 		return v;
-	*piece = iwt_mr_piece(mr, addr, max, len, &hold->hint,
-			      need & IWT_LOCAL_WRITE);
+	*piece = iwt_mr_piece(mr, addr, max, len, &at->hold->hint, writes);
 	if (*piece)
 		return IWT_ACCESS_OK;
-	return iwt_mr_miss(mr, &hold->fault, addr, max, need & IWT_LOCAL_WRITE);
+	return iwt_mr_miss(mr, &at->hold->fault, addr, max, writes);
 }
 
 /**
  * iwt_sgl_piece() - memory at a place in a list
- * @who: in whose name
- * @hold: takes the region of it
- * @sge: private copy of the list
- * @n: elements
- * @pos: place in the list; moved over elements that are used up, not over the piece
- * @need: rights
+ * @at: place; moved over elements that are used up, not over the piece
  * @piece: takes the memory
  * @len: octets wanted; access to those in the same element must be allowed. Takes how
  *	many there are in one piece, not 0
@@ -60,32 +53,27 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
  *
  * Return: IWT_ACCESS_OK or why not.
  */
-enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
-				      struct iwt_hold *hold,
-				      const struct iwt_sge *sge, u32 n,
-				      struct iwt_sgl_pos *pos, u32 need,
-				      u8 **piece, u32 *len)
+enum iwt_access_verdict iwt_sgl_piece(struct iwt_place *at, u8 **piece, u32 *len)
 {
 	const struct iwt_sge *s;
 
-	while (pos->i < n && pos->off >= sge[pos->i].length) {
-		pos->i++;
-		pos->off = 0;
+	while (at->pos.i < at->n && at->pos.off >= at->sge[at->pos.i].length) {
+		at->pos.i++;
+		at->pos.off = 0;
 	}
-	if (pos->i >= n)
+	if (at->pos.i >= at->n)
 		return IWT_ACCESS_BOUNDS;
-	s = &sge[pos->i];
-	*len = min(*len, s->length - pos->off);
-	if (!iwt_is_kernel_va(who, s->lkey))
-		return iwt_mem_piece(who, hold, s->lkey, s->addr + pos->off,
-				     *len, need, piece, len);
-	*piece = (u8 *)(uintptr_t)s->addr + pos->off;
+	s = &at->sge[at->pos.i];
+	*len = min(*len, s->length - at->pos.off);
+	if (!iwt_is_kernel_va(at->actor, s->lkey))
+		return iwt_mem_piece(at, s->lkey, s->addr + at->pos.off, piece, len);
+	*piece = (u8 *)(uintptr_t)s->addr + at->pos.off;
 	return IWT_ACCESS_OK;
 }
 
 /**
  * iwt_sgl_check() - may this list be used as a whole?
- * @who: in whose name
+ * @actor: PD and stream on whose behalf memory is accessed
  * @sge: private copy of the list
  * @n: elements
  * @need: rights
@@ -95,7 +83,7 @@ enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
  *
  * Return: the first verdict that is not OK.
  */
-enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
+enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *actor,
 				      const struct iwt_sge *sge, u32 n, u32 need)
 {
 	enum iwt_access_verdict v = IWT_ACCESS_OK;
@@ -104,12 +92,12 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
 	for (i = 0; i < n && v == IWT_ACCESS_OK; i++) {
 		struct iwt_mr *mr;
 
-		if (!sge[i].length || iwt_is_kernel_va(who, sge[i].lkey))
+		if (!sge[i].length || iwt_is_kernel_va(actor, sge[i].lkey))
 			continue;
-		mr = iwt_mr_get(who->dev, sge[i].lkey);
+		mr = iwt_mr_get(actor->dev, sge[i].lkey);
 		if (!mr)
 			return IWT_ACCESS_STAG;
-		v = iwt_access_check(&mr->region, &who->party, sge[i].addr,
+		v = iwt_access_check(&mr->region, &actor->party, sge[i].addr,
 				     sge[i].length, need);
 		iwt_mr_put(mr);
 	}
@@ -118,11 +106,7 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
 
 /**
  * iwt_sgl_scatter() - linear memory into octets of a list
- * @who: in whose name
- * @hold: as for iwt_sgl_piece()
- * @sge: private copy of the list
- * @n: elements
- * @pos: place in the list, advanced
+ * @at: place with the right to write, advanced
  * @from: source
  * @len: octets
  * @left: octets with those that will come from elsewhere for the same FPDU. Access to all of them
@@ -132,24 +116,19 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
  *
  * Return: IWT_ACCESS_OK or why not.
  */
-enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
-					struct iwt_hold *hold,
-					const struct iwt_sge *sge, u32 n,
-					struct iwt_sgl_pos *pos, const u8 *from,
-					u32 len, u32 left)
+enum iwt_access_verdict iwt_sgl_scatter(struct iwt_place *at, const u8 *from, u32 len, u32 left)
 {
 	while (len) {
 		enum iwt_access_verdict v;
 		u32 part = left;
 		u8 *mem;
 
-		v = iwt_sgl_piece(who, hold, sge, n, pos, IWT_LOCAL_WRITE, &mem,
-				  &part);
+		v = iwt_sgl_piece(at, &mem, &part);
 		if (v != IWT_ACCESS_OK)
 			return v;
 		part = min(part, len);
 		iwt_copy_out(mem, from, part);
-		pos->off += part;
+		at->pos.off += part;
 		from += part;
 		len -= part;
 		left -= part;
@@ -182,7 +161,7 @@ static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
 
 /**
  * iwt_mem_atomic() - an atomic operation of the peer on a region
- * @who: in whose name
+ * @actor: PD and stream on whose behalf memory is accessed
  * @a: request
  * @old: takes what was there before; NULL only to ask whether it may be done
  * @fault: takes what is waited for, if @old is not NULL
@@ -192,16 +171,16 @@ static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
  * Return: IWT_OK or what a Terminate is to say (RFC 7306 8.2, RFC 5040 4.8); %IWT_ERR_ABSENT, and
  * nothing is done, if the stream has to wait for the memory.
  */
-u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
+u32 iwt_mem_atomic(const struct iwt_actor *actor, const struct iwt_atomic *a,
 		   u64 *old, struct iwt_fault *fault)
 {
-	struct iwt_mr *mr = iwt_mr_get(who->dev, a->stag);
+	struct iwt_mr *mr = iwt_mr_get(actor->dev, a->stag);
 	u32 err, hint = 0, n;
 	u8 *mem;
 
 	if (!mr)
 		return iwt_access_read_err(IWT_ACCESS_STAG);
-	err = iwt_access_read_err(iwt_access_check(&mr->region, &who->party, a->to,
+	err = iwt_access_read_err(iwt_access_check(&mr->region, &actor->party, a->to,
 						   IWT_ATOMIC_LEN,
 						   IWT_REMOTE_ATOMIC));
 	if (err)

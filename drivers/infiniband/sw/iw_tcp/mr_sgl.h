@@ -16,7 +16,7 @@ struct iwt_hold;
 /* The lkey by which kernel consumers name any kernel address. */
 #define IWT_LOCAL_DMA_LKEY	0
 
-/* In whose name memory is accessed, and whether that is the kernel. Not to be copied. */
+/* PD and stream on whose behalf memory is accessed. Not to be copied. */
 struct iwt_actor {
 	struct iwt_dev *dev;
 	struct iwt_party party;
@@ -24,9 +24,9 @@ struct iwt_actor {
 };
 
 /* Does the key give a kernel consumer all of the kernel's memory? */
-static inline bool iwt_is_kernel_va(const struct iwt_actor *who, u32 lkey)
+static inline bool iwt_is_kernel_va(const struct iwt_actor *actor, u32 lkey)
 {
-	return who->kernel && lkey == IWT_LOCAL_DMA_LKEY;
+	return actor->kernel && lkey == IWT_LOCAL_DMA_LKEY;
 }
 
 /**
@@ -39,23 +39,31 @@ struct iwt_sgl_pos {
 	u32 off;
 };
 
-enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *who,
+/**
+ * struct iwt_place - octets of a list that are to be accessed
+ * @actor: PD and stream on whose behalf memory is accessed
+ * @hold: keeps the region of the present element, and what is waited for
+ * @sge: private copy of the list
+ * @n: elements
+ * @need: rights
+ * @pos: place in the list
+ */
+struct iwt_place {
+	const struct iwt_actor *actor;
+	struct iwt_hold *hold;
+	const struct iwt_sge *sge;
+	u32 n;
+	u32 need;
+	struct iwt_sgl_pos pos;
+};
+
+enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *actor,
 				      const struct iwt_sge *sge, u32 n, u32 need);
-enum iwt_access_verdict iwt_sgl_piece(const struct iwt_actor *who,
-				      struct iwt_hold *hold,
-				      const struct iwt_sge *sge, u32 n,
-				      struct iwt_sgl_pos *pos, u32 need,
-				      u8 **piece, u32 *len);
-enum iwt_access_verdict iwt_sgl_scatter(const struct iwt_actor *who,
-					struct iwt_hold *hold,
-					const struct iwt_sge *sge, u32 n,
-					struct iwt_sgl_pos *pos, const u8 *from,
-					u32 len, u32 left);
-enum iwt_access_verdict iwt_mem_piece(const struct iwt_actor *who,
-				      struct iwt_hold *hold, u32 stag,
-				      u64 addr, u32 max, u32 need, u8 **piece,
+enum iwt_access_verdict iwt_sgl_piece(struct iwt_place *at, u8 **piece, u32 *len);
+enum iwt_access_verdict iwt_sgl_scatter(struct iwt_place *at, const u8 *from, u32 len, u32 left);
+enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 addr, u8 **piece,
 				      u32 *len);
-u32 iwt_mem_atomic(const struct iwt_actor *who, const struct iwt_atomic *a,
+u32 iwt_mem_atomic(const struct iwt_actor *actor, const struct iwt_atomic *a,
 		   u64 *old, struct iwt_fault *fault);
 
 #endif

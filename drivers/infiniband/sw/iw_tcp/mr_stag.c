@@ -9,7 +9,7 @@
  * iwt_stag_invalidate() - make an STag invalid, keep its region or window
  * @dev: device
  * @stag: all bits count, but those of the key if a consumer invalidates what is not valid
- * @who: in whose name
+ * @party: PD, and stream if there is one, on whose behalf
  * @remote: on behalf of the peer (Send with Invalidate, RFC 5040 5.3)
  *
  * Regions for fast registration and windows of type 2 can be invalidated. Waits for engines
@@ -18,7 +18,7 @@
  * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
  */
 u32 iwt_stag_invalidate(struct iwt_dev *dev, u32 stag,
-			const struct iwt_party *who, bool remote)
+			const struct iwt_party *party, bool remote)
 {
 	struct iwt_mr *mr = iwt_mr_get_for_change(dev, stag);
 	u32 err;
@@ -26,9 +26,9 @@ u32 iwt_stag_invalidate(struct iwt_dev *dev, u32 stag,
 	if (!mr)
 		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
 	if (mr->kind == IWT_MR_WINDOW)
-		err = iwt_mw_invalidate(mr, stag, who, remote);
+		err = iwt_mw_invalidate(mr, stag, party, remote);
 	else
-		err = iwt_mr_invalidate(mr, stag, who, remote);
+		err = iwt_mr_invalidate(mr, stag, party, remote);
 	iwt_mr_put_changed(mr);
 	return err;
 }

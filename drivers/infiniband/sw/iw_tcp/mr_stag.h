@@ -9,6 +9,6 @@ struct iwt_dev;
 struct iwt_party;
 
 u32 iwt_stag_invalidate(struct iwt_dev *dev, u32 stag,
-			const struct iwt_party *who, bool remote);
+			const struct iwt_party *party, bool remote);
 
 #endif

@@ -151,7 +151,7 @@ static bool mw_is_settled(const struct iwt_mr *region)
 /* The region for a binding, which stays as it is until leave_region(), or NULL. */
 static struct iwt_mr *enter_region(struct iwt_dev *dev,
 				   const struct iwt_mw_bind *b,
-				   const struct iwt_party *who)
+				   const struct iwt_party *party)
 {
 	struct iwt_mr *region = iwt_mr_get(dev, b->lkey);
 	u32 need = IWT_BIND_WINDOWS;
@@ -163,7 +163,7 @@ static struct iwt_mr *enter_region(struct iwt_dev *dev,
 	if (b->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		need |= IWT_LOCAL_WRITE;
 	ok = mw_is_settled(region) &&
-	     iwt_access_check(&region->region, who, b->addr, b->len,
+	     iwt_access_check(&region->region, party, b->addr, b->len,
 			      need) == IWT_ACCESS_OK;
 	if (ok)
 		atomic_inc(&region->windows);
@@ -176,9 +176,9 @@ static struct iwt_mr *enter_region(struct iwt_dev *dev,
  * One of type 2 has to be free.
  */
 static bool may_bind(const struct iwt_window *win, const struct iwt_mw_bind *b,
-		     const struct iwt_party *who)
+		     const struct iwt_party *party)
 {
-	if (win->pd != who->pd)
+	if (win->pd != party->pd)
 		return false;
 	if (win->type2)
 		return b->len && !win->region;
@@ -187,7 +187,7 @@ static bool may_bind(const struct iwt_window *win, const struct iwt_mw_bind *b,
 
 /* Binds a window that is not bound. */
 static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
-		    const struct iwt_mw_bind *b, const struct iwt_party *who,
+		    const struct iwt_mw_bind *b, const struct iwt_party *party,
 		    struct list_head *list)
 {
 	u64 base = b->access & IB_ZERO_BASED ? 0 : b->addr;
@@ -201,7 +201,7 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
 		.len = b->len,
 		.rights = iwt_remote_rights(b->access),
 		.valid = true,
-		.owner = win->type2 ? who : who->pd,
+		.owner = win->type2 ? party : party->pd,
 	};
 	if (!win->type2)
 		return;
@@ -214,7 +214,7 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
  * iwt_mw_bind() - work request BIND_MW
  * @dev: device
  * @b: private copy of what it asks for
- * @who: in whose name
+ * @party: PD, and stream if there is one, on whose behalf
  * @list: windows for this stream alone
  *
  * Waits for engines that use the window; never sleeps.
@@ -224,7 +224,7 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
  * the access flags are none that the window can have. Then the window is as it was.
  */
 u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
-		const struct iwt_party *who, struct list_head *list)
+		const struct iwt_party *party, struct list_head *list)
 {
 	struct iwt_mr *region = NULL, *mr;
 	u32 err = IWT_ERR_LOCAL;
@@ -232,17 +232,17 @@ u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 	if (b->access & ~ACCESS_KNOWN)
 		return IWT_ERR_LOCAL;
 	if (b->len) {
-		region = enter_region(dev, b, who);
+		region = enter_region(dev, b, party);
 		if (!region)
 			return IWT_ERR_LOCAL;
 	}
 	mr = iwt_mr_get_for_change(dev, b->stag);
 	if (mr && mr->kind == IWT_MR_WINDOW &&
-	    may_bind(to_window(mr), b, who)) {
+	    may_bind(to_window(mr), b, party)) {
 		mw_unbind(to_window(mr));
 		mr->stag = b->stag;
 		if (region)
-			mw_bind(to_window(mr), region, b, who, list);
+			mw_bind(to_window(mr), region, b, party, list);
 		region = NULL;
 		err = IWT_OK;
 	}
@@ -258,13 +258,13 @@ u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
  * count then. A window of type 1 is never invalidated.
  */
 static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
-			       const struct iwt_party *who, bool remote)
+			       const struct iwt_party *party, bool remote)
 {
 	const struct iwt_region *r = &win->mr.region;
 
 	if (remote && (win->mr.stag != stag || !r->valid))
 		return IWT_ERR_OP_INVAL;
-	if (win->pd != who->pd || (win->type2 && r->valid && r->owner != who))
+	if (win->pd != party->pd || (win->type2 && r->valid && r->owner != party))
 		return remote ? IWT_ERR_PROT_INVAL : IWT_ERR_LOCAL;
 	if (!win->type2)
 		return remote ? IWT_ERR_OP_INVAL : IWT_ERR_LOCAL;
@@ -275,15 +275,16 @@ static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
  * iwt_mw_invalidate() - end the binding of a window
  * @mr: of kind IWT_MR_WINDOW, from iwt_mr_get_for_change()
  * @stag: as for iwt_stag_invalidate()
- * @who: in whose name; a window of type 2 belongs to one stream
+ * @party: PD, and stream if there is one, on whose behalf; a window of type 2 belongs to a
+ *	stream
  * @remote: on behalf of the peer
  *
  * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
  */
-u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
+u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote)
 {
-	u32 err = check_mw_invalidate(to_window(mr), stag, who, remote);
+	u32 err = check_mw_invalidate(to_window(mr), stag, party, remote);
 
 	if (!err)
 		mw_unbind(to_window(mr));
@@ -322,12 +323,12 @@ bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list)
 /**
  * iwt_mw_end() - the end of a stream, and of all bindings for it alone
  * @dev: device
- * @who: the stream's party
+ * @party: the stream's party
  * @list: its windows; no other is bound by it any more
  *
  * Process context, may sleep. Waits for engines that look at the windows.
  */
-void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *who,
+void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *party,
 		struct list_head *list)
 {
 	struct iwt_window *win;
@@ -339,7 +340,7 @@ void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *who,
 		if (win) {
 			write_lock_bh(&win->mr.lock);
 			/* another stream may have bound it */
-			if (win->mr.region.owner == who)
+			if (win->mr.region.owner == party)
 				mw_unbind(win);
 			write_unlock_bh(&win->mr.lock);
 		}

@@ -44,8 +44,8 @@ static inline struct iwt_mw *to_iwt_mw(struct ib_mw *mw)
 
 /* Work requests; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
 u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
-		const struct iwt_party *who, struct list_head *list);
-u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *who,
+		const struct iwt_party *party, struct list_head *list);
+u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote);
 
 bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list);
@@ -54,7 +54,7 @@ bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list);
 struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2);
 u32 iwt_mw_stag(const struct iwt_window *win);
 void iwt_mw_destroy(struct iwt_window *win);
-void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *who,
+void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *party,
 		struct list_head *list);
 
 #endif

@@ -15,6 +15,19 @@ static inline u32 iwt_rx_recv_room(const struct iwt_rx *rx)
 	return min_t(u64, rx->recv->len, U32_MAX);
 }
 
+/* Where the next octets of a Response go. */
+static inline struct iwt_place iwt_rx_sink(struct iwt_stream *st, const struct iwt_read_out *out)
+{
+	return (struct iwt_place) {
+		.actor = &st->actor,
+		.hold = &st->rx.hold,
+		.sge = &out->sink,
+		.n = 1,
+		.need = IWT_LOCAL_WRITE,
+		.pos.off = out->got,
+	};
+}
+
 /* rx_alike.c */
 u32 iwt_rx_alike(struct iwt_stream *st, struct iwt_fpdu *f, const struct iwt_cursor *at, u32 max)
 	__must_hold(&st->lock);

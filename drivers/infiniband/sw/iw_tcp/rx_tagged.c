@@ -109,14 +109,13 @@ static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 			  struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock)
 {
-	struct iwt_sgl_pos pos = { .off = out->got };
+	struct iwt_place to = iwt_rx_sink(st, out);
 	u32 left = f->payload_len, len;
 	enum iwt_access_verdict v;
 	const u8 *from;
 
 	while ((from = iwt_fpdu_piece(f, at, &st->rx.rules, U32_MAX, &len))) {
-		v = iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
-				    from, len, left);
+		v = iwt_sgl_scatter(&to, from, len, left);
 		if (v == IWT_ACCESS_ABSENT)
 			return IWT_ERR_ABSENT;
 		if (v != IWT_ACCESS_OK) {

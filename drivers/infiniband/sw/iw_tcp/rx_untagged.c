@@ -64,14 +64,20 @@ static u32 place_send(struct iwt_stream *st, struct iwt_fpdu *f,
 	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
-	struct iwt_sgl_pos pos = rx->recv_pos;
+	struct iwt_place to = {
+		.actor = &st->receiver,
+		.hold = &rx->hold,
+		.sge = rx->recv->sge,
+		.n = rx->recv->num_sge,
+		.need = IWT_LOCAL_WRITE,
+		.pos = rx->recv_pos,
+	};
 	u32 left = f->payload_len, len;
 	enum iwt_access_verdict v;
 	const u8 *from;
 
 	while ((from = iwt_fpdu_piece(f, at, &rx->rules, U32_MAX, &len))) {
-		v = iwt_sgl_scatter(&st->receiver, &rx->hold, rx->recv->sge,
-				    rx->recv->num_sge, &pos, from, len, left);
+		v = iwt_sgl_scatter(&to, from, len, left);
 		if (v == IWT_ACCESS_ABSENT)
 			return IWT_ERR_ABSENT;
 		if (v != IWT_ACCESS_OK) {
@@ -80,7 +86,7 @@ static u32 place_send(struct iwt_stream *st, struct iwt_fpdu *f,
 		}
 		left -= len;
 	}
-	rx->recv_pos = pos;
+	rx->recv_pos = to.pos;
 	return IWT_OK;
 }
 
@@ -222,8 +228,8 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
 {
 	struct iwt_read_out *out = iwt_readq_oldest(&st->readq);
-	struct iwt_sgl_pos pos = {};
 	enum iwt_access_verdict v;
+	struct iwt_place to;
 	u64 value;
 	u32 id;
 
@@ -232,8 +238,8 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 	iwt_atomic_parse_resp(f->hdr + IWT_DDP_UNTAGGED_LEN, &id, &value);
 	if (id != out->msn)
 		return IWT_ERR_OP_UNSPEC;
-	v = iwt_sgl_scatter(&st->actor, &st->rx.hold, &out->sink, 1, &pos,
-			    (const u8 *)&value, sizeof(value), sizeof(value));
+	to = iwt_rx_sink(st, out);
+	v = iwt_sgl_scatter(&to, (const u8 *)&value, sizeof(value), sizeof(value));
 	if (v == IWT_ACCESS_ABSENT)
 		return IWT_ERR_ABSENT;
 	if (v != IWT_ACCESS_OK) {

@@ -87,10 +87,15 @@ static bool response_piece(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
 	struct rest rest = rest_of(tx);
+	struct iwt_place from = {
+		.actor = &st->actor,
+		.hold = &tx->src_hold,
+		.need = IWT_REMOTE_READ,
+	};
 	enum iwt_access_verdict v;
 
-	v = iwt_mem_piece(&st->actor, &tx->src_hold, rest.stag, rest.addr, rest.len,
-			  IWT_REMOTE_READ, &tx->src, &tx->src_len);
+	tx->src_len = rest.len;
+	v = iwt_mem_piece(&from, rest.stag, rest.addr, &tx->src, &tx->src_len);
 	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_ABSENT)
 		tx->err = iwt_access_read_err(v);
 	return v == IWT_ACCESS_OK;
@@ -100,12 +105,19 @@ static bool wqe_piece(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
 	struct iwt_tx *tx = &st->tx;
+	struct iwt_place from = {
+		.actor = &st->actor,
+		.hold = &tx->src_hold,
+		.sge = tx->wqe->sge,
+		.n = tx->wqe->h.num_sge,
+		.need = IWT_LOCAL_READ,
+		.pos = tx->pos,
+	};
 	enum iwt_access_verdict v;
 
 	tx->src_len = U32_MAX;
-	v = iwt_sgl_piece(&st->actor, &tx->src_hold, tx->wqe->sge,
-			  tx->wqe->h.num_sge, &tx->pos, IWT_LOCAL_READ,
-			  &tx->src, &tx->src_len);
+	v = iwt_sgl_piece(&from, &tx->src, &tx->src_len);
+	tx->pos = from.pos;
 	if (v != IWT_ACCESS_OK && v != IWT_ACCESS_ABSENT)
 		iwt_tx_fail_wqe(st, IB_WC_LOC_PROT_ERR);
 	return v == IWT_ACCESS_OK;
