@@ -221,7 +221,13 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 		*step = forced(s);
 		return s == IWT_CM_WAIT_REQ;
 	case IWT_CME_ABORT:
+	case IWT_CME_ABORT_ZC:
 		*step = forced(s);
+		/* Behind FIN only a reset makes TCP release memory, and else nothing is reset. */
+		if (s == IWT_CM_CLOSING)
+			return e == IWT_CME_ABORT_ZC;
+		/* What TCP has is delivered, unless the stream would end inside an FPDU. */
+		step->actions ^= IWT_CMA_RESET | IWT_CMA_RELEASE;
 		/* The queue pair asked for this, so it gets no report. */
 		step->actions &= ~IWT_CMA_UP_DISCONNECT;
 		return starts || s == IWT_CM_FULL;

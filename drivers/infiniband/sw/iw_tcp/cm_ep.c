@@ -340,13 +340,6 @@ static void ep_take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 		iwt_ep_raise(ep, IWT_EP_SOCK);
 	}
 	if (acts & (IWT_CMA_RELEASE | IWT_CMA_RESET) && ep->sock) {
-		/*
-		 * A consumer that destroys its queue pair right after its last completion
-		 * wants the peer to get that message. So what TCP has is thrown away only
-		 * if the stream ends inside an FPDU.
-		 */
-		if (event == IWT_CME_ABORT && !cut)
-			acts &= ~IWT_CMA_RESET;
 		iwt_sock_release(ep->sock, cut || acts & IWT_CMA_RESET);
 		ep->sock = NULL;
 	}
@@ -359,19 +352,6 @@ static void ep_take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	if (acts & IWT_CMA_UP_CLOSE)
 		ep->close_status = status;
 	ep->upcalls |= acts & IWT_CMA_UP_MASK;
-}
-
-/*
- * A queue pair that is destroyed while TCP refers to its memory can't linger: only a reset
- * makes TCP release the memory.
- */
-static enum iwt_cm_event harden(const struct iwt_ep *ep, enum iwt_cm_event event)
-	__must_hold(&ep->lock)
-{
-	if (event == IWT_CME_ABORT && ep->state == IWT_CM_CLOSING &&
-	    ep->attached && iwt_qp_zc_in_flight(ep->qp))
-		return IWT_CME_KILL;
-	return event;
 }
 
 /**
@@ -391,7 +371,7 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 	qp = ep->qp;
 	if (qp)
 		iwt_qp_get(qp);
-	ep_take_step(ep, harden(ep, event), status);
+	ep_take_step(ep, event, status);
 	if (qp)
 		iwt_qp_put(qp);
 }

@@ -79,6 +79,15 @@ static bool report_again(struct iwt_ep *ep)
 	return true;
 }
 
+/* The table has one event for each case that makes a difference. */
+static enum iwt_cm_event exact_event(const struct iwt_ep *ep, enum iwt_cm_event event)
+	__must_hold(&ep->lock)
+{
+	if (event == IWT_CME_ABORT && ep->attached && iwt_qp_zc_in_flight(ep->qp))
+		return IWT_CME_ABORT_ZC;
+	return event;
+}
+
 static void ep_take_bits(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -105,7 +114,7 @@ static void ep_take_bits(struct iwt_ep *ep)
 		iwt_ep_look(ep);
 	for (i = 0; i < ARRAY_SIZE(map); i++)
 		if (test_bit(map[i].bit, &bits))
-			iwt_ep_step(ep, map[i].event, map[i].status);
+			iwt_ep_step(ep, exact_event(ep, map[i].event), map[i].status);
 	if (test_bit(IWT_EP_EXPIRED, &bits) && !report_again(ep))
 		expire(ep);
 }

@@ -34,6 +34,11 @@
  * yet to deliver, above all a Terminate. So the queue pair goes, and what the peer sends is read
  * and thrown away. An initiator whose Request was not understood goes back to its first state,
  * and nothing is told.
+ *
+ * A consumer that destroys its queue pair right after its last completion wants the peer to get
+ * that message. So an abort closes TCP by FIN, which keeps what TCP has, unless the stream would
+ * end inside an FPDU or TCP refers to memory of requests: then IWT_CMA_RELEASE resets. Behind FIN
+ * only the memory matters: the queue pair can't linger while TCP refers to it.
  */
 static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 	[IWT_CM_CONNECTING] = {
@@ -53,7 +58,10 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_TERM_PENDING]	= STEP(CONNECTING, 0),
 		[IWT_CME_TERM_SENT]	= STEP(CONNECTING, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(CONNECTING, 0),
-		[IWT_CME_ABORT]		= STEP(CLOSED, FAIL),
+		[IWT_CME_ABORT]		= STEP(CLOSED, DETACH | RELEASE |
+					       UP_REPLY),
+		[IWT_CME_ABORT_ZC]	= STEP(CLOSED, DETACH | RELEASE |
+					       UP_REPLY),
 		[IWT_CME_KILL]		= STEP(CLOSED, FAIL),
 		[IWT_CME_ORPHAN]	= STEP(CONNECTING, 0),
 	},
@@ -75,7 +83,10 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_TERM_PENDING]	= STEP(WAIT_REP, 0),
 		[IWT_CME_TERM_SENT]	= STEP(WAIT_REP, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(WAIT_REP, 0),
-		[IWT_CME_ABORT]		= STEP(CLOSED, FAIL),
+		[IWT_CME_ABORT]		= STEP(CLOSED, DETACH | RELEASE |
+					       UP_REPLY),
+		[IWT_CME_ABORT_ZC]	= STEP(CLOSED, DETACH | RELEASE |
+					       UP_REPLY),
 		[IWT_CME_KILL]		= STEP(CLOSED, FAIL),
 		[IWT_CME_ORPHAN]	= STEP(WAIT_REP, 0),
 	},
@@ -97,6 +108,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_TERM_SENT]	= STEP(WAIT_REQ, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(WAIT_REQ, 0),
 		[IWT_CME_ABORT]		= STEP(WAIT_REQ, 0),
+		[IWT_CME_ABORT_ZC]	= STEP(WAIT_REQ, 0),
 		[IWT_CME_KILL]		= STEP(CLOSED, RESET),
 		[IWT_CME_ORPHAN]	= STEP(CLOSED, RESET),
 	},
@@ -118,6 +130,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_TERM_SENT]	= STEP(WAIT_ULP, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(WAIT_ULP, 0),
 		[IWT_CME_ABORT]		= STEP(WAIT_ULP, 0),
+		[IWT_CME_ABORT_ZC]	= STEP(WAIT_ULP, 0),
 		[IWT_CME_KILL]		= STEP(CLOSED, RESET),
 		[IWT_CME_ORPHAN]	= STEP(WAIT_ULP, GRACE),
 	},
@@ -138,7 +151,8 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_TERM_PENDING]	= STEP(FULL, GRACE),
 		[IWT_CME_TERM_SENT]	= STEP(CLOSING, FIN | UP_DISCONNECT),
 		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, DONE | UP_DISCONNECT),
-		[IWT_CME_ABORT]		= STEP(CLOSED, GONE),
+		[IWT_CME_ABORT]		= STEP(CLOSED, DONE),
+		[IWT_CME_ABORT_ZC]	= STEP(CLOSED, DONE),
 		[IWT_CME_KILL]		= STEP(CLOSED, GONE | UP_DISCONNECT),
 		[IWT_CME_ORPHAN]	= STEP(FULL, 0),
 	},
@@ -161,6 +175,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, DONE),
 		[IWT_CME_ABORT]		= STEP(LINGER, DETACH |
 					       IWT_CMA_UP_CLOSE),
+		[IWT_CME_ABORT_ZC]	= STEP(CLOSED, GONE),
 		[IWT_CME_KILL]		= STEP(CLOSED, GONE),
 		[IWT_CME_ORPHAN]	= STEP(CLOSING, 0),
 	},
@@ -182,6 +197,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_TERM_SENT]	= STEP(LINGER, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(LINGER, 0),
 		[IWT_CME_ABORT]		= STEP(LINGER, 0),
+		[IWT_CME_ABORT_ZC]	= STEP(LINGER, 0),
 		[IWT_CME_KILL]		= STEP(CLOSED, RESET),
 		[IWT_CME_ORPHAN]	= STEP(LINGER, 0),
 	},
@@ -203,6 +219,7 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 		[IWT_CME_TERM_SENT]	= STEP(CLOSED, 0),
 		[IWT_CME_TERM_RECEIVED]	= STEP(CLOSED, 0),
 		[IWT_CME_ABORT]		= STEP(CLOSED, 0),
+		[IWT_CME_ABORT_ZC]	= STEP(CLOSED, 0),
 		[IWT_CME_KILL]		= STEP(CLOSED, 0),
 		[IWT_CME_ORPHAN]	= STEP(CLOSED, 0),
 	},

@@ -34,7 +34,8 @@ enum iwt_cm_event {
 	IWT_CME_TERM_PENDING,	/* queue pair: Terminate waits for TCP */
 	IWT_CME_TERM_SENT,	/* queue pair: Terminate is with TCP */
 	IWT_CME_TERM_RECEIVED,	/* queue pair: the peer sent a Terminate */
-	IWT_CME_ABORT,		/* queue pair: reset now, or it goes */
+	IWT_CME_ABORT,		/* queue pair: end now, it fails or is destroyed */
+	IWT_CME_ABORT_ZC,	/* the same, while TCP refers to memory of its requests */
 	IWT_CME_KILL,		/* the device is removed, or an endpoint is evicted */
 	IWT_CME_ORPHAN,		/* the listener is gone */
 	IWT_CME_COUNT
@@ -44,7 +45,7 @@ enum iwt_cm_event {
 enum iwt_cm_action {
 	IWT_CMA_FIN		= 1 << 0,	/* end the sending direction */
 	IWT_CMA_DETACH		= 1 << 1,	/* detach and drop the queue pair */
-	IWT_CMA_RELEASE		= 1 << 2,	/* close TCP gracefully */
+	IWT_CMA_RELEASE		= 1 << 2,	/* close TCP; by RST if DETACH found it necessary */
 	IWT_CMA_RESET		= 1 << 3,	/* close TCP by RST */
 	IWT_CMA_GRACE		= 1 << 4,	/* set a deadline within the state */
 	IWT_CMA_USER_TIMEOUT	= 1 << 5,	/* the same, as the link's user_timeout says */
