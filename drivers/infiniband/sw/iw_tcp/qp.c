@@ -204,6 +204,16 @@ static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
  * @event: what
  * @err: error that a Terminate is to name, or IWT_OK
  *
+ * The order of the actions matters:
+ *
+ * 1. The state: a flush and the engines ask for it.
+ * 2. The Terminate before the flush: it quotes the header of the segment that failed, and when
+ *    the completions of the flush wake the consumer, the Terminate is already first in line.
+ * 3. The flush before the events to the consumer: IB_EVENT_QP_LAST_WQE_REACHED promises that all
+ *    receives have been taken, IB_EVENT_SQ_DRAINED that the send queue is done.
+ * 4. Requests to close or to reset last. The connection manager only queues work for a report,
+ *    and takes several reports in an order of its own (see ep_take_bits()).
+ *
  * Any context.
  *
  * Return: 0, -EINVAL when the state does not allow it (RFC 5040 6.2).

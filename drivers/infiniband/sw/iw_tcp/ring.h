@@ -4,6 +4,7 @@
 #define IWT_RING_H
 
 #include <linux/compiler.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <rdma/iw_tcp-abi.h>
 
@@ -70,6 +71,16 @@ static inline void iwt_ring_gone(struct iwt_ring *r)
 static inline u32 iwt_ring_shown(const struct iwt_ring *r, u32 gone)
 {
 	return r->ctl ? iwt_ring_prod(r) : gone;
+}
+
+/*
+ * A private copy of something in a ring that a process may change at any time. Only the copy is
+ * checked and used. barrier(): the compiler must not read the ring again instead of the copy.
+ */
+static inline void iwt_ring_read(void *copy, const void *shared, size_t size)
+{
+	memcpy(copy, shared, size);
+	barrier();
 }
 
 static inline void iwt_ring_set_prod(struct iwt_ring *r, u32 idx)

@@ -122,7 +122,8 @@ static bool rq_corrupt(const struct iwt_rq *rq, u32 prod)
  */
 int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 {
-	const struct iwt_recv_wqe *w;
+	struct iwt_recv_wqe head;
+	const u8 *from;
 	u32 prod, i;
 
 	if (!rq->entries)
@@ -133,12 +134,13 @@ int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 	if (rq_corrupt(rq, prod))
 		return -EINVAL;
 
-	w = iwt_ring_at(&rq->ring, rq->cons);
-	wqe->wr_id = READ_ONCE(w->wr_id);
-	wqe->num_sge = READ_ONCE(w->num_sge);
+	from = iwt_ring_at(&rq->ring, rq->cons);
+	iwt_ring_read(&head, from, sizeof(head));
+	wqe->wr_id = head.wr_id;
+	wqe->num_sge = head.num_sge;
 	if (wqe->num_sge > rq->sge_max)
 		return -EINVAL;
-	memcpy(wqe->sge, w + 1, wqe->num_sge * sizeof(wqe->sge[0]));
+	iwt_ring_read(wqe->sge, from + sizeof(head), wqe->num_sge * sizeof(wqe->sge[0]));
 	wqe->len = 0;
 	for (i = 0; i < wqe->num_sge; i++)
 		wqe->len += wqe->sge[i].length;
@@ -207,12 +209,12 @@ bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 	if (rq_corrupt(rq, prod))
 		return false;
 	while (rq->cons != prod && max--) {
-		const struct iwt_recv_wqe *w = iwt_ring_at(&rq->ring, rq->cons);
-		u64 wr_id = READ_ONCE(w->wr_id);
+		struct iwt_recv_wqe w;
 
+		iwt_ring_read(&w, iwt_ring_at(&rq->ring, rq->cons), sizeof(w));
 		/* a consumer that sees the completion may use the slot */
 		iwt_ring_set_cons(&rq->ring, ++rq->cons);
-		iwt_rq_fail(rq, qp, wr_id, IB_WC_WR_FLUSH_ERR);
+		iwt_rq_fail(rq, qp, w.wr_id, IB_WC_WR_FLUSH_ERR);
 	}
 	return rq->cons != prod;
 }

@@ -158,6 +158,57 @@ static void count_taken(struct iwt_stream *st, const struct taken *t)
 	st->rx.octets += t->used;
 }
 
+/* Only the header of a segment that goes on with the message of @f, else the whole FPDU. */
+static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
+				      struct iwt_sock_cursor *at, u32 left, u32 *err)
+	__must_hold(&st->lock)
+{
+	const struct iwt_rx *rx = &st->rx;
+
+	if (iwt_fpdu_follows(&at->c, left, &rx->rules, f))
+		return IWT_FPDU_OK;
+	return iwt_fpdu_read(&at->c, sizeof(*at), left, rx->pos, &rx->rules, f, err);
+}
+
+/*
+ * Takes the FPDU at the cursor; or several, if they go on as @f, which was taken before. It is
+ * left there if it is not complete, then @need says how much is needed, or if its memory is
+ * absent.
+ *
+ * Return: true when something was taken.
+ */
+static bool take_next(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
+		      u32 avail, struct taken *t, u32 *need)
+	__must_hold(&st->lock)
+{
+	struct iwt_rx *rx = &st->rx;
+	bool again = rx->wait_page;
+	enum iwt_fpdu_status status;
+	u32 err = IWT_OK;
+
+	if (take_alike(st, f, at, avail, t))
+		return true;
+	rx->wait_page = false;
+	status = read_fpdu(st, f, at, avail - t->used, &err);
+	if (status == IWT_FPDU_MORE) {
+		*need = f->size ?: 1;
+		return false;
+	}
+	if (!again)
+		t->aligned += iwt_sock_begins_segment(st->sock, at, t->used);
+	if (status == IWT_FPDU_OK)
+		err = take_fpdu(st, f, at, again);
+	rx->wait_page = err == IWT_ERR_ABSENT;
+	if (err && !rx->wait_page)
+		note_error(st, f, err);
+	if (err)
+		return false;
+	note_taken(st, f->size);
+	t->used += f->size;
+	t->fpdus++;
+	return true;
+}
+
 /*
  * Takes whole FPDUs that have arrived, up to the budget of a step, or up to one whose memory has
  * to come first. Return: octets used; @need is how many have to be there for another FPDU, as far
@@ -168,13 +219,9 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 	__must_hold(&st->lock)
 {
 	struct iwt_rx *rx = &st->rx;
-	enum iwt_fpdu_status status;
-	bool again = rx->wait_page;
 	struct iwt_fpdu f = {};
 	struct taken t = {};
-	u32 err = IWT_OK;
 
-	rx->wait_page = false;
 	while (t.used < avail && !rx->discard) {
 		if (!budget(&t)) {
 			*need = 0;
@@ -183,32 +230,8 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 		/* then an FPDU that begins a piece of memory is at the cursor */
 		if (!at->c.len && !at->c.more(&at->c))
 			break;
-		if (take_alike(st, &f, at, avail, &t))
-			continue;
-		status = IWT_FPDU_OK;
-		if (!iwt_fpdu_follows(&at->c, avail - t.used, &rx->rules, &f))
-			status = iwt_fpdu_read(&at->c, sizeof(*at), avail - t.used,
-					       rx->pos, &rx->rules, &f, &err);
-		if (status == IWT_FPDU_MORE) {
-			*need = f.size ?: 1;
+		if (!take_next(st, &f, at, avail, &t, need))
 			break;
-		}
-		if (!again)
-			t.aligned += iwt_sock_begins_segment(st->sock, at, t.used);
-		if (status == IWT_FPDU_OK)
-			err = take_fpdu(st, &f, at, again);
-		again = false;
-		if (err == IWT_ERR_ABSENT) {
-			rx->wait_page = true;
-			break;
-		}
-		if (err) {
-			note_error(st, &f, err);
-			break;
-		}
-		note_taken(st, f.size);
-		t.used += f.size;
-		t.fpdus++;
 	}
 	iwt_hold_drop(&rx->hold);
 	count_taken(st, &t);

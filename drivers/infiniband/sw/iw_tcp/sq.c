@@ -372,7 +372,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 		return -EINVAL;
 
 	from = iwt_ring_at(&sq->ring, sq->cons);
-	memcpy(&wqe->h, from, sizeof(wqe->h));
+	iwt_ring_read(&wqe->h, from, sizeof(wqe->h));
 	e = iwt_sq_entry(sq, sq->cons);
 	*idx = sq->cons;
 	WRITE_ONCE(sq->cons, *idx + 1);
@@ -390,7 +390,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 		iwt_sq_done(sq, *idx, IB_WC_LOC_QP_OP_ERR);
 		return -EOPNOTSUPP;
 	}
-	memcpy(wqe->data, from + sizeof(wqe->h), body);
+	iwt_ring_read(wqe->data, from + sizeof(wqe->h), body);
 	len = wqe_len(wqe);
 	e->len = len;
 	if (len > U32_MAX) {	/* RFC 5040 4.4 */
@@ -549,13 +549,13 @@ bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 	if (sq_corrupt(sq, prod))
 		prod = sq->cons;
 	for (n = 0; sq->cons != prod && n < max; n++) {
-		const struct iwt_send_wqe *w = iwt_ring_at(&sq->ring, sq->cons);
-		u8 op = READ_ONCE(w->opcode);
+		struct iwt_send_wqe w;
 
+		iwt_ring_read(&w, iwt_ring_at(&sq->ring, sq->cons), sizeof(w));
 		*iwt_sq_entry(sq, sq->cons) = (struct iwt_sq_entry) {
-			.wr_id = READ_ONCE(w->wr_id),
+			.wr_id = w.wr_id,
 			.last_seq = iwt_zc_last_seq(sq->zc),
-			.opcode = op,
+			.opcode = w.opcode,
 			.status = IB_WC_WR_FLUSH_ERR,
 			.done = true,
 		};
