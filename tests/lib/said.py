@@ -35,6 +35,18 @@ def rows_of_table(lines):
     return sum(bool(line.strip()) and not line.startswith(" ") for line in body)
 
 
+def check_cells(text):
+    """First cells of simple tables that go on in the next line: a row of its own to Sphinx. (line, what)"""
+    rule, width = re.compile(r"=+( +=+)+\s*$"), 0
+    for n, line in enumerate(text.split("\n"), 1):
+        if rule.match(line):
+            width = line.index(" ")
+        elif not line.strip():
+            width = 0
+        elif width and re.search(r"(,| (?:over|that|the|a|and|or))$", line[:width].strip()):
+            yield n, "%r goes on in the next line, which is another row" % line[:width].strip()
+
+
 def items_of_list(lines):
     """The items of the list that begins with lines[0]; or None. A paragraph without indent ends it."""
     mark = re.match(r"([-*]|#\.|\d+\.) ", lines[0]) if lines else None
@@ -118,6 +130,7 @@ def prove():
         list(check_features("- **X.** Y. Memory windows do not exist.", lambda f: True)),
         list(check_numbers("There are five ways:\n\n* a\n* b\n")),
         list(check_numbers("It has three views:\n\n===  ===\na    b\n===  ===\n1    x\n2    y\n===  ===\n")),
+        list(check_cells("=====  ==\na or   b\nc\n=====  ==\n")),
         list(check_jobs("(job ``nowhere``)", {"uml"})),
         list(check_installed(".SH FILES\n.TP\n.I /usr/lib/a.rules\nx\n", ["usr/lib/b.rules"])),
         list(check_evidence('documented: user guide, "Nothing"', {"Links"}, bool, ())),
@@ -129,6 +142,7 @@ def prove():
         list(check_features("Memory windows on files are refused.", lambda f: True)),
         list(check_features("Shared receive queues are not implemented.", lambda f: False)),
         list(check_numbers("There are two ways:\n\n* a\n  b\n* c\n\nd\n")),
+        list(check_cells("=====  ==\na, c   b,\n       d\n=====  ==\n\nText or\n")),
         list(check_jobs("(job ``uml``)", {"uml"})),
         list(check_installed(".SH FILES\n.TP\n.I /usr/lib/a\\-b.rules\nx\n", ["usr/lib/a-b.rules"])),
         list(check_evidence('user guide, "Links"; a.sh; the setting crc', {"Links"}, bool, ("crc",))),
