@@ -47,7 +47,7 @@ TESTS = (
     ("mr_stag", "memory windows kernel_verbs"), ("mr", "memory hostile kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
     ("qp_stream", "kernel_verbs startup"), ("qp_modify", "limits deferred_posts"),
     ("stream", "deferred_posts"), ("restrack", "resources visible_names srq"), ("raw_dump", "resources srq"), ("stats_errors", "counters visible_names"), ("stats", "counters"), ("rx_", "torture"), ("rx", "budgets"),
-    ("sock_send", "zerocopy far_hosts receive_window"), ("sock.", "receive_window unload"), ("sock", "receive_window"), ("tx_buf", "shrinker"),
+    ("sock_send", "zerocopy far_hosts receive_window"), ("sock_tune", "far_hosts receive_window link_settings zerocopy"), ("sock.", "receive_window unload"), ("sock", "receive_window"), ("tx_buf", "shrinker"),
     ("tx_zc", "zerocopy"), ("tx.", "kernel_verbs"), ("tx_s", "kernel_verbs"), ("readq", "kernel_verbs"),
     ("wake_rt", "realtime"), ("verbs_dev", "abi_skew hostile deferred_posts"),
     ("verbs_srq", "srq kernel_verbs limits"), ("verbs_mw", "windows limits"), ("mw", "windows"),

@@ -8,7 +8,7 @@ FOREIGN_LABS="arm64 arm64-16k s390x"
 # labs that only check --long uses, which are prepared when they are named
 MORE_LABS="kcsan series dawdle coverage"
 # a laboratory with the kernel of another one
-SAME_LABS="wrap"
+SAME_LABS="wrap untuned"
 
 # lab_load LAB: sets KERNEL and ROOT to the prepared artefacts, VERSION to the
 # kernel's release, LAB_KIND (of emulator), LAB_MEMORY (MiB), LAB_CMDLINE,
@@ -29,6 +29,11 @@ lab_load() {
 	wrap)
 		lab_uml uml uml.config
 		LAB_MAKEARGS+=" KCFLAGS=-DIWT_BEFORE_WRAP=24" LAB_CMDLINE='IWT_BEFORE_WRAP=24'
+		;;
+	# without sock_tune.c
+	untuned)
+		lab_uml uml uml.config
+		LAB_MAKEARGS+=" IWT_UNTUNED=1"
 		;;
 	# with less memory the search for leaks is shorter
 	debug | dawdle | coverage)

@@ -141,8 +141,7 @@ int iwt_sock_hook(struct iwt_sock *s)
 	s->saved.write_space = sk->sk_write_space;
 	s->saved.state_change = sk->sk_state_change;
 	s->saved.error_report = sk->sk_error_report;
-	s->saved.pacing_shift = sk->sk_pacing_shift;
-	s->saved.notsent_lowat = READ_ONCE(tcp_sk(sk)->notsent_lowat);
+	iwt_sock_save_limits(s);
 	sk->sk_data_ready = socket_data_ready;
 	sk->sk_write_space = socket_write_space;
 	sk->sk_state_change = socket_state_change;

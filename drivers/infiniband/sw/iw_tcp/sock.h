@@ -11,6 +11,7 @@
  *	sock_recv.c	octets that have arrived
  *	sock_send.c	octets that are handed to TCP
  *	sock_state.c	state, error, addresses, counts
+ *	sock_tune.c	TCP's own fields, written for speed, and for timeouts
  *
  * Locking: "the socket lock" is TCP's. Callbacks run with it held: in softirq, or, if a process
  * owned the socket when a segment came, in that process's release_sock(). The latter is called
@@ -148,24 +149,34 @@ bool iwt_sock_begins_segment(const struct iwt_sock *s,
 			     const struct iwt_sock_cursor *cur, u32 used);
 void iwt_sock_consume(struct iwt_sock *s, u32 len);
 void iwt_sock_set_aside(struct iwt_sock *s);
-void iwt_sock_await(struct iwt_sock *s, u32 len);
 bool iwt_sock_at_eof(const struct iwt_sock *s);
 bool iwt_sock_blind(const struct iwt_sock *s);
 u64 iwt_sock_bytes_aside(void);
 
 /* sock_send.c: iwt_sock_send() may sleep, the others need the socket lock */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len);
-void iwt_sock_batch_done(struct iwt_sock *s);
 int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 			u32 bytes, int flags);
-void iwt_sock_cut_at(struct iwt_sock *s, u32 segs);
 int iwt_sock_send_zerocopy(struct iwt_sock *s, const struct bio_vec *piece,
 			   u32 n, u32 bytes, u32 skip, struct ubuf_info *ubuf);
 bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere);
 bool iwt_sock_writable(struct iwt_sock *s);
 bool iwt_sock_starved(const struct iwt_sock *s);
+
+/* sock_tune.c: with the socket lock; empty in a driver that is built with IWT_UNTUNED=1 */
+#ifndef CONFIG_INFINIBAND_IW_TCP_UNTUNED
 void iwt_sock_follow_route(struct iwt_sock *s);
 bool iwt_sock_near(const struct iwt_sock *s);
+void iwt_sock_cut_at(struct iwt_sock *s, u32 segs);
+void iwt_sock_batch_done(struct iwt_sock *s);
+void iwt_sock_await(struct iwt_sock *s, u32 len);
+#else
+static inline void iwt_sock_follow_route(struct iwt_sock *s) {}
+static inline bool iwt_sock_near(const struct iwt_sock *s) { return false; }
+static inline void iwt_sock_cut_at(struct iwt_sock *s, u32 segs) {}
+static inline void iwt_sock_batch_done(struct iwt_sock *s) {}
+static inline void iwt_sock_await(struct iwt_sock *s, u32 len) {}
+#endif
 
 /* sock_state.c: iwt_sock_names() may sleep, the others are for any context */
 enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s);

@@ -14,11 +14,7 @@
 /* In seconds, and from now on. The caller owns the socket. */
 static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	WRITE_ONCE(tp->keepalive_time, idle * HZ);
-	WRITE_ONCE(tp->keepalive_intvl, between * HZ);
-	WRITE_ONCE(tp->keepalive_probes, probes);
+	iwt_sock_put_keepalive(sk, idle, between, probes);
 	/* start the timer anew */
 	sock_reset_flag(sk, SOCK_KEEPOPEN);
 	sk->sk_prot->keepalive(sk, 1);
@@ -45,8 +41,7 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 			      IWT_SOCK_PROBES);
 	}
 	if (user_timeout)
-		WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout,
-			   user_timeout * MSEC_PER_SEC);
+		iwt_sock_put_user_timeout(s->sk, user_timeout * MSEC_PER_SEC);
 	iwt_sock_disown(s);
 }
 

@@ -132,9 +132,6 @@ void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay);
 /* sock_alive.c */
 void iwt_sock_ask(struct sock *sk);
 
-/* sock_send.c */
-void iwt_sock_drop_limits(struct iwt_sock *s);
-
 /* sock_run.c */
 int iwt_sock_run_init(void);
 void iwt_sock_run_exit(void);
@@ -151,7 +148,6 @@ int iwt_sock_own_soon(struct iwt_sock *s);
 bool iwt_sock_has_room(const struct sock *sk);
 
 /* sock_recv.c */
-void iwt_sock_widen(struct socket *sock);
 void iwt_sock_free_aside(struct iwt_sock *s);
 
 /* sock_ulp.c */
@@ -162,5 +158,24 @@ void iwt_sock_ulp_exit(void);
 
 /* sock_state.c */
 void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a);
+
+/* sock_tune.c */
+#ifndef CONFIG_INFINIBAND_IW_TCP_UNTUNED
+void iwt_sock_save_limits(struct iwt_sock *s);
+void iwt_sock_drop_limits(struct iwt_sock *s);
+void iwt_sock_widen(struct socket *sock);
+void iwt_sock_unbind(struct sock *sk);
+void iwt_sock_undelay(struct sock *sk);
+void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes);
+void iwt_sock_put_user_timeout(struct sock *sk, u32 ms);
+#else
+static inline void iwt_sock_save_limits(struct iwt_sock *s) {}
+static inline void iwt_sock_drop_limits(struct iwt_sock *s) {}
+static inline void iwt_sock_widen(struct socket *sock) {}
+static inline void iwt_sock_unbind(struct sock *sk) {}
+static inline void iwt_sock_undelay(struct sock *sk) {}
+static inline void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes) {}
+static inline void iwt_sock_put_user_timeout(struct sock *sk, u32 ms) {}
+#endif
 
 #endif

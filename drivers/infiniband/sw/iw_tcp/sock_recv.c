@@ -13,39 +13,11 @@
 
 #include "sock_priv.h"
 
-/*
- * The largest FPDU has 64 KB and is taken only when all of it is there, so the receive window
- * must have room for it, whatever the sender's MSS.
- */
-#define RCV_MIN		(128 << 10)
 /* Octets of the first memory that a part of an FPDU is set aside in. */
 #define ASIDE_MIN	256
 
 /* Octets of memory of all sockets for what is set aside. */
 static atomic64_t bytes_aside;
-
-/**
- * iwt_sock_widen() - make the receive window large enough
- * @sock: socket, locked
- *
- * To raise the low-water mark makes TCP raise its buffer with it, and its autotuning goes on.
- * The mark itself goes back to one. Older kernels set the clamp of the window to what the
- * buffer holds at that moment. Before the handshake, that limits the window for the life of the
- * connection: so the clamp only goes up here.
- */
-void iwt_sock_widen(struct socket *sock)
-{
-	struct tcp_sock *tp = tcp_sk(sock->sk);
-	u32 clamp = tp->window_clamp;
-
-	if (!sock->ops->set_rcvlowat)
-		return;
-	sock->ops->set_rcvlowat(sock->sk, RCV_MIN);
-	sock->ops->set_rcvlowat(sock->sk, 1);
-	/* 0: there is no clamp yet */
-	if (!clamp || clamp > tp->window_clamp)
-		WRITE_ONCE(tp->window_clamp, clamp);
-}
 
 /*
  * Payload in device memory can't be read by the CPU. This looks only at what has come since the
@@ -279,24 +251,6 @@ void iwt_sock_consume(struct iwt_sock *s, u32 len)
 		drop_aside(s, aside);
 	if (len > aside)
 		tcp_read_done(s->sk, len - aside);
-}
-
-/**
- * iwt_sock_await() - say how many octets make another look worthwhile
- * @s: socket, lock held
- * @len: octets, counted from the first that is not consumed; 1: any
- *
- * Until they are there ops->data_ready is called only when TCP runs short of memory or window
- * (see iwt_sock_set_aside()), and ops->state_change when the stream ends.
- *
- * TCP delays the acknowledgment of octets that are not read, and the sender may wait for it
- * before it sends the rest. Below this mark TCP does not delay it.
- */
-void iwt_sock_await(struct iwt_sock *s, u32 len)
-{
-	len = len > s->aside.len ? len - s->aside.len : 1;
-	if (s->sk->sk_rcvlowat != len)
-		WRITE_ONCE(s->sk->sk_rcvlowat, len);
 }
 
 /**

@@ -370,7 +370,8 @@ void iwt_sock_unlock(struct sock *sk)
  * @ms: milliseconds, as for iwt_sock_lock_within()
  *
  * To see that there is no owner and then call lock_sock() would not do: a thread that sleeps
- * inside of a system call may become the owner in between.
+ * inside of a system call may become the owner in between. The kernel would have to export a
+ * lock_sock() that gives up.
  *
  * Process context, may sleep.
  *

@@ -173,6 +173,13 @@ int iwt_sock_look(int fd, struct net *net, bool *unread,
 	return err;
 }
 
+/* SO_RCVLOWAT, with the socket locked. */
+static void set_rcvlowat(struct iwt_sock *s, int len)
+{
+	if (s->sock->ops->set_rcvlowat)
+		s->sock->ops->set_rcvlowat(s->sk, len);
+}
+
 /* From now on engines may run in softirq; see prepare() in sock.c. */
 static int take_locked(struct iwt_sock *s, struct net *net)
 {
@@ -187,8 +194,9 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	s->saved.rcvlowat = sk->sk_rcvlowat;
 	sk->sk_allocation = GFP_ATOMIC;
 	compat_sock_no_task_frag(sk);
-	/* the process set these bounds for its own reading */
-	sk->sk_userlocks &= ~(SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK);
+	/* the process set the mark for its own reading; the engines set theirs later */
+	set_rcvlowat(s, 1);
+	iwt_sock_unbind(sk);
 	iwt_sock_widen(s->sock);
 	iwt_sock_set_ulp(sk, true);
 	return 0;
@@ -269,7 +277,7 @@ static void release_user(struct iwt_sock *s, bool abort)
 	spin_unlock_bh(&s->sk->sk_lock.slock);
 	iwt_doze();
 	iwt_sock_set_ops(s, NULL, NULL);
-	WRITE_ONCE(inet_csk(s->sk)->icsk_user_timeout, IWT_SOCK_ORPHAN_MS);
+	iwt_sock_put_user_timeout(s->sk, IWT_SOCK_ORPHAN_MS);
 	s->abort = abort;
 	s->user_delay = USER_DELAY;
 	INIT_DELAYED_WORK(&s->user_work, do_user_work);
@@ -374,8 +382,7 @@ int iwt_sock_keep(struct iwt_sock *s)
 	if (sk->sk_prot->keepalive)
 		sk->sk_prot->keepalive(sk, 1);
 	sock_set_flag(sk, SOCK_KEEPOPEN);
-	tcp_sk(sk)->nonagle &= ~TCP_NAGLE_CORK;
-	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF | TCP_NAGLE_PUSH;
+	iwt_sock_undelay(sk);
 	iwt_sock_unlock(sk);
 	return 0;
 }
@@ -394,8 +401,7 @@ void iwt_sock_give_back(struct iwt_sock *s)
 	iwt_sock_unhook(s);
 	iwt_sock_drop_ulp(sk);
 	sk->sk_allocation = s->saved.allocation;
-	if (s->sock->ops->set_rcvlowat)
-		s->sock->ops->set_rcvlowat(sk, s->saved.rcvlowat);
+	set_rcvlowat(s, s->saved.rcvlowat);
 	spin_unlock_bh(&sk->sk_lock.slock);
 	/* an owner may be inside of a callback */
 	iwt_sock_set_ops(s, NULL, NULL);
