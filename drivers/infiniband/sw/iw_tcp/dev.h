@@ -41,6 +41,7 @@ struct iwt_stats;
  * @ibdev: verbs object, first
  * @node: in the list of all devices
  * @netdev: the interface below; a reference is held while registered
+ * @netdev_tracker: by which the kernel can tell that this reference is not given back
  * @net: network namespace that the link was made in, and where its sockets are; NULL when
  *	@netdev leaves it. No reference: it outlives its net devices by a grace period
  * @coming: the link is being added, or moves: the core tells its clients of it
@@ -75,6 +76,7 @@ struct iwt_dev {
 	struct ib_device ibdev;
 	struct list_head node;
 	struct net_device *netdev;
+	netdevice_tracker netdev_tracker;
 	struct net __rcu *net;
 	bool coming;
 	unsigned long made;

@@ -68,7 +68,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	iwt_counters_end(dev);
 	iwt_causes_free(dev);
 	iwt_stats_free(dev);
-	dev_put(dev->netdev);
+	netdev_put(dev->netdev, &dev->netdev_tracker);
 	get_device(&ibdev->dev);
 	llist_add(&dev->ended, &ended);
 	schedule_work(&release_work);
@@ -275,7 +275,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 		return -ENOMEM;
 	/* From here on ib_dealloc_device() calls dealloc_driver(). */
 	ib_set_device_ops(&dev->ibdev, &dev_ops);
-	dev_hold(netdev);
+	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	dev->netdev = netdev;
 	RCU_INIT_POINTER(dev->net, net);
 	dev->coming = true;
