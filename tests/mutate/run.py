@@ -59,7 +59,7 @@ TESTS = (
 
 
 # What the unit tests contain besides proto/
-UNIT = ("sock_cursor.c", "rx_alike.c", "stats_qp.c", "mw.c")
+UNIT = ("sock_cursor.c", "rx_alike.c", "stats_qp.c", "mw.c", "wake_habit.c")
 
 
 def in_unit(path):

@@ -64,5 +64,6 @@ int main(void)
 #endif
 	test_counter();
 	test_mw();
+	test_habit();
 	return tap_plan();
 }

@@ -45,5 +45,6 @@ void test_qpfsm(void);
 void test_cmfsm(void);
 void test_counter(void);
 void test_mw(void);
+void test_habit(void);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef UNIT_MR_PRIV_H
 #define UNIT_MR_PRIV_H
 
+#include <linux/compiler.h>
 #include <linux/errno.h>
 #include <rdma/ib_verbs.h>
 
@@ -10,7 +11,6 @@
 #include "dev.h"
 
 #define ERR_PTR(err)		((void *)(long)(err))
-#define READ_ONCE(value)	(value)
 #define atomic_read(value)	(*(value))
 #define atomic_inc(value)	((void)++*(value))
 #define atomic_dec_return_release(value)	((void)--*(value))

@@ -111,6 +111,15 @@ static inline struct iwt_dev *to_iwt_dev(struct ib_device *ibdev)
 	return container_of(ibdev, struct iwt_dev, ibdev);
 }
 
+/*
+ * May a worker poll for a post, and an engine spin for one? Both have preemption off, for too
+ * long for PREEMPT_RT. Any context.
+ */
+static inline bool iwt_dev_may_poll(const struct iwt_dev *dev)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT);
+}
+
 /* Is @net the namespace of the link? Any context. */
 static inline bool iwt_dev_in(const struct iwt_dev *dev, const struct net *net)
 {

@@ -27,6 +27,7 @@
 #include "rq.h"
 #include "sq.h"
 #include "stats.h"
+#include "wake_habit.h"
 
 struct ib_qp;
 struct iwt_dev;
@@ -214,8 +215,7 @@ struct iwt_rx {
 
 /**
  * struct iwt_reply_spin - a bounded spin for the process's reply (wake_reply.c)
- * @streak: replies by doorbell, one after the other; a guess, as are the next two
- * @threshold: how many of them make the engine spin
+ * @habit: replies by doorbell, one after the other, make the engine spin; a guess, as is the next
  * @poster: processor of the last doorbell, nr_cpu_ids if there was none
  * @credit: how far spinning has paid; guarded by the lock of the stream, as is the rest
  * @on: something was received that may be replied to
@@ -223,8 +223,7 @@ struct iwt_rx {
  * @cons: next work request to start, then
  */
 struct iwt_reply_spin {
-	u32 streak;
-	u32 threshold;
+	struct iwt_habit habit;
 	u32 poster;
 	u32 credit;
 	bool on;

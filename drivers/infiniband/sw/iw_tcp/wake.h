@@ -8,9 +8,10 @@
  *	wake_reply.c	the engine spins for a reply; its state is in stream.h
  *	wake_migrate.c	long sends leave a processor that others want
  *	wake_cpu.c	which processor a worker may take
+ *	wake_habit.c	how often something has to happen before one of these begins
  *
- * When to begin and to end is policy: wrong guesses cost time, never a post. How to end is not:
- * a poller that leaves iwt_stream.pollers runs the engines once more.
+ * When to begin and to end is policy (wake_habit.h): wrong guesses cost time, never a post. How
+ * to end is not: a poller that leaves iwt_stream.pollers runs the engines once more.
  */
 #ifndef IWT_WAKE_H
 #define IWT_WAKE_H
@@ -22,6 +23,8 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "wake_habit.h"
+
 struct iwt_cq;
 struct iwt_qp;
 
@@ -32,19 +35,15 @@ struct iwt_qp;
  * struct iwt_sqpoll - a worker that polls a process's send queue
  * @work: the worker
  * @on: it polls, so the process need not ring; guarded by the lock of the stream
- * @streak: doorbells in quick succession; a guess, as are the next ones
- * @threshold: how many of them make the worker begin
- * @last_ns: end of the last one, in nanoseconds
- * @rx_pos: octets received until then
+ * @habit: doorbells in quick succession make the worker begin; a guess, as are the next ones
+ * @rx_pos: octets received until the last doorbell
  * @poster: processor where the doorbell was that made the worker begin
  * @cpu: processor for the worker, nr_cpu_ids if none is known
  */
 struct iwt_sqpoll {
 	struct work_struct work;
 	bool on;
-	u32 streak;
-	u32 threshold;
-	u64 last_ns;
+	struct iwt_habit habit;
 	u32 rx_pos;
 	u32 poster;
 	u32 cpu;
@@ -53,18 +52,14 @@ struct iwt_sqpoll {
 /**
  * struct iwt_migrate - engines that may move to another processor
  * @work: takes them there
- * @streak: budgets that they used up on a processor that others wanted as well; guarded by
- *	the lock of the stream, as are the next two
- * @threshold: how many of them make the engines migrate
- * @last_ns: when they last did, in nanoseconds
+ * @habit: budgets that they used up on a processor that others wanted as well make them
+ *	migrate; its time is that of the last migration; guarded by the lock of the stream
  * @from: processor where they were then; a guess, as is the next
  * @cpu: processor to go to, nr_cpu_ids if none is known
  */
 struct iwt_migrate {
 	struct work_struct work;
-	u32 streak;
-	u32 threshold;
-	u64 last_ns;
+	struct iwt_habit habit;
 	u32 from;
 	u32 cpu;
 };
@@ -87,8 +82,7 @@ struct iwt_migrate {
  * @quiet_ns: when it may begin again, in nanoseconds
  * @wait_ns: nanoseconds from an end with late posts to @quiet_ns
  * @timer: takes the place of a process that does not call
- * @streak: doorbells in quick succession; a guess
- * @last_ns: end of the last one, in nanoseconds; a guess
+ * @habit: doorbells in quick succession make it begin; a guess
  */
 struct iwt_cqpoll {
 	spinlock_t lock;
@@ -106,8 +100,7 @@ struct iwt_cqpoll {
 	u64 quiet_ns __guarded_by(&lock);
 	u64 wait_ns __guarded_by(&lock);
 	struct hrtimer timer;
-	u32 streak;
-	u64 last_ns;
+	struct iwt_habit habit;
 };
 
 /**
@@ -136,7 +129,7 @@ void iwt_doorbell_end(struct iwt_qp *qp);
 
 /* wake_sqpoll.c */
 void iwt_sqpoll_setup(struct iwt_sqpoll *p);
-void iwt_sqpoll_begin(struct iwt_sqpoll *p);
+void iwt_sqpoll_rang(struct iwt_qp *qp, bool busy, u64 now);
 void iwt_sqpoll_end(struct iwt_qp *qp);
 
 /* wake_cqpoll.c, of a completion queue */

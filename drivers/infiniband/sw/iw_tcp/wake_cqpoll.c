@@ -30,23 +30,6 @@
 #include "qp.h"
 #include "stats.h"
 
-/* Nanoseconds between two doorbells that end a streak. */
-#define CQPOLL_PAUSE_NS		(200 * NSEC_PER_USEC)
-/* Doorbells in a streak before it begins; a worker of wake_sqpoll.c comes first. */
-#define CQPOLL_THRESHOLD	32
-/* How long the process need not call before the timer takes its place. */
-#define CQPOLL_PATIENCE_NS	(500 * NSEC_PER_USEC)
-/* How often in a row the timer does so before it is over. */
-#define CQPOLL_MISSED		4
-/* Calls in a row for one request at most, after which doorbells are cheaper. */
-#define CQPOLL_POOR		32
-/*
- * How long the process is left to its doorbells after an end with late posts or poor calls: at
- * first, and at most.
- */
-#define CQPOLL_WAIT_NS		NSEC_PER_MSEC
-#define CQPOLL_WAIT_MAX_NS	NSEC_PER_SEC
-
 static struct iwt_cq *cq_of(const struct iwt_qp *qp, int i)
 {
 	return to_iwt_cq(i ? qp->ibqp.recv_cq : qp->ibqp.send_cq);
@@ -178,13 +161,13 @@ static void end_all(struct iwt_cq *cq)
 			cqpoll_leave(m);
 	WRITE_ONCE(p->on, false);
 	iwt_cq_set_flag(cq, IWT_RING_DEFERRED, false);
-	WRITE_ONCE(p->streak, 0);
-	if (!p->late && p->poor <= CQPOLL_POOR) {
-		p->wait_ns = CQPOLL_WAIT_NS;
+	iwt_habit_restart(&p->habit);
+	if (!p->late && p->poor <= IWT_CQPOLL_POOR) {
+		p->wait_ns = IWT_CQPOLL_WAIT_NS;
 		return;
 	}
 	p->quiet_ns = ktime_get_ns() + p->wait_ns;
-	p->wait_ns = min_t(u64, p->wait_ns * 2, CQPOLL_WAIT_MAX_NS);
+	p->wait_ns = min_t(u64, p->wait_ns * 2, IWT_CQPOLL_WAIT_MAX_NS);
 }
 
 static void run_later(struct iwt_cqpoll *p, u32 bit)
@@ -217,11 +200,11 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	spin_lock_bh(&p->lock);
 	if (p->flushes)
 		note_seen(p);
-	else if (ktime_get_ns() - p->seen_ns >= CQPOLL_PATIENCE_NS)
+	else if (ktime_get_ns() - p->seen_ns >= IWT_CQPOLL_PATIENCE_NS)
 		take_place(p);
-	if (p->missed > CQPOLL_MISSED || p->poor > CQPOLL_POOR)
+	if (p->missed > IWT_CQPOLL_MISSED || p->poor > IWT_CQPOLL_POOR)
 		end_all(cq);
-	hrtimer_set_expires(timer, ns_to_ktime(p->seen_ns + CQPOLL_PATIENCE_NS));
+	hrtimer_set_expires(timer, ns_to_ktime(p->seen_ns + IWT_CQPOLL_PATIENCE_NS));
 	on = p->on;
 	spin_unlock_bh(&p->lock);
 	return on ? HRTIMER_RESTART : HRTIMER_NORESTART;
@@ -236,7 +219,7 @@ static void cqpoll_enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 
 	m->on = true;
 	if (!p->on)
-		hrtimer_start(&p->timer, ns_to_ktime(CQPOLL_PATIENCE_NS),
+		hrtimer_start(&p->timer, ns_to_ktime(IWT_CQPOLL_PATIENCE_NS),
 			      HRTIMER_MODE_REL_SOFT);
 	WRITE_ONCE(p->on, true);
 	/* before the ring says that it need not be woken */
@@ -275,15 +258,12 @@ static void cqpoll_begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now)
 {
 	struct iwt_cqpoll *p = &cq_of(qp, 0)->poll;
-	u32 streak = 0;
-
 	/* the work of the engines since @before is no pause of the process */
-	if (streams && before - READ_ONCE(p->last_ns) < CQPOLL_PAUSE_NS)
-		streak = READ_ONCE(p->streak) + 1;
-	WRITE_ONCE(p->streak, streak);
-	WRITE_ONCE(p->last_ns, now);
+	bool soon = iwt_habit_soon(&p->habit, before, now, IWT_PAUSE_NS);
+	bool habit = iwt_habit_seen(&p->habit, streams && soon);
+
 	/* a guess: cqpoll_begin() looks once more, with the lock */
-	if (!streams || (streak < CQPOLL_THRESHOLD && !context_unsafe(READ_ONCE(p->on))) ||
+	if (!streams || (!habit && !context_unsafe(READ_ONCE(p->on))) ||
 	    !iwt_stream_sends(&qp->stream))
 		return;
 	cqpoll_begin(cq_of(qp, 0), &qp->cqpoll[0]);
@@ -367,7 +347,8 @@ void iwt_cqpoll_setup(struct iwt_cq *cq)
 
 	spin_lock_init(&p->lock);
 	xa_init_flags(&p->members, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
-	p->wait_ns = CQPOLL_WAIT_NS;
+	iwt_habit_setup(&p->habit, IWT_CQPOLL_FIRST);
+	p->wait_ns = IWT_CQPOLL_WAIT_NS;
 	hrtimer_setup(&p->timer, on_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 }

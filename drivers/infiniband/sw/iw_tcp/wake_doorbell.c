@@ -23,8 +23,9 @@
  * iwt_stream.pollers counts the third and the fourth. Who leaves that count runs the engines
  * once more, which then set the flag as in 1. tests/unit/ring_model.py tries all orders.
  *
- * A doorbell is judged here, by those of the last moments. The thresholds, and whether a way
- * has paid, are in the file of that way: wake_sqpoll.c (3), wake_cqpoll.c (4), wake_reply.c (5).
+ * A doorbell is judged here, by those of the last moments; what it leads to, and whether that has
+ * paid, by the file of the way: wake_sqpoll.c (3), wake_cqpoll.c (4), wake_reply.c (5). All
+ * thresholds are in wake_habit.h.
  *
  * - A process that posts one request after the other without a pause pays for a system call
  *   each time, since the engines are done with one request before the next is there. It gets a
@@ -41,9 +42,6 @@
 #include "cq.h"
 #include "qp.h"
 #include "wake_reply.h"
-
-/* Nanoseconds between two doorbells, the work of one included, that end a streak. */
-#define STREAK_PAUSE_NS	(200 * NSEC_PER_USEC)
 
 /*
  * Does the process post without waiting for anything? A process that replies to the peer has
@@ -84,24 +82,14 @@ static bool polls(const struct iwt_qp *qp)
 void iwt_doorbell(struct iwt_qp *qp)
 {
 	bool ahead = is_ahead(&qp->stream.sq), on;
-	struct iwt_sqpoll *p = &qp->sqpoll;
 	u64 before = ktime_get_ns(), now;
-	u32 streak = 0;
 
 	iwt_qp_run_sync(qp);
 	on = posts_without_waiting(qp, ahead);
 	iwt_reply_spin_rang(&qp->stream, !on);
 	now = ktime_get_ns();
-	if ((on || polls(qp)) && now - READ_ONCE(p->last_ns) < STREAK_PAUSE_NS)
-		streak = READ_ONCE(p->streak) + 1;
-	WRITE_ONCE(p->streak, streak);
-	WRITE_ONCE(p->last_ns, now);
 	iwt_cqpoll_member_rang(qp, on, before, now);
-	/* a worker has preemption off for too long for PREEMPT_RT */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || streak < READ_ONCE(p->threshold))
-		return;
-	if (iwt_stream_sends(&qp->stream))
-		iwt_sqpoll_begin(p);
+	iwt_sqpoll_rang(qp, on || polls(qp), now);
 }
 
 /**

@@ -24,12 +24,6 @@
 #include "stats.h"
 #include "tx.h"
 
-/* Budgets used up where others wait: before the first migration, and at most. */
-#define MIGRATE_THRESHOLD	4
-#define MIGRATE_THRESHOLD_MAX	32
-/* Nanoseconds that a migration should last. */
-#define MIGRATE_LASTS_NS	(20 * NSEC_PER_MSEC)
-
 /* Does nobody else want this processor? */
 static bool migrate_is_alone(void)
 {
@@ -58,7 +52,7 @@ static void do_migrate(struct work_struct *work)
 void iwt_migrate_setup(struct iwt_migrate *m)
 {
 	INIT_WORK(&m->work, do_migrate);
-	m->threshold = MIGRATE_THRESHOLD;
+	iwt_habit_setup(&m->habit, IWT_MIGRATE_FIRST);
 	m->cpu = nr_cpu_ids;
 }
 
@@ -90,13 +84,14 @@ void iwt_migrate_over_budget(struct iwt_qp *qp)
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || migrate_is_alone() || !iwt_stream_sends(st))
 		return;
 	/* with shorter messages the process is soon back, with a doorbell */
-	if (st->tx.msg.left <= IWT_TX_BATCH || ++m->streak < m->threshold)
+	if (st->tx.msg.left <= IWT_TX_BATCH || !iwt_habit_seen(&m->habit, true))
 		return;
 	now = ktime_get_ns();
-	m->threshold = now - m->last_ns > MIGRATE_LASTS_NS ? MIGRATE_THRESHOLD :
-		       min(m->threshold * 2, MIGRATE_THRESHOLD_MAX);
-	m->last_ns = now;
-	m->streak = 0;
+	if (iwt_habit_soon(&m->habit, now, now, IWT_MIGRATE_LASTS_NS))
+		iwt_habit_failed(&m->habit, IWT_MIGRATE_MAX);
+	else
+		iwt_habit_paid(&m->habit, IWT_MIGRATE_FIRST);
+	iwt_habit_restart(&m->habit);
 	WRITE_ONCE(m->from, raw_smp_processor_id());
 	WRITE_ONCE(m->cpu, iwt_idle_cpu_begin(READ_ONCE(m->cpu), &m->work));
 }

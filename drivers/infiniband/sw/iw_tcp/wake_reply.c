@@ -23,18 +23,11 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 
+#include "dev.h"
 #include "stream.h"
 
-/* Nanoseconds of a spin at most. */
-#define SPIN_NS			(2 * NSEC_PER_USEC)
 /* Looks at the ring between two at the clock. */
-#define SPIN_LOOKS		16
-/* Replies by doorbell before the engine begins to spin: at first, and at most. */
-#define REPLY_THRESHOLD		16
-#define REPLY_THRESHOLD_MAX	1024
-/* Credit when it begins, which is also the most; what a spin in vain costs. A reply earns 1. */
-#define SPIN_CREDIT		32
-#define SPIN_MISS		4
+#define SPIN_LOOKS	16
 
 /* The stream that last received on this processor; only compared. */
 static DEFINE_PER_CPU(const struct iwt_stream *, last_stream);
@@ -45,7 +38,7 @@ static DEFINE_PER_CPU(const struct iwt_stream *, last_stream);
  */
 void iwt_reply_spin_setup(struct iwt_reply_spin *s)
 {
-	s->threshold = REPLY_THRESHOLD;
+	iwt_habit_setup(&s->habit, IWT_SPIN_FIRST);
 	s->poster = nr_cpu_ids;
 }
 
@@ -62,18 +55,12 @@ void iwt_reply_spin_rang(struct iwt_stream *st, bool replies)
 	struct iwt_reply_spin *s = &st->spin;
 
 	WRITE_ONCE(s->poster, raw_smp_processor_id());
-	/* PREEMPT_RT can't have preemption off for so long */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || !replies) {
-		WRITE_ONCE(s->streak, 0);
-		return;
-	}
-	WRITE_ONCE(s->streak, READ_ONCE(s->streak) + 1);
-	if (READ_ONCE(s->streak) < READ_ONCE(s->threshold))
+	if (!iwt_habit_seen(&s->habit, replies))
 		return;
 	spin_lock_bh(&st->lock);
-	s->credit = SPIN_CREDIT;
+	s->credit = IWT_SPIN_CREDIT;
 	spin_unlock_bh(&st->lock);
-	WRITE_ONCE(s->streak, 0);
+	iwt_habit_restart(&s->habit);
 }
 
 /* Was the last stream that received on this processor the same one? */
@@ -95,7 +82,8 @@ void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)
 	struct iwt_reply_spin *s = &st->spin;
 
 	lockdep_assert_held(&st->lock);
-	s->on = receive && s->credit && !st->pollers && iwt_stream_open(st) &&
+	s->on = receive && s->credit && iwt_dev_may_poll(st->dev) &&
+		!st->pollers && iwt_stream_open(st) &&
 		raw_smp_processor_id() != READ_ONCE(s->poster) && reply_is_alone(st);
 	if (!s->on)
 		return;
@@ -107,7 +95,7 @@ void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)
 
 static bool spin(struct iwt_stream *st)
 {
-	u64 end = ktime_get_ns() + SPIN_NS;
+	u64 end = ktime_get_ns() + IWT_SPIN_NS;
 	u32 i;
 
 	do {
@@ -120,11 +108,14 @@ static bool spin(struct iwt_stream *st)
 	return false;
 }
 
-static void note_miss(struct iwt_reply_spin *s)
+static void note_miss(struct iwt_stream *st)
+	__must_hold(&st->lock)
 {
-	s->credit -= min(s->credit, SPIN_MISS);
+	struct iwt_reply_spin *s = &st->spin;
+
+	s->credit -= min(s->credit, IWT_SPIN_MISS);
 	if (!s->credit)
-		WRITE_ONCE(s->threshold, min(s->threshold * 2, REPLY_THRESHOLD_MAX));
+		iwt_habit_failed(&s->habit, IWT_SPIN_MAX);
 }
 
 static void note_hit(struct iwt_stream *st)
@@ -133,10 +124,10 @@ static void note_hit(struct iwt_stream *st)
 	struct iwt_reply_spin *s = &st->spin;
 
 	iwt_stream_count(st, IWT_C_REPLY_SPIN_HIT);
-	if (++s->credit <= SPIN_CREDIT)
+	if (++s->credit <= IWT_SPIN_CREDIT)
 		return;
-	s->credit = SPIN_CREDIT;
-	WRITE_ONCE(s->threshold, REPLY_THRESHOLD);
+	s->credit = IWT_SPIN_CREDIT;
+	iwt_habit_paid(&s->habit, IWT_SPIN_FIRST);
 }
 
 /**
@@ -162,6 +153,6 @@ bool iwt_reply_spin(struct iwt_stream *st)
 		note_hit(st);
 		return !sent;
 	}
-	note_miss(s);
+	note_miss(st);
 	return false;
 }

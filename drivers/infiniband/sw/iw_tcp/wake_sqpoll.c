@@ -19,18 +19,12 @@
 #include <linux/sched/stat.h>
 #include <linux/smp.h>
 
+#include "dev.h"
 #include "qp.h"
 #include "stats.h"
 
-/* Nanoseconds without a post after which the worker goes. */
-#define SQPOLL_PAUSE_NS		(200 * NSEC_PER_USEC)
-/* How long it may go on in one stretch. */
-#define SQPOLL_STRETCH_NS	(5 * NSEC_PER_MSEC)
 /* Looks at the ring between two at the clock. */
-#define SQPOLL_LOOKS		64
-/* Doorbells in quick succession before a worker begins: at first, and at most. */
-#define SQPOLL_THRESHOLD	16
-#define SQPOLL_THRESHOLD_MAX	1024
+#define SQPOLL_LOOKS	64
 
 /* Return: false when there is nothing to poll any more. */
 static bool set_polled(struct iwt_qp *qp, bool on)
@@ -57,7 +51,7 @@ static u32 poll(struct iwt_qp *qp)
 {
 	struct iwt_stream *st = &qp->stream;
 	u32 seen = READ_ONCE(st->sq.cons), prod, looks = 0, found = 0;
-	u64 since = ktime_get_ns(), end = since + SQPOLL_STRETCH_NS, now;
+	u64 since = ktime_get_ns(), end = since + IWT_SQPOLL_STRETCH_NS, now;
 
 	while (iwt_stream_sends(st) && single_task_running() && !need_resched()) {
 		prod = iwt_ring_prod(&st->sq.ring);
@@ -74,7 +68,7 @@ static u32 poll(struct iwt_qp *qp)
 		if (++looks % SQPOLL_LOOKS)
 			continue;
 		now = ktime_get_ns();
-		if (now - since > SQPOLL_PAUSE_NS)
+		if (now - since > IWT_PAUSE_NS)
 			break;
 	}
 	return found;
@@ -97,16 +91,16 @@ static void do_poll(struct work_struct *work)
 	preempt_enable();
 
 	iwt_count(qp->stream.dev, IWT_C_SQPOLL);
-	WRITE_ONCE(p->streak, 0);
+	iwt_habit_restart(&p->habit);
 	if (!found) {
-		p->threshold = min(p->threshold * 2, SQPOLL_THRESHOLD_MAX);
+		iwt_habit_failed(&p->habit, IWT_SQPOLL_MAX);
 		/* this processor may be busy: try the next one */
 		WRITE_ONCE(p->cpu, iwt_idle_cpu_next(raw_smp_processor_id(),
 						     READ_ONCE(p->poster)));
 		return;
 	}
-	p->threshold = SQPOLL_THRESHOLD;
-	if (iwt_stream_sends(&qp->stream))
+	iwt_habit_paid(&p->habit, IWT_SQPOLL_FIRST);
+	if (iwt_stream_sends(&qp->stream) && iwt_dev_may_poll(qp->stream.dev))
 		iwt_idle_cpu_again(&p->work);
 }
 
@@ -117,18 +111,27 @@ static void do_poll(struct work_struct *work)
 void iwt_sqpoll_setup(struct iwt_sqpoll *p)
 {
 	INIT_WORK(&p->work, do_poll);
-	p->threshold = SQPOLL_THRESHOLD;
+	iwt_habit_setup(&p->habit, IWT_SQPOLL_FIRST);
 	p->cpu = nr_cpu_ids;
 }
 
 /**
- * iwt_sqpoll_begin() - a worker is to poll, on another processor than the caller's
- * @p: of the queue pair of the running process
+ * iwt_sqpoll_rang() - a process's doorbell has been served
+ * @qp: queue pair
+ * @busy: the process does not sleep between its posts
+ * @now: when the doorbell was served, in nanoseconds
  *
- * Process context.
+ * Out of a habit, a worker begins on another processor than the caller's. Process context.
  */
-void iwt_sqpoll_begin(struct iwt_sqpoll *p)
+void iwt_sqpoll_rang(struct iwt_qp *qp, bool busy, u64 now)
 {
+	struct iwt_sqpoll *p = &qp->sqpoll;
+	/* with the work of the engines: where that is long, a worker gains little */
+	bool soon = iwt_habit_soon(&p->habit, now, now, IWT_PAUSE_NS);
+
+	if (!iwt_habit_seen(&p->habit, busy && soon) || !iwt_dev_may_poll(qp->stream.dev) ||
+	    !iwt_stream_sends(&qp->stream))
+		return;
 	WRITE_ONCE(p->poster, raw_smp_processor_id());
 	WRITE_ONCE(p->cpu, iwt_idle_cpu_begin(READ_ONCE(p->cpu), &p->work));
 }
