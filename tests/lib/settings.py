@@ -45,13 +45,15 @@ def models(realtime):
     """For each setting, what it makes of a text."""
     flag, zerocopy = word(FLAG), word(ZEROCOPY)
 
-    def zerocopy_here(text):
-        value, err = zerocopy(text)
-        return (None, errno.EOPNOTSUPP) if realtime and value not in (None, "off") else (value, err)
+    def not_realtime(setting):
+        def model(text):
+            value, err = setting(text)
+            return (None, errno.EOPNOTSUPP) if realtime and value not in (None, "off") else (value, err)
+        return model
     return {"crc": word(CRC), "markers": flag, "rdmac_permissive": flag, "large_fpdus": flag,
             "mpa_revision": bounded(8, lambda n: 1 <= n <= 2), "keepidle": bounded(16, lambda n: n <= 32767),
             "user_timeout": bounded(16, lambda n: n <= 32767), "tos": bounded(8, lambda n: not n & 3, errno.EINVAL),
-            "zerocopy": zerocopy_here}
+            "zerocopy": not_realtime(zerocopy), "polling": not_realtime(flag)}
 
 
 def guess(rnd):

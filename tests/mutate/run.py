@@ -39,7 +39,7 @@ TESTS = (
     ("sock_run", "receive_window attach_held"), ("sock_owner", "qp_owner"), ("cm_addr", "listen netns"),
     ("wake_cqpoll", "deferred_posts threads"), ("qp_engine", "budgets deferred_posts"), ("dev.", "link"),
     ("wake.", "deferred_posts"), ("wake_cpu", "deferred_posts"), ("wake_migrate", "deferred_posts"),
-    ("wake_reply", "deferred_posts"), ("wake_sqpoll", "deferred_posts"), ("cm_caller", "qp_owner"),
+    ("wake_reply", "polling deferred_posts"), ("wake_sqpoll", "polling deferred_posts"), ("cm_caller", "qp_owner"),
     ("cm_listen", "listen startup"), ("cm_", "startup reject"), ("cm.", "ipv6 startup"),
     ("config", "link_settings"), ("cq_resize", "cq_resize kernel_verbs"), ("cq", "cq_resize extended_verbs deferred_posts threads"), ("device", "link"),
     ("link", "link netdevs"), ("main", "link"), ("mmap", "hostile"),

@@ -34,6 +34,18 @@ for word in auto always off; do
 	check "zerocopy: $word" set_link $DEV_A zerocopy $word
 	check "zerocopy says $word" is $DEV_A zerocopy $word
 done
+# with PREEMPT_RT nobody polls
+polling=on
+[ ! -e /sys/kernel/realtime ] || polling=off
+check "polling is $polling" is $DEV_A polling $polling
+for word in off on; do
+	if [ -e /sys/kernel/realtime ] && [ $word = on ]; then
+		REFUSAL="not supported" refuse "polling: not on with PREEMPT_RT" set_link $DEV_A polling on
+		continue
+	fi
+	check "polling: $word" set_link $DEV_A polling $word
+	check "polling says $word" is $DEV_A polling $word
+done
 check "a silent peer is asked after a minute" is $DEV_A keepidle 60
 check "and given up after five" is $DEV_A user_timeout 300
 for word in keepidle user_timeout; do
@@ -49,7 +61,7 @@ for bad in tos:256 keepidle:32768 user_timeout:32768 user_timeout:65536 mpa_revi
 	REFUSAL="out of range" refuse "refused: $bad" set_link $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 for word in keepidle user_timeout; do check "$word: 32767" set_link $DEV_A $word 32767; done
-for bad in tos:1 tos:2 tos:254 tos:-4 tos: keepidle:-1 user_timeout:x crc:maybe crc: zerocopy:on zerocopy: markers:2 markers:10 markers:none mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
+for bad in tos:1 tos:2 tos:254 tos:-4 tos: keepidle:-1 user_timeout:x crc:maybe crc: zerocopy:on zerocopy: polling:auto polling: polling:2 markers:2 markers:10 markers:none mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
 	REFUSAL="Invalid argument" refuse "refused: $bad" set_link $DEV_A "${bad%%:*}" "${bad#*:}"
 done
 check "what was refused changed nothing" is $DEV_A mpa_revision 2
@@ -63,14 +75,14 @@ params=/sys/module/iw_tcp/parameters
 set_param() { echo "$2" >"$params/$1"; }
 param_is() { [ "$(cat "$params/$1")" = "$2" ]; }
 new_link() { link_del "$NS_A" "$DEV_A" && link_add "$NS_A" "$DEV_A" "$IF_A" && settings_begin; }
-declare -A former=() other=([crc]=required [mpa_revision]=1 [keepidle]=7 [user_timeout]=9 [tos]=40 [zerocopy]=auto)
+declare -A former=() other=([crc]=required [mpa_revision]=1 [keepidle]=7 [user_timeout]=9 [tos]=40 [zerocopy]=auto [polling]=off)
 [ ! -e /sys/kernel/realtime ] || other[zerocopy]=off
 for word in "${!other[@]}"; do
 	former[$word]=$(cat "$params/$word")
 	check "parameter $word: ${other[$word]}" set_param "$word" "${other[$word]}"
 	check "parameter $word says ${other[$word]}" param_is "$word" "${other[$word]}"
 done
-for bad in crc:maybe mpa_revision:3 keepidle:32768 user_timeout:x tos:1 zerocopy:on; do
+for bad in crc:maybe mpa_revision:3 keepidle:32768 user_timeout:x tos:1 zerocopy:on polling:auto; do
 	refuse "refused: parameter $bad" set_param "${bad%%:*}" "${bad#*:}"
 	check "what was refused changed nothing: $bad" param_is "${bad%%:*}" "${other[${bad%%:*}]}"
 done

@@ -31,9 +31,10 @@ enum iwt_zerocopy {
  *	the peer acknowledges something
  * @tos: type of service of connections whose program has not asked for another one
  * @zerocopy: payload of connections without CRC and markers
+ * @polling: workers may poll send queues, and engines may spin for a reply (wake.h)
  *
  * Written in process context at any time, each on its own; read once for each connection, when
- * it begins.
+ * it begins. @polling is read each time that it matters.
  */
 struct iwt_conf {
 	enum iwt_crc_policy crc;
@@ -45,6 +46,7 @@ struct iwt_conf {
 	u16 user_timeout;
 	u8 tos;
 	enum iwt_zerocopy zerocopy;
+	bool polling;
 };
 
 #endif

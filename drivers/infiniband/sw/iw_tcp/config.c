@@ -39,6 +39,7 @@ static struct iwt_conf defaults = {
 	.mpa_rev = 2,
 	.keepidle = 60,
 	.user_timeout = 300,
+	.polling = !IS_ENABLED(CONFIG_PREEMPT_RT),
 };
 
 /*
@@ -138,6 +139,20 @@ static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 	return 0;
 }
 
+/* Who polls or spins has preemption off, for too long for PREEMPT_RT. */
+static int parse_polling(const char *text, bool *polling)
+{
+	bool on;
+	int err = match_flag(text, &on);
+
+	if (err)
+		return err;
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && on)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(*polling, on);
+	return 0;
+}
+
 #define crc_word(crc)	crc_words[crc]
 #define zerocopy_word(z)	zerocopy_words[z]
 #define flag_word(flag)	((flag) ? "on" : "off")
@@ -168,6 +183,7 @@ IWT_PARAM_OPS(keepidle, keepidle, "%u", number, parse_seconds);
 IWT_PARAM_OPS(user_timeout, user_timeout, "%u", number, parse_seconds);
 IWT_PARAM_OPS(tos, tos, "%u", number, parse_tos);
 IWT_PARAM_OPS(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
+IWT_PARAM_OPS(polling, polling, "%s", flag_word, parse_polling);
 
 module_param_cb(crc, &crc_param_ops, &defaults.crc, 0644);
 MODULE_PARM_DESC(crc, "CRC32c of new links: on (default), off or required");
@@ -188,6 +204,8 @@ module_param_cb(tos, &tos_param_ops, &defaults.tos, 0644);
 MODULE_PARM_DESC(tos, "Type of service of connections of new links (default: 0)");
 module_param_cb(zerocopy, &zerocopy_param_ops, &defaults.zerocopy, 0644);
 MODULE_PARM_DESC(zerocopy, "Zero copy of new links: off (default), auto or always");
+module_param_cb(polling, &polling_param_ops, &defaults.polling, 0644);
+MODULE_PARM_DESC(polling, "Workers of new links poll, and engines spin: on (default) or off");
 
 /**
  * iwt_conf_defaults() - settings of a new link
@@ -206,6 +224,7 @@ void iwt_conf_defaults(struct iwt_conf *conf)
 	conf->user_timeout = READ_ONCE(defaults.user_timeout);
 	conf->tos = READ_ONCE(defaults.tos);
 	conf->zerocopy = READ_ONCE(defaults.zerocopy);
+	conf->polling = READ_ONCE(defaults.polling);
 }
 
 static struct iwt_dev *get_dev(struct config_item *item)
@@ -251,6 +270,7 @@ IWT_CONF_ATTR(keepidle, keepidle, "%u", number, parse_seconds);
 IWT_CONF_ATTR(user_timeout, user_timeout, "%u", number, parse_seconds);
 IWT_CONF_ATTR(tos, tos, "%u", number, parse_tos);
 IWT_CONF_ATTR(zerocopy, zerocopy, "%s", zerocopy_word, parse_zerocopy);
+IWT_CONF_ATTR(polling, polling, "%s", flag_word, parse_polling);
 
 static struct configfs_attribute *link_attrs[] = {
 	&link_attr_crc,
@@ -262,6 +282,7 @@ static struct configfs_attribute *link_attrs[] = {
 	&link_attr_user_timeout,
 	&link_attr_tos,
 	&link_attr_zerocopy,
+	&link_attr_polling,
 	NULL
 };
 

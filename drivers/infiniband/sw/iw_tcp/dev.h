@@ -117,7 +117,7 @@ static inline struct iwt_dev *to_iwt_dev(struct ib_device *ibdev)
  */
 static inline bool iwt_dev_may_poll(const struct iwt_dev *dev)
 {
-	return !IS_ENABLED(CONFIG_PREEMPT_RT);
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) && READ_ONCE(dev->conf.polling);
 }
 
 /* Is @net the namespace of the link? Any context. */

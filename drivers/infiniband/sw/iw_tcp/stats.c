@@ -30,6 +30,7 @@ static const struct rdma_stat_desc descs[IWT_G_END] = {
 	[IWT_C_TX_NO_MEM].name	= "tx_no_mem",
 	[IWT_C_TX_WAIT_ORD].name	= "tx_wait_ord",
 	[IWT_C_REPLY_SPIN_HIT].name	= "reply_spin_hit",
+	[IWT_C_REPLY_SPIN_MISS].name	= "reply_spin_miss",
 	[IWT_C_FLUSH_BUDGET].name	= "flush_budget",
 	[IWT_C_RX_CRC_ERR].name	= "rx_crc_err",
 	[IWT_C_RX_PROTO_ERR].name	= "rx_proto_err",

@@ -34,6 +34,9 @@
  *   too: the system call would be part of what it waits for. For a process that sleeps between
  *   posts a worker gains nothing.
  * - A process whose posts reply to messages makes the engines spin (5).
+ *
+ * With the link's setting "polling" off, there is neither 3 nor 5, whose time is not the
+ * process's own. That of 4 is.
  */
 #include "wake.h"
 

@@ -14,7 +14,8 @@
  * The time of a spin is bounded, and the engine spins only on a processor where the process is
  * not. A reply earns credit and a spin in vain costs some. Without credit the doorbells have to
  * show again that spinning pays, more of them each time. Where many queue pairs receive in
- * turn, a spin would delay messages that have arrived: so there is none.
+ * turn, a spin would delay messages that have arrived: so there is none. Nor is there any where
+ * the link's setting "polling" is off.
  */
 #include "wake_reply.h"
 
@@ -113,6 +114,7 @@ static void note_miss(struct iwt_stream *st)
 {
 	struct iwt_reply_spin *s = &st->spin;
 
+	iwt_stream_count(st, IWT_C_REPLY_SPIN_MISS);
 	s->credit -= min(s->credit, IWT_SPIN_MISS);
 	if (!s->credit)
 		iwt_habit_failed(&s->habit, IWT_SPIN_MAX);

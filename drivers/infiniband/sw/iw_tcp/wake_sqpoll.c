@@ -6,7 +6,8 @@
  * need not ring. The worker takes nothing from others: it has preemption off, so that it never
  * keeps a post waiting, and it goes when anything else is to run on its processor, or when
  * nothing was posted for a while. If polling did not pay, the process has to post more before
- * the next worker begins, on another processor.
+ * the next worker begins, on another processor. Where the link's setting "polling" is off, none
+ * begins, and one that polls ends with its stretch.
  *
  * No post is lost when the worker goes: it takes back its word under the lock of the stream and
  * runs the engines once more (see wake_doorbell.c). tests/unit/ring_model.py tries all orders.

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The setting "polling" of a link: with "off" no worker polls and no engine spins, from the moment
+# that it is written; with "on" both do, under the same traffic.
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin iwt_bench rdma
+only_iw_tcp "a setting of iw_tcp"
+want_settings
+[ ! -e /sys/kernel/realtime ] || skip_all "with PREEMPT_RT nobody polls"
+[ "$(nproc)" -gt 1 ] || skip_all "with one processor nobody polls"
+last=$(($(nproc) - 1)) port=18750
+
+# traffic MESSAGES OPTION...: a server and a client, each on its own processor, for so many messages;
+# with 0 it goes on in the background, until SERVER and CLIENT are stopped. Fails if it fails.
+traffic() {
+	local n=$1 more
+	shift
+	more=(-p $((++port)) "$@")
+	[ "$n" = 0 ] && more+=(-t 3600000) || more+=(-n "$n")
+	start in_a taskset -c 0 "$IWT_BIN/iwt_bench" -s -a $IP_A "${more[@]}" >/dev/null
+	SERVER=$PID
+	wait_listen "$NS_A" $port || return
+	start in_b taskset -c $last "$IWT_BIN/iwt_bench" -c -a $IP_A "${more[@]}" >/dev/null
+	CLIENT=$PID
+	[ "$n" = 0 ] || { ended "$CLIENT" && ended "$SERVER"; }
+}
+# answers N: each end answers the other's message at once; writes N: one end posts without a pause
+answers() { traffic "$1" -m lat -o send -S 8; }
+writes() { traffic "$1" -m flow -o write -S 64; }
+
+# Both links' counters: the runs of workers, spins, doorbells, messages
+sum() { echo $(($(counter "$DEV_A" "$1") + $(counter "$DEV_B" "$1"))); }
+polled() { sum sqpoll; }
+spun() { echo $(($(sum reply_spin_hit) + $(sum reply_spin_miss))); }
+rang() { sum doorbell; }
+went() { echo $(($(sum tx_send) + $(sum tx_write))); }
+is() { [ "$("${@:2}")" = "$1" ] || { "${@:2}"; return 1; }; }
+more_than() { [ "$("${@:2}")" -gt "$1" ] || { "${@:2}"; return 1; }; }
+# goes_on N: the traffic goes on for N messages more
+goes_on() { local n; n=$(went) && busywait "$IWT_TIME" more_than $((n + $1)) went; }
+
+# until_more COUNT TRAFFIC: as much of it as COUNT needs to rise, up to ten times; TRIES are what it took
+until_more() {
+	local n
+	n=$("$1")
+	for ((TRIES = 1; TRIES <= 10; TRIES++)); do
+		"$2" 2000 || return
+		more_than "$n" "$1" && return
+	done
+	return 1
+}
+# not_more TIMES TRAFFIC: once more than so many times; doorbells alone
+not_more() {
+	local workers spins bells i
+	workers=$(polled) spins=$(spun) bells=$(rang)
+	for ((i = 0; i <= $1; i++)); do "$2" 2000 || return; done
+	is "$workers" polled && is "$spins" spun && more_than "$bells" rang
+}
+# cut COUNT TRAFFIC: off and on again in the middle of it
+cut() {
+	local n workers spins
+	n=$("$1")
+	"$2" 0 && busywait "$IWT_TIME" more_than "$n" "$1" && set_links polling off || return
+	# a worker may have begun before
+	goes_on 1000 || return
+	workers=$(polled) spins=$(spun) n=$("$1")
+	goes_on 5000 && is "$workers" polled && is "$spins" spun && set_links polling on || return
+	busywait "$IWT_TIME" more_than "$n" "$1" && goes_on 100
+}
+
+two_links
+check "directories for both links" settings_begin
+check "workers poll" until_more polled writes
+writes=$TRIES
+check "engines spin for answers" until_more spun answers
+answers=$TRIES
+check "polling off" set_links polling off
+check "no worker polls then" not_more "$writes" writes
+check "and no engine spins" not_more "$answers" answers
+check "polling on again" set_links polling on
+check "off and on, while one end posts" cut polled writes
+stop "$CLIENT" "$SERVER"
+check "off and on, while both answer" cut spun answers
+stop "$CLIENT" "$SERVER"
+check "the directories go" settings_end
+ktap_finish
