@@ -33,7 +33,7 @@ HW=/sys/class/infiniband/$DEV_A
 said looking-inside stream device >"$TMP/said"
 ls "$HW/ports/1/hw_counters" | grep -vx lifespan >"$TMP/shown"
 same "counters of a link"
-rdma -j statistic show link "$DEV_A/1" | grep -o '"[a-z_]*":' | tr -d '":' | grep -vxE 'ifname|port' | sort >"$TMP/shown"
+rdma -j statistic show link "$DEV_A/1" | grep -o '"[a-z0-9_]*":' | tr -d '":' | grep -vxE 'ifname|port' | sort >"$TMP/shown"
 same "the same by rdma statistic"
 
 {
