@@ -21,17 +21,17 @@ int iwt_cm_destroy_listen(struct iw_cm_id *id);
 /**
  * struct iwt_delayed - a process wants to switch a socket to RDMA
  * @dev: device
- * @qp: queue pair, which the caller keeps
+ * @qp: queue pair; the caller holds a reference
  * @fd: descriptor of the socket
- * @ird: inbound RDMA Reads that are wanted
- * @ord: outbound ones
- * @plain: speak revision 1
- * @request: the whole Request, of this end or of the peer
- * @request_len: its octets
- * @reply: of an initiator: the peer's whole Reply
- * @reply_len: its octets
+ * @ird: number of inbound RDMA Reads that the process requests
+ * @ord: number of outbound RDMA Reads that the process requests
+ * @plain: use MPA revision 1
+ * @request: the whole Request: an initiator's own, or the one a responder received
+ * @request_len: length of @request in bytes
+ * @reply: initiator: the peer's whole Reply; responder: NULL
+ * @reply_len: length of @reply in bytes
  * @pd: private data for the peer
- * @pd_len: how many octets
+ * @pd_len: length of @pd in bytes
  */
 struct iwt_delayed {
 	struct iwt_dev *dev;
@@ -53,16 +53,16 @@ int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame);
 int iwt_cm_delayed_reject(const struct iwt_delayed *a, u8 *frame);
 int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *terms);
 
-/* For iw_cm's look-up of a queue pair (cm_caller.c). */
+/* For iw_cm's lookup of a queue pair by its number (cm_caller.c). */
 bool iwt_cm_may_name(const struct iwt_qp *qp);
 
-/* Before a queue pair is destroyed; see there. */
+/* Call before a queue pair is destroyed; see cm.c. */
 void iwt_cm_qp_abandon(struct iwt_qp *qp);
 
-/* When a device has no clients any more, before it is freed; may sleep. */
+/* Call when a device has no clients any more, before it is freed; may sleep. */
 void iwt_cm_dev_drain(struct iwt_dev *dev);
 
-/* Module init and exit; exit waits for every connection's last work. */
+/* Module init and exit; iwt_cm_exit() waits until every endpoint has run its last work. */
 int iwt_cm_init(void);
 void iwt_cm_exit(void);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Endpoints: how they are found, their steps, and what they cost a listener.
+ * Endpoints: references, lookup, state changes, and the limit on half-open endpoints.
  */
 #include "cm_ep.h"
 
@@ -16,14 +16,14 @@
 #include "stats.h"
 #include "trace.h"
 
-/* Every endpoint that belongs to a device, by the number iw_cm knows. */
+/* Every endpoint that belongs to a device, indexed by ep->id. */
 static DEFINE_XARRAY_ALLOC1(eps);
 static u32 next_id = IWT_FIRST_UP_TO(INT_MAX);
 static DECLARE_WAIT_QUEUE_HEAD(ep_gone);
 
 /**
  * iwt_ep_get() - take a reference
- * @ep: endpoint; the caller has a reference, or knows that there is one
+ * @ep: endpoint; the caller holds a reference, or another reference is known to exist
  */
 void iwt_ep_get(struct iwt_ep *ep)
 {
@@ -64,7 +64,7 @@ void iwt_listen_put(struct iwt_listen *l)
 }
 
 /**
- * iwt_ep_leave_listen() - an endpoint has been accepted, or has ended
+ * iwt_ep_leave_listen() - drop the listener of an endpoint that was accepted or has ended
  * @ep: endpoint; called by its work, not locked
  */
 void iwt_ep_leave_listen(struct iwt_ep *ep)
@@ -78,9 +78,9 @@ void iwt_ep_leave_listen(struct iwt_ep *ep)
 }
 
 /**
- * iwt_ep_raise() - note something that the work has to look at
- * @ep: endpoint; the caller has a reference
- * @bit: what
+ * iwt_ep_raise() - set an event bit, and queue the work that handles it
+ * @ep: endpoint; the caller holds a reference
+ * @bit: the event
  *
  * Any context, any locks.
  */
@@ -169,10 +169,10 @@ static unsigned int state_ms(enum iwt_cm_state state)
 }
 
 /**
- * iwt_half_open_add() - count a half-open endpoint, and evict the oldest of too many
+ * iwt_half_open_add() - count a half-open endpoint, and evict the oldest one at the limit
  * @ep: endpoint of a listener, locked
  *
- * It costs memory, and no consumer knows of it.
+ * A half-open endpoint uses memory, and no consumer knows of it.
  */
 void iwt_half_open_add(struct iwt_ep *ep)
 {
@@ -205,7 +205,7 @@ void iwt_half_open_add(struct iwt_ep *ep)
 }
 
 /**
- * iwt_half_open_del() - an endpoint is half-open no more
+ * iwt_half_open_del() - an endpoint is not half-open any more
  * @ep: endpoint, locked
  */
 void iwt_half_open_del(struct iwt_ep *ep)
@@ -240,11 +240,11 @@ static void ep_enter(struct iwt_ep *ep, enum iwt_cm_state state)
 }
 
 /**
- * iwt_ep_take_qp() - give an endpoint its queue pair
- * @ep: endpoint, locked, without one
- * @qp: queue pair, with a reference that becomes the endpoint's
+ * iwt_ep_take_qp() - assign a queue pair to an endpoint
+ * @ep: endpoint, locked, without a queue pair
+ * @qp: queue pair; the endpoint takes over the caller's reference
  *
- * Process context. iwt_cm_qp_abandon() finds it then.
+ * From now on iwt_cm_qp_abandon() finds the endpoint. Process context.
  */
 void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
 {
@@ -261,8 +261,8 @@ void iwt_ep_take_qp(struct iwt_ep *ep, struct iwt_qp *qp)
  *
  * Process context, may sleep.
  *
- * Return: true when the stream can't end in order any more, because it would end inside an
- * FPDU.
+ * Return: true when the connection must be reset, because closing TCP in order would end the
+ * stream inside an FPDU.
  */
 bool iwt_ep_let_go_qp(struct iwt_ep *ep)
 {
@@ -304,9 +304,9 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
 }
 
 /*
- * The end of the connection waits for work that is left. It may take as long as the link's
- * user_timeout, from its beginning and in all, whatever comes of the path meanwhile. Without
- * a user_timeout TCP gives up, or the consumer.
+ * Closing the connection waits for work requests that are not complete. The total time for that
+ * is limited to the link's user_timeout, even if the peer acknowledges data meanwhile. Without a
+ * user_timeout only TCP or the consumer ends the connection.
  */
 static void be_patient(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
@@ -355,13 +355,14 @@ static void ep_take_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 }
 
 /**
- * iwt_ep_step() - something happened: take the step that the table prescribes
+ * iwt_ep_step() - handle an event: execute the step that iwt_cmfsm() prescribes
  * @ep: endpoint, locked; the work must run afterwards, to deliver upcalls
- * @event: what happened
- * @status: what iw_cm is told, 0 or -errno
+ * @event: the event
+ * @status: status for iw_cm, 0 or -errno
  *
- * A step that drops the queue pair and closes the socket keeps the queue pair until the socket
- * is closed: until then TCP may send its memory. Process context, may sleep.
+ * A step that drops the queue pair and closes the socket keeps a reference to the queue pair
+ * until the socket is closed: until then TCP may send memory of the queue pair. Process context,
+ * may sleep.
  */
 void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 {
@@ -377,7 +378,7 @@ void iwt_ep_step(struct iwt_ep *ep, enum iwt_cm_event event, int status)
 }
 
 /**
- * iwt_ep_abandon() - nothing came of an endpoint: it is CLOSED
+ * iwt_ep_abandon() - startup failed: set an endpoint without a socket to CLOSED
  * @ep: endpoint, locked, without a socket; its work must run afterwards
  *
  * Process context, may sleep.
@@ -390,13 +391,13 @@ void iwt_ep_abandon(struct iwt_ep *ep)
 }
 
 /**
- * iwt_ep_finish() - the last work of an endpoint ends
- * @ep: endpoint in CLOSED; may be gone afterwards
+ * iwt_ep_finish() - end the last work of an endpoint
+ * @ep: endpoint in CLOSED; may be freed when this returns
  */
 void iwt_ep_finish(struct iwt_ep *ep)
 {
 	if (ep->id) {
-		/* from now on the device may go */
+		/* from now on the device may be freed */
 		xa_erase(&eps, ep->id);
 		atomic_dec(&ep->dev->n_eps);
 		wake_up_all(&ep_gone);
@@ -409,7 +410,7 @@ void iwt_ep_finish(struct iwt_ep *ep)
  * @ep: endpoint, locked
  * @dev: device
  *
- * From now on iwt_ep_find() and iwt_ep_drain_dev() find it. May sleep.
+ * From now on iwt_ep_find() and iwt_ep_drain_dev() find the endpoint. May sleep.
  *
  * Return: 0 or -errno.
  */
@@ -431,12 +432,12 @@ int iwt_ep_publish(struct iwt_ep *ep, struct iwt_dev *dev)
 }
 
 /**
- * iwt_ep_find() - the endpoint of a number
+ * iwt_ep_find() - find an endpoint by its number
  * @id: number
  *
  * Process context.
  *
- * Return: the endpoint with a reference, or NULL when it is gone.
+ * Return: the endpoint with a reference, or NULL when it has ended.
  */
 struct iwt_ep *iwt_ep_find(u32 id)
 {
@@ -452,11 +453,11 @@ struct iwt_ep *iwt_ep_find(u32 id)
 }
 
 /**
- * iwt_ep_orphan() - a listener is gone
+ * iwt_ep_orphan() - handle the endpoints of a listener that has ended
  * @listen: listener
  *
- * Endpoints that it has not reported are dropped; others may live on. Process context, does not
- * sleep.
+ * Endpoints that were not reported to iw_cm are dropped; the others may continue. Process
+ * context, does not sleep.
  */
 void iwt_ep_orphan(const struct iwt_listen *listen)
 {
@@ -471,7 +472,7 @@ void iwt_ep_orphan(const struct iwt_listen *listen)
 }
 
 /**
- * iwt_ep_abort_qp() - end what a queue pair is about to lose
+ * iwt_ep_abort_qp() - abort the endpoints of a queue pair
  * @qp: queue pair that is being destroyed
  *
  * Process context; does not wait.
@@ -486,7 +487,7 @@ void iwt_ep_abort_qp(struct iwt_qp *qp)
 	xa_unlock(&eps);
 }
 
-/* All endpoints of a device, or all. */
+/* End all endpoints of @dev, or of every device if @dev is NULL. */
 static void kill_all(const struct iwt_dev *dev)
 {
 	unsigned long i;
@@ -500,7 +501,7 @@ static void kill_all(const struct iwt_dev *dev)
 }
 
 /**
- * iwt_ep_drain_dev() - end the endpoints of a device, and wait for that
+ * iwt_ep_drain_dev() - end the endpoints of a device, and wait until they have ended
  * @dev: device to which no endpoint is added
  *
  * Sleeps; no peer can delay it.
@@ -512,7 +513,7 @@ void iwt_ep_drain_dev(struct iwt_dev *dev)
 }
 
 /**
- * iwt_ep_wait_all() - end all endpoints, and wait for that
+ * iwt_ep_wait_all() - end all endpoints, and wait until they have ended
  *
  * Sleeps; no peer can delay it.
  */

@@ -1,49 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An endpoint of MPA: a connection as the connection manager sees it. Known to cm*.c only.
+ * An MPA endpoint: a connection as the connection manager sees it. Only cm*.c use this header.
  *
  *	cm.c		operations of iw_cm
  *	cm_listen.c	listeners, and their sockets
- *	cm_delayed.c	delayed startup, on a socket of a process
+ *	cm_delayed.c	delayed startup on a socket that a process created
  *	cm_work.c	the work of an endpoint
  *	cm_mpa.c	startup frames
  *	cm_upcall.c	events for iw_cm
  *	cm_dial.c	an initiator's TCP connection
- *	cm_ep.c		endpoints: how they are found, their steps
+ *	cm_ep.c		endpoints: lookup, state changes
  *	cm_addr.c	addresses, and the devices that they belong to
  *	cm_caller.c	the caller of an operation
  *
- * One work item drives an endpoint, so that things happen one after the other for each
- * connection, and no connection waits for another. Callbacks of the socket and of the queue
- * pair only set a bit and queue the work. The work looks at the bits, takes the steps that
- * proto/cmfsm.c prescribes, and then, with nothing locked, tells iw_cm. It never waits for the
- * network.
+ * One work item drives an endpoint, so the events of one connection are handled one after the
+ * other, and no connection waits for another. Callbacks of the socket and of the queue pair only
+ * set a bit and queue the work. The work reads the bits, executes the steps that proto/cmfsm.c
+ * prescribes, and then, without holding any lock, reports events to iw_cm. The work never waits
+ * for the network.
  *
  * Locking
  *
  *   lock            guards                           taken in
  *   --------------  -------------------------------  --------------------------
  *   iwt_ports_lock  the table of listening sockets   process context
- *   port->lock      its socket, its listeners        process context, inside
+ *   port->lock      socket and listeners of a port   process context, inside
  *                                                    iwt_ports_lock
- *   ep->lock        everything in struct iwt_ep      process context, inside
- *                   that no other line claims        port->lock; the socket
- *                                                    lock and that of the queue
- *                                                    pair nest inside
- *   listen->lock    its half-open endpoints, @dead,  BH off, inside ep->lock
- *                   @reporting
- *   the table of    itself, qp->eps, ep->of_qp       process context, inside all
- *   endpoints       (its own lock)
+ *   ep->lock        every field of struct iwt_ep     process context, inside
+ *                   that no other line names         port->lock; the socket
+ *                                                    lock and the lock of the
+ *                                                    queue pair nest inside
+ *   listen->lock    half-open endpoints, @dead and   BH off, inside ep->lock
+ *                   @reporting of a listener
+ *   xa_lock of the  the table of endpoints,          process context, inside all
+ *   endpoint table  qp->eps, ep->of_qp               others
  *   (atomic)        ep->bits                         any context
  *
- * References: an endpoint is created with one, which its last work drops after it is CLOSED. A
- * queued work, a pending timer and a lookup hold one each. While it is not CLOSED an endpoint
- * owns its socket. It has a reference to its queue pair from connect or accept until it drops
- * the queue pair, and to the iw_cm_id from connect or accept until its last event has been
- * delivered. An endpoint of delayed startup has no iw_cm_id, and nobody is told of its events.
+ * References: an endpoint is created with one reference, which the last work of the endpoint
+ * drops after the endpoint has become CLOSED. A queued work, a pending timer and a lookup hold
+ * one reference each. An endpoint that is not CLOSED owns its socket. An endpoint holds a
+ * reference to its queue pair from connect or accept until it drops the queue pair, and a
+ * reference to the iw_cm_id from connect or accept until its last event has been delivered. An
+ * endpoint of delayed startup has no iw_cm_id, so its events are not reported.
  *
- * iw_cm knows a pending connection by a number, not by a pointer: iw_cm drops Requests that
- * nobody waits for any more without telling, so the endpoint must be able to go first.
+ * iw_cm identifies a pending connection by a number, not by a pointer: iw_cm may drop a Request
+ * without notifying the driver, so the endpoint must be able to end while iw_cm still stores
+ * the number.
  */
 #ifndef IWT_CM_EP_H
 #define IWT_CM_EP_H
@@ -67,15 +69,15 @@ struct net;
 struct net_device;
 
 /*
- * How long a state may last, in milliseconds. Each is one deadline for all of the state,
- * whatever arrives meanwhile (RFC 5044 7.1.2 r10). That of the Reply includes the time that the
- * peer's ULP takes to decide. That of the end, with FIN or a Terminate behind what was sent,
- * begins anew while the peer acknowledges something, or does not answer at all,
- * IWT_CM_CLOSE_EXTENSIONS times at most.
+ * Maximum duration of each state, in milliseconds. Each state has one deadline, which arriving
+ * data do not extend (RFC 5044 7.1.2 r10). The deadline for the Reply includes the time that the
+ * peer's ULP needs to decide. The deadline for closing (FIN or a Terminate is queued behind the
+ * data) is extended while the peer acknowledges data, or does not answer at all, but at most
+ * IWT_CM_CLOSE_EXTENSIONS times.
  *
- * A path that is dead for ten seconds costs no connection. TCP sends again after times that
- * double, so it may need twice as long to notice that the path is back; its SYNs go out after 1,
- * 3, 7 and 15 seconds.
+ * A connection survives a path failure of ten seconds. TCP doubles its retransmission timeout,
+ * so TCP may need twice as long to notice that the path works again; TCP repeats its SYN after
+ * 1, 3, 7 and 15 seconds.
  */
 #define IWT_CM_CONNECT_MS	20000
 #define IWT_CM_REPLY_MS		22000
@@ -84,17 +86,17 @@ struct net_device;
 #define IWT_CM_CLOSE_EXTENSIONS	11
 #define IWT_CM_ORPHAN_MS	60000
 
-/* How soon, and how many times, a Request that iw_cm can't take is reported again. */
+/* Delay in milliseconds, and number of retries, when iw_cm has no room for a Request. */
 #define IWT_CM_REPORT_MS	20
 #define IWT_CM_REPORT_TRIES	500
 
-/* Private data that iw_cm can pass on: it has an octet for the length. */
+/* Maximum private data that iw_cm can deliver: its length field has 8 bits. */
 #define IWT_CM_PD_MAX		255
 
-/* What there is to look at; a bit each in ep->bits. */
+/* Events that the work has to handle; bit numbers in ep->bits. */
 enum iwt_ep_bit {
 	IWT_EP_SOCK,		/* the socket, during startup and lingering */
-	IWT_EP_DRAINING,	/* from the queue pair; in this order */
+	IWT_EP_DRAINING,	/* from the queue pair; handled in this order */
 	IWT_EP_TERM_PENDING,
 	IWT_EP_TERM_SENT,
 	IWT_EP_CLOSE_WANTED,
@@ -109,22 +111,22 @@ enum iwt_ep_bit {
 
 /**
  * struct iwt_listen - one device's share of a listening socket
- * @ref: references: until iwt_cm_destroy_listen(), and one of each endpoint
+ * @ref: references: one until iwt_cm_destroy_listen(), and one of each endpoint
  *	that has not been accepted
- * @node: in @port's list
- * @port: the socket, NULL while it waits for one
- * @addr: where it listens
+ * @node: entry in @port's list
+ * @port: the shared socket, NULL while the listener waits for its address and port
+ * @addr: address to listen on
  * @net: namespace, kept alive by rdma_cm's identifier
- * @retry: tries again to have a socket
+ * @retry: retries to get the address and port
  * @dev: device
  * @cm_id: iw_cm's object, with a reference until iwt_cm_destroy_listen()
- * @limit: how many half-open endpoints there may be
- * @lock: guards what is marked so
- * @dead: nothing is to be reported any more
- * @reporting: reports under way
+ * @limit: maximum number of half-open endpoints
+ * @lock: guards the members marked __guarded_by(&lock)
+ * @dead: report no Request any more
+ * @reporting: number of reports in progress
  * @idle: completed when @dead is set and the last report has ended
  * @half_open: half-open endpoints, oldest first
- * @half_opens: how many
+ * @half_opens: number of half-open endpoints
  */
 struct iwt_listen {
 	struct kref ref;
@@ -152,37 +154,37 @@ struct iwt_listen {
  * @state: state, changed by iwt_ep_step() and iwt_ep_abandon() only
  * @initiator: this end has connected
  * @finished: the last work has run
- * @id: number by which accept and reject find it; 0: none yet
- * @nr: number that tracepoints name it by
- * @bits: what there is to look at (enum iwt_ep_bit)
+ * @id: number that accept and reject use to find the endpoint; 0: none yet
+ * @nr: number that identifies the endpoint in tracepoints
+ * @bits: events to handle (enum iwt_ep_bit)
  * @wq: runs @work and @timer
- * @work: looks
+ * @work: handles @bits
  * @timer: sets IWT_EP_EXPIRED
- * @armed: @deadline counts
+ * @armed: @deadline is valid
  * @deadline: when the present state ends, in jiffies
- * @acked: what the peer had acknowledged when @deadline was set
- * @patient: @deadline, if there is one, is the link's user_timeout
- * @extensions: how often @deadline was set anew: see IWT_CM_CLOSE_EXTENSIONS
- * @dev: device; NULL until a new inbound connection is assigned to one
+ * @acked: sequence number that the peer had acknowledged when @deadline was set
+ * @patient: closing is limited by the link's user_timeout alone: @deadline is not extended
+ * @extensions: how often @deadline was extended: see IWT_CM_CLOSE_EXTENSIONS
+ * @dev: device; NULL until a new inbound connection is assigned to a device
  * @sock: socket; NULL when CLOSED
  * @qp: queue pair, or NULL
- * @of_qp: in @qp's list
+ * @of_qp: entry in @qp's list
  * @attached: @qp has been attached to @sock
- * @cm_id: iw_cm's object, or NULL; for an inbound connection since accept
- * @listen: listener through which it came, until it is accepted or ends
- * @half_open: in @listen's list while it is half-open: iw_cm does not know of it, or no more
- * @report_tries: how often iw_cm could not take the Request
+ * @cm_id: iw_cm's object, or NULL; an inbound connection has one since accept
+ * @listen: listener of an inbound connection, until the endpoint is accepted or ends
+ * @half_open: entry in @listen's list while iw_cm does not know of the endpoint, or not any more
+ * @report_tries: how often iw_cm had no room for the Request
  * @upcalls: IWT_CMA_UP_* bits to be delivered
- * @reply_status: of CONNECT_REPLY
- * @close_status: of CLOSE
- * @wish: what this end asks for; the link's settings as they were at the beginning
- * @req: the Request of either end
+ * @reply_status: status of CONNECT_REPLY
+ * @close_status: status of CLOSE
+ * @wish: parameters that this end requests; the link's settings as of the beginning
+ * @req: the Request: an initiator's own, or the one a responder received
  * @rep: the peer's Reply
- * @terms: what was agreed
+ * @terms: negotiated parameters
  * @local: address of this end
- * @remote: the peer's
- * @len: octets in @frame
- * @frame: an initiator's Request until the Reply begins; then what is received; NULL after
+ * @remote: address of the peer
+ * @len: number of bytes in @frame
+ * @frame: an initiator's Request until the Reply begins; then the received frame; NULL after
  *	startup
  */
 struct iwt_ep {
@@ -304,7 +306,7 @@ int iwt_ep_accept_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
 	__must_hold(&ep->lock);
 
-/* cm_upcall.c: without ep->lock */
+/* cm_upcall.c: called without ep->lock */
 void iwt_ep_deliver(struct iwt_ep *ep, u32 ups);
 void iwt_listen_end_reports(struct iwt_listen *l);
 

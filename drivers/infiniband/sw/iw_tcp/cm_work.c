@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The work of an endpoint: it looks at what has been noted, takes the steps, and then, with
- * nothing locked, tells iw_cm.
+ * The work of an endpoint: it handles the event bits, executes the steps, and then, without
+ * holding any lock, reports events to iw_cm.
  */
 #include "cm_ep.h"
 
@@ -15,14 +15,14 @@
 #include "sock.h"
 
 /*
- * One work runs at a time, in the order of events: a ULP that makes several connections may
- * count on their Requests arriving in its order. No work waits for the network, and iw_cm takes
- * one event at a time as well.
+ * The queue is ordered, and runs one work at a time, in the order of events: a ULP that opens
+ * several connections may rely on the order in which their Requests arrive. No work waits for the
+ * network, and iw_cm also processes one event at a time.
  */
 struct workqueue_struct *iwt_cm_wq;
 /*
- * Delayed startup has a queue of its own: a work may wait there while a system call of a
- * process holds the lock of its socket.
+ * Delayed startup has its own queue: its work may wait while a system call of a process owns the
+ * socket.
  */
 struct workqueue_struct *iwt_delayed_wq;
 
@@ -36,10 +36,11 @@ static void do_timer(struct work_struct *work)
 }
 
 /*
- * Is the end worth waiting for? Has the peer acknowledged some of what comes before FIN or a
- * Terminate, TCP may have megabytes more, for a slow path or reader; FIN alone does not count. If
- * the peer does not answer at all, the path may be dead for a while. Nobody is waited for without
- * end: neither who takes an octet at a time nor who is silent.
+ * Extend the deadline of closing? Yes, if the peer has acknowledged data since the deadline was
+ * set: TCP may still hold megabytes in front of FIN or a Terminate, for a slow path or a slow
+ * reader; an acknowledgment of FIN alone (one sequence number) does not count. Yes, too, if the
+ * peer does not answer at all, since the path may be dead for a while. The number of extensions
+ * is limited, for a peer that acknowledges single bytes as well as for a silent one.
  */
 static bool waits_on(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
@@ -59,7 +60,7 @@ static bool waits_on(struct iwt_ep *ep)
 static void expire(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
-	/* a timer of a state that has been left does not count */
+	/* ignore the timer of a former state */
 	if (!ep->armed || time_before(jiffies, ep->deadline))
 		return;
 	if (waits_on(ep))
@@ -68,7 +69,7 @@ static void expire(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);
 }
 
-/* With ep->lock held: is a Request to be reported that could not be before? */
+/* Has iw_cm had no room for a Request? Then report the Request again. */
 static bool report_again(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -79,7 +80,7 @@ static bool report_again(struct iwt_ep *ep)
 	return true;
 }
 
-/* The table has one event for each case that makes a difference. */
+/* iwt_cmfsm() distinguishes an abort while TCP refers to memory of the requests. */
 static enum iwt_cm_event exact_event(const struct iwt_ep *ep, enum iwt_cm_event event)
 	__must_hold(&ep->lock)
 {
@@ -119,7 +120,7 @@ static void ep_take_bits(struct iwt_ep *ep)
 		expire(ep);
 }
 
-/* Startup is over, and iw_cm has the private data. */
+/* Free the frame: startup is over, and iw_cm has copied the private data. */
 static void drop_frame(struct iwt_ep *ep)
 {
 	mutex_lock(&ep->lock);
@@ -139,7 +140,7 @@ static void do_ep_work(struct work_struct *work)
 	ups = ep->upcalls;
 	ep->upcalls = 0;
 	if (ep->state != IWT_CM_WAIT_ULP)
-		ups &= ~IWT_CMA_UP_REQUEST;	/* ended before iw_cm heard of it */
+		ups &= ~IWT_CMA_UP_REQUEST;	/* ended before the Request was reported */
 	last = ep->state == IWT_CM_CLOSED && !ep->finished;
 	if (last)
 		ep->finished = true;
@@ -158,8 +159,8 @@ static void do_ep_work(struct work_struct *work)
 }
 
 /**
- * iwt_ep_alloc() - make an endpoint
- * @state: where it begins
+ * iwt_ep_alloc() - allocate an endpoint
+ * @state: initial state
  *
  * May sleep.
  *
@@ -191,7 +192,7 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 }
 
 /**
- * iwt_cm_init() - at module load; may sleep
+ * iwt_cm_init() - create the workqueues at module load; may sleep
  *
  * Return: 0 or -ENOMEM.
  */
@@ -210,14 +211,14 @@ int iwt_cm_init(void)
 }
 
 /**
- * iwt_cm_exit() - at module unload, when no device is left
+ * iwt_cm_exit() - end all endpoints at module unload, when no device is left
  *
- * Sleeps until every endpoint has done its last work.
+ * Sleeps until every endpoint has run its last work.
  */
 void iwt_cm_exit(void)
 {
 	iwt_ep_wait_all();
-	/* ports that wait for a grace period are not in the queue yet */
+	/* do_port_end() of ports that wait for a grace period is not in the queue yet */
 	rcu_barrier();
 	destroy_workqueue(iwt_delayed_wq);
 	destroy_workqueue(iwt_cm_wq);
