@@ -11,9 +11,9 @@
 #include "stats.h"
 
 /*
- * This module calls iw_cm only through pointers in its objects, so the module loader does not
- * know that it needs iw_cm; and events may still be under way when the last user of iw_cm is
- * gone. A reference to one of its symbols keeps iw_cm loaded.
+ * This module calls iw_cm only through pointers in the objects of iw_cm, so the module loader
+ * does not see that this module depends on iw_cm; and events may still be in progress after the
+ * last user of iw_cm has been unloaded. A reference to a symbol of iw_cm keeps iw_cm loaded.
  */
 static const char *(* const pin_iw_cm)(int reason) __used = iwcm_reject_msg;
 
@@ -40,7 +40,7 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 		return -EINVAL;
 	iwt_ep_take_qp(ep, qp);
 	err = iwt_ep_publish(ep, dev);
-	/* destroyed before iwt_cm_qp_abandon() could find this endpoint */
+	/* the queue pair was destroyed before iwt_cm_qp_abandon() could find this endpoint */
 	if (!err && xa_load(&dev->qps, param->qpn) != qp)
 		err = -EINVAL;
 	if (!err)
@@ -55,14 +55,14 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 
 /**
  * iwt_cm_connect() - begin a connection
- * @id: iw_cm's object; its mapped addresses count
- * @param: what the ULP wants; its private data are copied
+ * @id: iw_cm's object; the driver uses its mapped addresses
+ * @param: parameters of the ULP; the private data are copied
  *
- * Process context; sleeps for memory, not for the network. Exactly one CONNECT_REPLY follows a
- * return of 0, and none any other return. The port mapper does not change ports
+ * Process context; sleeps for memory, not for the network. After a return of 0, exactly one
+ * CONNECT_REPLY follows; after an error, none. The port mapper does not change ports
  * (IW_F_NO_PORT_MAP).
  *
- * Return: 0, -EINVAL for a bad queue pair or too long private data, or what TCP says.
+ * Return: 0, -EINVAL for a bad queue pair or too long private data, or an error of TCP.
  */
 int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -79,13 +79,13 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (err)
 		iwt_ep_abandon(ep);
 	mutex_unlock(&ep->lock);
-	/* it may be connected already, or has to be finished */
+	/* the endpoint may be connected already, or must be freed by its last work */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
 	iwt_ep_put(ep);
 	return err;
 }
 
-/* iw_cm forgets a connection whose accept fails: reject it on behalf of the ULP. */
+/* iw_cm drops a connection if accept fails: reject the connection on behalf of the ULP. */
 static void give_up(struct iwt_ep *ep, int err)
 	__must_hold(&ep->lock)
 {
@@ -110,7 +110,7 @@ static int attach_and_reply(struct iwt_ep *ep, const void *pd, u16 pd_len)
 	return iwt_ep_accept_reply(ep, &rep, pd, pd_len);
 }
 
-/* The connection belongs to the process from now on. */
+/* Make the process the owner of the connection. */
 static bool take_over(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -142,7 +142,7 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 	}
 	iwt_ep_take_qp(ep, qp);
 	if (!take_over(ep)) {
-		/* octets that came just now, see iwt_ep_early() */
+		/* bytes have arrived since the call of iwt_ep_early() */
 		iwt_ep_let_go_qp(ep);
 		iwt_ep_step(ep, IWT_CME_BAD, -EPROTO);
 		return -ECONNRESET;
@@ -158,15 +158,15 @@ static int accept_locked(struct iwt_ep *ep, struct iw_cm_id *id,
 }
 
 /**
- * iwt_cm_accept() - accept what a CONNECT_REQUEST told of
+ * iwt_cm_accept() - accept the connection of a CONNECT_REQUEST event
  * @id: iw_cm's object, with the event's provider_data
- * @param: what the ULP wants
+ * @param: parameters of the ULP
  *
- * Process context; sleeps for memory, not for the network. ESTABLISHED and later events follow
- * a return of 0. After any other return there are none: the connection has been ended, since
- * iw_cm forgets it.
+ * Process context; sleeps for memory, not for the network. After a return of 0, ESTABLISHED and
+ * later events follow. After an error, no event follows: the connection has been ended, since
+ * iw_cm drops it.
  *
- * Return: 0, -ECONNRESET when the peer has gone, -EINVAL for a bad queue pair or too long
+ * Return: 0, -ECONNRESET when the connection has ended, -EINVAL for a bad queue pair or too long
  * private data, or another -errno.
  */
 int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
@@ -181,22 +181,22 @@ int iwt_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	err = accept_locked(ep, id, param);
 	compat_iw_accepted(&taken, id, !err && ep->qp->user);
 	mutex_unlock(&ep->lock);
-	iwt_ep_raise(ep, IWT_EP_SOCK);	/* the work delivers events, or finishes */
+	iwt_ep_raise(ep, IWT_EP_SOCK);	/* the work delivers events, or ends the endpoint */
 	iwt_ep_put(ep);
 	compat_iw_await(&taken);
 	return err;
 }
 
 /**
- * iwt_cm_reject() - reject what a CONNECT_REQUEST told of (RFC 5044 7.1.2 r6)
+ * iwt_cm_reject() - reject the connection of a CONNECT_REQUEST event (RFC 5044 7.1.2 r6)
  * @id: iw_cm's object, with the event's provider_data
  * @pd: private data for the peer, or NULL
- * @pd_len: how many octets
+ * @pd_len: length of @pd in bytes
  *
- * Nobody could use the TCP connection afterwards, so it is closed when the Reply is sent.
+ * No ULP could use the TCP connection afterwards, so it is closed when the Reply is sent.
  * Process context; sleeps for memory, not for the network.
  *
- * Return: 0, also when the peer has gone, or -errno when the Reply can't be sent.
+ * Return: 0, also when the connection has ended, or -errno when the Reply can't be sent.
  */
 int iwt_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {
@@ -218,11 +218,12 @@ int iwt_cm_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 }
 
 /**
- * iwt_cm_qp_abandon() - end what a queue pair is about to lose
- * @qp: queue pair that is being destroyed
+ * iwt_cm_qp_abandon() - abort the connections of a queue pair that is being destroyed
+ * @qp: queue pair
  *
- * iw_cm holds a reference to the queue pair while a connect is under way. This lets the connect
- * fail now, so that nobody waits for its deadline. Process context; does not wait.
+ * iw_cm holds a reference to the queue pair while a connect is in progress. This call makes the
+ * connect fail at once, so the destroying task need not wait for the deadline of the connect.
+ * Process context; does not wait.
  */
 void iwt_cm_qp_abandon(struct iwt_qp *qp)
 {
@@ -233,8 +234,8 @@ void iwt_cm_qp_abandon(struct iwt_qp *qp)
  * iwt_cm_dev_drain() - end every connection of a device
  * @dev: device whose clients are gone
  *
- * The clients have destroyed their iw_cm_ids, so no connection is added; what is left are
- * connections that are being closed. Sleeps until they are gone; no peer can delay that.
+ * The clients have destroyed their iw_cm_ids, so no connection is added; the remaining
+ * connections are being closed. Sleeps until they have ended; no peer can delay that.
  */
 void iwt_cm_dev_drain(struct iwt_dev *dev)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Addresses of sockets, and the devices that they belong to. */
+/* Addresses of sockets, and the devices that serve these addresses. */
 #include "cm_ep.h"
 
 #include <linux/etherdevice.h>
@@ -16,8 +16,8 @@
 #include "sock.h"
 
 /**
- * iwt_addr_unmap() - make an IPv4-mapped address one of IPv4
- * @a: address; others stay as they are
+ * iwt_addr_unmap() - convert an IPv4-mapped IPv6 address to an IPv4 address
+ * @a: address; any other address stays unchanged
  */
 void iwt_addr_unmap(struct sockaddr_storage *a)
 {
@@ -36,10 +36,10 @@ void iwt_addr_unmap(struct sockaddr_storage *a)
 
 /**
  * iwt_addr_on_all() - does rdma_cm listen on all devices for an address?
- * @a: address of IPv4 or IPv6
+ * @a: IPv4 or IPv6 address
  *
- * It does for the wildcard address and, since each namespace has them on its lo, for loopback
- * addresses. The answer is that of cma_any_addr() in rdma_cm.
+ * rdma_cm does so for the wildcard address, and for loopback addresses, since each namespace has
+ * loopback addresses on its lo. Returns the same result as cma_any_addr() in rdma_cm.
  *
  * Return: true if so.
  */
@@ -61,7 +61,7 @@ static struct net_device *owner4(struct net *net,
 	return __ip_dev_find(net, a4->sin_addr.s_addr, false);
 }
 
-/* Several net devices may have a link-local address; rdma_cm takes the first, too. */
+/* Several net devices may have the same link-local address; like rdma_cm, use the first one. */
 static struct net_device *owner6(struct net *net,
 				 const struct sockaddr_storage *a)
 {
@@ -79,12 +79,13 @@ static struct net_device *owner6(struct net *net,
 }
 
 /**
- * iwt_addr_served() - does a device on a net device serve another's addresses?
- * @nd: net device of the device
+ * iwt_addr_served() - does the RDMA device on one net device serve the addresses of another?
+ * @nd: net device of the RDMA device
  * @owner: net device that has the addresses, in the same namespace
  *
- * The answer is that of cma_validate_port() in rdma_cm: it knows VLANs and the net devices
- * below them, or on older kernels compares link layer addresses. Under RCU.
+ * Returns the same result as cma_validate_port() in rdma_cm, which accepts a VLAN device for the
+ * net device below it and vice versa; on older kernels it compares link layer addresses. The
+ * caller holds the RCU read lock.
  *
  * Return: true if so.
  */
@@ -99,13 +100,13 @@ bool iwt_addr_served(struct net_device *nd, struct net_device *owner)
 }
 
 /**
- * iwt_addr_owner() - the net device that has an address
+ * iwt_addr_owner() - find the net device that has an address
  * @net: network namespace
  * @a: address
  *
- * Under RCU.
+ * The caller holds the RCU read lock.
  *
- * Return: it, or NULL.
+ * Return: the net device, or NULL.
  */
 struct net_device *iwt_addr_owner(struct net *net,
 				  const struct sockaddr_storage *a)
@@ -116,7 +117,7 @@ struct net_device *iwt_addr_owner(struct net *net,
 /**
  * iwt_addr_of_dev() - can a connection belong to a device?
  * @dev: device
- * @local: its local address
+ * @local: local address of the connection
  *
  * Any context that may hold the RCU read lock.
  *
@@ -139,8 +140,8 @@ bool iwt_addr_of_dev(const struct iwt_dev *dev,
 
 /**
  * iwt_addr_same() - do two listeners need the same socket?
- * @a: address and options
- * @b: those of the other
+ * @a: address and options of one listener
+ * @b: address and options of the other listener
  *
  * Return: true if so.
  */
@@ -163,8 +164,8 @@ bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
 
 /**
  * iwt_addr_of_listen() - the address on which a listener has to listen
- * @id: iw_cm's object; its mapped local address counts
- * @addr: takes address and options
+ * @id: iw_cm's object; the driver uses its mapped local address
+ * @addr: receives the address and options
  *
  * Any context.
  *

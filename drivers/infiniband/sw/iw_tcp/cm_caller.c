@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The caller of an operation: what rdma_cm knows of an iw_cm_id.
+ * The caller of an operation, found in the rdma_cm_id behind an iw_cm_id.
  *
- * iw_cm does not tell a driver which consumer calls, nor its network namespace. rdma_cm, the
- * only user of iw_cm, knows both. While an operation runs, the context of the iw_cm_id is
- * rdma_cm's identifier, and rdma_iw_cm_id() leads from there back to the iw_cm_id. An
- * identifier is believed only if it leads back: so nothing here depends on the inside of
- * rdma_cm, and an iw_cm_id of any other user is refused.
+ * iw_cm does not pass the calling consumer or its network namespace to a driver. rdma_cm, the
+ * only user of iw_cm, knows both. While an operation runs, the context of the iw_cm_id is the
+ * rdma_cm_id, and rdma_iw_cm_id() returns the iw_cm_id of an rdma_cm_id. The driver trusts the
+ * context only if rdma_iw_cm_id() returns the same iw_cm_id: so this file does not depend on the
+ * internals of rdma_cm, and refuses the iw_cm_id of any other user.
  */
 #include "cm_ep.h"
 
@@ -21,7 +21,7 @@ static const struct rdma_cm_id *caller(struct iw_cm_id *id)
 {
 	struct rdma_cm_id *up = id->context;
 
-	/* the device first: rdma_iw_cm_id() uses it */
+	/* compare the device first: rdma_iw_cm_id() uses it */
 	if (!up || up->device != id->device || rdma_iw_cm_id(up) != id)
 		return NULL;
 	return up;
@@ -31,8 +31,8 @@ static const struct rdma_cm_id *caller(struct iw_cm_id *id)
  * iwt_caller_net() - the network namespace of an operation's caller
  * @id: iw_cm's object, within one of its operations
  *
- * rdma_cm holds a reference to the namespace as long as its identifier lives, which is longer
- * than @id. Any context.
+ * rdma_cm holds a reference to the namespace as long as the rdma_cm_id exists, and the
+ * rdma_cm_id outlives @id. Any context.
  *
  * Return: the namespace, or NULL when the caller is unknown.
  */
@@ -44,13 +44,14 @@ struct net *iwt_caller_net(struct iw_cm_id *id)
 }
 
 /**
- * iwt_cm_may_name() - may the running task name a queue pair to rdma_cm?
+ * iwt_cm_may_name() - may the running task pass the number of this queue pair to rdma_cm?
  * @qp: queue pair
  *
- * Numbers are easily guessed. A process calls from its own context, and may not name a queue
- * pair of another process, not even of its parent. A queue pair of the kernel may be connected
- * from any context, and nothing there tells a process's call from a consumer's; iwt_caller_qp()
- * does that later. Until then the answer is yes as long as there is no connection. Any context.
+ * Queue pair numbers are easy to guess. A process calls from its own context, and may not use a
+ * queue pair of another process, not even of its parent. A kernel consumer may connect its queue
+ * pair from any context, so this function can't distinguish its call from the call of a process;
+ * iwt_caller_qp() does that later. Until then a queue pair of the kernel is permitted as long as
+ * it has no connection. Any context.
  *
  * Return: true if so.
  */
@@ -62,12 +63,12 @@ bool iwt_cm_may_name(const struct iwt_qp *qp)
 }
 
 /**
- * iwt_caller_qp() - the queue pair that an operation is about
+ * iwt_caller_qp() - find the queue pair of an operation, if the caller may use it
  * @id: iw_cm's object, within one of its operations
- * @qpn: number that the caller gave
+ * @qpn: queue pair number from the caller
  *
- * A kernel consumer's queue pair is the one that rdma_create_qp() made for its identifier, and
- * belongs to this identifier alone. A process's queue pair has no identifier. Process context.
+ * A kernel consumer's queue pair must be the one that rdma_create_qp() created for the
+ * rdma_cm_id of @id. A process's queue pair has no rdma_cm_id. Process context.
  *
  * Return: the queue pair with a reference, or NULL.
  */

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Delayed startup (RFC 5044 7.1.3): a process has talked over a TCP socket of its own, and
- * switches it to RDMA.
+ * Delayed startup (RFC 5044 7.1.3): a process has exchanged data over its own TCP socket, and
+ * switches the socket to RDMA.
  *
- * The process exchanges the startup frames itself, on its socket, which stays an ordinary
- * socket until both frames are there and agree. So nothing here waits for a peer, a startup
- * that fails or is rejected leaves the socket as it was, and a process may end at any point.
- * What the frames say is decided here, from the settings of the link.
+ * The process itself exchanges the startup frames on its socket, which stays an ordinary socket
+ * until the process has passed both frames to the driver and the driver has found them
+ * compatible. So this file never waits for a peer, a startup that fails or is rejected leaves
+ * the socket unchanged, and the process may exit at any point. This file determines the contents
+ * of the frames from the settings of the link.
  *
- * After the takeover the connection is an endpoint like any other, but nobody is told of its
- * events: the process sees its queue pair fail.
+ * After the takeover the connection is an endpoint like any other, but its events are not
+ * reported: the process sees its queue pair enter the error state.
  */
 #include "cm.h"
 
@@ -24,13 +25,13 @@ static void set_wish(struct iwt_ep *ep, const struct iwt_delayed *a)
 	ep->dev = a->dev;
 	iwt_ep_load_settings(ep);
 	iwt_ep_wish_depths(ep, a->ird, a->ord);
-	/* unlike iw_cm, this can pass on any length */
+	/* unlike iw_cm, delayed startup can deliver private data of any length */
 	ep->wish.pd_max = IWT_MPA_MAX_PD;
 	if (a->plain)
 		ep->wish.max_rev = 1;
 }
 
-/* Could the socket be a connection of this link? */
+/* Can the socket be taken over, and does this link serve its local address? */
 static int check_socket(const struct iwt_delayed *a, bool *unread)
 {
 	struct sockaddr_storage local = {};
@@ -49,14 +50,14 @@ static bool has_length(const u8 *frame, u32 len)
 	return iwt_mpa_need(frame, len) == len;
 }
 
-/* Do the private data fit into the Reply? */
+/* Do the private data of this end fit into the Reply? */
 static bool startup_fits(const struct iwt_ep *ep, const struct iwt_delayed *a)
 {
 	return a->pd_len <= IWT_MPA_MAX_PD -
 			    (ep->req.enhanced ? IWT_MPA_ENH_LEN : 0);
 }
 
-/* Is it a Request, and can the link do what it asks for? */
+/* Is the frame a Request, and does the link support everything that the Request asks for? */
 static int read_request(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
@@ -76,9 +77,9 @@ static int read_request(struct iwt_ep *ep, const struct iwt_delayed *a)
 }
 
 /*
- * The Request of this end, as the process says it has sent it, and the Reply. The process might
- * have written a Request by itself: that must not decline what the link insists on, nor ask for
- * what the link does not do.
+ * Parse the Request that the process claims to have sent, and the Reply. The process might have
+ * built the Request itself: such a Request must not decline a CRC if the link asks for one, and
+ * must not offer large FPDUs if the link does not.
  */
 static int read_both(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
@@ -101,7 +102,7 @@ static int read_both(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return rep.reject ? -EINVAL : 0;
 }
 
-/* The socket becomes the process's again, because of @err, which is returned. */
+/* Give the socket back to the process. Return: @err, the reason. */
 static int give_back_socket(struct iwt_ep *ep, int err)
 	__must_hold(&ep->lock)
 {
@@ -110,7 +111,7 @@ static int give_back_socket(struct iwt_ep *ep, int err)
 	return err;
 }
 
-/* Put the Reply where the endpoint would have received it. */
+/* Copy the Reply to the buffer into which other endpoints receive it, and continue from there. */
 static int delayed_take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
@@ -126,7 +127,7 @@ static int delayed_take_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return ep->reply_status ?: -ECONNRESET;
 }
 
-/* As long as no Reply is sent, the socket can be given back. */
+/* The socket can be given back until the Reply is sent. */
 static int delayed_send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
@@ -147,7 +148,7 @@ static int delayed_send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return err;
 }
 
-/* The descriptor is looked up once: the process may put another socket there at any time. */
+/* The descriptor is looked up only once: the process may make it refer to another socket. */
 static int take_socket(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
@@ -163,7 +164,7 @@ static int take_socket(struct iwt_ep *ep, const struct iwt_delayed *a)
 	iwt_addr_unmap(&local);
 	if (!err && !iwt_addr_of_dev(a->dev, &local))
 		err = -EADDRNOTAVAIL;
-	/* the initiator must wait for the Reply, see iwt_ep_early() */
+	/* no bytes may follow the Request before the Reply is sent, see iwt_ep_early() */
 	if (!err && unread && !a->reply)
 		err = -EPROTO;
 	return err ? give_back_socket(ep, err) : 0;
@@ -192,7 +193,7 @@ static int start_locked(struct iwt_ep *ep, const struct iwt_delayed *a)
 	return a->reply ? delayed_take_reply(ep, a) : delayed_send_reply(ep, a);
 }
 
-/* The socket was not taken over, or has been given back. */
+/* End the endpoint, if its socket was not taken over or has been given back. */
 static void abandon(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -202,18 +203,18 @@ static void abandon(struct iwt_ep *ep)
 }
 
 /**
- * iwt_cm_delayed_start() - both frames are there: switch to RDMA
- * @a: what is wanted; with @a->reply this end is the initiator
- * @terms: takes what was agreed
+ * iwt_cm_delayed_start() - switch the socket of a process to RDMA
+ * @a: request of the process, with the frames; with @a->reply this end is the initiator
+ * @terms: receives the negotiated parameters
  *
- * The responder's Reply is sent here, after the queue pair has become ready for what follows it
+ * A responder's Reply is sent here, after the queue pair has become ready to receive FPDUs
  * (RFC 5044 7.1.2 r2). Process context of the descriptor's owner; sleeps for memory, not for
  * the network.
  *
- * Return: 0. The socket is as it was after -EINVAL for a queue pair that is not idle, private
- * data that are too long or frames that do not belong together, -EPROTO for an improper frame
- * or octets behind the Request, -EOPNOTSUPP for a Request that the link can't serve, -ENOMEM,
- * and what iwt_sock_look() returns. After any other -errno the connection is being ended.
+ * Return: 0 or -errno. The socket is unchanged after -EINVAL for a queue pair that is not idle,
+ * private data that are too long or frames that do not match, -EPROTO for an improper frame or
+ * bytes behind the Request, -EOPNOTSUPP for a Request that the link can't serve, -ENOMEM, and
+ * the errors of iwt_sock_look(). After any other error the connection is being ended.
  */
 int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *terms)
 {
@@ -237,7 +238,7 @@ int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *term
 	return err;
 }
 
-/* Make a frame, with an endpoint for the settings only. */
+/* Build a frame, with a temporary endpoint that only carries the settings. */
 static int write_frame(const struct iwt_delayed *a, u8 *frame,
 		       int (*write)(struct iwt_ep *ep,
 				    const struct iwt_delayed *a, u8 *frame))
@@ -267,16 +268,17 @@ static int write_request(struct iwt_ep *ep, const struct iwt_delayed *a,
 }
 
 /**
- * iwt_cm_delayed_request() - make the Request that an initiator has to send
- * @a: what is wanted
- * @frame: takes the Request; IWT_MPA_MAX_FRAME octets
+ * iwt_cm_delayed_request() - build the Request that an initiator has to send
+ * @a: request of the process
+ * @frame: receives the Request; IWT_MPA_MAX_FRAME bytes
  *
- * Checks the socket and the queue pair as well, so that no Request is sent in vain. The process
- * must have read what the peer has sent before (RFC 5044 7.1.5). Process context of the
- * descriptor's owner; may sleep.
+ * Checks the socket and the queue pair as well, so that the process does not send a Request that
+ * is bound to fail. The process must have read all earlier data of the peer (RFC 5044 7.1.5).
+ * Process context of the descriptor's owner; may sleep.
  *
- * Return: octets; -ENOTEMPTY when there is something to be read, -EINVAL for a queue pair that
- * is not idle or private data that are too long, -ENOMEM, or what iwt_sock_look() returns.
+ * Return: length of the Request in bytes; -ENOTEMPTY when the socket has unread data, -EINVAL for
+ * a queue pair that is not idle or private data that are too long, -ENOMEM, or an error of
+ * iwt_sock_look().
  */
 int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame)
 {
@@ -310,14 +312,14 @@ static int write_reject(struct iwt_ep *ep, const struct iwt_delayed *a,
 }
 
 /**
- * iwt_cm_delayed_reject() - make the Reply with which a responder rejects a Request
+ * iwt_cm_delayed_reject() - build the Reply with which a responder rejects a Request
  * @a: the Request and private data
- * @frame: takes the Reply; IWT_MPA_MAX_FRAME octets
+ * @frame: receives the Reply; IWT_MPA_MAX_FRAME bytes
  *
- * The Reply ends MPA, and TCP goes on (RFC 5044 7.1.2 r6). May sleep.
+ * The Reply ends MPA; the TCP connection continues (RFC 5044 7.1.2 r6). May sleep.
  *
- * Return: octets; -EPROTO for an improper Request, -EINVAL for private data that are too long,
- * -ENOMEM.
+ * Return: length of the Reply in bytes; -EPROTO for an improper Request, -EINVAL for private data
+ * that are too long, -ENOMEM.
  */
 int iwt_cm_delayed_reject(const struct iwt_delayed *a, u8 *frame)
 {

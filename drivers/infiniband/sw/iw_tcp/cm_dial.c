@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An initiator's TCP connection: where it goes from and to. */
+/* An initiator's TCP connection: its addresses, and how it is opened. */
 #include "cm_ep.h"
 
 #include <net/addrconf.h>
@@ -36,8 +36,8 @@ static u16 get_port(const struct sockaddr_storage *a)
 }
 
 /*
- * For a ULP that names no local port, rdma_cm picks one from a space of its own, in which ports
- * of ordinary TCP sockets look free. So if such a port is taken, TCP may choose another.
+ * If a ULP specifies no local port, rdma_cm picks one from its own port space, in which the ports
+ * of ordinary TCP sockets look free. So if such a port is in use, TCP may choose another port.
  */
 static bool port_is_free_choice(struct net *net, u16 port)
 {
@@ -48,10 +48,11 @@ static bool port_is_free_choice(struct net *net, u16 port)
 }
 
 /**
- * iwt_ep_read_addrs() - note both ends' addresses as TCP has them
+ * iwt_ep_read_addrs() - store the addresses of both ends, as TCP reports them
  * @ep: endpoint, locked
  *
- * For iw_cm, a connection over IPv4 to an IPv6 socket is one of IPv4.
+ * Converts IPv4-mapped addresses to IPv4: iw_cm treats an IPv4 connection of an IPv6 socket as
+ * an IPv4 connection.
  */
 void iwt_ep_read_addrs(struct iwt_ep *ep)
 {
@@ -69,13 +70,13 @@ void iwt_ep_read_addrs(struct iwt_ep *ep)
 /**
  * iwt_ep_dial() - begin a TCP connection
  * @ep: endpoint of an initiator, locked, with its queue pair and without a socket
- * @id: iw_cm's object; its mapped addresses count
+ * @id: iw_cm's object; the driver uses its mapped addresses
  *
- * The socket is made in the caller's namespace, which has to be that of the link: where
- * namespaces share devices, rdma_cm may pick a link of another namespace, because its link
- * layer address or interface number is the same. Process context, sleeps for memory.
+ * The socket is created in the caller's namespace, which must be the namespace of the link: if
+ * namespaces share devices, rdma_cm may pick a link of another namespace that has the same link
+ * layer address or interface number. Process context, sleeps for memory.
  *
- * Return: 0, or -errno and no socket.
+ * Return: 0, or -errno without a socket.
  */
 int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 {
@@ -84,7 +85,7 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 	struct iwt_sock_addr addr = {
 		.local		= id->m_local_addr,
 		.remote		= id->m_remote_addr,
-		/* the second attempt is made by a worker */
+		/* for the second attempt the caller is a worker: see try_plain() */
 		.owner		= ep->qp->user ? &owner : NULL,
 		.tos		= id->tos_set ? id->tos : tos,
 		.tos_set	= id->tos_set || tos,

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listening, and the listener that gets an inbound connection.
+ * Listening, and the choice of the listener for an inbound connection.
  *
  * To listen on the wildcard address or a loopback address, rdma_cm listens on each device, with
- * the same port. The listeners can't all have a socket of their own with that port; and a socket
- * bound to one net device would not see connections of this host to the address of that device,
- * since those come in through lo. So the listeners of a namespace share one socket for each
- * address and port. An accepted connection belongs to a device that serves the net device with
- * its local address; if there is none, the connection is reset.
+ * the same port. These listeners can't each bind a socket to that port; and a socket bound to
+ * one net device would not receive connections from this host to the address of that device,
+ * since their packets arrive on lo. So the listeners of a namespace share one socket for each
+ * address and port. An accepted connection is assigned to an RDMA device that serves the net
+ * device with the local address of the connection; if no device does, the connection is reset.
  *
  * rdma_cm listens on the devices of all namespaces, but a listener belongs to the namespace of
- * its caller. On a device of another namespace it exists for rdma_cm alone, without a socket.
- * When a link is added, rdma_cm makes these listeners listen on it, and does without the link
- * for good if one of them fails, whoever it belongs to: so a listener that can't have its
- * address and port at that moment waits until it can.
+ * its caller. On a device of another namespace the listener is a dummy for rdma_cm, without a
+ * socket. When a link is added, rdma_cm creates a listener on the link for each of these
+ * wildcard and loopback listeners, and never uses the link if one of these calls fails, in
+ * whichever namespace: so if the address and port are in use at that moment, the call succeeds
+ * and the listener retries until it gets them.
  *
  * rdma_cm listens on one device after the other, and the first listener opens the socket. A
- * connection to the address of a later device has to wait, in TCP's queue, until rdma_cm has
- * listened there too; and all connections wait behind it, since TCP hands them out in order.
- * There is a bound on that, since a device may never get a listener.
+ * connection to the address of a later device has to wait, in TCP's accept queue, until rdma_cm
+ * listens on that device too; and all connections behind it wait as well, since TCP returns
+ * connections in order. This time is limited, since rdma_cm may never listen on a device.
  *
- * A peer that connects and stays silent, or that is refused and does not go, costs an endpoint,
- * which is half-open. A listener has a bound on these, and the oldest is evicted. An honest
- * peer needs a round trip, so only a flood, and not silence, can crowd it out.
+ * A peer that connects and sends nothing, or that is refused and does not close, occupies a
+ * half-open endpoint. The number of half-open endpoints of a listener is limited; beyond the
+ * limit the oldest is evicted. An honest peer needs one round trip, so only a flood of
+ * connections can evict its endpoint; idle connections can't.
  */
 #include "cm.h"
 
@@ -34,33 +36,33 @@
 #include "dev.h"
 #include "sock.h"
 
-/* Connections taken in one run of the work. */
+/* Connections accepted in one run of the work. */
 #define IWT_ACCEPT_BUDGET	64
 
-/* Milliseconds until a failed accept (want of memory) is tried again. */
+/* Milliseconds until an accept that failed (no memory) is retried. */
 #define IWT_ACCEPT_RETRY_MS	100
 
-/* Milliseconds until a listener on a new link tries a port again. */
+/* Milliseconds until a listener on a new link retries to get its address and port. */
 #define IWT_LISTEN_RETRY_MS	1000
 
-/* Milliseconds that rdma_cm may need to listen on all devices. */
+/* Milliseconds within which rdma_cm is expected to listen on all devices. */
 #define IWT_LISTEN_ALL_MS	3000
 
-/* Bounds for the half-open endpoints of a listener and for TCP's queue. */
+/* Bounds for the number of half-open endpoints of a listener, and for TCP's accept queue. */
 #define IWT_HALF_OPEN_MIN	128
 #define IWT_HALF_OPEN_MAX	4096
 
 /**
  * struct iwt_port - a listening socket
- * @node: in the table
- * @net: namespace, that of the listeners; the socket keeps it alive
- * @addr: where it is bound
- * @lock: guards what is marked so; see cm_ep.h
+ * @node: entry in the table of ports
+ * @net: namespace of the listeners; the socket keeps it alive
+ * @addr: address and options of the socket
+ * @lock: guards the members marked __guarded_by(&lock); see cm_ep.h
  * @sock: socket, NULL when it has been closed
- * @opened: when, in jiffies
- * @work: takes connections
- * @listens: listeners that share it
- * @end: frees it, when no callback of the socket can run any more
+ * @opened: time when the port was opened, in jiffies
+ * @work: accepts connections
+ * @listens: listeners that share the socket
+ * @end: frees the port, when no callback of the socket can run any more
  */
 struct iwt_port {
 	struct list_head node;
@@ -78,9 +80,9 @@ static DEFINE_MUTEX(iwt_ports_lock);
 static struct list_head ports __guarded_by(&iwt_ports_lock) = LIST_HEAD_INIT(ports);
 
 /*
- * The listener that gets a connection to @local. rdma_cm gives the new
- * rdma_cm_id the first device that serves the address, in the order in which it has listened;
- * the iw_cm_id must be of the same device.
+ * Find the listener for a connection to @local. rdma_cm assigns to the new rdma_cm_id the first
+ * device that serves the address, in the order in which rdma_cm has listened on the devices; the
+ * iw_cm_id must belong to the same device.
  */
 static struct iwt_listen *pick(struct iwt_port *port,
 			       const struct sockaddr_storage *local)
@@ -104,7 +106,7 @@ static struct iwt_listen *pick(struct iwt_port *port,
 	return found;
 }
 
-/* A socket has been accepted for an endpoint: find its listener. */
+/* Assign an endpoint, whose socket was just accepted, to its listener. */
 static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	__must_hold(&port->lock) __must_hold(&ep->lock)
 {
@@ -114,7 +116,7 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	iwt_ep_read_addrs(ep);
 	l = pick(port, &ep->local);
 	if (!l || iwt_ep_publish(ep, l->dev)) {
-		/* not here: to close takes time, and other connections wait */
+		/* let the work close the socket: closing takes time, and connections wait */
 		iwt_ep_raise(ep, IWT_EP_KILLED);
 		return;
 	}
@@ -149,7 +151,7 @@ static int take_one(struct iwt_port *port)
 	/* as soon as the endpoint is unlocked, its last work may run */
 	iwt_ep_get(ep);
 	mutex_unlock(&ep->lock);
-	/* for octets that came before the callbacks were installed; or to finish it */
+	/* bytes may have arrived before the callbacks were set; or the endpoint must end */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
 	iwt_ep_put(ep);
 	return 0;
@@ -166,7 +168,7 @@ static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
 	return false;
 }
 
-/* Will rdma_cm still listen on @dev at the port? */
+/* Is rdma_cm expected to listen on @dev at the port, and has not done so yet? */
 static bool is_missing(const struct iwt_dev *dev, const void *arg)
 {
 	const struct iwt_port *port = arg;
@@ -177,15 +179,16 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 	if (!iwt_dev_in(dev, port->net) || has_listen(port, dev))
 		return false;
 	/*
-	 * rdma_cm hears of a new link before dev->coming ends. One that moves may as well be
-	 * about to end, and then connections to others would wait for nothing.
+	 * rdma_cm is notified of a new link before dev->coming becomes false. A link that moves
+	 * does not count: it may be about to end, and connections to other devices would wait in
+	 * vain.
 	 */
 	if (READ_ONCE(dev->coming) && !READ_ONCE(dev->moved))
 		since = dev->made;
 	return time_before(jiffies, since + msecs_to_jiffies(IWT_LISTEN_ALL_MS));
 }
 
-/* Are all listeners there that will come? */
+/* Has rdma_cm created all listeners that are expected at the port? */
 static bool listen_is_settled(const struct iwt_port *port)
 	__must_hold(&port->lock)
 {
@@ -222,7 +225,7 @@ static void on_connection(struct iwt_sock *s, void *ctx)
 {
 	struct iwt_port *port = ctx;
 
-	/* at once, even if a retry is pending */
+	/* run the work at once, even if a retry is pending */
 	mod_delayed_work(iwt_cm_wq, &port->work, 0);
 }
 
@@ -243,8 +246,8 @@ static struct iwt_port *find_port(const struct net *net,
 }
 
 /*
- * Nobody can queue the work of the port any more. It is in the same ordered queue as this, so
- * it does not run now, and to cancel it waits for nothing.
+ * No context can queue the work of the port any more. That work uses the same ordered workqueue
+ * as this work, so it does not run now, and cancelling it does not wait.
  */
 static void do_port_end(struct work_struct *work)
 {
@@ -274,7 +277,7 @@ static struct iwt_port *alloc_port(struct net *net,
 	return port;
 }
 
-/* Open a port for its first listener, which is in the list before a connection can come. */
+/* Open a port for its first listener, which is in the list before a connection can arrive. */
 static int open_port(struct iwt_listen *l)
 	__must_hold(&iwt_ports_lock)
 {
@@ -283,7 +286,7 @@ static int open_port(struct iwt_listen *l)
 
 	if (!port)
 		return -ENOMEM;
-	/* connections may come before port->sock is set */
+	/* connections may arrive before port->sock is set */
 	mutex_lock(&port->lock);
 	list_add(&l->node, &port->listens);
 	err = iwt_sock_listen(port->net, &port->addr, l->limit, &port_sock_ops,
@@ -301,8 +304,9 @@ static int open_port(struct iwt_listen *l)
 }
 
 /*
- * The socket is closed while the table is locked, so that the next listener of the port finds
- * it free. Its last callbacks may take a grace period, for which nobody waits with a lock.
+ * The socket is closed while the table is locked, so that the next listener can bind to the same
+ * port. The last callbacks of the socket may run until a grace period has elapsed; do_port_end()
+ * runs after it, so that no task waits for a grace period while it holds a lock.
  */
 static void close_port(struct iwt_port *port)
 {
@@ -375,7 +379,7 @@ static void do_retry(struct work_struct *work)
 		try_later(l);
 }
 
-/* Does rdma_cm make a listener on all devices listen on a new link, too? */
+/* Is the link being added, and the listener one that rdma_cm creates on each new link? */
 static bool may_wait(const struct iwt_listen *l)
 {
 	return READ_ONCE(l->dev->coming) && iwt_addr_on_all(&l->addr.local);
@@ -401,12 +405,12 @@ static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
 
 /**
  * iwt_cm_create_listen() - listen
- * @id: iw_cm's object; its mapped local address counts
- * @backlog: how many Requests iw_cm can take at once
+ * @id: iw_cm's object; the driver uses its mapped local address
+ * @backlog: number of pending Requests that iw_cm can hold
  *
- * Process context, may sleep. CONNECT_REQUEST events may come before this returns. On a link of
- * another namespace than the caller's none ever comes to a wildcard or loopback address, and no
- * other address exists.
+ * Process context, may sleep. CONNECT_REQUEST events may be reported before this returns. If the
+ * link is in another namespace than the caller, a wildcard or loopback listener never reports an
+ * event, and any other address fails with -EADDRNOTAVAIL.
  *
  * Return: 0 or -errno as of bind(2) and listen(2), -EOPNOTSUPP for an unknown caller.
  */
@@ -447,7 +451,7 @@ int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 }
 
 /**
- * iwt_cm_destroy_listen() - listen no more
+ * iwt_cm_destroy_listen() - stop listening
  * @id: iw_cm's object
  *
  * No CONNECT_REQUEST follows. Requests that were reported can still be accepted or rejected;

@@ -16,7 +16,7 @@
 #include "stats_errors.h"
 #include "trace.h"
 
-/* Octets thrown away in one go while lingering. */
+/* Maximum number of bytes to discard in one run of the work while lingering. */
 #define IWT_EP_DRAIN	4096
 
 static void trace_frame(const struct iwt_ep *ep, bool tx, const u8 *frame)
@@ -27,8 +27,8 @@ static void trace_frame(const struct iwt_ep *ep, bool tx, const u8 *frame)
 }
 
 /*
- * Octets that are sent here go into the empty send buffer of a young connection. If they do not
- * all fit, the connection can't be used.
+ * Send a startup frame into the empty send buffer of a new connection. If the frame does not fit
+ * completely, the connection can't be used.
  */
 static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
 	__must_hold(&ep->lock)
@@ -41,11 +41,12 @@ static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
 }
 
 /**
- * iwt_ep_load_settings() - take over the settings of the link
+ * iwt_ep_load_settings() - copy the settings of the link
  * @ep: endpoint, locked, that belongs to a device
  *
- * They stay as they are now until the endpoint ends. As long as no ULP has said what depths it
- * wants, the device's are offered and none is needed.
+ * The endpoint keeps this copy until it ends. Until the ULP has passed its depths
+ * (iwt_ep_wish_depths()), the endpoint offers the device's maximum for inbound Reads and requests
+ * no outbound Reads.
  */
 void iwt_ep_load_settings(struct iwt_ep *ep)
 {
@@ -68,10 +69,10 @@ void iwt_ep_load_settings(struct iwt_ep *ep)
 }
 
 /**
- * iwt_ep_wish_depths() - take over how many Reads the ULP wants
+ * iwt_ep_wish_depths() - store the depths that the ULP requests
  * @ep: endpoint, locked
- * @ird: inbound
- * @ord: outbound
+ * @ird: maximum number of inbound Reads
+ * @ord: maximum number of outbound Reads
  */
 void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
 {
@@ -84,10 +85,10 @@ void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
  * iwt_ep_build_request() - prepare the Request (RFC 5044 7.1.2 r1)
  * @ep: endpoint, locked; its wish is set
  * @pd: private data of the ULP
- * @pd_len: how many octets
+ * @pd_len: length of @pd in bytes
  *
- * The ULP may reuse its private data when its call returns, but TCP takes the Request later: so
- * the Request is built now.
+ * The ULP may reuse its private data when its call returns, but the Request is sent later, when
+ * TCP is connected: so the Request is built now.
  *
  * Return: 0, -EINVAL when the private data do not fit.
  */
@@ -113,9 +114,10 @@ static int send_request(struct iwt_ep *ep)
 }
 
 /*
- * A responder that does not know RFC 6581 closes on the enhanced Request as on any improper one
- * (RFC 6581 10). Then it gets a plain Request, on a new connection. The private data of the ULP
- * are still in the frame, since no octet has been received into it.
+ * A responder that does not implement RFC 6581 closes the connection when it receives the
+ * enhanced Request, as for any improper Request (RFC 6581 10). Then send a plain Request, on a
+ * new connection. The frame buffer still holds the private data of the ULP, since no byte has
+ * been received into it.
  */
 static void try_plain(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
@@ -136,7 +138,7 @@ static void try_plain(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_AGAIN, 0);
 }
 
-/* The connection has ended without a Reply: may the responder not know the Request? */
+/* The connection has ended without a Reply: may the responder lack RFC 6581? */
 static bool may_be_old(const struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)
 {
@@ -145,8 +147,8 @@ static bool may_be_old(const struct iwt_ep *ep, int why)
 }
 
 /*
- * Hand a Reply to TCP (RFC 5044 7.1.2 r2), with the private data of the ULP. -EINVAL when they
- * do not fit.
+ * Pass a Reply to TCP (RFC 5044 7.1.2 r2), with the private data of the ULP. Return: -EINVAL if
+ * the private data do not fit.
  */
 static int mpa_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 			  const void *pd, u16 pd_len)
@@ -171,13 +173,14 @@ static int mpa_send_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 /**
  * iwt_ep_attach_responder() - attach the queue pair, on the terms of the Reply
  * @ep: endpoint of a responder, locked, with its queue pair, and ep->req set
- * @rep: takes the Reply for iwt_ep_accept_reply()
+ * @rep: receives the Reply for iwt_ep_accept_reply()
  *
- * The queue pair is attached before the Reply is sent, so that it can receive what the
- * initiator sends as soon as it has the Reply (RFC 5044 7.1.2 r2). It sends nothing by itself
- * until then (r4), so that nothing overtakes the Reply. Process context, may sleep.
+ * The queue pair is attached before the Reply is sent, so that it can receive the FPDUs that the
+ * initiator sends as soon as the initiator has the Reply (RFC 5044 7.1.2 r2). The queue pair
+ * sends no FPDU until it has received one (r4), so that no FPDU precedes the Reply. Process
+ * context, may sleep.
  *
- * Return: 0, or what iwt_qp_attach() returns; nothing has changed then.
+ * Return: 0, or an error of iwt_qp_attach(); nothing has changed then.
  */
 int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
 {
@@ -193,16 +196,16 @@ int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
 }
 
 /**
- * iwt_ep_accept_reply() - send the Reply that accepts, or lose the connection
+ * iwt_ep_accept_reply() - send the accepting Reply; if that fails, end the connection
  * @ep: endpoint, locked, after iwt_ep_attach_responder()
  * @rep: the Reply
  * @pd: private data of the ULP
- * @pd_len: how many octets
+ * @pd_len: length of @pd in bytes
  *
- * Part of the Reply may be on the wire when it fails, so that no other can follow. Process
- * context, sleeps for memory and the socket lock.
+ * If this fails, part of the Reply may have been sent already, so that no other Reply can be
+ * sent. Process context, sleeps for memory and the socket lock.
  *
- * Return: 0, or the -errno with which the endpoint is lost.
+ * Return: 0, or the -errno with which the connection is ended.
  */
 int iwt_ep_accept_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 			const void *pd, u16 pd_len)
@@ -219,10 +222,10 @@ int iwt_ep_accept_reply(struct iwt_ep *ep, struct iwt_mpa_frame *rep,
 }
 
 /**
- * iwt_ep_refuse() - answer the Request with R (RFC 5044 7.1.2 r6)
+ * iwt_ep_refuse() - send a Reply with the R bit (RFC 5044 7.1.2 r6)
  * @ep: endpoint of a responder, locked, with ep->req set
  * @pd: private data of the ULP, or NULL
- * @pd_len: how many octets
+ * @pd_len: length of @pd in bytes
  *
  * Return: 0 or -errno.
  */
@@ -236,15 +239,15 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
 }
 
 /**
- * iwt_ep_early() - has anything come after the Request?
+ * iwt_ep_early() - has the peer sent bytes after the Request, or closed?
  * @ep: endpoint of a responder that has sent no Reply, locked
  *
- * The initiator must wait for the Reply (RFC 5044 7.1.2 r3): octets now mean that the Request
- * has a wrong length.
+ * The initiator must wait for the Reply (RFC 5044 7.1.2 r3): a byte that arrives earlier means
+ * that the Request has a wrong length.
  *
- * Return: 0 when not; -EPROTO for octets, -EPIPE for the end of the stream, -EBUSY or -EINTR when
- * that can't be seen now (never for a socket of the kernel), or another -errno when the
- * connection is lost.
+ * Return: 0 if neither; -EPROTO for bytes, -EPIPE for the end of the stream, -EBUSY or -EINTR if
+ * the owner of the socket does not release it (never for a socket of the kernel), or another
+ * -errno if the connection is lost.
  */
 int iwt_ep_early(struct iwt_ep *ep)
 {
@@ -261,9 +264,10 @@ int iwt_ep_early(struct iwt_ep *ep)
 }
 
 /*
- * Reads no octet behind the frame, which may belong to the first FPDU. A Reply must not have a
- * higher revision than the Request. Return: the verdict, or -EAGAIN, -EPIPE at the end of the
- * stream, -errno.
+ * Reads no byte behind the frame, since such a byte may belong to the first FPDU. A Reply must
+ * not have a higher revision than the Request. Return: the result of iwt_mpa_parse() or
+ * iwt_mpa_admit(); -EAGAIN if the frame is not complete, -EPIPE at the end of the stream, or
+ * another -errno.
  */
 static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 	__must_hold(&ep->lock)
@@ -293,8 +297,9 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 }
 
 /*
- * There is no frame, or a malformed one; or nobody knows yet, because of the socket's owner. To
- * look again does not spin: each look waits for the owner.
+ * read_frame() or iwt_ep_early() failed: the frame is incomplete or malformed, or the owner of
+ * the socket did not release it. In the latter case queue the work again; that does not spin,
+ * since each run waits for the owner.
  */
 static void frame_failed(struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)
@@ -320,7 +325,7 @@ static void frame_failed(struct iwt_ep *ep, int why)
 	}
 }
 
-/* A well-formed Request that can't be served is rejected. */
+/* Reject a well-formed Request that the link can't serve. */
 static void refuse_request(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -351,7 +356,10 @@ static void look_for_request(struct iwt_ep *ep)
 		frame_failed(ep, ret);
 }
 
-/* The first FPDU of a stream; if the peer wants markers, one stands in front of it. */
+/*
+ * Build the first FPDU of a stream at @fpdu; if the peer requested markers, a marker precedes the
+ * FPDU. Return: the length.
+ */
 static u32 seal_frame(const struct iwt_txplan *p, const struct iwt_mpa_terms *terms,
 		      u8 *fpdu)
 {
@@ -371,8 +379,8 @@ static u32 seal_frame(const struct iwt_txplan *p, const struct iwt_mpa_terms *te
 }
 
 /*
- * The Reply was good, but this end can't have the connection: a Terminate is the first and only
- * FPDU (RFC 6581 8, 9.3). There is no queue pair that could send it.
+ * The Reply accepts, but this end can't use the connection: the Terminate is the first and only
+ * FPDU (RFC 6581 8, 9.3). It is built here, since no queue pair is attached that could send it.
  */
 static void send_terminate(struct iwt_ep *ep, u32 err)
 	__must_hold(&ep->lock)
@@ -391,7 +399,7 @@ static void send_terminate(struct iwt_ep *ep, u32 err)
 	iwt_cause_term(ep->dev, true, err);
 }
 
-/* Only the enhanced startup ends with a Terminate (RFC 6581 9.3). */
+/* Only enhanced startup can fail with a Terminate (RFC 6581 9.3). */
 static void unfit(struct iwt_ep *ep, u32 term_err, int status)
 	__must_hold(&ep->lock)
 {
@@ -460,7 +468,7 @@ static void look_for_tcp(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_TCP_UP, 0);
 }
 
-/* Throw away what the peer sends, until it ends its direction. */
+/* Discard the data that the peer sends, until the peer ends its sending direction. */
 static void look_for_end(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -473,17 +481,17 @@ static void look_for_end(struct iwt_ep *ep)
 		left -= min_t(u32, left, max(n, 0));
 	} while (n > 0 && left);
 	if (n > 0 || n == -EBUSY || n == -EINTR)
-		iwt_ep_raise(ep, IWT_EP_SOCK);	/* give others a turn, or the owner time */
+		iwt_ep_raise(ep, IWT_EP_SOCK);	/* continue after other work, or the owner */
 	else if (n != -EAGAIN)
 		iwt_ep_step(ep, n ? IWT_CME_LOST : IWT_CME_FIN, n);
 }
 
 /**
- * iwt_ep_look() - look at the socket, as the present state demands
+ * iwt_ep_look() - handle the connection state and the received data of the socket
  * @ep: endpoint, locked
  *
  * Process context, does not wait for the network. Does nothing in the states in which the queue
- * pair has the socket.
+ * pair uses the socket.
  */
 void iwt_ep_look(struct iwt_ep *ep)
 {

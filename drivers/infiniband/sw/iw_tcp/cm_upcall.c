@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What iw_cm hears of an endpoint. */
+/* Reports the events of an endpoint to iw_cm. */
 #include "cm_ep.h"
 
 #include <rdma/iw_cm.h>
@@ -20,8 +20,9 @@ static u8 peer_depth(const struct iwt_mpa_frame *f, u16 n)
 }
 
 /*
- * All of the private data, or none. More than iw_cm can pass on comes with a reject only, where
- * they matter less; another frame with so many was refused (iwt_mpa_admit()).
+ * Deliver all of the private data, or none. More private data than iw_cm can deliver occur only
+ * in a Reply that rejects, where they matter less; any other frame with so many private data was
+ * refused (iwt_mpa_admit()).
  */
 static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 		    const struct iwt_mpa_frame *f)
@@ -32,7 +33,7 @@ static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 	ev->private_data = ep->frame + f->pd_off;
 }
 
-/* Return: 0, or -errno when iw_cm has not been told, so that the connection has to go. */
+/* Return: 0, or -errno if the Request was not reported to iw_cm. */
 static int tell_listener(struct iwt_listen *l, struct iw_cm_event *ev)
 {
 	bool dead;
@@ -56,10 +57,10 @@ static int tell_listener(struct iwt_listen *l, struct iw_cm_event *ev)
 }
 
 /**
- * iwt_listen_end_reports() - report no Request of a listener any more
+ * iwt_listen_end_reports() - stop reporting the Requests of a listener
  * @l: listener
  *
- * When this returns, no report is under way. Process context, may sleep.
+ * When this returns, no report is in progress. Process context, may sleep.
  */
 void iwt_listen_end_reports(struct iwt_listen *l)
 {
@@ -74,8 +75,8 @@ void iwt_listen_end_reports(struct iwt_listen *l)
 }
 
 /*
- * iw_cm can hold as many Requests at a time as the backlog says. More of them at once are no
- * reason to turn a peer away: the peer waits, and this end tries again.
+ * iw_cm holds at most as many pending Requests as the backlog of the listener. If iw_cm has no
+ * room, do not reject the peer: the peer waits, and the work reports the Request again later.
  */
 static void wait_to_report(struct iwt_ep *ep)
 {
@@ -85,7 +86,7 @@ static void wait_to_report(struct iwt_ep *ep)
 	mutex_unlock(&ep->lock);
 }
 
-/* The ULP has the Request now, unless it has decided already. */
+/* The ULP has received the Request, and may even have accepted or rejected it already. */
 static void reported(struct iwt_ep *ep)
 {
 	mutex_lock(&ep->lock);
@@ -95,7 +96,7 @@ static void reported(struct iwt_ep *ep)
 	mutex_unlock(&ep->lock);
 }
 
-/* With the depths that the peer asks for (RFC 6581 9.1). */
+/* The event carries the depths from the peer's Request (RFC 6581 9.1). */
 static void report_request(struct iwt_ep *ep)
 {
 	struct iw_cm_event ev = {
@@ -118,7 +119,7 @@ static void report_request(struct iwt_ep *ep)
 		iwt_ep_raise(ep, IWT_EP_KILLED);
 }
 
-/* With the depths that the peer told, also of a reject (RFC 6581 9.1). */
+/* The event carries the depths from the peer's Reply, also if it rejects (RFC 6581 9.1). */
 static void report_reply(struct iwt_ep *ep)
 {
 	struct iw_cm_event ev = {
@@ -134,14 +135,14 @@ static void report_reply(struct iwt_ep *ep)
 		give_pd(&ev, ep, &ep->rep);
 	}
 	if (ep->cm_id->event_handler(ep->cm_id, &ev)) {
-		/* without memory: iw_cm waits for this event, so drop the private data */
+		/* no memory: iw_cm waits for this event, so report it without private data */
 		ev.private_data_len = 0;
 		ev.private_data = NULL;
 		ep->cm_id->event_handler(ep->cm_id, &ev);
 	}
 }
 
-/* With the depths that are in force, from the peer's side. */
+/* The event carries the negotiated depths, as seen from the peer. */
 static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
 {
 	struct iw_cm_event ev = {
@@ -157,12 +158,12 @@ static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
 }
 
 /**
- * iwt_ep_deliver() - tell iw_cm what is due
+ * iwt_ep_deliver() - report events to iw_cm
  * @ep: endpoint; called by its work, not locked
- * @ups: IWT_CMA_UP_* bits
+ * @ups: IWT_CMA_UP_* bits of the events
  *
- * The fields that are read here were set before the upcall was due, and do not change before
- * the next upcall is due, which this work alone delivers.
+ * This function reads fields without ep->lock: they were set before the bit in @ups, and do not
+ * change before the next bit is set, which only this work delivers.
  */
 void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 {
@@ -172,7 +173,7 @@ void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 	if (ups & IWT_CMA_UP_REQUEST)
 		report_request(ep);
 	if (!ep->cm_id)
-		return;	/* delayed startup: nobody is told */
+		return;	/* delayed startup: no events */
 	if (ups & IWT_CMA_UP_REPLY)
 		report_reply(ep);
 	if (ups & IWT_CMA_UP_ESTABLISHED)
