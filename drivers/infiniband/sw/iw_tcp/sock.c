@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of a socket: how it is made, its callbacks, its end. */
+/* Creating and releasing a socket, and its callbacks. */
 #include "sock.h"
 
 #include <linux/rcupdate.h>
@@ -16,13 +16,13 @@
 #include "dawdle.h"
 #include "sock_priv.h"
 
-/* Frees sockets, and ends those of processes. */
+/* Frees struct iwt_sock, and ends the connections of sockets that processes created. */
 static struct workqueue_struct *sock_wq;
 
 /*
  * A child that has not been accepted yet has its listener's callbacks, but its sk_user_data may
- * belong to somebody else: a BPF program can put the socket into a sockmap. Flags in the
- * pointer tell whose it is; see iwt_sock_hook().
+ * belong to another user: a BPF program can put the socket into a sockmap. The flags in the
+ * pointer identify the user; see iwt_sock_hook().
  */
 static struct iwt_sock *from_sk(struct sock *sk)
 {
@@ -31,15 +31,15 @@ static struct iwt_sock *from_sk(struct sock *sk)
 
 	if (data & ~SK_USER_DATA_PTRMASK & ~SK_USER_DATA_NOCOPY)
 		return NULL;
-	/* callbacks of a listener come without its lock */
+	/* callbacks of a listener are called without its lock */
 	if (s && !s->listener)
 		sock_owned_by_me(sk);
 	return s;
 }
 
 /*
- * The callbacks of the moment, with the socket in @s; under RCU. NULL: there are none. The
- * acquire pairs with iwt_sock_set_ops(): ->ctx belongs to these callbacks.
+ * Return the present callbacks, or NULL, and the socket in @s. The caller holds the RCU read
+ * lock. The acquire pairs with iwt_sock_set_ops(): ->ctx belongs to these callbacks.
  */
 static const struct iwt_sock_ops *ops_of(struct sock *sk, struct iwt_sock **s)
 {
@@ -88,7 +88,7 @@ static void socket_state_change(struct sock *sk)
 	rcu_read_unlock();
 }
 
-/* Nobody uses the socket any more, but for runs of the engines that are under way. */
+/* Free the object. Only runs of the engines may still be in progress: wait for them. */
 static void do_end_work(struct work_struct *work)
 {
 	struct iwt_sock *s = container_of(to_rcu_work(work), struct iwt_sock,
@@ -100,7 +100,7 @@ static void do_end_work(struct work_struct *work)
 	kfree(s);
 }
 
-/* The engines run in softirq: nothing that they call may sleep or use current. */
+/* The engines run in softirq: TCP must not sleep or use current when they call it. */
 static void prepare(struct sock *sk)
 {
 	sk->sk_allocation = GFP_ATOMIC;
@@ -121,11 +121,11 @@ static void widen_window(struct socket *sock)
  * iwt_sock_hook() - install the callbacks
  * @s: socket, locked
  *
- * sk_error_report is left alone: TCP calls it for timestamps and for a process's zero copy as
+ * sk_error_report is not replaced: TCP calls it for timestamps and for a process's zero copy as
  * well, without the lock or while TCP sends. An error that ends a connection also changes the
- * socket's state, which is enough.
+ * socket's state, so sk_state_change is sufficient.
  *
- * Return: 0, or -EBUSY when the socket belongs to somebody else; then nothing has changed.
+ * Return: 0, or -EBUSY if the socket has another user; then nothing has changed.
  */
 int iwt_sock_hook(struct iwt_sock *s)
 {
@@ -149,17 +149,17 @@ int iwt_sock_hook(struct iwt_sock *s)
 	__rcu_assign_sk_user_data_with_flags(sk, s, s->listener || s->user ?
 					     SK_USER_DATA_NOCOPY : 0);
 	write_unlock_bh(&sk->sk_callback_lock);
-	/* that of a process gets its mark when all else is done; a listener has none */
+	/* take_locked() sets the ULP of a process's socket last; a listener has no ULP */
 	if (!s->listener && !s->user)
 		iwt_sock_set_ulp(sk, false);
 	return 0;
 }
 
 /**
- * iwt_sock_new() - make the object; the socket is not touched
+ * iwt_sock_new() - allocate the object; the socket is not changed
  * @sock: kernel's socket
  * @ops: callbacks
- * @ctx: their argument
+ * @ctx: argument of the callbacks
  *
  * May sleep.
  *
@@ -182,7 +182,7 @@ struct iwt_sock *iwt_sock_new(struct socket *sock,
 	return s;
 }
 
-/* Return: 0, -ENOMEM, or -EBUSY for a socket that belongs to somebody else. */
+/* Return: 0, -ENOMEM, or -EBUSY for a socket that has another user. */
 static int wrap(struct socket *sock, const struct iwt_sock_ops *ops, void *ctx,
 		bool listener, struct iwt_sock **out)
 {
@@ -208,7 +208,7 @@ static int addr_len(const struct sockaddr_storage *a)
 					  sizeof(struct sockaddr_in);
 }
 
-/* The bits for congestion are TCP's. */
+/* The ECN bits belong to TCP. */
 static void set_tos(struct sock *sk, u8 tos)
 {
 	if (sk->sk_family == AF_INET) {
@@ -231,7 +231,7 @@ static int make_socket(struct net *net, const struct iwt_sock_addr *addr,
 			       IPPROTO_TCP, &sock);
 	if (err)
 		return err;
-	/* the connection keeps its namespace alive until TCP is done with it */
+	/* the socket keeps its namespace alive until TCP has ended the connection */
 	sk_net_refcnt_upgrade(sock->sk);
 	prepare(sock->sk);
 	if (addr->tos_set)
@@ -256,7 +256,7 @@ static int bind_to(struct socket *sock, const struct iwt_sock_addr *addr)
 			   addr_len(&local));
 }
 
-/* Give up a socket that nobody uses yet, with or without an object. */
+/* Release a socket that is not in use yet; @s may be NULL. */
 static void drop(struct socket *sock, struct iwt_sock *s)
 {
 	if (s)
@@ -266,12 +266,12 @@ static void drop(struct socket *sock, struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_connect() - start a connection; does not wait for it
+ * iwt_sock_connect() - start a connection, without waiting for it
  * @net: network namespace
- * @addr: both ends; a local port of 0 is chosen by TCP
- * @ops: callbacks; state_change tells the outcome
- * @ctx: their argument
- * @out: takes the socket
+ * @addr: addresses of both ends; if the local port is 0, TCP chooses one
+ * @ops: callbacks; state_change is called when the connection is open or has failed
+ * @ctx: argument of the callbacks
+ * @out: receives the socket
  *
  * Process context, may sleep for memory.
  *
@@ -312,11 +312,11 @@ fail:
 /**
  * iwt_sock_listen() - listen on an address
  * @net: network namespace
- * @addr: local end
- * @backlog: connections that may wait for iwt_sock_accept()
- * @ops: callbacks; data_ready tells of a connection
- * @ctx: their argument
- * @out: takes the socket
+ * @addr: local address and options
+ * @backlog: maximum number of connections that wait for iwt_sock_accept()
+ * @ops: callbacks; data_ready is called when a connection arrives
+ * @ctx: argument of the callbacks
+ * @out: receives the socket
  *
  * Process context, may sleep.
  *
@@ -352,17 +352,17 @@ fail:
 }
 
 /**
- * iwt_sock_accept() - take a connection that is ready
+ * iwt_sock_accept() - accept a connection that is ready
  * @listener: listening socket
  * @ops: callbacks of the new socket
- * @ctx: their argument
- * @out: takes the socket
+ * @ctx: argument of the callbacks
+ * @out: receives the socket
  *
- * The callbacks do not tell of octets that arrived before they were installed: the caller has
- * to look. Process context, does not wait.
+ * No callback is called for data that arrived before the callbacks were installed: the caller has
+ * to check for data. Process context, does not wait.
  *
- * Return: 0, -EAGAIN when there is no connection, -ECONNABORTED when it has ended or belongs to
- * somebody else (it is reset then), or another -errno.
+ * Return: 0, -EAGAIN if no connection is ready, -ECONNABORTED if the connection has ended or its
+ * socket has another user (it is reset then), or another -errno.
  */
 int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		    void *ctx, struct iwt_sock **out)
@@ -382,7 +382,7 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		sock_release(sock);
 		return err == -EBUSY ? -ECONNABORTED : err;
 	}
-	/* the child has the listener's callbacks; its own are TCP's defaults */
+	/* wrap() saved the callbacks inherited from the listener; replace them by TCP's own */
 	s->saved = listener->saved;
 	*out = s;
 	return 0;
@@ -392,7 +392,7 @@ int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
  * iwt_sock_set_ops() - change the callbacks
  * @s: socket
  * @ops: callbacks, or NULL
- * @ctx: their argument
+ * @ctx: argument of the callbacks
  *
  * When this returns, none of the former callbacks runs or will run. May sleep.
  */
@@ -407,8 +407,8 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 	owned = s->user && sock_owned_by_user(s->sk);
 	if (owned) {
 		/*
-		 * The owner may be in a callback, without the spinlock, and may stay in its
-		 * system call for ever. No callback may get old ops with the new ctx.
+		 * The owner may run a callback, without the spinlock, and may stay in its system
+		 * call forever. No callback may combine the old ops with the new ctx.
 		 */
 		WRITE_ONCE(s->ops, NULL);
 		spin_unlock_bh(&s->sk->sk_lock.slock);
@@ -425,9 +425,9 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 }
 
 /**
- * iwt_sock_set_tos() - the type of service of what is sent from now on
- * @s: socket of this module's own, not of a process
- * @tos: as in the IP header; its lowest two bits are ignored
+ * iwt_sock_set_tos() - set the type of service of the segments that follow
+ * @s: socket that this module created, not a process
+ * @tos: as in the IP header; the lowest two bits are ignored
  *
  * May sleep.
  */
@@ -437,7 +437,7 @@ void iwt_sock_set_tos(struct iwt_sock *s, u8 tos)
 }
 
 /**
- * iwt_sock_shutdown() - end the sending direction: FIN behind what is queued
+ * iwt_sock_shutdown() - end the sending direction: queue a FIN behind the data
  * @s: connected socket
  *
  * May sleep.
@@ -447,7 +447,7 @@ void iwt_sock_shutdown(struct iwt_sock *s)
 	struct sock *sk = s->sk;
 
 	WRITE_ONCE(s->shut, true);
-	/* if the owner does not let go, the endpoint's deadline ends the connection */
+	/* if the owner keeps the socket, the endpoint's deadline ends the connection */
 	if (iwt_sock_own_soon(s))
 		return;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
@@ -488,8 +488,8 @@ void iwt_sock_free_later(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_end_later() - try again to end a process's socket
- * @s: socket whose owner has not let it go
+ * iwt_sock_end_later() - retry later to end the connection of a process's socket
+ * @s: socket whose owner has not released it
  * @delay: jiffies
  */
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
@@ -498,13 +498,13 @@ void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay)
 }
 
 /**
- * iwt_sock_release() - close and give up the socket
+ * iwt_sock_release() - close and release the socket
  * @s: socket
  * @abort: reset the connection instead of closing it in order
  *
- * No callback runs afterwards, except that of a listener, whose context must live on for a
- * grace period. iwt_sock_run() may still be called under RCU; the object is freed a grace
- * period later, and nobody waits for that. May sleep.
+ * No callback runs afterwards, except the callback of a listener: the listener's context must
+ * stay valid for a grace period. iwt_sock_run() may still be called under RCU; the object is
+ * freed a grace period later, without waiting here. May sleep.
  */
 void iwt_sock_release(struct iwt_sock *s, bool abort)
 {
@@ -527,7 +527,7 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 }
 
 /**
- * iwt_sock_init() - at module load; may sleep
+ * iwt_sock_init() - create the workqueues at module load; may sleep
  *
  * Return: 0 or -ENOMEM.
  */
@@ -546,11 +546,13 @@ int iwt_sock_init(void)
 }
 
 /**
- * iwt_sock_exit() - at module unload, when every socket has been released; sleeps
+ * iwt_sock_exit() - free the last objects at module unload; sleeps
+ *
+ * Every socket has been released.
  */
 void iwt_sock_exit(void)
 {
-	/* the work that dropped the last reference to the module */
+	/* wait for the work that dropped the last reference to the module */
 	flush_workqueue(sock_wq);
 	/* work that waits for a grace period is not in the queue yet */
 	rcu_barrier();

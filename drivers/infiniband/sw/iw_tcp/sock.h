@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The TCP socket below a connection. sock*.c are the only files that know struct sock;
- * everything above speaks of struct iwt_sock.
+ * The TCP socket below a connection. Only sock*.c access struct sock; all other files use
+ * struct iwt_sock.
  *
- *	sock.c		making a socket, its callbacks, its end
- *	sock_takeover.c	a socket that a process made, and hands to a queue pair
- *	sock_ulp.c	the mark by which others know whose it is
- *	sock_owner.c	whose it is: who is charged
+ *	sock.c		creating and releasing a socket, its callbacks
+ *	sock_takeover.c	a socket that a process created, and passes to a queue pair
+ *	sock_ulp.c	the ULP that marks a socket as used by this driver
+ *	sock_owner.c	the owner of a socket: its user and memory control group
  *	sock_run.c	the socket lock, and when the engines run
- *	sock_recv.c	octets that have arrived
- *	sock_send.c	octets that are handed to TCP
+ *	sock_recv.c	reading received data
+ *	sock_send.c	sending data
  *	sock_state.c	state, error, addresses, counts
+ *	sock_alive.c	timeouts for a silent peer
  *	sock_tune.c	TCP's own fields, written for speed, and for timeouts
  *
- * Locking: "the socket lock" is TCP's. Callbacks run with it held: in softirq, or, if a process
- * owned the socket when a segment came, in that process's release_sock(). The latter is called
- * the backlog, iwt_sock_in_backlog() tells it, and nothing may be sent there. No callback may
- * sleep.
+ * Locking: "the socket lock" is TCP's lock. Callbacks run with it held: in softirq, or, if a
+ * process owned the socket when a segment arrived, in that process's release_sock(). The latter
+ * is called the backlog: iwt_sock_in_backlog() returns true there, and callbacks must not send
+ * there. No callback may sleep.
  */
 #ifndef IWT_SOCK_H
 #define IWT_SOCK_H
@@ -45,14 +46,14 @@ enum iwt_sock_state {
 };
 
 /**
- * struct iwt_sock_ops - what a socket calls
- * @data_ready: octets, a FIN or, on a listener, a connection arrived
- * @write_space: there is room again after TCP took less than was offered
+ * struct iwt_sock_ops - callbacks of a socket
+ * @data_ready: data, a FIN or, on a listener, a connection has arrived
+ * @write_space: the send buffer has room again, after TCP accepted less than the driver passed
  * @state_change: iwt_sock_state() may have a new value
- * @run: the engines are to run, see iwt_sock_run(); never in the backlog
+ * @run: run the engines, see iwt_sock_run(); never called in the backlog
  *
- * All are called with the socket lock held and bottom halves off, or in the backlog. A member
- * may be NULL.
+ * Callbacks are called with the socket lock held and bottom halves off, or in the backlog; those
+ * of a listener may be called without its lock. A member may be NULL.
  */
 struct iwt_sock_ops {
 	void (*data_ready)(struct iwt_sock *s, void *ctx);
@@ -62,8 +63,8 @@ struct iwt_sock_ops {
 };
 
 /**
- * struct iwt_sock_owner - whose a socket is
- * @memcg: charged for TCP's memory, or NULL
+ * struct iwt_sock_owner - owner of a socket
+ * @memcg: memory control group that is charged for TCP's memory, or NULL
  * @uid: user
  */
 struct iwt_sock_owner {
@@ -72,14 +73,14 @@ struct iwt_sock_owner {
 };
 
 /**
- * struct iwt_sock_addr - where a connection goes, and with which properties
- * @local: the local address; a port of 0 is chosen by TCP
+ * struct iwt_sock_addr - addresses and options of a socket
+ * @local: local address; if the port is 0, TCP chooses one
  * @remote: the peer's address
- * @owner: whose a connection is, or NULL: the caller's
- * @ifindex: the only interface that it uses, or 0
+ * @owner: owner of the connection; NULL: the calling task
+ * @ifindex: the only interface that the socket uses, or 0
  * @tos: type of service, if @tos_set
- * @tos_set: the caller has asked for @tos
- * @v6only: a listener on IPv6 takes no connections of IPv4
+ * @tos_set: the caller has requested @tos
+ * @v6only: a listener on IPv6 accepts no IPv4 connections
  */
 struct iwt_sock_addr {
 	struct sockaddr_storage local;
@@ -91,7 +92,7 @@ struct iwt_sock_addr {
 	bool v6only;
 };
 
-/* Segments with octets in them, as TCP counts them: retransmissions are among them. */
+/* Numbers of segments with data, as TCP counts them: retransmissions are included. */
 struct iwt_sock_segs {
 	u32 in;
 	u32 out;
@@ -115,7 +116,7 @@ void iwt_sock_set_tos(struct iwt_sock *s, u8 tos);
 void iwt_sock_shutdown(struct iwt_sock *s);
 void iwt_sock_release(struct iwt_sock *s, bool abort);
 
-/* sock_alive.c; iwt_sock_set_patience() may sleep */
+/* sock_alive.c; iwt_sock_set_timeouts() may sleep */
 void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout);
 bool iwt_sock_unanswered(const struct iwt_sock *s);
 
@@ -163,7 +164,7 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere);
 bool iwt_sock_writable(struct iwt_sock *s);
 bool iwt_sock_starved(const struct iwt_sock *s);
 
-/* sock_tune.c: with the socket lock; empty in a driver that is built with IWT_UNTUNED=1 */
+/* sock_tune.c: socket lock held; empty in a driver that is built with IWT_UNTUNED=1 */
 #ifndef CONFIG_INFINIBAND_IW_TCP_UNTUNED
 void iwt_sock_follow_route(struct iwt_sock *s);
 bool iwt_sock_near(const struct iwt_sock *s);

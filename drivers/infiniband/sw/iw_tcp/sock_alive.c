@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Is the peer still there? How long it may be silent, and how it is asked. */
+/* Detecting a dead peer: keepalive, user timeout, probes while closing. */
 #include "sock.h"
 
 #include <linux/tcp.h>
@@ -8,31 +8,31 @@
 
 #include "sock_priv.h"
 
-/* Probes that an idle peer may leave without an answer; they take as long as it was idle. */
+/* Unanswered probes after which TCP gives up; together they take as long as keepidle. */
 #define IWT_SOCK_PROBES		4
 
-/* In seconds, and from now on. The caller owns the socket. */
+/* @idle and @between are in seconds; the timer restarts now. The caller owns the socket. */
 static void set_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 {
 	iwt_sock_put_keepalive(sk, idle, between, probes);
-	/* start the timer anew */
+	/* restart the timer */
 	sock_reset_flag(sk, SOCK_KEEPOPEN);
 	sk->sk_prot->keepalive(sk, 1);
 	sock_set_flag(sk, SOCK_KEEPOPEN);
 }
 
 /**
- * iwt_sock_set_timeouts() - how long a peer may be silent
+ * iwt_sock_set_timeouts() - set how long a peer may be silent
  * @s: connected socket
- * @keepidle: seconds without a segment after which one is asked for; 0: as TCP does
+ * @keepidle: seconds without a segment after which TCP probes the peer; 0: TCP's default
  * @user_timeout: seconds, without an acknowledgment or with a closed window, after which
- *	TCP gives up; 0: as TCP does
+ *	TCP gives up; 0: TCP's default
  *
- * Nothing is set if a process's system call does not let the socket go. May sleep.
+ * Nothing is set if a process's system call does not release the socket. May sleep.
  */
 void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 {
-	/* TCP's own functions for this take the lock themselves */
+	/* TCP's own functions that set these fields would acquire the lock themselves */
 	if (iwt_sock_own_soon(s))
 		return;
 	if (keepidle) {
@@ -46,11 +46,12 @@ void iwt_sock_set_timeouts(struct iwt_sock *s, u32 keepidle, u32 user_timeout)
 }
 
 /**
- * iwt_sock_ask() - ask the peer each second whether it is there
- * @sk: socket that the caller owns, with FIN behind what is queued
+ * iwt_sock_ask() - probe the peer each second
+ * @sk: socket that the caller owns, with a FIN behind the queued data
  *
- * For iwt_sock_unanswered(): the peer may have acknowledged FIN, so that TCP has nothing to send
- * again. TCP does not give up by itself before the endpoint does.
+ * For iwt_sock_unanswered(): the peer may have acknowledged FIN, so that TCP has nothing to
+ * retransmit. The number of probes is so large that the endpoint's deadline passes before TCP
+ * gives up.
  */
 void iwt_sock_ask(struct sock *sk)
 {
@@ -58,7 +59,7 @@ void iwt_sock_ask(struct sock *sk)
 }
 
 /**
- * iwt_sock_unanswered() - has TCP repeated something, and got no answer?
+ * iwt_sock_unanswered() - is a retransmission or a probe of TCP without an answer?
  * @s: socket
  *
  * A peer that keeps its window closed answers. Any context; the value may be old when this

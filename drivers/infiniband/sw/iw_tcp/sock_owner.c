@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose a socket is: who is charged for TCP's memory, and the user whom others see.
+ * The owner of a socket: the memory control group that is charged for TCP's memory, and the user
+ * that ss(8) shows.
  *
- * A socket takes that from the task that makes it. This module's worker makes the sockets of
- * accepted connections, long before anybody accepts; so they are handed over later.
+ * A socket inherits both from the task that creates it. A worker of this module creates the
+ * sockets of inbound connections, long before a consumer accepts the connection; so the owner is
+ * set at accept.
  *
- * Answers of netlink are for whoever opened the socket. The task that reads or writes there may
- * be another one, which was given the descriptor, and lends its rights to nobody.
+ * The rights to read a netlink answer are those of the task that opened the netlink socket. The
+ * task that reads or writes that socket may be another one, which received the descriptor; its
+ * rights do not count.
  */
 #include <linux/capability.h>
 #include <linux/cgroup.h>
@@ -26,7 +29,7 @@ static void set_user(struct sock *sk, kuid_t uid)
 }
 
 #ifdef CONFIG_MEMCG
-/* As TCP does for a socket that a task of the group makes; the root group is charged nothing. */
+/* As TCP does for a socket that a task of the group creates; the root group is not charged. */
 static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
 {
 	if (!mem_cgroup_sockets_enabled || sk->sk_memcg || !memcg->css.parent ||
@@ -42,13 +45,13 @@ static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
 #endif
 
 /**
- * iwt_sock_hand_over() - a socket without memory gets its owner
- * @sk: socket of this module, locked or unknown to others
+ * iwt_sock_hand_over() - set the owner of a socket for which TCP holds no memory
+ * @sk: socket of this module, locked or not visible to other contexts
  * @owner: its owner
  *
- * What TCP has of memory was not charged to the owner, and must not be uncharged.
+ * Memory that TCP already holds was not charged to the owner, and must not be uncharged later.
  *
- * Return: true; false if TCP has memory for it: then nothing has changed.
+ * Return: true; false if TCP holds memory for the socket: then nothing has changed.
  */
 bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner)
 {
@@ -62,8 +65,8 @@ bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner)
 }
 
 /**
- * iwt_sock_set_owner() - a connection that was accepted gets its owner
- * @s: socket of this module's own, which has sent nothing, and whose octets have all been read
+ * iwt_sock_set_owner() - set the owner of a connection that a consumer accepts
+ * @s: socket of this module that has sent nothing, and whose received data have all been read
  * @owner: its owner
  *
  * Process context, may sleep.
@@ -81,8 +84,8 @@ bool iwt_sock_set_owner(struct iwt_sock *s, const struct iwt_sock_owner *owner)
 }
 
 /**
- * iwt_sock_asker_net() - the network namespace of who asks by netlink
- * @msg: the answer; if no socket has it yet, the running task asks
+ * iwt_sock_asker_net() - the network namespace of the requester of a netlink answer
+ * @msg: the answer; if it has no socket yet, the running task is the requester
  *
  * Process context.
  *
@@ -94,8 +97,8 @@ const struct net *iwt_sock_asker_net(const struct sk_buff *msg)
 }
 
 /**
- * iwt_sock_asker_admin() - has an administrator of the machine asked by netlink?
- * @msg: the answer; if no socket has it yet, nobody knows who has opened that
+ * iwt_sock_asker_admin() - is the requester of a netlink answer an administrator of the machine?
+ * @msg: the answer; if it has no socket yet, the opener of the socket is unknown
  *
  * Process context.
  *

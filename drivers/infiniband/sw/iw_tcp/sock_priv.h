@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The inside of a socket, for sock*.c. */
+/* Internals of a socket, for sock*.c only. */
 #ifndef IWT_SOCK_PRIV_H
 #define IWT_SOCK_PRIV_H
 
@@ -9,16 +9,16 @@
 #include "sock.h"
 
 /*
- * How long TCP may try to get the last octets of a closed connection to a peer that does not
- * answer, in milliseconds: more than twice the ten seconds for which a path may be dead, as TCP
- * sends again after times that double. It keeps the network namespace alive for that time.
+ * How long TCP may retransmit the last data of a closed connection to a peer that does not
+ * answer, in milliseconds: more than twice the ten seconds for which a path may fail, since TCP
+ * doubles its retransmission timeout. TCP keeps the network namespace alive for that time.
  */
 #define IWT_SOCK_ORPHAN_MS	25000
-/* How long a process's system call on its socket may make this driver wait for the lock. */
+/* Maximum time to wait, in milliseconds, while a process's system call owns its socket. */
 #define IWT_SOCK_OWNER_MS	500
 /*
- * A path that takes as long as this, in microseconds, is none within this machine: a container's
- * device leads to another host.
+ * Minimum round trip time of a far path, in microseconds. Such a path leads to another machine,
+ * even if the local device (of a container, for example) has no network card.
  */
 #define IWT_SOCK_FAR_US		250
 
@@ -27,44 +27,44 @@ struct sock;
 struct sockaddr_storage;
 struct socket;
 
-/* Work that runs the engines. */
+/* A work that runs the engines. */
 struct iwt_sock_work {
 	struct work_struct work;
 	struct iwt_sock *s;
 };
 
 /**
- * struct iwt_sock - a TCP socket and what it calls
+ * struct iwt_sock - a TCP socket and its callbacks
  * @sock: kernel socket
- * @sk: the same; with a reference until the object is freed
+ * @sk: TCP's socket, with a reference until the object is freed
  * @ops: callbacks, or NULL; changed under the socket lock
- * @ctx: their argument
- * @release: ends it, if not as sock.c ends a socket of its own
- * @listener: it listens
- * @user: a process made it and has a descriptor of it; @sock's file is held
- * @blind: octets have come that the CPU can't read
+ * @ctx: argument of the callbacks
+ * @release: releases a socket that a process created; NULL for any other socket
+ * @listener: the socket listens
+ * @user: a process created the socket and has a descriptor of it; @sock's file is held
+ * @blind: data have arrived that the CPU can't read
  * @shut: this driver has ended the sending direction
- * @route: route that @nic is about; only compared, no reference is held
+ * @route: route for which @nic was determined; only compared, no reference is held
  * @nic: a network card sends
- * @near: the limits of what stays on this machine are in force
- * @segs: TCP may send so many segments at once; 0 as long as nothing was sent
- * @dev_segs: how many it might without this driver
- * @readable: sequence number up to which the CPU can read what has come
- * @aside: octets that TCP counts as read, and that nobody has used yet
- * @aside.mem: memory that they are in, or NULL
- * @aside.size: octets of that memory
- * @aside.off: where the first of them is
- * @aside.len: how many
- * @aside.begins: the first octet of @mem was the first of a segment
- * @run_wanted: the owner has to run the engines when it lets the socket go
- * @run_work: runs the engines; one of the two is in use
- * @run_by: which; see iwt_sock_run_here()
+ * @near: the limits for a receiver on this machine are set
+ * @segs: maximum number of segments that TCP sends at once; 0 until the first batch
+ * @dev_segs: the same limit without this driver
+ * @readable: sequence number up to which received data are known to be readable by the CPU
+ * @aside: received bytes that TCP counts as read, but that the engine has not consumed
+ * @aside.mem: memory with these bytes, or NULL
+ * @aside.size: size of @aside.mem in bytes
+ * @aside.off: offset of the first byte
+ * @aside.len: number of bytes
+ * @aside.begins: the first byte of @aside.mem was the first of a segment
+ * @run_wanted: the owner must run the engines when it releases the socket
+ * @run_work: runs the engines; only one of the two is in use
+ * @run_by: index of the one in use; see iwt_sock_run_here()
  * @retry_work: runs the engines later: no memory, or an owner outside of this driver
- * @saved: the socket's own callbacks, and what else is to be given back
- * @abort: of a process's socket: the connection is to end by RST
- * @user_work: ends it when no system call owns the socket any more
- * @user_delay: jiffies until it looks again
- * @end_work: frees it; callbacks and iwt_sock_run() look it up under RCU
+ * @saved: the socket's own callbacks, and other fields to be restored
+ * @abort: process's socket: end the connection by RST
+ * @user_work: process's socket: ends the connection when no system call owns the socket any more
+ * @user_delay: jiffies until @user_work retries
+ * @end_work: frees the object; callbacks and iwt_sock_run() look it up under RCU
  */
 struct iwt_sock {
 	struct socket *sock;
@@ -109,13 +109,13 @@ struct iwt_sock {
 	struct rcu_work end_work;
 };
 
-/* Octets of a full segment; see iwt_sock_mss(). */
+/* Size of a full segment in bytes; see iwt_sock_mss(). */
 static inline u32 iwt_sock_segment(const struct iwt_sock *s)
 {
 	return READ_ONCE(tcp_sk(s->sk)->mss_cache);
 }
 
-/* Is the path long? TCP's RTT is the least of some minutes. The socket lock is held. */
+/* Is the path far? Uses TCP's minimum RTT of the last minutes. The socket lock is held. */
 static inline bool iwt_sock_is_far(const struct iwt_sock *s)
 {
 	return tcp_min_rtt(tcp_sk(s->sk)) >= IWT_SOCK_FAR_US;

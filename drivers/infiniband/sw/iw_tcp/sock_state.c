@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What can be asked of a socket: state, error, addresses, counts. */
+/* Queries of a socket: state, error, addresses, counts. */
 #include "sock.h"
 
 #include <linux/tcp.h>
@@ -10,7 +10,7 @@
 #include "sock_priv.h"
 
 /**
- * iwt_sock_state() - where the connection stands
+ * iwt_sock_state() - state of the connection
  * @s: socket
  *
  * Return: the state.
@@ -44,7 +44,7 @@ int iwt_sock_error(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_acked() - how far the peer has acknowledged what was sent, FIN included
+ * iwt_sock_acked() - how far the peer has acknowledged the sent data and FIN
  * @s: socket that is or was connected
  *
  * Any context; the value may be old when this returns.
@@ -81,9 +81,10 @@ static void put_name6(struct sockaddr_storage *a, const struct in6_addr *addr,
 /**
  * iwt_sock_local() - the local address of a connection
  * @sk: connected socket, locked
- * @a: takes the address
+ * @a: receives the address
  *
- * As TCP has it, and not as a BPF program shows it to processes. Any context.
+ * Reads the address that TCP uses, not the one that a BPF program shows to processes. Any
+ * context.
  */
 void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a)
 {
@@ -116,12 +117,12 @@ static void put_remote(struct sock *sk, struct sockaddr_storage *a)
 /**
  * iwt_sock_names() - addresses of both ends
  * @s: socket
- * @local: takes the local address
- * @remote: takes the peer's address
+ * @local: receives the local address
+ * @remote: receives the peer's address
  *
  * May sleep.
  *
- * Return: 0, -ENOTCONN, or see iwt_sock_own_soon().
+ * Return: 0, -ENOTCONN, or an error of iwt_sock_own_soon().
  */
 int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 		   struct sockaddr_storage *remote)
@@ -143,12 +144,12 @@ int iwt_sock_names(struct iwt_sock *s, struct sockaddr_storage *local,
 }
 
 /**
- * iwt_sock_names_now() - addresses of both ends, to be shown
+ * iwt_sock_names_now() - addresses of both ends, for display
  * @s: socket that was connected
- * @local: takes the local address
- * @remote: takes the peer's address
+ * @local: receives the local address
+ * @remote: receives the peer's address
  *
- * Any context. A process that disconnects its socket at this moment may change what is shown.
+ * Any context. If a process disconnects its socket meanwhile, the result may be inconsistent.
  */
 void iwt_sock_names_now(const struct iwt_sock *s, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote)
@@ -163,7 +164,7 @@ void iwt_sock_names_now(const struct iwt_sock *s, struct sockaddr_storage *local
  * iwt_sock_in_backlog() - does a process own the socket?
  * @s: socket, lock held
  *
- * If so, nothing may be sent: TCP might process more of the backlog then, and sleep.
+ * If so, the caller must not send: TCP might then process more of the backlog, and sleep.
  *
  * Return: true if so.
  */
@@ -173,10 +174,10 @@ bool iwt_sock_in_backlog(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_mss() - octets of a full segment: the EMSS of RFC 5044
+ * iwt_sock_mss() - size of a full segment: the EMSS of RFC 5044
  * @s: socket, lock held; or in any context, for a value that may be old
  *
- * Return: octets.
+ * Return: size in bytes.
  */
 u32 iwt_sock_mss(const struct iwt_sock *s)
 {
@@ -184,7 +185,7 @@ u32 iwt_sock_mss(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_segs() - how many segments have come and gone?
+ * iwt_sock_segs() - how many segments with data has TCP received and sent?
  * @s: socket
  *
  * Any context.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A socket that a process has made and talked over, and hands to a queue pair.
+ * A socket that a process has created and used, and passes to a queue pair.
  *
  * The process keeps its descriptor, other processes may have descriptors of the socket too, and
- * some may be inside of a system call on it. The driver copes with all of them:
+ * some of them may be in a system call on it. The driver handles all of these cases:
  *
- * - It holds the file, so that to close a descriptor ends nothing.
- * - It marks the socket (sock_ulp.c), so that nothing else is attached to it, and ss(8) shows
- *   whose it is.
- * - It replaces the socket's operations by others that refuse, until the file is closed for the
- *   last time. A system call that is under way can only spoil the stream, as a peer can. The
- *   module stays loaded as long as the file is open.
- * - poll(2) says POLLHUP when the connection is over, which is all that is left to know.
+ * - It holds the file, so that closing a descriptor does not end the connection.
+ * - It sets a ULP (sock_ulp.c), so that no other ULP or sockmap is attached, and ss(8) shows that
+ *   the socket belongs to this driver.
+ * - It replaces the socket's operations by operations that fail, until the file is closed for
+ *   the last time. A system call in progress can corrupt the stream, but no more than a peer
+ *   can. The module stays loaded as long as the file is open.
+ * - poll(2) returns POLLHUP when the connection has ended: the process can still learn that.
  */
 #include "sock.h"
 
@@ -30,7 +30,7 @@
 #include "proto/wire.h"
 #include "sock_priv.h"
 
-/* How soon to look again whether it has ended, in jiffies: at first, and at most. */
+/* Delay in jiffies until end_user() is retried: the first delay, and the maximum. */
 #define USER_DELAY	1UL
 #define USER_DELAY_MAX	(HZ / 4UL)
 
@@ -40,20 +40,20 @@ static __poll_t user_poll(struct file *file, struct socket *sock,
 	const struct sock *sk = sock->sk;
 
 	sock_poll_wait(file, sock, wait);
-	/* the connection is over, and the queue pair can be reset */
+	/* POLLHUP: the connection has ended, and the queue pair can be reset */
 	return READ_ONCE(sk->sk_user_data) ? 0 : EPOLLHUP;
 }
 
 /*
- * The last descriptor is gone, and the connection has ended before. The caller may be the work
- * that closes files for the whole machine: so this must not linger, whatever the process asked
- * for.
+ * The last descriptor was closed, and the connection had ended before. The caller may be the work
+ * that closes files for the whole machine: so this function must not linger, even if the process
+ * has set SO_LINGER.
  */
 static int user_release(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
-	/* a socket that accept(2) was to fill, before it was refused */
+	/* a socket that accept(2) had created before sock_no_accept() failed */
 	if (!sk)
 		return 0;
 	lock_sock(sk);
@@ -67,7 +67,7 @@ static int user_release(struct socket *sock)
 	return inet_release(sock);
 }
 
-/* The core refuses operations that are not there. */
+/* The core fails a system call whose operation is NULL. */
 #define REFUSING_OPS						\
 	.owner		= THIS_MODULE,				\
 	.release	= user_release,				\
@@ -112,7 +112,7 @@ static bool is_tcp(const struct sock *sk)
 	       sk->sk_type == SOCK_STREAM && sk->sk_protocol == IPPROTO_TCP;
 }
 
-/* May the driver take the socket over? With the socket locked. */
+/* May the driver take over the socket? The socket is locked. */
 static int may_take(const struct sock *sk, const struct net *net)
 {
 	if (!net_eq(sock_net(sk), net))
@@ -121,7 +121,7 @@ static int may_take(const struct sock *sk, const struct net *net)
 		return -EBUSY;
 	if (sk->sk_state != TCP_ESTABLISHED || sk->sk_shutdown || sk->sk_err)
 		return -ENOTCONN;
-	/* room for a startup frame behind the octets that the process has sent */
+	/* the send buffer needs room for a startup frame behind the data of the process */
 	if (sk_stream_wspace(sk) < IWT_MPA_MAX_FRAME)
 		return -EAGAIN;
 	return 0;
@@ -140,18 +140,18 @@ static struct socket *takeover_find(int fd, int *err)
 }
 
 /**
- * iwt_sock_look() - would iwt_sock_take() take a socket over?
+ * iwt_sock_look() - check whether iwt_sock_take() would take over a socket
  * @fd: descriptor of the calling process
- * @net: network namespace that the socket must be of
- * @unread: takes whether octets have come and were not read
- * @local: takes the address of this end
+ * @net: network namespace that the socket must belong to
+ * @unread: set to true if the socket has received data that were not read
+ * @local: receives the address of this end
  *
  * May sleep.
  *
- * Return: 0; -EBADF, -ENOTSOCK; -EPROTOTYPE for a socket that is not TCP's; -ENOTCONN for one
- * that is not, or not fully, connected; -EBUSY for one that is in use, or whose owner does not
- * let it go; -EINTR; -EADDRNOTAVAIL for one of another namespace; -EAGAIN when TCP has no room
- * for a startup frame.
+ * Return: 0; -EBADF, -ENOTSOCK; -EPROTOTYPE for a socket that is not TCP; -ENOTCONN for a socket
+ * that is not, or not fully, connected; -EBUSY for a socket that is in use, or whose owner does
+ * not release it; -EINTR; -EADDRNOTAVAIL for a socket of another namespace; -EAGAIN if the send
+ * buffer has no room for a startup frame.
  */
 int iwt_sock_look(int fd, struct net *net, bool *unread,
 		  struct sockaddr_storage *local)
@@ -173,14 +173,14 @@ int iwt_sock_look(int fd, struct net *net, bool *unread,
 	return err;
 }
 
-/* SO_RCVLOWAT, with the socket locked. */
+/* Set SO_RCVLOWAT; the socket is locked. */
 static void set_rcvlowat(struct iwt_sock *s, int len)
 {
 	if (s->sock->ops->set_rcvlowat)
 		s->sock->ops->set_rcvlowat(s->sk, len);
 }
 
-/* From now on engines may run in softirq; see prepare() in sock.c. */
+/* Prepare the socket for engines that run in softirq; compare prepare() in sock.c. */
 static int take_locked(struct iwt_sock *s, struct net *net)
 {
 	struct sock *sk = s->sk;
@@ -194,7 +194,7 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 	s->saved.rcvlowat = sk->sk_rcvlowat;
 	sk->sk_allocation = GFP_ATOMIC;
 	compat_sock_no_task_frag(sk);
-	/* the process set the mark for its own reading; the engines set theirs later */
+	/* replace the mark that the process has set; the engines set theirs later */
 	set_rcvlowat(s, 1);
 	iwt_sock_unbind(sk);
 	iwt_sock_widen(s->sock);
@@ -203,9 +203,9 @@ static int take_locked(struct iwt_sock *s, struct net *net)
 }
 
 /*
- * End the connection, though processes have descriptors. The caller owns the socket. Return:
- * false when that has to be tried again: an older kernel does not disconnect a socket that a
- * thread sleeps on, and such threads have been woken now.
+ * End the connection, although processes have descriptors. The caller owns the socket. Return:
+ * false if the caller has to retry: an older kernel does not disconnect a socket on which a
+ * thread sleeps; this call has woken such threads.
  */
 static bool end_connection(struct iwt_sock *s)
 {
@@ -217,14 +217,15 @@ static bool end_connection(struct iwt_sock *s)
 	WRITE_ONCE(sk->sk_shutdown, SHUTDOWN_MASK);
 	if (sk->sk_state != TCP_CLOSE && done)
 		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
-	/* wakes poll(2) */
+	/* wake poll(2) */
 	sk->sk_state_change(sk);
 	return done;
 }
 
 /*
- * May sleep, but neither for the network nor for a process: there may be thousands of such
- * sockets, and each would need a thread that waits. Return: false as above.
+ * End the connection and release the socket. May sleep, but neither for the network nor for a
+ * process: there may be thousands of such sockets, and each would need a thread that waits.
+ * Return: false if the caller has to retry.
  */
 static bool end_user(struct iwt_sock *s)
 {
@@ -237,9 +238,9 @@ static bool end_user(struct iwt_sock *s)
 		return false;
 	}
 	/*
-	 * A call that began before the takeover may have made an IPv6 socket one of IPv4,
-	 * with other operations (the option IPV6_ADDRFORM). From here on no such call can
-	 * succeed.
+	 * A setsockopt(2) that began before the takeover may have converted an IPv6 socket to
+	 * IPv4 and replaced the operations (option IPV6_ADDRFORM). From here on no such call can
+	 * succeed. user_release() will not run then, so do its part here.
 	 */
 	lost = !has_our_ops(s->sock);
 	if (lost)
@@ -260,15 +261,15 @@ static void do_user_work(struct work_struct *work)
 	if (end_user(s))
 		return;
 	s->user_delay = min(2 * delay, USER_DELAY_MAX);
-	/* when this returns, another worker may have freed the socket: see release_user() */
+	/* after this call another worker may free the socket, so do not access it any more */
 	iwt_sock_end_later(s, delay);
 }
 
 /*
- * iwt_sock_release() of a socket that has been kept. No callback runs afterwards. If a
- * process's system call owns the socket, the connection ends when that call does: nobody waits
- * for it, and the file holds the module meanwhile. May sleep, but neither for the network nor
- * for processes.
+ * iwt_sock_release() of a socket after iwt_sock_keep(). No callback runs afterwards. If a
+ * process's system call owns the socket, the connection ends when that call ends; no context
+ * waits for the call, and the file keeps the module loaded meanwhile. May sleep, but neither for
+ * the network nor for processes.
  */
 static void release_user(struct iwt_sock *s, bool abort)
 {
@@ -287,16 +288,16 @@ static void release_user(struct iwt_sock *s, bool abort)
 /**
  * iwt_sock_take() - take over the socket of a process
  * @fd: descriptor of the calling process
- * @net: network namespace that the socket must be of
+ * @net: network namespace that the socket must belong to
  * @ops: callbacks
- * @ctx: their argument
- * @unread: takes whether octets have come and were not read
- * @out: takes the socket
+ * @ctx: argument of the callbacks
+ * @unread: set to true if the socket has received data that were not read
+ * @out: receives the socket
  *
- * The callbacks do not tell of octets that came before. Either iwt_sock_keep() or
- * iwt_sock_give_back() has to follow. May sleep.
+ * No callback is called for data that arrived earlier. The caller has to call either
+ * iwt_sock_keep() or iwt_sock_give_back() afterwards. May sleep.
  *
- * Return: 0, -ENOMEM, or see iwt_sock_look().
+ * Return: 0, -ENOMEM, or an error of iwt_sock_look().
  */
 int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 		  void *ctx, bool *unread, struct iwt_sock **out)
@@ -331,11 +332,11 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 }
 
 /*
- * sk_error_report: drop timestamps and the like, which the process has asked for and can't read
- * any more. They would take the room of what arrives. Any context, without the lock.
+ * sk_error_report: drop timestamps and similar reports, which the process has requested and
+ * can't read any more. They would occupy the receive buffer. Any context, without the lock.
  *
- * A connect(2) to AF_UNSPEC that began before the takeover closes the connection, and calls
- * nothing but this.
+ * A connect(2) to AF_UNSPEC that began before the takeover closes the connection, and calls no
+ * other callback than this one.
  */
 static void drop_reports(struct sock *sk)
 {
@@ -357,9 +358,9 @@ static void drop_reports(struct sock *sk)
  * iwt_sock_keep() - the takeover is final: the process can't use its socket any more
  * @s: socket from iwt_sock_take()
  *
- * The socket ends by iwt_sock_release(). May sleep.
+ * iwt_sock_release() ends the socket. May sleep.
  *
- * Return: 0, or -EBUSY or -EINTR when the owner does not let the socket go.
+ * Return: 0, or -EBUSY or -EINTR if the owner does not release the socket.
  */
 int iwt_sock_keep(struct iwt_sock *s)
 {
@@ -371,14 +372,14 @@ int iwt_sock_keep(struct iwt_sock *s)
 	__module_get(THIS_MODULE);
 	WRITE_ONCE(s->sock->ops, sk->sk_family == AF_INET6 ? &user_ops6 :
 							     &user_ops4);
-	/* the new operations have no options */
+	/* fail setsockopt(2) of SOL_SOCKET as well: the new operations have no setsockopt */
 	compat_sock_custom_sockopt(s->sock);
 	sock_set_flag(sk, SOCK_URGINLINE);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_error_report = drop_reports;
 	write_unlock_bh(&sk->sk_callback_lock);
 	drop_reports(sk);
-	/* the functions that set these would wait for the lock */
+	/* the functions of the kernel that set these would wait for the owner */
 	if (sk->sk_prot->keepalive)
 		sk->sk_prot->keepalive(sk, 1);
 	sock_set_flag(sk, SOCK_KEEPOPEN);
@@ -403,9 +404,9 @@ void iwt_sock_give_back(struct iwt_sock *s)
 	sk->sk_allocation = s->saved.allocation;
 	set_rcvlowat(s, s->saved.rcvlowat);
 	spin_unlock_bh(&sk->sk_lock.slock);
-	/* an owner may be inside of a callback */
+	/* an owner may still run a callback: wait for it */
 	iwt_sock_set_ops(s, NULL, NULL);
-	/* the process was not told of what has come meanwhile */
+	/* wake the process: data may have arrived during the takeover */
 	sk->sk_data_ready(sk);
 	sockfd_put(s->sock);
 	iwt_sock_free_later(s);

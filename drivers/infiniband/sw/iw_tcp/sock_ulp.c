@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The mark by which TCP and ss(8) know that a connection is this driver's: a ULP.
+ * A ULP that marks a connection as used by this driver, for TCP and ss(8).
  *
- * TCP takes it for a sign that the socket is in use: no other ULP is attached (kTLS), no program
- * puts the socket into a sockmap, and it can't be made to listen. The ULP is not registered, so
- * no process can attach it to a socket (TCP_ULP), and it changes nothing else.
+ * TCP treats a socket with a ULP as in use: no other ULP (kTLS) can be attached, no program can
+ * put the socket into a sockmap, and the socket can't listen. The ULP is not registered, so no
+ * process can attach it to a socket (TCP_ULP). The ULP has no other effect.
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -14,24 +14,24 @@
 
 #include "sock_priv.h"
 
-/* On a socket of a process: the module stays as long as the process has the socket. */
+/* For a socket of a process: the module stays loaded as long as the process has the socket. */
 static const struct tcp_ulp_ops user_ulp = {
 	.name	= "iw_tcp",
 	.owner	= THIS_MODULE,
 };
 
 /*
- * On a socket of this driver's own. These are released before the module goes, which then waits
- * for those that still read the name.
+ * For a socket that this driver created. Such sockets are released before the module is unloaded,
+ * and iwt_sock_ulp_exit() waits for tasks that still read the name.
  */
 static const struct tcp_ulp_ops own_ulp = {
 	.name	= "iw_tcp",
 };
 
 /**
- * iwt_sock_set_ulp() - mark a socket as this driver's
+ * iwt_sock_set_ulp() - mark a socket as used by this driver
  * @sk: socket without a ULP, locked
- * @user: a process made it
+ * @user: a process created the socket
  */
 void iwt_sock_set_ulp(struct sock *sk, bool user)
 {
@@ -41,10 +41,10 @@ void iwt_sock_set_ulp(struct sock *sk, bool user)
 }
 
 /**
- * iwt_sock_drop_ulp() - the socket is this driver's no more
- * @sk: socket, locked; nothing happens if it is not marked
+ * iwt_sock_drop_ulp() - remove the ULP of this driver from a socket
+ * @sk: socket, locked; nothing happens if it has no ULP of this driver
  *
- * The caller has another reference to the module.
+ * The caller holds another reference to the module.
  */
 void iwt_sock_drop_ulp(struct sock *sk)
 {
@@ -59,11 +59,11 @@ void iwt_sock_drop_ulp(struct sock *sk)
 }
 
 /**
- * iwt_sock_ulp_exit() - at module unload, when every socket has been released
+ * iwt_sock_ulp_exit() - wait for readers of the ULP at module unload; may sleep
  *
- * A process that shows a socket reads the pointer to the mark, then the mark. Where the kernel
- * may be preempted, it can lose the processor in between, and no lock of RCU is held there. So
- * this waits until each task has given up its processor by itself. May sleep.
+ * Every socket has been released. A task that lists sockets reads the pointer to the ULP, then
+ * the ULP. A preemptible kernel may preempt the task in between, and the task does not hold the
+ * RCU read lock. So this function waits until each task has scheduled voluntarily.
  */
 void iwt_sock_ulp_exit(void)
 {
