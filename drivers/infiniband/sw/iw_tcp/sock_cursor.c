@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A walk over the buffers that TCP has received and nobody has consumed. tests/unit builds this
- * file in user space.
+ * A cursor that walks over the received data that the driver has not consumed yet. tests/unit
+ * builds this file in user space.
  */
 #include "sock_cursor.h"
 
@@ -12,10 +12,10 @@
 #include <net/tcp.h>
 
 /*
- * Sequence ranges of neighbours in the receive queue may overlap: TCP puts a buffer that came
- * out of order behind the one that closed the gap, also if the latter reaches into it. As in
- * tcp_recvmsg(), each buffer is read from where the one before it ended. Return: false when
- * octets are missing in between, which TCP does not let happen.
+ * Sequence ranges of neighbouring skbs in the receive queue may overlap: TCP queues an skb that
+ * arrived out of order behind the skb that closed the gap, even if the two overlap. As in
+ * tcp_recvmsg(), each skb is read from the sequence number where the previous one ended. Return:
+ * false if bytes are missing in between, which TCP prevents.
  */
 static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
 {
@@ -24,7 +24,7 @@ static bool enter_buffer(struct iwt_sock_cursor *cur, const struct sk_buff *skb)
 	return !WARN_ON_ONCE((s32)cur->seen < 0);
 }
 
-/* Go to the next buffer. Return: false when there is none. */
+/* Advance to the next skb. Return: false if there is none. */
 static bool next_skb(struct iwt_sock_cursor *cur)
 {
 	cur->frag = -1;
@@ -46,7 +46,7 @@ static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)
 	cur->c.len = len;
 }
 
-/* Fragments that follow each other in memory, as this driver sends them, are one piece. */
+/* Join fragments that are adjacent in memory, as this driver sends them, into one piece. */
 static void join_frags(struct iwt_sock_cursor *cur)
 {
 	const struct skb_shared_info *si = skb_shinfo(cur->skb);
@@ -61,7 +61,7 @@ static void join_frags(struct iwt_sock_cursor *cur)
 	}
 }
 
-/* Octets that an earlier buffer had as well are no part of the piece. */
+/* Skip bytes that the previous skb already contained (overlap after retransmission). */
 static void cut_seen(struct iwt_sock_cursor *cur)
 {
 	u32 n = min(cur->seen, cur->c.len);
@@ -108,14 +108,14 @@ static bool more(struct iwt_cursor *c)
 }
 
 /**
- * iwt_sock_walk() - begin a walk
- * @cur: takes the position
- * @first: buffer with the first octet; NULL: there is none
- * @end: head of the queue of buffers
- * @seq: sequence number of the first octet
- * @off: octets of @first in front of it
+ * iwt_sock_walk() - set a cursor to the first received byte that was not consumed
+ * @cur: the cursor
+ * @first: skb with the first byte, or NULL if no skb has unconsumed data
+ * @end: head of the receive queue
+ * @seq: sequence number of the first byte
+ * @off: offset of the first byte in @first
  *
- * Any context, with the socket lock held until the walk is over.
+ * Any context; the caller holds the socket lock as long as it uses the cursor.
  */
 void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
 		   const struct sk_buff *end, u32 seq, u32 off)
@@ -135,10 +135,10 @@ void iwt_sock_walk(struct iwt_sock_cursor *cur, const struct sk_buff *first,
 }
 
 /**
- * iwt_sock_walk_aside() - octets that are in no buffer any more come first
- * @cur: position from iwt_sock_walk()
- * @p: where they are
- * @len: how many, at least one
+ * iwt_sock_walk_aside() - insert bytes that were set aside in front of the cursor
+ * @cur: cursor from iwt_sock_walk()
+ * @p: address of the bytes
+ * @len: number of bytes, at least 1
  */
 void iwt_sock_walk_aside(struct iwt_sock_cursor *cur, const u8 *p, u32 len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A walk over the buffers that TCP has received and nobody has consumed. */
+/* A cursor that walks over the received data that the driver has not consumed yet. */
 #ifndef IWT_SOCK_CURSOR_H
 #define IWT_SOCK_CURSOR_H
 
@@ -8,17 +8,17 @@
 struct sk_buff;
 
 /**
- * struct iwt_sock_cursor - a walk over what has arrived and was not consumed yet
- * @c: the current piece; first, since proto code sees only this
- * @top: buffer of the receive queue
- * @skb: @top, or a buffer of its list
- * @end: head of the queue
- * @frag: fragment of @skb, -1 for its linear part
- * @seq: sequence number of the octet behind the current piece
- * @seen: octets in front of @top's next piece that an earlier buffer had as well
- * @aside: the current piece is in no buffer
- * @next: the piece that follows it
- * @next_len: octets of that
+ * struct iwt_sock_cursor - position in the received data that were not consumed yet
+ * @c: the current piece; first member, since proto code uses only this
+ * @top: skb of the receive queue
+ * @skb: @top, or an skb of its frag_list
+ * @end: head of the receive queue
+ * @frag: index of the current fragment of @skb, -1 for its linear part
+ * @seq: sequence number of the byte behind the current piece
+ * @seen: number of bytes at the next piece of @top that the previous skb already contained
+ * @aside: the current piece is in memory of the driver, not in an skb
+ * @next: the piece that follows the piece in memory of the driver
+ * @next_len: length of @next in bytes
  */
 struct iwt_sock_cursor {
 	struct iwt_cursor c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Octets that have arrived: what is there, where it is, and what has been used. */
+/* Reading received data: finding it, setting a part of an FPDU aside, consuming it. */
 #include "sock.h"
 
 #include <linux/log2.h>
@@ -13,15 +13,15 @@
 
 #include "sock_priv.h"
 
-/* Octets of the first memory that a part of an FPDU is set aside in. */
+/* Smallest allocation, in bytes, for a part of an FPDU that is set aside. */
 #define ASIDE_MIN	256
 
-/* Octets of memory of all sockets for what is set aside. */
+/* Memory in bytes that all sockets use for data that are set aside. */
 static atomic64_t bytes_aside;
 
 /*
- * Payload in device memory can't be read by the CPU. This looks only at what has come since the
- * last look: TCP does not join readable with unreadable buffers.
+ * The CPU can't read payload in device memory. Checks only the skbs that arrived since the last
+ * check: TCP does not join readable with unreadable skbs.
  */
 static bool all_readable(struct iwt_sock *s)
 {
@@ -40,13 +40,13 @@ static bool all_readable(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_peek() - look at what has arrived
+ * iwt_sock_peek() - find the received data that were not consumed
  * @s: socket, lock held
- * @cur: takes a cursor at the first octet not consumed
+ * @cur: receives a cursor at the first byte that was not consumed
  *
- * The cursor is good until iwt_sock_consume().
+ * The cursor is valid until iwt_sock_consume().
  *
- * Return: octets there.
+ * Return: number of bytes at the cursor.
  */
 u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 {
@@ -67,10 +67,10 @@ u32 iwt_sock_peek(struct iwt_sock *s, struct iwt_sock_cursor *cur)
 }
 
 /**
- * iwt_sock_blind() - have octets come that the CPU can't read?
+ * iwt_sock_blind() - have data arrived that the CPU can't read?
  * @s: socket, lock held
  *
- * Then nothing more can be read from the stream.
+ * If so, nothing more can be read from the stream.
  *
  * Return: true if so.
  */
@@ -80,12 +80,12 @@ bool iwt_sock_blind(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_begins_segment() - is a place in the stream a segment's first octet?
+ * iwt_sock_begins_segment() - is the byte at a cursor the first byte of a segment?
  * @s: socket, lock held
- * @cur: cursor at the place; there are octets behind it
- * @used: octets between the place and where iwt_sock_peek() put the cursor
+ * @cur: cursor; at least one byte is behind it
+ * @used: number of bytes between the position from iwt_sock_peek() and the cursor
  *
- * As far as it can still be seen: the stack may have joined segments that arrived together.
+ * The result is a best guess: the stack may have joined segments that arrived together.
  *
  * Return: true if so.
  */
@@ -105,12 +105,12 @@ bool iwt_sock_begins_segment(const struct iwt_sock *s,
 }
 
 /**
- * iwt_sock_count_begins() - how many of several places are a segment's first octets?
+ * iwt_sock_count_begins() - how many of several positions are the first byte of a segment?
  * @s: socket, lock held
- * @cur: cursor at the first place; all of them are in its piece
+ * @cur: cursor at the first position; all positions are in the cursor's current piece
  * @used: as for iwt_sock_begins_segment()
- * @stride: octets from one place to the next
- * @n: places
+ * @stride: number of bytes from one position to the next
+ * @n: number of positions
  *
  * Return: how many.
  */
@@ -128,10 +128,11 @@ u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor
 }
 
 /*
- * Has TCP stopped the sender? It takes nothing more as long as nothing is read: without memory
- * it takes a segment only into an empty queue; and its buffer may be full of octets that were
- * read already, as long as they share memory with those that were not, or be too small for the
- * FPDU. Then TCP calls ->data_ready whatever iwt_sock_await() said (tcp_epollin_ready()).
+ * Has TCP stopped the sender? If so, TCP accepts no more data until some data are read: without
+ * memory, TCP accepts a segment only into an empty queue; and the receive buffer may be full of
+ * bytes that were read already, as long as they share memory with bytes that were not, or may be
+ * smaller than the FPDU. TCP then calls ->data_ready even below the mark that iwt_sock_await()
+ * has set (tcp_epollin_ready()).
  */
 static bool is_closed(const struct iwt_sock *s)
 {
@@ -141,8 +142,8 @@ static bool is_closed(const struct iwt_sock *s)
 }
 
 /*
- * Makes room for @len octets in all. The memory grows by powers of two: a peer may send an FPDU
- * octet by octet, and the earlier octets must not be copied each time.
+ * Provide room for @len bytes in total. The memory grows by powers of two: a peer may send an
+ * FPDU byte by byte, and the earlier bytes must not be copied each time.
  */
 static bool make_room(struct iwt_sock *s, u32 len)
 {
@@ -169,13 +170,13 @@ static bool make_room(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_set_aside() - read a part of an FPDU, if TCP would receive nothing more otherwise
- * @s: socket, lock held, that has a part of an FPDU
+ * iwt_sock_set_aside() - copy a part of an FPDU from TCP, if TCP can't receive more otherwise
+ * @s: socket, lock held, that has received a part of an FPDU
  *
- * The part goes into memory of the driver, and iwt_sock_peek() still shows it. That memory is
- * no more than an FPDU for each connection, and holds only what was received: a length that a
- * peer only claims costs nothing. Without memory ops->run is called a little later. Never
- * sleeps.
+ * The part is copied to memory of the driver, and iwt_sock_peek() still returns it. The memory is
+ * limited to one FPDU for each connection, and depends only on the data received, not on the
+ * length that the FPDU announces. If the allocation fails, ops->run is called a little later.
+ * Never sleeps.
  */
 void iwt_sock_set_aside(struct iwt_sock *s)
 {
@@ -195,7 +196,7 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 		iwt_sock_retry(s);
 		return;
 	}
-	/* the cursor may have pointed into memory that was freed */
+	/* make_room() may have freed the memory that the cursor pointed to */
 	iwt_sock_peek(s, &cur);
 	if (!iwt_cursor_skip(&cur.c, s->aside.len) ||
 	    !iwt_cursor_copy(&cur.c, s->aside.mem + s->aside.off + s->aside.len, new))
@@ -205,8 +206,8 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_free_aside() - free the memory of what was set aside
- * @s: socket, lock held, or nobody uses it any more
+ * iwt_sock_free_aside() - free the memory for data that were set aside
+ * @s: socket, lock held, or not in use any more
  */
 void iwt_sock_free_aside(struct iwt_sock *s)
 {
@@ -215,16 +216,16 @@ void iwt_sock_free_aside(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_bytes_aside() - memory of all sockets for what is set aside; in any context
+ * iwt_sock_bytes_aside() - memory of all sockets for data that are set aside; any context
  *
- * Return: octets.
+ * Return: size in bytes.
  */
 u64 iwt_sock_bytes_aside(void)
 {
 	return atomic64_read(&bytes_aside);
 }
 
-/* Octets that were set aside have been used. */
+/* Consume bytes that were set aside. */
 static void drop_aside(struct iwt_sock *s, u32 len)
 {
 	s->aside.off += len;
@@ -238,9 +239,9 @@ static void drop_aside(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_consume() - octets have been used
+ * iwt_sock_consume() - remove data from the front of the received data
  * @s: socket, lock held
- * @len: octets
+ * @len: number of bytes
  */
 void iwt_sock_consume(struct iwt_sock *s, u32 len)
 {
@@ -254,11 +255,11 @@ void iwt_sock_consume(struct iwt_sock *s, u32 len)
 }
 
 /**
- * iwt_sock_at_eof() - has the peer's FIN come, behind what is queued?
+ * iwt_sock_at_eof() - has the peer's FIN arrived, behind the queued data?
  * @s: socket, lock held
  *
- * A reset ends both directions without a FIN. sk_err can't tell the two apart: it may come from
- * ICMP, which ends nothing, and a process may read and so clear it.
+ * A reset ends both directions without a FIN. sk_err does not distinguish a FIN from a reset:
+ * ICMP may set it without ending the connection, and a process may read and so clear it.
  *
  * Return: true if so.
  */
@@ -268,8 +269,8 @@ bool iwt_sock_at_eof(const struct iwt_sock *s)
 }
 
 /*
- * What a reader gets when there is nothing to be read. An error without the end of the
- * connection came by ICMP, and is not reported.
+ * The result of iwt_sock_recv() when no data can be read. An error without the end of the
+ * connection was caused by ICMP, and is not reported.
  */
 static int why_empty(struct iwt_sock *s)
 {
@@ -287,17 +288,17 @@ static int why_empty(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_recv() - read what has arrived
+ * iwt_sock_recv() - read received data
  * @s: socket
- * @buf: takes the octets
- * @len: room
+ * @buf: receives the data
+ * @len: size of @buf
  *
  * For startup frames. Process context, does not wait for the peer.
  *
- * Return: octets, 0 at the end of the stream; -EAGAIN when there is nothing, and
- * ops->data_ready or ops->state_change will be called; -EBUSY or -EINTR when the owner does not
- * let go, see iwt_sock_own_soon(): perhaps nothing more comes, so the caller has to look again;
- * another -errno.
+ * Return: number of bytes, 0 at the end of the stream; -EAGAIN if there are no data, and
+ * ops->data_ready or ops->state_change will be called; -EBUSY or -EINTR if the owner does not
+ * release the socket, see iwt_sock_own_soon(): perhaps no callback follows, so the caller has to
+ * retry; another -errno.
  */
 int iwt_sock_recv(struct iwt_sock *s, void *buf, u32 len)
 {

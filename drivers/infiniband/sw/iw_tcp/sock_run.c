@@ -2,9 +2,10 @@
 /*
  * The socket lock, and when the engines of a socket run.
  *
- * TCP's lock has two halves: a spinlock, and an owner in process context that may sleep. The
- * engines run with the spinlock held and without an owner. To run them, one calls ops->run: at
- * once if nobody owns the socket, else the owner calls it when it lets the socket go.
+ * TCP's lock has two parts: a spinlock, and an owner in process context that may sleep. The
+ * engines run with the spinlock held and without an owner. A context that wants to run them calls
+ * ops->run at once if the socket has no owner; else the owner calls ops->run when it releases the
+ * socket.
  */
 #include "sock.h"
 
@@ -17,17 +18,17 @@
 
 #include "sock_priv.h"
 
-/* How soon to try again when an owner outside of this driver has the socket, in jiffies. */
+/* Delay of a retry in jiffies: no memory, or an owner outside of this driver has the socket. */
 #define RETRY_DELAY	1
-/* Budgets of the engines that a process's doorbell pays for before bottom half work goes on. */
+/* Maximum number of budgets that a process's doorbell spends before the work queue takes over. */
 #define SYNC_RUNS	8
 /*
- * Octets that may wait for what comes with them: as many as one run takes. They should still be
- * in a cache of the processor then.
+ * Maximum number of received bytes that may wait for the rest of a burst: as many as one run
+ * processes. They should still be in a cache of the processor at that time.
  */
 #define GATHER_MAX	(1024 << 10)
 
-/* With the spinlock held and no owner. */
+/* Call ops->run; the spinlock is held, and the socket has no owner. */
 static void run(struct iwt_sock *s)
 {
 	s->run_wanted = false;
@@ -36,14 +37,15 @@ static void run(struct iwt_sock *s)
 }
 
 /*
- * Runs engines. With PREEMPT_RT it has ordinary threads: bottom half work would be done by
- * whatever thread runs bottom halves next (wake_rt.c).
+ * Runs engines. With PREEMPT_RT the queue has ordinary threads: otherwise any thread that runs
+ * bottom halves next would run the engines (wake_rt.c).
  */
 static struct workqueue_struct *run_wq;
 
 /*
- * Sockets end in a work for memory reclaim, which waits for their runs. So a queue of threads has
- * to be one for memory reclaim, too. A kernel without queues of bottom halves has only threads.
+ * Does run_wq have to be a queue of threads? Yes with PREEMPT_RT, and on a kernel without
+ * bottom half queues. Sockets end in a WQ_MEM_RECLAIM queue, whose work waits for run_wq, so such
+ * a queue needs WQ_MEM_RECLAIM, too.
  */
 static bool needs_queue(void)
 {
@@ -52,7 +54,7 @@ static bool needs_queue(void)
 	return IS_ENABLED(CONFIG_PREEMPT_RT) || bh == system_percpu_wq;
 }
 
-/* With the spinlock held: run, or leave it to the owner. */
+/* Run the engines, or leave the run to the owner; the spinlock is held. */
 static void sock_run_locked(struct iwt_sock *s)
 {
 	if (!sock_owned_by_user(s->sk)) {
@@ -60,7 +62,7 @@ static void sock_run_locked(struct iwt_sock *s)
 		return;
 	}
 	s->run_wanted = true;
-	/* owners in this driver look at ->run_wanted; ss(8) and the like do not */
+	/* owners in this driver check ->run_wanted; other owners, such as ss(8), do not */
 	queue_delayed_work(run_wq, &s->retry_work, RETRY_DELAY);
 }
 
@@ -70,13 +72,14 @@ static void queue_run(struct iwt_sock *s)
 }
 
 /*
- * Waits for the spinlock. That is short: another processor receives a segment, which takes less
- * time than to hand the work over to it. Return: with @go_on, true when the engines have used
- * up their budget and have more to do; then the caller has to go on.
+ * Run the engines now. Waits for the spinlock, but not for long: another processor holds it to
+ * receive a segment, which takes less time than handing the run over to that processor. Return:
+ * with @go_on, true if the engines have used up their budget and have more to do; then the
+ * caller must call again.
  *
- * Behind cancel_work() the engines always run. While it looks at the work, and even if that is
- * not queued, queue_work() of another processor takes it for queued and does nothing.
- * tests/unit/run_model.py tries all orders.
+ * After cancel_work() the engines must always run: while cancel_work() examines the work, even if
+ * the work is not queued, queue_work() on another processor finds it pending and does nothing.
+ * tests/unit/run_model.py checks all orders.
  */
 static bool sock_run_now(struct iwt_sock *s, bool go_on)
 {
@@ -86,7 +89,7 @@ static bool sock_run_now(struct iwt_sock *s, bool go_on)
 	local_bh_disable();
 	bh_lock_sock(s->sk);
 	sock_run_locked(s);
-	/* bottom halves are still off, or the work would begin here */
+	/* bottom halves are still off, otherwise the work could begin here */
 	work = &s->run_work[s->run_by].work;
 	more = go_on && work_pending(work);
 	if (more)
@@ -100,7 +103,7 @@ static bool sock_run_now(struct iwt_sock *s, bool go_on)
  * iwt_sock_run_sync() - run the engines in the caller, for several budgets
  * @s: socket
  *
- * For a process in a system call of its own. The caller holds no socket's lock, but a reference
+ * For a process in its own system call. The caller holds no socket lock, but holds a reference
  * to @s or the RCU read lock.
  */
 void iwt_sock_run_sync(struct iwt_sock *s)
@@ -112,12 +115,12 @@ void iwt_sock_run_sync(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_run_here() - run the engines in the caller, and go on here from now on
+ * iwt_sock_run_here() - run the engines in the caller, and on this processor from now on
  * @s: socket
  *
- * Work that is queued on another processor is cancelled. It may have begun already and wait for
- * the lock; until it has ended, to queue it again would queue it on its old processor. So the
- * other one of the two works is queued from now on. Context as iwt_sock_run_sync().
+ * A work that is queued on another processor is cancelled. It may have begun already and wait for
+ * the lock; until it has ended, queue_work() would queue it on its old processor again. So from
+ * now on the other one of the two works is queued. Context as iwt_sock_run_sync().
  */
 void iwt_sock_run_here(struct iwt_sock *s)
 {
@@ -141,11 +144,11 @@ static void do_retry_work(struct work_struct *work)
 }
 
 /**
- * iwt_sock_run() - run the engines soon, and at once where that is possible
+ * iwt_sock_run() - run the engines at once if possible, else soon
  * @s: socket
  *
- * Any context. The caller may hold other sockets' locks: this one is only tried. The caller
- * holds a reference or the RCU read lock.
+ * Any context. The caller may hold the locks of other sockets: this function only tries to
+ * acquire the lock of @s. The caller holds a reference or the RCU read lock.
  */
 void iwt_sock_run(struct iwt_sock *s)
 {
@@ -159,9 +162,9 @@ void iwt_sock_run(struct iwt_sock *s)
 		spin_unlock(&s->sk->sk_lock.slock);
 	} else {
 		/*
-		 * Queued while bottom halves are off, the work runs here as soon as they are
-		 * on again. Queued later it would be ksoftirqd's, which waits behind a process
-		 * that polls.
+		 * If the work is queued while bottom halves are off, it runs here as soon as
+		 * they are on again. If it were queued later, ksoftirqd would run it, after a
+		 * process that polls.
 		 */
 		queue_run(s);
 	}
@@ -169,7 +172,7 @@ void iwt_sock_run(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_run_bh() - run the engines from bottom half work
+ * iwt_sock_run_bh() - queue a run of the engines in run_wq
  * @s: socket
  *
  * Any context. For engines that have used up their budget.
@@ -180,8 +183,8 @@ void iwt_sock_run_bh(struct iwt_sock *s)
 }
 
 /*
- * Is there room for what may come until then? TCP has no other way to make room than to call for
- * a reader: of what comes meanwhile it drops what does not fit.
+ * Has the receive buffer room for the data that may arrive before the queued run? TCP can only
+ * make room by calling the reader, and drops segments that do not fit.
  */
 static bool sock_has_room(struct sock *sk)
 {
@@ -190,8 +193,9 @@ static bool sock_has_room(struct sock *sk)
 }
 
 /*
- * Is what has come last worth to wait for what comes with it? On a long path nobody waits for a
- * single segment, and over a network card a buffer of many segments is a part of a stream.
+ * May the engines wait for the rest of the burst to which the last skb belongs? Yes on a far
+ * path, where a short delay does not matter; and yes for an skb of many segments from a network
+ * card, since it is a part of a stream.
  */
 static bool may_gather(const struct iwt_sock *s)
 {
@@ -203,15 +207,15 @@ static bool may_gather(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_gather() - leave what has come to a run behind all that comes together with it
+ * iwt_sock_gather() - queue one run of the engines for all segments of a burst
  * @s: socket; its spinlock is held
  *
- * TCP acknowledges what is taken at once: each buffer of segments that the net device has joined,
- * or each second segment. Where one run takes all that have come together, there is one
- * acknowledgment for these, which is less work for both ends. It is for bottom half work: a
- * thread might wait behind a process that polls.
+ * If the engines consume data at once, TCP sends an acknowledgment for each skb of joined
+ * segments, or for each second segment. If one run consumes the whole burst, TCP sends a single
+ * acknowledgment, which is less work for both ends. Only bottom half work does this: a thread
+ * might have to wait for a process that polls.
  *
- * Return: true if a run is queued.
+ * Return: true if a run is queued; false if the caller has to run the engines.
  */
 bool iwt_sock_gather(struct iwt_sock *s)
 {
@@ -227,8 +231,8 @@ bool iwt_sock_gather(struct iwt_sock *s)
  * iwt_sock_retry() - run the engines a little later
  * @s: socket
  *
- * Any context. For engines that got no memory: bottom half work needs none, while a thread
- * might have to be made for other work.
+ * Any context. For engines that failed to allocate memory: bottom half work runs without an
+ * allocation, while other work might need a new thread.
  */
 void iwt_sock_retry(struct iwt_sock *s)
 {
@@ -236,7 +240,7 @@ void iwt_sock_retry(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_run_init() - at module load; may sleep
+ * iwt_sock_run_init() - create run_wq at module load; may sleep
  *
  * Return: 0 or -ENOMEM.
  */
@@ -250,7 +254,7 @@ int iwt_sock_run_init(void)
 }
 
 /**
- * iwt_sock_run_exit() - at module unload, when no socket is left; may sleep
+ * iwt_sock_run_exit() - destroy run_wq at module unload, when no socket is left; may sleep
  */
 void iwt_sock_run_exit(void)
 {
@@ -259,7 +263,7 @@ void iwt_sock_run_exit(void)
 }
 
 /**
- * iwt_sock_run_setup() - nothing is queued yet
+ * iwt_sock_run_setup() - initialize the works that run the engines
  * @s: socket, zeroed
  */
 void iwt_sock_run_setup(struct iwt_sock *s)
@@ -274,8 +278,8 @@ void iwt_sock_run_setup(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_run_end() - wait until nothing runs or is queued
- * @s: socket that nobody has any more
+ * iwt_sock_run_end() - cancel queued runs of the engines, and wait for a run in progress
+ * @s: socket that is not in use any more
  *
  * May sleep.
  */
@@ -298,7 +302,7 @@ void iwt_sock_own(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_disown() - let the socket go, and run the engines if they had to wait
+ * iwt_sock_disown() - release the socket, and run the engines if they had to wait
  * @s: socket, owned by the caller
  */
 void iwt_sock_disown(struct iwt_sock *s)
@@ -308,7 +312,10 @@ void iwt_sock_disown(struct iwt_sock *s)
 		iwt_sock_run(s);
 }
 
-/* Return: true with the spinlock held, as lock_sock() has it; for sparse nothing is held. */
+/*
+ * Return: true with the spinlock held, bottom halves off and no owner, as inside lock_sock().
+ * sparse does not see that the lock is held.
+ */
 static bool lock_if_free(struct sock *sk)
 {
 	spin_lock_bh(&sk->sk_lock.slock);
@@ -321,14 +328,14 @@ static bool lock_if_free(struct sock *sk)
 }
 
 /**
- * iwt_sock_lock_within() - wait for the owner of a socket, but not for ever
- * @sk: socket, of a process
- * @ms: milliseconds; with 0 it does not wait at all
+ * iwt_sock_lock_within() - acquire the spinlock of a socket without an owner, or time out
+ * @sk: socket of a process
+ * @ms: milliseconds to wait for the owner; 0: do not wait
  *
- * The owner may wait for a page of a process's memory, for as long as that process likes.
- * Process context, may sleep.
+ * The owner may be waiting for a page of a process's memory, and that process can delay the page
+ * (userfaultfd) without limit. Process context, may sleep.
  *
- * Return: 0 with the spinlock held and no owner, for iwt_sock_unlock(); -EBUSY, or -EINTR for a
+ * Return: 0 with the spinlock held and no owner, until iwt_sock_unlock(); -EBUSY, or -EINTR for a
  * signal.
  */
 int iwt_sock_lock_within(struct sock *sk, unsigned int ms)
@@ -355,7 +362,7 @@ int iwt_sock_lock_within(struct sock *sk, unsigned int ms)
 }
 
 /**
- * iwt_sock_unlock() - release what iwt_sock_lock_within() has locked
+ * iwt_sock_unlock() - release the spinlock that iwt_sock_lock_within() acquired
  * @sk: socket
  */
 void iwt_sock_unlock(struct sock *sk)
@@ -365,13 +372,13 @@ void iwt_sock_unlock(struct sock *sk)
 }
 
 /**
- * iwt_sock_own_within() - become the owner of a process's socket, or give up
+ * iwt_sock_own_within() - become the owner of a process's socket, or time out
  * @s: socket
  * @ms: milliseconds, as for iwt_sock_lock_within()
  *
- * To see that there is no owner and then call lock_sock() would not do: a thread that sleeps
- * inside of a system call may become the owner in between. The kernel would have to export a
- * lock_sock() that gives up.
+ * Checking for an owner and then calling lock_sock() is not sufficient: another thread may become
+ * the owner in between, and sleep inside a system call. The kernel does not export a lock_sock()
+ * with a timeout.
  *
  * Process context, may sleep.
  *
@@ -383,7 +390,7 @@ int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms)
 
 	if (err)
 		return err;
-	/* as lock_sock() does it */
+	/* the same as lock_sock() does */
 	mutex_acquire(&s->sk->sk_lock.dep_map, 0, 1, _RET_IP_);
 	s->sk->sk_lock.owned = 1;
 	iwt_sock_unlock(s->sk);
@@ -391,11 +398,11 @@ int iwt_sock_own_within(struct iwt_sock *s, unsigned int ms)
 }
 
 /**
- * iwt_sock_own_soon() - iwt_sock_own(), with a bound on how long a process may delay it
+ * iwt_sock_own_soon() - iwt_sock_own(), with a timeout for the socket of a process
  * @s: socket
  *
- * What runs until iwt_sock_disown() must not take the lock itself. Process context, sleeps for
- * less than a second.
+ * Until iwt_sock_disown() the caller must not call a function that acquires the lock. Process
+ * context, sleeps for less than a second.
  *
  * Return: 0; for a socket of a process also -EBUSY, or -EINTR for a signal.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Octets that are handed to TCP, and whether it has room for them. */
+/* Passing data to TCP, and checking for room in its send buffer. */
 #include "sock.h"
 
 #include <linux/bvec.h>
@@ -13,11 +13,11 @@
 
 #include "sock_priv.h"
 
-/* Room in TCP's buffer that is worth a run of the engine, in octets. */
+/* Room in TCP's send buffer, in bytes, that is worth a run of the engine. */
 #define ROOM		(64 << 10)
 
 /**
- * iwt_sock_writable() - is there room for another batch?
+ * iwt_sock_writable() - has TCP's send buffer room for another batch?
  * @s: socket, lock held
  *
  * If not, TCP will call ops->write_space.
@@ -34,12 +34,12 @@ bool iwt_sock_writable(struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_has_room() - is there so much room that the engine is worth a run?
+ * iwt_sock_has_room() - is the room in TCP's send buffer worth a run of the engine?
  * @sk: TCP's socket, lock held
  *
- * TCP wakes its writers when a third of the buffer is free. On a long path that third would stay
- * unused whenever something else than the buffer has stopped the engine; room for a batch is
- * enough.
+ * TCP wakes writers when a third of the buffer is free. On a long path that third would stay
+ * unused whenever the engine has stopped for another reason than a full buffer; room for one
+ * batch is enough.
  *
  * Return: true if so.
  */
@@ -50,11 +50,11 @@ bool iwt_sock_has_room(const struct sock *sk)
 }
 
 /**
- * iwt_sock_starved() - did a send fail for want of memory alone?
- * @s: socket, lock held, that has taken nothing
+ * iwt_sock_starved() - did a send fail only because TCP got no memory?
+ * @s: socket, lock held, that has accepted no data
  *
- * With nothing under way no acknowledgment will come, and so no call of ops->write_space: the
- * caller has to try again by itself.
+ * TCP has no data in flight, so no acknowledgment will arrive, and ops->write_space will not be
+ * called: the caller has to retry by itself.
  *
  * Return: true if so.
  */
@@ -67,9 +67,9 @@ bool iwt_sock_starved(const struct iwt_sock *s)
 }
 
 /*
- * Hands @len octets of a message to TCP. An error by ICMP ends nothing, but where a process has
- * asked for such errors (IP_RECVERR) TCP would return it once instead of sending: it is
- * dropped.
+ * Pass @len bytes of a message to TCP. An ICMP error does not end the connection, but if a
+ * process has requested such errors (IP_RECVERR), TCP would return the error once instead of
+ * sending: so clear the error first.
  */
 static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 {
@@ -77,26 +77,26 @@ static int sendmsg(struct iwt_sock *s, struct msghdr *msg, u32 len)
 	int ret;
 
 	sock_owned_by_me(s->sk);
-	/* an error that ends the connection has closed it, with the lock held */
+	/* TCP sets an error that ends the connection together with TCP_CLOSE, lock held */
 	if (unlikely(sk->sk_err) && sk->sk_state != TCP_CLOSE)
 		sock_error(sk);
 	ret = tcp_sendmsg_locked(sk, msg, len);
-	/* the process that made the socket may have ended the sending direction */
+	/* the process that created the socket may have ended the sending direction */
 	return ret == -EPIPE && !READ_ONCE(s->shut) ? -ECONNRESET : ret;
 }
 
 /**
- * iwt_sock_send_pages() - hand octets to TCP by reference
+ * iwt_sock_send_pages() - pass data to TCP by reference
  * @s: socket, lock held, not in the backlog
- * @piece: pages whose octets at these places do not change any more
- * @n: how many pieces
- * @bytes: octets in them
+ * @piece: pieces of pages; their contents must not change any more
+ * @n: number of pieces
+ * @bytes: number of bytes in them
  * @flags: MSG_MORE, MSG_EOR
  *
- * TCP takes its own references. Never sleeps.
+ * TCP acquires its own references. Never sleeps.
  *
- * Return: octets taken, -EAGAIN (TCP will call ops->write_space), -EPIPE after
- * iwt_sock_shutdown(), or another -errno when the connection is lost.
+ * Return: number of bytes accepted, -EAGAIN (TCP will call ops->write_space), -EPIPE after
+ * iwt_sock_shutdown(), or another -errno if the connection is lost.
  */
 int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 			u32 bytes, int flags)
@@ -111,16 +111,16 @@ int iwt_sock_send_pages(struct iwt_sock *s, const struct bio_vec *piece, u32 n,
 }
 
 /**
- * iwt_sock_send() - send a few octets by copy
+ * iwt_sock_send() - send a short frame by copy
  * @s: socket
- * @buf: octets
- * @len: how many
+ * @buf: the frame
+ * @len: its length in bytes, at most PAGE_SIZE
  *
- * For startup frames, which fit into any fresh send buffer. To copy them TCP would give the
- * socket 32 KB for its lifetime; a page of the driver is free again when the peer has the
- * frame. Process context; sleeps, but not for the peer.
+ * For startup frames, which fit into any new send buffer. To copy the frame, TCP would allocate
+ * 32 KB for the lifetime of the socket; the page that this function allocates is freed as soon
+ * as the peer has acknowledged the frame. Process context; sleeps, but not for the peer.
  *
- * Return: octets taken, -ENOMEM or another -errno.
+ * Return: number of bytes accepted, -ENOMEM or another -errno.
  */
 int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 {
@@ -145,12 +145,12 @@ int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 }
 
 /**
- * iwt_sock_may_zerocopy() - may TCP refer to a consumer's memory, and does that pay?
+ * iwt_sock_may_zerocopy() - may TCP refer to a consumer's memory, and is that worthwhile?
  * @s: socket, lock held
- * @anywhere: not only where a network card will read the memory
+ * @anywhere: allow zero copy even if no network card reads the memory
  *
- * TCP's probe for a larger MTU is a buffer that refers to the memory without a note of it, and
- * takes the place of a buffer that has one. So the answer is no where TCP makes such probes.
+ * TCP's probe for a larger MTU is an skb that refers to the memory without holding the ubuf, and
+ * that replaces an skb that holds it. So zero copy is not allowed if TCP sends such probes.
  *
  * Return: true if so.
  */
@@ -165,16 +165,16 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
 }
 
 /**
- * iwt_sock_send_zerocopy() - hand octets to TCP by reference, and hear of their release
+ * iwt_sock_send_zerocopy() - pass data to TCP by reference, with a callback on their release
  * @s: socket, lock held, not in the backlog
  * @piece: all pieces; the caller holds references until this returns
- * @n: how many
- * @bytes: octets in them
- * @skip: octets that were sent before
- * @ubuf: called when TCP, and everybody who has buffers from TCP, has released all of them;
- *	the caller holds a reference
+ * @n: number of pieces
+ * @bytes: number of bytes in them
+ * @skip: number of leading bytes that were sent before
+ * @ubuf: its callback is called when TCP, and every other holder of TCP's skbs, has released the
+ *	memory; the caller holds a reference
  *
- * A segment ends behind them. Never sleeps.
+ * A segment ends behind the data. Never sleeps.
  *
  * Return: as iwt_sock_send_pages().
  */
