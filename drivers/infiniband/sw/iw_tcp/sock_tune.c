@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fields of TCP that the driver writes for speed, and its timeouts, where TCP exports no
- * function that sets them. A correct stream needs none of this: a driver that is built without
- * this file (make IWT_UNTUNED=1) delivers all data, is slower, and notices later that a peer is
- * gone.
+ * The fields of TCP that the driver writes for speed and for timeouts, because TCP exports no
+ * function that sets them. A correct stream does not need these writes: a driver that is built
+ * without this file (make IWT_UNTUNED=1) delivers all data, but is slower, and detects a dead
+ * peer later.
  *
- * The comment of each function names the fields, what writing them has brought (figures without
- * and with it, see Documentation/design-notes.rst), and the function that TCP would have to
- * export instead.
+ * The comment of each function names the fields, the measured gain (figures without and with the
+ * write, see Documentation/design-notes.rst), and the function that TCP would have to export
+ * instead.
  *
- * Other files write fields of a socket only where the driver would not work without that:
- * callbacks, sk_user_data and sk_allocation, as all users of TCP in the kernel do (sock.c,
- * sock_takeover.c); the mark of a ULP (sock_ulp.c); who is charged (sock_owner.c); the traffic
- * class of IPv6 (sock.c); the end of a process's connection (sock_takeover.c); and the lock that
- * a process may keep for as long as it likes (sock_run.c).
+ * Other files write fields of a socket only where the driver would not work otherwise: callbacks,
+ * sk_user_data and sk_allocation, as all users of TCP in the kernel do (sock.c,
+ * sock_takeover.c); the ULP (sock_ulp.c); the user and the memory control group (sock_owner.c);
+ * the traffic class of IPv6 (sock.c); the shutdown state of a process's socket
+ * (sock_takeover.c); and the owner of the socket lock, for a lock_sock() with a timeout
+ * (sock_run.c).
  */
 #include "sock.h"
 
@@ -29,28 +30,28 @@
 #include "sock_priv.h"
 
 /*
- * TCP keeps as much below it as it sends in a millisecond at its pace (2^-10 s, see
- * tcp_small_queue_check()), since network cards are late to say what they have sent. Without a
- * network card these are megabytes that wait for a receiver on the same processor: they are out
- * of its cache when their turn comes, and the buffers of tx_buf.c do not come back. An eighth of
- * that time is enough: 2^-13 s.
+ * TCP lets the layers below it queue as many bytes as it sends in a millisecond at its pacing
+ * rate (2^-10 s, see tcp_small_queue_check()), since network cards report completed sends late.
+ * Without a network card these are megabytes that wait for a receiver on the same processor: they
+ * are evicted from the cache before the receiver reads them, and the buffers of tx_buf.c are not
+ * freed in time for reuse. An eighth of that time is enough: 2^-13 s.
  */
 #define NEAR_SHIFT	13
-/* Octets that TCP may hold unsent without a network card, instead of what memory allows. */
+/* Maximum unsent bytes in TCP without a network card; by default only memory limits them. */
 #define NEAR_UNSENT	(128 << 10)
 
-/* Buffers of TCP that a batch becomes, with the one before it; more if segments are short. */
+/* Number of skbs of a batch, with the skb before it; a batch of short segments has more. */
 #define MARKED		4
 
 /*
- * The largest FPDU has 64 KB and is taken only when all of it is there, so the receive window
- * must have room for it, whatever the sender's MSS.
+ * The largest FPDU has 64 KB, and the engine consumes an FPDU only when it is complete, so the
+ * receive window must have room for it, whatever the sender's MSS.
  */
 #define RCV_MIN		(128 << 10)
 
 /*
- * A software device with no other device below it hands buffers to a receiver on this machine,
- * which makes TCP copy them. A device with hardware has a parent.
+ * A software device without another device below it passes skbs to a receiver on this machine,
+ * which makes TCP copy the payload. A hardware device has a parent.
  */
 static int is_no_nic(struct net_device *dev, struct netdev_nested_priv *priv)
 {
@@ -60,7 +61,7 @@ static int is_no_nic(struct net_device *dev, struct netdev_nested_priv *priv)
 	return list_empty(&dev->adj_list.lower) && !dev->dev.parent;
 }
 
-/* A network card, or something above nothing else: a bond, a VLAN. */
+/* Is it a network card, or a bond or VLAN above network cards only? */
 static bool is_nic(struct net_device *dev)
 {
 	struct netdev_nested_priv priv = {};
@@ -70,10 +71,10 @@ static bool is_nic(struct net_device *dev)
 }
 
 /**
- * iwt_sock_save_limits() - remember the socket's own limits
+ * iwt_sock_save_limits() - save the socket's own limits
  * @s: socket, lock held, without callbacks
  *
- * For iwt_sock_drop_limits(). Writes nothing of TCP's.
+ * For iwt_sock_drop_limits(). Writes no field of TCP.
  */
 void iwt_sock_save_limits(struct iwt_sock *s)
 {
@@ -82,11 +83,13 @@ void iwt_sock_save_limits(struct iwt_sock *s)
 }
 
 /*
- * The socket's own limits over a network card, or to a far host; else the limits above.
+ * Set the limits above if the receiver is near; over a network card, or to a far host, restore
+ * the socket's own limits.
  *
- * Writes sk_pacing_shift, by sk_pacing_shift_update(), and notsent_lowat, for which a process has
- * TCP_NOTSENT_LOWAT, and the kernel would have to export tcp_sock_set_notsent_lowat(). RDMA
- * Writes of 64 KB 20.0 and 22.7 Gb/s, of 8 MB 17.3 and 20.1, over 1,000 queue pairs 8.8 and 13.3.
+ * Writes sk_pacing_shift, by sk_pacing_shift_update(), and notsent_lowat, for which a process can
+ * use TCP_NOTSENT_LOWAT, and the kernel would have to export tcp_sock_set_notsent_lowat(). RDMA
+ * Writes of 64 KB: 20.0 and 22.7 Gb/s; of 8 MB: 17.3 and 20.1; over 1,000 queue pairs: 8.8 and
+ * 13.3.
  */
 static void set_limits(struct iwt_sock *s)
 {
@@ -106,9 +109,9 @@ static bool is_near(const struct iwt_sock *s)
  * iwt_sock_follow_route() - adapt the limits to the route of the connection
  * @s: socket, lock held
  *
- * To be called before sending. A new route at the same address in memory as the last one is
- * rare, and is missed. Without this function ->nic and ->near stay false: TCP keeps its own
- * limits, buffers to frame in are those for a far host, and zerocopy=auto copies.
+ * To be called before sending. A new route is not detected in the rare case that it has the same
+ * address in memory as the last one. Without this function ->nic and ->near stay false: TCP keeps
+ * its own limits, the engine uses the frame buffers for a far host, and zerocopy=auto copies.
  */
 void iwt_sock_follow_route(struct iwt_sock *s)
 {
@@ -143,18 +146,18 @@ bool iwt_sock_near(const struct iwt_sock *s)
 }
 
 /**
- * iwt_sock_cut_at() - tell TCP how many segments a batch has
+ * iwt_sock_cut_at() - limit the segments that TCP sends at once to those of a batch
  * @s: socket, lock held
- * @segs: of the largest batch, at least 1
+ * @segs: number of segments of the largest batch, at least 1
  *
- * TCP sends no more of them at once, nor more than the net device takes. Could TCP send one more
- * than a batch has, it would take that from the next batch, and what is left of that one goes
- * out alone as soon as the congestion window has room for it. Where buffers are lost with all of
- * their segments, shorter buffers mean more losses. A new route sets the device's number again.
+ * The limit of the net device still applies. If TCP could send one segment more than a batch has,
+ * it would take that segment from the next batch, and the rest of the next batch would be sent
+ * alone as soon as the congestion window has room for it. If the network loses whole skbs,
+ * shorter skbs mean more losses. A new route sets the limit of the device again.
  *
- * Writes sk_gso_max_segs. The kernel would have to export a function that limits it for the life
- * of the socket, whatever the route. With 10 ms of round trip, together with the joining of
- * pieces below, a buffer has 36 to 41 segments instead of 31; with one of 2,000 buffers lost a
+ * Writes sk_gso_max_segs. The kernel would have to export a function that limits it for the
+ * lifetime of the socket, whatever the route. With 10 ms of round trip, together with
+ * join_pieces() below, an skb has 36 to 41 segments instead of 31; with one of 2,000 skbs lost a
  * stream has 0.94 of TCP's speed instead of 0.85.
  */
 void iwt_sock_cut_at(struct iwt_sock *s, u32 segs)
@@ -170,7 +173,7 @@ void iwt_sock_cut_at(struct iwt_sock *s, u32 segs)
 }
 
 /**
- * iwt_sock_drop_limits() - give the socket its own limits back
+ * iwt_sock_drop_limits() - restore the socket's own limits
  * @s: socket, lock held
  *
  * Writes sk_pacing_shift, notsent_lowat and sk_gso_max_segs.
@@ -185,7 +188,7 @@ void iwt_sock_drop_limits(struct iwt_sock *s)
 		sk->sk_gso_max_segs = s->dev_segs;
 }
 
-/* Does @next go on in memory, within one large page, where @frag ends? */
+/* Does @next begin in memory where @frag ends, within one large page? */
 static bool goes_on(const skb_frag_t *frag, const skb_frag_t *next)
 {
 	struct page *page = skb_frag_page(frag);
@@ -198,14 +201,14 @@ static bool goes_on(const skb_frag_t *frag, const skb_frag_t *next)
 }
 
 /*
- * A buffer of TCP refers to a few pieces of memory (MAX_SKB_FRAGS), and newer kernels make one of
- * each PAGE_SIZE of a large page. Neighbours become one piece: TCP can then fill the buffer up
- * with segments of the next one, and a network card has less to fetch. A buffer that was not sent
- * yet is nobody else's.
+ * Join adjacent fragments of an skb. An skb has at most MAX_SKB_FRAGS fragments, and newer
+ * kernels create one fragment for each PAGE_SIZE of a large page. With fewer fragments TCP can
+ * append segments of the next skb, and a network card has fewer pieces to fetch. An skb that was
+ * not sent yet has no other user.
  *
- * Writes the fragments of buffers in the write queue. MSG_SPLICE_PAGES would have to join
- * neighbours within a large page itself (skb_splice_from_iter()). See iwt_sock_cut_at() for
- * what it brings; it takes 0.01 instructions for a byte.
+ * Writes the fragments of skbs in the write queue. MSG_SPLICE_PAGES would have to join adjacent
+ * fragments within a large page itself (skb_splice_from_iter()). See iwt_sock_cut_at() for the
+ * gain; the cost is 0.01 instructions for each byte.
  */
 static void join_pieces(struct sk_buff *skb)
 {
@@ -226,19 +229,19 @@ static void join_pieces(struct sk_buff *skb)
 }
 
 /**
- * iwt_sock_batch_done() - all of a batch, which ended with MSG_EOR, is with TCP
+ * iwt_sock_batch_done() - TCP has accepted a whole batch, which ended with MSG_EOR
  * @s: socket, lock held
  *
- * Nothing is added to what ends with MSG_EOR. So TCP sends any part of it that the congestion
- * window has room for, and does not wait until that is worth a buffer of many segments
- * (tcp_tso_should_defer()): each acknowledgment of two segments would send two more, from then
- * on. Once a batch is behind it, it waits as any other: the mark goes. TCP may then fill it up
- * with segments of the next one. So the mark stays where the last segment is not full, and until
- * the next batch is complete, which has a mark of its own.
+ * TCP appends no data to an skb that ends with MSG_EOR. So TCP sends any part of such an skb for
+ * which the congestion window has room, without waiting until it can send many segments at once
+ * (tcp_tso_should_defer()): from then on each acknowledgment of two segments would make TCP send
+ * two more. Once another batch follows, this function clears the mark, and TCP defers the skb
+ * like any other. TCP may then append segments of the next batch. So the mark stays if the last
+ * segment is not full, and until the next batch, which has its own mark, is complete.
  *
- * Writes eor of buffers in the write queue. TCP would have to put off buffers that end with
- * MSG_EOR as all others in tcp_tso_should_defer(). With 10 ms of round trip and one of 2,000
- * buffers lost, a stream has 0.74 of TCP's speed instead of 0.21.
+ * Writes eor of skbs in the write queue. In tcp_tso_should_defer(), TCP would have to treat skbs
+ * that end with MSG_EOR like all others. With 10 ms of round trip and one of 2,000 skbs lost, a
+ * stream has 0.74 of TCP's speed instead of 0.21.
  */
 void iwt_sock_batch_done(struct iwt_sock *s)
 {
@@ -262,13 +265,13 @@ void iwt_sock_batch_done(struct iwt_sock *s)
  * iwt_sock_widen() - make the receive window large enough
  * @sock: socket, locked
  *
- * To raise the low-water mark makes TCP raise its buffer with it, and its autotuning goes on.
- * The mark itself goes back to one. Older kernels set the clamp of the window to what the
- * buffer holds at that moment. Before the handshake, that limits the window for the life of the
- * connection: so the clamp only goes up here.
+ * When the low-water mark is raised, TCP enlarges its receive buffer, and keeps autotuning. The
+ * mark itself is then set back to 1. Older kernels set window_clamp to the present size of the
+ * buffer. Before the handshake, that limits the window for the lifetime of the connection: so
+ * this function never lowers window_clamp.
  *
- * Writes window_clamp, for older kernels only: tcp_set_rcvlowat() of newer ones never lowers it,
- * and is all that is wanted. No figure: an FPDU that is longer than the window is set aside, and
+ * Writes window_clamp, for older kernels only: tcp_set_rcvlowat() of newer kernels never lowers
+ * it, and is sufficient. No figure: an FPDU that is longer than the window is set aside, and
  * copied once more (iwt_sock_set_aside()).
  */
 void iwt_sock_widen(struct socket *sock)
@@ -280,25 +283,25 @@ void iwt_sock_widen(struct socket *sock)
 		return;
 	sock->ops->set_rcvlowat(sock->sk, RCV_MIN);
 	sock->ops->set_rcvlowat(sock->sk, 1);
-	/* 0: there is no clamp yet */
+	/* 0: window_clamp is not set yet */
 	if (!clamp || clamp > tp->window_clamp)
 		WRITE_ONCE(tp->window_clamp, clamp);
 }
 
 /**
- * iwt_sock_await() - say how many octets make another look worthwhile
+ * iwt_sock_await() - set the number of received bytes for which ops->data_ready is called
  * @s: socket, lock held
- * @len: octets, counted from the first that is not consumed; 1: any
+ * @len: number of bytes, counted from the first byte that was not consumed; 1: any data
  *
- * Until they are there ops->data_ready is called only when TCP runs short of memory or window
- * (see iwt_sock_set_aside()), and ops->state_change when the stream ends.
+ * Until so many bytes have arrived, ops->data_ready is called only when TCP runs short of memory
+ * or window (see iwt_sock_set_aside()), and ops->state_change when the stream ends.
  *
- * TCP delays the acknowledgment of octets that are not read, and the sender may wait for it
- * before it sends the rest. Below this mark TCP does not delay it.
+ * TCP delays the acknowledgment of data that were not read, and the sender may wait for it before
+ * it sends the rest. Below this mark TCP does not delay the acknowledgment.
  *
- * Writes sk_rcvlowat. What sets SO_RCVLOWAT changes the buffer as well, and calls ->data_ready
- * (tcp_set_rcvlowat()): the kernel lacks a function that does neither. With FPDUs of 32 KiB, 1 %
- * of the segments lost and 10 ms of round trip a stream is two to four times as fast.
+ * Writes sk_rcvlowat. The function behind SO_RCVLOWAT also changes the buffer and calls
+ * ->data_ready (tcp_set_rcvlowat()): the kernel lacks a function that does neither. With FPDUs of
+ * 32 KiB, 1 % of the segments lost and 10 ms of round trip a stream is two to four times as fast.
  */
 void iwt_sock_await(struct iwt_sock *s, u32 len)
 {
@@ -311,10 +314,11 @@ void iwt_sock_await(struct iwt_sock *s, u32 len)
  * iwt_sock_unbind() - let TCP choose the sizes of the buffers of a process's socket again
  * @sk: socket, lock held
  *
- * The process set SO_SNDBUF and SO_RCVBUF for its own reading and writing.
+ * The process has set SO_SNDBUF and SO_RCVBUF for its own reading and writing.
  *
- * Writes sk_userlocks. The kernel would have to export what SO_BUF_LOCK does, for a caller that
- * has the lock of the socket. No figure: with a buffer below an FPDU each one is set aside.
+ * Writes sk_userlocks. The kernel would have to export a function that does the same as
+ * SO_BUF_LOCK, for a caller that holds the lock of the socket. No figure: with a receive buffer
+ * smaller than an FPDU each FPDU is set aside.
  */
 void iwt_sock_unbind(struct sock *sk)
 {
@@ -322,12 +326,13 @@ void iwt_sock_unbind(struct sock *sk)
 }
 
 /**
- * iwt_sock_undelay() - segments of a process's socket that are not full go out at once
+ * iwt_sock_undelay() - make TCP send segments of a process's socket at once, even if not full
  * @sk: socket, lock held
  *
- * Writes nonagle. tcp_sock_set_nodelay() takes the lock of the socket, and the kernel would have
- * to export __tcp_sock_set_nodelay(). No figure: without it a request that fills no segment waits
- * until the peer has acknowledged the last one, or 200 ms if the process had set TCP_CORK.
+ * Writes nonagle. tcp_sock_set_nodelay() acquires the lock of the socket; the kernel would have
+ * to export __tcp_sock_set_nodelay(). No figure: without this function a request that does not
+ * fill a segment waits until the peer has acknowledged the last one, or 200 ms if the process had
+ * set TCP_CORK.
  */
 void iwt_sock_undelay(struct sock *sk)
 {
@@ -336,15 +341,15 @@ void iwt_sock_undelay(struct sock *sk)
 }
 
 /**
- * iwt_sock_put_keepalive() - how an idle peer is asked whether it is there
- * @sk: socket that the caller owns; its timer takes these when it is started anew
- * @idle: seconds until the first question
- * @between: seconds between questions
- * @probes: questions without an answer that end the connection
+ * iwt_sock_put_keepalive() - set how TCP probes an idle peer
+ * @sk: socket that the caller owns; its timer uses the values when it is restarted
+ * @idle: seconds until the first probe
+ * @between: seconds between probes
+ * @probes: number of unanswered probes after which TCP ends the connection
  *
  * Writes keepalive_time, keepalive_intvl and keepalive_probes. The kernel would have to export
- * tcp_sock_set_keepidle_locked(); the functions for the other two take no lock since 6.6. Without
- * this the settings of the namespace count: an idle peer that is gone is noticed after hours.
+ * tcp_sock_set_keepidle_locked(); the functions for the other two need no lock since 6.6. Without
+ * this function the settings of the namespace apply: TCP detects a dead idle peer after hours.
  */
 void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 {
@@ -356,12 +361,13 @@ void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 }
 
 /**
- * iwt_sock_put_user_timeout() - after how long TCP gives up
+ * iwt_sock_put_user_timeout() - set the time after which TCP gives up
  * @sk: socket; the caller need not hold its lock
  * @ms: milliseconds without an acknowledgment, or with a closed window
  *
- * Writes icsk_user_timeout. tcp_sock_set_user_timeout() does the same, and takes no lock since
- * 6.6. Without this TCP gives up by net.ipv4.tcp_retries2, after a quarter of an hour.
+ * Writes icsk_user_timeout. tcp_sock_set_user_timeout() does the same, and needs no lock since
+ * 6.6. Without this function net.ipv4.tcp_retries2 applies: TCP gives up after a quarter of an
+ * hour.
  */
 void iwt_sock_put_user_timeout(struct sock *sk, u32 ms)
 {
