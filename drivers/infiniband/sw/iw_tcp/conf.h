@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Settings of a link: only what can't be negotiated, and TCP does not know. */
+/* Settings of a link: only parameters that can be neither negotiated nor obtained from TCP. */
 #ifndef IWT_CONF_H
 #define IWT_CONF_H
 
 #include <linux/types.h>
 
 enum iwt_crc_policy {
-	IWT_CRC_OFF,		/* decline it; it is used if the peer asks for it */
-	IWT_CRC_ON,		/* ask for it: so both ends use it */
-	IWT_CRC_REQUIRED,	/* and refuse a peer that declines it */
+	IWT_CRC_OFF,		/* decline the CRC; it is used if the peer requests it */
+	IWT_CRC_ON,		/* request the CRC: so both ends use it */
+	IWT_CRC_REQUIRED,	/* request the CRC, and refuse a peer that declines it */
 };
 
 enum iwt_zerocopy {
-	IWT_ZEROCOPY_OFF,	/* payload is copied */
-	IWT_ZEROCOPY_AUTO,	/* TCP refers to payload where that pays */
-	IWT_ZEROCOPY_ALWAYS,	/* and where it does not: for tests */
+	IWT_ZEROCOPY_OFF,	/* copy payload */
+	IWT_ZEROCOPY_AUTO,	/* let TCP refer to payload where that is faster */
+	IWT_ZEROCOPY_ALWAYS,	/* let TCP refer to payload even if that is slower: for tests */
 };
 
 /**
  * struct iwt_conf - settings of a link
  * @crc: CRC32c (RFC 5044 4.4: on unless the administrator declines it)
- * @markers: ask for markers in what we receive (RFC 5044 4.3)
- * @mpa_rev: highest revision of MPA that is spoken: 1 or 2 (RFC 6581)
- * @rdmac: accept RDMAC peers, of revision 0 (RFC 5044 C)
+ * @markers: request markers in the received stream (RFC 5044 4.3)
+ * @mpa_rev: highest revision of MPA to use: 1 or 2 (RFC 6581)
+ * @rdmac: accept RDMAC peers, which use revision 0 (RFC 5044 C)
  * @large: send FPDUs longer than a segment to peers that consent, by a bit that
  *	RFC 5044 7.1.1 reserves
- * @keepidle: seconds that a connection is idle before the peer is probed; 0: as TCP does
+ * @keepidle: seconds that a connection is idle before TCP probes the peer; 0: TCP's default
  * @user_timeout: seconds without an acknowledgment, with a closed window, or of a graceful close,
- *	after which the connection is lost; 0: as TCP does, and a close may take as long as
- *	the peer acknowledges something
- * @tos: type of service of connections whose program has not asked for another one
- * @zerocopy: payload of connections without CRC and markers
+ *	after which the connection is lost; 0: TCP's default, and a close may take as long as
+ *	the peer acknowledges data
+ * @tos: type of service of connections whose program has not requested another one
+ * @zerocopy: how to send the payload of connections without CRC and markers
  * @polling: workers may poll send queues, and engines may spin for a reply (wake.h)
  *
- * Written in process context at any time, each on its own; read once for each connection, when
- * it begins. @polling is read each time that it matters.
+ * Each setting is written in process context at any time, independently of the others, and read
+ * once for each connection, at its beginning. @user_timeout is read again when closing begins,
+ * and @polling each time before a worker polls or an engine spins.
  */
 struct iwt_conf {
 	enum iwt_crc_policy crc;

@@ -5,8 +5,8 @@
  *   mkdir /sys/kernel/config/iw_tcp/iwt0
  *   echo required > /sys/kernel/config/iw_tcp/iwt0/crc
  *
- * A directory stands for a name, not for a device: it stays when the link goes, and is that of
- * the next link of that name.
+ * A directory belongs to a link name, not to a device: the directory stays when the link is
+ * deleted, and serves the next link with that name.
  */
 #include "config.h"
 
@@ -43,11 +43,11 @@ static struct iwt_conf defaults = {
 };
 
 /*
- * A value that is refused changes nothing, and the errno says why: -ERANGE for a number beyond
- * the bounds, -EOPNOTSUPP for what this kernel can't do, -EINVAL for everything else.
+ * An invalid value changes nothing, and returns -ERANGE for a number out of range, -EOPNOTSUPP
+ * for a value that this kernel does not support, and -EINVAL for any other error.
  */
 
-/* kstrtobool() looks at the first character alone: it would take "100" and "none". */
+/* kstrtobool() checks only the first character: it would accept "100" and "none". */
 static int match_flag(const char *text, bool *on)
 {
 	static const char * const words[] = { "off", "on", "0", "1", "n", "y", "N", "Y" };
@@ -57,7 +57,7 @@ static int match_flag(const char *text, bool *on)
 	return min(word, 0);
 }
 
-/* A policy by its name; that of a flag stands for "off" or "on". */
+/* Accepts the name of a policy, or the value of a flag, for "off" or "on". */
 static int parse_crc(const char *text, enum iwt_crc_policy *crc)
 {
 	int word = sysfs_match_string(crc_words, text);
@@ -95,7 +95,7 @@ static int parse_rev(const char *text, u8 *rev)
 	return 0;
 }
 
-/* Seconds, up to TCP's limit. */
+/* Accepts a number of seconds, up to TCP's limit. */
 static int parse_seconds(const char *text, u16 *seconds)
 {
 	u16 n;
@@ -109,7 +109,7 @@ static int parse_seconds(const char *text, u16 *seconds)
 	return 0;
 }
 
-/* The bits for congestion (RFC 3168) are TCP's. */
+/* The ECN bits (RFC 3168) belong to TCP. */
 static int parse_tos(const char *text, u8 *tos)
 {
 	u8 n;
@@ -124,8 +124,9 @@ static int parse_tos(const char *text, u8 *tos)
 }
 
 /*
- * Where softirqs are threads, TCP released memory seconds after a connection was reset under
- * load, once not within a minute; and completions were as late.
+ * PREEMPT_RT accepts "off" only: where softirqs are threads, TCP released the memory of a
+ * connection seconds after a reset under load, once not within a minute, and the completions were
+ * delayed as long.
  */
 static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 {
@@ -139,7 +140,7 @@ static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 	return 0;
 }
 
-/* Who polls or spins has preemption off, for too long for PREEMPT_RT. */
+/* Workers that poll and engines that spin disable preemption, too long for PREEMPT_RT. */
 static int parse_polling(const char *text, bool *polling)
 {
 	bool on;
@@ -158,7 +159,7 @@ static int parse_polling(const char *text, bool *polling)
 #define flag_word(flag)	((flag) ? "on" : "off")
 #define number(n)	(n)
 
-/* Functions of a module parameter that is more than a number or a flag. */
+/* Defines the operations of a module parameter that needs its own parser. */
 #define IWT_PARAM_OPS(_name, _field, _fmt, _show, _parse)		\
 static int _name##_param_set(const char *text,				\
 			     const struct kernel_param *kp)		\
@@ -208,10 +209,10 @@ module_param_cb(polling, &polling_param_ops, &defaults.polling, 0644);
 MODULE_PARM_DESC(polling, "Workers of new links poll, and engines spin: on (default) or off");
 
 /**
- * iwt_conf_defaults() - settings of a new link
- * @conf: filled in
+ * iwt_conf_defaults() - initialize the settings of a new link from the module parameters
+ * @conf: receives the settings
  *
- * Any context. Later changes of the parameters are for later links.
+ * Any context. Later changes of the parameters affect later links only.
  */
 void iwt_conf_defaults(struct iwt_conf *conf)
 {
@@ -232,7 +233,7 @@ static struct iwt_dev *get_dev(struct config_item *item)
 	return iwt_dev_get_by_name(config_item_name(item));
 }
 
-/* A pair of functions for the file @_name, with field @_field of the link. */
+/* Defines the show and store functions of the file @_name, for the field @_field of the link. */
 #define IWT_CONF_ATTR(_name, _field, _format, _value, _parse)		\
 static ssize_t link_##_name##_show(struct config_item *item, char *page)\
 {									\
@@ -301,7 +302,7 @@ static const struct config_item_type link_type = {
 	.ct_owner = THIS_MODULE,
 };
 
-/* mkdir: the link must exist, so that a wrong name is noticed. */
+/* mkdir(2): the link must exist, so that a wrong name fails. */
 static struct config_group *make_link(struct config_group *parent,
 				      const char *name)
 {
@@ -337,7 +338,7 @@ static struct configfs_subsystem subsys = {
 };
 
 /**
- * iwt_conf_init() - the directory of the settings appears; process context
+ * iwt_conf_init() - create the directory of the settings; process context
  *
  * Return: 0 or -errno.
  */
@@ -349,9 +350,9 @@ int iwt_conf_init(void)
 }
 
 /**
- * iwt_conf_exit() - the directory of the settings goes
+ * iwt_conf_exit() - remove the directory of the settings
  *
- * Directories in it hold a reference to the module, so there are none.
+ * Each subdirectory holds a reference to the module, so none exists any more.
  */
 void iwt_conf_exit(void)
 {

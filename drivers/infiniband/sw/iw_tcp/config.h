@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where the settings of links come from: configfs and module parameters. */
+/* The interfaces to the settings of links: configfs and module parameters. */
 #ifndef IWT_CONFIG_H
 #define IWT_CONFIG_H
 
