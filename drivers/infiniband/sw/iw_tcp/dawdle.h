@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Delays at random, for tests: where one context hands something over to another, or has looked
- * and not yet acted, a third one rarely comes between. With delays there, it often does.
- * Ordinary builds have none.
+ * Random delays, for tests. Between two related steps of one context (it queues a work and
+ * another context runs it, or it checks a state and then acts), a step of another context is a
+ * rare race. A delay at such a place makes the race likely. Ordinary builds have no delays.
  */
 #ifndef IWT_DAWDLE_H
 #define IWT_DAWDLE_H
@@ -20,7 +20,7 @@ static inline u32 iwt_dawdle_us(void)
 	return random & 3 ? 0 : random / 4 % IWT_DAWDLE_US;
 }
 
-/* In any context. */
+/* Delay by spinning; any context. */
 static inline void iwt_dawdle(void)
 {
 	u32 us;
@@ -31,7 +31,7 @@ static inline void iwt_dawdle(void)
 		udelay(1);
 }
 
-/* Where it may sleep, so that others have the processor. */
+/* Delay by sleeping, so that other tasks can use the processor; process context. */
 static inline void iwt_doze(void)
 {
 	u32 us;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* All devices: their addresses and GUIDs, and how one is found. */
+/* The list of all devices: lookup, addresses and GUIDs. */
 #include "dev.h"
 
 #include <linux/etherdevice.h>
@@ -12,7 +12,7 @@ static DEFINE_MUTEX(devs_lock);
 static struct list_head devs __guarded_by(&devs_lock) = LIST_HEAD_INIT(devs);
 
 /**
- * iwt_dev_set_addr() - take over the link layer address of the net device
+ * iwt_dev_set_addr() - copy the link layer address of the net device, or choose a random one
  * @dev: device
  */
 void iwt_dev_set_addr(struct iwt_dev *dev)
@@ -25,7 +25,7 @@ void iwt_dev_set_addr(struct iwt_dev *dev)
 
 /**
  * iwt_dev_get_by_name() - find a registered device
- * @name: its present name
+ * @name: present name of the device
  *
  * Process context, may sleep.
  *
@@ -49,11 +49,11 @@ struct iwt_dev *iwt_dev_get_by_name(const char *name)
 }
 
 /**
- * iwt_dev_any() - is any device of a kind?
- * @is: says it of one
- * @arg: its argument
+ * iwt_dev_any() - does a predicate hold for any device?
+ * @is: the predicate
+ * @arg: argument of @is
  *
- * Devices that are being added or removed are among them. Process context, may sleep.
+ * Devices that are being added or removed are included. Process context, may sleep.
  *
  * Return: true if so.
  */
@@ -84,11 +84,12 @@ static bool guid_taken(__be64 guid)
 }
 
 /**
- * iwt_dev_enlist() - give a device its GUID, and make it one of all
+ * iwt_dev_enlist() - assign a unique GUID to a device, and add it to the list of all devices
  * @dev: device with an address
  *
- * A VLAN or a bridge has the address of a device below, but librdmacm tells devices apart by
- * their GUIDs: count down from the middle of an EUI-64.
+ * A VLAN or a bridge has the same address as a net device below it, but librdmacm identifies
+ * devices by their GUIDs. So if a GUID is in use, decrement the middle two bytes of the EUI-64,
+ * which begin at 0xfffe, until the GUID is free.
  */
 void iwt_dev_enlist(struct iwt_dev *dev)
 {
@@ -106,7 +107,7 @@ void iwt_dev_enlist(struct iwt_dev *dev)
 }
 
 /**
- * iwt_dev_delist() - a device is found no more
+ * iwt_dev_delist() - remove a device from the list of all devices
  * @dev: device
  */
 void iwt_dev_delist(struct iwt_dev *dev)

@@ -15,9 +15,9 @@
 #include "conf.h"
 
 /*
- * Limits that the device reports and enforces. Rings, and what grows with them, are charged to
- * the process. The objects themselves are allocated by the core and charged to nobody: these
- * limits bound their memory, to half a gigabyte if all are reached.
+ * Limits that the device reports and enforces. Rings, and other memory that grows with them, are
+ * charged to the process. The core allocates the objects themselves without charging a process:
+ * these limits bound the memory of the objects, to half a gigabyte if all limits are reached.
  */
 #define IWT_MAX_QP		(32 * 1024)
 #define IWT_MAX_QP_WR		(16 * 1024)
@@ -28,7 +28,7 @@
 #define IWT_MAX_PD		(32 * 1024)
 #define IWT_MAX_SRQ		(32 * 1024)
 #define IWT_MAX_SRQ_WR		(256 * 1024)
-/* Octets of a message; the sum of a list must fit (RFC 5040 4.4). */
+/* Maximum length of a message in bytes; limits the sum of an sg list, too (RFC 5040 4.4). */
 #define IWT_MAX_MSG		U32_MAX
 #define IWT_MAX_RD_ATOM		128
 #define IWT_MAX_FR_PAGES	512
@@ -39,38 +39,38 @@ struct iwt_stats;
 /**
  * struct iwt_dev - device
  * @ibdev: verbs object, first
- * @node: in the list of all devices
- * @netdev: the interface below; a reference is held while registered
- * @netdev_tracker: by which the kernel can tell that this reference is not given back
- * @net: network namespace that the link was made in, and where its sockets are; NULL when
- *	@netdev leaves it. No reference: it outlives its net devices by a grace period
- * @coming: the link is being added, or moves: the core tells its clients of it
- * @made: when it was added, in jiffies
- * @moved: the core has taken it from its clients, because it moves or ends
- * @came: ends @coming after that
+ * @node: entry in the list of all devices
+ * @netdev: the net device below; the device holds a reference until it is removed
+ * @netdev_tracker: tracks the reference to @netdev, to detect a leak
+ * @net: network namespace of the link and of its sockets; NULL after @netdev has left it. No
+ *	reference is held: the namespace outlives its net devices by a grace period
+ * @coming: the link is being added or moved, and the core has not notified all clients yet
+ * @made: time when the link was added, in jiffies
+ * @moved: the core has removed the device from its clients, to move or to unregister it
+ * @came: clears @coming after a move
  * @ends: calls must not wait any longer (mr_prefetch.c)
  * @qps: queue pairs by number
  * @mrs: memory regions and windows by STag index
- * @n_qps: how many there are
- * @n_cqs: completion queues
- * @n_pds: protection domains
- * @n_mrs: memory regions
- * @n_mws: memory windows
- * @n_srqs: shared receive queues
- * @n_eps: endpoints of connections that are its own
- * @n_conns: queue pairs that have a connection
- * @pinned: octets of memory of processes that are pinned for regions, in whole pages
- * @rings: octets of rings that processes map
- * @windows_lock: the lists of all streams' windows; innermost, BH off
+ * @n_qps: number of queue pairs
+ * @n_cqs: number of completion queues
+ * @n_pds: number of protection domains
+ * @n_mrs: number of memory regions
+ * @n_mws: number of memory windows
+ * @n_srqs: number of shared receive queues
+ * @n_eps: number of endpoints that are assigned to this device
+ * @n_conns: number of queue pairs that have a connection
+ * @pinned: bytes of process memory that is pinned for regions, in whole pages
+ * @rings: bytes of rings that processes map
+ * @windows_lock: guards the lists of windows of all streams; innermost, BH off
  * @conf: settings of this link
  * @stats: counters; a stream may have others (stats_qp.c)
- * @counters: counters of queue pairs by their numbers
- * @next_counter: where the search for a free number begins
- * @causes: what went wrong, by cause
- * @addr: address for the GID and the GUID: the link layer address that there was when the
- *	link was made, or a random one if there was none (lo)
- * @ended: in the list of devices whose memory is to be released
- * @port_state: as last told to the consumers; under RTNL
+ * @counters: counters of queue pairs by number
+ * @next_counter: number at which the search for a free one begins
+ * @causes: numbers of errors by cause
+ * @addr: address for the GID and the GUID: the link layer address of @netdev at the creation of
+ *	the link (older kernels: its present one), or a random address if @netdev has none (lo)
+ * @ended: entry in the list of devices whose memory is to be released
+ * @port_state: port state that was last reported to the consumers; under RTNL
  */
 struct iwt_dev {
 	struct ib_device ibdev;
@@ -112,8 +112,8 @@ static inline struct iwt_dev *to_iwt_dev(struct ib_device *ibdev)
 }
 
 /*
- * May a worker poll for a post, and an engine spin for one? Both have preemption off, for too
- * long for PREEMPT_RT. Any context.
+ * May a worker poll for a post, and an engine spin for a reply? Both disable preemption, too long
+ * for PREEMPT_RT. Any context.
  */
 static inline bool iwt_dev_may_poll(const struct iwt_dev *dev)
 {
@@ -126,7 +126,7 @@ static inline bool iwt_dev_in(const struct iwt_dev *dev, const struct net *net)
 	return rcu_access_pointer(dev->net) == net;
 }
 
-/* One more object of a kind? Any context. Return: 0 or -ENOMEM. */
+/* Count one more object of a kind, up to @max. Any context. Return: 0 or -ENOMEM. */
 static inline int iwt_dev_take(atomic_t *n, int max)
 {
 	return atomic_add_unless(n, 1, max) ? 0 : -ENOMEM;

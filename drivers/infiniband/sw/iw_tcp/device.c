@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Making a device and ending it, and its table of operations. */
+/* Creating and removing a device, and its table of operations. */
 #include "device.h"
 
 #include <linux/jiffies.h>
@@ -29,17 +29,17 @@
 #include "stats_qp.h"
 #include "verbs.h"
 
-/* Between two looks whether clients know of a device that moves. */
+/* Milliseconds between two checks whether all clients know of a device that has moved. */
 #define CAME_RETRY_MS	20
 
 static LLIST_HEAD(ended);
 
 /*
- * rdma_cm tells the core that none of its identifiers uses the device, and then gives back the
- * reference to the GID of the last one. That queues work that looks into the device's table of
- * GIDs, if the core has forgotten the GID meanwhile. A task that loses its processor between
- * the two would come too late for the table. So the device's memory stays until each task has
- * given up its processor by itself, and until that work is done.
+ * rdma_cm signals the core that no rdma_cm_id uses the device, and then releases the GID
+ * reference of the last rdma_cm_id. If the core has deleted the GID meanwhile, that release
+ * queues a work that accesses the device's GID table. If the task is preempted between the two
+ * steps, the table could be freed before the release. So the device's memory is kept until each
+ * task has scheduled voluntarily, and until that work has run.
  */
 static void release_ended(struct work_struct *unused)
 {
@@ -54,7 +54,7 @@ static void release_ended(struct work_struct *unused)
 
 static DECLARE_WORK(release_work, release_ended);
 
-/* The end of a device. Only connections that are being closed still refer to it. */
+/* Clean up a device. Only connections that are being closed still refer to it. */
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);
@@ -161,8 +161,9 @@ static const struct ib_device_ops dev_ops = {
 };
 
 /*
- * The core holds the lock until all clients know of a device that has moved; and while the device
- * ends, which waits for this.
+ * Clear dev->coming when all clients know of a device that has moved: until then the core holds
+ * unregistration_lock. The core also holds it while it unregisters the device, and then waits for
+ * this work in client_remove(): so only try to acquire the lock.
  */
 static void do_came(struct work_struct *work)
 {
@@ -176,7 +177,7 @@ static void do_came(struct work_struct *work)
 	mutex_unlock(&dev->ibdev.unregistration_lock);
 }
 
-/* Also after the device has moved to another network namespace. */
+/* Called for a new device, and again after a device has moved to another network namespace. */
 static int client_add(struct ib_device *ibdev)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);
@@ -184,16 +185,16 @@ static int client_add(struct ib_device *ibdev)
 	if (ibdev->ops.driver_id != (enum rdma_driver_id)RDMA_DRIVER_IW_TCP)
 		return -EOPNOTSUPP;
 	iwt_mr_prefetch_begin(dev);
-	/* link.c tells when a new one is there */
+	/* for a new device, link.c clears dev->coming */
 	if (READ_ONCE(dev->moved))
 		schedule_delayed_work(&dev->came, 0);
 	return 0;
 }
 
 /*
- * The device is about to end, or to move. Clients that came first go last: what calls of
- * processes are served by has not gone yet, and will wait for the calls. rdma_cm will listen on
- * all addresses anew, before or after client_add().
+ * The device is about to be unregistered, or to move. The core removes clients in reverse order
+ * of registration: uverbs is still there, and will wait for the calls of processes. After a move
+ * rdma_cm listens on all addresses again, before or after client_add().
  */
 static void client_remove(struct ib_device *ibdev, void *unused)
 {
@@ -212,25 +213,25 @@ static struct ib_client client = {
 };
 
 /**
- * iwt_device_init() - before devices are made; may sleep
+ * iwt_device_init() - register the client, before the first device; may sleep
  *
  * Return: 0 or -errno.
  */
 int iwt_device_init(void)
 {
 	/*
-	 * Clients that came first go last, and this one has to go before that of uverbs
-	 * (client_remove()). With a soft dependency "modprobe -r iw_tcp" would fail while
-	 * uverbs is in use.
+	 * The core removes clients in reverse order of registration, and must remove this client
+	 * before uverbs (see client_remove()): so load uverbs first. With a soft dependency
+	 * instead, "modprobe -r iw_tcp" would fail while uverbs is in use.
 	 */
 	request_module("ib_uverbs");
 	return ib_register_client(&client);
 }
 
 /**
- * iwt_device_exit() - when no device is left; may sleep
+ * iwt_device_exit() - unregister the client, when no device is left; may sleep
  *
- * Returns when their memory is released.
+ * Returns when the memory of all devices has been released.
  */
 void iwt_device_exit(void)
 {
@@ -247,7 +248,7 @@ static void init_ibdev(struct iwt_dev *dev)
 	ibdev->num_comp_vectors = num_online_cpus();
 	ibdev->local_dma_lkey = IWT_LOCAL_DMA_LKEY;
 	ibdev->driver_def = iwt_uapi_defs;
-	/* Ports are TCP's own: nothing to be mapped. */
+	/* The driver uses TCP's own port space, so ports need no mapping. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));
 	strscpy(ibdev->node_desc, "iw_tcp", sizeof(ibdev->node_desc));
@@ -255,13 +256,14 @@ static void init_ibdev(struct iwt_dev *dev)
 }
 
 /**
- * iwt_dev_add() - make a device
- * @name: of the device, chosen by the user
- * @netdev: the interface below; the caller holds a reference
- * @net: namespace that @netdev was in; the caller holds a reference
+ * iwt_dev_add() - create and register a device
+ * @name: name of the device, chosen by the user
+ * @netdev: the net device below; the caller holds a reference
+ * @net: namespace of @netdev; the caller holds a reference
  *
- * Process context, may sleep, without RTNL. The device lives in @net, unless devices are shared
- * by all namespaces, and ends by one of the ib_unregister functions.
+ * Process context, may sleep, without RTNL. The device belongs to @net, unless all namespaces
+ * share devices. One of the ib_unregister functions removes the device. @netdev may have left
+ * @net meanwhile: the caller has to check.
  *
  * Return: 0 or -errno.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Making a device: what it can do, and its end. */
+/* Creating and removing devices. */
 #ifndef IWT_DEVICE_H
 #define IWT_DEVICE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Links: devices come by `rdma link add` and follow their net device. */
+/* Links: `rdma link add` creates devices, and each device follows its net device. */
 #include "link.h"
 
 #include <linux/if_arp.h>
@@ -14,10 +14,10 @@
 #include "dev.h"
 #include "device.h"
 
-/* Held from the check that a net device has no link until it has one. */
+/* Held from the check that a net device has no link until the link is registered. */
 static DEFINE_MUTEX(add_mutex);
 
-/* The device on @netdev with a reference, or NULL. */
+/* Find the device on @netdev. Return: the device with a reference, or NULL. */
 static struct iwt_dev *get_by_netdev(struct net_device *netdev)
 {
 	struct ib_device *ibdev;
@@ -32,7 +32,7 @@ static void put_dev(struct iwt_dev *dev)
 	ib_device_put(&dev->ibdev);
 }
 
-/* Tell the consumers if the port has gone up or down. Under RTNL. */
+/* Notify the consumers if the state of the port has changed. The caller holds RTNL. */
 static void update_port(struct iwt_dev *dev)
 {
 	enum ib_port_state state = ib_get_curr_port_state(dev->netdev);
@@ -57,8 +57,8 @@ static void update_gid(struct iwt_dev *dev)
 }
 
 /*
- * The net device goes away or to another namespace: no socket is made for the link any more.
- * Under RTNL, while the net device is still where it was.
+ * The net device is being unregistered or moved to another namespace: stop creating sockets for
+ * the link. The caller holds RTNL; the net device is still in its old namespace.
  */
 static void link_leave(struct iwt_dev *dev)
 {
@@ -82,12 +82,12 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		update_port(dev);
 		break;
 	case NETDEV_CHANGEADDR:
-		/* see iwt_query_gid(); else rdma_cm would not find the device any more */
+		/* see iwt_query_gid(); otherwise rdma_cm would not find the device any more */
 		if (!compat_cm_by_netdev)
 			update_gid(dev);
 		break;
 	case NETDEV_UNREGISTER:
-		/* also when it moves to another namespace */
+		/* also sent when the net device moves to another namespace */
 		link_leave(dev);
 		break;
 	}
@@ -111,8 +111,8 @@ static int add_link(const char *name, struct net_device *netdev, struct net *net
 }
 
 /*
- * Events before the device was registered were not seen. If the net device has gone away or to
- * another namespace, the link goes too.
+ * netdev_event() missed the events before the device was registered: handle them now. If the net
+ * device has been unregistered or moved to another namespace, remove the link.
  */
 static int catch_up(struct net_device *netdev, struct net *net)
 {
@@ -138,7 +138,7 @@ static int catch_up(struct net_device *netdev, struct net *net)
 	return ret;
 }
 
-/* The namespace of a net device, with a reference; NULL if it is being destroyed. */
+/* Return: the namespace of a net device, with a reference; NULL if either is being destroyed. */
 static struct net *get_home(const struct net_device *netdev)
 {
 	struct net *net = NULL;
@@ -176,7 +176,7 @@ static struct rdma_link_ops link_ops = {
 };
 
 /**
- * iwt_link_init() - from now on links can be added
+ * iwt_link_init() - register the link type, so that links can be added
  *
  * Return: 0 or -errno.
  */
@@ -192,7 +192,7 @@ int iwt_link_init(void)
 /**
  * iwt_link_exit() - remove all links
  *
- * Returns when every device is gone.
+ * Returns when every device has been unregistered.
  */
 void iwt_link_exit(void)
 {

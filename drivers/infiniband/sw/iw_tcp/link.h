@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Links: devices come by `rdma link add` and follow their net device. */
+/* Links: `rdma link add` creates devices, and each device follows its net device. */
 #ifndef IWT_LINK_H
 #define IWT_LINK_H
 

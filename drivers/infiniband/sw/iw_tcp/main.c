@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Software iWARP over TCP: what the module starts, and stops in reverse. */
+/* Software iWARP over TCP: initializes the parts of the module, and cleans them up. */
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
