@@ -49,9 +49,9 @@ struct net *iwt_caller_net(struct iw_cm_id *id)
  *
  * Queue pair numbers are easy to guess. A process calls from its own context, and may not use a
  * queue pair of another process, not even of its parent. A kernel consumer may connect its queue
- * pair from any context, so this function can't distinguish its call from the call of a process;
- * iwt_caller_qp() does that later. Until then a queue pair of the kernel is permitted as long as
- * it has no connection. Any context.
+ * pair from any context, so this function can't distinguish the consumer's call from a process's
+ * call; iwt_caller_qp() does that later. Until then a queue pair of the kernel is permitted as
+ * long as it has no connection. Any context.
  *
  * Return: true if so.
  */

@@ -10,7 +10,7 @@
  *	cm_upcall.c	events for iw_cm
  *	cm_dial.c	an initiator's TCP connection
  *	cm_ep.c		endpoints: lookup, state changes
- *	cm_addr.c	addresses, and the devices that they belong to
+ *	cm_addr.c	addresses, and the devices that serve them
  *	cm_caller.c	the caller of an operation
  *
  * One work item drives an endpoint, so the events of one connection are handled one after the
@@ -117,7 +117,7 @@ enum iwt_ep_bit {
  * @port: the shared socket, NULL while the listener waits for its address and port
  * @addr: address to listen on
  * @net: namespace, kept alive by rdma_cm's identifier
- * @retry: retries to get the address and port
+ * @retry: retries to bind the address and port
  * @dev: device
  * @cm_id: iw_cm's object, with a reference until iwt_cm_destroy_listen()
  * @limit: maximum number of half-open endpoints

@@ -12,9 +12,9 @@
  * rdma_cm listens on the devices of all namespaces, but a listener belongs to the namespace of
  * its caller. On a device of another namespace the listener is a dummy for rdma_cm, without a
  * socket. When a link is added, rdma_cm creates a listener on the link for each of these
- * wildcard and loopback listeners, and never uses the link if one of these calls fails, in
- * whichever namespace: so if the address and port are in use at that moment, the call succeeds
- * and the listener retries until it gets them.
+ * wildcard and loopback listeners, and never uses the link if one of these calls fails, in any
+ * namespace: so if the address and port are in use at that moment, the call succeeds, and the
+ * listener retries to bind them.
  *
  * rdma_cm listens on one device after the other, and the first listener opens the socket. A
  * connection to the address of a later device has to wait, in TCP's accept queue, until rdma_cm
@@ -42,7 +42,7 @@
 /* Milliseconds until an accept that failed (no memory) is retried. */
 #define IWT_ACCEPT_RETRY_MS	100
 
-/* Milliseconds until a listener on a new link retries to get its address and port. */
+/* Milliseconds until a listener on a new link retries to bind its address and port. */
 #define IWT_LISTEN_RETRY_MS	1000
 
 /* Milliseconds within which rdma_cm is expected to listen on all devices. */
@@ -179,9 +179,9 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 	if (!iwt_dev_in(dev, port->net) || has_listen(port, dev))
 		return false;
 	/*
-	 * rdma_cm is notified of a new link before dev->coming becomes false. A link that moves
-	 * does not count: it may be about to end, and connections to other devices would wait in
-	 * vain.
+	 * For a new link the time counts from its creation, since rdma_cm is notified of the link
+	 * before dev->coming becomes false. Not so for a link that moves: it may be about to end,
+	 * and connections to other devices would wait in vain.
 	 */
 	if (READ_ONCE(dev->coming) && !READ_ONCE(dev->moved))
 		since = dev->made;

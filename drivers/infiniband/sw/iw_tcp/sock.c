@@ -21,8 +21,8 @@ static struct workqueue_struct *sock_wq;
 
 /*
  * A child that has not been accepted yet has its listener's callbacks, but its sk_user_data may
- * belong to another user: a BPF program can put the socket into a sockmap. The flags in the
- * pointer identify the user; see iwt_sock_hook().
+ * belong to another subsystem: a BPF program can put the socket into a sockmap. The flags in the
+ * pointer distinguish the two; see iwt_sock_hook().
  */
 static struct iwt_sock *from_sk(struct sock *sk)
 {
@@ -125,7 +125,7 @@ static void widen_window(struct socket *sock)
  * well, without the lock or while TCP sends. An error that ends a connection also changes the
  * socket's state, so sk_state_change is sufficient.
  *
- * Return: 0, or -EBUSY if the socket has another user; then nothing has changed.
+ * Return: 0, or -EBUSY if another subsystem uses sk_user_data; then nothing has changed.
  */
 int iwt_sock_hook(struct iwt_sock *s)
 {
@@ -182,7 +182,7 @@ struct iwt_sock *iwt_sock_new(struct socket *sock,
 	return s;
 }
 
-/* Return: 0, -ENOMEM, or -EBUSY for a socket that has another user. */
+/* Return: 0, -ENOMEM, or -EBUSY if another subsystem uses sk_user_data. */
 static int wrap(struct socket *sock, const struct iwt_sock_ops *ops, void *ctx,
 		bool listener, struct iwt_sock **out)
 {
@@ -361,8 +361,8 @@ fail:
  * No callback is called for data that arrived before the callbacks were installed: the caller has
  * to check for data. Process context, does not wait.
  *
- * Return: 0, -EAGAIN if no connection is ready, -ECONNABORTED if the connection has ended or its
- * socket has another user (it is reset then), or another -errno.
+ * Return: 0, -EAGAIN if no connection is ready, -ECONNABORTED if the connection has ended, or if
+ * another subsystem uses its sk_user_data (the connection is reset then), or another -errno.
  */
 int iwt_sock_accept(struct iwt_sock *listener, const struct iwt_sock_ops *ops,
 		    void *ctx, struct iwt_sock **out)
@@ -426,7 +426,7 @@ void iwt_sock_set_ops(struct iwt_sock *s, const struct iwt_sock_ops *ops,
 
 /**
  * iwt_sock_set_tos() - set the type of service of the segments that follow
- * @s: socket that this module created, not a process
+ * @s: socket created by this module, not by a process
  * @tos: as in the IP header; the lowest two bits are ignored
  *
  * May sleep.

@@ -9,6 +9,7 @@
  *	sock_owner.c	the owner of a socket: its user and memory control group
  *	sock_run.c	the socket lock, and when the engines run
  *	sock_recv.c	reading received data
+ *	sock_cursor.c	walking over received data
  *	sock_send.c	sending data
  *	sock_state.c	state, error, addresses, counts
  *	sock_alive.c	timeouts for a silent peer

@@ -44,8 +44,8 @@ static struct workqueue_struct *run_wq;
 
 /*
  * Does run_wq have to be a queue of threads? Yes with PREEMPT_RT, and on a kernel without
- * bottom half queues. Sockets end in a WQ_MEM_RECLAIM queue, whose work waits for run_wq, so such
- * a queue needs WQ_MEM_RECLAIM, too.
+ * bottom half queues. Sockets end in a WQ_MEM_RECLAIM queue, whose work waits for run_wq; so a
+ * run_wq with threads needs WQ_MEM_RECLAIM, too.
  */
 static bool needs_queue(void)
 {
@@ -212,8 +212,8 @@ static bool may_gather(const struct iwt_sock *s)
  *
  * If the engines consume data at once, TCP sends an acknowledgment for each skb of joined
  * segments, or for each second segment. If one run consumes the whole burst, TCP sends a single
- * acknowledgment, which is less work for both ends. Only bottom half work does this: a thread
- * might have to wait for a process that polls.
+ * acknowledgment, which is less work for both ends. This function queues no run where threads run
+ * the engines: a thread might have to wait for a process that polls.
  *
  * Return: true if a run is queued; false if the caller has to run the engines.
  */

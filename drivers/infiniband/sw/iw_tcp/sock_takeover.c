@@ -358,7 +358,7 @@ static void drop_reports(struct sock *sk)
  * iwt_sock_keep() - the takeover is final: the process can't use its socket any more
  * @s: socket from iwt_sock_take()
  *
- * iwt_sock_release() ends the socket. May sleep.
+ * The caller has to end the socket with iwt_sock_release(). May sleep.
  *
  * Return: 0, or -EBUSY or -EINTR if the owner does not release the socket.
  */
