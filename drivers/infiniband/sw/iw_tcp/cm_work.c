@@ -140,7 +140,7 @@ static void do_ep_work(struct work_struct *work)
 	ups = ep->upcalls;
 	ep->upcalls = 0;
 	if (ep->state != IWT_CM_WAIT_ULP)
-		ups &= ~IWT_CMA_UP_REQUEST;	/* ended before the Request was reported */
+		ups &= ~IWT_CMA_UP_REQUEST;	/* ended before iw_cm heard of it */
 	last = ep->state == IWT_CM_CLOSED && !ep->finished;
 	if (last)
 		ep->finished = true;
