@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of the queue pair, and what a change of it does.
+ * The state of the queue pair, and the actions that follow from a change of state.
  *
- * Callbacks of the socket, posters, verbs and the connection manager all report what happened
- * as an event of proto/qpfsm.h. Every event, and so every error, takes one way:
- * iwt_qp_do_step() changes the state and does what the table says.
+ * Socket callbacks, posters, verbs and the connection manager all report an event of
+ * proto/qpfsm.h. Every event, and so every error, passes through one function:
+ * iwt_qp_do_step() changes the state and performs the actions that the table lists.
  */
 #include "qp_priv.h"
 
@@ -67,9 +67,9 @@ static void qp_tell(struct iwt_async *async, enum ib_event_type what)
 }
 
 /**
- * iwt_qp_notify_cm() - tell the connection manager of something
+ * iwt_qp_notify_cm() - report an event to the connection manager
  * @qp: queue pair; the lock of its stream is held
- * @ev: what
+ * @ev: event
  */
 void iwt_qp_notify_cm(struct iwt_qp *qp, enum iwt_llp_event ev)
 {
@@ -78,7 +78,7 @@ void iwt_qp_notify_cm(struct iwt_qp *qp, enum iwt_llp_event ev)
 		qp->llp->event(qp->llp_ctx, ev);
 }
 
-/* Which asynchronous event an error is to the consumer. */
+/* The asynchronous event that reports this error to the consumer. */
 static enum ib_event_type event_of(u32 err)
 {
 	if (IWT_ERR_LAYER(err) < 2 && IWT_ERR_ETYPE(err) == 1)
@@ -88,7 +88,7 @@ static enum ib_event_type event_of(u32 err)
 	return IB_EVENT_QP_FATAL;
 }
 
-/* A Terminate goes out, unless the responder may not send yet. */
+/* Queue a Terminate for transmission, unless the responder may not send yet. */
 static void send_term(struct iwt_qp *qp, u32 err)
 	__must_hold(&qp->stream.lock)
 {
@@ -108,15 +108,16 @@ static void send_term(struct iwt_qp *qp, u32 err)
 }
 
 /**
- * iwt_qp_flush_step() - complete some of what both queues hold
+ * iwt_qp_flush_step() - complete up to IWT_FLUSH_STEP requests of each queue
  * @qp: queue pair that sends nothing any more; the lock of its stream is held
  *
- * A flush completes thousands of requests, with bottom halves off. So it goes in steps, and
- * each takes some of the oldest requests. Between two steps nothing has to be remembered, as
- * the rings say what is left. The rings ask to be woken from before they are read: a later post
- * is seen here, or its doorbell does the next step.
+ * A flush may complete thousands of requests, with bottom halves off. So it is split into
+ * steps, each of which completes the oldest requests. No state is kept between two steps: the
+ * indices of the rings show which requests are left. The flag IWT_RING_NEED_WAKEUP is set before
+ * the rings are read: either this step sees a later post, or the poster rings the doorbell,
+ * which runs the next step.
  *
- * Return: true when something is left and the caller has to see to it.
+ * Return: true when requests are left and the caller has to start the next step.
  */
 bool iwt_qp_flush_step(struct iwt_qp *qp)
 {
@@ -127,7 +128,7 @@ bool iwt_qp_flush_step(struct iwt_qp *qp)
 	WRITE_ONCE(st->sq.ring.ctl->flags, IWT_RING_NEED_WAKEUP);
 	smp_mb(); /* pairs with the poster: prod, barrier, flags */
 	more = iwt_sq_flush(&st->sq, st->ibqp, IWT_FLUSH_STEP);
-	/* in CLOSING the queues are only closed: what arrives is received */
+	/* in CLOSING the stream still receives: keep the posted receives */
 	if (qp->state != IWT_QP_CLOSING && iwt_rx_flush(st, IWT_FLUSH_STEP))
 		more = true;
 	if (more)
@@ -149,9 +150,9 @@ void iwt_qp_flush_later(struct iwt_qp *qp)
 }
 
 /*
- * The stream is over: begin to complete everything, in order. Nothing that still arrives is
- * placed or delivered: a consumer that has seen its queues drained may reuse its memory while
- * the connection is being closed.
+ * The stream has ended: begin to complete all requests, in order. Data that still arrives is
+ * neither placed nor delivered: a consumer that has seen its queues drained may reuse its memory
+ * while the connection is being closed.
  */
 static void flush(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
@@ -168,7 +169,7 @@ static void flush(struct iwt_qp *qp)
 		iwt_qp_flush_later(qp);
 }
 
-/* Start nothing that is posted from now on. In CLOSING, what was posted too late fails. */
+/* Start no request that is posted from now on. In CLOSING, requests posted too late fail. */
 static void seal_qp(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
@@ -187,8 +188,9 @@ static void set_state(struct iwt_qp *qp, enum iwt_qp_state state)
 }
 
 /*
- * With a shared receive queue only the queue pair knows which receives it has: it tells the
- * consumer that all of them are completed. A consumer that destroys it does not want to know.
+ * With a shared receive queue only the queue pair knows which receives it has taken: it reports
+ * to the consumer that all of them are completed. If the consumer is destroying the queue pair,
+ * no report is needed.
  */
 static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 	__must_hold(&qp->stream.lock)
@@ -199,24 +201,24 @@ static void look_last_recv(struct iwt_qp *qp, enum iwt_qp_state was)
 }
 
 /**
- * iwt_qp_do_step() - something happened: take the step that the table prescribes
+ * iwt_qp_do_step() - handle an event: perform the step that the table prescribes
  * @qp: queue pair; the lock of its stream is held
- * @event: what
- * @err: error that a Terminate is to name, or IWT_OK
+ * @event: event
+ * @err: error code for the Terminate, or IWT_OK
  *
  * The order of the actions matters:
  *
- * 1. The state: a flush and the engines ask for it.
+ * 1. The state first: the flush and the engines read it.
  * 2. The Terminate before the flush: it quotes the header of the segment that failed, and when
- *    the completions of the flush wake the consumer, the Terminate is already first in line.
+ *    the completions of the flush wake the consumer, the Terminate is already next to be sent.
  * 3. The flush before the events to the consumer: IB_EVENT_QP_LAST_WQE_REACHED promises that all
  *    receives have been taken, IB_EVENT_SQ_DRAINED that the send queue is done.
- * 4. Requests to close or to reset last. The connection manager only queues work for a report,
- *    and takes several reports in an order of its own (see ep_take_bits()).
+ * 4. Requests to close or to reset the connection last. For each report the connection manager
+ *    only queues work; it handles several reports in an order of its own (see ep_take_bits()).
  *
  * Any context.
  *
- * Return: 0, -EINVAL when the state does not allow it (RFC 5040 6.2).
+ * Return: 0, -EINVAL when the state does not allow the event (RFC 5040 6.2).
  */
 int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 {
@@ -259,15 +261,15 @@ int iwt_qp_do_step(struct iwt_qp *qp, enum iwt_qp_event event, u32 err)
 }
 
 /**
- * iwt_qp_check_overrun() - had a completion queue no room for a completion?
+ * iwt_qp_check_overrun() - end the stream if a completion was lost or the SRQ has failed
  * @qp: queue pair; the lock of its stream is held
  *
- * Or has its shared receive queue failed? Then the consumer can't know any more what was
- * completed, or nothing can be received: the stream ends with the error that
- * RFC 5040 4.8 calls local and catastrophic. Queue pairs that use other completion queues go on
- * (RFC 5040 8.1.1).
+ * If a completion queue was full, the consumer can't know any more which requests are completed.
+ * If the shared receive queue has failed, the stream can't receive. In both cases the stream ends
+ * with the error that RFC 5040 4.8 calls local and catastrophic. Queue pairs that use other
+ * completion queues continue (RFC 5040 8.1.1).
  *
- * Return: true when a Terminate is to go out for it.
+ * Return: true when a Terminate is to be sent for this error.
  */
 bool iwt_qp_check_overrun(struct iwt_qp *qp)
 {
@@ -278,7 +280,7 @@ bool iwt_qp_check_overrun(struct iwt_qp *qp)
 		return false;
 	st->sq.lost = false;
 	st->rq.lost = false;
-	/* completions of a flush may be lost, too */
+	/* a flush may lose completions, too; the stream has ended already */
 	if (qp->state == IWT_QP_TERMINATE || qp->state == IWT_QP_ERROR)
 		return false;
 	st->rx.bad.hdr_len = 0;
@@ -288,10 +290,10 @@ bool iwt_qp_check_overrun(struct iwt_qp *qp)
 
 /**
  * iwt_qp_setup() - initialise a queue pair; its queues are set up separately
- * @qp: queue pair, zeroed but for what the core has set
+ * @qp: queue pair, zeroed except for the fields that the core has set
  */
 void iwt_qp_setup(struct iwt_qp *qp)
-	__context_unsafe(/* no other processor knows it yet */)
+	__context_unsafe(/* no other processor can access the queue pair yet */)
 {
 	struct iwt_stream *st = &qp->stream;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The queue pair: its state, and what its stream and the connection manager share.
+ * The queue pair: its state, and the data that its stream and the connection manager share.
  *
- *	qp.c		the state, and what a change of it does
+ *	qp.c		the state, and the actions that follow from a change of state
  *	qp_engine.c	the socket's callbacks run the receive and the transmit engine
- *	qp_run.c	run the engines, or flush where nothing is sent any more
- *	qp_stream.c	a connection comes and goes; the end of the queue pair
- *	qp_modify.c	what a consumer asks for
+ *	qp_run.c	run the engines, or flush if the queue pair sends nothing any more
+ *	qp_stream.c	attach and detach a connection; the end of the queue pair
+ *	qp_modify.c	change of state or of rights on request of a consumer
  *
  * Locking
  *
@@ -28,7 +28,7 @@
  *                                                     inside stream->lock
  *   cq->resizing  one resize of it at a time          process context, outside of
  *                                                     cq->lock
- *   zc->lock      what TCP refers to                  wherever the network frees
+ *   zc->lock      memory that TCP refers to           wherever the network frees
  *                                                     a buffer, irqs off, innermost
  *
  * Order: { socket | cqpoll->lock }, stream->lock, then one of { srq.rq.lock | mr->lock |
@@ -57,22 +57,22 @@ struct iwt_mmap;
 struct iwt_srq;
 struct mem_cgroup;
 
-/* What the connection manager hears from a queue pair. */
+/* Events that a queue pair reports to the connection manager. */
 enum iwt_llp_event {
-	IWT_LLP_CLOSE_WANTED,	/* graceful: FIN behind what is queued */
-	IWT_LLP_TERM_PENDING,	/* a Terminate waits for TCP: not for ever */
-	IWT_LLP_DRAINING,	/* work is left before the end: not for ever */
-	IWT_LLP_TERM_SENT,	/* TCP has the Terminate: FIN, then wait */
+	IWT_LLP_CLOSE_WANTED,	/* close gracefully: FIN after the queued data */
+	IWT_LLP_TERM_PENDING,	/* a Terminate waits for TCP: limit the time */
+	IWT_LLP_DRAINING,	/* requests are left before the end: limit the time */
+	IWT_LLP_TERM_SENT,	/* TCP has accepted the Terminate: send FIN, then wait */
 	IWT_LLP_ABORT_WANTED,	/* reset the connection now */
-	IWT_LLP_PEER_CLOSED,	/* FIN arrived, everything before it is done */
+	IWT_LLP_PEER_CLOSED,	/* FIN arrived, all data before it is processed */
 	IWT_LLP_LOST,		/* reset or timed out */
 	IWT_LLP_TERM_RECEIVED,	/* the peer sent a Terminate */
 };
 
 /**
  * struct iwt_qp_llp_ops - callbacks from the queue pair to the connection manager
- * @event: any context; the socket lock and the lock of the stream may be held, so it must
- *	only take note and queue work
+ * @event: any context; the socket lock and the lock of the stream may be held, so the callback
+ *	must only record the event and queue work
  */
 struct iwt_qp_llp_ops {
 	void (*event)(void *ctx, enum iwt_llp_event ev);
@@ -81,35 +81,37 @@ struct iwt_qp_llp_ops {
 /**
  * struct iwt_qp - a queue pair
  * @ibqp: the verbs object
- * @stream: what the engines run on
+ * @stream: the RDMAP Stream, on which the engines run
  * @ref: users of the object: its creator, lookups, the attached connection
- * @looked_up: references that iw_cm has and has not asked for yet
+ * @looked_up: references that iwt_get_qp() took and that the next iwt_qp_add_ref() calls of
+ *	iw_cm use instead of new ones
  * @freed: completed when @ref is gone
- * @state: RDMAP state (proto/qpfsm.h); guarded by the lock of the stream, as is all
- *	that follows where nothing else is said
+ * @state: RDMAP state (proto/qpfsm.h); the lock of the stream guards this field and all
+ *	fields below that do not name another lock
  * @user: the rings are shared with userspace
- * @rights_stated: the rights are a consumer's wish, not a default
- * @tell_drained: the consumer that closes wants to hear when the send queue is drained
+ * @rights_stated: the consumer has set the rights; else they are the default
+ * @tell_drained: the consumer that closes has requested IB_EVENT_SQ_DRAINED
  * @segs: TCP's counts of segments when they were last added to the counters
  * @llp: callbacks to the connection manager while a connection is attached
- * @llp_ctx: their argument
- * @eps: endpoints that have a reference; the connection manager's
+ * @llp_ctx: argument of the callbacks
+ * @eps: endpoints that have a reference; belongs to the connection manager
  * @running: the engines run; a nested callback only sets @again
- * @again: look once more before the engines stop
+ * @again: run the transmit engine once more before the engines stop
  * @term_err: error that ended the stream, or IWT_OK
- * @destroyed: the consumer destroys it, and need not hear of the last receive
- * @ending: it is being destroyed: no step of a flush is queued any more
- * @flush_work: flushes for a poster whose context does not allow it, and what one step left
- * @async: its asynchronous events
- * @idle_state: what a consumer last asked for while there is no connection
+ * @destroyed: the consumer destroys the queue pair: IB_EVENT_QP_LAST_WQE_REACHED is not reported
+ * @ending: the queue pair is being destroyed: no step of a flush is queued any more
+ * @flush_work: flushes for a poster whose context does not allow a flush, and runs the next
+ *	step of a flush
+ * @async: asynchronous events of the queue pair
+ * @idle_state: state that a consumer last requested while there is no connection
  * @sqpoll: a worker that polls the send queue (wake_sqpoll.c)
- * @migrate: how the engines leave a processor that others want (wake_migrate.c)
- * @cqpoll: its places at the send and the receive completion queue (wake_cqpoll.c)
+ * @migrate: moves the engines off a processor that other threads need (wake_migrate.c)
+ * @cqpoll: membership in the send and the receive completion queue (wake_cqpoll.c)
  * @maps: mappings of a user queue pair's rings: send, receive
  * @mem: ring memory of a kernel queue pair: send, receive
- * @memcg: memory control group of the process, which its memory is charged to
+ * @memcg: memory control group of the process; memory of the queue pair is charged to it
  * @uid: the process's user
- * @cap: what the queue pair was created with, for query
+ * @cap: capabilities with which the queue pair was created, for query
  */
 struct iwt_qp {
 	struct ib_qp ibqp;
@@ -146,13 +148,13 @@ struct iwt_qp {
 };
 
 /**
- * struct iwt_qp_change - what a consumer asks for
+ * struct iwt_qp_change - a change that a consumer requests
  * @mask: IB_QP_STATE, IB_QP_CUR_STATE, IB_QP_ACCESS_FLAGS and IB_QP_EN_SQD_ASYNC_NOTIFY: which of
- *	the others count
- * @from: the state that it takes the queue pair to be in
- * @to: the state that it wants
+ *	the fields below are valid
+ * @from: the state in which the consumer believes the queue pair to be
+ * @to: the requested state
  * @rights: IWT_REMOTE_WRITE, IWT_REMOTE_READ, IWT_REMOTE_ATOMIC
- * @tell_drained: with the state SQD: IB_EVENT_SQ_DRAINED is wanted
+ * @tell_drained: with the state SQD: report IB_EVENT_SQ_DRAINED
  */
 struct iwt_qp_change {
 	int mask;

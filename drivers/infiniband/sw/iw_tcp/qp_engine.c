@@ -2,8 +2,8 @@
 /*
  * The engine: callbacks of the socket run the receive and the transmit engine of a queue pair.
  *
- * Whatever happens, one function runs both: engines(). The doorbell comes here too, as the
- * callback "run". What the engines report, and the end of the stream, becomes an event for
+ * One function runs both engines: engines(). The doorbell calls it too, through the callback
+ * "run". The results of the engines, and the end of the stream, are reported as events to
  * iwt_qp_do_step().
  */
 #include "qp_priv.h"
@@ -20,7 +20,7 @@ static void lose(struct iwt_qp *qp)
 	iwt_qp_notify_cm(qp, IWT_LLP_LOST);
 }
 
-/* Is there something that the connection must not end before? */
+/* Has the stream work to finish before the connection may end? */
 static bool lingers(const struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
@@ -30,8 +30,8 @@ static bool lingers(const struct iwt_qp *qp)
 }
 
 /*
- * The peer's FIN has come. Within an FPDU that is no end in order (RFC 5041 6.2.1); else what
- * is still to be sent goes to the peer.
+ * The peer's FIN has arrived. A FIN within an FPDU is not an orderly end (RFC 5041 6.2.1). After
+ * a whole FPDU, data that is still to be sent is sent to the peer.
  */
 static void take_fin(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
@@ -50,7 +50,7 @@ static void take_fin(struct iwt_qp *qp)
 		iwt_qp_notify_cm(qp, IWT_LLP_PEER_CLOSED);
 }
 
-/* While work goes on before the end: is it done, or can it not be done any more? */
+/* Before the end of the stream: is the remaining work done, or has it become impossible? */
 static void look_drained(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
 {
@@ -87,7 +87,7 @@ static void run_rx(struct iwt_qp *qp)
 		take_fin(qp);
 }
 
-/* What is left to do of a Read Response that is under way. */
+/* The remaining part of a Read Response in progress. */
 static void rest_of_read(const struct iwt_tx *tx, struct iwt_rdmap_read *left)
 {
 	*left = tx->resp.read;
@@ -97,8 +97,8 @@ static void rest_of_read(const struct iwt_tx *tx, struct iwt_rdmap_read *left)
 }
 
 /*
- * A Response that could not be made is an error in its request. Rebuild the header of the
- * request, which the Terminate has to show (RFC 5040 4.8).
+ * If a Response cannot be built, its request was in error. Rebuild the header of the request,
+ * which the Terminate has to quote (RFC 5040 4.8).
  */
 static void show_request(struct iwt_stream *st)
 {
@@ -158,7 +158,7 @@ static bool run_tx(struct iwt_qp *qp)
 		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, st->tx.err);
 		return qp->state == IWT_QP_TERMINATE;
 	case IWT_TX_LOST:
-		/* octets before the end are received first; then a run ends the stream */
+		/* first receive the bytes before the end; the run after them ends the stream */
 		if (!iwt_stream_unread(st))
 			lose(qp);
 		return false;
@@ -166,7 +166,7 @@ static bool run_tx(struct iwt_qp *qp)
 	return false;
 }
 
-/* Adds what TCP has put into segments, and taken from some, since the last time. */
+/* Add the segments that TCP has sent and received since the last call to the counters. */
 static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
 	__must_hold(&qp->stream.lock)
 {
@@ -177,7 +177,7 @@ static void count_segments(struct iwt_qp *qp, const struct iwt_sock *s)
 	qp->segs = now;
 }
 
-/* Return: false when something is to be sent and the owner of the socket has to do it. */
+/* Return: false when data is to be sent and the owner of the socket has to send it. */
 static bool send(struct iwt_qp *qp, struct iwt_sock *s)
 	__must_hold(&qp->stream.lock)
 {
@@ -204,7 +204,7 @@ static void qp_run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	struct iwt_stream *st = &qp->stream;
 
 	qp->running = true;
-	/* requests that were acknowledged complete before what came with that is delivered */
+	/* complete acknowledged requests before delivering the data that came with the ACK */
 	if (st->sq.retire != st->sq.cons)
 		iwt_stream_retire(st);
 	iwt_reply_spin_begin(st, receive);
@@ -216,8 +216,8 @@ static void qp_run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 	qp->running = false;
 	count_segments(qp, s);
 	/*
-	 * The connection may have ended before the callbacks were installed, or while
-	 * something was sent. What came before that is received first.
+	 * The connection may have ended before the callbacks were installed, or while the
+	 * transmit engine ran. Data that arrived before the end is received first.
 	 */
 	if ((iwt_sock_state(s) == IWT_SOCK_CLOSED && !iwt_stream_unread(st)) ||
 	    iwt_sock_blind(s))
@@ -225,8 +225,8 @@ static void qp_run_locked(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 }
 
 /*
- * Run the engines; the socket lock is held. TCP calls back while something is sent: the nested
- * call only leaves a note.
+ * Run the engines; the socket lock is held. TCP calls back while the transmit engine sends: the
+ * nested call only sets qp->again.
  */
 static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 {
@@ -248,15 +248,15 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 }
 
 /*
- * What the last run left is not for the bottom half of the next segment, of which many come
- * together: iwt_sock_run_bh() was called for it. A change of state is seen where received octets
- * end, so it is looked at in the same way as they are.
+ * Do not continue leftover work of the last run here: the work item queued by iwt_sock_run_bh()
+ * does it, once for all segments of this burst. A change of the TCP state is handled after all
+ * received bytes, so this function serves as the callback for both.
  */
 static void qp_state_change(struct iwt_sock *s, void *ctx)
 {
 	struct iwt_qp *qp = ctx;
 
-	/* it is written with the socket lock held, as is this called */
+	/* budget_used is written with the socket lock held, and the caller holds that lock */
 	engines(qp, s, !context_unsafe(qp->stream.rx.budget_used));
 }
 

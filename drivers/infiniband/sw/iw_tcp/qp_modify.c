@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a consumer asks of a queue pair: another state, other rights. */
+/* A consumer modifies a queue pair: its state, its rights. */
 #include "qp_priv.h"
 #include "mw.h"
 #include "tx.h"
 #include "tx_zc.h"
 
 /*
- * rdma_cm initialises an iWARP queue pair without rights as long as it has no iw_cm_id for it,
- * and iw_cm gives it the rights to read and write when it is connected. So "no rights" before a
- * connection is not a consumer's wish; later it is.
+ * rdma_cm initialises an iWARP queue pair without rights as long as the queue pair has no
+ * iw_cm_id, and iw_cm grants the rights to read and write when the connection is made. So before
+ * a connection "no rights" is not a request of the consumer; later it is.
  *
- * "Read and write" before a connection does not mean that the consumer wants no atomic
- * operations: iw_cm says it, and does not know them. They need a right of their region as well.
+ * Before a connection "read and write" does not mean that the consumer forbids atomic operations:
+ * iw_cm sets these rights and does not know atomic operations, which also need a right of their
+ * region.
  */
 static void put_rights(struct iwt_qp *qp, u32 rights, bool was_idle)
 	__must_hold(&qp->stream.lock)
@@ -38,7 +39,7 @@ static int modify_reset(struct iwt_qp *qp)
 
 	if (qp->stream.sock || iwt_zc_in_flight(qp->stream.sq.zc))
 		return -EBUSY;
-	/* iwt_qp_modify() ends them; in the error state no other is bound */
+	/* iwt_qp_modify() ends the windows; in the error state no new window is bound */
 	if (qp->state == IWT_QP_ERROR && iwt_mw_any(qp->stream.dev, &qp->stream.windows))
 		return -EAGAIN;
 	err = iwt_qp_do_step(qp, IWT_QE_TO_IDLE, IWT_OK);
@@ -51,7 +52,7 @@ static int modify_reset(struct iwt_qp *qp)
 	return 0;
 }
 
-/* Verbs call it draining; the connection of an iWARP queue pair is closed when that is done. */
+/* SQD (draining) of verbs: when the send queue is drained, iWARP closes the connection. */
 static int modify_drain(struct iwt_qp *qp, const struct iwt_qp_change *c)
 	__must_hold(&qp->stream.lock)
 {
@@ -77,7 +78,7 @@ static int modify_state(struct iwt_qp *qp, const struct iwt_qp_change *c)
 	case IB_QPS_RTR:
 		return modify_idle(qp, c->to);
 	case IB_QPS_RTS:
-		/* only the connection manager makes that step */
+		/* only the connection manager changes the state to RTS */
 		return qp->state == IWT_QP_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
 		return modify_drain(qp, c);
@@ -104,30 +105,30 @@ static int modify_locked(struct iwt_qp *qp, const struct iwt_qp_change *c)
 		err = modify_state(qp, c);
 	if (err || !(c->mask & IB_QP_ACCESS_FLAGS))
 		return err;
-	/* a reset clears the rights, these included */
+	/* a reset clears all rights, also those requested in the same call */
 	if (!(c->mask & IB_QP_STATE && c->to == IB_QPS_RESET))
 		put_rights(qp, c->rights, was_idle);
 	return 0;
 }
 
 /**
- * iwt_qp_modify() - a consumer wants another state, or other rights
+ * iwt_qp_modify() - change the state or the rights on request of a consumer
  * @qp: queue pair
- * @c: what it wants; SQD asks for a graceful close, ERR for an abortive one
+ * @c: requested change; SQD requests a graceful close, ERR an abortive one
  *
- * All of it happens, or nothing. A reset ends the windows of the stream. In the error state all
- * requests are flushed when this returns. May sleep.
+ * Either the whole change is made, or none of it. A reset ends the windows of the stream. In the
+ * error state all requests are flushed when this function returns. May sleep.
  *
  * Return: 0, -EINVAL for a transition that is not allowed, -EBUSY for a reset while the
- * connection, or TCP's use of memory, is not over, -EOPNOTSUPP for a state that iWARP does not
- * have.
+ * connection exists or TCP still refers to memory of work requests, -EOPNOTSUPP for a state that
+ * iWARP does not have.
  */
 int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 {
 	struct iwt_stream *st = &qp->stream;
 	int err;
 
-	/* a queue pair that becomes idle keeps nothing from before */
+	/* a queue pair that becomes idle keeps no requests of the old connection */
 	iwt_qp_flush_all(qp);
 	do {
 		spin_lock_bh(&st->lock);
@@ -141,7 +142,7 @@ int iwt_qp_modify(struct iwt_qp *qp, const struct iwt_qp_change *c)
 }
 
 /**
- * iwt_qp_verbs_state() - the state as verbs name it
+ * iwt_qp_verbs_state() - convert the state to the state of verbs
  * @qp: queue pair; qp->stream.lock is held
  *
  * Return: the state.

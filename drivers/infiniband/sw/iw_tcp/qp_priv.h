@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the queue pair share. */
+/* Declarations that only the files qp*.c share. */
 #ifndef IWT_QP_PRIV_H
 #define IWT_QP_PRIV_H
 
 #include "qp.h"
 
-/* What iw_cm lets every peer do. */
+/* Rights that iw_cm grants to every peer. */
 #define IWT_IW_CM_RIGHTS	(IWT_REMOTE_READ | IWT_REMOTE_WRITE)
 
 /* Requests of each queue that one step of a flush completes. */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run the engines of a queue pair, or flush where nothing is sent any more.
+ * Run the engines of a queue pair, or flush if the queue pair sends nothing any more.
  *
- * A doorbell, a poller or a kernel consumer's post comes here. While the queue pair sends, its
- * socket runs the engines. Afterwards what was posted is completed with an error, in the caller
- * if its context allows that.
+ * Doorbells, pollers and posts of kernel consumers call this file. While the queue pair sends,
+ * its socket runs the engines. Afterwards posted requests are completed with an error, in the
+ * context of the caller if that is allowed.
  */
 #include "qp_priv.h"
 
 #include <linux/sched.h>
 
-/* Return: true when something is left and the caller has to see to it. */
+/* Return: true when requests are left and the caller has to start the next step. */
 static bool flush_posted(struct iwt_qp *qp)
 {
 	bool more = false;
@@ -25,11 +25,11 @@ static bool flush_posted(struct iwt_qp *qp)
 }
 
 /**
- * iwt_qp_flush_all() - complete what was posted before, if the queue pair is past sending
+ * iwt_qp_flush_all() - complete all posted requests, if the queue pair sends nothing any more
  * @qp: queue pair
  *
- * Process context, no locks held. A process may post on and on: then this returns nevertheless,
- * and work does the rest.
+ * Process context, no locks held. If a process keeps posting, the number of steps is bounded,
+ * and a work item completes the rest.
  */
 void iwt_qp_flush_all(struct iwt_qp *qp)
 {
@@ -45,7 +45,7 @@ void iwt_qp_flush_all(struct iwt_qp *qp)
 		iwt_qp_flush_later(qp);
 }
 
-/* Return: false when there is nothing to be sent, or no way to send it. */
+/* Return: false when the queue pair has no socket or its state allows no sending. */
 static __always_inline bool run_engine(struct iwt_qp *qp,
 				       void (*engine)(struct iwt_sock *s))
 {
@@ -62,10 +62,10 @@ static __always_inline bool run_engine(struct iwt_qp *qp,
 }
 
 /**
- * iwt_qp_run() - something was posted: run the engines, or flush
+ * iwt_qp_run() - a request was posted: run the engines, or flush
  * @qp: queue pair
  *
- * Any context. At once where the context allows it, else soon.
+ * Any context. Runs or flushes at once if the context allows it, else queues work.
  */
 void iwt_qp_run(struct iwt_qp *qp)
 {
@@ -120,7 +120,7 @@ static void do_flush_work(struct work_struct *work)
 }
 
 /**
- * iwt_qp_run_setup() - nothing is to be flushed yet
+ * iwt_qp_run_setup() - initialise the flush work
  * @qp: queue pair, zeroed
  */
 void iwt_qp_run_setup(struct iwt_qp *qp)

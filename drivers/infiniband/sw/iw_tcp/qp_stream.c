@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A connection comes to a queue pair and goes; the end of the queue pair. */
+/* Attach a connection to a queue pair and detach it; the end of the queue pair. */
 #include "qp_priv.h"
 
 #include <linux/sched/mm.h>
@@ -36,7 +36,7 @@ static void take_connection(struct iwt_qp *qp, struct iwt_sock *s,
 	qp->llp_ctx = ctx;
 	if (!qp->rights_stated)
 		st->rights = IWT_IW_CM_RIGHTS | IWT_REMOTE_ATOMIC;
-	/* a poster that sees the socket sees a stream that is set up */
+	/* a poster that sees the socket also sees the stream fully set up */
 	smp_store_release(&st->sock, s);
 }
 
@@ -46,7 +46,7 @@ static void on_released(void *ctx)
 	iwt_qp_flush_later(ctx);
 }
 
-/* Without memory for it, everything is copied. */
+/* If the allocation fails, all payload is copied. */
 static void prepare_zerocopy(struct iwt_qp *qp)
 {
 	struct iwt_stream *st = &qp->stream;
@@ -63,7 +63,7 @@ static void prepare_zerocopy(struct iwt_qp *qp)
 	iwt_zc_close(zc);
 }
 
-/* The process is charged, whatever context the connection is made in. */
+/* Charge the memory to the process of the queue pair, in whatever context this runs. */
 static int alloc_readq(struct iwt_qp *qp, struct iwt_readq *readq,
 		       const struct iwt_mpa_terms *terms)
 {
@@ -90,14 +90,15 @@ static void trace_connection(const struct iwt_qp *qp, const struct iwt_sock *s,
 /**
  * iwt_qp_attach() - startup is done: the stream is in RDMA mode (RFC 5044 7.1)
  * @qp: idle queue pair
- * @s: its socket; stays the caller's, until iwt_qp_detach()
- * @terms: what was negotiated
- * @initiator: we sent the MPA Request
+ * @s: socket of the connection; the caller owns it and must not release it before
+ *	iwt_qp_detach()
+ * @terms: negotiated parameters
+ * @initiator: this end sent the MPA Request
  * @llp: callbacks to the connection manager
- * @ctx: their argument
+ * @ctx: argument of the callbacks
  *
- * Octets that have arrived already are looked at before this returns or soon after. The
- * responder sends nothing before the initiator's first FPDU. May sleep.
+ * Bytes that have arrived already are processed before this function returns, or soon after.
+ * The responder sends nothing before the initiator's first FPDU. May sleep.
  *
  * Return: 0, -EINVAL when the queue pair is not idle, -ENOMEM.
  */
@@ -141,14 +142,15 @@ int iwt_qp_attach(struct iwt_qp *qp, struct iwt_sock *s,
 }
 
 /**
- * iwt_qp_detach() - the connection is over; the socket is about to be released
+ * iwt_qp_detach() - the connection has ended; the socket is about to be released
  * @qp: queue pair with a connection
  *
- * No callback of the queue pair runs afterwards. What was outstanding is flushed, but for
- * requests whose memory TCP refers to: these are flushed when TCP has released it. May sleep.
+ * No callback of the queue pair runs afterwards. Outstanding requests are flushed, except
+ * requests to whose memory TCP still refers: these are flushed when TCP has released the memory.
+ * May sleep.
  *
- * Return: true when the connection must be reset, not closed in order: because the stream ends
- * inside an FPDU, or because TCP refers to memory.
+ * Return: true when the connection must be reset, not closed gracefully: the stream ends inside
+ * an FPDU, or TCP still refers to memory of work requests.
  */
 bool iwt_qp_detach(struct iwt_qp *qp)
 {
@@ -175,7 +177,7 @@ bool iwt_qp_detach(struct iwt_qp *qp)
  *
  * Process context or softirq.
  *
- * Return: true if so.
+ * Return: true if TCP does.
  */
 bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
 {
@@ -188,11 +190,11 @@ bool iwt_qp_zc_in_flight(struct iwt_qp *qp)
 }
 
 /**
- * iwt_qp_end() - the queue pair fails, and nothing follows by itself
+ * iwt_qp_end() - put the queue pair into the error state before it is destroyed
  * @qp: queue pair that can't be found any more
  *
- * The connection manager hears that it has to end the connection. What was posted is flushed.
- * May sleep.
+ * Requests the connection manager to reset the connection, ends the memory windows, flushes the
+ * posted requests, and stops further steps of a flush. May sleep.
  */
 void iwt_qp_end(struct iwt_qp *qp)
 {
@@ -206,15 +208,15 @@ void iwt_qp_end(struct iwt_qp *qp)
 	iwt_mw_end(st->dev, &st->actor.party, &st->windows);
 	iwt_qp_flush_all(qp);
 	spin_lock_bh(&st->lock);
-	/* another thread of the process may still post, and nobody waits for that */
+	/* another thread of the process may still post, but nobody waits for those requests */
 	qp->ending = true;
 	spin_unlock_bh(&st->lock);
 	iwt_zc_mute(st->sq.zc);
 }
 
 /*
- * Complete what waited for TCP to release its memory: a process that polls waits for it, when
- * the device goes. May sleep.
+ * Complete the requests that waited for TCP to release their memory: when the device is removed,
+ * a process that polls still waits for these completions. May sleep.
  */
 static void flush_held(struct iwt_qp *qp)
 {
@@ -235,14 +237,14 @@ static void flush_held(struct iwt_qp *qp)
 
 /**
  * iwt_qp_drain() - wait until nobody uses the queue pair
- * @qp: queue pair after iwt_qp_end() and iwt_doorbell_end(); its memory and queues stay the
- *	caller's
+ * @qp: queue pair after iwt_qp_end() and iwt_doorbell_end(); the caller keeps owning its memory
+ *	and queues
  *
- * The connection was released before this returns, so that TCP sends nothing of the consumer's
- * memory any more. May sleep.
+ * The connection is released before this function returns, so TCP sends no more data from the
+ * consumer's memory. May sleep.
  */
 void iwt_qp_drain(struct iwt_qp *qp)
-	__context_unsafe(/* no other processor knows it any more */)
+	__context_unsafe(/* no other processor can access the queue pair any more */)
 {
 	struct iwt_stream *st = &qp->stream;
 
@@ -265,11 +267,11 @@ static void end_stream(struct iwt_qp *qp)
 }
 
 /**
- * iwt_qp_srq_failed() - end the streams that take their receives from a queue that has failed
+ * iwt_qp_srq_failed() - end the streams that use a shared receive queue that has failed
  * @srq: shared receive queue
  *
- * They end soon after this, with the error of a local catastrophe (RFC 5040 4.8). A stream that
- * begins later ends when its first Send comes. May sleep.
+ * The streams end soon after this call, with a local catastrophic error (RFC 5040 4.8). A stream
+ * that begins later ends when its first Send arrives. May sleep.
  */
 void iwt_qp_srq_failed(struct iwt_srq *srq)
 {
@@ -277,7 +279,7 @@ void iwt_qp_srq_failed(struct iwt_srq *srq)
 	unsigned long num;
 	struct iwt_qp *qp;
 
-	/* it may go while it is looked at: only the number counts */
+	/* another thread may free @qp here: use only the number, and look it up again */
 	xa_for_each(&dev->qps, num, qp) {
 		qp = iwt_qp_find(dev, num);
 		if (!qp)
