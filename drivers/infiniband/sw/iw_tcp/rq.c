@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The receive queue: posted by the kernel or a process, taken in order. */
+/* The receive queue: the kernel or a process posts; the stream takes receives in order. */
 #include "rq.h"
 
 #include <linux/overflow.h>
@@ -10,10 +10,10 @@
 #include "trace.h"
 
 /**
- * iwt_rq_stride() - octets of a ring entry
+ * iwt_rq_stride() - size of a ring entry
  * @max_sge: elements that must fit
  *
- * Return: octets, a multiple of 32.
+ * Return: bytes, a multiple of 32.
  */
 u32 iwt_rq_stride(u32 max_sge)
 {
@@ -22,9 +22,9 @@ u32 iwt_rq_stride(u32 max_sge)
 }
 
 /**
- * iwt_rq_set_ring() - give a receive queue its ring
+ * iwt_rq_set_ring() - set up the ring of a receive queue
  * @rq: queue
- * @mem: ring memory of iwt_ring_bytes() octets, zeroed; NULL without a ring
+ * @mem: ring memory of iwt_ring_bytes() bytes, zeroed; NULL without a ring
  * @entries: power of two, or 0
  * @max_sge: elements that must fit into an entry
  */
@@ -41,14 +41,14 @@ void iwt_rq_set_ring(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge)
 /**
  * iwt_rq_init() - set up a receive queue on ring memory
  * @rq: queue, zeroed
- * @mem: ring memory of iwt_ring_bytes() octets, zeroed; NULL without a queue
+ * @mem: ring memory of iwt_ring_bytes() bytes, zeroed; NULL without a ring
  * @entries: power of two, or 0
  * @max_sge: elements that must fit into an entry
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT for the queue of the calling process
  *
  * May sleep.
  *
- * Return: 0 or -ENOMEM; iwt_rq_free() in either case.
+ * Return: 0 or -ENOMEM; the caller calls iwt_rq_free() in either case.
  */
 int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge,
 		gfp_t gfp)
@@ -62,8 +62,8 @@ int iwt_rq_init(struct iwt_rq *rq, void *mem, u32 entries, u32 max_sge,
 }
 
 /**
- * iwt_rq_free() - release what iwt_rq_init() allocated, if anything
- * @rq: queue; its ring memory is the caller's
+ * iwt_rq_free() - release the memory that iwt_rq_init() allocated, if any
+ * @rq: queue; the caller owns its ring memory
  */
 void iwt_rq_free(struct iwt_rq *rq)
 {
@@ -72,13 +72,14 @@ void iwt_rq_free(struct iwt_rq *rq)
 }
 
 /**
- * iwt_rq_post() - put a kernel consumer's buffer on the ring
+ * iwt_rq_post() - put a kernel consumer's receive on the ring
  * @rq: queue; rq->lock is held
  * @wr: work request
  *
  * Any context.
  *
- * Return: 0, -ENOMEM when the queue is full, -EINVAL.
+ * Return: 0, -ENOMEM when the queue is full, -EINVAL for a list that is too long or a queue
+ * without a ring.
  */
 int iwt_rq_post(struct iwt_rq *rq, const struct ib_recv_wr *wr)
 {
@@ -113,12 +114,13 @@ static bool rq_corrupt(const struct iwt_rq *rq, u32 prod)
 }
 
 /**
- * iwt_rq_next() - take the next buffer
- * @rq: queue; the lock of the stream is held, or that of the shared receive queue it belongs to
- * @wqe: takes the private copy; @rq->wqe, or as large
+ * iwt_rq_next() - take the next receive
+ * @rq: queue; the lock of the stream is held, or the lock of the shared receive queue that @rq
+ *	is a part of
+ * @wqe: receives the private copy; @rq->wqe, or a buffer of the same size
  *
- * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the index or the list
- * is impossible.
+ * Return: 1 when a receive was taken, 0 when the queue is empty, -EINVAL when the index or the
+ * list is invalid.
  */
 int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 {
@@ -153,7 +155,7 @@ int iwt_rq_next(struct iwt_rq *rq, struct iwt_rwqe *wqe)
  * iwt_rq_complete() - complete a receive
  * @rq: queue; the lock of the stream is held
  * @qp: queue pair, for the completions
- * @cqe: all but the queue pair
+ * @cqe: completion, all fields set except qp_num
  */
 void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
 {
@@ -171,8 +173,8 @@ void iwt_rq_complete(struct iwt_rq *rq, struct ib_qp *qp, struct iwt_cqe *cqe)
  * iwt_rq_fail() - complete a receive with an error
  * @rq: queue; the lock of the stream is held
  * @qp: queue pair, for the completions
- * @wr_id: the consumer's name for it
- * @status: why
+ * @wr_id: the consumer's identifier of the receive
+ * @status: error
  */
 void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
 		 enum ib_wc_status status)
@@ -190,12 +192,12 @@ void iwt_rq_fail(struct iwt_rq *rq, struct ib_qp *qp, u64 wr_id,
  * iwt_rq_flush() - complete posted receives, in order, with an error
  * @rq: queue; the lock of the stream is held
  * @qp: queue pair, for the completions
- * @max: buffers at most
+ * @max: maximum number of receives
  *
- * From now on the ring asks to be woken: a receive that is posted to a queue pair in error has
- * to be flushed too.
+ * Sets IWT_RING_NEED_WAKEUP: a receive that is posted to a queue pair in error has to be flushed
+ * too, so its poster must ring the doorbell.
  *
- * Return: true when some are left.
+ * Return: true when posted receives are left.
  */
 bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 {
@@ -212,7 +214,7 @@ bool iwt_rq_flush(struct iwt_rq *rq, struct ib_qp *qp, u32 max)
 		struct iwt_recv_wqe w;
 
 		iwt_ring_read(&w, iwt_ring_at(&rq->ring, rq->cons), sizeof(w));
-		/* a consumer that sees the completion may use the slot */
+		/* free the slot first: a consumer that sees the completion may reuse it */
 		iwt_ring_set_cons(&rq->ring, ++rq->cons);
 		iwt_rq_fail(rq, qp, w.wr_id, IB_WC_WR_FLUSH_ERR);
 	}

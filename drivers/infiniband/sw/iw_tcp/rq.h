@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The receive queue: receives are taken in order, one for each Send. */
+/* The receive queue: each Send of the peer consumes the oldest posted receive. */
 #ifndef IWT_RQ_H
 #define IWT_RQ_H
 
@@ -23,15 +23,15 @@ struct iwt_rwqe {
  * struct iwt_rq - receive queue
  * @ring: shared ring; unused when @entries is 0
  * @lock: kernel producer
- * @cq: where completions go
- * @srq: shared receive queue that receives come from instead, or NULL; then @entries is 0
- * @entries: size of the ring, or 0: there is none
- * @cons: next buffer to take; with @srq, how many were taken there; guarded by the lock of the
- *	stream
- * @sge_max: most elements of a list
+ * @cq: completion queue of the receives
+ * @srq: shared receive queue that supplies the receives, or NULL; with @srq, @entries is 0
+ * @entries: size of the ring; 0 without a ring
+ * @cons: next receive to take; with @srq, the number of receives that this queue pair has taken
+ *	from it; guarded by the lock of the stream
+ * @sge_max: maximum elements of a list
  * @lost: a completion was lost, because @cq is full, or @srq has failed: the stream has to end;
  *	guarded by the lock of the stream
- * @wqe: memory for the copy of one, for iwt_rq_next()
+ * @wqe: memory for the private copy of one receive, for iwt_rq_next()
  */
 struct iwt_rq {
 	struct iwt_ring ring;

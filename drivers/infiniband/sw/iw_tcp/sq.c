@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The send queue: posted by the kernel or a process, started and completed in order. */
+/* The send queue: the kernel or a process posts; requests start and complete in order. */
 #include "sq.h"
 
 #include <linux/mm.h>
@@ -12,25 +12,25 @@
 #include "trace.h"
 #include "tx_zc.h"
 
-/* Octets of an atomic operation's body in a ring. */
+/* Bytes of an atomic operation's body in a ring. */
 static u32 atomic_bytes(bool user)
 {
 	return user ? IWT_ATOMIC_BODY_USER : sizeof(struct iwt_atomic_body);
 }
 
 /**
- * iwt_sq_stride() - octets of a ring entry
+ * iwt_sq_stride() - size of a ring entry
  * @max_sge: elements that must fit
- * @max_inline: octets of inline data that must fit
+ * @max_inline: bytes of inline data that must fit
  * @user: ring of a process
  *
- * Whole cache lines, so that a work request shares none with its neighbour.
+ * Entries are whole cache lines, so that two work requests never share a cache line.
  *
- * Return: octets, a multiple of 64.
+ * Return: bytes, a multiple of 64.
  */
 u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user)
 {
-	/* any entry has room for any body of a fixed size */
+	/* every entry has room for each body of a fixed size */
 	BUILD_BUG_ON(sizeof(struct iwt_bind_body) > IWT_ATOMIC_BODY_USER);
 	u32 body = max3((u32)(max_sge * sizeof(struct iwt_sge)), max_inline,
 			atomic_bytes(user));
@@ -41,14 +41,14 @@ u32 iwt_sq_stride(u32 max_sge, u32 max_inline, bool user)
 /**
  * iwt_sq_init() - set up a send queue on ring memory
  * @sq: queue, zeroed
- * @mem: ring memory of iwt_ring_bytes() octets, zeroed
+ * @mem: ring memory of iwt_ring_bytes() bytes, zeroed
  * @entries: power of two
  * @stride: from iwt_sq_stride()
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT for the queue of the calling process
  *
  * May sleep.
  *
- * Return: 0 or -ENOMEM; iwt_sq_free() in either case.
+ * Return: 0 or -ENOMEM; the caller calls iwt_sq_free() in either case.
  */
 int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride,
 		gfp_t gfp)
@@ -66,8 +66,8 @@ int iwt_sq_init(struct iwt_sq *sq, void *mem, u32 entries, u32 stride,
 }
 
 /**
- * iwt_sq_free() - release what iwt_sq_init() allocated, if anything
- * @sq: queue; its ring memory is the caller's
+ * iwt_sq_free() - release the memory that iwt_sq_init() allocated, if any
+ * @sq: queue; the caller owns its ring memory
  */
 void iwt_sq_free(struct iwt_sq *sq)
 {
@@ -157,7 +157,7 @@ static void put_sges(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 	w->num_sge = wr->num_sge;
 }
 
-/* Behind the one element, which put_sges() has written. */
+/* put_sges() has written the single element; the operands follow it. */
 static void put_atomic(const struct ib_atomic_wr *wr, struct iwt_send_wqe *w)
 {
 	struct iwt_atomic_body *b = (struct iwt_atomic_body *)(w + 1);
@@ -194,8 +194,8 @@ static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 		w->remote_addr = rdma_wr(wr)->remote_addr;
 		w->rkey = rdma_wr(wr)->rkey;
 		/*
-		 * READ_WITH_INV invalidates its own sink, by the key that it is used
-		 * with: rdma_rw counts only that key up.
+		 * READ_WITH_INV invalidates its own sink, so take the key from the
+		 * element: rdma_rw increments only that key.
 		 */
 		w->ex = wr->num_sge > 0 ? wr->sg_list[0].lkey : 0;
 		break;
@@ -209,7 +209,7 @@ static void put_special(const struct ib_send_wr *wr, struct iwt_send_wqe *w)
 	}
 }
 
-/* May this operation have such a list? */
+/* Are the elements of the list allowed for this operation? */
 static int check_post(const struct iwt_sq *sq, const struct ib_send_wr *wr,
 		      u8 op)
 {
@@ -220,7 +220,7 @@ static int check_post(const struct iwt_sq *sq, const struct ib_send_wr *wr,
 	if (iwt_wr_is_atomic(op) &&
 	    (wr->num_sge != 1 || wr->send_flags & IB_SEND_INLINE))
 		return -EINVAL;
-	/* Immediate Data is a message of its own: RFC 7306 has no other */
+	/* RFC 7306 carries Immediate Data in a separate message, without other payload */
 	for (i = 0; op == IWT_WR_SEND_WITH_IMM && i < wr->num_sge; i++)
 		if (wr->sg_list[i].length)
 			return -EOPNOTSUPP;
@@ -269,7 +269,7 @@ int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
 	return 0;
 }
 
-/* The size of the body, by the private header. Return: false when it is impossible. */
+/* Compute the size of the body from the private header. Return: false if it is invalid. */
 static bool body_bytes(const struct iwt_sq *sq, const struct iwt_send_wqe *h,
 		       u32 *bytes)
 {
@@ -307,8 +307,8 @@ static u64 wqe_len(const struct iwt_swqe *w)
 }
 
 /*
- * A process may store any index. An index behind what was started is as impossible as one too
- * far ahead: as a distance it would be nearly 2^32.
+ * A process may store any index. An index too far ahead is invalid, and so is an index behind
+ * the last started request: prod - cons would be nearly 2^32.
  */
 static bool sq_corrupt(const struct iwt_sq *sq, u32 prod)
 {
@@ -317,8 +317,8 @@ static bool sq_corrupt(const struct iwt_sq *sq, u32 prod)
 }
 
 /*
- * Does this queue have such an operation? Without a default, so that the compiler names a case
- * that is missing.
+ * Does this queue support the operation? The switch has no default, so that the compiler reports
+ * a missing case.
  */
 static bool may_start(const struct iwt_sq *sq, enum iwt_wr_opcode opcode)
 {
@@ -328,7 +328,7 @@ static bool may_start(const struct iwt_sq *sq, enum iwt_wr_opcode opcode)
 	case IWT_WR_MASKED_FETCH_ADD:
 	case IWT_WR_MASKED_CMP_SWAP:
 		return !sq->user;
-	/* verbs have no such request of the kernel */
+	/* in-kernel verbs define no request that binds a window */
 	case IWT_WR_BIND_MW:
 		return sq->user;
 	case IWT_WR_SEND:
@@ -348,15 +348,16 @@ static bool may_start(const struct iwt_sq *sq, enum iwt_wr_opcode opcode)
 /**
  * iwt_sq_next() - start the next work request
  * @sq: queue; the lock of the stream is held
- * @wqe: takes the private copy; @sq->wqe, or as large
- * @idx: takes its index, for iwt_sq_done()
+ * @wqe: receives the private copy; @sq->wqe, or a buffer of the same size
+ * @idx: receives the index of the work request, for iwt_sq_done()
  *
- * The work request is copied once, and the copied header decides how much of the body is
- * copied: what a process does to the ring afterwards does not matter.
+ * The work request is copied once, and the copied header determines how much of the body is
+ * copied: later writes of a process to the ring have no effect.
  *
- * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the index or the work
- * request is impossible, -EOPNOTSUPP for an opcode that does not exist or is not for processes.
- * After an error the work request has been marked done with it, unless the index was wrong.
+ * Return: 1 when a work request was started, 0 when the queue is empty, -EINVAL when the index
+ * or the work request is invalid, -EOPNOTSUPP for an unknown opcode or one that this queue does
+ * not support. After an error the work request is marked done with an error status, unless the
+ * index was invalid.
  */
 int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 {
@@ -401,7 +402,7 @@ int iwt_sq_next(struct iwt_sq *sq, struct iwt_swqe *wqe, u32 *idx)
 }
 
 /**
- * iwt_sq_seal() - start nothing that is posted from now on
+ * iwt_sq_seal() - start no work request that is posted from now on
  * @sq: queue; the lock of the stream is held
  */
 void iwt_sq_seal(struct iwt_sq *sq)
@@ -412,10 +413,10 @@ void iwt_sq_seal(struct iwt_sq *sq)
 }
 
 /**
- * iwt_sq_done() - a work request has finished
+ * iwt_sq_done() - mark a work request as finished
  * @sq: queue; the lock of the stream is held
  * @idx: from iwt_sq_next()
- * @status: how it went
+ * @status: result; ignored if the work request has finished before
  */
 void iwt_sq_done(struct iwt_sq *sq, u32 idx, enum ib_wc_status status)
 {
@@ -479,16 +480,16 @@ static bool may_retire(const struct iwt_sq *sq, const struct iwt_sq_entry *e,
 }
 
 /**
- * iwt_sq_retire() - complete what is done, in order of submission
+ * iwt_sq_retire() - complete the finished work requests, in order of submission
  * @sq: queue; the lock of the stream is held
  * @qp: queue pair, for the completions
- * @max: work requests at most
+ * @max: maximum number of work requests
  *
- * RFC 5040 5.5 rule 15. A request whose memory TCP refers to is not done until TCP has released
- * that memory, however the connection ended. The slots of the ring are given back first: a
- * consumer that has polled a completion may use the slot of its request at once.
+ * RFC 5040 5.5 rule 15. A request to whose memory TCP refers does not complete until TCP has
+ * released that memory, however the connection ended. The slots of the ring are freed before the
+ * completions are written: a consumer that has polled a completion may reuse the slot at once.
  *
- * Return: true when @max were completed and more are done.
+ * Return: true when @max requests were completed and more of them are finished.
  */
 bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {
@@ -508,19 +509,20 @@ bool iwt_sq_retire(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 }
 
 /**
- * iwt_sq_fail() - fail what was started and is not done, and all behind a failure
+ * iwt_sq_fail() - fail all unfinished work requests, and all requests after a failed one
  * @sq: queue that sends nothing any more; the lock of the stream is held
- * @unsent: index of the first work request that is framed, and not all with TCP; @sq->cons:
- *	none
+ * @unsent: index of the first framed work request of which TCP has not taken all bytes;
+ *	@sq->cons if there is none
  *
- * From @unsent on it is not known whether the octets ever leave (RFC 5040 5.4, 6.2.1).
+ * For @unsent and all later requests it is unknown whether their bytes are ever sent (RFC 5040
+ * 5.4, 6.2.1).
  */
 void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 {
 	bool failed = false;
 	u32 i;
 
-	/* although it may have been sent */
+	/* a request after a failed one fails although it may have been sent */
 	for (i = sq->retire; i != sq->cons; i++) {
 		struct iwt_sq_entry *e = iwt_sq_entry(sq, i);
 
@@ -533,14 +535,14 @@ void iwt_sq_fail(struct iwt_sq *sq, u32 unsent)
 }
 
 /**
- * iwt_sq_flush() - complete what is left, in order, with an error
- * @sq: queue after iwt_sq_fail(), or with nothing under way; the lock of the stream is held
+ * iwt_sq_flush() - complete the remaining work requests, in order, with an error
+ * @sq: queue after iwt_sq_fail(), or with no request in progress; the lock of the stream is held
  * @qp: queue pair, for the completions
- * @max: work requests at most
+ * @max: maximum number of work requests
  *
- * If a process has stored an impossible index, nothing counts as left.
+ * If a process has stored an invalid index, no posted request is flushed.
  *
- * Return: true when something is left that can be completed.
+ * Return: true when requests are left that can be completed.
  */
 bool iwt_sq_flush(struct iwt_sq *sq, struct ib_qp *qp, u32 max)
 {

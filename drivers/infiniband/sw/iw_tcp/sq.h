@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The send queue: work requests are read from the ring once, into private memory, started in
- * order and completed in order (RFC 5040 5.5).
+ * The send queue: the kernel reads each work request from the ring once, into private memory,
+ * and starts and completes the work requests in order (RFC 5040 5.5).
  */
 #ifndef IWT_SQ_H
 #define IWT_SQ_H
@@ -16,7 +16,7 @@ struct iwt_cq;
 struct iwt_zc;
 struct ib_qp;
 
-/* A private copy of one work request, with room for what the ring's have. */
+/* A private copy of one work request, with room for the largest body in the ring. */
 struct iwt_swqe {
 	struct iwt_send_wqe h;
 	union {
@@ -28,15 +28,15 @@ struct iwt_swqe {
 };
 
 /**
- * struct iwt_sq_entry - what is remembered of a started work request
- * @wr_id: the consumer's name for it
- * @len: octets moved
- * @last_seq: number of the last batch that TCP refers to when the request is framed:
- *	the request is done when TCP has released that batch (tx_zc.h)
+ * struct iwt_sq_entry - state of a started work request
+ * @wr_id: the consumer's identifier of the request
+ * @len: bytes transferred
+ * @last_seq: number of the last batch whose memory TCP refers to when the request is framed:
+ *	the request may complete when TCP has released that batch (tx_zc.h)
  * @opcode: enum iwt_wr_opcode
  * @flags: enum iwt_wr_flags
  * @status: enum ib_wc_status, once done
- * @done: finished, but perhaps not yet at the head of the queue
+ * @done: finished; it completes when it is the oldest request of the queue
  */
 struct iwt_sq_entry {
 	u64 wr_id;
@@ -52,22 +52,22 @@ struct iwt_sq_entry {
  * struct iwt_sq - send queue
  * @ring: shared ring
  * @lock: kernel producer
- * @cq: where completions go
- * @zc: what TCP has by reference, or NULL
- * @entries: as many as the ring has
- * @wqe: memory for the copy of one, for iwt_sq_next()
+ * @cq: completion queue of the requests
+ * @zc: batches whose memory TCP refers to, or NULL
+ * @entries: state of each work request, one for each entry of the ring
+ * @wqe: memory for the private copy of one work request, for iwt_sq_next()
  * @cons: next work request to start
- * @retire: oldest one not completed
- * @inline_max: most octets of inline data
- * @sge_max: most elements of a list
- * @end: once @sealed, the first work request that is not to start
- * @user: the ring is mapped by a process
- * @sealed: the queue is to be closed: what is posted later fails
+ * @retire: oldest work request that is not completed
+ * @inline_max: maximum bytes of inline data
+ * @sge_max: maximum elements of a list
+ * @end: once @sealed, the first work request that must not start
+ * @user: a process maps the ring
+ * @sealed: the stream is closing: requests posted later fail
  * @sig_all: every work request is signalled
- * @lost: a completion was lost, because @cq is full; the engine looks at it
+ * @lost: a completion was lost, because @cq is full; iwt_qp_check_overrun() reads it
  *
- * The lock of the stream guards @cons, @retire, @zc, @lost and @entries. The guesses of
- * wake_doorbell.c and wake_sqpoll.c read @cons and @retire without it.
+ * The lock of the stream guards @cons, @retire, @zc, @lost and @entries. wake_doorbell.c and
+ * wake_sqpoll.c read @cons and @retire without the lock, and may see old values.
  */
 struct iwt_sq {
 	struct iwt_ring ring;
@@ -120,13 +120,13 @@ static inline bool iwt_wr_is_atomic(u8 opcode)
 	return opcode >= IWT_WR_FETCH_ADD && opcode <= IWT_WR_MASKED_CMP_SWAP;
 }
 
-/* It is done when the peer has answered, and takes its part of ORD until then. */
+/* Does the request wait for a Response of the peer, and count against ORD until then? */
 static inline bool iwt_wr_is_answered(u8 opcode)
 {
 	return iwt_wr_is_read(opcode) || iwt_wr_is_atomic(opcode);
 }
 
-/* Nothing waits that is to start, and nothing is under way. */
+/* No work request is waiting to start, and none is in progress. */
 static inline bool iwt_sq_idle(const struct iwt_sq *sq)
 {
 	return sq->retire == (sq->sealed ? sq->end :

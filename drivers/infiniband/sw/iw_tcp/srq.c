@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The shared receive queue: posted by the kernel or a process, taken by several streams.
+ * The shared receive queue: the kernel or a process posts; several streams take receives.
  *
- * A receive belongs to a stream from the moment at which the stream takes it, when the first
- * segment of a Send comes in order. Until then it belongs to nobody: the end of a stream
- * completes what it has taken, and leaves the queue as it is. A stream fills one receive at a
- * time, so no peer holds more than one for each connection. What a peer uses up can be seen: the
- * completions name the queue pair, `rdma -dd resource show qp` has the number of receives that it
- * took, and the limit tells the consumer in time that few are left (RFC 5041 8.3, RFC 5042
+ * A stream takes a receive when the first segment of a Send arrives in order. From then on the
+ * receive belongs to the stream. Receives that no stream has taken belong to no stream: when a
+ * stream ends, it completes the receives that it has taken and does not change the queue. A
+ * stream fills one receive at a time, so no peer holds more than one receive for each connection.
+ * The consumer can observe how many receives a peer consumes: each completion names the queue
+ * pair, `rdma -dd resource show qp` shows the number of receives that the queue pair has taken,
+ * and the limit event reports in time that few receives are left (RFC 5041 8.3, RFC 5042
  * 6.4.3.1).
  */
 #include "srq.h"
 
 #include <linux/sched.h>
 
-/* Receives that a resize copies with interrupts off. */
+/* Receives that a resize copies in one go with interrupts off. */
 #define MOVE_STEP	256
 
 /*
- * To set the limit of an empty queue raises an event at once, and costs a process nothing. Those
- * that it does not read would pile up: the one that waits for it says the same.
+ * Setting the limit of an empty queue raises an event at once, at no cost for the process. If
+ * the process does not read the events, they would pile up in memory. So no limit event is added
+ * while an unread event waits: that one carries the same information.
  */
 static void srq_tell(struct iwt_async *async, enum ib_event_type what)
 {
@@ -40,8 +42,8 @@ static void srq_tell(struct iwt_async *async, enum ib_event_type what)
 
 /**
  * iwt_srq_setup() - set up a shared receive queue on ring memory
- * @srq: queue, zeroed but for what the core has set, ->user and ->end_streams
- * @mem: ring memory of iwt_ring_bytes() octets, zeroed
+ * @srq: queue, zeroed except for ->user, ->end_streams and the fields that the core has set
+ * @mem: ring memory of iwt_ring_bytes() bytes, zeroed
  * @entries: power of two
  * @max_sge: elements that must fit into an entry
  */
@@ -54,7 +56,7 @@ void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge)
 }
 
 /**
- * iwt_srq_quiesce() - wait until no event is reported or will be
+ * iwt_srq_quiesce() - wait until no event is being reported, and none will be
  * @srq: queue that no queue pair uses any more
  *
  * May sleep.
@@ -64,13 +66,13 @@ void iwt_srq_quiesce(struct iwt_srq *srq)
 	iwt_async_quiesce(&srq->async);
 }
 
-/* Receives that are left. A process can claim any number, which is only compared. */
+/* Receives that are left. A process can store any index; the number is only compared. */
 static u32 left(const struct iwt_srq *srq)
 {
 	return iwt_ring_prod(&srq->rq.ring) - srq->rq.cons;
 }
 
-/* Once for each time that the limit is set. */
+/* Raise the limit event if few receives are left, once each time that the limit is set. */
 static void look_limit(struct iwt_srq *srq)
 {
 	if (likely(!srq->limit) || left(srq) >= srq->limit)
@@ -83,7 +85,7 @@ static void look_limit(struct iwt_srq *srq)
  * iwt_srq_post() - post a list of receives
  * @srq: queue of a kernel consumer
  * @wr: list
- * @bad: takes the first that was not posted
+ * @bad: after an error, set to the first receive that was not posted
  *
  * Any context.
  *
@@ -107,12 +109,12 @@ int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
 /**
  * iwt_srq_next() - take the next receive
  * @srq: queue
- * @wqe: takes the private copy, with room for the longest list of the queue
+ * @wqe: receives the private copy, with room for the longest list of the queue
  *
  * Any context that may take a spinlock; the lock of the stream is held.
  *
- * Return: 1 when there was one, 0 when the queue is empty, -EINVAL when the index or the list
- * is impossible: then, and from then on, all streams that use the queue have to end.
+ * Return: 1 when a receive was taken, 0 when the queue is empty, -EINVAL when the index or the
+ * list is invalid: the queue has failed for good, and all streams that use it have to end.
  */
 int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 {
@@ -134,13 +136,14 @@ int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
 }
 
 /**
- * iwt_srq_set_limit() - the consumer wants to know when few receives are left
+ * iwt_srq_set_limit() - request one event when few receives are left
  * @srq: queue
- * @limit: one event when fewer are left, at once if so already; 0: none
+ * @limit: raise the event when fewer receives are left, at once if that is so already; 0: no
+ *	event
  *
- * A process that has not read the last event yet gets no other one. Any context.
+ * If the process has not read the last event yet, no other event is reported. Any context.
  *
- * Return: 0, -EINVAL if the queue is smaller.
+ * Return: 0, -EINVAL if @limit exceeds the size of the queue.
  */
 int iwt_srq_set_limit(struct iwt_srq *srq, u32 limit)
 {
@@ -159,11 +162,11 @@ int iwt_srq_set_limit(struct iwt_srq *srq, u32 limit)
 }
 
 /*
- * Copies some of the receives that are posted, from index *@at on. Those that were copied and
- * are taken meanwhile are not in the way: their indices lie before the consumer's.
+ * Copy up to MOVE_STEP posted receives, from index *@at on. Receives that were copied and then
+ * taken by a stream do no harm: their indices lie before the consumer index.
  *
- * Return: 1 when all are copied, 0 when some are left, -EINVAL when there are more than the new
- * ring has room for, or than there can be.
+ * Return: 1 when all receives are copied, 0 when some are left, -EINVAL when more receives are
+ * posted than the new ring can hold, or than the old ring can hold (invalid index).
  */
 static int copy_some(const struct iwt_rq *rq, const struct iwt_ring *to, u32 *at, u32 *prod)
 {
@@ -214,16 +217,17 @@ static u32 first_left(struct iwt_srq *srq)
 }
 
 /**
- * iwt_srq_move() - go on with another ring, which has the posted receives in their order
+ * iwt_srq_move() - replace the ring, and copy the posted receives to the new one in order
  * @srq: queue; srq->change is held. A process must not post meanwhile; a kernel consumer may
  * @mem: memory of the new ring, zeroed
- * @entries: its size, a power of two
- * @limit: new limit, or NULL: the limit stays, which is no more than what is posted
+ * @entries: size of the new ring, a power of two
+ * @limit: new limit, or NULL to keep the limit, which does not exceed the number of posted
+ *	receives
  *
- * Streams take receives meanwhile. May sleep.
+ * Streams may take receives meanwhile. May sleep.
  *
- * Return: 0, -EINVAL when more receives are posted than the new ring has room for, or for a
- * limit that is higher, -EAGAIN when receives are posted faster than they can be copied.
+ * Return: 0, -EINVAL when more receives are posted than the new ring can hold or when the limit
+ * exceeds its size, -EAGAIN when receives are posted faster than they can be copied.
  */
 int iwt_srq_move(struct iwt_srq *srq, void *mem, u32 entries, const u32 *limit)
 {
@@ -246,9 +250,9 @@ int iwt_srq_move(struct iwt_srq *srq, void *mem, u32 entries, const u32 *limit)
 }
 
 /**
- * iwt_srq_query() - what the queue has room for, and its limit
+ * iwt_srq_query() - read the size and the limit of the queue
  * @srq: queue
- * @attr: takes it
+ * @attr: receives them
  *
  * Any context.
  */
