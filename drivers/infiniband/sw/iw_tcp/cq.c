@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Completion queues: completions in, and events for the consumer. */
+/* Completion queues: add completions, raise events for the consumer. */
 #include "cq.h"
 
 #include <linux/timekeeping.h>
@@ -8,16 +8,17 @@
 #include "stats.h"
 
 /*
- * Events that a process gets by arming its ring alone, between two calls. If the process does
- * not read them, as many wait in the list of uverbs, whose memory is charged to nobody.
+ * Events that a process may request through the arm word of its ring alone, between two system
+ * calls. If the process does not read its events, at most so many wait in the list of uverbs,
+ * whose memory is charged to nobody.
  */
 #define EVENTS_BY_RING	32
 
 /**
- * iwt_cq_stride() - octets of a ring entry
+ * iwt_cq_stride() - size of a ring entry
  * @cq: queue; ->user and ->stamped are set
  *
- * Return: octets.
+ * Return: bytes.
  */
 u32 iwt_cq_stride(const struct iwt_cq *cq)
 {
@@ -53,23 +54,25 @@ static void put_flag(struct iwt_cq *cq, u32 flag, bool on)
 	WRITE_ONCE(cq->ring.ctl->flags, cq->flags);
 }
 
-/* Does the consumer want an event for an entry with these flags? */
+/* Has the consumer requested an event for an entry with these flags? */
 static bool is_armed(const struct iwt_cq *cq, u8 flags)
 	__must_hold(&cq->lock)
 {
 	u32 arm;
 
-	smp_mb(); /* prod is visible before arm is read: see store_arm() */
+	smp_mb(); /* prod must be visible before arm is read: see store_arm() */
 	arm = cq->credit ? READ_ONCE(cq->ring.ctl->arm) : cq->asked;
 	return arm == IWT_CQ_ARM_ANY ||
 	       (arm == IWT_CQ_ARM_SOLICITED && flags & IWT_WC_SOLICITED);
 }
 
 /*
- * Use up one of the events that the ring alone may ask for. With the last one the flag tells
- * the process to call, and the word is read once more. The process stores the word before it
- * reads the flag: so either it calls, or this sees its word (as in iwt_ring_sleep();
- * tests/unit/event_model.py tries all orders). Afterwards the word does not count any more.
+ * Use one credit: an event that the process may request through the arm word alone. When the
+ * last credit is used, set the flag IWT_RING_ARM_BY_CALL, which requires the process to arm by a
+ * system call, and read the arm word once more. The process stores the word before it reads the
+ * flag: so either the process sees the flag and makes the call, or this function sees the word
+ * (as in iwt_ring_sleep(); tests/unit/event_model.py tries all orders). Without credit the
+ * word is ignored, and cq->asked replaces it.
  */
 static void spend(struct iwt_cq *cq)
 	__must_hold(&cq->lock)
@@ -91,9 +94,9 @@ static void cq_disarm(struct iwt_cq *cq)
 }
 
 /*
- * Does the handler only schedule something? That of uverbs wakes the reader; that of the core,
- * for a queue that it polls itself (one with ->wc), queues the polling. A consumer's own
- * handler may do anything, also something that needs the locks that are held here.
+ * Does the completion handler only schedule work? The handler of uverbs wakes the reader; the
+ * handler of the core, for a queue that the core polls (one with ->wc), queues the polling. A
+ * consumer's own handler may run any code, and may take locks that the caller holds.
  */
 static bool only_schedules(const struct iwt_cq *cq)
 {
@@ -101,8 +104,8 @@ static bool only_schedules(const struct iwt_cq *cq)
 }
 
 /*
- * Call the handler directly where that is possible. Bottom half work that a bottom half queues
- * becomes ksoftirqd's when a thread waits for the processor: one more switch for each message.
+ * Call the handler directly if possible. Bottom half work that a bottom half queues is run by
+ * ksoftirqd when a thread waits for the processor: one more context switch for each message.
  */
 static void cq_raise(struct iwt_cq *cq)
 {
@@ -112,7 +115,7 @@ static void cq_raise(struct iwt_cq *cq)
 		queue_work(system_bh_wq, &cq->notify);
 }
 
-/* Raise the event that was delayed, if a completion is still there. */
+/* Raise the delayed event, if the consumer has not taken all completions. */
 static void raise_held(struct iwt_cq *cq)
 {
 	unsigned long irq;
@@ -134,7 +137,7 @@ static enum hrtimer_restart period_over(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Is the event for this completion delayed? Not for long, and never for a failure. */
+/* Is the event for this completion delayed? The delay is bounded; a failure is never delayed. */
 static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 	__must_hold(&cq->lock)
 {
@@ -152,11 +155,11 @@ static bool delay(struct iwt_cq *cq, const struct iwt_cqe *cqe)
 /**
  * iwt_cq_setup() - set up a completion queue on ring memory
  * @cq: queue; ->user and ->stamped are set
- * @mem: ring memory of iwt_ring_bytes() octets, zeroed
+ * @mem: ring memory of iwt_ring_bytes() bytes, zeroed
  * @entries: power of two
  */
 void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
-	__context_unsafe(/* no other processor knows it yet */)
+	__context_unsafe(/* no other processor can access the queue yet */)
 {
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resizing);
@@ -172,7 +175,7 @@ void iwt_cq_setup(struct iwt_cq *cq, void *mem, u32 entries)
 }
 
 /**
- * iwt_cq_quiesce() - wait until no handler runs or will run
+ * iwt_cq_quiesce() - wait until no handler runs, and none will run
  * @cq: queue that no queue pair uses any more
  *
  * May sleep.
@@ -184,7 +187,7 @@ void iwt_cq_quiesce(struct iwt_cq *cq)
 	iwt_async_quiesce(&cq->async);
 }
 
-/* The time of a completion, behind its entry. */
+/* Write the time of a completion, which follows its entry. */
 static void put_time(const struct iwt_cq *cq, struct iwt_cqe_time *at)
 {
 	*at = (struct iwt_cqe_time) {
@@ -199,7 +202,7 @@ static void put_user_entry(struct iwt_cq *cq, void *at, const struct iwt_cqe *cq
 	memcpy(at, cqe, sizeof(*cqe));
 	if (cq->stamped)
 		put_time(cq, at + sizeof(*cqe));
-	/* the process may look at either; what it writes there meanwhile is its own loss */
+	/* the process may read either entry; if it overwrites one, only the process is harmed */
 	if (unlikely(cq->moving))
 		memcpy(iwt_cq_part_at(cq, &cq->next, cq->prod), at, cq->ring.stride);
 }
@@ -218,7 +221,7 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 		k->e = *cqe;
 		k->qp = qp;
 	}
-	/* iwt_cq_untaken() reads it without the lock */
+	/* iwt_cq_untaken() reads prod without the lock */
 	WRITE_ONCE(cq->prod, cq->prod + 1);
 	iwt_ring_set_prod(&cq->ring, cq->prod);
 }
@@ -226,7 +229,7 @@ static void put_entry(struct iwt_cq *cq, const struct iwt_cqe *cqe,
 /**
  * iwt_cq_set_flag() - set or clear a flag that the process reads
  * @cq: queue of the process
- * @flag: of enum iwt_ring_flags
+ * @flag: flag of enum iwt_ring_flags
  * @on: set or clear
  *
  * Any context.
@@ -251,15 +254,15 @@ static void lost_entry(struct iwt_cq *cq)
 }
 
 /**
- * iwt_cq_push() - add a completion, and raise an event if the consumer has asked for one
+ * iwt_cq_push() - add a completion, and raise an event if the consumer has requested one
  * @cq: queue
  * @cqe: completion
  * @qp: its queue pair
  *
- * Any context that may take a spinlock. The consumer index of a process is only compared: a
- * wrong one loses entries of that process, and nothing else.
+ * Any context that may take a spinlock. The consumer index of a process is only compared: an
+ * invalid index loses completions of that process only.
  *
- * Return: false when there is no room, or was none before: the completion is lost, and the
+ * Return: false when the queue is full, or has overrun before: the completion is lost, and the
  * stream of @qp has to end (iwt_qp_check_overrun()).
  */
 bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
@@ -286,7 +289,7 @@ bool iwt_cq_push(struct iwt_cq *cq, const struct iwt_cqe *cqe, struct ib_qp *qp)
 	return room;
 }
 
-/* Without a default, so that the compiler names a case that is missing. */
+/* The switch has no default, so that the compiler reports a missing case. */
 static enum ib_wc_opcode ib_wc_of(enum iwt_wc_opcode op)
 {
 	switch (op) {
@@ -313,7 +316,7 @@ static enum ib_wc_opcode ib_wc_of(enum iwt_wc_opcode op)
 	case IWT_WC_MASKED_COMP_SWAP:
 		return IB_WC_MASKED_COMP_SWAP;
 	case IWT_WC_BIND_MW:
-		break;	/* of processes only */
+		break;	/* processes only */
 	}
 	return IB_WC_SEND;
 }
@@ -340,14 +343,14 @@ static void fill_wc(const struct iwt_kcqe *k, struct ib_wc *wc)
 }
 
 /**
- * iwt_cq_poll() - take completions off a kernel consumer's queue
+ * iwt_cq_poll() - remove completions from a kernel consumer's queue
  * @cq: queue
- * @n: room in @wc
- * @wc: takes them
+ * @n: number of entries of @wc
+ * @wc: receives the completions
  *
  * Any context.
  *
- * Return: how many.
+ * Return: number of completions.
  */
 int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
 {
@@ -360,7 +363,7 @@ int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
 	while (got < n && cons != cq->prod) {
 		const struct iwt_kcqe *k = iwt_ring_at(&cq->ring, cons++);
 
-		/* completions of a queue pair that is gone are dropped */
+		/* completions of a destroyed queue pair are dropped */
 		if (k->qp)
 			fill_wc(k, &wc[got++]);
 	}
@@ -370,15 +373,15 @@ int iwt_cq_poll(struct iwt_cq *cq, int n, struct ib_wc *wc)
 }
 
 /*
- * Arm, with the barrier that pairs with is_armed(): here the word is stored before the ring is
- * read, and iwt_cq_push() fills the ring before it reads the word. So no completion is missed.
- * Under the lock.
+ * Store the arm word, with the barrier that pairs with is_armed(): this function stores the word
+ * before its caller reads the ring, and iwt_cq_push() writes the ring before it reads the word.
+ * So no completion is missed. cq->lock is held.
  */
 static void store_arm(struct iwt_cq *cq, bool solicited)
 {
 	u32 *arm = &cq->ring.ctl->arm;
 
-	/* an earlier wish for every completion stays */
+	/* an earlier request for all completions stays in force */
 	if (!solicited)
 		WRITE_ONCE(*arm, IWT_CQ_ARM_ANY);
 	else if (READ_ONCE(*arm) != IWT_CQ_ARM_ANY)
@@ -387,14 +390,14 @@ static void store_arm(struct iwt_cq *cq, bool solicited)
 }
 
 /**
- * iwt_cq_arm() - a kernel consumer asks for one call of its completion handler
+ * iwt_cq_arm() - a kernel consumer requests one call of its completion handler
  * @cq: its queue
- * @flags: for which completions
+ * @flags: all or only solicited completions, and IB_CQ_REPORT_MISSED_EVENTS
  *
  * Any context.
  *
- * Return: 1 if completions are there already and the caller has asked to be told
- * (IB_CQ_REPORT_MISSED_EVENTS), else 0.
+ * Return: 1 if the queue already contains completions and @flags contains
+ * IB_CQ_REPORT_MISSED_EVENTS, else 0.
  */
 int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
 {
@@ -409,13 +412,13 @@ int iwt_cq_arm(struct iwt_cq *cq, enum ib_cq_notify_flags flags)
 }
 
 /**
- * iwt_cq_ask() - a process asks for one event by a call
+ * iwt_cq_ask() - a process requests one event by a system call
  * @cq: its queue
  * @solicited: for solicited completions only
- * @at_once: for what is in the ring already, too
+ * @at_once: raise the event at once if the ring already contains completions
  *
- * As long as a process has credit it arms without a call; this restores the credit. Any
- * context.
+ * As long as a process has credit it arms without a system call; this call restores the credit.
+ * Any context.
  */
 void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
 {
@@ -423,7 +426,7 @@ void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
 	bool notify;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* before the process sees that it may arm without a call */
+	/* restore the credit before the process sees that it may arm without a call */
 	cq->credit = EVENTS_BY_RING;
 	put_flag(cq, IWT_RING_ARM_BY_CALL, false);
 	store_arm(cq, solicited);
@@ -436,13 +439,13 @@ void iwt_cq_ask(struct iwt_cq *cq, bool solicited, bool at_once)
 }
 
 /**
- * iwt_cq_moderate() - one event for several completions
+ * iwt_cq_moderate() - raise one event for several completions
  * @cq: queue
- * @count: completions for an event
- * @period: microseconds after the first of them when the event comes in any case
+ * @count: completions for each event
+ * @period: maximum delay of the event after the first completion, in microseconds
  *
- * Events are delayed only if both numbers allow it, so that none is delayed for ever. Failures
- * are never delayed. Any context.
+ * Events are delayed only if @count is above 1 and @period is not 0, so that no event is delayed
+ * for ever. Events for failures are never delayed. Any context.
  */
 void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period)
 {
@@ -452,13 +455,13 @@ void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period)
 	cq->mod_count = count > 1 && period ? count : 0;
 	cq->mod_period = period;
 	spin_unlock_irqrestore(&cq->lock, irq);
-	/* an event that waits by the old numbers comes now */
+	/* raise an event that is delayed by the old settings */
 	raise_held(cq);
 }
 
 /*
- * Raise a delayed event now. The core stops its polling before it destroys a queue, and no
- * timer may start it again.
+ * Raise a delayed event now. The core stops its polling before it destroys a queue; the timer
+ * must not start the polling again.
  */
 static void raise_now(struct iwt_cq *cq)
 {
@@ -467,12 +470,12 @@ static void raise_now(struct iwt_cq *cq)
 }
 
 /**
- * iwt_cq_clean() - forget a queue pair that is being destroyed
+ * iwt_cq_clean() - drop the completions of a queue pair that is being destroyed
  * @cq: queue
- * @qp: queue pair, which completes nothing any more
+ * @qp: queue pair, which adds no completions any more
  *
- * The provider does the same for the ring of a process. When the last queue pair is gone, no
- * event is delayed any more. May sleep.
+ * The userspace provider does the same for the ring of a process. A delayed event is raised, so
+ * when the last queue pair is destroyed, no event is delayed any more. May sleep.
  */
 void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp)
 {

@@ -15,18 +15,18 @@
 
 struct iwt_mmap;
 
-/* An entry as kernel consumers' queues hold it: with the queue pair. */
+/* An entry in the queue of a kernel consumer: a completion with its queue pair. */
 struct iwt_kcqe {
 	struct iwt_cqe e;
 	struct ib_qp *qp;
 };
 
 /**
- * struct iwt_cq_part - where the entries of a completion queue are, behind a resize
- * @ent: first entry, or NULL where there is no such part
- * @mask: number of entries less one
- * @map: memory of its own for a process, or NULL: the entries are those of the ring itself
- * @mem: the same for a kernel consumer
+ * struct iwt_cq_part - memory of the entries of a completion queue after a resize
+ * @ent: first entry, or NULL if the part does not exist
+ * @mask: number of entries minus one
+ * @map: separate memory for a process, or NULL: the entries are in the memory of the ring
+ * @mem: separate memory for a kernel consumer, or NULL likewise
  */
 struct iwt_cq_part {
 	u8 *ent;
@@ -38,30 +38,30 @@ struct iwt_cq_part {
 /**
  * struct iwt_cq - completion queue
  * @ibcq: verbs object
- * @ring: shared with the process of a user queue; its entries may be in memory of their own
- *	(cq_resize.c), @lock guards where they are
- * @lock: guards the ring's kernel side, and what is marked so; any context, irqs off
+ * @ring: shared with the process of a user queue; its entries may be in separate memory
+ *	(cq_resize.c), @lock guards the address of the entries
+ * @lock: guards the ring's kernel side, and the fields marked so; any context, irqs off
  * @prod: the kernel's own producer index
- * @room: entries that may be in use at a time
+ * @room: maximum number of entries in use at a time
  * @user: entries are struct iwt_cqe, else struct iwt_kcqe
- * @stamped: behind each entry of a process is a struct iwt_cqe_time
+ * @stamped: each entry of a process is followed by a struct iwt_cqe_time
  * @moving: entries are written to @next as well
  * @flags: flags that the process reads (enum iwt_ring_flags)
- * @mod_count: completions for an event, when events are delayed, else 0
- * @mod_period: microseconds that an event is delayed at most
- * @credit: events that a process may still get by the ring alone
- * @asked: enum iwt_cq_arm that counts when there is no credit
+ * @mod_count: completions for each event while events are delayed, else 0
+ * @mod_period: maximum delay of an event in microseconds
+ * @credit: events that a process may still request through the arm word of the ring alone
+ * @asked: enum iwt_cq_arm; replaces the arm word of the ring when @credit is 0
  * @held: completions whose event is delayed
- * @timer: the end of that delay
+ * @timer: ends the delay
  * @map: mapping of a user queue
  * @mem: ring memory of a kernel queue
  * @notify: runs the consumer's handler: never inside post_send, never twice at
  *	a time (the kernel's core_locking rules)
- * @async: its asynchronous event: completions are lost
+ * @async: asynchronous event of the queue: completions are lost
  * @raw_offset: nanoseconds that the process's CLOCK_MONOTONIC_RAW is ahead of the kernel's
- * @first: entries behind the control words, which stay as long as the queue
- * @part: memory of the entries in use; no @ent means that they are those of @first
- * @next: to which the process moves
+ * @first: number of entries after the control words; their memory lives as long as the queue
+ * @part: memory of the entries in use; if @ent is NULL, the @first entries are in use
+ * @next: memory of the entries to which the process is moving
  * @resizing: one resize at a time; guards @part and @next together with @lock
  * @poll: send queues whose posts are flushed by polling this queue (wake_cqpoll.c)
  */
@@ -98,21 +98,21 @@ static inline struct iwt_cq *to_iwt_cq(struct ib_cq *cq)
 	return container_of(cq, struct iwt_cq, ibcq);
 }
 
-/* The entry of an index in a part. */
+/* The entry at an index of a part. */
 static inline void *iwt_cq_part_at(const struct iwt_cq *cq, const struct iwt_cq_part *part,
 				   u32 idx)
 {
 	return part->ent + (size_t)(idx & part->mask) * cq->ring.stride;
 }
 
-/* Are there completions that the consumer has not taken? Any context; a guess. */
+/* Has the queue completions that the consumer has not taken? Any context; may be outdated. */
 static inline bool iwt_cq_untaken(const struct iwt_cq *cq)
 {
-	/* without the lock */
+	/* read without the lock */
 	return context_unsafe(READ_ONCE(cq->prod)) != READ_ONCE(cq->ring.ctl->cons);
 }
 
-/* Has the consumer asked for an event? Any context; a guess. */
+/* Has the consumer requested an event? Any context; may be outdated. */
 static inline bool iwt_cq_armed(const struct iwt_cq *cq)
 {
 	return READ_ONCE(cq->ring.ctl->arm) != IWT_CQ_ARM_NONE;

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues of another size.
+ * Resize of completion queues.
  *
- * Only the entries move, into memory of their own. The control words and the bits of deferred
- * posts stay where they are, in the first mapping. So what the process does with them while its
- * queue is resized (it polls, arms, posts) needs nothing new: no event and no post can be lost.
- * Where the first mapping has enough entries, the queue moves back to them.
+ * Only the entries move, into separate memory. The control words and the bits of deferred posts
+ * stay in the first mapping. So the process may poll, arm and post as usual while its queue is
+ * resized: no event and no post can be lost. If the entries of the first mapping are enough,
+ * the queue moves back to them.
  *
  * A process moves in three steps. The kernel must not wait for it in between.
  *
- * 1. The command: iwt_cq_resize() makes the new entries. From now on each completion is written
- *    to both, the old ones and the new ones, and no more may be in use than both can hold.
- * 2. The process maps the new entries, copies those that it has not taken, and reads the new
- *    ones from now on; with its own lock held, since its threads may poll. The kernel never reads
- *    an entry of a process, so it does not matter to the kernel what the process copies.
- * 3. The method IWT_METHOD_CQ_RESIZED: iwt_cq_resized() ends the writing to both, and gives the
- *    old entries up. If step 2 failed, the process says so, and the new ones are given up.
+ * 1. The resize command: iwt_cq_resize() allocates the new entries. From now on the kernel writes
+ *    each completion to the old and to the new entries, and the number of entries in use is
+ *    limited to the smaller of both sizes.
+ * 2. The process maps the new entries, copies the completions that it has not taken, and reads
+ *    the new entries from now on. It holds its own lock, since its threads may poll. The kernel
+ *    never reads an entry of a process, so wrong copies can't harm the kernel.
+ * 3. The method IWT_METHOD_CQ_RESIZED: iwt_cq_resized() stops the writing to both, and frees the
+ *    old entries. If step 2 failed, the process reports the failure, and the kernel frees the new
+ *    entries instead.
  *
- * tests/unit/resize_model.py tries all orders. A process that never takes step 3 has each
- * completion written twice, in its own time.
+ * tests/unit/resize_model.py tries all orders. If a process never performs step 3, the kernel
+ * keeps writing each of its completions twice; only that process pays for it.
  *
  * The entries of a kernel consumer move at once, under the lock.
  */
@@ -30,7 +32,7 @@
 #include "dev.h"
 #include "mmap.h"
 
-/* The entries behind the control words. */
+/* The entries that follow the control words in the first mapping. */
 static struct iwt_cq_part first_part(const struct iwt_cq *cq)
 {
 	return (struct iwt_cq_part) {
@@ -72,7 +74,7 @@ static int alloc_part(const struct iwt_cq *cq, struct iwt_cq_part *part, struct 
 	return 0;
 }
 
-/* From now on the entries are those of @part. Returns what they were. */
+/* Use the entries of @part from now on. Return: the part that was in use. */
 static struct iwt_cq_part resize_take(struct iwt_cq *cq, struct iwt_cq_part *part)
 	__must_hold(&cq->lock)
 {
@@ -85,7 +87,7 @@ static struct iwt_cq_part resize_take(struct iwt_cq *cq, struct iwt_cq_part *par
 	return old;
 }
 
-/* A kernel consumer polls under the lock, so nobody looks while they move. */
+/* A kernel consumer polls under the lock, so nobody reads the entries while they move. */
 static void move_entries(struct iwt_cq *cq, struct iwt_cq_part *part)
 	__must_hold(&cq->lock)
 {
@@ -97,7 +99,7 @@ static void move_entries(struct iwt_cq *cq, struct iwt_cq_part *part)
 	*part = resize_take(cq, part);
 }
 
-/* Write to the old entries and to @part. */
+/* From now on write completions to the old entries and to @part. */
 static void write_both(struct iwt_cq *cq, struct iwt_cq_part *part)
 	__must_hold(&cq->lock)
 {
@@ -108,8 +110,8 @@ static void write_both(struct iwt_cq *cq, struct iwt_cq_part *part)
 }
 
 /*
- * May the queue have only @cqe entries? A dead one may not be resized at all, and an index of a
- * process that is wrong looks like too many entries in use.
+ * Are @cqe entries enough for the entries in use? A queue that has overrun can't be resized, and
+ * an invalid index of a process looks like too many entries in use.
  */
 static bool resize_fits(const struct iwt_cq *cq, u32 cqe)
 	__must_hold(&cq->lock)
@@ -118,7 +120,7 @@ static bool resize_fits(const struct iwt_cq *cq, u32 cqe)
 	       cq->prod - READ_ONCE(cq->ring.ctl->cons) <= cqe;
 }
 
-/* Begins to move to @part, if that is not NULL; @part is set to what is to be given up. */
+/* Begin to move to @part, if @part is not NULL; @part is set to the part to be freed. */
 static int resize_begin(struct iwt_cq *cq, struct iwt_cq_part *part, u32 cqe)
 {
 	unsigned long irq;
@@ -159,17 +161,17 @@ static int resize_cq(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
 }
 
 /**
- * iwt_cq_resize() - another size for a completion queue
+ * iwt_cq_resize() - change the size of a completion queue
  * @cq: queue
  * @uc: context of the process, or NULL
- * @cqe: least number of entries, up to %IWT_MAX_CQE
- * @resp: set to what the process has to know
+ * @cqe: minimum number of entries, up to %IWT_MAX_CQE
+ * @resp: response for the process: new size, and offset and length of the new mapping
  *
- * The size is a power of two that is not less than that with which the queue was created. May
- * sleep. iwt_cq_resized() has to follow for the queue of a process if the size changes.
+ * The new size is a power of two and not less than the size with which the queue was created.
+ * If the size of a process's queue changes, iwt_cq_resized() has to follow. May sleep.
  *
  * Return: 0; -EINVAL if more entries are in use than @cqe, or if the queue has overrun; -EBUSY
- * if the process has not ended the last change; or -ENOMEM. Nothing has changed then.
+ * if the process has not finished the last resize; or -ENOMEM. After an error nothing is changed.
  */
 int iwt_cq_resize(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
 		  struct iwt_resize_cq_resp *resp)
@@ -183,7 +185,7 @@ int iwt_cq_resize(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
 	return err;
 }
 
-/* Ends the writing to both. Returns the part that is to be given up. */
+/* Stop the writing to both parts. Return: the part to be freed. */
 static struct iwt_cq_part resize_end(struct iwt_cq *cq, bool moved)
 {
 	struct iwt_cq_part old = cq->next;
@@ -201,13 +203,13 @@ static struct iwt_cq_part resize_end(struct iwt_cq *cq, bool moved)
 }
 
 /**
- * iwt_cq_resized() - the process has moved to the entries that iwt_cq_resize() made
+ * iwt_cq_resized() - finish the resize of a process's queue
  * @cq: its queue
- * @moved: else it could not, and reads the old ones
+ * @moved: the process reads the new entries; false if it failed and reads the old ones
  *
  * May sleep.
  *
- * Return: 0, or -EINVAL if there are none.
+ * Return: 0, or -EINVAL if no resize is in progress.
  */
 int iwt_cq_resized(struct iwt_cq *cq, bool moved)
 {
@@ -226,7 +228,7 @@ int iwt_cq_resized(struct iwt_cq *cq, bool moved)
 }
 
 /**
- * iwt_cq_free_parts() - give up what a resize has made
+ * iwt_cq_free_parts() - free the memory that resizes have allocated
  * @cq: queue that nobody uses any more
  *
  * May sleep.
