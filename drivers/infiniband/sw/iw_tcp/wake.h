@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How the engines hear of what a process posts. wake_doorbell.c has the whole story.
+ * How the engines learn that a process has posted work requests. wake_doorbell.c describes all
+ * ways.
  *
- *	wake_doorbell.c	the doorbell, and what its history leads to
+ *	wake_doorbell.c	the doorbell; the history of doorbells selects one of these ways
  *	wake_sqpoll.c	a worker polls one send queue
  *	wake_cqpoll.c	a process flushes its posts when it polls a completion queue
  *	wake_reply.c	the engine spins for a reply; its state is in stream.h
- *	wake_migrate.c	long sends leave a processor that others want
- *	wake_cpu.c	which processor a worker may take
- *	wake_habit.c	how often something has to happen before one of these begins
+ *	wake_migrate.c	long sends leave a processor that other threads need
+ *	wake_cpu.c	selects the processor for a worker
+ *	wake_habit.c	counts how often an event has to occur before one of these begins
  *
- * When to begin and to end is policy (wake_habit.h): wrong guesses cost time, never a post. How
- * to end is not: a poller that leaves iwt_stream.pollers runs the engines once more.
+ * When to begin and when to end is policy (wake_habit.h): a wrong decision costs time, but never
+ * loses a post. How to end is not policy: a poller that decrements iwt_stream.pollers must run
+ * the engines once more.
  */
 #ifndef IWT_WAKE_H
 #define IWT_WAKE_H
@@ -28,16 +30,18 @@
 struct iwt_cq;
 struct iwt_qp;
 
-/* The bit of a queue pair that has none. */
+/* Value of iwt_cqpoll_member.bit for a queue pair that has no bit. */
 #define IWT_NO_BIT	U32_MAX
 
 /**
  * struct iwt_sqpoll - a worker that polls a process's send queue
  * @work: the worker
- * @on: it polls, so the process need not ring; guarded by the lock of the stream
- * @habit: doorbells in quick succession make the worker begin; a guess, as are the next ones
- * @rx_pos: octets received until the last doorbell
- * @poster: processor where the doorbell was that made the worker begin
+ * @on: the worker polls, so the process need not ring the doorbell; guarded by the lock of the
+ *	stream
+ * @habit: doorbells in quick succession start the worker; not locked and perhaps inexact, as are
+ *	the fields below
+ * @rx_pos: bytes received until the last doorbell
+ * @poster: processor of the doorbell that started the worker
  * @cpu: processor for the worker, nr_cpu_ids if none is known
  */
 struct iwt_sqpoll {
@@ -51,11 +55,12 @@ struct iwt_sqpoll {
 
 /**
  * struct iwt_migrate - engines that may move to another processor
- * @work: takes them there
- * @habit: budgets that they used up on a processor that others wanted as well make them
- *	migrate; its time is that of the last migration; guarded by the lock of the stream
- * @from: processor where they were then; a guess, as is the next
- * @cpu: processor to go to, nr_cpu_ids if none is known
+ * @work: runs the engines on the other processor
+ * @habit: the engines migrate after they have used up several budgets on a processor that other
+ *	threads need; @habit.last_ns is the time of the last migration; guarded by the lock of
+ *	the stream
+ * @from: processor that the engines leave; not locked and perhaps outdated, as is @cpu
+ * @cpu: processor to migrate to, nr_cpu_ids if none is known
  */
 struct iwt_migrate {
 	struct work_struct work;
@@ -66,23 +71,23 @@ struct iwt_migrate {
 
 /**
  * struct iwt_cqpoll - posts that are flushed by polling a completion queue
- * @lock: guards all but the guesses and what is set up; BH off, outside of the lock of the
- *	stream
+ * @lock: guards all fields except @found, @habit and those that setup alone writes; BH off,
+ *	outside of the lock of the stream
  * @posted: a bit for each queue pair that may have been posted to; shared with the process
- * @bits: how many there are, a multiple of 32
- * @top: end of those that any queue pair has had
- * @members: struct iwt_cqpoll_member of the queue pairs, by their bits
- * @on: the process knows that it has to flush
- * @flushes: calls of iwt_cqpoll_flush() under way
- * @seen_ns: end of the last one, or when the timer took its place, in nanoseconds
- * @missed: how often in a row the timer took its place
- * @late: and something had been posted then
- * @found: requests that the calls under way have found; a guess
- * @poor: calls in a row that were no better than doorbells
- * @quiet_ns: when it may begin again, in nanoseconds
- * @wait_ns: nanoseconds from an end with late posts to @quiet_ns
- * @timer: takes the place of a process that does not call
- * @habit: doorbells in quick succession make it begin; a guess
+ * @bits: number of bits in @posted, a multiple of 32
+ * @top: 1 above the highest bit that a queue pair has ever had
+ * @members: struct iwt_cqpoll_member of the queue pairs, indexed by their bits
+ * @on: the process is requested to flush its posts
+ * @flushes: calls of iwt_cqpoll_flush() in progress
+ * @seen_ns: end of the last call, or time when the timer last ran in its place, in nanoseconds
+ * @missed: how often in a row the timer ran in place of a call
+ * @late: the timer has found posts that the process had not flushed
+ * @found: requests that the calls in progress have found; not locked, perhaps inexact
+ * @poor: calls in a row that found at most one request, no more than a doorbell serves
+ * @quiet_ns: earliest time to begin again, in nanoseconds
+ * @wait_ns: nanoseconds from an end after late posts or poor calls to @quiet_ns
+ * @timer: runs the engines in place of a process that does not call
+ * @habit: doorbells in quick succession start this way; not locked, perhaps inexact
  */
 struct iwt_cqpoll {
 	spinlock_t lock;
@@ -104,10 +109,10 @@ struct iwt_cqpoll {
 };
 
 /**
- * struct iwt_cqpoll_member - a queue pair at one of its completion queues
+ * struct iwt_cqpoll_member - membership of a queue pair in one of its completion queues
  * @qp: queue pair
- * @bit: in iwt_cqpoll.posted, or %IWT_NO_BIT
- * @on: the process need not ring for it; guarded by the lock there
+ * @bit: bit of the queue pair in iwt_cqpoll.posted, or %IWT_NO_BIT
+ * @on: the process need not ring the doorbell of @qp; guarded by iwt_cqpoll.lock
  */
 struct iwt_cqpoll_member {
 	struct iwt_qp *qp;
@@ -115,7 +120,7 @@ struct iwt_cqpoll_member {
 	bool on;
 };
 
-/* Octets of the bits of a completion queue of so many entries, a power of two. */
+/* Bytes of iwt_cqpoll.posted for a completion queue of @entries entries, a power of two. */
 static inline size_t iwt_cqpoll_bytes(u32 entries)
 {
 	return max_t(u32, entries, 32) / 8;
@@ -132,13 +137,13 @@ void iwt_sqpoll_setup(struct iwt_sqpoll *p);
 void iwt_sqpoll_rang(struct iwt_qp *qp, bool busy, u64 now);
 void iwt_sqpoll_end(struct iwt_qp *qp);
 
-/* wake_cqpoll.c, of a completion queue */
+/* wake_cqpoll.c, for a completion queue */
 void iwt_cqpoll_setup(struct iwt_cq *cq);
 void iwt_cqpoll_allow(struct iwt_cq *cq, u32 entries);
 void iwt_cqpoll_flush(struct iwt_cq *cq);
 void iwt_cqpoll_end(struct iwt_cq *cq);
 
-/* wake_cqpoll.c, of a queue pair */
+/* wake_cqpoll.c, for a queue pair */
 void iwt_cqpoll_member_setup(struct iwt_qp *qp);
 void iwt_cqpoll_member_join(struct iwt_qp *qp);
 void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which processor a worker may take, and the queue for such workers. */
+/* Select the processor for a worker; the workqueue of these workers. */
 #include "wake.h"
 
 #include <linux/cpumask.h>
@@ -10,13 +10,13 @@
 static struct workqueue_struct *idle_wq;
 
 /**
- * iwt_idle_cpu_next() - the next processor to try
- * @cpu: after this one
- * @near: on the same node as this one, but not this one itself
+ * iwt_idle_cpu_next() - find the next processor to try
+ * @cpu: start the search after this processor
+ * @near: processor on whose node the result must be; it is itself excluded
  *
- * None that the administrator keeps free. Any context.
+ * Processors that the administrator has isolated are excluded. Any context.
  *
- * Return: nr_cpu_ids if there is none.
+ * Return: the processor, nr_cpu_ids if there is none.
  */
 u32 iwt_idle_cpu_next(u32 cpu, u32 near)
 {
@@ -32,8 +32,8 @@ u32 iwt_idle_cpu_next(u32 cpu, u32 near)
 
 /**
  * iwt_idle_cpu_begin() - queue a worker on another processor than this one
- * @cpu: the processor, if it is not this one; nr_cpu_ids: any
- * @work: worker; it has to look itself whether the processor is idle
+ * @cpu: preferred processor; if it is this one or nr_cpu_ids, another one is selected
+ * @work: worker; it has to check itself whether the processor is idle
  *
  * Any context.
  *
@@ -51,8 +51,8 @@ u32 iwt_idle_cpu_begin(u32 cpu, struct work_struct *work)
 }
 
 /**
- * iwt_idle_cpu_again() - queue a worker once more where it is
- * @work: the worker that runs
+ * iwt_idle_cpu_again() - queue a worker once more on the current processor
+ * @work: the running worker
  *
  * A thread that waits for the processor runs first.
  */
@@ -62,7 +62,7 @@ void iwt_idle_cpu_again(struct work_struct *work)
 }
 
 /**
- * iwt_idle_cpu_init() - at module load; may sleep
+ * iwt_idle_cpu_init() - allocate the workqueue at module load; may sleep
  *
  * Return: 0 or -ENOMEM.
  */
@@ -73,7 +73,7 @@ int iwt_idle_cpu_init(void)
 }
 
 /**
- * iwt_idle_cpu_exit() - at module unload, when there are no queue pairs
+ * iwt_idle_cpu_exit() - destroy the workqueue at module unload, when no queue pair exists
  */
 void iwt_idle_cpu_exit(void)
 {

@@ -3,21 +3,22 @@
  * Posts that a process flushes when it polls a completion queue.
  *
  * A doorbell is a system call. A process that posts one request after the other, and for which
- * no worker polls (wake_sqpoll.c), will look for completions sooner or later. As long as it does,
- * the rings of its send queues do not ask to be woken, and the flag IWT_RING_DEFERRED of its
- * completion queue says what the process has to do instead: it sets a bit for each queue pair
- * that it posts to, and when it finds the completion queue empty, or has posted often, it calls
- * IWT_METHOD_CQ_POLL, which runs the engines of all queue pairs whose bit is set. That is one
- * call for many requests, and any number of queue pairs costs nothing more.
+ * no worker polls (wake_sqpoll.c), will poll for completions sooner or later. As long as the
+ * process polls, the rings of its send queues do not set IWT_RING_NEED_WAKEUP, and the flag
+ * IWT_RING_DEFERRED of its completion queue requests the following instead: for each queue pair
+ * that the process posts to, it sets a bit; when it finds the completion queue empty, or has
+ * posted often, it calls IWT_METHOD_CQ_POLL, which runs the engines of all queue pairs whose bit
+ * is set. One call serves many requests, and more queue pairs need no more calls.
  *
- * No post is lost when the process does not call. A timer takes its place, and after some times
- * ends it: then the engines of all queue pairs run once more, and set the flag
- * IWT_RING_NEED_WAKEUP before their last look at the ring (see wake_doorbell.c).
- * tests/unit/ring_model.py tries all orders. A process that did not call although it had posted
- * is left to its doorbells for some time, longer each time.
+ * No post is lost when the process does not call. A timer runs the engines in place of the
+ * process. If that happens several times in a row, the timer ends this way: the engines of all
+ * queue pairs run once more, and set the flag IWT_RING_NEED_WAKEUP before they read the ring for
+ * the last time (see wake_doorbell.c). tests/unit/ring_model.py tries all orders. If a process
+ * did not call although it had posted, it has to use doorbells for some time, each time twice as
+ * long as before, up to a limit.
  *
- * A queue pair has up to two completion queues, and to poll either of them is enough. Its ring
- * asks to be woken again when neither is polled.
+ * A queue pair has up to two completion queues; it is enough that the process polls one of them.
+ * The ring of the queue pair sets IWT_RING_NEED_WAKEUP again when neither is polled.
  */
 #include "wake.h"
 
@@ -35,7 +36,7 @@ static struct iwt_cq *cq_of(const struct iwt_qp *qp, int i)
 	return to_iwt_cq(i ? qp->ibqp.recv_cq : qp->ibqp.send_cq);
 }
 
-/* The process has shown that it polls. */
+/* Record that the process polls. */
 static void note_seen(struct iwt_cqpoll *p)
 	__must_hold(&p->lock)
 {
@@ -45,8 +46,9 @@ static void note_seen(struct iwt_cqpoll *p)
 }
 
 /*
- * Clears the bits of a word. The barrier of xchg() pairs with the process's between index and
- * bit: for a bit that is taken here, the engine sees what was posted before it was set.
+ * Read and clear the bits of a word. The barrier of xchg() pairs with the barrier of the process
+ * between index and bit: for each bit that is set here, the engine sees the requests that were
+ * posted before the process set the bit.
  */
 static unsigned long cqpoll_take_bits(struct iwt_cqpoll *p, u32 word)
 {
@@ -55,11 +57,11 @@ static unsigned long cqpoll_take_bits(struct iwt_cqpoll *p, u32 word)
 	return READ_ONCE(*at) ? xchg(at, 0) : 0;
 }
 
-/* Calls @look for each bit that is set; the process may set any. */
+/* Clear all bits, and call @look for each bit that was set; the process may set any bit. */
 static void take_posted(struct iwt_cqpoll *p,
 			void (*look)(struct iwt_cqpoll *p, u32 bit))
 {
-	/* it only grows */
+	/* top only grows */
 	u32 top = context_unsafe(READ_ONCE(p->top));
 	u32 words = DIV_ROUND_UP(top, 32);
 	u32 word, i;
@@ -73,9 +75,9 @@ static void take_posted(struct iwt_cqpoll *p,
 }
 
 /*
- * The queue pair of a bit, if the process need not ring for it; p->lock is held. If it has to
- * ring, nothing is lost with the bit: its engine has set IWT_RING_NEED_WAKEUP, or will look at
- * the ring.
+ * Find the queue pair of a bit, if the process need not ring its doorbell; p->lock is held. If
+ * the process has to ring, the bit may be ignored and no post is lost: the engine of the queue
+ * pair has set IWT_RING_NEED_WAKEUP, or will read the ring.
  */
 static struct iwt_qp *cqpoll_find(struct iwt_cqpoll *p, u32 bit)
 {
@@ -105,7 +107,7 @@ static void cqpoll_run_now(struct iwt_cqpoll *p, u32 bit)
 	cond_resched();
 }
 
-/* Was that call better than a doorbell? */
+/* Record whether the call served more requests than a doorbell would have served. */
 static void note_worth(struct iwt_cqpoll *p)
 	__must_hold(&p->lock)
 {
@@ -117,7 +119,7 @@ static void note_worth(struct iwt_cqpoll *p)
  * iwt_cqpoll_flush() - a process flushes its posts (IWT_METHOD_CQ_POLL)
  * @cq: its completion queue
  *
- * Runs the engines of the queue pairs that were posted to. Process context, may sleep.
+ * Runs the engines of the queue pairs that the process has posted to. Process context, may sleep.
  */
 void iwt_cqpoll_flush(struct iwt_cq *cq)
 {
@@ -135,7 +137,7 @@ void iwt_cqpoll_flush(struct iwt_cq *cq)
 	spin_unlock_bh(&p->lock);
 }
 
-/* One completion queue less is polled for the queue pair; the lock there is held. */
+/* A completion queue is not polled for the queue pair any more; iwt_cqpoll.lock is held. */
 static void cqpoll_leave(struct iwt_cqpoll_member *m)
 {
 	struct iwt_stream *st = &m->qp->stream;
@@ -144,11 +146,11 @@ static void cqpoll_leave(struct iwt_cqpoll_member *m)
 	spin_lock_bh(&st->lock);
 	st->pollers--;
 	spin_unlock_bh(&st->lock);
-	/* the engine looks once more, and sets IWT_RING_NEED_WAKEUP */
+	/* the engine sets IWT_RING_NEED_WAKEUP and reads the ring once more */
 	iwt_qp_run_bh(m->qp);
 }
 
-/* Back to doorbells; p->lock is held. */
+/* Stop deferring the posts of all members: they use doorbells again; p->lock is held. */
 static void end_all(struct iwt_cq *cq)
 {
 	struct iwt_cqpoll *p = &cq->poll;
@@ -182,7 +184,7 @@ static void run_later(struct iwt_cqpoll *p, u32 bit)
 	iwt_qp_run_bh(qp);
 }
 
-/* The process has not called: run the engines in its place. */
+/* The process has not called in time: run the engines in its place. */
 static void take_place(struct iwt_cqpoll *p)
 	__must_hold(&p->lock)
 {
@@ -210,7 +212,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	return on ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
 
-/* From now on a process that polls @cq need not ring for the queue pair; p->lock is held. */
+/* From now on a process that polls @cq need not ring the doorbell of @m; p->lock is held. */
 static void cqpoll_enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 	__must_hold(&cq->poll.lock)
 {
@@ -222,7 +224,7 @@ static void cqpoll_enter(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 		hrtimer_start(&p->timer, ns_to_ktime(IWT_CQPOLL_PATIENCE_NS),
 			      HRTIMER_MODE_REL_SOFT);
 	WRITE_ONCE(p->on, true);
-	/* before the ring says that it need not be woken */
+	/* set the flag before the ring clears IWT_RING_NEED_WAKEUP */
 	iwt_cq_set_flag(cq, IWT_RING_DEFERRED, true);
 	spin_lock_bh(&st->lock);
 	st->pollers++;
@@ -249,7 +251,7 @@ static void cqpoll_begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 /**
  * iwt_cqpoll_member_rang() - a process's doorbell has been served
  * @qp: queue pair
- * @streams: the process does not wait for anything between its posts
+ * @streams: the process does not wait for an event between its posts
  * @before: when it rang, in nanoseconds
  * @now: when the doorbell was served
  *
@@ -258,11 +260,11 @@ static void cqpoll_begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
 void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now)
 {
 	struct iwt_cqpoll *p = &cq_of(qp, 0)->poll;
-	/* the work of the engines since @before is no pause of the process */
+	/* the time that the engines ran since @before is not a pause of the process */
 	bool soon = iwt_habit_soon(&p->habit, before, now, IWT_PAUSE_NS);
 	bool habit = iwt_habit_seen(&p->habit, streams && soon);
 
-	/* a guess: cqpoll_begin() looks once more, with the lock */
+	/* read without the lock: cqpoll_begin() checks again, with the lock */
 	if (!streams || (!habit && !context_unsafe(READ_ONCE(p->on))) ||
 	    !iwt_stream_sends(&qp->stream))
 		return;
@@ -271,7 +273,7 @@ void iwt_cqpoll_member_rang(struct iwt_qp *qp, bool streams, u64 before, u64 now
 }
 
 /**
- * iwt_cqpoll_member_setup() - the queue pair has no bits yet
+ * iwt_cqpoll_member_setup() - initialise the members of a queue pair, without bits
  * @qp: queue pair, zeroed
  */
 void iwt_cqpoll_member_setup(struct iwt_qp *qp)
@@ -288,7 +290,7 @@ static void join(struct iwt_cqpoll *p, struct iwt_cqpoll_member *m)
 {
 	u32 bit;
 
-	/* without a bit the process rings */
+	/* without a bit the process rings the doorbell for each post */
 	if (!p->bits || xa_alloc_bh(&p->members, &bit, m, XA_LIMIT(0, p->bits - 1),
 				    GFP_KERNEL))
 		return;
@@ -299,8 +301,8 @@ static void join(struct iwt_cqpoll *p, struct iwt_cqpoll_member *m)
 }
 
 /**
- * iwt_cqpoll_member_join() - get bits at the completion queues, if those have some left
- * @qp: queue pair for which nobody rings yet
+ * iwt_cqpoll_member_join() - allocate bits at the completion queues, if they have free bits
+ * @qp: queue pair whose doorbell nobody rings yet
  *
  * May sleep.
  */
@@ -313,7 +315,7 @@ void iwt_cqpoll_member_join(struct iwt_qp *qp)
 
 /**
  * iwt_cqpoll_member_end() - leave the completion queues
- * @qp: queue pair for which nobody rings any more
+ * @qp: queue pair whose doorbell nobody rings any more
  *
  * Process context.
  */
@@ -330,18 +332,18 @@ void iwt_cqpoll_member_end(struct iwt_qp *qp)
 		spin_lock_bh(&p->lock);
 		if (m->on)
 			cqpoll_leave(m);
-		/* cqpoll_run_now() has the lock from cqpoll_find() until it has a reference */
+		/* cqpoll_run_now() holds the lock from cqpoll_find() until it has a reference */
 		xa_erase(&p->members, m->bit);
 		spin_unlock_bh(&p->lock);
 	}
 }
 
 /**
- * iwt_cqpoll_setup() - the completion queue has no members yet
+ * iwt_cqpoll_setup() - initialise a completion queue, without members
  * @cq: completion queue, zeroed
  */
 void iwt_cqpoll_setup(struct iwt_cq *cq)
-	__context_unsafe(/* no other processor knows it yet */)
+	__context_unsafe(/* no other processor can access the queue yet */)
 {
 	struct iwt_cqpoll *p = &cq->poll;
 
@@ -354,9 +356,9 @@ void iwt_cqpoll_setup(struct iwt_cq *cq)
 }
 
 /**
- * iwt_cqpoll_allow() - the process knows IWT_RING_DEFERRED (IWT_FEATURE_DEFERRED)
+ * iwt_cqpoll_allow() - the process supports IWT_RING_DEFERRED (IWT_FEATURE_DEFERRED)
  * @cq: its completion queue, without queue pairs yet
- * @entries: of the ring; behind them are iwt_cqpoll_bytes() octets for the bits
+ * @entries: entries of the ring; iwt_cqpoll_bytes() bytes for the bits follow them
  */
 void iwt_cqpoll_allow(struct iwt_cq *cq, u32 entries)
 {

@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The doorbell, and how the engines hear of what a process posts.
+ * The doorbell, and how the engines learn that a process has posted work requests.
  *
- * A process stores a work request in the ring of its send queue and moves the ring's index.
- * Somebody has to look at the ring then. There are five ways, and the ring's flag
- * IWT_RING_NEED_WAKEUP says whether the process has to do something:
+ * A process stores a work request in the ring of its send queue and advances the producer index.
+ * After that the engines have to read the ring. There are five ways, and the ring's flag
+ * IWT_RING_NEED_WAKEUP tells the process whether it has to ring the doorbell:
  *
- * 1. The engines run, for any reason: they look at the ring before they stop. Before the last
- *    look they set the flag (iwt_ring_sleep()). The process stores the index, executes a full
- *    barrier and reads the flag; the engine stores the flag, executes a full barrier and reads
- *    the index. So one of them sees the other, and no post is left alone.
- * 2. With the flag set the process rings the doorbell: the system call IWT_METHOD_QP_DOORBELL,
- *    which comes here and runs the engines.
+ * 1. The engines run for another reason: they read the ring before they stop. Before they read
+ *    it for the last time, they set the flag (iwt_ring_sleep()). The process stores the index,
+ *    executes a full barrier and reads the flag; the engine stores the flag, executes a full
+ *    barrier and reads the index. So at least one of the two sees the other's store, and no post
+ *    is missed.
+ * 2. If the flag is set, the process rings the doorbell: the system call IWT_METHOD_QP_DOORBELL,
+ *    which calls iwt_doorbell() and runs the engines.
  * 3. A worker polls the ring, on an idle processor (wake_sqpoll.c). The flag stays clear as long
- *    as it does.
+ *    as the worker polls.
  * 4. The process itself flushes its posts when it polls for completions (wake_cqpoll.c). The flag
- *    stays clear; the completion queue's flag IWT_RING_DEFERRED says so. One system call
- *    serves many requests and many queue pairs.
+ *    stays clear; the completion queue's flag IWT_RING_DEFERRED requests the flush. One system
+ *    call serves many requests and many queue pairs.
  * 5. The engine that has delivered a message spins for the reply (wake_reply.c). The flag
- *    stays clear for that time.
+ *    stays clear while the engine spins.
  *
- * iwt_stream.pollers counts the third and the fourth. Who leaves that count runs the engines
- * once more, which then set the flag as in 1. tests/unit/ring_model.py tries all orders.
+ * iwt_stream.pollers counts the pollers of ways 3 and 4. A poller that decrements the count runs
+ * the engines once more, and the engines then set the flag as in way 1. tests/unit/ring_model.py
+ * tries all orders.
  *
- * A doorbell is judged here, by those of the last moments; what it leads to, and whether that has
- * paid, by the file of the way: wake_sqpoll.c (3), wake_cqpoll.c (4), wake_reply.c (5). All
- * thresholds are in wake_habit.h.
+ * This file classifies each doorbell by the most recent ones. The file of each way decides
+ * whether to begin, and whether the way has paid: wake_sqpoll.c (3), wake_cqpoll.c (4),
+ * wake_reply.c (5). All thresholds are in wake_habit.h.
  *
- * - A process that posts one request after the other without a pause pays for a system call
- *   each time, since the engines are done with one request before the next is there. It gets a
- *   worker if a processor is idle (3); else, or with many queue pairs, it has to flush (4).
- * - A process that waits for something after each request, and polls for it, gets a worker
- *   too: the system call would be part of what it waits for. For a process that sleeps between
- *   posts a worker gains nothing.
- * - A process whose posts reply to messages makes the engines spin (5).
+ * - If a process posts one request after the other without a pause, each request costs a system
+ *   call, since the engines finish a request before the process posts the next one. A worker
+ *   polls for this process if a processor is idle (3); if none is, or with many queue pairs, the
+ *   process has to flush (4).
+ * - If a process waits for an event after each request, and polls for the event, a worker polls
+ *   for this process, too: the time of the system call would add to the latency. If a process
+ *   sleeps between posts, a worker gains nothing.
+ * - If the posts of a process reply to messages, the engines spin (5).
  *
- * With the link's setting "polling" off, there is neither 3 nor 5, whose time is not the
- * process's own. That of 4 is.
+ * If the link's setting "polling" is off, ways 3 and 5 are not used: they consume processor time
+ * outside of the process. Way 4 uses the process's own time, and stays in use.
  */
 #include "wake.h"
 
@@ -47,14 +50,14 @@
 #include "wake_reply.h"
 
 /*
- * Does the process post without waiting for anything? A process that replies to the peer has
- * received something since the last doorbell; one that waits for each completion has taken the
- * last one and has nothing else under way. Several threads may ring at the same time, and
- * nothing is locked: this is a guess.
+ * Does the process post without waiting for an event? A process that replies to the peer has
+ * received data since the last doorbell. A process that waits for each completion has taken the
+ * last completion and has no other request in progress. Several threads may ring at the same
+ * time, and no lock is held: the result may be wrong, which costs only time.
  */
 static bool posts_without_waiting(struct iwt_qp *qp, bool ahead)
 {
-	/* iwt_rx_start() clears it meanwhile, if there are connections one after the other */
+	/* iwt_rx_start() may reset pos at the same time, if the next connection begins */
 	u32 pos = data_race(READ_ONCE(qp->stream.rx.pos));
 	bool received = pos != READ_ONCE(qp->sqpoll.rx_pos);
 
@@ -62,14 +65,14 @@ static bool posts_without_waiting(struct iwt_qp *qp, bool ahead)
 	return !received || ahead;
 }
 
-/* Has the process posted this before it knew of the end of its last post? */
+/* Has the process posted this request before it has seen the last one complete? */
 static bool is_ahead(const struct iwt_sq *sq)
 {
 	return iwt_ring_prod(&sq->ring) - READ_ONCE(sq->retire) > 1 ||
 	       iwt_cq_untaken(sq->cq);
 }
 
-/* Does the process poll both completion queues, and asks for no event of either? */
+/* Does the process poll? It has requested no event of either completion queue. */
 static bool polls(const struct iwt_qp *qp)
 {
 	return !iwt_cq_armed(to_iwt_cq(qp->ibqp.send_cq)) &&
@@ -77,10 +80,10 @@ static bool polls(const struct iwt_qp *qp)
 }
 
 /**
- * iwt_doorbell() - a process rings
+ * iwt_doorbell() - a process rings the doorbell
  * @qp: queue pair
  *
- * Process context. When this returns, the engines have looked at the ring, or will soon.
+ * Process context. When this function returns, the engines have read the ring, or will soon.
  */
 void iwt_doorbell(struct iwt_qp *qp)
 {
@@ -96,8 +99,8 @@ void iwt_doorbell(struct iwt_qp *qp)
 }
 
 /**
- * iwt_doorbell_setup() - nobody has rung yet
- * @qp: queue pair, zeroed but for its completion queues
+ * iwt_doorbell_setup() - initialise all ways of the wake-up for a queue pair
+ * @qp: queue pair, zeroed except for its completion queues
  */
 void iwt_doorbell_setup(struct iwt_qp *qp)
 {
@@ -108,8 +111,8 @@ void iwt_doorbell_setup(struct iwt_qp *qp)
 }
 
 /**
- * iwt_doorbell_join() - get bits at the completion queues, if those have some left
- * @qp: queue pair for which nobody rings yet
+ * iwt_doorbell_join() - allocate bits at the completion queues, if they have free bits
+ * @qp: queue pair whose doorbell nobody rings yet
  *
  * May sleep.
  */
@@ -120,7 +123,7 @@ void iwt_doorbell_join(struct iwt_qp *qp)
 
 /**
  * iwt_doorbell_end() - wait until nobody polls or migrates any more
- * @qp: queue pair in error, for which nobody rings any more
+ * @qp: queue pair in error, whose doorbell nobody rings any more
  *
  * May sleep.
  */

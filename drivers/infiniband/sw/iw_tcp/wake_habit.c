@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Habits: streaks of events, and the threshold that they have to reach. */
+/* Habits: streaks of events, and the threshold that a streak has to reach. */
 #include "wake_habit.h"
 
 #include <linux/compiler.h>
 #include <linux/minmax.h>
 
 /**
- * iwt_habit_setup() - nothing has happened yet
- * @h: zeroed
+ * iwt_habit_setup() - initialise a habit, without events
+ * @h: habit, zeroed
  * @first: threshold
  */
 void iwt_habit_setup(struct iwt_habit *h, u32 first)
@@ -18,11 +18,11 @@ void iwt_habit_setup(struct iwt_habit *h, u32 first)
 /**
  * iwt_habit_soon() - is the time from the last event to this one shorter than a pause?
  * @h: habit
- * @begin: when this event began, in nanoseconds
- * @end: when it was over; what it took itself is no pause
+ * @begin: time when this event began, in nanoseconds
+ * @end: time when this event ended; its own duration is not a pause
  * @pause_ns: length of a pause
  *
- * Any context. This event is the last one from now on.
+ * Records this event as the last one. Any context.
  */
 bool iwt_habit_soon(struct iwt_habit *h, u64 begin, u64 end, u64 pause_ns)
 {
@@ -33,13 +33,13 @@ bool iwt_habit_soon(struct iwt_habit *h, u64 begin, u64 end, u64 pause_ns)
 }
 
 /**
- * iwt_habit_seen() - something has happened
+ * iwt_habit_seen() - record an event
  * @h: habit
- * @again: it lengthens the streak; else it ends the streak
+ * @again: the event extends the streak; false: the event ends the streak
  *
  * Any context.
  *
- * Return: true if it is a habit: the streak is as long as the threshold.
+ * Return: true if the streak has reached the threshold, and so is a habit.
  */
 bool iwt_habit_seen(struct iwt_habit *h, bool again)
 {
@@ -50,7 +50,7 @@ bool iwt_habit_seen(struct iwt_habit *h, bool again)
 }
 
 /**
- * iwt_habit_restart() - what has happened no longer counts
+ * iwt_habit_restart() - begin a new streak, and forget the events so far
  * @h: habit
  *
  * Any context.
@@ -61,7 +61,7 @@ void iwt_habit_restart(struct iwt_habit *h)
 }
 
 /**
- * iwt_habit_paid() - what was done because of the habit has paid
+ * iwt_habit_paid() - the action that followed the habit has paid: reset the threshold
  * @h: habit
  * @first: threshold from now on
  *
@@ -73,9 +73,9 @@ void iwt_habit_paid(struct iwt_habit *h, u32 first)
 }
 
 /**
- * iwt_habit_failed() - what was done because of the habit was in vain
+ * iwt_habit_failed() - the action that followed the habit has not paid: double the threshold
  * @h: habit
- * @max: the threshold is doubled up to this
+ * @max: highest threshold
  *
  * Any context.
  */

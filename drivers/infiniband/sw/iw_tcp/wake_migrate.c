@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Long sends leave a processor that others want.
+ * Long sends leave a processor that other threads need.
  *
- * A long message keeps the engines busy beyond their budget. They go on as bottom half work,
- * which soon is that of ksoftirqd, a thread like any other. If the process that waits for the
- * message polls on the same processor, each of the two gets half of it, while other processors
- * may be idle. So when the engines have used up their budget several times, and another thread
- * wanted the processor, a worker on another processor takes them over, if nothing else is to
- * run there. There they stay: what is left is queued where they ran, and if both ends are on
- * one machine, TCP's acknowledgments come where the segments were sent.
+ * A long message keeps the engines busy beyond their budget. They continue as bottom half work,
+ * which ksoftirqd, an ordinary thread, soon executes. If the process that waits for the message
+ * polls on the same processor, ksoftirqd and the process each get half of the processor, while
+ * other processors may be idle. So when the engines have used up their budget several times, and
+ * another thread was runnable on the processor each time, a worker on another processor runs the
+ * engines, if no other thread is runnable there. The engines stay on that processor: the
+ * remaining work is queued where they last ran, and if both ends are on one machine, TCP's
+ * acknowledgments arrive on the processor that sent the segments.
  *
- * Nothing depends on the worker: the engines go on meanwhile where they are. A migration that
- * does not last makes the next one come later.
+ * Correctness does not depend on the worker: until it runs, the engines continue on their old
+ * processor. If a migration does not last, more budgets must be used up before the next one.
  */
 #include "wake.h"
 
@@ -24,7 +25,7 @@
 #include "stats.h"
 #include "tx.h"
 
-/* Does nobody else want this processor? */
+/* Is no other thread runnable on this processor? */
 static bool migrate_is_alone(void)
 {
 	return single_task_running() || is_idle_task(current);
@@ -37,7 +38,7 @@ static void do_migrate(struct work_struct *work)
 	u32 here = raw_smp_processor_id();
 
 	if (here == READ_ONCE(m->from) || !single_task_running()) {
-		/* not idle: try the next one */
+		/* this processor is not idle: try the next one */
 		WRITE_ONCE(m->cpu, iwt_idle_cpu_next(here, READ_ONCE(m->from)));
 		return;
 	}
@@ -46,8 +47,8 @@ static void do_migrate(struct work_struct *work)
 }
 
 /**
- * iwt_migrate_setup() - the engines have not migrated yet
- * @m: zeroed
+ * iwt_migrate_setup() - initialise the migration of a queue pair's engines
+ * @m: migration, zeroed
  */
 void iwt_migrate_setup(struct iwt_migrate *m)
 {
@@ -57,7 +58,7 @@ void iwt_migrate_setup(struct iwt_migrate *m)
 }
 
 /**
- * iwt_migrate_end() - wait until the engines migrate no more
+ * iwt_migrate_end() - wait until no migration is queued or running
  * @qp: queue pair in error
  *
  * May sleep.
@@ -68,10 +69,10 @@ void iwt_migrate_end(struct iwt_qp *qp)
 }
 
 /**
- * iwt_migrate_over_budget() - the engines have used up their budget, and have more to send
+ * iwt_migrate_over_budget() - the engines have used up their budget, and have more data to send
  * @qp: queue pair; socket lock and stream lock are held
  *
- * The caller queues the engines where they are.
+ * The caller queues the next run of the engines on the current processor in any case.
  */
 void iwt_migrate_over_budget(struct iwt_qp *qp)
 {
@@ -80,10 +81,10 @@ void iwt_migrate_over_budget(struct iwt_qp *qp)
 	u64 now;
 
 	lockdep_assert_held(&st->lock);
-	/* with PREEMPT_RT bottom halves are threads in any case */
+	/* with PREEMPT_RT bottom halves always run in threads */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || migrate_is_alone() || !iwt_stream_sends(st))
 		return;
-	/* with shorter messages the process is soon back, with a doorbell */
+	/* with shorter messages the process soon rings the next doorbell */
 	if (st->tx.msg.left <= IWT_TX_BATCH || !iwt_habit_seen(&m->habit, true))
 		return;
 	now = ktime_get_ns();

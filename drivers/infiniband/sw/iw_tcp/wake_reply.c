@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Engines that spin for a reply, with a bound.
+ * Engines that spin for a reply, for a bounded time.
  *
  * A process that polls for a message and replies to it makes a system call for each reply,
- * though the engine, on another processor, delivered the message only a moment before. Where
- * such a process replies at once, the engine looks at the send queue's ring for some
- * microseconds more before it puts the ring to sleep, and the process need not ring the
- * doorbell from before the message is delivered.
+ * although the engine, on another processor, delivered the message only a moment before. If
+ * such a process replies at once, the engine polls the send queue's ring for up to IWT_SPIN_NS
+ * before it sets IWT_RING_NEED_WAKEUP. The flag is clear already when the message is delivered,
+ * so the process need not ring the doorbell.
  *
- * No post is lost: the ring is awake only while this engine runs, and before the engine ends it
- * puts the ring to sleep and looks once more (iwt_ring_sleep()).
+ * No post is lost: the flag is clear only while this engine runs, and before the engine ends it
+ * sets the flag and reads the ring once more (iwt_ring_sleep()).
  *
- * The time of a spin is bounded, and the engine spins only on a processor where the process is
- * not. A reply earns credit and a spin in vain costs some. Without credit the doorbells have to
- * show again that spinning pays, more of them each time. Where many queue pairs receive in
- * turn, a spin would delay messages that have arrived: so there is none. Nor is there any where
- * the link's setting "polling" is off.
+ * The time of a spin is bounded, and the engine spins only on a processor other than that of the
+ * process. A reply earns credit and a failed spin costs credit. When the credit is used up, the
+ * engine does not spin until a streak of replies by doorbell shows again that spinning pays; the
+ * required streak is longer each time. If several queue pairs receive in turn on a processor, a
+ * spin would delay messages that have arrived: so the engine does not spin. Neither does it spin
+ * if the link's setting "polling" is off.
  */
 #include "wake_reply.h"
 
@@ -27,15 +28,15 @@
 #include "dev.h"
 #include "stream.h"
 
-/* Looks at the ring between two at the clock. */
+/* Reads of the ring between two reads of the clock. */
 #define SPIN_LOOKS	16
 
-/* The stream that last received on this processor; only compared. */
+/* The stream that last received on this processor; the pointer is only compared. */
 static DEFINE_PER_CPU(const struct iwt_stream *, last_stream);
 
 /**
- * iwt_reply_spin_setup() - the engine does not spin yet
- * @s: zeroed
+ * iwt_reply_spin_setup() - initialise the state of the spin
+ * @s: state, zeroed
  */
 void iwt_reply_spin_setup(struct iwt_reply_spin *s)
 {
@@ -46,8 +47,8 @@ void iwt_reply_spin_setup(struct iwt_reply_spin *s)
 /**
  * iwt_reply_spin_rang() - a process's doorbell has been served
  * @st: stream
- * @replies: the post followed on something that was received, and nothing else is
- *	under way
+ * @replies: the process posted after it had received data, and no other request is in
+ *	progress
  *
  * Process context.
  */
@@ -64,7 +65,7 @@ void iwt_reply_spin_rang(struct iwt_stream *st, bool replies)
 	iwt_habit_restart(&s->habit);
 }
 
-/* Was the last stream that received on this processor the same one? */
+/* Has no other stream received on this processor since @st last did? */
 static bool reply_is_alone(const struct iwt_stream *st)
 {
 	if (__this_cpu_read(last_stream) == st)
@@ -75,8 +76,9 @@ static bool reply_is_alone(const struct iwt_stream *st)
 
 /**
  * iwt_reply_spin_begin() - the engines begin a run
- * @st: stream; the socket lock and its own are held
- * @receive: something may have arrived that the process replies to at once
+ * @st: stream; the socket lock and the lock of the stream are held
+ * @receive: the receive engine runs: a message may have arrived to which the process replies at
+ *	once
  */
 void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)
 {
@@ -90,7 +92,7 @@ void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)
 		return;
 	s->rx_pos = st->rx.pos;
 	s->cons = st->sq.cons;
-	/* a process that replies before the spin need not ring either */
+	/* a process that replies before the spin begins need not ring either */
 	iwt_ring_awake(&st->sq.ring);
 }
 
@@ -133,12 +135,12 @@ static void note_hit(struct iwt_stream *st)
 }
 
 /**
- * iwt_reply_spin() - nothing is left to send: wait a little for the reply, if that pays
- * @st: stream; the socket lock and its own are held
+ * iwt_reply_spin() - no data is left to send: spin for the reply, if spinning pays
+ * @st: stream; the socket lock and the lock of the stream are held
  *
- * Spins once for what one run has received.
+ * Spins at most once in each run, and only if the run has received data.
  *
- * Return: true if something was posted.
+ * Return: true if the spin has found a posted request, which is to be sent now.
  */
 bool iwt_reply_spin(struct iwt_stream *st)
 {

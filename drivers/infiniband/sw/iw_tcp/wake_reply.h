@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Engines that spin for a reply, with a bound (wake_reply.c). */
+/* Engines that spin for a reply, for a bounded time (wake_reply.c). */
 #ifndef IWT_WAKE_REPLY_H
 #define IWT_WAKE_REPLY_H
 

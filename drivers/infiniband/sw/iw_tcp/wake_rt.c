@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How much of the engines' work real time threads do, with PREEMPT_RT.
+ * Limit the time for which real time threads of the kernel run the engines, with PREEMPT_RT.
  *
- * Some of the kernel's threads are real time tasks there, and run whatever bottom halves have to
- * do: those of timers, of RCU, of interrupts. What ends by itself they may do at once, and short
- * messages are quick that way. But the traffic of two ends on one machine does not end: one
- * segment leads to the next. A real time thread that once has it would keep it, and no ordinary
- * task of that processor would get the lock of bottom halves. So these threads may run engines
- * for an eighth of the time; beyond that a worker does, an ordinary thread. A program that is a
- * real time task has chosen to be one, and its system calls are its own.
+ * With PREEMPT_RT some threads of the kernel (those of timers, of RCU, of interrupts) are real
+ * time tasks and execute pending bottom halves. Short work may run in these threads at once,
+ * which makes short messages fast. But the traffic of two ends on one machine does not end: each
+ * segment triggers the next. A real time thread that once runs it would continue for ever, and no
+ * ordinary task of that processor would get the lock of bottom halves. So these threads may run
+ * engines for an eighth of the time; beyond this share a worker, an ordinary thread, runs them.
+ * User programs that are real time tasks are not limited: they have chosen their policy, and run
+ * the engines in their own system calls.
  */
 #include "wake_rt.h"
 
@@ -17,13 +18,13 @@
 #include <linux/sched/clock.h>
 #include <linux/time64.h>
 
-/* Of so many nanoseconds, so many are for real time threads. */
+/* Real time threads may run the engines for SHARE_NS of every WINDOW_NS. */
 #define WINDOW_NS	(10 * NSEC_PER_MSEC)
 #define SHARE_NS	(WINDOW_NS / 8)
 
 /*
- * One for each processor, used with bottom halves off. Where these interrupt each other on a
- * processor, some of the time is not counted.
+ * One for each processor, used with bottom halves off. If threads preempt each other on a
+ * processor between reading and writing @used, some of the time is not counted.
  */
 struct window {
 	u64 begun;	/* local_clock() */
@@ -40,7 +41,8 @@ static bool is_realtime_thread(const struct task_struct *t)
 
 /**
  * iwt_realtime_may() - may this thread run an engine?
- * @since: zero; set when the time counts, for iwt_realtime_did()
+ * @since: zero; set to the current time if the time of this thread is limited, for
+ *	iwt_realtime_did()
  *
  * Bottom halves are off.
  *
@@ -62,7 +64,7 @@ bool iwt_realtime_may(u64 *since)
 }
 
 /**
- * iwt_realtime_did() - a real time thread has run an engine
+ * iwt_realtime_did() - account the time for which a real time thread has run an engine
  * @since: from iwt_realtime_may()
  *
  * Bottom halves are off.

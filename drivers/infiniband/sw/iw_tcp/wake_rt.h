@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How much of the engines' work real time threads do; with PREEMPT_RT only. */
+/* Limit the time for which real time threads run the engines; with PREEMPT_RT only. */
 #ifndef IWT_WAKE_RT_H
 #define IWT_WAKE_RT_H
 
@@ -10,8 +10,8 @@ bool iwt_realtime_may(u64 *since);
 void iwt_realtime_did(u64 since);
 
 /*
- * May this thread run an engine? Bottom halves are off. If so, iwt_realtime_leave() with @since
- * follows.
+ * May this thread run an engine? Bottom halves are off. If the result is true, the caller has to
+ * call iwt_realtime_leave() with @since after the engine.
  */
 static inline bool iwt_realtime_enter(u64 *since)
 {
@@ -19,7 +19,7 @@ static inline bool iwt_realtime_enter(u64 *since)
 	return !IS_ENABLED(CONFIG_PREEMPT_RT) || iwt_realtime_may(since);
 }
 
-/* The engine has run. */
+/* The engine has run: account its time if @since is set. */
 static inline void iwt_realtime_leave(u64 since)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && since)

@@ -2,15 +2,17 @@
 /*
  * A worker polls one send queue, on another processor than the process that posts.
  *
- * As long as something is posted, the worker runs the engines for it; meanwhile the process
- * need not ring. The worker takes nothing from others: it has preemption off, so that it never
- * keeps a post waiting, and it goes when anything else is to run on its processor, or when
- * nothing was posted for a while. If polling did not pay, the process has to post more before
- * the next worker begins, on another processor. Where the link's setting "polling" is off, none
- * begins, and one that polls ends with its stretch.
+ * As long as the process posts, the worker runs the engines for each post; meanwhile the process
+ * need not ring the doorbell. The worker disables preemption, so that no other thread can delay a
+ * post while the worker polls. It takes no processor time from other threads: it ends as soon as
+ * another thread is runnable on its processor, or when the process has not posted for
+ * IWT_PAUSE_NS. If polling did not pay, the next worker begins only after a longer streak of
+ * doorbells, and on another processor. If the link's setting "polling" is off, no worker begins,
+ * and a running worker ends with its stretch.
  *
- * No post is lost when the worker goes: it takes back its word under the lock of the stream and
- * runs the engines once more (see wake_doorbell.c). tests/unit/ring_model.py tries all orders.
+ * No post is lost when the worker ends: it decrements iwt_stream.pollers under the lock of the
+ * stream and runs the engines once more (see wake_doorbell.c). tests/unit/ring_model.py tries all
+ * orders.
  */
 #include "wake.h"
 
@@ -24,10 +26,10 @@
 #include "qp.h"
 #include "stats.h"
 
-/* Looks at the ring between two at the clock. */
+/* Reads of the ring between two reads of the clock. */
 #define SQPOLL_LOOKS	64
 
-/* Return: false when there is nothing to poll any more. */
+/* Return: true if the worker polls now; false if @on is false or the stream takes no posts. */
 static bool set_polled(struct iwt_qp *qp, bool on)
 {
 	struct iwt_stream *st = &qp->stream;
@@ -45,8 +47,9 @@ static bool set_polled(struct iwt_qp *qp, bool on)
 }
 
 /*
- * Runs the engines for what is posted, until nothing is. What they can't send now they send
- * when their socket calls. Return: requests found.
+ * Run the engines for each post, until the process pauses, the stretch ends or another thread is
+ * runnable. If TCP can't take all data now, the engines continue when the socket calls back.
+ * Return: number of requests found.
  */
 static u32 poll(struct iwt_qp *qp)
 {
@@ -106,8 +109,8 @@ static void do_poll(struct work_struct *work)
 }
 
 /**
- * iwt_sqpoll_setup() - no worker polls yet
- * @p: zeroed
+ * iwt_sqpoll_setup() - initialise the worker that polls a send queue
+ * @p: state of the worker, zeroed
  */
 void iwt_sqpoll_setup(struct iwt_sqpoll *p)
 {
@@ -120,14 +123,15 @@ void iwt_sqpoll_setup(struct iwt_sqpoll *p)
  * iwt_sqpoll_rang() - a process's doorbell has been served
  * @qp: queue pair
  * @busy: the process does not sleep between its posts
- * @now: when the doorbell was served, in nanoseconds
+ * @now: time when the doorbell was served, in nanoseconds
  *
- * Out of a habit, a worker begins on another processor than the caller's. Process context.
+ * If such doorbells have become a habit, a worker is queued on another processor than the
+ * caller's. Process context.
  */
 void iwt_sqpoll_rang(struct iwt_qp *qp, bool busy, u64 now)
 {
 	struct iwt_sqpoll *p = &qp->sqpoll;
-	/* with the work of the engines: where that is long, a worker gains little */
+	/* include the time that the engines ran: if that is long, a worker gains little */
 	bool soon = iwt_habit_soon(&p->habit, now, now, IWT_PAUSE_NS);
 
 	if (!iwt_habit_seen(&p->habit, busy && soon) || !iwt_dev_may_poll(qp->stream.dev) ||
@@ -139,7 +143,7 @@ void iwt_sqpoll_rang(struct iwt_qp *qp, bool busy, u64 now)
 
 /**
  * iwt_sqpoll_end() - wait until no worker polls
- * @qp: queue pair in error, for which nobody rings any more
+ * @qp: queue pair in error, whose doorbell nobody rings any more
  *
  * May sleep.
  */
