@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reads and atomic operations under way, in both directions. */
+/* Outstanding Reads and atomic operations of both directions. */
 #include "readq.h"
 
 #include <linux/slab.h>
 
-/* This part of ORD begins together. */
+/* After ORD was reached, no request begins until 1/READQ_TOGETHER of ORD is free. */
 #define READQ_TOGETHER	4
 
 /**
- * iwt_readq_alloc() - make room for what was negotiated
- * @q: queue; what it had is released
- * @ord: requests of this end at a time
- * @ird: requests of the peer at a time
- * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT to charge it
+ * iwt_readq_alloc() - allocate entries for the negotiated ORD and IRD
+ * @q: queue; its old memory is released
+ * @ord: maximum outstanding requests of this end
+ * @ird: maximum outstanding requests of the peer
+ * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT to charge the memory
  *
  * May sleep.
  *
- * Return: 0 or -ENOMEM, then the queue is empty.
+ * Return: 0, or -ENOMEM: then the queue is empty.
  */
 int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp)
 {
@@ -44,9 +44,9 @@ void iwt_readq_free(struct iwt_readq *q)
 }
 
 /**
- * iwt_readq_start() - a Read or atomic operation of this end begins
+ * iwt_readq_start() - begin a Read or atomic operation of this end
  * @q: queue; the lock of the stream is held
- * @msn: number of its request on queue 1
+ * @msn: MSN of its request on queue 1
  *
  * Return: the entry to fill, or NULL when ORD is reached.
  */
@@ -64,12 +64,12 @@ struct iwt_read_out *iwt_readq_start(struct iwt_readq *q, u32 msn)
 }
 
 /**
- * iwt_readq_oldest() - the request whose response comes next
+ * iwt_readq_oldest() - find the request whose Response must arrive next
  * @q: queue; the lock of the stream is held
  *
  * Responses come in the order of the requests (RFC 5040 5.5 rule 20).
  *
- * Return: the entry, or NULL.
+ * Return: the entry, or NULL when no request is outstanding.
  */
 struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q)
 {
@@ -77,11 +77,11 @@ struct iwt_read_out *iwt_readq_oldest(struct iwt_readq *q)
 }
 
 /**
- * iwt_readq_find() - the request with this number
+ * iwt_readq_find() - find the outstanding request with this MSN
  * @q: queue; the lock of the stream is held
- * @msn: on queue 1
+ * @msn: MSN on queue 1
  *
- * Return: the entry, or NULL when none waits under that number.
+ * Return: the entry, or NULL when no outstanding request has that MSN.
  */
 struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn)
 {
@@ -89,13 +89,13 @@ struct iwt_read_out *iwt_readq_find(struct iwt_readq *q, u32 msn)
 
 	if (!q->out_n)
 		return NULL;
-	/* their numbers are consecutive */
+	/* the MSNs of outstanding requests are consecutive */
 	i = msn - q->out[q->out_head].msn;
 	return i < q->out_n ? &q->out[(q->out_head + i) % q->out_max] : NULL;
 }
 
 /**
- * iwt_readq_finish() - the oldest request has its whole response
+ * iwt_readq_finish() - remove the oldest request; its whole Response has arrived
  * @q: queue; the lock of the stream is held
  */
 void iwt_readq_finish(struct iwt_readq *q)
@@ -107,7 +107,7 @@ void iwt_readq_finish(struct iwt_readq *q)
 }
 
 /**
- * iwt_readq_accept() - a request of the peer waits to be answered
+ * iwt_readq_accept() - add a request of the peer, to be answered later
  * @q: queue; the lock of the stream is held
  * @r: request
  *
@@ -122,11 +122,11 @@ bool iwt_readq_accept(struct iwt_readq *q, const struct iwt_read_in *r)
 }
 
 /**
- * iwt_readq_answer() - take the request that is to be answered next
+ * iwt_readq_answer() - remove the request of the peer that is to be answered next
  * @q: queue; the lock of the stream is held
- * @r: takes the request
+ * @r: receives the request
  *
- * Return: false when there is none.
+ * Return: false when no request is waiting.
  */
 bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r)
 {
@@ -139,7 +139,7 @@ bool iwt_readq_answer(struct iwt_readq *q, struct iwt_read_in *r)
 }
 
 /**
- * iwt_readq_put_back() - the request that was taken last is to be answered later
+ * iwt_readq_put_back() - put back the request that iwt_readq_answer() removed last
  * @q: queue; the lock of the stream was held since iwt_readq_answer()
  */
 void iwt_readq_put_back(struct iwt_readq *q)
@@ -149,7 +149,7 @@ void iwt_readq_put_back(struct iwt_readq *q)
 }
 
 /**
- * iwt_readq_clear() - the stream is over
+ * iwt_readq_clear() - remove all requests at the end of the stream
  * @q: queue; the lock of the stream is held
  */
 void iwt_readq_clear(struct iwt_readq *q)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * RDMA Reads and atomic operations under way: those of this end, which wait for their Responses
- * (bounded by ORD), and those of the peer, which wait to be answered (bounded by IRD). Both
- * kinds share the limits and keep their order (RFC 5040 5.2, 6.1, RFC 7306 5.2).
+ * Outstanding RDMA Reads and atomic operations: requests of this end, which wait for their
+ * Responses (bounded by ORD), and requests of the peer, which wait to be answered (bounded by
+ * IRD). Reads and atomic operations share the limits and keep their common order (RFC 5040 5.2,
+ * 6.1, RFC 7306 5.2).
  */
 #ifndef IWT_READQ_H
 #define IWT_READQ_H
@@ -16,12 +17,12 @@
 /* A Read or atomic operation of this end. */
 struct iwt_read_out {
 	struct iwt_sge sink;	/* addr and lkey are the sink TO and STag */
-	u32 got;		/* octets placed so far */
-	u32 sq_idx;		/* its work request */
-	u32 msn;		/* of its request; an atomic one's identifier */
+	u32 got;		/* bytes placed so far */
+	u32 sq_idx;		/* index of its work request */
+	u32 msn;		/* MSN of its request; identifier of an atomic request */
 	u32 inval;		/* STag to invalidate when done, with has_inval */
 	bool has_inval;
-	bool rtr;		/* ready-to-receive: no work request behind it */
+	bool rtr;		/* ready-to-receive message: it has no work request */
 	bool atomic;
 };
 
@@ -39,12 +40,12 @@ struct iwt_read_in {
  * @out: ring of requests of this end
  * @in: ring of requests of the peer
  * @out_max: entries of @out: ORD
- * @out_head: oldest of this end
- * @out_n: how many
- * @out_waits: ORD was reached, and too few have finished since to begin others
+ * @out_head: index of the oldest request of this end
+ * @out_n: number of requests of this end
+ * @out_waits: ORD was reached, and since then too few requests have finished to begin others
  * @in_max: entries of @in: IRD
- * @in_head: oldest of the peer
- * @in_n: how many
+ * @in_head: index of the oldest request of the peer
+ * @in_n: number of requests of the peer
  */
 struct iwt_readq {
 	struct iwt_read_out *out;
@@ -75,8 +76,8 @@ static inline bool iwt_readq_out_full(const struct iwt_readq *q)
 }
 
 /*
- * May another one of this end begin? After ORD was reached, several begin together: one by one,
- * each request would have a segment of its own, and so would its Response.
+ * May this end begin another request? After ORD was reached, several requests begin together: if
+ * they began one by one, each request, and each Response, would need a separate segment.
  */
 static inline bool iwt_readq_out_ready(const struct iwt_readq *q)
 {

@@ -14,10 +14,11 @@
 
 /**
  * struct iwt_ring - a queue that the kernel may share with userspace
- * @ctl: shared indices; everything in it may change at any time; NULL when the memory is gone
+ * @ctl: shared indices; a process may change every field at any time; NULL after the memory of
+ *	the ring was freed
  * @ent: first entry
- * @mask: number of entries less one
- * @stride: octets of an entry
+ * @mask: number of entries minus one
+ * @stride: bytes of an entry
  *
  * The memory belongs to the verbs layer.
  */
@@ -40,7 +41,7 @@ static inline void iwt_ring_init(struct iwt_ring *r, void *mem, u32 entries,
 	r->ent = (u8 *)mem + IWT_RING_CTL_SIZE;
 	r->mask = entries - 1;
 	r->stride = stride;
-	/* nobody maps it yet */
+	/* no process has mapped the ring yet */
 	r->ctl->prod = IWT_FIRST;
 	r->ctl->cons = IWT_FIRST;
 }
@@ -58,23 +59,24 @@ static inline u32 iwt_ring_prod(const struct iwt_ring *r)
 }
 
 /*
- * The memory is about to go, and nobody posts, takes or completes any more. But what shows queues
- * (restrack.c, raw_dump.c) may still look: older kernels hide an object only when it has been
- * destroyed. With the lock that they look under.
+ * The memory of the ring is about to be freed, and nobody posts, takes or completes requests any
+ * more. But the dumps of queues (restrack.c, raw_dump.c) may still read the ring: older kernels
+ * hide an object from them only after it was destroyed. The caller holds the lock that the dumps
+ * take.
  */
 static inline void iwt_ring_gone(struct iwt_ring *r)
 {
 	r->ctl = NULL;
 }
 
-/* For those: the producer's index, or @gone without memory. */
+/* For the dumps: the producer index, or @gone if the memory was freed. */
 static inline u32 iwt_ring_shown(const struct iwt_ring *r, u32 gone)
 {
 	return r->ctl ? iwt_ring_prod(r) : gone;
 }
 
 /*
- * A private copy of something in a ring that a process may change at any time. Only the copy is
+ * Make a private copy of data in a ring that a process may change at any time. Only the copy is
  * checked and used. barrier(): the compiler must not read the ring again instead of the copy.
  */
 static inline void iwt_ring_read(void *copy, const void *shared, size_t size)
@@ -85,20 +87,21 @@ static inline void iwt_ring_read(void *copy, const void *shared, size_t size)
 
 static inline void iwt_ring_set_prod(struct iwt_ring *r, u32 idx)
 {
-	/* the entry before the index */
+	/* the entry must be visible before the index */
 	smp_store_release(&r->ctl->prod, idx);
 }
 
 static inline void iwt_ring_set_cons(struct iwt_ring *r, u32 idx)
 {
-	/* the entry was read before its slot is given back */
+	/* the entry must be read before its slot is freed */
 	smp_store_release(&r->ctl->cons, idx);
 }
 
 /*
  * The producer stores prod, executes a full barrier and reads the flag. The consumer sets the
- * flag, executes a full barrier and reads prod. One of the two sees the other's store, so no
- * entry is left unnoticed (wake_doorbell.c has the whole story).
+ * flag, executes a full barrier and reads prod. At least one of the two sees the other's store,
+ * so no entry is missed (wake_doorbell.c describes the whole protocol). Return: true if the ring
+ * has no entry from @cons on.
  */
 static inline bool iwt_ring_sleep(struct iwt_ring *r, u32 cons)
 {
@@ -108,7 +111,7 @@ static inline bool iwt_ring_sleep(struct iwt_ring *r, u32 cons)
 	return READ_ONCE(r->ctl->prod) == cons;
 }
 
-/* Was it put to sleep? A process can overwrite the flag, at its own cost. */
+/* Has the kernel set IWT_RING_NEED_WAKEUP? A process may overwrite the flag, at its own cost. */
 static inline bool iwt_ring_asleep(const struct iwt_ring *r)
 {
 	return READ_ONCE(r->ctl->flags) & IWT_RING_NEED_WAKEUP;
@@ -119,7 +122,7 @@ static inline void iwt_ring_awake(struct iwt_ring *r)
 	WRITE_ONCE(r->ctl->flags, 0);
 }
 
-/* Kernel producer: after iwt_ring_set_prod(). */
+/* For a kernel producer, after iwt_ring_set_prod(): must the consumer be woken? */
 static inline bool iwt_ring_needs_wakeup(const struct iwt_ring *r)
 {
 	/* the producer's half, see above */
