@@ -2,21 +2,21 @@
 /*
  * Asynchronous events of queue pairs, completion queues and shared receive queues.
  *
- * They happen in softirq, under locks. A consumer's handler may sleep, and may call verbs of the
- * same object, except those that destroy it. So a work item calls it. An event that is raised
- * again before it is told is told once.
+ * Events are raised in softirq, under locks. A consumer's handler may sleep, and may call verbs
+ * of the same object, except those that destroy it. So a work item calls the handler. An event
+ * that is raised again before it is reported is reported once.
  *
- * A process reads its events, each of which is memory that uverbs charges to nobody, from a file.
- * So an event that costs the process nothing to raise must not be told while it has not read the
- * last one.
+ * A process reads its events from a file of uverbs; uverbs allocates memory for each unread event
+ * and charges it to nobody. So an event that a process can raise at no cost must not be reported
+ * while the process has not read the last one.
  */
 #include "async_event.h"
 
 #include "dawdle.h"
 
 /*
- * The beginning of the objects of uverbs that have events (struct ib_uevent_object in
- * drivers/infiniband/core/uverbs.h, of which no header for modules tells).
+ * The first fields of uverbs objects that have events (struct ib_uevent_object in
+ * drivers/infiniband/core/uverbs.h, a header that modules can't include).
  */
 struct uevent_object {
 	struct ib_uobject uobject;
@@ -35,9 +35,9 @@ static void tell_all(struct work_struct *work)
 }
 
 /**
- * iwt_async_setup() - an object that has no events yet
- * @async: its events, zeroed
- * @tell: tells its consumer of one event; process context, may sleep
+ * iwt_async_setup() - initialise the events of an object
+ * @async: events of the object, zeroed
+ * @tell: reports one event to the consumer; process context, may sleep
  *
  * Any context.
  */
@@ -51,10 +51,10 @@ void iwt_async_setup(struct iwt_async *async,
 /**
  * iwt_async_of_process() - the consumer is a process, which reads its events from a file
  * @async: events of an object that is being created
- * @uobject: of uverbs, which has set it up; NULL for a kernel consumer
+ * @uobject: the object's uverbs object, set up; NULL for a kernel consumer
  *
- * A kernel whose objects look different is noticed, and then iwt_async_unread() knows nothing.
- * Any context.
+ * If uverbs objects of the running kernel have a different layout, this function detects it,
+ * and iwt_async_unread() always returns false. Any context.
  */
 void iwt_async_of_process(struct iwt_async *async, const void *uobject)
 {
@@ -66,13 +66,14 @@ void iwt_async_of_process(struct iwt_async *async, const void *uobject)
 }
 
 /**
- * iwt_async_unread() - is there an event that the process has not read?
+ * iwt_async_unread() - has the process an unread event?
  * @async: events of the object
  *
- * In async->tell(), which alone adds to the list; the process reads meanwhile. An event that was
- * raised before the process reads another one of its kind tells it nothing new.
+ * Call it in async->tell(), the only function that adds events to the list; the process may read
+ * events at the same time. If an event of the same kind is still unread, a new one carries no
+ * new information.
  *
- * Return: true if there is; false if there is none or nobody knows.
+ * Return: true if an event is unread; false if none is, or if the layout is unknown.
  */
 bool iwt_async_unread(const struct iwt_async *async)
 {
@@ -80,12 +81,12 @@ bool iwt_async_unread(const struct iwt_async *async)
 }
 
 /**
- * iwt_async_raise() - tell the consumer of an event soon
+ * iwt_async_raise() - queue the report of an event to the consumer
  * @async: events of the object
  * @what: event
  *
- * Any context, any lock may be held. The object must not end meanwhile: the caller has a
- * reference, or the object waits for the caller before iwt_async_quiesce().
+ * Any context, any lock may be held. The object must not be freed meanwhile: the caller holds a
+ * reference, or the destroyer of the object waits for the caller before iwt_async_quiesce().
  */
 void iwt_async_raise(struct iwt_async *async, enum ib_event_type what)
 {
@@ -95,11 +96,12 @@ void iwt_async_raise(struct iwt_async *async, enum ib_event_type what)
 }
 
 /**
- * iwt_async_quiesce() - tell nothing more
- * @async: events of an object that is being destroyed, which raises none any more
+ * iwt_async_quiesce() - stop reporting events
+ * @async: events of an object that is being destroyed and raises no events any more
  *
- * What was not told until now is forgotten. May sleep: waits until the consumer's handler has
- * returned. Also in a work item of memory reclaim: to cancel a work item is not to flush it.
+ * Events that are not reported yet are dropped. May sleep: waits until the consumer's handler has
+ * returned. A work item of a WQ_MEM_RECLAIM queue may call it, too: it cancels the work item and
+ * does not flush it.
  */
 void iwt_async_quiesce(struct iwt_async *async)
 {

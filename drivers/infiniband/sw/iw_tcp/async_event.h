@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Asynchronous events, which the consumer of an object is told in process context. */
+/* Asynchronous events, which are reported to the consumer of an object in process context. */
 #ifndef IWT_ASYNC_EVENT_H
 #define IWT_ASYNC_EVENT_H
 
@@ -9,10 +9,11 @@
 
 /**
  * struct iwt_async - the asynchronous events of one object
- * @raised: those that are still to be told, a bit each; atomic
- * @work: tells them
- * @tell: tells the consumer of one. Process context, may sleep; never twice at a time
- * @unread: those that a process has not read yet, a list of uverbs; NULL for a kernel consumer
+ * @raised: events that are still to be reported, one bit for each; atomic
+ * @work: reports the events
+ * @tell: reports one event to the consumer. Process context, may sleep; never twice at a time
+ * @unread: list of uverbs with the events that the process has not read; NULL for a kernel
+ *	consumer, or if the layout of uverbs objects is unknown
  */
 struct iwt_async {
 	unsigned long raised;

@@ -2,23 +2,25 @@
 /*
  * Kernel memory that userspace maps: the rings.
  *
- * A mapping holds references to the pages, not to the object: when the device goes away, a
+ * A mapping holds references to the pages, not to the object: when the device is removed, a
  * process keeps pages that nobody else uses.
  *
- * The kernel can't take the memory of a ring back. For devices whose rings are pinned memory of
- * a process, that memory is charged to the control group of the process and to its
- * RLIMIT_MEMLOCK. It is the same here: without the limit, a process without a control group
- * could take all memory, and when memory is short the kernel would not know whose it is.
+ * The kernel can't reclaim the memory of a ring. On devices whose rings are pinned memory of a
+ * process, this memory is charged to the control group of the process and to its RLIMIT_MEMLOCK.
+ * iw_tcp charges its rings in the same way: without the limit, a process without a control group
+ * could allocate all memory, and when memory is short the kernel would not know which process
+ * owns the rings.
  *
  * Regions are charged to the process that registers them. A ring may outlive the process that
- * made it: another one has the descriptor, or has the ring mapped. So a ring is charged to the
- * user as well, as those of io_uring and perf are, and all rings of a user count against the
- * limit of each of its processes.
+ * created it: another process may have the file descriptor, or have the ring mapped. So a ring is
+ * charged to the user as well, as the rings of io_uring and perf are, and all rings of a user
+ * count against the limit of each process of that user.
  *
- * The charge stays as long as anybody else has one of the pages: a process that has the ring
- * mapped behind the end of the object, a child of it, a pipe. No callback tells when that is
- * over: one of a mapping would have to be in this module, which could not be unloaded then. So
- * those rings are looked at from time to time, and before a user is refused memory.
+ * The charge stays as long as anybody else holds one of the pages: a process that still has the
+ * ring mapped after the end of the object, a child of that process, a pipe. No callback reports
+ * when the last page is released: a callback of the mapping would be code of this module, and the
+ * module could not be unloaded while the mapping exists. So these rings are checked periodically,
+ * and before an allocation of a user is refused.
  */
 #include "mmap.h"
 
@@ -33,11 +35,11 @@
 
 #include "dev.h"
 
-/* How often rings without an object are looked at, and how many at least when one is made. */
+/* Period of the check of rings without an object; rings to check when a new ring is allocated. */
 #define LOOK_PERIOD	HZ
 #define LOOK_AT		64
 
-/* Rings without an object whose pages somebody has. mmap_lock may be held outside of the lock. */
+/* Rings without an object whose pages are in use. kept_lock may be taken inside mmap_lock. */
 static DEFINE_MUTEX(kept_lock);
 static LIST_HEAD(kept);
 
@@ -46,7 +48,7 @@ static struct iwt_mmap *to_iwt_mmap(struct rdma_user_mmap_entry *entry)
 	return container_of(entry, struct iwt_mmap, entry);
 }
 
-/* The account that io_uring and perf charge. */
+/* Charge the locked memory of the user, as io_uring and perf do. */
 static bool charge_user(struct user_struct *user, unsigned long pages, unsigned long limit)
 {
 	long was = atomic_long_read(&user->locked_vm);
@@ -58,7 +60,7 @@ static bool charge_user(struct user_struct *user, unsigned long pages, unsigned 
 	return true;
 }
 
-/* And the one that ib_umem_get() charges for regions. */
+/* Charge the pinned memory of the process, as ib_umem_get() does for regions. */
 static bool charge_mm(struct mm_struct *mm, unsigned long pages, unsigned long limit)
 {
 	if (atomic64_add_return(pages, &mm->pinned_vm) <= limit)
@@ -67,7 +69,10 @@ static bool charge_mm(struct mm_struct *mm, unsigned long pages, unsigned long l
 	return false;
 }
 
-/* Nothing of a process that may lock any memory counts against others of its user. */
+/*
+ * Rings of a process with CAP_IPC_LOCK are not charged to its user, so they don't count against
+ * the limit of the user's other processes.
+ */
 static int charge(struct iwt_mmap *m)
 {
 	bool may_all = ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK);
@@ -83,7 +88,7 @@ static int charge(struct iwt_mmap *m)
 	}
 	mmgrab(current->mm);
 	m->mm = current->mm;
-	/* not every kernel lets a module hold a user alone */
+	/* hold the credentials: not every kernel exports a reference to the user alone */
 	m->cred = user ? get_current_cred() : NULL;
 	return 0;
 }
@@ -108,8 +113,8 @@ static void mmap_end(struct iwt_mmap *m)
 }
 
 /*
- * Has anybody else a page of it? Nobody can get one that only the ring refers to, since the
- * object has no name any more: so no page is looked at again.
+ * Does anybody else hold a page of the ring? A page that only the ring refers to can't be mapped
+ * again, since the object has no mmap offset any more: so a released page is never checked again.
  */
 static bool is_used(struct iwt_mmap *m)
 {
@@ -119,7 +124,10 @@ static bool is_used(struct iwt_mmap *m)
 	return false;
 }
 
-/* Looks at those that were not looked at for the longest time. Return: true if some are left. */
+/*
+ * Check up to @most of the kept rings, least recently checked first, and free those whose pages
+ * nobody holds. Return: true if kept rings are left.
+ */
 static bool look(unsigned int most)
 {
 	struct iwt_mmap *m, *next;
@@ -159,7 +167,7 @@ static void keep(struct iwt_mmap *m)
 	schedule_delayed_work(&look_work, LOOK_PERIOD);
 }
 
-/* A user is refused only what it really has. */
+/* Before a charge is refused, free all kept rings whose pages nobody holds any more. */
 static int charge_or_look(struct iwt_mmap *m)
 {
 	int err;
@@ -173,14 +181,14 @@ static int charge_or_look(struct iwt_mmap *m)
 }
 
 /**
- * iwt_mmap_alloc() - zeroed memory that a process may map
- * @uc: its context
- * @len: octets, rounded up to whole pages
+ * iwt_mmap_alloc() - allocate zeroed memory that a process may map
+ * @uc: context of the process
+ * @len: size in bytes, rounded up to whole pages
  * @offset: set to the offset that the process has to pass to mmap()
  *
- * Charged to the memory control group of the calling process, to its pinned memory and to its
- * user's locked memory; RLIMIT_MEMLOCK is the limit of each of these two. Process context, may
- * sleep.
+ * The memory is charged to the memory control group of the calling process, to the pinned memory
+ * of the process and to the locked memory of its user; RLIMIT_MEMLOCK limits each of the latter
+ * two. Process context, may sleep.
  *
  * Return: the object or an error pointer.
  */
@@ -216,7 +224,7 @@ err_free:
 }
 
 /**
- * iwt_mmap_free() - end of the object; the kernel must not use it any more
+ * iwt_mmap_free() - end the object; the kernel must not use its memory any more
  * @m: object, or NULL
  *
  * Process context, may sleep.
@@ -228,7 +236,7 @@ void iwt_mmap_free(struct iwt_mmap *m)
 }
 
 /**
- * iwt_mmap_entry_free() - ib_device operation mmap_free: the object is over
+ * iwt_mmap_entry_free() - ib_device operation mmap_free: the object has ended
  * @entry: part of the object
  *
  * May sleep. The mmap_lock may be held.
@@ -245,10 +253,9 @@ void iwt_mmap_entry_free(struct rdma_user_mmap_entry *entry)
 }
 
 /**
- * iwt_mmap_exit() - at module unload, when no device is left
+ * iwt_mmap_exit() - end all charges at module unload, when no device is left
  *
- * What processes still have mapped is charged to their control group alone from now on. May
- * sleep.
+ * Rings that processes still have mapped stay charged to the control group alone. May sleep.
  */
 void iwt_mmap_exit(void)
 {
@@ -260,7 +267,8 @@ void iwt_mmap_exit(void)
 }
 
 /*
- * As remap_vmalloc_range(), which takes only memory of vmalloc_user(); that can't be charged.
+ * Like remap_vmalloc_range(), which accepts only memory of vmalloc_user(). vmalloc_user() can't
+ * charge its memory to a control group.
  */
 static int mmap_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
 {
@@ -282,7 +290,7 @@ static int mmap_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
 /**
  * iwt_mmap() - ib_device operation mmap
  * @uc: context of the process
- * @vma: mapping; its offset names the object, and it has to cover the whole object
+ * @vma: mapping; its offset selects the object, and it has to cover the whole object
  *
  * Process context, may sleep.
  *
@@ -290,7 +298,7 @@ static int mmap_pages(struct vm_area_struct *vma, const struct iwt_mmap *m)
  */
 int iwt_mmap(struct ib_ucontext *uc, struct vm_area_struct *vma)
 {
-	/* this checks that the mapping is shared and has the right size */
+	/* the core checks that the mapping is shared and has the right size */
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(uc, vma);
 	int ret;
 

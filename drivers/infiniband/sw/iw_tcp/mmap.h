@@ -9,11 +9,12 @@
  * struct iwt_mmap - one mappable object
  * @entry: the core's bookkeeping
  * @mem: memory of __vmalloc(); its pages live while they are mapped
- * @len: octets, page aligned
- * @mm: process that made it, in whose pinned memory it counts
- * @cred: of the user in whose locked memory it counts; NULL for a process with CAP_IPC_LOCK
- * @node: among those whose pages somebody still has
- * @looked: octets from the beginning whose pages nobody has any more, and so never again
+ * @len: size in bytes, page aligned
+ * @mm: address space of the process that created the object; its pinned memory is charged
+ * @cred: credentials of the user whose locked memory is charged; NULL if the process had
+ *	CAP_IPC_LOCK
+ * @node: entry in the list of kept rings, whose pages are still in use
+ * @looked: bytes from the beginning whose pages nobody holds any more, and so never again
  */
 struct iwt_mmap {
 	struct rdma_user_mmap_entry entry;
