@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What both engines do to their stream. */
+/* Functions on the stream that both engines use. */
 #include "stream.h"
 
 #include <linux/rcupdate.h>
 
 #include "sock.h"
 
-/* Work requests completed in one go. */
+/* Maximum number of work requests completed in one call. */
 #define RETIRE_MAX	1024
 
-/* Memory that a direction waited for has come, or will not. Any context, any lock may be held. */
+/* The page that an engine waited for is present, or can't be read. Any context, any lock held. */
 static void stream_resume(struct iwt_fault *f)
 {
 	struct iwt_sock *s;
@@ -22,7 +22,7 @@ static void stream_resume(struct iwt_fault *f)
 }
 
 /**
- * iwt_stream_begin() - both engines are set up for a connection
+ * iwt_stream_begin() - prepare the stream for page faults of both engines
  * @st: stream; its lock is held
  */
 void iwt_stream_begin(struct iwt_stream *st)
@@ -33,11 +33,11 @@ void iwt_stream_begin(struct iwt_stream *st)
 }
 
 /**
- * iwt_stream_retire() - complete the work requests that are done
+ * iwt_stream_retire() - complete the finished work requests
  * @st: stream with a socket; its lock is held
  *
- * None while TCP has not taken all that is framed. Thousands of requests may have waited for
- * one Read: the engines run again for those that are left.
+ * Completes no request while TCP has not taken all framed bytes. Thousands of requests may have
+ * waited for one Read: if more than RETIRE_MAX are finished, the engines run again for the rest.
  */
 void iwt_stream_retire(struct iwt_stream *st)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The RDMAP Stream (RFC 5040 1.3): what the two engines run on. It is a part of the queue pair,
- * which the engines do not know: they see its queues, its socket and its rights, and report by
- * their return values.
+ * The RDMAP Stream (RFC 5040 1.3), on which the two engines run. It is a part of the queue pair.
+ * The engines do not know the queue pair: they use the stream's queues, socket and rights, and
+ * report by their return values.
  *
- * All of it is guarded by iwt_stream.lock where nothing else is said. The engines run with the
+ * iwt_stream.lock guards all fields that do not name another rule. The engines run with the
  * socket lock held as well, so one of them runs at a time.
  */
 #ifndef IWT_STREAM_H
@@ -36,7 +36,7 @@ struct iwt_txbuf;
 struct iwt_zc_batch;
 struct page;
 
-/* Pieces of pages that a batch may lie in. */
+/* Maximum number of pieces of pages of a batch. */
 #define IWT_TX_CHUNKS		16
 
 /* The message that is being framed. */
@@ -48,7 +48,7 @@ enum iwt_tx_what {
 	IWT_TX_TERM,
 };
 
-/* How far the Terminate is. */
+/* Progress of the Terminate. */
 enum iwt_tx_term {
 	IWT_TX_TERM_NONE,
 	IWT_TX_TERM_PENDING,
@@ -59,56 +59,56 @@ enum iwt_tx_term {
 /**
  * struct iwt_tx - the transmit engine's state
  * @crc: CRC32c is in use
- * @markers: the peer wants markers
- * @large: FPDUs need not fit in a segment
- * @near: this batch is for a receiver that seems to be on this machine
- * @rdmac: the peer is an RDMAC one: version 0 of DDP and RDMAP
+ * @markers: the peer has requested markers
+ * @large: FPDUs may be longer than a segment
+ * @near: the receiver of this batch seems to be on this machine
+ * @rdmac: the peer follows the RDMA Consortium: version 0 of DDP and RDMAP
  * @mpa_rev: revision of MPA that both ends speak
  * @wait_first_fpdu: responder before the first FPDU of the initiator (RFC 5044 7.1.2)
- * @loaded: @wqe is taken from the ring and not begun
- * @dry: the batch ended for want of messages
- * @lost: TCP has refused octets for good
- * @src_checked: access to all that is left of the element of the list, or of the Read Response,
- *	was checked, and its region is held
- * @ended: the last octets of a work request are framed and TCP has not taken all of them
- * @zerocopy: whether TCP may refer to payload where it is
+ * @loaded: @wqe was taken from the ring, and its message has not begun
+ * @dry: the batch ended because no more messages were available
+ * @lost: TCP will accept no more bytes
+ * @src_checked: access to the rest of the element of the list, or of the Read Response, was
+ *	checked, and its region is held
+ * @ended: the last bytes of a work request are framed and TCP has not taken all of them
+ * @zerocopy: whether TCP may refer to payload in the consumer's memory
  * @rtr: ready-to-receive message that is still to be sent
- * @term: how far the Terminate is
+ * @term: progress of the Terminate
  * @what: message being framed
- * @responses: Responses since the last work request
+ * @responses: Responses begun since the last work request
  * @send_msn: MSN of the next Send
  * @read_msn: MSN of the next Read or Atomic Request
  * @resp_msn: MSN of the request being answered
  * @atomic_msn: MSN of the next Atomic Response
  * @msg: segmentation of the message
- * @pos: place in the message's source; of a Read Response only the octets
- * @src: octets at this place, valid as long as their region is held
- * @src_len: how many, 0 when nothing is known of them
- * @src_hold: their region
+ * @pos: position in the message's source; for a Read Response only the byte offset
+ * @src: address of the bytes at @pos, valid as long as their region is held
+ * @src_len: number of bytes at @src, 0 when @src is not known
+ * @src_hold: region of the bytes at @src
  * @wqe: the send queue's private copy of the work request
- * @idx: its index
+ * @idx: index of that work request
  * @unsent: with @ended, the index of the first such work request
  * @resp: request being answered
  * @n_chunks: pieces that are framed and that TCP has not taken
- * @bytes: octets in them
- * @octets: octets that TCP has taken since the connection began
- * @blocked: how often it could not take all
+ * @bytes: bytes in these pieces
+ * @octets: bytes that TCP has taken since the connection began
+ * @blocked: how often TCP could not take all bytes of a batch
  * @fpdus: FPDUs framed for this batch
- * @segs: segments begun with them
- * @room: octets left in the segment under construction, or, where FPDUs may be longer than
- *	a segment, in the batch; 0 when none is under construction
- * @mss: size of segments that @batch_segs is for
+ * @segs: segments begun with these FPDUs
+ * @room: bytes left in the segment under construction, or, if FPDUs may be longer than
+ *	a segment, in the batch; 0 when no segment is under construction
+ * @mss: segment size for which @batch_segs was computed
  * @batch_segs: segments of the largest batch
  * @stream_pos: position of the next octet in the stream, modulo 2^32, for markers
- * @buf: memory being framed in, or NULL
- * @bufs: how many large ones the batch has
+ * @buf: memory into which FPDUs are framed, or NULL
+ * @bufs: number of large buffers of the batch
  * @chunk: the pieces; each page has a reference
- * @ends: bits of the pieces behind which a segment ends, though it is not full
- * @zcb: batch that is framed by reference and that TCP has not taken, or NULL; there is
- *	either this or the pieces
- * @err: why the stream can't go on, or IWT_OK
- * @term_len: octets of @term_ulpdu
- * @term_ulpdu: Terminate behind its DDP header
+ * @ends: a bit for each piece after which a segment ends, although it is not full
+ * @zcb: batch that is framed by reference and that TCP has not taken, or NULL; either @zcb
+ *	or @chunk is in use
+ * @err: error that ends the stream, or IWT_OK
+ * @term_len: bytes of @term_ulpdu
+ * @term_ulpdu: Terminate, without its DDP header
  */
 struct iwt_tx {
 	bool crc;
@@ -161,7 +161,7 @@ struct iwt_tx {
 	u8 term_ulpdu[IWT_TERM_MAX];
 };
 
-/* What a Terminate says of the FPDU that was wrong. */
+/* Data of the erroneous FPDU, for the Terminate. */
 struct iwt_rx_bad {
 	u16 ulpdu_len;
 	u16 hdr_len;
@@ -170,26 +170,27 @@ struct iwt_rx_bad {
 
 /**
  * struct iwt_rx - the receive engine's state
- * @rules: what was negotiated
+ * @rules: negotiated parameters of received FPDUs
  * @pos: octets of the stream consumed, for markers
- * @octets: octets of FPDUs since the connection began
- * @discard: the stream has ended: octets that arrive are thrown away
- * @budget_used: the last run used up its budget: the end of the stream is not to be judged yet
- * @wait_page: the last run ended at an FPDU whose memory has to come first: as for
- *	@budget_used
+ * @octets: bytes of FPDUs since the connection began
+ * @discard: the stream has ended: bytes that arrive are discarded
+ * @budget_used: the last run used up its budget, perhaps with bytes left: the end of the stream
+ *	must not be handled yet
+ * @wait_page: the last run stopped at an FPDU whose target page must be paged in first; the end
+ *	of the stream must not be handled yet
  * @eof: the peer has closed its direction
  * @rtr_send: the first FPDU may be a Send that is the ready-to-receive message
- * @rtr_write: the first FPDU may be a Write that is that message
+ * @rtr_write: the first FPDU may be a Write that is the ready-to-receive message
  * @recv_open: a Send is being received into @recv
- * @after_write: the peer's last message, Responses aside, was a Write
- * @write_len: octets of the Write that has ended or is under way
+ * @after_write: the peer's last message, not counting Responses, was a Write
+ * @write_len: bytes received of the current or last Write
  * @q: untagged queues
- * @recv: the receive queue's private copy of its buffer list
- * @recv_pos: place in it
- * @hold: region that the last FPDU of the run went to
- * @err: why the stream has to end, or IWT_OK
- * @bad: FPDU that was wrong
- * @term_err: what the peer's Terminate says
+ * @recv: the receive queue's private copy of a receive and its list
+ * @recv_pos: position in that list
+ * @hold: region in which the last FPDU of the run was placed
+ * @err: error that ends the stream, or IWT_OK
+ * @bad: erroneous FPDU
+ * @term_err: error code of the peer's Terminate
  */
 struct iwt_rx {
 	struct iwt_fpdu_rules rules;
@@ -215,12 +216,13 @@ struct iwt_rx {
 
 /**
  * struct iwt_reply_spin - a bounded spin for the process's reply (wake_reply.c)
- * @habit: replies by doorbell, one after the other, make the engine spin; a guess, as is the next
+ * @habit: a streak of replies by doorbell makes the engine spin; not locked and perhaps inexact,
+ *	as is @poster
  * @poster: processor of the last doorbell, nr_cpu_ids if there was none
- * @credit: how far spinning has paid; guarded by the lock of the stream, as is the rest
- * @on: something was received that may be replied to
- * @rx_pos: octets received before that
- * @cons: next work request to start, then
+ * @credit: credit for spins; guarded by the lock of the stream, as are the fields below
+ * @on: this run may spin
+ * @rx_pos: value of iwt_rx.pos when the run began
+ * @cons: value of iwt_sq.cons when the run began
  */
 struct iwt_reply_spin {
 	struct iwt_habit habit;
@@ -232,26 +234,27 @@ struct iwt_reply_spin {
 };
 
 /**
- * struct iwt_stream - what the engines run on
- * @lock: guards all that follows where nothing else is said; BH off, inside the socket lock
+ * struct iwt_stream - an RDMAP Stream
+ * @lock: guards all fields below that do not name another rule; BH off, inside the socket lock
  *	where both are held
  * @dev: device
- * @ibqp: queue pair, as completions and tracepoints name it
- * @stats: the counters that it counts in: those of @dev, or of its own counter; stats_qp.c
- *	changes it
- * @actor: in whose name local memory is accessed
- * @sends: work is sent in the queue pair's state; written by qp.c, read in any context
- * @pollers: how many poll the send queue, so that a process need not ring; see wake.h
- * @takes_imm: the consumer knows completions with immediate data
+ * @ibqp: queue pair, for completions and tracepoints
+ * @stats: counters of the stream: those of @dev, or those of the rdma counter to which the
+ *	queue pair is bound; stats_qp.c changes the pointer
+ * @actor: PD and stream on whose behalf local memory is accessed
+ * @sends: the state of the queue pair allows work to be sent; written by qp.c, read in any
+ *	context
+ * @pollers: number of pollers of the send queue; if not 0, a process need not ring; see wake.h
+ * @takes_imm: the consumer supports completions with immediate data
  * @rights: remote rights that the queue pair grants (enum iwt_rights)
  * @sock: socket while connected; also read under RCU
  * @sq: send queue
  * @rq: receive queue
- * @receiver: in whose name receives are filled
+ * @receiver: PD and stream on whose behalf memory of receives is accessed
  * @readq: outstanding Reads and atomic operations of both directions
  * @tx: transmit engine
  * @rx: receive engine
- * @spin: how the engines wait for a reply
+ * @spin: state of the spin for a reply
  * @windows: memory windows for this stream alone (mw.c)
  */
 struct iwt_stream {
@@ -275,20 +278,20 @@ struct iwt_stream {
 	struct list_head windows;
 };
 
-/* Is work that was posted, or that the peer asked for, still sent? Any context. */
+/* Does the stream still send posted requests and Responses to the peer? Any context. */
 static inline bool iwt_stream_sends(const struct iwt_stream *st)
 {
 	return READ_ONCE(st->sends);
 }
 
-/* Has something arrived that the receive engine has not looked at? The lock is held. */
+/* May the receive engine have left bytes in the socket? st->lock is held. */
 static inline bool iwt_stream_unread(const struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
 	return st->rx.budget_used || st->rx.wait_page;
 }
 
-/* Does the engine look at what a process posts from now on? The lock is held. */
+/* Will the engine start requests that a process posts from now on? st->lock is held. */
 static inline bool iwt_stream_open(const struct iwt_stream *st)
 {
 	return iwt_stream_sends(st) && !st->sq.sealed;
