@@ -33,7 +33,7 @@ void iwt_qp_put(struct iwt_qp *qp)
 }
 
 /**
- * iwt_qp_find() - look a queue pair up
+ * iwt_qp_find() - find a queue pair by its number
  * @dev: device
  * @qpn: number
  *

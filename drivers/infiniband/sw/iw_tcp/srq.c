@@ -15,7 +15,7 @@
 
 #include <linux/sched.h>
 
-/* Receives that a resize copies in one go with interrupts off. */
+/* Maximum number of receives that a resize copies while interrupts are off. */
 #define MOVE_STEP	256
 
 /*

@@ -23,6 +23,8 @@ void iwt_habit_setup(struct iwt_habit *h, u32 first)
  * @pause_ns: length of a pause
  *
  * Records this event as the last one. Any context.
+ *
+ * Return: true if it is shorter.
  */
 bool iwt_habit_soon(struct iwt_habit *h, u64 begin, u64 end, u64 pause_ns)
 {
