@@ -2,10 +2,11 @@
 /*
  * Memory regions.
  *
- * A region is looked up by the upper 24 bits of its STag, and all 32 bits must match; both
- * parts are random, so that a peer can't guess an STag that it was not told (RFC 5042 6.2).
- * Octets are copied under the region's read lock: while an engine has the lock and the region
- * is valid, it may use the memory; to invalidate or destroy the region is to wait for the lock.
+ * The upper 24 bits of an STag are the index of its region in a table, the lower 8 bits are a
+ * key. A lookup compares all 32 bits. Both parts are random, so that a peer can't guess an STag
+ * that was not advertised to it (RFC 5042 6.2). An engine copies bytes under the region's read
+ * lock: while it holds the lock and the region is valid, it may use the memory. A thread that
+ * invalidates or destroys the region takes the lock for writing, and so waits for the engines.
  */
 #include "mr_priv.h"
 
@@ -19,31 +20,29 @@
 #include "stats.h"
 
 #define KEY_BITS	8
-/* The table is never more than 1/8 full, so this many misses do not happen. */
+/* Attempts to find a free index. The table is at most 1/8 full, so a few attempts suffice. */
 #define STAG_TRIES	64
-/* Octets that are waited for together, if so many are wanted. */
+/* Most bytes that one fault of a stream requests. */
 #define FAULT_MAX	(256 << 10)
 
-/* Access flags that a region may have; the optional ones are hints. */
+/* Access flags of regions that the device supports; the optional ones are hints. */
 #define ACCESS_KNOWN	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_OPTIONAL)
 
 /**
- * iwt_mr_rights() - what access flags allow
+ * iwt_mr_rights() - translate access flags to rights
  * @access: enum ib_access_flags
- * @rights: takes enum iwt_rights
+ * @rights: set to enum iwt_rights flags
  *
- * Any context.
- *
- * Return: 0, -EOPNOTSUPP for flags that the device does not have, or -EINVAL for flags that
+ * Return: 0, -EOPNOTSUPP for flags that the device does not support, or -EINVAL for flags that
  * contradict each other.
  */
 int iwt_mr_rights(int access, u32 *rights)
 {
 	if (access & ~ACCESS_KNOWN)
 		return -EOPNOTSUPP;
-	/* a peer that writes changes what the local side reads */
+	/* verbs: remote writes and atomics need the right to local writes */
 	if ((access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -54,14 +53,12 @@ int iwt_mr_rights(int access, u32 *rights)
 }
 
 /**
- * iwt_mr_check_bounds() - may a region of a process have these bounds?
- * @start: address, or offset, of the first octet in what it is a part of
- * @len: octets
- * @iova: tagged offset of the first octet
+ * iwt_mr_check_bounds() - check the bounds of a process's region
+ * @start: user address of the first byte, or its offset in the dma-buf
+ * @len: length in bytes
+ * @iova: tagged offset of the first byte
  *
- * Any context.
- *
- * Return: 0, or -EINVAL if it has no octet, or if a sum overflows.
+ * Return: 0, or -EINVAL if the region is empty, or if a sum overflows.
  */
 int iwt_mr_check_bounds(u64 start, u64 len, u64 iova)
 {
@@ -73,8 +70,9 @@ int iwt_mr_check_bounds(u64 start, u64 len, u64 iova)
 
 /**
  * iwt_mr_take_stag() - reserve an STag whose index no other region has
- * @mr: region, which is looked up by the STag from now on, but does not answer to it yet
- * @stag: takes it; random in all its bits
+ * @mr: region; the index leads to it from now on, but iwt_mr_get() accepts the STag only after
+ *	iwt_mr_set_stag()
+ * @stag: set to the STag, all bits of which are random
  *
  * May sleep.
  *
@@ -86,7 +84,7 @@ int iwt_mr_take_stag(struct iwt_mr *mr, u32 *stag)
 
 	for (tries = 0; tries < STAG_TRIES && ret == -EBUSY; tries++) {
 		*stag = get_random_u32();
-		/* STags of index 0 mean "any kernel address" */
+		/* index 0 is reserved: its STag IWT_LOCAL_DMA_LKEY means "any kernel address" */
 		if (!(*stag >> KEY_BITS))
 			continue;
 		ret = xa_insert(&mr->dev->mrs, *stag >> KEY_BITS, mr, GFP_KERNEL);
@@ -95,8 +93,8 @@ int iwt_mr_take_stag(struct iwt_mr *mr, u32 *stag)
 }
 
 /**
- * iwt_mr_drop_stag() - nothing is looked up by this STag any more
- * @mr: region, which does not answer to it
+ * iwt_mr_drop_stag() - release an STag
+ * @mr: region, which is invalid or has another STag now
  * @stag: from iwt_mr_take_stag()
  *
  * May sleep.
@@ -107,7 +105,7 @@ void iwt_mr_drop_stag(struct iwt_mr *mr, u32 stag)
 }
 
 /**
- * iwt_mr_set_stag() - the STag that a region answers to
+ * iwt_mr_set_stag() - set the STag by which iwt_mr_get() finds a region
  * @mr: region; its lock is held for writing
  * @stag: from iwt_mr_take_stag()
  */
@@ -119,7 +117,7 @@ void iwt_mr_set_stag(struct iwt_mr *mr, u32 stag)
 	mr->ibmr.rkey = stag;
 }
 
-/* How many there are of its kind, and the most that there may be. */
+/* Return: the device's counter of regions, or of windows; @max is set to its limit. */
 static atomic_t *count_of(struct iwt_mr *mr, int *max)
 {
 	bool window = mr->kind == IWT_MR_WINDOW;
@@ -129,12 +127,12 @@ static atomic_t *count_of(struct iwt_mr *mr, int *max)
 }
 
 /**
- * iwt_mr_publish() - make a region or window known under an STag of its own
+ * iwt_mr_publish() - give a region or window an STag, so that engines find it
  * @mr: region or window, complete but for the STag
  *
  * May sleep.
  *
- * Return: 0, or -ENOMEM, also when there are %IWT_MAX_MR or %IWT_MAX_MW.
+ * Return: 0, or -ENOMEM, also when the device has %IWT_MAX_MR regions or %IWT_MAX_MW windows.
  */
 int iwt_mr_publish(struct iwt_mr *mr)
 {
@@ -157,7 +155,7 @@ int iwt_mr_publish(struct iwt_mr *mr)
 
 /**
  * iwt_mr_retract() - undo iwt_mr_publish()
- * @mr: region or window, which does not answer to its STag any more
+ * @mr: region or window, which is invalid and cannot become valid again
  *
  * May sleep.
  */
@@ -170,12 +168,11 @@ void iwt_mr_retract(struct iwt_mr *mr)
 }
 
 /**
- * iwt_mr_gfp() - how the memory of a region is allocated
+ * iwt_mr_gfp() - GFP flags for the data structures of a region
  * @pd: protection domain of the region
  *
- * Any context.
- *
- * Return: GFP_KERNEL_ACCOUNT for a process, which is charged, else GFP_KERNEL.
+ * Return: GFP_KERNEL_ACCOUNT, which charges the process, if the domain belongs to a process;
+ * else GFP_KERNEL.
  */
 gfp_t iwt_mr_gfp(const struct ib_pd *pd)
 {
@@ -183,12 +180,12 @@ gfp_t iwt_mr_gfp(const struct ib_pd *pd)
 }
 
 /**
- * iwt_mr_init() - begin a region or window
- * @mr: its memory, zeroed
+ * iwt_mr_init() - initialise a region or window
+ * @mr: region or window, zeroed
  * @pd: protection domain
- * @kind: what it is
+ * @kind: kind of region
  *
- * It is invalid, and nobody can find it yet. Any context.
+ * The region or window is invalid and has no STag yet. Any context.
  */
 void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind)
 {
@@ -199,9 +196,9 @@ void iwt_mr_init(struct iwt_mr *mr, struct ib_pd *pd, enum iwt_mr_kind kind)
 }
 
 /**
- * iwt_mr_alloc() - a region that nobody can find yet
+ * iwt_mr_alloc() - allocate a region without an STag
  * @pd: protection domain
- * @kind: where the memory will come from
+ * @kind: kind of region
  *
  * May sleep.
  *
@@ -217,8 +214,8 @@ struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 }
 
 /**
- * iwt_mr_unpin() - let go of memory of a process
- * @umem: memory that iwt_mr_note_pinned() knows
+ * iwt_mr_unpin() - unpin memory of a process
+ * @umem: memory that iwt_mr_note_pinned() has counted
  *
  * May sleep.
  */
@@ -229,8 +226,8 @@ void iwt_mr_unpin(struct ib_umem *umem)
 }
 
 /**
- * iwt_mr_free() - free a region that nobody can find
- * @mr: region; gone after the next grace period, its memory at once
+ * iwt_mr_free() - free a region that has no STag
+ * @mr: region; its memory is released at once, the structure after an RCU grace period
  *
  * May sleep.
  */
@@ -248,7 +245,7 @@ void iwt_mr_free(struct iwt_mr *mr)
 }
 
 /**
- * iwt_mr_create_dma() - make a region of all kernel addresses
+ * iwt_mr_create_dma() - create a region of all kernel addresses
  * @pd: protection domain of a kernel consumer
  * @access: enum ib_access_flags
  *
@@ -265,7 +262,10 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 
 	if (pd->uobject)
 		return ERR_PTR(-EPERM);
-	/* the core uses the local key for this side, and asks for rights of the peer only */
+	/*
+	 * The core uses the local DMA lkey for local accesses, so it requests only the rights
+	 * of the peer.
+	 */
 	ret = iwt_mr_rights(access | IB_ACCESS_LOCAL_WRITE, &rights);
 	if (ret)
 		return ERR_PTR(ret);
@@ -285,12 +285,12 @@ struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access)
 }
 
 /**
- * iwt_mr_destroy() - the end of a region
- * @mr: region; gone afterwards
+ * iwt_mr_destroy() - destroy a region
+ * @mr: region; freed
  *
  * Process context, may sleep. Waits for engines that copy.
  *
- * Return: 0, or -EBUSY as long as windows are bound to it.
+ * Return: 0, or -EBUSY as long as windows are bound to the region.
  */
 int iwt_mr_destroy(struct iwt_mr *mr)
 {
@@ -334,7 +334,7 @@ static inline void take_back(struct iwt_mr *mr)
  *
  * Any context but hard interrupts.
  *
- * Return: the valid region that @stag names with all its bits, read-locked, bottom halves off;
+ * Return: the valid region whose STag is @stag, key included, read-locked, bottom halves off;
  * NULL if there is none.
  */
 struct iwt_mr *iwt_mr_get(struct iwt_dev *dev, u32 stag)
@@ -373,11 +373,11 @@ void iwt_mr_put(struct iwt_mr *mr)
 
 /**
  * iwt_hold_change() - hold another region
- * @h: what is held so far; it is dropped
+ * @h: hold; the region that it holds now is released
  * @dev: device
  * @stag: STag or lkey
  *
- * Return: as iwt_mr_get(), which see.
+ * Return: see iwt_mr_get().
  */
 struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 			       u32 stag)
@@ -392,12 +392,12 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
  * iwt_mr_find_piece() - iwt_mr_piece() for any place in the region
  * @mr: region from iwt_mr_get()
  * @addr: tagged offset
- * @max: octets wanted
- * @len: set to the octets that are there in one piece
- * @hint: extent where the search begins; set to the one that was found
- * @write: the octets are to be written
+ * @max: most bytes
+ * @len: set to the number of contiguous bytes, at most @max
+ * @hint: extent where the search begins; set to the extent that holds @addr
+ * @write: the caller will write the bytes
  *
- * Return: the memory, or NULL: iwt_mr_miss() tells why.
+ * Return: address of the memory, or NULL: call iwt_mr_miss() for the reason.
  */
 u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 		      u32 *hint, bool write)
@@ -423,15 +423,16 @@ u8 *iwt_mr_find_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len,
 }
 
 /**
- * iwt_mr_miss() - memory is not there: is it worth waiting for?
+ * iwt_mr_miss() - request memory that iwt_mr_piece() did not find
  * @mr: region from iwt_mr_get()
- * @fault: takes what is waited for; the lock of its stream is held
- * @addr: tagged offset of the first octet that iwt_mr_piece() did not find, checked before
- * @len: octets that are wanted from there on, checked before
- * @write: they are to be written
+ * @fault: fault of the stream's direction; the lock of the stream is held
+ * @addr: tagged offset of the first absent byte; access to it has been checked
+ * @len: bytes that the stream needs from @addr on; access to them has been checked
+ * @write: the stream will write the bytes
  *
- * Return: %IWT_ACCESS_ABSENT if the stream is resumed when the memory has come,
- * %IWT_ACCESS_BOUNDS if there is none, or %IWT_ACCESS_FAILED if it could not come.
+ * Return: %IWT_ACCESS_ABSENT if the pager will make the memory present and then resume the
+ * stream, %IWT_ACCESS_BOUNDS if there is no such memory, or %IWT_ACCESS_FAILED if an earlier
+ * request for the same memory failed.
  */
 enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
 				    struct iwt_fault *fault, u64 addr, u32 len,
@@ -459,14 +460,14 @@ enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
 }
 
 /**
- * iwt_mr_get_for_change() - find a region or window to change what it covers
+ * iwt_mr_get_for_change() - find and write-lock a region or window
  * @dev: device
- * @stag: STag; its key does not count
+ * @stag: STag; its key is ignored
  *
  * Any context but hard interrupts.
  *
- * Return: the region or window, valid or not, write-locked, bottom halves off, for
- * iwt_mr_put_changed(); NULL if there is none.
+ * Return: the region or window, valid or not, write-locked, bottom halves off; the caller
+ * unlocks it by iwt_mr_put_changed(). NULL if there is none.
  */
 struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag)
 	__no_context_analysis
@@ -484,8 +485,8 @@ struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag)
 }
 
 /**
- * iwt_mr_put_changed() - unlock it
- * @mr: from iwt_mr_get_for_change(), not NULL
+ * iwt_mr_put_changed() - unlock a region or window
+ * @mr: region or window from iwt_mr_get_for_change(), not NULL
  */
 void iwt_mr_put_changed(struct iwt_mr *mr)
 	__no_context_analysis

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory regions: STags, extents, and the lock that keeps a region alive and valid while octets
+ * Memory regions: STags, extents, and the lock that keeps a region alive and valid while bytes
  * are copied.
  */
 #ifndef IWT_MR_H
@@ -31,26 +31,26 @@ enum iwt_mr_kind {
  * struct iwt_mr - memory region, or the STag of a memory window
  * @ibmr: verbs object; of a window only the keys
  * @dev: device
- * @kind: where the memory comes from
+ * @kind: kind of memory
  * @lock: readers copy, writers change validity, key or extents; BH off
- * @stag: index << 8 | key as of now
+ * @stag: present STag: index << 8 | key
  * @region: bounds, rights, validity, protection domain
- * @map: what is covered now; of a window what its region covers
- * @origin: tagged offset of the first octet of @map; not the base of a window
- * @next: IWT_MR_FAST: what the next REG_MR will cover; changed by the consumer only, which
- *	may map new pages while the old ones are still registered
- * @gaps: IWT_MR_FAST: pieces of memory need not begin and end with pages
- * @next_ready: @next was filled and not registered yet
- * @revoked: IWT_MR_DMABUF: its exporter has taken the memory away; it stays invalid
- * @windows: IWT_MR_USER: windows that are bound to it; it counts up with the lock held and the
- *	region valid
+ * @map: memory of the region; for a window, memory of the window's region
+ * @origin: tagged offset of the first byte of @map; not the base of a window
+ * @next: IWT_MR_FAST: memory that the next REG_MR will register; changed by the consumer only,
+ *	which may map new pages while the old ones are still registered
+ * @gaps: IWT_MR_FAST: pieces of memory need not begin or end at page boundaries
+ * @next_ready: @next is filled and not registered yet
+ * @revoked: IWT_MR_DMABUF: the exporter has revoked the memory; the region stays invalid
+ * @windows: IWT_MR_USER: number of windows that are bound to the region; incremented only with
+ *	the lock held and the region valid
  * @umem: IWT_MR_USER: pinned memory
- * @dmabuf: IWT_MR_DMABUF: the memory
- * @odp: IWT_MR_ODP: the pages of the process that are present
+ * @dmabuf: IWT_MR_DMABUF: dma-buf
+ * @odp: IWT_MR_ODP: table of the pages of the process that are present
  * @pager: IWT_MR_ODP: makes absent pages present
- * @user: IWT_MR_ODP: user address of the first octet
- * @access: enum ib_access_flags as of now
- * @rcu: lookups run under RCU
+ * @user: IWT_MR_ODP: user address of the first byte
+ * @access: present access flags, enum ib_access_flags
+ * @rcu: defers freeing, because lookups run under RCU
  */
 struct iwt_mr {
 	struct ib_mr ibmr;
@@ -76,12 +76,12 @@ struct iwt_mr {
 };
 
 /**
- * struct iwt_mr_change - what a region of a process is to become
- * @flags: IB_MR_REREG_*: which of the others count
+ * struct iwt_mr_change - new attributes for a region of a process
+ * @flags: IB_MR_REREG_*: which of the other members are valid
  * @pd: IB_MR_REREG_PD: protection domain
  * @start: IB_MR_REREG_TRANS: user address
- * @len: IB_MR_REREG_TRANS: octets, not 0
- * @iova: IB_MR_REREG_TRANS: tagged offset of the first octet
+ * @len: IB_MR_REREG_TRANS: length in bytes, not 0
+ * @iova: IB_MR_REREG_TRANS: tagged offset of the first byte
  * @access: IB_MR_REREG_ACCESS: enum ib_access_flags
  */
 struct iwt_mr_change {
@@ -98,7 +98,7 @@ static inline struct iwt_mr *to_iwt_mr(struct ib_mr *mr)
 	return container_of(mr, struct iwt_mr, ibmr);
 }
 
-/* Where the process has an octet of a region of kind IWT_MR_ODP; within the region. */
+/* User address of a byte of a region of kind IWT_MR_ODP; @addr is within the region. */
 static inline u64 iwt_mr_user_va(const struct iwt_mr *mr, u64 addr)
 {
 	return mr->user + (addr - mr->origin);
@@ -119,12 +119,12 @@ enum iwt_access_verdict iwt_mr_miss(const struct iwt_mr *mr,
 
 /**
  * struct iwt_hold - the region that an engine uses
- * @mr: held, or NULL
- * @hint: extent that the last octets were in
- * @fault: memory of a region that the direction of the stream waits for
+ * @mr: region from iwt_mr_get(), or NULL
+ * @hint: extent of the last access
+ * @fault: absent memory that the direction of the stream waits for
  *
- * A region stays held while one FPDU after the other uses it, but for no longer than a run, and
- * not while completions are made: a consumer's handler may do anything then.
+ * The engine keeps the region for consecutive FPDUs that use it, but releases it at the end of
+ * a run, and before it reports completions: a consumer's handler may do anything.
  */
 struct iwt_hold {
 	struct iwt_mr *mr;
@@ -135,7 +135,7 @@ struct iwt_hold {
 struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
 			       u32 stag);
 
-/* Bottom halves off; the region that @stag names, held in @h, or NULL. */
+/* Bottom halves off. Return: the region with the STag @stag, held in @h, or NULL. */
 static inline struct iwt_mr *iwt_hold_mr(struct iwt_hold *h,
 					 struct iwt_dev *dev, u32 stag)
 {
@@ -144,7 +144,7 @@ static inline struct iwt_mr *iwt_hold_mr(struct iwt_hold *h,
 	return iwt_hold_change(h, dev, stag);
 }
 
-/* Drop it: before another region may be held, and at the end of a run. */
+/* Release the region: before the engine holds another region, and at the end of a run. */
 static inline void iwt_hold_drop(struct iwt_hold *h)
 {
 	if (h->mr)
@@ -153,15 +153,15 @@ static inline void iwt_hold_drop(struct iwt_hold *h)
 }
 
 /**
- * iwt_mr_piece() - kernel memory of a part of a region
+ * iwt_mr_piece() - find the kernel memory of a part of a region
  * @mr: region from iwt_mr_get()
- * @addr: tagged offset of its first octet, checked before
- * @max: octets wanted
- * @len: set to the octets that are there in one piece
- * @hint: where the last call ended, 0 at first; makes the next one cheap
- * @write: the octets are to be written
+ * @addr: tagged offset of the first byte; access to it has been checked
+ * @max: most bytes
+ * @len: set to the number of contiguous bytes, at most @max
+ * @hint: extent of the last call, 0 at first; makes consecutive calls cheap
+ * @write: the caller will write the bytes
  *
- * Return: the memory, or NULL: iwt_mr_miss() tells why.
+ * Return: address of the memory, or NULL: call iwt_mr_miss() for the reason.
  */
 static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 			       u32 *len, u32 *hint, bool write)
@@ -170,7 +170,7 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 	u32 i, end = min(*hint + 2, mr->map.n);
 	u64 skip;
 
-	/* there, or in the next one */
+	/* in the extent of the last call, or in the next one */
 	for (i = *hint; i < end; i++, e++) {
 		skip = addr - mr->origin - e->off;
 		if (skip < e->len) {
@@ -183,8 +183,8 @@ static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max,
 }
 
 /*
- * May TCP refer to the region's pages, and not only to copies? Not to those of another driver,
- * which are that driver's business, nor to those that the process may lose at any time.
+ * May TCP send the region's pages without a copy? Pages of a dma-buf belong to the exporter, and
+ * the process may lose pages that are not pinned at any time: engines copy from both.
  */
 static inline bool iwt_mr_has_pages(const struct iwt_mr *mr)
 {
@@ -194,7 +194,7 @@ static inline bool iwt_mr_has_pages(const struct iwt_mr *mr)
 struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag);
 void iwt_mr_put_changed(struct iwt_mr *mr);
 
-/* The remote rights in enum ib_access_flags. */
+/* Translate the remote flags of enum ib_access_flags to rights. */
 static inline u32 iwt_remote_rights(int access)
 {
 	u32 rights = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Copies of the octets of messages. */
+/* Copying of message data. */
 #include "mr_copy.h"
 
 #include <linux/atomic.h>
@@ -8,19 +8,19 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-/* Octets from which on the string instruction pays. */
+/* From this length on, the string instruction is faster than memcpy(). */
 #define STRING_MIN	512
 
 /**
- * iwt_copy() - as memcpy(), for octets of messages
+ * iwt_copy() - memcpy() for message data
  * @to: destination
- * @from: source; the two do not overlap
- * @len: octets
+ * @from: source; must not overlap the destination
+ * @len: bytes
  *
  * Any context. Most copies are of whole segments. memcpy() of x86 uses the string instruction
- * only on processors where it is fast for a few octets too (FSRM), else a loop of moves, which
- * is slower for a segment. The kernel's copies from and to processes use the instruction
- * everywhere.
+ * only on processors where the instruction is fast for short copies too (FSRM), else a loop of
+ * moves, which is slower for a segment. copy_from_user() and copy_to_user() use the instruction
+ * for long copies on all processors.
  */
 void iwt_copy(u8 *to, const u8 *from, size_t len)
 {
@@ -43,13 +43,13 @@ void iwt_copy(u8 *to, const u8 *from, size_t len)
 }
 
 /**
- * iwt_copy_out() - store received octets where somebody may be polling
+ * iwt_copy_out() - store received bytes in memory that a program may poll
  * @to: destination
  * @from: source
- * @len: octets
+ * @len: bytes
  *
- * Programs poll on the last octets of a Write. Those are stored after everything before them is
- * visible.
+ * Programs poll on the last bytes of a Write. So the last 8 bytes are stored after all bytes
+ * before them are visible.
  */
 void iwt_copy_out(u8 *to, const u8 *from, u32 len)
 {

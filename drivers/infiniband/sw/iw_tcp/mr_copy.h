@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Copies of the octets of messages. */
+/* Copying of message data. */
 #ifndef IWT_MR_COPY_H
 #define IWT_MR_COPY_H
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory regions of another driver's memory. */
+/* Memory regions of dma-bufs: memory of another driver. */
 #include "mr_priv.h"
 
 #include "dev.h"
 #include "mr_dmabuf_map.h"
 
 /*
- * The exporter takes the memory away: the region is invalid for ever, and to peers and work
- * requests its STag names nothing any more. Waits for engines that copy.
+ * The exporter revokes the memory: the region becomes invalid for ever, so that accesses by
+ * peers and work requests fail. Waits for engines that copy.
  */
 static void revoke(void *ctx)
 {
@@ -19,7 +19,7 @@ static void revoke(void *ctx)
 	write_unlock_bh(&mr->lock);
 }
 
-/* Return: -ENODEV if the memory was taken away already. */
+/* Return: 0, or -ENODEV if the exporter has already revoked the memory. */
 static int validate(struct iwt_mr *mr, u64 len, u64 iova, u32 rights)
 {
 	bool revoked;
@@ -52,14 +52,15 @@ static int take_memory(struct iwt_mr *mr, const struct ib_pd *pd,
  * iwt_mr_create_dmabuf() - register memory of another driver
  * @pd: protection domain of a process
  * @fd: descriptor of a dma-buf
- * @off: first octet of the dma-buf
- * @len: octets, not 0
- * @iova: tagged offset of the first octet
+ * @off: offset of the region in the dma-buf
+ * @len: length in bytes, not 0
+ * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags
  *
  * Process context, may sleep.
  *
- * Return: the region, or an error pointer, as iwt_mr_create_user() and iwt_dmabuf_get().
+ * Return: the region, or an error pointer: see iwt_mr_create_user() and iwt_dmabuf_get();
+ * -ENODEV if the exporter revoked the memory meanwhile.
  */
 struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
 				    u64 iova, int access)

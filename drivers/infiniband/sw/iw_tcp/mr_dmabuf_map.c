@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of another driver: a dma-buf that a processor reads and writes.
+ * Memory of another driver: a dma-buf that the CPU reads and writes.
  *
- * There is no DMA here, and so no use for what an exporter maps for a device: addresses on a bus,
- * and pages that are not the importer's business. What the kernel offers a processor is
- * dma_buf_vmap(): the exporter maps the whole buffer into the kernel's address space, and leaves
- * it where it is until dma_buf_vunmap(). An exporter without vmap has memory that no processor
- * reads, or must not (peer to peer memory of a device): it is refused.
+ * The driver does no DMA, so a DMA mapping of the exporter is of no use: it has bus addresses,
+ * and pages that an importer must not touch. For CPU access the kernel has dma_buf_vmap(): the
+ * exporter maps the whole buffer into the kernel's address space, and does not move it until
+ * dma_buf_vunmap(). If an exporter has no vmap, the CPU cannot or must not access its memory
+ * (peer to peer memory of a device): such a dma-buf is refused.
  *
- * An exporter that moves buffers is also asked to pin this one, and is listened to: should it
- * take the memory away nevertheless (revoke it), it says so, and the consumer of this file ends
- * its use before the exporter goes on. Exporters that never move buffers must not be listened to:
- * for these, older kernels map the buffer for the importer's device, which can't do DMA.
+ * If an exporter moves buffers, the driver attaches to the buffer dynamically and pins it. If
+ * the exporter revokes the memory nevertheless, it calls invalidate_mappings(), and the region
+ * stops using the memory before the exporter continues. The driver does not attach to buffers of
+ * exporters that never move them: on attach, older kernels would map such a buffer for the
+ * importer's device, which can't do DMA.
  *
- * The processor's access begins when the buffer is taken and ends when it is given back. Where
- * DMA of other devices is not coherent with the caches of processors, a process brackets its
- * phases of use with DMA_BUF_IOCTL_SYNC, as it does if it maps the buffer itself.
+ * CPU access begins in iwt_dmabuf_get() and ends in iwt_dmabuf_put(). Where DMA of other devices
+ * is not coherent with the CPU caches, a process brackets its phases of use with
+ * DMA_BUF_IOCTL_SYNC, as it does if it maps the buffer itself.
  */
 #include "mr_dmabuf_map.h"
 
@@ -30,13 +31,14 @@ MODULE_IMPORT_NS("DMA_BUF");
 
 /**
  * struct iwt_dmabuf - a dma-buf in use
- * @buf: itself
- * @attach: what is listened by, or NULL if the exporter never moves the memory
- * @map: its memory
- * @dir: what the processor does to it
- * @settled: it is pinned, so what moves now is taken away; guarded by the reservation
+ * @buf: dma-buf, with a reference
+ * @attach: dynamic attachment, or NULL if the exporter never moves the memory
+ * @map: kernel mapping
+ * @dir: direction of the CPU's accesses
+ * @settled: the buffer is pinned, so an invalidation is a revocation; guarded by the lock of
+ *	the reservation
  * @gone: see struct iwt_dmabuf_wish
- * @ctx: its argument
+ * @ctx: argument of @gone
  */
 struct iwt_dmabuf {
 	struct dma_buf *buf;
@@ -48,7 +50,7 @@ struct iwt_dmabuf {
 	void *ctx;
 };
 
-/* The lock of the reservation is held. To be pinned, the buffer may have to move first. */
+/* The reservation is locked. dma_buf_pin() may move the buffer: that is no revocation. */
 static void on_invalidate(struct dma_buf_attachment *attach)
 {
 	struct iwt_dmabuf *d = attach->importer_priv;
@@ -62,7 +64,7 @@ static const struct dma_buf_attach_ops listener = {
 	.invalidate_mappings = on_invalidate,
 };
 
-/* Stay where you are, and tell if you don't. */
+/* Attach to the dma-buf and pin it, if its exporter moves buffers. */
 static int listen(struct iwt_dmabuf *d, struct device *dev)
 {
 	int ret;
@@ -94,7 +96,7 @@ static void unlisten(struct iwt_dmabuf *d)
 	dma_buf_detach(d->buf, d->attach);
 }
 
-/* Memory that is not the processor's has an address for readl() and the like only. */
+/* I/O memory is refused: plain loads and stores must not access it, only readl() etc. */
 static int map(struct iwt_dmabuf *d)
 {
 	int ret = dma_buf_vmap_unlocked(d->buf, &d->map);
@@ -112,7 +114,7 @@ static int check(const struct dma_buf *buf, const struct iwt_dmabuf_wish *w)
 {
 	if (w->off > buf->size || w->len > buf->size - w->off)
 		return -EINVAL;
-	/* as for a process that maps it */
+	/* the same rule as for mmap() */
 	if (w->write && !(buf->file->f_mode & FMODE_WRITE))
 		return -EACCES;
 	return buf->ops->vmap ? 0 : -EOPNOTSUPP;
@@ -141,16 +143,17 @@ static struct iwt_dmabuf *dmabuf_use(struct dma_buf *buf, struct device *dev,
 }
 
 /**
- * iwt_dmabuf_get() - take memory of another driver
- * @dev: in whose name
- * @wish: what is wanted
- * @va: takes the kernel's address of the first octet
+ * iwt_dmabuf_get() - map a dma-buf for the CPU
+ * @dev: importing device
+ * @wish: requested part of the dma-buf
+ * @va: set to the kernel address of the first byte
  *
  * Process context, may sleep: the exporter may have to wait for a device.
  *
- * Return: the dma-buf, to be given back by iwt_dmabuf_put(), or an error pointer: -EBADF or
- * -EINVAL if the descriptor is not that of a dma-buf, -EINVAL if it has fewer octets, -EACCES if
- * it may only be read, -EOPNOTSUPP if no processor can access it, or the exporter's.
+ * Return: the dma-buf, to be released by iwt_dmabuf_put(), or an error pointer: -EBADF or
+ * -EINVAL if the descriptor is not that of a dma-buf, -EINVAL if the dma-buf is too short,
+ * -EACCES if it may only be read, -EOPNOTSUPP if the CPU cannot access it, or an error of the
+ * exporter.
  */
 struct iwt_dmabuf *iwt_dmabuf_get(struct device *dev,
 				  const struct iwt_dmabuf_wish *wish, u8 **va)
@@ -171,10 +174,8 @@ struct iwt_dmabuf *iwt_dmabuf_get(struct device *dev,
 }
 
 /**
- * iwt_dmabuf_may_write() - was it taken to be written?
+ * iwt_dmabuf_may_write() - was the dma-buf mapped for writing?
  * @d: dma-buf
- *
- * Any context.
  *
  * Return: true if so.
  */
@@ -184,10 +185,11 @@ bool iwt_dmabuf_may_write(const struct iwt_dmabuf *d)
 }
 
 /**
- * iwt_dmabuf_put() - give memory back
- * @d: dma-buf, which nobody accesses any more; gone afterwards
+ * iwt_dmabuf_put() - unmap and release a dma-buf
+ * @d: dma-buf, which nobody accesses any more; freed
  *
- * Process context, may sleep. The callback is not called any more when this returns.
+ * Process context, may sleep. When this returns, the callback is not running and will not be
+ * called again.
  */
 void iwt_dmabuf_put(struct iwt_dmabuf *d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory of another driver: a dma-buf that a processor reads and writes. */
+/* Memory of another driver: a dma-buf that the CPU reads and writes. */
 #ifndef IWT_MR_DMABUF_MAP_H
 #define IWT_MR_DMABUF_MAP_H
 
@@ -11,15 +11,15 @@ struct device;
 struct iwt_dmabuf;
 
 /**
- * struct iwt_dmabuf_wish - what is wanted of a dma-buf
+ * struct iwt_dmabuf_wish - requested part of a dma-buf
  * @fd: descriptor of the calling process
- * @off: first octet
- * @len: octets, not 0
- * @write: they will be written
- * @gone: called at most once for each time that the exporter moves or revokes the memory:
- *	when it returns, nothing may be accessed any more. Process context; the lock of the
- *	reservation is held, so it must not wait for another dma-buf
- * @ctx: its argument
+ * @off: offset of the first byte
+ * @len: length in bytes, not 0
+ * @write: the CPU will write to the memory
+ * @gone: called each time that the exporter moves or revokes the memory; after it returns,
+ *	nobody may access the memory. Process context; the reservation is locked, so @gone must
+ *	not wait for another dma-buf
+ * @ctx: argument of @gone
  */
 struct iwt_dmabuf_wish {
 	int fd;

@@ -37,7 +37,7 @@ void iwt_extents_free(struct iwt_extents *e)
 }
 
 /**
- * iwt_extents_add() - append octets
+ * iwt_extents_add() - append bytes
  * @e: list
  * @va: the first of them; if they continue the last run, they become a part of it
  * @len: how many
@@ -67,8 +67,8 @@ int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len)
 /**
  * iwt_extents_trim() - cut a list to what was asked for
  * @e: list
- * @skip: octets to cut off the front, which lie in the first run
- * @len: octets to keep
+ * @skip: bytes to cut off the front, which lie in the first run
+ * @len: bytes to keep
  *
  * Any context.
  *
@@ -117,9 +117,9 @@ static u32 search(const struct iwt_extents *e, u64 off)
 }
 
 /**
- * iwt_extents_find() - which run holds an octet?
+ * iwt_extents_find() - which run holds a byte?
  * @e: list
- * @off: offset of the octet from the start
+ * @off: offset of the byte from the start
  * @hint: run where the search begins, any number; set to the one that was found
  *
  * Any context.

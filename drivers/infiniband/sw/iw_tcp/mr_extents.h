@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* A run of octets that is contiguous in the kernel's address space. */
+/* A run of bytes that is contiguous in the kernel's address space. */
 struct iwt_extent {
 	u64 off;	/* from the start of the region */
 	u8 *va;

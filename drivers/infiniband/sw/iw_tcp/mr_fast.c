@@ -90,7 +90,7 @@ static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
  * @mr: region of kind IWT_MR_FAST
  * @sg: list of kernel memory
  * @nents: its length
- * @sg_offset: octets to skip in the first element, updated; may be NULL
+ * @sg_offset: bytes to skip in the first element, updated; may be NULL
  *
  * The region stays as it is until that REG_MR: it may still be in use under its old key. Any
  * context.

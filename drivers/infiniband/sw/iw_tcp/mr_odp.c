@@ -10,9 +10,9 @@
  * iwt_mr_create_odp() - register memory of the calling process without pinning it
  * @pd: protection domain
  * @start: user address
- * @len: octets, not 0; none of them needs to be mapped. From 0 on, ULONG_MAX are all that the
+ * @len: bytes, not 0; none of them needs to be mapped. From 0 on, ULONG_MAX are all that the
  *	process has or will have
- * @iova: tagged offset of the first octet
+ * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags, IB_ACCESS_ON_DEMAND among them
  *
  * Process context, may sleep.

@@ -4,7 +4,7 @@
 
 #include <linux/minmax.h>
 
-/* Octets behind those that are wanted: of these, what the process has is noted with them. */
+/* Bytes behind those that are wanted: of these, what the process has is noted with them. */
 #define AROUND		(256 << 10)
 
 /* Has the memory that was waited for not come, and is it asked for again? */

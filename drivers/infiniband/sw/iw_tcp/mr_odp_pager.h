@@ -25,8 +25,8 @@ struct iwt_stream;
  * @worker: takes the page fault, NULL until one does; guarded by the lock of the pager
  * @entry: place in the pager's list until then
  * @va: user address
- * @len: octets
- * @around: octets behind them of which those that are present are noted, too
+ * @len: bytes
+ * @around: bytes behind them of which those that are present are noted, too
  * @resume: called when the wait is over, with the lock of the pager held
  * @stream: stream, or NULL for a process that waits; the lock of the stream guards all of this
  *	where nothing else is said
@@ -48,8 +48,8 @@ struct iwt_fault {
 /**
  * struct iwt_fault_ask - memory that is asked for
  * @va: user address
- * @len: octets that are needed at once, within the region
- * @behind: octets of the region behind them
+ * @len: bytes that are needed at once, within the region
+ * @behind: bytes of the region behind them
  * @how: what is done about those that are absent
  */
 struct iwt_fault_ask {

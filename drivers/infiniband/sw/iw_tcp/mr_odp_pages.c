@@ -43,7 +43,7 @@
 
 /**
  * struct iwt_odp - the pages of an address space that are present
- * @notifier: tells what happens to the address space, from its first to its last octet
+ * @notifier: tells what happens to the address space, from its first to its last byte
  * @dev: device, for its counters; only while @notifier is registered
  * @mm: address space; to be compared, and for its size
  * @lock: readers use pages; a writer waits until they have left those that are forgotten
@@ -306,10 +306,10 @@ static bool note_written(struct iwt_odp *odp, unsigned long index)
 }
 
 /**
- * iwt_odp_piece() - octets that are present
+ * iwt_odp_piece() - bytes that are present
  * @odp: table, between iwt_odp_use() and iwt_odp_leave()
  * @va: user address
- * @max: octets wanted
+ * @max: bytes wanted
  * @len: takes how many there are in one piece
  * @write: they are to be written
  *
@@ -479,7 +479,7 @@ static int fill_some(struct iwt_odp *odp, unsigned long index, int n,
  * iwt_odp_fill() - take note of pages that are present, or make them present
  * @odp: table, which stays
  * @va: user address
- * @len: octets, not 0; no address behind them is 0
+ * @len: bytes, not 0; no address behind them is 0
  * @how: what is done about pages that are absent; with IWT_ODP_NO_FAULT it ends at the first of
  *	them
  *

@@ -15,7 +15,7 @@
 
 #include "dev.h"
 
-/* Octets that are asked for at once; then others of the process get their turn. */
+/* Bytes that are asked for at once; then others of the process get their turn. */
 #define PIECE		(1024 << 10)
 
 /**

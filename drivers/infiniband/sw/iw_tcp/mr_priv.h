@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of memory regions share. */
+/* Shared by the files of memory regions (mr*.c, mw.c). */
 #ifndef IWT_MR_PRIV_H
 #define IWT_MR_PRIV_H
 
@@ -8,10 +8,7 @@
 #include "dev.h"
 #include "mr.h"
 
-/*
- * Flags of regions that are not pinned alone. That all of the memory is huge pages is a promise
- * that nothing depends on.
- */
+/* Flags of on-demand regions only. IB_ACCESS_HUGETLB is accepted and ignored. */
 #define IWT_MR_ODP_FLAGS	(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
 
 int iwt_mr_rights(int access, u32 *rights);
@@ -27,7 +24,7 @@ void iwt_mr_retract(struct iwt_mr *mr);
 void iwt_mr_free(struct iwt_mr *mr);
 void iwt_mr_unpin(struct ib_umem *umem);
 
-/* For the gauge of pinned memory: @umem is pinned now, or will soon be no more. Any context. */
+/* Update the gauge of pinned memory: @umem was pinned, or will be released. Any context. */
 static inline void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
 {
 	s64 bytes = (s64)ib_umem_num_pages(umem) << PAGE_SHIFT;
@@ -35,7 +32,7 @@ static inline void iwt_mr_note_pinned(struct ib_umem *umem, bool is)
 	atomic64_add(is ? bytes : -bytes, &to_iwt_dev(umem->ibdev)->pinned);
 }
 
-/* What @mr is to cover; either nobody can look it up yet, or its lock is held for writing. */
+/* Set bounds and rights of @mr; either it has no STag yet, or its lock is held for writing. */
 static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
 				u32 rights, bool valid)
 {
@@ -47,8 +44,8 @@ static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
 }
 
 /*
- * Are windows bound to the region? With its lock held for writing, no other can be bound. If
- * none is bound, engines have left all that were: pairs with unbind() in mw.c.
+ * Are windows bound to the region? While its lock is held for writing, no window can be bound to
+ * it. If the count is 0, no engine uses a former window: pairs with leave_region() in mw.c.
  */
 static inline bool iwt_mr_has_windows(const struct iwt_mr *mr)
 {

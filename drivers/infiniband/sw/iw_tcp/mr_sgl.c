@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Octets between scatter/gather lists and linear memory, with every check. */
+/* Bytes between scatter/gather lists and linear memory, with every check. */
 #include "mr_sgl.h"
 
 #include <linux/atomic.h>
@@ -16,7 +16,7 @@
  * @stag: region
  * @addr: tagged offset
  * @piece: takes the memory
- * @len: octets wanted; access to all of them must be allowed. Takes how many there are in one
+ * @len: bytes wanted; access to all of them must be allowed. Takes how many there are in one
  *	piece
  *
  * Bottom halves off, never sleeps.
@@ -46,7 +46,7 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 
  * iwt_sgl_piece() - memory at a place in a list
  * @at: place; moved over elements that are used up, not over the piece
  * @piece: takes the memory
- * @len: octets wanted; access to those in the same element must be allowed. Takes how
+ * @len: bytes wanted; access to those in the same element must be allowed. Takes how
  *	many there are in one piece, not 0
  *
  * Bottom halves off, never sleeps.
@@ -78,8 +78,8 @@ enum iwt_access_verdict iwt_sgl_piece(struct iwt_place *at, u8 **piece, u32 *len
  * @n: elements
  * @need: rights
  *
- * The octets are checked again when they are copied; this finds a bad list before any octet of
- * its message is on the wire. Elements without octets are not checked. BH may be on.
+ * The bytes are checked again when they are copied; this finds a bad list before any byte of
+ * its message is on the wire. Elements without bytes are not checked. BH may be on.
  *
  * Return: the first verdict that is not OK.
  */
@@ -105,11 +105,11 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *actor,
 }
 
 /**
- * iwt_sgl_scatter() - linear memory into octets of a list
+ * iwt_sgl_scatter() - linear memory into bytes of a list
  * @at: place with the right to write, advanced
  * @from: source
- * @len: octets
- * @left: octets with those that will come from elsewhere for the same FPDU. Access to all of them
+ * @len: bytes
+ * @left: bytes with those that will come from elsewhere for the same FPDU. Access to all of them
  *	must be allowed: memory that is absent has to come for the whole FPDU
  *
  * Bottom halves off, never sleeps.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Octets between scatter/gather lists and linear memory, with every check. */
+/* Bytes between scatter/gather lists and linear memory, with every check. */
 #ifndef IWT_MR_SGL_H
 #define IWT_MR_SGL_H
 
@@ -32,7 +32,7 @@ static inline bool iwt_is_kernel_va(const struct iwt_actor *actor, u32 lkey)
 /**
  * struct iwt_sgl_pos - place in a list
  * @i: element
- * @off: octet within it
+ * @off: byte within it
  */
 struct iwt_sgl_pos {
 	u32 i;
@@ -40,7 +40,7 @@ struct iwt_sgl_pos {
 };
 
 /**
- * struct iwt_place - octets of a list that are to be accessed
+ * struct iwt_place - bytes of a list that are to be accessed
  * @actor: PD and stream on whose behalf memory is accessed
  * @hold: keeps the region of the present element, and what is waited for
  * @sge: private copy of the list

@@ -76,8 +76,8 @@ static int user_rights(enum iwt_mr_kind kind, int access, u32 *rights)
  * iwt_mr_create_user() - register memory of the calling process
  * @pd: protection domain
  * @start: user address
- * @len: octets, not 0
- * @iova: tagged offset of the first octet
+ * @len: bytes, not 0
+ * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags
  *
  * Process context, may sleep.

@@ -220,7 +220,7 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
  * Waits for engines that use the window; never sleeps.
  *
  * Return: IWT_OK, or IWT_ERR_LOCAL: if window, region and queue pair are not of one domain, the
- * window is of type 2 and bound, the region has not so many octets or not the right to it, or
+ * window is of type 2 and bound, the region has not so many bytes or not the right to it, or
  * the access flags are none that the window can have. Then the window is as it was.
  */
 u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,

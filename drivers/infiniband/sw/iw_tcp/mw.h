@@ -25,8 +25,8 @@ struct iwt_mw {
  * struct iwt_mw_bind - what a work request asks for
  * @stag: the window's index and its new key
  * @lkey: region
- * @addr: its first octet that the window is to cover, as the region names it
- * @len: octets; 0 unbinds a window of type 1
+ * @addr: its first byte that the window is to cover, as the region names it
+ * @len: bytes; 0 unbinds a window of type 1
  * @access: enum ib_access_flags
  */
 struct iwt_mw_bind {

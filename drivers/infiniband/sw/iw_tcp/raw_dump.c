@@ -3,7 +3,7 @@
  * What `rdma -r resource show` dumps (include/uapi/rdma/iw_tcp-raw.h).
  *
  * The core asks for it only in the name of an administrator. Nevertheless there is no address in
- * it, no key and no octet of data.
+ * it, no key and no byte of data.
  */
 #include "raw_dump.h"
 

@@ -3,7 +3,7 @@
  * What `rdma -dd resource show` says beyond the core's own attributes.
  *
  * Everybody may ask for it. So there is nothing of it that helps to attack: no address in the
- * kernel or in a process, no key, no octet of data. Addresses of a connection are for those who
+ * kernel or in a process, no key, no byte of data. Addresses of a connection are for those who
  * are in its network namespace, and for administrators of the machine.
  */
 #include "restrack.h"

@@ -12,7 +12,7 @@
 #define UVERBS_MODULE_NAME iw_tcp
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Octets from the process; the core keeps them until the call ends. */
+/* Bytes from the process; the core keeps them until the call ends. */
 static int get_octets(struct uverbs_attr_bundle *attrs, u16 id, const u8 **p,
 		      u32 *len)
 {

@@ -246,7 +246,7 @@ void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 /**
  * iwt_udata_known() - does a process ask for nothing that this module does not know?
  * @udata: private part of its request
- * @known: octets that are known here
+ * @known: bytes that are known here
  *
  * May sleep.
  *

@@ -30,7 +30,7 @@ struct ib_mr *iwt_get_dma_mr(struct ib_pd *pd, int access)
  * iwt_reg_user_mr() - register memory of the calling process
  * @pd: protection domain
  * @start: user address
- * @len: octets
+ * @len: bytes
  * @iova: tagged offset of the first one
  * @access: enum ib_access_flags
  * @dmah: hints for DMA, which the device does not know: must be NULL
@@ -69,8 +69,8 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 /**
  * iwt_reg_user_mr_dmabuf() - register memory of another driver
  * @pd: protection domain
- * @offset: first octet of the dma-buf
- * @length: octets
+ * @offset: first byte of the dma-buf
+ * @length: bytes
  * @iova: tagged offset of the first one
  * @fd: descriptor of the dma-buf
  * @access: enum ib_access_flags
@@ -95,7 +95,7 @@ struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
  * @ibmr: region of the calling process; nobody else uses the object now
  * @flags: IB_MR_REREG_*: what changes
  * @start: user address
- * @len: octets
+ * @len: bytes
  * @iova: tagged offset of the first one
  * @access: enum ib_access_flags
  * @pd: protection domain
@@ -186,7 +186,7 @@ struct ib_mr *iwt_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
  * @ibmr: region for fast registration
  * @sg: list of kernel memory
  * @nents: its length
- * @sg_offset: octets to skip in the first element, updated; may be NULL
+ * @sg_offset: bytes to skip in the first element, updated; may be NULL
  *
  * Any context.
  *
