@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Runs of kernel memory. No locks: the owner of a list has them. */
+/* Lists of runs of kernel memory. No locks: the owner of a list locks it. */
 #include "mr_extents.h"
 
 #include <linux/slab.h>
 
 /**
- * iwt_extents_alloc() - an empty list
+ * iwt_extents_alloc() - allocate an empty list
  * @e: list
- * @max: room for as many runs
+ * @max: maximum number of runs
  * @gfp: GFP_KERNEL, or GFP_KERNEL_ACCOUNT to charge the process
  *
  * May sleep.
@@ -25,8 +25,8 @@ int iwt_extents_alloc(struct iwt_extents *e, u32 max, gfp_t gfp)
 }
 
 /**
- * iwt_extents_free() - the end of a list
- * @e: list, or zeroes; empty and without room afterwards
+ * iwt_extents_free() - free a list
+ * @e: list, or zeroes; zeroed
  *
  * May sleep.
  */
@@ -37,14 +37,12 @@ void iwt_extents_free(struct iwt_extents *e)
 }
 
 /**
- * iwt_extents_add() - append bytes
+ * iwt_extents_add() - append memory
  * @e: list
- * @va: the first of them; if they continue the last run, they become a part of it
- * @len: how many
+ * @va: address of the memory; if it continues the last run, the run is extended
+ * @len: length in bytes
  *
- * Any context.
- *
- * Return: 0, or -ENOMEM if there is no room.
+ * Return: 0, or -ENOMEM if the list is full.
  */
 int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len)
 {
@@ -65,14 +63,12 @@ int iwt_extents_add(struct iwt_extents *e, u8 *va, u64 len)
 }
 
 /**
- * iwt_extents_trim() - cut a list to what was asked for
+ * iwt_extents_trim() - cut a list of whole pages to the bounds of a region
  * @e: list
- * @skip: bytes to cut off the front, which lie in the first run
+ * @skip: bytes to cut off the front; fewer than the first run has
  * @len: bytes to keep
  *
- * Any context.
- *
- * Return: false if there are fewer.
+ * Return: false if the list has fewer bytes.
  */
 bool iwt_extents_trim(struct iwt_extents *e, u64 skip, u64 len)
 {
@@ -100,7 +96,7 @@ static bool holds(const struct iwt_extents *e, u32 i, u64 off)
 		off - e->ext[i].off < e->ext[i].len;
 }
 
-/* Index of the last run that does not begin behind @off. */
+/* Return: index of the last run that begins at or before @off. */
 static u32 search(const struct iwt_extents *e, u64 off)
 {
 	u32 lo = 0, hi = e->n;
@@ -117,14 +113,12 @@ static u32 search(const struct iwt_extents *e, u64 off)
 }
 
 /**
- * iwt_extents_find() - which run holds a byte?
+ * iwt_extents_find() - find the run that holds a byte
  * @e: list
- * @off: offset of the byte from the start
- * @hint: run where the search begins, any number; set to the one that was found
+ * @off: offset of the byte from the start of the list
+ * @hint: index where the search begins, any number; set to the index of the run
  *
- * Any context.
- *
- * Return: false if there is none.
+ * Return: false if no run holds the byte.
  */
 bool iwt_extents_find(const struct iwt_extents *e, u64 off, u32 *hint)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs of kernel memory: what a region covers. */
+/* The memory of a region, as a list of runs of kernel memory. */
 #ifndef IWT_MR_EXTENTS_H
 #define IWT_MR_EXTENTS_H
 
@@ -12,11 +12,11 @@ struct iwt_extent {
 	u64 len;
 };
 
-/* What a region covers: extents in order of offset. */
+/* The memory of a region: extents in order of offset. */
 struct iwt_extents {
 	struct iwt_extent *ext;
 	u32 n;		/* in use */
-	u32 max;	/* room for as many */
+	u32 max;	/* allocated */
 };
 
 int iwt_extents_alloc(struct iwt_extents *e, u32 max, gfp_t gfp);

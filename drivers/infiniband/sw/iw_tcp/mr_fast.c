@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory regions for fast registration: work requests of kernel consumers fill them. */
+/* Memory regions for fast registration: kernel consumers register memory by work requests. */
 #include "mr_priv.h"
 
 #include "dev.h"
 
 /**
- * iwt_mr_create_fast() - make a region that REG_MR will fill
+ * iwt_mr_create_fast() - create a region for REG_MR
  * @pd: protection domain
- * @max: most pages it will ever have; with @gaps, pieces of memory
+ * @max: maximum number of pages; with @gaps, of pieces of memory
  * @gaps: a piece may begin and end anywhere
  *
  * Process context, may sleep.
@@ -58,7 +58,7 @@ static int fast_map_pages(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 	return n;
 }
 
-/* As ib_sg_to_pages() does for pages, it takes as many pieces as there is room for. */
+/* Map as many pieces as fit, as ib_sg_to_pages() does for pages. Return: number of pieces. */
 static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
 		      unsigned int *sg_offset)
 {
@@ -86,16 +86,16 @@ static int map_pieces(struct iwt_mr *mr, struct scatterlist *sgl, int nents,
 }
 
 /**
- * iwt_mr_map_sg() - say what the next REG_MR is to cover
+ * iwt_mr_map_sg() - prepare the memory that the next REG_MR will register
  * @mr: region of kind IWT_MR_FAST
  * @sg: list of kernel memory
- * @nents: its length
+ * @nents: number of elements of @sg
  * @sg_offset: bytes to skip in the first element, updated; may be NULL
  *
- * The region stays as it is until that REG_MR: it may still be in use under its old key. Any
+ * The region does not change before REG_MR: peers may still use it under its old key. Any
  * context.
  *
- * Return: elements covered, or a negative error.
+ * Return: number of elements mapped, or a negative error.
  */
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset)
@@ -112,8 +112,8 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 
 /*
  * A consumer may invalidate a region that is not valid: before its first registration, or a
- * second time. The key of such a region is the consumer's choice, so it does not count. A peer
- * may do neither (RFC 5040 5.3).
+ * second time. Then the key is not compared, because the consumer may have chosen a new one. A
+ * peer may invalidate only a valid region, by its full STag (RFC 5040 5.3).
  */
 static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
 			       const struct iwt_party *party, bool remote)
@@ -132,13 +132,13 @@ static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,
 /**
  * iwt_mr_invalidate() - make the STag of a region invalid, keep the region
  * @mr: region from iwt_mr_get_for_change()
- * @stag: as for iwt_stag_invalidate()
- * @party: PD, and stream if there is one, on whose behalf
- * @remote: on behalf of the peer
+ * @stag: see iwt_stag_invalidate()
+ * @party: PD, and stream if there is one, on whose behalf the region is invalidated
+ * @remote: the peer invalidates the region
  *
  * Only regions for fast registration can be invalidated.
  *
- * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
+ * Return: IWT_OK, or the error for a Terminate (RFC 5040 4.8).
  */
 u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote)
@@ -151,7 +151,7 @@ u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party
 	return err;
 }
 
-/* What iwt_mr_map_sg() described becomes the region. */
+/* The memory that iwt_mr_map_sg() prepared becomes the memory of the region. */
 static void take_next(struct iwt_mr *mr)
 {
 	if (mr->next_ready) {
@@ -172,8 +172,8 @@ static void take_next(struct iwt_mr *mr)
  *
  * Never sleeps.
  *
- * Return: IWT_OK, or IWT_ERR_LOCAL if this is no invalid region for fast registration of the
- * same domain, with pages, or if the flags are none that it can have.
+ * Return: IWT_OK, or IWT_ERR_LOCAL if @stag does not name a region for fast registration of the
+ * same domain, if the region is valid or has no pages, or if the flags are not supported.
  */
 u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
 		    int access)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory regions of processes: memory that is not pinned. */
+/* On-demand memory regions of processes: their memory is not pinned. */
 #include "mr_priv.h"
 
 #include <linux/uaccess.h>
@@ -10,14 +10,14 @@
  * iwt_mr_create_odp() - register memory of the calling process without pinning it
  * @pd: protection domain
  * @start: user address
- * @len: bytes, not 0; none of them needs to be mapped. From 0 on, ULONG_MAX are all that the
- *	process has or will have
+ * @len: length in bytes, not 0; the process need not have mapped the memory. With @start 0,
+ *	ULONG_MAX means the whole address space, present and future mappings
  * @iova: tagged offset of the first byte
- * @access: enum ib_access_flags, IB_ACCESS_ON_DEMAND among them
+ * @access: enum ib_access_flags, including IB_ACCESS_ON_DEMAND
  *
  * Process context, may sleep.
  *
- * Return: as iwt_mr_create_user().
+ * Return: see iwt_mr_create_user().
  */
 struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
 				 u64 iova, int access)
@@ -37,7 +37,7 @@ struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
 	iwt_mr_cover(mr, iova, len, rights, true);
-	/* the table knows no tags */
+	/* the table of pages has untagged addresses */
 	mr->user = untagged_addr((unsigned long)start);
 	mr->pager = iwt_pager_join(mr->dev, iwt_mr_gfp(pd));
 	if (IS_ERR(mr->pager)) {

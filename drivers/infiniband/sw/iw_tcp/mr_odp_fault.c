@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is waited for: faults are raised, cancelled, and looked at again. */
+/* Faults of streams: raised and cancelled by the stream, resolved by the pager. */
 #include "mr_odp_pager_priv.h"
 
 #include <linux/minmax.h>
 
-/* Bytes behind those that are wanted: of these, what the process has is noted with them. */
+/* With a fault, the pager also looks for present pages in this many bytes after it. */
 #define AROUND		(256 << 10)
 
-/* Has the memory that was waited for not come, and is it asked for again? */
+/* Return: error of the last fault, if the stream requests the same memory again; else 0. */
 static int last_error(struct iwt_fault *f, const struct iwt_pager *p, u64 va)
 {
 	bool same = f->pager == p && va - f->va < f->len;
@@ -24,7 +24,10 @@ static void change_pager(struct iwt_fault *f, struct iwt_pager *pager)
 	if (pager)
 		kref_get(&pager->ref);
 	if (f->pager) {
-		/* answer() may not have resumed the stream yet, which could go after a cancel */
+		/*
+		 * Wait for answer(), which calls resume() under this lock: after
+		 * iwt_fault_cancel() the stream may be freed.
+		 */
 		spin_lock(&f->pager->lock);
 		spin_unlock(&f->pager->lock);
 		iwt_pager_put(f->pager);
@@ -32,7 +35,7 @@ static void change_pager(struct iwt_fault *f, struct iwt_pager *pager)
 	f->pager = pager;
 }
 
-/* Return: 0, or -EFAULT without a process. */
+/* Return: 0, or -EFAULT if the process has exited. */
 static int queue_fault(struct iwt_pager *p, struct iwt_fault *f)
 {
 	int err = -EFAULT;
@@ -50,14 +53,15 @@ static int queue_fault(struct iwt_pager *p, struct iwt_fault *f)
 }
 
 /**
- * iwt_fault_raise() - a direction of a stream, or a process, waits for memory
- * @f: its fault; the lock of the stream is held
- * @pager: of the region; that is held
- * @ask: the memory
+ * iwt_fault_raise() - request memory for a direction of a stream, or for a prefetch call
+ * @f: fault of the direction or call; the lock of the stream is held
+ * @pager: pager of the region, which is held
+ * @ask: requested memory
  *
- * BH off, never sleeps. If the direction waits already, it goes on waiting for what it waits for.
+ * BH off, never sleeps. If the direction is already waiting, its present request stays.
  *
- * Return: 0 if it waits now, or why the memory did not come when it waited for it.
+ * Return: 0 if the direction is waiting now, or the error of its last request if that was for
+ * the same memory.
  */
 int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
 		    const struct iwt_fault_ask *ask)
@@ -78,11 +82,11 @@ int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
 }
 
 /**
- * iwt_fault_cancel() - a direction of a stream waits no longer
- * @f: its fault; the lock of the stream is held
+ * iwt_fault_cancel() - cancel the request of a direction of a stream
+ * @f: fault of the direction; the lock of the stream is held
  *
- * BH off, never sleeps; does not wait for a page fault, which ends soon. The stream is not
- * resumed any more when this returns.
+ * BH off, never sleeps: does not wait for a page fault in progress, but interrupts it. After
+ * this returns, the pager does not resume the stream.
  */
 void iwt_fault_cancel(struct iwt_fault *f)
 {

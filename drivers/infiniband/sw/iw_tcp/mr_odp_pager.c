@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Page faults of streams, resolved where it is possible to wait for them.
+ * Pagers: workers that resolve page faults for streams, in a context that may sleep.
  *
- * An engine that meets absent memory takes note of what it needs in its struct iwt_fault, queues
- * that with the pager of the process, and stops. A worker takes the page faults in the address
- * space of the process, and lets the engine run again. The engine then looks everything up anew,
- * as if it had never been there: the region may be gone, or other.
+ * An engine that finds memory absent describes the memory in its struct iwt_fault, queues the
+ * fault with the pager of the process, and stops. A worker resolves the page faults in the
+ * address space of the process, and resumes the engine. The engine then looks up region and
+ * memory again, without any state of the first attempt: the region may have changed, or may no
+ * longer exist.
  *
- * A page fault may take for ever: the memory may be a file whose server does not answer, or the
- * process may serve page faults itself. So each process has workers of its own, and the other
- * streams of the process have the workers that are left. Whatever ends a stream goes on at once:
- * the stream cancels its fault, and the worker gets a signal that ends its page fault.
+ * A page fault may never end: the memory may be a file whose server does not answer, or the
+ * process may serve page faults itself (userfaultfd). So each process has its own workers, and
+ * while some of them are blocked, its other streams use the rest. The end of a stream does not
+ * wait for a page fault: the stream cancels its fault, and a signal to the worker interrupts the
+ * page fault.
  *
- * A worker keeps the address space, whose mappings keep the rings, and so the queue pairs: then
- * nobody would cancel the faults of a process that has gone. So a work looks now and then whether
- * only workers use the address space, and ends their page faults if so.
+ * A worker in a page fault holds a reference to the address space. The mappings of the address
+ * space hold the rings, and so the queue pairs. When the process exits, nobody would cancel its
+ * faults. So a work item checks periodically whether only workers use the address space, and then
+ * interrupts their page faults.
  */
 #include "mr_odp_pager_priv.h"
 
@@ -30,17 +33,17 @@
 
 #include "mr_odp_pages.h"
 
-/* How often it is looked whether the process has gone, in jiffies. */
+/* Interval of the check whether the process has exited, in jiffies. */
 #define WATCH		HZ
 
 static LIST_HEAD(pagers);
 static DEFINE_SPINLOCK(pagers_lock);
-/* Those that are not in the list any more, too. */
+/* Number of pagers, including those that are not in the list any more. */
 static atomic_t n_pagers;
 static DECLARE_WAIT_QUEUE_HEAD(pagers_gone);
 static struct workqueue_struct *free_wq;
 
-/* What is asked for, and copied, so that the stream may go. */
+/* Copy of a stream's request: the stream may be freed while the worker resolves it. */
 struct request {
 	u64 va;
 	u32 len;
@@ -48,14 +51,14 @@ struct request {
 	enum iwt_odp_how how;
 };
 
-/* Return: false if there is none; then the worker is not busy any more. */
+/* Return: false if no fault is queued; then the worker is not busy any more. */
 static bool next_request(struct iwt_pager_worker *w, struct request *r)
 {
 	struct iwt_pager *p = w->pager;
 	struct iwt_fault *f;
 
 	spin_lock_bh(&p->lock);
-	/* one may have come too late for the last request */
+	/* a signal that was meant for the last request may have arrived after its end */
 	flush_signals(current);
 	f = list_first_entry_or_null(&p->faults, struct iwt_fault, entry);
 	w->fault = f;
@@ -71,8 +74,8 @@ static bool next_request(struct iwt_pager_worker *w, struct request *r)
 }
 
 /*
- * Of the request under way, if its stream still waits. When the stream cancels, it takes the
- * lock, too, so it is still there.
+ * Report the result of the request to its stream, and resume the stream, if it is still waiting.
+ * iwt_fault_cancel() takes the same lock, so the stream is not freed meanwhile.
  */
 static void answer(struct iwt_pager_worker *w, int err)
 {
@@ -91,7 +94,7 @@ static void answer(struct iwt_pager_worker *w, int err)
 	spin_unlock_bh(&p->lock);
 }
 
-/* In the address space of the process */
+/* Runs in the address space of the process. */
 static int resolve(struct iwt_odp *odp, const struct request *r)
 {
 	int err = iwt_odp_fill(odp, r->va, r->len, r->how);
@@ -108,7 +111,7 @@ static void count_users(struct iwt_pager *p, int n)
 	spin_unlock_bh(&p->lock);
 }
 
-/* Without a process that could take the page fault, there is no memory, either. */
+/* Return: 0 or -errno; -EFAULT if the process has exited. */
 static int resolve_for(struct iwt_pager *p, const struct request *r)
 {
 	struct mem_cgroup *memcg, *was;
@@ -130,7 +133,7 @@ static int resolve_for(struct iwt_pager *p, const struct request *r)
 }
 
 /**
- * iwt_pager_interrupt() - end the page fault of a worker, if it takes one
+ * iwt_pager_interrupt() - interrupt the page fault of a worker, if it is in one
  * @w: worker; the lock of its pager is held
  */
 void iwt_pager_interrupt(struct iwt_pager_worker *w)
@@ -140,14 +143,17 @@ void iwt_pager_interrupt(struct iwt_pager_worker *w)
 		send_sig(SIGKILL, w->task, 1);
 }
 
-/* Return: whether any worker is busy. */
+/* Interrupt the workers if nobody else uses the address space. Return: is any worker busy? */
 static bool look_at_users(struct iwt_pager *p)
 {
 	struct iwt_pager_worker *w;
 	bool alone, busy = false;
 
 	spin_lock_bh(&p->lock);
-	/* what others use is more than what is counted: it counts up late, and down early */
+	/*
+	 * p->users is incremented after mm_users and decremented before it. So it is never too
+	 * high, and "alone" never true while others use the address space.
+	 */
 	alone = p->users && atomic_read(&p->mm->mm_users) <= p->users;
 	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++) {
 		busy |= w->busy;
@@ -180,13 +186,13 @@ static void do_pager_work(struct work_struct *work)
 		cond_resched();
 	}
 	disallow_signal(SIGKILL);
-	/* another work of this worker, if there is one, has a reference of its own */
+	/* if the work item was queued again, iwt_pager_start() took another reference */
 	iwt_pager_put(p);
 }
 
 /**
- * iwt_pager_start() - have a fault looked at
- * @p: pager, which has one more that waits; its lock is held
+ * iwt_pager_start() - start a worker for a new fault
+ * @p: pager, to whose queue a fault was added; its lock is held
  */
 void iwt_pager_start(struct iwt_pager *p)
 	__must_hold(&p->lock)
@@ -205,7 +211,7 @@ void iwt_pager_start(struct iwt_pager *p)
 		kref_get(&p->ref);
 }
 
-/* Return: true once: that caller ends the table. */
+/* Remove a pager from the list. Return: true only for the first caller, who ends the table. */
 static bool pager_delist(struct iwt_pager *p)
 	__must_hold(&pagers_lock)
 {
@@ -215,7 +221,7 @@ static bool pager_delist(struct iwt_pager *p)
 	return true;
 }
 
-/* No worker uses this any more. */
+/* Release the queue and the address space; no worker uses them any more. */
 static void let_go(struct iwt_pager *p)
 {
 	if (p->queue)
@@ -249,7 +255,10 @@ static void end_pager(struct kref *ref)
 	queue_work(free_wq, &p->free_work);
 }
 
-/* Nobody raises a fault any more, and page faults under way have ended: they use the mm. */
+/*
+ * The process has exited, so no fault is raised any more. Wait for page faults in progress, which
+ * use the mm, and release the mm.
+ */
 static void do_gone_work(struct work_struct *work)
 {
 	struct iwt_pager *p = container_of(work, struct iwt_pager, gone_work);
@@ -267,7 +276,10 @@ static void do_gone_work(struct work_struct *work)
 	iwt_pager_put(p);
 }
 
-/* The regions stay if another process has the descriptor, but what they cost is let go. */
+/*
+ * No process uses the address space any more. If another process has the uverbs descriptor, the
+ * regions continue to exist, but their resources are released.
+ */
 static void process_gone(void *arg)
 {
 	struct iwt_pager *p = arg;
@@ -279,7 +291,7 @@ static void process_gone(void *arg)
 	queue_work(free_wq, &p->gone_work);
 }
 
-/* For the calling process. Return: it, known to nobody, or an error pointer. */
+/* Return: pager for the calling process, not in the list, or an error pointer. */
 static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 {
 	struct iwt_pager *p = kzalloc_obj(*p, gfp);
@@ -304,7 +316,7 @@ static struct iwt_pager *alloc_pager(struct iwt_dev *dev, gfp_t gfp)
 	return p;
 }
 
-/* Return: 0 or -errno, and then @p is gone. */
+/* Return: 0 or -errno; on error @p is freed. */
 static int pager_begin(struct iwt_pager *p, gfp_t gfp)
 {
 	int ret = -ENOMEM;
@@ -340,8 +352,8 @@ static struct iwt_pager *new_pager(struct iwt_dev *dev, gfp_t gfp)
 }
 
 /*
- * One more region of this address space. Return: its pager, or NULL; then @new, if it is not
- * NULL, is the pager now.
+ * Find the pager of an address space, and count one more region. Return: the pager, or NULL if
+ * there is none; then @new, if not NULL, is added to the list as the pager.
  */
 static struct iwt_pager *pager_find(const struct iwt_dev *dev,
 				    const struct mm_struct *mm, struct iwt_pager *new)
@@ -363,13 +375,13 @@ out:
 }
 
 /**
- * iwt_pager_join() - the pager of the calling process, for one more region
+ * iwt_pager_join() - find or create the pager of the calling process, for a new region
  * @dev: device of the region
- * @gfp: how the memory is allocated
+ * @gfp: GFP flags for the data structures
  *
  * May sleep.
  *
- * Return: it, until iwt_pager_leave(), or an error pointer.
+ * Return: the pager, to be released by iwt_pager_leave(), or an error pointer.
  */
 struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
 {
@@ -389,8 +401,8 @@ struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp)
 }
 
 /**
- * iwt_pager_leave() - a region has ended
- * @pager: its pager; streams may still wait for it
+ * iwt_pager_leave() - release the pager of a region that is destroyed
+ * @pager: pager of the region; streams may still be waiting for its workers
  *
  * May sleep, but does not wait for page faults.
  */
@@ -410,12 +422,10 @@ void iwt_pager_leave(struct iwt_pager *pager)
 }
 
 /**
- * iwt_pager_odp() - the pages that are present
+ * iwt_pager_odp() - the table of pages that are present
  * @pager: pager
  *
- * Any context.
- *
- * Return: the table, which stays until iwt_pager_leave().
+ * Return: the table, valid until iwt_pager_leave().
  */
 struct iwt_odp *iwt_pager_odp(const struct iwt_pager *pager)
 {
@@ -434,7 +444,7 @@ void iwt_pager_put(struct iwt_pager *pager)
 }
 
 /**
- * iwt_pager_init() - at module load; may sleep
+ * iwt_pager_init() - allocate the workqueue at module load; may sleep
  *
  * Return: 0 or -ENOMEM.
  */
@@ -445,9 +455,9 @@ int iwt_pager_init(void)
 }
 
 /**
- * iwt_pager_exit() - at module unload, when no region is left; may sleep
+ * iwt_pager_exit() - clean up at module unload, when no region is left; may sleep
  *
- * Waits for workers whose page faults end.
+ * Waits until all pagers are freed, and so for workers that are still in a page fault.
  */
 void iwt_pager_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Page faults of streams, resolved where it is possible to wait for them. */
+/* Pagers: workers that resolve page faults for streams, in a context that may sleep. */
 #ifndef IWT_MR_ODP_PAGER_H
 #define IWT_MR_ODP_PAGER_H
 
@@ -17,19 +17,21 @@ struct iwt_pager_worker;
 struct iwt_stream;
 
 /**
- * struct iwt_fault - memory that one direction of a stream waits for
- * @waits: it does; cleared under the lock of the pager
- * @how: what is done about it
- * @err: why the memory did not come; until it is asked for again, or was found after all
- * @pager: of the process whose memory it last was, with a reference, or NULL
- * @worker: takes the page fault, NULL until one does; guarded by the lock of the pager
- * @entry: place in the pager's list until then
+ * struct iwt_fault - absent memory that one direction of a stream waits for
+ * @waits: the direction is waiting; cleared under the lock of the pager
+ * @how: action for absent pages
+ * @err: error of the last request; cleared by the next request, or when the memory is found
+ *	present
+ * @pager: pager of the last request, with a reference, or NULL
+ * @worker: worker that resolves the fault, NULL before a worker has dequeued the fault; guarded
+ *	by the lock of the pager
+ * @entry: place in the pager's list, before a worker has dequeued the fault
  * @va: user address
- * @len: bytes
- * @around: bytes behind them of which those that are present are noted, too
+ * @len: length in bytes
+ * @around: bytes after @len where the pager looks for present pages
  * @resume: called when the wait is over, with the lock of the pager held
- * @stream: stream, or NULL for a process that waits; the lock of the stream guards all of this
- *	where nothing else is said
+ * @stream: stream, or NULL for a prefetch call; the lock of the stream guards all members that
+ *	name no other lock
  */
 struct iwt_fault {
 	bool waits;
@@ -46,11 +48,11 @@ struct iwt_fault {
 };
 
 /**
- * struct iwt_fault_ask - memory that is asked for
+ * struct iwt_fault_ask - request for memory
  * @va: user address
- * @len: bytes that are needed at once, within the region
- * @behind: bytes of the region behind them
- * @how: what is done about those that are absent
+ * @len: bytes that the requester needs; within the region
+ * @behind: bytes from there to the end of the region
+ * @how: action for absent pages
  */
 struct iwt_fault_ask {
 	u64 va;
@@ -59,7 +61,7 @@ struct iwt_fault_ask {
 	enum iwt_odp_how how;
 };
 
-/* Does the direction wait for memory? The lock of the stream is held. */
+/* Is the direction waiting for memory? The lock of the stream is held. */
 static inline bool iwt_fault_waits(const struct iwt_fault *f)
 {
 	return smp_load_acquire(&f->waits); /* pairs with answer() */
@@ -79,12 +81,13 @@ int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
 void iwt_fault_cancel(struct iwt_fault *f);
 
 /*
- * A whole FPDU has found its memory, and so what was last waited for, even if it had not come:
- * another stream may have brought it, or the process. The lock of the stream is held.
+ * The engine found all memory of an FPDU, including the memory that it last requested. If that
+ * request failed, another stream or the process made the memory present since: forget the error.
+ * The lock of the stream is held.
  */
 static inline void iwt_fault_settle(struct iwt_fault *f)
 {
-	/* else the error is not about what is waited for now */
+	/* while the direction is waiting, the present request will set the error */
 	if (unlikely(READ_ONCE(f->err)) && !iwt_fault_waits(f))
 		f->err = 0;
 }

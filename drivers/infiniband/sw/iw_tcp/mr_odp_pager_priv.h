@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of page faults share. */
+/* Shared by mr_odp_pager.c and mr_odp_fault.c. */
 #ifndef IWT_MR_ODP_PAGER_PRIV_H
 #define IWT_MR_ODP_PAGER_PRIV_H
 
@@ -11,13 +11,13 @@
 #include "mr_odp_queue.h"
 
 /**
- * struct iwt_pager_worker - takes one page fault after the other
- * @work: is queued and runs while it is @busy
- * @pager: its pager, with a reference while it is @busy
- * @fault: the one under way, NULL if it was cancelled; guarded by the lock of @pager
- * @task: resolves a fault, cancelled or not; gets no signal otherwise; guarded by the lock of
- *	@pager
- * @busy: it takes faults; guarded by the lock of @pager
+ * struct iwt_pager_worker - resolves one fault after the other
+ * @work: work item; queued or running while the worker is @busy
+ * @pager: pager, with a reference while the worker is @busy
+ * @fault: fault in progress, NULL if the stream cancelled it; guarded by the lock of @pager
+ * @task: thread of the worker while it resolves a fault, cancelled or not, else NULL: signals
+ *	are sent only to a thread in a fault; guarded by the lock of @pager
+ * @busy: the work item is queued or running; guarded by the lock of @pager
  */
 struct iwt_pager_worker {
 	struct work_struct work;
@@ -28,24 +28,25 @@ struct iwt_pager_worker {
 };
 
 /**
- * struct iwt_pager - page faults of one process in memory that one device uses
- * @ref: the regions together, streams that wait or did, workers that are busy, and each of the
- *	works below while it is queued
- * @all: place in the list of all pagers, while there are regions and a process
- * @regions: how many there are; guarded by the lock of the list
- * @dev: their device; to be compared
- * @mm: the address space; NULL some time after @gone
- * @odp: the pages of it that are present
- * @lock: guards what follows, and the faults that wait here; BH off, inside the lock of a
- *	stream and those of a region
- * @gone: no process has @mm any more
- * @queue: of its workers; NULL some time after @gone
- * @faults: those that wait for a worker
- * @workers: resolve them
- * @users: how many of them use @mm
- * @watch: looks whether others do
- * @gone_work: lets go of @mm, @queue and the pages in @odp
- * @free_work: the end; the last reference may be gone where nothing may sleep, or in a worker
+ * struct iwt_pager - resolves faults in the memory of one process, for one device
+ * @ref: references: one of all regions together, one of each fault whose last request was to
+ *	this pager, of each busy worker, and of @watch and @gone_work while they are queued
+ * @all: place in the list of all pagers, while the pager has regions and the process exists
+ * @regions: number of regions; guarded by the lock of the list
+ * @dev: device of the regions; only compared
+ * @mm: address space; NULL some time after @gone
+ * @odp: table of the pages of @mm that are present
+ * @lock: guards the following members, and the queued faults; BH off; nests inside the locks of
+ *	a stream and of a region
+ * @gone: no process uses @mm any more
+ * @queue: queue of the workers; NULL some time after @gone
+ * @faults: faults that no worker has dequeued yet
+ * @workers: workers
+ * @users: number of workers that use @mm
+ * @watch: checks whether anybody but the workers uses @mm
+ * @gone_work: releases @mm, @queue and the pages in @odp
+ * @free_work: frees the pager; the last reference may be dropped in atomic context, or by a
+ *	worker
  */
 struct iwt_pager {
 	struct kref ref;

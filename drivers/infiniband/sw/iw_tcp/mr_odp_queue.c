@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queues for the workers of pagers.
+ * Workqueues for the workers of pagers.
  *
- * A work that takes a page fault may wait for ever, and a queue runs only so many works at a
- * time. One queue for all processes would let those whose page faults do not end stop those of
- * all others. One for each process would let a user take memory that nobody is charged for. So a
- * queue is for as many pagers as it can run workers of, together.
+ * A worker in a page fault may wait for ever, and a workqueue limits the number of running work
+ * items. With one workqueue for all processes, processes whose page faults do not end would block
+ * all others. With one workqueue for each process, a user could allocate memory that is charged
+ * to nobody. So pagers share a workqueue, but no more pagers than can run all their workers at
+ * once.
  */
 #include "mr_odp_queue.h"
 
@@ -16,14 +17,14 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-/* Works of one queue that run at a time: what every kernel allows. */
+/* max_active of a workqueue: the most that all supported kernels allow. */
 #define ACTIVE	512
 
 /**
- * struct iwt_pager_queue - a queue of some pagers
- * @entry: place in the list of all
- * @wq: the queue
- * @users: pagers
+ * struct iwt_pager_queue - workqueue that some pagers share
+ * @entry: place in the list of all queues
+ * @wq: workqueue
+ * @users: number of pagers
  */
 struct iwt_pager_queue {
 	struct list_head entry;
@@ -34,7 +35,7 @@ struct iwt_pager_queue {
 static DEFINE_MUTEX(queues_lock);
 static struct list_head queues __guarded_by(&queues_lock) = LIST_HEAD_INIT(queues);
 
-/* The processors of each memory node have their part of what may run. */
+/* Number of pagers per queue. Each NUMA node may run only a part of max_active. */
 static unsigned int max_users(void)
 {
 	return max_t(unsigned int, ACTIVE / IWT_PAGER_WORKERS / num_possible_nodes(), 1);
@@ -54,11 +55,11 @@ static struct iwt_pager_queue *make(void)
 }
 
 /**
- * iwt_pager_queue_get() - a queue for one more pager
+ * iwt_pager_queue_get() - find or create a queue for a pager
  *
  * May sleep.
  *
- * Return: it, or NULL without memory.
+ * Return: the queue, or NULL without memory.
  */
 struct iwt_pager_queue *iwt_pager_queue_get(void)
 {
@@ -79,10 +80,10 @@ found:
 }
 
 /**
- * iwt_pager_queue_put() - a pager needs no queue any more
- * @q: its queue, where no work of it waits or runs
+ * iwt_pager_queue_put() - release the queue of a pager
+ * @q: queue; no work item of the pager is queued or running
  *
- * May sleep, but not for works of other pagers.
+ * May sleep, but does not wait for work items of other pagers.
  */
 void iwt_pager_queue_put(struct iwt_pager_queue *q)
 {
@@ -100,9 +101,9 @@ void iwt_pager_queue_put(struct iwt_pager_queue *q)
 }
 
 /**
- * iwt_pager_queue_work() - have a work done
+ * iwt_pager_queue_work() - queue the work item of a worker
  * @q: queue
- * @work: of a pager that has the queue
+ * @work: work item of a pager that uses the queue
  *
  * Any context.
  */

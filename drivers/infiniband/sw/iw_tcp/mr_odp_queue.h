@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Queues for the workers of pagers. */
+/* Workqueues for the workers of pagers. */
 #ifndef IWT_MR_ODP_QUEUE_H
 #define IWT_MR_ODP_QUEUE_H
 
 struct iwt_pager_queue;
 struct work_struct;
 
-/* Page faults of one pager that may be under way together. */
+/* Number of faults that one pager resolves at the same time. */
 #define IWT_PAGER_WORKERS	16
 
 struct iwt_pager_queue *iwt_pager_queue_get(void);
