@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of a process that is not pinned: a table of the pages that are present, which follows
- * the page tables of the process.
+ * On-demand paging: a table of the pages of a process that are present, which follows the page
+ * tables of the process. The pages are not pinned.
  *
- * An address space has one table for each device, however many regions it has there, and however
- * they overlap: what the kernel does for a page that goes does not depend on their number.
+ * An address space has one table for each device. Its regions share the table, also if they
+ * overlap, so the cost of invalidating a page does not depend on the number of regions.
  *
- * The table has no references to pages. What makes a page safe to use is the MMU notifier: before
- * the kernel takes a page away, writes it to disk, shares it with a child or protects it, it
- * calls invalidate(), and waits for it. That forgets the page, and waits for engines that copy.
- * Afterwards the page is absent here, whether or not the process still has it, until
- * iwt_odp_fill() asks for it as the process would: with all that a page fault of the process
- * does, a copy of a shared page included.
+ * The table has no references to pages. The MMU notifier makes a page safe to use: before the
+ * kernel unmaps a page, writes it to disk, shares it with a child or write-protects it, it calls
+ * invalidate() and waits for its return. invalidate() removes the page from the table, and waits
+ * for engines that copy. Afterwards the page is absent from the table, whether or not the
+ * process still has it, until iwt_odp_fill() requests it by get_user_pages(). That has the same
+ * effects as a page fault of the process, for instance copy on write.
  *
- * A page goes into the table only if it was not invalidated since before it was asked for.
+ * A page is entered into the table only if it was not invalidated since the request began.
  */
 #include "mr_odp_pages.h"
 
@@ -27,32 +27,32 @@
 
 #include "stats.h"
 
-/* Pages asked for together. */
+/* Number of pages that are requested together. */
 #define FILL		16
-/* Attempts for these, while the process changes its memory; then others get their turn. */
+/* Attempts to get these pages while the process changes its memory; then other faults run. */
 #define TRIES		8
-/* Pages forgotten before engines get their turn. */
+/* Most pages that are removed from the table while its lock is held. */
 #define FORGET		1024
 
-/* Pages among these that engines wrote; they are made dirty before more are forgotten. */
+/* Most written pages among these; they are marked dirty before more pages are removed. */
 #define WRITTEN_MAX	16
 
-/* Tags of a page in the table; without one it may only be read. */
+/* Tags of a page in the table; a page without a tag may only be read. */
 #define WRITABLE	1UL
-#define WRITTEN		3UL	/* and was, by an engine */
+#define WRITTEN		3UL	/* writable, and an engine has written it */
 
 /**
  * struct iwt_odp - the pages of an address space that are present
- * @notifier: tells what happens to the address space, from its first to its last byte
- * @dev: device, for its counters; only while @notifier is registered
- * @mm: address space; to be compared, and for its size
- * @lock: readers use pages; a writer waits until they have left those that are forgotten
+ * @notifier: MMU notifier for the whole address space
+ * @dev: device, for its counters; valid only while @notifier is registered
+ * @mm: address space; used only for comparisons and for its size
+ * @lock: readers use pages; a writer waits until no reader uses a page that was removed
  * @pages: kernel addresses of pages that are present, by user page number. Its lock, BH off,
- *	guards what follows, and is inside @lock
- * @asked: pages that are being asked for
+ *	guards the following members, and nests inside @lock
+ * @asked: requests for pages in progress
  * @ended: nobody uses the table any more
- * @gone: called with @arg when the process has given up the address space
- * @arg: its argument
+ * @gone: called with @arg when no process uses the address space any more
+ * @arg: argument of @gone
  */
 struct iwt_odp {
 	struct mmu_interval_notifier notifier;
@@ -66,15 +66,15 @@ struct iwt_odp {
 	void *arg;
 };
 
-/* Pages that somebody asks the process for, from @first to @last. */
+/* A request in progress, for the user pages from @first to @last. */
 struct asked {
 	struct list_head entry;
 	unsigned long first;
 	unsigned long last;
-	bool stale;	/* one of them was invalidated meanwhile */
+	bool stale;	/* a page of the request was invalidated meanwhile */
 };
 
-/* What is being asked for may be what is going. */
+/* Requests in progress must not enter pages that are being invalidated. */
 static void mark_stale(struct iwt_odp *odp, unsigned long first,
 		       unsigned long last)
 {
@@ -85,7 +85,7 @@ static void mark_stale(struct iwt_odp *odp, unsigned long first,
 			a->stale = true;
 }
 
-/* Pages that were forgotten together */
+/* Pages that were removed from the table together. */
 struct forgotten {
 	unsigned long n;
 	int n_written;
@@ -105,8 +105,8 @@ static void note_forgotten(struct forgotten *f, void *entry)
 }
 
 /*
- * Some pages from @next on, which is moved behind them, or becomes 0 if none is left. Places that
- * are reserved stay.
+ * Remove a batch of pages from the table, from @next to @last. @next is set to the next page to
+ * remove, or to 0 if none is left. Reserved entries stay.
  */
 static void forget(struct iwt_odp *odp, unsigned long *next, unsigned long last,
 		   struct forgotten *f)
@@ -127,7 +127,10 @@ static void forget(struct iwt_odp *odp, unsigned long *next, unsigned long last,
 	}
 }
 
-/* Whoever has the page locked waits for this, or takes the page out of its file. */
+/*
+ * If another thread holds the lock of the page, it either waits for this invalidation, or is
+ * removing the page from its file: then dirtying the page without the lock is safe.
+ */
 static void dirty(struct page *page)
 {
 	bool locked = trylock_page(page);
@@ -139,9 +142,9 @@ static void dirty(struct page *page)
 }
 
 /*
- * Engines that have found what is forgotten by now leave it. What they wrote is dirty then: by a
- * page table that may be written the process could have written it, and need not have. A file
- * system that wants to know has a page dirty before a page table may be written.
+ * Wait until no engine uses the removed pages, and mark the written pages dirty. The page table
+ * entry allowed writing, but only the process's own writes set its dirty bit. File systems that
+ * need a notice of the first write mark a page dirty before its entry becomes writable.
  */
 static void part_with(struct iwt_odp *odp, struct forgotten *f)
 {
@@ -153,7 +156,7 @@ static void part_with(struct iwt_odp *odp, struct forgotten *f)
 	}
 }
 
-/* Called before page tables change; what is forgotten when this returns is not used any more. */
+/* Called before page tables change. When it returns, no engine uses the pages of the range. */
 static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *range,
 		       unsigned long seq)
@@ -163,7 +166,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 	unsigned long last = (range->end - 1) >> PAGE_SHIFT;
 	bool any = false;
 
-	/* there the lock may sleep */
+	/* on PREEMPT_RT the lock may sleep */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !mmu_notifier_range_blockable(range))
 		return false;
 	do {
@@ -192,11 +195,11 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
 };
 
 /**
- * iwt_odp_new() - a table for the address space of the calling process
+ * iwt_odp_new() - create a table for the address space of the calling process
  * @dev: device
- * @gone: called when no process has the address space any more; does not sleep
- * @arg: its argument
- * @gfp: how the memory is allocated
+ * @gone: called when no process uses the address space any more; must not sleep
+ * @arg: argument of @gone
+ * @gfp: GFP flags for the data structures
  *
  * May sleep.
  *
@@ -226,8 +229,8 @@ struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
 }
 
 /**
- * iwt_odp_free() - the end
- * @odp: table, behind iwt_odp_end(); nobody fills it any more
+ * iwt_odp_free() - free a table
+ * @odp: table, after iwt_odp_end(); nobody fills it any more
  *
  * Any context.
  */
@@ -237,17 +240,17 @@ void iwt_odp_free(struct iwt_odp *odp)
 }
 
 /**
- * iwt_odp_end() - the last region has ended
- * @odp: table; nobody looks anything up in it any more
+ * iwt_odp_end() - empty a table after its last region was destroyed
+ * @odp: table; nobody looks up pages in it any more
  *
- * Does not wait for a page fault under way, so the table stays until iwt_odp_free(). May sleep:
- * it waits for invalidations.
+ * Does not wait for a page fault in progress, so the table exists until iwt_odp_free(). May
+ * sleep: it waits for invalidations.
  */
 void iwt_odp_end(struct iwt_odp *odp)
 {
 	unsigned long next = 0;
 
-	/* what was written is known to be there only as long as there is the notifier */
+	/* written pages are safe to use only while the notifier is registered */
 	do {
 		struct forgotten f = {};
 
@@ -262,13 +265,13 @@ void iwt_odp_end(struct iwt_odp *odp)
 	xa_destroy(&odp->pages);
 }
 
-/* Neither sparse nor clang can follow the lock into the callers. */
+/* sparse and clang cannot follow the lock of the next two functions into their callers. */
 
 /**
- * iwt_odp_use() - pages of the table will be used
+ * iwt_odp_use() - begin to use pages of a table
  * @odp: table
  *
- * BH off, never sleeps. Pages that iwt_odp_piece() finds stay until iwt_odp_leave().
+ * BH off, never sleeps. Pages that iwt_odp_piece() returns are valid until iwt_odp_leave().
  */
 void iwt_odp_use(struct iwt_odp *odp)
 	__no_context_analysis
@@ -278,7 +281,7 @@ void iwt_odp_use(struct iwt_odp *odp)
 }
 
 /**
- * iwt_odp_leave() - they are used no longer
+ * iwt_odp_leave() - end the use of pages of a table
  * @odp: table
  */
 void iwt_odp_leave(struct iwt_odp *odp)
@@ -288,7 +291,10 @@ void iwt_odp_leave(struct iwt_odp *odp)
 	read_unlock(&odp->lock);
 }
 
-/* An engine is about to write a page. Return: false if it may not, or if the page has gone. */
+/*
+ * An engine is about to write a page: tag it as written. Return: false if the page may not be
+ * written, or is not in the table any more.
+ */
 static bool note_written(struct iwt_odp *odp, unsigned long index)
 {
 	bool may = false;
@@ -306,16 +312,16 @@ static bool note_written(struct iwt_odp *odp, unsigned long index)
 }
 
 /**
- * iwt_odp_piece() - bytes that are present
+ * iwt_odp_piece() - find memory that is present
  * @odp: table, between iwt_odp_use() and iwt_odp_leave()
  * @va: user address
- * @max: bytes wanted
- * @len: takes how many there are in one piece
- * @write: they are to be written
+ * @max: most bytes
+ * @len: set to the number of contiguous bytes, at most @max
+ * @write: the caller will write the bytes
  *
  * BH off, never sleeps.
  *
- * Return: the memory, or NULL if it is absent.
+ * Return: kernel address of the memory, or NULL if the page is absent or may not be written.
  */
 u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write)
 {
@@ -333,11 +339,9 @@ u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write)
 }
 
 /**
- * iwt_odp_is_of() - is this memory of that address space?
+ * iwt_odp_is_of() - does a table belong to an address space?
  * @odp: table
  * @mm: address space
- *
- * Any context.
  *
  * Return: true if so.
  */
@@ -346,7 +350,7 @@ bool iwt_odp_is_of(const struct iwt_odp *odp, const struct mm_struct *mm)
 	return odp->mm == mm;
 }
 
-/* What is noted for reading only must not replace what may be written. */
+/* Enter a page into the table. A page for reading only must not replace a writable one. */
 static void note(struct iwt_odp *odp, unsigned long index, struct page *page,
 		 bool write)
 {
@@ -354,12 +358,15 @@ static void note(struct iwt_odp *odp, unsigned long index, struct page *page,
 
 	if (was && (!write || xa_pointer_tag(was)))
 		return;
-	/* its place is reserved; if not, it stays absent */
+	/* normally the entry is reserved; if not, the store may fail and the page stays absent */
 	__xa_store(&odp->pages, index,
 		   xa_tag_pointer(page_address(page), write ? WRITABLE : 0), 0);
 }
 
-/* What is asked for from now on is seen by invalidate(), and what it has seen is over. */
+/*
+ * Begin a request. From now on invalidate() sees it, and invalidations that did not see it have
+ * finished.
+ */
 static void ask(struct iwt_odp *odp, struct asked *a)
 {
 	xa_lock_bh(&odp->pages);
@@ -368,7 +375,10 @@ static void ask(struct iwt_odp *odp, struct asked *a)
 	mmu_interval_read_begin(&odp->notifier);
 }
 
-/* Return: false if something was invalidated meanwhile, and then nothing is noted. */
+/*
+ * End a request, and enter its pages into the table. Return: false, and no page is entered, if a
+ * page of the request was invalidated meanwhile, or if the table has ended.
+ */
 static bool note_all(struct iwt_odp *odp, struct asked *a, struct page **pages,
 		     int n, bool write)
 {
@@ -384,7 +394,7 @@ static bool note_all(struct iwt_odp *odp, struct asked *a, struct page **pages,
 	return good;
 }
 
-/* Places in the table, so that it needs no memory while it is locked. */
+/* Reserve entries in the table, so that it allocates no memory while it is locked. */
 static int reserve(struct iwt_odp *odp, unsigned long index, int n)
 {
 	int i, ret = 0;
@@ -404,7 +414,7 @@ static void unreserve(struct iwt_odp *odp, unsigned long index, int n)
 	local_bh_enable();
 }
 
-/* @write is cleared if they may only be read. */
+/* @write is cleared if the pages may only be read. */
 static int get_present(unsigned long va, int n, struct page **pages, bool *write)
 {
 	int got = get_user_pages_fast_only(va, n, FOLL_WRITE, pages);
@@ -434,7 +444,10 @@ static void give_back_pages(struct page **pages, int n)
 		put_page(pages[n]);
 }
 
-/* Return: how many were found, of which none may have been noted; or -errno. */
+/*
+ * Return: number of pages that the process has, or -errno. @noted is set if they were entered
+ * into the table.
+ */
 static int try_pages(struct iwt_odp *odp, unsigned long index, int n,
 		     enum iwt_odp_how how, bool *noted)
 {
@@ -476,19 +489,19 @@ static int fill_some(struct iwt_odp *odp, unsigned long index, int n,
 }
 
 /**
- * iwt_odp_fill() - take note of pages that are present, or make them present
- * @odp: table, which stays
+ * iwt_odp_fill() - make pages present, and enter them into the table
+ * @odp: table; must not be freed meanwhile
  * @va: user address
- * @len: bytes, not 0; no address behind them is 0
- * @how: what is done about pages that are absent; with IWT_ODP_NO_FAULT it ends at the first of
- *	them
+ * @len: length in bytes, not 0; @va + @len must not wrap
+ * @how: action for absent pages; with IWT_ODP_NO_FAULT the function stops at the first absent
+ *	page
  *
- * While the process goes on changing its memory, pages may be absent afterwards. The caller is
- * the process, or a thread that uses its address space. May sleep, as long as a page fault may
- * take: the memory may be a file on a server, or the process may serve page faults itself.
+ * If the process changes its memory meanwhile, pages may be absent afterwards. The caller is the
+ * process, or a kernel thread that uses its address space. May sleep as long as a page fault:
+ * the memory may be a file on a server, or the process may serve page faults itself.
  *
- * Return: 0, -EFAULT if there is no such memory or the table has ended, -EINTR if the process
- * is being killed, or -ENOMEM.
+ * Return: 0, -EFAULT if the process has no such memory or the table has ended, -EINTR if the
+ * caller has a fatal signal, or -ENOMEM.
  */
 int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how)
 {
@@ -498,7 +511,7 @@ int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how)
 	while (index <= last) {
 		int n = min_t(unsigned long, last - index + 1, FILL);
 
-		/* a tagged address finds pages, too, but would not be invalidated */
+		/* GUP accepts tagged addresses, but invalidate() is called with untagged ones */
 		if (index >= odp->mm->task_size >> PAGE_SHIFT)
 			return -EFAULT;
 		got = fill_some(odp, index, n, how);

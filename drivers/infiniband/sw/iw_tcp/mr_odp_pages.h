@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory of a process that is not pinned: a table of the pages that are present, which follows
- * the page tables of the process.
+ * On-demand paging: a table of the pages of a process that are present, which follows the page
+ * tables of the process. The pages are not pinned.
  */
 #ifndef IWT_MR_ODP_PAGES_H
 #define IWT_MR_ODP_PAGES_H
@@ -15,11 +15,11 @@ struct iwt_dev;
 struct iwt_odp;
 struct mm_struct;
 
-/* What iwt_odp_fill() does about pages. */
+/* Actions of iwt_odp_fill(). */
 enum iwt_odp_how {
-	IWT_ODP_READ,		/* make them present */
-	IWT_ODP_WRITE,		/* make them present, to be written */
-	IWT_ODP_NO_FAULT,	/* note those that are present; take no page fault */
+	IWT_ODP_READ,		/* make pages present for reading */
+	IWT_ODP_WRITE,		/* make pages present for writing */
+	IWT_ODP_NO_FAULT,	/* enter present pages into the table; no page faults */
 };
 
 #if IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process says which memory will be accessed soon, and waits until it is there.
+ * Prefetch (ibv_advise_mr()): a process requests that pages of its regions become present, and
+ * waits until they are.
  *
- * Its page faults are the pager's, as those of streams are: they may take for ever, and a
- * system call on the device holds up the end of the device, and all that waits for that end,
- * until it returns. So the call waits for the pager, and no longer than until a signal comes, or
- * the end of the device.
+ * The pager resolves the page faults, as it does for streams. They may never end, and the device
+ * cannot be removed while a system call uses it. So the system call does not resolve page faults
+ * itself: it waits for the pager, but stops waiting on a signal, or when the device is being
+ * removed.
  */
 #include "mr_priv.h"
 
@@ -15,15 +16,15 @@
 
 #include "dev.h"
 
-/* Bytes that are asked for at once; then others of the process get their turn. */
+/* Bytes per request; between two requests the pager can serve other faults of the process. */
 #define PIECE		(1024 << 10)
 
 /**
- * struct prefetch - a call that waits
- * @fault: what it waits for
- * @entry: place in the list of all
- * @dev: its device
- * @over: the wait is
+ * struct prefetch - a prefetch call that is waiting
+ * @fault: requested memory
+ * @entry: place in the list of all waiting calls
+ * @dev: device
+ * @over: completed when the wait is over
  */
 struct prefetch {
 	struct iwt_fault fault;
@@ -40,7 +41,7 @@ static void prefetch_resume(struct iwt_fault *f)
 	complete(&container_of(f, struct prefetch, fault)->over);
 }
 
-/* Return: false if the device is about to end. */
+/* Return: false if the device is being removed. */
 static bool enlist(struct prefetch *p)
 {
 	bool ends;
@@ -60,7 +61,7 @@ static void prefetch_delist(struct prefetch *p)
 	spin_unlock(&prefetches_lock);
 }
 
-/* Ask for the first piece of @sge, which is in a region of the calling process. */
+/* Request the first piece of @sge, which must be in a region of the calling process. */
 static int prefetch_raise(struct prefetch *p, const struct ib_pd *pd,
 			  const struct ib_sge *sge, enum iwt_odp_how how)
 {
@@ -83,7 +84,7 @@ static int prefetch_raise(struct prefetch *p, const struct ib_pd *pd,
 	return ret;
 }
 
-/* Return: 0, why the memory did not come, or why it is waited for no longer. */
+/* Return: 0, the error of the request, -ERESTARTSYS, or -EIO if the device is being removed. */
 static int await(struct prefetch *p)
 {
 	int ret = wait_for_completion_interruptible(&p->over);
@@ -116,16 +117,17 @@ static int fetch_piece(struct iwt_dev *dev, const struct ib_pd *pd,
 }
 
 /**
- * iwt_mr_prefetch() - a process says what will be accessed soon
+ * iwt_mr_prefetch() - make pages of an on-demand region present
  * @dev: device
  * @pd: protection domain
- * @sge: a part of a region of the calling process that is not pinned
- * @how: what is done about pages that are absent
+ * @sge: part of an on-demand region of the calling process
+ * @how: action for absent pages
  *
  * Process context, may sleep.
  *
- * Return: 0, -EFAULT if it is no such part, or if it may not be written and is to be,
- * -ERESTARTSYS if a signal came first, -EIO if the device ends, or as iwt_odp_fill().
+ * Return: 0, -EFAULT if @sge is not part of such a region, or if the region lacks the right to
+ * write that @how needs, -ERESTARTSYS on a signal, -EIO if the device is being removed, or an
+ * error of iwt_odp_fill().
  */
 int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
 		    const struct ib_sge *sge, enum iwt_odp_how how)
@@ -144,8 +146,8 @@ int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
 }
 
 /**
- * iwt_mr_prefetch_end() - nobody waits for memory any longer
- * @dev: device, which is about to end
+ * iwt_mr_prefetch_end() - end all prefetch calls, and refuse new ones
+ * @dev: device that is about to be removed
  *
  * May sleep.
  */
@@ -162,7 +164,7 @@ void iwt_mr_prefetch_end(struct iwt_dev *dev)
 }
 
 /**
- * iwt_mr_prefetch_begin() - the device can be used, perhaps again
+ * iwt_mr_prefetch_begin() - allow prefetch calls on a new device, or again
  * @dev: device
  *
  * May sleep.

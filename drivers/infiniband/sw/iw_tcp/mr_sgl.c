@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Bytes between scatter/gather lists and linear memory, with every check. */
+/* Access to the memory of scatter/gather lists, with all checks. */
 #include "mr_sgl.h"
 
 #include <linux/atomic.h>
@@ -10,18 +10,19 @@
 #include "mr_copy.h"
 
 /**
- * iwt_mem_piece() - memory of one region
- * @at: the actor, the hold that takes the region so that it keeps the memory, and the rights;
- *	the list is not used. Remote accesses are never the kernel's
- * @stag: region
+ * iwt_mem_piece() - find memory of one region
+ * @at: actor, rights, and hold, which keeps the region and so the memory; the list of @at is
+ *	not used
+ * @stag: STag of the region
  * @addr: tagged offset
- * @piece: takes the memory
- * @len: bytes wanted; access to all of them must be allowed. Takes how many there are in one
- *	piece
+ * @piece: set to the address of the memory
+ * @len: number of bytes to check; access to all of them must be allowed. Set to the number of
+ *	contiguous bytes at @piece
  *
  * Bottom halves off, never sleeps.
  *
- * Return: IWT_ACCESS_OK or why not; IWT_ACCESS_ABSENT if the stream has to wait for the memory.
+ * Return: IWT_ACCESS_OK or the reason why not; IWT_ACCESS_ABSENT if the stream has to wait for
+ * the memory.
  */
 enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 addr, u8 **piece,
 				      u32 *len)
@@ -43,15 +44,15 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 
 }
 
 /**
- * iwt_sgl_piece() - memory at a place in a list
- * @at: place; moved over elements that are used up, not over the piece
- * @piece: takes the memory
- * @len: bytes wanted; access to those in the same element must be allowed. Takes how
- *	many there are in one piece, not 0
+ * iwt_sgl_piece() - find memory at a place in a list
+ * @at: place; advanced over elements that are used up, but not over the piece
+ * @piece: set to the address of the memory
+ * @len: most bytes; access to all of them that are in the same element must be allowed. Set to
+ *	the number of contiguous bytes at @piece, not 0
  *
  * Bottom halves off, never sleeps.
  *
- * Return: IWT_ACCESS_OK or why not.
+ * Return: IWT_ACCESS_OK or the reason why not.
  */
 enum iwt_access_verdict iwt_sgl_piece(struct iwt_place *at, u8 **piece, u32 *len)
 {
@@ -72,16 +73,16 @@ enum iwt_access_verdict iwt_sgl_piece(struct iwt_place *at, u8 **piece, u32 *len
 }
 
 /**
- * iwt_sgl_check() - may this list be used as a whole?
+ * iwt_sgl_check() - check access to all elements of a list
  * @actor: PD and stream on whose behalf memory is accessed
  * @sge: private copy of the list
  * @n: elements
  * @need: rights
  *
- * The bytes are checked again when they are copied; this finds a bad list before any byte of
- * its message is on the wire. Elements without bytes are not checked. BH may be on.
+ * Access is checked again when bytes are copied; this check finds a bad list before any byte of
+ * its message is sent. Empty elements are not checked. BH may be on.
  *
- * Return: the first verdict that is not OK.
+ * Return: the first verdict that is not IWT_ACCESS_OK, or IWT_ACCESS_OK.
  */
 enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *actor,
 				      const struct iwt_sge *sge, u32 n, u32 need)
@@ -105,16 +106,16 @@ enum iwt_access_verdict iwt_sgl_check(const struct iwt_actor *actor,
 }
 
 /**
- * iwt_sgl_scatter() - linear memory into bytes of a list
+ * iwt_sgl_scatter() - copy linear memory to the memory of a list
  * @at: place with the right to write, advanced
  * @from: source
- * @len: bytes
- * @left: bytes with those that will come from elsewhere for the same FPDU. Access to all of them
- *	must be allowed: memory that is absent has to come for the whole FPDU
+ * @len: bytes to copy
+ * @left: @len plus the bytes of the same FPDU that later calls will copy. Access to all of them
+ *	must be allowed: absent memory is requested for the whole FPDU
  *
  * Bottom halves off, never sleeps.
  *
- * Return: IWT_ACCESS_OK or why not.
+ * Return: IWT_ACCESS_OK or the reason why not.
  */
 enum iwt_access_verdict iwt_sgl_scatter(struct iwt_place *at, const u8 *from, u32 len, u32 left)
 {
@@ -136,7 +137,7 @@ enum iwt_access_verdict iwt_sgl_scatter(struct iwt_place *at, const u8 *from, u3
 	return IWT_ACCESS_OK;
 }
 
-/* Atomic for every processor: programs may use the same word. */
+/* A CPU instruction, so that it is atomic also for programs that access the word. */
 static u64 exchange(u64 *word, const struct iwt_atomic *a)
 {
 	u64 old = READ_ONCE(*word);
@@ -146,7 +147,10 @@ static u64 exchange(u64 *word, const struct iwt_atomic *a)
 	return old;
 }
 
-/* Whether memory can be brought in is judged when the operation is to be done. */
+/*
+ * Return: error for an atomic operation whose memory iwt_mr_piece() did not find. Without @old,
+ * absent memory of an on-demand region is no error: it is requested when the operation is done.
+ */
 static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
 		   const u64 *old, struct iwt_fault *fault)
 {
@@ -160,16 +164,17 @@ static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
 }
 
 /**
- * iwt_mem_atomic() - an atomic operation of the peer on a region
+ * iwt_mem_atomic() - perform or check an atomic operation of the peer on a region
  * @actor: PD and stream on whose behalf memory is accessed
  * @a: request
- * @old: takes what was there before; NULL only to ask whether it may be done
- * @fault: takes what is waited for, if @old is not NULL
+ * @old: set to the old value; NULL to check only whether the operation is allowed
+ * @fault: if @old is not NULL, fault for absent memory
  *
- * The memory has to be aligned, and not its offset in the region (RFC 7306 5.1). Never sleeps.
+ * The address of the memory must be aligned, its tagged offset need not be (RFC 7306 5.1). Never
+ * sleeps.
  *
- * Return: IWT_OK or what a Terminate is to say (RFC 7306 8.2, RFC 5040 4.8); %IWT_ERR_ABSENT, and
- * nothing is done, if the stream has to wait for the memory.
+ * Return: IWT_OK or the error for a Terminate (RFC 7306 8.2, RFC 5040 4.8); %IWT_ERR_ABSENT if
+ * the operation was not done because the stream has to wait for the memory.
  */
 u32 iwt_mem_atomic(const struct iwt_actor *actor, const struct iwt_atomic *a,
 		   u64 *old, struct iwt_fault *fault)

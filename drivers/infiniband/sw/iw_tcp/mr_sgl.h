@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Bytes between scatter/gather lists and linear memory, with every check. */
+/* Access to the memory of scatter/gather lists, with all checks. */
 #ifndef IWT_MR_SGL_H
 #define IWT_MR_SGL_H
 
@@ -13,17 +13,17 @@ struct iwt_dev;
 struct iwt_fault;
 struct iwt_hold;
 
-/* The lkey by which kernel consumers name any kernel address. */
+/* The lkey that gives kernel consumers access to all kernel addresses. */
 #define IWT_LOCAL_DMA_LKEY	0
 
-/* PD and stream on whose behalf memory is accessed. Not to be copied. */
+/* PD and stream on whose behalf memory is accessed. Must not be copied. */
 struct iwt_actor {
 	struct iwt_dev *dev;
 	struct iwt_party party;
 	bool kernel;
 };
 
-/* Does the key give a kernel consumer all of the kernel's memory? */
+/* Is the key the local DMA lkey of a kernel consumer? */
 static inline bool iwt_is_kernel_va(const struct iwt_actor *actor, u32 lkey)
 {
 	return actor->kernel && lkey == IWT_LOCAL_DMA_LKEY;
@@ -32,7 +32,7 @@ static inline bool iwt_is_kernel_va(const struct iwt_actor *actor, u32 lkey)
 /**
  * struct iwt_sgl_pos - place in a list
  * @i: element
- * @off: byte within it
+ * @off: byte within the element
  */
 struct iwt_sgl_pos {
 	u32 i;
@@ -40,9 +40,9 @@ struct iwt_sgl_pos {
 };
 
 /**
- * struct iwt_place - bytes of a list that are to be accessed
+ * struct iwt_place - a place in a scatter/gather list, and all that an access there needs
  * @actor: PD and stream on whose behalf memory is accessed
- * @hold: keeps the region of the present element, and what is waited for
+ * @hold: keeps the region of the present element, and has the fault for absent memory
  * @sge: private copy of the list
  * @n: elements
  * @need: rights

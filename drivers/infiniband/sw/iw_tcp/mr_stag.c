@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* STags, whatever they name. */
+/* Invalidation of STags, of regions as well as of windows. */
 #include "mr_stag.h"
 
 #include "mr.h"
@@ -8,14 +8,14 @@
 /**
  * iwt_stag_invalidate() - make an STag invalid, keep its region or window
  * @dev: device
- * @stag: all bits count, but those of the key if a consumer invalidates what is not valid
- * @party: PD, and stream if there is one, on whose behalf
- * @remote: on behalf of the peer (Send with Invalidate, RFC 5040 5.3)
+ * @stag: STag; its key is ignored if a consumer invalidates an STag that is not valid
+ * @party: PD, and stream if there is one, on whose behalf the STag is invalidated
+ * @remote: the peer invalidates the STag (Send with Invalidate, RFC 5040 5.3)
  *
  * Regions for fast registration and windows of type 2 can be invalidated. Waits for engines
  * that copy; never sleeps.
  *
- * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
+ * Return: IWT_OK, or the error for a Terminate (RFC 5040 4.8).
  */
 u32 iwt_stag_invalidate(struct iwt_dev *dev, u32 stag,
 			const struct iwt_party *party, bool remote)

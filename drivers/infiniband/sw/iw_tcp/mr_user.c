@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory regions of processes: pinned memory. */
+/* Pinned memory regions of processes, and re-registration of all regions of processes. */
 #include "mr_priv.h"
 
 #include <linux/scatterlist.h>
@@ -7,7 +7,7 @@
 
 #include "mr_dmabuf_map.h"
 
-/* Memory of a process, pinned. */
+/* Pinned memory of a process. */
 struct pinned {
 	struct ib_umem *umem;
 	struct iwt_extents map;
@@ -41,7 +41,7 @@ static void unpin(struct pinned *p)
 		iwt_mr_unpin(p->umem);
 }
 
-/* On error nothing is pinned. */
+/* Return: 0 or -errno; on error no memory is pinned. */
 static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 	       int access)
 {
@@ -60,7 +60,10 @@ static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 	return ret;
 }
 
-/* As iwt_mr_rights(). Memory that may be taken away at any time has no windows. */
+/*
+ * iwt_mr_rights() for a region of a process. Windows can be bound to pinned regions only: the
+ * memory of other regions may be revoked at any time.
+ */
 static int user_rights(enum iwt_mr_kind kind, int access, u32 *rights)
 {
 	int known = kind == IWT_MR_USER ? IB_ACCESS_MW_BIND :
@@ -76,14 +79,14 @@ static int user_rights(enum iwt_mr_kind kind, int access, u32 *rights)
  * iwt_mr_create_user() - register memory of the calling process
  * @pd: protection domain
  * @start: user address
- * @len: bytes, not 0
+ * @len: length in bytes, not 0
  * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags
  *
  * Process context, may sleep.
  *
  * Return: the region, or an error pointer: -EINVAL for impossible bounds, -EOPNOTSUPP for
- * access flags that the device does not have.
+ * access flags that the device does not support, -ENOMEM, or an error of ib_umem_get_va().
  */
 struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 				  u64 iova, int access)
@@ -116,7 +119,7 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 	return ERR_PTR(ret);
 }
 
-/* What does not change stays as it is in @mr. */
+/* Fill in the attributes that do not change, from @mr. */
 static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
 {
 	if (!(c->flags & IB_MR_REREG_TRANS)) {
@@ -130,7 +133,7 @@ static void complete_change(struct iwt_mr_change *c, const struct iwt_mr *mr)
 		c->pd = mr->ibmr.pd;
 }
 
-/* The memory stays; a process can register another dma-buf instead. */
+/* The memory of the region cannot change: the process must register another dma-buf. */
 static int check_dmabuf(const struct iwt_mr_change *c, const struct iwt_mr *mr)
 {
 	if (c->flags & IB_MR_REREG_TRANS)
@@ -140,7 +143,7 @@ static int check_dmabuf(const struct iwt_mr_change *c, const struct iwt_mr *mr)
 	return 0;
 }
 
-/* The memory stays, and stays unpinned. */
+/* The memory of the region cannot change, and cannot become pinned. */
 static int check_odp(const struct iwt_mr_change *c)
 {
 	if (c->flags & IB_MR_REREG_TRANS || !(c->access & IB_ACCESS_ON_DEMAND))
@@ -149,8 +152,10 @@ static int check_odp(const struct iwt_mr_change *c)
 }
 
 /*
- * Pins other memory, if that was asked for; or the same again, if it was pinned to be read only:
- * then it may be shared with others, and is to be a copy. Only the process that has it can do so.
+ * Pin the new memory, if the caller requested new memory. If the region becomes writable and its
+ * memory was pinned for reading only, pin the memory again: its pages may be shared with other
+ * processes, and pinning for writing makes copies. Only the process that owns the memory can pin
+ * it.
  */
 static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
 		      const struct iwt_mr *mr)
@@ -169,8 +174,9 @@ static int pin_change(struct pinned *p, const struct iwt_mr_change *c,
 }
 
 /*
- * @p becomes the memory of the region, if there is any; takes what it was. Return: 0, or -EBUSY
- * as long as windows are bound to the region, and it is as it was.
+ * Change the region. If @p has memory, it is exchanged with the memory of the region; @stag is
+ * exchanged with the STag. Return: 0, or -EBUSY, without any change, as long as windows are bound
+ * to the region.
  */
 static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 			 u32 rights, u32 *stag, struct pinned *p)
@@ -205,17 +211,18 @@ static int switch_region(struct iwt_mr *mr, const struct iwt_mr_change *c,
 /**
  * iwt_mr_rereg_user() - change a region of the calling process
  * @mr: region of kind IWT_MR_USER, IWT_MR_DMABUF or IWT_MR_ODP; the caller makes sure that
- *	nobody else changes or ends it
- * @change: what it is to become
+ *	nobody else changes or destroys it
+ * @change: new attributes
  *
- * The region gets another STag, as one that is registered anew: what peers know of the old one
- * gives them nothing of the new memory or rights (RFC 5042 6.2). Work requests with the old one
- * fail. Process context, may sleep. Waits for engines that copy.
+ * The region gets a new STag, like a new region: peers that know the old STag cannot use the new
+ * memory or rights (RFC 5042 6.2). Work requests with the old STag fail. Process context, may
+ * sleep. Waits for engines that copy.
  *
- * Return: 0, or as iwt_mr_create_user(), or -EINVAL if another process would have to pin the
- * memory; -EOPNOTSUPP if memory that is another driver's or not pinned is to be other memory, or
- * pinned; -EACCES if another driver's was taken to be read only; -EBUSY as long as windows are
- * bound to the region. Then the region is as it was.
+ * Return: 0, or an error, and the region does not change: errors of iwt_mr_create_user(), -EINVAL
+ * if the memory would have to be pinned by another process, -EOPNOTSUPP if the memory of a
+ * dma-buf or of an on-demand region would change or become pinned, -EACCES if the region would
+ * become writable but its dma-buf was mapped for reading only, or -EBUSY as long as windows are
+ * bound to the region.
  */
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 {
