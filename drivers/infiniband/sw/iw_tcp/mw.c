@@ -3,18 +3,19 @@
  * Memory windows.
  *
  * A window is an STag for a part of a region of a process, with rights of its own. The process
- * binds it by a work request; so its rights are granted and withdrawn in the order of what is
- * sent. A window of type 1 is for all streams of its protection domain. One of type 2 is for
- * the stream that bound it alone (RFC 5041 8.2), and its binding ends with that stream; verbs
- * call it type 2B, as its domain is checked, too.
+ * binds the window by a work request, so rights are granted and withdrawn in order with its
+ * other work requests. A window of type 1 can be used by all streams of its protection domain. A
+ * window of type 2 can be used only by the stream that bound it (RFC 5041 8.2), and the end of
+ * the stream ends the binding; verbs call it type 2B, because the domain is checked, too.
  *
- * To the engines a window is a region: it has bounds, a lock and an entry in the table of STags.
- * Its extents are those of the region, which counts its windows and can be neither changed nor
- * ended while it has any. What ends a binding holds the window's lock for writing. So no engine
- * uses the memory by that window afterwards, and the region may go.
+ * For the engines a window is a region: it has bounds, a lock and an entry in the table of STags.
+ * It uses the extents of its region. The region counts its windows, and can be neither changed
+ * nor destroyed while windows are bound to it. A binding ends with the window's lock held for
+ * writing. So no engine uses the memory by that window afterwards, and the region may be
+ * destroyed.
  *
- * The locks of a region and of a window are never held together. dev->windows_lock nests in that
- * of a window.
+ * The locks of a region and of a window are never held together. dev->windows_lock nests inside
+ * the lock of a window.
  */
 #include "mw.h"
 
@@ -25,8 +26,8 @@
 #include "mr_priv.h"
 
 /*
- * Access flags that a window may have. Programs ask for local writing along with remote writing,
- * as they do for a region. That means nothing here: a window has no local rights.
+ * Access flags of windows that the driver supports. Programs set IB_ACCESS_LOCAL_WRITE together
+ * with IB_ACCESS_REMOTE_WRITE, as for a region. It is ignored: a window has no local rights.
  */
 #define ACCESS_KNOWN	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE | \
@@ -34,11 +35,13 @@
 
 /**
  * struct iwt_window - memory window
- * @mr: its STag, first; its lock guards all that follows but @type2
- * @type2: for one stream alone
- * @pd: protection domain; NULL at the end
- * @region: what it is bound to, or NULL; @mr is valid if there is one
- * @node: type 2: in the list of the stream that has bound it; guarded by dev->windows_lock
+ * @mr: STag of the window; the first member; its lock guards the members below except @type2
+ *	and @node
+ * @type2: the window is for one stream only
+ * @pd: protection domain; NULL once the window is being destroyed
+ * @region: region that the window is bound to, or NULL; @mr is valid if @region is set
+ * @node: type 2: place in the list of the stream that bound the window; guarded by
+ *	dev->windows_lock
  */
 struct iwt_window {
 	struct iwt_mr mr;
@@ -54,13 +57,13 @@ static struct iwt_window *to_window(struct iwt_mr *mr)
 }
 
 /**
- * iwt_mw_create() - make a window, which is not bound
+ * iwt_mw_create() - create a window, not bound
  * @pd: protection domain
- * @type2: for one stream alone
+ * @type2: the window is for one stream only
  *
  * Process context, may sleep.
  *
- * Return: the window, or -ENOMEM, also when there are %IWT_MAX_MW.
+ * Return: the window, or -ENOMEM, also when the device has %IWT_MAX_MW windows.
  */
 struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2)
 {
@@ -92,14 +95,14 @@ u32 iwt_mw_stag(const struct iwt_window *win)
 	return win->mr.ibmr.rkey;
 }
 
-/* The window that left it lets its region go. */
+/* Decrement the region's count of windows; no engine uses the region by the window any more. */
 static void leave_region(struct iwt_mr *region)
 {
 	/* pairs with iwt_mr_has_windows() */
 	atomic_dec_return_release(&region->windows);
 }
 
-/* Ends the binding, if there is one. No engine uses the memory any more. */
+/* Unbind the window, if it is bound. Afterwards no engine uses the memory by this window. */
 static void mw_unbind(struct iwt_window *win)
 {
 	struct iwt_dev *dev = win->mr.dev;
@@ -120,8 +123,8 @@ static void mw_unbind(struct iwt_window *win)
 }
 
 /**
- * iwt_mw_destroy() - the end of a window, bound or not
- * @win: window; gone afterwards
+ * iwt_mw_destroy() - destroy a window, bound or not
+ * @win: window; freed after an RCU grace period
  *
  * Process context, may sleep. Waits for engines that copy.
  */
@@ -137,9 +140,9 @@ void iwt_mw_destroy(struct iwt_window *win)
 }
 
 /*
- * Has the process got the region? The core locks its object until then, and lets a region that
- * the process does not get end, which must not fail. To end it or to change it is to lock it,
- * too.
+ * Is the region fully created? While uverbs creates, changes or destroys an MR, it holds the
+ * uobject for writing. If creation fails, uverbs destroys the MR and that must not fail, so no
+ * window may be bound yet.
  */
 static bool mw_is_settled(const struct iwt_mr *region)
 {
@@ -148,7 +151,10 @@ static bool mw_is_settled(const struct iwt_mr *region)
 	return uobj && atomic_read(&uobj->usecnt) >= 0;
 }
 
-/* The region for a binding, which stays as it is until leave_region(), or NULL. */
+/*
+ * Check the region for a binding, and increment its count of windows. Return: the region, which
+ * can be neither changed nor destroyed before leave_region(), or NULL.
+ */
 static struct iwt_mr *enter_region(struct iwt_dev *dev,
 				   const struct iwt_mw_bind *b,
 				   const struct iwt_party *party)
@@ -159,7 +165,7 @@ static struct iwt_mr *enter_region(struct iwt_dev *dev,
 
 	if (!region)
 		return NULL;
-	/* a peer that writes changes what the local side reads */
+	/* verbs: remote writes and atomics need the right to local writes */
 	if (b->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		need |= IWT_LOCAL_WRITE;
 	ok = mw_is_settled(region) &&
@@ -172,8 +178,8 @@ static struct iwt_mr *enter_region(struct iwt_dev *dev,
 }
 
 /*
- * A window of type 1 may be bound again, or to nothing, and its offsets are those of its region.
- * One of type 2 has to be free.
+ * A window of type 1 may be bound while it is bound, or be unbound (length 0); it cannot be zero
+ * based. A window of type 2 can be bound only while it is not bound.
  */
 static bool may_bind(const struct iwt_window *win, const struct iwt_mw_bind *b,
 		     const struct iwt_party *party)
@@ -185,7 +191,7 @@ static bool may_bind(const struct iwt_window *win, const struct iwt_mw_bind *b,
 	return !(b->access & IB_ZERO_BASED);
 }
 
-/* Binds a window that is not bound. */
+/* Bind a window that is not bound. */
 static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
 		    const struct iwt_mw_bind *b, const struct iwt_party *party,
 		    struct list_head *list)
@@ -213,15 +219,15 @@ static void mw_bind(struct iwt_window *win, struct iwt_mr *region,
 /**
  * iwt_mw_bind() - work request BIND_MW
  * @dev: device
- * @b: private copy of what it asks for
- * @party: PD, and stream if there is one, on whose behalf
- * @list: windows for this stream alone
+ * @b: private copy of the parameters
+ * @party: PD, and stream if there is one, on whose behalf the window is bound
+ * @list: windows of type 2 of this stream
  *
  * Waits for engines that use the window; never sleeps.
  *
- * Return: IWT_OK, or IWT_ERR_LOCAL: if window, region and queue pair are not of one domain, the
- * window is of type 2 and bound, the region has not so many bytes or not the right to it, or
- * the access flags are none that the window can have. Then the window is as it was.
+ * Return: IWT_OK, or IWT_ERR_LOCAL, and the window does not change: if window, region and queue
+ * pair are not of one domain, if the window is of type 2 and bound, if the region is too short or
+ * lacks a right that the binding needs, or if an access flag is not supported.
  */
 u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 		const struct iwt_party *party, struct list_head *list)
@@ -254,8 +260,8 @@ u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 }
 
 /*
- * As for a region, a consumer may invalidate a window that is not valid, and its key does not
- * count then. A window of type 1 is never invalidated.
+ * As for a region, a consumer may invalidate a window that is not valid, and then the key is not
+ * compared. A window of type 1 cannot be invalidated.
  */
 static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
 			       const struct iwt_party *party, bool remote)
@@ -273,13 +279,13 @@ static u32 check_mw_invalidate(const struct iwt_window *win, u32 stag,
 
 /**
  * iwt_mw_invalidate() - end the binding of a window
- * @mr: of kind IWT_MR_WINDOW, from iwt_mr_get_for_change()
- * @stag: as for iwt_stag_invalidate()
- * @party: PD, and stream if there is one, on whose behalf; a window of type 2 belongs to a
- *	stream
- * @remote: on behalf of the peer
+ * @mr: region of kind IWT_MR_WINDOW, from iwt_mr_get_for_change()
+ * @stag: see iwt_stag_invalidate()
+ * @party: PD, and stream if there is one, on whose behalf the window is invalidated; a window
+ *	of type 2 belongs to a stream
+ * @remote: the peer invalidates the window
  *
- * Return: IWT_OK, or what a Terminate would say (RFC 5040 4.8).
+ * Return: IWT_OK, or the error for a Terminate (RFC 5040 4.8).
  */
 u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote)
@@ -302,9 +308,9 @@ static struct iwt_window *first_of(struct iwt_dev *dev, struct list_head *list)
 }
 
 /**
- * iwt_mw_any() - does a stream have windows for it alone?
+ * iwt_mw_any() - does a stream have windows of type 2?
  * @dev: device
- * @list: its windows
+ * @list: windows of the stream
  *
  * Any context but hard interrupts; the lock of the stream may be held.
  *
@@ -321,10 +327,10 @@ bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list)
 }
 
 /**
- * iwt_mw_end() - the end of a stream, and of all bindings for it alone
+ * iwt_mw_end() - unbind all windows of type 2 of a stream that ends
  * @dev: device
- * @party: the stream's party
- * @list: its windows; no other is bound by it any more
+ * @party: party of the stream
+ * @list: windows of the stream, which binds no other window any more
  *
  * Process context, may sleep. Waits for engines that look at the windows.
  */
@@ -334,12 +340,12 @@ void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *party,
 	struct iwt_window *win;
 
 	do {
-		/* a window that is destroyed now leaves the list, and its memory stays */
+		/* a window that is destroyed now leaves the list, and RCU keeps its memory */
 		rcu_read_lock();
 		win = first_of(dev, list);
 		if (win) {
 			write_lock_bh(&win->mr.lock);
-			/* another stream may have bound it */
+			/* meanwhile it may have been unbound, and bound by another stream */
 			if (win->mr.region.owner == party)
 				mw_unbind(win);
 			write_unlock_bh(&win->mr.lock);

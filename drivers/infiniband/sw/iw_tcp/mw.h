@@ -13,8 +13,8 @@ struct iwt_window;
 
 /**
  * struct iwt_mw - the verbs object of a window
- * @ibmw: verbs object; the core frees it at once
- * @win: the window, which engines may still look at
+ * @ibmw: verbs object; the core frees it without an RCU grace period
+ * @win: window, which engines may still look up after that
  */
 struct iwt_mw {
 	struct ib_mw ibmw;
@@ -22,11 +22,11 @@ struct iwt_mw {
 };
 
 /**
- * struct iwt_mw_bind - what a work request asks for
+ * struct iwt_mw_bind - parameters of a work request BIND_MW
  * @stag: the window's index and its new key
- * @lkey: region
- * @addr: its first byte that the window is to cover, as the region names it
- * @len: bytes; 0 unbinds a window of type 1
+ * @lkey: lkey of the region
+ * @addr: tagged offset, in the region, of the first byte of the window
+ * @len: length in bytes; 0 unbinds a window of type 1
  * @access: enum ib_access_flags
  */
 struct iwt_mw_bind {
