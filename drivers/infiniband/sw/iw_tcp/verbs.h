@@ -15,7 +15,7 @@ struct iwt_pd {
 
 struct iwt_ucontext {
 	struct ib_ucontext ibuc;
-	u64 features;	/* enum iwt_feature bits that both sides know */
+	u64 features;	/* enum iwt_feature bits that both driver and provider support */
 };
 
 /* verbs_dev.c */

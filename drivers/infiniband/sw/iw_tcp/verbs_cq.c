@@ -26,8 +26,8 @@ static int answer_cq(struct iwt_cq *cq, u64 offset, struct ib_udata *udata)
 }
 
 /*
- * A process's ring has bits behind its entries (wake_cqpoll.c). The ring counts against the
- * device's limit.
+ * Allocate the ring, and count the queue against the device's limit. The ring of a process has
+ * bits after its entries (wake_cqpoll.c).
  */
 static int alloc_cq_ring(struct iwt_cq *cq, struct ib_ucontext *uc, u32 entries,
 			 u64 *offset)
@@ -65,8 +65,8 @@ static void free_ring(struct iwt_cq *cq)
 }
 
 /*
- * How far the CLOCK_MONOTONIC_RAW of the calling process is ahead of the kernel's, in
- * nanoseconds: its time namespace may have set it.
+ * Return: offset of the calling process's CLOCK_MONOTONIC_RAW from the kernel's clock, in
+ * nanoseconds: the process may be in a time namespace.
  */
 static s64 raw_offset(void)
 {
@@ -76,7 +76,7 @@ static s64 raw_offset(void)
 	return timespec64_to_ns(&ts);
 }
 
-/* A kernel consumer has no place for the time in its completions. */
+/* Timestamps are for processes only: struct ib_wc of a kernel consumer has no timestamp. */
 static int set_flags(struct iwt_cq *cq, u32 flags)
 {
 	u32 known = cq->user ? IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION : 0;
@@ -92,9 +92,9 @@ static int set_flags(struct iwt_cq *cq, u32 flags)
 
 /**
  * iwt_create_cq() - verbs: create a completion queue
- * @ibcq: allocated by the core
- * @attr: size and vector
- * @attrs: of the process, or NULL
+ * @ibcq: completion queue, allocated by the core
+ * @attr: size, vector and flags
+ * @attrs: attributes of the process's request, or NULL
  *
  * May sleep.
  *
@@ -140,8 +140,8 @@ int iwt_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 /**
  * iwt_destroy_cq() - verbs: destroy a completion queue
- * @ibcq: no queue pair uses it any more
- * @udata: of the process, or NULL
+ * @ibcq: completion queue, which no queue pair uses any more
+ * @udata: private data of the process, or NULL
  *
  * May sleep.
  *
@@ -153,7 +153,7 @@ int iwt_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 	iwt_cqpoll_end(cq);
 	iwt_cq_quiesce(cq);
-	/* the device may be gone, and the process still poll its mapping */
+	/* after removal of the device, the process may still poll its mapping */
 	if (cq->user)
 		iwt_cq_set_flag(cq, IWT_RING_OVERRUN, true);
 	free_ring(cq);
@@ -170,7 +170,7 @@ static int resize_of_process(struct iwt_cq *cq, u32 cqe, struct ib_udata *udata)
 
 	if (err)
 		return err;
-	/* without all of the answer the process can't move */
+	/* the process can't switch to the new ring without the complete answer */
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
 	err = iwt_cq_resize(cq, &uc->ibuc, cqe, &resp);
@@ -185,9 +185,9 @@ static int resize_of_process(struct iwt_cq *cq, u32 cqe, struct ib_udata *udata)
 /**
  * iwt_resize_cq() - verbs: change the size of a completion queue
  * @ibcq: queue
- * @cqe: least number of entries
- * @udata: of the process: struct iwt_resize_cq_resp out; NULL for a kernel consumer, in kernels
- *	where those may ask
+ * @cqe: minimum number of entries
+ * @udata: private data of the process: struct iwt_resize_cq_resp out; NULL for a kernel
+ *	consumer, in kernels that let kernel consumers resize
  *
  * May sleep.
  *
@@ -208,7 +208,7 @@ int iwt_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
  * iwt_modify_cq() - verbs: moderate events
  * @ibcq: queue
  * @count: completions for one event
- * @period: microseconds that the event is delayed at most; with 0, or with a @count below 2,
+ * @period: maximum delay of the event in microseconds; with a @period of 0 or a @count below 2,
  *	events are not delayed
  *
  * Any context.
@@ -222,14 +222,14 @@ int iwt_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 }
 
 /**
- * iwt_poll_cq() - verbs: take completions
+ * iwt_poll_cq() - verbs: poll completions
  * @ibcq: queue of a kernel consumer; a process reads its ring
- * @n: room
- * @wc: takes them
+ * @n: number of elements of @wc
+ * @wc: set to the completions
  *
  * Any context.
  *
- * Return: how many.
+ * Return: number of completions.
  */
 int iwt_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
@@ -237,13 +237,14 @@ int iwt_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 }
 
 /**
- * iwt_req_notify_cq() - verbs: ask for one event
- * @ibcq: queue of a kernel consumer; a process asks by IWT_METHOD_CQ_ARM
- * @flags: for which completions
+ * iwt_req_notify_cq() - verbs: request one event
+ * @ibcq: queue of a kernel consumer; a process calls IWT_METHOD_CQ_ARM
+ * @flags: kind of completions that the event is requested for
  *
  * Any context.
  *
- * Return: 1 when completions are there already and the caller wants to know, else 0.
+ * Return: 1 if completions are already in the queue and @flags has
+ * IB_CQ_REPORT_MISSED_EVENTS, else 0.
  */
 int iwt_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Methods of the private ABI for delayed startup, on a socket of a process. */
+/* Methods of the private ABI: delayed startup of MPA on a socket of a process. */
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 
@@ -12,7 +12,7 @@
 #define UVERBS_MODULE_NAME iw_tcp
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Bytes from the process; the core keeps them until the call ends. */
+/* Get an optional attribute's data; the core frees the data when the call ends. */
 static int get_octets(struct uverbs_attr_bundle *attrs, u16 id, const u8 **p,
 		      u32 *len)
 {
@@ -58,7 +58,7 @@ static int get_param(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 	return uverbs_get_raw_fd(&a->fd, attrs, IWT_ATTR_MPA_FD);
 }
 
-/* The attributes that all methods on a queue pair have. */
+/* Get the attributes that all methods on a queue pair have. */
 static int get_delayed(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
@@ -79,7 +79,7 @@ static int put_frame(struct uverbs_attr_bundle *attrs, u16 id, const u8 *frame,
 	return len < 0 ? len : uverbs_copy_to(attrs, id, frame, len);
 }
 
-/* The core names the variables of a method's definition after its id. */
+/* The macros of the core name variables after the id of the method. */
 static int UVERBS_HANDLER(IWT_METHOD_MPA_REQUEST)(struct uverbs_attr_bundle *attrs)
 {
 	u8 frame[IWT_MPA_MAX_FRAME];

@@ -14,15 +14,15 @@
 #include "dev.h"
 #include "version.h"
 
-/* "iwt"; there is no hardware whose vendor could be named. */
+/* "iwt" in ASCII: a software device has no hardware vendor. */
 #define VENDOR_ID	0x697774
-/* Features that a process may use, if it knows them. */
+/* Features that a process may use, if its provider supports them. */
 #define FEATURES	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED | \
 			 IWT_FEATURE_WINDOWS)
-/* Speed of a net device that does not know it, in Mb/s. */
+/* Assumed speed of a net device that does not report its speed, in Mb/s. */
 #define DEFAULT_SPEED	10000
 
-/* All operations, into and from any memory that the process has. */
+/* On-demand paging works for all operations, and for the whole address space. */
 static void set_odp_caps(struct ib_device_attr *attr)
 {
 	if (!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
@@ -39,11 +39,11 @@ static void set_odp_caps(struct ib_device_attr *attr)
  * iwt_query_device() - ib_device operation query_device
  * @ibdev: device
  * @attr: filled in; zeroed by the core
- * @udata: nothing is exchanged; may be NULL
+ * @udata: private data of the process, must be empty; may be NULL
  *
  * May sleep.
  *
- * Return: 0, or -EOPNOTSUPP if a process asks for something that is not known here.
+ * Return: 0, or -EOPNOTSUPP if the private data of the process is not zero.
  */
 int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		     struct ib_udata *udata)
@@ -58,7 +58,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = VENDOR_ID;
 	attr->vendor_part_id = 1;
-	/* a window of type 2 belongs to a queue pair and a domain: that is 2B */
+	/* a window of type 2 belongs to a queue pair and a domain: verbs call this 2B */
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
@@ -66,7 +66,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG |
 				 IBK_ALLOW_USER_UNREG;
 	set_odp_caps(attr);
-	/* by instructions of the processor: see iwt_mem_atomic() */
+	/* done by CPU instructions, so atomic for programs too: see iwt_mem_atomic() */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
 
@@ -74,7 +74,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_qp_wr = IWT_MAX_QP_WR;
 	attr->max_send_sge = IWT_MAX_SGE;
 	attr->max_recv_sge = IWT_MAX_SGE;
-	/* A Read names one sink on the wire (RFC 5040 4.4). */
+	/* a Read Request has one data sink (RFC 5040 4.4) */
 	attr->max_sge_rd = 1;
 	attr->max_qp_rd_atom = IWT_MAX_RD_ATOM;
 	attr->max_qp_init_rd_atom = IWT_MAX_RD_ATOM;
@@ -83,7 +83,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_cqe = IWT_MAX_CQE;
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
-	/* completions bear CLOCK_MONOTONIC_RAW in nanoseconds */
+	/* timestamps of completions are CLOCK_MONOTONIC_RAW in nanoseconds */
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = NSEC_PER_SEC / 1000; /* kHz */
 	attr->max_srq = IWT_MAX_SRQ;
@@ -99,7 +99,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	return 0;
 }
 
-/* Link speeds of Ethernet, and the InfiniBand speed that comes closest. */
+/* Link speeds of Ethernet, and the closest InfiniBand speeds. */
 static const struct {
 	u32 mbps;
 	u16 speed;
@@ -145,7 +145,7 @@ static void fill_speed(struct net_device *netdev, struct ib_port_attr *attr)
 /**
  * iwt_query_port() - ib_device operation query_port
  * @ibdev: device
- * @port: its only one
+ * @port: 1
  * @attr: filled in; zeroed by the core
  *
  * Takes RTNL, may sleep.
@@ -161,7 +161,7 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 							     INT_MAX);
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
 	attr->max_mtu = max(attr->max_mtu, attr->active_mtu);
-	/* for the core, a port without an IPv4 address would be down */
+	/* the core's iWARP default would report a port without an IPv4 address as down */
 	attr->state = ib_get_curr_port_state(netdev);
 	attr->phys_state = attr->state == IB_PORT_ACTIVE ?
 		IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
@@ -174,11 +174,12 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 /**
  * iwt_query_pkey() - ib_device operation query_pkey
  * @ibdev: device
- * @port: its only one
+ * @port: 1
  * @index: 0
- * @pkey: set to that of the default partition
+ * @pkey: set to the key of the default partition
  *
- * There are no partitions, but rdma_cm resolves no loopback address for a port without any.
+ * iWARP has no partitions, but rdma_cm resolves a loopback address only to a port that has a
+ * partition key.
  *
  * Return: 0 or -EINVAL.
  */
@@ -193,13 +194,13 @@ int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 /**
  * iwt_query_gid() - ib_device operation query_gid
  * @ibdev: device
- * @port: its only one
+ * @port: 1
  * @idx: 0
- * @gid: set to the link layer address, and its EUI-64 where that is possible: for some
- *	programs a GID whose second half is zero is none
+ * @gid: set to the link layer address in the first half, and, if the kernel allows it, its EUI-64
+ *	in the second half: some programs ignore a GID whose second half is zero
  *
- * The GID stays as it is when the link layer address changes. To change it, the core deletes it
- * and makes it anew, but rdma_cm takes the net device from it, at any time, and counts on it.
+ * The GID does not change when the link layer address changes. To change a GID, the core would
+ * delete it and add it again, but rdma_cm needs the GID at any time, to find the net device.
  *
  * Return: 0 or -EINVAL.
  */
@@ -219,7 +220,7 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
 /**
  * iwt_get_port_immutable() - ib_device operation get_port_immutable
  * @ibdev: device
- * @port: its only one
+ * @port: 1
  * @imm: filled in
  *
  * Return: 0.
@@ -236,7 +237,7 @@ int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
 /**
  * iwt_get_fw_str() - ib_device operation get_dev_fw_str
  * @ibdev: device
- * @str: takes the version of the module
+ * @str: set to the version of the module
  */
 void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 {
@@ -244,13 +245,13 @@ void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 }
 
 /**
- * iwt_udata_known() - does a process ask for nothing that this module does not know?
- * @udata: private part of its request
- * @known: bytes that are known here
+ * iwt_udata_known() - check that the unknown part of a process's private data is zero
+ * @udata: private data of the request
+ * @known: length in bytes that this module knows
  *
  * May sleep.
  *
- * Return: 0, or -EOPNOTSUPP if an unknown part is not zero.
+ * Return: 0, or -EOPNOTSUPP if the unknown part is not zero.
  */
 int iwt_udata_known(struct ib_udata *udata, size_t known)
 {
@@ -265,8 +266,8 @@ int iwt_udata_known(struct ib_udata *udata, size_t known)
  * @uc: context, allocated by the core
  * @udata: struct iwt_uctx_req in, struct iwt_uctx_resp out
  *
- * Either may be shorter than this module knows (an older provider): then the missing part
- * counts as zero. Or it may be longer, if the unknown part is zero.
+ * Both structures may be shorter than this module knows (an older provider): the missing part of
+ * the request counts as zero. The request may be longer if the unknown part is zero.
  *
  * Return: 0 or -errno.
  */
@@ -290,7 +291,7 @@ int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
 
 /**
  * iwt_dealloc_ucontext() - ib_device operation dealloc_ucontext
- * @uc: context, whose objects are gone
+ * @uc: context, whose objects are destroyed
  */
 void iwt_dealloc_ucontext(struct ib_ucontext *uc)
 {
@@ -298,9 +299,9 @@ void iwt_dealloc_ucontext(struct ib_ucontext *uc)
 
 /**
  * iwt_disassociate_ucontext() - ib_device operation disassociate_ucontext
- * @uc: context of a process that has the device open while the device goes away
+ * @uc: context of a process that has the device open while the device is removed
  *
- * The core destroys the objects; mappings keep only their pages.
+ * The core destroys the objects; mappings of the process keep only the mapped pages.
  */
 void iwt_disassociate_ucontext(struct ib_ucontext *uc)
 {
@@ -309,9 +310,9 @@ void iwt_disassociate_ucontext(struct ib_ucontext *uc)
 /**
  * iwt_alloc_pd() - ib_device operation alloc_pd
  * @pd: object, allocated by the core
- * @udata: nothing is exchanged with a process
+ * @udata: private data of the process, must be empty, or NULL
  *
- * Return: 0, -EOPNOTSUPP, or -ENOMEM when there are %IWT_MAX_PD.
+ * Return: 0, -EOPNOTSUPP, or -ENOMEM when the device has %IWT_MAX_PD domains.
  */
 int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
@@ -322,8 +323,8 @@ int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 
 /**
  * iwt_dealloc_pd() - ib_device operation dealloc_pd
- * @pd: object; the core knows that nobody uses it any more
- * @udata: nothing is exchanged
+ * @pd: object; the core makes sure that nobody uses it any more
+ * @udata: unused
  *
  * Return: 0.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* ib_device operations on memory regions. All may sleep but map_mr_sg. */
+/* ib_device operations on memory regions. All may sleep except map_mr_sg. */
 #include "verbs.h"
 
 #include <rdma/iw_tcp-abi.h>
@@ -30,11 +30,11 @@ struct ib_mr *iwt_get_dma_mr(struct ib_pd *pd, int access)
  * iwt_reg_user_mr() - register memory of the calling process
  * @pd: protection domain
  * @start: user address
- * @len: bytes
- * @iova: tagged offset of the first one
+ * @len: length in bytes
+ * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags
- * @dmah: hints for DMA, which the device does not know: must be NULL
- * @udata: gets struct iwt_reg_mr_resp if there is room
+ * @dmah: hints for DMA, which the device does not support: must be NULL
+ * @udata: private data of the process: struct iwt_reg_mr_resp out, if it has room
  *
  * Return: the region or an error pointer.
  */
@@ -59,7 +59,7 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 	resp.stag = mr->stag;
 	ret = ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 	if (ret) {
-		/* the core does not know it yet, so that no window is bound */
+		/* cannot fail: no window is bound before the region has a uobject */
 		iwt_mr_destroy(mr);
 		return ERR_PTR(ret);
 	}
@@ -69,13 +69,13 @@ struct ib_mr *iwt_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 /**
  * iwt_reg_user_mr_dmabuf() - register memory of another driver
  * @pd: protection domain
- * @offset: first byte of the dma-buf
- * @length: bytes
- * @iova: tagged offset of the first one
+ * @offset: offset of the region in the dma-buf
+ * @length: length in bytes
+ * @iova: tagged offset of the first byte
  * @fd: descriptor of the dma-buf
  * @access: enum ib_access_flags
- * @dmah: hints for DMA, which the device does not know: must be NULL
- * @attrs: nothing more is exchanged
+ * @dmah: hints for DMA, which the device does not support: must be NULL
+ * @attrs: unused
  *
  * Return: the region or an error pointer.
  */
@@ -92,18 +92,18 @@ struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 
 /**
  * iwt_rereg_user_mr() - ib_device operation rereg_user_mr
- * @ibmr: region of the calling process; nobody else uses the object now
- * @flags: IB_MR_REREG_*: what changes
+ * @ibmr: region of the calling process; the core has locked the object
+ * @flags: IB_MR_REREG_*: attributes to change
  * @start: user address
- * @len: bytes
- * @iova: tagged offset of the first one
+ * @len: length in bytes
+ * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags
  * @pd: protection domain
- * @udata: nothing is exchanged
+ * @udata: private data of the process, must be empty
  *
- * The region itself is changed, and its keys with it.
+ * The region is changed in place, and gets new keys.
  *
- * Return: NULL, or an error pointer, and the region is as it was.
+ * Return: NULL, or an error pointer, and the region does not change.
  */
 struct ib_mr *iwt_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				u64 len, u64 iova, int access,
@@ -140,15 +140,16 @@ static int how_of(enum ib_uverbs_advise_mr_advice advice)
 /**
  * iwt_advise_mr() - ib_device operation advise_mr
  * @pd: protection domain
- * @advice: what is to be done
- * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0; it is done in either case when this returns 0
- * @sge: parts of regions that are not pinned
- * @n: how many
- * @attrs: nothing more is exchanged
+ * @advice: requested action
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0; in both cases the action is complete when this
+ *	returns 0
+ * @sge: parts of on-demand regions
+ * @n: number of elements of @sge
+ * @attrs: unused
  *
  * May sleep.
  *
- * Return: 0, -EOPNOTSUPP for unknown advice, or as iwt_mr_prefetch().
+ * Return: 0, -EOPNOTSUPP for unknown advice, or an error of iwt_mr_prefetch().
  */
 int iwt_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		  u32 flags, struct ib_sge *sge, u32 n,
@@ -165,10 +166,10 @@ int iwt_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 }
 
 /**
- * iwt_alloc_mr() - make a region for fast registration
+ * iwt_alloc_mr() - create a region for fast registration
  * @pd: protection domain
- * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS; the others are not supported
- * @max_num_sg: pages, or pieces
+ * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS; other types are not supported
+ * @max_num_sg: maximum number of pages, or of pieces with IB_MR_TYPE_SG_GAPS
  *
  * Return: the region or an error pointer.
  */
@@ -185,12 +186,12 @@ struct ib_mr *iwt_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
  * iwt_map_mr_sg() - ib_device operation map_mr_sg
  * @ibmr: region for fast registration
  * @sg: list of kernel memory
- * @nents: its length
+ * @nents: number of elements of @sg
  * @sg_offset: bytes to skip in the first element, updated; may be NULL
  *
  * Any context.
  *
- * Return: elements that the next REG_MR will cover, or -errno.
+ * Return: number of elements that the next REG_MR will register, or -errno.
  */
 int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset)
@@ -200,12 +201,12 @@ int iwt_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 
 /**
  * iwt_dereg_mr() - ib_device operation dereg_mr
- * @ibmr: region; gone afterwards
- * @udata: nothing is exchanged
+ * @ibmr: region; freed
+ * @udata: unused
  *
  * May sleep.
  *
- * Return: 0, or -EBUSY as long as windows are bound to it.
+ * Return: 0, or -EBUSY as long as windows are bound to the region.
  */
 int iwt_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {

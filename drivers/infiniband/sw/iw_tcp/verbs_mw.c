@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* ib_device operations on memory windows. They are bound by work requests. */
+/* ib_device operations on memory windows. Work requests bind the windows (mw.c). */
 #include "verbs.h"
 
 #include "mw.h"
 
 /**
  * iwt_alloc_mw() - ib_device operation alloc_mw
- * @ibmw: object, allocated by the core, with domain and type; takes the rkey
- * @udata: nothing is exchanged with a process
+ * @ibmw: object, allocated by the core, with domain and type; its rkey is set
+ * @udata: private data of the process, must be empty, or NULL
  *
  * May sleep.
  *
- * Return: 0, -EOPNOTSUPP for an exchange or a type that is not known, or -ENOMEM when there are
- * %IWT_MAX_MW.
+ * Return: 0, -EOPNOTSUPP for private data that is not zero or an unknown type, or -ENOMEM, also
+ * when the device has %IWT_MAX_MW windows.
  */
 int iwt_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
@@ -34,7 +34,7 @@ int iwt_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
  * iwt_dealloc_mw() - ib_device operation dealloc_mw
  * @ibmw: object; the core frees it afterwards
  *
- * A binding ends. May sleep.
+ * If the window is bound, it is unbound. May sleep.
  *
  * Return: 0.
  */

@@ -20,13 +20,14 @@
 #include "stats_qp.h"
 #include "verbs.h"
 
-/* Which of the two rings of a queue pair. */
+/* Index of a ring of a queue pair. */
 enum { SQ, RQ };
 
 /*
- * Of the same device, and a process's for a process. Its protection domain may be another one
- * than the queue pair's: receives are checked against that of the queue that they were posted to,
- * and what the peer names by an STag against that of the queue pair.
+ * A queue pair and its shared receive queue must be of the same device, and both of a process or
+ * both of the kernel. Their protection domains may differ: memory of receives is checked against
+ * the domain of the shared receive queue, and memory that the peer accesses by an STag against
+ * the domain of the queue pair.
  */
 static bool srq_ok(const struct ib_qp *ibqp, struct ib_srq *srq, bool user)
 {
@@ -36,7 +37,7 @@ static bool srq_ok(const struct ib_qp *ibqp, struct ib_srq *srq, bool user)
 
 static bool recv_ok(const struct ib_qp *ibqp, const struct ib_qp_init_attr *attr, bool user)
 {
-	/* then the sizes of the receive queue mean nothing */
+	/* with a shared receive queue, the sizes in attr->cap are ignored */
 	if (attr->srq)
 		return srq_ok(ibqp, attr->srq, user);
 	return attr->cap.max_recv_wr <= IWT_MAX_QP_WR && attr->cap.max_recv_sge <= IWT_MAX_SGE;
@@ -93,7 +94,7 @@ static void free_memory(struct iwt_qp *qp)
 	atomic_dec(&qp->stream.dev->n_qps);
 }
 
-/* Memory of a process is charged to it. */
+/* Memory for a queue pair of a process is charged to the process. */
 static gfp_t gfp_of(const struct iwt_qp *qp)
 {
 	return qp->user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
@@ -146,7 +147,7 @@ static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
 {
 	qp->cap = (struct ib_qp_cap) {
-		/* the core makes regions for Reads by this */
+		/* the core's rw API creates as many regions for Reads */
 		.max_rdma_ctxs = asked->max_rdma_ctxs,
 		.max_send_wr = qp->stream.sq.ring.mask + 1,
 		.max_recv_wr = qp->stream.rq.entries,
@@ -183,8 +184,8 @@ static int answer_qp(struct iwt_qp *qp, const u64 *offset,
 #define IWT_LAST_QPN	((1 << 24) - 1)
 
 /*
- * Numbers are used in turn, so that an old one does not soon name another queue pair. Nobody
- * finds the queue pair by its number before publish().
+ * Numbers are allocated cyclically, so that an old number is not soon reused. A lookup does not
+ * find the queue pair by its number before publish().
  */
 static int take_number(struct iwt_qp *qp)
 {
@@ -201,8 +202,9 @@ static int take_number(struct iwt_qp *qp)
 }
 
 /*
- * From now on a process can name it to rdma_cm, also by a guess: it has to be whole. The place of
- * its number is there, so that nothing is allocated.
+ * From now on a process can pass the number of the queue pair to rdma_cm, even a guessed number:
+ * the queue pair must be complete. take_number() reserved the entry of the number, so xa_store()
+ * allocates nothing and cannot fail.
  */
 static void publish(struct iwt_qp *qp)
 {
@@ -213,9 +215,9 @@ static void publish(struct iwt_qp *qp)
 /**
  * iwt_destroy_qp() - verbs: destroy a queue pair
  * @ibqp: queue pair
- * @udata: of the process, or NULL
+ * @udata: private data of the process, or NULL
  *
- * A connection that is still there is ended. May sleep.
+ * Ends the connection, if the queue pair still has one. May sleep.
  *
  * Return: 0.
  */
@@ -235,7 +237,7 @@ int iwt_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 /* Count the queue pair against the device's limit, and initialise it without memory. */
 static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
-	__context_unsafe(/* no other processor knows it yet */)
+	__context_unsafe(/* no other CPU knows the queue pair yet */)
 {
 	int err = iwt_dev_take(&to_iwt_dev(qp->ibqp.device)->n_qps, IWT_MAX_QP);
 
@@ -254,9 +256,9 @@ static int begin_qp(struct iwt_qp *qp, const struct iwt_ucontext *uc, bool user)
 
 /**
  * iwt_create_qp() - verbs: create a queue pair
- * @ibqp: allocated by the core
- * @attr: what is wanted; capabilities are updated to what there is
- * @udata: of the process, or NULL
+ * @ibqp: queue pair, allocated by the core
+ * @attr: requested attributes; capabilities are updated to the actual values
+ * @udata: private data of the process, or NULL
  *
  * May sleep.
  *
@@ -294,7 +296,10 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	iwt_doorbell_join(qp);
 	err = udata ? answer_qp(qp, offset, udata) : 0;
 	if (err) {
-		/* a consumer that polls may have found it at its completion queue */
+		/*
+		 * A thread that polls the completion queue may have found the queue pair since
+		 * iwt_doorbell_join().
+		 */
 		iwt_destroy_qp(ibqp, udata);
 		return err;
 	}
@@ -306,10 +311,10 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
  * iwt_modify_qp() - verbs: change state or rights
  * @ibqp: queue pair
  * @attr: new values
- * @mask: which of them count
- * @udata: of the process, or NULL
+ * @mask: which values are valid
+ * @udata: private data of the process, or NULL
  *
- * All that is asked for happens, or nothing. May sleep.
+ * Either all requested changes are made, or none. May sleep.
  *
  * Return: 0 or -errno.
  */
@@ -317,7 +322,7 @@ int iwt_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
 {
 	struct iwt_qp_change change = { .mask = mask };
-	/* port and partition, of which there is one each, may be named along with the state */
+	/* a caller may set port and partition with the state; the device has one of each */
 	int known = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |
 		    IB_QP_EN_SQD_ASYNC_NOTIFY | IB_QP_PORT | IB_QP_PKEY_INDEX;
 	int err = udata ? iwt_udata_known(udata, 0) : 0;
@@ -354,11 +359,11 @@ static int access_of(u32 rights)
 }
 
 /**
- * iwt_query_qp() - verbs: what a queue pair is and was created with
+ * iwt_query_qp() - verbs: query the attributes of a queue pair
  * @ibqp: queue pair
- * @attr: takes the attributes
- * @mask: which are wanted; all that exist are given
- * @init: takes the creation attributes
+ * @attr: set to the present attributes
+ * @mask: requested attributes; ignored, all that exist are filled in
+ * @init: set to the creation attributes
  *
  * May sleep.
  *
@@ -369,10 +374,10 @@ int iwt_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct iwt_qp *qp = to_iwt_qp(ibqp);
 
-	/* uverbs copies to the process also what has no meaning here */
+	/* uverbs copies all members to the process, also those that iWARP does not use */
 	*attr = (struct ib_qp_attr) {};
 	*init = (struct ib_qp_init_attr) {};
-	/* a connection that begins changes all of these at once */
+	/* a new connection changes all of these under the lock */
 	spin_lock_bh(&qp->stream.lock);
 	attr->qp_state = iwt_qp_verbs_state(qp);
 	attr->cur_qp_state = attr->qp_state;
@@ -406,9 +411,9 @@ static bool may_send(const struct iwt_qp *qp)
 
 /**
  * iwt_post_send() - verbs: post send work requests
- * @ibqp: queue pair of a kernel consumer; a process has the ring and the doorbell
- * @wr: list
- * @bad: takes the first that was not posted
+ * @ibqp: queue pair of a kernel consumer; a process uses the ring and the doorbell
+ * @wr: list of work requests
+ * @bad: set to the first work request that was not posted
  *
  * Any context.
  *
@@ -438,9 +443,9 @@ int iwt_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 
 /**
  * iwt_post_recv() - verbs: post receive work requests
- * @ibqp: queue pair
- * @wr: list
- * @bad: takes the first that was not posted
+ * @ibqp: queue pair of a kernel consumer; a process uses the ring
+ * @wr: list of work requests
+ * @bad: set to the first work request that was not posted
  *
  * Any context.
  *
@@ -472,7 +477,7 @@ int iwt_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
  * iwt_qp_add_ref() - iw_cm: take a reference
  * @ibqp: queue pair
  *
- * If the caller got the queue pair from iwt_get_qp(), it is the reference taken there.
+ * If iwt_get_qp() has taken a reference that iw_cm has not claimed yet, the caller gets that one.
  */
 void iwt_qp_add_ref(struct ib_qp *ibqp)
 {
@@ -496,10 +501,10 @@ void iwt_qp_rem_ref(struct ib_qp *ibqp)
  * @ibdev: device
  * @qpn: number
  *
- * iw_cm looks up the number that a process names, and takes its reference in a second call. The
- * queue pair must not go away in between, so the reference is taken here. iw_cm may keep it as
- * long as the port mapper takes to answer, and the queue pair is not destroyed before that: so
- * a caller gets only a queue pair that it may name. Any context.
+ * iw_cm looks up the number that a process passes, and takes its reference in a second call,
+ * iwt_qp_add_ref(). The queue pair must not be freed in between, so the reference is taken here.
+ * iw_cm may hold it until the port mapper answers, and destroying the queue pair waits for that.
+ * So a caller gets only a queue pair that it may name. Any context.
  *
  * Return: the queue pair or NULL.
  */

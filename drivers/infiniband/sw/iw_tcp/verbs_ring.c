@@ -14,8 +14,8 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 /*
- * The object that a mandatory attribute names: the core refuses a call without it, and keeps the
- * object until the call ends.
+ * Return: object of a mandatory attribute. The core refuses a call without the attribute, and
+ * holds a reference to the object until the call ends.
  */
 static void *object(struct uverbs_attr_bundle *attrs, u16 id)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* ib_device operations on shared receive queues, and the method that makes their new rings. */
+/* ib_device operations on shared receive queues, and the method SRQ_NEW_RING. */
 #include <linux/log2.h>
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
@@ -65,7 +65,7 @@ static int answer_srq(const struct iwt_srq *srq, u64 offset, struct ib_udata *ud
 	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 }
 
-/* Without a size or a list that is too long; other types than the basic one need XRC or tags. */
+/* Check type and sizes. Types other than the basic one would need XRC or tag matching. */
 static int check_srq_init(const struct ib_srq_init_attr *attr, struct ib_udata *udata)
 {
 	if (attr->srq_type != IB_SRQT_BASIC)
@@ -77,9 +77,9 @@ static int check_srq_init(const struct ib_srq_init_attr *attr, struct ib_udata *
 
 /**
  * iwt_create_srq() - verbs: create a shared receive queue
- * @ibsrq: allocated by the core
- * @attr: what is wanted, without a limit; the sizes are updated to what there is
- * @udata: of the process, or NULL
+ * @ibsrq: shared receive queue, allocated by the core
+ * @attr: requested sizes, updated to the actual sizes; the limit is ignored
+ * @udata: private data of the process, or NULL
  *
  * May sleep.
  *
@@ -119,10 +119,10 @@ int iwt_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 
 /**
  * iwt_destroy_srq() - verbs: destroy a shared receive queue
- * @ibsrq: queue; the core knows that no queue pair uses it any more
- * @udata: of the process, or NULL
+ * @ibsrq: queue; the core makes sure that no queue pair uses it any more
+ * @udata: private data of the process, or NULL
  *
- * Receives that are still posted are forgotten. May sleep.
+ * Receives that are still posted are dropped without completions. May sleep.
  *
  * Return: 0.
  */
@@ -149,7 +149,7 @@ static int resize_kernel(struct iwt_srq *srq, u32 entries, const u32 *limit)
 	return err;
 }
 
-/* To the ring that the process has mapped already, so that it can't fail to map it. */
+/* Switch to the ring that the process has already mapped: afterwards mapping can't fail. */
 static int resize_user(struct iwt_srq *srq, u32 entries, const u32 *limit)
 {
 	int err;
@@ -177,17 +177,18 @@ static int resize_srq(struct iwt_srq *srq, u32 max_wr, const u32 *limit)
 }
 
 /**
- * iwt_modify_srq() - verbs: another size, another limit
+ * iwt_modify_srq() - verbs: change size or limit of a shared receive queue
  * @ibsrq: queue
- * @attr: new values; the size is updated to what there is
- * @mask: which of them count: IB_SRQ_MAX_WR, IB_SRQ_LIMIT
- * @udata: of the process, or NULL
+ * @attr: new values; the size is updated to the actual size
+ * @mask: which values are valid: IB_SRQ_MAX_WR, IB_SRQ_LIMIT
+ * @udata: private data of the process, or NULL
  *
- * All that is asked for happens, or nothing. A process gets a ring of the new size by
- * IWT_METHOD_SRQ_NEW_RING before. May sleep.
+ * Either all requested changes are made, or none. Before it changes the size, a process requests
+ * a ring of the new size by IWT_METHOD_SRQ_NEW_RING. May sleep.
  *
- * Return: 0, -EINVAL for sizes and limits that do not fit, for a process that has no new ring,
- * and if more receives are posted than the new size; -ENOMEM; -EAGAIN, see iwt_srq_move().
+ * Return: 0, -EINVAL if size or limit is out of range, if a process has not requested a new ring
+ * of this size, or if more receives are posted than the new ring can hold; -ENOMEM; -EAGAIN, see
+ * iwt_srq_move().
  */
 int iwt_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		   enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -213,9 +214,9 @@ int iwt_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 }
 
 /**
- * iwt_query_srq() - verbs: what a shared receive queue has room for, and its limit
+ * iwt_query_srq() - verbs: query sizes and limit of a shared receive queue
  * @ibsrq: queue
- * @attr: takes it; the limit is 0 when its event was reported
+ * @attr: set to the sizes and the limit; the limit is 0 after its event was reported
  *
  * Any context.
  *
@@ -229,9 +230,9 @@ int iwt_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 
 /**
  * iwt_post_srq_recv() - verbs: post receive work requests
- * @ibsrq: queue of a kernel consumer; a process has the ring
- * @wr: list
- * @bad: takes the first that was not posted
+ * @ibsrq: queue of a kernel consumer; a process uses the ring
+ * @wr: list of work requests
+ * @bad: set to the first work request that was not posted
  *
  * Any context.
  *
@@ -248,7 +249,7 @@ int iwt_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	return -EINVAL;
 }
 
-/* The answer is out before the ring counts: a process that gets none has lost nothing. */
+/* The answer is copied first: if that fails, the process keeps its former spare ring, if any. */
 static int new_ring(struct iwt_srq *srq, struct ib_ucontext *uc, u32 entries,
 		    struct uverbs_attr_bundle *attrs)
 {
