@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters of a device: one set for each processor, added up when they are read. */
+/* Counters of a device: one set per CPU, summed when they are read. */
 #include "stats.h"
 
 #include <rdma/ib_verbs.h>
@@ -65,10 +65,10 @@ static const struct rdma_stat_desc descs[IWT_G_END] = {
 };
 
 /**
- * iwt_count_add() - add to a counter
+ * iwt_count_add() - add to a counter of a device
  * @dev: device
- * @c: which
- * @n: how much
+ * @c: counter
+ * @n: amount
  *
  * Any context.
  */
@@ -93,7 +93,7 @@ int iwt_stats_init(struct iwt_dev *dev)
 
 /**
  * iwt_stats_free() - free the counters of a device
- * @dev: device, which nothing counts for any more
+ * @dev: device, whose counters nobody uses any more
  */
 void iwt_stats_free(struct iwt_dev *dev)
 {
@@ -102,13 +102,13 @@ void iwt_stats_free(struct iwt_dev *dev)
 }
 
 /**
- * iwt_stats_sum() - what all processors have counted
+ * iwt_stats_sum() - sum a counter over all CPUs
  * @stats: counters
- * @c: which of them
+ * @c: counter
  *
- * Any context; what is counted meanwhile may be in it or not.
+ * Any context; the sum may or may not include concurrent changes.
  *
- * Return: the value.
+ * Return: the sum.
  */
 u64 iwt_stats_sum(struct iwt_stats __percpu *stats, enum iwt_counter c)
 {
@@ -121,15 +121,16 @@ u64 iwt_stats_sum(struct iwt_stats __percpu *stats, enum iwt_counter c)
 }
 
 /**
- * iwt_stats_alloc() - the structure by which the core shows counters; may sleep
+ * iwt_stats_alloc() - allocate the structure by which the core shows counters; may sleep
  *
  * Return: the structure, or NULL without memory.
  */
 struct rdma_hw_stats *iwt_stats_alloc(void)
 {
 	/*
-	 * All have the same names in the same order: the core adds those of queue pairs to
-	 * those of the port by their numbers, for every number that the port has.
+	 * Port and queue pairs have the same names in the same order: the core adds the
+	 * counters of queue pairs to the counters of the port by index, for all counters of
+	 * the port.
 	 */
 	return rdma_alloc_hw_stats_struct(descs, IWT_G_END,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
@@ -138,7 +139,7 @@ struct rdma_hw_stats *iwt_stats_alloc(void)
 /**
  * iwt_stats_alloc_hw() - ib_device operation alloc_hw_port_stats
  * @ibdev: device
- * @port: its only one
+ * @port: 1
  *
  * Return: the structure, or NULL without memory.
  */
@@ -147,7 +148,7 @@ struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port)
 	return iwt_stats_alloc();
 }
 
-/* What there is now. Memory that is kept for all devices together is shown by each of them. */
+/* Get the gauges. Each device shows the memory that all devices share. */
 static void get_gauges(struct iwt_dev *dev, u64 *value)
 {
 	value[IWT_G_CONN_CURRENT] = atomic_read(&dev->n_conns);
@@ -161,10 +162,10 @@ static void get_gauges(struct iwt_dev *dev, u64 *value)
  * iwt_stats_get_hw() - ib_device operation get_hw_stats, for the port
  * @ibdev: device
  * @stats: all counters are filled in
- * @port: the only one
- * @index: the one that is wanted
+ * @port: 1
+ * @index: requested counter; ignored
  *
- * The caller adds what queue pairs with counters of their own have counted. May sleep.
+ * The caller adds the counters of queue pairs that are bound to counters (stats_qp.c). May sleep.
  *
  * Return: number of counters, or -EINVAL.
  */

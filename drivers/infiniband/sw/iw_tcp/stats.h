@@ -12,12 +12,12 @@ struct rdma_hw_stats;
 struct ib_device;
 
 /*
- * The core adds what counters of queue pairs have counted (stats_qp.c) to the counter of the port
- * that has the same number. `rdma statistic show` has to fit in a message of one page: there is
- * room for some 90 names.
+ * The core adds the counters of queue pairs (stats_qp.c) to the counters of the port with the
+ * same index. The kernel's answer to `rdma statistic show` must fit in a netlink message of one
+ * page, which has room for about 90 counters.
  */
 enum iwt_counter {
-	/* those of a stream; what the engines count in every run is in two cache lines */
+	/* counters of streams; two cache lines hold all that the engines count in every run */
 	IWT_C_RX_FPDU,
 	IWT_C_RX_BYTES,
 	IWT_C_RX_SEGS,
@@ -48,7 +48,7 @@ enum iwt_counter {
 	IWT_C_TERM_RX,
 	IWT_C_CONN_LOST,
 	IWT_STREAM_COUNTERS,
-	/* those of a device alone */
+	/* counters of the device only */
 	IWT_C_DOORBELL = IWT_STREAM_COUNTERS,
 	IWT_C_SQPOLL,
 	IWT_C_CQ_FLUSH,
@@ -69,7 +69,7 @@ enum iwt_counter {
 	IWT_C_CONN_EVICTED,
 	IWT_C_MPA_BAD,
 	IWT_COUNTERS,
-	/* gauges: what there is now */
+	/* gauges: present values */
 	IWT_G_CONN_CURRENT = IWT_COUNTERS,
 	IWT_G_MEM_PINNED,
 	IWT_G_MEM_RINGS,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What went wrong, by its cause: Terminates by layer, type and code, and completions by status.
+ * Counters of errors by cause: Terminates by layer, type and code, and completions by status.
  *
- * These are counters of the device, in /sys/class/infiniband/DEVICE/hw_counters: the message in
- * which `rdma statistic show` gets those of the port has no room for them.
+ * These are counters of the device, in /sys/class/infiniband/DEVICE/hw_counters: the netlink
+ * message of `rdma statistic show`, with the counters of the port, has no room for them.
  */
 #include "stats_errors.h"
 
@@ -15,7 +15,7 @@
 #include "stats.h"
 #include "trace.h"
 
-/* The name ends with layer, type and code, as in tracepoints, and with what they mean. */
+/* A name has layer, type and code in hex, as in tracepoints, and ends with the meaning. */
 static const struct {
 	u32 err;
 	const char *name[2];
@@ -73,11 +73,11 @@ static const struct {
 
 #define CAUSES	(2 * IWT_CAUSE_TERMS + IWT_CAUSE_STATUSES)
 
-/* What is received, what is sent, statuses: as in struct iwt_causes. */
+/* In the order of struct iwt_causes: Terminates received, Terminates sent, statuses. */
 static struct rdma_stat_desc descs[CAUSES];
 
 /**
- * iwt_causes_load() - at module load: write the list of names
+ * iwt_causes_load() - fill in the list of names at module load
  */
 void iwt_causes_load(void)
 {
@@ -107,7 +107,7 @@ int iwt_causes_init(struct iwt_dev *dev)
 
 /**
  * iwt_causes_free() - free the counters of a device
- * @dev: device, which nothing counts for any more
+ * @dev: device, whose counters nobody uses any more
  */
 void iwt_causes_free(struct iwt_dev *dev)
 {
@@ -116,10 +116,10 @@ void iwt_causes_free(struct iwt_dev *dev)
 }
 
 /**
- * iwt_cause_term() - a Terminate
+ * iwt_cause_term() - count a Terminate
  * @dev: device
- * @tx: it is sent, not received
- * @err: what it says
+ * @tx: the Terminate is sent, not received
+ * @err: error in the Terminate
  *
  * Any context.
  */
@@ -133,9 +133,9 @@ void iwt_cause_term(struct iwt_dev *dev, bool tx, u32 err)
 }
 
 /**
- * iwt_cause_wr() - a work request completes with an error
+ * iwt_cause_wr() - count and trace a work request that completes with an error
  * @qp: queue pair
- * @wr_id: the consumer's name for it
+ * @wr_id: wr_id of the work request
  * @opcode: enum iwt_wr_opcode, or %IWT_TRACE_RECV
  * @status: enum ib_wc_status
  *
@@ -173,8 +173,8 @@ struct rdma_hw_stats *iwt_causes_alloc_hw(struct ib_device *ibdev)
  * iwt_causes_get_hw() - ib_device operation get_hw_stats
  * @ibdev: device
  * @stats: all counters are filled in
- * @port: 0 for those of the device as a whole; those of the port are in stats.c
- * @index: the one that is wanted
+ * @port: 0 for the counters of the device; the counters of the port are in stats.c
+ * @index: requested counter; ignored
  *
  * May sleep.
  *

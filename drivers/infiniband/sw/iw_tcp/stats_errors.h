@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What went wrong, by its cause: counters of the device as a whole, in sysfs. */
+/* Counters of errors by cause, for the whole device, in sysfs. */
 #ifndef IWT_STATS_ERRORS_H
 #define IWT_STATS_ERRORS_H
 
@@ -11,13 +11,13 @@ struct ib_qp;
 struct iwt_dev;
 struct rdma_hw_stats;
 
-/* Errors of a Terminate that have a counter; the last one is that of all others. */
+/* Number of counters of Terminates by error; the last counter is for all other errors. */
 #define IWT_CAUSE_TERMS		32
-/* Statuses of a completion that have a counter. */
+/* Number of counters of completions by status; the last counter is for all other statuses. */
 #define IWT_CAUSE_STATUSES	9
 
 /**
- * struct iwt_causes - how often it happened
+ * struct iwt_causes - counters of errors by cause
  * @term: Terminates, received and sent, by error
  * @status: completions with an error, by status
  */

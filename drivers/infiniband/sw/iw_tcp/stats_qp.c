@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of queue pairs: an administrator binds some to one (`rdma statistic qp bind`), or has
- * all queue pairs of a type or of a process bound when they are made (auto mode).
+ * Counters of queue pairs: an administrator binds queue pairs to a counter (`rdma statistic qp
+ * bind`), or lets the core bind all queue pairs of a type or of a process when they are created
+ * (auto mode).
  *
- * A counter is one more set of the counters that a device has. The stream of a queue pair refers
- * to the set that it counts in: that of the device or that of its counter. So binding costs
- * nothing where something is counted, and nothing is counted twice: the core shows the sum of
- * both sets, and of what counters that have ended had, as the port's.
+ * A struct rdma_counter has a set of counters like the set of the device. The stream of a queue
+ * pair has a pointer to the set where it counts: the set of the device or the set of its
+ * rdma_counter. So binding adds no cost to counting, and nothing is counted twice. As the
+ * counters of the port, the core shows the sum of all sets, including the final values of
+ * rdma_counters that no longer exist.
  */
 #include "stats_qp.h"
 
@@ -18,8 +20,8 @@
 #include "stats.h"
 
 /**
- * struct counter - what the driver has of a struct rdma_counter; found by its number
- * @stats: what its queue pairs have counted
+ * struct counter - the driver's part of a struct rdma_counter; found by the counter's number
+ * @stats: counters of the bound queue pairs
  */
 struct counter {
 	struct iwt_stats __percpu *stats;
@@ -32,9 +34,10 @@ static struct counter *of(const struct rdma_counter *counter)
 
 /**
  * iwt_counter_init() - ib_device operation counter_init
- * @counter: counter that is being made, zeroed
+ * @counter: counter that is being created, zeroed
  *
- * What the driver has of it is made when it is bound, as older kernels know no other moment.
+ * iwt_counter_bind_qp() creates the driver's part of the counter, because older kernels do not
+ * call this operation.
  */
 void iwt_counter_init(struct rdma_counter *counter)
 {
@@ -42,9 +45,9 @@ void iwt_counter_init(struct rdma_counter *counter)
 
 /**
  * iwt_counter_alloc_stats() - ib_device operation counter_alloc_stats
- * @counter: counter that is being made
+ * @counter: counter that is being created
  *
- * What a stream does not count is not shown. May sleep.
+ * Counters that streams do not have are disabled. May sleep.
  *
  * Return: the structure, or NULL without memory.
  */
@@ -64,7 +67,7 @@ static void free_counter(struct counter *c)
 	kfree(c);
 }
 
-/* Whose work it is pays for it: in auto mode, the process that makes a queue pair. */
+/* Memory is charged to the calling process: in auto mode, the creator of the queue pair. */
 static struct counter *make_counter(struct rdma_counter *counter)
 {
 	struct iwt_dev *dev = to_iwt_dev(counter->device);
@@ -82,7 +85,7 @@ static struct counter *make_counter(struct rdma_counter *counter)
 	return c;
 }
 
-/* Return: 0, or -EINVAL if it has a counter, or is being destroyed. */
+/* Return: 0, or -EINVAL if the queue pair has a counter, or is being destroyed. */
 static int counter_bind(struct iwt_qp *qp, struct rdma_counter *counter,
 			const struct counter *c)
 {
@@ -102,10 +105,10 @@ static int counter_bind(struct iwt_qp *qp, struct rdma_counter *counter,
  * iwt_counter_bind_qp() - ib_device operation counter_bind_qp
  * @counter: counter; new if it has no number
  * @ibqp: queue pair
- * @port: the only one
+ * @port: 1
  *
- * The core's lock of the counter is held, but other threads may bind the queue pair elsewhere,
- * or be about to destroy it. May sleep.
+ * The core holds its lock of the counter, but other threads may bind the queue pair to another
+ * counter, or destroy the queue pair. May sleep.
  *
  * Return: 0, -EINVAL or -ENOMEM.
  */
@@ -128,7 +131,7 @@ int iwt_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 po
 	return err;
 }
 
-/* Return: 0, or -EINVAL if it has no counter. */
+/* Return: 0, or -EINVAL if the queue pair has no counter. */
 static int counter_unbind(struct iwt_qp *qp)
 {
 	int err = -EINVAL;
@@ -146,11 +149,11 @@ static int counter_unbind(struct iwt_qp *qp)
 /**
  * iwt_counter_unbind_qp() - ib_device operation counter_unbind_qp
  * @ibqp: queue pair
- * @port: the only one
+ * @port: 1
  *
  * May sleep.
  *
- * Return: 0, or -EINVAL if another thread has been faster.
+ * Return: 0, or -EINVAL if another thread has already unbound the queue pair.
  */
 int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
 {
@@ -158,11 +161,11 @@ int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
 }
 
 /**
- * iwt_counter_leave() - a queue pair is being destroyed
+ * iwt_counter_leave() - unbind a queue pair that is being destroyed
  * @qp: queue pair after iwt_qp_end()
  *
- * The core has taken it from its counter before. If a thread has bound it again since, the core
- * keeps the counter for ever; the queue pair must not.
+ * The core has already unbound the queue pair from its counter. If another thread has bound it
+ * again since, the core never frees the counter; the queue pair must not use it any more.
  */
 void iwt_counter_leave(struct iwt_qp *qp)
 {
@@ -205,7 +208,7 @@ int iwt_counter_update_stats(struct rdma_counter *counter)
 }
 
 /**
- * iwt_counters_end() - the end of a device: free what the core has kept
+ * iwt_counters_end() - free counters that the core has not freed, at the end of a device
  * @dev: device without queue pairs
  */
 void iwt_counters_end(struct iwt_dev *dev)

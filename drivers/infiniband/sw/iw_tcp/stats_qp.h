@@ -9,7 +9,7 @@
 struct iwt_dev;
 struct iwt_qp;
 
-/* As newer kernels allocate it; older ones allocate only the core's part. */
+/* Allocated by the core in newer kernels; older kernels allocate struct rdma_counter only. */
 struct iwt_qp_counter {
 	struct rdma_counter counter;
 };
