@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What `rdma -r resource show` dumps (include/uapi/rdma/iw_tcp-raw.h).
+ * Raw dumps of `rdma -r resource show` (include/uapi/rdma/iw_tcp-raw.h).
  *
- * The core asks for it only in the name of an administrator. Nevertheless there is no address in
- * it, no key and no byte of data.
+ * The core requests them only for administrators. Nevertheless they include no addresses, no keys
+ * and no data.
  */
 #include "raw_dump.h"
 

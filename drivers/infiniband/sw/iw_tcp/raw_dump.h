@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What `rdma -r resource show` dumps. */
+/* Raw dumps of `rdma -r resource show`. */
 #ifndef IWT_RAW_DUMP_H
 #define IWT_RAW_DUMP_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What `rdma -dd resource show` says beyond the core's own attributes.
+ * Driver attributes of `rdma -dd resource show`, in addition to the attributes of the core.
  *
- * Everybody may ask for it. So there is nothing of it that helps to attack: no address in the
- * kernel or in a process, no key, no byte of data. Addresses of a connection are for those who
- * are in its network namespace, and for administrators of the machine.
+ * Every user may read them, so they include nothing that helps an attacker: no kernel or user
+ * addresses, no keys, no data. The IP addresses and ports of a connection are shown only to
+ * readers in its network namespace, and to administrators of the machine.
  */
 #include "restrack.h"
 
@@ -20,7 +20,7 @@
 #include "sock.h"
 #include "srq.h"
 
-/* A name and its value. Names have 15 characters at most. */
+/* An attribute: name and value. A name has at most 15 characters. */
 enum pair_kind { PAIR_U32, PAIR_HEX, PAIR_U64, PAIR_WORD };
 
 struct pair {
@@ -47,7 +47,10 @@ static int put_pair(struct sk_buff *msg, const struct pair *p)
 	return -EMSGSIZE;
 }
 
-/* All pairs that have a name in one nest, or -EMSGSIZE and nothing. */
+/*
+ * Put all pairs before the first pair without a name into one nest. Return: 0, or -EMSGSIZE, and
+ * no pair is put.
+ */
 static int put_pairs(struct sk_buff *msg, const struct pair *p, int n)
 {
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
@@ -78,7 +81,7 @@ static const char *on_off(bool on)
 /* "192.0.2.1:20049" or "[2001:db8::1]:20049" */
 #define NAME_LEN	(INET6_ADDRSTRLEN + 8)
 
-/* A queue pair at one moment. */
+/* Snapshot of a queue pair. */
 struct qp_now {
 	enum iwt_qp_state state;
 	u32 term_err;
@@ -95,7 +98,7 @@ static void name_of(char *buf, const struct sockaddr_storage *a)
 	snprintf(buf, NAME_LEN, "%pISpc", a);
 }
 
-/* Of a connection: the state of the socket may change, but the socket does not go away. */
+/* The lock of the stream keeps the socket from being freed, but not from changing its state. */
 static void look_at_socket(const struct iwt_stream *st, struct qp_now *now)
 	__must_hold(&st->lock)
 {
@@ -140,7 +143,7 @@ static void look_at_qp(struct iwt_qp *qp, struct qp_now *now)
 	spin_unlock_bh(&st->lock);
 }
 
-/* May who asks know who talks to whom? */
+/* May the reader see the addresses of the connection? */
 static bool may_see_names(const struct sk_buff *msg, const struct iwt_dev *dev)
 {
 	return iwt_dev_in(dev, iwt_sock_asker_net(msg)) || iwt_sock_asker_admin(msg);
@@ -181,8 +184,8 @@ static int put_qp(struct sk_buff *msg, const struct qp_now *now, bool names)
  * @msg: netlink message
  * @ibqp: queue pair
  *
- * What belongs to a connection is not there without one. What was sent and received is that of
- * the last connection. May sleep.
+ * Attributes of a connection are put only if there is a connection. The counts of bytes sent and
+ * received are those of the present or last connection. May sleep.
  *
  * Return: 0 or -EMSGSIZE.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What `rdma -dd resource show` says beyond the core's own attributes. */
+/* Driver attributes of `rdma -dd resource show`, in addition to the attributes of the core. */
 #ifndef IWT_RESTRACK_H
 #define IWT_RESTRACK_H
 

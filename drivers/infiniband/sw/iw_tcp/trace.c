@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The code of the tracepoints. */
+/* Code for the tracepoints of trace.h. */
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
 #include "proto/txseg.h"
 
 /**
- * iwt_trace_framed() - leave a trace of an FPDU that is framed
+ * iwt_trace_framed() - trace an FPDU that was framed
  * @qp: queue pair
  * @p: the FPDU
  *

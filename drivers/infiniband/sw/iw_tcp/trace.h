@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints: every connection, change of state and error leaves one, and, for those who want
- * to look closely, every FPDU and work request. Documentation/tracing.rst has recipes.
+ * Tracepoints for every connection, change of state and error, and, for a closer look, for every
+ * FPDU and work request. Documentation/tracing.rst has recipes.
  *
- * "dev" is the number of the device, as `rdma dev` shows it, and "ep" that of an endpoint.
+ * "dev" is the index of the device, as `rdma dev` shows it, and "ep" the number of an endpoint.
  * Errors are IWT_ERR() of proto/wire.h: layer, type and code from the second hex digit on.
  */
 #undef TRACE_SYSTEM
@@ -184,7 +184,7 @@ TRACE_EVENT(iwt_rx_error,
 		  __entry->ulpdu_len, __entry->stag, __entry->to)
 );
 
-/* Of a tagged FPDU stag and to count, of an untagged one qn, msn and mo. */
+/* In a tagged FPDU, stag and to are valid, in an untagged FPDU qn, msn and mo. */
 DECLARE_EVENT_CLASS(iwt_fpdu,
 	TP_PROTO(const struct ib_qp *qp, const struct iwt_ddp *ddp, u16 ulpdu_len, u32 payload),
 	TP_ARGS(qp, ddp, ulpdu_len, payload),
@@ -254,7 +254,7 @@ TRACE_EVENT(iwt_tx_batch,
 		  __entry->fpdus, __entry->bytes, __entry->sent)
 );
 
-/* The module has taken a work request from its ring. */
+/* An engine has taken a work request from its ring. */
 TRACE_EVENT(iwt_wr_start,
 	TP_PROTO(const struct ib_qp *qp, u64 wr_id, u8 opcode, u64 len),
 	TP_ARGS(qp, wr_id, opcode, len),
@@ -297,13 +297,13 @@ DECLARE_EVENT_CLASS(iwt_wr_end,
 		  __entry->wr_id, iwt_show_wr(__entry->opcode), __entry->status)
 );
 
-/* It is complete, whether the consumer wants to know that or not. */
+/* A work request has completed, with or without a completion for the consumer. */
 DEFINE_EVENT(iwt_wr_end, iwt_wr_done,
 	TP_PROTO(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status),
 	TP_ARGS(qp, wr_id, opcode, status)
 );
 
-/* It has failed, and was not only flushed. */
+/* A work request has completed with an error other than flushed. */
 DEFINE_EVENT(iwt_wr_end, iwt_wr_error,
 	TP_PROTO(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status),
 	TP_ARGS(qp, wr_id, opcode, status)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Names of the numbers in tracepoints: trace.h makes of each list the table by which a number is
- * printed, and tells user space the numbers.
+ * Names of the numbers in tracepoints: from each list trace.h makes the table for
+ * __print_symbolic(), and exports the numbers to user space by TRACE_DEFINE_ENUM().
  */
 #ifndef IWT_TRACE_NAMES_H
 #define IWT_TRACE_NAMES_H
 
-/* A receive, among the operations of the send queue (enum iwt_wr_opcode). */
+/* Stands for a receive where tracepoints have an enum iwt_wr_opcode. */
 #define IWT_TRACE_RECV	255
 
 #define IWT_NAMES_QP_STATE			\
