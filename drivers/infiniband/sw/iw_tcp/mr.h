@@ -22,8 +22,8 @@ enum iwt_mr_kind {
 	IWT_MR_USER,	/* ib_umem */
 	IWT_MR_FAST,	/* ib_alloc_mr, filled by ib_map_mr_sg and REG_MR */
 	IWT_MR_DMA,	/* ib_get_dma_mr: all kernel addresses */
-	IWT_MR_DMABUF,	/* another driver's memory */
-	IWT_MR_ODP,	/* a process's memory, not pinned */
+	IWT_MR_DMABUF,	/* dma-buf: memory of another driver */
+	IWT_MR_ODP,	/* on-demand paging: memory of a process, not pinned */
 	IWT_MR_WINDOW,	/* a part of a region of kind IWT_MR_USER (mw.c) */
 };
 

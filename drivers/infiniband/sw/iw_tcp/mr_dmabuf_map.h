@@ -16,9 +16,9 @@ struct iwt_dmabuf;
  * @off: offset of the first byte
  * @len: length in bytes, not 0
  * @write: the CPU will write to the memory
- * @gone: called each time that the exporter moves or revokes the memory; after it returns,
- *	nobody may access the memory. Process context; the reservation is locked, so @gone must
- *	not wait for another dma-buf
+ * @gone: called when the exporter moves or revokes the memory, perhaps more than once; when it
+ *	returns, nobody may access the memory any more. Process context; the reservation is
+ *	locked, so @gone must not wait for another dma-buf
  * @ctx: argument of @gone
  */
 struct iwt_dmabuf_wish {

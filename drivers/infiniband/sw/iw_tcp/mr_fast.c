@@ -8,7 +8,7 @@
  * iwt_mr_create_fast() - create a region for REG_MR
  * @pd: protection domain
  * @max: maximum number of pages; with @gaps, of pieces of memory
- * @gaps: a piece may begin and end anywhere
+ * @gaps: pieces of memory need not begin or end at page boundaries
  *
  * Process context, may sleep.
  *

@@ -15,9 +15,9 @@
  * page fault.
  *
  * A worker in a page fault holds a reference to the address space. The mappings of the address
- * space hold the rings, and so the queue pairs. When the process exits, nobody would cancel its
- * faults. So a work item checks periodically whether only workers use the address space, and then
- * interrupts their page faults.
+ * space hold the rings, and so the queue pairs. So after the process has exited, nobody would
+ * cancel its faults. For this case a work item checks periodically whether only workers use the
+ * address space, and then interrupts their page faults.
  */
 #include "mr_odp_pager_priv.h"
 

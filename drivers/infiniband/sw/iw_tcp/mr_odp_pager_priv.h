@@ -55,7 +55,7 @@ struct iwt_pager {
 	struct iwt_dev *dev;
 	struct mm_struct *mm;
 	struct iwt_odp *odp;
-	spinlock_t lock; /* guards what follows */
+	spinlock_t lock; /* guards the members below */
 	bool gone;
 	struct iwt_pager_queue *queue;
 	struct list_head faults;

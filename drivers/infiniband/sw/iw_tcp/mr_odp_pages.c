@@ -250,7 +250,7 @@ void iwt_odp_end(struct iwt_odp *odp)
 {
 	unsigned long next = 0;
 
-	/* written pages are safe to use only while the notifier is registered */
+	/* get_page() in note_forgotten() is safe only while the notifier is registered */
 	do {
 		struct forgotten f = {};
 

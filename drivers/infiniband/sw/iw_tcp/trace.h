@@ -184,7 +184,7 @@ TRACE_EVENT(iwt_rx_error,
 		  __entry->ulpdu_len, __entry->stag, __entry->to)
 );
 
-/* In a tagged FPDU, stag and to are valid, in an untagged FPDU qn, msn and mo. */
+/* For tagged FPDUs, stag and to are valid; for untagged FPDUs, qn, msn and mo are valid. */
 DECLARE_EVENT_CLASS(iwt_fpdu,
 	TP_PROTO(const struct ib_qp *qp, const struct iwt_ddp *ddp, u16 ulpdu_len, u32 payload),
 	TP_ARGS(qp, ddp, ulpdu_len, payload),

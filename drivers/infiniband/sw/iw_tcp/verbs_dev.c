@@ -39,7 +39,7 @@ static void set_odp_caps(struct ib_device_attr *attr)
  * iwt_query_device() - ib_device operation query_device
  * @ibdev: device
  * @attr: filled in; zeroed by the core
- * @udata: private data of the process, must be empty; may be NULL
+ * @udata: private data of the process, must be zero; may be NULL
  *
  * May sleep.
  *
@@ -310,7 +310,7 @@ void iwt_disassociate_ucontext(struct ib_ucontext *uc)
 /**
  * iwt_alloc_pd() - ib_device operation alloc_pd
  * @pd: object, allocated by the core
- * @udata: private data of the process, must be empty, or NULL
+ * @udata: private data of the process, must be zero, or NULL
  *
  * Return: 0, -EOPNOTSUPP, or -ENOMEM when the device has %IWT_MAX_PD domains.
  */

@@ -99,7 +99,7 @@ struct ib_mr *iwt_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
  * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags
  * @pd: protection domain
- * @udata: private data of the process, must be empty
+ * @udata: private data of the process, must be zero
  *
  * The region is changed in place, and gets new keys.
  *

@@ -7,7 +7,7 @@
 /**
  * iwt_alloc_mw() - ib_device operation alloc_mw
  * @ibmw: object, allocated by the core, with domain and type; its rkey is set
- * @udata: private data of the process, must be empty, or NULL
+ * @udata: private data of the process, must be zero, or NULL
  *
  * May sleep.
  *

@@ -147,7 +147,7 @@ static int make_rq(struct iwt_qp *qp, const struct ib_qp_init_attr *attr,
 static void fill_cap(struct iwt_qp *qp, const struct ib_qp_cap *asked)
 {
 	qp->cap = (struct ib_qp_cap) {
-		/* the core's rw API creates as many regions for Reads */
+		/* number of contexts, from which the core's rw API computes its number of MRs */
 		.max_rdma_ctxs = asked->max_rdma_ctxs,
 		.max_send_wr = qp->stream.sq.ring.mask + 1,
 		.max_recv_wr = qp->stream.rq.entries,
@@ -504,7 +504,7 @@ void iwt_qp_rem_ref(struct ib_qp *ibqp)
  * iw_cm looks up the number that a process passes, and takes its reference in a second call,
  * iwt_qp_add_ref(). The queue pair must not be freed in between, so the reference is taken here.
  * iw_cm may hold it until the port mapper answers, and destroying the queue pair waits for that.
- * So a caller gets only a queue pair that it may name. Any context.
+ * So a caller gets only a queue pair that iwt_cm_may_name() allows. Any context.
  *
  * Return: the queue pair or NULL.
  */

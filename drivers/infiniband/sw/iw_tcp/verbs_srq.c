@@ -274,7 +274,7 @@ static int new_ring(struct iwt_srq *srq, struct ib_ucontext *uc, u32 entries,
 	return err;
 }
 
-/* The core refuses a call without a mandatory attribute. */
+/* Both attributes are mandatory: the core refuses a call without them. */
 static int UVERBS_HANDLER(IWT_METHOD_SRQ_NEW_RING)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, IWT_ATTR_SRQ);
