@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* May this access touch that region? (RFC 5040 8, RFC 5042) */
+/* Is an access to a region allowed? (RFC 5040 8, RFC 5042) */
 #include "access.h"
 
 /**
- * iwt_access_check() - judge one access
+ * iwt_access_check() - decide whether an access is allowed
  * @r: the region or window that the STag or local key names, NULL if there is none
- * @who: in whose name
+ * @who: PD and stream on whose behalf memory is accessed
  * @addr: first tagged offset or address
  * @len: octets
- * @need: rights that the access needs, all of them
+ * @need: all rights that the access requires
  *
- * The order is that of RFC 5041 7.1 with the rights last (RFC 5040 7.2). An access of no octets
- * is good without looking (RFC 5041 5.2, RFC 5040 5.2.1). A region may end at 2^64, so the last
- * octet is computed, not the end.
+ * The checks are made in the order of RFC 5041 7.1, with the rights last (RFC 5040 7.2). An
+ * access of zero octets is allowed without any check (RFC 5041 5.2, RFC 5040 5.2.1). A region
+ * may end at 2^64, so the check computes the address of the last octet, not the end address.
  *
  * Return: the verdict.
  */
@@ -37,11 +37,11 @@ enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,
 }
 
 /**
- * iwt_access_room() - octets from an address on to the end of a region
+ * iwt_access_room() - number of octets from an address to the end of its region
  * @r: region
- * @addr: an octet of it, to which iwt_access_check() has allowed an access
+ * @addr: address in the region for which iwt_access_check() returned IWT_ACCESS_OK
  *
- * An access to all of them passes the same check.
+ * iwt_access_check() with the same rights allows an access to all of these octets.
  *
  * Return: octets.
  */
@@ -54,9 +54,9 @@ u64 iwt_access_room(const struct iwt_region *r, u64 addr)
  * iwt_access_tagged_err() - the error for a refused Write or Read Response
  * @v: verdict of iwt_access_check()
  *
- * DDP has no code for a missing right; RDMAP's is used.
+ * DDP has no error code for a missing right; the code of RDMAP is used.
  *
- * Return: what a Terminate is to say (RFC 5041 7.2), IWT_OK for IWT_ACCESS_OK.
+ * Return: error for the Terminate (RFC 5041 7.2), IWT_OK for IWT_ACCESS_OK.
  */
 u32 iwt_access_tagged_err(enum iwt_access_verdict v)
 {
@@ -85,7 +85,7 @@ u32 iwt_access_tagged_err(enum iwt_access_verdict v)
  * iwt_access_read_err() - the error for a refused Read Request
  * @v: verdict of iwt_access_check()
  *
- * Return: what a Terminate is to say (RFC 5040 4.8), IWT_OK for IWT_ACCESS_OK.
+ * Return: error for the Terminate (RFC 5040 4.8), IWT_OK for IWT_ACCESS_OK.
  */
 u32 iwt_access_read_err(enum iwt_access_verdict v)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* May this access touch that region? (RFC 5040 8, RFC 5042) Pure. */
+/* Is an access to a region allowed? (RFC 5040 8, RFC 5042) Pure. */
 #ifndef IWT_ACCESS_H
 #define IWT_ACCESS_H
 
@@ -11,25 +11,25 @@ enum iwt_rights {
 	IWT_REMOTE_WRITE	= 1 << 1,
 	IWT_REMOTE_READ		= 1 << 2,
 	IWT_REMOTE_ATOMIC	= 1 << 3,
-	IWT_LOCAL_READ		= 1 << 4,	/* a region, and no window */
+	IWT_LOCAL_READ		= 1 << 4,	/* of regions only, not of windows */
 	IWT_BIND_WINDOWS	= 1 << 5,
 };
 
 /*
- * In whose name an access is made: that of a protection domain, and of one stream within it,
- * whose identity is the address of its party.
+ * The protection domain and the stream on whose behalf memory is accessed. The address of this
+ * structure identifies the stream.
  */
 struct iwt_party {
 	const void *pd;	/* identity only */
 };
 
-/* A region, or a window, as the check sees it. */
+/* The attributes of a region or a window that iwt_access_check() uses. */
 struct iwt_region {
 	u64 base;	/* first tagged offset */
 	u64 len;
 	u32 rights;
 	bool valid;
-	/* identity only: a protection domain, or the one party that may use it */
+	/* identity only: a protection domain, or the only iwt_party that may use the window */
 	const void *owner;
 };
 
@@ -40,11 +40,14 @@ enum iwt_access_verdict {
 	IWT_ACCESS_WRAP,	/* addr + len passes 2^64 */
 	IWT_ACCESS_BOUNDS,
 	IWT_ACCESS_RIGHTS,
-	IWT_ACCESS_ABSENT,	/* allowed, but the memory has to come first */
-	IWT_ACCESS_FAILED,	/* allowed, but there was no room for the memory to come */
+	IWT_ACCESS_ABSENT,	/* allowed, but the pages must be faulted in first */
+	IWT_ACCESS_FAILED,	/* allowed, but faulting in the pages failed */
 };
 
-/* For functions that return an error of the wire: none yet, as the memory has to come first. */
+/*
+ * Returned by functions that return an error for a Terminate: there is no error, but the pages
+ * must be faulted in before the access.
+ */
 #define IWT_ERR_ABSENT	0x20000u
 
 enum iwt_access_verdict iwt_access_check(const struct iwt_region *r,

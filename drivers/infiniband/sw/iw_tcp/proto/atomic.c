@@ -6,10 +6,10 @@
 
 /**
  * iwt_atomic_parse() - read an Atomic Request header (RFC 7306 5.2.1)
- * @hdr: the 52 octets that follow the DDP header, a private copy
- * @a: all of it is set
+ * @hdr: private copy of the 52 octets behind the DDP header
+ * @a: request; the function sets all fields
  *
- * The reserved bits are not looked at.
+ * The reserved bits are ignored.
  */
 void iwt_atomic_parse(const u8 *hdr, struct iwt_atomic *a)
 {
@@ -27,10 +27,10 @@ void iwt_atomic_parse(const u8 *hdr, struct iwt_atomic *a)
 
 /**
  * iwt_atomic_build() - write an Atomic Request header (RFC 7306 5.2.1)
- * @a: what to write
- * @hdr: room for 52 octets, those that follow the DDP header
+ * @a: request
+ * @hdr: buffer of 52 octets, behind the DDP header
  *
- * A FetchAdd compares nothing: those fields get the values that the RFC wants.
+ * A FetchAdd does not compare: its compare fields contain the values that the RFC prescribes.
  */
 void iwt_atomic_build(const struct iwt_atomic *a, u8 *hdr)
 {
@@ -49,9 +49,9 @@ void iwt_atomic_build(const struct iwt_atomic *a, u8 *hdr)
 
 /**
  * iwt_atomic_parse_resp() - read an Atomic Response header (RFC 7306 5.2.2)
- * @hdr: the 12 octets that follow the DDP header, a private copy
+ * @hdr: private copy of the 12 octets behind the DDP header
  * @id: Request Identifier of the request
- * @value: what the memory held before
+ * @value: value of the memory before the operation
  */
 void iwt_atomic_parse_resp(const u8 *hdr, u32 *id, u64 *value)
 {
@@ -64,8 +64,8 @@ void iwt_atomic_parse_resp(const u8 *hdr, u32 *id, u64 *value)
 /**
  * iwt_atomic_build_resp() - write an Atomic Response header (RFC 7306 5.2.2)
  * @id: Request Identifier of the request
- * @value: what the memory held before
- * @hdr: room for 12 octets, those that follow the DDP header
+ * @value: value of the memory before the operation
+ * @hdr: buffer of 12 octets, behind the DDP header
  */
 void iwt_atomic_build_resp(u32 id, u64 value, u8 *hdr)
 {
@@ -76,10 +76,11 @@ void iwt_atomic_build_resp(u32 id, u64 value, u8 *hdr)
 }
 
 /**
- * iwt_atomic_check() - is this a known operation?
+ * iwt_atomic_check() - is the operation known?
  * @a: request
  *
- * Return: IWT_OK, or what a Terminate is to say; RFC 7306 names no code for a reserved one.
+ * Return: IWT_OK or the error for the Terminate. RFC 7306 defines no error code for a reserved
+ * operation.
  */
 u32 iwt_atomic_check(const struct iwt_atomic *a)
 {
@@ -89,8 +90,8 @@ u32 iwt_atomic_check(const struct iwt_atomic *a)
 }
 
 /*
- * Adds field by field: the top bits of the fields stay out of the sum, so that no carry passes
- * them, and are added without carry afterwards.
+ * Add each field separately: the sum leaves out the top bit of each field, so that no carry
+ * reaches the next field. The top bits are then added without carry.
  */
 static u64 fetch_add(const struct iwt_atomic *a, u64 old)
 {
@@ -100,9 +101,9 @@ static u64 fetch_add(const struct iwt_atomic *a, u64 old)
 }
 
 /**
- * iwt_atomic_result() - what the memory holds afterwards (RFC 7306 5.1)
- * @a: request, found good by iwt_atomic_check()
- * @old: what it holds now
+ * iwt_atomic_result() - compute the new value of the memory (RFC 7306 5.1)
+ * @a: request for which iwt_atomic_check() returned IWT_OK
+ * @old: present value of the memory
  *
  * Return: the new value.
  */

@@ -5,19 +5,19 @@
 
 #include "rdmap.h"
 
-/* An Atomic Request in host terms. */
+/* An Atomic Request in host byte order. */
 struct iwt_atomic {
-	u8 op;			/* enum iwt_aopcode, or a peer's nonsense */
+	u8 op;			/* enum iwt_aopcode, or an invalid value that a peer sent */
 	u32 id;
 	u32 stag;
 	u64 to;
-	u64 data;		/* to add, or to swap in */
-	u64 data_mask;		/* FetchAdd: last bit of each field */
+	u64 data;		/* value to add or to swap in */
+	u64 data_mask;		/* FetchAdd: top bit of each field; swap: bits to replace */
 	u64 compare;
 	u64 compare_mask;
 };
 
-/* @hdr is what follows the DDP header */
+/* @hdr points behind the DDP header */
 void iwt_atomic_parse(const u8 *hdr, struct iwt_atomic *a);
 void iwt_atomic_build(const struct iwt_atomic *a, u8 *hdr);
 void iwt_atomic_parse_resp(const u8 *hdr, u32 *id, u64 *value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The states of an MPA endpoint from TCP to close (RFC 5044 7, RFC 6581). */
+/* The states of an MPA endpoint, from TCP setup to close (RFC 5044 7, RFC 6581). */
 #include "cmfsm.h"
 
 #define STEP(state, acts)	{ IWT_CM_##state, (acts) }
@@ -15,30 +15,32 @@
 #define UP_ESTABLISHED	IWT_CMA_UP_ESTABLISHED
 #define UP_DISCONNECT	IWT_CMA_UP_DISCONNECT
 
-/* A connect that fails; a connection that ends well, or by force. */
+/* A connect fails; a connection ends gracefully; a connection is reset. */
 #define FAIL		(DETACH | RESET | UP_REPLY)
 #define DONE		(DETACH | RELEASE | IWT_CMA_UP_CLOSE)
 #define GONE		(DETACH | RESET | IWT_CMA_UP_CLOSE)
 
 /*
- * Every cell is written out. A step to the same state without actions says that the event can't
- * happen there, or changes nothing. The actions show what iw_cm relies on: UP_REPLY comes once,
- * on the way out of the initiator's first two states; UP_CLOSE comes once, and only after
- * UP_REPLY of a success or after UP_ESTABLISHED; of a responder that was not accepted nothing
- * is told.
+ * Every cell is written out. A step to the same state without actions means that the event
+ * can't happen in the state, or that it changes nothing. iw_cm relies on these properties:
+ * UP_REPLY is sent once, when the initiator leaves its first two states; UP_CLOSE is sent once,
+ * and only after UP_REPLY with success or after UP_ESTABLISHED; a responder that was not
+ * accepted sends no event after UP_REQUEST.
  *
- * A ULP may take its time with a Request, unless the listener is gone, so that perhaps nobody
- * knows of the Request. An established stream has a deadline only while its end waits: for work
- * that is left, or a Terminate for a peer that does not read. When FIN is queued, neither a
- * queue pair that is destroyed nor a slow peer causes a reset: that would only lose what TCP has
- * yet to deliver, above all a Terminate. So the queue pair goes, and what the peer sends is read
- * and thrown away. An initiator whose Request was not understood goes back to its first state,
- * and nothing is told.
+ * A ULP may answer a Request at any time. Only if the listener is gone, a deadline is set,
+ * because the ULP may not know of the Request. An established stream has a deadline only while
+ * it waits to end: for outstanding work, or for TCP to accept a Terminate while the peer does
+ * not read. After FIN is queued, neither destroying the queue pair nor a slow peer causes a
+ * reset: a reset would lose the octets that TCP still has to deliver, above all a Terminate. So
+ * the queue pair is detached, and the endpoint reads and discards the data of the peer. If the
+ * peer does not understand the Request, the initiator returns to its first state without an
+ * event to iw_cm.
  *
- * A consumer that destroys its queue pair right after its last completion wants the peer to get
- * that message. So an abort closes TCP by FIN, which keeps what TCP has, unless the stream would
- * end inside an FPDU or TCP refers to memory of requests: then IWT_CMA_RELEASE resets. Behind FIN
- * only the memory matters: the queue pair can't linger while TCP refers to it.
+ * A consumer that destroys its queue pair right after its last completion expects the peer to
+ * receive that message. So an abort closes TCP by FIN, and TCP still delivers its octets, unless
+ * the stream would end inside an FPDU or TCP refers to memory of requests: then IWT_CMA_RELEASE
+ * resets. After FIN only the memory is a reason to reset: the endpoint can't linger while TCP
+ * refers to memory of requests.
  */
 static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 	[IWT_CM_CONNECTING] = {
@@ -226,11 +228,9 @@ static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 };
 
 /**
- * iwt_cmfsm() - what an event does to an endpoint (RFC 5044 7.1, 7.2)
+ * iwt_cmfsm() - look up the step of an endpoint for an event (RFC 5044 7.1, 7.2)
  * @state: present state
- * @event: what happened
- *
- * Any context.
+ * @event: event
  *
  * Return: the next state and IWT_CMA_* bits.
  */
@@ -240,7 +240,7 @@ struct iwt_cm_step iwt_cmfsm(enum iwt_cm_state state, enum iwt_cm_event event)
 }
 
 /**
- * iwt_cm_state_name() - a state in words, for people
+ * iwt_cm_state_name() - name of a state
  * @state: state
  *
  * Return: the name.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The states of an MPA endpoint from TCP to close (RFC 5044 7, RFC 6581). Pure. */
+/* The states of an MPA endpoint, from TCP setup to close (RFC 5044 7, RFC 6581). Pure. */
 #ifndef IWT_CMFSM_H
 #define IWT_CMFSM_H
 
@@ -11,44 +11,44 @@ enum iwt_cm_state {
 	IWT_CM_WAIT_REQ,	/* responder: TCP is up, no Request yet */
 	IWT_CM_WAIT_ULP,	/* responder: the ULP has the Request */
 	IWT_CM_FULL,		/* the stream belongs to a queue pair */
-	IWT_CM_CLOSING,		/* FIN sent, the queue pair waits for the peer's */
-	IWT_CM_LINGER,		/* FIN or Terminate sent, no queue pair, awaiting FIN */
+	IWT_CM_CLOSING,		/* FIN sent, the queue pair waits for the peer's FIN */
+	IWT_CM_LINGER,		/* FIN or Terminate sent, no queue pair, waiting for FIN */
 	IWT_CM_CLOSED,
 	IWT_CM_STATES
 };
 
 enum iwt_cm_event {
 	IWT_CME_TCP_UP,		/* connected, and TCP has the Request */
-	IWT_CME_AGAIN,		/* no Reply: TCP is set up for a plain Request */
-	IWT_CME_GOOD,		/* Request fit to report; Reply, and attached */
+	IWT_CME_AGAIN,		/* no Reply: TCP is set up anew for a Request of revision 1 */
+	IWT_CME_GOOD,		/* acceptable Request; or good Reply, queue pair attached */
 	IWT_CME_REFUSED,	/* Reply with R received; Request answered with R */
-	IWT_CME_UNFIT,		/* good Reply, but no connection here: Terminate is sent */
+	IWT_CME_UNFIT,		/* good Reply, but this end can't connect: Terminate sent */
 	IWT_CME_BAD,		/* malformed MPA startup frame */
-	IWT_CME_ACCEPT,		/* ULP accepts: attached, and TCP has the Reply */
+	IWT_CME_ACCEPT,		/* ULP accepts: queue pair attached, TCP has the Reply */
 	IWT_CME_REJECT,		/* ULP rejects: TCP has the Reply */
 	IWT_CME_FIN,		/* the peer's direction has ended */
 	IWT_CME_LOST,		/* reset, unreachable, timed out in TCP */
 	IWT_CME_TIMEOUT,	/* the deadline of the state has passed */
 	IWT_CME_CLOSE,		/* queue pair: close gracefully */
-	IWT_CME_DRAINING,	/* queue pair: work is left that the end waits for */
+	IWT_CME_DRAINING,	/* queue pair: close waits for outstanding work */
 	IWT_CME_TERM_PENDING,	/* queue pair: Terminate waits for TCP */
-	IWT_CME_TERM_SENT,	/* queue pair: Terminate is with TCP */
+	IWT_CME_TERM_SENT,	/* queue pair: TCP has the Terminate */
 	IWT_CME_TERM_RECEIVED,	/* queue pair: the peer sent a Terminate */
-	IWT_CME_ABORT,		/* queue pair: end now, it fails or is destroyed */
-	IWT_CME_ABORT_ZC,	/* the same, while TCP refers to memory of its requests */
+	IWT_CME_ABORT,		/* queue pair: end now, because it failed or is destroyed */
+	IWT_CME_ABORT_ZC,	/* as ABORT, while TCP refers to memory of its requests */
 	IWT_CME_KILL,		/* the device is removed, or an endpoint is evicted */
 	IWT_CME_ORPHAN,		/* the listener is gone */
 	IWT_CME_COUNT
 };
 
-/* What goes with a step, done in this order. None of it can fail. */
+/* Actions of a step, carried out in this order. No action can fail. */
 enum iwt_cm_action {
 	IWT_CMA_FIN		= 1 << 0,	/* end the sending direction */
 	IWT_CMA_DETACH		= 1 << 1,	/* detach and drop the queue pair */
-	IWT_CMA_RELEASE		= 1 << 2,	/* close TCP; by RST if DETACH found it necessary */
+	IWT_CMA_RELEASE		= 1 << 2,	/* close TCP; by RST if DETACH requires it */
 	IWT_CMA_RESET		= 1 << 3,	/* close TCP by RST */
 	IWT_CMA_GRACE		= 1 << 4,	/* set a deadline within the state */
-	IWT_CMA_USER_TIMEOUT	= 1 << 5,	/* the same, as the link's user_timeout says */
+	IWT_CMA_USER_TIMEOUT	= 1 << 5,	/* as GRACE, after the link's user_timeout */
 	/* events to iw_cm */
 	IWT_CMA_UP_REQUEST	= 1 << 8,
 	IWT_CMA_UP_REPLY	= 1 << 9,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A read position in received octets that lie in several pieces. */
+/* A read position in received octets that are stored in several pieces. */
 #include "cursor.h"
 
 #include <linux/crc32c.h>
@@ -7,12 +7,12 @@
 #include <linux/string.h>
 
 /**
- * iwt_cursor_piece() - take the octets that lie in one piece
- * @c: position, moved past what is returned
- * @max: most octets wanted
- * @len: octets returned, at least one unless the end was reached
+ * iwt_cursor_piece() - return the next contiguous octets
+ * @c: position, moved past the returned octets
+ * @max: maximum number of octets to return
+ * @len: number of returned octets, at least one unless the end was reached
  *
- * Any context; does not sleep unless @c->more does.
+ * Any context; sleeps only if @c->more sleeps.
  *
  * Return: the octets, NULL at the end or when @max is 0.
  */
@@ -37,10 +37,10 @@ const u8 *iwt_cursor_piece(struct iwt_cursor *c, u32 max, u32 *len)
 /**
  * iwt_cursor_copy() - copy octets out
  * @c: position, moved
- * @to: where to, of at least @len octets
+ * @to: destination of at least @len octets
  * @len: octets to copy
  *
- * Return: false when the pieces end early; what there was has been copied.
+ * Return: false when the pieces end early; the octets up to the end were copied.
  */
 bool iwt_cursor_copy(struct iwt_cursor *c, void *to, u32 len)
 {
@@ -62,7 +62,7 @@ bool iwt_cursor_copy(struct iwt_cursor *c, void *to, u32 len)
 /**
  * iwt_cursor_skip_far() - iwt_cursor_skip() beyond the current piece
  * @c: position, moved
- * @len: octets to pass
+ * @len: octets to skip
  *
  * Return: false when the pieces end early.
  */
@@ -79,13 +79,13 @@ bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len)
 }
 
 /**
- * iwt_cursor_crc() - run octets through a CRC32c
+ * iwt_cursor_crc() - compute a CRC32c over octets
  * @c: position, moved
- * @len: octets to take
- * @crc: the register, as crc32c() takes and returns it: all ones at the
- *	beginning, and the complement of its last value is the CRC
+ * @len: number of octets
+ * @crc: register of crc32c(): all ones at the beginning; the complement of its last
+ *	value is the CRC
  *
- * Each piece goes to crc32c() in one call, because a call has a fixed price.
+ * crc32c() is called once for each piece, because each call has a fixed cost.
  *
  * Return: false when the pieces end early.
  */

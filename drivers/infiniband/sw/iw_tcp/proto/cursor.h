@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A read position in received octets that lie in several pieces.
+ * A read position in received octets that are stored in several pieces.
  *
  * The owner of the pieces embeds struct iwt_cursor as the first member of its own cursor and
  * supplies more(). A cursor is a value: a copy of the embedding struct is an independent
- * position. In this way the stream is looked at and not consumed.
+ * position. With a copy the parser reads the stream without consuming it.
  */
 #ifndef IWT_CURSOR_H
 #define IWT_CURSOR_H
 
 #include <linux/types.h>
 
-#define IWT_CURSOR_MAX	128	/* octets of an embedding struct, at most */
+#define IWT_CURSOR_MAX	128	/* maximum size of an embedding struct */
 
 /**
  * struct iwt_cursor - read position
  * @p: next octet of the current piece
  * @len: octets left in the current piece
- * @more: makes the next piece, of at least one octet, current; false at the end
+ * @more: makes the next piece of at least one octet the current one; returns false at the end
  */
 struct iwt_cursor {
 	const u8 *p;
@@ -31,9 +31,9 @@ bool iwt_cursor_skip_far(struct iwt_cursor *c, u32 len);
 bool iwt_cursor_crc(struct iwt_cursor *c, u32 len, u32 *crc);
 
 /**
- * iwt_cursor_skip() - pass over octets
+ * iwt_cursor_skip() - skip octets
  * @c: position, moved
- * @len: octets to pass
+ * @len: octets to skip
  *
  * Return: false when the pieces end early.
  */

@@ -5,10 +5,10 @@
 #include <asm/byteorder.h>
 
 /**
- * iwt_ddp_hdr_len() - octets of the DDP header
- * @ctrl: its first octet
+ * iwt_ddp_hdr_len() - length of the DDP header
+ * @ctrl: first octet of the header
  *
- * Return: octets.
+ * Return: number of octets.
  */
 u32 iwt_ddp_hdr_len(u8 ctrl)
 {
@@ -17,10 +17,10 @@ u32 iwt_ddp_hdr_len(u8 ctrl)
 
 /**
  * iwt_ddp_parse() - read a DDP header (RFC 5041 4.2, 4.3)
- * @hdr: iwt_ddp_hdr_len() octets, a private copy
- * @d: all of it is set; what the other kind of header has becomes 0
+ * @hdr: private copy of iwt_ddp_hdr_len() octets
+ * @d: segment; the function sets all fields, those of the other kind of header to 0
  *
- * The reserved bits are not looked at. Nothing is judged here.
+ * The reserved bits are ignored, and no field is checked.
  */
 void iwt_ddp_parse(const u8 *hdr, struct iwt_ddp *d)
 {
@@ -48,9 +48,8 @@ void iwt_ddp_parse(const u8 *hdr, struct iwt_ddp *d)
 
 /**
  * iwt_ddp_build() - write a DDP header (RFC 5041 4.2, 4.3)
- * @d: what to write; @d->dv and @d->rv are plain numbers, 1 on the wire unless
- *	the peer is an RDMAC one
- * @hdr: room for IWT_DDP_UNTAGGED_LEN octets
+ * @d: segment; @d->dv and @d->rv are plain numbers, 1 unless the peer is an RDMAC peer
+ * @hdr: buffer of IWT_DDP_UNTAGGED_LEN octets
  *
  * Return: octets written.
  */
@@ -75,9 +74,9 @@ u32 iwt_ddp_build(const struct iwt_ddp *d, u8 *hdr)
 }
 
 /**
- * iwt_ddp_check_version() - is DV that of the stream? (RFC 5041 4.1)
+ * iwt_ddp_check_version() - is DV the version of the stream? (RFC 5041 4.1)
  * @d: the segment
- * @rdmac: the peer is an RDMAC one (RFC 5044 C.1)
+ * @rdmac: the peer is an RDMAC peer (RFC 5044 C.1)
  *
  * Return: IWT_OK, or the error of the segment's kind (RFC 5041 7.2).
  */
@@ -89,28 +88,27 @@ u32 iwt_ddp_check_version(const struct iwt_ddp *d, bool rdmac)
 }
 
 /**
- * iwt_ddp_check_untagged() - may this segment go to its queue's buffer?
+ * iwt_ddp_check_untagged() - may this segment be placed in the buffer of its queue?
  * @d: the segment, untagged
- * @len: octets after the DDP header; an RDMAP header counts
- * @q: inbound state of queue @d->qn; not looked at when there is no such queue
- * @have_buf: a buffer is there for the message that is next or under way
- * @buf_len: octets of that buffer
+ * @len: octets behind the DDP header, RDMAP header included
+ * @q: inbound state of queue @d->qn; ignored when the queue does not exist
+ * @have_buf: the queue has a buffer for the next or current message
+ * @buf_len: length of that buffer
  *
  * The checks of RFC 5041 7.1 for untagged segments. Segments without payload are checked too,
- * because a Send without payload takes a buffer as any other (RFC 5040 5.3). A stream that TCP
- * keeps in order has no reason to show message offsets out of order, so a gap or a step back in
- * MO is refused.
+ * because a Send without payload consumes a buffer like any other Send (RFC 5040 5.3). TCP
+ * delivers the segments in order, so an MO that leaves a gap or goes back is an error.
  *
- * Any MSN but the expected one is out of range; the expected one without a buffer is "no buffer
- * available".
+ * Any MSN other than the expected MSN is out of range; the expected MSN without a buffer is "no
+ * buffer available".
  *
- * Return: IWT_OK or what a Terminate is to say.
+ * Return: IWT_OK or the error for the Terminate.
  */
 u32 iwt_ddp_check_untagged(const struct iwt_ddp *d, u32 len,
 			   const struct iwt_ddp_rxq *q, bool have_buf,
 			   u32 buf_len)
 {
-	/* Queue 3 is there for Atomic Responses alone (RFC 7306 4). */
+	/* Queue 3 is only for Atomic Responses (RFC 7306 4). */
 	if (d->qn >= IWT_QN_COUNT ||
 	    (d->qn == IWT_QN_ATOMIC && d->opcode != IWT_OP_ATOMIC_RESP))
 		return IWT_ERR_UNT_QN;
@@ -126,10 +124,10 @@ u32 iwt_ddp_check_untagged(const struct iwt_ddp *d, u32 len,
 }
 
 /**
- * iwt_ddp_advance() - note a segment that was taken
- * @q: inbound state of its queue
- * @len: octets after its DDP header
- * @last: it ended its message
+ * iwt_ddp_advance() - update the state of a queue after an accepted segment
+ * @q: inbound state of the queue
+ * @len: octets behind the DDP header
+ * @last: the segment was the last one of its message
  *
  * MSN wraps from 0xffffffff to 0 (RFC 5041 4.3).
  */

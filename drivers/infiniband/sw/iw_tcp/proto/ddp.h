@@ -5,7 +5,7 @@
 
 #include "wire.h"
 
-/* A DDP segment header with the RDMAP control octet, in host terms. */
+/* A DDP segment header with the RDMAP control octet, in host byte order. */
 struct iwt_ddp {
 	bool tagged;
 	bool last;
@@ -21,8 +21,8 @@ struct iwt_ddp {
 
 /* Inbound state of one untagged queue. */
 struct iwt_ddp_rxq {
-	u32 msn;	/* of the message that is next or under way */
-	u32 mo;		/* offset that its next segment must have */
+	u32 msn;	/* of the next or current message */
+	u32 mo;		/* expected offset of its next segment */
 };
 
 u32 iwt_ddp_hdr_len(u8 ctrl);

@@ -13,15 +13,15 @@
 
 /* ULPDU_Length, DDP control, RDMAP control: no marker ever divides them. */
 #define IWT_FPDU_WORD		4
-/* Octets in front of payload, at most. */
+/* Maximum number of octets in front of the payload. */
 #define FPDU_HEAD_MAX		(IWT_FPDU_LEN_LEN + IWT_MAX_ULPDU_HDR)
-/* The headers end with the place of the payload: TO, MO. */
+/* Offsets of the last header field, which says where the payload is placed: TO, MO. */
 #define IWT_DDP_TO		(IWT_DDP_TAGGED_LEN - 8)
 #define IWT_DDP_MO		(IWT_DDP_UNTAGGED_LEN - 4)
-#define IWT_MARKER_PTR		2	/* octet of a marker where FPDUPTR is */
+#define IWT_MARKER_PTR		2	/* offset of FPDUPTR in a marker */
 #define IWT_MARKER_STRIDE	(IWT_MARKER_SPACING - IWT_MARKER_LEN)
 
-/* A second position that may be moved while the caller's stays. */
+/* A copy of the caller's position: the parser moves the copy only. */
 union cursor_clone {
 	struct iwt_cursor c;
 	u64 align;
@@ -37,16 +37,15 @@ static struct iwt_cursor *cursor_clone(union cursor_clone *to,
 }
 
 /**
- * iwt_fpdu_span() - octets of the stream that octets of an FPDU take
- * @pos: stream position where the first of them, or the marker in front of it,
- *	begins
- * @n: how many, markers not counted
+ * iwt_fpdu_span() - number of octets in the stream for octets of an FPDU
+ * @pos: stream position where the first octet, or the marker in front of it, begins
+ * @n: number of octets of the FPDU, without markers
  * @markers: the stream has markers
  *
- * A marker is counted with the octet that follows it, so one that is due right behind the last
- * of the @n octets is not in (RFC 5044 4.3).
+ * A marker belongs to the octet that follows it, so a marker right behind the @n octets is not
+ * included (RFC 5044 4.3).
  *
- * Return: octets.
+ * Return: number of octets, with markers.
  */
 u32 iwt_fpdu_span(u32 pos, u32 n, bool markers)
 {
@@ -58,12 +57,12 @@ u32 iwt_fpdu_span(u32 pos, u32 n, bool markers)
 }
 
 /**
- * iwt_fpdu_size() - octets that an FPDU takes of the stream
- * @ulpdu_len: its ULPDU_Length
- * @pos: stream position where it, or the marker in front of it, begins
+ * iwt_fpdu_size() - size of an FPDU in the stream
+ * @ulpdu_len: ULPDU_Length of the FPDU
+ * @pos: stream position where the FPDU, or the marker in front of it, begins
  * @markers: the stream has markers
  *
- * Return: octets.
+ * Return: number of octets, with markers.
  */
 u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers)
 {
@@ -72,7 +71,7 @@ u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers)
 	return iwt_fpdu_span(pos, n + IWT_FPDU_CRC_LEN, markers);
 }
 
-/* Octets of the ULPDU that are DDP and RDMAP header, and so are copied. */
+/* Number of octets of the DDP and RDMAP headers, which the parser copies. */
 static u32 fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
 {
 	u32 len = iwt_ddp_hdr_len(ctrl);
@@ -87,7 +86,7 @@ static u32 fpdu_hdr_len(u32 ulpdu_len, u8 ctrl, u8 rdmap)
 	return min(len, ulpdu_len);
 }
 
-/* Sets all of @f that follows from its first word. */
+/* Initializes the fields of @f that depend on its first word. */
 static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 {
 	f->hdr_len = fpdu_hdr_len(f->ulpdu_len, word[2], word[3]);
@@ -100,7 +99,7 @@ static void fpdu_begin(struct iwt_fpdu *f, const u8 *word, u32 pos)
 	f->follows = false;
 }
 
-/* Copies @len octets of an FPDU; @c stands at stream position @pos. */
+/* Copies @len octets of an FPDU from @c, which is at stream position @pos. */
 static bool fpdu_copy(struct iwt_cursor *c, u32 pos, bool markers, u8 *to,
 		      u32 len)
 {
@@ -154,8 +153,8 @@ static bool fpdu_markers_ok(struct iwt_cursor *c, const struct iwt_fpdu *f)
 }
 
 /*
- * The CRC covers every octet of the FPDU in front of it, markers too, so this pass need not
- * know where they are (RFC 5044 4.4).
+ * The CRC covers all octets of the FPDU before the CRC field, including markers, so this
+ * function need not skip the markers (RFC 5044 4.4).
  */
 static bool fpdu_crc_ok(struct iwt_cursor *c, u32 size)
 {
@@ -168,7 +167,7 @@ static bool fpdu_crc_ok(struct iwt_cursor *c, u32 size)
 	return get_unaligned_le32(field) == ~crc;
 }
 
-/* The checks behind framing and CRC; the headers are a private copy. */
+/* The checks that follow framing and CRC; the headers are a private copy. */
 static enum iwt_fpdu_status fpdu_judge(struct iwt_fpdu *f, bool rdmac,
 				       u32 *err)
 {
@@ -181,8 +180,8 @@ static enum iwt_fpdu_status fpdu_judge(struct iwt_fpdu *f, bool rdmac,
 }
 
 /*
- * Copy the headers behind their first word. The compiler knows the usual lengths, which saves a
- * call.
+ * Copy the headers behind their first word. The usual lengths are constants, so that the compiler
+ * inlines memcpy().
  */
 static void fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 {
@@ -195,11 +194,11 @@ static void fpdu_copy_flat(struct iwt_fpdu *f, const u8 *p)
 }
 
 /**
- * iwt_fpdu_crc_ok() - is the CRC of an FPDU in one piece right?
- * @p: its first octet; it has no markers
- * @size: its octets, as in struct iwt_fpdu
+ * iwt_fpdu_crc_ok() - is the CRC of a contiguous FPDU correct?
+ * @p: first octet of the FPDU, which has no markers
+ * @size: size of the FPDU, as in struct iwt_fpdu
  *
- * Return: true if so.
+ * Return: true if the CRC is correct.
  */
 bool iwt_fpdu_crc_ok(const u8 *p, u32 size)
 {
@@ -208,7 +207,7 @@ bool iwt_fpdu_crc_ok(const u8 *p, u32 size)
 	return get_unaligned_le32(p + end) == ~crc32c(~0, p, end);
 }
 
-/* The headers of an FPDU without markers, which are in one piece. */
+/* Reads the contiguous headers of an FPDU without markers. */
 static void fpdu_head_flat(struct iwt_fpdu *f, const u8 *p, u32 pos)
 {
 	u8 word[IWT_FPDU_WORD];
@@ -218,7 +217,7 @@ static void fpdu_head_flat(struct iwt_fpdu *f, const u8 *p, u32 pos)
 	fpdu_copy_flat(f, p + IWT_FPDU_WORD);
 }
 
-/* An FPDU in one piece without markers: all but a few are such. */
+/* Reads a contiguous FPDU without markers: the usual case. */
 static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
 					   const struct iwt_fpdu_rules *rules,
 					       struct iwt_fpdu *f, u32 *err)
@@ -232,7 +231,7 @@ static enum iwt_fpdu_status fpdu_read_flat(const u8 *p, u32 pos,
 	return fpdu_judge(f, rules->rdmac, err);
 }
 
-/* An FPDU in any number of pieces. */
+/* Reads an FPDU in any number of pieces. */
 static enum iwt_fpdu_status fpdu_read_pieces(const struct iwt_cursor *at,
 					     size_t cursor_size, u32 pos,
 						 const struct iwt_fpdu_rules *rules,
@@ -262,7 +261,7 @@ static enum iwt_fpdu_status fpdu_read_pieces(const struct iwt_cursor *at,
 	return fpdu_judge(f, rules->rdmac, err);
 }
 
-/* ULPDU_Length, or false when it is not there yet. */
+/* Reads ULPDU_Length. Return: false when the field is not yet complete. */
 static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 			   u32 avail, u32 front, u16 *len)
 {
@@ -281,8 +280,8 @@ static bool fpdu_ulpdu_len(const struct iwt_cursor *at, size_t cursor_size,
 }
 
 /*
- * With markers, or not in one piece, or not all there: seldom, and not worth the room for a
- * second cursor elsewhere.
+ * Reads an FPDU that has markers, is not contiguous, or is not complete. Such FPDUs are rare, so
+ * only this function has a second cursor on the stack.
  */
 static noinline enum iwt_fpdu_status
 read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
@@ -302,26 +301,26 @@ read_any(const struct iwt_cursor *at, size_t cursor_size, u32 avail,
 }
 
 /**
- * iwt_fpdu_read() - look at the FPDU that begins here
+ * iwt_fpdu_read() - parse and check an FPDU
  * @at: position of its first octet, or of the marker in front of it; the first
- *	member of the owner's cursor. It is not moved
- * @cursor_size: octets of the owner's cursor, at most IWT_CURSOR_MAX
- * @avail: octets of the stream that are there from @at on
+ *	member of the owner's cursor. The function does not move it
+ * @cursor_size: size of the owner's cursor, at most IWT_CURSOR_MAX
+ * @avail: number of octets of the stream received from @at on
  * @pos: stream position of @at, modulo 2^32, counted from the first octet
  *	behind the startup frame
- * @rules: what was negotiated for this direction
- * @f: the FPDU. On IWT_FPDU_OK all of it is set. On IWT_FPDU_BAD @hdr, @hdr_len
- *	and @ulpdu_len are set, as a Terminate wants them. On IWT_FPDU_MORE @size
- *	is, to 0 as long as nothing is known of it. Else undefined
- * @err: on IWT_FPDU_BAD what a Terminate is to say
+ * @rules: negotiated properties of this direction
+ * @f: the FPDU. On IWT_FPDU_OK all fields are set. On IWT_FPDU_BAD @hdr, @hdr_len
+ *	and @ulpdu_len are set, for the Terminate. On IWT_FPDU_MORE @size is set, to 0
+ *	if not yet known. All other fields are undefined
+ * @err: on IWT_FPDU_BAD the error for the Terminate
  *
- * Decides nothing before the whole FPDU is there. Then, in this order: CRC, markers,
- * ULPDU_Length against the DDP header, DDP version. A marker that disagrees is only an error of
- * its own when the CRC holds (RFC 5044 8). Only what is in @f is parsed: a sender on this
- * machine may change the octets of the stream at any time, but gains nothing from it that it
- * could not have had by sending the changed octets.
+ * The function decides nothing before the whole FPDU has been received. Then it checks, in this
+ * order: CRC, markers, ULPDU_Length against the DDP header, DDP version. A wrong marker is
+ * reported as a marker error only if the CRC is correct (RFC 5044 8). The headers are parsed only
+ * from the copy in @f: a sender on this machine may change the octets of the stream at any time,
+ * but the effect is the same as that of sending the changed octets.
  *
- * Any context; does not sleep unless @at->more does.
+ * Any context; sleeps only if @at->more sleeps.
  *
  * Return: IWT_FPDU_OK, IWT_FPDU_MORE or IWT_FPDU_BAD.
  */
@@ -351,7 +350,9 @@ enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_si
 	return read_any(at, cursor_size, avail, pos, rules, f, err);
 }
 
-/* Octets in front of the place of a segment, which are the same in all segments of a message. */
+/*
+ * Octets in front of TO or MO, which are the same in all segments of a message except the last.
+ */
 #define TAGGED_START	(IWT_FPDU_LEN_LEN + IWT_DDP_TO)
 #define UNTAGGED_START	(IWT_FPDU_LEN_LEN + IWT_DDP_MO)
 
@@ -362,9 +363,9 @@ static void fpdu_start(const struct iwt_fpdu *f, u8 *start)
 }
 
 /*
- * Does the FPDU at @p continue the message of @f, whose segments have @start, @by octets behind
- * the place of @f? Each octet is read once, and nothing is kept of it. Inline, since this is most
- * of what is done for the segments of a long message.
+ * Does the FPDU at @p continue the message of @f: does it begin with the octets @start, and is
+ * its TO or MO @by octets behind that of @f? The function reads each octet once and stores none.
+ * It is inline because it is most of the work for the segments of a long message.
  */
 static __always_inline bool fpdu_continues(const struct iwt_fpdu *f, const u8 *start,
 					   const u8 *p, u32 by)
@@ -376,7 +377,7 @@ static __always_inline bool fpdu_continues(const struct iwt_fpdu *f, const u8 *s
 	       get_unaligned_be32(p + UNTAGGED_START) == f->ddp.mo + by;
 }
 
-/* It does, and so do the ones behind it: @f becomes the last of @n FPDUs. */
+/* Advance @f to the last of the @n FPDUs that continue its message. */
 static void fpdu_step(struct iwt_fpdu *f, u32 n)
 {
 	if (f->ddp.tagged) {
@@ -392,13 +393,14 @@ static void fpdu_step(struct iwt_fpdu *f, u32 n)
 }
 
 /**
- * iwt_fpdu_goes_on() - can the next FPDU be as this one says?
+ * iwt_fpdu_goes_on() - can the headers of the next FPDU be predicted from this one?
  * @f: as for iwt_fpdu_follows()
- * @rules: what was negotiated for this direction
+ * @rules: negotiated properties of this direction
  *
- * All that is not payload is a DDP header: Writes, Read Responses and Sends.
+ * They can for Writes, Read Responses and Sends, whose only header is that of DDP, if the stream
+ * has no markers.
  *
- * Return: true if so.
+ * Return: true if the message of @f continues and its next headers can be predicted.
  */
 bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
 {
@@ -407,19 +409,18 @@ bool iwt_fpdu_goes_on(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rul
 }
 
 /**
- * iwt_fpdu_follows() - is the next FPDU as the last one says?
+ * iwt_fpdu_follows() - does the next FPDU have the predicted headers?
  * @at: position of its first octet; not moved
- * @avail: octets of the stream that are there from @at on
- * @rules: what was negotiated for this direction
- * @f: the one in front of it, as iwt_fpdu_read() or this function set it and returned
- *	success, or zeroed
+ * @avail: number of octets of the stream received from @at on
+ * @rules: negotiated properties of this direction
+ * @f: the FPDU before it, as iwt_fpdu_read() or this function set it on success, or zeroed
  *
- * All segments of a message but the last are alike, and each begins where the one before it
- * ends. What was decided for that one is true for this one too. Only its place is new, and its
- * CRC is checked.
+ * All segments of a message but the last have the same size and the same headers, except that
+ * the payload of each is placed behind that of the segment before. So the checks of the segment
+ * before also hold for this one. Only its TO or MO and its CRC are checked.
  *
- * Return: true if the whole FPDU is there and is of this kind; then @f describes it. Else
- * nothing has happened, and iwt_fpdu_read() tells more.
+ * Return: true if the whole FPDU has been received and has these headers; then @f describes it.
+ * Else @f is unchanged; call iwt_fpdu_read().
  */
 bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 		      const struct iwt_fpdu_rules *rules, struct iwt_fpdu *f)
@@ -429,7 +430,7 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 
 	if (!iwt_fpdu_goes_on(f, rules) || avail < f->size)
 		return false;
-	/* the headers are enough, where there is no CRC to be checked */
+	/* without CRC only the headers must be contiguous */
 	if (!flat && (rules->crc || at->len < IWT_FPDU_LEN_LEN + f->hdr_len))
 		return false;
 	fpdu_start(f, start);
@@ -442,18 +443,18 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
 }
 
 /**
- * iwt_fpdu_alike() - how many FPDUs go on as the last one says?
- * @at: position of the first of them; not moved
- * @avail: octets of the stream that are there from @at on
- * @most: look at no more FPDUs. A caller asks only for those that it can take: a peer chooses how
- *	many come, and what was not taken is looked at again
- * @f: the one in front of them, of which iwt_fpdu_goes_on() is true; not changed
+ * iwt_fpdu_alike() - count the next FPDUs that have the predicted headers
+ * @at: position of the first of these FPDUs; not moved
+ * @avail: number of octets of the stream received from @at on
+ * @most: maximum number of FPDUs to examine. The caller passes the number that it can consume:
+ *	the peer decides how many FPDUs arrive, and those not consumed would be examined again
+ * @f: the FPDU before them, for which iwt_fpdu_goes_on() returns true; not changed
  *
- * All of them lie whole in the piece at @at, each behind the one before it. Only their headers
- * were looked at: for each iwt_fpdu_crc_holds() has to come before its payload is used. Nobody
- * reads these headers again, so a sender on this machine may change them as it likes.
+ * All counted FPDUs are complete in the piece at @at, one behind the other. Only their headers
+ * were checked: the caller must call iwt_fpdu_crc_holds() for each before it uses the payload.
+ * The headers are not read again, so a sender on this machine may change them without effect.
  *
- * Return: the number of FPDUs. What is behind them is for iwt_fpdu_follows() or iwt_fpdu_read().
+ * Return: the number of FPDUs. For those behind them, call iwt_fpdu_follows() or iwt_fpdu_read().
  */
 u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f)
 {
@@ -470,10 +471,10 @@ u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struc
 }
 
 /**
- * iwt_fpdu_pass() - FPDUs that iwt_fpdu_alike() has counted were taken
- * @f: the one in front of them; becomes the last of them
+ * iwt_fpdu_pass() - advance past FPDUs that iwt_fpdu_alike() has counted
+ * @f: the FPDU before them; becomes the last of them
  * @at: position of the first of them; not moved
- * @n: how many, at least one
+ * @n: number of consumed FPDUs, at least one
  */
 void iwt_fpdu_pass(struct iwt_fpdu *f, const struct iwt_cursor *at, u32 n)
 {
@@ -482,10 +483,10 @@ void iwt_fpdu_pass(struct iwt_fpdu *f, const struct iwt_cursor *at, u32 n)
 }
 
 /**
- * iwt_fpdu_payload() - go to the first payload octet
+ * iwt_fpdu_payload() - move to the first payload octet
  * @f: as iwt_fpdu_read() set it
- * @at: position of the FPDU as given to iwt_fpdu_read(); moved if need be, so
- *	that it is good for iwt_fpdu_piece() alone
+ * @at: position of the FPDU as given to iwt_fpdu_read(); possibly moved. Afterwards only
+ *	iwt_fpdu_piece() can use it
  * @rules: as given to iwt_fpdu_read()
  *
  * Return: false when the pieces end early.
@@ -502,11 +503,11 @@ bool iwt_fpdu_payload(struct iwt_fpdu *f, struct iwt_cursor *at,
 }
 
 /**
- * iwt_fpdu_rest() - octets behind the payload
+ * iwt_fpdu_rest() - number of octets behind the payload
  * @f: the FPDU
  * @rules: as given to iwt_fpdu_read()
  *
- * Return: octets of the stream from where iwt_fpdu_piece() ends to the next FPDU.
+ * Return: number of octets in the stream from the end of the payload to the next FPDU.
  */
 u32 iwt_fpdu_rest(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
 {
@@ -518,10 +519,10 @@ u32 iwt_fpdu_rest(const struct iwt_fpdu *f, const struct iwt_fpdu_rules *rules)
  * @f: the FPDU
  * @at: position, moved
  * @rules: as given to iwt_fpdu_read()
- * @max: most octets wanted
- * @len: octets returned
+ * @max: maximum number of octets to return
+ * @len: number of returned octets
  *
- * Return: the octets, NULL when the payload is at its end.
+ * Return: the octets, NULL at the end of the payload.
  */
 const u8 *iwt_fpdu_any_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
 			     const struct iwt_fpdu_rules *rules, u32 max,

@@ -10,18 +10,18 @@
 
 enum iwt_fpdu_status {
 	IWT_FPDU_OK,
-	IWT_FPDU_MORE,	/* not there whole yet; nothing was decided */
-	IWT_FPDU_BAD,	/* *err says why; the stream is lost */
+	IWT_FPDU_MORE,	/* not yet complete; nothing was decided */
+	IWT_FPDU_BAD,	/* *err is the error; the stream must end */
 };
 
-/* What was negotiated for the inbound direction. */
+/* The negotiated properties of the inbound direction. */
 struct iwt_fpdu_rules {
 	bool crc;
 	bool markers;
 	bool rdmac;	/* DDP and RDMAP of version 0 */
 };
 
-/* One inbound FPDU; all of it is a private copy except the payload. */
+/* One inbound FPDU: a private copy of all but the payload. */
 struct iwt_fpdu {
 	u32 size;		/* octets of the stream, markers included */
 	u16 ulpdu_len;
@@ -30,9 +30,9 @@ struct iwt_fpdu {
 	struct iwt_ddp ddp;
 	u8 hdr[IWT_MAX_ULPDU_HDR];
 	u32 pos;		/* stream position of the FPDU (markers) */
-	u32 walked;		/* payload octets handed out by iwt_fpdu_piece */
-	const u8 *flat;		/* the payload, if it is in one piece */
-	bool follows;		/* in the middle of a message whose last FPDU was alike */
+	u32 walked;		/* payload octets that iwt_fpdu_piece() has returned */
+	const u8 *flat;		/* the payload if contiguous, else NULL */
+	bool follows;		/* continues the message of an FPDU with equal headers */
 };
 
 enum iwt_fpdu_status iwt_fpdu_read(const struct iwt_cursor *at, size_t cursor_size,
@@ -55,12 +55,12 @@ u32 iwt_fpdu_span(u32 pos, u32 n, bool markers);
 u32 iwt_fpdu_size(u16 ulpdu_len, u32 pos, bool markers);
 
 /**
- * iwt_fpdu_crc_holds() - iwt_fpdu_crc_ok(), where CRCs count
- * @p: as there
- * @size: as there
- * @rules: what was negotiated for this direction
+ * iwt_fpdu_crc_holds() - iwt_fpdu_crc_ok() if CRCs were negotiated
+ * @p: as for iwt_fpdu_crc_ok()
+ * @size: as for iwt_fpdu_crc_ok()
+ * @rules: negotiated properties of this direction
  *
- * Return: true if it is right, or does not count.
+ * Return: true if the CRC is correct or not in use.
  */
 static inline bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fpdu_rules *rules)
 {
@@ -68,16 +68,16 @@ static inline bool iwt_fpdu_crc_holds(const u8 *p, u32 size, const struct iwt_fp
 }
 
 /**
- * iwt_fpdu_piece() - take the next payload octets that lie in one piece
- * @f: the FPDU; iwt_fpdu_payload() came first
- * @at: position that iwt_fpdu_payload() or this function left; moved
+ * iwt_fpdu_piece() - return the next contiguous payload octets
+ * @f: the FPDU, after iwt_fpdu_payload()
+ * @at: position as iwt_fpdu_payload() or this function left it; moved
  * @rules: as given to iwt_fpdu_read()
- * @max: most octets wanted
- * @len: octets returned
+ * @max: maximum number of octets to return
+ * @len: number of returned octets
  *
- * Markers and whatever follows the payload are not handed out.
+ * Skips markers, and stops at the end of the payload.
  *
- * Return: the octets, NULL when the payload is at its end.
+ * Return: the octets, NULL at the end of the payload.
  */
 static inline const u8 *iwt_fpdu_piece(struct iwt_fpdu *f, struct iwt_cursor *at,
 				       const struct iwt_fpdu_rules *rules,

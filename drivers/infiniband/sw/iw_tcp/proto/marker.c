@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Putting markers into an outbound stream (RFC 5044 4.3). */
+/* Inserting markers into an outbound stream (RFC 5044 4.3). */
 #include "marker.h"
 
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-/* Octets up to the next marker; 0 when one is due. */
+/* Number of octets before the next marker; 0 if the marker must be written now. */
 static u32 marker_room(const struct iwt_marker *m)
 {
 	return -m->pos & (IWT_MARKER_SPACING - 1);
@@ -14,7 +14,7 @@ static u32 marker_room(const struct iwt_marker *m)
 
 /**
  * iwt_marker_begin() - begin an FPDU
- * @m: all of it is set
+ * @m: position; the function sets all fields
  * @pos: stream position where the FPDU, or the marker in front of it, begins
  */
 void iwt_marker_begin(struct iwt_marker *m, u32 pos)
@@ -26,14 +26,14 @@ void iwt_marker_begin(struct iwt_marker *m, u32 pos)
 }
 
 /**
- * iwt_marker_put() - write the marker that is due, if one is
- * @m: position, moved on by what is written
- * @to: where to
- * @run: octets of the FPDU that may follow before the next marker is due;
- *	the caller writes some of them, and adds their number to @m->pos
+ * iwt_marker_put() - write a marker if the stream must have one at this position
+ * @m: position, moved past the marker
+ * @to: buffer for the marker
+ * @run: number of octets of the FPDU before the next marker; the caller writes up to this
+ *	number of octets and adds the number written to @m->pos
  *
- * A marker goes in front of the octet that follows it, never behind the last one of an FPDU
- * (RFC 5044 4.3), so this is for when there is such an octet.
+ * A marker precedes an octet of its FPDU and never follows the last octet (RFC 5044 4.3). So call
+ * this function only if at least one more octet of the FPDU follows.
  *
  * Return: octets written, 0 or IWT_MARKER_LEN.
  */
@@ -44,7 +44,7 @@ u32 iwt_marker_put(struct iwt_marker *m, u8 *to, u32 *run)
 	*run = marker_room(m);
 	if (*run)
 		return 0;
-	/* In front of the FPDU, where it would be negative, it is 0. */
+	/* The pointer of a marker in front of the FPDU is 0, not negative. */
 	if (m->pos + IWT_MARKER_LEN == m->start)
 		ptr = 0;
 	put_unaligned_be16(0, to);
@@ -55,17 +55,17 @@ u32 iwt_marker_put(struct iwt_marker *m, u8 *to, u32 *run)
 }
 
 /**
- * iwt_marker_copy() - copy octets of the FPDU, each marker in its place
- * @m: position, moved on
+ * iwt_marker_copy() - copy octets of the FPDU and insert the markers
+ * @m: position, moved past the copied octets
  * @from: octets of the FPDU in their order: length, headers, payload, pad, CRC
- * @len: how many, markers not counted
- * @to: where to; iwt_fpdu_size() tells the room that a whole FPDU takes
+ * @len: number of octets, without markers
+ * @to: destination; a whole FPDU needs iwt_fpdu_size() octets
  *
- * The CRC covers a marker that is due between pad and CRC (RFC 5044 4.4), so copy a CRC field
- * of any content, then compute the CRC over all that precedes it, then store it: no marker ever
+ * The CRC covers a marker between pad and CRC (RFC 5044 4.4). So copy a CRC field of any content,
+ * compute the CRC over all octets before the field, and store the CRC in the field: no marker
  * divides the field.
  *
- * Return: octets written, markers counted.
+ * Return: number of octets written, with markers.
  */
 u32 iwt_marker_copy(struct iwt_marker *m, const void *from, u32 len, u8 *to)
 {

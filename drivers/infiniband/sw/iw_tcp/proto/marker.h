@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Putting markers into an outbound stream (RFC 5044 4.3). Pure. */
+/* Inserting markers into an outbound stream (RFC 5044 4.3). Pure. */
 #ifndef IWT_MARKER_H
 #define IWT_MARKER_H
 
 #include "wire.h"
 
 /**
- * struct iwt_marker - where an outbound FPDU is in its stream
+ * struct iwt_marker - position in an outbound FPDU and its stream
  * @pos: stream position of the next octet, modulo 2^32
  * @start: stream position of the FPDU's ULPDU_Length
  */

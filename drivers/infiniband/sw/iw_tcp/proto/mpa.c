@@ -11,12 +11,12 @@
 #define IWT_MPA_PD_LEN_OFF	(IWT_MPA_HDR_LEN - 2)	/* of PD_Length */
 
 /**
- * iwt_mpa_need() - how long is the startup frame?
- * @buf: its octets so far
- * @len: how many
+ * iwt_mpa_need() - known length of the startup frame
+ * @buf: received octets of the frame
+ * @len: number of received octets
  *
- * Return: octets of the frame as far as known: those of the fixed part until that is there,
- * then all of them; never more than IWT_MPA_MAX_FRAME.
+ * Return: length of the fixed part until the fixed part has been received, then length of the
+ * frame; at most IWT_MPA_MAX_FRAME.
  */
 u32 iwt_mpa_need(const u8 *buf, u32 len)
 {
@@ -28,7 +28,7 @@ u32 iwt_mpa_need(const u8 *buf, u32 len)
 	return pd > IWT_MPA_MAX_PD ? IWT_MPA_HDR_LEN : IWT_MPA_HDR_LEN + pd;
 }
 
-/* RFC 6581 6. Without A the other flags mean nothing. */
+/* RFC 6581 6. Without A the other flags are ignored. */
 static void mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
 {
 	const struct iwt_mpa_enh *w = (const void *)word;
@@ -46,14 +46,14 @@ static void mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
 /**
  * iwt_mpa_parse() - read a startup frame (RFC 5044 7.1.1, RFC 6581 6)
  * @buf: octets received so far, a private copy
- * @len: how many; more than iwt_mpa_need() is the caller's to judge
+ * @len: number of octets; octets behind the frame are left to the caller
  * @reply: a Reply is expected, else a Request
- * @max_rev: highest revision spoken; for a Reply that of the own Request
+ * @max_rev: highest supported revision; for a Reply the revision of the sent Request
  * @f: set on IWT_MPA_OK and IWT_MPA_BAD_REV, else zeroed
  *
- * A wrong octet of the key is an error at once, so that nobody waits for a peer that does not
- * speak MPA. S has a meaning in revision 2 only. A Request's R and the reserved bits are
- * ignored, but for IWT_MPA_F_LARGE, which counts if both ends are set to use it.
+ * The first wrong octet of the key is an error, so that this end does not wait for a peer that
+ * does not use MPA. S is evaluated only in revision 2. R in a Request and the reserved bits are
+ * ignored, except IWT_MPA_F_LARGE, which takes effect if both ends are configured to use it.
  *
  * Return: see enum iwt_mpa_verdict.
  */
@@ -96,8 +96,8 @@ enum iwt_mpa_verdict iwt_mpa_parse(const u8 *buf, u32 len, bool reply,
 }
 
 /*
- * What tells an RDMAC peer is its revision; such a one always wants markers, and CRC, which it
- * gets whatever it says (RFC 5044 C.1, C.2.3).
+ * An RDMAC peer is recognized by revision 0. It always requests markers, and CRC is used whether
+ * or not it requests CRC (RFC 5044 C.1, C.2.3).
  */
 static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
 			 const struct iwt_mpa_frame *f)
@@ -106,14 +106,15 @@ static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
 }
 
 /**
- * iwt_mpa_admit() - can this side do what a well-formed frame asks for?
- * @own: what this side may and wants to do
- * @f: the frame, of which iwt_mpa_parse() said IWT_MPA_OK or IWT_MPA_BAD_REV
+ * iwt_mpa_admit() - can this end accept a well-formed frame?
+ * @own: capabilities and settings of this end
+ * @f: the frame, for which iwt_mpa_parse() returned IWT_MPA_OK or IWT_MPA_BAD_REV
  *
- * A Request that is not fit is answered with R, a Reply ends in a graceful close: revision 0
- * where it is not spoken (RFC 5044 C.2.1, C.2.2), a peer that declines CRC where it is
- * required, and private data longer than what can be given to the ULP, which would have to be
- * cut off or dropped (RFC 5044 7.1.1 wants them given unchanged). A reject needs nothing.
+ * The caller answers an unfit Request with R, and closes gracefully after an unfit Reply. A frame
+ * is unfit if it has revision 0 and this end does not support RDMAC peers (RFC 5044 C.2.1,
+ * C.2.2), if the peer declines CRC and this end requires CRC, or if the private data are longer
+ * than the ULP can receive: they would have to be truncated or dropped, but RFC 5044 7.1.1
+ * requires that they are passed on unchanged. A Reply with R is checked only for its revision.
  *
  * Return: IWT_MPA_OK, IWT_MPA_UNFIT, or IWT_MPA_BAD_REV, an improper frame.
  */
@@ -149,11 +150,11 @@ static void mpa_build_enh(const struct iwt_mpa_frame *f, u8 *word)
 
 /**
  * iwt_mpa_build() - write a startup frame (RFC 5044 7.1.1, RFC 6581 6)
- * @f: what to say; @f->pd_off is ignored
- * @pd: @f->pd_len octets of the ULP's private data; may lie in @buf
- * @buf: room for IWT_MPA_MAX_FRAME octets
+ * @f: contents of the frame; @f->pd_off is ignored
+ * @pd: @f->pd_len octets of private data of the ULP; may be inside @buf
+ * @buf: buffer of IWT_MPA_MAX_FRAME octets
  *
- * Return: octets written, 0 when the private data do not fit in a frame.
+ * Return: number of octets written, 0 when the private data do not fit in a frame.
  */
 u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 {
@@ -179,20 +180,20 @@ u32 iwt_mpa_build(const struct iwt_mpa_frame *f, const void *pd, u8 *buf)
 	return len + f->pd_len;
 }
 
-/* A depth for the frame, whose highest value has another meaning. */
+/* Limits a depth for the frame, where the highest value means "not negotiated". */
 static u16 mpa_depth(u16 depth)
 {
 	return min_t(u16, depth, IWT_MPA_ENH_DEPTH - 1);
 }
 
 /**
- * iwt_mpa_request() - what the initiator's Request is to say
- * @own: what this side may and wants to do
- * @req: all of it is set; the caller then sets @pd_len
+ * iwt_mpa_request() - compose the Request of the initiator
+ * @own: capabilities and settings of this end
+ * @req: Request; the function sets all fields, the caller then sets @pd_len
  *
- * Revision 2 if it is spoken, because it alone settles the read depths (RFC 6581 9). Where the
- * peer may be an RDMAC one, revision 1: to such a peer the enhanced word would be private data
- * (RFC 5044 C.2.5).
+ * The Request has revision 2 if supported, because only revision 2 negotiates the read depths
+ * (RFC 6581 9). If the peer may be an RDMAC peer, the Request has revision 1: an RDMAC peer would
+ * take the enhanced word for private data (RFC 5044 C.2.5).
  */
 void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 {
@@ -216,9 +217,9 @@ void iwt_mpa_request(const struct iwt_mpa_wish *own, struct iwt_mpa_frame *req)
 }
 
 /*
- * FPDUs may be longer than a segment if both ends have said so, and there are no markers: an
- * end that wants markers places segments that arrive out of order, which it can do only if each
- * has whole FPDUs (RFC 5044 A.3).
+ * FPDUs may be longer than a segment if both ends offer this and the peer does not request
+ * markers: a receiver that requests markers may place segments that arrive out of order, which is
+ * possible only if each segment contains whole FPDUs (RFC 5044 A.3).
  */
 static bool mpa_tx_large(const struct iwt_mpa_frame *req,
 			 const struct iwt_mpa_frame *rep,
@@ -228,9 +229,9 @@ static bool mpa_tx_large(const struct iwt_mpa_frame *req,
 }
 
 /*
- * The responder takes one of the kinds that were offered (RFC 6581 9.2). A Send looks like a
- * message of the ULP, so it comes last. With nothing in common the responder names the kinds
- * that it supports.
+ * The responder accepts kinds of ready-to-receive messages that the initiator offers (RFC 6581
+ * 9.2). A Send looks like a message of the ULP, so the responder accepts it only if no other kind
+ * is offered. If no kind is offered, the responder names the kinds that it supports.
  */
 static enum iwt_mpa_rtr mpa_answer_rtr(const struct iwt_mpa_frame *req,
 				       struct iwt_mpa_frame *rep)
@@ -259,7 +260,7 @@ static void mpa_answer_enh(const struct iwt_mpa_frame *req,
 		terms->ird = min(terms->ird, req->ord);
 	if (req->ird != IWT_MPA_ENH_DEPTH)
 		terms->ord = min(terms->ord, req->ird);
-	/* A Read as ready-to-receive message takes a place of its own. */
+	/* A Read as ready-to-receive message needs an inbound read slot. */
 	if (rep->rtr_read && !terms->ird)
 		terms->ird = 1;
 
@@ -270,16 +271,16 @@ static void mpa_answer_enh(const struct iwt_mpa_frame *req,
 }
 
 /**
- * iwt_mpa_answer() - what the responder's Reply is to say
- * @own: what this side may and wants to do
+ * iwt_mpa_answer() - compose the Reply of the responder
+ * @own: capabilities and settings of this end
  * @req: the Request, as iwt_mpa_parse() accepted it
- * @rep: all of it is set; the caller then sets @pd_len, and @reject to refuse
- * @terms: what holds once the Reply is out; @err is IWT_OK
+ * @rep: Reply; the function sets all fields, the caller then sets @pd_len, and @reject to refuse
+ * @terms: negotiated terms, valid once the Reply is sent; @err is IWT_OK
  *
- * The Reply is of the Request's revision and kind (RFC 6581 10), but never of revision 0 unless
- * that is spoken. It says C whenever CRC is going to be used, that is unless both ends decline
- * (RFC 5044 7.1.1). With an RDMAC peer there are markers and CRC in both directions (RFC 5044
- * C.2.4).
+ * The Reply has the revision of the Request, and is enhanced if the Request is (RFC 6581 10). It
+ * has revision 0 only for a supported RDMAC peer. C is set if CRC will be used, that is unless
+ * both ends decline CRC (RFC 5044 7.1.1). With an RDMAC peer, markers and CRC are used in both
+ * directions (RFC 5044 C.2.4).
  */
 void iwt_mpa_answer(const struct iwt_mpa_wish *own,
 		    const struct iwt_mpa_frame *req,
@@ -308,13 +309,14 @@ void iwt_mpa_answer(const struct iwt_mpa_wish *own,
 }
 
 /**
- * iwt_mpa_refuse() - what the responder's Reply is to say when it rejects
- * @own: what this side may and wants to do
+ * iwt_mpa_refuse() - compose a Reply that rejects the Request
+ * @own: capabilities and settings of this end
  * @req: the Request
- * @rep: all of it is set; the caller then sets @pd_len
+ * @rep: Reply; the function sets all fields, the caller then sets @pd_len
  *
- * Otherwise as an acceptance (RFC 6581 10). What this side needs in ORD is told as it is, since
- * the initiator's IRD may be the reason (RFC 6581 9.1).
+ * Except for R and ORD, the Reply is that of iwt_mpa_answer() (RFC 6581 10). ORD is the value
+ * that this end needs, not limited to the IRD of the initiator, because that IRD may be the
+ * reason for the reject (RFC 6581 9.1).
  */
 void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
 		    const struct iwt_mpa_frame *req, struct iwt_mpa_frame *rep)
@@ -327,7 +329,7 @@ void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
 		rep->ord = mpa_depth(own->ord);
 }
 
-/* The initiator's pick of what the responder takes (RFC 6581 9.2). */
+/* The initiator selects a kind that the responder accepts (RFC 6581 9.2). */
 static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
 			    const struct iwt_mpa_frame *rep,
 				struct iwt_mpa_terms *terms)
@@ -342,24 +344,24 @@ static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
 		terms->rtr = IWT_RTR_SEND;
 	else
 		return IWT_ERR_MPA_RTR;
-	/* It is a Read like any other, for which the responder has a place. */
+	/* The ready-to-receive Read needs an ORD of 1; the responder's IRD allows it. */
 	if (terms->rtr == IWT_RTR_READ && !terms->ord)
 		terms->ord = 1;
 	return IWT_OK;
 }
 
 /**
- * iwt_mpa_conclude() - what the initiator makes of the Reply
- * @own: what this side may and wants to do
+ * iwt_mpa_conclude() - compute the terms of the initiator from the Reply
+ * @own: capabilities and settings of this end
  * @req: the Request that was sent
- * @rep: the Reply, accepted by iwt_mpa_parse() and not a reject
- * @terms: what holds; with @err set the first FPDU is a Terminate saying it
+ * @rep: the Reply, accepted by iwt_mpa_parse() and without R
+ * @terms: negotiated terms; if @err is set, the first FPDU is a Terminate with this error
  *
- * A plain Reply to an enhanced Request settles no depths, and a Reply that does not go along
- * with peer-to-peer leaves the roles of client and server; both work without more words. ORD is
- * lowered to the responder's IRD, IRD is raised to the responder's ORD as far as the device
- * goes (RFC 6581 9.1). A Reply of revision 0 is that of an RDMAC peer and turns markers and CRC
- * on in both directions (RFC 5044 C.2.5).
+ * If the Reply is not enhanced, the depths are not negotiated; if the responder declines
+ * peer-to-peer mode, the roles of client and server remain. Neither is an error. ORD is lowered
+ * to the responder's IRD, and IRD is raised to the responder's ORD up to the limit of the device
+ * (RFC 6581 9.1). A Reply of revision 0 is from an RDMAC peer: markers and CRC are used in both
+ * directions (RFC 5044 C.2.5).
  */
 void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 		      const struct iwt_mpa_frame *req,
@@ -392,11 +394,11 @@ void iwt_mpa_conclude(const struct iwt_mpa_wish *own,
 }
 
 /**
- * iwt_mulpdu() - most octets of a ULPDU (RFC 5044 4.5)
- * @emss: what TCP puts in one segment now
- * @markers: the peer wants markers
+ * iwt_mulpdu() - maximum length of a ULPDU (RFC 5044 4.5)
+ * @emss: number of octets that TCP puts in one segment now
+ * @markers: the peer requests markers
  *
- * Return: within IWT_MULPDU_MIN and IWT_MULPDU_MAX whatever @emss is.
+ * Return: length, within IWT_MULPDU_MIN and IWT_MULPDU_MAX for any @emss.
  */
 u32 iwt_mulpdu(u32 emss, bool markers)
 {

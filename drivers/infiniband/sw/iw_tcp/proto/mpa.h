@@ -5,10 +5,10 @@
 
 #include "wire.h"
 
-/* What a Request or Reply says, in host terms. */
+/* Contents of a Request or Reply, in host byte order. */
 struct iwt_mpa_frame {
 	bool reply;
-	bool markers;		/* M: the sender wants markers in what it gets */
+	bool markers;		/* M: the sender requests markers in the data that it receives */
 	bool crc;		/* C */
 	bool reject;		/* R, Reply only */
 	bool large;		/* FPDUs need not fit in a segment */
@@ -20,16 +20,16 @@ struct iwt_mpa_frame {
 	u8 rev;
 	u16 ird;		/* IWT_MPA_ENH_DEPTH: not negotiated */
 	u16 ord;
-	u16 pd_len;		/* ULP private data, enhanced word not counted */
-	u16 pd_off;		/* where it begins in the frame */
+	u16 pd_len;		/* length of ULP private data, without enhanced word */
+	u16 pd_off;		/* offset of ULP private data in the frame */
 };
 
 enum iwt_mpa_verdict {
 	IWT_MPA_OK,		/* complete and well formed */
-	IWT_MPA_MORE,		/* a good beginning, more octets are needed */
+	IWT_MPA_MORE,		/* valid so far, more octets are needed */
 	IWT_MPA_BAD,		/* key or length is wrong: close, error 2/0/04 */
-	IWT_MPA_BAD_REV,	/* well formed, but of a revision not spoken */
-	IWT_MPA_UNFIT,		/* well formed, but this end can't do it */
+	IWT_MPA_BAD_REV,	/* well formed, but of an unsupported revision */
+	IWT_MPA_UNFIT,		/* well formed, but this end can't accept it */
 };
 
 /* Kinds of ready-to-receive message (RFC 6581 4.4) */
@@ -40,22 +40,22 @@ enum iwt_mpa_rtr {
 	IWT_RTR_SEND,
 };
 
-/* What one end may and wants to do: from the link and the ULP. */
+/* Capabilities and settings of one end, from the link and the ULP. */
 struct iwt_mpa_wish {
-	bool crc;		/* ask for CRC (the default) */
-	bool markers;		/* ask for markers */
+	bool crc;		/* request CRC (the default) */
+	bool markers;		/* request markers */
 	bool p2p;		/* offer peer-to-peer mode */
 	u8 max_rev;		/* 1 or 2 */
-	u16 ird;		/* inbound reads: the ULP's figure, device capped */
+	u16 ird;		/* inbound reads: value of the ULP, limited by the device */
 	u16 ord;
-	u16 ird_max;		/* what the device could do; at least @ird counts */
-	u16 pd_max;		/* private data that the ULP can be given */
+	u16 ird_max;		/* limit of the device for raising @ird to the responder's ORD */
+	u16 pd_max;		/* maximum length of private data that the ULP can receive */
 	bool crc_required;	/* refuse a peer that declines CRC */
-	bool rdmac;		/* speak version 0 with RDMAC peers */
+	bool rdmac;		/* use version 0 with RDMAC peers */
 	bool large;		/* offer FPDUs that need not fit in a segment */
 };
 
-/* What both ends have agreed. */
+/* The terms that both ends have negotiated. */
 struct iwt_mpa_terms {
 	bool crc;
 	bool tx_markers;
@@ -65,7 +65,7 @@ struct iwt_mpa_terms {
 	bool rdmac;		/* DDP and RDMAP of version 0 */
 	u16 ird;
 	u16 ord;
-	enum iwt_mpa_rtr rtr;	/* initiator: send it; responder: the likeliest */
+	enum iwt_mpa_rtr rtr;	/* initiator: kind to send; responder: the most likely kind */
 	u32 err;		/* IWT_OK or IWT_ERR_MPA_IRD, IWT_ERR_MPA_RTR */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The states of an RDMAP stream as the verbs see them (RFC 5040 6). */
+/* The states of a queue pair, which are those of its RDMAP stream (RFC 5040 6). */
 #include "qpfsm.h"
 
 #define STEP(state, acts)	{ IWT_QP_##state, (acts) }
@@ -9,12 +9,13 @@
 #define DRAINED			IWT_QA_DRAINED
 
 /*
- * Every cell is written out: an event that is not allowed says REFUSE, one that changes nothing
- * has no action. Four cells need an explanation. A graceful close sends what was posted before
- * it, and then FIN (RFC 5041 6.2.1). The peer's FIN ends its direction only: this end goes on
- * until nothing is left to do. A second error while a Terminate is under way changes nothing,
- * because a stream carries one Terminate. A queue pair whose connection has ended goes to
- * ERROR, not to IDLE, so that work that is posted later is flushed and does not wait for ever.
+ * Every cell is written out: an event that is not allowed has the action REFUSE, an event that
+ * changes nothing has no action. Four cells need an explanation. A graceful close first sends
+ * the work requests that were posted before it, and then FIN (RFC 5041 6.2.1). The peer's FIN
+ * ends only the peer's direction: this end continues until no work is outstanding. A second
+ * error while a Terminate is being sent changes nothing, because a stream carries one Terminate.
+ * A queue pair whose connection has ended goes to ERROR, not to IDLE, so that requests posted
+ * later are flushed instead of waiting for ever.
  */
 static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 	[IWT_QP_IDLE] = {
@@ -124,11 +125,9 @@ static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 };
 
 /**
- * iwt_qpfsm() - what an event does to a queue pair (RFC 5040 6, 7.1)
+ * iwt_qpfsm() - look up the step of a queue pair for an event (RFC 5040 6, 7.1)
  * @state: present state
- * @event: what happened
- *
- * Any context.
+ * @event: event
  *
  * Return: the next state and IWT_QA_* bits; IWT_QA_REFUSE leaves the state as it is.
  */
@@ -138,7 +137,7 @@ struct iwt_qp_step iwt_qpfsm(enum iwt_qp_state state, enum iwt_qp_event event)
 }
 
 /**
- * iwt_qp_state_name() - a state in words, for people
+ * iwt_qp_state_name() - name of a state
  * @state: state
  *
  * Return: the name.

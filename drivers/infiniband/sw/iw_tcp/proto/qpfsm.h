@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The states of an RDMAP stream as the verbs see them (RFC 5040 6). Pure. */
+/* The states of a queue pair, which are those of its RDMAP stream (RFC 5040 6). Pure. */
 #ifndef IWT_QPFSM_H
 #define IWT_QPFSM_H
 
@@ -8,10 +8,10 @@
 enum iwt_qp_state {
 	IWT_QP_IDLE,		/* no LLP */
 	IWT_QP_RTS,		/* RDMA mode */
-	IWT_QP_HALF,		/* the peer has sent FIN; this end goes on sending */
-	IWT_QP_DRAIN,		/* graceful close when what was posted is sent */
+	IWT_QP_HALF,		/* the peer has sent FIN; this end still sends */
+	IWT_QP_DRAIN,		/* graceful close after the posted requests are done */
 	IWT_QP_CLOSING,		/* graceful LLP close under way: FIN sent */
-	IWT_QP_TERMINATE,	/* a Terminate is to go out, or has gone */
+	IWT_QP_TERMINATE,	/* a Terminate will be sent or has been sent */
 	IWT_QP_ERROR,		/* every work request is flushed */
 	IWT_QP_STATES
 };
@@ -26,23 +26,23 @@ enum iwt_qp_event {
 	IWT_QE_TERM_RECEIVED,	/* the peer sent a Terminate */
 	IWT_QE_PEER_CLOSED,	/* FIN, nothing outstanding */
 	IWT_QE_PEER_BUSY,	/* FIN with work outstanding */
-	IWT_QE_DRAINED,		/* nothing is outstanding any more */
+	IWT_QE_DRAINED,		/* no work is outstanding any more */
 	IWT_QE_LOST,		/* reset, timeout */
 	IWT_QE_DETACH,		/* the connection is gone */
 	IWT_QE_COUNT
 };
 
-/* What the caller has to do besides taking the new state. */
+/* Actions of the caller besides setting the new state. */
 enum iwt_qp_action {
-	IWT_QA_FLUSH		= 1 << 0,	/* complete everything flushed */
+	IWT_QA_FLUSH		= 1 << 0,	/* complete all requests as flushed */
 	IWT_QA_SEND_TERM	= 1 << 1,
-	IWT_QA_CLOSE		= 1 << 2,	/* ask for a graceful close */
-	IWT_QA_ABORT		= 1 << 3,	/* ask for a reset */
+	IWT_QA_CLOSE		= 1 << 2,	/* request a graceful close */
+	IWT_QA_ABORT		= 1 << 3,	/* request an abort */
 	IWT_QA_REPORT		= 1 << 4,	/* asynchronous event to the ULP */
 	IWT_QA_REFUSE		= 1 << 5,	/* not allowed: -EINVAL */
-	IWT_QA_SEAL		= 1 << 6,	/* start nothing that is posted later */
-	IWT_QA_GRACE		= 1 << 7,	/* the end has to wait, but not for ever */
-	IWT_QA_DRAINED		= 1 << 8,	/* what was posted before a close is done */
+	IWT_QA_SEAL		= 1 << 6,	/* do not start requests that are posted later */
+	IWT_QA_GRACE		= 1 << 7,	/* the close waits: set a deadline */
+	IWT_QA_DRAINED		= 1 << 8,	/* requests posted before a close are done */
 };
 
 struct iwt_qp_step {

@@ -56,17 +56,17 @@ static const struct iwt_rdmap_rule rules[IWT_RDMAP_OP_MASK + 1] = {
 };
 
 /**
- * iwt_rdmap_rule() - what a message must look like
+ * iwt_rdmap_rule() - look up the format of a message
  * @opcode: RDMAP opcode
  *
- * Return: its rule, never NULL; @known is false for unassigned opcodes.
+ * Return: the rule, never NULL; @known is false for unassigned opcodes.
  */
 const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode)
 {
 	return &rules[opcode & IWT_RDMAP_OP_MASK];
 }
 
-/* The length of a message that is all header and so has one segment. */
+/* Checks the length of a message that consists of a header only, in one segment. */
 static u32 rdmap_check_len(const struct iwt_ddp *d,
 			   const struct iwt_rdmap_rule *rule, u32 len)
 {
@@ -78,22 +78,23 @@ static u32 rdmap_check_len(const struct iwt_ddp *d,
 		most = IWT_TERM_HDR_MAX;
 	if (len > most)
 		return rule->exact ? IWT_ERR_OP_UNSPEC : IWT_ERR_UNT_LONG;
-	/* the tail of a Send that has begun is no Immediate Data */
+	/* Immediate Data has one segment, and is no continuation of a Send */
 	if (len < rule->hdr_len || !d->last || d->mo)
 		return IWT_ERR_OP_UNSPEC;
 	return IWT_OK;
 }
 
 /**
- * iwt_rdmap_room() - octets that DDP may place for an untagged message
- * @d: its first or next segment
- * @recv: octets of the receive buffer that it takes, on queue 0
+ * iwt_rdmap_room() - length of the buffer for an untagged message
+ * @d: first or next segment of the message
+ * @recv: on queue 0, length of the receive buffer for the message
  *
- * Immediate Data takes a buffer but does not go there, so that any buffer will do. What RFC
- * 7306 gives a fixed length has that judged by RDMAP: it knows no code for it, and DDP's would
- * blame the buffer.
+ * Immediate Data consumes a receive buffer but is not placed in it, so the length of the buffer
+ * does not matter. The length of a message with a fixed length in RFC 7306 is checked by
+ * iwt_rdmap_check() instead: RFC 7306 has no error code for a wrong length, and the code of DDP
+ * would report the buffer as too short.
  *
- * Return: octets.
+ * Return: number of octets that DDP may place.
  */
 u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv)
 {
@@ -109,17 +110,17 @@ u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv)
 }
 
 /**
- * iwt_rdmap_check() - is this segment a part of a known message?
- * @d: the segment; its DDP checks come first (RFC 5040 7.2)
- * @ulpdu_len: octets of the ULPDU, DDP header included
+ * iwt_rdmap_check() - is this segment part of a known message?
+ * @d: the segment, after the DDP checks (RFC 5040 7.2)
+ * @ulpdu_len: length of the ULPDU, DDP header included
  *
- * RDMAP version, which is that of DDP (RFC 5044 C.1), opcode, agreement of opcode with T and
- * QN, and the length of the messages that consist of a header only. RFC 5040 and 7306 have no
- * code for the latter: a Read Request or Terminate that is too long is too long for the buffer
- * of a header, all else is unspecified. Whether a Response was asked for is the caller's
- * question.
+ * Checks the RDMAP version, which must equal the DDP version (RFC 5044 C.1), the opcode, whether
+ * T and QN fit the opcode, and the length of messages that consist of a header only. RFC 5040 and
+ * 7306 have no error code for a wrong length: a Read Request or Terminate that is too long is
+ * reported as too long for its buffer, all others as an unspecified error. The caller checks
+ * whether a Response was requested.
  *
- * Return: IWT_OK or what a Terminate is to say.
+ * Return: IWT_OK or the error for the Terminate.
  */
 u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len)
 {
@@ -128,7 +129,7 @@ u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len)
 
 	if (d->rv != d->dv)
 		return IWT_ERR_OP_VERSION;
-	/* RFC 7306 4.1: its messages are of version 1 */
+	/* RFC 7306 4.1: the messages of RFC 7306 have version 1 */
 	if (!rule->known || (rule->exact && d->rv != IWT_DDP_VERSION))
 		return IWT_ERR_OP_OPCODE;
 	if (d->tagged != rule->tagged)
@@ -142,8 +143,8 @@ u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len)
 
 /**
  * iwt_rdmap_parse_read() - read a Read Request header (RFC 5040 4.4)
- * @hdr: the 28 octets that follow the DDP header, a private copy
- * @r: all of it is set
+ * @hdr: private copy of the 28 octets behind the DDP header
+ * @r: request; the function sets all fields
  */
 void iwt_rdmap_parse_read(const u8 *hdr, struct iwt_rdmap_read *r)
 {
@@ -158,8 +159,8 @@ void iwt_rdmap_parse_read(const u8 *hdr, struct iwt_rdmap_read *r)
 
 /**
  * iwt_rdmap_build_read() - write a Read Request header (RFC 5040 4.4)
- * @r: what to write
- * @hdr: room for 28 octets, those that follow the DDP header
+ * @r: request
+ * @hdr: buffer of 28 octets, behind the DDP header
  */
 void iwt_rdmap_build_read(const struct iwt_rdmap_read *r, u8 *hdr)
 {

@@ -5,19 +5,19 @@
 
 #include "ddp.h"
 
-/* What an opcode must look like on the wire. */
+/* The format on the wire of the messages with an opcode. */
 struct iwt_rdmap_rule {
 	bool known;
 	bool tagged;
 	u8 qn;
-	u8 hdr_len;	/* RDMAP header after the DDP header; Terminate: least */
+	u8 hdr_len;	/* length of the RDMAP header; Terminate: minimum */
 	bool payload;	/* ULP payload may follow */
-	bool exact;	/* any other length is an unspecified error */
+	bool exact;	/* fixed length: any other is an unspecified error */
 	bool solicited;
 	bool invalidates;
 };
 
-/* A Read Request in host terms. */
+/* A Read Request in host byte order. */
 struct iwt_rdmap_read {
 	u32 sink_stag;
 	u64 sink_to;
@@ -29,7 +29,7 @@ struct iwt_rdmap_read {
 const struct iwt_rdmap_rule *iwt_rdmap_rule(u8 opcode);
 u32 iwt_rdmap_check(const struct iwt_ddp *d, u32 ulpdu_len);
 u32 iwt_rdmap_room(const struct iwt_ddp *d, u32 recv);
-/* @hdr is what follows the DDP header */
+/* @hdr points behind the DDP header */
 void iwt_rdmap_parse_read(const u8 *hdr, struct iwt_rdmap_read *r);
 void iwt_rdmap_build_read(const struct iwt_rdmap_read *r, u8 *hdr);
 

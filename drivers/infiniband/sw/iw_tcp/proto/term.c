@@ -7,7 +7,7 @@
 
 #define IWT_TERM_LEN_LEN	2	/* DDP Segment Length */
 
-/* May a Terminate about this error carry headers? (RFC 5040 Figure 10) */
+/* May a Terminate with this error contain headers? (RFC 5040 Figure 10) */
 static bool term_has_hdrs(u32 err)
 {
 	switch (IWT_ERR_LAYER(err)) {
@@ -20,7 +20,7 @@ static bool term_has_hdrs(u32 err)
 	}
 }
 
-/* Only a Read Request has an RDMAP header to return (RFC 5040 4.8). */
+/* A Terminate returns the RDMAP header only of a Read Request (RFC 5040 4.8). */
 static bool term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
 {
 	return IWT_ERR_LAYER(err) == 0 && IWT_ERR_ETYPE(err) == 1 &&
@@ -31,19 +31,19 @@ static bool term_has_read(u32 err, const u8 *hdr, u32 hdr_len)
 
 /**
  * iwt_term_build() - write a Terminate header
- * @err: what went wrong, as IWT_ERR()
- * @hdr: headers of the segment that caused it, as struct iwt_fpdu has them;
- *	for a read that failed on the way the caller has advanced them
- * @hdr_len: octets at @hdr; 0 when no segment caused it
+ * @err: the error, as IWT_ERR()
+ * @hdr: headers of the segment that caused the error, as in struct iwt_fpdu; for a
+ *	Read Request that failed halfway, the caller has advanced them
+ * @hdr_len: octets at @hdr; 0 when no segment caused the error
  * @ulpdu_len: ULPDU_Length of that segment
- * @out: room for IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN octets; gets what
- *	follows the DDP header of the Terminate
+ * @out: buffer of IWT_TERM_MAX - IWT_DDP_UNTAGGED_LEN octets for the part of the
+ *	Terminate behind its DDP header
  *
- * Which headers go along is decided by @err (RFC 5040 4.8): none for local and for MPA errors,
- * else segment length and DDP header, and for a refused Read Request its RDMAP header too. A
- * segment too short to have its whole DDP header is named by its length alone.
+ * @err decides which headers the Terminate contains (RFC 5040 4.8): none for local and for MPA
+ * errors, else segment length and DDP header, and for a refused Read Request also the RDMAP
+ * header. For a segment without a complete DDP header, the Terminate contains only the length.
  *
- * Return: octets written, which iwt_txseg_term() takes.
+ * Return: number of octets written, for iwt_txseg_term().
  */
 u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out)
 {
@@ -76,13 +76,13 @@ u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out)
 	return len + sizeof(struct iwt_read_req);
 }
 
-/* The parts that the control bits announce; those cut short are left out. */
+/* Reads the headers that the control bits announce, except incomplete ones. */
 static void term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
 			    struct iwt_term *t)
 {
 	u32 ddp_len;
 
-	/* D without M still has the place of the length. */
+	/* If D is set without M, the length field is still present. */
 	if (!(ctrl & (IWT_TERM_M | IWT_TERM_D)) || len < IWT_TERM_LEN_LEN)
 		return;
 	t->has_len = ctrl & IWT_TERM_M;
@@ -104,15 +104,15 @@ static void term_parse_hdrs(u8 ctrl, const u8 *p, u32 len,
 
 /**
  * iwt_term_parse() - read a Terminate header
- * @ulpdu: what follows the DDP header of the Terminate, a private copy
- * @len: octets there
- * @t: all of it is set, also on error
+ * @ulpdu: private copy of the octets behind the DDP header of the Terminate
+ * @len: number of these octets
+ * @t: Terminate; the function sets all fields, also on error
  *
- * A Terminate ends the stream whatever it says, so everything that can be made out is taken:
- * reserved bits, absent or zeroed headers, and headers cut short are no errors. MPA errors have
- * one type; the peers that number it 3 are read as if they had said 0.
+ * A Terminate ends the stream whatever its contents, so the function reads as much of it as
+ * possible: reserved bits, absent or zeroed headers, and incomplete headers are no errors. MPA
+ * errors have one error type, 0; some peers send 3, which is read as 0.
  *
- * Return: IWT_OK, or IWT_ERR_OP_UNSPEC when not even the error is there.
+ * Return: IWT_OK, or IWT_ERR_OP_UNSPEC when the Terminate is too short to contain an error.
  */
 u32 iwt_term_parse(const u8 *ulpdu, u32 len, struct iwt_term *t)
 {

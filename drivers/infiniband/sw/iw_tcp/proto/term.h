@@ -8,7 +8,7 @@
 /* ULPDU of the longest Terminate: DDP header, control, length, DDP header, Read Request */
 #define IWT_TERM_MAX	(IWT_DDP_UNTAGGED_LEN + 6 + IWT_DDP_UNTAGGED_LEN + 28)
 
-/* What a received Terminate says. */
+/* Contents of a received Terminate. */
 struct iwt_term {
 	u32 err;		/* as IWT_ERR() */
 	bool has_len;
@@ -18,7 +18,7 @@ struct iwt_term {
 	struct iwt_ddp ddp;	/* when has_ddp */
 };
 
-/* @out and @ulpdu are what follows the DDP header of the Terminate */
+/* @out and @ulpdu point behind the DDP header of the Terminate */
 u32 iwt_term_build(u32 err, const u8 *hdr, u32 hdr_len, u16 ulpdu_len, u8 *out);
 u32 iwt_term_parse(const u8 *ulpdu, u32 len, struct iwt_term *t);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A message cut into FPDUs (RFC 5041 5.2). */
+/* Segmentation of a message into FPDUs (RFC 5041 5.2). */
 #include "txseg.h"
 
 #include <linux/math.h>
@@ -22,11 +22,11 @@ static void txseg_init(struct iwt_txseg *m, u8 opcode, u32 len)
 
 /**
  * iwt_txseg_tagged() - begin a Write or a Read Response
- * @m: all of it is set
+ * @m: message; the function sets all fields
  * @opcode: IWT_OP_WRITE or IWT_OP_READ_RESP
  * @stag: the peer's STag
  * @to: tagged offset of the first octet
- * @len: octets of the message; 0 gives one FPDU
+ * @len: length of the message; a message of length 0 has one FPDU
  */
 void iwt_txseg_tagged(struct iwt_txseg *m, u8 opcode, u32 stag, u64 to, u32 len)
 {
@@ -38,11 +38,11 @@ void iwt_txseg_tagged(struct iwt_txseg *m, u8 opcode, u32 stag, u64 to, u32 len)
 
 /**
  * iwt_txseg_send() - begin a message of the Send family
- * @m: all of it is set
+ * @m: message; the function sets all fields
  * @opcode: IWT_OP_SEND, _SEND_INV, _SEND_SE or _SEND_SE_INV
- * @inval_stag: STag to invalidate, ignored for the opcodes that do not
+ * @inval_stag: STag to invalidate, ignored for opcodes without invalidation
  * @msn: number of the message on queue 0
- * @len: octets of the message; 0 gives one FPDU
+ * @len: length of the message; a message of length 0 has one FPDU
  */
 void iwt_txseg_send(struct iwt_txseg *m, u8 opcode, u32 inval_stag, u32 msn,
 		    u32 len)
@@ -56,9 +56,9 @@ void iwt_txseg_send(struct iwt_txseg *m, u8 opcode, u32 inval_stag, u32 msn,
 
 /**
  * iwt_txseg_read_req() - begin a Read Request
- * @m: all of it is set
+ * @m: message; the function sets all fields
  * @msn: number of the message on queue 1
- * @r: what to read and where to
+ * @r: contents of the Read Request
  */
 void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
 			const struct iwt_rdmap_read *r)
@@ -72,9 +72,9 @@ void iwt_txseg_read_req(struct iwt_txseg *m, u32 msn,
 
 /**
  * iwt_txseg_imm() - begin an Immediate Data message (RFC 7306 6)
- * @m: all of it is set
+ * @m: message; the function sets all fields
  * @opcode: IWT_OP_IMM or IWT_OP_IMM_SE
- * @msn: number of the message on queue 0, which Sends count too
+ * @msn: number of the message on queue 0, shared with Sends
  * @imm: all 8 octets
  */
 void iwt_txseg_imm(struct iwt_txseg *m, u8 opcode, u32 msn,
@@ -89,9 +89,9 @@ void iwt_txseg_imm(struct iwt_txseg *m, u8 opcode, u32 msn,
 
 /**
  * iwt_txseg_atomic_req() - begin an Atomic Request (RFC 7306 5.2.1)
- * @m: all of it is set
- * @msn: number of the message on queue 1, which Read Requests count too
- * @a: what to do and where
+ * @m: message; the function sets all fields
+ * @msn: number of the message on queue 1, shared with Read Requests
+ * @a: contents of the Atomic Request
  */
 void iwt_txseg_atomic_req(struct iwt_txseg *m, u32 msn,
 			  const struct iwt_atomic *a)
@@ -105,10 +105,10 @@ void iwt_txseg_atomic_req(struct iwt_txseg *m, u32 msn,
 
 /**
  * iwt_txseg_atomic_resp() - begin an Atomic Response (RFC 7306 5.2.2)
- * @m: all of it is set
+ * @m: message; the function sets all fields
  * @msn: number of the message on queue 3
  * @id: Request Identifier of the request
- * @value: what the memory held before
+ * @value: value of the memory before the operation
  */
 void iwt_txseg_atomic_resp(struct iwt_txseg *m, u32 msn, u32 id, u64 value)
 {
@@ -121,7 +121,7 @@ void iwt_txseg_atomic_resp(struct iwt_txseg *m, u32 msn, u32 id, u64 value)
 
 /**
  * iwt_txseg_term() - begin the Terminate, the only message of queue 2
- * @m: all of it is set
+ * @m: message; the function sets all fields
  * @ulpdu: as iwt_term_build() wrote it
  * @len: as iwt_term_build() returned it
  */
@@ -146,18 +146,18 @@ static u32 txseg_payload(const struct iwt_txseg *m, u32 mulpdu)
 	return min(m->left, mulpdu - txseg_hdr_len(m));
 }
 
-/* An FPDU without markers, of a ULPDU of that length. */
+/* Size of an FPDU without markers whose ULPDU has the given length. */
 static u32 txseg_fpdu_size(u32 ulpdu_len)
 {
 	return round_up(IWT_FPDU_LEN_LEN + ulpdu_len, 4) + IWT_FPDU_CRC_LEN;
 }
 
 /**
- * iwt_txseg_size() - how large will the next FPDU be?
+ * iwt_txseg_size() - size of the next FPDU
  * @m: the message, not yet @done
  * @mulpdu: as for iwt_txseg_next()
  *
- * Return: its octets, markers not counted.
+ * Return: number of octets, without markers.
  */
 u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu)
 {
@@ -166,10 +166,10 @@ u32 iwt_txseg_size(const struct iwt_txseg *m, u32 mulpdu)
 }
 
 /**
- * iwt_txseg_rdmac() - the peer is an RDMAC one (RFC 5044 C.1)
- * @m: message that was begun by one of the functions above
+ * iwt_txseg_rdmac() - build the message for an RDMAC peer (RFC 5044 C.1)
+ * @m: message that one of the functions above has begun
  *
- * All of its segments say version 0 of DDP and RDMAP.
+ * All segments of the message will have version 0 of DDP and RDMAP.
  */
 void iwt_txseg_rdmac(struct iwt_txseg *m)
 {
@@ -179,11 +179,11 @@ void iwt_txseg_rdmac(struct iwt_txseg *m)
 
 /**
  * iwt_txseg_next() - plan the next FPDU
- * @m: the message, not yet @done; moved on by one segment
- * @mulpdu: most octets of a ULPDU now, from iwt_mulpdu()
- * @p: all of it is set up to @head_len octets of @head
+ * @m: the message, not yet @done; advanced by one segment
+ * @mulpdu: maximum length of a ULPDU now, from iwt_mulpdu()
+ * @p: plan; the function sets all fields, and the first @head_len octets of @head
  *
- * The segment takes as much payload as fits, so only the last one is short.
+ * The segment contains as much payload as fits, so only the last segment is shorter.
  */
 void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 {
@@ -212,9 +212,9 @@ void iwt_txseg_next(struct iwt_txseg *m, u32 mulpdu, struct iwt_txplan *p)
 }
 
 /**
- * iwt_txseg_undo() - the FPDU that was planned last is not sent
- * @m: the message; as before iwt_txseg_next() or iwt_txseg_again() planned it
- * @p: what it planned
+ * iwt_txseg_undo() - cancel the FPDU that was planned last
+ * @m: the message; restored as before the call of iwt_txseg_next() or iwt_txseg_again()
+ * @p: plan of that FPDU
  */
 void iwt_txseg_undo(struct iwt_txseg *m, const struct iwt_txplan *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A message cut into FPDUs (RFC 5041 5.2). Pure. */
+/* Segmentation of a message into FPDUs (RFC 5041 5.2). Pure. */
 #ifndef IWT_TXSEG_H
 #define IWT_TXSEG_H
 
@@ -7,7 +7,7 @@
 
 #include "atomic.h"
 
-/* One outbound RDMAP message and how far it has got. */
+/* One outbound RDMAP message and its progress. */
 struct iwt_txseg {
 	struct iwt_ddp ddp;	/* of the next segment */
 	u8 rdmap_hdr[52];	/* RDMAP header of header-only messages */
@@ -23,7 +23,7 @@ struct iwt_txplan {
 	u8 pad;
 	bool last;
 	u32 payload;
-	u32 size;		/* whole FPDU without markers */
+	u32 size;		/* of the whole FPDU without markers */
 };
 
 void iwt_txseg_tagged(struct iwt_txseg *m, u8 opcode, u32 stag, u64 to, u32 len);
@@ -44,14 +44,14 @@ void iwt_txseg_undo(struct iwt_txseg *m, const struct iwt_txplan *p);
 
 /**
  * iwt_txseg_again() - plan another FPDU of the same size
- * @m: the message; moved on by one segment
- * @p: what iwt_txseg_next() or this function planned last, for the same message;
- *	only the octets that tell where in the message it is change
+ * @m: the message; advanced by one segment
+ * @p: plan of the previous FPDU of the same message, by iwt_txseg_next() or this function;
+ *	only TO or MO in @p changes
  *
- * Inline, since this is most of what a long message needs.
+ * Inline, because this is most of the work for a long message.
  *
- * Return: false when what is left is not more than that, so that the next FPDU is the last one,
- * and nothing was changed.
+ * Return: false when the rest of the message fits in one FPDU of this size; then nothing was
+ * changed, and iwt_txseg_next() must plan the last FPDU.
  */
 static inline bool iwt_txseg_again(struct iwt_txseg *m, struct iwt_txplan *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every octet that MPA (RFC 5044, 6581), DDP (RFC 5041) and RDMAP (RFC 5040, 7306) put on the
- * wire is named here and nowhere else.
+ * All wire formats and constants of MPA (RFC 5044, 6581), DDP (RFC 5041) and RDMAP (RFC 5040,
+ * 7306). No other file defines any.
  */
 #ifndef IWT_WIRE_H
 #define IWT_WIRE_H
@@ -22,7 +22,7 @@
 #define IWT_MPA_F_REJECT	0x20
 #define IWT_MPA_F_ENHANCED	0x10
 /*
- * A reserved bit, which siw uses as well: an end that sets it does not need FPDUs that fit in a
+ * A reserved bit, which siw also uses: a sender that sets it accepts FPDUs that do not fit in a
  * segment.
  */
 #define IWT_MPA_F_LARGE		0x08
@@ -61,7 +61,7 @@ static_assert(sizeof(struct iwt_mpa_enh) == IWT_MPA_ENH_LEN);
 #define IWT_DDP_LAST		0x40
 #define IWT_DDP_DV_MASK		0x03
 #define IWT_DDP_VERSION		1
-#define IWT_DDP_VERSION_RDMAC	0	/* RFC 5044 C.1; RDMAP has the same */
+#define IWT_DDP_VERSION_RDMAC	0	/* RFC 5044 C.1; same for RDMAP */
 #define IWT_DDP_TAGGED_LEN	14
 #define IWT_DDP_UNTAGGED_LEN	18
 
@@ -87,7 +87,7 @@ enum iwt_ddp_qn {
 	IWT_QN_SEND	= 0,
 	IWT_QN_READ_REQ	= 1,
 	IWT_QN_TERM	= 2,
-	IWT_QN_ATOMIC	= 3,	/* Atomic Responses alone: iwt_ddp_check_untagged() */
+	IWT_QN_ATOMIC	= 3,	/* Atomic Responses only: iwt_ddp_check_untagged() */
 	IWT_QN_COUNT
 };
 
@@ -134,7 +134,7 @@ static_assert(sizeof(struct iwt_term_hdr) == 4);
 
 /* RFC 7306 */
 struct iwt_imm {
-	__be32 data;	/* what verbs have room for */
+	__be32 data;	/* the immediate data of the verbs */
 	__be32 rest;
 } __packed;
 static_assert(sizeof(struct iwt_imm) == 8);
@@ -145,7 +145,7 @@ enum iwt_aopcode {
 };
 
 #define IWT_AOP_MASK		0x0f
-#define IWT_ATOMIC_LEN		8	/* octets that an operation is about */
+#define IWT_ATOMIC_LEN		8	/* octets of memory that an operation accesses */
 
 struct iwt_atomic_req {
 	__be32 aopcode;
@@ -169,8 +169,8 @@ static_assert(sizeof(struct iwt_atomic_resp) == 12);
 #define IWT_MAX_ULPDU_HDR	(IWT_DDP_UNTAGGED_LEN + 52)
 
 /*
- * An error as a Terminate names it: layer, error type, code. Zero is "no error"; 0/0/00 is a
- * real one, hence the bit on top.
+ * An error as encoded in a Terminate: layer, error type, code. 0 means "no error"; because 0/0/00
+ * is a valid error, bit 16 is set in every error.
  */
 #define IWT_ERR(layer, etype, code) \
 	(0x10000u | (layer) << 12 | (etype) << 8 | (code))
