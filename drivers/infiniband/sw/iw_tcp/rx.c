@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The receive engine: takes whole FPDUs from the socket, some at a time. */
+/* The receive engine: consumes whole FPDUs from the socket, in steps. */
 #include "rx_priv.h"
 
 #include "sock.h"
 #include "trace.h"
 
-/* What one step takes, after which TCP may acknowledge, in octets. */
+/* Budget of one step, after which TCP may acknowledge, in bytes. */
 #define RX_STEP		(256 << 10)
-/* Octets whose copying takes as long as all that an FPDU costs besides. */
+/* Cost of an FPDU besides copying, as the number of bytes that are copied in the same time. */
 #define RX_FPDU_COST	512
-/* Steps of one run; then others get their turn. */
+/* Maximum number of steps per run, so that a run does not delay other streams. */
 #define RX_STEPS	4
 
 /**
  * iwt_rx_start() - make the engine ready for a connection
  * @rx: engine
- * @terms: what was negotiated
+ * @terms: negotiated terms of the connection
  * @initiator: this end sent the MPA Request
  */
 void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
@@ -34,7 +34,10 @@ void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,
 	rx->pos = IWT_FIRST_POS;
 }
 
-/* @again: it waited for memory, and has been traced. @at is moved unless it is in one piece. */
+/*
+ * Place and deliver an FPDU. @again: the FPDU waited for memory and was already traced. @at is
+ * moved unless the payload is contiguous.
+ */
 static u32 place_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at,
 		      bool again)
 	__must_hold(&st->lock)
@@ -48,8 +51,9 @@ static u32 place_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_curs
 }
 
 /*
- * Take the FPDU at the cursor, and go behind it if that succeeds. Payload that is in several
- * pieces is walked once: the place where it ends is kept.
+ * Consume the FPDU at the cursor, and move the cursor behind it on success. If the payload is in
+ * several pieces, the cursor continues from the end of the payload, so that the pieces are walked
+ * only once.
  */
 static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
 		     bool again)
@@ -74,7 +78,7 @@ static u32 take_fpdu(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_
 	return err;
 }
 
-/* A local failure is not an error of the peer; a wrong version is no access to memory. */
+/* A local failure is not an error of the peer; a wrong version is not an access error. */
 static void count_error(struct iwt_stream *st, u32 err)
 	__must_hold(&st->lock)
 {
@@ -109,21 +113,21 @@ static void note_taken(struct iwt_stream *st, u32 size)
 	struct iwt_rx *rx = &st->rx;
 
 	iwt_fault_settle(&rx->hold.fault);
-	/* the initiator has sent an FPDU, so the responder may send (RFC 5044 7.1.2) */
+	/* an FPDU of the initiator allows the responder to send (RFC 5044 7.1.2) */
 	st->tx.wait_first_fpdu = false;
 	rx->rtr_send = false;
 	rx->rtr_write = false;
 	WRITE_ONCE(rx->pos, rx->pos + size);
 }
 
-/* What a step has taken: octets, FPDUs, and of these such as begin a segment. */
+/* Progress of a step: bytes, FPDUs, and the number of these FPDUs that begin a segment. */
 struct taken {
 	u32 used;
 	u32 fpdus;
 	u32 aligned;
 };
 
-/* Octets that the step may still take. */
+/* Number of bytes that the step may still consume. */
 static u32 budget(const struct taken *t)
 {
 	u32 spent = t->used + t->fpdus * RX_FPDU_COST;
@@ -131,7 +135,7 @@ static u32 budget(const struct taken *t)
 	return spent < RX_STEP ? RX_STEP - spent : 0;
 }
 
-/* Segments that go on as @f, which was taken last, if any was. Return: true if there are any. */
+/* Consume FPDUs that continue the last consumed one, @f. Return: true if there were any. */
 static bool take_alike(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
 		       u32 avail, struct taken *t)
 	__must_hold(&st->lock)
@@ -158,7 +162,7 @@ static void count_taken(struct iwt_stream *st, const struct taken *t)
 	st->rx.octets += t->used;
 }
 
-/* Only the header of a segment that goes on with the message of @f, else the whole FPDU. */
+/* Read an FPDU: the short way if it continues the message of @f, else the whole FPDU. */
 static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
 				      struct iwt_sock_cursor *at, u32 left, u32 *err)
 	__must_hold(&st->lock)
@@ -171,11 +175,11 @@ static enum iwt_fpdu_status read_fpdu(struct iwt_stream *st, struct iwt_fpdu *f,
 }
 
 /*
- * Takes the FPDU at the cursor; or several, if they go on as @f, which was taken before. It is
- * left there if it is not complete, then @need says how much is needed, or if its memory is
- * absent.
+ * Consumes the FPDU at the cursor, or several FPDUs if they continue the last consumed one, @f.
+ * An incomplete FPDU stays in the socket, and @need is set to the number of bytes needed. An FPDU
+ * whose memory is absent also stays.
  *
- * Return: true when something was taken.
+ * Return: true when an FPDU was consumed.
  */
 static bool take_next(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock_cursor *at,
 		      u32 avail, struct taken *t, u32 *need)
@@ -210,9 +214,9 @@ static bool take_next(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_sock
 }
 
 /*
- * Takes whole FPDUs that have arrived, up to the budget of a step, or up to one whose memory has
- * to come first. Return: octets used; @need is how many have to be there for another FPDU, as far
- * as known, 0 if they may be there.
+ * Consumes the whole FPDUs that have arrived, up to the budget of a step, or up to an FPDU whose
+ * pages must be faulted in first. Return: number of consumed bytes; @need is set to the number of
+ * bytes needed for the next FPDU, as far as known, or to 0 if the FPDU may have arrived.
  */
 static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 avail,
 		      u32 *need)
@@ -227,7 +231,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 			*need = 0;
 			break;
 		}
-		/* then an FPDU that begins a piece of memory is at the cursor */
+		/* the first bytes of the next FPDU are in the current piece afterwards */
 		if (!at->c.len && !at->c.more(&at->c))
 			break;
 		if (!take_next(st, &f, at, avail, &t, need))
@@ -238,7 +242,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 	return t.used;
 }
 
-/* Return: octets that have to be there to go on, 0 if they may be there. */
+/* Return: number of bytes needed to continue, 0 if they may have arrived. */
 static u32 rx_take_step(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -256,23 +260,24 @@ static u32 rx_take_step(struct iwt_stream *st)
 		need = used == avail;
 	}
 	iwt_sock_consume(st->sock, used);
-	/* a part of an FPDU is left, unless it is one that waits for memory */
+	/* the rest is a part of an FPDU, unless it is an FPDU that waits for memory */
 	if (need && !rx->discard && used < avail && !rx->wait_page)
 		iwt_sock_set_aside(st->sock);
 	return need;
 }
 
 /**
- * iwt_rx_run() - receive what has arrived
- * @st: stream; the socket lock and its own are held
+ * iwt_rx_run() - receive the bytes that have arrived
+ * @st: stream; the socket lock and the stream lock are held
  *
- * Softirq or backlog, never sleeps. Megabytes may have waited behind a segment that was lost.
- * They are taken in steps, so that TCP acknowledges before all is done. What is left behind the
- * last step is for another run, as st->rx.budget_used says. After an error or a Terminate the
- * rest of the stream is thrown away as it comes, so that the peer can read the Terminate of this
- * end and close in order (RFC 5044 8).
+ * Softirq or backlog, never sleeps. Megabytes may have waited behind a lost segment. The run
+ * consumes them in steps, so that TCP acknowledges before all are processed. If bytes are left
+ * after the last step, st->rx.budget_used is set, and another run must process them. After an
+ * error or a Terminate the rest of the stream is discarded as it arrives, so that the peer can
+ * read the Terminate of this end and close gracefully (RFC 5044 8).
  *
- * An FPDU whose memory is absent stays where it is, and all behind it: TCP's window closes.
+ * An FPDU whose memory is absent stays in the socket, as do all bytes behind it: TCP's window
+ * closes.
  *
  * Return: see enum iwt_rx_result.
  */
@@ -298,11 +303,11 @@ enum iwt_rx_result iwt_rx_run(struct iwt_stream *st)
 }
 
 /**
- * iwt_rx_flush() - flush the receive of the Send under way, and posted buffers
+ * iwt_rx_flush() - flush the receive of the current Send, and posted receives
  * @st: stream; its lock is held
- * @max: buffers at most
+ * @max: maximum number of posted receives to flush
  *
- * Return: true when some are left.
+ * Return: true when receives are left.
  */
 bool iwt_rx_flush(struct iwt_stream *st, u32 max)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The receive engine: whole FPDUs are taken off the socket's queue, checked completely, and
- * only then placed and delivered.
+ * The receive engine: consumes whole FPDUs from the socket's queue, checks them completely, and
+ * only then places and delivers them.
  *
- *	rx.c		takes FPDUs
- *	rx_alike.c	takes many alike segments of a message at once
+ *	rx.c		consumes FPDUs
+ *	rx_alike.c	consumes many similar segments of a message at once
  *	rx_tagged.c	Writes and Read Responses
  *	rx_untagged.c	Sends, Immediate Data, Read and Atomic Requests, Terminates
  */
@@ -13,11 +13,11 @@
 
 #include "stream.h"
 
-/* What a run came to. */
+/* Result of a run. */
 enum iwt_rx_result {
 	IWT_RX_OK,
-	IWT_RX_ERROR,		/* rx->err; rx->bad is the offending FPDU */
-	IWT_RX_TERMINATED,	/* rx->term_err: the peer ended the stream */
+	IWT_RX_ERROR,		/* the error is rx->err, the offending FPDU is rx->bad */
+	IWT_RX_TERMINATED,	/* the peer sent a Terminate with the error rx->term_err */
 };
 
 void iwt_rx_start(struct iwt_rx *rx, const struct iwt_mpa_terms *terms,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Most of a long message: segments that differ from the one before them only in the place of
- * their payload. They are checked together and placed one after the other.
+ * Fast path for long messages: segments whose headers differ from those of the segment before
+ * only in TO or MO. They are checked together and placed one after the other.
  */
 #include "rx_priv.h"
 
@@ -11,15 +11,15 @@
 #include "trace.h"
 
 /*
- * Where payload goes: a range of one region, or of the kernel's memory.
+ * Destination of payload: a range of one region, or of the kernel's memory.
  *
- * @who: in whose name
- * @stag: region
- * @addr: tagged offset of the next octet
- * @left: octets that may be placed from there on
- * @need: rights
+ * @who: PD and stream on whose behalf memory is accessed
+ * @stag: STag of the region
+ * @addr: tagged offset of the next byte
+ * @left: number of bytes that may be placed from @addr on
+ * @need: required rights
  * @mem: memory at @addr
- * @room: octets of it, 0 when it is not known
+ * @room: number of contiguous bytes at @mem, 0 when @mem is not known
  */
 struct target {
 	const struct iwt_actor *who;
@@ -41,7 +41,7 @@ static void target_of_write(struct iwt_stream *st, const struct iwt_fpdu *f, str
 	t->need = IWT_REMOTE_WRITE;
 }
 
-/* No more than what the Read has asked for. */
+/* The rest of the sink of the Read. */
 static void target_of_response(struct iwt_stream *st, struct target *t)
 	__must_hold(&st->lock)
 {
@@ -54,7 +54,7 @@ static void target_of_response(struct iwt_stream *st, struct target *t)
 	t->need = IWT_LOCAL_WRITE;
 }
 
-/* No more than what the receive and the element of its list have room for. */
+/* The rest of the current list element of the receive, limited by the size of the receive. */
 static void target_of_send(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)
 {
@@ -72,8 +72,9 @@ static void target_of_send(struct iwt_stream *st, const struct iwt_fpdu *f, stru
 }
 
 /*
- * Of a region, only the one that is held, since @f has gone there; all else is for one segment at
- * a time, which also finds out what is wrong. Return: true if @len octets may be placed.
+ * Check the destination. Only the region that is held is used, because the payload of @f was
+ * placed there. All other cases, including errors, are left to the path that handles one segment
+ * at a time. Return: true if @len bytes may be placed.
  */
 static bool reach_target(const struct iwt_mr *mr, struct target *t, u32 len)
 {
@@ -91,7 +92,10 @@ static bool reach_target(const struct iwt_mr *mr, struct target *t, u32 len)
 	return true;
 }
 
-/* Where does the payload behind that of @f go? Return: segments like @f that have room there. */
+/*
+ * Find the destination of the payload that follows that of @f. Return: number of segments of this
+ * size for which the destination has room.
+ */
 static u32 find_target(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)
 {
@@ -104,7 +108,7 @@ static u32 find_target(struct iwt_stream *st, const struct iwt_fpdu *f, struct t
 	return reach_target(st->rx.hold.mr, t, f->payload_len) ? t->left / f->payload_len : 0;
 }
 
-/* Return: false when memory is not there. */
+/* Place the payload of one segment. Return: false when the memory is absent. */
 static bool place_one(struct iwt_hold *hold, struct target *t, const u8 *from, u32 len)
 {
 	u32 n;
@@ -127,8 +131,9 @@ static bool place_one(struct iwt_hold *hold, struct target *t, const u8 *from, u
 }
 
 /*
- * The octets that programs poll on are the last ones of a message, and those are in none of these
- * segments: iwt_copy_out() stores them after all these. Return: segments that were placed.
+ * Place the payload of up to @n segments. A program that polls memory polls the last bytes of a
+ * message. None of these segments is the last one: iwt_copy_out() stores the last bytes after all
+ * others. Return: number of placed segments.
  */
 static u32 place(struct iwt_rx *rx, const struct iwt_fpdu *f, const u8 *p, u32 n,
 		 struct target *t)
@@ -157,18 +162,18 @@ static void note_placed(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len
 }
 
 /**
- * iwt_rx_alike() - take the segments that go on as the last one says
+ * iwt_rx_alike() - consume the segments that continue the last consumed one
  * @st: stream; its lock is held
- * @f: FPDU that was taken last, in this run; becomes the last one that is taken
+ * @f: FPDU that was consumed last, in this step; becomes the last one that this function consumes
  * @at: position of the next FPDU; not moved
- * @max: octets of the stream from there on that may be taken
+ * @max: maximum number of bytes of the stream to consume from @at on
  *
- * What was decided for @f is true for them too, but for the bounds and the CRC. How many may be
- * taken is known before any is looked at: else a peer whose segments have no room would have each
- * of them looked at as often as there are others in front of it.
+ * The checks of @f also hold for these segments, except bounds and CRC. The function computes how
+ * many segments the destination has room for before it examines any header: else, if a peer sends
+ * segments without room, each header would be examined once for each segment in front of it.
  *
- * Return: FPDUs that were taken. With 0 nothing has happened, and nothing is known of the next
- * one.
+ * Return: number of consumed FPDUs. If it is 0, nothing was changed, and the next FPDU has still
+ * to be examined.
  */
 u32 iwt_rx_alike(struct iwt_stream *st, struct iwt_fpdu *f, const struct iwt_cursor *at, u32 max)
 {

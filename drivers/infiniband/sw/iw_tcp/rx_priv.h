@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the receive engine share. */
+/* Declarations shared by the files of the receive engine. */
 #ifndef IWT_RX_PRIV_H
 #define IWT_RX_PRIV_H
 
@@ -9,13 +9,13 @@
 
 #include "rx.h"
 
-/* Octets of the receive that a Send may fill. */
+/* Number of bytes of the current receive that a Send may fill. */
 static inline u32 iwt_rx_recv_room(const struct iwt_rx *rx)
 {
 	return min_t(u64, rx->recv->len, U32_MAX);
 }
 
-/* Where the next octets of a Response go. */
+/* Place for the next bytes of a Response. */
 static inline struct iwt_place iwt_rx_sink(struct iwt_stream *st, const struct iwt_read_out *out)
 {
 	return (struct iwt_place) {

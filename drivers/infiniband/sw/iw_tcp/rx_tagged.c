@@ -7,7 +7,7 @@
 #include "mr_copy.h"
 #include "mr_stag.h"
 
-/* A segment that says the same as the one before it was checked with that one. */
+/* A segment with the same header fields as the one before need not be checked again. */
 static u32 check_rdmap(const struct iwt_fpdu *f)
 {
 	return f->follows ? IWT_OK : iwt_rdmap_check(&f->ddp, f->ulpdu_len);
@@ -19,7 +19,7 @@ static u32 miss(struct iwt_rx *rx, u64 to, u32 len)
 						 to, len, true));
 }
 
-/* Place the payload into the region that is held, whose rights were checked. */
+/* Place the payload into the held region, after the access was checked. */
 static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			struct iwt_cursor *at)
 {
@@ -33,10 +33,13 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 			u8 *mem = iwt_mr_piece(rx->hold.mr, to, len, &n,
 					       &rx->hold.hint, true);
 
-			/* all that is left of the FPDU, or it would be placed again and again */
+			/*
+			 * Fault in the whole rest of the FPDU: the FPDU is placed again from its
+			 * start, and must not wait for each page in turn.
+			 */
 			if (!mem)
 				return miss(rx, to, end - to);
-			/* what is polled on is at the end */
+			/* programs poll the last bytes */
 			if (n < len)
 				iwt_copy(mem, from, n);
 			else
@@ -52,10 +55,10 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 /**
  * iwt_rx_note_write() - note the length of a Write, for Immediate Data behind it
  * @st: stream; its lock is held
- * @f: FPDU of the Write; if it is the last one, nothing more of the Write comes
- * @len: octets that were placed
+ * @f: FPDU of the Write, perhaps the last one
+ * @len: number of placed bytes
  *
- * A Write that is the initiator's ready-to-receive message does not count.
+ * A Write that is the initiator's ready-to-receive message is not counted.
  */
 void iwt_rx_note_write(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len)
 {
@@ -72,7 +75,7 @@ void iwt_rx_note_write(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len)
 	rx->after_write = f->ddp.last;
 }
 
-/* RDMA Write, or a tagged segment that should not have come. */
+/* Receive an RDMA Write, or an unexpected tagged segment. */
 static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 		    struct iwt_cursor *at)
 	__must_hold(&st->lock)
@@ -104,7 +107,7 @@ static u32 rx_write(struct iwt_stream *st, struct iwt_fpdu *f,
 	return err;
 }
 
-/* Place into the sink of a Read of this end. To fail there is a local error. */
+/* Place the payload into the sink of a Read of this end. A failure is a local error. */
 static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 			  struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock)
@@ -129,9 +132,9 @@ static u32 place_response(struct iwt_stream *st, struct iwt_read_out *out,
 }
 
 /**
- * iwt_rx_finish_read() - a Read or atomic operation of this end has its Response
+ * iwt_rx_finish_read() - complete a Read or atomic operation after its Response
  * @st: stream; its lock is held
- * @out: the oldest of them; gone afterwards
+ * @out: the oldest outstanding operation of this end; not valid afterwards
  *
  * Return: IWT_OK, or the error for the Terminate.
  */
@@ -152,7 +155,7 @@ u32 iwt_rx_finish_read(struct iwt_stream *st, struct iwt_read_out *out)
 	return err ? IWT_ERR_LOCAL : IWT_OK;
 }
 
-/* RDMA Read Response: exactly what the oldest Read asked for, in order. */
+/* Receive a Read Response: exactly the bytes that the oldest Read requested, in order. */
 static u32 rx_response(struct iwt_stream *st, struct iwt_read_out *out,
 		       struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock)
@@ -180,10 +183,10 @@ static u32 rx_response(struct iwt_stream *st, struct iwt_read_out *out,
  * iwt_rx_tagged() - place a Write or a Read Response
  * @st: stream; its lock is held
  * @f: the FPDU
- * @at: its first payload octet; moved
+ * @at: position of its first payload byte; moved
  *
  * Return: IWT_OK, or the error for the Terminate (RFC 5041 7.1, 5040 7.2), or %IWT_ERR_ABSENT:
- * then the FPDU is to be taken again when the memory has come.
+ * then the caller must repeat the FPDU when its pages are faulted in.
  */
 u32 iwt_rx_tagged(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 {

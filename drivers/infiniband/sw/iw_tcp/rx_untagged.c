@@ -22,13 +22,13 @@ static int next_recv(struct iwt_rq *rq, struct iwt_rwqe *wqe)
 	return got;
 }
 
-/* Take a receive for the Send that begins here. */
+/* Get a posted receive for a Send that begins with this segment. */
 static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 {
 	struct iwt_rx *rx = &st->rx;
 	int got;
 
-	/* a segment out of order must not use up a receive */
+	/* a segment out of order must not consume a receive */
 	if (rx->recv_open || d->msn != rx->q[IWT_QN_SEND].msn)
 		return IWT_OK;
 	got = next_recv(&st->rq, rx->recv);
@@ -43,9 +43,9 @@ static u32 open_recv(struct iwt_stream *st, const struct iwt_ddp *d)
 }
 
 /**
- * iwt_rx_fail_recv() - the receive under way, if any, fails
+ * iwt_rx_fail_recv() - complete the current receive, if any, with an error
  * @st: stream; its lock is held
- * @status: why
+ * @status: completion status
  */
 void iwt_rx_fail_recv(struct iwt_stream *st, enum ib_wc_status status)
 {
@@ -123,9 +123,9 @@ static u32 rx_send(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 }
 
 /*
- * Immediate Data behind a Write ends a Write with immediate data, whose length the completion
- * tells; elsewhere it is a Send without payload. Verbs have no room for half of its octets,
- * which are ignored.
+ * Immediate Data behind a Write is the end of a Write with immediate data: the completion
+ * contains the length of the Write. Otherwise Immediate Data is a Send without payload. Verbs
+ * have only four bytes of immediate data: the other four bytes of the message are ignored.
  */
 static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
@@ -154,7 +154,7 @@ static u32 rx_imm(struct iwt_stream *st, const struct iwt_fpdu *f)
 	return IWT_OK;
 }
 
-/* May the peer read that? This is checked again when the octets are fetched. */
+/* May the peer read this memory? The access is checked again when the bytes are fetched. */
 static u32 check_read(struct iwt_stream *st, const struct iwt_rdmap_read *r)
 	__must_hold(&st->lock)
 {
@@ -197,7 +197,7 @@ static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 	return accept_request(st, &r);
 }
 
-/* May the peer do that? This is checked again when the operation is executed. */
+/* May the peer execute this operation? Checked again when the operation is executed. */
 static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
 	__must_hold(&st->lock)
 {
@@ -223,7 +223,7 @@ static u32 rx_atomic_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 	return accept_request(st, &r);
 }
 
-/* Responses come in the order of the requests, those of Reads included. */
+/* Atomic Responses and Read Responses arrive in the order of their requests. */
 static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
 {
@@ -250,8 +250,8 @@ static u32 rx_atomic_resp(struct iwt_stream *st, const struct iwt_fpdu *f)
 }
 
 /*
- * The request that the peer's Terminate is about, if it has no Response yet. A Terminate
- * without a header can only be about the oldest.
+ * Find the unanswered request that the peer's Terminate refers to. A Terminate without a header
+ * can only refer to the oldest request.
  */
 static struct iwt_read_out *terminated(struct iwt_stream *st,
 				       const struct iwt_term *t)
@@ -264,7 +264,7 @@ static struct iwt_read_out *terminated(struct iwt_stream *st,
 	return iwt_readq_find(&st->readq, t->ddp.msn);
 }
 
-/* The status of a request for which the peer has ended the stream. */
+/* Completion status of the request that a Terminate of the peer refers to. */
 static enum ib_wc_status blame_status(const struct iwt_term *t, bool atomic)
 {
 	switch (IWT_ERR_LAYER(t->err) << 4 | IWT_ERR_ETYPE(t->err)) {
@@ -309,7 +309,7 @@ static void rx_term(struct iwt_stream *st, const struct iwt_fpdu *f)
 	iwt_cause_term(st->dev, false, t.err);
 }
 
-/* Requests of the peer that wait count, and the one whose Response is being sent. */
+/* Has the peer as many requests outstanding as IRD allows? A Response being sent counts. */
 static bool ird_reached(const struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -317,7 +317,7 @@ static bool ird_reached(const struct iwt_stream *st)
 	       st->readq.in_max;
 }
 
-/* DDP's checks of an untagged segment (RFC 5041 7.1). */
+/* Checks of DDP for an untagged segment (RFC 5041 7.1). */
 static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 	__must_hold(&st->lock)
 {
@@ -339,7 +339,7 @@ static u32 check_untagged(struct iwt_stream *st, const struct iwt_fpdu *f)
 				      &st->rx.q[qn], have, room);
 }
 
-/* Without a default, so that the compiler names a case that is missing. */
+/* No default, so that the compiler reports a missing case. */
 static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor *at)
 	__must_hold(&st->lock)
 {
@@ -363,12 +363,15 @@ static u32 deliver(struct iwt_stream *st, struct iwt_fpdu *f, struct iwt_cursor 
 		return rx_send(st, f, at);
 	case IWT_OP_WRITE:
 	case IWT_OP_READ_RESP:
-		break;	/* tagged: iwt_rdmap_check() has refused it */
+		break;	/* tagged: iwt_rdmap_check() has rejected the segment */
 	}
 	return IWT_ERR_OP_OPCODE;
 }
 
-/* A message of the peer other than a Response ends the chance of Immediate Data for a Write. */
+/*
+ * Immediate Data belongs to a Write only if no other message of the peer, except Responses, is
+ * between them.
+ */
 static void forget_write(struct iwt_rx *rx, u32 qn)
 {
 	if (qn != IWT_QN_SEND && qn != IWT_QN_READ_REQ)
@@ -378,9 +381,9 @@ static void forget_write(struct iwt_rx *rx, u32 qn)
 }
 
 /*
- * A Send without payload as ready-to-receive message comes from the other provider, not from
- * its ULP: the consumer of this end has posted no receive for it, and needs no completion (RFC
- * 6581 4.4.2).
+ * A Send without payload as ready-to-receive message is sent by the peer's provider, not by the
+ * peer's ULP: the consumer of this end has not posted a receive for it and gets no completion
+ * (RFC 6581 4.4.2).
  */
 static bool is_rtr(const struct iwt_rx *rx, const struct iwt_fpdu *f)
 {
@@ -402,8 +405,8 @@ static u32 rx_rtr(struct iwt_rx *rx, const struct iwt_fpdu *f)
 }
 
 /*
- * In the middle of a Send: receive, MSN and opcode are those of the segment before this one,
- * and MO is where that segment ended. It is only checked whether the payload fits.
+ * Does the segment continue a Send? Then receive, MSN and opcode are those of the segment before,
+ * and MO is the end of that segment, so only the length must be checked.
  */
 static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
 {
@@ -414,7 +417,7 @@ static bool is_more(const struct iwt_rx *rx, const struct iwt_fpdu *f)
  * iwt_rx_untagged() - place and deliver an untagged segment
  * @st: stream; its lock is held
  * @f: the FPDU
- * @at: its first payload octet; moved
+ * @at: position of its first payload byte; moved
  *
  * Return: as iwt_rx_tagged().
  */
@@ -432,7 +435,7 @@ u32 iwt_rx_untagged(struct iwt_stream *st, struct iwt_fpdu *f,
 					false);
 		return err;
 	}
-	/* except in the middle of a Send, other regions may be looked up */
+	/* a new message may look up another region */
 	if (!d->mo)
 		iwt_hold_drop(&st->rx.hold);
 	if (is_rtr(&st->rx, f))

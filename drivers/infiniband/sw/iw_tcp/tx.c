@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The transmit engine: sends what is framed, completes requests, ends by a Terminate. */
+/* The transmit engine: sends framed bytes, completes requests, sends the Terminate. */
 #include "tx_priv.h"
 
 #include <linux/mm.h>
@@ -9,13 +9,13 @@
 #include "tx_zc.h"
 #include "wake_reply.h"
 
-/* Batches of one run; then others get their turn. */
+/* Maximum number of batches per run, so that a run does not delay other streams. */
 #define TX_BATCHES	4
 
 /**
  * iwt_tx_start() - make the engine ready for a connection
  * @tx: engine
- * @terms: what was negotiated
+ * @terms: negotiated terms of the connection
  * @initiator: this end sent the MPA Request
  */
 void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
@@ -37,8 +37,8 @@ void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,
 }
 
 /*
- * Pieces from @first on that go to TCP at once: up to the next end of a segment that TCP has to
- * be told of. Return: how many; @bytes is the number of octets in them.
+ * Count the pieces from @first on that one call passes to TCP: up to the next piece that ends
+ * with MSG_EOR. Return: number of pieces; @bytes is set to the number of bytes in them.
  */
 static u32 record(const struct iwt_tx *tx, u32 first, u32 *bytes)
 {
@@ -51,7 +51,7 @@ static u32 record(const struct iwt_tx *tx, u32 first, u32 *bytes)
 	return i - first;
 }
 
-/* TCP has taken @bytes. */
+/* Remove the first @bytes bytes, which TCP has accepted. */
 static void drop_taken(struct iwt_tx *tx, u32 bytes)
 {
 	u32 i = 0;
@@ -68,7 +68,7 @@ static void drop_taken(struct iwt_tx *tx, u32 bytes)
 	tx->chunk[0].bv_len -= bytes;
 }
 
-/* Hands the pieces to TCP. Return: false when TCP did not take all of them. */
+/* Passes the pieces to TCP. Return: false when TCP did not accept all of them. */
 static bool send_batch(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -90,7 +90,7 @@ static bool send_batch(struct iwt_stream *st)
 	return iwt_tx_taken(st, total, taken);
 }
 
-/* Hands all that is framed to TCP. Return: false when TCP did not take all of it. */
+/* Passes all framed bytes to TCP. Return: false when TCP did not accept all of them. */
 static bool send_framed(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -106,8 +106,8 @@ static bool send_framed(struct iwt_stream *st)
 }
 
 /*
- * Try to go idle: from now on a poster has to ring the doorbell. Return: false when something
- * was posted meanwhile, so that the engine has to go on.
+ * Try to go idle: from then on a poster must ring the doorbell. Return: false when a request was
+ * posted meanwhile, so that the engine must continue.
  */
 static bool go_idle(struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -116,7 +116,7 @@ static bool go_idle(struct iwt_stream *st)
 
 	if (st->tx.loaded || st->tx.wait_first_fpdu || !iwt_stream_open(st))
 		return true;
-	/* a poller looks at the ring again, and runs the engine when it stops */
+	/* a poller reads the ring again, and runs the engine when it stops polling */
 	if (st->pollers)
 		return true;
 	if (iwt_reply_spin(st))
@@ -128,7 +128,10 @@ static bool go_idle(struct iwt_stream *st)
 	return false;
 }
 
-/* Framed octets are left. TCP calls when it has room, unless it lacks memory. */
+/*
+ * TCP did not accept all framed bytes. TCP calls the driver when it has room again, unless it
+ * lacks memory.
+ */
 static enum iwt_tx_result blocked(const struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -137,7 +140,7 @@ static enum iwt_tx_result blocked(const struct iwt_stream *st)
 	return iwt_sock_starved(st->sock) ? IWT_TX_STARVED : IWT_TX_IDLE;
 }
 
-/* Frames and sends one batch. Return: IWT_TX_MORE to go on, else the result of the run. */
+/* Frames and sends one batch. Return: IWT_TX_MORE to continue, else the result of the run. */
 static enum iwt_tx_result run_batch(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -171,13 +174,13 @@ static enum iwt_tx_result run_batch(struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_run() - transmit what there is to transmit
- * @st: stream; the socket lock and its own are held, not in the backlog
+ * iwt_tx_run() - transmit Responses, work requests and the Terminate
+ * @st: stream; the socket lock and the stream lock are held, not in the backlog
  *
- * A work request is completed when TCP has all its octets: its buffers are free then (RFC 5040
- * 5.5 rule 9: completion says nothing of the peer), and a graceful close behind the last
- * completion loses nothing. Where TCP only refers to the buffers, the request is completed when
- * TCP has released them. Never sleeps.
+ * A work request is completed when TCP has all its bytes: the consumer may then reuse the buffers
+ * (RFC 5040 5.5 rule 9: a completion does not mean that the peer has the data), and a graceful
+ * close after the last completion loses no data. If TCP refers to the buffers instead of copying
+ * them, the request is completed when TCP has released them. Never sleeps.
  *
  * Return: see enum iwt_tx_result.
  */
@@ -197,10 +200,11 @@ enum iwt_tx_result iwt_tx_run(struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_unsent() - the first work request that is framed, and not all with TCP
+ * iwt_tx_unsent() - find the first framed work request that TCP has not accepted completely
  * @st: stream; its lock is held
  *
- * Return: its index, for iwt_sq_fail(); without one, the index of the next to start.
+ * Return: index of the request, for iwt_sq_fail(); if there is none, the index of the next
+ * request to start.
  */
 u32 iwt_tx_unsent(const struct iwt_stream *st)
 {
@@ -209,14 +213,15 @@ u32 iwt_tx_unsent(const struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_terminate() - the next and last message is a Terminate
+ * iwt_tx_terminate() - send a Terminate as the next and last message
  * @tx: engine
- * @err: what it says
+ * @err: error that the Terminate reports
  * @hdr: DDP and RDMAP header of the offending segment, or NULL
- * @hdr_len: octets of @hdr
+ * @hdr_len: length of @hdr
  * @ulpdu_len: ULPDU_Length of the offending segment
  *
- * What is framed goes out before it, the rest is dropped (RFC 5040 4.8).
+ * FPDUs that are already framed are sent before the Terminate. The rest of the current message
+ * and all later messages are dropped (RFC 5040 4.8).
  */
 void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 		      u16 ulpdu_len)
@@ -229,7 +234,7 @@ void iwt_tx_terminate(struct iwt_tx *tx, u32 err, const u8 *hdr, u32 hdr_len,
 }
 
 /**
- * iwt_tx_drop_work() - forget the message under way and the request that waits
+ * iwt_tx_drop_work() - drop the current message and the loaded work request
  * @tx: engine; the lock of the stream is held
  */
 void iwt_tx_drop_work(struct iwt_tx *tx)
@@ -242,11 +247,11 @@ void iwt_tx_drop_work(struct iwt_tx *tx)
 }
 
 /**
- * iwt_tx_stop() - the connection is over: release the pages
+ * iwt_tx_stop() - release the pages after the connection has ended
  * @tx: engine; the lock of the stream is held
  *
- * Return: true when framed octets were lost: the stream ends in the middle, and must not look
- * as if it ended in order.
+ * Return: true when framed bytes were dropped: the stream may end inside an FPDU, so the
+ * connection must not be closed gracefully.
  */
 bool iwt_tx_stop(struct iwt_tx *tx)
 {
@@ -262,10 +267,10 @@ bool iwt_tx_stop(struct iwt_tx *tx)
 }
 
 /**
- * iwt_tx_busy() - is anything outstanding that a graceful close would cut?
+ * iwt_tx_busy() - is work outstanding that a graceful close would cut off?
  * @st: stream; its lock is held
  *
- * Return: true if so.
+ * Return: true if work is outstanding.
  */
 bool iwt_tx_busy(const struct iwt_stream *st)
 {
@@ -277,12 +282,11 @@ bool iwt_tx_busy(const struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_wanted() - may iwt_tx_run() have anything to do?
+ * iwt_tx_wanted() - may iwt_tx_run() have work?
  * @st: stream; its lock is held
  *
- * When not, the ring is asleep: a process that posts rings the doorbell.
- *
- * Return: true if so.
+ * Return: false when iwt_tx_run() has no work; then the ring is asleep, and a process that posts
+ * rings the doorbell.
  */
 bool iwt_tx_wanted(const struct iwt_stream *st)
 {

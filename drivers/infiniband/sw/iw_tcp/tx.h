@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The transmit engine: work requests and Read Responses become FPDUs, framed many at a time
- * into pages that TCP then takes by reference.
+ * The transmit engine: frames work requests and Read Responses as FPDUs, many at a time, in pages
+ * that TCP then refers to.
  *
  *	tx.c		send, complete, Terminate
- *	tx_sched.c	which message is next
- *	tx_frame.c	the message becomes FPDUs
- *	tx_src.c	where its octets come from
- *	tx_zc_frame.c	FPDUs whose payload TCP takes from where it is
+ *	tx_sched.c	selects the next message
+ *	tx_frame.c	frames the message as FPDUs
+ *	tx_src.c	reads the payload of the message
+ *	tx_zc_frame.c	FPDUs whose payload TCP refers to instead of copying it
  */
 #ifndef IWT_TX_H
 #define IWT_TX_H
 
 #include "stream.h"
 
-/* Octets handed to TCP in one go, at most. */
+/* Maximum number of bytes in a batch for TCP. */
 #define IWT_TX_BATCH		(64 << 10)
 
-/* What a run came to. */
+/* Result of a run. */
 enum iwt_tx_result {
 	IWT_TX_IDLE,		/* nothing to do, or waiting for an event */
-	IWT_TX_MORE,		/* the budget is used up, there is more */
-	IWT_TX_STARVED,		/* no memory: try again a little later */
+	IWT_TX_MORE,		/* the budget is used up, more work may be left */
+	IWT_TX_STARVED,		/* no memory: retry after a short delay */
 	IWT_TX_TERM_OUT,	/* TCP has the Terminate */
-	IWT_TX_FAILED,		/* the stream can't go on: tx->err says why */
-	IWT_TX_LOST,		/* TCP takes nothing more, and will not */
+	IWT_TX_FAILED,		/* the stream must end: tx->err is the error */
+	IWT_TX_LOST,		/* TCP will never accept more bytes */
 };
 
 void iwt_tx_start(struct iwt_tx *tx, const struct iwt_mpa_terms *terms,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Buffers that FPDUs are framed in, kept for each processor. */
+/* Buffers for framed FPDUs, kept per processor. */
 #include "tx_buf.h"
 
 #include <linux/atomic.h>
@@ -12,28 +12,27 @@
 #include <linux/workqueue.h>
 
 /*
- * Buffers of each processor, of each of the two sizes. A connection without work has none.
- * NEAR are enough for what is under way within a host. Over a network, LARGE of them are a
- * quarter more than TCP keeps at most by default (tcp_wmem). When memory is short, the kernel
- * takes the pages (the shrinker below), and those beyond NEAR are freed soon after nothing needs
- * them.
+ * Each processor has buffers of two sizes. A connection without work has no buffer. NEAR large
+ * buffers are enough for the bytes in flight within a host. For a network there are LARGE of
+ * them, a quarter more than TCP keeps by default (tcp_wmem). When memory is short, the shrinker
+ * below frees the pages; the pages of buffers beyond NEAR are freed soon after their last use.
  *
- * TCP counts the octets of a page that it refers to, and not the page. A peer that acknowledges
- * nothing would keep a large page for each of its short answers, whose rest is filled with
- * octets of other connections. So short messages have small pages of their own.
+ * TCP accounts the bytes that it refers to, not the page. If short messages were framed in large
+ * pages, together with bytes of other connections, a peer that acknowledges nothing could keep a
+ * large page for each of its short messages. So short messages have small pages of their own.
  */
 #define NEAR		32
 #define LARGE		160
 #define SMALL		32
-/* Attempts to give a buffer a new page, of which the shrinker may spoil one. */
+/* Buffers to try with a new page; the shrinker may hold one of them at the moment. */
 #define RENEWALS	2
-/* Jiffies after which buffers beyond NEAR that were not used are freed. */
+/* Delay in jiffies before pages of unused buffers beyond NEAR are freed. */
 #define TRIM_AFTER	(2 * HZ)
 
 /*
- * @kept: the buffer while no engine is framing in it. To take it is to exchange its place for
- *	NULL, and that is all the locking: an engine that is interrupted, or that the shrinker
- *	on another processor gets ahead of, takes another buffer.
+ * @kept: the buffer while no engine uses it, else NULL. An engine acquires the buffer by xchg()
+ *	with NULL; there is no other lock. If an interrupted engine or the shrinker on another
+ *	processor has the buffer, the engine uses another one.
  */
 struct slot {
 	struct iwt_txbuf *kept;
@@ -41,10 +40,10 @@ struct slot {
 };
 
 /*
- * @n: how many
- * @last: index of the one that was used last
- * @mark: index of the one that was used before @last went elsewhere than to the next one
- * @high: the highest index that was used since trim() looked
+ * @n: number of buffers
+ * @last: index of the buffer that was used last
+ * @mark: value of @last before the last jump to a buffer that is not the next one
+ * @high: highest index that was used since the last trim()
  */
 struct txbufs {
 	u32 n;
@@ -57,7 +56,7 @@ struct txbufs {
 static struct txbufs __percpu *large_bufs;
 static struct txbufs __percpu *small_bufs;
 
-/* Pages of all buffers, without what only TCP refers to. */
+/* Number of pages of all buffers, without pages that only TCP refers to. */
 static atomic_long_t all_pages;
 
 static struct shrinker *shrinker;
@@ -78,16 +77,16 @@ static unsigned long count_bufs(struct shrinker *s, struct shrink_control *sc)
 }
 
 /**
- * iwt_txbuf_bytes() - memory of all buffers, without what only TCP refers to; in any context
+ * iwt_txbuf_bytes() - memory of all buffers, without pages that only TCP refers to; any context
  *
- * Return: octets.
+ * Return: number of bytes.
  */
 u64 iwt_txbuf_bytes(void)
 {
 	return (u64)atomic_long_read(&all_pages) << PAGE_SHIFT;
 }
 
-/* Return: pages that were freed. The page of a buffer that TCP still refers to stays. */
+/* Free the page of a buffer unless TCP refers to it. Return: number of freed pages. */
 static unsigned long shrink_buf(struct iwt_txbuf **home)
 {
 	struct iwt_txbuf *b = txbuf_take(home);
@@ -95,7 +94,7 @@ static unsigned long shrink_buf(struct iwt_txbuf **home)
 
 	if (!b)
 		return 0;
-	/* this is the only reference, and nobody can take another one */
+	/* the buffer has the only reference, and the caller has the buffer */
 	if (b->page && page_ref_count(b->page) == 1) {
 		pages = pages_of(b);
 		atomic_long_sub(pages, &all_pages);
@@ -116,7 +115,7 @@ static unsigned long shrink_some(struct txbufs *c, unsigned long wanted)
 	return pages;
 }
 
-/* Takes from all processors; see struct txbufs for why that needs no lock. */
+/* Frees pages of all processors; see struct slot for why no lock is needed. */
 static unsigned long shrink_bufs(struct shrinker *s, struct shrink_control *sc)
 {
 	unsigned long pages = 0;
@@ -134,7 +133,8 @@ static unsigned long shrink_bufs(struct shrinker *s, struct shrink_control *sc)
 }
 
 /*
- * Free what lies beyond the buffers that were used of late. Return: is anything left beyond NEAR?
+ * Free the pages of buffers that were not used recently. Return: true when buffers beyond NEAR
+ * still have pages.
  */
 static bool trim_some(struct txbufs *c)
 {
@@ -201,7 +201,7 @@ static void free_bufs(struct txbufs __percpu *bufs)
 }
 
 /**
- * iwt_txbuf_init() - at module load; pages are allocated when they are used. May sleep
+ * iwt_txbuf_init() - allocate the buffers, without pages, at module load; may sleep
  *
  * Return: 0 or -ENOMEM.
  */
@@ -231,7 +231,7 @@ free_large:
 /**
  * iwt_txbuf_exit() - free all pages; may sleep
  *
- * There are no engines any more, so all buffers are in their places.
+ * No engine exists any more, so all buffers are in their slots.
  */
 void iwt_txbuf_exit(void)
 {
@@ -241,14 +241,14 @@ void iwt_txbuf_exit(void)
 	free_bufs(small_bufs);
 }
 
-/* Is there room for @min octets? If nobody else has the page, from its beginning. */
+/* Is there room for @min bytes? A page that TCP no longer refers to is used from its start. */
 static bool txbuf_has_room(struct iwt_txbuf *b, u32 min)
 {
 	if (!b->page)
 		return false;
-	/* this is the only reference, and nobody can take another one */
+	/* the buffer has the only reference, and the caller has the buffer */
 	if (page_ref_count(b->page) == 1) {
-		/* reads by the last one who had it come before what is written now */
+		/* reads of the page by TCP happen before the engine writes to it again */
 		smp_acquire__after_ctrl_dep();
 		b->off = 0;
 	}
@@ -277,7 +277,7 @@ static bool renew(struct iwt_txbuf *b)
 	return true;
 }
 
-/* The buffer @i if it has room for @min octets; with @other a new page may give it room. */
+/* Acquire buffer @i if it has room for @min bytes; @other: allocate a new page if it has not. */
 static struct iwt_txbuf *txbuf_use(struct txbufs *c, u32 i, u32 min, bool other)
 {
 	struct iwt_txbuf *b = txbuf_take(&c->slot[i].kept);
@@ -294,7 +294,7 @@ static struct iwt_txbuf *txbuf_use(struct txbufs *c, u32 i, u32 min, bool other)
 	return NULL;
 }
 
-/* As txbuf_use(), for one that is not the next one. */
+/* As txbuf_use(), for a buffer that is not the next one. */
 static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
 {
 	u32 last = READ_ONCE(c->last);
@@ -306,17 +306,19 @@ static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
 }
 
 /**
- * iwt_txbuf_get() - memory to frame in
- * @min: octets wanted in one piece, at most IWT_TXBUF_SIZE; of IWT_TXBUF_SHORT, IWT_TXBUF_SMALL
- * @kind: what for
+ * iwt_txbuf_get() - acquire a buffer for framing
+ * @min: contiguous bytes needed, at most IWT_TXBUF_SIZE, with IWT_TXBUF_SHORT at most
+ *	IWT_TXBUF_SMALL
+ * @kind: kind of the batch
  *
- * The buffer that was used last, as long as it has room; then the first one, so that no more
- * are in use than are needed; then the next, which was used the longest ago; if TCP still has
- * that, the one behind those that were used before the last jump. If TCP has all of these, the
- * next one gets a new page. When memory is short there may be less room than @min, but at least
- * a page's; or any that has room. Bottom halves are off; never sleeps.
+ * The function tries, in this order: the buffer that was used last; the first buffer, so that no
+ * more buffers are in use than necessary; the next buffer, whose last use is the longest ago; and
+ * the buffer behind those that were used before the last jump. If none has room, because TCP
+ * still refers to their pages, the next buffer gets a new page. When memory is short, a new page
+ * may be smaller than @min; if none can be allocated, any buffer with room is used. Bottom halves
+ * are off; never sleeps.
  *
- * Return: the buffer, which is the caller's until iwt_txbuf_put(), or NULL without memory.
+ * Return: the buffer, which the caller owns until iwt_txbuf_put(), or NULL without memory.
  */
 struct iwt_txbuf *iwt_txbuf_get(u32 min, enum iwt_txbuf_kind kind)
 {
@@ -339,11 +341,11 @@ struct iwt_txbuf *iwt_txbuf_get(u32 min, enum iwt_txbuf_kind kind)
 }
 
 /**
- * iwt_txbuf_put() - framing is done for now
+ * iwt_txbuf_put() - release a buffer after framing
  * @b: buffer from iwt_txbuf_get()
  */
 void iwt_txbuf_put(struct iwt_txbuf *b)
 {
-	/* the caller's stores come before those of the next one who takes it */
+	/* the caller's stores to the buffer are visible to the next engine that acquires it */
 	smp_store_release(b->home, b);
 }

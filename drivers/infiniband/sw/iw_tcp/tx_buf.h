@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Buffers that FPDUs are framed in. TCP refers to their pages. When the peer has acknowledged
- * all octets of a page, and they have been read if the peer is on this machine, the page is
- * used again: it is still in the cache, and need not be freed, allocated and cleared.
+ * Buffers for framed FPDUs. TCP refers to their pages. When the peer has acknowledged all bytes
+ * of a page, and, if the peer is on this machine, has also read them, the page is used again: it
+ * is still in the cache, and need not be freed, allocated and cleared.
  */
 #ifndef IWT_TX_BUF_H
 #define IWT_TX_BUF_H
@@ -13,27 +13,27 @@
 
 struct page;
 
-/* Octets of a large buffer, unless memory is short. */
+/* Size of a large buffer, unless memory is short. */
 #define IWT_TXBUF_SIZE		(32 << 10)
-/* Octets of a small one: a batch in it that is never acknowledged keeps no more memory. */
+/* Size of a small buffer, which a batch that is never acknowledged keeps allocated. */
 #define IWT_TXBUF_SMALL		PAGE_SIZE
 
 /**
- * enum iwt_txbuf_kind - what is framed
- * @IWT_TXBUF_SHORT: messages with no more than IWT_TXBUF_SMALL octets
- * @IWT_TXBUF_NEAR: more, for a receiver that seems to be on this machine: few buffers, which
- *	are in the cache
- * @IWT_TXBUF_FAR: more, for another receiver: as many buffers as are under way
+ * enum iwt_txbuf_kind - kind of the batch to frame
+ * @IWT_TXBUF_SHORT: a batch of at most IWT_TXBUF_SMALL bytes
+ * @IWT_TXBUF_NEAR: a longer batch for a receiver that is probably on this machine: few buffers,
+ *	which stay in the cache
+ * @IWT_TXBUF_FAR: a longer batch for another receiver: as many buffers as are in flight
  */
 enum iwt_txbuf_kind { IWT_TXBUF_SHORT, IWT_TXBUF_NEAR, IWT_TXBUF_FAR };
 
 /**
- * struct iwt_txbuf - memory that one engine at a time frames in
- * @page: its page, or NULL; for octets that are handed to TCP a reference is taken
- * @off: first octet that is free
- * @size: octets of the page
- * @order: of the page that is wanted
- * @home: its place while no engine has it
+ * struct iwt_txbuf - memory in which one engine at a time frames FPDUs
+ * @page: page of the buffer, or NULL; pieces that are passed to TCP have their own references
+ * @off: offset of the first free byte
+ * @size: size of the page
+ * @order: order of the page to allocate
+ * @home: slot of the buffer, which contains it while no engine uses it
  */
 struct iwt_txbuf {
 	struct page *page;

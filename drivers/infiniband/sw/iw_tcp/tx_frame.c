@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages become FPDUs, many at a time, in memory that TCP will refer to. */
+/* Framing messages as FPDUs, many at a time, in memory that TCP will refer to. */
 #include "tx_priv.h"
 
 #include <linux/crc32c.h>
@@ -13,28 +13,27 @@
 #include "tx_buf.h"
 
 /*
- * Octets that the smallest piece of memory must have: the FPDU of the smallest MULPDU, with a
- * marker.
+ * Minimum room in a buffer for framing, in bytes: an FPDU of the smallest MULPDU, with a marker.
  */
 #define TX_MIN_ROOM	(IWT_MULPDU_MIN + 12)
 /*
- * Memory that is good enough for an FPDU that need not fit in a segment, or is not to fill one
- * by itself. It takes as much as there is.
+ * Sufficient room for an FPDU that need not fit in a segment, or that is longer than a buffer.
+ * The FPDU fills the room that the buffer has.
  */
 #define TX_LARGE_ROOM	(4 << 10)
-/* Large buffers that a batch may lie in: pages that one buffer of TCP has room for. */
+/* Maximum number of large buffers of a batch, so that one skb can refer to all their pages. */
 #define TX_BUFS		2
-/* Octets in front of payload: the length, and the longer one of DDP's headers. */
+/* Maximum bytes in front of payload: ULPDU_Length and the longer one of DDP's headers. */
 #define DATA_HEAD	(IWT_FPDU_LEN_LEN + IWT_DDP_UNTAGGED_LEN)
 
-/* A segment ends behind the last piece, though it may not be full. */
+/* End the segment behind the last piece, even if the segment is not full. */
 static void end_chunk(struct iwt_tx *tx)
 {
 	if (tx->n_chunks)
 		tx->ends |= BIT(tx->n_chunks - 1);
 }
 
-/* Note framed octets. If they follow the last piece in memory, they become a part of it. */
+/* Add framed bytes to the batch. If they follow the last piece in memory, extend that piece. */
 static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
 {
 	struct bio_vec *last = tx->n_chunks ? &tx->chunk[tx->n_chunks - 1] : NULL;
@@ -51,8 +50,8 @@ static void add_chunk(struct iwt_tx *tx, struct page *page, u32 off, u32 len)
 }
 
 /*
- * Nothing more goes into the segment under construction. TCP ends a full segment by itself, and
- * has to be told of one that is not full.
+ * End the segment under construction. TCP ends a full segment by itself; the end of a segment
+ * that is not full must be marked.
  */
 static void end_segment(struct iwt_tx *tx)
 {
@@ -62,10 +61,9 @@ static void end_segment(struct iwt_tx *tx)
 }
 
 /*
- * The largest ULPDU now: that of a full segment, or what is left of the segment under
- * construction. So every segment begins with an FPDU and holds whole FPDUs only (RFC 5044 4.5,
- * 5.1). Room below the smallest MULPDU is not offered, but a message that is short by itself
- * may fill it.
+ * Maximum ULPDU length now: that of a full segment, or of the rest of the segment under
+ * construction. So each segment begins with an FPDU and contains only whole FPDUs (RFC 5044 4.5,
+ * 5.1). A rest smaller than the smallest MULPDU is used only for a message that is short enough.
  */
 static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
 {
@@ -82,7 +80,7 @@ static u32 mulpdu_now(struct iwt_tx *tx, u32 mss)
 	return iwt_mulpdu(mss, tx->markers);
 }
 
-/* Trailer: pad, then the CRC of everything before it, or zero. */
+/* Write the trailer: pad, then the CRC of all bytes before the CRC field, or zero. */
 static __always_inline void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
 {
 	u8 *tail = fpdu + size - IWT_FPDU_CRC_LEN;
@@ -94,8 +92,9 @@ static __always_inline void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
 }
 
 /*
- * A header in front of payload has no more than DATA_HEAD octets, and is copied without a loop.
- * A shorter one is followed by payload, pad or CRC, which are written next.
+ * A header in front of payload has at most DATA_HEAD bytes. The copy has this constant length,
+ * without a loop. Behind a shorter header it writes beyond the header, where the payload, pad or
+ * CRC is written next.
  */
 static __always_inline void put_head(u8 *to, const struct iwt_txplan *p)
 {
@@ -117,8 +116,8 @@ static bool put_plain(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 }
 
 /*
- * The same with markers; a marker is in front of the octet that it counts. Not inline: FPDUs
- * without markers need no memory of the stack for them.
+ * As put_plain(), with markers; a marker precedes an octet of the FPDU. Not inline, so that FPDUs
+ * without markers need no stack for the markers.
  */
 static noinline bool put_marked(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 	__must_hold(&st->lock)
@@ -140,7 +139,7 @@ static noinline bool put_marked(struct iwt_stream *st, const struct iwt_txplan *
 		m.pos += run;
 	}
 	out += iwt_marker_copy(&m, tail, p->pad + IWT_FPDU_CRC_LEN, out);
-	/* the pad is written already, and a marker may stand inside of it */
+	/* the pad is already written, possibly with a marker inside */
 	put_trailer(to, out - to, 0, st->tx.crc);
 	return true;
 }
@@ -152,17 +151,17 @@ static void drop_buf(struct iwt_tx *tx)
 	tx->buf = NULL;
 }
 
-/* Is all that is known of the batch, with an FPDU of @size octets, short? */
+/* Is the batch short, with an FPDU of @size bytes and the rest of the current message? */
 static bool is_short(const struct iwt_tx *tx, u32 size)
 {
 	return tx->bytes + max(size, tx->msg.left) <= IWT_TXBUF_SMALL;
 }
 
 /*
- * Find room for @size octets, or less, but enough for the smallest MULPDU. An FPDU that no
- * buffer has room for, or that need not fit in a segment, takes the room that there is. A batch
- * has two large buffers: of more TCP would make several buffers of its own, with a segment that
- * ends where the first is full.
+ * Find room for @size bytes, or less, but enough for the smallest MULPDU. An FPDU that is longer
+ * than a buffer, or that need not fit in a segment, fills the room that the buffer has. A batch
+ * has at most two large buffers: for more TCP would need several skbs, and a segment would end
+ * where the first skb is full.
  */
 static bool find_room(struct iwt_tx *tx, u32 size)
 {
@@ -193,15 +192,15 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 		iwt_fault_settle(&tx->src_hold.fault);
 		return true;
 	}
-	/* not framed, so still to be sent (RFC 5040 4.8) */
+	/* the FPDU was not framed: the message continues with it (RFC 5040 4.8) */
 	iwt_txseg_undo(&tx->msg, p);
 	tx->pos = was;
 	return false;
 }
 
 /*
- * Up to @n FPDUs like @p, whose payload is in the piece of the source that is known. Return: how
- * many.
+ * Frame up to @n FPDUs like @p, whose payload is in the current piece of the source. Return:
+ * number of framed FPDUs.
  */
 static u32 put_known(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
 	__must_hold(&st->lock)
@@ -224,7 +223,7 @@ static u32 put_known(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
 	return i;
 }
 
-/* As put_known(), for any source. */
+/* As put_known(), or one FPDU if its payload is not in the current piece of the source. */
 static u32 put_several(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 n)
 	__must_hold(&st->lock)
 {
@@ -236,8 +235,8 @@ static u32 put_several(struct iwt_stream *st, struct iwt_txplan *p, u8 *to, u32 
 }
 
 /*
- * Most of a long message: more FPDUs like the one at @to, which fills its segment, as long as
- * there is room. Return: octets of them.
+ * Frame most of a long message: more FPDUs like the one at @to, which fills its segment, as long
+ * as the buffer and the batch have room. Return: size of these FPDUs in bytes.
  */
 static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 	__must_hold(&st->lock)
@@ -258,8 +257,8 @@ static u32 put_more(struct iwt_stream *st, struct iwt_txplan *p, u8 *to)
 }
 
 /*
- * Frames one FPDU of the current message, and more of the same kind if they fill segments.
- * Return: false when it could not be framed.
+ * Frames one FPDU of the current message, and if it fills a segment, more FPDUs of this size.
+ * Return: false when no FPDU could be framed or a later one failed.
  */
 static bool frame(struct iwt_stream *st, u32 mss)
 	__must_hold(&st->lock)
@@ -300,15 +299,15 @@ static bool frame(struct iwt_stream *st, u32 mss)
 }
 
 /*
- * What FPDUs are fitted into: a segment; or, where FPDUs may be longer, as many segments as the
- * batch may have.
+ * Maximum size of an FPDU, the unit: one segment; or, if FPDUs may be longer than a segment, the
+ * number of whole segments that fit in a batch.
  */
 static u32 unit(const struct iwt_tx *tx, u32 mss)
 {
 	return tx->large ? IWT_TX_BATCH - IWT_TX_BATCH % mss : mss;
 }
 
-/* Segments of the largest batch, but at least one. */
+/* Number of segments of the largest batch, at least one. */
 static u32 segs_of_batch(struct iwt_tx *tx, u32 mss)
 {
 	u32 segs;
@@ -323,7 +322,7 @@ static u32 segs_of_batch(struct iwt_tx *tx, u32 mss)
 	return tx->batch_segs;
 }
 
-/* Is there room in the unit under construction, or for another unit? */
+/* Has the unit under construction room, or the batch room for another unit? */
 static bool batch_open(const struct iwt_tx *tx, u32 unit)
 {
 	if (tx->n_chunks == IWT_TX_CHUNKS)
@@ -332,8 +331,8 @@ static bool batch_open(const struct iwt_tx *tx, u32 unit)
 }
 
 /**
- * iwt_tx_fill() - frame until the batch is full or the work is done
- * @st: stream; the socket lock and its own are held
+ * iwt_tx_fill() - frame FPDUs until the batch is full or no work is left
+ * @st: stream; the socket lock and the stream lock are held
  */
 void iwt_tx_fill(struct iwt_stream *st)
 {
@@ -361,8 +360,8 @@ void iwt_tx_fill(struct iwt_stream *st)
 	iwt_tx_let_go(tx);
 	drop_buf(tx);
 	/*
-	 * Also if the last segment is full: should TCP end a segment elsewhere, at the edge of
-	 * the window, then the next batch begins with a segment again.
+	 * End the segment even if it is full: if TCP ended a segment elsewhere, at the edge of
+	 * the window, the next batch will again begin with a new segment.
 	 */
 	end_chunk(tx);
 	tx->room = 0;

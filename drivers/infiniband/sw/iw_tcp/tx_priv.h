@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the transmit engine share. */
+/* Declarations shared by the files of the transmit engine. */
 #ifndef IWT_TX_PRIV_H
 #define IWT_TX_PRIV_H
 
@@ -10,9 +10,9 @@
 #include "tx.h"
 
 /*
- * Take note of what TCP said to octets: @ret is how many it took, or -errno. Behind our own FIN
- * the peer may still ask for something: then it is the peer that has to end the connection
- * (-EPIPE).
+ * Evaluate the result of passing bytes to TCP: @ret is the number of bytes that TCP accepted, or
+ * -errno. -EPIPE does not mean that the connection is lost: after the FIN of this end the peer
+ * may still send a request, whose Response can't be sent, and the peer must end the connection.
  */
 static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
 {
@@ -20,7 +20,7 @@ static inline void iwt_tx_sent(struct iwt_tx *tx, int ret)
 		tx->lost = true;
 }
 
-/* Count the octets of a batch that TCP has taken. Return: false when some are left. */
+/* Count the bytes of a batch that TCP has accepted. Return: false when bytes are left. */
 static inline bool iwt_tx_taken(struct iwt_stream *st, u32 wanted, u32 taken)
 	__must_hold(&st->lock)
 {
@@ -64,7 +64,7 @@ void iwt_tx_zc_drop(struct iwt_tx *tx);
 void iwt_tx_fill(struct iwt_stream *st)
 	__must_hold(&st->lock);
 
-/* An FPDU is framed. What only its trace needs, also of the stack, is elsewhere. */
+/* Trace a framed FPDU. A separate function uses the stack that only the tracepoint needs. */
 static inline void iwt_tx_trace_fpdu(const struct iwt_stream *st,
 				     const struct iwt_txplan *p)
 {

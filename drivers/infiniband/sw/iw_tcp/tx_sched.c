@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which message is next: the Terminate, a Response, or a work request. */
+/* Selecting the next message: the Terminate, a Response, or a work request. */
 #include "tx_priv.h"
 
 #include "dev.h"
@@ -9,7 +9,7 @@
 
 /* STag of ready-to-receive messages; some peers refuse zero. */
 #define RTR_STAG	1
-/* Responses in a row while the send queue has work. */
+/* Maximum number of consecutive Responses while the send queue has work. */
 #define TX_RESPONSES	4
 
 static bool begin_send(struct iwt_stream *st, u32 len)
@@ -25,7 +25,7 @@ static bool begin_send(struct iwt_stream *st, u32 len)
 	return true;
 }
 
-/* Verbs have four octets of Immediate Data, the message has eight (RFC 7306 6.2). */
+/* Verbs have four bytes of immediate data, the message has eight (RFC 7306 6.2). */
 static bool begin_imm(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -64,7 +64,10 @@ static bool begin_read(struct iwt_stream *st, u32 len)
 	return true;
 }
 
-/* The operation on the wire; one without a mask is one whose mask has all bits. */
+/*
+ * Translate a work request to the operation on the wire. A compare-and-swap without masks has
+ * masks of all ones, a fetch-and-add without mask has mask 0: one field of 64 bits.
+ */
 static struct iwt_atomic atomic_of(const struct iwt_swqe *w)
 {
 	const struct iwt_atomic_body *b = &w->atomic;
@@ -112,7 +115,7 @@ static bool begin_atomic(struct iwt_stream *st)
 	return true;
 }
 
-/* Does the operation allow such a list? */
+/* Does the operation allow the number and length of the elements? */
 static enum ib_wc_status check_shape(const struct iwt_swqe *w, u32 len)
 {
 	bool inl = w->h.flags & IWT_WR_INLINE;
@@ -125,13 +128,13 @@ static enum ib_wc_status check_shape(const struct iwt_swqe *w, u32 len)
 		if (w->atomic.sink.length < IWT_ATOMIC_LEN)
 			return IB_WC_LOC_LEN_ERR;
 	}
-	/* Immediate Data is a message of its own: RFC 7306 has no other */
+	/* RFC 7306 has no Send with immediate data, only Immediate Data messages */
 	if (w->h.opcode == IWT_WR_SEND_WITH_IMM && len)
 		return IB_WC_LOC_QP_OP_ERR;
 	return IB_WC_SUCCESS;
 }
 
-/* Is the list allowed? */
+/* Does the operation allow the list, and does the list allow the access? */
 static enum ib_wc_status check_list(struct iwt_stream *st, u32 len)
 	__must_hold(&st->lock)
 {
@@ -142,7 +145,7 @@ static enum ib_wc_status check_list(struct iwt_stream *st, u32 len)
 
 	if (status != IB_WC_SUCCESS || w->h.flags & IWT_WR_INLINE)
 		return status;
-	/* a single element is checked when its first octets are fetched */
+	/* a single element is checked when its first bytes are fetched */
 	if (w->h.num_sge == 1 && need == IWT_LOCAL_READ)
 		return status;
 	if (iwt_sgl_check(&st->actor, w->sge, w->h.num_sge, need) != IWT_ACCESS_OK)
@@ -197,7 +200,7 @@ static bool is_local(u8 opcode)
 	       opcode == IWT_WR_BIND_MW;
 }
 
-/* Without a default, so that the compiler names a case that is missing. */
+/* No default, so that the compiler reports a missing case. */
 static bool begin_message(struct iwt_stream *st, u32 len)
 	__must_hold(&st->lock)
 {
@@ -241,7 +244,7 @@ static bool begin_wqe(struct iwt_stream *st)
 
 	if (is_local(tx->wqe->h.opcode))
 		return do_local(st);
-	/* RDMAC peers have none of RFC 7306 (4.1 there) */
+	/* RDMAC peers do not support the operations of RFC 7306 (RFC 7306 4.1) */
 	if (tx->rdmac && iwt_wr_is_rfc7306(tx->wqe->h.opcode))
 		return iwt_tx_fail_wqe(st, IB_WC_LOC_QP_OP_ERR);
 	status = check_list(st, len);
@@ -257,8 +260,8 @@ static bool begin_wqe(struct iwt_stream *st)
 }
 
 /*
- * May the loaded work request begin? A fence waits for the Reads and atomic operations before
- * it. So does an invalidation, which might invalidate their sink.
+ * May the loaded work request begin? A request with a fence waits for the Reads and atomic
+ * operations before it. So does an invalidation, because it might invalidate their sink.
  */
 static bool wqe_ready(const struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -274,7 +277,7 @@ static bool wqe_ready(const struct iwt_stream *st)
 	return true;
 }
 
-/* The work request is loaded; @fresh: it has just been taken from the ring. */
+/* May the loaded work request begin? @fresh: it has just been read from the ring. */
 static bool may_begin(struct iwt_stream *st, bool fresh)
 	__must_hold(&st->lock)
 {
@@ -289,7 +292,7 @@ static bool may_begin(struct iwt_stream *st, bool fresh)
 	return false;
 }
 
-/* Take work off the send queue until a message is current. */
+/* Start requests of the send queue until one of them is the current message. */
 static bool pick_wqe(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -314,7 +317,7 @@ static bool pick_wqe(struct iwt_stream *st)
 	return tx->what != IWT_TX_NOTHING;
 }
 
-/* Until its memory has come, the request waits as if it had not been looked at. */
+/* Undo the start of a request until its pages are faulted in; it stays first in its queue. */
 static bool put_back(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -328,8 +331,8 @@ static bool put_back(struct iwt_stream *st)
 }
 
 /*
- * An atomic operation is executed when its Response can be framed: the requests before it have
- * their Responses then (RFC 7306 7), and it is executed once.
+ * Execute an atomic operation when its Response can be framed: then the requests before it are
+ * answered (RFC 7306 7), and the operation is executed only once.
  */
 static bool begin_atomic_resp(struct iwt_stream *st)
 	__must_hold(&st->lock)
@@ -407,12 +410,12 @@ static bool pick_term(struct iwt_tx *tx)
 }
 
 /**
- * iwt_tx_pick() - make a message current, if none is
+ * iwt_tx_pick() - select the next message if there is no current one
  * @st: stream; its lock is held
  *
- * DDP messages are never interleaved: the current one stays until it is finished.
+ * DDP messages are never interleaved: the current message stays until it is finished.
  *
- * Return: false when there is none, or tx->err is set.
+ * Return: false when no message can be sent, or tx->err is set.
  */
 bool iwt_tx_pick(struct iwt_stream *st)
 {
@@ -437,14 +440,14 @@ bool iwt_tx_pick(struct iwt_stream *st)
 	return !tx->err && pick_response(st);
 }
 
-/* Is it the Write of a Write with immediate data? (RFC 7306 6) */
+/* Is the current message the Write of a Write with immediate data? (RFC 7306 6) */
 static bool imm_follows(const struct iwt_tx *tx)
 {
 	return tx->what == IWT_TX_WQE && tx->msg.ddp.tagged &&
 	       tx->wqe->h.opcode == IWT_WR_WRITE_WITH_IMM;
 }
 
-/* A message of a work request is framed. */
+/* Count a framed message of a work request. */
 static void count_message(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
@@ -462,7 +465,7 @@ static void count_message(struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_finish() - the last FPDU of the current message is framed
+ * iwt_tx_finish() - finish the current message after its last FPDU is framed
  * @st: stream; its lock is held
  */
 void iwt_tx_finish(struct iwt_stream *st)

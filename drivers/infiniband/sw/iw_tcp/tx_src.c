@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where the octets of the current message come from, and what if they may not be read. */
+/* Reading the payload of the current message, and failing if the access is denied. */
 #include "tx_priv.h"
 
 #include "mr.h"
 #include "mr_copy.h"
 
 /**
- * iwt_tx_fail() - the stream can't go on
+ * iwt_tx_fail() - note an error that ends the stream
  * @st: stream; its lock is held
  * @err: error for the Terminate
  *
@@ -20,9 +20,9 @@ bool iwt_tx_fail(struct iwt_stream *st, u32 err)
 }
 
 /**
- * iwt_tx_fail_wqe() - the work request under way can't be executed
+ * iwt_tx_fail_wqe() - fail the current work request and end the stream
  * @st: stream; its lock is held
- * @status: what it gets; the stream ends
+ * @status: completion status of the request
  *
  * Return: false.
  */
@@ -34,7 +34,7 @@ bool iwt_tx_fail_wqe(struct iwt_stream *st, enum ib_wc_status status)
 	return iwt_tx_fail(st, IWT_ERR_LOCAL);
 }
 
-/* What is left of the element of the list, or of the Read Response. */
+/* The rest of the current list element, or of the Read Response. */
 struct rest {
 	u32 stag;
 	u64 addr;
@@ -54,8 +54,8 @@ static struct rest rest_of(const struct iwt_tx *tx)
 }
 
 /*
- * Access to the rest was checked, and the piece that was found is the first part of it. As long
- * as the region is held nobody can withdraw that.
+ * The access to the whole rest was checked, of which the current piece is the first part. While
+ * the region is held, the access can't be revoked.
  */
 static void note_checked(struct iwt_tx *tx)
 {
@@ -64,7 +64,7 @@ static void note_checked(struct iwt_tx *tx)
 	tx->src_checked = mr && mr->stag == rest_of(tx).stag;
 }
 
-/* The next part. Return: false if all has to be looked at. */
+/* Find the next piece without a check. Return: false if a new lookup and check are needed. */
 static bool checked_piece(struct iwt_tx *tx)
 {
 	struct iwt_hold *hold = &tx->src_hold;
@@ -82,7 +82,7 @@ static bool checked_piece(struct iwt_tx *tx)
 	return true;
 }
 
-/* Of a Read Response: access to all octets that are left must still be allowed. */
+/* Find the next piece of a Read Response: the access to the whole rest must still be allowed. */
 static bool response_piece(struct iwt_stream *st)
 {
 	struct iwt_tx *tx = &st->tx;
@@ -124,12 +124,13 @@ static bool wqe_piece(struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_next_piece() - find the next octets of the message that are in one piece
+ * iwt_tx_next_piece() - find the next contiguous payload of the message
  * @st: stream; its lock is held, and the last piece is used up
  *
- * The piece has tx->src_len octets at tx->src.
+ * The piece has tx->src_len bytes at tx->src.
  *
- * Return: false when access is denied, and tx->err is set; or when the memory has to come first.
+ * Return: false when access is denied, and tx->err is set; or when the pages must be faulted in
+ * first.
  */
 bool iwt_tx_next_piece(struct iwt_stream *st)
 {
@@ -154,10 +155,10 @@ bool iwt_tx_next_piece(struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_fetch() - the next payload octets of the current message
+ * iwt_tx_fetch() - copy the next payload bytes of the current message
  * @st: stream; its lock is held
- * @to: where to
- * @len: how many
+ * @to: destination
+ * @len: number of bytes
  *
  * A region is looked up and checked once for each piece, and held until iwt_tx_let_go().
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Batches of octets that TCP refers to, from their first octet to their release. */
+/* Batches of bytes that TCP refers to, from their allocation to their release. */
 #include "tx_zc.h"
 
 #include <linux/atomic.h>
@@ -16,12 +16,12 @@
 
 /**
  * struct iwt_zc - the batches of one queue pair that TCP refers to
- * @lock: innermost; taken wherever the network frees a buffer
- * @ref: the queue pair has one, and each batch
- * @wake: called when the oldest batch is released; NULL: not any more
- * @ctx: its argument
- * @closed: the queue pair is gone: a batch that is released frees itself
- * @in_flight: batches that iwt_zc_released_seq() has not taken yet, in order
+ * @lock: innermost lock; acquired in any context in which the network frees an skb
+ * @ref: references of the queue pair and of each batch
+ * @wake: called when the oldest batch is released; NULL after iwt_zc_mute() or iwt_zc_close()
+ * @ctx: argument of @wake
+ * @closed: the queue pair no longer exists: release() frees the batch
+ * @in_flight: batches that iwt_zc_released_seq() has not yet removed, in order
  * @last_seq: number of the last batch
  * @released_seq: number of the last batch that was released with all before it
  *
@@ -39,7 +39,7 @@ struct iwt_zc {
 	u32 released_seq;
 };
 
-/* How many there are: the module waits for all of them. */
+/* Number of struct iwt_zc: iwt_zc_exit() waits until it is 0. */
 static atomic_t n_zc;
 
 static void zc_put(struct iwt_zc *zc)
@@ -60,8 +60,9 @@ static void free_batch(struct iwt_zc_batch *b)
 }
 
 /*
- * The last reference is gone. The network may free a buffer anywhere, with any lock held, those
- * of this queue pair and its socket too. So this only takes note.
+ * Mark a batch as released after its last reference was dropped. The network may free an skb in
+ * any context and with any lock held, including those of this queue pair and its socket. So this
+ * function only sets a flag and calls @wake.
  */
 static void release(struct iwt_zc_batch *b)
 {
@@ -95,9 +96,9 @@ static const struct ubuf_info_ops ubuf_ops = {
 };
 
 /**
- * iwt_zc_exit() - at module unload, when no queue pair is left
+ * iwt_zc_exit() - wait at module unload, when no queue pair is left
  *
- * Sleeps until the network has let go of everything.
+ * Sleeps until the network has released all memory of work requests.
  */
 void iwt_zc_exit(void)
 {
@@ -106,10 +107,10 @@ void iwt_zc_exit(void)
 }
 
 /**
- * iwt_zc_new() - make the object of a queue pair
+ * iwt_zc_new() - allocate the object of a queue pair
  * @wake: called when iwt_zc_released_seq() has a new number to return: in any context,
- *	with any lock held, so it must only queue work; not after iwt_zc_mute()
- * @ctx: its argument
+ *	with any lock held, so it must only queue work; not called after iwt_zc_mute()
+ * @ctx: argument of @wake
  *
  * May sleep.
  *
@@ -156,7 +157,7 @@ static void free_all(struct list_head *batches)
 }
 
 /**
- * iwt_zc_mute() - call @wake no more
+ * iwt_zc_mute() - stop calling @wake
  * @zc: object, or NULL
  *
  * Any context.
@@ -173,10 +174,10 @@ void iwt_zc_mute(struct iwt_zc *zc)
 }
 
 /**
- * iwt_zc_close() - the queue pair is about to go; nothing is being framed
- * @zc: its object, or NULL; not to be used any more
+ * iwt_zc_close() - release the object of a queue pair; no batch is being framed
+ * @zc: object, or NULL; the caller must not use it afterwards
  *
- * Batches that are still in flight free themselves. Any context.
+ * Batches that are still in flight are freed when TCP releases them. Any context.
  */
 void iwt_zc_close(struct iwt_zc *zc)
 {
@@ -203,7 +204,7 @@ void iwt_zc_close(struct iwt_zc *zc)
  *
  * Never sleeps.
  *
- * Return: an empty batch, which ends by iwt_zc_sent(); NULL without memory.
+ * Return: an empty batch, which the caller ends with iwt_zc_sent(); NULL without memory.
  */
 struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
 {
@@ -230,16 +231,15 @@ struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
 }
 
 /**
- * iwt_zc_add() - another piece for TCP to refer to
+ * iwt_zc_add() - add a piece for TCP to refer to
  * @b: batch, not sent
- * @page: page that may be referred to (sendpage_ok())
- * @off: offset in it
- * @len: octets
+ * @page: page that TCP may refer to (sendpage_ok())
+ * @off: offset in the page
+ * @len: number of bytes
  *
- * Octets that continue the last piece in the same large page become a part of that piece, as in
- * TCP.
+ * If the bytes follow the last piece in the same large page, they extend that piece, as in TCP.
  *
- * Return: false when there is no room for a piece.
+ * Return: false when the batch has no room for another piece.
  */
 bool iwt_zc_add(struct iwt_zc_batch *b, struct page *page, u32 off, u32 len)
 {
@@ -261,9 +261,9 @@ bool iwt_zc_add(struct iwt_zc_batch *b, struct page *page, u32 off, u32 len)
 }
 
 /**
- * iwt_zc_cut() - drop what was added last
- * @b: batch, nothing of it sent
- * @bytes: octets that stay
+ * iwt_zc_cut() - remove the bytes that were added last
+ * @b: batch, no byte of it sent
+ * @bytes: number of bytes to keep
  */
 void iwt_zc_cut(struct iwt_zc_batch *b, u32 bytes)
 {
@@ -281,8 +281,8 @@ void iwt_zc_cut(struct iwt_zc_batch *b, u32 bytes)
 }
 
 /**
- * iwt_zc_sent() - the engine is done with a batch: TCP has all of it, or will not get it
- * @b: batch; may be gone afterwards
+ * iwt_zc_sent() - drop the engine's reference: TCP has the whole batch, or will never get it
+ * @b: batch; may be freed
  *
  * Any context.
  */
@@ -296,11 +296,13 @@ void iwt_zc_sent(struct iwt_zc_batch *b)
 }
 
 /**
- * iwt_zc_released_seq() - how far has TCP released what it referred to?
+ * iwt_zc_released_seq() - up to which batch has TCP released the memory?
  * @zc: object, or NULL; the lock of the stream is held
  *
- * Return: the number of the last batch that was released with all before it, modulo 2^32; 0 at
- * first.
+ * Frees the batches up to that one.
+ *
+ * Return: number, modulo 2^32, of the last batch that is released together with all earlier
+ * batches; IWT_FIRST before the first one; 0 without an object.
  */
 u32 iwt_zc_released_seq(struct iwt_zc *zc)
 {
@@ -320,7 +322,7 @@ u32 iwt_zc_released_seq(struct iwt_zc *zc)
  * iwt_zc_last_seq() - the number of the last batch that was begun
  * @zc: object, or NULL; the lock of the stream is held
  *
- * Return: the number; 0 before the first batch.
+ * Return: the number; IWT_FIRST before the first batch; 0 without an object.
  */
 u32 iwt_zc_last_seq(const struct iwt_zc *zc)
 {
@@ -331,7 +333,7 @@ u32 iwt_zc_last_seq(const struct iwt_zc *zc)
  * iwt_zc_any_released() - would iwt_zc_released_seq() return a new number?
  * @zc: object, or NULL; the lock of the stream is held
  *
- * Return: true if so.
+ * Return: true if the oldest batch in flight is released.
  */
 bool iwt_zc_any_released(struct iwt_zc *zc)
 {
@@ -352,7 +354,7 @@ bool iwt_zc_any_released(struct iwt_zc *zc)
  * iwt_zc_in_flight() - does TCP still refer to any batch?
  * @zc: object, or NULL; the lock of the stream is held
  *
- * Return: true if so.
+ * Return: true if a batch is not yet released.
  */
 bool iwt_zc_in_flight(struct iwt_zc *zc)
 {

@@ -2,13 +2,14 @@
 /*
  * Memory of work requests that TCP refers to instead of copying it.
  *
- * TCP may have to send octets again until the peer acknowledges them, and a network card may
- * read them even later. So such a work request is completed only when TCP has released the
- * memory: when every buffer that refers to it, and every copy of such a buffer, is freed,
- * because the octets were acknowledged or because the connection is gone.
+ * TCP may have to retransmit bytes until the peer acknowledges them, and a network card may read
+ * them even later. So such a work request is completed only when TCP has released the memory:
+ * when every skb that refers to it, and every clone of such an skb, is freed, because the bytes
+ * were acknowledged or because the connection has ended.
  *
- * What goes to TCP together is a batch. Batches are numbered in the order in which they were
- * begun; a work request is done when its last batch and all before it are released.
+ * The bytes that are passed to TCP together are a batch. Batches are numbered in the order in
+ * which they were begun; a work request is done when its last batch and all earlier batches are
+ * released.
  */
 #ifndef IWT_ZC_H
 #define IWT_ZC_H
@@ -21,28 +22,28 @@
 struct iwt_zc;
 
 /*
- * Pieces of pages that a batch may have: the largest FPDU from pages that are no neighbours,
- * with its header and trailer.
+ * Maximum number of pieces of a batch: enough for the largest FPDU, with header and trailer, if
+ * its pages are not contiguous.
  */
 #define IWT_ZC_PIECES		20
-/* Pieces that one buffer of TCP has room for. */
+/* Maximum number of pieces in one skb of TCP. */
 #define IWT_ZC_FRAGS		min_t(u32, IWT_ZC_PIECES, MAX_SKB_FRAGS)
 
 /**
- * struct iwt_zc_batch - octets that go to TCP together
- * @ubuf: what TCP's buffers refer to; as many references as there are of these,
- *	and one until everything was sent
- * @zc: object of its queue pair; a reference
- * @node: in the list of @zc
+ * struct iwt_zc_batch - bytes that are passed to TCP together
+ * @ubuf: object that TCP's skbs refer to; one reference for each skb, and one of the engine
+ *	until iwt_zc_sent()
+ * @zc: object of the queue pair; a reference
+ * @node: entry in the list of @zc
  * @seq: number, in the order of iwt_zc_get()
  * @released: all references are gone; guarded by the lock of @zc
- * @n: pieces
- * @bytes: octets in them
- * @by_ref: octets of these that are memory of the consumer
- * @sent: octets that TCP has taken
- * @piece: the pieces; a reference to each page, until everything was sent
+ * @n: number of pieces
+ * @bytes: number of bytes in the pieces
+ * @by_ref: number of these bytes that are memory of the consumer
+ * @sent: number of bytes that TCP has accepted
+ * @piece: the pieces; with a reference to each page until iwt_zc_sent()
  *
- * Until iwt_zc_sent() all but @released is the transmit engine's.
+ * Until iwt_zc_sent() the transmit engine owns all fields except @released.
  */
 struct iwt_zc_batch {
 	struct ubuf_info ubuf;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages whose payload TCP takes from where it is: only headers and trailers are written.
+ * Framing messages whose payload TCP refers to: only headers and trailers are copied.
  *
- * Not with a CRC: if the consumer changed its memory too early, octets that are sent again
- * would differ from those that the CRC was computed from.
+ * Not used with CRC: if the consumer changed its memory too early, retransmitted bytes would
+ * differ from the bytes of which the CRC was computed.
  *
- * Not for Read Responses: the owner of their source is never told that it has been sent. The
- * owner may withdraw the peer's right to it at any time and use it for something else, which
- * the peer must not see.
+ * Not used for Read Responses: the owner of the source memory gets no completion for a Response.
+ * The owner may revoke the peer's access at any time and use the memory for other data, which the
+ * peer must not receive.
  */
 #include "tx_priv.h"
 
@@ -20,15 +20,15 @@
 #include "tx_buf.h"
 #include "tx_zc.h"
 
-/* With IWT_ZEROCOPY_AUTO: payload of an FPDU, and of a message, at least. */
+/* With IWT_ZEROCOPY_AUTO: minimum payload of an FPDU, and of a message. */
 #define MIN_FPDU	(4 << 10)
 #define MIN_MSG		(32 << 10)
-/* Octets in one piece that are worth a reference; fewer are copied in any case. */
+/* Minimum length of a piece that TCP refers to; shorter pieces are always copied. */
 #define MIN_PIECE	1024
-/* Room that a buffer should have: headers, trailers, short pieces. */
+/* Wanted room in a buffer for headers, trailers and short pieces. */
 #define MIN_ROOM	2048
 
-/* What to restore when an FPDU can't be framed. */
+/* State to restore when an FPDU can't be framed. */
 struct undo {
 	struct iwt_txseg msg;
 	struct iwt_sgl_pos pos;
@@ -36,18 +36,18 @@ struct undo {
 	u32 by_ref;
 };
 
-/* The least payload of the next FPDU for which it pays. */
+/* Minimum payload of an FPDU that is framed by reference. */
 static u32 least(const struct iwt_tx *tx)
 {
 	return tx->zerocopy == IWT_ZEROCOPY_AUTO ? MIN_FPDU : MIN_PIECE;
 }
 
 /**
- * iwt_tx_zc_wanted() - is the current message one to be sent by reference?
- * @st: stream; the socket lock and its own are held
- * @fit: octets that FPDUs are to fit in
+ * iwt_tx_zc_wanted() - should the current message be sent by reference?
+ * @st: stream; the socket lock and the stream lock are held
+ * @fit: maximum size of an FPDU
  *
- * Return: true if so.
+ * Return: true to send by reference.
  */
 bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit)
 {
@@ -75,7 +75,7 @@ static struct iwt_txbuf *find_buf(struct iwt_tx *tx)
 	return tx->buf && iwt_txbuf_room(tx->buf) ? tx->buf : NULL;
 }
 
-/* Octets by copy. */
+/* Add bytes by copying them. */
 static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 {
 	while (len) {
@@ -95,7 +95,7 @@ static bool put_octets(struct iwt_tx *tx, const u8 *from, u32 len)
 	return true;
 }
 
-/* Octets of one page: a pinned page of a process, or any memory of a kernel consumer. */
+/* Add bytes of one page: a pinned page of a process, or any memory of a kernel consumer. */
 static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 	__must_hold(&st->lock)
 {
@@ -113,7 +113,7 @@ static bool put_page_part(struct iwt_stream *st, const u8 *from, u32 len)
 	return iwt_zc_add(st->tx.zcb, page, offset_in_page(from), len);
 }
 
-/* Octets in one piece of a region. */
+/* Add contiguous bytes of a region. */
 static bool put_piece(struct iwt_stream *st, const u8 *from, u32 len)
 	__must_hold(&st->lock)
 {
@@ -148,7 +148,7 @@ static bool put_payload(struct iwt_stream *st, u32 len)
 	return true;
 }
 
-/* Frames one FPDU of the current message. Return: false without room or right. */
+/* Frames one FPDU of the current message. Return: false without room or access. */
 static bool zc_put_fpdu(struct iwt_stream *st, u32 mulpdu)
 	__must_hold(&st->lock)
 {
@@ -170,7 +170,7 @@ static bool zc_put_fpdu(struct iwt_stream *st, u32 mulpdu)
 		iwt_fault_settle(&tx->src_hold.fault);
 		return true;
 	}
-	/* not framed, so still to be sent (RFC 5040 4.8) */
+	/* the FPDU was not framed: the message continues with it (RFC 5040 4.8) */
 	tx->msg = undo.msg;
 	tx->pos = undo.pos;
 	iwt_zc_cut(tx->zcb, undo.bytes);
@@ -179,7 +179,7 @@ static bool zc_put_fpdu(struct iwt_stream *st, u32 mulpdu)
 	return false;
 }
 
-/* Has the batch room for another FPDU, in the same buffer of TCP? */
+/* Has the batch room for another FPDU, in the same skb of TCP? */
 static bool zc_has_room(const struct iwt_tx *tx, u32 fit)
 {
 	u32 pieces = fit / PAGE_SIZE + 3;
@@ -190,13 +190,13 @@ static bool zc_has_room(const struct iwt_tx *tx, u32 fit)
 
 /**
  * iwt_tx_zc_fill() - frame a batch of the current message by reference
- * @st: stream; the socket lock and its own are held, and nothing is unsent
- * @fit: octets that FPDUs are to fit in
+ * @st: stream; the socket lock and the stream lock are held, and all framed bytes are sent
+ * @fit: maximum size of an FPDU
  *
- * The batch ends with the message at the latest.
+ * The batch ends at the end of the message or before.
  *
- * Return: false when nothing was framed though nothing is wrong: then the message has to be
- * copied.
+ * Return: false when no FPDU was framed although no error occurred: then the caller must copy
+ * the message.
  */
 bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 {
@@ -222,10 +222,10 @@ bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 }
 
 /**
- * iwt_tx_zc_send() - hand over what is framed by reference
- * @st: stream with a batch; the socket lock and its own are held
+ * iwt_tx_zc_send() - pass the batch that is framed by reference to TCP
+ * @st: stream with a batch; the socket lock and the stream lock are held
  *
- * Return: false when TCP did not take all of it.
+ * Return: false when TCP did not accept the whole batch.
  */
 bool iwt_tx_zc_send(struct iwt_stream *st)
 {
