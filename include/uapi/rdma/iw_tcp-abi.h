@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
- * User ABI of iw_tcp: the rings that the kernel module and its user provider share, and the
- * private parts of the uverbs commands.
+ * User ABI of iw_tcp: the rings that the kernel module and the user space provider share, and the
+ * driver-specific parts of the uverbs commands.
  *
- * Every queue is one mmap()ed object: a struct iwt_ring_ctl in its first IWT_RING_CTL_SIZE
- * octets, then 1 << k entries of a fixed stride. Indices run freely over 32 bits; the entry of
+ * Each queue is one mmap()ed object: a struct iwt_ring_ctl in the first IWT_RING_CTL_SIZE bytes,
+ * then 1 << k entries of a fixed stride. Indices are free-running 32-bit numbers; the entry of
  * index i is at (i & mask). Behind the entries of a completion queue are the bits of the queue
- * pairs that use it. The kernel keeps private copies of everything that it depends on, and
- * reads a work request once.
+ * pairs that use the completion queue. The kernel keeps private copies of all data that it
+ * depends on, and reads each work request once.
  */
 #ifndef _UAPI_RDMA_IW_TCP_ABI_H
 #define _UAPI_RDMA_IW_TCP_ABI_H
@@ -16,9 +16,10 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 /*
- * The version that both sides must share. Everything else may grow without a new one: a
- * structure at its end, where a missing part counts as zero and a part that the other side does
- * not know must be zero; and a rule that a side must obey, by a bit of enum iwt_feature.
+ * The ABI version, which must be the same on both sides. The ABI can be extended without a new
+ * version: a structure may grow at its end, where a missing part is treated as zero and a part
+ * that the other side does not know must be zero; a new rule that a side must obey needs a bit of
+ * enum iwt_feature.
  */
 #define IWT_ABI_VERSION		3
 
@@ -28,9 +29,9 @@
 #define IWT_RING_CTL_SIZE	256
 
 /*
- * Most octets of inline data in one send work request, and most scatter/gather elements of one
- * work request, in this version of the module. A process uses the limits in the answer to the
- * creation of a queue pair.
+ * Maximum number of bytes of inline data in a send work request, and maximum number of
+ * scatter/gather elements of a work request, in this version of the module. A process uses the
+ * limits in the response to the creation of a queue pair.
  */
 #define IWT_MAX_INLINE		256
 #define IWT_MAX_SGE		16
@@ -38,32 +39,33 @@
 /* Bits of iwt_ring_ctl.flags (written by the kernel). */
 enum iwt_ring_flags {
 	/*
-	 * The kernel is not looking at the ring: after storing prod, and a
-	 * full memory barrier, ring the doorbell if this is set.
+	 * The kernel does not poll the ring: after storing prod, and a full
+	 * memory barrier, a process must ring the doorbell if this is set.
 	 */
 	IWT_RING_NEED_WAKEUP	= 1 << 0,
 	/*
-	 * Completion queue only: the queue is dead. Entries were lost, or the
-	 * device has gone away.
+	 * Completion queue only: the queue can't be used any more. Completions
+	 * were lost, or the device was removed.
 	 */
 	IWT_RING_OVERRUN	= 1 << 1,
 	/*
 	 * Completion queue only: the send queues of its queue pairs may have
-	 * IWT_RING_NEED_WAKEUP clear although the kernel is not looking at them.
+	 * IWT_RING_NEED_WAKEUP clear although the kernel does not poll them.
 	 *
-	 * A process that posts and need not ring the doorbell MUST set the queue
-	 * pair's bit, after the barrier, if it is not set: bit n is 1 << n % 32 of
-	 * the 32-bit word n / 32. A process that has set a bit MUST call
-	 * IWT_METHOD_CQ_POLL when it finds the completion queue empty, and SHOULD
-	 * call it when it has posted often. The kernel then takes the bits and runs
-	 * every queue pair whose bit was set.
+	 * A process that posts and need not ring the doorbell MUST set the bit of
+	 * the queue pair, after the barrier, if the bit is not set: bit n is
+	 * 1 << n % 32 of the 32-bit word n / 32. A process that has set a bit MUST
+	 * call IWT_METHOD_CQ_POLL when it finds the completion queue empty, and
+	 * SHOULD call it after many posts. The kernel then clears the bits and runs
+	 * each queue pair whose bit was set.
 	 */
 	IWT_RING_DEFERRED	= 1 << 2,
 	/*
-	 * Completion queue only: the kernel does not look at arm any more. After
+	 * Completion queue only: the kernel does not read arm any more. After
 	 * storing arm, and a full memory barrier, a process MUST call
-	 * IWT_METHOD_CQ_ARM if this is set. The call clears it for a number of
-	 * events, which is as many as can be left unread without another call.
+	 * IWT_METHOD_CQ_ARM if this flag is set. The call clears the flag. The
+	 * kernel sets the flag again after a number of events, which limits how
+	 * many events a process can leave unread.
 	 */
 	IWT_RING_ARM_BY_CALL	= 1 << 3,
 };
@@ -76,10 +78,10 @@ enum iwt_cq_arm {
 };
 
 /*
- * Producer, consumer and kernel words are on cache lines of their own. Send and receive queues,
- * also shared ones: prod is written by the user, cons by the kernel (a slot is free for reuse
- * when cons has passed it). Completion queues: prod is written by the kernel, cons and arm by
- * the user; the kernel clears arm when it raises the event.
+ * Each word is on its own cache line. Send and receive queues, also shared receive queues: the
+ * process writes prod, the kernel writes cons (an entry may be reused when cons has passed it).
+ * Completion queues: the kernel writes prod, the process writes cons and arm; the kernel clears
+ * arm when it raises the event.
  */
 struct iwt_ring_ctl {
 	__u32 prod;
@@ -99,7 +101,7 @@ struct iwt_sge {
 };
 
 /*
- * Operation of a send work request. A new one needs a bit of enum iwt_feature: a kernel that
+ * Operation of a send work request. A new opcode needs a bit of enum iwt_feature: a kernel that
  * does not know an opcode ends the connection.
  */
 enum iwt_wr_opcode {
@@ -108,12 +110,12 @@ enum iwt_wr_opcode {
 	IWT_WR_WRITE		= 2,
 	IWT_WR_READ		= 3,
 	IWT_WR_LOCAL_INV	= 4,
-	/* Kernel queues only; refused from a user ring. */
+	/* Kernel queues only; rejected in a queue of a process. */
 	IWT_WR_READ_WITH_INV	= 5,
 	IWT_WR_REG_MR		= 6,
-	/* With IWT_FEATURE_RFC7306 (struct iwt_atomic_body for the atomic ones) */
+	/* With IWT_FEATURE_RFC7306 (atomic operations have struct iwt_atomic_body) */
 	IWT_WR_WRITE_WITH_IMM	= 7,
-	IWT_WR_SEND_WITH_IMM	= 8,	/* of no length */
+	IWT_WR_SEND_WITH_IMM	= 8,	/* without payload */
 	IWT_WR_FETCH_ADD	= 9,
 	IWT_WR_CMP_SWAP		= 10,
 	/* Kernel queues only. */
@@ -127,14 +129,14 @@ enum iwt_wr_flags {
 	IWT_WR_SIGNALED		= 1 << 0,
 	IWT_WR_SOLICITED	= 1 << 1,
 	IWT_WR_FENCE		= 1 << 2,
-	/* length octets of data follow the header instead of num_sge iwt_sge */
+	/* inline_len bytes of data follow the header instead of num_sge iwt_sge */
 	IWT_WR_INLINE		= 1 << 3,
 };
 
 /*
- * A send queue entry: this header, then iwt_sge[num_sge] or inline data, or for an atomic
- * operation struct iwt_atomic_body, or struct iwt_bind_body to bind a memory window. The stride
- * of a queue is in the answer to its creation; it is never less than 64.
+ * A send queue entry: this header, then iwt_sge[num_sge] or inline data, for an atomic operation
+ * struct iwt_atomic_body, to bind a memory window struct iwt_bind_body. The stride of a queue is
+ * in the response to its creation; it is at least 64.
  */
 struct iwt_send_wqe {
 	__aligned_u64 wr_id;
@@ -144,36 +146,35 @@ struct iwt_send_wqe {
 	__u8 reserved;
 	__u32 inline_len;
 	__aligned_u64 remote_addr;
-	__u32 rkey;	/* BIND_MW: of the window, with the key octet that it is to have */
+	__u32 rkey;	/* BIND_MW: rkey of the window, with the new key byte */
 	/*
 	 * STag to invalidate; REG_MR, BIND_MW: access flags; WITH_IMM: the immediate
-	 * data, whose octets are not swapped on the way
+	 * data, whose bytes are not swapped
 	 */
 	__u32 ex;
 };
 
 /*
- * Behind the header of an atomic operation, whose num_sge is 1. The values are in the byte
- * order of this machine, here and in the memory of both sides. An entry of a process ends
- * before the masks.
+ * Body of an atomic operation, behind the header, in which num_sge is 1. The values are in host
+ * byte order, here and in the memory of both ends. An entry of a process ends before the masks.
  */
 struct iwt_atomic_body {
-	struct iwt_sge sink;		/* 8 octets, for the value before */
-	__aligned_u64 data;		/* to add, or to swap in */
+	struct iwt_sge sink;		/* 8 bytes, for the old value */
+	__aligned_u64 data;		/* value to add or to swap in */
 	__aligned_u64 compare;
-	__aligned_u64 data_mask;	/* FETCH_ADD: last bit of each field */
+	__aligned_u64 data_mask;	/* FETCH_ADD: top bit of each field */
 	__aligned_u64 compare_mask;
 };
 
 #define IWT_ATOMIC_BODY_USER	(sizeof(struct iwt_sge) + 16)
 
 /*
- * Behind the header of a request to bind a window: what of which region it is to cover. The
- * region has IB_UVERBS_ACCESS_MW_BIND. No octets unbind a window of type 1; then lkey does not
- * count.
+ * Body of a request to bind a memory window, behind the header: the region and the range of it
+ * that the window will cover. The region must have IB_UVERBS_ACCESS_MW_BIND. Length 0 unbinds a
+ * window of type 1; then lkey is ignored.
  */
 struct iwt_bind_body {
-	__aligned_u64 addr;		/* as the region names it */
+	__aligned_u64 addr;		/* in the address space of the region (iova) */
 	__aligned_u64 length;
 	__u32 lkey;
 	__u32 reserved;
@@ -207,9 +208,9 @@ enum iwt_wc_opcode {
 enum iwt_wc_flags {
 	/* ex is the STag that the peer invalidated */
 	IWT_WC_WITH_INVALIDATE	= 1 << 0,
-	/* the peer (or an error) asked for a solicited event */
+	/* the peer requested a solicited event, or the completion is an error */
 	IWT_WC_SOLICITED	= 1 << 1,
-	/* ex is immediate data, in the order of the wire */
+	/* ex is immediate data, in network byte order */
 	IWT_WC_WITH_IMM		= 1 << 2,
 };
 
@@ -227,24 +228,24 @@ struct iwt_cqe {
 };
 
 /*
- * Behind each entry of a completion queue that was created with
- * IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION: when the completion was added, in
- * nanoseconds.
+ * Follows each entry of a completion queue that was created with
+ * IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION: the time at which the completion was
+ * added, in nanoseconds.
  */
 struct iwt_cqe_time {
 	__aligned_u64 raw;		/* CLOCK_MONOTONIC_RAW of the process */
 	__aligned_u64 wallclock;	/* CLOCK_REALTIME */
 };
 
-/* Features the two sides agree on when a context is opened. */
+/* Features that kernel and process negotiate when a context is opened. */
 enum iwt_feature {
 	/*
-	 * Immediate data and atomic operations. A process that does not know
-	 * them sees no completion of such a kind: Immediate Data for its queue
-	 * pairs is refused.
+	 * Immediate data and atomic operations. A process without this feature
+	 * receives no completion with immediate data: an Immediate Data message to
+	 * its queue pairs is an error of the peer.
 	 */
 	IWT_FEATURE_RFC7306	= 1 << 0,
-	/* The process does what IWT_RING_DEFERRED asks for. */
+	/* The process obeys the rules of IWT_RING_DEFERRED. */
 	IWT_FEATURE_DEFERRED	= 1 << 1,
 	/* Memory windows: IWT_WR_BIND_MW. */
 	IWT_FEATURE_WINDOWS	= 1 << 2,
@@ -263,16 +264,16 @@ struct iwt_create_cq_resp {
 	__aligned_u64 mmap_length;
 	__u32 entries;		/* power of two */
 	__u32 stride;
-	__u32 posted_bits;	/* for queue pairs, a multiple of 32, or none */
+	__u32 posted_bits;	/* number of bits for queue pairs: a multiple of 32, or 0 */
 	__u32 reserved;
 };
 
 /*
- * The answer to IB_USER_VERBS_CMD_RESIZE_CQ. If entries is what the queue has already, nothing
- * is to be done. Else the process moves to other entries: those behind the control words if
- * mmap_length is zero, or those with which this mapping begins. It maps them, copies the
- * entries from cons to prod, and calls IWT_METHOD_CQ_RESIZED. Until then the kernel writes
- * each completion to the old and to the new entries.
+ * The response to IB_USER_VERBS_CMD_RESIZE_CQ. If entries is the present size of the queue, the
+ * process need not do anything. Else the process switches to a new ring: if mmap_length is zero,
+ * the entries behind the control words, else the entries at the beginning of the new mapping. The
+ * process maps the new ring, copies the entries from cons to prod, and calls
+ * IWT_METHOD_CQ_RESIZED. Until then the kernel writes each completion to both rings.
  */
 struct iwt_resize_cq_resp {
 	__aligned_u64 mmap_offset;
@@ -281,7 +282,7 @@ struct iwt_resize_cq_resp {
 	__u32 reserved;
 };
 
-/* Also the answer of IWT_METHOD_SRQ_NEW_RING. The ring is as that of a receive queue. */
+/* Also the response to IWT_METHOD_SRQ_NEW_RING. The ring has the format of a receive queue. */
 struct iwt_create_srq_resp {
 	__aligned_u64 mmap_offset;
 	__aligned_u64 mmap_length;
@@ -297,14 +298,14 @@ struct iwt_create_qp_resp {
 	__u32 qp_id;
 	__u32 sq_entries;	/* power of two */
 	__u32 sq_stride;
-	/* power of two; 0 without a receive queue, also with a shared one */
+	/* power of two; 0 without a receive queue or with a shared receive queue */
 	__u32 rq_entries;
 	__u32 rq_stride;
 	__u32 max_inline;
 	/*
-	 * Its bits at its completion queues. A number that is not less than
-	 * posted_bits means that there is no bit. If both completion queues are the
-	 * same, send_bit is the only one.
+	 * Bits of the queue pair at its completion queues. A number that is not less
+	 * than posted_bits means that the queue pair has no bit. If both completion
+	 * queues are the same, only send_bit is used.
 	 */
 	__u32 send_bit;
 	__u32 recv_bit;
@@ -333,25 +334,26 @@ enum iwt_cq_attr {
 };
 
 enum iwt_cq_arm_flags {
-	/* for solicited completions only, unless it is armed for any */
+	/* arm for solicited completions only, unless already armed for any */
 	IWT_CQ_ARM_FOR_SOLICITED	= 1 << 0,
-	/* for completions that are in the queue already, too: an event at once */
+	/* also for completions already in the queue: raise the event immediately */
 	IWT_CQ_ARM_AT_ONCE		= 1 << 1,
 };
 
 enum iwt_cq_resized_flags {
-	/* the process could not move: the kernel gives the new entries up */
+	/* the process failed to switch: the kernel drops the new ring */
 	IWT_CQ_RESIZED_NOT		= 1 << 0,
 };
 
 /* Methods of UVERBS_OBJECT_SRQ. */
 enum iwt_srq_method {
 	/*
-	 * Make a ring for another size of the queue. The process maps it, and then
-	 * modifies the size: the queue goes on with that ring, which has the
-	 * receives that are posted and not taken, at the same indices. The process
-	 * MUST NOT post during the modification. The old ring is not looked at any
-	 * more. If the modification fails, the old ring stays.
+	 * Allocate a ring for another size of the queue. The process maps the new
+	 * ring, and then modifies the size: the kernel copies the receives that are
+	 * posted and not yet consumed to the new ring, at the same indices, and uses
+	 * the new ring. The process MUST NOT post during the modification.
+	 * Afterwards the kernel does not read the old ring any more. If the
+	 * modification fails, the old ring remains in use.
 	 */
 	IWT_METHOD_SRQ_NEW_RING = 1U << UVERBS_ID_NS_SHIFT,
 };
@@ -359,26 +361,26 @@ enum iwt_srq_method {
 /* Attributes of this method. */
 enum iwt_srq_attr {
 	IWT_ATTR_SRQ = 1U << UVERBS_ID_NS_SHIFT,
-	IWT_ATTR_SRQ_MAX_WR,	/* in: __u32, the size as in the modification */
+	IWT_ATTR_SRQ_MAX_WR,	/* in: __u32, the same size as for the modification */
 	IWT_ATTR_SRQ_RING,	/* out: struct iwt_create_srq_resp */
 };
 
 /*
  * Delayed startup: MPA on a TCP socket of the process (RFC 5044 7.1.3). The process sends and
- * receives the startup frames; the kernel writes the frames that are sent, checks those that
- * were received, and takes the connection over. libiw_tcp has functions for it: iwtdv(7).
+ * receives the startup frames; the kernel composes the frames to send, checks the received
+ * frames, and takes over the connection. libiw_tcp has functions for delayed startup: iwtdv(7).
  */
 
 /* Methods of UVERBS_OBJECT_QP. */
 enum iwt_qp_method {
-	/* initiator: write the Request that the process is to send */
+	/* initiator: compose the Request that the process will send */
 	IWT_METHOD_MPA_REQUEST = 1U << UVERBS_ID_NS_SHIFT,
 	/*
 	 * initiator, with Request and Reply: switch to RDMA; responder, with
-	 * the Request: the same, and send the Reply
+	 * the Request: send the Reply and switch to RDMA
 	 */
 	IWT_METHOD_MPA_START,
-	/* the doorbell: the kernel looks at both queues; see IWT_RING_NEED_WAKEUP */
+	/* the doorbell: the kernel reads both queues; see IWT_RING_NEED_WAKEUP */
 	IWT_METHOD_QP_DOORBELL,
 };
 
@@ -389,11 +391,11 @@ enum iwt_qp_attr {
 
 /* Methods of UVERBS_OBJECT_DEVICE. */
 enum iwt_device_method {
-	/* responder: write the Reply that rejects a Request, for the process to send */
+	/* responder: compose a Reply that rejects a Request, which the process will send */
 	IWT_METHOD_MPA_REJECT = 1U << UVERBS_ID_NS_SHIFT,
 };
 
-/* Attributes of the methods of MPA. Frames begin with a header of 20 octets. */
+/* Attributes of the methods of MPA. Frames begin with a header of 20 bytes. */
 enum iwt_mpa_attr {
 	IWT_ATTR_MPA_QP = 1U << UVERBS_ID_NS_SHIFT,
 	IWT_ATTR_MPA_FD,		/* in: the socket */
@@ -401,16 +403,16 @@ enum iwt_mpa_attr {
 	IWT_ATTR_MPA_PRIVATE_DATA,	/* in, optional */
 	IWT_ATTR_MPA_REQUEST,		/* in: a whole frame */
 	IWT_ATTR_MPA_REPLY,		/* in, initiator only: a whole frame */
-	IWT_ATTR_MPA_FRAME,		/* out: 532 octets, its own length counts */
+	IWT_ATTR_MPA_FRAME,		/* out: 532 bytes; the frame contains its length */
 	IWT_ATTR_MPA_RESULT,		/* out: struct iwt_mpa_result */
 };
 
 enum iwt_mpa_flags {
-	IWT_MPA_PLAIN		= 1 << 0, /* in: speak revision 1 (RFC 5044) */
+	IWT_MPA_PLAIN		= 1 << 0, /* in: use revision 1 (RFC 5044) */
 	IWT_MPA_CRC		= 1 << 1, /* out */
-	IWT_MPA_TX_MARKERS	= 1 << 2, /* out: in what this end sends */
-	IWT_MPA_RX_MARKERS	= 1 << 3, /* out: in what the peer sends */
-	IWT_MPA_ENHANCED	= 1 << 4, /* out: RFC 6581, depths are agreed */
+	IWT_MPA_TX_MARKERS	= 1 << 2, /* out: markers in the data that this end sends */
+	IWT_MPA_RX_MARKERS	= 1 << 3, /* out: markers in the data that the peer sends */
+	IWT_MPA_ENHANCED	= 1 << 4, /* out: RFC 6581, depths are negotiated */
 };
 
 struct iwt_mpa_param {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
  * The raw dump of a queue pair, a completion queue, a memory region or a shared receive queue
- * (rdma -r resource show): what the engines are about to do, for an analysis of a connection that
- * makes no progress.
+ * (rdma -r resource show): the state of the engines, for the analysis of a connection that makes
+ * no progress.
  *
- * Numbers are in the byte order of the machine. Structures only grow, at their ends: a reader
- * takes the size that it knows, or that of the dump if that is less. Indices of queues, positions
- * and MSNs count modulo 2^32.
+ * Numbers are in host byte order. Structures only grow, at their ends: a reader uses the size
+ * that it knows, or the size of the dump if that is smaller. Indices of queues, positions and
+ * MSNs count modulo 2^32.
  */
 #ifndef _UAPI_RDMA_IW_TCP_RAW_H
 #define _UAPI_RDMA_IW_TCP_RAW_H
@@ -21,39 +21,39 @@ enum iwt_raw_kind {
 };
 
 struct iwt_raw_head {
-	__u32 size;		/* of the structure that begins with this */
+	__u32 size;		/* of the structure that begins with this head */
 	__u32 kind;		/* enum iwt_raw_kind */
 };
 
 enum iwt_raw_qp_flags {
 	IWT_RAW_QP_CONNECTED	= 1 << 0,
-	IWT_RAW_QP_USER		= 1 << 1, /* its queues are in the memory of a process */
-	IWT_RAW_QP_SRQ		= 1 << 2, /* receives are those of a shared queue */
+	IWT_RAW_QP_USER		= 1 << 1, /* its queues are mapped by a process */
+	IWT_RAW_QP_SRQ		= 1 << 2, /* it uses a shared receive queue */
 	IWT_RAW_QP_TX_LOADED	= 1 << 3, /* a message is being sent */
 	IWT_RAW_QP_RX_OPEN	= 1 << 4, /* a Send is being received */
-	IWT_RAW_QP_RX_EOF	= 1 << 5, /* the peer has closed */
+	IWT_RAW_QP_RX_EOF	= 1 << 5, /* the peer has sent FIN */
 };
 
 struct iwt_raw_qp {
 	struct iwt_raw_head head;
-	__u32 state;		/* IDLE, RTS, HALF, DRAIN, CLOSING, TERMINATE, ERROR: from 0 on */
+	__u32 state;		/* from 0: IDLE, RTS, HALF, DRAIN, CLOSING, TERMINATE, ERROR */
 	__u32 flags;		/* enum iwt_raw_qp_flags */
 	__u32 term_err;		/* layer << 12 | type << 8 | code, of a Terminate */
 	__u32 sq_entries;
 	__u32 sq_posted;
 	__u32 sq_started;
 	__u32 sq_completed;
-	__u32 rq_entries;	/* these two are 0 with a shared queue */
+	__u32 rq_entries;	/* this and rq_posted are 0 with a shared receive queue */
 	__u32 rq_posted;
 	__u32 rq_taken;
-	__u32 tx_pos;		/* of the next octet in the stream of TCP */
-	__u32 tx_left;		/* octets of the present message that are still to be framed */
-	__u32 tx_framed;	/* octets that are framed and that TCP has not taken */
+	__u32 tx_pos;		/* position of the next byte in the stream of TCP */
+	__u32 tx_left;		/* bytes of the current message that are not yet framed */
+	__u32 tx_framed;	/* framed bytes that TCP has not yet accepted */
 	__u32 tx_send_msn;	/* of the next Send */
 	__u32 tx_read_msn;	/* of the next Read Request or Atomic Request */
 	__u32 rx_pos;
-	__u32 rx_msn[4];	/* of the message that is next or under way, by queue number */
-	__u32 rx_mo[4];		/* the offset that is expected next in it */
+	__u32 rx_msn[4];	/* of the next or current message, by queue number */
+	__u32 rx_mo[4];		/* the next expected offset in that message */
 	__u32 ird;
 	__u32 ird_used;
 	__u32 ord;
@@ -65,7 +65,7 @@ struct iwt_raw_cq {
 	struct iwt_raw_head head;
 	__u32 entries;
 	__u32 produced;
-	__u32 consumed;		/* by the program, which may write what it likes there */
+	__u32 consumed;		/* by the program, which may write any value there */
 	__u32 flags;		/* enum iwt_ring_flags */
 };
 
@@ -81,8 +81,8 @@ struct iwt_raw_mr {
 };
 
 enum iwt_raw_srq_flags {
-	IWT_RAW_SRQ_USER	= 1 << 0, /* it is in the memory of a process */
-	IWT_RAW_SRQ_FAILED	= 1 << 1, /* its ring made no sense: it is of no use any more */
+	IWT_RAW_SRQ_USER	= 1 << 0, /* a process maps its ring */
+	IWT_RAW_SRQ_FAILED	= 1 << 1, /* invalid ring: the queue is unusable */
 };
 
 struct iwt_raw_srq {
@@ -90,9 +90,9 @@ struct iwt_raw_srq {
 	__u32 flags;		/* enum iwt_raw_srq_flags */
 	__u32 entries;
 	__u32 max_sge;
-	__u32 posted;		/* by the program, which may write what it likes there */
+	__u32 posted;		/* by the program, which may write any value there */
 	__u32 taken;
-	__u32 limit;		/* 0: none, or its event was raised */
+	__u32 limit;		/* 0: no limit, or the event of the limit was raised */
 };
 
 #endif

@@ -5,8 +5,8 @@
 #include_next <rdma/ib_verbs.h>
 
 /*
- * A new device starts in the initial namespace. Unless devices are shared by
- * all namespaces, in which case it has to stay, move it before anyone sees it.
+ * A new device is in the initial namespace. Move it before it is registered,
+ * unless all namespaces share devices: then it must stay there.
  */
 static inline struct ib_device *compat_alloc_device_net(size_t size,
 							struct net *net)

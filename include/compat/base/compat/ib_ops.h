@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The operations whose prototypes depend on the kernel. Here they are what the
- * newest kernel wants; an overlay of the same name puts a function between.
+ * The operations whose prototypes depend on the kernel. This file is for the
+ * newest kernel; an overlay of the same name inserts a wrapper function.
  */
 #ifndef COMPAT_IB_OPS_H
 #define COMPAT_IB_OPS_H
@@ -10,7 +10,7 @@
 #define compat_create_cq	iwt_create_cq
 #endif
 
-/* the operation's name depends on the kernel as well */
+/* the name of this operation also depends on the kernel */
 #ifndef compat_resize_user_cq
 #define compat_resize_user_cq	iwt_resize_cq
 #define compat_op_resize_user_cq	resize_user_cq
@@ -29,14 +29,14 @@
 #define compat_counter_unbind_qp	iwt_counter_unbind_qp
 #endif
 
-/* The core allocates the driver's structure, and has it initialised in any case. */
+/* The core allocates the driver's structure and always calls counter_init. */
 #ifndef COMPAT_COUNTER_OBJ
 #define COMPAT_COUNTER_OBJ		\
 	.counter_init = iwt_counter_init,	\
 	INIT_RDMA_OBJ_SIZE(rdma_counter, iwt_qp_counter, counter),
 #endif
 
-/* What `rdma resource show srq` says beyond the core's own attributes. */
+/* Driver-specific attributes in `rdma resource show srq`. */
 #ifndef COMPAT_SRQ_DETAILS
 #define COMPAT_SRQ_DETAILS		\
 	.fill_res_srq_entry = iwt_fill_res_srq,	\
@@ -44,8 +44,8 @@
 #endif
 
 /*
- * Does the RDMA connection manager find a device by its net device? If not, it
- * looks for a GID that is the link layer address and nothing else.
+ * Does rdma_cm find a device by its net device? If not, it searches for a GID
+ * that consists of the link layer address only.
  */
 #ifndef compat_cm_by_netdev
 #define compat_cm_by_netdev	true

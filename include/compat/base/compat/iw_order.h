@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Orders of calls that iw_cm answers by BUG(), kept away from it.
+ * Prevents orders of calls to which iw_cm reacts by BUG().
  *
- * A process may give rdma_cm any command at any time. iw_cm takes a second answer to a Request
- * for its own error if it comes before iw_cm has handled ESTABLISHED; and an accept or a reject
- * of a connection that is being set up ends the wait for the peer, so that the next disconnect
- * or destroy meets a state that it does not know. So of a process's connections,
+ * A process may send any command to rdma_cm at any time. iw_cm treats a second accept or reject
+ * of a Request as an internal error if it is called before iw_cm has handled ESTABLISHED. And an
+ * accept or a reject of a connection that is being set up ends the wait for the peer, so that the
+ * next disconnect or destroy finds iw_cm in an unexpected state. So for the connections of a
+ * process,
  *
- * - an accept returns when iw_cm has gone on to its state ESTABLISHED;
- * - rdma_cm finds, until the connect is over, that the port has no connection manager, and
- *   refuses what else the process wants of the connection. It destroys without that look, and
- *   then waits as it should.
+ * - an accept returns when iw_cm has reached its state ESTABLISHED;
+ * - until the connect has finished, the port number of the identifier is 0: rdma_cm finds no
+ *   connection manager for this port and rejects other commands for the connection. Destroy does
+ *   not check the port, and waits for the end of the connect as intended.
  *
- * Both ends are seen by taking the place of rdma_cm's handler for one event. iw_cm calls the
- * handler in its new state, and rdma_cm's commands for one identifier come one at a time.
+ * The end of an accept or a connect is detected by replacing rdma_cm's handler for one event.
+ * iw_cm calls the handler in its new state, and rdma_cm serializes the commands for one
+ * identifier.
  *
- * Consumers in the kernel are spared: they answer once, perhaps within iw_cm's work queue.
+ * Kernel consumers are exempt: they answer a Request once, and may do so in iw_cm's workqueue,
+ * where a wait for iw_cm would never end.
  */
 #ifndef COMPAT_IW_ORDER_H
 #define COMPAT_IW_ORDER_H
@@ -27,10 +30,10 @@
 
 /**
  * struct compat_iw_taken - an accept that waits for iw_cm
- * @handler: rdma_cm's
- * @data: what the driver had noted in the iw_cm_id
- * @done: completed when iw_cm has taken ESTABLISHED
- * @wait: is there anything to wait for?
+ * @handler: handler of rdma_cm
+ * @data: provider_data of the driver in the iw_cm_id
+ * @done: completed when iw_cm has handled ESTABLISHED
+ * @wait: must the accept wait?
  */
 struct compat_iw_taken {
 	iw_cm_handler handler;
@@ -47,11 +50,11 @@ static int compat_iw_on_established(struct iw_cm_id *id, struct iw_cm_event *ev)
 	id->provider_data = taken->data;
 	id->cm_handler = handler;
 	complete(&taken->done);
-	/* which waits until the accept has returned */
+	/* the handler of rdma_cm waits until the accept has returned */
 	return handler(id, ev);
 }
 
-/* Before ESTABLISHED can be delivered. @wait: a process has accepted */
+/* Call before ESTABLISHED can be delivered. @wait: a process has accepted */
 static inline void compat_iw_accepted(struct compat_iw_taken *taken, struct iw_cm_id *id,
 				      bool wait)
 {
@@ -65,7 +68,10 @@ static inline void compat_iw_accepted(struct compat_iw_taken *taken, struct iw_c
 	id->cm_handler = compat_iw_on_established;
 }
 
-/* With nothing locked that a work needs; ESTABLISHED is delivered whatever happens. */
+/*
+ * Wait for ESTABLISHED, which is always delivered. The caller must hold no lock that iw_cm's work
+ * needs.
+ */
 static inline void compat_iw_await(struct compat_iw_taken *taken)
 {
 	if (taken->wait)
@@ -82,7 +88,10 @@ static int compat_iw_on_reply(struct iw_cm_id *id, struct iw_cm_event *ev)
 	return id->cm_handler(id, ev);
 }
 
-/* Before CONNECT_REPLY can be delivered. @wait: a process connects; port 0 can do nothing */
+/*
+ * Call before CONNECT_REPLY can be delivered. @wait: a process connects. Port 0 has no connection
+ * manager.
+ */
 static inline void compat_iw_connecting(struct iw_cm_id *id, bool wait)
 {
 	struct rdma_cm_id *up = id->context;

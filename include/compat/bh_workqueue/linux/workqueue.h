@@ -5,8 +5,8 @@
 #include_next <linux/workqueue.h>
 
 /*
- * The nearest thing: a thread instead of a softirq. It does work that processes have posted:
- * its priority is theirs.
+ * This kernel has no BH workqueues: use a thread instead of a softirq. The thread has normal
+ * priority, like the processes that post the work.
  */
 #define system_bh_wq	system_percpu_wq
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Kernels whose compilers do not check what a lock guards. */
+/* For kernels without the compiler's check of which data a lock guards. */
 #ifndef COMPAT_LINUX_LOCKDEP_H
 #define COMPAT_LINUX_LOCKDEP_H
 
@@ -8,7 +8,7 @@
 #define __guarded_by(...)
 #define __no_context_analysis
 #define __context_unsafe(comment)
-/* nothing to be switched off */
+/* there is no check to switch off */
 #define context_unsafe(...) ({ __VA_ARGS__; })
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef COMPAT_COUNTER_OBJ_H
 #define COMPAT_COUNTER_OBJ_H
 
-/* The core allocates its own structure. */
+/* This core allocates struct rdma_counter itself, without a driver's structure. */
 #define COMPAT_COUNTER_OBJ
 
 #include_next <compat/ib_ops.h>

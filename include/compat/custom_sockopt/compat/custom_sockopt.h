@@ -4,7 +4,7 @@
 
 #include <linux/net.h>
 
-/* Here these options are the core's for every socket. */
+/* In this kernel the core handles these options for all sockets. */
 static inline void compat_sock_custom_sockopt(struct socket *sock)
 {
 }

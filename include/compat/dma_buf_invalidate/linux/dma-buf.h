@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The callback was called "move_notify"; it is also how memory is revoked. */
+/* The old name of the callback is "move_notify"; it is also called to revoke memory. */
 #ifndef COMPAT_DMA_BUF_INVALIDATE_H
 #define COMPAT_DMA_BUF_INVALIDATE_H
 

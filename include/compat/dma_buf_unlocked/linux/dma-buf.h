@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Here no function for the processor's access wants the reservation locked. */
+/* In this kernel the functions for access by the processor need no reservation lock. */
 #ifndef COMPAT_DMA_BUF_UNLOCKED_H
 #define COMPAT_DMA_BUF_UNLOCKED_H
 

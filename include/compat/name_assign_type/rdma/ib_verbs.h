@@ -4,7 +4,7 @@
 
 #include_next <rdma/ib_verbs.h>
 
-/* Cannot be told to udev on this kernel. */
+/* This kernel can't report to udev that a user chose the name. */
 static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 {
 }

@@ -4,7 +4,7 @@
 
 #include_next <net/sock.h>
 
-/* Before, kernel sockets held no reference of any kind to their namespace. */
+/* In this kernel a kernel socket holds no reference of any kind to its namespace. */
 static inline void sk_net_refcnt_upgrade(struct sock *sk)
 {
 	struct net *net = sock_net(sk);

@@ -6,7 +6,7 @@
 
 #define system_percpu_wq	system_wq
 #define system_dfl_wq		system_unbound_wq
-/* What is not unbound is per CPU here. */
+/* In this kernel a workqueue without WQ_UNBOUND is per CPU. */
 #define WQ_PERCPU		0
 
 #endif

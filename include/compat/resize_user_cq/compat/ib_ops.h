@@ -6,7 +6,10 @@
 
 int iwt_resize_cq(struct ib_cq *cq, unsigned int cqe, struct ib_udata *udata);
 
-/* Kernel consumers call it as well, without udata; a negative number is too large. */
+/*
+ * Kernel consumers also call this operation, without udata. A negative @cqe becomes a large
+ * unsigned number, which is rejected.
+ */
 static inline int compat_resize_user_cq(struct ib_cq *cq, int cqe,
 					struct ib_udata *udata)
 {

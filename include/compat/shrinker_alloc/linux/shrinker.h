@@ -5,13 +5,13 @@
 #include_next <linux/shrinker.h>
 #include <linux/slab.h>
 
-/* Older shrinkers are part of something else, and are named when registered. */
+/* Older kernels have no shrinker_alloc(), and set the name at registration. */
 struct compat_shrinker {
 	struct shrinker shrinker;
 	const char *name;
 };
 
-/* The name is a literal. */
+/* @name must be a literal: only the pointer is stored. */
 static inline struct shrinker *shrinker_alloc(unsigned int flags,
 					      const char *name)
 {
@@ -25,7 +25,7 @@ static inline struct shrinker *shrinker_alloc(unsigned int flags,
 	return &c->shrinker;
 }
 
-/* For want of memory it may do nothing, which its end allows for. */
+/* Without memory the shrinker is not registered; unregister_shrinker() allows for this. */
 static inline void shrinker_register(struct shrinker *s)
 {
 	struct compat_shrinker *c = container_of(s, struct compat_shrinker,

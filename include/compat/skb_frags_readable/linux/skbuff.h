@@ -4,7 +4,7 @@
 
 #include_next <linux/skbuff.h>
 
-/* There is no device memory in fragments yet. */
+/* This kernel has no device memory in fragments. */
 static inline bool skb_frags_readable(const struct sk_buff *skb)
 {
 	return true;

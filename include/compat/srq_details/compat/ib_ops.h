@@ -2,7 +2,7 @@
 #ifndef COMPAT_SRQ_DETAILS_H
 #define COMPAT_SRQ_DETAILS_H
 
-#define COMPAT_SRQ_DETAILS	/* the core does not ask for them */
+#define COMPAT_SRQ_DETAILS	/* this core has no operation for them */
 
 #include_next <compat/ib_ops.h>
 

@@ -4,7 +4,7 @@
 
 #include <net/sock.h>
 
-/* Here the kernel decides by sk_allocation: never with GFP_ATOMIC. */
+/* This kernel decides by sk_allocation: with GFP_ATOMIC it does not use the fragment. */
 static inline void compat_sock_no_task_frag(struct sock *sk)
 {
 }

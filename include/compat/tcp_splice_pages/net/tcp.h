@@ -8,8 +8,8 @@
 #include_next <net/tcp.h>
 
 /*
- * The older operation does not know MSG_EOR. What it has sent at once needs no mark, since
- * nothing is added to it any more.
+ * The older operation does not support MSG_EOR, so mark the last skb of the write queue. If the
+ * skb was already sent, no mark is needed, because TCP adds no more bytes to it.
  */
 static inline void compat_tcp_end_record(struct sock *sk)
 {
@@ -19,7 +19,7 @@ static inline void compat_tcp_end_record(struct sock *sk)
 		TCP_SKB_CB(skb)->eor = 1;
 }
 
-/* One run of pages of what MSG_SPLICE_PAGES names, by TCP's older operation. */
+/* Send one element of the bvec with tcp_sendpage_locked(), TCP's older operation. */
 static inline int compat_tcp_splice_one(struct sock *sk, struct msghdr *msg,
 					size_t size)
 {
@@ -52,7 +52,7 @@ static inline int compat_tcp_splice_pages(struct sock *sk, struct msghdr *msg,
 	return done ? done : ret;
 }
 
-/* Takes MSG_SPLICE_PAGES with a bvec iterator, as newer kernels do. */
+/* Supports MSG_SPLICE_PAGES with a bvec iterator, as in newer kernels. */
 static inline int compat_tcp_sendmsg_locked(struct sock *sk,
 					    struct msghdr *msg, size_t size)
 {

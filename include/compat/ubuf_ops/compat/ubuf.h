@@ -4,7 +4,7 @@
 
 #include <linux/skbuff.h>
 
-/* Here there is one function, and no table of them yet. */
+/* In this kernel a ubuf_info has one callback instead of a table of operations. */
 struct ubuf_info_ops {
 	void (*complete)(struct sk_buff *skb, struct ubuf_info *ubuf, bool ok);
 };
