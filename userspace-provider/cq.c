@@ -12,10 +12,10 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* After so many posts without a doorbell they are flushed, even if no queue was found empty. */
+/* Number of posts without a doorbell after which they are flushed in any case. */
 #define IWT_UNFLUSHED_MAX	64
 
-/* Returns NULL, with errno set, if the queue can't be made. */
+/* Creates a completion queue. Returns NULL with errno set on failure. */
 struct iwt_cq *iwt_cq_new(struct ibv_context *context,
 			  const struct ibv_cq_init_attr_ex *attr)
 {
@@ -112,7 +112,7 @@ int iwt_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
-/* The kernel raises events, and delays them. */
+/* The kernel implements event moderation. */
 int iwt_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 {
 	struct ibv_modify_cq cmd = {};
@@ -133,8 +133,9 @@ void iwt_cq_unlock(struct iwt_cq *cq)
 }
 
 /*
- * Sets *prod to the end of the completions that are there from @cons on. Returns 0, or EIO when
- * all completions from before an overrun of the queue have been read. Under the CQ lock.
+ * Sets *prod to the end of the available completions, which begin at @cons. Returns 0, or EIO
+ * when the queue has overrun and the process has read all completions from before the overrun.
+ * The caller holds the CQ lock.
  */
 int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod)
 {
@@ -146,7 +147,7 @@ int iwt_cq_available(struct iwt_cq *cq, uint32_t cons, uint32_t *prod)
 	if (likely(!(iwt_load(&ctl->flags) & IWT_RING_OVERRUN)))
 		return 0;
 
-	/* the flag is set after the last completion: look for that again */
+	/* the kernel sets the flag after the last completion: read prod again */
 	*prod = iwt_load(&ctl->prod);
 
 	return *prod == cons ? EIO : 0;
@@ -189,7 +190,7 @@ static void iwt_cqe_to_wc(const struct iwt_cqe *cqe, struct ibv_wc *wc)
 		.opcode = iwt_cqe_opcode(cqe),
 		.vendor_err = cqe->vendor_err,
 		.byte_len = cqe->byte_len,
-		/* or immediate data, which is in the same place */
+		/* or immediate data, a member of the same union */
 		.invalidated_rkey = cqe->ex,
 		.qp_num = cqe->qp_num,
 		.wc_flags = iwt_cqe_flags(cqe),
@@ -207,10 +208,11 @@ static int iwt_cq_arm(struct iwt_cq *cq, uint32_t flags)
 }
 
 /*
- * Some programs take a bounded number of completions after they have armed a queue, and then
- * sleep although more are there: the hardware that they were written for raises the event for
- * those at once. The kernel does so too if it is asked, which costs a system call only while
- * such a backlog lasts. A device that refuses the call is gone, and has no events either.
+ * Some programs poll a limited number of completions after they have armed a queue, and then
+ * sleep although more completions are in the queue: the hardware that they were written for
+ * raises the event for these immediately. The kernel does the same if requested. The request
+ * needs a system call, but only while completions are left in an armed queue. If the call
+ * fails, the device was removed and raises no events.
  */
 void iwt_cq_remind(struct iwt_cq *cq)
 {
@@ -218,7 +220,7 @@ void iwt_cq_remind(struct iwt_cq *cq)
 		iwt_cq_arm(cq, IWT_CQ_ARM_AT_ONCE);
 }
 
-/* The kernel runs the send queues whose bits are set. */
+/* Requests the kernel to run the queue pairs whose bits are set. */
 static void iwt_cq_call(struct iwt_cq *cq)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, 1);
@@ -228,14 +230,14 @@ static void iwt_cq_call(struct iwt_cq *cq)
 }
 
 /*
- * Flushes what was posted without the doorbell, if the kernel relies on that. Returns whether
- * it did. Without the CQ lock.
+ * Flushes the requests that were posted without the doorbell, if the kernel relies on the process
+ * to do so. Returns whether requests were flushed. The caller does not hold the CQ lock.
  */
 bool iwt_cq_flush(struct iwt_cq *cq)
 {
 	if (likely(!(iwt_load(&cq->ring.ctl->flags) & IWT_RING_DEFERRED)))
 		return false;
-	/* what is posted from now on is for the next flush */
+	/* the next flush handles requests that are posted from now on */
 	if (!iwt_load(&cq->unflushed) ||
 	    !__atomic_exchange_n(&cq->unflushed, 0, __ATOMIC_SEQ_CST))
 		return false;
@@ -245,10 +247,10 @@ bool iwt_cq_flush(struct iwt_cq *cq)
 }
 
 /*
- * Notes a post without the doorbell to the queue pair of @bit, after which a full barrier was
- * executed. A process that always finds completions, or does not look for any, flushes now and
- * then. Several threads may count at the same time: a count that is lost does no harm, since
- * the counter never becomes zero here.
+ * Notes a post without the doorbell to the queue pair of @bit. The caller has executed a full
+ * barrier after the post. A process that always finds completions, or does not poll, flushes from
+ * time to time. Several threads may increment the counter at the same time: a lost increment does
+ * no harm, because the counter never becomes zero here.
  */
 void iwt_cq_defer(struct iwt_cq *cq, uint32_t bit)
 {
@@ -259,7 +261,7 @@ void iwt_cq_defer(struct iwt_cq *cq, uint32_t bit)
 	if (bit >= cq->posted_bits)
 		return;
 	word = &cq->posted[bit / 32];
-	/* mostly it is set already */
+	/* the bit is usually set already */
 	if (!(iwt_load(word) & mask))
 		__atomic_fetch_or(word, mask, __ATOMIC_SEQ_CST);
 	iwt_store(&cq->unflushed, count ? count : 1);
@@ -302,9 +304,9 @@ int iwt_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 }
 
 /*
- * The kernel clears the word when it raises the event. If any completion was asked for before,
- * a later call for solicited completions does not change that. After a number of events that
- * were asked for in this way the kernel demands a call.
+ * Arms a completion queue. The kernel clears the word arm when it raises the event. If the queue
+ * is armed for any completion, a call for solicited completions does not change this. After a
+ * number of events the kernel requires a system call to arm (IWT_RING_ARM_BY_CALL).
  */
 int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -312,7 +314,7 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	__u32 *arm = &cq->ring.ctl->arm;
 	__u32 none = IWT_CQ_ARM_NONE;
 
-	/* the caller may go to sleep after this */
+	/* the caller may sleep after this call */
 	iwt_cq_flush(cq);
 	if (solicited_only)
 		__atomic_compare_exchange_n(arm, &none, IWT_CQ_ARM_SOLICITED,
@@ -322,9 +324,9 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 		__atomic_store_n(arm, IWT_CQ_ARM_ANY, __ATOMIC_SEQ_CST);
 
 	/*
-	 * The caller polls next, which must come after the arming. The flag must be
-	 * read after it, too: the kernel sets the flag and then reads the word once
-	 * more.
+	 * The caller polls next: the reads of the poll must happen after the store to
+	 * arm. The flag must also be read after the store: the kernel sets the flag
+	 * and then reads arm again.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (likely(!(iwt_load(&cq->ring.ctl->flags) & IWT_RING_ARM_BY_CALL)))
@@ -334,14 +336,14 @@ int iwt_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
- * Removes the completions of a queue pair that is gone, so that the program does not meet its
- * number or its wr_ids afterwards. The entries between cons and prod belong to the process;
- * those that stay move up to prod.
+ * Removes the completions of a destroyed queue pair, so that the program does not see its number
+ * or its wr_ids afterwards. The entries between cons and prod belong to the process; the
+ * remaining entries are moved up to prod.
  *
- * The kernel has added the last of them before the command that destroyed the queue pair
- * returned, so none comes later. Completions of another queue pair are not removed: one may
- * have been created since, but the kernel uses numbers in turn, and would have to create 1 <<
- * 24 queue pairs between that command and this call before it uses the same number again.
+ * The kernel has added the last completion of the queue pair before the command that destroyed it
+ * returned, so no completion can follow. Completions of another queue pair are not removed: a
+ * queue pair may have been created since, but the kernel assigns numbers in turn, and would have
+ * to create 1 << 24 queue pairs between that command and this call to assign the same number.
  */
 void iwt_cq_clean(struct iwt_cq *cq, uint32_t qp_num)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Polling by ibv_start_poll() and its relatives. The lock is held from a successful start to
- * the end, where the entries that were read are given back together.
+ * Polling by ibv_start_poll(), ibv_next_poll() and ibv_end_poll(). The lock is held from a
+ * successful start to the end, which returns all read entries to the kernel.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static void iwt_cq_show(struct iwt_cq *cq)
 	cq->vcq.cq_ex.status = cq->cqe->status;
 }
 
-/* Returns 0 with the lock held, or an errno value without. */
+/* Returns 0 with the lock held, or an errno value without the lock. */
 static int iwt_cq_start(struct iwt_cq *cq)
 {
 	int ret;
@@ -61,7 +61,7 @@ static int iwt_next_poll(struct ibv_cq_ex *ibcq)
 		if (!ret && next == cq->polled)
 			ret = ENOENT;
 	}
-	/* the current completion stays current: end_poll steps over it */
+	/* the current completion remains current: end_poll consumes it */
 	if (ret)
 		return ret;
 
@@ -105,7 +105,7 @@ static uint32_t iwt_read_byte_len(struct ibv_cq_ex *ibcq)
 	return to_iwt_cq_ex(ibcq)->cqe->byte_len;
 }
 
-/* This is also how ibv_wc_read_invalidated_rkey() gets its value. */
+/* ibv_wc_read_invalidated_rkey() also calls this function. */
 static __be32 iwt_read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return (__force __be32)to_iwt_cq_ex(ibcq)->cqe->ex;
@@ -116,7 +116,7 @@ static uint32_t iwt_read_qp_num(struct ibv_cq_ex *ibcq)
 	return to_iwt_cq_ex(ibcq)->cqe->qp_num;
 }
 
-/* Connected queue pairs and iWARP ports have none of these: */
+/* Connected queue pairs and iWARP ports have none of the following values: */
 
 static uint32_t iwt_read_src_qp(struct ibv_cq_ex *ibcq)
 {
@@ -138,7 +138,7 @@ static uint8_t iwt_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
-/* The time is behind the entry if it was asked for. */
+/* The time of the completion follows the entry if the queue was created with timestamps. */
 static const struct iwt_cqe_time *iwt_cqe_time(const struct iwt_cq *cq)
 {
 	return (const struct iwt_cqe_time *)(cq->cqe + 1);
@@ -191,8 +191,8 @@ static void iwt_cq_set_poll_ops(struct iwt_cq *cq, uint64_t wc_flags)
 }
 
 /*
- * An overrun can't be ignored: the kernel would have to overwrite entries that the program has
- * not read yet, and both sides would count them differently from then on.
+ * The flag to ignore an overrun is not supported: the kernel would have to overwrite entries that
+ * the program has not yet read, and the indices of kernel and program would then differ.
  */
 static int iwt_cq_check(const struct ibv_cq_init_attr_ex *attr)
 {

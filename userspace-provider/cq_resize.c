@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Resizing a completion queue. Only its entries move; the control words and the bits of posts
- * stay in the mapping that the queue was created with. From the command on the kernel writes
- * each completion to the old and to the new entries, until it is told that the queue has moved.
- * So other threads may poll, arm and post all the time.
+ * Resizing a completion queue. Only the entries move; the control words and the bits of posts
+ * remain in the mapping with which the queue was created. From the command on, the kernel writes
+ * each completion to the old and the new entries, until the process reports that the queue has
+ * moved. So other threads may poll, arm and post all the time.
  */
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* Ends the resize for the kernel. If that fails, it is done before the next one. */
+/* Reports the end of a resize to the kernel. The next resize first repeats a failed report. */
 static int iwt_cq_tell(struct iwt_cq *cq, uint32_t flags)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_RESIZED, 2);
@@ -27,7 +27,7 @@ static int iwt_cq_tell(struct iwt_cq *cq, uint32_t flags)
 	return cq->untold;
 }
 
-/* The queue as it will be; its control words are those of the old one. */
+/* Maps the new entries. @next is the new ring, with the control words of the old one. */
 static int iwt_cq_map(struct iwt_cq *cq, const struct iwt_resize_cq_resp *resp,
 		      struct iwt_ring *next, struct iwt_map *map)
 {
@@ -48,7 +48,10 @@ static int iwt_cq_map(struct iwt_cq *cq, const struct iwt_resize_cq_resp *resp,
 	return resp->entries == cq->first_num ? 0 : EPROTO;
 }
 
-/* What was taken meanwhile, or removed with a queue pair, is gone from the old entries only. */
+/*
+ * Copies the entries and switches to the new ring. The old entries are copied, because
+ * completions that were polled or removed since the command are absent only there.
+ */
 static void iwt_cq_move(struct iwt_cq *cq, const struct iwt_ring *next)
 {
 	uint32_t prod, index;
@@ -89,7 +92,7 @@ static int iwt_cq_resize(struct iwt_cq *cq, int cqe)
 	iwt_unmap(&cq->more);
 	cq->more = map;
 	ret = iwt_cq_tell(cq, 0);
-	/* until then the kernel uses no more than both had */
+	/* until the report the kernel uses no more entries than both rings have */
 	if (ret && old_num < next.num)
 		cq->vcq.cq.cqe = old_num;
 
@@ -97,8 +100,8 @@ static int iwt_cq_resize(struct iwt_cq *cq, int cqe)
 }
 
 /*
- * In between the entry that the program reads must not move. For a queue with a lock, the lock
- * sees to that.
+ * The entry that the program reads between start_poll and end_poll must not move. If the queue
+ * has a lock, the lock is held in between, and the resize waits for it.
  */
 int iwt_resize_cq(struct ibv_cq *ibcq, int cqe)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The provider: how libibverbs finds it, and contexts. */
+/* Registration of the provider with libibverbs, and contexts. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* The features that this provider knows. */
+/* The features that this provider supports. */
 #define IWT_FEATURES_KNOWN	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED | \
 				 IWT_FEATURE_WINDOWS)
 
-/* The kernel's number is major << 32 | minor << 16 | patch. */
+/* The kernel encodes the version as major << 32 | minor << 16 | patch. */
 static int iwt_query_device_ex(struct ibv_context *context,
 			       const struct ibv_query_device_ex_input *input,
 			       struct ibv_device_attr_ex *attr,
@@ -42,15 +42,15 @@ static int iwt_query_device_ex(struct ibv_context *context,
 }
 
 /*
- * The clock of completion timestamps, in nanoseconds. Other devices count it in tv_nsec alone,
- * and programs may read no more than that.
+ * The clock of completion timestamps, in nanoseconds. Other devices return the whole value in
+ * tv_nsec, and programs may read only tv_nsec.
  */
 static int iwt_query_rt_values(struct ibv_context *context,
 			       struct ibv_values_ex *values)
 {
 	struct timespec now;
 
-	/* the mask says what was asked for, and then what there is */
+	/* in: the mask of requested values; out: the mask of returned values */
 	values->comp_mask &= IBV_VALUES_MASK_RAW_CLOCK;
 	if (!values->comp_mask)
 		return 0;
@@ -137,7 +137,7 @@ static int iwt_get_context(struct iwt_context *ctx)
 	if (ret)
 		return ret;
 
-	/* a newer kernel may offer more than it was asked for */
+	/* a newer kernel may return features that were not requested */
 	ctx->features = resp.features & IWT_FEATURES_KNOWN;
 
 	return 0;

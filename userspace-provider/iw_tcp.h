@@ -17,30 +17,31 @@ struct iwt_device {
 
 struct iwt_context {
 	struct verbs_context vctx;
-	/* the iwt_feature bits that both sides know */
+	/* the iwt_feature bits that kernel and provider support */
 	uint64_t features;
 };
 
 /* A thread domain: its objects are used by one thread at a time. */
 struct iwt_td {
 	struct ibv_td td;
-	/* parent domains with it */
+	/* number of parent domains that use it */
 	uint32_t parents;
 };
 
-/* A protection domain, or a parent domain, which stands for one. */
+/* A protection domain, or a parent domain, which refers to a protection domain. */
 struct iwt_pd {
 	struct ibv_pd pd;
-	/* parent domains of it */
+	/* number of parent domains that refer to it */
 	uint32_t parents;
-	/* of a parent domain: its protection domain and its thread domain, if any */
+	/* parent domain only: its protection domain, and its thread domain if any */
 	struct iwt_pd *of;
 	struct iwt_td *td;
 };
 
 /*
- * A send or receive queue, also a shared one. The lock guards everything; entries from prod up to
- * next are being written and not yet the kernel's. In a thread domain the lock is not taken.
+ * A send queue, receive queue or shared receive queue. The lock guards all fields; the entries
+ * from prod up to next are being written and do not yet belong to the kernel. In a thread domain
+ * the lock is not used.
  */
 struct iwt_wq {
 	struct iwt_ring ring;
@@ -48,15 +49,15 @@ struct iwt_wq {
 	bool single_threaded;
 	uint32_t prod;
 	uint32_t next;
-	/* the kernel's cons when it was last looked at */
+	/* the kernel's cons when it was last read */
 	uint32_t cons;
 	uint32_t max_sge;
 };
 
-/* What has to be done after entries were handed to the kernel. */
+/* Action after entries were passed to the kernel. */
 enum iwt_news {
-	IWT_NEWS_NONE,		/* nothing: there were none */
-	IWT_NEWS_QUIET,		/* nothing: the kernel looks at the ring */
+	IWT_NEWS_NONE,		/* none: no entry was passed */
+	IWT_NEWS_QUIET,		/* none: the kernel polls the ring */
 	IWT_NEWS_RING,		/* ring the doorbell */
 };
 
@@ -65,7 +66,7 @@ struct iwt_qp {
 	struct iwt_wq sq;
 	struct iwt_wq rq;
 	uint32_t max_inline;
-	/* its bits at its completion queues; see iwt_create_qp_resp */
+	/* bits of the queue pair at its completion queues; see iwt_create_qp_resp */
 	uint32_t send_bit;
 	uint32_t recv_bit;
 	/* the iwt_feature bits of the context */
@@ -77,13 +78,13 @@ struct iwt_qp {
 	int wr_err;
 };
 
-/* The fields of a completion for which the kernel has to note the time. */
+/* The fields of a completion for which the kernel must record the time. */
 #define IWT_WC_TIMES	(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |	\
 			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 
 /*
- * While @moving, which is guarded by the lock of @rq, the kernel moves the queue to another ring:
- * a thread that wants to post waits for @change.
+ * While @moving is set, the kernel moves the queue to another ring: a thread that posts must
+ * first wait for @change. The lock of @rq guards @moving.
  */
 struct iwt_srq {
 	struct verbs_srq vsrq;
@@ -92,16 +93,16 @@ struct iwt_srq {
 	bool moving;
 };
 
-/* The lock guards the ring and cons; of a CQ for one thread it is not taken. */
+/* The lock guards the ring and cons; a single-threaded CQ does not use the lock. */
 struct iwt_cq {
 	struct verbs_cq vcq;
 	struct iwt_ring ring;
 	pthread_spinlock_t lock;
 	bool single_threaded;
 	uint32_t cons;
-	/* posts without the doorbell that have not been flushed; any thread counts */
+	/* number of unflushed posts without the doorbell; any thread increments it */
 	uint32_t unflushed;
-	/* which queue pairs they were to: bits that the kernel clears */
+	/* bits of the queue pairs with such posts; the kernel clears the bits */
 	uint32_t *posted;
 	uint32_t posted_bits;
 
@@ -109,14 +110,14 @@ struct iwt_cq {
 	uint32_t polled;
 	const struct iwt_cqe *cqe;
 
-	/* one resize at a time; guards what follows */
+	/* serializes resizes; guards the fields below */
 	pthread_mutex_t resizing;
-	/* the entries that the queue was created with */
+	/* the entries with which the queue was created */
 	uint8_t *first_entries;
 	uint32_t first_num;
-	/* memory of the entries in use, if it is another */
+	/* mapping of the entries in use, if they are not the first ones */
 	struct iwt_map more;
-	/* why the kernel does not know yet how a resize has ended, or 0; and how */
+	/* error of the last report that a resize has ended, or 0; and its flags */
 	int untold;
 	uint32_t untold_flags;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * MPA startup on a socket of the program. The frames are read and written here, with the
- * program's own rights; the kernel decides what they say (see rdma/iw_tcp-abi.h). No octet
- * behind a frame is ever read.
+ * MPA startup on a socket of the program. This file sends and receives the frames, with the
+ * rights of the program; the kernel composes and checks the frames (see rdma/iw_tcp-abi.h). Bytes
+ * behind a frame are never read.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* the compiler's option hides everything else */
+/* a compiler option hides all other symbols */
 #pragma GCC visibility push(default)
 #include "iwtdv.h"
 #pragma GCC visibility pop
@@ -34,7 +34,7 @@
 static const char iwt_key_req[] = "MPA ID Req Frame";
 static const char iwt_key_rep[] = "MPA ID Rep Frame";
 
-/* A startup frame, or its beginning. */
+/* A startup frame, or its first bytes. */
 struct iwt_frame {
 	uint8_t octets[IWT_FRAME_MAX];
 	size_t len;
@@ -55,10 +55,10 @@ static int64_t iwt_deadline(int timeout)
 }
 
 /*
- * poll() returns an error at once as long as something is in the socket's error queue
- * (SO_TIMESTAMPING, IP_RECVERR). Only the program may read that, and it says nothing of
- * @events. So wait by the clock; the caller tries again, and gets an error of the connection
- * itself.
+ * poll() returns POLLERR immediately while the error queue of the socket is not empty
+ * (SO_TIMESTAMPING, IP_RECVERR). Only the program may read this queue, and the queue says nothing
+ * about the requested events. So sleep for a short time; the caller then retries, and its call
+ * reports an error of the connection itself.
  */
 static void iwt_pause(int64_t left)
 {
@@ -70,8 +70,8 @@ static void iwt_pause(int64_t left)
 }
 
 /*
- * Waits until there may be @events. A startup has one deadline, whatever arrives meanwhile (RFC
- * 5044 7.1.2 r10).
+ * Waits until @events may have occurred. A startup has one deadline, which received bytes do not
+ * extend (RFC 5044 7.1.2 r10).
  */
 static int iwt_wait(int fd, short events, int64_t deadline)
 {
@@ -94,8 +94,8 @@ static int iwt_wait(int fd, short events, int64_t deadline)
 }
 
 /*
- * Waits before the kernel is asked again after EAGAIN. The kernel may need more room than
- * poll() waits for.
+ * Waits before a method is called again after EAGAIN. The kernel may need more room in the send
+ * buffer than poll() waits for.
  */
 static int iwt_wait_room(int fd, int64_t deadline)
 {
@@ -137,7 +137,7 @@ static uint16_t iwt_get16(const uint8_t *p)
 	return p[0] << 8 | p[1];
 }
 
-/* Octets of the frame, as far as they are known; 0 if this is no frame. */
+/* Returns the known length of the frame in bytes; 0 if the received bytes are not a frame. */
 static size_t iwt_frame_need(const struct iwt_frame *f, const char *key)
 {
 	size_t known = f->len < IWT_KEY_LEN ? f->len : IWT_KEY_LEN;
@@ -192,8 +192,8 @@ static int iwt_recv_frame(int fd, const char *key, struct iwt_frame *f,
 }
 
 /*
- * After an improper frame, or none in time, the connection must not be used any more (RFC 5044
- * 7.1.2 r2, r3, r10).
+ * After an invalid frame, or if no frame arrived before the deadline, the connection must not be
+ * used any more (RFC 5044 7.1.2 r2, r3, r10).
  */
 static int iwt_end_startup(int fd, int err)
 {
@@ -230,7 +230,7 @@ static int iwt_check_param(const struct iwtdv_conn_param *param)
 	return 0;
 }
 
-/* The error of a kernel module without the method. */
+/* Calls a method; a kernel module without the method results in EOPNOTSUPP. */
 static int iwt_ioctl(struct ibv_context *context,
 		     struct ibv_command_buffer *cmd)
 {
@@ -239,7 +239,7 @@ static int iwt_ioctl(struct ibv_context *context,
 	return ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
 }
 
-/* The attributes that all methods on a queue pair have. */
+/* Sets the attributes that all methods of a queue pair have. */
 static void iwt_fill(struct ibv_command_buffer *cmd, const struct ibv_qp *qp,
 		     int fd, const struct iwtdv_conn_param *param,
 		     struct iwt_mpa_param *kernel)
@@ -263,7 +263,7 @@ static int iwt_make_request(struct ibv_qp *qp, int fd,
 	struct iwt_mpa_param kernel;
 	int ret;
 
-	/* the one number that is not passed to the kernel */
+	/* rdma-core does not pass -1 to the kernel, which would return EBADF */
 	if (fd == -1)
 		return EBADF;
 	iwt_fill(cmd, qp, fd, param, &kernel);
@@ -288,7 +288,7 @@ static uint32_t iwt_conn_flags(uint32_t flags)
 	       (flags & IWT_MPA_ENHANCED ? IWTDV_CONN_ENHANCED : 0);
 }
 
-/* An initiator has a Reply, a responder has none. */
+/* The initiator passes the Reply, the responder passes NULL. */
 static int iwt_mpa_start(struct ibv_qp *qp, int fd,
 		      const struct iwtdv_conn_param *param,
 		      const void *req, size_t req_len,
@@ -320,7 +320,7 @@ static int iwt_mpa_start(struct ibv_qp *qp, int fd,
 	return 0;
 }
 
-/* As iwt_mpa_start(), when the octets that TCP has yet to send leave room for a frame. */
+/* As iwt_mpa_start(), but waits until the send buffer of TCP has room for a frame. */
 static int iwt_mpa_start_wait(struct ibv_qp *qp, int fd,
 			   const struct iwtdv_conn_param *param,
 			   const void *req, size_t req_len,
@@ -339,7 +339,7 @@ static int iwt_mpa_start_wait(struct ibv_qp *qp, int fd,
 	}
 }
 
-/* Where the program's private data are; the depths come before them. */
+/* Returns the offset of the program's private data, which follow the depths if present. */
 static uint16_t iwt_pd_offset(const uint8_t *frame, size_t len)
 {
 	bool enhanced = frame[17] >= 2 && frame[16] & IWT_FLAG_ENHANCED &&
@@ -359,10 +359,10 @@ static void iwt_give_private_data(const struct iwt_frame *rep,
 }
 
 /*
- * A program that was built with an older header has a shorter structure, and one that was built
- * with a newer header a longer one. So only the members of the first version are always set;
- * later ones only if comp_mask says that the program has them. comp_mask is left with the bits
- * that are known here.
+ * A program that was built with an older header has a shorter structure, and a program that was
+ * built with a newer header a longer one. So only the members of the first version are always
+ * set, and later members only if their bit is set in comp_mask. comp_mask returns the bits that
+ * the library supports.
  */
 static void iwt_clear_conn(struct iwtdv_conn *conn)
 {
@@ -427,7 +427,7 @@ int iwtdv_connect(struct ibv_qp *qp, int sockfd,
 		return ECONNREFUSED;
 	ret = iwt_mpa_start_wait(qp, sockfd, param, req.octets, req.len, &rep,
 			      deadline, conn);
-	/* the peer is in RDMA mode already: there is no way back */
+	/* the peer is already in RDMA mode: the socket can't be used for anything else */
 	if (ret)
 		shutdown(sockfd, SHUT_RDWR);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What iw_tcp can beyond the verbs: to go on in RDMA on a TCP connection that the program has
- * made and talked over. See iwtdv(7). Link with -liw_tcp.
+ * An extension of the verbs: switching to RDMA a TCP connection that the program has established
+ * and used. See iwtdv(7). Link with -liw_tcp.
  */
 #ifndef __IWTDV_H__
 #define __IWTDV_H__
@@ -17,16 +17,16 @@ extern "C" {
 #endif
 
 enum {
-	/* most octets of private data; 4 less where depths are told */
+	/* maximum private data; 4 bytes less with MPA revision 2 */
 	IWTDV_MAX_PRIVATE_DATA = 512,
-	/* the peer says nothing about a depth */
+	/* the peer does not negotiate this depth */
 	IWTDV_DEPTH_ANY = 0x3fff,
 };
 
 enum iwtdv_conn_flags {
-	/* in: MPA of RFC 5044 only, for a peer that knows no other */
+	/* in: use MPA revision 1 (RFC 5044), for a peer without RFC 6581 */
 	IWTDV_CONN_PLAIN = 1 << 0,
-	/* out: what was agreed */
+	/* out: negotiated properties */
 	IWTDV_CONN_CRC = 1 << 1,
 	IWTDV_CONN_TX_MARKERS = 1 << 2,
 	IWTDV_CONN_RX_MARKERS = 1 << 3,
@@ -34,39 +34,39 @@ enum iwtdv_conn_flags {
 };
 
 /*
- * All of these structures may get longer. The program sets comp_mask: to 0, or to the bits of
- * the later members that it has given (in iwtdv_conn_param), or wants to be given if the
- * library knows them (in the others, where the library leaves those that it has set). There are
- * no such members yet.
+ * Later versions may add members to these structures. The program sets comp_mask to 0, or to the
+ * bits of added members: in iwtdv_conn_param, the members that the program has set; in the other
+ * structures, the members that the program requests. There the library returns the bits of the
+ * members that it has set. No members have been added yet.
  */
 
 struct iwtdv_conn_param {
 	uint64_t comp_mask;		/* 0 */
 	const void *private_data;
 	uint16_t private_data_len;
-	uint16_t ird;			/* RDMA Reads of the peer at a time */
-	uint16_t ord;			/* our own */
+	uint16_t ird;			/* maximum outstanding RDMA Reads of the peer */
+	uint16_t ord;			/* maximum outstanding RDMA Reads of this end */
 	uint16_t reserved;
 	uint32_t flags;			/* IWTDV_CONN_PLAIN */
-	int32_t timeout;		/* milliseconds; 0 stands for 15 s */
+	int32_t timeout;		/* milliseconds; 0: default, 15 s */
 };
 
 struct iwtdv_conn {
 	uint64_t comp_mask;		/* in: 0 */
 	uint32_t flags;			/* enum iwtdv_conn_flags */
-	uint16_t ird;			/* as agreed */
+	uint16_t ird;			/* ird and ord: as negotiated */
 	uint16_t ord;
-	/* of the peer's Reply, also when that is a reject */
+	/* private data of the peer's Reply, also if it rejects */
 	uint16_t private_data_len;
 	uint8_t private_data[IWTDV_MAX_PRIVATE_DATA];
 };
 
 struct iwtdv_request {
 	uint64_t comp_mask;		/* in: 0 */
-	uint16_t ird;			/* what the peer asks for, */
+	uint16_t ird;			/* depths that the peer requests, */
 	uint16_t ord;			/* or IWTDV_DEPTH_ANY */
 	uint16_t private_data_len;
-	uint16_t private_data_offset;	/* in frame */
+	uint16_t private_data_offset;	/* offset in frame */
 	uint16_t frame_len;
 	uint8_t frame[20 + IWTDV_MAX_PRIVATE_DATA];
 };

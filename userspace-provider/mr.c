@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions. The kernel holds all of their state.
+ * Memory regions. All of their state is in the kernel.
  */
 
 #include <errno.h>
@@ -61,7 +61,7 @@ int iwt_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 	return ibv_cmd_advise_mr(pd, advice, flags, sg_list, num_sge);
 }
 
-/* The keys change: ibv_cmd_rereg_mr() takes the new ones from the kernel's answer. */
+/* The keys change: ibv_cmd_rereg_mr() sets the keys of the kernel's response. */
 int iwt_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
 		 size_t length, int access)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows. The kernel holds all of their state but the key: that of a window of type 1 is
- * counted up here, that of one of type 2 by the program.
+ * Memory windows. All of their state is in the kernel, except the key: this file increments the
+ * key of a window of type 1, the program that of a window of type 2.
  */
 
 #include <errno.h>
@@ -17,7 +17,7 @@ struct ibv_mw *iwt_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	struct ibv_mw *mw;
 	int ret;
 
-	/* an older kernel could not bind it */
+	/* an older kernel can't bind a window */
 	if (!(to_iwt_context(pd->context)->features & IWT_FEATURE_WINDOWS)) {
 		errno = EOPNOTSUPP;
 		return NULL;
@@ -65,7 +65,7 @@ static int iwt_post_bind(struct iwt_qp *qp, struct ibv_mw *mw, uint32_t rkey,
 		      mw_bind->send_flags);
 	ret = iwt_wqe_set_bind(wqe, mw, rkey, &mw_bind->bind_info);
 	if (ret)
-		/* the kernel has not seen the entry yet */
+		/* the kernel has not yet read the entry */
 		qp->sq.next--;
 
 	return ret;

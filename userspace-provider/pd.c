@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Protection domains, thread domains and parent domains. The kernel knows only the first: to it,
- * a parent domain is the protection domain that it was made of.
+ * Protection domains, thread domains and parent domains. The kernel has only protection domains:
+ * in commands, a parent domain is replaced by its protection domain.
  */
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void iwt_drop_parent(struct iwt_pd *parent)
 	free(parent);
 }
 
-/* Of a protection domain or a parent domain. */
+/* Deallocates a protection domain or a parent domain. */
 int iwt_dealloc_pd(struct ibv_pd *ibpd)
 {
 	struct iwt_pd *pd = to_iwt_pd(ibpd);
@@ -89,8 +89,9 @@ int iwt_dealloc_td(struct ibv_td *ibtd)
 }
 
 /*
- * The program's own allocators are refused: they would have to supply the memory of the queues,
- * which is the kernel's. The context is a value for those allocators.
+ * Allocators of the program are rejected: they would have to provide the memory of the queues,
+ * but the kernel allocates this memory. pd_context is accepted and ignored, because it is only an
+ * argument of those allocators.
  */
 static int iwt_check_parent(struct ibv_context *context,
 			    const struct ibv_parent_domain_init_attr *attr)
@@ -122,7 +123,7 @@ iwt_alloc_parent_domain(struct ibv_context *context,
 		return NULL;
 
 	pd = to_iwt_pd(attr->pd);
-	/* a parent domain stands for the protection domain below it */
+	/* a parent domain of a parent domain refers to the protection domain of the latter */
 	if (pd->of)
 		pd = pd->of;
 	parent->of = pd;
@@ -141,7 +142,7 @@ bool iwt_is_parent_domain(struct ibv_pd *pd)
 	return to_iwt_pd(pd)->of;
 }
 
-/* Do all calls for the objects of this domain come from one thread at a time? */
+/* Does only one thread at a time use the objects of this domain? */
 bool iwt_pd_single_threaded(struct ibv_pd *pd)
 {
 	return to_iwt_pd(pd)->td;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting: work requests are written into the shared rings, and the kernel is called only when
- * it is not looking at them already.
+ * Posting: the provider writes work requests into the shared rings, and calls the kernel only
+ * when the kernel does not poll the ring.
  */
 
 #include <assert.h>
@@ -24,8 +24,8 @@ static_assert(sizeof(struct ibv_sge) == sizeof(struct iwt_sge) &&
 	      "scatter/gather elements are copied as they are");
 
 /*
- * Returns the entry for the next work request, or NULL when the queue is full (or not there at
- * all). Under the queue's lock.
+ * Returns the entry for the next work request, or NULL when the queue is full or does not exist.
+ * The caller holds the lock of the queue.
  */
 void *iwt_wq_claim(struct iwt_wq *wq)
 {
@@ -42,8 +42,8 @@ void *iwt_wq_claim(struct iwt_wq *wq)
 }
 
 /*
- * Hands the entries that were claimed since the last call to the kernel, and returns what has
- * to be done for them. Under the queue's lock.
+ * Passes the entries that were claimed since the last call to the kernel. Returns the action that
+ * the caller must perform. The caller holds the lock of the queue.
  */
 enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 {
@@ -54,8 +54,8 @@ enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 	iwt_store(&wq->ring.ctl->prod, wq->prod);
 
 	/*
-	 * The kernel sets the flag and then reads prod once more: either it sees this
-	 * prod, or the flag is seen here.
+	 * The kernel sets the flag and then reads prod again: either the kernel reads
+	 * this prod, or this function reads the flag.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 
@@ -63,7 +63,7 @@ enum iwt_news iwt_wq_publish(struct iwt_wq *wq)
 		IWT_NEWS_RING : IWT_NEWS_QUIET;
 }
 
-/* The kernel looks at both queues. */
+/* Rings the doorbell: the kernel reads both queues. */
 int iwt_qp_doorbell(struct iwt_qp *qp)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL,
@@ -75,9 +75,9 @@ int iwt_qp_doorbell(struct iwt_qp *qp)
 }
 
 /*
- * Makes the kernel notice what is new in the send queue: rings the doorbell if the kernel asks
- * for it, else notes the post for the next poll, since the kernel may rely on that. Without the
- * queue's lock.
+ * Notifies the kernel of new entries in the send queue: rings the doorbell if @news requires
+ * it, else notes the post, so that the next poll of a completion queue flushes it if the kernel
+ * relies on that. The caller does not hold the lock of the queue.
  */
 int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 {
@@ -86,7 +86,7 @@ int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 
 	if (news == IWT_NEWS_RING)
 		return iwt_qp_doorbell(qp);
-	/* nothing was posted */
+	/* no entry was posted */
 	if (news == IWT_NEWS_NONE)
 		return 0;
 	if (recv_cq != send_cq)
@@ -96,7 +96,7 @@ int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 	return 0;
 }
 
-/* Writes a work request that has no data yet. All of the header is set. */
+/* Sets all fields of the header of a work request, without data. */
 void iwt_wqe_start(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		   enum iwt_wr_opcode opcode, uint64_t wr_id,
 		   unsigned int send_flags)
@@ -123,9 +123,9 @@ static bool iwt_is_atomic(uint8_t opcode)
 }
 
 /*
- * Appends inline data. Returns EINVAL when it gets too long, and for a Read, an atomic operation
- * or a bind, which take no inline data; EOPNOTSUPP for data with immediate data in a SEND,
- * which RFC 7306 does not have.
+ * Appends inline data. Returns EINVAL if the data are too long, and for a Read, an atomic
+ * operation or a bind, which have no inline data; EOPNOTSUPP for payload in a Send with
+ * immediate data, because RFC 7306 has no such message.
  */
 int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		       const void *addr, size_t length)
@@ -145,7 +145,10 @@ int iwt_wqe_set_inline(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	return 0;
 }
 
-/* As iwt_wqe_set_inline(); an atomic operation has one element, a bind has none. */
+/*
+ * Sets the scatter/gather list. Returns as iwt_wqe_set_inline(). An atomic operation has exactly
+ * one element, a bind has none.
+ */
 int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 		    const struct ibv_sge *sge, size_t num_sge)
 {
@@ -168,7 +171,7 @@ int iwt_wqe_set_sge(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	return 0;
 }
 
-/* The operands of an atomic operation. */
+/* Sets the operands of an atomic operation. */
 void iwt_wqe_set_atomic(struct iwt_send_wqe *wqe, uint64_t data,
 			uint64_t compare)
 {
@@ -179,8 +182,8 @@ void iwt_wqe_set_atomic(struct iwt_send_wqe *wqe, uint64_t data,
 }
 
 /*
- * What a window is to cover. Only the key of @rkey counts. Returns EINVAL if a region is missing;
- * the kernel checks the rest.
+ * Sets the range that a window will cover. Only the key byte of @rkey is used. Returns EINVAL if
+ * the region is missing; the kernel checks all other fields.
  */
 int iwt_wqe_set_bind(struct iwt_send_wqe *wqe, const struct ibv_mw *mw,
 		     uint32_t rkey, const struct ibv_mw_bind_info *info)
@@ -201,7 +204,7 @@ int iwt_wqe_set_bind(struct iwt_send_wqe *wqe, const struct ibv_mw *mw,
 	return 0;
 }
 
-/* Operations of IWT_FEATURE_RFC7306; -1 for those that do not exist. */
+/* Returns the opcode of an operation of IWT_FEATURE_RFC7306; -1 if it does not exist. */
 static int iwt_rfc7306_opcode(enum ibv_wr_opcode opcode)
 {
 	switch (opcode) {
@@ -251,7 +254,7 @@ static int iwt_send_data(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return iwt_wqe_set_sge(qp, wqe, wr->sg_list, wr->num_sge);
 
-	/* inline even if there turns out to be no data */
+	/* set the inline flag even if the list has no data */
 	ret = iwt_wqe_set_inline(qp, wqe, NULL, 0);
 	for (i = 0; !ret && i < wr->num_sge; i++) {
 		sge = &wr->sg_list[i];
@@ -262,7 +265,7 @@ static int iwt_send_data(const struct iwt_qp *qp, struct iwt_send_wqe *wqe,
 	return ret;
 }
 
-/* A window of type 1 has ibv_bind_mw() instead. */
+/* A window of type 1 must be bound by ibv_bind_mw() instead. */
 static int iwt_send_bind(struct iwt_send_wqe *wqe, const struct ibv_send_wr *wr)
 {
 	if (wr->bind_mw.mw->type != IBV_MW_TYPE_2)
@@ -327,15 +330,15 @@ static int iwt_send_one(struct iwt_qp *qp, const struct ibv_send_wr *wr)
 	ret = opcode == IWT_WR_BIND_MW ? iwt_send_bind(wqe, wr) :
 					 iwt_send_data(qp, wqe, wr);
 	if (unlikely(ret))
-		/* the kernel has not seen the entry yet */
+		/* the kernel has not yet read the entry */
 		qp->sq.next--;
 
 	return ret;
 }
 
 /*
- * The work requests before *bad_wr are posted. If the doorbell itself fails, which means that
- * the device is gone, *bad_wr is the first one.
+ * On failure the work requests before *bad_wr are posted. If the doorbell fails, because the
+ * device was removed, *bad_wr is the first work request.
  */
 int iwt_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr)
@@ -389,7 +392,8 @@ static int iwt_recv_one(struct iwt_wq *rq, const struct ibv_recv_wr *wr)
 }
 
 /*
- * Writes a list of receives. Returns 0, or why *@bad_wr was not written. Under the queue's lock.
+ * Writes a list of receives. Returns 0, or the error for which *@bad_wr was not written. The
+ * caller holds the lock of the queue.
  */
 int iwt_wq_put_recvs(struct iwt_wq *wq, struct ibv_recv_wr *wr,
 		     struct ibv_recv_wr **bad_wr)
@@ -407,7 +411,7 @@ int iwt_wq_put_recvs(struct iwt_wq *wq, struct ibv_recv_wr *wr,
 	return ret;
 }
 
-/* As iwt_post_send(); the doorbell is needed when the queue is in error. */
+/* As iwt_post_send(); the kernel requests the doorbell when the queue pair is in error. */
 int iwt_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr)
 {

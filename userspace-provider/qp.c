@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs: created, queried, modified and destroyed. */
+/* Creating, querying, modifying and destroying queue pairs. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* The common part of the two ways to create a queue pair. */
+/* Checks the attributes of a new queue pair. */
 static int iwt_qp_check(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask,
@@ -36,7 +36,7 @@ int iwt_wq_init(struct iwt_wq *wq, int fd, const struct iwt_ring_desc *desc,
 
 	pthread_spin_init(&wq->lock, PTHREAD_PROCESS_PRIVATE);
 
-	/* without work requests there is no queue */
+	/* a queue without entries does not exist */
 	if (!desc->num)
 		return 0;
 
@@ -77,11 +77,11 @@ static int iwt_qp_map(struct iwt_qp *qp, struct ibv_context *context,
 	uint32_t data;
 	int ret, err;
 
-	/* the field in an entry has no more bits */
+	/* num_sge of an entry has 8 bits */
 	if (cap->max_send_sge > UINT8_MAX)
 		cap->max_send_sge = UINT8_MAX;
 	/*
-	 * num_sge and inline_len must never lead out of an entry. The kernel checks
+	 * num_sge and inline_len must never exceed an entry. The kernel enforces
 	 * their limits.
 	 */
 	if (cap->max_recv_sge > IWT_RING_MAX_STRIDE ||
@@ -137,7 +137,7 @@ static struct iwt_qp *iwt_qp_new(struct ibv_context *context,
 			goto err_free;
 	}
 
-	/* creation flags of zero, which this command does not know */
+	/* create_flags is 0, and this command does not support the bit */
 	attr->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	ret = ibv_cmd_create_qp_ex(context, &qp->vqp, attr, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
@@ -225,7 +225,7 @@ int iwt_destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return ret;
 
-	/* says why nothing is lost in between */
+	/* iwt_cq_clean() explains why no completion can be added in between */
 	iwt_cq_clean(to_iwt_cq(ibqp->send_cq), ibqp->qp_num);
 	if (ibqp->recv_cq != ibqp->send_cq)
 		iwt_cq_clean(to_iwt_cq(ibqp->recv_cq), ibqp->qp_num);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Mapping a ring that the kernel has made, with every check of its answer. */
+/* Mapping a ring that the kernel has allocated, and checking the kernel's response. */
 
 #include <assert.h>
 #include <errno.h>
@@ -7,10 +7,10 @@
 
 #include "ring.h"
 
-/* A queue of this many entries is a wrong answer, not a queue. */
+/* Maximum number of entries; a response with more entries is invalid. */
 #define IWT_RING_MAX_ENTRIES	(1u << 24)
 
-/* @head: octets before the entries */
+/* @head: number of bytes before the entries */
 static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc, uint32_t head)
 {
 	if (!desc->num || desc->num > IWT_RING_MAX_ENTRIES ||
@@ -26,8 +26,8 @@ static bool iwt_ring_desc_ok(const struct iwt_ring_desc *desc, uint32_t head)
 }
 
 /*
- * Maps the queue that @desc describes. Returns 0 or an errno value; EPROTO means that the
- * kernel's answer makes no sense.
+ * Maps the queue that @desc describes. Returns 0 or an errno value; EPROTO if the kernel's
+ * response is invalid.
  */
 int iwt_ring_map(struct iwt_ring *ring, int fd,
 		 const struct iwt_ring_desc *desc)
@@ -64,7 +64,7 @@ void iwt_ring_unmap(struct iwt_ring *ring)
 }
 
 /*
- * As iwt_ring_map(), of entries alone: @ring keeps its control words, and @map is set to the
+ * As iwt_ring_map(), but maps only entries: @ring keeps its control words, and @map is set to the
  * new mapping.
  */
 int iwt_ring_map_entries(struct iwt_ring *ring, struct iwt_map *map, int fd,

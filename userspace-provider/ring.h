@@ -9,10 +9,10 @@
 
 #include <rdma/iw_tcp-abi.h>
 
-/* An entry of more octets than this is a wrong answer, too. */
+/* Maximum size of an entry; a response with a larger stride is invalid. */
 #define IWT_RING_MAX_STRIDE	65536u
 
-/* A queue that is shared with the kernel. ctl is NULL where there is none. */
+/* A queue that is shared with the kernel. ctl is NULL if the queue does not exist. */
 struct iwt_ring {
 	struct iwt_ring_ctl *ctl;
 	uint8_t *entries;
@@ -21,19 +21,19 @@ struct iwt_ring {
 	uint32_t stride;
 };
 
-/* What the kernel said about a queue that it has made. */
+/* The kernel's description of a queue that it has allocated. */
 struct iwt_ring_desc {
 	uint64_t offset;
 	uint64_t length;
 	uint32_t num;
 	uint32_t stride;
-	/* the least that the stride has to be */
+	/* minimum valid stride */
 	uint32_t min_stride;
-	/* octets behind the entries */
+	/* number of bytes behind the entries */
 	uint32_t tail;
 };
 
-/* A mapping; addr is NULL where there is none. */
+/* A mapping; addr is NULL if nothing is mapped. */
 struct iwt_map {
 	void *addr;
 	size_t length;
@@ -46,7 +46,7 @@ int iwt_ring_map_entries(struct iwt_ring *ring, struct iwt_map *map, int fd,
 			 const struct iwt_ring_desc *desc);
 void iwt_unmap(struct iwt_map *map);
 
-/* The octets behind the entries. */
+/* Returns the address of the bytes behind the entries. */
 static inline void *iwt_ring_tail(const struct iwt_ring *ring)
 {
 	return ring->entries + (size_t)ring->num * ring->stride;
@@ -57,13 +57,13 @@ static inline void *iwt_ring_entry(const struct iwt_ring *ring, uint32_t index)
 	return ring->entries + (size_t)(index & (ring->num - 1)) * ring->stride;
 }
 
-/* Loads after this see everything that the other side wrote before it stored *word. */
+/* Later loads read all data that the other side wrote before it stored *word. */
 static inline uint32_t iwt_load(const __u32 *word)
 {
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* When the other side sees this store, it sees everything written before it. */
+/* When the other side reads this value, it also reads all data written before this store. */
 static inline void iwt_store(__u32 *word, uint32_t value)
 {
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);

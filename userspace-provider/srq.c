@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Shared receive queues: created, posted to, modified, queried and destroyed. */
+/* Creating, posting to, modifying, querying and destroying shared receive queues. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
 
-/* What the kernel says about a ring; EPROTO if an entry can't hold @max_sge elements. */
+/* Sets @desc from the kernel's response; EPROTO if an entry can't contain @max_sge elements. */
 static int iwt_srq_desc(struct iwt_ring_desc *desc,
 			const struct iwt_create_srq_resp *resp,
 			uint32_t max_sge)
@@ -40,7 +40,7 @@ static int iwt_srq_map(struct iwt_srq *srq, int fd,
 	ret = iwt_srq_desc(&desc, resp, max_sge);
 	if (ret)
 		return ret;
-	/* for a queue pair, no entries are no queue */
+	/* iwt_wq_init() accepts 0 entries, for the queues of a queue pair */
 	if (!desc.num)
 		return EPROTO;
 
@@ -51,7 +51,7 @@ static int iwt_srq_map(struct iwt_srq *srq, int fd,
 	return ret;
 }
 
-/* Queues of other types than the basic one do not come here; libibverbs refuses them. */
+/* libibverbs rejects shared receive queues of other types than the basic one. */
 struct ibv_srq *iwt_create_srq(struct ibv_pd *pd,
 			       struct ibv_srq_init_attr *attr)
 {
@@ -87,7 +87,7 @@ err_free:
 	return NULL;
 }
 
-/* A ring for another size, which the queue does not use yet. */
+/* Allocates and maps a ring for another size, which the queue does not yet use. */
 static int iwt_srq_new_ring(struct iwt_srq *srq, uint32_t max_wr,
 			    struct iwt_ring *ring)
 {
@@ -110,7 +110,7 @@ static int iwt_srq_new_ring(struct iwt_srq *srq, uint32_t max_wr,
 	return ret;
 }
 
-/* From now on threads that want to post wait, or they go on. */
+/* @moving: threads that post must wait from now on; else they may continue. */
 static void iwt_srq_set_moving(struct iwt_srq *srq, bool moving)
 {
 	pthread_spin_lock(&srq->rq.lock);
@@ -127,8 +127,8 @@ static int iwt_srq_command(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 }
 
 /*
- * The new ring is mapped before the kernel moves to it: when that is done, nothing can fail any
- * more. The indices stay as they are. Under @change.
+ * The new ring is mapped before the kernel moves the queue to it: after the move no step can
+ * fail. The indices do not change. The caller holds @change.
  */
 static int iwt_srq_resize(struct iwt_srq *srq, struct ibv_srq_attr *attr,
 			  int mask)
@@ -192,7 +192,10 @@ int iwt_destroy_srq(struct ibv_srq *ibsrq)
 	return 0;
 }
 
-/* Takes the lock for posting. It is not held while the kernel moves, which may take long. */
+/*
+ * Acquires the lock for posting. The lock is not held while the kernel moves the queue, because
+ * the move may take a long time.
+ */
 static void iwt_srq_lock(struct iwt_srq *srq)
 {
 	pthread_spin_lock(&srq->rq.lock);
@@ -204,7 +207,10 @@ static void iwt_srq_lock(struct iwt_srq *srq)
 	}
 }
 
-/* The work requests before *bad_wr are posted. The kernel looks when a Send comes. */
+/*
+ * On failure the work requests before *bad_wr are posted. No doorbell is needed: the kernel reads
+ * the ring when a Send arrives.
+ */
 int iwt_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The ibv_wr_*() way of posting. The send queue's lock is held from wr_start to wr_complete or
- * wr_abort. An error in between is kept for wr_complete, which then posts nothing; qp->wqe is
- * NULL from then on.
+ * Posting by ibv_wr_*(). The lock of the send queue is held from wr_start to wr_complete or
+ * wr_abort. An error in between is stored for wr_complete, which then posts no work request;
+ * qp->wqe is NULL after the error.
  */
 
 #include <errno.h>
@@ -265,7 +265,7 @@ static void iwt_qp_set_rfc7306_ops(struct ibv_qp_ex *ex, uint64_t send_ops)
 		ex->wr_atomic_fetch_add = iwt_wr_atomic_fetch_add;
 }
 
-/* Returns EOPNOTSUPP if @send_ops has an operation that does not exist. */
+/* Returns EOPNOTSUPP if @send_ops contains an unsupported operation. */
 int iwt_qp_set_wr_ops(struct iwt_qp *qp, uint64_t send_ops)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
