@@ -275,7 +275,7 @@ static int iwt_send_bind(struct iwt_send_wqe *wqe, const struct ibv_send_wr *wr)
 				&wr->bind_mw.bind_info);
 }
 
-/* The fields of an operation besides its data. */
+/* Sets the fields of an operation besides its data. */
 static void iwt_send_special(struct iwt_send_wqe *wqe,
 			     const struct ibv_send_wr *wr)
 {

@@ -242,7 +242,7 @@ enum iwt_feature {
 	/*
 	 * Immediate data and atomic operations. A process without this feature
 	 * receives no completion with immediate data: an Immediate Data message to
-	 * its queue pairs is an error of the peer.
+	 * its queue pairs is answered with a Terminate.
 	 */
 	IWT_FEATURE_RFC7306	= 1 << 0,
 	/* The process obeys the rules of IWT_RING_DEFERRED. */

@@ -7,7 +7,7 @@
 #include "mr_stag.h"
 #include "mw.h"
 
-/* STag of ready-to-receive messages; some peers refuse zero. */
+/* STag of ready-to-receive messages; some peers reject STag 0. */
 #define RTR_STAG	1
 /* Maximum number of consecutive Responses while the send queue has work. */
 #define TX_RESPONSES	4

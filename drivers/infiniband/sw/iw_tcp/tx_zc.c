@@ -117,7 +117,7 @@ void iwt_zc_exit(void)
  * Return: the object, or NULL without memory.
  */
 struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx)
-	__context_unsafe(/* no other processor knows it yet */)
+	__context_unsafe(/* no other processor can access it yet */)
 {
 	struct iwt_zc *zc = kzalloc(sizeof(*zc), GFP_KERNEL);
 

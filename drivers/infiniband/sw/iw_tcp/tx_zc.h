@@ -36,7 +36,7 @@ struct iwt_zc;
  * @zc: object of the queue pair; a reference
  * @node: entry in the list of @zc
  * @seq: number, in the order of iwt_zc_get()
- * @released: all references are gone; guarded by the lock of @zc
+ * @released: all references were dropped; guarded by the lock of @zc
  * @n: number of pieces
  * @bytes: number of bytes in the pieces
  * @by_ref: number of these bytes that are memory of the consumer

@@ -25,7 +25,7 @@
 #define MIN_MSG		(32 << 10)
 /* Minimum length of a piece that TCP refers to; shorter pieces are always copied. */
 #define MIN_PIECE	1024
-/* Wanted room in a buffer for headers, trailers and short pieces. */
+/* Preferred room in a buffer for headers, trailers and short pieces. */
 #define MIN_ROOM	2048
 
 /* State to restore when an FPDU can't be framed. */
@@ -245,7 +245,7 @@ bool iwt_tx_zc_send(struct iwt_stream *st)
 }
 
 /**
- * iwt_tx_zc_drop() - finish the batch, if there is one
+ * iwt_tx_zc_drop() - release the current batch, if any
  * @tx: engine; its lock is held
  */
 void iwt_tx_zc_drop(struct iwt_tx *tx)

@@ -5,7 +5,7 @@
 #include <linux/overflow.h>
 #include_next <linux/slab.h>
 
-/* Default value of the last argument: GFP_KERNEL. */
+/* The last argument is optional; its default is GFP_KERNEL. */
 #define compat_gfp(none, gfp, ...)	((void)(none), gfp)
 #define compat_default_gfp(...)		compat_gfp(0, ##__VA_ARGS__, GFP_KERNEL)
 

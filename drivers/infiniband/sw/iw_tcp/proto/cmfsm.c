@@ -27,7 +27,7 @@
  * and only after UP_REPLY with success or after UP_ESTABLISHED; a responder that was not
  * accepted sends no event after UP_REQUEST.
  *
- * A ULP may answer a Request at any time. Only if the listener is gone, a deadline is set,
+ * A ULP may answer a Request at any time. Only if the listener is destroyed, a deadline is set,
  * because the ULP may not know of the Request. An established stream has a deadline only while
  * it waits to end: for outstanding work, or for TCP to accept a Terminate while the peer does
  * not read. After FIN is queued, neither destroying the queue pair nor a slow peer causes a

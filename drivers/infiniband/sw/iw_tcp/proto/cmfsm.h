@@ -37,7 +37,7 @@ enum iwt_cm_event {
 	IWT_CME_ABORT,		/* queue pair: end now, because it failed or is destroyed */
 	IWT_CME_ABORT_ZC,	/* as ABORT, while TCP refers to memory of its requests */
 	IWT_CME_KILL,		/* the device is removed, or an endpoint is evicted */
-	IWT_CME_ORPHAN,		/* the listener is gone */
+	IWT_CME_ORPHAN,		/* the listener is destroyed */
 	IWT_CME_COUNT
 };
 

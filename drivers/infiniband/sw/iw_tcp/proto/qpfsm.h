@@ -10,7 +10,7 @@ enum iwt_qp_state {
 	IWT_QP_RTS,		/* RDMA mode */
 	IWT_QP_HALF,		/* the peer has sent FIN; this end still sends */
 	IWT_QP_DRAIN,		/* graceful close after the posted requests are done */
-	IWT_QP_CLOSING,		/* graceful LLP close under way: FIN sent */
+	IWT_QP_CLOSING,		/* graceful LLP close has begun: FIN sent */
 	IWT_QP_TERMINATE,	/* a Terminate will be sent or has been sent */
 	IWT_QP_ERROR,		/* every work request is flushed */
 	IWT_QP_STATES
@@ -28,7 +28,7 @@ enum iwt_qp_event {
 	IWT_QE_PEER_BUSY,	/* FIN with work outstanding */
 	IWT_QE_DRAINED,		/* no work is outstanding any more */
 	IWT_QE_LOST,		/* reset, timeout */
-	IWT_QE_DETACH,		/* the connection is gone */
+	IWT_QE_DETACH,		/* the connection has ended */
 	IWT_QE_COUNT
 };
 

@@ -165,7 +165,7 @@ struct iwt_atomic_resp {
 } __packed;
 static_assert(sizeof(struct iwt_atomic_resp) == 12);
 
-/* The longest run of DDP and RDMAP headers: an Atomic Request. */
+/* Maximum length of DDP and RDMAP headers together: that of an Atomic Request. */
 #define IWT_MAX_ULPDU_HDR	(IWT_DDP_UNTAGGED_LEN + 52)
 
 /*
