@@ -79,7 +79,7 @@ int iwt_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if (err)
 		iwt_ep_abandon(ep);
 	mutex_unlock(&ep->lock);
-	/* the endpoint may be connected already, or must be freed by its last work */
+	/* TCP may be connected already; after an error, the last work must free the endpoint */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
 	iwt_ep_put(ep);
 	return err;

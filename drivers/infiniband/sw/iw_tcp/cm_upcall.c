@@ -20,9 +20,9 @@ static u8 peer_depth(const struct iwt_mpa_frame *f, u16 n)
 }
 
 /*
- * Deliver all of the private data, or none. More private data than iw_cm can deliver occur only
- * in a Reply that rejects, where they matter less; any other frame with so many private data was
- * refused (iwt_mpa_admit()).
+ * Deliver all of the private data, or none. iwt_mpa_admit() has refused every frame with more
+ * private data than iw_cm can deliver, except for a Reply that rejects: there the private data
+ * are less important, and are dropped.
  */
 static void give_pd(struct iw_cm_event *ev, struct iwt_ep *ep,
 		    const struct iwt_mpa_frame *f)

@@ -187,7 +187,7 @@ void iwt_cq_quiesce(struct iwt_cq *cq)
 	iwt_async_quiesce(&cq->async);
 }
 
-/* Write the time of a completion, which follows its entry. */
+/* Write the time of a completion into the ring, behind the entry of the completion. */
 static void put_time(const struct iwt_cq *cq, struct iwt_cqe_time *at)
 {
 	*at = (struct iwt_cqe_time) {

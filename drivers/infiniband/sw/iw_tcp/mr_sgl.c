@@ -137,7 +137,7 @@ enum iwt_access_verdict iwt_sgl_scatter(struct iwt_place *at, const u8 *from, u3
 	return IWT_ACCESS_OK;
 }
 
-/* A CPU instruction, so that it is atomic also for programs that access the word. */
+/* A CPU instruction changes the word: so it is atomic for programs that access the word, too. */
 static u64 exchange(u64 *word, const struct iwt_atomic *a)
 {
 	u64 old = READ_ONCE(*word);

@@ -308,7 +308,7 @@ static struct iwt_window *first_of(struct iwt_dev *dev, struct list_head *list)
 }
 
 /**
- * iwt_mw_any() - does a stream have windows of type 2?
+ * iwt_mw_any() - is any window of type 2 bound by a stream?
  * @dev: device
  * @list: windows of the stream
  *

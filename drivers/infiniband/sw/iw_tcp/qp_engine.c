@@ -97,8 +97,8 @@ static void rest_of_read(const struct iwt_tx *tx, struct iwt_rdmap_read *left)
 }
 
 /*
- * If a Response cannot be built, its request was in error. Rebuild the header of the request,
- * which the Terminate has to quote (RFC 5040 4.8).
+ * If a Response cannot be built, its Request was in error. Build the header that the Terminate
+ * quotes (RFC 5040 4.8): that of the Request, but of a Read Request only the unanswered part.
  */
 static void show_request(struct iwt_stream *st)
 {

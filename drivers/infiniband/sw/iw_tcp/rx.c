@@ -242,7 +242,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 	return t.used;
 }
 
-/* Return: number of bytes needed to continue, 0 if they may have arrived. */
+/* Return: number of bytes to wait for; 0: another step may find work at once. */
 static u32 rx_take_step(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {

@@ -40,7 +40,7 @@
 /* Maximum unsent bytes in TCP without a network card; by default only memory limits them. */
 #define NEAR_UNSENT	(128 << 10)
 
-/* Number of skbs of a batch, with the skb before it; a batch of short segments has more. */
+/* Maximum number of skbs whose mark one call clears; a batch of short segments has more skbs. */
 #define MARKED		4
 
 /*

@@ -322,7 +322,7 @@ static u32 segs_of_batch(struct iwt_tx *tx, u32 mss)
 	return tx->batch_segs;
 }
 
-/* Has the unit under construction room, or the batch room for another unit? */
+/* Is there room in the unit under construction, or in the batch for another unit? */
 static bool batch_open(const struct iwt_tx *tx, u32 unit)
 {
 	if (tx->n_chunks == IWT_TX_CHUNKS)

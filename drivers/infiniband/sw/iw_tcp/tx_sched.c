@@ -65,8 +65,9 @@ static bool begin_read(struct iwt_stream *st, u32 len)
 }
 
 /*
- * Translate a work request to the operation on the wire. A compare-and-swap without masks has
- * masks of all ones, a fetch-and-add without mask has mask 0: one field of 64 bits.
+ * Translate a work request to the operation on the wire, which always has masks. Without masks in
+ * the work request, a compare-and-swap gets masks of all ones, and a fetch-and-add gets mask 0:
+ * one field of 64 bits.
  */
 static struct iwt_atomic atomic_of(const struct iwt_swqe *w)
 {

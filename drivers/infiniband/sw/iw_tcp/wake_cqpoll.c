@@ -137,7 +137,7 @@ void iwt_cqpoll_flush(struct iwt_cq *cq)
 	spin_unlock_bh(&p->lock);
 }
 
-/* A completion queue is not polled for the queue pair any more; iwt_cqpoll.lock is held. */
+/* A completion queue stops deferring the posts of a queue pair; iwt_cqpoll.lock is held. */
 static void cqpoll_leave(struct iwt_cqpoll_member *m)
 {
 	struct iwt_stream *st = &m->qp->stream;

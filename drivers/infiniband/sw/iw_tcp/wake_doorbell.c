@@ -26,8 +26,8 @@
  * tries all orders.
  *
  * This file classifies each doorbell by the most recent ones. The file of each way decides
- * whether to begin, and whether the way has paid: wake_sqpoll.c (3), wake_cqpoll.c (4),
- * wake_reply.c (5). All thresholds are in wake_habit.h.
+ * when the way begins, and whether it has saved more than it has cost: wake_sqpoll.c (3),
+ * wake_cqpoll.c (4), wake_reply.c (5). All thresholds are in wake_habit.h.
  *
  * - If a process posts one request after the other without a pause, each request costs a system
  *   call, since the engines finish a request before the process posts the next one. A worker
