@@ -42,8 +42,11 @@ middle() { numbers "$1" | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }
 # A congestion window of 30 segments: what does not fit together any more must not go on in
 # ever smaller parts
 small_window() {
-	local octets packets
+	local octets packets had
+	had=$(in_net "$NS_A" sysctl -n net.ipv4.tcp_min_tso_segs)
 	in_net "$NS_A" ip route replace $IP_B/32 dev "$IF_A" cwnd lock 30
+	# else TCP sends as much at once as it sends in a millisecond, which is less on a slow machine
+	in_net "$NS_A" sysctl -qw net.ipv4.tcp_min_tso_segs=15
 	# TCP takes the limit of a route over when the first connection that uses it ends
 	in_net "$NS_A" ip tcp_metrics flush all >/dev/null
 	check "a congestion window below a batch: a first stream" stream 1
@@ -54,6 +57,7 @@ small_window() {
 	[ ! -s "$TMP/ss" ] || check "a congestion window below a batch: it is" [ "$(most cwnd:)" -le 30 ]
 	check "a congestion window below a batch: buffers have many segments" [ $((octets / packets)) -ge $((6 * MSS)) ]
 	in_net "$NS_A" ip route del $IP_B/32
+	in_net "$NS_A" sysctl -qw net.ipv4.tcp_min_tso_segs="$had"
 }
 
 # attempts COMMAND...: succeeds if one of three does; a busy machine delays what is measured here
