@@ -32,28 +32,23 @@ static struct ib_device *dev;
 static struct ib_device_ops was;
 
 /* Calls of different objects may run side by side, and then one is not counted. */
-#define SHOW(fill, object)						\
+#define SHOW_AND(fill, object, look)					\
 do {									\
 	struct sk_buff *msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);	\
 									\
-	failed += !msg || (fill)(msg, object);				\
+	if (!msg || (fill)(msg, object))				\
+		failed++;						\
+	else								\
+		look;							\
 	nlmsg_free(msg);						\
 } while (0)
 
-/* The flags of a raw dump at the place "flags" name the owner of the object. */
+#define SHOW(fill, object)	SHOW_AND(fill, object, (void)0)
+
+/* The bit of the member "flags" of a raw dump says that a process has the object. */
 #define SHOW_RAW(fill, object, raw, bit)				\
-do {									\
-	struct sk_buff *msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);	\
-	const raw *shown;						\
-									\
-	if (!msg || (fill)(msg, object)) {				\
-		failed++;						\
-	} else {							\
-		shown = nla_data((const struct nlattr *)msg->data);	\
-		mistaken += !!(shown->flags & (bit)) != !!(object)->uobject;	\
-	}								\
-	nlmsg_free(msg);						\
-} while (0)
+	SHOW_AND(fill, object, mistaken += !(object)->uobject !=	\
+		 !(((const raw *)nla_data((const struct nlattr *)msg->data))->flags & (bit)))
 
 static int end_qp(struct ib_qp *qp, struct ib_udata *udata)
 {
