@@ -17,6 +17,7 @@ verify_pair() {
 	# shellcheck disable=SC2034
 	VERIFY_STATUS=$?
 	subtests "$prefix" "$TMP/client" $VERIFY_STATUS
+	[ $VERIFY_STATUS = 0 ] || counters_of_both
 	ended "$srv" >/dev/null || {
 		rc=$?
 		# The server's status may be a failure that the client has already reported
@@ -24,6 +25,12 @@ verify_pair() {
 		[ $VERIFY_STATUS = 1 ] && [ $rc = 1 ] || not_ok "$prefix: the server ends well (status $rc)"
 		diag <"$TMP/server"
 	}
+}
+
+# counters_of_both: what the links of both ends counted, for a failure: which end was the first?
+counters_of_both() {
+	in_a rdma statistic show link "$DEV_A/1" 2>&1 | diag
+	in_b rdma statistic show link "$DEV_B/1" 2>&1 | diag
 }
 
 # bench_pair OPTION...: one run of iwt_bench; fails unless both ends end well
