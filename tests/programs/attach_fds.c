@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "attach.h"
@@ -213,6 +214,74 @@ static void *race(void *arg)
 	return NULL;
 }
 
+#define RETURNS	3000	/* attempts of each thread */
+
+static __thread bool keep_open;
+
+/*
+ * After a failed startup the library shuts the socket down. A process that calls the kernel
+ * itself need not do so.
+ */
+int shutdown(int fd, int how)
+{
+	return keep_open ? 0 : syscall(SYS_shutdown, fd, how);
+}
+
+struct returner {
+	struct end *end;
+	int fd;
+	int other;	/* the first errno that is neither EPROTO nor EBUSY */
+};
+
+/* Attaches as responder although a byte follows the Request: the kernel returns the socket. */
+static void *return_often(void *arg)
+{
+	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
+	struct iwtdv_request req = { .frame_len = 20 };
+	struct iwtdv_conn_param param = {};
+	struct returner *r = arg;
+	struct iwtdv_conn conn;
+	int i, err;
+
+	memcpy(req.frame, frame, 20);
+	keep_open = true;
+	for (i = 0; i < RETURNS && !r->other; i++) {
+		err = iwtdv_accept(r->end->qp, r->fd, &req, &param, &conn);
+		if (err != EPROTO && err != EBUSY)
+			r->other = err ? err : -1;
+	}
+	return NULL;
+}
+
+/*
+ * Two threads attach one socket. When the kernel returns the socket to the process, the other
+ * thread may have taken it over again: its callbacks may run only while it owns the socket. A
+ * kernel with lockdep reports a call without the lock.
+ */
+static void returned(void)
+{
+	struct returner r[2];
+	pthread_t thread[2];
+	int fds[2], i;
+
+	iwt_tcp_pair(iwt_ip, fds);
+	if (!iwt_say(fds[1], "text"))
+		iwt_die("send");
+	for (i = 0; i < 2; i++) {
+		r[i] = (struct returner) { .end = iwt_open(), .fd = fds[0] };
+		if (pthread_create(&thread[i], NULL, return_often, &r[i]))
+			iwt_die("pthread_create");
+	}
+	for (i = 0; i < 2; i++) {
+		pthread_join(thread[i], NULL);
+		iwt_is(r[i].other, 0, "two threads attach a socket: it is returned each time");
+		iwt_close(r[i].end);
+	}
+	iwt_ok(iwt_hear(fds[0], "text"), "returned by two threads: a socket as before");
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /*
  * If the connection breaks, this is the program's own fault. The test checks that the kernel
  * survives, and that the next connection works.
@@ -253,4 +322,5 @@ void iwt_race(void)
 	iwt_ok(iwt_send(e[0], "well") && iwt_receive(e[1], "well"),
 	       "after system calls on the descriptor meanwhile");
 	iwt_close_pair(e);
+	returned();
 }

@@ -403,11 +403,14 @@ void iwt_sock_give_back(struct iwt_sock *s)
 	iwt_sock_drop_ulp(sk);
 	sk->sk_allocation = s->saved.allocation;
 	set_rcvlowat(s, s->saved.rcvlowat);
+	/*
+	 * Wake the process: data may have arrived during the takeover. After the unlock, another
+	 * thread can take the socket over, and this would call the callback of that takeover.
+	 */
+	sk->sk_data_ready(sk);
 	spin_unlock_bh(&sk->sk_lock.slock);
 	/* an owner may still run a callback: wait for it */
 	iwt_sock_set_ops(s, NULL, NULL);
-	/* wake the process: data may have arrived during the takeover */
-	sk->sk_data_ready(sk);
 	sockfd_put(s->sock);
 	iwt_sock_free_later(s);
 }
