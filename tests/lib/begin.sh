@@ -40,6 +40,12 @@ begin() {
 # only_iw_tcp WHY: the test skips if the links are of another type
 only_iw_tcp() { [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "$*"; }
 
+# has_feature NAME: was the driver built with it? IWT_WITHOUT names the features that were left out
+has_feature() { [[ ,${IWT_WITHOUT:-}, != *,$1,* ]]; }
+
+# only_with NAME: the test skips if the driver was built without this feature
+only_with() { has_feature "$1" || skip_all "the driver was built without $1"; }
+
 # two_links [MTU]: makes A and B with a link each. If this fails, the test ends.
 two_links() { setup "${1:-1500}" || { not_ok "two links"; ktap_finish; }; }
 

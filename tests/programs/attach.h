@@ -115,6 +115,7 @@ void iwt_close_pair(struct end *e[2]);
 /* attach_cases.c, attach_fds.c, attach_icmp.c */
 void iwt_cases(void);
 void iwt_fds(void);
+void iwt_without(void);
 void iwt_icmp(void);
 void iwt_race(void);
 

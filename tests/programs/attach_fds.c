@@ -154,6 +154,25 @@ static void stamped(void)
 	iwt_close_pair(e);
 }
 
+/* A driver that was built without delayed startup refuses all calls, and leaves the sockets alone. */
+void iwt_without(void)
+{
+	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
+	struct iwtdv_request req = { .frame_len = 20 };
+	int fds[2];
+
+	memcpy(req.frame, frame, 20);
+	end = iwt_open();
+	iwt_tcp_pair(iwt_ip, fds);
+	unfit(fds[0], EOPNOTSUPP, "not supported");
+	iwt_is(iwtdv_reject(end->ctx, fds[0], &req, NULL, 0), EOPNOTSUPP, "reject: not supported");
+	iwt_ok(iwt_say(fds[0], "text") && iwt_hear(fds[1], "text"), "the socket still carries text");
+	iwt_ok(iwt_say(fds[1], "text") && iwt_hear(fds[0], "text"), "in both directions");
+	close(fds[0]);
+	close(fds[1]);
+	iwt_close(end);
+}
+
 void iwt_fds(void)
 {
 	end = iwt_open();

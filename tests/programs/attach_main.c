@@ -5,6 +5,7 @@
  *	iwt_attach cases DEVICE IP [SETTING...]	startup, TAP; the link is set to "plain"
  *						(revision 1) or "nocrc" (CRC off)
  *	iwt_attach fds DEVICE IP [NETNS]	unfit descriptors, TAP
+ *	iwt_attach without DEVICE IP		a driver without delayed startup, TAP
  *	iwt_attach icmp DEVICE IP		ICMP errors that end nothing, TAP
  *	iwt_attach race DEVICE IP		other uses of descriptors meanwhile, TAP
  *	iwt_attach held DEVICE IP		a socket that is owned meanwhile, TAP
@@ -60,6 +61,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "fds")) {
 		iwt_netns = argv[4];
 		iwt_fds();
+	} else if (!strcmp(what, "without")) {
+		iwt_without();
 	} else if (!strcmp(what, "icmp")) {
 		iwt_icmp();
 	} else if (!strcmp(what, "held")) {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Delayed startup: programs that have talked over TCP hand their sockets over.
+# A driver that was built without it refuses.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach python3
@@ -11,6 +12,10 @@ two_links
 api() {
 	tap "$1" iwt_patient 120 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" "$2" "$DEV_A" "$3" "${@:4}"
 }
+if ! has_feature DELAYED; then
+	api "without delayed startup" without $IP_A
+	ktap_finish
+fi
 api IPv4 cases $IP_A
 api IPv6 cases $IP6_A
 api "IPv4 in IPv6" cases ::ffff:$IP_A

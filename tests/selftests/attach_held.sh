@@ -6,6 +6,7 @@
 
 begin iwt_attach rdma rping
 only_iw_tcp "other drivers have no such method"
+only_with DELAYED
 held_need
 two_links
 

@@ -5,6 +5,7 @@
 
 begin iwt_attach
 only_iw_tcp "other drivers have no such method"
+only_with DELAYED
 two_links
 
 # room for megabytes that nobody has read

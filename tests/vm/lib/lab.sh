@@ -30,10 +30,10 @@ lab_load() {
 		lab_uml uml uml.config
 		LAB_MAKEARGS+=" KCFLAGS=-DIWT_BEFORE_WRAP=24" LAB_CMDLINE='IWT_BEFORE_WRAP=24'
 		;;
-	# without sock_tune.c
+	# without sock_tune.c and delayed startup, which tests know
 	untuned)
 		lab_uml uml uml.config
-		LAB_MAKEARGS+=" IWT_UNTUNED=1"
+		LAB_MAKEARGS+=" IWT_WITHOUT=TUNE,DELAYED" LAB_CMDLINE='IWT_WITHOUT=TUNE,DELAYED'
 		;;
 	# with less memory the search for leaks is shorter
 	debug | dawdle | coverage)

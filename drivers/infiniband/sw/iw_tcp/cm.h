@@ -49,6 +49,13 @@ struct iwt_delayed {
 };
 
 /* Startup on the socket of a process (cm_delayed.c). */
+#ifdef CONFIG_INFINIBAND_IW_TCP_DELAYED
+int iwt_cm_delayed_init(void);
+void iwt_cm_delayed_exit(void);
+#else
+static inline int iwt_cm_delayed_init(void) { return 0; }
+static inline void iwt_cm_delayed_exit(void) {}
+#endif
 int iwt_cm_delayed_request(const struct iwt_delayed *a, u8 *frame);
 int iwt_cm_delayed_reject(const struct iwt_delayed *a, u8 *frame);
 int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *terms);

@@ -19,6 +19,12 @@
 #include "sock.h"
 #include "stats.h"
 
+/*
+ * Delayed startup has its own queue: its work may wait while a system call of a process owns the
+ * socket.
+ */
+static struct workqueue_struct *delayed_wq;
+
 static void set_wish(struct iwt_ep *ep, const struct iwt_delayed *a)
 	__must_hold(&ep->lock)
 {
@@ -226,7 +232,7 @@ int iwt_cm_delayed_start(const struct iwt_delayed *a, struct iwt_mpa_terms *term
 		return -ENOMEM;
 	/* as soon as the endpoint is unlocked, its last work may run */
 	iwt_ep_get(ep);
-	ep->wq = iwt_delayed_wq;
+	ep->wq = delayed_wq;
 	mutex_lock(&ep->lock);
 	err = start_locked(ep, a);
 	if (err)
@@ -324,4 +330,23 @@ static int write_reject(struct iwt_ep *ep, const struct iwt_delayed *a,
 int iwt_cm_delayed_reject(const struct iwt_delayed *a, u8 *frame)
 {
 	return write_frame(a, frame, write_reject);
+}
+
+/**
+ * iwt_cm_delayed_init() - at module load; may sleep
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int iwt_cm_delayed_init(void)
+{
+	delayed_wq = alloc_workqueue("iw_tcp_delayed", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return delayed_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * iwt_cm_delayed_exit() - at module unload, when no endpoint is left; may sleep
+ */
+void iwt_cm_delayed_exit(void)
+{
+	destroy_workqueue(delayed_wq);
 }

@@ -262,7 +262,6 @@ void iwt_half_open_del(struct iwt_ep *ep)
 
 /* cm_work.c */
 extern struct workqueue_struct *iwt_cm_wq;
-extern struct workqueue_struct *iwt_delayed_wq;
 
 struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state);
 

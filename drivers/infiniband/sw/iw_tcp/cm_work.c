@@ -20,11 +20,6 @@
  * network, and iw_cm also processes one event at a time.
  */
 struct workqueue_struct *iwt_cm_wq;
-/*
- * Delayed startup has its own queue: its work may wait while a system call of a process owns the
- * socket.
- */
-struct workqueue_struct *iwt_delayed_wq;
 
 static void do_timer(struct work_struct *work)
 {
@@ -198,16 +193,15 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
  */
 int iwt_cm_init(void)
 {
+	int err;
+
 	iwt_cm_wq = alloc_ordered_workqueue("iw_tcp_cm", WQ_MEM_RECLAIM);
-	iwt_delayed_wq = alloc_workqueue("iw_tcp_delayed",
-					 WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (iwt_cm_wq && iwt_delayed_wq)
-		return 0;
-	if (iwt_cm_wq)
+	if (!iwt_cm_wq)
+		return -ENOMEM;
+	err = iwt_cm_delayed_init();
+	if (err)
 		destroy_workqueue(iwt_cm_wq);
-	if (iwt_delayed_wq)
-		destroy_workqueue(iwt_delayed_wq);
-	return -ENOMEM;
+	return err;
 }
 
 /**
@@ -220,6 +214,6 @@ void iwt_cm_exit(void)
 	iwt_ep_wait_all();
 	/* do_port_end() of ports that wait for a grace period is not in the queue yet */
 	rcu_barrier();
-	destroy_workqueue(iwt_delayed_wq);
+	iwt_cm_delayed_exit();
 	destroy_workqueue(iwt_cm_wq);
 }

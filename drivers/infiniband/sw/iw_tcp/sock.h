@@ -165,8 +165,8 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere);
 bool iwt_sock_writable(struct iwt_sock *s);
 bool iwt_sock_starved(const struct iwt_sock *s);
 
-/* sock_tune.c: socket lock held; empty in a driver that is built with IWT_UNTUNED=1 */
-#ifndef CONFIG_INFINIBAND_IW_TCP_UNTUNED
+/* sock_tune.c: socket lock held; empty in a driver that is built with IWT_WITHOUT=TUNE */
+#ifdef CONFIG_INFINIBAND_IW_TCP_TUNE
 void iwt_sock_follow_route(struct iwt_sock *s);
 bool iwt_sock_near(const struct iwt_sock *s);
 void iwt_sock_cut_at(struct iwt_sock *s, u32 segs);

@@ -160,7 +160,7 @@ void iwt_sock_ulp_exit(void);
 void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a);
 
 /* sock_tune.c */
-#ifndef CONFIG_INFINIBAND_IW_TCP_UNTUNED
+#ifdef CONFIG_INFINIBAND_IW_TCP_TUNE
 void iwt_sock_save_limits(struct iwt_sock *s);
 void iwt_sock_drop_limits(struct iwt_sock *s);
 void iwt_sock_widen(struct socket *sock);

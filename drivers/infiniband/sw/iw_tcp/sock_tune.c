@@ -2,7 +2,7 @@
 /*
  * The fields of TCP that the driver writes for speed and for timeouts, because TCP exports no
  * function that sets them. A correct stream does not need these writes: a driver that is built
- * without this file (make IWT_UNTUNED=1) delivers all data, but is slower, and detects a dead
+ * without this file (make IWT_WITHOUT=TUNE) delivers all data, but is slower, and detects a dead
  * peer later.
  *
  * The comment of each function names the fields, the measured gain (figures without and with the

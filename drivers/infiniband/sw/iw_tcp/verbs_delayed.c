@@ -186,10 +186,8 @@ ADD_UVERBS_METHODS(iwt_qp_methods, UVERBS_OBJECT_QP,
 ADD_UVERBS_METHODS(iwt_device_methods, UVERBS_OBJECT_DEVICE,
 		   &UVERBS_METHOD(IWT_METHOD_MPA_REJECT));
 
-const struct uapi_definition iwt_uapi_defs[] = {
+const struct uapi_definition iwt_delayed_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &iwt_qp_methods),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &iwt_device_methods),
-	UAPI_DEF_CHAIN(iwt_ring_uapi_defs),
-	UAPI_DEF_CHAIN(iwt_srq_uapi_defs),
 	{},
 };
