@@ -93,8 +93,7 @@ static void on_timer(struct timer_list *timer)
 	if (iwt_kt_recv(&t->c->s, NULL, 0))
 		e->post_err = -EIO;
 	post_checked(e);
-	if (t->c->mode == KT_DIRECT)
-		ib_process_cq_direct(e->cq, 16);
+	iwt_kt_process(e, 16);
 	if (t->c->mode == KT_HANDLER)
 		ib_req_notify_cq(e->cq, IB_CQ_NEXT_COMP);
 	if (--t->left)

@@ -189,8 +189,7 @@ static void do_traffic(struct kt_end *e)
 	int err = 0;
 
 	while (!READ_ONCE(e->disconnected) && !READ_ONCE(e->post_err)) {
-		if (e->conn->mode == KT_DIRECT)
-			ib_process_cq_direct(e->cq, -1);
+		iwt_kt_process(e, -1);
 		if (e->posted[KT_SEND] - READ_ONCE(e->logged[KT_SEND]) < 40)
 			err = iwt_kt_send(e, &sge, 1, IB_SEND_SIGNALED);
 		else

@@ -70,6 +70,7 @@ struct kt_comp {
  * @lock: protects @posted and the log
  * @posted: work requests per queue
  * @logged: completions per queue
+ * @processing: bit 0: iwt_kt_process() runs
  * @disorder: a completion came before that of an earlier work request
  * @armed: plain queue: re-arm after each event
  * @handlers: handlers that run now
@@ -108,6 +109,7 @@ struct kt_end {
 	u32 posted[KT_QUEUES];
 	u32 logged[KT_QUEUES];
 	bool disorder;
+	unsigned long processing;
 
 	bool armed;
 	atomic_t handlers;
@@ -235,6 +237,7 @@ int iwt_kt_send_inv(struct kt_end *e, struct ib_sge *sge, int n, int flags,
 int iwt_kt_rdma(struct kt_end *e, enum ib_wr_opcode op, struct ib_sge *sge,
 		int n, int flags, u64 to, u32 rkey);
 int iwt_kt_recv(struct kt_end *e, struct ib_sge *sge, int n);
+void iwt_kt_process(struct kt_end *e, int budget);
 int iwt_kt_reap(struct kt_end *e, enum kt_queue q, u32 n);
 int iwt_kt_wait(struct kt_end *e, enum kt_queue q, u32 n);
 int iwt_kt_expect(struct kt_end *e, enum kt_queue q, u32 i, u32 n,

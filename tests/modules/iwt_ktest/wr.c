@@ -215,6 +215,23 @@ int iwt_kt_recv(struct kt_end *e, struct ib_sge *sge, int n)
 }
 
 /**
+ * iwt_kt_process() - process the completions of a queue that the core leaves to its user
+ * @e: end; nothing happens unless the connection is in %KT_DIRECT
+ * @budget: completions, or -1
+ *
+ * The core allows one caller at a time: two of them would log completions in
+ * another order than they were polled. The second caller does nothing.
+ * Context: any.
+ */
+void iwt_kt_process(struct kt_end *e, int budget)
+{
+	if (e->conn->mode != KT_DIRECT || test_and_set_bit_lock(0, &e->processing))
+		return;
+	ib_process_cq_direct(e->cq, budget);
+	clear_bit_unlock(0, &e->processing);
+}
+
+/**
  * iwt_kt_reap() - wait for completions
  * @e: end
  * @q: queue
@@ -227,8 +244,7 @@ int iwt_kt_reap(struct kt_end *e, enum kt_queue q, u32 n)
 	unsigned long end = jiffies + KT_PATIENCE;
 
 	while (1) {
-		if (e->conn->mode == KT_DIRECT)
-			ib_process_cq_direct(e->cq, -1);
+		iwt_kt_process(e, -1);
 		/* read the number before the entries */
 		if (smp_load_acquire(&e->logged[q]) >= n)
 			return 0;
