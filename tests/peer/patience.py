@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Waits for what has to happen, as tests/programs/patience.h does: as long as something moves, and
-then for some seconds in which this machine ran. A processor of a virtual machine may stand still
+Waits for what has to happen, as tests/programs/common/patience.h does: as long as something
+moves, and then for some seconds in which this machine ran. A processor of a virtual machine may stand still
 for minutes, with all tasks bound to it.
 
 What is shorter than a second is the wait for what must not happen, and goes by the clock.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The upper layer over the device under test: iwt_ulp (see tests/programs/ulp_main.c)."""
+"""The upper layer over the device under test: iwt_ulp (see tests/programs/ulp/main.c)."""
 import collections
 import os
 import subprocess

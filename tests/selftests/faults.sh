@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Allocations that fail: each one that the module, a link, an object, a connection or data
 # need, in the context of their caller or in any other, one after the other
-# (tests/programs/faults_main.c). The gate of the laboratory and kmemleak find what is left
+# (tests/programs/faults/main.c). The gate of the laboratory and kmemleak find what is left
 # behind. Outside the caller's context only some of them fail, unless IWT_FAULTS=all.
 . "$(dirname "$0")/../lib/begin.sh"
 

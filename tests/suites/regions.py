@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""regions.py [--part] FROM TO SIZE COUNT: the contents of regions (tests/programs/regions.c), in
-the files that begin with FROM and TO. Are COUNT messages of SIZE octets, at least 64, of FROM in
+"""regions.py [--part] FROM TO SIZE COUNT: the contents of regions (tests/programs/preload/regions.c),
+in the files that begin with FROM and TO. Are COUNT messages of SIZE octets, at least 64, of FROM in
 TO? With --part, something in TO is not from there: the ends had not the same content already."""
 import glob
 import sys

@@ -25,7 +25,8 @@ ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppr
 # thread for each, one processor may still execute an old translation of code that the other
 # has patched, with a breakpoint that the kernel has already forgotten. But with one thread a
 # process that polls for another one waits for some milliseconds each time: so with
-# LAB_PARALLEL=1 each processor has a thread. There is no CMPXCHG16B (iwt_flags.c tells why).
+# LAB_PARALLEL=1 each processor has a thread. There is no CMPXCHG16B (see
+# tests/programs/one/flags.c).
 boot_qemu() {
 	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE smp=$CPUS idle=off
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi

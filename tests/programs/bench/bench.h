@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * iwt_bench: measures one figure per run, of any RDMA device, between a server and a
+ * client with the same options. Both ends have the same layout of memory:
+ *
+ *	0		the peer's octets (bidirectional runs), the atomics' target
+ *	BENCH_CTL	slots to send from, then as many that are written to
+ *
+ * Queue pairs share at most BENCH_SLOTS slots, so that a thousand queue pairs use
+ * no more memory, and have no more cache misses, than eight.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stddef.h>
+
+#include "bench_base.h"
+
+#define BENCH_CTL	4096
+#define BENCH_SLOTS	8
+#define BENCH_SPARE	16	/* work requests besides data: ends and credits */
+#define BENCH_INLINE	64
+
+enum bench_mode { BENCH_FLOW, BENCH_LAT, BENCH_CONN, BENCH_MEM, BENCH_STILL };
+enum bench_op { BENCH_WRITE, BENCH_READ, BENCH_SEND, BENCH_ATOMIC };
+
+struct bench_opts {
+	enum bench_mode mode;
+	enum bench_op op;
+	const char *addr;	/* of the server, at both ends */
+	const char *port;
+	bool server;
+	bool bidir;
+	bool srq;		/* the queue pairs share their receives */
+	bool odp;		/* memory is registered for on-demand paging */
+	bool events;		/* sleep instead of polling */
+	bool idle;		/* report the processor's idle time */
+	uint32_t size;
+	unsigned int qps;	/* queue pairs, or connections under way (BENCH_CONN) */
+	unsigned int depth;
+	unsigned int ms;	/* how long, if not 0; or */
+	uint64_t count;		/* number of messages, after */
+	uint64_t warm;		/* this number, which do not count */
+};
+
+struct bench_conn {
+	struct rdma_cm_id *id;
+	struct ibv_qp *qp;
+	uint64_t raddr;
+	uint32_t rkey;
+	unsigned int index;
+	unsigned int inflight;		/* work requests in the send queue */
+	unsigned int unsignalled;	/* since the last signalled one */
+	unsigned int credit;		/* receives that the peer has posted for data */
+	unsigned int consumed;		/* receives used and not granted again */
+	uint64_t posted;		/* messages of this phase */
+};
+
+struct bench {
+	struct bench_opts o;
+	struct addrinfo *addr;		/* of the server */
+	struct rdma_event_channel *ec;
+	struct rdma_cm_id *listener;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *cc;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	struct ibv_srq *srq;
+	char *buf;
+	size_t slot;			/* octets from slot to slot */
+	unsigned int slots;
+	unsigned int every;		/* one in this number is signalled */
+	unsigned int rx_depth;
+	uint8_t reads_in;		/* the peer's Reads at a time */
+	uint8_t reads_out;		/* our own Reads at a time */
+	struct bench_conn *conn;
+	unsigned int established;
+	unsigned int accepted;
+	unsigned int ended;		/* peers' ends in this phase */
+	bool posting;			/* until the timer ends it */
+};
+
+/* main.c; a failure of any function ends the program */
+void bench_wc(const struct ibv_wc *wc);
+
+/* conn.c */
+void bench_resources(struct bench *b, struct ibv_context *verbs);
+void bench_qp(struct bench *b, struct rdma_cm_id *id);
+void bench_param(struct bench *b, struct rdma_conn_param *p, void *hello);
+void bench_listen(struct bench *b);
+void bench_serve(struct bench *b);
+void bench_connect(struct bench *b, unsigned int upto);
+void bench_leave(struct bench *b);
+struct rdma_cm_id *bench_resolve(struct bench *b);
+
+/* post.c */
+void *bench_src(struct bench *b, unsigned int index);
+size_t bench_sink(struct bench *b, unsigned int index);
+void bench_recv(struct bench *b, struct bench_conn *c);
+struct bench_conn *bench_conn_of(struct bench *b, const struct ibv_wc *wc);
+void bench_data(struct bench *b, struct bench_conn *c, bool signal);
+void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len);
+void bench_put(struct bench *b, struct bench_conn *c, unsigned char value);
+void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets);
+void bench_retire(struct bench *b, const struct ibv_wc *wc);
+
+/* flow.c, lat.c, setup.c, mem.c, still.c */
+void bench_flow(struct bench *b, struct bench_result *r);
+void bench_lat(struct bench *b, struct bench_result *r);
+void bench_setup(struct bench *b, struct bench_result *r);
+void bench_mem(struct bench *b, struct bench_result *r);
+void bench_still(struct bench *b, struct bench_result *r);
+
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_bench: a stream of messages over each queue pair, for some time or a number of
+ * messages. It ends when the peer has answered an empty Send that followed the last
+ * message: then all have arrived, which completions of a Write do not prove.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+
+#include "bench.h"
+
+/* The receiver of data grants receives to the peer after it has posted them again. */
+static void consumed(struct bench *b, struct bench_conn *c)
+{
+	if (++c->consumed < b->rx_depth / 4)
+		return;
+	c->consumed = 0;
+	bench_tell(b, c, 1);
+}
+
+static void completion(struct bench *b, const struct ibv_wc *wc)
+{
+	struct bench_conn *c;
+
+	bench_wc(wc);
+	c = bench_conn_of(b, wc);
+	if (!(wc->opcode & IBV_WC_RECV)) {
+		bench_retire(b, wc);
+		return;
+	}
+	bench_recv(b, c);
+	if (!wc->byte_len)
+		b->ended++;
+	else if (wc->byte_len == 1)
+		c->credit += b->rx_depth / 4;
+	else
+		consumed(b, c);
+}
+
+static int reap(struct bench *b)
+{
+	struct ibv_wc wc[32];
+	int n = ibv_poll_cq(b->cq, 32, wc), i;
+
+	if (n < 0)
+		bench_die("ibv_poll_cq");
+	for (i = 0; i < n; i++)
+		completion(b, &wc[i]);
+	return n;
+}
+
+/*
+ * How long may it take until something completes? Without posted requests this end waits
+ * for the peer, which may take any time to send: if the peer goes, a completion tells.
+ */
+static int patience(const struct bench *b)
+{
+	for (unsigned int i = 0; i < b->o.qps; i++)
+		if (b->conn[i].inflight)
+			return 20000;
+	return -1;
+}
+
+/*
+ * Waits until something completes. A timer that ends the posts ends this, too, also if it came since
+ * the caller has looked: what was posted last may have no completion. Return: as poll().
+ */
+static int wait_completion(struct bench *b, struct pollfd *fd)
+{
+	int ms = patience(b), n = -1;
+	struct timespec ts = { .tv_sec = ms / 1000 };
+	sigset_t timer, before;
+
+	sigemptyset(&timer);
+	sigaddset(&timer, SIGALRM);
+	sigprocmask(SIG_BLOCK, &timer, &before);
+	errno = EINTR;
+	if (!b->posting || !bench_stop)
+		n = ppoll(fd, 1, ms < 0 ? NULL : &ts, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return n;
+}
+
+static void progress(struct bench *b, bool sleep)
+{
+	struct pollfd fd = { .fd = b->cc->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+	int n;
+
+	if (reap(b) || !sleep)
+		return;
+	if (ibv_req_notify_cq(b->cq, 0))
+		bench_die("ibv_req_notify_cq");
+	if (reap(b))
+		return;
+	n = wait_completion(b, &fd);
+	if (n == 0) {
+		errno = ETIMEDOUT;
+		bench_die("nothing completes");
+	}
+	if (n < 0 && errno == EINTR)
+		return;
+	if (ibv_get_cq_event(b->cc, &cq, &context))
+		bench_die("ibv_get_cq_event");
+	ibv_ack_cq_events(cq, 1);
+}
+
+static bool fill(struct bench *b, struct bench_conn *c, uint64_t count)
+{
+	bool any = false;
+
+	while (!bench_stop && c->inflight < b->o.depth && (!count || c->posted < count) &&
+	       (b->o.op != BENCH_SEND || c->credit)) {
+		if (b->o.op == BENCH_SEND)
+			c->credit--;
+		c->posted++;
+		bench_data(b, c, c->posted % b->every == 0);
+		any = true;
+	}
+	return any;
+}
+
+/* Posts @count messages on each queue pair, or until the timer if @count is 0. */
+static uint64_t pump(struct bench *b, uint64_t count)
+{
+	uint64_t sum = 0;
+	bool more = true;
+	unsigned int i;
+
+	for (i = 0; i < b->o.qps; i++)
+		b->conn[i].posted = 0;
+	b->posting = true;
+	while (more && !bench_stop) {
+		more = !count;
+		for (i = 0; i < b->o.qps; i++) {
+			fill(b, &b->conn[i], count);
+			more |= b->conn[i].posted < count;
+		}
+		progress(b, b->o.events && more);
+	}
+	b->posting = false;
+	for (i = 0; i < b->o.qps; i++)
+		sum += b->conn[i].posted;
+	return sum;
+}
+
+/* For Reads: data have arrived when the Read is complete, and so has the end behind it. */
+static void end(struct bench *b, uint64_t messages)
+{
+	unsigned int i;
+
+	bench_report(b, &b->conn[0], messages);
+	for (i = 0; i < b->o.qps; i++) {
+		while (b->conn[i].inflight >= b->o.depth + BENCH_SPARE - 4)
+			progress(b, b->o.events);
+		bench_tell(b, &b->conn[i], 0);
+	}
+}
+
+static void wait_ends(struct bench *b, bool sleep)
+{
+	while (b->ended < b->o.qps)
+		progress(b, sleep);
+	b->ended = 0;
+}
+
+static void drain(struct bench *b)
+{
+	for (unsigned int i = 0; i < b->o.qps; i++)
+		while (b->conn[i].inflight)
+			progress(b, b->o.events);
+}
+
+static uint64_t client_phase(struct bench *b, uint64_t count)
+{
+	uint64_t messages, peers;
+
+	if (!count)
+		bench_timer(b->o.ms);
+	messages = pump(b, count);
+	end(b, messages);
+	wait_ends(b, b->o.events);
+	drain(b);
+	memcpy(&peers, b->buf, 8);
+	return messages + (b->o.bidir ? peers : 0);
+}
+
+/*
+ * Data in one direction need the server's processor only if the server has to post. The
+ * client may leave as soon as it has the ends of the last phase: nobody looks for
+ * completions after them.
+ */
+static uint64_t server_phase(struct bench *b, uint64_t count)
+{
+	uint64_t messages = 0;
+
+	drain(b);
+	if (b->o.bidir) {
+		if (!count)
+			bench_timer(b->o.ms);
+		messages = pump(b, count);
+	}
+	wait_ends(b, b->o.events || b->o.op != BENCH_SEND);
+	return messages;
+}
+
+static void client(struct bench *b, struct bench_result *r, uint64_t warm, uint64_t count)
+{
+	if (warm)
+		client_phase(b, warm);
+	bench_begin(r, b->o.idle);
+	r->messages = client_phase(b, count);
+	bench_end(r, b->o.idle);
+}
+
+/* As soon as the client has the end of the first phase, the second one may take the processor. */
+static void server(struct bench *b, struct bench_result *r, uint64_t warm, uint64_t count)
+{
+	uint64_t messages = 0;
+
+	bench_serve(b);
+	if (warm)
+		messages = server_phase(b, warm);
+	bench_begin(r, b->o.idle);
+	if (warm)
+		end(b, messages);
+	messages = server_phase(b, count);
+	bench_end(r, b->o.idle);
+	r->messages = count * b->o.qps;
+	end(b, messages);
+}
+
+void bench_flow(struct bench *b, struct bench_result *r)
+{
+	uint64_t count = b->o.count / b->o.qps, warm = b->o.warm / b->o.qps;
+
+	if (b->o.count && !count)
+		count = 1;
+	if (b->o.server) {
+		server(b, r, warm, count);
+	} else {
+		bench_connect(b, b->o.qps);
+		client(b, r, warm, count);
+	}
+	r->octets = r->messages * b->o.size;
+	bench_leave(b);
+}

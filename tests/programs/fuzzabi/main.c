@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fuzzes everything that a process can do with a device: its commands and methods, its rings,
+ * and mappings, descriptors and processes around them. It begins with correct calls and
+ * changes a few of their fields, so that it gets deep into the kernel. Each round is a process,
+ * three run at a time: with one thread or several, without privileges and with small limits, or
+ * killed on the way. The kernel's checkers report faults; judges (judge.c) look for
+ * things that the kernel does for a process, but should refuse. This program reports what it
+ * reached, and fails if it did not reach something that it should have reached.
+ *
+ *	iwt_fuzzabi DEVICE ADDRESS [--time SECONDS] [--seed N] [--group DIR] [--ops N]
+ *		TAP on standard output; the seed of each round is in the kernel's log
+ *	iwt_fuzzabi DEVICE ADDRESS --round N [--threads N] [--small] [--group DIR] [--ops N]
+ *		one round, whose seed is N; with one thread its steps are the same
+ *		as long as the kernel answers the same
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fuzzabi.h"
+
+#define WORKERS		3
+#define PATIENCE	90	/* seconds until a round that does not end is killed */
+#define LONGER		120	/* more seconds, at most, for calls that must succeed once */
+
+static const struct { const char *name; bool must; } methods[] = {
+#define X(id, name, must) { name, must },
+	FUZZABI_LIST(X)
+#undef X
+};
+
+static const char *device, *group;
+static struct in_addr address;
+static uint64_t seed, ops = 2000;
+static int seconds = 20, kmsg = -1, n_bad;
+
+struct worker {
+	pid_t pid;
+	struct round round;
+	time_t began;
+	bool dying;
+};
+
+static uint64_t next_seed(void)
+{
+	/* xorshift: each round's seed is that of the next round, too */
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+static struct round next_round(void)
+{
+	struct round r = { .seed = next_seed(), .ops = ops, .threads = 1 };
+
+	if (r.seed % 3 == 0)
+		r.threads = 2 + r.seed / 3 % (THREADS - 1);
+	r.small = r.seed / 16 % 4 == 0;
+	r.killed = r.seed / 64 % 5 == 0;
+	return r;
+}
+
+static const char *text(const struct round *r)
+{
+	static char t[200];
+
+	snprintf(t, sizeof(t), "--round %#llx --threads %d --ops %llu%s%s",
+		 (unsigned long long)r->seed, r->threads, (unsigned long long)r->ops,
+		 r->small ? " --small" : "", r->killed ? " (killed)" : "");
+	return t;
+}
+
+/* The log survives a crash of the kernel. */
+static void note(const struct worker *w)
+{
+	char line[300];
+	int n = snprintf(line, sizeof(line), "iwt_fuzzabi: %s, process %d\n", text(&w->round),
+			 w->pid);
+
+	if (kmsg >= 0 && write(kmsg, line, n) != n)
+		kmsg = -1;
+}
+
+static void start(struct worker *w, struct round r)
+{
+	*w = (struct worker) { .round = r, .began = time(NULL) };
+	w->pid = fork();
+	if (!w->pid)
+		iwt_round(device, address, &w->round, group);
+	if (w->pid < 0) {
+		perror("fork");
+		exit(1);
+	}
+	note(w);
+}
+
+static void bad(const char *what, const struct worker *w, int status)
+{
+	printf("# %s (%x): %s\n", what, status, text(&w->round));
+	fflush(stdout);
+	n_bad++;
+}
+
+/* Judges the end of a round. Exit 3: the round crashed in user space, which is no fault. */
+static void judge(const struct worker *w, int status)
+{
+	iwt_tally->rounds++;
+	if (WIFSIGNALED(status)) {
+		iwt_tally->killed++;
+		/* SIGKILL: from watch(), or because the group had no memory */
+		if (WTERMSIG(status) != SIGKILL)
+			bad("a round died", w, status);
+	} else if (WEXITSTATUS(status) > 3) {
+		bad("a round did not begin", w, status);
+	}
+}
+
+static void watch(struct worker *w)
+{
+	time_t age = time(NULL) - w->began;
+	int status;
+
+	if (waitpid(w->pid, &status, WNOHANG) == w->pid) {
+		judge(w, status);
+		w->pid = 0;
+	} else if (age > 2 * PATIENCE) {
+		bad("a round does not end even if it is killed", w, 0);
+		w->pid = 0;
+	} else if (age > PATIENCE && !w->dying) {
+		bad("a round does not end", w, 0);
+		kill(w->pid, SIGKILL);
+		w->dying = true;
+	} else if (w->round.killed && (w->round.seed >> 20) % 60 == 0) {
+		kill(w->pid, SIGKILL);
+	} else if (w->round.killed) {
+		w->round.seed += 1 << 20;
+	}
+}
+
+/* Has a call that must succeed sometimes not succeeded yet? A slow machine needs longer. */
+static bool lacking(void)
+{
+	int m;
+
+	for (m = 0; m < METHODS; m++)
+		if (methods[m].must && !iwt_tally->n[m][0])
+			return true;
+	return false;
+}
+
+static void run(void)
+{
+	struct worker w[WORKERS] = {};
+	time_t end = time(NULL) + seconds;
+	int i, busy = 1;
+
+	while (busy) {
+		bool more = time(NULL) < end || (time(NULL) < end + LONGER && lacking());
+
+		for (i = busy = 0; i < WORKERS; i++) {
+			if (w[i].pid)
+				watch(&w[i]);
+			else if (more)
+				start(&w[i], next_round());
+			busy += more || w[i].pid;
+		}
+		usleep(10000);
+	}
+}
+
+static void report_one(enum method m)
+{
+	const uint32_t *n = iwt_tally->n[m];
+	int e;
+
+	printf("# %-34s", methods[m].name);
+	for (e = 0; e < MOST_ERRNO; e++)
+		if (n[e] && m >= WC_SEND)
+			printf(" %u*%d", n[e], e);
+		else if (n[e])
+			printf(" %u*%s", n[e], e ? strerrorname_np(e) ?: "?" : "ok");
+	printf("\n");
+}
+
+static void report(void)
+{
+	int m, n = 0;
+
+	printf("# %llu rounds, %llu killed, %llu steps, %llu of them into what was unmapped\n",
+	       (unsigned long long)iwt_tally->rounds, (unsigned long long)iwt_tally->killed,
+	       (unsigned long long)iwt_tally->ops, (unsigned long long)iwt_tally->faults);
+	for (m = 0; m < METHODS; m++)
+		report_one(m);
+	for (m = 0; m < METHODS; m++) {
+		if (!methods[m].must)
+			continue;
+		printf("%sok %d - %s succeeds sometimes\n", iwt_tally->n[m][0] ? "" : "not ", ++n,
+		       methods[m].name);
+		n_bad += !iwt_tally->n[m][0];
+	}
+	printf("%sok %d - nothing wrong is done%s%s\n", iwt_tally->wrongs ? "not " : "", ++n,
+	       iwt_tally->wrongs ? ": " : "", iwt_tally->wrong);
+	printf("%sok %d - all rounds end as they should\n1..%d\n", n_bad ? "not " : "", n + 1,
+	       n + 1);
+	n_bad += !!iwt_tally->wrongs;
+}
+
+static bool option(const char *name, const char *value, struct round *one)
+{
+	uint64_t v = value ? strtoull(value, NULL, 0) : 0;
+
+	if (!strcmp(name, "--small"))
+		return one->small = true;
+	if (!value)
+		return false;
+	if (!strcmp(name, "--time"))
+		seconds = v;
+	else if (!strcmp(name, "--seed"))
+		seed = v;
+	else if (!strcmp(name, "--group"))
+		group = value;
+	else if (!strcmp(name, "--ops"))
+		ops = v;
+	else if (!strcmp(name, "--round"))
+		one->seed = v;
+	else if (!strcmp(name, "--threads"))
+		one->threads = v < 1 ? 1 : v > THREADS ? THREADS : v;
+	else
+		return false;
+	return true;
+}
+
+static int alone(struct round *one)
+{
+	struct worker w = {};
+	int status = 0;
+
+	one->ops = ops;
+	start(&w, *one);
+	waitpid(w.pid, &status, 0);
+	judge(&w, status);
+	report();
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct round one = { .threads = 1 };
+	int i;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	seed = (uint64_t)time(NULL) << 20 ^ getpid();
+	if (argc < 3 || !inet_aton(argv[2], &address))
+		return 2;
+	device = argv[1];
+	for (i = 3; i < argc; i++) {
+		bool alone_stands = !strcmp(argv[i], "--small");
+
+		if (!option(argv[i], i + 1 < argc ? argv[i + 1] : NULL, &one))
+			return 2;
+		i += !alone_stands;
+	}
+	iwt_tally = mmap(NULL, sizeof(*iwt_tally), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (iwt_tally == MAP_FAILED)
+		return 1;
+	kmsg = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	if (one.seed)
+		return alone(&one);
+	if (!seed)
+		seed = 1;
+	printf("TAP version 13\n# seed %#llx\n", (unsigned long long)seed);
+	run();
+	report();
+	return !!n_bad;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * iwt_memory: what regions of a process allow, and what becomes of them. One process has both
+ * ends of each connection.
+ */
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rdma/rdma_cma.h>
+
+#include "cm.h"
+#include "random.h"
+#include "results.h"
+
+#define PAGE	4096
+#define ARENA	(16 * PAGE)	/* octets that regions under test lie in */
+#define SOURCE	(4 * PAGE)	/* octets that requests come from or go to */
+
+struct bench {
+	const char *address, *port;
+	struct ibv_context *verbs;
+	struct ibv_pd *pd[2];	/* @pd[0] is that of the queue pairs */
+	struct conn pair;	/* requests under test go from the near to the far end */
+	uint8_t *source;	/* of SOURCE octets */
+	struct ibv_mr *source_mr;
+};
+
+/* A region, and what should be in it */
+struct any {
+	const char *name;
+	uint8_t *arena, *model;	/* memory, some of which is the region; what should be in it */
+	size_t start;		/* of the region, in both */
+	struct ibv_mr *mr;
+	uint64_t iova;
+	uint32_t len;
+	uint8_t *mem, *want;	/* where the region begins in the one and the other */
+	size_t off;		/* the last operation, from where the region begins */
+	uint32_t n;
+	char wrong[200];
+};
+
+/* pair.c */
+void bench_open(struct bench *b);
+void bench_connect(struct bench *b);
+void bench_close(struct bench *b);
+void bench_post(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr, uint32_t rkey);
+enum ibv_wc_status bench_reap(struct bench *b);
+enum ibv_wc_status bench_reap_from(struct ibv_cq *cq);
+enum ibv_wc_status bench_do(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
+			    uint32_t rkey);
+
+enum ibv_wc_status bench_do_with(struct bench *b, const struct ibv_mr *mr, uint32_t len);
+
+/* any.c */
+void any_wrong(struct any *a, const char *what);
+void any_access(struct bench *b, struct any *a);
+void any_part(struct bench *b, struct any *a, size_t len);
+uint64_t any_iova(struct bench *b, uint64_t start);
+
+/* The tests */
+void test_rereg_model(struct bench *b, uint32_t rounds);
+void test_rereg_traffic(struct bench *b, uint32_t rounds);
+void test_rereg_private(struct bench *b, const char *file);
+void test_dmabuf(struct bench *b, uint32_t rounds);
+void test_odp(struct bench *b, uint32_t rounds);
+void test_odp_kill(struct bench *b);
+void test_odp_charge(struct bench *b, const char *stat);
+void test_odp_wait(struct bench *b, const char *what);
+void test_odp_cost(struct bench *b, const char *dir);
+void test_odp_advice(struct bench *b);
+void test_odp_advise(struct bench *b);
+void test_odp_many(struct bench *b);
+void test_hold(struct bench *b);
+
+#endif

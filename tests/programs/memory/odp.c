@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0
+/* iwt_memory: regions that are not pinned: what they allow, and what becomes of their memory. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "odp.h"
+#include "patience.h"
+#include "pinned.h"
+
+uint8_t *map(size_t len, int prot, int flags, int fd)
+{
+	uint8_t *p = mmap(NULL, len, prot, flags, fd, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	return p;
+}
+
+uint8_t *anonymous(size_t len)
+{
+	return map(len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
+struct ibv_mr *reg(struct bench *b, void *at, size_t len, int access)
+{
+	struct ibv_mr *mr = ibv_reg_mr(b->pd[0], at, len, access | ODP);
+
+	if (!mr)
+		die("ibv_reg_mr");
+	return mr;
+}
+
+void must(bool *good, bool is, const char *what)
+{
+	if (!is)
+		printf("# not so: %s\n", what);
+	*good &= is;
+}
+
+/* ---- what the device says ---- */
+
+static bool has_odp(struct bench *b)
+{
+	const uint32_t all = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
+			     IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+	struct ibv_device_attr_ex a = {};
+
+	if (ibv_query_device_ex(b->verbs, NULL, &a))
+		die("ibv_query_device_ex");
+	if (!a.odp_caps.general_caps)
+		return false;
+	report(a.odp_caps.general_caps == (IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT) &&
+	       a.odp_caps.per_transport_caps.rc_odp_caps == all && !a.odp_caps.per_transport_caps.uc_odp_caps &&
+	       !a.odp_caps.per_transport_caps.ud_odp_caps, "the device tells what it can");
+	return true;
+}
+
+/* ---- what there is no memory for ---- */
+
+static void test_missing(struct bench *b)
+{
+	uint8_t *at = anonymous(4 * PAGE);
+	struct ibv_mr *mr = reg(b, at, 4 * PAGE, ALL_ACCESS), *all = reg(b, NULL, SIZE_MAX, ALL_ACCESS);
+	uint64_t addr = (uintptr_t)at;
+	bool good = true;
+
+	memset(at, 1, 4 * PAGE);
+	/* not unmapped: the rings of a queue pair might come there */
+	if (mprotect(at + PAGE, PAGE, PROT_NONE) || mprotect(at + 2 * PAGE, PAGE, PROT_READ))
+		die("mprotect");
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, addr, mr->rkey), "a Write into what is there");
+	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 2 * PAGE, addr, mr->rkey), "a Write into what is not");
+	must(&good, bench_do(b, IBV_WR_RDMA_READ, 8, addr + PAGE, mr->rkey) == IBV_WC_REM_ACCESS_ERR,
+	     "a Read of what is not there");
+	must(&good, bench_do(b, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, addr + PAGE, mr->rkey) == IBV_WC_REM_ACCESS_ERR,
+	     "an atomic operation on what is not there");
+	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, addr + 2 * PAGE, mr->rkey), "a Read of what is read only");
+	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, PAGE, addr + 2 * PAGE, mr->rkey), "a Write into what is read only");
+	must(&good, bench_do(b, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, addr + 2 * PAGE, mr->rkey) == IBV_WC_REM_ACCESS_ERR,
+	     "an atomic operation on what is read only");
+	must(&good, at[2 * PAGE] == 1, "what is read only");
+	/* a processor might ignore that bit */
+	must(&good, bench_do(b, IBV_WR_RDMA_READ, 8, addr | 1ull << 62, all->rkey) == IBV_WC_REM_ACCESS_ERR,
+	     "a Read of what is no address");
+	must(&good, !bench_do(b, IBV_WR_RDMA_READ, 8, addr, all->rkey), "a Read of an address");
+	ibv_dereg_mr(all);
+	report(good, "memory that the process has not, or may not write, is an error of the peer");
+	ibv_dereg_mr(mr);
+	munmap(at, 4 * PAGE);
+}
+
+static void test_local(struct bench *b)
+{
+	uint8_t *at = anonymous(2 * PAGE);
+	struct ibv_mr *mr = ibv_reg_mr_iova(b->pd[0], at, 2 * PAGE, 0, ALL_ACCESS | ODP);
+	bool good = true;
+
+	if (!mr)
+		die("ibv_reg_mr");
+	must(&good, !bench_do_with(b, mr, PAGE) && !b->source[0] && !b->source[PAGE - 1], "a Send of absent pages");
+	munmap(at, PAGE);
+	must(&good, bench_do_with(b, mr, PAGE) == IBV_WC_LOC_PROT_ERR, "a Send of nothing");
+	report(good, "a Send of memory that the process has not is an error of the sender");
+	ibv_dereg_mr(mr);
+	munmap(at + PAGE, PAGE);
+}
+
+/* A connection whose near end may send from two places */
+static void connect_two(struct bench *b, struct conn *c)
+{
+	struct ibv_qp_init_attr_ex near, far;
+	struct ibv_cq *cq[2];
+
+	cq[0] = cq_make(b->verbs, 16, NULL);
+	cq[1] = cq_make(b->verbs, 16, NULL);
+	near = qp_attr(b->pd[0], cq[0], 8);
+	far = qp_attr(b->pd[0], cq[1], 8);
+	near.sq_sig_all = 1;
+	near.cap.max_send_sge = 2;
+	conn_make(c, &near, &far);
+	c->near_cq = cq[0];
+	c->far_cq = cq[1];
+}
+
+/* A Write from both places, and a Read that is complete when the Write has been placed */
+static bool write_two(struct bench *b, struct conn *c, struct ibv_sge *sge)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 2 }, *bad;
+	enum ibv_wc_status status;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)b->source;
+	wr.wr.rdma.rkey = b->source_mr->rkey;
+	errno = ibv_post_send(c->near->qp, &wr, &bad);
+	if (errno)
+		die("ibv_post_send");
+	post_request(c->near->qp, IBV_WR_RDMA_READ, NULL, 0, 0);
+	status = bench_reap_from(c->near_cq);
+	return !bench_reap_from(c->near_cq) && !status;
+}
+
+/*
+ * A memory file can be sealed against writing only when nobody refers to its pages. TCP lets go of
+ * them within a moment, or never: that is no time-out.
+ */
+static bool sealed(int fd)
+{
+	uint64_t begin = running_ms();
+
+	while (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE)) {
+		if (errno != EBUSY || running_ms() - begin > 15000)
+			return false;
+		usleep(10000);
+	}
+	return true;
+}
+
+/*
+ * An FPDU of a page that is pinned and of one that is absent: it is begun, given up and begun anew
+ * when the page has come. With zero copy it refers to the first page each time.
+ */
+static void test_given_up(struct bench *b)
+{
+	int i, fd = memfd_create("pinned", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	uint8_t *at, *absent = anonymous(PAGE);
+	struct ibv_mr *mr[2];
+	struct conn c;
+	bool good = true;
+
+	if (fd < 0 || ftruncate(fd, PAGE))
+		die("memfd_create");
+	at = map(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	memset(at, 7, PAGE);
+	mr[0] = ibv_reg_mr(b->pd[0], at, PAGE, 0);
+	mr[1] = reg(b, absent, PAGE, 0);
+	if (!mr[0])
+		die("ibv_reg_mr");
+	connect_two(b, &c);
+	for (i = 0; i < 20 && good; i++) {
+		struct ibv_sge sge[] = {
+			{ (uintptr_t)at, 2048, mr[0]->lkey }, { (uintptr_t)absent, 1024, mr[1]->lkey },
+		};
+
+		memset(absent, i + 1, PAGE);
+		if (madvise(absent, PAGE, MADV_DONTNEED))
+			die("madvise");
+		memset(b->source, 0xff, 3072);
+		must(&good, write_two(b, &c, sge), "a Write from two places");
+		must(&good, b->source[0] == 7 && b->source[2047] == 7 && !b->source[2048] && !b->source[3071],
+		     "its octets");
+	}
+	conn_drop(&c);
+	ibv_dereg_mr(mr[0]);
+	ibv_dereg_mr(mr[1]);
+	munmap(absent, PAGE);
+	munmap(at, PAGE);
+	must(&good, sealed(fd), "nobody refers to the page");
+	close(fd);
+	report(good, "an FPDU that has to wait for memory refers to none");
+}
+
+/* ---- rights, rereg, advice ---- */
+
+static int advise(struct bench *b, enum ibv_advise_mr_advice advice, void *at, uint32_t len, uint32_t lkey)
+{
+	struct ibv_sge sge = { (uintptr_t)at, len, lkey };
+
+	return ibv_advise_mr(b->pd[0], advice, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+}
+
+static size_t present(uint8_t *at, size_t pages)
+{
+	unsigned char vec[64];
+	size_t n = 0;
+
+	if (mincore(at, pages * PAGE, vec))
+		die("mincore");
+	while (pages--)
+		n += vec[pages] & 1;
+	return n;
+}
+
+static void test_advice(struct bench *b)
+{
+	uint8_t *at = anonymous(16 * PAGE);
+	struct ibv_mr *mr = reg(b, at, 16 * PAGE, ALL_ACCESS), *ro = reg(b, at, 16 * PAGE, IBV_ACCESS_REMOTE_READ);
+	bool good = true;
+
+	must(&good, !present(at, 16), "absent at first");
+	must(&good, !advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, at, 16 * PAGE, mr->lkey) && !present(at, 16),
+	     "no fault");
+	must(&good, !advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, at + 2 * PAGE + 1, 2 * PAGE, mr->lkey) &&
+	     present(at, 16) == 3, "prefetch to write");
+	must(&good, !advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 16 * PAGE, ro->lkey), "prefetch");
+	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, at, PAGE, ro->lkey) == EFAULT, "without the right");
+	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 16 * PAGE + 1, mr->lkey) == EFAULT, "beyond the region");
+	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 1, mr->lkey ^ 1) == EFAULT, "another key");
+	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, b->source, 1, b->source_mr->lkey) == EFAULT,
+	     "a region that is pinned");
+	must(&good, advise(b, 77, at, 1, mr->lkey) == EOPNOTSUPP, "unknown advice");
+	munmap(at + PAGE, PAGE);
+	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 2 * PAGE, mr->lkey) == EFAULT, "what is not mapped");
+	report(good, "ibv_advise_mr: pages become present, or not, and what is wrong is refused");
+	ibv_dereg_mr(mr);
+	ibv_dereg_mr(ro);
+	munmap(at, 16 * PAGE);
+}
+
+static void test_changes(struct bench *b)
+{
+	uint8_t *at = anonymous(PAGE);
+	struct ibv_mr *mr = ibv_reg_mr(b->pd[1], at, PAGE, ALL_ACCESS | ODP);
+	bool good = true;
+	size_t pinned;
+
+	if (!mr)
+		die("ibv_reg_mr");
+	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at, mr->rkey), "another domain");
+	must(&good, !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, b->pd[0], NULL, 0, 0), "the domain changes");
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at, mr->rkey), "a Write");
+	must(&good, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, at, PAGE, 0), "other memory is refused");
+	must(&good, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS), "to be pinned is refused");
+	must(&good, !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_READ | ODP), "rights");
+	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at, mr->rkey), "a Write without the right");
+	must(&good, ibv_rereg_mr(b->source_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, WRITABLE | ODP),
+	     "a pinned region stays pinned");
+	pinned = pinned_at_rest();
+	must(&good, !ibv_dereg_mr(mr) && pinned_at_rest() == pinned, "it was not pinned");
+	report(good, "ibv_rereg_mr: domain and rights change, the memory stays unpinned");
+	munmap(at, PAGE);
+}
+
+/* What may be asked for together with paging, and what may not */
+static void test_flags(struct bench *b)
+{
+	uint8_t *at = anonymous(PAGE);
+	struct ibv_mr *mr = reg(b, at, PAGE, ALL_ACCESS | IBV_ACCESS_RELAXED_ORDERING);
+	bool good = true;
+
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at, mr->rkey) && !memcmp(at, b->source, PAGE),
+	     "a Write with relaxed ordering");
+	must(&good, !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_REMOTE_READ | ODP | IBV_ACCESS_RELAXED_ORDERING), "the hint stays");
+	ibv_dereg_mr(mr);
+	mr = ibv_reg_mr(b->pd[0], at, PAGE, ALL_ACCESS | ODP | IBV_ACCESS_HUGETLB);
+	must(&good, mr, "a promise of huge pages");
+	if (mr)
+		ibv_dereg_mr(mr);
+	errno = 0;
+	mr = ibv_reg_mr(b->pd[0], at, PAGE, ALL_ACCESS | ODP | IBV_ACCESS_MW_BIND);
+	must(&good, !mr && errno == EOPNOTSUPP, "memory windows are refused");
+	errno = 0;
+	mr = ibv_reg_mr(b->pd[0], at, PAGE, IBV_ACCESS_REMOTE_WRITE | ODP);
+	must(&good, !mr && errno == EINVAL, "a peer that writes what this side may not is refused");
+	errno = 0;
+	mr = ibv_reg_mr(b->pd[0], at, 0, ALL_ACCESS | ODP);
+	must(&good, !mr && errno == EINVAL, "a region without octets is refused");
+	report(good, "relaxed ordering is accepted, memory windows and contradictions are refused");
+	munmap(at, PAGE);
+}
+
+/* ---- files ---- */
+
+static void test_file(struct bench *b)
+{
+	char name[] = "/tmp/iwt_memory.XXXXXX";
+	int fd = mkstemp(name);
+	uint8_t *at, back[2 * PAGE];
+	struct ibv_mr *mr;
+	bool good = true;
+
+	if (fd < 0 || ftruncate(fd, 4 * PAGE))
+		die("a file");
+	unlink(name);
+	at = map(4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	mr = reg(b, at, 4 * PAGE, ALL_ACCESS);
+	fill(b->source, 2 * PAGE);
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 2 * PAGE, (uintptr_t)at, mr->rkey), "a Write");
+	if (msync(at, 4 * PAGE, MS_SYNC))
+		die("msync");
+	must(&good, pread(fd, back, 2 * PAGE, 0) == 2 * PAGE && !memcmp(back, b->source, 2 * PAGE), "what is in the file");
+	fill(b->source, PAGE);
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at, mr->rkey), "a Write behind msync");
+	if (ftruncate(fd, PAGE))
+		die("ftruncate");
+	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at + PAGE, mr->rkey), "a Write behind the end");
+	must(&good, bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)at + PAGE, mr->rkey), "a Read behind the end");
+	if (ftruncate(fd, 2 * PAGE))
+		die("ftruncate");
+	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)at + PAGE, mr->rkey) && !b->source[0], "longer again");
+	must(&good, pread(fd, back, PAGE, 0) == PAGE, "read");
+	report(good, "a file: what is written arrives, and behind its end there is nothing");
+	ibv_dereg_mr(mr);
+	munmap(at, 4 * PAGE);
+	close(fd);
+}
+
+/* ---- who is charged ---- */
+
+#define APART	(64 * PAGE)	/* pages in one node of the table */
+#define PLACES	300
+
+/* Octets of the kernel's objects that a control group is charged for, of which @stat tells */
+static long charged(const char *stat)
+{
+	FILE *f = fopen(stat, "r");
+	long n, slab = 0;
+	char name[100];
+
+	if (!f)
+		die(stat);
+	while (fscanf(f, "%99s %ld", name, &n) == 2)
+		if (!strcmp(name, "slab"))
+			slab = n;
+	fclose(f);
+	return slab;
+}
+
+/*
+ * A peer makes pages present that lie far apart, by a worker of the kernel. What the kernel keeps
+ * for them is charged to the process.
+ */
+void test_odp_charge(struct bench *b, const char *stat)
+{
+	uint8_t *at = map(PLACES * APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	struct ibv_mr *mr = ibv_reg_mr(b->pd[0], NULL, SIZE_MAX, ALL_ACCESS | ODP);
+	long before, tries;
+	bool good = true;
+	size_t i;
+
+	if (!mr)
+		die("ibv_reg_mr");
+	bench_connect(b);
+	before = charged(stat);
+	for (i = 0; i < PLACES && good; i++)
+		must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at + i * APART, mr->rkey), "a Write");
+	/* the kernel sums up now and then */
+	for (tries = 0; tries < 100 && charged(stat) - before < PLACES * 300; tries++)
+		usleep(100000);
+	printf("# charged: %ld octets for %d pages\n", charged(stat) - before, PLACES);
+	report(good && charged(stat) - before >= PLACES * 300, "the process is charged for what is kept for its pages");
+	ibv_dereg_mr(mr);
+	munmap(at, PLACES * APART);
+}
+
+/* Regions with and without the hint of relaxed ordering, for the script to look at */
+void test_hold(struct bench *b)
+{
+	static const int access[] = { 0, IBV_ACCESS_RELAXED_ORDERING };
+	uint8_t *at = anonymous(PAGE);
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		reg(b, at, PAGE, ALL_ACCESS | access[i]);
+		if (!ibv_reg_mr(b->pd[0], at, PAGE, ALL_ACCESS | access[i]))
+			die("ibv_reg_mr");
+	}
+	printf("# holds\n");
+	fflush(stdout);
+	pause();
+}
+
+void test_odp(struct bench *b, uint32_t rounds)
+{
+	if (!has_odp(b)) {
+		skip("on-demand paging", "this kernel has none");
+		return;
+	}
+	test_odp_model(b, rounds);
+	test_missing(b);
+	test_local(b);
+	test_given_up(b);
+	test_advice(b);
+	test_changes(b);
+	test_flags(b);
+	test_file(b);
+	test_odp_huge(b, rounds);
+	test_odp_stuck(b);
+	test_odp_races(b, rounds);
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_memory: page faults that end when the test says so. The process serves the page faults of a
+ * part of its memory itself, or does not. A peer writes there, and its stream waits. Whatever
+ * happens meanwhile must not wait.
+ */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "odp.h"
+#include "patience.h"
+
+#define STREAMS	4	/* that wait at a time */
+
+/* Memory whose page faults wait for the test, a page for each stream, and what writes there */
+struct stuck {
+	int fd;
+	uint8_t *at;
+	struct ibv_mr *mr;
+	struct bench stream[STREAMS];
+};
+
+uint8_t *odp_guarded(size_t len, int *fd)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	uint8_t *at;
+
+	*fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		return NULL;
+	at = anonymous(len);
+	reg.range.start = (uintptr_t)at;
+	reg.range.len = len;
+	if (ioctl(*fd, UFFDIO_API, &api) || ioctl(*fd, UFFDIO_REGISTER, &reg))
+		die("userfaultfd");
+	return at;
+}
+
+uintptr_t odp_next_fault(int fd)
+{
+	struct pollfd p = { fd, POLLIN };
+	struct uffd_msg msg;
+
+	if (patient_poll(&p, 1, PATIENCE * 1000) != 1 || read(fd, &msg, sizeof(msg)) != sizeof(msg) ||
+	    msg.event != UFFD_EVENT_PAGEFAULT)
+		die("no page fault");
+	return msg.arg.pagefault.address;
+}
+
+bool odp_serve(int fd, uint8_t *at, uint8_t what)
+{
+	uint8_t *fresh = anonymous(PAGE);
+	struct uffdio_copy copy = { (uintptr_t)at, (uintptr_t)fresh, PAGE };
+	int ret;
+
+	memset(fresh, what, PAGE);
+	ret = ioctl(fd, UFFDIO_COPY, &copy);
+	munmap(fresh, PAGE);
+	return !ret;
+}
+
+/* All streams wait, each for its page. Return: false without such page faults. */
+static bool begin(struct bench *b, struct stuck *s)
+{
+	int i;
+
+	s->at = odp_guarded(STREAMS * PAGE, &s->fd);
+	if (!s->at)
+		return false;
+	s->mr = reg(b, s->at, STREAMS * PAGE, ALL_ACCESS);
+	fill(b->source, SOURCE);
+	for (i = 0; i < STREAMS; i++) {
+		s->stream[i] = *b;
+		s->stream[i].pair = (struct conn){};
+		bench_connect(&s->stream[i]);
+		bench_post(&s->stream[i], IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)s->at + i * PAGE, s->mr->rkey);
+		bench_post(&s->stream[i], IBV_WR_RDMA_READ, 0, 0, 0);
+		if (bench_reap(&s->stream[i]))
+			die("a Write");
+	}
+	for (i = 0; i < STREAMS; i++)
+		odp_next_fault(s->fd);
+	return true;
+}
+
+static void end(struct stuck *s)
+{
+	int i;
+
+	for (i = 0; i < STREAMS; i++)
+		conn_drop(&s->stream[i].pair);
+	if (s->mr)
+		ibv_dereg_mr(s->mr);
+	munmap(s->at, STREAMS * PAGE);
+	close(s->fd);
+}
+
+static bool wait_all(struct stuck *s)
+{
+	struct ibv_wc wc;
+	bool good = true;
+	int i;
+
+	for (i = 0; i < STREAMS; i++)
+		must(&good, !ibv_poll_cq(s->stream[i].pair.near_cq, 1, &wc), "a stream waits");
+	return good;
+}
+
+static bool serve(struct bench *b, struct stuck *s)
+{
+	bool good = true;
+	int i;
+
+	for (i = STREAMS - 1; i >= 0; i--) {
+		must(&good, odp_serve(s->fd, s->at + i * PAGE, 0x77), "UFFDIO_COPY");
+		must(&good, !bench_reap(&s->stream[i]), "a Read behind the Write");
+		must(&good, !memcmp(s->at + i * PAGE, b->source, PAGE), "what was written");
+	}
+	return good;
+}
+
+/* Other streams of the process, into memory that is there, that is not pinned, and that is absent */
+static bool others_go_on(struct bench *b, struct stuck *s)
+{
+	uint8_t *at = anonymous(2 * PAGE);
+	struct ibv_mr *mr = reg(b, at, 2 * PAGE, ALL_ACCESS);
+	bool good = true;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		fill(b->source + PAGE, PAGE);
+		must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 2 * PAGE, (uintptr_t)at, mr->rkey) &&
+		     !memcmp(at, b->source, 2 * PAGE), "a Write of another stream");
+		madvise(at, 2 * PAGE, MADV_DONTNEED);
+	}
+	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)b->source + PAGE, b->source_mr->rkey),
+	     "a Read of pinned memory");
+	/* that was the sink of the Read: what was written is to be found again */
+	memcpy(b->source, b->source + PAGE, PAGE);
+	ibv_dereg_mr(mr);
+	munmap(at, 2 * PAGE);
+	return good;
+}
+
+static void test_served(struct bench *b, struct stuck *s)
+{
+	uint8_t written[PAGE];
+	bool good;
+
+	memcpy(written, b->source, PAGE);
+	good = wait_all(s);
+	report(others_go_on(b, s) && good && wait_all(s), "page faults that do not end: other streams go on");
+	memcpy(b->source, written, PAGE);
+	good = serve(b, s);
+	end(s);
+	report(good, "page faults that end: the streams go on, and all is there");
+}
+
+/* One end of a connection fails, then the connection ends. */
+static void fail(struct bench *b, struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (ibv_modify_qp(id->qp, &attr, IBV_QP_STATE))
+		die("ibv_modify_qp");
+	conn_drop(&b->pair);
+}
+
+/* What ends while streams wait; nothing of this waits for the page fault. */
+static void ends_alone(struct bench *b, struct stuck *s, int how)
+{
+	int i;
+
+	switch (how) {
+	case 0:
+		for (i = 0; i < STREAMS; i++)
+			conn_drop(&s->stream[i].pair);
+		break;
+	case 1:
+		ibv_dereg_mr(s->mr);
+		s->mr = NULL;
+		break;
+	case 2:
+		if (ibv_rereg_mr(s->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_READ | ODP))
+			die("ibv_rereg_mr");
+		break;
+	case 3:
+		munmap(s->at, STREAMS * PAGE);
+		break;
+	case 4:
+		/* a reset */
+		for (i = 0; i < STREAMS; i++)
+			fail(&s->stream[i], s->stream[i].pair.near);
+		break;
+	case 5:
+		for (i = 0; i < STREAMS; i++)
+			fail(&s->stream[i], s->stream[i].pair.far);
+		break;
+	}
+}
+
+static void test_ends(struct bench *b)
+{
+	static const char * const what[] = {
+		"queue pairs are destroyed", "the region is deregistered", "the region loses the right",
+		"the memory is unmapped", "the peers reset the connections", "the queue pairs fail",
+	};
+	char name[100];
+	struct stuck s;
+	size_t i;
+
+	for (i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
+		s = (struct stuck){};
+		if (!begin(b, &s))
+			return;
+		ends_alone(b, &s, i);
+		end(&s);
+		snprintf(name, sizeof(name), "page faults that do not end: %s", what[i]);
+		report(others_go_on(b, &s), name);
+	}
+	conn_drop(&b->pair);
+}
+
+void test_odp_stuck(struct bench *b)
+{
+	struct stuck s = {};
+
+	if (!begin(b, &s)) {
+		skip("page faults that do not end", "this kernel has no userfaultfd");
+		return;
+	}
+	test_served(b, &s);
+	test_ends(b);
+}
+
+void odp_keep(int fd)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		if (!fcntl(fd, F_SETFD, 0))
+			execlp("sleep", "sleep", "300", NULL);
+		_exit(1);
+	}
+	printf("# keeper %d\n", (int)pid);
+}
+
+/*
+ * Streams wait, and so does the process, for what the script does: @what is "stay", or "exec" for
+ * another program in its place.
+ */
+void test_odp_wait(struct bench *b, const char *what)
+{
+	struct stuck s = {};
+
+	if (!begin(b, &s)) {
+		printf("# no userfaultfd\n");
+		return;
+	}
+	odp_keep(s.fd);
+	printf("# waits\n");
+	fflush(stdout);
+	if (!strcmp(what, "exec"))
+		execlp("sleep", "sleep", "1000", NULL);
+	pause();
+}

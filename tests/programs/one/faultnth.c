@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND while the N-th allocation
+ * from its beginning fails, of the allocations that MODULE or functions called by it make, in
+ * any context. The status is COMMAND's, plus 64 if no allocation failed; 128 and more: COMMAND
+ * was killed, or could not be run.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../faults/faults.h"
+
+#define CALM	64
+
+/* Finds the module's code: from its first function to behind its last one */
+static void find_code(const char *module, unsigned long *from, unsigned long *to)
+{
+	char line[300], name[64], of[64], type;
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long at;
+
+	if (!f)
+		iwt_die("/proc/kallsyms");
+	*from = ~0ul;
+	*to = 0;
+	snprintf(name, sizeof(name), "[%s]", module);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx %c %*s %63s", &at, &type, of) != 3 || strcmp(of, name) ||
+		    !strchr("tT", type) || !at)
+			continue;
+		if (at < *from)
+			*from = at;
+		if (at > *to)
+			*to = at;
+	}
+	fclose(f);
+	errno = ENOENT;
+	if (!*to)
+		iwt_die(module);
+	*to += 4096;
+}
+
+static int run(char **argv)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		iwt_die(argv[0]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long from, to;
+	int rc;
+
+	if (argc < 5)
+		return 128;
+	iwt_faults_open();
+	find_code(argv[2], &from, &to);
+	iwt_only(from, to);
+	iwt_aim(strcmp(argv[1], "pages") ? IWT_SLABS : IWT_PAGES);
+	iwt_arm(strtoul(argv[3], NULL, 10));
+	rc = run(argv + 4);
+	if (!iwt_disarm() && rc < CALM)
+		rc += CALM;
+	iwt_only(0, ~0ul);
+	return rc;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * iwt_idle FILE: does nothing whenever nothing else wants the processor, and counts in the first
+ * eight octets of FILE how many instructions that took. All other instructions of a processor that
+ * executes one in a nanosecond are then its time less this number. (The kernel's own idle time has
+ * parts of what interrupts do to an idle processor.) It goes on until it is killed.
+ */
+#include <err.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void count(volatile uint64_t *n)
+{
+#ifdef __x86_64__
+	asm volatile("1: addq $2, (%0)\n"
+		     "   jmp 1b" : : "r" (n) : "memory");
+#else
+	(void)n;
+	errx(1, "not on this architecture");
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	struct sched_param param = { 0 };
+	volatile uint64_t *n;
+	int fd;
+
+	if (argc != 2)
+		errx(2, "usage: iwt_idle FILE");
+	fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof(*n)))
+		err(1, "%s", argv[1]);
+	n = mmap(NULL, sizeof(*n), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (n == MAP_FAILED || sched_setscheduler(0, SCHED_IDLE, &param))
+		err(1, "%s", argv[1]);
+	printf("counting\n");
+	fflush(stdout);
+	count(n);
+	return 0;
+}
