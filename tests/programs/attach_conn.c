@@ -189,10 +189,7 @@ struct burst {
 	bool good;
 };
 
-/*
- * Sends half as many messages as the peer has buffers, and receives the same number, @times
- * times.
- */
+/* Sends RECVS / 2 messages and receives the same number, @times times. */
 static bool burst(struct end *e, int times)
 {
 	struct ibv_wc wc;

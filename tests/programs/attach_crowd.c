@@ -37,9 +37,7 @@ static int workers(void)
 	return n;
 }
 
-/*
- * A few workers may run at any time, but workers that wait for the owner of a socket never end.
- */
+/* A few workers may run at any time, but workers that wait for a socket's owner never end. */
 static bool nobody_waits(void)
 {
 	int least = CROWD * 2, n;

@@ -141,9 +141,7 @@ static void stamped(void)
 	bool good[2];
 	int fds[2];
 
-	/*
-	 * with small segments, TCP sends most of them later by itself, when the windows allow it
-	 */
+	/* with small segments, TCP sends most of them later by itself */
 	iwt_mss_pair(iwt_ip, 536, fds);
 	iwt_is(want_stamps(fds[0]) | want_stamps(fds[1]), 0, "timestamps of TCP");
 	iwt_attach_pair(e, fds);

@@ -58,9 +58,7 @@ static struct end *lingering(int fds[2])
 	while (recv(fds[1], octets, sizeof(octets), 0) > 0)
 		;
 	iwt_destroy_qp(e);
-	/*
-	 * wait until the queue pair is released; otherwise the ambush may catch an earlier caller
-	 */
+	/* wait for the queue pair's release, or the ambush may catch an earlier caller */
 	usleep(300000);
 	return e;
 }
@@ -76,10 +74,7 @@ static int one_round(void)
 		ret = !caught();
 		shutdown(fds[1], SHUT_WR);
 		ret = ret && caught_in_time();
-		/*
-		 * the device stops waiting after half a second; if it has not, the round proves
-		 * nothing
-		 */
+		/* the device waits for half a second; if longer, the round proves nothing */
 		sleep(1);
 		iwt_ctl("end", -1);
 	}

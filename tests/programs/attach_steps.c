@@ -395,9 +395,7 @@ static void flushed(void)
 	iwt_close(e);
 }
 
-/*
- * A reset of the queue pair completes the flush, and the next connection sees no older request.
- */
+/* A reset of the queue pair completes the flush. The next connection sees no older request. */
 static void reset(void)
 {
 	struct responder r = {};

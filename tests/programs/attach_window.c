@@ -17,9 +17,7 @@
 #define ALL	(9 << 19)
 #define MOST	(1 << 19)	/* more than one step frees, and less than one run frees */
 
-/*
- * Watches all TCP segments that arrive in this namespace, including the segments it sends itself.
- */
+/* Watches all TCP segments that arrive in this namespace, also those that it sends itself. */
 static int watch(void)
 {
 	int fd = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_TCP);

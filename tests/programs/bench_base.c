@@ -145,10 +145,7 @@ int64_t bench_sum(const char *path, int64_t (*worth)(const char *line))
 	return sum;
 }
 
-/*
- * Returns the bytes of a line of /proc/meminfo; memory that is free or used by files or processes
- * is negative.
- */
+/* Bytes of a line of /proc/meminfo; negative if the memory is free, a file's or a process's */
 static int64_t kernels_own(const char *line)
 {
 	static const char *const not_ours[] = {

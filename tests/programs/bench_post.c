@@ -33,9 +33,7 @@ void bench_recv(struct bench *b, struct bench_conn *c)
 		bench_die("ibv_post_recv");
 }
 
-/*
- * bench_conn_of - finds the connection of a completion; any queue pair may use a shared receive
- */
+/* bench_conn_of - finds a completion's connection; any queue pair may use a shared receive */
 struct bench_conn *bench_conn_of(struct bench *b, const struct ibv_wc *wc)
 {
 	struct bench_conn *c = &b->conn[wc->wr_id >> 32];

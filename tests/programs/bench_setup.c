@@ -27,10 +27,7 @@ static void take(struct bench *b, struct rdma_cm_id *id)
 		bench_die("rdma_accept");
 }
 
-/*
- * Returns false if rdma_connect() fails because the port of an earlier connection is still in
- * use.
- */
+/* Returns false if the port of an earlier connection is still in use. */
 static bool ask(struct bench *b, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param p;
@@ -76,9 +73,7 @@ static bool step(struct bench *b, struct rdma_cm_id *id, enum rdma_cm_event_type
 	}
 }
 
-/*
- * Waits for one event. Returns 1 if an identifier ended with it, 0 if not, -1 without an event.
- */
+/* Waits for one event. Returns 1 if an identifier ended with it, else 0; -1 without an event. */
 static int turn(struct bench *b, int ms)
 {
 	struct pollfd fd = { .fd = b->ec->fd, .events = POLLIN };

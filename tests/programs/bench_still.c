@@ -42,10 +42,7 @@ static void still(struct bench *b, struct bench_conn *c, unsigned char value)
 
 	while (c->inflight >= b->o.depth - STILL)
 		reap(b);
-	/*
-	 * the answer comes last: when it has arrived, all requests have, and the peer may
-	 * disconnect
-	 */
+	/* the answer is the last request: after its arrival, the peer may disconnect */
 	for (i = 1; i < STILL; i++)
 		bench_put(b, c, 0xff);
 	bench_put(b, c, value);

@@ -30,9 +30,7 @@ void cm_close(void);
 /* Creates queue pairs with these attributes, and connects them. */
 void conn_make(struct conn *c, struct ibv_qp_init_attr_ex *near, struct ibv_qp_init_attr_ex *far);
 
-/*
- * If @c is not up, connects two queue pairs of these domains, each with a new completion queue.
- */
+/* If @c is not up, connects two queue pairs in these domains. Each has a new completion queue. */
 void conn_open(struct conn *c, struct ibv_pd *near, struct ibv_pd *far);
 
 /* If @c is up, ends it, acknowledges all events of the device, and destroys both queue pairs. */

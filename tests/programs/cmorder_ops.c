@@ -227,9 +227,7 @@ int route_it(struct worker *w, struct slot *s)
 	return err;
 }
 
-/*
- * Returns the number of the identifier's queue pair, sometimes of another queue pair, or of none.
- */
+/* Returns the number of this identifier's queue pair; sometimes of another one, or of none. */
 static uint32_t some_qp(struct worker *w, struct slot *s, bool other)
 {
 	struct ibv_qp_init_attr attr = {
