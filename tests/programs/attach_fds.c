@@ -172,7 +172,7 @@ struct racer {
 	volatile bool stop;
 };
 
-/* Makes one system call on the descriptor, or several; @what selects the calls. */
+/* Makes the system calls on the descriptor that @what selects. */
 static void abuse(int fd, int what)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_UNSPEC };

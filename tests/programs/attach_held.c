@@ -168,8 +168,8 @@ static void taken(void)
 }
 
 /*
- * The attach changes the callbacks of the socket while bytes arrive and, most of the time,
- * another thread runs these callbacks.
+ * The attach changes the callbacks of the socket while bytes arrive. Most of the time, another
+ * thread runs these callbacks at that moment.
  */
 static void pulse(void)
 {

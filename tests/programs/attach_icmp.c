@@ -96,7 +96,7 @@ static uint16_t checksum(const void *data, size_t len)
 	return htons(~sum);
 }
 
-/* Reports that the last segment did not arrive. TCP accepts this until it is acknowledged. */
+/* Reports the last segment as lost. TCP accepts the report until that segment is acknowledged. */
 static void complain(struct router *r)
 {
 	struct {

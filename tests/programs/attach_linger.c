@@ -58,7 +58,7 @@ static struct end *lingering(int fds[2])
 	while (recv(fds[1], octets, sizeof(octets), 0) > 0)
 		;
 	iwt_destroy_qp(e);
-	/* wait for the queue pair's release, or the ambush may catch an earlier caller */
+	/* let the device finish, or the ambush may catch an earlier caller */
 	usleep(300000);
 	return e;
 }
@@ -74,7 +74,7 @@ static int one_round(void)
 		ret = !caught();
 		shutdown(fds[1], SHUT_WR);
 		ret = ret && caught_in_time();
-		/* the device waits for half a second; if longer, the round proves nothing */
+		/* the device stops waiting after half a second */
 		sleep(1);
 		iwt_ctl("end", -1);
 	}

@@ -228,8 +228,8 @@ void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p)
 }
 
 /*
- * Attaches a socket in which much data wait. Each step is limited in bytes and in FPDUs. The
- * connection ends immediately after the attach.
+ * Attaches a socket in which much data wait. Each step is limited in bytes and in FPDUs. Unless
+ * @how is STAYS, the connection ends immediately after the attach.
  */
 static void waiting(size_t payload, size_t octets, int how, const char *what)
 {
@@ -358,7 +358,7 @@ static int drain(struct end *e, struct ibv_cq *cq, bool (*post)(struct end *e, u
 
 /*
  * Returns an end with full queues. The peer does not read, so most of the requests cannot
- * complete. The caller then ends the peer.
+ * complete. The caller then ends the peer's stream.
  */
 static struct end *fill_deep(struct peer *p, int fds[2])
 {

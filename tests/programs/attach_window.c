@@ -15,7 +15,7 @@
 
 #define ROOM	(5 << 18)	/* bytes that fit into the receive buffer */
 #define ALL	(9 << 19)
-#define MOST	(1 << 19)	/* more than one step frees, and less than one run frees */
+#define MOST	(1 << 19)	/* bytes: more than one step frees, less than one run frees */
 
 /* Watches all TCP segments that arrive in this namespace, also those that it sends itself. */
 static int watch(void)

@@ -40,9 +40,9 @@ struct bench_opts {
 	uint32_t size;
 	unsigned int qps;	/* queue pairs, or connections under way (BENCH_CONN) */
 	unsigned int depth;
-	unsigned int ms;	/* duration, if it is not 0; otherwise */
-	uint64_t count;		/* the number of messages, after */
-	uint64_t warm;		/* this number of warm-up messages */
+	unsigned int ms;	/* duration in milliseconds, if count is 0 */
+	uint64_t count;		/* number of messages to measure, or 0 */
+	uint64_t warm;		/* number of messages before the measurement */
 };
 
 struct bench_conn {

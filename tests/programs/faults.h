@@ -9,8 +9,8 @@
 /* Which allocations fail */
 enum iwt_where {
 	IWT_CALLER,	/* of slabs and pages, in kernel code that this thread runs */
-	IWT_SLABS,	/* of slabs (below: of pages) in any context */
-	IWT_PAGES,
+	IWT_SLABS,	/* of slabs, in any context */
+	IWT_PAGES,	/* of pages, in any context */
 };
 
 /* Result of a step that did something wrong. Other results: 0, or -1 with an error in errno. */

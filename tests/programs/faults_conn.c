@@ -22,7 +22,7 @@ static struct rdma_event_channel *events, *asked;
 static struct rdma_cm_id *listener;
 static uint32_t attempt;
 
-/* One end and its memory. The peer writes and sends to @in, and reads from @out. */
+/* One end and its memory: data arrive in @in, and are sent or read by the peer from @out. */
 static struct side {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;

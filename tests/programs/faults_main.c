@@ -50,8 +50,8 @@ struct step {
 	bool stay;			/* the following steps use the result of this step */
 	bool needed;			/* other steps need this step */
 	bool many;			/* many allocations, few of them in the driver */
-	unsigned int (*first)(void);	/* number of the first allocation to fail, or NULL: 1 */
-	unsigned int (*most)(void);	/* number of the last one, or NULL: no limit */
+	unsigned int (*first)(void);	/* number of the first allocation to fail; NULL: 1 */
+	unsigned int (*most)(void);	/* number of the last allocation; NULL: MOST */
 	void (*before)(void);
 };
 

@@ -25,8 +25,7 @@ struct cm {
 };
 
 /*
- * These cases are left out, because they cause errors in the core of some kernels, with any
- * driver:
+ * Some commands cause errors in the core of some kernels, with any driver. So these rules hold:
  * - An identifier is destroyed only if the process has read an event that names it. When a
  *   listener ends, the core uses the identifiers of unread requests, even if they are freed.
  * - Only a request is answered, and only once; iwt_cmorder tests the other cases. The core takes
