@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Makes receive queues, and checks that a walk reads them correctly (see rxqueue.h). */
 #include "rxqueue.h"
 
 #include <linux/string.h>
@@ -6,7 +7,10 @@
 
 #include "sock_cursor.h"
 
-/* The octets from @at on, in a buffer that arrives when @have octets have arrived. */
+/*
+ * Return: a buffer with @len bytes of the stream from @at on. Bytes that have arrived before, the
+ * first @have of the stream, have wrong values in it.
+ */
 static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 {
 	u8 *p = malloc(len ? len : 1);
@@ -17,7 +21,7 @@ static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 	return p;
 }
 
-/* Puts an old entry behind the last fragment, as a longer buffer may have left it. */
+/* Puts an unused entry behind the last fragment, as a longer buffer may have left it there. */
 static void stale(struct sk_buff *skb)
 {
 	skb_frag_t *f = &skb->si.frags[skb->si.nr_frags];
@@ -28,7 +32,7 @@ static void stale(struct sk_buff *skb)
 	f->size = 1;
 }
 
-/* Spreads @len octets over @skb: a linear part and fragments, some side by side. */
+/* Spreads @len bytes over @skb: a linear part and fragments, some of which are contiguous. */
 static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 		 u32 have)
 {
@@ -45,7 +49,7 @@ static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 		f->address = octets(q, at + done, n, have);
 		f->size = n;
 		done += n;
-		/* two contiguous fragments are one piece; this needs room for one more */
+		/* makes two contiguous fragments of one, which needs another entry */
 		if (n > 1 && skb->si.nr_frags + 1 < MAX_SKB_FRAGS &&
 		    !(q->any(q->ctx) % 3)) {
 			f->size = n / 2;
@@ -89,7 +93,7 @@ void rxqueue_make(struct rxqueue *q)
 	q->overlaps = 0;
 	for (i = 0; i < RXQUEUE_STREAM; i++)
 		q->stream[i] = q->any(q->ctx);
-	/* the stream often crosses the end of the sequence space */
+		/* the sequence numbers often wrap within the stream */
 	q->seq = q->any(q->ctx) % 2 ? q->any(q->ctx) : -(q->any(q->ctx) % RXQUEUE_STREAM);
 	for (i = 0; i < n; i++) {
 		from = q->any(q->ctx) % 2 ? q->len : q->len - q->any(q->ctx) % (q->len + 1);
@@ -135,7 +139,7 @@ void rxqueue_free(struct rxqueue *q)
 	}
 }
 
-/* Reads in steps of at most @step octets, and skips some. */
+/* Reads in steps of at most @step bytes, and skips some bytes. */
 bool rxqueue_walk(const struct rxqueue *q, u32 step)
 {
 	struct iwt_sock_cursor cur, again;
@@ -149,7 +153,7 @@ bool rxqueue_walk(const struct rxqueue *q, u32 step)
 		if (!p || at + len > q->len || memcmp(p, q->stream + at, len))
 			return false;
 		if (q->any(q->ctx) % 2) {
-			/* a copy of the position advances independently */
+			/* moving a copy of the cursor must not move the original */
 			cur = again;
 			len = 1 + q->any(q->ctx) % (q->len - at);
 			if (!iwt_cursor_skip(&cur.c, len))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Locks of one thread, which is all threads in turn: where no lock is held any more, or kernel.h's
- * moment() says so, another one may come between.
+ * Locks for tests with one real thread, which plays several threads. When the last lock is
+ * released, and in kernel.h's moment(), the thread may run the steps of another thread
+ * (unit_between).
  */
 #ifndef IWT_SHIM_SPINLOCK_H
 #define IWT_SHIM_SPINLOCK_H
