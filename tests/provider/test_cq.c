@@ -212,6 +212,7 @@ static void test_moderate(void)
 	teardown();
 }
 
+/* A program that sleeps on a queue that it has not emptied is woken up. */
 static void test_remind(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 1 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A net device moves to another network namespace, while a consumer connects from it. */
+/*
+ * A net device moves to another network namespace while a consumer connects from it. The link of
+ * the net device can still be deleted.
+ */
 #include "kt.h"
 
 /**
