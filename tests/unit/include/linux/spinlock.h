@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
-<<<<<<< HEAD
  * Locks for tests in which one thread plays all threads in turn. The test may switch to another
  * thread when the last lock is released, or at a moment() of kernel.h.
-=======
- * Locks for tests with one real thread, which plays several threads. When the last lock is
- * released, and in kernel.h's moment(), the thread may run the steps of another thread
- * (unit_between).
->>>>>>> 91e62d6be4a84c69e9d0e3f58bc2c42d5e4715c3
  */
 #ifndef IWT_SHIM_SPINLOCK_H
 #define IWT_SHIM_SPINLOCK_H
