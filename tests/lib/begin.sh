@@ -4,7 +4,7 @@
 # selftests use. README says how to write a selftest.
 
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# What does not end says where it is, before it is ended.
+# A program that does not end is examined by stuck.sh before it is killed.
 export IWT_LOOK=$IWT_LIB/stuck.sh
 # shellcheck source=tests/lib/ktap.sh
 . "$IWT_LIB/ktap.sh"

@@ -10,9 +10,9 @@ KTAP_LOG=$(mktemp "${TMPDIR:-/tmp}/iwt-tap.XXXXXX")
 
 ktap_begin() { echo "TAP version 13"; }
 
-# Has a wait of this shell been in vain since the last result? late() of wait.sh says so.
+# Has a wait of this shell timed out since the last result? late() of wait.sh sets this.
 LATE=
-# What no wait explains, whatever was waited for besides
+# Messages of faults that no time-out explains
 KTAP_NEVER='differ|instead of|wrong (octet|data)|corrupt|leak|changed|Segmentation fault|core dumped|status 1[3-9][0-9]'
 
 # is_late STATUS [FILE]: did a command that ended so wait in vain? "timeout" ended it, or it said

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Checks what programs and connections leave behind: "check WHAT busywait SECONDS no_qps LINK".
+# Checks that programs or connections leave no objects: "check WHAT busywait SECONDS no_qps LINK".
 
 # no_objects KIND LINK (show srq takes no filter): no process has an object of this kind (qp, srq, cq, mr, pd) on LINK
 no_objects() { ! rdma resource show "$1" 2>/dev/null | grep "^[a-z]* $2[ /]" | grep -q ' pid '; }

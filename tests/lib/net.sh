@@ -16,7 +16,7 @@ for dir in /opt/iw_tcp/bin "$IWT_LIB/../../build/programs" "$IWT_LIB/../selftest
 done
 export IWT_BIN=${IWT_BIN:-/opt/iw_tcp/bin}
 unset dir
-# iwt_patient ends what does not go on (tests/programs/one/patient.c)
+# iwt_patient ends a program that makes no progress (tests/programs/one/patient.c)
 PATH=$PATH:$IWT_BIN
 
 TAG=t$$

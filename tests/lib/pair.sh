@@ -31,7 +31,7 @@ came_begin() {
 		IWT_LOOK="$IWT_LIB/came.py look $TMP/came"
 }
 
-# all_came: has all come that was sent? Says what did not.
+# all_came: have both links received everything that was sent? Prints what is missing.
 all_came() {
 	[ "$IWT_LINK_TYPE" = iw_tcp ] || return 0
 	"$IWT_LIB/came.py" look "$TMP/came"

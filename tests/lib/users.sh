@@ -4,7 +4,7 @@
 # iwt_unplug, iwt_conn and python3.
 
 CASES=async,cq_event,poll,cm_event,connect,listen,get_request,busy_poll,post,register,create,sleeps,stopped
-# Another driver need not tell what only looks at its rings
+# Another driver need not wake up a program that only polls its rings
 [ "$IWT_LINK_TYPE" = iw_tcp ] || CASES=async,cq_event,poll,cm_event,sleeps,stopped
 
 is_ready() { grep -q '^# ready' "$1"; }

@@ -6,7 +6,7 @@ mode tells that program what to do.
 
 attach.py HOST PORT
 
-Cases that prove a row of the RFCs name the row.
+Cases that prove a row of rows.tsv name the row.
 """
 import socket
 import sys
@@ -32,7 +32,7 @@ class Attach:
         return sock
 
     def hello(self, word):
-        """Begins in streaming mode, up to the last streaming message."""
+        """Begins in streaming mode; returns whether the last streaming message arrived, too."""
         sock = self.begin(word)
         return sock, sock.recv(4, socket.MSG_WAITALL) == b"ack\n"
 
@@ -83,7 +83,7 @@ class Attach:
         self.echo("a message after that", sock)
         sock.close()
 
-        # MPA-83: octets that have arrived already are taken for the Request
+        # MPA-83: the device takes octets that have already arrived as the Request
         sock = self.begin(b"accept")
         sock.sendall(req)
         TAP.ok(sock.recv(4, socket.MSG_WAITALL) == b"ack\n" and receive(sock).key == REP,
@@ -92,7 +92,7 @@ class Attach:
         sock.close()
 
     def refused(self):
-        """MPA-71, G-1: after a reject the TCP connection goes on."""
+        """MPA-71, G-1: after a reject the TCP connection still works."""
         sock, _ = self.hello(b"reject")
         sock.sendall(frame(REQ, C | S, 2, enh(1, 1) + b"please"))
         rep = receive(sock)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The object that a test gets: it makes both ends of connections with the device under test."""
+"""Case, the argument of each test: makes both ends of connections with the device under test."""
 import collections
 import errno
 import random
@@ -16,10 +16,10 @@ from proxy import Proxy
 from tcp import Listener, Tcp
 from ulp import Ulp, UlpError
 
-# The place of a test. path: direct or proxy; lossless: no packet is lost, late or duplicated;
-# ulp: the command; here, there: addresses of the peer's and of the device's side; link: type of
-# the link; device: name of the device; interface: the peer's; run: runs a command on the device's
-# side.
+# Where a test runs. path: direct or proxy; lossless: no packet is lost, late or duplicated; ulp:
+# the command of the upper layer; here, there: addresses of the peer's and of the device's side;
+# link: type of the link; device: name of the device; interface: the peer's network interface;
+# run: a function that runs a command on the device's side.
 Place = collections.namedtuple("Place", "ulp here there link device path lossless interface run")
 
 LINKS, LINKS_LOCK = {}, threading.Lock()
@@ -28,7 +28,7 @@ MEM_LEN, MEM_FILL = 65536, 0xA5
 
 
 def add_arguments(p):
-    """Adds a program's arguments that describe the Place of its cases."""
+    """Adds the command line arguments that describe the Place of a program's cases."""
     p.add_argument("--here", required=True, help="address of the peer's side")
     p.add_argument("--there", required=True, help="address of the device's side")
     p.add_argument("--ulp", default="iwt_ulp", help="command of the upper layer, on the device's side")
@@ -38,9 +38,10 @@ def add_arguments(p):
 
 class Conn:
     """
-    A connection of the raw peer with an upper layer: peer, ulp, the number of its rdma_cm
-    connection (id) and completion queue (cq), and its memory: mr at addr with stag, filled
-    with MEM_FILL; rmr with the receive buffers, recv_len octets each, first one first.
+    A connection between the raw peer and a process of the upper layer. peer, ulp: both ends; id,
+    cq: numbers of the rdma_cm connection and of the completion queue in the process; mr: number
+    of a memory region at addr with stag, filled with MEM_FILL; rmr: number of the region of the
+    receive buffers, which have recv_len octets each and are in the order of posting.
     """
 
     def __init__(self, peer, ulp, number):
@@ -65,7 +66,7 @@ class Conn:
         return self.ulp.poll(n, cq=self.cq, **how)
 
     def none(self, ms=300):
-        """Checks that no completion comes."""
+        """Checks that no completion arrives."""
         self.ulp.none(ms, cq=self.cq)
 
     def post(self, op, **args):
@@ -155,19 +156,20 @@ class Case:
             try:
                 return number, ulp.listen(id=number, addr=self.place.there, backlog=backlog)["port"]
             except UlpError as error:
-                # rdma_cm has its own space of ports: a TCP connection may use the one that it picks
+                # rdma_cm does not see which ports TCP uses, so a TCP connection may already use
+                # the port that it picks
                 if last or error.number != errno.EADDRINUSE:
                     raise
         return None
 
     def own_tcp(self, **how):
-        """From now on connections of this test use our own TCP: tcp.Tcp(**how)."""
+        """Later connections of this test use the TCP of tcp.py: tcp.Tcp(**how)."""
         if self.place.interface == "lo" or self.place.path != "direct" or not self.place.lossless:
             raise Skip("segments come as they were sent on a direct path alone")
         self.tcp = how
 
     def link(self):
-        """The address of our own TCP."""
+        """The Link, and so the IP address, that the TCP of tcp.py uses."""
         key = (self.place.interface, self.place.here, self.place.there)
         with LINKS_LOCK:
             if key not in LINKS:
@@ -193,7 +195,7 @@ class Case:
         return self.keep(pcap.Capture(self.place.interface, self.place.here if here else self.place.there, port, path))
 
     def server(self):
-        """A socket that the upper layer can connect to, and the port that it should use."""
+        """A socket to which the upper layer can connect, and the port that it should use."""
         if self.tcp is not None:
             sock = self.keep(Listener(self.link(), **self.tcp))
             return sock, sock.getsockname()[1]
@@ -244,7 +246,9 @@ class Case:
         return conn
 
     def request(self, ulp=None, ird=4, ord=4, data=b"", server=None, **equip):
-        """The device is the initiator: its Request has arrived at the peer, which must answer."""
+        """
+        The device is the initiator: the peer has received its Request, and has not answered yet.
+        """
         ulp = ulp or self.ulp()
         sock, port = server or self.server()
         number = ulp.new()
@@ -259,9 +263,9 @@ class Case:
 
     def active(self, flags=mpa.C, rev=None, pd=b"", word=None, rtr=True, **request):
         """
-        The device is the initiator; the peer accepts with flags and so on (see Peer.accept).
-        rtr: if the Request asks for a ready-to-receive message, it must come first, and is taken
-        from the stream.
+        The device is the initiator; the peer accepts with flags and so on (see Peer.accept). rtr:
+        if the Reply asks for a ready-to-receive message, the device must send it first, and this
+        method receives it.
         """
         conn = self.request(**request)
         conn.peer.accept(flags, rev, pd, word)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Runs the tests of the rows, and says of each row what came of it. In TAP.
+Runs the tests of the rows, and reports the results in TAP.
 
-The peer's side is where this runs; "--run COMMAND..." (words, "--" ends them)
-runs a command on the device's side. See README.
+This program runs on the peer's side. The words of --run are put in front of a command to run it
+on the device's side. See README.
 """
 import argparse
 import concurrent.futures
@@ -67,11 +67,11 @@ def title(test):
     return "%s %s: %s" % (" ".join(test.rows), test.name, doc)
 
 
-GOING = {}      # thread: its test, and since when
+GOING = {}      # thread: its test, and the time when the test began
 
 
 def tell_going(*_):
-    """What is ended (SIGTERM) says where each test is."""
+    """Handles SIGTERM: prints which line each test has reached, and exits."""
     frames = sys._current_frames()      # pylint: disable=protected-access
     for thread, (test, since) in list(GOING.items()):
         where = " < ".join("%s:%d" % (os.path.basename(frame.filename), frame.lineno)
@@ -81,7 +81,7 @@ def tell_going(*_):
 
 
 def run(test, place, seed):
-    """run_one(), in the list of what goes on."""
+    """Runs one test, and lists it in GOING while it runs."""
     GOING[threading.get_ident()] = test, time.monotonic()
     try:
         return run_one(test, place, seed)
@@ -90,7 +90,9 @@ def run(test, place, seed):
 
 
 def run_one(test, place, seed):
-    """One test: its verdict ("late": it failed because it waited in vain) and the reason."""
+    """
+    Runs one test; returns its verdict ("late": a wait timed out), the reason and the seconds.
+    """
     case = Case(place, zlib.crc32(("%d%s" % (seed, test.name)).encode()))
     began = time.monotonic()
     verdict, why = "pass", ""
@@ -111,7 +113,7 @@ def run_one(test, place, seed):
 
 
 class Report:
-    """TAP, and the verdicts."""
+    """Prints TAP, and keeps the verdicts."""
 
     def __init__(self, slow):
         self.number, self.bad, self.slow = 0, 0, slow
@@ -141,7 +143,7 @@ def main():
         for test in tests:
             print(title(test))
         return 0
-    # a proxy has two for each connection
+    # a proxy needs two file descriptors for each connection
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     before = shlex.split(args.run)

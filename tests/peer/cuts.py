@@ -2,8 +2,9 @@
 """
 Cuts a part of a stream into random segments: overlapping, doubled, out of order.
 
-schedule() returns (begin, end) of segments in the order of sending. Together they cover the whole
-part (unless the receiver has no room for some), and any may hold octets that were sent before.
+schedule() returns (begin, end) of segments in the order of sending. Together the segments cover
+the whole part, unless the receiver drops some for lack of room. A segment may repeat octets of
+others.
 """
 
 
@@ -30,12 +31,12 @@ def _wider(rng, pieces, left, right):
 
 
 def in_order(rng, begin, end):
-    """In order; each begins before the end of the one before."""
+    """In order; a segment may begin before the end of the segment before it."""
     return _wider(rng, _pieces(rng, begin, end), True, False)
 
 
 def backwards(rng, begin, end):
-    """From the last to the first; each overlaps octets that came out of order."""
+    """From the last segment to the first; a segment may overlap the segment sent before it."""
     return _wider(rng, _pieces(rng, begin, end), rng.random() < 0.3, True)[::-1]
 
 
@@ -47,7 +48,7 @@ def shuffled(rng, begin, end):
 
 
 def hole(rng, begin, end):
-    """All but the first; then the first, which covers some of them."""
+    """All segments but the first; then the first one, which also covers some of the others."""
     first, *others = _pieces(rng, begin, end, 10)
     others = _wider(rng, others, True, True) if others else []
     if rng.random() < 0.5:
@@ -56,7 +57,7 @@ def hole(rng, begin, end):
 
 
 def growing(rng, begin, end):
-    """All from the same octet on, each longer than the one before."""
+    """All segments begin at the same octet, and each is longer than the one before."""
     return [(begin, place) for place in _bounds(rng, begin, end, 6)[1:]]
 
 

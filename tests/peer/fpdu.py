@@ -19,7 +19,8 @@ QN_SEND, QN_READ, QN_TERM, QN_ATOMIC = 0, 1, 2, 3
 FETCH_ADD, CMP_SWAP = 0, 2
 MARKER_GAP = 512
 ALL_ONES = 0xFFFFFFFFFFFFFFFF
-# The number of the first message of a queue: 1, but in the laboratory "wrap"
+# The number of the first message of a queue: 1, except in the laboratory "wrap", where it is
+# shortly before the wrap to 0
 FIRST_MSN = 1 - int(os.environ.get("IWT_BEFORE_WRAP", "0")) & 0xFFFFFFFF
 
 
@@ -44,7 +45,8 @@ class Framer:
         body += bytes([pad]) * (-len(body) % 4)
         out = bytearray()
         at, start = 0, None
-        # a marker that is due before the CRC field precedes it, so check that position, too
+        # a marker that is due at the first octet of the CRC field precedes the field, so the loop
+        # includes this position
         while at <= len(body):
             if self.markers and (self.pos + len(out)) % MARKER_GAP == 0:
                 ptr = len(out) - start if start is not None else 0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-An IP address that no kernel owns: sends and receives frames of it, over packet sockets.
+Sends and receives the Ethernet frames of an IP address that no kernel owns, by packet sockets.
 
-The interface's kernel ignores frames to this address, because the MAC address is not the
-interface's: it answers nothing and resets nothing. A thread here answers requests for the
-address (ARP, neighbour discovery).
+The frames to this address have a MAC address that is not the interface's. So the kernel ignores
+them: it does not answer them, and does not reset connections. A thread here answers requests for
+the MAC address (ARP, neighbour discovery).
 """
 import ctypes
 import ipaddress
@@ -36,7 +36,7 @@ def _filter(sock, program):
 
 
 class Link:
-    """The address next to the address "here" of an interface, on its network."""
+    """An address on the network of an interface: the interface's address "here" plus 8."""
 
     def __init__(self, interface, here, there):
         self.interface = interface
@@ -65,12 +65,12 @@ class Link:
         return sock
 
     def port(self):
-        """A port that no other connection has had."""
+        """A port that no connection has used before."""
         with self.lock:
             return next(self.ports)
 
     def receiver(self, port):
-        """A socket that sees the frames to a TCP port of this address."""
+        """A socket that receives the frames to a TCP port of this address."""
         where = 14 + (40 if self.v6 else 20) + 2
         head, tail = struct.unpack(">IH", MAC)
         sock = self._socket(((LD, 0, 0, 0), (JEQ, 0, 5, head), (LDH, 0, 0, 4), (JEQ, 0, 3, tail),
@@ -143,8 +143,9 @@ class Link:
 
     def send(self, head, data, mss=0):
         """
-        Sends a TCP segment, header and octets, as one packet of any length; if it is longer
-        than mss (if given), the other side gets it in one buffer of several segments.
+        Sends a TCP segment (header and octets) as one packet of any length. If its data are
+        longer than mss, the other side receives one buffer that stands for several segments
+        (GSO).
         """
         size = len(head) + len(data)
         value = total(self._pseudo(size))
@@ -155,7 +156,10 @@ class Link:
         self.tx.sendmsg((vnet, self.mac + MAC + struct.pack(">H", self.kind) + self._ip(size, TCP) + head, data))
 
     def send_fragments(self, head, data, size):
-        """Sends it in IP fragments of size octets (a multiple of 8), the last one first."""
+        """
+        Sends a TCP segment in IP fragments of size octets (a multiple of 8), the last fragment
+        first.
+        """
         value = total(self._pseudo(len(head) + len(data)) + head + data)
         body = head[:16] + struct.pack(">H", value ^ 0xFFFF) + head[18:] + data
         ident = next(self.idents) & 0xFFFF

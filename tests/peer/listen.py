@@ -7,15 +7,15 @@ listen.py rdma HOST PORT    listens by rdma_cm only, also without a device
 listen.py tcp HOST PORT     listens by TCP, and accepts nothing
                             (both print "listening", and run until they are killed)
 listen.py first HOST PORT [TO]  listens at 200 ports, one after the other, while several
-                            clients try to be the first to connect, to TO if that is another
-                            address: none is reset
+                            clients try to be the first to connect (to the address TO, if it
+                            is given): no connection is reset
 listen.py bind HOST PORT FILE
-                            binds to an address without a pause until there is FILE, prints
-                            "begun" after the first time, and in the end how many times that
-                            had which result
+                            binds to an address again and again until FILE exists; prints
+                            "begun" after the first bind, and in the end each result and how
+                            often it happened
 listen.py grace HOST PORT READER
-                            ends listeners, which must not delay others while a reader
-                            prevents the end of the kernel's grace periods (see iwt_ktest)
+                            closes listeners while the kernel reader READER prevents the end
+                            of grace periods (see iwt_ktest): this must not delay others
 """
 import collections
 import errno
@@ -53,7 +53,10 @@ def forever():
 
 
 def call(host, port):
-    """Connects; returns "" for an answer, else what happened, and None if nobody listens."""
+    """
+    Connects and sends a Request; returns "" after a Reply, None if nobody listens, else the
+    error.
+    """
     sock = patience.Socket()
     try:
         sock.connect((host, port))
@@ -70,9 +73,10 @@ def call(host, port):
 
 def client(host, base, results):
     """
-    A client process: connects to each port as soon as possible; says (port, what happened) as often
-    as something happens. On a machine that stands still the device's time for a Request is over
-    before it is read. Then the client calls again, as long as somebody listens.
+    A client process: connects to each port as soon as possible, and adds (port, error) to results
+    for each connection that fails. If the machine stands still, the time limit for a Request can
+    end before the device reads it. So after an error the client connects again, as long as the
+    port has a listener.
     """
     for port in range(base, base + PORTS):
         while (why := call(host, port)) is None:
@@ -84,7 +88,7 @@ def client(host, base, results):
 
 
 def told(results, seconds):
-    """What clients say, until all have ended, or for so long."""
+    """Collects results until all clients have ended, or for so many seconds."""
     ended, lost, wait = 0, [], patience.Wait(seconds)
     while ended < CLIENTS:
         try:
@@ -102,8 +106,9 @@ def told(results, seconds):
 
 def first(host, base, target=None):
     """
-    Checks that no connection comes too early. The script compares the connections that were lost with
-    those that the device has ended because their time was over.
+    Checks that no connection arrives before its listener is ready. The calling script compares
+    the number of lost connections with the number that the device ended because of its time
+    limit.
     """
     tap = mpa.Tap()
     results = multiprocessing.Queue()
@@ -160,7 +165,10 @@ def flood(host, port):
 
 
 def reader(path, out):
-    """Prevents the end of grace periods; was it told to stop before its time was over?"""
+    """
+    Prevents the end of grace periods; reports an error if its time ended before it was told to
+    stop.
+    """
     with open(path, "wb", buffering=0) as file:
         try:
             file.write(b"begin")
@@ -170,7 +178,7 @@ def reader(path, out):
 
 
 def is_ended(host, port):
-    """Does the listener read a connection, and end it because its Request is bad?"""
+    """Does the listener read a bad Request, and end the connection?"""
     with patience.connect((host, port)) as sock:
         sock.sendall(b"not MPA's, whatever it may be else")
         try:
@@ -203,7 +211,7 @@ def grace(host, base, path):
     ports = itertools.count(base + 1)
 
     def close():
-        """While connections come in; the same of another listener follows."""
+        """Closes a listener to which clients connect, and then uses other listeners."""
         port = next(ports)
         going = rdma(channel, host, port)
         floods = [multiprocessing.Process(target=flood, args=(host, port), daemon=True)
@@ -217,7 +225,7 @@ def grace(host, base, path):
             is_ended(host, base)
 
         if port == base + 1:
-            others()        # the first time, the kernel does more
+            others()        # the first time, the kernel has more to do: without the reader
             why = ""
         else:
             why = during(path, others)
@@ -227,7 +235,7 @@ def grace(host, base, path):
         return why
 
     close()
-    # The reader ends by itself after ten seconds, which a busy machine may need: twice in all
+    # The reader ends by itself after ten seconds. A busy machine may need longer, twice in all.
     good = late = 0
     while good < 5 and late < 3:
         if close():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Random messages on a connection in both directions, and their expected results: a model of the
-device's memory and completions, and of the messages that it sends.
+Exchanges random messages in both directions of a connection, and compares the results with a
+model of the device's memory, of its completions, and of the messages that it sends.
 """
 import collections
 
@@ -11,7 +11,7 @@ from outcome import check, equal
 from ulp import SUCCESS, WC_READ, WC_RECV, WC_SEND, WC_WRITE, WITH_IMM
 
 READS = 4               # outstanding at a time, in each direction
-WAIT = 20               # seconds to wait for anything that must come
+WAIT = 20               # seconds to wait for anything that must happen
 SINK = 1 << 40          # offset that the device writes to
 
 
@@ -64,7 +64,7 @@ class Memory:
 
 
 class Inbox:
-    """The device's messages, taken apart: tagged messages by STag, Sends, Read Requests."""
+    """The device's messages, sorted: tagged messages by STag, Sends, Read Requests."""
 
     def __init__(self, peer):
         self.peer = peer
@@ -105,7 +105,7 @@ class Exchange:
 
     def __init__(self, rng, conn, memory, inbox, sizes):
         self.rng, self.conn, self.memory, self.inbox, self.sizes = rng, conn, memory, inbox, sizes
-        self.recvs, self.done, self.stags = [], [], {}      # what must complete; data to come by STag
+        self.recvs, self.done, self.stags = [], [], {}      # expected completions; data by STag
         self.plan, self.room, self.wr = [], 0, 0
         self.sends, self.reads = [], []     # the device's messages
 
@@ -123,7 +123,7 @@ class Exchange:
         """Posts receive buffers for the messages of ulpdus(), and the device's own work requests."""
         for _ in range(self.rng.randint(1, 6)):
             self.plan.append(self._kind())
-        # the last message shows that the Writes before it are placed, too
+        # the last message proves that the Writes before it were placed, too
         self.plan.append("send" if self.plan.count("read") == READS else self.rng.choice(("send", "read")))
         count = sum(kind in ("send", "imm") for kind in self.plan)
         self.room = min(max(high for _, high in self.sizes), self.memory.size // max(count, 1))
@@ -163,7 +163,7 @@ class Exchange:
             self.done.append((wr, WC_WRITE))
 
     def _stag(self, data):
-        """A new STag of the peer, which must get this data."""
+        """A new STag of the peer, to which the device must send this data."""
         stag = self.rng.getrandbits(31) | 1 << 31
         self.stags[stag] = data
         return stag
@@ -180,7 +180,7 @@ class Exchange:
         return out + [self._answer(one) for one in answers]
 
     def _segments(self, data):
-        """(offset, octets, last) of DDP segments of random size; there are not too many."""
+        """(offset, octets, last) of DDP segments; their random size bounds their number."""
         size = max(self.rng.choice((1, 20, 200, 1400, 1400, 16000, 60000)), len(data) // 20, 1)
         places = range(0, len(data) or 1, size)
         return [(at, data[at:at + size], at + size >= len(data)) for at in places]
@@ -192,7 +192,7 @@ class Exchange:
         target = self.memory.target
         segments = self._segments(data)
         if self.rng.random() < 0.1:
-            # nobody says that the segments of a Write are in the order of their places
+            # no rule demands that a Write's segments be sent in the order of their offsets
             places = [(off, part) for off, part, _ in segments]
             self.rng.shuffle(places)
             segments = [(off, part, last) for (off, part), (_, _, last) in zip(places, segments)]
@@ -226,7 +226,7 @@ class Exchange:
         return [fpdu.tagged(fpdu.READ_RESP, stag, offset + off, part, last)
                 for off, part, last in self._segments(data)]
 
-    # what comes of it
+    # checking the results
 
     def _await(self, there, what):
         wait = patience.Wait(WAIT)

@@ -42,7 +42,7 @@ class Frame:
 
 
 def receive(sock, seconds=30):
-    """Receives one frame; returns the octets that came if it is not whole."""
+    """Receives one frame; if not all of it arrives, the Frame holds the octets that did."""
     sock.settimeout(seconds)
     data = b""
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The ways in which a test ends when it does not succeed."""
+"""The exceptions that end a test without success, and the checks that raise them."""
 import subprocess
 
 
@@ -8,11 +8,13 @@ class Fail(AssertionError):
 
 
 class Late(Fail):
-    """Something that had to happen has not happened in its time: only this may be the host's fault."""
+    """
+    Something did not happen in time. Of all failures, only this one can be caused by a slow host.
+    """
 
 
 def is_late(error):
-    """Was it a wait in vain?"""
+    """Did the test fail because a wait timed out?"""
     waits = (Late, TimeoutError, subprocess.TimeoutExpired)
     return isinstance(error, waits) or isinstance(error, Fail) and isinstance(error.__context__, waits)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Waits for what has to happen, as tests/programs/common/patience.h does: as long as something
-moves, and then for some seconds in which this machine ran. A processor of a virtual machine may stand still
-for minutes, with all tasks bound to it.
+Waits for expected events, as tests/programs/common/patience.h does. A time limit starts again at each
+progress, and counts only the time in which this machine ran: a processor of a virtual machine may
+stand still for minutes, with all tasks bound to it.
 
-What is shorter than a second is the wait for what must not happen, and goes by the clock.
+A wait of less than a second is for an event that must not happen, and uses the ordinary clock.
 """
 import os
 import select
@@ -15,12 +15,12 @@ import time
 
 from outcome import Late
 
-LATE = 1        # seconds that a look counts for, at most, where no file tells
-SLICE = 0.2     # seconds for which nobody looks
+LATE = 1        # seconds that count between two looks at the time, at most, without the file
+SLICE = 0.2     # seconds between two looks at the time
 
 
 class Clock:
-    """Seconds in which all processors ran. The file $IWT_CLOCK tells, which iwt_patient writes."""
+    """The seconds in which all processors ran: iwt_patient writes them to the file $IWT_CLOCK."""
 
     def __init__(self, path):
         self.lock = threading.Lock()
@@ -33,7 +33,7 @@ class Clock:
                 pass
 
     def read(self):
-        """What the file says: two reads that agree, for its writer may be in the middle."""
+        """The seconds in the file: two reads must agree, because iwt_patient may be writing."""
         if self.file is None:
             return None
         for _ in range(100):
@@ -47,7 +47,7 @@ class Clock:
         with self.lock:
             now, told = time.monotonic(), self.read()
             if told is None:
-                told = self.told    # a file that has told once will tell again
+                told = self.told    # if a read of the file fails, a later one succeeds
             if self.looked is not None:
                 if self.told is not None:
                     self.sum += max(told - self.told, 0)
@@ -62,7 +62,7 @@ running = CLOCK.now
 
 
 class Wait:
-    """A wait of so many seconds; moved() begins it again."""
+    """A time limit in seconds; moved() starts it again."""
 
     def __init__(self, seconds):
         self.seconds = seconds
@@ -70,7 +70,7 @@ class Wait:
         self.moved()
 
     def moved(self):
-        """Something has come."""
+        """Starts the time limit again, because there was progress."""
         self.end = self.now() + self.seconds
 
     def left(self):
@@ -134,7 +134,9 @@ def output(proc, seconds):
 
 
 class Socket(socket.socket):
-    """A socket whose time limit (settimeout()) goes by that clock. Each piece begins it again."""
+    """
+    A socket whose time limit (settimeout()) uses CLOCK, and starts again at each piece of data.
+    """
 
     limit = None
 
@@ -158,7 +160,7 @@ class Socket(socket.socket):
                 raise socket.timeout("timed out")
 
     def recv(self, size, flags=0):
-        """As of a socket."""
+        """Like the method of socket.socket."""
         data = self._do(super().recv, select.POLLIN, size, flags)
         while flags & socket.MSG_WAITALL and 0 < len(data) < size:
             more = self._do(super().recv, select.POLLIN, size - len(data), flags)
@@ -168,22 +170,22 @@ class Socket(socket.socket):
         return data
 
     def accept(self):
-        """As of a socket."""
+        """Like the method of socket.socket."""
         sock, where = self._do(super().accept, select.POLLIN)
         return Socket(fileno=sock.detach()), where
 
     def send(self, *args):
-        """As of a socket."""
+        """Like the method of socket.socket."""
         return self._do(super().send, select.POLLOUT, *args)
 
     def sendall(self, data, flags=0):
-        """As of a socket."""
+        """Like the method of socket.socket."""
         data = memoryview(data)
         while data:
             data = data[self.send(data, flags):]
 
     def connect(self, where):
-        """As of a socket."""
+        """Like the method of socket.socket."""
         try:
             super().connect(where)
         except BlockingIOError:

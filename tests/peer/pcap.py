@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TCP streams from captures: a packet socket, the pcap file format, and the streams in it."""
+"""Captures packets on an interface, reads and writes pcap files, and reassembles TCP streams."""
 import collections
 import ctypes
 import ipaddress
@@ -21,7 +21,7 @@ Packet = collections.namedtuple("Packet", "time src dst seq ack flags window opt
 
 
 def tcp(frame, when=0.0):
-    """The Packet in an Ethernet frame; None if there is none."""
+    """The Packet in an Ethernet frame; None if the frame has no TCP header."""
     if len(frame) < 34:
         return None
     kind, df, fragment = struct.unpack(">H", frame[12:14])[0], False, False
@@ -58,8 +58,8 @@ def only_port(sock, port):
 
 class Capture:
     """
-    Captures packets of an interface from now on, of one end: address and TCP port. Other
-    connections may have the same port at another address meanwhile.
+    Captures the packets of an interface, from now on, that are from or to one end: an address and
+    TCP port. Another address may use the same port at the same time.
     """
 
     def __init__(self, interface, address, port, path=None):
@@ -76,7 +76,7 @@ class Capture:
 
     def _run(self):
         while True:
-            # read it before the wait: packets that come between must still be read
+            # read self.over before the wait: packets that arrive before stop() must still be read
             over = self.over
             try:
                 frame, where = self.sock.recvfrom(1 << 17)
@@ -96,7 +96,10 @@ class Capture:
                     self.frames.append((packet.time, frame))
 
     def stop(self):
-        """Waits until no more packets come, and returns all; self.lost: the number lost for lack of room."""
+        """
+        Waits until no more packets arrive, and returns all; self.lost: how many the socket
+        dropped.
+        """
         self.over = True
         self.thread.join()
         self.lost = struct.unpack("II", self.sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1]
@@ -138,8 +141,8 @@ def read(path):
 
 class Flow:
     """
-    One direction: its octets from the SYN on, its segments as (offset, size) in the order
-    of sending (pieces), the segments that were sent again (again), and problems.
+    One direction of a TCP connection. octets: its stream after the SYN; pieces: its segments as
+    (offset, size), in the order of sending; again: the segments that were retransmitted.
     """
 
     def __init__(self, packets):
@@ -193,7 +196,7 @@ def tshark(path, fields, condition):
 
 
 def flows(packets):
-    """The Flow of each direction, by its ends."""
+    """The Flow of each direction, by (source, destination)."""
     parts = collections.defaultdict(list)
     for packet in packets:
         parts[packet.src, packet.dst].append(packet)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A peer on a plain TCP socket: initiator or responder, honest or not."""
+"""A peer on a plain TCP socket: initiator or responder, which can also break the rules."""
 import contextlib
 import socket
 import struct
@@ -12,20 +12,20 @@ import stream
 from fpdu import Deframer, Framer
 from outcome import Fail, check, equal
 
-WAIT = 30   # seconds to wait for anything that must come
+WAIT = 30   # seconds to wait for anything that must happen
 
 
 def frame_word(word):
-    """An enhanced word from (ird, ord) or from mpa.enh()'s octets."""
+    """The octets of an enhanced word, given as (ird, ord) or as octets of mpa.enh()."""
     return word if isinstance(word, bytes) else mpa.enh(*word)
 
 
 class Peer:
     """
-    Everything that is received is checked against the rules of stream.py.
+    One connection. Every received segment is checked against the rules of stream.py.
 
-    One connection. After request() and reply(), or await_request() and accept(), it is in
-    full operation: tx frames what it sends, rx takes apart what it receives.
+    After request() and reply(), or await_request() and accept(), the connection is in full
+    operation: tx makes FPDUs to send, rx cuts the received stream into segments.
     """
 
     lossy = False                       # packets may get lost on the way
@@ -35,7 +35,7 @@ class Peer:
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.own = self.other = None    # startup frames: our octets, Frame of the other side
         self.tx = self.rx = self.rules = None
-        self.held = []                  # segments received, not asked for yet
+        self.held = []                  # received segments that segment() has not returned yet
         self.sent, self.received = bytearray(), bytearray()     # in full operation
         self.msn = dict.fromkeys(range(4), fpdu.FIRST_MSN - 1)
         self.ended = None
@@ -80,7 +80,7 @@ class Peer:
             self.begin()
 
     def begin(self):
-        """Begins full operation, with CRC and markers as in both frames."""
+        """Begins full operation; the flags in both startup frames determine CRC and markers."""
         mine, other = self.own[16], self.other.flags
         crc = bool((mine | other) & mpa.C)
         self.rules = stream.Rules(0 if self.other.rev == 0 or self.own[17] == 0 else 1)
@@ -153,7 +153,7 @@ class Peer:
             self.held.append(seg)
 
     def segment(self, seconds=WAIT, good=True):
-        """The next segment; good: it and all before must obey the rules for senders."""
+        """The next segment; good: it and all segments before it must obey stream.py."""
         wait = patience.Wait(seconds)
         while not self.held:
             try:
@@ -195,13 +195,13 @@ class Peer:
         emss = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, max(32768, 4 * emss))
 
-    # what must come
+    # what the device must send
 
     def expect_term(self, layer, etype, code, of=None, hdr=None, seconds=WAIT):
         """
-        Expects a Terminate, and checks each octet. of: the ULPDU that it is about, which determines
-        the M, D and R bits and the headers (RFC 5040 4.8); hdr: given explicitly instead, as (bits,
-        octets behind the control word), or "any".
+        Expects a Terminate, and checks each octet. of: the ULPDU that it reports, which
+        determines the M, D and R bits and the headers (RFC 5040 4.8); hdr: given explicitly
+        instead, as (bits, octets behind the control word), or "any".
         """
         seg = self.segment(seconds)
         check(seg.opcode == fpdu.TERM, "Terminate %x/%x/%02x wanted:" % (layer, etype, code), seg)
@@ -253,7 +253,7 @@ class Peer:
     # the end
 
     def fin(self):
-        """Ends our direction."""
+        """Ends the peer's direction by FIN."""
         self.sock.shutdown(socket.SHUT_WR)
 
     def rst(self):
@@ -266,7 +266,9 @@ class Peer:
 
 
 def term_headers(layer, etype, of):
-    """The bits M, D, R of a Terminate about the ULPDU of, and the octets that follow them."""
+    """
+    The bits M, D and R, and the octets after them, of a Terminate that reports the ULPDU of.
+    """
     if of is None or layer == 2 or (layer, etype) == (0, 0):
         return 0, b""
     length = struct.pack(">H", len(of))

@@ -64,7 +64,7 @@ class Proxy:
                 while held:
                     part, held = held[:size], held[size:]
                     sink.sendall(part)
-                    # the rest of a cut waits for more octets
+                    # if the write was shorter than its size, later octets make up for the rest
                     size = size - len(part) or next(sizes)
                     if self.pause:
                         time.sleep(self.pause)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-raw_initiator.py HOST PORT: an initiator that speaks MPA, DDP and RDMAP itself, with data.
+raw_initiator.py HOST PORT: moves data with an initiator that implements MPA, DDP and RDMAP
+itself.
 
 The responder is "iwt_hostile -s", which accepts all connections, grants 64 KiB of
 memory by its private data (address, STag and length in host order), and answers
@@ -39,7 +40,7 @@ class Peer:
         self.sock.sendall(fpdu.fpdu(fpdu.untagged(fpdu.SEND, fpdu.QN_SEND, self.msn, data), self.crc))
 
     def read(self, offset, size, sink=77, sink_offset=1 << 40):
-        """The peer's answer to a Read."""
+        """Reads the responder's memory; returns "read" and the data, or what is wrong."""
         self.reads += 1
         self.sock.sendall(fpdu.read(self.reads, sink, sink_offset, size, self.stag,
                                     self.addr + offset, crc=self.crc))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The rows of the matrix (rows.tsv), and the proof of each: tests, or other evidence."""
+"""The rows of the matrix (rows.tsv), and the proof of each row: tests, or other evidence."""
 import collections
 import os
 import re
@@ -7,8 +7,9 @@ import re
 Row = collections.namedtuple("Row", "id rfc section level binds text error")
 Test = collections.namedtuple("Test", "rows name fn alone area")
 
-# Kinds of statements about rows that the wire can't show, and the verdict in the table. Rows of the
-# last three kinds are not fulfilled, or not shown, whatever their tests say.
+# Kinds of statements about rows that packets can't prove, and the verdict of each kind in the
+# table. A row of the last three kinds counts as not fulfilled or not proven, whatever its tests
+# show.
 KINDS = {
     "unit": "a test of tests/unit (named)",
     "selftest": "a test of tests/selftests, consumers or provider (named)",
@@ -52,8 +53,8 @@ def level(it):
 
 def row(*ids, alone=False):
     """
-    Decorates a test: a function of a Case (case.py) that raises Fail or Skip, or succeeds.
-    The first line of its docstring says what it shows. alone: no other test may run meanwhile.
+    Decorates a test: a function of a Case (case.py) that raises Fail or Skip, or succeeds. The
+    first line of its docstring says what the test shows. alone: no other test may run meanwhile.
     """
     def add(fn):
         for name in ids:

@@ -8,7 +8,9 @@ from rows import row
 
 
 class Serve:
-    """A program that gets commands for each connection in streaming mode."""
+    """
+    The program "iwt_attach serve", which gets commands on each connection in streaming mode.
+    """
 
     def __init__(self, place):
         command = place.ulp[:-1] + [place.ulp[-1].replace("iwt_ulp", "iwt_attach")]
@@ -113,7 +115,7 @@ def nothing_outstanding(t):
 
 @row("MPA-83")
 def outstanding_is_the_request(t):
-    """Octets that already wait in the responder's socket are taken as the Request"""
+    """The responder takes octets that already wait in its socket as the Request"""
     _, peer = told(t, b"accept\n" + mpa.frame(mpa.REQ, mpa.C, 1))
     hears(peer, b"ack\n")
     rep = mpa.receive(peer.sock)

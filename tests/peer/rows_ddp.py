@@ -286,7 +286,7 @@ def held_up(conn, sends=100):
 
 @row("DDP-59", "DDP-73")
 def too_many_reads(t):
-    """While the device can't send it takes as many Reads as IRD, answered later; one more: Terminate 1/2/02"""
+    """While the device can't send, it accepts IRD Reads for later; one more: Terminate 1/2/02"""
     conn = t.passive(ird=2)
     data = t.rng.randbytes(200)
     conn.ulp.set(mr=conn.mr, off=0, data=data)
@@ -330,7 +330,7 @@ def too_many_reads(t):
     conn.peer.held.insert(0, seg)
     conn.peer.expect_term(1, 2, 2, of=bad)
     conn.peer.expect_fin()
-    # a Terminate goes out as soon as possible: Reads that are not answered yet remain so
+    # a Terminate is sent as soon as possible: the device does not answer the remaining Reads
     equal(answers, [0, 1][:len(answers)], "answers before the Terminate")
 
 

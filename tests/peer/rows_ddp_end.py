@@ -12,7 +12,10 @@ from ulp import ERR, FLUSH, QP_ACCESS_ERR, QP_FATAL, RTS, SQ_DRAINED, SQD, SUCCE
 
 
 def over(conn, status=None):
-    """Expects the event of the end at the upper layer; status: 0: the end must be graceful, -1: it must not be."""
+    """
+    Expects the upper layer's event DISCONNECTED; status: 0: the end must be graceful, -1: it must
+    not.
+    """
     got = conn.ulp.event(id=conn.id, want="DISCONNECTED")
     check(status is None or (got["status"] == 0) == (status == 0), "status:", got)
     return got
@@ -211,7 +214,7 @@ def graceful_reads(t):
     """
     Before the FIN of a graceful close the device finishes its Read, and the peer's Reads begun before and after
 
-    The device is in the middle of its answer to the first of these when the close comes.
+    When the close begins, the device is in the middle of its answer to the first of these Reads.
     """
     conn = t.passive()
     number, addr, stag = big(conn)

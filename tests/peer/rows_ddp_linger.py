@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041 6.2.1, RFC 5044 7.1.2: the device waits for the end. The tests check that it comes, not how soon."""
+"""
+RFC 5041 6.2.1, RFC 5044 7.1.2: the device waits for a connection's end. The tests check that it
+ends, not when.
+"""
 import socket
 import threading
 import time
@@ -107,7 +110,7 @@ def rejected_never_closed(t):
         check(patience.until(end.is_set, 60), "a connection is still open")
     wait = patience.Wait(60)
     for peer in silent if t.place.lossless else []:
-        # after a FIN recv() does not tell of a RST
+        # after a FIN, recv() does not report a RST
         while peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != CLOSED:
             wait.check("a connection to a silent peer is still open")
             time.sleep(0.05)

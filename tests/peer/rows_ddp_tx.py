@@ -131,7 +131,8 @@ def ddp_mulpdu(t):
     for seg in segs:
         check(seg.size <= emss and len(seg.ulpdu) <= 64768, "segment longer than EMSS %d:" % emss, seg.size)
     full = min(emss - emss % 4, (64768 + 2 + 3 & ~3) + 4)
-    # FPDUs are framed in pieces of memory of up to 32 KiB; a piece may have less room left
+    # the device frames FPDUs in pieces of memory of up to 32 KiB; the current piece may be nearly
+    # full
     check(segs[0].size == full or emss > 32768 and segs[0].size >= 16384, "size of an FPDU:", segs[0].size, emss)
 
 
@@ -197,8 +198,9 @@ def transferred_or_failed(t):
 
 def long_region(ulp, number, piece, pieces):
     """
-    A region in which the same memory is again and again. If it can be, it is pinned on demand: each
-    page that a process of User-Mode Linux has is a mapping of its host, which may have 65530.
+    A region that contains the same memory many times. If possible, its pages are pinned on
+    demand, because User-Mode Linux needs a mapping in its host for each page of a process, and a
+    process of the host may have only 65530 mappings.
     """
     try:
         ulp.mr(mr=number, len=piece, again=pieces, access="lo")

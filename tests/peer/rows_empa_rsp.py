@@ -16,7 +16,7 @@ MOST = mpa.ANY_DEPTH - 1
 
 
 def kinds(word):
-    """A, and the kinds of ready-to-receive message, of an enhanced word."""
+    """Bit A, and the kinds of ready-to-receive message, in an enhanced word."""
     first, second = word
     return (bool(first & 0x8000), {k for k, bit in zip(KINDS, (first & 0x4000, second & 0x8000, second & 0x4000))
                                    if bit})

@@ -11,7 +11,10 @@ from ulp import ERR, FLUSH, SUCCESS
 
 
 def lost(conn, n):
-    """Expects that the ULP gets the event of the end, and that its n posts complete, the last one flushed."""
+    """
+    Expects the ULP's event DISCONNECTED, and the completions of its n posts, the last one
+    flushed.
+    """
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
     got = conn.poll(n)
     check({SUCCESS, FLUSH} >= {wc.status for wc in got} and got[-1].status == FLUSH, "statuses:", got[-1])

@@ -96,7 +96,7 @@ def cmp_swap(t):
         equal(word(conn), want, "value after")
     for turn in range(40):
         old, other, swap, mask, compare_mask = (t.rng.getrandbits(64) for _ in range(5))
-        # half of them are equal under the mask
+        # half of the comparisons succeed under the mask
         compare = old & compare_mask | other & ~compare_mask if turn % 2 else other
         hit = not (old ^ compare) & compare_mask
         put_word(conn, old)
@@ -160,8 +160,9 @@ def atomic_alignment(t):
     """
     An atomic operation on unaligned memory: Terminate 0/2/07 with the DDP header, memory is unchanged
 
-    The same holds for regions whose tagged offsets are not addresses. A program can't register a region
-    of which an offset and its address differ in the last three bits, so either may be looked at.
+    The same holds for regions whose tagged offsets are not addresses. In every region that a
+    program can register, an offset and its address have the same last three bits, so the device
+    may check either.
     """
     ulp = t.ulp()
     for at in range(1, 8):
@@ -287,7 +288,7 @@ def too_many(t):
     for turn in range(400):
         requests += [fpdu.read_request(conn.peer.next(1), 77, 1 << 40, 65528, conn.stag, conn.addr + 8),
                      fpdu.atomic(conn.peer.next(1), FETCH_ADD, turn, conn.stag, conn.addr, 1)]
-    # all at once: nothing is read here until all are sent
+    # the peer reads nothing until it has sent all Requests
     conn.peer.put(*requests)
     seg = conn.peer.segment()
     answered = 0

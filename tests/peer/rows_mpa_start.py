@@ -10,7 +10,7 @@ from outcome import check, equal
 from rows import row, stated
 from ulp import SUCCESS
 
-PD_MAX = 255    # the most that the kernel's interface has room for
+PD_MAX = 255    # octets of private data, at most, in the kernel's interface
 
 
 @row("MPA-54", "MPA-59", "MPA-73", "MPA-76", "MPA-78", "MPA-91")

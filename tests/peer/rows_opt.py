@@ -92,9 +92,9 @@ def one_message(t, ulp, listener, flags, mss):
 
 def undisturbed(t, ulp, exchange, *args):
     """
-    Repeats an exchange until TCP sends nothing twice in it, then checks its segments. After TCP has
-    sent something twice, the D-SACK in the answer makes the following segments shorter than those that
-    the FPDUs were made for (RFC 5044 5.1).
+    Repeats an exchange until TCP retransmits nothing during it, then checks its segments. After a
+    retransmission, a D-SACK option makes the next segments shorter than the FPDUs were made for
+    (RFC 5044 5.1).
     """
     for _ in range(10):
         listener = t.listener(ulp)
@@ -246,7 +246,7 @@ def device_interface(t):
 
 
 def lossy(t, *words):
-    """Applies netem to what the device's side sends, until the end of the test."""
+    """Applies netem to the packets that the device's side sends, until the end of the test."""
     name = device_interface(t)
     done = t.place.run("tc", "qdisc", "replace", "dev", name, "root", "netem", *words, capture_output=True)
     if done.returncode:
@@ -379,7 +379,7 @@ def alignment_counted(t):
         return [after[name] - before[name] for name in ("rx_fpdu", "rx_segs", "rx_aligned")]
 
     def expect(cuts, want, what):
-        # on a slow machine TCP may send something twice, because the acknowledgment is late
+        # on a slow machine TCP may retransmit, because the acknowledgment is late
         tries = [counted(cuts)]
         while want not in tries and len(tries) < 3:
             tries.append(counted(cuts))

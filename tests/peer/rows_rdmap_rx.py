@@ -259,13 +259,13 @@ def responses_refused(t):
 
 @row("RDMAP-40", "RDMAP-82")
 def responses_too_long(t):
-    """Equal segments of a Read Response that go on beyond what was asked for: Terminate 1/1/01, none of these is placed"""
+    """A Read Response longer than the Read: Terminate 1/1/01, no segment beyond the Read is placed"""
     ulp = t.ulp()
     for size in (1, 20, 30, 100):
         conn, fit = t.passive(ulp=ulp, recvs=0), 100 // size
         conn.post("read", wr=1, sge="%d:1000:100" % conn.mr, stag=0x500, raddr=0)
         stag, offset = conn.peer.segment().read_request()[:2]
-        # received in one run, so that many are looked at together
+        # the device receives these in one run, so that it checks many together
         alike = [fpdu.tagged(fpdu.READ_RESP, stag, offset + at * size, b"g" * size, last=False)
                  for at in range(fit + 8)]
         conn.peer.put(*alike)

@@ -275,12 +275,12 @@ def big(conn, access="lr"):
 
 
 def narrow(conn):
-    """The peer's receive buffer does not grow, until wide()."""
+    """Makes the peer's receive buffer small, until wide()."""
     conn.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
 
 
 def wide(conn):
-    """The peer reads much at a time again."""
+    """Makes the peer's receive buffer large again."""
     conn.peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
 
 

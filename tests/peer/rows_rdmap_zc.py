@@ -8,7 +8,7 @@ from outcome import Skip, check, equal
 from rows import row
 from ulp import FLUSH, SUCCESS
 
-SIZE = 1200     # one segment: without an acknowledgment TCP perhaps sends no second one
+SIZE = 1200     # one segment: TCP may send no second one before an acknowledgment
 RECVS = 8       # receive buffers that a connection begins with
 
 
@@ -31,12 +31,12 @@ class Plug:
 
 
 def no_acks(t):
-    """The device's side gets no acknowledgment."""
+    """Blocks the peer's interface: the device's side gets no acknowledgment."""
     return t.keep(Plug(lambda *words, **how: subprocess.run(words, check=False, **how), t.place.interface))
 
 
 def no_data(t):
-    """Nothing that the device's side sends arrives."""
+    """Blocks the device's interface: no packet of the device arrives."""
     text = t.place.run("ip", "-o", "route", "get", t.place.here, capture_output=True, text=True).stdout
     return t.keep(Plug(t.place.run, text.split(" dev ")[1].split()[0]))
 
@@ -66,7 +66,10 @@ def arrives(conn, data):
 
 
 def unacknowledged(t, *wrs):
-    """Posts Writes: the first one arrives, and none completes before the plug, which is returned, is pulled."""
+    """
+    Posts Writes and checks that the first one arrives, and that none completes. Returns the
+    connection, and the plug that keeps acknowledgments away.
+    """
     conn = prepare(t)
     plug = no_acks(t)
     for wr in wrs:

@@ -17,7 +17,7 @@ from ulp import LOC_PROT_ERR, SUCCESS
 # the least limit of half-open connections of a listener
 LEAST_BOUND = 128
 
-# counters to which errors of the peer or the program add
+# counters that errors of the peer or of the program increase
 ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "cq_overrun", "conn_active",
           "conn_passive", "conn_rejected", "conn_failed", "conn_timeout", "conn_retry_rev1", "conn_evicted", "mpa_bad")
 
@@ -247,7 +247,7 @@ def evictions_counted(t):
     where = (t.place.there, listener[1])
     silent = [t.keep(Peer(patience.connect(where))) for _ in range(LEAST_BOUND + more)]
     wait, evicted, late = patience.Wait(60), 0, 0
-    # on a slow machine some may reach their deadline before there are too many
+    # on a slow machine some reach their deadline before the bound is exceeded
     while evicted + late < more:
         wait.check("only %d of %d were evicted" % (evicted, more))
         evicted, late = (t.counters()[name] - was[name] for name in ("conn_evicted", "conn_timeout"))

@@ -84,7 +84,10 @@ def read_flood(t):
 
 
 def free_memory():
-    """Free memory of this machine in octets, with what processors keep, which MemFree does not include."""
+    """
+    Free memory of this machine in octets, with the pages in the lists of each processor, which
+    MemFree does not include.
+    """
     with open("/proc/sys/vm/stat_refresh", encoding="ascii") as refresh:
         refresh.read()
     with open("/proc/zoneinfo", encoding="ascii") as lines:
@@ -93,7 +96,10 @@ def free_memory():
 
 
 def pass_by(conn, *sizes):
-    """The device sends Writes, which the peer takes at once: they use up the memory in which the device frames."""
+    """
+    The device sends Writes, which the peer reads at once: they use up the device's framing
+    buffer.
+    """
     for size in sizes:
         conn.post("write", wr=1, sge="%d:0:%d" % (conn.mr, size), stag=1, raddr=0)
     left = sum(sizes)
@@ -123,7 +129,8 @@ def short_answers_held(t):
     """
     480 unacknowledged answers to short Reads hold less than 6 MiB of memory
 
-    TCP has counted about a tenth of this. At the end the peer acknowledges the answers, and all are right.
+    TCP accounts for about a tenth of this memory. At the end the peer acknowledges the answers,
+    and all are right.
     """
     ulp = t.ulp()
     mover = t.passive(ulp=ulp)
@@ -133,7 +140,7 @@ def short_answers_held(t):
     for conn in conns:
         conn.tcp.answer = False
     held = short_answers(conns, mover, [conn.tcp.taken for conn in conns]) - taken
-    # TCP has counted about 600 KB of these
+    # TCP accounts for about 600 KB of these
     check(held < 6 << 20, "octets held by 480 answers:", held)
     for conn in conns:
         conn.tcp.answer = True
@@ -162,7 +169,7 @@ def read_limits(t):
         first = conn.peer.segment()
         for turn in range(1, ird):
             conn.peer.put_read(stag, addr, turn)
-        # a Send behind them is delivered: as many as IRD are no error
+        # the device delivers a Send after the Reads: as many Reads as IRD are no error
         conn.peer.put_send(b"good")
         equal(conn.poll()[0][:2], (0, SUCCESS), "the Send")
         bad = conn.peer.put_read(stag, addr, 9)
@@ -295,7 +302,7 @@ def lengths_of_frames(t):
         peer = t.connect(listener[1])
         peer.send(mpa.frame(mpa.REQ, mpa.C, 1, bytes(600), pd_len=claimed))
         peer.expect_end()
-    # a full frame has more than rdma_cm takes: the device rejects it by a Reply
+    # private data of 512 octets are too long for rdma_cm: the device rejects the Request
     peer = t.connect(listener[1])
     peer.request(pd=b"p" * 512)
     check(peer.reply().flags & mpa.R, "accepted", peer.other)

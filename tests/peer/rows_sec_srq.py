@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Shared receive queues: whose a receive is, and what a peer that uses up many of them can do."""
+"""
+Shared receive queues: which stream owns a receive, and what a peer that uses up many can do.
+"""
 import fpdu
 from outcome import check, equal
 from rows import row
@@ -93,7 +95,7 @@ def shared_empty(t):
 
 @row("SEC-17")
 def shared_last(t):
-    """A stream that ends completes what it has taken and then says so; what it has not taken stays in the queue"""
+    """A stream that ends raises an event and flushes only the receives that it has taken"""
     q = Shared(t, 3)
     one, two = q.conns
     one.peer.put(fpdu.untagged(fpdu.SEND, 0, 1, b"half", last=False))
@@ -110,7 +112,7 @@ def shared_last(t):
 
 @row("SEC-17")
 def shared_fairness(t):
-    """A peer that uses up receives is seen: one event in time, and the completions name its stream"""
+    """An event reports in time that receives run out, and the completions name the greedy stream"""
     q = Shared(t, 16, limit=4, streams=3)
     greedy = q.conns[1]
     for n in range(12):
@@ -136,7 +138,7 @@ def shared_fairness(t):
 
 @row("SEC-5")
 def shared_domain(t):
-    """Receives are checked against the domain of the shared queue, what the peer names against that of its stream"""
+    """Receives are checked against the queue's domain, the peer's STags against the stream's domain"""
     q = Shared(t, 2)
     one, two = q.conns
     equal(one.ulp.query(id=one.id)["state"], 3, "state")

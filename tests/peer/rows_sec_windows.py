@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041 8.2, RFC 5042 6.1.1: memory windows, by which verbs bind an STag to one stream, and to a range."""
+"""
+RFC 5041 8.2, RFC 5042 6.1.1: memory windows: verbs bind an STag to one stream and to a range.
+"""
 import fpdu
 from outcome import equal
 from rows import row
@@ -20,13 +22,15 @@ def window(conn, kind=2, off=4000, size=1000, access="wra", mw=None, **how):
 
 
 def binds(t, ulp=None):
-    """A stream whose region can have windows, and its peer's writes to the region itself are refused."""
+    """
+    A stream with a region that permits windows, but no Writes of the peer to the region itself.
+    """
     return t.passive(ulp=ulp, access="lrb")
 
 
 @row("DDP-75", "DDP-76", "SEC-6")
 def one_stream_alone(t):
-    """A window of type 2 is for the stream that bound it: on another of the domain 1/1/02, 0/1/03, and 0/1/09"""
+    """A window of type 2 works only on the stream that bound it; on others: 1/1/02, 0/1/03, 0/1/09"""
     ulp = t.ulp()
     mine = binds(t, ulp)
     _, stag, at = window(mine)
@@ -39,7 +43,7 @@ def one_stream_alone(t):
     no((0, 1, 3), fpdu.atomic(1, 0, 5, stag, at, 1))
     for opcode in (fpdu.SEND_INV, fpdu.SEND_SE_INV):
         no((0, 1, 9), fpdu.untagged(opcode, 0, 1, b"", stag=stag))
-    # what is wrong first is the stream, then the range
+    # the device checks the stream first, then the range
     no((1, 1, 2), write(stag, at - 1, b"x"))
     no((1, 1, 0), write(stag ^ 1, at, b"x"))
     mine.peer.put(write(stag, at, b"mine"))
@@ -49,7 +53,7 @@ def one_stream_alone(t):
 
 @row("DDP-76")
 def domain_of_a_window(t):
-    """A window of type 1 is for all streams of its domain: it works on two, and on one of another domain 1/1/02"""
+    """A window of type 1 works on all streams of its domain; on others: Terminate 1/1/02"""
     ulp = t.ulp()
     mine, near = binds(t, ulp), t.passive(ulp=ulp)
     _, stag, at = window(mine, kind=1)
@@ -73,7 +77,7 @@ def range_of_a_window(t):
                 return conn, make(stag, at)
             for code, make in (((1, 1, 1), lambda s, a, o=off, n=size: write(s, a + o, b"x" * n)),
                                ((0, 1, 1), lambda s, a, o=off, n=size: fpdu.read_request(1, 7, 0, n, s, a + o))):
-                # in front of a window that begins at zero is the end of all offsets
+                # the offset before a zero-based window is the largest offset that exists
                 if off < 0 and "z" in access:
                     continue
                 conn, bad = conn_and_window(make)
@@ -84,7 +88,7 @@ def range_of_a_window(t):
 
 @row("DDP-78")
 def offsets_of_a_window(t):
-    """Offsets of a window that begins at zero are its own, and its first and last octets are where they should be"""
+    """Offsets of a zero-based window begin at its first octet; its first and last octets are placed right"""
     conn = binds(t)
     _, stag, at = window(conn, access="wz")
     equal(at, 0, "first offset")
@@ -122,7 +126,7 @@ def window_revoked(t):
 
 @row("DDP-65")
 def rights_of_a_window(t):
-    """What a window does not allow: Write and Read 0/1/02; its region's own rights do not count"""
+    """A Write or Read that the window does not permit: Terminate 0/1/02, whatever the region permits"""
     ulp = t.ulp()
     for access, make in (("r", lambda s, a: write(s, a, b"x")),
                          ("w", lambda s, a: fpdu.read_request(1, 7, 0, 1, s, a)),
@@ -166,7 +170,7 @@ def invalidated_in_order(t):
     """
     Write, Send with Invalidate, Write in one piece: the first is placed, the completion names the STag, the last: 1/1/00
 
-    The last segment of the Send takes the STag away, and not one octet earlier.
+    The last octet of the Send's last segment invalidates the STag, and no octet before it.
     """
     ulp = t.ulp()
     for cut in (False, True):

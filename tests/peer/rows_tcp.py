@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Segments that overlap: TCP's receive queue holds some octets twice, and an FPDU nevertheless
-ends where the next one begins (RFC 5044 5.2, A.4).
+Segments that overlap: TCP's receive queue holds some octets twice, and the device must still find
+the FPDUs one directly after the other (RFC 5044 5.2, A.4).
 
-The queue only grows while an FPDU is incomplete, because all whole FPDUs are taken at once.
+The queue only grows while an FPDU is incomplete, because the device takes whole FPDUs at once.
 """
 import fpdu
 from outcome import equal
@@ -40,7 +40,10 @@ def arrived(conn, data, text):
 
 
 def own(t, flags=0x40, tcp=None, **how):
-    """A connection of our TCP; the device is the responder, and startup is complete."""
+    """
+    A connection that uses the TCP of tcp.py; the device is the responder, and startup is
+    complete.
+    """
     t.own_tcp(**(tcp or {}))
     conn = t.passive(flags=flags, **how)
     conn.tcp, conn.rng, conn.sends = conn.peer.sock, t.rng, 0
@@ -136,7 +139,7 @@ def retransmission_of_all(t):
 
 @row("OPT-14", "MPA-49")
 def large_segments(t):
-    """Buffers of many segments, as a network card makes them that merges segments, overlap"""
+    """Buffers of many segments overlap; a network card that merges segments makes such buffers"""
     scripted(t, [6000, 9000, 30000], lambda size, at: [(20000, size), (5000, 12000), (0, 7000), (11000, 25000)])
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-A path that is dead for ten seconds and comes back, from our own TCP: in every state of a
-connection (proto/cmfsm.c) and of a queue pair (proto/qpfsm.c), in both roles, nothing is lost.
+The path loses all packets for ten seconds, and then works again: in every state of a connection
+(proto/cmfsm.c) and of a queue pair (proto/qpfsm.c), and in both roles, nothing is lost. The peer
+uses the TCP of tcp.py.
 """
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,18 +17,18 @@ from ulp import FLUSH, SUCCESS
 
 DEAD = 10           # seconds
 RECVS = 8           # receives of a connection
-LONG = 60           # seconds to wait, at most, for what comes late
+LONG = 60           # seconds to wait, at most, for something that is late
 
 # ---- a path ----
 
 
 def cut(tcp):
-    """From now on nothing arrives."""
+    """From now on the peer's TCP loses all packets."""
     tcp.loses = lambda packet: True
 
 
 def back(tcp):
-    """The path comes back, some time after it was cut."""
+    """Waits for DEAD seconds, then repairs the path."""
     end = time.monotonic() + DEAD
     while time.monotonic() < end:
         tcp.pump(1)
@@ -74,14 +75,14 @@ def one_message(conn):
 
 
 def post_one(conn):
-    """The device posts the Send that one_message() expects; it is complete, as TCP has it."""
+    """Posts the Send that one_message() expects; it completes at once, because TCP takes it."""
     conn.post("send", wr=1000, sge="%d:0:100" % conn.mr)
     wc = conn.poll()[0]
     equal((wc.wr, wc.status), (1000, SUCCESS), "completion of the Send")
 
 
 def takes_one(conn):
-    """A Send of ours is received."""
+    """The device receives a Send of the peer."""
     conn.peer.put_send(b"late")
     wc = conn.poll()[0]
     equal((wc.wr, wc.status, wc.len), (0, SUCCESS, 4), "completion of the receive")
@@ -97,7 +98,7 @@ def all_messages(conn, begun, recvs):
 
 
 def ended(conn):
-    """The consumer is told of the end, and what is left of its receives is flushed."""
+    """Ends the stream: the consumer gets DISCONNECTED, and its remaining receives are flushed."""
     conn.peer.fin()
     conn.ulp.event(id=conn.id, want="DISCONNECTED", ms=LONG * 1000)
 
@@ -113,7 +114,7 @@ def in_rts(make):
 
 
 def in_half(make):
-    """HALF: our FIN has come, Sends are left, and the window is closed"""
+    """HALF: the peer's FIN has arrived, Sends are left, and the window is closed"""
     conn, begun = begin_stuck(make)
     conn.tcp.send_fin()
     conn.tcp.settle()
@@ -257,7 +258,7 @@ def in_wait_rep_behind_request(t):
 
 
 def works(conn):
-    """A connection in full operation after all."""
+    """Checks that the connection is in full operation."""
     conn.tcp = conn.peer.sock
     post_one(conn)
     one_message(conn)
@@ -265,7 +266,10 @@ def works(conn):
 
 
 def requested(t, delay):
-    """The peer's Request arrives after a time; returns what the consumer of the listener has of it."""
+    """
+    The peer sends its Request after a delay; returns the connection that the listener's consumer
+    gets.
+    """
     ulp = t.ulp()
     number, port = t.listener(ulp)
     peer = t.connect(port)
@@ -326,14 +330,14 @@ def together(scenes, arg):
 
 @row("DDP-48", "DDP-52", "DDP-55", "MPA-88")
 def dead_to_responder(t):
-    """A path that is dead for ten seconds, in each state of a connection whose responder is the device: nothing is lost"""
+    """A path that is dead for ten seconds, in each state of a responder's connection: nothing is lost"""
     t.own_tcp()
     together(STATES, t.passive)
 
 
 @row("DDP-48", "DDP-52", "DDP-55", "MPA-88")
 def dead_to_initiator(t):
-    """The same with a connection whose initiator is the device"""
+    """A path that is dead for ten seconds, in each state of an initiator's connection: nothing is lost"""
     t.own_tcp()
     together(STATES, t.active)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""FIN and RST at every point of startup and stream, from our own TCP (RFC 5044 7.1, 8)."""
+"""
+FIN and RST at every point of startup and stream, sent by the TCP of tcp.py (RFC 5044 7.1, 8).
+"""
 import select
 import time
 
@@ -80,7 +82,7 @@ def ends_behind_request(t):
                 end_at(peer.sock, how, len(peer.sock.out))
             event = ulp.event(id=listener[0], ms=30000 if late else 300)
             if event["event"] == "none" and not late:
-                continue    # it ended before anybody was told
+                continue    # the connection ended before the ULP got an event
             equal(event["event"], "CONNECT_REQUEST", "event")
             conn = Conn(peer, ulp, event["new"])
             t.equip(conn)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A RST while the device sends, and data before the RST, from our own TCP (RFC 5040 5.5, 6.2)."""
+"""
+A RST while the device sends, and data before the RST, sent by the TCP of tcp.py (RFC 5040 5.5,
+6.2).
+"""
 import subprocess
 
 import fpdu

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Startup in overlapping segments, windows that close and shrink, urgent octets, with our own TCP."""
+"""
+Startup in overlapping segments, windows that close and shrink, urgent octets, with the TCP of
+tcp.py.
+"""
 import time
 
 import cuts

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-What do streams of different shape cost the device, in instructions? Twice as many segments must not
-cost more than MOST times as much: a peer chooses the shape, and the work is done in bottom halves,
-where nothing else gets its turn. In TAP.
+Measures how many instructions streams of different shapes cost the device, and reports in TAP.
+Twice as many segments must not cost more than MOST times as much, because a peer chooses the
+shape, and the device does the work in bottom halves, while no task can run.
 
-For a machine of one processor whose clock counts instructions (LAB_ICOUNT=1): then the time that this
-machine is busy from the moment of sending is what sender and receiver execute. The octets of a stream
-are sent by one system call; TCP's large buffers (TSO) have all of them in one piece of memory.
+Needs a machine of one processor whose clock counts instructions (LAB_ICOUNT=1). There, the time
+for which the processor is busy from the moment of sending is the number of instructions that
+sender and receiver execute. One system call sends the octets of a stream, and TCP's large buffers
+(TSO) have all of them in one piece of memory.
 """
 import argparse
 import re
@@ -24,11 +25,11 @@ from mpa import Tap
 from outcome import equal
 from ulp import SUCCESS
 
-MOST = 2.2          # times the cost for twice the segments
-PIECE = 32000       # octets that TCP has in one piece of memory, if all before were acknowledged
+MOST = 2.2          # times the cost, at most, for twice the segments
+PIECE = 32000       # octets in one piece of TCP's memory, if all earlier octets are acknowledged
 SEGMENTS = 1200     # at most
 SETTLE = 0.1        # seconds until all work is done; the clock jumps over them
-TRIES = 3           # the least of so many counts: sometimes the kernel does something else besides
+TRIES = 3           # measurements; the smallest counts: the kernel may do other work, too
 
 
 def idle():
@@ -38,7 +39,7 @@ def idle():
 
 
 def busy(work):
-    """How many instructions are executed for work, a function."""
+    """How many instructions are executed while the function work runs."""
     time.sleep(SETTLE)
     before, began = idle(), time.monotonic_ns()
     work()
@@ -49,8 +50,9 @@ def busy(work):
 
 class Shape:
     """
-    A shape of the stream. who: "process" or "kernel", which receives; payload: octets of each segment, or
-    of each in turn; crc, markers: of the stream; sges: elements of the receive.
+    The shape of a stream. who: the receiver, "process" or "kernel"; kind: the method of Stream
+    that makes the segments; payload: octets of each segment, or a tuple of sizes that repeat;
+    crc, markers: whether the stream has them; sges: number of elements of the receive.
     """
 
     def __init__(self, who, kind, payload, crc=False, markers=False, sges=1):
@@ -64,7 +66,7 @@ class Shape:
             ", markers" if self.markers else "", ", %d elements" % self.sges if self.sges > 1 else "")
 
     def many(self):
-        """How many segments, of which there will be twice as many."""
+        """Number of segments of the shorter stream; the longer one has twice as many."""
         size = max(self.payload) + 2 + 18 + 3 + 4
         return min(SEGMENTS, PIECE // size, MEM_LEN // 2 // max(max(self.payload), 1)) // 2
 
@@ -88,15 +90,17 @@ class Stream:
         self.warm()
 
     def warm(self):
-        """TCP begins slowly; then its window has room for all that is sent at a time."""
+        """
+        Sends until TCP's congestion window, which is small at first, has room for a whole stream.
+        """
         one = fpdu.tagged(fpdu.WRITE, 1, 0)
         for _ in range(3):
-            # without markers all of them are the same octets
+            # without markers all FPDUs have the same octets
             octets = self.peer.frame(*[one] * 3000) if self.peer.tx.markers else self.peer.frame(one) * 3000
             self.peer.send(octets)
             time.sleep(SETTLE)
 
-    # Streams of count segments: what the device has to do first, and the segments
+    # Streams of count segments: each method makes the device ready, and returns the segments
 
     def parts(self, count):
         """(offset, length) of the payloads."""
@@ -147,7 +151,7 @@ class Stream:
         return self.send(count, 1)
 
     def ask(self, length):
-        """The device asks for so many octets; returns STag and offset of its sink."""
+        """Makes the device read length octets; returns STag and offset of its sink."""
         conn = self.conn
         if self.shape.who == "kernel":
             ask = b"r\0\0\0" + (7).to_bytes(4, "big") + bytes(8) + length.to_bytes(4, "big")
@@ -164,11 +168,11 @@ class Stream:
                 for at, size in self.parts(count)]
 
     def response_too_long(self, count):
-        """A Read Response whose last segment is more than was asked for."""
+        """A Read Response whose last segment is beyond the end of the Read."""
         return self.response(count, 1)
 
     def whole(self, count):
-        """One Write in one FPDU, in so many segments of TCP."""
+        """One Write in one FPDU, which is sent in count segments of TCP."""
         return [fpdu.tagged(fpdu.WRITE, self.conn.stag, self.conn.addr, bytes(self.total(count)))]
 
     def cost(self, count):
@@ -219,7 +223,10 @@ class Gate:
         return Stream(self.case, shape, self.ulp, self.echo if shape.who == "kernel" else self.listener)
 
     def costs(self, shape, *counts):
-        """The least of some costs, for each count. What is too long ends its connection."""
+        """
+        The smallest of TRIES costs, for each count. A shape that ends its connection needs one
+        for each try.
+        """
         if shape.ends:
             streams = [self.stream(shape) for _ in range(TRIES * len(counts))]
         else:
@@ -236,14 +243,14 @@ class Gate:
         return [min(out[n:n + TRIES]) for n in range(0, len(out), TRIES)]
 
     def judge(self, tap, shape):
-        """Twice as many segments cost little more than twice as much."""
+        """Checks that twice as many segments cost at most MOST times as much."""
         if self.markers != shape.markers:
             self.markers = shape.markers
             self.case.setting("markers", "on" if shape.markers else "off")
         count = shape.many()
         once, twice = self.costs(shape, count, 2 * count)
         times = twice / max(once, 1)
-        # a few large segments cost little beside all the rest, which varies
+        # a few large segments cost little compared with all other work, which varies
         tap.ok(once > 0 and 0.5 <= times <= MOST, "%s: twice the segments" % shape,
                "%d and %d segments: %.2f times" % (count, 2 * count, times))
         print("# %s: %d and %d instructions for %d and %d segments: %.2f times, %d for each" % (

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Tests startup with a peer that speaks MPA itself.
+Tests startup with a peer that implements MPA itself.
 
 startup.py initiator HOST PORT            connects to a listener that accepts everything
 startup.py responder HOST PORT COMMAND... listens; COMMAND connects, and must print the
@@ -13,7 +13,7 @@ startup.py ROLE.CASE ...                  one case, which needs these settings o
     private_data                          responder; COMMAND sends private data, with
                                           its first Request or a later one
 
-Cases that prove a row of the RFCs name the row.
+Cases that prove a row of rows.tsv name the row.
 """
 import select
 import socket
@@ -72,7 +72,7 @@ class RdmacStream:
         return self.segments.pop(0)
 
     def good(self, seg):
-        """Is the version 0 in both places, without a fault in markers or CRC so far?"""
+        """Is the version 0 in both headers, and were all markers and CRCs right so far?"""
         return (seg.dv, seg.rv) == (0, 0) and not self.into.problems
 
 
@@ -135,7 +135,7 @@ class Initiator:
         self.closed("nothing", b"", fin=True)
 
     def unserved(self):
-        # more private data than the kernel can give to a ULP: refused
+        # more private data than the kernel's interface can pass to a ULP: refused
         for n in (256, 511, 512):
             self.refused("private data of %d octets" % n, frame(REQ, C, 1, b"p" * n), R, 1)
         self.refused("private data of 256 octets, enhanced",
@@ -178,7 +178,7 @@ class Initiator:
                       lambda r: r.words()[1] == 0)
 
     def rtr(self):
-        """The Reply has all common kinds, but a Send only if it is alone (6581 9.2)."""
+        """The Reply has all offered kinds, but a Send only if no other is offered (6581 9.2)."""
         for send, write, read in ((0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1),
                                   (1, 0, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1)):
             def good(rep, send=send, write=write, read=read):
@@ -192,7 +192,7 @@ class Initiator:
                           frame(REQ, C | S, 2, enh(4, 0, 1, send, write, read)), good)
 
     def ready(self, what, words, first, msn):
-        """The ULP does not get the RTR message: a ping fills the posted buffer."""
+        """The ULP does not receive the RTR message: the ping after it fills the posted buffer."""
         sock = self.accepted(what, frame(REQ, C | S, 2, words), keep=True)
         sock.sendall(first)
         if first == RTR_READ:
@@ -212,7 +212,7 @@ class Initiator:
         sock.close()
 
     def holds_back(self):
-        """Nothing behind the Reply before the first FPDU (5044 7.1.2 r4)."""
+        """The responder sends nothing after the Reply before it gets an FPDU (5044 7.1.2 r4)."""
         sock = self.accepted("a Request, and then silence", frame(REQ, C, 1), keep=True)
         data, end = rest(sock, 2)
         TAP.ok(not data and end == "open", "the responder holds back", (data, end))
@@ -320,8 +320,8 @@ class Responder:
 
     def client(self, what, event, reply, then=None, test=lambda data, end: True, old=None):
         """
-        Answers one client, which must print @event. With @old, the client's first Request gets no
-        Reply, but this end, and the answer is for its second Request.
+        Answers one client, which must print @event. With @old, the first connection ends by the
+        function old instead of a Reply, and the answer is for the client's second Request.
         """
         proc, sock, req = self.begin()
         if old:
@@ -364,7 +364,7 @@ class Responder:
         self.client("a reset within the Reply", "REJECTED", REP, reset)
 
     def old(self):
-        """Responders that do not know RFC 6581 close on its Request (6581 10)."""
+        """A responder that does not know RFC 6581 closes at an enhanced Request (6581 10)."""
         end = lambda sock: sock.shutdown(socket.SHUT_WR)
         silent = lambda data, end: not data and end != "open"
         for what, old in (("the end", end), ("a reset", reset)):
@@ -415,7 +415,7 @@ class Responder:
                     test=lambda data, end: not data and end == "fin")
 
     def established(self, what, reply, first=RTR_WRITE):
-        """A good Reply; then the ready-to-receive message comes (6581 9.2)."""
+        """After a good Reply, the device sends the ready-to-receive message (6581 9.2)."""
         got = []
 
         def end(sock):

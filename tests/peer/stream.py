@@ -5,8 +5,9 @@ Checks whole streams against the rules for senders.
 
 stream.py FILE.pcap...	checks every MPA connection in captures
 
-Rules judges the segments of one direction, Flow (pcap.py) puts together a direction,
-Connection cuts both into startup frames and segments. A problem begins with its row.
+Rules checks the segments of one direction. Flow (pcap.py) reassembles the stream of one
+direction. Connection splits both streams into startup frames and segments. The text of a problem
+begins with the name of the row that is violated.
 """
 import collections
 import struct
@@ -19,12 +20,13 @@ from fpdu import (ATOMIC_REQ, ATOMIC_RESP, IMM, IMM_SE, READ_REQ, READ_RESP, SEN
                   SEND_SE_INV, TERM, WRITE)
 
 MAX_ULPDU = 64768
-# opcode: T bit, queue; and the number of octets behind the header if it is fixed
+# QUEUES: the queue of each opcode, None if its messages are tagged. FIXED: the number of octets
+# after the header, if it is fixed, and the row that demands this
 QUEUES = {WRITE: None, READ_RESP: None, READ_REQ: 1, SEND: 0, SEND_INV: 0, SEND_SE: 0, SEND_SE_INV: 0,
           TERM: 2, IMM: 0, IMM_SE: 0, ATOMIC_REQ: 1, ATOMIC_RESP: 3}
 FIXED = {READ_REQ: (28, "RDMAP-9"), IMM: (8, "EXT-5"), IMM_SE: (8, "EXT-5"), ATOMIC_REQ: (52, "EXT-11"),
          ATOMIC_RESP: (12, "EXT-12")}
-# codes of each layer and type that a Terminate may have
+# the codes that a Terminate may have, for each layer and type
 TERM_CODES = {(0, 0): range(256), (0, 1): (0, 1, 2, 3, 4, 9, 255), (0, 2): (5, 6, 7, 8, 9, 255),
               (1, 0): (0,), (1, 1): range(5), (1, 2): range(1, 7), (2, 0): range(1, 8)}
 
@@ -36,8 +38,8 @@ class Rules:
         self.version = version
         self.problems = []
         self.msn = collections.defaultdict(lambda: fpdu.FIRST_MSN - 1)      # of the last whole message of each queue
-        self.untagged = {}                  # queue: last segment of the message that is going on
-        self.tagged = {}                    # opcode: last segment of the message that is going on
+        self.untagged = {}                  # queue: last segment of its incomplete message
+        self.tagged = {}                    # opcode: last segment of its incomplete message
         self.term = None
         self.count = collections.Counter()  # number of messages by opcode
         self.sizes = []                     # sizes of ULPDUs
@@ -118,7 +120,7 @@ class Rules:
 
 
 def startup(octets):
-    """The Frame at the beginning of a stream, and the rest; None if it has no Frame."""
+    """Splits a stream into the Frame at its beginning (None if there is none) and the rest."""
     if len(octets) < mpa.HDR_LEN or octets[:16] not in (mpa.REQ, mpa.REP):
         return None, octets
     size = mpa.HDR_LEN + struct.unpack(">H", octets[18:20])[0]
@@ -126,7 +128,7 @@ def startup(octets):
 
 
 def window_scale(options):
-    """The value of an option of a SYN."""
+    """The window scale in the options of a SYN, 0 without this option."""
     while len(options) > 2 and options[0]:
         if options[0] == 3:
             return options[2]
@@ -135,7 +137,7 @@ def window_scale(options):
 
 
 class Direction:
-    """The data and TCP segments of one side in full operation; answers: the Flow of the other side."""
+    """The segments that one side sends in full operation; answers: the Flow of the other side."""
 
     def __init__(self, flow, answers, start, markers, crc, version):
         scale = window_scale(answers.options) if flow.options and window_scale(flow.options) else 0
@@ -152,9 +154,10 @@ class Direction:
 
     def alignment(self):
         """
-        Numbers of TCP segments with FPDUs: all, those that begin with an FPDU, those that end with the end
-        of one; and the number of FPDUs. A segment that TCP cut at the edge of the window is left out, and
-        so are those behind it as long as they are out of step because of it.
+        Returns the number of TCP segments with FPDUs, the number of those that begin with an
+        FPDU, of those that end with the end of an FPDU, and the number of FPDUs. A segment that
+        TCP cut at the edge of the window is not counted, nor are the segments after it, up to the
+        first one that begins with an FPDU again.
         """
         data, step = [], True
         for at, size in self.flow.pieces:
@@ -168,7 +171,10 @@ class Direction:
 
 
 class Connection:
-    """Both directions of a connection that begins with MPA's startup; each is None if it was not seen."""
+    """
+    Both directions of a connection that begins with MPA's startup; None if startup is incomplete
+    or rejected.
+    """
 
     def __init__(self, one, other):
         frames = [startup(flow.octets)[0] for flow in (one, other)]

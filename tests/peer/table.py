@@ -51,8 +51,8 @@ HEADER = ["Row", "", "Section", "Level", "Requirement", "On error", "Verdict", "
 
 def of_row(name, verdicts, whole=True):
     """
-    Verdict and evidence of a row. whole: the path hides nothing, so a row with a skipped test has
-    not passed.
+    Verdict and evidence of a row. whole: every test can run on this path, so a row with a skipped
+    test has not passed.
     """
     tests = [t for t in TESTS if name in t.rows]
     got = {t.name: verdicts.get(t.name, ("not run", ""))[0] for t in tests}
@@ -72,7 +72,7 @@ def of_row(name, verdicts, whole=True):
 
 
 def summary(verdicts, whole=True):
-    """A line: how many of each level."""
+    """One line with the number of rows of each level and verdict."""
     out = []
     counts = collections.Counter((level(it), of_row(it.id, verdicts, whole)[0]) for it in ROWS.values())
     for name in ("MUST", "SHOULD", "MAY", "INFO"):
@@ -101,7 +101,7 @@ def write(path, verdicts, whole=True):
 
 
 def cell(text):
-    """As reStructuredText, which takes a word before an underscore for a reference."""
+    """Escapes text for reStructuredText, in which a word before an underscore is a reference."""
     text = text.strip()
     if text in ("", "-"):
         return "none"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-takeover.py HOST PORT QPN...    tries to connect queue pairs of others
+takeover.py HOST PORT QPN...    tries to connect queue pairs of other processes
 
-A listener must be at HOST and PORT. Each attempt must be refused at once, with EINVAL, and
+A program must listen at HOST and PORT. Each attempt must be refused at once, with EINVAL, and
 must not reach the listener. TAP on standard output.
 """
 import errno

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Our own TCP, over an address that no kernel owns (link.py): a test determines each segment.
+A TCP implementation for tests: a test determines each segment. Its IP address is owned by no
+kernel (link.py).
 
 A Tcp has the methods of a socket that peer.py and mpa.py use. The octets to send are a stream;
-places in it are counted from 0, the first octet behind the SYN. write() adds to the stream and
-sends nothing; segment(begin, end) sends this part of it, whatever was sent before; settle()
-retransmits until all is acknowledged. sendall() is write() and, in order, segments.
+places in the stream are counted from 0, the first octet after the SYN. write() adds octets to the
+stream and sends nothing; segment(begin, end) sends this part of the stream, whatever was sent
+before; settle() retransmits until all octets are acknowledged. sendall() calls write(), and then
+sends segments in order.
 """
 import select
 import socket
@@ -18,7 +20,7 @@ from outcome import Fail, check
 
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 MASK = 0xFFFFFFFF
-PATIENCE = 30       # seconds to wait for anything that must come
+PATIENCE = 30       # seconds to wait for anything that must happen
 BURST = 32768       # octets sent before some are acknowledged
 AGAIN = 0.05        # seconds until the first retransmission
 
@@ -32,9 +34,9 @@ class Tcp:
     """
     One connection. mss: the largest segment, in each direction; isn: our first sequence number;
     window: our window (may be changed at any time); stamps: with timestamps; sack: allowed.
-    answer: acknowledge received data at once. Functions to replace: loses(packet): is this
-    received packet to be lost? cut(begin, end): the segments of sendall(); idle(): called by
-    recv() when nothing comes.
+    answer: acknowledge received data at once. A test may replace these functions: loses(packet):
+    whether this received packet is to be dropped; cut(begin, end): the segments of sendall();
+    idle(): called by recv() while nothing arrives.
     """
 
     def __init__(self, link, port, mss=1400, isn=None, window=65535, stamps=False, sack=True, cut=None):
@@ -49,7 +51,7 @@ class Tcp:
         self.answer, self.loses, self.idle = True, lambda packet: False, self.again
         self.cut = cut or self._in_order
         self.seconds, self.packets = 60, 0
-        self.whole = 0                  # up to here retransmissions are allowed
+        self.whole = 0                  # again() retransmits octets before this place
 
     def _in_order(self, begin, end):
         return [(at, min(at + self.mss - 12, end)) for at in range(begin, end, self.mss - 12)]
@@ -65,7 +67,10 @@ class Tcp:
         return out
 
     def emit(self, at, data=b"", flags=ACK, ack=None, window=None, urgent=0, fragments=0):
-        """Sends any octets at any place of our stream; ack: a place in the other side's stream."""
+        """
+        Sends a segment of any octets, at any place of our stream; ack: a place in the other
+        side's.
+        """
         options = self._options(flags & SYN)
         number = 0
         if self.irs is not None:
@@ -91,18 +96,26 @@ class Tcp:
         self.emit(begin, self.out[begin:end], flags, **how)
 
     def send_fin(self, begin=None):
-        """Sends a FIN behind all that is written (with the octets from begin on)."""
+        """
+        Sends FIN after all octets written so far, in a segment with the octets from begin on.
+        """
         self.end = len(self.out)
         self.segment(self.end if begin is None else begin, self.end + 1)
 
     def send_rst(self, at=None):
-        """Sends a RST where the other side expects the next octet: behind all that was sent in order."""
+        """
+        Sends RST at a place; default: after everything sent, where the other side expects the
+        next octet.
+        """
         self.emit(self.nxt if at is None else at, b"", RST | ACK)
 
-    # what comes
+    # receiving
 
     def pump(self, seconds=0):
-        """Handles packets that have come, or come within this time; False if none came."""
+        """
+        Handles received packets, and waits up to this time for the first; False if there was
+        none.
+        """
         if seconds and not select.select([self.rx], [], [], seconds)[0]:
             return False
         some = False
@@ -134,7 +147,7 @@ class Tcp:
 
     def _packet(self, packet):
         if packet.flags & RST:
-            # a RST without ACK comes from an end that has no connection any more
+            # a RST without ACK is sent by an end that no longer has the connection
             self.was_reset = self.was_reset or not self.over() or bool(packet.flags & ACK)
             return
         self._learn(packet)
@@ -153,7 +166,7 @@ class Tcp:
             self.finished = at + len(packet.payload)
         if packet.payload:
             self._data(at, packet.payload)
-        # octets that have come already, or should have, are a probe
+        # a segment before the next expected octet is a probe (of the window, or keepalive)
         if (packet.payload or packet.flags & FIN or at < self.taken) and self.answer:
             self.acknowledge()
 
@@ -206,8 +219,8 @@ class Tcp:
 
     def settle(self, to=None, seconds=PATIENCE, piece=None):
         """
-        Waits until everything that is written (or up to a place) is acknowledged; retransmits the
-        rest; piece(begin, end) returns (begin, end) of the part to send instead.
+        Retransmits until all written octets, or those before the place to, are acknowledged.
+        piece(begin, end) returns (begin, end) of the part to send instead of the given part.
         """
         to = len(self.out) + (self.end is not None) if to is None else to
         limit, wait = patience.Wait(seconds), AGAIN
@@ -238,7 +251,7 @@ class Tcp:
         self.seconds = seconds
 
     def sendall(self, octets):
-        """Sends segments as cut() says (default: in order, full segments), as far as there is room."""
+        """Sends octets in the segments that cut() returns (default: full segments, in order)."""
         self.pump()
         begin, end = self.write(octets), len(self.out)
         for at in range(begin, end, BURST):
@@ -274,12 +287,14 @@ class Tcp:
                 wait = min(wait * 2, 1)
 
     def again(self):
-        """Retransmits while we wait for an answer: octets that were sent in order may be lost."""
+        """
+        Retransmits a segment while recv() waits: octets that sendall() has sent may be lost.
+        """
         if self.una < self.whole:
             self.segment(self.una, min(self.una + self.mss - 12, self.whole))
 
     def shutdown(self, _how):
-        """Sends a FIN behind all that is written."""
+        """Sends FIN after all octets written so far."""
         self.send_fin()
 
     def close(self):
@@ -294,7 +309,9 @@ class Tcp:
         self.rx.close()
 
     def _abort(self):
-        """Sends RST at the other side's position; if the guess is wrong, its answer tells the position."""
+        """
+        Sends RST where the other side may expect the next octet; an answer shows where it does.
+        """
         for at in sorted({self.una, self.nxt}):
             self.send_rst(at)
         before, self.answer = self.packets, False
@@ -319,5 +336,5 @@ class Listener:
         return self.tcp.passive(), self.tcp.remote
 
     def close(self):
-        """The end."""
+        """Closes the connection."""
         self.tcp.close()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Streams of random messages in random segments (tcp.py, cuts.py), each compared with a model
-(messages.py) of what they do to the device's memory and completions. In TAP.
+Sends streams of random messages in random segments (tcp.py, cuts.py), and compares the device's
+memory and completions with a model (messages.py). Reports in TAP.
 
-The same seed and number are the same stream. "--first N --streams 1" repeats one.
+The same seed and number always produce the same stream. "--first N --streams 1" repeats one
+stream.
 """
 import argparse
 import concurrent.futures
@@ -27,7 +28,7 @@ from messages import READS, SINK, Exchange, Inbox, Memory
 from outcome import check, equal, is_late
 from ulp import FLUSH, LOC_LEN_ERR
 
-# Settings of the link, which change every ROUND streams
+# The link's settings crc and markers, which change every ROUND streams
 ROUND = 64
 SETTINGS = (("on", "off"), ("off", "off"), ("on", "on"), ("off", "on"))
 SMALL = ((0, 0), (1, 40), (1, 300), (300, 1500))
@@ -57,7 +58,7 @@ class Stream:
         self.ways = rng.choice((cuts.WAYS, cuts.WAYS, [rng.choice(cuts.WAYS)]))
         self.end, self.first = rng.choice(ENDS if self.crc else ENDS[:-1]), FLUSH
         self.conn = self.tcp = None
-        self.reads = 0      # of the device, without an answer at the end
+        self.reads = 0      # the device's Reads that are unanswered at the end
 
     # TCP
 
@@ -66,13 +67,13 @@ class Stream:
         return cuts.schedule(self.rng, begin, end, max(begin - 2000, 0), self.ways)
 
     def loses(self, _):
-        """Loses some of the device's packets; changes our window, too."""
+        """Decides whether a packet of the device is lost; sometimes also changes our window."""
         if self.narrow:
             self.tcp.window = self.other.choice((0, 1, 100, 1500, 3000, 65535))
         return self.lossy and self.other.random() < 0.05
 
     def idle(self):
-        """When nothing comes, opens the window."""
+        """Opens the window and retransmits, because nothing arrives."""
         self.tcp.window = 65535
         self.tcp.acknowledge()
         self.tcp.again()
@@ -131,7 +132,7 @@ class Stream:
     # the end
 
     def end_fin(self):
-        """FIN, in a segment with octets that the device has already."""
+        """FIN, in a segment whose octets the device has already received."""
         self.tcp.send_fin(max(len(self.tcp.out) - self.rng.choice((0, 1, 30)), 0))
         self.tcp.settle()
         self.conn.peer.expect_fin()
@@ -154,7 +155,7 @@ class Stream:
         return self.tcp.write(octets), len(octets)
 
     def end_fin_within(self):
-        """FIN within an FPDU, sent before some of the octets in front of the FIN."""
+        """FIN within an FPDU; some of the octets before the FIN are sent after it."""
         begin, size = self.part()
         self.tcp.end = begin + size
         for first, last in self.cut(begin, begin + size):
@@ -171,14 +172,16 @@ class Stream:
         self.tcp.send_rst()
 
     def broken(self, ulpdus, **frame):
-        """Sends ulpdus, of which the last one is wrong, and something behind it that must not count."""
+        """
+        Sends ulpdus, the last of which is wrong, and then a message that the device must ignore.
+        """
         framed = self.conn.peer.frame
         octets = b"".join(framed(ulpdu) for ulpdu in ulpdus[:-1]) + framed(ulpdus[-1], **frame)
         self.tcp.sendall(octets + framed(self.more()))
         self.tcp.settle()
 
     def more(self):
-        """What must not count any more."""
+        """The message after an error, which the device must ignore."""
         return fpdu.tagged(fpdu.WRITE, self.memory.target.stag, self.memory.target.addr, b"more")
 
     def ended_by(self, *error, **about):
@@ -189,12 +192,15 @@ class Stream:
         self.compare()
 
     def compare(self):
-        """What was placed before the error, and no more."""
+        """Checks that the device has placed the data before the error, and no other."""
         self.memory.target.check("target")
         self.memory.buffers.check("buffers")
 
     def alike(self, place):
-        """Segments of a Write that are alike, up to the place, where the Write goes on."""
+        """
+        Equally long segments of a Write that end at place, where the Write goes on; and their
+        size.
+        """
         size, target = self.rng.choice((4, 60, 100, 300, 1400)), self.memory.target
         count = min(self.rng.randint(1, 30), place // size)
         begin, data = place - count * size, self.rng.randbytes(count * size)
@@ -203,7 +209,7 @@ class Stream:
                 for at in range(0, count * size, size)], size
 
     def end_bad_crc(self):
-        """A wrong CRC behind good segments, which count."""
+        """A wrong CRC after good segments, which the device must place."""
         place, target = self.rng.randint(5000, 9000), self.memory.target
         good, size = self.alike(place)
         bad = fpdu.tagged(fpdu.WRITE, target.stag, target.addr + place, b"evil" * (size // 4), last=False)
@@ -211,7 +217,9 @@ class Stream:
         self.ended_by(2, 0, 2)
 
     def end_beyond(self):
-        """A Write that goes on beyond the end of its region; the segments within it count."""
+        """
+        A Write that goes on beyond the end of its region; the segments before the end are placed.
+        """
         target, size = self.memory.target, self.memory.size
         place = size - self.rng.choice((0, 0, 3))
         good, size = self.alike(place)
@@ -220,7 +228,9 @@ class Stream:
         self.ended_by(1, 1, 1, of=bad)
 
     def end_too_long(self):
-        """A Send that is longer than its receive; the segments that fit in it count."""
+        """
+        A Send that is longer than its receive; the segments that fit into the receive are placed.
+        """
         self.first, size = LOC_LEN_ERR, self.rng.choice((4, 60, 100, 200))
         fit = 400 // size * size
         data = self.rng.randbytes(fit + size)
@@ -232,7 +242,7 @@ class Stream:
         self.ended_by(1, 2, 5, of=segments[-1])
 
     def end_too_much(self):
-        """A Read Response that goes on beyond what was asked for; the segments within it count."""
+        """A Read Response longer than the Read; the segments within the Read are placed."""
         sink, size = self.memory.sink, self.rng.choice((1, 4, 60, 100, 300, 1400))
         fit, more = self.rng.randint(1, min(30, sink.size // size - 9)), self.rng.randint(1, 8)
         length = fit * size + self.rng.choice((0, self.rng.randrange(size)))
@@ -289,7 +299,9 @@ class Stream:
 
 
 class KernelStream(Stream):
-    """A connection with a server in the kernel (iwt_echo), whose receives and sinks no region names."""
+    """
+    A connection with a server in the kernel (iwt_echo), whose buffers belong to no memory region.
+    """
 
     SLOTS, MOST = 4, 65536      # messages at a time, and octets of each
 
@@ -323,16 +335,18 @@ class KernelStream(Stream):
         return list(self.segments(fpdu.SEND, data, self.conn.peer.next(0)))
 
     def ask(self, stag, length):
-        """What makes the server read there."""
+        """The message that makes the server read length octets of stag."""
         return b"r\0\0\0" + struct.pack(">IQI", stag, SINK, length)
 
     def size(self):
-        """Of a message, less its first octet."""
+        """A random size of a message, without its first octet."""
         low, high = self.rng.choice(self.sizes)
         return self.rng.randint(low, high)
 
     def exchange(self, inbox):
-        """Some messages, each of which the server answers by what it got, or by what it has read."""
+        """
+        Sends messages; the server answers each by the data that it has received, or has read.
+        """
         ulpdus, want, there = [], [], {}
         for _ in range(self.rng.randint(1, self.SLOTS)):
             data = b"e" + self.rng.randbytes(self.size())
@@ -354,21 +368,21 @@ class KernelStream(Stream):
         inbox.clear()
 
     def more(self):
-        """What must not count any more."""
+        """The message after an error, which the device must ignore."""
         return fpdu.tagged(fpdu.WRITE, 1, 0)
 
     def compare(self):
-        """The server itself looks whether anything was written behind what it has asked for."""
+        """The server itself checks that nothing was written beyond the data that it requested."""
 
     def end_bad_crc(self):
-        """A wrong CRC behind good segments."""
+        """A wrong CRC after good segments."""
         msn, size = self.conn.peer.next(0), self.rng.choice((1, 4, 60, 100, 300, 1400))
         self.broken([fpdu.untagged(fpdu.SEND, 0, msn, b"n" * size, at * size, last=False)
                      for at in range(self.rng.randint(1, 30))], crc_xor=1 << self.rng.randrange(32))
         self.ended_by(2, 0, 2)
 
     def end_too_much(self):
-        """A Read Response that goes on beyond what was asked for."""
+        """A Read Response longer than the Read."""
         size, fit = self.rng.choice((1, 4, 60, 100, 300, 1400)), self.rng.randint(1, 30)
         self.send(b"".join(map(self.conn.peer.frame, self.message(self.ask(7, fit * size + self.rng.randrange(size))))))
         stag, offset, *_ = self.conn.peer.message(fpdu.READ_REQ)[0].read_request()
@@ -393,14 +407,14 @@ class KernelStream(Stream):
 class Worker:
     """A process of the upper layer that runs streams, one after the other."""
 
-    MOST = 900      # connections of an iwt_ulp process that are numbered
+    MOST = 900      # connections of one iwt_ulp process, which numbers them below 1000
 
     def __init__(self, place, seed, echo):
         self.place, self.seed, self.echo, self.case, self.done = place, seed, echo, None, 0
-        self.late = False   # the last stream that failed waited in vain
+        self.late = False   # the last failed stream failed by a time-out
 
     def renew(self):
-        """Starts the process, for the first time or after something went wrong."""
+        """Starts a new process, in place of the old one, if there is one."""
         self.close()
         self.case, self.done = Case(self.place, self.seed), 0
         self.ulp = self.case.ulp()
@@ -455,7 +469,7 @@ class Torture:
         self.lock, self.failed, self.late, self.ran = threading.Lock(), 0, 0, 0
 
     def going(self):
-        """Is there time for more?"""
+        """May another stream begin?"""
         return self.failed < self.args.failures and time.monotonic() < self.until
 
     def work(self, worker, numbers):
@@ -497,7 +511,7 @@ class Torture:
 
 
 def overlaps(place):
-    """How often the device's TCP has reported octets that came twice, or out of order."""
+    """Counters of the device's TCP for octets that arrived twice, or out of order."""
     lines = place.run("cat", "/proc/net/netstat", capture_output=True, text=True).stdout.splitlines()
     names, values = [line.split()[1:] for line in lines if line.startswith("TcpExt:")]
     counts = dict(zip(names, map(int, values)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Uses rdma_cm's file without librdmacm: a process can send commands that the library
-never sends, name any queue pair by its number, and needs no device.
+Uses the device file of rdma_cm without librdmacm. So a process can send commands that the
+library never sends, can name any queue pair by its number, and needs no RDMA device.
 
     channel = Channel()
     id = channel.id()
@@ -29,7 +29,7 @@ PATIENCE = 20
 
 
 class NoEvent(Exception):
-    """No event has come."""
+    """There was no event within the time limit."""
 
 
 def sockaddr(host, port):
@@ -60,14 +60,14 @@ class Channel:
         os.write(self.fd, struct.pack("=IHH", number, len(body), out) + body)
 
     def id(self, uid=1):
-        """Makes a new identifier. Without an uid it has no events."""
+        """Creates an identifier. If uid is 0, the kernel reports no events of it."""
         answer = ctypes.create_string_buffer(ANSWER)
         self.command(CREATE_ID, struct.pack("=QQHB5x", uid, ctypes.addressof(answer), PS_TCP,
                                             QPT_RC), ANSWER)
         return Id(self, struct.unpack_from("=I", answer)[0])
 
     def event(self, timeout=PATIENCE):
-        """(event, status, uid, number of the identifier)"""
+        """The next event: (event, status, uid, number of the identifier)"""
         answer = ctypes.create_string_buffer(ANSWER)
         if not patience.ready(self.fd, timeout):
             raise NoEvent
@@ -122,7 +122,7 @@ class Id:
         self.channel.command(REJECT, struct.pack("=IBB2x256x", self.number, 0, 0))
 
     def destroy(self):
-        """rdma_destroy_id(); its events must have been read."""
+        """rdma_destroy_id(); the events of the identifier must have been read."""
         answer = ctypes.create_string_buffer(ANSWER)
         self.channel.command(DESTROY_ID, struct.pack("=QII", ctypes.addressof(answer), self.number,
                                                      0), ANSWER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The upper layer over the device under test: iwt_ulp (see tests/programs/ulp/main.c)."""
+"""Runs the upper layer over the device under test: iwt_ulp (see tests/programs/ulp/main.c)."""
 import collections
 import os
 import subprocess
@@ -22,7 +22,7 @@ WITH_IMM, WITH_INV = 2, 8
 RESET, INIT, RTR, RTS, SQD, SQE, ERR = range(7)
 
 
-# seconds that a process has to end
+# seconds within which a process must end
 PATIENCE = int(os.environ.get("IWT_ULP_PATIENCE", "60"))
 
 

@@ -18,7 +18,7 @@ struct fake fake;
 
 static struct verbs_device fake_device;
 
-/* libibverbs */
+/* functions of libibverbs */
 
 void verbs_register_driver(const struct verbs_device_ops *ops)
 {
@@ -55,7 +55,7 @@ void verbs_set_ops(struct verbs_context *vctx,
 	fake.ops = *ops;
 }
 
-/* The answer of the driver follows that of the core. */
+/* The driver's part of an answer is behind the core's part. */
 void *fake_answer(void *resp, size_t core_size, size_t resp_size, size_t size)
 {
 	if (resp_size < core_size + size)
@@ -80,7 +80,7 @@ int ibv_cmd_get_context(struct verbs_context *context,
 	struct iwt_uctx_resp *answer;
 	struct iwt_uctx_req *req;
 
-	/* the provider must not rely on errno after this call */
+	/* the provider must not evaluate errno after this call */
 	errno = EBADMSG;
 	if (fake.no_answer)
 		return EUSERS;
@@ -209,7 +209,7 @@ int ibv_cmd_dealloc_mw(struct ibv_mw *mw)
 	return 0;
 }
 
-/* the kernel */
+/* functions of the kernel */
 
 uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num, uint32_t stride,
 			uint64_t *length)
@@ -252,7 +252,7 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *vqp,
 {
 	struct iwt_create_qp_resp *answer;
 
-	/* the real libibverbs knows no other bits */
+	/* the real libibverbs accepts no other bits */
 	if (attr->comp_mask & ~(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return EINVAL;
@@ -389,7 +389,7 @@ static int mpa_method(struct ibv_command_buffer *cmd)
 	return 0;
 }
 
-/* The device's own methods. */
+/* The methods of this device that are called by ioctl() */
 int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 {
 	uint16_t method = cmd->hdr.method_id;
@@ -410,12 +410,12 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	}
 }
 
-/* If a test sets error_queue, a socket's error queue always has something. */
+/* If a test sets error_queue, each socket appears to have an entry in its error queue. */
 int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	if (!fake.mem || !fake.error_queue)
 		return syscall(SYS_poll, fds, n, timeout);
-	/* fail instead of looping for ever */
+	/* a provider that polls in an endless loop fails the test */
 	if (++fake.polls > 100000) {
 		errno = EIO;
 		return -1;
@@ -427,7 +427,7 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
 	return 1;
 }
 
-/* for the tests */
+/* functions for the tests */
 
 struct ibv_context *fake_open(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Replaces libibverbs and the kernel behind it: the provider's commands end here,
- * and the queues are memory that both sides map.
+ * A fake of libibverbs and the kernel: the provider's commands end here, and the queues are
+ * memory that the fake and the provider both map.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -17,12 +17,12 @@ struct fake_ring {
 };
 
 struct fake {
-	/* given by the provider */
+	/* set by the provider */
 	const struct verbs_device_ops *driver;
 	struct verbs_context_ops ops;
 	uint64_t features_asked;
 
-	/* answers for the provider */
+	/* answers to the provider */
 	uint64_t features;
 	uint32_t first_index;
 	uint32_t max_inline;
@@ -35,43 +35,45 @@ struct fake {
 	int mw_err;
 	int arm_err;
 	int resize_err;
-	int tell_err;		/* of the call that ends a resize */
-	void (*on_resize)(void);	/* before the process learns of it */
-	/* around what both calls of a resize do */
+	int tell_err;		/* error of the call that ends a resize */
+	void (*on_resize)(void);	/* called before the process gets the answer */
+	/* called around the kernel's work in both calls of a resize */
 	void (*before_step)(void);
 	void (*after_step)(void);
 	void (*spoil_resize)(struct iwt_resize_cq_resp *resp);
 	bool error_queue;	/* poll() always reports an error */
-	/* errors of the ioctl methods, in turn; then the octets that they write */
+	/*
+	 * errors of successive ioctl methods; after a method without an error, its bytes to write
+	 */
 	int attach_err[4];
 	uint8_t frame[532];
 	void (*on_doorbell)(void);
 	void (*on_flush)(void);
 	void (*on_srq_modify)(void);
-	void (*on_load)(const void *word);	/* before the process reads it */
+	void (*on_load)(const void *word);	/* called before the process reads @word */
 
-	/* what the provider did */
+	/* what the provider has done */
 	unsigned int doorbells;
 	unsigned int flushes;
-	unsigned int arms;	/* calls that arm */
-	uint32_t arm_flags;	/* of the last such call */
-	uint32_t arm_seen;	/* the word in the ring at that time */
+	unsigned int arms;	/* calls that request events */
+	uint32_t arm_flags;	/* flags of the last such call */
+	uint32_t arm_seen;	/* the word in the ring at the time of the last such call */
 	unsigned int told;	/* calls that end a resize */
-	unsigned int polls;	/* with error_queue */
+	unsigned int polls;	/* calls of poll() with error_queue */
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
 	uint16_t request_len, reply_len, private_data_len;
 	int contexts, pds, mrs, mws, cqs, qps, srqs;
 	struct fake_ring cq, sq, rq;
-	struct fake_ring cq_first;	/* as it was created */
-	struct fake_ring cq_next;	/* to which it moves, if it has ctl */
-	/* that of the shared receive queue made last, and one that it may move to */
+	struct fake_ring cq_first;	/* the completion queue as it was created */
+	struct fake_ring cq_next;	/* the new ring during a resize, if it has ctl */
+	/* the ring of the newest shared receive queue, and the new ring during a resize */
 	struct fake_ring srq, new_srq;
 	unsigned int srq_modified;
 	uint32_t srq_limit;
 	uint32_t next_qp_num;
 
-	/* the shared memory */
+	/* the memory that the fake and the provider share */
 	int fd;
 	uint8_t *mem;
 	size_t used;
@@ -81,32 +83,32 @@ extern struct fake fake;
 
 /* Opens a context of the provider with a fresh fake; fake_close() closes it. */
 struct ibv_context *fake_open(void);
-/* The same, with a kernel that has these iwt_feature bits. */
+/* Like fake_open(), with a kernel that has these iwt_feature bits. */
 struct ibv_context *fake_open_with(uint64_t features);
-/* The two steps of fake_open_with(). */
+/* The two steps of fake_open_with(): the fake, and then the context. */
 void fake_begin(uint64_t features);
 struct ibv_context *fake_context(void);
 void fake_close(struct ibv_context *context);
 
 struct ibv_cq *fake_make_cq(struct ibv_context *context, int cqe);
-/* The queue pair has as many send as receive work requests. */
+/* Makes a queue pair with @wrs send and @wrs receive work requests. */
 struct ibv_qp *fake_make_qp(struct ibv_context *context, struct ibv_cq *cq,
 			    uint32_t wrs, uint64_t send_ops);
 void fake_drop_qp(struct ibv_qp *qp);
-/* Changes an answer: the rings' entries have this much room behind the header. */
+/* Changes an answer: each ring entry gets this much room behind its header. */
 void fake_resize_qp(struct iwt_create_qp_resp *resp, uint32_t max_inline,
 		    uint32_t recv_room);
 
 void *fake_entry(const struct fake_ring *ring, uint32_t index);
-/* Adds a completion to the completion queue made last. */
+/* Adds a completion to the newest completion queue. */
 void fake_complete(const struct iwt_cqe *cqe);
 
-/* What the fake's files share. */
+/* Declarations for the source files of the fake only */
 #define FAKE_MEMORY	(16u << 20)
 
 struct ibv_command_buffer;
 
-/* The answer of the driver follows that of the core. */
+/* Return: the driver's part of an answer, which is behind the core's part */
 void *fake_answer(void *resp, size_t core_size, size_t resp_size, size_t size);
 uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num, uint32_t stride,
 			uint64_t *length);
@@ -117,9 +119,9 @@ int fake_srq_method(struct ibv_command_buffer *cmd);
 
 #define FAKE_STRIDE		320
 #define FAKE_MAX_SGE		4
-/* Of a new window: its key is the last there is. */
+/* Key of a new window: the last key of its index */
 #define FAKE_MW_RKEY		0x112233ff
-/* Number of bits of a completion queue; the bit of a queue pair. */
+/* Number of bits of a completion queue, and the bit of a queue pair */
 #define FAKE_BITS		64
 #define FAKE_BIT		37
 

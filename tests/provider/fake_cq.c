@@ -39,7 +39,7 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 	struct iwt_create_cq_resp *answer;
 	struct ibv_cq *cq = &vcq->cq;
 
-	/* older libraries know no bits, and only the times concern the kernel */
+	/* older libraries know no such bits; the kernel gets only the request for times */
 	if (attr->comp_mask || cmd_flags)
 		abort();
 	cq->context = context;
@@ -75,12 +75,12 @@ static void step(void (*call)(void))
 		call();
 }
 
-/* As the kernel: entries of their own, or those of the first mapping. */
+/* Like the kernel: uses a new mapping, or the first mapping if its size is right. */
 static int begin_resize(uint32_t cqe, struct iwt_resize_cq_resp *answer)
 {
 	uint32_t num = fake_round_up(cqe);
 
-	/* one at a time */
+	/* only one resize at a time */
 	if (fake.cq_next.ctl)
 		abort();
 	if (fake.cq.ctl->prod - fake.cq.ctl->cons > cqe)
@@ -125,7 +125,7 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr,
 		      struct ibv_modify_cq *cmd, size_t cmd_size)
 {
-	/* libibverbs writes the command */
+	/* libibverbs itself fills in the command */
 	if (cmd_size != sizeof(*cmd))
 		abort();
 	fake.moderation = attr->moderate;
@@ -157,13 +157,13 @@ static int armed(uint32_t handle, uint32_t flags)
 		abort();
 	fake.arms++;
 	fake.arm_flags = flags;
-	/* the process must have stored the word before */
+	/* the process must have stored the word before this call */
 	fake.arm_seen = fake.cq.ctl->arm;
 
 	return fake.arm_err;
 }
 
-/* The old entries are overwritten: nobody may read them any more. */
+/* Overwrites the old entries, because the process must not read them any more. */
 static int end_resize(uint32_t flags)
 {
 	if (!fake.cq_next.ctl)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Included before all sources: what the provider reads of the shared memory calls the fake first,
- * which can be a kernel that changes it at this very moment.
+ * Included before all sources. Each atomic load of the provider first calls the fake, which may
+ * then change the shared memory, as a real kernel may do at any moment.
  */
 #ifndef FAKE_LOADS_H
 #define FAKE_LOADS_H

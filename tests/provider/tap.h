@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* ok(): one test point, named by a printf format */
+/* ok(): one test point; the arguments after the condition are its name, as for printf() */
 #define ok(cond, ...) tap_point((cond), __FILE__, __LINE__, __VA_ARGS__)
 #define is(got, want, ...) \
 	tap_is((long long)(got), (long long)(want), __FILE__, __LINE__, \

@@ -129,12 +129,12 @@ static void test_overrun(void)
 	teardown();
 }
 
-/* The last completion and the flag come between two looks of the process. */
+/* The kernel adds the last completion and sets the flag between two reads of the process. */
 static void overrun_now(const void *word)
 {
 	struct iwt_cqe cqe = { .wr_id = 2 };
 
-	/* another mapping of the same page */
+	/* act only on a read of the flags, which the process may have mapped elsewhere */
 	if (((uintptr_t)word ^ (uintptr_t)&fake.cq.ctl->flags) % 4096)
 		return;
 	fake.on_load = NULL;
@@ -174,7 +174,7 @@ static void test_notify(void)
 	teardown();
 }
 
-/* After some events the process must ask the kernel for events by a call. */
+/* When its credit of events is used up, the process must request events by a call. */
 static void test_arm_by_call(void)
 {
 	__u32 *arm;
@@ -197,7 +197,7 @@ static void test_arm_by_call(void)
 	teardown();
 }
 
-/* A program that sleeps on a queue that it has not emptied is woken up. */
+/* Moderation of events is passed on to the kernel. */
 static void test_moderate(void)
 {
 	struct ibv_modify_cq_attr attr = {
@@ -212,6 +212,7 @@ static void test_moderate(void)
 	teardown();
 }
 
+/* A program that sleeps on a queue that it has not emptied is woken up. */
 static void test_remind(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 1 };
@@ -431,7 +432,7 @@ static void test_ex_remind(void)
 	fake_close(context);
 }
 
-/* The time is there if it was asked for, also in an entry that has moved. */
+/* A completion contains its time if the program requested it, even after its entry has moved. */
 static void test_ex_times(void)
 {
 	struct iwt_cqe cqe = { .opcode = IWT_WC_SEND };
@@ -451,7 +452,7 @@ static void test_ex_times(void)
 		cqe.qp_num = i < 2 ? 0 : qp->qp_num;
 		fake_complete(&cqe);
 	}
-	/* entries 2 and 3 go, 0 and 1 take their places */
+	/* entries 2 and 3 are removed, and entries 0 and 1 move to their places */
 	fake_drop_qp(qp);
 	is(fake.ops.resize_cq(ibv_cq_ex_to_cq(ex), 64), 0, "times: resized");
 	is(ibv_start_poll(ex, &attr), 0, "times: start");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completion queues that change their size. The fake kernel overwrites the old entries when the
- * process says that it has moved, so a process that still reads them is noticed.
+ * Tests the resize of completion queues. When the process reports that it has moved to the new
+ * entries, the fake kernel overwrites the old ones, so a process that still reads them fails.
  */
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static void complete(uint64_t wr_id)
 	fake_complete(&cqe);
 }
 
-/* The kernel's own check of what it may put into the queue. */
+/* Return: number of completions that the kernel may put into the queue now */
 static uint32_t room(void)
 {
 	uint32_t num = fake.cq.num;
@@ -57,7 +57,7 @@ static uint32_t room(void)
 
 static uint64_t next_sent;
 
-/* Completions that come between the command and the move. */
+/* Adds completions between the command and the move of the process. */
 static void meanwhile(void)
 {
 	int n = rand() % 4;
@@ -66,7 +66,7 @@ static void meanwhile(void)
 		complete(next_sent++);
 }
 
-/* Random sizes, completions and polls beside a count of both. */
+/* Does random resizes, completions and polls, and compares the order of all completions. */
 static void test_model(void)
 {
 	uint64_t seen = 0;
@@ -109,7 +109,7 @@ static void test_model(void)
 	teardown();
 }
 
-/* What belongs to the ring itself stays where it is. */
+/* The control words of the ring, such as the index and the arm word, do not move. */
 static void test_control_words(void)
 {
 	struct iwt_ring_ctl *ctl;
@@ -133,7 +133,7 @@ static void test_control_words(void)
 	teardown();
 }
 
-/* Entries of a queue pair that goes are taken out of those in use. */
+/* When a queue pair is destroyed, its entries are removed from the ring in use. */
 static void test_cleaned(void)
 {
 	struct iwt_cqe cqe = { .opcode = IWT_WC_SEND };
@@ -182,7 +182,7 @@ static void spoil_offset(struct iwt_resize_cq_resp *resp)
 	resp->mmap_offset++;
 }
 
-/* A process that cannot move goes on with what it has. */
+/* A process that cannot move to the new entries continues with the old ones. */
 static void test_bad_answers(void)
 {
 	static const struct {
@@ -216,7 +216,7 @@ static void test_bad_answers(void)
 	teardown();
 }
 
-/* The call that ends a resize is made up for. */
+/* If the call that ends a resize fails, the next resize repeats it. */
 static void test_untold(void)
 {
 	struct ibv_wc wc;
@@ -235,7 +235,7 @@ static void test_untold(void)
 	teardown();
 }
 
-/* Of a queue without a lock, no entry moves while the program reads it. */
+/* In a queue without a lock, no entry may move while the program reads it. */
 static void test_between(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
@@ -260,7 +260,9 @@ static void test_between(void)
 static pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool all_seen;
 
-/* The command and the last call take the kernel's lock of the queue, as completions do. */
+/*
+ * Adds completions under the kernel's lock of the queue, which both calls of a resize take, too.
+ */
 static void *completer(void *arg)
 {
 	uint32_t left = MANY;
@@ -277,7 +279,7 @@ static void *completer(void *arg)
 	return arg;
 }
 
-/* One poller: several would have to compare what they got. */
+/* There is one polling thread, since only one thread can check the order of completions. */
 static void *poller(void *arg)
 {
 	struct ibv_wc wc[7];
@@ -326,11 +328,11 @@ static void test_threads_resize(void)
 	pthread_create(&threads[0], NULL, poller, &threads);
 	pthread_create(&threads[1], NULL, completer, &threads);
 	while (!__atomic_load_n(&all_seen, __ATOMIC_SEQ_CST) && fine && n < 1000000) {
-		/* mappings of the past are not looked at any more */
+		/* reuse the memory of old mappings, which nobody reads any more */
 		if (fake.used > 8u << 20)
 			fake.used = 1 << 20;
 		ret = fake.ops.resize_cq(cq, n++ % 3 ? FIRST << n % 5 : FIRST);
-		/* too many are in use */
+		/* EINVAL: the new size is smaller than the number of completions in the queue */
 		fine = !ret || ret == EINVAL;
 		sched_yield();
 	}

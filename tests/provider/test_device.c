@@ -33,7 +33,7 @@ static uint64_t raw_ns(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* The clock of completions. */
+/* Queries the clock of the completions' times. */
 static void test_clock(struct ibv_context *context)
 {
 	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK | 4 };
@@ -71,7 +71,7 @@ static void test_context(void)
 	is(fake.contexts, 0, "context: is closed");
 }
 
-/* A context that the kernel refuses. */
+/* The kernel refuses to create a context. */
 static void test_refused(void)
 {
 	fake_begin(0);

@@ -92,7 +92,7 @@ static bool is_shut_down(void)
 	return !n || errno == ECONNRESET;
 }
 
-/* Octets behind a frame stay in the socket. */
+/* Are these the bytes in the socket? Bytes behind a frame must stay there. */
 static bool behind_is(const char *text)
 {
 	char buf[16];
@@ -110,7 +110,7 @@ static void test_initiator(void)
 
 	begin();
 	put_frame(fake.frame, REQ, 0x50, 2, 2);
-	fake.attach_err[1] = EAGAIN;	/* then it is tried again */
+	fake.attach_err[1] = EAGAIN;	/* the provider then repeats the call */
 	peer_sends(REP, 0x50, 2, 4 + 500, "FPDU");
 	is(iwtdv_connect(qp, ours, &param, &conn), 0, "iwtdv: initiator");
 	is(fake.ioctls, 3, "iwtdv: waits where TCP has no room");
@@ -165,9 +165,8 @@ static void test_refusals(void)
 }
 
 /*
- * The program has left something in the socket's error queue, so that poll() returns at
- * once. The startup must work nevertheless, and must end at the deadline, without polling
- * all the time.
+ * The socket's error queue is not empty, so poll() always returns at once. The startup must work
+ * nevertheless, and must end at its deadline, without a busy loop.
  */
 static void test_error_queue(void)
 {
@@ -193,7 +192,7 @@ static void test_error_queue(void)
 	begin();
 	put_frame(fake.frame, REQ, 0x40, 1, 0);
 	fake.error_queue = true;
-	/* never room: a wait for room obeys the time limit, too */
+	/* TCP never has room: the wait for room must obey the time limit, too */
 	fake.attach_err[0] = fake.attach_err[1] = EAGAIN;
 	fake.attach_err[2] = fake.attach_err[3] = EAGAIN;
 	is(iwtdv_connect(qp, ours, &param, &conn), ETIMEDOUT,
@@ -208,7 +207,7 @@ static void test_error_queue(void)
 	end();
 }
 
-/* A newer program asks for unknown members; an older one has no room for newer members. */
+/* A newer program has unknown members in its structures, which the provider must not write. */
 static void test_versions(void)
 {
 	struct {
@@ -236,7 +235,7 @@ static void test_versions(void)
 	for (i = 0; i < sizeof(c.behind); i++)
 		good &= c.behind[i] == 0xa5 && r.behind[i] == 0xa5;
 	ok(good, "iwtdv: what is behind is not written");
-	/* programs of the first version have structures of this size */
+	/* programs for the first version have structures of these sizes */
 	is(offsetof(struct iwtdv_conn, private_data) + 512, 530,
 	   "iwtdv: first version of iwtdv_conn");
 	is(offsetof(struct iwtdv_request, frame) + 532, 550,

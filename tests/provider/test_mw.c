@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory windows: objects, and the work requests that bind them. */
+/* Memory windows: creating and destroying them, and the work requests that bind them. */
 
 #include <errno.h>
 #include <string.h>
@@ -164,7 +164,7 @@ static void test_completion(void)
 	teardown();
 }
 
-/* A kernel that does not know windows. */
+/* The kernel does not support memory windows. */
 static void test_old_kernel(void)
 {
 	context = fake_open_with(~(uint64_t)IWT_FEATURE_WINDOWS);

@@ -80,7 +80,7 @@ static void test_objects(struct ibv_pd *parent, bool single)
 	   to_iwt_qp(qp)->rq.single_threaded == single,
 	   "parent: locks are %s", single ? "left out" : "taken");
 	if (single) {
-		/* a lock that was taken would not return */
+		/* the test holds all locks, so a provider that takes one waits for ever */
 		pthread_spin_lock(&to_iwt_cq(cq)->lock);
 		pthread_spin_lock(&to_iwt_qp(qp)->sq.lock);
 		pthread_spin_lock(&to_iwt_qp(qp)->rq.lock);

@@ -164,7 +164,7 @@ static void test_atomic(void)
 	teardown();
 }
 
-/* A kernel that does not know RFC 7306. */
+/* The kernel does not support RFC 7306. */
 static void test_old_kernel(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -315,7 +315,7 @@ static void test_doorbell(void)
 	teardown();
 }
 
-/* The kernel's engine completes a request when the process flushes. */
+/* When the process flushes, the kernel's engine completes a request. */
 static void flush_completes(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 77 };
@@ -323,7 +323,7 @@ static void flush_completes(void)
 	fake_complete(&cqe);
 }
 
-/* The bits of the completion queue; the queue pair has one of them. */
+/* Return: word @i of the completion queue's bits; each queue pair has one of the bits */
 static uint32_t *posted_word(unsigned int i)
 {
 	return (uint32_t *)fake_entry(&fake.cq, 0) +
@@ -359,7 +359,7 @@ static void spoil_send_bit(struct iwt_create_qp_resp *resp)
 	resp->send_bit = FAKE_BITS;
 }
 
-/* The queue pair has no bit: none was left, or the kernel has none. */
+/* A queue pair without a bit, because no bit is free or the kernel has no such bits */
 static void test_no_bit(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
@@ -389,7 +389,7 @@ static uint32_t *word_of(const struct fake_ring *ring, unsigned int i)
 	return (uint32_t *)fake_entry(ring, 0) + ring->num * ring->stride / 4 + i;
 }
 
-/* Whoever polls the completions of receives finds the posts of the send queue, too. */
+/* A process that polls for receives must flush the posts of the send queue, too. */
 static void test_two_queues(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
@@ -427,7 +427,7 @@ static void test_two_queues(void)
 	fake_close(context);
 }
 
-/* The kernel relies on the process to flush its posts. */
+/* With the flag IWT_RING_DEFERRED the kernel relies on the process to flush its posts. */
 static void test_tend(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;

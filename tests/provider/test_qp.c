@@ -95,7 +95,7 @@ static void spoil_nothing(struct iwt_create_qp_resp *resp)
 	memset(resp, 0, sizeof(*resp));
 }
 
-/* An answer of zeros is a queue pair without queues: useless but harmless. */
+/* An answer of zeros gives a queue pair without queues, which is useless but harmless. */
 static void test_empty_answer(void)
 {
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
@@ -176,7 +176,7 @@ static int create_ex_err(struct ibv_qp_init_attr_ex *attr)
 	return qp ? 0 : errno;
 }
 
-/* comp_mask may name creation flags, as long as they are 0. */
+/* comp_mask may announce creation flags, if all of these flags are 0. */
 static void test_flags(void)
 {
 	uint32_t mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
@@ -221,7 +221,7 @@ static void test_old_kernel(void)
 	teardown();
 }
 
-/* How libibverbs knows an extended queue pair. */
+/* Checks the mark by which libibverbs recognises an extended queue pair. */
 static void test_ex_mark(void)
 {
 	struct verbs_qp *vqp;
@@ -241,7 +241,7 @@ static void test_ex_mark(void)
 	teardown();
 }
 
-/* The answer of a module with larger limits than this one */
+/* Changes the answer to that of a newer kernel module, whose limits are larger. */
 static void larger_limits(struct iwt_create_qp_resp *resp)
 {
 	fake_resize_qp(resp, 8192, 4096);
@@ -285,7 +285,7 @@ static void test_larger_limits(void)
 		   !memcmp(wqe + 1, data, sizeof(data)), "newer kernel: all of it");
 		fake.ops.destroy_qp(qp);
 	}
-	/* more elements than a field of an entry can hold */
+	/* more elements than the field num_sge of an entry can express */
 	attr.cap.max_send_sge = 300;
 	qp = fake.ops.create_qp(pd, &attr);
 	if (ok(qp, "newer kernel: more elements than an entry can say")) {
@@ -296,7 +296,7 @@ static void test_larger_limits(void)
 	teardown();
 }
 
-/* Mixed completions of two queue pairs, across the end of the ring. */
+/* Destroys one of two queue pairs that have completions in the ring, which has wrapped. */
 static void test_cleaning(void)
 {
 	static const char mix[] = "abbabaab";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Shared receive queues: creating, posting, changing the size, threads. */
+/* Shared receive queues: creating, posting, changing the size, and several threads. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -104,7 +104,7 @@ static void test_bad_answers(void)
 	teardown();
 }
 
-/* Posts @n receives, which begin with number @first; returns how many were posted. */
+/* Posts @n receives; the first one has the number @first. Return: number of posted receives */
 static int post(struct ibv_srq *srq, uint64_t first, int n, int num_sge, int *ret)
 {
 	struct ibv_sge sge[FAKE_MAX_SGE + 1] = { { 0x1000, 100, 7 }, { 0x2000, 50, 8 } };
@@ -157,7 +157,7 @@ static void test_posting(void)
 	teardown();
 }
 
-/* A queue pair has no receive queue besides. */
+/* A queue pair with a shared receive queue has no receive queue of its own. */
 static void test_users(void)
 {
 	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad = NULL;
@@ -201,7 +201,7 @@ static void test_resize(void)
 	   "srq: a size that the kernel refuses");
 	is(post(srq, 0, 1, 0, &ret), 0, "srq: is not there");
 	fake.srq_modify_err = 0;
-	/* the kernel has taken one, and the provider has not looked */
+	/* the kernel has consumed one receive, and the provider has not read the index since */
 	old->cons++;
 	is(fake.ops.modify_srq(srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), 0,
 	   "srq: another size");
@@ -226,7 +226,7 @@ static void test_resize(void)
 static struct ibv_srq *shared;
 static uint32_t told;
 
-/* Another thread wants to post while the kernel moves: its receive is in the new ring. */
+/* Posts from another thread during the resize. The receive must be in the new ring. */
 static void *post_meanwhile(void *arg)
 {
 	int ret;
@@ -286,7 +286,10 @@ static void *post_many(void *arg)
 	return NULL;
 }
 
-/* Takes what threads post; those of each thread come in their order. */
+/*
+ * Consumes the receives that several threads post. The receives of each thread must arrive in the
+ * order in which the thread posted them.
+ */
 static void test_threads_post(void)
 {
 	uint32_t want[THREADS] = {}, cons = 0, changes = 0;
@@ -311,7 +314,7 @@ static void test_threads_post(void)
 		__atomic_store_n(&fake.srq.ctl->cons, ++cons, __ATOMIC_RELEASE);
 		if (cons % 8000 == 0) {
 			attr.max_wr = 64 << changes % 3;
-			/* a smaller size may be too small */
+			/* a smaller size may be refused: too many receives are posted */
 			good &= !fake.ops.modify_srq(shared, &attr, IBV_SRQ_MAX_WR) ||
 				attr.max_wr < 256;
 			changes++;

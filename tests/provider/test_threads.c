@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posts through a small ring to a kernel that goes to sleep whenever the ring is
- * empty. If a necessary doorbell is not rung, the kernel sleeps for ever: at the
- * latest when the threads post nothing before the last post completes, so that no
- * later post can wake the kernel.
+ * Posts through a small ring to a fake kernel that sleeps whenever the ring is empty. If the
+ * provider does not ring a necessary doorbell, the kernel sleeps for ever. The test notices this
+ * at the latest when each thread waits until its last post completes: then no later post can wake
+ * the kernel.
  */
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define POSTERS		2
 #define POSTS		20000
 #define POLLERS		3
-#define PATIENCE	20	/* seconds until a sleeper counts as lost */
+#define PATIENCE	20	/* seconds after which the kernel counts as asleep for ever */
 
 static struct ibv_qp *qp;
 static sem_t doorbell;
@@ -56,7 +56,7 @@ static void complete_room(const struct iwt_cqe *cqe)
 	fake_complete(cqe);
 }
 
-/* Looks for work for some time, longer or shorter, before the kernel sleeps. */
+/* Reads the ring for a random time before the kernel sleeps. */
 static void linger(uint32_t cons)
 {
 	static uint32_t random = 1;
@@ -69,7 +69,7 @@ static void linger(uint32_t cons)
 			return;
 }
 
-/* The kernel: takes requests from the send ring and completes them, until all have come. */
+/* The fake kernel: consumes requests of the send ring and completes them, until none is left. */
 static void *kernel(void *arg)
 {
 	struct iwt_ring_ctl *ctl = fake.sq.ctl;
@@ -114,7 +114,7 @@ static int post_extended(uint64_t wr_id)
 	return ibv_wr_complete(ex);
 }
 
-/* Every second thread posts by the extended interface. */
+/* Every second thread posts with the extended interface. */
 static int try_post(uint64_t wr_id)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = wr_id };
@@ -149,7 +149,7 @@ static void *poster(void *arg)
 	return arg;
 }
 
-/* Returns whether each completion came once, and in the order of its poster. */
+/* Return: did each completion arrive once, and in the order of its poster? */
 static bool collect(struct ibv_cq *cq, uint32_t total)
 {
 	uint32_t next[POSTERS] = {}, who;
@@ -171,7 +171,7 @@ static bool collect(struct ibv_cq *cq, uint32_t total)
 	return good;
 }
 
-/* How often each request has completed; the number of missing completions. */
+/* Number of completions of each request, and number of missing completions */
 static unsigned char times[POSTERS][POSTS];
 static uint32_t uncollected;
 
@@ -182,7 +182,7 @@ static void collected(uint64_t wr_id)
 	__atomic_sub_fetch(&uncollected, 1, __ATOMIC_RELAXED);
 }
 
-/* One of several threads that poll the same queue, by either interface. */
+/* One of several threads that poll the same queue, by both interfaces in turn */
 static void *poller(void *arg)
 {
 	struct ibv_poll_cq_attr attr = {};
@@ -294,7 +294,7 @@ static void test_pollers(void)
 	uintptr_t i;
 	uint32_t j;
 
-	/* if a completion is taken twice or never, this would wait for ever */
+	/* if a completion is polled twice or never, the test would wait for ever */
 	alarm(PATIENCE * 6);
 	uncollected = POSTERS * POSTS;
 	cq = setup(POSTERS * POSTS, &threads[0]);

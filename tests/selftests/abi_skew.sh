@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The provider is of another version than the module: the structures that they share may be
-# shorter or longer. First all lengths and contents of all commands, then traffic.
+# Tests a provider and a module of different versions, which use shorter or longer structures in
+# their interface. First all lengths and contents of all commands, then traffic.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify iwt_abi iwt_srq iwt_queues iwt_windows ibv_rc_pingpong rdma
@@ -50,7 +50,7 @@ alone() {
 	check "$1: $2: it was one" was "$1" "$TMP/alone"
 }
 
-# lacks NAME WHAT PROGRAM ARGUMENT...: the program says that there is no such thing
+# lacks NAME WHAT PROGRAM ARGUMENT...: the program reports that WHAT is not supported
 lacks() {
 	with "$1" "${@:3}"
 	if in_a "${WITH[@]}" >"$TMP/lacks" 2>&1 || ! grep -q "Operation not supported" "$TMP/lacks"; then
@@ -61,7 +61,7 @@ lacks() {
 	ok "$1: $2 are refused"
 }
 
-# later NAME: what was added after the first features
+# later NAME: tests the features that were added after the first ones
 later() {
 	shared "$1"
 	alone "$1" "completion queues" iwt_queues -a $IP_A -n 20 resize times
@@ -110,7 +110,7 @@ for ((bit = 1; bit && bit <= features; bit <<= 1)); do
 		((mask & RFC7306)) || plain=(--local-siw --peer-siw)
 		echo "# features $mask of $features"
 		skewed features "${plain[@]}"
-		# it tries atomic operations, too
+		# iwt_windows uses atomic operations, too
 		((mask & WINDOWS && mask & RFC7306)) && alone features "windows" iwt_windows -a $IP_A -n 100 -t 100
 	done
 done

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Delayed startup: programs that have talked over TCP hand their sockets over.
-# A driver that was built without it refuses.
+# Delayed startup: programs first use TCP connections themselves, then attach the sockets.
+# A driver that was built without delayed startup refuses.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach python3
 only_iw_tcp "other drivers have no such method"
 two_links
 
-# api WHAT MODE ADDRESS [ARGUMENT]: both ends in a process in A
+# api WHAT MODE ADDRESS [ARGUMENT]: one process in A has both ends
 api() {
 	tap "$1" iwt_patient 120 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" "$2" "$DEV_A" "$3" "${@:4}"
 }
@@ -24,7 +24,8 @@ api errors icmp $IP_A
 api race race $IP_A
 api "race, IPv4 in IPv6" race ::ffff:$IP_A
 
-# The provider's example program: it speaks RDMA with itself, text with other programs
+# The provider's example program: it uses RDMA with another copy of itself, and text with other
+# programs
 example() {
 	start in_b "$IWT_BIN/iwtdv_hello" "$DEV_B" 7178 >"$TMP/hello-b" 2>&1
 	wait_listen "$NS_B" 7178
@@ -48,7 +49,7 @@ else
 	missing "the example" iwtdv_hello
 fi
 
-# A peer in Python that speaks MPA, DDP and RDMAP itself
+# A peer in Python that implements MPA, DDP and RDMAP itself
 serve() {
 	start in_b "$IWT_BIN/iwt_attach" serve "$DEV_B" $IP_B 7176 >"$TMP/serve" 2>&1
 	SRV=$PID
@@ -59,7 +60,7 @@ tap peer in_a iwt_patient 200 python3 "$(dirname "$0")/../peer/attach.py" $IP_B 
 check "the server ends well" ended "$SRV"
 grep -q "^connect: Protocol error" "$TMP/serve" || diag <"$TMP/serve"
 
-# Two programs; one is killed in the middle of the traffic, or its link is deleted
+# Connects two programs, and kills one of them in the middle of the traffic, or deletes its link
 said() { grep -q "$1" "$2"; }
 pair_of() {
 	serve

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Attached sockets that something else uses as well: it owns the socket without end, takes
-# the socket at the worst moment, or is still in a system call that began before the attach.
+# Attaches sockets that another user holds: it never releases the lock of the socket, takes the
+# lock at the worst moment, or is still in a system call that began before the attach.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach rdma rping
@@ -16,8 +16,8 @@ tap held in_a_ held
 tap crowd in_a_ crowd
 tap late in_a_ late
 
-# The end of a lingering connection is noticed, though the socket has an owner when the device looks.
-# What the trace says: a time-out, without it.
+# The device notices the end of a lingering connection although somebody owns the socket when the
+# device checks it. Otherwise the trace would show a time-out.
 by_trace() { grep -q 'state=LINGER->CLOSED event=FIN' "$TRACE/trace" || { grep state=LINGER "$TRACE/trace"; return 1; }; }
 lingers() { traced iw_tcp/iwt_cm -- tap linger in_a_ linger; }
 if [ -w /sys/kernel/tracing/events/iw_tcp/iwt_cm/enable ]; then
@@ -30,7 +30,7 @@ else
 	skip "linger" "no trace of iw_tcp here"
 fi
 
-# The link is deleted while something else owns one of its sockets. HOW: hold, ambush
+# The link is deleted while another user owns one of its sockets. HOW: hold, ambush
 says() { grep -q "$1" "$TMP/owned"; }
 link_goes() {
 	local how=$1 prog

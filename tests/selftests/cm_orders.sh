@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Commands of rdma_cm in any order (iwt_cmorder): the kernel lives, each command is answered,
-# and nothing is left. IWT_SEED repeats a round, IWT_ORDERS is how many seconds (5).
+# Commands of rdma_cm in any order (iwt_cmorder): the kernel does not crash, each command is
+# answered, and no object is left. IWT_SEED repeats a round; IWT_ORDERS: seconds (5).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_cmorder rping rdma
@@ -9,8 +9,8 @@ only_iw_tcp "iw_cm of most kernels crashes with other drivers"
 two_links
 modprobe -q rdma_ucm
 options=(--time "${IWT_ORDERS:-5}")
-# iw_cm forgets the private data of events that it drops; release/core mends it, and the module
-# of a kernel's own tree comes with that
+# iw_cm leaks the private data of events that it drops. A patch in release/core corrects this; a
+# kernel that has the module in its own tree has the patch, too.
 [ "$(modinfo -F intree iw_tcp)" != Y ] || options+=(--private-data)
 tap orders in_a "$IWT_BIN/iwt_cmorder" "$DEV_A" $IP_A "${options[@]}" ${IWT_SEED:+--seed "$IWT_SEED"}
 check_no_objects "$IWT_TIME" "$DEV_A"

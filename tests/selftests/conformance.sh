@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The rows of the RFCs, each against a raw peer in A: tests/peer/README.
+# Tests each requirement of the RFCs (each row) with a raw peer in A: see tests/peer/README.
 #
 #	conformance.sh [--ip 4|6] [--mtu MTU] [--path direct|proxy|loopback|PROFILE]
 #		[--peer-of TYPE] [OPTION OF conform.py]...
@@ -25,12 +25,12 @@ dev=$IF_B
 [ "$path" != loopback ] || dev=lo
 one_link() { net_setup "$mtu" && link_add "$NS_B" "$DEV_B" "$dev"; }
 one_link || { not_ok "a link"; ktap_finish; }
-# Without offloads, packets are TCP's segments also for a program that looks at packets
+# Without offloads, a program that captures packets sees TCP's segments
 in_a ethtool -K "$IF_A" tso off gso off gro off >/dev/null 2>&1
 in_b ethtool -K "$IF_B" tso off gso off gro off >/dev/null 2>&1
 
-# No tail loss probes: TCP sends them when no answer comes within two round trips, which are
-# short for a slow machine, and they change the segments that follow.
+# No tail loss probes: TCP sends a probe when no answer arrives within two round trips, which is
+# too short for a slow machine, and a probe changes the segments after it.
 no_probes() { in_net "$1" sysctl -qw net.ipv4.tcp_early_retrans=0; }
 
 case $path in
@@ -62,7 +62,7 @@ if [ "$path" = loopback ]; then
 fi
 
 tap "the peer" python3 "$peer/selfcheck.py" "$peer/../unit/vectors.json"
-# (while it runs, each test writes a line when it is over)
+# (each test prints its line when it ends)
 tap "IPv$ip" "$side" iwt_patient $((IWT_TIME * 2)) python3 "$peer/conform.py" \
 	--here "$here" --there "$there" --link "$IWT_LINK_TYPE" --device "$DEV_B" --path "$path" --interface "$interface" \
 	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Counters of queue pairs: what a bound counter counts, that nothing is counted twice or lost, auto
-# mode, gauges, and what others try to do with them.
+# Counters of queue pairs: what a bound counter counts, that no event is counted twice or lost,
+# auto mode, gauges, and that other users can't use them.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PINGS=200
@@ -19,7 +19,7 @@ ends_agree() {
 			is "$(counter "$DEV_B" "tx_$name")" counter "$DEV_A" "rx_$name" || { echo "$name"; return 1; }
 	done
 }
-# connect PINGS: a connection of rping that goes on so long; SERVER, CLIENT, QPN of the client
+# connect PINGS: starts rping for so many pings; sets SERVER, CLIENT, and QPN of the client
 connect() {
 	wait_free "$NS_B" 7174
 	start in_b rping -s -a $IP_B -C "$1" -V -S 3000
@@ -37,7 +37,7 @@ disconnect() {
 }
 bind_qp() { rdma statistic qp bind link "$DEV_A/1" lqpn "$@"; }
 unbind_qp() { rdma statistic qp unbind link "$DEV_A/1" cntn "$@"; }
-# auto type on | pid on | off: rdma's status says nothing of what the kernel says
+# auto type on | pid on | off: rdma's exit status does not show whether the kernel succeeded
 auto() {
 	rdma statistic qp set link "$DEV_A/1" auto "$@"
 	rdma statistic qp mode link "$DEV_A/1" | tee "$TMP/mode" | grep -q "auto $1" || { cat "$TMP/mode"; return 1; }
@@ -98,7 +98,7 @@ else
 	skip "by process" "this rdma has no such mode"
 fi
 
-# what has been counted by any counter is in the link's
+# the link's counters include the counts of all bound counters
 before=$(counter "$DEV_A" tx_send)
 check "auto mode once more" auto type on
 pair "pings with a counter" 7174 "rping -s -a $IP_B -C $PINGS -V -S 3000" "rping -c -a $IP_B -C $PINGS -V -S 3000"
@@ -106,8 +106,9 @@ busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 check "are in the link's counters, once" is $((before + 2 * PINGS)) counter "$DEV_A" tx_send
 auto off
 
-# bind and unbind under traffic, while others read. (One thread at a time binds and unbinds a queue
-# pair: the core does not bear two that unbind the same one.)
+# Binds and unbinds under traffic, while other processes read. (Only one thread at a time binds
+# and unbinds a queue pair, because the core does not allow two threads to unbind the same queue
+# pair.)
 connect 1000000
 binds() {
 	local end=$((SECONDS + $1)) n

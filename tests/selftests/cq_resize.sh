@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Completion queues that change their size: what is refused, events, memory; and at random, beside
-# verified traffic of several threads.
+# Resizes completion queues: refused sizes, events, memory; and random resizes during verified
+# traffic of several threads.
 # IWT_ROUNDS: resizes beside each kind of poller; IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -9,12 +9,12 @@ begin iwt_queues
 only_iw_tcp "other drivers resize as they like"
 two_links
 
-# its own waits end it when nothing moves; it says nothing while queues are resized
+# the program ends itself if there is no progress; it prints nothing while it resizes
 tap "resize" iwt_patient $((IWT_TIME * 4)) ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A \
 	-n "${IWT_ROUNDS:-300}" ${IWT_SEED:+-s "$IWT_SEED"} resize
 tap "limit" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A limit
 
-# begin_resizes: a program that resizes without an end is at it
+# begin_resizes: starts a program that resizes without end, and waits until it does
 begin_resizes() {
 	start in_a "$IWT_BIN/iwt_queues" -a $IP_A -n 1000000 resize >"$TMP/endless" 2>&1
 	busywait "$IWT_TIME" grep -q "armed queues are resized" "$TMP/endless"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Deferred posts, without a doorbell: they go out although the process stops polling its
-# completion queue, and the device relied on this polling; and they go out while the device
-# waits for an answer.
+# Deferred posts, without a doorbell: the device sends them even if it relied on the process to
+# poll its completion queue and the process stops polling; and it sends them while it waits for an
+# answer.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench rdma
@@ -14,8 +14,8 @@ last=$(($(nproc) - 1)) rounds=25 answers=5000
 [ -z "${IWT_QUICK:-}" ] || rounds=6 answers=300
 fewer=
 
-# How often the device relied on the client's polling and the client polled; prints nothing
-# if the device has no such counter
+# How often the client's polling started the engine on which the device relied; prints nothing if
+# the device has no such counter
 flushes() { counter "$DEV_B" cq_flush 2>/dev/null || :; }
 
 # both PORT OPTION...: both ends poll, each on its own processor if there are two
@@ -30,11 +30,11 @@ both() {
 	wait "$srv" && [ $rc -eq 0 ]
 }
 
-# still PORT OPTION...: posts, then looks for no completions
+# still PORT OPTION...: the client posts, and then does not poll for completions
 still() { both "$@" -m still -n $rounds; }
 
-# answer PORT OPERATION: each end waits for the other's message, and answers at once; a machine on
-# which one answer takes many milliseconds gives fewer of them. Takes up to ten ports.
+# answer PORT OPERATION: each end waits for the other's message, and answers at once, less often
+# on a machine on which one answer takes many milliseconds. Uses up to ten ports.
 answer() {
 	local port=$1 had=0 end=$((SECONDS + IWT_TIME / 2))
 	while ((had < answers && SECONDS < end)); do
@@ -55,7 +55,7 @@ echo "# $(($(hits) - before)) answers were waited for${fewer:+; the machine is s
 before=$(flushes)
 check "small requests go out without a look" still 18700 -S 64
 check "large ones as well" still 18701 -S 20000
-# A machine that often stands still is too slow for the device to rely on it each time
+# If the machine often stands still, the device does not rely on the polling in every run
 port=18702
 while [ -n "$before" ] && [ "$(flushes)" -eq "$before" ] && [ $port -lt 18712 ]; do
 	still $port -S 64 || break

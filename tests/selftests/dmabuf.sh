@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Regions of dma-bufs: of the kernel's udmabuf, and of the module iwt_dmabuf, which moves buffers
-# and takes them away.
+# Memory regions of dma-bufs, which the kernel's udmabuf or the module iwt_dmabuf exports;
+# iwt_dmabuf also moves and revokes buffers.
 # IWT_ROUNDS: random regions of each kind; IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 

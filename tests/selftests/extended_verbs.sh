@@ -15,7 +15,7 @@ queues() {
 tap "verbs" queues verbs
 tap "overrun" queues overrun
 tap "times" queues times
-# a time namespace has a clock of its own
+# in a time namespace the clock has another offset
 if unshare -T --monotonic 100000 true 2>/dev/null; then
 	tap "time namespace" queues times unshare -T --monotonic 100000 --fork
 else

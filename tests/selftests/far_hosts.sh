@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Long paths: what is sent fills TCP's buffer, and goes out in buffers of many segments, also
-# where the congestion window has less room than a batch of the driver.
+# Paths with long delays: the driver fills TCP's send buffer, and TCP sends buffers of many
+# segments, also if the congestion window is smaller than a batch of the driver.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/middle.sh
 . "$IWT_LIB/middle.sh"
@@ -11,11 +11,11 @@ only_iw_tcp "how the engine hands octets to TCP"
 modprobe -q tcp_diag
 MSS=1448 SAID=
 
-# sent WHAT: octets or packets that A's net device has sent; a buffer of many segments is one
-# packet there
+# sent WHAT: bytes or packets that A's net device has sent, which counts a buffer of many segments
+# as one packet
 sent() { in_a cat "/sys/class/net/$IF_A/statistics/tx_$1"; }
 
-# sample: records what ss shows of A's connection now
+# sample: records the state of A's connection that ss shows now
 sample() { in_net "$NS_A" ss -tiHmO state established dport = :18600 >>"$TMP/ss"; }
 
 # stream COUNT [SIZE]: Writes (of 64 KB) from A to address TO of B, with samples
@@ -34,20 +34,21 @@ stream() {
 	ended "$PID" && ended "$srv"
 }
 
-# numbers PATTERN: those behind it in the samples, sorted; most and middle: the largest, the median
+# numbers PATTERN: the numbers after PATTERN in the samples, sorted; most and middle: the largest
+# number and the median
 numbers() { grep -o "$1[0-9]*" "$TMP/ss" | sed 's/.*[^0-9]//' | sort -n; }
 most() { numbers "$1" | tail -n 1; }
 middle() { numbers "$1" | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }'; }
 
-# A congestion window of 30 segments: what does not fit together any more must not go on in
-# ever smaller parts
+# A congestion window of 30 segments: TCP must not send a batch that does not fit into the window
+# in smaller and smaller parts
 small_window() {
 	local octets packets had
 	had=$(in_net "$NS_A" sysctl -n net.ipv4.tcp_min_tso_segs)
 	in_net "$NS_A" ip route replace $IP_B/32 dev "$IF_A" cwnd lock 30
 	# else TCP sends as much at once as it sends in a millisecond, which is less on a slow machine
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_min_tso_segs=15
-	# TCP takes the limit of a route over when the first connection that uses it ends
+	# TCP applies the limit of a route after the first connection on the route has ended
 	in_net "$NS_A" ip tcp_metrics flush all >/dev/null
 	check "a congestion window below a batch: a first stream" stream 1
 	octets=$(sent bytes) packets=$(sent packets)
@@ -60,7 +61,8 @@ small_window() {
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_min_tso_segs="$had"
 }
 
-# attempts COMMAND...: succeeds if one of three does; a busy machine delays what is measured here
+# attempts COMMAND...: succeeds if one of three attempts succeeds: a busy machine disturbs the
+# measurements
 attempts() {
 	for _ in 1 2 3; do
 		if "$@"; then return; fi
@@ -68,8 +70,8 @@ attempts() {
 	return 1
 }
 
-# TCP's buffer is full, although there is a delay between acknowledgments, and nearly all of it is
-# under way
+# TCP's send buffer is full despite the delay of acknowledgments, and nearly all of its data are
+# in flight
 full() {
 	local want
 	stream 1600 || return
@@ -79,7 +81,7 @@ full() {
 	echo "$SAID"
 	[ "$(middle "[,(]w")" -ge "$want" ] && [ $(($(middle unacked:) * MSS)) -ge "$want" ]
 }
-# The longer the path, the slower a machine may be that fills the buffer
+# On a longer path, even a slower machine can fill the buffer
 full_on_some_path() {
 	local ms
 	for ms in 10 40 100; do
@@ -100,8 +102,8 @@ full_buffer() {
 	delay 10
 }
 
-# Batches stay whole: TCP neither sends the buffers that one lies in each by itself, nor fills one
-# up from the next
+# Batches stay whole: TCP neither sends the buffers of a batch one by one, nor fills up a batch
+# with data of the next batch
 whole() {
 	local octets packets
 	octets=$(sent bytes) packets=$(sent packets)
@@ -125,7 +127,8 @@ memory_goes() {
 	keep=$(($(nproc) * 32 * (32768 + $(getconf PAGESIZE)))) had=$(counter "$DEV_A" mem_txbuf)
 	echo "# $had octets to frame in, $keep may stay"
 	if [ "$had" -gt $keep ]; then
-		# a connection that ends may keep it for the minute that a peer has that does not answer
+		# an ending connection may keep it for a minute, the time limit for a peer that
+		# does not answer
 		check "memory for what was under way is freed" busywait 75 no_more_than $keep
 	else
 		skip "memory for what was under way is freed" "there was not that much under way"
@@ -136,8 +139,8 @@ no_more_than() { [ "$(counter "$DEV_A" mem_txbuf)" -le "$1" ]; }
 # acks: packets that B has sent
 acks() { in_b cat "/sys/class/net/$IF_B/statistics/tx_packets"; }
 
-# few NAME PERCENT: what comes together is acknowledged together, as far as TCP's own timing allows;
-# at most PERCENT acknowledgments for 100 packets
+# few NAME PERCENT: B acknowledges packets that arrive together by one acknowledgment, as far as
+# TCP's own timing allows: at most PERCENT acknowledgments for 100 packets
 few() {
 	local packets acks
 	packets=$(sent packets) acks=$(acks)
@@ -158,7 +161,7 @@ few_acks() {
 	done
 	few "single segments" 25
 }
-# Kernels have it since 6.9, but for those with threads only
+# Kernels have work items for bottom halves since 6.9, except those with PREEMPT_RT
 bottom_half_work() { [[ $(uname -v) != *PREEMPT_RT* ]] && printf '6.9\n%s\n' "$(uname -r)" | sort -CV; }
 
 # delay MS: on each of the router's ports

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Allocations that fail: each one that the module, a link, an object, a connection or data
-# need, in the context of their caller or in any other, one after the other
-# (tests/programs/faults/main.c). The gate of the laboratory and kmemleak find what is left
-# behind. Outside the caller's context only some of them fail, unless IWT_FAULTS=all.
+# Makes memory allocations fail, one after the other: each allocation for the module, a link, an
+# object, a connection or data, in the caller's context or in any other
+# (tests/programs/faults/main.c). The laboratory's gate and kmemleak find leaks. Outside the
+# caller's context only some of the allocations fail, unless IWT_FAULTS=all.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_faults rping rdma
@@ -20,7 +20,7 @@ modprobe -q iwt_dmabuf || missing_all "module iwt_dmabuf"
 stride=11
 [ "${IWT_FAULTS:-}" != all ] || stride=1
 
-# A namespace that something refers to keeps its end of the veth pair, and so the other end.
+# A namespace with a leaked reference keeps its end of the veth pair, and so the other end.
 peer_is_gone() { ! ip -n "$NS_B" link show "$IF_B"; }
 
 two_namespaces

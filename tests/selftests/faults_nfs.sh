@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NFS over RDMA while allocations of this driver fail. The test makes, uses and ends mounts,
-# and fails the first allocation of the driver and of the functions that it calls, at either
-# end, then the second and so on, until there are no more. A mount may fail, and the next one
-# must not; what is written is read back right; nothing hangs, and nothing is left, which the
-# gate of the laboratory and kmemleak check.
-# It fails some of the allocations, farther and farther apart; with IWT_FAULTS=all each of the
+# NFS over RDMA while allocations of this driver fail. The test mounts, uses and unmounts a file
+# system, and makes the first allocation fail in the driver, or in a function that it calls, at
+# either end; then the second one, and so on, until there are no more. A mount may fail, but the
+# next one must succeed; data that were written must be read back unchanged; nothing may hang. The
+# laboratory's gate and kmemleak check that nothing is left.
+# By default only some allocations fail, at growing distances; with IWT_FAULTS=all each of the
 # first hundred, and every eleventh of the rest.
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
@@ -30,12 +30,13 @@ host_is_ready() { client mkdir -p $NFS_AT; }
 
 mounted() { client grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }
 
-# The commands in which an allocation may fail: $FAULT is "", or the program that makes
-# allocations fail, with its arguments
+# The commands in which an allocation may fail. $FAULT is empty, or the command that makes
+# allocations fail
 mount_it() { $FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" mount.nfs $NFS_FROM $NFS_AT \
 	-o "$NFS_OPTIONS"; }
 umount_it() { $FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" umount $NFS_AT; }
-# Writes through the page cache and reads around it, so that each octet is sent and comes back
+# Writes through the page cache and reads without it, so that NFS sends each byte and reads it
+# back
 use_it() {
 	# shellcheck disable=SC2016
 	$FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" bash -c '
@@ -55,7 +56,8 @@ with() {
 	[ "$RC" -lt 60 ]
 }
 
-# The steps: each is done with a fault, then checked. FAULT is empty where nothing is to fail.
+# The steps: each is done with a fault, then checked. FAULT is empty where no allocation is to
+# fail.
 FAULT=
 step_mount() {
 	with "$1" "$2" mount_it || return
@@ -77,8 +79,8 @@ step_umount() {
 	fi
 }
 
-# next N: the allocation to fail after the N-th. A mount makes thousands of them, most for its
-# memory regions.
+# next N: the number of the allocation that fails after the N-th. A mount makes thousands of
+# allocations, most of them for its memory regions.
 next() {
 	if [ "${IWT_FAULTS:-}" != all ]; then
 		echo $(($1 * 3 + 1))
@@ -92,7 +94,8 @@ next() {
 # faults STEP KIND
 faults() {
 	local n=1 fails=0 said=0 calm=0 what="$1: $2"
-	# Twice without a fault, because two processors may have counted for each other
+	# Ends after two runs without a fault, because allocations of another processor may be
+	# counted, too
 	while [ "$n" -le $MOST ] && [ $calm -lt 2 ]; do
 		if ! "step_$1" "$2" $n >"$TMP/step" 2>&1; then
 			not_ok "$what: number $n"

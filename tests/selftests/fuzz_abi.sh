@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Everything that a process can do with a device, with mutations (iwt_fuzzabi), for 10 seconds
-# by default; some of its processes have no privileges, small limits and a group of 48 MiB.
-# The kernel's log has the seed of each round; a seed repeats its round:
+# Calls everything that a process can call on a device, with mutated arguments (iwt_fuzzabi), for
+# 10 seconds by default. Some processes have no privileges, small limits and a control group of 48
+# MiB. The kernel's log shows the seed of each round; a seed repeats its round:
 #
 #	fuzz_abi.sh [--time SECONDS] [OPTION OF iwt_fuzzabi]...
 #	fuzz_abi.sh --round 0x123 --threads 1
@@ -23,7 +23,7 @@ two_links
 modprobe -q rdma_ucm
 modprobe -q iwt_dmabuf || skip "regions of dma-bufs" "there is no module iwt_dmabuf"
 if cg_has memory && cg_add memory && echo 48M >"$CG/memory.max"; then options+=(--group "$CG"); else skip "a group for memory" "this kernel has no such control groups"; fi
-# (where the mounted /sys is that of the control groups)
+# (nsenter, because its /sys has the control groups)
 iwt_patient $((seconds + IWT_TIME * 4)) nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_fuzzabi" "$DEV_A" $IP_A \
 	--time "$seconds" "${options[@]}" >"$TMP/fuzz" 2>&1
 subtests "fuzz" "$TMP/fuzz" $?

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A hostile process runs beside an honest one, which must not notice it.
+# A hostile process runs beside an honest one, and must not disturb it.
 # IWT_SEED repeats a run.
 . "$(dirname "$0")/../lib/begin.sh"
 
-# The honest process: its ping verifies its data all the time
+# The honest process is rping, which verifies its data all the time
 others() { alive "$CLI" && alive "$SRV"; }
 still_moving() { MOVING_FROM='' busywait "$IWT_TIME" moving "$NS_A" "$IF_A" 100000; }
 

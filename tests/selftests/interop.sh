@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Tests iw_tcp against siw, the kernel's own software iWARP, as an independent peer: each in
-# both roles, both sides transfer, all data are verified, CRC on and off.
-# IWT_QUICK: not the largest messages, only data without CRC, and no long FPDUs.
+# Tests iw_tcp against siw, the kernel's own software iWARP, as an independent peer: each driver
+# in both roles, with transfers from both sides, verified data, CRC on and off.
+# IWT_QUICK: without the largest messages and long FPDUs; without CRC only verified data.
 # IWT_CRC: only with CRC (on) or only without (off).
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -38,7 +38,7 @@ both() {
 	links "$a" "$b" || { not_ok "$what: links"; unlinks; return; }
 	[ "$a" = siw ] && { ca=(--local-siw); sb=(--peer-siw); }
 	[ "$b" = siw ] && { ca=(--peer-siw); sb=(--local-siw); }
-	# Far off, the first message does not arrive while siw is still sending its Reply
+	# With a delay, the first message does not arrive while siw is still sending its Reply
 	[ "$b" != siw ] || distance "far off" || diag <<<"no netem here"
 	pair "$what: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
 	verify_pair "$what" $IP_B "${size[@]}" "${ca[@]}" -- "${sb[@]}"
@@ -49,8 +49,8 @@ both() {
 			skip "$what: $tool" "perftest cannot listen beside siw"
 			continue
 		fi
-		# The sockets of the connection before may still have their port: the
-		# other driver closes them late
+		# The sockets of the previous connection may still use their port: the other
+		# driver closes them late
 		port=$((port + 1))
 		pair "$what: $tool" $port "$tool -R -F -p $port -n 50 -s 65536" \
 			"$tool -R -F -p $port -n 50 -s 65536 $IP_B"
@@ -62,9 +62,9 @@ both() {
 # octets_of_fpdu DEVICE: the average length of the FPDUs that DEVICE has sent
 octets_of_fpdu() { echo $(($(counter "$1" tx_bytes) / ($(counter "$1" tx_fpdu) + 1))); }
 
-# large CLIENT-TYPE SERVER-TYPE: FPDUs longer than a segment are offered, without CRC, as
-# the user guide describes it for siw. siw's Reply repeats what the Request said about long
-# FPDUs, whatever siw sends itself; siw's Request says nothing about them.
+# large CLIENT-TYPE SERVER-TYPE: iw_tcp offers FPDUs longer than a segment, without CRC, as the
+# user guide describes it for siw. siw's Reply repeats the Request's flag for long FPDUs, whatever
+# siw sends itself; siw's Request does not have the flag.
 large() {
 	local what="long FPDUs, $1 connects to $2" opts=(--max-size 70000 --rounds 1 --no-neg --no-events --no-wr)
 	local dev=$DEV_A want=-gt octets ca=(--peer-siw) sb=(--local-siw)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# IPsec (ESP in transport mode) under the connections: all operations, startup and Terminates work,
-# the wire shows ESP alone and nothing of the data, and without keys nothing is sent in clear.
+# Connections over IPsec (ESP in transport mode): all operations, startup and Terminates work, all
+# packets are ESP packets without plain data, and without keys no data are sent unencrypted.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rping tcpdump
@@ -12,7 +12,7 @@ AEAD=(aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128)
 PAIRS=("$IP_A $IP_B 0x1001" "$IP_B $IP_A 0x1002")
 [ ! -d /proc/sys/net/ipv6 ] || PAIRS+=("$IP6_A $IP6_B 0x1003" "$IP6_B $IP6_A 0x1004")
 
-# keys: A and B get the same ones
+# keys: gives A and B the same keys
 keys() {
 	local ns src dst spi
 	for ns in "$NS_A" "$NS_B"; do
@@ -24,7 +24,7 @@ keys() {
 }
 no_keys() { ip -n "$NS_A" xfrm state flush && ip -n "$NS_B" xfrm state flush; }
 
-# policies: TCP between A and B has to be ESP
+# policies: all TCP packets between A and B must be encrypted by ESP
 policies() {
 	local ns src dst spi way
 	for ns in "$NS_A $IP_A $IP6_A" "$NS_B $IP_B $IP6_B"; do
@@ -37,7 +37,7 @@ policies() {
 	done
 }
 
-# tap_on, tap_off: captures what is on the wire into $TMP/wire
+# tap_on, tap_off: captures the packets between A and B into $TMP/wire
 tap_on() {
 	start in_a tcpdump -U -B 32768 -i "$IF_A" -w "$TMP/wire" "ip proto 50 or ip6 proto 50 or tcp" 2>"$TMP/tap-said"
 	TAP=$PID
@@ -78,7 +78,7 @@ with() {
 
 received() { counter "$DEV_B" rx_bytes; }
 
-# The keys are taken away under traffic: it waits, and nothing is sent in clear
+# The keys are deleted during traffic: the traffic stops, and no data are sent unencrypted
 taken_away() {
 	local before
 	check "keys are taken away: traffic before" traffic_rping
@@ -102,7 +102,7 @@ taken_away() {
 	check "with keys: a connection" in_a rping -c -a $IP_B -C 1 -v
 }
 
-# The server is there, but no answer comes
+# The server listens, but the client gets no answer
 nobody_there() {
 	iwt_patient 60 ip netns exec "$NS_A" rping -c -a "$IP_B" -C 1 -v >"$TMP/talk" 2>&1
 	[ $? = 124 ] || grep -q 'RDMA_CM_EVENT_\(UNREACHABLE\|CONNECT_ERROR\|ROUTE_ERROR\)' "$TMP/talk"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Segments that are longer than the longest FPDU: all data arrive, and the segments are
-# full nevertheless.
+# The segments are longer than the longest FPDU: all data arrive, and the segments are full,
+# because they contain more than one FPDU.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify iwt_bench rdma
@@ -14,7 +14,7 @@ before=$(counter "$DEV_A" tx_segs)
 check "Writes of 64 KB" bench_pair -o write -S 65536 -n $MESSAGES -w 8
 segs=$(($(counter "$DEV_A" tx_segs) - before))
 echo "# $segs segments"
-# One segment for a message, more for its headers; two where TCP's segments are half of the
-# first window
+# One segment for each message, and some for the headers; two for each message where TCP's
+# segments are half as long as the first window
 check "their segments are full" [ $segs -ge $MESSAGES -a $segs -le $((MESSAGES * 9 / 4)) ]
 ktap_finish

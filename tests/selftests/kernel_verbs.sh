@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Verbs for a consumer in the kernel: every operation, also atomic ones, registrations,
-# refusals, drain and flush, contexts; completions are reaped in each way that the kernel has.
-# IWT_KT_GROUPS and IWT_KT_MODES (lists with commas) select groups and ways.
+# Verbs for a consumer in the kernel: every operation, also atomic ones, registrations, refusals,
+# drain and flush, contexts; completions are polled in each mode that the kernel offers.
+# IWT_KT_GROUPS and IWT_KT_MODES (lists with commas) select groups and modes.
 . "$(dirname "$0")/../lib/begin.sh"
 
 GROUPS_=${IWT_KT_GROUPS:-data,ext,global,inval,gaps,errors,local,drain,context,srq}

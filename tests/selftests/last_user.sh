@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A link ends, and the module is unloaded, just when rdma_cm lets go of the link: it says first
-# that it does not use it any more, and then gives back its reference to the GID. The moment in
-# between is made longer; where a kernel has no probes, it stays as short as it is.
+# A link is deleted, and the module is unloaded, just when rdma_cm releases the link. rdma_cm
+# first drops its reference to the device, and then its reference to the GID. The test makes the
+# time between them longer, if the kernel has probes.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_conn
 SLOW=/sys/module/iwt_slow/parameters/us
 
 exchanged() { grep -q "^ok .*messages return" "$TMP/conns"; }
-# round NAME COMMAND...: COMMAND takes the link away from rdma_cm's users at both ends
+# round NAME COMMAND...: COMMAND removes the link while rdma_cm uses it at both ends
 round() {
 	start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B -b 16 -n 4 >"$TMP/server" 2>&1
 	SRV=$PID

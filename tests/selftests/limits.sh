@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What verbs refuse, and that a refusal changes nothing; which process is charged for memory;
-# the limits of control groups, of RLIMIT_MEMLOCK and the device (IWT_MAX=pd,cq,srq,qp,mr,mw: the
-# limits for which there is memory and time).
+# Requests that verbs refuse, which must have no effect; the process that is charged for memory;
+# the limits of control groups, of RLIMIT_MEMLOCK and of the device (IWT_MAX=pd,cq,srq,qp,mr,mw:
+# the device's limits to test, which need memory and time).
 . "$(dirname "$0")/../lib/begin.sh"
 
 ENOMEM=12 EAGAIN=11
@@ -41,7 +41,7 @@ if cg_has rdma; then
 	done
 	check "nothing stays charged" busywait "$IWT_TIME" nothing_charged
 	echo "$DEV_A hca_handle=0 hca_object=max" >"$CG/rdma.max"
-	# The RDMA core leaks a reference to the task when it refuses the task a context
+	# The RDMA core leaks a reference to a task when it refuses to give the task a context
 	if [ -e /sys/kernel/debug/kmemleak ]; then
 		skip "no context" "where leaks are looked for, the core's own is found"
 	else
@@ -52,8 +52,8 @@ else
 	skip "a group for RDMA" "this kernel has no such control groups"
 fi
 
-# Of 64 MiB, the ring of a completion queue takes 32 and a send queue 1.4 with all its memory.
-# A process at the limit is killed, or refused.
+# Of 64 MiB, the ring of a completion queue takes 32 MiB, and a send queue with all its memory 1.4
+# MiB. At the limit, the process is killed or its request is refused.
 at_limit() { grep -q '^max [1-9]' "$CG/memory.events"; }
 bounded() {
 	local rc

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Links are made, removed and refused, and follow changes of their netdev.
-# IWT_QUICK: less often
+# Creates and deletes links, tests refused links, and links whose netdev changes.
+# IWT_QUICK: fewer repetitions
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"
@@ -50,7 +50,7 @@ attributes() {
 	check "rdma resource show" in_a rdma resource show
 }
 
-# For each kind of netdev: add a link, look at it, delete it.
+# For each kind of netdev: adds a link, checks it, deletes it.
 kinds() {
 	local kind name dev=iwtk$TAG
 	dev_add "dm$TAG" dummy
@@ -65,7 +65,7 @@ kinds() {
 			continue
 		fi
 		check "a link on a ${kind%:*}" link_add "$NS_A" "$dev" "$name"
-		# also where the netdev has none, as lo
+		# also if the netdev has no link layer address, like lo
 		[ "$TYPE" != iw_tcp ] || check "its GID has an address" has_address "$dev"
 		check "and its removal" link_del "$NS_A" "$dev"
 	done

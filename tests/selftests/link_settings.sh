@@ -34,7 +34,7 @@ for word in auto always off; do
 	check "zerocopy: $word" set_link $DEV_A zerocopy $word
 	check "zerocopy says $word" is $DEV_A zerocopy $word
 done
-# with PREEMPT_RT nobody polls
+# with PREEMPT_RT, neither workers nor engines poll
 polling=on
 [ ! -e /sys/kernel/realtime ] || polling=off
 check "polling is $polling" is $DEV_A polling $polling
@@ -70,7 +70,7 @@ SEED=${IWT_SEED:-$RANDOM}
 tap "every setting" python3 "$IWT_LIB/settings.py" $SETTINGS/$DEV_A "$SEED" 4000 "$([ -e /sys/kernel/realtime ] && echo 1)"
 settings_end
 
-# The module's parameters are what a new link begins with.
+# The module's parameters are the settings of a new link.
 params=/sys/module/iw_tcp/parameters
 set_param() { echo "$2" >"$params/$1"; }
 param_is() { [ "$(cat "$params/$1")" = "$2" ]; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Listeners: they are ready before the first connection, they end without delaying anything,
-# and on a new link whose port is taken they wait for the port.
+# Listeners: they are ready before the first connection, their end delays nothing else, and on a
+# new link whose port is in use they wait for the port.
 . "$(dirname "$0")/../lib/begin.sh"
 
 READER=$KTEST/reader
@@ -20,8 +20,8 @@ overdue() {
 	echo $sum
 }
 
-# first WHAT ARGUMENT...: listeners at many ports, whose clients come at once. A client may lose a
-# connection only if its time was over, as the device's counter says.
+# first WHAT ARGUMENT...: listeners at many ports, to which clients connect as soon as possible. A
+# connection may fail only by the device's time limit, which the device counts.
 first() {
 	local what=$1 over lost
 	over=$(overdue)
@@ -44,8 +44,8 @@ grace() {
 	fi
 }
 
-# rdma_cm listens on several links, one after the other: connections of the last link do not
-# come too early, either.
+# rdma_cm listens on several links, one after the other: connections on the last link must not
+# arrive too early, either.
 several() {
 	local i
 	for i in 1 2 3 4 5 6 7 8; do
@@ -57,7 +57,7 @@ several() {
 	for i in 1 2 3 4 5 6 7 8; do link_del "$NS_B" "$DEV_B-$i"; done
 }
 
-# A link is made while a TCP listener has the port
+# Creates a link while a TCP listener uses the port
 port_taken() {
 	local tcp rdma
 	link_del "$NS_B" "$DEV_B"
@@ -75,7 +75,7 @@ port_taken() {
 
 begin rdma rping python3
 only_iw_tcp "other drivers are not tested"
-# librdmacm would have loaded this module
+# otherwise librdmacm loads this module
 modprobe -q rdma_ucm
 two_links
 first "listening" $IP_B 7400

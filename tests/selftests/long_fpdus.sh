@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# FPDUs longer than a segment, between links that allow them: all data are verified, with
-# CRC and without, with loss; there are no long FPDUs unless both links allow them.
+# FPDUs longer than a segment, between links that allow them: all data are verified, with and
+# without CRC, and with packet loss. No FPDU is long unless both links allow it.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma tc
 only_iw_tcp "settings of iw_tcp"
 want_settings
 
-# data WHAT: verifies all operations; sets SENT[LINK], the average octets of an FPDU
+# data WHAT: verifies all operations; sets SENT[LINK], the average number of bytes of an FPDU
 declare -A SENT
 data() {
 	local dev

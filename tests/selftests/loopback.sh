@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Loopback addresses. rdma_cm counts them as wildcard addresses, and listens on the links of all
-# namespaces for them: a listener in one namespace must not cost the links of others, nor
-# the reverse; it gets its connections by the link on lo, whatever other links there are; and on
-# a new link it waits until it can have its address and port.
+# Loopback addresses. For rdma_cm a loopback address is like a wildcard address: it listens on the
+# links of all namespaces. So a listener in one namespace must not make the links of another fail,
+# nor the reverse. The listener gets its connections on the link on lo, whatever other links
+# exist. On a new link it waits until its address and port are free.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"
@@ -42,7 +42,7 @@ neighbours() {
 	done
 }
 
-# A link in A, whose listeners can't have what they want: lo has no address
+# A new link in A, whose listeners can't get their address and port: lo has no address
 new_links() {
 	ip -n "$NS_A" addr flush dev lo
 	check "a link in A, where lo has no address" link_add "$NS_A" "$DEV_A" "$IF_A"
@@ -61,8 +61,8 @@ new_links() {
 }
 all_live() { local pid; for pid in "${LISTENERS[@]}"; do alive "$pid" || return; done; }
 
-# over_lo WHAT: connections in A over lo, where there are links on lo and on a card. (The links
-# of B are gone: a client of a loopback address gets the first link of all.)
+# over_lo WHAT: connections in A over lo, with links on lo and on a card. (B has no link any more:
+# a client of a loopback address gets the first of all links.)
 over_lo() {
 	local i
 	for i in "${ADDRESSES[@]}"; do
@@ -87,7 +87,7 @@ lo_and_card() {
 	link_del "$NS_A" "$DEV_A"
 	check "a link on the card beside that on lo" link_add "$NS_A" "$DEV_A" "$IF_A"
 	over_lo "lo first"
-	# a listener is there before either link
+	# the listener exists before both links
 	link_del "$NS_A" "$DEV_A"
 	link_del "$NS_A" "${DEV_A}lo"
 	check "a listener without a link" listener "$NS_A" 127.0.0.1 7272

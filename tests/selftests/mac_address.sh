@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The MAC address below a link changes while programs bind to the link's addresses, which needs
-# no privilege. Newer kernels take the net device from the only GID of a link, and do not look
-# whether it has gone: binds never fail, and the kernel lives.
+# The MAC address of a link's net device changes while programs bind to the link's addresses,
+# which needs no privilege. Newer kernels use the net device of the link's only GID without a
+# check whether the GID still has it. Binds must not fail, and the kernel must not crash.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"
@@ -25,13 +25,13 @@ change_all() {
 	done | ip -n "$NS_A" -batch -
 }
 
-# bound WHAT: what the processes that bind say
+# bound WHAT: checks the results of the processes that bind
 bound() {
 	local n wrong allowed=bound
 	n=$(awk '$1 == "bound" { n += $2 } END { print n + 0 }' "$TMP"/bind-*)
 	echo "# $CHANGES changes beside $n binds"
 	check "$1: processes bind" test "$n" -gt 0
-	# a kernel that compares addresses learns the new one a moment later
+	# a kernel that compares addresses sees the new one a moment later
 	[ -z "$FOLLOWS" ] || allowed="bound|ENODEV"
 	wrong=$(awk -v allowed="^($allowed)$" 'NF == 2 && $1 !~ allowed' "$TMP"/bind-*)
 	check "$1: no bind fails" test -z "$wrong"
@@ -54,7 +54,7 @@ beside() {
 }
 
 beside "changes"
-# With the moment in between made longer: rdma_cm has the GID, and will look at its net device
+# With a longer time between two steps: rdma_cm has the GID, but has not read its net device yet
 slow_down functions=rdma_get_gid_attr us=2000 one_in=4
 if [ -e /sys/module/iwt_slow ]; then
 	beside "changes, slowly"

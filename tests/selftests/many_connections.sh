@@ -28,14 +28,14 @@ stop "$srv"
 check "no queue pair is left" busywait 20 no_qps "$DEV_B"
 wait_free "$NS_B" 7471
 
-# Very many connections, of several processes: User-Mode Linux is slow with thousands of
-# mappings in one process. All exist at the same time, and messages pass on each of them.
+# Very many connections of several processes (User-Mode Linux is slow with thousands of mappings
+# in one process). All connections exist at the same time, and each transfers messages.
 MANY=${IWT_MANY:-500}
 EACH=1000
 qps() { rdma resource show "$1" | sed -n 's/.* qp \([0-9]*\).*/\1/p'; }
 has_qps() { [ "$(qps "$1")" = "$2" ]; }
 exchanged() { grep -q "messages return" "$TMP/many-$1"; }
-# The queue pairs of the RDMA core itself
+# The number of queue pairs that belong to the RDMA core itself
 none_a=$(qps "$DEV_A") none_b=$(qps "$DEV_B")
 
 servers=() clients=()

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Control groups for memory: programs with less memory than they need fail or are killed. A
-# program that is killed in the middle of its work leaves nothing behind and nothing charged. A
-# server is charged for the connections that it accepted.
+# Memory control groups: programs with less memory than they need fail or are killed. A program
+# that is killed in the middle of its work leaves no object, and its group is not charged any
+# more. A server is charged for the connections that it accepted.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PAIRS=4
@@ -14,8 +14,8 @@ trap 'cleanup; cg_del 2>/dev/null' EXIT
 event() { awk -v name="$1" '$1 == name { print $2 }' "$CG/memory.events"; }
 charged() { awk '$1 == "vmalloc" { print $2 }' "$CG/memory.stat"; }
 nobody() { [ -z "$(cat "$CG/cgroup.procs")" ]; }
-# Only rings and sockets: other memory that the group was charged for may still be in use by
-# others, and stays charged
+# Only rings and sockets: other processes may still use other memory of the group, which then
+# stays charged
 uncharged() { awk '$1 == "vmalloc" || $1 == "sock" { n += $2 } END { exit n > 0 }' "$CG/memory.stat"; }
 nothing_left() {
 	check "$1: the group has no process" busywait 20 nobody
@@ -52,13 +52,13 @@ tight() {
 }
 
 moving() { [ "$(counter "$DEV_A" rx_bytes)" -gt 10000000 ]; }
-# Takes more and more memory, until there is no more
+# Allocates memory until there is no more
 HOGGING='
 keep = []
 while True:
 	keep.append(bytearray(1 << 20))'
 
-# accepted: a server in the group; TCP has memory for what it sends and receives
+# accepted: a server in the group, with enough memory for TCP's buffers
 accepted() {
 	local grouped=("${GROUPED[@]/$NS_A/$NS_B}") cli
 	cg_memory 96M
@@ -85,7 +85,7 @@ killed() {
 		start "${GROUPED[@]}" rping -c -a $IP_B -p $((7180 + i)) -C 1000000 -S 60000 >"$TMP/client-$i" 2>&1
 	done
 	check "killed: they move data" busywait "$IWT_TIME" moving
-	# For each: two rings of at least a page, and a completion queue
+	# For each connection: two rings of at least a page, and a completion queue
 	check "killed: its queues are charged" busywait "$IWT_TIME" more_charged "$before" $((PAIRS * 3 * 4096))
 	echo "# $((($(charged) - before) >> 10)) KiB of rings are charged"
 	start "${GROUPED[@]}" python3 -c "$HOGGING"

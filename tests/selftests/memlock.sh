@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The rings of queues count against RLIMIT_MEMLOCK of the user who made them, as long as the queue is
-# there or somebody has a page of it. (limits.sh has the limit of one process.)
+# The rings of queues count against RLIMIT_MEMLOCK of the user who created them, as long as the
+# queue exists or a process has mapped a page of its ring. (limits.sh tests the limit of one
+# process.)
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_charge rdma setpriv prlimit
@@ -11,13 +12,14 @@ steps=${IWT_ROUNDS:-400}
 
 # without privileges, as a user
 user() { echo "setpriv --reuid $1 --clear-groups --inh-caps=-all --bounding-set=-ipc_lock"; }
-# as UID COMMAND...: without privileges, as a user of whom nobody else has a process
+# as UID COMMAND...: runs COMMAND without privileges, as a user who has no other process
 # shellcheck disable=SC2046
 as() { in_a prlimit --memlock=unlimited:unlimited $(user "$1") "${@:2}"; }
 search() { as "$@" search "$steps" ${IWT_SEED:+"$IWT_SEED"}; }
 tap "a user" search 54321 "$IWT_BIN/iwt_charge" "$DEV_A"
 
-# holds FILE LIMIT COMMAND...: starts a process that has rings, $HOLDER, until $UNTIL is closed
+# holds FILE LIMIT COMMAND...: starts a process, $HOLDER, that keeps its rings until $UNTIL is
+# closed
 holds() {
 	mkfifo "$TMP/$1.until" && exec {UNTIL}<>"$TMP/$1.until" || return 1
 	start in_a prlimit --memlock="$2:$2" "${@:3}" <"$TMP/$1.until" >"$TMP/$1" 2>&1 {UNTIL}>&-
@@ -41,7 +43,7 @@ else
 	skip "root of a user namespace" "this kernel lets no user make one"
 fi
 
-# What is still mapped when the module goes
+# Rings that are still mapped when the module is unloaded
 if in_laboratory; then
 	# shellcheck disable=SC2046
 	check "rings stay mapped" holds three unlimited $(user 54323) "${CHARGE[@]}" hold 100

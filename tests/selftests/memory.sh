@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Regions of a process: what the peer may do with them, and what becomes of them when the
-# process changes them.
+# Memory regions of a process: which access the peer has, and what happens to a region when the
+# process changes its mappings.
 # IWT_ROUNDS: random changes of a region; IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Connections over VLANs, bridges and bonds, with link-local addresses, and to a listener of
-# all addresses over several links: which link serves which address.
+# Connections over VLANs, bridges and bonds, with link-local addresses, and to a wildcard listener
+# over several links: checks which link serves which address.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping ib_send_bw
@@ -37,7 +37,7 @@ both() {
 	pair "$1, ib_send_bw" 18515 "ib_send_bw -R -F -n 50" "ib_send_bw -R -F -n 50 10.77.$2.2"
 }
 
-# serve ADDRESS: starts rping for any number of clients; SRV is its pid
+# serve ADDRESS: starts rping as a server for any number of clients; SRV is its pid
 serve() {
 	wait_free "$NS_B" 7174
 	start in_b rping -s -P -a "$1" -V >"$TMP/serve" 2>&1
@@ -129,7 +129,7 @@ link_local() {
 	pair "link-local address" 7174 "rping -s -a $ll%$IF_B -C 5 -V" "rping -c -a $ll%$IF_A -C 5 -V -v"
 	serve ::
 	by "link-local address, all addresses" "$ll%$IF_A" "$DEV_B"
-	# The same address on two net devices: rdma_cm takes the first net device
+	# Two net devices have the same address: rdma_cm uses the first one
 	for dev in $IF_B $IF2_B; do ip -n "$NS_B" addr add fe80::77:2/64 dev "$dev" nodad; done
 	for dev in $IF_A $BR_A; do
 		by "link-local address of two net devices, by $([ "$dev" = "$BR_A" ] && echo second || echo first)" "fe80::77:2%$dev" "$DEV_B"
@@ -143,7 +143,7 @@ link_local() {
 
 several() {
 	local all
-	# An address of a net device that has no link
+	# An address on a net device without a link
 	ip -n "$NS_B" link add "d$IF_B" type dummy
 	ip -n "$NS_B" addr add 10.77.99.2/32 dev "d$IF_B"
 	ip -n "$NS_B" link set "d$IF_B" up

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Network namespaces: links belong to one, and end with it.
+# Network namespaces: each link belongs to one, and is deleted with it.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/users.sh
 . "$IWT_LIB/users.sh"
@@ -59,7 +59,7 @@ unable() {
 	[ $rc -eq 255 ] || failed_itself $rc || { [ $rc -eq 124 ] && grep -q '^connect error' "$TMP/unable"; }
 }
 
-# A process cannot connect by the link of another namespace.
+# A process cannot connect over a link of another namespace.
 dialling() {
 	local srv
 	check "shared: a namespace like A" twin
@@ -73,7 +73,7 @@ dialling() {
 	ns_del "$NS_D"
 }
 
-# A kernel consumer connects by a link whose net device has moved to another namespace, while
+# A kernel consumer connects over a link whose net device has moved to another namespace, while
 # the link is deleted
 moving() {
 	local run
@@ -105,7 +105,8 @@ begin rdma rping python3 iwt_unplug iwt_conn
 visible() { ip netns exec "$1" rdma dev show "$2" >/dev/null 2>&1; }
 visible_here() { rdma dev show "$1" >/dev/null 2>&1; }
 mode_was=$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')
-# The kernel changes the mode only when no other namespace is left, and namespaces go late
+# The kernel changes the mode only when no other namespace is left, and it destroys namespaces
+# late
 restore_mode() { [ -z "$mode_was" ] || busywait 70 rdma system set netns "$mode_was"; }
 trap 'cleanup; restore_mode' EXIT
 
@@ -120,16 +121,16 @@ shared() {
 	moving
 	ns_del "$NS_A"
 	check "shared: the namespace's end takes its link" busywait 10 not visible_here "$DEV_A"
-	# The other end of the veth pair went with its namespace
+	# The other end of the veth pair was deleted with its namespace
 	check "shared: and with the pair the other link" busywait 10 not visible_here "$DEV_B"
 	ns_del "$NS_B"
 	MADE_NS=() MADE_DEV=()
 }
 
 exclusive() {
-	# The kernel changes the mode only when no other namespace is left. Namespaces of
-	# earlier tests last until TCP has given up sending the last octets to a peer that
-	# has gone already.
+	# The kernel changes the mode only when no other namespace is left. A namespace of
+	# an earlier test lasts until TCP gives up sending its last bytes to a peer that no
+	# longer exists.
 	if ! busywait 180 rdma system set netns exclusive; then
 		if ! in_laboratory && [ "$(lsns -nt net -o NS | wc -l)" -gt 1 ]; then
 			skip "exclusive mode" "there are other network namespaces"
@@ -160,15 +161,15 @@ exclusive() {
 	MADE_NS=() MADE_DEV=()
 }
 
-# move FROM TO: moves A's RDMA device, and not its net device; FROM "" is the first namespace
+# move FROM TO: moves A's RDMA device, but not its net device; FROM "" is the initial namespace
 move() { in_ns "$1" rdma dev set "$DEV_A" netns "$2"; }
 rping_a_to_b() { pair "$1" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"; }
 no_way() { unable iwt_patient 20 ip netns exec "$1" rping -c -a $IP_B -p 7193 -C 1; }
 
 taken_in() { in_net "$1" bash "$IWT_LIB/wait.sh" "$IWT_TIME" port_is "$2" yes; }
 
-# rdma_cm listens on a link that comes, and on one that comes back. What has the port then must not
-# keep the link from rdma_cm: the listener waits.
+# rdma_cm listens on a new link, and on a link that returns. If another socket has the port at
+# that time, rdma_cm must still get the link: the listener waits for the port.
 busy_port() {
 	local tcp rdma
 	link_del "$NS_A" "$DEV_A"
@@ -187,8 +188,8 @@ busy_port() {
 	check "busy port: it goes with the listener" free_in "$NS_A" 7195
 }
 
-# An RDMA device moves, and its net device does not. Where they are apart, there are no
-# connections; where they meet again, there are.
+# An RDMA device moves to another namespace without its net device. While they are in different
+# namespaces, connections are refused; in the same namespace, connections work again.
 device_moves() {
 	local srv
 	ns_add "$NS_C"
@@ -243,7 +244,7 @@ device_moves() {
 	ns_del "$NS_D"
 }
 
-# anew: A and B as they were
+# anew: restores A and B
 anew() {
 	link_del "$NS_B" "$DEV_B" 2>/dev/null
 	ns_del "$NS_A"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# All operations, octet by octet, over the kinds of networks that lie between two hosts: VLANs,
+# Verifies all operations, byte by byte, over many kinds of networks between two hosts: VLANs,
 # bonds that fail over, a router that fragments, a path whose MTU shrinks, loss, delay and
-# reordering, small windows, jumbo frames, offloads that are off, link-local addresses.
+# reordering, small windows, jumbo frames, disabled offloads, link-local addresses.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/middle.sh
 . "$IWT_LIB/middle.sh"
@@ -15,10 +15,11 @@ siw=()
 OPTS=(--brief --no-neg --no-events "${siw[@]}")
 [ -z "${IWT_QUICK:-}" ] || OPTS+=(--rounds 1 --max-size 70000)
 
-# all WHAT ADDRESS [SERVER'S ADDRESS]: all operations
+# all WHAT ADDRESS [SERVER'S ADDRESS]: verifies all operations
 all() { verify_pair "$1" "$2" "${OPTS[@]}" -- -a "${3:-$2}" "${siw[@]}"; }
 
-# lacks WHAT COMMAND...: tells why WHAT is skipped if COMMAND, which prepares it, fails
+# lacks WHAT COMMAND...: runs COMMAND, which prepares WHAT; if it fails, skips WHAT with the
+# reason
 lacks() {
 	local what=$1
 	shift
@@ -26,7 +27,7 @@ lacks() {
 	skip "$what" "$(head -n 1 "$TMP/why")"
 }
 
-# both_ends COMMAND...: in A and in B, with the name of the interface for IF
+# both_ends COMMAND...: runs COMMAND in A and in B, with the name of the interface in place of IF
 both_ends() { in_a "${@/#IF/$IF_A}" && in_b "${@/#IF/$IF_B}"; }
 
 links() { link_add "$NS_A" "$DEV_A" "${1:-$IF_A}" && link_add "$NS_B" "$DEV_B" "${2:-$IF_B}"; }
@@ -38,7 +39,8 @@ fresh() {
 	ktap_finish
 }
 
-# repeatedly STEP: calls "STEP N" with N = 1, 2, ... until it is stopped; each is a line in $TMP/steps
+# repeatedly STEP: calls "STEP N" with N = 1, 2, ... until it is stopped; each call adds a line to
+# $TMP/steps
 repeatedly() {
 	local n=0
 	while "$1" $((++n)); do
@@ -48,8 +50,8 @@ repeatedly() {
 }
 steps() { wc -l <"$TMP/steps"; }
 
-# while_it_changes WHAT ADDRESS STEP COUNT: all operations, until the network has changed COUNT
-# times while they were under way
+# while_it_changes WHAT ADDRESS STEP COUNT: verifies all operations again and again, until the
+# network has changed COUNT times meanwhile
 while_it_changes() {
 	local pid runs
 	: >"$TMP/steps"
@@ -88,7 +90,7 @@ vlan() {
 	DEV_A=${DEV_A%v} DEV_B=${DEV_B%v}
 }
 
-# offloads on|off: of all net devices on the way
+# offloads on|off: switches the offloads of all net devices between A and B
 offloads() {
 	local side
 	for side in "$NS_A $IF_A" "$NS_B $IF_B" "$NS_M $M_A" "$NS_M $M_B"; do
@@ -103,7 +105,7 @@ no_offloads() {
 	offloads on 2>/dev/null
 }
 
-# netem WORD...: on what A and B send
+# netem WORD...: applies netem to the packets that A and B send
 netem() { both_ends tc qdisc replace dev IF root netem limit 10000 "$@"; }
 plain() { both_ends tc qdisc del dev IF root; }
 
@@ -119,7 +121,8 @@ disturbed() {
 	plain
 }
 
-# windows MIN: limits of TCP's buffers for new connections; without an argument those of before
+# windows MIN: limits TCP's buffers for new connections; without an argument, restores the old
+# limits
 WAS=()
 windows() {
 	if [ ${#WAS[@]} -eq 0 ]; then
@@ -137,7 +140,7 @@ small_windows() {
 	windows
 }
 
-# Everything that is bad, at once
+# All kinds of disturbance at once
 at_once() {
 	! lacks "several at once" netem delay 5ms loss 0.5% reorder 90% || return
 	offloads off 2>/dev/null
@@ -172,7 +175,7 @@ bonds() {
 slave() { in_net "$NS_A" cat "/sys/class/net/$BO_A/bonding/active_slave"; }
 uses() { [ "$(ip -n "$NS_A" -d link show "$BO_A" | grep -o 'active_slave [^ ]*')" = "active_slave $1" ]; }
 
-# The cable that is in use is pulled, and the other one is put in again
+# Unplugs the active cable, and plugs in the other one again
 fail_over() {
 	local off=$IF_A on=$IF2_A
 	[ $(($1 % 2)) = 1 ] || { off=$IF2_A; on=$IF_A; }
@@ -197,8 +200,8 @@ bond() {
 snmp() { in_net "$1" awk -v name="$2" '$1 == "Ip:" { for (i = 2; i <= NF; i++) if (!n[i]) n[i] = $i
 	else if (n[i] == name) print $i }' /proc/net/snmp; }
 
-# narrow MTU: of the cable between the router and B. B still tells A of the segments that it could
-# take at first, so that A has to learn of it from the router.
+# narrow MTU: sets the MTU of the cable between the router and B. B still advertises its first MSS
+# to A, so only the router can report the new MTU to A.
 narrow() {
 	local ip=(ip -n "$NS_B")
 	ip -n "$NS_M" link set "$M_B" mtu "$1" && "${ip[@]}" link set "$IF_B" mtu "$1" &&
@@ -207,7 +210,7 @@ narrow() {
 		"${ip[@]}" route replace fd77::/64 via fd78::fe advmss 8900
 }
 
-# Packets may be fragmented (ip_no_pmtu_disc: DF is not set), and are
+# The router may fragment packets (ip_no_pmtu_disc: DF is not set), and does so
 fragments() {
 	fresh routed 9000
 	both_ends sysctl -qw net.ipv4.ip_no_pmtu_disc=1
@@ -217,10 +220,10 @@ fragments() {
 	check "a router that fragments: B has put packets together" [ "$(snmp "$NS_B" ReasmOKs)" -gt 100 ]
 }
 
-# A's route to ADDRESS has this MTU, which a router has told
+# A's route to ADDRESS has this MTU, which a router has reported
 learnt() { ip -n "$NS_A" route get "$1" | grep -q "mtu $2\b"; }
 
-# The path becomes narrower, step by step, under connections that know nothing of it yet
+# The MTU of the path shrinks step by step, and existing connections must discover it
 SIZES=(9000 4352 2000 1500 1400 1300 1280)
 shrink() {
 	[ "$1" -lt ${#SIZES[@]} ] || { nap 1; return 1; }

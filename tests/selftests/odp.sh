@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Regions that are not pinned: their pages come and go, and the streams wait for them. Some page
-# faults never end.
+# Memory regions that are not pinned (on-demand paging): the kernel removes and restores their
+# pages, and the streams wait for page faults, some of which never end.
 # IWT_ROUNDS: random changes; IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nvme.sh"
@@ -16,14 +16,14 @@ rounds=${IWT_ROUNDS:-60}
 short=()
 [ -z "${IWT_QUICK:-}" ] || short=(--no-neg --no-events)
 
-# swap_on: a RAM disk to swap to, so that pages can go without being lost
+# swap_on: enables swapping to a RAM disk, so that the kernel can remove pages
 swap_on() { nvme_ram 64 && mkswap $NVME_RAM >/dev/null && swapon $NVME_RAM; }
 swap_off() {
 	swapoff $NVME_RAM && modprobe -r brd
 } 2>/dev/null
 swapped() { awk '$1 == "pswpout" { print $2 }' /proc/vmstat; }
 
-# some huge pages for processes, as many as there were at the end
+# reserves some huge pages for processes; the end of the test restores the old number
 HUGE=/proc/sys/vm/nr_hugepages
 huge=$(cat $HUGE 2>/dev/null)
 [ -z "$huge" ] || echo $((huge + 8)) >$HUGE
@@ -56,7 +56,7 @@ else
 	skip "charged: the process is charged for what is kept for its pages" "no control groups for memory"
 fi
 
-# part WHAT: another part of the program; in the network namespace the device has no counters
+# part WHAT: runs another part of the program; the /sys of the network namespace has no counters
 part() {
 	tap "$1" timeout "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" \
 		-f /dev/fd/9 9<"/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
@@ -64,7 +64,7 @@ part() {
 
 part advice
 part many
-# FPDUs whose octets lie in many places
+# FPDUs whose bytes lie in many buffers
 set_links large_fpdus on
 in_a ip link set lo mtu 1500 && in_a ethtool -K lo tso off gso off >/dev/null
 part cost
@@ -72,7 +72,7 @@ in_a ip link set lo mtu 65536 && in_a ethtool -K lo tso on gso on >/dev/null
 set_links large_fpdus off
 check_no_objects 20 "$DEV_A"
 
-# ordered KIND: of the regions of a kind, one is without the hint, one has it
+# ordered KIND: of two regions of this kind, only one has the hint "relaxed ordering"
 ordered() {
 	rdma -dd -j resource show mr dev "$DEV_A" | python3 -c '
 import json, sys
@@ -90,7 +90,7 @@ stop "$PID"
 # unpinned PROGRAM FILE: no region was pinned in the program that wrote FILE
 unpinned() { grep -q "^# unpinned [1-9]" "$2" || { diag <"$2"; return 1; }; }
 
-# all that programs do, with regions that are not pinned, and whose pages the kernel forgets all the time
+# all other programs, with regions that are not pinned, and whose pages the kernel keeps removing
 shim=$IWT_BIN/unpinned.so
 LD_PRELOAD=$shim verify_pair "verified" $IP_B --rounds 1 --max-size 20000 "${short[@]}"
 check "verified: the client had such regions" unpinned client "$TMP/client"
@@ -111,7 +111,8 @@ check "shared receives: the client ends well" ended "$client"
 with_zerocopy regions "with zero copy"
 check_no_objects 20 "$DEV_A"
 
-# waiting HOW: a process whose streams wait for page faults that do not end, even when it has gone
+# waiting HOW: a process whose streams wait for page faults that do not end, even after the
+# process has exited
 waiting() {
 	start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" >"$TMP/waits" 2>&1
 	waiter=$PID
@@ -119,7 +120,7 @@ waiting() {
 	keeper=$(sed -n 's/^# keeper //p' "$TMP/waits")
 	[ -n "$keeper" ]
 }
-# with the keeper alive, and in the case of an exec the process
+# while the keeper is alive, and in the case of an exec also the process
 nothing() { no_resources "$NS_A" "$DEV_A" >"$TMP/left"; }
 is_sleep() { [ "$(cat "/proc/$waiter/comm")" = sleep ]; }
 

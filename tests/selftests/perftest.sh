@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# perftest over rdma_cm: a few iterations of everything that iWARP has.
+# perftest over rdma_cm: a few iterations of each operation that iWARP has.
 # (perftest does not check its data; verify.sh does.)
 # IWT_QUICK: one test of each kind
 . "$(dirname "$0")/../lib/begin.sh"
@@ -8,7 +8,7 @@
 begin ib_write_bw
 two_links
 
-# perf PROGRAM OPTIONS...: one run; the client must print its line of figures
+# perf PROGRAM OPTIONS...: one run; the client must print its line of results
 perf() {
 	local prog=$1 what=$*
 	shift
@@ -22,8 +22,8 @@ for prog in ib_write_bw ib_read_bw ib_send_bw; do
 	perf $prog -n 100 -s 4096 -b
 	perf $prog -n 50 -s 16384 -q 4
 done
-# Receives of a shared queue. (With several queue pairs the program relies on a receiver that is
-# not ready being asked again, as with InfiniBand.)
+# A shared receive queue. (With several queue pairs the program relies on InfiniBand's retries if
+# the receiver is not ready.)
 if [ "$IWT_LINK_TYPE" != siw ]; then
 	perf ib_send_bw -n 100 -s 4096 --use-srq
 	perf ib_send_lat -n 100 -s 64 --use-srq
@@ -39,7 +39,7 @@ if [ "$IWT_LINK_TYPE" != siw ]; then
 fi
 perf ib_write_bw -n 50 -s 64 --use_old_post_send
 perf ib_send_lat -n 50 -s 64 -e
-# Not ib_send_bw: it waits for the peer's permission to go on, which comes by a Write on
-# iWARP, but meanwhile it sleeps until one of its own requests completes
+# Not ib_send_bw: it waits for credits, which the peer grants by a Write on iWARP, but it sleeps
+# until one of its own requests completes, and a Write of the peer does not wake it
 perf ib_read_bw -n 50 -s 1 -e
 ktap_finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The setting "polling" of a link: with "off" no worker polls and no engine spins, from the moment
-# that it is written; with "on" both do, under the same traffic.
+# The setting "polling" of a link: with "off", no worker polls and no engine spins, from the
+# moment when it is written; with "on", both poll under the same traffic.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench rdma
@@ -11,8 +11,9 @@ want_settings
 [ "$(nproc)" -gt 1 ] || skip_all "with one processor nobody polls"
 last=$(($(nproc) - 1)) port=18750
 
-# traffic MESSAGES OPTION...: a server and a client, each on its own processor, for so many messages;
-# with 0 it goes on in the background, until SERVER and CLIENT are stopped. Fails if it fails.
+# traffic MESSAGES OPTION...: runs a server and a client, each on its own processor, for so many
+# messages; with 0 they run in the background, until SERVER and CLIENT are stopped. Fails if
+# either fails.
 traffic() {
 	local n=$1 more
 	shift
@@ -29,7 +30,7 @@ traffic() {
 answers() { traffic "$1" -m lat -o send -S 8; }
 writes() { traffic "$1" -m flow -o write -S 64; }
 
-# Both links' counters: the runs of workers, spins, doorbells, messages
+# Sums of both links' counters: runs of workers, spins, doorbells, messages
 sum() { echo $(($(counter "$DEV_A" "$1") + $(counter "$DEV_B" "$1"))); }
 polled() { sum sqpoll; }
 spun() { echo $(($(sum reply_spin_hit) + $(sum reply_spin_miss))); }
@@ -40,7 +41,8 @@ more_than() { [ "$("${@:2}")" -gt "$1" ] || { "${@:2}"; return 1; }; }
 # goes_on N: the traffic goes on for N messages more
 goes_on() { local n; n=$(went) && busywait "$IWT_TIME" more_than $((n + $1)) went; }
 
-# until_more COUNT TRAFFIC: as much of it as COUNT needs to rise, up to ten times; TRIES are what it took
+# until_more COUNT TRAFFIC: repeats TRAFFIC, up to ten times, until COUNT has risen; TRIES is the
+# number of runs
 until_more() {
 	local n
 	n=$("$1")
@@ -50,19 +52,19 @@ until_more() {
 	done
 	return 1
 }
-# not_more TIMES TRAFFIC: once more than so many times; doorbells alone
+# not_more TIMES TRAFFIC: runs TRAFFIC one time more than TIMES; only doorbells may be counted
 not_more() {
 	local workers spins bells i
 	workers=$(polled) spins=$(spun) bells=$(rang)
 	for ((i = 0; i <= $1; i++)); do "$2" 2000 || return; done
 	is "$workers" polled && is "$spins" spun && more_than "$bells" rang
 }
-# cut COUNT TRAFFIC: off and on again in the middle of it
+# cut COUNT TRAFFIC: switches polling off and on again in the middle of TRAFFIC
 cut() {
 	local n workers spins
 	n=$("$1")
 	"$2" 0 && busywait "$IWT_TIME" more_than "$n" "$1" && set_links polling off || return
-	# a worker may have begun before
+	# a worker may have begun before the change
 	goes_on 1000 || return
 	workers=$(polled) spins=$(spun) n=$("$1")
 	goes_on 5000 && is "$workers" polled && is "$spins" spun && set_links polling on || return

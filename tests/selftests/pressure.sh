@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # TCP as a whole has too little memory (net.ipv4.tcp_mem), or allocations of its send buffers
-# fail: when that is over, all data under way arrive, and they are right. A connection that
-# cannot be made fails, and leaves nothing.
+# fail: when memory is available again, all data arrive, and they are right. A connection that
+# cannot be established fails, and leaves no object.
 #
-# tcp_mem belongs to the whole machine, so this test is for laboratories. Each processor takes
-# up to a megabyte before it counts, so another process ("the hog") holds more than the limit,
-# in its own connections.
+# tcp_mem is a limit of the whole machine, so this test is for laboratories. Each processor may
+# use up to a megabyte before the kernel counts it. So another process ("the hog") uses more
+# memory than the limit, in its own connections.
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/tcpmem.sh"
 
@@ -37,7 +37,7 @@ data() {
 	verify_pair "$1" $IP_B --max-size "$2" --rounds 1 --no-neg --no-events --no-wr --ops "$3"
 }
 
-# shaken WHAT MAX-SIZE OPERATIONS: the same while the limit comes and goes
+# shaken WHAT MAX-SIZE OPERATIONS: the same while the limit is set and removed repeatedly
 shaken() {
 	local shaker
 	start by_turns over normal
@@ -89,8 +89,8 @@ many_over_the_limit() {
 	stop "$srv"
 }
 
-# No send buffers: when no data are on their way, no acknowledgment makes the sender try
-# again. A retransmission needs no such buffer.
+# No send buffers: when no data are in flight, no acknowledgment makes the sender try again. A
+# retransmission needs no such buffer.
 no_buffers() {
 	echo 1 >$CACHE && echo Y >$FAILSLAB/cache-filter && echo 0 >$FAILSLAB/verbose &&
 		echo N >$FAILSLAB/ignore-gfp-wait && echo 1 >$FAILSLAB/interval && echo -1 >$FAILSLAB/times &&
@@ -115,8 +115,8 @@ starved() {
 	fi
 	for percent in 100 60; do
 		check "starved: $percent % of the buffers fail" no_buffers $percent
-		# Read the counter after the buffers have begun to fail: until then a slow
-		# machine sends more than that
+		# Read the counter after allocations have begun to fail: a slow machine may send
+		# until then
 		was=$(counter "$DEV_A" tx_bytes)
 		nap 2
 		[ $percent != 100 ] || check "starved: nothing goes out" not grown "$was" 200000
@@ -125,7 +125,7 @@ starved() {
 	done
 }
 
-# A part of an FPDU has arrived, and TCP accepts no more as long as nobody reads this part.
+# A part of an FPDU has arrived, and TCP accepts no more data until the device reads this part.
 parts_over_the_limit() {
 	over
 	pair "over the limit: FPDUs come in parts" 7191 "rping -s -a $IP_B -p 7191 -C 3 -S 8000 -V" \
@@ -161,7 +161,7 @@ stop "$HOG"
 # The server ends when its client ends
 stop "$OLD" "$OLD_SERVER"
 for dev in $DEV_A $DEV_B; do check "no queue pair is left on $dev" busywait 30 no_qps "$dev"; done
-# TCP may send the last segment of one that was over the limit again after up to 120 seconds
+# TCP may retransmit the last segment of a connection above the limit only after 120 seconds
 check "no socket is left" busywait 150 no_more_sockets "$had" || in_a ss -tnaie | diag
 pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
 settings_end

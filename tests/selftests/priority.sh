@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Which thread does the work for what processes post: no thread of a higher priority than the
-# process. The process does the first part in its own call, and no more than that. The
+# Which thread does the work for the requests that a process posts: the process does the first
+# part in its own call, but no more; no thread with a higher priority than the process does the
+# rest. The
 # kernel's trace shows which thread does the work.
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -11,15 +12,15 @@ trace_events workqueue/workqueue_queue_work workqueue/workqueue_execute_start wo
 	iw_tcp/iwt_tx_batch
 two_links
 
-# Not too much under way: a slow machine must do it before the server stops waiting
+# Not too many requests: a slow machine must finish before the server stops waiting
 check "traffic" traced workqueue/workqueue_queue_work -- bench_pair -o write -S 1000000 -q 4 -d 8 -t 500
 grep "\[$IWT_LINK_TYPE\]" $TRACE/trace | grep -o 'workqueue=[a-z_]*' | sort | uniq -c | diag
 check "work of the driver is seen" grep -q "\[$IWT_LINK_TYPE\]" $TRACE/trace
 refuse "none of it has a high priority" grep -q "\[$IWT_LINK_TYPE\].*workqueue=events_highpri" $TRACE/trace
 
-# own_batches: the largest number of full batches that a process of iwt_bench has handed to TCP
-# one after the other in its own call, and the number of all full batches. Bottom halves (flag
-# s) and work items that run while the process is the current task are not its own call.
+# own_batches: the largest number of full batches that a process of iwt_bench has given to TCP one
+# after the other in its own call, and the number of all full batches. A bottom half (flag s) or
+# work item that runs while the process is the current task is not part of its call.
 own_batches() {
 	awk '
 		/: workqueue_execute_start: / { work[$1]++ }
@@ -34,8 +35,8 @@ own_batches() {
 		END { print most + 0, all + 0 }' $TRACE/trace
 }
 
-# Large messages, each with a doorbell, and a TCP that sends at once what it is given: a budget
-# of the engine is 4 batches of 64 KB, and a doorbell has 8 budgets.
+# Large messages, each with a doorbell, and TCP buffers and windows that take everything at once:
+# the engine's budget is 4 batches of 64 KB, and a doorbell has 8 budgets.
 in_a sysctl -qw net.ipv4.tcp_wmem="4096 67108864 67108864"
 ip -n "$NS_A" route change 10.77.0.0/24 dev "$IF_A" initcwnd 20000
 check "large messages" traced workqueue/workqueue_execute_start workqueue/workqueue_execute_end iw_tcp/iwt_tx_batch -- \

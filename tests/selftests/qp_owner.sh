@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The owner of a queue pair: a process that only knows the number of a queue pair cannot
-# connect it, whether its owner is another process or a consumer in the kernel. Its owner can't
-# before it is whole.
+# The owner of a queue pair: a process that only knows the number of a queue pair cannot connect
+# it, whether the owner is another process or a consumer in the kernel. Nor can the owner before
+# the queue pair is completely created.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PEER=$(dirname "$0")/../peer

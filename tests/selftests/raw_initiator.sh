@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Data and errors with an initiator in Python that speaks MPA, DDP and RDMAP itself.
+# Data and errors with an initiator in Python that implements MPA, DDP and RDMAP itself.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_hostile python3

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# With PREEMPT_RT: real time threads of the kernel run little of the engines, because no other
-# task of their processor would run meanwhile. The threads of timers and of RCU are such threads,
-# and they also run the bottom halves that they begin.
+# With PREEMPT_RT: real time threads of the kernel do little work of the engines, because no other
+# task of their processor can run meanwhile. The threads of timers and of RCU are real time
+# threads, and they also run the bottom halves that they raise.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin ib_write_bw

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The receive window on a path with a long delay: either end can announce one as large as TCP's
-# own limits allow, and lets it grow with the data that arrive.
+# The receive window on a path with a long delay: each end can announce a window as large as TCP's
+# own limits allow, and enlarges it while data arrive.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench tc ss
@@ -9,16 +9,17 @@ two_links 9000
 modprobe -q tcp_diag
 { distance "far off" 40; } || skip_all "no netem here"
 
-# sample: records what ss shows of both ends now
+# sample: records the state of both ends that ss shows now
 sample() {
 	in_net "$NS_A" ss -tiH state established dport = :18600 >>"$TMP/ss-a"
 	in_net "$NS_B" ss -tiH state established sport = :18600 >>"$TMP/ss-b"
 }
 
-# most END WORD: the largest value of all samples; for wscale, "wscale:SEND,RECEIVE", the second
+# most END WORD: the largest value of WORD in all samples; for wscale ("wscale:SEND,RECEIVE") the
+# second value counts
 most() { grep -o "\b$2:[0-9,]*" "$TMP/ss-$1" | sed 's/.*[:,]//' | sort -n | tail -n 1; }
 
-# TCP announces the window in units of 2^scale, as long as the connection lives.
+# TCP announces the window in units of 2^scale during the whole connection.
 scale_of() {
 	local bytes scale=0
 	bytes=$({ in_net "$1" sysctl -n net.ipv4.tcp_rmem; sysctl -n net.core.rmem_max; } |
@@ -47,7 +48,7 @@ run() {
 	SERVER=$?
 }
 
-# grown END: do the samples show that the window grew?
+# grown END: do the samples show that the window has grown?
 grown() { [ "$(most "$1" rcv_ssthresh)" -gt $((512 << 10)) ] 2>/dev/null; }
 
 # flow OPERATION END: much data arrive at END; more, if they arrived too fast for the samples

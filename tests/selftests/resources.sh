@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What "rdma -dd resource show" and ss say of a connection: addresses, what was agreed, what has been
-# sent and received; who may see it; and what nobody sees.
+# The details of a connection in "rdma -dd resource show" and ss: addresses, negotiated values,
+# amounts sent and received; which users may see them; and that nobody sees kernel addresses.
 . "$(dirname "$0")/../lib/begin.sh"
 
 # is VALUE COMMAND...: COMMAND prints VALUE
@@ -14,7 +14,7 @@ a() { of_object qp "$DEV_A" "drv_$1" pid="$CLIENT"; }
 b() { of_object qp "$DEV_B" "drv_$1" lqpn="$QPN_B"; }
 more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
 
-# connect IP PINGS: a connection of rping; SERVER, CLIENT, QPN_B
+# connect IP PINGS: starts rping; sets SERVER, CLIENT, QPN_B
 connect() {
 	wait_free "$NS_B" 7174
 	start in_b rping -s -a "$1" -C "$2" -V -S 3000
@@ -30,9 +30,9 @@ disconnect() {
 	ended "$SERVER" >/dev/null
 	busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 }
-# marked NS: ss shows the addresses of established connections with the mark, in namespace NS
+# marked NS: the established connections in namespace NS, as ss shows them
 marked() { in_net "$1" ss -Htine state established "( sport = :7174 or dport = :7174 )" | tr '\n' ' '; }
-# addresses LOCAL REMOTE: as ss shows them
+# ss_shows NS LOCAL REMOTE: ss shows a connection between these addresses, with the driver's mark
 ss_shows() { marked "$1" | grep -qF "$2" && marked "$1" | grep -qF "$3" && marked "$1" | grep -q tcp-ulp-iw_tcp; }
 set_ulp() {
 	in_a python3 - <<-'P'
@@ -96,7 +96,7 @@ else
 	skip "settings" "no configfs here"
 fi
 
-# who sees it
+# which users see it
 connect $IP_B 1000000
 ip netns add "iwt-$TAG-c" && MADE_NS+=("iwt-$TAG-c")
 seen() { in_net "$1" "${@:2}" rdma -dd -j resource show qp link "$DEV_A" | grep -c "$IP_B:7174"; }
@@ -104,7 +104,7 @@ nobody=(setpriv --reuid 65534 --clear-groups)
 check "in the link's namespace everybody sees the addresses" is 1 seen "$NS_A" "${nobody[@]}"
 check "elsewhere an administrator" is 1 seen "iwt-$TAG-c"
 check "and nobody else" is 0 seen "iwt-$TAG-c" "${nobody[@]}"
-# the kernel counts for who opened the socket
+# the privileges of the process that opened the netlink socket count
 borrowed() { python3 "$IWT_LIB/borrowed.py" "$1" "$(rdma dev show "$DEV_A" | cut -d: -f1)" "$IP_B:7174"; }
 check "nor who lets an administrator ask" is 0 borrowed "iwt-$TAG-c"
 check "who opened the socket in the link's namespace sees them" is 1 borrowed "$NS_A"
@@ -133,7 +133,7 @@ check "one that a user made is the user's" busywait "$IWT_TIME" is 1 of_user "$N
 check "and one that a user accepted" is 1 of_user "$NS_B"
 disconnect
 
-# asked for, while connections come and go
+# reads everything while connections begin and end
 asks() { local end=$((SECONDS + $1)); while [ $SECONDS -lt "$end" ]; do everything >/dev/null; in_net "$NS_A" ss -tinpe >/dev/null; done; }
 asks 4 & asker=$!
 for _ in 1 2 3 4; do
@@ -141,8 +141,8 @@ for _ in 1 2 3 4; do
 done
 wait $asker
 
-# Kernels differ in when they hide a queue that is being destroyed: the module iwt_shown asks for it
-# when the device has done with it.
+# Kernels hide a queue that is being destroyed at different times: the module iwt_shown asks for
+# the queue after the device has destroyed it.
 less=(prlimit --memlock=1048576:1048576 setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock)
 shown() { cat "/sys/module/iwt_shown/parameters/$1"; }
 if ! in_b modprobe -q iwt_shown netdevice="$IF_B"; then

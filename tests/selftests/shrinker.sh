@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The module gives memory that it keeps for frames back when the kernel wants it (the kernel's
-# trace of shrinkers shows this), and programs that send meanwhile do not notice (IWT_QUICK:
-# without the latter).
+# The module frees memory that it keeps for framing when the kernel asks for it (the kernel's
+# trace of shrinkers shows this), and this does not disturb programs that send at the same time
+# (IWT_QUICK: without this second part).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench iwt_verify rdma
@@ -11,7 +11,7 @@ two_links
 echo 'retval > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter
 echo 1 >$TRACE/events/vmscan/mm_shrink_slab_end/enable
 
-# Pages that the module has given back since the trace began: the last number of each line
+# Pages that the module has freed since the trace began: the last number of each line
 given() { awk '/\[iw_tcp\]/ { n += $NF } END { print n + 0 }' $TRACE/trace; }
 shrink() { echo 2 >/proc/sys/vm/drop_caches; }
 afresh() { echo >$TRACE/trace; }
@@ -24,7 +24,7 @@ traffic() { bench_pair -o write -S 65536 -q 4 -t 300; }
 shrink
 check "traffic" traffic
 afresh
-# Memory that TCP or a reader still uses stays until they are done
+# Memory that TCP or a reader still uses is not freed before they release it
 shrink_some() { shrink; gave; }
 check "what was kept for frames goes back" busywait 20 shrink_some
 echo "# $(given) pages"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A BPF program puts connections into a map of sockets before their listener gets them: these
-# are refused, because something else uses their sockets. Without the program connections work.
+# A BPF program puts connections into a sockmap before the listener gets them: the device refuses
+# these connections, because sockmap uses their sockets. Without the program connections work.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping iwt_sockmap

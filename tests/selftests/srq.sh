@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Shared receive queues of a process: several streams take from one, while threads post, its size
-# changes, and streams end in the middle of messages.
+# Shared receive queues of a process: several streams take receives from one queue, while threads
+# post receives, the queue is resized, and streams end in the middle of messages.
 # IWT_ROUNDS: random steps (2000); IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -17,12 +17,12 @@ server=$PID
 wait_listen "$NS_B" 7478
 in_b rdma resource show srq >"$TMP/shown" 2>&1
 check "rdma shows the queue and its user" grep -q "^dev $DEV_B .*type BASIC.*comm iwt_srq" "$TMP/shown" || diag <"$TMP/shown"
-# nothing happens to it until there is a client
+# the queue does not change until there is a client
 detail() { [ $(($(of_object srq "$DEV_B" "drv_$1") & 0xffffffff)) = $(($2 & 0xffffffff)) ]; }
 case $(uname -r) in
 6.1.*) skip "its details" "this kernel does not ask for them" ;;
 *)
-	# as iwt_srq makes it; what is taken is counted from where indices begin (proto/first.h)
+	# as iwt_srq creates it; the counter "taken" begins at the first index (proto/first.h)
 	for pair in max_wr=256 limit=3 left=5 "taken=-${IWT_BEFORE_WRAP:-0}" failed=0; do
 		check "its details: $pair" detail "${pair%=*}" "${pair#*=}"
 	done
@@ -34,13 +34,13 @@ esac
 start in_a "$IWT_BIN/iwt_srq" -c $IP_B >"$TMP/client" 2>&1
 client=$PID
 status=0
-# iwt_patient ends it if nothing goes on
+# iwt_patient ends the server if there is no progress
 wait "$server" || status=$?
 subtests "server" "$TMP/server" $status
 check "the client ends well" ended "$client" || diag <"$TMP/client"
 check_no_objects 20 "$DEV_B"
 
-# share: a server that goes on for ever, and its client
+# share: a server that never ends, and its client
 more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
 streams() { [ "$(rdma resource show qp | grep -c "^link $DEV_B/.* comm iwt_srq")" -ge 6 ]; }
 share() {

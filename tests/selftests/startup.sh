@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# MPA startup with a peer in Python that sends right and wrong startup frames; meanwhile a
-# well-behaved peer is served.
+# MPA startup with a peer in Python that sends right and wrong startup frames, while the device
+# must also serve a well-behaved peer.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping iwt_conn python3

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The link goes and comes while connections come in and are made: alone; while others look at all
-# of it in /sys, in namespaces that come and go as well; and while the MAC address changes.
-# In the laboratory "dawdle" the driver waits at random where others may come between.
+# The link is deleted and added again and again while connections are made in both directions:
+# first without other changes; then while processes read all files of the links in /sys, in
+# namespaces that are also created and deleted; then while the MAC address changes.
+# In the laboratory "dawdle" the driver waits at random at the places where races are possible.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rdma iwt_conn unshare
@@ -25,8 +26,8 @@ storm() {
 	check "$1: the link goes and comes $ROUNDS times" link_comes_and_goes
 }
 
-# Read all that there is of the links, here and in a new namespace, until the file stop exists.
-# Others write nothing there, and what goes meanwhile is no error.
+# Reads all files of the links, here and in a new namespace, until the file stop exists. A file
+# that disappears meanwhile is no error.
 # shellcheck disable=SC2016
 READ='cat /sys/class/infiniband*/*/* /sys/class/infiniband/*/*/* /sys/class/infiniband/*/ports/*/* \
 	/sys/class/infiniband/*/ports/*/*/* /sys/class/infiniband/*/ports/*/*/*/* >/dev/null 2>&1'
@@ -37,7 +38,7 @@ readers() {
 	READERS+=("$PID")
 }
 
-# The peer learns of the new address
+# Changes the MAC address; the peer sees the new address
 addresses() {
 	local i=0
 	in_net "$NS_A" sysctl -qw "net.ipv4.conf.$IF_A.arp_notify=1"
@@ -49,7 +50,8 @@ addresses() {
 }
 
 two_links
-# The server ends with the device of its objects. Other drivers may listen on one address only.
+# The server ends when its device is deleted. With other drivers it may only listen on one
+# address.
 ON=()
 [ "$IWT_LINK_TYPE" = iw_tcp ] || ON=(-a "$IP_A")
 # shellcheck disable=SC2016

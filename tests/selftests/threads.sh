@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Threads of one process: several post to the same queue pairs, by both interfaces, and several
-# poll one completion queue, by both; also while the device counts on their polling.
+# Threads of one process: several threads post to the same queue pairs, by both interfaces, and
+# several threads poll one completion queue, by both interfaces; also while the device relies on
+# their polling.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_threads iwt_hostile rdma
@@ -17,7 +18,7 @@ start in_b "$IWT_BIN/iwt_hostile" -s $IP_B >"$TMP/peer" 2>&1
 peer=$PID
 check "the peer listens" wait_listen "$NS_B" 7474
 check "each request completes once" threads
-# Where no processor is idle, only the threads' own polling makes the device see their posts
+# If no processor is idle, only the threads' own polling makes the device process their posts
 before=$(flushes) runs=0 since=${EPOCHREALTIME/[.,]/}
 while [ "$(flushes)" -eq "$before" ] && [ $runs -lt 10 ]; do
 	runs=$((runs + 1))

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Streams of random messages in random segments, from a peer with a TCP of its own in A:
-# tests/peer/torture.py. For 20 seconds unless told.
+# Streams of random messages in random segments, from a peer in A with its own TCP implementation:
+# tests/peer/torture.py. Runs for 20 seconds by default.
 #
 #	torture.sh [--ip 4|6] [--time SECONDS] [--pressure] [--delay MS] [--kernel] [OPTION OF torture.py]...
 #
-# --delay: the peer is so far away, so that the device leaves what has come to a run behind all that
-# comes together with it. --kernel: each second stream is one with a server in the kernel (iwt_echo).
-# --pressure: TCP as a whole is short of memory, so that what has come of an FPDU is set
-# aside until the rest has.
+# --delay: the path has this delay, so that the device does not process a segment at once, but
+# after all segments that arrive together with it. --kernel: each second stream has a server in
+# the kernel (iwt_echo). --pressure: TCP as a whole is short of memory, so that the device copies
+# a part of an FPDU until the rest has arrived.
 . "$(dirname "$0")/../lib/begin.sh"
 
 ip=4 seconds=20 pressure='' delay='' kernel='' options=()

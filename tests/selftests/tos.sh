@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The type of service (traffic class) of connections: that of the link, or what the program asks
-# for, without the bits that are TCP's.
+# The type of service (traffic class) of connections: the link's value, or the value that the
+# program requests, without the two bits that TCP uses (ECN).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin ucmatose python3
@@ -10,10 +10,11 @@ want_settings
 two_links
 settings_begin
 
-# seen: what tos.py has seen, as one line
+# seen: the values that tos.py has seen, as one line
 seen() { grep -v ready "$TMP/tos" | sort | tr '\n' ' '; }
 
-# expect WHAT IN-AND-OUT ADDRESS-OF-B OPTION...: a connection from A to B, and what its segments have
+# expect WHAT IN-AND-OUT ADDRESS-OF-B OPTION...: connects A to B, and checks the values in its
+# segments
 expect() {
 	local what=$1 want=$2 ip=$3 family=() eyes
 	shift 3
@@ -30,7 +31,7 @@ expect() {
 	fi
 }
 
-# ecn N: net.ipv4.tcp_ecn: 1 asks for it, 2 only answers
+# ecn N: sets net.ipv4.tcp_ecn: 1 requests ECN, 2 only accepts it
 ecn() {
 	local ns
 	for ns in "$NS_A" "$NS_B"; do in_net "$ns" sysctl -qw net.ipv4.tcp_ecn="$1"; done
@@ -41,7 +42,7 @@ for ip in $IP_B $IP6_B; do
 	expect "$ip: none" "in 0x0 out 0x0 " "$ip"
 	expect "$ip: the program's own" "in 0x0 out 0x60 " "$ip" -t 0x60
 	expect "$ip: but for TCP's bits" "in 0x0 out 0x60 " "$ip" -t 0x63
-	# the program can't say that each segment met congestion
+	# the program can't set the ECN bits, which would report congestion for each segment
 	ecn 1
 	expect "$ip: beside TCP's bits" "in 0x2 out 0x62 " "$ip" -t 0x63
 	ecn 2

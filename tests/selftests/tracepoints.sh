@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The tracepoint of failed work requests reports sends and receives, each with its status,
-# and not the many requests that are flushed behind them.
+# The tracepoint of failed work requests reports failed sends and receives, each with its status,
+# but not the many requests that are flushed after them.
 . "$(dirname "$0")/../lib/begin.sh"
 
 LOC_LEN_ERR=1 LOC_PROT_ERR=4 WR_FLUSH_ERR=5
 
-# refusals: runs those of iwt_ktest on this side, each of which flushes some requests
+# refusals: runs the tests of local refusals in iwt_ktest, each of which flushes some requests
 refusals() { ktest local && ! grep '^not ok' $KTEST/results; }
 tells() { grep -q "iwt_wr_error: .* status=$1\$" "$TRACE/trace"; }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The recipes of Documentation/tracing.rst, word by word, by perf, trace-cmd and bpftrace; and the
-# fields of tracepoints, compared with what was done.
+# The recipes of Documentation/tracing.rst, word by word, with perf, trace-cmd and bpftrace; and
+# the fields of tracepoints, compared with the traffic.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PAGE=$IWT_LIB/../../Documentation/tracing.rst
@@ -18,7 +18,7 @@ traffic_for() {
 	done
 }
 
-# recipe NAME: runs the recipe under traffic; shorter than the page says
+# recipe NAME: runs the recipe during traffic, for a shorter time than on the page
 recipe() {
 	local busy
 	traffic_for 600 & busy=$!
@@ -31,7 +31,7 @@ recipe() {
 	busywait 20 no_qps "$DEV_A"; busywait 20 no_qps "$DEV_B"
 	return $RECIPE
 }
-# has PATTERN...: each is in the output
+# has PATTERN...: the output contains each PATTERN
 has() { local p; for p; do grep -qE "$p" "$TMP/out" || { echo "no $p in"; tail -n 20 "$TMP/out"; return 1; }; done; }
 # cook NAME PATTERN...
 cook() {
@@ -43,7 +43,7 @@ is() { local got; got=$("${@:2}"); [ "$got" = "$1" ] || { echo "$got instead of 
 shows() { grep -qE "$1" "$TRACE/trace"; }
 pings() { pair_once 7174 "rping -s -a $IP_B -C $PINGS -V -S 3000" "rping -c -a $IP_B -C $PINGS -V -S 3000"; }
 
-# needs TOOL: a file that is there if the kernel has what the tool needs
+# needs TOOL: a file that exists if the kernel supports the tool
 needs() {
 	case $1 in
 	perf) echo /proc/sys/kernel/perf_event_paranoid ;;
@@ -98,7 +98,7 @@ for name in $(python3 "$IWT_LIB/page.py" "$PAGE" recipe ""); do
 		skip "$name" "no $tool here"
 		continue
 	fi
-	# User-Mode Linux has tracepoints, and nothing that is made of them
+	# User-Mode Linux has tracepoints, but no perf events
 	if ! [ -e "$(needs "$tool")" ]; then
 		skip "$name" "this kernel has nothing for $tool"
 		continue

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# udev's rules for a device: RDMA's modules are loaded for it, and the port mapper (iwpmd) is not
-# started, since a link has TCP's own ports.
+# udev's rules for a device: udev loads RDMA's modules, but does not start the port mapper
+# (iwpmd), because a link uses TCP's own ports.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin udevadm rdma
 only_iw_tcp "what is wanted is for iw_tcp"
 two_links
 
-# udevadm reads the rules as for a new device, but starts nothing
+# udevadm evaluates the rules for a new device, but starts nothing
 in_a udevadm test --action=add "/sys/class/infiniband/$DEV_A" >"$TMP/udev" 2>&1
 check "RDMA's modules are loaded" grep -q 'SYSTEMD_WANTS=.*rdma-hw.target' "$TMP/udev" || diag <"$TMP/udev"
 check "there is a rule for the port mapper" grep -qr 'SYSTEMD_WANTS.*iwpmd' /usr/lib/udev/rules.d

@@ -15,8 +15,9 @@ check "unload without links" modprobe -r "$MODULE"
 check "it is gone" not loaded
 check "load" modprobe "$MODULE"
 
-# The driver's client of the RDMA core has to come behind that of uverbs (device.c): insmod, which
-# loads nothing else, has this module load ib_uverbs, where the symbols that it needs do not
+# The driver must register its client of the RDMA core after uverbs has (device.c). insmod loads
+# no other modules, so this module itself loads ib_uverbs, if its symbols do not require
+# ib_uverbs.
 insmod_alone() {
 	local files=() file i
 	mapfile -t files < <(modprobe --show-depends "$MODULE" | sed -n 's/^insmod \([^ ]*\).*/\1/p')

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The link, or the netdev below it, goes away: under traffic, and while programs wait in each of
-# the calls that wait, post, register, poll without a pause, or do not look any more.
+# The link, or its netdev, is removed: during traffic, and while programs wait in each of the
+# calls that wait, post, register, poll without a pause, or do not use the device any more.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/users.sh
 . "$IWT_LIB/users.sh"
@@ -34,7 +34,7 @@ cleanup_links() {
 	MADE_NS=() MADE_DEV=()
 }
 
-# out WHAT COMMAND...: runs COMMAND under traffic
+# out WHAT COMMAND...: runs COMMAND, which removes the link, during traffic
 out() {
 	local what=$1 kind
 	shift
@@ -66,7 +66,7 @@ ip -n "$NS_A" addr add $IP6_A/64 dev "$IF_A" nodad 2>/dev/null
 stop "$CLI" "$SRV"
 busywait 20 in_a ping -c 1 -W 1 $IP_B
 pair "after netdev down and up: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"
-# waiting WHAT COMMAND...: COMMAND takes the link away from programs of all kinds
+# waiting WHAT COMMAND...: COMMAND removes the link while programs of all kinds use it
 waiting() {
 	local what=$1
 	shift
@@ -81,7 +81,8 @@ waiting() {
 	users_end "$what"
 }
 
-# A namespace lives as long as a process is in it, but what it is made of can leave
+# A namespace exists as long as a process is in it, but its net devices can move to another
+# namespace
 waiting "netdev moved" ip -n "$NS_A" link set "$IF_A" netns 1
 ip link del "$IF_A"
 waiting "module unloaded" modprobe -r "$IWT_LINK_TYPE"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Octets arrive in memory that the CPU can't read: the connection is lost at once.
+# Data arrive in memory that the processor can't read: the device ends the connection at once.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rdma rping
@@ -8,7 +8,7 @@ only_iw_tcp "other drivers are not tested"
 held_need
 two_links
 
-# One message there and back; rping's output counts, because its status tells too little
+# One message in each direction; the test checks rping's output, because its status is not precise
 ping() { in_net "$NS_A" iwt_patient "$IWT_TIME" rping -c -v -a $IP_B -S 1000 -C 1 >"$TMP/ping" 2>&1; }
 pings() { ping; grep -q "ping data" "$TMP/ping"; }
 # No message comes back, and the connection ends by itself

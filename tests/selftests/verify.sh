@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Every octet of every operation, sizes around all the limits, errors, events.
-# IWT_VERIFY_ARGS goes to iwt_verify (for example --max-size 67108864)
+# Verifies every byte of every operation, with sizes around all limits; errors; events.
+# IWT_VERIFY_ARGS: more arguments of iwt_verify (for example --max-size 67108864)
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rdma
 two_links
 
-# begin_segments DEVICE: nearly all segments that DEVICE has received begin with an FPDU; TCP
-# may have cut a few elsewhere
+# begin_segments DEVICE: nearly all segments that DEVICE has received begin with an FPDU; TCP may
+# have cut a few segments at other places
 begin_segments() {
 	local segs aligned
 	segs=$(counter "$1" rx_segs) aligned=$(counter "$1" rx_aligned)
@@ -28,7 +28,7 @@ siw=()
 # shellcheck disable=SC2086
 verify_pair "verify" $IP_B "${siw[@]}" ${IWT_VERIFY_ARGS:-} -- "${siw[@]}"
 
-# Tests the checks themselves: they must notice an octet that is changed on the way
+# Tests the checks themselves: they must notice a byte that is changed on the way
 start in_b "$IWT_BIN/iwt_verify" -s -a $IP_B 2>/dev/null
 srv=$PID
 wait_listen "$NS_B" 7472

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The names of counters, details of resources, tracepoints and settings in the documents are those
-# that the module shows, all of them and no others.
+# The names of counters, details of resources, tracepoints and settings in the documents are
+# exactly the names that the module shows.
 . "$(dirname "$0")/../lib/begin.sh"
 
 DOC=$IWT_LIB/../../Documentation
 
-# said PAGE TABLE...: the names in tables of a page
+# said PAGE TABLE...: prints the names in tables of a page
 said() {
 	local page=$1 table
 	shift
 	for table; do python3 "$IWT_LIB/page.py" "$DOC/$page.rst" names "$table"; done | sort
 }
 
-# same WHAT: compares $TMP/said with $TMP/shown; there must be some
+# same WHAT: compares $TMP/said with $TMP/shown, which must not be empty
 same() {
 	[ -s "$TMP/said" ] || { not_ok "$1: the page names some"; return; }
 	check "$1" diff "$TMP/said" "$TMP/shown"
@@ -82,7 +82,7 @@ for kind in "${kinds[@]}"; do
 	details $kind "$DEV_A" >"$TMP/shown"
 	same "details: ${kind% *}"
 done
-# those of a connection are not there without one, and then come back
+# the names of a connection's counters appear only while there is a connection
 QPN=$(qp_of "$DEV_A" "$CLIENT")
 rdma statistic qp bind link "$DEV_A/1" lqpn "$QPN" && {
 	said looking-inside stream >"$TMP/said"

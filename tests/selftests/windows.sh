@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Memory windows: what binds them, what they allow the peer, and what ends them; a random sequence
-# beside a model; and windows that end while the peer writes.
+# Memory windows: how they are bound, which access they give to the peer, and how they end; a
+# random sequence that is compared with a model; and windows that end while the peer writes.
 # IWT_ROUNDS: steps of the random sequence; IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 

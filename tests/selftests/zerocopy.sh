@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Zero copy: TCP has the consumer's memory by reference. tests/peer/rows_rdmap_zc.py has the
-# rows that say until when TCP may refer to it.
-# IWT_QUICK: only with losses. IWT_VERIFY_ARGS goes to iwt_verify, as for verify.sh.
+# Zero copy: TCP refers to the consumer's memory instead of copying it.
+# tests/peer/rows_rdmap_zc.py tests how long TCP may refer to it.
+# IWT_QUICK: only with losses. IWT_VERIFY_ARGS: more arguments of iwt_verify, as for verify.sh.
 # IWT_ZC_OTHERS: other selftests to run with zero copy.
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -20,7 +20,7 @@ zerocopy() {
 	BEFORE=$(lent)
 }
 
-# lent: number of octets that A has given to TCP by reference
+# lent: number of bytes that A has given to TCP by reference
 lent() { counter "$DEV_A" tx_zerocopy; }
 some_lent() { [ "$(lent)" -gt "$BEFORE" ]; }
 none_lent() { [ "$(lent)" -eq "$BEFORE" ]; }
@@ -40,7 +40,7 @@ with_netem() {
 	in_b tc qdisc del dev "$IF_B" root
 }
 
-# elsewhere TEST: runs another selftest, with links that copy nothing
+# elsewhere TEST: runs another selftest, with links that copy no data
 elsewhere() {
 	local rc
 	bash "$(dirname "$0")/$1" >"$TMP/elsewhere" 2>&1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Atomic operations (RFC 7306 5). */
+/* Checks the results and the wire format of atomic operations (RFC 7306 5). */
 #include "atomic.h"
 #include "unit.h"
 
@@ -9,7 +9,7 @@ static u64 add(u64 old, u64 data, u64 mask)
 {
 	struct iwt_atomic a = {
 		.op = IWT_AOP_FETCH_ADD, .data = data, .data_mask = mask,
-		/* these fields are ignored */
+		/* a FetchAdd ignores these fields */
 		.compare = any(), .compare_mask = any(),
 	};
 
@@ -31,7 +31,7 @@ static u64 any64(void)
 	return (u64)any() << 32 ^ any();
 }
 
-/* The pseudocode of RFC 7306 5.1.1, bit by bit. */
+/* The addition with a mask, bit by bit as in the pseudocode of RFC 7306 5.1.1. */
 static u64 slow_add(u64 old, u64 data, u64 mask)
 {
 	u64 sum, carry = 0, out = 0;
@@ -127,7 +127,7 @@ static void test_request(void)
 	CHECK_EQ(back.data_mask, a.data_mask);
 	CHECK_EQ(back.compare, a.compare);
 	CHECK_EQ(back.compare_mask, a.compare_mask);
-	/* 28 bits have no meaning */
+	/* the upper 28 bits of the first word are reserved, so a reader ignores them */
 	for (op = 0; op < 16; op++) {
 		octets[0] = 0xff;
 		octets[1] = 0x5a;

@@ -6,7 +6,7 @@
 #define ACTIONS	(IWT_CMA_FIN | IWT_CMA_DETACH | IWT_CMA_RELEASE | \
 		 IWT_CMA_RESET | IWT_CMA_GRACE | IWT_CMA_USER_TIMEOUT | IWT_CMA_UP_MASK)
 
-/* Actions since the endpoint began; each happens at most once. */
+/* Actions since the endpoint was created; each happens at most once. */
 enum {
 	FIN		= 1 << 0,
 	DETACHED	= 1 << 1,
@@ -126,28 +126,28 @@ static void test_cells(void)
 				CHECK_EQ(step.actions, 0);
 				continue;
 			}
-			/* These two events end the endpoint in any state. */
+			/* These two events close the endpoint in any state. */
 			if (e == IWT_CME_KILL || e == IWT_CME_LOST) {
 				CHECK_EQ(step.next, IWT_CM_CLOSED);
 				CHECK(step.actions & IWT_CMA_RESET);
 			}
 			if (e == IWT_CME_TIMEOUT)
 				CHECK_EQ(step.next, IWT_CM_CLOSED);
-			/* Work that is left may take the link's patience. */
+			/* A close waits for outstanding work up to the link's user_timeout. */
 			if (e == IWT_CME_DRAINING)
 				CHECK_EQ(step.actions, s == IWT_CM_FULL ?
 					 IWT_CMA_USER_TIMEOUT : 0);
-			/* A Terminate that nobody reads has a deadline. */
+			/* A Terminate that TCP cannot send yet gets a deadline. */
 			if (e == IWT_CME_TERM_PENDING)
 				CHECK_EQ(step.actions, s == IWT_CM_FULL ?
 					 IWT_CMA_GRACE : 0);
-			/* RFC 5044 8: a bad frame closes at once. */
+			/* RFC 5044 8: a bad startup frame closes the connection at once. */
 			if (e == IWT_CME_BAD && s < IWT_CM_FULL &&
 			    s != IWT_CM_CONNECTING) {
 				CHECK_EQ(step.next, IWT_CM_CLOSED);
 				CHECK(!(step.actions & IWT_CMA_FIN));
 			}
-			/* only an initiator whose Request is out begins again */
+			/* only an initiator that waits for a Reply can start again */
 			if (e == IWT_CME_AGAIN && s != IWT_CM_WAIT_REP) {
 				CHECK_EQ(step.next, s);
 				CHECK_EQ(step.actions, 0);
@@ -163,7 +163,7 @@ static struct iwt_cm_step to(enum iwt_cm_state next, u32 actions)
 	return (struct iwt_cm_step){ next, actions };
 }
 
-/* The end of an endpoint by a reset: TCP cannot end it gracefully, or must not. */
+/* The expected step of an end by a reset, when TCP cannot or must not end gracefully. */
 static struct iwt_cm_step forced(enum iwt_cm_state s)
 {
 	u32 reset = IWT_CMA_RESET, qp = IWT_CMA_RESET | IWT_CMA_DETACH;
@@ -182,7 +182,7 @@ static struct iwt_cm_step forced(enum iwt_cm_state s)
 	}
 }
 
-/* A graceful end; an endpoint in its startup has no such end. */
+/* The expected step of a graceful end. During its startup an endpoint ends by a reset instead. */
 static struct iwt_cm_step peaceful(enum iwt_cm_state s)
 {
 	struct iwt_cm_step step = forced(s);
@@ -192,7 +192,7 @@ static struct iwt_cm_step peaceful(enum iwt_cm_state s)
 	return step;
 }
 
-/* Does the event end the endpoint? @step: how. */
+/* Does the event end the endpoint? If so, @step becomes the expected step. */
 static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 		 struct iwt_cm_step *step)
 {
@@ -205,7 +205,7 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 		*step = forced(s);
 		return true;
 	case IWT_CME_TIMEOUT:
-		/* A peer that never closes has received everything: no reset. */
+		/* No reset in CLOSING: the peer has received everything, but does not close. */
 		*step = s == IWT_CM_CLOSING ? peaceful(s) : forced(s);
 		return true;
 	case IWT_CME_FIN:
@@ -223,12 +223,15 @@ static bool ends(enum iwt_cm_state s, enum iwt_cm_event e,
 	case IWT_CME_ABORT:
 	case IWT_CME_ABORT_ZC:
 		*step = forced(s);
-		/* Behind FIN only a reset makes TCP release memory, and else nothing is reset. */
+		/*
+		 * After FIN nothing is reset, except if TCP refers to memory of requests: only a
+		 * reset makes TCP release the memory.
+		 */
 		if (s == IWT_CM_CLOSING)
 			return e == IWT_CME_ABORT_ZC;
-		/* What TCP has is delivered, unless the stream would end inside an FPDU. */
+		/* TCP delivers its data, unless the stream would end inside an FPDU. */
 		step->actions ^= IWT_CMA_RESET | IWT_CMA_RELEASE;
-		/* The queue pair asked for this, so it gets no report. */
+		/* The queue pair itself requested the end, so it gets no report. */
 		step->actions &= ~IWT_CMA_UP_DISCONNECT;
 		return starts || s == IWT_CM_FULL;
 	default:
@@ -266,7 +269,7 @@ static const struct {
 	{ IWT_CME_ORPHAN, IWT_CM_WAIT_ULP, { IWT_CM_WAIT_ULP, IWT_CMA_GRACE } },
 };
 
-/* The expected step of an event in a state: by event, while the table is by state. */
+/* The expected step of an event in a state, sorted by event; the tested table is by state. */
 static struct iwt_cm_step expected(enum iwt_cm_state s, enum iwt_cm_event e)
 {
 	struct iwt_cm_step step;
@@ -316,18 +319,18 @@ static void test_startup(void)
 	step = iwt_cmfsm(step.next, IWT_CME_ACCEPT);
 	CHECK_EQ(step.next, IWT_CM_FULL);
 	CHECK_EQ(step.actions, IWT_CMA_UP_ESTABLISHED);
-	/* An old responder closes: the initiator begins again, without a report. */
+	/* A responder that knows only revision 1 closes: the initiator starts again, silently. */
 	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_AGAIN);
 	CHECK_EQ(step.next, IWT_CM_CONNECTING);
 	CHECK_EQ(step.actions, 0);
-	/* The ULP's reject is sent before a graceful end. */
+	/* The Reply with the ULP's reject is sent before a graceful end. */
 	step = iwt_cmfsm(IWT_CM_WAIT_ULP, IWT_CME_REJECT);
 	CHECK_EQ(step.actions, IWT_CMA_FIN);
 	CHECK_EQ(iwt_cmfsm(step.next, IWT_CME_FIN).actions, IWT_CMA_RELEASE);
 	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_REFUSED);
 	CHECK_EQ(step.next, IWT_CM_CLOSED);
 	CHECK(step.actions & IWT_CMA_RELEASE);
-	/* The Terminate about missing resources is not cut off by a reset. */
+	/* A reset must not cut off the Terminate that reports missing resources. */
 	step = iwt_cmfsm(IWT_CM_WAIT_REP, IWT_CME_UNFIT);
 	CHECK(step.actions & IWT_CMA_FIN);
 	CHECK(!(step.actions & IWT_CMA_RESET));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Checks the CRC of these tests against RFC 7143 A.4 and RFC 5044 Figures 5 and 6. */
+/* Checks the CRC32c of these tests against RFC 7143 A.4 and RFC 5044 Figures 5 and 6. */
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
 
 #include "unit.h"
 
-/* The register after data and CRC field of any good FPDU, before the complement. */
+/* The CRC register after the data and the CRC field of any good FPDU, before the complement. */
 #define RESIDUE	0xb798b438
 
 static u32 crc(const void *p, u32 len)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Checks the functions of cursors, which read octets from one or more pieces of memory. */
 #include <linux/crc32c.h>
 
 #include "pieces.h"
@@ -14,7 +15,7 @@ static void fill(u8 *data)
 		data[i] = i + 1;
 }
 
-/* Reads all octets of @pc in steps of at most @step octets, then the end. */
+/* Reads all octets of @pc in steps of at most @step octets, and checks that it ends there. */
 static void walk(struct pieces_cursor pc, const u8 *want, u32 step)
 {
 	u32 at = 0, len;
@@ -102,14 +103,14 @@ static void test_early_end(void)
 	CHECK_EQ(len, 0);
 	CHECK_EQ(pc.c.len, 5);
 	pieces_free(&p);
-	/* One piece, and no function that gives another. */
+	/* The cursor has one piece, and no function that returns another one. */
 	pc.c = (struct iwt_cursor){ .p = data, .len = 2 };
 	CHECK(iwt_cursor_copy(&pc.c, got, 2));
 	CHECK(!iwt_cursor_copy(&pc.c, got, 1));
 	tap_end();
 }
 
-/* Twice gives an empty piece, and then three octets. */
+/* Returns an empty piece twice, and then a piece of three octets. */
 static bool empty_then_three(struct iwt_cursor *c)
 {
 	static const u8 three[] = { 1, 2, 3 };

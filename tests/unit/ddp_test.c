@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Checks the writing, the reading and the rules of DDP headers (RFC 5041). */
 #include "ddp.h"
 #include "unit.h"
 
@@ -25,7 +26,7 @@ static void test_round_trip(void)
 		len = iwt_ddp_hdr_len(hdr[0]);
 		CHECK_EQ(len, hdr[0] & 0x80 ? 14 : 18);
 		CHECK_EQ(iwt_ddp_build(&d, want), len);
-		/* Reserved bits are ignored when read, and written as 0. */
+		/* A reader ignores reserved bits, and a writer sets them to 0. */
 		hdr[0] &= 0xc3;
 		hdr[1] &= 0xcf;
 		CHECK(!memcmp(hdr, want, len));
@@ -95,23 +96,23 @@ static void test_untagged(void)
 	CHECK_EQ(check(0, 7, 100, 50, true, 150), IWT_OK);
 	CHECK_EQ(check(1, 7, 100, 50, true, 150), IWT_OK);
 	CHECK_EQ(check(2, 7, 100, 0, true, 100), IWT_OK);
-	/* queue number */
+	/* wrong queue number */
 	CHECK_EQ(check(3, 7, 100, 0, true, 150), IWT_ERR_UNT_QN);
 	CHECK_EQ(check(4, 7, 100, 0, true, 150), IWT_ERR_UNT_QN);
 	CHECK_EQ(check(~0, 7, 100, 0, true, 150), IWT_ERR_UNT_QN);
-	/* message number: repeat, gap, far; and no buffer for the right one */
+	/* wrong message number: repeated, skipped, far away; or no buffer for the right one */
 	CHECK_EQ(check(0, 6, 100, 50, true, 150), IWT_ERR_UNT_MSN);
 	CHECK_EQ(check(0, 8, 100, 50, true, 150), IWT_ERR_UNT_MSN);
 	CHECK_EQ(check(0, 0, 100, 50, true, 150), IWT_ERR_UNT_MSN);
 	CHECK_EQ(check(0, 8, 100, 50, false, 0), IWT_ERR_UNT_MSN);
 	CHECK_EQ(check(0, 7, 100, 50, false, 0), IWT_ERR_UNT_NOBUF);
 	CHECK_EQ(check(0, 7, 100, 0, false, 0), IWT_ERR_UNT_NOBUF);
-	/* message offset */
+	/* wrong message offset */
 	CHECK_EQ(check(0, 7, 99, 50, true, 150), IWT_ERR_UNT_MO);
 	CHECK_EQ(check(0, 7, 101, 0, true, 150), IWT_ERR_UNT_MO);
 	CHECK_EQ(check(0, 7, 0xfffffff0, 0x20, true, 150), IWT_ERR_UNT_MO);
 	CHECK_EQ(check(0, 7, 100, 0, true, 99), IWT_ERR_UNT_MO);
-	/* length */
+	/* too long */
 	CHECK_EQ(check(0, 7, 100, 51, true, 150), IWT_ERR_UNT_LONG);
 	CHECK_EQ(check(0, 7, 100, ~0, true, 150), IWT_ERR_UNT_LONG);
 	CHECK_EQ(check(0, 7, 100, 1, true, 100), IWT_ERR_UNT_LONG);

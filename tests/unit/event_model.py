@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-A model of how a process asks for events by a word of its completion queue's ring, until its
-credit is used up and it has to ask by a call (cq.c: is_armed(), spend(), iwt_cq_ask(); the
-provider's iwt_req_notify_cq()). It tries all orders in which the process's threads and the
-kernel can take their steps. Each processor's stores wait in its store buffer until it executes a
-barrier or the memory takes them; loads overtake them, as on x86.
+A model of the requests for completion events of a process. The process requests an event by a
+word in the ring of its completion queue, until its credit is used up; then it has to request
+events by a system call (cq.c: is_armed(), spend(), iwt_cq_ask(); the provider's
+iwt_req_notify_cq()). The model tries all orders of the steps of the process's threads and of the
+kernel. A processor's stores wait in its store buffer until the processor executes a barrier or
+the memory takes them; later loads may overtake the stores, as on x86.
 
-A thread arms, takes the completions, sleeps until an event comes, and begins again. Nothing
-may be left in the queue when all threads sleep. A process that arms again and again and reads
-nothing must not get more events than its credit allows. A model that finds no fault proves
-little, so it also runs with steps left out, and must then find a fault.
+A thread arms, polls the completions, sleeps until an event arrives, and starts again. When all
+threads sleep, no completion may be left in the queue. A process that arms again and again without
+reading the events must not get more events than its credit allows. A model that finds no fault
+proves little. So the model also runs with steps left out, and must then find a fault.
 """
 import sys
 
@@ -19,7 +20,7 @@ KERNEL = 0
 
 
 def arm(code, cut):
-    """Store the word, barrier, call if the flag says so."""
+    """Store the word, execute a barrier, and make the call if the flag requires it."""
     code += [("store", "arm", 1), ("nop",) if "process's barrier" in cut else ("barrier",)]
     if "call" in cut:
         return
@@ -35,14 +36,14 @@ def sleeper(cut):
 
 
 def once(cut):
-    """A thread that wants one event."""
+    """A thread that waits for one event."""
     return sleeper(cut)[:-1] + [("poll",)]
 
 
 def late(cut):
     """
-    A thread that arms after the kernel has cleared the first thread's word: a second event is due
-    for it. The first event is for the first thread.
+    A thread that arms after the kernel has cleared the first thread's word: this thread must get
+    the second event, since the first event is for the first thread.
     """
     code = [("when_cleared",)]
     arm(code, cut)
@@ -92,7 +93,7 @@ def load(s, who, name):
 
 
 def step(state, who, op):
-    """The state after the step of thread who, or None if the step can't be taken now."""
+    """Return: the state after the step of thread who, or None if the step must wait"""
     s = dict(zip(FIELDS, state))
     here = s["pc"][who]
     to = lambda where, **new: put(state, pc=at(s["pc"], who, where), **new)
@@ -130,7 +131,7 @@ def step(state, who, op):
     if kind == "look_again":
         return to(here + 1, asked=load(s, who, "arm"))
     assert kind == "raise"
-    # the list of events has its own lock, which the thread takes after this
+    # the list of events has its own lock; taking it is ordered after the stores before
     if s["buf"][who]:
         return None
     return to(here + 1, events=s["events"] + 1, raised=s["raised"] + 1)
@@ -144,7 +145,7 @@ def drain(state, who):
 
 
 def explore(threads, cut=()):
-    """Returns the number of states, the states in which something is left, and the most events."""
+    """Return: number of states, states in which completions are left, and most events raised"""
     codes = [pusher(cut)] + [thread(cut) for thread in threads]
     todo, seen, bad, most = [first(len(codes))], set(), [], 0
     while todo:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* FPDUs predicted from the FPDU in front of them equal the FPDUs that are read. */
+/*
+ * The fields of an FPDU can be predicted from the FPDU before it. A predicted FPDU must equal the
+ * FPDU that iwt_fpdu_read() reads.
+ */
 #include <linux/unaligned.h>
 
 #include "frame.h"
@@ -9,10 +12,10 @@
 #define MULPDU	114	/* 100 octets of payload in a tagged segment, 96 in another */
 #define TOTAL	350	/* four segments, the last one shorter */
 
-/* A message's FPDUs, one behind the other. */
+/* The FPDUs of one message, one behind the other */
 struct stream {
 	u8 octets[600];
-	u32 at[8];	/* offset of each FPDU, and of the end */
+	u32 at[8];	/* offset of each FPDU, and of the end of the last one */
 	u32 n;
 };
 
@@ -21,7 +24,7 @@ static bool is_send(u8 opcode)
 	return opcode != IWT_OP_WRITE && opcode != IWT_OP_READ_RESP;
 }
 
-/* @to: for a Send, its MSN */
+/* @to: tagged offset, or for a Send its message number (MSN) */
 static void make(struct stream *s, u8 opcode, u64 to, bool crc)
 {
 	struct frame_rules rules = { .crc = crc };
@@ -93,7 +96,7 @@ static bool same(const struct iwt_fpdu *a, const struct iwt_fpdu *b)
 	       a->ddp.msn == b->ddp.msn && a->ddp.mo == b->ddp.mo;
 }
 
-/* Each FPDU but the first and the last follows, and equals the FPDU that is read. */
+/* All FPDUs except the first and the last are predicted, and equal the FPDU that is read. */
 static void check_message(u8 opcode, u64 to, bool crc)
 {
 	struct iwt_fpdu_rules rules = { .crc = crc };
@@ -128,7 +131,7 @@ static void test_message(void)
 	tap_end();
 }
 
-/* Changes one bit of a segment: true if the segment follows nevertheless. */
+/* Changes one bit of a segment. Return: is the segment predicted in spite of the change? */
 static bool follows_changed(u8 opcode, bool crc, bool anywhere)
 {
 	struct iwt_fpdu_rules rules = { .crc = crc };
@@ -152,7 +155,7 @@ static bool follows_changed(u8 opcode, bool crc, bool anywhere)
 	return true;
 }
 
-/* Whatever a peer changes: a segment that follows is read the same way. */
+/* Bits that a peer changes: a predicted segment equals the segment that is read. */
 static void test_changed(u8 opcode, const char *name)
 {
 	u32 round, followed = 0;
@@ -164,7 +167,7 @@ static void test_changed(u8 opcode, const char *name)
 	tap_end();
 }
 
-/* A message with more headers than DDP's is one segment, even if a peer claims more. */
+/* A Read Request is one segment. The next one is not predicted, even if L is not set. */
 static void test_no_payload(void)
 {
 	struct frame_rules rules = {};
@@ -186,14 +189,17 @@ static void test_no_payload(void)
 	tap_end();
 }
 
-/* Changes some bits, or none, of all segments behind the first. */
+/* Flips @rounds random bits of the segments behind the first one. */
 static void change_some(struct stream *s, u32 rounds)
 {
 	while (rounds--)
 		s->octets[s->at[1] + any() % (s->at[s->n] - s->at[1])] ^= 1 << any() % 8;
 }
 
-/* What iwt_fpdu_alike() counts is what follows, one by one, but for CRCs that do not hold. */
+/*
+ * iwt_fpdu_alike() must count the same segments that iwt_fpdu_follows() predicts one by one,
+ * except that it does not check CRCs.
+ */
 static u32 check_alike(u8 opcode, bool crc, u32 changes)
 {
 	struct iwt_fpdu_rules rules = { .crc = crc }, lax = {};
@@ -237,7 +243,7 @@ static void test_alike(u8 opcode, const char *name)
 	tap_end();
 }
 
-/* Each prefix of the stream, and each end of the piece, has as many as it has whole FPDUs. */
+/* Only FPDUs that end within the octets that are there, and within the piece, are counted. */
 static void test_alike_there(void)
 {
 	struct iwt_fpdu_rules rules = {}, markers = { .markers = true };
@@ -264,7 +270,7 @@ static void test_alike_there(void)
 	tap_end();
 }
 
-/* @c stands at @f. Goes behind it, as the octets of its payload are handed out. */
+/* Compares the payload of @f at @c with @payload, and moves @c behind the FPDU. */
 static void check_payload(struct pieces_cursor *c, struct iwt_fpdu *f, const u8 *payload,
 			  const struct iwt_fpdu_rules *rules)
 {
@@ -286,7 +292,9 @@ static void check_payload(struct pieces_cursor *c, struct iwt_fpdu *f, const u8 
 	CHECK_EQ(at.c.len, c->c.len);
 }
 
-/* All segments of a message in pieces that end anywhere. Return: those that followed in pieces. */
+/*
+ * Reads a message from pieces of random length. Return: predicted FPDUs that were cut by a piece
+ */
 static u32 check_cut(u8 opcode, bool crc)
 {
 	struct iwt_fpdu_rules rules = { .crc = crc };
@@ -336,7 +344,7 @@ static void test_cut(u8 opcode, const char *name)
 	tap_end();
 }
 
-/* A bit of the payload or of the CRC is wrong, and a piece ends anywhere. */
+/* A bit of the payload or of the CRC is wrong, and pieces have random lengths. */
 static void check_cut_bad(u8 opcode, u32 i)
 {
 	struct iwt_fpdu_rules rules = { .crc = true };

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Checks how FPDUs are read: versions, lengths, markers, CRC, and payload in pieces (RFC 5044).
+ */
 #include <stdlib.h>
 
 #include <linux/crc32c.h>
@@ -11,7 +14,7 @@
 
 static const struct iwt_fpdu_rules plain = { .crc = true };
 
-/* Writes the correct CRC of a changed FPDU. */
+/* Writes the correct CRC into a changed FPDU. */
 static void reseal(u8 *frame, u32 len)
 {
 	put_unaligned_le32(~crc32c(~0, frame, len - 4), frame + len - 4);
@@ -41,7 +44,7 @@ static void test_pad(void)
 	tap_end();
 }
 
-/* Frame and stream: each is of an RDMAC peer, or is not. */
+/* Reads an FPDU with any versions by the rules of an IETF stream and of an RDMAC stream. */
 static void check_version(const char *id, u8 dv, u8 rv)
 {
 	struct iwt_fpdu_rules rules = { .crc = true };
@@ -149,7 +152,7 @@ static void test_version(void)
 	tap_end();
 }
 
-/* Every pair of control octets with every length near that of the headers, in exact memory. */
+/* ULPDUs of every opcode and every length up to 80 octets, in memory of exactly their size. */
 static void test_short(void)
 {
 	u32 ctrl, op, len, pos, n, err, least;
@@ -198,7 +201,7 @@ static void test_short(void)
 	tap_end();
 }
 
-/* The number of octets of the ULPDU that are copied as header, by opcode. */
+/* Checks how many octets of the ULPDU are copied as its header, for each opcode. */
 static void test_headers(void)
 {
 	static const u32 untagged[16] = {
@@ -242,7 +245,7 @@ static void test_marker_content(void)
 			memcpy(frame, v->octets, v->len);
 			frame[at[i] + bit / 8] ^= 0x80 >> bit % 8;
 			reseal(frame, v->len);
-			/* the upper half and the two lowest bits may have any value */
+			/* other bits than those of the pointer may have any value */
 			if (bit < 16 || bit >= 30) {
 				CHECK_EQ(frame_read(frame, v->len, v->pos,
 						    &rules, &f, &err),
@@ -255,7 +258,7 @@ static void test_marker_content(void)
 			}
 		}
 	}
-	/* A leading marker must be 0. */
+	/* A marker at the beginning of an FPDU must be 0. */
 	copy_of("V-M3", frame);
 	frame[3] = 4;
 	reseal(frame, 52);
@@ -267,7 +270,7 @@ static void test_marker_content(void)
 	tap_end();
 }
 
-/* A marker is wrong while the CRC is right, and with CRC off. */
+/* A wrong marker is found even if the CRC is right, or not used. */
 static void test_marker_alone(void)
 {
 	struct iwt_fpdu_rules rules = { false, true };
@@ -285,7 +288,7 @@ static void test_marker_alone(void)
 	tap_end();
 }
 
-/* Behind the payload, iwt_fpdu_rest() octets lead to where the size of the FPDU leads. */
+/* After the payload, iwt_fpdu_rest() octets are left until the end of the FPDU. */
 static void check_rest(const struct pieces_cursor *begin, struct iwt_fpdu *f,
 		       const struct iwt_fpdu_rules *rules)
 {
@@ -302,7 +305,7 @@ static void check_rest(const struct pieces_cursor *begin, struct iwt_fpdu *f,
 	CHECK(at.next == end.next && at.c.len == end.c.len);
 }
 
-/* Reads back a sequence of FPDUs of all lengths, cut in many ways. */
+/* Writes FPDUs of many lengths, cuts the stream in many ways, and reads the FPDUs back. */
 static void stream(u32 pos, bool markers, bool crc)
 {
 	struct iwt_fpdu_rules rules = { crc, markers };
@@ -355,7 +358,7 @@ static void test_streams(void)
 	tap_end();
 }
 
-/* The longest ULPDU that the length field can hold, with markers beyond 2^16. */
+/* The longest ULPDU that the length field can express, with markers beyond offset 2^16. */
 static void test_longest(void)
 {
 	u8 *ulpdu = calloc(1, 65535), *frame = malloc(67000);
@@ -381,7 +384,7 @@ static void test_longest(void)
 	free(frame);
 }
 
-/* Announced octets do not come: a marker that was not read is not trusted. */
+/* Fewer octets exist than the caller announced, so the last marker is missing. */
 static void test_markers_lost(void)
 {
 	struct iwt_fpdu_rules rules = { .markers = true };
@@ -448,7 +451,7 @@ static void test_lost_payload(void)
 	for (n = 0; n < 40; n++) {
 		pieces_cut(&p, v->octets, n, NULL, 0);
 		pc = pieces_start(&p);
-		/* The marker at 20 belongs to the payload octet behind it. */
+		/* The marker at offset 20 belongs to the payload octet behind it. */
 		CHECK_EQ(iwt_fpdu_payload(&f, &pc.c, &rules), n >= 16);
 		if (n >= 16) {
 			while (iwt_fpdu_piece(&f, &pc.c, &rules, ~0, &len))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Writes and reads every FPDU vector, cut in every way. */
+/* Writes and reads all FPDU test vectors, cut into pieces in every way. */
 #include <stdlib.h>
 
 #include "frame.h"
@@ -15,8 +15,8 @@ static const struct want {
 	u64 to;
 	u32 qn, msn, mo;
 	u16 hdr_len;
-	const char *rest;	/* the ULPDU behind its DDP header, in hex; */
-	u32 fill, fill_len;	/* or one octet, fill_len times */
+	const char *rest;	/* the ULPDU behind its DDP header, in hexadecimal; */
+	u32 fill, fill_len;	/* or one octet, repeated fill_len times */
 	bool no_crc;
 } wants[] = {
 	{ "V-F5", 0, 1, 3, 0, 0, 0, 1, 0, 18, NULL, 0, 24 },
@@ -71,7 +71,7 @@ static const struct want {
 	{ "V-M9", 1, 1, 0, 1, 0, 0, 0, 0, 14, NULL, 'y', 1428 },
 };
 
-/* The ULPDU in the vector; returns its number of octets. */
+/* Writes the ULPDU of the vector to @out. Return: its number of octets */
 static u32 ulpdu_of(const struct want *w, u8 *out)
 {
 	struct iwt_ddp d = {
@@ -125,7 +125,7 @@ static void test_complete(void)
 	tap_end();
 }
 
-/* Payload of the FPDU at @pc by iwt_fpdu_piece() in steps of @step. */
+/* Checks the payload of the FPDU at @pc, read by iwt_fpdu_piece() in steps of @step. */
 static void check_payload(const struct want *w, struct pieces_cursor pc,
 			  const struct iwt_fpdu_rules *rules,
 			  struct iwt_fpdu *f, u32 step)
@@ -246,7 +246,7 @@ static void test_prefixes(void)
 					       &rules, &f, &err),
 				 IWT_FPDU_MORE);
 			CHECK_EQ(f.size, len < known ? 0 : v->len);
-			/* More octets announced than the pieces hold. */
+			/* The caller announces more octets than the pieces hold. */
 			if (rules.crc)
 				CHECK(iwt_fpdu_read(&pc.c, sizeof(pc), v->len,
 						    v->pos, &rules, &f, &err) !=
@@ -257,7 +257,7 @@ static void test_prefixes(void)
 	tap_end();
 }
 
-/* RFC 5044 4.4: with any bit changed, the FPDU is not accepted. */
+/* RFC 5044 4.4: an FPDU with one changed bit is not accepted. */
 static void test_flips(void)
 {
 	struct iwt_fpdu_rules rules = { .crc = true };
@@ -282,7 +282,7 @@ static void test_flips(void)
 			status = frame_read(frame, v->len, v->pos, &rules, &f,
 					    &err);
 			if (bit / 8 == first || bit / 8 == first + 1) {
-				/* the length field: the FPDU may now seem longer */
+				/* the length field: the FPDU may now appear to be longer */
 				CHECK(status != IWT_FPDU_OK);
 			} else {
 				CHECK_EQ(status, IWT_FPDU_BAD);
@@ -293,7 +293,7 @@ static void test_flips(void)
 	tap_end();
 }
 
-/* V-M1 shows framing; its contents are no DDP segment. */
+/* V-M1 is a vector for the MPA framing; it contains no DDP segment. */
 static void test_not_ddp(void)
 {
 	const struct vector *v = vector_find("V-M1");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Writes and reads whole FPDUs for the tests. */
 #include "frame.h"
 
 #include <linux/crc32c.h>
@@ -7,7 +8,7 @@
 
 #include "marker.h"
 
-/* The first @n octets of FPDU are in @out; adds pad and CRC. */
+/* Completes the FPDU whose first @n octets are in @out: adds the pad and the CRC. */
 static u32 seal(struct iwt_marker *m, u32 n, u32 pad, struct frame_rules *rules,
 		u8 *out)
 {
@@ -36,7 +37,7 @@ static u32 put(struct iwt_marker *m, const struct frame_rules *rules,
 static u32 finish(struct iwt_marker *m, u32 n, u32 pad,
 		  struct frame_rules *rules, u8 *out)
 {
-	/* Without markers: from position 1 none is due within a frame. */
+	/* Without markers: from position 1 on, no marker is due within a frame. */
 	if (!rules->markers)
 		m->pos = 1;
 	return seal(m, n, pad, rules, out);

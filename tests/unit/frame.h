@@ -8,17 +8,17 @@
 
 /* The rules of the stream that a frame is written to */
 struct frame_rules {
-	u32 pos;	/* stream position, moved on by each frame */
+	u32 pos;	/* stream position; each frame advances it */
 	bool markers;
-	bool crc;	/* false: the field is zero */
+	bool crc;	/* false: the CRC field is zero */
 };
 
-/* Writes an FPDU with this ULPDU; returns its number of octets. */
+/* Writes an FPDU that contains @ulpdu. Return: number of octets */
 u32 frame_ulpdu(const u8 *ulpdu, u16 len, struct frame_rules *rules, u8 *out);
 /* Writes the next FPDU of a message; @payload is the payload of the whole message. */
 u32 frame_next(struct iwt_txseg *m, u32 mulpdu, const u8 *payload, u32 len,
 	       struct frame_rules *rules, u8 *out);
-/* Reads an FPDU that is in one piece. */
+/* Reads an FPDU from contiguous memory. */
 enum iwt_fpdu_status frame_read(const u8 *p, u32 len, u32 pos,
 				const struct iwt_fpdu_rules *rules,
 				struct iwt_fpdu *f, u32 *err);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Habits: streaks of events, their threshold, and whether what they lead to pays. */
+/*
+ * Habits of a process: streaks of events, their threshold, and the reaction to success or
+ * failure.
+ */
 #include <linux/minmax.h>
 
 #include "unit.h"
@@ -7,7 +10,7 @@
 
 #define PAUSE	1000
 
-/* Events one after the other until they are a habit, up to 5000. */
+/* Reports events until they are a habit, at most 5000. Return: number of events */
 static u32 until_habit(struct iwt_habit *h)
 {
 	u32 n;
@@ -35,7 +38,7 @@ static void test_streak(void)
 	CHECK(until_habit(&h) == 4);
 	iwt_habit_restart(&h);
 	CHECK(until_habit(&h) == 4);
-	/* one that ends the streak each time before it is a habit */
+	/* every fourth event ends the streak before it is a habit */
 	iwt_habit_restart(&h);
 	for (i = 0; i < 40; i++)
 		CHECK(!iwt_habit_seen(&h, i % 4));
@@ -50,14 +53,14 @@ static void test_soon(void)
 	iwt_habit_setup(&h, 4);
 	CHECK(!iwt_habit_soon(&h, PAUSE, PAUSE, PAUSE));
 	CHECK(iwt_habit_soon(&h, 2 * PAUSE - 1, 5 * PAUSE, PAUSE));
-	/* what the last one took is no pause */
+	/* the duration of the last event is not part of the pause */
 	CHECK(iwt_habit_soon(&h, 5 * PAUSE, 5 * PAUSE, PAUSE));
 	CHECK(!iwt_habit_soon(&h, 6 * PAUSE, 7 * PAUSE, PAUSE));
-	/* nor is it forgotten where that was */
+	/* after a pause, too, the end of the event is remembered */
 	CHECK(iwt_habit_soon(&h, 8 * PAUSE - 1, 8 * PAUSE, PAUSE));
 	CHECK(!iwt_habit_soon(&h, 9 * PAUSE, 9 * PAUSE, PAUSE));
 	CHECK(h.last_ns == 9 * PAUSE && !h.streak && h.threshold == 4);
-	/* of the table: times of more than 32 bits */
+	/* the pause that the driver uses, and times of more than 32 bits */
 	CHECK(!iwt_habit_soon(&h, 1ull << 40, 1ull << 40, IWT_PAUSE_NS));
 	CHECK(iwt_habit_soon(&h, (1ull << 40) + IWT_PAUSE_NS - 1, 1ull << 40, IWT_PAUSE_NS));
 	CHECK(!iwt_habit_soon(&h, (1ull << 40) + IWT_PAUSE_NS, 1ull << 40, IWT_PAUSE_NS));
@@ -76,7 +79,7 @@ static void test_worth(void)
 		u32 want = min(16u << i, 1000u);
 
 		CHECK(until_habit(&h) == want);
-		/* the streak so far is none with a higher threshold */
+		/* with the higher threshold the streak is not a habit any more */
 		iwt_habit_failed(&h, 1000);
 		CHECK(iwt_habit_seen(&h, true) == (want == 1000));
 		iwt_habit_restart(&h);
@@ -86,7 +89,7 @@ static void test_worth(void)
 	iwt_habit_paid(&h, 16);
 	CHECK(h.streak == 1 && h.threshold == 16);
 	CHECK(until_habit(&h) == 15);
-	/* it does not become more for having paid twice */
+	/* a second success does not lower the threshold below its first value */
 	iwt_habit_paid(&h, 16);
 	iwt_habit_failed(&h, 1000);
 	CHECK(h.threshold == 32 && h.streak == 16);
@@ -94,8 +97,8 @@ static void test_worth(void)
 }
 
 /*
- * A process that posts without a pause and whose worker finds nothing, for a while: it gets fewer
- * and fewer of them. How many doorbells there are for each is all that the table says.
+ * A mechanism (the worker, the spin, the migration) that fails every time is used less and less:
+ * each failure doubles its threshold. The table has the number of failures up to the maximum.
  */
 static void test_table(void)
 {
@@ -118,7 +121,7 @@ static void test_table(void)
 		CHECK(k == ways[i].steps);
 		CHECK(until_habit(&h) == ways[i].max);
 	}
-	/* a worker comes before the flush, and a spin in vain costs more than a reply earns */
+	/* a worker is tried before the flush; a failed spin costs more than a reply earns */
 	CHECK(IWT_CQPOLL_FIRST > IWT_SQPOLL_FIRST);
 	CHECK(IWT_SPIN_MISS > 1 && IWT_SPIN_CREDIT > IWT_SPIN_MISS);
 	tap_end();

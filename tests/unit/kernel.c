@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* A small kernel for files of the driver in user space (see kernel.h). */
 #include <stdlib.h>
 
 #include <linux/spinlock.h>
@@ -10,7 +11,7 @@ u32 unit_held, unit_get;
 void (*unit_between)(void);
 
 static u32 locks, readers;
-static bool other;	/* the other thread runs */
+static bool other;	/* the steps of the other thread run now */
 static void *later[8];
 static u32 n_later;
 

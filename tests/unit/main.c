@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Runs all unit tests; looks up test vectors, and makes pseudo-random numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 

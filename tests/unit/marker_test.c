@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Checks where the markers of MPA are in a stream, and how data are copied around them. */
 #include <linux/unaligned.h>
 
 #include "marker.h"
 #include "fpdu.h"
 #include "unit.h"
 
-/* A table of positions of a 48-octet FPDU, and where its marker is, if any. */
+/* Stream positions of an FPDU of 48 octets, and the offset of its marker, if it has one. */
 static void test_positions(void)
 {
 	static const struct { u32 pos, at, ptr; } rows[] = {
@@ -40,7 +41,7 @@ static void test_positions(void)
 	tap_end();
 }
 
-/* A copy in parts equals a copy in one step. */
+/* Copying in parts gives the same octets as copying in one step. */
 static void test_parts(void)
 {
 	u8 fpdu[1456], whole[1500], parts[1500];

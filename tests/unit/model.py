@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the models of several threads share."""
+"""The state of a model of several threads."""
 
 
 class State:
-    """The values of FIELDS, which a subclass names: each can be a part of a key."""
+    """The values of the model, by the names in FIELDS of the subclass; all must be hashable."""
     FIELDS = ()
 
     def __init__(self, **values):

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Checks the writing and reading of MPA Requests and Replies, and the lengths of FPDUs. */
 #include <stdlib.h>
 
 #include <linux/unaligned.h>
@@ -66,7 +67,7 @@ static void test_vectors(void)
 		CHECK(same(&f, &frames[i].f));
 		CHECK(!memcmp(v->octets + f.pd_off, frames[i].pd, f.pd_len));
 		CHECK_EQ(iwt_mpa_need(v->octets, v->len), v->len);
-		/* As the other kind (Request, Reply) it is wrong from octet 9 on. */
+		/* Parsed as the other kind (Request, Reply), octet 9 is already wrong. */
 		CHECK_EQ(iwt_mpa_parse(v->octets, v->len, !frames[i].f.reply, 2,
 				       &f), IWT_MPA_BAD);
 		CHECK(is_zero(&f));
@@ -153,7 +154,7 @@ static void test_lengths(void)
 		CHECK_EQ(parse(0, 1, pd, 20, false, 2, &f),
 			 pd > 512 ? IWT_MPA_BAD : pd ? IWT_MPA_MORE :
 			 IWT_MPA_OK);
-		/* enhanced: the word is part of the private data */
+			/* enhanced: the word with the depths is part of the private data */
 		CHECK_EQ(parse(0x10, 2, pd, 20 + pd, false, 2, &f),
 			 pd <= 512 && pd >= 4 ? IWT_MPA_OK : IWT_MPA_BAD);
 		if (pd >= 4 && pd <= 512)
@@ -184,7 +185,7 @@ static void test_revisions(void)
 						       max, &f), spoken ?
 						 IWT_MPA_OK : IWT_MPA_BAD_REV);
 					CHECK_EQ(f.rev, rev);
-					/* S counts in revision 2 only */
+					/* the flag S has a meaning in revision 2 only */
 					CHECK_EQ(f.enhanced, spoken &&
 						 rev == 2 && s);
 					CHECK_EQ(f.pd_len, f.enhanced ? 4 : 8);
@@ -212,11 +213,11 @@ static void test_ignored(void)
 		CHECK_EQ(parse(flags, 1, 0, 20, true, 2, &f), IWT_MPA_OK);
 		CHECK_EQ(f.reject, flags >> 5 & 1);
 		CHECK_EQ(f.large, flags >> 3 & 1);
-		/* only flags that are read are written */
+		/* a writer sets only the flags that a reader evaluates */
 		CHECK_EQ(iwt_mpa_build(&f, NULL, buf), 20);
 		CHECK_EQ(buf[16], flags & 0xe8);
 	}
-	/* Without A the other flags have no meaning, in reading and writing. */
+	/* Without the flag A the other flags have no meaning when reading and writing. */
 	memcpy(buf, vector_find("V-S7")->octets, sizeof(buf));
 	buf[20] = 0x7f;
 	buf[22] = 0xff;
@@ -238,7 +239,7 @@ static void test_build_limits(void)
 	tap_begin("mpa: private data that do not fit");
 	f.pd_len = 512;
 	CHECK_EQ(iwt_mpa_build(&f, pd, buf), 532);
-	/* Only a Reply has R. */
+	/* Only a Reply can have the flag R. */
 	CHECK_EQ(buf[16], 0x40);
 	f.pd_len = 513;
 	CHECK_EQ(iwt_mpa_build(&f, pd, buf), 0);
@@ -252,7 +253,7 @@ static void test_build_limits(void)
 	tap_end();
 }
 
-/* The second Request, for a peer that did not understand the first. */
+/* Builds a second Request, for a peer that did not understand the first one. */
 static void test_rebuild(void)
 {
 	struct iwt_mpa_frame f = {
@@ -273,7 +274,7 @@ static void test_rebuild(void)
 		CHECK_EQ(iwt_mpa_build(&again, buf + 24, buf), 20 + n);
 		CHECK(!memcmp(buf + 20, pd, n));
 		CHECK(!memcmp(buf, IWT_MPA_KEY_REQ, 16));
-		/* and back */
+		/* and back to the first Request */
 		CHECK_EQ(iwt_mpa_build(&f, buf + 20, buf), 24 + n);
 		CHECK(!memcmp(buf + 24, pd, n));
 		CHECK(!memcmp(buf, IWT_MPA_KEY_REQ, 16));
@@ -306,7 +307,7 @@ static void test_mulpdu(void)
 	for (emss = 200; emss < 64000; emss++) {
 		tap_about("EMSS %u", emss);
 		n = iwt_mulpdu(emss, false);
-		/* No pad, and as many whole words as possible. */
+		/* No pad, and as many whole 32-bit words as fit. */
 		CHECK_EQ((n + 2) % 4, 0);
 		CHECK_EQ(n + 6, emss - emss % 4);
 		CHECK(iwt_mulpdu(emss, true) < n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The terms that two ends agree on (RFC 5044 7.1.1, RFC 6581 9, 10). */
+/* The terms that both ends negotiate in the startup (RFC 5044 7.1.1, RFC 6581 9, 10). */
 #include "mpa.h"
 #include "unit.h"
 
@@ -8,10 +8,10 @@ static const u16 depths[] = { 0, 1, 4, 16, 16382, 16383, 65535 };
 struct pair {
 	struct iwt_mpa_wish ini, rsp;
 	struct iwt_mpa_frame req, rep;
-	struct iwt_mpa_terms a, b;	/* the initiator's, the responder's */
+	struct iwt_mpa_terms a, b;	/* of the initiator, and of the responder */
 };
 
-/* A whole startup; false if the responder does not know the Request's revision. */
+/* Runs a whole startup. Return: false if the responder does not know the Request's revision */
 static bool startup(struct pair *p)
 {
 	struct iwt_mpa_frame req;
@@ -68,10 +68,10 @@ static void check_pair(struct pair *p)
 	CHECK(p->b.ird <= p->rsp.ird || (p->b.ird == 1 && p->rep.rtr_read));
 	if (!p->a.enhanced)
 		return;
-	/* RFC 6581 9.1: one side sends no more than the other can take */
+	/* RFC 6581 9.1: an end sends no more Reads than the other end can hold */
 	CHECK(p->a.ord <= p->b.ird);
 	CHECK(p->b.ord <= p->a.ird);
-	/* and no less than both could do. */
+	/* and no fewer than both ends allow. */
 	CHECK(p->a.ord == p->ini.ord || p->a.ord == p->b.ird);
 	CHECK(p->b.ird >= p->ini.ord || p->b.ird >= p->rsp.ird ||
 	      p->b.ird == 0x3ffe);
@@ -109,7 +109,7 @@ static const struct iwt_mpa_wish own = {
 	.ird_max = 32, .pd_max = 255,
 };
 
-/* Long FPDUs: both ends, either, none, with markers and without, both revisions. */
+/* Long FPDUs, for all combinations of the ends' wishes, markers and revisions. */
 static void test_large(void)
 {
 	struct iwt_mpa_frame req, rep = { .reply = true, .rev = 1 };
@@ -131,14 +131,14 @@ static void test_large(void)
 		p.rsp.max_rev = bits & 32 ? 2 : 1;
 		check_pair(&p);
 	}
-	/* a reject has the same bit as an acceptance would have */
+	/* a reject carries the same bit as an acceptance */
 	req = (struct iwt_mpa_frame){ .rev = 1, .large = true };
 	for (bits = 0; bits < 2; bits++) {
 		w.large = bits;
 		iwt_mpa_refuse(&w, &req, &rep);
 		CHECK_EQ(rep.large, bits);
 	}
-	/* a Reply that has the bit although the Request did not */
+	/* a Reply with the bit, although the Request did not have it */
 	rep = (struct iwt_mpa_frame){ .reply = true, .rev = 1, .large = true };
 	for (bits = 0; bits < 2; bits++) {
 		w.large = bits;
@@ -150,7 +150,7 @@ static void test_large(void)
 	tap_end();
 }
 
-/* The answer to a Request of RFC 6581 with any values. */
+/* Answers a Request of RFC 6581 with the given values. */
 static struct iwt_mpa_terms answer(u16 ird, u16 ord, bool send, bool write,
 				   bool read, struct iwt_mpa_frame *rep)
 {
@@ -186,7 +186,10 @@ static void test_answer(void)
 	t = answer(100, 3, false, true, true, &rep);
 	CHECK_EQ(t.ird, 3);
 	CHECK_EQ(t.ord, 8);
-	/* each depth may be not negotiated: the opposite field of the Reply is 0x3fff, too */
+	/*
+	 * The value 0x3fff declines to negotiate a depth. The Reply then has 0x3fff in the
+	 * opposite field.
+	 */
 	t = answer(0x3fff, 3, false, true, true, &rep);
 	CHECK_EQ(rep.ord, 0x3fff);
 	CHECK_EQ(t.ord, 8);
@@ -211,12 +214,14 @@ static void test_answer_rtr(void)
 		CHECK_EQ(t.rtr, bits & 2 ? IWT_RTR_WRITE : bits & 1 ?
 			 IWT_RTR_READ : bits & 4 ? IWT_RTR_SEND :
 			 IWT_RTR_WRITE);
-		/* all common kinds, but a Send only if there is no other */
+		/*
+		 * the Reply has all common kinds, but a Send only if it is the only common kind
+		 */
 		CHECK_EQ(rep.rtr_write, bits & 2 || !bits);
 		CHECK_EQ(rep.rtr_read, bits & 1 || !bits);
 		CHECK_EQ(rep.rtr_send, bits == 4);
 	}
-	/* The RTR Read needs an IRD of 1 even if no other Read is wanted. */
+	/* The RTR Read needs an IRD of 1 even if the Request asks for no Reads. */
 	t = answer(4, 0, false, false, true, &rep);
 	CHECK_EQ(t.ird, 1);
 	CHECK_EQ(rep.ird, 1);
@@ -227,12 +232,12 @@ static void test_answer_rtr(void)
 	CHECK_EQ(t.ird, 0);
 	t = answer(4, 0, true, false, false, &rep);
 	CHECK_EQ(t.ird, 0);
-	/* client and server */
+	/* client/server mode */
 	req.ird = 4;
 	iwt_mpa_answer(&own, &req, &rep, &t);
 	CHECK(rep.enhanced && !rep.p2p && !rep.rtr_write && !rep.rtr_read);
 	CHECK_EQ(t.rtr, IWT_RTR_NONE);
-	/* plain Requests of both revisions, to an end that wants more */
+	/* plain Requests of both revisions, to an end that could do more */
 	for (req.rev = 1; req.rev <= 2; req.rev++) {
 		req.enhanced = false;
 		iwt_mpa_answer(&own, &req, &rep, &t);
@@ -275,7 +280,7 @@ static void test_conclude_depths(void)
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ord, 8);
 	CHECK_EQ(t.ird, 16);
-	/* more than the Request said: up to the limit of the device */
+	/* more than the Request announced: up to the limit of the device */
 	t = REPLY(.rtr_write = true, .ird = 4, .ord = 17);
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ird, 17);
@@ -313,13 +318,13 @@ static void test_conclude_rtr(void)
 	t = REPLY(.rtr_read = true, .ird = 0x3fff);
 	CHECK_EQ(t.rtr, IWT_RTR_READ);
 	CHECK_EQ(t.ord, 8);
-	/* an RTR Read, but an IRD of 0 */
+	/* an RTR Read is impossible with an IRD of 0 */
 	t = REPLY(.rtr_read = true, .ird = 0);
 	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
 	t = REPLY(.rtr_read = true, .rtr_send = true, .ird = 0);
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.rtr, IWT_RTR_SEND);
-	/* a Send, if no other kind is common */
+	/* a Send is chosen only if it is the only common kind */
 	t = REPLY(.rtr_send = true, .rtr_write = true, .ird = 1);
 	CHECK_EQ(t.rtr, IWT_RTR_WRITE);
 	t = REPLY(.rtr_send = true, .ird = 1);
@@ -328,7 +333,7 @@ static void test_conclude_rtr(void)
 	t = REPLY(.ird = 1);
 	CHECK_EQ(t.err, IWT_ERR_MPA_RTR);
 	CHECK_EQ(t.rtr, IWT_RTR_NONE);
-	/* A responder that answers in client/server mode, or with a plain Reply. */
+	/* A responder answers in client/server mode, or with a plain Reply. */
 	t = conclude((struct iwt_mpa_frame){
 		.rev = 2, .enhanced = true, .rtr_write = true, .ird = 1,
 	});
@@ -343,7 +348,7 @@ static void test_conclude_rtr(void)
 	tap_end();
 }
 
-/* An initiator that wants no Reads must be able to send the RTR Read. */
+/* An initiator that requests no Reads must still be able to send the RTR Read. */
 static void test_read_rtr(void)
 {
 	static const struct iwt_mpa_wish no_reads = {
@@ -368,7 +373,7 @@ static void test_read_rtr(void)
 	tap_end();
 }
 
-/* The depths in a reject (RFC 6581 9.1). */
+/* The depths that a reject carries (RFC 6581 9.1) */
 static void test_refuse(void)
 {
 	struct iwt_mpa_frame rep, req = {
@@ -464,7 +469,7 @@ static void test_rdmac(void)
 		iwt_mpa_refuse(&w, &req, &rep);
 		CHECK_EQ(rep.rev, !w.rdmac);
 		CHECK(rep.reject);
-		/* and its Reply, to a Request that it can read */
+		/* the Reply of an RDMAC peer, to a Request that it can read */
 		iwt_mpa_request(&w, &req);
 		CHECK_EQ(req.enhanced, w.max_rev == 2 && !w.rdmac);
 		CHECK_EQ(req.rev, req.enhanced ? 2 : 1);
@@ -477,7 +482,7 @@ static void test_rdmac(void)
 			 IWT_MPA_UNFIT);
 		iwt_mpa_conclude(&w, &req, &f, &t);
 		check_rdmac(&t, w.rdmac);
-		/* an IETF peer does not see the difference */
+		/* the setting for RDMAC peers makes no difference to an IETF peer */
 		rep.rev = 1;
 		rep.markers = false;
 		iwt_mpa_conclude(&w, &req, &rep, &t);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory windows: what binds and what ends them, and what comes between while a stream ends. Only
- * one of two threads that end the windows of a stream is the first; what a window has become since
- * is not the other one's.
+ * Memory windows: what may be bound, how a window ends, and races with the end of a stream. If
+ * two threads end the windows of a stream, each window ends only once. A window that another
+ * stream has bound meanwhile stays bound.
  */
 #include <linux/list.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 #include "mw.h"
 #include "unit.h"
 
-#define ARENA	0x10000u	/* tagged offset of the region's first octet */
+#define ARENA	0x10000u	/* tagged offset of the region's first byte */
 #define LEN	4096u
 #define RW	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 #define KEY(stag, key)	(((stag) & ~0xffu) | (key))
@@ -22,7 +22,7 @@ static struct ib_uobject uobject;
 static struct iwt_mr region;
 static u8 octets[LEN];
 
-/* Streams; the last one is of another domain */
+/* Streams; the last one has another protection domain */
 static struct stream {
 	struct iwt_party party;
 	struct list_head windows;
@@ -140,7 +140,7 @@ static bool bind(u32 i, u32 stag)
 	return bind_part(i, stag, 0, LEN, RW);
 }
 
-/* May the peer of this stream write by this STag? */
+/* May the peer of stream @i write with this STag? */
 static bool usable(u32 i, u32 stag)
 {
 	struct iwt_mr *mr = mr_of(stag);
@@ -170,7 +170,7 @@ static void end_stream(u32 i)
 	CHECK(!any_left(i));
 }
 
-/* The last window goes. */
+/* Destroys the last window, and checks that nothing is left. */
 static void end(struct iwt_window *win)
 {
 	u32 i;
@@ -247,7 +247,7 @@ static void test_rebind(void)
 	CHECK(!usable(0, KEY(stag, 1)) && !usable(0, KEY(stag, 2)));
 	CHECK_EQ(invalidate(0, KEY(stag, 2), false), IWT_ERR_LOCAL);
 	CHECK_EQ(invalidate(0, KEY(stag, 2), true), IWT_ERR_OP_INVAL);
-	/* no stream's end is its end */
+	/* a window of type 1 belongs to no stream, so the end of a stream does not end it */
 	end_stream(1);
 	CHECK_EQ(region.windows, 1);
 	CHECK(bind_part(0, stag, 0, 0, 0));
@@ -276,15 +276,15 @@ static void test_none(void)
 	tap_end();
 }
 
-/* What comes between while a thread ends the windows of streams[0] */
+/* What the other thread does while a thread ends the windows of streams[0] */
 static struct {
 	struct iwt_window *win[2];
 	u32 stag[2];
-	u32 wait;	/* moments that go by before */
+	u32 wait;	/* number of opportunities that the other thread skips first */
 	bool acts;
 } race;
 
-/* Another thread ends them first, and the other stream binds the windows anew. */
+/* The other thread ends both windows first, and then the other stream binds them again. */
 static void end_and_bind(void)
 {
 	u32 i;
@@ -297,7 +297,7 @@ static void end_and_bind(void)
 		CHECK(bind(1, KEY(race.stag[i], 2)));
 }
 
-/* A thread destroys one of them. */
+/* The other thread destroys one of the windows. */
 static void destroy_one(void)
 {
 	if (!race.acts || race.wait--)
@@ -306,7 +306,7 @@ static void destroy_one(void)
 	iwt_mw_destroy(race.win[1]);
 }
 
-/* Return: did it come between? */
+/* Ends a stream while the other thread runs @between. Return: did the other thread run? */
 static bool end_beside(void (*between)(void), u32 wait)
 {
 	u32 i;

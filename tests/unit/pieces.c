@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Cuts octets into pieces, and makes cursors over them (see pieces.h). */
 #include "pieces.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Octets in several pieces, each allocated separately, so that the address sanitizer
- * notices a read of the first octet behind a piece.
+ * A sequence of octets in several pieces. Each piece is allocated separately, so that the address
+ * sanitizer reports a read behind the end of a piece.
  */
 #ifndef IWT_PIECES_H
 #define IWT_PIECES_H
@@ -22,7 +22,7 @@ struct pieces_cursor {
 	u32 next;
 };
 
-/* Cuts @len octets at the rising offsets @cuts. */
+/* Copies @len octets into pieces that are cut at the rising offsets @cuts. */
 void pieces_cut(struct pieces *p, const u8 *from, u32 len, const u32 *cuts,
 		u32 count);
 void pieces_free(struct pieces *p);

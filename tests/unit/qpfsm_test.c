@@ -30,7 +30,7 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 		CHECK_EQ(step.actions, IWT_QA_REFUSE);
 		CHECK(!enters);
 	}
-	/* One Terminate for each stream, and only while the stream can carry it. */
+	/* A stream carries one Terminate, and only while this end may still send. */
 	if (step.actions & IWT_QA_SEND_TERM) {
 		CHECK(sends(s));
 		CHECK_EQ(step.next, IWT_QP_TERMINATE);
@@ -41,7 +41,7 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 	if (enters && (step.next == IWT_QP_ERROR ||
 		       step.next == IWT_QP_TERMINATE))
 		CHECK(step.actions & IWT_QA_FLUSH);
-	/* No request goes to a connection that is gone or never existed. */
+	/* No action may use a connection that has ended or never existed. */
 	if (conn_gone(e) || s == IWT_QP_IDLE)
 		CHECK(!(step.actions & (IWT_QA_SEND_TERM | IWT_QA_CLOSE |
 					IWT_QA_ABORT)));
@@ -57,11 +57,11 @@ static void check_cell(enum iwt_qp_state s, enum iwt_qp_event e)
 	}
 	if (step.actions & IWT_QA_CLOSE)
 		CHECK_EQ(step.next, IWT_QP_CLOSING);
-	/* After the consumer has closed, or when our FIN is due, no more posts are accepted. */
+	/* After the consumer's close, or when our FIN is due, posts are not accepted any more. */
 	if (enters && (step.next == IWT_QP_CLOSING ||
 		       step.next == IWT_QP_DRAIN))
 		CHECK(step.actions & IWT_QA_SEAL);
-	/* A wait for the end of work has a deadline. */
+	/* A wait for outstanding work has a deadline. */
 	if (s == IWT_QP_RTS && enters && sends(step.next))
 		CHECK(step.actions & IWT_QA_GRACE);
 	if (e == IWT_QE_ATTACH && s != IWT_QP_IDLE)
@@ -99,7 +99,7 @@ static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 	bool takes = s == IWT_QP_RTS || s == IWT_QP_HALF;
 
 	if (e == IWT_QE_TO_ERROR) {
-		/* A Terminate on its way is not cut off, nor is a FIN. */
+		/* Neither a Terminate that is being sent nor a FIN is cut off by a reset. */
 		if (s == IWT_QP_TERMINATE)
 			return to(s, IWT_QA_FLUSH);
 		return to(IWT_QP_ERROR,
@@ -113,7 +113,7 @@ static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 	}
 	if (s == IWT_QP_IDLE)
 		return refused(s);
-	/* A close that is asked for again hears at once that all is done. */
+	/* A repeated close is told at once that all work is done. */
 	if (!takes)
 		return to(s, s == IWT_QP_CLOSING ? IWT_QA_DRAINED : 0);
 	if (e == IWT_QE_CLOSE)
@@ -131,14 +131,14 @@ static struct iwt_qp_step failed(enum iwt_qp_state s, enum iwt_qp_event e)
 	if (e == IWT_QE_TERM_RECEIVED) {
 		if (s == IWT_QP_IDLE)
 			return refused(s);
-		/* Our own error has been reported. */
+		/* In TERMINATE our own error has already been reported. */
 		return to(IWT_QP_ERROR, IWT_QA_FLUSH |
 			  (s == IWT_QP_TERMINATE ? 0 : IWT_QA_REPORT));
 	}
 	if (sends(s))
 		return to(IWT_QP_TERMINATE, IWT_QA_FLUSH | IWT_QA_SEND_TERM |
 			  IWT_QA_REPORT);
-	/* Behind FIN there is no place for a Terminate. */
+	/* After our FIN no Terminate can be sent. */
 	if (s == IWT_QP_CLOSING)
 		return to(IWT_QP_ERROR, IWT_QA_FLUSH | IWT_QA_ABORT);
 	return s == IWT_QP_IDLE ? to(IWT_QP_ERROR, IWT_QA_FLUSH) : to(s, 0);
@@ -169,7 +169,7 @@ static struct iwt_qp_step connection(enum iwt_qp_state s, enum iwt_qp_event e)
 	return to(IWT_QP_ERROR, IWT_QA_FLUSH);
 }
 
-/* The expected step of an event in a state: by event, while the table is by state. */
+/* The expected step of an event in a state, sorted by event; the tested table is by state. */
 static struct iwt_qp_step expected(enum iwt_qp_state s, enum iwt_qp_event e)
 {
 	switch (e) {
@@ -205,7 +205,7 @@ static void test_events(void)
 	tap_end();
 }
 
-/* States that any sequence of events reaches from @from, as bits. */
+/* The states that some sequence of events reaches from @from, as a bit mask. */
 static u32 reach(u32 from)
 {
 	u32 seen = 1u << from, before, s, e;
@@ -241,32 +241,32 @@ static void test_lives(void)
 	tap_begin("qpfsm: lives of a stream");
 	step = iwt_qpfsm(IWT_QP_IDLE, IWT_QE_ATTACH);
 	CHECK_EQ(step.next, IWT_QP_RTS);
-	/* An error here sends the Terminate, flushes and tells the ULP. */
+	/* A local error sends a Terminate, flushes the requests and informs the ULP. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_LOCAL_ERROR);
 	CHECK_EQ(step.next, IWT_QP_TERMINATE);
 	CHECK_EQ(step.actions, IWT_QA_SEND_TERM | IWT_QA_FLUSH | IWT_QA_REPORT);
-	/* A second error does not. */
+	/* A second error does none of these. */
 	step = iwt_qpfsm(step.next, IWT_QE_LOCAL_ERROR);
 	CHECK_EQ(step.next, IWT_QP_TERMINATE);
 	CHECK_EQ(step.actions & (IWT_QA_SEND_TERM | IWT_QA_REPORT), 0);
 	step = iwt_qpfsm(step.next, IWT_QE_DETACH);
 	CHECK_EQ(step.next, IWT_QP_ERROR);
-	/* The peer's Terminate is not answered with a Terminate. */
+	/* No Terminate answers the peer's Terminate. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_TERM_RECEIVED);
 	CHECK_EQ(step.next, IWT_QP_ERROR);
 	CHECK(step.actions & IWT_QA_REPORT);
-	/* A graceful close with nothing outstanding. */
+	/* A graceful close without outstanding work. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_CLOSE);
 	CHECK_EQ(step.next, IWT_QP_CLOSING);
 	CHECK_EQ(step.actions, IWT_QA_SEAL | IWT_QA_CLOSE | IWT_QA_DRAINED);
-	/* Outstanding work goes out first, then FIN. */
+	/* Outstanding work is sent first, then FIN. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_CLOSE_BUSY);
 	CHECK_EQ(step.next, IWT_QP_DRAIN);
 	CHECK_EQ(step.actions & (IWT_QA_FLUSH | IWT_QA_CLOSE | IWT_QA_DRAINED), 0);
 	step = iwt_qpfsm(step.next, IWT_QE_DRAINED);
 	CHECK_EQ(step.next, IWT_QP_CLOSING);
 	CHECK(step.actions & IWT_QA_CLOSE);
-	/* The same when the peer has closed; the consumer may go on posting. */
+	/* The same after the peer has closed; until then the consumer may still post. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_PEER_BUSY);
 	CHECK_EQ(step.next, IWT_QP_HALF);
 	CHECK_EQ(step.actions, IWT_QA_GRACE);
@@ -274,7 +274,7 @@ static void test_lives(void)
 	step = iwt_qpfsm(step.next, IWT_QE_DRAINED);
 	CHECK_EQ(step.next, IWT_QP_CLOSING);
 	CHECK(step.actions & IWT_QA_CLOSE);
-	/* A reset or timeout while in use. */
+	/* A reset or a timeout of a connection in use. */
 	step = iwt_qpfsm(IWT_QP_RTS, IWT_QE_LOST);
 	CHECK_EQ(step.next, IWT_QP_ERROR);
 	CHECK(step.actions & IWT_QA_FLUSH);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Checks which messages the RDMAP layer accepts, by opcode, queue and length. */
 #include "rdmap.h"
 #include "unit.h"
 
-#define ANY	0xffff	/* no upper bound of the ULPDU */
+#define ANY	0xffff	/* the ULPDU has no upper bound */
 
-/* RFC 5040 Figure 4 and RFC 7306 Figure 1, in numbers. */
+/* RFC 5040 Figure 4 and RFC 7306 Figure 1, as a table; lengths are of the ULPDU. */
 static const struct {
 	bool spoken, tagged, solicited, invalidates, exact;
 	u32 qn, least, most;
@@ -70,7 +71,7 @@ static void test_check(void)
 				d.dv = 1;
 				CHECK_EQ(iwt_rdmap_check(&d, lens[len]),
 					 want(&d, lens[len]));
-				/* the same of an RDMAC peer: RV is DV */
+				/* the same message of an RDMAC peer, whose RV equals DV */
 				d.dv = 0;
 				d.rv ^= 1;
 				CHECK_EQ(iwt_rdmap_check(&d, lens[len]),

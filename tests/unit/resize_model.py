@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-A model of how the entries of a process's completion queue move when it is resized (the kernel's
-cq_resize.c and cq.c: put_user_entry(); the provider's cq_resize.c and iwt_cq_clean()). It tries all
-orders in which the kernel, a thread that polls, a thread that removes the completions of a queue
-pair, and the thread that resizes can take their steps.
+A model of the resize of a process's completion queue: how the entries move to the new ring (the
+kernel's cq_resize.c and cq.c: put_user_entry(); the provider's cq_resize.c and iwt_cq_clean()).
+The model tries all orders of the steps of the kernel, a thread that polls, a thread that removes
+the completions of a queue pair, and the thread that resizes.
 
-Each completion that is not removed has to be taken once, in order, and none may be lost while the
-queue has room. Memory is sequentially consistent here: the index is stored with release and loaded
-with acquire semantics, and the rest happens under locks. A model that finds no fault proves
-little, so it also runs with steps left out or changed, and must then find a fault.
+Each completion that is not removed must be polled once, in order. No completion may be lost while
+the queue has room. Memory is sequentially consistent in this model: the index is stored with
+release and loaded with acquire semantics, and everything else happens under locks. A model that
+finds no fault proves little. So the model also runs with steps left out or changed, and must then
+find a fault.
 """
 import sys
 
 import model
 
 PUSHES = 5
-GONE = 3        # the queue pair of this completion goes
+GONE = 3        # the queue pair of this completion is destroyed
 FREE = None
 GARBAGE = "garbage"
 
@@ -57,12 +58,12 @@ def take_lock(s, who):
 
 
 def kernel(s, cut):
-    """One completion, under the kernel's lock, if there is room; else it comes later."""
+    """Adds one completion, under the kernel's lock; waits while the queue has no room."""
     n = s.pc[KERNEL]
     if n == PUSHES or s.prod - s.cons >= s.room:
         return False
     if n == GONE and s.gone:
-        # a queue pair that is gone completes nothing
+        # a destroyed queue pair has no completions
         n += 1
         if n >= PUSHES:
             return False
@@ -76,7 +77,7 @@ def kernel(s, cut):
 
 
 def poller(s, cut):
-    """Lock, look at the index, read an entry, give it back, unlock; for ever."""
+    """Lock, read the index, read an entry, release the entry, unlock; in an endless loop."""
     step = s.pc[POLLER]
     if step == 0:
         if not take_lock(s, POLLER):
@@ -100,7 +101,7 @@ def poller(s, cut):
 
 
 def cleaner(s, cut):
-    """The queue pair of one completion is gone: lock, take its entry out, unlock."""
+    """Destroy the queue pair of one completion: lock, remove its entry, unlock."""
     step = s.pc[CLEANER]
     if step == 0:
         s.gone = True
@@ -130,9 +131,9 @@ def resizer(s, cut):
     step = s.pc[RESIZER]
     done = 6
     if step == 0:
-        # the command
+        # the command that begins the resize
         if s.prod - s.cons > len(s.new):
-            step = done - 1         # refused
+            step = done - 1         # the kernel refuses: more entries than room
         else:
             s.mode = "both"
             s.room = max(len(s.old), len(s.new)) if "room" in cut else min(len(s.old), len(s.new))
@@ -156,7 +157,7 @@ def resizer(s, cut):
         if "lock" not in cut:
             s.lock = None
     elif step == 5:
-        # IWT_METHOD_CQ_RESIZED: the old entries may be anything from now on
+        # IWT_METHOD_CQ_RESIZED: from now on the kernel may reuse the old entries
         if "tell" not in cut and "tell first" not in cut:
             s.mode, s.room, s.old = "new", len(s.new), (GARBAGE,) * len(s.old)
     else:
@@ -195,7 +196,7 @@ def explore(old, new, cut, first):
             if t.key() not in seen:
                 seen.add(t.key())
                 todo.append(t)
-        # the poller alone goes on for ever
+        # the end: only the poller can still move, in its endless loop
         if not moved or (s.pc[RESIZER] == 6 and s.pc[CLEANER] == 2 and s.lock is None and
                          s.pc[POLLER] == 0 and s.cons == s.prod and
                          (s.pc[KERNEL] == PUSHES or (s.pc[KERNEL] == GONE and GONE == PUSHES - 1))):

@@ -1,24 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-A model of the wake-up protocol of the send queue's ring (wake_doorbell.c describes it; ring.h, tx.c:
-go_idle(), wake_sqpoll.c, wake_cqpoll.c; the provider's iwt_wq_publish(), iwt_cq_defer() and iwt_cq_flush()).
-It tries all orders of the steps of
+A model of the wake-up protocol of the send queue's ring (wake_doorbell.c describes it; ring.h,
+tx.c: go_idle(), wake_sqpoll.c, wake_cqpoll.c; the provider's iwt_wq_publish(), iwt_cq_defer() and
+iwt_cq_flush()). It tries all orders of the steps of
 
 - a process that posts, the engine, and a worker that polls the ring;
-- a process that has to flush its posts from one of its doorbells on, at either of the queue pair's two
-  completion queues, and their two timers, which look in its place and end this, one after the other;
-- such a process, whose other thread polls one of the two queues; or which has one thread, that posts and
-  then polls one of them, while the timer of the other one ends that.
+- a process that must flush its posts, beginning with one of its doorbells, at both completion
+  queues of its queue pair. It does not poll: the timers of the two completion queues flush in its
+  place, and end this mode, one timer after the other;
+- a process in this mode from the start, with a second thread that polls one of the two completion
+  queues;
+- a process in this mode from the start, with one thread that posts and then polls one completion
+  queue, while the timer of the other completion queue ends the mode.
 
-An engine that spins for a reply (wake_reply.c) only looks longer. Where the process
-stores its count, and the kernel the flag IWT_RING_DEFERRED, without an order, a post waits longer, and is
-not lost.
+An engine that spins for a reply (wake_reply.c) only reads the ring for a longer time, so the
+model does not include it. The process stores its count, and the kernel stores the flag
+IWT_RING_DEFERRED, without an order. This may delay a post, but must not lose it.
 
-Memory is as weak as arm64's (tests/unit/weak.py), and entries of the ring are memory, too. Nothing may
-be left in the ring when all are done, and the engine must find each entry whole. A model that finds no
-fault proves little, so it also runs without each of the barriers, and with steps left out, and must
-then find a fault.
+Memory is as weak as arm64's (tests/unit/weak.py), and the entries of the ring are part of it.
+When all threads have ended, no post may be left in the ring, and the engine must have read each
+entry whole. A model that finds no fault proves little. So the model also runs without each of the
+barriers and with steps left out, and must then find a fault.
 """
 import sys
 
@@ -28,11 +31,14 @@ POSTS = 2
 UNFLUSHED_MAX = 2
 SEND, RECV = 0, 1
 LOCATIONS = ("entry", "prod", "flags", "bit0", "bit1", "deferred0", "deferred1", "unflushed0", "unflushed1")
-ENGINE = 0      # counts labels
+ENGINE = 0      # number of labels so far
 
 
 class Model(weak.State):
-    """cons, pollers, on: of the kernel, under its locks; asleep: the flag as the kernel has stored it"""
+    """
+    cons, pollers, on0, on1: values that the kernel changes under its locks; asleep: the kernel's
+    copy of the flag; torn: the engine has read an entry that was not whole
+    """
     PLAIN = ("cons", "pollers", "on0", "on1", "asleep", "torn")
 
 
@@ -43,7 +49,7 @@ def label(name):
 
 
 def sleeping(value):
-    """With the lock."""
+    """The engine's lock is held."""
     return weak.local(weak.do(lambda state: setattr(state, "asleep", value)))
 
 
@@ -60,7 +66,7 @@ def engine(cut):
             if "entries" not in cut:
                 yield prod.at(who, take)
                 continue
-            # the entry that was posted last is all that the model has of them
+            # the model has one entry: the newest one
             for entry in prod.load(who, "entry", False):
                 entry.torn = entry.torn or entry.got < entry.cons
                 yield entry.at(who, take)
@@ -87,7 +93,7 @@ def engine(cut):
 
 
 def begin(cut):
-    """cqpoll_enter() in wake_cqpoll.c, at both completion queues."""
+    """cqpoll_enter() in wake_cqpoll.c, for both completion queues"""
     code = []
     for cq in "01":
         def count(state, cq=cq):
@@ -100,7 +106,7 @@ def begin(cut):
 
 
 def call(cq, cut):
-    """iwt_cqpoll_flush(): takes the bit, and runs the engine."""
+    """iwt_cqpoll_flush(): clears the bit, and runs the engine."""
     end = label("end")
     code = [weak.branch("bit%d" % cq, lambda bit: bit, end)]
     code += [weak.exchange("bit%d" % cq, 0, "order of the bit" not in cut)]
@@ -108,7 +114,7 @@ def call(cq, cut):
 
 
 def flush(cq, cut):
-    """iwt_cq_flush() of the provider."""
+    """iwt_cq_flush() of the provider"""
     end = label("end")
     return [weak.branch("deferred%d" % cq, lambda flag: flag, end, True),
             weak.branch("unflushed%d" % cq, lambda count: count, end, "acquire of unflushed" not in cut),
@@ -117,7 +123,7 @@ def flush(cq, cut):
 
 
 def defer(cq, cut):
-    """iwt_cq_defer(). Nobody looks at the count of a queue that is not polled."""
+    """iwt_cq_defer(). Nobody reads the count of a completion queue that is not polled."""
     is_set, end = label("set"), label("end")
     bit = "bit%d" % cq
 
@@ -129,7 +135,7 @@ def defer(cq, cut):
     def write(state, who):
         count = state.reg[who]
         new = state.stored(who, "unflushed%d" % cq, count, True)
-        # what is tested next, if at all
+        # reg: the count that the next step compares, in models that flush often
         new.reg = weak.put(new.reg, who, count if "flush often" in cut else 0)
         yield new
 
@@ -143,7 +149,7 @@ def defer(cq, cut):
 
 
 def poster(cut, defers, begins=None):
-    """POSTS times; the process begins to flush with the doorbell of post number begins, or has done so before."""
+    """Posts POSTS times. The doorbell of post number begins starts the mode that must flush."""
     code = []
     for n in range(POSTS):
         ring, end = label("ring"), label("end")
@@ -160,7 +166,7 @@ def poster(cut, defers, begins=None):
 
 
 def work(cut):
-    """iwt_qp_run_bh(): as if the work ran at once, since the thread that queues it may wait before it goes on."""
+    """iwt_qp_run_bh(): the queued work runs at once; its delay is a delay of the thread."""
     return [weak.barrier] + engine(cut)
 
 
@@ -174,12 +180,12 @@ def leave(cq, cut):
 
     run = [] if "last run" in cut else work(cut)
     late = "end of polling before the last run" in cut
-    # the process does not look at the flag if it does not poll
+    # a process that does not poll does not read the flag
     return (run + [less] if late else [less] + run) + ([] if "no poll" in cut else [weak.store("deferred%d" % cq, 0)])
 
 
 def timer(cq, cut):
-    """It takes the place of the process, and then it is over."""
+    """The timer of a completion queue flushes in place of the process, and ends the mode."""
     end = label("end")
     code = [weak.when(lambda state: getattr(state, "on%d" % cq)), weak.branch("bit%d" % cq, lambda bit: bit, end),
             weak.exchange("bit%d" % cq, 0, "order of the bit" not in cut)]
@@ -191,12 +197,12 @@ def ended(who):
 
 
 def poller(cq, cut):
-    """Another thread of the process: it polls at any time, and when all is posted."""
+    """Another thread of the process: it polls once at any time, and once after all posts."""
     return flush(cq, cut) + [weak.when(ended(0))] + flush(cq, cut)
 
 
 def sqpoll(cut):
-    """A worker: set_polled(), some looks at the ring, set_polled(), iwt_qp_run()."""
+    """A worker: set_polled(), two reads of the ring, set_polled(), iwt_qp_run()."""
     def switch(by):
         def do(state):
             state.pollers += by
@@ -205,7 +211,7 @@ def sqpoll(cut):
     def look(to):
         def step(state, who):
             for prod in state.load(who, "prod", True):
-                # reg: what it has seen
+                # reg: the last index that the worker has read
                 new = prod.got != prod.reg[who]
                 prod.reg = weak.put(prod.reg, who, prod.got)
                 yield prod.next(who) if new else prod.at(who, to)
@@ -226,7 +232,7 @@ EVERYWHERE = ("producer's barrier", "consumer's barrier", "last look", "acquire 
 ENDS = ("last run", "end of polling before the last run")
 POLLED = ("producer's barrier", "order of the bit", "acquire of unflushed")
 SCENARIOS = (
-    # name, what it has, threads, what is needed there
+    # name, features, threads, steps that must not be left out
     (WORKER, ("entries",), lambda cut: [poster(cut, False), sqpoll(cut)], EVERYWHERE + ENDS),
     (TIMERS, ("no poll",), lambda cut: [poster(cut, True, 0), timer(SEND, cut), timer(RECV, cut)],
      EVERYWHERE[:3] + ENDS),
@@ -239,7 +245,7 @@ SCENARIOS = (
 
 
 def explore(has, threads, cut):
-    """Return: how many states there are, and one with a fault, or None"""
+    """Return: number of states, and a state with a fault, or None"""
     codes = [weak.assemble(code) for code in threads(has + cut)]
     begun = "begun" in has
     values = {"deferred0": 1, "deferred1": 1} if begun else {"flags": 1}

@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-A model of who runs the engines of a socket (sock_run.c: sock_run_now(), iwt_sock_run_here(),
-iwt_sock_run(), iwt_sock_gather(), iwt_sock_disown(); qp_engine.c: send()). It tries all orders of the
-steps of
+A model of the rules that decide which thread runs the engines of a socket (sock_run.c:
+sock_run_now(), iwt_sock_run_here(), iwt_sock_run(), iwt_sock_gather(), iwt_sock_disown();
+qp_engine.c: send()). It tries all orders of the steps of
 
-- a process in a system call, which runs them for some budgets and takes back the work that they
-  queue meanwhile; or which takes them to its own processor;
-- others who want them to run: at once if the lock is free, else by work;
-- the worker that does the work;
-- the network, which hands over segments: to the engines, to work that takes several of them together,
-  or, where the socket has an owner, to its backlog;
-- an owner, who hands the backlog to the engines before it lets the socket go. There they must not
-  send, and leave a note with the owner instead. An owner in the driver looks whether there is a note
-  when it has let the socket go. One outside of it does not; for that there is a work that tries again
-  later.
+- a process in a system call. It runs the engines for some budgets and cancels the work that they
+  queue meanwhile; or it moves their queued work to its own processor;
+- other callers that want the engines to run: at once if the lock is free, else by queued work;
+- the worker that executes the work;
+- the network, which delivers segments: to the engines, or to work that takes several segments
+  together, or to the backlog if the socket has an owner;
+- an owner, who passes the backlog to the engines before it releases the socket. Meanwhile the
+  engines must not send: they set a flag, the note. An owner in the driver checks the note after
+  it has released the socket. An owner outside of the driver does not; for this case there is a
+  second work, which tries again later.
 
-Work is what the kernel makes of it. To queue it is to set a bit, PENDING; if that is set already,
-nothing is queued. The bit is cleared before the work begins. To cancel work is to set the bit, too,
-even if the work is not queued, and to clear it afterwards.
+Work behaves as in the kernel. Queueing work sets a bit, PENDING; if the bit is already set,
+nothing is queued. The bit is cleared before the work begins. Cancelling work sets the bit, too,
+even if the work is not queued, and clears it afterwards.
 
-Whatever was wanted has to be done when nobody has a step left. Memory is sequentially consistent
-here: PENDING is changed by fully ordered operations, and a full barrier is behind its end. A model
-that finds no fault proves little, so it also runs with steps changed, and must then find a fault.
+When no thread has a step left, all requested work must be done. Memory is sequentially consistent
+in this model: fully ordered operations change PENDING, and a full barrier follows when it is
+cleared. A model that finds no fault proves little. So the model also runs with steps changed, and
+must then find a fault.
 """
 import sys
 
@@ -30,17 +31,19 @@ import model
 
 BUDGETS = 3
 SYNC, HERE = "budgets", "here"
-# owners
+# kinds of owners of the socket
 NOBODY, OURS, FOREIGN = "no owner", "an owner in the driver", "an owner outside"
-CALLER, WORKER, RETRY, NET, OWNER, OTHER = range(6)     # more of the others follow
+CALLER, WORKER, RETRY, NET, OWNER, OTHER = range(6)     # threads; OTHER: the first other caller
 
 
 class State(model.State):
     """
-    pc: of all; rx, tx: what has come, and what is to be sent; backlog, batch: segments of the owner's,
-    and those of them that it takes now; noted: run_wanted; retry: that work is queued; left: budgets of
-    the caller; asked: what the others have left to ask for; coming, owns: what the network and the owner
-    have left to do; early: what an owner saw that looks too early
+    pc: step of each thread; rx, tx: number of received segments, and of messages to send;
+    backlog, batch: segments in the owner's backlog, and segments of it that the owner processes
+    now; noted: the flag run_wanted; retry: the work that tries again is queued; left: budgets
+    that the caller has left; more: the caller runs the engines again; asked: requests that each
+    other caller has left; coming, owns: segments that the network, and turns that the owner has
+    left; early: the note as an owner has read it too early
     """
     FIELDS = ("pc", "lock", "owned", "rx", "tx", "backlog", "batch", "pending", "queued", "noted", "retry", "left",
               "more", "asked", "coming", "owns", "early")
@@ -63,15 +66,16 @@ def lock(s, who):
 
 
 def queue(s):
-    """Of who has the lock."""
+    """The caller holds the lock."""
     if not s.pending:
         s.pending = s.queued = True
 
 
 def run(s, cut):
     """
-    With the lock: the engines take one segment, and send one thing, which may be the answer to it; work is
-    queued if more is to be done. Or, if there is an owner, a note.
+    With the lock: the engines take one segment and send one message, which may be the answer to
+    the segment. Work is queued if there is more to do. If the socket has an owner, the engines
+    only set the note.
     """
     if s.owned:
         s.noted = "note" not in cut
@@ -88,9 +92,9 @@ def run(s, cut):
 
 
 def cancel(s, who, behind):
-    """First step: take the bit. The second one, at behind, gives it back."""
+    """The first step sets the bit. The second step, at behind, clears it."""
     if s.pending and not s.queued:
-        return False            # somebody else has it, for some steps: look again
+        return False            # another thread holds the bit for some steps: try again
     s.queued = False
     s.pending = True
     return go(s, who, behind)
@@ -158,7 +162,7 @@ def worker(s, cut):
 
 
 def want(s, who, cut, pc, after):
-    """iwt_sock_run(): at once if nobody has the lock, else by work. Continues at after."""
+    """iwt_sock_run(): runs at once if the lock is free, else by work. Continues at after."""
     if pc == "try":
         return go(s, who, "run" if lock(s, who) else "queue")
     if pc == "run":
@@ -201,7 +205,7 @@ def retry(s, cut):
 
 
 def arrives(s, who, cut, gathers):
-    """A segment is there, and nothing else has been done with it; in the backlog the lock is not held."""
+    """A segment arrives, and is not processed yet. From the backlog: the lock is not held."""
     s.rx += 1
     if not gathers:
         return False
@@ -233,7 +237,7 @@ def net(gathers):
 
 
 def backlog(s, cut, gathers):
-    """The owner takes a segment of its backlog."""
+    """The owner processes a segment of its backlog."""
     s.batch -= 1
     if arrives(s, OWNER, cut, gathers):
         return s.pc[OWNER] == "gathered" or go(s, OWNER, "backlog")
@@ -243,7 +247,7 @@ def backlog(s, cut, gathers):
 
 
 def let_go(s, kind, cut):
-    """The last step of release_sock(), or one round of it."""
+    """The last step of release_sock(), or one round of the backlog in it."""
     if s.backlog:
         s.batch, s.backlog = s.backlog, 0
         s.lock = None
@@ -282,12 +286,12 @@ def owner(kind, gathers):
 
 
 def explore(how, kind, cut):
-    """Return: the number of states, or None with a fault."""
+    """Return: the number of states, or None if there is a fault"""
     alone = kind == NOBODY
     others = 2 if alone else 1
     steps = [caller_sync if how == SYNC else caller_here, worker, retry]
     steps += [other(OTHER + i) for i in range(others)]
-    # whether segments are worth to be gathered may change at any time
+    # the driver's decision whether to gather segments may change at any time
     steps += [] if alone else [net(False), net(True), owner(kind, False), owner(kind, True)]
     start = State(pc=("begin",) * (OTHER + others), lock=None, owned=False, rx=0, tx=0, backlog=0, batch=0,
                   pending=False, queued=False, noted=False, retry=False, left=BUDGETS if alone else 2, more=False,

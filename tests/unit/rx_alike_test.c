@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Segments that are taken together: as far as there is room, and looked at once. */
+/*
+ * rx_alike.c takes several segments of a message together: only as many as there is room for, and
+ * it looks at each header once.
+ */
 #include <stdlib.h>
 
 #include <linux/unaligned.h>
@@ -10,7 +13,7 @@
 #include "frame.h"
 #include "unit.h"
 
-#define BASE	0x10000u	/* tagged offset of the region's first octet */
+#define BASE	0x10000u	/* tagged offset of the region's first byte */
 #define STAG	0x1234500u
 #define SEGS	600		/* segments of a stream */
 #define MEMORY	(SEGS * 8)
@@ -18,7 +21,7 @@
 enum kind { WRITE, SEND, RESPONSE };
 
 static const int pd;
-static u32 looks;	/* headers that were looked at */
+static u32 looks;	/* number of headers that were looked at */
 u64 asked_end;
 static u8 memory[MEMORY], model[MEMORY];
 
@@ -30,12 +33,12 @@ u32 counted_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct
 	return n;
 }
 
-/* A stream, what it goes to, and the octets on the way. */
+/* A stream, the memory that its data go to, and the bytes in transit */
 struct world {
 	enum kind kind;
 	u32 size;	/* payload of each segment */
-	u32 room;	/* octets that may be placed in all */
-	u32 first;	/* offset of the first octet in its Send */
+	u32 room;	/* bytes that may be placed in all */
+	u32 first;	/* message offset of the first byte of a Send */
 	struct iwt_stream st;
 	struct iwt_mr mr;
 	struct iwt_rwqe recv;
@@ -43,7 +46,7 @@ struct world {
 	u32 len;
 };
 
-/* Not by txseg.c, which makes no segments as small as a peer may send. */
+/* Makes a segment that may be smaller than those of txseg.c, as a peer may send it. */
 static u32 make_ulpdu(const struct world *w, u32 at, u8 *to)
 {
 	static const u8 opcodes[] = { IWT_OP_WRITE, IWT_OP_SEND, IWT_OP_READ_RESP };
@@ -79,7 +82,7 @@ static void make_octets(struct world *w, bool crc)
 	}
 }
 
-/* @sges: elements of the receive, all of the same length, that together have the room */
+/* @sges: number of elements of the receive; they have the same length, and together the room */
 static void make(struct world *w, enum kind kind, u32 size, u32 room, u32 sges, bool kernel, bool crc)
 {
 	u32 i;
@@ -113,7 +116,7 @@ static void make(struct world *w, enum kind kind, u32 size, u32 room, u32 sges, 
 	looks = 0;
 }
 
-/* One segment, as rx_tagged.c and rx_untagged.c place it. Return: false if it does not fit. */
+/* Places one segment like rx_tagged.c and rx_untagged.c. Return: false if it does not fit */
 static bool place_one(struct world *w, u32 n)
 {
 	struct iwt_sgl_pos *pos = &w->st.rx.recv_pos;
@@ -133,7 +136,7 @@ static bool place_one(struct world *w, u32 n)
 	return true;
 }
 
-/* As take_fpdus() of rx.c. Return: segments that were taken. */
+/* Takes segments like take_fpdus() of rx.c. Return: number of segments taken */
 static u32 take(struct world *w)
 {
 	struct iwt_cursor c = { .p = w->octets, .len = w->len };
@@ -169,7 +172,7 @@ static void check(enum kind kind, u32 size, u32 room, u32 sges, bool kernel, boo
 	CHECK_EQ(take(&w), fit);
 	memcpy(model, w.payload, fit * size);
 	CHECK(!memcmp(memory, model, sizeof(memory)));
-	/* each once, but for the last one that was found not to fit */
+	/* each header was looked at once, and one more if its segment did not fit */
 	CHECK(looks <= fit + 1);
 	free(w.octets);
 	free(w.payload);
@@ -204,7 +207,7 @@ static void test_elements(void)
 	tap_end();
 }
 
-/* The last octets of a message that is as long as it may be, into a receive that is longer */
+/* The last bytes of a Send of the maximum length, into a receive that has more room */
 static void test_longest(void)
 {
 	u32 size, left;
@@ -225,7 +228,9 @@ static void test_longest(void)
 	tap_end();
 }
 
-/* Most segments are taken together, of processes and of the kernel. */
+/*
+ * All segments behind the first are taken in one call, into memory of processes and the kernel.
+ */
 static void test_together(void)
 {
 	struct iwt_cursor c;

@@ -6,7 +6,7 @@
 
 #include "sock_cursor.h"
 
-/* The octets from @at on, in a buffer that arrives when @have octets have arrived. */
+/* Return: bytes for a buffer at @at. Those before @have, which arrived earlier, are made wrong */
 static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 {
 	u8 *p = malloc(len ? len : 1);
@@ -45,7 +45,7 @@ static void fill(const struct rxqueue *q, struct sk_buff *skb, u32 at, u32 len,
 		f->address = octets(q, at + done, n, have);
 		f->size = n;
 		done += n;
-		/* two contiguous fragments are one piece; this needs room for one more */
+		/* make two contiguous fragments, which are one piece, if there is room */
 		if (n > 1 && skb->si.nr_frags + 1 < MAX_SKB_FRAGS &&
 		    !(q->any(q->ctx) % 3)) {
 			f->size = n / 2;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Checks the walk over the bytes in the receive queue of a TCP socket. */
 #include "sock_cursor.h"
 
 #include "rxqueue.h"
@@ -30,7 +31,7 @@ static void test_overlap(void)
 	tap_end();
 }
 
-/* The walk ends where octets are missing. */
+/* The walk ends where bytes are missing. */
 static void test_gap(void)
 {
 	struct iwt_sock_cursor cur;
@@ -51,7 +52,7 @@ static void test_gap(void)
 
 static const u8 aside[5] = { 1, 2, 3, 4, 5 };
 
-/* A buffer with or without a linear part, or without any octets of its own */
+/* A walk over bytes that were set aside, and then over a buffer of random shape */
 static void walk_aside(void)
 {
 	struct iwt_sock_cursor cur, again;
@@ -75,7 +76,7 @@ static void walk_aside(void)
 	rxqueue_free(&q);
 }
 
-/* Octets that were set aside come before those in the buffers, if there are any. */
+/* Bytes that were set aside come before the bytes in the buffers; there may be no buffer. */
 static void test_aside(void)
 {
 	struct iwt_sock_cursor cur;
@@ -93,7 +94,7 @@ static void test_aside(void)
 	tap_end();
 }
 
-/* Pages that follow each other in memory, with another one between them in the stream */
+/* Two pages are adjacent in memory, but the stream has another page between them. */
 static void test_between(void)
 {
 	static u8 octets[3][4] = { "AAAA", "CCCC", "BBBB" };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of queue pairs: what they take and give back, and an administrator who binds a queue
- * pair that is being destroyed. Newer cores hide the queue pair before that; older ones let him.
+ * Counters of queue pairs: what they allocate and free, and an administrator who binds a queue
+ * pair to a counter while the queue pair is being destroyed. Newer kernels hide the queue pair
+ * from the administrator before they destroy it, older kernels do not.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>
@@ -129,7 +130,7 @@ static void test_bind(void)
 	CHECK(!iwt_counter_dealloc(&counter));
 	CHECK_EQ(unit_held, 0);
 	CHECK_EQ(numbers(), 0);
-	/* it had a number, and has none any more */
+	/* iwt_counter_dealloc() has freed the counter's ID; a second call is allowed */
 	CHECK(!iwt_counter_dealloc(&counter));
 	CHECK(!iwt_counter_update_stats(&counter));
 	CHECK_EQ(iwt_counter_bind_qp(&counter, &qp[0].ibqp, 1), -ENOMEM);
@@ -152,10 +153,10 @@ static void test_no_memory(void)
 	tap_end();
 }
 
-/* The administrator, who has found the queue pair before the core began to destroy it */
+/* The administrator, who found the queue pair before the core began to destroy it */
 static struct {
 	struct rdma_counter counter;
-	u32 wait;	/* moments that go by before he acts */
+	u32 wait;	/* number of opportunities that the administrator skips first */
 	bool acts;
 	bool bound;
 } admin;
@@ -177,19 +178,22 @@ static struct rdma_counter *core_unbind(struct iwt_qp *q)
 	return counter;
 }
 
-/* As the core and iwt_destroy_qp() do it, until the memory goes. Return: was that all? */
+/*
+ * Destroys a queue pair in the steps of the core and iwt_destroy_qp(), while the administrator
+ * tries to bind it. Return: true if the administrator has found no opportunity
+ */
 static bool destroy(struct iwt_qp *q, u32 wait)
 {
 	admin = (typeof(admin)){ .counter.device = &dev.ibdev, .wait = wait, .acts = true };
 	unit_between = admin_binds;
 	core_unbind(q);
 	moment();
-	/* iwt_qp_end() */
+	/* these three lines are iwt_qp_end() */
 	spin_lock_bh(&q->stream.lock);
 	q->ending = true;
 	spin_unlock_bh(&q->stream.lock);
 	iwt_counter_leave(q);
-	/* what it counts until the end */
+	/* from now on the queue pair counts for the device only */
 	CHECK(is_free(q));
 	moment();
 	CHECK(is_free(q));
@@ -212,14 +216,14 @@ static void test_destroy(void)
 		past = destroy(&qp[0], wait);
 		bound += admin.bound;
 		refused += !past && !admin.bound;
-		/* what was refused is gone; the core keeps the others, until the device ends */
+		/* a refused counter is freed; the core keeps a bound one until the device ends */
 		CHECK_EQ(numbers(), admin.bound);
 		CHECK_EQ(unit_held, 2 * numbers());
 		CHECK_EQ(!!admin.counter.id, admin.bound);
 		iwt_counters_end(&dev);
 		CHECK_EQ(unit_held, 0);
 	}
-	/* before and after the queue pair has begun to end */
+	/* the administrator was tested before and after the queue pair began to end */
 	CHECK(bound > 1);
 	CHECK(refused > 1);
 	tap_end();

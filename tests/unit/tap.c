@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Prints the results of tests in the Test Anything Protocol (see tap.h). */
 #include "tap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#define REPORTS	10	/* failed checks of one test that are shown */
+#define REPORTS	10	/* failed checks of one test that are reported */
 
 static char name[200];
 static char about[200];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Checks the writing and reading of Terminate messages. */
 #include <stdlib.h>
 
 #include "frame.h"
 #include "term.h"
 #include "unit.h"
 
-/* The Terminate vectors: the error, and the headers of the message that caused it. */
+/* The Terminate vectors: the error, and the headers of the message that caused the error */
 static const struct {
 	const char *id, *hdr;
 	u32 err;
@@ -77,7 +78,7 @@ static u8 ctrl_of(u32 err, const char *hex, u32 hdr_len, u32 *len)
 #define WRITE_HDR	"c140000000010000000000000000"
 #define ATOMIC_HDR	"414a00000000000000010000000200000000"
 
-/* RFC 5040 4.8: the error and its cause decide which headers the Terminate includes. */
+/* RFC 5040 4.8: the error and the message that caused it decide which headers are included. */
 static void test_headers(void)
 {
 	u32 len;
@@ -87,7 +88,7 @@ static void test_headers(void)
 	CHECK_EQ(len, 4);
 	CHECK_EQ(ctrl_of(0x10102, READ_HDR, 46, &len), 0xe0);
 	CHECK_EQ(len, 52);
-	/* Not the whole Read Request: no RDMAP header. */
+	/* A Read Request that is cut off: without its RDMAP header. */
 	CHECK_EQ(ctrl_of(0x10102, READ_HDR, 45, &len), 0xc0);
 	CHECK_EQ(len, 24);
 	CHECK_EQ(ctrl_of(0x10109, SEND_INV_HDR, 18, &len), 0xc0);
@@ -99,7 +100,7 @@ static void test_headers(void)
 	CHECK_EQ(ctrl_of(0x11100, WRITE_HDR, 14, &len), 0xc0);
 	CHECK_EQ(ctrl_of(0x12002, WRITE_HDR, 14, &len), 0);
 	CHECK_EQ(len, 4);
-	/* A segment shorter than its header, and none at all. */
+	/* A segment that is shorter than its header, and no segment at all. */
 	CHECK_EQ(ctrl_of(0x11000, WRITE_HDR, 13, &len), 0x80);
 	CHECK_EQ(len, 6);
 	CHECK_EQ(ctrl_of(0x11000, READ_HDR, 17, &len), 0x80);
@@ -123,19 +124,19 @@ static void test_peers(void)
 	struct iwt_term t;
 
 	tap_begin("term: what other peers send");
-	/* nibbles and flags mirrored: 1/2/05 with M and D */
+	/* mirrored nibbles and flags: error 1/2/05 with M and D */
 	t = parse("21050300");
 	CHECK_EQ(t.err, IWT_ERR(2, 0, 5));
 	CHECK(!t.has_len && !t.has_ddp && !t.has_rdmap);
 	t = parse("02020000");
 	CHECK_EQ(t.err, IWT_ERR(0, 2, 2));
-	/* MPA errors of type 3 */
+	/* MPA errors under error type 3 */
 	CHECK_EQ(parse("23020000").err, IWT_ERR_MPA_CRC);
 	CHECK_EQ(parse("20020000").err, IWT_ERR_MPA_CRC);
-	/* absent headers as zeros */
+	/* zeros instead of absent headers */
 	t = parse("00000000" "0000" "0000000000000000000000000000");
 	CHECK(!t.has_len && !t.has_ddp && !t.has_rdmap);
-	/* reserved bits */
+	/* reserved bits are set */
 	t = parse("12051fff");
 	CHECK_EQ(t.err, IWT_ERR_UNT_LONG);
 	CHECK(!t.has_len && !t.has_ddp && !t.has_rdmap);

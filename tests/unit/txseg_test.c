@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Checks how messages are planned as segments, and how the segments are written. */
 #include <stdlib.h>
 
 #include <linux/crc32c.h>
@@ -38,7 +39,7 @@ static void test_example(void)
 	tap_end();
 }
 
-/* A second plan equals the first: the same octets, and the same state of the message after it. */
+/* Planning a segment again gives the same octets, and leaves the same state of the message. */
 static void check_again(struct iwt_txseg *m, u32 mulpdu)
 {
 	struct iwt_txplan p, want;
@@ -64,7 +65,7 @@ static void check_again(struct iwt_txseg *m, u32 mulpdu)
 	CHECK(p.last && m->done);
 }
 
-/* A segment that is undone, the last one included, is planned again with the same octets. */
+/* After iwt_txseg_undo() a segment, even the last one, is planned again with the same octets. */
 static void test_undo(void)
 {
 	struct iwt_txplan p, want;
@@ -113,7 +114,7 @@ static void test_again(void)
 	tap_end();
 }
 
-/* The vectors that are whole messages, planned as the transmitter does. */
+/* Plans a vector that is a whole message, as the transmitter does. */
 static void check_vector(struct iwt_txseg *m, const char *id, const char *data)
 {
 	const struct vector *v = vector_find(id);
@@ -186,7 +187,7 @@ static void test_vectors(void)
 	tap_end();
 }
 
-/* The same, but with version 0 in both places (RFC 5044 C.1). */
+/* The same as check_vector(), but with version 0 in both fields (RFC 5044 C.1). */
 static void check_rdmac(struct iwt_txseg *m, const char *id)
 {
 	struct frame_rules rules = { .crc = true };
@@ -239,7 +240,7 @@ static void start(struct iwt_txseg *m, u8 op, u32 len)
 		iwt_txseg_send(m, op, 0xdeadbeef, 9, len);
 }
 
-/* Reads the segments of one message, and puts the message together. */
+/* Reads the segments of one message, and compares the data of the whole message. */
 static void check_message(u8 op, u32 len, u32 mulpdu, const u8 *data)
 {
 	static const struct iwt_fpdu_rules rules = { .crc = true };
@@ -274,7 +275,7 @@ static void check_message(u8 op, u32 len, u32 mulpdu, const u8 *data)
 				 op == IWT_OP_SEND_SE_INV ? 0xdeadbeef : 0);
 		}
 		CHECK(!memcmp(frame + 2 + hdr, data + at, f.payload_len));
-		/* All segments but the last have the largest size. */
+		/* All segments except the last one have the largest size. */
 		if (!m.done)
 			CHECK_EQ(f.ulpdu_len, mulpdu);
 		at += f.payload_len;
@@ -318,7 +319,7 @@ static void test_messages(void)
 	free(data);
 }
 
-/* A message of 2^32 - 1 octets: only planned, without payload. */
+/* A message of 2^32 - 1 octets is planned without payload. */
 static void test_largest(void)
 {
 	u64 sum = 0, fpdus = 0;
@@ -353,7 +354,7 @@ static void test_bounds(void)
 	CHECK_EQ(p.payload, 128 - 14);
 	iwt_txseg_next(&m, ~0, &p);
 	CHECK_EQ(p.payload, 64768 - 14);
-	/* A Terminate that is too long is cut to the longest length. */
+	/* A Terminate that is too long is cut to the maximum length. */
 	memset(body, 7, sizeof(body));
 	iwt_txseg_term(&m, body, sizeof(body));
 	iwt_txseg_next(&m, 128, &p);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* Declarations that all unit tests share. */
 #ifndef IWT_UNIT_H
 #define IWT_UNIT_H
 
@@ -12,7 +13,7 @@ struct vector {
 	const char *desc;
 	const u8 *octets;
 	u32 len;
-	u32 pos;	/* stream position, when the stream has markers */
+	u32 pos;	/* stream position, if the stream has markers */
 	bool markers;
 };
 
@@ -20,9 +21,9 @@ extern const struct vector vectors[];
 extern const u32 vector_count;
 
 const struct vector *vector_find(const char *id);
-/* Converts octets from hex; returns their number. */
+/* Converts hexadecimal digits to octets. Return: number of octets */
 u32 unhex(const char *hex, u8 *out);
-/* Numbers that look random and are the same in every run. */
+/* Return: a pseudo-random number; the sequence is the same in every run */
 u32 any(void);
 
 void test_crc(void);

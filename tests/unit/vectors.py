@@ -48,7 +48,7 @@ def seeds(vectors, where):
     for v in vectors:
         files = {kind(v): v["octets"]}
         if v["id"].startswith("V-T"):
-            # what follows the DDP header, without pad and CRC
+            # the Terminate message, without the headers before it, the pad and the CRC
             length = int.from_bytes(v["octets"][:2], "big")
             files["term"] = v["octets"][20:2 + length]
         for name, octets in files.items():

@@ -2,19 +2,20 @@
 """
 Memory that is as weak as arm64's, and threads that use it.
 
-Stores of a thread wait in its buffer, and the memory takes them in any order, except for stores to one
-place, and for a store with release, which comes behind all before it. All threads see the stores that
-memory has taken in one order (as on arm64 and x86; not on all architectures). A load may have been done
-early: it gives any value that the place has had since the thread's last barrier, its last load with
-acquire of something newer, or its last load of the same place. A load never waits for a later store; where
-this would matter, the protocols here have a branch in between, or a lock.
+The stores of a thread wait in its buffer. The memory takes them in any order, with two
+exceptions: stores to the same place stay in order, and a store with release follows all earlier
+stores. All threads see the stores that the memory has taken in the same order (as on arm64 and
+x86; not on all architectures). A load may have been executed early. So it gives any value that
+the place has had since the thread's last barrier, its last load with acquire of something newer,
+or its last load of the same place. A load never waits for a later store. Where this would matter,
+the protocols that use this file have a branch in between, or a lock.
 
-Taking a lock is an acquire, giving it back a release, and neither is a full barrier. A read-modify-write
-uses the newest value; ordered, it is a full barrier as the kernel's xchg(), which is more than what
-C has.
+Taking a lock is an acquire, releasing it is a release, and neither is a full barrier. A
+read-modify-write uses the newest value. If it is ordered, it is a full barrier like the kernel's
+xchg(), which is more than the C language promises.
 
-Code is a list of steps. A step is a function of the state and the thread, which yields the states that
-may follow; a string is a label.
+Code is a list of steps. A step is a function of the state and the thread; it yields the states
+that may follow. A string in the list is a label.
 """
 import operator
 
@@ -25,10 +26,11 @@ def put(items, at, value):
 
 class State:
     """
-    pc: where each thread is, None at its end; buf: its stores that memory has not taken; seen: index into the
-    log before which it loads nothing; last: the same for each place; log: what memory has taken since base;
-    lock: who has it; given: index when it was given back; reg: a value of each thread; got: what load() gave.
-    A subclass names more in PLAIN.
+    pc: step of each thread, None at its end; buf: each thread's stores that the memory has not
+    taken; seen: index into the log before which a thread loads nothing; last: the same for each
+    place; log: stores that the memory has taken; base: values of the places before the log; lock:
+    the thread that holds it; given: index into the log when the lock was released; reg: one value
+    of each thread; got: the result of load(). A subclass adds names in PLAIN.
     """
     PLAIN = ()
     WEAK = ("pc", "buf", "seen", "last", "base", "log", "lock", "given", "reg")
@@ -70,7 +72,7 @@ class State:
         return new.next(who)
 
     def load(self, who, place, acquire):
-        """All values that the load can give, each as a new state with .got."""
+        """Yields each value that the load can give, as a new state with .got."""
         for name, value, _ in reversed(self.buf[who]):
             if name == place:
                 new = self.copy()
@@ -101,7 +103,7 @@ class State:
         return self.base[self.places.index(place)]
 
     def take(self, who, index):
-        """Memory takes a store, or the lock that is given back."""
+        """The memory takes a store, or the release of the lock."""
         new = self.copy()
         place, value, _ = self.buf[who][index]
         new.buf = put(self.buf, who, self.buf[who][:index] + self.buf[who][index + 1:])
@@ -112,7 +114,7 @@ class State:
         return new
 
     def takes(self, who):
-        """The states in which memory has taken one store of a thread."""
+        """Yields the states in which the memory has taken one store of a thread."""
         buf, places = self.buf[who], set()
         for index, (place, _, release) in enumerate(buf):
             if not (release and index) and place not in places:
@@ -120,7 +122,7 @@ class State:
             places.add(place)
 
     def shorten(self):
-        """Forgets what no thread can load any more, so that states that do not differ are one."""
+        """Drops values that no thread can load any more, so that equivalent states are equal."""
         least = min(self.seen)
         base = list(self.base)
         for place, value in self.log[:least]:
@@ -142,7 +144,7 @@ def store(place, value, release_=False):
 
 
 def barrier(state, who):
-    """A full one."""
+    """A full barrier"""
     if not state.buf[who]:
         new = state.copy()
         new.seen = put(state.seen, who, len(state.log))
@@ -150,13 +152,13 @@ def barrier(state, who):
 
 
 def release(state, who):
-    """What was stored before comes before what is stored later."""
+    """Earlier stores are visible before later stores."""
     if not state.buf[who]:
         yield state.copy().next(who)
 
 
 def lock(state, who):
-    """Behind what this thread has given back: that much arm64 promises, and the kernel relies on it."""
+    """Comes after the thread's own earlier unlock: arm64 orders them, the kernel relies on it."""
     if state.lock is None and not any(release_ for _, _, release_ in state.buf[who]):
         new = state.copy()
         new.lock = who
@@ -169,7 +171,7 @@ def unlock(state, who):
 
 
 def branch(place, go_on, to, acquire=False):
-    """Loads, and jumps unless go_on(value)."""
+    """Loads the place, and jumps to the label unless go_on(value)."""
     def step(state, who):
         for new in state.load(who, place, acquire):
             yield new.next(who) if go_on(new.got) else new.at(who, to)
@@ -177,7 +179,7 @@ def branch(place, go_on, to, acquire=False):
 
 
 def exchange(place, value, ordered, go_on=None, to=None):
-    """Jumps unless go_on(the old value)."""
+    """Stores a new value, and jumps to the label unless go_on(the old value)."""
     def step(state, who):
         buf = state.buf[who]
         if ordered and buf or any(name == place for name, _, _ in buf):
@@ -194,13 +196,13 @@ def exchange(place, value, ordered, go_on=None, to=None):
 
 
 def local(step):
-    """Nobody else can tell when it is taken: at once."""
+    """No other thread can notice when this step happens, so it happens at once."""
     step.local = True
     return step
 
 
 def do(change):
-    """Changes what locks guard, or what the kernel orders anyway."""
+    """Changes values that locks protect, or that the kernel keeps in order in another way."""
     def step(state, who):
         new = state.copy()
         change(new)
@@ -222,7 +224,7 @@ def jump_if(test, to):
 
 
 def when(test):
-    """Waits; who is woken up sees what its waker has seen. A thread may wait for ever."""
+    """Waits, perhaps for ever. A woken thread sees everything that its waker has seen."""
     def step(state, who):
         if test(state):
             new = state.copy()
@@ -245,13 +247,14 @@ def assemble(code):
 
 def explore(start, codes, bad):
     """
-    Tries all orders. bad(state, over): is it a fault? over: nobody has a step left. To end elsewhere than at the
-    end of the code, or where threads wait, is one.
+    Tries all orders. bad(state, over) decides whether a state is a fault; over is true if no
+    thread has a step left. A thread that can neither move nor wait before the end of its code is
+    a fault, too.
 
-    Return: how many states there are, and a state with a fault, or None
+    Return: number of states, and a state with a fault, or None
     """
     def place(state, who):
-        """Where a thread is, behind labels and local steps."""
+        """Moves a thread past labels and local steps."""
         steps, labels = codes[who]
         while state.pc[who] is not None:
             where = labels.get(state.pc[who], state.pc[who])
@@ -266,7 +269,7 @@ def explore(start, codes, bad):
     def resolve(state):
         for who in range(len(codes)):
             state = place(state, who)
-        # a thread that waits has seen all when it goes on
+        # a waiting thread continues with everything that the memory has taken
         end = len(state.log)
         state.seen = tuple(end if pc is None or hasattr(steps[pc], "waits") else seen
                            for (steps, _), pc, seen in zip(codes, state.pc, state.seen))

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Buffers that count what importers do, and do to them what an exporter may do. */
+/*
+ * Exports memory as dma-bufs. The exporter counts the attachments, pins, mappings and accesses of
+ * the importers; on request it moves a buffer or revokes it, as an exporter may at any time.
+ */
 #include "buffer.h"
 
 #include <linux/atomic.h>
@@ -14,12 +17,12 @@
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 
-/* What memory is filled with when it is taken away */
+/* Value of every byte of a revoked buffer */
 #define POISON		0xee
 #define MOST		(64 << 20)
 #define MOST_LINEAR	(256 << 10)
 
-/* as MODULE_IMPORT_NS(), whose argument is a string in newer kernels only */
+/* like MODULE_IMPORT_NS(), whose argument is a string in newer kernels only */
 MODULE_INFO(import_ns, "DMA_BUF");
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
@@ -30,8 +33,8 @@ struct buffer {
 	u8 *mem;
 	size_t size;
 	u32 flags;
-	bool moved;	/* it went to where it can stay; guarded by the reservation */
-	bool revoked;	/* guarded by the reservation */
+	bool moved;	/* moved to where it can be pinned; under the reservation lock */
+	bool revoked;	/* under the reservation lock */
 	atomic_t attached, pinned, mapped, accessed;
 };
 
@@ -50,7 +53,7 @@ static void detach(struct dma_buf *buf, struct dma_buf_attachment *a)
 	atomic_dec(&b->attached);
 }
 
-/* With the reservation locked. To get where it can stay, it moves. */
+/* Called with the reservation locked. The first pin moves the buffer. */
 static int pin(struct dma_buf_attachment *a)
 {
 	struct buffer *b = a->dmabuf->priv;
@@ -69,7 +72,7 @@ static void unpin(struct dma_buf_attachment *a)
 	atomic_dec(&b->pinned);
 }
 
-/* Nobody in the laboratories does DMA. */
+/* No test does DMA: importers must access the buffer by the CPU. */
 static struct sg_table *map_dma(struct dma_buf_attachment *a, enum dma_data_direction dir)
 {
 	WARN(1, "an importer wants to do DMA\n");
@@ -208,7 +211,7 @@ int iwt_dmabuf_make(struct iwt_dmabuf_make *make)
 	return 0;
 }
 
-/* A dma-buf of this module */
+/* Return: the dma-buf behind the descriptor @fd, if this module exported it, or an error */
 static struct dma_buf *find(int fd)
 {
 	struct dma_buf *buf = dma_buf_get(fd);

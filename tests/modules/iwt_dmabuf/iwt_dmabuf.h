@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the device /dev/iwt_dmabuf does: for the module and for programs. */
+/* The interface of the device /dev/iwt_dmabuf, for the module and for programs. */
 #ifndef IWT_MR_DMABUF_MAP_H
 #define IWT_MR_DMABUF_MAP_H
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* What a buffer is like */
+/* Properties of a buffer */
 #define IWT_DMABUF_LINEAR	1	/* it is in the kernel's linear mapping */
-#define IWT_DMABUF_NO_VMAP	2	/* no processor may access it */
+#define IWT_DMABUF_NO_VMAP	2	/* the kernel cannot map it, so no CPU can access it */
 #define IWT_DMABUF_IOMEM	4	/* it pretends to be a device's memory */
 #define IWT_DMABUF_MOVES	8	/* it moves until it is pinned, and can be revoked */
-#define IWT_DMABUF_READ_ONLY	16	/* its descriptor is for reading only */
-#define IWT_DMABUF_BUSY		32	/* processors are refused when they begin */
+#define IWT_DMABUF_READ_ONLY	16	/* its descriptor is open for reading only */
+#define IWT_DMABUF_BUSY		32	/* begin_cpu_access() fails with -EBUSY */
 
 struct iwt_dmabuf_make {
 	__u64 size;
@@ -20,14 +20,14 @@ struct iwt_dmabuf_make {
 	__u32 fd;	/* out */
 };
 
-/* What importers have of a buffer now */
+/* Counts of what the importers use of a buffer now */
 struct iwt_dmabuf_use {
 	__u32 fd;
 	__u32 attached;
 	__u32 pinned;
 	__u32 mapped;
 	__u32 accessed;
-	__u32 touched;	/* octets that were written since it was revoked */
+	__u32 touched;	/* bytes that were written since the buffer was revoked */
 };
 
 #define IWT_DMABUF_MAKE		_IOWR('w', 0x70, struct iwt_dmabuf_make)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /dev/iwt_dmabuf: exports memory as dma-bufs, as programs ask for it (iwt_dmabuf.h). */
+/* /dev/iwt_dmabuf: exports memory as dma-bufs when programs request it (see iwt_dmabuf.h). */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>

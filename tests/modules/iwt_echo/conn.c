@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A connection of the server, from its request to its end. */
+/* One connection of the echo server, from the connection request until it is freed. */
 #include <linux/err.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -12,14 +12,15 @@
 #include "echo.h"
 
 #define SGES	4
-#define FILL	0xa5	/* octets that nobody has sent */
+#define FILL	0xa5	/* value of bytes that no message has written */
 
 /*
- * One receive: its message, and what is sent back for it. Nothing else is done with it meanwhile.
+ * One receive, and the buffer for its message and for the reply. A slot does one thing at a time:
+ * it receives, reads from the peer, or sends.
  *
- * @buf: ECHO_ROOM octets
+ * @buf: ECHO_ROOM bytes
  * @sge: all of @buf, in elements of different length
- * @len: octets that are read into it
+ * @len: number of bytes that the Read fetches into @buf
  */
 struct slot {
 	struct conn *conn;
@@ -30,7 +31,7 @@ struct slot {
 	u32 len;
 };
 
-/* @ending: nothing is posted any more, and @end_work is queued */
+/* @ending: the connection posts nothing any more, and @end_work is queued */
 struct conn {
 	struct list_head node;
 	struct rdma_cm_id *id;
@@ -46,7 +47,7 @@ static DEFINE_MUTEX(conns_lock);
 static struct workqueue_struct *end_wq;
 static atomic_t next_mode;
 
-/* How completions are reaped, in turn. */
+/* The ways to poll completion queues; successive connections use them in turn. */
 static const enum ib_poll_context contexts[] = { IB_POLL_SOFTIRQ, IB_POLL_WORKQUEUE };
 
 static void end(struct conn *c)
@@ -55,7 +56,7 @@ static void end(struct conn *c)
 		queue_work(end_wq, &c->end_work);
 }
 
-/* The elements with the first @len octets. Return: how many. */
+/* Copies the elements of the first @len bytes to @to. Return: number of elements */
 static int part(const struct slot *s, struct ib_sge *to, u32 len)
 {
 	int i;
@@ -81,7 +82,7 @@ static void post_recv(struct slot *s)
 		end(s->conn);
 }
 
-/* What was received has changed nothing behind it. (The laboratories fail for a warning.) */
+/* The message must not change bytes behind its end. (A kernel warning fails the test.) */
 static void check_behind(const struct slot *s, u32 len)
 {
 	WARN(memchr_inv(s->buf + len, FILL, ECHO_ROOM - len),
@@ -107,7 +108,7 @@ static void send_back(struct slot *s, u32 len)
 static void read_there(struct slot *s)
 {
 	struct echo_read ask = *(struct echo_read *)s->buf;
-	/* the sink of a Read is one element */
+	/* a Read may have only one sink element */
 	struct ib_sge sink = s->sge[0];
 	struct ib_rdma_wr wr = {
 		.wr = {
@@ -164,7 +165,7 @@ static void on_send(struct ib_cq *cq, struct ib_wc *wc)
 		post_recv(s);
 }
 
-/* The elements follow each other, so that all of the slot is one element for a Read. */
+/* The elements are adjacent in memory, so a Read can use the whole slot as one element. */
 static int make_slot(struct conn *c, struct slot *s)
 {
 	static const u32 length[SGES] = { 100, 1, 4000, ECHO_ROOM - 4101 };
@@ -214,7 +215,7 @@ static int make_qp(struct conn *c)
 	return rdma_create_qp(c->id, c->pd, &attr);
 }
 
-/* There is no queue pair any more. */
+/* The queue pair is already destroyed. */
 static void free_conn(struct conn *c)
 {
 	int i;
@@ -242,15 +243,15 @@ static void do_end(struct work_struct *work)
 	ib_drain_qp(c->id->qp);
 	rdma_destroy_qp(c->id);
 	free_conn(c);
-	/* its events use the connection */
+	/* handlers of its events use the connection */
 	rdma_destroy_id(c->id);
 	kfree(c);
 }
 
 /**
- * iwt_echo_event() - something has happened to a connection
- * @id: its identifier
- * @ev: what
+ * iwt_echo_event() - handle an rdma_cm event of a connection
+ * @id: identifier of the connection
+ * @ev: event
  *
  * Return: 0.
  */
@@ -274,10 +275,10 @@ static int make_conn(struct conn *c)
 }
 
 /**
- * iwt_echo_accept() - accept a request
+ * iwt_echo_accept() - accept a connection request
  * @id: the new identifier
  *
- * Return: 0, or an error: then rdma_cm destroys the identifier.
+ * Return: 0 or an error; after an error rdma_cm destroys the identifier.
  */
 int iwt_echo_accept(struct rdma_cm_id *id)
 {
@@ -311,9 +312,9 @@ int iwt_echo_accept(struct rdma_cm_id *id)
 }
 
 /**
- * iwt_echo_end_all() - end all connections, and wait
+ * iwt_echo_end_all() - end all connections, and wait until they are freed
  *
- * There is no listener any more. May sleep.
+ * The caller has destroyed the listener before. May sleep.
  */
 void iwt_echo_end_all(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A server in the kernel: what main.c and conn.c share. */
+/* An echo server in the kernel: declarations that main.c and conn.c share. */
 #ifndef ECHO_H
 #define ECHO_H
 
@@ -8,14 +8,14 @@
 struct rdma_cm_event;
 struct rdma_cm_id;
 
-#define ECHO_RECVS	4	/* receives that a connection has posted at most */
-#define ECHO_ROOM	65536	/* octets of each */
+#define ECHO_RECVS	4	/* receives of a connection */
+#define ECHO_ROOM	65536	/* bytes of a receive */
 
-/* What the first octet of a message asks for. */
+/* The first byte of a message is a request. */
 enum echo_ask {
-	ECHO_BACK = 'e',	/* the message comes back */
-	ECHO_READ = 'r',	/* struct echo_read: what is read there comes back */
-	ECHO_NONE = 'n',	/* nothing */
+	ECHO_BACK = 'e',	/* send the message back */
+	ECHO_READ = 'r',	/* struct echo_read: read there, and send the data back */
+	ECHO_NONE = 'n',	/* send nothing */
 };
 
 struct echo_read {

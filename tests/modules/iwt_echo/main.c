@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server in the kernel that a raw peer talks to: its receives, and the sinks of its Reads, are
- * memory of the kernel, which no region names.
+ * An echo server in the kernel for a raw peer. Its receive buffers, and the sinks of its Reads,
+ * are kernel memory that no memory region names.
  *
- * A line "FD ADDRESS PORT" in the file "listen" of this module's debugfs directory makes it
- * listen in a network namespace, of which the writer has a descriptor; an empty line ends that,
- * and all connections.
+ * To start it, write a line "FD ADDRESS PORT" to the file "listen" of this module's debugfs
+ * directory. FD is the writer's descriptor of the network namespace in which the server listens.
+ * An empty line ends the listener and all connections.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -29,7 +29,10 @@ static int on_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		return iwt_echo_accept(id);
 	if (id->context)
 		return iwt_echo_event(id, ev);
-	/* the listener goes with its device, unless it is being destroyed */
+	/*
+	 * rdma_cm destroys the listener when the device is removed, unless stop() destroys the
+	 * listener already
+	 */
 	return ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL && cmpxchg(&listener, id, NULL) == id;
 }
 
@@ -54,7 +57,7 @@ static int start(struct net *net, struct sockaddr_storage *addr)
 	return rdma_bind_addr(id, (struct sockaddr *)addr) ?: rdma_listen(id, 64);
 }
 
-/* "FD ADDRESS PORT" */
+/* Parses "FD ADDRESS PORT" and starts the listener. */
 static int parse_and_start(char *line)
 {
 	struct sockaddr_storage addr;

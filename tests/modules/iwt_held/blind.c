@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Marks received octets unreadable, as if a network card had put them into device memory. */
+/* Marks received bytes as unreadable, as if a network card had put them into device memory. */
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/netdevice.h>
@@ -39,7 +39,7 @@ static struct packet_type tap = {
 	.func = on_packet,
 };
 
-/* The net device of the writer's namespace, with a reference */
+/* Return: the net device of the writer's namespace, with a reference, or NULL */
 static struct net_device *find_netdev(void)
 {
 	struct net_device *dev, *found = NULL;
@@ -55,19 +55,19 @@ static struct net_device *find_netdev(void)
 }
 
 /**
- * iwt_held_blind() - make data that arrive for a port of IPv4 unreadable from now on
- * @port: port
+ * iwt_held_blind() - mark data that arrive for an IPv4 port as unreadable from now on
+ * @port: destination port
  *
- * Only the data behind the headers, which TCP leaves in separate pages, and only packets that
- * come through the net device of the caller's network namespace.
+ * Marks only the data behind the headers, which TCP leaves in separate pages, and only packets
+ * that arrive through the net device of the caller's network namespace.
  *
- * Return: 0, -EBUSY, -ENODEV, or -EOPNOTSUPP if the kernel knows no such memory.
+ * Return: 0, -EBUSY, -ENODEV, or -EOPNOTSUPP if the kernel does not have unreadable memory.
  */
 int iwt_held_blind(u16 port)
 {
 	if (blinded)
 		return -EBUSY;
-	/* without a device, newer kernels only hand over packets of one namespace */
+	/* in newer kernels a packet handler without a device gets packets of one namespace */
 	tap.dev = find_netdev();
 	if (!tap.dev)
 		return -ENODEV;
@@ -77,7 +77,7 @@ int iwt_held_blind(u16 port)
 }
 
 /**
- * iwt_held_see() - end iwt_held_blind()
+ * iwt_held_see() - undo iwt_held_blind()
  */
 void iwt_held_see(void)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls that have read the socket's operations, and call them later, when the socket
- * may have other operations: as if the process lost its processor in between.
+ * Imitates system calls that are interrupted at a bad moment: a call reads the operations of the
+ * socket, and uses them later, when the socket may have other operations. A real process does
+ * this if it is preempted in between.
  */
 #include <linux/fcntl.h>
 #include <linux/net.h>
@@ -16,8 +17,8 @@ static const struct proto_ops *ops;
 static struct sockaddr_storage peer;
 
 /**
- * iwt_held_begin() - begin calls on a socket
- * @s: connected socket, which the caller keeps
+ * iwt_held_begin() - begin system calls: read the operations of a socket
+ * @s: connected socket; the caller holds a reference until iwt_held_forget()
  *
  * Return: 0 or -errno.
  */
@@ -33,7 +34,7 @@ int iwt_held_begin(struct socket *s)
 }
 
 /**
- * iwt_held_forget() - drop the calls that have begun
+ * iwt_held_forget() - drop the system calls that iwt_held_begin() began
  */
 void iwt_held_forget(void)
 {
@@ -60,10 +61,10 @@ static int transfer(bool send)
 }
 
 /**
- * iwt_held_go_on() - let a call go on
- * @call: its name
+ * iwt_held_go_on() - continue a system call with the operations that iwt_held_begin() read
+ * @call: name of the call, as in the file "ctl"
  *
- * Return: 0, or the call's result.
+ * Return: 0, or the error of the call.
  */
 int iwt_held_go_on(const char *call)
 {

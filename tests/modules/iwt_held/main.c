@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does to a socket, when a test says so, what processes and the network may do in the worst
+ * Does to a socket, when a test requests it, what processes and the network may do at the worst
  * moment.
  *
- * The file "ctl" of this module's debugfs directory takes a line:
+ * Each line that is written to the file "ctl" of this module's debugfs directory is a request:
  *
  *	hold FD		a thread owns the socket; several sockets may be held
- *	pulse FD	a thread owns the socket again and again, and so processes most of what
- *			TCP receives
- *	ambush FD	the next caller of lock_sock() finds that this module was faster, which
- *			keeps the socket
- *	waylay FD	the same for the next caller that waits for the socket's owner with a bound
- *	begin FD	system calls on the socket begin: they use its operations of this moment
- *	connect, reconnect, listen, shutdown, send, recv	that call goes on
- *	half		a shutdown of the process's sending direction goes on
- *	blind PORT	data that come for this port, through the net device of the writer's
- *			namespace, are in memory that the CPU can't read
+ *	pulse FD	a thread owns the socket again and again, so that the thread processes
+ *			most segments that TCP receives
+ *	ambush FD	this module takes the ownership of the socket just before the next caller
+ *			of lock_sock(), and keeps the socket
+ *	waylay FD	the same just before the next caller that waits for the socket's owner
+ *			with a time limit
+ *	begin FD	system calls on the socket begin: they read the socket's operations now
+ *	connect, reconnect, listen, shutdown, send, recv	the call of this name continues
+ *	half		a shutdown() of the sending direction continues
+ *	blind PORT	data that arrive for this port, through the net device of the writer's
+ *			namespace, are in memory that the CPU cannot read
  *	end		ends all of these
  *
- * One socket at a time, except for "hold". The file reads as 1 if the ambush has caught a
- * caller, else 0.
+ * Only "hold" works with more than one socket at a time. The file reads as 1 if "ambush" or
+ * "waylay" has taken the ownership before a caller, else as 0.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Owns sockets, for some time. */
+/* Owns sockets for some time, like a process that has called lock_sock(). */
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -11,7 +11,7 @@
 
 #include "held.h"
 
-/* Microseconds of a pulse, and until the next pulse. */
+/* "pulse" owns the socket for PULSE_ON microseconds, and releases it for PULSE_OFF. */
 #define PULSE_ON	300
 #define PULSE_OFF	50
 
@@ -53,8 +53,8 @@ static int pulse(void *arg)
 
 /**
  * iwt_held_hold() - own a socket until iwt_held_let_go()
- * @sk: socket, which the caller keeps
- * @again: own it again and again, instead of all the time
+ * @sk: socket; the caller holds a reference
+ * @again: take and release the ownership again and again, instead of keeping it
  *
  * May sleep. Return: 0 or -errno.
  */
@@ -81,7 +81,7 @@ int iwt_held_hold(struct sock *sk, bool again)
 #ifdef CONFIG_KPROBES
 static struct sock *prey, *hunted;
 
-/* s390 does not export a symbol that regs_get_kernel_argument() needs. */
+/* regs_get_kernel_argument() needs a symbol that s390 does not export. */
 static unsigned long first_argument(struct pt_regs *regs)
 {
 #ifdef CONFIG_S390
@@ -113,7 +113,7 @@ static int on_lock(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Called at the beginning of prepare_to_wait(): by who then looks whether there is an owner. */
+/* Called at the beginning of prepare_to_wait(); its caller checks for an owner afterwards. */
 static int on_wait(struct kprobe *p, struct pt_regs *regs)
 {
 	struct sock *sk = READ_ONCE(prey);
@@ -145,7 +145,7 @@ static void leave(void)
 {
 	if (!hunted)
 		return;
-	/* a caller of lock_sock() on another processor may still see it */
+	/* lock_sock() on another processor may still read the old value of "prey" */
 	WRITE_ONCE(prey, NULL);
 	unregister_kprobe(&probe);
 	if (caught)
@@ -165,22 +165,23 @@ static void leave(void)
 #endif
 
 /**
- * iwt_held_ambush() - be faster than the next caller that locks a socket
- * @sk: socket, which the caller keeps
- * @bounded: the next one that waits for the owner no longer than a bound, instead
+ * iwt_held_ambush() - own a socket just before the next caller can lock it
+ * @sk: socket; the caller holds a reference
+ * @bounded: act on the next caller that waits for the owner with a time limit, instead of the
+ *	next caller of lock_sock()
  *
  * Return: 0, or -EOPNOTSUPP if the kernel has no probe there.
  */
 int iwt_held_ambush(struct sock *sk, bool bounded)
 {
-	/* with PREEMPT_RT the lock may sleep */
+	/* with PREEMPT_RT the spinlock may sleep, and a probe must not */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return -EOPNOTSUPP;
 	return lie_in_wait(sk, bounded);
 }
 
 /**
- * iwt_held_caught() - has the ambush caught a caller?
+ * iwt_held_caught() - did iwt_held_ambush() take the ownership before a caller?
  */
 bool iwt_held_caught(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections between two addresses of this machine, by rdma_cm. */
+/* Connects two addresses of this machine with rdma_cm, and makes the objects of both ends. */
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
@@ -8,7 +8,7 @@
 static const char question[] = "iwt_ktest asks", answer[] = "and so it is";
 
 /**
- * iwt_kt_fail() - remember the first failure
+ * iwt_kt_fail() - record the first failure of a case
  * @c: connection
  * @line: line of the source
  * @fmt: description
@@ -30,7 +30,7 @@ int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...)
 }
 
 /**
- * iwt_kt_peer() - the other end
+ * iwt_kt_peer() - return the other end of the connection
  * @e: end
  */
 struct kt_end *iwt_kt_peer(struct kt_end *e)
@@ -89,7 +89,7 @@ static int make_srq(struct kt_end *e)
 
 	if (!e->conn->shared || e != &e->conn->s)
 		return 0;
-	/* of another protection domain than the queue pair */
+	/* its protection domain is not the one of the queue pair */
 	srq = ib_create_srq(e->other_pd, &attr);
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
@@ -123,7 +123,7 @@ static int make_qp(struct kt_end *e)
 }
 
 /**
- * iwt_kt_make_end() - make all objects of an end whose rdma_cm_id has a device
+ * iwt_kt_make_end() - create all objects of an end whose rdma_cm_id has a device
  * @e: end
  *
  * Return: 0 or a negative error.
@@ -193,7 +193,7 @@ static bool says(const struct rdma_cm_event *ev, const char *text, size_t len)
 	return p->private_data_len >= len && !memcmp(p->private_data, text, len);
 }
 
-/* Accepts as a process could: with an identifier without a queue pair, and a number. */
+/* Accepts like a process: the identifier has no queue pair, and @param names one by number. */
 static int accept_named(struct kt_end *e, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param param = { .qp_num = e->conn->name };
@@ -274,7 +274,7 @@ static int on_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 /**
  * iwt_kt_wait_flag() - wait for an event of rdma_cm
  * @c: connection
- * @flag: becomes true with the event
+ * @flag: flag that the event sets
  *
  * Return: 0 or a negative error.
  */
@@ -331,9 +331,9 @@ static int resolve(struct kt_conn *c, struct kt_end *e, int side)
 }
 
 /**
- * iwt_kt_resolve_other() - make another identifier for the connection's destination
- * @c: connection; its end @o gets the identifier, and no other objects
- * @side: 0 on the client's device, 1 on the server's
+ * iwt_kt_resolve_other() - create another identifier and resolve the connection's destination
+ * @c: connection; its end @o gets the identifier, but no other objects
+ * @side: 0 for the client's device, 1 for the server's
  *
  * Return: 0 or a negative error.
  */
@@ -343,7 +343,7 @@ int iwt_kt_resolve_other(struct kt_conn *c, int side)
 }
 
 /**
- * iwt_kt_establish() - connect a connection that was opened as idle
+ * iwt_kt_establish() - connect a connection that iwt_kt_open() left idle
  * @c: connection
  *
  * Return: 0 or a negative error.
@@ -375,10 +375,10 @@ static void init_end(struct kt_conn *c, struct kt_end *e)
 }
 
 /**
- * iwt_kt_open() - make a connection with everything that a case needs
+ * iwt_kt_open() - open a connection with all objects that a case needs
  * @run: addresses and namespaces
- * @idle: stop after the client's queue pair
- * @why: takes the reason of a failure, 200 octets
+ * @idle: do not connect: stop after creating the client's queue pair
+ * @why: buffer of 200 bytes for the reason of a failure
  *
  * May sleep. Return: the connection or NULL.
  */
@@ -411,8 +411,8 @@ struct kt_conn *iwt_kt_open(struct kt_run *run, bool idle, char *why)
 }
 
 /**
- * iwt_kt_close() - end a connection, in any state
- * @c: connection; freed
+ * iwt_kt_close() - end and free a connection in any state
+ * @c: connection
  *
  * May sleep.
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In which context verbs may be called, and handlers are called: tests each sentence
- * of the kernel's Documentation/infiniband/core_locking.rst.
+ * Tests each rule of the kernel's Documentation/infiniband/core_locking.rst: in which contexts
+ * consumers may call verbs, and in which contexts a driver may call completion handlers. Tests
+ * requests for completion events, too.
  */
 #include <linux/bottom_half.h>
 #include <linux/delay.h>
@@ -15,7 +16,7 @@
 
 #define ROUNDS	50
 
-/* Posts receives at the server for everything that a case will send. */
+/* Posts the receives at the server for all messages that a case will send. */
 static int replenish(struct kt_conn *c, int n)
 {
 	while (n--)
@@ -89,7 +90,7 @@ static void on_timer(struct timer_list *timer)
 	struct kt_timer *t = container_of(timer, struct kt_timer, timer);
 	struct kt_end *e = &t->c->c;
 
-	/* receives at the other end, sends at this one */
+	/* the receive is for the other end, the send is from this end */
 	if (iwt_kt_recv(&t->c->s, NULL, 0))
 		e->post_err = -EIO;
 	post_checked(e);
@@ -104,7 +105,7 @@ static void on_timer(struct timer_list *timer)
 
 static int from_timer_context(struct kt_conn *c)
 {
-	/* not on the stack: the functions for such timers have other names in other kernels */
+	/* not on the stack: for timers on the stack the functions differ between kernels */
 	struct kt_timer *t = kzalloc(sizeof(*t), GFP_KERNEL);
 
 	if (kt_bad(c, !t, "no memory"))
@@ -147,7 +148,7 @@ static int from_interrupt(struct kt_conn *c)
 	return all_arrived(c, ROUNDS);
 }
 
-/* Answers each message that arrives, from its completion handler. */
+/* Answers each received message from within its completion handler. */
 static void answer(struct kt_end *e, enum kt_queue q, const struct ib_wc *wc)
 {
 	if (q != KT_RECV || wc->status != IB_WC_SUCCESS || !e->budget)
@@ -177,7 +178,7 @@ static int ping_pong(struct kt_conn *c)
 			if (iwt_kt_wait(&c->s, KT_RECV, i) ||
 			    iwt_kt_wait(&c->c, KT_RECV, i))
 				return -EIO;
-		/* waits for the completions of the last answers, too */
+		/* the waits below also poll the completions of the last answers */
 	}
 	if (iwt_kt_wait(&c->c, KT_RECV, 300) || iwt_kt_wait(&c->s, KT_RECV, 301))
 		return -EIO;
@@ -186,8 +187,8 @@ static int ping_pong(struct kt_conn *c)
 }
 
 /*
- * With bottom halves off only the verb itself could call a handler on this
- * processor; the handler checks whether it runs in the task that posts.
+ * While bottom halves are off, a handler can run on this processor only if the verb itself calls
+ * the handler. The handler checks whether it runs in the task that posts.
  */
 static void burst(struct kt_end *e)
 {
@@ -283,13 +284,13 @@ static int message(struct kt_conn *c, int flags)
 	return iwt_kt_expect(s, KT_RECV, n, n, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* An event comes once per request for events, and only for the requested kind. */
+/* Each request for events raises one event, and only for the requested kind of completion. */
 static int notify(struct kt_conn *c)
 {
 	struct kt_end *s = &c->s;
 	int before = atomic_read(&s->events);
 
-	/* the queue was armed when it was made */
+	/* iwt_kt_make_end() has armed the queue */
 	WRITE_ONCE(s->armed, false);
 	if (message(c, 0) || kt_bad(c, !event_after(s, before), "no event"))
 		return -EIO;
@@ -318,7 +319,7 @@ static int notify(struct kt_conn *c)
 	return kt_bad(c, !event_after(s, before), "no event of a flush");
 }
 
-/* Completions from before the call are reported to a caller that asks for them. */
+/* ib_req_notify_cq() reports earlier completions if the caller requests it by a flag. */
 static int missed(struct kt_conn *c)
 {
 	int ask = IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS;
@@ -331,7 +332,7 @@ static int missed(struct kt_conn *c)
 		return -EIO;
 	if (kt_bad(c, ib_req_notify_cq(s->cq, ask) != 0, "missed what it has"))
 		return -EIO;
-	/* the server's own completion, which raises no event, and nobody polls */
+	/* the completion of the server's own SEND: it raises no event, and nobody polls */
 	if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0), "ib_post_recv") ||
 	    kt_bad(c, iwt_kt_send(s, NULL, 0, IB_SEND_SIGNALED), "SEND"))
 		return -EIO;
@@ -343,7 +344,7 @@ static int missed(struct kt_conn *c)
 	return 0;
 }
 
-/* Counts calls of the core's handler, by a handler in its place. */
+/* Replaces the core's completion handler, to count its calls. */
 static ib_comp_handler core_handler;
 static atomic_t told;
 
@@ -353,7 +354,7 @@ static void count_and_tell(struct ib_cq *cq, void *ctx)
 	core_handler(cq, ctx);
 }
 
-/* A message arrives; its event is put off, so no handler is called. */
+/* Sends a message whose event moderation delays, so that no handler is called yet. */
 static int put_off(struct kt_conn *c)
 {
 	unsigned long end = jiffies + KT_PATIENCE;
@@ -374,7 +375,10 @@ static int put_off(struct kt_conn *c)
 	return 0;
 }
 
-/* No event of a queue comes after its last queue pair is destroyed, so it can be freed. */
+/*
+ * Destroying the last queue pair of a completion queue raises the delayed event. Later there must
+ * be no event, because the completion queue may be freed then.
+ */
 static int moderated(struct kt_conn *c)
 {
 	int err = put_off(c);

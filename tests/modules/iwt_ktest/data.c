@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Checks every operation, every octet, and the fields of its completion. */
+/* Tests every operation with valid requests: checks every byte and every completion field. */
 #include "kt.h"
 
 static const u32 sizes[] = {
@@ -18,7 +18,7 @@ static int send_one(struct kt_end *from, u32 len, int n_from, int n_to)
 
 	memset(to->buf, KT_GUARD, KT_BUF);
 	iwt_kt_split(from, 17, len, src, n_from);
-	/* more room than the message needs */
+	/* the receive has more room than the message needs */
 	iwt_kt_split(to, 1003, len + 9, dst, n_to);
 	iwt_kt_fill_sges(from, src, n_from, len);
 	if (kt_bad(c, iwt_kt_recv(to, dst, n_to), "ib_post_recv") ||
@@ -46,7 +46,7 @@ static int sends(struct kt_conn *c)
 	return 0;
 }
 
-/* The verb has copied the data of an inline request when it returns. */
+/* An inline request is copied before the verb returns, so its buffer may change then. */
 static int sends_inline(struct kt_conn *c)
 {
 	static const u32 lens[] = { 0, 1, 100, KT_INLINE };
@@ -74,7 +74,7 @@ static int sends_inline(struct kt_conn *c)
 	return iwt_kt_expect(&c->c, KT_SEND, 3, 3, IB_WC_SUCCESS, IB_WC_SEND);
 }
 
-/* Offsets and lengths within a region of @m->len octets */
+/* Chooses offset and length of test @i within a region of @m->len bytes. */
 static void place(const struct kt_mr *m, int i, u32 *off, u32 *len)
 {
 	const u32 places[][2] = {
@@ -138,7 +138,7 @@ static int read_expect(struct kt_end *e, u32 i, u32 n, u32 len)
 		      k->byte_len, len);
 }
 
-/* @src is at the server, @sink at the client; the same offsets are used at both. */
+/* @src is at the server, @sink at the client; a READ uses the same offset in both. */
 static int reads_of(struct kt_conn *c, struct kt_mr *src, struct kt_mr *sink)
 {
 	struct kt_end *e = &c->c;
@@ -164,7 +164,7 @@ static int reads_of(struct kt_conn *c, struct kt_mr *src, struct kt_mr *sink)
 		if (i < PLACES ? iwt_kt_check_sges(e, &to, 1, len, i) :
 				 iwt_kt_mr_check(sink, off, len, i))
 			return -EIO;
-		/* the invalidated region can be registered at once */
+		/* the region that the READ has invalidated can be registered again at once */
 		if (op == IB_WR_RDMA_READ_WITH_INV &&
 		    iwt_kt_mr_reg(sink, IB_ACCESS_LOCAL_WRITE |
 				  IB_ACCESS_REMOTE_WRITE))
@@ -190,7 +190,7 @@ static int reads(struct kt_conn *c)
 	return err;
 }
 
-/* A fenced SEND sends the data that the READ before it has fetched. */
+/* A READ and a fenced SEND from the READ's sink: the SEND must send the data of the READ. */
 static int fence_with(struct kt_conn *c, struct kt_mr *src)
 {
 	const u32 len = 20000;
@@ -231,7 +231,7 @@ static int fences(struct kt_conn *c)
 	return err;
 }
 
-/* Posts request @i of the mix; returns its operation. */
+/* Posts request number @i of the mix. Return: its operation */
 static enum ib_wc_opcode post_mixed(struct kt_conn *c, struct kt_mr *m, u32 i,
 				    int flags, int *err)
 {
@@ -257,7 +257,10 @@ static enum ib_wc_opcode post_mixed(struct kt_conn *c, struct kt_mr *m, u32 i,
 	}
 }
 
-/* Mixes READs, which need the peer, with others, which do not; every @every-th is signalled. */
+/*
+ * Mixes READs, which wait for the peer's answer, with operations that do not wait. Every
+ * @every-th request is signalled.
+ */
 static int mix(struct kt_conn *c, struct kt_mr *m, u32 every)
 {
 	enum ib_wc_opcode op[100];

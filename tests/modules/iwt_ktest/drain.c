@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* ib_drain_qp() and flushing in every state that a queue pair can be in. */
+/* Tests ib_drain_qp() and the flushing of requests in every state of a queue pair. */
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -11,7 +11,7 @@
 
 #define BIG	65536
 
-/* A job that may block for ever if the driver has a bug. */
+/* A thread that may block for ever if the driver has a bug. */
 struct kt_job {
 	struct completion done;
 	struct kt_end *e;
@@ -47,7 +47,7 @@ static struct kt_job *job_start(struct kt_end *e, void (*fn)(struct kt_end *e))
 	return job;
 }
 
-/* If a job does not end, its connection and the module stay. */
+/* If the job does not end, its connection and the module are never freed. */
 static int job_wait(struct kt_conn *c, struct kt_job *job, const char *what)
 {
 	if (kt_bad(c, !job, "no memory for a thread"))
@@ -72,7 +72,7 @@ static void do_disconnect(struct kt_end *e)
 	rdma_disconnect(e->id);
 }
 
-/* Every request has completed when this returns. */
+/* Drains the queue pair, and checks that every request has completed. */
 static int drain(struct kt_end *e)
 {
 	if (job_wait(e->conn, job_start(e, do_drain), "ib_drain_qp"))
@@ -92,7 +92,7 @@ static int post_receives(struct kt_end *e, int n)
 	return 0;
 }
 
-/* Posts as many as fit: all are signalled, some wait for the peer's answer. */
+/* Posts @n signalled requests; every third one is a READ, which waits for the peer's answer. */
 static int post_sends(struct kt_end *e, struct kt_mr *m, int n)
 {
 	struct ib_sge sge = iwt_kt_sge(e, 0, m->len);
@@ -108,12 +108,12 @@ static int post_sends(struct kt_end *e, struct kt_mr *m, int n)
 	return 0;
 }
 
-/* Makes a region of @e's peer that @e may access. */
+/* Registers a region at the peer of @e that @e may access. */
 static int open_region(struct kt_end *e, struct kt_mr *m)
 {
 	struct kt_end *peer = iwt_kt_peer(e);
 
-	/* the registration is signalled, so it is counted */
+	/* the registration is signalled: iwt_kt_success_then_flush() expects its completion */
 	return iwt_kt_mr_make(peer, m, peer->pd, 0, KT_PAGES * PAGE_SIZE) ?:
 	       iwt_kt_mr_reg(m, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
 			     IB_ACCESS_REMOTE_WRITE);
@@ -182,7 +182,7 @@ static int outstanding_server(struct kt_conn *c)
 	return outstanding_on(&c->s);
 }
 
-/* Sends, and posts receives again, until the connection is gone. */
+/* Posts sends, and replaces the completed receives, until the connection ends. */
 static void do_traffic(struct kt_end *e)
 {
 	struct ib_sge sge = iwt_kt_sge(e, 0, BIG);
@@ -194,12 +194,12 @@ static void do_traffic(struct kt_end *e)
 			err = iwt_kt_send(e, &sge, 1, IB_SEND_SIGNALED);
 		else
 			usleep_range(20, 50);
-		/* do not clear it: the caller may have set it to end this loop */
+		/* do not write 0: the caller may have set post_err to end this loop */
 		if (err)
 			WRITE_ONCE(e->post_err, err);
 		if (e->posted[KT_RECV] - READ_ONCE(e->logged[KT_RECV]) < 90)
 			iwt_kt_recv(e, &sge, 1);
-		/* in the error state requests are flushed at once: never without a pause */
+		/* in the error state requests are flushed at once, so the loop never sleeps */
 		cond_resched();
 	}
 }
@@ -216,7 +216,7 @@ static int in_traffic(struct kt_conn *c, bool both)
 		job2 = job_start(&c->c, do_traffic);
 	err = iwt_kt_wait(&c->c, KT_RECV, 20);
 	if (both) {
-		/* after the drain: end the traffic of this end */
+		/* ends the traffic of the client; the drain comes after it */
 		WRITE_ONCE(c->c.post_err, 1);
 		err = job_wait(c, job2, "traffic") ?: err;
 	}
@@ -256,7 +256,7 @@ static int both_drain(struct kt_conn *c)
 	return err;
 }
 
-/* One of the two closes while this one drains. */
+/* @closes, the client or the server, disconnects while the client drains. */
 static int in_close(struct kt_conn *c, struct kt_end *closes, int sends)
 {
 	struct kt_job *job;
@@ -306,7 +306,7 @@ static int after_close(struct kt_conn *c)
 	return drain(&c->c) ?: drain(&c->s) ?: drain(&c->c);
 }
 
-/* In the error state posting always works; everything is flushed, in order. */
+/* In the error state posting succeeds, and all requests are flushed in order. */
 static int in_error(struct kt_conn *c)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -352,7 +352,7 @@ static int modify_order(struct kt_conn *c)
 	return err;
 }
 
-/* Without a drain: the destruction itself must end everything. */
+/* Destroys a busy queue pair without a drain before. */
 static int destroy_busy(struct kt_conn *c)
 {
 	struct kt_job *job;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Accesses that the peer must refuse, and the completions and events at both sides. */
+/* Accesses that the peer must refuse: checks the completions and the events at both sides. */
 #include "kt.h"
 
 #define WRITES	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE)
@@ -7,17 +7,17 @@
 #define START	300
 #define LEN	((KT_PAGES - 1) * PAGE_SIZE)
 
-/* What happens to the region before it is accessed. */
+/* State of the region when it is accessed */
 enum kt_region { KT_VALID, KT_NEVER, KT_INVALIDATED, KT_INVALIDATED_REMOTELY,
 		 KT_OLD_KEY, KT_OTHER_PD, KT_GONE };
 
 /**
- * struct kt_crime - an access that is refused
+ * struct kt_crime - an access that the peer refuses
  * @op: operation
  * @rights: access rights of the region
  * @region: state of the region
  * @off: offset into the region
- * @len: octets
+ * @len: bytes
  * @key: number to add to the key
  */
 struct kt_crime {
@@ -37,7 +37,7 @@ static int prepare(const struct kt_crime *k, struct kt_mr *m, u32 *key)
 	*key = m->mr->rkey;
 	if (k->region == KT_NEVER)
 		return 0;
-	/* not registered: REG_MR fails if the protection domain is not the queue pair's */
+	/* do not register: REG_MR fails if the region and the queue pair differ in their PD */
 	if (k->region == KT_OTHER_PD)
 		return 0;
 	if (iwt_kt_mr_reg(m, k->rights))
@@ -69,7 +69,7 @@ static int prepare(const struct kt_crime *k, struct kt_mr *m, u32 *key)
 	}
 }
 
-/* A refused READ completes with that error, or is flushed; it never succeeds. */
+/* A refused READ completes with IB_WC_REM_ACCESS_ERR. */
 static int judge_read(struct kt_conn *c, u32 at, u32 n)
 {
 	const struct kt_comp *k = &c->c.log[KT_SEND][at % KT_LOG];
@@ -80,7 +80,7 @@ static int judge_read(struct kt_conn *c, u32 at, u32 n)
 		      "the READ: %s", ib_wc_status_msg(k->status));
 }
 
-/* Posts the access and some good requests; the connection ends on both sides. */
+/* Posts the access and some valid requests, and waits until the connection has ended. */
 static int commit(const struct kt_crime *k, struct kt_mr *m, u64 to, u32 key)
 {
 	struct kt_conn *c = m->end->conn;
@@ -127,7 +127,7 @@ static int refused(struct kt_conn *c, const struct kt_crime *k)
 	      prepare(k, &m, &key) ?:
 	      commit(k, &m, (k->region == KT_GONE ? 0 : m.mr->iova) + k->off,
 		     key) ?:
-	      /* nothing was placed anywhere */
+	      /* no byte was placed anywhere */
 	      iwt_kt_mr_check(&m, 0, 0, 0) ?:
 	      iwt_kt_check_sges(&c->c, &none, 1, 0, 0);
 	iwt_kt_mr_free(&m);
@@ -163,7 +163,7 @@ CRIME(inv_key, IB_WR_SEND_WITH_INV, WRITES, KT_VALID, 0, 0, 1)
 CRIME(inv_local, IB_WR_SEND_WITH_INV, IB_ACCESS_LOCAL_WRITE, KT_VALID, 0, 0, 9)
 CRIME(inv_pd, IB_WR_SEND_WITH_INV, WRITES, KT_OTHER_PD, 0, 0, 0)
 
-/* The peer may not use the key for any kernel address. */
+/* The peer may not use the local DMA key, which is valid for all kernel memory. */
 static int dma_key(struct kt_conn *c, enum ib_wr_opcode op)
 {
 	struct kt_crime k = { .op = op, .len = 10 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RFC 7306: immediate data, and atomic operations with and without masks. */
+/* Operations of RFC 7306: immediate data, and atomic operations with and without masks. */
 #include "kt.h"
 
 #define RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -8,7 +8,7 @@
 #define ALL	(~0ull)
 #define IMM	cpu_to_be32(0x01020304)
 
-/* Runs @fn with a registered region of the server's. */
+/* Calls @fn with a registered region of the server. */
 static int with_region(struct kt_conn *c, int rights,
 		       int (*fn)(struct kt_conn *c, struct kt_mr *m))
 {
@@ -58,7 +58,7 @@ static int write_imm(struct kt_conn *c, struct kt_mr *m, u32 off, u32 len)
 	memset(c->s.buf, KT_GUARD, KT_BUF);
 	iwt_kt_split(&c->c, 7, len, src, 4);
 	iwt_kt_fill_sges(&c->c, src, 4, len);
-	/* the operation takes a receive, but writes nothing into its buffer */
+		/* the operation consumes a receive, but writes nothing into its buffer */
 	if (kt_bad(c, iwt_kt_recv(&c->s, &buf, len % 2), "ib_post_recv") ||
 	    kt_bad(c, iwt_kt_post(&c->c, &wr.wr), "WRITE_WITH_IMM") ||
 	    iwt_kt_expect(&c->c, KT_SEND, s, ns, IB_WC_SUCCESS,
@@ -110,7 +110,7 @@ static int send_imm(struct kt_conn *c)
 	return iwt_kt_sync(&c->c);
 }
 
-/* An atomic operation: the word before it and after it. */
+/* An atomic operation, and the word in memory before and after it. */
 struct kt_atomic {
 	enum ib_wr_opcode op;
 	enum ib_wc_opcode wc;
@@ -124,7 +124,7 @@ struct kt_atomic {
 #define X8(octet)	(octet * 0x0101010101010101ull)
 
 static const struct kt_atomic atomics[] = {
-	/* the masks are ignored in operations without masks */
+	/* operations without masks ignore the masks */
 	{ FA, 5, 1, 99, 99, 99, 6 },
 	{ FA, ALL, 1, 0, 0, 0, 0 },
 	{ FA, 0x0102030405060708, 0x1000000000000001, 0, 0, 0,
@@ -161,7 +161,7 @@ static int post_atomic(struct kt_conn *c, struct kt_mr *m, u32 off,
 	return kt_bad(c, iwt_kt_post(&c->c, &wr.wr), "post of an atomic");
 }
 
-/* The sink may have any alignment. */
+/* Tests one operation. The sink of its result may have any alignment. */
 static int one_atomic(struct kt_conn *c, struct kt_mr *m, u32 off,
 		      const struct kt_atomic *k)
 {
@@ -208,8 +208,8 @@ static int plain_and_masked(struct kt_conn *c)
 #define MIXED	100
 
 /*
- * Adds of 1, each followed by a Read of the word, more at a time than ORD
- * allows: each must see exactly the result of the operations before it.
+ * Alternates atomic adds of 1 and READs of the word, and posts more of them at a time than the
+ * ORD allows. Each READ must fetch exactly the sum of the adds before it.
  */
 static int reads_between(struct kt_conn *c, struct kt_mr *m)
 {
@@ -244,7 +244,7 @@ static int in_order(struct kt_conn *c)
 	return with_region(c, RIGHTS, reads_between);
 }
 
-/* A fenced Send of the value that the atomic operation before it fetches */
+/* A fenced SEND from the sink of the atomic operation before it must send the fetched value. */
 static int send_the_sink(struct kt_conn *c, struct kt_mr *m)
 {
 	static const struct kt_atomic add = { FA, .compare_add = 1 };
@@ -272,7 +272,7 @@ static int fence(struct kt_conn *c)
 	return with_region(c, RIGHTS, send_the_sink);
 }
 
-/* The peer, or this side, refuses the operation: the word stays, and both sides get errors. */
+/* The peer or this side refuses the operation: the word stays, and both sides get errors. */
 static int refused(struct kt_conn *c, struct kt_mr *m, u32 off,
 		   struct ib_sge *sink, enum ib_wc_status status)
 {
@@ -311,7 +311,10 @@ REFUSED(no_right, RIGHTS & ~IB_ACCESS_REMOTE_ATOMIC, 0, 8,
 	IB_WC_REM_ACCESS_ERR)
 REFUSED(short_sink, RIGHTS, 0, 7, IB_WC_LOC_LEN_ERR)
 
-/* The queue pair's access flags have no effect until they are set. */
+/*
+ * Without access flags of its own a queue pair allows all accesses. This one gets flags without
+ * IB_ACCESS_REMOTE_ATOMIC, so it must refuse the atomic operation.
+ */
 static int qp_right_run(struct kt_conn *c, struct kt_mr *m)
 {
 	struct ib_sge sink = iwt_kt_sge(&c->c, 0, 8);
@@ -335,7 +338,7 @@ static int wrong_sink_run(struct kt_conn *c, struct kt_mr *m)
 {
 	struct ib_sge sink = iwt_kt_mr_sge(m, 0, 8);
 
-	/* a key of the other end */
+	/* this key belongs to the other end */
 	sink.lkey++;
 	return refused(c, m, 0, &sink, IB_WC_LOC_PROT_ERR);
 }
@@ -345,7 +348,7 @@ static int wrong_sink(struct kt_conn *c)
 	return with_region(c, RIGHTS, wrong_sink_run);
 }
 
-/* Immediate data without a receive */
+/* A message with immediate data for which no receive is posted */
 static int no_receive(struct kt_conn *c)
 {
 	struct ib_send_wr wr = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Fast registrations of pieces that begin and end anywhere (IB_MR_TYPE_SG_GAPS). */
+/* Fast registration of pieces that begin and end at any byte (IB_MR_TYPE_SG_GAPS). */
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -7,22 +7,22 @@
 #include "kt.h"
 
 #define PIECES	16
-#define ROOM	8192	/* octets of memory that a piece lies in */
-#define PIECE	60001	/* octets of a Write into a long list of pages */
+#define ROOM	8192	/* bytes of the memory around a piece */
+#define PIECE	60001	/* bytes of one Write into a long list of pages */
 #define RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 		 IB_ACCESS_REMOTE_READ)
 
 /**
- * struct gaps - a region of pieces
- * @e: end that has it
+ * struct gaps - a region that consists of pieces
+ * @e: end that owns the region
  * @mr: region
- * @mem: memory of each piece, ROOM octets
- * @at: where the piece begins in it
- * @len: octets of the piece
- * @n: pieces that are in use
- * @sg: list of them
- * @first: octets of the first element that ib_map_mr_sg() skips
- * @total: octets of all
+ * @mem: memory around each piece, ROOM bytes
+ * @at: offset of each piece in its memory
+ * @len: bytes of each piece
+ * @n: number of pieces in use
+ * @sg: list of the pieces
+ * @first: bytes of the first piece that ib_map_mr_sg() skips
+ * @total: bytes of the region
  */
 struct gaps {
 	struct kt_end *e;
@@ -68,7 +68,7 @@ fail:
 	return NULL;
 }
 
-/* Takes pieces of any length at any place, and now and then one of no length. */
+/* Chooses pieces of random length at random places; some pieces are empty. */
 static void choose(struct gaps *g)
 {
 	int i;
@@ -90,7 +90,7 @@ static void choose(struct gaps *g)
 	g->total -= g->first;
 }
 
-/* Register what was mapped, under a new key. Return: 0 or -EIO */
+/* Registers the mapped pieces under a new key. Return: 0 or -EIO */
 static int reg(struct kt_end *e, struct ib_mr *mr)
 {
 	u32 i = e->logged[KT_SEND], n = e->posted[KT_SEND];
@@ -138,8 +138,8 @@ static int invalidate(struct gaps *g)
 }
 
 /*
- * Octets [off, off + len) of the region are the pattern, all other octets of the memory are
- * guards: the pieces are walked beside the pattern, one octet after the other.
+ * Checks that bytes [off, off + len) of the region hold the pattern, and that all other bytes of
+ * the memory are unchanged guards.
  */
 static int check(struct gaps *g, u32 off, u32 len, u32 seed)
 {
@@ -167,7 +167,7 @@ static int check(struct gaps *g, u32 off, u32 len, u32 seed)
 	return 0;
 }
 
-/* The peer writes a part of the region, and reads it back. */
+/* The peer writes a part of the region and reads it back. */
 static int write_and_read(struct gaps *g, u32 seed)
 {
 	struct kt_conn *c = g->e->conn;
@@ -213,7 +213,7 @@ static int any_pieces(struct kt_conn *c)
 	return err;
 }
 
-/* The peer writes all @n pages of the region, in pieces of odd lengths. */
+/* The peer writes all @n pages of the region with Writes of PIECE bytes. */
 static int write_pages(struct kt_conn *c, struct ib_mr *mr, u32 n)
 {
 	u32 off, len, all = n * PAGE_SIZE;
@@ -243,8 +243,8 @@ static int check_pages(struct kt_conn *c, u8 **page, u32 n)
 }
 
 /*
- * A list of @n pages, an even number, of which none is beside the next one: written by the peer,
- * and compared.
+ * Registers @n pages, an even number, in an order in which adjacent entries are not adjacent in
+ * memory. The peer writes the pages, and the pages are compared.
  */
 static int use_pages(struct kt_conn *c, struct ib_mr *mr, struct scatterlist *sg, u8 **page, u32 n)
 {
@@ -270,7 +270,7 @@ static int use_pages(struct kt_conn *c, struct ib_mr *mr, struct scatterlist *sg
 	return err;
 }
 
-/* A region has as many pages as the device says, 512 at least, and not one more. */
+/* A region can have the number of pages that the device reports, at least 512, but no more. */
 static int most_pages(struct kt_conn *c)
 {
 	u32 most = c->s.dev->attrs.max_fast_reg_page_list_len, i;
@@ -294,7 +294,7 @@ static int most_pages(struct kt_conn *c)
 	return err;
 }
 
-/* More pieces than there is room for: as many as there is room for are taken. */
+/* ib_map_mr_sg() with more pieces than the region can hold maps only the first ones. */
 static int too_many(struct kt_conn *c)
 {
 	struct ib_mr *mr = ib_alloc_mr(c->s.pd, IB_MR_TYPE_SG_GAPS, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Registration, local and remote invalidation, keys, lists. */
+/* Tests registration, local and remote invalidation, keys, and lists of work requests. */
 #include <linux/bottom_half.h>
 
 #include "kt.h"
@@ -18,7 +18,7 @@ static int with_region(struct kt_end *e, int (*fn)(struct kt_mr *m))
 	return err;
 }
 
-/* The client writes @len octets to the server's @m, and all octets arrive. */
+/* The client writes @len bytes to the server's @m; checks that all bytes arrive. */
 static int write_to(struct kt_mr *m, u32 len, u32 seed)
 {
 	struct kt_conn *c = m->end->conn;
@@ -33,7 +33,7 @@ static int write_to(struct kt_mr *m, u32 len, u32 seed)
 	return iwt_kt_mr_check(m, 3, len, seed);
 }
 
-/* Uses all keys of an index, and the first one again. */
+/* Registers more often than an index has keys, so that the first keys are used again. */
 static int bump(struct kt_mr *m)
 {
 	struct kt_conn *c = m->end->conn;
@@ -57,8 +57,8 @@ static int bumps(struct kt_conn *c)
 }
 
 /*
- * A consumer may invalidate a region that is not valid: before the first REG_MR, twice, and
- * by the key that the next REG_MR will have.
+ * A consumer may invalidate a region that is not valid: before the first REG_MR, a second time
+ * after an invalidation, and with the key that the next REG_MR will use.
  */
 static int inv_first(struct kt_mr *m)
 {
@@ -83,7 +83,7 @@ static int inv_firsts(struct kt_conn *c)
 	return with_region(&c->s, inv_first);
 }
 
-/* New pages may be mapped while the old ones are registered and written to. */
+/* New pages may be mapped while the old pages are still registered and written to. */
 static int remap(struct kt_mr *m)
 {
 	struct ib_reg_wr wr;
@@ -92,7 +92,7 @@ static int remap(struct kt_mr *m)
 	    iwt_kt_mr_inv(m, 0) ||
 	    iwt_kt_mr_map(m, &wr, RIGHTS, 0) ||
 	    kt_bad(m->end->conn, iwt_kt_post(m->end, &wr.wr), "REG_MR") ||
-	    /* the registration is done when the message behind it arrives */
+	    /* a later message has arrived, so the registration is complete */
 	    iwt_kt_sync(m->end))
 		return -EIO;
 	return write_to(m, 6000, 2);
@@ -142,7 +142,7 @@ static int send_invs(struct kt_conn *c)
 	return with_region(&c->s, send_inv);
 }
 
-/* REG_MR, its use as a source, LOCAL_INV and a SEND in one call */
+/* Posts REG_MR, a SEND from the region, LOCAL_INV and another SEND in one call. */
 static int chain(struct kt_mr *m)
 {
 	struct kt_conn *c = m->end->conn;
@@ -191,7 +191,7 @@ static int chains(struct kt_conn *c)
 	return with_region(&c->c, chain_often);
 }
 
-/* A bad request in a list is reported; requests before it are posted. */
+/* A list with a bad request: the verb reports it, and posts the requests before it. */
 static int bad_list(struct kt_conn *c)
 {
 	struct ib_sge sge[KT_SGES + 30] = {};
@@ -227,7 +227,7 @@ static int bad_list(struct kt_conn *c)
 	return iwt_kt_expect(&c->s, KT_RECV, 0, 0, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* A full queue refuses requests, and takes them again when it is not full. */
+/* A full queue refuses requests, and accepts requests again when it has room. */
 static int full(struct kt_conn *c)
 {
 	struct ib_sge src = iwt_kt_sge(&c->c, 0, KT_BUF);

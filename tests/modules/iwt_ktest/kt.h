@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A kernel consumer that tests RDMA devices: declarations that its parts share.
- * All code runs in the process that writes to the control file, except
- * completion handlers and the events of rdma_cm.
+ * A kernel consumer that tests RDMA devices: declarations that its files share. All code runs in
+ * the process that writes to the control file, except completion handlers and handlers of
+ * rdma_cm's events.
  */
 #ifndef IWT_KT_H
 #define IWT_KT_H
@@ -13,20 +13,20 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#define KT_BUF		(256 * 1024)	/* octets of an end's buffer */
+#define KT_BUF		(256 * 1024)	/* bytes of an end's buffer */
 #define KT_WRS		128		/* work requests of a queue */
-#define KT_LOG		1024		/* completions that are remembered */
+#define KT_LOG		1024		/* completions in the log of a queue */
 #define KT_SGES		6
 #define KT_INLINE	256
 #define KT_PAGES	8		/* pages of a fast registration */
-#define KT_GUARD	0xa5		/* value of octets that nobody may change */
+#define KT_GUARD	0xa5		/* value of bytes that must not change */
 #define KT_PORT		7473
-/* How long to wait for anything that must happen; no test depends on the value. */
+/* Time limit for every event that must happen; no test depends on the value. */
 #define KT_PATIENCE	(60 * HZ)
-/* Long, because jiffies may jump when a laboratory's processor has stood still. */
+/* Long, because jiffies jump when a virtual machine's processor was stopped for some time. */
 #define KT_RESOLVE_MS	30000
 
-/* What reaps completions: the core in one of its ways, or our own handler. */
+/* Who polls the completion queue: the core in one of its ways, or our own handler. */
 enum kt_mode {
 	KT_DIRECT,
 	KT_SOFTIRQ,
@@ -40,7 +40,7 @@ enum kt_queue { KT_SEND, KT_RECV, KT_QUEUES };
 
 struct kt_end;
 
-/* A work request: number @n of its queue. */
+/* Work request number @n of its queue */
 struct kt_wr {
 	struct ib_cqe cqe;
 	struct kt_end *end;
@@ -48,7 +48,7 @@ struct kt_wr {
 	u32 n;
 };
 
-/* A completion, in the order of arrival. */
+/* A completion. The log holds completions in the order of arrival. */
 struct kt_comp {
 	u32 n;
 	enum ib_wc_status status;
@@ -62,22 +62,22 @@ struct kt_comp {
 /**
  * struct kt_end - one end of a connection
  * @conn: connection
- * @qp_fatal: the queue pair has reported that event
+ * @qp_fatal: the queue pair has reported IB_EVENT_QP_FATAL
  * @srq: shared receive queue that the queue pair uses, or NULL
- * @last_wqe: the queue pair has completed all that it took from there
- * @limits: events that few receives are left there
+ * @last_wqe: the queue pair has completed every receive that it took from @srq
+ * @limits: number of events that @srq holds fewer receives than its limit
  * @cq_err: the completion queue has reported its error event (%KT_HANDLER)
  * @lock: protects @posted and the log
- * @posted: work requests per queue
- * @logged: completions per queue
+ * @posted: number of work requests of each queue
+ * @logged: number of completions of each queue
  * @processing: bit 0: iwt_kt_process() runs
- * @disorder: a completion came before that of an earlier work request
- * @armed: plain queue: re-arm after each event
- * @handlers: handlers that run now
+ * @disorder: a completion arrived before the completion of an earlier work request
+ * @armed: with %KT_HANDLER: the handler requests the next event after each event
+ * @handlers: number of handlers that run now
  * @overlapped: two handlers ran at the same time
- * @events: calls of the handler
- * @poster: task inside a verb with bottom halves off
- * @reentered: a handler ran in the poster's own call
+ * @events: number of calls of the handler
+ * @poster: task that runs a verb with bottom halves off
+ * @reentered: a verb of @poster called the handler
  * @on_done: called for each completion
  */
 struct kt_end {
@@ -127,14 +127,14 @@ struct kt_end {
  * @run: addresses and namespaces
  * @c: the end that connects
  * @s: the end that accepts
- * @o: another identifier, if a case has made one
- * @name: number of the queue pair to accept with, which is not the identifier's own
+ * @o: end of another identifier, if the case creates one
+ * @name: number of the queue pair to accept with; the identifier itself has another one or none
  * @named: result of rdma_accept() with @name, 1 for success
  * @shared: the server's end uses a shared receive queue
  * @wants_removal: the case tests the removal of the client's device
  * @removing: the removal has begun, and waits for @dial_late
  * @dial_late: result of connecting during the removal, 1 for success
- * @why: the first failure
+ * @why: description of the first failure
  */
 struct kt_conn {
 	struct kt_run *run;
@@ -160,22 +160,22 @@ struct kt_run {
 	enum kt_mode mode;
 };
 
-/* A fast registration over its own pages. */
+/* A fast registration over @page */
 struct kt_mr {
 	struct kt_end *end;
 	struct ib_mr *mr;
 	struct page *page[KT_PAGES];
 	struct scatterlist sg[KT_PAGES];
-	u32 start;	/* octets skipped in the first page */
+	u32 start;	/* bytes skipped in the first page */
 	u32 len;
 };
 
 /**
- * struct kt_case - a test
+ * struct kt_case - a test case
  * @name: name in the result line
- * @fn: gets a new connection; returns 0 if everything was right
- * @modes: bit mask of the modes to run it in, 0 for all
- * @idle: the queue pairs exist, but are not connected
+ * @fn: receives a new connection; returns 0 for success
+ * @modes: bit mask of the modes to run the case in, 0 for all
+ * @idle: the case gets queue pairs that are not connected
  */
 struct kt_case {
 	const char *name;
@@ -199,7 +199,7 @@ extern const struct kt_case iwt_kt_named[];
 extern const struct kt_case iwt_kt_moved[];
 extern const struct kt_case iwt_kt_srq[];
 
-/* Notes the first failure. Return: -EIO */
+/* Records the first failure. Return: -EIO */
 __printf(3, 4) int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...);
 #define kt_bad(c, bad, ...) \
 	((bad) ? iwt_kt_fail(c, __LINE__, __VA_ARGS__) : 0)

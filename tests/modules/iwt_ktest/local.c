@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work requests that fail on this side: the first one completes with the right status, all
- * behind it are flushed in order, and memory has not changed.
+ * Work requests that fail on this side: the bad request completes with the right status, all
+ * later requests are flushed in order, and memory does not change.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -12,8 +12,8 @@
 		 IB_ACCESS_REMOTE_READ)
 
 /*
- * A good SEND precedes the request that @post makes, three follow it; @status is the
- * expected status of that request.
+ * Posts a good SEND, a bad request by @post, and three more SENDs. Checks that the bad request
+ * completes with @status.
  */
 static int fails(struct kt_conn *c, struct kt_mr *m,
 		 int (*post)(struct kt_conn *c, struct kt_mr *m),
@@ -38,7 +38,7 @@ static int fails(struct kt_conn *c, struct kt_mr *m,
 	    iwt_kt_flushed(e, KT_SEND, n + 2, n + 5) ||
 	    iwt_kt_wait(e, KT_RECV, 5) || iwt_kt_flushed(e, KT_RECV, 0, 5))
 		return -EIO;
-	/* the peer has the first message, and no other */
+	/* the peer has received the first message, and no other */
 	if (iwt_kt_expect(&c->s, KT_RECV, rs, rs, IB_WC_SUCCESS, IB_WC_RECV) ||
 	    iwt_kt_wait(&c->s, KT_RECV, rs + 5) ||
 	    iwt_kt_flushed(&c->s, KT_RECV, rs + 1, rs + 5))
@@ -110,25 +110,25 @@ static int post_inv_own(struct kt_conn *c, struct kt_mr *m)
 	return post_inv(c, m->mr->rkey);
 }
 
-/* The key of another index */
+/* Invalidates by the key of another index. */
 static int post_inv_key(struct kt_conn *c, struct kt_mr *m)
 {
 	return post_inv(c, m->mr->rkey + 0x4400);
 }
 
-/* Another key of the index than the one under which the region is valid */
+/* Invalidates by another key of the index than the key of the valid region. */
 static int post_inv_other(struct kt_conn *c, struct kt_mr *m)
 {
 	return post_inv(c, ib_inc_rkey(m->mr->rkey));
 }
 
-/* A region of all memory cannot be invalidated. */
+/* The region of all kernel memory cannot be invalidated. */
 static int post_inv_all(struct kt_conn *c, struct kt_mr *m)
 {
 	return post_inv(c, c->c.pd->local_dma_lkey);
 }
 
-/* Registers a region that is valid already. */
+/* Registers a region that is already valid. */
 static int post_reg(struct kt_conn *c, struct kt_mr *m)
 {
 	struct ib_reg_wr wr;
@@ -136,7 +136,7 @@ static int post_reg(struct kt_conn *c, struct kt_mr *m)
 	return iwt_kt_mr_map(m, &wr, RIGHTS, 0) ?: iwt_kt_post(&c->c, &wr.wr);
 }
 
-/* The key of another index */
+/* Registers under the key of another index. */
 static int post_reg_key(struct kt_conn *c, struct kt_mr *m)
 {
 	struct ib_reg_wr wr;
@@ -184,7 +184,7 @@ static int inv_all(struct kt_conn *c)
 	return with_region(c, RIGHTS, false, post_inv_all, IB_WC_LOC_QP_OP_ERR);
 }
 
-/* A region of another protection domain, which was never valid */
+/* Invalidates a region of another protection domain, which was never registered. */
 static int inv_pd(struct kt_conn *c)
 {
 	struct kt_mr m;
@@ -207,7 +207,7 @@ static int reg_unknown(struct kt_conn *c)
 	return with_region(c, RIGHTS, true, post_reg_key, IB_WC_MW_BIND_ERR);
 }
 
-/* A receive that is too small ends the stream. */
+/* A message that is longer than its receive ends the connection. */
 static int too_small(struct kt_conn *c)
 {
 	struct ib_sge src = iwt_kt_sge(&c->c, 0, 2001);
@@ -229,7 +229,7 @@ static int too_small(struct kt_conn *c)
 		      "client stays");
 }
 
-/* A message without a receive ends the stream, too. */
+/* A message for which no receive is posted ends the connection. */
 static int no_receive(struct kt_conn *c)
 {
 	if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0), "ib_post_recv") ||
@@ -243,7 +243,7 @@ static int no_receive(struct kt_conn *c)
 		      "client stays");
 }
 
-/* Posts an empty WRITE, as soon as the send queue has room. */
+/* Posts an empty WRITE; waits while the send queue is full. */
 static int post_patiently(struct kt_end *e)
 {
 	unsigned long end = jiffies + KT_PATIENCE;
@@ -258,12 +258,12 @@ static int post_patiently(struct kt_end *e)
 	return kt_bad(e->conn, err, "WRITE: %d", err);
 }
 
-/* Makes more completions than the queue has room for, and does not take them. */
+/* Makes more completions than the queue has room for, and does not poll them. */
 static int fill_cq(struct kt_end *e, u32 room)
 {
 	u32 i;
 
-	/* the handler runs once, and then no more */
+	/* the handler runs once; then it does not request the next event */
 	if (e->conn->mode == KT_HANDLER) {
 		WRITE_ONCE(e->armed, false);
 		if (post_patiently(e) ||
@@ -279,7 +279,7 @@ static int fill_cq(struct kt_end *e, u32 room)
 	return 0;
 }
 
-/* If a completion has no room, the connection ends, on both sides. */
+/* A completion that does not fit into the completion queue ends the connection. */
 static int cq_full(struct kt_conn *c)
 {
 	struct ib_qp_init_attr init;
@@ -297,7 +297,7 @@ static int cq_full(struct kt_conn *c)
 	if (kt_bad(c, ib_query_qp(e->qp, &attr, IB_QP_STATE, &init), "query") ||
 	    kt_bad(c, attr.qp_state != IB_QPS_ERR, "state %d", attr.qp_state))
 		return -EIO;
-	/* the completion queue of the other side had room */
+	/* the server's completion queue had room */
 	return kt_bad(c, c->s.cq_err, "event of the CQ at the server");
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of RDMA devices by a consumer in the kernel.
+ * A kernel consumer that tests RDMA devices.
  *
- * A line in the file "run" of this module's debugfs directory starts a group
- * of cases and returns when they are done:
+ * A line in the file "run" of this module's debugfs directory runs a group of cases; the write
+ * returns when the cases are done:
  *
  *	GROUP MODE FD_A FD_B ADDRESS_A ADDRESS_B
  *
- * The file descriptors are of network namespaces and belong to the writer. The
- * file "results" then holds the outcome in TAP. Groups "named" and "moved" wait for
- * a line in the file "go". The file "reader" begins and ends a reader under RCU.
+ * FD_A and FD_B are the writer's descriptors of two network namespaces. The file "results" then
+ * holds the outcome in the Test Anything Protocol (TAP). The groups "named" and "moved" wait for
+ * a line in the file "go". The file "reader" begins and ends an RCU reader.
  */
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
@@ -99,7 +99,7 @@ static void run_cases(struct kt_run *run, const struct kt_case *k)
 		if (k->modes && !(k->modes & BIT(run->mode)))
 			continue;
 		if (!run_case(run, k)) {
-			/* something still uses our objects: never unload */
+			/* a job still uses the connection: never unload the module */
 			__module_get(THIS_MODULE);
 			return;
 		}

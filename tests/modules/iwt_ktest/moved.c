@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A net device moves to another network namespace, and its link can still be deleted. */
+/*
+ * A net device moves to another network namespace while a consumer connects from it. The link of
+ * the net device can still be deleted.
+ */
 #include "kt.h"
 
 /**
  * iwt_kt_removal() - delay the removal of the client's device while the case connects
  * @c: connection
  *
- * Called by rdma_cm before it reports the removal to the other identifier.
+ * rdma_cm calls this before it reports the removal to the other identifier.
  */
 void iwt_kt_removal(struct kt_conn *c)
 {
@@ -18,8 +21,9 @@ void iwt_kt_removal(struct kt_conn *c)
 }
 
 /*
- * Connecting must fail: this namespace does not have the address any more, and in the other
- * one another net device has it. "go" says that the net device has moved.
+ * Connecting must fail: this namespace does not have the address any more, and in the new
+ * namespace another net device has the address. A line in "go" reports that the net device has
+ * moved.
  */
 static int dial_late(struct kt_conn *c)
 {

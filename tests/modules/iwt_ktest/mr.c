@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Fast registrations. */
+/* Fast registrations over new pages, and checks of the pages. */
 #include <linux/mm.h>
 
 #include "kt.h"
 
 /**
- * iwt_kt_mr_make() - make a region over new pages, not registered yet
- * @e: end whose device it is for
+ * iwt_kt_mr_make() - allocate a region and its pages, without registering them
+ * @e: end for whose device the region is
  * @m: region
  * @pd: protection domain
- * @start: octets to skip in the first page
- * @len: octets
+ * @start: bytes to skip in the first page
+ * @len: bytes
  *
- * Return: 0 or -EIO; the caller frees @m in any case.
+ * Return: 0 or -EIO; the caller frees @m in both cases.
  */
 int iwt_kt_mr_make(struct kt_end *e, struct kt_mr *m, struct ib_pd *pd,
 		   u32 start, u32 len)
@@ -42,7 +42,7 @@ int iwt_kt_mr_make(struct kt_end *e, struct kt_mr *m, struct ib_pd *pd,
 		      PTR_ERR(m->mr));
 }
 
-/* Frees everything that iwt_kt_mr_make() has made, also after a failure. */
+/* Frees everything that iwt_kt_mr_make() has allocated, even if that failed. */
 void iwt_kt_mr_free(struct kt_mr *m)
 {
 	int i;
@@ -58,9 +58,9 @@ void iwt_kt_mr_free(struct kt_mr *m)
 }
 
 /**
- * iwt_kt_mr_map() - map the pages, take the next key, make the work request
+ * iwt_kt_mr_map() - map the pages, change to the next key, and fill in the work request
  * @m: region
- * @wr: gets the work request
+ * @wr: work request to fill in
  * @access: IB_ACCESS_ flags
  * @flags: IB_SEND_ flags
  *
@@ -89,7 +89,7 @@ int iwt_kt_mr_map(struct kt_mr *m, struct ib_reg_wr *wr, int access, int flags)
 	return 0;
 }
 
-/* Register, and wait for it. Return: 0 or -EIO */
+/* Registers the region, and waits for the completion. Return: 0 or -EIO */
 int iwt_kt_mr_reg(struct kt_mr *m, int access)
 {
 	struct kt_end *e = m->end;
@@ -102,7 +102,7 @@ int iwt_kt_mr_reg(struct kt_mr *m, int access)
 	return iwt_kt_expect(e, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_REG_MR);
 }
 
-/* Invalidate, and wait for it if @flags say so. Return: 0 or -EIO */
+/* Invalidates the region; waits for the completion if it is signalled. Return: 0 or -EIO */
 int iwt_kt_mr_inv(struct kt_mr *m, int flags)
 {
 	struct kt_end *e = m->end;
@@ -120,7 +120,7 @@ int iwt_kt_mr_inv(struct kt_mr *m, int flags)
 	return iwt_kt_expect(e, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_LOCAL_INV);
 }
 
-/* Fills octets [off, off + len) of the region with the pattern, the others with guards. */
+/* Fills bytes [off, off + len) of the region with the pattern, and other bytes with guards. */
 void iwt_kt_mr_fill(struct kt_mr *m, u32 off, u32 len, u32 seed)
 {
 	u32 done, part;
@@ -137,7 +137,7 @@ void iwt_kt_mr_fill(struct kt_mr *m, u32 off, u32 len, u32 seed)
 	}
 }
 
-/* Checks one page: [from, to) is the pattern from @done on, the others are guards. */
+/* Is [from, to) of the page the pattern from its byte @done on, and the rest guards? */
 static bool page_good(const u8 *page, u32 from, u32 to, u32 done, u32 seed)
 {
 	return iwt_kt_is_guard(page, from) &&
@@ -146,11 +146,11 @@ static bool page_good(const u8 *page, u32 from, u32 to, u32 done, u32 seed)
 }
 
 /**
- * iwt_kt_mr_check() - check every octet of the region's pages
+ * iwt_kt_mr_check() - check every byte of the region's pages
  * @m: region
  * @off: offset of the pattern in the region
- * @len: octets of the pattern; all others must be unchanged
- * @seed: of the pattern
+ * @len: bytes of the pattern; all other bytes must be unchanged
+ * @seed: seed of the pattern
  *
  * Return: 0 or -EIO.
  */
@@ -171,7 +171,7 @@ int iwt_kt_mr_check(struct kt_mr *m, u32 off, u32 len, u32 seed)
 	return 0;
 }
 
-/* A piece of the region by its local key */
+/* Return: a scatter-gather element for a piece of the region, with its local key */
 struct ib_sge iwt_kt_mr_sge(struct kt_mr *m, u32 off, u32 len)
 {
 	return (struct ib_sge) {

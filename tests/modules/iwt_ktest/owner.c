@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A queue pair belongs to the identifier that it was made for, and to no other. */
+/* A queue pair belongs to the identifier that it was created for, and to no other identifier. */
 #include <linux/completion.h>
 
 #include "kt.h"
 
 static DECLARE_COMPLETION(go);
 
-/* After all attempts by others the connection can be made, and data pass. */
+/* After the attempts of others the connection can still be established and passes data. */
 static int works(struct kt_conn *c)
 {
 	int err = iwt_kt_establish(c);
@@ -16,7 +16,7 @@ static int works(struct kt_conn *c)
 	return iwt_kt_sync(&c->c) ?: iwt_kt_sync(&c->s);
 }
 
-/* Connects as a process does: with an identifier without a queue pair, and a number. */
+/* Connects like a process: the identifier has no queue pair, the number names one. */
 static int connect_other(struct kt_conn *c)
 {
 	struct rdma_conn_param param = { .qp_num = c->c.qp->qp_num };
@@ -30,7 +30,10 @@ static int connect_other(struct kt_conn *c)
 	return works(c);
 }
 
-/* A number only counts on its own device: this one is of the listener's device. */
+/*
+ * The server must not accept with the queue pair of another identifier. A number is valid on one
+ * device only, so this queue pair is on the listener's device. Its own identifier still connects.
+ */
 static int accept_other(struct kt_conn *c)
 {
 	struct rdma_conn_param param = {};
@@ -64,14 +67,14 @@ int iwt_kt_wait_go(void)
 }
 
 /**
- * iwt_kt_go() - let the case that waits for processes go on
+ * iwt_kt_go() - continue the case that waits in iwt_kt_wait_go()
  */
 void iwt_kt_go(void)
 {
 	complete(&go);
 }
 
-/* Processes try to take the queue pair while it waits, until "go" is written. */
+/* Until "go" is written, processes try to use the idle queue pair by its number. */
 static int processes(struct kt_conn *c)
 {
 	if (kt_bad(c, iwt_kt_wait_go(), "nobody says go"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An RCU reader that does not end, to find code that waits for a grace period. */
+/* An RCU reader that runs until it is stopped, to find code that waits for a grace period. */
 #include <linux/errno.h>
 #include <linux/ktime.h>
 #include <linux/nmi.h>
@@ -7,7 +7,7 @@
 
 #include "kt.h"
 
-/* Less than the time after which the kernel complains. */
+/* Less than the time after which the kernel reports an RCU stall */
 #define KT_READER_S	10
 
 static bool reading, stop;
@@ -31,7 +31,7 @@ void iwt_kt_read_end(void)
 /**
  * iwt_kt_read_begin() - read until iwt_kt_read_end()
  *
- * Takes a processor. Return: 0, or -ETIMEDOUT when nobody ended it.
+ * Occupies a processor. Return: 0, or -ETIMEDOUT if nobody called iwt_kt_read_end() in time.
  */
 int iwt_kt_read_begin(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Completion queues that change their size, in kernels that let their consumers ask for it. */
+/* Resizes completion queues, in kernels that offer this to kernel consumers. */
 #include "kt.h"
 
 #define ROUNDS		60
@@ -7,7 +7,7 @@
 
 #ifdef KT_RESIZES
 
-/* Messages whose completions are in the queues, or on their way there */
+/* Sends messages; their completions are in the queues, or will arrive there. */
 static int some(struct kt_conn *c)
 {
 	int i;
@@ -37,7 +37,7 @@ static int change(struct kt_conn *c, struct ib_cq *cq, int cqe)
 	return kt_bad(c, err || cq->cqe < cqe, "resize to %d: %d, %d", cqe, err, cq->cqe);
 }
 
-/* Each completion comes once, in order, whatever is resized before it is taken. */
+/* Resizes between completions do not lose, repeat or reorder completions. */
 static int beside(struct kt_conn *c)
 {
 	int first = c->c.cq->cqe, i;
@@ -60,7 +60,10 @@ static int refused(struct kt_conn *c)
 	    kt_bad(c, ib_resize_cq(cq, INT_MAX) != -EINVAL, "to too many") ||
 	    kt_bad(c, cq->cqe != before, "%d entries", cq->cqe))
 		return -EIO;
-	/* nobody polls: all stay in the queue, and the peer has taken what was sent before */
+	/*
+	 * Nobody polls the client's queue, so its completions stay. The server has received all
+	 * messages.
+	 */
 	if (some(c) || iwt_kt_wait(&c->s, KT_RECV, MESSAGES))
 		return -EIO;
 	if (kt_bad(c, ib_resize_cq(cq, MESSAGES - 2) != -EINVAL, "to less than is in use"))

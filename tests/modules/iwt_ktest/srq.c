@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A shared receive queue of a consumer in the kernel. */
+/* Tests of the shared receive queue of a kernel consumer. */
 #include <linux/delay.h>
 
 #include "kt.h"
 
-#define SLOT	1000	/* octets of a receive */
-#define MOST	64	/* receives at a time */
+#define SLOT	1000	/* bytes of a receive */
+#define MOST	64	/* receives at the same time */
 
 static struct ib_sge slot_of(struct kt_end *e, u32 n)
 {
@@ -23,7 +23,7 @@ static int post_recvs(struct kt_conn *c, u32 n)
 	return 0;
 }
 
-/* Messages that take the oldest receives; all octets of these are compared. */
+/* Sends @n messages, which consume the oldest receives, and compares all bytes. */
 static int pass(struct kt_conn *c, u32 n)
 {
 	while (n--) {
@@ -89,7 +89,7 @@ static int sizes(struct kt_conn *c)
 	    change(c, U32_MAX, 0, IB_SRQ_MAX_WR, -EINVAL) || change(c, 1, 0, 1 << 5, -EINVAL))
 		return -EIO;
 	for (i = 0; i < 20; i++) {
-		/* 3 are left from before */
+		/* 3 receives remain from the round before */
 		if (change(c, 50, 0, IB_SRQ_MAX_WR, 0) || post_recvs(c, 40) || pass(c, 2) ||
 		    change(c, 32, 0, IB_SRQ_MAX_WR, -EINVAL) || pass(c, 10) ||
 		    change(c, 32 - i % 2, 0, IB_SRQ_MAX_WR, 0) || pass(c, i ? 28 : 25))
@@ -120,7 +120,10 @@ static int limits(struct kt_conn *c)
 	return wait_limits(c, 3);
 }
 
-/* What the queue pair has not taken stays, and the core learns that it has nothing more. */
+/*
+ * A drain does not flush the receives in the shared queue. The queue pair reports by an event
+ * that it holds no more receives.
+ */
 static int drained(struct kt_conn *c)
 {
 	unsigned long began = jiffies;
@@ -131,7 +134,7 @@ static int drained(struct kt_conn *c)
 	if (kt_bad(c, iwt_kt_wait_flag(c, &c->s.last_wqe), "no event of the last receive") ||
 	    kt_bad(c, c->s.logged[KT_RECV] != 2, "%u receives came back", c->s.logged[KT_RECV]))
 		return -EIO;
-	/* the core gives up after a minute */
+	/* the core waits at most a minute for the event */
 	return kt_bad(c, time_after(jiffies, began + 55 * HZ), "the core did not learn of it");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Work requests and their completions; patterns of octets. */
+/* Work requests and their completions; patterns of bytes. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
@@ -28,7 +28,7 @@ static void log_done(struct ib_cq *cq, struct ib_wc *wc)
 		.inv = wc->ex.invalidate_rkey,
 		.qp = wc->qp,
 	};
-	/* store the entry before the number, for readers without the lock */
+	/* store the entry before the number: readers do not hold the lock */
 	smp_store_release(&e->logged[q], i + 1);
 	spin_unlock_irqrestore(&e->lock, irq);
 	if (e->on_done)
@@ -67,8 +67,8 @@ static void poll_plain(struct kt_end *e)
  * @cq: queue
  * @ctx: end
  *
- * Asks for the next event before it polls, so that a wrong driver would call it
- * once more while it runs.
+ * Requests the next event before it polls. A driver that allowed two handlers at a time would
+ * call the handler again while it runs.
  */
 void iwt_kt_handler(struct ib_cq *cq, void *ctx)
 {
@@ -103,9 +103,9 @@ static struct ib_cqe *take_wr(struct kt_end *e, enum kt_queue q)
  * iwt_kt_post_list() - post work requests
  * @e: end
  * @wr: list
- * @bad: gets the first request that was not posted
+ * @bad: set to the first request that was not posted
  *
- * Any context; one poster at a time, or the numbers are not in order.
+ * Any context. Two posters at the same time would mix up the numbers of the requests.
  * Return: the verb's result.
  */
 int iwt_kt_post_list(struct kt_end *e, struct ib_send_wr *wr,
@@ -123,7 +123,7 @@ int iwt_kt_post_list(struct kt_end *e, struct ib_send_wr *wr,
 	spin_unlock_irqrestore(&e->lock, irq);
 	err = ib_post_send(e->qp, wr, bad);
 	if (err) {
-		/* refused requests have no number; nobody else posts meanwhile */
+		/* refused requests get no number; nobody else posts at the same time */
 		for (w = wr; w && w != *bad; w = (struct ib_send_wr *)w->next)
 			done++;
 		e->posted[KT_SEND] = before + done;
@@ -145,7 +145,7 @@ int iwt_kt_post(struct kt_end *e, struct ib_send_wr *wr)
 	return iwt_kt_post_list(e, wr, &bad);
 }
 
-/* A SEND */
+/* Posts a SEND. */
 int iwt_kt_send(struct kt_end *e, struct ib_sge *sge, int n, int flags)
 {
 	struct ib_send_wr wr = {
@@ -158,7 +158,7 @@ int iwt_kt_send(struct kt_end *e, struct ib_sge *sge, int n, int flags)
 	return iwt_kt_post(e, &wr);
 }
 
-/* A SEND that invalidates */
+/* Posts a SEND that invalidates @rkey at the peer. */
 int iwt_kt_send_inv(struct kt_end *e, struct ib_sge *sge, int n, int flags,
 		    u32 rkey)
 {
@@ -174,8 +174,8 @@ int iwt_kt_send_inv(struct kt_end *e, struct ib_sge *sge, int n, int flags,
 }
 
 /*
- * WRITE, READ or READ_WITH_INV. READ_WITH_INV invalidates the key of its own sink; the key
- * in the work request's other field is the previous one, as with rdma_rw.
+ * Posts a WRITE, READ or READ_WITH_INV. READ_WITH_INV invalidates the key of its own sink; the
+ * field ex.invalidate_rkey holds the previous key of the sink, as rdma_rw does it.
  */
 int iwt_kt_rdma(struct kt_end *e, enum ib_wr_opcode op, struct ib_sge *sge,
 		int n, int flags, u64 to, u32 rkey)
@@ -197,7 +197,7 @@ int iwt_kt_rdma(struct kt_end *e, enum ib_wr_opcode op, struct ib_sge *sge,
 	return iwt_kt_post(e, &wr.wr);
 }
 
-/* A receive */
+/* Posts a receive. */
 int iwt_kt_recv(struct kt_end *e, struct ib_sge *sge, int n)
 {
 	struct ib_recv_wr wr = { .sg_list = sge, .num_sge = n };
@@ -215,12 +215,13 @@ int iwt_kt_recv(struct kt_end *e, struct ib_sge *sge, int n)
 }
 
 /**
+/**
  * iwt_kt_process() - process the completions of a queue that the core leaves to its user
  * @e: end; nothing happens unless the connection is in %KT_DIRECT
- * @budget: completions, or -1
+ * @budget: greatest number of completions, or -1
  *
- * The core allows one caller at a time: two of them would log completions in
- * another order than they were polled. The second caller does nothing.
+ * The core allows one caller at a time: two callers could log completions in
+ * another order than the queue had them. The second caller does nothing.
  * Context: any.
  */
 void iwt_kt_process(struct kt_end *e, int budget)
@@ -232,7 +233,7 @@ void iwt_kt_process(struct kt_end *e, int budget)
 }
 
 /**
- * iwt_kt_reap() - wait for completions
+ * iwt_kt_reap() - poll or wait until a queue has @n completions
  * @e: end
  * @q: queue
  * @n: number of completions since the beginning
@@ -245,7 +246,7 @@ int iwt_kt_reap(struct kt_end *e, enum kt_queue q, u32 n)
 
 	while (1) {
 		iwt_kt_process(e, -1);
-		/* read the number before the entries */
+		/* read the number before the entries of the log */
 		if (smp_load_acquire(&e->logged[q]) >= n)
 			return 0;
 		if (time_after(jiffies, end))
@@ -254,7 +255,7 @@ int iwt_kt_reap(struct kt_end *e, enum kt_queue q, u32 n)
 	}
 }
 
-/* As iwt_kt_reap(), but a timeout is a failure of the case. */
+/* Like iwt_kt_reap(), but a timeout is a failure of the case */
 int iwt_kt_wait(struct kt_end *e, enum kt_queue q, u32 n)
 {
 	struct kt_conn *c = e->conn;
@@ -266,13 +267,13 @@ int iwt_kt_wait(struct kt_end *e, enum kt_queue q, u32 n)
 }
 
 /**
- * iwt_kt_expect() - check a completion
+ * iwt_kt_expect() - wait for a completion and check it
  * @e: end
  * @q: queue
- * @i: index of the completion, from the beginning
+ * @i: index of the completion in the log
  * @n: number of its work request
  * @status: expected status
- * @op: expected operation, if it was a success
+ * @op: expected operation, checked only after a success
  *
  * Return: 0 or -EIO.
  */
@@ -293,10 +294,10 @@ int iwt_kt_expect(struct kt_end *e, enum kt_queue q, u32 i, u32 n,
 }
 
 /**
- * iwt_kt_sync() - wait until everything that was posted has reached the peer
+ * iwt_kt_sync() - wait until the peer has received everything that was posted
  * @from: the end that posted
  *
- * Sends a message behind it, so this takes one number at each side.
+ * Sends one more message and waits for it. The message consumes one number at each end.
  * Return: 0 or -EIO.
  */
 int iwt_kt_sync(struct kt_end *from)
@@ -310,7 +311,7 @@ int iwt_kt_sync(struct kt_end *from)
 	return iwt_kt_expect(to, KT_RECV, n, n, IB_WC_SUCCESS, IB_WC_RECV);
 }
 
-/* Checks that no completion overtook another, and that handlers kept the rules. */
+/* Checks the order of completions, and that handlers neither overlapped nor ran in a verb. */
 int iwt_kt_in_order(struct kt_end *e)
 {
 	struct kt_conn *c = e->conn;
@@ -322,7 +323,7 @@ int iwt_kt_in_order(struct kt_end *e)
 	return kt_bad(c, e->reentered, "a handler ran inside a verb");
 }
 
-/* Checks that requests [from, to) have been flushed, and that nothing completed after them. */
+/* Checks that requests [from, to) were flushed, and that no other completion followed. */
 int iwt_kt_flushed(struct kt_end *e, enum kt_queue q, u32 from, u32 to)
 {
 	u32 i, at = e->logged[q];
@@ -337,8 +338,8 @@ int iwt_kt_flushed(struct kt_end *e, enum kt_queue q, u32 from, u32 to)
 }
 
 /**
- * iwt_kt_success_then_flush() - check that every request of a signalled queue has completed
- * once, and that after the first flushed one all were flushed
+ * iwt_kt_success_then_flush() - check that every request of a signalled queue has completed once,
+ * and that no request succeeded after the first flushed request
  * @e: end that was drained
  * @q: queue
  *
@@ -375,7 +376,7 @@ static u8 pattern(u32 i, u32 seed)
 	return seed * 37 + i * 7 + (i >> 8) * 13 + (i >> 16) * 5 + 1;
 }
 
-/* Fills memory with pattern @seed, from its octet @from on. */
+/* Fills memory with the pattern @seed, beginning at byte @from of the pattern. */
 void iwt_kt_fill(void *p, u32 len, u32 from, u32 seed)
 {
 	u8 *to = p;
@@ -385,7 +386,7 @@ void iwt_kt_fill(void *p, u32 len, u32 from, u32 seed)
 		to[i] = pattern(from + i, seed);
 }
 
-/* Is this memory pattern @seed, from its octet @from on? */
+/* Is this memory the pattern @seed, beginning at byte @from of the pattern? */
 bool iwt_kt_same(const void *p, u32 len, u32 from, u32 seed)
 {
 	const u8 *at = p;
@@ -397,13 +398,13 @@ bool iwt_kt_same(const void *p, u32 len, u32 from, u32 seed)
 	return true;
 }
 
-/* Is this memory unchanged? */
+/* Does this memory hold only guards? */
 bool iwt_kt_is_guard(const void *p, u32 len)
 {
 	return !memchr_inv(p, KT_GUARD, len);
 }
 
-/* A piece of an end's buffer, by the key for any kernel address */
+/* Return: a piece of an end's buffer, with the key that is valid for all kernel memory */
 struct ib_sge iwt_kt_sge(struct kt_end *e, u32 off, u32 len)
 {
 	return (struct ib_sge) {
@@ -414,11 +415,11 @@ struct ib_sge iwt_kt_sge(struct kt_end *e, u32 off, u32 len)
 }
 
 /**
- * iwt_kt_split() - make uneven pieces of an end's buffer, with gaps
+ * iwt_kt_split() - make uneven pieces of an end's buffer, with gaps between them
  * @e: end
  * @off: offset of the first piece in the buffer
- * @len: octets in all
- * @sge: gets the pieces
+ * @len: bytes of all pieces together
+ * @sge: array to fill with the pieces
  * @n: number of pieces; the second one is empty
  */
 void iwt_kt_split(struct kt_end *e, u32 off, u32 len, struct ib_sge *sge, int n)
@@ -435,7 +436,7 @@ void iwt_kt_split(struct kt_end *e, u32 off, u32 len, struct ib_sge *sge, int n)
 	}
 }
 
-/* Fills the pieces with the pattern, from its beginning. */
+/* Fills the pieces with the pattern @seed; it continues from piece to piece. */
 void iwt_kt_fill_sges(struct kt_end *e, const struct ib_sge *sge, int n,
 		      u32 seed)
 {
@@ -451,12 +452,12 @@ void iwt_kt_fill_sges(struct kt_end *e, const struct ib_sge *sge, int n,
 }
 
 /**
- * iwt_kt_check_sges() - check every octet of an end's buffer
+ * iwt_kt_check_sges() - check every byte of an end's buffer
  * @e: end
  * @sge: pieces, in rising order
  * @n: number of pieces
- * @len: octets in the pieces that hold the pattern; all others must be unchanged
- * @seed: of the pattern
+ * @len: bytes of the pattern in the pieces; all other bytes must be unchanged
+ * @seed: seed of the pattern
  *
  * Return: 0 or -EIO.
  */

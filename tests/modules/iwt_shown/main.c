@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shows objects of an RDMA device behind their end.
+ * Dumps objects of an RDMA device after the driver has destroyed them.
  *
- * The RDMA core of some kernels hides an object from netlink ("rdma resource show") only when the
- * device has destroyed it. As long as this module is loaded, each queue of the device of the net device
- * that its parameter names, in the namespace of who loads it, is shown in that gap, as netlink shows
- * it. The other parameters count what was. "mistaken" counts queues of which the raw dump says that
- * a process has them and the core that a consumer in the kernel has them, or the other way round.
+ * Some kernels hide an object from netlink ("rdma resource show") only after the driver has
+ * destroyed it, so a dump may still reach the destroyed object. This module replaces the
+ * functions of one device that destroy queues. After each destruction it calls the functions
+ * that netlink calls for a dump. The parameter "netdevice" names the net device of the RDMA
+ * device, in the network namespace of the process that loads the module.
+ *
+ * The other parameters are counters: "qps", "cqs" and "srqs" count destroyed objects, "failed"
+ * counts dumps that failed. "mistaken" counts raw dumps that disagree with the core about the
+ * owner of the queue, which is a process or a consumer in the kernel.
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -31,7 +35,7 @@ module_param(mistaken, uint, 0400);
 static struct ib_device *dev;
 static struct ib_device_ops was;
 
-/* Calls of different objects may run side by side, and then one is not counted. */
+/* Two calls for different objects may count at the same time; then one of them is lost. */
 #define SHOW_AND(fill, object, look)					\
 do {									\
 	struct sk_buff *msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);	\
@@ -45,7 +49,7 @@ do {									\
 
 #define SHOW(fill, object)	SHOW_AND(fill, object, (void)0)
 
-/* The bit of the member "flags" of a raw dump says that a process has the object. */
+/* In a raw dump the bit @bit of the member "flags" is set if a process owns the object. */
 #define SHOW_RAW(fill, object, raw, bit)				\
 	SHOW_AND(fill, object, mistaken += !(object)->uobject !=	\
 		 !(((const raw *)nla_data((const struct nlattr *)msg->data))->flags & (bit)))
@@ -105,7 +109,7 @@ static int __init shown_init(void)
 	return 0;
 }
 
-/* The one who unloads knows that nobody destroys anything. */
+/* The caller ensures that nobody destroys an object of the device while the module unloads. */
 static void __exit shown_exit(void)
 {
 	dev->ops.destroy_qp = was.destroy_qp;

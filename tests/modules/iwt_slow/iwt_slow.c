@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Makes functions of the kernel slow, where they begin and where they end, so that whatever
- * another processor can do just then does happen. What is slow is a parameter:
+ * Delays kernel functions where they begin and where they end, for a random time. Meanwhile other
+ * processors reach code that seldom runs at this moment, so that races show. Parameters name the
+ * functions:
  *
  *	modprobe iwt_slow functions=rdma_get_gid_attr,... us=2000 one_in=1
  *
- * It needs probes: User-Mode Linux has none.
+ * The module needs kernel probes, which User-Mode Linux does not have.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -30,7 +31,7 @@ MODULE_PARM_DESC(one_in, "One call of so many, at random, is slow");
 
 static struct kretprobe *probes[MOST];
 
-/* In any context, so it can't sleep */
+/* Runs in any context, so it delays and does not sleep. */
 static int take_time(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	unsigned int rest;

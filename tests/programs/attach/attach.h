@@ -15,19 +15,19 @@
 #define RECVS		16
 #define PATIENCE	60
 
-/* One side: a queue pair, and the socket that it may get. */
+/* One end of a connection: a queue pair and the socket to attach to it. */
 struct end {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_cq *scq, *rcq;
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
-	uint8_t buf[RECVS + 1][BUF];	/* the last one is for sending */
+	uint8_t buf[RECVS + 1][BUF];	/* the last buffer is for sending */
 	char text[BUF];			/* the last message received */
 	int fd;
 };
 
-/* What a responder does, in a thread, and the result. */
+/* A thread that accepts or rejects one Request, with its parameters and results. */
 struct responder {
 	struct end *end;
 	const char *last_message;
@@ -39,14 +39,14 @@ struct responder {
 	struct iwtdv_conn conn;
 };
 
-/* How a stream ends */
+/* How the peer ends its stream: not at all, with a FIN, or with a reset. */
 enum { STAYS, FIN, RST };
 
 /*
- * A peer that speaks MPA itself: it sends @octets while @reader waits, then calls @then.
- * @going: the reader goes on, because all octets have arrived, or none has arrived for @still
- * milliseconds if that is not 0. Before it goes on, it turns @delay times in a loop.
- * @partial: not all octets have arrived, though none was said to stay behind (@still).
+ * A peer that speaks MPA itself: it sends @octets while @reader waits, then calls @then. A signal
+ * handler keeps @reader waiting until all bytes have arrived, or until no byte has arrived for
+ * @still milliseconds if @still is not 0. The handler then sets @going and spins @delay times.
+ * @partial: not all bytes have arrived, although @still is 0.
  */
 struct peer {
 	pthread_t thread;
@@ -65,16 +65,16 @@ struct peer {
 };
 
 #define IWT_PIECE	1400
-#define IWT_TINY	60000	/* FPDUs without payload, of 20 octets */
+#define IWT_TINY	60000	/* number of FPDUs without payload, of 20 bytes each */
 #define IWT_LAST	"after all that"
 #define IWT_NO_ROOM	"not all octets fit into the buffer"
 
 #define IWT_HELD_CTL	"/sys/kernel/debug/iwt_held/ctl"
 
-/* Settings of the link that are not the default */
+/* Settings of the link that differ from the default */
 struct link_settings {
-	bool plain;	/* mpa_revision 1 */
-	bool no_crc;	/* crc off */
+	bool plain;	/* mpa_revision is 1 */
+	bool no_crc;	/* crc is off */
 };
 
 extern struct link_settings iwt_link;

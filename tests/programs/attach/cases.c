@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Startup on connected sockets, both ends in this process. */
+/* Tests of the startup on connected sockets. Both ends are in this process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/net_tstamp.h>
@@ -42,7 +42,7 @@ static bool as_set(const struct iwtdv_conn *conn)
 	       !(conn->flags & IWTDV_CONN_ENHANCED) == iwt_link.plain;
 }
 
-/* Two ends with the same settings agree on them, and report them */
+/* Two ends with the same settings agree on these settings, and report them. */
 static void judge_terms(const struct responder *r, const struct iwtdv_conn *conn)
 {
 	if (iwt_link.plain)
@@ -56,7 +56,7 @@ static void judge_terms(const struct responder *r, const struct iwtdv_conn *conn
 	       "CRC and the enhanced startup, as the link is set");
 }
 
-/* hello, hello-ack as last streaming message, Request, Reply (RFC 5044 7.1.3) */
+/* A "hello" and a last streaming message "hello ack", then Request and Reply (RFC 5044 7.1.3) */
 static void delayed(void)
 {
 	struct responder r = { .last_message = "hello ack", .pd = "reply" };
@@ -107,7 +107,7 @@ static void plain(void)
 	iwt_close_pair(e);
 }
 
-/* The program has set socket options for its own purposes. */
+/* Attach sockets with unusual socket options, which a program may have set for other purposes. */
 static void odd_options(void)
 {
 	struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
@@ -130,7 +130,7 @@ static void odd_options(void)
 		fcntl(e[i]->fd, F_SETFL, O_NONBLOCK);
 	}
 	small = 1;
-	/* with 4096 a wait for the startup frames would never end */
+	/* with SO_RCVLOWAT of 4096, the wait for the startup frames would never end */
 	setsockopt(e[0]->fd, SOL_SOCKET, SO_RCVLOWAT, &small, sizeof(small));
 	setsockopt(e[1]->fd, SOL_SOCKET, SO_RCVLOWAT, &small, sizeof(small));
 	iwt_respond(&r);
@@ -140,7 +140,7 @@ static void odd_options(void)
 	iwt_close_pair(e);
 }
 
-/* Request and first FPDU are in the socket's buffer before any call reads it. */
+/* The Request is in the socket's buffer before any call reads it. */
 static void queued_request(void)
 {
 	struct responder r = {};
@@ -247,7 +247,7 @@ static void ends(void)
 	iwt_close_pair(e);
 }
 
-/* A peer that accepts the connection and, after @spins turns of a loop, resets it. */
+/* A peer that sends a Reply, spins @spins times in a loop, and resets the connection. */
 struct rude {
 	int fd;
 	int spins;
@@ -259,13 +259,13 @@ static void *be_rude(void *arg)
 	struct linger at_once = { .l_onoff = 1 };
 	struct rude *r = arg;
 	uint8_t f[24];
-	/* the last 4 octets are the depths */
+	/* in the enhanced frame, the last 4 bytes are the depths (IRD and ORD) */
 	ssize_t len = iwt_link.plain ? 20 : sizeof(f);
 	volatile int i;
 
 	if (recv(r->fd, f, len, MSG_WAITALL) == len) {
 		memcpy(f, "MPA ID Rep Frame", 16);
-		/* the rest as in the Request; both depths in it are the same */
+		/* the other fields are copied from the Request, in which both depths are equal */
 		send(r->fd, f, len, 0);
 	}
 	for (i = 0; i < r->spins; i++)
@@ -275,7 +275,7 @@ static void *be_rude(void *arg)
 	return NULL;
 }
 
-/* Whenever the reset comes: there is no connection, or its end is noticed. */
+/* At any moment of the reset, either the attach fails or the queue pair notices the reset. */
 static void reset_behind_reply(void)
 {
 	int i, fds[2], attached = 0, noticed = 0;
@@ -300,7 +300,7 @@ static void reset_behind_reply(void)
 	iwt_ok(attached == noticed, "a reset behind the Reply is noticed");
 }
 
-/* The program has not read yet what it asked TCP to report; the peer sends nothing. */
+/* The program has not read the reports of TCP that it asked for. The peer sends nothing. */
 static void unread_reports(void)
 {
 	int what = SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE;
@@ -333,7 +333,7 @@ static void unread_reports(void)
 	iwt_close_pair(e);
 }
 
-/* MPA-71, MPA-74, G-1: the programs have their TCP connection again, and may try again. */
+/* MPA-71, MPA-74, G-1: after a reject, the programs can use the TCP connection and try again. */
 static void rejected(void)
 {
 	struct responder r = { .reject = true, .pd = "no" };
@@ -393,7 +393,7 @@ static void improper(void)
 	iwt_ok(send(e[1]->fd, "x", 1, MSG_NOSIGNAL) < 0, "the connection is closed");
 	iwt_close_pair(e);
 
-	/* two initiators (MPA-78): this test does not know which Request came first */
+	/* two initiators (MPA-78): the test does not depend on which Request arrived first */
 	open_pair(e);
 	iwt_say(e[1]->fd, REQUEST_HDR);
 	iwt_is(iwt_connect(e[0], NULL, NULL), ENOTEMPTY,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Queue pairs, sockets and results of iwt_attach. */
+/* Functions for queue pairs, sockets and test results, which all parts of iwt_attach use. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -141,7 +141,7 @@ void iwt_close(struct end *e)
 	free(e);
 }
 
-/* As ibv_poll_cq(): 0 when no completion comes within PATIENCE */
+/* Like ibv_poll_cq(), but waits. Return: 0 if no completion arrives within PATIENCE. */
 int iwt_wc(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	struct patience p = {};
@@ -189,7 +189,7 @@ struct burst {
 	bool good;
 };
 
-/* Sends as many messages as the peer has room for, and receives as many, @times times. */
+/* Sends RECVS / 2 messages and receives the same number, @times times. */
 static bool burst(struct end *e, int times)
 {
 	struct ibv_wc wc;
@@ -220,7 +220,7 @@ static void *do_burst(void *arg)
 	return NULL;
 }
 
-/* Runs burst() at both ends at the same time; @good has the result of each. */
+/* Runs burst() on both ends at the same time, and stores the results in @good. */
 void iwt_bursts(struct end *e[2], int times, bool good[2])
 {
 	struct burst other = { .end = e[1], .times = times };
@@ -233,7 +233,7 @@ void iwt_bursts(struct end *e[2], int times, bool good[2])
 	good[1] = other.good;
 }
 
-/* If @text is NULL, any message will do. */
+/* Receives one message and compares it with @text. If @text is NULL, any message is accepted. */
 bool iwt_receive(struct end *e, const char *text)
 {
 	struct ibv_wc wc;
@@ -245,11 +245,11 @@ bool iwt_receive(struct end *e, const char *text)
 		return false;
 	snprintf(e->text, BUF, "%.*s", (int)wc.byte_len,
 		 (char *)e->buf[wc.wr_id]);
-	/* fails when the device has gone meanwhile */
+	/* this fails if the device was removed meanwhile */
 	return post_recv(e, wc.wr_id);
 }
 
-/* Does the connection end? Then the receives are flushed. */
+/* Waits for the end of the connection, at which the device flushes the receives. */
 bool iwt_failed(struct end *e)
 {
 	struct ibv_wc wc;
@@ -316,7 +316,7 @@ int iwt_dial(const char *ip, uint16_t port)
 	return fd;
 }
 
-/* Segments of @fds[0] have at most @mss octets, if that is not 0. */
+/* Connects two sockets. The segments of @fds[0] have at most @mss bytes, unless @mss is 0. */
 void iwt_mss_pair(const char *ip, int mss, int fds[2])
 {
 	uint16_t port = 0;
@@ -408,7 +408,7 @@ int iwt_connect(struct end *e, const char *pd, struct iwtdv_conn *conn)
 	return iwtdv_connect(e->qp, e->fd, &param, conn ?: &unused);
 }
 
-/* Makes two ends on these connected descriptors; the first one is the initiator. */
+/* Creates two ends and attaches them to the connected sockets @fds. @e[0] is the initiator. */
 void iwt_attach_pair(struct end *e[2], const int fds[2])
 {
 	struct responder r = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module iwt_held owns many sockets without end, and their connections end: the driver
- * does not need a thread for each of them, and other connections go on.
+ * Ends many connections while the module iwt_held owns their sockets for an unlimited time. The
+ * driver must not need a thread for each of these connections, and other connections must work.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define CROWD	48
 #define FEW	8
 
-/* How many of the kernel's workers run, or sleep in, work of the driver? */
+/* Counts the kernel's workers that run work of the driver, or sleep in it. */
 static int workers(void)
 {
 	char comm[64];
@@ -37,7 +37,7 @@ static int workers(void)
 	return n;
 }
 
-/* Some workers run at times; workers that wait for the owner of a socket never end. */
+/* A few workers may run at any time, but workers that wait for a socket's owner never end. */
 static bool nobody_waits(void)
 {
 	int least = CROWD * 2, n;
@@ -66,7 +66,7 @@ static void begin(struct end *e[][2])
 	}
 }
 
-/* Half of the queue pairs are destroyed as well. */
+/* Moves the first queue pair of each pair to the error state, and destroys every second one. */
 static bool end(struct end *e[][2])
 {
 	bool good = true;

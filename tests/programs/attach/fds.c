@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Descriptors that cannot be attached, and descriptors that other threads use meanwhile. */
+/* Tests of descriptors that cannot be attached, or that other threads use during the attach. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/net_tstamp.h>
@@ -14,11 +14,11 @@
 #include "attach.h"
 
 #define RACES	24
-#define STAMPED	300	/* bursts */
+#define STAMPED	300	/* number of bursts */
 
 static struct end *end;
 
-/* Tries the descriptor as initiator and as responder, with a good request. */
+/* Tries to attach the descriptor as initiator and as responder, with a valid Request. */
 static void unfit(int fd, int want, const char *what)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -121,7 +121,7 @@ static void in_use(void)
 	close(fds[1]);
 }
 
-/* Return: 0 or an error's number */
+/* Return: 0 or an errno value */
 static int want_stamps(int fd)
 {
 	int how = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_TX_SOFTWARE |
@@ -132,8 +132,9 @@ static int want_stamps(int fd)
 }
 
 /*
- * A process wants timestamps: TCP reports each segment, from whatever context it sends it.
- * On an attached socket nobody would read these reports. Both ends send at the same time.
+ * The process asks for timestamps, so TCP reports each segment, in the context that sends the
+ * segment. Nobody would read these reports on an attached socket. Both ends send at the same
+ * time.
  */
 static void stamped(void)
 {
@@ -141,11 +142,11 @@ static void stamped(void)
 	bool good[2];
 	int fds[2];
 
-	/* TCP sends most small segments later by itself, when the windows allow it */
+	/* with small segments, TCP sends most of them later by itself */
 	iwt_mss_pair(iwt_ip, 536, fds);
 	iwt_is(want_stamps(fds[0]) | want_stamps(fds[1]), 0, "timestamps of TCP");
 	iwt_attach_pair(e, fds);
-	/* some kernels refuse this, others do not */
+	/* some kernels refuse setsockopt() on an attached socket, others accept it */
 	want_stamps(fds[0]);
 	want_stamps(fds[1]);
 	iwt_bursts(e, STAMPED, good);
@@ -191,7 +192,7 @@ struct racer {
 	volatile bool stop;
 };
 
-/* Uses a descriptor in every possible way, again and again. */
+/* Makes the system calls on the descriptor that @what selects. */
 static void abuse(int fd, int what)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_UNSPEC };
@@ -330,7 +331,7 @@ void iwt_race(void)
 		iwt_destroy_qp(e[0]);
 		iwt_destroy_qp(e[1]);
 		r.stop = true;
-		/* if they were not attached, the other thread may still wait in a call */
+		/* if the attach failed, the other thread may still wait in a system call */
 		shutdown(fds[0], SHUT_RDWR);
 		shutdown(fds[1], SHUT_RDWR);
 		pthread_join(r.thread, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The connection ends in the middle of an attach: when the kernel has the socket already, but
- * events of the socket do not reach the queue pair yet; and while the device takes the first
- * of the octets that arrived before.
+ * The connection ends in the middle of an attach, at one of two moments. At the first moment the
+ * kernel has already taken the socket, but events of the socket do not reach the queue pair yet.
+ * At the second moment the device processes the first bytes that had arrived before the attach.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,9 +14,9 @@
 
 #include "attach.h"
 
-#define RESETS	300	/* connections that are reset about the time that it takes to attach */
-#define SIDES	20	/* at least so many come too early, and so many too late */
-#define STEP	64	/* turns of a loop */
+#define RESETS	300	/* connections that are reset near the moment of the attach */
+#define SIDES	20	/* least number of resets before and after the attach */
+#define STEP	64	/* iterations of a delay loop */
 #define ENDS	5
 
 enum { BAD = -1, LOST = -2 };
@@ -29,7 +29,7 @@ static void turn(int times)
 		;
 }
 
-/* Has the kernel taken the socket? *late: entirely, so that getsockopt() fails. */
+/* Has the kernel taken the socket? @late: it is fully attached, and getsockopt() fails. */
 static bool is_taken(int fd, bool *late)
 {
 	char name[16] = "";
@@ -57,8 +57,8 @@ static void end_when_taken(struct peer *p)
 }
 
 /*
- * All octets before the end must arrive. Return: the attach's errno; BAD if they do not; LOST if
- * a reset took with it what the buffer had no room for.
+ * All bytes before the end must arrive. Return: the attach's errno; BAD if bytes are missing;
+ * LOST if the receive buffer had no room for some bytes, and a reset discarded these bytes.
  */
 static int attach_and_end(struct peer *p, size_t payload, size_t octets)
 {
@@ -84,9 +84,9 @@ static int attach_and_end(struct peer *p, size_t payload, size_t octets)
 }
 
 /*
- * Whenever the reset comes: there is no connection, or its end is noticed. The interesting
- * moment is in between: so after a reset that was too early the next one comes later, and
- * after any other the next one comes earlier.
+ * At any moment of the reset, either the attach fails or the queue pair notices the reset. The
+ * interesting moment is the boundary between these cases. Therefore a reset before the attach
+ * makes the next reset later, and a reset after the attach makes the next reset earlier.
  */
 static void resets(void)
 {
@@ -112,7 +112,7 @@ static void resets(void)
 		iwt_skip("reset while it is attached: at the right time", "too slow here");
 }
 
-/* The engine takes a part of the waiting octets at a time. */
+/* The connection ends while the engine processes the waiting bytes, one part at a time. */
 static void ends(size_t payload, size_t octets, int how, const char *what)
 {
 	int i, err = 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process or module owns a socket without end; these tests do not wait for the owner.
+ * A process or a module owns a socket for an unlimited time. The tests check that the driver does
+ * not wait for this owner.
  *
- * A process owns its socket while a system call waits for a page of its memory, and the process
- * decides when the page comes (userfaultfd(2)). Where there is no userfaultfd, and at moments
- * that no process can choose, the module iwt_held owns the socket.
+ * A process owns its socket while a system call waits for a page of the process's memory, and the
+ * process decides when the page arrives (userfaultfd(2)). The module iwt_held owns the socket if
+ * the kernel has no userfaultfd, and at moments that no process can choose.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@
 static char *slow;
 static int faults;
 
-/* Writes a command to the module iwt_held (see there), with @fd unless it is negative. */
+/* Writes the command @word to the module iwt_held, followed by @fd unless @fd is negative. */
 bool iwt_ctl(const char *word, int fd)
 {
 	int ctl = open(IWT_HELD_CTL, O_WRONLY), len;
@@ -40,7 +41,7 @@ bool iwt_ctl(const char *word, int fd)
 	return good;
 }
 
-/* Return: false if there is no userfaultfd */
+/* Return: false if the kernel has no userfaultfd. */
 static bool make_slow(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -81,7 +82,7 @@ static void let_go(pthread_t thread)
 	madvise(slow, PAGE, MADV_DONTNEED);
 }
 
-/* An attach is refused in both roles, and the program has its socket again. */
+/* An attach is refused in both roles, and does not wait for the socket's owner. */
 static void refused(int fds[2], const char *who)
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -119,7 +120,7 @@ static void in_send(void)
 	close(fds[1]);
 }
 
-/* Ends one end of a pair; the other end sees it when nobody owns the socket any more. */
+/* Ends one end of a pair. The peer notices this only when the owner releases the socket. */
 static void ends(struct end *e[2], bool destroy, const char *who)
 {
 	char what[80];
@@ -134,7 +135,7 @@ static void ends(struct end *e[2], bool destroy, const char *who)
 	iwt_ok(true, what);
 }
 
-/* @how: "hold", or "ambush" for the next event. */
+/* @how: "hold" owns the socket now, "ambush" owns it from the next event on. */
 static void by_module(const char *how, bool destroy)
 {
 	struct end *e[2];
@@ -152,7 +153,7 @@ static void by_module(const char *how, bool destroy)
 	iwt_close_pair(e);
 }
 
-/* A held socket cannot be attached; later it is a socket as before. */
+/* A held socket cannot be attached. When it is released, the program can use it as before. */
 static void taken(void)
 {
 	int fds[2];
@@ -167,8 +168,8 @@ static void taken(void)
 }
 
 /*
- * The callbacks of the socket change while octets arrive and another thread is in the middle of
- * these callbacks most of the time.
+ * The attach changes the callbacks of the socket while bytes arrive. Most of the time, another
+ * thread runs these callbacks at that moment.
  */
 static void pulse(void)
 {
@@ -204,7 +205,7 @@ void iwt_held(void)
 	pulse();
 }
 
-/* A connection whose socket iwt_held owns, until its device has gone. */
+/* Makes a connection whose socket iwt_held owns, and waits until its device is removed. */
 int iwt_owned(const char *how)
 {
 	struct end *e[2];
@@ -216,7 +217,7 @@ int iwt_owned(const char *how)
 		return 4;
 	printf("owned\n");
 	fflush(stdout);
-	/* poll() is not woken up while the socket is owned: look again and again */
+	/* poll() is not woken up while iwt_held owns the socket, so call poll() repeatedly */
 	while (!iwt_hung_up(fds[0]))
 		;
 	printf("over\n");

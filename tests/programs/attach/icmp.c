@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process may want to hear ICMP errors of its connection (IP_RECVERR). TCP then fails the next
- * send, and goes on: such an error does not end the connection. Here a program that sees the
- * segments sends "host unreachable" again and again.
+ * A process may ask TCP to report ICMP errors of its connection (IP_RECVERR). TCP then lets the
+ * next send() fail, but the connection continues. In these tests a thread watches the segments
+ * and sends "host unreachable" messages for them repeatedly. The queue pair must not fail.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,12 +22,12 @@
 #define HITS		10
 #define SECONDS		60
 
-/* A router on the path of the segments that one end sends. */
+/* A simulated router on the path of the segments that one end sends */
 struct router {
 	int tcp, icmp;
-	uint16_t port;		/* of that end, as on the wire */
-	uint32_t next;		/* sequence number behind the last segment seen */
-	struct {		/* the part of a segment that ICMP quotes */
+	uint16_t port;		/* port of that end, in network byte order */
+	uint32_t next;		/* sequence number after the last segment seen */
+	struct {		/* the part of the segment that the ICMP message quotes */
 		struct iphdr ip;
 		uint16_t source, dest;
 		uint32_t seq;
@@ -55,7 +55,7 @@ static void off(struct router *r)
 	close(r->icmp);
 }
 
-/* Takes note of a segment. */
+/* Stores the headers of a segment, if it is the newest one of this end. */
 static void keep(struct router *r, const uint8_t *packet, size_t len)
 {
 	const struct iphdr *ip = (const void *)packet;
@@ -96,7 +96,7 @@ static uint16_t checksum(const void *data, size_t len)
 	return htons(~sum);
 }
 
-/* "Your last segment did not arrive": TCP accepts this if it is not acknowledged yet. */
+/* Reports the last segment as lost. TCP accepts the report until that segment is acknowledged. */
 static void complain(struct router *r)
 {
 	struct {
@@ -126,7 +126,7 @@ static void *complain_on(void *arg)
 	return NULL;
 }
 
-/* One of the counters of this namespace's TcpExt. */
+/* Reads one of the TcpExt counters of this network namespace. */
 static long tcp_counter(const char *name)
 {
 	char names[8192], values[8192], *n, *v, *more_n, *more_v;
@@ -149,7 +149,7 @@ static long not_heard(void)
 	return tcp_counter("OutOfWindowIcmps") + tcp_counter("LockDroppedIcmps");
 }
 
-/* Waits for the error that TCP has heard. */
+/* Waits until TCP has stored an error for the socket. Return: the error. */
 static int error_of(int fd)
 {
 	socklen_t len = sizeof(int);
@@ -162,7 +162,7 @@ static int error_of(int fd)
 	return err;
 }
 
-/* No segment is on its way that will be acknowledged. */
+/* Sends ICMP errors while all segments have been acknowledged. */
 static bool while_idle(struct end *e[2], struct router *r)
 {
 	int i;
@@ -175,7 +175,7 @@ static bool while_idle(struct end *e[2], struct router *r)
 	return true;
 }
 
-/* Sends ICMP errors under traffic, until TCP has heard some. */
+/* Sends ICMP errors during traffic, until TCP has accepted HITS of them. */
 static void under_way(struct end *e[2], struct router *r)
 {
 	struct patience p = {};
@@ -196,7 +196,7 @@ static void under_way(struct end *e[2], struct router *r)
 	iwt_ok(heard >= HITS, "ICMP: TCP hears it under way");
 }
 
-/* Nobody has read the ICMP error yet when the peer ends the connection. */
+/* The peer ends the connection, and the process has not read the ICMP error yet. */
 static void before_the_end(struct end *e[2], struct router *r)
 {
 	complain(r);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls that began before the socket was attached go on afterwards, with the operations
- * that the socket had before. The module iwt_held makes them wait.
+ * System calls that began before the attach continue after it, with the operations that the
+ * socket had before the attach. The module iwt_held delays these calls.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define SWAPS	200
 
-/* An attached pair; calls on the first end's descriptor began before the attach. */
+/* Makes an attached pair. System calls on the first end's socket began before the attach. */
 static void make(struct end *e[2])
 {
 	int fds[2];
@@ -38,7 +38,7 @@ static bool in_error(struct end *e)
 	       attr.qp_state == IBV_QPS_ERR;
 }
 
-/* A late call that ends the TCP connection ends the queue pair, too. */
+/* A late call that ends the TCP connection also ends the queue pair. */
 static void ends(const char *call)
 {
 	struct end *e[2];
@@ -55,7 +55,7 @@ static void ends(const char *call)
 	unmake(e);
 }
 
-/* Disconnects and connects again: the device does not go on with the new connection. */
+/* Late calls disconnect and connect again. The device must not use the new connection. */
 static void again(void)
 {
 	struct end *e[2];
@@ -68,7 +68,7 @@ static void again(void)
 	unmake(e);
 }
 
-/* Late calls that TCP itself refuses, or that do no harm. */
+/* Tests a late call that TCP itself refuses, or that has no effect on the connection. */
 static void harmless(const char *call)
 {
 	struct end *e[2];
@@ -82,7 +82,7 @@ static void harmless(const char *call)
 	unmake(e);
 }
 
-/* Puts one socket and the other at the same descriptor, again and again. */
+/* A thread that binds two sockets to the same descriptor in turn, with dup2(). */
 struct swapper {
 	pthread_t thread;
 	int slot;
@@ -113,9 +113,9 @@ static void bad_pair(int fds[2], bool shut)
 }
 
 /*
- * The device attaches the socket that it has checked: it never attaches a bad socket, although a
- * good one had the same descriptor a moment ago. It does not keep a reference to the bad socket
- * either. Return: false if it did one of these.
+ * The device must attach the same socket that it has checked. It must never attach a bad socket
+ * whose descriptor referred to a good socket a moment ago, and it must not keep a reference to
+ * the bad socket. Return: false if the device did one of these.
  */
 static bool swapped(bool shut, int *wrong)
 {
@@ -149,7 +149,7 @@ static bool swapped(bool shut, int *wrong)
 	close(good[0]);
 	close(good[1]);
 	close(bad[0]);
-	/* the bad socket ends when its last descriptor is closed */
+	/* the bad socket is released when its last descriptor is closed */
 	own = iwt_peer_ended(bad[1]) && own;
 	close(bad[1]);
 	return own;
@@ -166,8 +166,8 @@ static void swapping(bool shut, const char *what)
 }
 
 /*
- * Our own direction has ended, and the peer waits for our data: TCP refuses all sends from now
- * on, which ends the connection.
+ * A shutdown() that began before the attach ends the sending direction of this end, while the
+ * peer waits for data. From now on TCP refuses all sends, so the next send ends the connection.
  */
 static void half(void)
 {
@@ -201,6 +201,6 @@ void iwt_late(void)
 	half();
 	harmless("listen");
 	harmless("recv");
-	/* octets between two FPDUs: the peer ends the connection, and none of our data wait */
+	/* a late send() adds bytes between two FPDUs: the peer ends the connection */
 	ends("send");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of a stream comes, and when the device looks for it, something else owns the socket for
- * longer than the device waits. Nothing more comes behind it.
+ * The peer ends the stream. When the device looks for this end, the module iwt_held owns the
+ * socket for longer than the device waits. No other event of the socket follows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "attach.h"
 
-/* A connection in which the machine stands still for seconds proves nothing. */
+/* One good round is enough: a round in which the machine stops for seconds proves nothing. */
 #define ROUNDS	3
 
 /* Has the ambush caught a caller? */
@@ -36,7 +36,7 @@ static bool caught_in_time(void)
 	return tries > 0;
 }
 
-/* An endpoint that has sent FIN, and has no queue pair any more; the peer knows only TCP. */
+/* Returns an endpoint that has sent FIN and has no queue pair. The peer uses only TCP. */
 static struct end *lingering(int fds[2])
 {
 	static const char frame[] = "MPA ID Req Frame\x40\x01\x00\x00";
@@ -58,12 +58,12 @@ static struct end *lingering(int fds[2])
 	while (recv(fds[1], octets, sizeof(octets), 0) > 0)
 		;
 	iwt_destroy_qp(e);
-	/* until that is done; if it is not yet, the ambush may catch it too early */
+	/* let the device finish, or the ambush may catch an earlier caller */
 	usleep(300000);
 	return e;
 }
 
-/* Return: -1 if the kernel can't be stopped there, 0 if it went wrong, else 1 */
+/* Return: 1 if the round was good, 0 if it failed, -1 if the kernel can't be stopped there. */
 static int one_round(void)
 {
 	struct end *e;
@@ -74,7 +74,7 @@ static int one_round(void)
 		ret = !caught();
 		shutdown(fds[1], SHUT_WR);
 		ret = ret && caught_in_time();
-		/* the device gives up after half a second; if it has not, this proves nothing */
+		/* the device stops waiting after half a second */
 		sleep(1);
 		iwt_ctl("end", -1);
 	}
@@ -85,7 +85,7 @@ static int one_round(void)
 	return ret;
 }
 
-/* The trace of the kernel tells how the endpoints end. */
+/* The caller of this program checks in the kernel's trace how the endpoints end. */
 void iwt_linger(void)
 {
 	int i, ret = 0, good = 0;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA on sockets of the program (iwtdv(7)).
+ * Tests of the startup of RDMA on the program's own sockets (iwtdv(7)).
  *
- *	iwt_attach cases DEVICE IP [SETTING...]	startup, TAP; the link is set to "plain"
+ *	iwt_attach cases DEVICE IP [SETTING...]	startup, TAP; settings of the link: "plain"
  *						(revision 1) or "nocrc" (CRC off)
- *	iwt_attach fds DEVICE IP [NETNS]	unfit descriptors, TAP
+ *	iwt_attach fds DEVICE IP [NETNS]	descriptors that cannot be attached, TAP
  *	iwt_attach without DEVICE IP		a driver without delayed startup, TAP
- *	iwt_attach icmp DEVICE IP		ICMP errors that end nothing, TAP
- *	iwt_attach race DEVICE IP		other uses of descriptors meanwhile, TAP
- *	iwt_attach held DEVICE IP		a socket that is owned meanwhile, TAP
- *	iwt_attach crowd DEVICE IP		many owned sockets, TAP
+ *	iwt_attach icmp DEVICE IP		ICMP errors, which must end nothing, TAP
+ *	iwt_attach race DEVICE IP		other system calls during an attach, TAP
+ *	iwt_attach held DEVICE IP		a socket that has an owner at the attach, TAP
+ *	iwt_attach crowd DEVICE IP		many sockets that have an owner, TAP
  *	iwt_attach late DEVICE IP		calls that began before the attach, TAP
  *	iwt_attach owned DEVICE IP HOW		see held.c
  *	iwt_attach steps DEVICE IP		much work at once, TAP
  *	iwt_attach gap DEVICE IP		an end in the middle of an attach, TAP
- *	iwt_attach window DEVICE IP		much waits, and no room for more, TAP
- *	iwt_attach linger DEVICE IP		an owner while the end is looked for, TAP
+ *	iwt_attach window DEVICE IP		a full receive buffer at the attach, TAP
+ *	iwt_attach linger DEVICE IP		a socket that has an owner at its end, TAP
  *	iwt_attach serve DEVICE IP PORT		see serve.c
- *	iwt_attach client DEVICE IP PORT	a partner of "serve", until it ends
- *	iwt_attach hold DEVICE IP PORT		an initiator that gets no answer
+ *	iwt_attach client DEVICE IP PORT	connects to "serve", until the server ends
+ *	iwt_attach hold DEVICE IP PORT		an initiator that receives no Reply
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 
 const char *iwt_device, *iwt_ip, *iwt_netns;
 struct link_settings iwt_link;
-int iwt_timeout;	/* of startup, in milliseconds */
+int iwt_timeout;	/* timeout of the startup, in milliseconds */
 
 static void parse_settings(char **words)
 {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server for a peer that speaks MPA itself: a word in streaming mode tells the server what
- * to do.
+ * A server for a peer that speaks MPA itself. The peer sends a word in streaming mode, which
+ * selects the action of the server:
  *
  *	accept	wait for a Request, accept it, echo messages
  *	reject	wait for a Request, reject it, echo lines
  *	back	as accept, and the Reply has the private data of the Request
  *	refuse	as reject, and the reject has the private data of the Request
  *	connect	be the initiator, echo messages; lines after a reject
- *	offer N, plain N	as connect, with N octets of private data; plain: RFC 5044 only
+ *	offer N, plain N	as connect, with N bytes of private data; plain: RFC 5044 only
  *	bye	end
  *
- * It prints the private data that it gets on standard output, in hexadecimal, and the depths
- * of a Request.
+ * The server prints the private data that it receives in hexadecimal to standard output, and
+ * the depths of each Request.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void tell(const char *what, const uint8_t *octets, size_t len)
 	fflush(stdout);
 }
 
-/* With n octets of private data: 0, 1, 2 ... */
+/* Connects with n bytes of private data: 0, 1, 2 ... */
 static int offer(struct end *e, struct iwtdv_conn_param *param, unsigned int n)
 {
 	uint8_t octets[IWTDV_MAX_PRIVATE_DATA];
@@ -143,7 +143,7 @@ int iwt_serve(uint16_t port)
 	return 0;
 }
 
-/* A connection that lasts until one end is killed or its device goes. */
+/* Makes a connection that lasts until one end is killed or the device is removed. */
 int iwt_client(uint16_t port)
 {
 	struct end *e = iwt_open();
@@ -166,7 +166,7 @@ int iwt_client(uint16_t port)
 	return 0;
 }
 
-/* An initiator that has sent its Request, and waits for a Reply. */
+/* Starts an initiator that sends its Request and waits for the Reply. */
 int iwt_hold(uint16_t port)
 {
 	struct iwtdv_conn_param param = { .timeout = PATIENCE * 1000 };

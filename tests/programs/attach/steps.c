@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Much work at once: megabytes that wait in the socket when it is attached, and deep queues to
- * be flushed. The device does the work in steps, and new work meanwhile comes behind it. The
- * peer speaks MPA itself, because nothing else is quick enough.
+ * Gives the device much work at once: megabytes that wait in the socket before the attach, and
+ * deep queues to flush. The device must do the work in steps, and do new work after the older
+ * work. The peer speaks MPA itself, because any other peer would be too slow.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -26,7 +26,7 @@
 #define TINY		IWT_TINY
 #define DEPTH		16384
 #define LAST		IWT_LAST
-#define STILL		5000	/* milliseconds without an octet */
+#define STILL		5000	/* milliseconds without a new byte */
 
 uint32_t peer_crc32c(uint32_t crc, const uint8_t *p, size_t len);
 
@@ -36,7 +36,7 @@ static long counter(const char *name)
 	long n = -1;
 	FILE *f;
 
-	/* the core reads the device's counters only every few milliseconds */
+	/* the core rereads the device's counters only every few milliseconds */
 	usleep(30000);
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
 		 iwt_device, name);
@@ -48,7 +48,7 @@ static long counter(const char *name)
 	return n;
 }
 
-/* Makes an FPDU: length in front, pad and CRC behind. Return: its octets */
+/* Builds an FPDU with length, pad and CRC. Return: the number of its bytes. */
 static size_t frame(uint8_t *to, const void *hdr, size_t hdr_len, const void *data, size_t len)
 {
 	size_t all = 2 + hdr_len + len, whole = (all + 3) & ~3u;
@@ -83,7 +83,7 @@ static size_t put_send(uint8_t *to, const char *text)
 	return frame(to, hdr, sizeof(hdr), text, strlen(text));
 }
 
-/* The peer's octets: a Reply, the same Write again and again, and a Send. */
+/* Composes the bytes that the peer sends: a Reply, many copies of one Write, and a Send. */
 void iwt_peer_compose(struct peer *p, const struct ibv_mr *mr, size_t payload, size_t octets)
 {
 	static const char reply[] = "MPA ID Rep Frame\x40\x01\x00";
@@ -103,8 +103,8 @@ void iwt_peer_compose(struct peer *p, const struct ibv_mr *mr, size_t payload, s
 static struct peer *waited_for;
 
 /*
- * Interrupts the reader's call, which goes on when all octets are there, or no more come: a buffer
- * may have room for less, if they come in small pieces.
+ * Signal handler that interrupts the reader's system call. The call continues when all bytes have
+ * arrived, or when no more bytes arrive: bytes in small pieces may not all fit into the buffer.
  */
 static void wait_for_all(int signal)
 {
@@ -151,7 +151,7 @@ static void *answer(void *arg)
 	return NULL;
 }
 
-/* @e becomes the initiator over @fds[0], with the peer at the other one. Return: errno */
+/* Attaches @e as the initiator over @fds[0]; the peer uses @fds[1]. Return: errno */
 int iwt_peer_begin(struct end *e, struct peer *p, const int fds[2])
 {
 	struct iwtdv_conn_param param = { .flags = IWTDV_CONN_PLAIN };
@@ -174,7 +174,7 @@ static void begin(struct end *e, struct peer *p, const int fds[2])
 		iwt_die("iwtdv_connect");
 }
 
-/* Ends the peer's stream. */
+/* Ends the peer's stream with a FIN or a reset. */
 void iwt_peer_end(int fd, int how)
 {
 	struct linger now = { .l_onoff = 1 };
@@ -187,7 +187,7 @@ void iwt_peer_end(int fd, int how)
 	close(fd);
 }
 
-/* Does the other direction end with a FIN, in time? */
+/* Waits for the FIN of the other end. Return: false if it does not arrive in time. */
 bool iwt_peer_ended(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
@@ -196,7 +196,7 @@ bool iwt_peer_ended(int fd)
 	return patient_poll(&pfd, 1, PATIENCE * 1000) == 1 && recv(fd, &octet, 1, MSG_DONTWAIT) == 0;
 }
 
-/* The memory that the peer writes to */
+/* Registers the memory that the peer writes to. */
 struct ibv_mr *iwt_peer_memory(struct end *e)
 {
 	uint8_t *memory = aligned_alloc(4096, 4096);
@@ -208,7 +208,7 @@ struct ibv_mr *iwt_peer_memory(struct end *e)
 	return mr;
 }
 
-/* Makes a pair in which @fds[0] has room for @all octets. */
+/* Connects two sockets. The receive buffer of @fds[0] has room for @all bytes. */
 void iwt_room_pair(int fds[2], int all)
 {
 	iwt_tcp_pair(iwt_ip, fds);
@@ -216,7 +216,7 @@ void iwt_room_pair(int fds[2], int all)
 		iwt_die("SO_RCVLOWAT");
 }
 
-/* Frees everything of the peer, and @e. */
+/* Frees @e and all memory of the peer. */
 void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p)
 {
 	void *memory = mr->addr;
@@ -228,8 +228,8 @@ void iwt_peer_forget(struct end *e, struct ibv_mr *mr, struct peer *p)
 }
 
 /*
- * Steps are limited in octets and in FPDUs. The end of the connection comes right behind the
- * attach.
+ * Attaches a socket in which much data wait. Each step is limited in bytes and in FPDUs. Unless
+ * @how is STAYS, the connection ends immediately after the attach.
  */
 static void waiting(size_t payload, size_t octets, int how, const char *what)
 {
@@ -268,7 +268,7 @@ static void waiting(size_t payload, size_t octets, int how, const char *what)
 	iwt_peer_forget(e, mr, &p);
 }
 
-/* An end with the deepest queues that the device has */
+/* Opens an end with the deepest queues that the device supports. */
 static struct end *open_deep(void)
 {
 	struct end *e = iwt_open();
@@ -332,8 +332,9 @@ static void fill(struct end *e)
 }
 
 /*
- * All requests complete in order, and none succeeds behind one that failed. A request posted
- * after the first failure completes last. Return: how many failed, -1 if something is wrong.
+ * Checks that all requests complete in order, that no request succeeds after a failed one, and
+ * that a request posted after the first failure completes last. Return: the number of failed
+ * requests, or -1 if a check failed.
  */
 static int drain(struct end *e, struct ibv_cq *cq, bool (*post)(struct end *e, uint64_t id))
 {
@@ -355,7 +356,10 @@ static int drain(struct end *e, struct ibv_cq *cq, bool (*post)(struct end *e, u
 	return ibv_poll_cq(cq, 1, &wc) ? -1 : failed;
 }
 
-/* The peer takes some requests and no more; the caller then ends it. */
+/*
+ * Returns an end with full queues. The peer does not read, so most of the requests cannot
+ * complete. The caller then ends the peer's stream.
+ */
 static struct end *fill_deep(struct peer *p, int fds[2])
 {
 	struct end *e = open_deep();
@@ -391,7 +395,7 @@ static void flushed(void)
 	iwt_close(e);
 }
 
-/* The rest of a flush does not affect the next connection. */
+/* A reset of the queue pair completes the flush. The next connection sees no older request. */
 static void reset(void)
 {
 	struct responder r = {};
@@ -432,7 +436,7 @@ static void to_error(void)
 	iwt_is(iwt_modify(e, IBV_QPS_ERR), 0, "deep queues: to error");
 	iwt_ok(ibv_poll_cq(e->rcq, DEPTH, wc) == DEPTH, "deep queues: all is flushed then");
 	iwt_peer_end(fds[1], RST);
-	/* destroyed while the device reports the end */
+	/* the queue pair is destroyed while the device reports the end of the connection */
 	iwt_close(e);
 	free(wc);
 

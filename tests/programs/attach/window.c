@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * More octets wait than the engine takes in one run, and the peer has more for which there was
- * no room: it hears of new room when the first step is done, and not at the end of a run.
+ * The receive buffer holds more bytes than the engine processes in one run, and the peer has more
+ * bytes to send than fit into it. The peer must learn of new room after the first step of the
+ * engine, not only at the end of the run.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,11 +13,11 @@
 
 #include "attach.h"
 
-#define ROOM	(5 << 18)	/* octets for which there is room */
+#define ROOM	(5 << 18)	/* bytes that fit into the receive buffer */
 #define ALL	(9 << 19)
-#define MOST	(1 << 19)	/* between the room that one step and one run make */
+#define MOST	(1 << 19)	/* bytes: more than one step frees, less than one run frees */
 
-/* Watches all TCP segments that come to this namespace, also its own. */
+/* Watches all TCP segments that arrive in this namespace, also those that it sends itself. */
 static int watch(void)
 {
 	int fd = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_TCP);
@@ -27,7 +28,7 @@ static int watch(void)
 	return fd;
 }
 
-/* The first window that @fd has announced after a closed one, in octets; 0 if there is none */
+/* Returns the first window that @fd announced after a closed window, in bytes, or 0. */
 static uint32_t first_window(int raw, int fd, unsigned int scale)
 {
 	static uint8_t packet[65536];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_bench: measures one figure per run, of any RDMA device, between a server and a
- * client with the same options. Both ends have the same layout of memory:
+ * iwt_bench: measures one figure per run between a server and a client, which have the same
+ * options. It works with any RDMA device. Both ends have the same layout of memory:
  *
- *	0		the peer's octets (bidirectional runs), the atomics' target
- *	BENCH_CTL	slots to send from, then as many that are written to
+ *	0		the peer's number of messages (bidirectional runs), the atomics' target
+ *	BENCH_CTL	slots that this end sends from, then as many that the peer writes to
  *
  * Queue pairs share at most BENCH_SLOTS slots, so that a thousand queue pairs use
  * no more memory, and have no more cache misses, than eight.
@@ -20,7 +20,7 @@
 
 #define BENCH_CTL	4096
 #define BENCH_SLOTS	8
-#define BENCH_SPARE	16	/* work requests besides data: ends and credits */
+#define BENCH_SPARE	16	/* work requests for ends and credits, besides data */
 #define BENCH_INLINE	64
 
 enum bench_mode { BENCH_FLOW, BENCH_LAT, BENCH_CONN, BENCH_MEM, BENCH_STILL };
@@ -29,7 +29,7 @@ enum bench_op { BENCH_WRITE, BENCH_READ, BENCH_SEND, BENCH_ATOMIC };
 struct bench_opts {
 	enum bench_mode mode;
 	enum bench_op op;
-	const char *addr;	/* of the server, at both ends */
+	const char *addr;	/* address of the server, at both ends */
 	const char *port;
 	bool server;
 	bool bidir;
@@ -40,9 +40,9 @@ struct bench_opts {
 	uint32_t size;
 	unsigned int qps;	/* queue pairs, or connections under way (BENCH_CONN) */
 	unsigned int depth;
-	unsigned int ms;	/* how long, if not 0; or */
-	uint64_t count;		/* number of messages, after */
-	uint64_t warm;		/* this number, which do not count */
+	unsigned int ms;	/* duration in milliseconds, if count is 0 */
+	uint64_t count;		/* number of messages to measure, or 0 */
+	uint64_t warm;		/* number of messages before the measurement */
 };
 
 struct bench_conn {
@@ -52,15 +52,15 @@ struct bench_conn {
 	uint32_t rkey;
 	unsigned int index;
 	unsigned int inflight;		/* work requests in the send queue */
-	unsigned int unsignalled;	/* since the last signalled one */
+	unsigned int unsignalled;	/* since the last signalled work request */
 	unsigned int credit;		/* receives that the peer has posted for data */
-	unsigned int consumed;		/* receives used and not granted again */
+	unsigned int consumed;		/* receives used since the last credit for the peer */
 	uint64_t posted;		/* messages of this phase */
 };
 
 struct bench {
 	struct bench_opts o;
-	struct addrinfo *addr;		/* of the server */
+	struct addrinfo *addr;		/* address of the server */
 	struct rdma_event_channel *ec;
 	struct rdma_cm_id *listener;
 	struct ibv_pd *pd;
@@ -69,17 +69,17 @@ struct bench {
 	struct ibv_mr *mr;
 	struct ibv_srq *srq;
 	char *buf;
-	size_t slot;			/* octets from slot to slot */
+	size_t slot;			/* distance between slots, in bytes */
 	unsigned int slots;
-	unsigned int every;		/* one in this number is signalled */
+	unsigned int every;		/* one work request in this number is signalled */
 	unsigned int rx_depth;
-	uint8_t reads_in;		/* the peer's Reads at a time */
-	uint8_t reads_out;		/* our own Reads at a time */
+	uint8_t reads_in;		/* Reads that the peer may have in flight */
+	uint8_t reads_out;		/* Reads that this end may have in flight */
 	struct bench_conn *conn;
 	unsigned int established;
 	unsigned int accepted;
-	unsigned int ended;		/* peers' ends in this phase */
-	bool posting;			/* until the timer ends it */
+	unsigned int ended;		/* ends that peers have sent in this phase */
+	bool posting;			/* messages are posted until the timer expires */
 };
 
 /* main.c; a failure of any function ends the program */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_bench: memory and connections, made one after another. */
+/* Part of iwt_bench: allocates memory, and makes connections one after another. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "bench.h"
 
-/* private data in both directions */
+/* private data of connection requests and replies */
 struct hello {
 	uint64_t addr;
 	uint32_t rkey;
@@ -44,8 +44,8 @@ static void shared_receives(struct bench *b, uint32_t most)
 }
 
 /*
- * libsiw takes a queue that is mapped at page 0x90 for one that failed: this queue pair fills
- * the pages around it, and stays idle. It has no effect on other providers.
+ * libsiw treats a queue that is mapped at page 0x90 as a failed mapping. This queue pair occupies
+ * the pages around 0x90 and stays idle. It has no effect on other providers.
  */
 static void filler(struct bench *b)
 {
@@ -60,7 +60,7 @@ static void filler(struct bench *b)
 		ibv_create_qp(b->pd, &attr);
 }
 
-/* bench_resources - makes what all queue pairs share, once the device is known */
+/* bench_resources - allocates the objects that all queue pairs share, when the device is known */
 void bench_resources(struct bench *b, struct ibv_context *verbs)
 {
 	struct ibv_device_attr attr;
@@ -114,7 +114,7 @@ void bench_qp(struct bench *b, struct rdma_cm_id *id)
 		bench_die("rdma_create_qp");
 }
 
-/* bench_param - parameters of a request or its acceptance; @hello must live as long as @p */
+/* bench_param - parameters of a connect or an accept; @hello must live as long as @p */
 void bench_param(struct bench *b, struct rdma_conn_param *p, void *hello)
 {
 	struct hello *h = hello;
@@ -182,7 +182,7 @@ static void accept_one(struct bench *b, struct rdma_cm_event *ev)
 		bench_die("rdma_accept");
 }
 
-/* bench_serve - accepts all connections; the client makes one at a time */
+/* bench_serve - accepts all connections; the client makes one connection at a time */
 void bench_serve(struct bench *b)
 {
 	struct rdma_cm_event *ev;
@@ -228,7 +228,7 @@ struct rdma_cm_id *bench_resolve(struct bench *b)
 	return id;
 }
 
-/* Returns false if the port that the kernel chose was not free: the caller tries again. */
+/* Returns false if the port that the kernel chose was in use; the caller then tries again. */
 static bool connect_one(struct bench *b, struct bench_conn *c)
 {
 	struct rdma_cm_id *id = bench_resolve(b);
@@ -269,7 +269,7 @@ void bench_connect(struct bench *b, unsigned int upto)
 	}
 }
 
-/* bench_leave - the client disconnects, the server waits for this */
+/* bench_leave - the client disconnects, and the server waits for this */
 void bench_leave(struct bench *b)
 {
 	struct rdma_cm_event *ev;

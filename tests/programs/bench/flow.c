@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_bench: a stream of messages over each queue pair, for some time or a number of
- * messages. It ends when the peer has answered an empty Send that followed the last
- * message: then all have arrived, which completions of a Write do not prove.
+ * Mode "flow" of iwt_bench: a stream of messages over each queue pair, for some time or for a
+ * number of messages. After the last message comes an empty Send, and the stream ends when the
+ * peer has answered it. The answer proves that all messages have arrived; the completion of a
+ * Write does not prove this.
  */
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +12,7 @@
 
 #include "bench.h"
 
-/* The receiver of data grants receives to the peer after it has posted them again. */
+/* Counts receives that were used and posted again. Grants them to the peer, many at a time. */
 static void consumed(struct bench *b, struct bench_conn *c)
 {
 	if (++c->consumed < b->rx_depth / 4)
@@ -52,8 +53,9 @@ static int reap(struct bench *b)
 }
 
 /*
- * How long may it take until something completes? Without posted requests this end waits
- * for the peer, which may take any time to send: if the peer goes, a completion tells.
+ * Returns the time limit for the next completion, in milliseconds. Without posted requests there
+ * is no limit (-1): the peer may send at any time, and if the peer exits, a receive completes
+ * with an error.
  */
 static int patience(const struct bench *b)
 {
@@ -64,8 +66,8 @@ static int patience(const struct bench *b)
 }
 
 /*
- * Waits until something completes. A timer that ends the posts ends this, too, also if it came since
- * the caller has looked: what was posted last may have no completion. Return: as poll().
+ * Waits for a completion. The timer that ends the posting also ends this wait, even if it expired
+ * after the caller's check: the last requests may be unsignalled. Return: as poll().
  */
 static int wait_completion(struct bench *b, struct pollfd *fd)
 {
@@ -147,7 +149,10 @@ static uint64_t pump(struct bench *b, uint64_t count)
 	return sum;
 }
 
-/* For Reads: data have arrived when the Read is complete, and so has the end behind it. */
+/*
+ * Sends the number of messages to the peer, and an end on each queue pair. The data of Reads have
+ * arrived when the Reads complete, and the end completes after them.
+ */
 static void end(struct bench *b, uint64_t messages)
 {
 	unsigned int i;
@@ -189,9 +194,9 @@ static uint64_t client_phase(struct bench *b, uint64_t count)
 }
 
 /*
- * Data in one direction need the server's processor only if the server has to post. The
- * client may leave as soon as it has the ends of the last phase: nobody looks for
- * completions after them.
+ * If data flow in one direction, the server polls only if it must post receives; otherwise it
+ * sleeps. The client may disconnect as soon as it has the ends of the last phase, so the server
+ * polls for no completion after it has sent these ends.
  */
 static uint64_t server_phase(struct bench *b, uint64_t count)
 {
@@ -216,7 +221,10 @@ static void client(struct bench *b, struct bench_result *r, uint64_t warm, uint6
 	bench_end(r, b->o.idle);
 }
 
-/* As soon as the client has the end of the first phase, the second one may take the processor. */
+/*
+ * The server begins to measure before it sends the end of the first phase: when the client has
+ * received this end, its second phase may occupy the processor.
+ */
 static void server(struct bench *b, struct bench_result *r, uint64_t warm, uint64_t count)
 {
 	uint64_t messages = 0;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_bench: one message at a time. The peer answers a Write or Send with the same
- * operation, and half of the time of both counts; a Read or an atomic operation needs no
- * other answer. Both sides poll, because nothing else tells of a Write's arrival.
+ * Mode "lat" of iwt_bench: one message at a time. The peer answers a Write or Send with the same
+ * operation, and the latency is half of the round-trip time. A Read or an atomic operation needs
+ * no other answer. Both ends poll, because only memory shows the arrival of a Write.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "bench.h"
 
-#define PATIENCE_NS	(30 * 1000000000ull)	/* before it gives up */
-#define LOOKS		(1u << 24)	/* before it looks at the clock */
+#define PATIENCE_NS	(30 * 1000000000ull)	/* time limit for an answer */
+#define LOOKS		(1u << 24)	/* polls between two checks of the clock */
 
 #if defined(__x86_64__) || defined(__i386__)
-/* a system call for each message would be measured, too */
+/* read the time without a system call, which would add to the measured time */
 static uint64_t ticks(void) { return __builtin_ia32_rdtsc(); }
 #else
 static uint64_t ticks(void) { return bench_now(); }
 #endif
 
-/* messages since the last call of look() */
+/* what look() has received: Sends that are not consumed yet, and the end */
 struct seen {
 	unsigned int sends;
 	bool end;
@@ -30,7 +30,7 @@ static void look(struct bench *b, struct seen *s)
 	struct ibv_wc wc[8];
 	int n = ibv_poll_cq(b->cq, 8, wc), i;
 
-	/* the peer may leave after its end: do not look behind it */
+	/* the peer may disconnect after its end: ignore later completions */
 	for (i = 0; i < n && !s->end; i++) {
 		bench_wc(&wc[i]);
 		if (!(wc[i].opcode & IBV_WC_RECV)) {
@@ -45,7 +45,7 @@ static void look(struct bench *b, struct seen *s)
 	}
 }
 
-/* Called after so many looks. @until is when it gives up; 0: not known yet. */
+/* Called after every LOOKS polls. @until: when to give up; 0 before the first call. */
 static void be_patient(uint64_t *until)
 {
 	if (!*until)
@@ -56,7 +56,7 @@ static void be_patient(uint64_t *until)
 	bench_die("no answer");
 }
 
-/* Returns false at the end. */
+/* Waits until the peer's Write has set the last byte to @value. Returns false at the end. */
 static bool wait_write(struct bench *b, unsigned char value, struct seen *s)
 {
 	size_t last = bench_sink(b, 0) + b->o.size - 1;
@@ -91,7 +91,7 @@ static bool wait_send(struct bench *b, struct seen *s)
 	return true;
 }
 
-/* Reaps until at most this number of requests is in flight. */
+/* Polls for completions until at most @room requests are in flight. */
 static void wait_room(struct bench *b, unsigned int room, struct seen *s)
 {
 	unsigned int n = 0;

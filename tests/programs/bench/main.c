@@ -75,11 +75,11 @@ static void options(struct bench_opts *o, int argc, char **argv)
 		default: numbers(o, c);
 		}
 	}
-	/* zero octets mark the end and one is a credit */
+	/* a Send of 0 bytes marks the end, and a Send of 1 byte is a credit */
 	if (o->server == client || !o->addr || !o->qps || o->size < 2 || o->size > 1u << 30 ||
 	    (o->op == BENCH_ATOMIC && (o->mode != BENCH_LAT || o->size != 8)))
 		usage();
-	/* enough to fill any path, but not thousands */
+	/* the default depth fills any path, but does not create thousands of requests */
 	if (!o->depth)
 		o->depth = o->qps > 8 ? 1024 / o->qps : 128;
 	if (o->depth < 4)

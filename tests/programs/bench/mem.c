@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_bench: the memory of an idle connection. Both ends are on this machine, so the
- * client measures both: the kernel's memory with one connection, and with all.
- * The rings that processes map are not counted.
+ * Mode "mem" of iwt_bench: the memory of an idle connection. Both ends are on this machine, so
+ * the client measures both: it compares the kernel's memory with one connection and with all
+ * connections. The rings that processes map are not counted.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "bench.h"
 
-/* Octets of the device's rings that this process has mapped */
+/* Returns the bytes of a line of /proc/self/maps if it is a ring of the device, else 0. */
 static int64_t rings_of(const char *line)
 {
 	unsigned long long from, to;
@@ -33,12 +33,12 @@ static void client(struct bench *b, struct bench_result *r)
 	r->octets = bench_kernel_memory() - before;
 	r->ns = bench_now() - start;
 	rings = mapped() - rings;
-	/* the server has as many */
+	/* the server has mapped the same number of bytes */
 	r->octets -= 2 * rings;
 	r->messages = 2 * (b->o.qps - 1);
 }
 
-/* bench_mem - "messages" are ends of connections, "octets" the memory of all of them */
+/* bench_mem - "messages" counts ends of connections, "octets" is the memory of all ends */
 void bench_mem(struct bench *b, struct bench_result *r)
 {
 	b->o.depth = 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_bench: posts work requests, and counts them. */
+/* Part of iwt_bench: posts work requests, and counts them. */
 #include <string.h>
 
 #include "bench.h"
@@ -9,7 +9,7 @@ void *bench_src(struct bench *b, unsigned int index)
 	return b->buf + BENCH_CTL + index % b->slots * b->slot;
 }
 
-/* bench_sink - offset of the memory that the peer writes to */
+/* bench_sink - returns the offset of the memory that the peer writes to */
 size_t bench_sink(struct bench *b, unsigned int index)
 {
 	return BENCH_CTL + (b->slots + index % b->slots) * b->slot;
@@ -33,7 +33,7 @@ void bench_recv(struct bench *b, struct bench_conn *c)
 		bench_die("ibv_post_recv");
 }
 
-/* bench_conn_of - whose completion it is: any queue pair may have used a shared receive */
+/* bench_conn_of - finds a completion's connection; any queue pair may use a shared receive */
 struct bench_conn *bench_conn_of(struct bench *b, const struct ibv_wc *wc)
 {
 	struct bench_conn *c = &b->conn[wc->wr_id >> 32];
@@ -45,7 +45,7 @@ struct bench_conn *bench_conn_of(struct bench *b, const struct ibv_wc *wc)
 	return c;
 }
 
-/* The id of a signalled request tells how many requests complete with it. */
+/* The id of a signalled request contains the number of requests that complete with it. */
 static void post(struct bench_conn *c, struct ibv_send_wr *wr, bool signal)
 {
 	struct ibv_send_wr *bad;
@@ -91,7 +91,7 @@ void bench_data(struct bench *b, struct bench_conn *c, bool signal)
 	post(c, &wr, signal);
 }
 
-/* bench_tell - posts a Send that carries no data: 0 octets mean the end, 1 octet a credit */
+/* bench_tell - posts a Send without data: 0 bytes mean the end, 1 byte means a credit */
 void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)b->buf, .length = len, .lkey = b->mr->lkey };
@@ -100,7 +100,7 @@ void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len)
 	post(c, &wr, true);
 }
 
-/* bench_put - writes one octet into the peer's memory, inline */
+/* bench_put - writes one byte into the peer's memory, inline */
 void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)&value, .length = 1 };
@@ -113,7 +113,7 @@ void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
 	post(c, &wr, true);
 }
 
-/* bench_report - writes our own number of octets into the peer's memory */
+/* bench_report - writes this end's number of messages into the peer's memory */
 void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets)
 {
 	struct ibv_sge sge = {
@@ -128,7 +128,7 @@ void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets)
 	post(c, &wr, false);
 }
 
-/* bench_retire - counts down after the completion of a signalled request */
+/* bench_retire - subtracts the requests that a completion reports from those in flight */
 void bench_retire(struct bench *b, const struct ibv_wc *wc)
 {
 	b->conn[wc->wr_id >> 32].inflight -= (uint32_t)wc->wr_id;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_bench: whole lives of connections, several at a time: resolves the address, makes a
- * queue pair, connects, disconnects. Counts the connections that were established.
+ * Mode "conn" of iwt_bench: complete lifetimes of connections, several at a time. Each resolves
+ * the address, creates a queue pair, connects and disconnects. The program counts established
+ * connections.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +27,7 @@ static void take(struct bench *b, struct rdma_cm_id *id)
 		bench_die("rdma_accept");
 }
 
-/* The port of an earlier connection may not be free yet: then there is no connection. */
+/* Returns false if the port of an earlier connection is still in use. */
 static bool ask(struct bench *b, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param p;
@@ -41,7 +42,7 @@ static bool ask(struct bench *b, struct rdma_cm_id *id)
 	return false;
 }
 
-/* Returns false if the id has come to its end. */
+/* Handles one event. Returns false if the identifier @id is no longer needed. */
 static bool step(struct bench *b, struct rdma_cm_id *id, enum rdma_cm_event_type event)
 {
 	switch (event) {
@@ -72,7 +73,7 @@ static bool step(struct bench *b, struct rdma_cm_id *id, enum rdma_cm_event_type
 	}
 }
 
-/* Takes one event; returns whether an id ended with it, -1 if none came. */
+/* Waits for one event. Returns 1 if an identifier ended with it, else 0; -1 without an event. */
 static int turn(struct bench *b, int ms)
 {
 	struct pollfd fd = { .fd = b->ec->fd, .events = POLLIN };
@@ -91,7 +92,7 @@ static int turn(struct bench *b, int ms)
 	event = ev->event;
 	id = ev->id;
 	goes_on = step(b, id, event);
-	/* an id must not be destroyed before its events are acknowledged */
+	/* an identifier must not be destroyed before its events are acknowledged */
 	rdma_ack_cm_event(ev);
 	if (goes_on)
 		return 0;
@@ -126,7 +127,7 @@ static void client(struct bench *b, struct bench_result *r)
 	r->messages = b->established;
 }
 
-/* bench_setup - the server goes on until it is killed, or has no event for 15 s */
+/* bench_setup - the server runs until it is killed, or has no event for 15 s */
 void bench_setup(struct bench *b, struct bench_result *r)
 {
 	b->o.depth = 16;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_bench: this mode measures nothing, it checks one thing. A process posts a stream and
- * looks for its completions, so that its device may rely on this polling. Then the process
- * posts some more requests and looks for no completions, but only at memory where the peer
- * answers. These requests must go out nevertheless. The peer does the same.
+ * Mode "still" of iwt_bench: a check instead of a measurement. A process posts a stream of
+ * requests and polls for their completions, so the device may rely on this polling. Then the
+ * process posts some more requests and does not poll for completions; it only watches the memory
+ * that the peer writes its answer to. The device must send these requests nevertheless. The peer
+ * does the same.
  */
 #include <errno.h>
 
 #include "bench.h"
 
-#define STREAM		256	/* requests, while it looks for completions */
-#define STILL		4	/* requests, while it does not */
+#define STREAM		256	/* requests posted while the process polls for completions */
+#define STILL		4	/* requests posted while it does not poll */
 #define PATIENCE_NS	(30 * 1000000000ull)
 
 static void reap(struct bench *b)
@@ -41,7 +42,7 @@ static void still(struct bench *b, struct bench_conn *c, unsigned char value)
 
 	while (c->inflight >= b->o.depth - STILL)
 		reap(b);
-	/* when the last one has arrived, all have: the peer may leave */
+	/* the answer is the last request: after its arrival, the peer may disconnect */
 	for (i = 1; i < STILL; i++)
 		bench_put(b, c, 0xff);
 	bench_put(b, c, value);
@@ -78,7 +79,7 @@ void bench_still(struct bench *b, struct bench_result *r)
 		if (!b->o.server)
 			wait_for(b, i % 127 + 1);
 	}
-	/* only the client: the server's receives fail when the client leaves */
+	/* only the client waits: the server's receives fail when the client disconnects */
 	while (!b->o.server && c->inflight)
 		reap(b);
 	r->messages = b->o.count * (STREAM + STILL);

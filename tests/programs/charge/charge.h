@@ -8,7 +8,7 @@
 
 #define CONTEXTS	2
 
-/* What workers are told to do. */
+/* Operations of workers */
 enum op { CREATE, DESTROY, MAP, UNMAP, FORK, SPLICE, DRAIN, CLOSE, EXIT };
 
 struct order {
@@ -33,11 +33,11 @@ struct answer {
 
 extern int iwt_ctx[CONTEXTS];	/* descriptors of uverbs */
 
-/* Return: 0 or an error's number */
+/* Return: 0 or an errno value */
 int iwt_create(int fd, uint32_t cqe, struct answer *a);
 int iwt_destroy(int fd, uint32_t handle);
 
-/* What a worker does: what it is told by @sockets[@slot] */
+/* Main loop of a worker, which runs the orders that arrive at @sockets[@slot]. */
 void iwt_serve(const int *sockets, int slot) __attribute__((noreturn));
 
 #endif

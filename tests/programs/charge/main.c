@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who is charged for the rings of queues, and for how long. Prints TAP.
+ * Checks to whom the memory of queues' rings is charged, and for how long. Prints TAP.
  *
- *	iwt_charge DEVICE search STEPS [SEED]	as a user that has no other locked memory, without
- *						CAP_IPC_LOCK, with a hard limit that is infinite
- *	iwt_charge DEVICE hold RINGS [UID]	makes so many rings, maps one, says so, waits for the
- *						end of its standard input, and uses what is mapped;
- *						as user UID, with the capabilities of the caller
+ *	iwt_charge DEVICE search STEPS [SEED]	runs as a user that has no other locked memory,
+ *						without CAP_IPC_LOCK, with a hard limit that
+ *						is infinite
+ *	iwt_charge DEVICE hold RINGS [UID]	makes RINGS rings, maps one, reports this, waits
+ *						for the end of its standard input, and uses the
+ *						mapping; as user UID, with the capabilities of
+ *						the caller
  *
- * In the search, processes that share contexts make rings, map them, unmap them or parts of them, put
- * a page of one into a pipe, destroy queues, fork, exit and are killed, at random; and contexts are
- * closed. A ring must be charged as long as its queue is there, or somebody has a page of it. How much
- * is charged shows the limit with which one more queue can just be made.
+ * In the search, worker processes share contexts. They do random operations: make rings, map
+ * them, unmap them or parts of them, put a page of a ring into a pipe, destroy queues, fork, exit
+ * and are killed. At last the contexts are closed. A ring must be charged as long as its queue
+ * exists or any process has a page of it. The search measures the charge with RLIMIT_MEMLOCK: it
+ * checks with which limit one more queue can just be made.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -38,7 +41,7 @@
 #define RINGS		48
 #define PATIENCE	60
 
-/* What the search knows of a ring. */
+/* State of a ring, as the search expects it */
 static struct ring {
 	bool object;
 	int ctx;
@@ -55,10 +58,10 @@ static struct worker {
 	int ours;
 } workers[WORKERS];
 
-static int theirs[WORKERS];	/* the workers' sockets */
+static int theirs[WORKERS];	/* the workers' ends of the socket pairs */
 static int probe_fd;
 static long page;
-static uint64_t least;	/* octets of the smallest ring */
+static uint64_t least;	/* bytes of the smallest ring */
 
 static void wait_end(struct worker *w)
 {
@@ -244,7 +247,7 @@ static const char *try_map(struct ring *r, int slot)
 	return "map";
 }
 
-/* All of it, or all but the last page. */
+/* Unmaps all of a ring, or all but the last page. */
 static const char *try_unmap(struct ring *r, int slot)
 {
 	struct order o = { .op = UNMAP, .at = r->at[slot], .len = r->len };
@@ -275,7 +278,7 @@ static const char *try_fork(int slot)
 	return "fork";
 }
 
-/* The last page of a ring into the pipe of the worker, or out of it. */
+/* Puts the last page of a ring into the worker's pipe, or reads the pipe if it has a page. */
 static const char *try_pipe(struct ring *r, int slot)
 {
 	struct order o = { .op = SPLICE, .at = (char *)r->at[slot] + r->len - page };
@@ -296,7 +299,7 @@ static const char *try_pipe(struct ring *r, int slot)
 	return "splice";
 }
 
-/* One random step. Return: its name, or NULL if it could not be taken */
+/* Runs one random step. Return: its name, or NULL if it was not possible. */
 static const char *step(void)
 {
 	struct ring *r = &rings[below(RINGS)];
@@ -335,7 +338,7 @@ static void close_ctx(int ctx)
 	iwt_ctx[ctx] = -1;
 }
 
-/* A mapping keeps the descriptor, and so the queues, open. */
+/* A mapping keeps the descriptor open, and therefore keeps the queues. */
 static void closed(int ctx)
 {
 	bool kept = false;
@@ -349,7 +352,7 @@ static void closed(int ctx)
 			rings[i].object = false;
 }
 
-/* One context is closed, then the workers end one by one, then the other context is closed. */
+/* Closes one context, then ends the workers one by one, then closes the other context. */
 static bool wind_up(void)
 {
 	bool good = true;
@@ -439,7 +442,7 @@ static void search(const char *name, int steps, const char *seed)
 	report(!charged() && can(least) && !can(least - 1), "nothing is charged at last");
 }
 
-/* Another user, who may do all that this one may. */
+/* Changes the user, and keeps all capabilities. */
 static void become(uid_t uid)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls of uverbs, by ioctl(): it may be used behind a fork, other than write(). And a worker. */
+/*
+ * A worker of iwt_charge, and its calls of uverbs. The calls use ioctl(), because uverbs refuses
+ * write() in a child of the process that opened the device.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -79,7 +82,7 @@ int iwt_destroy(int fd, uint32_t handle)
 	return run(fd, &c, UVERBS_METHOD_CQ_DESTROY);
 }
 
-/* A worker does what it is told. */
+/* The functions below run in a worker, which obeys the orders of iwt_charge's main process. */
 static int pipe_fd[2];
 static const int *socket_of;
 
@@ -146,7 +149,7 @@ void iwt_serve(const int *sockets, int slot)
 	socket_of = sockets;
 	if (pipe(pipe_fd))
 		_exit(1);
-	/* a child that its parent does not wait for leaves nothing */
+	/* a child must not become a zombie, because its parent does not wait for it */
 	signal(SIGCHLD, SIG_IGN);
 	while (read(fd, &o, sizeof(o)) == sizeof(o)) {
 		struct answer a = {};

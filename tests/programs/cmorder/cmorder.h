@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Commands of rdma_cm in any order. A worker is a process with two descriptors of rdma_cm, and
- * a rival: a thread that answers and disconnects what the worker has, at any moment.
+ * iwt_cmorder gives commands to rdma_cm in any order. A worker is a process with two descriptors
+ * of rdma_cm and a second thread, the rival. The rival answers requests and disconnects
+ * connections of the worker at any moment.
  */
 #ifndef CMORDER_H
 #define CMORDER_H
@@ -15,22 +16,22 @@
 #define WORKERS	3
 #define SLOTS	16
 
-/* What has happened, in all workers */
+/* Counters of events in all workers */
 enum count {
 	N_ESTABLISHED, N_REJECTED, N_ANSWERED_AGAIN, N_ANSWERED_CONNECTING, N_LEFT_CONNECTING,
 	N_LEFT_REQUEST, N_MIGRATED, N_FAILED_CONNECT,
-	/* what must not happen */
+	/* events that must not happen */
 	N_TAKEN_TWICE, N_TAKEN_CONNECTING,
 	COUNTS
 };
 
 /**
- * struct shared - of all workers
- * @counts: what has happened
- * @listening: ports of the workers' listeners, 0: none; in network order
- * @silent: port of a TCP socket that takes connections, and ends them without a word
- * @address: of the link
- * @device: its name
+ * struct shared - data that all workers share
+ * @counts: counters of events
+ * @listening: ports of the workers' listeners in network byte order, or 0
+ * @silent: port of a TCP socket that accepts connections, and closes them without sending
+ * @address: address of the link
+ * @device: name of the device
  * @private_data: does a connect carry private data?
  */
 struct shared {
@@ -42,7 +43,7 @@ struct shared {
 	bool private_data;
 };
 
-/* How far an identifier has come, as far as its worker knows */
+/* State of an identifier, as far as its worker knows */
 enum kind {
 	FREE, NEW, BOUND, LISTENING, RESOLVING, RESOLVED, ROUTING, ROUTED, CONNECTING, REQUEST,
 	ACCEPTED, CONNECTED, OVER,
@@ -70,7 +71,7 @@ struct worker {
 /* main.c */
 uint32_t draw(uint64_t *seed, uint32_t below);
 
-/* ops.c: each is a command; they return an errno */
+/* ops.c: the int functions are commands, which return an errno */
 void count(struct worker *w, enum count what);
 bool has_listener(const struct worker *w);
 void read_events(struct worker *w);

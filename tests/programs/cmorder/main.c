@@ -2,8 +2,8 @@
 /*
  * iwt_cmorder DEVICE ADDRESS [--time SECONDS] [--seed SEED] [--private-data]
  *
- * Workers give rdma_cm its commands in random orders. Each round has a seed, which is said in
- * the kernel's log too: a kernel that dies there leaves it.
+ * Worker processes give commands to rdma_cm in random orders. Each round has a seed, which is
+ * also written to the kernel's log, so that it is known if the kernel crashes in this round.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "cmorder.h"
 #include "results.h"
 
-#define STEPS	400	/* of a worker in a round */
+#define STEPS	400	/* steps of a worker in a round */
 
 uint32_t draw(uint64_t *seed, uint32_t below)
 {
@@ -29,7 +29,7 @@ uint32_t draw(uint64_t *seed, uint32_t below)
 	return (*seed >> 33) % below;
 }
 
-/* What a program would do next */
+/* Gives the command that a normal program would give next. */
 static int next_step(struct worker *w, struct slot *s)
 {
 	switch (s->kind) {
@@ -59,13 +59,13 @@ static int any_step(struct worker *w, struct slot *s)
 		disconnect_it, destroy_it, migrate_it, migrate_it, attributes_of,
 	};
 
-	/* there has to be somebody to connect to, mostly */
+	/* mostly keep listeners, because a connect needs a peer */
 	if (s->kind == LISTENING && draw(&w->seed, 20))
 		return 0;
 	return steps[draw(&w->seed, sizeof(steps) / sizeof(*steps))](w, s);
 }
 
-/* At once after a connect or an accept: iw_cm has not heard of its end. */
+/* Gives commands immediately after a connect or an accept, before iw_cm learns its result. */
 static void disturb(struct worker *w, struct slot *s)
 {
 	int n = draw(&w->seed, 3);
@@ -133,7 +133,7 @@ static void open_device(struct worker *w)
 	}
 }
 
-/* Some workers end with all that they have; most destroy it, listeners first. */
+/* The code of a worker. It exits with all its identifiers, or destroys them, listeners first. */
 static void work(struct shared *all, int number, uint64_t seed, bool destroys)
 {
 	static struct worker w;
@@ -155,7 +155,7 @@ static void work(struct shared *all, int number, uint64_t seed, bool destroys)
 	_exit(0);
 }
 
-/* Takes connections, and ends each after a moment without a word. */
+/* Thread that accepts TCP connections, and closes each of them after a moment without sending. */
 static void *silence(void *arg)
 {
 	int sock = *(int *)arg, fd;
@@ -192,7 +192,7 @@ static void tell_kernel(uint64_t seed)
 		close(fd);
 }
 
-/* Return: did all workers end as they should? */
+/* Runs one round. Return: have all workers ended without an error? */
 static bool round_of(struct shared *all, uint64_t seed)
 {
 	uint64_t dice = seed;
@@ -209,7 +209,7 @@ static bool round_of(struct shared *all, uint64_t seed)
 		if (!pids[i])
 			work(all, i, seed, destroys);
 	}
-	/* one of them may end in the middle of a command */
+	/* the first worker may be killed in the middle of a command */
 	if (kills) {
 		usleep(draw(&dice, 200000));
 		kill(pids[0], SIGKILL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The commands. Two things are left out, because rdma_cm of all kernels uses freed memory then,
- * with any device: an identifier is destroyed only when the process was told of it, and a
- * listener stays with its descriptor.
+ * The commands of iwt_cmorder. Two cases are left out, because rdma_cm of all kernels then uses
+ * freed memory, with any device: the destruction of an identifier whose event the process has not
+ * read, and the migration of a listener to another descriptor.
  */
 #include <errno.h>
 #include <poll.h>
@@ -190,7 +190,7 @@ int listen_it(struct worker *w, struct slot *s)
 	return err;
 }
 
-/* To any worker's listener, to the peer that is silent, or to nobody */
+/* Returns the port of a worker's listener, of the silent TCP socket, or an unused port. */
 static uint16_t some_port(struct worker *w)
 {
 	uint32_t which = draw(&w->seed, 10);
@@ -227,7 +227,7 @@ int route_it(struct worker *w, struct slot *s)
 	return err;
 }
 
-/* The identifier's own queue pair; sometimes another one, or a number without one */
+/* Returns the number of this identifier's queue pair; sometimes of another one, or of none. */
 static uint32_t some_qp(struct worker *w, struct slot *s, bool other)
 {
 	struct ibv_qp_init_attr attr = {
@@ -263,7 +263,7 @@ int connect_it(struct worker *w, struct slot *s)
 	return err;
 }
 
-/* An answer to something that has none to give must fail. */
+/* Counts answers of an identifier that has no request to answer. Such an answer must fail. */
 static void judge(struct worker *w, enum kind was, int err)
 {
 	if (was == CONNECTING) {
@@ -311,7 +311,10 @@ int reject_it(struct worker *w, struct slot *s)
 	return err;
 }
 
-/* What waits until a connect is over waits for its queue pair to be destroyed, not for a peer. */
+/*
+ * Thread that destroys a queue pair after 3 ms. This ends a pending connect, for which a command
+ * may wait; otherwise the command would wait for the peer.
+ */
 static void *end_qp(void *arg)
 {
 	usleep(3000);
@@ -319,7 +322,7 @@ static void *end_qp(void *arg)
 	return NULL;
 }
 
-/* Ends what @s may be doing, or waits, and with it what the caller does. */
+/* Runs @leave, which destroys or disconnects @s, and destroys the queue pair of @s meanwhile. */
 static void leave_by(struct worker *w, struct slot *s,
 		     void (*leave)(struct worker *, struct slot *))
 {
@@ -396,7 +399,7 @@ int attributes_of(struct worker *w, struct slot *s)
 		       sizeof(struct ib_uverbs_qp_attr));
 }
 
-/* Answers and disconnects, with a number that may stand for something else meanwhile. */
+/* The rival thread. It copies an identifier, whose number may refer to another object by then. */
 void *rival(void *arg)
 {
 	struct worker *w = arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_bench and iwt_tcpref: clocks, addresses and the line with the result. */
+/* Parts of iwt_bench and iwt_tcpref: clocks, addresses and the line with the result. */
 #include <err.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 volatile bool bench_stop;
 
-/* bench_die - prints what failed and the text of errno, and ends the program */
+/* bench_die - prints @what and the text of errno, and ends the program */
 void bench_die(const char *what)
 {
 	err(1, "%s", what);
@@ -32,7 +32,7 @@ uint64_t bench_now(void)
 
 static volatile uint64_t *idle_count;
 
-/* bench_idle_from - idle time is what iwt_idle counts in a file, not what the kernel says */
+/* bench_idle_from - reads idle time from the file of iwt_idle instead of from the kernel */
 void bench_idle_from(const char *path)
 {
 	int fd = open(path, O_RDONLY);
@@ -43,8 +43,8 @@ void bench_idle_from(const char *path)
 }
 
 /*
- * bench_idle - how long all processors have been idle, if that is wanted, else 0.
- * (Not from /proc/stat, which counts in ticks.)
+ * bench_idle - returns the idle time of all processors in nanoseconds, or 0 unless @wanted. The
+ * time is not read from /proc/stat, which counts in ticks.
  */
 uint64_t bench_idle(bool wanted)
 {
@@ -66,7 +66,7 @@ uint64_t bench_idle(bool wanted)
 	return sum;
 }
 
-/* bench_begin, bench_end - what is measured, with idle time if that is wanted */
+/* bench_begin, bench_end - measure the time between them, and the idle time if @idle */
 void bench_begin(struct bench_result *r, bool idle)
 {
 	r->idle_ns = bench_idle(idle);
@@ -92,7 +92,7 @@ void bench_timer(unsigned int ms)
 	setitimer(ITIMER_REAL, &tv, NULL);
 }
 
-/* bench_address - resolves a numeric address; programs need it to their end: never freed */
+/* bench_address - resolves a numeric address; never freed, as programs need it until they exit */
 struct addrinfo *bench_address(const char *addr, const char *port)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
@@ -120,7 +120,7 @@ static int order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* bench_quantiles - of a sample for each message; @ns: nanoseconds of a unit of the samples */
+/* bench_quantiles - computes quantiles; @sample: one for each message, in units of @ns */
 void bench_quantiles(struct bench_result *r, uint64_t *sample, double ns)
 {
 	uint64_t n = r->messages < BENCH_SAMPLES ? r->messages : BENCH_SAMPLES;
@@ -145,7 +145,7 @@ int64_t bench_sum(const char *path, int64_t (*worth)(const char *line))
 	return sum;
 }
 
-/* Octets in /proc/meminfo: all memory, less free memory and that of files and processes */
+/* Bytes of a line of /proc/meminfo; negative if the memory is free, a file's or a process's */
 static int64_t kernels_own(const char *line)
 {
 	static const char *const not_ours[] = {
@@ -164,7 +164,7 @@ static int64_t kernels_own(const char *line)
 	return 0;
 }
 
-/* Free pages in the lists of processors, which MemFree does not count */
+/* Returns the bytes of free pages in the processors' lists, which MemFree does not count. */
 static int64_t free_apart(const char *line)
 {
 	long long n;
@@ -172,7 +172,7 @@ static int64_t free_apart(const char *line)
 	return sscanf(line, " count: %lld", &n) == 1 ? n * sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Caches that nobody uses are not to count. */
+/* Frees the caches that nobody uses, so that they are not counted. */
 static void drop_caches(void)
 {
 	FILE *f = fopen("/proc/sys/vm/drop_caches", "w");
@@ -182,10 +182,10 @@ static void drop_caches(void)
 }
 
 /*
- * bench_kernel_memory - octets that the kernel uses itself: memory that is neither free
- * nor used by a file or a process. This includes memory that has no line in
- * /proc/meminfo, like pages that a socket holds. It waits for memory that is freed later,
- * for instance after a grace period of RCU.
+ * bench_kernel_memory - returns the bytes that the kernel itself uses: memory that is neither
+ * free nor used by a file or a process. This includes memory that has no line in /proc/meminfo,
+ * such as pages that a socket holds. The function waits for memory that is freed later, for
+ * instance after a grace period of RCU.
  */
 uint64_t bench_kernel_memory(void)
 {

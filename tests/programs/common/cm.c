@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections of a process with itself, by rdma_cm; and their requests. */
+/* Connections of a process to itself by rdma_cm, and requests on these connections. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static struct rdma_event_channel *events;
 static struct rdma_cm_id *listener;
 static struct rdma_addrinfo *info;
 
-/* The next event has to be this one. */
+/* Receives the next event, which must be @want. Return: its identifier. */
 static struct rdma_cm_id *expect(enum rdma_cm_event_type want)
 {
 	struct rdma_cm_event *e;
@@ -86,12 +86,12 @@ void conn_make(struct conn *c, struct ibv_qp_init_attr_ex *near, struct ibv_qp_i
 		die("rdma_create_qp_ex");
 	if (rdma_accept(c->far, &param))
 		die("rdma_accept");
-	/* either end may be told first */
+	/* the two ends may receive their events in any order */
 	expect(RDMA_CM_EVENT_ESTABLISHED);
 	expect(RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* The attributes of a queue pair with a completion queue of its own */
+/* Creates a completion queue, and attributes of a queue pair that uses it. */
 static struct ibv_qp_init_attr_ex own_attr(struct ibv_pd *pd)
 {
 	struct ibv_qp_init_attr_ex attr = qp_attr(pd, cq_make(pd->context, 2 * DEPTH, NULL), DEPTH);
@@ -129,12 +129,12 @@ void conn_drop(struct conn *c)
 	if (!c->up)
 		return;
 	c->up = false;
-	/* an end that has failed is disconnected already */
+	/* this may fail, because an end that has failed is disconnected already */
 	rdma_disconnect(c->near);
 	rdma_disconnect(c->far);
 	expect(RDMA_CM_EVENT_DISCONNECTED);
 	expect(RDMA_CM_EVENT_DISCONNECTED);
-	/* a queue pair is destroyed only when its events are acknowledged */
+	/* ibv_destroy_qp() waits until all events of the queue pair are acknowledged */
 	while (!ibv_get_async_event(listener->verbs, &ev))
 		ibv_ack_async_event(&ev);
 	drop_end(c->near, c->near_cq);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Connections of a process with itself, which has both ends of each; and their requests. */
+/* Connections of a process to itself, so that it has both ends; and requests on them. */
 #ifndef CM_H
 #define CM_H
 
@@ -7,15 +7,15 @@
 #include <stdint.h>
 #include <rdma/rdma_cma.h>
 
-#define PATIENCE	60	/* seconds until something that has to happen does not */
+#define PATIENCE	60	/* seconds until a missing event is an error */
 
 /**
  * struct conn - a connection from @near to @far
  * @near: the end that connects
  * @far: the end that accepts
- * @near_cq: the near end's own completion queue, if conn_open() has made it
- * @far_cq: the same for the far end
- * @up: there is one
+ * @near_cq: completion queue of the near end, if conn_open() has created it
+ * @far_cq: completion queue of the far end, if conn_open() has created it
+ * @up: the connection exists
  */
 struct conn {
 	struct rdma_cm_id *near, *far;
@@ -23,14 +23,14 @@ struct conn {
 	bool up;
 };
 
-/* Listens at @address, which a link has. Return: the device, whose events don't block. */
+/* Listens at @address of a link. Return: the link's device; its async events don't block. */
 struct ibv_context *cm_open(const char *address, const char *port);
 void cm_close(void);
 
-/* Connects queue pairs that are made with these attributes. */
+/* Creates queue pairs with these attributes, and connects them. */
 void conn_make(struct conn *c, struct ibv_qp_init_attr_ex *near, struct ibv_qp_init_attr_ex *far);
 
-/* Connects queue pairs of these domains, with completion queues of their own, if @c is not up. */
+/* If @c is not up, connects two queue pairs in these domains. Each has a new completion queue. */
 void conn_open(struct conn *c, struct ibv_pd *near, struct ibv_pd *far);
 
 /* If @c is up, ends it, acknowledges all events of the device, and destroys both queue pairs. */
@@ -42,14 +42,14 @@ void cq_drop(struct ibv_cq *cq);
 
 /*
  * Posts one request.
- * @sge: its memory, or NULL
- * @addr: memory of the peer, if @op names some
- * @rkey: of that memory, or what the peer is to invalidate
+ * @sge: memory of the request, or NULL
+ * @addr: memory of the peer, if @op uses any
+ * @rkey: key of that memory, or the key that the peer must invalidate
  */
 void post_request(struct ibv_qp *qp, enum ibv_wr_opcode op, struct ibv_sge *sge, uint64_t addr,
 		  uint32_t rkey);
 
-/* Takes @n completions, which have to come. */
+/* Polls until @n completions have arrived. Without them, the program fails. */
 void reap(struct ibv_cq *cq, struct ibv_wc *wc, int n);
 
 #endif

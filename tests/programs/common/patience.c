@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waits go by progress, and by the time in which this machine ran. */
+/* Time limits that depend on progress, and on the time in which this machine runs. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,9 +11,9 @@
 
 #include "patience.h"
 
-#define LATE	1000	/* milliseconds that a look counts for, at most, where no file tells */
-#define SOON	20	/* before that much has passed, the file is not read again */
-#define SLICE	200	/* milliseconds for which patient_poll() does not look */
+#define LATE	1000	/* most milliseconds that one step counts without a clock file */
+#define SOON	20	/* milliseconds before the clock file is read again */
+#define SLICE	200	/* most milliseconds of one poll() in patient_poll() */
 
 static uint64_t now_ms(void)
 {
@@ -23,7 +23,7 @@ static uint64_t now_ms(void)
 	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
-/* What the file says: two reads that agree, for its writer may be in the middle. */
+/* Reads the clock file until two reads agree: the writer may be in the middle of an update. */
 static bool read_file(uint64_t *ms)
 {
 	static int fd = -2;
@@ -45,11 +45,11 @@ static bool read_file(uint64_t *ms)
 	return true;
 }
 
-/* What to add to the sum. One thread at a time. */
+/* Return: the milliseconds to add to the sum. Only one thread at a time may call this. */
 static uint64_t step(void)
 {
-	static uint64_t looked, told;	/* the clock, and the file, at the last look */
-	static bool file;		/* it was read then */
+	static uint64_t looked, told;	/* system clock and clock file at the last step */
+	static bool file;		/* the clock file has been read before */
 	uint64_t now = now_ms(), went = now - looked, before = told;
 	bool was = file;
 
@@ -58,7 +58,7 @@ static uint64_t step(void)
 	if (!looked)
 		went = 0;
 	looked = now;
-	/* a file that has told once will tell again */
+	/* if the file has been readable once, a later error is temporary */
 	file = read_file(&told) || was;
 	if (was)
 		return told > before ? told - before : 0;
@@ -138,6 +138,6 @@ int patient_poll(struct pollfd *fds, nfds_t n, int ms)
 			return ret;
 		went = running_ms() - begin;
 	} while (went < (uint64_t)ms);
-	/* what came during the last slice */
+	/* report events that arrived after the last slice */
 	return poll(fds, n, 0);
 }

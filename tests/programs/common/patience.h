@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long programs wait for what has to happen: as long as something moves, and then for some
- * seconds in which this machine ran. A processor of a virtual machine may stand still for minutes,
- * with all tasks bound to it, and a busy machine may need minutes for what others do at once.
+ * Time limits for events that have to happen. A program waits as long as there is progress, and
+ * then for some seconds in which this machine runs. Normal clocks are not enough: a processor of
+ * a virtual machine may stand still for minutes, together with the tasks bound to it, and a busy
+ * machine may need minutes for work that other machines do at once.
  */
 #ifndef PATIENCE_H
 #define PATIENCE_H
@@ -14,34 +15,38 @@
 /**
  * running_ms() - milliseconds in which all processors ran
  *
- * The file $IWT_CLOCK tells, which iwt_patient writes. Without it, time passes only while a process
- * looks: a look that comes late counts for a second. The first look returns 0. Any thread.
+ * Reads the file $IWT_CLOCK, which iwt_patient writes. Without this file, it adds up the time
+ * between calls, but at most one second for each call. The first call returns 0. Any thread may
+ * call it.
  */
 uint64_t running_ms(void);
 
-/* Where a wait is. All zero: it has not begun. */
+/* The state of a wait. All zero: the wait has not begun. */
 struct patience {
 	bool begun, over;
-	uint64_t since;		/* running_ms() at the last movement */
-	uint64_t moved;		/* what the caller counted then */
+	uint64_t since;		/* running_ms() at the last progress */
+	uint64_t moved;		/* the caller's count at that time */
 };
 
 /**
  * patient() - may the caller go on waiting?
- * @moved: counts what the wait is for, or what leads to it. Any other value than the last one
- *	begins the wait again.
+ * @moved: the caller's count of expected events, or of steps towards them. A value that differs
+ *	from the last one is progress, and the wait begins again.
  *
- * Return: true until @moved has been the same for @seconds of running_ms(). Standard error is told
- *	if it was not enough.
+ * Return: true until @moved has been the same for @seconds of running_ms(). Then the function
+ *	prints a time-out on standard error.
  */
 bool patient(struct patience *p, unsigned int seconds, uint64_t moved);
 
-/* As alarm(), after @seconds in which @moved() was the same; if it is NULL, after @seconds. */
+/*
+ * Like alarm(): sends SIGALRM when @moved() has been the same for @seconds. If @moved is NULL,
+ * sends the signal after @seconds.
+ */
 void patient_alarm(unsigned int seconds, uint64_t (*moved)(void));
 
 /*
- * poll(), for @ms of running_ms(). What is shorter than a second is the wait for what must not
- * happen, and goes by the clock.
+ * Like poll(), but waits for @ms of running_ms(). A wait of less than a second is a wait for an
+ * event that must not happen, and uses the normal clock.
  */
 int patient_poll(struct pollfd *fds, nfds_t n, int ms);
 

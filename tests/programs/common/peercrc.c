@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The CRC32c of tests/peer (crc32c.py), where Python is too slow. */
+/* The CRC32c function of tests/peer (crc32c.py) in C, because Python is too slow. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pages that the kernel counts as pinned by this process. */
+/* Reads how many pages this process has pinned, as counted by the kernel. */
 #ifndef PINNED_H
 #define PINNED_H
 
@@ -23,7 +23,10 @@ static inline size_t pinned_pages(void)
 	return kb * 1024 / sysconf(_SC_PAGESIZE);
 }
 
-/* The rings of a connection that has ended are counted up to a second longer. */
+/*
+ * Waits until the number of pinned pages has stopped changing: the kernel counts the rings of an
+ * ended connection for up to a second longer.
+ */
 static inline size_t pinned_at_rest(void)
 {
 	size_t pinned = pinned_pages();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Random numbers that a seed repeats. One thread draws. */
+/* Random numbers. The same seed gives the same numbers. Only one thread may use them. */
 #ifndef RANDOM_H
 #define RANDOM_H
 
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* @seed: a number, or NULL for a new one. It is said in the results. */
+/* Prints the seed as a comment in TAP. @seed: a number, or NULL for a new seed */
 void random_begin(const char *seed);
 
-/* A number less than @n */
+/* Return: a random number less than @n */
 uint32_t below(uint32_t n);
 
 bool chance(uint32_t percent);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Results in TAP. One thread reports. */
+/* Results in TAP. Only one thread may report. */
 #ifndef RESULTS_H
 #define RESULTS_H
 
 #include <stdbool.h>
 
-/* Ends the program: it can't go on. Says what errno is. Any thread. */
+/* Ends the program after a fatal error. Prints @what and errno. Any thread may call it. */
 void die(const char *what) __attribute__((noreturn));
 
-/* Return: @good */
+/* Prints a result. Return: @good */
 bool report(bool good, const char *what, ...) __attribute__((format(printf, 2, 3)));
 
 void skip(const char *what, const char *why);
 
-/* Says how many results there are. Return: the status of the program. */
+/* Prints the number of results. Return: the exit status for the program */
 int results_end(void);
 
 #endif

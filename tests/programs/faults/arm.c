@@ -2,14 +2,15 @@
 /*
  * Chooses which allocation fails.
  *
- * In the context of the caller: /proc/thread-self/fail-nth. In any context, of any task,
- * softirq or interrupt: failslab and fail_page_alloc let every interval-th allocation fail, by
- * a count in the kernel that nobody can read or set. But the count begins at 0, and after a
- * failure it equals the interval: so to let the n-th allocation from now on fail, this program
- * sets the interval to the count plus n. When a step makes less than n allocations, this
- * process makes more until one fails, and then knows the count again. A file keeps the count
- * from one run of this program to the next. Where the kernel can, only allocations with an
- * address of a given range on their stack fail: others are not counted either.
+ * Two ways exist. The file /proc/thread-self/fail-nth lets the n-th allocation fail in the
+ * context of the caller. In any context, of any task, softirq or interrupt, failslab and
+ * fail_page_alloc let every interval-th allocation fail. The kernel counts these allocations, but
+ * nobody can read or set its count. The count begins at 0, and after a failure it equals the
+ * interval. So to let the n-th allocation from now on fail, this program sets the interval to the
+ * count plus n. If a step makes fewer than n allocations, this process makes more allocations
+ * until one fails, and then knows the count again. A file keeps the count from one run of this
+ * program to the next. If the kernel supports it, only allocations with an address of a given
+ * range on their stack fail; other allocations are not counted either.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,13 +23,13 @@
 
 #define DEBUGFS		"/sys/kernel/debug/"
 #define COUNTS		"/run/iwt_faults.counts"
-#define BURN		1000000		/* allocations that this process makes itself */
+#define BURN		1000000		/* most allocations that find_count() makes */
 
 enum { SLAB, PAGE, KINDS };
 
 static const char * const names[KINDS] = { "failslab", "fail_page_alloc" };
 
-/* Files that are written while allocations may fail are opened before. */
+/* Files that are written while allocations may fail are opened in advance. */
 static struct kind {
 	int probability, interval, times, task_filter;
 	unsigned long count;
@@ -63,7 +64,7 @@ static void put(int fd, unsigned long value)
 		iwt_die("a file of fault injection");
 }
 
-/* How often may this still fail? 0 if this question itself fails. */
+/* Returns how many allocations may still fail; 0 also if an allocation of open() fails. */
 static unsigned long times(const struct kind *k)
 {
 	char path[100], line[24] = "";
@@ -91,7 +92,7 @@ static int open_file(const char *kind, const char *name)
 	return fd;
 }
 
-/* Selects which allocations may fail: all of them, also those that may wait. */
+/* Writes a setting of fault injection, which selects the allocations that may fail. */
 static void allow(const char *kind, const char *name, const char *value)
 {
 	char path[100];
@@ -161,7 +162,7 @@ static void allow_range(unsigned long from, unsigned long to)
 	}
 }
 
-/* Only allocations by code from @from to @to, or by functions that it calls, may fail. */
+/* Only allocations by code from @from to @to, or by functions called from there, may fail. */
 void iwt_only(unsigned long from, unsigned long to)
 {
 	only_from = from;
@@ -169,7 +170,7 @@ void iwt_only(unsigned long from, unsigned long to)
 	allow_range(from, to);
 }
 
-/* Which allocations iwt_arm() lets fail from now on */
+/* Selects the allocations that iwt_arm() lets fail from now on. */
 void iwt_aim(enum iwt_where where)
 {
 	now = where;
@@ -200,7 +201,7 @@ static unsigned int left_of_nth(void)
 	return strtoul(line, NULL, 10);
 }
 
-/* The @n-th allocation from now on fails; 0: none fails. */
+/* Lets the @n-th allocation from now on fail. With 0, no allocation fails. */
 void iwt_arm(unsigned int n)
 {
 	struct kind *k = anywhere();
@@ -217,7 +218,7 @@ void iwt_arm(unsigned int n)
 	put(k->probability, 100);
 }
 
-/* Allocates slabs and pages, more than the kernel keeps at hand. */
+/* Allocates slabs and pages, more than the kernel keeps in its caches. */
 static void burn(void)
 {
 	static char page[4096];
@@ -232,7 +233,7 @@ static void burn(void)
 	close(fds[1]);
 }
 
-/* Less than the armed number of allocations were made, and it is not known how many. */
+/* Finds the kernel's count after a step that made fewer allocations than armed. */
 static void find_count(struct kind *k)
 {
 	bool all = !only_from && only_to == ~0ul;
@@ -254,7 +255,7 @@ static void find_count(struct kind *k)
 		iwt_die("counting allocations");
 }
 
-/* No allocation fails from now on. Return: did one fail? */
+/* Lets no allocation fail from now on. Return: has one failed? */
 bool iwt_disarm(void)
 {
 	struct kind *k = anywhere();
@@ -272,7 +273,7 @@ bool iwt_disarm(void)
 	failed = !times(k);
 	if (!failed)
 		find_count(k);
-	/* with an interval of 1 the kernel does not count */
+	/* with an interval of 1 the kernel does not count allocations */
 	if (k->armed > 1)
 		k->count = k->armed;
 	k->armed = 0;
@@ -280,7 +281,7 @@ bool iwt_disarm(void)
 	return failed;
 }
 
-/* Until iwt_resume(), allocations of this thread neither fail nor count. */
+/* Until iwt_resume(), allocations of this thread neither fail nor are counted. */
 unsigned int iwt_pause(void)
 {
 	unsigned int left;

@@ -131,7 +131,7 @@ static bool completes(struct end *e)
 	return n == 1 && !wc.status;
 }
 
-/* The initiator sends the first message, as the protocol demands. */
+/* Sends a message from the initiator, because MPA requires the initiator to send first. */
 static int message(void)
 {
 	static char want[sizeof(ends[0].buf)];
@@ -162,7 +162,7 @@ static void ready(void)
 		iwt_die("two ends");
 }
 
-/* This thread runs the end @mine; the driver's @n-th allocation for it fails. */
+/* Attaches both ends. This thread runs the end @mine, whose @n-th allocation fails. */
 static int attach(int mine, unsigned int n)
 {
 	struct end *e = &ends[mine];
@@ -188,7 +188,7 @@ static int attach(int mine, unsigned int n)
 int iwt_attach_initiator(unsigned int n) { return attach(0, n); }
 int iwt_attach_responder(unsigned int n) { return attach(1, n); }
 
-/* The caller has called iwt_arm() before. */
+/* Attaches both ends and exchanges a message. The caller has called iwt_arm() before. */
 int iwt_attach_both(void)
 {
 	pthread_t other;

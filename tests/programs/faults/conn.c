@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Steps of iwt_faults: connections of this process with itself. Each attempt has a number, its
- * private data, so that late events of one attempt are not taken for those of another.
+ * Steps of iwt_faults: connections of this process to itself. Each attempt has a number, which is
+ * its private data. By this number, late events of an earlier attempt are recognised.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ static struct rdma_event_channel *events, *asked;
 static struct rdma_cm_id *listener;
 static uint32_t attempt;
 
-/* One side, and its memory: @in receives, @out is sent or read by the peer */
+/* One end and its memory: data arrive in @in, and are sent or read by the peer from @out. */
 static struct side {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;
@@ -30,12 +30,12 @@ static struct side {
 } active, passive;
 static bool connected;
 
-/* Both libraries read the list of devices when they are first used. */
+/* Finds the device. Both libraries read the list of devices when they are first used. */
 void iwt_look(void)
 {
 	struct ibv_device **d = ibv_get_device_list(NULL);
 
-	/* the list is not freed, because an entry of it is used */
+	/* the list is not freed, because iwt_device points to an entry of it */
 	for (; d && *d; d++)
 		if (!strcmp(ibv_get_device_name(*d), iwt_link))
 			iwt_device = *d;
@@ -62,7 +62,7 @@ static bool due(struct rdma_event_channel *c, int ms)
 	return patient_poll(&p, 1, ms) == 1;
 }
 
-/* Is a request of this attempt? If so, passive gets its identifier, else it is destroyed. */
+/* Handles a request. Keeps its identifier if it is of this attempt, else destroys it. */
 static bool take_request(struct rdma_cm_event *e)
 {
 	struct rdma_cm_id *id = e->id;
@@ -79,7 +79,10 @@ static bool take_request(struct rdma_cm_event *e)
 	return false;
 }
 
-/* Return: the next event that counts, -1 if none came within @ms. @status: of the event */
+/*
+ * Waits for an event, and skips requests of earlier attempts. Return: the event's type, or -1 if
+ * none arrives within @ms. @status: the event's status, or NULL
+ */
 static int next(struct rdma_event_channel *c, int ms, int *status)
 {
 	struct rdma_cm_event *e;
@@ -146,7 +149,7 @@ static void hang_up(struct side *s)
 	s->id = NULL;
 }
 
-/* Destroys both ends, and takes the events that are left. */
+/* Destroys both ends, and reads the remaining events. */
 int iwt_disconnect(void)
 {
 	int error = errno;
@@ -164,7 +167,7 @@ int iwt_disconnect(void)
 	return 0;
 }
 
-/* Waits for the event of a call; if another event comes, or none, errno is set. */
+/* Waits for the event @type. If another event or no event arrives, sets errno. */
 static int awaited(int type)
 {
 	int status = 0, got = next(events, WAIT, &status);
@@ -175,7 +178,7 @@ static int awaited(int type)
 	return -1;
 }
 
-/* Makes an active end with a queue pair; undoes it if a step fails. */
+/* Creates an active end with a queue pair. Releases everything if a step fails. */
 int iwt_resolve(void)
 {
 	struct sockaddr_in a = at(iwt_address, PORT);
@@ -222,7 +225,7 @@ static void requested(void)
 		iwt_die("no request");
 }
 
-/* Waits until the connection is established, while nothing fails. */
+/* Waits until both ends are established. No allocation fails meanwhile. */
 static int established(void)
 {
 	if (awaited(RDMA_CM_EVENT_ESTABLISHED))
@@ -233,7 +236,7 @@ static int established(void)
 	return 0;
 }
 
-/* The @n-th allocation of the active end fails. */
+/* Connects; the @n-th allocation of the active end fails. */
 int iwt_connect(unsigned int n)
 {
 	struct rdma_conn_param p = param();
@@ -243,7 +246,7 @@ int iwt_connect(unsigned int n)
 	resolved();
 	iwt_arm(n);
 	rc = rdma_connect(active.id, &p);
-	/* rdma_connect() goes on by itself: allocations from now on are not counted */
+	/* rdma_connect() continues in the background: allocations from now on are not counted */
 	left = iwt_pause();
 	if (!rc) {
 		requested();
@@ -328,7 +331,7 @@ static int post(struct side *s, enum ibv_wr_opcode op, const struct side *to, ui
 	return ibv_post_send(s->id->qp, &wr, &bad) ? -1 : 0;
 }
 
-/* Waits for one completion without an error. */
+/* Waits for one completion. Return: 0 if it was successful. */
 static int done(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
@@ -354,7 +357,7 @@ static int wrong(const char *what)
 	return IWT_WRONG;
 }
 
-/* A Write and a Send behind it have been posted: waits until they arrive. */
+/* Waits until a Write and a Send after it complete, and checks the data of the Write. */
 static int arrives(struct side *from, struct side *to, uint32_t seed)
 {
 	int rc;
@@ -386,7 +389,7 @@ static int both_ways(void)
 	return rc ?: reads(&active, &passive, 2) ?: reads(&passive, &active, 1);
 }
 
-/* Sends data over a connection that has been made before: no data may be lost. */
+/* Exchanges data over a new connection while an allocation fails. No data may be lost. */
 int iwt_post(unsigned int n)
 {
 	int rc;
@@ -400,9 +403,9 @@ int iwt_post(unsigned int n)
 	return rc ? IWT_WRONG : 0;
 }
 
-/* ---- a peer with a plain socket ---- */
+/* ---- a peer with a plain TCP socket ---- */
 
-/* Connects, sends a part of a Request, and leaves: the connection ends, by a reset. */
+/* Connects, sends a part of a Request, and ends the stream. The device must also end it. */
 int iwt_knock(void)
 {
 	struct sockaddr_in a = at(iwt_address, PORT);

@@ -8,12 +8,12 @@
 
 /* Which allocations fail */
 enum iwt_where {
-	IWT_CALLER,	/* of slabs and pages, by this thread in the kernel */
-	IWT_SLABS,	/* of slabs (or pages) in any context */
-	IWT_PAGES,
+	IWT_CALLER,	/* of slabs and pages, in kernel code that this thread runs */
+	IWT_SLABS,	/* of slabs, in any context */
+	IWT_PAGES,	/* of pages, in any context */
 };
 
-/* The result of a step: 0, -1 for an error in errno, or this if it did something wrong */
+/* Result of a step that did something wrong. Other results: 0, or -1 with an error in errno. */
 #define IWT_WRONG	1
 
 extern const char *iwt_link, *iwt_netdev, *iwt_address;

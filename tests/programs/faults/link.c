@@ -18,7 +18,7 @@
 
 /* ---- the module ---- */
 
-/* The file of the module that is, or was, loaded */
+/* Returns the file of the module, whether the module is loaded or not. */
 static const char *module_file(void)
 {
 	static char path[512];
@@ -34,7 +34,7 @@ static const char *module_file(void)
 	return path;
 }
 
-/* Closes @fd: its allocations do not fail, and errno does not change. */
+/* Closes @fd. Allocations do not fail meanwhile, and errno does not change. */
 static void close_unseen(int fd)
 {
 	unsigned int left = iwt_pause();
@@ -61,9 +61,9 @@ static int load(const char *parameters)
 int iwt_module_load(void) { return load(""); }
 
 /*
- * The number of the first allocation to fail: the kernel's own allocations come before it
- * reads the module's parameters, among them those of trace events, where the kernel prints a
- * warning if there is no memory.
+ * Returns the number of the first allocation of the module that may fail. The earlier allocations
+ * belong to the kernel, which makes them before it reads the module's parameters. Among them are
+ * those of trace events, for which the kernel prints a warning if there is no memory.
  */
 unsigned int iwt_module_first(void)
 {
@@ -115,8 +115,8 @@ static int netlink(void)
 }
 
 /*
- * Sends a request; its answer only says whether it was done. If there is no memory for the
- * answer, none comes, although the request may have been done.
+ * Sends a request. The answer only reports success or an error. If the kernel has no memory for
+ * the answer, it sends none, although it may have fulfilled the request.
  */
 static int request(struct nlmsghdr *h)
 {
@@ -140,7 +140,7 @@ static int request(struct nlmsghdr *h)
 	return e->error ? -1 : 0;
 }
 
-/* Does the device exist? Used when a request fails: only its answer may have failed. */
+/* Does the device exist? A failed request may be fulfilled, and only its answer is lost. */
 static bool is_there(const char *name)
 {
 	int error = errno;
@@ -214,9 +214,10 @@ int iwt_link_drop(void)
 }
 
 /*
- * The number of allocations of a link until the core checks its name: later ones are made by
- * the core, which leaks memory where it makes the tables of uverbs. A second link with the
- * same name fails at this check.
+ * Returns the number of allocations that creating a link makes until the core checks the link's
+ * name. The core itself makes the later allocations, and leaks memory if those for the tables of
+ * uverbs fail. To count, this function creates a second link with the same name, which fails at
+ * this check.
  */
 unsigned int iwt_link_most(void)
 {
@@ -227,14 +228,14 @@ unsigned int iwt_link_most(void)
 	iwt_arm(n);
 	if (!add_on(iwt_link, "lo"))
 		iwt_die("two links of one name");
-	/* the answer to the refused request takes two allocations */
+	/* the answer to the refused request needs two allocations */
 	n -= iwt_pause() + 2;
 	if (iwt_link_del())
 		iwt_die("a link goes");
 	return n;
 }
 
-/* Another link, without traffic */
+/* Name of another link, which has no traffic */
 static char second[100];
 
 int iwt_second_add(void)
@@ -290,7 +291,7 @@ static int events(int fd)
 	return ask(fd, SIOCSIFFLAGS, &flags);
 }
 
-/* Changes the address of the net device, sets it down, then up. */
+/* Changes the address of the net device, sets the device down, then up. */
 int iwt_netdev_events(void)
 {
 	unsigned int left = iwt_pause();

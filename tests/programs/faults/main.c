@@ -2,18 +2,19 @@
 /*
  * iwt_faults LINK NETDEV ADDRESS [STRIDE]: lets allocations of the kernel fail.
  *
- * Loads the module, makes a link, objects of each kind, and connections with itself over
- * ADDRESS, an address of NETDEV. It tries each of these steps while the step's first allocation
- * fails, then its second, and so on, until the step has no more allocations. The step must
- * fail with an error, or do without the memory, and leave nothing behind, which the kernel's
- * checkers and the gate of the laboratory judge; and then it must succeed. Allocations fail
- * that this thread makes in the kernel, or ("anywhere") that any context makes while the step
- * runs: workers, softirqs, and the programs of a machine that has nothing else to do. With a
- * STRIDE of s only every s-th of the latter, and of the module's, fails behind the first 8.
- * Results in TAP.
+ * Loads the module, creates a link and objects of each kind, and connects to itself over ADDRESS,
+ * an address of NETDEV. Each of these steps is repeated: first the step's first allocation fails,
+ * then its second, and so on, until the step has no more allocations. If an allocation fails, the
+ * step must fail with an error or work without the memory, and must leave nothing behind; the
+ * kernel's checkers and the lab's gate check this. Afterwards the step must succeed. In the first
+ * mode, allocations fail that this thread makes in the kernel. In the other modes ("anywhere"),
+ * allocations fail that any context makes while the step runs: workers, softirqs, and the
+ * programs of an otherwise idle machine. With a STRIDE of s, only every s-th allocation after the
+ * first 8 fails; this applies to the modes "anywhere" and to loading the module. Results in TAP.
  *
- * IWT_FAULTS_VERBOSE=2: the kernel says where each allocation is. IWT_FAULTS_ONLY=TEXT: only
- * steps whose names contain TEXT, and steps that they need.
+ * With IWT_FAULTS_VERBOSE=2 the kernel reports where each allocation is. With
+ * IWT_FAULTS_ONLY=TEXT only steps whose names contain TEXT are tested, and the steps that they
+ * need are run.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,8 +24,8 @@
 
 #include "faults.h"
 
-#define MOST	3000	/* allocations of one step, at most */
-#define DENSE	8	/* the first ones, each of which fails in any case */
+#define MOST	3000	/* maximum number of allocations of one step */
+#define DENSE	8	/* number of first allocations that fail whatever the stride is */
 
 const char *iwt_link, *iwt_netdev, *iwt_address;
 static unsigned int n_tests, n_bad, stride = 1;
@@ -46,11 +47,11 @@ struct step {
 	int (*make_n)(unsigned int n);	/* calls iwt_arm() itself */
 	int (*undo)(void);
 	unsigned int modes;
-	bool stay;			/* the following steps use its result */
-	bool needed;			/* by other steps */
+	bool stay;			/* the following steps use the result of this step */
+	bool needed;			/* other steps need this step */
 	bool many;			/* many allocations, few of them in the driver */
-	unsigned int (*first)(void);	/* number of the first one to fail, of the last */
-	unsigned int (*most)(void);
+	unsigned int (*first)(void);	/* number of the first allocation to fail; NULL: 1 */
+	unsigned int (*most)(void);	/* number of the last allocation; NULL: MOST */
 	void (*before)(void);
 };
 
@@ -66,7 +67,7 @@ static void crc(void)
 	iwt_set("crc", "on");
 }
 
-/* A second link, for the step that needs it; the steps behind do not have it. */
+/* Adds a second link for the step that needs it. one_link() removes it afterwards. */
 static void two_links(void)
 {
 	if (iwt_second_add())
@@ -129,7 +130,7 @@ static const struct step steps[] = {
 	  .before = no_crc },
 };
 
-/* One attempt; *failed tells whether an allocation failed. */
+/* Makes one attempt in which the @n-th allocation fails. @failed: has an allocation failed? */
 static int attempt(const struct step *s, unsigned int n, bool *failed)
 {
 	int rc;
@@ -156,7 +157,7 @@ struct tally {
 	int rc;
 };
 
-/* Return: what went wrong, NULL if nothing did */
+/* Makes one attempt, undoes the step, and checks both. Return: the mistake, or NULL. */
 static const char *one(const struct step *s, unsigned int n, bool *failed, struct tally *t)
 {
 	int rc = attempt(s, n, failed);
@@ -183,7 +184,7 @@ static const char *one(const struct step *s, unsigned int n, bool *failed, struc
 
 static void report(const struct step *s, unsigned int mode, const struct tally *t, const char *why)
 {
-	/* slabs and processors keep pages; only when these are used up, the system gives more */
+	/* an allocation gets a page from the system only when caches have none */
 	const char *none = !t->fails && !why ? " # SKIP it took no page from the system" : "";
 
 	printf("%sok %u - %s: %u %s fail%s\n", why ? "not " : "", ++n_tests, s->what, t->fails,
@@ -193,7 +194,7 @@ static void report(const struct step *s, unsigned int mode, const struct tally *
 	n_bad += !!why;
 }
 
-/* Lets one allocation after the other fail. Return: what is wrong, or NULL. */
+/* Lets one allocation after another fail. Return: the mistake, or NULL. */
 static const char *all(const struct step *s, unsigned int mode, struct tally *t)
 {
 	bool anywhere = 1u << mode & ANYWHERE, failed = true;
@@ -205,7 +206,7 @@ static const char *all(const struct step *s, unsigned int mode, struct tally *t)
 	most = s->most ? s->most() : MOST;
 	while (!why && n <= most && calm < (anywhere ? 2 : 1)) {
 		why = one(s, n, &failed, t);
-		/* anywhere, twice: two processors may have counted for each other */
+		/* "anywhere" twice: two processors may have disturbed each other's count */
 		calm = failed ? 0 : calm + 1;
 		if (failed)
 			n += some && n >= DENSE ? stride : 1;
@@ -222,7 +223,7 @@ static void try(const struct step *s, unsigned int mode)
 
 	iwt_aim(modes[mode].where);
 	why = all(s, mode, &t);
-	/* the first number may have been beyond all of them, since the kernel's caches were empty */
+	/* the first number may be too large if the kernel's caches were empty */
 	if (!why && !t.fails && s->first)
 		why = all(s, mode, &t);
 	if (!why && !t.fails && 1u << mode != PAGES)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps of iwt_faults: objects of verbs, each in several kinds. */
+/* Steps of iwt_faults: objects of verbs, and variants of each. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -43,7 +43,7 @@ int iwt_make_cq(void)
 }
 int iwt_free_cq(void) { return ibv_destroy_cq(cq); }
 
-/* With all attributes that the device has */
+/* Creates a completion queue with all attributes that the device supports. */
 int iwt_make_cq_ex(void)
 {
 	struct ibv_cq_init_attr_ex a = {
@@ -61,7 +61,7 @@ int iwt_make_cq_ex(void)
 }
 int iwt_free_cq_ex(void) { return ibv_destroy_cq(ibv_cq_ex_to_cq(cq_ex)); }
 
-/* A queue grows; if that fails, it is as it was, and shrinks to that in any case. */
+/* Makes a completion queue larger. If this fails, its size must not have changed. */
 int iwt_resize_cq(unsigned int n)
 {
 	int before, rc;
@@ -126,7 +126,7 @@ static int post_srq(uint32_t n)
 	return 0;
 }
 
-/* A shared receive queue becomes larger; if that fails, its size is as it was. */
+/* Makes a shared receive queue larger. If this fails, its size must not have changed. */
 int iwt_resize_srq(unsigned int n)
 {
 	struct ibv_srq_attr a = { .max_wr = 1000 };
@@ -145,7 +145,7 @@ static int make_mr(size_t len)
 {
 	size_t i;
 
-	/* touch the pages before they are registered */
+	/* write to the pages, so that they exist before they are registered */
 	for (i = 0; i < len; i += 4096)
 		memory[i] = 1;
 	mr = ibv_reg_mr(pd, memory, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -157,7 +157,7 @@ int iwt_make_mr(void) { return make_mr(3 * 65536); }
 int iwt_make_mr_large(void) { return make_mr(LARGE); }
 int iwt_free_mr(void) { return mr ? ibv_dereg_mr(mr) : 0; }
 
-/* A region that is not pinned, and pages for it */
+/* Registers a region for on-demand paging, and prefetches its first pages. */
 int iwt_make_mr_odp(unsigned int n)
 {
 	struct ibv_sge sge = { (uintptr_t)memory, 64 * 4096, 0 };
@@ -172,7 +172,7 @@ int iwt_make_mr_odp(unsigned int n)
 	return rc ? -1 : 0;
 }
 
-/* A region of a dma-buf that is to stay where it is */
+/* Registers a dma-buf, which the driver must pin. After an error, no use of it remains. */
 int iwt_make_mr_dmabuf(unsigned int n)
 {
 	struct iwt_dmabuf_make m = { .size = 4 * 4096, .flags = IWT_DMABUF_MOVES };
@@ -195,7 +195,7 @@ int iwt_make_mr_dmabuf(unsigned int n)
 int iwt_make_mw(void) { mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2); return mw ? 0 : -1; }
 int iwt_free_mw(void) { return ibv_dealloc_mw(mw); }
 
-/* A region of a page becomes a larger one; if that fails, it is as it was. */
+/* Changes a region of one page to a larger one. Its key must change, unless the call fails. */
 int iwt_rereg_mr(unsigned int n)
 {
 	uint32_t key;

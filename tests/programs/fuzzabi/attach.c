@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: startup on sockets of the process, by the device's own methods; it has both ends */
+/* Steps: startup on sockets by the device's own methods. The process has both ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -37,7 +37,7 @@ static void add_private(struct fuzz *f, struct call *c)
 		iwt_in(c, IWT_ATTR_MPA_PRIVATE_DATA, (void *)DATA, 9 + iwt_below(f, 100));
 }
 
-/* Adds queue pair, socket and terms to a call; @param is read when the call is sent */
+/* Adds queue pair, socket and parameters to a call. @param is read when the call is sent. */
 static void add_end(struct call *c, const struct obj *qp, int fd, struct iwt_mpa_param *param)
 {
 	iwt_handle(c, IWT_ATTR_MPA_QP, qp->handle);
@@ -110,7 +110,7 @@ static bool read_frame(int fd, struct frame *to)
 	return true;
 }
 
-/* Makes two ends of a TCP connection, after closing old connections in the listener. */
+/* Connects two TCP sockets. First closes all older connections that wait in the listener. */
 static bool dial(struct fuzz *f, int fd[2])
 {
 	struct pollfd p = { .fd = f->w->listener, .events = POLLIN };
@@ -141,7 +141,7 @@ static void keep(struct fuzz *f, const int fd[2])
 			iwt_new(f, SOCKET, 0, fd[i]);
 }
 
-/* Connects @from to @to. Return: are they connected? */
+/* Connects @from to @to. Return: true if they are connected. */
 bool iwt_attach(struct fuzz *f, struct obj *from, struct obj *to)
 {
 	struct frame req, rep;
@@ -187,7 +187,7 @@ void iwt_op_attach(struct fuzz *f)
 		iwt_attach(f, from, to);
 }
 
-/* Single methods, with frames that nobody has sent, on descriptors that may be anything */
+/* Calls single methods with frames that no peer has sent, on sockets and other descriptors. */
 void iwt_op_frames(struct fuzz *f)
 {
 	static const char key[2][17] = { "MPA ID Req Frame", "MPA ID Rep Frame" };
@@ -221,7 +221,7 @@ void iwt_op_frames(struct fuzz *f)
 	}
 }
 
-/* Uses a socket as a process may, whether the device has taken it or not. */
+/* Makes a system call on a socket, whether the socket is attached or not. */
 void iwt_op_sockets(struct fuzz *f)
 {
 	struct obj *s = iwt_pick(f, SOCKET, -1);

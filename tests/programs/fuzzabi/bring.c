@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The judge's own connection, which other steps of the process do not know */
+/* Creates and ends the connection of a judge, whose objects other steps do not use. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -37,7 +37,7 @@ static bool make_pd(struct judge *j, struct obj *o)
 	return true;
 }
 
-/* @room: octets that the kernel may use for the device's own answer */
+/* @room: number of bytes that the kernel may use for the driver's part of the answer */
 static bool make_cq(struct judge *j, struct obj *o, uint32_t cqe, size_t room)
 {
 	struct ib_uverbs_ex_create_cq core = { .cqe = cqe, .comp_channel = -1 };
@@ -112,7 +112,10 @@ static bool map(struct judge *j)
 	return true;
 }
 
-/* @cqe: entries of the sender's completion queue. Return: did everything succeed? */
+/*
+ * Creates and connects a judge's objects. @cqe: size of the sender's completion queue. Return:
+ * true if all calls succeeded.
+ */
 bool iwt_judged_begin(struct judge *j, uint32_t cqe)
 {
 	int i;
@@ -149,7 +152,7 @@ void iwt_judged_end(struct judge *j)
 	     MAP_FIXED | MAP_NORESERVE | MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
 }
 
-/* Has the kernel written more octets of an answer than @told? */
+/* Reports a mistake if the kernel has written more than @told bytes of an answer. */
 static void no_more_than(struct judge *j, const char *name, size_t told)
 {
 	size_t i;
@@ -162,7 +165,7 @@ static void no_more_than(struct judge *j, const char *name, size_t told)
 	}
 }
 
-/* A mapping that does not have the ring's length, is not shared, or is of another context */
+/* Tries a mapping with another length, a private mapping, or a mapping by another context. */
 static void odd_maps(struct judge *j, const struct ring *r)
 {
 	int fd = j->f->w->ctx[j->ctx], kind = iwt_below(j->f, 3);
@@ -183,7 +186,7 @@ static void odd_maps(struct judge *j, const struct ring *r)
 		iwt_judged_say(j, "a mapping", "is as it may not be");
 }
 
-/* Answers for which there is too little room, and mappings that the kernel must refuse */
+/* Checks answers for which there is too little room, and mappings that the kernel must refuse. */
 void iwt_judged_answers(struct judge *j)
 {
 	size_t room = 8 * iwt_below(j->f, sizeof(struct iwt_create_cq_resp) / 8);
@@ -201,7 +204,7 @@ void iwt_judged_answers(struct judge *j)
 	iwt_map_at(j->f, cq, 0, JUDGED_RINGS + RING_BYTES);
 	if (!cq->ring[0].at)
 		return;
-	/* a mark to recognise the ring: the kernel does not look at this word */
+	/* a mark by which odd_maps() recognises the ring; the kernel does not read this word */
 	*(uint32_t *)(cq->ring[0].at + offsetof(struct iwt_ring_ctl, reserved0)) = 0x3a3a3a3a;
 	odd_maps(j, &cq->ring[0]);
 	iwt_count(J_ANSWERS, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: connections through rdma_cm, by its commands; this process has both ends */
+/* Steps: connections by commands of rdma_cm. The process has both ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,12 +25,12 @@ struct cm {
 };
 
 /*
- * The core of some kernels cannot stand the following, with any driver, so it is left out:
- * - An identifier is destroyed only if the process was told of it. When a listener ends, the
- *   core uses the identifier of a request that nobody has read, even after it was freed.
- * - Only a request is answered, and only once; iwt_cmorder does the rest. The core takes it for
- *   its own error when another answer comes before the core has heard that the first one
- *   succeeded, or when an identifier is destroyed that was connecting, and was to answer.
+ * Some commands cause errors in the core of some kernels, with any driver. So these rules hold:
+ * - An identifier is destroyed only if the process has read an event that names it. When a
+ *   listener ends, the core uses the identifiers of unread requests, even if they are freed.
+ * - Only a request is answered, and only once; iwt_cmorder tests the other cases. The core takes
+ *   two cases for its own errors: a second answer before the core has learnt that the first one
+ *   succeeded, and the destruction of an identifier that was connecting and was also answered.
  */
 static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
 {
@@ -45,7 +45,7 @@ static bool spared(enum method m, const struct rdma_ucm_cmd_hdr *hdr)
 	return false;
 }
 
-/* The answer must name the identifier of the request, even after a mutation. */
+/* Restores the identifier in an answer to a request, if a mutation has changed it. */
 static void keep_id(enum method m, uint8_t *core, const void *good)
 {
 	size_t at;
@@ -109,7 +109,7 @@ static void destroy_id(struct cm *c, uint32_t id)
 			   sizeof(struct rdma_ucm_destroy_id_resp));
 }
 
-/* Waits for one event. Return: is there one? */
+/* Waits for one event. Return: false if none arrives. */
 static bool event(struct cm *c, struct rdma_ucm_event_resp *e)
 {
 	struct rdma_ucm_get_event k = { .response = (uintptr_t)c->f->out };
@@ -207,7 +207,7 @@ static void answer_it(struct cm *c, const struct obj *qp)
 		iwt_count(C_ESTABLISHED, 0);
 }
 
-/* The connection stays, or ends by a command or with its descriptor. */
+/* Keeps the connection, or ends it by a command or by closing its descriptor. */
 static void leave(struct cm *c)
 {
 	struct rdma_ucm_disconnect k = { .id = c->active };
@@ -244,7 +244,7 @@ void iwt_op_cm(struct fuzz *f)
 	leave(&c);
 }
 
-/* Any command for an identifier that exists, or existed */
+/* Gives any command for an identifier that exists or existed. */
 void iwt_op_any_cm(struct fuzz *f)
 {
 	struct obj *o = iwt_pick(f, CM_ID, -1);

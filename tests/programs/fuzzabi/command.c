@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Commands of write(2), sent by write(2) or by the method INVOKE_WRITE. */
+/* Commands of uverbs, given by write(2) or by the method INVOKE_WRITE. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -31,7 +31,7 @@ static void put_pointer(uint8_t *to, const void *p)
 	memcpy(to, &v, sizeof(v));
 }
 
-/* Header, core part (which begins with a pointer if there is an answer), private part */
+/* Builds a command: header, core part (first a pointer to the answer, if any), private part. */
 static void plain(struct fuzz *f, const struct command *c, struct request *r)
 {
 	struct ib_uverbs_cmd_hdr hdr = {
@@ -79,7 +79,7 @@ static int by_write(struct fuzz *f, int fd, const struct command *c)
 		iwt_mutate(f, r.at, r.len);
 	if (f->hot && iwt_chance(f, 4))
 		r.len = iwt_below(f, MOST);
-	/* memory of which a part may be missing */
+	/* sometimes a request in memory of which a part may be unmapped */
 	if (f->hot && iwt_chance(f, 3))
 		err = write(fd, (void *)(uintptr_t)iwt_pointer(f), r.len) < 0 ? errno : 0;
 	else
@@ -111,7 +111,7 @@ static int by_method(struct fuzz *f, int fd, const struct command *c)
 	return iwt_send(f, fd, &call);
 }
 
-/* The device's own parts get lengths that the device does not know; the request is consistent */
+/* Changes the lengths of the driver's private parts. The request stays consistent. */
 static struct command other_lengths(struct fuzz *f, const struct command *c,
 				    uint64_t private[8])
 {
@@ -130,7 +130,7 @@ static struct command other_lengths(struct fuzz *f, const struct command *c,
 	return o;
 }
 
-/* Answers go to f->out: the core's, then the private one. Return: 0 or an error's number */
+/* Gives a command. f->out gets the core's answer, then the driver's. Return: 0 or errno */
 int iwt_command(struct fuzz *f, int fd, const struct command *c)
 {
 	uint64_t private[8];
@@ -141,7 +141,7 @@ int iwt_command(struct fuzz *f, int fd, const struct command *c)
 		other = other_lengths(f, c, private);
 		c = &other;
 	}
-	/* the method cannot make a context */
+	/* the method INVOKE_WRITE cannot create a context */
 	if (c->m != W_GET_CONTEXT && iwt_chance(f, 40))
 		return by_method(f, fd, c);
 	return by_write(f, fd, c);

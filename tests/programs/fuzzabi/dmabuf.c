@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: regions of dma-bufs, if there is the module iwt_dmabuf. */
+/* Steps: regions of dma-bufs, if the module iwt_dmabuf is loaded. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -43,7 +43,7 @@ static void register_it(struct fuzz *f, struct obj *pd, int fd)
 	mr->bytes = len;
 }
 
-/* Some are revoked at once, others while they are used; none keeps its descriptor. */
+/* Registers a dma-buf. Revokes some buffers, at once or after a moment. Closes the descriptor. */
 void iwt_op_dmabuf(struct fuzz *f)
 {
 	struct iwt_dmabuf_make m = { .size = (4 + iwt_below(f, 4)) * PAGE };

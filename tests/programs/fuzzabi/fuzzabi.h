@@ -19,17 +19,17 @@
 #define PER_KIND	10
 #define THREADS		4
 
-/* All memory whose addresses the kernel gets; the program's own memory is far away. */
+/* Addresses of all memory that calls pass to the kernel, far from the program's other memory */
 #define ARENA		0x2000000000ull
 #define PAGE		4096ull
 #define DATA_BYTES	(64 * PAGE)
 #define DATA		ARENA
-#define OUT		(ARENA + (1ull << 20))	/* requests of threads and their answers */
+#define OUT		(ARENA + (1ull << 20))	/* requests of threads, and answers to them */
 #define OUT_ROOM	0x30000
 #define OUT_REQUEST	0x28000
-#define ODD		(ARENA + (2ull << 20))	/* pages of all sorts: iwt_odd_pages() */
+#define ODD		(ARENA + (2ull << 20))	/* pages of all kinds: iwt_odd_pages() */
 #define ODD_PAGES	8
-#define JUDGED		(ARENA + (3ull << 20))	/* only judges use this, and the rings behind */
+#define JUDGED		(ARENA + (3ull << 20))	/* only judges use this and the rings after it */
 #define JUDGED_BYTES	(3 * PAGE)
 #define JUDGED_RINGS	(ARENA + (4ull << 20))
 #define RINGS		(ARENA + (16ull << 20))
@@ -47,16 +47,16 @@ struct ring {
 struct obj {
 	bool live;
 	int ctx;
-	uint32_t handle;	/* or a descriptor */
+	uint32_t handle;	/* for kinds without a handle: a descriptor */
 	uint32_t num;		/* QP: number; MR, MW: STag; CM_ID: identifier */
 	uint32_t pd;		/* QP, MR, MW */
-	bool connected;		/* QP: it is, or was */
+	bool connected;		/* QP: it is or was connected */
 	uint64_t addr;		/* MR */
 	uint32_t bytes;
 	struct ring ring[2];
 };
 
-/* A process: its threads use it without locks, and meet each other's stale handles. */
+/* A process. Its threads use its state without locks, so they use each other's stale handles. */
 struct world {
 	const char *device;
 	int ctx[CONTEXTS];
@@ -64,10 +64,10 @@ struct world {
 	struct sockaddr_in address;
 	struct obj obj[KINDS][PER_KIND];
 	volatile bool stop;
-	bool alone;		/* it has one thread */
+	bool alone;		/* the process has one thread */
 };
 
-/* A thread */
+/* State of a thread */
 struct fuzz {
 	struct world *w;
 	uint64_t seed, rnd;
@@ -79,7 +79,7 @@ struct fuzz {
 
 struct tally {
 	uint64_t rounds, ops, killed, faults, wrongs;
-	char wrong[120];	/* the last one */
+	char wrong[120];	/* the last mistake that a judge found */
 	uint32_t n[METHODS][MOST_ERRNO];
 };
 
@@ -111,7 +111,7 @@ void iwt_odd_pages(void);
 /* dmabuf.c */
 void iwt_op_dmabuf(struct fuzz *f);
 
-/* command.c: the commands of write(2) */
+/* command.c: commands of uverbs by write(2) */
 struct command {
 	enum method m;
 	uint32_t number;
@@ -136,7 +136,7 @@ void iwt_out(struct call *c, uint16_t id, void *at, size_t len);
 struct ib_uverbs_attr *iwt_handle(struct call *c, uint16_t id, int64_t handle);
 int iwt_send(struct fuzz *f, int fd, struct call *c);
 
-/* the steps of a thread; ops.c has the list of all */
+/* Steps of a thread. The list of all steps is in ops.c. */
 void iwt_op_context(struct fuzz *f);
 void iwt_op_query(struct fuzz *f);
 void iwt_op_pd(struct fuzz *f);
@@ -202,7 +202,7 @@ void iwt_guarded_step(struct fuzz *f, void (*what)(struct fuzz *f));
 void iwt_step(struct fuzz *f);
 void iwt_fuzz_thread(struct fuzz *f, uint64_t ops);
 
-/* round.c: a process from its beginning to its end */
+/* round.c: one process, from its start to its end */
 struct round {
 	uint64_t seed, ops;
 	int threads;

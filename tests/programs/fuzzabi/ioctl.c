@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Methods of ioctl(2): how calls are made, mutated and sent. */
+/* Builds calls of methods for ioctl(2), mutates and sends them. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,7 +27,7 @@ static struct ib_uverbs_attr *next(struct call *c, uint16_t id)
 	return a;
 }
 
-/* Up to eight octets are passed by value. */
+/* Adds an input. The attribute itself contains up to eight bytes, otherwise their address. */
 void iwt_in(struct call *c, uint16_t id, const void *at, size_t len)
 {
 	struct ib_uverbs_attr *a = next(c, id);
@@ -47,7 +47,7 @@ void iwt_out(struct call *c, uint16_t id, void *at, size_t len)
 	a->data = (uintptr_t)at;
 }
 
-/* The handle of an object, or a descriptor; afterwards the kernel's new one is there. */
+/* Adds a handle or a descriptor. The kernel replaces it by the handle of a new object, if any. */
 struct ib_uverbs_attr *iwt_handle(struct call *c, uint16_t id, int64_t handle)
 {
 	struct ib_uverbs_attr *a = next(c, id);
@@ -107,8 +107,8 @@ static void change_header(struct fuzz *f, struct call *c)
 }
 
 /*
- * When this method fails, the core of some kernels leaks a reference to the task. A search for
- * leaks would find nothing else any more.
+ * Calls that are never sent. When this method fails, the core of some kernels leaks a reference
+ * to the task. These leaks would hide all other leaks.
  */
 static bool spared(const struct call *c)
 {
@@ -117,8 +117,8 @@ static bool spared(const struct call *c)
 }
 
 /*
- * The kernel writes into the request, and a mutation may make the request's length too large:
- * so the request has its own memory. Return: 0 or an error's number
+ * Sends a call. The kernel writes into the request, and a mutation may make the request's length
+ * too large, so the request has its own memory. Return: 0 or an errno value.
  */
 static int submit(struct fuzz *f, int fd, struct call *c)
 {
@@ -128,7 +128,7 @@ static int submit(struct fuzz *f, int fd, struct call *c)
 	int err;
 
 	memcpy((void *)(uintptr_t)at, c, len);
-	/* sometimes memory of which a part may be missing, or another ioctl */
+	/* sometimes a request in memory of which a part may be unmapped, or another ioctl */
 	if (f->hot && iwt_chance(f, 1))
 		err = ioctl(fd, request, iwt_pointer(f)) ? errno : 0;
 	else if (f->hot && iwt_chance(f, 1))
@@ -139,7 +139,7 @@ static int submit(struct fuzz *f, int fd, struct call *c)
 	return err;
 }
 
-/* Return: 0 or an error's number */
+/* Mutates a call, and sends it. Return: 0 or an errno value. */
 int iwt_send(struct fuzz *f, int fd, struct call *c)
 {
 	int err, n;

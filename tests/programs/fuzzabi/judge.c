@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A judge makes a connection that no other step of its process knows, does one thing that is
- * wrong, and looks at the result. The kernel's checkers see when the kernel hurts itself. They
- * do not see when the kernel does for a process what it should refuse: this shows in
- * completions, in memory that nobody may change, and in the rings' indices.
+ * A judge creates a connection that no other step of its process uses, makes one mistake, and
+ * checks the result. The kernel's checkers notice when the kernel damages itself. They do not
+ * notice when the kernel does something for a process that it should refuse. The judge notices
+ * this in completions, in memory that must not change, and in the indices of rings.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 #include "judge.h"
 
-#define PATIENCE	1000	/* ms, until a judge stops waiting */
-#define QUIET_FOR	20	/* ms, that it waits for an end without a completion */
+#define PATIENCE	1000	/* ms; maximum wait of a judge */
+#define QUIET_FOR	20	/* ms; wait for an end that has no completion */
 
 void iwt_judged_say(struct judge *j, const char *name, const char *what)
 {
@@ -54,7 +54,7 @@ void iwt_judged_collect(struct judge *j)
 	}
 }
 
-/* Polls until @done; false if that lasts too long. */
+/* Polls until @done. Return: false if @done is not true within the time limit. */
 static bool wait_until(struct judge *j, bool (*done)(const struct judge *j))
 {
 	int ms;
@@ -77,7 +77,7 @@ void iwt_judged_post(struct judge *j, const void *wqe, size_t len)
 	__atomic_store_n(&iwt_ctl(r)->prod, prod + 1, __ATOMIC_SEQ_CST);
 }
 
-/* Posts correct receives; if @x is about a receive, the second one is wrong. */
+/* Posts correct receives. If the mistake @x is in a receive, the second receive has it. */
 static void post_recvs(struct judge *j, const struct wrong *x)
 {
 	const struct ring *r = &j->qp[RX].ring[1];
@@ -101,7 +101,7 @@ static void post_recvs(struct judge *j, const struct wrong *x)
 	iwt_ring_bell(j->f, &j->qp[RX]);
 }
 
-/* Makes a correct request, with as many octets as a receive has. */
+/* Builds a correct request with as many bytes as fit into a receive. */
 void iwt_judged_right(struct judge *j, struct judged_wqe *q, uint8_t op)
 {
 	bool atomic = op == IWT_WR_FETCH_ADD || op == IWT_WR_CMP_SWAP;
@@ -125,7 +125,7 @@ static bool went_well(const struct judge *j)
 	return (j->good[TX] && (j->good[RX] || !j->receives)) || j->bad[TX] || j->bad[RX];
 }
 
-/* First a request that must succeed: else a refusal afterwards proves nothing. */
+/* Posts a request that must succeed. Otherwise a later refusal would prove nothing. */
 static bool do_right(struct judge *j, const struct wrong *x)
 {
 	static const uint8_t op[] = { IWT_WR_SEND, IWT_WR_READ, IWT_WR_FETCH_ADD };
@@ -134,7 +134,7 @@ static bool do_right(struct judge *j, const struct wrong *x)
 
 	iwt_judged_right(j, &q, op[x->may & IN_RECV ? 0 : iwt_below(j->f, 3)]);
 	q.w.wr_id = 1;
-	/* a Send takes the first receive */
+	/* a Send consumes the first receive */
 	j->receives = q.w.opcode == IWT_WR_SEND;
 	iwt_judged_post(j, &q, sizeof(q));
 	iwt_ring_bell(j->f, &j->qp[TX]);
@@ -143,7 +143,7 @@ static bool do_right(struct judge *j, const struct wrong *x)
 	return done;
 }
 
-/* The stream has ended, and the result of the wrong request, if there is one, is known. */
+/* Has the stream ended, and is the result of the wrong request, if there is one, known? */
 static bool is_over(const struct judge *j)
 {
 	return j->bad[RX] && (j->wrong_known || j->no_request);
@@ -170,7 +170,7 @@ static bool changed(const struct judge *j, uint64_t from, uint64_t to)
 	return memcmp(j->was + (from - JUDGED), (const void *)(uintptr_t)from, to - from);
 }
 
-/* Fills the memory with new random octets, and remembers them. */
+/* Fills the memory with new random bytes, and stores a copy of them. */
 void iwt_judged_pattern(struct judge *j)
 {
 	uint32_t i;
@@ -218,7 +218,7 @@ static void judge(struct judge *j, const struct wrong *x)
 		return;
 	memcpy(j->was, (void *)JUDGED, JUDGED_BYTES);
 	do_wrong(j, x);
-	/* entries that only a wrong index announces do not count as posted */
+	/* entries that exist only by a wrong index do not count as posted */
 	posted = x->may & FILLS ? JUDGED_FEW + 5 : x->may & IN_RING ? 1 : 2;
 	if (j->wrong_good && !(x->may & TOLD))
 		iwt_judged_say(j, x->name, "it went well, the sender is told");
@@ -241,7 +241,7 @@ void iwt_op_judge(struct fuzz *f)
 	struct judge j = { .f = f, .wrs = JUDGED_WRS };
 	int hot = f->hot;
 
-	/* other threads or processes could change the same things at the same time */
+	/* other threads or processes could change the same rings and memory at the same time */
 	if (!f->w->alone || f->child)
 		return;
 	f->hot = 0;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A connection on which one thing is wrong, and the effects that it must not have. */
+/* A connection on which a judge makes one mistake, and effects that the mistake must not have. */
 #ifndef FUZZABI_JUDGE_H
 #define FUZZABI_JUDGE_H
 
 #include "fuzzabi.h"
 
-/* The regions, each in the middle of a page: nobody may change the rest of JUDGED_BYTES. */
+/* The regions, each in the middle of a page. The rest of JUDGED_BYTES must not change. */
 enum { MINE, OTHERS, READ_ONLY, REGIONS };
 #define REGION_AT(n)	(JUDGED + (n) * PAGE + 0x400)
 #define REGION_BYTES	0x400
 
-/* The sender's queue pair and the receiver's; each has a completion queue of its own. */
+/* The queue pairs of the sender and the receiver. Each has its own completion queue. */
 enum { TX, RX };
 
 #define JUDGED_WRS	16	/* entries of a queue */
 #define JUDGED_SGES	2
-#define JUDGED_RECV	64	/* octets of a message */
-#define JUDGED_FEW	4	/* entries of a completion queue that is to overflow */
+#define JUDGED_RECV	64	/* bytes of a message */
+#define JUDGED_FEW	4	/* entries of a completion queue that shall overflow */
 #define WRONG_ID	0x57074e6
 
 struct judged_wqe {
@@ -29,31 +29,31 @@ struct judge {
 	int ctx;
 	uint32_t wrs;		/* entries of each queue */
 	struct obj pd[2], cq[2], qp[2], mr[REGIONS];
-	uint32_t seen[2];	/* completions taken */
-	uint32_t good[2], bad[2];	/* completions, good and bad, since the wrong thing */
+	uint32_t seen[2];	/* number of completions read */
+	uint32_t good[2], bad[2];	/* completions since the mistake, successful and failed */
 	bool wrong_good;	/* the wrong request has completed with success */
 	bool wrong_known;	/* the wrong request has completed */
 	bool receives;		/* the correct request is a Send */
-	bool no_request;	/* the wrong thing is no request */
-	bool quiet;		/* no completion tells of the end */
-	bool keep;		/* completions are read, but remain in the queue */
+	bool no_request;	/* the mistake is not in a request */
+	bool quiet;		/* no completion reports the end */
+	bool keep;		/* completions are read, but stay in the queue */
 	struct iwt_recv_wqe *recv;	/* the receive that is being posted */
-	uint8_t was[JUDGED_BYTES];	/* its memory before */
+	uint8_t was[JUDGED_BYTES];	/* contents of the judged memory before the mistake */
 };
 
-/* What the wrong thing may do nevertheless */
+/* Effects that a mistake may have */
 enum {
-	TOLD = 1 << 0,		/* the sender gets a success: the peer refuses */
+	TOLD = 1 << 0,		/* the sender's request succeeds: only the peer refuses it */
 	TOUCHES = 1 << 1,	/* the region MINE changes */
-	IN_RECV = 1 << 2,	/* the receive is wrong, not the send */
-	IN_RING = 1 << 3,	/* an index is wrong, not a send or receive */
-	FILLS = 1 << 4,		/* the completion queue overflows; the receiver gets correct sends */
+	IN_RECV = 1 << 2,	/* the mistake is in a receive */
+	IN_RING = 1 << 3,	/* the mistake is in an index */
+	FILLS = 1 << 4,		/* the completion queue overflows; the Sends are correct */
 	QUIET = 1 << 5,		/* no receive completes at the end of the stream */
 };
 
 struct wrong {
 	const char *name;
-	/* makes a correct request wrong */
+	/* changes a correct request into a wrong one */
 	void (*make)(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge);
 	uint8_t ops[6];		/* operations to choose from, enum iwt_wr_opcode */
 	uint8_t n_ops;

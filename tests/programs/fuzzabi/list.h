@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What iwt_fuzzabi calls and counts, and whether some call has to succeed in a run. */
+/* Calls and events that iwt_fuzzabi counts; true if at least one in each run must succeed. */
 #ifndef FUZZABI_LIST_H
 #define FUZZABI_LIST_H
 

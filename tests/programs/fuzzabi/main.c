@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzes everything that a process can do with a device: its commands and methods, its rings,
- * and mappings, descriptors and processes around them. It begins with correct calls and
- * changes a few of their fields, so that it gets deep into the kernel. Each round is a process,
- * three run at a time: with one thread or several, without privileges and with small limits, or
- * killed on the way. The kernel's checkers report faults; judges (judge.c) look for
- * things that the kernel does for a process, but should refuse. This program reports what it
- * reached, and fails if it did not reach something that it should have reached.
+ * Fuzzes everything that a process can do with a device: its commands and methods, its rings, and
+ * mappings, descriptors and processes related to them. The program begins with correct calls and
+ * changes a few of their fields, so that the calls reach deep code of the kernel. Each round is a
+ * process; three processes run at a time. A round has one thread or several. Some rounds have no
+ * privileges and small limits, and some are killed early. The kernel's checkers report faults.
+ * Judges (judge.c) look for requests that the kernel fulfils but should refuse. This
+ * program reports the calls that succeeded, and fails if a necessary call never succeeded.
  *
  *	iwt_fuzzabi DEVICE ADDRESS [--time SECONDS] [--seed N] [--group DIR] [--ops N]
  *		TAP on standard output; the seed of each round is in the kernel's log
  *	iwt_fuzzabi DEVICE ADDRESS --round N [--threads N] [--small] [--group DIR] [--ops N]
- *		one round, whose seed is N; with one thread its steps are the same
- *		as long as the kernel answers the same
+ *		runs one round with the seed N; with one thread its steps are always the same
+ *		as long as the kernel returns the same results
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,8 +29,8 @@
 #include "fuzzabi.h"
 
 #define WORKERS		3
-#define PATIENCE	90	/* seconds until a round that does not end is killed */
-#define LONGER		120	/* more seconds, at most, for calls that must succeed once */
+#define PATIENCE	90	/* seconds until a round that hangs is killed */
+#define LONGER		120	/* maximum of more seconds for necessary calls to succeed */
 
 static const struct { const char *name; bool must; } methods[] = {
 #define X(id, name, must) { name, must },
@@ -52,7 +52,7 @@ struct worker {
 
 static uint64_t next_seed(void)
 {
-	/* xorshift: each round's seed is that of the next round, too */
+	/* xorshift; the seed of a round determines the seed of the next round */
 	seed ^= seed << 13;
 	seed ^= seed >> 7;
 	seed ^= seed << 17;
@@ -80,7 +80,7 @@ static const char *text(const struct round *r)
 	return t;
 }
 
-/* The log survives a crash of the kernel. */
+/* Writes the round's seed to the kernel's log, which survives a crash of the kernel. */
 static void note(const struct worker *w)
 {
 	char line[300];
@@ -111,13 +111,13 @@ static void bad(const char *what, const struct worker *w, int status)
 	n_bad++;
 }
 
-/* Judges the end of a round. Exit 3: the round crashed in user space, which is no fault. */
+/* Checks how a round ended. Exit 3: the round crashed in user space, which is no error. */
 static void judge(const struct worker *w, int status)
 {
 	iwt_tally->rounds++;
 	if (WIFSIGNALED(status)) {
 		iwt_tally->killed++;
-		/* SIGKILL: from watch(), or because the group had no memory */
+		/* SIGKILL comes from watch(), or from the OOM killer of the control group */
 		if (WTERMSIG(status) != SIGKILL)
 			bad("a round died", w, status);
 	} else if (WEXITSTATUS(status) > 3) {
@@ -147,7 +147,7 @@ static void watch(struct worker *w)
 	}
 }
 
-/* Has a call that must succeed sometimes not succeeded yet? A slow machine needs longer. */
+/* Is there a necessary call that has not succeeded yet? A slow machine needs more time. */
 static bool lacking(void)
 {
 	int m;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: a process changes its mappings, uses its descriptors, and forks */
+/* Steps: a process changes its mappings, uses its descriptors, and forks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,7 @@ static struct ring *some_ring(struct fuzz *f)
 	return r && r->len && r->at ? r : NULL;
 }
 
-/* Part of a ring, in whole pages */
+/* Selects a part of a ring, in whole pages. */
 static void part(struct fuzz *f, const struct ring *r, void **at, size_t *len)
 {
 	uint32_t pages = r->len / PAGE, from = iwt_below(f, pages);
@@ -107,7 +107,7 @@ void iwt_op_remap(struct fuzz *f)
 		iwt_odd_pages();
 }
 
-/* Uses descriptors of events, and of the device. */
+/* Uses descriptors of event channels and of the device. */
 void iwt_op_files(struct fuzz *f)
 {
 	struct obj *o = iwt_pick(f, CHANNEL, -1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Random numbers, values that are likely to hurt, and counters. */
+/* Random numbers, values that often cause errors, and counters. */
 #include <string.h>
 
 #include "fuzzabi.h"
@@ -22,7 +22,7 @@ uint64_t iwt_rnd(struct fuzz *f)
 	return mix(f->rnd);
 }
 
-/* Each step has its own seed, so that it does not depend on the result of the step before. */
+/* Sets the seed of a step, so that the step does not depend on the result of the step before. */
 void iwt_op_seed(struct fuzz *f, uint64_t n)
 {
 	f->rnd = mix(f->seed ^ mix(n << 8 | f->thread));
@@ -51,7 +51,7 @@ uint64_t iwt_value(struct fuzz *f)
 	return v[iwt_below(f, sizeof(v) / sizeof(v[0]))];
 }
 
-/* An address in memory that is good, read-only, incomplete, missing, or a ring */
+/* Returns an address of memory that is good, read-only, partly mapped, unmapped, or a ring. */
 uint64_t iwt_pointer(struct fuzz *f)
 {
 	uint64_t off = iwt_chance(f, 50) ? 0 : iwt_below(f, PAGE);
@@ -64,7 +64,7 @@ uint64_t iwt_pointer(struct fuzz *f)
 	case 3:
 		return ODD + iwt_below(f, ODD_PAGES) * PAGE + off;
 	case 4:
-		/* over the end of a page, into the next */
+		/* across the end of a page, into the next page */
 		return ODD + iwt_below(f, ODD_PAGES) * PAGE + PAGE - 1 - iwt_below(f, 40);
 	case 5:
 		return RINGS + iwt_below(f, PER_KIND * 3) * RING_ROOM + off;

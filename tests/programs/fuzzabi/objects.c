@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: objects are made, changed, queried and destroyed, by commands and methods. */
+/* Steps: objects are created, changed, queried and destroyed, by commands and methods. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #include "fuzzabi.h"
 
-/* Mostly context 0, so that objects work together. */
+/* Mostly returns context 0, because objects of different contexts do not work together. */
 static int some_ctx(struct fuzz *f)
 {
 	return iwt_chance(f, 80) ? 0 : iwt_below(f, CONTEXTS);
@@ -22,7 +22,7 @@ static int other_ctx(struct fuzz *f, int ctx)
 	return f->hot && iwt_chance(f, 3) ? -1 : ctx;
 }
 
-/* Mostly the first: objects of different protection domains do not work together. */
+/* Mostly returns the first domain, because objects of different domains do not work together. */
 struct obj *iwt_some_pd(struct fuzz *f)
 {
 	struct obj *first = &f->w->obj[PD][0];
@@ -116,7 +116,7 @@ static void cq_extended(struct fuzz *f, int ctx, uint32_t cqe, int channel)
 {
 	struct ib_uverbs_ex_create_cq core = {
 		.cqe = cqe, .comp_channel = channel,
-		/* with the time behind each entry */
+		/* sometimes each entry also has a timestamp */
 		.flags = iwt_chance(f, 20) ? IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION : 0,
 	};
 	struct command c = {
@@ -207,8 +207,9 @@ static void resize(struct fuzz *f, const struct obj *cq, uint32_t cqe)
 }
 
 /*
- * The other steps read the entries of the first mapping. These are right until the move is said to
- * have been made, and again when another move leads back.
+ * Resizes a completion queue. Other steps read only the entries of the first mapping. These
+ * entries are valid until CQ_RESIZED completes a move, and again after another move back to the
+ * first mapping.
  */
 void iwt_op_resize_cq(struct fuzz *f)
 {
@@ -261,12 +262,12 @@ void iwt_op_mr(struct fuzz *f)
 	mr = iwt_new(f, MR, pd->ctx, answer.mr_handle);
 	mr->num = answer.lkey;
 	mr->pd = pd->handle;
-	/* of an implicit region, that part of the memory that is used */
+	/* for an implicit region, store the part that contains memory */
 	mr->addr = core.length == UINT64_MAX ? DATA : core.hca_va;
 	mr->bytes = core.length == UINT64_MAX ? 32 * PAGE : core.length;
 }
 
-/* Changes a region; what its neighbours in other threads believe of it may then be wrong. */
+/* Changes a region. Other threads may then use wrong bounds of this region. */
 void iwt_op_rereg(struct fuzz *f)
 {
 	struct obj *mr = iwt_pick(f, MR, -1), *pd = mr ? iwt_pick(f, PD, mr->ctx) : NULL;
@@ -385,7 +386,7 @@ void iwt_destroy(struct fuzz *f, enum kind k, struct obj *o)
 	if (!was)
 		return;
 	if (k == CHANNEL || k == SOCKET || k == CM_ID) {
-		/* if the answer went elsewhere, the descriptor seems to be 0 */
+		/* if the answer was written to another address, the descriptor seems to be 0 */
 		if (handle > STDERR_FILENO)
 			close(handle);
 	} else if (iwt_chance(f, 50)) {

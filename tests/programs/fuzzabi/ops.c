@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list of steps, and the loop of a thread */
+/* The list of steps, and the main loop of a thread. */
 #include "fuzzabi.h"
 
 __thread sigjmp_buf iwt_guard;
@@ -38,7 +38,7 @@ void iwt_step(struct fuzz *f)
 	ops[i].op(f);
 }
 
-/* If a step touches a ring that is unmapped, the rest of the step is left out. */
+/* If a step accesses an unmapped ring, the rest of the step is skipped. */
 void iwt_guarded_step(struct fuzz *f, void (*what)(struct fuzz *f))
 {
 	if (!sigsetjmp(iwt_guard, 1)) {

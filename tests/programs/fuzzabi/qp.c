@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: queue pairs are made, modified and queried. */
+/* Steps: queue pairs are created, modified and queried. */
 #include <string.h>
 
 #include <infiniband/verbs.h>
@@ -84,7 +84,7 @@ static struct obj *plain(struct fuzz *f, int ctx, const struct ib_uverbs_ex_crea
 	};
 	uint32_t handle;
 
-	/* equal, except for the address of the answer */
+	/* both structures are equal, except for the address of the answer */
 	memcpy((char *)&core + 8, q, sizeof(core) - 8);
 	if (iwt_command(f, f->w->ctx[ctx], &c))
 		return NULL;
@@ -92,7 +92,7 @@ static struct obj *plain(struct fuzz *f, int ctx, const struct ib_uverbs_ex_crea
 	return got_qp(f, ctx, handle, f->out + c.answer_len);
 }
 
-/* Modifies @qp, by either command. */
+/* Modifies @qp, by the plain or the extended command. */
 static void modify(struct fuzz *f, const struct obj *qp, struct ib_uverbs_ex_modify_qp *core)
 {
 	struct command c = {

@@ -106,7 +106,7 @@ static void query_mr(struct fuzz *f)
 	iwt_send(f, iwt_fd(f->w, mr), &c);
 }
 
-/* A part of a region, whether or not it is pinned, and within its bounds */
+/* Advises on a part of a region, which may be pinned or not. The part may exceed the region. */
 static void advise_mr(struct fuzz *f)
 {
 	struct obj *mr = iwt_pick(f, MR, -1), *pd = mr ? iwt_pick(f, PD, mr->ctx) : NULL;
@@ -162,7 +162,7 @@ void iwt_op_query(struct fuzz *f)
 	}
 }
 
-/* Commands that the device refuses, or that do not exist, of any length */
+/* Gives commands of any length that the device refuses, or that do not exist. */
 void iwt_op_any_command(struct fuzz *f)
 {
 	uint8_t core[512];
@@ -179,12 +179,12 @@ void iwt_op_any_command(struct fuzz *f)
 	memcpy(core, words, sizeof(core));
 	if (o)
 		memcpy(core + 8, &o->handle, 4);
-	/* not 0: contexts have their own step; answers of commands have a known length */
+	/* not 0: contexts have their own step, and answers of commands have a known length */
 	c.number = 1 + iwt_below(f, 62);
 	iwt_command(f, f->w->ctx[iwt_below(f, CONTEXTS)], &c);
 }
 
-/* Any method of any object, also those that only a newer kernel may have */
+/* Calls any method of any object, including methods that only a newer kernel may have. */
 void iwt_op_any_method(struct fuzz *f)
 {
 	struct obj *o = iwt_pick(f, iwt_below(f, SOCKET), -1);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An entry changes between the kernel's first and second read. The judge's queues have room for
- * one entry, and a child process makes one field of the entry wrong and right again as fast as
- * it can, on another processor, while the kernel takes the entry. The kernel must use the
- * values that it has checked: a length that it has not checked reaches memory that does not
- * exist, or the judge sees octets elsewhere that have changed.
+ * one entry. On another processor, a child process repeatedly makes one field of the entry wrong
+ * and right again, while the kernel processes the entry. The kernel must use the values that it
+ * has checked. Otherwise it accesses unmapped memory by an unchecked length, or the judge finds
+ * changed bytes outside its region.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 #define TRIES	100
 
-/* A field: which octet of the entry, its wrong value, and other fields of the entry */
+/* The byte of an entry that changes, its wrong value, and values of other fields */
 static const struct field {
 	bool recv;
 	size_t at;
@@ -31,7 +31,7 @@ static const struct field {
 	{ false, offsetof(struct iwt_send_wqe, opcode), IWT_WR_MASKED_FETCH_ADD, IWT_WR_FETCH_ADD },
 	{ false, offsetof(struct iwt_send_wqe, inline_len) + 1, 0x40, IWT_WR_WRITE, IWT_WR_INLINE, 8 },
 	{ false, offsetof(struct iwt_send_wqe, flags), IWT_WR_INLINE, IWT_WR_WRITE, 0, 0x4000 },
-	/* the list: another page, length, or key */
+	/* the scatter/gather list: another page, length, or key */
 	{ false, sizeof(struct iwt_send_wqe) + 1, 0x14, IWT_WR_READ },
 	{ false, sizeof(struct iwt_send_wqe) + offsetof(struct iwt_sge, length) + 1, 0x20, IWT_WR_READ },
 	{ false, sizeof(struct iwt_send_wqe) + offsetof(struct iwt_sge, lkey), 0, IWT_WR_READ },
@@ -40,7 +40,7 @@ static const struct field {
 	{ true, sizeof(struct iwt_recv_wqe) + 1, 0x14 },
 };
 
-/* Waits long enough for the other processor to see the last store before the next one. */
+/* Spins, so that the other processor sees the last store before the next one. */
 static void linger(int turns)
 {
 	volatile int i;
@@ -69,7 +69,7 @@ static pid_t start_flipper(volatile uint8_t *at, uint8_t wrong, uint8_t right)
 	stay_on(1);
 	iwt_guarded = false;
 	for (;;) {
-		/* right for longer: a wrong value at the first read ends the connection */
+		/* right for longer: if the first read finds a wrong value, the connection ends */
 		*at = wrong;
 		linger(8);
 		*at = right;
@@ -95,7 +95,7 @@ static void post_recv(struct judge *j)
 	__atomic_store_n(&iwt_ctl(r)->prod, prod + 1, __ATOMIC_SEQ_CST);
 }
 
-/* Posts one request and waits for its completion. Return: does the connection go on? */
+/* Posts one request and waits for its completion. Return: is the connection still up? */
 static bool try_one(struct judge *j, const struct field *x)
 {
 	uint32_t all = j->seen[TX] + 1;
@@ -116,7 +116,7 @@ static bool try_one(struct judge *j, const struct field *x)
 	return j->seen[TX] == all && !j->bad[TX] && !j->bad[RX];
 }
 
-/* The right value of the octet, as in try_one() and post_recv() */
+/* Returns the right value of the byte, as in try_one() and post_recv(). */
 static uint8_t right_octet(struct judge *j, const struct field *x)
 {
 	struct iwt_recv_wqe recv = { .num_sge = 1 };
@@ -133,7 +133,7 @@ static uint8_t right_octet(struct judge *j, const struct field *x)
 	return ((uint8_t *)&q)[x->at];
 }
 
-/* Waits until the new process runs. */
+/* Waits until the child process runs. */
 static void wait_for_flipper(const volatile uint8_t *at, uint8_t right)
 {
 	int ms;
@@ -169,7 +169,7 @@ void iwt_judged_race(struct judge *j)
 		waitpid(pid, NULL, 0);
 	}
 	sched_setaffinity(0, sizeof(all), &all);
-	/* has the kernel ever seen the wrong value? */
+	/* if the kernel has read the wrong value, the connection ended before all tries */
 	iwt_count(J_RACE, n < TRIES ? 0 : ETIME);
 	if (iwt_judged_beyond(j))
 		iwt_judged_say(j, "an entry that changes", "other memory has changed");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Steps on the rings: work requests that are right or nearly right, completions, and random
- * values written anywhere while the kernel works with the ring.
+ * Steps on the rings: work requests that are correct or almost correct, completions, and random
+ * values written anywhere while the kernel uses the ring.
  */
 #include <string.h>
 
@@ -54,7 +54,7 @@ void iwt_op_doorbell(struct fuzz *f)
 		arm(f, cq);
 }
 
-/* A queue pair with a ring of this kind, preferably a connected one */
+/* Finds a queue pair whose ring @which is mapped, preferably a connected queue pair. */
 static struct obj *with_ring(struct fuzz *f, int which)
 {
 	int i;
@@ -80,7 +80,7 @@ static struct obj *region(struct fuzz *f, const struct obj *qp)
 	return mr;
 }
 
-/* Makes elements in regions that @qp may use, with at most @most octets in all. */
+/* Builds elements in regions that @qp may use, with at most @most bytes in total. */
 static void elements(struct fuzz *f, const struct obj *qp, struct iwt_sge *sge, int n,
 		     uint32_t most)
 {
@@ -101,7 +101,7 @@ static void elements(struct fuzz *f, const struct obj *qp, struct iwt_sge *sge, 
 	}
 }
 
-/* The address of an atomic operation is a multiple of eight, and its result has eight octets. */
+/* Builds an atomic operation. Its address is a multiple of eight, its result has eight bytes. */
 static void atomic_body(struct fuzz *f, struct iwt_send_wqe *w, struct iwt_atomic_body *b)
 {
 	w->num_sge = 1;
@@ -111,7 +111,7 @@ static void atomic_body(struct fuzz *f, struct iwt_send_wqe *w, struct iwt_atomi
 	b->compare = iwt_chance(f, 50) ? 0 : iwt_rnd(f);
 }
 
-/* A part of a region for a window, mostly as both may have it */
+/* Builds a bind of a window to a part of a region, mostly with rights that are allowed. */
 static void bind_body(struct fuzz *f, const struct obj *qp, struct iwt_send_wqe *w)
 {
 	struct iwt_bind_body *b = (struct iwt_bind_body *)(w + 1);
@@ -149,7 +149,7 @@ static size_t build(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t ro
 		.remote_addr = there ? there->addr : 0, .rkey = there ? there->num : 0,
 	};
 	w->num_sge = w->opcode == IWT_WR_READ ? 1 : iwt_below(f, (most < 4 ? most : 4) + 1);
-	/* invalidations are rare, or no region would be left */
+	/* invalidations are rare, because otherwise no region would be left */
 	if (w->opcode == IWT_WR_LOCAL_INV || w->opcode == IWT_WR_SEND_WITH_INV) {
 		if (iwt_chance(f, 95))
 			w->opcode = IWT_WR_SEND;
@@ -173,7 +173,7 @@ static size_t build(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t ro
 	return room;
 }
 
-/* Sets a bit that announces a post without the doorbell, in any completion queue. */
+/* Sets a bit in any completion queue that announces a post without the doorbell. */
 static void set_posted(struct fuzz *f)
 {
 	struct obj *cq = iwt_pick(f, CQ, -1);
@@ -183,7 +183,7 @@ static void set_posted(struct fuzz *f)
 	if (!r || !r->at)
 		return;
 	bit = iwt_chance(f, 70) ? iwt_below(f, 4) : iwt_below(f, r->entries);
-	/* the bits are behind the entries, and a page has room for them in a small queue */
+	/* the bits follow the entries; in a small queue they fit into the same page */
 	__atomic_fetch_or((uint32_t *)iwt_slot(r, 0) + (size_t)r->entries * r->stride / 4 + bit / 32,
 			  1u << bit % 32, __ATOMIC_SEQ_CST);
 	cq_poll(f, cq);
@@ -205,7 +205,7 @@ void iwt_op_send(struct fuzz *f)
 
 	if (!o)
 		return;
-	/* a copy, because another thread may destroy the queue pair meanwhile */
+	/* use a copy, because another thread may destroy the queue pair meanwhile */
 	qp = *o;
 	if (qp.ring[0].stride < sizeof(struct iwt_send_wqe) + IWT_ATOMIC_BODY_USER ||
 	    qp.ring[0].stride > sizeof(wqe))
@@ -223,7 +223,7 @@ void iwt_op_send(struct fuzz *f)
 	told(f, &qp);
 }
 
-/* Makes a receive for the sends: most have one element that is long enough. */
+/* Builds a receive. Most receives have one element that is long enough for any Send. */
 static void build_recv(struct fuzz *f, const struct obj *qp, uint8_t *to, size_t room)
 {
 	uint32_t most = (room - sizeof(struct iwt_recv_wqe)) / sizeof(struct iwt_sge);
@@ -270,7 +270,7 @@ void iwt_op_recv(struct fuzz *f)
 		iwt_post_recvs(f, o, 1 + iwt_below(f, 12));
 }
 
-/* A queue pair with flushed requests is not connected any more. */
+/* Marks a queue pair with flushed requests as no longer connected. */
 static void lost(struct fuzz *f, uint32_t num)
 {
 	struct obj *qp = f->w->obj[QP];
@@ -281,7 +281,7 @@ static void lost(struct fuzz *f, uint32_t num)
 			qp[i].connected = false;
 }
 
-/* Counts a completion; entries that scribbles have changed count as odd. */
+/* Counts a completion. An entry that iwt_op_scribble() has changed counts as odd. */
 static void saw(struct fuzz *f, const struct iwt_cqe *e)
 {
 	if (e->status == IBV_WC_WR_FLUSH_ERR)

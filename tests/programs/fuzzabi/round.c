@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A process of the fuzzer, from its beginning to its end */
+/* A process of the fuzzer, from its start to its end. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ static bool make_arena(void)
 	return true;
 }
 
-/* Limits that are small enough to be reached: locked memory, descriptors, the group's memory. */
+/* Sets limits that are easily reached, enters the memory group, and drops privileges. */
 static void give_up_rights(struct fuzz *f, const char *group)
 {
 	rlim_t locked = (rlim_t)1 << (16 + iwt_below(f, 6));
@@ -67,7 +67,7 @@ static void give_up_rights(struct fuzz *f, const char *group)
 	if (setrlimit(RLIMIT_MEMLOCK, &l) || setrlimit(RLIMIT_NOFILE, &n) ||
 	    setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
 		_exit(4);
-	/* the change of the user has cleared this setting */
+	/* setresuid() has cleared this setting */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
@@ -84,7 +84,7 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-/* A thread that writes into rings all the time, while other threads run their steps. */
+/* A thread that writes random values into rings, while other threads run their steps. */
 static void *scribbler(void *arg)
 {
 	struct thread *t = arg;
@@ -114,7 +114,7 @@ static void run_threads(struct thread *t, int n)
 		pthread_join(id[made - 1], NULL);
 }
 
-/* Some processes destroy everything at their end, most leave that to the kernel. */
+/* Destroys all objects. Most processes leave this to the kernel. */
 static void tidy_up(struct fuzz *f)
 {
 	static const enum kind order[] = { CM_ID, SOCKET, MW, MR, QP, CQ, PD, CHANNEL };
@@ -151,7 +151,7 @@ void iwt_round(const char *device, struct in_addr address, const struct round *r
 	iwt_op_seed(&t[0].f, 0);
 	if (r->small)
 		give_up_rights(&t[0].f, group);
-	/* with small limits even this may fail */
+	/* with small limits, even the creation of the first objects may fail */
 	if (!iwt_begin(&t[0].f))
 		_exit(r->small ? 0 : 5);
 	run_threads(t, r->threads);

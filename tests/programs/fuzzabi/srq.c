@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Steps: shared receive queues are made, modified, queried and posted to. */
+/* Steps: shared receive queues are created, modified, queried and posted to. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #include "fuzzabi.h"
 
-/* Its ring is where that of a receive queue is. */
+/* The ring of a shared receive queue has the same place in @o as that of a receive queue. */
 static void fill_srq(struct obj *o, const void *private)
 {
 	struct iwt_create_srq_resp r;
@@ -104,7 +104,7 @@ void iwt_op_modify_srq(struct fuzz *f)
 		       1 + iwt_below(f, 300), iwt_below(f, 20));
 }
 
-/* As a provider does it, but that other threads post meanwhile */
+/* Resizes a shared receive queue like the provider, but other threads may post meanwhile. */
 void iwt_op_resize_srq(struct fuzz *f)
 {
 	struct obj *srq = iwt_pick(f, SRQ, -1);

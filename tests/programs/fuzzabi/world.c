@@ -13,7 +13,7 @@
 
 #include "fuzzabi.h"
 
-/* An object of @ctx, if there is one; -1: of any context */
+/* Returns a random object of context @ctx (-1: of any context), or NULL. */
 struct obj *iwt_pick(struct fuzz *f, enum kind k, int ctx)
 {
 	struct obj *all = f->w->obj[k];
@@ -28,7 +28,7 @@ struct obj *iwt_pick(struct fuzz *f, enum kind k, int ctx)
 	return NULL;
 }
 
-/* Finds a place for a new object: if all are used, another object is destroyed. */
+/* Finds a place for a new object. If no place is free, destroys another object. */
 struct obj *iwt_new(struct fuzz *f, enum kind k, int ctx, uint32_t handle)
 {
 	struct obj *all = f->w->obj[k], *o = NULL;
@@ -53,7 +53,7 @@ int iwt_fd(const struct world *w, const struct obj *o)
 	return w->ctx[o->ctx];
 }
 
-/* Each ring has its own room in memory. */
+/* Returns the address that is reserved for a ring. */
 static uint64_t room(const struct world *w, const struct obj *o, int which)
 {
 	int n = o - w->obj[CQ];
@@ -139,7 +139,7 @@ static bool get_context_by_method(struct fuzz *f, int fd)
 	return !iwt_send(f, fd, &c);
 }
 
-/* Opens context @n again; if only the second part fails, the descriptor stays */
+/* Opens context @n again. If only get_context() fails, the descriptor stays open. */
 bool iwt_open(struct fuzz *f, int n)
 {
 	char path[300];
@@ -159,18 +159,18 @@ static void *fixed(uint64_t at, size_t len, int prot, int fd)
 		    (fd < 0 ? MAP_ANONYMOUS | MAP_PRIVATE : MAP_SHARED), fd, 0);
 }
 
-/* Pages that can only be read, only be written, not be used at all, or end early */
+/* Creates pages: read-only, write-only, inaccessible, unmapped, or beyond a file's end. */
 void iwt_odd_pages(void)
 {
 	int file = memfd_create("short", 0);
 
 	munmap((void *)ODD, ODD_PAGES * PAGE);
 	fixed(ODD, PAGE, PROT_READ | PROT_WRITE, -1);
-	/* page 1 is missing */
+	/* page 1 is not mapped */
 	fixed(ODD + 2 * PAGE, PAGE, PROT_READ, -1);
 	fixed(ODD + 3 * PAGE, PAGE, PROT_NONE, -1);
 	fixed(ODD + 4 * PAGE, PAGE, PROT_READ | PROT_WRITE, -1);
-	/* the file of pages 5 and 6 ends in 5 */
+	/* the file of pages 5 and 6 ends in page 5 */
 	if (file >= 0 && !ftruncate(file, 100))
 		fixed(ODD + 5 * PAGE, 2 * PAGE, PROT_READ | PROT_WRITE, file);
 	fixed(ODD + 7 * PAGE, PAGE, PROT_WRITE, -1);
@@ -188,7 +188,7 @@ static bool make_listener(struct world *w)
 	       !getsockname(w->listener, (struct sockaddr *)&w->address, &len);
 }
 
-/* Makes the first objects; no call is mutated here. */
+/* Creates the first objects. No call is mutated here. */
 bool iwt_begin(struct fuzz *f)
 {
 	struct world *w = f->w;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Wrong things that a judge does: one in an otherwise correct request, receive or ring. */
+/* The mistakes of a judge: each changes one thing in a correct request, receive or ring. */
 #include <string.h>
 
 #include <infiniband/verbs.h>
@@ -8,7 +8,7 @@
 
 static const uint64_t end_of_mine = REGION_AT(MINE) + REGION_BYTES;
 
-/* ---- the list of a request or a receive ---- */
+/* ---- the scatter/gather list of a request or a receive ---- */
 
 static void no_such_key(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
 {
@@ -61,7 +61,7 @@ static void second_key(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *
 	w->num_sge = 2;
 }
 
-/* ---- what is the peer's ---- */
+/* ---- the peer's memory ---- */
 
 static void no_such_rkey(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
 {
@@ -98,7 +98,7 @@ static void peers_invalidate(struct judge *j, struct iwt_send_wqe *w, struct iwt
 	w->ex = j->mr[iwt_below(j->f, REGIONS)].num;
 }
 
-/* ---- the request as such ---- */
+/* ---- other fields of the request ---- */
 
 static void many_elements(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
 {
@@ -159,7 +159,7 @@ static void invalidate(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *
 	w->ex = j->mr[iwt_below(j->f, REGIONS)].num;
 }
 
-/* Octets of a region for what is no window */
+/* Binds bytes of a region to a key that does not belong to a window. */
 static void bind_no_window(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
 {
 	struct iwt_bind_body body = {
@@ -194,7 +194,7 @@ static void no_recv(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge
 	j->recv->num_sge = 0;
 }
 
-/* ---- indices ---- */
+/* ---- indices of rings ---- */
 
 static void far(struct judge *j, const struct ring *r)
 {
@@ -218,7 +218,7 @@ static void recvs_far_ahead(struct judge *j, struct iwt_send_wqe *w, struct iwt_
 	far(j, &j->qp[RX].ring[1]);
 }
 
-/* Posts more than the completion queue has room for, and takes no completions. */
+/* Posts more requests than the completion queue has entries, and leaves all completions there. */
 static void fill_cq(struct judge *j, struct iwt_send_wqe *w, struct iwt_sge *sge)
 {
 	uint32_t n;

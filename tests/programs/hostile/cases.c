@@ -8,7 +8,7 @@
 #include "hostile.h"
 #include "patience.h"
 
-/* The raw request must complete with an error; returns its status. */
+/* Waits until the raw request completes with an error. Return: its status. */
 static int must_fail(struct conn *c, uint64_t id, const char *what)
 {
 	struct ibv_wc wc;
@@ -40,7 +40,7 @@ static void must_be_in_error(struct conn *c, const char *what)
 
 void iwt_opcodes(void)
 {
-	/* the third operation cannot carry data */
+	/* the third operation is invalid here, because it cannot carry data */
 	static const uint8_t op[] = { IWT_WR_READ_WITH_INV, IWT_WR_REG_MR,
 				      IWT_WR_SEND_WITH_IMM,
 				      IWT_WR_MASKED_FETCH_ADD,
@@ -92,7 +92,7 @@ void iwt_counts(void)
 	}
 }
 
-/* The result needs exactly one element, which must not be in the kernel's memory. */
+/* The result needs exactly one element, which must not refer to kernel memory. */
 void iwt_atomics(void)
 {
 	static const struct {
@@ -136,7 +136,7 @@ void iwt_atomics(void)
 	}
 }
 
-/* Addresses that are not the process's, with the kernel's key or with its own key */
+/* Uses addresses that are not the process's, with the kernel's key or the process's key. */
 void iwt_kernel_memory(void)
 {
 	static const uint64_t addr[] = {
@@ -149,7 +149,7 @@ void iwt_kernel_memory(void)
 	for (i = 0; i < sizeof(addr) / sizeof(addr[0]) * 2; i++) {
 		for (j = 0; j < sizeof(op); j++) {
 			struct conn *c = iwt_dial(true);
-			/* the kernel's own key, then the process's own key out of bounds */
+			/* even @i: the kernel's key; odd @i: the process's key, out of bounds */
 			struct iwt_sge sge = { addr[i / 2], 64,
 					       i % 2 ? c->mr->lkey : 0 };
 			struct iwt_send_wqe w = {
@@ -166,7 +166,7 @@ void iwt_kernel_memory(void)
 	}
 }
 
-/* The same for receives; the peer answers every message. */
+/* Like iwt_kernel_memory(), but in receives. The peer answers every message. */
 void iwt_kernel_receives(void)
 {
 	static const struct { uint32_t num, lkey; uint64_t addr; } k[] = {
@@ -180,7 +180,7 @@ void iwt_kernel_receives(void)
 		struct conn *c = iwt_dial(true);
 		struct ibv_wc wc;
 
-		/* the first two slots have receives that nobody used yet */
+		/* the first two entries contain receives that are not used yet */
 		for (n = 0; n < 2; n++) {
 			uint32_t idx = iwt_ctl(&c->rq)->cons + n;
 			struct iwt_recv_wqe *w = iwt_slot(&c->rq, idx, WRS * 4);
@@ -188,7 +188,7 @@ void iwt_kernel_receives(void)
 
 			w->num_sge = k[i].num;
 			*sge = (struct iwt_sge) { k[i].addr, 4096, k[i].lkey };
-			/* if the number of elements is wrong, the first element is good */
+			/* if the number of elements is wrong, the first element is correct */
 			if (k[i].addr == 1)
 				*sge = (struct iwt_sge) { (uintptr_t)c->buf,
 							  4096, c->mr->lkey };
@@ -223,7 +223,7 @@ void iwt_indices(void)
 			iwt_ctl(r)->prod += by;
 			iwt_ctl(r)->cons = iwt_rnd();
 			iwt_doorbell(c);
-			/* the kernel looks at a receive queue when a message arrives */
+			/* the kernel reads the index of a receive queue when a message arrives */
 			if (q)
 				iwt_post(c, 1, IBV_WR_SEND, 0, 8);
 			must_be_in_error(c, q ? "receive index" : "send index");
@@ -278,7 +278,7 @@ void iwt_fuzz(void)
 
 		pthread_create(&t, NULL, scribble, c);
 		for (i = 0; i < 400; i++) {
-			/* not through the provider, which the random values would confuse, too */
+			/* not by the provider: the random values would confuse it, too */
 			iwt_doorbell(c);
 			if (i % 4 == 0)
 				ibv_req_notify_cq(c->cq, i % 8 == 0);
@@ -290,7 +290,7 @@ void iwt_fuzz(void)
 	}
 }
 
-/* Fields of good work requests change after the doorbell has rung. */
+/* A thread that changes fields of good work requests after the doorbell. */
 static void *flip(void *arg)
 {
 	struct conn *c = arg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections of a hostile process, and the rings behind them. */
+/* Connections of a hostile process, and the addresses of their rings. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define MAPPINGS	2000
 static struct ring known[MAPPINGS];
 
-/* Finds shared mappings of the device that are not in @old; returns their number. */
+/* Finds shared mappings of the device that are not in @old. Return: their number. */
 static int mappings(struct ring *r, int max, const struct ring *old, int n_old)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -137,7 +137,7 @@ bool iwt_wait_wc(struct conn *c, struct ibv_wc *wc)
 	return false;
 }
 
-/* Finds the stride of a ring: the distance between two known work requests. */
+/* Measures the stride of a ring: the distance between two known work requests. */
 static void measure(struct ring *r)
 {
 	uint64_t v[2] = { MAGIC + 1, MAGIC + 2 };
@@ -178,7 +178,7 @@ void iwt_resolve(struct conn *c)
 	rdma_freeaddrinfo(ai);
 }
 
-/* Return: 0 or an error's number; after 0 an event follows */
+/* Return: 0 or an errno value. After 0, an event follows. */
 int iwt_connect(struct conn *c)
 {
 	struct rdma_conn_param param = { .responder_resources = 4,
@@ -187,7 +187,7 @@ int iwt_connect(struct conn *c)
 	return rdma_connect(c->id, &param) ? errno : 0;
 }
 
-/* Connects to the tame peer; the address is resolved and the objects exist. */
+/* Connects to the tame peer. The address must be resolved, and the objects must exist. */
 void iwt_establish(struct conn *c)
 {
 	struct rdma_cm_event *ev;
@@ -202,7 +202,7 @@ void iwt_establish(struct conn *c)
 	rdma_ack_cm_event(ev);
 }
 
-/* Makes a connection to the tame peer; if @look is set, measures its rings. */
+/* Makes a connection to the tame peer. If @look is set, also finds its rings. */
 struct conn *iwt_dial(bool look)
 {
 	struct conn *c = calloc(1, sizeof(*c));
@@ -225,7 +225,7 @@ struct conn *iwt_dial(bool look)
 	return c;
 }
 
-/* Posts by the command of uverbs for devices without rings; 0 or an error's number */
+/* Posts by the uverbs command for devices without rings. Return: 0 or an errno value. */
 int iwt_post_command(struct conn *c, uint32_t n, uint32_t sges, uint32_t wqe_size)
 {
 	struct {
@@ -255,7 +255,7 @@ int iwt_post_command(struct conn *c, uint32_t n, uint32_t sges, uint32_t wqe_siz
 	return write(c->id->verbs->cmd_fd, &req, len) < 0 ? errno : 0;
 }
 
-/* The device's own method on @handle, with @n words of flags; 0 or an error's number */
+/* Calls a method of the device on @handle, with @n words of flags. Return: 0 or errno */
 int iwt_method(struct conn *c, uint16_t object, uint16_t method, uint32_t handle,
 	       int n, uint32_t flags)
 {
@@ -301,7 +301,7 @@ void *iwt_slot(const struct ring *r, uint32_t idx, uint32_t entries)
 	return r->at + r->first + (size_t)(idx % entries) * r->stride;
 }
 
-/* Posts a raw send work request. */
+/* Posts a raw send work request, and rings the doorbell. */
 void iwt_raw(struct conn *c, const struct iwt_send_wqe *w,
 		const struct iwt_sge *sge, int n)
 {

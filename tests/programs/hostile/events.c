@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A hostile process asks for events of its completion queue, and never reads them. */
+/* A hostile process requests events of its completion queue, and never reads them. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 
 #include "hostile.h"
 
-/* More than the limit for waiting events in any device, and more than fit in a page. */
+/* More events than any device allows to wait, and more than fit into a page */
 #define EVENTS	2000
-/* SECURITY.md: the number of events that a process can have without a call. */
+/* The number of events that a process can get without a call (SECURITY.md) */
 #define BOUND	32
 
-/* Arms the queue by the word in its ring (ANY), and makes one completion. */
+/* Arms the queue by the word in its ring, for any completion, and makes one completion. */
 static void armed_completion(struct conn *c, uint64_t id)
 {
 	struct ibv_wc wc;
@@ -37,7 +37,7 @@ static int unread(struct conn *c)
 	return n;
 }
 
-/* Arms again and again, only by the ring, and never reads an event. */
+/* Arms the queue many times, only by the ring, and reads no event until the end. */
 void iwt_arms(void)
 {
 	struct conn *c = iwt_dial(true);
@@ -46,12 +46,12 @@ void iwt_arms(void)
 	for (i = 0; i < EVENTS; i++)
 		armed_completion(c, i);
 	n = unread(c);
-	/* one more: an arm that was made meanwhile counts together with the last event */
+	/* one more is allowed: an arm in the meantime is counted together with the last event */
 	if (n < BOUND || n > BOUND + 1)
 		iwt_fail("%d of %d events", n, EVENTS);
 	if (!(iwt_ctl(&c->scq)->flags & IWT_RING_ARM_BY_CALL))
 		iwt_fail("it is not told to call");
-	/* reading the events changes nothing; a call does */
+	/* reading the events does not help: only a call allows new events */
 	armed_completion(c, i++);
 	if (unread(c))
 		iwt_fail("an event without a call");
@@ -66,7 +66,7 @@ void iwt_arms(void)
 		iwt_fail("%d of %d events after a call", n, EVENTS);
 }
 
-/* Arms by calls: each gives one event. */
+/* Arms the queue by calls. Each call must give one event. */
 void iwt_arms_called(void)
 {
 	struct conn *c = iwt_dial(true);
@@ -85,7 +85,7 @@ void iwt_arms_called(void)
 		iwt_fail("%d events of %d", n, EVENTS);
 }
 
-/* Methods on objects of another kind, or none; wrong flags, lengths and attributes. */
+/* Calls methods on wrong objects, and with wrong flags, lengths and attributes. */
 void iwt_methods(void)
 {
 	struct conn *c = iwt_dial(true);

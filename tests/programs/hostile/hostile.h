@@ -27,7 +27,7 @@ struct ring {
 	uint8_t *at;
 	size_t len;
 	uint64_t off;
-	size_t first;		/* octets before the first entry */
+	size_t first;		/* bytes before the first entry */
 	uint32_t stride;
 };
 
@@ -52,7 +52,7 @@ __attribute__((noreturn, format(printf, 1, 2)))
 void iwt_fail(const char *fmt, ...);
 uint64_t iwt_rnd(void);
 
-/* conn.c: connections, and the rings behind them */
+/* conn.c: connections and their rings */
 void iwt_resolve(struct conn *c);
 void iwt_make_objects(struct conn *c, bool look);
 int iwt_connect(struct conn *c);
@@ -73,7 +73,7 @@ void iwt_raw(struct conn *c, const struct iwt_send_wqe *w,
 /* peer.c */
 int iwt_serve(void);
 
-/* cases.c, mem.c: each runs in a process of its own */
+/* cases.c, mem.c: each case runs in its own process */
 void iwt_honest(void);
 void iwt_opcodes(void);
 void iwt_counts(void);
@@ -93,7 +93,7 @@ void iwt_maps(void);
 void iwt_doorbells(void);
 void iwt_registrations(void);
 
-/* events.c: each runs in a process of its own, too */
+/* events.c: each case runs in its own process */
 void iwt_methods(void);
 void iwt_arms(void);
 void iwt_arms_called(void);

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hostile process: it writes whatever it likes into the rings that it shares
- * with the kernel, and abuses every other way into the kernel that a device of
- * iw_tcp gives it. Each case runs in a child of its own, which may end badly;
- * what counts is what the kernel refuses, and that a well-behaved connection
- * works afterwards.
- *
- *	iwt_hostile -s ADDRESS			tame peer, until it is killed
- *	iwt_hostile -c ADDRESS [--seed N]	TAP on standard output
+ * A hostile process: it writes arbitrary values into the rings that it shares with the kernel,
+ * and misuses every other interface of an iw_tcp device. Each case runs in its own child process,
+ * which may crash. The kernel must refuse what the case attempts, and a correct connection must
+ * work afterwards.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -27,7 +23,7 @@ uint64_t iwt_seed;
 
 uint64_t iwt_rnd(void)
 {
-	/* xorshift: threads may disturb it, which does no harm */
+	/* xorshift: threads may disturb each other here, which does no harm */
 	iwt_seed ^= iwt_seed << 13;
 	iwt_seed ^= iwt_seed >> 7;
 	iwt_seed ^= iwt_seed << 17;
@@ -50,7 +46,7 @@ void iwt_fail(const char *fmt, ...)
 static const struct {
 	const char *name;
 	void (*fn)(void);
-	int ends;	/* the signal that ends the case */
+	int ends;	/* signal that ends the case, or 0 */
 } cases[] = {
 	{ "honest, to begin with", iwt_honest, 0 },
 	{ "operations that are not for processes, or are none", iwt_opcodes, 0 },
@@ -75,7 +71,7 @@ static const struct {
 	{ "events that are asked for by calls and never read", iwt_arms_called, 0 },
 };
 
-/* Return: did the child end as it should? */
+/* Runs @fn in a child process. Return: true if the child ended as expected. */
 static bool in_child(void (*fn)(void), int ends)
 {
 	pid_t pid = fork();
@@ -83,7 +79,7 @@ static bool in_child(void (*fn)(void), int ends)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* all waits of a case together are shorter */
+		/* longer than all waits of a case together */
 		patient_alarm(PATIENCE * 5, NULL);
 		fn();
 		_exit(0);

@@ -25,7 +25,7 @@ void iwt_unmap(void)
 	munmap(c->scq.at, c->scq.len);
 	for (i = 0; i < 200; i++)
 		iwt_doorbell(c);
-	/* the kernel still has its own mapping of the rings; the peer goes on as well */
+	/* the kernel still has its own mapping of the rings, and the peer continues as well */
 	usleep(100000);
 }
 
@@ -46,7 +46,7 @@ void iwt_forks(void)
 		pid_t pid = fork();
 
 		if (!pid) {
-			/* the child has the descriptor, and the rings if it inherits them */
+			/* the child has the descriptor, and also the rings if it inherits them */
 			for (j = 0; j < 100; j++)
 				iwt_doorbell(c);
 			_exit(0);
@@ -57,8 +57,9 @@ void iwt_forks(void)
 }
 
 /*
- * The child has all descriptors, but rdma_cm's descriptor only serves the process that opened
- * it. With its own descriptor of rdma_cm the child names a queue pair that is not its own.
+ * Runs in a child, which has all descriptors of its parent. But the parent's descriptor of
+ * rdma_cm serves only the process that opened it. With its own descriptor of rdma_cm, the child
+ * names a queue pair of its parent. Both must be refused.
  */
 static int connect_parents(struct conn *c)
 {
@@ -200,7 +201,7 @@ void iwt_doorbells(void)
 		if (j % 3 == 1)
 			ibv_modify_qp(c->qp, &attr, IBV_QP_STATE);
 		usleep(10000);
-		/* destroyed while the other threads ring the doorbell */
+		/* the queue pair is destroyed while the other threads ring the doorbell */
 		if (j % 2) {
 			rdma_destroy_qp(c->id);
 			usleep(1000);
@@ -235,7 +236,7 @@ void iwt_registrations(void)
 	none = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ibv_reg_mr(c->pd, none, 2 * page, IBV_ACCESS_LOCAL_WRITE))
 		iwt_fail("write to what is read only");
-	/* registered memory stays after it is unmapped */
+	/* registered memory stays valid after it is unmapped */
 	none = mmap(NULL, BUF, PROT_READ | PROT_WRITE, MAP_PRIVATE |
 		    MAP_ANONYMOUS, -1, 0);
 	c->mr = ibv_reg_mr(c->pd, none, BUF, IBV_ACCESS_LOCAL_WRITE);
@@ -244,7 +245,7 @@ void iwt_registrations(void)
 	in_flight(c);
 }
 
-/* An honest connection moves octets: this must always work. */
+/* Transfers data over a correct connection, which must always work. */
 void iwt_honest(void)
 {
 	struct conn *c = iwt_dial(false);
@@ -256,7 +257,7 @@ void iwt_honest(void)
 	if (iwt_post(c, 1, IBV_WR_RDMA_WRITE, 0, BUF / 2) || !iwt_wait_wc(c, &wc) ||
 	    wc.status)
 		iwt_fail("WRITE");
-	/* reads the peer's memory into the other half */
+	/* reads the peer's memory into the other half of the buffer */
 	{
 		struct ibv_sge sge = { (uintptr_t)c->buf + BUF / 2, BUF / 2,
 				       c->mr->lkey };

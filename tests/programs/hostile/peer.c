@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The tame peer of a hostile process. */
+/* The tame peer of a hostile process: it obeys the protocol, and answers every message. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: a region beside a model, whatever its memory is, by every operation that there is. */
+/* iwt_memory: runs each kind of request on a region, and compares its memory with a model. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "memory.h"
 
-/* Far away from the address of any memory */
+/* Far away from the address of any mapped memory */
 #define SOME_IOVA	0x7000123450000000ull
 
 void any_wrong(struct any *a, const char *what)
@@ -16,7 +16,7 @@ void any_wrong(struct any *a, const char *what)
 			 a->off, a->n, errno);
 }
 
-/* The tagged offset of an octet of the region */
+/* The tagged offset at which the operation begins */
 static uint64_t at(const struct any *a)
 {
 	return a->iova + a->off;
@@ -50,7 +50,7 @@ static void done(struct any *a, struct ibv_cq *cq, const char *what)
 	}
 }
 
-/* The peer of the region sends and receives: its memory is the source. */
+/* The region receives a Send of the peer, whose memory is the source. */
 static void send_into(struct bench *b, struct any *a)
 {
 	fill(b->source, a->n);
@@ -122,7 +122,7 @@ static void by_peer(struct bench *b, struct any *a, enum ibv_wr_opcode op)
 	}
 }
 
-/* A place in the region for an operation; the memory of an atomic one has to be aligned. */
+/* Chooses the offset and the length of an operation. An atomic operation needs aligned memory. */
 static void choose(struct bench *b, struct any *a, bool atomic)
 {
 	a->n = atomic ? 8 : 1 + below(chance(20) ? 64 : SOURCE);
@@ -136,7 +136,7 @@ static void choose(struct bench *b, struct any *a, bool atomic)
 	}
 }
 
-/* One operation at random, and what it should lead to */
+/* Runs a random operation on the region. Updates the model, or compares the data with it. */
 void any_access(struct bench *b, struct any *a)
 {
 	uint32_t op = below(7);
@@ -154,14 +154,14 @@ void any_access(struct bench *b, struct any *a)
 	}
 }
 
-/* A part of @len octets of memory at random, which is at a multiple of 16 and has 32 at least */
+/* Chooses a random region in @len bytes of memory: at a multiple of 16, of at least 32 bytes */
 void any_part(struct bench *b, struct any *a, size_t len)
 {
 	a->start = below(len - 32) / 16 * 16;
 	a->len = 32 + below(len - a->start - 32 + 1);
 }
 
-/* A tagged offset for what begins at @start: 0, the same, or one that tells nothing of it */
+/* A tagged offset for a region at @start: the offset in its page, @start, or a far address */
 uint64_t any_iova(struct bench *b, uint64_t start)
 {
 	switch (below(3)) {

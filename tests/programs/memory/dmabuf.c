@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: regions of dma-bufs, of the kernel's udmabuf and of the module iwt_dmabuf. */
+/* iwt_memory: regions of dma-bufs, exported by the module iwt_dmabuf or the kernel's udmabuf. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -47,7 +47,7 @@ static bool unused(int fd)
 	return !use.attached && !use.pinned && !use.mapped && !use.accessed;
 }
 
-/* A dma-buf of the kernel's, or -1 */
+/* Return: a dma-buf of the kernel's udmabuf, or -1 if the kernel has no udmabuf */
 static int make_udmabuf(size_t size)
 {
 	struct udmabuf_create c = { .size = size };
@@ -136,7 +136,7 @@ static void test_exporters(struct bench *b, uint32_t rounds)
 	close(fd);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused registrations ---- */
 
 static bool refused(struct bench *b, int fd, uint64_t off, uint64_t len, int access, int error)
 {
@@ -186,7 +186,10 @@ static void test_refusals(struct bench *b)
 
 /* ---- a region that changes ---- */
 
-/* libibverbs changes regions of other memory only. Return: 0 or an error's number */
+/*
+ * Sends the command itself, because ibv_rereg_mr() refuses regions of dma-bufs. Return: 0 or an
+ * error number
+ */
 static int rereg(struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *at, int access)
 {
 	struct ib_uverbs_rereg_mr_resp resp = {};
@@ -214,7 +217,7 @@ static int rereg(struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *at
 	return 0;
 }
 
-/* A descriptor for reading: the peer may read, and no right to write is given. */
+/* With a read-only descriptor the peer may read, and all rights to write are refused. */
 static void test_read_only(struct bench *b)
 {
 	int fd = make(PAGE, IWT_DMABUF_READ_ONLY);
@@ -267,9 +270,9 @@ static void test_changes(struct bench *b)
 	close(fd);
 }
 
-/* ---- its end ---- */
+/* ---- the end of a dma-buf ---- */
 
-/* The region keeps the memory when its descriptor is closed. */
+/* The region keeps its memory when the descriptor of the dma-buf is closed. */
 static void test_closed(struct bench *b)
 {
 	int fd = make(ARENA, IWT_DMABUF_MOVES);
@@ -305,7 +308,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Takes memory away while Writes come in. */
+/* The exporter revokes the dma-buf while Writes arrive. */
 static bool revoke_under_fire(struct bench *b, uint32_t flags)
 {
 	int fd = make(ARENA, IWT_DMABUF_MOVES | flags), i;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_memory -a ADDRESS [-p PORT] [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: connects to itself at
- * ADDRESS, which a link has, and tries what regions allow. WHAT: "rereg"; "odp"; "odpcharge", in a
- * control group for memory; "odpcost"; "odpadvice"; "odpmany", as root; "dmabuf", which needs the
- * module iwt_dmabuf.
- * "odpkill", "odpstay", "odpexec", "odpadvise" and "hold" have to be killed; "odpstay" and
- * "odpexec" say "# waits" when streams wait, "odpadvise" when a call does, "hold" says "# holds"
- * when it has its regions. FILE: a file that "rereg" may only read; memory.stat of the group of
- * "odpcharge"; the directory of the device's counters for "odpcost". Results in TAP.
+ * iwt_memory -a ADDRESS [-p PORT] [-t WHAT] [-n ROUNDS] [-s SEED] [-f FILE]: tests memory
+ * regions. It connects to itself at ADDRESS, an address of a link. WHAT is the test: "rereg";
+ * "odp"; "odpcharge", in a control group for memory; "odpcost"; "odpadvice"; "odpmany", as root;
+ * "dmabuf", with the module iwt_dmabuf.
+ * The tests "odpkill", "odpstay", "odpexec", "odpadvise" and "hold" run until they are killed.
+ * "odpstay" and "odpexec" print "# waits" when streams wait for page faults; "odpadvise" prints
+ * the same when a call waits. "hold" prints "# holds" when its regions are registered. FILE is a
+ * file that "rereg" may only read; or memory.stat of the control group of "odpcharge"; or the
+ * directory of the device's counters for "odpcost". Results in TAP.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
 		return 2;
 	random_begin(seed);
 	bench_open(&b);
-	/* what the children leave goes with the process */
+	/* the children of this test leave regions, which the end of this process destroys */
 	if (!strcmp(what, "odpmany")) {
 		test_odp_many(&b);
 		return results_end();

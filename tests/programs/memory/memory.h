@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_memory: what regions of a process allow, and what becomes of them. One process has both
- * ends of each connection.
+ * iwt_memory: tests memory regions of a process: their rights, their contents after each kind of
+ * request, reregistration, dma-buf and on-demand paging. One process has both ends of each
+ * connection.
  */
 #ifndef MEMORY_H
 #define MEMORY_H
@@ -16,29 +17,29 @@
 #include "results.h"
 
 #define PAGE	4096
-#define ARENA	(16 * PAGE)	/* octets that regions under test lie in */
-#define SOURCE	(4 * PAGE)	/* octets that requests come from or go to */
+#define ARENA	(16 * PAGE)	/* bytes of memory that contains the region under test */
+#define SOURCE	(4 * PAGE)	/* bytes of memory at the other end of requests */
 
 struct bench {
 	const char *address, *port;
 	struct ibv_context *verbs;
-	struct ibv_pd *pd[2];	/* @pd[0] is that of the queue pairs */
+	struct ibv_pd *pd[2];	/* the queue pairs belong to @pd[0] */
 	struct conn pair;	/* requests under test go from the near to the far end */
-	uint8_t *source;	/* of SOURCE octets */
+	uint8_t *source;	/* SOURCE bytes */
 	struct ibv_mr *source_mr;
 };
 
-/* A region, and what should be in it */
+/* A region under test, and a model of its memory */
 struct any {
 	const char *name;
-	uint8_t *arena, *model;	/* memory, some of which is the region; what should be in it */
-	size_t start;		/* of the region, in both */
+	uint8_t *arena, *model;	/* memory that contains the region; its expected contents */
+	size_t start;		/* offset of the region in @arena and @model */
 	struct ibv_mr *mr;
 	uint64_t iova;
 	uint32_t len;
-	uint8_t *mem, *want;	/* where the region begins in the one and the other */
-	size_t off;		/* the last operation, from where the region begins */
-	uint32_t n;
+	uint8_t *mem, *want;	/* start of the region in @arena; in @model */
+	size_t off;		/* the last operation: offset in the region */
+	uint32_t n;		/* and length */
 	char wrong[200];
 };
 

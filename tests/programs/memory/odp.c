@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: regions that are not pinned: what they allow, and what becomes of their memory. */
+/* iwt_memory: regions with on-demand paging: their memory is not pinned, and may be absent. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ void must(bool *good, bool is, const char *what)
 	*good &= is;
 }
 
-/* ---- what the device says ---- */
+/* ---- capabilities of the device ---- */
 
 static bool has_odp(struct bench *b)
 {
@@ -60,7 +60,7 @@ static bool has_odp(struct bench *b)
 	return true;
 }
 
-/* ---- what there is no memory for ---- */
+/* ---- addresses without memory ---- */
 
 static void test_missing(struct bench *b)
 {
@@ -70,7 +70,7 @@ static void test_missing(struct bench *b)
 	bool good = true;
 
 	memset(at, 1, 4 * PAGE);
-	/* not unmapped: the rings of a queue pair might come there */
+	/* do not unmap the pages: the rings of a queue pair might be mapped in their place */
 	if (mprotect(at + PAGE, PAGE, PROT_NONE) || mprotect(at + 2 * PAGE, PAGE, PROT_READ))
 		die("mprotect");
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, addr, mr->rkey), "a Write into what is there");
@@ -84,7 +84,7 @@ static void test_missing(struct bench *b)
 	must(&good, bench_do(b, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, addr + 2 * PAGE, mr->rkey) == IBV_WC_REM_ACCESS_ERR,
 	     "an atomic operation on what is read only");
 	must(&good, at[2 * PAGE] == 1, "what is read only");
-	/* a processor might ignore that bit */
+	/* a processor might ignore bit 62 of the address */
 	must(&good, bench_do(b, IBV_WR_RDMA_READ, 8, addr | 1ull << 62, all->rkey) == IBV_WC_REM_ACCESS_ERR,
 	     "a Read of what is no address");
 	must(&good, !bench_do(b, IBV_WR_RDMA_READ, 8, addr, all->rkey), "a Read of an address");
@@ -110,7 +110,7 @@ static void test_local(struct bench *b)
 	munmap(at + PAGE, PAGE);
 }
 
-/* A connection whose near end may send from two places */
+/* Makes a connection whose near end may send two elements with one request. */
 static void connect_two(struct bench *b, struct conn *c)
 {
 	struct ibv_qp_init_attr_ex near, far;
@@ -127,7 +127,7 @@ static void connect_two(struct bench *b, struct conn *c)
 	c->far_cq = cq[1];
 }
 
-/* A Write from both places, and a Read that is complete when the Write has been placed */
+/* Posts a Write of both elements, and a Read, which completes after the Write has been placed. */
 static bool write_two(struct bench *b, struct conn *c, struct ibv_sge *sge)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 2 }, *bad;
@@ -144,8 +144,8 @@ static bool write_two(struct bench *b, struct conn *c, struct ibv_sge *sge)
 }
 
 /*
- * A memory file can be sealed against writing only when nobody refers to its pages. TCP lets go of
- * them within a moment, or never: that is no time-out.
+ * A memory file can be sealed against writing only when nobody holds a reference to its pages.
+ * TCP releases its references within a moment. After 15 seconds a reference has leaked.
  */
 static bool sealed(int fd)
 {
@@ -160,8 +160,9 @@ static bool sealed(int fd)
 }
 
 /*
- * An FPDU of a page that is pinned and of one that is absent: it is begun, given up and begun anew
- * when the page has come. With zero copy it refers to the first page each time.
+ * An FPDU contains bytes of a pinned page and of an absent page. The driver begins the FPDU,
+ * gives it up, and begins it again when the second page is present. With zero copy each attempt
+ * takes a reference to the first page, and has to release it when the FPDU is given up.
  */
 static void test_given_up(struct bench *b)
 {
@@ -274,7 +275,7 @@ static void test_changes(struct bench *b)
 	munmap(at, PAGE);
 }
 
-/* What may be asked for together with paging, and what may not */
+/* Access flags that are accepted together with on-demand paging, and flags that are refused */
 static void test_flags(struct bench *b)
 {
 	uint8_t *at = anonymous(PAGE);
@@ -339,12 +340,12 @@ static void test_file(struct bench *b)
 	close(fd);
 }
 
-/* ---- who is charged ---- */
+/* ---- accounting of the kernel's memory ---- */
 
-#define APART	(64 * PAGE)	/* pages in one node of the table */
+#define APART	(64 * PAGE)	/* memory whose pages share one node of the driver's xarray */
 #define PLACES	300
 
-/* Octets of the kernel's objects that a control group is charged for, of which @stat tells */
+/* Return: bytes of kernel objects that a control group is charged for. @stat: its memory.stat */
 static long charged(const char *stat)
 {
 	FILE *f = fopen(stat, "r");
@@ -361,8 +362,8 @@ static long charged(const char *stat)
 }
 
 /*
- * A peer makes pages present that lie far apart, by a worker of the kernel. What the kernel keeps
- * for them is charged to the process.
+ * A peer writes to absent pages that are far apart, and a worker of the driver makes the pages
+ * present. The kernel's objects for these pages must be charged to the process.
  */
 void test_odp_charge(struct bench *b, const char *stat)
 {
@@ -378,7 +379,7 @@ void test_odp_charge(struct bench *b, const char *stat)
 	before = charged(stat);
 	for (i = 0; i < PLACES && good; i++)
 		must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at + i * APART, mr->rkey), "a Write");
-	/* the kernel sums up now and then */
+	/* the kernel updates memory.stat only from time to time */
 	for (tries = 0; tries < 100 && charged(stat) - before < PLACES * 300; tries++)
 		usleep(100000);
 	printf("# charged: %ld octets for %d pages\n", charged(stat) - before, PLACES);
@@ -387,7 +388,7 @@ void test_odp_charge(struct bench *b, const char *stat)
 	munmap(at, PLACES * APART);
 }
 
-/* Regions with and without the hint of relaxed ordering, for the script to look at */
+/* Registers regions with and without the hint of relaxed ordering, which the script inspects. */
 void test_hold(struct bench *b)
 {
 	static const int access[] = { 0, IBV_ACCESS_RELAXED_ORDERING };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* iwt_memory: what the tests of regions that are not pinned share. */
+/* iwt_memory: declarations that the tests of on-demand paging share. */
 #ifndef MEMORY_ODP_H
 #define MEMORY_ODP_H
 
@@ -33,18 +33,21 @@ void test_odp_races(struct bench *b, uint32_t rounds);
 
 /* odp_stuck.c */
 
-/* Memory whose page faults wait for who reads @fd. Return: NULL without such page faults. */
+/*
+ * Maps memory whose page faults wait until a reader of @fd serves them, by userfaultfd(2).
+ * Return: NULL if the kernel has no userfaultfd
+ */
 uint8_t *odp_guarded(size_t len, int *fd);
 
-/* Waits until a page fault is waited for, which the kernel tells. Return: its address. */
+/* Waits until the kernel reports a page fault on @fd. Return: the address of the fault */
 uintptr_t odp_next_fault(int fd);
 
-/* A page whose octets are @what. Return: false if it can't be there. */
+/* Serves a page fault at @at by a page filled with @what. Return: false on failure */
 bool odp_serve(int fd, uint8_t *at, uint8_t what);
 
 /*
- * Another program, which has this descriptor, too, and nothing else of this process, keeps the page
- * faults waiting when this process has gone.
+ * Starts another program that inherits @fd, but no memory of this process. While that program
+ * runs, the page faults continue to wait, even after this process has ended.
  */
 void odp_keep(int fd);
 void test_odp_stuck(struct bench *b);

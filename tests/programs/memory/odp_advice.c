@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: ibv_advise_mr of memory that does not come: the call ends by a signal, or with the device. */
+/*
+ * iwt_memory: ibv_advise_mr() waits for a page fault that nobody serves. A signal ends the call,
+ * and so does the removal of the device.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +13,7 @@
 
 #include "odp.h"
 
-#define CALLS	20	/* more than there are workers for the page faults of a process */
+#define CALLS	20	/* more than the driver's workers for the page faults of a process */
 
 struct call {
 	struct bench *b;
@@ -48,7 +51,10 @@ static void handle(int flags)
 		die("sigaction");
 }
 
-/* Signals until the call ends: one may come before it waits, or wake it to wait again. */
+/*
+ * Sends signals until the call ends: a signal may arrive before the call waits, or may wake the
+ * call only to wait again.
+ */
 static int interrupt(struct call *c)
 {
 	int i;
@@ -62,7 +68,7 @@ static int interrupt(struct call *c)
 	return -1;
 }
 
-/* Return: false without such page faults. */
+/* Return: false if the kernel has no userfaultfd */
 static bool test_signals(struct bench *b)
 {
 	struct call calls[CALLS];
@@ -111,7 +117,7 @@ void test_odp_advice(struct bench *b)
 		skip("ibv_advise_mr of memory that does not come", "this kernel has no userfaultfd");
 }
 
-/* The call waits for what the script does to the link; then this says how it has ended. */
+/* Waits in the call until the script removes the link, then prints how the call has ended. */
 void test_odp_advise(struct bench *b)
 {
 	struct call c;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: what regions that are not pinned cost: the kernel, the engines, and what is written to disk. */
+/*
+ * iwt_memory: the cost of regions with on-demand paging: how often the kernel calls the driver,
+ * how often FPDUs wait for memory, and how many pages the kernel has to write to disk.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +12,14 @@
 #include "odp.h"
 
 #define REGIONS	200
-#define LONG	(15 * PAGE)	/* octets of a message that is in very few FPDUs, on a connection to this machine */
+#define LONG	(15 * PAGE)	/* bytes of a message; few FPDUs, because the peer is local */
 #define TRIES	8
 #define CLEAN	64		/* pages of a file */
 
 /* The directory of the device's counters */
 static const char *counters;
 
-/* The device reads its counters anew when these are older than some milliseconds. */
+/* Reads a counter. Before it waits, because the device updates old values only. */
 static long counted(const char *name)
 {
 	char path[400];
@@ -32,7 +35,7 @@ static long counted(const char *name)
 	return n;
 }
 
-/* A page that many regions have: when it goes, the kernel is held up as by one of them. */
+/* Many regions share a page. When the page goes, the kernel calls the driver once for all. */
 static void test_overlap(struct bench *b)
 {
 	uint8_t *at = anonymous(PAGE);
@@ -58,7 +61,7 @@ static void test_overlap(struct bench *b)
 		must(&good, !bench_do(b, IBV_WR_RDMA_READ, 128, (uintptr_t)at, mr[i]->rkey) && !b->source[0] &&
 		     !b->source[127], "a Read of the fresh page");
 	}
-	/* what one region has is not gone with another */
+	/* the end of one region must not remove the page from another region */
 	must(&good, !ibv_dereg_mr(mr[0]) &&
 	     !bench_do(b, IBV_WR_RDMA_WRITE, 64, (uintptr_t)at, mr[1]->rkey), "a Write to a region that stays");
 	report(good, "a page of many regions goes as fast as a page of one");
@@ -67,7 +70,7 @@ static void test_overlap(struct bench *b)
 	munmap(at, PAGE);
 }
 
-/* What one message does; the memory of one end is absent. */
+/* Transfers one message from @have to @absent. Return: have all its bytes arrived? */
 static bool message(struct bench *b, enum ibv_wr_opcode op, const struct ibv_mr *have, const struct ibv_mr *absent)
 {
 	bool to_peer = op != IBV_WR_RDMA_READ;
@@ -88,7 +91,10 @@ static bool message(struct bench *b, enum ibv_wr_opcode op, const struct ibv_mr 
 	       !memcmp(have->addr, absent->addr, LONG);
 }
 
-/* How often one message waits for memory beyond once for each of its FPDUs, of which there are few; at least 0 */
+/*
+ * Transfers a message into absent memory. Each of its few FPDUs may wait once for memory. Return:
+ * the number of waits beyond that, at least 0
+ */
 static long waits_too_often(struct bench *b, enum ibv_wr_opcode op, const struct ibv_mr *have, bool *good)
 {
 	uint8_t *at = anonymous(LONG);
@@ -97,7 +103,10 @@ static long waits_too_often(struct bench *b, enum ibv_wr_opcode op, const struct
 
 	must(good, message(b, op, have, absent), "a message");
 	faults = counted("odp_fault") - faults;
-	/* a Read has its Request, too, and so has the Read behind a Write, and a Response without payload */
+	/*
+	 * Do not count the Request of a Read. Behind a Write do not count the Request and the
+	 * empty Response of the Read that waits for the Write.
+	 */
 	fpdus = counted("rx_fpdu") - fpdus - (op == IBV_WR_RDMA_WRITE ? 2 : op == IBV_WR_RDMA_READ);
 	printf("# %ld FPDUs wait %ld times\n", fpdus, faults);
 	must(good, faults > 0 && fpdus > 0 && fpdus < LONG / PAGE / 2, "FPDUs are long, and wait");
@@ -106,7 +115,10 @@ static long waits_too_often(struct bench *b, enum ibv_wr_opcode op, const struct
 	return faults > fpdus ? faults - fpdus : 0;
 }
 
-/* An FPDU waits once for all of its memory. Each time that it waits, it is checked and placed again. */
+/*
+ * An FPDU has to wait once for all of its memory, because the driver checks and places it again
+ * after each wait.
+ */
 static void test_fpdu(struct bench *b)
 {
 	static const struct { enum ibv_wr_opcode op; const char *name; } ops[] = {
@@ -123,7 +135,7 @@ static void test_fpdu(struct bench *b)
 	fill(have, LONG);
 	bench_connect(b);
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		/* pages may go for reasons of the kernel's own, and have to come again */
+		/* repeat: the kernel may remove a page at any time, and the FPDU waits again */
 		for (try = 0; try < TRIES && waits_too_often(b, ops[i].op, mr, &good); try++)
 			;
 		must(&good, try < TRIES, ops[i].name);
@@ -133,7 +145,7 @@ static void test_fpdu(struct bench *b)
 	munmap(have, LONG);
 }
 
-/* Pages of a mapping that are to be written to disk, or to swap */
+/* Return: number of dirty pages of the mapping at @at, to be written to disk or to swap */
 static long dirty_pages(const uint8_t *at)
 {
 	FILE *f = fopen("/proc/self/smaps", "r");
@@ -155,7 +167,7 @@ static long dirty_pages(const uint8_t *at)
 	return all * 1024 / PAGE;
 }
 
-/* The process looks at all pages. */
+/* Reads from each page. */
 static uint8_t look(const uint8_t *at)
 {
 	volatile const uint8_t *p = at;
@@ -168,8 +180,9 @@ static uint8_t look(const uint8_t *at)
 }
 
 /*
- * Pages of a file that nobody wrote stay clean beside Reads and Writes of the peer. One that the peer
- * wrote is not, and what is in it survives that the kernel takes it away.
+ * Pages of a file that nobody has written stay clean, although the peer reads and writes the same
+ * region. A page that the peer has written is dirty, and its contents survive when the kernel
+ * evicts it.
  */
 static void test_clean(struct bench *b)
 {
@@ -189,7 +202,7 @@ static void test_clean(struct bench *b)
 	must(&good, !dirty_pages(at), "clean behind Reads");
 	fill(b->source, PAGE);
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at + 5 * PAGE, mr->rkey), "a Write");
-	/* the page tables are empty then: what is dirty now is so for good */
+	/* empty the page tables: a page that is still dirty is marked in the page itself */
 	if (madvise(at, CLEAN * PAGE, MADV_DONTNEED))
 		die("MADV_DONTNEED");
 	look(at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: regions that are not pinned, in huge pages that come, split and come together again. */
+/* iwt_memory: regions with on-demand paging in huge pages, which appear, split and collapse. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "odp.h"
 
-/* Octets of a huge page, 0 without any */
+/* Return: bytes of a huge page, or 0 if the kernel has no huge pages */
 static size_t huge_size(void)
 {
 	FILE *f = fopen("/proc/meminfo", "r");
@@ -25,7 +25,7 @@ static size_t huge_size(void)
 	return kb * 1024;
 }
 
-/* Random operations on @len octets, a part of which is the region. */
+/* Runs random operations on a region, which is a random part of @len bytes of memory. */
 static void operations(struct bench *b, struct any *a, size_t len, uint32_t rounds)
 {
 	uint32_t i;
@@ -70,7 +70,7 @@ static void hugetlb(struct bench *b, uint32_t rounds)
 	free(a.model);
 }
 
-/* What a thread does to memory whose contents stay */
+/* A thread that splits and collapses huge pages; their contents stay the same */
 struct stir {
 	uint8_t *at;
 	size_t huge;
@@ -85,7 +85,7 @@ static void *split_and_collapse(void *arg)
 	while (!s->stop) {
 		uint8_t *page = s->at + s->n++ * 7 * PAGE % (2 * s->huge);
 
-		/* a page with other rights splits the huge page that it is in; it can be written all the time */
+		/* other rights for a page split its huge page; the page always stays writable */
 		if (mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) ||
 		    mprotect(page, PAGE, PROT_READ | PROT_WRITE))
 			die("mprotect");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: what is kept for processes that have regions that are not pinned, and for those that have gone. */
+/*
+ * iwt_memory: many processes have regions with on-demand paging. Counts the kernel's objects for
+ * these processes while they run, and after they have ended.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +14,7 @@
 #define PROCESSES	100
 #define SECONDS		60
 
-/* Those that are free and kept by a processor count as others, until they are given back. */
+/* Releases the free objects that processors keep, because slabinfo counts them as used. */
 static void shrink(const char *kind)
 {
 	char path[100];
@@ -25,7 +28,7 @@ static void shrink(const char *kind)
 	fclose(f);
 }
 
-/* Objects of a kind that the kernel has, -1 if it does not tell */
+/* Return: how many objects of a kind the kernel has, or -1 if slabinfo does not list the kind */
 static long objects(const char *kind)
 {
 	char line[400], name[100];
@@ -43,7 +46,7 @@ static long objects(const char *kind)
 	return is;
 }
 
-/* Has the descriptor of the device from its parent, and leaves a region there. */
+/* A child inherits the descriptor of the device, and leaves a region when it exits. */
 static void child(struct bench *b, int say, int hear)
 {
 	uint8_t *at = anonymous(PAGE);
@@ -80,7 +83,7 @@ static void make(struct bench *b, pid_t *pid, int *hear, int *say)
 	*say = out[1];
 }
 
-/* Return: true when there are few more objects than there were. */
+/* Waits until there are few more than @were objects. Return: false if the time runs out */
 static bool few(const char *kind, long were)
 {
 	long is = 0;
@@ -99,8 +102,8 @@ static bool few(const char *kind, long were)
 }
 
 /*
- * Processes that inherit the descriptor, register a region and exit leave the region, and nothing
- * that is as large as an address space or a queue.
+ * Child processes inherit the descriptor of the device, register a region and exit. Their regions
+ * stay, but no large objects of the kernel, such as address spaces or workqueues, may stay.
  */
 void test_odp_many(struct bench *b)
 {
@@ -109,7 +112,7 @@ void test_odp_many(struct bench *b)
 	pid_t pid[PROCESSES];
 	bool good = true;
 
-	/* a process that stays has a region, too */
+	/* this process does not exit, and has a region as well */
 	reg(b, anonymous(PAGE), PAGE, ALL_ACCESS);
 	make(b, pid, &hear, &say);
 	if (queues < 0)

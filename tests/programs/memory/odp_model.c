@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: regions that are not pinned beside a model, while the process changes what is behind them. */
+/*
+ * iwt_memory: compares regions with on-demand paging with a model, while the process changes the
+ * pages behind the regions.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,14 +11,14 @@
 
 #include "odp.h"
 
-/* Some pages of the arena */
+/* Chooses some pages of the arena. */
 static void some_pages(size_t *from, size_t *n)
 {
 	*from = below(ARENA / PAGE);
 	*n = 1 + below(ARENA / PAGE - *from);
 }
 
-/* The contents are gone: absent pages are zero. */
+/* Discards pages. They are absent then, and zero when they are accessed again. */
 static void zap(struct bench *b, struct any *a, size_t at, size_t len)
 {
 	if (madvise(a->arena + at, len, MADV_DONTNEED))
@@ -23,7 +26,7 @@ static void zap(struct bench *b, struct any *a, size_t at, size_t len)
 	memset(a->model + at, 0, len);
 }
 
-/* Other pages get the same addresses. */
+/* Maps new pages at the same addresses. */
 static void remap(struct bench *b, struct any *a, size_t at, size_t len)
 {
 	if (mmap(a->arena + at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
@@ -36,7 +39,7 @@ static void remap(struct bench *b, struct any *a, size_t at, size_t len)
 	}
 }
 
-/* Pages move in from elsewhere. */
+/* Moves pages from another address into the arena. */
 static void move_in(struct bench *b, struct any *a, size_t at, size_t len)
 {
 	uint8_t *new = anonymous(len);
@@ -47,7 +50,7 @@ static void move_in(struct bench *b, struct any *a, size_t at, size_t len)
 		die("mremap");
 }
 
-/* While a child has the pages, too, each writes its own. */
+/* While a child shares the pages, each process writes to a copy of its own. */
 static void in_child(struct bench *b, struct any *a, size_t at, size_t len)
 {
 	int status, talk[2];
@@ -65,7 +68,7 @@ static void in_child(struct bench *b, struct any *a, size_t at, size_t len)
 		close(talk[1]);
 		if (read(talk[0], &c, 1) != 0)
 			_exit(1);
-		/* what the parent got meanwhile is not here */
+		/* data that the parent has received since the fork must not be in this copy */
 		for (i = 0; i < len; i++)
 			if (a->arena[at + i] != a->model[at + i])
 				_exit(2);

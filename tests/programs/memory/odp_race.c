@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: regions that are not pinned, beside Writes, and ends of all kinds while pages are waited for. */
+/*
+ * iwt_memory: pages of regions with on-demand paging disappear during Writes. Regions, mappings,
+ * queue pairs and processes end while streams wait for pages.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +30,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Pages go all the time while a peer writes them; in the end, what it wrote is there. */
+/* Removes pages while a peer writes to them. A Write after this must arrive complete. */
 static bool zap_under_fire(struct bench *b)
 {
 	uint8_t *at = anonymous(SOURCE), *spare;
@@ -58,7 +61,7 @@ static bool zap_under_fire(struct bench *b)
 		usleep(below(50));
 	}
 	pthread_join(thread, NULL);
-	/* a page that was read only for a moment may have ended the stream */
+	/* connect again: a page that was read-only for a moment may have ended the stream */
 	good = true;
 	conn_drop(&b->pair);
 	good &= !bench_do(b, IBV_WR_RDMA_WRITE, SOURCE, (uintptr_t)at, w.mr->rkey) && !memcmp(at, b->source, SOURCE);
@@ -68,7 +71,7 @@ static bool zap_under_fire(struct bench *b)
 	return good;
 }
 
-/* Whatever waits for pages goes at any time: the region, the queue pair. */
+/* Ends a mapping, a region or a queue pair at a random time while the stream waits for pages. */
 static bool end_under_fire(struct bench *b)
 {
 	uint8_t *at = anonymous(ARENA);
@@ -92,7 +95,7 @@ static bool end_under_fire(struct bench *b)
 	return true;
 }
 
-/* A process that is killed while its pages are waited for */
+/* Kills a process at a random time while streams wait for its pages. */
 static bool killed(struct bench *b, const char *self)
 {
 	static int n;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_memory: page faults that end when the test says so. The process serves the page faults of a
- * part of its memory itself, or does not. A peer writes there, and its stream waits. Whatever
- * happens meanwhile must not wait.
+ * iwt_memory: page faults that wait until the test serves them. For a part of its memory the
+ * process serves the page faults itself, or leaves them unserved. A peer writes to this memory,
+ * and its stream waits. Nothing else may wait for these page faults.
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -17,9 +17,9 @@
 #include "odp.h"
 #include "patience.h"
 
-#define STREAMS	4	/* that wait at a time */
+#define STREAMS	4	/* streams that wait at the same time */
 
-/* Memory whose page faults wait for the test, a page for each stream, and what writes there */
+/* Memory whose page faults wait for the test, one page for each stream, and these streams */
 struct stuck {
 	int fd;
 	uint8_t *at;
@@ -67,7 +67,7 @@ bool odp_serve(int fd, uint8_t *at, uint8_t what)
 	return !ret;
 }
 
-/* All streams wait, each for its page. Return: false without such page faults. */
+/* Makes each stream wait for its page. Return: false if the kernel has no userfaultfd */
 static bool begin(struct bench *b, struct stuck *s)
 {
 	int i;
@@ -127,7 +127,7 @@ static bool serve(struct bench *b, struct stuck *s)
 	return good;
 }
 
-/* Other streams of the process, into memory that is there, that is not pinned, and that is absent */
+/* Do other streams of the process go on? They write to absent pages and read pinned memory. */
 static bool others_go_on(struct bench *b, struct stuck *s)
 {
 	uint8_t *at = anonymous(2 * PAGE);
@@ -143,7 +143,7 @@ static bool others_go_on(struct bench *b, struct stuck *s)
 	}
 	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)b->source + PAGE, b->source_mr->rkey),
 	     "a Read of pinned memory");
-	/* that was the sink of the Read: what was written is to be found again */
+	/* also if the Read has failed: both pages of the source are the same from now on */
 	memcpy(b->source, b->source + PAGE, PAGE);
 	ibv_dereg_mr(mr);
 	munmap(at, 2 * PAGE);
@@ -164,7 +164,7 @@ static void test_served(struct bench *b, struct stuck *s)
 	report(good, "page faults that end: the streams go on, and all is there");
 }
 
-/* One end of a connection fails, then the connection ends. */
+/* Puts one end of a connection into the error state, then drops the connection. */
 static void fail(struct bench *b, struct rdma_cm_id *id)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -174,7 +174,7 @@ static void fail(struct bench *b, struct rdma_cm_id *id)
 	conn_drop(&b->pair);
 }
 
-/* What ends while streams wait; nothing of this waits for the page fault. */
+/* Ends something while streams wait. No call in here may wait for the page faults. */
 static void ends_alone(struct bench *b, struct stuck *s, int how)
 {
 	int i;
@@ -196,7 +196,7 @@ static void ends_alone(struct bench *b, struct stuck *s, int how)
 		munmap(s->at, STREAMS * PAGE);
 		break;
 	case 4:
-		/* a reset */
+		/* the peers reset the connections */
 		for (i = 0; i < STREAMS; i++)
 			fail(&s->stream[i], s->stream[i].pair.near);
 		break;
@@ -256,8 +256,8 @@ void odp_keep(int fd)
 }
 
 /*
- * Streams wait, and so does the process, for what the script does: @what is "stay", or "exec" for
- * another program in its place.
+ * Streams wait for page faults, and the process waits for the script. @what: "stay", or "exec" to
+ * replace the process by another program
  */
 void test_odp_wait(struct bench *b, const char *what)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_memory: connections of the process with itself, and requests. */
+/* iwt_memory: connections of the process with itself, and functions that post requests. */
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "memory.h"
 
-/* The source of requests, and the first connection */
+/* Opens the device, and registers the source of requests. */
 void bench_open(struct bench *b)
 {
 	int i;
@@ -39,7 +39,7 @@ void bench_close(struct bench *b)
 	cm_close();
 }
 
-/* @len octets from, or to, the beginning of the source */
+/* Posts a request, whose local memory is the first @len bytes of the source. */
 void bench_post(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr, uint32_t rkey)
 {
 	struct ibv_sge sge = { (uintptr_t)b->source, len, b->source_mr->lkey };
@@ -61,8 +61,8 @@ enum ibv_wc_status bench_reap(struct bench *b)
 }
 
 /*
- * Does one request and waits for its effect: a Read without octets behind a Write is complete
- * when the peer has placed the Write. If the request is refused, the connection ends.
+ * Posts one request and waits for its effect: a Read of zero bytes, posted behind a Write, is
+ * complete when the peer has placed the Write. If the request fails, drops the connection.
  */
 enum ibv_wc_status bench_do(struct bench *b, enum ibv_wr_opcode op, uint32_t len, uint64_t addr,
 			    uint32_t rkey)
@@ -81,7 +81,7 @@ enum ibv_wc_status bench_do(struct bench *b, enum ibv_wr_opcode op, uint32_t len
 	return status;
 }
 
-/* Sends the first @len octets of a region, which the peer receives if it can be sent. */
+/* Sends the first @len bytes of a zero-based region; the peer receives them into the source. */
 enum ibv_wc_status bench_do_with(struct bench *b, const struct ibv_mr *mr, uint32_t len)
 {
 	struct ibv_sge from = { 0, len, mr->lkey };

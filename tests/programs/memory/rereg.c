@@ -24,7 +24,7 @@ static uint8_t *map(size_t len)
 	return p;
 }
 
-/* ---- a region that changes at random, beside what it should be ---- */
+/* ---- random changes of a region, compared with a model ---- */
 
 struct model {
 	uint8_t *at;	/* memory that the region should cover */
@@ -36,8 +36,8 @@ struct model {
 struct subject {
 	struct ibv_mr *mr;
 	struct model is;
-	uint8_t *arena;		/* ARENA octets, and a page that may not be touched */
-	uint8_t want[ARENA];	/* what should be in the arena */
+	uint8_t *arena;		/* ARENA bytes, and an inaccessible page behind them */
+	uint8_t want[ARENA];	/* expected contents of the arena */
 	uint32_t old_key;
 	char wrong[200];
 };
@@ -62,7 +62,7 @@ static bool possible(const struct subject *s, const struct model *m)
 	return m->len && m->at + m->len <= s->arena + ARENA;
 }
 
-/* Asks for a change, possible or not, and follows it. */
+/* Requests a random change, possible or not, and repeats a possible change in the model. */
 static void change(struct bench *b, struct subject *s)
 {
 	static const int sets[] = { IBV_REREG_MR_CHANGE_TRANSLATION, IBV_REREG_MR_CHANGE_ACCESS,
@@ -120,7 +120,7 @@ static void follow_atomic(struct bench *b, struct subject *s, size_t off)
 	memcpy(s->want + off, &word, 8);
 }
 
-/* One access of the peer, allowed or not, and what it should lead to */
+/* Tries a random access of the peer, allowed or not, and checks the result. */
 static void try_access(struct bench *b, struct subject *s)
 {
 	static const enum ibv_wr_opcode ops[] = { IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
@@ -153,7 +153,7 @@ static void try_access(struct bench *b, struct subject *s)
 		follow_atomic(b, s, at - s->arena);
 }
 
-/* Pages that a region pins: those that it touches */
+/* Return: the number of pages that a region pins, including pages that it covers in part */
 static size_t pages_of(const struct ibv_mr *mr)
 {
 	uintptr_t first = (uintptr_t)mr->addr / PAGE, last = ((uintptr_t)mr->addr + mr->length - 1) / PAGE;
@@ -165,11 +165,11 @@ static void one_round(struct bench *b, struct subject *s)
 {
 	uint32_t i;
 
-	/* what the process has pinned beside the region: the source, and rings of queues */
+	/* other pages that the process has pinned: the source, and rings of queues */
 	size_t others = pinned_pages() - pages_of(s->mr);
 
 	change(b, s);
-	/* rings of a connection that has ended may be let go between the two looks: then there are fewer */
+	/* fewer pages are right: the kernel may release rings of an ended connection meanwhile */
 	if (pinned_pages() != others + pages_of(s->mr) && pinned_at_rest() >= others + pages_of(s->mr))
 		wrong(s, "pinned pages");
 	for (i = below(4); i && !s->wrong[0]; i--)
@@ -226,7 +226,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* Moves a region while writes come in; no octet may arrive in memory that was given back. */
+/* Moves a region while Writes arrive. No byte may arrive in the old memory after the move. */
 static bool move_under_fire(struct bench *b)
 {
 	uint8_t *old = map(2 * PAGE), *now = map(2 * PAGE);
@@ -274,7 +274,7 @@ void test_rereg_traffic(struct bench *b, uint32_t rounds)
 
 /* ---- memory that is shared until it is written ---- */
 
-/* Another process can't make its own memory, at the same address, that of the region. */
+/* Is a child refused, whose own memory at the region's address would replace the parent's? */
 static bool child_is_refused(struct ibv_mr *mr)
 {
 	int status;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_9p ADDRESS PORT SERVER-ADDRESS SERVER-PORT: gives a 9p server that knows TCP only to clients
- * that come by RDMA. Each 9p message is a Send, in both directions; over TCP it begins with its
- * size. Serves until it is killed.
+ * iwt_9p ADDRESS PORT SERVER-ADDRESS SERVER-PORT: a gateway from RDMA to TCP. RDMA clients
+ * connect to ADDRESS and PORT; the gateway forwards their 9p messages to a 9p server that
+ * supports only TCP. Over RDMA each 9p message is one Send, in both directions. Over TCP the
+ * size field at the beginning of each message shows where the message ends. Serves until it is
+ * killed.
  */
 #include <endian.h>
 #include <errno.h>
@@ -26,7 +28,7 @@ static const char *server_address, *server_port;
 struct client {
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr;
-	char *in, *out;	/* DEPTH messages from the client; one to it */
+	char *in, *out;	/* room for DEPTH messages from the client; for one message to it */
 	int fd;
 };
 
@@ -77,7 +79,7 @@ static bool all_in(int fd, char *p, size_t n)
 	return true;
 }
 
-/* The answers of the server, until it closes */
+/* Forwards the answers of the 9p server to the client until the server closes the connection */
 static void *answers(void *arg)
 {
 	struct client *c = arg;
@@ -98,7 +100,7 @@ static void *answers(void *arg)
 	return NULL;
 }
 
-/* The requests of a client, until it disconnects; then all of it goes. */
+/* Forwards the requests of a client until the client disconnects, then frees the client */
 static void *requests(void *arg)
 {
 	struct client *c = arg;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The private parts of commands, of all lengths: what an older or a newer provider may ask.
- * Each command is given with requests and answers that are shorter and longer than the module
- * knows, with zeros and with something else in what it cannot know. Prints TAP, and "# features
- * MASK": those that the module has.
+ * iwt_abi: sends uverbs commands as an older or a newer provider may send them. The private
+ * (driver-specific) parts of the request and of the answer are shorter and longer than the
+ * structures of the module. The bytes that the module does not know are zero, or are not zero.
+ * Prints TAP, and "# features MASK": the features that the module has.
  *
  *	iwt_abi DEVICE
  */
@@ -23,7 +23,7 @@
 
 #include "results.h"
 
-#define MORE	64	/* octets that a private part may have */
+#define MORE	64	/* bytes of the longest private part */
 #define CANARY	0xa5
 #define RANDOM	400
 
@@ -32,20 +32,20 @@ static int fd = -1;
 static uint32_t pd, cq, qp, mr;
 static uint8_t page[4096] __attribute__((aligned(4096)));
 
-/* A private part of a request, and room for that of the answer */
+/* The private part of a request, its length, and the length of the answer's private part */
 struct part {
 	unsigned int in, out;
 	uint8_t octets[MORE];
 };
 
-/* What the kernel gets and gives: the common parts, then the private ones */
+/* A request and its answer. Each begins with the common part; the private part follows. */
 struct call {
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
 		uint8_t body[256 + MORE];
 	} req;
 	uint8_t resp[512];
-	size_t common;	/* octets of the common part of the answer */
+	size_t common;	/* bytes of the common part of the answer */
 };
 
 static void result(bool good, const char *what, const char *of)
@@ -53,7 +53,10 @@ static void result(bool good, const char *what, const char *of)
 	report(good, "%s: %s", of, what);
 }
 
-/* Returns 0 or an error number. The first eight octets of every body tell where the answer goes. */
+/*
+ * Return: 0 or an error number. If the command has an answer, the first eight bytes of @body are
+ * the address of the answer.
+ */
 static int run(struct call *c, uint32_t number, const void *body, size_t len, size_t common,
 	       const struct part *p)
 {
@@ -109,7 +112,7 @@ static int do_context(struct call *c, const struct part *p)
 		memcpy(&resp, c->resp, sizeof(resp));
 		close(resp.async_fd);
 	}
-	/* the first one is kept */
+	/* keep the first context, close every later one */
 	if (was >= 0 || err) {
 		close(fd);
 		fd = was;
@@ -200,7 +203,7 @@ static int do_rereg(struct call *c, const struct part *p)
 	return RUN(c, REREG_MR, body, sizeof(struct ib_uverbs_rereg_mr_resp), p);
 }
 
-/* A command with an extended header, which counts in eight octets */
+/* A command with an extended header, which counts lengths in units of eight bytes */
 static int do_query(struct call *c, const struct part *p)
 {
 	struct {
@@ -224,7 +227,7 @@ static int do_query(struct call *c, const struct part *p)
 	return write(fd, &req, len) < 0 ? errno : 0;
 }
 
-/* In an order in which each has what it needs */
+/* The order matters: a command uses objects that the commands before it have created. */
 static const struct command {
 	const char *name;
 	int (*run)(struct call *c, const struct part *p);
@@ -241,7 +244,7 @@ static const struct command {
 	{}
 };
 
-/* Is an answer as long as it may be, and nothing written behind it? */
+/* Has the kernel written an answer of the right length, and nothing after it? */
 static bool right_length(const struct command *k, const struct call *c, const struct part *p)
 {
 	const uint8_t *private = c->resp + c->common;
@@ -252,21 +255,21 @@ static bool right_length(const struct command *k, const struct call *c, const st
 	for (i = len; i < MORE; i++)
 		if (private[i] != CANARY)
 			return false;
-	/* no word of an answer is only canaries */
+	/* the kernel has written each word of the answer: no word consists of canaries */
 	for (i = 0; i + 4 <= len; i += 4)
 		if (!memcmp(private + i, &(uint32_t) { 0xa5a5a5a5 }, 4))
 			return false;
 	return true;
 }
 
-/* Does the command end as it has to? */
+/* Runs a command. Are the error number and the length of the answer right? */
 static bool is_right(const struct command *k, const struct part *p)
 {
 	struct call c = {};
 	unsigned int i;
 	int want = 0, err;
 
-	/* other lengths cannot be asked for */
+	/* the header of this command cannot express other lengths */
 	if (k->unit && (p->in % k->unit || p->out % k->unit))
 		return true;
 	for (i = k->known_in; i < p->in; i++)
@@ -372,7 +375,10 @@ int main(int argc, char **argv)
 		die("usage: iwt_abi DEVICE");
 	srand(1);
 	for (k = commands; k->name; k++) {
-		/* the one that stays: handles begin with 0, which must not look like none */
+		/*
+		 * Create the object that is kept. The functions above take handle 0, the first
+		 * one, for "no object yet": run twice, so that the kept object has another one.
+		 */
 		memset(&c, 0, sizeof(c));
 		if (k->run(&c, &none) || k->run(&c, &none))
 			die(k->name);

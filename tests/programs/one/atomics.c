@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_atomics: many queue pairs, and a processor of the other host, change one word.
+ * iwt_atomics: many queue pairs, and a thread on the other host, change the same word by atomic
+ * operations.
  *
  *	iwt_atomics -s ADDRESS [-p PORT]		until it is killed
  *	iwt_atomics -c ADDRESS [-p PORT] [-q QPS] [-n ADDS]
  *
- * The server has the words, and a thread that adds 1 to the first word as fast as
- * it can, from the client's start command to its stop command. On the client each of
- * QPS queue pairs adds 1 to this word ADDS times, many at a time; then they count up
- * another word by compare and swap. No operation may get lost, and no two operations
- * may have found the same value. Results in TAP.
+ * The words are in the memory of the server. A thread of the server adds 1 to the first word
+ * as fast as it can, from the client's start command to its stop command. On the client each
+ * of QPS queue pairs adds 1 to this word ADDS times, with up to DEPTH requests at a time. Then
+ * the queue pairs count up another word by compare and swap. No operation may get lost, and
+ * no two operations may return the same old value. Results in TAP.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -36,8 +37,8 @@ struct grant {
 struct conn {
 	struct rdma_cm_id *id;
 	struct grant to;
-	uint32_t posted, done;	/* adds, then swaps */
-	uint64_t last;		/* the last value found */
+	uint32_t posted, done;	/* number of adds, then of swaps */
+	uint64_t last;		/* value that the last add returned, or the next swap expects */
 };
 
 static const char *port = "7475";
@@ -127,7 +128,7 @@ static int serve(const char *address)
 
 static struct conn *conns;
 static struct ibv_cq *cq;
-static uint64_t *sink;		/* DEPTH for each queue pair, then WORDS for the server's */
+static uint64_t *sink;		/* DEPTH results of each queue pair, then the server's WORDS */
 static struct ibv_mr *sinks;
 
 static void dial(struct conn *c, const char *address)
@@ -154,7 +155,7 @@ static uint64_t *slot(const struct conn *c, uint32_t n)
 	return &sink[(c - conns) * DEPTH + n % DEPTH];
 }
 
-/* @at: the sink of a fetch, or the source of a write */
+/* @at: local memory, the sink of an atomic operation or a Read, or the source of a Write */
 static void post(struct conn *c, enum ibv_wr_opcode op, uint32_t word, uint64_t *at, uint32_t len,
 		 uint64_t compare_add, uint64_t swap)
 {
@@ -235,7 +236,7 @@ static void add(void)
 	if (!found)
 		die("memory");
 	tell(conns, START);
-	do	/* start when the server adds, so that some additions of both meet */
+	do	/* wait until the server adds, so that additions of both hosts overlap */
 		read_words(conns, w);
 	while (!w[ADDED]);
 	for (c = conns; c < conns + n_qps; c++)
@@ -256,7 +257,7 @@ static void add(void)
 	do
 		read_words(conns, w);
 	while (!w[STOPPED]);
-	read_words(conns, w);	/* a Read takes its words one after another */
+	read_words(conns, w);	/* again: STOPPED may be newer than ADDED in the same Read */
 	printf("# %zu from here, %llu there\n", all, (unsigned long long)w[LOCAL]);
 	report(w[ADDED] == all + w[LOCAL], "the sum is exact");
 	report(ascending, "each queue pair's values ascend");
@@ -278,7 +279,7 @@ static void swap(void)
 		c->last = 0;
 		post(c, IBV_WR_ATOMIC_CMP_AND_SWP, SWAPPED, slot(c, 0), 8, 0, 1);
 	}
-	/* each swap expects the value that the one before has found or stored */
+	/* a swap expects the value that the previous swap of its queue pair found or stored */
 	while (n < all) {
 		c = reap();
 		was = *slot(c, 0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What ibv_query_device() and ibv_query_port() say of sizes holds: the limit can be had, one
- * above is refused, and what there is none of cannot be made. Prints TAP.
+ * iwt_attrs: checks the limits that ibv_query_device() and ibv_query_port() report. An object of
+ * the largest size can be created, and a larger object is refused. If the reported maximum of a
+ * type of object is zero, no such object can be created. Prints TAP.
  *
  *	iwt_attrs DEVICE
  */
@@ -23,7 +24,7 @@ static struct ibv_cq *cq;
 static struct ibv_device_attr dev;
 static struct ibv_port_attr port;
 
-/* Can such a queue pair be made, and does it have what was asked for? */
+/* Can a queue pair with @cap be created, and does it have at least these sizes? */
 static bool has_qp(struct ibv_qp_cap cap)
 {
 	struct ibv_qp_init_attr attr = { .send_cq = cq, .recv_cq = cq, .cap = cap, .qp_type = IBV_QPT_RC };
@@ -109,7 +110,7 @@ static void port_and_tables(void)
 	report(ibv_query_port(ctx, dev.phys_port_cnt + 1, &no), "phys_port_cnt and no more");
 }
 
-/* What there is none of can't be made. */
+/* A type of object whose reported maximum is zero cannot be created. */
 static void absent(void)
 {
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 1 } };

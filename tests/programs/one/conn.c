@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_conn: many connections are accepted, rejected and dropped.
+ * iwt_conn: opens many connections; the server accepts, rejects or drops them.
  *
  *	iwt_conn -s [-a ADDRESS] [-p PORT] [-b BACKLOG] [-n CONNECTIONS]
  *	iwt_conn -c ADDRESS [-p PORT] [-n CONNECTIONS] [-r ROUNDS] [-w AT A TIME] [-k] [-x]
  *
- * A request's private data tell the server what to do: the first octet is a
- * command, the second is the number of octets of private data in the answer. Without
- * -n the client tests rejections and sizes of private data; with -n it opens
- * CONNECTIONS connections, all at once or -w at a time, and exchanges -r messages
- * on each of them (a server with -n is ready for this number at a time). With -k the
- * client keeps its connections until it gets SIGUSR1; with -x it expects that nobody
- * listens. Results in TAP.
+ * The private data of a connection request tell the server what to do: the first byte is a
+ * command, the second byte is the number of bytes of private data in the answer. Without -n
+ * the client tests rejections and sizes of private data. With -n the client opens CONNECTIONS
+ * connections, all at once or -w at a time, and exchanges -r messages on each connection (-n
+ * prepares the server for this number of connections at a time). With -k the client keeps its
+ * connections until it receives SIGUSR1. With -x the client expects that nobody listens.
+ * Results in TAP.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -165,7 +165,7 @@ static void server_request(struct rdma_cm_id *id, const uint8_t *data, uint32_t 
 	struct conn *c;
 	uint32_t i;
 
-	/* the rest of the request must have arrived, too */
+	/* the private data after the two bytes must have arrived unchanged */
 	if (len > 2 && !same(data + 2, len, len - 2))
 		cmd = DROP;
 	fill(answer, n + 1000, n);
@@ -206,12 +206,12 @@ static void server_cm(void)
 		server_request(id, data, len);
 	} else if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_CONNECT_ERROR) {
 		rdma_disconnect(id);
-		/* completions in the queue still name this connection: free it at the end */
+		/* completions in the queue still refer to the connection: do not free it */
 		((struct conn *)id->context)->down = true;
 	}
 }
 
-/* Returns each message; the buffer is posted again once it has been sent. */
+/* Sends each received message back. When the Send is complete, posts the buffer again. */
 static void server_wc(const struct ibv_wc *wc)
 {
 	struct conn *c = (struct conn *)(uintptr_t)(wc->wr_id & ~63ull);
@@ -327,7 +327,7 @@ static bool try_connect(struct conn *c, struct sockaddr *addr, const uint8_t *pr
 	return true;
 }
 
-/* Sends @cmd with @plen octets of private data in all, and expects @n octets back. */
+/* Sends @cmd with @plen bytes of private data in all, and expects @n bytes in the answer. */
 static void one(struct sockaddr *addr, uint8_t cmd, uint32_t plen, uint32_t n)
 {
 	struct conn *c = new_conn(NULL);
@@ -397,13 +397,13 @@ static void nobody(struct sockaddr *addr)
 	free_conn(c);
 }
 
-/* All at once */
+/* Many connections at once */
 
 static uint32_t wanted, begun, up, through, gone, wrong;
 static struct conn **conns;
 static struct sockaddr *target;
 
-/* Begins connections until @at_a_time are under way. */
+/* Begins to connect until @at_a_time connections are being established. */
 static void begin_some(void)
 {
 	while (begun < wanted && begun - up < at_a_time) {
@@ -497,7 +497,7 @@ static void client_cm(void)
 	}
 }
 
-/* Serves events until *what reaches wanted; false when something is wrong or the time is over. */
+/* Handles events until *@what reaches @wanted. Return: false after an error or a timeout */
 static bool until(uint32_t *what)
 {
 	struct patience wait = {};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_early ADDRESS PORT: a process connects a queue pair that is still being made, by its
- * number, which is easy to guess. Nobody may find it before it is whole.
+ * iwt_early ADDRESS PORT: tries to connect a queue pair while another thread still creates it.
+ * The number of the new queue pair is easy to guess: it is the previous number plus 1. The kernel
+ * must not find a queue pair by its number before the queue pair is complete.
  *
- * The kernel's last step but one is to answer, into memory of this process whose page fault
- * waits for this program. A listener has to be at ADDRESS and PORT. Ends with status 4 if this
- * kernel has no such page faults.
+ * The last step but one of the creation writes the answer into memory of this process. The page
+ * fault of this memory waits for this program, by userfaultfd(2), and the creation waits with it.
+ * A listener has to be at ADDRESS and PORT. Exits with status 4 if userfaultfd(2) is missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@
 #define DRIVER_ID	RDMA_DRIVER_IW_TCP
 #define PATIENCE	60
 
-/* A queue pair that a thread makes */
+/* Arguments and results of the thread that creates a queue pair */
 struct making {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -80,7 +81,7 @@ static void *make(void *arg)
 	return NULL;
 }
 
-/* A page whose first page fault waits. Return: the descriptor that tells of it. */
+/* Maps a page whose first page fault waits for serve(). Return: the descriptor that reports it */
 static int guard(void **at)
 {
 	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -128,13 +129,13 @@ static struct rdma_cm_id *ident(const char *address, const char *port)
 	if (rdma_getaddrinfo(address, port, &hints, &ai) || rdma_create_ep(&id, ai, NULL, NULL))
 		die("rdma_create_ep");
 	rdma_freeaddrinfo(ai);
-	/* only that the call is refused or not counts: do not wait for the connection */
+	/* let rdma_connect() return at once: the test checks only whether the call is refused */
 	if (rdma_migrate_id(id, rdma_create_event_channel()))
 		die("rdma_migrate_id");
 	return id;
 }
 
-/* Return: 0 if the connection begins, or why it does not */
+/* Return: 0 if the queue pair begins to connect, or an error number */
 static int connect_to(struct rdma_cm_id *id, uint32_t number)
 {
 	struct rdma_conn_param p = { .qp_num = number };

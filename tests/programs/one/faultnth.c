@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND while the N-th allocation
- * from its beginning fails, of the allocations that MODULE or functions called by it make, in
- * any context. The status is COMMAND's, plus 64 if no allocation failed; 128 and more: COMMAND
- * was killed, or could not be run.
+ * iwt_faultnth slabs|pages MODULE N COMMAND [ARGS]: runs COMMAND while one allocation fails. This
+ * is the N-th allocation, from the start of COMMAND, that MODULE or functions called by MODULE
+ * make, in any context. The exit status is COMMAND's, plus 64 if no allocation failed. A status
+ * of 128 or more means that COMMAND was killed, or could not be run.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #define CALM	64
 
-/* Finds the module's code: from its first function to behind its last one */
+/* Finds the range of the module's code: from its first function to the end of its last one. */
 static void find_code(const char *module, unsigned long *from, unsigned long *to)
 {
 	char line[300], name[64], of[64], type;

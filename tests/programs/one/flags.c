@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_flags: does CMPXCHG16B leave the processor's other flags alone? QEMU 7.2 puts in their place
- * what was compared before, and an interrupt makes that the flags of the kernel: it then runs
- * with interrupts off, copies backwards, or ends by a double fault. So machines under QEMU do
- * not have the instruction. Succeeds where it is right, and where there is none.
+ * iwt_flags: checks that the instruction CMPXCHG16B changes no flag of the processor except ZF.
+ * QEMU 7.2 replaces all flags by the operand of an earlier comparison. The next interrupt saves
+ * and restores this operand as the flags of the kernel. The kernel then runs with interrupts off,
+ * copies backwards, or stops with a double fault. For this reason the virtual machines of the
+ * laboratory do not offer the instruction under QEMU. Succeeds if the instruction is correct, or
+ * if the processor does not have it.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* Those that CMP and CMPXCHG16B may change, and those that are as they were */
+/* The flags that CMP and CMPXCHG16B may change. All other flags must stay as they were. */
 #define ARITHMETIC 0x8d5UL
 
 static uint64_t flags_before(void)
@@ -23,8 +25,9 @@ static uint64_t flags_before(void)
 }
 
 /*
- * The first CMPXCHG16B and the jump let the emulator note that it has all flags. It then knows of
- * the comparison only that it has to make flags of what was compared.
+ * The first CMPXCHG16B and the jump make QEMU record that the value of the flags is complete. CMP
+ * then stores only its operand, from which QEMU has to compute the flags later. At the second
+ * CMPXCHG16B a faulty QEMU uses this operand as if it were the complete value of the flags.
  */
 static uint64_t flags_after(uint64_t compared)
 {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_idle FILE: does nothing whenever nothing else wants the processor, and counts in the first
- * eight octets of FILE how many instructions that took. All other instructions of a processor that
- * executes one in a nanosecond are then its time less this number. (The kernel's own idle time has
- * parts of what interrupts do to an idle processor.) It goes on until it is killed.
+ * iwt_idle FILE: measures idle time. The program runs whenever no other task needs the processor,
+ * and counts its instructions in the first eight bytes of FILE. If the (emulated) processor
+ * executes one instruction per nanosecond, the elapsed nanoseconds minus this count are the
+ * instructions of all other code. (The idle time that the kernel reports is less exact: it
+ * includes part of the time of interrupts that arrive at an idle processor.) Runs until it is
+ * killed.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many objects can be made on a device, and can one more be made after one is
- * destroyed? Prints TAP.
+ * iwt_limits: counts how many objects can be created on a device, and checks that one more can
+ * be created after one is destroyed. Prints TAP.
  *
- *	iwt_limits DEVICE max KIND		as many as the device's attributes say
+ *	iwt_limits DEVICE max KIND		as many as the device's attributes report
  *	iwt_limits DEVICE some KIND ERROR LEAST MOST [SIZE]
  *						LEAST to MOST objects, of SIZE entries each,
  *						then ERROR
  *
- * KIND is pd, cq, srq, qp, mr or mw. The program uses uverbs' own commands and maps nothing, so
- * that only the kernel's memory and limits count.
+ * KIND is pd, cq, srq, qp, mr or mw. The program sends uverbs commands without the provider and
+ * maps no rings, so that only the memory and the limits of the kernel count.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -46,7 +46,7 @@ struct command {
 	};
 };
 
-/* All answers about an object begin with its handle. */
+/* The answer to each command that creates an object begins with the handle of the object. */
 union answer {
 	uint32_t handle;
 	struct ib_uverbs_alloc_mw_resp mw;
@@ -219,7 +219,10 @@ static uint32_t device_max(const struct kind *k)
 	}
 }
 
-/* Between @least and @most can be made; then @want is the error, until one is destroyed. */
+/*
+ * Creates objects until an error: @least to @most objects must succeed, then @want is the error.
+ * After one object is destroyed, exactly one more can be created.
+ */
 static void fill(const struct kind *k, uint32_t least, uint32_t most, int want)
 {
 	uint32_t last = 0, handle, n = 0;
@@ -251,7 +254,7 @@ static void open_device(const char *name, const struct kind *k)
 			ctx = ibv_open_device(list[i]);
 	if (!ctx)
 		die(name);
-	/* the objects that this kind needs */
+	/* create the objects that an object of this kind needs */
 	size = 1;
 	if (k->make == make_srq || k->make == make_qp || k->make == make_mr || k->make == make_mw)
 		err = make_pd(&pd);

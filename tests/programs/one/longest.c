@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_longest -a ADDRESS: the longest messages, of 2^32-1 octets (RFC 5040 4.4), from and into memory
- * that shows a small file again and again; and lists that are one octet too long. Connects to
- * itself at ADDRESS, which a link has. The file has huge pages, of which six have to be
- * free: small ones would be a million in each region. Results in TAP.
+ * iwt_longest -a ADDRESS: transfers messages of the maximum length, 2^32-1 bytes (RFC 5040 4.4),
+ * and posts a Send that is one byte too long. Each region maps a small file again and again. The
+ * program connects to itself at ADDRESS, an address of a link. The files consist of huge pages,
+ * because a region would have a million small pages; six huge pages must be free. Results in TAP.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,16 +17,16 @@
 #include "results.h"
 
 #define LONGEST	0xffffffffu
-/* Three huge pages: no power of two, so that octets at a wrong place are noticed */
+/* Three huge pages: not a power of two, so that bytes at a wrong offset are noticed */
 #define PERIOD	(3ul << 21)
-/* MFD_HUGE_2MB, which not all headers have */
+/* The value of MFD_HUGE_2MB, which some headers do not define */
 #define HUGE_2MB	(21u << 26)
 #define SPAN	((((uint64_t)LONGEST + PERIOD) / PERIOD) * PERIOD)
 
 /**
- * struct stretch - memory in which a file repeats
- * @file: the first repetition
- * @mr: LONGEST octets from there, and one more
+ * struct stretch - memory that maps a file again and again
+ * @file: the first mapping of the file
+ * @mr: a region of LONGEST + 1 bytes, which begins at @file
  */
 struct stretch {
 	uint8_t *file;
@@ -43,7 +43,7 @@ static void stretch_make(struct stretch *s, struct ibv_pd *pd)
 
 	if (fd < 0 || ftruncate(fd, PERIOD))
 		die("memfd");
-	/* of an address space that is free, the part that begins at a huge page */
+	/* reserve addresses; use those from the first multiple of a huge page */
 	s->file = mmap(NULL, SPAN + PERIOD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->file == MAP_FAILED)
 		die("mmap");
@@ -77,7 +77,7 @@ static void post_receive(struct ibv_sge *sge, int n)
 		die("ibv_post_recv");
 }
 
-/* As reap(), without looking all the time: the engines have the processor */
+/* Like reap(), but sleeps between two polls, to leave the processor to the driver */
 static void reap_long(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	struct patience p = {};
@@ -112,7 +112,10 @@ static void transfer(const char *what, enum ibv_wr_opcode op, struct stretch *fr
 		reap_long(conn.far_cq, &got);
 	reap_long(conn.near_cq, &wc);
 	if (op == IBV_WR_RDMA_WRITE) {
-		/* it is there when a Read behind it is complete, here of an octet that both have */
+		/*
+		 * The data of a Write are placed when a later Read is complete. Read the byte
+		 * after the message, which both regions have.
+		 */
 		struct ibv_sge one = part(local, LONGEST, 1);
 
 		post_request(conn.near->qp, IBV_WR_RDMA_READ, &one, (uintptr_t)remote->file + LONGEST, remote->mr->rkey);
@@ -135,7 +138,7 @@ static void open_pair(struct ibv_pd *pd)
 	conn.far_cq = far.send_cq;
 }
 
-/* Two elements of 2^31 octets are one octet too many, and nothing of them is sent. */
+/* A Send of two elements of 2^31 bytes is one byte too long: it fails, and no data are sent. */
 static void too_long(struct ibv_pd *pd, struct stretch *from)
 {
 	struct ibv_sge two[] = { part(from, 0, 0x80000000u), part(from, 0x80000000u, 0x80000000u) }, one = part(from, 0, 1);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_patient [-m FILE] SECONDS COMMAND...: runs a command. Ends it, with status 124, when for so many
- * seconds it has written nothing to its output, if that is a file, although this machine ran.
- * Before that, a shell runs $IWT_LOOK. (The command has its own process group, which ends as a
- * whole; if it has not ended after five more seconds, it is killed.)
- * -m: it goes on also when FILE grows. What runs below finds its name in IWT_MOVED, and appends to it
- * when it goes on: lib/ktap.sh a line for each result, iwt_patient when output grows.
+ * iwt_patient [-m FILE] SECONDS COMMAND...: runs COMMAND, and ends it with status 124 if it makes
+ * no progress for SECONDS. A command makes progress when its output grows (if this is a regular
+ * file). Only the time in which this machine runs counts. Before iwt_patient ends COMMAND, it
+ * runs $IWT_LOOK in a shell. COMMAND has a process group of its own: the whole group receives
+ * SIGTERM, and SIGKILL if COMMAND has not ended five seconds later.
+ * -m: COMMAND makes progress also when FILE grows. The processes of COMMAND read the name of FILE
+ * from IWT_MOVED, and append to FILE when they make progress: lib/ktap.sh a line for each result,
+ * and another iwt_patient a line when the output of its command grows.
  *
- * iwt_patient -c FILE: goes on in the background, and writes to FILE for how many milliseconds this
- * machine has run, until the process that has called it is gone. A processor that stands still
- * stops this clock.
+ * iwt_patient -c FILE: a clock. Runs in the background until its parent process ends, and writes
+ * into FILE for how many milliseconds this machine has run. While a processor stands still, the
+ * clock stands still, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,10 +34,10 @@
 
 /* ---- the clock ---- */
 
-static uint64_t ran[MOST];	/* milliseconds of each processor in this round */
-static uint64_t sum;		/* of the rounds that are over */
+static uint64_t ran[MOST];	/* milliseconds that each processor has run in this round */
+static uint64_t sum;		/* milliseconds of all complete rounds */
 static int processors, file;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* guards all of these */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* guards the variables above */
 static pid_t caller;
 
 static void write_sum(void)
@@ -47,7 +49,7 @@ static void write_sum(void)
 		exit(1);
 }
 
-/* A round is over when all processors have run. The one that ran least counts. */
+/* A round is over when all processors have run. The shortest of their times is added to @sum. */
 static void end_round(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -62,7 +64,7 @@ static void end_round(void)
 	write_sum();
 }
 
-/* On a busy machine a nap takes longer: it counts for as long as it should take. */
+/* A nap counts as TICK, although it takes longer on a busy machine. */
 static void *tick(void *arg)
 {
 	struct timespec nap = { .tv_nsec = TICK * 1000000 };
@@ -108,7 +110,7 @@ static int run_clock(const char *path)
 	child = fork();
 	if (child)
 		return child < 0;
-	/* who waits for the end of an output does not wait for this process */
+	/* close the caller's output: a reader of it must not wait for the end of this process */
 	for (cpu = 0; cpu < 3; cpu++)
 		dup2(null, cpu);
 	setsid();
@@ -142,7 +144,7 @@ static off_t written(void)
 		return sum + (stat(moved_file, &s) ? 0 : s.st_size);
 	fd = sum != before && tell ? open(tell, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
 	if (fd >= 0) {
-		/* whoever cannot be told waits a shorter time */
+		/* without this line the outer iwt_patient only gives up earlier */
 		if (write(fd, "\n", 1) != 1)
 			perror(tell);
 		close(fd);
@@ -151,7 +153,7 @@ static off_t written(void)
 	return sum;
 }
 
-/* Before the command is ended: where does it stand? */
+/* Runs $IWT_LOOK, which shows where the command hangs, before the command is ended */
 static void look(void)
 {
 	const char *what = getenv("IWT_LOOK");
@@ -160,7 +162,7 @@ static void look(void)
 		perror("IWT_LOOK");
 }
 
-/* The command's group */
+/* Sends a signal to the process group of the command, and lets stopped processes continue */
 static void end_all(pid_t child, int signal)
 {
 	kill(-child, signal);

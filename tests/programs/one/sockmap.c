@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_sockmap CGROUP PORT: loads a BPF program that puts each socket of a new connection to
- * PORT into a map of sockets, before the listener gets it. Runs until standard input ends,
- * then prints the number of sockets.
+ * iwt_sockmap CGROUP PORT: loads a BPF program that puts the socket of each new connection to
+ * PORT into a map of sockets, before the listener accepts the connection. Runs until standard
+ * input ends, then prints the number of sockets.
  *
  * Uses bpf(2) only, because libraries differ from one release to the next.
  */
@@ -40,7 +40,7 @@ static int bpf(int command, union bpf_attr *attr)
 	return syscall(__NR_bpf, command, attr, sizeof(*attr));
 }
 
-/* Ends with status 4 if this kernel cannot do it. */
+/* Exits with status 4 if this kernel does not support or not allow the system call. */
 static void die(const char *what)
 {
 	fprintf(stderr, "%s: %s\n%s", what, strerror(errno), log_text);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_tcpref: measures TCP on the same path, between a client and a server with
- * the same options. The client writes messages of -S octets to -q connections, and
- * the server reads them (with -D the kernel discards them instead: the data are copied
- * once, as with RDMA); the client's time ends when the server has seen the end of all
- * connections. -l: messages that are answered, one at a time.
- * -m: idle connections, and the kernel's memory for them. With -I or -i, and -n, the server reports as well.
+ * iwt_tcpref: measures TCP without RDMA, for comparison with iwt_bench on the same path. Client
+ * and server are started with the same options. The client writes messages of -S bytes to -q
+ * connections, and the server reads them. With -D the kernel of the server discards the messages
+ * instead, so that the data are copied once, as with RDMA. The client measures until the server
+ * has read all connections to their ends.
+ * -l: the server answers each message, and the client waits for the answer.
+ * -m: opens idle connections, and measures the memory of the kernel for them.
+ * With -I or -i, and -n, the server reports a result as well.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -51,7 +53,7 @@ static int socket_of(const struct addrinfo *ai)
 	return fd;
 }
 
-/* Sends or receives all octets; false at the end of the stream. */
+/* Sends or receives @len bytes. Return: false at the end of the stream */
 static bool all(int fd, ssize_t (*io)(int, void *, size_t, int), size_t len)
 {
 	size_t done = 0;
@@ -75,7 +77,7 @@ static ssize_t send_some(int fd, void *p, size_t len, int flags)
 	return send(fd, p, len, flags | MSG_NOSIGNAL);
 }
 
-/* Messages go into a buffer of the length of one message, as with RDMA. */
+/* Receives into a buffer that is as long as one message (at least CHUNK), as with RDMA. */
 static ssize_t receive(int fd)
 {
 	static uint32_t at;
@@ -89,7 +91,7 @@ static ssize_t receive(int fd)
 	return got;
 }
 
-/* What the server measures begins when as many octets came as warm up. */
+/* The server begins to measure when it has received the messages to warm up. */
 static struct {
 	uint64_t octets;
 	struct bench_result r;
@@ -182,7 +184,7 @@ static uint64_t stream_one(int fd)
 	return n;
 }
 
-/* Many connections: sends on those that have room. */
+/* Many connections: sends on each connection whose send buffer has room. */
 static uint64_t stream_many(const int *fds)
 {
 	struct epoll_event ev[64], add = { .events = EPOLLOUT };
@@ -207,7 +209,7 @@ static uint64_t stream_many(const int *fds)
 	return octets / o.size;
 }
 
-/* Waits until the peer has acknowledged all, so that either end counts the same octets. */
+/* Waits until the peer has acknowledged all data, so that both ends measure the same bytes. */
 static void acknowledged(int fd)
 {
 	int left;
@@ -262,7 +264,7 @@ static void connect_some(const struct addrinfo *ai, int *fds, unsigned int n)
 	}
 }
 
-/* Both ends of a connection are on this machine. */
+/* Measures the memory of idle connections. Both ends of each are on this machine. */
 static void client_memory(const struct addrinfo *ai, int *fds, struct bench_result *r)
 {
 	uint64_t before, start = bench_now();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Several threads post to the same queue pairs, by ibv_post_send() and by ibv_wr_*(), and
- * several threads poll the only completion queue, by ibv_poll_cq() and by
- * ibv_start_poll(). Each request must complete once, and the peer's memory must hold the
- * last value of each thread. Then one thread polls while another one is in the middle of
- * a poll, which otherwise happens too rarely.
+ * iwt_threads: several threads post to the same queue pairs, by ibv_post_send() and by
+ * ibv_wr_*(), and several threads poll the only completion queue, by ibv_poll_cq() and by
+ * ibv_start_poll(). Each request must complete once, and the peer's memory must hold the last
+ * value of each posting thread. Then one thread polls while another thread is in the middle
+ * of a poll, because the first part of the test reaches this case too rarely.
  *
  *	iwt_threads ADDRESS [POSTS]
  *
- * The peer is iwt_hostile -s. Posting threads do not wait between two posts unless a queue
- * is full, so that the device relies on polling where no processor is idle.
+ * The peer is iwt_hostile -s. A posting thread waits only if a queue is full. On a machine
+ * without an idle processor the driver then depends on the polling threads.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -307,7 +307,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 2)
 		posts = strtoul(argv[2], NULL, 0);
-	/* a hang ends with a signal, and fails */
+	/* if the threads hang, a signal ends the program and the test fails */
 	patient_alarm(PATIENCE, completions);
 	for (i = 0; i < POSTERS; i++) {
 		seen[i] = calloc(posts, 1);

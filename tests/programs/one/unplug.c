@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs that use a device when it goes away, each in a process of its own.
+ * iwt_unplug: processes use a device while it is removed. Each case runs in a process of its own.
  *
  *	iwt_unplug DEVICE SECONDS CASE[,CASE...] [LOCAL PEER PORT SILENT]
  *
- * When all of them wait or work, it prints "# ready". Then the device has to go, and SIGUSR1
- * tells that it has. From then on each case has to end by itself within so many SECONDS;
- * results in TAP. LOCAL is an address of the device. iwt_conn -s listens on PEER, PORT; what
- * listens on PEER, SILENT, never answers. The cases "sleeps", "stopped" and "holds" do not look
- * at the device again: they have to be there until this program ends them.
+ * When all cases wait or work, the program prints "# ready". The caller then removes the device,
+ * and sends SIGUSR1 afterwards. After SIGUSR1 each case must end by itself within SECONDS.
+ * Results in TAP. LOCAL is an address of the device. iwt_conn -s listens on PEER, PORT. The
+ * listener on PEER, SILENT never answers. The cases "sleeps", "stopped" and "holds" do not use
+ * the device again: their processes must exist until this program ends them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static const char *device, *local, *peer, *port, *silent;
 static int ready_fd;
 static uint8_t page[4096] __attribute__((aligned(4096)));
 
-/* What a case uses */
+/* The objects of a case, which has its own copy of these variables */
 static struct ibv_context *ctx;
 static struct ibv_pd *pd;
 static struct ibv_comp_channel *chan;
@@ -79,7 +79,7 @@ static void open_device(void)
 	need(ctx, "no such device");
 }
 
-/* Objects of @ctx */
+/* Creates objects of @ctx. */
 static void make_objects(void)
 {
 	pd = ibv_alloc_pd(ctx);
@@ -161,7 +161,7 @@ static void connected(void)
 	event(RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* All that is asked of a device that is gone fails with EIO, and all is freed. */
+/* After the removal, all commands fail with EIO, except those that destroy objects. */
 static void all_fails(void)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
@@ -272,7 +272,7 @@ static void do_listen(void)
 	need(!rdma_destroy_id(id), "rdma_destroy_id");
 }
 
-/* A synchronous call waits for a request */
+/* rdma_get_request() waits for a connection request when the device is removed. */
 static void do_get_request(void)
 {
 	struct rdma_cm_id *request;
@@ -285,7 +285,7 @@ static void do_get_request(void)
 	need(!rdma_destroy_id(id), "rdma_destroy_id");
 }
 
-/* A program that only polls; the requests that were posted are flushed first */
+/* A process that only polls. It must find each posted request flushed before polling fails. */
 static void do_busy_poll(void)
 {
 	struct ibv_wc wc;
@@ -308,7 +308,7 @@ static int post_send(struct ibv_qp *qp)
 	return ibv_post_send(qp, &wr, &bad);
 }
 
-/* A program that only posts */
+/* A process that posts after the removal */
 static void do_post(void)
 {
 	int err;
@@ -323,7 +323,7 @@ static void do_post(void)
 	all_fails();
 }
 
-/* Registers, and gives back, as fast as it can */
+/* Registers and deregisters a region as fast as possible. */
 static void do_register(void)
 {
 	struct ibv_mr *again;
@@ -337,7 +337,7 @@ static void do_register(void)
 	all_fails();
 }
 
-/* Makes queue pairs, and destroys them, as fast as it can */
+/* Creates and destroys a queue pair as fast as possible. */
 static void do_create(void)
 {
 	struct ibv_qp_init_attr attr;
@@ -380,7 +380,7 @@ static void do_holds(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-	bool stays;	/* does it have to be ended? */
+	bool stays;	/* the process never ends by itself */
 } cases[] = {
 	{ "async", do_async },
 	{ "cq_event", do_cq_event },
@@ -425,7 +425,10 @@ static void launch(const char *name)
 	kids++;
 }
 
-/* Takes the status of those that have ended. Return: how many that have to end did not yet */
+/*
+ * Collects the status of the processes that have ended. Return: the number of processes that
+ * have to end by themselves and have not ended yet
+ */
 static int reap(void)
 {
 	int i, left = 0;

@@ -40,7 +40,7 @@ static void open_device(const char *name)
 	need(cq, "ibv_create_cq");
 }
 
-/* comp_mask names the flags: zero, as some programs pass it, means no flags. */
+/* comp_mask includes the flags, even if they are zero, because some programs pass zero. */
 static struct ibv_qp *make_qp(uint32_t flags)
 {
 	struct ibv_qp_init_attr_ex attr = {
@@ -66,7 +66,7 @@ static struct ibv_qp_attr query(struct ibv_qp *qp)
 	return attr;
 }
 
-/* Does it fail with @err (0: not at all), with the expected state and rights afterwards? */
+/* Does ibv_modify_qp() return @err, and do @state and the remote @rights apply afterwards? */
 static void modify(struct ibv_qp *qp, const char *what, struct ibv_qp_attr attr, int mask, int err,
 		   enum ibv_qp_state state, unsigned int rights)
 {
@@ -83,7 +83,7 @@ static void modify(struct ibv_qp *qp, const char *what, struct ibv_qp_attr attr,
 		printf("# %#x instead of %#x\n", remote, rights);
 }
 
-/* What iWARP does not have is zero, and not what was in the kernel's memory before. */
+/* Attributes that iWARP does not have must be zero, not old contents of the kernel's memory. */
 static void nothing_else(struct ibv_qp *qp)
 {
 	bool zero = true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LD_PRELOAD library: what is in the memory of a program that transfers data and does not compare it.
- * A region is filled with random octets before it is registered. When the program takes the first
- * connection down, or frees a region, the content of each region goes to a file: IWT_REGIONS, the
- * process, a number.
+ * LD_PRELOAD library: writes the memory regions of a program to files, because the program
+ * transfers data but does not compare them. Before a writable region is registered, the library
+ * fills it with random bytes. When the program ends its first connection, or frees a region, the
+ * library writes each region to a file $IWT_REGIONS.PROCESS.NUMBER.
  */
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -17,8 +17,8 @@
 #undef ibv_reg_mr
 
 #define MAX	64		/* regions */
-#define SMALL	4096		/* octets; what is shorter is no data */
-#define LARGE	(64ul << 20)	/* octets; what is longer is no test's */
+#define SMALL	4096		/* bytes; a shorter region does not contain data */
+#define LARGE	(64ul << 20)	/* bytes; no test uses a longer region */
 
 static struct {
 	char *at;
@@ -26,7 +26,7 @@ static struct {
 } region[MAX];
 static unsigned int regions;
 
-/* The functions that this library stands in front of */
+/* The original function, which the function of the same name in this library replaces */
 #define NEXT(name)	((typeof(name) *)dlsym(RTLD_NEXT, #name))
 
 static void fill(char *at, size_t len)
@@ -106,7 +106,10 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	return NEXT(ibv_dereg_mr)(mr);
 }
 
-/* fio ends its server with the connection as it is. A region may begin behind its memory. */
+/*
+ * The server of fio exits without ending its connection, but frees its memory. A region may begin
+ * behind the start of the memory that is freed.
+ */
 void free(void *p)
 {
 	static typeof(free) *next;
@@ -121,7 +124,7 @@ void free(void *p)
 	next(p);
 }
 
-/* Both ends of perftest take the second for the seed of their content, which may be the same. */
+/* Both ends of perftest use the current second as the seed of their data: make them differ. */
 void srand(unsigned int seed)
 {
 	NEXT(srand)(seed ^ (unsigned int)getpid() * 2654435761u);

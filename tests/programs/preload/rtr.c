@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LD_PRELOAD library: programs that connect two queue pairs of one process by numbers, as
- * InfiniBand does, get a connection of iWARP. When both have been moved to RTR, each with the
- * number of the other, they are connected over a pair of TCP sockets on the address
- * IWT_RTR_ADDRESS. The first one is the initiator.
+ * LD_PRELOAD library: makes an iWARP connection for a program that connects two of its queue
+ * pairs by their numbers, as with InfiniBand. When both queue pairs have been moved to RTR, each
+ * with the number of the other queue pair, the library connects them over a pair of TCP sockets
+ * on the address IWT_RTR_ADDRESS. The queue pair that was moved first is the initiator.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 #define MAX	4096	/* queue pairs */
 #define DEPTH	16
 
-/* A queue pair that has been initialised */
+/* A queue pair that has been moved to INIT */
 struct end {
 	struct ibv_qp *qp;
 	bool waiting;
@@ -95,7 +95,7 @@ static int join(struct end *initiator, struct end *responder)
 	return err;
 }
 
-/* Return: the entry of @qp, or with NULL a free one, or NULL */
+/* Return: the entry of @qp, or a free entry if @qp is NULL; NULL if there is no such entry */
 static struct end *find(const struct ibv_qp *qp)
 {
 	int i;
@@ -125,7 +125,10 @@ static int next_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return next(qp, attr, mask);
 }
 
-/* A connection gives rights to a queue pair that has stated none; InfiniBand does not. */
+/*
+ * Sets the rights that the program has chosen. iWARP gives rights to a connected queue pair if
+ * the program has chosen none; InfiniBand does not.
+ */
 static int state_rights(struct end *e)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = e->rights };

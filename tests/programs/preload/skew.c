@@ -3,14 +3,14 @@
  * LD_PRELOAD library: replaces the private parts of the provider's commands by those of
  * another version of the provider. IWT_SKEW selects the version:
  *
- *	features	older: knows only the features of IWT_SKEW_FEATURES (none)
+ *	features	older: knows only the features of IWT_SKEW_FEATURES (default: none)
  *	short		older: its answers are shorter
- *	long		newer: requests and answers are longer, the rest has no effect
- *	context, cq, qp, srq, resize	newer: asks for more in this command, and the kernel
- *			must refuse it
- *	module		the module is older: it has no features, and not the verbs that came later
+ *	long		newer: requests and answers are longer; the added bytes have no effect
+ *	context, cq, qp, srq, resize	newer: this command requests something unknown, and
+ *			the kernel must refuse it
+ *	module		the module is older: it has no features and no verbs that were added later
  *
- * At the end it prints on standard error how many commands it changed.
+ * At the end the library prints on standard error how many commands it has changed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,14 +27,14 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#define MORE		16	/* octets to add */
+#define MORE		16	/* bytes to add */
 #define LESS		8
 #define ATTRS		32
 #define MAX		256
 
 static unsigned int changed, refused;
 
-/* A command with a private part, as the kernel gets it */
+/* A command with a private part, as the library sends it to the kernel */
 struct command {
 	struct ib_uverbs_ioctl_hdr hdr;
 	struct ib_uverbs_attr attrs[ATTRS];
@@ -54,7 +54,7 @@ __attribute__((destructor)) static void report(void)
 		fprintf(stderr, "# skew %s: %u changed, %u refused\n", skew(), changed, refused);
 }
 
-/* A command from before ioctls existed, in one of these */
+/* Return: the number of the write(2) command that this ioctl wraps, or 0 */
 static uint64_t write_command(const struct ib_uverbs_ioctl_hdr *hdr)
 {
 	int i;
@@ -97,7 +97,7 @@ static struct ib_uverbs_attr *find(struct command *c, uint16_t id)
 	return NULL;
 }
 
-/* Up to eight octets are in the attribute itself. */
+/* Lengthens the private part of the request. Up to eight bytes are in the attribute itself. */
 static void lengthen_in(struct command *c, bool unknown)
 {
 	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_IN);
@@ -117,7 +117,10 @@ static void lengthen_in(struct command *c, bool unknown)
 	c->hdr.length = sizeof(c->hdr) + c->hdr.num_attrs * sizeof(c->attrs[0]);
 }
 
-/* Return: the number of octets of the longer answer that the provider gets; *to: where */
+/*
+ * Lengthens the private part of the answer. Return: the number of bytes that the provider
+ * expects; *@to: the address for them
+ */
 static uint16_t lengthen_out(struct command *c, void **to)
 {
 	struct ib_uverbs_attr *a = find(c, UVERBS_ATTR_UHW_OUT);
@@ -160,8 +163,8 @@ static int call(int fd, unsigned long request, void *arg)
 }
 
 /*
- * Asks for a context by write(2), as before ioctls existed, when the request is to be refused:
- * some kernels leak memory when they refuse the ioctl.
+ * Requests a context by write(2), the interface before ioctls, if the kernel has to refuse the
+ * request: some kernels leak memory when they refuse the ioctl.
  */
 static int write_context(int fd)
 {
@@ -181,7 +184,7 @@ static int write_context(int fd)
 	return write(fd, &req, sizeof(req)) < 0 ? -1 : 0;
 }
 
-/* The answers of commands that have not grown are as long as ever. */
+/* Has the answer to this command become longer since the first version of the provider? */
 static bool has_grown(const char *name)
 {
 	return !strcmp(name, "context") || !strcmp(name, "cq") || !strcmp(name, "qp");
@@ -198,7 +201,7 @@ static bool asks_for_times(const struct ib_uverbs_ioctl_hdr *hdr)
 	return false;
 }
 
-/* Would an older module refuse it? */
+/* Would an older module refuse this command? */
 static bool is_later(const struct ib_uverbs_ioctl_hdr *hdr, const char *name)
 {
 	if (!strcmp(name, "cq"))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LD_PRELOAD library: all regions that a program registers are not pinned. A thread gives their
- * memory the right to be executed and takes it back, again and again. The contents stay, and the
- * program can use them all the time; but the kernel forgets each time where the pages are. At the
- * end the library prints on standard error how many regions there were.
+ * LD_PRELOAD library: registers the regions of a program with on-demand paging (not pinned). A
+ * thread makes their memory executable and non-executable, again and again. The contents stay,
+ * and the program can access them all the time, but each change makes the driver forget the
+ * addresses of the pages. At the end the library prints on standard error how many regions there
+ * were.
  */
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -16,7 +17,7 @@
 #undef ibv_reg_mr_iova
 
 #define PAGE	4096ul
-#define MAX	64	/* regions whose memory changes */
+#define MAX	64	/* regions whose memory the thread changes */
 
 static struct {
 	uintptr_t start, end;
@@ -29,7 +30,7 @@ __attribute__((destructor)) static void tell(void)
 		fprintf(stderr, "# unpinned %u\n", regions);
 }
 
-/* What is not mapped any more is none of the program's. */
+/* The thread. It ignores errors: the program may have unmapped the memory. */
 static void *change(void *arg)
 {
 	for (;;) {
@@ -47,7 +48,10 @@ static void *change(void *arg)
 	return NULL;
 }
 
-/* Not what needs memory that is pinned. What the program may not write stays as it is. */
+/*
+ * Return: @access, with on-demand paging unless the region needs pinned memory (for windows). The
+ * thread does not change memory that the program may not be able to write.
+ */
 static int unpin(void *addr, size_t length, int access)
 {
 	unsigned int i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_queues -a ADDRESS [-n RESIZES] [-s SEED] resize|limit|times|overrun|verbs...: connects to itself at
- * ADDRESS, which a link has. Results in TAP.
+ * iwt_queues -a ADDRESS [-n RESIZES] [-s SEED] resize|limit|times|overrun|verbs...: runs groups
+ * of tests. The program connects to itself at ADDRESS, an address of a link. Results in TAP.
  */
 #include <errno.h>
 #include <stdlib.h>

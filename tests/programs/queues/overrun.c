@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_queues: a completion queue that overruns. What it held can be taken; it and the queue pairs that
- * use it are told to be in error, and their streams end. Others go on.
+ * iwt_queues: a completion queue overruns. The completions that it holds can still be polled. The
+ * queue and its queue pairs report an error, and their streams end. Other streams go on.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ struct errors {
 	int cq, qp, others;
 };
 
-/* Reads asynchronous errors until those that are due have come. */
+/* Reads asynchronous events until the completion queue and its queue pair report an error. */
 static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct errors *e)
 {
 	struct pollfd pfd = { l->verbs->async_fd, POLLIN };
@@ -33,7 +33,7 @@ static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct erro
 				e->cq++;
 			else if (ev.event_type == IBV_EVENT_QP_FATAL && ev.element.qp == c->near->qp)
 				e->qp++;
-			/* the peer is told by a Terminate */
+			/* the far queue pair may report an error: it receives a Terminate */
 			else if (ev.event_type == IBV_EVENT_CQ_ERR || ev.element.qp != c->far->qp)
 				e->others++;
 			ibv_ack_async_event(&ev);
@@ -41,7 +41,7 @@ static void await(struct link *l, struct ibv_cq *cq, struct conn *c, struct erro
 	}
 }
 
-/* A transfer of a connection that has nothing to do with it, compared */
+/* Sends data over a connection that does not use the overrun queue, and compares them. */
 static bool transfer(struct link *l, struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq, uint32_t salt)
 {
 	static uint8_t from[OCTETS], to[OCTETS];
@@ -70,7 +70,7 @@ static bool transfer(struct link *l, struct conn *c, struct ibv_cq *cq, struct i
 	return good;
 }
 
-/* Twice as many completions as there is room for */
+/* Causes twice as many completions as there is room for. */
 static void overrun(struct conn *c, int room)
 {
 	int i;
@@ -84,8 +84,9 @@ static void overrun(struct conn *c, int room)
 }
 
 /*
- * Windows are bound as soon as they are posted, in one list, so that the queue overruns in the last
- * thing that the stream does for a long time.
+ * Overruns a queue by one list of requests that bind windows. The driver binds the windows as
+ * soon as they are posted, so that the overrun occurs in the last work of the stream for a long
+ * time.
  */
 static void overrun_by_binding(struct link *l)
 {

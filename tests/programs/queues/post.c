@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_queues: posting, which returns what it fails with. */
+/* iwt_queues: functions that post one request. They return 0 or an error number. */
 #include "queues.h"
 
 int post_send(struct ibv_qp *qp, enum ibv_wr_opcode op, uint64_t wr_id, unsigned int flags,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_queues: completion queues of processes, and the extended verbs. One process has both ends of
- * each connection.
+ * iwt_queues: tests the completion queues of processes, and the extended verbs. One process has
+ * both ends of each connection.
  */
 #ifndef QUEUES_H
 #define QUEUES_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_queues: what resizing a completion queue promises, without other threads. */
+/* iwt_queues: the rules for resizing a completion queue, without other threads. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define FEW	16
 #define MANY	200
 
-/* Sends of no length that fill the queue; each needs a receive. */
+/* Fills the queue with completions of @n empty Sends. Each Send needs a receive. */
 static void fill_queue(struct conn *c, int n, uint64_t first)
 {
 	int i;
@@ -37,7 +37,7 @@ static bool in_order(const struct ibv_wc *wc, int n, uint64_t first)
 	return true;
 }
 
-/* The completions of the other end say that ours are there, or soon will be. */
+/* Waits for @n completions of the far end: those of the near end are there, or will be soon. */
 static void wait_for(struct ibv_cq *cq, int n)
 {
 	struct ibv_wc wc[MANY];
@@ -59,7 +59,7 @@ static void try_sizes(struct link *l, struct ibv_cq *cq)
 	report(!ibv_resize_cq(cq, before) && cq->cqe == before, "resize to the same is nothing");
 }
 
-/* More in use than asked for: refused, and nothing has changed. */
+/* A size below the number of completions in the queue is refused, and nothing changes. */
 static void try_in_use(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
 {
 	struct ibv_wc wc[MANY];
@@ -70,7 +70,7 @@ static void try_in_use(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
 	before = cq->cqe;
 	fill_queue(c, MANY, 1000);
 	wait_for(far_cq, MANY);
-	/* the last Send is complete when it has left, which its receive may overtake */
+	/* wait for the completion of the last Send, which may come later than its receive */
 	while (!ibv_resize_cq(cq, MANY - 1))
 		;
 	report(ibv_resize_cq(cq, MANY - 1) == EINVAL && cq->cqe == before,
@@ -96,7 +96,7 @@ static rlim_t address_space(void)
 	return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* The kernel is ready to move, and the process can't: all is as before, with all of its room. */
+/* The process cannot map the new ring of the kernel: the old queue keeps all of its room. */
 static void try_unmapped(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
 {
 	struct rlimit before, now;
@@ -160,7 +160,7 @@ void test_resize_rules(struct link *l)
 	cq_drop(far_cq);
 }
 
-/* Is an event there, or does one come? It is read. */
+/* Waits for an event and reads it. Return: 1 if there is an event within @ms, else 0 */
 static int event(struct ibv_comp_channel *channel, int ms)
 {
 	struct pollfd pfd = { channel->fd, POLLIN };
@@ -175,7 +175,7 @@ static int event(struct ibv_comp_channel *channel, int ms)
 	return 1;
 }
 
-/* A queue that is armed stays so, for the completions that it was armed for, and for one event. */
+/* A resized queue stays armed: for the same kind of completions, and for one event. */
 void test_resize_events(struct link *l)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(l->verbs);
@@ -219,7 +219,10 @@ void test_resize_events(struct link *l)
 	ibv_destroy_comp_channel(channel);
 }
 
-/* Takes a right away. The files of this process must not be open yet: they belong to who opened them. */
+/*
+ * Drops a capability. Must be called before the device is opened: the kernel refuses commands on
+ * a file that the process has opened with other credentials.
+ */
 void drop_ipc_lock(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -232,7 +235,7 @@ void drop_ipc_lock(void)
 		die("capset");
 }
 
-/* Beyond RLIMIT_MEMLOCK nothing changes; with more of it the same is possible. */
+/* A size beyond RLIMIT_MEMLOCK is refused and changes nothing. A higher limit allows the size. */
 void test_resize_limit(struct link *l)
 {
 	struct ibv_cq *cq = cq_make(l->verbs, FEW, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_queues: the time of completions. */
+/* iwt_queues: timestamps of completions. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -36,7 +36,7 @@ static void start(struct ibv_cq_ex *cq)
 			die("ibv_start_poll");
 }
 
-/* One completion for each message, between two looks at both clocks */
+/* Reads both clocks before and after each completion, and compares them with its timestamps. */
 static void try_clocks(struct link *l, struct conn *c, struct ibv_cq_ex *cq, struct ibv_cq *far_cq)
 {
 	int i, raw_bad = 0, wall_bad = 0, order_bad = 0;
@@ -59,7 +59,7 @@ static void try_clocks(struct link *l, struct conn *c, struct ibv_cq_ex *cq, str
 			order_bad++;
 		ibv_end_poll(cq);
 		raw_bad += ts < raw_before || ts > raw(l);
-		/* nobody sets the clock here */
+		/* the wall clock may be compared: nobody sets it during the test */
 		wall_bad += ns < wall_before || ns > wallclock();
 		order_bad += ts < last;
 		last = ts;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_queues: a completion queue that two connections share changes its size all the time, while
- * one or more threads take its completions and others post. Each message begins with its number, and
- * the other octets depend on that and on the connection.
+ * iwt_queues: two connections share a completion queue, which changes its size all the time. One
+ * or two threads take its completions, and other threads post. Each message begins with its
+ * number; its other bytes depend on this number and on the end that receives the message.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,23 +17,23 @@
 #include "queues.h"
 
 #define CONNS		2
-#define DEPTH		32u		/* messages of each direction under way */
-#define SLOT		64u		/* octets of a message */
-#define BUFFERS		(2 * DEPTH)	/* for sends, and for receives behind them */
+#define DEPTH		32u		/* most messages in flight in each direction */
+#define SLOT		64u		/* bytes of a message */
+#define BUFFERS		(2 * DEPTH)	/* first those for sends, then those for receives */
 #define TAKE		7
-#define MARKS		1024u		/* more than can be under way */
+#define MARKS		1024u		/* more than the messages in flight */
 
 enum { ONE_POLLER, TWO_POLLERS, EVENTS, WAYS };
 
-/* One end of a connection: what it sends and receives, in turn */
+/* One end of a connection, its buffers and its counts */
 struct side {
 	struct ibv_qp *qp;
 	uint8_t *memory;
 	struct ibv_mr *mr;
 	uint32_t id;
-	pthread_mutex_t lock;		/* guards what follows, and posting */
+	pthread_mutex_t lock;		/* guards the fields below, and posting */
 	uint32_t sent, send_done, received;
-	uint32_t send_marks[MARKS], marks[MARKS];	/* the last number that came, and one */
+	uint32_t send_marks[MARKS], marks[MARKS];	/* number that completed last, plus 1 */
 };
 
 struct traffic {
@@ -41,8 +41,8 @@ struct traffic {
 	struct ibv_cq *cq, *far_cq;
 	struct ibv_comp_channel *channel;
 	int way;
-	bool over;			/* nothing new is posted */
-	bool quit;			/* nothing is left */
+	bool over;			/* stop posting */
+	bool quit;			/* all messages are complete: end the threads */
 	uint32_t wrong;
 	uint64_t taken;
 };
@@ -55,7 +55,7 @@ static void wrong(const char *what)
 		printf("# %s\n", what);
 }
 
-/* Each number comes once, and those behind it later than those long before it. */
+/* Checks that number @n completes once, and later than number @n - MARKS. */
 static void mark(uint32_t *marks, uint32_t n)
 {
 	if (marks[n % MARKS] > n || (n >= MARKS && marks[n % MARKS] != n + 1 - MARKS))
@@ -93,7 +93,7 @@ static void post_slot(struct side *s, uint32_t n)
 		wrong("ibv_post_recv");
 }
 
-/* One message */
+/* Sends one message. */
 static void send_more(struct side *s)
 {
 	struct ibv_sge sge = sge_of(s, false, s->sent);
@@ -123,13 +123,13 @@ static void received(struct side *s, uint32_t where, bool strict)
 			break;
 		}
 	post_slot(s, where);
-	/* now the peer may send another one */
+	/* now the peer may send another message */
 	__atomic_store_n(&s->received, s->received + 1, __ATOMIC_SEQ_CST);
 }
 
 /*
- * Completions of one direction of a queue pair come in order, each once. Several threads take them,
- * so they are compared in the order in which they were taken only if @strict.
+ * The completions of one direction of a queue pair are in order, and each occurs once. If several
+ * threads take completions, they may get here in another order: it is checked only if @strict.
  */
 static void completed(struct side *s, const struct ibv_wc *wc, bool strict)
 {
@@ -165,7 +165,7 @@ static int take(struct ibv_cq *cq, struct side *sides, bool strict)
 	return n;
 }
 
-/* Messages on their way to a side are bounded by what it has received. */
+/* Are a buffer for another send and, at the peer, a receive for it free? */
 static bool may_send(struct side *s, struct side *peer)
 {
 	return s->sent - __atomic_load_n(&s->send_done, __ATOMIC_SEQ_CST) < DEPTH &&
@@ -211,7 +211,7 @@ static void *near_poller(void *arg)
 	return NULL;
 }
 
-/* Sleeps until an event comes; a completion without one stays, and the end is never reached. */
+/* Sleeps until an event. A completion without an event is never taken: the test times out. */
 static void *near_sleeper(void *arg)
 {
 	struct pollfd pfd = { t.channel->fd, POLLIN };
@@ -254,7 +254,7 @@ static void side_drop(struct side *s)
 	free(s->memory);
 }
 
-/* Waits until so many completions more have been taken. */
+/* Waits until @n more completions have been taken. */
 static void some_come(uint32_t n)
 {
 	uint64_t now = __atomic_load_n(&t.taken, __ATOMIC_SEQ_CST), until = now + n;
@@ -268,7 +268,7 @@ static void some_come(uint32_t n)
 	}
 }
 
-/* Resizes; the queue always has room for all that may be under way. */
+/* Resizes the queue again and again. It always has room for all messages in flight. */
 static void resize_often(struct link *l, uint32_t resizes)
 {
 	uint32_t all = CONNS * 2 * DEPTH, i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_queues: completion vectors, attributes that are refused, and what queries tell. */
+/* iwt_queues: completion vectors, refused attributes, and the results of queries. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "patience.h"
 #include "queues.h"
 
-/* Each vector raises events; a number that is none is refused. */
+/* Each completion vector raises events. A number that is not a vector is refused. */
 void test_vectors(struct link *l)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(l->verbs);
@@ -199,7 +199,7 @@ static void query_port(struct link *l)
 	       "the port has one partition");
 }
 
-/* What a queue pair was created with and what it is, before and while it is connected */
+/* Queries the attributes and the state of a queue pair, before and after it is connected. */
 static void query_qp(struct link *l)
 {
 	struct ibv_cq *cq = cq_make(l->verbs, 64, NULL), *cq2 = cq_make(l->verbs, 64, NULL);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_queues: all operations by the functions of ibv_wr_post(3), with all ways to name their data, in
- * lists and with an abort; and in a parent domain. The octets are compared at the other end.
+ * iwt_queues: posts all operations by the functions of ibv_wr_post(3): with all ways to pass
+ * their data, in lists, with an abort, and in a parent domain. The data are compared at the other
+ * end.
  */
 #include <errno.h>
 #include <endian.h>
@@ -78,7 +79,10 @@ static uint64_t far_at(uint32_t off)
 	return (uintptr_t)there + off;
 }
 
-/* The peer has placed what was written when an empty Read behind it is complete. */
+/*
+ * Waits for @n requests, and for an empty Read behind them. When the Read is complete, the peer
+ * has placed the data of all Writes. Return: have all requests succeeded?
+ */
 static bool done(struct stage *s, int n)
 {
 	struct ibv_wc wc[DEPTH];
@@ -106,7 +110,7 @@ static void next(struct stage *s, uint64_t wr_id)
 	s->ex->wr_flags = IBV_SEND_SIGNALED;
 }
 
-/* One list of Writes, each with its data named in another way */
+/* Posts one list of Writes, each of which passes its data in another way. */
 static void try_data(struct stage *s)
 {
 	struct ibv_data_buf bufs[3] = { { here + 20000, 100 }, { here + 30000, 0 }, { here + 40000, 156 } };
@@ -142,7 +146,7 @@ static void try_data(struct stage *s)
 	report(!memcmp(there + 30000, here + 7, 20001) && !there[50001], "wr: one element");
 }
 
-/* Nothing of a list that was aborted, or that has an error in it, is posted. */
+/* If a list is aborted or contains an error, none of its requests is posted. */
 static void try_abort(struct stage *s)
 {
 	struct ibv_sge sges[SGES + 1] = {};
@@ -228,8 +232,8 @@ static void try_fetches(struct stage *s)
 }
 
 /*
- * The other two ask to invalidate a region. Those of a process can't be: the request fails, here or
- * at the peer, and ends the connection.
+ * The last two operations invalidate a region. A region of a process cannot be invalidated: the
+ * request fails, locally or at the peer, and ends the connection.
  */
 static void try_invalidate(struct stage *s, bool local)
 {
@@ -282,7 +286,7 @@ void test_wr_api(struct link *l)
 	cq_drop(cq);
 }
 
-/* The same in a parent domain with a thread domain, where no lock is taken */
+/* Runs the same tests in a parent domain with a thread domain: the provider takes no locks. */
 void test_domains(struct link *l)
 {
 	struct ibv_td_init_attr td_attr = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_srq: the client. A thread for each connection does what the server orders. */
+/* iwt_srq: the client. Each connection has a thread, which executes the orders of the server. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct caller {
 	const char *address;
 	struct rdma_cm_id *id;
 	struct ibv_mr *mr, *order_mr;
-	uint8_t *buf;		/* of BUFS messages */
+	uint8_t *buf;		/* room for BUFS messages */
 	struct order *orders;
 };
 
@@ -72,7 +72,7 @@ static int post(struct caller *c, int buf, uint32_t serial, uint32_t number, uin
 	return rdma_post_send(c->id, NULL, at, len, c->mr, 0);
 }
 
-/* Return: -1 when the connection has ended. */
+/* Waits for @n completions. Return: -1 if the connection has ended */
 static int reap(struct caller *c, uint32_t n)
 {
 	struct ibv_wc wc;
@@ -101,13 +101,13 @@ static int send_messages(struct caller *c, const struct order *o)
 	return reap(c, n);
 }
 
-/* The connection is reset while long messages are on their way. */
+/* Resets the connection while long messages are in flight. */
 static int break_off(struct caller *c, const struct order *o)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	uint32_t i;
 
-	/* messages that the server has not asked for do not count: it has room for one */
+	/* post no more messages than the server has ordered: it has receives only for these */
 	for (i = 0; i < o->count; i++)
 		if (post(c, i, o->serial, o->first + i, MSG_MAX))
 			return -1;
@@ -115,7 +115,10 @@ static int break_off(struct caller *c, const struct order *o)
 	return -1;
 }
 
-/* Return: 1 when the server needs this connection no more, -1 when it has ended */
+/*
+ * Executes one order. Return: 1 if the server does not need this connection any more, -1 if the
+ * connection has ended
+ */
 static int obey(struct caller *c)
 {
 	struct order o, *at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_srq: objects that end while they tell an event, or before. An event is told once, or never
- * if its object ends; and never behind the end.
+ * iwt_srq: destroys objects while the driver reports one of their events, or before. The driver
+ * must report an event at most once, and never after its object has been destroyed.
  */
 #include <poll.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #define FEW	8	/* receives, more than the completion queue has room for */
 
-/* Is the next event of this type? It has to come. */
+/* Waits for the next event. Return: does it have this type? */
 static bool told(struct server *s, enum ibv_event_type type)
 {
 	struct pollfd p = { .fd = s->verbs->async_fd, .events = POLLIN };
@@ -23,7 +23,7 @@ static bool told(struct server *s, enum ibv_event_type type)
 	return ev.event_type == type;
 }
 
-/* The event of an object is under way: the program takes it, or leaves it, some time or none. */
+/* An event is about to be reported: reads it, or waits for a short time, or continues at once. */
 static void await(struct server *s, enum ibv_event_type type)
 {
 	if (chance(30)) {
@@ -44,7 +44,7 @@ static void nothing_behind(struct server *s, enum ibv_event_type type)
 	ibv_ack_async_event(&ev);
 }
 
-/* An empty queue is below every limit. */
+/* Destroys a shared receive queue and its limit event: an empty queue is below every limit. */
 static void end_srq(struct server *s)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
@@ -67,7 +67,7 @@ static void fail_qp(struct ibv_qp *qp)
 		die("ibv_modify_qp");
 }
 
-/* A queue pair in error has taken its last receive. */
+/* Destroys a queue pair and its event: in the error state it has used its last receive. */
 static void end_qp(struct server *s)
 {
 	struct ibv_qp_init_attr attr = { .send_cq = s->cq, .recv_cq = s->cq, .srq = s->srq,
@@ -83,7 +83,7 @@ static void end_qp(struct server *s)
 	nothing_behind(s, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
-/* A flush overruns it. */
+/* Destroys a completion queue and its error event: the flush of a queue pair overruns it. */
 static void end_cq(struct server *s)
 {
 	struct ibv_cq *cq = ibv_create_cq(s->verbs, 1, NULL, NULL, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_srq -s ADDRESS [-n ROUNDS] [-S SEED]: the server, whose results are in TAP
+ * iwt_srq -s ADDRESS [-n ROUNDS] [-S SEED]: the server, which prints results in TAP
  * iwt_srq -c ADDRESS: the client, which connects again when a connection ends
  */
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "srq.h"
 
-/* The first thing that is wrong counts. */
+/* Records an error. Only the first error of a test is kept. */
 void wrong(struct server *s, const char *what, uint64_t a, uint64_t b)
 {
 	if (!s->wrong[0])
@@ -17,7 +17,7 @@ void wrong(struct server *s, const char *what, uint64_t a, uint64_t b)
 			 (unsigned long long)a, (unsigned long long)b);
 }
 
-/* The result of a test: nothing was wrong. */
+/* Reports the result of a test: it has passed if no error is recorded. */
 void conclude(struct server *s, const char *what)
 {
 	if (s->wrong[0])
@@ -33,7 +33,7 @@ static int serve(const char *address, uint32_t rounds, const char *seed)
 	random_begin(seed);
 	server_open(&s, address);
 	test_refusals(&s);
-	/* the test that goes on for ever is the next one */
+	/* with very many rounds, test_random() is the test that runs for ever: limit this one */
 	test_ends(&s, rounds < 4000 ? rounds / 20 + 1 : 200);
 	test_random(&s, rounds);
 	test_limit(&s, rounds / 20 + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_srq: the server's connections, completions and events, beside what they should be. */
+/* iwt_srq: the server's connections, completions and events, compared with the expected ones. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -12,9 +12,9 @@
 #include "srq.h"
 
 #define SEND_TAG	(1ull << 32)
-#define EMPTY		0xee	/* what a receive holds before */
+#define EMPTY		0xee	/* contents of a receive buffer before a message arrives */
 
-/* What srq.sh looks at before there is a client */
+/* Posts receives and sets a limit, which srq.sh inspects before there is a client. */
 static void begin_srq(struct server *s)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 3 };
@@ -81,7 +81,7 @@ void give_free(struct server *s, const uint16_t *slots, uint32_t n)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Octets of a piece of a slot; the same for each use of the slot */
+/* Return: length of a piece of a slot, which is the same for each use of the slot */
 static uint32_t piece_len(uint16_t slot, int piece)
 {
 	uint32_t first = slot * 37u % 500, second = slot * 91u % 3000;
@@ -99,7 +99,7 @@ static uint8_t *piece_at(struct server *s, uint16_t slot, int piece)
 	return at;
 }
 
-/* Posts a list. Return: 0 or an error; @done have been posted in any case. */
+/* Posts a list of receives. Return: 0 or an error number; *@done receives have been posted */
 int post_slots(struct server *s, uint16_t *slots, uint32_t n, uint32_t *done)
 {
 	struct ibv_recv_wr wr[16], *bad = NULL;
@@ -121,7 +121,7 @@ int post_slots(struct server *s, uint16_t *slots, uint32_t n, uint32_t *done)
 	return ret;
 }
 
-/* Is message @number in the slot, and nothing else? */
+/* Does the slot contain message @number, and are all other bytes unchanged? */
 static bool holds(struct server *s, uint16_t slot, uint32_t serial, uint32_t number, uint32_t len)
 {
 	uint32_t seed = message_seed(serial, number), at = 0, i;
@@ -263,12 +263,12 @@ static void accept_conn(struct server *s, struct rdma_cm_id *id)
 		die("rdma_create_qp");
 	if (attr.cap.max_recv_wr || attr.cap.max_recv_sge)
 		wrong(s, "a receive queue besides", attr.cap.max_recv_wr, attr.cap.max_recv_sge);
-	/* the client may have gone */
+	/* fails if the client has ended the connection */
 	if (rdma_accept(id, &param))
 		break_conn(s, c);
 }
 
-/* All that it had is back: what did not come was not taken. */
+/* Destroys an ended connection. It uses no more receives: messages that are missing had none. */
 static void bury(struct server *s, struct conn *c)
 {
 	reap(s);
@@ -302,7 +302,7 @@ static void take_cm(struct server *s)
 	}
 }
 
-/* Takes whatever has happened. */
+/* Handles all completions and events that are there. */
 void look(struct server *s)
 {
 	struct ibv_async_event ev;
@@ -320,7 +320,7 @@ void look(struct server *s)
 	sched_yield();
 }
 
-/* What is known of the connections, where one of them does not do what it should */
+/* Prints the state of all connections, because the test has timed out. */
 static void tell_conns(struct server *s)
 {
 	struct ibv_qp_init_attr init;
@@ -344,7 +344,7 @@ void wait_for(struct server *s, bool (*is)(struct server *s), const char *what)
 {
 	struct patience p = {};
 
-	/* until the client has begun, only the script knows how long that may take */
+	/* no time limit until the client begins: only the script knows how long this may take */
 	while (s->serial == 0 && !s->wrong[0])
 		look(s);
 	do
@@ -362,7 +362,7 @@ bool usable(const struct conn *c)
 	return c && c->id && c->up && !c->broken;
 }
 
-/* One that is usable; NULL if there is none */
+/* Return: a random usable connection, or NULL if there is none */
 struct conn *some_conn(struct server *s)
 {
 	uint32_t first = below(ENDS), i;
@@ -378,7 +378,7 @@ static bool one_usable(struct server *s)
 	return some_conn(s);
 }
 
-/* Waits for one. NULL: none has come, and the test has failed. */
+/* Waits for a usable connection. Return: NULL after a time-out; the test has failed then */
 struct conn *one_conn(struct server *s)
 {
 	struct conn *c = some_conn(s);
@@ -389,7 +389,7 @@ struct conn *one_conn(struct server *s)
 	return some_conn(s);
 }
 
-/* As many as the client has, and none whose end is on the way */
+/* Are all connections of the client established, and none of them ending? */
 bool all_up(struct server *s)
 {
 	int i, n = 0;
@@ -402,13 +402,13 @@ bool all_up(struct server *s)
 	return n == CONNS;
 }
 
-/* Nothing is under way. */
+/* Have all ordered messages arrived, and are all connections established? */
 bool quiet(struct server *s)
 {
 	return !s->committed && all_up(s);
 }
 
-/* ---- what connections are to do ---- */
+/* ---- orders for connections ---- */
 
 void order(struct server *s, struct conn *c, enum order_op op, uint32_t count)
 {
@@ -419,7 +419,7 @@ void order(struct server *s, struct conn *c, enum order_op op, uint32_t count)
 
 	if (!c)
 		return;
-	/* a full queue: it is asked next time */
+	/* if the send queue is full, the order is dropped; the caller sends another one later */
 	if (ibv_post_send(c->id->qp, &wr, &bad))
 		return;
 	c->asked += count;
@@ -428,7 +428,7 @@ void order(struct server *s, struct conn *c, enum order_op op, uint32_t count)
 		c->broken = true;
 }
 
-/* This end fails in the middle of whatever comes. */
+/* Puts this end into the error state, even in the middle of an incoming message. */
 void break_conn(struct server *s, struct conn *c)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_srq: a server whose queue pairs share a receive queue, and a client that sends what the
- * server asks for. Each message says in each of its octets which one it is.
+ * iwt_srq: a server whose queue pairs share a receive queue, and a client that sends the messages
+ * that the server orders. Each byte of a message depends on the number of the message.
  */
 #ifndef SRQ_H
 #define SRQ_H
@@ -16,21 +16,21 @@
 #include "results.h"
 
 #define CONNS		6
-#define ENDS		(3 * CONNS)	/* also of connections that end */
-#define MSG_MAX		9000	/* octets of the longest message */
-#define SLOTS		1024	/* receives that there are */
-#define PIECES		3	/* of a receive, with gaps */
+#define ENDS		(3 * CONNS)	/* including connections that are ending */
+#define MSG_MAX		9000	/* bytes of the longest message */
+#define SLOTS		1024	/* number of receives */
+#define PIECES		3	/* elements of a receive, with gaps between them */
 #define GAP		16
 #define SLOT		(MSG_MAX + PIECES * GAP)
 #define PORT		"7478"
 
 enum order_op {
 	ORDER_SEND,	/* @count messages */
-	ORDER_BREAK,	/* these, and then an end in the middle of one */
+	ORDER_BREAK,	/* @count long messages, and a reset in the middle of one */
 	ORDER_BYE,
 };
 
-/* What the server wants of a client's connection. */
+/* A command of the server to a connection of the client */
 struct order {
 	uint32_t op;
 	uint32_t serial;	/* of the connection */
@@ -47,7 +47,7 @@ static inline uint32_t message_seed(uint32_t serial, uint32_t number)
 	return x ^ x >> 12;
 }
 
-/* Mostly short, sometimes nothing, sometimes long */
+/* Return: a mostly short length, sometimes zero, sometimes long */
 static inline uint32_t message_len(uint32_t serial, uint32_t number)
 {
 	uint32_t x = message_seed(serial, number);
@@ -63,11 +63,11 @@ static inline uint8_t message_octet(uint32_t seed, uint32_t at)
 struct conn {
 	struct rdma_cm_id *id;
 	uint32_t serial;
-	uint32_t asked;		/* messages that the client was asked for */
-	uint32_t got;		/* and that were received */
-	uint32_t flushed;	/* receives that came back empty */
-	bool up;		/* it is connected */
-	bool broken;		/* its end is on the way */
+	uint32_t asked;		/* messages that the server has ordered */
+	uint32_t got;		/* messages that have arrived */
+	uint32_t flushed;	/* receives that have been flushed */
+	bool up;		/* the connection is established */
+	bool broken;		/* the connection is ending */
 	bool last;		/* IBV_EVENT_QP_LAST_WQE_REACHED */
 };
 
@@ -84,27 +84,27 @@ struct server {
 	uint8_t *arena;
 	struct conn conns[ENDS];
 	uint32_t serial;
-	uint32_t committed;	/* receives that messages under way may take */
-	uint32_t completed;	/* receives that came back */
-	uint32_t limits;	/* IBV_EVENT_SRQ_LIMIT_REACHED */
-	uint32_t limits_before;	/* how many there were when one more was asked for */
-	uint64_t moved;		/* completions and events of all kinds */
-	uint32_t errors;	/* IBV_EVENT_SRQ_ERR */
-	uint32_t fatal;		/* events of errors of queue pairs */
-	uint32_t limit;		/* that was set last */
-	bool in_order;		/* receives come back in the order of their posting */
-	uint32_t next;		/* place in the order of posting */
+	uint32_t committed;	/* receives that ordered messages may still use */
+	uint32_t completed;	/* receives that have completed */
+	uint32_t limits;	/* number of IBV_EVENT_SRQ_LIMIT_REACHED */
+	uint32_t limits_before;	/* value of @limits before the limit was set */
+	uint64_t moved;		/* number of completions and events of all kinds */
+	uint32_t errors;	/* number of IBV_EVENT_SRQ_ERR */
+	uint32_t fatal;		/* number of error events of queue pairs */
+	uint32_t limit;		/* the limit that was set last */
+	bool in_order;		/* receives complete in the order of their posting */
+	uint32_t next;		/* index in @order of the receive that completes next */
 	char wrong[200];
 
 	/* the posting threads */
-	pthread_mutex_t lock;	/* guards the next two */
+	pthread_mutex_t lock;	/* guards @free and @n_free */
 	uint16_t free[SLOTS];
 	uint32_t n_free;
 	atomic_uint posted;
 	atomic_bool pause;
 	atomic_int paused;
 	atomic_bool stop;
-	uint16_t order[SLOTS];	/* slots in the order of their posting, by one thread */
+	uint16_t order[SLOTS];	/* slots in the order of posting, if one thread posts */
 };
 
 /* main.c */

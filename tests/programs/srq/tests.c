@@ -46,7 +46,7 @@ static uint32_t limit_of(struct server *s)
 	return attr.srq_limit;
 }
 
-/* ---- what is refused ---- */
+/* ---- invalid requests ---- */
 
 static void refuse_srq(struct server *s, uint32_t wr, uint32_t sge)
 {
@@ -147,7 +147,7 @@ static void *poster(void *arg)
 		give_free(s, slots + done, n - done);
 		if (ret && ret != ENOMEM)
 			wrong(s, "ibv_post_srq_recv", ret, done);
-		/* the least size that the queue has in these tests */
+		/* 16 is the smallest size of the queue in these tests */
 		if (ret == ENOMEM && atomic_load(&s->posted) - before < 16)
 			wrong(s, "a queue that is full too early", atomic_load(&s->posted), before);
 		if (ret)
@@ -164,8 +164,9 @@ static void pause_posters(struct server *s, bool on)
 }
 
 /*
- * Receives that nobody was promised. A thread counts what it has posted a moment later, when some
- * may have come back already.
+ * Return: the number of posted receives that no ordered message needs. A posting thread increases
+ * @posted a moment after it has posted, when some of the receives may have completed already: the
+ * difference may be negative.
  */
 static uint32_t spare(struct server *s)
 {
@@ -193,7 +194,7 @@ static void some_step(struct server *s)
 	if (what < 10) {
 		try_resize(s);
 	} else if (what < 20) {
-		/* one that is almost the size is reached soon, though the threads go on posting */
+		/* a limit close to the size is reached soon, although the threads still post */
 		limit_to(s, chance(30) ? s->size - below(4) : below(s->size + 2));
 	} else if (usable(c) && what < 24) {
 		break_conn(s, c);
@@ -207,7 +208,7 @@ static void some_step(struct server *s)
 	look(s);
 }
 
-/* What is left in the queue fits what was counted: each receive is there, and in order. */
+/* Uses up the receives in the queue. Their number must be the number that was counted. */
 static void use_up(struct server *s)
 {
 	uint32_t left = atomic_load(&s->posted) - s->completed;
@@ -235,7 +236,7 @@ void test_random(struct server *s, uint32_t rounds)
 	pthread_t threads[POSTERS];
 	uint32_t i;
 
-	/* in few rounds it might not happen at all */
+	/* break one connection in any case: a few random rounds might break none */
 	break_conn(s, one_conn(s));
 	for (i = 0; i < POSTERS; i++)
 		if (pthread_create(&threads[i], NULL, poster, s))
@@ -253,7 +254,7 @@ void test_random(struct server *s, uint32_t rounds)
 		pthread_join(threads[i], NULL);
 	wait_for(s, quiet, "messages that were asked for");
 	s->limits_before = s->limits;
-	/* at once, or with the first receive that is taken */
+	/* the event is reported at once, or when the first receive is used */
 	limit_to(s, s->size);
 	use_up(s);
 	wait_for(s, limit_told, "no event of the limit");
@@ -263,9 +264,9 @@ void test_random(struct server *s, uint32_t rounds)
 	conclude(s, "threads post and change the size while streams come and go");
 }
 
-/* ---- with nothing beside ---- */
+/* ---- without other threads ---- */
 
-/* The queue holds @n receives more, whose order is known. */
+/* Posts @n more receives, and records their order. */
 static void post_some(struct server *s, uint32_t n)
 {
 	uint16_t slot;
@@ -291,7 +292,7 @@ static void look_limits(struct server *s, uint32_t want, const char *when)
 	struct patience p = {};
 	int i;
 
-	/* an event comes from another thread */
+	/* another thread of the kernel reports the events */
 	for (i = 0; i < 20 || (s->limits != want && patient(&p, 60, s->moved)); i++) {
 		look(s);
 		usleep(1000);
@@ -301,8 +302,9 @@ static void look_limits(struct server *s, uint32_t want, const char *when)
 }
 
 /*
- * The event that waits to be read is told of once: else those of an empty queue would take memory
- * of the kernel without end. One more may be raised while the first one is read.
+ * While a limit event waits to be read, the driver must not add more limit events: otherwise the
+ * events of an empty queue would use up the memory of the kernel. The driver may add one more
+ * while the first event is read.
  */
 static void leave_unread(struct server *s)
 {
@@ -313,7 +315,7 @@ static void leave_unread(struct server *s)
 	for (i = 0; i < 40; i++) {
 		if (limit_to(s, 1))
 			wrong(s, "limit", 1, 0);
-		/* it is told by another thread */
+		/* another thread of the kernel reports the event */
 		usleep(500);
 	}
 	if (limit_of(s))
@@ -322,7 +324,7 @@ static void leave_unread(struct server *s)
 	wait_for(s, limit_told, "no event for limits that are reached already");
 	if (s->limits - s->limits_before > 2)
 		wrong(s, "events that were not read", s->limits - s->limits_before, 1);
-	/* it was read: the next one is told */
+	/* the event has been read: the driver must report the next one */
 	want = s->limits;
 	if (limit_to(s, 1))
 		wrong(s, "limit", 1, 0);
@@ -400,7 +402,7 @@ static bool one_broken(struct server *s)
 	return s->fatal;
 }
 
-/* A Send that finds no receive ends its stream, and no other one. */
+/* A Send that finds no receive ends its stream, and no other stream. */
 void test_empty(struct server *s)
 {
 	struct conn *c = one_conn(s);
@@ -422,9 +424,9 @@ void test_empty(struct server *s)
 	conclude(s, "an empty queue ends the stream whose Send finds it empty, and no other");
 }
 
-/* ---- a ring that makes no sense ---- */
+/* ---- a corrupt ring ---- */
 
-/* The mapping of the queue that was created last: the one that was not there before */
+/* Return: the mapping of the queue that was created last, which only the list @after contains */
 static struct iwt_ring_ctl *new_ring(const char *before, const char *after)
 {
 	char line[512];
@@ -455,7 +457,7 @@ static bool errors_told(struct server *s)
 	return s->errors;
 }
 
-/* All connections anew, on another queue */
+/* Breaks all connections. The new connections use another shared queue. */
 static void move_to(struct server *s, struct ibv_srq *srq)
 {
 	uint32_t want = s->serial + CONNS;
@@ -470,7 +472,10 @@ static void move_to(struct server *s, struct ibv_srq *srq)
 		wrong(s, "connections", s->serial, want);
 }
 
-/* More receives than there can be are not moved to a ring that has room for so many. */
+/*
+ * The ring claims to hold more receives than it has room for. Resizing must refuse to move them,
+ * although the new ring has room for this number.
+ */
 static bool refuse_move(struct ibv_srq *srq, struct iwt_ring_ctl *ring)
 {
 	struct ibv_srq_attr attr = { .max_wr = 256 };
@@ -479,13 +484,13 @@ static bool refuse_move(struct ibv_srq *srq, struct iwt_ring_ctl *ring)
 
 	__atomic_store_n(&ring->prod, was + 65, __ATOMIC_RELEASE);
 	refused = ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR) == EINVAL;
-	/* else the ring is gone */
+	/* if it was not refused, the old ring does not exist any more */
 	if (refused)
 		__atomic_store_n(&ring->prod, was, __ATOMIC_RELEASE);
 	return refused;
 }
 
-/* A queue with room for 64 receives, and its ring */
+/* Creates a shared queue with room for 64 receives. *@ring: its ring */
 static struct ibv_srq *second_queue(struct server *s, struct iwt_ring_ctl **ring)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 64, .max_sge = PIECES } };
@@ -516,7 +521,7 @@ void test_corrupt(struct server *s)
 	move_to(s, bad);
 	serial = s->serial;
 	s->fatal = 0;
-	/* streams that begin from now on have the good queue again */
+	/* new streams use the good queue again */
 	s->srq = good;
 	__atomic_store_n(&ring->prod, ring->prod + (1 << 20), __ATOMIC_RELEASE);
 	c = one_conn(s);

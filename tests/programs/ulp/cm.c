@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_ulp: connections. Each has its own channel for events. */
+/* iwt_ulp: commands for connections. Each connection has an event channel of its own. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static int cmd_listen(void)
 	return 0;
 }
 
-/* The next event must be @want; its contents are dropped. */
+/* Reads the next event, which must be @want, and drops its contents. */
 static int expect(struct ulp_conn *c, enum rdma_cm_event_type want)
 {
 	enum rdma_cm_event_type got;
@@ -85,7 +85,7 @@ static int expect(struct ulp_conn *c, enum rdma_cm_event_type want)
 	return got == want ? 0 : ulp_err(EPROTO, rdma_event_str(got));
 }
 
-/* resolve id= addr= port= [src=]: resolves everything, so that a queue pair can be made */
+/* resolve id= addr= port= [src=]: resolves address and route; a queue pair can be created then */
 static int cmd_resolve(void)
 {
 	struct ulp_conn *c = conn_new(ulp_num("id", 0));
@@ -114,7 +114,7 @@ static int cmd_resolve(void)
 	return 0;
 }
 
-/* A request's id gets a number and a channel. */
+/* Gives a number and an event channel to the id of a connection request. */
 static int adopt(struct rdma_cm_id *id)
 {
 	uint64_t n;
@@ -225,7 +225,7 @@ static int cmd_disconnect(void)
 	return rdma_disconnect(c->id) ? ulp_err(errno, "rdma_disconnect") : 0;
 }
 
-/* destroy id=: the queue pair, too */
+/* destroy id=: destroys the id and its queue pair */
 static int cmd_destroy(void)
 {
 	struct ulp_conn *c = conn_arg();
@@ -285,7 +285,10 @@ static int cmd_query(void)
 	return 0;
 }
 
-/* modify id= state= [tell=1]: a number of enum ibv_qp_state; tell: an event when it is drained */
+/*
+ * modify id= state= [tell=1]: state= is a number of enum ibv_qp_state; tell=1 requests an event
+ * when the send queue is drained
+ */
 static int cmd_modify(void)
 {
 	struct ibv_qp_attr a = { .qp_state = ulp_num("state", IBV_QPS_ERR) };

@@ -6,10 +6,10 @@
  *	ok [KEY=VALUE]...		on standard output, or
  *	err NUMBER TEXT			with an errno
  *
- * Commands give objects their numbers. Protection domains and completion queues
- * are made when a command first names them (default: pd=0, cq=0). Octets are in
+ * Commands choose the numbers of objects. Protection domains and completion queues
+ * are created when a command first names them (default: pd=0, cq=0). Data are in
  * hexadecimal, times in milliseconds. Each command is described at its function;
- * the tables at the end of cm.c, obj.c and post.c list them.
+ * the tables at the end of cm.c, obj.c and post.c list the commands.
  */
 #include <errno.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ bool ulp_has(const char *key, char flag)
 	return s && strchr(s, flag);
 }
 
-/* To be freed */
+/* The caller frees the result. */
 uint8_t *ulp_hex(const char *key, size_t *len)
 {
 	const char *s = ulp_str(key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_ulp: protection domains, completion queues, memory. */
+/* iwt_ulp: commands for protection domains, completion queues and memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ struct ulp_mem *ulp_mem(uint64_t n)
 	return NULL;
 }
 
-/* device: what it reports */
+/* device: name= and attributes of the device */
 static int cmd_device(void)
 {
 	struct ibv_device_attr a;
@@ -127,7 +127,7 @@ static int access_flags(void)
 	       (ulp_has("access", 'z') ? IBV_ACCESS_ZERO_BASED : 0);
 }
 
-/* Maps the same @len octets of memory @n times, one behind the other. */
+/* Maps the same @len bytes of memory @n times, one mapping behind the other. */
 static uint8_t *map_again(size_t len, unsigned int n)
 {
 	int fd = memfd_create("iwt_ulp", 0);
@@ -143,7 +143,7 @@ static uint8_t *map_again(size_t len, unsigned int n)
 	return p;
 }
 
-/* Makes the memory of a region, @off octets behind the beginning of a page. */
+/* Maps the memory of a region, which begins @off bytes behind the beginning of a page. */
 static int mem_make(struct ulp_mem *m, size_t off)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -168,8 +168,8 @@ static int mem_make(struct ulp_mem *m, size_t off)
 
 /*
  * mr mr= len= [off=] [access=lwrabz] [pd=] [iova=] [fill=] [ro=1] [of=] [again=]: addr= stag= lkey=
- * off= octets behind the beginning of a page; of= shares the memory of another region; again=
- * maps the same len octets (whole pages) this number of times
+ * off= is the offset from the beginning of a page, in bytes; of= shares the memory of another
+ * region; again= maps the same len bytes (whole pages) this number of times
  */
 static int cmd_mr(void)
 {
@@ -269,7 +269,7 @@ static int cmd_dump(void)
 	return p ? 0 : -1;
 }
 
-/* same mr= [off=] [len=] byte=: same=0|1, whether all octets have that value */
+/* same mr= [off=] [len=] byte=: same=0|1, whether all bytes have that value */
 static int cmd_same(void)
 {
 	struct ulp_mem *m = ulp_mem(ulp_num("mr", 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_ulp: work requests and completions. */
+/* iwt_ulp: commands for work requests and completions. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define MAX_SGE 16
 
-/* sge=MR:OFFSET:LENGTH[:LKEY],...; returns how many, or -1 */
+/* sge=MR:OFFSET:LENGTH[:LKEY],... Return: the number of elements, or -1 */
 static int sges(struct ibv_sge *sge)
 {
 	const char *s = ulp_str("sge");
@@ -34,7 +34,7 @@ static int sges(struct ibv_sge *sge)
 	return n;
 }
 
-/* recv id= | srq= [wr=] [n=] [sge=]: n receives; wr rises by 1, the address by the length */
+/* recv id= | srq= [wr=] [n=] [sge=]: n receives; wr grows by 1, the address by the length */
 static int cmd_recv(void)
 {
 	struct ulp_conn *c = ulp_str("srq") ? NULL : ulp_conn_of(ulp_num("id", 0));
@@ -137,7 +137,7 @@ static int wr_fill(struct ibv_send_wr *wr)
 	return 0;
 }
 
-/* Windows of type 1 have a call of their own. */
+/* Binds a window. For windows of type 1 there is a separate function, ibv_bind_mw(). */
 static int post_bind(struct ibv_qp *qp, struct ibv_send_wr *wr)
 {
 	struct ibv_mw_bind bind = {
@@ -159,9 +159,8 @@ static int post_bind(struct ibv_qp *qp, struct ibv_send_wr *wr)
 
 /*
  * post id= op= [wr=] [n=] [sge=] [flags=usfi] [stag=] [raddr=] [imm=] [inv=] [add=] [swap=]
- * n requests in one list; wr rises by 1. u: unsignalled. For cas, add= is the value to
- * compare. bind: mw= mr= [off=] [len=] [access=wraz] [rkey=]; of a window of type 1 with its next
- * key.
+ * n requests in one list; wr grows by 1. u: unsignalled. For cas, add= is the value to compare.
+ * bind: mw= mr= [off=] [len=] [access=wraz] [rkey=]; a window of type 1 always gets its next key.
  */
 static int cmd_post(void)
 {

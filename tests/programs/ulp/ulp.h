@@ -33,7 +33,7 @@ uint64_t ulp_num(const char *key, uint64_t other);
 bool ulp_has(const char *key, char flag);
 uint8_t *ulp_hex(const char *key, size_t *len);
 
-/* its answer: parts of a line, or an error, which replaces all parts */
+/* the answer to the command: parts of a line, or an error, which replaces all parts */
 void ulp_put(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ulp_put_hex(const char *key, const void *octets, size_t len);
 int ulp_err(int err, const char *what);

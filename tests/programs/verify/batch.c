@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One batch: post a plan, check every completion and every octet on both sides. */
+/* iwt_verify: posts the plan of a batch, checks each completion and each byte on both sides. */
 #include <errno.h>
 #include <string.h>
 #include "verify.h"
@@ -31,8 +31,8 @@ static int check_send_wc(struct iwt_ctx *cx, const struct iwt_op *op, const stru
 }
 
 /*
- * The write that a receive's completion reports, if any: immediate data behind an ordinary
- * write look like the immediate data of this write.
+ * Return: the Write that the completion of a receive reports, or NULL. The completion of
+ * immediate data behind an ordinary Write looks like that of a Write with immediate data.
  */
 static const struct iwt_op *write_of(const struct iwt_op *op, const struct iwt_op *first)
 {
@@ -77,14 +77,14 @@ static int nothing_left(struct iwt_ctx *cx, struct ibv_cq *cq)
 	struct ibv_wc wc;
 	int n = ibv_poll_cq(cq, 1, &wc);
 
-	/* the device may have gone */
+	/* polling fails if the device has been removed */
 	if (n < 0)
 		return iwt_fail(cx, "ibv_poll_cq: %s", strerror(errno));
 	return n ? iwt_fail(cx, "one completion too many: %llu (%s)", (unsigned long long)wc.wr_id,
 			    ibv_wc_status_str(wc.status)) : 0;
 }
 
-/* --corrupt: changes one octet of the first message that is not empty */
+/* --corrupt: changes one byte of the first message that is not empty */
 static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 {
 	uint32_t i, j;
@@ -100,7 +100,7 @@ static void corrupt(struct iwt_ctx *cx, const struct iwt_plan *p, bool before)
 	}
 }
 
-/* Where only the transfer is judged: completions in any order, but each once. */
+/* With siw only the data are judged: completions may be in any order, but each only once. */
 static const struct iwt_op *out_of_order(const struct iwt_plan *p, const struct ibv_wc *wc, bool *seen)
 {
 	uint64_t i = wc->wr_id - p->op[0].msg;
@@ -153,7 +153,7 @@ static struct ibv_mr *throwaway_mr(struct iwt_ctx *cx)
 	return mr;
 }
 
-/* Immediate data use up a receive buffer of any kind, and write nothing into it. */
+/* Immediate data consume a receive of any size or none, and write nothing into its buffer. */
 static int post_recv_for(struct iwt_ctx *cx, const struct iwt_op *op)
 {
 	struct iwt_buf b = { .n = 1, .piece = { { op->rem.piece[0].off - 40, 30 } } };

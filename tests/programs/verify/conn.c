@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections: rdma_cm events, queue pairs, private data, and their end. */
+/* iwt_verify: connections, with rdma_cm events, queue pairs and private data; and their end. */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -17,7 +17,7 @@ static void private_data(uint8_t *buf, uint32_t conn_no, bool server)
 	iwt_pattern(buf, conn_no * 2 + server + 1000000, 0, PRIV_LEN);
 }
 
-/* An attempt that is repeated after a failure need not be waited for so long. */
+/* With siw a failed attempt to connect is repeated, so that the time limit can be shorter. */
 static int patience(struct iwt_ctx *cx, enum rdma_cm_event_type want)
 {
 	if (want == RDMA_CM_EVENT_ESTABLISHED && (cx->o.local_siw || cx->o.peer_siw) &&
@@ -26,7 +26,7 @@ static int patience(struct iwt_ctx *cx, enum rdma_cm_event_type want)
 	return cx->o.timeout;
 }
 
-/* Waits for the next event, which must be @want; the caller acknowledges *evp. */
+/* Waits for the next event, which must be @want. The caller acknowledges *@evp. */
 int iwt_cm_wait(struct iwt_ctx *cx, struct rdma_cm_id *id, enum rdma_cm_event_type want,
 		struct rdma_cm_event **evp)
 {
@@ -108,7 +108,7 @@ static int setup_device(struct iwt_ctx *cx)
 
 	if (cx->verbs && cx->verbs != v)
 		return iwt_fail(cx, "the connection is on another device than before");
-	/* after a failure this is called again */
+	/* this function is called for each connection; the region exists since the first one */
 	if (cx->mr)
 		return 0;
 	cx->verbs = v;
@@ -307,10 +307,10 @@ int iwt_wait_disconnected(struct iwt_ctx *cx)
 	return iwt_cm_wait(cx, cx->c.id, RDMA_CM_EVENT_DISCONNECTED, NULL);
 }
 
-/* Answers a disconnect by a disconnect. */
+/* Disconnects this side after the peer has disconnected. */
 int iwt_let_go(struct iwt_ctx *cx)
 {
-	/* the other side or an error may have ended the connection already */
+	/* ignore these errors: the peer or a failure may have ended the connection already */
 	if (rdma_disconnect(cx->c.id) && errno != EINVAL && errno != ENOTCONN)
 		return iwt_fail(cx, "rdma_disconnect: %s", strerror(errno));
 	return 0;
@@ -322,7 +322,7 @@ static void destroy_cq(struct iwt_conn *c, struct ibv_cq *cq)
 		fprintf(stderr, "# ibv_destroy_cq: %s\n", strerror(errno));
 }
 
-/* Ends the connection, if there is one, in whatever state it is. */
+/* Ends the connection, if there is one, in any state. */
 void iwt_disconnect(struct iwt_ctx *cx)
 {
 	struct iwt_conn *c = &cx->c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The control channel: cases, values to exchange in the middle of a case, verdicts. */
+/* iwt_verify: the control channel. It carries cases, values during a case, and verdicts. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -69,7 +69,7 @@ static int transfer_octets(struct iwt_ctx *cx, struct message *m, bool out)
 		struct pollfd pfd = { .fd = cx->ctl, .events = out ? POLLOUT : POLLIN };
 		ssize_t n;
 
-		/* the peer may be busy with a step, for which it has cx->o.timeout */
+		/* the peer may be in a step that may take up to cx->o.timeout: wait longer */
 		if (patient_poll(&pfd, 1, cx->o.timeout * 3 * 1000) <= 0) {
 			cx->ctl_dead = true;
 			return iwt_fail(cx, "no word from the peer");
@@ -167,7 +167,7 @@ static void note_peer(struct iwt_ctx *cx, const struct message *m)
 	cx->peer_err[IWT_ERRLEN - 1] = 0;
 }
 
-/* Both sides wait for each other, and exchange values (either pointer may be NULL). */
+/* The sides wait for each other, and exchange values. Either pointer may be NULL. */
 int iwt_sync(struct iwt_ctx *cx, const struct iwt_sync *mine, struct iwt_sync *theirs)
 {
 	struct message m = { .type = MSG_SYNC };
@@ -187,7 +187,7 @@ int iwt_sync(struct iwt_ctx *cx, const struct iwt_sync *mine, struct iwt_sync *t
 	return 0;
 }
 
-/* Ends a case on both sides: 0 when both are content. */
+/* Ends a case on both sides. Return: 0 if the case has passed on both sides, else -1 */
 int iwt_verdict(struct iwt_ctx *cx, int rc)
 {
 	struct message m = { .type = MSG_VERDICT, .rc = rc };
@@ -199,7 +199,7 @@ int iwt_verdict(struct iwt_ctx *cx, int rc)
 		if (transfer(cx, &m, false))
 			return -1;
 		if (m.type != MSG_VERDICT)
-			continue;	/* the peer made a step that we did not make */
+			continue;	/* a sync of the peer that this side has not reached */
 		if (!m.rc)
 			break;
 		note_peer(cx, &m);
@@ -207,7 +207,7 @@ int iwt_verdict(struct iwt_ctx *cx, int rc)
 	return rc || cx->peer_failed ? -1 : 0;
 }
 
-/* Used while this side waits for a completion: has the peer given up already? */
+/* While this side waits for a completion or an event: has the peer given up already? */
 bool iwt_peer_gave_up(struct iwt_ctx *cx)
 {
 	struct pollfd pfd = { .fd = cx->ctl, .events = POLLIN };

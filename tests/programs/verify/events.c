@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When a completion raises an event, and when it must not. */
+/* iwt_verify: tests when a completion raises an event, and when it must not raise one. */
 #include <errno.h>
 #include <string.h>
 #include "patience.h"
 #include "verify.h"
 
-/* How long to wait for an event that must not come. */
+/* Time to wait for an event that must not be raised */
 #define SILENCE_MS 150
-/* Several times more arms than a process may make without a call. */
+/* Several times as many arms as a process may make without a system call */
 #define MANY 150
-/* The period of moderation: the longest possible one. */
+/* The period of moderation: the longest possible period */
 #define PERIOD_US 65535
 
 const char *iwt_event_name(uint32_t which)
@@ -133,7 +133,7 @@ static int requester(struct iwt_ctx *cx, uint32_t which)
 		for (i = 1; i <= 3; i++)
 			if (send_empty(cx, i, 0))
 				return -1;
-		/* the sync goes over another connection: it must not overtake the Sends */
+		/* wait for the Sends: the sync uses another connection and might overtake them */
 		if (read_nothing(cx))
 			return -1;
 		return iwt_sync(cx, NULL, NULL);
@@ -179,9 +179,9 @@ static int moderate(struct iwt_ctx *cx, uint16_t count)
 }
 
 /*
- * An event waits for three completions, and one comes: the event comes, but not before the
- * period is over. Then as many completions come as an event waits for, and later one without
- * moderation: an event comes each time.
+ * The queue is moderated to one event for three completions. There is one completion: its event
+ * is raised, but not before the period is over. Then there are two completions, with moderation
+ * to two, and later one completion without moderation: an event is raised each time.
  */
 static int responder_moderated(struct iwt_ctx *cx, double start)
 {
@@ -198,7 +198,7 @@ static int responder_moderated(struct iwt_ctx *cx, double start)
 	return take(cx, 4, IBV_WC_SUCCESS);
 }
 
-/* Each arm gives one event: no event is lost, and none is added. */
+/* Each arm raises one event: no event is lost, and no additional event is raised. */
 static int responder_many(struct iwt_ctx *cx)
 {
 	const struct iwt_buf spare = { .n = 1, .piece[0].len = 1 };
@@ -218,7 +218,7 @@ static int responder_many(struct iwt_ctx *cx)
 	return 0;
 }
 
-/* Three completions precede the arm; the event comes when the first one is taken. */
+/* Three completions precede the arm. The event is raised when the first completion is polled. */
 static int responder_backlog(struct iwt_ctx *cx)
 {
 	if (iwt_sync(cx, NULL, NULL) || arm(cx, cx->c.rcq, 0) ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The cases, in order, and their report (TAP on the client's standard output). */
+/* iwt_verify: runs the cases in order. The client reports them in TAP on standard output. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static int serve(struct iwt_ctx *cx)
 			iwt_disconnect(cx);
 			return 0;
 		}
-		/* the client gets the failure, and judges it */
+		/* the verdict sends the failure to the client, which reports it */
 		if (run_case(cx, &k) && cx->err[0])
 			fprintf(stderr, "# server: %s\n", cx->err);
 	}
@@ -85,7 +85,7 @@ static void skip(const char *what, const char *why)
 	n_skipped++;
 }
 
-/* After so many failures the rest is not worth the time. */
+/* After this number of failures no more cases are run, to save time. */
 #define MAX_FAILED 12
 
 static int command(struct iwt_ctx *cx, const struct iwt_case *k)
@@ -134,8 +134,8 @@ static int connect_as(struct iwt_ctx *cx, const struct config *cf)
 }
 
 /*
- * Between iw_tcp and siw a connection may need a second attempt, which is reported; only
- * the data over it are judged.
+ * Between iw_tcp and siw a connection may need a second attempt, which is printed as a comment:
+ * with siw only the transfer of data is judged.
  */
 static int connect_with(struct iwt_ctx *cx, const struct config *cf)
 {
@@ -148,7 +148,7 @@ static int connect_with(struct iwt_ctx *cx, const struct config *cf)
 	return connect_as(cx, cf);
 }
 
-/* Runs all parts of a size set; after a failure it makes a new connection. */
+/* Runs all parts of a size set. After a failure, makes a new connection. */
 static void batches(struct iwt_ctx *cx, const struct config *cf, struct iwt_case k, const char *what)
 {
 	static struct iwt_plan p;
@@ -182,7 +182,7 @@ static void sizes(struct iwt_ctx *cx, const struct config *cf, uint32_t from_ser
 		if (!(cx->o.ops & 1 << op))
 			continue;
 		k.ops = 1 << op;
-		/* not all operations have sizes */
+		/* a Send with immediate data and atomic operations have no choice of sizes */
 		for (k.sizes = cx->o.brief ? IWT_SZ_64K : 0;
 		     k.sizes <= (op < IWT_SEND_IMM ? top : IWT_SZ_SMALL); k.sizes++) {
 			k.flags = k.sizes == IWT_SZ_SMALL ? 0 : IWT_F_SIGNALED;
@@ -247,7 +247,7 @@ static int data_cases(struct iwt_ctx *cx)
 	for (i = 0; i < (cx->o.brief ? 1 : sizeof(configs) / sizeof(*configs)); i++) {
 		const struct config *cf = &configs[i];
 
-		/* left out on purpose: this is no skipped test */
+		/* the user has excluded it (--no-wr): do not report a skipped test */
 		if (cf->wr && cx->o.no_wr)
 			continue;
 		if (cf->wr && (cx->o.local_siw || cx->o.peer_siw)) {
@@ -266,7 +266,7 @@ static int data_cases(struct iwt_ctx *cx)
 	return 0;
 }
 
-/* A case that needs its own connection; a good connection follows. */
+/* Runs a case that ends its connection, on a new connection. */
 static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t from_server,
 		     const char *name)
 {
@@ -284,7 +284,10 @@ static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t
 	report(cx, rc, text);
 }
 
-/* Operations that the peer does not know: only iw_tcp to siw. True: leave the case out. */
+/*
+ * Is this a case with an operation that the peer does not know, and the direction not from iw_tcp
+ * to siw? Return: true to leave the case out
+ */
 static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
 	bool offender_siw = from_server ? cx->o.peer_siw : cx->o.local_siw;
@@ -295,8 +298,8 @@ static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 }
 
 /*
- * Error cases that are run only where both ends are judged, or where the end that is
- * judged decides the result. True: leave the case out.
+ * Some error cases are run only if both ends are iw_tcp, or if the end with iw_tcp decides the
+ * result. Return: true to leave the case out
  */
 static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
@@ -319,7 +322,7 @@ static bool between_ours(struct iwt_ctx *cx, uint32_t which, uint32_t from_serve
 			which == IWT_NEG_LKEY_LATER || which == IWT_NEG_LOCAL_BOUNDS || which == IWT_NEG_SINK_RIGHTS));
 }
 
-/* Is this an event of siw? Only events of iw_tcp's side are judged. */
+/* Would siw raise the event of this case? Only the events of iw_tcp are judged. */
 static bool event_of_siw(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {
 	bool at_server = (which == IWT_EV_SENDER) == !!from_server;

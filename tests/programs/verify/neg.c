@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations that must fail. Each case ends the connection; it checks that both sides learn
- * of this in the right way, that no data were placed, that everything outstanding is
- * flushed in order, and (by the case that follows) that the next connection works.
+ * iwt_verify: operations that must fail. Each case ends its connection. It checks that both sides
+ * report the right errors and events, that no data were placed, and that all outstanding requests
+ * are flushed in order. The case that follows checks that the next connection works.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,11 +12,11 @@
 #include "patience.h"
 #include "verify.h"
 
-#define VLEN	1000		/* octets of the region that is attacked */
+#define VLEN	1000		/* bytes of the region that is attacked */
 #define VOFF	4096		/* offset of the region in the arena */
-#define AREA	16384		/* octets of the arena that are watched */
+#define AREA	16384		/* bytes of the arena that must not change */
 #define RECVS	4
-#define RLEN	64		/* octets of each posted receive, from AREA on */
+#define RLEN	64		/* bytes of each posted receive, from AREA on */
 
 const char *iwt_neg_name(uint32_t which)
 {
@@ -66,7 +66,7 @@ static bool is_atomic(uint32_t which)
 	return which >= IWT_NEG_ATOMIC_RIGHTS && which <= IWT_NEG_ATOMIC_UNKNOWN;
 }
 
-/* No receive is posted for the message. */
+/* Does the responder post no receive for the message? */
 static bool has_no_recv(uint32_t which)
 {
 	return which == IWT_NEG_NO_RECV || which == IWT_NEG_IMM_NO_RECV;
@@ -84,7 +84,7 @@ static bool async_pending(struct ibv_context *v)
 	return poll(&pfd, 1, 100) > 0;
 }
 
-/* Waits for an event that says this queue pair has failed. */
+/* Waits for an asynchronous event that reports the failure of this queue pair. */
 static int expect_async(struct iwt_ctx *cx)
 {
 	struct patience p = {};
@@ -184,7 +184,7 @@ static int post(struct iwt_ctx *cx, enum ibv_wr_opcode op, uint64_t wr_id, uint6
 	return iwt_post_one(cx, &wr);
 }
 
-/* All elements are looked at before anything is sent. */
+/* Posts two elements, the second with a wrong key: both are checked before any data are sent. */
 static int post_two(struct iwt_ctx *cx)
 {
 	struct ibv_sge sge[2] = {
@@ -201,7 +201,7 @@ static int check_first(struct iwt_ctx *cx, uint32_t which, const struct ibv_wc *
 {
 	enum ibv_wc_status want = IBV_WC_REM_ACCESS_ERR;
 
-	/* A Write or Send may be complete before the peer refuses it. */
+	/* a Write or a Send may complete before the peer refuses it */
 	if (!is_read(which) && !is_atomic(which) && is_remote(which))
 		return 0;
 	if (which == IWT_NEG_SEND_LONG || has_no_recv(which) || which == IWT_NEG_RECV_RIGHTS)
@@ -256,11 +256,11 @@ static int offender(struct iwt_ctx *cx, uint32_t which)
 	iwt_pattern(cx->arena + VOFF, 7, 0, VLEN);
 	if (iwt_sync(cx, NULL, &to) || post_offence(cx, which, &to))
 		return -1;
-	/* with siw only the transfer is judged, not requests posted after the Terminate */
+	/* with siw only the first request is judged, not requests posted after the Terminate */
 	if (cx->o.local_siw)
 		return take(cx, cx->c.scq, 1, &wc) || check_first(cx, which, &wc) ? -1 :
 		       iwt_wait_disconnected(cx);
-	/* a post that comes too late succeeds, and must complete like the others */
+	/* posting to a queue pair that has failed succeeds, and the request must complete, too */
 	if (post(cx, IBV_WR_SEND, 2, 0, 1, cx->mr->lkey, &to))
 		return -1;
 	if (take(cx, cx->c.scq, 1, &wc) || check_first(cx, which, &wc))
@@ -277,7 +277,7 @@ static int offender(struct iwt_ctx *cx, uint32_t which)
 	return 0;
 }
 
-/* A read into a region without the right to write */
+/* Posts a Read into a region without the right to write, which must fail. */
 static int sink_without_right(struct iwt_ctx *cx)
 {
 	struct ibv_mr *mr = ibv_reg_mr(cx->pd, cx->arena + VOFF, VLEN, 0);
@@ -435,7 +435,7 @@ static int victim_steps(struct iwt_ctx *cx, uint32_t which, const struct iwt_syn
 	if (is_remote(which) || which == IWT_NEG_SEND_LONG || has_no_recv(which))
 		if (expect_async(cx))
 			return -1;
-	/* a message that is too long may have filled its receive, but nothing else */
+	/* a message that is too long may have filled its receive, but no other memory */
 	if (!iwt_is_poison(cx->arena, AREA, &where) ||
 	    !iwt_is_poison(cx->arena + AREA + RLEN, 8192, &where))
 		return iwt_fail(cx, "octet %llu was written", (unsigned long long)where);

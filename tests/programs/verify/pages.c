@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_verify: the memory of the test. At the end of the client nobody refers to a page of it any
- * more: neither a region that pinned it nor a buffer of TCP that was sent by reference.
+ * iwt_verify: the memory of the test. When the client ends, there may be no reference to a page
+ * of its memory any more: neither of a region that has pinned it, nor of TCP, which sends pages
+ * by reference (zero copy).
  *
- * The kernel tells of such references when a memory file is to be sealed against writing. The
- * server's memory is anonymous, with large pages where there are some.
+ * The client uses a memory file: while such references exist, the kernel refuses to seal the file
+ * against writing. The memory of the server is anonymous, so that it may consist of large pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static int make_file(struct iwt_ctx *cx)
 	return 0;
 }
 
-/* Makes cx->arena of cx->arena_len octets. */
+/* Allocates cx->arena of cx->arena_len bytes. */
 int iwt_arena_make(struct iwt_ctx *cx)
 {
 	cx->arena_fd = -1;
@@ -39,7 +40,10 @@ int iwt_arena_make(struct iwt_ctx *cx)
 	return posix_memalign((void **)&cx->arena, 4096, cx->arena_len) ? -1 : 0;
 }
 
-/* When there is neither a region nor a connection. TCP may keep what it has sent for some time. */
+/*
+ * Frees the arena when no region and no connection uses it. Waits for TCP, which may keep
+ * references to sent pages for some time. Return: -1 if references remain
+ */
 int iwt_arena_drop(struct iwt_ctx *cx)
 {
 	double end = iwt_now() + cx->o.timeout;

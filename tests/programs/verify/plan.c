@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The operations of a batch, and the contents of memory before and after it. Both
- * sides compute the same plan from the same case.
+ * iwt_verify: plans the operations of a batch, and the contents of memory before and after it.
+ * Both sides compute the same plan from the same case.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -16,7 +16,10 @@ static const uint32_t small_sizes[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 3
 static const uint32_t page_sizes[] = { 4095, 4096, 4097, 8191, 8192, 8193, 12287, 16385 };
 static const uint32_t k64_sizes[] = { 65535, 65536, 65537 };
 
-/* The n-th size of a set; false after the last. Ranges reach across a segment's payload. */
+/*
+ * *@len: the @n-th size of a set. Return: false after the last size. Ranges of sizes include the
+ * payload of one TCP segment.
+ */
 static bool size_of(uint32_t set, uint32_t n, uint32_t *len)
 {
 	switch (set) {
@@ -64,7 +67,7 @@ static uint64_t word(uint32_t msg, uint64_t i)
 	return x ^ x >> 31;
 }
 
-/* The octets of the pattern do not depend on the byte order of a side. */
+/* The bytes of the pattern do not depend on the byte order of a side. */
 static uint64_t pattern_word(uint32_t msg, uint64_t i)
 {
 	return htole64(word(msg, i));
@@ -91,7 +94,7 @@ void iwt_pattern(uint8_t *dst, uint32_t msg, uint64_t off, uint32_t len)
 		*dst++ = octet(msg, off);
 }
 
-/* Offset of the first octet that differs, or len. */
+/* Return: offset of the first byte that differs, or @len */
 static uint32_t pattern_diff(const uint8_t *p, uint32_t msg, uint64_t off, uint32_t len)
 {
 	uint32_t i;
@@ -132,7 +135,7 @@ bool iwt_is_poison(const uint8_t *p, uint64_t len, uint64_t *where)
 	return false;
 }
 
-/* Splits len octets over up to max pieces, some of them empty, with gaps between them. */
+/* Splits @len bytes into up to @max pieces, with gaps between them. Some pieces may be empty. */
 static void split(struct iwt_buf *b, uint64_t *at, uint32_t len, uint32_t max, bool tame,
 		  uint64_t *s)
 {
@@ -184,11 +187,11 @@ static uint64_t word_before(const struct iwt_op *op)
 
 uint64_t iwt_operand_of(const struct iwt_op *op)
 {
-	/* sometimes a carry goes through all octets */
+	/* sometimes the addition carries through all bytes */
 	return op->msg % 3 ? word(op->msg, 1) : 0 - word_before(op);
 }
 
-/* Every other comparison fails, some of them by one bit. */
+/* Every other comparison succeeds; the others fail by one bit. */
 uint64_t iwt_compare_of(const struct iwt_op *op)
 {
 	return word_before(op) ^ (op->msg % 2 ? 0 : 1ull << op->msg % 64);
@@ -201,7 +204,7 @@ static uint64_t word_after(const struct iwt_op *op)
 	return iwt_compare_of(op) == word_before(op) ? iwt_operand_of(op) : word_before(op);
 }
 
-/* In the byte order of the network */
+/* Return: the immediate data of @op, in network byte order */
 uint32_t iwt_imm_of(const struct iwt_op *op)
 {
 	return htobe32(0x01020304 ^ op->msg * 2654435761u);
@@ -224,7 +227,7 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		len = 0;
 	op->len = len;
 	op->msg = k->msg + p->n;
-	/* each allowed flag is set half of the time; without a choice all are signalled */
+	/* set each allowed flag in half of the cases; without a choice signal all requests */
 	op->flags = rnd(s) & k->flags;
 	if (!(k->flags & IWT_F_SIGNALED))
 		op->flags |= IWT_F_SIGNALED;
@@ -236,7 +239,7 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		loc_sge = sge_rd;
 	if (iwt_is_atomic(op->kind))
 		loc_sge = 1;
-	/* its completion then tells when it is done, in any order of completions */
+	/* signal the Read, because completions of siw are in any order: it shows the end */
 	if (k->tame && op->kind == IWT_READ)
 		op->flags |= IWT_F_SIGNALED;
 	split(&op->loc, &p->loc_used, len, loc_sge, k->tame, s);
@@ -258,10 +261,10 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 }
 
 /*
- * Fills in the plan of part k->part and stores in *parts how many parts there are.
- * The last operation is always an empty signalled SEND: it tells the responder that
- * everything before it has been placed. Atomic operations may be done after a Send
- * behind them is delivered (RFC 7306 5.4), unless the Send is fenced.
+ * Makes the plan of part k->part, and stores the number of parts in *@parts. The last operation
+ * is always an empty signalled Send: when the responder receives it, all data before it have been
+ * placed. A responder may execute an atomic operation after it has delivered a later Send
+ * (RFC 7306 5.4), therefore the Send behind atomic operations is fenced.
  */
 void iwt_plan_make(struct iwt_plan *p, const struct iwt_case *k, uint32_t max_sge,
 		   uint32_t sge_rd, uint32_t *parts)
@@ -343,7 +346,7 @@ static int check_gap(const uint8_t *arena, uint64_t from, uint64_t to, uint32_t 
 	return -1;
 }
 
-/* The requester must get the old word, the responder must have the new one. */
+/* The requester must have received the old word, the responder must have the new word. */
 static int check_word(const uint8_t *at, const struct iwt_op *op, bool requester, char *err)
 {
 	uint64_t v, want = requester ? word_before(op) : word_after(op);

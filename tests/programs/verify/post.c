@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Posting, through both interfaces, and waiting for completions, in both ways. */
+/* iwt_verify: posts by both interfaces, and waits for completions in both ways. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -30,8 +30,8 @@ static uint32_t to_sges(struct iwt_ctx *cx, const struct iwt_buf *b, struct ibv_
 }
 
 /*
- * Inline data must be copied before the call returns, and need no key: they are posted
- * from a copy that is overwritten right afterwards.
+ * The provider must copy inline data before the call returns, and must not use their key: the
+ * test posts them from a copy with a wrong key, and overwrites this copy right after the call.
  */
 struct bounce {
 	uint8_t data[4096];
@@ -251,7 +251,10 @@ static int poll_busy(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc)
 	return n < 0 ? iwt_fail(cx, "ibv_poll_cq: %s", strerror(errno)) : 0;
 }
 
-/* Waits up to @ms for an event of the completion channel and takes it: 1; 0: none; -1: error */
+/*
+ * Waits up to @ms for an event of the completion channel, and reads it. Return: 1 if there was an
+ * event, 0 if there was none, -1 after an error
+ */
 int iwt_channel_ready(struct iwt_ctx *cx, int ms)
 {
 	struct pollfd pfd = { .fd = cx->c.chan->fd, .events = POLLIN };
@@ -279,7 +282,7 @@ int iwt_poll_events(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc)
 		if (!n) {
 			if (ibv_req_notify_cq(cq, 0))
 				return iwt_fail(cx, "ibv_req_notify_cq: %s", strerror(errno));
-			/* completions before the arm may raise no event */
+			/* poll again: completions before the arm may raise no event */
 			n = ibv_poll_cq(cq, 1, wc);
 		}
 		if (n)

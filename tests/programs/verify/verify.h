@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_verify: two processes check every octet that goes over one connection.
+ * iwt_verify: two processes check every byte that they transfer over one connection.
  *
  * The client controls the test. It sends each test case over a plain TCP connection (the
  * control channel, which is never under test); both sides then run the case, one as
@@ -16,16 +16,16 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#define IWT_MAX_OPS	48	/* in one batch */
+#define IWT_MAX_OPS	48	/* operations in one batch */
 #define IWT_MAX_PIECES	16
-#define IWT_GUARD	192	/* octets of poison between buffers */
-#define IWT_DEPTH	128	/* send and receive queue */
+#define IWT_GUARD	192	/* bytes of poison between buffers */
+#define IWT_DEPTH	128	/* of the send queue and of the receive queue */
 #define IWT_ERRLEN	240
 
 enum iwt_kind { IWT_SEND, IWT_SEND_INV, IWT_WRITE, IWT_READ,
 		IWT_WRITE_IMM, IWT_SEND_IMM, IWT_FETCH_ADD, IWT_CMP_SWAP, IWT_KINDS };
 
-/* Kinds that not every device has. */
+/* Operations of RFC 7306, which some devices do not have. */
 #define IWT_KINDS_7306	(1 << IWT_WRITE_IMM | 1 << IWT_SEND_IMM | 1 << IWT_FETCH_ADD | \
 			 1 << IWT_CMP_SWAP)
 
@@ -45,7 +45,7 @@ struct iwt_piece {
 struct iwt_buf {
 	struct iwt_piece piece[IWT_MAX_PIECES];
 	uint32_t n;
-	uint32_t spare;		/* octets of the last piece that stay poison */
+	uint32_t spare;		/* bytes of the last piece that stay poison */
 };
 
 struct iwt_op {
@@ -74,7 +74,7 @@ static inline bool iwt_takes_recv(uint8_t kind)
 	return iwt_is_send(kind) || kind == IWT_WRITE_IMM;
 }
 
-/* Data comes from the responder. */
+/* The responder sends data. */
 static inline bool iwt_is_fetch(uint8_t kind)
 {
 	return kind == IWT_READ || iwt_is_atomic(kind);
@@ -103,14 +103,14 @@ enum iwt_size_set { IWT_SZ_SMALL, IWT_SZ_MSS, IWT_SZ_JUMBO, IWT_SZ_PAGE, IWT_SZ_
 		    IWT_SZ_1M, IWT_SZ_64M, IWT_SZ_RANDOM, IWT_SIZE_SETS };
 
 enum iwt_event_case {
-	IWT_EV_UNSOLICITED,	/* armed for solicited: an ordinary message is silent */
+	IWT_EV_UNSOLICITED,	/* armed for solicited: no event for an ordinary message */
 	IWT_EV_SOLICITED,
 	IWT_EV_ONCE,		/* one arm, one event */
-	IWT_EV_SENDER,		/* the sender of a solicited message hears nothing */
-	IWT_EV_ERROR,		/* armed for solicited: an error counts */
-	IWT_EV_MODERATED,	/* an event for several completions */
+	IWT_EV_SENDER,		/* the sender of a solicited message gets no event */
+	IWT_EV_ERROR,		/* armed for solicited: an error raises an event */
+	IWT_EV_MODERATED,	/* one event for several completions */
 	IWT_EV_MANY,		/* one arm, one event, many times */
-	IWT_EV_BACKLOG,		/* completions that a poll leaves in an armed queue count */
+	IWT_EV_BACKLOG,		/* completions left in an armed queue raise an event */
 	IWT_EV_CASES,
 };
 
@@ -122,7 +122,7 @@ enum iwt_neg_case {
 	IWT_NEG_WRITE_DEREG, IWT_NEG_READ_DEREG,
 	IWT_NEG_ATOMIC_RIGHTS, IWT_NEG_ATOMIC_RKEY, IWT_NEG_ATOMIC_BOUNDS, IWT_NEG_ATOMIC_PD,
 	IWT_NEG_ATOMIC_DEREG, IWT_NEG_ATOMIC_ALIGN,
-	IWT_NEG_ATOMIC_UNKNOWN, IWT_NEG_IMM_UNKNOWN,	/* to a peer that does not know it */
+	IWT_NEG_ATOMIC_UNKNOWN, IWT_NEG_IMM_UNKNOWN,	/* the peer does not know the operation */
 	IWT_NEG_INV_USER,	/* the peer may not invalidate a plain region */
 	IWT_NEG_SEND_LONG, IWT_NEG_NO_RECV, IWT_NEG_IMM_NO_RECV,
 	IWT_NEG_LKEY, IWT_NEG_LKEY_LATER, IWT_NEG_LOCAL_BOUNDS, IWT_NEG_SINK_RIGHTS, IWT_NEG_RECV_RIGHTS,
@@ -130,20 +130,20 @@ enum iwt_neg_case {
 	IWT_NEG_CASES,
 };
 
-/* What the client sends to start a case; both sides derive the rest from it. */
+/* The client sends this to start a case. Both sides derive all operations from it. */
 struct iwt_case {
 	uint32_t kind;
 	uint32_t arg;
 	uint32_t from_server;	/* the server is the requester */
 	uint32_t ops;		/* mask of 1 << enum iwt_kind */
 	uint32_t sizes;		/* enum iwt_size_set */
-	uint32_t part;		/* which stretch of a size set */
-	uint32_t sge;		/* most pieces of a buffer */
+	uint32_t part;		/* which part of a size set */
+	uint32_t sge;		/* maximum number of pieces of a buffer */
 	uint32_t flags;		/* mask of iwt_op_flags that may occur */
 	uint32_t seed;
 	uint32_t msg;		/* number of the first message */
 	uint32_t max_inline;
-	uint32_t tame;		/* only what every peer supports: no empty pieces */
+	uint32_t tame;		/* use only features that every peer supports: no empty pieces */
 	uint64_t max_size;
 	/* IWT_CASE_CONNECT */
 	uint32_t use_events, use_wr, sig_all, one_cq, conn_no;
@@ -160,7 +160,7 @@ struct iwt_opts {
 	bool full;
 	bool no_neg, no_events, no_wr, brief;
 	uint32_t ops;
-	bool corrupt;		/* change one octet, to see the check fail */
+	bool corrupt;		/* change one byte, so that the check must fail */
 	uint32_t seed;
 };
 
@@ -187,10 +187,10 @@ struct iwt_ctx {
 	struct ibv_device_attr attr;
 	uint8_t *arena;		/* page aligned */
 	uint64_t arena_len;
-	int arena_fd;		/* the client's; -1: none */
+	int arena_fd;		/* file of the client's arena; -1: none */
 	struct ibv_mr *mr;
 	uint32_t dev_sge, dev_sge_rd;	/* of our device */
-	uint32_t max_sge, sge_rd;	/* of both: ordinary buffers, read sinks */
+	uint32_t max_sge, sge_rd;	/* of both devices: ordinary buffers, sinks of Reads */
 	char err[IWT_ERRLEN];
 	char peer_err[IWT_ERRLEN];
 };
@@ -201,7 +201,7 @@ struct iwt_sync {
 	uint32_t val;
 };
 
-/* Notes why the case fails (the first reason stays); returns -1. */
+/* Records why the case has failed; only the first reason is kept. Return: -1 */
 int iwt_fail(struct iwt_ctx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ctl.c: the control channel */
@@ -248,7 +248,7 @@ int iwt_poll_events(struct iwt_ctx *cx, struct ibv_cq *cq, struct ibv_wc *wc);
 int iwt_channel_ready(struct iwt_ctx *cx, int ms);
 double iwt_now(void);
 
-/* the cases return 0, or -1 after iwt_fail() */
+/* The functions that run a case return 0, or -1 after iwt_fail(). */
 int iwt_batch_run(struct iwt_ctx *cx, const struct iwt_case *k, bool requester);
 int iwt_events_run(struct iwt_ctx *cx, const struct iwt_case *k, bool requester);
 int iwt_neg_run(struct iwt_ctx *cx, const struct iwt_case *k, bool requester);

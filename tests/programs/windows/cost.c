@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_windows: the time of Writes through a window, beside those through its region. */
+/* iwt_windows: compares the time of Writes through a window with Writes through its region. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -29,7 +29,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The middle of some runs of each, which take turns */
+/* Measures both in turn, TIMES runs of each, and prints the medians. */
 void test_cost(struct bench *b, uint32_t rounds)
 {
 	int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_WRITE;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_windows -a ADDRESS [-p PORT] [-n ROUNDS] [-t MS] [-s SEED] [-c ROUNDS] [-x]: connects to itself at ADDRESS,
- * which a link has, and tries memory windows: what binds them, what they allow, and what ends
- * them. -t: each race in ms; -c: only compares the time of accesses through a window and through
- * its region; -x: only ends with bound windows. Results in TAP.
+ * iwt_windows -a ADDRESS [-p PORT] [-n ROUNDS] [-t MS] [-s SEED] [-c ROUNDS] [-x]: tests how
+ * memory windows are bound, which accesses they allow, and how they are invalidated. The program
+ * connects to itself at ADDRESS, an address of a link. -t: duration of each race in ms; -c: only
+ * compare the time of accesses through a window and through its region; -x: only bind windows and
+ * exit. Results in TAP.
  */
 #include <stdlib.h>
 #include <unistd.h>

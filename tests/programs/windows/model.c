@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iwt_windows: a random sequence of binds, invalidations and accesses of many windows over some
- * regions, beside a model that says what each leads to and which octets the memory has.
+ * regions. A model predicts the result of each request and the contents of the memory.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define RW	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 #define ALL	(RW | IBV_ACCESS_REMOTE_ATOMIC)
 
-/* Regions: domain, access, first octet, and where their own offsets differ from addresses */
+/* A region: domain, access, offset and length in the arena, and tagged offset minus address */
 struct area {
 	int pd, access;
 	uint32_t at, len;
@@ -31,12 +31,12 @@ static struct area areas[REGIONS] = {
 	{ 1, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND, 100, ARENA - 100, 0, NULL },
 };
 
-/* What a window should be */
+/* The expected state of a window */
 struct model {
 	struct ibv_mw *mw;
 	int pd;
 	bool bound;
-	int pair;	/* that bound it; its own alone for type 2 */
+	int pair;	/* pair that has bound the window; only this pair may use it if type 2 */
 	int area, access;
 	uint32_t at, len;	/* in the arena */
 	uint32_t old_key;
@@ -64,7 +64,7 @@ static void show(const struct model *m)
 	       m->access, m->len, m->at);
 }
 
-/* A connection has ended, and with it the windows that are its own. */
+/* Drops a pair. This unbinds the windows of type 2 that the pair has bound. */
 static void lose(struct bench *b, struct state *s, int pair)
 {
 	int i;
@@ -75,7 +75,10 @@ static void lose(struct bench *b, struct state *s, int pair)
 			s->win[i].bound = false;
 }
 
-/* Is the request as good as it should be? A bad one ends its connection and no other. */
+/*
+ * Checks whether a request has succeeded or failed as expected. A request that fails must end its
+ * connection, with @event, and no other connection.
+ */
 static void judge(struct bench *b, struct state *s, int what, int pair, bool good, enum ibv_wc_status got,
 		  enum ibv_wc_status want, int event)
 {
@@ -127,7 +130,7 @@ static bool may_bind(const struct model *m, const struct model *n, int pair)
 		!(n->access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)));
 }
 
-/* A range that is mostly in the region */
+/* Chooses a range, which is in the region in most cases. */
 static void some_range(struct bench *b, struct model *n)
 {
 	const struct area *a = &areas[n->area];
@@ -148,7 +151,7 @@ static void try_bind(struct bench *b, struct state *s, struct model *m)
 	uint32_t key = m->mw->rkey;
 	bool good;
 
-	/* mostly, what can be bound is */
+	/* in most cases do not bind a window of type 2 that is bound already */
 	if (m->mw->type == IBV_MW_TYPE_2 && m->bound && chance(90))
 		return;
 	n.area = chance(90) ? (m->pd ? 4 : (int)below(2)) : (int)below(REGIONS);
@@ -241,7 +244,7 @@ static int need_of(enum ibv_wr_opcode op)
 	       op == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_ATOMIC;
 }
 
-/* What an access that was allowed has done */
+/* Repeats an access that has succeeded in the model, or compares its data with the model. */
 static void follow(struct bench *b, struct state *s, enum ibv_wr_opcode op, uint32_t at, uint32_t len)
 {
 	uint8_t *want = s->want + PAGE + at;
@@ -266,8 +269,8 @@ static void follow(struct bench *b, struct state *s, enum ibv_wr_opcode op, uint
 }
 
 /*
- * An access that begins in the window and perhaps ends behind it; of an atomic operation the
- * memory is aligned. @off is an offset in the window, and less than 0 in front of it.
+ * Chooses an access that begins in the window, and may end behind it. An atomic operation has
+ * aligned memory. *@off: offset in the window; it is negative if the access begins in front of it
  */
 static void some_part(struct bench *b, const struct model *m, bool atomic, int64_t *off, uint32_t *len)
 {
@@ -322,7 +325,7 @@ static void new_window(struct bench *b, struct model *m)
 	m->old_key = ibv_inc_rkey(m->mw->rkey);
 }
 
-/* A window ends, bound or not; what is left of its key gives nothing. */
+/* Deallocates a window, bound or not. Its old key must not allow any access. */
 static void try_dealloc(struct bench *b, struct state *s, struct model *m)
 {
 	struct request r = { IBV_WR_RDMA_WRITE, 1, addr_in(b, &areas[m->area], m->at), m->mw->rkey };

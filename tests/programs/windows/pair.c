@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_windows: connections of the process with itself, and requests of both ends. */
+/* iwt_windows: connections of the process with itself, and functions that post at both ends. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -26,14 +26,14 @@ void bench_open(struct bench *b)
 	if (!b->pd[0] || !b->pd[1])
 		die("ibv_alloc_pd");
 	b->source = memory(SOURCE);
-	/* what is next to the arena must not change either */
+	/* the pages before and behind the arena must not change either */
 	b->arena = memory(ARENA + 2 * PAGE) + PAGE;
 	b->source_mr = ibv_reg_mr(b->pd[0], b->source, SOURCE, IBV_ACCESS_LOCAL_WRITE);
 	if (!b->source_mr)
 		die("ibv_reg_mr");
 }
 
-/* Domain of the far end of a pair */
+/* Return: index of the protection domain of the far end of a pair */
 int pd_of(int pair)
 {
 	return pair == PAIRS - 1;
@@ -44,7 +44,7 @@ void pair_connect(struct bench *b, int i)
 	conn_open(&b->pair[i], b->pd[0], b->pd[pd_of(i)]);
 }
 
-/* Ends a connection, if there is one, and both queue pairs */
+/* Ends a connection, if there is one, and destroys both queue pairs. */
 void pair_drop(struct bench *b, int i)
 {
 	conn_drop(&b->pair[i]);
@@ -64,7 +64,7 @@ void bench_close(struct bench *b)
 	cm_close();
 }
 
-/* Returns an errno */
+/* Return: 0 or an error number */
 int far_post(struct bench *b, int i, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
@@ -86,7 +86,7 @@ enum ibv_wc_status far_do(struct bench *b, int i, struct ibv_send_wr *wr)
 	return wc.status;
 }
 
-/* Room for a Send without octets */
+/* Posts a receive for an empty Send. */
 void far_receive(struct bench *b, int i)
 {
 	struct ibv_recv_wr wr = {}, *bad;
@@ -104,8 +104,8 @@ void near_post(struct bench *b, int i, const struct request *r)
 }
 
 /*
- * Does one request and waits for its effect: a Read without octets behind it is complete when
- * the peer has placed a Write, or taken a Send.
+ * Posts one request and waits for its effect: a Read of zero bytes, posted behind it, is complete
+ * when the peer has placed the Write, or received the Send.
  */
 enum ibv_wc_status near_do(struct bench *b, int i, const struct request *r)
 {
@@ -120,8 +120,8 @@ enum ibv_wc_status near_do(struct bench *b, int i, const struct request *r)
 }
 
 /*
- * The asynchronous event of a far end that has failed. The near end has one, too; -1 if another
- * connection has any.
+ * Waits for the asynchronous event of a far end that has failed, and ignores the event of the
+ * near end. Return: type of the event, or -1 if another connection has an event
  */
 int far_event(struct bench *b, int i)
 {
@@ -156,7 +156,7 @@ struct ibv_mw *window(struct bench *b, int pd, enum ibv_mw_type type)
 	return mw;
 }
 
-/* Binds a window of type 2 with its next key */
+/* Return: a request that binds a window of type 2 with its next key */
 struct ibv_send_wr bind_wr(struct ibv_mw *mw, struct ibv_mr *mr, void *at, uint64_t len, int access)
 {
 	return (struct ibv_send_wr) {
@@ -169,7 +169,7 @@ struct ibv_send_wr bind_wr(struct ibv_mw *mw, struct ibv_mr *mr, void *at, uint6
 	};
 }
 
-/* Binds a window of either type, and waits for it; then @mw->rkey is its key. */
+/* Binds a window of either type, and waits for the completion. @mw->rkey is the new key then. */
 enum ibv_wc_status bind_do(struct bench *b, int i, struct ibv_mw *mw, struct ibv_mr *mr, void *at,
 			   uint64_t len, int access)
 {
@@ -185,7 +185,7 @@ enum ibv_wc_status bind_do(struct bench *b, int i, struct ibv_mw *mw, struct ibv
 		return status;
 	}
 	pair_connect(b, i);
-	/* libibverbs refuses a region of another domain, the kernel has to refuse it, too */
+	/* call the provider, because ibv_bind_mw() would refuse a region of another domain */
 	errno = b->verbs->ops.bind_mw(b->pair[i].far->qp, mw, &bind);
 	if (errno)
 		die("bind_mw");

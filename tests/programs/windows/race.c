@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iwt_windows: a window is bound elsewhere, invalidated or ended while the peer writes through it.
- * The memory of the window alternates between two places. When the program knows that the peer
- * can write to one of them no more, it takes note of what is there, and looks again later.
+ * iwt_windows: a window is bound to other memory, invalidated or deallocated while the peer
+ * writes through it. The window alternates between two places in memory. When the peer must not
+ * write to a place any more, the program copies the contents of this place, and compares them
+ * later.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,16 +16,16 @@
 #include "windows.h"
 
 #define ACCESS	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
-#define BURST	8	/* Writes on the way, and a Read behind them */
-#define PLACE	(ARENA / 4)	/* octets of each */
+#define BURST	8	/* requests in flight: Writes, and a Read behind them */
+#define PLACE	(ARENA / 4)	/* bytes of each place */
 
 enum way { REBIND, INVALIDATE, DEALLOC, DEREGISTER };
 
 struct race {
 	struct bench *b;
 	enum way way;
-	_Atomic uint32_t rkey;	/* what the peer may use, 0 at the end */
-	_Atomic uint32_t done;	/* Writes and Reads, some of which TCP alone has */
+	_Atomic uint32_t rkey;	/* key for the peer, 0 to end its thread */
+	_Atomic uint32_t done;	/* completed Writes and Reads; TCP may still have to send some */
 	_Atomic bool failed;
 	uint64_t base;
 };
@@ -37,7 +38,7 @@ static uint64_t now_ms(void)
 	return t.tv_sec * 1000ULL + t.tv_nsec / 1000000;
 }
 
-/* The peer: it writes, and reads, by the key that it knows, right or not any more. */
+/* The thread of the peer. It writes and reads by the last key, until a request fails. */
 static void *fire(void *arg)
 {
 	struct race *r = arg;
@@ -71,7 +72,7 @@ static void bind_race(struct race *r, int i, struct ibv_mw *mw, struct ibv_mr *m
 		die("bind");
 }
 
-/* Ends what the window allows. */
+/* Ends the access through the window. */
 static void end(struct race *r, struct ibv_mw **mw, struct ibv_mr **mr, uint8_t *other)
 {
 	struct ibv_send_wr inv = { .opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = (*mw)->rkey };
@@ -117,7 +118,7 @@ static bool one(struct race *r, struct ibv_mw **mw, struct ibv_mr **mr, int n)
 	r->rkey = (*mw)->rkey;
 	if (pthread_create(&peer, NULL, fire, r))
 		die("pthread_create");
-	/* until some have come, and then at any moment */
+	/* end the access at a random moment after the first completions */
 	until = now_ms() + 2000;
 	while (r->done == some && now_ms() < until)
 		;
@@ -128,7 +129,7 @@ static bool one(struct race *r, struct ibv_mw **mw, struct ibv_mr **mr, int n)
 	same = !memcmp(seen, place, PLACE);
 	r->rkey = 0;
 	pthread_join(peer, NULL);
-	/* what is in flight must not reach the memory of the next round */
+	/* drop the connection: data in flight must not arrive in the memory of the next round */
 	pair_drop(r->b, 0);
 	r->failed = false;
 	return same && !memcmp(seen, place, PLACE);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iwt_windows: what a window may be bound to, one rule at a time, and in which order things happen. */
+/*
+ * iwt_windows: the rules for binding, using and invalidating a window, one rule at a time, and
+ * their order relative to other requests.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +56,7 @@ static const struct rule {
 	{ "a region of another domain", IBV_WC_MW_BIND_ERR, 2, 0, FOREIGN, RW, 0, 99 },
 	{ "a window of another domain", IBV_WC_MW_BIND_ERR, 1, 1, ALL, RW, 0, 99 },
 	{ "both of another domain", IBV_WC_MW_BIND_ERR, 2, 1, FOREIGN, RW, 0, 99 },
-	/* programs ask for it as they do for a region */
+	/* accepted, because programs request this right for windows as they do for regions */
 	{ "the right to write here, which means nothing", IBV_WC_SUCCESS, 2, 0, ALL, RW | LOCAL, 0, 99 },
 	{ "the right to bind", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW | BINDS, 0, 99 },
 	{ "a hint", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW | IBV_ACCESS_RELAXED_ORDERING, 0, 99 },
@@ -69,7 +72,7 @@ static void try_rule(struct bench *b, const struct rule *r, struct ibv_mr **mr)
 
 	if (!good)
 		printf("# %s\n", ibv_wc_status_str(status));
-	/* a refused request ends the connection, and the window is not bound */
+	/* a refused bind ends the connection; the window is not bound: the region can be ended */
 	if (status)
 		good = good && far_event(b, 0) == IBV_EVENT_QP_FATAL && !ibv_dereg_mr(mr[r->region]);
 	else
@@ -83,7 +86,7 @@ static void try_rule(struct bench *b, const struct rule *r, struct ibv_mr **mr)
 	report(good, "%s", what);
 }
 
-/* A request that fails ends the connection with this status. */
+/* Posts a request that must fail with status @want and end the connection. */
 static bool fails(struct bench *b, int i, struct ibv_send_wr *wr, enum ibv_wc_status want)
 {
 	enum ibv_wc_status status = far_do(b, i, wr);
@@ -136,7 +139,7 @@ static void test_names(struct bench *b, struct ibv_mr *mr)
 	ibv_dealloc_mw(other);
 }
 
-/* The local side uses regions alone. */
+/* Local requests may use only regions: as a local key, the key of a window is refused. */
 static void test_local_use(struct bench *b, struct ibv_mr *mr)
 {
 	struct ibv_mw *mw = window(b, 0, IBV_MW_TYPE_1);
@@ -187,7 +190,7 @@ static void test_invalidate(struct bench *b, struct ibv_mr *mr)
 	ibv_dealloc_mw(two);
 }
 
-/* While a window is bound, its region stays. */
+/* While a window is bound, its region can neither be deregistered nor changed. */
 static void test_region_stays(struct bench *b, struct ibv_mr *mr, enum ibv_mw_type type)
 {
 	struct ibv_mw *mw = window(b, 0, type);
@@ -208,8 +211,9 @@ static void test_region_stays(struct bench *b, struct ibv_mr *mr, enum ibv_mw_ty
 }
 
 /*
- * A bind, an access of the peer that was told of it by a Send behind the bind, an invalidation,
- * and a Send that tells of that: nobody waits for a completion in between.
+ * The far end posts a bind and, behind it, a Send. The near end accesses the window as soon as it
+ * has received the Send. The far end posts an invalidation and a Send in the same way; then the
+ * access must fail. The far end never waits for the completion of its bind or invalidation.
  */
 static void test_order(struct bench *b, struct ibv_mr *mr)
 {
@@ -254,13 +258,16 @@ static void test_reset(struct bench *b, struct ibv_mr *mr)
 	struct ibv_mw *mw = window(b, 0, IBV_MW_TYPE_2);
 	struct patience p = {};
 
-	/* before the first one ends: rdma_cm tells of that in between */
+	/*
+	 * Connect pair 1 before pair 0 fails: otherwise its rdma_cm events would be mixed with
+	 * the events of the new connection.
+	 */
 	pair_connect(b, 1);
 	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "reset: a window");
 	r.rkey = mw->rkey ^ 1;
 	report(near_do(b, 0, &r), "reset: the connection ends");
 	report(ibv_dereg_mr(mr) == EBUSY, "reset: the window is still bound");
-	/* TCP may not be done with the connection yet */
+	/* repeat, because TCP may not have closed the connection yet */
 	while (ibv_modify_qp(b->pair[0].far->qp, &reset, IBV_QP_STATE) && patient(&p, PATIENCE, 0))
 		usleep(1000);
 	r.rkey = mw->rkey;
@@ -273,7 +280,7 @@ static void test_reset(struct bench *b, struct ibv_mr *mr)
 	ibv_dealloc_mw(mw);
 }
 
-/* A process that ends with bound windows of both types */
+/* Ends the process while windows of both types are bound. */
 void leave_bound(struct bench *b)
 {
 	struct ibv_mr *mr = region(b, 0, LOCAL | BINDS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * iwt_windows: memory windows. One process has both ends of each connection: the windows belong
- * to the far end, and the accesses come from the near end.
+ * iwt_windows: tests memory windows. One process has both ends of each connection. The windows
+ * belong to the far end, and the near end accesses them.
  */
 #ifndef WINDOWS_H
 #define WINDOWS_H
@@ -16,26 +16,26 @@
 #include "results.h"
 
 #define PAGE	4096
-#define ARENA	(16 * PAGE)	/* octets that regions and windows lie in */
-#define SOURCE	(2 * PAGE)	/* octets that requests come from or go to */
-#define LEFT_BOUND	77	/* status of a process of leave_bound() */
-#define PAIRS	3		/* the last one's far end has the other domain */
+#define ARENA	(16 * PAGE)	/* bytes of memory for regions and windows */
+#define SOURCE	(2 * PAGE)	/* bytes of memory at the near end of requests */
+#define LEFT_BOUND	77	/* exit status of leave_bound() */
+#define PAIRS	3		/* the far end of the last pair has the other domain */
 
 struct bench {
 	const char *address, *port;
 	struct ibv_context *verbs;
-	struct ibv_pd *pd[2];	/* @pd[0] is that of the near ends */
+	struct ibv_pd *pd[2];	/* the near ends belong to @pd[0] */
 	struct conn pair[PAIRS];
 	uint8_t *arena, *source;
 	struct ibv_mr *source_mr;
 };
 
-/* One access, or another request, of the near end */
+/* An access or another request of the near end */
 struct request {
 	enum ibv_wr_opcode op;
 	uint32_t len;
 	uint64_t addr;
-	uint32_t rkey;	/* or what to invalidate */
+	uint32_t rkey;	/* key for the access, or key to invalidate */
 };
 
 /* pair.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What mw.c sees of a device when it is built in user space. */
+/* Stub of dev.h: the members of a device that mw.c uses, for the build in user space. */
 #ifndef UNIT_DEV_H
 #define UNIT_DEV_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What mw.c sees of memory regions when it is built in user space. */
+/* Stub of mr_priv.h: what mw.c uses of memory regions, for the build in user space. */
 #ifndef UNIT_MR_PRIV_H
 #define UNIT_MR_PRIV_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What rx_alike.c sees of the driver when it is built in user space: the members that it uses, of
- * a stream, a receive, a Read and a region, which is one piece of memory.
+ * Stub of rx_priv.h: the members that rx_alike.c uses of a stream, a receive, a Read and a
+ * region, for the build in user space. A region is one piece of memory.
  */
 #ifndef UNIT_RX_PRIV_H
 #define UNIT_RX_PRIV_H
@@ -41,7 +41,7 @@ struct iwt_mr {
 	u32 stag;
 	struct iwt_region region;
 	u8 *octets;
-	u32 present;	/* octets of it that are there */
+	u32 present;	/* number of its bytes that exist */
 };
 
 struct iwt_hold {
@@ -95,7 +95,7 @@ static inline bool iwt_is_kernel_va(const struct iwt_actor *who, u32 lkey)
 	return who->kernel && !lkey;
 }
 
-/* rx_alike_test.c: what is behind the last octet that was asked for, which counts as written */
+/* rx_alike_test.c: the end of the last range that iwt_mr_piece() was asked for */
 extern u64 asked_end;
 
 static inline u8 *iwt_mr_piece(const struct iwt_mr *mr, u64 addr, u32 max, u32 *len, u32 *hint,
@@ -116,7 +116,7 @@ static inline void iwt_rx_note_write(struct iwt_stream *st, const struct iwt_fpd
 	st->written += len;
 }
 
-/* rx_alike_test.c counts at how many headers it looks */
+/* rx_alike_test.c counts the headers that are looked at */
 u32 counted_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f);
 #ifndef UNIT_COUNTS
 #define iwt_fpdu_alike counted_alike

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What stats_qp.c sees of a device when it is built in user space. */
+/* Stub of dev.h: the members of a device that stats_qp.c uses, for the build in user space. */
 #ifndef UNIT_DEV_H
 #define UNIT_DEV_H
 
@@ -15,7 +15,7 @@
 #define XA_LIMIT(min, max)	min, max
 #define UNIT_SLOTS		8
 
-/* Numbers are places. */
+/* An ID is the index of its entry. */
 struct xarray {
 	void *at[UNIT_SLOTS];
 };

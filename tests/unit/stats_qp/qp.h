@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What stats_qp.c sees of a queue pair when it is built in user space. */
+/* Stub of qp.h: the members of a queue pair that stats_qp.c uses, for the build in user space. */
 #ifndef UNIT_QP_H
 #define UNIT_QP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One processor. */
+/* Per-CPU variables for one processor */
 #ifndef IWT_SHIM_PERCPU_H
 #define IWT_SHIM_PERCPU_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The fields of a socket buffer that a reader of received octets uses. */
+/* The fields of a socket buffer that a reader of received bytes uses. */
 #ifndef IWT_SHIM_SKBUFF_H
 #define IWT_SHIM_SKBUFF_H
 

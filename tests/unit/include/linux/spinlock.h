@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Locks of one thread, which is all threads in turn: where no lock is held any more, or kernel.h's
- * moment() says so, another one may come between.
+ * Locks for tests in which one thread plays all threads in turn. The test may switch to another
+ * thread when the last lock is released, or at a moment() of kernel.h.
  */
 #ifndef IWT_SHIM_SPINLOCK_H
 #define IWT_SHIM_SPINLOCK_H
