@@ -187,21 +187,14 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 }
 
 /**
- * iwt_cm_init() - create the workqueues at module load; may sleep
+ * iwt_cm_init() - create the workqueue at module load; may sleep
  *
  * Return: 0 or -ENOMEM.
  */
 int iwt_cm_init(void)
 {
-	int err;
-
 	iwt_cm_wq = alloc_ordered_workqueue("iw_tcp_cm", WQ_MEM_RECLAIM);
-	if (!iwt_cm_wq)
-		return -ENOMEM;
-	err = iwt_cm_delayed_init();
-	if (err)
-		destroy_workqueue(iwt_cm_wq);
-	return err;
+	return iwt_cm_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -214,6 +207,5 @@ void iwt_cm_exit(void)
 	iwt_ep_wait_all();
 	/* do_port_end() of ports that wait for a grace period is not in the queue yet */
 	rcu_barrier();
-	iwt_cm_delayed_exit();
 	destroy_workqueue(iwt_cm_wq);
 }

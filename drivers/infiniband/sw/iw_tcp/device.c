@@ -74,6 +74,16 @@ static void dealloc_driver(struct ib_device *ibdev)
 	schedule_work(&release_work);
 }
 
+/* The methods of the private ABI. */
+static const struct uapi_definition uapi_defs[] = {
+	UAPI_DEF_CHAIN(iwt_ring_uapi_defs),
+	UAPI_DEF_CHAIN(iwt_srq_uapi_defs),
+#ifdef CONFIG_INFINIBAND_IW_TCP_DELAYED
+	UAPI_DEF_CHAIN(iwt_delayed_uapi_defs),
+#endif
+	{},
+};
+
 static const struct ib_device_ops dev_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_IW_TCP,
@@ -247,7 +257,7 @@ static void init_ibdev(struct iwt_dev *dev)
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_online_cpus();
 	ibdev->local_dma_lkey = IWT_LOCAL_DMA_LKEY;
-	ibdev->driver_def = iwt_uapi_defs;
+	ibdev->driver_def = uapi_defs;
 	/* The driver uses TCP's own port space, so ports need no mapping. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));

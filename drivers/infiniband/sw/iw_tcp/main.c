@@ -32,6 +32,9 @@ static int __init iwt_init(void)
 	ret = iwt_pager_init();
 	if (ret)
 		goto no_pager;
+	ret = iwt_cm_delayed_init();
+	if (ret)
+		goto no_cm_delayed;
 	ret = iwt_cm_init();
 	if (ret)
 		goto no_cm;
@@ -53,6 +56,8 @@ no_device:
 no_conf:
 	iwt_cm_exit();
 no_cm:
+	iwt_cm_delayed_exit();
+no_cm_delayed:
 	iwt_pager_exit();
 no_pager:
 	iwt_idle_cpu_exit();
@@ -70,6 +75,7 @@ static void __exit iwt_exit(void)
 	iwt_mmap_exit();
 	iwt_conf_exit();
 	iwt_cm_exit();
+	iwt_cm_delayed_exit();
 	iwt_pager_exit();
 	iwt_idle_cpu_exit();
 	iwt_sock_exit();

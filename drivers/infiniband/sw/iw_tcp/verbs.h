@@ -33,7 +33,6 @@ void iwt_dealloc_ucontext(struct ib_ucontext *uc);
 void iwt_disassociate_ucontext(struct ib_ucontext *uc);
 int iwt_alloc_pd(struct ib_pd *pd, struct ib_udata *udata);
 int iwt_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
-extern const struct uapi_definition iwt_uapi_defs[];
 
 /* verbs_mr.c */
 struct ib_mr *iwt_get_dma_mr(struct ib_pd *pd, int access);

@@ -333,13 +333,3 @@ int iwt_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 	atomic_dec(&to_iwt_dev(pd->device)->n_pds);
 	return 0;
 }
-
-/* The methods of the private ABI. */
-const struct uapi_definition iwt_uapi_defs[] = {
-	UAPI_DEF_CHAIN(iwt_ring_uapi_defs),
-	UAPI_DEF_CHAIN(iwt_srq_uapi_defs),
-#ifdef CONFIG_INFINIBAND_IW_TCP_DELAYED
-	UAPI_DEF_CHAIN(iwt_delayed_uapi_defs),
-#endif
-	{},
-};
