@@ -56,6 +56,35 @@ options() {
 	if [ -z "$QUICK" ]; then recipe options; else recipe options | awk '!seen[$1]++' | head -n 4; fi
 }
 
+# sleeps FILE: has a queue of the client had completions, is it armed, and has nothing changed
+# since FILE was written?
+sleeps() {
+	local now
+	now=$(in_a bash -c "$LOOK")
+	grep -E 'drv_produced [1-9].* drv_armed 1' <<<"$now" && diff "$1" - <<<"$now" && return
+	echo "$now" >"$1"
+	nap 2
+	return 1
+}
+# waits_for_ever COMMAND: the client of COMMAND sleeps, as the page says, and LOOK shows why
+waits_for_ever() {
+	local client rc=0
+	wait_free "$NS_B" 18515 || return
+	start in_b bash -c "exec $1" >"$TMP/server" 2>&1
+	local srv=$PID
+	server_came 18515 || { stop "$srv"; return 1; }
+	start in_a bash -c "exec $1 192.0.2.1" >"$TMP/client" 2>&1
+	client=$PID
+	true >"$TMP/queues"
+	busywait 60 sleeps "$TMP/queues" || rc=1
+	alive "$client" || { echo "the client has ended"; rc=1; }
+	cat "$TMP/queues" "$TMP/client"
+	stop "$client" "$srv"
+	[ $rc != 0 ] || ran "$LOOK"
+	return $rc
+}
+LOOK="rdma -dd resource show cq"
+
 suite_begin ib_write_bw
 if ! check "two hosts" meet_begin; then suite_finish; fi
 meet "ib_write_bw" 18515 write-bw
@@ -63,5 +92,6 @@ meet "ib_write_bw" 18515 write-bw
 mapfile -t lines < <(options)
 for line in "${lines[@]}"; do check "$line" perf "$line"; done
 ran options
+[ -n "$QUICK" ] || check "-e -r 32: the client waits for ever" waits_for_ever "ib_send_bw -R -F -e -r 32"
 meet_end
 suite_finish
