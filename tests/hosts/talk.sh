@@ -35,9 +35,9 @@ nfs() {
 		missing "NFS" "module for it"
 		return
 	fi
-	start unshare -m bash "$TESTS/consumers/nfs.sh" server "$TMP" >"$TMP/nfs-server" 2>&1
+	start unshare -m bash "$TESTS/lib/nfs_roles.sh" server "$TMP" >"$TMP/nfs-server" 2>&1
 	check "NFS's server" busywait 90 test -e "$TMP/started" || diag <"$TMP/nfs-server"
-	b "rm -rf /tmp/nfs; mkdir /tmp/nfs; unshare -m bash $TESTS/consumers/nfs.sh client /tmp/nfs 4"
+	b "rm -rf /tmp/nfs; mkdir /tmp/nfs; unshare -m bash $TESTS/lib/nfs_roles.sh client /tmp/nfs 4"
 	for step in mount write remount read umount; do
 		check "NFS: $step" [ "$(b "cat /tmp/nfs/$step.rc")" = 0 ] || b "cat /tmp/nfs/$step.log" | diag
 	done

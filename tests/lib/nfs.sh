@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Mounts the directory that consumers/nfs.sh exports, by NFS over RDMA.
+# Mounts the directory that lib/nfs_roles.sh exports, by NFS over RDMA.
 
 NFS_FROM=10.77.0.1:/srv
 NFS_AT=/mnt/nfs

@@ -12,7 +12,7 @@ Test = collections.namedtuple("Test", "rows name fn alone area")
 # show.
 KINDS = {
     "unit": "a test of tests/unit (named)",
-    "selftest": "a test of tests/selftests, consumers or provider (named)",
+    "selftest": "a test of tests/selftests, suites or provider (named)",
     "design": "how the code is made, found by reading it (which file)",
     "host": "the kernel outside of the module does it",
     "ulp": "asked of the program above, which gets what it needs for it (what)",

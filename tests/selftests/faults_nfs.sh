@@ -22,7 +22,7 @@ fi
 want_modules "${NFS_MODULES[@]}" || skip_all "this kernel has no NFS over RDMA"
 require rpc.nfsd mount.nfs
 
-nfs=$(realpath "$(dirname "$0")/../consumers/nfs.sh")
+nfs=$(realpath "$(dirname "$0")/../lib/nfs_roles.sh")
 
 # client COMMAND...: runs COMMAND on the client's host, which mounts
 client() { nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" "$@"; }

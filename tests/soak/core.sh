@@ -104,7 +104,7 @@ core_start() {
 }
 
 unshare_start() {
-	start ip netns exec "$NS_A" unshare -m bash "$here/../consumers/nfs.sh" server "$SOAK" >"$SOAK/nfs-server" 2>&1
+	start ip netns exec "$NS_A" unshare -m bash "$here/../lib/nfs_roles.sh" server "$SOAK" >"$SOAK/nfs-server" 2>&1
 	NFS_SERVER=$PID
 }
 

@@ -23,8 +23,8 @@ client() {
 }
 
 if [ "${1:-}" = client ]; then client "$2" "${3:-}"; exit; fi
-# shellcheck source=tests/consumers/lib.sh
-. "$here/../consumers/lib.sh"
+# shellcheck source=tests/lib/consumer.sh
+. "$here/../lib/consumer.sh"
 
 no_qps() { ! rdma resource show qp link "$DEV_B/1" | grep -q .; }
 
@@ -95,7 +95,7 @@ ktap_begin
 if check "two hosts" two_hosts; then
 	if knows; then
 		mkdir "$TMP/server"
-		start ip netns exec "$NS_A" unshare -m bash "$here/../consumers/nfs.sh" server "$TMP/server" >"$TMP/log" 2>&1
+		start ip netns exec "$NS_A" unshare -m bash "$here/../lib/nfs_roles.sh" server "$TMP/server" >"$TMP/log" 2>&1
 		server=$PID
 		check "NFS server" busywait 90 said '^0' "$TMP/server/started" || diag <"$TMP/log"
 		TOOK=$SECONDS

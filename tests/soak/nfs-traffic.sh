@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2034 # for choice.sh
-# nfs-traffic.sh DIR SEED: runs in its own mount namespace, mounts what consumers/nfs.sh
+# nfs-traffic.sh DIR SEED: runs in its own mount namespace, mounts what lib/nfs_roles.sh
 # serves, writes files, reads them back and compares, until DIR/stop-client appears. DIR/nfs
 # is the number of the last round; DIR/nfs-wrong says what was wrong. While DIR/pause exists
 # it waits, and makes DIR/nfs-paused.

@@ -23,8 +23,8 @@ while [ $# -gt 0 ]; do
 	esac
 	shift 2
 done
-# shellcheck source=tests/consumers/lib.sh
-. "$here/../consumers/lib.sh"
+# shellcheck source=tests/lib/consumer.sh
+. "$here/../lib/consumer.sh"
 for part in nfs nvme pair drop; do
 	# shellcheck disable=SC1090
 	. "$here/../lib/$part.sh"

@@ -10,8 +10,8 @@
 # Some commands of pages move much data, and an emulated machine on a busy one is slow
 export IWT_TIME=${IWT_TIME:-300}
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
-# shellcheck source=tests/consumers/lib.sh
-. "$here/../consumers/lib.sh"
+# shellcheck source=tests/lib/consumer.sh
+. "$here/../lib/consumer.sh"
 # shellcheck source=tests/lib/pair.sh
 . "$here/../lib/pair.sh"
 # shellcheck source=tests/suites/hosts.sh

@@ -49,14 +49,28 @@ read_all() {
 		on server python3 "$MANY" check /srv/all 7 $MB $FILES && on client rm -r /mnt/all
 }
 
+# by_rdma read|write: did the large file go over this mount, and by RDMA Writes or Reads? The field
+# "xprt: rdma" counts the chunks that the client has given to the server for them.
+by_rdma() {
+	# shellcheck disable=SC2016
+	on client awk -v read="$([ "$1" = read ] && echo 1)" -v least=$((MB << 20)) '
+		/ mounted on / { mine = $5 == "/mnt" }
+		mine && $1 == "bytes:" { bytes = read ? $6 : $7 }
+		mine && $1 == "xprt:" && $2 == "rdma" { chunks += read ? $14 : $13 }
+		END { print bytes + 0, "bytes,", chunks + 0, "chunks"; exit bytes < least || !chunks }' \
+		/proc/self/mountstats
+}
+
 # version WHAT RECIPE [SED]: all of it with another kind of mount
 version() {
 	follow "$1: mount" client "$2" "${3:-}" || return
 	check "$1: is NFS over RDMA" on client grep -q 'proto=rdma' /proc/mounts
 	look client
 	check "$1: write a large and many small files" write_all
+	check "$1: what was written went by RDMA" by_rdma write
 	check "$1: mount again" remount "$2" "${3:-}"
 	check "$1: read them, and compare with the server's" read_all
+	check "$1: what was read came by RDMA" by_rdma read
 	check "$1: a lock of the client holds at the server" locks
 	check "$1: unmount" cook client umount
 }

@@ -7,8 +7,8 @@
 #   pyverbs.sh [--type LINK_TYPE]
 
 here=$(dirname "$(realpath "$0")")
-# shellcheck source=tests/consumers/lib.sh
-. "$here/lib.sh"
+# shellcheck source=tests/lib/consumer.sh
+. "$here/../lib/consumer.sh"
 
 # The documentation of the package has them, some compressed
 the_tests() {

@@ -1,32 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Functions that the scripts of this directory share. They source it, as root, in a
-# laboratory (tests/vm/run). The link type under test is $IWT_LINK_TYPE or the argument
-# --type (default: iw_tcp).
+# Functions that tests with consumers in the kernel share: the suites of applications and the soak
+# test. They source this file, as root, in a laboratory (tests/vm/run). The link type under test is
+# $IWT_LINK_TYPE or the argument --type (default: iw_tcp).
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
-QUICK='' ONE_HOST=''
+QUICK=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--type) export IWT_LINK_TYPE=${2:?}; shift ;;
 	--quick) QUICK=1 ;;
-	--one-host) ONE_HOST=1 ;;
-	*) echo "usage: $0 [--type LINK_TYPE] [--quick] [--one-host]" >&2; exit 2 ;;
+	*) echo "usage: $0 [--type LINK_TYPE] [--quick]" >&2; exit 2 ;;
 	esac
 	shift
 done
-export QUICK ONE_HOST
+export QUICK
 
-lib=$(cd "$(dirname "${BASH_SOURCE[0]}")/../lib" && pwd)
+lib=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/lib/ktap.sh
 . "$lib/ktap.sh"
 # shellcheck source=tests/lib/net.sh
 . "$lib/net.sh"
 # shellcheck source=tests/lib/left.sh
 . "$lib/left.sh"
-
-# report STATUS WHAT LOG: reports the result of another program
-report() { check "$2" sh -c "cat '$3'; exit $1"; }
 
 # one_host: makes the link iwt0, which connects to its own address $IP_A
 one_host() {
