@@ -40,11 +40,12 @@ static int begin_connect(struct iwt_ep *ep, struct iw_cm_id *id,
 		return -EINVAL;
 	iwt_ep_take_qp(ep, qp);
 	err = iwt_ep_publish(ep, dev);
+	if (err)
+		return err;
 	/* the queue pair was destroyed before iwt_cm_qp_abandon() could find this endpoint */
-	if (!err && xa_load(&dev->qps, param->qpn) != qp)
-		err = -EINVAL;
-	if (!err)
-		err = iwt_ep_dial(ep, id);
+	if (xa_load(&dev->qps, param->qpn) != qp)
+		return -EINVAL;
+	err = iwt_ep_dial(ep, id);
 	if (err)
 		return err;
 	id->add_ref(id);

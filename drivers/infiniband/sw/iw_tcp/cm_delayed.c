@@ -142,16 +142,20 @@ static int delayed_send_reply(struct iwt_ep *ep, const struct iwt_delayed *a)
 
 	err = iwt_ep_attach_responder(ep, &rep);
 	if (err)
-		return give_back_socket(ep, err);
+		goto err_give_back;
 	err = iwt_sock_keep(ep->sock);
-	if (err) {
-		iwt_ep_let_go_qp(ep);
-		return give_back_socket(ep, err);
-	}
+	if (err)
+		goto err_let_go;
 	err = iwt_ep_accept_reply(ep, &rep, a->pd, a->pd_len);
-	if (!err)
-		iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
-	return err;
+	if (err)
+		return err;
+	iwt_ep_step(ep, IWT_CME_ACCEPT, 0);
+	return 0;
+
+err_let_go:
+	iwt_ep_let_go_qp(ep);
+err_give_back:
+	return give_back_socket(ep, err);
 }
 
 /* The descriptor is looked up only once: the process may make it refer to another socket. */
@@ -268,9 +272,10 @@ static int write_request(struct iwt_ep *ep, const struct iwt_delayed *a,
 {
 	int err = iwt_ep_build_request(ep, a->pd, a->pd_len);
 
-	if (!err)
-		memcpy(frame, ep->frame, ep->len);
-	return err ?: ep->len;
+	if (err)
+		return err;
+	memcpy(frame, ep->frame, ep->len);
+	return ep->len;
 }
 
 /**

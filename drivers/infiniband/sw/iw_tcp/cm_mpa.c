@@ -190,9 +190,10 @@ int iwt_ep_attach_responder(struct iwt_ep *ep, struct iwt_mpa_frame *rep)
 	iwt_mpa_answer(&ep->wish, &ep->req, rep, &ep->terms);
 	err = iwt_qp_attach(ep->qp, ep->sock, &ep->terms, false,
 			    &iwt_ep_llp_ops, ep);
-	if (!err)
-		ep->attached = true;
-	return err;
+	if (err)
+		return err;
+	ep->attached = true;
+	return 0;
 }
 
 /**

@@ -77,9 +77,10 @@ static int parse_flag(const char *text, bool *flag)
 	bool on;
 	int err = match_flag(text, &on);
 
-	if (!err)
-		WRITE_ONCE(*flag, on);
-	return err;
+	if (err)
+		return err;
+	WRITE_ONCE(*flag, on);
+	return 0;
 }
 
 static int parse_rev(const char *text, u8 *rev)

@@ -304,13 +304,20 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	ib_mark_name_assigned_by_user(&dev->ibdev);
 
 	ret = iwt_stats_init(dev);
-	if (!ret)
-		ret = iwt_causes_init(dev);
-	if (!ret)
-		ret = ib_device_set_netdev(&dev->ibdev, netdev, 1);
-	if (!ret)
-		ret = ib_register_device(&dev->ibdev, name, NULL);
 	if (ret)
-		ib_dealloc_device(&dev->ibdev);
+		goto err_dealloc;
+	ret = iwt_causes_init(dev);
+	if (ret)
+		goto err_dealloc;
+	ret = ib_device_set_netdev(&dev->ibdev, netdev, 1);
+	if (ret)
+		goto err_dealloc;
+	ret = ib_register_device(&dev->ibdev, name, NULL);
+	if (ret)
+		goto err_dealloc;
+	return 0;
+
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);
 	return ret;
 }

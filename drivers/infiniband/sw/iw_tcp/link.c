@@ -163,8 +163,10 @@ static int newlink(const char *name, struct net_device *netdev)
 		return -ENODEV;
 	mutex_lock(&add_mutex);
 	ret = add_link(name, netdev, net);
-	if (!ret)
-		ret = catch_up(netdev, net);
+	if (ret)
+		goto out_unlock;
+	ret = catch_up(netdev, net);
+out_unlock:
 	mutex_unlock(&add_mutex);
 	put_net(net);
 	return ret;
@@ -184,9 +186,10 @@ int iwt_link_init(void)
 {
 	int ret = register_netdevice_notifier(&netdev_nb);
 
-	if (!ret)
-		rdma_link_register(&link_ops);
-	return ret;
+	if (ret)
+		return ret;
+	rdma_link_register(&link_ops);
+	return 0;
 }
 
 /**

@@ -174,10 +174,11 @@ static int charge_or_look(struct iwt_mmap *m)
 
 	look(LOOK_AT);
 	err = charge(m);
-	if (!err)
-		return 0;
-	look(UINT_MAX);
-	return charge(m);
+	if (err) {
+		look(UINT_MAX);
+		err = charge(m);
+	}
+	return err;
 }
 
 /**

@@ -77,8 +77,9 @@ struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
 	int ret;
 
 	ret = iwt_mr_check_bounds(off, len, iova);
-	if (!ret)
-		ret = iwt_mr_rights(access, &rights);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = iwt_mr_rights(access, &rights);
 	if (ret)
 		return ERR_PTR(ret);
 	mr = iwt_mr_alloc(pd, IWT_MR_DMABUF);
@@ -87,12 +88,17 @@ struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
 	mr->access = access;
 	wish.ctx = mr;
 	ret = take_memory(mr, pd, &wish);
-	if (!ret)
-		ret = validate(mr, len, iova, rights);
-	if (!ret)
-		ret = iwt_mr_publish(mr);
-	if (!ret)
-		return mr;
+	if (ret)
+		goto err_free;
+	ret = validate(mr, len, iova, rights);
+	if (ret)
+		goto err_free;
+	ret = iwt_mr_publish(mr);
+	if (ret)
+		goto err_free;
+	return mr;
+
+err_free:
 	iwt_mr_free(mr);
 	return ERR_PTR(ret);
 }

@@ -72,15 +72,14 @@ static int listen(struct iwt_dmabuf *d, struct device *dev)
 	if (!dma_buf_is_dynamic(d->buf))
 		return 0;
 	d->attach = dma_buf_dynamic_attach(d->buf, dev, &listener, d);
-	if (IS_ERR(d->attach)) {
-		ret = PTR_ERR(d->attach);
-		d->attach = NULL;
-		return ret;
-	}
+	if (IS_ERR(d->attach))
+		return PTR_ERR(d->attach);
 	dma_resv_lock(d->buf->resv, NULL);
 	ret = dma_buf_pin(d->attach);
 	d->settled = !ret;
 	dma_resv_unlock(d->buf->resv);
+	if (ret)
+		dma_buf_detach(d->buf, d->attach);
 	return ret;
 }
 
@@ -89,8 +88,7 @@ static void unlisten(struct iwt_dmabuf *d)
 	if (!d->attach)
 		return;
 	dma_resv_lock(d->buf->resv, NULL);
-	if (d->settled)
-		dma_buf_unpin(d->attach);
+	dma_buf_unpin(d->attach);
 	d->settled = false;
 	dma_resv_unlock(d->buf->resv);
 	dma_buf_detach(d->buf, d->attach);
@@ -133,11 +131,16 @@ static struct iwt_dmabuf *dmabuf_use(struct dma_buf *buf, struct device *dev,
 	d->gone = w->gone;
 	d->ctx = w->ctx;
 	ret = listen(d, dev);
-	if (!ret)
-		ret = map(d);
-	if (!ret)
-		return d;
+	if (ret)
+		goto err_free;
+	ret = map(d);
+	if (ret)
+		goto err_unlisten;
+	return d;
+
+err_unlisten:
 	unlisten(d);
+err_free:
 	kfree(d);
 	return ERR_PTR(ret);
 }
@@ -165,12 +168,19 @@ struct iwt_dmabuf *iwt_dmabuf_get(struct device *dev,
 	if (IS_ERR(buf))
 		return ERR_CAST(buf);
 	ret = check(buf, wish);
-	d = ret ? ERR_PTR(ret) : dmabuf_use(buf, dev, wish);
-	if (IS_ERR(d))
-		dma_buf_put(buf);
-	else
-		*va = (u8 *)d->map.vaddr + wish->off;
+	if (ret)
+		goto err_put;
+	d = dmabuf_use(buf, dev, wish);
+	if (IS_ERR(d)) {
+		ret = PTR_ERR(d);
+		goto err_put;
+	}
+	*va = (u8 *)d->map.vaddr + wish->off;
 	return d;
+
+err_put:
+	dma_buf_put(buf);
+	return ERR_PTR(ret);
 }
 
 /**

@@ -26,15 +26,19 @@ struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps)
 		return ERR_PTR(-ENOMEM);
 	mr->gaps = gaps;
 	ret = iwt_extents_alloc(&mr->map, max, iwt_mr_gfp(pd));
-	if (!ret)
-		ret = iwt_extents_alloc(&mr->next, max, iwt_mr_gfp(pd));
-	if (!ret)
-		ret = iwt_mr_publish(mr);
-	if (ret) {
-		iwt_mr_free(mr);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		goto err_free;
+	ret = iwt_extents_alloc(&mr->next, max, iwt_mr_gfp(pd));
+	if (ret)
+		goto err_free;
+	ret = iwt_mr_publish(mr);
+	if (ret)
+		goto err_free;
 	return mr;
+
+err_free:
+	iwt_mr_free(mr);
+	return ERR_PTR(ret);
 }
 
 static int add_page(struct ib_mr *ibmr, u64 addr)

@@ -26,10 +26,12 @@ struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
 	u32 rights;
 	int ret;
 
-	ret = start > ULONG_MAX || len > ULONG_MAX ? -EINVAL :
-		iwt_mr_check_bounds(start, len, iova);
-	if (!ret)
-		ret = iwt_mr_rights(access & ~IWT_MR_ODP_FLAGS, &rights);
+	if (start > ULONG_MAX || len > ULONG_MAX)
+		return ERR_PTR(-EINVAL);
+	ret = iwt_mr_check_bounds(start, len, iova);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = iwt_mr_rights(access & ~IWT_MR_ODP_FLAGS, &rights);
 	if (ret)
 		return ERR_PTR(ret);
 	mr = iwt_mr_alloc(pd, IWT_MR_ODP);
@@ -43,13 +45,15 @@ struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
 	if (IS_ERR(mr->pager)) {
 		ret = PTR_ERR(mr->pager);
 		mr->pager = NULL;
-		goto fail;
+		goto err_free;
 	}
 	mr->odp = iwt_pager_odp(mr->pager);
 	ret = iwt_mr_publish(mr);
-	if (!ret)
-		return mr;
-fail:
+	if (ret)
+		goto err_free;
+	return mr;
+
+err_free:
 	iwt_mr_free(mr);
 	return ERR_PTR(ret);
 }

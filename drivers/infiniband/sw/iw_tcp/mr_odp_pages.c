@@ -222,10 +222,11 @@ struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
 	odp->arg = arg;
 	ret = mmu_interval_notifier_insert(&odp->notifier, current->mm, 0,
 					   ULONG_MAX, &notifier_ops);
-	if (!ret)
-		return odp;
-	kfree(odp);
-	return ERR_PTR(ret);
+	if (ret) {
+		kfree(odp);
+		return ERR_PTR(ret);
+	}
+	return odp;
 }
 
 /**

@@ -97,10 +97,12 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 	int ret;
 
 	ret = iwt_mr_check_bounds(start, len, iova);
-	if (!ret)
-		ret = user_rights(IWT_MR_USER, access, &rights);
-	if (!ret)
-		ret = pin(&p, pd, start, len, access);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = user_rights(IWT_MR_USER, access, &rights);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = pin(&p, pd, start, len, access);
 	if (ret)
 		return ERR_PTR(ret);
 	mr = iwt_mr_alloc(pd, IWT_MR_USER);
@@ -113,10 +115,11 @@ struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 	mr->access = access;
 	iwt_mr_cover(mr, iova, len, rights, true);
 	ret = iwt_mr_publish(mr);
-	if (!ret)
-		return mr;
-	iwt_mr_free(mr);
-	return ERR_PTR(ret);
+	if (ret) {
+		iwt_mr_free(mr);
+		return ERR_PTR(ret);
+	}
+	return mr;
 }
 
 /* Fill in the attributes that do not change, from @mr. */
@@ -233,17 +236,21 @@ int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 
 	complete_change(&c, mr);
 	ret = iwt_mr_check_bounds(c.start, c.len, c.iova);
-	if (!ret)
-		ret = user_rights(mr->kind, c.access, &rights);
-	if (!ret)
-		ret = pin_change(&p, &c, mr);
+	if (ret)
+		return ret;
+	ret = user_rights(mr->kind, c.access, &rights);
+	if (ret)
+		return ret;
+	ret = pin_change(&p, &c, mr);
 	if (ret)
 		return ret;
 	ret = iwt_mr_take_stag(mr, &stag);
-	if (!ret) {
-		ret = switch_region(mr, &c, rights, &stag, &p);
-		iwt_mr_drop_stag(mr, stag);
-	}
+	if (ret)
+		goto out_unpin;
+	/* release the memory and the STag that the region does not have now */
+	ret = switch_region(mr, &c, rights, &stag, &p);
+	iwt_mr_drop_stag(mr, stag);
+out_unpin:
 	unpin(&p);
 	return ret;
 }

@@ -337,16 +337,19 @@ int iwt_sock_listen(struct net *net, const struct iwt_sock_addr *addr,
 	widen_window(sock);
 	err = bind_to(sock, addr);
 	if (err)
-		goto fail;
+		goto err_drop;
 	err = wrap(sock, ops, ctx, true, &s);
 	if (err)
-		goto fail;
+		goto err_drop;
 	*out = s;
 	err = kernel_listen(sock, backlog);
-	if (!err)
-		return 0;
+	if (err)
+		goto err_out;
+	return 0;
+
+err_out:
 	*out = NULL;
-fail:
+err_drop:
 	drop(sock, s);
 	return err;
 }

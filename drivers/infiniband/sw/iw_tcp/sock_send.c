@@ -136,10 +136,11 @@ int iwt_sock_send(struct iwt_sock *s, const void *buf, u32 len)
 	memcpy(page_address(page), buf, len);
 	bvec_set_page(&piece, page, len, 0);
 	ret = iwt_sock_own_soon(s);
-	if (!ret) {
-		ret = iwt_sock_send_pages(s, &piece, 1, len, MSG_EOR);
-		iwt_sock_disown(s);
-	}
+	if (ret)
+		goto out_put;
+	ret = iwt_sock_send_pages(s, &piece, 1, len, MSG_EOR);
+	iwt_sock_disown(s);
+out_put:
 	put_page(page);
 	return ret;
 }

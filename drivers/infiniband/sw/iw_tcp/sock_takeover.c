@@ -163,12 +163,13 @@ int iwt_sock_look(int fd, struct net *net, bool *unread,
 	if (!sock)
 		return err;
 	err = iwt_sock_lock_within(sock->sk, IWT_SOCK_OWNER_MS);
-	if (!err) {
-		err = may_take(sock->sk, net);
-		*unread = tcp_inq(sock->sk);
-		iwt_sock_local(sock->sk, local);
-		iwt_sock_unlock(sock->sk);
-	}
+	if (err)
+		goto out_put;
+	err = may_take(sock->sk, net);
+	*unread = tcp_inq(sock->sk);
+	iwt_sock_local(sock->sk, local);
+	iwt_sock_unlock(sock->sk);
+out_put:
 	sockfd_put(sock);
 	return err;
 }
@@ -184,10 +185,12 @@ static void set_rcvlowat(struct iwt_sock *s, int len)
 static int take_locked(struct iwt_sock *s, struct net *net)
 {
 	struct sock *sk = s->sk;
-	int err = may_take(sk, net);
+	int err;
 
-	if (!err)
-		err = iwt_sock_hook(s);
+	err = may_take(sk, net);
+	if (err)
+		return err;
+	err = iwt_sock_hook(s);
 	if (err)
 		return err;
 	s->saved.allocation = sk->sk_allocation;
@@ -311,24 +314,27 @@ int iwt_sock_take(int fd, struct net *net, const struct iwt_sock_ops *ops,
 		return err;
 	s = iwt_sock_new(sock, ops, ctx);
 	if (!s) {
-		sockfd_put(sock);
-		return -ENOMEM;
+		err = -ENOMEM;
+		goto err_put;
 	}
 	s->user = true;
 	s->release = release_user;
 	err = iwt_sock_lock_within(s->sk, IWT_SOCK_OWNER_MS);
-	if (!err) {
-		*unread = tcp_inq(s->sk);
-		err = take_locked(s, net);
-		iwt_sock_unlock(s->sk);
-	}
-	if (err) {
-		sockfd_put(sock);
-		iwt_sock_free_later(s);
-		return err;
-	}
+	if (err)
+		goto err_free;
+	*unread = tcp_inq(s->sk);
+	err = take_locked(s, net);
+	iwt_sock_unlock(s->sk);
+	if (err)
+		goto err_free;
 	*out = s;
 	return 0;
+
+err_free:
+	iwt_sock_free_later(s);
+err_put:
+	sockfd_put(sock);
+	return err;
 }
 
 /*

@@ -33,13 +33,12 @@ static int get_frames(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 	int err;
 
 	err = get_octets(attrs, IWT_ATTR_MPA_PRIVATE_DATA, &a->pd, &a->pd_len);
-	if (!err)
-		err = get_octets(attrs, IWT_ATTR_MPA_REQUEST, &a->request,
-				 &a->request_len);
-	if (!err)
-		err = get_octets(attrs, IWT_ATTR_MPA_REPLY, &a->reply,
-				 &a->reply_len);
-	return err;
+	if (err)
+		return err;
+	err = get_octets(attrs, IWT_ATTR_MPA_REQUEST, &a->request, &a->request_len);
+	if (err)
+		return err;
+	return get_octets(attrs, IWT_ATTR_MPA_REPLY, &a->reply, &a->reply_len);
 }
 
 static int get_param(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
@@ -63,6 +62,7 @@ static int get_delayed(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 {
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs,
 							  IWT_ATTR_MPA_QP);
+	int err;
 
 	if (IS_ERR(uobj))
 		return PTR_ERR(uobj);
@@ -70,7 +70,10 @@ static int get_delayed(struct uverbs_attr_bundle *attrs, struct iwt_delayed *a)
 		.qp = to_iwt_qp(uobj->object),
 	};
 	a->dev = a->qp->stream.dev;
-	return get_param(attrs, a) ?: get_frames(attrs, a);
+	err = get_param(attrs, a);
+	if (err)
+		return err;
+	return get_frames(attrs, a);
 }
 
 static int put_frame(struct uverbs_attr_bundle *attrs, u16 id, const u8 *frame,
@@ -87,8 +90,9 @@ static int UVERBS_HANDLER(IWT_METHOD_MPA_REQUEST)(struct uverbs_attr_bundle *att
 	int ret;
 
 	ret = get_delayed(attrs, &a);
-	if (!ret)
-		ret = iwt_cm_delayed_request(&a, frame);
+	if (ret)
+		return ret;
+	ret = iwt_cm_delayed_request(&a, frame);
 	return put_frame(attrs, IWT_ATTR_MPA_FRAME, frame, ret);
 }
 
@@ -100,8 +104,9 @@ static int UVERBS_HANDLER(IWT_METHOD_MPA_START)(struct uverbs_attr_bundle *attrs
 	int ret;
 
 	ret = get_delayed(attrs, &a);
-	if (!ret)
-		ret = iwt_cm_delayed_start(&a, &terms);
+	if (ret)
+		return ret;
+	ret = iwt_cm_delayed_start(&a, &terms);
 	if (ret)
 		return ret;
 	result = (struct iwt_mpa_result) {
@@ -127,8 +132,9 @@ static int UVERBS_HANDLER(IWT_METHOD_MPA_REJECT)(struct uverbs_attr_bundle *attr
 		return PTR_ERR(uc);
 	a.dev = to_iwt_dev(uc->device);
 	ret = get_frames(attrs, &a);
-	if (!ret)
-		ret = iwt_cm_delayed_reject(&a, frame);
+	if (ret)
+		return ret;
+	ret = iwt_cm_delayed_reject(&a, frame);
 	return put_frame(attrs, IWT_ATTR_MPA_FRAME, frame, ret);
 }
 

@@ -275,22 +275,23 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	int err;
 
 	err = check_qp_init(ibqp, attr, udata);
-	if (!err && udata)
-		err = iwt_udata_known(udata, 0);
+	if (err)
+		return err;
+	err = udata ? iwt_udata_known(udata, 0) : 0;
 	if (err)
 		return err;
 	err = begin_qp(qp, uc, udata);
 	if (err)
 		return err;
 	err = make_sq(qp, attr, uc ? &uc->ibuc : NULL, &offset[SQ]);
-	if (!err)
-		err = make_rq(qp, attr, uc ? &uc->ibuc : NULL, &offset[RQ]);
-	if (!err)
-		err = take_number(qp);
-	if (err) {
-		free_memory(qp);
-		return err;
-	}
+	if (err)
+		goto err_free;
+	err = make_rq(qp, attr, uc ? &uc->ibuc : NULL, &offset[RQ]);
+	if (err)
+		goto err_free;
+	err = take_number(qp);
+	if (err)
+		goto err_free;
 	fill_cap(qp, &attr->cap);
 	attr->cap = qp->cap;
 	iwt_doorbell_join(qp);
@@ -305,6 +306,10 @@ int iwt_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	}
 	publish(qp);
 	return 0;
+
+err_free:
+	free_memory(qp);
+	return err;
 }
 
 /**

@@ -95,7 +95,10 @@ int iwt_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	u64 offset = 0;
 	int err;
 
-	err = check_srq_init(attr, udata) ?: iwt_dev_take(n_srqs, IWT_MAX_SRQ);
+	err = check_srq_init(attr, udata);
+	if (err)
+		return err;
+	err = iwt_dev_take(n_srqs, IWT_MAX_SRQ);
 	if (err)
 		return err;
 	entries = roundup_pow_of_two(attr->attr.max_wr);
@@ -264,12 +267,13 @@ static int new_ring(struct iwt_srq *srq, struct ib_ucontext *uc, u32 entries,
 		return PTR_ERR(map);
 	resp = describe(map, offset, entries, stride);
 	err = uverbs_copy_to_struct_or_zero(attrs, IWT_ATTR_SRQ_RING, &resp, sizeof(resp));
-	if (!err) {
-		mutex_lock(&srq->change);
-		swap(srq->spare, map);
-		srq->spare_entries = entries;
-		mutex_unlock(&srq->change);
-	}
+	if (err)
+		goto out_free;
+	mutex_lock(&srq->change);
+	swap(srq->spare, map);
+	srq->spare_entries = entries;
+	mutex_unlock(&srq->change);
+out_free:
 	iwt_mmap_free(map);
 	return err;
 }
