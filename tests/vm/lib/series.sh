@@ -56,7 +56,8 @@ lab_series() {
 	local name=$1 fragments="uml.config $2" package recipe stage patches=()
 	shift 2
 	locked "$CACHE/patches.lock" "$TREE/release/patches" linux >/dev/null
-	for stage; do patches+=("$TREE/build/patches/linux/$stage"/0*.patch); done
+	# a letter does not change the kernel
+	for stage; do patches+=("$TREE/build/patches/linux/$stage"/{000[1-9],00[1-9]}*.patch); done
 	package=$(linux_source_package)
 	# shellcheck disable=SC2086
 	recipe=$(cd "$VM_DIR/config" && file_hash $fragments uml.patch ../lib/uml.sh ../lib/series.sh ../guest/initrd)
