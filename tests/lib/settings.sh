@@ -14,10 +14,13 @@ settings_end() { rmdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 set_link() { echo "$3" >"$SETTINGS/$1/$2"; }
 set_links() { set_link "$DEV_A" "$@" && set_link "$DEV_B" "$@"; }
 
-# with_zerocopy COMMAND...: runs it with zero copy on both links, where the kernel allows that
+# may_zerocopy: does the driver have zero copy on this kernel?
+may_zerocopy() { [ ! -e /sys/kernel/realtime ] && has_feature ZEROCOPY; }
+
+# with_zerocopy COMMAND...: runs it with zero copy on both links, where that is possible
 with_zerocopy() {
-	if [ -e /sys/kernel/realtime ]; then
-		skip "with zero copy" "not with PREEMPT_RT"
+	if ! may_zerocopy; then
+		skip "with zero copy" "not with PREEMPT_RT, or the driver was built without ZEROCOPY"
 		return
 	fi
 	set_links crc off

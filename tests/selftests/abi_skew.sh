@@ -6,6 +6,7 @@
 
 begin iwt_verify iwt_abi iwt_srq iwt_queues iwt_windows ibv_rc_pingpong rdma
 only_iw_tcp "it is the ABI of iw_tcp"
+only_with WINDOWS
 two_links
 shim=$IWT_BIN/skew.so
 

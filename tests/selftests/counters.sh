@@ -47,6 +47,7 @@ more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
 
 begin rping rdma python3 setpriv
 only_iw_tcp "counters of iw_tcp"
+only_with COUNTERS
 two_links
 check "no counters of queue pairs" is 0 counters_of "$DEV_A"
 

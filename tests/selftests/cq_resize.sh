@@ -7,6 +7,7 @@
 
 begin iwt_queues
 only_iw_tcp "other drivers resize as they like"
+only_with RESIZE
 two_links
 
 # the program ends itself if there is no progress; it prints nothing while it resizes

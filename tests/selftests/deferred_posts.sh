@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench rdma
+only_with POLLING
 two_links
 
 # Two processes that poll on one processor wait for their time slices

@@ -7,6 +7,7 @@
 
 begin iwt_memory
 only_iw_tcp "other software drivers have no such regions"
+only_with DMABUF
 want_settings
 modprobe -q iwt_dmabuf || missing_all "module iwt_dmabuf"
 two_links

@@ -8,6 +8,7 @@
 
 begin iwt_bench tc ss ethtool
 only_iw_tcp "how the engine hands octets to TCP"
+only_with COUNTERS
 modprobe -q tcp_diag
 MSS=1448 SAID=
 

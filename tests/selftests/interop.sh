@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rping
+only_with COUNTERS
 require_type siw
 [ "$IWT_LINK_TYPE" != siw ] || skip_all "siw is the peer here"
 two_namespaces

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rping tcpdump
+only_with COUNTERS
 PLAIN='MPA ID Re[qp] Frame|rdma-ping-[0-9]'
 
 # Keys and numbers (SPI) of both directions, IPv4 and IPv6

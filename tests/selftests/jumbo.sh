@@ -6,6 +6,7 @@
 
 begin iwt_verify iwt_bench rdma
 only_iw_tcp "counters of iw_tcp"
+only_with COUNTERS
 MESSAGES=512
 
 two_links 65535

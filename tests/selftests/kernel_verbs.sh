@@ -5,7 +5,8 @@
 # IWT_KT_GROUPS and IWT_KT_MODES (lists with commas) select groups and modes.
 . "$(dirname "$0")/../lib/begin.sh"
 
-GROUPS_=${IWT_KT_GROUPS:-data,ext,global,inval,gaps,errors,local,drain,context,srq}
+GROUPS_=${IWT_KT_GROUPS:-data,ext,global,inval,gaps,errors,local,drain,context}
+! has_feature SRQ || [ -n "${IWT_KT_GROUPS:-}" ] || GROUPS_=$GROUPS_,srq
 MODES=${IWT_KT_MODES:-direct,softirq,workqueue,unbound,handler}
 
 # run_group GROUP MODE
@@ -21,7 +22,9 @@ begin rdma
 ktest_need
 two_links
 REFUSAL="Invalid argument" refuse "a group that is not there" ktest nothing
-if grep -q ' ib_resize_cq' /proc/kallsyms; then
+if ! has_feature RESIZE; then
+	skip "a completion queue of a kernel consumer is resized" "the driver was built without RESIZE"
+elif grep -q ' ib_resize_cq' /proc/kallsyms; then
 	[ -n "${IWT_KT_GROUPS:-}" ] || GROUPS_=$GROUPS_,resize
 else
 	skip "a completion queue of a kernel consumer is resized" "this kernel has no ib_resize_cq()"

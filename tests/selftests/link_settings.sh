@@ -27,8 +27,8 @@ for word in off required on; do
 done
 check "nothing is sent without a copy" is $DEV_A zerocopy off
 for word in auto always off; do
-	if [ -e /sys/kernel/realtime ] && [ $word != off ]; then
-		refuse "zerocopy: not $word on PREEMPT_RT" set_link $DEV_A zerocopy $word
+	if ! may_zerocopy && [ $word != off ]; then
+		refuse "zerocopy: not $word here" set_link $DEV_A zerocopy $word
 		continue
 	fi
 	check "zerocopy: $word" set_link $DEV_A zerocopy $word
@@ -76,7 +76,7 @@ set_param() { echo "$2" >"$params/$1"; }
 param_is() { [ "$(cat "$params/$1")" = "$2" ]; }
 new_link() { link_del "$NS_A" "$DEV_A" && link_add "$NS_A" "$DEV_A" "$IF_A" && settings_begin; }
 declare -A former=() other=([crc]=required [mpa_revision]=1 [keepidle]=7 [user_timeout]=9 [tos]=40 [zerocopy]=auto [polling]=off)
-[ ! -e /sys/kernel/realtime ] || other[zerocopy]=off
+may_zerocopy || other[zerocopy]=off
 for word in "${!other[@]}"; do
 	former[$word]=$(cat "$params/$word")
 	check "parameter $word: ${other[$word]}" set_param "$word" "${other[$word]}"

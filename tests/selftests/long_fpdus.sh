@@ -6,6 +6,7 @@
 
 begin iwt_verify rdma tc
 only_iw_tcp "settings of iw_tcp"
+only_with COUNTERS
 want_settings
 
 # data WHAT: verifies all operations; sets SENT[LINK], the average number of bytes of an FPDU

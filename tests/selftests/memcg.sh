@@ -8,6 +8,7 @@
 PAIRS=4
 
 begin rping rdma python3
+only_with COUNTERS
 cg_has memory || skip_all "this kernel has no such control groups"
 trap 'cleanup; cg_del 2>/dev/null' EXIT
 

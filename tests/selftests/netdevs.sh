@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rping ib_send_bw
+only_with COUNTERS
 
 # A: IF_A   VL_A on it   IF2_A in bridge BR_A   IF3_A in bond BO_A
 # B: IF_B   VL_B on it   IF2_B                  IF3_B

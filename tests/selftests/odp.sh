@@ -8,6 +8,7 @@
 
 begin iwt_memory iwt_verify iwt_srq rdma python3 ethtool
 only_iw_tcp "other software drivers lack some of this"
+only_with PAGING
 want_settings
 two_links
 settings_begin

@@ -24,7 +24,7 @@ for prog in ib_write_bw ib_read_bw ib_send_bw; do
 done
 # A shared receive queue. (With several queue pairs the program relies on InfiniBand's retries if
 # the receiver is not ready.)
-if [ "$IWT_LINK_TYPE" != siw ]; then
+if [ "$IWT_LINK_TYPE" != siw ] && has_feature SRQ; then
 	perf ib_send_bw -n 100 -s 4096 --use-srq
 	perf ib_send_lat -n 100 -s 64 --use-srq
 fi

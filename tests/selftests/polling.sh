@@ -6,6 +6,7 @@
 
 begin iwt_bench rdma
 only_iw_tcp "a setting of iw_tcp"
+only_with POLLING
 want_settings
 [ ! -e /sys/kernel/realtime ] || skip_all "with PREEMPT_RT nobody polls"
 [ "$(nproc)" -gt 1 ] || skip_all "with one processor nobody polls"

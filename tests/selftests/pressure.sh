@@ -11,6 +11,7 @@
 . "$(dirname "$0")/../lib/tcpmem.sh"
 
 begin iwt_verify iwt_conn rping rdma python3
+only_with COUNTERS
 in_laboratory || skip_all "it would take TCP's memory from this machine"
 want_settings
 

@@ -8,6 +8,7 @@
 
 begin iwt_bench rdma
 only_iw_tcp "tracepoints of iw_tcp"
+only_with TRACE
 trace_events workqueue/workqueue_queue_work workqueue/workqueue_execute_start workqueue/workqueue_execute_end \
 	iw_tcp/iwt_tx_batch
 two_links

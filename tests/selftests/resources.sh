@@ -48,6 +48,7 @@ set_ulp() {
 
 begin rping rdma python3 ss setpriv prlimit
 only_iw_tcp "details of iw_tcp"
+only_with COUNTERS
 two_links 1500
 for ip in $IP_B $IP6_B; do
 	case $ip in *:*) LOCAL="[$IP6_A]" REMOTE="[$IP6_B]:7174" ;; *) LOCAL=$IP_A REMOTE=$IP_B:7174 ;; esac

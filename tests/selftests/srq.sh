@@ -7,6 +7,7 @@
 
 begin iwt_srq rdma python3
 only_iw_tcp "other drivers lack some of these verbs"
+only_with SRQ
 two_links
 
 rounds=${IWT_ROUNDS:-2000}

@@ -7,6 +7,7 @@
 
 begin iwt_threads iwt_hostile rdma
 only_iw_tcp "other providers have no ibv_wr_*"
+only_with COUNTERS
 two_links
 
 posts=5000

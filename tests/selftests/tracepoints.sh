@@ -12,6 +12,7 @@ tells() { grep -q "iwt_wr_error: .* status=$1\$" "$TRACE/trace"; }
 
 begin rdma
 only_iw_tcp "tracepoints of iw_tcp"
+only_with TRACE
 ktest_need
 trace_events iw_tcp/iwt_wr_error
 two_links

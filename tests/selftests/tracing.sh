@@ -54,6 +54,7 @@ needs() {
 
 begin rping python3
 only_iw_tcp "tracepoints of iw_tcp"
+only_with TRACE
 [ -e "$PAGE" ] || skip_all "the documents are not here"
 trace_events iw_tcp/iwt_connect
 ALL=$(python3 "$IWT_LIB/page.py" "$PAGE" names tracepoints)

@@ -26,6 +26,7 @@ details() {
 
 begin rping iwt_srq rdma python3
 only_iw_tcp "names of iw_tcp"
+only_with COUNTERS
 [ -e "$DOC/tracing.rst" ] || skip_all "the documents are not here"
 two_links
 HW=/sys/class/infiniband/$DEV_A

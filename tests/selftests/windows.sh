@@ -7,6 +7,7 @@
 
 begin iwt_windows
 only_iw_tcp "other drivers lack these verbs"
+only_with WINDOWS
 two_links
 
 tap "one process" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_windows" -a $IP_A \

@@ -8,6 +8,7 @@
 
 begin iwt_verify rdma
 only_iw_tcp "zero copy of iw_tcp"
+only_with ZEROCOPY
 want_settings
 [ ! -e /sys/kernel/realtime ] || skip_all "not with PREEMPT_RT"
 params=/sys/module/iw_tcp/parameters

@@ -16,8 +16,8 @@ cd /src
 rm -rf /out/payload
 bin=/out/payload/opt/iw_tcp/bin updates=/out/payload/usr/lib/modules/$VERSION/updates
 mkdir -p $bin $updates
-if [ "$LAB" = series ]; then
-	# its kernel has the module in its own tree
+if [ "$LAB" = series ] || [ "$LAB" = core ]; then
+	# their kernels have the module in its own tree
 	: >Module.symvers
 elif [ -e Kbuild ]; then
 	make -s -j2 -C $kdir M=/src $MAKEARGS $PROFILE modules

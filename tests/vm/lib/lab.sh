@@ -6,7 +6,7 @@ LABS="6.12 6.1 7.2 rt uml debug"
 # labs of other architectures, which are prepared only when they are named
 FOREIGN_LABS="arm64 arm64-16k s390x"
 # labs that only check --long uses, which are prepared when they are named
-MORE_LABS="kcsan series dawdle coverage"
+MORE_LABS="kcsan series core dawdle coverage"
 # a laboratory with the kernel of another one
 SAME_LABS="wrap untuned"
 
@@ -52,7 +52,8 @@ lab_load() {
 	arm64-16k) lab_foreign trixie arm64-16k trixie:arm64 ;;
 	s390x) lab_foreign bookworm-backports s390x bookworm:s390x ;;
 	kcsan) lab_kcsan ;;
-	series) lab_series ;;
+	series) lab_series series series.config core features ;;
+	core) lab_core ;;
 	*) die "no such lab: $LAB (there are $LABS $SAME_LABS $FOREIGN_LABS $MORE_LABS)" ;;
 	esac
 	VERSION=$(cat "$KERNEL/version")

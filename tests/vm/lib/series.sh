@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The driver in a kernel's own tree, by the patches of release/patches: for the lab "series".
+# The driver in a kernel's own tree, by the patches of release/patches: for the labs "series" and
+# "core".
 
 # linux_source_package: the newest 7.2
 linux_source_package() {
@@ -30,32 +31,47 @@ linux_source() {
 }
 
 # shellcheck disable=SC2317
-# build_series_kernel PATCHES ARGS OF build_uml_kernel: the same kernel, whose source has also
-# been patched by the series
+# build_series_kernel "STAGE..." ARGS OF build_uml_kernel: the same kernel, whose source has also
+# been patched by these stages of the series
 build_series_kernel() {
-	local patches=$1
+	local stages=$1
 	shift
 	eval "plain_$(declare -f uml_patch)"
 	uml_patch() {
-		local each
+		local stage each
 		plain_uml_patch "$1"
-		for each in "$patches"/0*.patch; do
-			[[ $each == */0000-* ]] || patch -s -f -p1 -d "$1" <"$each"
+		for stage in $stages; do
+			for each in "$TREE/build/patches/linux/$stage"/0*.patch; do
+				[[ $each == */0000-* ]] || patch -s -f -p1 -d "$1" <"$each"
+			done
 		done
 	}
 	build_uml_kernel "$@"
 }
 
 # shellcheck disable=SC2034
-# lab_series: as the lab uml, but the kernel has the module iw_tcp of its own
+# lab_series NAME FRAGMENT STAGE...: as the lab uml, but the kernel has the module iw_tcp of its own,
+# by the patches of these stages
 lab_series() {
-	local patches=$TREE/build/patches/linux package recipe fragments="uml.config series.config"
-	"$TREE/release/patches" linux >/dev/null
+	local name=$1 fragments="uml.config $2" package recipe stage patches=()
+	shift 2
+	locked "$CACHE/patches.lock" "$TREE/release/patches" linux >/dev/null
+	# a letter does not change the kernel
+	for stage; do patches+=("$TREE/build/patches/linux/$stage"/{000[1-9],00[1-9]}*.patch); done
 	package=$(linux_source_package)
 	# shellcheck disable=SC2086
 	recipe=$(cd "$VM_DIR/config" && file_hash $fragments uml.patch ../lib/uml.sh ../lib/series.sh ../guest/initrd)
 	LAB_KIND=uml LAB_CMDLINE='' LAB_MAKEARGS=ARCH=um
-	artefact KERNEL kernel-series "$(hash_of "$package" "$recipe" "$(file_hash "$patches"/*.patch)")" \
-		build_series_kernel "$patches" trixie-backports trixie "$package" "$fragments"
+	artefact KERNEL "kernel-$name" "$(hash_of "$package" "$recipe" "$(sed '/^From: /d' "${patches[@]}" | sha256sum)")" \
+		build_series_kernel "$*" trixie-backports trixie "$package" "$fragments"
 	root_of ROOT trixie
+}
+
+# shellcheck disable=SC2034
+# lab_core: the first stage alone; tests know the features that it lacks
+lab_core() {
+	local without
+	lab_series core core.config core
+	without=$(sed -n 's/^+ //p' "$TREE/release/series" | paste -sd,)
+	LAB_CMDLINE="IWT_WITHOUT=$without"
 }

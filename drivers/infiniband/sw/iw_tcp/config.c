@@ -137,6 +137,10 @@ static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 		return word;
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && word != IWT_ZEROCOPY_OFF)
 		return -EOPNOTSUPP;
+#ifndef CONFIG_INFINIBAND_IW_TCP_ZEROCOPY
+	if (word != IWT_ZEROCOPY_OFF)
+		return -EOPNOTSUPP;
+#endif
 	WRITE_ONCE(*zerocopy, word);
 	return 0;
 }

@@ -130,9 +130,26 @@ void iwt_cq_moderate(struct iwt_cq *cq, u16 count, u16 period);
 void iwt_cq_clean(struct iwt_cq *cq, const struct ib_qp *qp);
 
 /* cq_resize.c */
+#ifdef CONFIG_INFINIBAND_IW_TCP_RESIZE
 int iwt_cq_resize(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
 		  struct iwt_resize_cq_resp *resp);
 int iwt_cq_resized(struct iwt_cq *cq, bool moved);
 void iwt_cq_free_parts(struct iwt_cq *cq);
+#else
+static inline int iwt_cq_resize(struct iwt_cq *cq, struct ib_ucontext *uc, u32 cqe,
+				struct iwt_resize_cq_resp *resp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int iwt_cq_resized(struct iwt_cq *cq, bool moved)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void iwt_cq_free_parts(struct iwt_cq *cq)
+{
+}
+#endif
 
 #endif

@@ -77,7 +77,9 @@ static void dealloc_driver(struct ib_device *ibdev)
 /* The methods of the private ABI. */
 static const struct uapi_definition uapi_defs[] = {
 	UAPI_DEF_CHAIN(iwt_ring_uapi_defs),
+#ifdef CONFIG_INFINIBAND_IW_TCP_SRQ
 	UAPI_DEF_CHAIN(iwt_srq_uapi_defs),
+#endif
 #ifdef CONFIG_INFINIBAND_IW_TCP_DELAYED
 	UAPI_DEF_CHAIN(iwt_delayed_uapi_defs),
 #endif
@@ -113,8 +115,10 @@ static const struct ib_device_ops dev_ops = {
 	.alloc_mr = iwt_alloc_mr,
 	.map_mr_sg = iwt_map_mr_sg,
 	.dereg_mr = iwt_dereg_mr,
+#ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
 	.alloc_mw = iwt_alloc_mw,
 	.dealloc_mw = iwt_dealloc_mw,
+#endif
 
 	.create_cq = compat_create_cq,
 	.destroy_cq = iwt_destroy_cq,
@@ -123,12 +127,14 @@ static const struct ib_device_ops dev_ops = {
 	.poll_cq = iwt_poll_cq,
 	.req_notify_cq = iwt_req_notify_cq,
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_SRQ
 	.create_srq = iwt_create_srq,
 	.modify_srq = iwt_modify_srq,
 	.query_srq = iwt_query_srq,
 	.destroy_srq = iwt_destroy_srq,
 	.post_srq_recv = iwt_post_srq_recv,
 
+#endif
 	.create_qp = iwt_create_qp,
 	.modify_qp = iwt_modify_qp,
 	.query_qp = iwt_query_qp,
@@ -145,6 +151,7 @@ static const struct ib_device_ops dev_ops = {
 	.iw_create_listen = iwt_cm_create_listen,
 	.iw_destroy_listen = iwt_cm_destroy_listen,
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_COUNTERS
 	.alloc_hw_device_stats = iwt_causes_alloc_hw,
 	.alloc_hw_port_stats = iwt_stats_alloc_hw,
 	.get_hw_stats = iwt_causes_get_hw,
@@ -162,11 +169,17 @@ static const struct ib_device_ops dev_ops = {
 	COMPAT_SRQ_DETAILS
 
 	COMPAT_COUNTER_OBJ
+
+#endif
 	INIT_RDMA_OBJ_SIZE(ib_cq, iwt_cq, ibcq),
+#ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
 	INIT_RDMA_OBJ_SIZE(ib_mw, iwt_mw, ibmw),
+#endif
 	INIT_RDMA_OBJ_SIZE(ib_pd, iwt_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, iwt_qp, ibqp),
+#ifdef CONFIG_INFINIBAND_IW_TCP_SRQ
 	INIT_RDMA_OBJ_SIZE(ib_srq, iwt_srq, ibsrq),
+#endif
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, iwt_ucontext, ibuc),
 };
 

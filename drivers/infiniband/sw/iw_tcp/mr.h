@@ -217,19 +217,53 @@ u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,
 /* Verbs; process context, may sleep. */
 struct iwt_mr *iwt_mr_create_user(struct ib_pd *pd, u64 start, u64 len,
 				  u64 iova, int access);
-struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
-				    u64 iova, int access);
-struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
-				 u64 iova, int access);
-int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
-		    const struct ib_sge *sge, enum iwt_odp_how how);
-void iwt_mr_prefetch_begin(struct iwt_dev *dev);
-void iwt_mr_prefetch_end(struct iwt_dev *dev);
 int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change);
 struct iwt_mr *iwt_mr_create_fast(struct ib_pd *pd, u32 max, bool gaps);
 struct iwt_mr *iwt_mr_create_dma(struct ib_pd *pd, int access);
 int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 		  unsigned int *sg_offset);
 int iwt_mr_destroy(struct iwt_mr *mr);
+
+/* mr_dmabuf.c */
+#ifdef CONFIG_DMA_SHARED_BUFFER
+struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off, u64 len,
+				    u64 iova, int access);
+#else
+static inline struct iwt_mr *iwt_mr_create_dmabuf(struct ib_pd *pd, int fd, u64 off,
+						  u64 len, u64 iova, int access)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+#endif
+
+/* mr_odp.c, mr_prefetch.c */
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
+struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
+				 u64 iova, int access);
+int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
+		    const struct ib_sge *sge, enum iwt_odp_how how);
+void iwt_mr_prefetch_begin(struct iwt_dev *dev);
+void iwt_mr_prefetch_end(struct iwt_dev *dev);
+#else
+static inline struct iwt_mr *iwt_mr_create_odp(struct ib_pd *pd, u64 start, u64 len,
+					       u64 iova, int access)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline int iwt_mr_prefetch(struct iwt_dev *dev, const struct ib_pd *pd,
+				  const struct ib_sge *sge, enum iwt_odp_how how)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void iwt_mr_prefetch_begin(struct iwt_dev *dev)
+{
+}
+
+static inline void iwt_mr_prefetch_end(struct iwt_dev *dev)
+{
+}
+#endif
 
 #endif

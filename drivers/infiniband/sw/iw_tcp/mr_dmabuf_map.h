@@ -3,8 +3,6 @@
 #ifndef IWT_MR_DMABUF_MAP_H
 #define IWT_MR_DMABUF_MAP_H
 
-#include <linux/err.h>
-#include <linux/kconfig.h>
 #include <linux/types.h>
 
 struct device;
@@ -30,7 +28,7 @@ struct iwt_dmabuf_wish {
 	void *ctx;
 };
 
-#if IS_ENABLED(CONFIG_DMA_SHARED_BUFFER)
+#ifdef CONFIG_DMA_SHARED_BUFFER
 
 struct iwt_dmabuf *iwt_dmabuf_get(struct device *dev,
 				  const struct iwt_dmabuf_wish *wish, u8 **va);
@@ -38,12 +36,6 @@ bool iwt_dmabuf_may_write(const struct iwt_dmabuf *d);
 void iwt_dmabuf_put(struct iwt_dmabuf *d);
 
 #else
-
-static inline struct iwt_dmabuf *
-iwt_dmabuf_get(struct device *dev, const struct iwt_dmabuf_wish *wish, u8 **va)
-{
-	return ERR_PTR(-EOPNOTSUPP);
-}
 
 static inline bool iwt_dmabuf_may_write(const struct iwt_dmabuf *d)
 {

@@ -5,6 +5,7 @@
 
 #include <asm/barrier.h>
 #include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -76,10 +77,6 @@ static inline void iwt_fault_init(struct iwt_fault *f,
 	f->stream = st;
 }
 
-int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
-		    const struct iwt_fault_ask *ask);
-void iwt_fault_cancel(struct iwt_fault *f);
-
 /*
  * The engine found all memory of an FPDU, including the memory that it last requested. If that
  * request failed, another stream or the process made the memory present since: forget the error.
@@ -92,11 +89,40 @@ static inline void iwt_fault_settle(struct iwt_fault *f)
 		f->err = 0;
 }
 
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
+int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
+		    const struct iwt_fault_ask *ask);
+void iwt_fault_cancel(struct iwt_fault *f);
+
 struct iwt_pager *iwt_pager_join(struct iwt_dev *dev, gfp_t gfp);
 void iwt_pager_leave(struct iwt_pager *pager);
 struct iwt_odp *iwt_pager_odp(const struct iwt_pager *pager);
 void iwt_pager_put(struct iwt_pager *pager);
 int iwt_pager_init(void);
 void iwt_pager_exit(void);
+#else
+static inline int iwt_fault_raise(struct iwt_fault *f, struct iwt_pager *pager,
+				  const struct iwt_fault_ask *ask)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void iwt_fault_cancel(struct iwt_fault *f)
+{
+}
+
+static inline void iwt_pager_leave(struct iwt_pager *pager)
+{
+}
+
+static inline int iwt_pager_init(void)
+{
+	return 0;
+}
+
+static inline void iwt_pager_exit(void)
+{
+}
+#endif
 
 #endif

@@ -6,8 +6,6 @@
 #ifndef IWT_MR_ODP_PAGES_H
 #define IWT_MR_ODP_PAGES_H
 
-#include <linux/err.h>
-#include <linux/kconfig.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -22,7 +20,7 @@ enum iwt_odp_how {
 	IWT_ODP_NO_FAULT,	/* enter present pages into the table; no page faults */
 };
 
-#if IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING)
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 
 struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
 			    void *arg, gfp_t gfp);
@@ -35,21 +33,6 @@ int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how);
 bool iwt_odp_is_of(const struct iwt_odp *odp, const struct mm_struct *mm);
 
 #else
-
-static inline struct iwt_odp *iwt_odp_new(struct iwt_dev *dev,
-					  void (*gone)(void *arg), void *arg,
-					  gfp_t gfp)
-{
-	return ERR_PTR(-EOPNOTSUPP);
-}
-
-static inline void iwt_odp_end(struct iwt_odp *odp)
-{
-}
-
-static inline void iwt_odp_free(struct iwt_odp *odp)
-{
-}
 
 static inline void iwt_odp_use(struct iwt_odp *odp)
 {
@@ -64,18 +47,6 @@ static inline u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len,
 {
 	*len = 0;
 	return NULL;
-}
-
-static inline int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len,
-			       enum iwt_odp_how how)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline bool iwt_odp_is_of(const struct iwt_odp *odp,
-				 const struct mm_struct *mm)
-{
-	return false;
 }
 
 #endif

@@ -8,6 +8,12 @@
 #include "dev.h"
 #include "mr.h"
 
+/* Flag of pinned regions only. */
+#ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
+#define IWT_MR_USER_FLAGS	IB_ACCESS_MW_BIND
+#else
+#define IWT_MR_USER_FLAGS	0
+#endif
 /* Flags of on-demand regions only. IB_ACCESS_HUGETLB is accepted and ignored. */
 #define IWT_MR_ODP_FLAGS	(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
 

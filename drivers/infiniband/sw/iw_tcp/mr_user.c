@@ -66,7 +66,7 @@ static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
  */
 static int user_rights(enum iwt_mr_kind kind, int access, u32 *rights)
 {
-	int known = kind == IWT_MR_USER ? IB_ACCESS_MW_BIND :
+	int known = kind == IWT_MR_USER ? IWT_MR_USER_FLAGS :
 		    kind == IWT_MR_ODP ? IWT_MR_ODP_FLAGS : 0;
 	int ret = iwt_mr_rights(access & ~known, rights);
 

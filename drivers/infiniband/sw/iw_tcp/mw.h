@@ -42,6 +42,7 @@ static inline struct iwt_mw *to_iwt_mw(struct ib_mw *mw)
 	return container_of(mw, struct iwt_mw, ibmw);
 }
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
 /* Work requests; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
 u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 		const struct iwt_party *party, struct list_head *list);
@@ -56,5 +57,28 @@ u32 iwt_mw_stag(const struct iwt_window *win);
 void iwt_mw_destroy(struct iwt_window *win);
 void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *party,
 		struct list_head *list);
+#else
+static inline u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
+			      const struct iwt_party *party, struct list_head *list)
+{
+	return IWT_ERR_LOCAL;
+}
+
+static inline u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag,
+				    const struct iwt_party *party, bool remote)
+{
+	return IWT_ERR_LOCAL;
+}
+
+static inline bool iwt_mw_any(struct iwt_dev *dev, struct list_head *list)
+{
+	return false;
+}
+
+static inline void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *party,
+			      struct list_head *list)
+{
+}
+#endif
 
 #endif

@@ -257,6 +257,7 @@ void iwt_qp_drain(struct iwt_qp *qp)
 	iwt_cq_clean(st->rq.cq, &qp->ibqp);
 }
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_SRQ
 static void end_stream(struct iwt_qp *qp)
 {
 	spin_lock_bh(&qp->stream.lock);
@@ -290,3 +291,4 @@ void iwt_qp_srq_failed(struct iwt_srq *srq)
 		cond_resched();
 	}
 }
+#endif

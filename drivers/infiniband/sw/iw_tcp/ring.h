@@ -130,4 +130,7 @@ static inline bool iwt_ring_needs_wakeup(const struct iwt_ring *r)
 	return iwt_ring_asleep(r);
 }
 
+/* Stands for a receive where tracepoints have an enum iwt_wr_opcode. */
+#define IWT_TRACE_RECV	255
+
 #endif

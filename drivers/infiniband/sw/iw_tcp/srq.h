@@ -49,6 +49,7 @@ static inline struct iwt_srq *to_iwt_srq(struct ib_srq *srq)
 	return container_of(srq, struct iwt_srq, ibsrq);
 }
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_SRQ
 void iwt_srq_setup(struct iwt_srq *srq, void *mem, u32 entries, u32 max_sge);
 void iwt_srq_quiesce(struct iwt_srq *srq);
 int iwt_srq_post(struct iwt_srq *srq, const struct ib_recv_wr *wr,
@@ -57,5 +58,11 @@ int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe);
 int iwt_srq_set_limit(struct iwt_srq *srq, u32 limit);
 int iwt_srq_move(struct iwt_srq *srq, void *mem, u32 entries, const u32 *limit);
 void iwt_srq_query(struct iwt_srq *srq, struct ib_srq_attr *attr);
+#else
+static inline int iwt_srq_next(struct iwt_srq *srq, struct iwt_rwqe *wqe)
+{
+	return -EOPNOTSUPP;
+}
+#endif
 
 #endif

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 struct iwt_dev;
+struct iwt_stats;
 struct rdma_hw_stats;
 struct ib_device;
 
@@ -78,6 +79,7 @@ enum iwt_counter {
 	IWT_G_END
 };
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_COUNTERS
 struct iwt_stats {
 	u64 c[IWT_COUNTERS] ____cacheline_aligned;
 };
@@ -90,12 +92,6 @@ static inline void iwt_stats_add(struct iwt_stats __percpu *stats,
 }
 
 void iwt_count_add(struct iwt_dev *dev, enum iwt_counter c, u64 n);
-
-static inline void iwt_count(struct iwt_dev *dev, enum iwt_counter c)
-{
-	iwt_count_add(dev, c, 1);
-}
-
 int iwt_stats_init(struct iwt_dev *dev);
 void iwt_stats_free(struct iwt_dev *dev);
 u64 iwt_stats_sum(struct iwt_stats __percpu *stats, enum iwt_counter c);
@@ -103,5 +99,29 @@ struct rdma_hw_stats *iwt_stats_alloc(void);
 struct rdma_hw_stats *iwt_stats_alloc_hw(struct ib_device *ibdev, u32 port);
 int iwt_stats_get_hw(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		     u32 port, int index);
+#else
+static inline void iwt_stats_add(struct iwt_stats __percpu *stats,
+				 enum iwt_counter c, u64 n)
+{
+}
+
+static inline void iwt_count_add(struct iwt_dev *dev, enum iwt_counter c, u64 n)
+{
+}
+
+static inline int iwt_stats_init(struct iwt_dev *dev)
+{
+	return 0;
+}
+
+static inline void iwt_stats_free(struct iwt_dev *dev)
+{
+}
+#endif
+
+static inline void iwt_count(struct iwt_dev *dev, enum iwt_counter c)
+{
+	iwt_count_add(dev, c, 1);
+}
 
 #endif

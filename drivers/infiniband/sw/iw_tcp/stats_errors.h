@@ -26,6 +26,7 @@ struct iwt_causes {
 	atomic64_t status[IWT_CAUSE_STATUSES];
 };
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_COUNTERS
 void iwt_causes_load(void);
 int iwt_causes_init(struct iwt_dev *dev);
 void iwt_causes_free(struct iwt_dev *dev);
@@ -34,5 +35,27 @@ void iwt_cause_wr(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status);
 struct rdma_hw_stats *iwt_causes_alloc_hw(struct ib_device *ibdev);
 int iwt_causes_get_hw(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port, int index);
+#else
+static inline void iwt_causes_load(void)
+{
+}
+
+static inline int iwt_causes_init(struct iwt_dev *dev)
+{
+	return 0;
+}
+
+static inline void iwt_causes_free(struct iwt_dev *dev)
+{
+}
+
+static inline void iwt_cause_term(struct iwt_dev *dev, bool tx, u32 err)
+{
+}
+
+static inline void iwt_cause_wr(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status)
+{
+}
+#endif
 
 #endif

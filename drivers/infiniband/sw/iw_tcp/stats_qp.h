@@ -14,6 +14,7 @@ struct iwt_qp_counter {
 	struct rdma_counter counter;
 };
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_COUNTERS
 void iwt_counter_init(struct rdma_counter *counter);
 struct rdma_hw_stats *iwt_counter_alloc_stats(struct rdma_counter *counter);
 int iwt_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port);
@@ -22,5 +23,14 @@ int iwt_counter_dealloc(struct rdma_counter *counter);
 int iwt_counter_update_stats(struct rdma_counter *counter);
 void iwt_counter_leave(struct iwt_qp *qp);
 void iwt_counters_end(struct iwt_dev *dev);
+#else
+static inline void iwt_counter_leave(struct iwt_qp *qp)
+{
+}
+
+static inline void iwt_counters_end(struct iwt_dev *dev)
+{
+}
+#endif
 
 #endif

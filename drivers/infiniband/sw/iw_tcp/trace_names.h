@@ -6,8 +6,7 @@
 #ifndef IWT_TRACE_NAMES_H
 #define IWT_TRACE_NAMES_H
 
-/* Stands for a receive where tracepoints have an enum iwt_wr_opcode. */
-#define IWT_TRACE_RECV	255
+#include "ring.h"
 
 #define IWT_NAMES_QP_STATE			\
 	IWT_N(IWT_QP_IDLE, "IDLE")		\

@@ -52,6 +52,7 @@ void iwt_tx_finish(struct iwt_stream *st)
 	__must_hold(&st->lock);
 
 /* tx_zc_frame.c */
+#ifdef CONFIG_INFINIBAND_IW_TCP_ZEROCOPY
 bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit)
 	__must_hold(&st->lock);
 bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
@@ -59,6 +60,26 @@ bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
 bool iwt_tx_zc_send(struct iwt_stream *st)
 	__must_hold(&st->lock);
 void iwt_tx_zc_drop(struct iwt_tx *tx);
+#else
+static inline bool iwt_tx_zc_wanted(struct iwt_stream *st, u32 fit)
+{
+	return false;
+}
+
+static inline bool iwt_tx_zc_fill(struct iwt_stream *st, u32 fit)
+{
+	return false;
+}
+
+static inline bool iwt_tx_zc_send(struct iwt_stream *st)
+{
+	return true;
+}
+
+static inline void iwt_tx_zc_drop(struct iwt_tx *tx)
+{
+}
+#endif
 
 /* tx_frame.c */
 void iwt_tx_fill(struct iwt_stream *st)

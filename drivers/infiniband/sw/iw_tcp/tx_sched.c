@@ -278,14 +278,20 @@ static bool wqe_ready(const struct iwt_stream *st)
 	return true;
 }
 
-/* May the loaded work request begin? @fresh: it has just been read from the ring. */
-static bool may_begin(struct iwt_stream *st, bool fresh)
+static void trace_start(struct iwt_stream *st)
 	__must_hold(&st->lock)
 {
 	const struct iwt_sq_entry *e = iwt_sq_entry(&st->sq, st->tx.idx);
 
+	trace_iwt_wr_start(st->ibqp, e->wr_id, e->opcode, e->len);
+}
+
+/* May the loaded work request begin? @fresh: it has just been read from the ring. */
+static bool may_begin(struct iwt_stream *st, bool fresh)
+	__must_hold(&st->lock)
+{
 	if (fresh)
-		trace_iwt_wr_start(st->ibqp, e->wr_id, e->opcode, e->len);
+		trace_start(st);
 	if (wqe_ready(st))
 		return true;
 	if (fresh)

@@ -58,6 +58,7 @@ struct iwt_zc_batch {
 	struct bio_vec piece[IWT_ZC_PIECES];
 };
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_ZEROCOPY
 void iwt_zc_exit(void);
 struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx);
 void iwt_zc_mute(struct iwt_zc *zc);
@@ -70,5 +71,43 @@ u32 iwt_zc_released_seq(struct iwt_zc *zc);
 u32 iwt_zc_last_seq(const struct iwt_zc *zc);
 bool iwt_zc_any_released(struct iwt_zc *zc);
 bool iwt_zc_in_flight(struct iwt_zc *zc);
+#else
+static inline void iwt_zc_exit(void)
+{
+}
+
+static inline struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx)
+{
+	return NULL;
+}
+
+static inline void iwt_zc_mute(struct iwt_zc *zc)
+{
+}
+
+static inline void iwt_zc_close(struct iwt_zc *zc)
+{
+}
+
+static inline u32 iwt_zc_released_seq(struct iwt_zc *zc)
+{
+	return 0;
+}
+
+static inline u32 iwt_zc_last_seq(const struct iwt_zc *zc)
+{
+	return 0;
+}
+
+static inline bool iwt_zc_any_released(struct iwt_zc *zc)
+{
+	return false;
+}
+
+static inline bool iwt_zc_in_flight(struct iwt_zc *zc)
+{
+	return false;
+}
+#endif
 
 #endif

@@ -17,16 +17,21 @@
 /* "iwt" in ASCII: a software device has no hardware vendor. */
 #define VENDOR_ID	0x697774
 /* Features that a process may use, if its provider supports them. */
-#define FEATURES	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED | \
-			 IWT_FEATURE_WINDOWS)
+static const u64 features = IWT_FEATURE_RFC7306
+#ifdef CONFIG_INFINIBAND_IW_TCP_POLLING
+			    | IWT_FEATURE_DEFERRED
+#endif
+#ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
+			    | IWT_FEATURE_WINDOWS
+#endif
+			    ;
 /* Assumed speed of a net device that does not report its speed, in Mb/s. */
 #define DEFAULT_SPEED	10000
 
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 /* On-demand paging works for all operations, and for the whole address space. */
 static void set_odp_caps(struct ib_device_attr *attr)
 {
-	if (!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
-		return;
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 	attr->odp_caps.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
 	attr->odp_caps.per_transport_caps.rc_odp_caps =
@@ -34,6 +39,7 @@ static void set_odp_caps(struct ib_device_attr *attr)
 		IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
 		IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV;
 }
+#endif
 
 /**
  * iwt_query_device() - ib_device operation query_device
@@ -58,14 +64,12 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = VENDOR_ID;
 	attr->vendor_part_id = 1;
-	/* a window of type 2 belongs to a queue pair and a domain: verbs call this 2B */
-	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
-				 IB_DEVICE_MEM_WINDOW |
-				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
-				 IB_DEVICE_SRQ_RESIZE;
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG |
 				 IBK_ALLOW_USER_UNREG;
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 	set_odp_caps(attr);
+#endif
 	/* done by CPU instructions, so atomic for programs too: see iwt_mem_atomic() */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
@@ -86,12 +90,19 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	/* timestamps of completions are CLOCK_MONOTONIC_RAW in nanoseconds */
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = NSEC_PER_SEC / 1000; /* kHz */
+#ifdef CONFIG_INFINIBAND_IW_TCP_SRQ
+	attr->device_cap_flags |= IB_DEVICE_SRQ_RESIZE;
 	attr->max_srq = IWT_MAX_SRQ;
 	attr->max_srq_wr = IWT_MAX_SRQ_WR;
 	attr->max_srq_sge = IWT_MAX_SGE;
+#endif
 	attr->max_pd = IWT_MAX_PD;
 	attr->max_mr = IWT_MAX_MR;
+#ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
+	/* a window of type 2 belongs to a queue pair and a domain: verbs call this 2B */
+	attr->device_cap_flags |= IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->max_mw = IWT_MAX_MW;
+#endif
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = ~(u64)(SZ_4K - 1);
 	attr->max_fast_reg_page_list_len = IWT_MAX_FR_PAGES;
@@ -283,7 +294,7 @@ int iwt_alloc_ucontext(struct ib_ucontext *uc, struct ib_udata *udata)
 					 min(sizeof(req), udata->inlen));
 	if (ret)
 		return ret;
-	resp.features = req.features & FEATURES;
+	resp.features = req.features & features;
 	container_of(uc, struct iwt_ucontext, ibuc)->features = resp.features;
 	return ib_copy_to_udata(udata, &resp,
 				min(sizeof(resp), udata->outlen));

@@ -126,6 +126,7 @@ static inline size_t iwt_cqpoll_bytes(u32 entries)
 	return max_t(u32, entries, 32) / 8;
 }
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_POLLING
 /* wake_doorbell.c */
 void iwt_doorbell(struct iwt_qp *qp);
 void iwt_doorbell_setup(struct iwt_qp *qp);
@@ -160,5 +161,49 @@ u32 iwt_idle_cpu_begin(u32 cpu, struct work_struct *work);
 void iwt_idle_cpu_again(struct work_struct *work);
 int iwt_idle_cpu_init(void);
 void iwt_idle_cpu_exit(void);
+#else
+#define iwt_doorbell(qp)	iwt_qp_run_sync(qp)
+
+static inline void iwt_doorbell_setup(struct iwt_qp *qp)
+{
+}
+
+static inline void iwt_doorbell_join(struct iwt_qp *qp)
+{
+}
+
+static inline void iwt_doorbell_end(struct iwt_qp *qp)
+{
+}
+
+static inline void iwt_cqpoll_setup(struct iwt_cq *cq)
+{
+}
+
+static inline void iwt_cqpoll_allow(struct iwt_cq *cq, u32 entries)
+{
+}
+
+static inline void iwt_cqpoll_flush(struct iwt_cq *cq)
+{
+}
+
+static inline void iwt_cqpoll_end(struct iwt_cq *cq)
+{
+}
+
+static inline void iwt_migrate_over_budget(struct iwt_qp *qp)
+{
+}
+
+static inline int iwt_idle_cpu_init(void)
+{
+	return 0;
+}
+
+static inline void iwt_idle_cpu_exit(void)
+{
+}
+#endif
 
 #endif

@@ -8,9 +8,20 @@
 struct iwt_reply_spin;
 struct iwt_stream;
 
+#ifdef CONFIG_INFINIBAND_IW_TCP_POLLING
 void iwt_reply_spin_setup(struct iwt_reply_spin *s);
 void iwt_reply_spin_rang(struct iwt_stream *st, bool replies);
 void iwt_reply_spin_begin(struct iwt_stream *st, bool receive);
 bool iwt_reply_spin(struct iwt_stream *st);
+#else
+static inline void iwt_reply_spin_begin(struct iwt_stream *st, bool receive)
+{
+}
+
+static inline bool iwt_reply_spin(struct iwt_stream *st)
+{
+	return false;
+}
+#endif
 
 #endif

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The module has the features that it was built with, and none that it was built without: its
+# functions, and what users see of them. Other tests rely on IWT_WITHOUT, which names the latter.
+. "$(dirname "$0")/../lib/begin.sh"
+
+begin rdma ibv_devinfo
+only_iw_tcp "features of iw_tcp"
+want_settings
+two_links
+
+# feature NAME COMMAND...: COMMAND succeeds if and only if the driver has the feature
+feature() {
+	if has_feature "$1"; then check "with $1: ${*:2}" "${@:2}"; else refuse "without $1: ${*:2}" "${@:2}"; fi
+}
+# function_there NAME: the module has this function, or tracepoint
+function_there() { grep -qE " $1([[:space:]]|\$)" /proc/kallsyms; }
+# has_some CAP: the device's limit is not 0
+has_some() { in_a ibv_devinfo -v -d "$DEV_A" | grep -qE "^[[:space:]]*$1:[[:space:]]+[1-9]"; }
+counts() { [ -e "/sys/class/infiniband/$DEV_A/ports/1/hw_counters" ]; }
+traces() { [ -d /sys/kernel/tracing/events/iw_tcp ]; }
+
+check "functions of the module can be seen" function_there iwt_create_qp
+feature WINDOWS function_there iwt_alloc_mw
+feature WINDOWS has_some max_mw
+feature SRQ function_there iwt_create_srq
+feature SRQ has_some max_srq
+feature PAGING function_there iwt_mr_create_odp
+feature DMABUF function_there iwt_mr_create_dmabuf
+feature RESIZE function_there iwt_cq_resize
+feature ZEROCOPY function_there iwt_zc_add
+feature POLLING function_there iwt_sqpoll_rang
+feature COUNTERS function_there iwt_fill_res_qp
+feature COUNTERS counts
+if [ -d /sys/kernel/tracing/events ]; then
+	feature TRACE function_there __tracepoint_iwt_cm
+	feature TRACE traces
+else
+	skip "TRACE" "this kernel has no tracepoints"
+fi
+feature TUNE function_there iwt_sock_widen
+feature DELAYED function_there iwt_sock_take
+if ! has_feature ZEROCOPY; then
+	check "settings of both links" settings_begin
+	refuse "without ZEROCOPY: the setting" set_link "$DEV_A" zerocopy always
+	settings_end
+fi
+ktap_finish
