@@ -67,7 +67,10 @@ done
 check "what was refused changed nothing" is $DEV_A mpa_revision 2
 check "nor that" is $DEV_A tos 40
 SEED=${IWT_SEED:-$RANDOM}
-tap "every setting" python3 "$IWT_LIB/settings.py" $SETTINGS/$DEV_A "$SEED" 4000 "$([ -e /sys/kernel/realtime ] && echo 1)"
+only_off=
+may_zerocopy || only_off=zerocopy
+[ ! -e /sys/kernel/realtime ] || only_off=zerocopy,polling
+tap "every setting" python3 "$IWT_LIB/settings.py" $SETTINGS/$DEV_A "$SEED" 4000 "$only_off"
 settings_end
 
 # The module's parameters are the settings of a new link.
