@@ -5,9 +5,9 @@
 # prints nothing. The environment variable ITEMS lists all items of the job, one on each line.
 #
 # STANDSTILL has the lines of standstill.sh. A standstill during the run of an item explains only:
-# - a failure that ends with " (time-out)": the test waited too long for something; - the end of
-# the item, or of the laboratory, by its time limit; - RCU's report of a stall, the only message
-# of the kernel that is excused. Then the items that ran
+# - a failure that ends with " (time-out)": the test waited too long for something;
+# - the end of the item, or of the laboratory, by its time limit;
+# - RCU's report of a stall, the only kernel message that is excused. Then the items that ran
 #   during a long standstill must run once more.
 # If there is one failure of another kind, no failure of the job is excused.
 BEGIN {
