@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "rxqueue.h"
 
-/* Returns a number from the input; after the end of the input, a different number at each call. */
+/* Returns a number from the input; after its end, a different number each time. */
 static u32 choose(void *ctx)
 {
 	static u32 state;

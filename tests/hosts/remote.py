@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs commands on another host, in two laboratories that are connected.
 
-remote.py serve ADDRESS PORT             runs the commands that it receives, until "end" remote.py
-run ADDRESS PORT COMMAND       sends a bash COMMAND; prints its output, returns its status
-remote.py run ADDRESS PORT -- WORD...    the same for a program and its arguments """
+remote.py serve ADDRESS PORT             runs the commands that it receives, until "end"
+remote.py run ADDRESS PORT COMMAND       sends a bash COMMAND; prints its output and ends with its
+                                         status
+remote.py run ADDRESS PORT -- WORD...    the same for a program and its arguments
+"""
 import shlex
 import socket
 import subprocess

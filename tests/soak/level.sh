@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# Measures what the machine holds between two rounds, when only the core exists, and waits.
-# A leak grows from round to round; memory that is held once, or goes up and down, does not.
+# Measures, between two rounds, which resources the machine uses while only the core exists and
+# waits. A leak grows from round to round. Memory that is allocated once, or that goes up and
+# down, is no leak.
 
-# The caches whose objects are counted. Freed objects on processors' lists and in KASAN's
-# quarantine are counted as well until the cache is told to shrink.
+# The caches whose objects are counted. Freed objects in the processors' lists and in KASAN's
+# quarantine are counted, too, until the cache is told to shrink.
 CACHES='kmalloc-* dma-kmalloc-* net_namespace TCP TCPv6 UDP UDPv6 request_sock_TCP* sock_inode_cache filp skbuff_* ib_* iwt_* task_struct nsproxy'
 
 caches() {
@@ -18,7 +19,7 @@ caches() {
 	done
 } 2>/dev/null
 
-# Sockets of all namespaces, without those in TIME-WAIT, which nobody holds
+# Counts sockets of all namespaces, except sockets in TIME-WAIT, which no process holds
 sockets() {
 	awk '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == "alloc" || $i == "mem" || $i == "orphan") print "tcp:" $i, $(i + 1) }' /proc/net/sockstat
 }
@@ -33,11 +34,11 @@ things() {
 	echo "references $(cat "/sys/module/$IWT_LINK_TYPE/refcnt")"
 }
 
-# The call chains that KASAN keeps, each one once and for ever, in pools of four pages: each new
-# place of an interrupt makes one more. 100 MB of them come in an hour.
+# KASAN stores each different call stack once, for ever, in pools of four pages. Each new place at
+# which an interrupt occurs makes another stack: 100 MB in an hour.
 chains() { awk '/^pools:/ { print 16 * $2 }' /sys/kernel/debug/stackdepot/stats 2>/dev/null; }
 
-# In KiB; the count of objects finds leaks of less than a page
+# In KiB; leaks of less than a page are found by the number of objects
 memory() {
 	local chains
 	chains=$(chains)
@@ -48,7 +49,7 @@ memory() {
 
 no_orphans() { sockets | grep -qx 'tcp:orphan 0'; }
 
-# measure ROUND: measures, after slow objects have gone
+# measure ROUND: waits until slowly released objects are gone, then measures
 measure() {
 	busywait 30 no_orphans
 	sync

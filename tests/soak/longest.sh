@@ -7,7 +7,7 @@ begin iwt_longest
 only_iw_tcp "other drivers have another limit"
 two_links
 
-# six huge pages beside those that there are
+# six huge pages in addition to the existing ones
 HUGE=/proc/sys/vm/nr_hugepages
 if [ ! -e $HUGE ]; then
 	missing_all "huge pages"
