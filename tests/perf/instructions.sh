@@ -39,7 +39,8 @@ figure() {
 	local value unit
 	# shellcheck disable=SC2153 # case_parse sets C_MTU, C_CRC
 	case_parse "$1" && mtu_is "$C_MTU" && echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc || return
-	# how pages lie makes up to 15 % for large messages; what the driver costs, each try has
+	# for large messages the placement of memory pages changes the figure by up to 15 %; the
+	# cost of the driver is the same in each try
 	for _ in 1 2 3; do
 		rm -f "$TMP/client"
 		cell iw_tcp >"$TMP/value" || { sed 's/^/# /' "$TMP/said"; return 1; }

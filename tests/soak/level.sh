@@ -57,9 +57,9 @@ measure() {
 	{ things; sockets; caches; memory; } >"$SOAK/level.$1"
 }
 
-# more BEFORE AFTER: prints what exists in larger number than before the first link was made.
-# Files, namespaces without a name and their sockets are left to growth(), because the kernel
-# keeps some of them for NFS.
+# more BEFORE AFTER: prints each kind of object of which there are more than before the first link
+# was made. growth() checks files, namespaces without a name and their sockets instead, because
+# the kernel keeps some of them for NFS.
 more() {
 	awk '
 		FNR == NR { was[$1] = $2 }
@@ -68,19 +68,21 @@ more() {
 		}' "$1" "$2"
 }
 
-# The kernel's NFS server keeps for ever the transport for callbacks of each connection over RDMA
-# that a client has had: with each mount, these are 2 objects of kmalloc-8 and 7 of kmalloc-16
-# (its addresses and names in sysfs), 2 of kmalloc-96, 2 of kmalloc-512 and one of kmalloc-4k, all
-# allocated by setup_callback_client() of nfsd (/sys/kernel/debug/slab/*/alloc_traces shows this,
-# in a kernel that is started with slab_debug=U). The connection is gone, with all objects that
-# this driver had for it, and over TCP no transport is kept. So these are left out: as many
-# transports as all three of the caches that otherwise hardly change have grown by since the first
-# quarter of the run. Growth in another proportion is still found.
+# A fault of the kernel's NFS server that growth() leaves out: for each RDMA connection of a
+# client, nfsd never releases the transport for callbacks. Each mount leaks 2 objects of kmalloc-8
+# and 7 of kmalloc-16 (the addresses, and names in sysfs), 2 of kmalloc-96, 2 of kmalloc-512 and
+# one of kmalloc-4k. setup_callback_client() of nfsd allocates all of them; in a kernel that is
+# started with slab_debug=U, /sys/kernel/debug/slab/*/alloc_traces shows this. The connection
+# itself is released, with all objects of this driver, and over TCP nfsd releases the transport.
+# growth() computes the number of leaked transports from the three caches that otherwise hardly
+# change, as their growth since the first quarter of the run. Growth in another proportion is
+# still reported.
 CALLBACKS='kmalloc-8 2 kmalloc-16 7 kmalloc-96 2 kmalloc-512 2 kmalloc-4k 1'
 
-# growth FILE...: prints, from measurements in their order, what has grown in each quarter of the
-# run: the minimum of each quarter is above that of the quarter before, and the whole growth is at
-# least three units in four rounds. Values that go up and down need more rounds.
+# growth FILE...: reads the measurements in their order, and prints each value that has grown in
+# each quarter of the run: the minimum of each quarter is above the minimum of the previous
+# quarter, and the whole growth is at least three units in four rounds. Values that go up and down
+# need more rounds.
 growth() {
 	awk -v callbacks="$CALLBACKS" '
 		FNR == 1 { files++ }

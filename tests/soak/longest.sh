@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The longest messages: a Write, a Read and a Send of 2^32-1 octets, and a list that is longer
+# Tests the longest messages: a Write, a Read and a Send of 2^32-1 bytes, and a longer list,
+# which must complete with a length error
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_longest

@@ -73,7 +73,7 @@ with() {
 	check "a mount with the option" mount_of "$d" ,fatal_neterrors=none || return
 	check "the network is unreachable once more" unreachable
 	: >"$d/unreachable"
-	# longer than the read without the option took to end
+	# wait longer than the read without the option needed to fail
 	check "a read does not end" not busywait $((TOOK + 10)) test -s "$d/ended"
 	check "the network is there again" reachable
 	check "the read ends when the network is there" busywait 120 test -s "$d/ended"

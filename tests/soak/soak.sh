@@ -59,7 +59,7 @@ judged() {
 		ok "round $ROUND: $1"
 		return
 	fi
-	# each complaint, which begins a line, is one of a wait
+	# set LATE if every complaint is a time-out; other lines of the output are indented
 	LATE=
 	grep -v '^ ' "$SOAK/wrong-$1" | grep -qv ' (time-out)$' || grep -qE "$KTAP_NEVER" "$SOAK/wrong-$1" || LATE=yes
 	not_ok "round $ROUND: $1"
