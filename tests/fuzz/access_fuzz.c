@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Compares access checks with arithmetic that cannot overflow. */
+/* Compares the driver's access checks with arithmetic that cannot overflow. */
 #include "access.h"
 #include "fuzz.h"
 
@@ -24,7 +24,7 @@ static enum iwt_access_verdict model(const struct iwt_region *r,
 	return (need & r->rights) == need ? IWT_ACCESS_OK : IWT_ACCESS_RIGHTS;
 }
 
-/* Numbers near the values where arithmetic goes wrong. */
+/* Numbers near the values at which arithmetic overflows. */
 static u64 number(struct input *in, u64 near)
 {
 	u32 how = take(in, 1);
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u64 addr, len;
 
 	r.base = number(&in, 0);
-	/* No region passes 2^64: the code that makes regions ensures this. */
+	/* No region extends beyond 2^64: the code that creates regions ensures this. */
 	r.len = number(&in, r.base);
 	if (r.base && r.len > -r.base)
 		r.len = -r.base;

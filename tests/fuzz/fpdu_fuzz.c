@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads any octets as a stream of FPDUs. The result must not depend on how the octets
- * are cut into pieces, and must equal the result of a reader that looks at one octet
- * at a time.
+ * Reads arbitrary octets as a stream of FPDUs. The result must not depend on how the octets are
+ * cut into pieces. It must equal the result of a simple reader that processes one octet at a
+ * time.
  */
 #include <linux/crc32c.h>
 #include <linux/unaligned.h>
@@ -13,16 +13,16 @@
 
 #define STREAM_MAX	4096
 
-/* An FPDU as the slow reader sees it. */
+/* An FPDU as the simple reader decodes it. */
 struct model {
 	enum iwt_fpdu_status status;
 	u32 err;
 	u32 size;
-	u32 len;		/* of the ULPDU */
+	u32 len;		/* length of the ULPDU */
 	u8 ulpdu[STREAM_MAX];
 };
 
-/* Takes one octet that is no marker; @at: octets of the stream so far. */
+/* Reads the next octet that is not part of a marker; @at: position in the stream. */
 static bool octet(const u8 *p, u32 avail, u32 pos, bool markers, u32 start,
 		  u32 *at, bool *agree, u8 *out)
 {
@@ -87,7 +87,7 @@ static void model(const u8 *p, u32 avail, u32 pos,
 	m->status = IWT_FPDU_OK;
 }
 
-/* Writes the correct CRC of the FPDU at @p, if it is whole. */
+/* Writes the correct CRC into the FPDU at @p, if the FPDU is complete. */
 static void seal(u8 *p, u32 avail, u32 pos, bool markers)
 {
 	u32 front = markers && pos % 512 == 0 ? 4 : 0;
@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct pieces one, many;
 	u8 *stream;
 
-	/* A stream position is a multiple of 4, as every FPDU's size is. */
+	/* The position in the stream is a multiple of 4, because the size of every FPDU is. */
 	pos &= ~3u;
 	left = in.left < STREAM_MAX ? in.left : STREAM_MAX;
 	stream = exact(in.p, left);

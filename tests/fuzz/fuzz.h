@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Helpers that the fuzz targets share. */
+/* Helper functions that all fuzz targets use. */
 #ifndef IWT_FUZZ_H
 #define IWT_FUZZ_H
 
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-/* Unlike assert() this prints both values. */
+/* Unlike assert(), this macro prints both values. */
 #define SAME(got, want)							\
 	do {								\
 		unsigned long long fuzz_a = (got), fuzz_b = (want);	\
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 		}							\
 	} while (0)
 
-/* The input, taken from the front; zeros after its end. */
+/* The fuzzer's input, read from its front; after its end, zeros are read. */
 struct input {
 	const u8 *p;
 	size_t left;
@@ -52,7 +52,7 @@ static inline u64 take(struct input *in, u32 octets)
 	return v;
 }
 
-/* Copies octets into an allocation of exactly their number. */
+/* Copies octets into an allocation of exactly the same size. */
 static inline u8 *exact(const u8 *from, size_t len)
 {
 	u8 *p = malloc(len);

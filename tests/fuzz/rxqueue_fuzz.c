@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The input chooses a receive queue, and the steps in which it is read. */
+/* Reads a receive queue. The fuzzer's input determines the queue and the steps of reading. */
 #include "fuzz.h"
 #include "rxqueue.h"
 
-/* After the end of the input, returns another number each time. */
+/* Returns a number from the input; after its end, a different number each time. */
 static u32 choose(void *ctx)
 {
 	static u32 state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reads any octets as a startup frame, and computes the terms with its sender. */
+/* Reads arbitrary octets as a startup frame, and negotiates the terms with its sender. */
 #include "fuzz.h"
 #include "mpa.h"
 
@@ -15,7 +15,7 @@ static bool same(const struct iwt_mpa_frame *a, const struct iwt_mpa_frame *b)
 	       a->pd_len == b->pd_len && a->pd_off == b->pd_off;
 }
 
-/* A frame that was read, written again and read again is the same. */
+/* A frame that was read, written again and read again must be the same. */
 static void check_again(const u8 *buf, const struct iwt_mpa_frame *f, u8 max)
 {
 	struct iwt_mpa_frame again;
@@ -27,13 +27,13 @@ static void check_again(const u8 *buf, const struct iwt_mpa_frame *f, u8 max)
 	SAME(iwt_mpa_parse(out, len, f->reply, max, &again), IWT_MPA_OK);
 	MUST(same(f, &again));
 	MUST(!memcmp(out + f->pd_off, buf + f->pd_off, f->pd_len));
-	/* Only reserved and meaningless bits may have changed. */
+	/* Only reserved bits, and bits without a meaning, may have changed. */
 	MUST(!memcmp(out, buf, IWT_MPA_KEY_LEN));
 	SAME(out[16], buf[16] & out[16]);
 	MUST(!memcmp(out + 17, buf + 17, 3));
 }
 
-/* A shorter part of the frame is either a good beginning or already bad. */
+/* A shorter part of the frame is either a valid beginning or already invalid. */
 static void check_shorter(const u8 *buf, u32 len, bool reply, u8 max, bool bad)
 {
 	struct iwt_mpa_frame f;
@@ -85,7 +85,7 @@ static void check_answer(const struct iwt_mpa_wish *own,
 	SAME(t.rtr != IWT_RTR_NONE, req->p2p);
 	SAME(req->p2p, rep.rtr_send || rep.rtr_write || rep.rtr_read);
 	MUST(!rep.rtr_read || t.ird);
-	/* at least one kind of RTR that the Request offers is accepted */
+	/* the reply accepts at least one kind of RTR that the Request offers */
 	MUST(!req->p2p || !(req->rtr_send || req->rtr_write || req->rtr_read) ||
 	     (req->rtr_send && rep.rtr_send) ||
 	     (req->rtr_write && rep.rtr_write) ||
@@ -138,7 +138,7 @@ static void check_conclude(const struct iwt_mpa_wish *own,
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	/* This side's wishes are behind the longest frame, if there are any. */
+	/* The terms that this side requests follow the longest frame, if the input has them. */
 	struct input in = { data + IWT_MPA_MAX_FRAME,
 			    size > IWT_MPA_MAX_FRAME ?
 			    size - IWT_MPA_MAX_FRAME : 0 };

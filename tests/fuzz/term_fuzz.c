@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reads any octets as a Terminate, and writes a Terminate for any error. */
+/* Reads arbitrary octets as a Terminate message, and writes a Terminate message for any error. */
 #include <linux/unaligned.h>
 
 #include "fuzz.h"

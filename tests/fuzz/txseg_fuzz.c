@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages cut into FPDUs and read back, in one stream with any MULPDU. */
+/* Cuts messages into FPDUs, in one stream with an arbitrary MULPDU, and reads them back. */
 #include "frame.h"
 #include "fuzz.h"
 #include "mpa.h"
@@ -16,7 +16,7 @@ struct sent {
 	struct iwt_atomic atomic;
 };
 
-/* Puts one message on the stream; returns its octets. */
+/* Writes one message to the stream; returns its length in octets. */
 static u32 put_message(struct input *in, struct frame_rules *rules,
 		       struct sent *s, u32 at)
 {
@@ -59,7 +59,7 @@ static u32 put_message(struct input *in, struct frame_rules *rules,
 	return at - start;
 }
 
-/* Checks the header of a message that has only a header. */
+/* Checks the header of a message that consists only of a header. */
 static void check_atomic(const u8 *hdr, const struct sent *s)
 {
 	const struct iwt_atomic *a = &s->atomic;
@@ -102,7 +102,7 @@ static void check_segment(const struct iwt_fpdu *f, const struct sent *s,
 	SAME(f->ddp.stag, iwt_rdmap_rule(s->opcode)->invalidates ? s->stag : 0);
 }
 
-/* Reads a message back; returns its octets on the stream. */
+/* Reads a message back; returns its length on the stream in octets. */
 static u32 get_message(struct pieces_cursor *pc, u32 avail,
 		       struct frame_rules *rules, const struct sent *s)
 {

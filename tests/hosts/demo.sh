@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# demo.sh a|b [--table]: tests/demo between two machines. The server is b, the client is a.
+# demo.sh a|b [--table]: runs tests/demo between two machines. The server is b, the client is a.
 # shellcheck source=tests/hosts/lib.sh
 . "$(dirname "$(realpath "$0")")/lib.sh"
 IP_A=10.0.0.2 IP_B=10.0.0.1
@@ -19,7 +19,7 @@ make_hosts() {
 	run modprobe "$type" && run "${host1[@]}" modprobe "$type"
 }
 
-# crc on|off: for connections that begin from now on
+# crc on|off: sets the CRC for connections that are made from now on
 crc() {
 	run_set "$1" /sys/module/iw_tcp/parameters/crc && run b "echo $1 >/sys/module/iw_tcp/parameters/crc"
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Two machines with a network card each, maybe of different architectures (tests/vm/two). A script
-# that sources this file runs in both, as "a" and as "b", its first argument; hosts_begin lets "b"
-# run the commands of "a" until the end. A link on either side is called iwt0.
+# Functions for scripts that run in two connected machines, possibly of different architectures
+# (tests/vm/two). The script's first argument is "a" or "b". hosts_begin lets "b" execute the
+# commands of "a" until the end. On either side the link is called iwt0.
 
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/lib/ktap.sh
@@ -15,10 +15,10 @@ here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 REMOTE_PORT=4444
 TESTS=$(dirname "$here")
 
-# card: the first net device but lo
+# card: prints the name of the first net device other than lo
 card() { find /sys/class/net -type l ! -name lo -printf '%f\n' | sort | head -n 1; }
 
-# up ADDRESS ADDRESS6
+# up ADDRESS ADDRESS6: gives the card its addresses and makes the link
 up() {
 	modprobe -qa virtio_net e1000e
 	busywait 20 test -n "$(card)" || return
@@ -26,7 +26,7 @@ up() {
 	ip addr add "$1/24" dev "$CARD" && ip link set "$CARD" up && ip addr add "$2/64" dev "$CARD" nodad
 }
 
-# hosts_serve ROLE: on side b it does not return
+# hosts_serve ROLE: on side b, executes commands and does not return
 hosts_serve() {
 	[ "$1" = b ] || return 0
 	up $IP_B $IP6_B || exit
@@ -34,7 +34,7 @@ hosts_serve() {
 	exit
 }
 
-# ---- the rest runs on side a: "a COMMAND", "b COMMAND" run COMMAND on either side ------
+# ---- side a only: "a COMMAND" and "b COMMAND" run COMMAND on side a or b ----------------
 
 a() { bash -c "$*"; }
 b() { python3 "$TESTS/hosts/remote.py" run $IP_B $REMOTE_PORT "$*"; }
@@ -43,7 +43,7 @@ address() { case $1$2 in a4) echo $IP_A ;; a6) echo $IP6_A ;; b4) echo $IP_B ;; 
 
 machine() { $1 "$(declare -f card); echo \$(uname -m), \$(uname -r), \$(python3 -c 'import sys; print(sys.byteorder)'), \$(ethtool -i \$(card) | head -n 1)"; }
 
-# hosts_meet: the other machine is there
+# hosts_meet: waits until the other machine answers
 hosts_meet() {
 	up $IP_A $IP6_A || { not_ok "a network card"; return 1; }
 	check "the other machine" busywait 600 ping -c 1 -W 1 $IP_B && check "does what it is told" busywait 120 b true
@@ -66,7 +66,8 @@ hosts_end() {
 	b end
 }
 
-# between SIDE PORT SERVER CLIENT: runs both, the server on SIDE; sets CLIENT_RC and SERVER_RC
+# between SIDE PORT SERVER CLIENT: runs both, the server on SIDE; sets CLIENT_RC and SERVER_RC to
+# their exit statuses
 between() {
 	local side=$1 port=$2 server=$3 client=$4
 	$side "rm -f /tmp/server.rc; (timeout $IWT_TIME $server >/tmp/server 2>&1; echo \$? >/tmp/server.rc) </dev/null >/dev/null 2>&1 &"
@@ -77,7 +78,7 @@ between() {
 	SERVER_RC=$($side "cat /tmp/server.rc")
 }
 
-# well_between WHAT SIDE PORT SERVER CLIENT
+# well_between WHAT SIDE PORT SERVER CLIENT: the same; reports whether both ended without an error
 well_between() {
 	between "${@:2}"
 	if is_perftest "$5" && too_early "$CLIENT_RC" "$TMP/pair-client"; then
@@ -98,7 +99,7 @@ well_between() {
 	return 1
 }
 
-# verify SIDE: all operations, both ways, on connections whose server is on SIDE
+# verify SIDE: tests all operations in both directions, on connections whose server is on SIDE
 verify() {
 	local options="--timeout $IWT_TIME --max-size ${IWT_SIZE:-70000}"
 	between "$1" 7472 "$IWT_BIN/iwt_verify -s -a $(address "$1" 4) $options" \
@@ -107,7 +108,7 @@ verify() {
 	check "its server ends well" [ "$SERVER_RC" = 0 ] || diag <"$TMP/pair-server"
 }
 
-# quiet SIDE: did SIDE count no damaged data and no errors of the other side?
+# quiet SIDE: are SIDE's counters of damaged data and of the peer's errors zero?
 quiet() {
 	local name n bad=0
 	for name in rx_crc_err rx_proto_err mpa_bad; do

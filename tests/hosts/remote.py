@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs commands on another host, in two laboratories that are connected.
 
-remote.py serve ADDRESS PORT             runs the commands that it gets, until "end"
-remote.py run ADDRESS PORT COMMAND       lets COMMAND (of bash) run; its output and status
+remote.py serve ADDRESS PORT             runs the commands that it receives, until "end"
+remote.py run ADDRESS PORT COMMAND       sends a bash COMMAND; prints its output and ends with its
+                                         status
 remote.py run ADDRESS PORT -- WORD...    the same for a program and its arguments
 """
 import shlex
@@ -31,7 +32,7 @@ def obey(conn, ended):
             return
         done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        # the status for a signal, as in the shell
+        # the exit status that a shell uses for a signal
         status = done.returncode if done.returncode >= 0 else 128 - done.returncode
         conn.sendall(done.stdout.replace(b"\0", b"") + b"\0%d" % status)
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# smoke.sh a|b [PART...]: applications between two machines, by the commands of the pages in
-# Documentation/applications: the server is b, the client is a. All octets are compared, but those of
-# perftest and of fio's engine, which do not look at theirs. PART: programs, nvme_disk, mpi.
+# smoke.sh a|b [PART...]: runs applications between two machines, by the commands of the pages in
+# Documentation/applications. The server is b, the client is a. Compares all bytes, except those
+# of perftest and fio's engine, which do not check their data. PART: programs, nvme_disk, mpi.
 # shellcheck source=tests/hosts/lib.sh
 . "$(dirname "$(realpath "$0")")/lib.sh"
 # shellcheck disable=SC2034
@@ -12,7 +12,8 @@ hosts_serve "$1"
 DISK=/dev/nvme0n1
 page() { python3 "$IWT_LIB/page.py" "$TESTS/../Documentation/applications/$1.rst" "${@:2}"; }
 
-# apart WHAT PAGE NAME PORT: the server and the client of a recipe; does each print what the page says?
+# apart WHAT PAGE NAME PORT: runs server and client of a recipe; compares their output with the
+# page
 apart() {
 	local server client
 	server=$(page "$2" recipe "$3-server") client=$(page "$2" recipe "$3-client")
@@ -32,7 +33,7 @@ cook() {
 	page "$2" output "$3" "$TMP/cooked"
 }
 
-# identity: what the package's installation makes on a host with nvme-cli
+# identity: makes the files that the installation of the package nvme-cli makes
 identity() {
 	mkdir -p /etc/nvme
 	nvme gen-hostnqn >/etc/nvme/hostnqn && cut -d: -f3 /etc/nvme/hostnqn >/etc/nvme/hostid
@@ -58,7 +59,7 @@ nvme_disk() {
 	check "NVMe: the modules go" nvme_end
 }
 
-# An ssh to b. Open MPI tells hosts apart by their names.
+# An ssh replacement that runs commands on b. Open MPI distinguishes hosts by their names.
 mpi_begin() {
 	mkdir -p "$TMP/ssh" && cat >"$TMP/ssh/ssh" <<-S
 	#!/bin/bash

@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # talk.sh a|b [sent] [received]: two machines test connections in both directions, compare every
-# octet of every operation, and run NFS. With "sent" their cards have to take buffers of many
-# segments (segmentation offload), with "received" to give such buffers.
+# byte of every operation, and run NFS. With "sent", the test checks that the cards send buffers
+# of many segments (segmentation offload); with "received", that they deliver such buffers.
 # shellcheck source=tests/hosts/lib.sh
 . "$(dirname "$(realpath "$0")")/lib.sh"
 hosts_serve "$1"
 LARGE=${*:2}
 
-# moved SIDE tx|rx: octets and packets of its card
+# moved SIDE tx|rx: prints the numbers of bytes and packets of its card
 moved() { $1 "$(declare -f card); cd /sys/class/net/\$(card)/statistics && cat $2_bytes $2_packets" | xargs; }
 
-# average BEFORE AFTER: octets of a packet between the two
+# average BEFORE AFTER: prints the average size of the packets between the two measurements
 average() { awk '{ print int(($3 - $1) / ($4 - $2)) }' <<<"$1 $2"; }
 
-# offloads SIDE: do buffers of many segments leave the other side, and come to this one?
+# offloads SIDE: does the other side send buffers of many segments, and does this side receive
+# them?
 offloads() {
 	local sent came from options
 	[ -n "$LARGE" ] || return 0
@@ -28,7 +29,7 @@ offloads() {
 	[[ $LARGE != *received* ]] || check "to $1: large receive buffers" [ "$came" -gt 6000 ]
 }
 
-# nfs: a's kernel serves, b mounts
+# nfs: the kernel of a exports a directory, b mounts it
 nfs() {
 	local step
 	if ! b "modprobe -a rpcrdma nfs nfsv4" || ! modprobe -a rpcrdma nfsd; then
@@ -55,7 +56,7 @@ for side in b a; do
 			"rping -c -a $to -C 10 -S 3000 -V -v"
 	done
 done
-# the tests with errors on purpose come later
+# tests that cause errors on purpose come later
 for side in a b; do check "$side: no errors" quiet $side; done
 for side in b a; do verify $side; done
 for side in b a; do offloads $side; done

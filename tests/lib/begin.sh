@@ -4,7 +4,7 @@
 # selftests use. README says how to write a selftest.
 
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# A program that does not end is examined by stuck.sh before it is killed.
+# stuck.sh prints where a program hangs, before the program is killed.
 export IWT_LOOK=$IWT_LIB/stuck.sh
 # shellcheck source=tests/lib/ktap.sh
 . "$IWT_LIB/ktap.sh"
@@ -29,7 +29,8 @@ export IWT_LOOK=$IWT_LIB/stuck.sh
 # shellcheck source=tests/lib/visible.sh
 . "$IWT_LIB/visible.sh"
 
-# begin PROGRAM...: the test needs these programs, and the type of its links
+# begin PROGRAM...: skips the test, or fails it in a laboratory, if one of these programs is
+# missing
 begin() {
 	require "$@"
 	require_type "$IWT_LINK_TYPE"
@@ -37,17 +38,18 @@ begin() {
 	ktap_begin
 }
 
-# only_iw_tcp WHY: the test skips if the links are of another type
+# only_iw_tcp WHY: skips the test if the links are not of the type iw_tcp
 only_iw_tcp() { [ "$IWT_LINK_TYPE" = iw_tcp ] || skip_all "$*"; }
 
-# has_feature NAME: was the driver built with it? IWT_WITHOUT names the features that were left out
+# has_feature NAME: was the driver built with this feature? IWT_WITHOUT names the features that
+# were left out.
 has_feature() { [[ ,${IWT_WITHOUT:-}, != *,$1,* ]]; }
 
-# only_with NAME: the test skips if the driver was built without this feature
+# only_with NAME: skips the test if the driver was built without this feature
 only_with() { has_feature "$1" || skip_all "the driver was built without $1"; }
 
-# two_links [MTU]: makes A and B with a link each. If this fails, the test ends.
+# two_links [MTU]: makes the namespaces A and B with one link each; ends the test if this fails
 two_links() { setup "${1:-1500}" || { not_ok "two links"; ktap_finish; }; }
 
-# two_namespaces [MTU]: makes A and B without links
+# two_namespaces [MTU]: makes the namespaces A and B without links
 two_namespaces() { net_setup "${1:-1500}" || { not_ok "two namespaces"; ktap_finish; }; }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""borrowed.py NAMESPACE DEVICE-INDEX ADDRESS: a process without privileges opens a netlink socket
-of RDMA in NAMESPACE and gives it to this one, which is privileged, asks by it for the queue pairs
-of a device, and prints how often ADDRESS is in the answers."""
+"""borrowed.py NAMESPACE DEVICE-INDEX ADDRESS: tests whom the RDMA netlink interface trusts. A
+process without privileges opens an RDMA netlink socket in NAMESPACE and passes it to this
+process, which has privileges. This process uses the socket to request the queue pairs of a
+device, and prints how many answers contain ADDRESS."""
 import array
 import ctypes
 import os
@@ -28,7 +29,7 @@ def lend(namespace, channel):
 
 
 def borrow(namespace):
-    """Returns the socket."""
+    """Returns the socket that the process without privileges opened."""
     ours, theirs = socket.socketpair()
     if not os.fork():
         lend(namespace, theirs)
@@ -39,7 +40,7 @@ def borrow(namespace):
 
 
 def dump(sock, device):
-    """Yields what comes."""
+    """Yields the answers to the request."""
     kind = NLDEV << 10 | RES_QP_GET
     sock.send(struct.pack("=IHHIIHHI", 24, kind, REQUEST | DUMP, 1, 0, 8, DEV_INDEX, device))
     while True:

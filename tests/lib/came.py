@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-came.py save FILE NS LINK NS LINK   writes down what two links have sent and received so far
-came.py look FILE                   has each got since then what the other one has sent, without
-                                    an error, and does no request wait? FILE.came says so: it is
-                                    empty if all came, else it has a line for each difference.
+came.py save FILE NS LINK NS LINK   saves the current counters of two links in FILE
+came.py look FILE                   checks that since then each link has received everything that
+                                    the other link sent, without an error, and that no request is
+                                    incomplete. Writes a line for each difference to FILE.came;
+                                    the file is empty if there is none.
 
-A program that waits for ever at its end may be excused, but not if it waits for something that was
-lost on the way. Where the counters are not iw_tcp's, nothing is known of them.
+A test may excuse a program that waits for ever at its end, but not if the link has lost a
+message. This works only with the counters of iw_tcp.
 """
 import json
 import os
@@ -42,7 +43,7 @@ def waiting(ns, link):
 
 
 def differences(ends, before):
-    """What did not come."""
+    """Returns the differences between what one link sent and the other one received."""
     now = [counters(*end) for end in ends]
     moved = [{name: n - was.get(name, 0) for name, n in new.items()} for new, was in zip(now, before)]
     if not all("tx_send" in new for new in now):
@@ -68,7 +69,7 @@ def main(what, path, *ends):
             json.dump([ends, [counters(*end) for end in ends]], file)
         return
     if os.path.exists(path + ".came"):
-        return      # the first look counts: what waits is ended behind it
+        return      # the first look counts: what waits is ended after it
     with open(path, encoding="ascii") as file:
         ends, before = json.load(file)
     found = list(differences(ends, before))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# Counts the results in the output of suite.sh. Prints one line for each:
-# "pass", "fail REASON" or "skip REASON". -v items= is how many items must have run; items
-# in the environment variable WITHOUT, one a line, do not count. -v late=1: the laboratory had no
-# more time. What failed by a time limit has " (time-out)" at its end, as in the output of tests.
+# Counts the results in the output of suite.sh. Prints one line for each result: "pass", "fail
+# REASON" or "skip REASON". -v items= is the number of items that must run. The environment
+# variable WITHOUT lists items that do not count, one on each line. -v late=1: the time limit of
+# the laboratory ended the run. A failure that a time limit caused ends with " (time-out)", as in
+# the output of tests.
 function fail(why) { print "fail " name ": " why; bad++ }
 
 BEGIN {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Traffic for tests that interrupt it. Needs pair.sh.
+# Generates traffic for tests that interrupt it. Needs pair.sh.
 # shellcheck disable=SC2034
 
-# wait_quiet SECONDS NS PORT: waits until no connection from or to PORT is left
+# wait_quiet SECONDS NS PORT: waits until no connection from or to PORT exists
 wait_quiet() { wait_in "$1" "$2" no_connections "$3"; }
 
 # traffic: starts endless writes from A to B; SRV and CLI are the pids, PORT is the port
@@ -43,7 +43,7 @@ traffic_rping() {
 	busywait "$IWT_TIME" moving "$NS_A" "$IF_A" 100000
 }
 
-# moving NS NETDEV OCTETS: has NETDEV sent so many octets since the first call?
+# moving NS NETDEV OCTETS: has NETDEV sent at least OCTETS bytes since the first call?
 moving() {
 	local now fields
 	now=$(in_net "$1" cat /proc/net/dev) || return 1

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-# awk -f excuse.awk file=1 STANDSTILL file=2 LOG file=3 RESULTS: which items of a job have to run
-# once more, because all that is wrong with the job may have been caused by a machine that stood
-# still. Prints "ITEM<tab>REASON" for each, or nothing. ITEMS, in the environment, are all items of
-# the job, one a line.
+# awk -f excuse.awk file=1 STANDSTILL file=2 LOG file=3 RESULTS: prints which items of a failed
+# job must run once more. A machine that stood still may have caused failures. If it may have
+# caused all failures of the job, prints "ITEM<tab>REASON" for each item to repeat; otherwise
+# prints nothing. The environment variable ITEMS lists all items of the job, one on each line.
 #
-# A standstill (a line of standstill.sh) that fell into the run of an item explains that something
-# was waited for in vain: a failure with " (time-out)" at its end, also of the item as a whole, or
-# of the laboratory. And it explains RCU's own report of it, the only message of the kernel that is
-# excused: then the items that ran during a long standstill have to run once more. It explains
-# nothing else: one failure of another kind, and nothing of the job is excused.
+# STANDSTILL has the lines of standstill.sh. A standstill during the run of an item explains only:
+# - a failure that ends with " (time-out)": the test waited too long for something;
+# - the end of the item, or of the laboratory, by its time limit;
+# - RCU's report of a stall, the only kernel message that is excused. Then the items that ran
+#   during a long standstill must run once more.
+# If there is one failure of another kind, no failure of the job is excused.
 BEGIN {
 	count = split(ENVIRON["ITEMS"], all, "\n")
 	rcu_info = "rcu: INFO: rcu_[a-z]+ (self-)?detected (expedited )?stall"
 	rcu_warning = "WARNING: .*kernel/rcu/tree_stall\\.h:[0-9]+ "
-	# what no wait explains, whatever the line says besides
+	# failures with these words are never excused, even if the line ends with " (time-out)"
 	never = "differ|instead of|wrong (octet|data)|corrupt|leak|( is| are) left|crash|signal [0-9]|status 1[3-9][0-9]"
 }
 
@@ -59,7 +60,7 @@ file == 2 { next }
 	failed[found] = 1
 }
 
-# beside(): the longest standstill during the run of item, of at least that many seconds
+# beside(): describes the longest standstill of at least "least" seconds during the run of item
 function beside(item, least, i, most) {
 	for (i = 1; i <= stalls; i++)
 		if (length_of[i] >= least && until[i] >= begin[item] && (!(item in end) || until[i] - length_of[i] <= end[item]) &&
@@ -68,7 +69,8 @@ function beside(item, least, i, most) {
 	return most ? "processor " cpu[most] " stood still for " length_of[most] " s" : ""
 }
 
-# once_more(): item has to run once more, because of a standstill during the run of another
+# once_more(): item must run once more, because of a standstill during the run of the item
+# "during"
 function once_more(item, during, why) {
 	if (item in said)
 		return
@@ -90,7 +92,8 @@ END {
 	for (i = 1; i <= items; i++)
 		if (order[i] in failed || (over && !(order[i] in end)))
 			once_more(order[i], order[i])
-	# what did not begin is late because of all that did
+	# items that did not start, because the time was over: the run of any started item delayed
+	# them
 	for (i = 1; i <= count && over; i++)
 		if (!(all[i] in begin)) {
 			begin[all[i]] = begin[order[1]]

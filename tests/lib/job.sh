@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Runs the jobs of tests/check: commands whose output has the form of suite.sh's output.
+# Runs the jobs of tests/check. A job is a command whose output has the form of suite.sh's output.
 # Needs standstill.sh. LOGS is the directory of logs and results.
 
 NAMES=() COMMANDS=() LISTS=() ITEMS=()
 
-# job NAME COMMAND ITEM...: COMMAND (quoted for the shell) runs the ITEMs that follow it
+# job NAME COMMAND ITEM...: defines a job: COMMAND (quoted for the shell) runs the ITEMs, which
+# are added as arguments
 job() {
 	NAMES+=("$1")
 	COMMANDS+=("$2")
@@ -14,13 +15,14 @@ job() {
 	ITEMS+=($#)
 }
 
-# on_host NAME COMMAND...: a job on this machine; COMMAND prints TAP
+# on_host NAME COMMAND...: defines a job on this machine; COMMAND prints TAP
 on_host() { job "$1" "host_suite $(printf '%q ' "${@:2}")" "$1"; }
 
-# in_lab NAME LAB SECONDS LIMIT ITEM...: tests in a laboratory, at most SECONDS all together and
-# LIMIT each; "LAB/1" has one processor, other laboratories have two. With many laboratories at
-# once, more virtual processors for each real one take more time and show few more races.
-# Processors of a User-Mode Linux are pinned (LAB_PIN), which takes a fifth less time.
+# in_lab NAME LAB SECONDS LIMIT ITEM...: defines a job that runs tests in a laboratory. All tests
+# together may take SECONDS, each test may take LIMIT. "LAB/1" has one virtual processor, other
+# laboratories have two: many laboratories run at once, and more virtual processors for each real
+# one take more time and show few more races. LAB_PIN binds the processors of a User-Mode Linux to
+# real ones, which saves a fifth of the time.
 in_lab() {
 	local name=$1 lab=${2%/*} time=$3 limit=$4 cpus=2
 	[ "$lab" = "$2" ] || cpus=${2#*/}
@@ -28,7 +30,7 @@ in_lab() {
 	job "$name" "LAB_PIN=1 LAB_CPUS=${LAB_CPUS:-$cpus} LAB_PARALLEL=${LAB_PARALLEL:-} tests/vm/run --lab $lab --time $time tests/lib/suite.sh -t $limit" "$@"
 }
 
-# host_suite COMMAND... NAME
+# host_suite COMMAND... NAME: runs COMMAND on this machine as the test NAME
 host_suite() {
 	local name=${*: -1} status
 	tests/vm/deps --host || return
@@ -39,9 +41,9 @@ host_suite() {
 	return $status
 }
 
-# stamp: copies the output of suite.sh, with a line "=== at SECONDS-SINCE-1970" behind each line
-# that begins or ends a test. It uses the clock of this machine, because the clock of a
-# laboratory may be late, above all when this machine stands still.
+# stamp: copies the output of suite.sh, and adds a line "=== at SECONDS-SINCE-1970" after each
+# line that marks the beginning or the end of a test. It uses the clock of this machine, because
+# the clock of a laboratory may be late, especially when this machine stands still.
 stamp() {
 	local line
 	while IFS= read -r line || [ -n "$line" ]; do
@@ -52,7 +54,8 @@ stamp() {
 	done
 }
 
-# run_items INDEX LIST LOG PART: runs the items of LIST, counts their results in PART
+# run_items INDEX LIST LOG PART: runs the items of LIST with output to LOG, and writes their
+# results to PART
 run_items() {
 	local name=${NAMES[$1]} list=$2 log=$3 part=$4 status verdict count
 	eval "count=($list)"
@@ -69,12 +72,12 @@ run_items() {
 	*) verdict="exit status $status"
 		! grep -q '^fail' "$part" || verdict='' ;;
 	esac
-	# If no test began, say why
+	# if no test started, give the reason
 	grep -q '^=== begin' "$log" || verdict="${verdict:-no test ran}: $(tail -n 1 "$log")"
 	[ -z "$verdict" ] || echo "fail $verdict (see $log)" >>"$part"
 }
 
-# excuses INDEX LIST LOG PART: the items of LIST that have to run once more, as excuse.awk says
+# excuses INDEX LIST LOG PART: prints the items of LIST that must run once more (see excuse.awk)
 excuses() {
 	local list
 	eval "list=($2)"
@@ -82,8 +85,8 @@ excuses() {
 		awk -f tests/lib/excuse.awk file=1 "$STANDSTILL" file=2 "$3" file=3 "$4"
 }
 
-# run_job INDEX: leaves its results in NAME.result. If all that failed may be excused, NAME.excuses
-# says what has to run once more, and why.
+# run_job INDEX: runs a job and writes its results to NAME.result. If all failures may be excused,
+# writes the items that must run once more, and the reasons, to NAME.excuses.
 run_job() {
 	local name=${NAMES[$1]} log=$LOGS/${NAMES[$1]}.log part=$LOGS/${NAMES[$1]}.part
 	run_items "$1" "${LISTS[$1]}" "$log" "$part"
@@ -92,8 +95,8 @@ run_job() {
 	mv "$part" "$LOGS/$name.result"
 }
 
-# forgive LOG PART EXCUSES: what failed before, and has passed now (its results are in PART.again).
-# Each failed assertion is named.
+# forgive LOG PART EXCUSES: prints each assertion that failed in the first run of an item that has
+# passed now (PART.again has the new results).
 forgive() {
 	local item why what
 	while IFS=$'\t' read -r item why; do
@@ -108,11 +111,12 @@ forgive() {
 		sed -n '/^vm: gate: kernel messages/,/^vm: gate: the/{/^vm: /!s/^/forgiven /p}' "$1" | tr -d '\r'
 }
 
-# A test that fails beside a standstill each time it runs alone has another fault.
+# If a test fails during a standstill in each of this many runs, the standstill is not the cause.
 MOST_TRIES=6
 
-# again INDEX LOG PART EXCUSES [TRY]: runs once more what may be excused. What fails again has
-# failed, unless all of it may be excused again. Leaves the results of all items of LOG in PART.
+# again INDEX LOG PART EXCUSES [TRY]: runs the excused items once more. If an item fails again, it
+# has failed, unless all new failures may be excused. Writes the results of all items of LOG to
+# PART.
 again() {
 	local try=${5:-2} name=${NAMES[$1]} log=$2 part=$3 items list more
 	mapfile -t items < <(cut -f 1 <<<"$4")
@@ -132,7 +136,7 @@ again() {
 	rm -f "$part.again"
 }
 
-# say_once_more NAME RESULTS EXCUSES
+# say_once_more NAME RESULTS EXCUSES: prints which items run once more, and why
 say_once_more() {
 	local item why
 	while IFS=$'\t' read -r item why; do
@@ -141,8 +145,8 @@ say_once_more() {
 	sed -n 's/^fail /    had failed  /p' "$2"
 }
 
-# second_tries INDEX...: runs once more, alone, what may be excused of these jobs; when all jobs
-# have ended
+# second_tries INDEX...: when all jobs have ended, runs the excused items of these jobs once more,
+# without other jobs beside them
 second_tries() {
 	local i name
 	for i; do
@@ -155,15 +159,16 @@ second_tries() {
 	done
 }
 
-# logs NAME: the logs of a job, of each try
+# logs NAME: sets the list of logs of a job, one for each try
 logs() {
 	local log=$LOGS/$1.log
 	while [ -e "$log" ]; do echo "$log"; log+=.again; done
 }
 
-# explain LOG: prints what failed, what the test printed about it, and what the gate of the
-# laboratory found, with the kernel's first complaint as a whole (machine.sh indents it). The reader
-# of a result on another machine seldom has its logs.
+# explain LOG: prints each failure, the test's output about it, and the complaints of the
+# laboratory's gate, with all lines of the kernel's first bad message (machine.sh indents them).
+# The output must be sufficient, because a reader of results from another machine seldom has its
+# logs.
 explain() {
 	awk '{ sub(/\r$/, "") }
 		!/^(not ok |#)/ { said = 0 }
@@ -179,7 +184,7 @@ tell() {
 	mapfile -t logs < <(logs "$1")
 	last=${logs[-1]}
 	say "$1: $(grep -c ^pass "$result") passed, $(grep -c ^fail "$result") failed, $(grep -c ^skip "$result") skipped ($(tail -n 1 "$LOGS/$1.time"))"
-	# What lib/pair.sh and programs tried twice
+	# "once more" lines: lib/pair.sh or a program tried something twice
 	sed -n 's/\r$//; s/^# once more: /    twice   /p' "${logs[@]}"
 	if [ -s "$LOGS/$1.excuses" ]; then
 		say_once_more "$1" "$result" "$(cat "$LOGS/$1.excuses")"
@@ -193,8 +198,8 @@ tell() {
 
 tell_verdicts() { sed -n 's/^fail /    FAILED  /p; s/^excused /    excused /p; s/^forgiven /    forgiven  /p' "$1"; }
 
-# the_end: what a reader of the end of the output needs: all that failed, each kernel's first
-# complaint as a whole, and what was forgiven
+# the_end: summarises the run at the end of the output: all failures, the first bad message of
+# each kernel, and the failures that were excused
 the_end() {
 	local name log
 	for name in "${NAMES[@]}"; do
@@ -212,7 +217,7 @@ the_end() {
 
 count() { cat "$LOGS"/*.result 2>/dev/null | grep -c "^$1"; }
 
-# last_line: prints the sums; fails if something has failed or nothing has passed
+# last_line: prints the numbers of results; fails if a test failed or if no test passed
 last_line() {
 	local passed failed skipped excused
 	passed=$(count pass) failed=$(count fail) skipped=$(count skip) excused=$(count excused)

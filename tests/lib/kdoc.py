@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """kdoc.py FILE.c...: checks that every public function has a kernel-doc comment in front of it,
-and that no line is too long. Prints what is wrong, and fails if something is wrong."""
+and that no line is too long. Prints each error; fails if there is one."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ FUNCTION = re.compile(r"^(?!static|typedef|#|\s|\}|/| \*)[\w\s\*]*?\b(iwt_\w+)\(
 
 
 def look(path):
-    """What is wrong with one file."""
+    """Yields the errors of one file."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     bad = ["%s:%d: %d columns" % (path, i + 1, len(line.expandtabs(8)))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# kernel_cmd CLANG OBJECT [ROOT [SRC]]: finds the command with which the kernel's Makefile made
-# OBJECT, for the front end of CLANG. Puts options into ARGS and the source into SOURCE; headers of
-# the system are below ROOT, and SRC is what was /src then. Leaves out options that only gcc knows.
+# kernel_cmd CLANG OBJECT [ROOT [SRC]]: finds the command by which the kernel's Makefile made
+# OBJECT, and converts it for the front end of CLANG. Sets ARGS to the options and SOURCE to the
+# source file. System headers are below ROOT; SRC is the directory that was /src during the build.
+# Leaves out options that only gcc knows.
 kernel_cmd() {
 	local clang=$1 object=$2 root=${3:-} src=${4:-/src} cmd arg
 	local -a all=() keep=()

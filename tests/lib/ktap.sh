@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Reports in TAP. A test calls ok, not_ok, skip, check or subtests, and ends
-# with ktap_finish. What failed because something was waited for in vain has " (time-out)" at its
-# end: only that may be excused by a machine that stood still (README).
+# Reports results in TAP. A test calls ok, not_ok, skip, check or subtests, and ends with
+# ktap_finish. If a test fails because it waited too long, the result ends with " (time-out)".
+# Only such a failure may be excused by a machine that stood still (README).
 
 KTAP_N=0 KTAP_BAD=0 KTAP_SKIPPED=0
 KSFT_SKIP=4
@@ -15,23 +15,23 @@ LATE=
 # Messages of faults that no time-out explains
 KTAP_NEVER='differ|instead of|wrong (octet|data)|corrupt|leak|changed|Segmentation fault|core dumped|status 1[3-9][0-9]'
 
-# is_late STATUS [FILE]: did a command that ended so wait in vain? "timeout" ended it, or it said
-# so in its output, FILE, which has nothing else to say.
+# is_late STATUS [FILE]: did a command with this exit STATUS fail by a time limit? Either
+# "timeout" ended it, or its output, FILE, reports a time-out and no other fault.
 is_late() {
 	case $1 in
 	0) return 1 ;;
 	124) return 0 ;;
-	*[!0-9]* | 12[89] | 1[3-9]? | 2??) return 1 ;;	# there is none, or a signal has ended it
+	*[!0-9]* | 12[89] | 1[3-9]? | 2??) return 1 ;;	# no status, or a signal has ended it
 	esac
 	[ -n "$LATE" ] || grep -qsE '^(# ?)*time-out: ' "${2:-/dev/null}" || return 1
 	! grep -qsE "$KTAP_NEVER" "${2:-/dev/null}"
 }
 
-# judge_late STATUS [FILE]: what not_ok says next is, or is not, because of a wait
+# judge_late STATUS [FILE]: sets LATE for the next not_ok: did a time limit cause the failure?
 judge_late() { if is_late "$@"; then LATE=yes; else LATE=; fi; }
 
-# judge_pair CLIENT SERVER FILE FILE: the same of two programs, by their statuses and outputs; the
-# server may have been stopped
+# judge_pair CLIENT SERVER FILE FILE: the same for a client and a server, given their exit
+# statuses and outputs; the test may have stopped the server
 judge_pair() {
 	local client=$1 server=$2
 	LATE=
@@ -41,7 +41,7 @@ judge_pair() {
 	fi
 }
 
-# tap_moved: says that the test goes on (iwt_patient)
+# tap_moved: reports progress to iwt_patient
 tap_moved() { [ ! -w "${IWT_MOVED:-}" ] || echo >>"$IWT_MOVED"; }
 
 ok() {
@@ -61,7 +61,7 @@ not_ok() {
 	LATE=
 }
 
-# skip WHAT REASON
+# skip WHAT REASON: reports that WHAT was not tested
 skip() {
 	LATE=
 	KTAP_N=$((KTAP_N + 1)) KTAP_SKIPPED=$((KTAP_SKIPPED + 1))
@@ -87,8 +87,8 @@ check() {
 	return 1
 }
 
-# failed_itself STATUS: is this the status of a program that ran and failed? Not if there was no
-# such program, or if a time limit or a signal ended it.
+# failed_itself STATUS: did the program run and fail by itself? No, if there is no such program,
+# or if a time limit or a signal ended it.
 failed_itself() { [ "$1" -ge 1 ] && [ "$1" -lt 124 ]; }
 
 # not COMMAND...: succeeds when COMMAND fails by itself
@@ -98,8 +98,8 @@ not() {
 	failed_itself $rc
 }
 
-# refuse WHAT COMMAND...: ok when COMMAND fails by itself, and its output matches $REFUSAL (a
-# pattern of grep -E), if that is set
+# refuse WHAT COMMAND...: ok if COMMAND fails by itself and its output matches $REFUSAL (a pattern
+# of grep -E, if set)
 REFUSAL=
 refuse() {
 	local what=$1 rc why=''
@@ -123,10 +123,10 @@ refuse() {
 	return 1
 }
 
-# subtests PREFIX FILE STATUS: reports the results in FILE (TAP of another program) as our own.
-# Fails when FILE holds no plan or a plan that does not match, and when the program ended
-# with another STATUS than 0 and reported no failure. A line "# time-out: ..." is about the next
-# result.
+# subtests PREFIX FILE STATUS: reports the results in FILE (TAP of another program) as results of
+# this test. Fails if FILE has no plan or a plan with another number of results. Also fails if the
+# program's exit STATUS is not 0 but it reported no failure. A line "# time-out: ..." belongs to
+# the result that follows.
 subtests() {
 	local prefix=$1 file=$2 status=${3:-that nobody looked at} line plan='' seen=0 bad=0 diags=()
 	LATE=
@@ -158,7 +158,7 @@ subtests() {
 	return 1
 }
 
-# tap PREFIX COMMAND...: runs COMMAND, and reports its results (TAP) as our own
+# tap PREFIX COMMAND...: runs COMMAND, and reports its TAP results as results of this test
 tap() {
 	local prefix=$1 rc=0
 	shift
@@ -179,7 +179,7 @@ ktap_finish() {
 # A laboratory (tests/vm) is made for these tests: no program or module may be missing there.
 in_laboratory() { [ -e "${IWT_LABORATORY-/opt/iw_tcp/vm/run.env}" ]; }
 
-# missing WHAT NAME: WHAT can't be tested because the program or module NAME is missing
+# missing WHAT NAME: WHAT cannot be tested because the program or module NAME is missing
 missing() {
 	if in_laboratory; then not_ok "$1: there is no $2"; else skip "$1" "no $2 here"; fi
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The modules of tests/modules: iwt_ktest, a consumer in the kernel between A and B, iwt_held,
-# which uses sockets that belong to others, and iwt_slow, which makes functions slow.
+# Loads and runs the modules of tests/modules: iwt_ktest is a kernel consumer that connects A and
+# B, iwt_held uses sockets that belong to other processes, and iwt_slow makes functions slow.
 
 KTEST=/sys/kernel/debug/iwt_ktest
 
@@ -12,13 +12,13 @@ ktest_need() {
 	[ -d $KTEST ] || skip_all "no debugfs here"
 }
 
-# ktest GROUP [MODE]: runs a group of iwt_ktest's tests, which reaps completions in MODE. The
-# module gets the numbers of two descriptors, which refer to the namespaces.
+# ktest GROUP [MODE]: runs a group of iwt_ktest's tests; MODE is the way in which it reaps
+# completions. The command contains the numbers of two file descriptors of the namespaces.
 ktest() {
 	echo "$1 ${2:-direct} 8 9 $IP_A $IP_B" 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B" >$KTEST/run
 }
 
-# ktest_results WHAT: reports the results of the last group as our own
+# ktest_results WHAT: reports the results of the last group as results of this test
 ktest_results() {
 	cat $KTEST/results >"$TMP/results"
 	subtests "$1" "$TMP/results" $?
@@ -29,15 +29,15 @@ ktest_unload() { modprobe -r iwt_ktest && [ ! -d /sys/module/iwt_ktest ]; }
 
 HELD=/sys/kernel/debug/iwt_held/ctl
 
-# held_need: loads iwt_held; tests write commands for it to $HELD. (debugfs is not in the /sys of
-# "ip netns exec".)
+# held_need: loads iwt_held; tests write commands for it to $HELD. ("ip netns exec" mounts a new
+# /sys without debugfs.)
 held_need() {
 	modprobe -q iwt_held || missing_all "module iwt_held"
 	[ -e $HELD ] || missing_all "debugfs"
 }
 
-# slow_down PARAMETER...: loads iwt_slow. Kernels without probes have no such module; with them it
-# has to load, since a function that was renamed would make the test easy.
+# slow_down PARAMETER...: loads iwt_slow. Kernels without probes cannot load it. On other kernels
+# loading must succeed: if a slowed function was renamed, the test would pass without testing.
 slow_down() {
 	if grep -qw register_kretprobe /proc/kallsyms; then
 		check "functions of the kernel are slow: $*" modprobe iwt_slow "$@"

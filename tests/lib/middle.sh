@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A third namespace, M, between A and B: a switch or a router. Needs net.sh.
+# Connects A and B through a third namespace, M, which is a switch or a router. Needs net.sh.
 #
 #	A: IF_A --- M_A  M  M_B --- IF_B: B
 
 NS_M=iwt-$TAG-m M_A=m${TAG}a M_B=m${TAG}b
-# Behind a router B has addresses of a network of its own
+# addresses of B behind a router, in a separate network
 FAR_B=10.78.0.2 FAR6_B=fd78::2
 
 in_m() { ip netns exec "$NS_M" "$@"; }
@@ -32,7 +32,7 @@ reaches() {
 	done
 }
 
-# switched [MTU]: a bridge joins the two; B has IP_B and IP6_B
+# switched [MTU]: M is a bridge between A and B; B has IP_B and IP6_B
 switched() {
 	middle_cables "$@" || return
 	ip -n "$NS_M" link add "b$M_A" mtu "${1:-1500}" type bridge forward_delay 0 || return
@@ -44,7 +44,7 @@ switched() {
 	reaches $IP_B $IP6_B
 }
 
-# routed [MTU]: IP packets are forwarded; B has FAR_B and FAR6_B
+# routed [MTU]: M forwards IP packets; B has FAR_B and FAR6_B
 routed() {
 	middle_cables "$@" || return
 	in_net "$NS_M" sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
@@ -63,7 +63,7 @@ routed() {
 	reaches $FAR_B $FAR6_B
 }
 
-# middle_gone: the namespaces of A, M and B, and their links, end
+# middle_gone: deletes the namespaces of A, M and B, and their links
 middle_gone() {
 	local x
 	for x in "${MADE_DEV[@]}"; do

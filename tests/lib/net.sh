@@ -10,7 +10,7 @@
 IWT_LINK_TYPE=${IWT_LINK_TYPE:-iw_tcp}
 IWT_TIME=${IWT_TIME:-90}
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# The test programs: in a laboratory, in this tree, and as a kselftest
+# The directory of the test programs: in a laboratory, in this tree, or in an installed kselftest
 for dir in /opt/iw_tcp/bin "$IWT_LIB/../../build/programs" "$IWT_LIB/../selftests/programs"; do
 	[ -n "${IWT_BIN:-}" ] || [ ! -d "$dir" ] || IWT_BIN=$dir
 done
@@ -31,11 +31,11 @@ TMP=$(mktemp -d "${TMPDIR:-/tmp}/iwt-$TAG.XXXXXX")
 in_a() { ip netns exec "$NS_A" "$@"; }
 in_b() { ip netns exec "$NS_B" "$@"; }
 
-# in_net NS COMMAND...: for commands that do not need the namespace's /sys; "ip netns exec"
-# mounts a new /sys each time
+# in_net NS COMMAND...: runs a command that does not need the namespace's /sys. Faster than "ip
+# netns exec", which mounts a new /sys each time.
 in_net() { nsenter --net="/run/netns/$1" "${@:2}"; }
 
-# in_ns NS COMMAND...: NS "" is the initial namespace
+# in_ns NS COMMAND...: runs COMMAND in NS; NS "" is the initial namespace
 in_ns() {
 	local ns=$1
 	shift
@@ -45,8 +45,8 @@ in_ns() {
 # shellcheck source=tests/lib/wait.sh
 . "$IWT_LIB/wait.sh"
 
-# alive PID: the process is neither gone nor a zombie. (After "read -t" bash 5.2 may have a wrong
-# signal mask, and may then miss that its child has ended.)
+# alive PID: does the process exist, and is it not a zombie? (After "read -t" bash 5.2 may have a
+# wrong signal mask, and may then not notice that its child has ended.)
 alive() {
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } != [ZX]* ]]
@@ -64,8 +64,8 @@ start() {
 	STARTED+=("$PID")
 }
 
-# ended PID: waits for a process of start() and gives its status. If it does not end, it is ended,
-# and before that, a shell runs $IWT_LOOK.
+# ended PID: waits for a process of start() and returns its exit status. If the process does not
+# end in time, runs $IWT_LOOK in a shell and then ends the process.
 ended() {
 	local pid=$1
 	if ! busywait "${2:-$IWT_TIME}" not alive "$pid"; then
@@ -78,7 +78,7 @@ ended() {
 }
 
 stop() {
-	local pid LATE	# a process that has to be killed delays no result
+	local pid LATE	# a process that must be killed does not make the next result a time-out
 	for pid; do
 		alive "$pid" || continue
 		kill -TERM "$pid" 2>/dev/null
@@ -100,7 +100,7 @@ ns_add() {
 }
 
 ns_del() {
-	# A namespace lives as long as a process is in it
+	# a namespace exists as long as a process is in it
 	ip netns pids "$1" 2>/dev/null | xargs -r kill -KILL 2>/dev/null
 	ip netns del "$1" 2>/dev/null
 }
@@ -108,7 +108,7 @@ ns_del() {
 rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
 rdma_in() { in_net "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
 
-# want_configfs: mounts configfs; where it is a module, it may not be mounted yet
+# want_configfs: mounts configfs; if it is a module, it may not be mounted yet
 want_configfs() {
 	modprobe -q configfs
 	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
@@ -120,8 +120,8 @@ link_add() {
 	MADE_DEV+=("$1 $2")
 }
 
-# counter LINK NAME: the value now. The core reads a device's counters no more often than every
-# 10 ms, and shows the old values meanwhile.
+# counter LINK NAME: prints the current value. The RDMA core reads a device's counters at most
+# every 10 ms and shows the old values in between, so this waits first.
 counter() {
 	nap 0.03
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
@@ -149,9 +149,10 @@ net_setup() {
 	[ ! -d /proc/sys/net/ipv6 ] || busywait 20 in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B
 }
 
-# dummy_add NETDEV ADDRESS: makes a dummy netdev. TCP connections between its own addresses pass
-# through lo, in segments of an Ethernet with MTU 1500. For consumers that know only the initial
-# namespace: TCP between two addresses of one namespace always takes lo.
+# dummy_add NETDEV ADDRESS: makes a dummy net device. TCP connections between its own addresses
+# pass through lo, in segments for an Ethernet with MTU 1500. It is for consumers that support
+# only the initial namespace, where a veth pair is of no use: TCP between two addresses of one
+# namespace always uses lo.
 dummy_add() {
 	ip link add "$1" mtu 1500 type dummy || return
 	MADE_IF+=("$1")
@@ -159,7 +160,8 @@ dummy_add() {
 		ip route change local "$2" dev lo table local proto kernel scope host src "$2" mtu 1500
 }
 
-# distance "far off" [MS] | near: A's packets to B take MS (10) milliseconds, or no time
+# distance "far off" [MS] | near: delays A's packets to B by MS (10) milliseconds, or removes the
+# delay
 DISTANCE=
 distance() {
 	DISTANCE=${1#near}
@@ -204,7 +206,7 @@ want_modules() {
 	done
 }
 
-# This kernel must have the link type, or be able to load its module.
+# require_type TYPE: the test needs a kernel that has the link type or can load its module
 require_type() {
 	modprobe -q "$1" || [ -d "/sys/module/$1" ] || missing_all "module $1"
 }

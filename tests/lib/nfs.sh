@@ -13,8 +13,8 @@ nfs_mount() { iwt_patient "$1" mount.nfs $NFS_FROM $NFS_AT -v -o "$NFS_OPTIONS${
 # nfs_mounted: is it mounted, and by RDMA?
 nfs_mounted() { grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }
 
-# nfs_recovers: does a thread of the kernel recover a client's state? It goes on after the unmount
-# until the server answers, so the server must not end before.
+# nfs_recovers: does a kernel thread recover a client's state? It continues after the unmount
+# until the server answers, so the server must not end earlier.
 nfs_recovers() { grep -qs -e '-manager$' /proc/[0-9]*/comm; }
 
 # nfs_recovery: prints where these threads wait

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The kernel's NVMe target, which exports a RAM disk, and the disk that the kernel's NVMe host
-# gets from it. Needs wait.sh.
+# Starts the kernel's NVMe target, which exports a RAM disk, and connects the kernel's NVMe host,
+# which then has a disk. Needs wait.sh.
 
 NVME_NQN=nqn.2026-01.org.example:iwt
 NVME_HOST=6f1c9b4e-9a57-4b6f-8a53-0d8c1f6b2a77
 NVME_RAM=/dev/ram0
 NVMET=/sys/kernel/config/nvmet
 
-# nvme_ram MB
+# nvme_ram MB: makes a RAM disk
 nvme_ram() {
 	modprobe brd rd_nr=1 rd_size=$(($1 * 1024)) 2>/dev/null
 	[ -b $NVME_RAM ]
@@ -28,7 +28,7 @@ nvme_target_start() {
 		ln -s "$s" "$p/subsystems/$NVME_NQN"
 }
 
-# nvme_target_stop: removes all parts of the target; fails if one did not exist
+# nvme_target_stop: removes all parts of the target; fails if one part did not exist
 nvme_target_stop() {
 	local s=$NVMET/subsystems/$NVME_NQN p=$NVMET/ports/1 rc=0
 	rm "$p/subsystems/$NVME_NQN" || rc=1
@@ -51,8 +51,8 @@ nvme_disk() {
 # nvme_gone: has the host no controller?
 nvme_gone() { ! compgen -G '/sys/class/nvme/nvme*' >/dev/null; }
 
-# nvme_connect SECONDS TRANSPORT ADDRESS: connects, and waits for the disk. A host needs a name,
-# which nvme-cli would take from a file that laboratories do not have.
+# nvme_connect SECONDS TRANSPORT ADDRESS: connects, and waits for the disk. The host needs a name
+# (NQN); nvme-cli reads it from a file that laboratories do not have, so it is an option here.
 nvme_connect() {
 	iwt_patient "$1" nvme connect -t "$2" -a "$3" -s 4420 -n $NVME_NQN -i 2 -Q 32 \
 		--hostnqn=nqn.2014-08.org.nvmexpress:uuid:$NVME_HOST --hostid=$NVME_HOST &&

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""page.py PAGE names TABLE | PAGE recipe NAME | PAGE output NAME FILE | PAGE commands "": parts of a
-page that the page itself marks.
+"""page.py PAGE names TABLE | PAGE recipe NAME | PAGE output NAME FILE | PAGE commands "": reads
+parts of a page that comments in the page mark.
 
-names prints what is in the first column of the table behind the comment ".. names: TABLE", a name
-on each line. recipe prints the literal block behind the comment ".. recipe: NAME". output compares
-FILE with the literal block behind the comment ".. output: NAME", if there is one: each of its
-lines must be in FILE, in this order. In such a line "..." is any text. With the NAME "" both print
-the names of all that there are. commands prints the commands that the page has in its text, as
-"``ss -tn``", and that are not lines of recipes, or parts of such."""
+"names" prints the first column of the table after the comment ".. names: TABLE", one name on each
+line. "recipe" prints the literal block after the comment ".. recipe: NAME". "output" compares
+FILE with the literal block after the comment ".. output: NAME", if there is one: FILE must
+contain each line of the block, in the same order; "..." in the block matches any text. With the
+NAME "", "recipe" and "output" print the names of all recipes or outputs. "commands" prints the
+commands in the text of the page, such as "``ss -tn``", except lines of recipes and parts of such
+lines."""
 import re
 import sys
 
 
 def behind(lines, mark):
-    """The lines behind a comment."""
+    """Returns the lines after a comment."""
     return lines[lines.index(mark) + 1:]
 
 
@@ -35,7 +36,7 @@ def block(lines):
         yield line[4:]
 
 
-# What a text tells to look at something with
+# Commands by which the text tells the reader to inspect something
 LOOKS = ("cat", "fi_info", "ip", "iscsiadm", "modprobe", "nvme", "rdma", "ss", "ulimit")
 
 
@@ -58,7 +59,7 @@ def pattern(line):
 
 
 def compare(lines, name, path):
-    """Is the output in the file as the page says?"""
+    """Does the output in the file agree with the page?"""
     mark = ".. output: " + name
     if mark not in lines:
         return

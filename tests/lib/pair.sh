@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Runs a server in B and a client in A, which must both end well.
+# Runs a server in B and a client in A, and checks that both end without an error.
 
 # shellcheck source=tests/lib/perftest.sh
 . "$(dirname "${BASH_SOURCE[0]}")/perftest.sh"
 
-# At the end of rping its threads race. One closes the channel from which another is about to
-# read the next event, or sees a flushed receive before the disconnect: either makes rping's
-# status 255. (Newer rdma-core has both corrected.) This is no failure, as long as the client has
-# had its last ping, which -v shows.
+# A client's rping may fail in a race of its own threads after its last ping. One thread closes
+# the event channel while another thread is about to read from it; or a thread sees a flushed
+# receive before it sees the disconnect. In both cases the exit status of rping is 255. (Newer
+# rdma-core is fixed.) This is not a failure, if the client has printed its last ping (option -v).
 ended_late() { grep -qs '^rdma_get_cm_event: ' "$1"; }
 flushed_first() { grep -qs '^wait for RDMA_READ_ADV state 11$' "$1"; }
 had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BASH_REMATCH[1] - 1)): " "$2"; }
 
-# Both sides of fi_pingpong send a last message, and each goes when its own has left and the other
-# one has come. The reader of the completions may be overtaken by the event that the peer has gone,
-# which drops them: then it waits for ever, or crashes. By then all data have been compared: the
-# line of the longest messages is there. It is a link's fault all the same if a message was lost, or
-# if a request does not complete: so both links are looked at while the program still waits.
+# fi_pingpong may hang or crash at its end. Each side sends a last message. It exits when its own
+# message has been sent and the peer's message has arrived. But if the event "the peer has
+# disconnected" is processed before the completions are read, the completions are dropped. Then
+# fi_pingpong waits for ever or crashes. By then it has compared all data: it has printed the line
+# of the longest messages. Still, the hang is the link's fault if the link lost a message or did
+# not complete a request. So the counters of both links are checked while the program still waits.
 had_longest() { grep -qsE '^1m +[0-9]+ +=[0-9]+ ' "$1"; }
 
-# came_begin COMMAND: writes down what the links have sent and received, if COMMAND is a program
-# that may wait for ever. iwt_patient and ended() look again (IWT_LOOK) before they end it.
+# came_begin COMMAND: saves the counters of both links, if COMMAND is a program that may wait for
+# ever. iwt_patient and ended() run IWT_LOOK before they end the program; it compares the
+# counters.
 came_begin() {
 	export IWT_LOOK=$IWT_LIB/stuck.sh
 	case $1 in "fi_pingpong "*" -e rdm "*) ;; *) return 0 ;; esac
@@ -31,7 +33,7 @@ came_begin() {
 		IWT_LOOK="$IWT_LIB/came.py look $TMP/came"
 }
 
-# all_came: have both links received everything that was sent? Prints what is missing.
+# all_came: have both links received everything that the other one sent? Prints the differences.
 all_came() {
 	[ "$IWT_LINK_TYPE" = iw_tcp ] || return 0
 	"$IWT_LIB/came.py" look "$TMP/came"
@@ -40,22 +42,23 @@ all_came() {
 	[ ! -s "$TMP/came.came" ]
 }
 
-# excused RC COMMAND OUTPUT
+# excused RC COMMAND OUTPUT: is this failure a known fault of the program COMMAND?
 excused() {
 	case $1:$2 in
 	255:"rping -c"*) ended_late "$3" && had_all "$2" "$3" ;;
 	255:"rping -s"*) ended_late "$3" || flushed_first "$3" ;;
-	# it was ended (TERM, KILL), or crashed (ABRT, SEGV); it has no status of its own
+	# a signal ended it: TERM or KILL from the test, or ABRT or SEGV in a crash
 	124:"fi_pingpong "*" -e rdm "* | 13[479]:"fi_pingpong "*" -e rdm "* | 143:"fi_pingpong "*" -e rdm "*)
 		had_longest "$3" && all_came ;;
 	*) return 1 ;;
 	esac
 }
 
-# well RC COMMAND OUTPUT: did COMMAND end well?
+# well RC COMMAND OUTPUT: did COMMAND end without an error, or with one that is excused?
 well() { [ "$1" = 0 ] || excused "$@"; }
 
-# pair_once PORT SERVER-COMMAND CLIENT-COMMAND: sets CLIENT_RC and SERVER_RC
+# pair_once PORT SERVER-COMMAND CLIENT-COMMAND: runs both once; sets CLIENT_RC and SERVER_RC to
+# their exit statuses
 pair_once() {
 	local port=$1 server=$2 client=$3 srv
 	came_begin "$client"
@@ -78,7 +81,8 @@ pair_once() {
 	well $CLIENT_RC "$client" "$TMP/pair-client" && well $SERVER_RC "$server" "$TMP/pair-server"
 }
 
-# pair WHAT PORT SERVER-COMMAND CLIENT-COMMAND
+# pair WHAT PORT SERVER-COMMAND CLIENT-COMMAND: runs both and reports the result as WHAT. If the
+# client of perftest connected too early, runs both again.
 pair() {
 	local what=$1 client=$4 good='' was=$DISTANCE
 	if ! command -v "${client%% *}" >/dev/null; then

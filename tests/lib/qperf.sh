@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Runs qperf in A; its server is in B, with the pid $srv. Needs net.sh and pair.sh.
+# Runs the client of qperf in A. The test has started the server in B; $srv is its pid. Needs
+# net.sh and pair.sh.
 #
-# qperf's server tells the client the port before it listens there, and a test cannot wait for
-# that port: so packets of the client are delayed until it is connected. If the client is rejected
-# nevertheless, this is no result: the test runs it once more, with a longer delay. qperf's senders
-# do not check whether the peer has posted receives, without which the connection ends: the rate is
-# limited so that in a second they send no more of these 4 KB messages than there are receives.
+# qperf's server sends a port number to the client before it listens on that port, and a test
+# cannot wait for that port. So the client's packets are delayed until the client is connected. If
+# the client is rejected nevertheless, the test runs it once more, with a longer delay. qperf's
+# senders do not check whether the peer has posted receives; a message without a receive ends the
+# connection. So the rate is limited: in one second a sender sends fewer of these 4 KB messages
+# than there are receives.
 
 no_children() { ! pgrep -P "$1"; }
 connected_or_ended() { in_a rdma resource show qp link "$DEV_A" | grep -q ' state RTS' || ! alive "$1"; }
 
 way() { in_a tc qdisc replace dev "$IF_A" root netem rate 20mbit "$@"; }
 
-# qperf_once MS OPTION...: with a delay of MS milliseconds
+# qperf_once MS OPTION...: runs the client once, with its packets delayed by MS milliseconds
 qperf_once() {
 	way delay "${1}ms"
 	start iwt_patient "$IWT_TIME" ip netns exec "$NS_A" qperf "${@:2}" >"$TMP/qperf" 2>&1
@@ -22,10 +24,11 @@ qperf_once() {
 	ended "$PID" $((IWT_TIME + 10))
 }
 
-# qperf_run OPTION...: what it prints is in $TMP/qperf
+# qperf_run OPTION...: runs the client, a second time if it is rejected; its output is in
+# $TMP/qperf
 qperf_run() {
 	local rc
-	# The process of the test before may still be closing its listener
+	# the server's process for the previous test may still be closing its listener
 	# shellcheck disable=SC2154
 	busywait 20 no_children "$srv"
 	qperf_once 50 "$@"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""raw.py KIND RAW DETAILS: do raw dumps agree with the details that were asked for after them?
+"""raw.py KIND RAW DETAILS: checks that raw dumps agree with the details, which were read later.
 
 RAW is the output of "rdma -r -j resource show KIND", DETAILS that of "rdma -dd -j". Decodes the
 structures of include/uapi/rdma/iw_tcp-raw.h.
@@ -10,7 +10,7 @@ import struct
 import sys
 
 STATES = ["IDLE", "RTS", "HALF", "DRAIN", "CLOSING", "TERMINATE", "ERROR"]
-# Where numbers begin (proto/first.h): another place in the laboratory "wrap"
+# The first values of counters and positions (proto/first.h); the laboratory "wrap" has others
 BEFORE_WRAP = int(os.environ.get("IWT_BEFORE_WRAP", "0"))
 FIRST = {"tx_send_msn": 1 - BEFORE_WRAP, "msn0": 1 - BEFORE_WRAP, "tx_pos": -4096 * BEFORE_WRAP,
          "rx_pos": -4096 * BEFORE_WRAP}
@@ -93,7 +93,7 @@ def main(kind, raws, details):
         raws = [decoded(kind, e["data"]) for e in json.load(f) if "data" in e]
     with open(details) as f:
         details = [e for e in json.load(f) if any(n.startswith("drv_") for n in e)]
-    # the tool asks for queue pairs of each port, and of none, and gets all each time
+    # the tool requests the queue pairs of each port and those without a port; each answer has all
     if kind == "qp" and details:
         raws = raws[-len(details):]
     need(raws and len(raws) == len(details), f"{len(raws)} raw, {len(details)} others")

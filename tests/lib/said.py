@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Statements that documents make about the tree, for docs-check: numbers, features, files, sections, jobs."""
+"""Checks statements of documents about the tree, for docs-check: numbers, features, files,
+sections, jobs."""
 import fnmatch
 import re
 
 NUMBERS = {word: n for n, word in enumerate(
     "two three four five six seven eight nine ten eleven twelve".split(), 2)}
 
-# Features: how documents name them, and a file that exists only where they are implemented.
+# Features: the name in documents (a pattern), and a file that exists only if they are
+# implemented.
 FEATURES = (
     (r"shared receive queues?", "srq.c"), (r"(?:memory )?windows", "mw.c"), (r"atomic operations", "proto/atomic.c"),
     (r"on-demand paging", "mr_odp_pages.c"), (r"dma-bufs?", "mr_dmabuf_map.c"), (r"zero copy", "tx_zc.c"), (r"markers", "proto/marker.c"),
@@ -16,17 +18,18 @@ NO = r"(?:is|are|do|does) not (?:\w+ )?(?:implemented|supported|exist)\b"
 
 
 def check_features(text, has):
-    """Features that the text calls "not implemented" (... not supported, ... do not exist), and that there are."""
+    """Yields features that the text calls "not implemented" (or similar), but that exist."""
     for sentence in re.split(r"(?<=[.:])\s+|\n\n", " ".join(re.sub(r"^[-*] ", "", text, flags=re.M).split("\n"))):
         said = re.search(NO, sentence)
         for name, source in FEATURES if said else ():
-            # the subject is what stands just before the verb
+            # the subject is the word just before the verb
             if re.search(r"\b%s(?: \w+)?$" % name, sentence[:said.start()].strip(), re.I) and has(source):
                 yield "%s: but there is %s" % (sentence.strip()[:70], source)
 
 
 def rows_of_table(lines):
-    """The rows of the simple table that begins with lines[0], without its head; or None."""
+    """Returns the rows of the simple table that begins with lines[0], without its head; or
+    None."""
     rule = re.compile(r"=+( +=+)+\s*$")
     rules = [n for n, line in enumerate(lines) if rule.match(line)]
     if not lines or not rule.match(lines[0]) or len(rules) < 2:
@@ -36,7 +39,8 @@ def rows_of_table(lines):
 
 
 def check_cells(text):
-    """First cells of simple tables that go on in the next line: a row of its own to Sphinx. (line, what)"""
+    """Yields (line, message) for each first cell of a simple table that continues on the next
+    line: Sphinx reads that line as a separate row."""
     rule, width = re.compile(r"=+( +=+)+\s*$"), 0
     for n, line in enumerate(text.split("\n"), 1):
         if rule.match(line):
@@ -48,7 +52,8 @@ def check_cells(text):
 
 
 def items_of_list(lines):
-    """The items of the list that begins with lines[0]; or None. A paragraph without indent ends it."""
+    """Returns the items of the list that begins with lines[0]; or None. A paragraph without
+    indent ends the list."""
     mark = re.match(r"([-*]|#\.|\d+\.) ", lines[0]) if lines else None
     if not mark:
         return None
@@ -62,7 +67,8 @@ def items_of_list(lines):
 
 
 def check_numbers(text):
-    """"There are five ways...:" before a table or a list that has another number of rows. (line, what)"""
+    """Yields (line, message) for each number before a table or a list ("There are five ways...:")
+    that differs from the number of rows."""
     lines = text.split("\n")
     for n, line in enumerate(lines[:-2]):
         if not line.rstrip().endswith((":", ".")) or lines[n + 1].strip():
@@ -82,14 +88,16 @@ def check_numbers(text):
 
 
 def check_jobs(text, jobs):
-    """Jobs of tests/check that the text names, as in "(job ``NAME``)" and "the job ``NAME``"."""
+    """Yields jobs that the text names ("(job ``NAME``)", "the job ``NAME``") and tests/check
+    lacks."""
     for name in re.findall(r"\bjobs? `{1,2}([\w.-]+)`", text):
         if name not in jobs:
             yield "no job " + name
 
 
 def check_installed(page, installs, elsewhere=()):
-    """Files under FILES of a man page that no package installs (installs: the lines of debian/*.install)."""
+    """Yields files in the section FILES of a man page that no package installs (installs: the
+    lines of debian/*.install)."""
     files = re.search(r"^\.SH FILES\n(.*?)(?=^\.SH|\Z)", page, re.M | re.S)
     for name in re.findall(r"(?:^\.I|^\.B|\\fI) ?(/[^\s\\]*(?:\\-[^\s\\]*)*)", files[1], re.M) if files else ():
         name = name.replace("\\-", "-").lstrip("/")
@@ -98,7 +106,8 @@ def check_installed(page, installs, elsewhere=()):
 
 
 def check_evidence(text, headings, has, settings):
-    """What a statement about a row names: a section of the user guide, a setting, files of this tree."""
+    """Yields sections of the user guide, settings and files that a statement about a row names
+    and that do not exist."""
     for section in re.findall(r'user guide, "([^"]*)"', text):
         if section not in headings:
             yield "the user guide has no section %r" % section
@@ -117,14 +126,15 @@ def headings_of(text):
 
 
 def check_complete(items, selftests):
-    """Selftests that no job of "make check" runs, which says that it runs all. items: what the jobs run."""
+    """Yields selftests that no job of "make check" runs, although it claims to run all. items:
+    the items of the jobs."""
     for name in sorted(selftests):
         if not re.search(r"(?:^|[\s/\\])selftests/%s\.sh\b" % re.escape(name), items):
             yield "no job of make check runs selftests/%s.sh" % name
 
 
 def prove():
-    """What these checks do not notice."""
+    """Tests the checks of this file: yields the errors that they do not notice."""
     wrong = (
         list(check_features("Shared receive queues are not implemented\neither.", lambda f: True)),
         list(check_features("- **X.** Y. Memory windows do not exist.", lambda f: True)),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""settings.py DIRECTORY SEED ROUNDS OFF: writes random text into the settings of a link, and compares
-what the kernel says, and what it shows afterwards, with a model of each setting. The settings OFF,
-with commas between them, can only be off here. TAP."""
+"""settings.py DIRECTORY SEED ROUNDS OFF: writes random text into the settings of a link, and
+compares the kernel's error, and the value that it shows afterwards, with a model of each
+setting. OFF lists, with commas, the settings that can only be off here. Prints TAP."""
 import errno
 import os
 import random
@@ -23,7 +23,7 @@ def number(text, bits):
     if not m:
         return None, errno.EINVAL
     value = int(m[1], 16) if m[1] else int(m[2], 8) if m[2] else int(m[3])
-    # of a number that is too large for any kind the kernel does not look at the end
+    # if a number is too large for every type, the kernel does not look at the text after it
     if value < 2**64 and text[m.end():] not in ("", "\n"):
         return None, errno.EINVAL
     return (value, None) if value < 2**bits else (None, errno.ERANGE)
@@ -43,7 +43,7 @@ def word(words):
 
 
 def models(off):
-    """For each setting, what it makes of a text."""
+    """Returns, for each setting, the function that models a write of a text."""
     flag, zerocopy = word(FLAG), word(ZEROCOPY)
 
     def possible(name, setting):
@@ -58,7 +58,7 @@ def models(off):
 
 
 def guess(rnd):
-    """A text: a word or a number, as it is or spoilt, or anything."""
+    """Returns a random text: a word or a number, correct or damaged, or random characters."""
     kind = rnd.randrange(4)
     if kind == 0:
         text = rnd.choice(list(CRC) + list(ZEROCOPY) + ["yes", "no", "true", "ON", "Off", "10", "1 ", "none", "of"])
@@ -91,14 +91,15 @@ def read(path):
 
 
 def search(directory, rnd, rounds, model):
-    """The first difference between the kernel and the model, or None; counts what was accepted."""
+    """The first difference between the kernel and the model, or None; counts what was
+    accepted."""
     names = list(model)
     shown = {name: read(directory + "/" + name).rstrip("\n") for name in names}
     accepted, refused = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     for _ in range(rounds):
         name = rnd.choice(names)
         text = guess(rnd)
-        # nothing is written without octets; behind a NUL nothing counts
+        # an empty text causes no write; the kernel ignores everything after a NUL
         if not text:
             continue
         value, err = model[name](text.split("\0")[0])

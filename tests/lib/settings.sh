@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The settings of links in configfs: a test that changes them makes a directory for each link.
+# Changes the settings of links in configfs. A test that does so makes a directory for each link.
 
 SETTINGS=/sys/kernel/config/iw_tcp
 
@@ -10,14 +10,14 @@ want_settings() { want_configfs || skip_all "no configfs here"; }
 settings_begin() { mkdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 settings_end() { rmdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 
-# set_link LINK NAME VALUE; set_links NAME VALUE: both
+# set_link LINK NAME VALUE: changes a setting of LINK; set_links NAME VALUE: of both links
 set_link() { echo "$3" >"$SETTINGS/$1/$2"; }
 set_links() { set_link "$DEV_A" "$@" && set_link "$DEV_B" "$@"; }
 
-# may_zerocopy: does the driver have zero copy on this kernel?
+# may_zerocopy: does the driver support zero copy on this kernel?
 may_zerocopy() { [ ! -e /sys/kernel/realtime ] && has_feature ZEROCOPY; }
 
-# with_zerocopy COMMAND...: runs it with zero copy on both links, where that is possible
+# with_zerocopy COMMAND...: runs COMMAND with zero copy on both links, if the driver supports it
 with_zerocopy() {
 	if ! may_zerocopy; then
 		skip "with zero copy" "not with PREEMPT_RT, or the driver was built without ZEROCOPY"
@@ -28,5 +28,5 @@ with_zerocopy() {
 	"$@"
 }
 
-# setting LINK NAME: its value
+# setting LINK NAME: prints the value of a setting
 setting() { cat "$SETTINGS/$1/$2"; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# From lines "skip FILE: NAME # SKIP REASON" it prints a line for each file and reason, with the
-# number of names and the ends of the names (without "(by the ...)"), as far as they fit.
+# Reads lines "skip FILE: NAME # SKIP REASON". Prints one line for each file and reason, with the
+# number of names and the last part of each name (without "(by the ...)"), as many as fit.
 function note(name, key) {
 	sub(/ \(by the [a-z]+\)$/, "", name)
 	sub(/^.*: /, "", name)

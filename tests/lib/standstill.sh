@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Finds out whether this machine stands still at times. A processor of a virtual machine may stand
-# still, with all tasks bound to it, for longer than the time limits of protocols and tests.
-# One process on each processor looks at the clock twice a second.
+# Records when a processor of this machine stands still. A processor of a virtual machine may
+# stand still, together with all tasks bound to it, for longer than the time limits of protocols
+# and tests. One process on each processor reads the clock twice a second.
 
 STANDSTILL=	# file with lines of "SECONDS-SINCE-1970 PROCESSOR SECONDS"
 WATCHERS=()
@@ -27,7 +27,7 @@ watch_processor() {
 	done
 }
 
-# standstill_watch FILE, standstill_end
+# standstill_watch FILE: starts the processes, which write to FILE; standstill_end: ends them
 standstill_watch() {
 	local cpu
 	STANDSTILL=$1

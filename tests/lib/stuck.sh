@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What do the test programs do? Run before something that does not end is ended (IWT_LOOK): for each
-# process of a program in IWT_BIN its state, what it used of a processor in a second (ticks in user
-# and in kernel mode), and where in the kernel it is.
+# Prints what the test programs are doing. It runs (as IWT_LOOK) before a program that hangs is
+# ended. For each process of a program in IWT_BIN it prints the state, the processor time that the
+# process used within a second (ticks in user mode and in kernel mode), and its kernel stack.
 
 # shellcheck disable=SC2086
 used() { local s; { read -r s <"/proc/$1/stat"; } 2>/dev/null || return; s=${s##*) }; set -- $s; echo "$1 ${12} ${13}"; }

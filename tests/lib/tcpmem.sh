@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # for the other files
-# The memory that TCP as a whole may have (net.ipv4.tcp_mem). It belongs to the whole machine, so
-# this is for laboratories. Needs left.sh. A test that sources this calls normal at its end.
+# Limits the memory of TCP as a whole (net.ipv4.tcp_mem). The limit applies to the whole machine,
+# so use this only in laboratories. Needs left.sh. A test that sources this file calls normal at
+# its end.
 
 MEM=/proc/sys/net/ipv4/tcp_mem
 MUCH=$(cat $MEM)
 
 normal() { echo "$MUCH" >$MEM; }
 # Under pressure TCP takes back memory that sockets hold in reserve, and buffers no longer grow.
-# Over the limit TCP refuses memory, except the one buffer that a socket needs to go on.
+# Over the limit TCP refuses memory, except one buffer that each socket needs to make progress.
 pressed() { echo "1 1 ${MUCH##*[[:space:]]}" >$MEM; }
 over() { echo "1 1 1" >$MEM; }
 
-# Fills 16 connections that nobody reads from
+# Fills 16 connections whose receivers do not read
 HOGGING='
 import socket, time
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
@@ -36,12 +37,12 @@ time.sleep(3600)'
 
 hogged() { [ "$(tcp_has mem)" -gt 2000 ]; }
 
-# hog: starts a process that holds more memory of TCP than the limit; HOG is its pid
+# hog: starts a process that holds more TCP memory than the limit; HOG is its pid
 hog() {
 	start python3 -c "$HOGGING"
 	HOG=$PID
 	busywait "$IWT_TIME" hogged
 }
 
-# Does the kernel say that TCP is short of memory?
+# Does the kernel report that TCP is under memory pressure?
 under_pressure() { awk '$1 == "TCP" { exit $5 != "yes" }' /proc/net/protocols; }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""tos.py INTERFACE PORT: until a signal ends it, writes a line for each type of service (traffic
-class) that segments with payload have: "out 0x28" to PORT, "in 0x28" from it."""
+"""tos.py INTERFACE PORT: prints the types of service (traffic classes) of segments with payload,
+until a signal ends it. Prints one line for each: "out 0x28" for segments to PORT, "in 0x28" for
+segments from PORT."""
 import socket
 import struct
 import sys

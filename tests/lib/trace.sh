@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The kernel's trace, in an instance of our own, $TRACE. Needs ktap.sh and net.sh.
+# Uses a separate instance of the kernel's trace, $TRACE. Needs ktap.sh and net.sh.
 
-# trace_events EVENT...: the events (SYSTEM/NAME) that the test uses; all are still off
+# trace_events EVENT...: names the events (SYSTEM/NAME) that the test uses; they are still
+# disabled
 trace_events() {
 	local event
 	for event; do
@@ -13,7 +14,8 @@ trace_events() {
 	trap 'cleanup; echo 0 >$TRACE/events/enable; rmdir $TRACE' EXIT
 }
 
-# traced EVENT... -- COMMAND...: runs COMMAND with these events on; $TRACE/trace has them
+# traced EVENT... -- COMMAND...: runs COMMAND while these events are enabled; the result is in
+# $TRACE/trace
 traced() {
 	local events=() event rc
 	while [ "$1" != -- ]; do events+=("$1"); shift; done

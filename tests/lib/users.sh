@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Programs that use A's link in all ways when it goes away: iwt_unplug. For a test that needs
-# iwt_unplug, iwt_conn and python3.
+# Runs iwt_unplug: programs that use A's link in all possible ways while the link is deleted. The
+# test needs iwt_unplug, iwt_conn and python3.
 
 CASES=async,cq_event,poll,cm_event,connect,listen,get_request,busy_poll,post,register,create,sleeps,stopped
-# Another driver need not wake up a program that only polls its rings
+# another driver is not required to wake up a program that only polls its rings
 [ "$IWT_LINK_TYPE" = iw_tcp ] || CASES=async,cq_event,poll,cm_event,sleeps,stopped
 
 is_ready() { grep -q '^# ready' "$1"; }
@@ -23,7 +23,7 @@ time.sleep(1e6)'
 	busywait "$IWT_TIME" is_ready "$TMP/users"
 }
 
-# users_end WHAT
+# users_end WHAT: checks that the programs of users_begin have ended; reports the results as WHAT
 users_end() {
 	kill -USR1 "$USERS"
 	ended "$USERS" $((IWT_TIME + 20)) >/dev/null

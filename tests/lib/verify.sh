@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # Runs iwt_verify and iwt_bench between A (client) and B (server).
 
-# verify_pair PREFIX ADDRESS_B [CLIENT OPTIONS] [-- SERVER OPTIONS]
+# verify_pair PREFIX ADDRESS_B [CLIENT OPTIONS] [-- SERVER OPTIONS]: runs iwt_verify, and reports
+# the client's results
 verify_pair() {
 	local prefix=$1 addr=$2 copts=() srv rc
 	shift 2
@@ -20,14 +21,16 @@ verify_pair() {
 	[ $VERIFY_STATUS = 0 ] || counters_of_both
 	ended "$srv" >/dev/null || {
 		rc=$?
-		# The server's status may be a failure that the client has already reported
+		# status 1 of the server may come from a failure that the client has already
+		# reported
 		judge_late $rc "$TMP/server"
 		[ $VERIFY_STATUS = 1 ] && [ $rc = 1 ] || not_ok "$prefix: the server ends well (status $rc)"
 		diag <"$TMP/server"
 	}
 }
 
-# counters_of_both: what the links of both ends counted, for a failure: which end was the first?
+# counters_of_both: prints the counters of both links after a failure, to show which end failed
+# first
 counters_of_both() {
 	in_a rdma statistic show link "$DEV_A/1" 2>&1 | diag
 	in_b rdma statistic show link "$DEV_B/1" 2>&1 | diag

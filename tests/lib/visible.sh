@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What "rdma" shows, as values for tests. Needs net.sh.
+# Reads values from the output of "rdma". Needs net.sh.
 
-# of_object KIND LINK NAME MATCH...: the value NAME of the only object of "rdma -dd resource show KIND"
-# that has all of MATCH (NAME=VALUE); says what there is if there is not exactly one
+# of_object KIND LINK NAME MATCH...: finds the object of "rdma -dd resource show KIND" that has
+# all of MATCH (NAME=VALUE), and prints its value NAME. If there is not exactly one such object,
+# prints all.
 of_object() {
 	local kind=$1 link=$2
 	shift 2
@@ -23,10 +24,11 @@ print(got[0].get(name, ""))' "$@"
 # qp_of LINK PID: the number of the queue pair of a process
 qp_of() { of_object qp "$1" lqpn pid="$2"; }
 
-# connected_qp LINK PID: it has a connection
+# connected_qp LINK PID: is the queue pair of the process connected?
 connected_qp() { [ "$(of_object qp "$1" state pid="$2" 2>/dev/null)" = RTS ]; }
 
-# counter_of LINK NAME MATCH...: the value NAME of the only counter of queue pairs with all of MATCH
+# counter_of LINK NAME MATCH...: prints the value NAME of the only queue pair counter with all of
+# MATCH
 counter_of() {
 	local link=$1
 	shift
@@ -51,14 +53,14 @@ def find(o):
 print(find(got[0]))' "$@"
 }
 
-# counters_of LINK: how many counters of queue pairs there are
+# counters_of LINK: prints the number of queue pair counters
 counters_of() { rdma -j statistic qp show link "$1/1" | python3 -c '
 import json, sys
 text = sys.stdin.read()
 print(len([c for c in json.loads(text) if c.get("cntn")]) if text.strip() else 0)'; }
 
-# raw_agrees KIND LINK: the raw dump is what include/uapi/rdma/iw_tcp-raw.h describes, and says what
-# the details say
+# raw_agrees KIND LINK: has the raw dump the form that include/uapi/rdma/iw_tcp-raw.h describes,
+# and does it agree with the details?
 raw_agrees() {
 	local link="dev $2"
 	[ "$1" != qp ] || link="link $2"

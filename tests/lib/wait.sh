@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Waits without starting a program for each look. To wait within a network namespace, it runs as
-# a program: "wait.sh SECONDS FUNCTION [ARGUMENT...]".
+# Waits for conditions without starting a program for each check. It can also be run as a program,
+# to wait inside a network namespace: "wait.sh SECONDS FUNCTION [ARGUMENT...]".
 
 # nap SECONDS: reads with a time limit from a pipe that nobody writes to
 exec {NAP}<> <(:)
 nap() { read -rt "$1" -u "$NAP" || :; }
 
-# late WHAT: says that WHAT was waited for in vain. README tells what becomes of such a line.
-# LATE says so until the next result, or until another wait was not in vain.
+# late WHAT: prints that a wait for WHAT timed out (README describes how this line is used), and
+# sets LATE. LATE stays set until the next result, or until a later wait succeeds.
 # shellcheck disable=SC2034 # ktap.sh looks at it
 LATE=
 late() {
@@ -16,15 +16,16 @@ late() {
 	echo "# time-out: $*" >&2
 }
 
-# patience_begin FILE: from now on, waits go by the time in which this machine ran, and not by that
-# in which one of its processors stood still. iwt_patient writes it to FILE; what this shell starts
-# knows it by IWT_CLOCK.
+# patience_begin FILE: from now on, waits are measured by the time during which this machine ran;
+# the time during which one of its processors stood still does not count. iwt_patient writes this
+# time to FILE; IWT_CLOCK tells programs that this shell starts the name of the file.
 patience_begin() {
 	[ -z "${IWT_CLOCK:-}" ] || return 0
 	! iwt_patient -c "$1" 2>/dev/null || export IWT_CLOCK=$1
 }
 
-# running: sets RUNNING, the seconds in which this machine ran; where nobody tells, those of the clock
+# running: sets RUNNING to the number of seconds during which this machine ran; without the file
+# of iwt_patient, to the shell's SECONDS
 running() {
 	{ read -r RUNNING <"${IWT_CLOCK:-}"; } 2>/dev/null || { RUNNING=$SECONDS; return; }
 	RUNNING=$((10#$RUNNING / 1000))
@@ -44,7 +45,7 @@ busywait() {
 	LATE=
 }
 
-# tcp PATTERN: does a line of /proc/net/tcp* match? port_is() describes the lines.
+# tcp PATTERN: does a line of /proc/net/tcp* match PATTERN? port_is() describes the lines.
 tcp() {
 	local line lines=() more=()
 	mapfile -t lines </proc/net/tcp
@@ -56,8 +57,8 @@ tcp() {
 	return 1
 }
 
-# port_is PORT yes|no: does anyone listen? A line is
-# "sl: ADDRESS:PORT ADDRESS:PORT STATE ...", in hexadecimal; 0A is LISTEN.
+# port_is PORT yes|no: is there a listener on PORT, or is there none? A line of /proc/net/tcp is
+# "sl: ADDRESS:PORT ADDRESS:PORT STATE ...", in hexadecimal; the state 0A is LISTEN.
 port_is() {
 	local port now=no
 	printf -v port %04X "$1"

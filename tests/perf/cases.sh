@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # for those who source it
-# Names of cases. A name describes the case, so that any combination can be selected;
-# the lists are the cases of "bench" without arguments.
+# Defines the benchmark's cases. The name of a case describes it, so any combination can be
+# selected. The lists below are the cases that "bench" runs without arguments.
 #
 #	write|read|send-SIZE-MTU[-qN][-bidir][-srq][-odp]	a stream of messages, in Gb/s
 #	rate-OP-SIZE[-qN]			the same, in messages per second
@@ -17,10 +17,10 @@
 #						instructions of one end, between two machines
 #	CASE@CONTESTANT[,CONTESTANT...]		these contestants only
 #
-# With srq the queue pairs share their receives; with odp memory is paged on demand; large and
-# zerocopy are settings of the links, large_fpdus=on and zerocopy=auto.
-# SIZE is in octets, or with k or m behind it. MTU 65536 is the loopback device,
-# the others are a veth pair. rate, lat, mean, conn, memory, nvme and perftest have MTU 1500.
+# With srq all queue pairs use one shared receive queue; with odp memory is paged on demand. large
+# and zerocopy are settings of the links: large_fpdus=on and zerocopy=auto.
+# SIZE is in bytes, or with the suffix k or m. MTU 65536 is the loopback device; other MTUs use a
+# veth pair. rate, lat, mean, conn, memory, nvme and perftest have MTU 1500.
 
 TARGET_CASES="write-64k-1500 read-64k-1500 send-64k-1500 write-64k-9000 write-64k-65536
 	write-1m-1500 write-8m-1500 write-1m-9000 write-8m-9000 write-1m-65536 write-8m-65536
@@ -47,7 +47,7 @@ TWO_CASES="two-write-64k-sender two-write-64k-receiver two-send-64k-sender two-s
 	two-write-64k-sender-large-zerocopy two-write-64k-receiver-large-zerocopy
 	two-write-1m-sender-large-zerocopy two-write-1m-receiver-large-zerocopy"
 
-# Only what the targets need: some minutes
+# Only the cases that the targets need; they take some minutes
 QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-64k-1500@iw_tcp,iperf3
 	write-64k-9000@iw_tcp,iperf3 write-64k-65536@iw_tcp,iperf3
 	write-1m-1500@iw_tcp write-8m-1500@iw_tcp write-1m-9000@iw_tcp write-8m-9000@iw_tcp
@@ -64,7 +64,7 @@ cases_of() { # full|quick
 	tr -s '[:space:]' ' ' <<<"$all"
 }
 
-# octets SIZE
+# octets SIZE: prints SIZE in bytes
 octets() {
 	case $1 in
 	*k) echo $((${1%k} * 1024)) ;;
@@ -73,7 +73,7 @@ octets() {
 	esac
 }
 
-# case_options WORD...: reads the words behind a stream's size
+# case_options WORD...: reads the words that follow a stream's size
 case_options() {
 	local word
 	for word; do
@@ -93,7 +93,8 @@ case_options() {
 }
 
 # case_parse CASE: sets C_NAME, C_KIND, C_PATH, C_OP, C_SIZE, C_MTU, C_QPS, C_BIDIR, C_SRQ, C_ODP,
-# C_CRC, C_LARGE, C_ZEROCOPY, C_END and the contestants C_WHO; fails if there is no such case, or names the contestant that it lacks
+# C_CRC, C_LARGE, C_ZEROCOPY, C_END and the contestants C_WHO. Fails if there is no such case, or
+# if the name lacks the contestant.
 case_parse() {
 	local who all
 	C_NAME=${1%%@*}
@@ -134,7 +135,8 @@ case_words() {
 	C_SIZE=$(octets "${w[1]}")
 	rest=("${w[@]:2}")
 	case_options "${rest[@]}" && case_contestants || return
-	# between two machines, and only there, a figure is that of one end, and settings count
+	# only between two machines, a figure belongs to one end, and the settings are part of the
+	# name
 	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ "$C_END$C_LARGE$C_ZEROCOPY" = offoff ]; fi
 }
 
@@ -154,11 +156,11 @@ case_contestants() {
 		C_WHO="iw_tcp tcp"
 		[ "$C_CRC" = off ] || C_WHO="iw_tcp" ;;
 	esac
-	# these are compared with the same case without them
+	# the results compare these cases with the same case without the option
 	[ -z "$C_SRQ$C_ODP" ] || C_WHO="iw_tcp"
 }
 
-# case_cannot CONTESTANT: prints why it cannot take part in the case; else nothing
+# case_cannot CONTESTANT: if the contestant cannot run the case, prints the reason
 case_cannot() {
 	case $1:$C_KIND:$C_OP:$C_MTU in
 	siw:lat:atomic:* | siw:mean:atomic:*) echo "siw has no atomic operations" ;;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Measures one figure of one contestant. Each cell_KIND prints "VALUE UNIT" and succeeds,
-# or prints on standard error what went wrong. Needs lib/net.sh, cases.sh and paths.sh.
+# Measures one figure of one contestant. Each function cell_KIND prints "VALUE UNIT" and succeeds,
+# or prints the error on standard error. Needs lib/net.sh, cases.sh and paths.sh.
 #
 #	CELL_MS		milliseconds that a stream goes on
 #	CELL_INSN	if set, the clock counts instructions
@@ -10,11 +10,12 @@ PORT=18600
 LO=10.77.9.1
 CELL_LIMIT=90
 LISTEN_LIMIT=20
-# the server's and the client's processor
+# the processors of the server and of the client
 CPU_B=0
 CPU_A=$(($(nproc) > 1 ? 1 : 0))
 
-# no_memory NS...: connections begin alike, whatever ran before; there are ports for many of them
+# no_memory NS...: resets what TCP remembers of earlier connections, so that all connections begin
+# alike; provides ports for many connections
 no_memory() {
 	local ns
 	for ns; do
@@ -30,7 +31,8 @@ net_prepare() {
 		ip -n "$NS_A" link set lo mtu 65536
 }
 
-# mtu_is MTU: sets the MTU of the path and its ends: address SERVER in A, namespace CLIENT
+# mtu_is MTU: sets up a path with this MTU; the address SERVER is in A, CLIENT is the client's
+# namespace
 mtu_is() {
 	SERVER=$IP_A CLIENT=$NS_B
 	if [ "$1" = 65536 ]; then
@@ -55,8 +57,8 @@ links_down() {
 	MADE_DEV=()
 }
 
-# together SERVER-COMMAND -- CLIENT-COMMAND: runs both; the server prints when it listens; the
-# client's output is in $TMP/client, the error output of both in $TMP/said
+# together SERVER-COMMAND -- CLIENT-COMMAND: runs both; the server prints a line when it listens.
+# The client's output is in $TMP/client, the error output of both is in $TMP/said.
 together() {
 	local server=() fd pid line rc=1
 	while [ "$1" != -- ]; do server+=("$1"); shift; done
@@ -81,7 +83,7 @@ together() {
 	return $rc
 }
 
-# of KEY: a number in the client's line
+# of KEY: prints the number KEY from the client's line
 of() { sed -n "s/.*\<$1=\([0-9]*\).*/\1/p" "$TMP/client"; }
 
 calc() { awk "BEGIN { printf \"%.6g\", $* }"; }
@@ -99,7 +101,7 @@ value() {
 	rate) echo "$(calc "$messages * 1e9 / $ns") messages/s" ;;
 	lat) echo "$(calc "$p50 / 1000") us" ;;
 	mean)
-		# half of the time of a Write or Send and its answer
+		# half of the time of a Write or Send and its reply
 		[[ $C_OP == @(read|atomic) ]] || ns=$((ns / 2))
 		echo "$(calc "$ns / $messages / 1000") us" ;;
 	conn) echo "$(calc "$messages * 1e9 / $ns") connections/s" ;;
@@ -113,9 +115,9 @@ value() {
 	esac
 }
 
-# how_long TIMES: sets the options of both reference programs; TIMES as many messages
-# if these are counted, but 32 between two machines. Streams are warmed up: TCP begins each
-# connection slowly
+# how_long TIMES: sets options of both reference programs for the length of a run. If messages are
+# counted, the run has TIMES as many messages (between two machines 32 times as many). Streams are
+# warmed up, because TCP begins each connection slowly.
 how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")
@@ -125,16 +127,17 @@ how_long() {
 	n=$((24 * 1048576 / C_SIZE))
 	[ $n -lt 20000 ] || n=20000
 	[ $n -gt 24 ] || n=24
-	# between two machines a stream takes longer to be as it stays, and its wakeups vary
+	# between two machines a stream takes longer to become steady, and its wakeups vary
 	[ "$C_KIND" != two ] || set -- 32
 	n=$((n * $1)) warm=$n
-	# each connection has enough messages that most are not its first or last ones
+	# each connection has so many messages that its first and last ones matter little
 	[ $n -ge $((C_QPS * 16)) ] || n=$((C_QPS * 16))
 	[ $warm -ge $((C_QPS * 8)) ] || warm=$((C_QPS * 8))
 	HOW=(-n "$n" -w "$warm")
 }
 
-# kept TYPE: the file of a "lat" run whose "mean" was not used yet: one run has both
+# kept TYPE: prints the file with the results of a "lat" run, whose "mean" was not used yet: one
+# run measures both
 kept() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_SRQ.$C_ODP"; }
 
 cell_rdma() { # TYPE
@@ -149,8 +152,9 @@ cell_rdma() { # TYPE
 	lat | mean) opts=(-m lat -w 200) ;;
 	conn) opts=(-m conn) ;;
 	mem) opts=(-m mem) ;;
-	# what is outstanding at the end of the time still has to arrive: on a slow path 128 messages
-	# would take longer than the figure, which would be another one than that of TCP
+	# Messages that are outstanding at the end of the time must still arrive. On a slow path
+	# 128 messages would take longer than the measured time, and the figure would not be
+	# comparable to TCP's.
 	path) opts=(-d 8) ;;
 	esac
 	opts+=(-o "$C_OP" -S "$C_SIZE" -q "$C_QPS" "${HOW[@]}" -a "$SERVER" -p "$PORT")
@@ -169,7 +173,7 @@ cell_rdma() { # TYPE
 
 cell_tcp() { # [-D]
 	local opts=("$@")
-	# the number of wakeups of TCP's reader varies
+	# the number of wakeups of TCP's reader varies from run to run
 	how_long 4
 	[[ $C_KIND != @(lat|mean) ]] || opts+=(-l)
 	[ "$C_KIND" != mem ] || opts+=(-m)
@@ -178,7 +182,7 @@ cell_tcp() { # [-D]
 		value
 }
 
-# iperf3's time is in whole seconds
+# iperf3 accepts only whole seconds
 cell_iperf3() {
 	local pid opts=(-c "$SERVER" -t $(((CELL_MS + 999) / 1000)) -l 128K -f m -P "$C_QPS") rc sum
 	[ -z "$C_BIDIR" ] || opts+=(--bidir)
@@ -194,8 +198,9 @@ cell_iperf3() {
 	[ $rc -eq 0 ] && [ "$sum" != 0 ] && echo "$sum Gb/s"
 }
 
-# perftest computes its figure with the frequency of the CPU, which it cannot always
-# measure (then it prints 0), and its client may connect before its server listens: try again
+# perftest needs the clock rate of the processor for its figure. It cannot always measure the
+# rate, and then prints 0. Its client may also connect before its server listens. In both cases
+# try again.
 cell_perftest() { # TYPE
 	local n=2000 sum='' opts
 	[ "$1" != iw_tcp ] || n=10000
@@ -213,7 +218,7 @@ cell_perftest() { # TYPE
 	[ -n "$sum" ] && echo "$sum Gb/s"
 }
 
-# cell CONTESTANT: measures the case that was parsed
+# cell CONTESTANT: measures the case that case_parse has parsed
 cell() {
 	case $C_KIND:$1 in
 	nvme:*) cell_nvme "$1" ;;

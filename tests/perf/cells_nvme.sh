@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Kernel consumers: NVMe on a RAM disk, over RDMA or TCP, read with fio. Target and
-# host are always in the initial network namespace, here on a dummy netdev whose own
-# connections pass through lo in segments for MTU 1500. Needs lib/nvme.sh and cells.sh.
+# Measures kernel consumers: NVMe on a RAM disk, over RDMA or TCP, read with fio. Target and host
+# are always in the initial network namespace. Here they use the address of a dummy net device, so
+# their connections pass through lo, in segments for MTU 1500. Needs lib/nvme.sh and cells.sh.
 
 NVME_IP=10.77.8.1
 NVME_MB=128
@@ -13,7 +13,7 @@ nvme_prepare() {
 	local m
 	for m in nvmet-rdma nvme-rdma nvmet-tcp nvme-tcp; do modprobe -q $m || return; done
 	nvme_ram $NVME_MB || return
-	# blocks that were never written are not copied when they are read
+	# fill the disk, because reads of blocks that were never written copy no data
 	dd if=/dev/urandom of=$NVME_RAM bs=1M count=$NVME_MB oflag=direct status=none || return
 	dummy_add iwt-nvme $NVME_IP || return
 	NVME_READY=1
@@ -27,7 +27,7 @@ nvme_fio() {
 		--ramp_time=200ms --runtime="${CELL_MS}ms" --minimal >"$TMP/client" 2>"$TMP/said"
 }
 
-# fio's terse line: for reads KiB/s is field 7 and IOPS 8, for writes 48 and 49
+# Fields of fio's terse output: 7 (KiB/s) and 8 (IOPS) for reads, 48 and 49 for writes
 nvme_value() {
 	local first=7
 	[[ $C_OP == *read ]] || first=48

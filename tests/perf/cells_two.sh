@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Cells between two machines, each of which counts its own instructions: the client on a, the server
-# on b (tests/hosts/lib.sh). A run has a figure for each end. Its case says which one is wanted; the
-# other one is kept for the other case. Some functions take the place of those of cells.sh.
+# Measures between two machines, each of which counts its own instructions: the client runs on a,
+# the server on b (tests/hosts/lib.sh). A run gives one figure for each end. The case selects one
+# of the ends; the figure of the other end is kept for the case that selects it. Some functions
+# replace those of cells.sh.
 
-# Connections begin alike, whatever ran before (no_memory in cells.sh), and with all modules there;
-# and the processor is never idle, since the kernel counts parts of what interrupts do to an idle
-# processor as idle time
+# Makes all connections begin alike: resets what TCP remembers of earlier connections (no_memory
+# in cells.sh) and loads all modules. Keeps the processor busy, because on an idle processor the
+# kernel counts part of the interrupts' time as idle time.
 TWO_PREPARE="modprobe -a iw_tcp rdma_ucm ib_uverbs && sysctl -qw net.ipv4.tcp_no_metrics_save=1 &&
 	{ $IWT_BIN/iwt_idle /tmp/idle </dev/null >/tmp/idle.said 2>&1 & } &&
 	bash $TESTS/lib/wait.sh 60 grep -q counting /tmp/idle.said"
@@ -24,7 +25,7 @@ two_end() {
 	b end
 }
 
-# MTU: that of the cards
+# MTU: the MTU of the network cards
 mtu_is() { :; }
 
 links_up() { # TYPE
@@ -41,14 +42,14 @@ links_down() {
 	b "rdma link delete iwt0"
 }
 
-# serve WORD...: b runs a server
+# serve WORD...: runs a server on b
 serve() {
 	b "rm -f /tmp/server.rc; (timeout $CELL_LIMIT ${*@Q} >/tmp/server 2>/tmp/said; echo \$? >/tmp/server.rc) </dev/null >/dev/null 2>&1 &"
 	b "bash $TESTS/lib/wait.sh 60 grep -q listening /tmp/server"
 }
 served() { b "bash $TESTS/lib/wait.sh 60 test -e /tmp/server.rc && cat /tmp/server && exit \$(cat /tmp/server.rc)" >"$TMP/server"; }
 
-# together SERVER-COMMAND -- CLIENT-COMMAND: as that of cells.sh
+# together SERVER-COMMAND -- CLIENT-COMMAND: the same as in cells.sh
 together() {
 	local server=() rc=1
 	while [ "$1" != -- ]; do server+=("$1"); shift; done

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# guest.sh [a|b] VIEW ROUNDS MILLISECONDS CASE...: measures all contestants in each case, in
-# turn, round by round, in a laboratory. Figures are in lines
-# "#| VIEW CASE ROUND CONTESTANT VALUE UNIT STATUS REASON", with tabs; STATUS is
-# ok, none (the contestant has no such thing) or failed. Fails if a cell did. With a or b it runs
-# in two machines (tests/vm/two), of which b does what a wants.
+# guest.sh [a|b] VIEW ROUNDS MILLISECONDS CASE...: runs in a laboratory. In each round, measures
+# each case with all contestants in turn. Prints lines "#| VIEW CASE ROUND CONTESTANT VALUE UNIT
+# STATUS REASON", separated by tabs. STATUS is ok, none (the contestant does not support the case)
+# or failed. Fails if one measurement failed. With a or b it runs in two machines (tests/vm/two),
+# and b executes the commands of a.
 
 role=
 if [[ $1 = [ab] ]]; then
@@ -39,15 +39,15 @@ fi
 view=$1 rounds=$2 CELL_MS=$3
 shift 3
 cases=("$@") failed=() fields=()
-# The clock of a machine that counts instructions jumps when the machine is idle: while it
-# waits for its disk, any time limit may pass.
+# The clock of a machine that counts instructions jumps when the machine is idle. So any time
+# limit may expire while the machine waits for its disk.
 # shellcheck disable=SC2034 # for cells.sh
 [[ $view != @(insn|path|two) ]] || CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 
 emit() { (IFS=$'\t'; echo "#| $*"); }
 
-# If connections of another driver end too early, there is no figure; this is not a failure
-# of the run.
+# If connections of another driver end too early, there is no figure. This is not a failure of the
+# run.
 broke() { [[ $1 == @(siw|rxe) ]] && grep -qs 'a completion:' "$TMP/said"; }
 
 # once CASE ROUND CONTESTANT: sets SHOW to the value
@@ -61,11 +61,11 @@ once() {
 	fi
 	for _ in 1 2; do
 		[ -z "$C_PATH" ] || path_is "$C_PATH" "$2" || { echo "# $1: no network"; break; }
-		# remove the output of the contestant before
+		# remove the output of the previous contestant
 		rm -f "$TMP/client" "$TMP/said"
 		cell "$3" >"$TMP/value" && [ -s "$TMP/value" ] && { status=ok; break; }
 		echo "# $1: an attempt of $3 failed: $(tail -n 1 "$TMP/said" 2>/dev/null)"
-		# the rest of an attempt must not disturb the next one
+		# end the processes of a failed attempt, because they would disturb the next one
 		links_down 2>/dev/null
 	done
 	if [ $status = failed ] && broke "$3"; then
@@ -86,7 +86,7 @@ once() {
 one_case() { # CASE ROUND
 	local who line
 	case_parse "$1" || return
-	# each contestant gets a path of its own
+	# each contestant has a separate path
 	[ -n "$C_PATH" ] || { no_path && mtu_is "$C_MTU"; } || return
 	[ ! -w /sys/module/iw_tcp/parameters/crc ] || echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc
 	printf -v line '%2s  %-26s' "$2" "$C_NAME"

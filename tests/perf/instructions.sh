@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# instructions.sh [--only TEXT]: counts instructions, on a machine whose clock does so
-# (LAB_ICOUNT=1; "count" boots one):
+# instructions.sh [--only TEXT]: counts instructions, on a machine whose clock counts them
+# (LAB_ICOUNT=1; "count" boots such a machine):
 #
 #	figures		cases of the benchmark, which instructions.tsv has with what each has cost:
 #			within 10 % of it, or "new". Lines "#| CASE VALUE UNIT" tell what it is
 #	shapes		what the streams of a peer cost: in proportion to their segments
 #			(tests/peer/shapes.py)
 #
-# --only: the cases, and the shapes, with TEXT in their names.
+# --only: only the cases and shapes whose names contain TEXT.
 . "$(dirname "$0")/../lib/begin.sh"
 here=$(dirname "$0")
 # shellcheck source=tests/lib/middle.sh
@@ -25,13 +25,13 @@ only=
 begin iwt_bench iwt_ulp python3
 only_iw_tcp "the figures are iw_tcp's"
 [ "$(nproc)" = 1 ] || skip_all "time is no number of instructions here"
-# The clock jumps when the machine is idle, so any time limit may pass while it reads its disk
+# The clock jumps when the machine is idle, so any time limit may expire while it reads its disk
 CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 ECHO=/sys/kernel/debug/iwt_echo/listen
 ECHO_PORT=7200
 
-# within VALUE KEPT: at most 10 % more, or less: a figure that is too high would hide what is
-# slower than now
+# within VALUE KEPT: is VALUE at most 10 % above or below KEPT? A kept figure that is too high
+# would hide a later slowdown, so a lower VALUE fails, too.
 within() { awk -v now="$1" -v was="$2" 'BEGIN { exit !(was > 0 && now <= was * 1.1 && now >= was / 1.1) }'; }
 
 # figure CASE KEPT UNIT
@@ -39,7 +39,8 @@ figure() {
 	local value unit
 	# shellcheck disable=SC2153 # case_parse sets C_MTU, C_CRC
 	case_parse "$1" && mtu_is "$C_MTU" && echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc || return
-	# how pages lie makes up to 15 % for large messages; what the driver costs, each try has
+	# for large messages the placement of memory pages changes the figure by up to 15 %; the
+	# cost of the driver is the same in each try
 	for _ in 1 2 3; do
 		rm -f "$TMP/client"
 		cell iw_tcp >"$TMP/value" || { sed 's/^/# /' "$TMP/said"; return 1; }
@@ -64,7 +65,7 @@ done 3<"$here/instructions.tsv"
 [ ! -e "$TMP/now" ] || sed 's/^/#| /' "$TMP/now"
 [[ $only != insn-* ]] || ktap_finish
 
-# TCP's window stays as large as a connection has made it
+# do not let TCP reduce the congestion window of an idle connection
 in_a sysctl -qw net.ipv4.tcp_slow_start_after_idle=0
 mtu_is 1500
 if modprobe iwt_echo && link_add "$NS_B" "$DEV_B" "$IF_B" && echo_listens; then

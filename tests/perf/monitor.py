@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""monitor.py PID LOG: copies a laboratory's output. Lines with figures go to LOG only,
-with another field: the percentage of this machine's time that processes other than PID
-and its descendants used since the line before."""
+"""monitor.py PID LOG: copies a laboratory's output. Lines with figures are written only
+to LOG, with an additional field: the percentage of this machine's processor time that processes
+other than PID and its descendants have used since the previous line."""
 import os
 import sys
 import time
 
 
 def busy():
-    """Ticks of all processors in which anything ran; also those that a host took."""
+    """Returns the busy ticks of all processors, including ticks that the host stole."""
     with open("/proc/stat", encoding="ascii") as f:
         user, nice, system, _, _, irq, soft, steal = map(int, f.readline().split()[1:9])
     return user + nice + system + irq + soft + steal
 
 
 def processes():
-    """pid: (parent, ticks of the process and of its children that have ended)"""
+    """Returns {pid: (parent, ticks of the process and of its ended children)}."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -29,7 +29,7 @@ def processes():
 
 
 def own(root):
-    """Ticks of a process and its descendants."""
+    """Returns the ticks of a process and its descendants."""
     found = processes()
 
     def below(pid):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes report.html: one file, which needs no other files."""
+"""Makes report.html, which needs no other files."""
 from html import escape
 import re
 
@@ -79,7 +79,7 @@ def octets(size):
 
 
 def sweeps(res):
-    """Bandwidth by size, of each operation that has enough sizes."""
+    """Plots bandwidth by message size, for each operation with enough sizes."""
     for op in ("write", "read", "send"):
         sizes = {}
         for case in res.order:

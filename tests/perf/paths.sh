@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Paths to a far host: a router between both ends, whose ports delay, lose or reorder. Needs
-# lib/middle.sh. The client, which sends, is behind the router.
+# Makes paths to a distant host: a router between both ends delays, loses or reorders packets.
+# Needs lib/middle.sh. The client, which sends, is behind the router.
 #
 #	far	10 ms there and back
 #	lossy	the same, and 0.05 % of TCP's buffers are lost, each with all of its segments
@@ -11,10 +11,10 @@
 
 # shellcheck disable=SC2034 # for cases.sh
 PATHS="far lossy single order plain"
-# Random loss and order are those of a seed: all contestants of a round meet the same
+# A seed determines loss and order of packets, so all contestants of a round meet the same ones
 PATH_SEED=1
 
-# at_router WORD...: netem on both of its ports
+# at_router WORD...: runs "tc" with netem on both ports of the router
 at_router() {
 	local dev
 	for dev in "$M_A" "$M_B"; do
@@ -22,7 +22,7 @@ at_router() {
 	done
 }
 
-# path_offloads WORD...: of all net devices on the way
+# path_offloads WORD...: changes the offloads of all net devices on the path
 path_offloads() {
 	local side
 	for side in "$NS_A $IF_A" "$NS_B $IF_B" "$NS_M $M_A" "$NS_M $M_B"; do
@@ -30,11 +30,11 @@ path_offloads() {
 	done
 }
 
-# path_times: a figure of the path takes so many times as long; congestion control needs seconds to
-# find its rate where packets are lost
+# path_times: prints the factor by which a run on the path is longer: if packets are lost,
+# congestion control needs seconds to find its rate
 path_times() { case $C_PATH in lossy | single) echo 16 ;; *) echo 4 ;; esac; }
 
-# path_is NAME ROUND: makes that path anew
+# path_is NAME ROUND: makes the path NAME anew
 path_is() {
 	ON_PATH=1 SERVER=$IP_A CLIENT=$NS_B PATH_SEED=$2
 	middle_gone && routed 1500 && no_memory "$NS_A" "$NS_B" || return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Plots in SVG. Colours are classes of the page that holds them."""
+"""Draws plots in SVG. The colours are CSS classes, which the page defines."""
 from html import escape
 from math import ceil, floor, log10
 
@@ -28,14 +28,14 @@ def svg(height, parts, what):
 
 
 def ticks(top):
-    """Round values from 0 to at most top."""
+    """Returns round values from 0 to at most top, for an axis."""
     step = 10 ** floor(log10(top / 4))
     step *= next(f for f in (1, 2, 5, 10) if top / (step * f) <= 6)
     return [i * step for i in range(int(top / step) + 1)]
 
 
 def bars(clusters, unit):
-    """clusters: [(label, [(who, spread)])], all of one unit."""
+    """Draws a bar chart. clusters: [(label, [(who, spread)])], all in the same unit."""
     high, gap, y = 17, 14, 6.0
     top = max(max(s.high, s.median) for _, cells in clusters for _, s in cells)
     scale = (WIDTH - LEFT - RIGHT) / top
@@ -74,7 +74,7 @@ def size_name(octets):
 
 
 def curves(series, unit):
-    """series: {who: [(octets, spread)]}, both axes logarithmic."""
+    """Draws curves with two logarithmic axes. series: {who: [(octets, spread)]}."""
     height, bottom, left = 340, 30, 60
     points = [(x, s.median) for line_ in series.values() for x, s in line_]
     xs = sorted({x for x, _ in points})
@@ -113,7 +113,8 @@ def curve_lines(series, at):
 
 
 def distance(targets, res):
-    """By how much each target is exceeded: right of 1 it is met. Logarithmic."""
+    """Draws how far each figure is from its target, logarithmically. A target right of 1 is
+    met."""
     rows = [(t, t.value(res)) for t in targets]
     rows = [(t, (t.limit / s.median if t.most else s.median / t.limit), s) for t, s in rows if s and s.median > 0]
     if not rows:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """report.py DIR [--document FILE]: makes results.json, report.md and report.html in DIR
-from DIR/raw.tsv, prints the tables, and renews the part of FILE between its marks."""
+from DIR/raw.tsv, prints the tables, and updates the part of FILE between two marks."""
 import json
 import sys
 
@@ -40,7 +40,7 @@ def as_markdown(res):
 
 
 def as_rst(res):
-    """Only the targets: the document is for users, the report has the rest."""
+    """Returns only the targets: the document is for users, the report has all figures."""
     _, remark, rows = next(sections(res))
     return "\n".join([*(f"* {line}" for line in text.setting(res)), "", remark, "", text.rst(rows)]) + "\n"
 

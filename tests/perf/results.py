@@ -2,7 +2,7 @@
 """The figures of a run: reads raw.tsv, and computes the results."""
 
 WHO = ("iw_tcp", "siw", "rxe", "tcp", "discard", "iperf3")
-DISTURBED = 12      # percent of the machine that others had meanwhile
+DISTURBED = 12      # percent of the machine's time that other processes used
 LESS_IS_BETTER = ("us", "KB", "instructions/B", "instructions/message")
 
 
@@ -31,11 +31,11 @@ class Spread:
 class Results:
     def __init__(self):
         self.env = {}
-        self.order = []     # cases, as they came
+        self.order = []     # cases, in the order of the lines
         self.values = {}    # (case, who): {round: value}
         self.units = {}     # case: unit
-        self.reasons = {}   # (case, who): why there is no value
-        self.bad = {}       # (case, who): {round} in which others were busy
+        self.reasons = {}   # (case, who): the reason for a missing value
+        self.bad = {}       # (case, who): rounds that other processes disturbed
         self.total = 0
         self.dropped = 0
 
@@ -53,7 +53,7 @@ class Results:
             self.bad.setdefault((case, who), set()).add(int(rnd))
 
     def drop(self):
-        """Leaves out disturbed rounds if at least half of the rounds were not disturbed."""
+        """Drops the disturbed rounds, if at least half of the rounds were not disturbed."""
         for cell, rounds in self.bad.items():
             values = self.values[cell]
             if len(rounds) * 2 <= len(values):
@@ -73,7 +73,7 @@ class Results:
         return Spread(list(values.values())) if values else None
 
     def pairs(self, of, to):
-        """Compares of and to, each (case, who), by figures of the same round."""
+        """Compares "of" and "to", each (case, who), by figures of the same round."""
         mine, theirs = self.values.get(of, {}), self.values.get(to, {})
         return [(mine[r], theirs[r]) for r in mine if theirs.get(r)]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """samples.py SYMBOLS NAMES: how a processor spent its time while a case ran in the laboratory
-uml. Reads the output of perf script; SYMBOLS has lines of symbols.sh. Only those half seconds
-count in which the network code had at least half of its maximum."""
+uml. Reads the output of perf script; SYMBOLS has lines of symbols.sh. Counts
+only half seconds in which the network code had at least half of its maximum share."""
 import bisect
 import collections
 import re
@@ -26,9 +26,10 @@ class Symbols:
         self.names = [found[a] for a in self.at]
 
     def name(self, address):
-        """The name of the function, or None if it is not in that kernel."""
+        """Returns the name of the function, or None if the address is not in the laboratory's
+        kernel."""
         i = bisect.bisect_right(self.at, address) - 1
-        # addresses behind the last function of the kernel, or of the modules, belong to something else
+        # an address far after the last function of kernel or modules belongs to no function
         if i < 0 or address - self.at[i] > 0x10000:
             return None
         return self.names[i]
@@ -45,7 +46,7 @@ def group(name):
 
 
 def samples(lines, symbols):
-    """(half second, processor, name) of all but idle ones"""
+    """Yields (half second, processor, name) for each sample that is not idle."""
     for line in lines:
         found = LINE.match(line)
         if not found or found[1].startswith(("swapper", "perf")):

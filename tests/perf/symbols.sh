@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# symbols.sh ARGS: prints the names of all functions of this kernel, in lines "#K ADDRESS NAME
-# MODULE", with which samples.py names samples; then runs guest.sh ARGS.
+# symbols.sh ARGS: prints all functions of this kernel, in lines "#K ADDRESS NAME MODULE", then
+# runs guest.sh ARGS. samples.py uses the lines to find the names of addresses.
 here=$(dirname "$(realpath "$0")")
 echo 0 >/proc/sys/kernel/kptr_restrict
 for module in veth iw_tcp siw rdma_rxe nvme_rdma nvmet_rdma nvme_tcp nvmet_tcp; do

@@ -36,7 +36,7 @@ class Target:
 
 
 class Excess(Target):
-    """By how much the figure "of" may exceed the figure "to"."""
+    """The figure "of" may exceed the figure "to" by at most a limit."""
 
     def __init__(self, text, of, to, limit):
         super().__init__(text, of, to, limit, most=True)
@@ -122,5 +122,5 @@ def all_targets():
 
 
 def measured(res):
-    """The targets with at least one case that was run."""
+    """Returns the targets with at least one case that was run."""
     return [t for t in all_targets() if t.of[0] in res.order or t.to[0] in res.order]

@@ -68,7 +68,7 @@ def markdown(rows):
 
 
 def rst(rows):
-    # a hyphen alone would begin a list
+    # a single hyphen would start a list
     rows = [["–" if c == "-" else c for c in r] for r in rows]
     widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
     rule = "  ".join("=" * w for w in widths)
@@ -84,7 +84,7 @@ def summary(res):
 
 
 def setting(res):
-    """One line for each laboratory that was used, and lines about disturbances."""
+    """Returns one line for each laboratory that was used, and lines about disturbances."""
     for view, what in (("uml", "native speed"), ("insn", "instructions counted"),
                        ("path", "far hosts, a nanosecond for each instruction"),
                        ("two", "two machines, instructions of each counted")):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# The lanes "chaos": programs that would run for ever, while things happen to their links, net
-# devices and namespaces, and to the programs. They must survive everything that TCP survives.
-# Events that end a connection are noted in TOUCHED: after these the programs may end with
-# errors, but never with wrong data, and may leave nothing.
+# The lanes "chaos": endless programs run while events change or remove their links, net devices
+# and namespaces, or stop the programs. The programs must survive every event that TCP survives.
+# Events that end a connection are noted in TOUCHED. After such an event the programs may end with
+# errors, but must never show wrong data, and must leave no objects.
 
-# side: the host to which something happens
+# side: selects the host to which the event happens
 side() {
 	one_of a b
 	if [ "$PICK" = a ]; then
@@ -15,8 +15,9 @@ side() {
 	fi
 }
 
-# taken: has the net device gone, under all its names, because its peer's namespace was
-# deleted? The kernel ends such a namespace some time after its name, and the pair with it.
+# taken: has the net device disappeared, under all its names, because the namespace of its peer
+# was deleted? The kernel deletes such a namespace, and the pair with it, some time after its
+# name.
 taken() {
 	local ns name
 	for ns in "$NS" "$NS-m"; do
@@ -27,8 +28,8 @@ taken() {
 	done
 }
 
-# there WHAT COMMAND...: as must WHAT COMMAND..., unless the net device is taken meanwhile; a
-# COMMAND that does not end (iwt_patient's 124) is wrong in any case
+# there WHAT COMMAND...: the same as must WHAT COMMAND..., but allows a failure if the net device
+# is taken meanwhile. A COMMAND that hangs (status 124 of iwt_patient) is always an error.
 there() {
 	local what=$1 status
 	shift
@@ -58,7 +59,7 @@ do_carrier() {
 	must "$IF_PEER comes up" ip -n "$NS_PEER" link set "$IF_PEER" up
 }
 
-# renames it and back: the names of net.sh stay correct
+# renames the net device and renames it back, so the names of net.sh stay correct
 do_rename() {
 	local new=r$IF
 	ip -n "$NS" link set "$IF" down
@@ -76,7 +77,7 @@ do_rename_link() {
 	there "$DEV has its name again" by_name "r$DEV" rdma dev set "r$DEV" name "$DEV"
 }
 
-# on both sides, because no router tells one side what the other one drops
+# on both sides, because no router reports to one side the packets that the other side drops
 do_mtu() {
 	one_of 1280 1500 4000 9000
 	note "mtu $PICK"
@@ -120,15 +121,15 @@ do_netdev_del() {
 	no_links || complain "a link is still there"
 }
 
-# the other end of the pair goes with it
+# the kernel deletes the other end of the pair, too
 no_links() { busywait 60 not rdma_exists "$DEV_A" && busywait 60 not rdma_exists "$DEV_B"; }
 
 do_kill() { kill -KILL "$VICTIM" 2>/dev/null; }
 do_kill_both() { kill -KILL "$CLI" "$SRV" 2>/dev/null; }
-# with all its processes
+# deletes a namespace with all its processes
 do_ns_del() { ns_del "$NS"; }
 
-# happen: makes one event happen
+# happen: causes one event
 happen() {
 	local what
 	if chance 60; then
@@ -150,7 +151,7 @@ happen() {
 	"do_$what"
 }
 
-# over: ends both programs and judges their results
+# over: ends both programs and checks their results
 over() {
 	local who pid
 	if [ -z "$TOUCHED" ] && ! goes_on 90; then
@@ -172,7 +173,7 @@ over() {
 
 no_qps() { ! by_name "$1" rdma resource show qp link "$1/1" 2>/dev/null | grep -q ' pid '; }
 
-# nothing_left: complains of anything that the programs left on existing links
+# nothing_left: complains about objects that the programs left on existing links
 nothing_left() {
 	local dev
 	for dev in "$DEV_A" "$DEV_B"; do
@@ -180,7 +181,7 @@ nothing_left() {
 	done
 }
 
-# again: repairs everything; then a connection must end well
+# again: repairs everything; then a new connection must work
 again() {
 	local n
 	[ -e "/run/netns/$NS_A" ] && [ -e "/run/netns/$NS_B" ] || return

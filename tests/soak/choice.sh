@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# Choices that a seed repeats, and notes about them. Each lane makes its choices from the
-# seed, its name and the round, in its own process: so they do not depend on the speed of
-# the others. No choice is made within $(...), where bash has other random numbers.
+# Random choices that a seed repeats, and notes about them. Each lane makes its choices from the
+# seed, its name and the round, in a separate process, so they do not depend on the speed of other
+# lanes. Do not make a choice within $(...), where bash has different random numbers.
 
-# seed WORD...: these words determine the choices that follow
+# seed WORD...: initialises the choices that follow
 seed() {
 	local sum
 	sum=$(cksum <<<"$*")
@@ -20,7 +20,7 @@ one_of() {
 # number FROM TO: sets PICK to a number from FROM to TO (at most 32767 apart)
 number() { PICK=$(($1 + RANDOM % ($2 - $1 + 1))); }
 
-# chance PERCENT
+# chance PERCENT: succeeds with this probability
 chance() { [ $((RANDOM % 100)) -lt "$1" ]; }
 
 # rest TENTHS: sleeps for up to TENTHS tenths of a second
@@ -29,10 +29,10 @@ rest() {
 	nap "$((PICK / 10)).$((PICK % 10))"
 }
 
-# note WORD...: writes to the log of this lane (LANE) in this round
+# note WORD...: writes to this lane's log of this round
 note() { printf '%s %s\n' "$SECONDS" "$*" >>"$SOAK/log-$LANE"; }
 
-# complain WORD...: says what is wrong; the lane has failed
+# complain WORD...: writes an error; the lane has failed
 complain() {
 	note "WRONG: $*"
 	printf '%s\n' "$*${LATE:+ (time-out)}" >>"$SOAK/wrong-$LANE"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# The part that lives as long as the whole run: a pair of hosts with NFS and, in each
-# direction, a connection of iwt_verify; and NVMe in the initial namespace, because it knows
-# no other. Net devices go down for moments and lose packets, the module is reloaded: the
-# traffic must survive this (connections of iwt_verify end with the module). Runs in the
-# main process; only core_round is a lane.
+# The core lane, whose traffic continues through all rounds. A pair of hosts has NFS and, in each
+# direction, a connection of iwt_verify. The initial namespace has NVMe, which supports no other
+# namespace. Net devices are down for moments and lose packets, and the module is reloaded. The
+# traffic must survive this, except that connections of iwt_verify end when the module is
+# unloaded. Runs in the main process; only core_round runs in a lane.
 
 LINK=iwts$$n RAM_MB=24 VERIFIERS=()
 
-# verifier NAME HOST PORT: starts a server in HOST, and a client in the other host that goes on
-# for ever. Both poll, and yield the processor to others.
+# verifier NAME HOST PORT: starts a server in HOST, and an endless client in the other host. Both
+# poll for completions, and yield the processor to other programs.
 verifier() {
 	local name=$1 server=$NS_B client=$NS_A address=$IP_B options
 	[ "$2" = b ] || server=$NS_A client=$NS_B address=$IP6_A
@@ -19,13 +19,13 @@ verifier() {
 	wait_listen "$server" $(($3 + 1)) || return
 	start nice ip netns exec "$client" "$IWT_BIN/iwt_verify" -c "$address" "${options[@]}" >"$SOAK/$name" 2>&1
 	VERIFIERS+=("$PID $name")
-	# a connection that is made while a net device is down may fail
+	# a connection attempt while a net device is down may fail
 	busywait 120 grep -q '^ok' "$SOAK/$name"
 }
 
 verifiers_start() { verifier verify4 b 7471 && verifier verify6 a 7481; }
 
-# verifiers_end: ends all; complains if anything has failed until now
+# verifiers_end: ends all of them; complains if one has failed before
 verifiers_end() {
 	local v file
 	verifiers_alive
@@ -35,7 +35,7 @@ verifiers_end() {
 		complain "${v#* }: a failure"
 		show "$SOAK/why"
 	done
-	# clients first, whose failures tell more
+	# end the clients first, because their failures give more information
 	for ((v = ${#VERIFIERS[@]} - 1; v >= 0; v--)); do
 		ends "${VERIFIERS[v]% *}"
 		clean "${VERIFIERS[v]#* }" "$SOAK/${VERIFIERS[v]#* }" "$STATUS"
@@ -60,9 +60,9 @@ nvme_start() {
 	nvme_target_start rdma 10.78.0.1 && nvme_connect 60 rdma 10.78.0.1
 }
 
-# Deletes the link first, and with it the target's listener: else the target would destroy the
-# listener under a lock that events of its connections take as well, and lockdep would report a
-# deadlock.
+# Deletes the link, and with it the target's listener, before the target. Otherwise the target
+# would destroy the listener under a lock that event handlers of its connections also acquire, and
+# lockdep would report a deadlock.
 nvme_stop() {
 	nvme_disconnect 60 && by_name "$LINK" rdma link delete "$LINK" && nvme_target_stop
 }
@@ -108,7 +108,7 @@ unshare_start() {
 	NFS_SERVER=$PID
 }
 
-# core_round: makes events happen to the core's paths
+# core_round: causes events on the core's paths
 core_round() {
 	local n
 	for n in 1 2 3; do
@@ -127,7 +127,7 @@ core_round() {
 	done
 }
 
-# packets between two addresses of the same host take lo
+# packets between two addresses of the same host pass through lo
 path_lo() {
 	one_of "" "loss 0.5%" "delay 2ms reorder 25% 50%" "duplicate 1%"
 	note "lo: ${PICK:-no loss}"
@@ -143,7 +143,7 @@ nvme_flap() {
 	ip route change local 10.78.0.1 dev lo table local proto kernel scope host src 10.78.0.1 mtu 1500
 }
 
-# further WHAT COUNT: is its count larger than COUNT?
+# further WHAT COUNT: is the current count of WHAT larger than COUNT?
 verified() { grep -c '^ok' "$SOAK/$1"; }
 count_of() { case $1 in verify*) verified "$1" ;; *) cat "$SOAK/$1" 2>/dev/null || echo 0 ;; esac; }
 further() { [ "$(count_of "$1")" -gt "$2" ]; }
@@ -172,7 +172,7 @@ core_resume() {
 	verifiers_signal CONT
 }
 
-# reload: all links go with the module, while NFS is mounted; NFS must connect again
+# reload: reloads the module while NFS is mounted. All links are deleted; NFS must connect again.
 reload() {
 	local dev
 	verifiers_signal CONT

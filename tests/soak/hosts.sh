@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# A pair of hosts for a lane, and functions that change it or end its programs.
+# Makes a pair of hosts for a lane, changes the hosts, and ends their programs.
 
 SETTINGS=/sys/kernel/config/iw_tcp
 
-# hosts NAME: sets the names that net.sh gives to a pair of hosts, for another pair
+# hosts NAME: changes the names of net.sh's variables to those of another pair of hosts
 hosts() {
 	TAG=s$$$1
 	NS_A=iwt-$TAG-a NS_B=iwt-$TAG-b
@@ -13,8 +13,8 @@ hosts() {
 	MADE_NS=() MADE_DEV=() MADE_IF=() STARTED=()
 }
 
-# patient_not NS: connections of a link that has ended go soon, and a net device keeps its
-# addresses while it is down
+# patient_not NS: sets TCP to give up connections of a deleted link soon, and net devices to keep
+# their addresses while they are down
 patient_not() {
 	in_net "$1" sysctl -qw net.ipv4.tcp_orphan_retries=1 net.ipv4.tcp_fin_timeout=2 \
 		net.ipv6.conf.all.keep_addr_on_down=1 net.ipv6.conf.default.keep_addr_on_down=1
@@ -38,12 +38,13 @@ addressed() {
 
 reachable() { in_net "$NS_A" ping -c 1 -W 1 $IP_B && in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B; }
 
-# Looks in sysfs, which never leaves out a link; see by_name
+# Checks in sysfs, which never omits a link; see by_name
 rdma_exists() { [ -e "/sys/class/infiniband/$1" ]; }
 
-# by_name LINK COMMAND...: runs a COMMAND of "rdma", which asks for all links first. The kernel
-# lists them one after the other, by their number, and leaves one out if another lane's link
-# before it goes meanwhile: so "Wrong device name" for an existing LINK does not count.
+# by_name LINK COMMAND...: runs a COMMAND of "rdma", which first requests the list of all links.
+# The kernel lists links by their index, one after the other. If another lane deletes a link with
+# a lower index meanwhile, the kernel may omit one. So "Wrong device name" for an existing LINK is
+# ignored.
 by_name() {
 	local link=$1 n status
 	shift
@@ -69,7 +70,7 @@ hosts_up() {
 	veth && linked
 }
 
-# linked: makes a link on each net device that has none
+# linked: makes a link on each net device that has no link
 linked() {
 	rdma_exists "$DEV_A" || link_add "$NS_A" "$DEV_A" "$IF_A" || return
 	rdma_exists "$DEV_B" || link_add "$NS_B" "$DEV_B" "$IF_B" || return
@@ -78,8 +79,8 @@ linked() {
 
 forget_settings() { rmdir "$SETTINGS/$1" 2>/dev/null; }
 
-# hosts_down: removes everything in an order that the seed determines; then all must be gone.
-# Links whose net devices go with a namespace are not deleted separately.
+# hosts_down: removes everything, in an order that the seed determines, and checks that nothing is
+# left. Links are sometimes not deleted separately; then they disappear with their namespaces.
 hosts_down() {
 	local ns dev
 	if chance 50 && [ -e "/run/netns/$NS_A" ] && [ -e "/run/netns/$NS_B" ]; then
@@ -95,11 +96,11 @@ hosts_down() {
 	MADE_NS=() MADE_DEV=()
 }
 
-# is_set LINK NAME: sets SET to the value of LINK's setting NAME, or to nothing without such LINK
+# is_set LINK NAME: sets SET to the value of LINK's setting NAME, or to "" if LINK does not exist
 is_set() { SET=; { read -r SET <"$SETTINGS/$1/$2"; } 2>/dev/null; }
 
-# at_odds CRC LINK: one of the two requires CRC and the other declines it, so LINK and a link
-# with the setting CRC would refuse each other
+# at_odds CRC LINK: would a link with the setting CRC and LINK refuse to connect, because one of
+# them requires CRC and the other declines it?
 at_odds() {
 	is_set "$2" crc
 	case $1:$SET in off:required | required:off) return 0 ;; esac
@@ -123,11 +124,11 @@ setting() {
 	if [ "$name" = crc ] && [ -n "${2:-}" ] && at_odds "$value" "$2"; then value=on; fi
 	[ "$name" != zerocopy ] || [ ! -e /sys/kernel/realtime ] || value=off
 	note "$1 $name $value"
-	# the link may be going away now
+	# the link may be deleted at this moment
 	{ echo "$value" >"$SETTINGS/$1/$name"; } 2>/dev/null || ! rdma_exists "$1" || complain "$1 $name $value is refused"
 }
 
-# path NS NETDEV: changes loss, delay and order of the packets that leave there
+# path NS NETDEV: changes loss, delay and order of the packets that NETDEV sends
 path() {
 	local what
 	one_of "" "" "loss 1%" "loss 4%" "delay 5ms reorder 25% 50%" "delay 2ms 1ms" "duplicate 2%" "delay 1ms loss 2% reorder 10%"
@@ -138,10 +139,10 @@ path() {
 	[ -z "$what" ] || tc -n "$1" qdisc replace dev "$2" root netem $what
 }
 
-# Messages that no program may ever print: of octets that changed, or wrong completions
+# Messages that no program may ever print: they report changed bytes or wrong completions
 SPOILT='differs at octet|of the gap|left 0x.* instead of|came back changed|data mismatch|one completion too many|not outstanding|wrong qp_num|completion opcode|immediate data .* instead|invalidated .* instead|wc_flags .* instead|byte_len [0-9]* of a read'
 
-# clean WHO FILE STATUS: complains of wrong data or a crash; other errors are allowed
+# clean WHO FILE STATUS: complains about wrong data or a crash; other errors are allowed
 clean() {
 	if grep -qE "$SPOILT" "$2"; then
 		complain "$1: wrong data"
@@ -152,7 +153,8 @@ clean() {
 	esac
 }
 
-# ends PID: ends the process, and sets STATUS; kills it if it does not end
+# ends PID: waits for the end of the process, and sets STATUS; kills the process if it does not
+# end
 ends() {
 	local n LATE
 	STATUS=0

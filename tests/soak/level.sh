@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# Measures what the machine holds between two rounds, when only the core exists, and waits.
-# A leak grows from round to round; memory that is held once, or goes up and down, does not.
+# Measures, between two rounds, which resources the machine uses while only the core exists and
+# waits. A leak grows from round to round. Memory that is allocated once, or that goes up and
+# down, is no leak.
 
-# The caches whose objects are counted. Freed objects on processors' lists and in KASAN's
-# quarantine are counted as well until the cache is told to shrink.
+# The caches whose objects are counted. Freed objects in the processors' lists and in KASAN's
+# quarantine are counted, too, until the cache is told to shrink.
 CACHES='kmalloc-* dma-kmalloc-* net_namespace TCP TCPv6 UDP UDPv6 request_sock_TCP* sock_inode_cache filp skbuff_* ib_* iwt_* task_struct nsproxy'
 
 caches() {
@@ -18,7 +19,7 @@ caches() {
 	done
 } 2>/dev/null
 
-# Sockets of all namespaces, without those in TIME-WAIT, which nobody holds
+# Counts sockets of all namespaces, except sockets in TIME-WAIT, which no process holds
 sockets() {
 	awk '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == "alloc" || $i == "mem" || $i == "orphan") print "tcp:" $i, $(i + 1) }' /proc/net/sockstat
 }
@@ -33,11 +34,11 @@ things() {
 	echo "references $(cat "/sys/module/$IWT_LINK_TYPE/refcnt")"
 }
 
-# The call chains that KASAN keeps, each one once and for ever, in pools of four pages: each new
-# place of an interrupt makes one more. 100 MB of them come in an hour.
+# KASAN stores each different call stack once, for ever, in pools of four pages. Each new place at
+# which an interrupt occurs makes another stack: 100 MB in an hour.
 chains() { awk '/^pools:/ { print 16 * $2 }' /sys/kernel/debug/stackdepot/stats 2>/dev/null; }
 
-# In KiB; the count of objects finds leaks of less than a page
+# In KiB; leaks of less than a page are found by the number of objects
 memory() {
 	local chains
 	chains=$(chains)
@@ -48,7 +49,7 @@ memory() {
 
 no_orphans() { sockets | grep -qx 'tcp:orphan 0'; }
 
-# measure ROUND: measures, after slow objects have gone
+# measure ROUND: waits until slowly released objects are gone, then measures
 measure() {
 	busywait 30 no_orphans
 	sync
@@ -56,9 +57,9 @@ measure() {
 	{ things; sockets; caches; memory; } >"$SOAK/level.$1"
 }
 
-# more BEFORE AFTER: prints what exists in larger number than before the first link was made.
-# Files, namespaces without a name and their sockets are left to growth(), because the kernel
-# keeps some of them for NFS.
+# more BEFORE AFTER: prints each kind of object of which there are more than before the first link
+# was made. growth() checks files, namespaces without a name and their sockets instead, because
+# the kernel keeps some of them for NFS.
 more() {
 	awk '
 		FNR == NR { was[$1] = $2 }
@@ -67,19 +68,21 @@ more() {
 		}' "$1" "$2"
 }
 
-# The kernel's NFS server keeps for ever the transport for callbacks of each connection over RDMA
-# that a client has had: with each mount, these are 2 objects of kmalloc-8 and 7 of kmalloc-16
-# (its addresses and names in sysfs), 2 of kmalloc-96, 2 of kmalloc-512 and one of kmalloc-4k, all
-# allocated by setup_callback_client() of nfsd (/sys/kernel/debug/slab/*/alloc_traces shows this,
-# in a kernel that is started with slab_debug=U). The connection is gone, with all objects that
-# this driver had for it, and over TCP no transport is kept. So these are left out: as many
-# transports as all three of the caches that otherwise hardly change have grown by since the first
-# quarter of the run. Growth in another proportion is still found.
+# A fault of the kernel's NFS server that growth() leaves out: for each RDMA connection of a
+# client, nfsd never releases the transport for callbacks. Each mount leaks 2 objects of kmalloc-8
+# and 7 of kmalloc-16 (the addresses, and names in sysfs), 2 of kmalloc-96, 2 of kmalloc-512 and
+# one of kmalloc-4k. setup_callback_client() of nfsd allocates all of them; in a kernel that is
+# started with slab_debug=U, /sys/kernel/debug/slab/*/alloc_traces shows this. The connection
+# itself is released, with all objects of this driver, and over TCP nfsd releases the transport.
+# growth() computes the number of leaked transports from the three caches that otherwise hardly
+# change, as their growth since the first quarter of the run. Growth in another proportion is
+# still reported.
 CALLBACKS='kmalloc-8 2 kmalloc-16 7 kmalloc-96 2 kmalloc-512 2 kmalloc-4k 1'
 
-# growth FILE...: prints, from measurements in their order, what has grown in each quarter of the
-# run: the minimum of each quarter is above that of the quarter before, and the whole growth is at
-# least three units in four rounds. Values that go up and down need more rounds.
+# growth FILE...: reads the measurements in their order, and prints each value that has grown in
+# each quarter of the run: the minimum of each quarter is above the minimum of the previous
+# quarter, and the whole growth is at least three units in four rounds. Values that go up and down
+# need more rounds.
 growth() {
 	awk -v callbacks="$CALLBACKS" '
 		FNR == 1 { files++ }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# The lane "links": links on all kinds of net devices are made and deleted, with listeners or
-# without, in all orders; some while their net device is being deleted.
+# The lane "links": makes and deletes links on all kinds of net devices, with or without
+# listeners, in all orders; deletes some while their net device is being deleted.
 
 # netdev KIND: makes a net device with the name IF in NS
 netdev() {
@@ -26,10 +26,10 @@ listener() {
 	note "listener on $PICK"
 }
 
-# heard: the listener must have its port, at the latest when there is a link
+# heard: checks that the listener has its port, at the latest when a link exists
 heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listener"; }; }
 
-# to_end WHAT: ends the link in one of several ways; then it must be gone
+# to_end WHAT: ends the link in one of several ways, and checks that it is gone
 to_end() {
 	case $1 in
 	link) must "link $DEV goes" by_name "$DEV" rdma link delete "$DEV" ;;
@@ -42,8 +42,8 @@ to_end() {
 	[ "$1" = namespace ] || busywait 60 not rdma_exists "$DEV" || complain "link $DEV is still there"
 }
 
-# meanwhile: links are added and deleted while the net device moves, is renamed and goes.
-# All of these commands may fail, but they must end.
+# meanwhile: adds and deletes links while the net device is moved, renamed and deleted. All of
+# these commands may fail, but none may hang.
 meanwhile() {
 	local n adder
 	(for n in 1 2 3 4 5 6; do

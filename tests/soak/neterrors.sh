@@ -7,7 +7,7 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/nfs.sh
 . "$here/../lib/nfs.sh"
 
-# client DIR [OPTION]: mounts, writes, and reads once the network is unreachable
+# client DIR [OPTION]: mounts, writes, and reads after the network has become unreachable
 client() {
 	local dir=$1
 	. "$here/../lib/wait.sh"
@@ -28,8 +28,8 @@ if [ "${1:-}" = client ]; then client "$2" "${3:-}"; exit; fi
 
 no_qps() { ! rdma resource show qp link "$DEV_B/1" | grep -q .; }
 
-# unreachable: ends the connection, and prevents a new one: it finds no route. The net device goes
-# down last, because otherwise TCP would not notice, and would wait.
+# unreachable: ends the connection, and deletes the route so that no new one can be made. The net
+# device is set down last, because otherwise TCP would not notice the end and would wait.
 unreachable() {
 	link_del "$NS_A" "$DEV_A" && busywait 60 no_qps && ip -n "$NS_B" link set "$IF_B" down
 }
@@ -73,7 +73,7 @@ with() {
 	check "a mount with the option" mount_of "$d" ,fatal_neterrors=none || return
 	check "the network is unreachable once more" unreachable
 	: >"$d/unreachable"
-	# longer than the read without the option took to end
+	# wait longer than the read without the option needed to fail
 	check "a read does not end" not busywait $((TOOK + 10)) test -s "$d/ended"
 	check "the network is there again" reachable
 	check "the read ends when the network is there" busywait 120 test -s "$d/ended"

@@ -17,9 +17,9 @@ wrong() {
 	tail -n 2 "$dir/nfs-log" | cut -c 1-200 >>"$dir/nfs-wrong"
 }
 
-# When the network is unreachable for a moment, newer kernels end a mount outside of the initial
-# namespace; with this option they wait (see neterrors.sh). Older ones always wait, and do not
-# know the option.
+# When the network is unreachable for a moment, newer kernels give up a mount outside the initial
+# namespace; with this option the mount waits (see neterrors.sh). Older kernels always wait, and
+# do not know the option.
 WAITS=,fatal_neterrors=none
 
 mount_anew() {
@@ -32,7 +32,7 @@ mount_anew() {
 		nap 2
 	done
 	wrong "mount"
-	# without a mount, files would be written elsewhere
+	# if the mount failed, the files would be written to another file system
 	exit 1
 }
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# Programs between the hosts of a lane: some end by themselves, and must end well (short);
-# others run until something ends them (endless). A server's output is in $WORK/server, a
-# client's in $WORK/client.
+# Runs programs between the hosts of a lane. Some end by themselves, and must end without an error
+# (short); others run until an event ends them (endless). A server's output is in $WORK/server, a
+# client's output in $WORK/client.
 
-# address 4|6 A|B
+# address 4|6 A|B: prints the address of a host
 address() {
 	case $1$2 in
 	4A) ADDRESS=$IP_A ;;
@@ -14,7 +14,7 @@ address() {
 	esac
 }
 
-# commands KIND: SERVER, PORT and CLIENT
+# commands KIND: sets SERVER, PORT and CLIENT
 rping_commands() {
 	number 1 64000
 	PORT=7174
@@ -52,7 +52,7 @@ serving() {
 	return 1
 }
 
-# short KIND 4|6: runs a program that must end well
+# short KIND 4|6: runs a program that must end without an error
 short() {
 	local status=0 kind=$1
 	address "$2" B
@@ -95,8 +95,8 @@ attached() {
 	clean attached "$WORK/client" $status
 }
 
-# A program's socket has only one attempt: if the responder does not know the Request's revision,
-# the initiator cannot try an older one on it, as links do by themselves.
+# A program's socket has only one attempt. If the responder does not know the revision of the
+# Request, the initiator cannot try an older one on that socket, as links do by themselves.
 same_revision() {
 	is_set "$DEV_B" mpa_revision
 	[ "$SET" = 1 ] || return 0
@@ -128,7 +128,7 @@ endless() {
 	return 1
 }
 
-# goes_on SECONDS: do octets still pass between the two programs?
+# goes_on SECONDS: do the two programs still transfer bytes?
 goes_on() {
 	MOVING_FROM=
 	busywait "$1" moving "$NS_A" "$IF_A" 30000 && alive "$CLI" && alive "$SRV"

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2034 # for the other files
-# Everything at once, at random, for a long time: see Documentation/testing.rst.
+# The soak test: makes many events happen at once, at random, for a long time (see
+# Documentation/testing.rst).
 #
 #	soak.sh [--time SECONDS] [--seed N] [--first ROUND] [--lanes "LANE..."] [--levels]
 #
-# In each round lanes run beside each other: "strict" (strict.sh), "chaos1" and "chaos2"
-# (chaos.sh), "links" (links.sh) and "core" (core.sh), whose traffic goes on through all
-# rounds. Between two rounds the core waits, and level.sh measures what the machine holds;
-# after some rounds the module is reloaded. When a lane fails, its log is printed.
-# --levels prints all measurements.
+# In each round several lanes run at the same time: "strict" (strict.sh), "chaos1" and "chaos2"
+# (chaos.sh), "links" (links.sh) and "core" (core.sh), whose traffic continues through all rounds.
+# Between two rounds the core waits, and level.sh measures the resources in use. After some rounds
+# the module is reloaded. If a lane fails, its log is printed. --levels prints all measurements.
 here=$(dirname "$(realpath "$0")")
 TIME=120 SEED=$RANDOM ROUND=1 LANES="strict chaos1 chaos2 links core" LEVELS=
 while [ $# -gt 0 ]; do
@@ -59,7 +59,7 @@ judged() {
 		ok "round $ROUND: $1"
 		return
 	fi
-	# each complaint, which begins a line, is one of a wait
+	# set LATE if every complaint is a time-out; other lines of the output are indented
 	LATE=
 	grep -v '^ ' "$SOAK/wrong-$1" | grep -qv ' (time-out)$' || grep -qE "$KTAP_NEVER" "$SOAK/wrong-$1" || LATE=yes
 	not_ok "round $ROUND: $1"
@@ -92,7 +92,8 @@ round() {
 	echo "# round $ROUND took $((SECONDS - began)) s; $(tail -n 1 "$SOAK/nfs") times NFS, $(tail -n 1 "$SOAK/nvme") times NVMe, $(verified verify4) and $(verified verify6) batches"
 }
 
-# levels: reports what grew from round to round, without the first one, in which much is new
+# levels: reports resources that grew from round to round, without the first round, in which many
+# objects are allocated for the first time
 levels() {
 	local files
 	files=("$SOAK"/level.[0-9]*)
@@ -124,7 +125,7 @@ finish() {
 	core_goes_on
 	core_stop
 	levels
-	# namespaces and sockets go some time after their names
+	# the kernel deletes namespaces and sockets some time after their names
 	busywait 120 as_before || { complain "more is there than before"; show "$SOAK/grown"; }
 	judged main
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# The lane "strict": connections one after the other, with settings that change between them
-# and paths that lose and reorder packets. Nothing else happens to its links, so all connections
-# must end well.
+# The lane "strict": makes connections one after another. Settings change between them, and the
+# paths lose and reorder packets. No event ends a link, so every connection must end without an
+# error.
 
 strict_round() {
 	local n kind

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# scenario.sh NAME: one way for a script to end, for gate-test/run
+# scenario.sh NAME: causes the fault NAME, or ends in the way NAME, for gate-test/run
 set -e
 
 siw_link() {
@@ -11,7 +11,8 @@ siw_link() {
 	rdma link add siw0 type siw netdev lab0
 }
 
-# crash_as NAME EXPRESSION: runs a program of this name that evaluates EXPRESSION, and may crash
+# crash_as NAME EXPRESSION: runs Python, as a program called NAME, to evaluate EXPRESSION; the
+# program may crash
 crash_as() {
 	cp "$(readlink -f "$(command -v python3)")" "/tmp/$1"
 	"/tmp/$1" -c "import ctypes, os; $2" || :

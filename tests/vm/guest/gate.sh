@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Checks a lab machine after its script: each violation is one "gate ..." status line. The
-# host judges the kernel's messages, from the console, which survives a crash.
+# Checks a lab machine after its script has ended. Prints one status line "gate ..." for each
+# violation. The host checks the kernel's messages, because the host's copy survives a crash.
 
-# Seconds until an object that still exists counts as left. A leak stays; an object that is
-# only slow to go, where several laboratories share a processor, does not.
+# If an object still exists after this number of seconds, the gate reports it as leaked. A leaked
+# object stays for ever; an object that is only released slowly, because several laboratories
+# share a processor, does not.
 PATIENCE=20
-# The same for network namespaces: one lives until TCP has given up to send what a process left to a
-# peer that has gone. The gate's own test need not wait for so long.
+# The same for network namespaces: a namespace exists until TCP gives up sending the remaining
+# data of an ended process to a peer that no longer exists. The gate's own test writes a shorter
+# time into the file.
 NS_PATIENCE=200 NS_PATIENCE_FILE=/run/lab.patience
 
 complain() { status "gate $*"; }
@@ -23,8 +25,9 @@ in_namespaces() {
 
 iwarp_devices() { in_namespaces rdma dev show | awk '/ rnic / { sub(":", "", $2); print $2 }' | sort -u; }
 
-# Prints resources in use on iWARP devices. Completion queues that the core pools for kernel
-# users live as long as the device; its removal shows whether they leak.
+# Prints the resources in use on iWARP devices. The RDMA core keeps pooled completion queues for
+# kernel users as long as the device exists, so they are not printed; the removal of the device
+# shows whether they leak.
 rdma_leaks() {
 	local dev
 	for dev in $(iwarp_devices); do
@@ -36,7 +39,8 @@ rdma_leaks() {
 	done | sort -u
 }
 
-# until_empty SECONDS COMMAND: waits for COMMAND to print nothing; else prints it
+# until_empty SECONDS COMMAND: waits until COMMAND prints nothing; if it still prints something
+# after SECONDS, prints that
 until_empty() {
 	local left=$(($1 * 5)) out
 	shift
@@ -97,8 +101,9 @@ gate_netdevs() {
 	done
 }
 
-# Says so if there is another network namespace than the first one: only if there is none does the
-# RDMA core change how namespaces share devices. No list has a namespace without name and process.
+# Prints "left" if there is a second network namespace. The RDMA core changes how namespaces share
+# devices only if there is no second one, so trying the change detects it. No list contains a
+# namespace that has neither a name nor a process.
 namespaces_left() {
 	local mode
 	for mode in exclusive shared; do
@@ -109,8 +114,8 @@ namespaces_left() {
 gate_namespaces() {
 	modprobe -q ib_core
 	rdma system show 2>/dev/null | grep -q 'netns ' || return
-	# the kernel's NFS server keeps for ever the transport for callbacks of each connection over RDMA,
-	# and with it the namespace (tests/soak/level.sh tells more)
+	# The kernel's NFS server never releases the callback transport of a connection over RDMA.
+	# This transport holds the network namespace (tests/soak/level.sh explains this).
 	if grep -q '^nfsd ' /proc/modules; then
 		[ -z "$(namespaces_left)" ] || status "note a network namespace lives on, as those of an NFS server do"
 		return
@@ -141,12 +146,12 @@ gate_tasks() {
 	done <<<"$before"
 }
 
-# Searches for leaks after the modules are unloaded, because then none of their memory refers
-# to anything. The addresses of their code are noted before.
+# Scans for leaks after the modules are unloaded, because then no memory of the modules refers to
+# a leaked object. gate() saves the symbol addresses of the modules before it unloads them.
 gate_memory() {
 	local leaks=/sys/kernel/debug/kmemleak line
 	[ -e $leaks ] || return
-	# an object counts as leaked once it is five seconds old
+	# kmemleak reports an object only when the object is at least five seconds old
 	sleep 5
 	echo scan >$leaks
 	echo scan >$leaks

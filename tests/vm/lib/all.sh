@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Sources everything in this directory, in the order of dependence.
+# Sources every file of this directory; a file comes after the files that it depends on.
 here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/common.sh"
 . "$here/apt.sh"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Packages of other releases than the host's, through a private apt state per suite. Locations
-# come from the host's own apt configuration. SUITE:ARCHITECTURE is a suite for machines of
-# another architecture than the host's.
+# Downloads packages of Debian releases other than the host's. Each suite has its own apt state
+# (lists, cache). The archive's address comes from the host's apt configuration.
+# SUITE:ARCHITECTURE is a suite for machines whose architecture is not the host's.
 
 # apt_repository: prints the location of the Debian archive that this host uses
 apt_repository() {
@@ -89,7 +89,7 @@ apt_walk() {
 		[[ $seen != *" $package "* ]] || continue
 		seen+="$package "
 		printf '%s=%s\n' "$package" "$(apt_field "$suite" "$package" Version)"
-		# the first of alternatives will do
+		# of alternative dependencies, the first one is enough
 		# shellcheck disable=SC2046
 		set -- "$@" $(apt_field "$suite" "$package" Depends | tr ',' '\n' |
 			awk '{ print $1 }' | grep -E "$pattern" || true)

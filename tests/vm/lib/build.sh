@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Builds this tree for a lab, inside the lab's userland, in build/labs/LAB:
-#   src/      a copy of the sources, built in
+#   src/      a copy of the sources, in which the build runs
 #   payload/  the files to unpack over the lab's root
 
 # Runs in the userland: parts that are not in the tree (yet) are not built.
@@ -17,7 +17,7 @@ rm -rf /out/payload
 bin=/out/payload/opt/iw_tcp/bin updates=/out/payload/usr/lib/modules/$VERSION/updates
 mkdir -p $bin $updates
 if [ "$LAB" = series ] || [ "$LAB" = core ]; then
-	# their kernels have the module in its own tree
+	# the kernels of these labs contain the module, so no module is built here
 	: >Module.symvers
 elif [ -e Kbuild ]; then
 	make -s -j2 -C $kdir M=/src $MAKEARGS $PROFILE modules
@@ -49,8 +49,9 @@ fi
 cp /out/index/* /out/payload/usr/lib/modules/$VERSION/
 '
 
-# Files that are no sources, in the tree or in the copy, stay where they are. Builds in the
-# copy change the times of directories, which must not count as changes.
+# Copies the sources. Leaves other files in the copy (objects) and does not copy them from the
+# tree. -O: the build changes the times of directories, and this must not count as a change of a
+# source.
 build_copy() {
 	rsync -aO --delete --itemize-changes --exclude=/.git --exclude=/build --exclude=__pycache__ \
 		--exclude='*.o' --exclude='*.gcno' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \

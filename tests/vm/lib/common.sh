@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Messages, the cache and its artefacts. Everything in tests/vm sources this file.
+# Messages, and the cache of prepared files (artefacts). Every script in tests/vm sources this
+# file.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -31,8 +32,8 @@ hash_of() { printf '%s\n' "$@" | sha256sum | cut -c1-12; }
 # file_hash FILES...: prints a short key of the files' contents
 file_hash() { cat -- "$@" | sha256sum | cut -c1-12; }
 
-# locked FILE COMMAND...: runs COMMAND with a lock on FILE. COMMAND does not inherit the
-# lock: daemons that it leaves cannot keep the lock.
+# locked FILE COMMAND...: runs COMMAND while this shell holds a lock on FILE. COMMAND does not
+# inherit the lock, so a daemon that COMMAND starts cannot keep it.
 locked() {
 	local file=$1 fd rc=0; shift
 	exec {fd}>"$file"
@@ -42,7 +43,7 @@ locked() {
 	return "$rc"
 }
 
-# pin DIR: until this process and its children end, DIR is not pruned
+# pin DIR: prevents that DIR is pruned, until this process and its children end
 pin() {
 	local fd
 	exec {fd}<"$1"
@@ -50,7 +51,7 @@ pin() {
 	touch -c "$1"
 }
 
-# prune NAME KEEP: removes artefacts of NAME with other keys that are two days old
+# prune NAME KEEP: removes the artefacts of NAME whose key is not KEEP and that are two days old
 prune() {
 	local dir fd
 	for dir in "$CACHE/$1"-????????????; do
@@ -71,8 +72,8 @@ build_artefact() {
 	mkdir "$dir.tmp"
 	log "preparing $name"
 	local start=$SECONDS
-	# in a separate shell, because "set -e" does not work below a condition; its
-	# output goes to a log, which is shown when it fails
+	# A separate shell, because "set -e" has no effect inside a condition. Its output is
+	# written to a log, and the log is shown if the shell fails.
 	# shellcheck disable=SC2016
 	if ! bash -c '. "$1/lib/all.sh"; shift; "$@"' build "$VM_DIR" "$@" "$dir.tmp" \
 		>"$CACHE/$name.log" 2>&1 </dev/null; then
@@ -86,9 +87,9 @@ build_artefact() {
 	prune "$name" "$dir"
 }
 
-# artefact VAR NAME KEY BUILDER [ARGS]: makes VAR the cached directory of NAME
-# with KEY; when there is none, "BUILDER ARGS tempdir" fills one, which gets its name only
-# when it is complete. With LAB_READY=1 none is made: if there is none, the program ends
+# artefact VAR NAME KEY BUILDER [ARGS]: sets VAR to the cached directory of NAME with KEY. If
+# there is no such directory, "BUILDER ARGS tempdir" fills a temporary one, which is renamed when
+# it is complete. With LAB_READY=1 nothing is built: if the directory is missing, the program ends
 # with status 3.
 artefact() {
 	local -n result=$1

@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Machines of another architecture than the host's. Their userland is unpacked, not installed,
-# because none of their programs runs on the host: files that the packages' scripts would have
-# made come from the same release's userland of the host's architecture. The programs of the
-# tests are compiled in that userland, with a cross compiler and the machine's userland as its
-# sysroot. A suite of another architecture is called SUITE:ARCHITECTURE.
+# Machines whose architecture is not the host's. Their userland is unpacked, not installed,
+# because the host cannot run the machine's programs. Maintainer scripts of packages would create
+# some files; these files are copied from the userland of the same release for the host's
+# architecture. The test programs are compiled in the host-architecture userland, by a cross
+# compiler whose sysroot is the machine's userland. A suite of another architecture is called
+# SUITE:ARCHITECTURE.
 
 NATIVE=amd64
 
-# architecture: GNU's name; the host's emulator, and the package of the emulator
+# For each architecture: the GNU triplet, the emulator's program, the emulator's package
 declare -A FOREIGN=(
 	[arm64]="aarch64-linux-gnu qemu-system-aarch64 qemu-system-arm"
 	[s390x]="s390x-linux-gnu"
 )
 
-# arch_of SUITE[:ARCHITECTURE]
+# arch_of SUITE[:ARCHITECTURE]: prints the architecture
 arch_of() { case $1 in *:*) echo "${1##*:}" ;; *) echo $NATIVE ;; esac; }
 
-# foreign_triplet ARCHITECTURE
+# foreign_triplet ARCHITECTURE: prints the GNU triplet
 foreign_triplet() { cut -d' ' -f1 <<<"${FOREIGN[$1]}"; }
 
-# foreign_need LAB...: prints "command=package" for commands that the host needs for the LABs
+# foreign_need LAB...: prints "command=package" for each command that the host needs to run the
+# LABs
 foreign_need() {
 	local lab words
 	for lab; do
@@ -29,14 +31,15 @@ foreign_need() {
 	done
 }
 
-# foreign_root_packages SUITE: root_packages, without packages that are only for compiling or large
+# foreign_root_packages SUITE: prints the packages of root_packages, except large ones and those
+# that are used only to compile
 foreign_root_packages() {
 	root_packages "$1" | grep -vxE 'ccache|make|pahole|gcc(-[0-9]+)?|flex|bison|bc|pkgconf|xz-utils|bpftrace' |
 		grep -vxFf <(sed 's/#.*//' "$VM_DIR/config/packages.suites" | xargs -n1)
 	echo busybox-static
 }
 
-# foreign_unpack SUITE ARCHITECTURE DIR
+# foreign_unpack SUITE ARCHITECTURE DIR: unpacks the userland's packages into DIR
 foreign_unpack() {
 	local suite=$1 arch=$2 dir=$3 list
 	list=$(foreign_root_packages "$suite" | paste -sd,)
@@ -49,7 +52,8 @@ foreign_unpack() {
 		"$suite" "$dir" "$(apt_repository)"
 }
 
-# foreign_configure NATIVE-ROOT DIR: makes the files that the packages' scripts would make
+# foreign_configure NATIVE-ROOT DIR: creates the files that the packages' maintainer scripts would
+# create
 foreign_configure() {
 	local native=$1 dir=$2 link
 	rm -rf "$dir"/usr/share/{man,info,locale} "$dir"/var/lib/apt/lists
@@ -59,14 +63,15 @@ foreign_configure() {
 	rsync -a --ignore-existing "$native/var/lib/nfs/" "$dir/var/lib/nfs/"
 	(cd "$native" && find usr -type l -lname '/etc/alternatives/*') | while read -r link; do
 		if [ ! -e "$dir/$(readlink "$dir/etc/alternatives/$(basename "$link")")" ]; then continue; fi
-		# libraries are in another directory there
+		# skip links into the library directory of the host's architecture, which DIR does
+		# not have
 		[ -e "$dir/$link" ] || [ -L "$dir/$link" ] || [ ! -d "$dir/${link%/*}" ] || cp -a "$native/$link" "$dir/$link"
 	done
 	mkdir -p "$dir/opt/iw_tcp" "$dir/run/netns"
 	in_root "$native" 'python3 -m compileall -q -s /sysroot /sysroot/usr/lib/python3* || :' "$dir:/sysroot"
 }
 
-# build_foreign_root SUITE ARCHITECTURE OUT
+# build_foreign_root SUITE ARCHITECTURE OUT: makes the userland of ARCHITECTURE in OUT
 build_foreign_root() {
 	local suite=$1 arch=$2 out=$3 native
 	root_of native "$suite"
@@ -76,7 +81,7 @@ build_foreign_root() {
 	mkfs.ext4 -q -d "$out/root" -O ^has_journal -E lazy_itable_init=1 "$out/root.img"
 }
 
-# foreign_root VAR SUITE:ARCHITECTURE: as root_of
+# foreign_root VAR SUITE:ARCHITECTURE: the same as root_of, for another architecture
 foreign_root() {
 	local suite=${2%:*} arch=${2##*:} recipe
 	recipe=$(declare -f build_foreign_root foreign_unpack foreign_configure)
@@ -85,10 +90,10 @@ foreign_root() {
 		build_foreign_root "$suite" "$arch"
 }
 
-# cross_gcc SUITE ARCHITECTURE: the compiler of the release's kernels
+# cross_gcc SUITE ARCHITECTURE: prints the name of the compiler that builds the release's kernels
 cross_gcc() { printf '%s-%s\n' "$(foreign_triplet "$2")" "$(root_packages "$1" | grep -xE 'gcc-[0-9]+')"; }
 
-# layer_unpack SUITE DIR "PACKAGES": unpacks them, to be laid over the suite's userland
+# layer_unpack SUITE DIR "PACKAGES": unpacks PACKAGES into DIR, a layer over the suite's userland
 layer_unpack() {
 	local suite=$1 dir=$2 packages=$3 deb
 	mkdir -p "$dir.debs" "$dir/usr/lib"
@@ -113,8 +118,8 @@ build_cross() {
 # build_tool SUITE "PACKAGES" OUT
 build_tool() { layer_unpack "$1" "$3/root" "$2"; }
 
-# tool_of VAR SUITE PACKAGE: sets VAR to a release's package (an emulator, a checker) with its
-# libraries, to be laid over its userland
+# tool_of VAR SUITE PACKAGE: sets VAR to a directory with PACKAGE (an emulator, a checker) of a
+# release and its libraries. The directory is a layer over the release's userland.
 tool_of() {
 	local packages
 	apt_update "$2"
@@ -123,7 +128,8 @@ tool_of() {
 		build_tool "$2" "$packages"
 }
 
-# cross_of VAR SUITE:ARCHITECTURE: the cached cross compiler, and an emulator for programs
+# cross_of VAR SUITE:ARCHITECTURE: sets VAR to the cached cross compiler and the user-mode
+# emulator
 cross_of() {
 	local suite=${2%:*} arch=${2##*:} triplet gcc packages
 	apt_update "$suite"
@@ -135,7 +141,7 @@ cross_of() {
 		build_cross "$suite" "$gcc" "$packages"
 }
 
-# build_foreign_kernel SUITE USERLAND "PACKAGES" OUT: as build_stock_kernel
+# build_foreign_kernel SUITE USERLAND "PACKAGES" OUT: the same as build_stock_kernel
 build_foreign_kernel() {
 	local suite=$1 userland=$2 packages=$3 out=$4 version modules root cross native
 	# shellcheck disable=SC2086
@@ -144,7 +150,8 @@ build_foreign_kernel() {
 	modules=$out/tree/usr/lib/modules/$version
 	echo "$version" >"$out/version"
 	mv "$out/tree/boot/vmlinuz-$version" "$out/linux"
-	# without vmlinux no BTF is made: the host's tools would have to know the byte order for BTF
+	# Without vmlinux the build makes no BTF. The host's tools that make BTF would have to
+	# know the byte order of the machine.
 	rm -rf "$out/tree"/{boot,usr/share} "$out"/tree/usr/src/linux-headers-*/vmlinux
 	kernel_trim_modules "$modules"
 	find "$modules" -name '*.ko.xz' -print0 | xargs -0r -P2 -n64 xz -d
@@ -162,7 +169,7 @@ build_foreign_kernel() {
 	foreign_initrd "$root/root" "$out/initrd"
 }
 
-# foreign_initrd ROOT FILE: as initrd_make, with the machine's own shell
+# foreign_initrd ROOT FILE: the same as initrd_make, but with the shell of the machine's userland
 foreign_initrd() {
 	local root=$1 file=$2 dir
 	dir=$(mktemp -d)
@@ -172,12 +179,12 @@ foreign_initrd() {
 	rm -rf "$dir"
 }
 
-# foreign_kernel VAR NAME SUITE FLAVOUR USERLAND: as stock_kernel
+# foreign_kernel VAR NAME SUITE FLAVOUR USERLAND: the same as stock_kernel
 foreign_kernel() {
 	local packages recipe
 	apt_update "$3"
 	packages=$(kernel_packages "$3" "$4")
-	# the programs of linux-kbuild run on the host
+	# the programs of linux-kbuild run on the host, so they have the host's architecture
 	packages=$(sed "s/^\(linux-kbuild-[^=]*\)=/\1:$NATIVE=/" <<<"$packages")
 	recipe=$(declare -f build_foreign_kernel foreign_initrd kernel_unpack kernel_trim_modules \
 		siw_source kernel_finish initrd_make; cat "$VM_DIR/guest/initrd")
@@ -194,7 +201,8 @@ lab_foreign() {
 	foreign_root ROOT "$userland"
 	cross_of cross "$userland"
 	if [ "$LAB_ARCH" = s390x ]; then
-		# with Debian 12's emulator, QEMU 7.2, the machine finds each ICMP checksum wrong
+		# under QEMU 7.2, Debian 12's emulator, the machine rejects every ICMP checksum as
+		# wrong
 		tool_of emulator trixie qemu-system-s390x
 		root_of native trixie
 		export LAB_EMULATOR="$emulator/root $native/root"
@@ -204,9 +212,9 @@ lab_foreign() {
 	LAB_CC="$(cross_gcc "${userland%:*}" "$LAB_ARCH") --sysroot=/sysroot"
 }
 
-# boot_foreign DIR EMULATOR...: as boot_qemu. The terminals of the script and of the status
-# lines are virtual consoles, which all machines have. Disks are PCI devices, which every
-# machine finds in their order.
+# boot_foreign DIR EMULATOR...: the same as boot_qemu, for all architectures. Virtual consoles,
+# which every machine has, are the terminals of the script and of the status lines. Disks are PCI
+# devices, because every machine detects PCI devices in the order of the options.
 boot_foreign() {
 	local dir=$1 threads=single; shift
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
@@ -224,7 +232,7 @@ boot_foreign() {
 		-device virtio-blk-pci,drive=a -device virtio-blk-pci,drive=b -device virtio-blk-pci,drive=c
 }
 
-# A processor without features that are slow to emulate (authenticated pointers) and not tested
+# Uses a processor type without pointer authentication, which is slow to emulate and not tested.
 boot_arm64() { CONSOLE=ttyAMA0 boot_foreign "$1" qemu-system-aarch64 -M virt -cpu neoverse-n1; }
 boot_s390x() {
 	# shellcheck disable=SC2016 # expanded there

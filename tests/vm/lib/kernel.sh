@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Kernels: the distribution's own, with the headers to build against, the siw module built
-# from the same release's source package, and the files to boot them.
-# An artefact "kernel-NAME" holds
+# Kernels of the distribution. An artefact "kernel-NAME" has the distribution's kernel, the
+# headers to build modules, and the siw module, which is built from the same release's source
+# package:
 #   version      the release string
 #   linux        the image to boot, and initrd
 #   tree/        headers and modules, to be laid over a userland for building
 #   modules.img  a file system with the modules that the labs need
 
-# A suite that changes to the next series keeps the last one for a long time: a laboratory
-# boots the series that it is named after.
+# A suite that changes to a new kernel series keeps the previous series for a long time. A
+# laboratory boots the series that it is named after.
 declare -A KERNEL_SERIES=([trixie-backports]=7.2 [bookworm-backports]=6.12)
 
-# kernel_release SUITE FLAVOUR: the part behind linux-image- in the package's name
+# kernel_release SUITE FLAVOUR: prints the part of the package's name after "linux-image-"
 kernel_release() {
 	local series=${KERNEL_SERIES[${1%:*}]:-} release
 	if [ -z "$series" ]; then
@@ -25,7 +25,8 @@ kernel_release() {
 	printf '%s\n' "$release"
 }
 
-# kernel_packages SUITE FLAVOUR: "package=version" of image, headers, source
+# kernel_packages SUITE FLAVOUR: prints "package=version" of the packages of image, headers,
+# source
 kernel_packages() {
 	local suite=$1 release list version
 	local parts='^linux-(headers|kbuild|image|base|binary|modules)-[0-9]'
@@ -36,15 +37,16 @@ kernel_packages() {
 	printf '%s\n' "$list" "$(kernel_source_package "$version")"
 }
 
-# kernel_source_package VERSION: 6.12.107-1 comes from linux-source-6.12=6.12.107-1
+# kernel_source_package VERSION: prints the source package of a kernel, for example
+# linux-source-6.12=6.12.107-1 for 6.12.107-1
 kernel_source_package() {
 	local series
 	series=$(cut -d. -f1,2 <<<"$1")
 	printf 'linux-source-%s=%s\n' "$series" "$1"
 }
 
-# Modules that tests can use; the rest of a distribution's modules are drivers for hardware
-# that no lab has.
+# Keeps only the modules that tests can use. The distribution's other modules are drivers for
+# hardware that no lab has.
 kernel_trim_modules() {
 	local dir=$1 keep=$1.keep sub
 	mkdir "$keep"
@@ -56,7 +58,7 @@ kernel_trim_modules() {
 		mkdir -p "$keep/kernel/$sub"
 		find "$dir/kernel/$sub" -maxdepth 1 -type f -exec cp -al -t "$keep/kernel/$sub" {} +
 	done
-	# e1000e, and what it needs, is a card that QEMU has
+	# e1000e (with the modules that it needs) is the driver of a card that QEMU emulates
 	for sub in net/{bonding,ipvlan,macvlan,team,vxlan,wireguard,ethernet/intel/e1000e} pps ptp; do
 		[ ! -d "$dir/kernel/drivers/$sub" ] ||
 			(cd "$dir" && cp -al --parents "kernel/drivers/$sub" "$keep")
@@ -90,7 +92,7 @@ build_stock_kernel() {
 	version=$(basename "$out"/tree/usr/lib/modules/*)
 	modules=$out/tree/usr/lib/modules/$version
 	echo "$version" >"$out/version"
-	# the place of the image depends on the release
+	# the directory of the image depends on the release
 	cp "$(ls -d "$out/tree/boot/vmlinuz-$version" "$modules/vmlinuz" 2>/dev/null)" "$out/linux"
 	rm -f "$modules/vmlinuz"
 	rm -rf "$out/tree"/{boot,usr/share}
@@ -118,7 +120,7 @@ siw_source() {
 			--wildcards 'linux-source-*/drivers/infiniband/sw/siw/*'
 }
 
-# kernel_finish DIR: makes indices, the modules' file system and the initrd
+# kernel_finish DIR: makes the module indices, the file system of the modules and the initrd
 kernel_finish() {
 	local out=$1 version stage
 	version=$(cat "$out/version")

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # for the other files
-# The laboratories: which userland and which kernel each has.
+# The laboratories: the userland and the kernel of each laboratory.
 
 LABS="6.12 6.1 7.2 rt uml debug"
 # labs of other architectures, which are prepared only when they are named
 FOREIGN_LABS="arm64 arm64-16k s390x"
-# labs that only check --long uses, which are prepared when they are named
+# labs that only check --long uses, and core; they are prepared only when they are named
 MORE_LABS="kcsan series core dawdle coverage"
-# a laboratory with the kernel of another one
+# labs that use the kernel of another lab
 SAME_LABS="wrap untuned"
 
-# lab_load LAB: sets KERNEL and ROOT to the prepared artefacts, VERSION to the
-# kernel's release, LAB_KIND (of emulator), LAB_MEMORY (MiB), LAB_CMDLINE,
-# LAB_MAKEARGS and LAB_GRACE (seconds for boot and gate); LAB_LAYERS are the directories to
-# build in, LAB_CC is the compiler if it is not the usual one
+# lab_load LAB: sets the variables of a laboratory. KERNEL and ROOT are the prepared artefacts,
+# VERSION is the kernel's release, LAB_KIND is the kind of emulator, LAB_MEMORY is in MiB,
+# LAB_GRACE is the number of seconds for boot and gate, LAB_LAYERS are the directories to build
+# in, LAB_CC is the compiler if it is not the usual one. LAB_CMDLINE and LAB_MAKEARGS are options
+# of kernel and make.
 lab_load() {
 	LAB=$1 LAB_KIND=qemu LAB_ARCH=$NATIVE LAB_LAYERS='' LAB_CC='' LAB_MEMORY=4096 LAB_GRACE=420 LAB_MAKEARGS=
-	# the emulator's translation of a program depends on its addresses: with random
-	# addresses the emulator would translate it again each time
+	# The emulator translates a program for the addresses that the program has. With random
+	# addresses the emulator would have to translate the program again each time.
 	LAB_CMDLINE='norandmaps slub_debug=FZP kfence.sample_interval=10'
 	case $LAB in
 	6.12) stock_kernel KERNEL 6.12 trixie amd64 trixie; root_of ROOT trixie ;;
@@ -25,27 +26,29 @@ lab_load() {
 	rt) stock_kernel KERNEL rt trixie rt-amd64 trixie; root_of ROOT trixie ;;
 	6.1) stock_kernel KERNEL 6.1 bookworm amd64 bookworm; root_of ROOT bookworm ;;
 	uml) lab_uml uml uml.config ;;
-	# the driver's counters begin so much before their wrap (proto/first.h), which tests know
+	# the driver's counters begin shortly before their wrap (proto/first.h); tests learn how
+	# far before from a variable
 	wrap)
 		lab_uml uml uml.config
 		LAB_MAKEARGS+=" KCFLAGS=-DIWT_BEFORE_WRAP=24" LAB_CMDLINE='IWT_BEFORE_WRAP=24'
 		;;
-	# without sock_tune.c and delayed startup, which tests know
+	# the driver is built without sock_tune.c and delayed startup, and the tests know this
 	untuned)
 		lab_uml uml uml.config
 		LAB_MAKEARGS+=" IWT_WITHOUT=TUNE,DELAYED" LAB_CMDLINE='IWT_WITHOUT=TUNE,DELAYED'
 		;;
-	# with less memory the search for leaks is shorter
+	# less memory makes the scan for leaks shorter
 	debug | dawdle | coverage)
 		if [ "$LAB" = coverage ]; then
 			lab_uml coverage "uml.config debug.config coverage.config"
 		else
 			lab_uml debug "uml.config debug.config"
 		fi
-		# the module only is another one
+		# only the driver is built differently; the kernel is that of the lab debug
 		[ "$LAB" != dawdle ] || LAB_MAKEARGS="$LAB_MAKEARGS IWT_DAWDLE=1"
 		LAB_MEMORY=1536 LAB_GRACE=900
-		# an hour of soak has more call stacks than KASAN has room for
+		# an hour of the soak test makes more different call stacks than KASAN's default
+		# depot holds
 		LAB_CMDLINE='stack_depot_max_pools=32767'
 		;;
 	arm64) lab_foreign trixie arm64 trixie:arm64 ;;
@@ -60,16 +63,16 @@ lab_load() {
 	LAB_LAYERS=${LAB_LAYERS:-$ROOT/root}
 }
 
-# lab_uml KERNEL FRAGMENTS
+# lab_uml KERNEL FRAGMENTS: sets the variables of lab_load for a User-Mode Linux
 lab_uml() {
 	LAB_KIND=uml LAB_CMDLINE='' LAB_MAKEARGS=ARCH=um
 	uml_kernel KERNEL "$1" trixie-backports trixie "$2"
 	root_of ROOT trixie
 }
 
-# A processor that waits for a race only meets another one if the emulator's processors run
-# at the same time; and it must wait for longer than a real one, because the other processor
-# is as slow as itself.
+# KCSAN delays a processor at a memory access and watches whether another processor accesses the
+# same memory. So the emulator's processors must run at the same time. The delay must be longer
+# than on real hardware, because the other emulated processor is slow, too.
 lab_kcsan() {
 	kcsan_kernel KERNEL kcsan trixie-backports trixie
 	root_of ROOT trixie

@@ -1,36 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Boots a prepared lab with the files of one run, and judges how the run ended. A run's
-# directory holds payload.tar, and gets console (the kernel's messages) and status (lines
-# from guest/init).
+# Boots a prepared lab with the files of one run, and determines the exit status of the run. The
+# run's directory contains payload.tar. The machine writes console (the kernel's messages) and
+# status (lines from guest/init) into it.
 
 CPUS=${LAB_CPUS:-2}
 MACHINE_PID=
 
-# Messages that no test may provoke
+# If one of these kernel messages appears during a test, the run fails.
 GATE_PATTERN='WARNING:|(^|[^E])BUG:|Oops|Kernel panic|general protection fault|unable to handle|KASAN|UBSAN|KFENCE|KCSAN|refcount_t:|ODEBUG:|list_(add|del) corruption|possible (circular|recursive|irq)|inconsistent .*lock state|suspicious RCU usage|bad unlock balance|held lock freed|INFO: (task|rcu|trying)|detected .*stalls|(soft|hard) (lockup|LOCKUP)|blocked for more than|unregister_netdevice: waiting|scheduling while atomic|sleeping function called|nobody cared|segfault at .* in lib(ibverbs|rdmacm|iw_tcp)|kernel BUG at|DEBUG_LOCKS_WARN|leak of resources'
 
 KERNEL_OPTIONS='quiet panic=-1 oops=panic'
 
-# With LAB_ICOUNT=1 a machine of QEMU has one processor. Its clocks count executed
-# instructions, one for a nanosecond, and jump when it is idle: then durations, less idle
-# time, are numbers of instructions, and are the same in each run. On such a machine no
-# checkers slow down the kernel, and the kernel's own time limits are off. If the machine has a
-# network card (LAB_NET), its clocks do not jump: with another machine's they would part.
+# With LAB_ICOUNT=1 a QEMU machine has one processor. Its clocks advance by one nanosecond for
+# each executed instruction, and jump while the processor is idle. So a duration without idle time
+# is a number of instructions, and is the same in each run. The kernel of such a machine runs
+# without checkers, which would slow it down, and without its own time limits. If the machine has
+# a network card (LAB_NET), its clocks do not jump, because they would diverge from the clocks of
+# the peer.
 ICOUNT_CMDLINE='kfence.sample_interval=0 nowatchdog rcupdate.rcu_cpu_stall_suppress=1 sysctl.kernel.hung_task_timeout_secs=0'
 
-# boot_KIND DIR: execs the emulator; the script's output goes to its standard output.
-# Nothing is written back, so running labs may share images.
-# Both processors of a machine of QEMU are one thread, which switches between them. With a
-# thread for each, one processor may still execute an old translation of code that the other
-# has patched, with a breakpoint that the kernel has already forgotten. But with one thread a
-# process that polls for another one waits for some milliseconds each time: so with
-# LAB_PARALLEL=1 each processor has a thread. There is no CMPXCHG16B (see
-# tests/programs/one/flags.c).
+# boot_KIND DIR: executes the emulator, which writes the script's output to its standard output.
+# The emulator does not modify the disk images, so several labs can use them at the same time. By
+# default one thread of QEMU runs both processors in turn. With one thread for each processor, a
+# processor may still execute an old translation of code in which the other processor has set and
+# removed a breakpoint; the kernel then meets a breakpoint that it no longer knows. But with one
+# thread, a process that polls for another process waits some milliseconds each time. So
+# LAB_PARALLEL=1 selects a thread for each processor. The processor type has no CMPXCHG16B
+# instruction (tests/programs/one/flags.c gives the reason).
 boot_qemu() {
 	local dir=$1 threads=single accel cmdline=$LAB_CMDLINE smp=$CPUS idle=off
 	[ -z "${LAB_PARALLEL:-}" ] || threads=multi
-	# a kernel without ACPI reads a table that only lists the first processor of each socket
+	# a kernel without ACPI reads a table that lists only the first processor of each socket
 	[ "$LAB" != kcsan ] || smp+=",sockets=$CPUS"
 	accel=(-accel "tcg,thread=$threads" -smp "$smp")
 	if [ -n "${LAB_ICOUNT:-}" ]; then
@@ -50,9 +51,9 @@ boot_qemu() {
 		-drive "file=$dir/payload.tar,if=virtio,format=raw,snapshot=on,file.locking=off"
 }
 
-# With LAB_PIN=1 each processor of a User-Mode Linux, with the programs that begin on it,
-# stays on one of the host's processors: a system call is then a context switch, and does
-# not wake up another processor.
+# With LAB_PIN=1 each processor of a User-Mode Linux is bound to one processor of the host,
+# together with the processes that start on it. Then a system call causes a context switch on one
+# host processor and does not have to wake up another one.
 UML_PIN='
 pin() {
 	local cpu=0 tid all=()
@@ -72,13 +73,14 @@ boot_uml() {
 	options+=" ubd0=cow0,/run/root/root.img ubd1=cow1,/run/kernel/modules.img ubd2=cow2,payload.tar"
 	options+=" con=null con0=null,fd:3 con1=fd:0,fd:1 con2=null,fd:4"
 	options+=" $KERNEL_OPTIONS $LAB_CMDLINE LAB_IO=tty1 LAB_STATUS=tty2 LAB_MHZ=$mhz"
-	# not as process 1 of its namespace, because no signal kills that process
+	# the kernel must not be process 1 of its namespace, because no signal can kill process 1
 	[ -z "${LAB_PIN:-}" ] || pin="$UML_PIN pin $CPUS >pins 2>&1 & "
 	in_root "$ROOT/root" "cd /run/lab; $pin/run/kernel/linux $options 3>>console 4>>status; exit \$?" \
 		"$dir:/run/lab" "$KERNEL:/run/kernel" "$ROOT:/run/root"
 }
 
-# machine_boot LAB KIND KERNEL ROOT CMDLINE MEMORY DIR: the first function of the machine's shell
+# machine_boot LAB KIND KERNEL ROOT CMDLINE MEMORY DIR: boots the machine; machine_once calls this
+# function in a separate shell
 machine_boot() {
 	LAB=$1 LAB_KIND=$2 KERNEL=$3 ROOT=$4 LAB_CMDLINE=$5 LAB_MEMORY=$6
 	"boot_$LAB_KIND" "$7" 2>"$7/emulator"
@@ -86,15 +88,15 @@ machine_boot() {
 
 machine_kill() { [ -z "$MACHINE_PID" ] || kill -KILL -- "-$MACHINE_PID" 2>/dev/null || :; }
 
-# all_messages DIR: the kernel's messages since the start of the script
+# all_messages DIR: prints the kernel's messages since the start of the script
 all_messages() {
 	tr -d '\r' <"$1/console" | awk 'started; /lab: the script starts/ { started = 1 }'
 }
 
-# messages DIR: the same without data races outside of this tree's code
+# messages DIR: the same, without data races outside this tree's code
 messages() { all_messages "$1" | without_races_elsewhere; }
 
-# tell_races DIR: prints the number of data races left out, and their functions
+# tell_races DIR: prints how many data races messages() leaves out, and their functions
 tell_races() {
 	local races count title
 	races=$(all_messages "$1" | races_elsewhere)
@@ -103,9 +105,9 @@ tell_races() {
 	while IFS=$'\t' read -r count title; do log "  $count x $title"; done <<<"$races"
 }
 
-# crashes DIR: programs that a signal ended with a core dump. qperf and perftest's programs
-# crash because of their own faults, as they access freed memory: such a crash is ignored
-# unless it is in this tree's library.
+# crashes DIR: prints the programs that a signal ended with a core dump. qperf and the programs of
+# perftest crash through faults of their own (they access freed memory). Such a crash is ignored,
+# unless it happened in this tree's library.
 crashes() {
 	messages "$1" | awk '
 		match($0, /\[[0-9]+\]:? (segfault at|general protection fault ip:)/) {
@@ -125,22 +127,23 @@ crashes() {
 		}'
 }
 
-# Warnings of the kernel that are no fault: iwt_faults lets allocations fail while the module is
-# loaded, and the kernel warns when a trace event of a module finds no memory. The number of
-# allocations before the module's own varies a little, so the program cannot exclude these
-# reliably. And ib_srpt gives back a cache that sessions with shared receives never had, over any
-# device; it warns once.
+# Two warnings of the kernel that are ignored, because this tree does not cause them:
+# 1. The kernel warns when it cannot allocate memory for a module's trace event. iwt_faults makes
+#    allocations fail while the module is loaded. It cannot reliably leave out the trace events,
+#    because the number of allocations before the module's own ones varies a little.
+# 2. For sessions with a shared receive queue, ib_srpt releases a cache that was never allocated.
+#    The kernel warns once, with every kind of device.
 SPARED='WARNING: kernel/trace/trace_events\.c:[0-9]+ at .*: iwt_faults/[0-9]+'
 SPARED+='|WARNING: .*/ib_srpt\.c:[0-9]+ (at )?srpt_cache_put\+'
 
-# bad_messages DIR: messages that no test may provoke, and programs that crashed
+# bad_messages DIR: prints the messages that fail the run, and the programs that crashed
 bad_messages() {
 	messages "$1" | awk '!/(qperf|ib_[a-z_]+)\[[0-9]+\](: segfault at| general protection fault ip:)/' |
 		grep -vE "$SPARED" | grep -E "$GATE_PATTERN" || :
 	crashes "$1"
 }
 
-# tell_first DIR: prints the kernel's first complaint as a whole: registers, code, call trace
+# tell_first DIR: prints the first message that fails the run, with registers, code and call trace
 tell_first() {
 	messages "$1" | awk -v pattern="$GATE_PATTERN" -v spared="$SPARED" '
 		!begun && $0 ~ pattern && $0 !~ spared { begun = 1 }
@@ -153,7 +156,7 @@ tell_first() {
 	cat "$1/first" >&2
 }
 
-# keep_coverage DIR: keeps what a machine of the lab "coverage" has counted, in LAB_COVERAGE
+# keep_coverage DIR: copies the coverage data of the lab "coverage" to the file LAB_COVERAGE
 keep_coverage() {
 	[ -n "${LAB_COVERAGE:-}" ] && grep -q '^coverage ' "$1/lines" || return 0
 	mkdir -p "$LAB_COVERAGE"
@@ -161,10 +164,10 @@ keep_coverage() {
 		log "what the lab has counted did not come as a whole"
 }
 
-# script_began DIR
+# script_began DIR: did the machine start the script?
 script_began() { grep -q '^start' "$1/status" && grep -q 'lab: the script starts' "$1/console"; }
 
-# judge DIR TIME: prints what is wrong and returns the run's exit status
+# judge DIR TIME: prints everything that is wrong, and returns the exit status of the run
 judge() {
 	local dir=$1 time=$2 rc bad
 	tr -d '\r' <"$dir/status" >"$dir/lines" 2>/dev/null || :>"$dir/lines"
@@ -207,9 +210,10 @@ judge() {
 	return "$rc"
 }
 
-# machine_once DIR TIME: boots and waits. "timeout" puts the machine into its own process group,
-# so that all its processes can be ended; to read the terminal it must be a session, which the
-# scheduler treats as a separate group. LAB_NETNS is an open file: the emulator's network namespace.
+# machine_once DIR TIME: boots the machine and waits for its end. "timeout" puts the machine into
+# a separate process group, so that one signal ends all its processes. If the machine reads from
+# the terminal, it needs a session of its own; the scheduler then treats the session as a separate
+# group. LAB_NETNS is the open file of the network namespace in which the emulator runs.
 machine_once() {
 	local dir=$1 time=$2 session='' net=()
 	: >"$dir/console"; : >"$dir/status"; : >"$dir/emulator"
@@ -221,14 +225,14 @@ machine_once() {
 		boot "$VM_DIR" "$LAB" "$LAB_KIND" "$KERNEL" "$ROOT" "$LAB_CMDLINE" "$LAB_MEMORY" "$dir" <&0 &
 	MACHINE_PID=$!
 	wait "$MACHINE_PID" || MACHINE_RC=$?
-	# "unshare" survives the signal that "timeout" sends
+	# "unshare" survives the signal that "timeout" sends, so kill it here
 	machine_kill
 	MACHINE_PID=
 }
 
-# machine_run DIR TIME: boots, waits, judges. A kernel patches itself while it boots, so with
-# LAB_PARALLEL=1 one boot in about ten ends at a forgotten breakpoint (see boot_qemu): then the
-# machine boots again.
+# machine_run DIR TIME: boots the machine, waits for its end and judges the run. A kernel patches
+# its own code while it boots. So with LAB_PARALLEL=1 about one boot in ten fails at an unknown
+# breakpoint (see boot_qemu), and the machine is booted again.
 machine_run() {
 	local dir=$1 tries=1 rc=0
 	[ -z "${LAB_PARALLEL:-}" ] || tries=4

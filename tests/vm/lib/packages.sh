@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Debian packages of this tree: the clean roots that they are built in, and the source that
-# they are built from. For tests/packages.
+# Builds the Debian packages of this tree: makes the clean root file systems for the build, and
+# the source packages. For tests/packages.
 
 # shellcheck disable=SC2034,SC2153 # for the other files
 PACKAGES=$TREE/build/packages
 
-# The mark of a release in the version of its packages
+# The suffix that marks a release in the version of its packages
 declare -A RELEASE=([bookworm]=deb12u1 [trixie]=deb13u1)
 
-# release SUITE: prints its mark, or complains
+# release SUITE: prints the suffix; ends the program if there are no packages for SUITE
 release() {
 	[ -n "${RELEASE[$1]:-}" ] || die "no packages for $1, only for ${!RELEASE[*]}"
 	printf '%s\n' "${RELEASE[$1]}"
 }
 
-# module_version: MAJOR.MINOR.PATCH of version.h
+# module_version: prints MAJOR.MINOR.PATCH from version.h
 module_version() {
 	sed -n 's/^#define IWT_VERSION_[MP][A-Z]*\t*\([0-9]*\)$/\1/p' \
 		"$TREE/drivers/infiniband/sw/iw_tcp/version.h" | paste -sd.
 }
 
-# tree_files: prints the files of this tree, each with an end of zero
+# tree_files: prints the names of the files of this tree, each terminated by a zero byte
 tree_files() {
 	if [ -e "$TREE/.git" ]; then
 		git -C "$TREE" -c safe.directory='*' ls-files -z -co --exclude-standard --deduplicate |
@@ -37,13 +37,14 @@ build_package_root() {
 	retry root_install "$suite" "build-essential,debhelper,dh-dkms,fakeroot,libibverbs-dev,lintian,python3,python3-sphinx" "$out/root"
 }
 
-# package_root VAR SUITE: a clean root with what the packages need to be built, and lintian
+# package_root VAR SUITE: sets VAR to a clean root with the packages' build dependencies and
+# lintian
 package_root() {
 	artefact "$1" "packages-$2" "$(hash_of "$2" "$(declare -f build_package_root root_install)")" \
 		build_package_root "$2"
 }
 
-# headers_of_rdma_core TREE DIR: copies what the provider's build needs of rdma-core
+# headers_of_rdma_core TREE DIR: copies the files of rdma-core that the provider's build needs
 headers_of_rdma_core() {
 	local from=$1 to=$2
 	mkdir -p "$to"
@@ -51,8 +52,8 @@ headers_of_rdma_core() {
 		libibverbs/*.h libibverbs/libibverbs.map.in kernel-headers/rdma/*.h ccan/*.h util/*.h "$to")
 }
 
-# changelog_entry VERSION SUITE FILE: a new entry, a second later than the last one, so that
-# the same sources give the same packages
+# changelog_entry VERSION SUITE FILE: adds a changelog entry. Its date is one second after the
+# previous entry's date, so that the same sources always give the same packages.
 changelog_entry() {
 	local last who when
 	last=$(sed -n '/^ -- /{s///p;q}' "$3")
@@ -65,8 +66,8 @@ changelog_entry() {
 	mv "$3.new" "$3"
 }
 
-# source_stage SUITE VERSION DIR: the source package's files in DIR, for a version of the
-# module that may be another one than the tree's
+# source_stage SUITE VERSION DIR: writes the files of the source package into DIR. VERSION is the
+# version of the module; it may differ from the tree's version.
 source_stage() {
 	local suite=$1 version=$2 dir=$3 mark rdma_core minor
 	mark=$(release "$suite")
@@ -84,7 +85,7 @@ source_stage() {
 	changelog_entry "$version~$mark" "$suite" "$dir/debian/changelog"
 }
 
-# packages_build SUITE VERSION OUT: source and binary packages in OUT
+# packages_build SUITE VERSION OUT: builds the source and binary packages into OUT
 packages_build() {
 	local suite=$1 version=$2 out=$3 work root
 	package_root root "$suite"
@@ -102,28 +103,29 @@ packages_build() {
 	rm -rf "$work"
 }
 
-# packages_lint SUITE OUT: what lintian says of the packages in OUT; nothing if all is well.
-# One source is for several releases, so its Standards-Version cannot be the last of each.
+# packages_lint SUITE OUT: prints lintian's complaints about the packages in OUT. Ignores the tags
+# about Standards-Version: one source is for several releases, so its Standards-Version cannot be
+# the newest one of each release.
 packages_lint() {
 	local root tags=newer-standards-version,out-of-date-standards-version
 	package_root root "$1"
 	in_root "$root/root" "useradd -m lint; cd /out; su lint -c 'lintian --color=never --tag-display-limit 0 --display-info --pedantic --suppress-tags $tags --fail-on error,warning,info *.changes'" "$2:/out"
 }
 
-# Machines for tests/packages/run: the release as people install it, with systemd, udev and its
-# stock kernel. An artefact holds root/, the directory, root.img, and for both kernels
-# linux-NAME and initrd-NAME, the files to boot: "first" is installed, "second" is that of the
-# release's backports; its packages are in second/. firmware/ is for Secure Boot.
+# Machines for tests/packages/run: a release with systemd, udev and its stock kernel, as users
+# install it. An artefact holds the directory root/, its image root.img, and the boot files of two
+# kernels (linux-NAME and initrd-NAME). The kernel "first" is installed; the kernel "second" is
+# from the release's backports, and second/ holds its packages. firmware/ is for Secure Boot.
 
 declare -A SECOND_KERNEL=([bookworm]=6.12 [trixie]=7.2)
-# what it needs besides: of the release itself, and of the backports
+# further packages that the second kernel needs: from the release itself, and from the backports
 declare -A SECOND_MORE=([bookworm]='' [trixie]='gcc-14-for-host cpp-14-for-host')
 declare -A SECOND_NEWER=([bookworm]='' [trixie]='base(=|$)|')
 SYSTEM_PACKAGES='systemd-sysv dbus udev kmod iproute2 procps linux-image-amd64 linux-headers-amd64
 	dkms make ccache pahole pkgconf rdma-core ibverbs-utils rdmacm-utils perftest libibverbs-dev
 	librdmacm-dev openssl mokutil'
 
-# second_kernel SUITE: "package=version" of its image and headers
+# second_kernel SUITE: prints "package=version" for the image and the headers of the second kernel
 second_kernel() {
 	local suite=$1-backports release
 	local parts="^linux-(${SECOND_NEWER[$1]}(headers|kbuild|image|base|binary|modules)-[0-9])"
@@ -146,8 +148,9 @@ system_install() {
 		"$suite" "$dir" "$(apt_repository)"
 }
 
-# system_settle DIR: what a machine needs to run tests by itself. Compilers come from ccache, as
-# an emulated processor takes an hour to build the module; apt gives programs its own PATH.
+# system_settle DIR: prepares DIR so that the machine runs the tests by itself. ccache provides
+# the compilers' results, because an emulated processor needs an hour to build the module. apt
+# resets PATH for the programs that it runs.
 system_settle() {
 	local dir=$1 guest=$TREE/tests/packages/guest
 	mkdir -p "$dir/payload" "$dir/etc/systemd/network" "$dir/var/lib/apt/lists/partial"
@@ -163,7 +166,7 @@ system_settle() {
 		systemd-machine-id-setup --root=/host; dpkg-reconfigure ccache || :" "$dir:/host"
 }
 
-# system_boot_files NAME KERNEL-TREE OUT
+# system_boot_files NAME KERNEL-TREE OUT: makes OUT/linux-NAME and OUT/initrd-NAME
 system_boot_files() {
 	local name=$1 tree=$2 out=$3 modules
 	modules=$(echo "$tree"/lib/modules/*)
@@ -173,8 +176,9 @@ system_boot_files() {
 	(VM_DIR=$TREE/tests/packages && initrd_make "$modules" "$out/initrd-$name")
 }
 
-# system_firmware SUITE OUT: code.fd and vars.fd, a firmware with Secure Boot and Microsoft's keys, and
-# esp/, the release's signed loaders where a firmware finds them
+# system_firmware SUITE OUT: makes code.fd and vars.fd, a firmware with Secure Boot and
+# Microsoft's keys, and esp/, which holds the release's signed boot loaders where the firmware
+# searches for them
 system_firmware() {
 	local suite=$1 out=$2 deb
 	mkdir -p "$out"/{debs,tree,esp/EFI/BOOT,esp/EFI/debian}
@@ -210,7 +214,7 @@ build_package_system() {
 	mkfs.ext4 -q -d "$out/root" -E lazy_itable_init=1 "$out/root.img"
 }
 
-# package_system VAR SUITE
+# package_system VAR SUITE: sets VAR to the cached machine of SUITE
 package_system() {
 	local second recipe
 	apt_update "$2"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Packs the files of one run for the machine's third disk.
+# Packs the files of one run into an archive, which is the machine's third disk.
 
-# payload_place STAGE SCRIPT: copies the script to its place, prints its path in the machine
+# payload_place STAGE SCRIPT: copies the script into STAGE and prints its path in the machine
 payload_place() {
 	local stage=$1 script
 	script=$(realpath "$2")
@@ -23,7 +23,7 @@ payload_pack() {
 	mkdir -p "$stage/opt/iw_tcp/vm" "$stage/opt/iw_tcp/tests"
 	rsync -a --include=/vm/gate-test/ --exclude="/vm/*" --exclude=__pycache__ --exclude='*.o' --exclude='*.ko' \
 		"$TREE/tests/" "$stage/opt/iw_tcp/tests/"
-	# some tests compare what the pages say with what the module shows, and run their commands
+	# some tests run the commands of these pages and compare the output with the pages
 	install -D -m 644 -t "$stage/opt/iw_tcp/Documentation" "$TREE"/Documentation/{operating,looking-inside,tracing}.rst
 	install -D -m 644 -t "$stage/opt/iw_tcp/Documentation/applications" "$TREE"/Documentation/applications/*.rst
 	install -m 755 -t "$stage/opt/iw_tcp/vm" "$VM_DIR"/guest/{init,gate.sh,leaks,crashed}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Reports of data races (KCSAN). A report with a function of this tree, at any depth of either
-# processor's stack, is judged like every other message. A report without one is about the rest
-# of the kernel: it is left out, and races_elsewhere names it.
+# Reports of data races (KCSAN). If a function of this tree is on the stack of either processor,
+# the report fails the run like every other bad message. Other reports are about the rest of the
+# kernel: messages() leaves them out, and races_elsewhere prints their functions.
 
-# How a report begins and ends, and which lines name functions of this tree
+# Recognises the beginning and the end of a report, and lines with a function of this tree
 RACES_AWK='
 function is_ours(line) {
 	return line ~ /BUG: KCSAN:|\+0x[0-9a-f]+\/0x[0-9a-f]+/ &&
@@ -38,8 +38,8 @@ END {
 	for (title in count) print count[title] "\t" title
 }'
 
-# without_races_elsewhere: a filter for the kernel's messages
+# without_races_elsewhere: a filter that removes reports of races outside this tree
 without_races_elsewhere() { awk "$RACES_AWK"; }
 
-# races_elsewhere: prints how often each race in the kernel's messages was left out
+# races_elsewhere: prints, for each race outside this tree, how many reports there were
 races_elsewhere() { awk -v names=1 "$RACES_AWK" | sort -k1,1nr -k2; }

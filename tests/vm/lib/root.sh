@@ -11,12 +11,13 @@ build_root() {
 	local suite=$1 out=$2 list
 	list=$(root_packages "$suite" | paste -sd,)
 	retry root_install "$suite" "$list" "$out/root"
-	# the images of all labs have room to work in; the file is sparse
+	# the image has free space, because labs write to it; the file is sparse
 	truncate -s 6G "$out/root.img"
 	mkfs.ext4 -q -d "$out/root" -O ^has_journal -E lazy_itable_init=1 "$out/root.img"
 }
 
-# What libopenmpi-dev brings and no test uses: a Fortran compiler, and for graphics devices LLVM
+# Files that libopenmpi-dev installs and no test uses: a Fortran compiler, and LLVM for graphics
+# devices
 ROOT_WITHOUT='/usr/libexec/gcc/*/f951 /usr/lib/gcc/*/f951 /usr/lib/*/libLLVM-17.so* /usr/lib/*/libLLVM.so.17* /usr/lib/*/libamd*'
 
 root_install() {
@@ -39,9 +40,9 @@ root_of() {
 		"$(declare -f build_root root_install)" "$ROOT_WITHOUT")" build_root "$2"
 }
 
-# in_root "LOWER..." SCRIPT [BIND...]: runs the bash SCRIPT in a copy-on-write
-# view of the directories LOWER (topmost first), with /proc, /dev and the
-# directories BIND (source:target) mounted. Files that it writes elsewhere are lost.
+# in_root "LOWER..." SCRIPT [BIND...]: runs the bash SCRIPT in a temporary root: an overlay of the
+# directories LOWER (the topmost first). /proc, /dev and the directories BIND (source:target) are
+# mounted. Files that SCRIPT writes outside of the BIND directories are discarded.
 in_root() {
 	local lower=$1 script=$2; shift 2
 	# shellcheck disable=SC2016

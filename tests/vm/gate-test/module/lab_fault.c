@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults that the gate of the laboratories must notice; this module makes the fault KIND
- * when it is loaded with fault=KIND.
+ * This module makes the fault that its parameter "fault" names, when it is loaded. The test of
+ * the laboratories' gate loads it and checks that the gate reports the fault.
  */
 #include <linux/module.h>
 #include <linux/kthread.h>
@@ -20,7 +20,7 @@ static DEFINE_MUTEX(iwt_lab_a);
 static DEFINE_MUTEX(iwt_lab_b);
 static struct task_struct *stuck;
 
-/* Takes the locks in both orders, which only lockdep notices. */
+/* Acquires two locks in both orders. Only lockdep notices this. */
 static void iwt_lab_inversion(void)
 {
 	mutex_lock(&iwt_lab_a);
@@ -34,8 +34,8 @@ static void iwt_lab_inversion(void)
 }
 
 /*
- * Writes behind an object, which KASAN or slub_debug notices: the latter only if the object fills
- * its slot.
+ * Writes one byte behind an object. KASAN notices this; slub_debug notices it only if the object
+ * fills its slot.
  */
 static void iwt_lab_overrun(void)
 {
@@ -56,7 +56,7 @@ static int iwt_lab_sleep(void *unused)
 	return 0;
 }
 
-/* Both of these count without a lock, which only KCSAN notices. */
+/* Two threads increment one of these counters without a lock. Only KCSAN notices this. */
 static unsigned long counted, counted_elsewhere;
 
 static int iwt_lab_count(void *unused)
@@ -68,7 +68,7 @@ static int iwt_lab_count(void *unused)
 	return 0;
 }
 
-/* Its name is not that of a function of this tree: as a race of the rest of the kernel */
+/* Its name lacks the prefix of this tree, so the race counts as one of the rest of the kernel. */
 static int lab_count_elsewhere(void *unused)
 {
 	while (!kthread_should_stop()) {
@@ -78,7 +78,7 @@ static int lab_count_elsewhere(void *unused)
 	return 0;
 }
 
-/* Runs @count on both processors for long enough to be noticed. */
+/* Runs two threads that execute @count at the same time, for three seconds. */
 static int iwt_lab_race(int (*count)(void *))
 {
 	struct task_struct *task[2];
@@ -105,7 +105,7 @@ static void iwt_lab_let_go(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(let_go, iwt_lab_let_go);
 
-/* Keeps the network namespace of this process, for ever or for a while. */
+/* Holds a reference to the network namespace of this process, for ever or for 25 seconds. */
 static void iwt_lab_keep(bool for_ever)
 {
 	kept = get_net(current->nsproxy->net_ns);
