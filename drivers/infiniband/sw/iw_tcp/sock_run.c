@@ -293,11 +293,12 @@ void iwt_sock_run_end(struct iwt_sock *s)
 	cancel_delayed_work_sync(&s->retry_work);
 }
 
+#ifdef CONFIG_LOCKDEP
 /*
- * The class of the sockets that this driver has made, for lockdep. In the class of all sockets of
- * the kernel, lockdep would report a deadlock if a consumer connects while it owns another socket,
- * as SMB Direct may. Only the ownership has a class of its own: nobody connects while he holds the
- * spinlock of a socket.
+ * The class of the sockets that this driver has made, for lockdep. In the class of all sockets
+ * of the kernel, lockdep would report a deadlock if a consumer connects while it owns another
+ * socket, as SMB Direct may. Only the ownership has a class of its own, because no thread
+ * connects while it holds the spinlock of a socket.
  */
 static struct lock_class_key owner_class;
 
@@ -326,15 +327,16 @@ void iwt_sock_set_class(struct sock *sk)
  * iwt_sock_drop_class() - take the driver's lockdep class from a socket that is left to TCP
  * @sk: socket that the caller owns
  *
- * The key of the class is in the memory of this module, and TCP may use the socket after the
- * module has been unloaded. TCP's own keys are not exported, so lockdep ignores this socket from
- * now on.
+ * The key and the name of the class are in the memory of this module, and TCP may use the socket
+ * after the module has been unloaded. TCP's own keys are not exported, so lockdep ignores this
+ * socket from now on.
  */
 void iwt_sock_drop_class(struct sock *sk)
 {
-	lock_set_class(&sk->sk_lock.dep_map, "sk_lock-iw_tcp-closed", &__lockdep_no_validate__,
-		       0, _THIS_IP_);
+	lock_set_class(&sk->sk_lock.dep_map, sk->sk_prot->name, &__lockdep_no_validate__, 0,
+		       _THIS_IP_);
 }
+#endif
 
 /**
  * iwt_sock_own() - become the owner of the socket; may sleep
