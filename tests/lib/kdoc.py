@@ -1,13 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""kdoc.py FILE.c...: checks that every public function has a kernel-doc comment in front of it,
-and that no line is too long. Prints each error; fails if there is one."""
+"""kdoc.py FILE.c...: checks that every public function has a kernel-doc comment in front of it, or,
+if its body has at most three lines, a comment of one line; and that no line is too long. Prints
+each error; fails if there is one."""
 
 import re
 import sys
 
 WIDTH = 98
 FUNCTION = re.compile(r"^(?!static|typedef|#|\s|\}|/| \*)[\w\s\*]*?\b(iwt_\w+)\([^;]*$")
+
+
+def is_short(lines, i):
+    """Has the function whose name is in line i at most three lines, and a comment of one line?"""
+    first = i
+    while first and lines[first - 1].strip() and not lines[first - 1].startswith(("/*", " *")):
+        first -= 1
+    begin = lines.index("{", i)
+    body = [line for line in lines[begin + 1:lines.index("}", begin)] if line.strip()]
+    return len(body) <= 3 and re.match(r"/\* .* \*/$", lines[first - 1])
 
 
 def look(path):
@@ -22,7 +33,7 @@ def look(path):
     for i, line in enumerate(lines):
         match = FUNCTION.match(line)
         if match and "=" not in line and "DECLARE" not in line:
-            if not re.search(r"^ \* %s\(\) - " % match.group(1), text, re.M):
+            if not re.search(r"^ \* %s\(\) - " % match.group(1), text, re.M) and not is_short(lines, i):
                 bad.append("%s:%d: no kernel-doc comment for %s()" % (path, i + 1, match.group(1)))
     return bad
 

@@ -337,20 +337,14 @@ int iwt_cm_delayed_reject(const struct iwt_delayed *a, u8 *frame)
 	return write_frame(a, frame, write_reject);
 }
 
-/**
- * iwt_cm_delayed_init() - at module load; may sleep
- *
- * Return: 0 or -ENOMEM.
- */
+/* Create the workqueue at module load; may sleep. Return: 0 or -ENOMEM. */
 int iwt_cm_delayed_init(void)
 {
 	delayed_wq = alloc_workqueue("iw_tcp_delayed", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return delayed_wq ? 0 : -ENOMEM;
 }
 
-/**
- * iwt_cm_delayed_exit() - at module unload, when no endpoint is left; may sleep
- */
+/* Destroy the workqueue at module unload, when no endpoint is left; may sleep */
 void iwt_cm_delayed_exit(void)
 {
 	destroy_workqueue(delayed_wq);

@@ -38,10 +38,7 @@ static void free_ep(struct kref *ref)
 	kfree(ep);
 }
 
-/**
- * iwt_ep_put() - drop a reference; any context
- * @ep: endpoint
- */
+/* Drop a reference; any context */
 void iwt_ep_put(struct iwt_ep *ep)
 {
 	kref_put(&ep->ref, free_ep);
@@ -52,12 +49,7 @@ static void free_listen(struct kref *ref)
 	kfree(container_of(ref, struct iwt_listen, ref));
 }
 
-/**
- * iwt_listen_put() - drop a reference to a listener
- * @l: listener
- *
- * Any context.
- */
+/* Drop a reference to a listener. Any context. */
 void iwt_listen_put(struct iwt_listen *l)
 {
 	kref_put(&l->ref, free_listen);
@@ -512,11 +504,7 @@ void iwt_ep_drain_dev(struct iwt_dev *dev)
 	wait_event(ep_gone, !atomic_read(&dev->n_eps));
 }
 
-/**
- * iwt_ep_wait_all() - end all endpoints, and wait until they have ended
- *
- * Sleeps; no peer can delay it.
- */
+/* End all endpoints, and wait until they have ended. Sleeps; no peer can delay it. */
 void iwt_ep_wait_all(void)
 {
 	kill_all(NULL);

@@ -186,11 +186,7 @@ struct iwt_ep *iwt_ep_alloc(enum iwt_cm_state state)
 	return ep;
 }
 
-/**
- * iwt_cm_init() - create the workqueue at module load; may sleep
- *
- * Return: 0 or -ENOMEM.
- */
+/* Create the workqueue at module load; may sleep. Return: 0 or -ENOMEM. */
 int iwt_cm_init(void)
 {
 	iwt_cm_wq = alloc_ordered_workqueue("iw_tcp_cm", WQ_MEM_RECLAIM);

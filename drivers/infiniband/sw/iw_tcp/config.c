@@ -342,11 +342,7 @@ static struct configfs_subsystem subsys = {
 	},
 };
 
-/**
- * iwt_conf_init() - create the directory of the settings; process context
- *
- * Return: 0 or -errno.
- */
+/* Create the directory of the settings; process context. Return: 0 or -errno. */
 int iwt_conf_init(void)
 {
 	config_group_init(&subsys.su_group);

@@ -14,12 +14,7 @@
  */
 #define EVENTS_BY_RING	32
 
-/**
- * iwt_cq_stride() - size of a ring entry
- * @cq: queue; ->user and ->stamped are set
- *
- * Return: bytes.
- */
+/* Size of a ring entry. @cq: queue; ->user and ->stamped are set. Return: bytes. */
 u32 iwt_cq_stride(const struct iwt_cq *cq)
 {
 	if (!cq->user)

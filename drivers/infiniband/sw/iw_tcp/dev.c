@@ -106,10 +106,7 @@ void iwt_dev_enlist(struct iwt_dev *dev)
 	mutex_unlock(&devs_lock);
 }
 
-/**
- * iwt_dev_delist() - remove a device from the list of all devices
- * @dev: device
- */
+/* Remove a device from the list of all devices */
 void iwt_dev_delist(struct iwt_dev *dev)
 {
 	mutex_lock(&devs_lock);

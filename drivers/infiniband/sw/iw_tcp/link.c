@@ -192,11 +192,7 @@ int iwt_link_init(void)
 	return 0;
 }
 
-/**
- * iwt_link_exit() - remove all links
- *
- * Returns when every device has been unregistered.
- */
+/* Remove all links. Returns when every device has been unregistered. */
 void iwt_link_exit(void)
 {
 	rdma_link_unregister(&link_ops);

@@ -213,12 +213,7 @@ struct iwt_mr *iwt_mr_alloc(struct ib_pd *pd, enum iwt_mr_kind kind)
 	return mr;
 }
 
-/**
- * iwt_mr_unpin() - unpin memory of a process
- * @umem: memory that iwt_mr_note_pinned() has counted
- *
- * May sleep.
- */
+/* Unpin memory of a process. @umem: memory that iwt_mr_note_pinned() has counted. May sleep. */
 void iwt_mr_unpin(struct ib_umem *umem)
 {
 	iwt_mr_note_pinned(umem, false);
@@ -484,10 +479,7 @@ struct iwt_mr *iwt_mr_get_for_change(struct iwt_dev *dev, u32 stag)
 	return hand_out(mr);
 }
 
-/**
- * iwt_mr_put_changed() - unlock a region or window
- * @mr: region or window from iwt_mr_get_for_change(), not NULL
- */
+/* Unlock a region or window. @mr: region or window from iwt_mr_get_for_change(), not NULL. */
 void iwt_mr_put_changed(struct iwt_mr *mr)
 	__no_context_analysis
 {

@@ -183,12 +183,7 @@ err_put:
 	return ERR_PTR(ret);
 }
 
-/**
- * iwt_dmabuf_may_write() - was the dma-buf mapped for writing?
- * @d: dma-buf
- *
- * Return: true if so.
- */
+/* Was the dma-buf mapped for writing? */
 bool iwt_dmabuf_may_write(const struct iwt_dmabuf *d)
 {
 	return d->dir == DMA_BIDIRECTIONAL;

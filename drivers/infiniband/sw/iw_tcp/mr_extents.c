@@ -24,12 +24,7 @@ int iwt_extents_alloc(struct iwt_extents *e, u32 max, gfp_t gfp)
 	return 0;
 }
 
-/**
- * iwt_extents_free() - free a list
- * @e: list, or zeroes; zeroed
- *
- * May sleep.
- */
+/* Free a list, and zero it; @e may be all zeroes. May sleep. */
 void iwt_extents_free(struct iwt_extents *e)
 {
 	kvfree(e->ext);

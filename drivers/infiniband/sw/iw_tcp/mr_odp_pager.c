@@ -432,22 +432,13 @@ struct iwt_odp *iwt_pager_odp(const struct iwt_pager *pager)
 	return pager->odp;
 }
 
-/**
- * iwt_pager_put() - drop a reference
- * @pager: pager
- *
- * Any context but hard interrupts.
- */
+/* Drop a reference. Any context but hard interrupts. */
 void iwt_pager_put(struct iwt_pager *pager)
 {
 	kref_put(&pager->ref, end_pager);
 }
 
-/**
- * iwt_pager_init() - allocate the workqueue at module load; may sleep
- *
- * Return: 0 or -ENOMEM.
- */
+/* Allocate the workqueue at module load; may sleep. Return: 0 or -ENOMEM. */
 int iwt_pager_init(void)
 {
 	free_wq = alloc_workqueue("iw_tcp_pagers", WQ_UNBOUND, 0);

@@ -229,12 +229,7 @@ struct iwt_odp *iwt_odp_new(struct iwt_dev *dev, void (*gone)(void *arg),
 	return odp;
 }
 
-/**
- * iwt_odp_free() - free a table
- * @odp: table, after iwt_odp_end(); nobody fills it any more
- *
- * Any context.
- */
+/* Free a table. @odp: table, after iwt_odp_end(); nobody fills it any more. Any context. */
 void iwt_odp_free(struct iwt_odp *odp)
 {
 	kfree(odp);
@@ -281,10 +276,7 @@ void iwt_odp_use(struct iwt_odp *odp)
 	__release(&odp->lock);
 }
 
-/**
- * iwt_odp_leave() - end the use of pages of a table
- * @odp: table
- */
+/* End the use of pages of a table */
 void iwt_odp_leave(struct iwt_odp *odp)
 	__no_context_analysis
 {
@@ -339,13 +331,7 @@ u8 *iwt_odp_piece(struct iwt_odp *odp, u64 va, u32 max, u32 *len, bool write)
 	return (u8 *)xa_untag_pointer(page) + offset_in_page(va);
 }
 
-/**
- * iwt_odp_is_of() - does a table belong to an address space?
- * @odp: table
- * @mm: address space
- *
- * Return: true if so.
- */
+/* Does a table belong to an address space? */
 bool iwt_odp_is_of(const struct iwt_odp *odp, const struct mm_struct *mm)
 {
 	return odp->mm == mm;

@@ -163,12 +163,7 @@ void iwt_mr_prefetch_end(struct iwt_dev *dev)
 	spin_unlock(&prefetches_lock);
 }
 
-/**
- * iwt_mr_prefetch_begin() - allow prefetch calls on a new device, or again
- * @dev: device
- *
- * May sleep.
- */
+/* Allow prefetch calls on a new device, or again. May sleep. */
 void iwt_mr_prefetch_begin(struct iwt_dev *dev)
 {
 	spin_lock(&prefetches_lock);

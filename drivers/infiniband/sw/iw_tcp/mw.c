@@ -84,12 +84,7 @@ struct iwt_window *iwt_mw_create(struct ib_pd *pd, bool type2)
 	return win;
 }
 
-/**
- * iwt_mw_stag() - the STag of a new window
- * @win: window that was never bound
- *
- * Return: the STag.
- */
+/* The STag of a window that was never bound */
 u32 iwt_mw_stag(const struct iwt_window *win)
 {
 	return win->mr.ibmr.rkey;

@@ -21,12 +21,7 @@ static void free_qp(struct kref *ref)
 	complete(&container_of(ref, struct iwt_qp, ref)->freed);
 }
 
-/**
- * iwt_qp_put() - drop a reference
- * @qp: queue pair
- *
- * Any context.
- */
+/* Drop a reference. Any context. */
 void iwt_qp_put(struct iwt_qp *qp)
 {
 	kref_put(&qp->ref, free_qp);
@@ -66,11 +61,7 @@ static void qp_tell(struct iwt_async *async, enum ib_event_type what)
 		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
 }
 
-/**
- * iwt_qp_notify_cm() - report an event to the connection manager
- * @qp: queue pair; the lock of its stream is held
- * @ev: event
- */
+/* Report an event to the connection manager. @qp: queue pair; the lock of its stream is held. */
 void iwt_qp_notify_cm(struct iwt_qp *qp, enum iwt_llp_event ev)
 {
 	lockdep_assert_held(&qp->stream.lock);
@@ -136,12 +127,7 @@ bool iwt_qp_flush_step(struct iwt_qp *qp)
 	return more && !qp->ending;
 }
 
-/**
- * iwt_qp_flush_later() - queue the next step of a flush
- * @qp: queue pair
- *
- * Any context, any lock may be held.
- */
+/* Queue the next step of a flush. Any context, any lock may be held. */
 void iwt_qp_flush_later(struct iwt_qp *qp)
 {
 	iwt_qp_get(qp);

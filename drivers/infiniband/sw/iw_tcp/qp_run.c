@@ -75,36 +75,21 @@ void iwt_qp_run(struct iwt_qp *qp)
 		iwt_qp_flush_later(qp);
 }
 
-/**
- * iwt_qp_run_bh() - run the engines, or flush, from bottom half work
- * @qp: queue pair
- *
- * Any context.
- */
+/* Run the engines, or flush, from bottom half work. Any context. */
 void iwt_qp_run_bh(struct iwt_qp *qp)
 {
 	if (!run_engine(qp, iwt_sock_run_bh))
 		iwt_qp_flush_later(qp);
 }
 
-/**
- * iwt_qp_run_here() - run the engines in the caller, and stay on this processor
- * @qp: queue pair
- *
- * Process context, no locks held.
- */
+/* Run the engines in the caller, and stay on this processor. Process context, no locks held. */
 void iwt_qp_run_here(struct iwt_qp *qp)
 {
 	if (!run_engine(qp, iwt_sock_run_here))
 		iwt_qp_flush_all(qp);
 }
 
-/**
- * iwt_qp_run_sync() - run the engines, or flush, in the caller
- * @qp: queue pair
- *
- * Process context, no locks held.
- */
+/* Run the engines, or flush, in the caller. Process context, no locks held. */
 void iwt_qp_run_sync(struct iwt_qp *qp)
 {
 	if (!run_engine(qp, iwt_sock_run_sync))
@@ -119,10 +104,7 @@ static void do_flush_work(struct work_struct *work)
 	iwt_qp_put(qp);
 }
 
-/**
- * iwt_qp_run_setup() - initialise the flush work
- * @qp: queue pair, zeroed
- */
+/* Initialise the flush work. @qp: queue pair, zeroed. */
 void iwt_qp_run_setup(struct iwt_qp *qp)
 {
 	INIT_WORK(&qp->flush_work, do_flush_work);

@@ -32,10 +32,7 @@ int iwt_readq_alloc(struct iwt_readq *q, u16 ord, u16 ird, gfp_t gfp)
 	return 0;
 }
 
-/**
- * iwt_readq_free() - release the memory
- * @q: queue
- */
+/* Free the memory of a queue */
 void iwt_readq_free(struct iwt_readq *q)
 {
 	kfree(q->out);
@@ -148,10 +145,7 @@ void iwt_readq_put_back(struct iwt_readq *q)
 	q->in_n++;
 }
 
-/**
- * iwt_readq_clear() - remove all requests at the end of the stream
- * @q: queue; the lock of the stream is held
- */
+/* Remove all requests at the end of the stream. @q: queue; the lock of the stream is held. */
 void iwt_readq_clear(struct iwt_readq *q)
 {
 	q->out_n = 0;

@@ -9,12 +9,7 @@
 #include "stats_errors.h"
 #include "trace.h"
 
-/**
- * iwt_rq_stride() - size of a ring entry
- * @max_sge: elements that must fit
- *
- * Return: bytes, a multiple of 32.
- */
+/* Size of a ring entry. @max_sge: elements that must fit. Return: bytes, a multiple of 32. */
 u32 iwt_rq_stride(u32 max_sge)
 {
 	return ALIGN(sizeof(struct iwt_recv_wqe) +

@@ -484,10 +484,7 @@ void iwt_sock_unhook(struct iwt_sock *s)
 		iwt_sock_drop_ulp(sk);
 }
 
-/**
- * iwt_sock_free_later() - free the object after a grace period
- * @s: socket without callbacks, released or given back
- */
+/* Free the object after a grace period. @s: socket without callbacks, released or given back. */
 void iwt_sock_free_later(struct iwt_sock *s)
 {
 	queue_rcu_work(sock_wq, &s->end_work);

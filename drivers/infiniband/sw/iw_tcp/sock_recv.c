@@ -205,21 +205,14 @@ void iwt_sock_set_aside(struct iwt_sock *s)
 	tcp_read_done(s->sk, new);
 }
 
-/**
- * iwt_sock_free_aside() - free the memory for data that were set aside
- * @s: socket, lock held, or not in use any more
- */
+/* Free the memory for data that were set aside. @s: socket, lock held, or not in use any more. */
 void iwt_sock_free_aside(struct iwt_sock *s)
 {
 	atomic64_sub(s->aside.size, &bytes_aside);
 	kfree(s->aside.mem);
 }
 
-/**
- * iwt_sock_bytes_aside() - memory of all sockets for data that are set aside; any context
- *
- * Return: size in bytes.
- */
+/* Memory of all sockets for data that are set aside; any context. Return: size in bytes. */
 u64 iwt_sock_bytes_aside(void)
 {
 	return atomic64_read(&bytes_aside);

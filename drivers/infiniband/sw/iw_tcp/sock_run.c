@@ -254,9 +254,7 @@ int iwt_sock_run_init(void)
 	return run_wq ? 0 : -ENOMEM;
 }
 
-/**
- * iwt_sock_run_exit() - destroy run_wq at module unload, when no socket is left; may sleep
- */
+/* Destroy run_wq at module unload, when no socket is left; may sleep */
 void iwt_sock_run_exit(void)
 {
 	if (needs_queue())
@@ -338,10 +336,7 @@ void iwt_sock_drop_class(struct sock *sk)
 }
 #endif
 
-/**
- * iwt_sock_own() - become the owner of the socket; may sleep
- * @s: socket
- */
+/* Acquire ownership of the socket; may sleep */
 void iwt_sock_own(struct iwt_sock *s)
 {
 	lock_sock(s->sk);
@@ -407,10 +402,7 @@ int iwt_sock_lock_within(struct sock *sk, unsigned int ms)
 	return err;
 }
 
-/**
- * iwt_sock_unlock() - release the spinlock that iwt_sock_lock_within() acquired
- * @sk: socket
- */
+/* Release the spinlock that iwt_sock_lock_within() has acquired */
 void iwt_sock_unlock(struct sock *sk)
 {
 	__acquire(&sk->sk_lock.slock);

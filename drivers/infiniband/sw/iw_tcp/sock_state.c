@@ -32,12 +32,7 @@ enum iwt_sock_state iwt_sock_state(const struct iwt_sock *s)
 	}
 }
 
-/**
- * iwt_sock_error() - why the connection failed
- * @s: socket
- *
- * Return: -errno or 0.
- */
+/* Why the connection failed. Return: -errno or 0. */
 int iwt_sock_error(const struct iwt_sock *s)
 {
 	return -READ_ONCE(s->sk->sk_err);

@@ -64,37 +64,20 @@ static const struct rdma_stat_desc descs[IWT_G_END] = {
 	[IWT_G_MEM_TXBUF].name	= "mem_txbuf",
 };
 
-/**
- * iwt_count_add() - add to a counter of a device
- * @dev: device
- * @c: counter
- * @n: amount
- *
- * Any context.
- */
+/* Add to a counter of a device. Any context. */
 void iwt_count_add(struct iwt_dev *dev, enum iwt_counter c, u64 n)
 {
 	this_cpu_add(dev->stats->c[c], n);
 }
 
-/**
- * iwt_stats_init() - allocate the counters of a device
- * @dev: device
- *
- * Process context, may sleep.
- *
- * Return: 0 or -ENOMEM.
- */
+/* Allocate the counters of a device. Process context, may sleep. Return: 0 or -ENOMEM. */
 int iwt_stats_init(struct iwt_dev *dev)
 {
 	dev->stats = alloc_percpu(struct iwt_stats);
 	return dev->stats ? 0 : -ENOMEM;
 }
 
-/**
- * iwt_stats_free() - free the counters of a device
- * @dev: device, whose counters nobody uses any more
- */
+/* Free the counters of a device. @dev: device, whose counters nobody uses any more. */
 void iwt_stats_free(struct iwt_dev *dev)
 {
 	free_percpu(dev->stats);

@@ -91,24 +91,14 @@ void iwt_causes_load(void)
 		(desc++)->name = statuses[i].name;
 }
 
-/**
- * iwt_causes_init() - allocate the counters of a device
- * @dev: device
- *
- * Process context, may sleep.
- *
- * Return: 0 or -ENOMEM.
- */
+/* Allocate the counters of a device. Process context, may sleep. Return: 0 or -ENOMEM. */
 int iwt_causes_init(struct iwt_dev *dev)
 {
 	dev->causes = kzalloc_obj(*dev->causes, GFP_KERNEL);
 	return dev->causes ? 0 : -ENOMEM;
 }
 
-/**
- * iwt_causes_free() - free the counters of a device
- * @dev: device, whose counters nobody uses any more
- */
+/* Free the counters of a device. @dev: device, whose counters nobody uses any more. */
 void iwt_causes_free(struct iwt_dev *dev)
 {
 	kfree(dev->causes);
@@ -157,12 +147,7 @@ void iwt_cause_wr(const struct ib_qp *qp, u64 wr_id, u8 opcode, u8 status)
 	trace_iwt_wr_error(qp, wr_id, opcode, status);
 }
 
-/**
- * iwt_causes_alloc_hw() - ib_device operation alloc_hw_device_stats
- * @ibdev: device
- *
- * Return: the structure, or NULL without memory.
- */
+/* ib_device operation alloc_hw_device_stats. Return: the structure, or NULL without memory. */
 struct rdma_hw_stats *iwt_causes_alloc_hw(struct ib_device *ibdev)
 {
 	return rdma_alloc_hw_stats_struct(descs, CAUSES,

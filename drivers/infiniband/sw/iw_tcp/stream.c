@@ -21,10 +21,7 @@ static void stream_resume(struct iwt_fault *f)
 	rcu_read_unlock();
 }
 
-/**
- * iwt_stream_begin() - prepare the stream for page faults of both engines
- * @st: stream; its lock is held
- */
+/* Prepare the stream for page faults of both engines. @st: stream; its lock is held. */
 void iwt_stream_begin(struct iwt_stream *st)
 {
 	lockdep_assert_held(&st->lock);

@@ -340,10 +340,7 @@ struct iwt_txbuf *iwt_txbuf_get(u32 min, enum iwt_txbuf_kind kind)
 	return b;
 }
 
-/**
- * iwt_txbuf_put() - release a buffer after framing
- * @b: buffer from iwt_txbuf_get()
- */
+/* Release a buffer after framing. @b: buffer from iwt_txbuf_get(). */
 void iwt_txbuf_put(struct iwt_txbuf *b)
 {
 	/* the caller's stores to the buffer are visible to the next engine that acquires it */

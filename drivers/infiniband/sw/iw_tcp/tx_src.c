@@ -183,10 +183,7 @@ bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 	return true;
 }
 
-/**
- * iwt_tx_let_go() - release the region of the current message
- * @tx: engine; its lock is held
- */
+/* Release the region of the current message. @tx: engine; its lock is held. */
 void iwt_tx_let_go(struct iwt_tx *tx)
 {
 	tx->src_len = 0;

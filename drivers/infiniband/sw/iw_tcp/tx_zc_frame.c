@@ -244,10 +244,7 @@ bool iwt_tx_zc_send(struct iwt_stream *st)
 	return true;
 }
 
-/**
- * iwt_tx_zc_drop() - release the current batch, if any
- * @tx: engine; its lock is held
- */
+/* Release the current batch, if any. @tx: engine; its lock is held. */
 void iwt_tx_zc_drop(struct iwt_tx *tx)
 {
 	if (tx->zcb)

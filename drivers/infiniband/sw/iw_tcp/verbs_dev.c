@@ -245,11 +245,7 @@ int iwt_get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/**
- * iwt_get_fw_str() - ib_device operation get_dev_fw_str
- * @ibdev: device
- * @str: set to the version of the module
- */
+/* ib_device operation get_dev_fw_str. @str: set to the version of the module. */
 void iwt_get_fw_str(struct ib_device *ibdev, char *str)
 {
 	strscpy(str, IWT_VERSION, IB_FW_VERSION_NAME_MAX);

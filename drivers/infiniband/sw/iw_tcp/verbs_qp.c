@@ -492,10 +492,7 @@ void iwt_qp_add_ref(struct ib_qp *ibqp)
 		iwt_qp_get(qp);
 }
 
-/**
- * iwt_qp_rem_ref() - iw_cm: drop a reference
- * @ibqp: queue pair
- */
+/* iw_cm: drop a reference */
 void iwt_qp_rem_ref(struct ib_qp *ibqp)
 {
 	iwt_qp_put(to_iwt_qp(ibqp));

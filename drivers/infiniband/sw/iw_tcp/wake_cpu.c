@@ -61,20 +61,14 @@ void iwt_idle_cpu_again(struct work_struct *work)
 	queue_work_on(raw_smp_processor_id(), idle_wq, work);
 }
 
-/**
- * iwt_idle_cpu_init() - allocate the workqueue at module load; may sleep
- *
- * Return: 0 or -ENOMEM.
- */
+/* Allocate the workqueue at module load; may sleep. Return: 0 or -ENOMEM. */
 int iwt_idle_cpu_init(void)
 {
 	idle_wq = alloc_workqueue("iw_tcp_idle", WQ_PERCPU | WQ_CPU_INTENSIVE, 0);
 	return idle_wq ? 0 : -ENOMEM;
 }
 
-/**
- * iwt_idle_cpu_exit() - destroy the workqueue at module unload, when no queue pair exists
- */
+/* Destroy the workqueue at module unload, when no queue pair exists */
 void iwt_idle_cpu_exit(void)
 {
 	destroy_workqueue(idle_wq);

@@ -367,12 +367,7 @@ void iwt_cqpoll_allow(struct iwt_cq *cq, u32 entries)
 	cq->poll.bits = iwt_cqpoll_bytes(entries) * 8;
 }
 
-/**
- * iwt_cqpoll_end() - stop the timer
- * @cq: completion queue that no queue pair uses
- *
- * May sleep.
- */
+/* Stop the timer. @cq: completion queue that no queue pair uses. May sleep. */
 void iwt_cqpoll_end(struct iwt_cq *cq)
 {
 	hrtimer_cancel(&cq->poll.timer);

@@ -5,11 +5,7 @@
 #include <linux/compiler.h>
 #include <linux/minmax.h>
 
-/**
- * iwt_habit_setup() - initialise a habit, without events
- * @h: habit, zeroed
- * @first: threshold
- */
+/* Initialise a habit, without events. @h: habit, zeroed. @first: threshold. */
 void iwt_habit_setup(struct iwt_habit *h, u32 first)
 {
 	h->threshold = first;
@@ -51,12 +47,7 @@ bool iwt_habit_seen(struct iwt_habit *h, bool again)
 	return streak >= READ_ONCE(h->threshold);
 }
 
-/**
- * iwt_habit_restart() - begin a new streak, and forget the events so far
- * @h: habit
- *
- * Any context.
- */
+/* Begin a new streak, and forget the events so far. Any context. */
 void iwt_habit_restart(struct iwt_habit *h)
 {
 	WRITE_ONCE(h->streak, 0);

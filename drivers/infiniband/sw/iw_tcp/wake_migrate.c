@@ -46,10 +46,7 @@ static void do_migrate(struct work_struct *work)
 	iwt_qp_run_here(qp);
 }
 
-/**
- * iwt_migrate_setup() - initialise the migration of a queue pair's engines
- * @m: migration, zeroed
- */
+/* Initialise the migration of a queue pair's engines. @m: migration, zeroed. */
 void iwt_migrate_setup(struct iwt_migrate *m)
 {
 	INIT_WORK(&m->work, do_migrate);
@@ -57,12 +54,7 @@ void iwt_migrate_setup(struct iwt_migrate *m)
 	m->cpu = nr_cpu_ids;
 }
 
-/**
- * iwt_migrate_end() - wait until no migration is queued or running
- * @qp: queue pair in error
- *
- * May sleep.
- */
+/* Wait until no migration is queued or running. @qp: queue pair in error. May sleep. */
 void iwt_migrate_end(struct iwt_qp *qp)
 {
 	cancel_work_sync(&qp->migrate.work);

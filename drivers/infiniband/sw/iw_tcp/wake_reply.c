@@ -34,10 +34,7 @@
 /* The stream that last received on this processor; the pointer is only compared. */
 static DEFINE_PER_CPU(const struct iwt_stream *, last_stream);
 
-/**
- * iwt_reply_spin_setup() - initialise the state of the spin
- * @s: state, zeroed
- */
+/* Initialise the state of the spin. @s: state, zeroed. */
 void iwt_reply_spin_setup(struct iwt_reply_spin *s)
 {
 	iwt_habit_setup(&s->habit, IWT_SPIN_FIRST);

@@ -108,10 +108,7 @@ static void do_poll(struct work_struct *work)
 		iwt_idle_cpu_again(&p->work);
 }
 
-/**
- * iwt_sqpoll_setup() - initialise the worker that polls a send queue
- * @p: state of the worker, zeroed
- */
+/* Initialise the worker that polls a send queue. @p: state of the worker, zeroed. */
 void iwt_sqpoll_setup(struct iwt_sqpoll *p)
 {
 	INIT_WORK(&p->work, do_poll);

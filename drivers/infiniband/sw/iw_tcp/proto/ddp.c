@@ -4,12 +4,7 @@
 
 #include <asm/byteorder.h>
 
-/**
- * iwt_ddp_hdr_len() - length of the DDP header
- * @ctrl: first octet of the header
- *
- * Return: number of octets.
- */
+/* Length of the DDP header. @ctrl: first octet of the header. Return: number of octets. */
 u32 iwt_ddp_hdr_len(u8 ctrl)
 {
 	return ctrl & IWT_DDP_TAGGED ? IWT_DDP_TAGGED_LEN : IWT_DDP_UNTAGGED_LEN;
