@@ -17,6 +17,9 @@ set_links() { set_link "$DEV_A" "$@" && set_link "$DEV_B" "$@"; }
 # may_zerocopy: does the driver support zero copy on this kernel?
 may_zerocopy() { [ ! -e /sys/kernel/realtime ] && has_feature ZEROCOPY; }
 
+# may_poll: may workers of the driver poll, and its engines spin, on this kernel?
+may_poll() { [ ! -e /sys/kernel/realtime ] && has_feature POLLING; }
+
 # with_zerocopy COMMAND...: runs COMMAND with zero copy on both links, if the driver supports it
 with_zerocopy() {
 	if ! may_zerocopy; then

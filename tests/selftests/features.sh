@@ -40,9 +40,8 @@ else
 fi
 feature TUNE function_there iwt_sock_widen
 feature DELAYED function_there iwt_sock_take
-if ! has_feature ZEROCOPY; then
-	check "settings of both links" settings_begin
-	refuse "without ZEROCOPY: the setting" set_link "$DEV_A" zerocopy always
-	settings_end
-fi
+check "settings of both links" settings_begin
+if ! has_feature ZEROCOPY; then refuse "without ZEROCOPY: the setting" set_link "$DEV_A" zerocopy always; fi
+if ! has_feature POLLING; then refuse "without POLLING: the setting" set_link "$DEV_A" polling on; fi
+check "the settings go" settings_end
 ktap_finish

@@ -34,13 +34,12 @@ for word in auto always off; do
 	check "zerocopy: $word" set_link $DEV_A zerocopy $word
 	check "zerocopy says $word" is $DEV_A zerocopy $word
 done
-# with PREEMPT_RT, neither workers nor engines poll
 polling=on
-[ ! -e /sys/kernel/realtime ] || polling=off
+may_poll || polling=off
 check "polling is $polling" is $DEV_A polling $polling
 for word in off on; do
-	if [ -e /sys/kernel/realtime ] && [ $word = on ]; then
-		REFUSAL="not supported" refuse "polling: not on with PREEMPT_RT" set_link $DEV_A polling on
+	if ! may_poll && [ $word = on ]; then
+		REFUSAL="not supported" refuse "polling: not on here" set_link $DEV_A polling on
 		continue
 	fi
 	check "polling: $word" set_link $DEV_A polling $word
@@ -69,7 +68,7 @@ check "nor that" is $DEV_A tos 40
 SEED=${IWT_SEED:-$RANDOM}
 only_off=
 may_zerocopy || only_off=zerocopy
-[ ! -e /sys/kernel/realtime ] || only_off=zerocopy,polling
+may_poll || only_off=$only_off,polling
 tap "every setting" python3 "$IWT_LIB/settings.py" $SETTINGS/$DEV_A "$SEED" 4000 "$only_off"
 settings_end
 

@@ -34,12 +34,19 @@ static const char * const zerocopy_words[] = {
 	[IWT_ZEROCOPY_ALWAYS]	= "always",
 };
 
+/* Workers that poll and engines that spin disable preemption, too long for PREEMPT_RT. */
+#ifdef CONFIG_INFINIBAND_IW_TCP_POLLING
+#define CAN_POLL	(!IS_ENABLED(CONFIG_PREEMPT_RT))
+#else
+#define CAN_POLL	false
+#endif
+
 static struct iwt_conf defaults = {
 	.crc = IWT_CRC_ON,
 	.mpa_rev = 2,
 	.keepidle = 60,
 	.user_timeout = 300,
-	.polling = !IS_ENABLED(CONFIG_PREEMPT_RT),
+	.polling = CAN_POLL,
 };
 
 /*
@@ -145,7 +152,6 @@ static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 	return 0;
 }
 
-/* Workers that poll and engines that spin disable preemption, too long for PREEMPT_RT. */
 static int parse_polling(const char *text, bool *polling)
 {
 	bool on;
@@ -153,7 +159,7 @@ static int parse_polling(const char *text, bool *polling)
 
 	if (err)
 		return err;
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) && on)
+	if (on && !CAN_POLL)
 		return -EOPNOTSUPP;
 	WRITE_ONCE(*polling, on);
 	return 0;
