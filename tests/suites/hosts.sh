@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash Hosts of a suite. Each host is a network namespace with a name and a
-# private /run, /srv, /mnt and /tmp, and lasts as long as the test. The host "here" is this
-# machine.
+# shellcheck shell=bash
+# Hosts of a suite. Each host is a network namespace with a name and a private /run, /srv, /mnt
+# and /tmp, and lasts as long as the test. The host "here" is this machine.
 
 declare -A HOST_PID=()
 

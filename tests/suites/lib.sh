@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash Common functions of the suites of applications. A suite sources this file,
-# as root, in a laboratory (tests/vm/run); "tests/suites/run" runs the suites. A suite reads the
-# commands from its page in Documentation/applications and runs them unchanged. Therefore the
-# hosts have the addresses that the pages use: the server is 192.0.2.1 (B), the client is
-# 192.0.2.2 (A).
+# shellcheck shell=bash
+# Common functions of the suites of applications. A suite sources this file, as root, in a
+# laboratory (tests/vm/run); "tests/suites/run" runs the suites. A suite reads the commands from
+# its page in Documentation/applications and runs them unchanged. Therefore the hosts have the
+# addresses that the pages use: the server is 192.0.2.1 (B), the client is 192.0.2.2 (A).
 #
 #   NAME.sh [--quick]
 

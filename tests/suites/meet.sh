@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash Common functions of the suites of client and server programs. In the page
-# of such a suite the recipe NAME-server has the command of the server, and NAME-client has the
-# command of the client.
+# shellcheck shell=bash
+# Common functions of the suites of client and server programs. In the page of such a suite the
+# recipe NAME-server has the command of the server, and NAME-client has the command of the client.
 
 # meet_begin: makes two network namespaces with a link each. A namespace sees only its own link
 meet_begin() {

@@ -1,8 +1,9 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 NFS over RDMA between two hosts, as
-# Documentation/applications/nfs.rst describes it: versions 3, 4.0 and 4.2, over IPv4 and IPv6.
-# Tests large and small files, locks and fsync, restarts the server and interrupts the path while
-# the client writes, and compares the speed with that of NFS over TCP.
+# SPDX-License-Identifier: GPL-2.0
+# NFS over RDMA between two hosts, as Documentation/applications/nfs.rst describes it: versions 3,
+# 4.0 and 4.2, over IPv4 and IPv6. Tests large and small files, locks and fsync, restarts the
+# server and interrupts the path while the client writes, and compares the speed with that of NFS
+# over TCP.
 . "$(dirname "$0")/lib.sh"
 
 MB=$(if_quick 4 64) FILES=$(if_quick 40 400)

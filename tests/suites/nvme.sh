@@ -1,8 +1,9 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 NVMe over RDMA, as Documentation/applications/nvme.rst
-# describes it. Tests fio with verification, more queues than processors, data within the command,
-# shared receive queues and many namespaces; resets a controller and interrupts the path, both
-# under load; and compares the speed with that of NVMe over TCP.
+# SPDX-License-Identifier: GPL-2.0
+# NVMe over RDMA, as Documentation/applications/nvme.rst describes it. Tests fio with
+# verification, more queues than processors, data within the command, shared receive queues and
+# many namespaces; resets a controller and interrupts the path, both under load; and compares the
+# speed with that of NVMe over TCP.
 #
 # Target and host work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 RNBD over RTRS, as Documentation/applications/rnbd.rst
-# describes it: fio with verification, and an interrupted path under load.
+# SPDX-License-Identifier: GPL-2.0
+# RNBD over RTRS, as Documentation/applications/rnbd.rst describes it: fio with verification, and
+# an interrupted path under load.
 #
 # Server and client work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"

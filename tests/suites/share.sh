@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash Tests of a directory (/srv/share) that a server exports and a client
-# mounts on /mnt, both on this machine. Needs lib.sh. The suite sets the amount of data (MB,
-# FILES).
+# shellcheck shell=bash
+# Tests of a directory (/srv/share) that a server exports and a client mounts on /mnt, both on
+# this machine. Needs lib.sh. The suite sets the amount of data (MB, FILES).
 
 MANY=$here/nfs_files.py
 

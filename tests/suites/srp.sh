@@ -1,6 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0 SRP, as Documentation/applications/srp.rst describes it: fio
-# with verification, and an interrupted path under load.
+# SPDX-License-Identifier: GPL-2.0
+# SRP, as Documentation/applications/srp.rst describes it: fio with verification, and an
+# interrupted path under load.
 #
 # Target and initiator work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"
