@@ -4,10 +4,10 @@
 # logs in with the transport iser, fio writes and verifies every block, open-iscsi logs
 # out, and the test removes everything.
 #
-# Target and initiator both live in the initial network namespace, so one link
-# connects to its own address. LIO opens an ordinary TCP socket on every portal
-# too, and iWARP uses TCP's ports: both would need the same port. So the TCP half of the
-# portal is made in its own namespace ("decoy"), the iSER half in the initial one.
+# Target and initiator both work in the initial network namespace, so one link connects to its
+# own address. For every portal LIO also opens an ordinary TCP socket. iWARP uses TCP's ports, so
+# this socket and the iSER listener would need the same port. Therefore the test creates the TCP
+# half of the portal in another namespace ("decoy"), and the iSER half in the initial namespace.
 #
 #   iser.sh [--type LINK_TYPE] [--quick]
 

@@ -6,8 +6,8 @@
 #
 #   nfs.sh [--type LINK_TYPE] [--quick] [--one-host]
 #
-# --quick moves 4 MB. With --one-host both ends are in the initial namespace, for link
-# types that know no other. Each role is one process, in its own mount namespace.
+# --quick writes 4 MB. With --one-host both ends are in the initial namespace, for link types that
+# work in no other namespace. Each role is one process, in its own mount namespace.
 
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/nfs.sh
@@ -34,7 +34,7 @@ server() {
 	exportfs -i -o rw,no_root_squash,insecure,no_subtree_check,fsid=1 '*:/srv' || return
 	rpc.mountd --foreground -N 2 -N 3 >"$dir/mountd" 2>&1 &
 	mountd=$!
-	# nfsdcld knows that no client has anything to reclaim: so there is no grace period
+	# With nfsdcld there is no grace period: it reports that no client has state to reclaim
 	nfsdcld --foreground >"$dir/cld" 2>&1 &
 	cld=$!
 	watching $cld
@@ -52,9 +52,9 @@ server() {
 	return $rc
 }
 
-# stats DIR DIRECTION: "BYTES CHUNKS" of the mount that went in DIRECTION, read
-# or write: bytes of NFS READ or WRITE, and chunks for the other end's RDMA
-# WRITE or READ, which only transport "rdma" shows
+# stats DIR DIRECTION: prints "BYTES CHUNKS" of the mount for one DIRECTION (read or write). BYTES
+# are the bytes of NFS READ or WRITE. CHUNKS are the chunks for the RDMA WRITE or READ of the
+# other end, which only the transport "rdma" shows
 stats() {
 	awk -v at=$NFS_AT -v read="$([ "$2" = read ] && echo 1)" '
 		/ mounted on / { mine = $5 == at }
@@ -63,7 +63,7 @@ stats() {
 		END { print bytes + 0, chunks + 0 }' /proc/self/mountstats >"$1/stats.$2"
 }
 
-# client DIR MEGABYTES: runs all steps; leaves DIR/N.rc and DIR/N.log for each step N
+# client DIR MEGABYTES: runs all steps, and writes DIR/N.rc and DIR/N.log for each step N
 client() {
 	local dir=$1 mb=$2 step
 	mkdir -p $NFS_AT
@@ -126,7 +126,7 @@ step() {
 	fi
 }
 
-# moved DIRECTION: did all bytes go over a mount that moves them by RDMA?
+# moved DIRECTION: did the mount transfer all bytes by RDMA?
 moved() {
 	echo "bytes and chunks: $(cat "$TMP/stats.$1")"
 	awk -v min=$((mb << 20)) 'END { exit $1 < min || !$2 }' "$TMP/stats.$1"

@@ -4,9 +4,9 @@
 # connects with nvme-cli, fio writes and verifies every block, then the disk is
 # read back directly and compared, and the test removes everything.
 #
-# Target and host both live in the initial network namespace, no matter which
-# namespace uses them: so they are one host here, and one link connects to its
-# own address.
+# Target and host both work in the initial network namespace, whichever namespace
+# configures them. So this test uses one host, and one link connects to its own
+# address.
 #
 #   nvme.sh [--type LINK_TYPE] [--quick]
 
@@ -29,7 +29,7 @@ over_rdma() {
 	return 1
 }
 
-# The host's disk equals the target's disk, which is read without RDMA
+# Compares the host's disk with the target's disk, and reads the latter without RDMA
 same_as_target() {
 	local d
 	d=$(nvme_disk) || return
@@ -45,7 +45,7 @@ want_configfs && want_modules nvmet-rdma nvme-rdma || skip_all "this kernel has 
 nvme_ram 64 || skip_all "this kernel has no RAM disk"
 require_type "$IWT_LINK_TYPE"
 ktap_begin
-# through_nvme WHAT: the host uses the target's disk
+# through_nvme WHAT: tests that the host can use the target's disk
 through_nvme() {
 	check "$1NVMe target listens on RDMA port 4420" nvme_target_start rdma $IP_A || return
 	if check "$1nvme connect -t rdma" nvme_connect 60 rdma $IP_A; then
@@ -60,12 +60,12 @@ through_nvme() {
 	check "$1NVMe target stops cleanly" nvme_target_stop
 }
 
-# Has the target a shared receive queue?
+# Does the target use a shared receive queue?
 shares() { rdma resource show srq | grep -q '^dev iwt0 .*nvmet'; }
 
 if check 'a link' one_host; then
 	through_nvme ''
-	# The target makes its shared queues when it first uses a device
+	# The target creates its shared queues when it first uses a device, so load it again
 	if [ "$IWT_LINK_TYPE" = iw_tcp ] && check 'the target is unloaded' modprobe -r nvmet-rdma; then
 		check 'the target is to share receives' modprobe nvmet-rdma use_srq=1
 		through_nvme 'shared receives: '
