@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# The driver as it stands in the newest kernel: the hooks of include/compat/base replaced by
-# what they are there, their headers left out. release/patches complains if a hook is left.
+# Converts a file of the driver for the newest kernel: replaces the hooks of include/compat/base
+# by the code that they stand for in this kernel, and removes the includes of their headers.
+# release/patches fails if a hook remains.
 
-# with the blank line behind them
+# remove the includes, and a blank line after them
 /^#include <compat\//{
 	N
 	/\n$/d
@@ -21,10 +22,11 @@ s/\bcompat_ubuf_init(&b->ubuf, &ubuf_ops);/b->ubuf.ops = \&ubuf_ops;/
 s/\bcompat_sock_no_task_frag(sk);/sk->sk_use_task_frag = false;/
 s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock->flags);/
 
-# the first patches of the series (release/core) teach iw_cm to stand these orders
+# remove the workarounds for orders of commands that crash iw_cm: the first patches of the series
+# (release/core) correct iw_cm
 /\bcompat_iw_/d
 
-# a choice that this kernel does not have
+# remove the code for kernels whose rdma_cm does not find a device by its net device
 /^\tif (!compat_cm_by_netdev)$/{
 	N
 	d
@@ -38,8 +40,8 @@ s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock-
 	N
 	s/.*\n\t\t/\t/
 }
-s/ below them, or on older kernels compares link layer addresses\./ below them./
+s/; on older kernels it compares link layer addresses\././
 
-# what clang's analysis of locks reads (tests/locks), but checkpatch cannot
+# remove the attributes for clang's analysis of locks (tests/locks), which checkpatch can't parse
 s/ __guarded_by([^)]*)//
 /^\t__context_unsafe(.*)$/d

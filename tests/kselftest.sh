@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The selftests as kselftests: "make run_tests" on a machine, and the same directory in a kernel
-# tree, run there and from where it is installed. Runs one selftest in place of all, and one that
-# skips.
+# Tests the directory of selftests as a kselftest: "make run_tests" on a machine, in a kernel
+# tree, and in the directory into which the kernel's Makefile installs the selftests. Instead of
+# all selftests, runs one that passes and one that skips.
 # shellcheck disable=SC2317 # functions that check calls
 tests=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/begin.sh
@@ -21,7 +21,7 @@ run_tests() {
 }
 made() { grep -q "$1" "$TMP/made"; }
 
-# The parts of a kernel's lib.mk that this directory uses
+# A short form of the kernel's lib.mk, with the parts that the selftests' Makefile uses
 library() {
 	cat <<'END'
 OUTPUT ?= $(CURDIR)
@@ -36,7 +36,7 @@ install: all
 END
 }
 
-# whole: is every file that selftests name outside their directory installed as well?
+# whole: are all files that the selftests use outside their directory installed as well?
 whole() {
 	local name rc=0 n=0
 	while read -r name; do

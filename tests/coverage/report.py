@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-report.py GCOV REASONS FIRST: which lines and functions of the driver were executed.
+report.py GCOV REASONS FIRST: reports which lines and functions of the driver were executed.
 
-GCOV: lines of JSON, as gcov writes them. REASONS: lines "FILE FUNCTION REASON"; the FUNCTION * stands
-for all of the file. A reason that begins with "sometimes" may have a function that was entered: what
-decides is the order of events in time.
-Prints TAP, whose results are numbered from FIRST on.
+GCOV: a file with lines of JSON, as gcov writes them. REASONS: a file with lines "FILE FUNCTION
+REASON" for functions that were not executed; the FUNCTION * stands for all functions of the file.
+If a reason begins with "sometimes", the function may have been executed, depending on the order
+of events. Prints TAP; the number of the first result is FIRST.
 """
 import collections
 import json
@@ -18,7 +18,9 @@ LEAST = 90      # per cent of the lines
 
 
 class Counted:
-    """(file, line) and (file, function) -> times; several objects may have the functions of one header."""
+    """Maps (file, line) and (file, function) to the number of executions.
+
+    Adds the counts of all objects, since several may contain the functions of one header."""
 
     def __init__(self):
         self.lines = collections.Counter()
@@ -33,11 +35,11 @@ class Counted:
             for line in file["lines"]:
                 self.lines[name, line["line_number"]] += line["count"]
             for function in file["functions"]:
-                # a part that the compiler split off has a suffix
+                # if the compiler split off a part of a function, the part's name has a suffix
                 self.functions[name, function["name"].split(".")[0]] += function["execution_count"]
 
     def share(self, name=None):
-        """(executed, all) lines of a file, or of all files."""
+        """Numbers of executed and of all lines, of one file or of all files."""
         times = [n for (file, _), n in self.lines.items() if name in (None, file)]
         return sum(map(bool, times)), len(times)
 

@@ -1,22 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# demo.sh [--table] [LINK_TYPE]: two hosts (network namespaces joined by a veth pair
-# with MTU 1500), an iw_tcp link on each, and the ordinary RDMA programs between them,
-# beside TCP. It shows its progress (not with --table), then a table and a chart; it fails if
-# anything failed. Runs as root in a laboratory: make demo. (tests/hosts/demo.sh is the same between
-# two machines.)
+# demo.sh [--table] [LINK_TYPE]: runs ordinary RDMA programs between two hosts, and compares their
+# speed with that of TCP. The hosts are network namespaces that a veth pair with MTU 1500 joins,
+# with an iw_tcp link on each. Shows the progress (not with --table), then a table and a chart.
+# Fails if any program failed. Runs as root in a laboratory: make demo. (tests/hosts/demo.sh runs
+# the same between two machines.)
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 quiet=
 [ "${1:-}" != --table ] || { quiet=1; shift; }
 type=${1:-iw_tcp}
 server=10.0.0.1 port=18515
-# how a command begins that runs on a host, the net device there, and what joins both
+# for each host the prefix of commands that run there, and its net device; and the path between
+# them
 host1=(ip netns exec host1) host2=(ip netns exec host2)
 dev1=eth0 dev2=eth0 path="veth pair, MTU 1500"
 tmp=$(mktemp -d)
 rows=() failed=0
-names=() figures=()	# the lines of the chart
+names=() figures=()	# the lines of the chart: names and values
 
 progress() { [ -n "$quiet" ] || printf '[%3d s] %s\n' "$SECONDS" "$*"; }
 
@@ -34,12 +35,12 @@ row() {
 	[ "$4" = ok ] || failed=$((failed + 1))
 }
 
-# bar NAME FIGURE: a line of the chart
+# bar NAME FIGURE: adds a line to the chart
 bar() { names+=("$1") figures+=("$2"); }
 
 listening() { [ -n "$(on host1 ss -Htln "sport = :$1")" ]; }
 
-# wait_listen PORT PID: until PORT is served, or process PID gives up
+# wait_listen PORT PID: waits until a process listens on PORT. Fails if process PID ends first
 wait_listen() {
 	while kill -0 "$2" 2>/dev/null; do
 		! listening "$1" || return 0
@@ -48,8 +49,8 @@ wait_listen() {
 	return 1
 }
 
-# between PORT SERVER_COMMAND -- CLIENT_COMMAND: runs both at once, on host1 and
-# host2; their output goes to $tmp/server and $tmp/client
+# between PORT SERVER_COMMAND -- CLIENT_COMMAND: runs the server on host1 and the client on host2.
+# Their output is in $tmp/server and $tmp/client
 between() {
 	local port=$1 pid rc=0 command=()
 	shift
@@ -107,7 +108,7 @@ links() {
 	return 1
 }
 
-# crc on|off: for connections that begin from now on, in the settings of both links
+# crc on|off: sets whether both links use the CRC for new connections
 crc() {
 	local n top=/sys/kernel/config/iw_tcp
 	[ "$type" = iw_tcp ] || return 0
@@ -129,7 +130,7 @@ rping_row() {
 	between 7174 rping -s -a $server -C $count -S $size -V -- \
 		rping -c -a $server -C $count -S $size -v -V
 	local rc=$?
-	# one line for each buffer that came back and was compared
+	# rping prints a line for each buffer that returned and compared equal
 	good=$(grep -c '^ping data: ' "$tmp/client")
 	if [ $rc = 0 ] && [ "$good" = $count ] && ! grep -q mismatch "$tmp/client" "$tmp/server"; then
 		row rping "$count round trips of 4 KB, data verified" "$good verified" ok
@@ -141,10 +142,9 @@ rping_row() {
 
 positive() { awk -v n="${1:-0}" 'BEGIN { exit !(n ~ /^[0-9.]+$/ && n > 0) }'; }
 
-# Two reasons to try again: perftest computes its figure with the frequency of the
-# processor, which it cannot always measure (it prints 0, or that it "can't produce a
-# report"); and its server may begin to listen for the connection under test only when the
-# client already connects.
+# There are two reasons to repeat a run. perftest needs the frequency of the processor, and cannot
+# always measure it; then perftest prints 0, or that it "can't produce a report". And the server
+# may start to listen for the connection under test only after the client has tried to connect.
 unlucky() { grep -Eq "Can't produce a report|EVENT_REJECTED" "$tmp/client"; }
 
 # perftest TOOL WHAT UNIT COLUMN OPTIONS
@@ -186,7 +186,7 @@ iperf_row() {
 
 emulated() { grep -q QEMU /sys/class/dmi/id/sys_vendor 2>/dev/null; }
 
-# chart: the streams as bars, the longest of 40 characters
+# chart: draws the streams as bars; the longest bar has 40 characters
 chart() {
 	local i
 	[ ${#names[@]} -gt 0 ] || return
@@ -214,8 +214,8 @@ table() {
 	printf 'Both hosts share one computer: the figures compare with each other, not with those of\nreal machines.\n'
 }
 
-# The streams that can be compared with TCP, then the same with CRC; long enough that a
-# pause of the machine does not decide the result
+# Measures the streams that can be compared with TCP, then the same streams with CRC. The streams
+# are long enough that a pause of the machine does not decide the result
 streams() {
 	local n=20000
 	! emulated || n=1000

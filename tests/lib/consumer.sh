@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Functions that tests with consumers in the kernel share: the suites of applications and the soak
-# test. They source this file, as root, in a laboratory (tests/vm/run). The link type under test is
-# $IWT_LINK_TYPE or the argument --type (default: iw_tcp).
+# test. The scripts source this file, as root, in a laboratory (tests/vm/run). The link type under
+# test is $IWT_LINK_TYPE or the argument --type (default: iw_tcp).
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 QUICK=''
@@ -45,12 +45,14 @@ two_hosts_end() {
 		ip netns del "$NS_A" && ip netns del "$NS_B" && MADE_DEV=() MADE_NS=()
 }
 
-# fio_verify DISK RW BLOCKSIZE MB: writes all of the first MB, reads them back
+# fio_verify DISK RW BLOCKSIZE MB: writes the first MB megabytes of DISK, reads them and verifies
+# them
 fio_verify() {
 	iwt_patient "$IWT_TIME" fio --name=verify --filename="$1" --size="$4m" --direct=1 \
 		--ioengine=libaio --iodepth=16 --rw="$2" --bs="$3" --verify=crc32c \
 		--verify_fatal=1 --do_verify=1 --minimal
 }
 
-# left_over NS LINK: waits until the resources go, else shows which are left
+# left_over NS LINK: waits until no resources are left. On failure prints the resources that are
+# left
 left_over() { busywait 10 no_resources "$@" || no_resources "$@"; }

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes small faults in a C file: each is one changed operator, constant, condition, flag or
-barrier, or one statement less.
+"""Makes small faults in a C file. Each fault changes one operator, constant, condition, flag or
+barrier, or removes one statement.
 
-The file is not parsed but read as tokens: a change keeps parentheses balanced, and a change
-that does not compile is no mutant. Code that only watches (assertions, tracepoints,
-counters, declarations, the preprocessor) stays as it is.
+The program does not parse the file but splits it into tokens. A change keeps parentheses
+balanced; a change that does not compile does not count. The program does not change code that
+only observes (assertions, tracepoints, counters), declarations and the preprocessor's lines.
 """
 
 import re
 from collections import namedtuple
 
-# where: offset in the file; old: text at this offset; new: replaces it; what: text for reports
+# where: offset in the file; old: text at this offset; new: its replacement; what: text for
+# reports
 Mutant = namedtuple("Mutant", "path line where old new what")
 
 SWAPS = {
@@ -30,7 +31,7 @@ TOKEN = re.compile(r"""
   | (?P<number>0[xX][0-9a-fA-F]+\w*|\d+\w*)
   | (?P<op><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)
 """, re.X | re.S)
-# statements that begin with one of these only watch
+# statements that begin with one of these only observe
 WATCHES = re.compile(r"(BUG_ON|BUILD_BUG|WARN|lockdep_|might_sleep|static_assert|trace_|kmemleak_|"
                      r"MODULE_|EXPORT_|DEFINE_|DECLARE_|CREATE_|pr_|dev_|ibdev_|sock_owned_by_me|iwt_count|iwt_stat)")
 KEYWORDS = {"if", "else", "for", "while", "do", "switch", "case", "default", "return", "goto",
@@ -60,8 +61,8 @@ def closing(toks, i):
 
 
 def bodies(toks):
-    """The ranges of tokens that are bodies of functions: a brace behind a parenthesis,
-    outside of all others."""
+    """The ranges of tokens that are bodies of functions: a brace after a parenthesis,
+    outside of all other braces."""
     i = 0
     while i < len(toks):
         if toks[i].text == "{":
@@ -127,7 +128,7 @@ def deletions(path, source, toks, first, last):
 
 
 def condition(toks, i):
-    """The index of the if whose condition ends with the parenthesis at i; i + 1 if there is none."""
+    """The index of the "if" whose condition ends with the parenthesis at i, or i + 1."""
     depth = 0
     for j in range(i, 0, -1):
         depth += (toks[j].text in ")]") - (toks[j].text in "([")
@@ -137,12 +138,12 @@ def condition(toks, i):
 
 
 def watched(toks, first, last):
-    """The indexes of tokens in statements that only watch."""
+    """The indexes of tokens in statements that only observe."""
     found = set()
     for begin, end in statements(toks, first, last):
         if not WATCHES.match(toks[begin].text):
             continue
-        # with the condition under which it watches, if the condition guards nothing else
+        # include the condition of the statement, if the condition guards nothing else
         if toks[begin - 1].text == ")" and toks[end + 1].text != "else":
             begin = condition(toks, begin - 1)
         found.update(range(begin, end + 1))
@@ -161,13 +162,13 @@ def replaced(path, source, tok, new, what):
 
 
 def constants(tok):
-    """Another number in place of a number."""
+    """Numbers that replace a number."""
     value = int(re.sub(r"[uUlL]+$", "", tok.text), 0)
     return [str(value + 1)] + ([str(value - 1)] if value else [])
 
 
 def changes(path, source, toks, first, last):
-    """Another operator, number, condition or result."""
+    """Faults that replace an operator, a number, a condition or a result."""
     skip = watched(toks, first, last)
     for i in range(first, last):
         tok = toks[i]
@@ -195,7 +196,7 @@ def changes(path, source, toks, first, last):
 
 
 def tables(toks):
-    """Lists of (begin, end), of the values of one table: "[NAME] = VALUE," outside of functions."""
+    """For each table outside of functions, "[NAME] = VALUE,": (begin, end) of all its values."""
     inside = set()
     for first, last in bodies(toks):
         inside.update(range(first, last))
@@ -219,7 +220,7 @@ def tables(toks):
 
 
 def cells_changed(path, source, toks):
-    """Puts the value of another cell of the table into a cell."""
+    """Faults that replace the value of a table's cell with the value of another cell."""
     for cells in tables(toks):
         texts = [source[toks[a].where:toks[b - 1].where + len(toks[b - 1].text)] for a, b in cells]
         for (first, _), text, other in zip(cells, texts, texts[1:] + texts[:1]):

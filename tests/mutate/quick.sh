@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# quick.sh TIMES [SELFTEST...]: the tests that notice a fault of the driver soonest; run.py runs it
-# in a laboratory. It ends after the first test that fails. A test may take TIMES as long as usual.
+# quick.sh TIMES [SELFTEST...]: runs the tests that notice a fault of the driver soonest. run.py
+# runs this script in a laboratory. The script ends after the first failure. A test may take TIMES
+# as long as usual.
 cd "$(dirname "$0")/.." || exit 1
 export IWT_QUICK=1 IWT_TIME=$((90 * $1))
 limit=$((300 * $1))
 shift
-# A test that the laboratory can't run (status 4) notices nothing
+# If the laboratory can't run a test (status 4), continue: the test has noticed nothing
 try() {
 	timeout -k 10 $limit bash "$@" </dev/null
 	case $? in

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """run.py proto|driver|FILE... [--count N] [--seed S] [--jobs J]: mutation testing;
-run.py --survivors TSV: tries the survivors of an earlier run again; with --lab all of them
-in the laboratory. --tried TSV goes on where another run ended.
+run.py --survivors TSV: tests the survivors of an earlier run again; with --lab all of them
+in the laboratory. --tried TSV continues an earlier run.
 
-Makes one small fault in the driver at a time (mutants.py) and runs the quick
-tests: for what the unit tests contain they are these, for the rest quick.sh in
-the laboratory uml. A fault that no test notices has survived: either
-a test is missing, or the changed code does the same: then the file "equivalent" has
-the fault and the reason. Prints TAP, a line for each fault; fails if one survived.
-A test that a fault only makes slow has not noticed it: when a wait has run out, the tests
-run once more, with three times the time. If a wait runs out then, too, the fault counts as
-"timed out", apart from those that were killed.
-The results are also in build/mutate/unit.tsv or lab.tsv. The faults are chosen at
-random, from all files in proportion to their length; the seed is printed.
+Makes one small fault in the driver at a time (mutants.py) and runs quick tests: the unit tests
+for files that the unit tests contain, and quick.sh in the laboratory uml for other files. If no
+test notices a fault, the fault has survived. Either a test is missing, or the changed code
+behaves as before; in the second case add the fault and the reason to the file "equivalent".
+Prints TAP, a line for each fault. Fails if a fault survived.
+
+A test that only became slow has not noticed the fault. So if a wait times out, the tests run once
+more with three times the time. If a wait times out again, the fault counts as "timed out", not as
+"killed". The results are also in build/mutate/unit.tsv or lab.tsv. The program chooses faults at
+random, from all files in proportion to their length, and prints the seed.
 """
 
 import argparse
@@ -33,7 +33,7 @@ OUT = os.path.join(TOP, "build", "mutate")
 sys.path.insert(0, HERE)
 import mutants  # noqa: E402  pylint: disable=wrong-import-position
 
-# Tests that quick.sh runs first for a file, by the beginning of the file's name
+# Tests that quick.sh runs first for the files whose names begin with the first string
 TESTS = (
     ("cm_delayed", "attach"), ("verbs_delayed", "attach"), ("sock_takeover", "attach attach_held"),
     ("sock_run", "receive_window attach_held"), ("sock_owner", "qp_owner"), ("cm_addr", "listen netns"),
@@ -58,7 +58,7 @@ TESTS = (
 )
 
 
-# What the unit tests contain besides proto/
+# Files that the unit tests contain in addition to proto/
 UNIT = ("sock_cursor.c", "rx_alike.c", "stats_qp.c", "mw.c", "wake_habit.c")
 
 
@@ -104,7 +104,7 @@ def all_faults(paths):
 
 
 def run(command, seconds, log, **keywords):
-    """The exit status; None if it took too long."""
+    """Runs a command. Returns the exit status, or None if the command took too long."""
     with open(log, "wb") as out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
                                                   stdin=subprocess.DEVNULL, start_new_session=True,
                                                   **keywords) as child:
@@ -120,7 +120,7 @@ def run(command, seconds, log, **keywords):
             return None
 
 
-# What a run came to: why it failed, or None; and whether that was something waited for in vain
+# The result of a run: the reason of its failure, or None; and whether the failure was a time-out
 Outcome = collections.namedtuple("Outcome", "why waited")
 PASSED = Outcome(None, False)
 
@@ -154,7 +154,7 @@ class Unit:
         return run(self.make, 300, self.log) == 0
 
     def test(self, _path, times=1):
-        """The Outcome of the tests, which may take so many times as long as usual."""
+        """The Outcome of the tests. The tests may take "times" times as long as usual."""
         status = run([self.dir + "/out/unit"], 60 * times, self.log)
         if status == 0:
             return PASSED
@@ -178,7 +178,7 @@ class Lab:
         return run(["tests/vm/build", "uml"], 600, self.log, cwd=self.dir) == 0
 
     def test(self, path, times=1):
-        """The Outcome of the tests, which may take so many times as long as usual."""
+        """The Outcome of the tests. The tests may take "times" times as long as usual."""
         name = os.path.basename(path)
         extra = next((tests for begin, tests in TESTS if name.startswith(begin)), "")
         status = run(["tests/vm/run", "--lab", "uml", "--time", str(700 * times), "tests/mutate/quick.sh", str(times)] +
@@ -213,7 +213,7 @@ class Results:
 
 
 def one(worker, fault, results):
-    """Makes the fault, builds, tests and takes it back. Did it compile?"""
+    """Makes the fault, builds, tests and removes the fault. Returns whether it compiled."""
     place = worker.place(fault.path)
     with open(os.path.join(TOP, fault.path), encoding="utf-8") as file:
         source = file.read()

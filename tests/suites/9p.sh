@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# 9p over RDMA, as Documentation/applications/9p.rst says: the kernel's client, and diod behind
-# iwt_9p; large and small files, and the speed beside TCP.
+# 9p over RDMA, as Documentation/applications/9p.rst describes it. The client is the kernel's; the
+# server is diod behind iwt_9p. Tests large and small files, and compares the speed with that of
+# TCP.
 #
-# The client knows only the initial network namespace, so both ends are one machine.
+# The client works only in the initial network namespace, so both ends are on one machine.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/share.sh
 . "$here/share.sh"
@@ -11,7 +12,7 @@
 MB=$(if_quick 4 32) FILES=$(if_quick 40 200)
 export PATH=$IWT_BIN:$PATH
 
-# diod wants a name for each client's address
+# diod needs a host name for the address of each client
 server_begin() {
 	grep -q 192.0.2.1 /etc/hosts || echo '192.0.2.1 server' >>/etc/hosts
 	mkdir -p /srv && mount -t tmpfs srv /srv && mkdir /srv/share || return

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""disk_load.py DISK MB PROGRESS END: four processes write blocks at random, each in its quarter of
-the first MB megabytes, with O_DIRECT, and read others and compare them, until there is a file END;
-then they compare all. Each step is an octet in PROGRESS. Prints how many octets were compared."""
+"""disk_load.py DISK MB PROGRESS END: writes and compares random blocks of DISK with O_DIRECT.
+
+Each of four processes uses a quarter of the first MB megabytes. A step writes a block, or reads
+a block and compares it, and adds a byte to the file PROGRESS. When the file END exists, the
+processes compare all blocks that they have written. Prints the number of compared bytes."""
 import mmap
 import os
 import random

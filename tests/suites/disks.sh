@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the suites of block devices share: fio with verification, a load beside which something
-# happens, and the speed.
+# Functions of the suites of block devices: fio with verification, a load during which the suite
+# disturbs the device, and the measurement of the speed.
 
 MB=$(if_quick 4 32)
 LOAD=$here/disk_load.py
@@ -14,7 +14,7 @@ fio_all() {
 	check "$1: fio: sequential writes of 256 KB, verified" compared $MB fio_verify "$2" write 256k $MB
 }
 
-# has_srq MODULE: have connections of this module of the kernel a shared receive queue?
+# has_srq MODULE: do the connections of this kernel module use a shared receive queue?
 has_srq() { rdma resource show srq | grep -q "^dev iwt0 .*$1"; }
 
 # load_begin DISK: four processes write and compare blocks of DISK, until load_end
@@ -27,7 +27,7 @@ load_begin() {
 
 done_more() { [ "$(stat -c %s "$TMP/progress")" -ge "$1" ]; }
 
-# load_goes_on: waits until the load has done a hundred steps more
+# load_goes_on: waits until the load has made a hundred more steps
 load_goes_on() { busywait $((IWT_TIME * 2)) done_more $(($(stat -c %s "$TMP/progress") + 100)); }
 
 load_end() {
@@ -39,7 +39,8 @@ load_end() {
 	return $rc
 }
 
-# beside_load DISK COMMAND...: COMMAND happens under the load, which goes on and is right
+# beside_load DISK COMMAND...: runs COMMAND during the load. Fails unless the load continues after
+# COMMAND and all its data compare equal
 beside_load() {
 	local rc=0
 	load_begin "$1" || { cat "$TMP/load"; return 1; }
@@ -47,7 +48,7 @@ beside_load() {
 	load_end && return $rc
 }
 
-# lost_for SECONDS: nothing arrives at this machine's own addresses for so long
+# lost_for SECONDS: for this time, drops all packets to this machine's own addresses
 lost_for() {
 	tc qdisc add dev lo root netem loss 100% && nap "$1" && tc qdisc del dev lo root
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The rdma engine of fio, as Documentation/applications/fio.rst says. It does not compare its
-# data: regions.so does, for what was transferred last.
+# The rdma engine of fio, as Documentation/applications/fio.rst describes it. fio does not compare
+# its data; regions.so compares the data of the last transfer.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"

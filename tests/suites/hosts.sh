@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Hosts: each is a network namespace, with a name and with a /run, /srv, /mnt and /tmp of its own,
-# as long as the test lasts. The host "here" is this machine.
+# Hosts of a suite. Each host is a network namespace with a name and a private /run, /srv, /mnt
+# and /tmp, and lasts as long as the test. The host "here" is this machine.
 
 declare -A HOST_PID=()
 
-# host NAME NS: begins a host in the network namespace NS
+# host NAME NS: starts a host in the network namespace NS
 host() {
 	# shellcheck disable=SC2016
 	start ip netns exec "$2" unshare -m --uts --propagation private sh -c '
@@ -34,11 +34,11 @@ daemon() {
 # two_hosts_with_mounts: the host "server" at B, the host "client" at A, each with a link
 two_hosts_with_mounts() { setup 1500 && host server "$NS_B" && host client "$NS_A"; }
 
-# one_machine: consumers that know only the initial namespace have a link with the server's
-# address, which connects to itself
+# one_machine: for consumers that work only in the initial network namespace: one link with the
+# server's address, which connects to itself
 one_machine() { IP_A=$IP_B one_host; }
 
-# hosts_end: the hosts and their links go
+# hosts_end: removes the hosts and their links
 hosts_end() {
 	stop "${HOST_PID[@]}"
 	two_hosts_end

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# iSER, as Documentation/applications/iser.rst says: LIO and tgt as targets, open-iscsi: discovery,
-# login, fio with verification, a path that is interrupted under load, logout; and the speed of the
-# same by iSCSI over TCP.
+# iSER, as Documentation/applications/iser.rst describes it. The targets are LIO and tgt, the
+# initiator is open-iscsi. Tests discovery, login, fio with verification, an interrupted path
+# under load, and logout, and compares the speed with that of iSCSI over TCP.
 #
-# Target and initiator know only the initial network namespace, so both are one machine.
+# Target and initiator work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/disks.sh
 . "$here/disks.sh"
 
-# What a host with systemd has already: the bus, which targetcli looks for, and iscsid
+# Start two daemons that already run on a host with systemd: the D-Bus daemon, which targetcli
+# needs, and iscsid
 services() {
 	mkdir -p /run/dbus /run/lock/iscsi /etc/iscsi /etc/target
 	cat >"$TMP/bus" <<-B
@@ -55,7 +56,7 @@ through() {
 	check "$1: the initiator forgets the target" iscsiadm -m node -o delete
 }
 
-# over_tcp: the same disk by TCP
+# over_tcp: connects the same disk by iSCSI over TCP
 over_tcp() {
 	cook here target 's/$//' && cook here portal 's/unshare --net //;/enable_iser/d' &&
 		cook here discovery 's/-I iser/-I default/' && cook here login 's/-I iser/-I default/' &&

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the suites of applications share. A suite sources this file, as root, in a laboratory
-# (tests/vm/run); "tests/suites/run" runs the suites. The commands that a page of
-# Documentation/applications recommends are read from that page, and run as they are there: so
-# the hosts have the addresses of the pages: the server is 192.0.2.1 (B), the client is 192.0.2.2 (A).
+# Common functions of the suites of applications. A suite sources this file, as root, in a
+# laboratory (tests/vm/run); "tests/suites/run" runs the suites. A suite reads the commands from
+# its page in Documentation/applications and runs them unchanged. Therefore the hosts have the
+# addresses that the pages use: the server is 192.0.2.1 (B), the client is 192.0.2.2 (A).
 #
 #   NAME.sh [--quick]
 
-# Some commands of pages move much data, and an emulated machine on a busy one is slow
+# Some commands of the pages transfer much data, and an emulated machine on a busy host is slow
 export IWT_TIME=${IWT_TIME:-300}
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/lib/consumer.sh
@@ -23,7 +23,7 @@ SUITE=$(basename "$0" .sh)
 PAGE=$here/../../Documentation/applications/$SUITE.rst
 VERIFIED=0 RATIO=-
 
-# if_quick A B: A in the short form, else B
+# if_quick A B: prints A in the short form of the suite, else B
 if_quick() { if [ -n "$QUICK" ]; then echo "$1"; else echo "$2"; fi; }
 
 # suite_begin PROGRAM...: the suite needs these programs
@@ -35,26 +35,29 @@ suite_begin() {
 	ktap_begin
 }
 
-# verified OCTETS: so many more octets were compared
+# verified OCTETS: adds OCTETS to the number of compared bytes
 verified() { VERIFIED=$((VERIFIED + $1)); }
 
-# compared MB COMMAND...: COMMAND compares so many megabytes
+# compared MB COMMAND...: runs COMMAND, which compares MB megabytes, and counts them
 compared() { "${@:2}" && verified $(($1 << 20)); }
 
-# recipe NAME: the commands of the page; "" are the names of all
+# recipe NAME: prints the commands of the recipe NAME of the page; with "", the names of all
+# recipes
 recipe() { python3 "$IWT_LIB/page.py" "$PAGE" recipe "$1"; }
 
-# as_told NAME FILE: does FILE contain the output that the page expects?
+# as_told NAME FILE: does FILE contain the output that the page shows for the recipe NAME?
 as_told() { python3 "$IWT_LIB/page.py" "$PAGE" output "$1" "$2"; }
 
-# ran NAME...: so many recipes or commands of the page have run, as they are there
+# ran NAME...: records that these recipes or commands of the page have run unchanged
 ran() { printf '%s\n' "$@" >>"$TMP/ran"; }
 
-# serve NAME [in_b]: starts the recipe of a server that stays in the foreground; its pid is in PID
+# serve NAME [in_b]: starts the recipe of a server that stays in the foreground. The pid of the
+# server is in PID
 serve() { start "${@:2}" bash -c "$(recipe "$1")" && ran "$1"; }
 
-# cook HOST NAME [SED-SCRIPT]: runs a recipe of the page on HOST (see hosts.sh), in this tree. If the page tells
-# what it prints, it must print that, unless SED-SCRIPT has changed the recipe.
+# cook HOST NAME [SED-SCRIPT]: runs a recipe of the page on HOST (see hosts.sh), in this tree. If
+# the page shows the output of the recipe, the recipe must print this output, unless SED-SCRIPT
+# has changed the recipe.
 cook() {
 	local rc=0 text
 	text=$(recipe "$2" | sed "${3:-}")
@@ -67,7 +70,7 @@ cook() {
 
 has_run() { grep -qsxF -e "$1" "$TMP/ran"; }
 
-# look HOST: runs the commands that the page has in its text, to look at something, once
+# look HOST: runs the commands in the text of the page, which only show something, once each
 look() {
 	local line
 	while IFS= read -r line; do
@@ -85,10 +88,10 @@ every_recipe() {
 	return $rc
 }
 
-# follow WHAT HOST NAME [SED-SCRIPT]: the same as cook, as a check
+# follow WHAT HOST NAME [SED-SCRIPT]: like cook, and reports the result as the check WHAT
 follow() { check "$1" cook "${@:2}"; }
 
-# seconds COMMAND...: how long it takes, in TOOK (microseconds)
+# seconds COMMAND...: runs COMMAND and stores its duration in TOOK (microseconds)
 seconds() {
 	local began=${EPOCHREALTIME/./} rc
 	"$@"
@@ -97,7 +100,8 @@ seconds() {
 	return $rc
 }
 
-# ratio TCP-MICROSECONDS RDMA-MICROSECONDS: the speed of RDMA is so many times that of TCP
+# ratio TCP-MICROSECONDS RDMA-MICROSECONDS: stores in RATIO the speed of RDMA divided by that of
+# TCP
 ratio() { RATIO=$(awk -v t="$1" -v r="$2" 'BEGIN { printf "%.2f", t / r }'); }
 
 suite_finish() {

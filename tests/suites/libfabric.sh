@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# libfabric's own programs, as Documentation/applications/libfabric.rst says.
+# The programs that come with libfabric, as Documentation/applications/libfabric.rst describes
+# them.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"

@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What the suites of programs share: a page has the command of a server, in the recipe
-# NAME-server, and that of a client, in NAME-client.
+# Common functions of the suites of client and server programs. In the page of such a suite the
+# recipe NAME-server has the command of the server, and NAME-client has the command of the client.
 
-# meet_begin: two network namespaces with a link each, which see only their own link
+# meet_begin: makes two network namespaces with a link each. A namespace sees only its own link
 meet_begin() {
 	rdma system set netns exclusive && ran "rdma system set netns exclusive" && setup 1500
 }
 
-# The server may have to be stopped, since it serves for ever
+# If set, the server does not end by itself: meet_commands stops it
 ENDLESS=
 
 # server_came PORT: waits until the server listens
 server_came() { wait_listen "$NS_B" "$1" || { echo "nobody listens on port $1"; cat "$TMP/server"; return 1; }; }
 
-# telling SIDE COMMAND...: in a suite that says TELLING=1, COMMAND tells what is in its memory when
-# it ends (regions_came)
+# telling SIDE COMMAND...: runs COMMAND. In a suite that sets TELLING=1, COMMAND writes the
+# contents of its memory regions to files when it ends; regions_came compares the files
 TELLING=
 telling() {
 	if [ -z "$TELLING" ]; then "${@:2}"; return; fi
 	LD_PRELOAD=$IWT_BIN/regions.so IWT_REGIONS=$TMP/regions-$1 "${@:2}"
 }
 
-# regions_came TO SIZE COUNT [--part]: did so many messages of SIZE octets arrive in the memory of
-# the side TO as they are in that of the other one? See regions.py.
+# regions_came TO SIZE COUNT [--part]: is the content of COUNT messages of SIZE bytes the same in
+# the memory of the side TO as in the memory of the side that sent them? See regions.py.
 regions_came() {
 	local from=client
 	[ "$1" = server ] || from=server
@@ -31,8 +31,8 @@ regions_came() {
 		verified $(($2 * $3))
 }
 
-# meet_commands PORT SERVER CLIENT: both must end well; their lines are there as soon as they are
-# printed
+# meet_commands PORT SERVER CLIENT: runs both commands. Both must end without failure. Their
+# output is line-buffered
 meet_commands() {
 	local srv rc=0 good=1
 	wait_free "$NS_B" "$1" || echo "port $1 is still taken"

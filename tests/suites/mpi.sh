@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Open MPI over libfabric, as Documentation/applications/mpi.rst says: mpi_check.c on ranks of two
-# hosts compares all that it receives. What mpirun starts on the other host by ssh is started here
-# in the host's namespaces.
+# Open MPI over libfabric, as Documentation/applications/mpi.rst describes it: mpi_check.c runs on
+# ranks of two hosts and compares all data that it receives. mpirun starts processes on the other
+# host by ssh; here a replacement of ssh starts them in the namespaces of that host.
 . "$(dirname "$0")/lib.sh"
 
 MORE=4
-# Hosts have a /tmp of their own
+# Each host has a private /tmp
 SSH=/var/tmp/iwt-ssh
 SMALLER=$(if_quick "s/4194304/65536/" "")
 
-# an ssh that knows the hosts of this test
+# A replacement of ssh that runs a command on a host of this test
 ssh_to_hosts() {
 	mkdir -p $SSH && cat >$SSH/ssh <<-S
 	#!/bin/bash

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mpi_check: an MPI program that compares all that it receives. Rank 0 and each other rank play
- * ping-pong with messages of all sizes; all ranks do the collectives; many messages are under way
- * at a time; and a plate is heated by all ranks, and by rank 0 alone. The argument is the largest
- * message, in octets.
+ * mpi_check: an MPI program that compares all data that it receives. Rank 0 exchanges messages of
+ * all sizes with each other rank; all ranks call the collective operations; many messages are
+ * under way at a time. Last, all ranks together compute the heat in a plate, and rank 0 computes
+ * the same alone. The argument is the largest message, in bytes.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static void collectives(int n)
 
 enum { WIDTH = 512, ROWS = 96, STEPS = 50 };
 
-/* Rows 1 to rows of the plate are ours; those above and below are the neighbours'. */
+/* Rows 1 to rows of the plate belong to this rank, the rows above and below to its neighbours. */
 static void heat(double (*t)[WIDTH], int rows, int up, int down)
 {
 	static double next[ROWS + 2][WIDTH];

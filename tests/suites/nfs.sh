@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NFS over RDMA between two hosts, as Documentation/applications/nfs.rst says: versions 3, 4.0 and
-# 4.2, over IPv4 and IPv6; large and small files, locks, fsync; a server that restarts and a path
-# that is interrupted while the client writes; and the speed of the same beside TCP.
+# NFS over RDMA between two hosts, as Documentation/applications/nfs.rst describes it: versions 3,
+# 4.0 and 4.2, over IPv4 and IPv6. Tests large and small files, locks and fsync, restarts the
+# server and interrupts the path while the client writes, and compares the speed with that of NFS
+# over TCP.
 . "$(dirname "$0")/lib.sh"
 
 MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
 MANY=$here/nfs_files.py
-# Makes the recipe a mount that waits
+# A sed script that changes the recipe into a mount that waits for the server
 HARD="s/vers=4.2/&,timeo=50/;/^grep/d"
 
 # nfsd: the server's daemons and threads
@@ -39,18 +40,19 @@ server_end() {
 	on server sh -c 'rpc.nfsd 0; exportfs -au; umount /proc/fs/nfsd'
 }
 
-# The client's page cache goes with the mount
+# Unmounting drops the page cache of the client
 remount() { cook client umount && on client sh -c 'echo 3 >/proc/sys/vm/drop_caches' && cook client "$@"; }
 
-# files: writes a large file and many small ones, mounts again, compares all with the server's
+# files: writes a large file and many small files, mounts again, and compares all with the
+# server's
 write_all() { on client python3 "$MANY" write /mnt/all 7 $MB $FILES; }
 read_all() {
 	on client python3 "$MANY" check /mnt/all 7 $MB $FILES && verified $((MB << 20)) &&
 		on server python3 "$MANY" check /srv/all 7 $MB $FILES && on client rm -r /mnt/all
 }
 
-# by_rdma read|write: did the large file go over this mount, and by RDMA Writes or Reads? The field
-# "xprt: rdma" counts the chunks that the client has given to the server for them.
+# by_rdma read|write: were the bytes of the large file read or written over this mount, by RDMA
+# Writes or Reads? "xprt: rdma" counts the chunks of memory that the client offered to the server.
 by_rdma() {
 	# shellcheck disable=SC2016
 	on client awk -v read="$([ "$1" = read ] && echo 1)" -v least=$((MB << 20)) '
@@ -61,7 +63,7 @@ by_rdma() {
 		/proc/self/mountstats
 }
 
-# version WHAT RECIPE [SED]: all of it with another kind of mount
+# version WHAT RECIPE [SED]: repeats all tests of files and locks with another kind of mount
 version() {
 	follow "$1: mount" client "$2" "${3:-}" || return
 	check "$1: is NFS over RDMA" on client grep -q 'proto=rdma' /proc/mounts
@@ -75,7 +77,7 @@ version() {
 	check "$1: unmount" cook client umount
 }
 
-# locks: a range that the client has locked can't be locked by the server, until it is unlocked
+# locks: the server can't lock a range that the client has locked, until the client unlocks it
 locks() {
 	local pid
 	on client sh -c 'rm -f /run/locked; echo >/mnt/lock' || return
@@ -102,8 +104,8 @@ P
 fcntl.lockf(open("/srv/lock", "r+b"), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 14)'
 }
 
-# under_load WHAT COMMAND...: COMMAND happens while the client writes with fsync; the data are
-# the server's afterwards
+# under_load WHAT COMMAND...: runs COMMAND while the client writes with fsync. Afterwards the
+# server must have all the data
 under_load() {
 	local pid rc=0
 	on client rm -f /run/wrote
@@ -118,18 +120,19 @@ under_load() {
 	on server python3 "$MANY" steady-check /srv/steady 3 && return $rc
 }
 
-# progress: has the writer written more?
+# progress: waits until the writer has written more
 more() { [ "$(on client stat -c %s /run/wrote)" -gt "$1" ]; }
 progress() { busywait $((IWT_TIME * 2)) more "$(on client stat -c %s /run/wrote)"; }
 
-# restart: as when the server's host reboots, nobody reaches it meanwhile. (What happens if clients
-# do is in the user guide: "rdma link del does not return".)
+# restart: restarts the server. Clients can't reach the server meanwhile, as during a reboot. (The
+# user guide describes the other case, in which clients reach it: "rdma link del does not
+# return".)
 restart() {
 	wire down && halt && nap 1 && nfsd &&
 		on server sh -c 'echo rdma 20049 >/proc/fs/nfsd/portlist' && wire up
 }
-# halt: nfsd ends. If the path went away in the middle of an RDMA Read, older kernels end when TCP
-# has given up, which takes minutes, and is nothing to complain of
+# halt: ends nfsd. If the path failed during an RDMA Read, nfsd of older kernels ends only after
+# the timeout of TCP, which takes minutes. Turn off the warning about hung tasks meanwhile.
 halt() {
 	local limit=/proc/sys/kernel/hung_task_timeout_secs was='' rc=0
 	[ ! -e $limit ] || { was=$(<$limit) && echo 0 >$limit; }
@@ -137,19 +140,20 @@ halt() {
 	[ -z "$was" ] || echo "$was" >$limit
 	return $rc
 }
-# wire up|down: the server's end
+# wire up|down: sets the server's end of the wire up or down
 wire() { ip -n "$NS_B" link set "$IF_B" "$1"; }
 
-# restarts N: so many, each as soon as the writer goes on
+# restarts N: restarts the server N times, each time after the writer has made progress
 restarts() {
 	local n
 	for ((n = 0; n < $1; n++)); do restart && progress || return; done
 }
 
-# interrupted SECONDS: the server's end of the wire is down
+# interrupted SECONDS: sets the server's end of the wire down for SECONDS
 interrupted() { wire down && nap "$1" && wire up; }
 
-# speed [SED]: microseconds to write and to read MB megabytes, with such a mount; the best of some
+# speed [SED]: stores in TOOK the microseconds to write and read MB megabytes with this mount: the
+# shortest time of several rounds
 speed() {
 	local round best=
 	on client sh -c "head -c ${MB}M /dev/urandom >/run/source" && cook client mount "$1" || return
@@ -184,7 +188,8 @@ if [ -z "$QUICK" ]; then
 	version "3 over IPv6" mount-v3 "s/proto=rdma/&6/;s/mountproto=tcp/mountproto=tcp6/;s/192.0.2.1:/[2001:db8::1]:/"
 fi
 
-# The client is in a network namespace of its own: newer kernels only wait there if they are told
+# The client is not in the initial network namespace. There newer kernels wait for a lost server
+# only with fatal_neterrors=none
 if on client mount -o vers=4.2,proto=rdma,port=20049,fatal_neterrors=none 192.0.2.1:/srv /mnt 2>/dev/null; then
 	HARD="s/vers=4.2/&,fatal_neterrors=none,timeo=50/;/^grep/d"
 	cook client umount

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Files whose content follows from a seed.
+"""Writes and checks files with pseudo-random content that depends on a seed.
 
 write DIR SEED MB N, check DIR SEED MB N: one file of MB megabytes and N small files.
-steady FILE SEED PROGRESS END: appends blocks to FILE, each with fsync, and an octet to PROGRESS
-for each, until there is a file END.
-steady-check FILE SEED: FILE consists of such blocks, and of nothing else."""
+steady FILE SEED PROGRESS END: appends blocks to FILE, each with fsync, and adds a byte to
+PROGRESS for each block, until the file END exists.
+steady-check FILE SEED: checks that FILE consists of these blocks and nothing else."""
 import os
 import random
 import sys

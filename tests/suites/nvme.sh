@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# NVMe over RDMA, as Documentation/applications/nvme.rst says: fio with verification, more queues
-# than processors, data within the command, shared receives, many namespaces; a controller that is
-# reset and a path that is interrupted, both under load; and the speed of the same beside TCP.
+# NVMe over RDMA, as Documentation/applications/nvme.rst describes it. Tests fio with
+# verification, more queues than processors, data within the command, shared receive queues and
+# many namespaces; resets a controller and interrupts the path, both under load; and compares the
+# speed with that of NVMe over TCP.
 #
-# Target and host know only the initial network namespace, so both are one machine.
+# Target and host work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/disks.sh
 . "$here/disks.sh"
@@ -16,7 +17,7 @@ SPACES=$(if_quick 3 16)
 gone() { ! compgen -G '/sys/class/nvme/nvme*' >/dev/null; }
 live() { [ "$(cat /sys/class/nvme/nvme0/state)" = live ] && [ -b $DISK ]; }
 
-# identity: what the package's installation makes on a host with nvme-cli
+# identity: makes the files that the installation of the package nvme-cli makes on a host
 identity() {
 	mkdir -p /etc/nvme
 	nvme gen-hostnqn >/etc/nvme/hostnqn && cut -d: -f3 /etc/nvme/hostnqn >/etc/nvme/hostid
@@ -27,14 +28,14 @@ connect() { cook here connect "s/^nvme connect.*/& ${1:-}/;${2:-}" && busywait 3
 disconnect() { cook here disconnect && busywait 30 gone; }
 queues() { ls -d /sys/block/nvme0*n1/mq/* | wc -l; }
 
-# target_again [SED]: the target ends and begins
+# target_again [SED]: removes the target and creates it again
 target_again() { cook here target-end && cook here target "${1:-}"; }
 
-# inline_data: may a command carry 16 KB?
+# inline_data: may a command contain 16 KB of data?
 in_commands() { [ "$(cat /sys/kernel/config/nvmet/ports/1/param_inline_data_size)" = 16384 ]; }
 
-# Many namespaces, each with content of its own, which is the disk's behind it. The number in the
-# name of a block device is not the namespace's.
+# Many NVMe namespaces with different contents. Each must have the content of the disk behind it.
+# The number in the name of a block device is not the number of the namespace.
 space() {
 	local f
 	for f in /sys/block/nvme0n*/nsid; do
@@ -72,7 +73,7 @@ MADE=()
 reset() { cook here reset && busywait 60 live; }
 lost() { lost_for "$1" && busywait 90 live; }
 
-# speed [SED]: through a target and a host for TCP, or for RDMA
+# speed [SED]: measures the speed with a target and a host for RDMA or, by SED, for TCP
 speed() {
 	cook here target "$1" && connect "" "$1" && disk_speed $DISK && disconnect && cook here target-end
 }

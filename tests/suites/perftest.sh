@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # perftest: the commands and the options of Documentation/applications/perftest.rst. perftest does
-# not compare its data: regions.so does, where the last messages stay in the memory, as far as a
-# message has 64 octets. ("make bench" measures.)
+# not compare its data. regions.so compares the last messages if they stay in the memory and have
+# at least 64 bytes. ("make bench" measures the performance.)
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
 TELLING=1
 
-# A client that was too early is no result (tests/lib/perftest.sh)
+# Repeat the run if the client started before the server was ready (tests/lib/perftest.sh)
 perf_once() {
 	local was rc=0
 	meet_commands 18515 "$1" "$1 192.0.2.1" && return
@@ -22,12 +22,13 @@ perf_once() {
 }
 figures() { grep -qE '^ *[0-9]+ +[0-9]+ ' "$TMP/client"; }
 
-# option LETTER COMMAND: what follows the option
+# option LETTER COMMAND: prints the number that follows the option in COMMAND
 option() { sed -n "s/.* -$1 *\\([0-9]\\+\\).*/\\1/p" <<<"$2"; }
 
-# came COMMAND: is the last message of each connection where it belongs? Of those that measure
-# times the program itself changes octets. Where messages go both ways, what the other end has got
-# from here is there as well: then all of the memory is sent or received, twice as many messages.
+# came COMMAND: is the last message of each connection in the memory of its receiver? Programs
+# that measure times change the received bytes themselves, so they are not checked. With messages
+# in both directions each end has the content of both, the received and the sent messages: compare
+# twice as many messages.
 came() {
 	local size count to=server
 	case $1 in
@@ -51,7 +52,7 @@ perf() {
 	came "$1"
 }
 
-# options: the page's commands; the short form has the first of some programs
+# options: prints the commands of the page; in the short form, the first command of four programs
 options() {
 	if [ -z "$QUICK" ]; then recipe options; else recipe options | awk '!seen[$1]++' | head -n 4; fi
 }

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# rdma-core's own tests (pyverbs), in the version of the userland: all pass but those in the
-# table pyverbs.tsv, which says why not. Most of them connect two queue pairs by telling each the
-# number of the other, which only InfiniBand knows; rtr.so then connects them over TCP.
+# Runs the tests of rdma-core (pyverbs) of the installed version. All must pass except those in
+# the table pyverbs.tsv, which has the reasons. Most tests connect two queue pairs with
+# ibv_modify_qp() and the number of the other queue pair, as InfiniBand does. For these tests
+# rtr.so connects the queue pairs over TCP.
 #
 #   pyverbs.sh [--type LINK_TYPE]
 
@@ -10,7 +11,7 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/consumer.sh
 . "$here/../lib/consumer.sh"
 
-# The documentation of the package has them, some compressed
+# The tests are in the documentation of the package rdma-core; some files are compressed
 the_tests() {
 	mkdir "$TMP/tests" && cp /usr/share/doc/rdma-core/tests/*.py* "$TMP/tests" &&
 		find "$TMP/tests" -name '*.gz' -exec gunzip {} +
@@ -30,7 +31,7 @@ python3 -c 'import pyverbs.device' || missing_all pyverbs
 require_type "$IWT_LINK_TYPE"
 ktap_begin
 ip link set lo up
-# some tests want huge pages
+# some tests need huge pages
 huge=$(cat /proc/sys/vm/nr_hugepages 2>/dev/null)
 [ -z "$huge" ] || echo $((huge + 16)) >/proc/sys/vm/nr_hugepages
 check 'the tests' the_tests

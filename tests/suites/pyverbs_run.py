@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-pyverbs_run.py DIRECTORY TABLE DEVICE NETDEV: runs rdma-core's own tests, which are in DIRECTORY,
-with DEVICE on NETDEV, and compares them with TABLE. Prints TAP.
+pyverbs_run.py DIRECTORY TABLE DEVICE NETDEV: runs the tests of rdma-core in DIRECTORY with DEVICE
+on NETDEV, and compares their results with TABLE. Prints TAP.
 
-A line of TABLE has three columns: a pattern of tests' names (CLASS.test), a regular expression
-that has to be in what the test says, and the reason why it cannot pass. A test in the table
-that passes is a failure: its line is out of date. So is a line that fits no test, and a test
-that is skipped or fails without being in the table. A reason that begins with "sometimes: " is
-that of a test which may pass, depending on what comes first.
+A line of TABLE has three columns: a pattern for names of tests (CLASS.test), a regular expression
+that must match the output of the test, and the reason why the test cannot pass. These are
+failures: a test in the table that passes, since its line is out of date; a line that matches no
+test; a test that is skipped or fails and is not in the table. If a reason begins with
+"sometimes: ", the test may also pass, depending on the order of events.
 """
 import fnmatch
 import glob
@@ -58,7 +58,7 @@ class Result(unittest.TestResult):
         return None
 
     def judge(self, test, said):
-        """said: what the test says of its end, None if it has passed"""
+        """said: the test's message if it was skipped or failed, None if it passed"""
         name = test.id().split(".", 2)[-1]
         line = self.line_of(name)
         if said is None:
@@ -83,7 +83,7 @@ class Result(unittest.TestResult):
 
 
 def load(directory):
-    """The tests by their names; they are modules beside each other and of a package, both"""
+    """All tests. The modules import each other both as top-level modules and from a package"""
     suite = unittest.TestSuite()
     for path in sorted(glob.glob(directory + "/test_*.py")):
         name = os.path.basename(path)[:-3]
@@ -96,12 +96,12 @@ def load(directory):
 def main():
     directory, table, device, netdev = sys.argv[1:]
     sys.path[:0] = [os.path.dirname(directory), directory]
-    # its only ones; on older kernels the tests would take the GID for an empty one
+    # the only port and the only GID; on older kernels the tests would treat this GID as empty
     sys.argv[1:] = ["--dev", device, "--port", "1", "--gid", "0"]
     warnings.simplefilter("ignore")
     from args_parser import parser  # pylint: disable=import-error,import-outside-toplevel
     parser.parse_args()
-    # older tests look for the net device of a physical device
+    # older tests search for the net device of a physical device
     case = importlib.import_module("tests.base").RDMATestCase
 
     def get_ip_mac(self, dev, port, idx):

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# qperf: the tests of Documentation/applications/qperf.rst. Two of them compare what atomic operations
-# did. The others compare nothing: regions.so does, for the last message.
+# qperf: the tests of Documentation/applications/qperf.rst. Two of the tests compare the results
+# of atomic operations. The others compare nothing; regions.so compares their last message.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
@@ -9,7 +9,7 @@
 . "$here/../lib/qperf.sh"
 TELLING=1
 
-# run COMMAND: one of the page's commands
+# run COMMAND: runs a command of the page
 run() {
 	local words
 	read -ra words <<<"$1"
@@ -17,8 +17,8 @@ run() {
 	telling client qperf_run "${words[@]:1}" && cat "$TMP/qperf" && came "${words[-1]}"
 }
 
-# came TEST: is the last message in the memory of the other end? A test of times changes its own,
-# and rc_bi_bw receives where it sends from.
+# came TEST: is the last message in the memory of the receiver? Not checked for tests of times,
+# which change their messages, nor for rc_bi_bw, which receives into the memory that it sends.
 came() {
 	busywait 20 no_children "$srv"
 	case $1 in

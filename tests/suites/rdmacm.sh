@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The example programs of librdmacm, as Documentation/applications/rdmacm.rst says.
+# The example programs of librdmacm, as Documentation/applications/rdmacm.rst describes them.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
 
-# copied: rcopy sends a file, which arrives as it is
+# copied: rcopy sends a file; the received file must be equal
 copied() {
 	head -c "$(if_quick 1 20)M" /dev/urandom >/tmp/file
 	ENDLESS=1 meet_once 7427 rcopy && cmp /tmp/file /tmp/copy && verified "$(stat -c %s /tmp/file)"

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""regions.py [--part] FROM TO SIZE COUNT: the contents of regions (tests/programs/preload/regions.c),
-in the files that begin with FROM and TO. Are COUNT messages of SIZE octets, at least 64, of FROM in
-TO? With --part, something in TO is not from there: the ends had not the same content already."""
+"""regions.py [--part] FROM TO SIZE COUNT: checks that messages arrived unchanged.
+
+FROM and TO are the first parts of file names. The files have the contents of the memory regions
+of the sending and the receiving end (tests/programs/preload/regions.c). COUNT messages of SIZE bytes (at
+least 64) of FROM must be in TO. With --part, TO must also have bytes that are not in FROM;
+otherwise both ends may have had the same content from the beginning."""
 import glob
 import sys
 
@@ -10,7 +13,7 @@ BLOCK = 64
 
 
 def contents(prefix):
-    """All regions of one end."""
+    """The contents of all regions of one end."""
     found = []
     for name in sorted(glob.glob(glob.escape(prefix) + ".*")):
         with open(name, "rb") as file:
@@ -19,7 +22,7 @@ def contents(prefix):
 
 
 def index(regions):
-    """Where blocks are. One octet again and again is no content."""
+    """A map from each block to its region and offset. Skips blocks that repeat a single byte."""
     where = {}
     for region in regions:
         for at in range(0, len(region) - BLOCK + 1, BLOCK):
@@ -30,7 +33,7 @@ def index(regions):
 
 
 def common(a, at, b, bt):
-    """How many octets of a from at on are those of b from bt on."""
+    """The number of bytes that are equal in a from at on and in b from bt on."""
     most = min(len(a) - at, len(b) - bt)
     n, step = 0, most
     while step:
@@ -45,7 +48,7 @@ def common(a, at, b, bt):
 
 
 def runs(region, where):
-    """The lengths of what a region has from the other end."""
+    """The lengths of the byte runs of region that are also in the regions of the other end."""
     at = 0
     while at + BLOCK <= len(region):
         found = where.get(region[at:at + BLOCK])

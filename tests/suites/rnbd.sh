@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# RNBD over RTRS, as Documentation/applications/rnbd.rst says: fio with verification, and a path
-# that is interrupted under load.
+# RNBD over RTRS, as Documentation/applications/rnbd.rst describes it: fio with verification, and
+# an interrupted path under load.
 #
-# Server and client know only the initial network namespace, so both are one machine.
+# Server and client work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/disks.sh
 . "$here/disks.sh"

@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# An unmodified program of sockets over RDMA, by librspreload, as
-# Documentation/applications/rsockets.rst says.
+# An unmodified socket program over RDMA, by librspreload, as
+# Documentation/applications/rsockets.rst describes it.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
 
 SIZE=$(if_quick 1 30)
 
-# sent [SED]: the server gets a file
+# sent [SED]: the client sends a file to the server
 sent() {
 	rm -f /tmp/copy
 	head -c "${SIZE}M" /dev/urandom >/tmp/file
 	seconds meet_once 5001 nc "${1:-}" && cmp /tmp/file /tmp/copy && verified "$(stat -c %s /tmp/file)"
 }
 
-# by_rdma: has the client's link sent that?
+# by_rdma: has the client's link sent this data?
 by_rdma() {
 	local octets
 	nap 0.1

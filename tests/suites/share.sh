@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# A directory of a server that a client mounts on /mnt: /srv/share, on this machine. Needs lib.sh;
-# the suite says how much is written (MB, FILES).
+# Tests of a directory (/srv/share) that a server exports and a client mounts on /mnt, both on
+# this machine. Needs lib.sh. The suite sets the amount of data (MB, FILES).
 
 MANY=$here/nfs_files.py
 
-# remount [CHANGE]: the client forgets what it has read
+# remount [CHANGE]: mounts again, so that the client drops its cached data
 remount() { cook here umount && echo 3 >/proc/sys/vm/drop_caches && cook here mount "${1:-}"; }
 write_all() { python3 "$MANY" write /mnt/all 7 $MB $FILES; }
 read_all() {

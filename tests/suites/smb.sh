@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# SMB Direct: the kernel's server (ksmbd) and client, as Documentation/applications/smb.rst says:
-# large and small files, fsync, a path that is interrupted, and the speed beside TCP.
+# SMB Direct with the kernel's server (ksmbd) and client, as Documentation/applications/smb.rst
+# describes it. Tests large and small files, fsync and an interrupted path, and compares the speed
+# with that of TCP.
 #
-# Server and client use the initial network namespace, so both are one machine.
+# Server and client use the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/share.sh
 . "$here/share.sh"
@@ -17,7 +18,7 @@ server_begin() {
 }
 listens() { rdma resource show cm_id | grep -q 'LISTEN.*:5445'; }
 
-# lost SECONDS: nothing arrives for so long, while a program writes
+# lost SECONDS: drops all packets for this time, while a program writes
 lost() {
 	rm -f "$TMP/progress" "$TMP/enough"
 	start python3 "$MANY" steady /mnt/steady 3 "$TMP/progress" "$TMP/enough"

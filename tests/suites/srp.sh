@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# SRP, as Documentation/applications/srp.rst says: fio with verification, and a path that is
-# interrupted under load.
+# SRP, as Documentation/applications/srp.rst describes it: fio with verification, and an
+# interrupted path under load.
 #
-# Target and initiator know only the initial network namespace, so both are one machine.
+# Target and initiator work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/disks.sh
 . "$here/disks.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the laboratory "series": the module is that of the kernel's own tree.
+# Checks in the laboratory "series" that the module was built in the kernel's own tree.
 . "$(dirname "$0")/../../lib/ktap.sh"
 in_kernel() { [[ $(modinfo -F filename iw_tcp) == */kernel/drivers/infiniband/sw/iw_tcp/iw_tcp.ko ]]; }
 in_tree() { [ "$(modinfo -F intree iw_tcp)" = Y ]; }

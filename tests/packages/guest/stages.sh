@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The stages of the test of packages, a boot each. Interface A has a link by iw_tcp@.service; B
-# is in a namespace of its own, as another host, and a wire joins them. Commands that the
-# documents tell are run as they are there, but for the name of the interface.
+# The stages of the test of packages; each stage is a boot. iw_tcp@.service makes the link of
+# interface A. Interface B is in another network namespace and stands for another host. A wire
+# joins both. The commands of the documents run unchanged, except for the name of the interface.
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 PAYLOAD=/payload
 STATE=/var/lib/packages-test
@@ -10,16 +10,17 @@ UNITS=/etc/systemd/system
 MAC_A=52:54:00:00:00:01 MAC_B=52:54:00:00:00:02
 mkdir -p $STATE
 
-# prepare: before the first stage. An emulated processor is slow: what compilers make is there; and
-# modules that no test uses go, because depmod, which runs each time that a module is installed,
-# would read them for minutes.
+# prepare: prepares the machine before the first stage. Since an emulated processor is slow,
+# copies the filled cache of the compilers, and removes modules that no test uses: depmod runs
+# whenever a module is installed, and would read these modules for minutes.
 prepare() {
 	local part
 	mkdir -p /var/cache/ccache
 	cp -a $PAYLOAD/ccache/. /var/cache/ccache
 	echo 'DPkg::Path "/var/cache/ccache/bin:/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin";' \
 		>/etc/apt/apt.conf.d/91compiler
-	# who types the commands of the documents says yes
+	# answer "yes" to questions of apt, as a person does who types the commands of the
+	# documents
 	echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/92yes
 	for part in $UNUSED; do
 		rm -rf /lib/modules/*/kernel/"$part"
@@ -29,8 +30,8 @@ prepare() {
 UNUSED='sound drivers/media drivers/iio drivers/hwmon drivers/input drivers/usb drivers/hid drivers/platform
 	drivers/comedi drivers/staging drivers/gpu drivers/mtd drivers/net/wireless drivers/net/ethernet'
 
-# booted: the machine is up, has both cards, and udev has given them their names, for which systemd
-# does not wait
+# booted: is the machine up, with both cards, and has udev renamed them? systemd does not wait for
+# the renaming
 booted() {
 	systemctl is-system-running | grep -qE 'running|degraded' && [ -n "$(netdev_of "$MAC_A")" ] &&
 		[ -n "$(netdev_of "$MAC_B")" ] && udevadm settle --timeout=120
@@ -42,14 +43,15 @@ module_version() { modinfo -F version iw_tcp; }
 is() { [ "$1" = "$2" ] || { echo "is '$1', not '$2'"; return 1; }; }
 none() { local found; found=$("$@"); [ -z "$found" ] || { echo "$found"; return 1; }; }
 
-# files_now: the files of the machine, but those that programs write as they run
+# files_now: lists the files of the machine, except files that running programs write
 files_now() {
 	find / -xdev \( -path /payload -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/tmp \
 		-o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path $STATE \
 		-o -path /root -o -path /boot -o -path /lost+found \) -prune -o -print | sort
 }
 
-# has_link LINK [STATE]: is it there, by the tools of both packages?
+# has_link LINK [STATE]: do rdma (iproute2) and ibv_devinfo (rdma-core) show the link in this
+# STATE?
 has_link() {
 	rdma link show "$1/1" | grep -q "state ${2:-ACTIVE} .*netdev ${1#iwt_}" &&
 		ibv_devinfo -d "$1" >/tmp/devinfo 2>&1 && grep -q "PORT_${2:-ACTIVE}" /tmp/devinfo
@@ -64,7 +66,7 @@ check_link() {
 on_a() { "$@"; }
 on_b() { ip netns exec b "$@"; }
 
-# peer: the other host, with its address and its link
+# peer: makes the other host, with its address and its link
 peer() {
 	local netdev
 	if [ ! -e /run/netns/b ]; then
@@ -77,8 +79,8 @@ peer() {
 	on_b rdma link show | grep -q "netdev $netdev\>" || on_b rdma link add peer type iw_tcp netdev "$netdev"
 }
 
-# pair HOST SERVER CLIENT: runs both, SERVER on that host (a or b) and CLIENT on the other one, when
-# somebody listens there; their lines are there as soon as they are printed. Sets CLIENT_RC
+# pair HOST SERVER CLIENT: runs SERVER on HOST (a or b) and, when SERVER listens, CLIENT on the
+# other host. Their output is line-buffered. Sets CLIENT_RC
 pair() {
 	local other=b before server rc=0
 	[ "$1" = a ] || other=a
@@ -103,7 +105,7 @@ more_listeners() { [ "$("on_$1" ss -Hltn | wc -l)" -gt "$2" ]; }
 
 has_address() { ip -4 addr show dev "$IF_A" | grep -q 192.0.2.1; }
 
-# talk WHAT: data in both directions, compared
+# talk WHAT: sends data in both directions and compares the data
 talk() {
 	check "$1: the peer has a link" peer
 	check "$1: the interface has its address" busywait 60 has_address
@@ -111,8 +113,8 @@ talk() {
 		"rping -c -a 192.0.2.2 -C 20 -S 4000 -V"
 }
 
-# talk_more WHAT: all operations with every octet compared, and perftest; the emulated processor
-# is slow, and both ends share it
+# talk_more WHAT: tests all operations, compares every byte, and runs perftest. The time limits
+# are long, since both ends share one emulated processor, which is slow
 talk_more() {
 	talk "$1"
 	check "$1: iwt_verify" pair b "$PAYLOAD/iwt_verify -s -a 192.0.2.2 --timeout 250" \
@@ -122,8 +124,8 @@ talk_more() {
 	grep '^# once more: ' "$KTAP_LOG"
 }
 
-# write_bw: the commands of README.md; once more if the client was too early or had no clock
-# (tests/lib/perftest.sh)
+# write_bw: runs the commands of README.md. Repeats them if the client started too early or could
+# not measure the processor's clock (tests/lib/perftest.sh)
 write_bw() {
 	local server client
 	server=$(told README | grep '^ib_write_bw' | head -n 1)
@@ -140,33 +142,34 @@ write_bw() {
 	fi
 }
 
-# It takes the name of a device; rules of udev may have renamed the peer's
+# hello: runs the example, which takes the name of a device. udev may have renamed the peer's
+# device
 hello() {
 	local device
 	device=$(on_b rdma link show | awk '$NF != "'"$IF_A"'" && /netdev/ { sub("/.*", "", $2); print $2; exit }')
 	pair b "$PAYLOAD/iwtdv_hello $device 7178" "$PAYLOAD/iwtdv_hello $LINK 7178 192.0.2.2"
 }
 
-# told NAME [SED-SCRIPT]: the commands NAME of the documents, for our interface
+# told NAME [SED-SCRIPT]: prints the commands NAME of the documents, changed for our interface
 told() {
 	echo "$1" >>$STATE/told
 	sed "s/eth0\>/$IF_A/g; ${2:-}" "$PAYLOAD/recipes/$1"
 }
 
-# follow WHAT NAME [SED-SCRIPT]: the commands NAME of the documents work
+# follow WHAT NAME [SED-SCRIPT]: checks that the commands NAME of the documents work
 follow() {
 	check "$1" bash -ec "$(told "$2" "${3:-}")"
 	printed "$2"
 }
 
-# printed NAME: if the documents say what the commands print, what they printed is in the output of
-# this test, for "run" to compare them
+# printed NAME: if the documents show the output of the commands, prints the real output, so that
+# "run" can compare both
 printed() {
 	[ ! -e "$PAYLOAD/recipes/$1.prints" ] ||
 		sed "s/\<\(iwt_\|\)$IF_A\>/\1eth0/g; s/^/# $1> /" "$KTAP_LOG"
 }
 
-# start: the first message, as the page says
+# start: sends the first message, as quickstart.rst describes it
 start() {
 	follow "quickstart.rst: the links" links
 	check "quickstart.rst: the other host has a link" peer
@@ -179,7 +182,7 @@ as_alice() { runuser -u alice -- "$@"; }
 rdma_cm_is() { is "$(stat -c '%a %G' /dev/infiniband/rdma_cm)" "$1"; }
 ALICE_CLIENT="runuser -u alice -- rping -c -a 192.0.2.2 -C 3 -V"
 
-# users: who may make connections. alice is nobody's friend at first
+# users: checks who may make connections. At first the user alice is not in the group rdma
 users() {
 	check "users: rdma_cm is for root and a group" rdma_cm_is "660 rdma"
 	check "users: alice has the verbs device" as_alice ibv_devinfo -d "$LINK"
@@ -201,7 +204,7 @@ users() {
 no_link_of() { ! rdma link show | grep -q "netdev $1\>"; }
 gone() { [ ! -e "/sys/class/net/$1" ]; }
 
-# The interface goes as a card that is pulled, and comes back
+# Removes the interface as if its card were pulled, and adds it again
 replug_driver() {
 	local device driver
 	device=$(readlink -f "/sys/class/net/$IF_A/device")
@@ -216,7 +219,7 @@ replug_driver() {
 }
 not_active() { ! systemctl is-active --quiet "$1"; }
 
-# A virtual interface goes and comes back; its name has a minus sign
+# Removes a virtual interface whose name has a minus sign, and adds it again
 replug_virtual() {
 	local unit
 	unit=iw_tcp@$(systemd-escape re-plug)
@@ -238,7 +241,8 @@ replug_virtual() {
 	ip link del re-plug
 }
 
-# The names of udev's rules: a link that is made by hand keeps its name, if it follows the unit's
+# Checks that udev's rules keep the name of a link that was made by hand and has the form
+# iwt_NETDEV
 names() {
 	ip link add by-hand type veth peer name other
 	ip link set other up && ip link set by-hand up
@@ -280,7 +284,7 @@ stage_install() {
 	check_link "enabled again"
 }
 
-# number: of the link; no two have the same
+# number: prints the index of the link's device, which is never used again for another device
 number() { rdma dev show "$LINK" | cut -d: -f1; }
 
 stage_again() {
@@ -316,7 +320,7 @@ stage_second() {
 	talk_more "other kernel"
 }
 
-# The kernel takes only modules with a signature that it trusts
+# The kernel loads only modules with a signature that it trusts
 refused() {
 	check "$1: the unit fails" busywait 90 systemctl is-failed --quiet "iw_tcp@$IF_A"
 	check "$1: no module" [ ! -e /sys/module/iw_tcp ]
@@ -331,7 +335,8 @@ stage_lockdown() {
 	check "lockdown: the kernel's words" says '(Operation not permitted, kernel lockdown)'
 }
 
-# Secure Boot, with a key that the firmware does not know, and how it comes to know it
+# Secure Boot with a key that the firmware does not trust; requests that the firmware enrols the
+# key
 stage_secure() {
 	refused "Secure Boot"
 	check "Secure Boot: the kernel is locked down" grep -F '[integrity]' /sys/kernel/security/lockdown
@@ -364,7 +369,7 @@ stage_remove() {
 }
 
 no_module() {
-	# a directory with a modprobe that knows no module, as after a kernel without headers
+	# a modprobe that finds no module, as for a kernel that was installed without headers
 	mkdir -p /tmp/without
 	printf '#!/bin/sh\necho "modprobe: FATAL: Module iw_tcp not found in directory /lib/modules" >&2; exit 1\n' >/tmp/without/modprobe
 	chmod +x /tmp/without/modprobe
@@ -373,7 +378,8 @@ no_module() {
 	systemctl start "iw_tcp@$IF_A"
 }
 
-# left: files that were not there before; another kernel and the keys of DKMS are not ours
+# left: lists files that the packages have left behind. The files of the other kernel and the keys
+# of DKMS do not count
 left() {
 	local names
 	mapfile -t names < <(cd $PAYLOAD/second && ls -- *.deb | cut -d_ -f1)
