@@ -139,11 +139,7 @@ static int take_one(struct iwt_port *port)
 
 	if (!ep)
 		return -ENOMEM;
-	/*
-	 * TCP locks the new socket in TCP's own class. A consumer that owns a socket of that
-	 * class may wait for the lock of another endpoint, but not for this one, which is new.
-	 */
-	mutex_lock_nested(&ep->lock, SINGLE_DEPTH_NESTING);
+	mutex_lock(&ep->lock);
 	err = iwt_sock_accept(port->sock, &iwt_ep_sock_ops, ep, &ep->sock);
 	if (err) {
 		mutex_unlock(&ep->lock);
