@@ -19,9 +19,11 @@
 #include <unistd.h>
 
 #include "cmorder.h"
+#include "patience.h"
 #include "results.h"
 
 #define STEPS	400	/* steps of a worker in a round */
+#define PATIENCE 60	/* seconds without an order that did not happen before */
 
 uint32_t draw(uint64_t *seed, uint32_t below)
 {
@@ -223,6 +225,16 @@ static bool round_of(struct shared *all, uint64_t seed)
 	return good;
 }
 
+/* Return: number of the orders that have happened. */
+static int orders(const struct shared *all)
+{
+	int i, n = 0;
+
+	for (i = 0; i < N_TAKEN_TWICE; i++)
+		n += !!all->counts[i];
+	return n;
+}
+
 static void report_all(const struct shared *all)
 {
 	static const char * const names[] = {
@@ -249,6 +261,7 @@ int main(int argc, char **argv)
 {
 	uint64_t seed = (uint64_t)time(NULL) << 16 ^ getpid();
 	unsigned int rounds = 0, seconds = 5;
+	struct patience wait = {};
 	struct shared *all;
 	bool good = true;
 	time_t end;
@@ -268,8 +281,13 @@ int main(int argc, char **argv)
 	}
 	printf("# seed %#llx\n", (unsigned long long)seed);
 	begin_silence(all);
-	for (end = time(NULL) + seconds; good && time(NULL) < end; rounds++)
+	/* a slow machine needs more rounds until each order has happened */
+	for (end = time(NULL) + seconds; good && (time(NULL) < end || orders(all) < N_TAKEN_TWICE);
+	     rounds++) {
+		if (!patient(&wait, seconds + PATIENCE, orders(all)))
+			break;
 		good = round_of(all, seed + WORKERS * rounds);
+	}
 	report(good, "all workers end well (%u rounds)", rounds);
 	report_all(all);
 	return results_end();
