@@ -64,7 +64,7 @@ start() {
 	STARTED+=("$PID")
 }
 
-# ended PID: waits for a process of start() and returns its exit status. If the process does not
+# ended PID [SECONDS]: waits for a process that start() began, and returns its exit status. If the process does not
 # end in time, runs $IWT_LOOK in a shell and then ends the process.
 ended() {
 	local pid=$1

@@ -247,7 +247,7 @@ def evictions_counted(t):
     where = (t.place.there, listener[1])
     silent = [t.keep(Peer(patience.connect(where))) for _ in range(LEAST_BOUND + more)]
     wait, evicted, late = patience.Wait(60), 0, 0
-    # on a slow machine some reach their deadline before the bound is exceeded
+    # on a slow machine, some silent connections reach their deadline before they exceed the bound
     while evicted + late < more:
         wait.check("only %d of %d were evicted" % (evicted, more))
         evicted, late = (t.counters()[name] - was[name] for name in ("conn_evicted", "conn_timeout"))

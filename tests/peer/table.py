@@ -21,10 +21,10 @@ HEAD = """.. SPDX-License-Identifier: GPL-2.0
 Conformance
 ===========
 
-What RFC 5044, 5041, 5040, 6581, 7306 and 5042 demand, each demand in our words, and how it is
-met. ``make conformance`` runs the tests against a peer that shares no code with the module
-(``tests/peer``) and makes these tables anew. They are in ``Documentation/conformance``, each
-row a line.
+These tables list each requirement of RFC 5044, 5041, 5040, 6581, 7306 and 5042, in our own words,
+and how it is met. ``make conformance`` runs the tests against a peer that shares no code with the
+module (``tests/peer``) and makes these tables anew. They are in ``Documentation/conformance``, one
+line for each row.
 
 %s
 
@@ -33,11 +33,11 @@ Verdict
 ========================  ==================================================================
 pass                      All tests of the row ran and succeeded, between two hosts.
 other test                The wire can't show it; a named test of another kind does.
-by reading                Nothing but the code, which was read, shows it.
+by reading                No test can show it; the code was reviewed.
 by others                 The kernel outside of the module, or the program above, does it.
 not chosen                The RFC leaves it open, and it is not done.
-deviation                 It is done otherwise, or not on every way. What is said tells how.
-not implemented           It does not exist. What is said tells what a program gets instead.
+deviation                 The driver does it in another way, or not in all cases. *How* says how.
+not implemented           It does not exist. *How* says what a program gets instead.
 ========================  ==================================================================
 """
 TABLE = """.. csv-table::

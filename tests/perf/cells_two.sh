@@ -65,7 +65,7 @@ together() {
 	return $rc
 }
 
-# ends WHO sender|receiver: the file with the figures of that end
+# ends CONTESTANT sender|receiver: prints the file with the contestant's figures at that end
 ends() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_QPS.$C_CRC.$C_LARGE.$C_ZEROCOPY.$2"; }
 
 cell_two() { # CONTESTANT

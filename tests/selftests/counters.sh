@@ -19,7 +19,8 @@ ends_agree() {
 			is "$(counter "$DEV_B" "tx_$name")" counter "$DEV_A" "rx_$name" || { echo "$name"; return 1; }
 	done
 }
-# connect PINGS: starts rping for so many pings; sets SERVER, CLIENT, and QPN of the client
+# connect PINGS: starts a server and a client of rping, which exchange PINGS messages; sets SERVER,
+# CLIENT, and QPN (of the client)
 connect() {
 	wait_free "$NS_B" 7174
 	start in_b rping -s -a $IP_B -C "$1" -V -S 3000

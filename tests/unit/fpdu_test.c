@@ -245,7 +245,7 @@ static void test_marker_content(void)
 			memcpy(frame, v->octets, v->len);
 			frame[at[i] + bit / 8] ^= 0x80 >> bit % 8;
 			reseal(frame, v->len);
-			/* other bits than those of the pointer may have any value */
+			/* receivers ignore the reserved half and the lowest two bits of the pointer */
 			if (bit < 16 || bit >= 30) {
 				CHECK_EQ(frame_read(frame, v->len, v->pos,
 						    &rules, &f, &err),

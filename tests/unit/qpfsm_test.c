@@ -113,7 +113,7 @@ static struct iwt_qp_step asked(enum iwt_qp_state s, enum iwt_qp_event e)
 	}
 	if (s == IWT_QP_IDLE)
 		return refused(s);
-	/* A repeated close is told at once that all work is done. */
+	/* a repeated close in CLOSING reports at once that all work is done */
 	if (!takes)
 		return to(s, s == IWT_QP_CLOSING ? IWT_QA_DRAINED : 0);
 	if (e == IWT_QE_CLOSE)

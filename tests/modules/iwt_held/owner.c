@@ -113,7 +113,7 @@ static int on_lock(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Called at the beginning of prepare_to_wait(); its caller checks for an owner afterwards. */
+/* Runs at the beginning of prepare_to_wait(), whose caller then checks for an owner. */
 static int on_wait(struct kprobe *p, struct pt_regs *regs)
 {
 	struct sock *sk = READ_ONCE(prey);

@@ -16,7 +16,10 @@ static int works(struct kt_conn *c)
 	return iwt_kt_sync(&c->c) ?: iwt_kt_sync(&c->s);
 }
 
-/* Connects like a process: the identifier has no queue pair, the number names one. */
+/*
+ * The second identifier has no queue pair. It connects with the number of the first one's queue
+ * pair, as a process would; this must fail.
+ */
 static int connect_other(struct kt_conn *c)
 {
 	struct rdma_conn_param param = { .qp_num = c->c.qp->qp_num };

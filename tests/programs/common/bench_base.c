@@ -145,7 +145,10 @@ int64_t bench_sum(const char *path, int64_t (*worth)(const char *line))
 	return sum;
 }
 
-/* Bytes of a line of /proc/meminfo; negative if the memory is free, a file's or a process's */
+/*
+ * Return: bytes that a line of /proc/meminfo adds to the memory of the kernel. MemTotal counts as
+ * positive, free memory and the memory of files and processes as negative, other lines as 0.
+ */
 static int64_t kernels_own(const char *line)
 {
 	static const char *const not_ours[] = {

@@ -157,7 +157,10 @@ struct tally {
 	int rc;
 };
 
-/* Makes one attempt, undoes the step, and checks both. Return: the mistake, or NULL. */
+/*
+ * Makes one attempt with a fault, and undoes it. If the attempt failed, makes another one without
+ * a fault, which must succeed. Return: the mistake, or NULL.
+ */
 static const char *one(const struct step *s, unsigned int n, bool *failed, struct tally *t)
 {
 	int rc = attempt(s, n, failed);

@@ -63,8 +63,8 @@ foreign_configure() {
 	rsync -a --ignore-existing "$native/var/lib/nfs/" "$dir/var/lib/nfs/"
 	(cd "$native" && find usr -type l -lname '/etc/alternatives/*') | while read -r link; do
 		if [ ! -e "$dir/$(readlink "$dir/etc/alternatives/$(basename "$link")")" ]; then continue; fi
-		# skip links into the library directory of the host's architecture, which DIR does
-		# not have
+		# skip links in the library directory of the host's architecture: DIR has no such
+		# directory
 		[ -e "$dir/$link" ] || [ -L "$dir/$link" ] || [ ! -d "$dir/${link%/*}" ] || cp -a "$native/$link" "$dir/$link"
 	done
 	mkdir -p "$dir/opt/iw_tcp" "$dir/run/netns"

@@ -82,7 +82,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		update_port(dev);
 		break;
 	case NETDEV_CHANGEADDR:
-		/* see iwt_query_gid(); otherwise rdma_cm would not find the device any more */
+		/* on kernels whose rdma_cm finds the device by the address in its GID */
 		if (!compat_cm_by_netdev)
 			update_gid(dev);
 		break;

@@ -7,9 +7,9 @@
  * sockets of inbound connections, long before a consumer accepts the connection; so the owner is
  * set at accept.
  *
- * The rights to read a netlink answer are those of the task that opened the netlink socket. The
- * task that reads or writes that socket may be another one, which received the descriptor; its
- * rights do not count.
+ * This file also finds out who requested a netlink answer, as the output of ss(8) or rdma(8). The
+ * rights that count are those of the task that opened the netlink socket. The task that reads or
+ * writes the socket may be another one, which has received the descriptor.
  */
 #include <linux/capability.h>
 #include <linux/cgroup.h>

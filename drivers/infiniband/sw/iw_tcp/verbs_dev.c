@@ -210,7 +210,8 @@ int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
  * @gid: set to the link layer address in the first half, and, if the kernel allows it, its EUI-64
  *	in the second half: some programs ignore a GID whose second half is zero
  *
- * The GID does not change when the link layer address changes. To change a GID, the core would
+ * On kernels whose rdma_cm finds the device by its net device, the GID does not change when the
+ * link layer address changes. To change a GID, the core would
  * delete it and add it again, but rdma_cm needs the GID at any time, to find the net device.
  *
  * Return: 0 or -EINVAL.
