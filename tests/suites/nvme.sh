@@ -70,6 +70,14 @@ fewer_spaces() {
 }
 MADE=()
 
+# same_as_target: do the host and the target, whose RAM disk is read directly, see the same data?
+same_as_target() {
+	echo 3 >/proc/sys/vm/drop_caches
+	dd if=$DISK bs=1M count="$MB" iflag=direct status=none >"$TMP/host" &&
+		dd if=/dev/ram0 bs=1M count="$MB" iflag=direct status=none | cmp - "$TMP/host" &&
+		! cmp -s -n $((MB << 20)) /dev/zero "$TMP/host" && verified $((MB << 20))
+}
+
 reset() { cook here reset && busywait 60 live; }
 lost() { lost_for "$1" && busywait 90 live; }
 
@@ -89,6 +97,7 @@ follow "the host finds it" here discover
 follow "the host connects" here connect && check "the disk" busywait 30 live
 look here
 fio_all "disk" $DISK
+check "host and target see the same data" same_as_target
 follow "verified as the page does it" here fio
 [ -n "$QUICK" ] || follow "the state" here state
 follow "the host disconnects" here disconnect
@@ -120,6 +129,7 @@ check "shared receives: the target" cook here target
 check "shared receives: connect" connect
 check "shared receives: it does" has_srq nvmet
 fio_all "shared receives" $DISK
+check "shared receives: host and target see the same data" same_as_target
 check "a reset under load" beside_load $DISK reset
 check "disconnect" disconnect
 check "the target ends" cook here target-end
