@@ -41,6 +41,17 @@ static const char * const zerocopy_words[] = {
 #define CAN_POLL	false
 #endif
 
+/*
+ * Not with PREEMPT_RT: where softirqs are threads, TCP released the memory of a connection
+ * seconds after a reset under load, once not within a minute, and the completions were delayed as
+ * long.
+ */
+#ifdef CONFIG_INFINIBAND_IW_TCP_ZEROCOPY
+#define CAN_ZEROCOPY	(!IS_ENABLED(CONFIG_PREEMPT_RT))
+#else
+#define CAN_ZEROCOPY	false
+#endif
+
 static struct iwt_conf defaults = {
 	.crc = IWT_CRC_ON,
 	.mpa_rev = 2,
@@ -131,23 +142,14 @@ static int parse_tos(const char *text, u8 *tos)
 	return 0;
 }
 
-/*
- * PREEMPT_RT accepts "off" only: where softirqs are threads, TCP released the memory of a
- * connection seconds after a reset under load, once not within a minute, and the completions were
- * delayed as long.
- */
 static int parse_zerocopy(const char *text, enum iwt_zerocopy *zerocopy)
 {
 	int word = sysfs_match_string(zerocopy_words, text);
 
 	if (word < 0)
 		return word;
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) && word != IWT_ZEROCOPY_OFF)
+	if (word != IWT_ZEROCOPY_OFF && !CAN_ZEROCOPY)
 		return -EOPNOTSUPP;
-#ifndef CONFIG_INFINIBAND_IW_TCP_ZEROCOPY
-	if (word != IWT_ZEROCOPY_OFF)
-		return -EOPNOTSUPP;
-#endif
 	WRITE_ONCE(*zerocopy, word);
 	return 0;
 }
