@@ -5,7 +5,7 @@
 # IWT_KT_GROUPS and IWT_KT_MODES (lists with commas) select groups and modes.
 . "$(dirname "$0")/../lib/begin.sh"
 
-GROUPS_=${IWT_KT_GROUPS:-data,ext,global,inval,gaps,errors,local,drain,context}
+GROUPS_=${IWT_KT_GROUPS:-data,ext,global,inval,gaps,errors,local,drain,context,locked}
 ! has_feature SRQ || [ -n "${IWT_KT_GROUPS:-}" ] || GROUPS_=$GROUPS_,srq
 MODES=${IWT_KT_MODES:-direct,softirq,workqueue,unbound,handler}
 

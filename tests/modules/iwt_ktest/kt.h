@@ -198,6 +198,7 @@ extern const struct kt_case iwt_kt_owner[];
 extern const struct kt_case iwt_kt_named[];
 extern const struct kt_case iwt_kt_moved[];
 extern const struct kt_case iwt_kt_srq[];
+extern const struct kt_case iwt_kt_locked[];
 
 /* Records the first failure. Return: -EIO */
 __printf(3, 4) int iwt_kt_fail(struct kt_conn *c, int line, const char *fmt, ...);

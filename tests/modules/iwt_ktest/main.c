@@ -51,6 +51,7 @@ static const struct {
 	{ "named", iwt_kt_named },
 	{ "moved", iwt_kt_moved },
 	{ "srq", iwt_kt_srq },
+	{ "locked", iwt_kt_locked },
 };
 
 static const char * const modes[KT_MODES] = {

@@ -28,6 +28,7 @@
  */
 #include "cm.h"
 
+#include <linux/completion.h>
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
 
@@ -59,6 +60,8 @@
  * @addr: address and options of the socket
  * @lock: guards the members marked __guarded_by(&lock); see cm_ep.h
  * @sock: socket, NULL when it has been closed
+ * @accepting: the work uses @sock without the lock
+ * @accepted: completed when @accepting ends after close_port() has set @sock to NULL
  * @opened: time when the port was opened, in jiffies
  * @work: accepts connections
  * @listens: listeners that share the socket
@@ -70,6 +73,8 @@ struct iwt_port {
 	struct iwt_sock_addr addr;
 	struct mutex lock;
 	struct iwt_sock *sock __guarded_by(&lock);
+	bool accepting __guarded_by(&lock);
+	struct completion accepted;
 	unsigned long opened __guarded_by(&lock);
 	struct delayed_work work;
 	struct list_head listens __guarded_by(&lock);
@@ -130,31 +135,41 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 	iwt_ep_arm(ep, IWT_CM_REQUEST_MS);
 }
 
-/* Return: 0, -EAGAIN when no connection waits, or another -errno. */
-static int take_one(struct iwt_port *port)
-	__must_hold(&port->lock)
+/*
+ * Accept one connection from @listener, the socket of the port, without the port's lock: TCP
+ * locks the new socket in the lockdep class of all sockets, and a consumer that owns a socket of
+ * that class may wait for the port. The work of the endpoint uses the same ordered workqueue as
+ * this work, so it can't run before the endpoint has its socket.
+ *
+ * Return: 0, -EAGAIN when no connection waits or the port has been closed, or another -errno.
+ */
+static int take_one(struct iwt_port *port, struct iwt_sock *listener)
 {
 	struct iwt_ep *ep = iwt_ep_alloc(IWT_CM_WAIT_REQ);
+	struct iwt_sock *sock;
 	int err;
 
 	if (!ep)
 		return -ENOMEM;
-	mutex_lock(&ep->lock);
-	err = iwt_sock_accept(port->sock, &iwt_ep_sock_ops, ep, &ep->sock);
+	err = iwt_sock_accept(listener, &iwt_ep_sock_ops, ep, &sock);
 	if (err) {
-		mutex_unlock(&ep->lock);
 		iwt_ep_put(ep);
 		return err;
 	}
 	iwt_doze();
+	mutex_lock(&port->lock);
+	mutex_lock(&ep->lock);
+	ep->sock = sock;
 	assign(port, ep);
+	err = port->sock ? 0 : -EAGAIN;
 	/* as soon as the endpoint is unlocked, its last work may run */
 	iwt_ep_get(ep);
 	mutex_unlock(&ep->lock);
+	mutex_unlock(&port->lock);
 	/* bytes may have arrived before the callbacks were set; or the endpoint must end */
 	iwt_ep_raise(ep, IWT_EP_SOCK);
 	iwt_ep_put(ep);
-	return 0;
+	return err;
 }
 
 static bool has_listen(const struct iwt_port *port, const struct iwt_dev *dev)
@@ -196,29 +211,57 @@ static bool listen_is_settled(const struct iwt_port *port)
 	       !iwt_dev_any(is_missing, port);
 }
 
+static void accept_later(struct iwt_port *port, unsigned int ms)
+{
+	queue_delayed_work(iwt_cm_wq, &port->work, msecs_to_jiffies(ms));
+}
+
+/* Return: the socket of the port, which stays open until end_accept(), or NULL */
+static struct iwt_sock *begin_accept(struct iwt_port *port)
+{
+	struct iwt_sock *sock = NULL;
+
+	mutex_lock(&port->lock);
+	if (port->sock && !listen_is_settled(port))
+		accept_later(port, IWT_ACCEPT_RETRY_MS);
+	else
+		sock = port->sock;
+	port->accepting = !!sock;
+	mutex_unlock(&port->lock);
+	return sock;
+}
+
+/* Return: whether the port is still open */
+static bool end_accept(struct iwt_port *port)
+{
+	bool open;
+
+	mutex_lock(&port->lock);
+	port->accepting = false;
+	open = !!port->sock;
+	if (!open)
+		complete(&port->accepted);
+	mutex_unlock(&port->lock);
+	return open;
+}
+
 static void do_port_work(struct work_struct *work)
 {
 	struct iwt_port *port = container_of(to_delayed_work(work),
 					     struct iwt_port, work);
+	struct iwt_sock *listener = begin_accept(port);
 	int budget = IWT_ACCEPT_BUDGET;
 	int err = 0;
 
-	mutex_lock(&port->lock);
-	if (port->sock && !listen_is_settled(port)) {
-		queue_delayed_work(iwt_cm_wq, &port->work,
-				   msecs_to_jiffies(IWT_ACCEPT_RETRY_MS));
-		mutex_unlock(&port->lock);
+	if (!listener)
 		return;
-	}
-	while (port->sock && budget--) {
-		err = take_one(port);
+	while (budget--) {
+		err = take_one(port, listener);
 		if (err && err != -ECONNABORTED)
 			break;
 	}
-	if (port->sock && err != -EAGAIN)
-		queue_delayed_work(iwt_cm_wq, &port->work, budget < 0 ? 0 :
-				   msecs_to_jiffies(IWT_ACCEPT_RETRY_MS));
-	mutex_unlock(&port->lock);
+	if (end_accept(port) && err != -EAGAIN)
+		accept_later(port, budget < 0 ? 0 : IWT_ACCEPT_RETRY_MS);
 }
 
 static void on_connection(struct iwt_sock *s, void *ctx)
@@ -271,6 +314,7 @@ static struct iwt_port *alloc_port(struct net *net,
 	port->addr = *addr;
 	port->opened = jiffies;
 	mutex_init(&port->lock);
+	init_completion(&port->accepted);
 	INIT_DELAYED_WORK(&port->work, do_port_work);
 	INIT_LIST_HEAD(&port->listens);
 	INIT_RCU_WORK(&port->end, do_port_end);
@@ -305,17 +349,26 @@ static int open_port(struct iwt_listen *l)
 
 /*
  * The socket is closed while the table is locked, so that the next listener can bind to the same
- * port. The last callbacks of the socket may run until a grace period has elapsed; do_port_end()
- * runs after it, so that no task waits for a grace period while it holds a lock.
+ * port. The work that accepts connections ends without waiting for any lock but the port's and
+ * those of new endpoints. The last callbacks of the socket may run until a grace period has
+ * elapsed; do_port_end() runs after it, so that no task waits for a grace period while it holds a
+ * lock.
  */
 static void close_port(struct iwt_port *port)
 {
+	struct iwt_sock *sock;
+	bool accepting;
+
 	lockdep_assert_held(&iwt_ports_lock);
 	list_del(&port->node);
 	mutex_lock(&port->lock);
-	iwt_sock_release(port->sock, false);
+	sock = port->sock;
 	port->sock = NULL;
+	accepting = port->accepting;
 	mutex_unlock(&port->lock);
+	if (accepting)
+		wait_for_completion(&port->accepted);
+	iwt_sock_release(sock, false);
 	queue_rcu_work(iwt_cm_wq, &port->end);
 }
 

@@ -194,6 +194,8 @@ static int wrap(struct socket *sock, const struct iwt_sock_ops *ops, void *ctx,
 	s->listener = listener;
 	iwt_sock_own(s);
 	err = iwt_sock_hook(s);
+	if (!err)
+		iwt_sock_set_class(s->sk);
 	iwt_sock_disown(s);
 	if (err)
 		iwt_sock_free_later(s);
@@ -231,6 +233,7 @@ static int make_socket(struct net *net, const struct iwt_sock_addr *addr,
 			       IPPROTO_TCP, &sock);
 	if (err)
 		return err;
+	iwt_sock_init_class(sock->sk);
 	/* the socket keeps its namespace alive until TCP has ended the connection */
 	sk_net_refcnt_upgrade(sock->sk);
 	prepare(sock->sk);
@@ -514,6 +517,7 @@ void iwt_sock_release(struct iwt_sock *s, bool abort)
 	}
 	iwt_sock_own(s);
 	iwt_sock_unhook(s);
+	iwt_sock_drop_class(s->sk);
 	iwt_sock_disown(s);
 	iwt_doze();
 	/* a listener's callbacks run without its lock, so its ops stay */

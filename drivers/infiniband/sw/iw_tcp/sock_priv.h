@@ -137,6 +137,15 @@ int iwt_sock_run_init(void);
 void iwt_sock_run_exit(void);
 void iwt_sock_run_setup(struct iwt_sock *s);
 void iwt_sock_run_end(struct iwt_sock *s);
+#ifdef CONFIG_LOCKDEP
+void iwt_sock_init_class(struct sock *sk);
+void iwt_sock_set_class(struct sock *sk);
+void iwt_sock_drop_class(struct sock *sk);
+#else
+static inline void iwt_sock_init_class(struct sock *sk) {}
+static inline void iwt_sock_set_class(struct sock *sk) {}
+static inline void iwt_sock_drop_class(struct sock *sk) {}
+#endif
 void iwt_sock_own(struct iwt_sock *s);
 void iwt_sock_disown(struct iwt_sock *s);
 int iwt_sock_lock_within(struct sock *sk, unsigned int ms);

@@ -9,6 +9,7 @@
  */
 #include "sock.h"
 
+#include <linux/lockdep.h>
 #include <linux/sched/signal.h>
 #include <linux/skbuff.h>
 #include <linux/wait.h>
@@ -289,6 +290,51 @@ void iwt_sock_run_end(struct iwt_sock *s)
 		cancel_work_sync(&s->run_work[i].work);
 	cancel_delayed_work_sync(&s->retry_work);
 }
+
+#ifdef CONFIG_LOCKDEP
+/*
+ * The class of the sockets that this driver has made, for lockdep. In the class of all sockets
+ * of the kernel, lockdep would report a deadlock if a consumer connects while it owns another
+ * socket, as SMB Direct may. Only the ownership has a class of its own, because no thread
+ * connects while it holds the spinlock of a socket.
+ */
+static struct lock_class_key owner_class;
+
+/**
+ * iwt_sock_init_class() - give a new socket the driver's lockdep class
+ * @sk: socket that nobody else knows
+ *
+ * sock_lock_init_class_and_name() would also hold a reference to the module until TCP frees the
+ * socket. In a kernel with lockdep nobody could unload the module then while a listener exists.
+ */
+void iwt_sock_init_class(struct sock *sk)
+{
+	lockdep_init_map(&sk->sk_lock.dep_map, "sk_lock-iw_tcp", &owner_class, 0);
+}
+
+/**
+ * iwt_sock_set_class() - give an accepted socket the driver's lockdep class
+ * @sk: socket, in TCP's class, that the caller owns
+ */
+void iwt_sock_set_class(struct sock *sk)
+{
+	lock_set_class(&sk->sk_lock.dep_map, "sk_lock-iw_tcp", &owner_class, 0, _THIS_IP_);
+}
+
+/**
+ * iwt_sock_drop_class() - take the driver's lockdep class from a socket that is left to TCP
+ * @sk: socket that the caller owns
+ *
+ * The key and the name of the class are in the memory of this module, and TCP may use the socket
+ * after the module has been unloaded. TCP's own keys are not exported, so lockdep ignores this
+ * socket from now on.
+ */
+void iwt_sock_drop_class(struct sock *sk)
+{
+	lock_set_class(&sk->sk_lock.dep_map, sk->sk_prot->name, &__lockdep_no_validate__, 0,
+		       _THIS_IP_);
+}
+#endif
 
 /* Acquire ownership of the socket; may sleep */
 void iwt_sock_own(struct iwt_sock *s)
