@@ -4,7 +4,7 @@
 # moment when it is written; with "on", both poll under the same traffic.
 . "$(dirname "$0")/../lib/begin.sh"
 
-begin iwt_bench rdma
+begin iwt_bench iwt_polling rdma
 only_iw_tcp "a setting of iw_tcp"
 only_with POLLING
 want_settings
@@ -84,5 +84,8 @@ check "and no engine spins" not_more "$answers" answers
 check "polling on again" set_links polling on
 check "off and on, while both answer" cut spun answers
 stop "$CLIENT" "$SERVER"
+# (nsenter, because its /sys has the settings)
+tap "a worker" iwt_patient "$IWT_TIME" nsenter --net="/run/netns/$NS_A" taskset -c $last "$IWT_BIN/iwt_polling" $IP_A $((port + 1)) \
+	"$SETTINGS/$DEV_A/polling" "/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
 check "the directories go" settings_end
 ktap_finish
