@@ -26,20 +26,20 @@ and how it is met. ``make conformance`` runs the tests against a peer that share
 module (``tests/peer``) and makes these tables anew. They are in ``Documentation/conformance``, one
 line for each row.
 
-%s
+MUST, SHOULD and MAY are the words of RFC 2119. INFO is a row without such a word: the RFC describes
+how the protocol works. The columns count the rows:
 
-========================  ==================================================================
-Verdict
-========================  ==================================================================
-pass                      All tests of the row ran and succeeded, between two hosts.
-other test                The wire can't show it; a named test of another kind does.
-by reading                No test can show it; the code was reviewed.
-by others                 The kernel outside of the module, or the program above, does it.
-not chosen                The RFC leaves it open, and it is not done.
-deviation                 The driver does it in another way, or not in all cases. *How* says how.
-not implemented           It does not exist. *How* says what a program gets instead.
-========================  ==================================================================
-"""
+%s"""
+MEANINGS = {
+    "pass": "All tests of the row succeeded, between two hosts.",
+    "other test": "The wire cannot show it; a test of another kind does.",
+    "by reading": "No test can show it; the code was reviewed.",
+    "by others": "Another part of the kernel, or the program, does it.",
+    "not chosen": "The RFC leaves it open, and it is not done.",
+    "deviation": "It is done in another way, or not always: see *How*.",
+    "not implemented": "It does not exist: see *How*.",
+}
+LEVELS = ("MUST", "SHOULD", "MAY", "INFO")
 TABLE = """.. csv-table::
    :file: conformance/%s
    :delim: tab
@@ -75,13 +75,9 @@ def summary(verdicts, whole=True):
     """One line with the number of rows of each level and verdict."""
     out = []
     counts = collections.Counter((level(it), of_row(it.id, verdicts, whole)[0]) for it in ROWS.values())
-    for name in ("MUST", "SHOULD", "MAY", "INFO"):
-        parts = ["%d %s" % (counts[name, v], text) for v, text in (
-            ("pass", "passed"), ("other test", "by other tests"), ("by reading", "by reading alone"),
-            ("by others", "left to the kernel or the program"), ("not chosen", "not chosen"),
-            ("deviation", "deviating"), ("not implemented", "not implemented"), ("not testable", "not testable"),
-            ("skipped", "skipped"), ("fail", "failed"), ("not run", "not run"), ("missing", "without evidence"))
-                 if counts[name, v]]
+    for name in LEVELS:
+        parts = ["%d %s" % (counts[name, v], v)
+                 for v in (*MEANINGS, "not testable", "skipped", "fail", "not run", "missing") if counts[name, v]]
         out.append("%s: %s" % (name, ", ".join(parts)))
     return "; ".join(out)
 
@@ -112,6 +108,17 @@ def table_of(rfc):
     return "rfc%s.tsv" % rfc
 
 
+def counts_table(rows):
+    """The number of rows of each verdict and level, and what the verdict means."""
+    counts = collections.Counter((level(ROWS[r[0]]), r[6]) for r in rows)
+    bar = " ".join("=" * n for n in (15, 6, 6, 6, 6, 56)) + "\n"
+    line = "%-15s %6s %6s %6s %6s %s\n"
+    text = bar + line % ("Verdict", *LEVELS, "Meaning") + bar
+    for verdict in dict.fromkeys([*MEANINGS, *(r[6] for r in rows)]):
+        text += line % (verdict, *(counts[name, verdict] for name in LEVELS), MEANINGS.get(verdict, "\\"))
+    return text + bar
+
+
 def document(report, out):
     """The page, OUT/conformance.rst, and a table for each RFC, OUT/conformance/rfc*.tsv"""
     with open(report, encoding="utf-8") as file:
@@ -120,7 +127,7 @@ def document(report, out):
     tables = os.path.join(out, "conformance")
     os.makedirs(tables, exist_ok=True)
     with open(os.path.join(out, "conformance.rst"), "w", encoding="utf-8") as file:
-        file.write(HEAD % lines[-1].lstrip("# "))
+        file.write(HEAD % counts_table(rows))
         for rfc in dict.fromkeys(r[1] for r in rows):
             name = "RFC %s: %s" % (rfc, NAMES[rfc])
             file.write("\n%s\n%s\n\n%s" % (name, "=" * len(name), TABLE % table_of(rfc)))
