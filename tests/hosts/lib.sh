@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Functions for scripts that run in two connected machines, possibly of different architectures
-# (tests/vm/two). The script's first argument is "a" or "b". hosts_begin lets "b" execute the
-# commands of "a" until the end. On either side the link is called iwt0.
+# (tests/vm/two). The script's first argument is "a" or "b". hosts_serve lets "b" execute the
+# commands of "a" until the end. On both sides the name of the link is iwt0.
 
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/lib/ktap.sh

@@ -3,7 +3,7 @@
 # kernel_cmd CLANG OBJECT [ROOT [SRC]]: finds the command by which the kernel's Makefile made
 # OBJECT, and converts it for the front end of CLANG. Sets ARGS to the options and SOURCE to the
 # source file. System headers are below ROOT; SRC is the directory that was /src during the build.
-# Leaves out options that only gcc knows.
+# Leaves out the options that CLANG rejects.
 kernel_cmd() {
 	local clang=$1 object=$2 root=${3:-} src=${4:-/src} cmd arg
 	local -a all=() keep=()

@@ -108,7 +108,7 @@ def reply_fits(t):
         check(got["ird"] >= reply[1], "IRD below the responder's ORD:", got, reply)
         equal(got["ord"], want[1], "ORD for %s" % (reply,))
         check(want[0] is None or got["ird"] == want[0], "IRD for %s" % (reply,), got)
-    # the device obeys the value: with ORD 1 the second Read waits
+    # the device uses the negotiated ORD: with ORD 1 the second Read waits for the first Response
     conn = t.active(ulp=ulp, server=server, word=mpa.enh(1, 4, 1, 0, 1, 0))
     conn.post("read", n=2, sge="%d:0:4" % conn.mr, stag=5, raddr=77)
     sink, at, size, _, _ = conn.peer.segment().read_request()

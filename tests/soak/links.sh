@@ -42,8 +42,9 @@ to_end() {
 	[ "$1" = namespace ] || busywait 60 not rdma_exists "$DEV" || complain "link $DEV is still there"
 }
 
-# meanwhile: adds and deletes links while the net device is moved, renamed and deleted. All of
-# these commands may fail, but none may hang.
+# meanwhile: adds and deletes links in the background while the net device goes down and up, moves
+# to another namespace and back, and may be deleted. All of these commands may fail, but none may
+# hang.
 meanwhile() {
 	local n adder
 	(for n in 1 2 3 4 5 6; do

@@ -14,7 +14,8 @@ address() {
 	esac
 }
 
-# commands KIND: sets SERVER, PORT and CLIENT
+# KIND_commands, for each kind of program: sets SERVER, PORT and CLIENT. The arguments are further
+# options of both programs.
 rping_commands() {
 	number 1 64000
 	PORT=7174

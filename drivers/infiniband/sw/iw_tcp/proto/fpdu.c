@@ -397,8 +397,8 @@ static void fpdu_step(struct iwt_fpdu *f, u32 n)
  * @f: as for iwt_fpdu_follows()
  * @rules: negotiated properties of this direction
  *
- * They can for Writes, Read Responses and Sends, whose only header is that of DDP, if the stream
- * has no markers.
+ * The headers of Writes, Read Responses and Sends can be predicted, because they consist of the
+ * DDP header alone. In a stream with markers no header can be predicted.
  *
  * Return: true if the message of @f continues and its next headers can be predicted.
  */
