@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# demo.sh [--table] [LINK_TYPE]: runs ordinary RDMA programs between two hosts, and compares their
-# speed with that of TCP. The hosts are network namespaces that a veth pair with MTU 1500 joins,
-# with an iw_tcp link on each. Shows the progress (not with --table), then a table and a chart.
-# Fails if any program failed. Runs as root in a laboratory: make demo. (tests/hosts/demo.sh runs
-# the same between two machines.)
+# demo.sh [--table] [LINK_TYPE]: runs ordinary RDMA programs and NFS over RDMA between two hosts.
+# The hosts are network namespaces that a veth pair with MTU 1500 joins, with an iw_tcp link on
+# each. Shows the progress (not with --table) and what the tools of Linux report, then a table. On
+# a machine that is not emulated it also compares the speed with that of TCP, in a chart. Fails if
+# any program failed. Runs as root in a laboratory: make demo. (tests/hosts/demo.sh runs the same
+# between two machines.)
 
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
+export PATH=${IWT_BIN:-/opt/iw_tcp/bin}:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 quiet=
 [ "${1:-}" != --table ] || { quiet=1; shift; }
 type=${1:-iw_tcp}
@@ -140,6 +142,64 @@ rping_row() {
 	fi
 }
 
+# say COMMAND...: shows COMMAND and its output, without counters that are 0
+say() {
+	[ -n "$quiet" ] || printf '\n# %s\n' "$*"
+	"$@" >"$tmp/said" 2>&1 || { cat "$tmp/said"; return 1; }
+	[ -n "$quiet" ] || sed '/ 0 *$/d' "$tmp/said"
+}
+
+# has PATTERN: has the last output of "say" a line with this pattern?
+has() { grep -Eq "$1" "$tmp/said"; }
+
+# state: what the tools of Linux report of a connection. The queue pair and the TCP connection
+# under it must be there, and the counters must show its bytes.
+state() {
+	say "${host2[@]}" rdma resource show qp link iwt2 && has 'state RTS' &&
+		say "${host2[@]}" ss -Htn dport = 7174 && has "$server:7174" &&
+		say "${host2[@]}" rdma statistic show link iwt2/1 && has 'tx_send [1-9]'
+}
+
+state_row() {
+	local pid rc=0
+	progress "a connection in rdma, ss and the counters"
+	"${host1[@]}" rping -s -a $server -C 1000000 -S 4096 >/dev/null 2>&1 &
+	pid=$!
+	wait_listen 7174 $pid && { "${host2[@]}" rping -c -a $server -C 1000000 -S 4096 >/dev/null 2>&1 & }
+	for _ in $(seq 100); do
+		on host2 rdma resource show qp link iwt2 | grep -q RTS && break
+		sleep 0.2
+	done
+	state || rc=1
+	kill $pid $! 2>/dev/null
+	wait $pid $! 2>/dev/null
+	row 'rdma, ss' 'the connection and its counters can be seen' '' "$([ $rc = 0 ] && echo ok || echo FAILED)"
+}
+
+# nfs_steps MEGABYTES: serves and mounts; fails unless all data came back unchanged
+nfs_steps() {
+	local steps=$here/../lib/nfs_roles.sh dir=$tmp/nfs pid rc=0
+	mkdir -p "$dir"
+	NFS_FROM=$server:/srv on host1 unshare -m "$steps" server "$dir" >"$dir/server" 2>&1 &
+	pid=$!
+	until [ -e "$dir/started" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.2; done
+	NFS_FROM=$server:/srv on host2 unshare -m "$steps" client "$dir" "$1"
+	touch "$dir/stop"
+	wait $pid || rc=1
+	[ "$(cat "$dir/read.rc" "$dir/umount.rc" 2>/dev/null | sort -u)" = 0 ] && return $rc
+	cat "$dir"/*.log "$dir/server"
+	return 1
+}
+
+nfs_row() {
+	local what='8 MB written, mounted again, compared' rc=0
+	progress "mount.nfs -o proto=rdma: 8 MB over RDMA"
+	modprobe -a rpcrdma nfsd nfs nfsv4 && nfs_steps 8 >"$tmp/client" 2>&1 || rc=1
+	[ $rc = 0 ] || explain
+	[ -n "$quiet" ] || grep -h proto=rdma "$tmp/nfs/mount.log"
+	row 'NFS over RDMA' "$what" '' "$([ $rc = 0 ] && echo ok || echo FAILED)"
+}
+
 positive() { awk -v n="${1:-0}" 'BEGIN { exit !(n ~ /^[0-9.]+$/ && n > 0) }'; }
 
 # There are two reasons to repeat a run. perftest needs the frequency of the processor, and cannot
@@ -204,21 +264,24 @@ table() {
 	printf '%-14s %-42s %14s   %s\n' TOOL WHAT RESULT ''
 	printf '%s\n' "${rows[@]}"
 	chart
-	printf '\nTCP here has no checksum to compute: it is to be compared with the rows without CRC. The\n'
-	printf 'CRC32c, which is on unless you say otherwise, protects data from end to end. It is slow\n'
-	if emulated; then
-		printf 'here, where each of the instructions for it is emulated, as the whole processor is.\n'
-	else
-		printf 'here, where the kernel computes it without the instruction that processors have for it.\n'
-	fi
-	printf 'Both hosts share one computer: the figures compare with each other, not with those of\nreal machines.\n'
+}
+
+# notes: explains the figures of the chart
+notes() {
+	[ ${#names[@]} -gt 0 ] || return
+	cat <<-end
+
+	TCP computes no checksum here. So compare it with the rows without CRC. The CRC32c, which is on
+	by default, protects the data from end to end. In this machine it is slow, because the kernel
+	computes it without the processor's instruction for it. Both hosts share one computer: compare
+	the figures with each other, not with those of real machines.
+	end
 }
 
 # Measures the streams that can be compared with TCP, then the same streams with CRC. The streams
 # are long enough that a pause of the machine does not decide the result
 streams() {
 	local n=20000
-	! emulated || n=1000
 	crc off || row configfs 'settings of the links' - FAILED
 	bandwidth ib_write_bw 'RDMA Write, no CRC' $n
 	iperf_row
@@ -230,20 +293,28 @@ streams() {
 
 settings_end() { rmdir /sys/kernel/config/iw_tcp/iwt[12] 2>/dev/null; }
 
+speed() {
+	streams
+	latency ib_write_lat 'RDMA Write'
+	latency ib_send_lat 'Send'
+	latency ib_read_lat 'RDMA Read'
+	settings_end
+}
+
 demo() {
 	if links; then
 		rping_row
-		streams
-		latency ib_write_lat 'RDMA Write'
-		latency ib_send_lat 'Send'
-		latency ib_read_lat 'RDMA Read'
-		settings_end
+		state_row
+		nfs_row
+		# the speed of an emulated processor says nothing about a real one
+		emulated || speed
 		run "${host1[@]}" rdma link delete iwt1 || row rdma 'link delete' - FAILED
 		run "${host2[@]}" rdma link delete iwt2 || row rdma 'link delete' - FAILED
 	else
 		row rdma 'a link on each of two hosts' - FAILED
 	fi
 	table
+	notes
 	rm -rf "$tmp"
 	[ $failed = 0 ]
 }

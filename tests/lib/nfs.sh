@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Mounts the directory that lib/nfs_roles.sh exports, by NFS over RDMA.
+# Mounts the directory that lib/nfs_roles.sh exports, by NFS over RDMA. NFS_FROM names another
+# server.
 
-NFS_FROM=10.77.0.1:/srv
+NFS_FROM=${NFS_FROM:-10.77.0.1:/srv}
 NFS_AT=/mnt/nfs
 NFS_MODULES=(rpcrdma nfsd nfs nfsv4)
 NFS_OPTIONS=vers=4,proto=rdma,port=20049,sec=sys,retry=0
