@@ -83,7 +83,7 @@ void iwt_ep_wish_depths(struct iwt_ep *ep, u32 ird, u32 ord)
 
 /**
  * iwt_ep_build_request() - prepare the Request (RFC 5044 7.1.2 r1)
- * @ep: endpoint, locked; its wish is set
+ * @ep: endpoint, locked; ep->wish is complete, see iwt_ep_wish_depths()
  * @pd: private data of the ULP
  * @pd_len: length of @pd in bytes
  *
@@ -138,7 +138,7 @@ static void try_plain(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_AGAIN, 0);
 }
 
-/* The connection has ended without a Reply: may the responder lack RFC 6581? */
+/* Did the connection end without a Reply, perhaps because the responder lacks RFC 6581? */
 static bool may_be_old(const struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)
 {
@@ -265,9 +265,9 @@ int iwt_ep_early(struct iwt_ep *ep)
 }
 
 /*
- * Reads no byte behind the frame, since such a byte may belong to the first FPDU. A Reply must
- * not have a higher revision than the Request. Return: the result of iwt_mpa_parse() or
- * iwt_mpa_admit(); -EAGAIN if the frame is not complete, -EPIPE at the end of the stream, or
+ * Read a frame, and no byte behind the frame, since such a byte may belong to the first FPDU. A
+ * Reply must not have a higher revision than the Request. Return: the result of iwt_mpa_parse()
+ * or iwt_mpa_admit(); -EAGAIN if the frame is not complete, -EPIPE at the end of the stream, or
  * another -errno.
  */
 static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)

@@ -86,7 +86,7 @@ static void wait_to_report(struct iwt_ep *ep)
 	mutex_unlock(&ep->lock);
 }
 
-/* The ULP has received the Request, and may even have accepted or rejected it already. */
+/* iw_cm has taken the Request, and the ULP may already have accepted or rejected it. */
 static void reported(struct iwt_ep *ep)
 {
 	mutex_lock(&ep->lock);

@@ -64,7 +64,7 @@ static void expire(struct iwt_ep *ep)
 		iwt_ep_step(ep, IWT_CME_TIMEOUT, -ETIMEDOUT);
 }
 
-/* Has iw_cm had no room for a Request? Then report the Request again. */
+/* If iw_cm had no room for the Request, report the Request again. Return: true if so. */
 static bool report_again(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
 {
@@ -75,7 +75,7 @@ static bool report_again(struct iwt_ep *ep)
 	return true;
 }
 
-/* iwt_cmfsm() distinguishes an abort while TCP refers to memory of the requests. */
+/* For iwt_cmfsm(), an abort while TCP refers to the memory of work requests is another event. */
 static enum iwt_cm_event exact_event(const struct iwt_ep *ep, enum iwt_cm_event event)
 	__must_hold(&ep->lock)
 {
@@ -135,7 +135,7 @@ static void do_ep_work(struct work_struct *work)
 	ups = ep->upcalls;
 	ep->upcalls = 0;
 	if (ep->state != IWT_CM_WAIT_ULP)
-		ups &= ~IWT_CMA_UP_REQUEST;	/* ended before iw_cm heard of it */
+		ups &= ~IWT_CMA_UP_REQUEST;	/* ended before the report */
 	last = ep->state == IWT_CM_CLOSED && !ep->finished;
 	if (last)
 		ep->finished = true;

@@ -294,7 +294,7 @@ static struct iwt_txbuf *txbuf_use(struct txbufs *c, u32 i, u32 min, bool other)
 	return NULL;
 }
 
-/* As txbuf_use(), for a buffer that is not the next one. */
+/* As txbuf_use(), for a buffer that is not the next one; the place before the jump is @mark. */
 static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
 {
 	u32 last = READ_ONCE(c->last);

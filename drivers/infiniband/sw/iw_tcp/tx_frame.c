@@ -92,9 +92,9 @@ static __always_inline void put_trailer(u8 *fpdu, u32 size, u8 pad, bool crc)
 }
 
 /*
- * A header in front of payload has at most DATA_HEAD bytes. The copy has this constant length,
- * without a loop. Behind a shorter header it writes beyond the header, where the payload, pad or
- * CRC is written next.
+ * A header in front of payload has at most DATA_HEAD bytes. The copy has this constant length, so
+ * that it needs no loop. If the header is shorter, the copy also writes bytes behind the header;
+ * the payload, the pad or the CRC overwrites these bytes next.
  */
 static __always_inline void put_head(u8 *to, const struct iwt_txplan *p)
 {

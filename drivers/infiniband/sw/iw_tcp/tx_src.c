@@ -54,8 +54,8 @@ static struct rest rest_of(const struct iwt_tx *tx)
 }
 
 /*
- * The access to the whole rest was checked, of which the current piece is the first part. While
- * the region is held, the access can't be revoked.
+ * The lookup of the current piece has checked the access to the whole rest, which begins with
+ * this piece. While the region is held, the access can't be revoked.
  */
 static void note_checked(struct iwt_tx *tx)
 {

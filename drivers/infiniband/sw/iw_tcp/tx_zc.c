@@ -134,7 +134,7 @@ struct iwt_zc *iwt_zc_new(void (*wake)(void *ctx), void *ctx)
 	return zc;
 }
 
-/* Moves the released batches to @to, up to the first one that is not released. */
+/* Move the oldest batches to @to, up to the first one that is not released. */
 static void take_released(struct iwt_zc *zc, struct list_head *to)
 {
 	struct iwt_zc_batch *b, *next;

@@ -61,7 +61,7 @@ static unsigned long cqpoll_take_bits(struct iwt_cqpoll *p, u32 word)
 static void take_posted(struct iwt_cqpoll *p,
 			void (*look)(struct iwt_cqpoll *p, u32 bit))
 {
-	/* top only grows */
+	/* p->top never decreases */
 	u32 top = context_unsafe(READ_ONCE(p->top));
 	u32 words = DIV_ROUND_UP(top, 32);
 	u32 word, i;
@@ -252,7 +252,7 @@ static void cqpoll_begin(struct iwt_cq *cq, struct iwt_cqpoll_member *m)
  * iwt_cqpoll_member_rang() - a process's doorbell has been served
  * @qp: queue pair
  * @streams: the process does not wait for an event between its posts
- * @before: when it rang, in nanoseconds
+ * @before: when the process rang the doorbell, in nanoseconds
  * @now: when the doorbell was served
  *
  * Process context.

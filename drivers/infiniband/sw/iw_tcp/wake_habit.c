@@ -54,7 +54,7 @@ void iwt_habit_restart(struct iwt_habit *h)
 }
 
 /**
- * iwt_habit_paid() - the action that followed the habit has paid: reset the threshold
+ * iwt_habit_paid() - the action that the habit caused has saved time: reset the threshold
  * @h: habit
  * @first: threshold from now on
  *
@@ -66,7 +66,7 @@ void iwt_habit_paid(struct iwt_habit *h, u32 first)
 }
 
 /**
- * iwt_habit_failed() - the action that followed the habit has not paid: double the threshold
+ * iwt_habit_failed() - the action that the habit caused has saved no time: double the threshold
  * @h: habit
  * @max: highest threshold
  *
