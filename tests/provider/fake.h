@@ -42,10 +42,9 @@ struct fake {
 	void (*after_step)(void);
 	void (*spoil_resize)(struct iwt_resize_cq_resp *resp);
 	bool error_queue;	/* poll() always reports an error */
-	/*
-	 * errors of successive ioctl methods; after a method without an error, its bytes to write
-	 */
+	/* results of successive methods of delayed startup, 0 or an error */
 	int attach_err[4];
+	/* the bytes to send that a method without an error returns */
 	uint8_t frame[532];
 	void (*on_doorbell)(void);
 	void (*on_flush)(void);
@@ -55,11 +54,11 @@ struct fake {
 	/* what the provider has done */
 	unsigned int doorbells;
 	unsigned int flushes;
-	unsigned int arms;	/* calls that request events */
+	unsigned int arms;	/* number of calls that request events */
 	uint32_t arm_flags;	/* flags of the last such call */
 	uint32_t arm_seen;	/* the word in the ring at the time of the last such call */
-	unsigned int told;	/* calls that end a resize */
-	unsigned int polls;	/* calls of poll() with error_queue */
+	unsigned int told;	/* number of calls that end a resize */
+	unsigned int polls;	/* number of calls of poll() with error_queue */
 	struct ibv_moderate_cq moderation;
 	unsigned int ioctls;
 	uint16_t request_len, reply_len, private_data_len;
@@ -95,7 +94,7 @@ struct ibv_cq *fake_make_cq(struct ibv_context *context, int cqe);
 struct ibv_qp *fake_make_qp(struct ibv_context *context, struct ibv_cq *cq,
 			    uint32_t wrs, uint64_t send_ops);
 void fake_drop_qp(struct ibv_qp *qp);
-/* Changes an answer: each ring entry gets this much room behind its header. */
+/* Changes the room, in bytes, that each entry of both rings has behind its header. */
 void fake_resize_qp(struct iwt_create_qp_resp *resp, uint32_t max_inline,
 		    uint32_t recv_room);
 

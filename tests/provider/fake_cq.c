@@ -157,7 +157,7 @@ static int armed(uint32_t handle, uint32_t flags)
 		abort();
 	fake.arms++;
 	fake.arm_flags = flags;
-	/* the process must have stored the word before this call */
+	/* the process must have stored the arm word before this call */
 	fake.arm_seen = fake.cq.ctl->arm;
 
 	return fake.arm_err;

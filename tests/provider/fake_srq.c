@@ -40,7 +40,7 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 	return 0;
 }
 
-/* Copies the posted receives that the kernel has not consumed to the new ring. */
+/* Copies to the new ring the posted receives that the kernel has not consumed. */
 static int fake_move(void)
 {
 	struct fake_ring *from = &fake.srq, *to = &fake.new_srq;

@@ -129,12 +129,12 @@ static void test_overrun(void)
 	teardown();
 }
 
-/* The kernel adds the last completion and sets the flag between two reads of the process. */
+/* Between two reads of the process, the kernel adds the last completion and sets the flag. */
 static void overrun_now(const void *word)
 {
 	struct iwt_cqe cqe = { .wr_id = 2 };
 
-	/* act only on a read of the flags, which the process may have mapped elsewhere */
+	/* act only when the process reads the flags; it may have mapped them at another address */
 	if (((uintptr_t)word ^ (uintptr_t)&fake.cq.ctl->flags) % 4096)
 		return;
 	fake.on_load = NULL;
@@ -174,7 +174,7 @@ static void test_notify(void)
 	teardown();
 }
 
-/* When its credit of events is used up, the process must request events by a call. */
+/* When a process has used up its credit of events, it must request events by a call. */
 static void test_arm_by_call(void)
 {
 	__u32 *arm;

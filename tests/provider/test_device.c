@@ -71,7 +71,7 @@ static void test_context(void)
 	is(fake.contexts, 0, "context: is closed");
 }
 
-/* The kernel refuses to create a context. */
+/* Tests with a kernel that refuses to create a context. */
 static void test_refused(void)
 {
 	fake_begin(0);

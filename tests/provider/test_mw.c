@@ -164,7 +164,7 @@ static void test_completion(void)
 	teardown();
 }
 
-/* The kernel does not support memory windows. */
+/* Tests with a kernel that does not support memory windows. */
 static void test_old_kernel(void)
 {
 	context = fake_open_with(~(uint64_t)IWT_FEATURE_WINDOWS);

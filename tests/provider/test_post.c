@@ -164,7 +164,7 @@ static void test_atomic(void)
 	teardown();
 }
 
-/* The kernel does not support RFC 7306. */
+/* Tests with a kernel that does not support RFC 7306. */
 static void test_old_kernel(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -315,7 +315,7 @@ static void test_doorbell(void)
 	teardown();
 }
 
-/* When the process flushes, the kernel's engine completes a request. */
+/* Called when the process flushes its posts: the kernel's engine completes a request. */
 static void flush_completes(void)
 {
 	struct iwt_cqe cqe = { .wr_id = 77 };
@@ -323,7 +323,7 @@ static void flush_completes(void)
 	fake_complete(&cqe);
 }
 
-/* Return: word @i of the completion queue's bits; each queue pair has one of the bits */
+/* Return: word @i of the bits of posts; they follow the completion queue's entries */
 static uint32_t *posted_word(unsigned int i)
 {
 	return (uint32_t *)fake_entry(&fake.cq, 0) +
@@ -359,7 +359,7 @@ static void spoil_send_bit(struct iwt_create_qp_resp *resp)
 	resp->send_bit = FAKE_BITS;
 }
 
-/* A queue pair without a bit, because no bit is free or the kernel has no such bits */
+/* A queue pair may have no bit: no bit is free, or the kernel does not know such bits. */
 static void test_no_bit(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;

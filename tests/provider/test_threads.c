@@ -56,7 +56,7 @@ static void complete_room(const struct iwt_cqe *cqe)
 	fake_complete(cqe);
 }
 
-/* Reads the ring for a random time before the kernel sleeps. */
+/* Before the fake kernel sleeps, it reads the ring for a random time. */
 static void linger(uint32_t cons)
 {
 	static uint32_t random = 1;
@@ -149,7 +149,7 @@ static void *poster(void *arg)
 	return arg;
 }
 
-/* Return: did each completion arrive once, and in the order of its poster? */
+/* Return: did the completions of each poster arrive once and in order? */
 static bool collect(struct ibv_cq *cq, uint32_t total)
 {
 	uint32_t next[POSTERS] = {}, who;
@@ -171,7 +171,7 @@ static bool collect(struct ibv_cq *cq, uint32_t total)
 	return good;
 }
 
-/* Number of completions of each request, and number of missing completions */
+/* Number of completions of each request, and number of completions still to come */
 static unsigned char times[POSTERS][POSTS];
 static uint32_t uncollected;
 

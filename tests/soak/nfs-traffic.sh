@@ -4,7 +4,7 @@
 # nfs-traffic.sh DIR SEED: runs in its own mount namespace, mounts what lib/nfs_roles.sh
 # serves, writes files, reads them back and compares, until DIR/stop-client appears. DIR/nfs
 # is the number of the last round; DIR/nfs-wrong says what was wrong. While DIR/pause exists
-# it waits, and makes DIR/nfs-paused.
+# this script waits, and makes DIR/nfs-paused.
 dir=$1 SOAK=$1 LANE=nfs
 shopt -s nullglob
 . "$(dirname "$0")/choice.sh"

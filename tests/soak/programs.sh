@@ -4,7 +4,7 @@
 # (short); others run until an event ends them (endless). A server's output is in $WORK/server, a
 # client's output in $WORK/client.
 
-# address 4|6 A|B: prints the address of a host
+# address 4|6 A|B: sets ADDRESS to the address of a host
 address() {
 	case $1$2 in
 	4A) ADDRESS=$IP_A ;;
