@@ -9,8 +9,10 @@
 KDIR ?= /lib/modules/$(shell uname -r)/build
 DESTDIR ?=
 BUILD := $(CURDIR)/build
+include include/compat/kernels
 KVER = $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 kbuild = $(MAKE) -C $(KDIR) M=$(CURDIR)
+check-config = sh include/compat/check-config.sh "$(KDIR)"
 
 # Distributions keep the key to themselves: without one, do not try to sign.
 unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
@@ -23,7 +25,7 @@ endif
 all: modules ## build the kernel module (default)
 
 modules: check-config
-	@$(kbuild) $(JOBS) modules
+	@$(kbuild) $(JOBS) modules || { $(check-config) --failed; exit 1; }
 
 install: modules ## install the module into the running system or DESTDIR=
 	@$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) $(unsigned) modules_install
@@ -43,7 +45,8 @@ service-install: ## install what keeps links over reboots, and udev's rules
 	@install -d $(DESTDIR)/usr/sbin $(DESTDIR)/usr/share/man/man8 \
 		$(DESTDIR)/usr/lib/systemd/system $(DESTDIR)/usr/lib/udev/rules.d \
 		$(DESTDIR)/usr/lib/sysusers.d
-	@install -m 755 service/iw_tcp-link $(DESTDIR)/usr/sbin/
+	@sed 's/@KERNEL_OLDEST@/$(KERNEL_OLDEST)/; s/@KERNEL_NEWEST@/$(KERNEL_NEWEST)/' service/iw_tcp-link | \
+		install -m 755 /dev/stdin $(DESTDIR)/usr/sbin/iw_tcp-link
 	@install -m 644 service/iw_tcp@.service $(DESTDIR)/usr/lib/systemd/system/
 	@install -m 644 service/*.rules $(DESTDIR)/usr/lib/udev/rules.d/
 	@install -m 644 service/iw_tcp.conf $(DESTDIR)/usr/lib/sysusers.d/
@@ -58,8 +61,8 @@ dist: ## the source archive with the documents as HTML, into build/dist
 patches: ## patches for Linux 7.2 and rdma-core 65.0, into build/patches
 	@release/patches
 
-check-config: ## say which kernel options or headers are missing, if any
-	@sh include/compat/check-config.sh "$(KDIR)"
+check-config: ## say what keeps the module from being built for the kernel, if anything
+	@$(check-config)
 
 demo: ## two hosts in a virtual machine, perftest between them
 	@tests/vm/demo

@@ -1,22 +1,81 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# check-config.sh KDIR: names what the kernel in KDIR lacks, one line each
+# check-config.sh KDIR: says why the module cannot be built for the kernel in KDIR, one line for
+# each reason, and fails. For a kernel that is newer than the tested ones, says so.
+# check-config.sh KDIR --failed: says with which kernels the module was tested, after a build for
+# the kernel in KDIR has failed
 kdir=$1
 config=$kdir/include/config/auto.conf
+# shellcheck source=include/compat/kernels
+. "${0%/*}/kernels"
+
+say() { echo "iw_tcp: $*" >&2; }
 
 fail()
 {
-	echo "iw_tcp: $*" >&2
+	say "$@"
 	bad=1
 }
+
+# older A B: is the kernel A older than B? Compares the first two numbers.
+older()
+{
+	awk -v a="$1" -v b="$2" 'BEGIN {
+		split(a, x, /[^0-9]+/); split(b, y, /[^0-9]+/)
+		exit !(x[1] + 0 < y[1] + 0 || (x[1] + 0 == y[1] + 0 && x[2] + 0 < y[2] + 0)) }'
+}
+
+tested="iw_tcp was tested with kernels $KERNEL_OLDEST to $KERNEL_NEWEST"
 
 if [ ! -e "$kdir/Makefile" ]; then
 	fail "no kernel headers in $kdir: install the headers package of" \
 		"the kernel (Debian: linux-headers-amd64), or set KDIR="
 	exit 1
 fi
+release=$(cat "$kdir/include/config/kernel.release" 2>/dev/null)
+if [ "${2:-}" = --failed ]; then
+	if older "$KERNEL_NEWEST" "$release"; then
+		say "$tested; it does not build for $release: use one of these kernels," \
+			"or a newer version of iw_tcp"
+	else
+		say "$tested; it does not build for $release: the errors above say why"
+	fi
+	exit
+fi
 if [ ! -e "$config" ]; then
 	fail "the kernel in $kdir is not configured or not built"
+	exit 1
+fi
+
+# The directory with include/: a separate build directory has a Makefile that names it
+source=$kdir
+if [ ! -e "$source/include/net/tcp.h" ]; then
+	source=$(sed -n 's,^include  *\(/.*\)/Makefile$,\1,p' "$kdir/Makefile" | head -n 1)
+fi
+
+# lacks FILE NAME: notes it if the kernel's header FILE does not have NAME
+lacks()
+{
+	grep -qsw -- "$2" "$source/include/$1" ||
+		missing="${missing:+$missing, }$2 ($1)"
+}
+
+# What the module takes from the oldest kernel and no overlay replaces. A kernel that calls itself
+# older is refused even if its distributor added all of it. A kernel newer than the tested ones
+# may have moved it, and is tried.
+missing=
+if [ -e "$source/include/net/tcp.h" ] && ! older "$KERNEL_NEWEST" "$release"; then
+	lacks net/tcp.h tcp_recv_skb
+	lacks linux/gfp_types.h GFP_KERNEL
+	lacks linux/socket.h MSG_SPLICE_PAGES
+	lacks linux/socket.h msg_ubuf
+fi
+if [ -n "$missing" ] || { [ -n "$release" ] && older "$release" "$KERNEL_OLDEST"; }; then
+	fail "iw_tcp needs Linux $KERNEL_OLDEST or newer, and $kdir is for ${release:-an older one}${missing:+, without $missing}"
+	exit 1
+fi
+if ! grep -q '^CONFIG_64BIT=y' "$config"; then
+	fail "iw_tcp needs a 64-bit kernel, and $kdir is for a 32-bit kernel"
 	exit 1
 fi
 if [ ! -e "$kdir/Module.symvers" ]; then
@@ -39,4 +98,7 @@ need INFINIBAND_USER_ACCESS "verbs for user space"
 need CONFIGFS_FS "configfs, for the settings of links"
 grep -q "^CONFIG_LIBCRC32C=[ym]" "$config" || need CRC32 "CRC32c"
 
-exit ${bad:-0}
+if [ -z "${bad:-}" ] && older "$KERNEL_NEWEST" "$release"; then
+	say "$tested; $release is newer, so the build may fail"
+fi
+exit "${bad:-0}"
