@@ -133,6 +133,15 @@ def check_complete(items, selftests):
             yield "no job of make check runs selftests/%s.sh" % name
 
 
+def check_range(text, oldest, newest):
+    """Yields (line, message) for each range of kernels that does not end with the newest tested
+    one. A range begins with the oldest: "6.1 to 7.2", "6.1, 6.12 or 7.2"."""
+    for found in re.finditer(r"(?<![\d.])%s(?:(?:,| to|,? and|,? or)\s+\d+\.\d+)+(?!\.?\d)" % re.escape(oldest), text):
+        if not found.group().endswith(" " + newest) and not found.group().endswith("\n" + newest):
+            yield text.count("\n", 0, found.start()) + 1, "%r, but the newest tested kernel is %s" % (
+                " ".join(found.group().split()), newest)
+
+
 def prove():
     """Tests the checks of this file: yields the errors that they do not notice."""
     wrong = (
@@ -142,6 +151,8 @@ def prove():
         list(check_numbers("It has three views:\n\n===  ===\na    b\n===  ===\n1    x\n2    y\n===  ===\n")),
         list(check_cells("=====  ==\na or   b\nc\n=====  ==\n")),
         list(check_jobs("(job ``nowhere``)", {"uml"})),
+        list(check_range("Kernels 6.1 to\n7.1 and 6.1.5 to 7.0", "6.1", "7.2")),
+        list(check_range("6.1, 6.12, or 7.3", "6.1", "7.2")),
         list(check_installed(".SH FILES\n.TP\n.I /usr/lib/a.rules\nx\n", ["usr/lib/b.rules"])),
         list(check_evidence('documented: user guide, "Nothing"', {"Links"}, bool, ())),
         list(check_evidence("user guide, setting nothing", set(), bool, ("crc",))),
@@ -154,6 +165,7 @@ def prove():
         list(check_numbers("There are two ways:\n\n* a\n  b\n* c\n\nd\n")),
         list(check_cells("=====  ==\na, c   b,\n       d\n=====  ==\n\nText or\n")),
         list(check_jobs("(job ``uml``)", {"uml"})),
+        list(check_range("6.1 to\n7.2; 6.1, 6.12 and 7.2; 6.2 to 7.1; two 6.1 6.12; 16.1 to 7", "6.1", "7.2")),
         list(check_installed(".SH FILES\n.TP\n.I /usr/lib/a\\-b.rules\nx\n", ["usr/lib/a-b.rules"])),
         list(check_evidence('user guide, "Links"; a.sh; the setting crc', {"Links"}, bool, ("crc",))),
         list(check_complete("selftests/a.sh\\ x", {"a"})),
