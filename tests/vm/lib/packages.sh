@@ -112,6 +112,22 @@ packages_lint() {
 	in_root "$root/root" "useradd -m lint; cd /out; su lint -c 'lintian --color=never --tag-display-limit 0 --display-info --pedantic --suppress-tags $tags --fail-on error,warning,info *.changes'" "$2:/out"
 }
 
+build_dkms() {
+	local suite=$1 package=$2 out=$3
+	mkdir -p "$out"/{debs,tree}
+	apt_download "$suite" "$out/debs" "$package"
+	dpkg-deb -x "$out"/debs/*.deb "$out/tree"
+	rm -r "$out/debs"
+}
+
+# dkms_of VAR SUITE: sets VAR to the directory with the release's DKMS
+dkms_of() {
+	local package
+	apt_update "$2"
+	package=dkms=$(apt_field "$2" dkms Version)
+	artefact "$1" "dkms-$2" "$(hash_of "$package")" build_dkms "$2" "$package"
+}
+
 # Machines for tests/packages/run: a release with systemd, udev and its stock kernel, as users
 # install it. An artefact holds the directory root/, its image root.img, and the boot files of two
 # kernels (linux-NAME and initrd-NAME). The kernel "first" is installed; the kernel "second" is
