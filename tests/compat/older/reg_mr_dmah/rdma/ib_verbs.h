@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef OLDER_RDMA_IB_VERBS_H
+#define OLDER_RDMA_IB_VERBS_H
+/* In the structure of operations, a member with the older arguments comes before the newer one */
+#define reg_user_mr \
+	reg_user_mr)(struct ib_pd *, u64, u64, u64, int, struct ib_udata *); \
+	struct ib_mr *(*newer_reg_user_mr
+#define reg_user_mr_dmabuf \
+	reg_user_mr_dmabuf)(struct ib_pd *, u64, u64, u64, int, int, struct uverbs_attr_bundle *); \
+	struct ib_mr *(*newer_reg_user_mr_dmabuf
+#include_next <rdma/ib_verbs.h>
+#undef reg_user_mr
+#undef reg_user_mr_dmabuf
+#endif
