@@ -40,7 +40,8 @@ apt_fetch_lists() {
 	mkdir -p "$dir/lists/partial" "$dir/archives/partial"
 	uri=$(apt_repository)
 	{
-		if [ "$suite" = sid ]; then
+		# most tests need only sources of sid; sid:ARCHITECTURE has its packages, too
+		if [ "$1" = sid ]; then
 			echo "deb-src $uri sid main"
 		else
 			echo "deb $uri $suite main"

@@ -166,3 +166,37 @@ stock_kernel() {
 	artefact "$1" "kernel-$2" "$(hash_of "$packages" "$5" "$recipe")" \
 		build_stock_kernel "$3" "$5" "$packages"
 }
+
+# newest_headers SUITE: prints the package with the headers of the newest kernel of SUITE, and its
+# version
+newest_headers() {
+	local package
+	package=$(apt_field "$1" "linux-headers-$NATIVE" Depends | grep -oE 'linux-headers-[0-9][^ ,]*' | head -n 1)
+	[ -n "$package" ] || die "$1 has no linux-headers-$NATIVE"
+	printf '%s=%s\n' "$package" "$(apt_field "$1" "$package" Version)"
+}
+
+build_newest() {
+	local suite=${1%:*} package=$2 out=$3 packages
+	if [ "$suite" = sid ]; then
+		retry root_install sid "make,gcc,libc6-dev,ccache,${package%%=*}" "$out/root"
+	else
+		packages=$(apt_closure "$1" '^linux-(headers|kbuild)-[0-9]' "${package%%=*}")
+		# shellcheck disable=SC2086
+		kernel_unpack "$1" "$out" "$out/debs" $packages
+		rm -rf "$out/debs"
+	fi
+	package=${package#linux-headers-}
+	echo "${package%%=*}" >"$out/version"
+}
+
+# newest_kernel VAR SUITE: sets VAR to a directory with the headers of the newest kernel of SUITE:
+# of backports in tree/, to be laid over the release's userland; of sid:ARCHITECTURE in root/,
+# with the compiler. Asks the archive for its newest kernel.
+newest_kernel() {
+	local package
+	apt_update "$2"
+	package=$(newest_headers "$2")
+	artefact "$1" "newest-${2%:*}" "$(hash_of "$package" "$(declare -f build_newest kernel_unpack root_install)")" \
+		build_newest "$2" "$package"
+}
