@@ -80,11 +80,15 @@ class Peer:
             self.begin()
 
     def begin(self):
-        """Begins full operation; the flags in both startup frames determine CRC and markers."""
+        """
+        Begins full operation. The flags in both startup frames determine CRC and markers; with
+        revision 0 both directions have both.
+        """
         mine, other = self.own[16], self.other.flags
-        crc = bool((mine | other) & mpa.C)
-        self.rules = stream.Rules(0 if self.other.rev == 0 or self.own[17] == 0 else 1)
-        self.tx, self.rx = Framer(bool(other & mpa.M), crc), Deframer(bool(mine & mpa.M), crc)
+        rdmac = 0 in (self.own[17], self.other.rev)
+        crc = rdmac or bool((mine | other) & mpa.C)
+        self.rules = stream.Rules(0 if rdmac else 1)
+        self.tx, self.rx = Framer(rdmac or bool(other & mpa.M), crc), Deframer(rdmac or bool(mine & mpa.M), crc)
 
     # sending
 
@@ -206,8 +210,9 @@ class Peer:
         seg = self.segment(seconds)
         check(seg.opcode == fpdu.TERM, "Terminate %x/%x/%02x wanted:" % (layer, etype, code), seg)
         equal(seg.term(), (layer, etype, code), "Terminate")
-        equal((seg.queue, seg.msn, seg.offset, seg.last, seg.stag, seg.rsvd, seg.rsv, seg.version),
-              (2, fpdu.FIRST_MSN, 0, True, 0, 0, 0, True), "header of a Terminate")
+        version = self.rules.version
+        equal((seg.queue, seg.msn, seg.offset, seg.last, seg.stag, seg.rsvd, seg.rsv, seg.dv, seg.rv),
+              (2, fpdu.FIRST_MSN, 0, True, 0, 0, 0, version, version), "header of a Terminate")
         if hdr == "any":
             return seg
         bits, octets = hdr or term_headers(layer, etype, of)
