@@ -11,6 +11,7 @@ import stream
 from case import Conn
 from outcome import Skip, check, equal
 from rows import row, stated
+from ulp import SUCCESS
 
 stated("ulp", "documented: user guide", "MPA-82")
 stated("host", "XFRM (ESP and tunnels) below TCP", "MPA-95")
@@ -19,7 +20,11 @@ stated("selftest", "ipsec.sh: the keys are taken away under traffic; the same co
 
 @row("MPA-58", "MPA-70", "MPA-76", "MPA-91")
 def request_key(t):
-    """A Request with a wrong octet in its key, or with a Reply's key: the device closes and sends nothing"""
+    """
+    A Request with a wrong octet in its key, or with a Reply's key: the device closes and sends nothing
+
+    The device does not wait for the rest of a Request whose first octets are wrong.
+    """
     ulp = t.ulp()
     _, port = t.listener(ulp)
     keys = [mpa.REP]
@@ -31,6 +36,12 @@ def request_key(t):
         peer = t.connect(port)
         peer.send(mpa.frame(key, mpa.C, 1))
         peer.expect_end()
+    for octets in (b"G", b"GET / HTTP/1.0\r\n\r\n"):
+        silent, peer = t.connect(port), t.connect(port)
+        peer.send(octets)
+        peer.expect_end()
+        # a device that waits would end the older connection first
+        silent.expect_silence(0.05)
 
 
 @row("MPA-13")
@@ -113,6 +124,42 @@ def every_cut(t):
         equal(peer.read_response(77, 0), b"%06d\xa5\xa5" % cut, "memory, cut at %d" % cut)
         peer.close()
         ulp.destroy(id=conn.id)
+
+
+@row("MPA-48", "MPA-53", "EMPA-7")
+def single_octets(t):
+    """The device understands an enhanced Request, a Write in four segments and a Send that all come in single octets"""
+    ulp = t.ulp()
+    number, port = t.listener(ulp)
+    peer = t.connect(port)
+    peer.request(word=(1, 1), pd=b"octet by octet", sizes=1)
+    event = ulp.event(id=number, want="CONNECT_REQUEST")
+    equal(event["data"][:14], b"octet by octet", "private data")
+    conn = Conn(peer, ulp, event["new"])
+    t.equip(conn)
+    ulp.accept(id=conn.id)
+    peer.reply()
+    peer.put(fpdu.tagged(fpdu.WRITE, 1, 0), *fpdu.segments(fpdu.WRITE, conn.stag, conn.addr, bytes(range(100)), 33),
+             fpdu.untagged(fpdu.SEND, 0, peer.next(0), b"whole"), sizes=1)
+    wc = conn.poll()[0]
+    equal((wc.status, wc.len, conn.received(wc.wr, 5)), (SUCCESS, 5, b"whole"), "the Send")
+    equal(conn.memory(0, 101), bytes(range(100)) + b"\xa5", "memory")
+
+
+@row("MPA-7", "MPA-48")
+def segment_sizes(t):
+    """A Write of 20001 octets in segments of 37, 1300 or 20001 octets is placed; Reads of 20001, 1 and 0 octets follow"""
+    ulp = t.ulp()
+    for size, flags, word in ((37, mpa.C, None), (1300, 0, None), (20001, mpa.C, None), (1300, mpa.C, (4, 4))):
+        conn = t.passive(ulp=ulp, flags=flags, word=word)
+        data = t.rng.randbytes(20001)
+        conn.peer.put_write(conn.stag, conn.addr, data, size)
+        conn.peer.put_send(b"written")
+        equal(conn.poll()[0][:2], (0, SUCCESS), "the Send behind the Write")
+        check(conn.memory(0, 20002) == data + b"\xa5", "memory, segments of %d" % size)
+        for offset, length in ((0, 20001), (5, 1), (0, 0)):
+            check(conn.peer.read(conn.stag, conn.addr + offset, length) == data[offset:offset + length],
+                  "Read of %d, segments of %d" % (length, size))
 
 
 @row("MPA-30")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """RFC 5044 4.4, 7.2, 8: CRC by agreement, whole FPDUs, and how a stream ends."""
+import errno
 import subprocess
 import time
 
@@ -43,6 +44,36 @@ def crc_pairs(t):
                     conn.peer.expect_fin()
                 else:
                     equal((wc.status, wc.len, conn.received(wc.wr, 5)), (SUCCESS, 5, b"again"), "without CRC")
+
+
+@row("MPA-29", "MPA-61", alone=True)
+def crc_required(t):
+    """
+    The link requires CRC, and a plain or enhanced Request declines it: Reply with R=1, then FIN
+
+    A plain Reply that declines it: FIN, and CONNECT_ERROR; a reject that declines it: REJECTED. Peers with C=1 are
+    served. (An enhanced Reply: crc_declined_enhanced.)
+    """
+    t.setting("crc", "required")
+    ulp, server = t.ulp(), t.server()
+    listener = t.listener(ulp)
+    for word in (None, (1, 1)):
+        peer = t.connect(listener[1])
+        peer.request(0, word=word)
+        reply = peer.reply()
+        equal((reply.flags & (mpa.R | mpa.S | mpa.M), reply.rev), (mpa.R | mpa.S, 2) if word else (mpa.R, 1), "Reply")
+        peer.expect_fin()
+    check(ulp.event(id=listener[0], ms=0)["event"] == "none", "a Request was reported")
+    for flags, want, status in ((0, "CONNECT_ERROR", None), (mpa.R, "REJECTED", -errno.ECONNREFUSED)):
+        conn = t.request(ulp=ulp, server=server)
+        conn.peer.accept(flags, 1, word=b"")
+        event = ulp.event(id=conn.id, want=want)
+        check(status is None or event["status"] == status, "status:", event)
+        conn.peer.expect_fin()
+    passive = t.passive(ulp=ulp, listener=listener)
+    equal(passive.reply.flags, mpa.C, "flags of the Reply")
+    for conn in (passive, t.active(ulp=ulp, server=server, rev=1, word=b"")):
+        conn.alive()
 
 
 @row("MPA-7", "MPA-12")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """RFC 5044 7.1: startup frames and the way into full operation."""
+import errno
 import threading
 import time
 
@@ -7,8 +8,10 @@ import fpdu
 import mpa
 from case import Conn
 from outcome import check, equal
+from patience import connect
 from rows import row, stated
-from ulp import SUCCESS
+from rows_empa_ini import no_more
+from ulp import FLUSH, SUCCESS
 
 PD_MAX = 255    # octets of private data, at most, in the kernel's interface
 
@@ -108,13 +111,14 @@ def rejected(t):
         conn = t.request(ulp=ulp, server=server)
         conn.peer.accept(mpa.C | mpa.R, 1, data, b"")
         event = ulp.event(id=conn.id, want="REJECTED")
+        equal(event["status"], -errno.ECONNREFUSED, "status")
         equal(event["data"][:len(data)], data, "private data")
         conn.peer.expect_fin()
 
 
 @row("MPA-66", "MPA-67", "MPA-80")
 def private_data(t):
-    """Private data of up to 255 octets reach the ULP unchanged; a Request with more is rejected"""
+    """Private data of up to 255 octets reach the ULP unchanged; a Request with more is rejected, plain or enhanced"""
     ulp = t.ulp()
     for size in (0, 1, 3, 4, 254, PD_MAX):
         data = t.rng.randbytes(size)
@@ -134,10 +138,12 @@ def private_data(t):
         wc = conn.poll()[0]
         equal((wc.status, wc.len, conn.received(wc.wr, 5)), (SUCCESS, 5, b"first"), "the first Send")
     number, port = t.listener(ulp)
-    for size in (PD_MAX + 1, 511, 512):
+    for size, word in ((PD_MAX + 1, None), (511, None), (512, None), (PD_MAX + 1, (1, 1))):
         peer = t.connect(port)
-        peer.request(pd=bytes(size))
-        check(peer.reply().flags & mpa.R, "R, private data of %d" % size)
+        peer.request(pd=bytes(size), word=word)
+        reply = peer.reply()
+        equal((reply.flags & (mpa.R | mpa.S | mpa.M), reply.rev),
+              (mpa.R | mpa.S, 2) if word else (mpa.R, 1), "Reply, private data of %d" % size)
         peer.expect_fin()
     check(ulp.event(id=number, ms=0)["event"] == "none", "a Request was reported")
 
@@ -224,14 +230,31 @@ def switch_in_pieces(t):
                 turns += [[n, size] for n in range(1, size, 3 if word == b"" else 1)]
 
 
+@row("MPA-53", "RDMAP-54")
+def terminate_behind_reply(t):
+    """A Reply and a Terminate come in one segment: the ULP is told of the connection and of its end"""
+    conn = t.request()
+    conn.peer.accept(more=fpdu.fpdu(fpdu.terminate(2, 0, 2)))
+    for want in ("ESTABLISHED", "DISCONNECTED"):
+        conn.ulp.event(id=conn.id, want=want)
+    check(all(wc.status == FLUSH for wc in conn.poll(8)), "a buffer is not flushed")
+    check(conn.peer.rest()[1] != "open", "no end")
+
+
 @row("MPA-69", "MPA-79", "MPA-81")
 def patience(t):
-    """Peers that are silent or trickle octets during startup: the device sends nothing, and closes on timeout"""
+    """
+    Peers that are silent or trickle octets during startup: the device sends nothing, and closes on timeout
+
+    Meanwhile the same listener serves other peers.
+    """
     ulp = t.ulp()
     number, port = t.listener(ulp)
     silent, slow = t.connect(port), t.connect(port)
     halfway = t.connect(port)
     halfway.send(mpa.frame(mpa.REQ, mpa.C, 1, b"", 100))
+    # fewer than the number of silent connections at which the device ends the oldest one (half_open)
+    crowd = [t.peer(connect((t.place.there, port))) for _ in range(100)]
     conn, mute = t.request(ulp=ulp), t.request(ulp=ulp)
 
     def trickle(peer, octets):
@@ -246,10 +269,11 @@ def patience(t):
         (slow, mpa.frame(mpa.REQ, mpa.C, 1, bytes(80))), (conn.peer, mpa.frame(mpa.REP, mpa.C, 1, bytes(80))))]
     for thread in threads:
         thread.start()
-    for peer in (silent, slow, halfway):
+    t.passive(ulp=ulp, listener=(number, port)).alive()
+    for peer in [silent, slow, halfway] + crowd:
         peer.expect_end(seconds=55)
     for one in (conn, mute):
-        ulp.event(id=one.id, want=("UNREACHABLE", "CONNECT_ERROR"), ms=55000)
+        ulp.event(id=one.id, want="UNREACHABLE", ms=55000)
         one.peer.expect_end()
     check(ulp.event(id=number, ms=0)["event"] == "none", "a Request was reported")
 
@@ -259,7 +283,7 @@ def revisions(t):
     """
     A Request of an unknown revision: the device closes; of revision 0: Reply of revision 1 with R=1, then FIN
 
-    Requests of revisions 1 and 2 are accepted. A Reply of revision 0 or an unknown one causes CONNECT_ERROR.
+    Requests of revisions 1 and 2 are accepted. A Reply of revision 0 (then FIN) or an unknown one causes CONNECT_ERROR.
     """
     ulp = t.ulp()
     number, port = t.listener(ulp)
@@ -270,7 +294,7 @@ def revisions(t):
     peer = t.connect(port)
     peer.request(mpa.C | mpa.M, 0)
     reply = peer.reply()
-    equal((reply.flags & mpa.R, reply.rev), (mpa.R, 1), "Reply to revision 0")
+    equal((reply.flags & (mpa.R | mpa.S | mpa.M), reply.rev), (mpa.R, 1), "Reply to revision 0")
     peer.expect_fin()
     check(ulp.event(id=number, ms=0)["event"] == "none", "a Request was reported")
     for rev, word in ((1, None), (2, None), (2, (4, 4))):
@@ -278,11 +302,12 @@ def revisions(t):
         equal(conn.reply.rev, rev, "revision of the Reply")
         conn.alive()
     server = t.server()
-    for rev in (0, 3, 255):
+    for flags, rev, ends in ((mpa.C, 0, ("fin",)), (mpa.M | mpa.C, 0, ("fin",)), (mpa.C, 3, ("fin", "rst")),
+                             (mpa.C, 255, ("fin", "rst"))):
         conn = t.request(ulp=ulp, server=server)
-        conn.peer.send(mpa.frame(mpa.REP, mpa.C, rev))
+        conn.peer.send(mpa.frame(mpa.REP, flags, rev))
         ulp.event(id=conn.id, want="CONNECT_ERROR")
-        conn.peer.expect_end()
+        conn.peer.expect_end(ends)
 
 
 @row("MPA-9", "MPA-97")
@@ -331,7 +356,12 @@ def ends_in_startup(t):
         conn = t.request(ulp=ulp, server=server)
         conn.peer.send(mpa.REP[:9])
         getattr(conn.peer, end)()
-        # a responder that knows only revision 1 may end without a Reply: the device may connect again
+        if end == "fin":
+            ulp.event(id=conn.id, want="REJECTED")
+            no_more(server)
+            continue
+        # a RST may discard what came before it, and a responder that knows only revision 1 may end without a
+        # Reply: the device may connect again
         server[0].settimeout(2)
         try:
             again = server[0].accept()[0]
@@ -343,6 +373,4 @@ def ends_in_startup(t):
         ulp.event(id=conn.id, want=("REJECTED", "CONNECT_ERROR") + (() if t.place.lossless else ("UNREACHABLE",)))
 
 
-stated("selftest", "startup.sh (rdmac_permissive on, both roles): a connection of revision 0 has CRC, markers and version 0"
-       " in both directions", "MPA-98")
 stated("unit", "mpa_frame_test.c: MULPDU of every EMSS is within 128 and 64768", "MPA-6")

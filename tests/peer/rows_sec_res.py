@@ -253,7 +253,7 @@ def fair_share(t):
 
 @row("SEC-31", alone=True)
 def half_open(t):
-    """Silent connections to a listener are limited in number, and honest peers are served (time: startup.sh)"""
+    """Silent connections to a listener are limited in number, and honest peers are served (time: patience)"""
     if not t.place.lossless:
         raise Skip("which peers have ended is not known for certain")
     ulp = t.ulp()

@@ -181,11 +181,13 @@ def ends_in_fpdu(t):
     t.own_tcp()
     ulp = t.ulp()
     listener = t.listener(ulp)
-    for part in list(range(0, 24)) + [110, 115, 116, 117, 119]:
-        for how in ("rst", "fin", "fin with octets"):
+    a_send, a_write = fpdu.untagged(fpdu.SEND, 0, 1, b"x" * 96), fpdu.tagged(fpdu.WRITE, 1, 0, b"12345")
+    cuts = [(a_send, part) for part in list(range(0, 24)) + [110, 115, 116, 117, 118, 119]]
+    for ulpdu, part in cuts + [(a_write, part) for part in range(1, 28)]:
+        for how in ("rst", "fin", "fin with octets") if ulpdu == a_send else ("rst", "fin"):
             conn = t.passive(ulp=ulp, listener=listener, recvs=1)
             tcp = conn.peer.sock
-            begin = tcp.write(conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, 1, b"x" * 96)))
+            begin = tcp.write(conn.peer.frame(ulpdu))
             if how == "fin with octets":
                 tcp.end = begin + part
                 tcp.segment(max(begin + part - 9, 0), begin + part + 1)
