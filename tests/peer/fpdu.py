@@ -111,16 +111,6 @@ def segments(opcode, stag, offset, data, size, **how):
         yield tagged(opcode, stag, offset + at, data[at:at + size], at + size >= len(data), **how)
 
 
-def write(stag, offset, data, size, **how):
-    """The FPDUs of an RDMA Write in segments of size octets, without markers."""
-    return b"".join(fpdu(u, **how) for u in segments(WRITE, stag, offset, data, size))
-
-
-def read(msn, sink, sink_offset, size, stag, offset, **how):
-    """The FPDU of an RDMA Read Request, without markers."""
-    return fpdu(read_request(msn, sink, sink_offset, size, stag, offset), **how)
-
-
 class Segment:
     """A segment received, maybe incomplete: missing fields are None."""
 

@@ -121,18 +121,6 @@ def ended(proc, seconds):
                 raise
 
 
-def output(proc, seconds):
-    """What proc.communicate() returns."""
-    wait = Wait(seconds)
-    while True:
-        turn = wait.turn()
-        try:
-            return proc.communicate(timeout=max(turn, 0.01))
-        except subprocess.TimeoutExpired:
-            if not turn:
-                raise
-
-
 class Socket(socket.socket):
     """
     A socket whose time limit (settimeout()) uses CLOCK, and starts again at each piece of data.

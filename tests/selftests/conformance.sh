@@ -66,4 +66,5 @@ tap "the peer" python3 "$peer/selfcheck.py" "$peer/../unit/vectors.json"
 tap "IPv$ip" "$side" iwt_patient $((IWT_TIME * 2)) python3 "$peer/conform.py" \
 	--here "$here" --there "$there" --link "$IWT_LINK_TYPE" --device "$DEV_B" --path "$path" --interface "$interface" \
 	--run "ip netns exec $NS_B" --ulp "$IWT_BIN/iwt_ulp" "${options[@]}"
+check "nothing is left of the connections" busywait 30 no_resources "$NS_B" "$DEV_B"
 ktap_finish
