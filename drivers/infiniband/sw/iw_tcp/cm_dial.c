@@ -35,16 +35,58 @@ static u16 get_port(const struct sockaddr_storage *a)
 			   ((const struct sockaddr_in6 *)a)->sin6_port);
 }
 
-/*
- * If a ULP specifies no local port, rdma_cm picks one from its own port space, in which the ports
- * of ordinary TCP sockets look free. So if such a port is in use, TCP may choose another port.
- */
+/* See connect_from_wish(). */
 static bool port_is_free_choice(struct net *net, u16 port)
 {
 	int low, high;
 
 	inet_get_local_port_range(net, &low, &high);
 	return port >= low && port <= high;
+}
+
+static int connect_from(struct iwt_ep *ep, struct net *net,
+			const struct iwt_sock_addr *addr)
+	__must_hold(&ep->lock)
+{
+	return iwt_sock_connect(net, addr, &iwt_ep_sock_ops, ep, &ep->sock);
+}
+
+static bool port_is_taken(int err)
+{
+	return err == -EADDRINUSE || err == -EADDRNOTAVAIL;
+}
+
+/*
+ * Connect from a port that may be a free choice. If a ULP names no port, rdma_cm picks one from
+ * its own port space, in which the ports of ordinary TCP sockets look free. The driver cannot
+ * know whether the ULP named the port.
+ *
+ * 1. TCP takes the port when it connects, as if it had chosen the port itself. So other programs
+ *    that name no port can use the port as well, to other destinations.
+ * 2. Bind to the port. This also succeeds if other sockets are bound to it but do not listen, if
+ *    a connection to the same destination is in the state TIME_WAIT, or if the port is in
+ *    ip_local_reserved_ports. A BPF program may allow this port, but not port 0, which it sees in
+ *    the other steps.
+ * 3. TCP chooses another port when it connects.
+ */
+static int connect_from_wish(struct iwt_ep *ep, struct net *net,
+			     struct iwt_sock_addr *addr)
+	__must_hold(&ep->lock)
+{
+	int err;
+
+	addr->late = true;
+	err = connect_from(ep, net, addr);
+	if (port_is_taken(err) || err == -EPERM || err == -ENOPROTOOPT) {
+		addr->late = false;
+		err = connect_from(ep, net, addr);
+	}
+	if (port_is_taken(err)) {
+		addr->late = true;
+		set_port(&addr->local, 0);
+		err = connect_from(ep, net, addr);
+	}
+	return err;
 }
 
 /**
@@ -91,7 +133,7 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 		.tos_set	= id->tos_set || tos,
 	};
 	struct net *net = iwt_caller_net(id);
-	int err;
+	u16 port;
 
 	lockdep_assert_held(&ep->lock);
 	if (!net)
@@ -103,12 +145,9 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 	     addr.local.ss_family != AF_INET6))
 		return -EAFNOSUPPORT;
 	addr.ifindex = link_local_index(&addr.remote, ep->dev);
-	err = iwt_sock_connect(net, &addr, &iwt_ep_sock_ops, ep, &ep->sock);
-	if ((err == -EADDRINUSE || err == -EADDRNOTAVAIL) &&
-	    port_is_free_choice(net, get_port(&addr.local))) {
-		set_port(&addr.local, 0);
-		err = iwt_sock_connect(net, &addr, &iwt_ep_sock_ops, ep,
-				       &ep->sock);
-	}
-	return err;
+	port = get_port(&addr.local);
+	addr.late = !port;
+	return port_is_free_choice(net, port) ?
+	       connect_from_wish(ep, net, &addr) :
+	       connect_from(ep, net, &addr);
 }

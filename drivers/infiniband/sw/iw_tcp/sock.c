@@ -204,12 +204,6 @@ static int wrap(struct socket *sock, const struct iwt_sock_ops *ops, void *ctx,
 	return err;
 }
 
-static int addr_len(const struct sockaddr_storage *a)
-{
-	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
-					  sizeof(struct sockaddr_in);
-}
-
 /* The ECN bits belong to TCP. */
 static void set_tos(struct sock *sk, u8 tos)
 {
@@ -237,6 +231,7 @@ static int make_socket(struct net *net, const struct iwt_sock_addr *addr,
 	/* the socket keeps its namespace alive until TCP has ended the connection */
 	sk_net_refcnt_upgrade(sock->sk);
 	prepare(sock->sk);
+	sock_set_reuseaddr(sock->sk);
 	if (addr->tos_set)
 		set_tos(sock->sk, addr->tos);
 	if (addr->v6only)
@@ -251,14 +246,6 @@ static int make_socket(struct net *net, const struct iwt_sock_addr *addr,
 	return 0;
 }
 
-static int bind_to(struct socket *sock, const struct iwt_sock_addr *addr)
-{
-	struct sockaddr_storage local = addr->local;
-
-	return kernel_bind(sock, (struct sockaddr_unsized *)&local,
-			   addr_len(&local));
-}
-
 /* Release a socket that is not in use yet; @s may be NULL. */
 static void drop(struct socket *sock, struct iwt_sock *s)
 {
@@ -271,14 +258,17 @@ static void drop(struct socket *sock, struct iwt_sock *s)
 /**
  * iwt_sock_connect() - start a connection, without waiting for it
  * @net: network namespace
- * @addr: addresses of both ends; if the local port is 0, TCP chooses one
+ * @addr: addresses of both ends, and how the local port is chosen
  * @ops: callbacks; state_change is called when the connection is open or has failed
  * @ctx: argument of the callbacks
  * @out: receives the socket
  *
- * Process context, may sleep for memory.
+ * The local port may have connections to other destinations, and the state TIME_WAIT, as for a
+ * program that sets SO_REUSEADDR. Process context, may sleep for memory.
  *
- * Return: 0 or -errno.
+ * Return: 0, -EADDRINUSE if a listener or a socket without SO_REUSEADDR has the port,
+ * -EADDRNOTAVAIL if there is a connection between these addresses, or no port for @addr->late,
+ * or another -errno as of iwt_sock_bind() and connect(2).
  */
 int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 		     const struct iwt_sock_ops *ops, void *ctx,
@@ -294,7 +284,7 @@ int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 		return err;
 	if (addr->owner)
 		iwt_sock_hand_over(sock->sk, addr->owner);
-	err = bind_to(sock, addr);
+	err = iwt_sock_bind(sock, addr);
 	if (err)
 		goto fail;
 	err = wrap(sock, ops, ctx, false, &s);
@@ -303,7 +293,7 @@ int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 	widen_window(sock);
 	*out = s;
 	err = kernel_connect(sock, (struct sockaddr_unsized *)&remote,
-			     addr_len(&remote), O_NONBLOCK);
+			     iwt_sock_addr_len(&remote), O_NONBLOCK);
 	if (!err || err == -EINPROGRESS)
 		return 0;
 	*out = NULL;
@@ -336,9 +326,8 @@ int iwt_sock_listen(struct net *net, const struct iwt_sock_addr *addr,
 	err = make_socket(net, addr, &sock);
 	if (err)
 		return err;
-	sock_set_reuseaddr(sock->sk);
 	widen_window(sock);
-	err = bind_to(sock, addr);
+	err = iwt_sock_bind(sock, addr);
 	if (err)
 		goto err_drop;
 	err = wrap(sock, ops, ctx, true, &s);

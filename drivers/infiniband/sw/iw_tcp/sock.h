@@ -4,6 +4,7 @@
  * struct iwt_sock.
  *
  *	sock.c		creating and releasing a socket, its callbacks
+ *	sock_bind.c	the local address and port
  *	sock_takeover.c	a socket that a process created, and passes to a queue pair
  *	sock_ulp.c	the ULP that marks a socket as used by this driver
  *	sock_owner.c	the owner of a socket: its user and memory control group
@@ -75,13 +76,14 @@ struct iwt_sock_owner {
 
 /**
  * struct iwt_sock_addr - addresses and options of a socket
- * @local: local address; if the port is 0, TCP chooses one
+ * @local: local address
  * @remote: the peer's address
  * @owner: owner of the connection; NULL: the calling task
  * @ifindex: the only interface that the socket uses, or 0
  * @tos: type of service, if @tos_set
  * @tos_set: the caller has requested @tos
  * @v6only: a listener on IPv6 accepts no IPv4 connections
+ * @late: TCP chooses the port when it connects: the port of @local, or any port if that is 0
  */
 struct iwt_sock_addr {
 	struct sockaddr_storage local;
@@ -91,6 +93,7 @@ struct iwt_sock_addr {
 	u8 tos;
 	bool tos_set;
 	bool v6only;
+	bool late;
 };
 
 /* Numbers of segments with data, as TCP counts them: retransmissions are included. */

@@ -109,6 +109,12 @@ struct iwt_sock {
 	struct rcu_work end_work;
 };
 
+static inline int iwt_sock_addr_len(const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					  sizeof(struct sockaddr_in);
+}
+
 /* Size of a full segment in bytes; see iwt_sock_mss(). */
 static inline u32 iwt_sock_segment(const struct iwt_sock *s)
 {
@@ -128,6 +134,9 @@ int iwt_sock_hook(struct iwt_sock *s);
 void iwt_sock_unhook(struct iwt_sock *s);
 void iwt_sock_free_later(struct iwt_sock *s);
 void iwt_sock_end_later(struct iwt_sock *s, unsigned long delay);
+
+/* sock_bind.c */
+int iwt_sock_bind(struct socket *sock, const struct iwt_sock_addr *addr);
 
 /* sock_alive.c */
 void iwt_sock_ask(struct sock *sk);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The local address and port of a socket. */
+#include <linux/sockptr.h>
+#include <net/sock.h>
+
+#include "sock.h"
+#include "sock_priv.h"
+
+static u16 take_port(struct sockaddr_storage *a)
+{
+	__be16 *at = a->ss_family == AF_INET ?
+		     &((struct sockaddr_in *)a)->sin_port :
+		     &((struct sockaddr_in6 *)a)->sin6_port;
+	u16 port = be16_to_cpu(*at);
+
+	*at = 0;
+	return port;
+}
+
+static int set_ip(struct socket *sock, int option, u32 value)
+{
+	return sock_common_setsockopt(sock, SOL_IP, option,
+				      KERNEL_SOCKPTR(&value), sizeof(value));
+}
+
+/*
+ * Let connect(2) take the port. It knows the destination, so it can take a port that has
+ * connections to other destinations; bind(2) can't. A range of one port restricts the choice to
+ * this port.
+ */
+static int set_late(struct socket *sock, u16 port)
+{
+	int err = set_ip(sock, IP_BIND_ADDRESS_NO_PORT, 1);
+
+	if (err || !port)
+		return err;
+	return set_ip(sock, IP_LOCAL_PORT_RANGE, (u32)port << 16 | port);
+}
+
+/**
+ * iwt_sock_bind() - bind a socket to its local address
+ * @sock: socket
+ * @addr: addresses and options
+ *
+ * Process context, may sleep.
+ *
+ * Return: 0, -ENOPROTOOPT if @addr->late and the kernel can't restrict the choice to one port, or
+ * another -errno as of bind(2).
+ */
+int iwt_sock_bind(struct socket *sock, const struct iwt_sock_addr *addr)
+{
+	struct sockaddr_storage local = addr->local;
+	int err;
+
+	if (addr->late) {
+		err = set_late(sock, take_port(&local));
+		if (err)
+			return err;
+	}
+	return kernel_bind(sock, (struct sockaddr_unsized *)&local,
+			   iwt_sock_addr_len(&local));
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_LINUX_IN_H
+#define COMPAT_LINUX_IN_H
+
+#include_next <linux/in.h>
+
+/* The kernel refuses it with -ENOPROTOOPT. */
+#define IP_LOCAL_PORT_RANGE	51
+
+#endif
