@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The local ports of clients: a client gets the ports that a TCP program gets, and does not take
+# the port of a listener.
+. "$(dirname "$0")/../lib/begin.sh"
+
+# The ports of A that TCP and rdma_cm choose from, and ports outside of this range
+LOW=40000 PORTS=40
+OWN=50000
+# Servers of B: RDMA at 7500 and 7501, TCP at 7600 and 7601
+R1=7500 R2=7501 T1=7600 T2=7601
+
+# client OPTION...: iwt_ports in A
+client() { iwt_patient "$IWT_TIME" nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_ports" "$@"; }
+# sockets STATE FILTER: the number of A's sockets
+sockets() { in_net "$NS_A" ss -Htan state "$1" "src [$A] and $2" | wc -l; }
+# used PORT TO: does A have a connection, or had one just now, from PORT to the port TO?
+used() { [ "$(sockets all "sport = :$1 and dport = :$2")" = 1 ]; }
+# from PORT TO OPTION...: connects from PORT to port TO of the server
+from() { client -f "$A" -b "$1" "${@:3}" "$B" "$2" && busywait 5 used "$1" "$2"; }
+# outside PORT: is it no port that TCP would choose?
+outside() { [ "$1" -ge $OWN ]; }
+
+# begin_servers: sets SERVERS
+begin_servers() {
+	local port
+	SERVERS=()
+	for port in $R1 $R2; do
+		start in_b "$IWT_BIN/iwt_conn" -s -a "$B" -p "$port"
+		SERVERS+=("$PID")
+	done
+	start in_b "$IWT_BIN/iwt_ports" -s "$B" $T1 $T2
+	SERVERS+=("$PID")
+	for port in $R1 $R2 $T1 $T2; do wait_listen "$NS_B" "$port"; done
+}
+
+# no_port_named: clients that let the kernel choose the port
+no_port_named() {
+	check "$A: $PORTS connections from $PORTS ports" client -n $PORTS "$B" $R1
+	# A second connection to the same destination binds to its port, and TCP then gives the
+	# port to nobody else; so at least half of the ports are left.
+	check "$A: TCP uses the same ports" client -t -n $((PORTS / 2)) "$B" $T1
+	check "$A: $((PORTS / 2)) connections to another port of the server" client -n $((PORTS / 2)) "$B" $R2
+	if [ "$A" = $IP_A ]; then
+		ktest inval >/dev/null 2>&1
+		ktest_results "$A: a consumer in the kernel"
+	fi
+}
+
+# port_named PORT: clients that name PORT or the next ones
+port_named() {
+	local port=$1 how
+	for how in "" -r; do
+		# shellcheck disable=SC2086
+		check "$A: from port $port${how:+, REUSEADDR}" from "$port" $R1 $how
+		# shellcheck disable=SC2086
+		check "$A: once more" from "$port" $R1 $how
+		# shellcheck disable=SC2086
+		check "$A: to another port of the server" from "$port" $R2 $how
+		port=$((port + 1))
+	done
+	check "$A: TCP, from port $1" from "$1" $T1 -t -r
+	check "$A: TCP, from port $port" from "$port" $T2 -t -r
+	check "$A: from port $port, after TCP" from "$port" $R1
+}
+
+# keep PORT TO: a client that keeps its connection; its pid is in PID
+keep() {
+	start in_a "$IWT_BIN/iwt_ports" -k -r -f "$A" -b "$1" "$B" "$2" >"$TMP/kept"
+	busywait "$IWT_TIME" grep -q port "$TMP/kept"
+}
+
+# port_connected PORT: a port that has a connection
+port_connected() {
+	local kept
+	keep "$1" $R1
+	kept=$PID
+	check "$A: from the port $1 of a connection to another port of the server" from "$1" $R2 -r
+	if outside "$1"; then
+		REFUSAL=EADDRNOTAVAIL refuse "$A: from the port $1 of a connection to the same port" from "$1" $R1 -r
+	else
+		check "$A: from the port $1 of a connection to the same port: another one" client -f "$A" -b "$1" -r "$B" $R1
+	fi
+	check "$A: that connection is still there" test "$(sockets established "sport = :$1 and dport = :$R1")" = 1
+	stop "$kept"
+}
+
+# bound PORT OPTION...: another user's TCP program has bound PORT of A; its pid is in PID
+bound() {
+	start in_a setpriv --reuid 65534 --clear-groups "$IWT_BIN/iwt_ports" -s "${@:2}" "$A" "$1" >"$TMP/bound"
+}
+
+# port_of_another PORT: ports of another user: a listener's, and two that are bound only
+port_of_another() {
+	local port=$1 without=$(($1 + 1)) with=$(($1 + 2)) pids=()
+	bound "$port" -r
+	pids+=("$PID")
+	wait_listen "$NS_A" "$port"
+	bound $without -w
+	pids+=("$PID")
+	busywait "$IWT_TIME" grep -q bound "$TMP/bound"
+	bound $with -w -r
+	pids+=("$PID")
+	busywait "$IWT_TIME" grep -q bound "$TMP/bound"
+
+	if outside "$port"; then
+		REFUSAL=EADDRINUSE refuse "$A: from the port $port of a listener" from "$port" $R1
+		REFUSAL=EADDRINUSE refuse "$A: from the port $port of a listener, REUSEADDR" from "$port" $R1 -r
+		REFUSAL=EADDRINUSE refuse "$A: from a port that is bound without SO_REUSEADDR" from $without $R1 -r
+	else
+		check "$A: from the port $port of a listener: another one" client -f "$A" -b "$port" "$B" $R1
+		check "$A: from a port that is bound without SO_REUSEADDR: another one" client -f "$A" -b $without -r "$B" $R1
+	fi
+	check "$A: no connection has the port $port" test "$(sockets all "sport = :$port and dport = :$R1")" = 0
+	check "$A: no connection has the port $without" test "$(sockets all "sport = :$without and dport = :$R1")" = 0
+	check "$A: the listener accepts connections" client -t "$A" "$port"
+	check "$A: from a port that is bound with SO_REUSEADDR" from $with $R1
+	kill -USR1 "$PID"
+	check "$A: its owner can still listen" wait_listen "$NS_A" $with
+	check "$A: and accepts connections" client -t "$A" $with
+	stop "${pids[@]}"
+}
+
+begin iwt_ports iwt_conn ss setpriv
+ktest_need
+two_links
+for A in $IP_A $IP6_A; do
+	if [ "$A" = $IP_A ]; then B=$IP_B; else B=$IP6_B; fi
+	# IPv4 and IPv6 share ports
+	LOW=$((LOW + 1000)) OWN=$((OWN + 1000))
+	in_net "$NS_A" sysctl -qw net.ipv4.ip_local_port_range="$LOW $((LOW + PORTS - 1))"
+	begin_servers
+	no_port_named
+	in_net "$NS_A" sysctl -qw net.ipv4.ip_local_port_range="$((LOW + 100)) $((LOW + 199))"
+	port_named $OWN
+	port_connected $((OWN + 10))
+	refuse "$A: a client that connects to its own port" client -f "$A" -b $((OWN + 30)) "$A" $((OWN + 30))
+	port_of_another $((OWN + 20))
+	# the driver's decisions do not depend on the family
+	if [ "$A" = $IP_A ]; then
+		# a new range, so that no connection has been given the ports that are named
+		in_net "$NS_A" sysctl -qw net.ipv4.ip_local_port_range="$((LOW + 200)) $((LOW + 299))"
+		port_named $((LOW + 200))
+		port_of_another $((LOW + 220))
+		port_connected $((LOW + 210))
+	fi
+	stop "${SERVERS[@]}"
+done
+ktap_finish
