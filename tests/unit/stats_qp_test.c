@@ -49,6 +49,7 @@ u64 iwt_stats_sum(struct iwt_stats *stats, enum iwt_counter c)
 }
 
 static struct iwt_stats of_device;
+static u64 past[IWT_STREAM_COUNTERS];
 static struct iwt_dev dev;
 static struct iwt_qp qp[2];
 
@@ -57,7 +58,8 @@ static void begin(void)
 	u32 i;
 
 	of_device = (struct iwt_stats){};
-	dev = (struct iwt_dev){ .stats = &of_device };
+	memset(past, 0, sizeof(past));
+	dev = (struct iwt_dev){ .stats = &of_device, .past = past };
 	for (i = 0; i < ARRAY_SIZE(qp); i++)
 		qp[i] = (struct iwt_qp){
 			.ibqp.device = &dev.ibdev,
@@ -134,6 +136,33 @@ static void test_bind(void)
 	CHECK(!iwt_counter_dealloc(&counter));
 	CHECK(!iwt_counter_update_stats(&counter));
 	CHECK_EQ(iwt_counter_bind_qp(&counter, &qp[0].ibqp, 1), -ENOMEM);
+	tap_end();
+}
+
+static void test_sum(void)
+{
+	struct rdma_counter counter = { .device = &dev.ibdev }, other = counter;
+
+	tap_begin("counter: the sum of a device has each count once, also after the end of a counter");
+	begin();
+	of_device.c[0] = 1;
+	of_device.c[IWT_STREAM_COUNTERS] = 50;
+	CHECK(!iwt_counter_bind_qp(&counter, &qp[0].ibqp, 1));
+	CHECK(!iwt_counter_bind_qp(&other, &qp[1].ibqp, 1));
+	qp[0].stream.stats->c[0] = 10;
+	qp[1].stream.stats->c[0] = 100;
+	qp[1].stream.stats->c[IWT_STREAM_COUNTERS] = 7;
+	CHECK_EQ(iwt_counters_sum(&dev, 0), 111);
+	CHECK(!iwt_counter_unbind_qp(&qp[0].ibqp, 1));
+	CHECK_EQ(iwt_counters_sum(&dev, 0), 111);
+	CHECK(!iwt_counter_dealloc(&counter));
+	CHECK_EQ(iwt_counters_sum(&dev, 0), 111);
+	CHECK_EQ(iwt_counters_sum(&dev, 1), 0);
+	CHECK_EQ(iwt_counters_sum(&dev, IWT_STREAM_COUNTERS), 50);
+	CHECK(!iwt_counter_dealloc(&counter));
+	CHECK_EQ(iwt_counters_sum(&dev, 0), 111);
+	iwt_counters_end(&dev);
+	CHECK_EQ(unit_held, 0);
 	tap_end();
 }
 
@@ -233,6 +262,7 @@ void test_counter(void)
 {
 	test_shown();
 	test_bind();
+	test_sum();
 	test_no_memory();
 	test_destroy();
 }

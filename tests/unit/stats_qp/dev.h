@@ -23,6 +23,7 @@ struct xarray {
 struct iwt_dev {
 	struct ib_device ibdev;
 	struct iwt_stats *stats;
+	u64 *past;
 	struct xarray counters;
 	u32 next_counter;
 };

@@ -64,6 +64,7 @@ struct iwt_stats;
  * @windows_lock: guards the lists of windows of all streams; innermost, BH off
  * @conf: settings of this link
  * @stats: counters; a stream may have others (stats_qp.c)
+ * @past: sums of the counters of queue pairs that no longer exist (stats_qp.c)
  * @counters: counters of queue pairs by number
  * @next_counter: number at which the search for a free one begins
  * @causes: numbers of errors by cause
@@ -98,6 +99,7 @@ struct iwt_dev {
 	spinlock_t windows_lock;
 	struct iwt_conf conf;
 	struct iwt_stats __percpu *stats;
+	u64 *past;
 	struct xarray counters;
 	u32 next_counter;
 	struct iwt_causes *causes;

@@ -26,6 +26,7 @@
 #include "srq.h"
 #include "stats.h"
 #include "stats_errors.h"
+#include "stats_port.h"
 #include "stats_qp.h"
 #include "verbs.h"
 
@@ -155,6 +156,8 @@ static const struct ib_device_ops dev_ops = {
 	.alloc_hw_device_stats = iwt_causes_alloc_hw,
 	.alloc_hw_port_stats = iwt_stats_alloc_hw,
 	.get_hw_stats = iwt_causes_get_hw,
+	.process_mad = iwt_port_process_mad,
+	.device_group = &iwt_port_device_group,
 	.counter_alloc_stats = iwt_counter_alloc_stats,
 	.counter_bind_qp = compat_counter_bind_qp,
 	.counter_unbind_qp = compat_counter_unbind_qp,

@@ -13,6 +13,7 @@
 
 #include "dev.h"
 #include "device.h"
+#include "stats.h"
 
 /* Held from the check that a net device has no link until the link is registered. */
 static DEFINE_MUTEX(add_mutex);
@@ -40,6 +41,8 @@ static void update_port(struct iwt_dev *dev)
 	ASSERT_RTNL();
 	if (state == dev->port_state)
 		return;
+	if (dev->port_state == IB_PORT_ACTIVE)
+		iwt_count(dev, IWT_C_LINK_DOWN);
 	dev->port_state = state;
 	ib_dispatch_port_state_event(&dev->ibdev, dev->netdev);
 }

@@ -2,6 +2,7 @@
 /* Counters of a device: one set per CPU, summed when they are read. */
 #include "stats.h"
 
+#include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "dev.h"
@@ -57,6 +58,7 @@ static const struct rdma_stat_desc descs[IWT_G_END] = {
 	[IWT_C_CONN_RETRY_REV1].name	= "conn_retry_rev1",
 	[IWT_C_CONN_EVICTED].name	= "conn_evicted",
 	[IWT_C_MPA_BAD].name	= "mpa_bad",
+	[IWT_C_LINK_DOWN].name	= "link_down",
 	[IWT_G_CONN_CURRENT].name	= "conn_current",
 	[IWT_G_MEM_PINNED].name	= "mem_pinned",
 	[IWT_G_MEM_RINGS].name	= "mem_rings",
@@ -74,13 +76,16 @@ void iwt_count_add(struct iwt_dev *dev, enum iwt_counter c, u64 n)
 int iwt_stats_init(struct iwt_dev *dev)
 {
 	dev->stats = alloc_percpu(struct iwt_stats);
-	return dev->stats ? 0 : -ENOMEM;
+	dev->past = kcalloc(IWT_STREAM_COUNTERS, sizeof(*dev->past), GFP_KERNEL);
+	return dev->stats && dev->past ? 0 : -ENOMEM;
 }
 
 /* Free the counters of a device. @dev: device, whose counters nobody uses any more. */
 void iwt_stats_free(struct iwt_dev *dev)
 {
+	kfree(dev->past);
 	free_percpu(dev->stats);
+	dev->past = NULL;
 	dev->stats = NULL;
 }
 

@@ -69,6 +69,7 @@ enum iwt_counter {
 	IWT_C_CONN_RETRY_REV1,
 	IWT_C_CONN_EVICTED,
 	IWT_C_MPA_BAD,
+	IWT_C_LINK_DOWN,
 	IWT_COUNTERS,
 	/* gauges: present values */
 	IWT_G_CONN_CURRENT = IWT_COUNTERS,

@@ -13,6 +13,8 @@
 #include "stats_qp.h"
 
 #include <linux/bitmap.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
 #include <rdma/ib_verbs.h>
 
 #include "dev.h"
@@ -26,6 +28,9 @@
 struct counter {
 	struct iwt_stats __percpu *stats;
 };
+
+/* Held while the counts of a counter that ends move to dev->past, so that a sum has them once. */
+static DEFINE_MUTEX(past_mutex);
 
 static struct counter *of(const struct rdma_counter *counter)
 {
@@ -182,11 +187,46 @@ void iwt_counter_leave(struct iwt_qp *qp)
  */
 int iwt_counter_dealloc(struct rdma_counter *counter)
 {
-	struct counter *c = xa_erase(&to_iwt_dev(counter->device)->counters, counter->id);
+	struct iwt_dev *dev = to_iwt_dev(counter->device);
+	struct counter *c;
+	int i;
 
+	mutex_lock(&past_mutex);
+	c = xa_erase(&dev->counters, counter->id);
+	for (i = 0; c && i < IWT_STREAM_COUNTERS; i++)
+		dev->past[i] += iwt_stats_sum(c->stats, i);
+	mutex_unlock(&past_mutex);
 	if (c)
 		free_counter(c);
 	return 0;
+}
+
+/**
+ * iwt_counters_sum() - sum a counter over all sets of a device
+ * @dev: device
+ * @c: counter
+ *
+ * The sum is that of the core in hw_counters, which drivers cannot read. It never decreases. May
+ * sleep.
+ *
+ * Return: the sum.
+ */
+u64 iwt_counters_sum(struct iwt_dev *dev, enum iwt_counter c)
+{
+	u64 sum = iwt_stats_sum(dev->stats, c);
+	struct counter *counter;
+	unsigned long id;
+
+	if (c >= IWT_STREAM_COUNTERS)
+		return sum;
+	mutex_lock(&past_mutex);
+	sum += dev->past[c];
+	xa_for_each(&dev->counters, id, counter) {
+		sum += iwt_stats_sum(counter->stats, c);
+		cond_resched();
+	}
+	mutex_unlock(&past_mutex);
+	return sum;
 }
 
 /**

@@ -6,6 +6,8 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+#include "stats.h"
+
 struct iwt_dev;
 struct iwt_qp;
 
@@ -21,6 +23,7 @@ int iwt_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 po
 int iwt_counter_unbind_qp(struct ib_qp *ibqp, u32 port);
 int iwt_counter_dealloc(struct rdma_counter *counter);
 int iwt_counter_update_stats(struct rdma_counter *counter);
+u64 iwt_counters_sum(struct iwt_dev *dev, enum iwt_counter c);
 void iwt_counter_leave(struct iwt_qp *qp);
 void iwt_counters_end(struct iwt_dev *dev);
 #else
