@@ -46,7 +46,7 @@ TESTS = (
     ("mr_dmabuf", "dmabuf"), ("mr_odp", "odp"), ("mr_prefetch", "odp"), ("mr_extents", "memory kernel_verbs"), ("mr_sgl", "deferred_posts"),
     ("mr_stag", "memory windows kernel_verbs"), ("mr", "memory hostile kernel_verbs"), ("qp.", "kernel_verbs"), ("qp_run", "kernel_verbs"),
     ("qp_stream", "kernel_verbs"), ("qp_modify", "limits deferred_posts"),
-    ("stream", "deferred_posts"), ("restrack", "resources visible_names srq"), ("raw_dump", "resources srq"), ("stats_errors", "counters visible_names"), ("stats", "counters"), ("rx_", "torture"), ("rx", "budgets"),
+    ("stream", "deferred_posts"), ("restrack", "resources visible_names srq"), ("raw_dump", "resources srq"), ("stats_errors", "counters visible_names"), ("stats_port", "port_counters"), ("memlock", "log"), ("stats", "counters"), ("rx_", "torture"), ("rx", "budgets"),
     ("sock_send", "zerocopy far_hosts receive_window"), ("sock_tune", "far_hosts receive_window link_settings zerocopy"), ("sock_bind", "local_ports"), ("sock.", "receive_window unload local_ports"), ("sock", "receive_window"), ("tx_buf", "shrinker"),
     ("tx_zc", "zerocopy"), ("tx.", "kernel_verbs"), ("tx_s", "kernel_verbs"), ("readq", "kernel_verbs"),
     ("wake_rt", "realtime"), ("verbs_dev", "abi_skew hostile deferred_posts"),

@@ -7,6 +7,7 @@
 #include <linux/if_ether.h>
 #include <linux/llist.h>
 #include <linux/netdevice.h>
+#include <linux/ratelimit_types.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -71,6 +72,8 @@ struct iwt_stats;
  * @addr: address for the GID and the GUID: the link layer address of @netdev at the creation of
  *	the link (older kernels: its present one), or a random address if @netdev has none (lo)
  * @ended: entry in the list of devices whose memory is to be released
+ * @announced: the kernel's log says that the link was added
+ * @memlock_said: limits the messages about RLIMIT_MEMLOCK
  * @port_state: port state that was last reported to the consumers; under RTNL
  */
 struct iwt_dev {
@@ -105,6 +108,8 @@ struct iwt_dev {
 	struct iwt_causes *causes;
 	u8 addr[ETH_ALEN];
 	struct llist_node ended;
+	bool announced;
+	struct ratelimit_state memlock_said;
 	enum ib_port_state port_state;
 };
 

@@ -6,6 +6,7 @@
 #include <linux/kmod.h>
 #include <linux/llist.h>
 #include <linux/module.h>
+#include <linux/ratelimit.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 #include <rdma/iw_cm.h>
@@ -32,6 +33,9 @@
 
 /* Milliseconds between two checks whether all clients know of a device that has moved. */
 #define CAME_RETRY_MS	20
+/* A device reports at most this many refusals by RLIMIT_MEMLOCK in this many jiffies. */
+#define MEMLOCK_BURST	3
+#define MEMLOCK_PERIOD	(60 * HZ)
 
 static LLIST_HEAD(ended);
 
@@ -60,6 +64,8 @@ static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);
 
+	if (dev->announced)
+		ibdev_info(ibdev, "iw_tcp link on %s removed\n", netdev_name(dev->netdev));
 	iwt_dev_delist(dev);
 	iwt_cm_dev_drain(dev);
 	WARN_ON(!xa_empty(&dev->qps));
@@ -314,6 +320,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	dev->next_counter = IWT_FIRST_UP_TO(INT_MAX);
 	spin_lock_init(&dev->windows_lock);
+	ratelimit_state_init(&dev->memlock_said, MEMLOCK_PERIOD, MEMLOCK_BURST);
 	iwt_conf_defaults(&dev->conf);
 	iwt_dev_set_addr(dev);
 	init_ibdev(dev);

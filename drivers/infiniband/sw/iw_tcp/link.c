@@ -113,6 +113,13 @@ static int add_link(const char *name, struct net_device *netdev, struct net *net
 	return iwt_dev_add(name, netdev, net);
 }
 
+/* One line for each link; dealloc_driver() has the other one. Only administrators add links. */
+static void announce(struct iwt_dev *dev)
+{
+	dev->announced = true;
+	ibdev_info(&dev->ibdev, "iw_tcp link on %s added\n", netdev_name(dev->netdev));
+}
+
 /*
  * netdev_event() missed the events before the device was registered: handle them now. If the net
  * device has been unregistered or moved to another namespace, remove the link.
@@ -134,6 +141,7 @@ static int catch_up(struct net_device *netdev, struct net *net)
 		} else {
 			WRITE_ONCE(dev->coming, false);
 			update_port(dev);
+			announce(dev);
 		}
 		put_dev(dev);
 	}

@@ -24,7 +24,6 @@
  */
 #include "mmap.h"
 
-#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -34,6 +33,7 @@
 #include <linux/vmalloc.h>
 
 #include "dev.h"
+#include "memlock.h"
 
 /* Period of the check of rings without an object; rings to check when a new ring is allocated. */
 #define LOOK_PERIOD	HZ
@@ -75,8 +75,8 @@ static bool charge_mm(struct mm_struct *mm, unsigned long pages, unsigned long l
  */
 static int charge(struct iwt_mmap *m)
 {
-	bool may_all = ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK);
-	unsigned long limit = may_all ? ULONG_MAX : rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	bool may_all = iwt_memlock_unlimited();
+	unsigned long limit = may_all ? ULONG_MAX : iwt_memlock_limit();
 	unsigned long pages = m->len >> PAGE_SHIFT;
 	struct user_struct *user = may_all ? NULL : current_user();
 
@@ -202,8 +202,10 @@ struct iwt_mmap *iwt_mmap_alloc(struct ib_ucontext *uc, size_t len, u64 *offset)
 		return ERR_PTR(-ENOMEM);
 	m->len = PAGE_ALIGN(len);
 	ret = charge_or_look(m);
-	if (ret)
+	if (ret) {
+		iwt_memlock_refused(to_iwt_dev(uc->device));
 		goto err_free;
+	}
 	ret = -ENOMEM;
 	m->mem = __vmalloc(m->len, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!m->mem)

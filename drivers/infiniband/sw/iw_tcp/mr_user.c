@@ -5,6 +5,8 @@
 #include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
 
+#include "dev.h"
+#include "memlock.h"
 #include "mr_dmabuf_map.h"
 
 /* Pinned memory of a process. */
@@ -51,8 +53,11 @@ static int pin(struct pinned *p, struct ib_pd *pd, u64 start, u64 len,
 	if (start > ULONG_MAX || len > SIZE_MAX)
 		return -EINVAL;
 	p->umem = ib_umem_get_va(pd->device, start, len, access);
-	if (IS_ERR(p->umem))
+	if (IS_ERR(p->umem)) {
+		if (PTR_ERR(p->umem) == -ENOMEM)
+			iwt_memlock_check_pin(to_iwt_dev(pd->device), start, len);
 		return PTR_ERR(p->umem);
+	}
 	iwt_mr_note_pinned(p->umem, true);
 	ret = map_umem(p, pd, len);
 	if (ret)

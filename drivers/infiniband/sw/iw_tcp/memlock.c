@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RLIMIT_MEMLOCK is the limit that programs exceed most often, and they report it as "Cannot
+ * allocate memory". So the kernel's log names the limit.
+ */
+#include "memlock.h"
+
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/ratelimit.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+#include <linux/user_namespace.h>
+
+#include "dev.h"
+
+/* May the process lock memory without a limit? Process context. */
+bool iwt_memlock_unlimited(void)
+{
+	return ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK);
+}
+
+/* Return: number of pages that the process may lock if it has a limit. Process context. */
+unsigned long iwt_memlock_limit(void)
+{
+	return rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+}
+
+/**
+ * iwt_memlock_refused() - say that the process may not lock more memory
+ * @dev: device; each has its own limit of messages
+ *
+ * The process chose its name, so the message escapes what is not printable. Process context.
+ */
+void iwt_memlock_refused(struct iwt_dev *dev)
+{
+	char name[TASK_COMM_LEN];
+
+	if (!__ratelimit(&dev->memlock_said))
+		return;
+	get_task_comm(name, current);
+	ibdev_warn(&dev->ibdev,
+		   "%*pE (pid %d) may lock %lu KiB of memory, and needs more: RLIMIT_MEMLOCK\n",
+		   (int)strlen(name), name, task_pid_nr(current), rlimit(RLIMIT_MEMLOCK) / SZ_1K);
+}
+
+/**
+ * iwt_memlock_check_pin() - the core has pinned no memory, for lack of memory: was it the limit?
+ * @dev: device
+ * @start: address in the process
+ * @len: length in bytes; @start + @len does not wrap
+ *
+ * Process context.
+ */
+void iwt_memlock_check_pin(struct iwt_dev *dev, u64 start, u64 len)
+{
+	unsigned long pages = (PAGE_ALIGN(start + len) - (start & PAGE_MASK)) >> PAGE_SHIFT;
+
+	if (!iwt_memlock_unlimited() &&
+	    atomic64_read(&current->mm->pinned_vm) + pages > iwt_memlock_limit())
+		iwt_memlock_refused(dev);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A message for processes that need more locked memory than they may have. */
+#ifndef IWT_MEMLOCK_H
+#define IWT_MEMLOCK_H
+
+#include <linux/types.h>
+
+struct iwt_dev;
+
+/* Process context. */
+bool iwt_memlock_unlimited(void);
+unsigned long iwt_memlock_limit(void);
+void iwt_memlock_check_pin(struct iwt_dev *dev, u64 start, u64 len);
+void iwt_memlock_refused(struct iwt_dev *dev);
+
+#endif
