@@ -80,7 +80,10 @@ int iwt_stats_init(struct iwt_dev *dev)
 	return dev->stats && dev->past ? 0 : -ENOMEM;
 }
 
-/* Free the counters of a device. @dev: device, whose counters nobody uses any more. */
+/**
+ * iwt_stats_free() - free the counters of a device
+ * @dev: device, whose counters no other context uses any more
+ */
 void iwt_stats_free(struct iwt_dev *dev)
 {
 	kfree(dev->past);

@@ -75,7 +75,7 @@ static void fill_class(struct ib_class_port_info *info)
 	info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH | IB_PMA_CLASS_CAP_XMIT_WAIT;
 }
 
-/* Errors, and, in 32 bits, the counters of fill_ext(). A counter without a meaning here stays 0. */
+/* Errors, and the counters of fill_ext() in 32 bits. Counters that do not apply stay 0. */
 static void fill_counters(struct iwt_dev *dev, struct ib_pma_portcounters *p)
 {
 	p->link_downed_counter = to_u8(iwt_counters_sum(dev, IWT_C_LINK_DOWN));
