@@ -48,8 +48,8 @@ static int put_pair(struct sk_buff *msg, const struct pair *p)
 }
 
 /*
- * Put all pairs before the first pair without a name into one nest. Return: 0, or -EMSGSIZE, and
- * no pair is put.
+ * Put pairs into one nest, up to but not including the first pair that has no name. Return: 0, or
+ * -EMSGSIZE; after an error the message contains none of the pairs.
  */
 static int put_pairs(struct sk_buff *msg, const struct pair *p, int n)
 {

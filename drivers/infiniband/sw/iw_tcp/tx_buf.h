@@ -15,7 +15,7 @@ struct page;
 
 /* Size of a large buffer, unless memory is short. */
 #define IWT_TXBUF_SIZE		(32 << 10)
-/* Size of a small buffer, which a batch that is never acknowledged keeps allocated. */
+/* Size of a small buffer. A short batch that is never acknowledged keeps no more memory. */
 #define IWT_TXBUF_SMALL		PAGE_SIZE
 
 /**
