@@ -31,8 +31,8 @@ net_prepare() {
 		ip -n "$NS_A" link set lo mtu 65536
 }
 
-# mtu_is MTU: sets up a path with this MTU; the address SERVER is in A, CLIENT is the client's
-# namespace
+# mtu_is MTU: sets up a path with this MTU. Sets SERVER to the server's address, which is in the
+# namespace A, and CLIENT to the name of the client's namespace.
 mtu_is() {
 	SERVER=$IP_A CLIENT=$NS_B
 	if [ "$1" = 65536 ]; then

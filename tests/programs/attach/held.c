@@ -135,7 +135,10 @@ static void ends(struct end *e[2], bool destroy, const char *who)
 	iwt_ok(true, what);
 }
 
-/* @how: "hold" owns the socket now, "ambush" owns it from the next event on. */
+/*
+ * @how: command to iwt_held, which takes the ownership of the socket now ("hold"), or just before
+ * the next caller of lock_sock() ("ambush").
+ */
 static void by_module(const char *how, bool destroy)
 {
 	struct end *e[2];

@@ -17,7 +17,10 @@
 #define ALL	(9 << 19)
 #define MOST	(1 << 19)	/* bytes: more than one step frees, less than one run frees */
 
-/* Watches all TCP segments that arrive in this namespace, also those that it sends itself. */
+/*
+ * Returns a raw socket that receives all TCP segments that arrive in this namespace, including
+ * those of connections within the namespace.
+ */
 static int watch(void)
 {
 	int fd = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_TCP);
