@@ -84,8 +84,13 @@ check "and no engine spins" not_more "$answers" answers
 check "polling on again" set_links polling on
 check "off and on, while both answer" cut spun answers
 stop "$CLIENT" "$SERVER"
-# (nsenter, because its /sys has the settings)
-tap "a worker" iwt_patient "$IWT_TIME" nsenter --net="/run/netns/$NS_A" taskset -c $last "$IWT_BIN/iwt_polling" $IP_A $((port + 1)) \
-	"$SETTINGS/$DEV_A/polling" "/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
+# A kernel with checkers is so slow that a worker hardly ever finds the next post in time
+if [ -e /sys/kernel/debug/kmemleak ]; then
+	skip "a worker" "this kernel has checkers and is too slow"
+else
+	# (nsenter, because its /sys has the settings)
+	tap "a worker" iwt_patient "$IWT_TIME" nsenter --net="/run/netns/$NS_A" taskset -c $last "$IWT_BIN/iwt_polling" $IP_A $((port + 1)) \
+		"$SETTINGS/$DEV_A/polling" "/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
+fi
 check "the directories go" settings_end
 ktap_finish
