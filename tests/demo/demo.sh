@@ -12,6 +12,7 @@ here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 quiet=
 [ "${1:-}" != --table ] || { quiet=1; shift; }
 type=${1:-iw_tcp}
+messages=20000	# of each stream
 server=10.0.0.1 port=18515
 # for each host the prefix of commands that run there, and its net device; and the path between
 # them
@@ -281,7 +282,7 @@ notes() {
 # Measures the streams that can be compared with TCP, then the same streams with CRC. The streams
 # are long enough that a pause of the machine does not decide the result
 streams() {
-	local n=20000
+	local n=$messages
 	crc off || row configfs 'settings of the links' - FAILED
 	bandwidth ib_write_bw 'RDMA Write, no CRC' $n
 	iperf_row
