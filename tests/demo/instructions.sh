@@ -24,7 +24,7 @@ CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 measure() {
 	local value values=()
 	# shellcheck disable=SC2153 # case_parse sets C_MTU, C_CRC
-	case_parse "$1" && mtu_is "$C_MTU" && echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc || return
+	case_parse "$1" && mtu_is "$C_MTU" && echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc || { not_ok "$3"; return; }
 	for _ in 1 2 3; do
 		rm -f "$TMP/client"
 		value=$(cell "$2") || { not_ok "$3"; diag <"$TMP/said"; return; }
