@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The kernel that looks for data races: x86-64, from the same source as those of
-# uml.sh, for QEMU. Its artefact is as in kernel.sh.
+# The kernel that searches for data races (KCSAN). It is built for QEMU, from the same source as
+# the kernels of uml.sh. Its artefact has the same files as those of kernel.sh.
 
-# Runs in the userland. Every option of the fragment must have been accepted.
+# These commands run in the userland. They fail if kconfig drops an option of the fragment.
 # shellcheck disable=SC2016
 KCSAN_BUILD='
 export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=400M
@@ -23,7 +23,8 @@ echo "$version" >/out/version
 ln -sfn "/usr/src/linux-$version" "/out/tree/usr/lib/modules/$version/build"
 '
 
-# kcsan_source DEB DIR: all of the patch or, in a kernel that has changed, nothing
+# kcsan_source DEB DIR: unpacks the kernel's source into DIR and applies kcsan.patch. Applies nothing
+# if one part of the patch does not fit.
 kcsan_source() {
 	local patch=$VM_DIR/config/kcsan.patch
 	dpkg-deb --fsys-tarfile "$1" | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' |
@@ -31,11 +32,12 @@ kcsan_source() {
 	if patch -s -f -p1 -d "$2" --dry-run <"$patch"; then
 		patch -s -f -p1 -d "$2" <"$patch"
 	else
-		log "kcsan.patch does not fit this kernel, which is slower without"
+		log "kcsan.patch does not fit this kernel; the lab will be slower"
 	fi
 }
 
-# A kernel tree as a package of headers has it, with the tool that looks at objects
+# kcsan_trim_source DIR: removes from a built kernel tree what a package of headers does not have.
+# Keeps objtool, because the build of a module runs it.
 kcsan_trim_source() {
 	local dir=$1
 	mv "$dir/tools/objtool/objtool" "$dir/objtool.keep"
@@ -56,7 +58,7 @@ build_kcsan_kernel() {
 	mkdir -p "$out"/{debs,elf,src,tree/usr/src} "$CACHE/ccache"
 	apt_download "$suite" "$out/debs" "$package"
 	kcsan_source "$out"/debs/linux-source-*.deb "$out/src"
-	# the tool that looks at objects needs a library that no test does
+	# objtool needs libelf, which no userland has
 	apt_update "$userland"
 	apt_download "$userland" "$out/debs" libelf-dev
 	for deb in "$out"/debs/libelf-dev*.deb; do dpkg-deb -x "$deb" "$out/elf"; done
@@ -71,7 +73,7 @@ build_kcsan_kernel() {
 	kernel_finish "$out"
 }
 
-# kcsan_kernel VAR NAME SUITE USERLAND: of the newest kernel of SUITE
+# kcsan_kernel VAR NAME SUITE USERLAND: sets VAR to a KCSAN kernel of SUITE's series (kernel.sh)
 kcsan_kernel() {
 	local package recipe
 	apt_update "$3"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The driver in a kernel's own tree, by the patches of release/patches: for the labs "series" and
-# "core".
+# Kernels for the labs "series" and "core": the patches that release/patches writes have added the
+# driver to the kernel's own tree.
 
-# linux_source_package: the newest 7.2
+# linux_source_package: prints the source package of the newest 7.2
 linux_source_package() {
 	apt_update trixie-backports
 	kernel_packages trixie-backports amd64 | grep '^linux-source'
@@ -22,7 +22,8 @@ build_linux_source() {
 	rm -rf "$out/debs"
 }
 
-# linux_source VAR: the files of the source that the patches change, and checkpatch
+# linux_source VAR: sets VAR to a directory with checkpatch, and with those files of the source
+# that the patches change
 linux_source() {
 	local package recipe
 	package=$(linux_source_package)
@@ -31,8 +32,8 @@ linux_source() {
 }
 
 # shellcheck disable=SC2317
-# build_series_kernel "STAGE..." ARGS OF build_uml_kernel: the same kernel, whose source has also
-# been patched by these stages of the series
+# build_series_kernel "STAGE..." ARGS OF build_uml_kernel: builds a User-Mode Linux after it has
+# applied the patches of these stages to the source
 build_series_kernel() {
 	local stages=$1
 	shift
@@ -50,13 +51,13 @@ build_series_kernel() {
 }
 
 # shellcheck disable=SC2034
-# lab_series NAME FRAGMENT STAGE...: as the lab uml, but the kernel has the module iw_tcp of its own,
-# by the patches of these stages
+# lab_series NAME FRAGMENT STAGE...: sets the variables of lab_load. The lab is like uml, but the
+# kernel comes with a module iw_tcp, which the patches of these stages have added.
 lab_series() {
 	local name=$1 fragments="uml.config $2" package recipe stage patches=()
 	shift 2
 	locked "$CACHE/patches.lock" "$TREE/release/patches" linux >/dev/null
-	# a letter does not change the kernel
+	# A cover letter (0000) does not change the kernel.
 	for stage; do patches+=("$TREE/build/patches/linux/$stage"/{000[1-9],00[1-9]}*.patch); done
 	package=$(linux_source_package)
 	# shellcheck disable=SC2086
@@ -68,7 +69,8 @@ lab_series() {
 }
 
 # shellcheck disable=SC2034
-# lab_core: the first stage alone; tests know the features that it lacks
+# lab_core: as lab_series, with the first stage only. IWT_WITHOUT tells the tests which features the
+# driver lacks.
 lab_core() {
 	local without
 	lab_series core core.config core

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# User-Mode Linux kernels, built from the distribution's kernel source in the
-# userland they run. Artefacts are as in kernel.sh.
+# User-Mode Linux kernels. They are built from the distribution's kernel source, in the userland
+# that a lab boots. Their artefacts have the same files as those of kernel.sh.
 
-# Runs in the userland. Every option of the fragments must have been accepted.
-# What building a module needs stays: no objects, no C files.
+# These commands run in the userland. They fail if kconfig drops an option of a fragment.
 # shellcheck disable=SC2016
 UML_BUILD='
 export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
@@ -24,7 +23,8 @@ echo "$version" >/out/version
 ln -sfn "/usr/src/linux-$version" "/out/tree/usr/lib/modules/$version/build"
 '
 
-# A kernel tree as a package of headers has it
+# uml_trim_source DIR: removes from a built kernel tree what a package of headers does not have,
+# such as objects and C files. Modules can still be built.
 uml_trim_source() {
 	local dir=$1
 	rm -rf "$dir"/{.fragment,.tmp_*,linux,vmlinux*,Documentation,samples,sound,tools}
@@ -36,13 +36,13 @@ uml_trim_source() {
 	find "$dir" -type d -empty -delete
 }
 
-# uml_patch SOURCE: all of the patch or, in a kernel that has changed, nothing
+# uml_patch SOURCE: applies uml.patch. Applies nothing if one part of it does not fit.
 uml_patch() {
 	local patch=$VM_DIR/config/uml.patch
 	if patch -s -f -p1 -d "$1" --dry-run <"$patch"; then
 		patch -s -f -p1 -d "$1" <"$patch"
 	else
-		log "uml.patch does not fit this kernel, which is slower without"
+		log "uml.patch does not fit this kernel; the lab will be slower"
 	fi
 }
 
@@ -66,7 +66,8 @@ build_uml_kernel() {
 	kernel_finish "$out"
 }
 
-# uml_kernel VAR NAME SUITE USERLAND "FRAGMENTS": the newest kernel of SUITE
+# uml_kernel VAR NAME SUITE USERLAND "FRAGMENTS": sets VAR to a User-Mode Linux of SUITE's series
+# (kernel.sh)
 uml_kernel() {
 	local package recipe
 	apt_update "$3"
