@@ -6,6 +6,9 @@
  * has finished each Write before the next one is posted, and a worker of the driver polls for it.
  * SETTING is the file of the setting "polling"; COUNTERS is the directory of the link's counters.
  *
+ * The second test fills TCP's buffers, on a path with a delay, and then posts nothing more. The
+ * driver may not go on polling: requests that TCP can't take yet are no new posts.
+ *
  * No other program takes part, because a worker ends when a thread is runnable on its processor.
  */
 #include <errno.h>
@@ -27,12 +30,16 @@
 #define MORE		1500	/* Writes with polling off: 30 ms, six stretches of a worker */
 #define TEST_MS		20000	/* after this time no further worker is expected */
 #define LAST_RUNS	2	/* when polling ends, one run is in progress and one is queued */
+#define LARGE		65536	/* bytes of a large Write */
+#define LARGE_COUNT	256	/* large Writes: more than TCP's buffers hold */
+#define BACKLOGS	10
 
 struct poster {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
-	uint64_t n;
+	uint64_t n;		/* small Writes posted */
+	uint64_t reaped;	/* completions of small Writes */
 	int setting, counter;
 	uint64_t end_ms;	/* when the test ends, by running_ms() */
 };
@@ -73,21 +80,28 @@ static uint64_t runs(const struct poster *p)
 	return strtoull(text, NULL, 10);
 }
 
-/* Posts the next Write, which writes its number to the word. */
-static void post(struct poster *p)
+/* Posts a Write of @sge to the same offset of the memory. */
+static void post(struct poster *p, struct ibv_sge *sge, unsigned int flags)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)&p->n, .length = sizeof(p->n) };
 	struct ibv_send_wr *bad, wr = {
-		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_INLINE,
+		.opcode = IBV_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 1, .send_flags = flags,
 		.wr.rdma = { .remote_addr = (uintptr_t)p->mr->addr, .rkey = p->mr->rkey },
 	};
 
-	if (++p->n % SIGNALED == 0)
-		wr.send_flags |= IBV_SEND_SIGNALED;
 	errno = ibv_post_send(p->qp, &wr, &bad);
 	if (errno)
 		die("ibv_post_send");
+}
+
+/* Posts the next small Write, which writes its number to the word. */
+static void post_number(struct poster *p)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)&p->n, .length = sizeof(p->n) };
+	unsigned int flags = IBV_SEND_INLINE;
+
+	if (++p->n % SIGNALED == 0)
+		flags |= IBV_SEND_SIGNALED;
+	post(p, &sge, flags);
 }
 
 static void check_completion(struct poster *p)
@@ -102,6 +116,13 @@ static void check_completion(struct poster *p)
 	die("a Write");
 }
 
+/* Polls for the completions of all small Writes that have one. */
+static void check_numbers(struct poster *p)
+{
+	for (; p->reaped < p->n / SIGNALED; p->reaped++)
+		check_completion(p);
+}
+
 /*
  * Posts @count Writes. Each completion is polled half a period after its Write was posted, so that
  * one poll is enough.
@@ -112,9 +133,9 @@ static void pace(struct poster *p, int count)
 
 	while (count--) {
 		next = now() + PAUSE_NS;
-		post(p);
-		if (p->n > SIGNALED && p->n % SIGNALED == SIGNALED / 2)
-			check_completion(p);
+		post_number(p);
+		if (p->n % SIGNALED == SIGNALED / 2)
+			check_numbers(p);
 		while (now() < next)
 			;
 	}
@@ -150,30 +171,74 @@ static long switched_off(struct poster *p)
 	return runs(p) - before;
 }
 
-static void test(struct poster *p, const volatile uint64_t *word)
+/* Return: number of runs of workers after LARGE_COUNT large Writes; -1 if no worker polled */
+static long with_backlog(struct poster *p)
 {
-	long most = -1, n = 0;
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)p->mr->addr, .length = LARGE, .lkey = p->mr->lkey,
+	};
+	uint64_t before;
 	int i;
 
+	write_word(p->setting, "on");
+	if (!polled(p))
+		return -1;
+	for (i = 1; i <= LARGE_COUNT; i++)
+		post(p, &sge, i == LARGE_COUNT ? IBV_SEND_SIGNALED : 0);
+	before = runs(p);
+	check_numbers(p);
+	check_completion(p);
+	return runs(p) - before;
+}
+
+/* Repeats @round; each returns a number of runs. Return: the highest number; -1: no worker polled */
+static long most_runs(struct poster *p, long (*round)(struct poster *p), int rounds)
+{
+	long most = -1, n = 0;
+
 	p->end_ms = running_ms() + TEST_MS;
-	for (i = 0; i < ROUNDS && n >= 0; i++) {
-		n = switched_off(p);
+	while (rounds-- && n >= 0) {
+		n = round(p);
 		if (n > most)
 			most = n;
 	}
-	pace(p, SIGNALED - p->n % SIGNALED);
-	check_completion(p);
-	if (most < 0)
-		skip("a worker that polls ends with polling off", "no worker polled");
-	else
-		report(most <= LAST_RUNS, "a worker that polls ends with polling off (%ld runs more)",
-		       most);
-	report(*word == p->n, "the last of %llu Writes is in place", (unsigned long long)p->n);
+	return most;
 }
 
-static struct ibv_mr *register_word(struct ibv_pd *pd, uint64_t *word)
+static void check_runs(long most, const char *what)
 {
-	struct ibv_mr *mr = ibv_reg_mr(pd, word, sizeof(*word),
+	if (most < 0)
+		skip(what, "no worker polled");
+	else
+		report(most <= LAST_RUNS, "%s (%ld runs more)", what, most);
+}
+
+/* Return: true when the last small Write is in place. A Write completes before that. */
+static bool in_place(const struct poster *p, const volatile uint64_t *word)
+{
+	struct patience wait = {};
+
+	while (*word != p->n)
+		if (!patient(&wait, 10, *word))
+			return false;
+	return true;
+}
+
+static void test(struct poster *p, const volatile uint64_t *word)
+{
+	check_runs(most_runs(p, switched_off, ROUNDS),
+		   "a worker that polls ends with polling off");
+	check_runs(most_runs(p, with_backlog, BACKLOGS),
+		   "a worker ends while TCP can take no more");
+	pace(p, SIGNALED - p->n % SIGNALED);
+	check_numbers(p);
+	report(in_place(p, word), "the last of %llu small Writes is in place",
+	       (unsigned long long)p->n);
+}
+
+static struct ibv_mr *register_memory(struct ibv_pd *pd, void *memory)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, memory, LARGE,
 				       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 
 	if (!mr)
@@ -183,7 +248,7 @@ static struct ibv_mr *register_word(struct ibv_pd *pd, uint64_t *word)
 
 int main(int argc, char **argv)
 {
-	static uint64_t word;
+	static uint64_t words[LARGE / sizeof(uint64_t)];
 	struct ibv_qp_init_attr_ex near, far;
 	struct ibv_context *verbs;
 	struct poster p = {};
@@ -200,14 +265,14 @@ int main(int argc, char **argv)
 	pd = ibv_alloc_pd(verbs);
 	if (!pd)
 		die("ibv_alloc_pd");
-	p.mr = register_word(pd, &word);
+	p.mr = register_memory(pd, words);
 	p.cq = cq_make(verbs, DEPTH, NULL);
 	near = qp_attr(pd, p.cq, DEPTH);
-	near.cap.max_inline_data = sizeof(word);
+	near.cap.max_inline_data = sizeof(*words);
 	far = qp_attr(pd, cq_make(verbs, 1, NULL), 1);
 	conn_make(&c, &near, &far);
 	p.qp = c.near->qp;
-	test(&p, &word);
+	test(&p, words);
 	conn_drop(&c);
 	cq_drop(p.cq);
 	cq_drop(far.send_cq);
