@@ -28,6 +28,14 @@ static void set_port(struct sockaddr_storage *a, __be16 port)
 		((struct sockaddr_in6 *)a)->sin6_port = port;
 }
 
+/* TCP takes @port when it connects; 0: TCP chooses a port. */
+static void take_late(struct iwt_sock_addr *addr, u16 port)
+{
+	set_port(&addr->local, 0);
+	addr->late = true;
+	addr->late_port = port;
+}
+
 static u16 get_port(const struct sockaddr_storage *a)
 {
 	return be16_to_cpu(a->ss_family == AF_INET ?
@@ -73,17 +81,18 @@ static int connect_from_wish(struct iwt_ep *ep, struct net *net,
 			     struct iwt_sock_addr *addr)
 	__must_hold(&ep->lock)
 {
+	u16 port = get_port(&addr->local);
 	int err;
 
-	addr->late = true;
+	take_late(addr, port);
 	err = connect_from(ep, net, addr);
 	if (port_is_taken(err) || err == -EPERM || err == -ENOPROTOOPT) {
+		set_port(&addr->local, cpu_to_be16(port));
 		addr->late = false;
 		err = connect_from(ep, net, addr);
 	}
 	if (port_is_taken(err)) {
-		addr->late = true;
-		set_port(&addr->local, 0);
+		take_late(addr, 0);
 		err = connect_from(ep, net, addr);
 	}
 	return err;
@@ -146,7 +155,8 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 		return -EAFNOSUPPORT;
 	addr.ifindex = link_local_index(&addr.remote, ep->dev);
 	port = get_port(&addr.local);
-	addr.late = !port;
+	if (!port)
+		take_late(&addr, 0);
 	return port_is_free_choice(net, port) ?
 	       connect_from_wish(ep, net, &addr) :
 	       connect_from(ep, net, &addr);

@@ -6,6 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/if_ether.h>
 #include <linux/llist.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/ratelimit_types.h>
 #include <linux/rcupdate.h>
@@ -66,6 +67,8 @@ struct iwt_stats;
  * @conf: settings of this link
  * @stats: counters; a stream may have others (stats_qp.c)
  * @past: sums of the counters of queue pairs that no longer exist (stats_qp.c)
+ * @past_mutex: held while the counts of a counter that ends move to @past, so that a sum has them
+ *	once
  * @counters: counters of queue pairs by number
  * @next_counter: number at which the search for a free one begins
  * @causes: numbers of errors by cause
@@ -103,6 +106,7 @@ struct iwt_dev {
 	struct iwt_conf conf;
 	struct iwt_stats __percpu *stats;
 	u64 *past;
+	struct mutex past_mutex;
 	struct xarray counters;
 	u32 next_counter;
 	struct iwt_causes *causes;

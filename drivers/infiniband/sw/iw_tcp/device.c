@@ -319,6 +319,7 @@ int iwt_dev_add(const char *name, struct net_device *netdev, struct net *net)
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	dev->next_counter = IWT_FIRST_UP_TO(INT_MAX);
+	mutex_init(&dev->past_mutex);
 	spin_lock_init(&dev->windows_lock);
 	ratelimit_state_init(&dev->memlock_said, MEMLOCK_PERIOD, MEMLOCK_BURST);
 	iwt_conf_defaults(&dev->conf);

@@ -83,7 +83,8 @@ struct iwt_sock_owner {
  * @tos: type of service, if @tos_set
  * @tos_set: the caller has requested @tos
  * @v6only: a listener on IPv6 accepts no IPv4 connections
- * @late: TCP chooses the port when it connects: the port of @local, or any port if that is 0
+ * @late: TCP takes the port when it connects; @local has no port
+ * @late_port: port that TCP takes then, in host byte order; 0: TCP chooses a port
  */
 struct iwt_sock_addr {
 	struct sockaddr_storage local;
@@ -94,6 +95,7 @@ struct iwt_sock_addr {
 	bool tos_set;
 	bool v6only;
 	bool late;
+	u16 late_port;
 };
 
 /* Numbers of segments with data, as TCP counts them: retransmissions are included. */

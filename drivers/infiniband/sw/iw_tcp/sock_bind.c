@@ -6,17 +6,6 @@
 #include "sock.h"
 #include "sock_priv.h"
 
-static u16 take_port(struct sockaddr_storage *a)
-{
-	__be16 *at = a->ss_family == AF_INET ?
-		     &((struct sockaddr_in *)a)->sin_port :
-		     &((struct sockaddr_in6 *)a)->sin6_port;
-	u16 port = be16_to_cpu(*at);
-
-	*at = 0;
-	return port;
-}
-
 static int set_ip(struct socket *sock, int option, u32 value)
 {
 	return sock_common_setsockopt(sock, SOL_IP, option,
@@ -53,7 +42,7 @@ int iwt_sock_bind(struct socket *sock, const struct iwt_sock_addr *addr)
 	int err;
 
 	if (addr->late) {
-		err = set_late(sock, take_port(&local));
+		err = set_late(sock, addr->late_port);
 		if (err)
 			return err;
 	}

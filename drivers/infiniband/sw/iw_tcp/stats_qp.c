@@ -13,7 +13,6 @@
 #include "stats_qp.h"
 
 #include <linux/bitmap.h>
-#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <rdma/ib_verbs.h>
 
@@ -28,9 +27,6 @@
 struct counter {
 	struct iwt_stats __percpu *stats;
 };
-
-/* Held while the counts of a counter that ends move to dev->past, so that a sum has them once. */
-static DEFINE_MUTEX(past_mutex);
 
 static struct counter *of(const struct rdma_counter *counter)
 {
@@ -191,11 +187,11 @@ int iwt_counter_dealloc(struct rdma_counter *counter)
 	struct counter *c;
 	int i;
 
-	mutex_lock(&past_mutex);
+	mutex_lock(&dev->past_mutex);
 	c = xa_erase(&dev->counters, counter->id);
 	for (i = 0; c && i < IWT_STREAM_COUNTERS; i++)
 		dev->past[i] += iwt_stats_sum(c->stats, i);
-	mutex_unlock(&past_mutex);
+	mutex_unlock(&dev->past_mutex);
 	if (c)
 		free_counter(c);
 	return 0;
@@ -219,13 +215,13 @@ u64 iwt_counters_sum(struct iwt_dev *dev, enum iwt_counter c)
 
 	if (c >= IWT_STREAM_COUNTERS)
 		return sum;
-	mutex_lock(&past_mutex);
+	mutex_lock(&dev->past_mutex);
 	sum += dev->past[c];
 	xa_for_each(&dev->counters, id, counter) {
 		sum += iwt_stats_sum(counter->stats, c);
 		cond_resched();
 	}
-	mutex_unlock(&past_mutex);
+	mutex_unlock(&dev->past_mutex);
 	return sum;
 }
 
