@@ -15,7 +15,7 @@
 #define UP_ESTABLISHED	IWT_CMA_UP_ESTABLISHED
 #define UP_DISCONNECT	IWT_CMA_UP_DISCONNECT
 
-/* A connect fails; a connection ends gracefully; a connection is reset. */
+/* FAIL: a connect fails. DONE: a connection ends gracefully. GONE: a connection is reset. */
 #define FAIL		(DETACH | RESET | UP_REPLY)
 #define DONE		(DETACH | RELEASE | IWT_CMA_UP_CLOSE)
 #define GONE		(DETACH | RESET | IWT_CMA_UP_CLOSE)
@@ -27,20 +27,20 @@
  * and only after UP_REPLY with success or after UP_ESTABLISHED; a responder that was not
  * accepted sends no event after UP_REQUEST.
  *
- * A ULP may answer a Request at any time. Only if the listener is destroyed, a deadline is set,
- * because the ULP may not know of the Request. An established stream has a deadline only while
- * it waits to end: for outstanding work, or for TCP to accept a Terminate while the peer does
- * not read. After FIN is queued, neither destroying the queue pair nor a slow peer causes a
+ * A ULP may answer a Request at any time. A deadline is set only if the listener is destroyed,
+ * because then the ULP may not know of the Request. An established stream has a deadline only
+ * while it waits to end: for outstanding work, or for TCP to accept a Terminate while the peer
+ * does not read. After FIN is queued, neither destroying the queue pair nor a slow peer causes a
  * reset: a reset would lose the octets that TCP still has to deliver, above all a Terminate. So
  * the queue pair is detached, and the endpoint reads and discards the data of the peer. If the
- * peer does not understand the Request, the initiator returns to its first state without an
- * event to iw_cm.
+ * peer does not understand the Request, the initiator returns to its first state without an event
+ * to iw_cm.
  *
  * A consumer that destroys its queue pair right after its last completion expects the peer to
- * receive that message. So an abort closes TCP by FIN, and TCP still delivers its octets, unless
- * the stream would end inside an FPDU or TCP refers to memory of requests: then IWT_CMA_RELEASE
- * resets. After FIN only the memory is a reason to reset: the endpoint can't linger while TCP
- * refers to memory of requests.
+ * receive the message of this completion. So an abort closes TCP by FIN, and TCP still delivers
+ * its octets, unless the stream would end inside an FPDU or TCP refers to memory of requests:
+ * then IWT_CMA_RELEASE resets. After FIN only the memory is a reason to reset: the endpoint can't
+ * linger while TCP refers to memory of requests.
  */
 static const struct iwt_cm_step steps[IWT_CM_STATES][IWT_CME_COUNT] = {
 	[IWT_CM_CONNECTING] = {

@@ -48,7 +48,7 @@ enum iwt_cm_action {
 	IWT_CMA_RELEASE		= 1 << 2,	/* close TCP; by RST if DETACH requires it */
 	IWT_CMA_RESET		= 1 << 3,	/* close TCP by RST */
 	IWT_CMA_GRACE		= 1 << 4,	/* set a deadline within the state */
-	IWT_CMA_USER_TIMEOUT	= 1 << 5,	/* as GRACE, after the link's user_timeout */
+	IWT_CMA_USER_TIMEOUT	= 1 << 5,	/* as GRACE, by the link's user_timeout */
 	/* events to iw_cm */
 	IWT_CMA_UP_REQUEST	= 1 << 8,
 	IWT_CMA_UP_REPLY	= 1 << 9,

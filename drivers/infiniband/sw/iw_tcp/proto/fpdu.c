@@ -447,14 +447,14 @@ bool iwt_fpdu_follows(const struct iwt_cursor *at, u32 avail,
  * @at: position of the first of these FPDUs; not moved
  * @avail: number of octets of the stream received from @at on
  * @most: maximum number of FPDUs to examine. The caller passes the number that it can consume:
- *	the peer decides how many FPDUs arrive, and those not consumed would be examined again
+ *	the peer decides how many FPDUs arrive, and FPDUs that are not consumed are examined again
  * @f: the FPDU before them, for which iwt_fpdu_goes_on() returns true; not changed
  *
  * All counted FPDUs are complete in the piece at @at, one behind the other. Only their headers
  * were checked: the caller must call iwt_fpdu_crc_holds() for each before it uses the payload.
  * The headers are not read again, so a sender on this machine may change them without effect.
  *
- * Return: the number of FPDUs. For those behind them, call iwt_fpdu_follows() or iwt_fpdu_read().
+ * Return: the number of FPDUs. For the next FPDU, call iwt_fpdu_follows() or iwt_fpdu_read().
  */
 u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struct iwt_fpdu *f)
 {
@@ -472,7 +472,7 @@ u32 iwt_fpdu_alike(const struct iwt_cursor *at, u32 avail, u32 most, const struc
 
 /**
  * iwt_fpdu_pass() - advance past FPDUs that iwt_fpdu_alike() has counted
- * @f: the FPDU before them; becomes the last of them
+ * @f: the FPDU before them; set to the last of them
  * @at: position of the first of them; not moved
  * @n: number of consumed FPDUs, at least one
  */

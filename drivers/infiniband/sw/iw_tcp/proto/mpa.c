@@ -28,7 +28,7 @@ u32 iwt_mpa_need(const u8 *buf, u32 len)
 	return pd > IWT_MPA_MAX_PD ? IWT_MPA_HDR_LEN : IWT_MPA_HDR_LEN + pd;
 }
 
-/* RFC 6581 6. Without A the other flags are ignored. */
+/* Read the enhanced word (RFC 6581 6). Without the flag A, the other flags are ignored. */
 static void mpa_parse_enh(const u8 *word, struct iwt_mpa_frame *f)
 {
 	const struct iwt_mpa_enh *w = (const void *)word;
@@ -110,11 +110,12 @@ static bool mpa_is_rdmac(const struct iwt_mpa_wish *own,
  * @own: capabilities and settings of this end
  * @f: the frame, for which iwt_mpa_parse() returned IWT_MPA_OK or IWT_MPA_BAD_REV
  *
- * The caller answers an unfit Request with R, and closes gracefully after an unfit Reply. A frame
- * is unfit if it has revision 0 and this end does not support RDMAC peers (RFC 5044 C.2.1,
- * C.2.2), if the peer declines CRC and this end requires CRC, or if the private data are longer
- * than the ULP can receive: they would have to be truncated or dropped, but RFC 5044 7.1.1
- * requires that they are passed on unchanged. A Reply with R is checked only for its revision.
+ * The caller answers an unfit Request by a Reply with R, and closes gracefully after an unfit
+ * Reply. A frame is unfit if it has revision 0 and this end does not support RDMAC peers (RFC
+ * 5044 C.2.1, C.2.2), if the peer declines CRC and this end requires CRC, or if the private data
+ * are longer than the ULP can receive: they would have to be truncated or dropped, but RFC 5044
+ * 7.1.1 requires that they are passed on unchanged. A Reply with R is checked only for its
+ * revision.
  *
  * Return: IWT_MPA_OK, IWT_MPA_UNFIT, or IWT_MPA_BAD_REV, an improper frame.
  */
@@ -329,7 +330,10 @@ void iwt_mpa_refuse(const struct iwt_mpa_wish *own,
 		rep->ord = mpa_depth(own->ord);
 }
 
-/* The initiator selects a kind that the responder accepts (RFC 6581 9.2). */
+/*
+ * The initiator selects a kind of ready-to-receive message that the responder accepts (RFC 6581
+ * 9.2).
+ */
 static u32 mpa_conclude_rtr(const struct iwt_mpa_frame *req,
 			    const struct iwt_mpa_frame *rep,
 				struct iwt_mpa_terms *terms)

@@ -27,7 +27,7 @@ struct iwt_mpa_frame {
 enum iwt_mpa_verdict {
 	IWT_MPA_OK,		/* complete and well formed */
 	IWT_MPA_MORE,		/* valid so far, more octets are needed */
-	IWT_MPA_BAD,		/* key or length is wrong: close, error 2/0/04 */
+	IWT_MPA_BAD,		/* key or length is wrong: close, error 2004 */
 	IWT_MPA_BAD_REV,	/* well formed, but of an unsupported revision */
 	IWT_MPA_UNFIT,		/* well formed, but this end can't accept it */
 };

@@ -10,12 +10,12 @@
 
 /*
  * Every cell is written out: an event that is not allowed has the action REFUSE, an event that
- * changes nothing has no action. Four cells need an explanation. A graceful close first sends
- * the work requests that were posted before it, and then FIN (RFC 5041 6.2.1). The peer's FIN
- * ends only the peer's direction: this end continues until no work is outstanding. A second
- * error while a Terminate is being sent changes nothing, because a stream carries one Terminate.
- * A queue pair whose connection has ended goes to ERROR, not to IDLE, so that requests posted
- * later are flushed instead of waiting for ever.
+ * changes nothing has no action. Four rules need an explanation. A graceful close first sends the
+ * work requests that were posted before it, and then FIN (RFC 5041 6.2.1). The peer's FIN ends
+ * only the peer's direction: this end continues until no work is outstanding. A second error
+ * while a Terminate is being sent changes nothing, because a stream carries one Terminate. A
+ * queue pair whose connection has ended goes to ERROR, not to IDLE, so that requests posted later
+ * are flushed instead of waiting for ever.
  */
 static const struct iwt_qp_step steps[IWT_QP_STATES][IWT_QE_COUNT] = {
 	[IWT_QP_IDLE] = {

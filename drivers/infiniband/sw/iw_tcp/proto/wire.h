@@ -169,8 +169,8 @@ static_assert(sizeof(struct iwt_atomic_resp) == 12);
 #define IWT_MAX_ULPDU_HDR	(IWT_DDP_UNTAGGED_LEN + 52)
 
 /*
- * An error as encoded in a Terminate: layer, error type, code. 0 means "no error"; because 0/0/00
- * is a valid error, bit 16 is set in every error.
+ * An error as encoded in a Terminate: layer, error type, code. 0 means "no error"; because layer,
+ * type and code may all be 0 (IWT_ERR_LOCAL), bit 16 is set in every error.
  */
 #define IWT_ERR(layer, etype, code) \
 	(0x10000u | (layer) << 12 | (etype) << 8 | (code))
