@@ -3,12 +3,12 @@
  * Asynchronous events of queue pairs, completion queues and shared receive queues.
  *
  * Events are raised in softirq, under locks. A consumer's handler may sleep, and may call verbs
- * of the same object, except those that destroy it. So a work item calls the handler. An event
- * that is raised again before it is reported is reported once.
+ * of the same object, except verbs that destroy the object. So a work item calls the handler. An
+ * event that is raised again before it is reported is reported once.
  *
  * A process reads its events from a file of uverbs; uverbs allocates memory for each unread event
  * and charges it to nobody. So an event that a process can raise at no cost must not be reported
- * while the process has not read the last one.
+ * while the process has not read the last event.
  */
 #include "async_event.h"
 
@@ -53,8 +53,8 @@ void iwt_async_setup(struct iwt_async *async,
  * @async: events of an object that is being created
  * @uobject: the object's uverbs object, set up; NULL for a kernel consumer
  *
- * If uverbs objects of the running kernel have a different layout, this function detects it,
- * and iwt_async_unread() always returns false. Any context.
+ * If uverbs objects of the running kernel have a different layout, this function does not set
+ * @async->unread, and iwt_async_unread() always returns false. Any context.
  */
 void iwt_async_of_process(struct iwt_async *async, const void *uobject)
 {
@@ -69,11 +69,11 @@ void iwt_async_of_process(struct iwt_async *async, const void *uobject)
  * iwt_async_unread() - has the process an unread event?
  * @async: events of the object
  *
- * Call it in async->tell(), the only function that adds events to the list; the process may read
- * events at the same time. If an event of the same kind is still unread, a new one carries no
- * new information.
+ * Call this function in async->tell(), the only function that adds events to the list; the
+ * process may read events at the same time. If an event of the same kind is still unread, a new
+ * one carries no new information.
  *
- * Return: true if an event is unread; false if none is, or if the layout is unknown.
+ * Return: true if an event is unread; false if no event is unread, or if the layout is unknown.
  */
 bool iwt_async_unread(const struct iwt_async *async)
 {
@@ -100,8 +100,8 @@ void iwt_async_raise(struct iwt_async *async, enum ib_event_type what)
  * @async: events of an object that is being destroyed and raises no events any more
  *
  * Events that are not reported yet are dropped. May sleep: waits until the consumer's handler has
- * returned. A work item of a WQ_MEM_RECLAIM queue may call it, too: it cancels the work item and
- * does not flush it.
+ * returned. A work item of a WQ_MEM_RECLAIM queue may call this function, too, because the
+ * function cancels the work item of @async and does not flush that work item.
  */
 void iwt_async_quiesce(struct iwt_async *async)
 {

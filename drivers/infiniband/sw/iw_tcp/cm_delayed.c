@@ -214,7 +214,8 @@ static void abandon(struct iwt_ep *ep)
 
 /**
  * iwt_cm_delayed_start() - switch the socket of a process to RDMA
- * @a: request of the process, with the frames; with @a->reply this end is the initiator
+ * @a: request of the process, with the frames; if @a->reply is not NULL, this end is the
+ *	initiator
  * @terms: receives the negotiated parameters
  *
  * A responder's Reply is sent here, after the queue pair has become ready to receive FPDUs

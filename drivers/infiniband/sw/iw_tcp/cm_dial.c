@@ -65,16 +65,16 @@ static bool port_is_taken(int err)
 }
 
 /*
- * Connect from a port that may be a free choice. If a ULP names no port, rdma_cm picks one from
- * its own port space, in which the ports of ordinary TCP sockets look free. The driver cannot
- * know whether the ULP named the port.
+ * Connect from a port of the range from which TCP chooses ports. If a ULP names no port, rdma_cm
+ * picks a port of this range from its own port space, in which the ports of ordinary TCP sockets
+ * look free. The driver cannot know whether the ULP or rdma_cm has chosen the port. So it tries:
  *
  * 1. TCP takes the port when it connects, as if it had chosen the port itself. So other programs
  *    that name no port can use the port as well, to other destinations.
  * 2. Bind to the port. This also succeeds if other sockets are bound to it but do not listen, if
  *    a connection to the same destination is in the state TIME_WAIT, or if the port is in
- *    ip_local_reserved_ports. A BPF program may allow this port, but not port 0, which it sees in
- *    the other steps.
+ *    ip_local_reserved_ports. A BPF program may allow this port, but not port 0, which the
+ *    program sees in the other steps.
  * 3. TCP chooses another port when it connects.
  */
 static int connect_from_wish(struct iwt_ep *ep, struct net *net,

@@ -296,8 +296,8 @@ static void count_step(struct iwt_ep *ep, enum iwt_cm_event event, u32 acts,
 }
 
 /*
- * Closing the connection waits for work requests that are not complete. The total time for that
- * is limited to the link's user_timeout, even if the peer acknowledges data meanwhile. Without a
+ * Closing the connection waits for work requests that are not complete. The wait lasts at most as
+ * long as the link's user_timeout, even if the peer acknowledges data meanwhile. Without a
  * user_timeout only TCP or the consumer ends the connection.
  */
 static void be_patient(struct iwt_ep *ep)
@@ -384,7 +384,7 @@ void iwt_ep_abandon(struct iwt_ep *ep)
 
 /**
  * iwt_ep_finish() - end the last work of an endpoint
- * @ep: endpoint in CLOSED; may be freed when this returns
+ * @ep: endpoint in CLOSED; may be freed when this function returns
  */
 void iwt_ep_finish(struct iwt_ep *ep)
 {
@@ -496,7 +496,7 @@ static void kill_all(const struct iwt_dev *dev)
  * iwt_ep_drain_dev() - end the endpoints of a device, and wait until they have ended
  * @dev: device to which no endpoint is added
  *
- * Sleeps; no peer can delay it.
+ * Sleeps; no peer can delay the end of an endpoint.
  */
 void iwt_ep_drain_dev(struct iwt_dev *dev)
 {
@@ -504,7 +504,7 @@ void iwt_ep_drain_dev(struct iwt_dev *dev)
 	wait_event(ep_gone, !atomic_read(&dev->n_eps));
 }
 
-/* End all endpoints, and wait until they have ended. Sleeps; no peer can delay it. */
+/* End all endpoints, and wait until they have ended. Sleeps; no peer can delay their end. */
 void iwt_ep_wait_all(void)
 {
 	kill_all(NULL);

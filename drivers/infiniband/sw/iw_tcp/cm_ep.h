@@ -75,9 +75,9 @@ struct net_device;
  * data) is extended while the peer acknowledges data, or does not answer at all, but at most
  * IWT_CM_CLOSE_EXTENSIONS times.
  *
- * A connection survives a path failure of ten seconds. TCP doubles its retransmission timeout,
- * so TCP may need twice as long to notice that the path works again; TCP repeats its SYN after
- * 1, 3, 7 and 15 seconds.
+ * These times let a connection survive a path failure of ten seconds. TCP doubles its
+ * retransmission timeout, so TCP may need twice as long to notice that the path works again; TCP
+ * repeats its SYN after 1, 3, 7 and 15 seconds.
  */
 #define IWT_CM_CONNECT_MS	20000
 #define IWT_CM_REPLY_MS		22000
@@ -95,8 +95,9 @@ struct net_device;
 
 /* Events that the work has to handle; bit numbers in ep->bits. */
 enum iwt_ep_bit {
-	IWT_EP_SOCK,		/* the socket, during startup and lingering */
-	IWT_EP_DRAINING,	/* from the queue pair; handled in this order */
+	IWT_EP_SOCK,		/* event of the socket, during startup and lingering */
+	/* from the queue pair; the work handles these events in this order */
+	IWT_EP_DRAINING,
 	IWT_EP_TERM_PENDING,
 	IWT_EP_TERM_SENT,
 	IWT_EP_CLOSE_WANTED,
@@ -172,12 +173,13 @@ struct iwt_listen {
  * @attached: @qp has been attached to @sock
  * @cm_id: iw_cm's object, or NULL; an inbound connection has one since accept
  * @listen: listener of an inbound connection, until the endpoint is accepted or ends
- * @half_open: entry in @listen's list while iw_cm does not know of the endpoint, or not any more
+ * @half_open: entry in @listen's list until iw_cm knows of the endpoint, and again while the
+ *	endpoint lingers
  * @report_tries: how often iw_cm had no room for the Request
  * @upcalls: IWT_CMA_UP_* bits to be delivered
  * @reply_status: status of CONNECT_REPLY
  * @close_status: status of CLOSE
- * @wish: parameters that this end requests; the link's settings as of the beginning
+ * @wish: parameters that this end requests, from the link's settings when the endpoint began
  * @req: the Request: an initiator's own, or the one a responder received
  * @rep: the peer's Reply
  * @terms: negotiated parameters

@@ -23,8 +23,8 @@
  *
  * A peer that connects and sends nothing, or that is refused and does not close, occupies a
  * half-open endpoint. The number of half-open endpoints of a listener is limited; beyond the
- * limit the oldest is evicted. An honest peer needs one round trip, so only a flood of
- * connections can evict its endpoint; idle connections can't.
+ * limit the oldest half-open endpoint is evicted. An honest peer needs one round trip, so only a
+ * flood of connections can evict its endpoint; idle connections can't.
  */
 #include "cm.h"
 
@@ -138,8 +138,9 @@ static void assign(struct iwt_port *port, struct iwt_ep *ep)
 /*
  * Accept one connection from @listener, the socket of the port, without the port's lock: TCP
  * locks the new socket in the lockdep class of all sockets, and a consumer that owns a socket of
- * that class may wait for the port. The work of the endpoint uses the same ordered workqueue as
- * this work, so it can't run before the endpoint has its socket.
+ * that class may wait for the port. The work of the endpoint and the work of the port use the
+ * same ordered workqueue, so the work of the endpoint can't run before the endpoint has its
+ * socket.
  *
  * Return: 0, -EAGAIN when no connection waits or the port has been closed, or another -errno.
  */
@@ -195,8 +196,9 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 		return false;
 	/*
 	 * For a new link the time counts from its creation, since rdma_cm is notified of the link
-	 * before dev->coming becomes false. Not so for a link that moves: it may be about to end,
-	 * and connections to other devices would wait in vain.
+	 * before dev->coming becomes false. This does not apply to a link that the core has
+	 * removed from its clients: the link may move to another namespace, but it may also be
+	 * about to end, and then connections to other devices would wait in vain.
 	 */
 	if (READ_ONCE(dev->coming) && !READ_ONCE(dev->moved))
 		since = dev->made;
@@ -289,8 +291,9 @@ static struct iwt_port *find_port(const struct net *net,
 }
 
 /*
- * No context can queue the work of the port any more. That work uses the same ordered workqueue
- * as this work, so it does not run now, and cancelling it does not wait.
+ * No context can queue the work of the port any more. The work of the port and this function use
+ * the same ordered workqueue, so the work of the port does not run now, and cancelling it does
+ * not wait.
  */
 static void do_port_end(struct work_struct *work)
 {
@@ -461,11 +464,11 @@ static struct iwt_listen *alloc_listen(struct iw_cm_id *id, int backlog)
  * @id: iw_cm's object; the driver uses its mapped local address
  * @backlog: number of pending Requests that iw_cm can hold
  *
- * Process context, may sleep. CONNECT_REQUEST events may be reported before this returns. If the
- * link is in another namespace than the caller, a wildcard or loopback listener never reports an
- * event, and any other address fails with -EADDRNOTAVAIL.
+ * Process context, may sleep. CONNECT_REQUEST events may be reported before this function
+ * returns. If the link is in another namespace than the caller, a wildcard or loopback listener
+ * never reports an event, and any other address fails with -EADDRNOTAVAIL.
  *
- * Return: 0 or -errno as of bind(2) and listen(2), -EOPNOTSUPP for an unknown caller.
+ * Return: 0, an error of bind(2) or listen(2), or -EOPNOTSUPP for an unknown caller.
  */
 int iwt_cm_create_listen(struct iw_cm_id *id, int backlog)
 {

@@ -240,15 +240,15 @@ int iwt_ep_refuse(struct iwt_ep *ep, const void *pd, u16 pd_len)
 }
 
 /**
- * iwt_ep_early() - has the peer sent bytes after the Request, or closed?
+ * iwt_ep_early() - has the peer sent bytes after the Request, or ended the stream?
  * @ep: endpoint of a responder that has sent no Reply, locked
  *
  * The initiator must wait for the Reply (RFC 5044 7.1.2 r3): a byte that arrives earlier means
  * that the Request has a wrong length.
  *
- * Return: 0 if neither; -EPROTO for bytes, -EPIPE for the end of the stream, -EBUSY or -EINTR if
- * the owner of the socket does not release it (never for a socket of the kernel), or another
- * -errno if the connection is lost.
+ * Return: 0 if the peer has done neither; -EPROTO for bytes, -EPIPE for the end of the stream,
+ * -EBUSY or -EINTR if the owner of the socket does not release it (never for a socket of the
+ * kernel), or another -errno if the connection is lost.
  */
 int iwt_ep_early(struct iwt_ep *ep)
 {
@@ -299,8 +299,8 @@ static int read_frame(struct iwt_ep *ep, bool reply, struct iwt_mpa_frame *f)
 
 /*
  * read_frame() or iwt_ep_early() failed: the frame is incomplete or malformed, or the owner of
- * the socket did not release it. In the latter case queue the work again; that does not spin,
- * since each run waits for the owner.
+ * the socket did not release the socket. In the latter case queue the work again; that does not
+ * spin, since each run waits for the owner.
  */
 static void frame_failed(struct iwt_ep *ep, int why)
 	__must_hold(&ep->lock)

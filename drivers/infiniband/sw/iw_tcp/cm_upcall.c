@@ -119,7 +119,9 @@ static void report_request(struct iwt_ep *ep)
 		iwt_ep_raise(ep, IWT_EP_KILLED);
 }
 
-/* The event carries the depths from the peer's Reply, also if it rejects (RFC 6581 9.1). */
+/*
+ * The event carries the depths from the peer's Reply, also if the Reply rejects (RFC 6581 9.1).
+ */
 static void report_reply(struct iwt_ep *ep)
 {
 	struct iw_cm_event ev = {
@@ -159,11 +161,12 @@ static void report(struct iwt_ep *ep, enum iw_cm_event_type type, int status)
 
 /**
  * iwt_ep_deliver() - report events to iw_cm
- * @ep: endpoint; called by its work, not locked
+ * @ep: endpoint, not locked; the work of the endpoint calls this function
  * @ups: IWT_CMA_UP_* bits of the events
  *
- * This function reads fields without ep->lock: they were set before the bit in @ups, and do not
- * change before the next bit is set, which only this work delivers.
+ * This function reads fields without ep->lock: the fields of an event are set before the bit of
+ * the event in @ups, and do not change before the work, which alone delivers events, has
+ * delivered the event.
  */
 void iwt_ep_deliver(struct iwt_ep *ep, u32 ups)
 {

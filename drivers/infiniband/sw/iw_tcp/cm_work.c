@@ -35,7 +35,7 @@ static void do_timer(struct work_struct *work)
  * set: TCP may still hold megabytes in front of FIN or a Terminate, for a slow path or a slow
  * reader; an acknowledgment of FIN alone (one sequence number) does not count. Yes, too, if the
  * peer does not answer at all, since the path may be dead for a while. The number of extensions
- * is limited, for a peer that acknowledges single bytes as well as for a silent one.
+ * is limited, for a peer that acknowledges single bytes as well as for a silent peer.
  */
 static bool waits_on(struct iwt_ep *ep)
 	__must_hold(&ep->lock)
@@ -135,7 +135,7 @@ static void do_ep_work(struct work_struct *work)
 	ups = ep->upcalls;
 	ep->upcalls = 0;
 	if (ep->state != IWT_CM_WAIT_ULP)
-		ups &= ~IWT_CMA_UP_REQUEST;	/* ended before the report */
+		ups &= ~IWT_CMA_UP_REQUEST;	/* the endpoint left WAIT_ULP before the report */
 	last = ep->state == IWT_CM_CLOSED && !ep->finished;
 	if (last)
 		ep->finished = true;

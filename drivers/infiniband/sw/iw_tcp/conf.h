@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Settings of a link: only parameters that can be neither negotiated nor obtained from TCP. */
+/*
+ * Settings of a link: what the administrator has to choose, since neither the peer nor TCP can.
+ */
 #ifndef IWT_CONF_H
 #define IWT_CONF_H
 

@@ -42,9 +42,9 @@ static const char * const zerocopy_words[] = {
 #endif
 
 /*
- * Not with PREEMPT_RT: where softirqs are threads, TCP released the memory of a connection
- * seconds after a reset under load, once not within a minute, and the completions were delayed as
- * long.
+ * Zero copy is not available with PREEMPT_RT, where softirqs are threads. There, under load, TCP
+ * released the memory of a connection only seconds after a reset, once after more than a minute,
+ * and the completions had to wait for that.
  */
 #ifdef CONFIG_INFINIBAND_IW_TCP_ZEROCOPY
 #define CAN_ZEROCOPY	(!IS_ENABLED(CONFIG_PREEMPT_RT))
@@ -61,8 +61,9 @@ static struct iwt_conf defaults = {
 };
 
 /*
- * An invalid value changes nothing, and returns -ERANGE for a number out of range, -EOPNOTSUPP
- * for a value that this kernel does not support, and -EINVAL for any other error.
+ * The parsers change nothing if a value is invalid. They return -ERANGE for a number out of
+ * range, -EOPNOTSUPP for a value that this kernel does not support, and -EINVAL for any other
+ * error.
  */
 
 /* kstrtobool() checks only the first character: it would accept "100" and "none". */
@@ -75,7 +76,7 @@ static int match_flag(const char *text, bool *on)
 	return min(word, 0);
 }
 
-/* Accepts the name of a policy, or the value of a flag, for "off" or "on". */
+/* Accepts the name of a policy, or a value of a flag, which means "off" or "on". */
 static int parse_crc(const char *text, enum iwt_crc_policy *crc)
 {
 	int word = sysfs_match_string(crc_words, text);
@@ -361,7 +362,7 @@ int iwt_conf_init(void)
 /**
  * iwt_conf_exit() - remove the directory of the settings
  *
- * Each subdirectory holds a reference to the module, so none exists any more.
+ * Each subdirectory holds a reference to the module, so no subdirectory exists any more.
  */
 void iwt_conf_exit(void)
 {

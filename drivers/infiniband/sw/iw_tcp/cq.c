@@ -8,9 +8,9 @@
 #include "stats.h"
 
 /*
- * Events that a process may request through the arm word of its ring alone, between two system
- * calls. If the process does not read its events, at most so many wait in the list of uverbs,
- * whose memory is charged to nobody.
+ * Maximum number of events that a process may request through the arm word of its ring alone,
+ * without a system call in between. If the process does not read its events, no more than this
+ * number wait in the list of uverbs, whose memory is charged to nobody.
  */
 #define EVENTS_BY_RING	32
 
@@ -100,7 +100,8 @@ static bool only_schedules(const struct iwt_cq *cq)
 
 /*
  * Call the handler directly if possible. Bottom half work that a bottom half queues is run by
- * ksoftirqd when a thread waits for the processor: one more context switch for each message.
+ * ksoftirqd when a thread waits for the processor: that costs one more context switch for each
+ * message.
  */
 static void cq_raise(struct iwt_cq *cq)
 {
@@ -252,7 +253,7 @@ static void lost_entry(struct iwt_cq *cq)
  * iwt_cq_push() - add a completion, and raise an event if the consumer has requested one
  * @cq: queue
  * @cqe: completion
- * @qp: its queue pair
+ * @qp: queue pair of the completion
  *
  * Any context that may take a spinlock. The consumer index of a process is only compared: an
  * invalid index loses completions of that process only.

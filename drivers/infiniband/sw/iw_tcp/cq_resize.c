@@ -7,20 +7,21 @@
  * resized: no event and no post can be lost. If the entries of the first mapping are enough,
  * the queue moves back to them.
  *
- * A process moves in three steps. The kernel must not wait for it in between.
+ * A process moves in three steps. The kernel must not wait for the process in between.
  *
  * 1. The resize command: iwt_cq_resize() allocates the new entries. From now on the kernel writes
  *    each completion to the old and to the new entries, and the number of entries in use is
  *    limited to the smaller of both sizes.
  * 2. The process maps the new entries, copies the completions that it has not taken, and reads
- *    the new entries from now on. It holds its own lock, since its threads may poll. The kernel
- *    never reads an entry of a process, so wrong copies can't harm the kernel.
+ *    the new entries from now on. Meanwhile the process holds a lock of its own, since its other
+ *    threads may poll. The kernel never reads an entry of a process, so wrong copies can't harm
+ *    the kernel.
  * 3. The method IWT_METHOD_CQ_RESIZED: iwt_cq_resized() stops the writing to both, and frees the
  *    old entries. If step 2 failed, the process reports the failure, and the kernel frees the new
  *    entries instead.
  *
- * tests/unit/resize_model.py tries all orders. If a process never performs step 3, the kernel
- * keeps writing each of its completions twice; only that process pays for it.
+ * tests/unit/resize_model.py tries all orders of these steps. If a process never performs step 3,
+ * the kernel keeps writing each of its completions twice; only that process pays for it.
  *
  * The entries of a kernel consumer move at once, under the lock.
  */
@@ -205,7 +206,8 @@ static struct iwt_cq_part resize_end(struct iwt_cq *cq, bool moved)
 /**
  * iwt_cq_resized() - finish the resize of a process's queue
  * @cq: its queue
- * @moved: the process reads the new entries; false if it failed and reads the old ones
+ * @moved: the process reads the new entries; false if step 2 failed and the process reads the old
+ *	entries
  *
  * May sleep.
  *

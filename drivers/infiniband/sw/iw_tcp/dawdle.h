@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Random delays, for tests. Between two related steps of one context (it queues a work and
- * another context runs it, or it checks a state and then acts), a step of another context is a
- * rare race. A delay at such a place makes the race likely. Ordinary builds have no delays.
+ * Random delays, for tests. One context often executes two related steps: for example, it checks
+ * a state and then acts, or it stores data and then queues a work. It is a rare race if another
+ * context executes a step between these two steps. A delay between the two steps makes the race
+ * likely. Ordinary builds have no delays.
  */
 #ifndef IWT_DAWDLE_H
 #define IWT_DAWDLE_H

@@ -89,7 +89,7 @@ static bool guid_taken(__be64 guid)
  *
  * A VLAN or a bridge has the same address as a net device below it, but librdmacm identifies
  * devices by their GUIDs. So if a GUID is in use, decrement the middle two bytes of the EUI-64,
- * which begin at 0xfffe, until the GUID is free.
+ * whose first value is 0xfffe, until the GUID is free.
  */
 void iwt_dev_enlist(struct iwt_dev *dev)
 {

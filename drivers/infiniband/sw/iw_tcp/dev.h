@@ -67,8 +67,8 @@ struct iwt_stats;
  * @conf: settings of this link
  * @stats: counters; a stream may have others (stats_qp.c)
  * @past: sums of the counters of queue pairs that no longer exist (stats_qp.c)
- * @past_mutex: held while the counts of a counter that ends move to @past, so that a sum has them
- *	once
+ * @past_mutex: held while the counts of a counter that ends move to @past, so that a sum includes
+ *	these counts exactly once
  * @counters: counters of queue pairs by number
  * @next_counter: number at which the search for a free one begins
  * @causes: numbers of errors by cause

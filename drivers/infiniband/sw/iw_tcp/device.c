@@ -59,7 +59,7 @@ static void release_ended(struct work_struct *unused)
 
 static DECLARE_WORK(release_work, release_ended);
 
-/* Clean up a device. Only connections that are being closed still refer to it. */
+/* Clean up a device. Only connections that are being closed still refer to the device. */
 static void dealloc_driver(struct ib_device *ibdev)
 {
 	struct iwt_dev *dev = to_iwt_dev(ibdev);

@@ -113,7 +113,10 @@ static int add_link(const char *name, struct net_device *netdev, struct net *net
 	return iwt_dev_add(name, netdev, net);
 }
 
-/* One line for each link; dealloc_driver() has the other one. Only administrators add links. */
+/*
+ * Log that a link was added; dealloc_driver() logs the removal. Only administrators add links, so
+ * nobody else can flood the log.
+ */
 static void announce(struct iwt_dev *dev)
 {
 	dev->announced = true;

@@ -30,9 +30,10 @@ unsigned long iwt_memlock_limit(void)
 
 /**
  * iwt_memlock_refused() - say that the process may not lock more memory
- * @dev: device; each has its own limit of messages
+ * @dev: device; the number of messages is limited for each device
  *
- * The process chose its name, so the message escapes what is not printable. Process context.
+ * The process chose its name, so the message escapes characters that are not printable. Process
+ * context.
  */
 void iwt_memlock_refused(struct iwt_dev *dev)
 {
@@ -47,7 +48,7 @@ void iwt_memlock_refused(struct iwt_dev *dev)
 }
 
 /**
- * iwt_memlock_check_pin() - the core has pinned no memory, for lack of memory: was it the limit?
+ * iwt_memlock_check_pin() - the core failed to pin memory: report it if the limit was the reason
  * @dev: device
  * @start: address in the process
  * @len: length in bytes; @start + @len does not wrap

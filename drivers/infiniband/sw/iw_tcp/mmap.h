@@ -14,7 +14,8 @@
  * @cred: credentials of the user whose locked memory is charged; NULL if the process had
  *	CAP_IPC_LOCK
  * @node: entry in the list of kept rings, whose pages are still in use
- * @looked: bytes from the beginning whose pages nobody holds any more, and so never again
+ * @looked: number of bytes at the beginning whose pages nobody holds any more; these pages are
+ *	not checked again
  */
 struct iwt_mmap {
 	struct rdma_user_mmap_entry entry;

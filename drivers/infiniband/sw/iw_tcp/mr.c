@@ -22,7 +22,7 @@
 #define KEY_BITS	8
 /* Attempts to find a free index. The table is at most 1/8 full, so a few attempts suffice. */
 #define STAG_TRIES	64
-/* Most bytes that one fault of a stream requests. */
+/* Maximum number of bytes that one fault of a stream requests. */
 #define FAULT_MAX	(256 << 10)
 
 /* Access flags of regions that the device supports; the optional ones are hints. */
@@ -295,7 +295,7 @@ int iwt_mr_destroy(struct iwt_mr *mr)
 	busy = iwt_mr_has_windows(mr);
 	if (!busy) {
 		mr->region.valid = false;
-		/* a late REG_MR must not make it valid again */
+		/* a late REG_MR must not make the region valid again */
 		mr->region.owner = NULL;
 	}
 	write_unlock_bh(&mr->lock);
@@ -387,7 +387,7 @@ struct iwt_mr *iwt_hold_change(struct iwt_hold *h, struct iwt_dev *dev,
  * iwt_mr_find_piece() - iwt_mr_piece() for any place in the region
  * @mr: region from iwt_mr_get()
  * @addr: tagged offset
- * @max: most bytes
+ * @max: maximum number of bytes
  * @len: set to the number of contiguous bytes, at most @max
  * @hint: extent where the search begins; set to the extent that holds @addr
  * @write: the caller will write the bytes

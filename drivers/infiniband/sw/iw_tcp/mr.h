@@ -156,7 +156,7 @@ static inline void iwt_hold_drop(struct iwt_hold *h)
  * iwt_mr_piece() - find the kernel memory of a part of a region
  * @mr: region from iwt_mr_get()
  * @addr: tagged offset of the first byte; access to it has been checked
- * @max: most bytes
+ * @max: maximum number of bytes
  * @len: set to the number of contiguous bytes, at most @max
  * @hint: extent of the last call, 0 at first; makes consecutive calls cheap
  * @write: the caller will write the bytes
@@ -208,7 +208,7 @@ static inline u32 iwt_remote_rights(int access)
 	return rights;
 }
 
-/* Work requests on regions; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
+/* Work requests on regions. BH off or not, never sleep. They return IWT_OK or IWT_ERR_*. */
 u32 iwt_mr_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,
 		      bool remote);
 u32 iwt_mr_register(struct iwt_dev *dev, u32 stag, const void *pd,

@@ -116,7 +116,7 @@ int iwt_mr_map_sg(struct iwt_mr *mr, struct scatterlist *sg, int nents,
 
 /*
  * A consumer may invalidate a region that is not valid: before its first registration, or a
- * second time. Then the key is not compared, because the consumer may have chosen a new one. A
+ * second time. Then the key is not compared, because the consumer may have chosen a new key. A
  * peer may invalidate only a valid region, by its full STag (RFC 5040 5.3).
  */
 static u32 check_mr_invalidate(const struct iwt_mr *mr, u32 stag,

@@ -10,8 +10,8 @@
  * iwt_mr_create_odp() - register memory of the calling process without pinning it
  * @pd: protection domain
  * @start: user address
- * @len: length in bytes, not 0; the process need not have mapped the memory. With @start 0,
- *	ULONG_MAX means the whole address space, present and future mappings
+ * @len: length in bytes, not 0; the process need not have mapped the memory. If @start is 0, a
+ *	@len of ULONG_MAX means the whole address space, with present and future mappings
  * @iova: tagged offset of the first byte
  * @access: enum ib_access_flags, including IB_ACCESS_ON_DEMAND
  *

@@ -4,7 +4,9 @@
 
 #include <linux/minmax.h>
 
-/* With a fault, the pager also looks for present pages in this many bytes after it. */
+/*
+ * Number of bytes behind the memory of a fault in which the pager also looks for present pages.
+ */
 #define AROUND		(256 << 10)
 
 /* Return: error of the last fault, if the stream requests the same memory again; else 0. */

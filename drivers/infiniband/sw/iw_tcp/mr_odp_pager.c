@@ -10,9 +10,9 @@
  *
  * A page fault may never end: the memory may be a file whose server does not answer, or the
  * process may serve page faults itself (userfaultfd). So each process has its own workers, and
- * while some of them are blocked, its other streams use the rest. The end of a stream does not
- * wait for a page fault: the stream cancels its fault, and a signal to the worker interrupts the
- * page fault.
+ * while some of them are blocked, the other streams of the process use the other workers. The end
+ * of a stream does not wait for a page fault: the stream cancels its fault, and a signal to the
+ * worker interrupts the page fault.
  *
  * A worker in a page fault holds a reference to the address space. The mappings of the address
  * space hold the rings, and so the queue pairs. So after the process has exited, nobody would
@@ -43,7 +43,7 @@ static atomic_t n_pagers;
 static DECLARE_WAIT_QUEUE_HEAD(pagers_gone);
 static struct workqueue_struct *free_wq;
 
-/* Copy of a stream's request: the stream may be freed while the worker resolves it. */
+/* Copy of a stream's request: the stream may be freed while the worker resolves the request. */
 struct request {
 	u64 va;
 	u32 len;
@@ -151,8 +151,8 @@ static bool look_at_users(struct iwt_pager *p)
 
 	spin_lock_bh(&p->lock);
 	/*
-	 * p->users is incremented after mm_users and decremented before it. So it is never too
-	 * high, and "alone" never true while others use the address space.
+	 * p->users is incremented after mm_users, and decremented before mm_users. So p->users is
+	 * never too high, and "alone" is never true while others use the address space.
 	 */
 	alone = p->users && atomic_read(&p->mm->mm_users) <= p->users;
 	for (w = p->workers; w < p->workers + IWT_PAGER_WORKERS; w++) {
@@ -211,7 +211,10 @@ void iwt_pager_start(struct iwt_pager *p)
 		kref_get(&p->ref);
 }
 
-/* Remove a pager from the list. Return: true only for the first caller, who ends the table. */
+/*
+ * Remove a pager from the list. Return: true only for the first caller, which has to end the
+ * table.
+ */
 static bool pager_delist(struct iwt_pager *p)
 	__must_hold(&pagers_lock)
 {

@@ -52,7 +52,7 @@ struct iwt_fault {
  * struct iwt_fault_ask - request for memory
  * @va: user address
  * @len: bytes that the requester needs; within the region
- * @behind: bytes from there to the end of the region
+ * @behind: number of bytes between the end of the requested memory and the end of the region
  * @how: action for absent pages
  */
 struct iwt_fault_ask {

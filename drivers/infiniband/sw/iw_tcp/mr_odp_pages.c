@@ -9,8 +9,8 @@
  * The table has no references to pages. The MMU notifier makes a page safe to use: before the
  * kernel unmaps a page, writes it to disk, shares it with a child or write-protects it, it calls
  * invalidate() and waits for its return. invalidate() removes the page from the table, and waits
- * for engines that copy. Afterwards the page is absent from the table, whether or not the
- * process still has it, until iwt_odp_fill() requests it by get_user_pages(). That has the same
+ * for engines that copy. Afterwards the page is absent from the table, whether or not the process
+ * still has it, until iwt_odp_fill() requests it by get_user_pages(). The request has the same
  * effects as a page fault of the process, for instance copy on write.
  *
  * A page is entered into the table only if it was not invalidated since the request began.
@@ -29,12 +29,12 @@
 
 /* Number of pages that are requested together. */
 #define FILL		16
-/* Attempts to get these pages while the process changes its memory; then other faults run. */
+/* Maximum number of attempts to get these pages, if the process changes its memory meanwhile. */
 #define TRIES		8
-/* Most pages that are removed from the table while its lock is held. */
+/* Maximum number of pages that are removed from the table while its lock is held. */
 #define FORGET		1024
 
-/* Most written pages among these; they are marked dirty before more pages are removed. */
+/* Maximum number of written pages among them, which are marked dirty before more are removed. */
 #define WRITTEN_MAX	16
 
 /* Tags of a page in the table; a page without a tag may only be read. */
@@ -128,8 +128,9 @@ static void forget(struct iwt_odp *odp, unsigned long *next, unsigned long last,
 }
 
 /*
- * If another thread holds the lock of the page, it either waits for this invalidation, or is
- * removing the page from its file: then dirtying the page without the lock is safe.
+ * If another thread holds the lock of the page, that thread either waits for this invalidation,
+ * or is removing the page from its file. In both cases it is safe to mark the page dirty without
+ * the lock.
  */
 static void dirty(struct page *page)
 {
@@ -143,8 +144,9 @@ static void dirty(struct page *page)
 
 /*
  * Wait until no engine uses the removed pages, and mark the written pages dirty. The page table
- * entry allowed writing, but only the process's own writes set its dirty bit. File systems that
- * need a notice of the first write mark a page dirty before its entry becomes writable.
+ * entry allowed writing, but only the process's own writes set the dirty bit of the entry. File
+ * systems that need a notice of the first write mark a page dirty before its entry becomes
+ * writable.
  */
 static void part_with(struct iwt_odp *odp, struct forgotten *f)
 {
@@ -308,7 +310,7 @@ static bool note_written(struct iwt_odp *odp, unsigned long index)
  * iwt_odp_piece() - find memory that is present
  * @odp: table, between iwt_odp_use() and iwt_odp_leave()
  * @va: user address
- * @max: most bytes
+ * @max: maximum number of bytes
  * @len: set to the number of contiguous bytes, at most @max
  * @write: the caller will write the bytes
  *
@@ -337,7 +339,10 @@ bool iwt_odp_is_of(const struct iwt_odp *odp, const struct mm_struct *mm)
 	return odp->mm == mm;
 }
 
-/* Enter a page into the table. A page for reading only must not replace a writable one. */
+/*
+ * Enter a page into the table. An entry that only allows reading must not replace a writable
+ * entry.
+ */
 static void note(struct iwt_odp *odp, unsigned long index, struct page *page,
 		 bool write)
 {
@@ -351,8 +356,8 @@ static void note(struct iwt_odp *odp, unsigned long index, struct page *page,
 }
 
 /*
- * Begin a request. From now on invalidate() sees it, and invalidations that did not see it have
- * finished.
+ * Begin a request. From now on invalidate() sees the request, and invalidations that did not see
+ * the request have finished.
  */
 static void ask(struct iwt_odp *odp, struct asked *a)
 {
@@ -498,7 +503,10 @@ int iwt_odp_fill(struct iwt_odp *odp, u64 va, u64 len, enum iwt_odp_how how)
 	while (index <= last) {
 		int n = min_t(unsigned long, last - index + 1, FILL);
 
-		/* GUP accepts tagged addresses, but invalidate() is called with untagged ones */
+		/*
+		 * get_user_pages() accepts tagged addresses, but invalidate() gets untagged
+		 * addresses
+		 */
 		if (index >= odp->mm->task_size >> PAGE_SHIFT)
 			return -EFAULT;
 		got = fill_some(odp, index, n, how);

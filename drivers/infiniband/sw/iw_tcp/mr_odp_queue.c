@@ -17,7 +17,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-/* max_active of a workqueue: the most that all supported kernels allow. */
+/* max_active of a workqueue: the highest value that all supported kernels allow. */
 #define ACTIVE	512
 
 /**

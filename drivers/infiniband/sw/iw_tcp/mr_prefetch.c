@@ -3,10 +3,10 @@
  * Prefetch (ibv_advise_mr()): a process requests that pages of its regions become present, and
  * waits until they are.
  *
- * The pager resolves the page faults, as it does for streams. They may never end, and the device
- * cannot be removed while a system call uses it. So the system call does not resolve page faults
- * itself: it waits for the pager, but stops waiting on a signal, or when the device is being
- * removed.
+ * The pager resolves the page faults, as it does for streams. A page fault may never end, and the
+ * device cannot be removed while a system call uses it. So the system call does not resolve page
+ * faults itself: it waits for the pager, but stops waiting on a signal, or when the device is
+ * being removed.
  */
 #include "mr_priv.h"
 
@@ -163,7 +163,7 @@ void iwt_mr_prefetch_end(struct iwt_dev *dev)
 	spin_unlock(&prefetches_lock);
 }
 
-/* Allow prefetch calls on a new device, or again. May sleep. */
+/* Allow prefetch calls on a new device, or on a device that has moved. May sleep. */
 void iwt_mr_prefetch_begin(struct iwt_dev *dev)
 {
 	spin_lock(&prefetches_lock);

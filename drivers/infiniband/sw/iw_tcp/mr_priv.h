@@ -50,8 +50,9 @@ static inline void iwt_mr_cover(struct iwt_mr *mr, u64 iova, u64 len,
 }
 
 /*
- * Are windows bound to the region? While its lock is held for writing, no window can be bound to
- * it. If the count is 0, no engine uses a former window: pairs with leave_region() in mw.c.
+ * Are windows bound to the region? While the lock of the region is held for writing, no window
+ * can be bound to the region. If the count is 0, no engine uses the region through a former
+ * window: the acquire pairs with leave_region() in mw.c.
  */
 static inline bool iwt_mr_has_windows(const struct iwt_mr *mr)
 {

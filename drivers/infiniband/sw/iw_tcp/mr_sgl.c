@@ -47,8 +47,8 @@ enum iwt_access_verdict iwt_mem_piece(const struct iwt_place *at, u32 stag, u64 
  * iwt_sgl_piece() - find memory at a place in a list
  * @at: place; advanced over elements that are used up, but not over the piece
  * @piece: set to the address of the memory
- * @len: most bytes; access to all of them that are in the same element must be allowed. Set to
- *	the number of contiguous bytes at @piece, not 0
+ * @len: maximum number of bytes; access to all of them that are in the same element must be
+ *	allowed. Set to the number of contiguous bytes at @piece, not 0
  *
  * Bottom halves off, never sleeps.
  *
@@ -148,8 +148,9 @@ static u64 exchange(u64 *word, const struct iwt_atomic *a)
 }
 
 /*
- * Return: error for an atomic operation whose memory iwt_mr_piece() did not find. Without @old,
- * absent memory of an on-demand region is no error: it is requested when the operation is done.
+ * Return: error for an atomic operation whose memory iwt_mr_piece() did not find. If @old is
+ * NULL, absent memory of an on-demand region is no error: the memory is requested when the
+ * operation is performed.
  */
 static u32 no_word(const struct iwt_mr *mr, const struct iwt_atomic *a,
 		   const u64 *old, struct iwt_fault *fault)

@@ -252,7 +252,10 @@ int iwt_mr_rereg_user(struct iwt_mr *mr, const struct iwt_mr_change *change)
 	ret = iwt_mr_take_stag(mr, &stag);
 	if (ret)
 		goto out_unpin;
-	/* release the memory and the STag that the region does not have now */
+	/*
+	 * release the memory and the STag that the region does not use: the old ones, or the new
+	 * ones after an error
+	 */
 	ret = switch_region(mr, &c, rights, &stag, &p);
 	iwt_mr_drop_stag(mr, stag);
 out_unpin:

@@ -11,7 +11,7 @@
  * For the engines a window is a region: it has bounds, a lock and an entry in the table of STags.
  * It uses the extents of its region. The region counts its windows, and can be neither changed
  * nor destroyed while windows are bound to it. A binding ends with the window's lock held for
- * writing. So no engine uses the memory by that window afterwards, and the region may be
+ * writing. So no engine uses the memory through that window afterwards, and the region may be
  * destroyed.
  *
  * The locks of a region and of a window are never held together. dev->windows_lock nests inside
@@ -90,14 +90,16 @@ u32 iwt_mw_stag(const struct iwt_window *win)
 	return win->mr.ibmr.rkey;
 }
 
-/* Decrement the region's count of windows; no engine uses the region by the window any more. */
+/*
+ * Decrement the region's count of windows. No engine uses the region through the window any more.
+ */
 static void leave_region(struct iwt_mr *region)
 {
 	/* pairs with iwt_mr_has_windows() */
 	atomic_dec_return_release(&region->windows);
 }
 
-/* Unbind the window, if it is bound. Afterwards no engine uses the memory by this window. */
+/* Unbind the window, if it is bound. Afterwards no engine uses the memory through this window. */
 static void mw_unbind(struct iwt_window *win)
 {
 	struct iwt_dev *dev = win->mr.dev;
@@ -127,7 +129,7 @@ void iwt_mw_destroy(struct iwt_window *win)
 {
 	write_lock_bh(&win->mr.lock);
 	mw_unbind(win);
-	/* a late work request must not bind it again */
+	/* a late work request must not bind the window again */
 	win->pd = NULL;
 	write_unlock_bh(&win->mr.lock);
 	iwt_mr_retract(&win->mr);
@@ -340,7 +342,9 @@ void iwt_mw_end(struct iwt_dev *dev, const struct iwt_party *party,
 		win = first_of(dev, list);
 		if (win) {
 			write_lock_bh(&win->mr.lock);
-			/* meanwhile it may have been unbound, and bound by another stream */
+			/*
+			 * meanwhile the window may have been unbound, and bound by another stream
+			 */
 			if (win->mr.region.owner == party)
 				mw_unbind(win);
 			write_unlock_bh(&win->mr.lock);

@@ -14,7 +14,7 @@ struct iwt_window;
 /**
  * struct iwt_mw - the verbs object of a window
  * @ibmw: verbs object; the core frees it without an RCU grace period
- * @win: window, which engines may still look up after that
+ * @win: window, which engines may still look up after the core has freed @ibmw
  */
 struct iwt_mw {
 	struct ib_mw ibmw;
@@ -43,7 +43,7 @@ static inline struct iwt_mw *to_iwt_mw(struct ib_mw *mw)
 }
 
 #ifdef CONFIG_INFINIBAND_IW_TCP_WINDOWS
-/* Work requests; BH off or not, never sleep; IWT_OK or IWT_ERR_* */
+/* Work requests. BH off or not, never sleep. They return IWT_OK or IWT_ERR_*. */
 u32 iwt_mw_bind(struct iwt_dev *dev, const struct iwt_mw_bind *b,
 		const struct iwt_party *party, struct list_head *list);
 u32 iwt_mw_invalidate(struct iwt_mr *mr, u32 stag, const struct iwt_party *party,

@@ -26,7 +26,7 @@
  *   mr->lock      validity and contents of a region   BH off, inside stream->lock
  *   cq->lock      the ring of a completion queue      any context, irqs off,
  *                                                     inside stream->lock
- *   cq->resizing  one resize of it at a time          process context, outside of
+ *   cq->resizing  one resize of a queue at a time     process context, outside of
  *                                                     cq->lock
  *   zc->lock      memory that TCP refers to           wherever the network frees
  *                                                     a buffer, irqs off, innermost
@@ -61,7 +61,7 @@ struct mem_cgroup;
 enum iwt_llp_event {
 	IWT_LLP_CLOSE_WANTED,	/* close gracefully: FIN after the queued data */
 	IWT_LLP_TERM_PENDING,	/* a Terminate waits for TCP: limit the time */
-	IWT_LLP_DRAINING,	/* requests are left before the end: limit the time */
+	IWT_LLP_DRAINING,	/* the close waits for requests: limit the time */
 	IWT_LLP_TERM_SENT,	/* TCP has accepted the Terminate: send FIN, then wait */
 	IWT_LLP_ABORT_WANTED,	/* reset the connection now */
 	IWT_LLP_PEER_CLOSED,	/* FIN arrived, all data before it is processed */
@@ -85,7 +85,7 @@ struct iwt_qp_llp_ops {
  * @ref: users of the object: its creator, lookups, the attached connection
  * @looked_up: references that iwt_get_qp() took and that the next iwt_qp_add_ref() calls of
  *	iw_cm use instead of new ones
- * @freed: completed when @ref is gone
+ * @freed: completed when the last reference is dropped
  * @state: RDMAP state (proto/qpfsm.h); the lock of the stream guards this field and all
  *	fields below that do not name another lock
  * @user: the rings are shared with userspace

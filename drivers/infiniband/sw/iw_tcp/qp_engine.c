@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The engine: callbacks of the socket run the receive and the transmit engine of a queue pair.
+ * The engines: callbacks of the socket run the receive and the transmit engine of a queue pair.
  *
  * One function runs both engines: engines(). The doorbell calls it too, through the callback
  * "run". The results of the engines, and the end of the stream, are reported as events to
@@ -30,8 +30,8 @@ static bool lingers(const struct iwt_qp *qp)
 }
 
 /*
- * The peer's FIN has arrived. A FIN within an FPDU is not an orderly end (RFC 5041 6.2.1). After
- * a whole FPDU, data that is still to be sent is sent to the peer.
+ * The peer's FIN has arrived. A FIN within an FPDU is not an orderly end (RFC 5041 6.2.1). If the
+ * FIN follows a whole FPDU, this end still sends the data that it has to send.
  */
 static void take_fin(struct iwt_qp *qp)
 	__must_hold(&qp->stream.lock)
@@ -98,7 +98,8 @@ static void rest_of_read(const struct iwt_tx *tx, struct iwt_rdmap_read *left)
 
 /*
  * If a Response cannot be built, its Request was in error. Build the header that the Terminate
- * quotes (RFC 5040 4.8): that of the Request, but of a Read Request only the unanswered part.
+ * quotes (RFC 5040 4.8): the header of the Request. For a Read Request, the header describes only
+ * the part that is not answered yet.
  */
 static void show_request(struct iwt_stream *st)
 {
@@ -158,7 +159,10 @@ static bool run_tx(struct iwt_qp *qp)
 		iwt_qp_do_step(qp, IWT_QE_LOCAL_ERROR, st->tx.err);
 		return qp->state == IWT_QP_TERMINATE;
 	case IWT_TX_LOST:
-		/* first receive the bytes before the end; the run after them ends the stream */
+		/*
+		 * first receive the bytes that arrived before the end; the run after that ends
+		 * the stream
+		 */
 		if (!iwt_stream_unread(st))
 			lose(qp);
 		return false;
@@ -250,7 +254,7 @@ static void engines(struct iwt_qp *qp, struct iwt_sock *s, bool receive)
 /*
  * Do not continue leftover work of the last run here: the work item queued by iwt_sock_run_bh()
  * does it, once for all segments of this burst. A change of the TCP state is handled after all
- * received bytes, so this function serves as the callback for both.
+ * received bytes, so this function handles received data, too.
  */
 static void qp_state_change(struct iwt_sock *s, void *ctx)
 {

@@ -280,7 +280,9 @@ void iwt_qp_srq_failed(struct iwt_srq *srq)
 	unsigned long num;
 	struct iwt_qp *qp;
 
-	/* another thread may free @qp here: use only the number, and look it up again */
+	/*
+	 * another thread may free @qp here: use only the number, and look the queue pair up again
+	 */
 	xa_for_each(&dev->qps, num, qp) {
 		qp = iwt_qp_find(dev, num);
 		if (!qp)

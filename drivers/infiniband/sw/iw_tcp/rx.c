@@ -231,7 +231,7 @@ static u32 take_fpdus(struct iwt_stream *st, struct iwt_sock_cursor *at, u32 ava
 			*need = 0;
 			break;
 		}
-		/* the first bytes of the next FPDU are in the current piece afterwards */
+		/* after this, the first bytes of the next FPDU are in the current piece */
 		if (!at->c.len && !at->c.more(&at->c))
 			break;
 		if (!take_next(st, &f, at, avail, &t, need))
@@ -271,9 +271,9 @@ static u32 rx_take_step(struct iwt_stream *st)
  * @st: stream; the socket lock and the stream lock are held
  *
  * Softirq or backlog, never sleeps. Megabytes may have waited behind a lost segment. The run
- * consumes them in steps, so that TCP acknowledges before all are processed. If bytes are left
- * after the last step, st->rx.budget_used is set, and another run must process them. After an
- * error or a Terminate the rest of the stream is discarded as it arrives, so that the peer can
+ * consumes them in steps, so that TCP acknowledges before all bytes are processed. If bytes are
+ * left after the last step, st->rx.budget_used is set, and another run must process them. After
+ * an error or a Terminate the rest of the stream is discarded as it arrives, so that the peer can
  * read the Terminate of this end and close gracefully (RFC 5044 8).
  *
  * An FPDU whose memory is absent stays in the socket, as do all bytes behind it: TCP's window

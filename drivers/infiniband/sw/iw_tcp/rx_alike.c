@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fast path for long messages: segments whose headers differ from those of the segment before
- * only in TO or MO. They are checked together and placed one after the other.
+ * only in the tagged offset (TO) or the message offset (MO). They are checked together and placed
+ * one after the other.
  */
 #include "rx_priv.h"
 
@@ -93,8 +94,8 @@ static bool reach_target(const struct iwt_mr *mr, struct target *t, u32 len)
 }
 
 /*
- * Find the destination of the payload that follows that of @f. Return: number of segments of this
- * size for which the destination has room.
+ * Find the destination of the payload that follows the payload of @f. Return: number of segments
+ * of this size for which the destination has room.
  */
 static u32 find_target(struct iwt_stream *st, const struct iwt_fpdu *f, struct target *t)
 	__must_hold(&st->lock)
@@ -132,8 +133,8 @@ static bool place_one(struct iwt_hold *hold, struct target *t, const u8 *from, u
 
 /*
  * Place the payload of up to @n segments. A program that polls memory polls the last bytes of a
- * message. None of these segments is the last one: iwt_copy_out() stores the last bytes after all
- * others. Return: number of placed segments.
+ * message, so iwt_copy_out() stores these bytes after all others. None of these segments is the
+ * last segment of its message: iwt_copy() is sufficient. Return: number of placed segments.
  */
 static u32 place(struct iwt_rx *rx, const struct iwt_fpdu *f, const u8 *p, u32 n,
 		 struct target *t)
@@ -164,13 +165,14 @@ static void note_placed(struct iwt_stream *st, const struct iwt_fpdu *f, u32 len
 /**
  * iwt_rx_alike() - consume the segments that continue the last consumed one
  * @st: stream; its lock is held
- * @f: FPDU that was consumed last, in this step; becomes the last one that this function consumes
+ * @f: FPDU that was consumed last, in this step; set to the last FPDU that this function consumes
  * @at: position of the next FPDU; not moved
  * @max: maximum number of bytes of the stream to consume from @at on
  *
  * The checks of @f also hold for these segments, except bounds and CRC. The function computes how
- * many segments the destination has room for before it examines any header: else, if a peer sends
- * segments without room, each header would be examined once for each segment in front of it.
+ * many segments the destination has room for before it examines any header. Otherwise a peer
+ * could send segments for which the destination has no room, and each header would be examined
+ * once for each segment in front of it.
  *
  * Return: number of consumed FPDUs. If it is 0, nothing was changed, and the next FPDU has still
  * to be examined.

@@ -7,7 +7,7 @@
 #include "mr_copy.h"
 #include "mr_stag.h"
 
-/* A segment with the same header fields as the one before need not be checked again. */
+/* A segment with the same header fields as the segment before need not be checked again. */
 static u32 check_rdmap(const struct iwt_fpdu *f)
 {
 	return f->follows ? IWT_OK : iwt_rdmap_check(&f->ddp, f->ulpdu_len);
@@ -53,7 +53,7 @@ static u32 place_tagged(struct iwt_stream *st, struct iwt_fpdu *f,
 }
 
 /**
- * iwt_rx_note_write() - note the length of a Write, for Immediate Data behind it
+ * iwt_rx_note_write() - note the length of a Write, for Immediate Data that follow it
  * @st: stream; its lock is held
  * @f: FPDU of the Write, perhaps the last one
  * @len: number of placed bytes

@@ -197,7 +197,7 @@ static u32 rx_read_req(struct iwt_stream *st, const struct iwt_fpdu *f)
 	return accept_request(st, &r);
 }
 
-/* May the peer execute this operation? Checked again when the operation is executed. */
+/* May the peer execute this operation? This is checked again when the operation is executed. */
 static u32 check_atomic(struct iwt_stream *st, const struct iwt_atomic *a)
 	__must_hold(&st->lock)
 {

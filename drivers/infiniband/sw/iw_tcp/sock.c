@@ -22,7 +22,7 @@ static struct workqueue_struct *sock_wq;
 /*
  * A child that has not been accepted yet has its listener's callbacks, but its sk_user_data may
  * belong to another subsystem: a BPF program can put the socket into a sockmap. The flags in the
- * pointer distinguish the two; see iwt_sock_hook().
+ * pointer show whether it points to a struct iwt_sock; see iwt_sock_hook().
  */
 static struct iwt_sock *from_sk(struct sock *sk)
 {
@@ -100,7 +100,7 @@ static void do_end_work(struct work_struct *work)
 	kfree(s);
 }
 
-/* The engines run in softirq: TCP must not sleep or use current when they call it. */
+/* The engines run in softirq: TCP must not sleep or use current when the engines call TCP. */
 static void prepare(struct sock *sk)
 {
 	sk->sk_allocation = GFP_ATOMIC;
@@ -121,9 +121,9 @@ static void widen_window(struct socket *sock)
  * iwt_sock_hook() - install the callbacks
  * @s: socket, locked
  *
- * sk_error_report is not replaced: TCP calls it for timestamps and for a process's zero copy as
- * well, without the lock or while TCP sends. An error that ends a connection also changes the
- * socket's state, so sk_state_change is sufficient.
+ * This function does not replace sk_error_report: TCP also calls it for timestamps and for a
+ * process's zero copy, without the lock or while TCP sends. An error that ends a connection also
+ * changes the socket's state, so sk_state_change is sufficient.
  *
  * Return: 0, or -EBUSY if another subsystem uses sk_user_data; then nothing has changed.
  */
@@ -263,12 +263,12 @@ static void drop(struct socket *sock, struct iwt_sock *s)
  * @ctx: argument of the callbacks
  * @out: receives the socket
  *
- * The local port may have connections to other destinations, and the state TIME_WAIT, as for a
- * program that sets SO_REUSEADDR. Process context, may sleep for memory.
+ * The local port may have connections to other destinations, and connections in the state
+ * TIME_WAIT, as for a program that sets SO_REUSEADDR. Process context, may sleep for memory.
  *
  * Return: 0, -EADDRINUSE if a listener or a socket without SO_REUSEADDR has the port,
- * -EADDRNOTAVAIL if there is a connection between these addresses, or no port for @addr->late,
- * or another -errno as of iwt_sock_bind() and connect(2).
+ * -EADDRNOTAVAIL if there is a connection between these addresses, or if TCP finds no port for
+ * @addr->late, or another error of iwt_sock_bind() or connect(2).
  */
 int iwt_sock_connect(struct net *net, const struct iwt_sock_addr *addr,
 		     const struct iwt_sock_ops *ops, void *ctx,

@@ -54,8 +54,8 @@ enum iwt_sock_state {
  * @state_change: iwt_sock_state() may have a new value
  * @run: run the engines, see iwt_sock_run(); never called in the backlog
  *
- * Callbacks are called with the socket lock held and bottom halves off, or in the backlog; those
- * of a listener may be called without its lock. A member may be NULL.
+ * Callbacks are called with the socket lock held and bottom halves off, or in the backlog; the
+ * callbacks of a listener may be called without its lock. A member may be NULL.
  */
 struct iwt_sock_ops {
 	void (*data_ready)(struct iwt_sock *s, void *ctx);

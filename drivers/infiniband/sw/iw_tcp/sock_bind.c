@@ -13,7 +13,7 @@ static int set_ip(struct socket *sock, int option, u32 value)
 }
 
 /*
- * Let connect(2) take the port. It knows the destination, so it can take a port that has
+ * Let connect(2) take the port. connect(2) knows the destination, so it can take a port that has
  * connections to other destinations; bind(2) can't. A range of one port restricts the choice to
  * this port.
  */
@@ -34,7 +34,7 @@ static int set_late(struct socket *sock, u16 port)
  * Process context, may sleep.
  *
  * Return: 0, -ENOPROTOOPT if @addr->late and the kernel can't restrict the choice to one port, or
- * another -errno as of bind(2).
+ * another error of bind(2).
  */
 int iwt_sock_bind(struct socket *sock, const struct iwt_sock_addr *addr)
 {

@@ -46,7 +46,7 @@ static void set_piece(struct iwt_sock_cursor *cur, const void *p, u32 len)
 	cur->c.len = len;
 }
 
-/* Join fragments that are adjacent in memory, as this driver sends them, into one piece. */
+/* Join fragments that are adjacent in memory into one piece; this driver sends such fragments. */
 static void join_frags(struct iwt_sock_cursor *cur)
 {
 	const struct skb_shared_info *si = skb_shinfo(cur->skb);

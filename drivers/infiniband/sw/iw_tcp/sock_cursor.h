@@ -9,13 +9,14 @@ struct sk_buff;
 
 /**
  * struct iwt_sock_cursor - position in the received data that were not consumed yet
- * @c: the current piece; first member, since proto code uses only this
+ * @c: the current piece; first member, since the files of proto/ know only this member
  * @top: skb of the receive queue
  * @skb: @top, or an skb of its frag_list
  * @end: head of the receive queue
  * @frag: index of the current fragment of @skb, -1 for its linear part
  * @seq: sequence number of the byte behind the current piece
- * @seen: number of bytes at the next piece of @top that the previous skb already contained
+ * @seen: number of bytes, at the beginning of the next piece of @top, that the previous skb also
+ *	contained
  * @aside: the current piece is in memory of the driver, not in an skb
  * @next: the piece that follows the piece in memory of the driver
  * @next_len: length of @next in bytes

@@ -7,7 +7,7 @@
  * sockets of inbound connections, long before a consumer accepts the connection; so the owner is
  * set at accept.
  *
- * This file also finds out who requested a netlink answer, as the output of ss(8) or rdma(8). The
+ * This file also finds out who requested a netlink answer, for example with ss(8) or rdma(8). The
  * rights that count are those of the task that opened the netlink socket. The task that reads or
  * writes the socket may be another one, which has received the descriptor.
  */
@@ -29,7 +29,7 @@ static void set_user(struct sock *sk, kuid_t uid)
 }
 
 #ifdef CONFIG_MEMCG
-/* As TCP does for a socket that a task of the group creates; the root group is not charged. */
+/* Do what TCP does when a task of the group creates a socket; the root group is not charged. */
 static void set_memcg(struct sock *sk, struct mem_cgroup *memcg)
 {
 	if (!mem_cgroup_sockets_enabled || sk->sk_memcg || !memcg->css.parent ||

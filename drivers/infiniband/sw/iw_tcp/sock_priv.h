@@ -59,7 +59,8 @@ struct iwt_sock_work {
  * @run_wanted: the owner must run the engines when it releases the socket
  * @run_work: runs the engines; only one of the two is in use
  * @run_by: index of the one in use; see iwt_sock_run_here()
- * @retry_work: runs the engines later: no memory, or an owner outside of this driver
+ * @retry_work: runs the engines later, if memory was missing or an owner outside of this driver
+ *	had the socket
  * @saved: the socket's own callbacks, and other fields to be restored
  * @abort: process's socket: end the connection by RST
  * @user_work: process's socket: ends the connection when no system call owns the socket any more
@@ -168,7 +169,7 @@ bool iwt_sock_has_room(const struct sock *sk);
 /* sock_recv.c */
 void iwt_sock_free_aside(struct iwt_sock *s);
 
-/* sock_ulp.c */
+/* sock_ulp.c; iwt_sock_hand_over() is in sock_owner.c */
 void iwt_sock_set_ulp(struct sock *sk, bool user);
 bool iwt_sock_hand_over(struct sock *sk, const struct iwt_sock_owner *owner);
 void iwt_sock_drop_ulp(struct sock *sk);

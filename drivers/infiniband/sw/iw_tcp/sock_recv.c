@@ -128,11 +128,11 @@ u32 iwt_sock_count_begins(const struct iwt_sock *s, const struct iwt_sock_cursor
 }
 
 /*
- * Has TCP stopped the sender? If so, TCP accepts no more data until some data are read: without
- * memory, TCP accepts a segment only into an empty queue; and the receive buffer may be full of
- * bytes that were read already, as long as they share memory with bytes that were not, or may be
- * smaller than the FPDU. TCP then calls ->data_ready even below the mark that iwt_sock_await()
- * has set (tcp_epollin_ready()).
+ * Has TCP stopped the sender? If so, TCP accepts no more data until some data are read. There are
+ * three reasons: TCP has no memory, and then accepts a segment only into an empty queue; the
+ * receive buffer is full of bytes that were already read, but share memory with bytes that were
+ * not; or the receive buffer is smaller than the FPDU. TCP then calls ->data_ready even below the
+ * mark that iwt_sock_await() has set (tcp_epollin_ready()).
  */
 static bool is_closed(const struct iwt_sock *s)
 {

@@ -19,7 +19,10 @@
 
 #include "sock_priv.h"
 
-/* Delay of a retry in jiffies: no memory, or an owner outside of this driver has the socket. */
+/*
+ * Delay of a retry in jiffies, if memory is missing or an owner outside of this driver has the
+ * socket.
+ */
 #define RETRY_DELAY	1
 /* Maximum number of budgets that a process's doorbell spends before the work queue takes over. */
 #define SYNC_RUNS	8
@@ -119,9 +122,10 @@ void iwt_sock_run_sync(struct iwt_sock *s)
  * iwt_sock_run_here() - run the engines in the caller, and on this processor from now on
  * @s: socket
  *
- * A work that is queued on another processor is cancelled. It may have begun already and wait for
- * the lock; until it has ended, queue_work() would queue it on its old processor again. So from
- * now on the other one of the two works is queued. Context as iwt_sock_run_sync().
+ * This function cancels the work that is queued on another processor. That work may already have
+ * begun, and wait for the lock. Until it has ended, queue_work() would queue it on its old
+ * processor again. So from now on queue_run() queues the other one of the two works. Context as
+ * iwt_sock_run_sync().
  */
 void iwt_sock_run_here(struct iwt_sock *s)
 {
@@ -163,9 +167,9 @@ void iwt_sock_run(struct iwt_sock *s)
 		spin_unlock(&s->sk->sk_lock.slock);
 	} else {
 		/*
-		 * If the work is queued while bottom halves are off, it runs here as soon as
-		 * they are on again. If it were queued later, ksoftirqd would run it, after a
-		 * process that polls.
+		 * If the work is queued while bottom halves are off, it runs here as soon as they
+		 * are on again. If it were queued later, ksoftirqd would run it, and would first
+		 * have to wait for a process that polls.
 		 */
 		queue_run(s);
 	}

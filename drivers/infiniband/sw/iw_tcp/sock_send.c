@@ -150,8 +150,9 @@ out_put:
  * @s: socket, lock held
  * @anywhere: allow zero copy even if no network card reads the memory
  *
- * TCP's probe for a larger MTU is an skb that refers to the memory without holding the ubuf, and
- * that replaces an skb that holds it. So zero copy is not allowed if TCP sends such probes.
+ * TCP's probe for a larger MTU is an skb that refers to the memory without holding the ubuf_info,
+ * and that replaces an skb that holds the ubuf_info. So zero copy is not allowed if TCP sends
+ * such probes.
  *
  * Return: true if so.
  */
@@ -166,7 +167,7 @@ bool iwt_sock_may_zerocopy(const struct iwt_sock *s, bool anywhere)
 }
 
 /**
- * iwt_sock_send_zerocopy() - pass data to TCP by reference, with a callback on their release
+ * iwt_sock_send_zerocopy() - pass data to TCP by reference, with a callback on release
  * @s: socket, lock held, not in the backlog
  * @piece: all pieces; the caller holds references until this returns
  * @n: number of pieces

@@ -78,7 +78,7 @@ static void put_name6(struct sockaddr_storage *a, const struct in6_addr *addr,
  * @sk: connected socket, locked
  * @a: receives the address
  *
- * Reads the address that TCP uses, not the one that a BPF program shows to processes. Any
+ * Reads the address that TCP uses, not the address that a BPF program shows to processes. Any
  * context.
  */
 void iwt_sock_local(struct sock *sk, struct sockaddr_storage *a)

@@ -11,7 +11,8 @@
  * - It replaces the socket's operations by operations that fail, until the file is closed for
  *   the last time. A system call in progress can corrupt the stream, but no more than a peer
  *   can. The module stays loaded as long as the file is open.
- * - poll(2) returns POLLHUP when the connection has ended: the process can still learn that.
+ * - poll(2) returns POLLHUP when the connection has ended, so the process can still learn of the
+ *   end.
  */
 #include "sock.h"
 
@@ -243,7 +244,8 @@ static bool end_user(struct iwt_sock *s)
 	/*
 	 * A setsockopt(2) that began before the takeover may have converted an IPv6 socket to
 	 * IPv4 and replaced the operations (option IPV6_ADDRFORM). From here on no such call can
-	 * succeed. user_release() will not run then, so do its part here.
+	 * succeed. If the operations were replaced, user_release() will not run, so do its part
+	 * here.
 	 */
 	lost = !has_our_ops(s->sock);
 	if (lost)
@@ -385,7 +387,7 @@ int iwt_sock_keep(struct iwt_sock *s)
 	sk->sk_error_report = drop_reports;
 	write_unlock_bh(&sk->sk_callback_lock);
 	drop_reports(sk);
-	/* the functions of the kernel that set these would wait for the owner */
+	/* the functions of the kernel that set these options would wait for the owner */
 	if (sk->sk_prot->keepalive)
 		sk->sk_prot->keepalive(sk, 1);
 	sock_set_flag(sk, SOCK_KEEPOPEN);
@@ -410,8 +412,9 @@ void iwt_sock_give_back(struct iwt_sock *s)
 	sk->sk_allocation = s->saved.allocation;
 	set_rcvlowat(s, s->saved.rcvlowat);
 	/*
-	 * Wake the process: data may have arrived during the takeover. After the unlock, another
-	 * thread can take the socket over, and this would call the callback of that takeover.
+	 * Wake the process: data may have arrived during the takeover. Do so before the unlock:
+	 * afterwards another thread can take the socket over, and sk_data_ready may be the
+	 * callback of that takeover.
 	 */
 	sk->sk_data_ready(sk);
 	spin_unlock_bh(&sk->sk_lock.slock);

@@ -61,7 +61,7 @@ static int is_no_nic(struct net_device *dev, struct netdev_nested_priv *priv)
 	return list_empty(&dev->adj_list.lower) && !dev->dev.parent;
 }
 
-/* Is it a network card, or a bond or VLAN above network cards only? */
+/* Is @dev a network card, or a bond or VLAN above network cards only? */
 static bool is_nic(struct net_device *dev)
 {
 	struct netdev_nested_priv priv = {};
@@ -296,8 +296,8 @@ void iwt_sock_widen(struct socket *sock)
  * Until so many bytes have arrived, ops->data_ready is called only when TCP runs short of memory
  * or window (see iwt_sock_set_aside()), and ops->state_change when the stream ends.
  *
- * TCP delays the acknowledgment of data that were not read, and the sender may wait for it before
- * it sends the rest. Below this mark TCP does not delay the acknowledgment.
+ * TCP delays the acknowledgment of data that were not read, and the sender may wait for the
+ * acknowledgment before it sends the rest. Below this mark TCP does not delay the acknowledgment.
  *
  * Writes sk_rcvlowat. The function behind SO_RCVLOWAT also changes the buffer and calls
  * ->data_ready (tcp_set_rcvlowat()): the kernel lacks a function that does neither. With FPDUs of
@@ -331,8 +331,8 @@ void iwt_sock_unbind(struct sock *sk)
  *
  * Writes nonagle. tcp_sock_set_nodelay() acquires the lock of the socket; the kernel would have
  * to export __tcp_sock_set_nodelay(). No figure: without this function a request that does not
- * fill a segment waits until the peer has acknowledged the last one, or 200 ms if the process had
- * set TCP_CORK.
+ * fill a segment waits until the peer has acknowledged the last segment, or 200 ms if the process
+ * had set TCP_CORK.
  */
 void iwt_sock_undelay(struct sock *sk)
 {
@@ -348,8 +348,9 @@ void iwt_sock_undelay(struct sock *sk)
  * @probes: number of unanswered probes after which TCP ends the connection
  *
  * Writes keepalive_time, keepalive_intvl and keepalive_probes. The kernel would have to export
- * tcp_sock_set_keepidle_locked(); the functions for the other two need no lock since 6.6. Without
- * this function the settings of the namespace apply: TCP detects a dead idle peer after hours.
+ * tcp_sock_set_keepidle_locked(); the functions for the other two fields need no lock in newer
+ * kernels. Without this function the settings of the namespace apply: TCP detects a dead idle
+ * peer after hours.
  */
 void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
 {
@@ -365,9 +366,9 @@ void iwt_sock_put_keepalive(struct sock *sk, u32 idle, u32 between, u32 probes)
  * @sk: socket; the caller need not hold its lock
  * @ms: milliseconds without an acknowledgment, or with a closed window
  *
- * Writes icsk_user_timeout. tcp_sock_set_user_timeout() does the same, and needs no lock since
- * 6.6. Without this function net.ipv4.tcp_retries2 applies: TCP gives up after a quarter of an
- * hour.
+ * Writes icsk_user_timeout. tcp_sock_set_user_timeout() does the same, and needs no lock in newer
+ * kernels. Without this function net.ipv4.tcp_retries2 applies: TCP gives up after a quarter of
+ * an hour.
  */
 void iwt_sock_put_user_timeout(struct sock *sk, u32 ms)
 {

@@ -269,7 +269,7 @@ int iwt_sq_post(struct iwt_sq *sq, const struct ib_send_wr *wr)
 	return 0;
 }
 
-/* Compute the size of the body from the private header. Return: false if it is invalid. */
+/* Compute the size of the body from the private header. Return: false if the size is invalid. */
 static bool body_bytes(const struct iwt_sq *sq, const struct iwt_send_wqe *h,
 		       u32 *bytes)
 {

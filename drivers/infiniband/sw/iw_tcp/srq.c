@@ -19,9 +19,9 @@
 #define MOVE_STEP	256
 
 /*
- * Setting the limit of an empty queue raises an event at once, at no cost for the process. If
- * the process does not read the events, they would pile up in memory. So no limit event is added
- * while an unread event waits: that one carries the same information.
+ * Setting the limit of an empty queue raises an event at once, at no cost for the process. If the
+ * process does not read the events, they would pile up in memory. So no limit event is added
+ * while an unread event waits: the unread event carries the same information.
  */
 static void srq_tell(struct iwt_async *async, enum ib_event_type what)
 {
@@ -72,7 +72,10 @@ static u32 left(const struct iwt_srq *srq)
 	return iwt_ring_prod(&srq->rq.ring) - srq->rq.cons;
 }
 
-/* Raise the limit event if few receives are left, once each time that the limit is set. */
+/*
+ * Raise the limit event if few receives are left, at most once after each time that the limit is
+ * set.
+ */
 static void look_limit(struct iwt_srq *srq)
 {
 	if (likely(!srq->limit) || left(srq) >= srq->limit)

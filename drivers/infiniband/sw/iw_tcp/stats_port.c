@@ -24,7 +24,10 @@
 /* PortXmitData and PortRcvData count units of four octets. */
 #define OCTETS_PER_UNIT	4
 
-/* Some collectors (node_exporter 1.5) fail on a device without board_id, and label by both. */
+/*
+ * Some collectors (node_exporter 1.5) fail on a device without board_id, and use board_id and
+ * hca_type as labels.
+ */
 static ssize_t board_id_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "iw_tcp\n");

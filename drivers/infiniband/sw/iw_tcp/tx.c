@@ -129,8 +129,8 @@ static bool go_idle(struct iwt_stream *st)
 }
 
 /*
- * TCP did not accept all framed bytes. TCP calls the driver when it has room again, unless it
- * lacks memory.
+ * TCP did not accept all framed bytes. When TCP has room again, it calls the driver, but not if
+ * it lacked memory: then the caller has to retry.
  */
 static enum iwt_tx_result blocked(const struct iwt_stream *st)
 	__must_hold(&st->lock)

@@ -13,9 +13,10 @@
 
 /*
  * Each processor has buffers of two sizes. A connection without work has no buffer. NEAR large
- * buffers are enough for the bytes in flight within a host. For a network there are LARGE of
- * them, a quarter more than TCP keeps by default (tcp_wmem). When memory is short, the shrinker
- * below frees the pages; the pages of buffers beyond NEAR are freed soon after their last use.
+ * buffers are enough for the bytes in flight within a host. For a network there are LARGE
+ * buffers: their size is a quarter more than the default limit of TCP's send buffer (tcp_wmem).
+ * When memory is short, the shrinker below frees the pages; the pages of buffers beyond NEAR are
+ * freed soon after their last use.
  *
  * TCP accounts the bytes that it refers to, not the page. If short messages were framed in large
  * pages, together with bytes of other connections, a peer that acknowledges nothing could keep a
@@ -24,7 +25,10 @@
 #define NEAR		32
 #define LARGE		160
 #define SMALL		32
-/* Buffers to try with a new page; the shrinker may hold one of them at the moment. */
+/*
+ * Number of buffers for which a new page is tried; the shrinker may hold one of them at the
+ * moment.
+ */
 #define RENEWALS	2
 /* Delay in jiffies before pages of unused buffers beyond NEAR are freed. */
 #define TRIM_AFTER	(2 * HZ)
@@ -294,7 +298,7 @@ static struct iwt_txbuf *txbuf_use(struct txbufs *c, u32 i, u32 min, bool other)
 	return NULL;
 }
 
-/* As txbuf_use(), for a buffer that is not the next one; the place before the jump is @mark. */
+/* As txbuf_use(), for a buffer that is not the next one. Stores the former @last in @mark. */
 static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
 {
 	u32 last = READ_ONCE(c->last);
@@ -313,10 +317,10 @@ static struct iwt_txbuf *jump(struct txbufs *c, u32 i, u32 min)
  *
  * The function tries, in this order: the buffer that was used last; the first buffer, so that no
  * more buffers are in use than necessary; the next buffer, whose last use is the longest ago; and
- * the buffer behind those that were used before the last jump. If none has room, because TCP
- * still refers to their pages, the next buffer gets a new page. When memory is short, a new page
- * may be smaller than @min; if none can be allocated, any buffer with room is used. Bottom halves
- * are off; never sleeps.
+ * the buffer behind the buffers that were used before the last jump. If none has room, because
+ * TCP still refers to their pages, the next buffer gets a new page. When memory is short, a new
+ * page may be smaller than @min; if none can be allocated, any buffer with room is used. Bottom
+ * halves are off; never sleeps.
  *
  * Return: the buffer, which the caller owns until iwt_txbuf_put(), or NULL without memory.
  */

@@ -61,7 +61,7 @@ static void end_segment(struct iwt_tx *tx)
 }
 
 /*
- * Maximum ULPDU length now: that of a full segment, or of the rest of the segment under
+ * Maximum length of a ULPDU that fits now in a full segment, or in the rest of the segment under
  * construction. So each segment begins with an FPDU and contains only whole FPDUs (RFC 5044 4.5,
  * 5.1). A rest smaller than the smallest MULPDU is used only for a message that is short enough.
  */
@@ -116,8 +116,8 @@ static bool put_plain(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 }
 
 /*
- * As put_plain(), with markers; a marker precedes an octet of the FPDU. Not inline, so that FPDUs
- * without markers need no stack for the markers.
+ * As put_plain(), with markers. A marker always stands in front of an octet of the FPDU. Not
+ * inline, so that FPDUs without markers need no stack for the markers.
  */
 static noinline bool put_marked(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 	__must_hold(&st->lock)
@@ -151,7 +151,7 @@ static void drop_buf(struct iwt_tx *tx)
 	tx->buf = NULL;
 }
 
-/* Is the batch short, with an FPDU of @size bytes and the rest of the current message? */
+/* Is the batch short, including an FPDU of @size bytes and the rest of the current message? */
 static bool is_short(const struct iwt_tx *tx, u32 size)
 {
 	return tx->bytes + max(size, tx->msg.left) <= IWT_TXBUF_SMALL;
@@ -192,7 +192,7 @@ static bool put_fpdu(struct iwt_stream *st, const struct iwt_txplan *p, u8 *to)
 		iwt_fault_settle(&tx->src_hold.fault);
 		return true;
 	}
-	/* the FPDU was not framed: the message continues with it (RFC 5040 4.8) */
+	/* the FPDU was not framed: the message continues with this FPDU (RFC 5040 4.8) */
 	iwt_txseg_undo(&tx->msg, p);
 	tx->pos = was;
 	return false;

@@ -183,7 +183,7 @@ bool iwt_tx_fetch(struct iwt_stream *st, u8 *to, u32 len)
 	return true;
 }
 
-/* Release the region of the current message. @tx: engine; its lock is held. */
+/* Release the region of the current message. @tx: engine; the lock of the stream is held. */
 void iwt_tx_let_go(struct iwt_tx *tx)
 {
 	tx->src_len = 0;

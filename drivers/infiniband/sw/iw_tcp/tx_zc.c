@@ -23,7 +23,7 @@
  * @closed: the queue pair no longer exists: release() frees the batch
  * @in_flight: batches that iwt_zc_released_seq() has not yet removed, in order
  * @last_seq: number of the last batch
- * @released_seq: number of the last batch that was released with all before it
+ * @released_seq: number of the last batch that was released together with all earlier batches
  *
  * @lock guards @wake, @closed and @in_flight; the lock of the stream guards @last_seq and
  * @released_seq.
@@ -237,7 +237,7 @@ struct iwt_zc_batch *iwt_zc_get(struct iwt_zc *zc)
  * @off: offset in the page
  * @len: number of bytes
  *
- * If the bytes follow the last piece in the same large page, they extend that piece, as in TCP.
+ * If the bytes follow the last piece in the same large page, they extend that piece, as TCP does.
  *
  * Return: false when the batch has no room for another piece.
  */

@@ -2,12 +2,12 @@
 /*
  * Framing messages whose payload TCP refers to: only headers and trailers are copied.
  *
- * Not used with CRC: if the consumer changed its memory too early, retransmitted bytes would
- * differ from the bytes of which the CRC was computed.
+ * This way is not used with CRC: if the consumer changed its memory too early, retransmitted
+ * bytes would differ from the bytes of which the CRC was computed.
  *
- * Not used for Read Responses: the owner of the source memory gets no completion for a Response.
- * The owner may revoke the peer's access at any time and use the memory for other data, which the
- * peer must not receive.
+ * This way is not used for Read Responses: the owner of the source memory gets no completion for
+ * a Response. The owner may revoke the peer's access at any time and use the memory for other
+ * data, which the peer must not receive.
  */
 #include "tx_priv.h"
 
@@ -170,7 +170,7 @@ static bool zc_put_fpdu(struct iwt_stream *st, u32 mulpdu)
 		iwt_fault_settle(&tx->src_hold.fault);
 		return true;
 	}
-	/* the FPDU was not framed: the message continues with it (RFC 5040 4.8) */
+	/* the FPDU was not framed: the message continues with this FPDU (RFC 5040 4.8) */
 	tx->msg = undo.msg;
 	tx->pos = undo.pos;
 	iwt_zc_cut(tx->zcb, undo.bytes);
@@ -244,7 +244,7 @@ bool iwt_tx_zc_send(struct iwt_stream *st)
 	return true;
 }
 
-/* Release the current batch, if any. @tx: engine; its lock is held. */
+/* Release the current batch, if any. @tx: engine; the lock of the stream is held. */
 void iwt_tx_zc_drop(struct iwt_tx *tx)
 {
 	if (tx->zcb)

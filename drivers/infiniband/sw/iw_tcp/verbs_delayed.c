@@ -82,7 +82,10 @@ static int put_frame(struct uverbs_attr_bundle *attrs, u16 id, const u8 *frame,
 	return len < 0 ? len : uverbs_copy_to(attrs, id, frame, len);
 }
 
-/* The macros of the core name variables after the id of the method. */
+/*
+ * The macros of the core derive the names of the functions and of their variables from the id of
+ * the method.
+ */
 static int UVERBS_HANDLER(IWT_METHOD_MPA_REQUEST)(struct uverbs_attr_bundle *attrs)
 {
 	u8 frame[IWT_MPA_MAX_FRAME];

@@ -70,7 +70,7 @@ int iwt_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 	set_odp_caps(attr);
 #endif
-	/* done by CPU instructions, so atomic for programs too: see iwt_mem_atomic() */
+	/* CPU instructions perform the operations, so they are atomic for programs, too */
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_GLOB;
 
@@ -207,12 +207,13 @@ int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
  * @ibdev: device
  * @port: 1
  * @idx: 0
- * @gid: set to the link layer address in the first half, and, if the kernel allows it, its EUI-64
- *	in the second half: some programs ignore a GID whose second half is zero
+ * @gid: set to the link layer address in the first half, and, if the kernel allows this, to the
+ *	EUI-64 of the address in the second half: some programs ignore a GID whose second half is
+ *	zero
  *
  * On kernels whose rdma_cm finds the device by its net device, the GID does not change when the
- * link layer address changes. To change a GID, the core would
- * delete it and add it again, but rdma_cm needs the GID at any time, to find the net device.
+ * link layer address changes. To change a GID, the core would delete the GID and add it again,
+ * but rdma_cm needs the GID at any time, to find the net device.
  *
  * Return: 0 or -EINVAL.
  */

@@ -85,9 +85,10 @@ struct iwt_migrate {
  * @found: requests that the calls in progress have found; not locked, perhaps inexact
  * @poor: calls in a row that found at most one request, no more than a doorbell serves
  * @quiet_ns: earliest time to begin again, in nanoseconds
- * @wait_ns: nanoseconds from an end after late posts or poor calls to @quiet_ns
+ * @wait_ns: if this way ends after late posts or poor calls, @quiet_ns is this many nanoseconds
+ *	later
  * @timer: runs the engines in place of a process that does not call
- * @habit: doorbells in quick succession start this way; not locked, perhaps inexact
+ * @habit: doorbells in quick succession start the deferring of posts; not locked, perhaps inexact
  */
 struct iwt_cqpoll {
 	spinlock_t lock;

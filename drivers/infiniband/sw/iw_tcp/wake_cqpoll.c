@@ -2,20 +2,21 @@
 /*
  * Posts that a process flushes when it polls a completion queue.
  *
- * A doorbell is a system call. A process that posts one request after the other, and for which
- * no worker polls (wake_sqpoll.c), will poll for completions sooner or later. As long as the
- * process polls, the rings of its send queues do not set IWT_RING_NEED_WAKEUP, and the flag
+ * A doorbell is a system call. A process that posts one request after the other, and for which no
+ * worker polls (wake_sqpoll.c), will poll for completions sooner or later. As long as the process
+ * polls, the rings of its send queues do not set IWT_RING_NEED_WAKEUP, and the flag
  * IWT_RING_DEFERRED of its completion queue requests the following instead: for each queue pair
  * that the process posts to, it sets a bit; when it finds the completion queue empty, or has
  * posted often, it calls IWT_METHOD_CQ_POLL, which runs the engines of all queue pairs whose bit
- * is set. One call serves many requests, and more queue pairs need no more calls.
+ * is set. One call serves many requests, and the number of calls does not grow with the number of
+ * queue pairs.
  *
  * No post is lost when the process does not call. A timer runs the engines in place of the
- * process. If that happens several times in a row, the timer ends this way: the engines of all
- * queue pairs run once more, and set the flag IWT_RING_NEED_WAKEUP before they read the ring for
- * the last time (see wake_doorbell.c). tests/unit/ring_model.py tries all orders. If a process
- * did not call although it had posted, it has to use doorbells for some time, each time twice as
- * long as before, up to a limit.
+ * process. If that happens several times in a row, the timer stops the deferring of posts: the
+ * engines of all queue pairs run once more, and set the flag IWT_RING_NEED_WAKEUP before they
+ * read the ring for the last time (see wake_doorbell.c). tests/unit/ring_model.py tries all
+ * orders. If a process did not call although it had posted, it has to use doorbells for some
+ * time, each time twice as long as before, up to a limit.
  *
  * A queue pair has up to two completion queues; it is enough that the process polls one of them.
  * The ring of the queue pair sets IWT_RING_NEED_WAKEUP again when neither is polled.

@@ -65,7 +65,7 @@ static bool posts_without_waiting(struct iwt_qp *qp, bool ahead)
 	return !received || ahead;
 }
 
-/* Has the process posted this request before it has seen the last one complete? */
+/* Has the process posted this request before it has seen the completion of the last request? */
 static bool is_ahead(const struct iwt_sq *sq)
 {
 	return iwt_ring_prod(&sq->ring) - READ_ONCE(sq->retire) > 1 ||

@@ -30,14 +30,16 @@
  */
 #define IWT_SQPOLL_FIRST	16
 #define IWT_SQPOLL_MAX		1024
-/* Maximum time of the worker in one stretch. Without a post it ends after IWT_PAUSE_NS. */
+/*
+ * Maximum time of the worker in one stretch. Without a post the worker ends after IWT_PAUSE_NS.
+ */
 #define IWT_SQPOLL_STRETCH_NS	(5 * NSEC_PER_MSEC)
 
 /*
  * wake_cqpoll.c, a process flushes its posts. Events: doorbells of a completion queue, less than
  * IWT_PAUSE_NS from the end of one doorbell to the beginning of the next. The threshold is higher
- * than IWT_SQPOLL_FIRST, so that a worker begins first. It never changes; instead the time
- * doubles for which the process has to use doorbells.
+ * than IWT_SQPOLL_FIRST, so that a worker begins first. The threshold never changes; instead the
+ * time doubles for which the process has to use doorbells.
  */
 #define IWT_CQPOLL_FIRST	32
 #define IWT_CQPOLL_WAIT_NS	NSEC_PER_MSEC
@@ -46,7 +48,7 @@
 #define IWT_CQPOLL_PATIENCE_NS	(500 * NSEC_PER_USEC)
 /* The way ends when the timer has run in place of the process more often than this in a row. */
 #define IWT_CQPOLL_MISSED	4
-/* The way ends after more calls in a row than this that served at most one request each. */
+/* The way ends when more calls in a row than this have served at most one request each. */
 #define IWT_CQPOLL_POOR		32
 
 /* wake_reply.c, the engine spins. Events: replies posted by doorbell, at any distance in time. */

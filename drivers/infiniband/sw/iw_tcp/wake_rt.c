@@ -5,11 +5,11 @@
  * With PREEMPT_RT some threads of the kernel (those of timers, of RCU, of interrupts) are real
  * time tasks and execute pending bottom halves. Short work may run in these threads at once,
  * which makes short messages fast. But the traffic of two ends on one machine does not end: each
- * segment triggers the next. A real time thread that once runs it would continue for ever, and no
- * ordinary task of that processor would get the lock of bottom halves. So these threads may run
- * engines for an eighth of the time; beyond this share a worker, an ordinary thread, runs them.
- * User programs that are real time tasks are not limited: they have chosen their policy, and run
- * the engines in their own system calls.
+ * segment triggers the next. A real time thread that begins to process this traffic would never
+ * finish, and no ordinary task of that processor would get the lock of bottom halves. So these
+ * threads may run engines for an eighth of the time; beyond this share a worker, an ordinary
+ * thread, runs the engines. User programs that are real time tasks are not limited: they have
+ * chosen their policy, and run the engines in their own system calls.
  */
 #include "wake_rt.h"
 

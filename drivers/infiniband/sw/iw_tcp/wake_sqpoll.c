@@ -4,11 +4,11 @@
  *
  * As long as the process posts, the worker runs the engines for each post; meanwhile the process
  * need not ring the doorbell. The worker disables preemption, so that no other thread can delay a
- * post while the worker polls. It takes no processor time from other threads: it ends as soon as
- * another thread is runnable on its processor, or when the process has not posted for
+ * post while the worker polls. The worker takes no processor time from other threads: it ends as
+ * soon as another thread is runnable on its processor, or when the process has not posted for
  * IWT_PAUSE_NS. If polling did not pay, the next worker begins only after a longer streak of
  * doorbells, and on another processor. If the link's setting "polling" is off, no worker begins,
- * and a running worker ends with its stretch.
+ * and a running worker ends after at most IWT_SQPOLL_STRETCH_NS.
  *
  * No post is lost when the worker ends: it decrements iwt_stream.pollers under the lock of the
  * stream and runs the engines once more (see wake_doorbell.c). tests/unit/ring_model.py tries all
