@@ -210,9 +210,9 @@ static int iwt_cq_arm(struct iwt_cq *cq, uint32_t flags)
 /*
  * Some programs poll a limited number of completions after they have armed a queue, and then
  * sleep although more completions are in the queue: the hardware that they were written for
- * raises the event for these immediately. The kernel does the same if requested. The request
- * needs a system call, but only while completions are left in an armed queue. If the call
- * fails, the device was removed and raises no events.
+ * raises the event for these completions immediately. The kernel does the same if the process
+ * requests it. The request needs a system call, but only while completions are left in an armed
+ * queue. If the call fails, the device was removed and raises no events.
  */
 void iwt_cq_remind(struct iwt_cq *cq)
 {
@@ -220,7 +220,7 @@ void iwt_cq_remind(struct iwt_cq *cq)
 		iwt_cq_arm(cq, IWT_CQ_ARM_AT_ONCE);
 }
 
-/* Requests the kernel to run the queue pairs whose bits are set. */
+/* Requests the kernel to run the engines of the queue pairs whose bits are set. */
 static void iwt_cq_call(struct iwt_cq *cq)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, 1);
@@ -248,9 +248,9 @@ bool iwt_cq_flush(struct iwt_cq *cq)
 
 /*
  * Notes a post without the doorbell to the queue pair of @bit. The caller has executed a full
- * barrier after the post. A process that always finds completions, or does not poll, flushes from
- * time to time. Several threads may increment the counter at the same time: a lost increment does
- * no harm, because the counter never becomes zero here.
+ * barrier after the post. A process that always finds completions, or does not poll, flushes
+ * after IWT_UNFLUSHED_MAX posts. Several threads may increment the counter at the same time: a
+ * lost increment does no harm, because the counter never becomes zero here.
  */
 void iwt_cq_defer(struct iwt_cq *cq, uint32_t bit)
 {

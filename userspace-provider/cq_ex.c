@@ -61,7 +61,7 @@ static int iwt_next_poll(struct ibv_cq_ex *ibcq)
 		if (!ret && next == cq->polled)
 			ret = ENOENT;
 	}
-	/* the current completion remains current: end_poll consumes it */
+	/* the current completion remains current: end_poll consumes the completion */
 	if (ret)
 		return ret;
 

@@ -49,8 +49,9 @@ static int iwt_cq_map(struct iwt_cq *cq, const struct iwt_resize_cq_resp *resp,
 }
 
 /*
- * Copies the entries and switches to the new ring. The old entries are copied, because
- * completions that were polled or removed since the command are absent only there.
+ * Copies the old entries to the new ring, and switches to the new ring. The completions that the
+ * kernel itself has written to the new ring are overwritten: after the command, threads may have
+ * removed completions (iwt_cq_clean()), but only from the old ring.
  */
 static void iwt_cq_move(struct iwt_cq *cq, const struct iwt_ring *next)
 {
@@ -92,7 +93,7 @@ static int iwt_cq_resize(struct iwt_cq *cq, int cqe)
 	iwt_unmap(&cq->more);
 	cq->more = map;
 	ret = iwt_cq_tell(cq, 0);
-	/* until the report the kernel uses no more entries than both rings have */
+	/* until the report the kernel uses no more entries than the smaller ring has */
 	if (ret && old_num < next.num)
 		cq->vcq.cq.cqe = old_num;
 

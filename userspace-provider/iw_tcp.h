@@ -24,14 +24,14 @@ struct iwt_context {
 /* A thread domain: its objects are used by one thread at a time. */
 struct iwt_td {
 	struct ibv_td td;
-	/* number of parent domains that use it */
+	/* number of parent domains that use this thread domain */
 	uint32_t parents;
 };
 
 /* A protection domain, or a parent domain, which refers to a protection domain. */
 struct iwt_pd {
 	struct ibv_pd pd;
-	/* number of parent domains that refer to it */
+	/* number of parent domains that refer to this protection domain */
 	uint32_t parents;
 	/* parent domain only: its protection domain, and its thread domain if any */
 	struct iwt_pd *of;

@@ -57,8 +57,8 @@ static int64_t iwt_deadline(int timeout)
 /*
  * poll() returns POLLERR immediately while the error queue of the socket is not empty
  * (SO_TIMESTAMPING, IP_RECVERR). Only the program may read this queue, and its entries are not
- * related to the requested events. So sleep for a short time; the caller then retries, and its
- * call reports an error of the connection itself.
+ * related to the requested events. So sleep for a short time; the caller then repeats its call,
+ * which reports an error of the connection itself.
  */
 static void iwt_pause(int64_t left)
 {

@@ -56,7 +56,7 @@ struct iwtdv_conn {
 	uint32_t flags;			/* enum iwtdv_conn_flags */
 	uint16_t ird;			/* ird and ord: as negotiated */
 	uint16_t ord;
-	/* private data of the peer's Reply, also if it rejects */
+	/* private data of the peer's Reply, also if the Reply rejects */
 	uint16_t private_data_len;
 	uint8_t private_data[IWTDV_MAX_PRIVATE_DATA];
 };

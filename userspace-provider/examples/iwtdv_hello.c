@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Two programs that talk text over TCP, agree on RDMA, and go on in RDMA on the
- * same connection (RFC 5044 7.1.3):
+ * Two programs that exchange text over TCP, agree to use RDMA, and then use
+ * RDMA on the same connection (RFC 5044 7.1.3):
  *
  *	cc -o iwtdv_hello iwtdv_hello.c -liw_tcp -libverbs
  *	iwtdv_hello iwt0 7000			first host
  *	iwtdv_hello iwt0 7000 192.0.2.1		second host
  *
- * A client that says anything but "rdma?" is served in text:
+ * The server answers in text if a client sends anything but "rdma?":
  *
  *	nc 192.0.2.1 7000
  */
@@ -71,7 +71,7 @@ static void make_queue_pair(void)
 	qp = ibv_create_qp(pd, &attr);
 	if (!qp)
 		fail("queue pair", errno);
-	/* before the switch: the peer may send right after it */
+	/* post before the switch: the peer may send right after the switch */
 	sge.lkey = mr->lkey;
 	if (ibv_post_recv(qp, &wr, &bad))
 		fail("receive", errno);
@@ -131,7 +131,7 @@ static int tcp(const char *host, const char *port)
 	return accept(fd, NULL, NULL);
 }
 
-/* One line, and not an octet more: what follows may be MPA's. */
+/* Reads one line, and no octet behind it, which may be an octet of MPA. */
 static void read_line(int fd, char *line, size_t size)
 {
 	size_t len = 0;
@@ -179,7 +179,7 @@ static void ask(int fd)
 		return;
 	err = iwtdv_connect(qp, fd, &param, &conn);
 	if (err == ECONNREFUSED)
-		return;		/* and go on in text */
+		return;		/* a real program goes on in text */
 	if (err)
 		fail("iwtdv_connect", err);
 	say_by_rdma("hello");
