@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The RDMA connection manager finds iWARP devices by their net device since
- * shortly before drivers may ask for it, and by the GID before that.
+ * Older versions of rdma_cm find an iWARP device by its GID, newer versions by
+ * its net device. The core exports ib_device_get_netdev() since shortly after
+ * this change.
  */
 #include <rdma/ib_verbs.h>
 

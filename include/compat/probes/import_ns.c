@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Older kernels make a string of what is one already, with quotes in it. */
+/*
+ * Older kernels convert the argument to a string, although it is a string: the result has quotes.
+ */
 #include <linux/build_bug.h>
 #include <linux/module.h>
 

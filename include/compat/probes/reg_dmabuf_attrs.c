@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Older kernels have udata for the last argument. */
+/* In older kernels the last argument is udata. */
 #include <linux/build_bug.h>
 #include <rdma/ib_verbs.h>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP obeys MSG_SPLICE_PAGES since it lost its sendpage operation, which a
- * conflicting declaration finds. Stable kernels define the flag before.
+ * TCP supports MSG_SPLICE_PAGES in kernels whose TCP has no sendpage operation
+ * any more. If TCP has the operation, the declaration below conflicts with the
+ * kernel's. Some older stable kernels define the flag, but TCP ignores it
+ * there.
  */
 #include <net/tcp.h>
 

@@ -52,12 +52,12 @@ enum iwt_ring_flags {
 	 * Completion queue only: the send queues of its queue pairs may have
 	 * IWT_RING_NEED_WAKEUP clear although the kernel does not poll them.
 	 *
-	 * A process that posts and need not ring the doorbell MUST set the bit of
-	 * the queue pair, after the barrier, if the bit is not set: bit n is
-	 * 1 << n % 32 of the 32-bit word n / 32. A process that has set a bit MUST
-	 * call IWT_METHOD_CQ_POLL when it finds the completion queue empty, and
-	 * SHOULD call it after many posts. The kernel then clears the bits and runs
-	 * each queue pair whose bit was set.
+	 * A process that posts and need not ring the doorbell MUST set the bit
+	 * of the queue pair, after the barrier, if the bit is not set: bit n is
+	 * 1 << n % 32 of the 32-bit word n / 32. A process that has set a bit
+	 * MUST call IWT_METHOD_CQ_POLL when it finds the completion queue
+	 * empty, and SHOULD call it after many posts. The kernel then clears
+	 * the bits and runs the engines of each queue pair whose bit was set.
 	 */
 	IWT_RING_DEFERRED	= 1 << 2,
 	/*

@@ -4,7 +4,7 @@
 
 #include <linux/net.h>
 
-/* setsockopt(2) of SOL_SOCKET also calls the socket's operations. */
+/* Let setsockopt(2) of SOL_SOCKET call the socket's operations, too. */
 static inline void compat_sock_custom_sockopt(struct socket *sock)
 {
 	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);

@@ -4,7 +4,7 @@
 
 #include_next <linux/in.h>
 
-/* The kernel refuses it with -ENOPROTOOPT. */
+/* This kernel does not know the option, and refuses it with -ENOPROTOOPT. */
 #define IP_LOCAL_PORT_RANGE	51
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef COMPAT_SRQ_DETAILS_H
 #define COMPAT_SRQ_DETAILS_H
 
-#define COMPAT_SRQ_DETAILS	/* this core has no operation for them */
+#define COMPAT_SRQ_DETAILS	/* this core has no operation for these attributes */
 
 #include_next <compat/ib_ops.h>
 
