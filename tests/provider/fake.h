@@ -65,7 +65,7 @@ struct fake {
 	int contexts, pds, mrs, mws, cqs, qps, srqs;
 	struct fake_ring cq, sq, rq;
 	struct fake_ring cq_first;	/* the completion queue as it was created */
-	struct fake_ring cq_next;	/* the new ring during a resize, if it has ctl */
+	struct fake_ring cq_next;	/* the new ring during a resize; else ctl is NULL */
 	/* the ring of the newest shared receive queue, and the new ring during a resize */
 	struct fake_ring srq, new_srq;
 	unsigned int srq_modified;

@@ -61,17 +61,17 @@ static void test_translation(void)
 	}
 	ok(wc.wr_id == cqe.wr_id && wc.qp_num == 5 &&
 	   wc.byte_len == 0xfffffffe && wc.vendor_err == 77,
-	   "poll: fields are passed on");
+	   "poll: the fields have the values of the kernel");
 	is(wc.status, IBV_WC_REM_ACCESS_ERR, "poll: status");
-	is(wc.wc_flags, 0, "poll: no flags without an invalidation");
+	is(wc.wc_flags, 0, "poll: a completion without invalidation has no flags");
 
 	cqe.opcode = 255;
 	cqe.flags = IWT_WC_WITH_INVALIDATE;
 	fake_complete(&cqe);
 	fake.ops.poll_cq(cq, 1, &wc);
 	ok(wc.wc_flags == IBV_WC_WITH_INV && wc.invalidated_rkey == 0xdeadbe00,
-	   "poll: invalidated rkey");
-	is(wc.opcode, IBV_WC_DRIVER1, "poll: an unknown opcode is survived");
+	   "poll: the invalidated rkey is passed on");
+	is(wc.opcode, IBV_WC_DRIVER1, "poll: an unknown opcode becomes IBV_WC_DRIVER1");
 
 	cqe.opcode = IWT_WC_RECV;
 	cqe.flags = IWT_WC_WITH_IMM;
@@ -79,7 +79,7 @@ static void test_translation(void)
 	fake_complete(&cqe);
 	fake.ops.poll_cq(cq, 1, &wc);
 	ok(wc.opcode == IBV_WC_RECV && wc.wc_flags == IBV_WC_WITH_IMM &&
-	   be32toh(wc.imm_data) == 0x01020304, "poll: immediate data");
+	   be32toh(wc.imm_data) == 0x01020304, "poll: immediate data are passed on");
 	teardown();
 }
 
@@ -92,7 +92,7 @@ static void test_wrap(void)
 	int round, got, i;
 
 	setup(0xfffffff3);
-	is(fake.ops.poll_cq(cq, 8, wc), 0, "wrap: empty at first");
+	is(fake.ops.poll_cq(cq, 8, wc), 0, "wrap: a new queue is empty");
 	for (round = 0; round < 40; round++) {
 		for (i = 0; i <= round % 8; i++) {
 			cqe.wr_id = sent++;
@@ -105,10 +105,10 @@ static void test_wrap(void)
 		}
 		good &= !got && fake.cq.ctl->cons == fake.cq.ctl->prod;
 	}
-	ok(good && seen == sent, "wrap: %llu completions in order",
+	ok(good && seen == sent, "wrap: %llu completions arrive in order",
 	   (unsigned long long)sent);
 	ok(fake.cq.ctl->prod < 0xfffffff3, "wrap: the index has wrapped");
-	is(fake.ops.poll_cq(cq, 0, wc), 0, "wrap: nothing asked, nothing got");
+	is(fake.ops.poll_cq(cq, 0, wc), 0, "wrap: a poll for 0 completions returns 0");
 	teardown();
 }
 
@@ -122,10 +122,11 @@ static void test_overrun(void)
 	for (i = 0; i < 8; i++)
 		fake_complete(&cqe);
 	fake.cq.ctl->flags |= IWT_RING_OVERRUN;
-	is(fake.ops.poll_cq(cq, 5, wc), 5, "overrun: what was held is read");
-	is(fake.ops.poll_cq(cq, 5, wc), 3, "overrun: to the last");
-	ok(fake.ops.poll_cq(cq, 5, wc) < 0, "overrun: then it fails");
-	ok(fake.ops.poll_cq(cq, 5, wc) < 0, "overrun: and goes on to");
+	is(fake.ops.poll_cq(cq, 5, wc), 5,
+	   "overrun: the completions from before the overrun can be polled");
+	is(fake.ops.poll_cq(cq, 5, wc), 3, "overrun: all of these completions can be polled");
+	ok(fake.ops.poll_cq(cq, 5, wc) < 0, "overrun: the next poll fails");
+	ok(fake.ops.poll_cq(cq, 5, wc) < 0, "overrun: each later poll fails, too");
 	teardown();
 }
 
@@ -148,9 +149,10 @@ static void test_overrun_late(void)
 
 	setup(0xffffffff);
 	fake.on_load = overrun_now;
-	is(fake.ops.poll_cq(cq, 5, wc), 1, "overrun: what came before it meanwhile is read");
-	is(wc[0].wr_id, 2, "overrun: that one");
-	ok(fake.ops.poll_cq(cq, 5, wc) < 0, "overrun: then it fails");
+	is(fake.ops.poll_cq(cq, 5, wc), 1,
+	   "overrun: a completion that the kernel added just before the overrun is found");
+	is(wc[0].wr_id, 2, "overrun: it is the right completion");
+	ok(fake.ops.poll_cq(cq, 5, wc) < 0, "overrun: the next poll fails");
 	teardown();
 }
 
@@ -160,17 +162,18 @@ static void test_notify(void)
 
 	setup(0);
 	arm = &fake.cq.ctl->arm;
-	is(*arm, IWT_CQ_ARM_NONE, "notify: not armed at first");
+	is(*arm, IWT_CQ_ARM_NONE, "notify: a new queue is not armed");
 	fake.ops.req_notify_cq(cq, 1);
-	is(*arm, IWT_CQ_ARM_SOLICITED, "notify: for solicited ones");
+	is(*arm, IWT_CQ_ARM_SOLICITED, "notify: a call arms the queue for solicited completions");
 	fake.ops.req_notify_cq(cq, 0);
-	is(*arm, IWT_CQ_ARM_ANY, "notify: for any");
+	is(*arm, IWT_CQ_ARM_ANY, "notify: a call arms the queue for any completion");
 	fake.ops.req_notify_cq(cq, 1);
-	is(*arm, IWT_CQ_ARM_ANY, "notify: any is not taken back");
+	is(*arm, IWT_CQ_ARM_ANY, "notify: a call for solicited completions does not undo that");
 	*arm = IWT_CQ_ARM_NONE;
 	fake.ops.req_notify_cq(cq, 1);
-	is(*arm, IWT_CQ_ARM_SOLICITED, "notify: again after the event");
-	is(fake.arms, 0, "notify: without a call");
+	is(*arm, IWT_CQ_ARM_SOLICITED,
+	   "notify: after the event, the queue can be armed for solicited completions");
+	is(fake.arms, 0, "notify: no system call was made");
 	teardown();
 }
 
@@ -182,18 +185,21 @@ static void test_arm_by_call(void)
 	setup(0);
 	arm = &fake.cq.ctl->arm;
 	fake.cq.ctl->flags = IWT_RING_ARM_BY_CALL;
-	is(fake.ops.req_notify_cq(cq, 1), 0, "notify: by a call");
+	is(fake.ops.req_notify_cq(cq, 1), 0, "notify: arming by a system call succeeds");
 	ok(fake.arms == 1 && fake.arm_flags == IWT_CQ_ARM_FOR_SOLICITED,
-	   "notify: by a call, for solicited ones");
-	is(fake.arm_seen, IWT_CQ_ARM_SOLICITED, "notify: after the word is stored");
-	is(fake.ops.req_notify_cq(cq, 0), 0, "notify: by a call, for any");
+	   "notify: the system call is for solicited completions");
+	is(fake.arm_seen, IWT_CQ_ARM_SOLICITED,
+	   "notify: the arm word was stored before the system call");
+	is(fake.ops.req_notify_cq(cq, 0), 0,
+	   "notify: arming by a system call succeeds for any completion");
 	ok(fake.arms == 2 && !fake.arm_flags && *arm == IWT_CQ_ARM_ANY,
-	   "notify: by a call, not for what is there already");
+	   "notify: the call is for any completion, but not for those in the queue");
 	fake.arm_err = EIO;
-	is(fake.ops.req_notify_cq(cq, 0), EIO, "notify: its failure is told");
+	is(fake.ops.req_notify_cq(cq, 0), EIO,
+	   "notify: the error of the system call is returned");
 	fake.cq.ctl->flags = IWT_RING_DEFERRED;
-	is(fake.ops.req_notify_cq(cq, 0), 0, "notify: without a call again");
-	is(fake.arms, 3, "notify: other flags ask for none");
+	is(fake.ops.req_notify_cq(cq, 0), 0, "notify: when the flag is clear, arming succeeds");
+	is(fake.arms, 3, "notify: and makes no system call");
 	teardown();
 }
 
@@ -206,9 +212,9 @@ static void test_moderate(void)
 	};
 
 	setup(0);
-	is(fake.ops.modify_cq(cq, &attr), 0, "moderate: may be asked for");
+	is(fake.ops.modify_cq(cq, &attr), 0, "moderate: the call succeeds");
 	ok(fake.moderation.cq_count == 7 && fake.moderation.cq_period == 11,
-	   "moderate: the kernel is told");
+	   "moderate: the kernel gets count and period");
 	teardown();
 }
 
@@ -223,13 +229,13 @@ static void test_remind(void)
 	for (i = 0; i < 6; i++)
 		fake_complete(&cqe);
 	fake.ops.poll_cq(cq, 2, wc);
-	is(fake.arms, 0, "remind: not when nobody waits");
+	is(fake.arms, 0, "remind: no system call if the queue is not armed");
 	fake.ops.req_notify_cq(cq, 0);
 	fake.ops.poll_cq(cq, 2, wc);
 	ok(fake.arms == 1 && fake.arm_flags == IWT_CQ_ARM_AT_ONCE,
-	   "remind: of what was left behind");
+	   "remind: a poll that leaves completions in an armed queue requests the event");
 	fake.ops.poll_cq(cq, 2, wc);
-	is(fake.arms, 1, "remind: not of an empty queue");
+	is(fake.arms, 1, "remind: a poll that empties the queue does not");
 	teardown();
 }
 
@@ -270,12 +276,12 @@ static void test_bad_answers(void)
 		void (*spoil)(struct iwt_create_cq_resp *resp);
 		int err;
 	} bad[] = {
-		{ "no power of two", spoil_entries, EPROTO },
+		{ "the number of entries is no power of two", spoil_entries, EPROTO },
 		{ "all zero", spoil_nothing, EPROTO },
-		{ "stride too small", spoil_stride, EPROTO },
-		{ "mapping too short", spoil_length, EPROTO },
-		{ "no room for the bits", spoil_bits, EPROTO },
-		{ "mapping refused", spoil_offset, EINVAL },
+		{ "the stride is too small", spoil_stride, EPROTO },
+		{ "the mapping is too short", spoil_length, EPROTO },
+		{ "the mapping has no room for the bits", spoil_bits, EPROTO },
+		{ "the mapping is refused", spoil_offset, EINVAL },
 	};
 	unsigned int i;
 
@@ -285,7 +291,7 @@ static void test_bad_answers(void)
 		errno = 0;
 		ok(!fake_make_cq(context, 8) && errno == bad[i].err,
 		   "cq answer: %s", bad[i].name);
-		is(fake.cqs, 0, "cq answer: %s: the queue is given back",
+		is(fake.cqs, 0, "cq answer: %s: the kernel's queue is destroyed",
 		   bad[i].name);
 	}
 	fake_close(context);
@@ -322,24 +328,24 @@ static void test_ex_refusals(void)
 	context = fake_open();
 	errno = 0;
 	ok(!make_cq_ex(IBV_WC_EX_WITH_CVLAN, 0, 0) && errno == EOPNOTSUPP,
-	   "cq_ex: no VLAN");
+	   "cq_ex: a queue with VLANs is refused");
 	errno = 0;
 	ok(!make_cq_ex(IBV_WC_EX_WITH_FLOW_TAG, 0, 0) && errno == EOPNOTSUPP,
-	   "cq_ex: no flow tag");
+	   "cq_ex: a queue with flow tags is refused");
 	errno = 0;
 	ok(!make_cq_ex(IBV_WC_EX_WITH_TM_INFO, 0, 0) && errno == EOPNOTSUPP,
-	   "cq_ex: no tag matching");
+	   "cq_ex: a queue with tag matching is refused");
 	errno = 0;
 	ok(!make_cq_ex(0, IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		       IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN) &&
-	   errno == EOPNOTSUPP, "cq_ex: overrun is not ignored");
+	   errno == EOPNOTSUPP, "cq_ex: the flag to ignore an overrun is refused");
 	errno = 0;
 	ok(!make_cq_ex(0, IBV_CQ_INIT_ATTR_MASK_PD, 0) && errno == EINVAL,
-	   "cq_ex: a parent domain that is none");
+	   "cq_ex: NULL as the parent domain is refused");
 	errno = 0;
 	ok(!make_cq_ex(0, IBV_CQ_INIT_ATTR_MASK_PD << 1, 0) &&
-	   errno == EOPNOTSUPP, "cq_ex: a mask that nobody knows");
-	is(fake.cqs, 0, "cq_ex: nothing was made");
+	   errno == EOPNOTSUPP, "cq_ex: an unknown bit of comp_mask is refused");
+	is(fake.cqs, 0, "cq_ex: no queue was created");
 	fake_close(context);
 }
 
@@ -361,44 +367,48 @@ static void test_ex_poll(uint32_t flags)
 	fake.first_index = 0xffffffff;
 	ex = make_cq_ex(IBV_WC_STANDARD_FLAGS, IBV_CQ_INIT_ATTR_MASK_FLAGS,
 			flags);
-	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: empty");
+	is(ibv_start_poll(ex, &attr), ENOENT,
+	   "cq_ex: start_poll of an empty queue returns ENOENT");
 	for (i = 0; i < 3; i++) {
 		cqe.wr_id = i;
 		fake_complete(&cqe);
 	}
-	is(ibv_start_poll(ex, &attr), 0, "cq_ex: start");
+	is(ibv_start_poll(ex, &attr), 0, "cq_ex: start_poll succeeds");
 	ok(ex->wr_id == 0 && ibv_wc_read_opcode(ex) == IBV_WC_RECV &&
 	   ibv_wc_read_wc_flags(ex) == IBV_WC_WITH_INV &&
 	   ibv_wc_read_invalidated_rkey(ex) == 0x1234 &&
 	   ibv_wc_read_qp_num(ex) == 9 && ibv_wc_read_byte_len(ex) == 10 &&
-	   ibv_wc_read_vendor_err(ex) == 3, "cq_ex: all fields");
-	is(ibv_next_poll(ex), 0, "cq_ex: next");
-	is(ibv_next_poll(ex), 0, "cq_ex: and next");
-	is(ex->wr_id, 2, "cq_ex: the third");
-	is(fake.cq.ctl->cons, 0xffffffff, "cq_ex: not given back yet");
+	   ibv_wc_read_vendor_err(ex) == 3,
+	   "cq_ex: all fields of the first completion are right");
+	is(ibv_next_poll(ex), 0, "cq_ex: next_poll finds the second completion");
+	is(ibv_next_poll(ex), 0, "cq_ex: next_poll finds the third completion");
+	is(ex->wr_id, 2, "cq_ex: its wr_id is right");
+	is(fake.cq.ctl->cons, 0xffffffff,
+	   "cq_ex: the index cons does not change before end_poll");
 	cqe.wr_id = 3;
 	fake_complete(&cqe);
 	ok(!ibv_next_poll(ex) && ex->wr_id == 3,
-	   "cq_ex: one that came while polling");
-	is(ibv_next_poll(ex), ENOENT, "cq_ex: no more");
+	   "cq_ex: next_poll finds a completion that was added meanwhile");
+	is(ibv_next_poll(ex), ENOENT, "cq_ex: next_poll at the end returns ENOENT");
 	ibv_end_poll(ex);
-	is(fake.cq.ctl->cons, 3, "cq_ex: all are given back");
+	is(fake.cq.ctl->cons, 3, "cq_ex: end_poll returns all entries to the kernel");
 	cqe.opcode = IWT_WC_RECV_RDMA_WITH_IMM;
 	cqe.flags = IWT_WC_WITH_IMM;
 	memcpy(&cqe.ex, "\1\2\3\4", 4);
 	fake_complete(&cqe);
-	is(ibv_start_poll(ex, &attr), 0, "cq_ex: start again");
+	is(ibv_start_poll(ex, &attr), 0, "cq_ex: start_poll succeeds again");
 	ok(ibv_wc_read_opcode(ex) == IBV_WC_RECV_RDMA_WITH_IMM &&
 	   ibv_wc_read_wc_flags(ex) == IBV_WC_WITH_IMM &&
 	   be32toh(ibv_wc_read_imm_data(ex)) == 0x01020304,
-	   "cq_ex: immediate data");
+	   "cq_ex: immediate data are passed on");
 	ibv_end_poll(ex);
-	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: empty again");
+	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: the queue is empty after that");
 	fake.cq.ctl->flags |= IWT_RING_DEFERRED;
-	is(ibv_start_poll(ex, &attr), ENOENT, "cq_ex: nothing posted");
-	is(fake.flushes, 0, "cq_ex: no call then");
+	is(ibv_start_poll(ex, &attr), ENOENT,
+	   "cq_ex: start_poll of an empty queue without posts returns ENOENT");
+	is(fake.flushes, 0, "cq_ex: and flushes nothing");
 	fake.cq.ctl->flags |= IWT_RING_OVERRUN;
-	is(ibv_start_poll(ex, &attr), EIO, "cq_ex: overrun");
+	is(ibv_start_poll(ex, &attr), EIO, "cq_ex: start_poll after an overrun returns EIO");
 	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));
 	fake_close(context);
 }
@@ -417,17 +427,17 @@ static void test_ex_remind(void)
 		fake_complete(&cqe);
 	ibv_start_poll(ex, &attr);
 	ibv_end_poll(ex);
-	is(fake.arms, 0, "cq_ex: no reminder when nobody waits");
+	is(fake.arms, 0, "cq_ex: no event is requested if the queue is not armed");
 	fake.ops.req_notify_cq(ibv_cq_ex_to_cq(ex), 0);
 	ibv_start_poll(ex, &attr);
 	ibv_next_poll(ex);
-	is(fake.arms, 0, "cq_ex: no reminder before the end");
+	is(fake.arms, 0, "cq_ex: no event is requested before end_poll");
 	ibv_end_poll(ex);
 	ok(fake.arms == 1 && fake.arm_flags == IWT_CQ_ARM_AT_ONCE,
-	   "cq_ex: a reminder of what was left behind");
+	   "cq_ex: end_poll that leaves completions in an armed queue requests the event");
 	ibv_start_poll(ex, &attr);
 	ibv_end_poll(ex);
-	is(fake.arms, 1, "cq_ex: no reminder of an empty queue");
+	is(fake.arms, 1, "cq_ex: end_poll that empties the queue does not");
 	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));
 	fake_close(context);
 }
@@ -445,7 +455,7 @@ static void test_ex_times(void)
 	ex = make_cq_ex(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
 			IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, 0, 0);
 	ok(ex && fake.cq.stride == sizeof(cqe) + sizeof(struct iwt_cqe_time),
-	   "times: a queue with them");
+	   "times: the entries of a queue with timestamps are longer");
 	qp = fake_make_qp(context, ibv_cq_ex_to_cq(ex), 4, 0);
 	for (i = 0; i < 4; i++) {
 		cqe.wr_id = i;
@@ -454,20 +464,22 @@ static void test_ex_times(void)
 	}
 	/* entries 2 and 3 are removed, and entries 0 and 1 move to their places */
 	fake_drop_qp(qp);
-	is(fake.ops.resize_cq(ibv_cq_ex_to_cq(ex), 64), 0, "times: resized");
-	is(ibv_start_poll(ex, &attr), 0, "times: start");
+	is(fake.ops.resize_cq(ibv_cq_ex_to_cq(ex), 64), 0, "times: the queue can be resized");
+	is(ibv_start_poll(ex, &attr), 0, "times: start_poll succeeds");
 	for (i = 0; i < 2; i++) {
 		ok(ex->wr_id == (uint64_t)i &&
 		   ibv_wc_read_completion_ts(ex) == 1000u + i &&
 		   ibv_wc_read_completion_wallclock_ns(ex) == 2000u + i,
-		   "times: of completion %d", i);
-		is(ibv_next_poll(ex), i ? ENOENT : 0, "times: next");
+		   "times: the times of completion %d are right", i);
+		is(ibv_next_poll(ex), i ? ENOENT : 0,
+		   "times: next_poll finds the second completion only");
 	}
 	ibv_end_poll(ex);
 	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));
 
 	ex = make_cq_ex(IBV_WC_EX_WITH_BYTE_LEN, 0, 0);
-	is(fake.cq.stride, sizeof(cqe), "times: a queue without has none");
+	is(fake.cq.stride, sizeof(cqe),
+	   "times: the entries of a queue without timestamps are not longer");
 	fake.ops.destroy_cq(ibv_cq_ex_to_cq(ex));
 	fake_close(context);
 }

@@ -104,7 +104,7 @@ static void test_model(void)
 	while ((got = fake.ops.poll_cq(cq, 1, wc)) > 0)
 		good &= wc->wr_id == seen++;
 	ok(good && seen == next_sent && seen > ROUNDS,
-	   "resize: %d random steps, %llu completions in order", round,
+	   "resize: in %d random steps, %llu completions arrive in order", round,
 	   (unsigned long long)seen);
 	teardown();
 }
@@ -118,18 +118,18 @@ static void test_control_words(void)
 	setup(0);
 	ctl = fake.cq.ctl;
 	fake.ops.req_notify_cq(cq, 0);
-	is(fake.ops.resize_cq(cq, 100), 0, "resize: grows");
+	is(fake.ops.resize_cq(cq, 100), 0, "resize: a larger size is accepted");
 	ok(cq->cqe == 128 && fake.cq.num == 128 && fake.told == 1,
-	   "resize: to a power of two, and the kernel is told");
-	is(ctl->arm, IWT_CQ_ARM_ANY, "resize: stays armed");
+	   "resize: the size is a power of two, and the end is reported to the kernel");
+	is(ctl->arm, IWT_CQ_ARM_ANY, "resize: the queue stays armed");
 	complete(1);
-	is(fake.ops.poll_cq(cq, 1, &wc), 1, "resize: polls");
-	is(ctl->cons, 1, "resize: the index is where it was");
-	is(fake.ops.resize_cq(cq, 65), 0, "resize: to the size that it has");
-	is(fake.told, 1, "resize: then there is nothing to be told");
-	is(fake.ops.resize_cq(cq, 2), 0, "resize: shrinks");
+	is(fake.ops.poll_cq(cq, 1, &wc), 1, "resize: a completion can be polled");
+	is(ctl->cons, 1, "resize: the index cons is in the same place");
+	is(fake.ops.resize_cq(cq, 65), 0, "resize: the present size is accepted");
+	is(fake.told, 1, "resize: and no end is reported");
+	is(fake.ops.resize_cq(cq, 2), 0, "resize: a smaller size is accepted");
 	ok(cq->cqe == (int)FIRST && fake.cq.entries == fake.cq_first.entries,
-	   "resize: not below the size at first");
+	   "resize: the size does not become smaller than the first size");
 	teardown();
 }
 
@@ -143,17 +143,18 @@ static void test_cleaned(void)
 
 	setup(0);
 	qp = fake_make_qp(context, cq, 4, 0);
-	is(fake.ops.resize_cq(cq, 30), 0, "resize: with a queue pair");
+	is(fake.ops.resize_cq(cq, 30), 0, "resize: a queue that a queue pair uses grows");
 	for (i = 0; i < 6; i++) {
 		cqe.wr_id = i;
 		cqe.qp_num = i % 2 ? qp->qp_num : 0;
 		fake_complete(&cqe);
 	}
 	fake_drop_qp(qp);
-	is(fake.ops.resize_cq(cq, 8), 0, "resize: after it is gone");
-	is(fake.ops.poll_cq(cq, 8, wc), 3, "resize: what the others had is left");
+	is(fake.ops.resize_cq(cq, 8), 0, "resize: it shrinks after the queue pair was destroyed");
+	is(fake.ops.poll_cq(cq, 8, wc), 3,
+	   "resize: the completions of other queue pairs are left");
 	ok(wc[0].wr_id == 0 && wc[1].wr_id == 2 && wc[2].wr_id == 4,
-	   "resize: in order");
+	   "resize: they are in order");
 	teardown();
 }
 
@@ -190,11 +191,11 @@ static void test_bad_answers(void)
 		void (*spoil)(struct iwt_resize_cq_resp *resp);
 		int err;
 	} bad[] = {
-		{ "no power of two", spoil_entries, EPROTO },
-		{ "no entries", spoil_zero, EPROTO },
-		{ "mapping too short", spoil_length, EPROTO },
-		{ "no mapping", spoil_no_map, EPROTO },
-		{ "mapping refused", spoil_offset, EINVAL },
+		{ "the number of entries is no power of two", spoil_entries, EPROTO },
+		{ "there are no entries", spoil_zero, EPROTO },
+		{ "the mapping is too short", spoil_length, EPROTO },
+		{ "there is no mapping", spoil_no_map, EPROTO },
+		{ "the mapping is refused", spoil_offset, EINVAL },
 	};
 	unsigned int i;
 	struct ibv_wc wc;
@@ -205,14 +206,14 @@ static void test_bad_answers(void)
 		fake.spoil_resize = bad[i].spoil;
 		ok(fake.ops.resize_cq(cq, 30) == bad[i].err &&
 		   cq->cqe == (int)FIRST && !fake.cq_next.ctl,
-		   "resize answer: %s: nothing has changed", bad[i].name);
+		   "resize answer: %s: the queue does not change", bad[i].name);
 	}
 	fake.spoil_resize = NULL;
 	fake.resize_err = EINVAL;
-	is(fake.ops.resize_cq(cq, 30), EINVAL, "resize: refused by the kernel");
+	is(fake.ops.resize_cq(cq, 30), EINVAL, "resize: the kernel's refusal is returned");
 	fake.resize_err = 0;
 	ok(fake.ops.poll_cq(cq, 1, &wc) == 1 && wc.wr_id == 77,
-	   "resize: the completion is still there");
+	   "resize: then the completion is still in the queue");
 	teardown();
 }
 
@@ -223,15 +224,18 @@ static void test_untold(void)
 
 	setup(0);
 	fake.tell_err = ENOMEM;
-	is(fake.ops.resize_cq(cq, 30), ENOMEM, "resize: the end fails");
-	is(cq->cqe, FIRST, "resize: no more than before can be relied on");
+	is(fake.ops.resize_cq(cq, 30), ENOMEM,
+	   "resize: the error of the report of the end is returned");
+	is(cq->cqe, FIRST, "resize: the reported size is the old size");
 	complete(5);
 	ok(fake.ops.poll_cq(cq, 1, &wc) == 1 && wc.wr_id == 5,
-	   "resize: completions are found");
-	is(fake.ops.resize_cq(cq, 100), ENOMEM, "resize: the end fails again");
+	   "resize: a completion can be polled after that");
+	is(fake.ops.resize_cq(cq, 100), ENOMEM,
+	   "resize: the next resize repeats the report, which fails again");
 	fake.tell_err = 0;
-	is(fake.ops.resize_cq(cq, 100), 0, "resize: the end is made up for");
-	is(cq->cqe, 128, "resize: and the next one done");
+	is(fake.ops.resize_cq(cq, 100), 0,
+	   "resize: the next resize repeats the report, which succeeds");
+	is(cq->cqe, 128, "resize: and then changes the size");
 	teardown();
 }
 
@@ -250,10 +254,10 @@ static void test_between(void)
 	ex = fake.ops.create_cq_ex(context, &attr);
 	cq = ibv_cq_ex_to_cq(ex);
 	complete(1);
-	is(ibv_start_poll(ex, &poll_attr), 0, "resize: start to poll");
-	is(fake.ops.resize_cq(cq, 30), EBUSY, "resize: not in between");
+	is(ibv_start_poll(ex, &poll_attr), 0, "resize: start_poll succeeds");
+	is(fake.ops.resize_cq(cq, 30), EBUSY, "resize: a resize before end_poll returns EBUSY");
 	ibv_end_poll(ex);
-	is(fake.ops.resize_cq(cq, 30), 0, "resize: but at the end");
+	is(fake.ops.resize_cq(cq, 30), 0, "resize: a resize after end_poll succeeds");
 	teardown();
 }
 
@@ -338,7 +342,7 @@ static void test_threads_resize(void)
 	}
 	pthread_join(threads[0], &good);
 	pthread_join(threads[1], NULL);
-	ok(good && fine && n > 10, "resize: %u times beside a thread that polls", n);
+	ok(good && fine && n > 10, "resize: %u resizes succeed while another thread polls", n);
 	teardown();
 }
 

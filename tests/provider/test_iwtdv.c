@@ -33,7 +33,7 @@ static void connect_sockets(void)
 	ours = socket(AF_INET, SOCK_STREAM, 0);
 	ok(!bind(fd, (struct sockaddr *)&a, len) && !listen(fd, 1) &&
 	   !getsockname(fd, (struct sockaddr *)&a, &len) &&
-	   !connect(ours, (struct sockaddr *)&a, len), "iwtdv: sockets");
+	   !connect(ours, (struct sockaddr *)&a, len), "iwtdv: two sockets are connected");
 	theirs = accept(fd, NULL, NULL);
 	setsockopt(theirs, SOL_SOCKET, SO_RCVTIMEO, &patience,
 		   sizeof(patience));
@@ -112,17 +112,17 @@ static void test_initiator(void)
 	put_frame(fake.frame, REQ, 0x50, 2, 2);
 	fake.attach_err[1] = EAGAIN;	/* the provider then repeats the call */
 	peer_sends(REP, 0x50, 2, 4 + 500, "FPDU");
-	is(iwtdv_connect(qp, ours, &param, &conn), 0, "iwtdv: initiator");
-	is(fake.ioctls, 3, "iwtdv: waits where TCP has no room");
+	is(iwtdv_connect(qp, ours, &param, &conn), 0, "connect: iwtdv_connect() succeeds");
+	is(fake.ioctls, 3, "connect: the provider repeats a method while TCP has no room");
 	is(recv(theirs, sent, sizeof(sent), MSG_WAITALL), sizeof(sent),
-	   "iwtdv: the Request");
-	ok(!memcmp(sent, fake.frame, sizeof(sent)), "iwtdv: as it was written");
-	is(fake.request_len, HDR + 2, "iwtdv: length of the Request");
-	is(fake.reply_len, HDR + 504, "iwtdv: length of the Reply");
-	is(conn.private_data_len, 500, "iwtdv: private data without the depths");
+	   "connect: a Request of the right length is sent");
+	ok(!memcmp(sent, fake.frame, sizeof(sent)), "connect: the Request is that of the kernel");
+	is(fake.request_len, HDR + 2, "connect: the kernel gets the whole Request");
+	is(fake.reply_len, HDR + 504, "connect: the kernel gets the whole Reply");
+	is(conn.private_data_len, 500, "connect: the private data do not include the depths");
 	ok(conn.ird == 3 && conn.ord == 2 && conn.flags == IWTDV_CONN_CRC,
-	   "iwtdv: what was agreed");
-	ok(behind_is("FPDU"), "iwtdv: what follows the Reply is not read");
+	   "connect: the negotiated parameters are returned");
+	ok(behind_is("FPDU"), "connect: bytes behind the Reply are not read");
 	end();
 }
 
@@ -135,32 +135,34 @@ static void test_refusals(void)
 	put_frame(fake.frame, REQ, 0x40, 1, 0);
 	peer_sends(REP, 0x60, 1, 3, "text");
 	is(iwtdv_connect(qp, ours, &param, &conn), ECONNREFUSED,
-	   "iwtdv: a reject");
-	is(conn.private_data_len, 3, "iwtdv: its private data");
-	ok(behind_is("text"), "iwtdv: what follows it is not read");
-	is(fake.ioctls, 1, "iwtdv: nothing is attached");
+	   "connect: a Reply with R returns ECONNREFUSED");
+	is(conn.private_data_len, 3, "connect: the private data of this Reply are returned");
+	ok(behind_is("text"), "connect: bytes behind this Reply are not read");
+	is(fake.ioctls, 1, "connect: after this Reply the connection is not switched to RDMA");
 
 	peer_sends(REP, 0x40, 1, 513, "");
 	is(iwtdv_connect(qp, ours, &param, &conn), EPROTO,
-	   "iwtdv: too long private data in a Reply");
-	ok(is_shut_down(), "iwtdv: end the connection");
+	   "connect: a Reply with too long private data returns EPROTO");
+	ok(is_shut_down(), "connect: and ends the connection");
 	end();
 
 	begin();
 	put_frame(fake.frame, REQ, 0x40, 1, 0);
-	is(iwtdv_connect(qp, ours, &param, &conn), ETIMEDOUT, "iwtdv: silence");
-	ok(is_shut_down(), "iwtdv: ends the connection");
+	is(iwtdv_connect(qp, ours, &param, &conn), ETIMEDOUT,
+	   "connect: no Reply before the deadline returns ETIMEDOUT");
+	ok(is_shut_down(), "connect: and ends the connection");
 	end();
 
 	begin();
 	param.flags = 1u << 31;
 	is(iwtdv_connect(qp, ours, &param, &conn), EOPNOTSUPP,
-	   "iwtdv: unknown flags");
+	   "connect: unknown flags return EOPNOTSUPP");
 	param.flags = 0;
 	fake.attach_err[0] = EPROTONOSUPPORT;
 	is(iwtdv_connect(qp, ours, &param, &conn), EOPNOTSUPP,
-	   "iwtdv: a kernel that can't");
-	is(iwtdv_connect(qp, -1, &param, &conn), EBADF, "iwtdv: no descriptor");
+	   "connect: a kernel without delayed startup returns EOPNOTSUPP");
+	is(iwtdv_connect(qp, -1, &param, &conn), EBADF,
+	   "connect: -1 as the descriptor returns EBADF");
 	end();
 }
 
@@ -177,16 +179,16 @@ static void test_error_queue(void)
 	begin();
 	fake.error_queue = true;
 	is(iwtdv_get_request(ours, NULL, 0, 100, &req), ETIMEDOUT,
-	   "iwtdv: silence with an error queue");
-	ok(fake.polls < 1000, "iwtdv: %u looks in 100 ms", fake.polls);
+	   "error queue: without a Request, iwtdv_get_request() returns ETIMEDOUT");
+	ok(fake.polls < 1000, "error queue: %u calls of poll() in 100 ms", fake.polls);
 	end();
 
 	begin();
 	put_frame(fake.frame, REQ, 0x40, 1, 0);
 	fake.error_queue = true;
 	is(iwtdv_connect(qp, ours, &param, &conn), ETIMEDOUT,
-	   "iwtdv: silence with an error queue, initiator");
-	ok(fake.polls < 1000, "iwtdv: %u looks in 100 ms, initiator", fake.polls);
+	   "error queue: without a Reply, iwtdv_connect() returns ETIMEDOUT");
+	ok(fake.polls < 1000, "error queue: %u calls of poll() in 100 ms, initiator", fake.polls);
 	end();
 
 	begin();
@@ -196,14 +198,14 @@ static void test_error_queue(void)
 	fake.attach_err[0] = fake.attach_err[1] = EAGAIN;
 	fake.attach_err[2] = fake.attach_err[3] = EAGAIN;
 	is(iwtdv_connect(qp, ours, &param, &conn), ETIMEDOUT,
-	   "iwtdv: no room with an error queue");
+	   "error queue: without room in TCP, iwtdv_connect() returns ETIMEDOUT");
 	end();
 
 	begin();
 	fake.error_queue = true;
 	peer_sends(REQ, 0x50, 2, 4, "");
 	is(iwtdv_get_request(ours, NULL, 0, 0, &req), 0,
-	   "iwtdv: a Request with an error queue");
+	   "error queue: a Request that arrives is returned");
 	end();
 }
 
@@ -227,19 +229,20 @@ static void test_versions(void)
 	memset(&r, 0xa5, sizeof(r));
 	peer_sends(REQ, 0x50, 2, 4, "");
 	is(iwtdv_get_request(ours, NULL, 0, 0, &r.req), 0,
-	   "iwtdv: a Request for a newer program");
-	is(r.req.comp_mask, 0, "iwtdv: nothing of what it asks for is there");
+	   "newer program: a Request is returned");
+	is(r.req.comp_mask, 0, "newer program: comp_mask of the Request returns no unknown bit");
 	is(iwtdv_accept(qp, ours, &r.req, &param, &c.conn), 0,
-	   "iwtdv: accept for a newer program");
-	is(c.conn.comp_mask, 0, "iwtdv: nothing of that either");
+	   "newer program: iwtdv_accept() succeeds");
+	is(c.conn.comp_mask, 0,
+	   "newer program: comp_mask of the connection returns no unknown bit");
 	for (i = 0; i < sizeof(c.behind); i++)
 		good &= c.behind[i] == 0xa5 && r.behind[i] == 0xa5;
-	ok(good, "iwtdv: what is behind is not written");
+	ok(good, "newer program: the unknown members are not written");
 	/* programs for the first version have structures of these sizes */
 	is(offsetof(struct iwtdv_conn, private_data) + 512, 530,
-	   "iwtdv: first version of iwtdv_conn");
+	   "newer program: iwtdv_conn has the size of the first version");
 	is(offsetof(struct iwtdv_request, frame) + 532, 550,
-	   "iwtdv: first version of iwtdv_request");
+	   "newer program: iwtdv_request has the size of the first version");
 	end();
 }
 
@@ -252,37 +255,39 @@ static void test_responder(void)
 
 	begin();
 	peer_sends(REQ, 0x50, 2, 4 + 508, "");
-	is(iwtdv_get_request(ours, "ack", 3, 0, &req), 0, "iwtdv: a Request");
+	is(iwtdv_get_request(ours, "ack", 3, 0, &req), 0,
+	   "accept: iwtdv_get_request() returns a Request");
 	ok(recv(theirs, said, 3, MSG_WAITALL) == 3 && !memcmp(said, "ack", 3),
-	   "iwtdv: the last streaming message");
+	   "accept: the last message of the program is sent");
 	ok(req.private_data_len == 508 && req.private_data_offset == 24 &&
-	   req.frame_len == 532, "iwtdv: the longest private data");
-	is(req.ird, 0x7070 & IWTDV_DEPTH_ANY, "iwtdv: depths");
+	   req.frame_len == 532, "accept: the longest private data are returned");
+	is(req.ird, 0x7070 & IWTDV_DEPTH_ANY, "accept: the depths are returned");
 	fake.attach_err[0] = EINVAL;
 	is(iwtdv_accept(qp, ours, &req, &param, &conn), EINVAL,
-	   "iwtdv: a queue pair that is not fit");
-	is(iwtdv_accept(qp, ours, &req, &param, &conn), 0, "iwtdv: accept");
-	is(fake.request_len, 532, "iwtdv: with the Request");
-	is(fake.reply_len, 0, "iwtdv: and no Reply");
+	   "accept: the kernel's refusal is returned");
+	is(iwtdv_accept(qp, ours, &req, &param, &conn), 0, "accept: iwtdv_accept() succeeds");
+	is(fake.request_len, 532, "accept: the kernel gets the Request");
+	is(fake.reply_len, 0, "accept: and no Reply");
 	req.frame_len = 533;
 	is(iwtdv_accept(qp, ours, &req, &param, &conn), EINVAL,
-	   "iwtdv: a Request that is none");
+	   "accept: a Request without a header returns EINVAL");
 	put_frame(fake.frame, REP, 0x60, 1, 2);
 	req.frame_len = 20;
-	is(iwtdv_reject(context, ours, &req, "no", 2), 0, "iwtdv: reject");
-	is(fake.private_data_len, 2, "iwtdv: with private data");
+	is(iwtdv_reject(context, ours, &req, "no", 2), 0, "reject: iwtdv_reject() succeeds");
+	is(fake.private_data_len, 2, "reject: the kernel gets the private data");
 	ok(recv(theirs, said, 3, MSG_WAITALL) == 3 && !memcmp(said, "MPA", 3),
-	   "iwtdv: its Reply");
+	   "reject: the kernel's Reply is sent");
 	end();
 
 	begin();
 	send(theirs, "MPB", 3, 0);
 	is(iwtdv_get_request(ours, NULL, 0, 0, &req), EPROTO,
-	   "iwtdv: a wrong octet is enough");
-	ok(is_shut_down(), "iwtdv: it ends the connection");
+	   "accept: a wrong octet of the key returns EPROTO");
+	ok(is_shut_down(), "accept: and ends the connection");
 	close(ours);
 	ours = socket(AF_INET, SOCK_DGRAM, 0);
-	is(iwtdv_get_request(ours, NULL, 0, 0, &req), EPROTOTYPE, "iwtdv: UDP");
+	is(iwtdv_get_request(ours, NULL, 0, 0, &req), EPROTOTYPE,
+	   "accept: a socket of UDP returns EPROTOTYPE");
 	end();
 }
 

@@ -29,15 +29,16 @@ static void test_refused(struct ibv_pd *pd)
 
 	errno = 0;
 	ok(!fake.ops.alloc_td(context, &unknown) && errno == EOPNOTSUPP,
-	   "td: unknown mask");
-	ok(!parent_of(NULL, NULL) && errno == EINVAL, "parent: of nothing");
+	   "td: an unknown bit of comp_mask is refused");
+	ok(!parent_of(NULL, NULL) && errno == EINVAL,
+	   "parent: NULL as the protection domain is refused");
 	errno = 0;
 	ok(!fake.ops.alloc_parent_domain(context, &attr) && errno == EOPNOTSUPP,
-	   "parent: allocators that could not be used");
+	   "parent: allocators are refused");
 	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT << 1;
 	errno = 0;
 	ok(!fake.ops.alloc_parent_domain(context, &attr) && errno == EOPNOTSUPP,
-	   "parent: unknown mask");
+	   "parent: an unknown bit of comp_mask is refused");
 }
 
 static struct ibv_cq_ex *make_cq(struct ibv_pd *parent)
@@ -78,7 +79,7 @@ static void test_objects(struct ibv_pd *parent, bool single)
 	ok(to_iwt_cq(cq)->single_threaded == single &&
 	   to_iwt_qp(qp)->sq.single_threaded == single &&
 	   to_iwt_qp(qp)->rq.single_threaded == single,
-	   "parent: locks are %s", single ? "left out" : "taken");
+	   "parent: locks are %s", single ? "not taken" : "taken");
 	if (single) {
 		/* the test holds all locks, so a provider that takes one waits for ever */
 		pthread_spin_lock(&to_iwt_cq(cq)->lock);
@@ -87,9 +88,10 @@ static void test_objects(struct ibv_pd *parent, bool single)
 	}
 	is(fake.ops.post_send(qp, &wr, &bad), 0, "parent: a send is posted");
 	is(fake.ops.post_recv(qp, &rwr, &rbad), 0, "parent: a receive is posted");
-	is(fake.ops.poll_cq(cq, 1, &wc), 0, "parent: the queue is polled");
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "parent: the completion queue can be polled");
 	mr = fake.ops.reg_mr(parent, data, sizeof(data), (uintptr_t)data, 0);
-	is(mr && !fake.ops.dereg_mr(verbs_get_mr(mr)), 1, "parent: a region");
+	is(mr && !fake.ops.dereg_mr(verbs_get_mr(mr)), 1,
+	   "parent: a region can be registered and deregistered");
 	fake.ops.destroy_qp(qp);
 	fake.ops.destroy_cq(cq);
 }
@@ -108,21 +110,23 @@ void test_pd(void)
 	with = parent_of(pd, td);
 	without = parent_of(pd, NULL);
 	ok(with && without && with != without && with->handle == 99 &&
-	   with->context == context, "parent: stands for its protection domain");
+	   with->context == context, "parent: has the handle of its protection domain");
 	nested = parent_of(without, td);
-	ok(nested && nested->handle == 99, "parent: of a parent");
-	ok(!make_cq(pd) && errno == EINVAL, "parent: a protection domain is none");
+	ok(nested && nested->handle == 99, "parent: a parent of a parent has the same handle");
+	ok(!make_cq(pd) && errno == EINVAL,
+	   "parent: a completion queue refuses a protection domain that is no parent domain");
 	test_objects(with, true);
 	test_objects(without, false);
 	test_objects(nested, true);
-	is(fake.ops.dealloc_td(td), EBUSY, "td: in use");
-	is(fake.ops.dealloc_pd(without), 0, "parent: goes");
-	is(fake.ops.dealloc_pd(pd), EBUSY, "parent: its domain is in use");
-	is(fake.ops.dealloc_pd(with), 0, "parent: the second goes");
-	is(fake.ops.dealloc_pd(nested), 0, "parent: the third goes");
-	is(fake.ops.dealloc_td(td), 0, "td: goes");
-	is(fake.pds, 1, "parent: the kernel knows of one domain");
-	is(fake.ops.dealloc_pd(pd), 0, "parent: the domain goes");
-	is(fake.pds, 0, "parent: nothing is left");
+	is(fake.ops.dealloc_td(td), EBUSY, "td: a thread domain in use is not deallocated");
+	is(fake.ops.dealloc_pd(without), 0, "parent: the first parent domain is deallocated");
+	is(fake.ops.dealloc_pd(pd), EBUSY,
+	   "parent: a protection domain in use is not deallocated");
+	is(fake.ops.dealloc_pd(with), 0, "parent: the second parent domain is deallocated");
+	is(fake.ops.dealloc_pd(nested), 0, "parent: the third parent domain is deallocated");
+	is(fake.ops.dealloc_td(td), 0, "td: the thread domain is deallocated");
+	is(fake.pds, 1, "parent: the kernel has only the protection domain");
+	is(fake.ops.dealloc_pd(pd), 0, "parent: the protection domain is deallocated");
+	is(fake.pds, 0, "parent: no domain is left in the kernel");
 	fake_close(context);
 }

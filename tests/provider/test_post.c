@@ -59,34 +59,34 @@ static void test_send_layout(void)
 
 	setup(0, 4);
 	memset(fake.sq.entries, 0xff, FAKE_STRIDE);
-	is(post(&wr), 0, "send: write");
+	is(post(&wr), 0, "send: a Write can be posted");
 	wqe = last_wqe();
 	ok(wqe->wr_id == 42 && wqe->opcode == IWT_WR_WRITE &&
 	   wqe->num_sge == 2 && wqe->remote_addr == 0x99 && wqe->rkey == 8,
-	   "send: write as it was given");
+	   "send: the entry of the Write has all values");
 	ok(!wqe->inline_len && !wqe->ex && !wqe->reserved,
-	   "send: nothing stale");
+	   "send: the other fields of the entry are 0");
 	is(wqe->flags, IWT_WR_SIGNALED | IWT_WR_FENCE | IWT_WR_SOLICITED,
-	   "send: flags");
-	ok(!memcmp(wqe + 1, sge, sizeof(sge)), "send: its elements");
+	   "send: the flags are translated");
+	ok(!memcmp(wqe + 1, sge, sizeof(sge)), "send: the elements are copied");
 
 	wr.opcode = IBV_WR_RDMA_READ;
 	wr.send_flags = 0;
 	post(&wr);
 	wqe = last_wqe();
 	ok(wqe->opcode == IWT_WR_READ && wqe->rkey == 8 && !wqe->flags,
-	   "send: read");
+	   "send: the entry of a Read is right");
 	wr.opcode = IBV_WR_SEND_WITH_INV;
 	wr.invalidate_rkey = 0x55;
 	post(&wr);
 	wqe = last_wqe();
 	ok(wqe->opcode == IWT_WR_SEND_WITH_INV && wqe->ex == 0x55 &&
-	   !wqe->rkey, "send: with invalidate");
+	   !wqe->rkey, "send: the entry of a Send with invalidate is right");
 	wr.opcode = IBV_WR_LOCAL_INV;
 	post(&wr);
 	wqe = last_wqe();
 	ok(wqe->opcode == IWT_WR_LOCAL_INV && wqe->ex == 0x55 && !wqe->num_sge,
-	   "send: local invalidate");
+	   "send: the entry of a local invalidate is right");
 	teardown();
 }
 
@@ -105,21 +105,21 @@ static void test_immediate(void)
 	};
 
 	setup(0, 4);
-	is(post(&wr), 0, "imm: write");
+	is(post(&wr), 0, "imm: a Write with immediate data can be posted");
 	ok(last_wqe()->opcode == IWT_WR_WRITE_WITH_IMM &&
 	   last_wqe()->rkey == 8 && last_wqe()->remote_addr == 0x99 &&
 	   last_wqe()->num_sge == 2 && !memcmp(&last_wqe()->ex, "\1\2\3\4", 4),
-	   "imm: write as it was given");
+	   "imm: the entry of the Write has all values");
 	wr.opcode = IBV_WR_SEND_WITH_IMM;
-	is(post(&wr), EOPNOTSUPP, "imm: no send with data");
+	is(post(&wr), EOPNOTSUPP, "imm: a Send with immediate data and payload is refused");
 	wr.send_flags = IBV_SEND_INLINE;
-	is(post(&wr), EOPNOTSUPP, "imm: nor with inline data");
-	is(fake.sq.ctl->prod, 1, "imm: those are not posted");
+	is(post(&wr), EOPNOTSUPP, "imm: a Send with immediate data and inline data is refused");
+	is(fake.sq.ctl->prod, 1, "imm: the refused work requests are not posted");
 	wr.num_sge = 1;
-	is(post(&wr), 0, "imm: send without");
+	is(post(&wr), 0, "imm: a Send with immediate data and no payload can be posted");
 	ok(last_wqe()->opcode == IWT_WR_SEND_WITH_IMM && !last_wqe()->rkey &&
 	   !memcmp(&last_wqe()->ex, "\1\2\3\4", 4),
-	   "imm: send as it was given");
+	   "imm: the entry of the Send has all values");
 	teardown();
 }
 
@@ -140,27 +140,27 @@ static void test_atomic(void)
 	const struct iwt_atomic_body *body;
 
 	setup(0, 4);
-	is(post(&wr), 0, "atomic: fetch and add");
+	is(post(&wr), 0, "atomic: a fetch-and-add can be posted");
 	body = (const void *)(last_wqe() + 1);
 	ok(last_wqe()->opcode == IWT_WR_FETCH_ADD && last_wqe()->rkey == 8 &&
 	   last_wqe()->remote_addr == 0x99 && last_wqe()->num_sge == 1 &&
 	   body->data == 0x1122334455667788 && !body->compare &&
 	   !memcmp(&body->sink, sge, sizeof(sge[0])),
-	   "atomic: fetch and add as it was given");
+	   "atomic: the entry of the fetch-and-add has all values");
 	wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
-	is(post(&wr), 0, "atomic: compare and swap");
+	is(post(&wr), 0, "atomic: a compare-and-swap can be posted");
 	body = (const void *)(last_wqe() + 1);
 	ok(last_wqe()->opcode == IWT_WR_CMP_SWAP && body->data == 7 &&
 	   body->compare == 0x1122334455667788,
-	   "atomic: compare and swap as it was given");
+	   "atomic: the entry of the compare-and-swap has all values");
 	wr.num_sge = 2;
-	is(post(&wr), EINVAL, "atomic: not two elements");
+	is(post(&wr), EINVAL, "atomic: two elements are refused");
 	wr.num_sge = 0;
-	is(post(&wr), EINVAL, "atomic: nor none");
+	is(post(&wr), EINVAL, "atomic: no element is refused");
 	wr.num_sge = 1;
 	wr.send_flags = IBV_SEND_INLINE;
-	is(post(&wr), EINVAL, "atomic: nor inline");
-	is(fake.sq.ctl->prod, 2, "atomic: those are not posted");
+	is(post(&wr), EINVAL, "atomic: inline data are refused");
+	is(fake.sq.ctl->prod, 2, "atomic: the refused work requests are not posted");
 	teardown();
 }
 
@@ -181,10 +181,10 @@ static void test_old_kernel(void)
 	qp = fake_make_qp(context, cq, 4, 0);
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		wr.opcode = opcodes[i];
-		is(post(&wr), EOPNOTSUPP, "old kernel: opcode %d", opcodes[i]);
+		is(post(&wr), EOPNOTSUPP, "old kernel: opcode %d is refused", opcodes[i]);
 	}
 	wr.opcode = IBV_WR_SEND;
-	is(post(&wr), 0, "old kernel: send");
+	is(post(&wr), 0, "old kernel: a Send can be posted");
 	teardown();
 }
 
@@ -200,20 +200,20 @@ static void test_send_refusals(void)
 	setup(0, 4);
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		wr.opcode = opcodes[i];
-		is(post(&wr), EOPNOTSUPP, "refused: opcode %d", opcodes[i]);
+		is(post(&wr), EOPNOTSUPP, "refused: opcode %d is refused", opcodes[i]);
 	}
 	wr.opcode = IBV_WR_SEND;
 	wr.num_sge = FAKE_MAX_SGE + 1;
-	is(post(&wr), EINVAL, "refused: too many elements");
+	is(post(&wr), EINVAL, "refused: too many elements are refused");
 	wr.num_sge = -1;
-	is(post(&wr), EINVAL, "refused: less than no element");
+	is(post(&wr), EINVAL, "refused: a negative number of elements is refused");
 	wr.send_flags = IBV_SEND_INLINE;
-	is(post(&wr), EINVAL, "refused: less than no inline element");
-	is(fake.sq.ctl->prod, 0, "refused: nothing was posted");
+	is(post(&wr), EINVAL, "refused: a negative number of inline elements is refused");
+	is(fake.sq.ctl->prod, 0, "refused: no work request was posted");
 	wr.send_flags = 0;
 	wr.num_sge = 0;
 	ok(!post(&wr) && fake.sq.ctl->prod == 1 && !last_wqe()->num_sge,
-	   "send: no element at all");
+	   "send: a work request without elements can be posted");
 	teardown();
 }
 
@@ -237,21 +237,22 @@ static void test_inline(void)
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = i;
 	setup(0, 4);
-	is(post(&wr), 0, "inline: as much as there may be");
+	is(post(&wr), 0, "inline: the maximum of inline data can be posted");
 	wqe = last_wqe();
 	ok(wqe->flags & IWT_WR_INLINE && wqe->inline_len == 64 &&
-	   !wqe->num_sge && !memcmp(wqe + 1, data, 64), "inline: gathered");
+	   !wqe->num_sge && !memcmp(wqe + 1, data, 64),
+	   "inline: the data of all elements are in the entry");
 	sge[2].length = 25;
-	is(post(&wr), EINVAL, "inline: one too much");
+	is(post(&wr), EINVAL, "inline: one byte more than the maximum is refused");
 	sge[2].length = 0xffffffff;
-	is(post(&wr), EINVAL, "inline: much too much");
-	is(fake.sq.ctl->prod, 1, "inline: those were not posted");
+	is(post(&wr), EINVAL, "inline: a length of 0xffffffff is refused");
+	is(fake.sq.ctl->prod, 1, "inline: the refused work requests are not posted");
 	wr.num_sge = 0;
-	is(post(&wr), 0, "inline: nothing");
+	is(post(&wr), 0, "inline: inline data of length 0 can be posted");
 	ok(last_wqe()->flags & IWT_WR_INLINE && !last_wqe()->inline_len,
-	   "inline: nothing as such");
+	   "inline: their entry has the inline flag and the length 0");
 	wr.opcode = IBV_WR_RDMA_READ;
-	is(post(&wr), EINVAL, "inline: not for a read");
+	is(post(&wr), EINVAL, "inline: inline data of a Read are refused");
 	teardown();
 }
 
@@ -268,18 +269,21 @@ static void test_full(void)
 	}
 	fake.sq.ctl->flags = IWT_RING_NEED_WAKEUP;
 	ret = fake.ops.post_send(qp, wr, &bad);
-	ok(ret == ENOMEM && bad == &wr[4], "full: the fifth of four");
+	ok(ret == ENOMEM && bad == &wr[4],
+	   "full: the fifth work request for four entries is refused");
 	is(fake.sq.ctl->prod, 2, "full: the first four are posted");
-	is(fake.doorbells, 1, "full: and told of once");
-	is(fake.ops.post_send(qp, &wr[5], &bad), ENOMEM, "full: it stays so");
-	is(fake.doorbells, 1, "full: nothing posted, no doorbell");
+	is(fake.doorbells, 1, "full: for these, the doorbell is rung once");
+	is(fake.ops.post_send(qp, &wr[5], &bad), ENOMEM,
+	   "full: the next work request is refused, too");
+	is(fake.doorbells, 1, "full: a call that posts nothing does not ring the doorbell");
 	fake.sq.ctl->cons++;
 	ok(!fake.ops.post_send(qp, &wr[5], &bad) && last_wqe()->wr_id == 5,
-	   "full: a free slot is used at once");
-	is(fake.ops.post_send(qp, &wr[5], &bad), ENOMEM, "full: again");
+	   "full: a freed entry is used at once");
+	is(fake.ops.post_send(qp, &wr[5], &bad), ENOMEM,
+	   "full: after that the queue is full again");
 	fake.sq.ctl->cons += 4;
 	ok(!fake.ops.post_send(qp, &wr[2], &bad) && fake.sq.ctl->prod == 7,
-	   "full: not when it is empty");
+	   "full: an empty queue accepts work requests");
 	teardown();
 }
 
@@ -293,25 +297,27 @@ static void test_doorbell(void)
 		wr[i].opcode = IBV_WR_SEND;
 		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
 	}
-	is(fake.ops.post_send(qp, wr, &bad), 0, "doorbell: kernel is looking");
-	is(fake.doorbells, 0, "doorbell: not rung");
+	is(fake.ops.post_send(qp, wr, &bad), 0,
+	   "doorbell: a post succeeds while the kernel polls the ring");
+	is(fake.doorbells, 0, "doorbell: then it is not rung");
 	fake.sq.ctl->flags = IWT_RING_NEED_WAKEUP;
-	is(fake.ops.post_send(qp, wr, &bad), 0, "doorbell: kernel is not");
-	is(fake.doorbells, 1, "doorbell: rung once for three");
+	is(fake.ops.post_send(qp, wr, &bad), 0,
+	   "doorbell: a post succeeds while the kernel does not poll the ring");
+	is(fake.doorbells, 1, "doorbell: then it is rung once for three work requests");
 	wr[2].opcode = IBV_WR_TSO;
 	ok(fake.ops.post_send(qp, wr, &bad) == EOPNOTSUPP && bad == &wr[2],
-	   "doorbell: one of three is bad");
+	   "doorbell: the third of three work requests is refused");
 	ok(fake.doorbells == 2 && fake.sq.ctl->prod == 8,
-	   "doorbell: rung for the two before");
+	   "doorbell: it is rung for the two before");
 	is(fake.ops.post_send(qp, &wr[2], &bad), EOPNOTSUPP,
-	   "doorbell: nothing good");
-	is(fake.doorbells, 2, "doorbell: not rung for that");
-	is(fake.ops.post_send(qp, NULL, &bad), 0, "doorbell: nothing at all");
-	is(fake.doorbells, 2, "doorbell: not rung for that either");
+	   "doorbell: a single bad work request is refused");
+	is(fake.doorbells, 2, "doorbell: it is not rung for that");
+	is(fake.ops.post_send(qp, NULL, &bad), 0, "doorbell: an empty list is accepted");
+	is(fake.doorbells, 2, "doorbell: it is not rung for that, either");
 	fake.doorbell_err = EIO;
 	wr[2].opcode = IBV_WR_SEND;
 	ok(fake.ops.post_send(qp, wr, &bad) == EIO && bad == &wr[0],
-	   "doorbell: its failure is told");
+	   "doorbell: its error is returned, and no work request counts as posted");
 	teardown();
 }
 
@@ -337,20 +343,20 @@ static void test_posted(void)
 	setup(0, 128);
 	fake.sq.ctl->flags = IWT_RING_NEED_WAKEUP;
 	fake.ops.post_send(qp, &wr, &bad);
-	is(*posted_word(FAKE_BIT / 32), 0, "posted: not with the doorbell");
+	is(*posted_word(FAKE_BIT / 32), 0, "posted: a post with the doorbell sets no bit");
 	fake.sq.ctl->flags = 0;
 	wr.opcode = IBV_WR_TSO;
 	fake.ops.post_send(qp, &wr, &bad);
-	is(*posted_word(FAKE_BIT / 32), 0, "posted: not by a post that failed");
+	is(*posted_word(FAKE_BIT / 32), 0, "posted: a post that fails sets no bit");
 	wr.opcode = IBV_WR_SEND;
 	*posted_word(FAKE_BIT / 32) = 1;
 	fake.ops.post_send(qp, &wr, &bad);
 	is(*posted_word(FAKE_BIT / 32), 1 | 1 << FAKE_BIT % 32,
-	   "posted: the bit, and others stay");
+	   "posted: a post without the doorbell sets the bit, and leaves the other bits");
 	fake.ops.post_send(qp, &wr, &bad);
 	is(*posted_word(FAKE_BIT / 32), 1 | 1 << FAKE_BIT % 32,
-	   "posted: is set already");
-	is(*posted_word(0), 0, "posted: no other word");
+	   "posted: a second post leaves the bit set");
+	is(*posted_word(0), 0, "posted: no other word changes");
 	teardown();
 }
 
@@ -373,7 +379,7 @@ static void test_no_bit(void)
 	fake.ops.post_send(qp, &wr, &bad);
 	fake.ops.poll_cq(cq, 1, &wc);
 	ok(!fake.flushes && !*posted_word(FAKE_BITS / 32),
-	   "posted: no call for a queue pair without a bit");
+	   "posted: a queue pair without a bit causes no flush, and sets no bit");
 	teardown();
 }
 
@@ -415,12 +421,12 @@ static void test_two_queues(void)
 	qp->pd = pd;
 	fake.ops.post_send(qp, &wr, &bad);
 	ok(*word_of(&sends, FAKE_BIT / 32) == 1u << FAKE_BIT % 32 && !*word_of(&sends, 0),
-	   "posted: the bit of the queue of sends");
+	   "posted: a post sets the bit at the queue of the sends");
 	ok(*word_of(&recvs, RECV_BIT / 32) == 1u << RECV_BIT % 32 && !*word_of(&recvs, 1),
-	   "posted: and that of the queue of receives");
+	   "posted: and the bit at the queue of the receives");
 	recvs.ctl->flags = IWT_RING_DEFERRED;
 	fake.ops.poll_cq(recv_cq, 1, &wc);
-	is(fake.flushes, 1, "cq_poll: a call for receives flushes sends");
+	is(fake.flushes, 1, "cq_poll: a poll of the queue of the receives flushes the sends");
 	fake_drop_qp(qp);
 	fake.ops.destroy_cq(recv_cq);
 	fake.ops.destroy_cq(cq);
@@ -436,27 +442,27 @@ static void test_tend(void)
 
 	setup(0, 128);
 	fake.ops.post_send(qp, &wr, &bad);
-	is(fake.ops.poll_cq(cq, 1, &wc), 0, "cq_poll: nothing there");
-	is(fake.flushes, 0, "cq_poll: no call that nobody asked for");
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "cq_poll: there is no completion");
+	is(fake.flushes, 0, "cq_poll: without the flag nothing is flushed");
 	fake.cq.ctl->flags = IWT_RING_DEFERRED;
-	is(fake.ops.poll_cq(cq, 1, &wc), 0, "cq_poll: nothing there");
-	is(fake.flushes, 1, "cq_poll: a call for what was posted before");
-	is(fake.ops.poll_cq(cq, 1, &wc), 0, "cq_poll: nothing there");
-	is(fake.flushes, 1, "cq_poll: no second one");
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "cq_poll: there is no completion");
+	is(fake.flushes, 1, "cq_poll: with the flag, a poll flushes the posts from before");
+	is(fake.ops.poll_cq(cq, 1, &wc), 0, "cq_poll: there is no completion");
+	is(fake.flushes, 1, "cq_poll: the next poll does not flush again");
 	fake.on_flush = flush_completes;
 	fake.ops.post_send(qp, &wr, &bad);
 	ok(fake.ops.poll_cq(cq, 1, &wc) == 1 && wc.wr_id == 77,
-	   "cq_poll: what the call brought is there at once");
+	   "cq_poll: a completion that the flush causes is returned by the same poll");
 	fake.on_flush = NULL;
 	fake.ops.post_send(qp, &wr, &bad);
 	flush_completes();
-	is(fake.ops.poll_cq(cq, 1, &wc), 1, "cq_poll: one is there");
-	is(fake.flushes, 2, "cq_poll: no call while there are some");
+	is(fake.ops.poll_cq(cq, 1, &wc), 1, "cq_poll: there is a completion");
+	is(fake.flushes, 2, "cq_poll: a poll that finds completions does not flush");
 	fake.ops.req_notify_cq(cq, 0);
-	is(fake.flushes, 3, "cq_poll: one before going to sleep");
+	is(fake.flushes, 3, "cq_poll: arming the queue flushes");
 	for (i = 0; i < 64; i++)
 		fake.ops.post_send(qp, &wr, &bad);
-	is(fake.flushes, 4, "cq_poll: one after many posts");
+	is(fake.flushes, 4, "cq_poll: many posts without a poll flush");
 	fake.ops.poll_cq(cq, 1, &wc);
 	fake.ops.poll_cq(cq, 1, &wc);
 	wr.opcode = IBV_WR_TSO;
@@ -464,8 +470,8 @@ static void test_tend(void)
 		fake.ops.post_send(qp, &wr, &bad);
 	fake.ops.post_send(qp, NULL, &bad);
 	fake.ops.poll_cq(cq, 1, &wc);
-	is(fake.flushes, 4, "cq_poll: none for posts that failed");
-	is(fake.doorbells, 0, "cq_poll: and never the doorbell");
+	is(fake.flushes, 4, "cq_poll: posts that fail do not flush");
+	is(fake.doorbells, 0, "cq_poll: the doorbell is never rung");
 	teardown();
 }
 
@@ -487,7 +493,8 @@ static void test_sig_all(void)
 	qp = fake.ops.create_qp(pd, &attr);
 	qp->pd = pd;
 	post(&wr);
-	is(last_wqe()->flags, IWT_WR_SIGNALED, "send: all are signalled");
+	is(last_wqe()->flags, IWT_WR_SIGNALED,
+	   "send: with sq_sig_all, a work request is signalled");
 	teardown();
 }
 
@@ -525,24 +532,27 @@ void test_recv(void)
 		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
 	}
 	ok(fake.ops.post_recv(qp, wr, &bad) == ENOMEM && bad == &wr[2],
-	   "recv: the third of two");
-	is(fake.rq.ctl->prod, 1, "recv: two are posted");
-	is(fake.sq.ctl->prod, 0xffffffff, "recv: not to the send queue");
+	   "recv: the third receive for two entries is refused");
+	is(fake.rq.ctl->prod, 1, "recv: the first two are posted");
+	is(fake.sq.ctl->prod, 0xffffffff, "recv: the send queue does not change");
 	wqe = fake_entry(&fake.rq, 0xffffffff);
-	ok(wqe->wr_id == 100 && !wqe->num_sge, "recv: without an element");
+	ok(wqe->wr_id == 100 && !wqe->num_sge,
+	   "recv: the entry of a receive without elements is right");
 	wqe = fake_entry(&fake.rq, 0);
 	ok(wqe->wr_id == 101 && wqe->num_sge == 1 && !wqe->reserved &&
-	   !memcmp(wqe + 1, sge, sizeof(sge[0])), "recv: with one");
-	is(fake.doorbells, 0, "recv: no doorbell");
+	   !memcmp(wqe + 1, sge, sizeof(sge[0])),
+	   "recv: the entry of a receive with one element is right");
+	is(fake.doorbells, 0, "recv: the doorbell is not rung");
 	fake.rq.ctl->cons++;
 	fake.rq.ctl->flags = IWT_RING_NEED_WAKEUP;
-	is(fake.ops.post_recv(qp, &wr[2], &bad), 0, "recv: in the error state");
-	is(fake.doorbells, 1, "recv: doorbell for the flush");
+	is(fake.ops.post_recv(qp, &wr[2], &bad), 0,
+	   "recv: a receive can be posted to a queue pair in error");
+	is(fake.doorbells, 1, "recv: then the doorbell is rung");
 	wr[2].num_sge = FAKE_MAX_SGE + 1;
 	is(fake.ops.post_recv(qp, &wr[2], &bad), EINVAL,
-	   "recv: too many elements");
+	   "recv: too many elements are refused");
 	wr[2].num_sge = -1;
 	is(fake.ops.post_recv(qp, &wr[2], &bad), EINVAL,
-	   "recv: less than no element");
+	   "recv: a negative number of elements is refused");
 	teardown();
 }

@@ -21,7 +21,7 @@ static void setup(void)
 static void teardown(void)
 {
 	fake.ops.destroy_cq(cq);
-	ok(!fake.cqs && !fake.qps && !fake.pds, "qp: nothing is left");
+	ok(!fake.cqs && !fake.qps && !fake.pds, "qp: no object is left in the kernel");
 	fake_close(context);
 }
 
@@ -69,13 +69,13 @@ static void test_bad_answers(void)
 		const char *name;
 		void (*spoil)(struct iwt_create_qp_resp *resp);
 	} bad[] = {
-		{ "send entries", spoil_send_entries },
-		{ "send stride", spoil_send_stride },
-		{ "receive stride", spoil_recv_stride },
-		{ "receive length", spoil_recv_length },
-		{ "inline size", spoil_inline },
-		{ "inline size over the stride", spoil_inline_stride },
-		{ "larger inline size over the stride", spoil_inline_more },
+		{ "a number of send entries that is no power of two", spoil_send_entries },
+		{ "a small stride of the send queue", spoil_send_stride },
+		{ "a receive queue with a stride of 0", spoil_recv_stride },
+		{ "a receive queue with a mapping of 0 bytes", spoil_recv_length },
+		{ "a huge inline size", spoil_inline },
+		{ "an inline size above the stride", spoil_inline_stride },
+		{ "a larger inline size above the stride", spoil_inline_more },
 	};
 	unsigned int i;
 
@@ -84,8 +84,9 @@ static void test_bad_answers(void)
 		fake.spoil_qp = bad[i].spoil;
 		errno = 0;
 		ok(!fake_make_qp(context, cq, 4, 0) && errno == EPROTO,
-		   "qp answer: %s", bad[i].name);
-		is(fake.qps, 0, "qp answer: %s: given back", bad[i].name);
+		   "qp answer: %s is refused", bad[i].name);
+		is(fake.qps, 0,
+		   "qp answer: %s: the kernel's queue pair is destroyed", bad[i].name);
 	}
 	teardown();
 }
@@ -105,11 +106,11 @@ static void test_empty_answer(void)
 	setup();
 	fake.spoil_qp = spoil_nothing;
 	qp = fake_make_qp(context, cq, 4, 0);
-	if (ok(qp, "qp without queues")) {
+	if (ok(qp, "qp without queues: it is created")) {
 		is(fake.ops.post_send(qp, &send, &bad_send), ENOMEM,
-		   "qp without queues: no send");
+		   "qp without queues: a send is refused");
 		is(fake.ops.post_recv(qp, &recv, &bad_recv), ENOMEM,
-		   "qp without queues: no receive");
+		   "qp without queues: a receive is refused");
 		fake_drop_qp(qp);
 	}
 	teardown();
@@ -146,21 +147,22 @@ static void test_kinds(void)
 	};
 
 	setup();
-	is(create_err(&attr), EINVAL, "qp: needs completion queues");
+	is(create_err(&attr), EINVAL, "qp: NULL as the completion queue is refused");
 	attr.send_cq = cq;
 	attr.recv_cq = cq;
-	is(create_err(&attr), 0, "qp: made without a receive queue");
-	is(attr.cap.max_send_wr, 4, "qp: real size is told");
-	is(attr.cap.max_inline_data, 64, "qp: real inline size is told");
+	is(create_err(&attr), 0, "qp: a queue pair without a receive queue is created");
+	is(attr.cap.max_send_wr, 4, "qp: the real size of the send queue is returned");
+	is(attr.cap.max_inline_data, 64, "qp: the real inline size is returned");
 	fake.spoil_qp = spoil_atomic_stride;
-	is(create_err(&attr), EPROTO, "qp: always has room for an atomic");
+	is(create_err(&attr), EPROTO,
+	   "qp: an answer without room for an atomic operation is refused");
 	fake.spoil_qp = NULL;
 	attr.qp_type = IBV_QPT_UD;
-	is(create_err(&attr), EOPNOTSUPP, "qp: no datagrams");
+	is(create_err(&attr), EOPNOTSUPP, "qp: the type UD is refused");
 	attr.qp_type = IBV_QPT_RC;
 	ok(!fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND |
 			 IBV_QP_EX_WITH_ATOMIC_WRITE) &&
-	   errno == EOPNOTSUPP, "qp: no atomic write");
+	   errno == EOPNOTSUPP, "qp: atomic writes are refused");
 	teardown();
 }
 
@@ -190,12 +192,13 @@ static void test_flags(void)
 	attr.pd = fake.ops.alloc_pd(context);
 	attr.send_cq = cq;
 	attr.recv_cq = cq;
-	is(create_ex_err(&attr), 0, "qp: no creation flags");
-	is(attr.comp_mask, mask, "qp: what is named stays");
+	is(create_ex_err(&attr), 0, "qp: creation flags of 0 are accepted");
+	is(attr.comp_mask, mask, "qp: comp_mask of the caller does not change");
 	attr.create_flags = IBV_QP_CREATE_SCATTER_FCS;
-	is(create_ex_err(&attr), EOPNOTSUPP, "qp: not a creation flag");
+	is(create_ex_err(&attr), EOPNOTSUPP, "qp: a creation flag is refused");
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
-	is(create_ex_err(&attr), 0, "qp: flags that are not named do not count");
+	is(create_ex_err(&attr), 0,
+	   "qp: creation flags without their bit in comp_mask are ignored");
 	fake.ops.dealloc_pd(attr.pd);
 	teardown();
 }
@@ -215,7 +218,7 @@ static void test_old_kernel(void)
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
 		errno = 0;
 		ok(!fake_make_qp(context, cq, 4, ops[i]) && errno == EOPNOTSUPP,
-		   "qp: not with an old kernel: %llx",
+		   "qp: an old kernel refuses the operation %llx",
 		   (unsigned long long)ops[i]);
 	}
 	teardown();
@@ -230,13 +233,13 @@ static void test_ex_mark(void)
 	setup();
 	qp = fake_make_qp(context, cq, 4, IBV_QP_EX_WITH_SEND);
 	vqp = (struct verbs_qp *)qp;
-	is(vqp->comp_mask & VERBS_QP_EX, VERBS_QP_EX, "qp: mark");
-	ok(!vqp->qp_ex.wr_flush, "qp: no operation that is none");
+	is(vqp->comp_mask & VERBS_QP_EX, VERBS_QP_EX, "qp: an extended queue pair has the mark");
+	ok(!vqp->qp_ex.wr_flush, "qp: an operation that was not requested is absent");
 	fake_drop_qp(qp);
 
 	qp = fake_make_qp(context, cq, 4, 0);
 	vqp = (struct verbs_qp *)qp;
-	is(vqp->comp_mask & VERBS_QP_EX, 0, "qp: no mark without operations");
+	is(vqp->comp_mask & VERBS_QP_EX, 0, "qp: a queue pair without operations has no mark");
 	fake_drop_qp(qp);
 	teardown();
 }
@@ -271,25 +274,31 @@ static void test_larger_limits(void)
 	attr.recv_cq = cq;
 	fake.spoil_qp = larger_limits;
 	qp = fake.ops.create_qp(pd, &attr);
-	if (ok(qp, "newer kernel: a queue pair of more than this one has")) {
-		is(attr.cap.max_inline_data, 8192, "newer kernel: its inline size");
-		is(fake.ops.post_send(qp, &wr, &bad), 0, "newer kernel: elements");
+	if (ok(qp, "newer kernel: a queue pair with larger limits is created")) {
+		is(attr.cap.max_inline_data, 8192,
+		   "newer kernel: the larger inline size is returned");
+		is(fake.ops.post_send(qp, &wr, &bad), 0,
+		   "newer kernel: more elements can be posted");
 		wqe = fake_entry(&fake.sq, 0);
-		is(wqe->num_sge, IWT_MAX_SGE * 2, "newer kernel: all of them");
+		is(wqe->num_sge, IWT_MAX_SGE * 2, "newer kernel: the entry has all elements");
 		sge[0] = (struct ibv_sge) { (uintptr_t)data, sizeof(data), 0 };
 		wr.num_sge = 1;
 		wr.send_flags = IBV_SEND_INLINE;
-		is(fake.ops.post_send(qp, &wr, &bad), 0, "newer kernel: inline data");
+		is(fake.ops.post_send(qp, &wr, &bad), 0,
+		   "newer kernel: more inline data can be posted");
 		wqe = fake_entry(&fake.sq, 1);
 		ok(wqe->inline_len == sizeof(data) &&
-		   !memcmp(wqe + 1, data, sizeof(data)), "newer kernel: all of it");
+		   !memcmp(wqe + 1, data, sizeof(data)),
+		   "newer kernel: the entry has all inline data");
 		fake.ops.destroy_qp(qp);
 	}
 	/* more elements than the field num_sge of an entry can express */
 	attr.cap.max_send_sge = 300;
 	qp = fake.ops.create_qp(pd, &attr);
-	if (ok(qp, "newer kernel: more elements than an entry can say")) {
-		is(attr.cap.max_send_sge, 255, "newer kernel: so many are told of");
+	if (ok(qp,
+	"newer kernel: a queue pair with more elements than an entry can express is created")) {
+		is(attr.cap.max_send_sge, 255,
+		   "newer kernel: the number of elements is limited to 255");
 		fake.ops.destroy_qp(qp);
 	}
 	fake.ops.dealloc_pd(pd);
@@ -316,20 +325,21 @@ static void test_cleaning(void)
 		cqe.wr_id = i;
 		fake_complete(&cqe);
 	}
-	is(fake.ops.poll_cq(cq, 1, wc), 1, "cleaning: one is read before");
+	is(fake.ops.poll_cq(cq, 1, wc), 1, "cleaning: one completion is polled before");
 	fake_drop_qp(a);
 	got = fake.ops.poll_cq(cq, 8, wc);
-	is(got, 4, "cleaning: those of the other are left");
+	is(got, 4, "cleaning: the completions of the other queue pair are left");
 	for (i = 0; i < got; i++)
 		good &= wc[i].qp_num == b->qp_num &&
 			(i ? wc[i].wr_id > wc[i - 1].wr_id : true) &&
 			mix[wc[i].wr_id] == 'b';
-	ok(good, "cleaning: whole and in order");
-	is(fake.cq.ctl->cons, fake.cq.ctl->prod, "cleaning: ring is empty");
+	ok(good, "cleaning: they are unchanged and in order");
+	is(fake.cq.ctl->cons, fake.cq.ctl->prod, "cleaning: the ring is empty after that");
 	cqe.qp_num = b->qp_num;
 	fake_complete(&cqe);
 	fake_drop_qp(b);
-	is(fake.ops.poll_cq(cq, 8, wc), 0, "cleaning: the last one too");
+	is(fake.ops.poll_cq(cq, 8, wc), 0,
+	   "cleaning: the completions of the last queue pair are removed, too");
 	teardown();
 }
 

@@ -27,7 +27,7 @@ static void teardown(void)
 {
 	fake.ops.destroy_cq(cq);
 	fake.ops.dealloc_pd(pd);
-	is(fake.srqs + fake.qps + fake.cqs + fake.pds, 0, "srq: nothing is left");
+	is(fake.srqs + fake.qps + fake.cqs + fake.pds, 0, "srq: no object is left in the kernel");
 	fake_close(context);
 }
 
@@ -74,10 +74,10 @@ static const struct {
 	const char *what;
 } bad_answers[] = {
 	{ no_entries, EPROTO, "no entries" },
-	{ odd_entries, EPROTO, "no power of two" },
+	{ odd_entries, EPROTO, "a number of entries that is no power of two" },
 	{ short_stride, EPROTO, "entries too short for the lists" },
-	{ short_map, EPROTO, "less memory than entries" },
-	{ wrong_place, EINVAL, "a place that can't be mapped" },
+	{ short_map, EPROTO, "a mapping shorter than the entries" },
+	{ wrong_place, EINVAL, "an offset that can't be mapped" },
 };
 
 static void test_bad_answers(void)
@@ -90,15 +90,15 @@ static void test_bad_answers(void)
 	for (i = 0; i < ARRAY_SIZE(bad_answers); i++) {
 		fake.spoil_srq = bad_answers[i].spoil;
 		srq = make(4);
-		ok(!srq && errno == bad_answers[i].err, "srq: refuses %s",
+		ok(!srq && errno == bad_answers[i].err, "srq: an answer is refused: %s",
 		   bad_answers[i].what);
-		is(fake.srqs, 0, "srq: and destroys it");
+		is(fake.srqs, 0, "srq: then the kernel's queue is destroyed");
 		fake.spoil_srq = NULL;
 		srq = make(4);
 		fake.spoil_srq = bad_answers[i].spoil;
 		is(fake.ops.modify_srq(srq, &attr, IBV_SRQ_MAX_WR),
-		   bad_answers[i].err, "srq: for a new size, too");
-		is(fake.srq_modified, 0, "srq: whose size stays");
+		   bad_answers[i].err, "srq: the same answer to a resize is refused");
+		is(fake.srq_modified, 0, "srq: then the size does not change");
 		fake.ops.destroy_srq(srq);
 	}
 	teardown();
@@ -139,20 +139,23 @@ static void test_posting(void)
 	setup();
 	fake.first_index = 0xfffffffe;
 	srq = make(3);
-	is(post(srq, 10, 3, 2, &ret), 3, "srq: a list");
-	is(fake.srq.ctl->prod, 1, "srq: is the kernel's");
-	ok(is_recv(0xfffffffe, 10, 2) && is_recv(0, 12, 2), "srq: whole");
-	is(post(srq, 20, 3, 0, &ret), 1, "srq: until it is full");
-	is(ret, ENOMEM, "srq: which is said");
-	is(fake.srq.ctl->prod, 2, "srq: not beyond");
+	is(post(srq, 10, 3, 2, &ret), 3, "srq: a list of three receives can be posted");
+	is(fake.srq.ctl->prod, 1, "srq: the kernel gets them");
+	ok(is_recv(0xfffffffe, 10, 2) && is_recv(0, 12, 2), "srq: their entries are right");
+	is(post(srq, 20, 3, 0, &ret), 1, "srq: a list is posted until the queue is full");
+	is(ret, ENOMEM, "srq: the error is returned");
+	is(fake.srq.ctl->prod, 2, "srq: no more receives are posted");
 	fake.srq.ctl->cons = 0;
-	is(post(srq, 30, 2, FAKE_MAX_SGE + 1, &ret), 0, "srq: no list too long");
-	is(ret, EINVAL, "srq: which is said");
-	is(post(srq, 30, 2, -1, &ret), 0, "srq: no negative length");
-	is(fake.srq.ctl->prod, 2, "srq: nothing is posted");
-	is(post(srq, 40, 2, FAKE_MAX_SGE, &ret), 2, "srq: room again");
+	is(post(srq, 30, 2, FAKE_MAX_SGE + 1, &ret), 0,
+	   "srq: a receive with too many elements is not posted");
+	is(ret, EINVAL, "srq: the error is returned");
+	is(post(srq, 30, 2, -1, &ret), 0,
+	   "srq: a receive with a negative number of elements is not posted");
+	is(fake.srq.ctl->prod, 2, "srq: the index does not change");
+	is(post(srq, 40, 2, FAKE_MAX_SGE, &ret), 2,
+	   "srq: receives can be posted after the kernel has consumed some");
 	fake.srq.ctl->flags = IWT_RING_NEED_WAKEUP;
-	is(fake.doorbells, 0, "srq: without a doorbell");
+	is(fake.doorbells, 0, "srq: the doorbell is never rung");
 	fake.ops.destroy_srq(srq);
 	teardown();
 }
@@ -172,11 +175,11 @@ static void test_users(void)
 	attr.recv_cq = cq;
 	attr.srq = make(4);
 	qp = fake.ops.create_qp(pd, &attr);
-	if (ok(qp, "srq: a queue pair uses it")) {
-		is(attr.cap.max_recv_wr, 0, "srq: and has no receive queue");
+	if (ok(qp, "srq: a queue pair that uses it is created")) {
+		is(attr.cap.max_recv_wr, 0, "srq: this queue pair has no receive queue");
 		is(fake.ops.post_recv(qp, &wr, &bad), EINVAL,
-		   "srq: which can't be posted to");
-		ok(bad == &wr, "srq: not the first");
+		   "srq: a receive for this queue pair is refused");
+		ok(bad == &wr, "srq: and reported as the first that was not posted");
 		fake.ops.destroy_qp(qp);
 	}
 	fake.ops.destroy_srq(attr.srq);
@@ -198,25 +201,25 @@ static void test_resize(void)
 	old = fake.srq.ctl;
 	fake.srq_modify_err = EINVAL;
 	is(fake.ops.modify_srq(srq, &attr, IBV_SRQ_MAX_WR), EINVAL,
-	   "srq: a size that the kernel refuses");
-	is(post(srq, 0, 1, 0, &ret), 0, "srq: is not there");
+	   "srq: the kernel's refusal of a size is returned");
+	is(post(srq, 0, 1, 0, &ret), 0, "srq: the queue is still full");
 	fake.srq_modify_err = 0;
 	/* the kernel has consumed one receive, and the provider has not read the index since */
 	old->cons++;
 	is(fake.ops.modify_srq(srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), 0,
-	   "srq: another size");
-	is(fake.srq_limit, 5, "srq: and limit");
-	is(post(srq, 104, 13, 2, &ret), 13, "srq: room for more");
-	is(post(srq, 0, 1, 2, &ret), 0, "srq: and no more than that");
+	   "srq: a larger size and a limit are accepted");
+	is(fake.srq_limit, 5, "srq: the kernel gets the limit");
+	is(post(srq, 104, 13, 2, &ret), 13, "srq: the new ring has room for more receives");
+	is(post(srq, 0, 1, 2, &ret), 0, "srq: it has no room for one more");
 	for (i = 1; i < 17; i++)
 		good &= is_recv(0xfffffffd + i, 100 + i, 2);
-	ok(good, "srq: all of them in order");
-	is(old->prod, 1, "srq: the old ring is left alone");
+	ok(good, "srq: all receives are in the new ring, in order");
+	is(old->prod, 1, "srq: the old ring does not change");
 	is(fake.ops.modify_srq(srq, &(struct ibv_srq_attr) { .srq_limit = 2 },
-			       IBV_SRQ_LIMIT), 0, "srq: a limit alone");
-	is(fake.srq_limit, 2, "srq: is set");
-	is(fake.ops.query_srq(srq, &attr), 0, "srq: query");
-	is(attr.max_wr, 16, "srq: size");
+			       IBV_SRQ_LIMIT), 0, "srq: a limit without a size is accepted");
+	is(fake.srq_limit, 2, "srq: the kernel gets that limit");
+	is(fake.ops.query_srq(srq, &attr), 0, "srq: the query succeeds");
+	is(attr.max_wr, 16, "srq: the query returns the size");
 	fake.ops.destroy_srq(srq);
 	teardown();
 }
@@ -259,11 +262,12 @@ static void test_meanwhile(void)
 	shared = make(4);
 	post(shared, 76, 1, 1, &ret);
 	fake.on_srq_modify = begin_other;
-	is(fake.ops.modify_srq(shared, &attr, IBV_SRQ_MAX_WR), 0, "srq: moves");
+	is(fake.ops.modify_srq(shared, &attr, IBV_SRQ_MAX_WR), 0,
+	   "srq: a resize succeeds while another thread posts");
 	pthread_join(other, &posted);
-	ok(posted && !told, "srq: nobody posts meanwhile");
-	is(fake.srq.ctl->prod, 2, "srq: but then");
-	ok(is_recv(0, 76, 1) && is_recv(1, 77, 1), "srq: into the new ring");
+	ok(posted && !told, "srq: the other thread posts only after the move");
+	is(fake.srq.ctl->prod, 2, "srq: its receive is posted");
+	ok(is_recv(0, 76, 1) && is_recv(1, 77, 1), "srq: it is in the new ring");
 	fake.ops.destroy_srq(shared);
 	teardown();
 }

@@ -255,9 +255,9 @@ static void test_one_by_one(void)
 		good &= wc.wr_id == i;
 	}
 	pthread_join(thread, NULL);
-	ok(good, "one by one: each completes");
+	ok(good, "one by one: each request completes");
 	ok(!lost, "one by one: no doorbell is lost");
-	ok(sleeps, "one by one: the kernel has slept");
+	ok(sleeps, "one by one: the kernel has slept in between");
 	ok(fake.doorbells <= POSTS, "one by one: %u doorbells for %u posts",
 	   fake.doorbells, POSTS);
 	teardown(cq);
@@ -275,7 +275,7 @@ static void test_crowd(void)
 	for (i = 1; i <= POSTERS; i++)
 		pthread_create(&threads[i], NULL, poster, (void *)i);
 	ok(collect(cq, POSTERS * POSTS),
-	   "crowd: each completes once and in order");
+	   "crowd: each request completes once, and in order");
 	for (i = 0; i <= POSTERS; i++) {
 		pthread_join(threads[i], &ret);
 		good &= !!ret;
@@ -307,8 +307,8 @@ static void test_pollers(void)
 	for (i = 0; i < POSTERS; i++)
 		for (j = 0; j < POSTS; j++)
 			good &= times[i][j] == 1;
-	ok(good && !lost, "pollers: each completes once");
-	is(fake.cq.ctl->cons, fake.cq.ctl->prod, "pollers: nothing is left");
+	ok(good && !lost, "pollers: each request completes once");
+	is(fake.cq.ctl->cons, fake.cq.ctl->prod, "pollers: no completion is left");
 	alarm(0);
 	teardown(cq);
 }

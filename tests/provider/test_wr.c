@@ -64,23 +64,25 @@ static void test_batch(void)
 	ibv_wr_set_sge_list(ex, 1, list);
 	ibv_wr_send_inv(ex, 50);
 	ibv_wr_local_inv(ex, 60);
-	is(fake.sq.ctl->prod, fake.first_index, "wr: nothing before the end");
-	is(ibv_wr_complete(ex), 0, "wr: complete");
-	is(fake.sq.ctl->prod, fake.first_index + 5, "wr: all five at once");
-	is(fake.doorbells, 1, "wr: one doorbell");
+	is(fake.sq.ctl->prod, fake.first_index,
+	   "wr: no work request is posted before wr_complete");
+	is(ibv_wr_complete(ex), 0, "wr: wr_complete succeeds");
+	is(fake.sq.ctl->prod, fake.first_index + 5,
+	   "wr: wr_complete posts all five work requests");
+	is(fake.doorbells, 1, "wr: the doorbell is rung once");
 	ok(wqe_at(0)->opcode == IWT_WR_SEND && wqe_at(0)->wr_id == 1 &&
 	   wqe_at(0)->flags == IWT_WR_SIGNALED && wqe_at(0)->num_sge == 1 &&
-	   !memcmp(wqe_at(0) + 1, list, sizeof(list[0])), "wr: send");
+	   !memcmp(wqe_at(0) + 1, list, sizeof(list[0])), "wr: the entry of the Send is right");
 	ok(wqe_at(1)->opcode == IWT_WR_WRITE && wqe_at(1)->wr_id == 2 &&
 	   wqe_at(1)->flags == IWT_WR_FENCE && wqe_at(1)->num_sge == 2 &&
 	   wqe_at(1)->rkey == 10 && wqe_at(1)->remote_addr == 20 &&
-	   !memcmp(wqe_at(1) + 1, list, sizeof(list)), "wr: write");
+	   !memcmp(wqe_at(1) + 1, list, sizeof(list)), "wr: the entry of the Write is right");
 	ok(wqe_at(2)->opcode == IWT_WR_READ && wqe_at(2)->rkey == 30 &&
-	   wqe_at(2)->remote_addr == 40, "wr: read");
+	   wqe_at(2)->remote_addr == 40, "wr: the entry of the Read is right");
 	ok(wqe_at(3)->opcode == IWT_WR_SEND_WITH_INV && wqe_at(3)->ex == 50 &&
-	   !wqe_at(3)->num_sge, "wr: send with invalidate");
+	   !wqe_at(3)->num_sge, "wr: the entry of the Send with invalidate is right");
 	ok(wqe_at(4)->opcode == IWT_WR_LOCAL_INV && wqe_at(4)->ex == 60,
-	   "wr: local invalidate");
+	   "wr: the entry of the local invalidate is right");
 	teardown();
 }
 
@@ -99,26 +101,28 @@ static void test_inline(void)
 	ibv_wr_set_inline_data(ex, data, 64);
 	ibv_wr_rdma_write(ex, 1, 2);
 	ibv_wr_set_inline_data_list(ex, 3, list);
-	is(ibv_wr_complete(ex), 0, "wr inline: complete");
+	is(ibv_wr_complete(ex), 0, "wr inline: wr_complete succeeds");
 	ok(wqe_at(0)->flags == IWT_WR_INLINE && wqe_at(0)->inline_len == 64 &&
-	   !memcmp(wqe_at(0) + 1, data, 64), "wr inline: the most");
+	   !memcmp(wqe_at(0) + 1, data, 64),
+	   "wr inline: the entry with the maximum of inline data is right");
 	ok(wqe_at(1)->flags == IWT_WR_INLINE && wqe_at(1)->inline_len == 10 &&
-	   !memcmp(wqe_at(1) + 1, data, 10), "wr inline: from a list");
+	   !memcmp(wqe_at(1) + 1, data, 10),
+	   "wr inline: the entry with the data of a list is right");
 
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_set_inline_data(ex, data, 65);
-	is(ibv_wr_complete(ex), EINVAL, "wr inline: one too much");
+	is(ibv_wr_complete(ex), EINVAL, "wr inline: one byte more than the maximum is refused");
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_set_inline_data(ex, data, SIZE_MAX);
-	is(ibv_wr_complete(ex), EINVAL, "wr inline: much too much");
+	is(ibv_wr_complete(ex), EINVAL, "wr inline: a length of SIZE_MAX is refused");
 	ibv_wr_start(ex);
 	ibv_wr_rdma_read(ex, 1, 2);
 	ibv_wr_set_inline_data(ex, data, 1);
-	is(ibv_wr_complete(ex), EINVAL, "wr inline: not for a read");
+	is(ibv_wr_complete(ex), EINVAL, "wr inline: inline data of a Read are refused");
 	is(fake.sq.ctl->prod, fake.first_index + 2,
-	   "wr inline: those are not posted");
+	   "wr inline: the refused work requests are not posted");
 	teardown();
 }
 
@@ -138,25 +142,29 @@ static void test_immediate(void)
 	ibv_wr_set_sge_list(ex, 1, &empty);
 	ibv_wr_send_imm(ex, 0);
 	ibv_wr_set_inline_data(ex, data, 0);
-	is(ibv_wr_complete(ex), 0, "wr imm: complete");
+	is(ibv_wr_complete(ex), 0, "wr imm: wr_complete succeeds");
 	ok(wqe_at(0)->opcode == IWT_WR_WRITE_WITH_IMM &&
 	   wqe_at(0)->wr_id == 5 && wqe_at(0)->rkey == 10 &&
 	   wqe_at(0)->remote_addr == 20 && wqe_at(0)->num_sge == 1 &&
-	   !memcmp(&wqe_at(0)->ex, "\1\2\3\4", 4), "wr imm: write");
+	   !memcmp(&wqe_at(0)->ex, "\1\2\3\4", 4),
+	   "wr imm: the entry of the Write with immediate data is right");
 	ok(wqe_at(1)->opcode == IWT_WR_SEND_WITH_IMM &&
 	   wqe_at(1)->flags == IWT_WR_SOLICITED && !wqe_at(1)->num_sge &&
-	   !memcmp(&wqe_at(1)->ex, "\5\6\7\10", 4), "wr imm: send");
+	   !memcmp(&wqe_at(1)->ex, "\5\6\7\10", 4),
+	   "wr imm: the entry of the Send with immediate data is right");
 
 	ibv_wr_start(ex);
 	ibv_wr_send_imm(ex, 0);
 	ibv_wr_set_sge(ex, 3, 1, 2);
-	is(ibv_wr_complete(ex), EOPNOTSUPP, "wr imm: no send with data");
+	is(ibv_wr_complete(ex), EOPNOTSUPP,
+	   "wr imm: a Send with immediate data and payload is refused");
 	ibv_wr_start(ex);
 	ibv_wr_send_imm(ex, 0);
 	ibv_wr_set_inline_data(ex, data, 1);
-	is(ibv_wr_complete(ex), EOPNOTSUPP, "wr imm: nor with inline data");
+	is(ibv_wr_complete(ex), EOPNOTSUPP,
+	   "wr imm: a Send with immediate data and inline data is refused");
 	is(fake.sq.ctl->prod, fake.first_index + 4,
-	   "wr imm: those are not posted");
+	   "wr imm: the refused work requests are not posted");
 	teardown();
 }
 
@@ -174,29 +182,29 @@ static void test_atomic(void)
 	ibv_wr_set_sge(ex, 9, 0x77, 8);
 	ibv_wr_atomic_cmp_swp(ex, 11, 21, 5, 6);
 	ibv_wr_set_sge_list(ex, 1, list);
-	is(ibv_wr_complete(ex), 0, "wr atomic: complete");
+	is(ibv_wr_complete(ex), 0, "wr atomic: wr_complete succeeds");
 	body = (const void *)(wqe_at(0) + 1);
 	ok(wqe_at(0)->opcode == IWT_WR_FETCH_ADD && wqe_at(0)->rkey == 10 &&
 	   wqe_at(0)->remote_addr == 20 && wqe_at(0)->num_sge == 1,
-	   "wr atomic: fetch and add");
+	   "wr atomic: the entry of the fetch-and-add is right");
 	ok(body->data == 0x1122334455667788 &&
 	   !memcmp(&body->sink, list, sizeof(list[0])),
-	   "wr atomic: what is added, and the sink");
+	   "wr atomic: its operand and its sink are right");
 	body = (const void *)(wqe_at(1) + 1);
 	ok(wqe_at(1)->opcode == IWT_WR_CMP_SWAP && body->data == 6 &&
 	   body->compare == 5 && !memcmp(&body->sink, list, sizeof(list[0])),
-	   "wr atomic: compare and swap");
+	   "wr atomic: the entry of the compare-and-swap is right");
 
 	ibv_wr_start(ex);
 	ibv_wr_atomic_fetch_add(ex, 1, 2, 3);
 	ibv_wr_set_sge_list(ex, 2, list);
-	is(ibv_wr_complete(ex), EINVAL, "wr atomic: not two elements");
+	is(ibv_wr_complete(ex), EINVAL, "wr atomic: two elements are refused");
 	ibv_wr_start(ex);
 	ibv_wr_atomic_cmp_swp(ex, 1, 2, 3, 4);
 	ibv_wr_set_inline_data(ex, data, 8);
-	is(ibv_wr_complete(ex), EINVAL, "wr atomic: not inline");
+	is(ibv_wr_complete(ex), EINVAL, "wr atomic: inline data are refused");
 	is(fake.sq.ctl->prod, fake.first_index + 2,
-	   "wr atomic: those are not posted");
+	   "wr atomic: the refused work requests are not posted");
 	teardown();
 }
 
@@ -209,7 +217,7 @@ static void test_errors(void)
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_abort(ex);
-	is(fake.sq.ctl->prod, fake.first_index, "wr: aborted");
+	is(fake.sq.ctl->prod, fake.first_index, "wr: wr_abort posts no work request");
 
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
@@ -217,25 +225,27 @@ static void test_errors(void)
 	ibv_wr_set_sge_list(ex, FAKE_MAX_SGE + 1, list);
 	ibv_wr_set_sge(ex, 1, 2, 3);
 	ibv_wr_send(ex);
-	is(ibv_wr_complete(ex), EINVAL, "wr: too many elements");
+	is(ibv_wr_complete(ex), EINVAL, "wr: too many elements are refused");
 
 	ibv_wr_start(ex);
 	for (i = 0; i < 9; i++) {
 		ibv_wr_send(ex);
 		ibv_wr_set_sge(ex, 1, 2, 3);
 	}
-	is(ibv_wr_complete(ex), ENOMEM, "wr: more than the queue holds");
-	is(fake.sq.ctl->prod, fake.first_index, "wr: nothing was posted");
-	is(fake.doorbells, 0, "wr: no doorbell for it");
+	is(ibv_wr_complete(ex), ENOMEM,
+	   "wr: more work requests than the queue has entries are refused");
+	is(fake.sq.ctl->prod, fake.first_index, "wr: then no work request is posted");
+	is(fake.doorbells, 0, "wr: and the doorbell is not rung");
 
 	ibv_wr_start(ex);
 	for (i = 0; i < 8; i++)
 		ibv_wr_send(ex);
-	is(ibv_wr_complete(ex), 0, "wr: just what the queue holds");
-	is(fake.sq.ctl->prod, fake.first_index + 8, "wr: all are posted");
+	is(ibv_wr_complete(ex), 0,
+	   "wr: as many work requests as the queue has entries can be posted");
+	is(fake.sq.ctl->prod, fake.first_index + 8, "wr: all of them are posted");
 	ibv_wr_start(ex);
-	is(ibv_wr_complete(ex), 0, "wr: nothing at all");
-	is(fake.doorbells, 1, "wr: no doorbell for nothing");
+	is(ibv_wr_complete(ex), 0, "wr: wr_complete without work requests succeeds");
+	is(fake.doorbells, 1, "wr: then the doorbell is not rung");
 	teardown();
 }
 
