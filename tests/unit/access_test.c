@@ -24,7 +24,7 @@ static void test_bounds(void)
 {
 	struct iwt_region r = region(0x1000, 0x100);
 
-	tap_begin("access: bounds of a region, octet by octet");
+	tap_begin("access: every octet near the bounds of a region");
 	CHECK_EQ(VERDICT(&r, 0x1000, 0x100), IWT_ACCESS_OK);
 	CHECK_EQ(VERDICT(&r, 0x1000, 1), IWT_ACCESS_OK);
 	CHECK_EQ(VERDICT(&r, 0x10ff, 1), IWT_ACCESS_OK);
@@ -68,7 +68,7 @@ static void test_order(void)
 {
 	struct iwt_region r = region(0x1000, 0x100);
 
-	tap_begin("access: the first thing wrong is the one told");
+	tap_begin("access: the first check that fails decides the verdict");
 	CHECK_EQ(VERDICT(NULL, -1ULL, 2), IWT_ACCESS_STAG);
 	r.rights = IWT_REMOTE_READ | IWT_LOCAL_WRITE;
 	CHECK_EQ(VERDICT(&r, 0x1000, 1), IWT_ACCESS_RIGHTS);
@@ -89,7 +89,7 @@ static void test_owner(void)
 {
 	struct iwt_region r = region(0, 16);
 
-	tap_begin("access: a domain is for all its streams, a stream for itself alone");
+	tap_begin("access: a domain admits all its streams, a stream admits only itself");
 	CHECK_EQ(VERDICT(&r, 0, 16), IWT_ACCESS_OK);
 	CHECK_EQ(iwt_access_check(&r, &neighbour, 0, 16, IWT_REMOTE_WRITE),
 		 IWT_ACCESS_OK);
@@ -107,7 +107,7 @@ static void test_rights(void)
 	struct iwt_region r = region(0, 16);
 	u32 need, have;
 
-	tap_begin("access: every right that is needed must be there");
+	tap_begin("access: without one of the needed rights access is refused");
 	for (have = 0; have < 64; have++) {
 		for (need = 0; need < 64; need++) {
 			r.rights = have;
@@ -121,7 +121,7 @@ static void test_rights(void)
 
 static void test_errors(void)
 {
-	tap_begin("access: verdicts as errors of the wire");
+	tap_begin("access: the error of a Terminate for each verdict");
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_OK), IWT_OK);
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_STAG), 0x11100);
 	CHECK_EQ(iwt_access_tagged_err(IWT_ACCESS_BOUNDS), 0x11101);

@@ -50,7 +50,7 @@ static void test_add(void)
 	u64 old, data, mask;
 	u32 i;
 
-	tap_begin("atomic: FetchAdd, whole and in fields");
+	tap_begin("atomic: FetchAdd of the whole value and of fields");
 	CHECK_EQ(add(5, 1, 0), 6);
 	CHECK_EQ(add(ALL, 1, 0), 0);
 	CHECK_EQ(add(0, ALL, 0), ALL);
@@ -76,7 +76,7 @@ static void test_swap(void)
 	u64 old, cmp, cm, data, dm, want;
 	u32 i;
 
-	tap_begin("atomic: CmpSwap, whole and under masks");
+	tap_begin("atomic: CmpSwap of the whole value and under masks");
 	CHECK_EQ(swap(5, 5, ALL, 1, ALL), 1);
 	CHECK_EQ(swap(5, 6, ALL, 1, ALL), 5);
 	CHECK_EQ(swap(0x1122334455667788, 0x55667788, 0xffffffff,

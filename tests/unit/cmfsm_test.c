@@ -99,11 +99,11 @@ static void run(bool initiator, enum iwt_cm_state state, u32 done)
 static void test_runs(void)
 {
 	memset(seen, 0, sizeof(seen));
-	tap_begin("cmfsm: every run of an initiator");
+	tap_begin("cmfsm: every sequence of events of an initiator");
 	run(true, IWT_CM_CONNECTING, 0);
 	tap_end();
 	memset(seen, 0, sizeof(seen));
-	tap_begin("cmfsm: every run of a responder");
+	tap_begin("cmfsm: every sequence of events of a responder");
 	run(false, IWT_CM_WAIT_REQ, 0);
 	tap_end();
 }
@@ -341,7 +341,7 @@ static void test_names(void)
 {
 	u32 s, t;
 
-	tap_begin("cmfsm: each state has a name of its own");
+	tap_begin("cmfsm: no two states have the same name");
 	for (s = 0; s < IWT_CM_STATES; s++) {
 		CHECK(iwt_cm_state_name(s));
 		for (t = 0; t < s; t++)

@@ -57,7 +57,7 @@ static void test_in_parts(void)
 
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = any();
-	tap_begin("CRC32c in parts");
+	tap_begin("CRC32c computed in parts");
 	for (i = 0; i <= sizeof(data); i++) {
 		k = crc32c(~0, data, i);
 		CHECK_EQ(~crc32c(k, data + i, sizeof(data) - i),

@@ -38,7 +38,7 @@ static void test_pieces(void)
 	u8 data[LEN];
 
 	fill(data);
-	tap_begin("cursor: every piece, in every step");
+	tap_begin("cursor: pieces of every length, read in steps of every length");
 	for (cuts[0] = 0; cuts[0] <= LEN; cuts[0]++) {
 		for (cuts[1] = cuts[0]; cuts[1] <= LEN; cuts[1]++) {
 			pieces_cut(&p, data, LEN, cuts, 2);
@@ -58,7 +58,7 @@ static void test_copy_skip_crc(void)
 	struct pieces p;
 
 	fill(data);
-	tap_begin("cursor: skip, copy and crc over every split");
+	tap_begin("cursor: skip, copy and CRC over data in two pieces, split everywhere");
 	for (cuts[0] = 0; cuts[0] <= LEN; cuts[0] += 3) {
 		for (cuts[1] = cuts[0]; cuts[1] <= LEN; cuts[1]++) {
 			pieces_cut(&p, data, LEN, cuts, 2);
@@ -90,7 +90,7 @@ static void test_early_end(void)
 
 	fill(data);
 	pieces_cut(&p, data, LEN, cuts, 2);
-	tap_begin("cursor: pieces that end early");
+	tap_begin("cursor: more octets are wanted than the pieces have");
 	pc = pieces_start(&p);
 	CHECK(!iwt_cursor_copy(&pc.c, got, LEN + 1));
 	CHECK(!memcmp(got, data, LEN));
@@ -126,7 +126,7 @@ static void test_empty_pieces(void)
 	struct iwt_cursor c = { .more = empty_then_three };
 	u8 got[3];
 
-	tap_begin("cursor: pieces of no octets");
+	tap_begin("cursor: empty pieces");
 	CHECK(iwt_cursor_copy(&c, got, 3));
 	CHECK_EQ(got[2], 3);
 	CHECK(!iwt_cursor_copy(&c, got, 1));

@@ -17,7 +17,7 @@ static void test_round_trip(void)
 	struct iwt_ddp d;
 	u32 i, k, len;
 
-	tap_begin("ddp: any header, read and written");
+	tap_begin("ddp: random headers, written and read back");
 	for (i = 0; i < 100000; i++) {
 		for (k = 0; k < sizeof(hdr); k++)
 			hdr[k] = any();
@@ -45,7 +45,7 @@ static void test_fields(void)
 	};
 	struct iwt_ddp d;
 
-	tap_begin("ddp: every field in its place, nothing left over");
+	tap_begin("ddp: each field has its own bits, and each bit has a field");
 	memset(&d, 0xa5, sizeof(d));
 	iwt_ddp_parse(tagged, &d);
 	CHECK(same(&d, &(struct iwt_ddp){
@@ -66,7 +66,7 @@ static void test_version(void)
 {
 	struct iwt_ddp d = { 0 };
 
-	tap_begin("ddp: version");
+	tap_begin("ddp: another DDP version is refused");
 	for (d.dv = 0; d.dv < 4; d.dv++) {
 		d.tagged = true;
 		CHECK_EQ(iwt_ddp_check_version(&d, false),
@@ -126,7 +126,7 @@ static void test_atomic_queue(void)
 	static const struct iwt_ddp_rxq q = { .msn = 1 };
 	struct iwt_ddp d = { .qn = 3, .msn = 1 };
 
-	tap_begin("ddp: queue 3 is for Atomic Responses alone");
+	tap_begin("ddp: queue 3 accepts only Atomic Responses");
 	for (d.opcode = 0; d.opcode < 16; d.opcode++)
 		CHECK_EQ(iwt_ddp_check_untagged(&d, 12, &q, true, 12),
 			 d.opcode == 0xb ? IWT_OK : IWT_ERR_UNT_QN);
@@ -143,7 +143,7 @@ static void test_no_queue(void)
 {
 	struct iwt_ddp d = { .qn = 77 };
 
-	tap_begin("ddp: a queue that is not there has no state either");
+	tap_begin("ddp: a segment for an unknown queue is refused");
 	CHECK_EQ(iwt_ddp_check_untagged(&d, 0, NULL, false, 0), IWT_ERR_UNT_QN);
 	tap_end();
 }
@@ -152,7 +152,7 @@ static void test_advance(void)
 {
 	struct iwt_ddp_rxq q = { .msn = 0xffffffff };
 
-	tap_begin("ddp: message number and offset go on, and wrap to 0");
+	tap_begin("ddp: message number and offset advance, and the number wraps to 0");
 	iwt_ddp_advance(&q, 1482, false);
 	CHECK_EQ(q.msn, 0xffffffff);
 	CHECK_EQ(q.mo, 1482);

@@ -122,7 +122,7 @@ static void check_message(u8 opcode, u64 to, bool crc)
 
 static void test_message(void)
 {
-	tap_begin("fpdu: what follows is as if it had been read");
+	tap_begin("fpdu: the prediction gives the same FPDU as the parser");
 	check_message(IWT_OP_WRITE, 0x1000, true);
 	check_message(IWT_OP_WRITE, -150ull, false);
 	check_message(IWT_OP_READ_RESP, 0xffffffc0, true);
@@ -160,7 +160,7 @@ static void test_changed(u8 opcode, const char *name)
 {
 	u32 round, followed = 0;
 
-	tap_begin("fpdu: changed octets of a %s do not follow, or are read so too", name);
+	tap_begin("fpdu: a changed %s is not predicted, or the parser reads the same", name);
 	for (round = 0; round < 20000; round++)
 		followed += follows_changed(opcode, round & 1, round % 3 == 0);
 	CHECK(followed > 0);
@@ -177,7 +177,7 @@ static void test_no_payload(void)
 	struct iwt_txseg m;
 	struct stream s = { .n = 2 };
 
-	tap_begin("fpdu: nothing follows a Read Request that is not its message's last");
+	tap_begin("fpdu: no prediction after a Read Request that is not the last segment");
 	iwt_txseg_read_req(&m, 1, &read);
 	s.at[1] = frame_next(&m, MULPDU, NULL, 0, &rules, s.octets);
 	s.octets[2] &= ~IWT_DDP_LAST;
@@ -236,14 +236,14 @@ static void test_alike(u8 opcode, const char *name)
 {
 	u32 round, seen[4] = {};
 
-	tap_begin("fpdu: segments of a %s that are alike are those that follow one by one", name);
+	tap_begin("fpdu: the run of a %s has the segments that are predicted one by one", name);
 	for (round = 0; round < 20000; round++)
 		seen[check_alike(opcode, round & 1, any() % 4)]++;
 	CHECK(seen[0] && seen[1] && seen[2] && !seen[3]);
 	tap_end();
 }
 
-/* Only FPDUs that end within the octets that are there, and within the piece, are counted. */
+/* Only FPDUs that end within the received octets, and within the piece, are counted. */
 static void test_alike_there(void)
 {
 	struct iwt_fpdu_rules rules = {}, markers = { .markers = true };
@@ -252,7 +252,7 @@ static void test_alike_there(void)
 	struct stream s;
 	u32 n;
 
-	tap_begin("fpdu: only whole segments in one piece are alike, up to the last one");
+	tap_begin("fpdu: a run has only whole segments, in one piece, of one message");
 	make(&s, IWT_OP_WRITE, any(), false);
 	CHECK_EQ(read_at(&s, 0, &rules, &first), IWT_FPDU_OK);
 	CHECK_EQ(alike_at(&s, 1, &rules, &none), 0);
@@ -293,7 +293,8 @@ static void check_payload(struct pieces_cursor *c, struct iwt_fpdu *f, const u8 
 }
 
 /*
- * Reads a message from pieces of random length. Return: predicted FPDUs that were cut by a piece
+ * Reads a message from pieces of random length. Return: number of predicted FPDUs that lay in
+ * several pieces
  */
 static u32 check_cut(u8 opcode, bool crc)
 {
@@ -337,7 +338,7 @@ static void test_cut(u8 opcode, const char *name)
 {
 	u32 round, followed = 0;
 
-	tap_begin("fpdu: segments of a %s in pieces are read, followed and passed alike", name);
+	tap_begin("fpdu: a %s in pieces is parsed, predicted and skipped alike", name);
 	for (round = 0; round < 20000; round++)
 		followed += check_cut(opcode, round & 1);
 	CHECK(followed > 0);
@@ -375,7 +376,7 @@ static void test_cut_bad(void)
 {
 	u32 round;
 
-	tap_begin("fpdu: a wrong octet is found wherever a piece ends");
+	tap_begin("fpdu: a wrong octet is found wherever the pieces are cut");
 	for (round = 0; round < 20000; round++)
 		check_cut_bad(round & 1 ? IWT_OP_WRITE : IWT_OP_SEND, any() % 4);
 	tap_end();
@@ -389,7 +390,7 @@ static void test_not_there(void)
 	struct stream s;
 	u32 n;
 
-	tap_begin("fpdu: nothing follows that is not there whole, in one piece");
+	tap_begin("fpdu: no prediction of an FPDU that is incomplete or in two pieces");
 	make(&s, IWT_OP_WRITE, 0, true);
 	CHECK(!follows_at(&s, 0, &rules, &f));
 	CHECK_EQ(read_at(&s, 0, &rules, &first), IWT_FPDU_OK);

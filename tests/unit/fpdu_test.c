@@ -34,7 +34,7 @@ static void test_pad(void)
 	u8 frame[64];
 	u32 err, n = copy_of("V-D5", frame);
 
-	tap_begin("fpdu: pad is not looked at, but the CRC covers it");
+	tap_begin("fpdu: the values of pad octets are ignored, but the CRC covers them");
 	frame[n - 5] = 0xff;
 	CHECK_EQ(frame_read(frame, n, 0, &plain, &f, &err), IWT_FPDU_BAD);
 	CHECK_EQ(err, IWT_ERR_MPA_CRC);
@@ -80,7 +80,7 @@ static void test_versions(void)
 	};
 	u32 i, bits;
 
-	tap_begin("fpdu: DV and RV, of an RDMAC peer and others");
+	tap_begin("fpdu: versions (DV, RV) of RDMAC peers and of IETF peers");
 	for (i = 0; i < ARRAY_SIZE(ids); i++)
 		for (bits = 0; bits < 16; bits++)
 			check_version(ids[i], bits >> 2, bits & 3);
@@ -95,7 +95,7 @@ static void test_no_crc(void)
 	u8 frame[64];
 	u32 err, n;
 
-	tap_begin("fpdu: without CRC the field is not looked at");
+	tap_begin("fpdu: without CRC the CRC field is ignored");
 	v = vector_find("V-C0");
 	CHECK_EQ(frame_read(v->octets, v->len, 0, &none, &f, &err),
 		 IWT_FPDU_OK);
@@ -114,7 +114,7 @@ static void test_reserved(void)
 	u8 frame[64];
 	u32 err, n = copy_of("V-D10", frame);
 
-	tap_begin("fpdu: reserved bits of the headers are not looked at");
+	tap_begin("fpdu: reserved bits of the headers are ignored");
 	frame[2] |= 0x3c;
 	frame[3] |= 0x30;
 	reseal(frame, n);
@@ -131,7 +131,7 @@ static void test_version(void)
 	u8 frame[64];
 	u32 err, n, dv;
 
-	tap_begin("fpdu: DDP version");
+	tap_begin("fpdu: another DDP version is refused");
 	for (dv = 0; dv < 4; dv++) {
 		n = copy_of("V-D1", frame);
 		frame[2] = 0xc0 | dv;
@@ -212,7 +212,7 @@ static void test_headers(void)
 	u32 op, tagged, err, n;
 	struct iwt_fpdu f;
 
-	tap_begin("fpdu: how much is header");
+	tap_begin("fpdu: length of the headers for each opcode");
 	for (op = 0; op < 16; op++) {
 		for (tagged = 0; tagged < 2; tagged++) {
 			tap_about("T %u op %u", tagged, op);
@@ -238,7 +238,7 @@ static void test_marker_content(void)
 	u8 frame[1500];
 	u32 i, bit, err;
 
-	tap_begin("fpdu: what a marker may say when the CRC holds");
+	tap_begin("fpdu: each bit of a marker is changed under a valid CRC");
 	for (i = 0; i < ARRAY_SIZE(at); i++) {
 		for (bit = 0; bit < 32; bit++) {
 			tap_about("marker %u bit %u", i, bit);
@@ -278,7 +278,7 @@ static void test_marker_alone(void)
 	u8 frame[64];
 	u32 err;
 
-	tap_begin("fpdu: markers count without CRC too");
+	tap_begin("fpdu: markers are checked also without CRC");
 	copy_of("V-M5", frame);
 	frame[51] ^= 1;
 	CHECK_EQ(frame_read(frame, 52, 472, &rules, &f, &err), IWT_FPDU_OK);
@@ -349,7 +349,7 @@ static void test_streams(void)
 {
 	u32 i;
 
-	tap_begin("fpdu: streams of many FPDUs, over the wrap of 2^32 too");
+	tap_begin("fpdu: streams of many FPDUs, also when the position wraps at 2^32");
 	for (i = 0; i < 16; i++) {
 		stream(0, i & 1, i & 2);
 		stream(0xffffff00, i & 1, i & 2);
@@ -395,7 +395,7 @@ static void test_markers_lost(void)
 	struct iwt_fpdu f;
 	struct pieces p;
 
-	tap_begin("fpdu: a marker that cannot be read");
+	tap_begin("fpdu: the octets end in front of a marker");
 	n = frame_ulpdu(ulpdu, sizeof(ulpdu), &put, frame);
 	last = 512 - 8;
 	while (last + 512 < n)
@@ -445,7 +445,7 @@ static void test_lost_payload(void)
 	struct pieces p;
 	u32 err, len, n;
 
-	tap_begin("fpdu: payload whose pieces end early");
+	tap_begin("fpdu: the pieces end within the payload");
 	CHECK_EQ(frame_read(v->octets, v->len, v->pos, &rules, &f, &err),
 		 IWT_FPDU_OK);
 	for (n = 0; n < 40; n++) {

@@ -95,7 +95,7 @@ static void test_write(void)
 	const struct want *w;
 	u32 len;
 
-	tap_begin("fpdu: vectors written");
+	tap_begin("fpdu: the writer produces the vectors");
 	for (w = wants; w < wants + ARRAY_SIZE(wants); w++) {
 		tap_about("%s", w->id);
 		v = vector_find(w->id);
@@ -113,7 +113,7 @@ static void test_complete(void)
 	const struct want *w;
 	u32 i, found;
 
-	tap_begin("fpdu: every vector is looked at");
+	tap_begin("fpdu: each vector has one expected result");
 	for (i = 0; i < vector_count; i++) {
 		tap_about("%s", vectors[i].id);
 		found = 0;
@@ -204,7 +204,7 @@ static void test_splits(void)
 	u32 cuts[2], stride;
 	struct pieces p;
 
-	tap_begin("fpdu: vectors read in every two and three pieces");
+	tap_begin("fpdu: vectors cut into two and three pieces, at every octet");
 	for (w = wants; w < wants + ARRAY_SIZE(wants); w++) {
 		v = vector_find(w->id);
 		/* Long vectors: all cuts into two pieces, some into three. */
@@ -233,7 +233,7 @@ static void test_prefixes(void)
 	struct pieces p;
 	u32 len, err, known;
 
-	tap_begin("fpdu: nothing is decided before the last octet");
+	tap_begin("fpdu: no verdict before the last octet");
 	for (w = wants; w < wants + ARRAY_SIZE(wants); w++) {
 		v = vector_find(w->id);
 		rules = (struct iwt_fpdu_rules){ !w->no_crc, v->markers };
@@ -268,7 +268,7 @@ static void test_flips(void)
 	struct iwt_fpdu f;
 	u8 frame[2000];
 
-	tap_begin("fpdu: every bit of every vector turned");
+	tap_begin("fpdu: every bit of every vector is flipped once");
 	for (w = wants; w < wants + ARRAY_SIZE(wants); w++) {
 		v = vector_find(w->id);
 		if (w->no_crc)

@@ -73,7 +73,7 @@ static void test_worth(void)
 	struct iwt_habit h = {};
 	u32 i;
 
-	tap_begin("habit: what does not pay doubles the threshold, up to the bound; what pays sets it back");
+	tap_begin("habit: a failure doubles the threshold, a success resets it");
 	iwt_habit_setup(&h, 16);
 	for (i = 0; i < 10; i++) {
 		u32 want = min(16u << i, 1000u);
@@ -111,7 +111,7 @@ static void test_table(void)
 	};
 	u32 i, k;
 
-	tap_begin("habit: each way is given up in a few steps");
+	tap_begin("habit: after a few failures each mechanism has its maximum threshold");
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct iwt_habit h = {};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A small kernel for files of the driver in user space: memory that may be out of stock, locks,
- * RCU, and another thread whose steps run between the steps of the code under test.
+ * A small kernel for files of the driver in user space: memory that may run out, locks, RCU, and
+ * another thread whose steps run between the steps of the code under test.
  */
 #ifndef UNIT_KERNEL_H
 #define UNIT_KERNEL_H

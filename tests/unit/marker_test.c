@@ -21,7 +21,7 @@ static void test_positions(void)
 
 	for (i = 0; i < sizeof(fpdu); i++)
 		fpdu[i] = 0x80 + i;
-	tap_begin("marker: its place and what it points to");
+	tap_begin("marker: position in the stream and value of the pointer");
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		tap_about("pos %u", rows[i].pos);
 		iwt_marker_begin(&m, rows[i].pos);
@@ -50,7 +50,7 @@ static void test_parts(void)
 
 	for (i = 0; i < sizeof(fpdu); i++)
 		fpdu[i] = any();
-	tap_begin("marker: copied in parts");
+	tap_begin("marker: an FPDU copied in parts equals one copied in one step");
 	for (pos = 0; pos <= 1024; pos += 4) {
 		tap_about("pos %u", pos);
 		iwt_marker_begin(&m, pos);

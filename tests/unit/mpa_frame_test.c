@@ -55,7 +55,7 @@ static void test_vectors(void)
 	const struct vector *v;
 	u32 i;
 
-	tap_begin("mpa: vectors, written and read");
+	tap_begin("mpa: the vectors are written and read");
 	for (i = 0; i < ARRAY_SIZE(frames); i++) {
 		tap_about("%s", frames[i].id);
 		v = vector_find(frames[i].id);
@@ -82,7 +82,7 @@ static void test_prefixes(void)
 	u32 i, len, need;
 	u8 *exact;
 
-	tap_begin("mpa: octet by octet");
+	tap_begin("mpa: a frame that arrives octet by octet");
 	for (i = 0; i < ARRAY_SIZE(frames); i++) {
 		v = vector_find(frames[i].id);
 		for (len = 0; len < v->len; len++) {
@@ -109,7 +109,7 @@ static void test_key(void)
 	u8 buf[20];
 	u32 i, bit;
 
-	tap_begin("mpa: every octet of the key, bad at once");
+	tap_begin("mpa: a wrong octet of the key is refused as soon as it arrives");
 	for (i = 0; i < 16; i++) {
 		for (bit = 0; bit < 8; bit++) {
 			tap_about("octet %u", i);
@@ -173,7 +173,7 @@ static void test_revisions(void)
 	u32 rev, max, reply, s;
 	bool spoken;
 
-	tap_begin("mpa: every revision, with S and without");
+	tap_begin("mpa: every revision, with the S flag and without");
 	for (rev = 0; rev < 256; rev++) {
 		for (max = 1; max <= 2; max++) {
 			for (reply = 0; reply < 2; reply++) {
@@ -202,7 +202,7 @@ static void test_ignored(void)
 	u8 buf[24];
 	u32 flags;
 
-	tap_begin("mpa: bits that are not looked at");
+	tap_begin("mpa: reserved flags are ignored");
 	for (flags = 0; flags < 256; flags++) {
 		tap_about("flags %x", flags);
 		CHECK_EQ(parse(flags, 1, 0, 20, false, 2, &f), IWT_MPA_OK);
@@ -236,7 +236,7 @@ static void test_build_limits(void)
 	struct iwt_mpa_frame f = { .rev = 2, .crc = true, .reject = true };
 	u8 pd[IWT_MPA_MAX_PD + 1] = { 1 }, buf[IWT_MPA_MAX_FRAME];
 
-	tap_begin("mpa: private data that do not fit");
+	tap_begin("mpa: private data longer than the frame allows");
 	f.pd_len = 512;
 	CHECK_EQ(iwt_mpa_build(&f, pd, buf), 532);
 	/* Only a Reply can have the flag R. */
@@ -263,7 +263,7 @@ static void test_rebuild(void)
 	u8 pd[IWT_MPA_MAX_PD], buf[IWT_MPA_MAX_FRAME];
 	u32 i, n;
 
-	tap_begin("mpa: a frame written over that which has its private data");
+	tap_begin("mpa: a frame is written over the frame that holds its private data");
 	for (i = 0; i < sizeof(pd); i++)
 		pd[i] = i * 7;
 	for (n = 0; n <= 508; n++) {
@@ -298,7 +298,7 @@ static void test_mulpdu(void)
 	};
 	u32 i, n, emss;
 
-	tap_begin("mpa: MULPDU of every EMSS");
+	tap_begin("mpa: the MULPDU for every EMSS");
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		tap_about("EMSS %u", rows[i].emss);
 		CHECK_EQ(iwt_mulpdu(rows[i].emss, true), rows[i].with);

@@ -84,7 +84,7 @@ static void test_matrix(void)
 	struct pair p;
 	u32 bits, i, r;
 
-	tap_begin("mpa: every pair of ends");
+	tap_begin("mpa: terms for every pair of settings of the two ends");
 	for (bits = 0; bits < 256; bits++) {
 		for (i = 0; i < 49; i++) {
 			for (r = 0; r < 49; r++) {
@@ -118,7 +118,7 @@ static void test_large(void)
 	struct pair p;
 	u32 bits;
 
-	tap_begin("mpa: FPDUs longer than a segment");
+	tap_begin("mpa: FPDUs longer than a TCP segment");
 	for (bits = 0; bits < 64; bits++) {
 		tap_about("bits %x", bits);
 		p.ini = own;
@@ -271,7 +271,7 @@ static void test_conclude_depths(void)
 {
 	struct iwt_mpa_terms t;
 
-	tap_begin("mpa: the initiator and the responder's depths");
+	tap_begin("mpa: the initiator accepts or rejects the responder's depths");
 	t = REPLY(.rtr_write = true, .ird = 4, .ord = 16);
 	CHECK_EQ(t.err, IWT_OK);
 	CHECK_EQ(t.ord, 4);
@@ -360,7 +360,7 @@ static void test_read_rtr(void)
 	};
 	struct iwt_mpa_terms t;
 
-	tap_begin("mpa: a Read to be ready to receive, without others");
+	tap_begin("mpa: the ready-to-receive Read of a program that wants no Reads");
 	iwt_mpa_request(&no_reads, &req);
 	CHECK_EQ(req.ord, 0);
 	iwt_mpa_conclude(&no_reads, &req, &rep, &t);
@@ -403,7 +403,7 @@ static void test_admit(void)
 	struct iwt_mpa_frame f = { 0 };
 	u32 rev, bits;
 
-	tap_begin("mpa: what is not to be had");
+	tap_begin("mpa: requests that are not admitted");
 	for (rev = 0; rev < 256; rev++) {
 		for (bits = 0; bits < 64; bits++) {
 			tap_about("rev %u bits %x", rev, bits);
@@ -453,7 +453,7 @@ static void test_rdmac(void)
 	u8 buf[IWT_MPA_MAX_FRAME];
 	u32 bits;
 
-	tap_begin("mpa: RDMAC peers, permissive or not");
+	tap_begin("mpa: RDMAC peers of a permissive and of another node");
 	for (bits = 0; bits < 16; bits++) {
 		tap_about("bits %x", bits);
 		w.rdmac = bits & 1;

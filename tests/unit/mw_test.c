@@ -187,7 +187,7 @@ static void test_bind(void)
 	struct iwt_window *win;
 	u32 stag;
 
-	tap_begin("window: type 2 is for one stream, and bound once");
+	tap_begin("window: type 2 belongs to one stream, and is bound once");
 	begin();
 	win = new_window(true);
 	stag = iwt_mw_stag(win);
@@ -234,7 +234,7 @@ static void test_rebind(void)
 	struct iwt_window *win;
 	u32 stag;
 
-	tap_begin("window: type 1 is for a domain, and bound again and again");
+	tap_begin("window: type 1 belongs to a domain, and can be bound again");
 	begin();
 	win = new_window(false);
 	stag = iwt_mw_stag(win);
@@ -260,7 +260,7 @@ static void test_none(void)
 {
 	struct iwt_window *win[2];
 
-	tap_begin("window: none without memory, or without a number");
+	tap_begin("window: creation fails without memory, and without a free STag");
 	begin();
 	unit_get = 0;
 	CHECK((long)iwt_mw_create(&pd, true) == -ENOMEM);
@@ -329,7 +329,7 @@ static void test_end_twice(void)
 {
 	u32 i, wait;
 
-	tap_begin("window: what another stream has bound meanwhile stays bound");
+	tap_begin("window: the end of a stream keeps windows that another stream has bound");
 	for (wait = 0; end_beside(end_and_bind, wait); wait++) {
 		tap_about("after %u moments", wait);
 		for (i = 0; i < 2; i++)
@@ -350,7 +350,7 @@ static void test_end_destroyed(void)
 {
 	u32 wait;
 
-	tap_begin("window: one that is destroyed while its stream ends");
+	tap_begin("window: a window is destroyed while its stream ends");
 	for (wait = 0; end_beside(destroy_one, wait); wait++) {
 		tap_about("after %u moments", wait);
 		CHECK_EQ(unit_held, 1);

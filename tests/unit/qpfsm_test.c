@@ -226,7 +226,7 @@ static void test_reach(void)
 {
 	u32 s;
 
-	tap_begin("qpfsm: each state can be had and be left");
+	tap_begin("qpfsm: each state can be reached and left");
 	for (s = 0; s < IWT_QP_STATES; s++) {
 		tap_about("from %s", iwt_qp_state_name(s));
 		CHECK_EQ(reach(s), (1u << IWT_QP_STATES) - 1);
@@ -238,7 +238,7 @@ static void test_lives(void)
 {
 	struct iwt_qp_step step;
 
-	tap_begin("qpfsm: lives of a stream");
+	tap_begin("qpfsm: typical sequences of states of a stream");
 	step = iwt_qpfsm(IWT_QP_IDLE, IWT_QE_ATTACH);
 	CHECK_EQ(step.next, IWT_QP_RTS);
 	/* A local error sends a Terminate, flushes the requests and informs the ULP. */
@@ -287,7 +287,7 @@ static void test_names(void)
 {
 	u32 s, t;
 
-	tap_begin("qpfsm: each state has a name of its own");
+	tap_begin("qpfsm: no two states have the same name");
 	for (s = 0; s < IWT_QP_STATES; s++) {
 		CHECK(iwt_qp_state_name(s));
 		for (t = 0; t < s; t++)

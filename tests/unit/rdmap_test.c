@@ -119,7 +119,7 @@ static void test_room(void)
 {
 	u32 op;
 
-	tap_begin("rdmap: what DDP may place");
+	tap_begin("rdmap: the opcodes whose payload DDP may place");
 	for (op = 0; op < 16; op++) {
 		tap_about("op %x", op);
 		CHECK_EQ(room(op, 0), op == 8 || op == 9 ? ~0u : 100);

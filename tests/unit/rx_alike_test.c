@@ -182,7 +182,7 @@ static void test_room(enum kind kind, const char *name)
 {
 	u32 size, cut;
 
-	tap_begin("rx_alike: a %s is placed up to the end of its room, each segment looked at once", name);
+	tap_begin("rx_alike: a %s fills its buffer, each segment is checked once", name);
 	for (size = 1; size <= 8; size++) {
 		for (cut = 0; cut < 3 * size; cut++) {
 			check(kind, size, SEGS * size - cut, 1, false, cut & 1);
@@ -198,7 +198,7 @@ static void test_elements(void)
 {
 	u32 size, sges;
 
-	tap_begin("rx_alike: a Send to many elements, each segment looked at once");
+	tap_begin("rx_alike: a Send to many elements, each segment is checked once");
 	for (size = 1; size <= 8; size++)
 		for (sges = 2; sges <= 16; sges++) {
 			check(SEND, size, SEGS * size / sges * sges, sges, false, size & 1);
@@ -212,7 +212,7 @@ static void test_longest(void)
 {
 	u32 size, left;
 
-	tap_begin("rx_alike: a Send is placed up to the longest message");
+	tap_begin("rx_alike: a Send is placed up to the maximum length of a message");
 	for (size = 1; size <= 8; size++)
 		for (left = 2 * size; left < 5 * size; left++) {
 			struct world w = { .first = U32_MAX - left };
@@ -238,7 +238,7 @@ static void test_together(void)
 	struct world w = {};
 	u32 kind, err;
 
-	tap_begin("rx_alike: all segments of a message behind the first are taken in one call");
+	tap_begin("rx_alike: one call takes all segments of a message after the first");
 	for (kind = WRITE; kind <= RESPONSE; kind++) {
 		w = (struct world){};
 		make(&w, kind, 8, MEMORY, 1, kind != WRITE, true);

@@ -6,7 +6,7 @@
 
 #include "sock_cursor.h"
 
-/* Return: bytes for a buffer at @at. Those before @have, which arrived earlier, are made wrong */
+/* Return: bytes for a buffer at @at. The bytes before @have, which arrived earlier, are wrong */
 static u8 *octets(const struct rxqueue *q, u32 at, u32 len, u32 have)
 {
 	u8 *p = malloc(len ? len : 1);

@@ -18,7 +18,7 @@ static void test_overlap(void)
 	u32 i, bad = 0, overlaps = 0;
 	struct rxqueue q = { .any = choose };
 
-	tap_begin("receive queue: each octet once, whatever overlaps");
+	tap_begin("receive queue: overlapping segments give each octet once");
 	for (i = 0; i < QUEUES; i++) {
 		rxqueue_make(&q);
 		overlaps += q.overlaps;
@@ -38,7 +38,7 @@ static void test_gap(void)
 	struct rxqueue q = { .any = choose };
 	u32 len, n = 0;
 
-	tap_begin("receive queue: what is behind a gap is not read");
+	tap_begin("receive queue: octets behind a gap are not read");
 	q.first = rxqueue_buffer(&q, 0, 10);
 	q.first->next = rxqueue_buffer(&q, 11, 20);
 	q.first->next->next = &q.head;
@@ -83,7 +83,7 @@ static void test_aside(void)
 	u8 got[sizeof(aside)];
 	u32 i, len;
 
-	tap_begin("receive queue: what was set aside comes first");
+	tap_begin("receive queue: octets that were set aside are read first");
 	for (i = 0; i < 200; i++)
 		walk_aside();
 
@@ -103,7 +103,7 @@ static void test_between(void)
 	struct iwt_sock_cursor cur;
 	u8 got[12];
 
-	tap_begin("receive queue: fragments are joined with the next one alone");
+	tap_begin("receive queue: a fragment is joined only with the next fragment");
 	skb.si.frags[0] = (skb_frag_t){ octets[0], 4 };
 	skb.si.frags[1] = (skb_frag_t){ octets[2], 4 };
 	skb.si.frags[2] = (skb_frag_t){ octets[1], 4 };

@@ -88,7 +88,7 @@ static void test_shown(void)
 	struct rdma_counter counter = { .device = &dev.ibdev };
 	u32 i;
 
-	tap_begin("counter: only what a stream counts is shown");
+	tap_begin("counter: only the counters of a stream are shown");
 	begin();
 	iwt_counter_init(&counter);
 	counter.stats = iwt_counter_alloc_stats(&counter);
@@ -116,7 +116,7 @@ static void test_bind(void)
 {
 	struct rdma_counter counter = { .device = &dev.ibdev }, other = counter;
 
-	tap_begin("counter: queue pairs are bound to one, and leave it");
+	tap_begin("counter: queue pairs are bound to a counter, and unbound");
 	begin();
 	CHECK(!iwt_counter_bind_qp(&counter, &qp[0].ibqp, 1));
 	CHECK(counter.id && qp[0].ibqp.counter == &counter);
@@ -143,7 +143,7 @@ static void test_sum(void)
 {
 	struct rdma_counter counter = { .device = &dev.ibdev }, other = counter;
 
-	tap_begin("counter: the sum of a device has each count once, also after the end of a counter");
+	tap_begin("counter: the sum of a device includes each count once");
 	begin();
 	of_device.c[0] = 1;
 	of_device.c[IWT_STREAM_COUNTERS] = 50;
@@ -171,7 +171,7 @@ static void test_no_memory(void)
 	struct rdma_counter counter = { .device = &dev.ibdev };
 	u32 n;
 
-	tap_begin("counter: none without memory");
+	tap_begin("counter: a bind fails without memory");
 	begin();
 	for (n = 0; n < 3; n++) {
 		unit_get = n;
@@ -235,7 +235,7 @@ static void test_destroy(void)
 	u32 wait, bound = 0, refused = 0;
 	bool past;
 
-	tap_begin("counter: a queue pair that is being destroyed is bound, or not at all");
+	tap_begin("counter: a queue pair is bound while it is destroyed");
 	for (wait = 0, past = false; !past; wait++) {
 		struct rdma_counter first = { .device = &dev.ibdev };
 

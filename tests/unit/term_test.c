@@ -33,7 +33,7 @@ static void test_vectors(void)
 	struct iwt_term t;
 	u32 i, hdr_len, n;
 
-	tap_begin("term: vectors, written and read");
+	tap_begin("term: the vectors are written and read");
 	for (i = 0; i < ARRAY_SIZE(terms); i++) {
 		tap_about("%s", terms[i].id);
 		v = vector_find(terms[i].id);
@@ -83,7 +83,7 @@ static void test_headers(void)
 {
 	u32 len;
 
-	tap_begin("term: which headers go along");
+	tap_begin("term: the headers that a Terminate includes");
 	CHECK_EQ(ctrl_of(0x10000, READ_HDR, 46, &len), 0);
 	CHECK_EQ(len, 4);
 	CHECK_EQ(ctrl_of(0x10102, READ_HDR, 46, &len), 0xe0);
@@ -123,8 +123,8 @@ static void test_peers(void)
 {
 	struct iwt_term t;
 
-	tap_begin("term: what other peers send");
-	/* mirrored nibbles and flags: error 1/2/05 with M and D */
+	tap_begin("term: malformed Terminates of known peers");
+	/* mirrored nibbles and flags: the peer means error 1205 with M and D */
 	t = parse("21050300");
 	CHECK_EQ(t.err, IWT_ERR(2, 0, 5));
 	CHECK(!t.has_len && !t.has_ddp && !t.has_rdmap);
@@ -160,7 +160,7 @@ static void test_cut(void)
 	u8 *exact;
 	u32 len;
 
-	tap_begin("term: cut short everywhere");
+	tap_begin("term: a Terminate that is cut at every octet");
 	for (len = 0; len <= 52; len++) {
 		tap_about("%u octets", len);
 		exact = malloc(len);

@@ -39,7 +39,7 @@ static void test_example(void)
 	tap_end();
 }
 
-/* Planning a segment again gives the same octets, and leaves the same state of the message. */
+/* iwt_txseg_again() and iwt_txseg_next() give the same FPDU and the same state of the message. */
 static void check_again(struct iwt_txseg *m, u32 mulpdu)
 {
 	struct iwt_txplan p, want;
@@ -72,7 +72,7 @@ static void test_undo(void)
 	struct iwt_txseg m, was;
 	int tagged;
 
-	tap_begin("txseg: a segment that is not sent");
+	tap_begin("txseg: an undone segment is planned again in the same way");
 	for (tagged = 0; tagged < 2; tagged++) {
 		if (tagged)
 			iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, -1000ULL, 5000);
@@ -100,7 +100,7 @@ static void test_again(void)
 	struct iwt_txseg m;
 	u32 i;
 
-	tap_begin("txseg: the same FPDU again");
+	tap_begin("txseg: iwt_txseg_again() plans as iwt_txseg_next() does");
 	for (i = 0; i < sizeof(mulpdu) / sizeof(mulpdu[0]); i++) {
 		iwt_txseg_tagged(&m, IWT_OP_WRITE, 0x11223344, ~0ull - 4000,
 				 16384);
@@ -149,7 +149,7 @@ static void test_vectors(void)
 	struct iwt_txseg m;
 	struct iwt_imm imm;
 
-	tap_begin("txseg: vectors");
+	tap_begin("txseg: the planned segments are those of the vectors");
 	unhex("0102030405060708", (u8 *)&imm);
 	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 0, 0);
 	check_vector(&m, "V-D1", "");
@@ -214,7 +214,7 @@ static void test_rdmac(void)
 	static const u8 term[] = { 0x20, 0x02, 0, 0 };
 	struct iwt_txseg m;
 
-	tap_begin("txseg: to an RDMAC peer");
+	tap_begin("txseg: segments for an RDMAC peer");
 	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 0, 0);
 	check_rdmac(&m, "V-D1");
 	iwt_txseg_read_req(&m, 1, &rtr);
@@ -294,7 +294,7 @@ static void test_messages(void)
 
 	for (k = 0; k < 140000; k++)
 		data[k] = any();
-	tap_begin("txseg: messages cut and read back");
+	tap_begin("txseg: messages are cut into segments and read back");
 	for (op = 0; op < ARRAY_SIZE(ops); op++) {
 		for (m = 0; m < ARRAY_SIZE(mulpdus); m++) {
 			hdr = ops[op] == IWT_OP_WRITE ||
@@ -348,7 +348,7 @@ static void test_bounds(void)
 	struct iwt_txseg m;
 	u8 body[100];
 
-	tap_begin("txseg: a MULPDU out of its bounds is brought back");
+	tap_begin("txseg: a MULPDU outside its bounds is limited to them");
 	iwt_txseg_tagged(&m, IWT_OP_WRITE, 1, 0, 1000000);
 	iwt_txseg_next(&m, 0, &p);
 	CHECK_EQ(p.payload, 128 - 14);
