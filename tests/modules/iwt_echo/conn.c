@@ -243,7 +243,7 @@ static void do_end(struct work_struct *work)
 	ib_drain_qp(c->id->qp);
 	rdma_destroy_qp(c->id);
 	free_conn(c);
-	/* handlers of its events use the connection */
+	/* handlers of the identifier's events use the connection */
 	rdma_destroy_id(c->id);
 	kfree(c);
 }
@@ -328,7 +328,7 @@ void iwt_echo_end_all(void)
 }
 
 /**
- * iwt_echo_init() - at module load
+ * iwt_echo_init() - prepare the server at module load
  *
  * Return: 0 or -ENOMEM.
  */
@@ -339,7 +339,7 @@ int iwt_echo_init(void)
 }
 
 /**
- * iwt_echo_exit() - at module unload, after iwt_echo_end_all()
+ * iwt_echo_exit() - free what iwt_echo_init() allocated, after iwt_echo_end_all()
  */
 void iwt_echo_exit(void)
 {

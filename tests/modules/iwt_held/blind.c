@@ -77,7 +77,7 @@ int iwt_held_blind(u16 port)
 }
 
 /**
- * iwt_held_see() - undo iwt_held_blind()
+ * iwt_held_see() - stop marking the data that iwt_held_blind() chose
  */
 void iwt_held_see(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does to a socket, when a test requests it, what processes and the network may do at the worst
+ * Acts on a socket at the request of a test, as processes and the network may act at the worst
  * moment.
  *
  * Each line that is written to the file "ctl" of this module's debugfs directory is a request:
@@ -10,14 +10,14 @@
  *			most segments that TCP receives
  *	ambush FD	this module takes the ownership of the socket just before the next caller
  *			of lock_sock(), and keeps the socket
- *	waylay FD	the same just before the next caller that waits for the socket's owner
- *			with a time limit
+ *	waylay FD	this module takes the ownership just before the next caller that waits for
+ *			the socket's owner with a time limit
  *	begin FD	system calls on the socket begin: they read the socket's operations now
  *	connect, reconnect, listen, shutdown, send, recv	the call of this name continues
  *	half		a shutdown() of the sending direction continues
  *	blind PORT	data that arrive for this port, through the net device of the writer's
  *			namespace, are in memory that the CPU cannot read
- *	end		ends all of these
+ *	end		ends everything that earlier lines began
  *
  * Only "hold" works with more than one socket at a time. The file reads as 1 if "ambush" or
  * "waylay" has taken the ownership before a caller, else as 0.

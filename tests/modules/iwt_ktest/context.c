@@ -299,7 +299,7 @@ static int notify(struct kt_conn *c)
 		return -EIO;
 	ib_req_notify_cq(s->cq, IB_CQ_SOLICITED);
 	if (message(c, 0) || message(c, 0) ||
-	    kt_bad(c, atomic_read(&s->events) != before, "event without a wish"))
+	    kt_bad(c, atomic_read(&s->events) != before, "an event that was not requested"))
 		return -EIO;
 	if (message(c, IB_SEND_SOLICITED) ||
 	    kt_bad(c, !event_after(s, before), "no solicited event"))
@@ -316,7 +316,7 @@ static int notify(struct kt_conn *c)
 		return -EIO;
 	/* errors always count as solicited */
 	rdma_disconnect(c->c.id);
-	return kt_bad(c, !event_after(s, before), "no event of a flush");
+	return kt_bad(c, !event_after(s, before), "no event for a flushed receive");
 }
 
 /* ib_req_notify_cq() reports earlier completions if the caller requests it by a flag. */
@@ -330,14 +330,14 @@ static int missed(struct kt_conn *c)
 	WRITE_ONCE(s->armed, false);
 	if (message(c, 0) || kt_bad(c, !event_after(s, before), "no event"))
 		return -EIO;
-	if (kt_bad(c, ib_req_notify_cq(s->cq, ask) != 0, "missed what it has"))
+	if (kt_bad(c, ib_req_notify_cq(s->cq, ask) != 0, "a missed completion without cause"))
 		return -EIO;
 	/* the completion of the server's own SEND: it raises no event, and nobody polls */
 	if (kt_bad(c, iwt_kt_recv(&c->c, NULL, 0), "ib_post_recv") ||
 	    kt_bad(c, iwt_kt_send(s, NULL, 0, IB_SEND_SIGNALED), "SEND"))
 		return -EIO;
 	while (ib_req_notify_cq(s->cq, ask) <= 0) {
-		if (kt_bad(c, time_after(jiffies, end), "nothing missed"))
+		if (kt_bad(c, time_after(jiffies, end), "no missed completion is reported"))
 			return -EIO;
 		usleep_range(50, 200);
 	}
@@ -376,8 +376,8 @@ static int put_off(struct kt_conn *c)
 }
 
 /*
- * Destroying the last queue pair of a completion queue raises the delayed event. Later there must
- * be no event, because the completion queue may be freed then.
+ * Destroying the last queue pair of a completion queue raises the delayed event. After the
+ * destruction no event may follow, because the completion queue may be freed then.
  */
 static int moderated(struct kt_conn *c)
 {
@@ -385,7 +385,7 @@ static int moderated(struct kt_conn *c)
 
 	rdma_destroy_qp(c->s.id);
 	c->s.qp = NULL;
-	err = err ?: kt_bad(c, atomic_read(&told) != 1, "%d events at the end",
+	err = err ?: kt_bad(c, atomic_read(&told) != 1, "%d events of the destruction",
 			    atomic_read(&told));
 	c->s.cq->comp_handler = core_handler;
 	return err;
@@ -399,11 +399,11 @@ const struct kt_case iwt_kt_context[] = {
 	{ "posting from completion handlers", ping_pong },
 	{ "one handler at a time, and never inside a verb", handlers,
 	  .modes = BIT(KT_HANDLER) },
-	{ "one event per wish, solicited ones apart", notify,
+	{ "one event for each request, solicited events apart", notify,
 	  .modes = BIT(KT_HANDLER) },
-	{ "completions before the wish are reported", missed,
+	{ "completions before a request for events are reported", missed,
 	  .modes = BIT(KT_HANDLER) },
-	{ "an event that is put off comes before the last queue pair goes", moderated,
+	{ "destruction of the last queue pair raises a delayed event", moderated,
 	  .modes = BIT(KT_SOFTIRQ) | BIT(KT_WORKQUEUE) | BIT(KT_UNBOUND) },
 	{}
 };

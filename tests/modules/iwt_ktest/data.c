@@ -301,10 +301,10 @@ static int order(struct kt_conn *c)
 
 const struct kt_case iwt_kt_data[] = {
 	{ "SEND: sizes, many elements, both directions", sends },
-	{ "inline data belongs to the verb at once", sends_inline },
+	{ "inline data are copied before the verb returns", sends_inline },
 	{ "WRITE from many elements into a registration", writes },
 	{ "READ and READ_WITH_INV, to any memory and to a registration", reads },
 	{ "a fenced SEND waits for the READ before it", fences },
-	{ "completions in order of submission, only signalled ones", order },
+	{ "only signalled requests complete, in order of submission", order },
 	{}
 };

@@ -127,7 +127,7 @@ static int never_connected(struct kt_conn *c)
 	if (post_receives(&c->c, 5))
 		return -EIO;
 	wr.wr_cqe = &c->c.wr[KT_SEND][0].cqe;
-	if (kt_bad(c, !ib_post_send(c->c.qp, &wr, &bad), "SEND when idle") ||
+	if (kt_bad(c, !ib_post_send(c->c.qp, &wr, &bad), "SEND before connecting succeeds") ||
 	    kt_bad(c, bad != &wr, "wrong bad_wr"))
 		return -EIO;
 	return drain(&c->c) ?: drain(&c->c) ?:
@@ -270,7 +270,7 @@ static int in_close(struct kt_conn *c, struct kt_end *closes, int sends)
 	err = job_wait(c, job, "rdma_disconnect") ?: err;
 	if (!err)
 		err = kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected),
-			     "client stays") ?: drain(&c->s);
+			     "client stays connected") ?: drain(&c->s);
 	if (!c->stuck)
 		iwt_kt_mr_free(&m);
 	return err;
@@ -301,7 +301,7 @@ static int after_close(struct kt_conn *c)
 	if (post_receives(&c->c, 10))
 		return -EIO;
 	rdma_disconnect(c->s.id);
-	if (kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays"))
+	if (kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays connected"))
 		return -EIO;
 	return drain(&c->c) ?: drain(&c->s) ?: drain(&c->c);
 }
@@ -347,7 +347,7 @@ static int modify_order(struct kt_conn *c)
 	      iwt_kt_wait(&c->c, KT_RECV, 100) ?:
 	      iwt_kt_success_then_flush(&c->c, KT_SEND) ?:
 	      iwt_kt_success_then_flush(&c->c, KT_RECV) ?:
-	      kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays");
+	      kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected");
 	iwt_kt_mr_free(&m);
 	return err;
 }
@@ -378,20 +378,20 @@ const struct kt_case iwt_kt_drain[] = {
 	  .idle = true },
 	{ "drain: connected, nothing to do", connected },
 	{ "drain: with receives, both ends, one of them twice", receives },
-	{ "drain: the two queues by themselves", halves },
+	{ "drain: each of the two queues alone", halves },
 	{ "drain: with sends outstanding", outstanding },
 	{ "drain: with sends outstanding, at the accepting end",
 	  outstanding_server },
 	{ "drain: while the peer sends", peer_sends },
-	{ "drain: while both send", both_send },
+	{ "drain: while both ends send", both_send },
 	{ "drain: both ends at the same time", both_drain },
-	{ "drain: during one's own disconnect", own_close },
-	{ "drain: during one's own disconnect with work", own_close_busy },
-	{ "drain: during the peer's disconnect", peer_close },
-	{ "drain: during the peer's disconnect with work", peer_close_busy },
+	{ "drain: while this end disconnects", own_close },
+	{ "drain: while this end disconnects and sends", own_close_busy },
+	{ "drain: while the peer disconnects", peer_close },
+	{ "drain: while the peer disconnects and this end sends", peer_close_busy },
 	{ "drain: after the peer's disconnect", after_close },
-	{ "modify to error flushes in order", modify_order },
-	{ "what is posted in error is flushed in order", in_error },
+	{ "a change to the error state flushes in order", modify_order },
+	{ "requests posted in the error state are flushed in order", in_error },
 	{ "destruction in the middle of traffic", destroy_busy },
 	{}
 };

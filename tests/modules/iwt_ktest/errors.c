@@ -103,8 +103,8 @@ static int commit(const struct kt_crime *k, struct kt_mr *m, u64 to, u32 key)
 		return -EIO;
 	if (k->op == IB_WR_RDMA_READ && judge_read(c, at, n))
 		return -EIO;
-	if (kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays") ||
-	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
+	if (kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays connected") ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected"))
 		return -EIO;
 	/* a refused SEND_WITH_INV may have used a receive */
 	i = k->op == IB_WR_SEND_WITH_INV;
@@ -191,27 +191,27 @@ static int dma_key_read(struct kt_conn *c)
 }
 
 const struct kt_case iwt_kt_errors[] = {
-	{ "WRITE over the end is refused", write_end },
-	{ "WRITE before the beginning is refused", write_before },
-	{ "WRITE far away is refused", write_wrap },
+	{ "WRITE across the end of the region is refused", write_end },
+	{ "WRITE before the beginning of the region is refused", write_before },
+	{ "WRITE far beyond the region is refused", write_wrap },
 	{ "WRITE to a read-only region is refused", write_right },
 	{ "WRITE with a wrong key is refused", write_key },
 	{ "WRITE with a wrong index is refused", write_index },
 	{ "WRITE before the first REG_MR is refused", write_never },
 	{ "WRITE after LOCAL_INV is refused", write_inv },
 	{ "WRITE after SEND_WITH_INV is refused", write_rinv },
-	{ "WRITE with the key before this one is refused", write_old },
+	{ "WRITE with the previous key is refused", write_old },
 	{ "WRITE after deregistration is refused", write_gone },
-	{ "WRITE by the local key of all memory is refused", dma_key_write },
-	{ "READ over the end is refused", read_end },
-	{ "READ of a region without that right is refused", read_right },
+	{ "WRITE with the local key of all memory is refused", dma_key_write },
+	{ "READ across the end of the region is refused", read_end },
+	{ "READ of a region without the right to read is refused", read_right },
 	{ "READ with a wrong key is refused", read_key },
 	{ "READ after LOCAL_INV is refused", read_inv },
 	{ "READ after SEND_WITH_INV is refused", read_rinv },
 	{ "READ after deregistration is refused", read_gone },
-	{ "READ by the local key of all memory is refused", dma_key_read },
+	{ "READ with the local key of all memory is refused", dma_key_read },
 	{ "SEND_WITH_INV of a wrong key is refused", inv_key },
-	{ "SEND_WITH_INV of a key of nobody is refused", inv_local },
-	{ "SEND_WITH_INV over protection domains is refused", inv_pd },
+	{ "SEND_WITH_INV of an unused key is refused", inv_local },
+	{ "SEND_WITH_INV of another protection domain is refused", inv_pd },
 	{}
 };

@@ -105,7 +105,7 @@ static int send_imm(struct kt_conn *c)
 		return -EIO;
 	sge.length = 1;
 	err = iwt_kt_post(&c->c, &wr);
-	if (kt_bad(c, err != -EOPNOTSUPP, "with data: %d", err))
+	if (kt_bad(c, err != -EOPNOTSUPP, "SEND_WITH_IMM with data: %d", err))
 		return -EIO;
 	return iwt_kt_sync(&c->c);
 }
@@ -178,14 +178,14 @@ static int one_atomic(struct kt_conn *c, struct kt_mr *m, u32 off,
 	memcpy(&got, c->c.buf + 1003, 8);
 	if (kt_bad(c, got != k->before || *word_at(m, off) != k->after ||
 		   c->c.log[KT_SEND][s % KT_LOG].byte_len != 8,
-		   "operation %d found %llx instead of %llx, left %llx instead of %llx",
+		   "operation %d fetched %llx instead of %llx, stored %llx instead of %llx",
 		   k->op, got, k->before, *word_at(m, off), k->after))
 		return -EIO;
 	memset(word_at(m, off), KT_GUARD, 8);
 	memset(c->c.buf + 1003, KT_GUARD, 8);
 	return iwt_kt_mr_check(m, 0, 0, 0) ?:
 	       kt_bad(c, !iwt_kt_is_guard(c->c.buf, KT_BUF),
-		      "more than the sink was written");
+		      "bytes outside the sink were written");
 }
 
 static int all_atomics(struct kt_conn *c, struct kt_mr *m)
@@ -233,7 +233,7 @@ static int reads_between(struct kt_conn *c, struct kt_mr *m)
 		if (iwt_kt_expect(&c->c, KT_SEND, n + i, n + i, IB_WC_SUCCESS,
 				  i % 2 ? IB_WC_RDMA_READ : IB_WC_FETCH_ADD) ||
 		    kt_bad(c, memcmp(c->c.buf + 8 * i, &want, 8),
-			   "request %u did not find %llu", i, want))
+			   "request %u did not fetch %llu", i, want))
 			return -EIO;
 	}
 	return 0;
@@ -261,7 +261,7 @@ static int send_the_sink(struct kt_conn *c, struct kt_mr *m)
 		    kt_bad(c, iwt_kt_send(&c->c, &sink, 1, IB_SEND_FENCE), "SEND") ||
 		    iwt_kt_expect(&c->s, KT_RECV, r + i, r + i, IB_WC_SUCCESS,
 				  IB_WC_RECV) ||
-		    kt_bad(c, memcmp(c->s.buf, &want, 8), "it went before"))
+		    kt_bad(c, memcmp(c->s.buf, &want, 8), "the SEND did not wait"))
 			return -EIO;
 	}
 	return 0;
@@ -285,8 +285,8 @@ static int refused(struct kt_conn *c, struct kt_mr *m, u32 off,
 	    kt_bad(c, iwt_kt_send(&c->c, NULL, 0, IB_SEND_SIGNALED), "SEND") ||
 	    iwt_kt_expect(&c->c, KT_SEND, s, n, status, 0) ||
 	    iwt_kt_expect(&c->c, KT_SEND, s + 1, n + 1, IB_WC_WR_FLUSH_ERR, 0) ||
-	    kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays") ||
-	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
+	    kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays connected") ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected"))
 		return -EIO;
 	return iwt_kt_mr_check(m, 0, 0, 0) ?:
 	       kt_bad(c, !iwt_kt_is_guard(c->c.buf, KT_BUF), "the sink was written");
@@ -358,23 +358,23 @@ static int no_receive(struct kt_conn *c)
 
 	if (kt_bad(c, iwt_kt_post(&c->c, &wr), "SEND_WITH_IMM"))
 		return -EIO;
-	return kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays") ?:
-	       kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays");
+	return kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays connected") ?:
+	       kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected");
 }
 
 const struct kt_case iwt_kt_ext[] = {
-	{ "WRITE_WITH_IMM: octets, immediate data, length", imm_writes },
-	{ "SEND_WITH_IMM, which has no data", send_imm },
+	{ "WRITE_WITH_IMM delivers octets, immediate data and length", imm_writes },
+	{ "SEND_WITH_IMM delivers no data and is refused with data", send_imm },
 	{ "atomic operations, with and without masks", plain_and_masked },
 	{ "atomic operations and READs stay in order", in_order },
 	{ "a fence waits for atomic operations", fence },
 	{ "an unaligned atomic operation is refused", unaligned_1 },
 	{ "an atomic operation across pages is refused", unaligned_4 },
-	{ "an atomic operation over the end is refused", over_the_end },
-	{ "an atomic operation without the region's right is refused", no_right },
-	{ "an atomic operation without the queue pair's is refused", qp_right },
-	{ "an atomic operation needs room for its result", short_sink },
-	{ "an atomic operation needs a sink that may be written", wrong_sink },
+	{ "an atomic operation beyond the end of the region is refused", over_the_end },
+	{ "an atomic operation on a region without the right is refused", no_right },
+	{ "an atomic operation at a queue pair without the right is refused", qp_right },
+	{ "an atomic operation with too short a sink fails", short_sink },
+	{ "an atomic operation with a wrong key of the sink fails", wrong_sink },
 	{ "immediate data without a receive ends the connection", no_receive },
 	{}
 };

@@ -190,7 +190,7 @@ static int write_and_read(struct gaps *g, u32 seed)
 	    iwt_kt_expect(&c->c, KT_SEND, i, n, IB_WC_SUCCESS, IB_WC_RDMA_READ))
 		return -EIO;
 	return kt_bad(c, memcmp(c->c.buf, c->c.buf + KT_BUF / 2, len),
-		      "a Read has other octets");
+		      "a Read returned other octets");
 }
 
 static int any_pieces(struct kt_conn *c)
@@ -288,7 +288,7 @@ static int most_pages(struct kt_conn *c)
 	kvfree(page);
 	kvfree(sg);
 	mr = ib_alloc_mr(c->s.pd, IB_MR_TYPE_MEM_REG, most + 1);
-	err = err ?: kt_bad(c, !IS_ERR(mr), "%u pages are allowed", most + 1);
+	err = err ?: kt_bad(c, !IS_ERR(mr), "a region with %u pages is allowed", most + 1);
 	if (!IS_ERR(mr))
 		ib_dereg_mr(mr);
 	return err;
@@ -312,7 +312,7 @@ static int too_many(struct kt_conn *c)
 			     "%d pieces of %llu octets", got, mr->length);
 		skip = 100;
 		got = ib_map_mr_sg(mr, g->sg, 5, &skip, PAGE_SIZE);
-		err = err ?: kt_bad(c, got != -EINVAL, "all is skipped: %d", got);
+		err = err ?: kt_bad(c, got != -EINVAL, "skipping the whole first piece: %d", got);
 		ib_dma_unmap_sg(c->s.dev, g->sg, 5, DMA_BIDIRECTIONAL);
 	}
 	if (g)
@@ -324,7 +324,7 @@ static int too_many(struct kt_conn *c)
 
 const struct kt_case iwt_kt_gaps[] = {
 	{ "pieces that begin and end anywhere", any_pieces },
-	{ "more pieces than there is room for", too_many },
-	{ "as many pages as the device has room for", most_pages },
+	{ "more pieces than the region can hold", too_many },
+	{ "as many pages as the device allows", most_pages },
 	{}
 };

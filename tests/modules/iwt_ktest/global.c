@@ -67,8 +67,8 @@ static int refused_write(struct kt_conn *c, struct ib_mr *mr)
 	memset(c->s.buf, KT_GUARD, KT_BUF);
 	if (kt_bad(c, iwt_kt_rdma(&c->c, IB_WR_RDMA_WRITE, &from, 1, 0,
 				  c->s.dma + OFF, mr->rkey), "WRITE") ||
-	    kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays") ||
-	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
+	    kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected), "client stays connected") ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected"))
 		return -EIO;
 	return kt_bad(c, !iwt_kt_is_guard(c->s.buf, KT_BUF),
 		      "the server's memory has changed");
@@ -90,8 +90,8 @@ static int core_asks(struct kt_conn *c)
 }
 
 const struct kt_case iwt_kt_global[] = {
-	{ "WRITE and READ by a key of all memory", all_rights },
-	{ "WRITE by a key of all memory without that right is refused", read_only },
+	{ "WRITE and READ with a key of all memory", all_rights },
+	{ "WRITE with a read-only key of all memory is refused", read_only },
 	{ "a protection domain with a key of all memory", core_asks },
 	{}
 };

@@ -58,7 +58,7 @@ static int bumps(struct kt_conn *c)
 
 /*
  * A consumer may invalidate a region that is not valid: before the first REG_MR, a second time
- * after an invalidation, and with the key that the next REG_MR will use.
+ * after an invalidation, and with a key of the region that no REG_MR has used.
  */
 static int inv_first(struct kt_mr *m)
 {
@@ -209,18 +209,20 @@ static int bad_list(struct kt_conn *c)
 	wr[0].next = &wr[1];
 	wr[1].next = &wr[2];
 	if (kt_bad(c, iwt_kt_recv(&c->s, NULL, 0), "ib_post_recv") ||
-	    kt_bad(c, !iwt_kt_post_list(&c->c, wr, &bad), "too long a list went") ||
+	    kt_bad(c, !iwt_kt_post_list(&c->c, wr, &bad),
+		   "a SEND with too many elements was posted") ||
 	    kt_bad(c, bad != &wr[1], "wrong bad_wr") ||
 	    iwt_kt_expect(&c->c, KT_SEND, 0, 0, IB_WC_SUCCESS, IB_WC_SEND))
 		return -EIO;
 	wr[0].next = NULL;
 	wr[0].opcode = IB_WR_LSO;
-	if (kt_bad(c, !iwt_kt_post_list(&c->c, wr, &bad), "what is not there went") ||
+	if (kt_bad(c, !iwt_kt_post_list(&c->c, wr, &bad), "an unknown operation was posted") ||
 	    kt_bad(c, bad != wr, "wrong bad_wr"))
 		return -EIO;
 	rwr[0].wr_cqe = &c->c.wr[KT_RECV][0].cqe;
 	rwr[0].next = &rwr[1];
-	if (kt_bad(c, !ib_post_recv(c->c.qp, rwr, &rbad), "too long a receive") ||
+	if (kt_bad(c, !ib_post_recv(c->c.qp, rwr, &rbad),
+		   "a receive with too many elements was posted") ||
 	    kt_bad(c, rbad != &rwr[1], "wrong bad_wr of receives"))
 		return -EIO;
 	c->c.posted[KT_RECV]++;
@@ -247,7 +249,7 @@ static int full(struct kt_conn *c)
 	if (err == -ENOMEM)
 		err = 0;
 	else
-		err = kt_bad(c, true, "not full: %d", err);
+		err = kt_bad(c, true, "the queue is never full: %d", err);
 	if (!err)
 		err = iwt_kt_wait(&c->c, KT_SEND, c->c.posted[KT_SEND]) ?:
 		      iwt_kt_success_then_flush(&c->c, KT_SEND) ?:
@@ -259,10 +261,10 @@ static int full(struct kt_conn *c)
 const struct kt_case iwt_kt_inval[] = {
 	{ "REG_MR and LOCAL_INV 300 times, all keys", bumps },
 	{ "LOCAL_INV of a region that is not valid succeeds", inv_firsts },
-	{ "pages are mapped anew behind a LOCAL_INV", remaps },
+	{ "new pages are mapped behind a LOCAL_INV", remaps },
 	{ "SEND_WITH_INV: flag, key, and the region can be registered", send_invs },
 	{ "REG_MR, SEND from it, LOCAL_INV, SEND in one list", chains },
-	{ "what cannot be posted is named in bad_wr", bad_list },
-	{ "a full send queue refuses, and takes again", full },
+	{ "bad_wr points to the request that is not posted", bad_list },
+	{ "a full send queue refuses requests until it has room", full },
 	{}
 };

@@ -128,7 +128,7 @@ struct kt_end {
  * @c: the end that connects
  * @s: the end that accepts
  * @o: end of another identifier, if the case creates one
- * @name: number of the queue pair to accept with; the identifier itself has another one or none
+ * @name: number of the queue pair to accept with; the identifier has another queue pair or none
  * @named: result of rdma_accept() with @name, 1 for success
  * @shared: the server's end uses a shared receive queue
  * @wants_removal: the case tests the removal of the client's device

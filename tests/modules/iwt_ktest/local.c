@@ -28,10 +28,10 @@ static int fails(struct kt_conn *c, struct kt_mr *m,
 			   iwt_kt_recv(e, NULL, 0), "ib_post_recv"))
 			return -EIO;
 	if (kt_bad(c, iwt_kt_send(e, NULL, 0, 0), "SEND") ||
-	    kt_bad(c, post(c, m), "the post failed already"))
+	    kt_bad(c, post(c, m), "the verb itself failed"))
 		return -EIO;
 	for (i = 0; i < 3; i++)
-		if (kt_bad(c, iwt_kt_send(e, NULL, 0, 0), "SEND in error"))
+		if (kt_bad(c, iwt_kt_send(e, NULL, 0, 0), "SEND in the error state"))
 			return -EIO;
 	if (iwt_kt_expect(e, KT_SEND, at, n + 1, status, 0) ||
 	    iwt_kt_wait(e, KT_SEND, at + 4) ||
@@ -43,8 +43,8 @@ static int fails(struct kt_conn *c, struct kt_mr *m,
 	    iwt_kt_wait(&c->s, KT_RECV, rs + 5) ||
 	    iwt_kt_flushed(&c->s, KT_RECV, rs + 1, rs + 5))
 		return -EIO;
-	if (kt_bad(c, iwt_kt_wait_flag(c, &e->disconnected), "client stays") ||
-	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
+	if (kt_bad(c, iwt_kt_wait_flag(c, &e->disconnected), "client stays connected") ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected"))
 		return -EIO;
 	return iwt_kt_mr_check(m, 0, 0, 0);
 }
@@ -226,7 +226,7 @@ static int too_small(struct kt_conn *c)
 		   "octets behind the receive have changed"))
 		return -EIO;
 	return kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected),
-		      "client stays");
+		      "client stays connected");
 }
 
 /* A message for which no receive is posted ends the connection. */
@@ -237,10 +237,10 @@ static int no_receive(struct kt_conn *c)
 	    iwt_kt_wait(&c->c, KT_RECV, 1) ||
 	    iwt_kt_flushed(&c->c, KT_RECV, 0, 1))
 		return -EIO;
-	if (kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
+	if (kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected"))
 		return -EIO;
 	return kt_bad(c, iwt_kt_wait_flag(c, &c->c.disconnected),
-		      "client stays");
+		      "client stays connected");
 }
 
 /* Posts an empty WRITE; waits while the send queue is full. */
@@ -287,33 +287,33 @@ static int cq_full(struct kt_conn *c)
 	struct ib_qp_attr attr;
 
 	if (fill_cq(e, e->cq->cqe) ||
-	    kt_bad(c, iwt_kt_wait_flag(c, &e->qp_fatal), "no event of the QP") ||
-	    kt_bad(c, iwt_kt_wait_flag(c, &e->disconnected), "client stays") ||
-	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays"))
+	    kt_bad(c, iwt_kt_wait_flag(c, &e->qp_fatal), "no error event of the queue pair") ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &e->disconnected), "client stays connected") ||
+	    kt_bad(c, iwt_kt_wait_flag(c, &c->s.disconnected), "server stays connected"))
 		return -EIO;
 	if (c->mode == KT_HANDLER &&
-	    kt_bad(c, iwt_kt_wait_flag(c, &e->cq_err), "no event of the CQ"))
+	    kt_bad(c, iwt_kt_wait_flag(c, &e->cq_err), "no error event of the completion queue"))
 		return -EIO;
 	if (kt_bad(c, ib_query_qp(e->qp, &attr, IB_QP_STATE, &init), "query") ||
 	    kt_bad(c, attr.qp_state != IB_QPS_ERR, "state %d", attr.qp_state))
 		return -EIO;
 	/* the server's completion queue had room */
-	return kt_bad(c, c->s.cq_err, "event of the CQ at the server");
+	return kt_bad(c, c->s.cq_err, "error event of the server's completion queue");
 }
 
 const struct kt_case iwt_kt_local[] = {
 	{ "SEND from a region after LOCAL_INV fails", after_inv },
-	{ "SEND from over the end of a region fails", over },
+	{ "SEND across the end of a region fails", over },
 	{ "SEND with a wrong local key fails", wrong_key },
-	{ "READ into a region that is not to be written fails", no_sink },
+	{ "READ into a read-only region fails", no_sink },
 	{ "LOCAL_INV of an unknown key fails", inv_unknown },
 	{ "LOCAL_INV of a valid region by another key fails", inv_other },
-	{ "LOCAL_INV of all memory fails", inv_all },
-	{ "LOCAL_INV over protection domains fails", inv_pd },
+	{ "LOCAL_INV of the region of all memory fails", inv_all },
+	{ "LOCAL_INV of another protection domain fails", inv_pd },
 	{ "REG_MR of a region that is valid fails", reg_valid },
 	{ "REG_MR with an unknown key fails", reg_unknown },
-	{ "a receive that is too small fails as such", too_small },
-	{ "a message without a receive ends the connection", no_receive },
+	{ "a receive that is too small fails with a length error", too_small },
+	{ "a message that finds no receive ends the connection", no_receive },
 	{ "a full completion queue ends the queue pair", cq_full,
 	  BIT(KT_DIRECT) | BIT(KT_HANDLER) },
 	{}

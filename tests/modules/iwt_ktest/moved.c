@@ -34,7 +34,7 @@ static int dial_late(struct kt_conn *c)
 		return -EIO;
 	c->wants_removal = true;
 	wait_event_timeout(c->wait, READ_ONCE(c->removing), KT_PATIENCE);
-	if (kt_bad(c, !c->removing || iwt_kt_wait_go(), "the device does not go"))
+	if (kt_bad(c, !c->removing || iwt_kt_wait_go(), "the device is not removed"))
 		return -EIO;
 	err = rdma_connect(c->o.id, &param);
 	WRITE_ONCE(c->dial_late, err ?: 1);
@@ -44,6 +44,6 @@ static int dial_late(struct kt_conn *c)
 }
 
 const struct kt_case iwt_kt_moved[] = {
-	{ "nothing is connected from where the net device is not", dial_late, 0, true },
+	{ "connecting fails after the net device has moved away", dial_late, 0, true },
 	{}
 };

@@ -17,8 +17,8 @@ static int works(struct kt_conn *c)
 }
 
 /*
- * The second identifier has no queue pair. It connects with the number of the first one's queue
- * pair, as a process would; this must fail.
+ * The second identifier has no queue pair. It connects with the number of the queue pair of the
+ * first identifier, as a process would; this must fail.
  */
 static int connect_other(struct kt_conn *c)
 {
@@ -28,7 +28,7 @@ static int connect_other(struct kt_conn *c)
 	if (kt_bad(c, err, "no second identifier: error %d", err))
 		return -EIO;
 	err = rdma_connect(c->o.id, &param);
-	if (kt_bad(c, err != -EINVAL, "connecting another's: %d", err))
+	if (kt_bad(c, err != -EINVAL, "connecting with another's queue pair: %d", err))
 		return -EIO;
 	return works(c);
 }
@@ -46,17 +46,17 @@ static int accept_other(struct kt_conn *c)
 		return -EIO;
 	c->name = c->o.qp->qp_num;
 	err = rdma_connect(c->c.id, &param);
-	if (kt_bad(c, err, "cannot ask: error %d", err))
+	if (kt_bad(c, err, "cannot send the request: error %d", err))
 		return -EIO;
 	wait_event_timeout(c->wait, READ_ONCE(c->c.failed), KT_PATIENCE);
-	if (kt_bad(c, !c->named, "no request came") ||
-	    kt_bad(c, c->named != -EINVAL, "accepting with another's: %d", c->named) ||
-	    kt_bad(c, !c->c.failed, "the initiator is told nothing"))
+	if (kt_bad(c, !c->named, "no request arrived") ||
+	    kt_bad(c, c->named != -EINVAL, "accepting with another's queue pair: %d", c->named) ||
+	    kt_bad(c, !c->c.failed, "the initiator is not rejected"))
 		return -EIO;
 	c->name = 0;
 	c->c.failed = 0;
 	err = rdma_connect(c->o.id, &param) ?: iwt_kt_wait_flag(c, &c->o.established);
-	return kt_bad(c, err, "its own identifier cannot connect: error %d", err);
+	return kt_bad(c, err, "the owner cannot connect: error %d", err);
 }
 
 /**
@@ -80,18 +80,18 @@ void iwt_kt_go(void)
 /* Until "go" is written, processes try to use the idle queue pair by its number. */
 static int processes(struct kt_conn *c)
 {
-	if (kt_bad(c, iwt_kt_wait_go(), "nobody says go"))
+	if (kt_bad(c, iwt_kt_wait_go(), "no line arrived in \"go\""))
 		return -EIO;
 	return works(c);
 }
 
 const struct kt_case iwt_kt_owner[] = {
-	{ "connecting by another identifier", connect_other, 0, true },
-	{ "accepting by another identifier", accept_other, 0, true },
+	{ "another identifier connects with the queue pair", connect_other, 0, true },
+	{ "another identifier accepts with the queue pair", accept_other, 0, true },
 	{}
 };
 
 const struct kt_case iwt_kt_named[] = {
-	{ "named by processes", processes, 0, true },
+	{ "processes name the idle queue pair", processes, 0, true },
 	{}
 };

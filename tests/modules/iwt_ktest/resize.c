@@ -57,7 +57,7 @@ static int refused(struct kt_conn *c)
 
 	if (kt_bad(c, ib_resize_cq(cq, 0) != -EINVAL, "to nothing") ||
 	    kt_bad(c, ib_resize_cq(cq, -5) != -EINVAL, "to less") ||
-	    kt_bad(c, ib_resize_cq(cq, INT_MAX) != -EINVAL, "to too many") ||
+	    kt_bad(c, ib_resize_cq(cq, INT_MAX) != -EINVAL, "a resize to too many") ||
 	    kt_bad(c, cq->cqe != before, "%d entries", cq->cqe))
 		return -EIO;
 	/*
@@ -66,13 +66,14 @@ static int refused(struct kt_conn *c)
 	 */
 	if (some(c) || iwt_kt_wait(&c->s, KT_RECV, MESSAGES))
 		return -EIO;
-	if (kt_bad(c, ib_resize_cq(cq, MESSAGES - 2) != -EINVAL, "to less than is in use"))
+	if (kt_bad(c, ib_resize_cq(cq, MESSAGES - 2) != -EINVAL,
+		   "a resize to less than is in use"))
 		return -EIO;
 	return change(c, cq, 2 * before) ?: all_came(c, 0);
 }
 
 const struct kt_case iwt_kt_resize[] = {
-	{ "completions come once and in order beside resizes", beside },
+	{ "completions arrive once and in order during resizes", beside },
 	{ "sizes that are refused", refused, .modes = BIT(KT_DIRECT) },
 	{}
 };

@@ -70,13 +70,16 @@ static int posts(struct kt_conn *c)
 	if (begin(c) || post_recvs(c, 5) || pass(c, 5) || post_recvs(c, 8))
 		return -EIO;
 	err = ib_post_srq_recv(c->s.srq, &wr, &bad);
-	if (kt_bad(c, err != -ENOMEM || bad != &wr, "a full queue: %d", err) || pass(c, 1))
+	if (kt_bad(c, err != -ENOMEM || bad != &wr,
+		   "a post to a full queue: %d", err) || pass(c, 1))
 		return -EIO;
 	err = ib_post_srq_recv(c->s.srq, &second, &bad);
-	if (kt_bad(c, err != -EINVAL || bad != &second, "a list too long: %d", err))
+	if (kt_bad(c, err != -EINVAL || bad != &second,
+		   "a receive with too many elements: %d", err))
 		return -EIO;
 	err = ib_post_recv(c->s.qp, &wr, &bad);
-	if (kt_bad(c, err != -EINVAL || bad != &wr, "a receive queue besides: %d", err))
+	if (kt_bad(c, err != -EINVAL || bad != &wr,
+		   "a post to the receive queue of the queue pair: %d", err))
 		return -EIO;
 	return pass(c, 7);
 }
@@ -131,17 +134,19 @@ static int drained(struct kt_conn *c)
 	if (begin(c) || post_recvs(c, 6) || pass(c, 2))
 		return -EIO;
 	ib_drain_qp(c->s.qp);
-	if (kt_bad(c, iwt_kt_wait_flag(c, &c->s.last_wqe), "no event of the last receive") ||
-	    kt_bad(c, c->s.logged[KT_RECV] != 2, "%u receives came back", c->s.logged[KT_RECV]))
+	if (kt_bad(c, iwt_kt_wait_flag(c, &c->s.last_wqe),
+		   "no event that the last receive has completed") ||
+	    kt_bad(c, c->s.logged[KT_RECV] != 2, "%u receives completed", c->s.logged[KT_RECV]))
 		return -EIO;
 	/* the core waits at most a minute for the event */
-	return kt_bad(c, time_after(jiffies, began + 55 * HZ), "the core did not learn of it");
+	return kt_bad(c, time_after(jiffies, began + 55 * HZ),
+		      "the core waited for the event in vain");
 }
 
 const struct kt_case iwt_kt_srq[] = {
-	{ "shared receives are posted and taken", posts, .idle = true },
+	{ "shared receives are posted and consumed", posts, .idle = true },
 	{ "a shared queue changes its size", sizes, .idle = true },
-	{ "few shared receives are left", limits, .idle = true },
+	{ "an event reports that few shared receives are left", limits, .idle = true },
 	{ "a queue pair with a shared queue is drained", drained, .idle = true },
 	{}
 };

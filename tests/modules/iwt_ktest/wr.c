@@ -318,7 +318,7 @@ int iwt_kt_in_order(struct kt_end *e)
 
 	if (kt_bad(c, e->disorder, "completions are not in order"))
 		return -EIO;
-	if (kt_bad(c, e->overlapped, "two handlers of a queue ran at a time"))
+	if (kt_bad(c, e->overlapped, "two handlers of a queue ran at the same time"))
 		return -EIO;
 	return kt_bad(c, e->reentered, "a handler ran inside a verb");
 }

@@ -35,7 +35,7 @@ module_param(mistaken, uint, 0400);
 static struct ib_device *dev;
 static struct ib_device_ops was;
 
-/* Two calls for different objects may count at the same time; then one of them is lost. */
+/* Two calls for different objects may count at the same time; then one count is lost. */
 #define SHOW_AND(fill, object, look)					\
 do {									\
 	struct sk_buff *msg = nlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);	\
