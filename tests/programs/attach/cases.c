@@ -333,7 +333,7 @@ static void unread_reports(void)
 	iwt_close_pair(e);
 }
 
-/* MPA-71, MPA-74, G-1: after a reject, the programs can use the TCP connection and try again. */
+/* MPA-71, MPA-74: after a reject, the programs can use the TCP connection and try again. */
 static void rejected(void)
 {
 	struct responder r = { .reject = true, .pd = "no" };

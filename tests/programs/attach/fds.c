@@ -274,9 +274,9 @@ static void *return_often(void *arg)
 }
 
 /*
- * Two threads attach one socket. When the kernel returns the socket to the process, the other
- * thread may have taken it over again: its callbacks may run only while it owns the socket. A
- * kernel with lockdep reports a call without the lock.
+ * Two threads attach one socket. While the kernel returns the socket to the process for one
+ * thread, the other thread may attach the socket again. The kernel may call the callbacks of the
+ * socket only while it owns the socket. A kernel with lockdep reports a call without the lock.
  */
 static void returned(void)
 {

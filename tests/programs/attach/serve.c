@@ -7,8 +7,9 @@
  *	reject	wait for a Request, reject it, echo lines
  *	back	as accept, and the Reply has the private data of the Request
  *	refuse	as reject, and the reject has the private data of the Request
- *	connect	be the initiator, echo messages; lines after a reject
- *	offer N, plain N	as connect, with N bytes of private data; plain: RFC 5044 only
+ *	connect	be the initiator, echo messages, or echo lines after a reject
+ *	offer N	as connect, with N bytes of private data
+ *	plain N	as offer, without the enhanced startup (RFC 5044 only)
  *	bye	end
  *
  * The server prints the private data that it receives in hexadecimal to standard output, and

@@ -8,6 +8,9 @@
  *
  * Queue pairs share at most BENCH_SLOTS slots, so that a thousand queue pairs use
  * no more memory, and have no more cache misses, than eight.
+ *
+ * An "end" is a Send without data, which follows the last message. A "credit" is a Send of one
+ * byte, which tells the peer that receives have been posted again.
  */
 #ifndef BENCH_H
 #define BENCH_H

@@ -113,7 +113,7 @@ void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
 	post(c, &wr, true);
 }
 
-/* bench_report - writes this end's number of messages into the peer's memory */
+/* bench_report - writes the number of this end's messages into the peer's memory */
 void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets)
 {
 	struct ibv_sge sge = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mode "conn" of iwt_bench: complete lifetimes of connections, several at a time. Each resolves
- * the address, creates a queue pair, connects and disconnects. The program counts established
- * connections.
+ * Mode "conn" of iwt_bench: complete lifetimes of connections, several at a time. For each
+ * connection the client resolves the address, creates a queue pair, connects and disconnects. The
+ * program counts established connections.
  */
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,8 @@
  * iwt_cmorder DEVICE ADDRESS [--time SECONDS] [--seed SEED] [--private-data]
  *
  * Worker processes give commands to rdma_cm in random orders. Each round has a seed, which is
- * also written to the kernel's log, so that it is known if the kernel crashes in this round.
+ * also written to the kernel's log, so that the seed is known even if the kernel crashes in this
+ * round.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,7 +24,7 @@
 #include "results.h"
 
 #define STEPS	400	/* steps of a worker in a round */
-#define PATIENCE 60	/* seconds without an order that did not happen before */
+#define PATIENCE 60	/* seconds in which no new order happens */
 
 uint32_t draw(uint64_t *seed, uint32_t below)
 {

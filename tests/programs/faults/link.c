@@ -140,7 +140,7 @@ static int request(struct nlmsghdr *h)
 	return e->error ? -1 : 0;
 }
 
-/* Does the device exist? A failed request may be fulfilled, and only its answer is lost. */
+/* Does the device exist? A request may be fulfilled, although its answer is lost. */
 static bool is_there(const char *name)
 {
 	int error = errno;

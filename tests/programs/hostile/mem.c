@@ -57,9 +57,9 @@ void iwt_forks(void)
 }
 
 /*
- * Runs in a child, which has all descriptors of its parent. But the parent's descriptor of
- * rdma_cm serves only the process that opened it. With its own descriptor of rdma_cm, the child
- * names a queue pair of its parent. Both must be refused.
+ * Runs in a child, which has all descriptors of its parent. The child connects by the parent's
+ * descriptor of rdma_cm, which serves only the process that opened it. Then the child connects by
+ * a descriptor of its own, with a queue pair of its parent. The kernel must refuse both attempts.
  */
 static int connect_parents(struct conn *c)
 {

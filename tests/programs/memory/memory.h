@@ -37,9 +37,9 @@ struct any {
 	struct ibv_mr *mr;
 	uint64_t iova;
 	uint32_t len;
-	uint8_t *mem, *want;	/* start of the region in @arena; in @model */
-	size_t off;		/* the last operation: offset in the region */
-	uint32_t n;		/* and length */
+	uint8_t *mem, *want;	/* start of the region in @arena and in @model */
+	size_t off;		/* offset of the last operation in the region */
+	uint32_t n;		/* number of bytes of the last operation */
 	char wrong[200];
 };
 

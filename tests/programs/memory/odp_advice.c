@@ -52,8 +52,8 @@ static void handle(int flags)
 }
 
 /*
- * Sends signals until the call ends: a signal may arrive before the call waits, or may wake the
- * call only to wait again.
+ * Sends signals until the call ends: a signal may arrive before the call waits, or the call may
+ * wait again after a signal.
  */
 static int interrupt(struct call *c)
 {

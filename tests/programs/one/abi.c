@@ -377,7 +377,8 @@ int main(int argc, char **argv)
 	for (k = commands; k->name; k++) {
 		/*
 		 * Create the object that is kept. The functions above take handle 0, the first
-		 * one, for "no object yet": run twice, so that the kept object has another one.
+		 * one, for "no object yet": run the command twice, so that the kept object has
+		 * another handle.
 		 */
 		memset(&c, 0, sizeof(c));
 		if (k->run(&c, &none) || k->run(&c, &none))

@@ -27,7 +27,7 @@
 #define SIGNALED	256	/* one Write in so many has a completion */
 #define PAUSE_NS	20000
 #define ROUNDS		20
-#define MORE		1500	/* Writes with polling off: 30 ms, six stretches of a worker */
+#define MORE		1500	/* Writes with polling off: 30 ms, six times a worker's run */
 #define TEST_MS		20000	/* after this time no further worker is expected */
 #define LAST_RUNS	2	/* when polling ends, one run is in progress and one is queued */
 #define LARGE		65536	/* bytes of a large Write */
@@ -142,8 +142,8 @@ static void pace(struct poster *p, int count)
 }
 
 /*
- * Posts until a worker has polled. Return: false if none did within the time of the test. On a
- * machine with other work the driver may find no idle processor for a worker.
+ * Posts until a worker has polled. Return: false if no worker polled within the time of the test.
+ * On a machine with other work the driver may find no idle processor for a worker.
  */
 static bool polled(struct poster *p)
 {

@@ -6,13 +6,14 @@
  *	iwt_ports -s [-w] [-r] ADDRESS PORT...
  *
  * The client opens CONNECTIONS connections (1), one after the other, and closes each before it
- * opens the next. With -t they are TCP connections. With -b they begin at that PORT of the address
- * -f; -r sets SO_REUSEADDR, or RDMA_OPTION_ID_REUSEADDR. With -k the client keeps the connections
- * until a signal ends it. It prints "port N" for each connection (for RDMA the port that rdma_cm
- * chose), or "error NAME", and then it ends with status 1.
+ * opens the next. With -t it uses TCP. With -f and -b the local end of each connection is bound
+ * to that ADDRESS and PORT; -r sets SO_REUSEADDR, or RDMA_OPTION_ID_REUSEADDR. With -k the client
+ * keeps the connections until a signal ends the client. It prints "port N" for each connection
+ * (for RDMA the port that rdma_cm chose). After a failure it prints "error NAME" and ends with
+ * status 1.
  *
- * With -s it is a TCP server, which closes a connection when the client has closed it. With -w it
- * binds, prints "bound", and listens when SIGUSR1 arrives.
+ * With -s the program is a TCP server, which closes a connection when the client has closed it.
+ * With -w the server binds, prints "bound", and listens when SIGUSR1 arrives.
  */
 #include <errno.h>
 #include <netdb.h>

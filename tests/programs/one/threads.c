@@ -266,7 +266,7 @@ static void *take_one(void *arg)
 /*
  * Two requests complete. This thread reads the first one between ibv_start_poll() and
  * ibv_end_poll(). Another thread polls meanwhile, long enough to take the same completion if
- * nothing prevented this. After ibv_end_poll() it must get the second one.
+ * nothing prevented this. After ibv_end_poll() the other thread must get the second completion.
  */
 static void overlap(struct conn *c, bool extended)
 {

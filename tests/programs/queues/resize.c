@@ -37,7 +37,7 @@ static bool in_order(const struct ibv_wc *wc, int n, uint64_t first)
 	return true;
 }
 
-/* Waits for @n completions of the far end: those of the near end are there, or will be soon. */
+/* Waits for @n completions of the far end. The near end has its completions by then, or soon. */
 static void wait_for(struct ibv_cq *cq, int n)
 {
 	struct ibv_wc wc[MANY];

@@ -129,7 +129,8 @@ static void received(struct side *s, uint32_t where, bool strict)
 
 /*
  * The completions of one direction of a queue pair are in order, and each occurs once. If several
- * threads take completions, they may get here in another order: it is checked only if @strict.
+ * threads take completions, the completions may get here in another order: the order is checked
+ * only if @strict.
  */
 static void completed(struct side *s, const struct ibv_wc *wc, bool strict)
 {
@@ -268,7 +269,7 @@ static void some_come(uint32_t n)
 	}
 }
 
-/* Resizes the queue again and again. It always has room for all messages in flight. */
+/* Resizes the queue again and again. The queue always has room for all messages in flight. */
 static void resize_often(struct link *l, uint32_t resizes)
 {
 	uint32_t all = CONNS * 2 * DEPTH, i;

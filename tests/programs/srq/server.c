@@ -268,7 +268,7 @@ static void accept_conn(struct server *s, struct rdma_cm_id *id)
 		break_conn(s, c);
 }
 
-/* Destroys an ended connection. It uses no more receives: messages that are missing had none. */
+/* Destroys an ended connection. Its missing messages found no receive, and need none any more. */
 static void bury(struct server *s, struct conn *c)
 {
 	reap(s);
@@ -302,7 +302,7 @@ static void take_cm(struct server *s)
 	}
 }
 
-/* Handles all completions and events that are there. */
+/* Handles all completions and events that have arrived. */
 void look(struct server *s)
 {
 	struct ibv_async_event ev;

@@ -208,7 +208,7 @@ static void some_step(struct server *s)
 	look(s);
 }
 
-/* Uses up the receives in the queue. Their number must be the number that was counted. */
+/* Uses up the receives in the queue, and compares their number with the counted number. */
 static void use_up(struct server *s)
 {
 	uint32_t left = atomic_load(&s->posted) - s->completed;

@@ -108,7 +108,7 @@ static int setup_device(struct iwt_ctx *cx)
 
 	if (cx->verbs && cx->verbs != v)
 		return iwt_fail(cx, "the connection is on another device than before");
-	/* this function is called for each connection; the region exists since the first one */
+	/* this function is called for each connection; the first call has created the region */
 	if (cx->mr)
 		return 0;
 	cx->verbs = v;

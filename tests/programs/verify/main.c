@@ -285,8 +285,8 @@ static void one_shot(struct iwt_ctx *cx, uint32_t kind, uint32_t which, uint32_t
 }
 
 /*
- * Is this a case with an operation that the peer does not know, and the direction not from iw_tcp
- * to siw? Return: true to leave the case out
+ * Cases with an operation that the peer does not know are run only from iw_tcp to siw. Return:
+ * true to leave the case out
  */
 static bool for_others(struct iwt_ctx *cx, uint32_t which, uint32_t from_server)
 {

@@ -36,7 +36,7 @@ struct model {
 	struct ibv_mw *mw;
 	int pd;
 	bool bound;
-	int pair;	/* pair that has bound the window; only this pair may use it if type 2 */
+	int pair;	/* pair that has bound the window; type 2: only this pair may use it */
 	int area, access;
 	uint32_t at, len;	/* in the arena */
 	uint32_t old_key;

@@ -72,7 +72,7 @@ static void try_rule(struct bench *b, const struct rule *r, struct ibv_mr **mr)
 
 	if (!good)
 		printf("# %s\n", ibv_wc_status_str(status));
-	/* a refused bind ends the connection; the window is not bound: the region can be ended */
+	/* a refused bind ends the connection and binds nothing: the region can be deregistered */
 	if (status)
 		good = good && far_event(b, 0) == IBV_EVENT_QP_FATAL && !ibv_dereg_mr(mr[r->region]);
 	else
