@@ -17,7 +17,8 @@ from rows_tcp import own
 from ulp import CQ_ERR, ERR, FLUSH, LOC_LEN_ERR, QP_FATAL, SUCCESS, Ulp
 
 stated("selftest", "hostile.sh (iwt_hostile): rings that change at random and under the kernel's hands, mappings of other"
-       " places, work requests by system call, registrations of what is not one's own; an honest process goes on",
+       " places, work requests by system call, registrations of memory that the process does not have; an honest"
+       " process goes on",
        "SEC-1")
 stated("design", "protection domains, queues, queue pairs and STags are made by verbs_*.c, called by ib_core for"
        " ioctls; limits: IWT_MAX_* in dev.h; rings that a process sees hold no number that the kernel trusts", "SEC-2")

@@ -113,9 +113,9 @@ faults() {
 	if [ $fails -gt 0 ]; then
 		ok "$what"
 	elif [ "$2" = pages ]; then
-		skip "$what" "it took no page from the system"
+		skip "$what" "no page of the system was used"
 	else
-		not_ok "$what: nothing was made to fail"
+		not_ok "$what: no allocation failed"
 	fi
 }
 

@@ -54,7 +54,7 @@ if cg_has memory; then
 		9<"$CG/memory.stat"
 	check "charged: the group goes" busywait 20 cg_del
 else
-	skip "charged: the process is charged for what is kept for its pages" "no control groups for memory"
+	skip "charged: the process is charged for the kernel's objects for its pages" "no control groups for memory"
 fi
 
 # part WHAT: runs another part of the program; the /sys of the network namespace has no counters

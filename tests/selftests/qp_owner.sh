@@ -49,7 +49,7 @@ check "that goes on" alive "$cli"
 status=0
 in_a iwt_patient "$IWT_TIME" "$IWT_BIN/iwt_early" $IP_B 7174 >"$TMP/out" 2>&1 || status=$?
 case $status in
-4) skip "a queue pair that is being made" "this kernel has no userfaultfd" ;;
+4) skip "connecting an incomplete queue pair" "this kernel has no userfaultfd" ;;
 *) subtests "a process, its own queue pair, too early" "$TMP/out" $status ;;
 esac
 stop "$cli" "$srv"

@@ -146,7 +146,7 @@ static int drained(struct kt_conn *c)
 const struct kt_case iwt_kt_srq[] = {
 	{ "shared receives are posted and consumed", posts, .idle = true },
 	{ "a shared queue changes its size", sizes, .idle = true },
-	{ "an event reports that few shared receives are left", limits, .idle = true },
+	{ "an event reports that few shared receives remain", limits, .idle = true },
 	{ "a queue pair with a shared queue is drained", drained, .idle = true },
 	{}
 };

@@ -67,20 +67,21 @@ static void delayed(void)
 	open_pair(e);
 	r.end = e[1];
 	iwt_ok(iwt_say(e[0]->fd, "hello") && iwt_hear(e[1]->fd, "hello"),
-	       "streaming mode");
+	       "the ends talk in streaming mode");
 	iwt_respond(&r);
-	iwt_ok(iwt_hear(e[0]->fd, "hello ack"), "last streaming message");
+	iwt_ok(iwt_hear(e[0]->fd, "hello ack"),
+	       "the initiator receives the last streaming message");
 	err = iwt_connect(e[0], "request", &conn);
-	iwt_is(iwt_responded(&r), 0, "responder");
-	iwt_is(err, 0, "initiator");
+	iwt_is(iwt_responded(&r), 0, "the responder attaches its socket");
+	iwt_is(err, 0, "the initiator attaches its socket");
 	iwt_ok(r.req.private_data_len == 7 &&
 	       !memcmp(r.req.frame + r.req.private_data_offset, "request", 7),
-	       "private data of the Request");
+	       "the responder receives the private data of the Request");
 	iwt_ok(conn.private_data_len == 5 &&
 	       !memcmp(conn.private_data, "reply", 5),
-	       "private data of the Reply");
+	       "the initiator receives the private data of the Reply");
 	judge_terms(&r, &conn);
-	iwt_ok(talk(e), "messages in both directions");
+	iwt_ok(talk(e), "messages pass in both directions");
 	iwt_close_pair(e);
 }
 
@@ -99,11 +100,11 @@ static void plain(void)
 	r.end = e[1];
 	iwt_respond(&r);
 	iwt_is(iwtdv_connect(e[0]->qp, e[0]->fd, &param, &conn), 0,
-	       "revision 1");
-	iwt_is(iwt_responded(&r), 0, "revision 1, responder");
+	       "revision 1: the initiator attaches");
+	iwt_is(iwt_responded(&r), 0, "revision 1: the responder attaches");
 	iwt_ok(!(conn.flags & IWTDV_CONN_ENHANCED) &&
-	       r.req.ird == IWTDV_DEPTH_ANY, "no depths are told");
-	iwt_ok(talk(e), "revision 1, messages");
+	       r.req.ird == IWTDV_DEPTH_ANY, "revision 1: no depths are exchanged");
+	iwt_ok(talk(e), "revision 1: messages pass");
 	iwt_close_pair(e);
 }
 
@@ -134,9 +135,9 @@ static void odd_options(void)
 	setsockopt(e[0]->fd, SOL_SOCKET, SO_RCVLOWAT, &small, sizeof(small));
 	setsockopt(e[1]->fd, SOL_SOCKET, SO_RCVLOWAT, &small, sizeof(small));
 	iwt_respond(&r);
-	iwt_is(iwt_connect(e[0], NULL, NULL), 0, "with odd socket options");
-	iwt_is(iwt_responded(&r), 0, "with odd socket options, responder");
-	iwt_ok(talk(e), "with odd socket options, messages");
+	iwt_is(iwt_connect(e[0], NULL, NULL), 0, "odd socket options: the initiator attaches");
+	iwt_is(iwt_responded(&r), 0, "odd socket options: the responder attaches");
+	iwt_ok(talk(e), "odd socket options: messages pass");
 	iwt_close_pair(e);
 }
 
@@ -150,10 +151,10 @@ static void queued_request(void)
 	r.end = e[1];
 	iwt_ok(iwt_say(e[0]->fd, REQUEST_HDR) &&
 	       send(e[0]->fd, "\x40\x01\x00\x02pd", 6, 0) == 6,
-	       "a Request before anybody waits for it");
+	       "queued Request: the Request is sent before the attach");
 	iwt_respond(&r);
-	iwt_is(iwt_responded(&r), 0, "it is taken from the queue");
-	iwt_ok(iwt_hear(e[0]->fd, "MPA ID Rep Frame"), "and answered");
+	iwt_is(iwt_responded(&r), 0, "queued Request: the responder attaches");
+	iwt_ok(iwt_hear(e[0]->fd, "MPA ID Rep Frame"), "queued Request: the Reply arrives");
 	iwt_close_pair(e);
 }
 
@@ -183,14 +184,15 @@ static void descriptor_after(void)
 	       setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 4) < 0,
 	       "setsockopt() of TCP is refused");
 	if (uname(&os) || !strncmp(os.release, "6.1.", 4))
-		iwt_skip("setsockopt() of sockets is refused", "this kernel asks nobody");
+		iwt_skip("setsockopt() of sockets is refused",
+			 "this kernel does not ask the protocol");
 	else
 		iwt_ok(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &one, sizeof(one)) < 0 &&
 		       errno == EOPNOTSUPP &&
 		       setsockopt(fd, SOL_SOCKET, SO_MARK, &one, sizeof(one)) < 0,
 		       "setsockopt() of sockets is refused");
 	iwt_ok(!getsockopt(fd, SOL_SOCKET, SO_ERROR, &one, &size),
-	       "getsockopt() of sockets answers");
+	       "getsockopt() of sockets succeeds");
 	iwt_ok(listen(fd, 1) < 0 && accept(fd, NULL, NULL) < 0,
 	       "listen() and accept() are refused");
 	ss.ss_family = AF_UNSPEC;
@@ -198,11 +200,11 @@ static void descriptor_after(void)
 	       "connect() is refused");
 	iwt_ok(!getpeername(fd, (struct sockaddr *)&ss, &len) &&
 	       !getsockname(fd, (struct sockaddr *)&ss, &len),
-	       "getpeername() and getsockname() answer");
+	       "getpeername() and getsockname() succeed");
 	iwt_ok(!poll(&pfd, 1, 0), "poll() reports nothing");
-	iwt_ok(talk(e), "messages after all that");
+	iwt_ok(talk(e), "messages pass after the refused calls");
 	iwt_is(iwt_connect(e[0], NULL, NULL), EBUSY,
-	       "a socket that is attached already");
+	       "an attached socket is not attached again");
 	iwt_close_pair(e);
 }
 
@@ -215,9 +217,9 @@ static void closed_before(void)
 	close(e[1]->fd);
 	e[0]->fd = -1;
 	e[1]->fd = -1;
-	iwt_ok(talk(e), "messages after close() of the descriptors");
+	iwt_ok(talk(e), "messages pass after close() of both descriptors");
 	iwt_destroy_qp(e[0]);
-	iwt_ok(iwt_failed(e[1]), "the queue pair's end is the connection's");
+	iwt_ok(iwt_failed(e[1]), "the end of the queue pair ends the connection");
 	iwt_close_pair(e);
 }
 
@@ -226,18 +228,18 @@ static void ends(void)
 	struct end *e[2];
 
 	iwt_make_pair(e, iwt_ip);
-	iwt_is(iwt_modify(e[0], IBV_QPS_SQD), 0, "SQD: a graceful end");
-	iwt_ok(iwt_failed(e[1]) && iwt_failed(e[0]), "both sides fail");
+	iwt_is(iwt_modify(e[0], IBV_QPS_SQD), 0, "SQD ends the connection gracefully");
+	iwt_ok(iwt_failed(e[1]) && iwt_failed(e[0]), "both queue pairs fail after SQD");
 	iwt_ok(iwt_hung_up(e[0]->fd) && iwt_hung_up(e[1]->fd),
-	       "both descriptors say POLLHUP");
-	iwt_is(iwt_modify(e[0], IBV_QPS_RESET), 0, "the queue pair is idle again");
+	       "both descriptors report POLLHUP after SQD");
+	iwt_is(iwt_modify(e[0], IBV_QPS_RESET), 0, "RESET makes the queue pair idle");
 	iwt_close_pair(e);
 
 	iwt_make_pair(e, iwt_ip);
-	iwt_is(iwt_modify(e[1], IBV_QPS_ERR), 0, "ERR: an abortive end");
+	iwt_is(iwt_modify(e[1], IBV_QPS_ERR), 0, "ERR ends the connection abruptly");
 	iwt_ok(iwt_failed(e[0]) && iwt_hung_up(e[0]->fd),
-	       "the other side fails");
-	iwt_ok(iwt_hung_up(e[1]->fd), "its descriptor says POLLHUP");
+	       "the other queue pair fails after ERR");
+	iwt_ok(iwt_hung_up(e[1]->fd), "the descriptor of the end in ERR reports POLLHUP");
 	iwt_close_pair(e);
 
 	iwt_make_pair(e, iwt_ip);
@@ -317,19 +319,20 @@ static void unread_reports(void)
 		iwt_ok(!setsockopt(pfd.fd, SOL_SOCKET, SO_TIMESTAMPING, &what, sizeof(what)) &&
 		       iwt_say(pfd.fd, "hello") && iwt_hear(e[!i]->fd, "hello") &&
 		       patient_poll(&pfd, 1, PATIENCE * 1000) == 1 && pfd.revents == POLLERR,
-		       "a report that is not read");
+		       "unread reports: TCP has a report");
 	}
 	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 200, &req), ETIMEDOUT,
-	       "unread reports: no Request in time");
+	       "unread reports: the wait for a Request times out");
 	iwt_close_pair(e);
 
 	open_pair(e);
 	pfd.fd = e[0]->fd;
 	iwt_ok(!setsockopt(pfd.fd, SOL_SOCKET, SO_TIMESTAMPING, &what, sizeof(what)) &&
 	       iwt_say(pfd.fd, "hello") && iwt_hear(e[1]->fd, "hello") &&
-	       patient_poll(&pfd, 1, PATIENCE * 1000) == 1, "one more");
+	       patient_poll(&pfd, 1, PATIENCE * 1000) == 1,
+	"unread reports: TCP has another report");
 	iwt_is(iwtdv_connect(e[0]->qp, e[0]->fd, &param, &conn), ETIMEDOUT,
-	       "unread reports: no Reply in time");
+	       "unread reports: the wait for a Reply times out");
 	iwt_close_pair(e);
 }
 
@@ -343,18 +346,19 @@ static void rejected(void)
 	open_pair(e);
 	r.end = e[1];
 	iwt_respond(&r);
-	iwt_is(iwt_connect(e[0], "please", &conn), ECONNREFUSED, "a reject");
-	iwt_is(iwt_responded(&r), 0, "rejecting");
+	iwt_is(iwt_connect(e[0], "please", &conn), ECONNREFUSED,
+	       "reject: the initiator is refused");
+	iwt_is(iwt_responded(&r), 0, "reject: the responder rejects");
 	iwt_ok(conn.private_data_len == 2 && !memcmp(conn.private_data, "no", 2),
-	       "the reject's private data");
+	       "reject: the initiator receives the private data");
 	iwt_ok(iwt_say(e[0]->fd, "so be it") && iwt_hear(e[1]->fd, "so be it") &&
 	       iwt_say(e[1]->fd, "sorry") && iwt_hear(e[0]->fd, "sorry"),
-	       "both go on in TCP");
+	       "reject: both programs continue with TCP");
 	r = (struct responder) { .end = e[1] };
 	iwt_respond(&r);
-	iwt_is(iwt_connect(e[0], NULL, NULL), 0, "a second attempt");
-	iwt_is(iwt_responded(&r), 0, "a second attempt, responder");
-	iwt_ok(talk(e), "a second attempt, messages");
+	iwt_is(iwt_connect(e[0], NULL, NULL), 0, "after a reject: the initiator attaches");
+	iwt_is(iwt_responded(&r), 0, "after a reject: the responder attaches");
+	iwt_ok(talk(e), "after a reject: messages pass");
 	iwt_close_pair(e);
 }
 
@@ -368,28 +372,28 @@ static void improper(void)
 	open_pair(e);
 	iwt_say(e[0]->fd, "GET / HTTP/1.0\r\n\r\n");
 	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 0, &req), EPROTO,
-	       "no Request");
+	       "improper: text in place of a Request");
 	iwt_ok(!iwt_hear(e[0]->fd, "x"), "the connection is closed");
 	iwt_close_pair(e);
 
 	open_pair(e);
 	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 200, &req), ETIMEDOUT,
-	       "a silent initiator");
+	       "improper: the initiator is silent");
 	iwt_ok(!iwt_hear(e[0]->fd, "x"), "the connection is closed");
 	iwt_close_pair(e);
 
 	open_pair(e);
 	iwt_is(iwtdv_connect(e[0]->qp, e[0]->fd, &param, &conn), ETIMEDOUT,
-	       "a silent responder");
+	       "improper: the responder is silent");
 	iwt_close_pair(e);
 
 	open_pair(e);
 	iwt_say(e[0]->fd, REQUEST_HDR);
 	send(e[0]->fd, "\x40\x01\x00\x00xx", 6, 0);
 	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 0, &req), 0,
-	       "a Request with octets behind it");
+	       "improper: octets follow a Request");
 	iwt_is(iwtdv_accept(e[1]->qp, e[1]->fd, &req, &param, &conn), EPROTO,
-	       "cannot be accepted");
+	       "improper: this Request is not accepted");
 	iwt_ok(send(e[1]->fd, "x", 1, MSG_NOSIGNAL) < 0, "the connection is closed");
 	iwt_close_pair(e);
 
@@ -397,8 +401,8 @@ static void improper(void)
 	open_pair(e);
 	iwt_say(e[1]->fd, REQUEST_HDR);
 	iwt_is(iwt_connect(e[0], NULL, NULL), ENOTEMPTY,
-	       "something is to be read yet");
-	iwt_ok(iwt_hear(e[0]->fd, REQUEST_HDR), "and still is");
+	       "improper: an initiator has received octets before");
+	iwt_ok(iwt_hear(e[0]->fd, REQUEST_HDR), "improper: these octets can still be read");
 	iwt_close_pair(e);
 }
 
@@ -413,22 +417,22 @@ static void bad_queue_pairs(void)
 	open_pair(e);
 	iwt_modify(e[0], IBV_QPS_ERR);
 	iwt_is(iwt_connect(e[0], NULL, NULL), EINVAL,
-	       "initiator with a queue pair in error");
+	       "an initiator whose queue pair is in the error state");
 	iwt_say(e[0]->fd, REQUEST_HDR);
 	send(e[0]->fd, "\x40\x01\x00\x00", 4, 0);
 	iwt_modify(e[1], IBV_QPS_ERR);
-	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 0, &req), 0, "a Request");
+	iwt_is(iwtdv_get_request(e[1]->fd, NULL, 0, 0, &req), 0, "the responder gets a Request");
 	iwt_is(iwtdv_accept(e[1]->qp, e[1]->fd, &req, &param, &conn), EINVAL,
-	       "responder with a queue pair in error");
+	       "a responder whose queue pair is in the error state");
 	iwt_modify(e[1], IBV_QPS_RESET);
 	iwt_is(iwtdv_accept(e[1]->qp, e[1]->fd, &req, &param, &conn), 0,
-	       "and with one that is idle again");
-	iwt_ok(iwt_hear(e[0]->fd, "MPA ID Rep Frame"), "its Reply");
+	       "a responder whose queue pair has been reset");
+	iwt_ok(iwt_hear(e[0]->fd, "MPA ID Rep Frame"), "the Reply of this responder arrives");
 	iwt_tcp_pair(iwt_ip, fds);
 	close(e[0]->fd);
 	e[0]->fd = fds[0];
 	iwt_is(iwtdv_connect(e[1]->qp, e[0]->fd, &param, &conn), EINVAL,
-	       "a queue pair that has a connection");
+	       "a connected queue pair is not attached again");
 	close(fds[1]);
 	iwt_close_pair(e);
 }

@@ -103,13 +103,13 @@ void iwt_crowd(void)
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		iwt_die("RLIMIT_NOFILE");
 	begin(e);
-	iwt_ok(end(e), "crowd: all end, though somebody owns their sockets");
-	iwt_ok(nobody_waits(), "crowd: no thread waits for each of them");
-	iwt_ok(another(), "crowd: another connection begins, works and ends");
+	iwt_ok(end(e), "crowd: all connections end while iwt_held owns their sockets");
+	iwt_ok(nobody_waits(), "crowd: the driver has no waiting thread for each connection");
+	iwt_ok(another(), "crowd: another connection can be made, used and ended");
 	good = iwt_ctl("end", -1);
 	for (i = 0; i < CROWD; i++) {
 		good &= iwt_failed(e[i][1]);
 		iwt_close_pair(e[i]);
 	}
-	iwt_ok(good, "crowd: the peers see it in the end");
+	iwt_ok(good, "crowd: the peers see the end after the release of the sockets");
 }

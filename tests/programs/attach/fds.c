@@ -48,19 +48,19 @@ static void not_connected(void)
 	int fds[2];
 
 	unfit_close(socket(AF_INET, SOCK_STREAM, 0), ENOTCONN,
-		    "not connected");
-	unfit_close(iwt_listen(iwt_ip, &port), ENOTCONN, "listening");
+		    "a socket that is not connected");
+	unfit_close(iwt_listen(iwt_ip, &port), ENOTCONN, "a listening socket");
 
 	iwt_tcp_pair(iwt_ip, fds);
 	shutdown(fds[1], SHUT_WR);
 	if (recv(fds[0], &port, 1, 0))
 		iwt_die("recv");
-	unfit_close(fds[0], ENOTCONN, "closed by the peer");
+	unfit_close(fds[0], ENOTCONN, "a socket that the peer has closed");
 	close(fds[1]);
 
 	iwt_tcp_pair(iwt_ip, fds);
 	shutdown(fds[0], SHUT_WR);
-	unfit_close(fds[0], ENOTCONN, "shut down");
+	unfit_close(fds[0], ENOTCONN, "a socket after shutdown()");
 	close(fds[1]);
 }
 
@@ -73,16 +73,16 @@ static void other_kinds(void)
 	};
 	int fds[2], fd;
 
-	unfit(-1, EBADF, "no descriptor");
-	unfit(9999, EBADF, "not open");
-	unfit_close(open("/dev/null", O_RDWR), ENOTSOCK, "no socket");
+	unfit(-1, EBADF, "descriptor -1");
+	unfit(9999, EBADF, "a descriptor that is not open");
+	unfit_close(open("/dev/null", O_RDWR), ENOTSOCK, "a descriptor that is not a socket");
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	if (connect(fd, (struct sockaddr *)&a, sizeof(a)))
 		iwt_die("connect");
-	unfit_close(fd, EPROTOTYPE, "UDP");
+	unfit_close(fd, EPROTOTYPE, "a UDP socket");
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
 		iwt_die("socketpair");
-	unfit_close(fds[0], EPROTOTYPE, "UNIX");
+	unfit_close(fds[0], EPROTOTYPE, "a UNIX socket");
 	close(fds[1]);
 }
 
@@ -93,16 +93,16 @@ static void elsewhere(void)
 	int fds[2];
 
 	iwt_tcp_pair("127.0.0.1", fds);
-	unfit_close(fds[0], EADDRNOTAVAIL, "an address of another device");
+	unfit_close(fds[0], EADDRNOTAVAIL, "a socket with an address of another device");
 	close(fds[1]);
 	if (there < 0 || setns(there, CLONE_NEWNET)) {
-		iwt_skip("another namespace", "none was named");
+		iwt_skip("a socket of another network namespace", "no namespace was given");
 		return;
 	}
 	iwt_tcp_pair("127.0.0.1", fds);
 	if (setns(here, CLONE_NEWNET))
 		iwt_die("setns");
-	unfit_close(fds[0], EADDRNOTAVAIL, "another namespace");
+	unfit_close(fds[0], EADDRNOTAVAIL, "a socket of another network namespace");
 	close(fds[1]);
 	close(here);
 	close(there);
@@ -114,9 +114,9 @@ static void in_use(void)
 
 	iwt_tcp_pair(iwt_ip, fds);
 	if (setsockopt(fds[0], IPPROTO_TCP, TCP_ULP, "tls", 4))
-		iwt_skip("kTLS on it", "the kernel has none");
+		iwt_skip("a socket with kTLS", "this kernel has no kTLS");
 	else
-		unfit(fds[0], EBUSY, "kTLS on it");
+		unfit(fds[0], EBUSY, "a socket with kTLS");
 	close(fds[0]);
 	close(fds[1]);
 }
@@ -144,14 +144,15 @@ static void stamped(void)
 
 	/* with small segments, TCP sends most of them later by itself */
 	iwt_mss_pair(iwt_ip, 536, fds);
-	iwt_is(want_stamps(fds[0]) | want_stamps(fds[1]), 0, "timestamps of TCP");
+	iwt_is(want_stamps(fds[0]) | want_stamps(fds[1]), 0,
+	       "both sockets request timestamps of TCP");
 	iwt_attach_pair(e, fds);
 	/* some kernels refuse setsockopt() on an attached socket, others accept it */
 	want_stamps(fds[0]);
 	want_stamps(fds[1]);
 	iwt_bursts(e, STAMPED, good);
-	iwt_ok(good[0], "sends of the one end");
-	iwt_ok(good[1], "and of the other");
+	iwt_ok(good[0], "timestamps: messages of the first end arrive");
+	iwt_ok(good[1], "timestamps: messages of the second end arrive");
 	iwt_close_pair(e);
 }
 
@@ -165,10 +166,13 @@ void iwt_without(void)
 	memcpy(req.frame, frame, 20);
 	end = iwt_open();
 	iwt_tcp_pair(iwt_ip, fds);
-	unfit(fds[0], EOPNOTSUPP, "not supported");
-	iwt_is(iwtdv_reject(end->ctx, fds[0], &req, NULL, 0), EOPNOTSUPP, "reject: not supported");
-	iwt_ok(iwt_say(fds[0], "text") && iwt_hear(fds[1], "text"), "the socket still carries text");
-	iwt_ok(iwt_say(fds[1], "text") && iwt_hear(fds[0], "text"), "in both directions");
+	unfit(fds[0], EOPNOTSUPP, "delayed startup not supported");
+	iwt_is(iwtdv_reject(end->ctx, fds[0], &req, NULL, 0), EOPNOTSUPP,
+	       "reject: delayed startup not supported");
+	iwt_ok(iwt_say(fds[0], "text") && iwt_hear(fds[1], "text"),
+	       "delayed startup not supported: the socket sends text");
+	iwt_ok(iwt_say(fds[1], "text") && iwt_hear(fds[0], "text"),
+	       "delayed startup not supported: the socket receives text");
 	close(fds[0]);
 	close(fds[1]);
 	iwt_close(end);
@@ -294,10 +298,12 @@ static void returned(void)
 	}
 	for (i = 0; i < 2; i++) {
 		pthread_join(thread[i], NULL);
-		iwt_is(r[i].other, 0, "two threads attach a socket: it is returned each time");
+		iwt_is(r[i].other, 0,
+		       "two threads attach a socket: the kernel returns the socket each time");
 		iwt_close(r[i].end);
 	}
-	iwt_ok(iwt_hear(fds[0], "text"), "returned by two threads: a socket as before");
+	iwt_ok(iwt_hear(fds[0], "text"),
+	       "two threads attach a socket: TCP can use the socket afterwards");
 	close(fds[0]);
 	close(fds[1]);
 }
@@ -340,7 +346,7 @@ void iwt_race(void)
 	iwt_timeout = 0;
 	iwt_make_pair(e, iwt_ip);
 	iwt_ok(iwt_send(e[0], "well") && iwt_receive(e[1], "well"),
-	       "after system calls on the descriptor meanwhile");
+	       "a connection works after the races with system calls");
 	iwt_close_pair(e);
 	returned();
 }

@@ -106,10 +106,11 @@ static void resets(void)
 		late += !err;
 		turns += err ? STEP : -STEP;
 	}
-	printf("# reset before %d and behind %d\n", early, late);
-	iwt_ok(err >= 0, "reset while it is attached: noticed");
+	printf("# resets before the attach: %d, after the attach: %d\n", early, late);
+	iwt_ok(err >= 0, "reset during an attach: each reset is noticed");
 	if (early < SIDES || late < SIDES)
-		iwt_skip("reset while it is attached: at the right time", "too slow here");
+		iwt_skip("reset during an attach: enough resets on both sides of the attach",
+			 "this machine is too slow");
 }
 
 /* The connection ends while the engine processes the waiting bytes, one part at a time. */
@@ -131,8 +132,8 @@ static void ends(size_t payload, size_t octets, int how, const char *what)
 void iwt_gap(void)
 {
 	resets();
-	ends(IWT_PIECE, 4 << 20, FIN, "FIN while megabytes are taken");
-	ends(0, IWT_TINY * 20, FIN, "FIN while small FPDUs are taken");
-	ends(IWT_PIECE, 4 << 20, RST, "RST while megabytes are taken");
-	ends(0, IWT_TINY * 20, RST, "RST while small FPDUs are taken");
+	ends(IWT_PIECE, 4 << 20, FIN, "FIN while the engine processes megabytes");
+	ends(0, IWT_TINY * 20, FIN, "FIN while the engine processes small FPDUs");
+	ends(IWT_PIECE, 4 << 20, RST, "RST while the engine processes megabytes");
+	ends(0, IWT_TINY * 20, RST, "RST while the engine processes small FPDUs");
 }

@@ -96,11 +96,11 @@ static void refused(int fds[2], const char *who)
 	e->fd = fds[0];
 	snprintf(what, sizeof(what), "%s: a responder is refused", who);
 	iwt_is(iwtdv_accept(e->qp, e->fd, &req, &param, &conn), EBUSY, what);
-	snprintf(what, sizeof(what), "%s: and an initiator", who);
+	snprintf(what, sizeof(what), "%s: an initiator is refused", who);
 	iwt_is(iwt_connect(e, NULL, NULL), EBUSY, what);
 	e->fd = -1;
 	iwt_close(e);
-	snprintf(what, sizeof(what), "%s: and nothing waits for it", who);
+	snprintf(what, sizeof(what), "%s: the refusals do not wait for the owner", who);
 	iwt_ok(true, what);
 }
 
@@ -115,7 +115,8 @@ static void in_send(void)
 	wait_fault();
 	refused(fds, "in send()");
 	let_go(thread);
-	iwt_ok(iwt_say(fds[1], "text") && iwt_hear(fds[0], "text"), "it is a socket as before");
+	iwt_ok(iwt_say(fds[1], "text") && iwt_hear(fds[0], "text"),
+	       "in send(): TCP can use the socket afterwards");
 	close(fds[0]);
 	close(fds[1]);
 }
@@ -125,9 +126,9 @@ static void ends(struct end *e[2], bool destroy, const char *who)
 {
 	char what[80];
 
-	snprintf(what, sizeof(what), "%s: to error", who);
+	snprintf(what, sizeof(what), "%s: the queue pair goes to the error state", who);
 	iwt_is(iwt_modify(e[0], IBV_QPS_ERR), 0, what);
-	snprintf(what, sizeof(what), "%s: all is flushed", who);
+	snprintf(what, sizeof(what), "%s: all requests are flushed", who);
 	iwt_ok(iwt_failed(e[0]), what);
 	if (destroy)
 		iwt_destroy_qp(e[0]);
@@ -147,12 +148,13 @@ static void by_module(const char *how, bool destroy)
 	iwt_tcp_pair(iwt_ip, fds);
 	iwt_attach_pair(e, fds);
 	if (!iwt_ctl(how, fds[0])) {
-		iwt_skip(how, "this kernel can't be stopped there");
+		iwt_skip(how, "this kernel has no probe there");
 		iwt_close_pair(e);
 		return;
 	}
 	ends(e, destroy, how);
-	iwt_ok(iwt_ctl("end", -1) && iwt_failed(e[1]), "the peer sees it in the end");
+	iwt_ok(iwt_ctl("end", -1) && iwt_failed(e[1]),
+	       "the peer sees the end after the release of the socket");
 	iwt_close_pair(e);
 }
 
@@ -162,10 +164,10 @@ static void taken(void)
 	int fds[2];
 
 	iwt_tcp_pair(iwt_ip, fds);
-	iwt_ok(iwt_ctl("hold", fds[0]), "hold: a socket");
+	iwt_ok(iwt_ctl("hold", fds[0]), "hold: iwt_held owns a socket");
 	refused(fds, "hold");
 	iwt_ok(iwt_ctl("end", -1) && iwt_say(fds[1], "text") && iwt_hear(fds[0], "text"),
-	       "hold: it is a socket as before");
+	       "hold: TCP can use the socket afterwards");
 	close(fds[0]);
 	close(fds[1]);
 }
@@ -190,7 +192,7 @@ static void pulse(void)
 		all &= iwt_failed(e[!(i / 2 % 2)]) && iwt_ctl("end", -1);
 		iwt_close_pair(e);
 	}
-	iwt_ok(all, "pulse: connections that come, work and go");
+	iwt_ok(all, "pulse: connections are made, used and ended");
 }
 
 void iwt_held(void)
@@ -198,7 +200,8 @@ void iwt_held(void)
 	if (make_slow()) {
 		in_send();
 	} else {
-		iwt_skip("a system call that does not end", "no userfaultfd here");
+		iwt_skip("an attach during a system call that does not end",
+			 "this kernel has no userfaultfd");
 	}
 	taken();
 	by_module("hold", false);

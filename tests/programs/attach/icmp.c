@@ -192,8 +192,8 @@ static void under_way(struct end *e[2], struct router *r)
 	} while (good[0] && good[1] && heard < HITS && patient(&p, SECONDS, 0));
 	r->stop = true;
 	pthread_join(thread, NULL);
-	iwt_ok(good[0] && good[1], "ICMP: under way");
-	iwt_ok(heard >= HITS, "ICMP: TCP hears it under way");
+	iwt_ok(good[0] && good[1], "ICMP: messages pass during the traffic");
+	iwt_ok(heard >= HITS, "ICMP: TCP accepts reports during the traffic");
 }
 
 /* The peer ends the connection, and the process has not read the ICMP error yet. */
@@ -201,8 +201,9 @@ static void before_the_end(struct end *e[2], struct router *r)
 {
 	complain(r);
 	iwt_is(iwt_modify(e[1], IBV_QPS_SQD), 0, "ICMP: the peer ends the connection");
-	iwt_ok(iwt_failed(e[0]), "ICMP: which is noticed");
-	iwt_ok(iwt_hung_up(e[0]->fd) && iwt_hung_up(e[1]->fd), "ICMP: and answered");
+	iwt_ok(iwt_failed(e[0]), "ICMP: the queue pair notices the end");
+	iwt_ok(iwt_hung_up(e[0]->fd) && iwt_hung_up(e[1]->fd),
+	       "ICMP: both ends close the connection");
 }
 
 void iwt_icmp(void)
@@ -215,11 +216,12 @@ void iwt_icmp(void)
 	if (setsockopt(fds[0], IPPROTO_IP, IP_RECVERR, &on, sizeof(on)))
 		iwt_die("IP_RECVERR");
 	on_the_way(&r, fds[0]);
-	iwt_ok(iwt_say(fds[0], "text") && iwt_hear(fds[1], "text"), "ICMP: as text");
+	iwt_ok(iwt_say(fds[0], "text") && iwt_hear(fds[1], "text"),
+	       "ICMP: text passes before the attach");
 	complain(&r);
-	iwt_is(error_of(fds[0]), EHOSTUNREACH, "ICMP: TCP hears it");
+	iwt_is(error_of(fds[0]), EHOSTUNREACH, "ICMP: TCP stores an error for the socket");
 	iwt_attach_pair(e, fds);
-	iwt_ok(while_idle(e, &r), "ICMP: while nothing is on its way");
+	iwt_ok(while_idle(e, &r), "ICMP: reports while all segments are acknowledged");
 	under_way(e, &r);
 	before_the_end(e, &r);
 	off(&r);

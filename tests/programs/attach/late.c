@@ -48,9 +48,9 @@ static void ends(const char *call)
 	iwt_ctl(call, -1);
 	snprintf(what, sizeof(what), "%s: the queue pair fails", call);
 	iwt_ok(iwt_failed(e[0]) && in_error(e[0]), what);
-	snprintf(what, sizeof(what), "%s: and hangs up", call);
+	snprintf(what, sizeof(what), "%s: the descriptor reports POLLHUP", call);
 	iwt_ok(iwt_hung_up(e[0]->fd), what);
-	snprintf(what, sizeof(what), "%s: the peer sees it", call);
+	snprintf(what, sizeof(what), "%s: the queue pair of the peer fails", call);
 	iwt_ok(iwt_failed(e[1]), what);
 	unmake(e);
 }
@@ -64,7 +64,7 @@ static void again(void)
 	iwt_ctl("connect", -1);
 	iwt_ctl("reconnect", -1);
 	iwt_ok(iwt_failed(e[0]) && iwt_hung_up(e[0]->fd), "reconnect: the queue pair fails");
-	iwt_ok(iwt_failed(e[1]), "reconnect: the peer sees it");
+	iwt_ok(iwt_failed(e[1]), "reconnect: the queue pair of the peer fails");
 	unmake(e);
 }
 
@@ -76,7 +76,7 @@ static void harmless(const char *call)
 
 	make(e);
 	iwt_ctl(call, -1);
-	snprintf(what, sizeof(what), "%s: nothing happens", call);
+	snprintf(what, sizeof(what), "%s: messages still pass", call);
 	iwt_ok(iwt_send(e[0], "well") && iwt_receive(e[1], "well") &&
 	       iwt_send(e[1], "well") && iwt_receive(e[0], "well"), what);
 	unmake(e);
@@ -161,7 +161,7 @@ static void swapping(bool shut, const char *what)
 
 	for (i = 0; i < SWAPS && swapped(shut, &wrong); i++)
 		;
-	printf("# %d times it was the wrong one\n", wrong);
+	printf("# the bad socket was checked %d times\n", wrong);
 	iwt_ok(i == SWAPS, what);
 }
 
@@ -180,12 +180,12 @@ static void half(void)
 	iwt_room_pair(fds, p.len);
 	if (!iwt_ctl("begin", fds[0]))
 		iwt_die("iwt_held");
-	iwt_is(iwt_peer_begin(e, &p, fds), 0, "half: attached");
+	iwt_is(iwt_peer_begin(e, &p, fds), 0, "half: the socket is attached");
 	pthread_join(p.thread, NULL);
-	iwt_ok(iwt_receive(e, IWT_LAST), "half: before it");
-	iwt_ok(iwt_ctl("half", -1), "half: the process ends its direction");
+	iwt_ok(iwt_receive(e, IWT_LAST), "half: a message arrives before the shutdown");
+	iwt_ok(iwt_ctl("half", -1), "half: the shutdown ends the sending direction");
 	iwt_send(e, "too late");
-	iwt_ok(iwt_failed(e) && in_error(e), "half: a send is the end");
+	iwt_ok(iwt_failed(e) && in_error(e), "half: the next send ends the connection");
 	iwt_ctl("end", -1);
 	close(fds[1]);
 	iwt_peer_forget(e, mr, &p);
@@ -193,8 +193,8 @@ static void half(void)
 
 void iwt_late(void)
 {
-	swapping(false, "another net device's socket in its place: is not attached, nor kept");
-	swapping(true, "one that has ended: is not attached, nor kept");
+	swapping(false, "a swapped socket of another net device is neither attached nor kept");
+	swapping(true, "a swapped socket whose stream has ended is neither attached nor kept");
 	ends("connect");
 	ends("shutdown");
 	again();

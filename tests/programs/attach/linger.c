@@ -95,7 +95,8 @@ void iwt_linger(void)
 		good += ret > 0;
 	}
 	if (ret < 0)
-		iwt_skip("an owner at the end", "this kernel can't be stopped there");
+		iwt_skip("a socket that has an owner when the peer ends the stream",
+			 "this kernel has no probe there");
 	else
-		iwt_ok(good, "an owner at the end");
+		iwt_ok(good, "a socket that has an owner when the peer ends the stream");
 }

@@ -245,22 +245,22 @@ static void waiting(size_t payload, size_t octets, int how, const char *what)
 	before = counter("rx_budget");
 	begin(e, &p, fds);
 	iwt_peer_end(fds[1], how);
-	snprintf(name, sizeof(name), "%s: all of it is taken", what);
+	snprintf(name, sizeof(name), "%s: all data are processed", what);
 	iwt_ok(iwt_receive(e, LAST), name);
 	runs = counter("rx_budget") - before + 1;
 	printf("# %ld runs\n", runs);
-	snprintf(name, sizeof(name), "%s: in steps", what);
+	snprintf(name, sizeof(name), "%s: the engine works in steps", what);
 	if (p.partial)
 		iwt_skip(name, IWT_NO_ROOM);
 	else
 		iwt_ok(p.len / runs <= 5 << 18 && p.len / (payload + 20) / runs <= 2500, name);
 	pthread_join(p.thread, NULL);
 	if (how == FIN) {
-		snprintf(name, sizeof(name), "%s: the end behind it is one in order", what);
+		snprintf(name, sizeof(name), "%s: the end after the data is orderly", what);
 		iwt_ok(iwt_failed(e) && iwt_peer_ended(fds[1]), name);
 	}
 	if (how == STAYS) {
-		snprintf(name, sizeof(name), "%s: messages after it", what);
+		snprintf(name, sizeof(name), "%s: a message passes after the data", what);
 		iwt_ok(iwt_send(e, "well"), name);
 	}
 	if (how != RST)
@@ -390,8 +390,9 @@ static void flushed(void)
 	printf("# %d and %d flushed in %ld steps\n", sends, recvs,
 	       counter("flush_budget") - before + 1);
 	iwt_ok(sends > DEPTH / 2, "deep queues: sends are flushed in order");
-	iwt_ok(recvs == DEPTH + 1, "deep queues: receives as well");
-	iwt_ok(counter("flush_budget") - before >= DEPTH / 1024, "deep queues: in steps");
+	iwt_ok(recvs == DEPTH + 1, "deep queues: receives are flushed in order");
+	iwt_ok(counter("flush_budget") - before >= DEPTH / 1024,
+	       "deep queues: the flush works in steps");
 	iwt_close(e);
 }
 
@@ -407,9 +408,9 @@ static void reset(void)
 	iwt_peer_end(fds[1], RST);
 	while ((err = iwt_modify(e[0], IBV_QPS_RESET)) == EBUSY || err == EINVAL)
 		usleep(100);
-	iwt_is(err, 0, "deep queues: reset");
+	iwt_is(err, 0, "deep queues: a reset succeeds");
 	iwt_ok(drain(e[0], e[0]->scq, NULL) > 0 && drain(e[0], e[0]->rcq, NULL) == DEPTH,
-	       "deep queues: all was flushed before");
+	       "deep queues: the reset returns after the flush");
 	iwt_tcp_pair(iwt_ip, fds);
 	close(e[0]->fd);
 	e[0]->fd = fds[0];
@@ -417,10 +418,10 @@ static void reset(void)
 	e[1]->fd = fds[1];
 	r.end = e[1];
 	iwt_respond(&r);
-	iwt_is(iwt_connect(e[0], NULL, NULL), 0, "deep queues: the next connection");
+	iwt_is(iwt_connect(e[0], NULL, NULL), 0, "deep queues: the next connection is made");
 	iwt_responded(&r);
 	iwt_ok(iwt_send(e[0], "first") && iwt_receive(e[1], "first"),
-	       "deep queues: has nothing from before");
+	       "deep queues: the next connection sees no older request");
 	iwt_close_pair(e);
 }
 
@@ -433,8 +434,10 @@ static void to_error(void)
 	int fds[2];
 
 	e = fill_deep(&p, fds);
-	iwt_is(iwt_modify(e, IBV_QPS_ERR), 0, "deep queues: to error");
-	iwt_ok(ibv_poll_cq(e->rcq, DEPTH, wc) == DEPTH, "deep queues: all is flushed then");
+	iwt_is(iwt_modify(e, IBV_QPS_ERR), 0,
+	       "deep queues: a change to the error state succeeds");
+	iwt_ok(ibv_poll_cq(e->rcq, DEPTH, wc) == DEPTH,
+	       "deep queues: this change returns after the flush");
 	iwt_peer_end(fds[1], RST);
 	/* the queue pair is destroyed while the device reports the end of the connection */
 	iwt_close(e);
@@ -443,7 +446,7 @@ static void to_error(void)
 	e = fill_deep(&p, fds);
 	iwt_peer_end(fds[1], RST);
 	iwt_destroy_qp(e);
-	iwt_ok(true, "deep queues: destroyed while they are flushed");
+	iwt_ok(true, "deep queues: a queue pair is destroyed during the flush");
 	iwt_close(e);
 }
 

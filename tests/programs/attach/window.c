@@ -71,12 +71,12 @@ void iwt_window(void)
 	if (getsockopt(fds[0], IPPROTO_TCP, TCP_INFO, &info, &len))
 		iwt_die("TCP_INFO");
 	raw = watch();
-	iwt_is(iwt_peer_begin(e, &p, fds), 0, "a closed window: attached");
-	iwt_ok(iwt_receive(e, IWT_LAST), "a closed window: all of it is taken");
+	iwt_is(iwt_peer_begin(e, &p, fds), 0, "a closed window: the socket is attached");
+	iwt_ok(iwt_receive(e, IWT_LAST), "a closed window: all data are processed");
 	pthread_join(p.thread, NULL);
 	room = first_window(raw, fds[0], info.tcpi_rcv_wscale);
 	printf("# %u octets\n", room);
-	iwt_ok(room && room <= MOST, "a closed window: opened when one step is done");
+	iwt_ok(room && room <= MOST, "a closed window: it opens after the first step");
 	close(raw);
 	close(fds[1]);
 	iwt_peer_forget(e, mr, &p);

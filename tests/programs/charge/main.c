@@ -158,11 +158,13 @@ static bool agrees(void)
 	uint64_t sum = charged();
 
 	if (!can(sum + least)) {
-		printf("# more is charged than %llu pages\n", (unsigned long long)sum / page);
+		printf("# the kernel charges more than %llu pages\n",
+		       (unsigned long long)sum / page);
 		return false;
 	}
 	if (can(sum + least - 1)) {
-		printf("# less is charged than %llu pages\n", (unsigned long long)sum / page);
+		printf("# the kernel charges less than %llu pages\n",
+		       (unsigned long long)sum / page);
 		return false;
 	}
 	return true;
@@ -423,7 +425,7 @@ static void search(const char *name, int steps, const char *seed)
 
 	random_begin(seed);
 	begin_search(name);
-	good = report(agrees(), "nothing is charged at first");
+	good = report(agrees(), "at the beginning nothing is charged");
 	pid = fork();
 	if (!pid) {
 		close(probe_fd);
@@ -437,9 +439,9 @@ static void search(const char *name, int steps, const char *seed)
 	}
 	if (!good)
 		printf("# step %d: %s\n", i, what);
-	report(good, "%d random steps: what is charged is what is there", steps);
-	report(good && wind_up(), "and when all ends");
-	report(!charged() && can(least) && !can(least - 1), "nothing is charged at last");
+	report(good, "%d random steps: the kernel charges exactly the rings that exist", steps);
+	report(good && wind_up(), "the charge is right while contexts and workers end");
+	report(!charged() && can(least) && !can(least - 1), "at the end nothing is charged");
 }
 
 /* Changes the user, and keeps all capabilities. */
@@ -472,11 +474,11 @@ static void hold(const char *name, int rings_wanted)
 	at = mmap(NULL, a.len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, a.offset);
 	if (at == MAP_FAILED)
 		die("mmap");
-	report(true, "%d rings", rings_wanted);
+	report(true, "%d rings are made", rings_wanted);
 	while (read(0, &octet, 1) > 0)
 		;
 	memset(at, 1, a.len);
-	report(at[a.len - 1] == 1, "what is mapped stays");
+	report(at[a.len - 1] == 1, "the mapped ring can still be used");
 }
 
 int main(int argc, char **argv)

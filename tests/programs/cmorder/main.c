@@ -240,10 +240,11 @@ static void report_all(const struct shared *all)
 {
 	static const char * const names[] = {
 		[N_ESTABLISHED] = "established", [N_REJECTED] = "rejected",
-		[N_ANSWERED_AGAIN] = "answered again before ESTABLISHED was read",
-		[N_ANSWERED_CONNECTING] = "answered while connecting",
-		[N_LEFT_CONNECTING] = "destroyed or disconnected while connecting",
-		[N_LEFT_REQUEST] = "destroyed before an answer", [N_MIGRATED] = "migrated",
+		[N_ANSWERED_AGAIN] = "a request answered again before ESTABLISHED was read",
+		[N_ANSWERED_CONNECTING] = "an identifier answered while it was connecting",
+		[N_LEFT_CONNECTING] = "an identifier left while it was connecting",
+		[N_LEFT_REQUEST] = "a request destroyed before an answer",
+		[N_MIGRATED] = "migrated",
 		[N_FAILED_CONNECT] = "connects that failed",
 	};
 	int i;
@@ -252,9 +253,10 @@ static void report_all(const struct shared *all)
 		printf("# %s: %u\n", names[i], all->counts[i]);
 		report(all->counts[i], "%s", names[i]);
 	}
-	report(!all->counts[N_TAKEN_TWICE], "a request is answered once (%u)",
+	report(!all->counts[N_TAKEN_TWICE], "no request is answered twice (%u)",
 	       all->counts[N_TAKEN_TWICE]);
-	report(!all->counts[N_TAKEN_CONNECTING], "who connects has nothing to answer (%u)",
+	report(!all->counts[N_TAKEN_CONNECTING],
+	       "an identifier that connects has no request to answer (%u)",
 	       all->counts[N_TAKEN_CONNECTING]);
 }
 
@@ -289,7 +291,7 @@ int main(int argc, char **argv)
 			break;
 		good = round_of(all, seed + WORKERS * rounds);
 	}
-	report(good, "all workers end well (%u rounds)", rounds);
+	report(good, "all workers end without an error (%u rounds)", rounds);
 	report_all(all);
 	return results_end();
 }

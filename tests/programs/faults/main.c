@@ -92,7 +92,7 @@ static const struct step steps[] = {
 	{ "the module", iwt_module_load, NULL, iwt_module_unload, CALLER, NEEDED,
 	  .many = true, .before = unload, .first = iwt_module_first },
 	{ "a link", iwt_link_add, NULL, iwt_link_del, CALLER, NEEDED, .most = iwt_link_most },
-	{ "a link goes", iwt_link_drop, NULL, iwt_link_add, CALLER },
+	{ "a link is deleted", iwt_link_drop, NULL, iwt_link_add, CALLER },
 	{ "a directory of settings", iwt_settings_make, NULL, iwt_settings_remove, CALLER, NEEDED },
 	{ "events of the net device", iwt_netdev_events, NULL, iwt_nothing, CALLER },
 	{ "a device is opened", iwt_open_device, NULL, iwt_close_device, CALLER, NEEDED,
@@ -101,17 +101,17 @@ static const struct step steps[] = {
 	{ "a memory region of a page", iwt_make_mr_page, NULL, iwt_free_mr, CALLER },
 	{ "a memory region", iwt_make_mr, NULL, iwt_free_mr, CALLER },
 	{ "a large memory region", iwt_make_mr_large, NULL, iwt_free_mr, CALLER },
-	{ "a memory region changes", NULL, iwt_rereg_mr, iwt_free_mr, CALLER },
-	{ "a memory region that is not pinned", NULL, iwt_make_mr_odp, iwt_free_mr, CALLER },
+	{ "a memory region is reregistered", NULL, iwt_rereg_mr, iwt_free_mr, CALLER },
+	{ "a memory region with on-demand paging", NULL, iwt_make_mr_odp, iwt_free_mr, CALLER },
 	{ "a memory region of a dma-buf", NULL, iwt_make_mr_dmabuf, iwt_free_mr, CALLER },
 	{ "a memory window", iwt_make_mw, NULL, iwt_free_mw, CALLER },
 	{ "a completion channel", iwt_make_chan, NULL, iwt_free_chan, CALLER, NEEDED },
-	{ "a completion queue changes its size", NULL, iwt_resize_cq, iwt_free_cq, CALLER },
+	{ "a completion queue is resized", NULL, iwt_resize_cq, iwt_free_cq, CALLER },
 	{ "a completion queue", iwt_make_cq, NULL, iwt_free_cq, CALLER, NEEDED },
 	{ "an extended completion queue", iwt_make_cq_ex, NULL, iwt_free_cq_ex, CALLER },
 	{ "a queue pair", iwt_make_qp, NULL, iwt_free_qp, CALLER, NEEDED },
 	{ "a shared receive queue", iwt_make_srq, NULL, iwt_free_srq, CALLER },
-	{ "a shared receive queue changes", NULL, iwt_resize_srq, iwt_free_srq, CALLER },
+	{ "a shared receive queue is resized", NULL, iwt_resize_srq, iwt_free_srq, CALLER },
 	{ "an extended queue pair", iwt_make_qp_ex, NULL, iwt_free_qp_ex, CALLER },
 	{ "a listener on each of two links", iwt_listen_all, NULL, iwt_unlisten, CALLER,
 	  .before = two_links },
@@ -119,14 +119,14 @@ static const struct step steps[] = {
 	{ "an end that connects", iwt_resolve, NULL, iwt_unresolve, CALLER },
 	{ "a connection, at its active end", NULL, iwt_connect, iwt_disconnect, CALLER },
 	{ "a connection, at its passive end", NULL, iwt_accept_all, iwt_disconnect, CALLER },
-	{ "it accepts", NULL, iwt_accept_only, iwt_disconnect, CALLER },
+	{ "a connection, while it is accepted", NULL, iwt_accept_only, iwt_disconnect, CALLER },
 	{ "work requests", NULL, iwt_post, iwt_disconnect, CALLER },
 	{ "a socket is attached by the initiator", NULL, iwt_attach_initiator, iwt_attach_end, CALLER },
 	{ "a socket is attached by the responder", NULL, iwt_attach_responder, iwt_attach_end, CALLER },
 	{ "work requests", NULL, iwt_post, iwt_disconnect, ANYWHERE },
-	{ "a peer connects", iwt_knock, NULL, iwt_nothing, ANYWHERE },
+	{ "a peer connects and ends the stream", iwt_knock, NULL, iwt_nothing, ANYWHERE },
 	{ "attached sockets and data over them", iwt_attach_both, NULL, iwt_nothing, ANYWHERE },
-	{ "work requests by reference", NULL, iwt_post, iwt_disconnect, CALLER | ANYWHERE,
+	{ "work requests with zero copy", NULL, iwt_post, iwt_disconnect, CALLER | ANYWHERE,
 	  .before = no_crc },
 };
 
@@ -172,27 +172,27 @@ static const char *one(const struct step *s, unsigned int n, bool *failed, struc
 		printf("# %u of %s: %s\n", n, s->what, strerror(errno));
 	if (rc == IWT_WRONG) {
 		s->undo();
-		return "it went wrong";
+		return "the step did something wrong";
 	}
 	if (rc && !*failed)
 		return strerror(errno);
 	if ((!rc || s->make_n) && s->undo())
-		return "it can't be undone";
+		return "the step cannot be undone";
 	if (!rc)
 		return NULL;
 	if (without(s))
-		return "it fails without a fault";
-	return s->undo() ? "it can't be undone" : NULL;
+		return "the step fails although no allocation fails";
+	return s->undo() ? "the step cannot be undone" : NULL;
 }
 
 static void report(const struct step *s, unsigned int mode, const struct tally *t, const char *why)
 {
 	/* an allocation gets a page from the system only when caches have none */
-	const char *none = !t->fails && !why ? " # SKIP it took no page from the system" : "";
+	const char *none = !t->fails && !why ? " # SKIP no page of the system was used" : "";
 
 	printf("%sok %u - %s: %u %s fail%s\n", why ? "not " : "", ++n_tests, s->what, t->fails,
 	       modes[mode].what, none);
-	printf("# %u times it said so%s%s\n", t->errors, why ? "; " : "", why ?: "");
+	printf("# the step reported %u errors%s%s\n", t->errors, why ? "; " : "", why ?: "");
 	fflush(stdout);
 	n_bad += !!why;
 }
@@ -215,7 +215,7 @@ static const char *all(const struct step *s, unsigned int mode, struct tally *t)
 			n += some && n >= DENSE ? stride : 1;
 	}
 	if (!why && n > MOST)
-		why = "there is no end of its allocations";
+		why = "the step has too many allocations";
 	return why;
 }
 
@@ -230,7 +230,7 @@ static void try(const struct step *s, unsigned int mode)
 	if (!why && !t.fails && s->first)
 		why = all(s, mode, &t);
 	if (!why && !t.fails && 1u << mode != PAGES)
-		why = "nothing was made to fail";
+		why = "no allocation failed";
 	report(s, mode, &t, why);
 	if (why && s->stay)
 		iwt_die(s->what);

@@ -159,7 +159,7 @@ static void no_more_than(struct judge *j, const char *name, size_t told)
 
 	for (i = told; i < 512; i++) {
 		if (j->f->out[i]) {
-			iwt_judged_say(j, name, "answers more than there is room for");
+			iwt_judged_say(j, name, "the answer is longer than its room");
 			return;
 		}
 	}
@@ -183,7 +183,7 @@ static void odd_maps(struct judge *j, const struct ring *r)
 	/* the other context may have its own ring at that offset */
 	if (kind != 1 || *(uint32_t *)(r->at + offsetof(struct iwt_ring_ctl, reserved0)) ==
 	    *(uint32_t *)((uint8_t *)p + offsetof(struct iwt_ring_ctl, reserved0)))
-		iwt_judged_say(j, "a mapping", "is as it may not be");
+		iwt_judged_say(j, "a mapping", "a wrong mapping was allowed");
 }
 
 /* Checks answers for which there is too little room, and mappings that the kernel must refuse. */

@@ -20,7 +20,7 @@
 void iwt_judged_say(struct judge *j, const char *name, const char *what)
 {
 	snprintf(iwt_tally->wrong, sizeof(iwt_tally->wrong), "%s: %s", name, what);
-	dprintf(STDOUT_FILENO, "# wrong, and done all the same: %s: %s\n", name, what);
+	dprintf(STDOUT_FILENO, "# a mistake had an effect: %s: %s\n", name, what);
 	__atomic_fetch_add(&iwt_tally->wrongs, 1, __ATOMIC_RELAXED);
 }
 
@@ -191,7 +191,7 @@ bool iwt_judged_beyond(const struct judge *j)
 static void judge_memory(struct judge *j, const struct wrong *x)
 {
 	if (iwt_judged_beyond(j))
-		iwt_judged_say(j, x->name, "memory that nobody may change has changed");
+		iwt_judged_say(j, x->name, "memory outside the region has changed");
 	if (!(x->may & TOUCHES) && changed(j, REGION_AT(MINE), REGION_AT(MINE) + REGION_BYTES))
 		iwt_judged_say(j, x->name, "the region has changed");
 }
@@ -203,9 +203,9 @@ static void judge_rings(struct judge *j, const struct wrong *x, uint32_t posted)
 	uint32_t prod = __atomic_load_n(&iwt_ctl(cq)->prod, __ATOMIC_ACQUIRE);
 
 	if (prod - iwt_ctl(cq)->cons > cq->entries)
-		iwt_judged_say(j, x->name, "completions are where others were not taken");
+		iwt_judged_say(j, x->name, "more completions than the queue has room for");
 	if ((int32_t)(iwt_ctl(&j->qp[TX].ring[0])->cons - posted) > 0 || prod > posted)
-		iwt_judged_say(j, x->name, "more was taken than was posted");
+		iwt_judged_say(j, x->name, "more requests taken or completed than were posted");
 }
 
 static void judge(struct judge *j, const struct wrong *x)
@@ -221,9 +221,9 @@ static void judge(struct judge *j, const struct wrong *x)
 	/* entries that exist only by a wrong index do not count as posted */
 	posted = x->may & FILLS ? JUDGED_FEW + 5 : x->may & IN_RING ? 1 : 2;
 	if (j->wrong_good && !(x->may & TOLD))
-		iwt_judged_say(j, x->name, "it went well, the sender is told");
+		iwt_judged_say(j, x->name, "the sender's request completed with success");
 	if (j->good[RX] && !(x->may & FILLS))
-		iwt_judged_say(j, x->name, "it went well, the receiver is told");
+		iwt_judged_say(j, x->name, "the receiver's request completed with success");
 	judge_memory(j, x);
 	judge_rings(j, x, posted);
 }

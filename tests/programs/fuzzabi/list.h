@@ -32,7 +32,7 @@
 	X(W_MODIFY_SRQ,		"command modify_srq",		"SRQ")	\
 	X(W_QUERY_SRQ,		"command query_srq",		"SRQ")	\
 	X(W_DESTROY_SRQ,	"command destroy_srq",		"SRQ")	\
-	X(W_REFUSED,		"commands that are refused",	NEVER)	\
+	X(W_REFUSED,		"commands that must be refused",	NEVER)	\
 	X(X_QUERY_DEVICE,	"extended query_device",	ALWAYS)	\
 	X(X_CREATE_CQ,		"extended create_cq",		ALWAYS)	\
 	X(X_CREATE_QP,		"extended create_qp",		ALWAYS)	\
@@ -81,10 +81,10 @@
 	X(C_ESTABLISHED,	"rdma_cm connections",		ALWAYS)	\
 	X(C_ANY,		"rdma_cm commands at random",	NEVER)	\
 	X(J_CALL,		"calls of judges",		NEVER)	\
-	X(J_RIGHT,		"what judges do right",		"DELAYED")	\
-	X(J_WRONG,		"what judges do wrong, seen",	"DELAYED")	\
-	X(J_ANSWERS,		"answers that judges look at",	ALWAYS)	\
-	X(J_RACE,		"entries that change meanwhile, seen",	NEVER)	\
+	X(J_RIGHT,		"correct requests of judges",		"DELAYED")	\
+	X(J_WRONG,		"mistakes of judges that were noticed",	"DELAYED")	\
+	X(J_ANSWERS,		"answers that judges checked",	ALWAYS)	\
+	X(J_RACE,		"entries that changed while read",	NEVER)	\
 	X(M_MMAP,		"mmap of a ring",		ALWAYS)	\
 	X(M_ODD_MMAP,		"mmap at random",		NEVER)	\
 	X(M_CHANGE,		"mprotect, mremap, munmap, ...",	ALWAYS)	\
@@ -102,7 +102,7 @@
 	X(WC_MASKED_ADD,	"completion of masked_fetch_add",	NEVER)	\
 	X(WC_MASKED_SWAP,	"completion of masked_cmp_swap",	NEVER)	\
 	X(WC_BIND_MW,		"completion of bind_mw",	"WINDOWS")	\
-	X(WC_ODD,		"completion of what we wrote",	NEVER)
+	X(WC_ODD,		"completion in a changed entry",	NEVER)
 
 enum method {
 #define X(id, name, when) id,

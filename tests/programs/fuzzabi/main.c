@@ -211,7 +211,7 @@ static void report(void)
 {
 	int m, n = 0;
 
-	printf("# %llu rounds, %llu killed, %llu steps, %llu of them into what was unmapped\n",
+	printf("# %llu rounds, %llu killed, %llu steps, %llu of them accessed unmapped rings\n",
 	       (unsigned long long)iwt_tally->rounds, (unsigned long long)iwt_tally->killed,
 	       (unsigned long long)iwt_tally->ops, (unsigned long long)iwt_tally->faults);
 	for (m = 0; m < METHODS; m++)
@@ -223,9 +223,11 @@ static void report(void)
 		       methods[m].name);
 		n_bad += !iwt_tally->n[m][0];
 	}
-	printf("%sok %d - nothing wrong is done%s%s\n", iwt_tally->wrongs ? "not " : "", ++n,
+	printf("%sok %d - no mistake of a judge has an effect%s%s\n",
+	       iwt_tally->wrongs ? "not " : "", ++n,
 	       iwt_tally->wrongs ? ": " : "", iwt_tally->wrong);
-	printf("%sok %d - all rounds end as they should\n1..%d\n", n_bad ? "not " : "", n + 1,
+	printf("%sok %d - all rounds end in time and without an error\n1..%d\n",
+	       n_bad ? "not " : "", n + 1,
 	       n + 1);
 	n_bad += !!iwt_tally->wrongs;
 }

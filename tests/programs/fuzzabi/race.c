@@ -172,5 +172,6 @@ void iwt_judged_race(struct judge *j)
 	/* if the kernel has read the wrong value, the connection ended before all tries */
 	iwt_count(J_RACE, n < TRIES ? 0 : ETIME);
 	if (iwt_judged_beyond(j))
-		iwt_judged_say(j, "an entry that changes", "other memory has changed");
+		iwt_judged_say(j, "an entry that changes between two reads",
+			       "memory outside the region has changed");
 }

@@ -18,7 +18,7 @@ static int must_fail(struct conn *c, uint64_t id, const char *what)
 			iwt_fail("%s: no completion", what);
 	} while (wc.wr_id != id);
 	if (wc.status == IBV_WC_SUCCESS)
-		iwt_fail("%s: success", what);
+		iwt_fail("%s: completed with success", what);
 	return wc.status;
 }
 
@@ -30,7 +30,7 @@ static void must_be_in_error(struct conn *c, const char *what)
 
 	do {
 		if (ibv_query_qp(c->qp, &attr, IBV_QP_STATE, &init))
-			iwt_fail("%s: query", what);
+			iwt_fail("%s: the state cannot be queried", what);
 		if (attr.qp_state == IBV_QPS_ERR || attr.qp_state == IBV_QPS_SQE)
 			return;
 		usleep(1000);
@@ -64,9 +64,9 @@ void iwt_opcodes(void)
 		iwt_raw(c, &w, &sge, 1);
 		/* the operation must be refused before anything else is checked */
 		if (must_fail(c, 100 + i, what) != IBV_WC_LOC_QP_OP_ERR)
-			iwt_fail("%s: not as such", what);
+			iwt_fail("%s: refused with another status", what);
 		if (c->buf[0] != 0x5a || memcmp(c->buf, c->buf + 1, 15))
-			iwt_fail("%s: it was done", what);
+			iwt_fail("%s: the operation changed memory", what);
 	}
 }
 
@@ -130,9 +130,9 @@ void iwt_atomics(void)
 		memset(c->buf, 0x5a, 16);
 		iwt_raw(c, &w, &sge, 1);
 		if (must_fail(c, 400 + i, "atomic") != (int)k[i / 2].status)
-			iwt_fail("atomic %u: not as such", i);
+			iwt_fail("atomic %u: refused with another status", i);
 		if (c->buf[0] != 0x5a || memcmp(c->buf, c->buf + 1, 15))
-			iwt_fail("atomic %u: it was done", i);
+			iwt_fail("atomic %u: the operation changed memory", i);
 	}
 }
 

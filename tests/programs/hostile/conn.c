@@ -197,7 +197,7 @@ void iwt_establish(struct conn *c)
 	ev = next_event(c);
 	if (!ev || ev->event != RDMA_CM_EVENT_ESTABLISHED ||
 	    ev->param.conn.private_data_len < sizeof(c->peer))
-		iwt_fail("no connection");
+		iwt_fail("not connected");
 	memcpy(&c->peer, ev->param.conn.private_data, sizeof(c->peer));
 	rdma_ack_cm_event(ev);
 }
@@ -220,7 +220,7 @@ struct conn *iwt_dial(bool look)
 	for (i = 1; i <= 2; i++)
 		if (iwt_post(c, MAGIC + i, IBV_WR_RDMA_WRITE, 0, 8) ||
 		    !iwt_wait_wc(c, &wc) || wc.status)
-			iwt_fail("first writes");
+			iwt_fail("the first two Writes fail");
 	measure(&c->sq);
 	return c;
 }

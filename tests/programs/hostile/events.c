@@ -50,15 +50,15 @@ void iwt_arms(void)
 	if (n < BOUND || n > BOUND + 1)
 		iwt_fail("%d of %d events", n, EVENTS);
 	if (!(iwt_ctl(&c->scq)->flags & IWT_RING_ARM_BY_CALL))
-		iwt_fail("it is not told to call");
+		iwt_fail("the ring does not request a call");
 	/* reading the events does not help: only a call allows new events */
 	armed_completion(c, i++);
 	if (unread(c))
-		iwt_fail("an event without a call");
+		iwt_fail("an event although no call was made");
 	if (ibv_req_notify_cq(c->cq, 0))
 		iwt_fail("ibv_req_notify_cq");
 	if (iwt_ctl(&c->scq)->flags & IWT_RING_ARM_BY_CALL)
-		iwt_fail("it is still told to call");
+		iwt_fail("the ring still requests a call");
 	for (n = 0; n < EVENTS; n++)
 		armed_completion(c, i++);
 	n = unread(c);
@@ -114,7 +114,7 @@ void iwt_methods(void)
 	if (iwt_method(c, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_POLL, cq, 0, 0) ||
 	    iwt_method(c, UVERBS_OBJECT_CQ, IWT_METHOD_CQ_ARM, cq, 1, 0) ||
 	    iwt_method(c, UVERBS_OBJECT_QP, IWT_METHOD_QP_DOORBELL, qp, 0, 0))
-		iwt_fail("a method that is right");
+		iwt_fail("a correct call of the method");
 	for (i = 0; i < sizeof(k) / sizeof(k[0]); i++)
 		if (!iwt_method(c, k[i].object, k[i].method, k[i].handle, k[i].n, k[i].flags))
 			iwt_fail("method %u was granted", i);

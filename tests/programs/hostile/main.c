@@ -48,27 +48,27 @@ static const struct {
 	void (*fn)(void);
 	int ends;	/* signal that ends the case, or 0 */
 } cases[] = {
-	{ "honest, to begin with", iwt_honest, 0 },
-	{ "operations that are not for processes, or are none", iwt_opcodes, 0 },
+	{ "a correct connection works at the beginning", iwt_honest, 0 },
+	{ "operations of the kernel, and operations that do not exist", iwt_opcodes, 0 },
 	{ "impossible counts and lengths", iwt_counts, 0 },
-	{ "atomic operations that cannot be", iwt_atomics, 0 },
+	{ "impossible atomic operations", iwt_atomics, 0 },
 	{ "kernel addresses and the kernel's key in sends", iwt_kernel_memory, 0 },
 	{ "kernel addresses, keys and counts in receives", iwt_kernel_receives, 0 },
-	{ "indices that jump", iwt_indices, 0 },
+	{ "indices of rings that jump", iwt_indices, 0 },
 	{ "everything in all rings changes at random", iwt_fuzz, 0 },
 	{ "work requests change after the doorbell", iwt_races, 0 },
-	{ "rings unmapped under traffic", iwt_unmap, 0 },
-	{ "fork under traffic", iwt_forks, 0 },
+	{ "rings are unmapped during traffic", iwt_unmap, 0 },
+	{ "the process forks during traffic", iwt_forks, 0 },
 	{ "a child connects its parent's queue pair", iwt_children, 0 },
-	{ "exit under traffic", iwt_exits, 0 },
-	{ "killed under traffic", iwt_killed, SIGKILL },
+	{ "the process exits during traffic", iwt_exits, 0 },
+	{ "the process is killed during traffic", iwt_killed, SIGKILL },
 	{ "work requests by system call", iwt_legacy, 0 },
 	{ "mappings of other places, sizes and rights", iwt_maps, 0 },
 	{ "a storm of doorbells in every state", iwt_doorbells, 0 },
-	{ "registrations of what is not one's own", iwt_registrations, 0 },
-	{ "methods of the wrong objects and flags", iwt_methods, 0 },
-	{ "events that are asked for by the ring and never read", iwt_arms, 0 },
-	{ "events that are asked for by calls and never read", iwt_arms_called, 0 },
+	{ "registrations of memory that the process does not have", iwt_registrations, 0 },
+	{ "methods with wrong objects and flags", iwt_methods, 0 },
+	{ "events that are requested by the ring and never read", iwt_arms, 0 },
+	{ "events that are requested by calls and never read", iwt_arms_called, 0 },
 };
 
 /* Runs @fn in a child process. Return: true if the child ended as expected. */
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 		bool ok = in_child(cases[i].fn, cases[i].ends);
 
 		if (!in_child(iwt_honest, 0)) {
-			printf("# no honest connection afterwards\n");
+			printf("# a correct connection does not work afterwards\n");
 			ok = false;
 		}
 		printf("%sok %u - %s\n", ok ? "" : "not ", i + 1, cases[i].name);

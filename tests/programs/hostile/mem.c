@@ -123,7 +123,7 @@ void iwt_legacy(void)
 			iwt_fail("work requests by system call %u: not refused", i);
 	}
 	if (iwt_post(c, 7, IBV_WR_RDMA_WRITE, 0, 64))
-		iwt_fail("WRITE afterwards");
+		iwt_fail("a Write after the refused calls");
 }
 
 void iwt_maps(void)
@@ -230,12 +230,12 @@ void iwt_registrations(void)
 			       IBV_ACCESS_LOCAL_WRITE))
 			iwt_fail("registration %u was granted", i);
 	if (ibv_reg_mr_iova(c->pd, c->buf, BUF, -8ull, IBV_ACCESS_LOCAL_WRITE))
-		iwt_fail("a region over the end of all addresses");
+		iwt_fail("a region across the end of the address space was granted");
 	if (ibv_reg_mr(c->pd, c->buf, BUF, IBV_ACCESS_REMOTE_WRITE))
-		iwt_fail("remote write without local write");
+		iwt_fail("remote write without local write was granted");
 	none = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ibv_reg_mr(c->pd, none, 2 * page, IBV_ACCESS_LOCAL_WRITE))
-		iwt_fail("write to what is read only");
+		iwt_fail("the right to write to read-only memory was granted");
 	/* registered memory stays valid after it is unmapped */
 	none = mmap(NULL, BUF, PROT_READ | PROT_WRITE, MAP_PRIVATE |
 		    MAP_ANONYMOUS, -1, 0);

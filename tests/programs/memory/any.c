@@ -69,7 +69,7 @@ static void send_from(struct bench *b, struct any *a)
 	done(a, b->pair.far_cq, "a Send of the region");
 	done(a, b->pair.near_cq, "a receive of the source");
 	if (memcmp(b->source, a->want + a->off, a->n))
-		any_wrong(a, "what was sent");
+		any_wrong(a, "the sent octets differ");
 }
 
 /* The region is the sink of a Read. */
@@ -89,9 +89,9 @@ static void write_from(struct bench *b, struct any *a)
 		  b->source_mr->rkey);
 	post_send(b->pair.far->qp, IBV_WR_RDMA_READ, 0, 0, 0, 0, 0);
 	done(a, b->pair.far_cq, "a Write of the region");
-	done(a, b->pair.far_cq, "a Read behind it");
+	done(a, b->pair.far_cq, "a Read after the Write");
 	if (memcmp(b->source, a->want + a->off, a->n))
-		any_wrong(a, "what was written");
+		any_wrong(a, "the written octets differ");
 }
 
 static void by_peer(struct bench *b, struct any *a, enum ibv_wr_opcode op)
@@ -101,7 +101,7 @@ static void by_peer(struct bench *b, struct any *a, enum ibv_wr_opcode op)
 	if (op == IBV_WR_RDMA_WRITE)
 		fill(b->source, a->n);
 	if (bench_do(b, op, a->n, at(a), a->mr->rkey)) {
-		any_wrong(a, "an access of the peer");
+		any_wrong(a, "an access of the peer has another result");
 		return;
 	}
 	switch (op) {
@@ -110,13 +110,13 @@ static void by_peer(struct bench *b, struct any *a, enum ibv_wr_opcode op)
 		break;
 	case IBV_WR_RDMA_READ:
 		if (memcmp(b->source, a->want + a->off, a->n))
-			any_wrong(a, "what was read");
+			any_wrong(a, "the octets read differ");
 		break;
 	default:
 		memcpy(&word, a->want + a->off, 8);
 		memcpy(&found, b->source, 8);
 		if (word != found)
-			any_wrong(a, "an atomic operation found another value");
+			any_wrong(a, "an atomic operation returned another value");
 		word++;
 		memcpy(a->want + a->off, &word, 8);
 	}

@@ -82,7 +82,7 @@ static void one_region(struct bench *b, struct any *a, int fd, uint32_t accesses
 	while (accesses-- && !a->wrong[0])
 		any_access(b, a);
 	if (memcmp(a->arena, a->model, ARENA))
-		any_wrong(a, "octets of the dma-buf");
+		any_wrong(a, "octets of the dma-buf differ");
 	if (ibv_dereg_mr(a->mr))
 		die("ibv_dereg_mr");
 }
@@ -114,7 +114,7 @@ static void test_exporters(struct bench *b, uint32_t rounds)
 	} kinds[] = {
 		{ "a dma-buf of virtual memory", 0 },
 		{ "a dma-buf of linear memory", IWT_DMABUF_LINEAR },
-		{ "a dma-buf that is pinned", IWT_DMABUF_MOVES },
+		{ "a dma-buf that must be pinned", IWT_DMABUF_MOVES },
 	};
 	bool left = false;
 	size_t i;
@@ -126,7 +126,7 @@ static void test_exporters(struct bench *b, uint32_t rounds)
 		left |= !unused(fd);
 		close(fd);
 	}
-	report(!left, "everything of a dma-buf is given back with its region");
+	report(!left, "deregistration releases the dma-buf completely");
 	fd = make_udmabuf(ARENA);
 	if (fd < 0) {
 		skip("a dma-buf of udmabuf", "this kernel has no udmabuf");
@@ -169,10 +169,10 @@ static void test_refusals(struct bench *b)
 	report(refused_kind(b, IWT_DMABUF_NO_VMAP, ALL_ACCESS, EOPNOTSUPP) &&
 	       refused_kind(b, IWT_DMABUF_IOMEM, ALL_ACCESS, EOPNOTSUPP) &&
 	       refused_kind(b, IWT_DMABUF_IOMEM | IWT_DMABUF_MOVES, ALL_ACCESS, EOPNOTSUPP),
-	       "memory that no processor accesses is refused");
+	       "memory that the processor cannot access is refused");
 	report(refused_kind(b, IWT_DMABUF_BUSY, ALL_ACCESS, EBUSY) &&
 	       refused_kind(b, IWT_DMABUF_BUSY | IWT_DMABUF_MOVES, ALL_ACCESS, EBUSY),
-	       "an exporter's refusal is passed on");
+	       "an error of the exporter is passed on");
 	good = refused(b, fd, 0, 0, ALL_ACCESS, EINVAL) && refused(b, fd, 0, ARENA + 1, ALL_ACCESS, EINVAL) &&
 	       refused(b, fd, ARENA, 1, ALL_ACCESS, EINVAL) && refused(b, fd, 1, ARENA, ALL_ACCESS, EINVAL) &&
 	       refused(b, fd, PAGE, -PAGE, ALL_ACCESS, EINVAL) &&
@@ -233,7 +233,7 @@ static void test_read_only(struct bench *b)
 	good &= rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, WRITABLE) == EACCES;
 	good &= !!bench_do(b, IBV_WR_RDMA_WRITE, 8, 0, mr->rkey);
 	ibv_dereg_mr(mr);
-	report(good && unused(fd), "a descriptor for reading gives no right to write");
+	report(good && unused(fd), "a read-only descriptor gives no right to write");
 	close(fd);
 }
 
@@ -253,20 +253,26 @@ static void test_changes(struct bench *b)
 
 	if (!mr)
 		die("ibv_reg_dmabuf_mr");
-	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 8, 0, mr->rkey), "another domain");
+	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 8, 0, mr->rkey),
+	     "a Write in another domain fails");
 	must(&good, rereg(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b->source, 0) == EOPNOTSUPP,
-	     "other memory is refused");
-	must(&good, !rereg(mr, IBV_REREG_MR_CHANGE_PD, b->pd[0], NULL, 0) && mr->rkey != key, "the domain");
+	     "a change to other memory is refused");
+	must(&good, !rereg(mr, IBV_REREG_MR_CHANGE_PD, b->pd[0], NULL, 0) && mr->rkey != key,
+	     "the domain changes");
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 8, 0, mr->rkey), "a Write");
-	must(&good, !rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, IBV_ACCESS_REMOTE_READ), "rights");
+	must(&good, !rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, IBV_ACCESS_REMOTE_READ),
+	     "the rights change");
 	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 8, 0, mr->rkey), "a Write without the right");
 	must(&good, !bench_do(b, IBV_WR_RDMA_READ, 8, 0, mr->rkey), "a Read");
 	if (ioctl(exporter, IWT_DMABUF_REVOKE, &fd))
 		die("IWT_DMABUF_REVOKE");
-	must(&good, !rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, ALL_ACCESS), "all rights");
-	must(&good, bench_do(b, IBV_WR_RDMA_READ, 8, 0, mr->rkey) == IBV_WC_REM_ACCESS_ERR, "after its end");
+	must(&good, !rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, ALL_ACCESS),
+	     "the change to all rights");
+	must(&good, bench_do(b, IBV_WR_RDMA_READ, 8, 0, mr->rkey) == IBV_WC_REM_ACCESS_ERR,
+	     "a Read after the revocation");
 	ibv_dereg_mr(mr);
-	report(good && unused(fd), "rereg_mr: domain and rights change, the dma-buf stays, and stays revoked");
+	report(good && unused(fd),
+	       "ibv_rereg_mr: domain and rights change, but the dma-buf does not");
 	close(fd);
 }
 
@@ -347,7 +353,8 @@ static void test_revoked(struct bench *b, uint32_t rounds)
 
 	while (good && rounds--)
 		good = revoke_under_fire(b, chance(50) ? IWT_DMABUF_LINEAR : 0);
-	report(good, "a dma-buf is revoked beside Writes: nothing is written, and the key is an error");
+	report(good,
+	       "a dma-buf is revoked during Writes: nothing more is written, and the key fails");
 }
 
 void test_dmabuf(struct bench *b, uint32_t rounds)

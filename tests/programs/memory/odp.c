@@ -56,7 +56,7 @@ static bool has_odp(struct bench *b)
 		return false;
 	report(a.odp_caps.general_caps == (IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT) &&
 	       a.odp_caps.per_transport_caps.rc_odp_caps == all && !a.odp_caps.per_transport_caps.uc_odp_caps &&
-	       !a.odp_caps.per_transport_caps.ud_odp_caps, "the device tells what it can");
+	       !a.odp_caps.per_transport_caps.ud_odp_caps, "the device reports its capabilities");
 	return true;
 }
 
@@ -73,23 +73,27 @@ static void test_missing(struct bench *b)
 	/* do not unmap the pages: the rings of a queue pair might be mapped in their place */
 	if (mprotect(at + PAGE, PAGE, PROT_NONE) || mprotect(at + 2 * PAGE, PAGE, PROT_READ))
 		die("mprotect");
-	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, addr, mr->rkey), "a Write into what is there");
-	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 2 * PAGE, addr, mr->rkey), "a Write into what is not");
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, addr, mr->rkey),
+	     "a Write to present pages");
+	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 2 * PAGE, addr, mr->rkey),
+	     "a Write to unmapped pages");
 	must(&good, bench_do(b, IBV_WR_RDMA_READ, 8, addr + PAGE, mr->rkey) == IBV_WC_REM_ACCESS_ERR,
-	     "a Read of what is not there");
+	     "a Read of unmapped pages");
 	must(&good, bench_do(b, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, addr + PAGE, mr->rkey) == IBV_WC_REM_ACCESS_ERR,
-	     "an atomic operation on what is not there");
-	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, addr + 2 * PAGE, mr->rkey), "a Read of what is read only");
-	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, PAGE, addr + 2 * PAGE, mr->rkey), "a Write into what is read only");
+	     "an atomic operation on an unmapped page");
+	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, addr + 2 * PAGE, mr->rkey),
+	     "a Read of a read-only page");
+	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, PAGE, addr + 2 * PAGE, mr->rkey),
+	     "a Write to a read-only page");
 	must(&good, bench_do(b, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, addr + 2 * PAGE, mr->rkey) == IBV_WC_REM_ACCESS_ERR,
-	     "an atomic operation on what is read only");
-	must(&good, at[2 * PAGE] == 1, "what is read only");
+	     "an atomic operation on a read-only page");
+	must(&good, at[2 * PAGE] == 1, "a read-only page stays unchanged");
 	/* a processor might ignore bit 62 of the address */
 	must(&good, bench_do(b, IBV_WR_RDMA_READ, 8, addr | 1ull << 62, all->rkey) == IBV_WC_REM_ACCESS_ERR,
-	     "a Read of what is no address");
+	     "a Read of an impossible address");
 	must(&good, !bench_do(b, IBV_WR_RDMA_READ, 8, addr, all->rkey), "a Read of an address");
 	ibv_dereg_mr(all);
-	report(good, "memory that the process has not, or may not write, is an error of the peer");
+	report(good, "an access to memory that the process may not use is an error of the peer");
 	ibv_dereg_mr(mr);
 	munmap(at, 4 * PAGE);
 }
@@ -104,8 +108,9 @@ static void test_local(struct bench *b)
 		die("ibv_reg_mr");
 	must(&good, !bench_do_with(b, mr, PAGE) && !b->source[0] && !b->source[PAGE - 1], "a Send of absent pages");
 	munmap(at, PAGE);
-	must(&good, bench_do_with(b, mr, PAGE) == IBV_WC_LOC_PROT_ERR, "a Send of nothing");
-	report(good, "a Send of memory that the process has not is an error of the sender");
+	must(&good, bench_do_with(b, mr, PAGE) == IBV_WC_LOC_PROT_ERR,
+	     "a Send of unmapped pages");
+	report(good, "the sender gets an error for memory that it does not have");
 	ibv_dereg_mr(mr);
 	munmap(at + PAGE, PAGE);
 }
@@ -192,16 +197,16 @@ static void test_given_up(struct bench *b)
 		memset(b->source, 0xff, 3072);
 		must(&good, write_two(b, &c, sge), "a Write from two places");
 		must(&good, b->source[0] == 7 && b->source[2047] == 7 && !b->source[2048] && !b->source[3071],
-		     "its octets");
+		     "the octets of both places arrive");
 	}
 	conn_drop(&c);
 	ibv_dereg_mr(mr[0]);
 	ibv_dereg_mr(mr[1]);
 	munmap(absent, PAGE);
 	munmap(at, PAGE);
-	must(&good, sealed(fd), "nobody refers to the page");
+	must(&good, sealed(fd), "no reference to the page remains");
 	close(fd);
-	report(good, "an FPDU that has to wait for memory refers to none");
+	report(good, "an FPDU that waits for memory keeps no references to pages");
 }
 
 /* ---- rights, rereg, advice ---- */
@@ -231,21 +236,25 @@ static void test_advice(struct bench *b)
 	struct ibv_mr *mr = reg(b, at, 16 * PAGE, ALL_ACCESS), *ro = reg(b, at, 16 * PAGE, IBV_ACCESS_REMOTE_READ);
 	bool good = true;
 
-	must(&good, !present(at, 16), "absent at first");
+	must(&good, !present(at, 16), "all pages are absent at first");
 	must(&good, !advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, at, 16 * PAGE, mr->lkey) && !present(at, 16),
-	     "no fault");
+	     "a prefetch without faults");
 	must(&good, !advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, at + 2 * PAGE + 1, 2 * PAGE, mr->lkey) &&
 	     present(at, 16) == 3, "prefetch to write");
 	must(&good, !advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 16 * PAGE, ro->lkey), "prefetch");
-	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, at, PAGE, ro->lkey) == EFAULT, "without the right");
-	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 16 * PAGE + 1, mr->lkey) == EFAULT, "beyond the region");
-	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 1, mr->lkey ^ 1) == EFAULT, "another key");
+	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, at, PAGE, ro->lkey) == EFAULT,
+	     "a prefetch to write without the right");
+	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 16 * PAGE + 1,
+			   mr->lkey) == EFAULT, "a prefetch beyond the region");
+	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 1, mr->lkey ^ 1) == EFAULT,
+	     "a prefetch with another key");
 	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, b->source, 1, b->source_mr->lkey) == EFAULT,
-	     "a region that is pinned");
+	     "a prefetch of a pinned region");
 	must(&good, advise(b, 77, at, 1, mr->lkey) == EOPNOTSUPP, "unknown advice");
 	munmap(at + PAGE, PAGE);
-	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 2 * PAGE, mr->lkey) == EFAULT, "what is not mapped");
-	report(good, "ibv_advise_mr: pages become present, or not, and what is wrong is refused");
+	must(&good, advise(b, IBV_ADVISE_MR_ADVICE_PREFETCH, at, 2 * PAGE, mr->lkey) == EFAULT,
+	     "a prefetch of unmapped pages");
+	report(good, "ibv_advise_mr: pages become present as advised, wrong advice is refused");
 	ibv_dereg_mr(mr);
 	ibv_dereg_mr(ro);
 	munmap(at, 16 * PAGE);
@@ -260,17 +269,21 @@ static void test_changes(struct bench *b)
 
 	if (!mr)
 		die("ibv_reg_mr");
-	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at, mr->rkey), "another domain");
+	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at, mr->rkey),
+	     "a Write in another domain fails");
 	must(&good, !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, b->pd[0], NULL, 0, 0), "the domain changes");
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at, mr->rkey), "a Write");
-	must(&good, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, at, PAGE, 0), "other memory is refused");
-	must(&good, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS), "to be pinned is refused");
-	must(&good, !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_READ | ODP), "rights");
+	must(&good, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, at, PAGE, 0),
+	     "a change to other memory is refused");
+	must(&good, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ALL_ACCESS),
+	     "a change to a pinned region is refused");
+	must(&good, !ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				  IBV_ACCESS_REMOTE_READ | ODP), "the rights change");
 	must(&good, bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at, mr->rkey), "a Write without the right");
 	must(&good, ibv_rereg_mr(b->source_mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, WRITABLE | ODP),
 	     "a pinned region stays pinned");
 	pinned = pinned_at_rest();
-	must(&good, !ibv_dereg_mr(mr) && pinned_at_rest() == pinned, "it was not pinned");
+	must(&good, !ibv_dereg_mr(mr) && pinned_at_rest() == pinned, "the region was not pinned");
 	report(good, "ibv_rereg_mr: domain and rights change, the memory stays unpinned");
 	munmap(at, PAGE);
 }
@@ -288,7 +301,7 @@ static void test_flags(struct bench *b)
 				  IBV_ACCESS_REMOTE_READ | ODP | IBV_ACCESS_RELAXED_ORDERING), "the hint stays");
 	ibv_dereg_mr(mr);
 	mr = ibv_reg_mr(b->pd[0], at, PAGE, ALL_ACCESS | ODP | IBV_ACCESS_HUGETLB);
-	must(&good, mr, "a promise of huge pages");
+	must(&good, mr, "the flag that promises huge pages");
 	if (mr)
 		ibv_dereg_mr(mr);
 	errno = 0;
@@ -296,11 +309,11 @@ static void test_flags(struct bench *b)
 	must(&good, !mr && errno == EOPNOTSUPP, "memory windows are refused");
 	errno = 0;
 	mr = ibv_reg_mr(b->pd[0], at, PAGE, IBV_ACCESS_REMOTE_WRITE | ODP);
-	must(&good, !mr && errno == EINVAL, "a peer that writes what this side may not is refused");
+	must(&good, !mr && errno == EINVAL, "remote write without local write is refused");
 	errno = 0;
 	mr = ibv_reg_mr(b->pd[0], at, 0, ALL_ACCESS | ODP);
 	must(&good, !mr && errno == EINVAL, "a region without octets is refused");
-	report(good, "relaxed ordering is accepted, memory windows and contradictions are refused");
+	report(good, "relaxed ordering is accepted, windows and contradictory flags are refused");
 	munmap(at, PAGE);
 }
 
@@ -332,9 +345,10 @@ static void test_file(struct bench *b)
 	must(&good, bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)at + PAGE, mr->rkey), "a Read behind the end");
 	if (ftruncate(fd, 2 * PAGE))
 		die("ftruncate");
-	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)at + PAGE, mr->rkey) && !b->source[0], "longer again");
+	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)at + PAGE, mr->rkey) &&
+	     !b->source[0], "a Read after the file has grown again");
 	must(&good, pread(fd, back, PAGE, 0) == PAGE, "read");
-	report(good, "a file: what is written arrives, and behind its end there is nothing");
+	report(good, "a file: written octets arrive, and accesses behind its end fail");
 	ibv_dereg_mr(mr);
 	munmap(at, 4 * PAGE);
 	close(fd);
@@ -383,7 +397,8 @@ void test_odp_charge(struct bench *b, const char *stat)
 	for (tries = 0; tries < 100 && charged(stat) - before < PLACES * 300; tries++)
 		usleep(100000);
 	printf("# charged: %ld octets for %d pages\n", charged(stat) - before, PLACES);
-	report(good && charged(stat) - before >= PLACES * 300, "the process is charged for what is kept for its pages");
+	report(good && charged(stat) - before >= PLACES * 300,
+	       "the process is charged for the kernel's objects for its pages");
 	ibv_dereg_mr(mr);
 	munmap(at, PLACES * APART);
 }
@@ -408,7 +423,7 @@ void test_hold(struct bench *b)
 void test_odp(struct bench *b, uint32_t rounds)
 {
 	if (!has_odp(b)) {
-		skip("on-demand paging", "this kernel has none");
+		skip("on-demand paging", "this kernel has no on-demand paging");
 		return;
 	}
 	test_odp_model(b, rounds);

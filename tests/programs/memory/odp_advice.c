@@ -87,7 +87,7 @@ static bool test_signals(struct bench *b)
 	odp_next_fault(fd);
 	for (i = CALLS - 1; i >= 0 && good; i--)
 		must(&good, interrupt(&calls[i]) == EINTR, "a call ends by a signal");
-	if (!report(good, "ibv_advise_mr of memory that does not come ends by a signal"))
+	if (!report(good, "ibv_advise_mr waits for memory: a signal ends the call"))
 		return true;
 
 	handle(SA_RESTART);
@@ -101,9 +101,10 @@ static bool test_signals(struct bench *b)
 	odp_serve(fd, at, 0x33);
 	if (pthread_join(calls[0].thread, NULL))
 		die("pthread_join");
-	must(&good, !calls[0].ret && *at == 0x33, "the call succeeds when the memory is there");
+	must(&good, !calls[0].ret && *at == 0x33, "the call succeeds when the memory is present");
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 8, (uintptr_t)at, mr->rkey), "a Write");
-	report(good, "ibv_advise_mr goes on behind a signal whose handler wants that");
+	report(good,
+	       "ibv_advise_mr waits for memory: it continues after a signal with SA_RESTART");
 	conn_drop(&b->pair);
 	ibv_dereg_mr(mr);
 	munmap(at, CALLS * PAGE);
@@ -114,7 +115,7 @@ static bool test_signals(struct bench *b)
 void test_odp_advice(struct bench *b)
 {
 	if (!test_signals(b))
-		skip("ibv_advise_mr of memory that does not come", "this kernel has no userfaultfd");
+		skip("ibv_advise_mr waits for memory", "this kernel has no userfaultfd");
 }
 
 /* Waits in the call until the script removes the link, then prints how the call has ended. */

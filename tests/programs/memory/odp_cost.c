@@ -48,14 +48,15 @@ static void test_overlap(struct bench *b)
 		mr[i] = reg(b, at, PAGE - i, ALL_ACCESS);
 	fill(b->source, PAGE);
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 64, (uintptr_t)at, mr[0]->rkey), "a Write");
-	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 64, (uintptr_t)at + 64, mr[REGIONS - 1]->rkey), "another one");
+	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 64, (uintptr_t)at + 64,
+			      mr[REGIONS - 1]->rkey), "a Write through another region");
 	n = counted("odp_invalidate");
 	if (madvise(at, PAGE, MADV_DONTNEED))
 		die("MADV_DONTNEED");
 	n = counted("odp_invalidate") - n;
 	printf("# %d regions, a page goes: %ld times\n", REGIONS, n);
-	must(&good, n > 0, "the kernel told that the page goes");
-	must(&good, n < REGIONS / 10, "it told it once");
+	must(&good, n > 0, "the kernel told the driver that the page disappears");
+	must(&good, n < REGIONS / 10, "the kernel told the driver once for all regions");
 	for (i = 0; i < REGIONS; i += REGIONS - 1) {
 		memset(b->source, 1, 128);
 		must(&good, !bench_do(b, IBV_WR_RDMA_READ, 128, (uintptr_t)at, mr[i]->rkey) && !b->source[0] &&
@@ -64,7 +65,7 @@ static void test_overlap(struct bench *b)
 	/* the end of one region must not remove the page from another region */
 	must(&good, !ibv_dereg_mr(mr[0]) &&
 	     !bench_do(b, IBV_WR_RDMA_WRITE, 64, (uintptr_t)at, mr[1]->rkey), "a Write to a region that stays");
-	report(good, "a page of many regions goes as fast as a page of one");
+	report(good, "the kernel calls the driver once for a page of many regions");
 	for (i = 1; i < REGIONS; i++)
 		ibv_dereg_mr(mr[i]);
 	munmap(at, PAGE);
@@ -196,10 +197,10 @@ static void test_clean(struct bench *b)
 	at = map(CLEAN * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	madvise(at, CLEAN * PAGE, MADV_NOHUGEPAGE);
 	mr = reg(b, at, CLEAN * PAGE, ALL_ACCESS);
-	must(&good, !look(at) && !dirty_pages(at), "clean at first");
+	must(&good, !look(at) && !dirty_pages(at), "all pages are clean at first");
 	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)at, mr->rkey) && !b->source[0], "a Read");
 	must(&good, !bench_do(b, IBV_WR_RDMA_READ, PAGE, (uintptr_t)at + 9 * PAGE, mr->rkey), "another Read");
-	must(&good, !dirty_pages(at), "clean behind Reads");
+	must(&good, !dirty_pages(at), "the pages are clean after Reads");
 	fill(b->source, PAGE);
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at + 5 * PAGE, mr->rkey), "a Write");
 	/* empty the page tables: a page that is still dirty is marked in the page itself */
@@ -207,15 +208,17 @@ static void test_clean(struct bench *b)
 		die("MADV_DONTNEED");
 	look(at);
 	printf("# of %d pages, %ld are dirty behind a Write of one\n", CLEAN, dirty_pages(at));
-	must(&good, dirty_pages(at) == 1, "a Write makes one dirty");
+	must(&good, dirty_pages(at) == 1, "a Write makes one page dirty");
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, 2 * PAGE, (uintptr_t)at + 20 * PAGE, mr->rkey), "a Write");
 	madvise(at, CLEAN * PAGE, MADV_PAGEOUT);
-	must(&good, !memcmp(at + 20 * PAGE, b->source, PAGE), "what was written, behind MADV_PAGEOUT");
+	must(&good, !memcmp(at + 20 * PAGE, b->source, PAGE),
+	     "written octets after MADV_PAGEOUT");
 	must(&good, !bench_do(b, IBV_WR_RDMA_WRITE, PAGE, (uintptr_t)at + 30 * PAGE, mr->rkey), "a Write");
 	ibv_dereg_mr(mr);
 	madvise(at, CLEAN * PAGE, MADV_PAGEOUT);
-	must(&good, !memcmp(at + 30 * PAGE, b->source, PAGE), "what was written, behind the end of the region");
-	report(good, "pages that nobody wrote stay clean, those that the peer wrote are kept");
+	must(&good, !memcmp(at + 30 * PAGE, b->source, PAGE),
+	     "written octets after the end of the region");
+	report(good, "pages that nobody wrote stay clean, pages that the peer wrote are kept");
 	munmap(at, CLEAN * PAGE);
 	close(fd);
 }

@@ -42,7 +42,7 @@ static void operations(struct bench *b, struct any *a, size_t len, uint32_t roun
 		any_access(b, a);
 	conn_drop(&b->pair);
 	if (memcmp(a->arena, a->model, len))
-		any_wrong(a, "octets of the process");
+		any_wrong(a, "octets of the process differ");
 	ibv_dereg_mr(a->mr);
 	if (a->wrong[0])
 		printf("# access %u: %s\n", i, a->wrong);
@@ -57,7 +57,7 @@ static void hugetlb(struct bench *b, uint32_t rounds)
 	a.arena = huge ? mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0) :
 			 MAP_FAILED;
 	if (a.arena == MAP_FAILED) {
-		skip(what, "there are none");
+		skip(what, "no huge pages are reserved");
 		return;
 	}
 	a.model = malloc(len);
@@ -97,7 +97,7 @@ static void *split_and_collapse(void *arg)
 
 static void transparent(struct bench *b, uint32_t rounds)
 {
-	static const char what[] = "huge pages split and come together beside random operations";
+	static const char what[] = "huge pages split and collapse during random operations";
 	size_t huge = huge_size() ?: 512 * PAGE, len = 2 * huge;
 	uint8_t *raw = anonymous(len + huge);
 	struct any a = { .name = what };
@@ -110,7 +110,7 @@ static void transparent(struct bench *b, uint32_t rounds)
 	memset(s.at, 0x5a, len);
 	a.model = malloc(len);
 	if (madvise(s.at, len, MADV_COLLAPSE)) {
-		skip(what, "this kernel can't make them");
+		skip(what, "this kernel cannot make huge pages");
 		goto out;
 	}
 	if (pthread_create(&thread, NULL, split_and_collapse, &s))

@@ -116,15 +116,18 @@ void test_odp_many(struct bench *b)
 	reg(b, anonymous(PAGE), PAGE, ALL_ACCESS);
 	make(b, pid, &hear, &say);
 	if (queues < 0)
-		skip("processes with regions share queues", "this kernel does not tell of its queues");
+		skip("processes with regions share queues",
+		     "this kernel does not count its workqueues");
 	else
 		report(few("pool_workqueue", queues), "processes with regions share queues");
 	close(say);
 	for (i = 0; i < PROCESSES; i++)
 		must(&good, waitpid(pid[i], &status, 0) == pid[i] && !status, "the end of a process");
 	if (spaces < 0)
-		skip("the address space of a process goes, though its region stays", "this kernel does not tell of them");
+		skip("the address space of a process is freed although its region stays",
+		     "this kernel does not count its address spaces");
 	else
-		report(few("mm_struct", spaces) && good, "the address space of a process goes, though its region stays");
+		report(few("mm_struct", spaces) && good,
+		       "the address space of a process is freed although its region stays");
 	close(hear);
 }

@@ -79,7 +79,7 @@ static void in_child(struct bench *b, struct any *a, size_t at, size_t len)
 	any_access(b, a);
 	close(talk[1]);
 	if (waitpid(pid, &status, 0) != pid || status)
-		any_wrong(a, "what a child sees");
+		any_wrong(a, "a child process sees other octets");
 }
 
 static void protect(struct bench *b, struct any *a, size_t at, size_t len)
@@ -112,7 +112,7 @@ static void change(struct bench *b, struct any *a)
 		break;
 	}
 	if (memcmp(a->arena, a->model, ARENA))
-		any_wrong(a, "octets of the process");
+		any_wrong(a, "octets of the process differ");
 }
 
 static void random_pages(struct bench *b, const char *what, bool implicit, uint32_t rounds)
@@ -152,6 +152,8 @@ static void random_pages(struct bench *b, const char *what, bool implicit, uint3
 
 void test_odp_model(struct bench *b, uint32_t rounds)
 {
-	random_pages(b, "explicit regions: random operations, and pages that come and go", false, rounds / 3 + 1);
-	random_pages(b, "an implicit region: the same", true, rounds / 3 + 1);
+	random_pages(b, "explicit regions: random operations while pages appear and disappear",
+		     false, rounds / 3 + 1);
+	random_pages(b, "an implicit region: random operations while pages appear and disappear",
+		     true, rounds / 3 + 1);
 }

@@ -129,12 +129,12 @@ void test_odp_races(struct bench *b, uint32_t rounds)
 
 	for (i = 0; i < rounds / 10 + 1 && good; i++)
 		good = zap_under_fire(b);
-	report(good, "pages go beside Writes: what is written in the end is there");
+	report(good, "pages disappear during Writes: the last Write arrives");
 	for (i = 0; i < rounds && good; i++)
 		good = end_under_fire(b);
-	report(good, "regions, mappings and queue pairs end while pages are waited for");
+	report(good, "regions, mappings and queue pairs end while streams wait for pages");
 	for (i = 0; i < rounds / 10 + 1 && good; i++)
 		good = killed(b, "/proc/self/exe");
-	report(good, "a process is killed while pages are waited for");
+	report(good, "a process is killed while streams wait for its pages");
 }
 

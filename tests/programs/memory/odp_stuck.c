@@ -122,7 +122,8 @@ static bool serve(struct bench *b, struct stuck *s)
 	for (i = STREAMS - 1; i >= 0; i--) {
 		must(&good, odp_serve(s->fd, s->at + i * PAGE, 0x77), "UFFDIO_COPY");
 		must(&good, !bench_reap(&s->stream[i]), "a Read behind the Write");
-		must(&good, !memcmp(s->at + i * PAGE, b->source, PAGE), "what was written");
+		must(&good, !memcmp(s->at + i * PAGE, b->source, PAGE),
+		     "the written octets arrive");
 	}
 	return good;
 }
@@ -161,7 +162,7 @@ static void test_served(struct bench *b, struct stuck *s)
 	memcpy(b->source, written, PAGE);
 	good = serve(b, s);
 	end(s);
-	report(good, "page faults that end: the streams go on, and all is there");
+	report(good, "page faults that end: the streams go on, and all octets arrive");
 }
 
 /* Puts one end of a connection into the error state, then drops the connection. */

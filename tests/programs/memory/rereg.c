@@ -91,13 +91,13 @@ static void change(struct bench *b, struct subject *s)
 	}
 	if (rc) {
 		if (s->mr->rkey != key)
-			wrong(s, "another key after an error");
+			wrong(s, "the key changed in spite of an error");
 		return;
 	}
 	s->is = m;
 	s->old_key = key;
 	if (s->mr->rkey == key || s->mr->rkey != s->mr->lkey)
-		wrong(s, "keys");
+		wrong(s, "the keys are wrong");
 }
 
 static bool may(const struct model *m, enum ibv_wr_opcode op)
@@ -115,7 +115,7 @@ static void follow_atomic(struct bench *b, struct subject *s, size_t off)
 	memcpy(&word, s->want + off, 8);
 	memcpy(&found, b->source, 8);
 	if (found != word)
-		wrong(s, "an atomic operation found another value");
+		wrong(s, "an atomic operation returned another value");
 	word++;
 	memcpy(s->want + off, &word, 8);
 }
@@ -141,7 +141,7 @@ static void try_access(struct bench *b, struct subject *s)
 	if (!status != good) {
 		printf("# opcode %d, offset %d, %u octets: %s\n", op, (int)(at - s->is.at), len,
 		       ibv_wc_status_str(status));
-		wrong(s, old ? "an old key" : "an access");
+		wrong(s, old ? "an access by an old key" : "an access has another result");
 	}
 	if (status)
 		return;
@@ -171,11 +171,11 @@ static void one_round(struct bench *b, struct subject *s)
 	change(b, s);
 	/* fewer pages are right: the kernel may release rings of an ended connection meanwhile */
 	if (pinned_pages() != others + pages_of(s->mr) && pinned_at_rest() >= others + pages_of(s->mr))
-		wrong(s, "pinned pages");
+		wrong(s, "the number of pinned pages is wrong");
 	for (i = below(4); i && !s->wrong[0]; i--)
 		try_access(b, s);
 	if (memcmp(s->arena, s->want, ARENA))
-		wrong(s, "octets of the arena");
+		wrong(s, "octets of the arena differ");
 }
 
 void test_rereg_model(struct bench *b, uint32_t rounds)
@@ -196,11 +196,12 @@ void test_rereg_model(struct bench *b, uint32_t rounds)
 		one_round(b, &s);
 	if (s.wrong[0])
 		printf("# round %u: %s\n", i, s.wrong);
-	report(!s.wrong[0], "ibv_rereg_mr: random changes, and what the peer may do after each");
+	report(!s.wrong[0],
+	       "ibv_rereg_mr: random changes, each followed by an access of the peer");
 	conn_drop(&b->pair);
 	if (ibv_dereg_mr(s.mr))
 		die("ibv_dereg_mr");
-	report(pinned_at_rest() == pages_of(b->source_mr), "nothing stays pinned");
+	report(pinned_at_rest() == pages_of(b->source_mr), "no page stays pinned at the end");
 	munmap(s.arena, ARENA + PAGE);
 }
 
@@ -269,7 +270,7 @@ void test_rereg_traffic(struct bench *b, uint32_t rounds)
 
 	while (good && rounds--)
 		good = move_under_fire(b);
-	report(good, "ibv_rereg_mr beside Writes: none arrives where the region was");
+	report(good, "ibv_rereg_mr during Writes: no Write arrives in the old memory");
 }
 
 /* ---- memory that is shared until it is written ---- */
@@ -289,7 +290,7 @@ static bool child_is_refused(struct ibv_mr *mr)
 
 void test_rereg_private(struct bench *b, const char *file)
 {
-	const char *what = "a file's page that becomes writable is a copy";
+	const char *what = "a page of a private file mapping becomes writable: it is copied";
 	int fd = open(file, O_RDONLY);
 	uint8_t before[PAGE], after[PAGE], *page;
 	struct ibv_mr *mr;

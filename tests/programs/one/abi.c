@@ -291,7 +291,7 @@ static void lengths(const struct command *k)
 	for (p.in = 0; p.in <= MORE; p.in += 4)
 		for (p.out = 0; p.out <= MORE; p.out += 4)
 			good &= is_right(k, &p);
-	result(good, "zeros of all lengths, answers of all lengths", k->name);
+	result(good, "requests of zeros and answers, of all lengths", k->name);
 }
 
 static void unknown(const struct command *k)
@@ -306,7 +306,7 @@ static void unknown(const struct command *k)
 			good &= is_right(k, &p);
 			p.octets[i] = 0;
 		}
-	result(good, "one bit in each octet", k->name);
+	result(good, "one bit set in one of the octets", k->name);
 }
 
 static void at_random(const struct command *k)
@@ -323,7 +323,7 @@ static void at_random(const struct command *k)
 			p.octets[rand() % p.in] |= 1 << rand() % 8;
 		good &= is_right(k, &p);
 	}
-	result(good, "at random", k->name);
+	result(good, "random requests", k->name);
 }
 
 static uint64_t answer_to(uint64_t mask)
@@ -346,7 +346,8 @@ static void features(void)
 	int i;
 
 	printf("# features %#llx\n", (unsigned long long)all);
-	result(all && all != UINT64_MAX, "some, but not all", "features");
+	result(all && all != UINT64_MAX, "the module has some of the 64 features, but not all",
+	       "features");
 	for (i = 0; i < 64; i++) {
 		mask = 1ull << i;
 		good &= answer_to(mask) == (mask & all);
@@ -356,7 +357,7 @@ static void features(void)
 		mask = (uint64_t)rand() << 42 ^ (uint64_t)rand() << 21 ^ rand();
 		good &= answer_to(mask) == (mask & all);
 	}
-	result(good, "the answer names those of them that were named", "features");
+	result(good, "the answer has those requested features that the module has", "features");
 }
 
 int main(int argc, char **argv)

@@ -259,10 +259,10 @@ static void add(void)
 	while (!w[STOPPED]);
 	read_words(conns, w);	/* again: STOPPED may be newer than ADDED in the same Read */
 	printf("# %zu from here, %llu there\n", all, (unsigned long long)w[LOCAL]);
-	report(w[ADDED] == all + w[LOCAL], "the sum is exact");
-	report(ascending, "each queue pair's values ascend");
-	report(!any_twice(found, all), "no value was found twice");
-	report(w[LOCAL], "a processor there added as well");
+	report(w[ADDED] == all + w[LOCAL], "the sum of all additions is exact");
+	report(ascending, "the old values ascend on each queue pair");
+	report(!any_twice(found, all), "no two additions returned the same value");
+	report(w[LOCAL], "a processor of the server added at the same time");
 	free(found);
 }
 
@@ -296,8 +296,8 @@ static void swap(void)
 	}
 	read_words(conns, w);
 	printf("# %zu swaps, %zu came too late\n", all, failed);
-	report(w[SWAPPED] == all, "swaps count");
-	report(!any_twice(found, all), "no value was swapped twice");
+	report(w[SWAPPED] == all, "the swaps counted up the word");
+	report(!any_twice(found, all), "no two swaps replaced the same value");
 	free(found);
 }
 

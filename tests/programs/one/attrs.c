@@ -64,9 +64,10 @@ static void queue_pairs(void)
 		*t[i].field = t[i].limit;
 		report(has_qp(one), "%s", t[i].name);
 		*t[i].field = t[i].limit + 1;
-		report(!has_qp(one) && errno == EINVAL, "and no more");
+		report(!has_qp(one) && errno == EINVAL, "one more than this limit is refused");
 		*t[i].field = UINT32_MAX;
-		report(!has_qp(one) && errno == EINVAL, "and not very many");
+		report(!has_qp(one) && errno == EINVAL,
+		       "UINT32_MAX for this attribute is refused");
 		*t[i].field = was;
 	}
 	report(has_qp(all), "all limits of a queue pair at once");
@@ -89,11 +90,13 @@ static void completion_queues(void)
 					   .moderate = { UINT16_MAX, UINT16_MAX } };
 
 	report(has_cq(dev.max_cqe, 0), "max_cqe");
-	report(!has_cq(dev.max_cqe + 1, 0) && errno == EINVAL, "and no more");
-	report(!has_cq(0, 0) && errno == EINVAL, "and not none");
+	report(!has_cq(dev.max_cqe + 1, 0) && errno == EINVAL,
+	       "one more than max_cqe is refused");
+	report(!has_cq(0, 0) && errno == EINVAL, "max_cqe: no queue without entries");
 	report(has_cq(1, ctx->num_comp_vectors - 1), "num_comp_vectors");
-	report(!has_cq(1, ctx->num_comp_vectors) && errno == EINVAL, "and no more");
-	report(!ibv_modify_cq(cq, &attr), "the longest moderation");
+	report(!has_cq(1, ctx->num_comp_vectors) && errno == EINVAL,
+	       "a vector above the highest is refused");
+	report(!ibv_modify_cq(cq, &attr), "the longest moderation is accepted");
 }
 
 static void port_and_tables(void)
@@ -102,12 +105,14 @@ static void port_and_tables(void)
 	__be16 pkey;
 	struct ibv_port_attr no;
 
-	report(port.pkey_tbl_len == dev.max_pkeys, "max_pkeys is that of the port");
+	report(port.pkey_tbl_len == dev.max_pkeys,
+	       "max_pkeys is equal to pkey_tbl_len of the port");
 	report(!ibv_query_pkey(ctx, 1, port.pkey_tbl_len - 1, &pkey), "pkey_tbl_len");
-	report(ibv_query_pkey(ctx, 1, port.pkey_tbl_len, &pkey), "and no more");
+	report(ibv_query_pkey(ctx, 1, port.pkey_tbl_len, &pkey),
+	       "pkey_tbl_len: no further entry");
 	report(!ibv_query_gid(ctx, 1, port.gid_tbl_len - 1, &gid), "gid_tbl_len");
-	report(ibv_query_gid(ctx, 1, port.gid_tbl_len, &gid), "and no more");
-	report(ibv_query_port(ctx, dev.phys_port_cnt + 1, &no), "phys_port_cnt and no more");
+	report(ibv_query_gid(ctx, 1, port.gid_tbl_len, &gid), "gid_tbl_len: no further entry");
+	report(ibv_query_port(ctx, dev.phys_port_cnt + 1, &no), "phys_port_cnt: no further port");
 }
 
 /* A type of object whose reported maximum is zero cannot be created. */
@@ -119,15 +124,16 @@ static void absent(void)
 	struct ibv_srq *s = ibv_create_srq(pd, &srq);
 	struct ibv_mw *mw;
 
-	report(!s == !dev.max_srq, "max_srq: zero, or one can be made");
+	report(!s == !dev.max_srq, "max_srq: zero, or a shared receive queue can be created");
 	if (s)
 		ibv_destroy_srq(s);
 	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
-	report(!mw == !dev.max_mw, "max_mw: zero, or one can be made");
+	report(!mw == !dev.max_mw, "max_mw: zero, or a window can be created");
 	if (mw)
 		ibv_dealloc_mw(mw);
-	report(!ibv_create_ah(pd, &ah) && !dev.max_ah, "max_ah: none");
-	report(!ibv_open_xrcd(ctx, &xrcd) && !dev.max_ee && !dev.max_rdd, "no XRC, nor RD");
+	report(!ibv_create_ah(pd, &ah) && !dev.max_ah,
+	       "max_ah: zero, and no address handle can be created");
+	report(!ibv_open_xrcd(ctx, &xrcd) && !dev.max_ee && !dev.max_rdd, "no XRC and no RD");
 	report(!dev.max_mcast_grp && !dev.max_mcast_qp_attach && !dev.max_total_mcast_qp_attach,
 	       "no multicast");
 	report(!dev.max_raw_ipv6_qp && !dev.max_raw_ethy_qp, "no raw queue pairs");

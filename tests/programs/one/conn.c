@@ -531,7 +531,7 @@ static void many(struct sockaddr *addr, uint32_t n)
 	report(up == n && !wrong, "all connections are established", why);
 	until(&through);
 	sprintf(why, "%u of %u, %u wrong", through, n, wrong);
-	report(through == n && !wrong, "messages return unchanged on all of them", why);
+	report(through == n && !wrong, "messages return unchanged on all connections", why);
 	if (keep)
 		sigwait(&go_on, &sig);
 	for (i = 0; i < begun; i++)
@@ -539,7 +539,7 @@ static void many(struct sockaddr *addr, uint32_t n)
 			rdma_disconnect(conns[i]->id);
 	until(&gone);
 	sprintf(why, "%u of %u", gone, n);
-	report(gone == n && !wrong, "all end", why);
+	report(gone == n && !wrong, "all connections end", why);
 	for (i = 0; i < begun; i++)
 		free_conn(conns[i]);
 	free(conns);

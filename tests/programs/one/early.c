@@ -90,7 +90,7 @@ static int guard(void **at)
 	int fd = syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0) {
-		skip("a queue pair that is being made", "no userfaultfd(2)");
+		skip("connecting an incomplete queue pair", "no userfaultfd(2)");
 		exit(4);
 	}
 	*at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -172,8 +172,8 @@ int main(int argc, char **argv)
 	pthread_join(thread, NULL);
 	report(!m.err && m.number == qp->qp_num + 1,
 	       "the number is the next one: error %d, %u, %u", m.err, m.number, qp->qp_num);
-	report(err == EINVAL, "nobody finds a queue pair that is being made: error %d", err);
+	report(err == EINVAL, "connecting an incomplete queue pair is refused: error %d", err);
 	err = connect_to(late, m.number);
-	report(!err, "afterwards it is found: error %d", err);
+	report(!err, "connecting the complete queue pair begins: error %d", err);
 	return results_end();
 }

@@ -233,14 +233,14 @@ static void fill(const struct kind *k, uint32_t least, uint32_t most, int want)
 		n++;
 	}
 	printf("# %u made: %s\n", n, strerror(err));
-	report(n >= least && n <= most, "as many as there should be");
-	report(err == want, "then none");
+	report(n >= least && n <= most, "the expected number of objects can be created");
+	report(err == want, "one more object is refused");
 	if (err != want || !n)
 		return;
-	report(k->make(&handle) == want, "nor later");
-	report(!k->drop(last), "one is destroyed");
-	report(!k->make(&handle), "one more can be made");
-	report(k->make(&handle) == want, "and no second");
+	report(k->make(&handle) == want, "one more object is refused again");
+	report(!k->drop(last), "an object is destroyed");
+	report(!k->make(&handle), "one more object can then be created");
+	report(k->make(&handle) == want, "a second one is refused");
 }
 
 static void open_device(const char *name, const struct kind *k)

@@ -151,9 +151,11 @@ static void too_long(struct ibv_pd *pd, struct stretch *from)
 	if (errno)
 		die("ibv_post_send");
 	reap_long(conn.near_cq, &wc);
-	report(wc.status == IBV_WC_LOC_LEN_ERR, "a list of 2^32 octets: %s", ibv_wc_status_str(wc.status));
+	report(wc.status == IBV_WC_LOC_LEN_ERR, "a Send of 2^32 octets fails: %s",
+	       ibv_wc_status_str(wc.status));
 	reap_long(conn.far_cq, &wc);
-	report(wc.status == IBV_WC_WR_FLUSH_ERR, "nothing of it arrives: %s", ibv_wc_status_str(wc.status));
+	report(wc.status == IBV_WC_WR_FLUSH_ERR, "no octet of this Send arrives: %s",
+	       ibv_wc_status_str(wc.status));
 	conn_drop(&conn);
 }
 

@@ -4,10 +4,10 @@
  * no progress for SECONDS. A command makes progress when its output grows (if this is a regular
  * file). Only the time in which this machine runs counts. Before iwt_patient ends COMMAND, it
  * runs $IWT_LOOK in a shell. COMMAND has a process group of its own: the whole group receives
- * SIGTERM, and SIGKILL if COMMAND has not ended five seconds later. -m: COMMAND makes progress
- * also when FILE grows. The processes of COMMAND read the name of FILE from IWT_MOVED, and append
- * to FILE when they make progress: lib/ktap.sh appends a line for each result, and another
- * iwt_patient appends a line when the output of its command grows.
+ * SIGTERM, and SIGKILL if COMMAND has not ended five seconds later.
+ * -m: COMMAND makes progress also when FILE grows. The processes of COMMAND read the name of FILE
+ * from IWT_MOVED, and append to FILE when they make progress: lib/ktap.sh appends a line for each
+ * result, and another iwt_patient appends a line when the output of its command grows.
  *
  * iwt_patient -c FILE: a clock. Runs in the background until its parent process ends, and writes
  * into FILE for how many milliseconds this machine has run. While a processor stands still, the

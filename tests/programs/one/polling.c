@@ -227,9 +227,9 @@ static bool in_place(const struct poster *p, const volatile uint64_t *word)
 static void test(struct poster *p, const volatile uint64_t *word)
 {
 	check_runs(most_runs(p, switched_off, ROUNDS),
-		   "a worker that polls ends with polling off");
+		   "a worker ends when polling is switched off");
 	check_runs(most_runs(p, with_backlog, BACKLOGS),
-		   "a worker ends while TCP can take no more");
+		   "a worker ends while TCP can take no more data");
 	pace(p, SIGNALED - p->n % SIGNALED);
 	check_numbers(p);
 	report(in_place(p, word), "the last of %llu small Writes is in place",

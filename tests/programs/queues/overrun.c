@@ -115,7 +115,8 @@ static void overrun_by_binding(struct link *l)
 	if (ibv_post_send(c.near->qp, wr, &bad))
 		die("ibv_post_send");
 	await(l, cq, &c, &e);
-	report(e.cq == 1 && e.qp == 1 && !e.others, "a queue that overruns by bound windows: one event of each");
+	report(e.cq == 1 && e.qp == 1 && !e.others,
+	       "a queue that overruns by bound windows: one event of each object");
 	conn_drop(&c);
 	for (i = 0; i < n; i++)
 		ibv_dealloc_mw(mw[i]);
@@ -143,16 +144,19 @@ static void one(struct link *l, struct conn *good, struct ibv_cq *good_cq, struc
 	room = cq->cqe;
 	overrun(&c, room);
 	await(l, cq, &c, &e);
-	report(e.cq == 1 && e.qp == 1 && !e.others, "%s that overruns: one event of it, one of its queue pair",
+	report(e.cq == 1 && e.qp == 1 && !e.others,
+	       "%s that overruns: one event of the queue, one of its queue pair",
 	       what);
 	n = ibv_poll_cq(cq, DEPTH, wc);
 	report(n == room && !wc[0].status && wc[n - 1].wr_id == (uint64_t)n - 1,
-	       "%s that has overrun: what it held can be taken", what);
-	report(ibv_poll_cq(cq, 1, wc) < 0, "%s that has overrun: then it fails", what);
-	report(ibv_resize_cq(cq, 1000) == EINVAL && cq->cqe == room, "%s that has overrun: is not resized", what);
+	       "%s that has overrun: its completions can still be polled", what);
+	report(ibv_poll_cq(cq, 1, wc) < 0,
+	       "%s that has overrun: polling fails after these completions", what);
+	report(ibv_resize_cq(cq, 1000) == EINVAL && cq->cqe == room,
+	       "%s that has overrun: a resize is refused", what);
 	report(!ibv_query_qp(c.near->qp, &attr, IBV_QP_STATE, &init) &&
 	       (attr.qp_state == IBV_QPS_ERR || attr.qp_state == IBV_QPS_SQE),
-	       "%s that has overrun: its queue pair is in error", what);
+	       "%s that has overrun: its queue pair is in the error state", what);
 	report(transfer(l, good, good_cq, good_far, 5), "%s that has overrun: another connection goes on", what);
 	conn_drop(&c);
 	cq_drop(cq);
@@ -166,11 +170,12 @@ void test_overrun(struct link *l)
 	struct conn good;
 
 	conn_make(&good, &near, &far);
-	report(transfer(l, &good, cq, far_cq, 1), "a connection of its own works");
+	report(transfer(l, &good, cq, far_cq, 1), "a connection with its own queue works");
 	one(l, &good, cq, far_cq, false);
 	one(l, &good, cq, far_cq, true);
 	overrun_by_binding(l);
-	report(transfer(l, &good, cq, far_cq, 9), "and still works");
+	report(transfer(l, &good, cq, far_cq, 9),
+	       "the connection with its own queue still works after the overruns");
 	conn_drop(&good);
 	cq_drop(cq);
 	cq_drop(far_cq);

@@ -52,11 +52,12 @@ static void try_sizes(struct link *l, struct ibv_cq *cq)
 
 	if (ibv_query_device(l->verbs, &attr))
 		die("ibv_query_device");
-	report(ibv_resize_cq(cq, 0) == EINVAL && cq->cqe == before, "resize to nothing is refused");
-	report(ibv_resize_cq(cq, -1) == EINVAL && cq->cqe == before, "resize to less is refused");
+	report(ibv_resize_cq(cq, 0) == EINVAL && cq->cqe == before, "resize to 0 is refused");
+	report(ibv_resize_cq(cq, -1) == EINVAL && cq->cqe == before, "resize to -1 is refused");
 	report(ibv_resize_cq(cq, attr.max_cqe + 1) == EINVAL && cq->cqe == before,
-	       "resize to more than the device has is refused");
-	report(!ibv_resize_cq(cq, before) && cq->cqe == before, "resize to the same is nothing");
+	       "resize to more than the device allows is refused");
+	report(!ibv_resize_cq(cq, before) && cq->cqe == before,
+	       "resize to the same size succeeds");
 }
 
 /* A size below the number of completions in the queue is refused, and nothing changes. */
@@ -74,15 +75,16 @@ static void try_in_use(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_cq)
 	while (!ibv_resize_cq(cq, MANY - 1))
 		;
 	report(ibv_resize_cq(cq, MANY - 1) == EINVAL && cq->cqe == before,
-	       "resize below what is in use is refused");
+	       "resize to one less than is in use is refused");
 	report(ibv_resize_cq(cq, 1) == EINVAL && cq->cqe == before,
-	       "resize far below is refused");
+	       "resize to far less than is in use is refused");
 	report(!ibv_resize_cq(cq, 4 * MANY) && cq->cqe >= 4 * MANY, "a full queue grows");
-	report(!ibv_resize_cq(cq, MANY) && cq->cqe >= MANY, "and shrinks to what is in use");
+	report(!ibv_resize_cq(cq, MANY) && cq->cqe >= MANY,
+	       "a full queue shrinks to the number of its completions");
 	reap(cq, wc, MANY);
 	report(in_order(wc, MANY, 1000) && !ibv_poll_cq(cq, 1, wc),
 	       "all completions are still there, once and in order");
-	report(!ibv_resize_cq(cq, 1) && cq->cqe >= 1, "an empty queue shrinks");
+	report(!ibv_resize_cq(cq, 1) && cq->cqe >= 1, "an empty queue shrinks to one entry");
 }
 
 static rlim_t address_space(void)
@@ -120,7 +122,7 @@ static void try_unmapped(struct conn *c, struct ibv_cq *cq, struct ibv_cq *far_c
 	fill_queue(c, MANY, 5000);
 	wait_for(far_cq, MANY);
 	reap(cq, wc, MANY);
-	report(in_order(wc, MANY, 5000), "and the queue has room for as many as before");
+	report(in_order(wc, MANY, 5000), "after the failed resize the queue keeps its room");
 	if (ibv_resize_cq(cq, 1))
 		die("ibv_resize_cq");
 }
@@ -132,10 +134,11 @@ static void try_memory(struct ibv_cq *cq)
 	if (ibv_resize_cq(cq, 10000))
 		die("ibv_resize_cq");
 	large = pinned_pages();
-	report(large >= before + 10000 * 40 / 4096, "the entries count as pinned memory");
+	report(large >= before + 10000 * 40 / 4096,
+	       "the entries of a large queue count as pinned memory");
 	if (ibv_resize_cq(cq, 1))
 		die("ibv_resize_cq");
-	report(pinned_pages() == before, "until they are given up");
+	report(pinned_pages() == before, "a smaller queue counts as before");
 }
 
 void test_resize_rules(struct link *l)
@@ -154,7 +157,7 @@ void test_resize_rules(struct link *l)
 	try_memory(cq);
 	conn_drop(&c);
 	report(ex && !ibv_resize_cq(ibv_cq_ex_to_cq(ex), 100) && ibv_cq_ex_to_cq(ex)->cqe >= 100,
-	       "a queue for one thread is resized");
+	       "a single-threaded queue is resized");
 	cq_drop(ibv_cq_ex_to_cq(ex));
 	cq_drop(cq);
 	cq_drop(far_cq);
@@ -250,13 +253,13 @@ void test_resize_limit(struct link *l)
 		die("setrlimit");
 	err = ibv_resize_cq(cq, 10000);
 	report(err == ENOMEM && cq->cqe == size, "more than the process may pin is refused (%d)", err);
-	report(!ibv_resize_cq(cq, 1000) && cq->cqe >= 1000, "what it may pin is not");
+	report(!ibv_resize_cq(cq, 1000) && cq->cqe >= 1000, "a resize within the limit succeeds");
 	now.rlim_cur = (pinned_pages() + 400) * 4096;
 	if (now.rlim_max < now.rlim_cur)
 		now.rlim_max = now.rlim_cur;
 	if (setrlimit(RLIMIT_MEMLOCK, &now))
 		die("setrlimit");
 	report(!ibv_resize_cq(cq, 10000) && cq->cqe >= 10000 && !ibv_resize_cq(cq, 1) && cq->cqe == size,
-	       "with more of it the first is possible");
+	       "the refused resize succeeds with a higher limit");
 	cq_drop(cq);
 }

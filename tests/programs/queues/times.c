@@ -65,9 +65,10 @@ static void try_clocks(struct link *l, struct conn *c, struct ibv_cq_ex *cq, str
 		last = ts;
 		reap(far_cq, &wc, 1);
 	}
-	report(!raw_bad, "%d raw timestamps are between two looks at the device's clock", MESSAGES);
-	report(!wall_bad, "%d timestamps are between two looks at the wall clock", MESSAGES);
-	report(!order_bad, "and in order");
+	report(!raw_bad, "%d raw timestamps are between two reads of the device's clock",
+	       MESSAGES);
+	report(!wall_bad, "%d timestamps are between two reads of the wall clock", MESSAGES);
+	report(!order_bad, "the timestamps are in order");
 }
 
 static struct ibv_cq_ex *make(struct link *l, uint64_t wc_flags)

@@ -264,7 +264,7 @@ static void some_come(uint32_t n)
 	while ((now = __atomic_load_n(&t.taken, __ATOMIC_SEQ_CST)) < until &&
 	       !__atomic_load_n(&t.wrong, __ATOMIC_SEQ_CST)) {
 		if (!patient(&p, PATIENCE, now))
-			wrong("no completions come any more");
+			wrong("no more completions arrive");
 		sched_yield();
 	}
 }
@@ -365,7 +365,7 @@ static void one_way(struct link *l, int way, uint32_t resizes)
 		side_make(l, &t.far[i], 2 * i + 1, c[i].far->qp);
 	}
 	run_threads(l, resizes);
-	report(!t.wrong && t.taken, "%s beside %u resizes: %llu completions", names[way], resizes,
+	report(!t.wrong && t.taken, "%s during %u resizes: %llu completions", names[way], resizes,
 	       (unsigned long long)t.taken);
 	for (i = 0; i < CONNS; i++) {
 		conn_drop(&c[i]);

@@ -42,11 +42,13 @@ void test_vectors(struct link *l)
 	}
 	report(n > 0 && good == n, "each of %d completion vectors raises events", n);
 	errno = 0;
-	report(!ibv_create_cq(l->verbs, 4, NULL, channel, n) && errno == EINVAL, "a vector too many is refused");
+	report(!ibv_create_cq(l->verbs, 4, NULL, channel, n) && errno == EINVAL,
+	       "a vector above the highest is refused");
 	errno = 0;
 	report(!ibv_create_cq(l->verbs, 4, NULL, channel, -1) && errno == EINVAL, "a negative vector is refused");
 	errno = 0;
-	report(!ibv_create_cq_ex(l->verbs, &attr) && errno == EINVAL, "so it is for an extended queue");
+	report(!ibv_create_cq_ex(l->verbs, &attr) && errno == EINVAL,
+	       "a vector above the highest is refused for an extended queue");
 	ibv_destroy_comp_channel(channel);
 }
 
@@ -136,7 +138,8 @@ static void refuse_cqs(struct link *l)
 		attr = (struct ibv_cq_init_attr_ex) { .cqe = 4, .wc_flags = fields[i] };
 		errno = 0;
 		report(!ibv_create_cq_ex(l->verbs, &attr) && errno == EOPNOTSUPP,
-		       "a field that no completion has is refused (%#llx)", (unsigned long long)fields[i]);
+		       "an unsupported field of completions is refused (%#llx)",
+		       (unsigned long long)fields[i]);
 	}
 }
 
@@ -161,11 +164,12 @@ static void query_device(struct link *l)
 	report(!memcmp(&ex.orig_attr, &old, sizeof(old)), "both queries of the device agree");
 	report(old.max_sge == 16 && old.max_sge_rd == 1 && old.phys_port_cnt == 1 && old.max_pkeys == 1 &&
 	       old.max_cqe == 1 << 20 && old.max_qp > 0 && old.max_qp_wr > 0 && old.max_mr > 0 && old.max_pd > 0,
-	       "the device tells its limits");
+	       "the device reports its limits");
 	report(old.max_qp_rd_atom > 0 && old.max_qp_init_rd_atom > 0 && old.atomic_cap == IBV_ATOMIC_GLOB,
-	       "the device tells of Reads and atomic operations");
+	       "the device reports Reads and atomic operations");
 	report(!old.max_ah && !old.max_mcast_grp && !old.max_ee && !old.max_rdd && !old.max_raw_ipv6_qp &&
-	       !old.max_raw_ethy_qp && !old.max_fmr, "the device has nothing that iWARP has not");
+	       !old.max_raw_ethy_qp && !old.max_fmr,
+	       "the device reports no features that iWARP does not have");
 	report(!ex.tso_caps.max_tso && !ex.rss_caps.supported_qpts && !ex.max_wq_type_rq &&
 	       !ex.packet_pacing_caps.supported_qpts && !ex.raw_packet_caps && !ex.tm_caps.max_num_tags &&
 	       !ex.max_dm_size && !ex.xrc_odp_caps, "the device has no extensions for raw packets");
@@ -183,17 +187,18 @@ static void query_port(struct link *l)
 	report(!ibv_query_port(l->verbs, 1, &port) && port.state == IBV_PORT_ACTIVE &&
 	       port.link_layer == IBV_LINK_LAYER_ETHERNET && port.gid_tbl_len == 1 && port.pkey_tbl_len == 1 &&
 	       port.max_msg_sz > 1 << 20 && port.active_speed && port.active_width && port.active_mtu &&
-	       port.max_mtu >= port.active_mtu && !port.lid && !port.sm_lid, "the port tells what it is");
+	       port.max_mtu >= port.active_mtu && !port.lid && !port.sm_lid,
+	       "the port reports its attributes");
 	report(ibv_query_port(l->verbs, 2, &port) == EINVAL && ibv_query_port(l->verbs, 0, &port) == EINVAL,
 	       "there is no other port");
 	memset(&none, 0, sizeof(none));
 	report(!ibv_query_gid(l->verbs, 1, 0, &gid) && memcmp(&gid, &none, sizeof(gid)), "the port has a GID");
 	errno = ibv_query_gid_ex(l->verbs, 1, 0, &entry, 0);
 	if (errno == EOPNOTSUPP)
-		skip("ibv_query_gid_ex", "this library or kernel has none");
+		skip("ibv_query_gid_ex", "this library or kernel does not have it");
 	else
 		report(!errno && !memcmp(&entry.gid, &gid, sizeof(gid)) && entry.port_num == 1 && !entry.gid_index,
-		       "ibv_query_gid_ex tells the same (%s)", strerror(errno));
+		       "ibv_query_gid_ex reports the same GID (%s)", strerror(errno));
 	report(ibv_query_gid(l->verbs, 1, 1, &gid), "the port has no other GID");
 	report(!ibv_query_pkey(l->verbs, 1, 0, &pkey) && pkey == 0xffff && ibv_query_pkey(l->verbs, 1, 1, &pkey),
 	       "the port has one partition");
@@ -217,21 +222,23 @@ static void query_qp(struct link *l)
 	if (!qp)
 		die("ibv_create_qp_ex");
 	report(attr.cap.max_send_wr >= 10 && attr.cap.max_recv_wr >= 20 && attr.cap.max_send_sge >= 3 &&
-	       attr.cap.max_recv_sge >= 5 && attr.cap.max_inline_data >= 100, "a queue pair has at least what was asked for");
+	       attr.cap.max_recv_sge >= 5 && attr.cap.max_inline_data >= 100,
+	       "a queue pair has at least the requested sizes");
 	memset(&init, 0xff, sizeof(init));
 	report(!ibv_query_qp(qp, &now, IBV_QP_STATE | IBV_QP_CAP, &init) && now.qp_state == IBV_QPS_INIT &&
 	       !memcmp(&now.cap, &attr.cap, sizeof(now.cap)) && !memcmp(&init.cap, &attr.cap, sizeof(init.cap)),
-	       "the query tells its size and its state");
+	       "the query of a queue pair reports its sizes and state");
 	report(init.send_cq == cq && init.recv_cq == cq2 && !init.srq && init.qp_type == IBV_QPT_RC &&
 	       init.sq_sig_all && init.qp_context == &c && qp->qp_type == IBV_QPT_RC && qp->pd == l->pd &&
-	       qp->send_cq == cq && qp->recv_cq == cq2, "the query tells what it was created with");
+	       qp->send_cq == cq && qp->recv_cq == cq2,
+	       "the query of a queue pair reports its creation attributes");
 	ibv_destroy_qp(qp);
 	attr = qp_attr(l->pd, cq, 4);
 	conn_make(&c, &attr, &far);
 	report(!ibv_query_qp(c.near->qp, &now, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, &init) &&
 	       now.qp_state == IBV_QPS_RTS && now.cur_qp_state == IBV_QPS_RTS && now.port_num == 1 &&
 	       !now.sq_draining && !init.sq_sig_all && now.max_rd_atomic == 4 && now.max_dest_rd_atomic == 4,
-	       "the query tells of the connection");
+	       "the query of a connected queue pair reports the connection");
 	conn_drop(&c);
 	cq_drop(cq);
 	cq_drop(cq2);

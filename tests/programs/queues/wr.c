@@ -172,7 +172,7 @@ static void try_abort(struct stage *s)
 	ibv_wr_set_sge_list(s->ex, SGES + 1, sges);
 	report(ibv_wr_complete(s->ex) == EINVAL, "wr: too many elements");
 	report(done(s, 0) && !ibv_poll_cq(s->cq, 1, &wc) && !there[0] && !there[1] && !there[99],
-	       "wr: lists that were aborted do nothing");
+	       "wr: aborted lists post nothing");
 }
 
 static void try_sends(struct stage *s)
@@ -259,7 +259,7 @@ static void try_invalidate(struct stage *s, bool local)
 	report(wc[0].wr_id == 0 && wc[1].wr_id == 1 && !!wc[0].status == local && wc[1].status,
 	       "wr: %s of a region of the process fails", local ? "local invalidation" : "Send with Invalidate");
 	reap(s->far_cq, wc, 1);
-	report(wc[0].wr_id == 7 && wc[0].status, "wr: and ends the connection");
+	report(wc[0].wr_id == 7 && wc[0].status, "wr: the failed request ends the connection");
 }
 
 static void all(struct link *l, struct ibv_pd *pd, struct ibv_cq *cq)
@@ -304,12 +304,14 @@ void test_domains(struct link *l)
 		die("ibv_create_cq_ex");
 	all(l, parent, ibv_cq_ex_to_cq(cq));
 	cq_drop(ibv_cq_ex_to_cq(cq));
-	report(ibv_dealloc_td(td) == EBUSY, "a thread domain in use stays");
-	report(ibv_dealloc_pd(l->pd) == EBUSY, "a protection domain with a parent domain stays");
-	report(!ibv_dealloc_pd(parent) && !ibv_dealloc_td(td), "parent and thread domain go");
+	report(ibv_dealloc_td(td) == EBUSY, "a thread domain in use is not deallocated");
+	report(ibv_dealloc_pd(l->pd) == EBUSY,
+	       "a protection domain with a parent domain is not deallocated");
+	report(!ibv_dealloc_pd(parent) && !ibv_dealloc_td(td),
+	       "parent and thread domain are deallocated");
 	attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
 	attr.td = NULL;
 	errno = 0;
 	report(!ibv_alloc_parent_domain(l->verbs, &attr) && errno == EOPNOTSUPP,
-	       "allocators of the program are refused");
+	       "a parent domain with allocators of the program is refused");
 }

@@ -40,7 +40,7 @@ static void nothing_behind(struct server *s, enum ibv_event_type type)
 
 	if (ibv_get_async_event(s->verbs, &ev))
 		return;
-	wrong(s, "an event behind the end of its object", ev.event_type, type);
+	wrong(s, "an event after its object was destroyed", ev.event_type, type);
 	ibv_ack_async_event(&ev);
 }
 
@@ -112,5 +112,5 @@ void test_ends(struct server *s, uint32_t rounds)
 		end_qp(s);
 		end_cq(s);
 	}
-	conclude(s, "objects end beside their events: nothing is told behind the end");
+	conclude(s, "objects are destroyed during their events: no event arrives later");
 }

@@ -33,9 +33,7 @@ static int serve(const char *address, uint32_t rounds, const char *seed)
 	random_begin(seed);
 	server_open(&s, address);
 	test_refusals(&s);
-	/*
-	 * with very many rounds, test_random() is the test that runs for ever: limit test_ends()
-	 */
+	/* with very many rounds test_random() is to run for ever, so limit test_ends() */
 	test_ends(&s, rounds < 4000 ? rounds / 20 + 1 : 200);
 	test_random(&s, rounds);
 	test_limit(&s, rounds / 20 + 1);

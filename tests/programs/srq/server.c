@@ -162,7 +162,7 @@ static void received(struct server *s, struct conn *c, const struct ibv_wc *wc)
 		wrong(s, "octets of message", c->serial, c->got);
 	c->got++;
 	if (c->got > c->asked)
-		wrong(s, "more messages than asked for", c->got, c->asked);
+		wrong(s, "more messages than ordered", c->got, c->asked);
 }
 
 static void take_completion(struct server *s, const struct ibv_wc *wc)
@@ -192,7 +192,8 @@ static void take_completion(struct server *s, const struct ibv_wc *wc)
 	else if (wc->status != IBV_WC_WR_FLUSH_ERR)
 		wrong(s, "status of a receive", wc->status, c->serial);
 	else if (c->flushed++)
-		wrong(s, "a queue pair flushes what it has not taken", c->serial, c->flushed);
+		wrong(s, "a queue pair flushes receives that it has not taken", c->serial,
+		      c->flushed);
 	if (!wc->status)
 		s->committed--;
 	give_free(s, &slot, 1);
@@ -262,7 +263,8 @@ static void accept_conn(struct server *s, struct rdma_cm_id *id)
 	if (rdma_create_qp(id, s->pd, &attr))
 		die("rdma_create_qp");
 	if (attr.cap.max_recv_wr || attr.cap.max_recv_sge)
-		wrong(s, "a receive queue besides", attr.cap.max_recv_wr, attr.cap.max_recv_sge);
+		wrong(s, "the queue pair also has a receive queue", attr.cap.max_recv_wr,
+		      attr.cap.max_recv_sge);
 	/* fails if the client has ended the connection */
 	if (rdma_accept(id, &param))
 		break_conn(s, c);

@@ -54,7 +54,7 @@ static void refuse_srq(struct server *s, uint32_t wr, uint32_t sge)
 	struct ibv_srq *srq = ibv_create_srq(s->recv_pd, &attr);
 
 	if (srq || errno != EINVAL)
-		wrong(s, "a queue that can't be", wr, sge);
+		wrong(s, "an impossible queue was created", wr, sge);
 }
 
 static void refuse_types(struct server *s)
@@ -69,7 +69,7 @@ static void refuse_types(struct server *s)
 
 	attr.srq_type = IBV_SRQT_TM;
 	if (ibv_create_srq_ex(s->verbs, &attr) || errno != EOPNOTSUPP)
-		wrong(s, "a queue of another type", errno, 0);
+		wrong(s, "a queue of another type was created", errno, 0);
 	attr.srq_type = IBV_SRQT_BASIC;
 	srq = ibv_create_srq_ex(s->verbs, &attr);
 	if (!srq || !ibv_get_srq_num(srq, &number) || ibv_destroy_srq(srq))
@@ -86,14 +86,14 @@ static void refuse_posts(struct server *s)
 	wr[0].sg_list = sge;
 	wr[1].sg_list = sge;
 	if (ibv_post_srq_recv(s->srq, wr, &bad) != EINVAL || bad != wr)
-		wrong(s, "a list that is too long", 0, 0);
+		wrong(s, "a list that is too long was posted", 0, 0);
 	wr[0].num_sge = -1;
 	if (ibv_post_srq_recv(s->srq, wr, &bad) != EINVAL || bad != wr)
-		wrong(s, "a list of negative length", 0, 0);
+		wrong(s, "a list of negative length was posted", 0, 0);
 	wr[0].num_sge = 0;
 	wr[0].next = NULL;
 	if (c && (ibv_post_recv(c->id->qp, wr, &bad) != EINVAL || bad != wr))
-		wrong(s, "a receive of a queue pair's own", 0, 0);
+		wrong(s, "a receive was posted to the queue pair itself", 0, 0);
 }
 
 void test_refusals(struct server *s)
@@ -112,12 +112,12 @@ void test_refusals(struct server *s)
 	refuse_posts(s);
 	if (resize_to(s, 0) != EINVAL || resize_to(s, dev.max_srq_wr + 1) != EINVAL ||
 	    resize_to(s, UINT32_MAX) != EINVAL)
-		wrong(s, "a size that can't be", 0, 0);
+		wrong(s, "an impossible size was accepted", 0, 0);
 	if (limit_to(s, s->size + 1) != EINVAL)
-		wrong(s, "a limit above the size", 0, 0);
+		wrong(s, "a limit above the size was accepted", 0, 0);
 	if (ibv_destroy_srq(s->srq) != EBUSY)
-		wrong(s, "the end of a queue in use", 0, 0);
-	conclude(s, "what can't be is refused");
+		wrong(s, "a queue in use was destroyed", 0, 0);
+	conclude(s, "impossible requests are refused");
 }
 
 /* ---- everything at once ---- */
@@ -223,7 +223,7 @@ static void use_up(struct server *s)
 	if (atomic_load(&s->posted) != s->completed)
 		wrong(s, "receives that are left", atomic_load(&s->posted), s->completed);
 	if (s->n_free != SLOTS)
-		wrong(s, "receives that came back", s->n_free, SLOTS);
+		wrong(s, "free slots at the end", s->n_free, SLOTS);
 }
 
 static bool limit_told(struct server *s)
@@ -245,23 +245,23 @@ void test_random(struct server *s, uint32_t rounds)
 		some_step(s);
 		if (i % 100 == 99) {
 			pause_posters(s, true);
-			wait_for(s, quiet, "messages that were asked for");
+			wait_for(s, quiet, "the ordered messages");
 			pause_posters(s, false);
 		}
 	}
 	atomic_store(&s->stop, true);
 	for (i = 0; i < POSTERS; i++)
 		pthread_join(threads[i], NULL);
-	wait_for(s, quiet, "messages that were asked for");
+	wait_for(s, quiet, "the ordered messages");
 	s->limits_before = s->limits;
 	/* the event is reported at once, or when the first receive is used */
 	limit_to(s, s->size);
 	use_up(s);
-	wait_for(s, limit_told, "no event of the limit");
+	wait_for(s, limit_told, "no event for the limit");
 	printf("# %u connections, %u receives, %u limits\n", s->serial, s->completed, s->limits);
 	if (s->serial <= CONNS)
-		wrong(s, "nothing was tried", s->serial, 0);
-	conclude(s, "threads post and change the size while streams come and go");
+		wrong(s, "no connection ended during the test", s->serial, 0);
+	conclude(s, "threads post and resize while streams begin and end");
 }
 
 /* ---- without other threads ---- */
@@ -328,7 +328,7 @@ static void leave_unread(struct server *s)
 	want = s->limits;
 	if (limit_to(s, 1))
 		wrong(s, "limit", 1, 0);
-	look_limits(s, want + 1, "no event after one that was read");
+	look_limits(s, want + 1, "no event after the unread event was read");
 }
 
 void test_limit(struct server *s, uint32_t rounds)
@@ -355,14 +355,14 @@ void test_limit(struct server *s, uint32_t rounds)
 		if (limit_of(s))
 			wrong(s, "limit after its event", limit_of(s), 0);
 		send_some(s, limit - 1);
-		look_limits(s, want, "a second event");
+		look_limits(s, want, "a second event for one limit");
 		if (limit_to(s, 1))
 			wrong(s, "limit", 1, 0);
 		look_limits(s, ++want, "no event for a limit that is reached already");
 		if (i < 3)
 			leave_unread(s);
 	}
-	conclude(s, "the limit: one event each time it is set, when fewer receives are left");
+	conclude(s, "a limit raises one event each time it is set, when fewer receives remain");
 }
 
 void test_resize(struct server *s, uint32_t rounds)
@@ -376,7 +376,7 @@ void test_resize(struct server *s, uint32_t rounds)
 		n = 17 + below(490);
 		post_some(s, n);
 		if (resize_to(s, n / 2) != EINVAL)
-			wrong(s, "a size below what is posted", n / 2, n);
+			wrong(s, "a size below the posted receives was accepted", n / 2, n);
 		for (turn = 0; turn < 3; turn++) {
 			if (resize_to(s, n + below(300)))
 				wrong(s, "resize", n, turn);
@@ -390,7 +390,7 @@ void test_resize(struct server *s, uint32_t rounds)
 		}
 		attr = (struct ibv_srq_attr) { .max_wr = 64, .srq_limit = 65 };
 		if (ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT) != EINVAL)
-			wrong(s, "a limit above the size", 0, 0);
+			wrong(s, "a limit above the size was accepted", 0, 0);
 		if (ibv_query_srq(s->srq, &attr) || attr.max_wr != s->size || attr.srq_limit)
 			wrong(s, "a refusal that changes something", attr.max_wr, attr.srq_limit);
 	}
@@ -421,7 +421,7 @@ void test_empty(struct server *s)
 		wrong(s, "streams that ended, events", s->serial - before, s->fatal);
 	post_some(s, 10);
 	send_some(s, 10);
-	conclude(s, "an empty queue ends the stream whose Send finds it empty, and no other");
+	conclude(s, "a Send that finds no receive ends its stream, and no other");
 }
 
 /* ---- a corrupt ring ---- */
@@ -516,7 +516,8 @@ void test_corrupt(struct server *s)
 	int i;
 
 	s->in_order = false;
-	if (!report(refuse_move(bad, ring), "more receives than there can be are not moved"))
+	if (!report(refuse_move(bad, ring),
+		    "a resize refuses a ring with an impossible number of receives"))
 		return;
 	move_to(s, bad);
 	serial = s->serial;
@@ -540,5 +541,5 @@ void test_corrupt(struct server *s)
 		wrong(s, "ibv_destroy_srq", 0, 0);
 	post_some(s, 10);
 	send_some(s, 10);
-	conclude(s, "a ring that makes no sense ends all streams of its queue, and no other");
+	conclude(s, "an inconsistent ring ends all streams of its queue, and no other");
 }

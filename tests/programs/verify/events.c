@@ -20,7 +20,7 @@ const char *iwt_event_name(uint32_t which)
 		"one arm gives one event",
 		"the sender of a solicited message gets no solicited event",
 		"armed for solicited: a flushed receive raises an event",
-		"moderated: an event is put off, but not for ever",
+		"moderated: an event is delayed, but not longer than the period",
 		"arms without a call and with one: each gives one event",
 		"completions left in an armed queue raise an event",
 	};
@@ -222,7 +222,8 @@ static int responder_many(struct iwt_ctx *cx)
 static int responder_backlog(struct iwt_ctx *cx)
 {
 	if (iwt_sync(cx, NULL, NULL) || arm(cx, cx->c.rcq, 0) ||
-	    expect_silence(cx, "before anything is taken") || take(cx, 1, IBV_WC_SUCCESS) ||
+	    expect_silence(cx, "before the first completion is polled") || take(cx, 1,
+										IBV_WC_SUCCESS) ||
 	    expect_event(cx, "for what was left") || take(cx, 2, IBV_WC_SUCCESS) ||
 	    take(cx, 3, IBV_WC_SUCCESS))
 		return -1;

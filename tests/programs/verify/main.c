@@ -91,7 +91,7 @@ static void skip(const char *what, const char *why)
 static int command(struct iwt_ctx *cx, const struct iwt_case *k)
 {
 	if (n_failed >= MAX_FAILED)
-		return iwt_fail(cx, "not tried, after so many failures");
+		return iwt_fail(cx, "not run after so many failures");
 	if (cx->ctl_dead || iwt_ctl_send_case(cx, k))
 		return -1;
 	return run_case(cx, k);

@@ -239,10 +239,7 @@ static void make_op(struct iwt_plan *p, const struct iwt_case *k, uint32_t len, 
 		loc_sge = sge_rd;
 	if (iwt_is_atomic(op->kind))
 		loc_sge = 1;
-	/*
-	 * completions of siw are in any order: only the completion of a Read shows that it has
-	 * ended
-	 */
+	/* completions of siw are in any order: only its own completion shows the end of a Read */
 	if (k->tame && op->kind == IWT_READ)
 		op->flags |= IWT_F_SIGNALED;
 	split(&op->loc, &p->loc_used, len, loc_sge, k->tame, s);

@@ -87,7 +87,7 @@ static void judge(struct bench *b, struct state *s, int what, int pair, bool goo
 	s->did[what]++;
 	if (good != !got || (!good && want && got != want)) {
 		printf("# operation %d, pair %d: %s\n", what, pair, ibv_wc_status_str(got));
-		wrong(s, good ? "refused" : "not refused, or not so");
+		wrong(s, good ? "refused" : "not refused, or refused with another status");
 	}
 	if (!got)
 		return;
@@ -232,7 +232,7 @@ static void try_remote_inv(struct bench *b, struct state *s, struct model *m)
 	if (!got) {
 		reap(b->pair[pair].far_cq, &wc, 1);
 		if (wc.status || !(wc.wc_flags & IBV_WC_WITH_INV) || wc.invalidated_rkey != r.rkey)
-			wrong(s, "the receive does not tell of the invalidation");
+			wrong(s, "the receive does not report the invalidation");
 		m->bound = false;
 	}
 	judge(b, s, REMOTE_INV, pair, good, got, 0, other ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR);
@@ -262,7 +262,7 @@ static void follow(struct bench *b, struct state *s, enum ibv_wr_opcode op, uint
 		memcpy(&word, want, 8);
 		memcpy(&found, b->source, 8);
 		if (found != word)
-			wrong(s, "an atomic operation found another value");
+			wrong(s, "an atomic operation returned another value");
 		word++;
 		memcpy(want, &word, 8);
 	}
@@ -354,7 +354,8 @@ static void try_region(struct bench *b, struct state *s)
 		busy = busy || (s->win[i].bound && s->win[i].area == n);
 	rc = ibv_dereg_mr(areas[n].mr);
 	if (rc != (busy ? EBUSY : 0))
-		wrong(s, busy ? "a region with windows is gone" : "a region without windows stays");
+		wrong(s, busy ? "a region with windows was deregistered" :
+			     "a region without windows was not deregistered");
 	s->did[REGION]++;
 	s->refused[REGION] += !!rc;
 	if (!rc)
@@ -381,7 +382,7 @@ static void one_step(struct bench *b, struct state *s)
 	else
 		try_region(b, s);
 	if (memcmp(s->want, b->arena - PAGE, sizeof(s->want)))
-		wrong(s, "the memory is not what it should be");
+		wrong(s, "the memory differs from the model");
 }
 
 void test_model(struct bench *b, uint32_t rounds)
@@ -412,6 +413,6 @@ void test_model(struct bench *b, uint32_t rounds)
 	for (i = 0; i < PAIRS; i++)
 		pair_drop(b, i);
 	if (none && rounds >= 500)
-		wrong(&s, "some kind was never tried");
-	report(!s.bad, "model: binds, invalidations and accesses, beside a model");
+		wrong(&s, "some kind of request was never tried");
+	report(!s.bad, "model: binds, invalidations and accesses have the predicted results");
 }

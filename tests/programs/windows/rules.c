@@ -36,30 +36,38 @@ static const struct rule {
 } rules[] = {
 	{ "type 1: a whole region", 0, 1, 0, ALL, RW | IBV_ACCESS_REMOTE_ATOMIC, 0, ARENA },
 	{ "type 2: a whole region", 0, 2, 0, ALL, RW | IBV_ACCESS_REMOTE_ATOMIC, 0, ARENA },
-	{ "its last octet", 0, 2, 0, ALL, RW, ARENA - 1, 1 },
+	{ "the last octet of a region", 0, 2, 0, ALL, RW, ARENA - 1, 1 },
 	{ "no rights at all", 0, 2, 0, ALL, 0, 0, 100 },
 	{ "type 1: no octets", 0, 1, 0, ALL, RW, 0, 0 },
 	{ "type 2: no octets", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, 0, 0 },
-	{ "type 2: from zero", 0, 2, 0, ALL, RW | IBV_ACCESS_ZERO_BASED, 8, 100 },
-	{ "type 1: from zero", IBV_WC_MW_BIND_ERR, 1, 0, ALL, RW | IBV_ACCESS_ZERO_BASED, 8, 100 },
-	{ "one octet too many", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, 1, ARENA },
-	{ "one octet before", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, -1, 10 },
-	{ "one octet behind", IBV_WC_MW_BIND_ERR, 1, 0, ALL, RW, ARENA, 1 },
+	{ "type 2: zero-based", 0, 2, 0, ALL, RW | IBV_ACCESS_ZERO_BASED, 8, 100 },
+	{ "type 1: zero-based", IBV_WC_MW_BIND_ERR, 1, 0, ALL, RW | IBV_ACCESS_ZERO_BASED, 8,
+	  100 },
+	{ "a range that ends one octet behind the region", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, 1,
+	  ARENA },
+	{ "a range that begins one octet before the region", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW,
+	  -1, 10 },
+	{ "a range that begins behind the region", IBV_WC_MW_BIND_ERR, 1, 0, ALL, RW, ARENA, 1 },
 	{ "a length that wraps", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, 8, UINT64_MAX },
 	{ "a length of 4 GB more", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW, 0, (1ULL << 32) + 8 },
-	{ "a region that may only be read: to read", 0, 2, 0, READ_ONLY, IBV_ACCESS_REMOTE_READ, 0, 99 },
-	{ "a region that may only be read: to write", IBV_WC_MW_BIND_ERR, 2, 0, READ_ONLY,
+	{ "a read-only region, with the right to read", 0, 2, 0, READ_ONLY,
+	  IBV_ACCESS_REMOTE_READ, 0, 99 },
+	{ "a read-only region, with the right to write", IBV_WC_MW_BIND_ERR, 2, 0, READ_ONLY,
 	  IBV_ACCESS_REMOTE_WRITE, 0, 99 },
-	{ "a region that may only be read: to add", IBV_WC_MW_BIND_ERR, 1, 0, READ_ONLY,
+	{ "a read-only region, with the right to atomic operations", IBV_WC_MW_BIND_ERR, 1, 0,
+	  READ_ONLY,
 	  IBV_ACCESS_REMOTE_ATOMIC, 0, 99 },
 	{ "a region without the right to bind", IBV_WC_MW_BIND_ERR, 2, 0, NO_BIND, RW, 0, 99 },
 	{ "a region of another domain", IBV_WC_MW_BIND_ERR, 2, 0, FOREIGN, RW, 0, 99 },
 	{ "a window of another domain", IBV_WC_MW_BIND_ERR, 1, 1, ALL, RW, 0, 99 },
-	{ "both of another domain", IBV_WC_MW_BIND_ERR, 2, 1, FOREIGN, RW, 0, 99 },
+	{ "a region and a window of another domain", IBV_WC_MW_BIND_ERR, 2, 1, FOREIGN, RW, 0,
+	  99 },
 	/* accepted, because programs request this right for windows as they do for regions */
-	{ "the right to write here, which means nothing", IBV_WC_SUCCESS, 2, 0, ALL, RW | LOCAL, 0, 99 },
+	{ "the local right to write, which has no meaning for a window", IBV_WC_SUCCESS, 2, 0,
+	  ALL, RW | LOCAL, 0, 99 },
 	{ "the right to bind", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW | BINDS, 0, 99 },
-	{ "a hint", IBV_WC_MW_BIND_ERR, 2, 0, ALL, RW | IBV_ACCESS_RELAXED_ORDERING, 0, 99 },
+	{ "the hint of relaxed ordering", IBV_WC_MW_BIND_ERR, 2, 0, ALL,
+	  RW | IBV_ACCESS_RELAXED_ORDERING, 0, 99 },
 	{ "an unknown right", IBV_WC_MW_BIND_ERR, 1, 0, ALL, RW | 1 << 30, 0, 99 },
 };
 
@@ -117,24 +125,29 @@ static void test_names(struct bench *b, struct ibv_mr *mr)
 	struct ibv_mr as_region = *mr;
 	struct ibv_send_wr wr;
 
-	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "names: a window");
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "names: a window is bound to a region");
 	as_region.lkey = mw->rkey;
 	wr = bind_wr(other, &as_region, b->arena, 8, RW);
-	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: a window is no region to bind to");
-	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "names: bound again, since its queue pair is gone");
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: a window is not bound to a window");
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW),
+	       "names: the window is bound again after the end of its queue pair");
 	copy = *mw;
 	copy.rkey = mr->rkey;
 	wr = bind_wr(&copy, mr, b->arena, 8, RW);
-	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: a region is no window");
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR),
+	       "names: a region is not bound like a window");
 	as_region.lkey = mr->lkey ^ 1;
 	wr = bind_wr(mw, &as_region, b->arena, 8, RW);
-	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: a region by a wrong key");
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR),
+	       "names: a bind to a region with a wrong key is refused");
 	copy.rkey = mw->rkey ^ 0x12345600;
 	wr = bind_wr(&copy, mr, b->arena, 8, RW);
-	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: no window");
-	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "names: the window");
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR),
+	       "names: a bind of a window that does not exist is refused");
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "names: the window is bound");
 	wr = bind_wr(mw, mr, b->arena, 64, RW);
-	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR), "names: type 2 is not bound twice");
+	report(fails(b, 0, &wr, IBV_WC_MW_BIND_ERR),
+	       "names: a window of type 2 is not bound twice");
 	ibv_dealloc_mw(mw);
 	ibv_dealloc_mw(other);
 }
@@ -147,11 +160,13 @@ static void test_local_use(struct bench *b, struct ibv_mr *mr)
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
 	int all = RW | IBV_ACCESS_REMOTE_ATOMIC;
 
-	report(!bind_do(b, 0, mw, mr, b->arena, 64, all), "local use: a window");
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, all), "local use: a window is bound");
 	sge.lkey = mw->rkey;
-	report(fails(b, 0, &wr, IBV_WC_LOC_PROT_ERR), "local use: not to be sent from");
+	report(fails(b, 0, &wr, IBV_WC_LOC_PROT_ERR),
+	       "local use: a Send from the window is refused");
 	wr.opcode = IBV_WR_RDMA_READ;
-	report(fails(b, 0, &wr, IBV_WC_LOC_PROT_ERR), "local use: not to be read into");
+	report(fails(b, 0, &wr, IBV_WC_LOC_PROT_ERR),
+	       "local use: a Read into the window is refused");
 	ibv_dealloc_mw(mw);
 }
 
@@ -164,27 +179,34 @@ static void test_invalidate(struct bench *b, struct ibv_mr *mr)
 	report(!bind_do(b, 0, one, mr, b->arena, 64, RW) && !bind_do(b, 0, two, mr, b->arena, 64, RW),
 	       "invalidate: windows");
 	inv.invalidate_rkey = one->rkey;
-	report(fails(b, 0, &inv, IBV_WC_LOC_QP_OP_ERR), "invalidate: not type 1");
+	report(fails(b, 0, &inv, IBV_WC_LOC_QP_OP_ERR),
+	       "invalidate: a window of type 1 is refused");
 	inv.invalidate_rkey = mr->rkey;
-	report(fails(b, 0, &inv, IBV_WC_LOC_QP_OP_ERR), "invalidate: nor a region");
+	report(fails(b, 0, &inv, IBV_WC_LOC_QP_OP_ERR), "invalidate: a region is refused");
 	inv.invalidate_rkey = two->rkey;
-	report(!far_do(b, 0, &inv) && !far_do(b, 1, &inv), "invalidate: a window that is free");
-	report(fails(b, 2, &inv, IBV_WC_LOC_QP_OP_ERR), "invalidate: not for another domain");
-	report(!bind_do(b, 0, two, mr, b->arena, 64, RW), "invalidate: bound");
+	report(!far_do(b, 0, &inv) && !far_do(b, 1, &inv),
+	       "invalidate: an unbound window is accepted");
+	report(fails(b, 2, &inv, IBV_WC_LOC_QP_OP_ERR),
+	       "invalidate: a window of another domain is refused");
+	report(!bind_do(b, 0, two, mr, b->arena, 64, RW), "invalidate: a window is bound");
 	inv.invalidate_rkey = two->rkey;
-	report(fails(b, 1, &inv, IBV_WC_LOC_QP_OP_ERR), "invalidate: not by another queue pair");
+	report(fails(b, 1, &inv, IBV_WC_LOC_QP_OP_ERR),
+	       "invalidate: another queue pair is refused");
 	pair_connect(b, 1);
 	far_receive(b, 1);
 	r.rkey = two->rkey;
-	report(denied(b, 1, &r, IBV_EVENT_QP_ACCESS_ERR), "invalidate: nor by its peer");
+	report(denied(b, 1, &r, IBV_EVENT_QP_ACCESS_ERR),
+	       "invalidate: the peer of another queue pair is refused");
 	pair_connect(b, 0);
 	far_receive(b, 0);
 	r.rkey = one->rkey;
-	report(denied(b, 0, &r, IBV_EVENT_QP_REQ_ERR), "invalidate: nor type 1 by a peer");
-	report(!bind_do(b, 0, two, mr, b->arena, 64, RW), "invalidate: bound again");
+	report(denied(b, 0, &r, IBV_EVENT_QP_REQ_ERR),
+	       "invalidate: a window of type 1 by a peer is refused");
+	report(!bind_do(b, 0, two, mr, b->arena, 64, RW),
+	       "invalidate: the window is bound again");
 	far_receive(b, 0);
 	r.rkey = two->rkey;
-	report(!near_do(b, 0, &r), "invalidate: by the peer");
+	report(!near_do(b, 0, &r), "invalidate: the peer of the window's queue pair is accepted");
 	pair_drop(b, 0);
 	ibv_dealloc_mw(one);
 	ibv_dealloc_mw(two);
@@ -196,18 +218,18 @@ static void test_region_stays(struct bench *b, struct ibv_mr *mr, enum ibv_mw_ty
 	struct ibv_mw *mw = window(b, 0, type);
 	int rc[4];
 
-	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "region: bound");
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "region: a window is bound");
 	rc[0] = ibv_dereg_mr(mr);
 	rc[1] = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, LOCAL);
 	rc[2] = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b->arena, PAGE, 0);
 	rc[3] = ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, b->pd[1], NULL, 0, 0);
-	report(rc[0] == EBUSY, "region: is not deregistered");
-	report(rc[1] && rc[2] && rc[3], "region: nor changed");
+	report(rc[0] == EBUSY, "region: it is not deregistered while a window is bound");
+	report(rc[1] && rc[2] && rc[3], "region: it is not changed while a window is bound");
 	report(!near_do(b, 0, &(struct request){ IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, mw->rkey }),
-	       "region: the window is as it was");
-	report(!ibv_dealloc_mw(mw), "region: the window goes while it is bound");
+	       "region: the window still allows accesses");
+	report(!ibv_dealloc_mw(mw), "region: the window is deallocated while it is bound");
 	report(!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, LOCAL | BINDS),
-	       "region: then it can be changed");
+	       "region: it can be changed afterwards");
 }
 
 /*
@@ -246,7 +268,7 @@ static void test_order(struct bench *b, struct ibv_mr *mr)
 		reap(b->pair[0].near_cq, &wc, 1);
 		lost += wc.status || !denied(b, 0, &r, IBV_EVENT_QP_ACCESS_ERR);
 	}
-	report(!lost, "order: a bind and an invalidation are done before a Send behind them");
+	report(!lost, "order: a bind and an invalidation take effect before a later Send");
 	ibv_dealloc_mw(mw);
 }
 
@@ -263,7 +285,7 @@ static void test_reset(struct bench *b, struct ibv_mr *mr)
 	 * the events of the new connection.
 	 */
 	pair_connect(b, 1);
-	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "reset: a window");
+	report(!bind_do(b, 0, mw, mr, b->arena, 64, RW), "reset: a window is bound");
 	r.rkey = mw->rkey ^ 1;
 	report(near_do(b, 0, &r), "reset: the connection ends");
 	report(ibv_dereg_mr(mr) == EBUSY, "reset: the window is still bound");
@@ -271,12 +293,13 @@ static void test_reset(struct bench *b, struct ibv_mr *mr)
 	while (ibv_modify_qp(b->pair[0].far->qp, &reset, IBV_QP_STATE) && patient(&p, PATIENCE, 0))
 		usleep(1000);
 	r.rkey = mw->rkey;
-	report(!bind_do(b, 1, mw, mr, b->arena, 64, RW), "reset: then it is free, and another binds it");
+	report(!bind_do(b, 1, mw, mr, b->arena, 64, RW),
+	       "reset: the reset unbinds the window, and another queue pair binds it");
 	report(!near_do(b, 1, &(struct request){ IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, mw->rkey }),
-	       "reset: and its peer uses it");
+	       "reset: the new peer accesses the window");
 	pair_drop(b, 0);
 	report(!near_do(b, 1, &(struct request){ IBV_WR_RDMA_WRITE, 8, (uintptr_t)b->arena, mw->rkey }),
-	       "reset: also after the end of the first queue pair");
+	       "reset: the new peer accesses the window after the end of the first queue pair");
 	ibv_dealloc_mw(mw);
 }
 
