@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Tests a provider and a module of different versions, which use shorter or longer structures in
-# their interface. First all lengths and contents of all commands, then traffic.
+# their interface. iwt_abi tries all lengths and contents of all commands. Then programs run with
+# skew.so (the shim), an LD_PRELOAD library that changes the commands of the provider into those of
+# another version. IWT_SKEW names the version: see tests/programs/preload/skew.c.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify iwt_abi iwt_srq iwt_queues iwt_windows ibv_rc_pingpong rdma
@@ -10,22 +12,23 @@ only_with WINDOWS
 two_links
 shim=$IWT_BIN/skew.so
 
-# was NAME FILE: the shim changed something in the program that wrote FILE
+# was NAME FILE: did the shim, as version NAME, change a command of the program that wrote FILE?
 was() { grep -q "^# skew $1: [1-9]" "$2"; }
 
-# skewed NAME [OPTION...]: verified traffic with such a provider at both ends
+# skewed NAME [OPTION...]: iwt_verify with a provider of version NAME at both ends
 skewed() {
 	local name=$1
 	shift
 	LD_PRELOAD=$shim IWT_SKEW=$name verify_pair "$name" $IP_B --max-size 3000 --rounds 1 --no-neg --no-events "$@" -- "$@"
-	check "$name: the client was one" was "$name" "$TMP/client"
-	check "$name: and the server" was "$name" "$TMP/server"
+	check "$name: the client's commands were modified" was "$name" "$TMP/client"
+	check "$name: the server's commands were modified" was "$name" "$TMP/server"
 }
 
-# with NAME PROGRAM [ARGUMENT...]: sets WITH, the command of a program with such a provider
+# with NAME PROGRAM [ARGUMENT...]: sets WITH to a command that runs PROGRAM with a provider of
+# version NAME
 with() { WITH=(env "LD_PRELOAD=$shim" "IWT_SKEW=$1" iwt_patient "$IWT_TIME" "$IWT_BIN/$2" "${@:3}"); }
 
-# shared NAME: a shared receive queue with such a provider at both ends
+# shared NAME: tests a shared receive queue with a provider of version NAME at both ends
 shared() {
 	local server client status=0
 	wait_free "$NS_B" 7478
@@ -39,19 +42,21 @@ shared() {
 	ended "$server" || status=$?
 	subtests "$1: shared queue" "$TMP/server" $status
 	check "$1: shared queue: the client ends well" ended "$client" || diag <"$TMP/client"
-	check "$1: shared queue: the server was one" was "$1" "$TMP/server"
-	check "$1: shared queue: and the client" was "$1" "$TMP/client"
+	check "$1: shared queue: the server's commands were modified" was "$1" "$TMP/server"
+	check "$1: shared queue: the client's commands were modified" was "$1" "$TMP/client"
 }
 
-# alone NAME WHAT PROGRAM ARGUMENT...: a program that connects to itself, with such a provider
+# alone NAME WHAT PROGRAM ARGUMENT...: tests WHAT by a program that connects to itself, with a
+# provider of version NAME
 alone() {
 	with "$1" "${@:3}"
 	in_a "${WITH[@]}" >"$TMP/alone" 2>&1
 	subtests "$1: $2" "$TMP/alone" $?
-	check "$1: $2: it was one" was "$1" "$TMP/alone"
+	check "$1: $2: the program's commands were modified" was "$1" "$TMP/alone"
 }
 
-# lacks NAME WHAT PROGRAM ARGUMENT...: the program reports that WHAT is not supported
+# lacks NAME WHAT PROGRAM ARGUMENT...: with version NAME, the program reports that WHAT is not
+# supported
 lacks() {
 	with "$1" "${@:3}"
 	if in_a "${WITH[@]}" >"$TMP/lacks" 2>&1 || ! grep -q "Operation not supported" "$TMP/lacks"; then
@@ -62,22 +67,22 @@ lacks() {
 	ok "$1: $2 are refused"
 }
 
-# later NAME: tests the features that were added after the first ones
+# later NAME: tests, with a provider of version NAME, features that later versions added
 later() {
 	shared "$1"
 	alone "$1" "completion queues" iwt_queues -a $IP_A -n 20 resize times
 }
 
-# refused NAME [PROGRAM ARGUMENT...]: the module refuses a command that asks for a feature that it
-# does not have
+# refused NAME [PROGRAM ARGUMENT...]: the module refuses a command, changed by version NAME of the
+# shim, that asks for a feature which the module does not have. PROGRAM sends the command.
 refused() {
 	local program=(iwt_patient 30 ibv_rc_pingpong -d "$DEV_A" -g 0)
 	[ $# -eq 1 ] || program=(iwt_patient 30 "$IWT_BIN/$2" "${@:3}")
 	LD_PRELOAD=$shim IWT_SKEW=$1 in_a "${program[@]}" >"$TMP/refused" 2>&1
 	if [ $? -lt 124 ] && grep -q "^# skew $1: .*, [1-9][0-9]* refused" "$TMP/refused"; then
-		ok "an unknown wish is refused: $1"
+		ok "a request for an unknown feature is refused: $1"
 	else
-		not_ok "an unknown wish is refused: $1"
+		not_ok "a request for an unknown feature is refused: $1"
 		diag <"$TMP/refused"
 	fi
 }
@@ -91,17 +96,18 @@ for name in short long; do
 	later $name
 	alone $name "windows" iwt_windows -a $IP_A -n 100 -t 100
 done
-# no immediate data and no atomic operations, as with siw
+# This provider knows no later feature. The options for siw tell iwt_verify to use neither immediate
+# data nor atomic operations.
 skewed features --local-siw --peer-siw
 later features
 lacks features "windows" iwt_windows -a $IP_A -n 10
-# the module is older
+# The module is older than the provider
 skewed module --local-siw --peer-siw
 lacks module "windows" iwt_windows -a $IP_A -n 10
 lacks module "shared queues" iwt_srq -s $IP_A
 lacks module "resizes" iwt_queues -a $IP_A -n 1 resize
 lacks module "times of completions" iwt_queues -a $IP_A times
-# each feature alone, and all but one
+# The provider knows one feature alone, or all features but one
 RFC7306=1 WINDOWS=4
 for ((bit = 1; bit && bit <= features; bit <<= 1)); do
 	((features & bit)) || continue

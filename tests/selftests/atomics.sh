@@ -9,7 +9,7 @@ begin iwt_atomics
 [ "$IWT_LINK_TYPE" != siw ] || skip_all "siw has no atomic operations"
 two_links
 
-# atomics QPS: with QPS queue pairs at a time
+# atomics QPS: runs iwt_atomics with QPS queue pairs at the same time
 atomics() {
 	local srv
 	start in_b "$IWT_BIN/iwt_atomics" -s $IP_B >"$TMP/server"

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Delayed startup: programs first use TCP connections themselves, then attach the sockets.
-# A driver that was built without delayed startup refuses.
+# A driver that was built without delayed startup refuses to attach them.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach python3
-only_iw_tcp "other drivers have no such method"
+only_iw_tcp "other drivers can't attach sockets"
 two_links
 
-# api WHAT MODE ADDRESS [ARGUMENT]: one process in A has both ends
+# api WHAT MODE ADDRESS [ARGUMENT]: runs the mode MODE of iwt_attach. One process in A has both ends
+# of each connection.
 api() {
 	tap "$1" iwt_patient 120 ip netns exec "$NS_A" "$IWT_BIN/iwt_attach" "$2" "$DEV_A" "$3" "${@:4}"
 }
@@ -60,27 +61,28 @@ tap peer in_a iwt_patient 200 python3 "$(dirname "$0")/../peer/attach.py" $IP_B 
 check "the server ends well" ended "$SRV"
 grep -q "^connect: Protocol error" "$TMP/serve" || diag <"$TMP/serve"
 
-# Connects two programs, and kills one of them in the middle of the traffic, or deletes its link
 said() { grep -q "$1" "$2"; }
+# pair_of WHAT: starts two programs, SRV and CLI, which exchange data without end. The test then
+# kills one of them or deletes the client's link.
 pair_of() {
 	serve
 	start in_a "$IWT_BIN/iwt_attach" client "$DEV_A" $IP_B 7176 >"$TMP/client" 2>&1
 	CLI=$PID
-	check "$1: two programs" busywait "$IWT_TIME" said moving "$TMP/client"
+	check "$1: two programs exchange data" busywait "$IWT_TIME" said moving "$TMP/client"
 }
 
 named() { in_a ss -tnei >"$TMP/ss" && grep -q "tcp-ulp-iw_tcp" "$TMP/ss"; }
 pair_of "server killed"
 modprobe -q tcp_diag
 if in_a ss -tni 2>/dev/null | grep -q cwnd; then
-	check "ss names whose the socket is" busywait "$IWT_TIME" named || diag <"$TMP/ss"
+	check "ss shows that the socket belongs to iw_tcp" busywait "$IWT_TIME" named || diag <"$TMP/ss"
 else
-	skip "ss names whose the socket is" "no ss, or no tcp_diag here"
+	skip "ss shows that the socket belongs to iw_tcp" "no ss, or no tcp_diag here"
 fi
-check "server killed: not before" alive "$CLI"
+check "server killed: the client runs until then" alive "$CLI"
 kill -KILL "$SRV"
-check "server killed: the client sees it" ended "$CLI"
-check "server killed: its descriptor says so" said POLLHUP "$TMP/client"
+check "server killed: the client ends" ended "$CLI"
+check "server killed: the client's descriptor reports the end" said POLLHUP "$TMP/client"
 check "server killed: no queue pair is left" busywait 20 no_qps "$DEV_B"
 
 pair_of "client killed"
@@ -89,8 +91,8 @@ check "client killed: no queue pair is left" busywait 20 no_qps "$DEV_A"
 check "client killed: no connection is left" wait_in 20 "$NS_B" no_connections 7176
 stop "$SRV"
 
-# The peer never answers, and the initiator is killed before the Reply; then another program
-# listens on the same port
+# The peer accepts the TCP connection but never sends a Reply. A signal ends the initiator while it
+# waits.
 for signal in TERM KILL; do
 	start in_b python3 -c "
 import socket, time
@@ -110,9 +112,9 @@ time.sleep(600)" >"$TMP/silent" 2>&1
 done
 
 pair_of "link removed"
-check "link removed: it goes" iwt_patient 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
-check "link removed: it is gone" busywait 20 no_link "$DEV_A"
-check "link removed: its user ends" ended "$CLI" || diag <"$TMP/client"
-check "link removed: the descriptor says so" said POLLHUP "$TMP/client"
+check "link removed: rdma deletes the link" iwt_patient 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
+check "link removed: the link is gone" busywait 20 no_link "$DEV_A"
+check "link removed: the program that used the link ends" ended "$CLI" || diag <"$TMP/client"
+check "link removed: the program's descriptor reports the end" said POLLHUP "$TMP/client"
 stop "$SRV"
 ktap_finish

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_attach rdma rping
-only_iw_tcp "other drivers have no such method"
+only_iw_tcp "other drivers can't attach sockets"
 only_with DELAYED
 held_need
 two_links
@@ -24,33 +24,35 @@ if [ -w /sys/kernel/tracing/events/iw_tcp/iwt_cm/enable ]; then
 	trace_events iw_tcp/iwt_cm
 	lingers
 	if ! grep -q "has no probe there" "$KTAP_LOG"; then
-		check "linger: the device looks again" by_trace
+		check "linger: the device checks the socket again" by_trace
 	fi
 else
 	skip "linger" "no trace of iw_tcp here"
 fi
 
-# The link is deleted while another user owns one of its sockets. HOW: hold, ambush
 says() { grep -q "$1" "$TMP/owned"; }
+# link_goes HOW: the link is deleted while the module iwt_held owns a socket of a connection. The
+# module takes the ownership before the deletion (hold), or just before the next caller of
+# lock_sock() (ambush).
 link_goes() {
 	local how=$1 prog
 	start nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_attach" owned "$DEV_A" $IP_A "$how" >"$TMP/owned"
 	prog=$PID
 	if ! busywait "$IWT_TIME" eval "says owned || not alive $prog" || ! says owned; then
-		skip "$how: a link goes" "this kernel has no probe there"
+		skip "$how: rdma deletes the link" "this kernel has no probe there"
 		return
 	fi
-	check "$how: a link goes" iwt_patient 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
-	check "$how: it has gone" busywait 20 no_link "$DEV_A"
-	check "$how: its program ends" ended "$prog" || diag <"$TMP/owned"
-	check "$how: the module can't go" stays
-	check "$how: another link comes" link_add "$NS_A" "$DEV_A" "$IF_A"
-	pair "$how: and connects" 7174 "rping -s -a $IP_B -C 2" "rping -c -a $IP_B -C 2 -v"
+	check "$how: rdma deletes the link" iwt_patient 60 ip netns exec "$NS_A" rdma link delete "$DEV_A"
+	check "$how: the link is gone" busywait 20 no_link "$DEV_A"
+	check "$how: the program that used the link ends" ended "$prog" || diag <"$TMP/owned"
+	check "$how: the module can't be unloaded" stays
+	check "$how: a new link is added" link_add "$NS_A" "$DEV_A" "$IF_A"
+	pair "$how: the new link connects" 7174 "rping -s -a $IP_B -C 2" "rping -c -a $IP_B -C 2 -v"
 	echo end >$HELD
-	check "$how: the connection ends with that" busywait 20 none_established
+	check "$how: the old connection ends when the socket has no owner" busywait 20 none_established
 }
 
-# The file that is still open keeps the module loaded
+# The socket that iwt_held still owns keeps the module loaded
 stays() {
 	iwt_patient 20 modprobe -r iw_tcp >"$TMP/unload" 2>&1
 	[ $? -eq 1 ] && grep -q 'in use' "$TMP/unload"

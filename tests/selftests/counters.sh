@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Counters of queue pairs: what a bound counter counts, that no event is counted twice or lost,
-# auto mode, gauges, and that other users can't use them.
+# Counters of queue pairs: what a bound counter counts, that no event is counted twice or lost, and
+# that users without privileges can't bind; auto mode, which binds a counter to each new queue pair;
+# gauges of the link.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PINGS=200
-# is VALUE COMMAND...: COMMAND prints VALUE
+# is VALUE COMMAND...: does COMMAND print VALUE?
 is() {
 	local got
 	got=$("${@:2}")
 	[ "$got" = "$1" ] || { echo "$got instead of $1"; return 1; }
 }
-# ends_agree: what one end has sent, the other one has received
+# ends_agree: has each end received as much as the other end has sent?
 ends_agree() {
 	local name
 	for name in send write read bytes fpdu; do
@@ -36,13 +37,16 @@ disconnect() {
 	ended "$SERVER" >/dev/null
 	busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 }
+# bind_qp QPN, unbind_qp COUNTER lqpn QPN
 bind_qp() { rdma statistic qp bind link "$DEV_A/1" lqpn "$@"; }
 unbind_qp() { rdma statistic qp unbind link "$DEV_A/1" cntn "$@"; }
-# auto type on | pid on | off: rdma's exit status does not show whether the kernel succeeded
+# auto type on | pid on | off: sets auto mode, and reads it again, because rdma's exit status does
+# not show whether the kernel succeeded
 auto() {
 	rdma statistic qp set link "$DEV_A/1" auto "$@"
 	rdma statistic qp mode link "$DEV_A/1" | tee "$TMP/mode" | grep -q "auto $1" || { cat "$TMP/mode"; return 1; }
 }
+# grows COMMAND...: waits until COMMAND prints a larger number than now
 grows() { local n; n=$("$@") && busywait 20 more_than "$n" "$@"; }
 more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
 
@@ -55,57 +59,57 @@ check "no counters of queue pairs" is 0 counters_of "$DEV_A"
 pair "pings" 7174 "rping -s -a $IP_B -C $PINGS -V -S 3000" "rping -c -a $IP_B -C $PINGS -V -S 3000"
 busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 for name in write read; do
-	check "the server's ${name}s" is $PINGS counter "$DEV_B" tx_$name
-	check "are those that the client has received" is $PINGS counter "$DEV_A" rx_$name
+	check "${name}s that the server has sent" is $PINGS counter "$DEV_B" tx_$name
+	check "${name}s that the client has received" is $PINGS counter "$DEV_A" rx_$name
 done
-check "two Sends for each ping from the server" is $((2 * PINGS)) counter "$DEV_B" tx_send
-check "and from the client" is $((2 * PINGS)) counter "$DEV_A" tx_send
+check "the server has sent two Sends for each ping" is $((2 * PINGS)) counter "$DEV_B" tx_send
+check "the client has sent two Sends for each ping" is $((2 * PINGS)) counter "$DEV_A" tx_send
 check "both ends agree" ends_agree
 
-# a counter that is bound
-check "a connection that lasts" connect 1000000
+# A bound counter
+check "an endless connection" connect 1000000
 check "a counter is made and bound" bind_qp "$QPN"
 CNTN=$(counter_of "$DEV_A" cntn)
-check "it counts" grows counter_of "$DEV_A" tx_send cntn="$CNTN"
+check "the bound counter counts tx_send" grows counter_of "$DEV_A" tx_send cntn="$CNTN"
 for name in rx_write rx_read rx_bytes tx_bytes rx_fpdu tx_fpdu rx_segs tx_batch; do
-	check "it counts $name" grows counter_of "$DEV_A" $name cntn="$CNTN"
+	check "the bound counter counts $name" grows counter_of "$DEV_A" $name cntn="$CNTN"
 done
-check "and so does the link, with it" grows counter "$DEV_A" tx_send
-refuse "nobody has a queue pair that is not there" bind_qp 16777214
-refuse "an ordinary user binds nothing" setpriv --reuid 65534 --clear-groups rdma statistic qp bind link "$DEV_A/1" lqpn "$QPN"
-check "it is unbound" unbind_qp "$CNTN" lqpn "$QPN"
-check "and gone with its last queue pair" is 0 counters_of "$DEV_A"
+check "the link's counter includes the bound counter" grows counter "$DEV_A" tx_send
+refuse "a counter is not bound to a queue pair that does not exist" bind_qp 16777214
+refuse "a user without privileges can't bind a counter" setpriv --reuid 65534 --clear-groups rdma statistic qp bind link "$DEV_A/1" lqpn "$QPN"
+check "the counter is unbound" unbind_qp "$CNTN" lqpn "$QPN"
+check "a counter without a queue pair is gone" is 0 counters_of "$DEV_A"
 check "the link goes on counting" grows counter "$DEV_A" tx_send
-REFUSAL="Invalid argument|No such" refuse "it can't be unbound again" unbind_qp "$CNTN" lqpn "$QPN"
+REFUSAL="Invalid argument|No such" refuse "the counter can't be unbound again" unbind_qp "$CNTN" lqpn "$QPN"
 for _ in 1 2 3 4 5 6 7 8 9 10; do bind_qp "$QPN" && unbind_qp "$(counter_of "$DEV_A" cntn)" lqpn "$QPN"; done
-check "a last time, for the end of the connection" bind_qp "$QPN"
+check "a counter is bound before the connection ends" bind_qp "$QPN"
 disconnect
 check "a counter ends with its queue pair" is 0 counters_of "$DEV_A"
 
-# auto mode, and nothing is lost when counters end
+# Auto mode
 check "auto mode" auto type on
 connect 1000000
-check "a queue pair that is made gets a counter" is 1 counters_of "$DEV_A"
-refuse "which is not to be unbound by hand" unbind_qp "$(counter_of "$DEV_A" cntn)" lqpn "$QPN"
+check "auto mode: a new queue pair gets a counter" is 1 counters_of "$DEV_A"
+refuse "auto mode: the counter can't be unbound by hand" unbind_qp "$(counter_of "$DEV_A" cntn)" lqpn "$QPN"
 disconnect
-check "it goes with the queue pair" is 0 counters_of "$DEV_A"
+check "auto mode: the counter ends with its queue pair" is 0 counters_of "$DEV_A"
 check "auto mode ends" auto off
 if auto pid on >/dev/null 2>&1; then
 	connect 1000000
-	check "by process: it has one" is 1 counters_of "$DEV_A"
-	check "of the process" is "$CLIENT" counter_of "$DEV_A" pid
+	check "auto mode by process: the process gets a counter" is 1 counters_of "$DEV_A"
+	check "auto mode by process: the counter has the pid of the process" is "$CLIENT" counter_of "$DEV_A" pid
 	disconnect
 	check "auto mode ends" auto off
 else
-	skip "by process" "this rdma has no such mode"
+	skip "auto mode by process" "this rdma has no such mode"
 fi
 
-# the link's counters include the counts of all bound counters
+# When a counter ends, the link's counters still include its counts
 before=$(counter "$DEV_A" tx_send)
 check "auto mode once more" auto type on
 pair "pings with a counter" 7174 "rping -s -a $IP_B -C $PINGS -V -S 3000" "rping -c -a $IP_B -C $PINGS -V -S 3000"
 busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
-check "are in the link's counters, once" is $((before + 2 * PINGS)) counter "$DEV_A" tx_send
+check "the link's counter includes these pings once" is $((before + 2 * PINGS)) counter "$DEV_A" tx_send
 auto off
 
 # Binds and unbinds under traffic, while other processes read. (Only one thread at a time binds
@@ -128,15 +132,16 @@ reads() {
 }
 reads 4 & racers=($!)
 reads 4 & racers+=($!)
-check "bound and unbound, while others read" binds 4
-check "what others read" wait "${racers[@]}"
+check "counters are bound and unbound, while processes read them" binds 4
+check "the processes could read them" wait "${racers[@]}"
 check "the traffic goes on" grows counter "$DEV_A" tx_send
-# the core does not forget a counter that could not be bound: no auto mode from here on
-refuse "a queue pair has one counter" sh -c "rdma statistic qp bind link $DEV_A/1 lqpn $QPN && rdma statistic qp bind link $DEV_A/1 lqpn $QPN"
+# After this refusal auto mode is not possible any more: the RDMA core does not forget a counter
+# that it could not bind
+refuse "a queue pair can't have a second counter" sh -c "rdma statistic qp bind link $DEV_A/1 lqpn $QPN && rdma statistic qp bind link $DEV_A/1 lqpn $QPN"
 disconnect
-check "nothing is left" is 0 counters_of "$DEV_A"
+check "no counter is left" is 0 counters_of "$DEV_A"
 
-# gauges
+# Gauges
 for name in conn_current mem_pinned mem_rings; do
 	check "$name is 0 without programs" is 0 counter "$DEV_A" $name
 done

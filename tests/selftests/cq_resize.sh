@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Resizes completion queues: refused sizes, events, memory; and random resizes during verified
 # traffic of several threads.
-# IWT_ROUNDS: resizes beside each kind of poller; IWT_SEED: repeats a run
+# IWT_ROUNDS: number of resizes for each way to poll; IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_queues
@@ -10,7 +10,8 @@ only_iw_tcp "other drivers resize as they like"
 only_with RESIZE
 two_links
 
-# the program ends itself if there is no progress; it prints nothing while it resizes
+# The time limit is long because the program prints nothing while it resizes; the program ends
+# itself if there is no progress
 tap "resize" iwt_patient $((IWT_TIME * 4)) ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A \
 	-n "${IWT_ROUNDS:-300}" ${IWT_SEED:+-s "$IWT_SEED"} resize
 tap "limit" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_queues" -a $IP_A limit
@@ -22,14 +23,14 @@ begin_resizes() {
 }
 
 for round in 1 2 3; do
-	check "killed in between ($round): it resizes" begin_resizes
+	check "killed during a resize ($round): the program resizes" begin_resizes
 	nap 0.$round
 	kill -KILL "$PID"
 	ended "$PID" >/dev/null 2>&1
-	check_no_objects 20 "$DEV_A" "killed in between ($round)"
+	check_no_objects 20 "$DEV_A" "killed during a resize ($round)"
 done
-check "the link goes in between: it resizes" begin_resizes
-check "the link goes in between" link_del "$NS_A" "$DEV_A"
+check "link deleted during a resize: the program resizes" begin_resizes
+check "link deleted during a resize: the link can be deleted" link_del "$NS_A" "$DEV_A"
 stop "$PID"
-check "the link goes in between: nothing is left" busywait 20 in_a bash -c "! rdma link show $DEV_A/1 2>/dev/null"
+check "link deleted during a resize: nothing is left" busywait 20 in_a bash -c "! rdma link show $DEV_A/1 2>/dev/null"
 ktap_finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Memory regions of dma-bufs, which the kernel's udmabuf or the module iwt_dmabuf exports;
+# Memory regions of dma-bufs. The kernel's udmabuf or the module iwt_dmabuf exports the dma-bufs;
 # iwt_dmabuf also moves and revokes buffers.
-# IWT_ROUNDS: random regions of each kind; IWT_SEED: repeats a run
+# IWT_ROUNDS: number of random regions of each kind; IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_memory
@@ -13,7 +13,7 @@ modprobe -q iwt_dmabuf || missing_all "module iwt_dmabuf"
 two_links
 settings_begin
 
-# regions WHAT: all tests of the program
+# regions WHAT: runs all dma-buf tests of iwt_memory
 regions() {
 	tap "$1" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t dmabuf \
 		-n "${IWT_ROUNDS:-60}" ${IWT_SEED:+-s "$IWT_SEED"}

@@ -8,6 +8,7 @@ begin iwt_queues unshare
 only_iw_tcp "other drivers lack these verbs"
 two_links
 
+# queues TEST [PREFIX...]: runs a test of iwt_queues, by the command PREFIX
 queues() {
 	iwt_patient "$IWT_TIME" ip netns exec "$NS_A" "${@:2}" "$IWT_BIN/iwt_queues" -a $IP_A "$1"
 }
@@ -19,7 +20,7 @@ if ! has_feature RESIZE; then
 fi
 tap "overrun" queues overrun
 tap "times" queues times
-# in a time namespace the clock has another offset
+# In a time namespace, the process reads the monotonic clock with an offset
 if unshare -T --monotonic 100000 true 2>/dev/null; then
 	tap "time namespace" queues times unshare -T --monotonic 100000 --fork
 else

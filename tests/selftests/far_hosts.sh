@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Paths with long delays: the driver fills TCP's send buffer, and TCP sends buffers of many
-# segments, also if the congestion window is smaller than a batch of the driver.
+# Paths with long delays. The driver fills TCP's send buffer. TCP gives the net device packets of
+# many segments, even if the congestion window is smaller than a batch of the driver.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/middle.sh
 . "$IWT_LIB/middle.sh"
@@ -12,14 +12,15 @@ only_with COUNTERS
 modprobe -q tcp_diag
 MSS=1448 SAID=
 
-# sent WHAT: bytes or packets that A's net device has sent, which counts a buffer of many segments
-# as one packet
+# sent bytes|packets: prints how many A's net device has sent. It counts a packet of many segments
+# as one packet.
 sent() { in_a cat "/sys/class/net/$IF_A/statistics/tx_$1"; }
 
 # sample: records the state of A's connection that ss shows now
 sample() { in_net "$NS_A" ss -tiHmO state established dport = :18600 >>"$TMP/ss"; }
 
-# stream COUNT [SIZE]: Writes (of 64 KB) from A to address TO of B, with samples
+# stream COUNT [SIZE]: sends COUNT Writes of SIZE bytes (65536) from A to the address TO of B, and
+# takes samples
 stream() {
 	local srv opts=(-m flow -o write -S "${2:-65536}" -d 64 -e -w 0 -n "$1" -a "$TO")
 	: >"$TMP/ss"
@@ -41,29 +42,30 @@ numbers() { grep -o "$1[0-9]*" "$TMP/ss" | sed 's/.*[^0-9]//' | sort -n; }
 most() { numbers "$1" | tail -n 1; }
 middle() { numbers "$1" | awk '{ n[NR] = $1 } END { print n[int((NR + 1) / 2)] }'; }
 
-# A congestion window of 30 segments: TCP must not send a batch that does not fit into the window
-# in smaller and smaller parts
+# The congestion window has 30 segments. If a batch does not fit into the window, TCP must not send
+# it in smaller and smaller parts.
 small_window() {
 	local octets packets had
 	had=$(in_net "$NS_A" sysctl -n net.ipv4.tcp_min_tso_segs)
 	in_net "$NS_A" ip route replace $IP_B/32 dev "$IF_A" cwnd lock 30
-	# else TCP sends as much at once as it sends in a millisecond, which is less on a slow machine
+	# By default, a packet has as many segments as TCP sends in a millisecond. On a slow machine
+	# these are too few for this test.
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_min_tso_segs=15
 	# TCP applies the limit of a route after the first connection on the route has ended
 	in_net "$NS_A" ip tcp_metrics flush all >/dev/null
-	check "a congestion window below a batch: a first stream" stream 1
+	check "a congestion window below a batch: a short stream" stream 1
 	octets=$(sent bytes) packets=$(sent packets)
-	check "a congestion window below a batch: a stream" stream 800
+	check "a congestion window below a batch: a long stream" stream 800
 	octets=$(($(sent bytes) - octets)) packets=$(($(sent packets) - packets))
 	echo "# $((octets / packets / MSS)) segments in a buffer, window $(most cwnd:)"
-	[ ! -s "$TMP/ss" ] || check "a congestion window below a batch: it is" [ "$(most cwnd:)" -le 30 ]
-	check "a congestion window below a batch: buffers have many segments" [ $((octets / packets)) -ge $((6 * MSS)) ]
+	[ ! -s "$TMP/ss" ] || check "a congestion window below a batch: it has at most 30 segments" [ "$(most cwnd:)" -le 30 ]
+	check "a congestion window below a batch: packets have many segments" [ $((octets / packets)) -ge $((6 * MSS)) ]
 	in_net "$NS_A" ip route del $IP_B/32
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_min_tso_segs="$had"
 }
 
-# attempts COMMAND...: succeeds if one of three attempts succeeds: a busy machine disturbs the
-# measurements
+# attempts COMMAND...: runs COMMAND up to three times, because a busy machine disturbs the
+# measurements; succeeds if one attempt succeeds
 attempts() {
 	for _ in 1 2 3; do
 		if "$@"; then return; fi
@@ -71,8 +73,9 @@ attempts() {
 	return 1
 }
 
-# TCP's send buffer is full despite the delay of acknowledgments, and nearly all of its data are
-# in flight
+# full: sends a stream. In half of the samples, TCP's send buffer must have data up to 80 % of its
+# size, and as many bytes must have been sent without an acknowledgment. (Without samples it
+# succeeds.)
 full() {
 	local want
 	stream 1600 || return
@@ -82,7 +85,7 @@ full() {
 	echo "$SAID"
 	[ "$(middle "[,(]w")" -ge "$want" ] && [ $(($(middle unacked:) * MSS)) -ge "$want" ]
 }
-# On a longer path, even a slower machine can fill the buffer
+# Tries longer and longer delays: with a longer one, even a slow machine can fill the buffer
 full_on_some_path() {
 	local ms
 	for ms in 10 40 100; do
@@ -94,17 +97,18 @@ full_on_some_path() {
 full_buffer() {
 	local had
 	had=$(in_net "$NS_A" sysctl -n net.ipv4.tcp_congestion_control)
-	# CUBIC ends its slow start when round trips get longer, as they do on a busy machine
+	# Not CUBIC, which ends its slow start when round trips get longer; they do on a busy
+	# machine
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_wmem="4096 16384 1048576" net.ipv4.tcp_congestion_control=reno
-	check "a buffer of 1 MB is full most of the time, and nearly all of it is under way" full_on_some_path
+	check "a buffer of 1 MB is full most of the time, and most of its data have been sent" full_on_some_path
 	[ -s "$TMP/ss" ] || skip "a buffer of 1 MB" "ss shows no connection: no tcp_diag here"
 	echo "# $SAID"
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_congestion_control="$had"
 	delay 10
 }
 
-# Batches stay whole: TCP neither sends the buffers of a batch one by one, nor fills up a batch
-# with data of the next batch
+# whole: TCP sends a batch of the driver as one packet. It neither sends the buffers of a batch one
+# by one, nor fills up a batch with data of the next batch.
 whole() {
 	local octets packets
 	octets=$(sent bytes) packets=$(sent packets)
@@ -115,33 +119,35 @@ whole() {
 	[ $((octets / packets)) -ge $((36 * MSS)) ]
 }
 whole_batches() {
-	# else TCP sends as much at once as it sends in a millisecond, which is less on a slow machine
+	# By default, a packet has as many segments as TCP sends in a millisecond. On a slow machine
+	# these are fewer than those of a batch.
 	in_net "$NS_A" sysctl -qw net.ipv4.tcp_min_tso_segs=44 net.ipv4.tcp_wmem="4096 16384 4194304"
 	check "batches stay whole" attempts whole
 	echo "# $SAID"
 }
 
-# What was kept to frame in, since it was under way, is free soon after: but for 32 buffers of each
-# processor, and as many pages for short messages
+# The driver keeps the buffers in which it framed messages until the peer has acknowledged their
+# data. Soon after the streams it must have freed all of them, except those that it keeps for later
+# use: for each processor, 32 buffers, and 32 pages for short messages.
 memory_goes() {
 	local had keep
 	keep=$(($(nproc) * 32 * (32768 + $(getconf PAGESIZE)))) had=$(counter "$DEV_A" mem_txbuf)
-	echo "# $had octets to frame in, $keep may stay"
+	echo "# $had octets of buffers for framing, $keep may stay"
 	if [ "$had" -gt $keep ]; then
-		# an ending connection may keep it for a minute, the time limit for a peer that
-		# does not answer
-		check "memory for what was under way is freed" busywait 75 no_more_than $keep
+		# a connection that ends may keep its buffers for a minute: then the driver stops
+		# waiting for a peer that does not answer
+		check "buffers for framing are freed" busywait 75 no_more_than $keep
 	else
-		skip "memory for what was under way is freed" "there was not that much under way"
+		skip "buffers for framing are freed" "the driver never needed more than it may keep"
 	fi
 }
 no_more_than() { [ "$(counter "$DEV_A" mem_txbuf)" -le "$1" ]; }
 
-# acks: packets that B has sent
+# acks: prints how many packets B has sent; they have no data, so they are acknowledgments
 acks() { in_b cat "/sys/class/net/$IF_B/statistics/tx_packets"; }
 
-# few NAME PERCENT: B acknowledges packets that arrive together by one acknowledgment, as far as
-# TCP's own timing allows: at most PERCENT acknowledgments for 100 packets
+# few NAME PERCENT: sends a stream. B must send at most PERCENT acknowledgments for 100 packets,
+# because it acknowledges packets that arrive together by one acknowledgment.
 few() {
 	local packets acks
 	packets=$(sent packets) acks=$(acks)
@@ -162,10 +168,11 @@ few_acks() {
 	done
 	few "single segments" 25
 }
-# Kernels have work items for bottom halves since 6.9, except those with PREEMPT_RT
+# Does this kernel run work items in bottom halves? Kernels since 6.9 do, except those with
+# PREEMPT_RT
 bottom_half_work() { [[ $(uname -v) != *PREEMPT_RT* ]] && printf '6.9\n%s\n' "$(uname -r)" | sort -CV; }
 
-# delay MS: on each of the router's ports
+# delay MS: delays the packets that leave each of the router's ports
 delay() {
 	local dev
 	for dev in "$M_A" "$M_B"; do in_m tc qdisc replace dev "$dev" root netem limit 10000 delay "$1ms" || return; done
@@ -177,8 +184,8 @@ TO=$IP_B
 small_window
 middle_gone
 routed || { not_ok "a router between A and B"; ktap_finish; }
-check "a link on each side of a router" link_add "$NS_A" "$DEV_A" "$IF_A"
-check "and on the other one" link_add "$NS_B" "$DEV_B" "$IF_B"
+check "a link in A, behind a router" link_add "$NS_A" "$DEV_A" "$IF_A"
+check "a link in B, behind a router" link_add "$NS_B" "$DEV_B" "$IF_B"
 TO=$FAR_B
 full_buffer
 whole_batches

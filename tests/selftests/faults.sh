@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Makes memory allocations fail, one after the other: each allocation for the module, a link, an
-# object, a connection or data, in the caller's context or in any other
-# (tests/programs/faults/main.c). The laboratory's gate and kmemleak find leaks. Outside the
-# caller's context only some of the allocations fail, unless IWT_FAULTS=all.
+# Makes memory allocations fail, one after the other: the allocations of the module for itself, a
+# link, an object, a connection or data (tests/programs/faults/main.c). The laboratory's gate and
+# kmemleak find leaks. In the context of the calling process each allocation fails once; in other
+# contexts only some of the allocations fail, unless IWT_FAULTS=all.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_faults rping rdma
-only_iw_tcp "what other drivers do then is not tested"
+only_iw_tcp "allocations of other drivers are not made to fail"
 want_settings
 if [ ! -e /proc/self/fail-nth ] || [ ! -e /sys/kernel/debug/failslab ]; then
-	# The "debug" laboratory is made for this
+	# The kernel of the laboratory "debug" must have fault injection
 	! grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env || missing_all "fault injection"
 	skip_all "no fault injection in this kernel"
 fi
@@ -20,7 +20,8 @@ modprobe -q iwt_dmabuf || missing_all "module iwt_dmabuf"
 stride=11
 [ "${IWT_FAULTS:-}" != all ] || stride=1
 
-# A namespace with a leaked reference keeps its end of the veth pair, and so the other end.
+# Is B's net device gone? A namespace A with a leaked reference would keep its end of the veth pair,
+# and so the end in B.
 peer_is_gone() { ! ip -n "$NS_B" link show "$IF_B"; }
 
 two_namespaces
@@ -30,7 +31,7 @@ check_no_objects 20 "$DEV_A"
 check "no socket is left" busywait 90 no_more_sockets "$had" || in_a ss -tnaie | diag
 MADE_DEV+=("$NS_A $DEV_A")
 link_add "$NS_B" "$DEV_B" "$IF_B"
-pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
+pair "afterwards: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
 link_del "$NS_A" "$DEV_A"
 ns_del "$NS_A"
 check "nothing refers to the namespace" busywait 60 peer_is_gone

@@ -5,8 +5,8 @@
 # either end; then the second one, and so on, until there are no more. A mount may fail, but the
 # next one must succeed; data that were written must be read back unchanged; nothing may hang. The
 # laboratory's gate and kmemleak check that nothing is left.
-# By default only some allocations fail, at growing distances; with IWT_FAULTS=all each of the
-# first hundred, and every eleventh of the rest.
+# By default only some allocations fail: next() says which. With IWT_FAULTS=all, each of the first
+# hundred fails, and every eleventh of the rest.
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nfs.sh"
 
@@ -14,7 +14,7 @@ FAILSLAB=/sys/kernel/debug/failslab
 MOST=20000
 
 begin iwt_faultnth rping rdma
-only_iw_tcp "what other drivers do then is not tested"
+only_iw_tcp "allocations of other drivers are not made to fail"
 if [ ! -e $FAILSLAB/require-start ]; then
 	! grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env || missing_all "fault injection by module"
 	skip_all "no fault injection by module in this kernel"
@@ -24,14 +24,15 @@ require rpc.nfsd mount.nfs
 
 nfs=$(realpath "$(dirname "$0")/../lib/nfs_roles.sh")
 
-# client COMMAND...: runs COMMAND on the client's host, which mounts
+# client COMMAND...: runs COMMAND on the host of the NFS client (B, with a mount namespace of its
+# own)
 client() { nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" "$@"; }
 host_is_ready() { client mkdir -p $NFS_AT; }
 
 mounted() { client grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }
 
-# The commands in which an allocation may fail. $FAULT is empty, or the command that makes
-# allocations fail
+# The commands in which an allocation may fail. $FAULT is empty, or a command that runs another
+# command and makes one of its allocations fail.
 mount_it() { $FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" mount.nfs $NFS_FROM $NFS_AT \
 	-o "$NFS_OPTIONS"; }
 umount_it() { $FAULT nsenter -t "$HOLD" -m -n iwt_patient "$IWT_TIME" umount $NFS_AT; }
@@ -56,8 +57,9 @@ with() {
 	[ "$RC" -lt 60 ]
 }
 
-# The steps: each is done with a fault, then checked. FAULT is empty where no allocation is to
-# fail.
+# step_mount, step_use, step_umount KIND N: do one step while the N-th allocation fails, and check
+# the result; "said" counts steps that reported the failure. Elsewhere FAULT is empty, so no
+# allocation fails.
 FAULT=
 step_mount() {
 	with "$1" "$2" mount_it || return
@@ -91,7 +93,8 @@ next() {
 	fi
 }
 
-# faults STEP KIND
+# faults STEP KIND: repeats the step with a fault, further on each time, until no allocation fails.
+# KIND: slabs, or pages
 faults() {
 	local n=1 fails=0 said=0 calm=0 what="$1: $2"
 	# Ends after two runs without a fault, because allocations of another processor may be
@@ -109,7 +112,7 @@ faults() {
 			calm=$((calm + 1))
 		fi
 	done
-	echo "# $what: $fails failed, the last of $n; $said times it said so"
+	echo "# $what: $fails allocations failed, of $n; $said times the step reported it"
 	if [ $fails -gt 0 ]; then
 		ok "$what"
 	elif [ "$2" = pages ]; then
@@ -132,18 +135,18 @@ start ip netns exec "$NS_B" unshare -m sleep 100000
 HOLD=$PID
 if check "the server is there" busywait "$IWT_TIME" serving && check "the client's host" busywait 20 host_is_ready; then
 	other_data
-	check "a mount" mount_it
-	check "is used" use_it
-	check "and goes" umount_it
+	check "before the faults: mount" mount_it
+	check "before the faults: write and read" use_it
+	check "before the faults: unmount" umount_it
 	for step in mount use umount; do
 		for kind in slabs pages; do faults $step $kind || break 2; done
 	done
-	check "after all this: a mount" mount_it
-	check "is used" use_it
-	check "and goes" umount_it
+	check "after the faults: mount" mount_it
+	check "after the faults: write and read" use_it
+	check "after the faults: unmount" umount_it
 fi
 check "the server stops" stop_server || diag <"$TMP/server.log"
 check "nothing of the server is left" busywait 20 no_resources "$NS_A" "$DEV_A"
 check "nothing of the client is left" busywait 20 no_resources "$NS_B" "$DEV_B"
-pair "and rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
+pair "afterwards: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
 ktap_finish

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The module has the features that it was built with, and none that it was built without: its
-# functions, and what users see of them. Other tests rely on IWT_WITHOUT, which names the latter.
+# The module has the features that it was built with, and lacks those that IWT_WITHOUT names: the
+# test searches for functions of each feature, and for what users see of it. Other tests rely on
+# IWT_WITHOUT.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin rdma ibv_devinfo
@@ -13,9 +14,9 @@ two_links
 feature() {
 	if has_feature "$1"; then check "with $1: ${*:2}" "${@:2}"; else refuse "without $1: ${*:2}" "${@:2}"; fi
 }
-# function_there NAME: the module has this function, or tracepoint
+# function_there NAME: does the module have this function or tracepoint?
 function_there() { grep -qE " $1([[:space:]]|\$)" /proc/kallsyms; }
-# has_some CAP: the device's limit is not 0
+# has_some LIMIT: is this limit of the device more than 0?
 has_some() { in_a ibv_devinfo -v -d "$DEV_A" | grep -qE "^[[:space:]]*$1:[[:space:]]+[1-9]"; }
 counts() { [ -e "/sys/class/infiniband/$DEV_A/ports/1/hw_counters" ]; }
 traces() { [ -d /sys/kernel/tracing/events/iw_tcp ]; }

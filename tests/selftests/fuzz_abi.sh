@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Calls everything that a process can call on a device, with mutated arguments (iwt_fuzzabi), for
 # 10 seconds by default. Some processes have no privileges, small limits and a control group of 48
-# MiB. The kernel's log shows the seed of each round; a seed repeats its round:
+# MiB. The kernel's log shows the seed of each round. The option --round with this seed repeats the
+# round:
 #
 #	fuzz_abi.sh [--time SECONDS] [OPTION OF iwt_fuzzabi]...
 #	fuzz_abi.sh --round 0x123 --threads 1
@@ -23,12 +24,12 @@ two_links
 modprobe -q rdma_ucm
 modprobe -q iwt_dmabuf || skip "regions of dma-bufs" "there is no module iwt_dmabuf"
 if cg_has memory && cg_add memory && echo 48M >"$CG/memory.max"; then options+=(--group "$CG"); else skip "a group for memory" "this kernel has no such control groups"; fi
-# (nsenter, because its /sys has the control groups)
+# nsenter keeps this shell's /sys, which has the control groups ("ip netns exec" does not)
 iwt_patient $((seconds + IWT_TIME * 4)) nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_fuzzabi" "$DEV_A" $IP_A \
 	--time "$seconds" "${options[@]}" >"$TMP/fuzz" 2>&1
 subtests "fuzz" "$TMP/fuzz" $?
 check_no_objects "$IWT_TIME" "$DEV_A"
-pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
-verify_pair "and after all this" $IP_B --max-size 20000 --rounds 1 --no-wr --no-neg --no-events
+pair "afterwards: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
+verify_pair "afterwards" $IP_B --max-size 20000 --rounds 1 --no-wr --no-neg --no-events
 modprobe -q -r iwt_dmabuf
 ktap_finish

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Tests iw_tcp against siw, the kernel's own software iWARP, as an independent peer: each driver
 # in both roles, with transfers from both sides, verified data, CRC on and off.
-# IWT_QUICK: without the largest messages and long FPDUs; without CRC only verified data.
-# IWT_CRC: only with CRC (on) or only without (off).
+# IWT_QUICK: neither the largest messages nor long FPDUs; with CRC off, neither errors nor events.
+# IWT_CRC: only with CRC (on) or only without CRC (off).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_verify rping
@@ -15,7 +15,7 @@ two_namespaces
 crc_param=/sys/module/$IWT_LINK_TYPE/parameters/crc
 large_param=/sys/module/$IWT_LINK_TYPE/parameters/large_fpdus
 
-# set_crc on|off: for links made from now on (siw accepts either)
+# set_crc on|off: sets whether later links use CRC. (siw accepts both.)
 set_crc() {
 	modprobe -q "$IWT_LINK_TYPE"
 	modprobe -q siw
@@ -33,7 +33,8 @@ unlinks() {
 	MADE_DEV=()
 }
 
-# both CRC CLIENT-TYPE SERVER-TYPE
+# both CRC CLIENT-TYPE SERVER-TYPE: all tests with a client and a server of these types (iw_tcp or
+# siw); CRC is only for the names of the results
 both() {
 	local crc=$1 a=$2 b=$3 what="CRC $1, $2 connects to $3" ca=() sb=() tool
 	links "$a" "$b" || { not_ok "$what: links"; unlinks; return; }
@@ -47,7 +48,7 @@ both() {
 		if [ "$a" = siw ]; then
 			# siw listens on every device, and both devices use the port in
 			# the caller's namespace
-			skip "$what: $tool" "perftest cannot listen beside siw"
+			skip "$what: $tool" "perftest cannot listen on iw_tcp while siw listens on the same port"
 			continue
 		fi
 		# The sockets of the previous connection may still use their port: the other
@@ -75,7 +76,7 @@ large() {
 	verify_pair "$what" $IP_B "${opts[@]}" "${ca[@]}" -- "${sb[@]}"
 	octets=$(octets_of_fpdu "$dev")
 	echo "# octets of an FPDU: $octets"
-	check "$what: as long as agreed" [ "$octets" $want 1448 ]
+	check "$what: the FPDUs are as long as agreed" [ "$octets" $want 1448 ]
 	distance near
 	unlinks
 }
@@ -87,8 +88,8 @@ size=(--max-size 1048576 --rounds 2)
 port=18515
 was=$(cat "$crc_param" 2>/dev/null)
 large_was=$(cat "$large_param" 2>/dev/null)
-# lockdep checks the whole kernel, and stops after its first finding. It is off during this
-# test, so that it does not stop at a fault of siw.
+# lockdep checks the whole kernel, and stops after its first report. It is off during this test, so
+# that a fault of siw does not stop it.
 locks=/proc/sys/kernel/prove_locking
 [ ! -w $locks ] || echo 0 >$locks
 back() {

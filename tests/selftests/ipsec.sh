@@ -8,7 +8,7 @@ begin iwt_verify rping tcpdump
 only_with COUNTERS
 PLAIN='MPA ID Re[qp] Frame|rdma-ping-[0-9]'
 
-# Keys and numbers (SPI) of both directions, IPv4 and IPv6
+# The key, and for each direction of IPv4 and IPv6: source, destination, number (SPI)
 AEAD=(aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128)
 PAIRS=("$IP_A $IP_B 0x1001" "$IP_B $IP_A 0x1002")
 [ ! -d /proc/sys/net/ipv6 ] || PAIRS+=("$IP6_A $IP6_B 0x1003" "$IP6_B $IP6_A 0x1004")
@@ -70,8 +70,8 @@ with() {
 	tap_off
 	check "ESP: the wire shows nothing of startup and data" not shows_plain
 	check "ESP: packets of ESP" [ "$(packets "ip proto 50")" -gt 20 ]
-	check "ESP: no segment of TCP in clear" [ "$(packets tcp)" = 0 ]
-	# with the cases that end in a Terminate
+	check "ESP: no unencrypted segment of TCP" [ "$(packets tcp)" = 0 ]
+	# Includes errors, after which a connection ends by a Terminate
 	verify_pair "ESP, with Terminates" $IP_B --max-size 3000 --rounds 1 --no-events --no-wr
 	verify_pair "ESP" $IP_B --brief --no-neg --no-events
 	[ ! -d /proc/sys/net/ipv6 ] || verify_pair "ESP, IPv6" $IP6_B --brief --no-neg --no-events
@@ -82,18 +82,18 @@ received() { counter "$DEV_B" rx_bytes; }
 # The keys are deleted during traffic: the traffic stops, and no data are sent unencrypted
 taken_away() {
 	local before
-	check "keys are taken away: traffic before" traffic_rping
+	check "keys are deleted: traffic before" traffic_rping
 	tap_on
 	no_keys
 	nap 1
 	before=$(received)
 	nap 3
-	check "keys are taken away: nothing arrives" [ "$(received)" = "$before" ]
+	check "keys are deleted: nothing arrives" [ "$(received)" = "$before" ]
 	tap_off
-	check "keys are taken away: nothing is sent in clear" [ "$(packets tcp)" = 0 ]
+	check "keys are deleted: nothing is sent unencrypted" [ "$(packets tcp)" = 0 ]
 	keys
 	check "keys are back: the same connection goes on" busywait "$IWT_TIME" arrives "$before"
-	check "keys are back: both ends live" alive "$CLI"
+	check "keys are back: the client still runs" alive "$CLI"
 	stop "$CLI" "$SRV"
 	no_keys
 	start in_b rping -s -a $IP_B >"$TMP/server" 2>&1
@@ -103,7 +103,7 @@ taken_away() {
 	check "with keys: a connection" in_a rping -c -a $IP_B -C 1 -v
 }
 
-# The server listens, but the client gets no answer
+# nobody_there: does a client of the listening server get no connection?
 nobody_there() {
 	iwt_patient 60 ip netns exec "$NS_A" rping -c -a "$IP_B" -C 1 -v >"$TMP/talk" 2>&1
 	[ $? = 124 ] || grep -q 'RDMA_CM_EVENT_\(UNREACHABLE\|CONNECT_ERROR\|ROUTE_ERROR\)' "$TMP/talk"
@@ -116,8 +116,8 @@ modprobe -q esp6
 keys 2>"$TMP/why" || skip_all "no IPsec here: $(head -n 1 "$TMP/why")"
 no_keys
 without
-check "keys" keys
-check "policies" policies
+check "A and B get keys" keys
+check "A and B get policies" policies
 with
 taken_away
 ktap_finish

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Verbs for a consumer in the kernel: every operation, also atomic ones, registrations, refusals,
-# drain and flush, contexts; completions are polled in each mode that the kernel offers.
-# IWT_KT_GROUPS and IWT_KT_MODES (lists with commas) select groups and modes.
+# Verbs for a consumer in the kernel (the module iwt_ktest): every operation, also atomic ones,
+# registrations, refusals, drain and flush, contexts. The consumer reads completions in each way
+# that the kernel offers (mode). IWT_KT_GROUPS and IWT_KT_MODES (lists with commas) select groups of
+# tests and modes.
 . "$(dirname "$0")/../lib/begin.sh"
 
 GROUPS_=${IWT_KT_GROUPS:-data,ext,global,inval,gaps,errors,local,drain,context,locked}
 ! has_feature SRQ || [ -n "${IWT_KT_GROUPS:-}" ] || GROUPS_=$GROUPS_,srq
 MODES=${IWT_KT_MODES:-direct,softirq,workqueue,unbound,handler}
 
-# run_group GROUP MODE
+# run_group GROUP MODE: runs one group of tests in one mode
 run_group() {
 	if ! ktest "$1" "$2" 2>/dev/null; then
 		not_ok "$1 ($2): starts"
@@ -21,7 +22,7 @@ run_group() {
 begin rdma
 ktest_need
 two_links
-REFUSAL="Invalid argument" refuse "a group that is not there" ktest nothing
+REFUSAL="Invalid argument" refuse "a group that does not exist" ktest nothing
 if ! has_feature RESIZE; then
 	skip "a completion queue of a kernel consumer is resized" "the driver was built without RESIZE"
 elif grep -q ' ib_resize_cq' /proc/kallsyms; then

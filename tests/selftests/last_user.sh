@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A link is deleted, and the module is unloaded, just when rdma_cm releases the link. rdma_cm
-# first drops its reference to the device, and then its reference to the GID. The test makes the
-# time between them longer, if the kernel has probes.
+# A link is deleted, or the module is unloaded, just when rdma_cm releases the link. rdma_cm first
+# drops its reference to the device, and then its reference to the GID. If the kernel has probes,
+# the test makes the time between these two steps longer.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_conn
@@ -18,7 +18,7 @@ round() {
 	CLI=$PID
 	check "$1: connections" busywait "$IWT_TIME" exchanged
 	[ ! -e $SLOW ] || echo 500000 >$SLOW
-	check "$1: without its users" iwt_patient "$IWT_TIME" "${@:2}"
+	check "$1: the command ends well while rdma_cm uses the link" iwt_patient "$IWT_TIME" "${@:2}"
 	check "$1: the link is gone" no_link "$DEV_A"
 	stop "$CLI" "$SRV"
 	[ ! -e $SLOW ] || echo 0 >$SLOW
@@ -32,5 +32,5 @@ for ((i = 0; i < ${IWT_ROUNDS:-3}; i++)); do
 	round "round $i, link removed" ip netns exec "$NS_A" rdma link delete "$DEV_A"
 	round "round $i, module unloaded" modprobe -r "$IWT_LINK_TYPE"
 done
-[ ! -e $SLOW ] || check "back to normal speed" modprobe -r iwt_slow
+[ ! -e $SLOW ] || check "the module iwt_slow is unloaded" modprobe -r iwt_slow
 ktap_finish

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Requests that verbs refuse, which must have no effect; the process that is charged for memory;
-# the limits of control groups, of RLIMIT_MEMLOCK and of the device (IWT_MAX=pd,cq,srq,qp,mr,mw:
-# the device's limits to test, which need memory and time).
+# the limits of control groups, of RLIMIT_MEMLOCK and of the device. IWT_MAX=pd,cq,srq,qp,mr,mw
+# lists the limits of the device to test; these tests need much memory and time.
 . "$(dirname "$0")/../lib/begin.sh"
 
 ENOMEM=12 EAGAIN=11
 
-# limits PREFIX OPTION...: runs iwt_limits, with the command LESS in front
+# limits PREFIX OPTION...: runs iwt_limits by the command LESS (an array), if it is set
 limits() {
 	local prefix=$1
 	shift
@@ -25,7 +25,8 @@ in_a "$IWT_BIN/iwt_verbs" "$DEV_A" >"$TMP/verbs" 2>&1
 subtests verbs "$TMP/verbs" $?
 tap "sizes" in_a "$IWT_BIN/iwt_attrs" "$DEV_A"
 
-# Rings of 1024 entries, 9 pages of 4 KiB each, in 1 MiB
+# iwt_limits makes queues whose rings have 1024 entries, 9 pages of 4 KiB. 1 MiB is enough for 20 to
+# 28 completion queues, or 8 to 16 queue pairs.
 LESS=(prlimit --memlock=1048576:1048576 setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock)
 limits "RLIMIT_MEMLOCK, completion queues" some cq $ENOMEM 20 28 1000
 ! has_feature SRQ || limits "RLIMIT_MEMLOCK, shared receive queues" some srq $ENOMEM 20 28 1000
@@ -39,13 +40,13 @@ if cg_has rdma; then
 		"${GROUPED[@]}" "$IWT_BIN/iwt_limits" "$DEV_A" some $kind $EAGAIN 10 10 >"$TMP/limits" 2>&1
 		subtests "group for RDMA, $kind" "$TMP/limits" $?
 	done
-	check "nothing stays charged" busywait "$IWT_TIME" nothing_charged
+	check "no object stays charged" busywait "$IWT_TIME" nothing_charged
 	echo "$DEV_A hca_handle=0 hca_object=max" >"$CG/rdma.max"
 	# The RDMA core leaks a reference to a task when it refuses to give the task a context
 	if [ -e /sys/kernel/debug/kmemleak ]; then
-		skip "no context" "where leaks are looked for, the core's own is found"
+		skip "group for RDMA: no context" "kmemleak would find the leak of the RDMA core"
 	else
-		refuse "no context" "${GROUPED[@]}" "$IWT_BIN/iwt_limits" "$DEV_A" some cq $EAGAIN 10 10
+		refuse "group for RDMA: no context" "${GROUPED[@]}" "$IWT_BIN/iwt_limits" "$DEV_A" some cq $EAGAIN 10 10
 	fi
 	cg_del
 else
@@ -54,7 +55,9 @@ fi
 
 # Of 64 MiB, the ring of a completion queue takes 32 MiB, and a send queue with all its memory 1.4
 # MiB. At the limit, the process is killed or its request is refused.
+# at_limit: has the group reached its limit?
 at_limit() { grep -q '^max [1-9]' "$CG/memory.events"; }
+# bounded KIND OBJECTS ENTRIES: makes queues in the group until its limit
 bounded() {
 	local rc
 	"${GROUPED[@]}" "$IWT_BIN/iwt_limits" "$DEV_A" some "$1" $ENOMEM 0 "$2" "$3"
@@ -66,7 +69,7 @@ if cg_has memory; then
 		[ "${try%% *}" != srq ] || has_feature SRQ || continue
 		check "a group for memory" cg_memory 64M
 		# shellcheck disable=SC2086
-		check "it is charged, ${try%% *}" bounded $try
+		check "the group is charged, ${try%% *}" bounded $try
 		cg_del
 	done
 else
@@ -78,7 +81,7 @@ for kind in ${IWT_MAX//,/ }; do
 	began=$SECONDS
 	limits "the device's $kind" max $kind
 	echo "# $((SECONDS - began)) s"
-	check "nothing of them is left" busywait "$IWT_TIME" nothing_of iwt_limits "$DEV_A"
+	check "the device's $kind: nothing is left" busywait "$IWT_TIME" nothing_of iwt_limits "$DEV_A"
 done
 check "nothing is left" busywait "$IWT_TIME" nothing_of iwt_limits "$DEV_A"
 ktap_finish

@@ -15,7 +15,7 @@ AGAIN=${AGAIN:-20}
 state_is() { in_net "$NS_A" rdma link show "$1/1" | grep -q " state $2 "; }
 has_address() { ! gid_is "$1" 000000000000; }
 gone() { ! in_net "$NS_A" rdma link show "$1/1" >/dev/null 2>&1; }
-# dev_add NAME TYPE...: makes a netdev in A
+# dev_add NAME TYPE [OPTION...]: makes a net device in A, and sets it up
 dev_add() { local n=$1; shift; ip -n "$NS_A" link add "$n" type "$@" && ip -n "$NS_A" link set "$n" up; }
 
 autoload() {
@@ -29,10 +29,10 @@ autoload() {
 }
 
 refusals() {
-	refuse "no second device of one name" in_a rdma link add "$DEV_A" type "$TYPE" netdev lo
-	refuse "no second link on one netdev" in_a rdma link add "${DEV_A}x" type "$TYPE" netdev "$IF_A"
+	refuse "no second link with the same name" in_a rdma link add "$DEV_A" type "$TYPE" netdev lo
+	refuse "no second link on the same netdev" in_a rdma link add "${DEV_A}x" type "$TYPE" netdev "$IF_A"
 	check "the first link is still there" state_is "$DEV_A" ACTIVE
-	refuse "no link on a netdev that is not there" in_a rdma link add "${DEV_A}x" type "$TYPE" netdev nosuch
+	refuse "no link on a netdev that does not exist" in_a rdma link add "${DEV_A}x" type "$TYPE" netdev nosuch
 	if ip -n "$NS_A" tuntap add "tun$TAG" mode tun 2>/dev/null; then
 		refuse "no link on a netdev without Ethernet" \
 			in_a rdma link add "${DEV_A}x" type "$TYPE" netdev "tun$TAG"
@@ -42,7 +42,7 @@ refusals() {
 }
 
 attributes() {
-	check "ibv_devices lists it" sh -c "ip netns exec $NS_A ibv_devices | grep -q $DEV_A"
+	check "ibv_devices lists the link" sh -c "ip netns exec $NS_A ibv_devices | grep -q $DEV_A"
 	check "ibv_devinfo -v" in_a ibv_devinfo -v -d "$DEV_A"
 	check "transport is iWARP" sh -c "ip netns exec $NS_A ibv_devinfo -d $DEV_A | grep -q 'transport:.*iWARP'"
 	check "the port is active" state_is "$DEV_A" ACTIVE
@@ -50,7 +50,7 @@ attributes() {
 	check "rdma resource show" in_a rdma resource show
 }
 
-# For each kind of netdev: adds a link, checks it, deletes it.
+# Adds a link to each kind of net device, checks the link, and deletes it.
 kinds() {
 	local kind name dev=iwtk$TAG
 	dev_add "dm$TAG" dummy
@@ -65,9 +65,9 @@ kinds() {
 			continue
 		fi
 		check "a link on a ${kind%:*}" link_add "$NS_A" "$dev" "$name"
-		# also if the netdev has no link layer address, like lo
-		[ "$TYPE" != iw_tcp ] || check "its GID has an address" has_address "$dev"
-		check "and its removal" link_del "$NS_A" "$dev"
+		# lo has no MAC address, but the GID must not be 0 there, either
+		[ "$TYPE" != iw_tcp ] || check "the GID of a link on a ${kind%:*} is not 0" has_address "$dev"
+		check "the link on a ${kind%:*} is removed" link_del "$NS_A" "$dev"
 	done
 }
 
@@ -76,13 +76,13 @@ events() {
 	ip -n "$NS_B" link set "$IF_B" down
 	check "without a carrier the port is down" busywait 10 state_is "$DEV_A" DOWN
 	ip -n "$NS_B" link set "$IF_B" up
-	check "with a carrier it is active again" busywait 10 state_is "$DEV_A" ACTIVE
+	check "with a carrier the port is active again" busywait 10 state_is "$DEV_A" ACTIVE
 	ip -n "$NS_A" link set "$IF_A" down
 	check "netdev down: the port is down" busywait 10 state_is "$DEV_A" DOWN
 	ip -n "$NS_A" link set "$IF_A" name "ren$TAG" && IF_A=ren$TAG
 	ip -n "$NS_A" link set "$IF_A" up
-	check "netdev up: active again, under its new name" busywait 10 rdma_in "$NS_A" "$IF_A"
-	check "and the port is active" busywait 10 state_is "$DEV_A" ACTIVE
+	check "netdev up: the link shows the new name of the netdev" busywait 10 rdma_in "$NS_A" "$IF_A"
+	check "netdev up: the port is active again" busywait 10 state_is "$DEV_A" ACTIVE
 	was=$(mac_of "$IF_A")
 	ip -n "$NS_A" link set "$IF_A" address 02:11:22:33:44:55
 	if gid_follows "$DEV_A"; then
@@ -94,7 +94,7 @@ events() {
 	check "the MTU follows the netdev" busywait 10 sh -c \
 		"ip netns exec $NS_A ibv_devinfo -d $DEV_A | grep -q 'active_mtu:.*4096'"
 	ip -n "$NS_A" link set "$IF_A" mtu 1500
-	check "and back" busywait 10 sh -c \
+	check "the MTU follows the netdev back" busywait 10 sh -c \
 		"ip netns exec $NS_A ibv_devinfo -d $DEV_A | grep -q 'active_mtu:.*1024'"
 }
 
@@ -110,11 +110,11 @@ several() {
 	local i
 	eight || { not_ok "eight links at once"; return; }
 	ok "eight links at once"
-	check "a netdev's removal takes its link" ip -n "$NS_A" link del "m3$TAG"
-	check "the link is gone" busywait 10 gone "iwm3$TAG"
-	check "its neighbours are not" state_is "iwm4$TAG" ACTIVE
+	check "a netdev with a link is removed" ip -n "$NS_A" link del "m3$TAG"
+	check "the link of the removed netdev is gone" busywait 10 gone "iwm3$TAG"
+	check "the link of another netdev is still active" state_is "iwm4$TAG" ACTIVE
 	for i in 1 2 4 5 6 7 8; do link_del "$NS_A" "iwm$i$TAG"; done
-	check "they can be removed" gone "iwm8$TAG"
+	check "the other links can be removed" gone "iwm8$TAG"
 }
 
 again() {
@@ -132,8 +132,8 @@ refusals
 kinds
 events
 several
-check "removed and added again, $AGAIN times" again
-check "removal" link_del "$NS_A" "$DEV_A"
+check "a link is removed and added again, $AGAIN times" again
+check "the link is removed" link_del "$NS_A" "$DEV_A"
 check "the link is gone" gone "$DEV_A"
-refuse "no second removal" link_del "$NS_A" "$DEV_A"
+refuse "the link can't be removed again" link_del "$NS_A" "$DEV_A"
 ktap_finish

@@ -7,28 +7,28 @@ begin iwt_verify rdma python3
 only_iw_tcp "settings of iw_tcp"
 want_settings
 
-# is NAME FILE VALUE
+# is LINK SETTING VALUE: does the link have this value of the setting?
 is() { [ "$(setting "$1" "$2")" = "$3" ]; }
 
-# short WHAT: verifies every operation in a few sizes
+# short WHAT: iwt_verify tries every operation with a few sizes
 short() { verify_pair "$1" $IP_B --max-size 5000 --rounds 1 --no-neg --no-events --no-wr; }
 
 two_links
 check "a link's directory" settings_begin
-refuse "no directory for what is no link" mkdir $SETTINGS/iwt-none
+refuse "no directory for a link that does not exist" mkdir $SETTINGS/iwt-none
 check "CRC is on" is $DEV_A crc on
-check "markers are not asked for" is $DEV_A markers off
-check "revision 2 is spoken" is $DEV_A mpa_revision 2
-check "RDMAC peers are not" is $DEV_A rdmac_permissive off
-check "FPDUs are no longer than segments" is $DEV_A large_fpdus off
+check "markers are off" is $DEV_A markers off
+check "mpa_revision is 2" is $DEV_A mpa_revision 2
+check "rdmac_permissive is off" is $DEV_A rdmac_permissive off
+check "large_fpdus is off" is $DEV_A large_fpdus off
 for word in off required on; do
 	check "crc: $word" set_link $DEV_A crc $word
 	check "crc says $word" is $DEV_A crc $word
 done
-check "nothing is sent without a copy" is $DEV_A zerocopy off
+check "zerocopy is off" is $DEV_A zerocopy off
 for word in auto always off; do
 	if ! may_zerocopy && [ $word != off ]; then
-		refuse "zerocopy: not $word here" set_link $DEV_A zerocopy $word
+		refuse "zerocopy: $word is refused without zero copy" set_link $DEV_A zerocopy $word
 		continue
 	fi
 	check "zerocopy: $word" set_link $DEV_A zerocopy $word
@@ -39,21 +39,21 @@ may_poll || polling=off
 check "polling is $polling" is $DEV_A polling $polling
 for word in off on; do
 	if ! may_poll && [ $word = on ]; then
-		REFUSAL="not supported" refuse "polling: not on here" set_link $DEV_A polling on
+		REFUSAL="not supported" refuse "polling: on is refused where polling is not possible" set_link $DEV_A polling on
 		continue
 	fi
 	check "polling: $word" set_link $DEV_A polling $word
 	check "polling says $word" is $DEV_A polling $word
 done
-check "a silent peer is asked after a minute" is $DEV_A keepidle 60
-check "and given up after five" is $DEV_A user_timeout 300
+check "keepidle is a minute" is $DEV_A keepidle 60
+check "user_timeout is five minutes" is $DEV_A user_timeout 300
 for word in keepidle user_timeout; do
 	for seconds in 7 0; do
 		check "$word: $seconds" set_link $DEV_A $word $seconds
 		check "$word says $seconds" is $DEV_A $word $seconds
 	done
 done
-check "no type of service" is $DEV_A tos 0
+check "tos is 0" is $DEV_A tos 0
 for word in 252 0x28; do check "tos: $word" set_link $DEV_A tos $word; done
 check "tos says 40" is $DEV_A tos 40
 for bad in tos:256 keepidle:32768 user_timeout:32768 user_timeout:65536 mpa_revision:0 mpa_revision:3 mpa_revision:256; do
@@ -63,8 +63,8 @@ for word in keepidle user_timeout; do check "$word: 32767" set_link $DEV_A $word
 for bad in tos:1 tos:2 tos:254 tos:-4 tos: keepidle:-1 user_timeout:x crc:maybe crc: zerocopy:on zerocopy: polling:auto polling: polling:2 markers:2 markers:10 markers:none mpa_revision:-1 rdmac_permissive:x large_fpdus:2; do
 	REFUSAL="Invalid argument" refuse "refused: $bad" set_link $DEV_A "${bad%%:*}" "${bad#*:}"
 done
-check "what was refused changed nothing" is $DEV_A mpa_revision 2
-check "nor that" is $DEV_A tos 40
+check "refused values had no effect: mpa_revision" is $DEV_A mpa_revision 2
+check "refused values had no effect: tos" is $DEV_A tos 40
 SEED=${IWT_SEED:-$RANDOM}
 only_off=
 may_zerocopy || only_off=zerocopy
@@ -86,7 +86,7 @@ for word in "${!other[@]}"; do
 done
 for bad in crc:maybe mpa_revision:3 keepidle:32768 user_timeout:x tos:1 zerocopy:on polling:auto; do
 	refuse "refused: parameter $bad" set_param "${bad%%:*}" "${bad#*:}"
-	check "what was refused changed nothing: $bad" param_is "${bad%%:*}" "${other[${bad%%:*}]}"
+	check "refused values had no effect: parameter $bad" param_is "${bad%%:*}" "${other[${bad%%:*}]}"
 done
 check "a new link" new_link
 for word in "${!other[@]}"; do
@@ -94,8 +94,8 @@ for word in "${!other[@]}"; do
 	check "parameter $word: ${former[$word]} again" set_param "$word" "${former[$word]}"
 done
 settings_end
-check "and another one" new_link
-for word in "${!former[@]}"; do check "it begins with $word ${former[$word]}" is $DEV_A "$word" "${former[$word]}"; done
+check "a new link after the parameters were set back" new_link
+for word in "${!former[@]}"; do check "this link begins with $word ${former[$word]}" is $DEV_A "$word" "${former[$word]}"; done
 
 set_link $DEV_A markers on
 short "markers towards the client"
@@ -107,18 +107,18 @@ set_link $DEV_A crc off
 set_link $DEV_B crc off
 short "markers without CRC"
 set_link $DEV_B markers off
-short "neither"
+short "neither markers nor CRC"
 set_link $DEV_B crc on
-short "CRC at the wish of one"
+short "CRC because one link requires it"
 set_link $DEV_A large_fpdus on
 set_link $DEV_B large_fpdus on
 short "long FPDUs"
 set_link $DEV_B markers on
 short "long FPDUs towards the client, markers towards the server"
 
-check "the link goes" link_del "$NS_A" $DEV_A
-refuse "its settings with it" setting $DEV_A crc
-check "another of that name" link_add "$NS_A" $DEV_A $IF_A
-check "has settings of its own" is $DEV_A crc on
-check "directories go" settings_end
+check "the link is deleted" link_del "$NS_A" $DEV_A
+refuse "its settings can't be read any more" setting $DEV_A crc
+check "a new link gets the same name" link_add "$NS_A" $DEV_A $IF_A
+check "the new link has default settings" is $DEV_A crc on
+check "the directories are removed" settings_end
 ktap_finish

@@ -1,19 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Listeners: they are ready before the first connection, their end delays nothing else, and on a
-# new link whose port is in use they wait for the port.
+# Listeners: they are ready before the first connection; closing them delays no other process; on a
+# new link where their port is in use, they wait for the port.
 . "$(dirname "$0")/../lib/begin.sh"
 
 READER=$KTEST/reader
 LISTEN=$(dirname "$0")/../peer/listen.py
 
-# listener NS KIND ADDRESS PORT: starts a process that listens; its pid is in PID
+# listener NS KIND ADDRESS PORT: starts a process that listens by KIND (rdma or tcp); its pid is in
+# PID
 listener() {
 	start nsenter --net="/run/netns/$1" python3 "$LISTEN" "${@:2}" >"$TMP/listen-$2"
 	busywait "$IWT_TIME" grep -q listening "$TMP/listen-$2"
 }
 
-# Connections that B's links have ended because no Request came in time; without counters, none may
+# overdue: prints how many connections B's links have ended because no Request arrived in time. A
+# driver without counters must end none: prints 0.
 overdue() {
 	local link sum=0
 	has_feature COUNTERS || { echo 0; return; }
@@ -21,23 +23,24 @@ overdue() {
 	echo $sum
 }
 
-# first WHAT ARGUMENT...: listeners at many ports, to which clients connect as soon as possible. A
-# connection may fail only by the device's time limit, which the device counts.
+# first WHAT ADDRESS PORT [TO]: listens at many ports from PORT on; clients connect to them as soon
+# as possible. A connection may fail only by the device's time limit, and the device counts these.
 first() {
 	local what=$1 over lost
 	over=$(overdue)
 	in_b iwt_patient 300 python3 "$LISTEN" first "${@:2}" >"$TMP/out" 2>&1
 	subtests "$what" "$TMP/out" $?
 	over=$(($(overdue) - over)) lost=$(grep -c '^# lost: ' "$TMP/out")
-	[ "$over$lost" = 00 ] || echo "# $lost connections lost, $over by their time"
-	check "$what: none is lost before its time" [ "$lost" -le "$over" ]
+	[ "$over$lost" = 00 ] || echo "# $lost connections lost, $over by the time limit"
+	check "$what: no connection is lost before the time limit" [ "$lost" -le "$over" ]
 }
 
+# Closing a listener must not delay other processes while a grace period of RCU does not end
 grace() {
 	if [ "$(nproc)" -lt 2 ]; then
-		skip "closing holds up nobody" "one processor"
+		skip "closing delays no other process" "one processor"
 	elif ! ktest_load || [ ! -e $READER ]; then
-		skip "closing holds up nobody" "no module iwt_ktest or no debugfs here"
+		skip "closing delays no other process" "no module iwt_ktest or no debugfs here"
 	else
 		in_net "$NS_B" iwt_patient 300 python3 "$LISTEN" grace $IP_B 7300 $READER >"$TMP/out" 2>&1
 		subtests "closing" "$TMP/out" $?
@@ -64,19 +67,19 @@ port_taken() {
 	link_del "$NS_B" "$DEV_B"
 	check "a wildcard listener without a link" listener "$NS_B" rdma 0.0.0.0 7280
 	rdma=$PID
-	check "its port is TCP's" listener "$NS_B" tcp 0.0.0.0 7280
+	check "a TCP listener on the same port" listener "$NS_B" tcp 0.0.0.0 7280
 	tcp=$PID
-	check "a link comes" link_add "$NS_B" "$DEV_B" "$IF_B"
-	pair "and connects" 7174 "rping -s -a $IP_B -C 2" "rping -c -a $IP_B -C 2 -v"
+	check "port in use: a link is added" link_add "$NS_B" "$DEV_B" "$IF_B"
+	pair "port in use: the link connects" 7174 "rping -s -a $IP_B -C 2" "rping -c -a $IP_B -C 2 -v"
 	stop "$tcp"
-	check "the listener has its port in the end" wait_listen "$NS_B" 7280
+	check "the wildcard listener gets the port after the TCP listener has ended" wait_listen "$NS_B" 7280
 	stop "$rdma"
-	check "and gives it back" wait_free "$NS_B" 7280
+	check "the port is free after the wildcard listener has ended" wait_free "$NS_B" 7280
 }
 
 begin rdma rping python3
 only_iw_tcp "other drivers are not tested"
-# otherwise librdmacm loads this module
+# Otherwise librdmacm would load this module during the test
 modprobe -q rdma_ucm
 two_links
 first "listening" $IP_B 7400

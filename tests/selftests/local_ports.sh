@@ -4,19 +4,20 @@
 # the port of a listener.
 . "$(dirname "$0")/../lib/begin.sh"
 
-# The ports of A that TCP and rdma_cm choose from, and ports outside of this range
+# In A, TCP and rdma_cm choose local ports from LOW on (their number is PORTS). Clients that name
+# their port use ports from OWN on, which are outside of this range.
 LOW=40000 PORTS=40
 OWN=50000
 # Servers of B: RDMA at 7500 and 7501, TCP at 7600 and 7601
 R1=7500 R2=7501 T1=7600 T2=7601
 
-# client OPTION...: iwt_ports in A
+# client ARGUMENT...: runs iwt_ports in A
 client() { iwt_patient "$IWT_TIME" nsenter --net="/run/netns/$NS_A" "$IWT_BIN/iwt_ports" "$@"; }
-# sockets STATE FILTER: the number of A's sockets
+# sockets STATE FILTER: prints how many sockets of address A are in STATE and match FILTER of ss
 sockets() { in_net "$NS_A" ss -Htan state "$1" "src [$A] and $2" | wc -l; }
 # used PORT TO: does A have a connection, or had one just now, from PORT to the port TO?
 used() { [ "$(sockets all "sport = :$1 and dport = :$2")" = 1 ]; }
-# from PORT TO OPTION...: connects from PORT to port TO of the server
+# from PORT TO [OPTION...]: connects from PORT to port TO of the server, and checks the local port
 from() { client -f "$A" -b "$1" "${@:3}" "$B" "$2" && busywait 5 used "$1" "$2"; }
 # outside PORT: is it no port that TCP would choose?
 outside() { [ "$1" -ge $OWN ]; }
@@ -37,8 +38,9 @@ begin_servers() {
 # no_port_named: clients that let the kernel choose the port
 no_port_named() {
 	check "$A: $PORTS connections from $PORTS ports" client -n $PORTS "$B" $R1
-	# A second connection to the same destination binds to its port, and TCP then gives the
-	# port to nobody else; so at least half of the ports are left.
+	# If rdma_cm chooses the port of an earlier connection to the same destination, the driver
+	# binds to this port, and TCP then gives the port to no other socket. So at least half of
+	# the ports are left.
 	check "$A: TCP uses the same ports" client -t -n $((PORTS / 2)) "$B" $T1
 	check "$A: $((PORTS / 2)) connections to another port of the server" client -n $((PORTS / 2)) "$B" $R2
 	if [ "$A" = $IP_A ]; then
@@ -70,7 +72,7 @@ keep() {
 	busywait "$IWT_TIME" grep -q port "$TMP/kept"
 }
 
-# port_connected PORT: a port that has a connection
+# port_connected PORT: clients that name PORT while a connection of another client uses it
 port_connected() {
 	local kept
 	keep "$1" $R1
@@ -79,9 +81,9 @@ port_connected() {
 	if outside "$1"; then
 		REFUSAL=EADDRNOTAVAIL refuse "$A: from the port $1 of a connection to the same port" from "$1" $R1 -r
 	else
-		check "$A: from the port $1 of a connection to the same port: another one" client -f "$A" -b "$1" -r "$B" $R1
+		check "$A: from the port $1 of a connection to the same port: the client gets another port" client -f "$A" -b "$1" -r "$B" $R1
 	fi
-	check "$A: that connection is still there" test "$(sockets established "sport = :$1 and dport = :$R1")" = 1
+	check "$A: the connection from port $1 still exists" test "$(sockets established "sport = :$1 and dport = :$R1")" = 1
 	stop "$kept"
 }
 
@@ -90,7 +92,8 @@ bound() {
 	start in_a setpriv --reuid 65534 --clear-groups "$IWT_BIN/iwt_ports" -s "${@:2}" "$A" "$1" >"$TMP/bound"
 }
 
-# port_of_another PORT: ports of another user: a listener's, and two that are bound only
+# port_of_another PORT: clients that name ports of another user: PORT is that of a listener, the
+# next two are bound only, without and with SO_REUSEADDR
 port_of_another() {
 	local port=$1 without=$(($1 + 1)) with=$(($1 + 2)) pids=()
 	bound "$port" -r
@@ -108,16 +111,16 @@ port_of_another() {
 		REFUSAL=EADDRINUSE refuse "$A: from the port $port of a listener, REUSEADDR" from "$port" $R1 -r
 		REFUSAL=EADDRINUSE refuse "$A: from a port that is bound without SO_REUSEADDR" from $without $R1 -r
 	else
-		check "$A: from the port $port of a listener: another one" client -f "$A" -b "$port" "$B" $R1
-		check "$A: from a port that is bound without SO_REUSEADDR: another one" client -f "$A" -b $without -r "$B" $R1
+		check "$A: from the port $port of a listener: the client gets another port" client -f "$A" -b "$port" "$B" $R1
+		check "$A: from a port that is bound without SO_REUSEADDR: the client gets another port" client -f "$A" -b $without -r "$B" $R1
 	fi
 	check "$A: no connection has the port $port" test "$(sockets all "sport = :$port and dport = :$R1")" = 0
 	check "$A: no connection has the port $without" test "$(sockets all "sport = :$without and dport = :$R1")" = 0
 	check "$A: the listener accepts connections" client -t "$A" "$port"
 	check "$A: from a port that is bound with SO_REUSEADDR" from $with $R1
 	kill -USR1 "$PID"
-	check "$A: its owner can still listen" wait_listen "$NS_A" $with
-	check "$A: and accepts connections" client -t "$A" $with
+	check "$A: the owner of port $with can still listen" wait_listen "$NS_A" $with
+	check "$A: the owner of port $with accepts connections" client -t "$A" $with
 	stop "${pids[@]}"
 }
 
@@ -136,9 +139,10 @@ for A in $IP_A $IP6_A; do
 	port_connected $((OWN + 10))
 	refuse "$A: a client that connects to its own port" client -f "$A" -b $((OWN + 30)) "$A" $((OWN + 30))
 	port_of_another $((OWN + 20))
-	# the driver's decisions do not depend on the family
+	# Ports inside the range; only IPv4, because the driver's decisions do not depend on the
+	# address family
 	if [ "$A" = $IP_A ]; then
-		# a new range, so that no connection has been given the ports that are named
+		# A new range: TCP has given none of its ports to a connection before
 		in_net "$NS_A" sysctl -qw net.ipv4.ip_local_port_range="$((LOW + 200)) $((LOW + 299))"
 		port_named $((LOW + 200))
 		port_of_another $((LOW + 220))

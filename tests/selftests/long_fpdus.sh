@@ -9,7 +9,7 @@ only_iw_tcp "settings of iw_tcp"
 only_with COUNTERS
 want_settings
 
-# data WHAT: verifies all operations; sets SENT[LINK], the average number of bytes of an FPDU
+# data WHAT: verifies all operations; sets SENT[LINK] to the average number of bytes of an FPDU
 declare -A SENT
 data() {
 	local dev
@@ -24,7 +24,8 @@ data() {
 	echo "# octets of an FPDU: ${SENT[$DEV_A]}, ${SENT[$DEV_B]}"
 }
 
-# are longer|short: the FPDUs, compared with the first run; most messages are short
+# are longer|short: are the FPDUs of both links longer, or as short, as in the first run (SHORT)? An
+# average that is a quarter longer is enough, because most messages are short.
 are() {
 	local dev is
 	for dev in $DEV_A $DEV_B; do
@@ -37,13 +38,13 @@ are() {
 two_links
 settings_begin
 set_links large_fpdus off
-data "neither"
+data "neither link"
 declare -A SHORT=([$DEV_A]=${SENT[$DEV_A]} [$DEV_B]=${SENT[$DEV_B]})
-check "neither: FPDUs fit in segments" [ $((SHORT[$DEV_A] > 1448 || SHORT[$DEV_B] > 1448)) = 0 ]
+check "neither link: FPDUs fit in segments" [ $((SHORT[$DEV_A] > 1448 || SHORT[$DEV_B] > 1448)) = 0 ]
 if [ -z "${IWT_QUICK:-}" ]; then
 	set_link "$DEV_A" large_fpdus on
-	data "the client alone"
-	check "the client alone: FPDUs fit in segments" are short
+	data "the client's link alone"
+	check "the client's link alone: FPDUs fit in segments" are short
 fi
 set_links large_fpdus on
 data "CRC"

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Loopback addresses. For rdma_cm a loopback address is like a wildcard address: it listens on the
-# links of all namespaces. So a listener in one namespace must not make the links of another fail,
-# nor the reverse. The listener gets its connections on the link on lo, whatever other links
-# exist. On a new link it waits until its address and port are free.
+# Listeners on loopback addresses. For rdma_cm a loopback address is like a wildcard address:
+# rdma_cm listens on the links of all namespaces. So a listener in one namespace must not make links
+# of another namespace fail, and these links must not make the listener fail. The listener gets its
+# connections on the link on lo, whatever other links exist. On a new link, the listener waits until
+# its address and port are free.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"
@@ -18,9 +19,11 @@ listener() {
 	busywait "$IWT_TIME" listens_or_ended "$PID" "$3"
 	grep -q listening "$TMP/listen-$3"
 }
+# listens_or_ended PID PORT
 listens_or_ended() { grep -q listening "$TMP/listen-$2" || not alive "$1"; }
 
 rping_a_to_b() { pair "$1" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"; }
+# free_in NS PORT: waits until nobody listens on PORT
 free_in() { in_net "$1" bash "$IWT_LIB/wait.sh" 5 port_is "$2" no; }
 
 # Listeners in A, which has no link, and links in B
@@ -30,39 +33,39 @@ neighbours() {
 		check "A, without a link, listens on $i" listener "$NS_A" "$i" $((++port))
 		LISTENERS+=("$PID")
 	done
-	check "a link in B beside them" link_add "$NS_B" "$DEV_B" "$IF_B"
-	check "is known to rdma_cm" listener "$NS_B" $IP_B 7260
+	check "a link is added in B while A listens" link_add "$NS_B" "$DEV_B" "$IF_B"
+	check "rdma_cm listens on the link in B" listener "$NS_B" $IP_B 7260
 	stop "$PID"
 	port=7310
 	for i in "${ADDRESSES[@]}"; do
-		check "A listens on $i beside a link in B" listener "$NS_A" "$i" $((++port))
+		check "A listens on $i while B has a link" listener "$NS_A" "$i" $((++port))
 		LISTENERS+=("$PID")
-		check "which takes no port in A" free_in "$NS_A" $port
-		check "nor in B" free_in "$NS_B" $port
+		check "the listener on $i uses no port in A" free_in "$NS_A" $port
+		check "the listener on $i uses no port in B" free_in "$NS_B" $port
 	done
 }
 
-# A new link in A, whose listeners can't get their address and port: lo has no address
+# A new link in A. The listeners can't use it, because lo does not have their addresses.
 new_links() {
 	ip -n "$NS_A" addr flush dev lo
 	check "a link in A, where lo has no address" link_add "$NS_A" "$DEV_A" "$IF_A"
-	check "is known to rdma_cm" listener "$NS_A" $IP_A 7260
+	check "rdma_cm listens on the link in A" listener "$NS_A" $IP_A 7260
 	stop "$PID"
-	rping_a_to_b "and connects"
-	check "a listener on lo waits" free_in "$NS_A" 7301
+	rping_a_to_b "the link in A connects"
+	check "the listener on ${ADDRESSES[0]} waits for its address" free_in "$NS_A" 7301
 	ip -n "$NS_A" addr add 127.0.0.1/8 dev lo
 	ip -n "$NS_A" addr add ::1/128 dev lo 2>/dev/null
-	check "until there is its address" wait_listen "$NS_A" 7301
-	check "as do others" wait_listen "$NS_A" 7302
-	[ ! -d /proc/sys/net/ipv6 ] || check "also on ::1" wait_listen "$NS_A" 7303
-	check "all listeners live" all_live
+	check "it listens when lo has the address" wait_listen "$NS_A" 7301
+	check "the listener on ${ADDRESSES[1]} listens, too" wait_listen "$NS_A" 7302
+	[ ! -d /proc/sys/net/ipv6 ] || check "the listener on ${ADDRESSES[2]} listens, too" wait_listen "$NS_A" 7303
+	check "all listeners still run" all_live
 	stop "${LISTENERS[@]}"
 	LISTENERS=()
 }
 all_live() { local pid; for pid in "${LISTENERS[@]}"; do alive "$pid" || return; done; }
 
-# over_lo WHAT: connections in A over lo, with links on lo and on a card. (B has no link any more:
-# a client of a loopback address gets the first of all links.)
+# over_lo WHAT: connections in A over lo, with links on lo and on the veth device ("card"). B must
+# have no link: a client of a loopback address gets the first link of all namespaces.
 over_lo() {
 	local i
 	for i in "${ADDRESSES[@]}"; do
@@ -78,25 +81,25 @@ lo_and_card() {
 	local early
 
 	link_del "$NS_B" "$DEV_B"
-	check "a link on lo beside that on the card" link_add "$NS_A" "${DEV_A}lo" lo
+	check "a link on lo, after the link on the card" link_add "$NS_A" "${DEV_A}lo" lo
 	if gid_follows "$DEV_A"; then
 		skip "connections over lo" "rdma_cm of this kernel finds no link on lo"
 		return
 	fi
 	over_lo "card first"
 	link_del "$NS_A" "$DEV_A"
-	check "a link on the card beside that on lo" link_add "$NS_A" "$DEV_A" "$IF_A"
+	check "a link on the card, after the link on lo" link_add "$NS_A" "$DEV_A" "$IF_A"
 	over_lo "lo first"
 	# the listener exists before both links
 	link_del "$NS_A" "$DEV_A"
 	link_del "$NS_A" "${DEV_A}lo"
 	check "a listener without a link" listener "$NS_A" 127.0.0.1 7272
 	early=$PID
-	check "links come to a listener: the card's" link_add "$NS_A" "$DEV_A" "$IF_A"
-	check "links come to a listener: that of lo" link_add "$NS_A" "${DEV_A}lo" lo
-	check "links come to a listener: it listens" wait_listen "$NS_A" 7272
+	check "listener before links: a link on the card" link_add "$NS_A" "$DEV_A" "$IF_A"
+	check "listener before links: a link on lo" link_add "$NS_A" "${DEV_A}lo" lo
+	check "listener before links: the listener listens" wait_listen "$NS_A" 7272
 	stop "$early"
-	over_lo "links that came to a listener"
+	over_lo "after a listener before links"
 }
 
 begin rdma rping python3 ip

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The MAC address of a link's net device changes while programs bind to the link's addresses,
-# which needs no privilege. Newer kernels use the net device of the link's only GID without a
-# check whether the GID still has it. Binds must not fail, and the kernel must not crash.
+# The MAC address of a link's net device changes while programs bind to the link's addresses (a bind
+# needs no privilege). Newer kernels use the net device of the link's only GID, and do not check
+# whether the GID still has a net device. Binds must not fail, and the kernel must not crash.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"
@@ -29,9 +29,9 @@ change_all() {
 bound() {
 	local n wrong allowed=bound
 	n=$(awk '$1 == "bound" { n += $2 } END { print n + 0 }' "$TMP"/bind-*)
-	echo "# $CHANGES changes beside $n binds"
+	echo "# $CHANGES changes during $n binds"
 	check "$1: processes bind" test "$n" -gt 0
-	# a kernel that compares addresses sees the new one a moment later
+	# A kernel that finds the link by its MAC address may not find it just after a change
 	[ -z "$FOLLOWS" ] || allowed="bound|ENODEV"
 	wrong=$(awk -v allowed="^($allowed)$" 'NF == 2 && $1 !~ allowed' "$TMP"/bind-*)
 	check "$1: no bind fails" test -z "$wrong"
@@ -58,7 +58,7 @@ beside "changes"
 slow_down functions=rdma_get_gid_attr us=2000 one_in=4
 if [ -e /sys/module/iwt_slow ]; then
 	beside "changes, slowly"
-	check "back to normal speed" modprobe -r iwt_slow
+	check "the module iwt_slow is unloaded" modprobe -r iwt_slow
 fi
 LAST=$(mac_of "$IF_A")
 check "the MAC address has changed" test "$FIRST" != "$LAST"
@@ -67,7 +67,7 @@ if [ "$IWT_LINK_TYPE" != iw_tcp ]; then
 elif [ -n "$FOLLOWS" ]; then
 	check "the GID follows the MAC address" busywait 20 gid_is "$DEV_A" "$LAST"
 else
-	check "the GID is as it was" gid_is "$DEV_A" "$FIRST"
+	check "the GID is still the same" gid_is "$DEV_A" "$FIRST"
 fi
 busywait 20 in_net "$NS_A" ping -c 1 -W 1 $IP_B
 pair "A connects" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"

@@ -6,6 +6,7 @@
 begin iwt_conn
 two_links
 
+# run PREFIX OPTION...: runs a client, iwt_conn, in A
 run() {
 	local prefix=$1
 	shift
@@ -16,13 +17,13 @@ start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B
 srv=$PID
 wait_listen "$NS_B" 7471
 run "64 connections" -n 64
-run "once more" -n 64
+run "64 connections again" -n 64
 # Two clients at the same time
 in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B -n 32 >"$TMP/other" 2>&1 &
 other=$!
-run "32 connections, beside others" -n 32
+run "32 connections, while another client has 32" -n 32
 wait $other
-subtests "the others" "$TMP/other" $?
+subtests "32 connections of the other client" "$TMP/other" $?
 check "the server is alive" alive "$srv"
 stop "$srv"
 check "no queue pair is left" busywait 20 no_qps "$DEV_B"

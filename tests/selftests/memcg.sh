@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Memory control groups: programs with less memory than they need fail or are killed. A program
 # that is killed in the middle of its work leaves no object, and its group is not charged any
-# more. A server is charged for the connections that it accepted.
+# more. The group of a server is charged for the connections that the server accepted.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PAIRS=4
@@ -15,18 +15,18 @@ trap 'cleanup; cg_del 2>/dev/null' EXIT
 event() { awk -v name="$1" '$1 == name { print $2 }' "$CG/memory.events"; }
 charged() { awk '$1 == "vmalloc" { print $2 }' "$CG/memory.stat"; }
 nobody() { [ -z "$(cat "$CG/cgroup.procs")" ]; }
-# Only rings and sockets: other processes may still use other memory of the group, which then
-# stays charged
+# uncharged: is the group charged for neither rings nor sockets? Other memory may stay charged,
+# because other processes may still use it.
 uncharged() { awk '$1 == "vmalloc" || $1 == "sock" { n += $2 } END { exit n > 0 }' "$CG/memory.stat"; }
 nothing_left() {
 	check "$1: the group has no process" busywait 20 nobody
 	check_no_objects 20 "$DEV_A" "$1"
 	check "$1: no connection is left" wait_in 30 "$NS_A" no_connections 7180
-	check "$1: no ring and no socket stays charged to it" busywait "$IWT_TIME" uncharged
-	check "$1: the group goes" busywait 10 cg_del
+	check "$1: no ring and no socket stays charged to the group" busywait "$IWT_TIME" uncharged
+	check "$1: the group can be removed" busywait 10 cg_del
 }
 
-# servers: starts one for each connection
+# servers OPTION...: starts PAIRS servers of rping, one for each connection
 servers() {
 	local i
 	SERVERS=()
@@ -37,7 +37,7 @@ servers() {
 	done
 }
 
-# tight LIMIT: a client in a group with only this much memory
+# tight LIMIT: runs a client in a group whose limit is LIMIT
 tight() {
 	local srv rc
 	cg_memory "$1"
@@ -47,7 +47,7 @@ tight() {
 	"${GROUPED[@]}" iwt_patient 60 rping -c -a $IP_B -p 7180 -C 5 -S 60000 >"$TMP/client" 2>&1
 	rc=$?
 	echo "# $1: status $rc"
-	check "$1: it succeeds, fails or is killed" test "$rc" -ne 124
+	check "$1: the client succeeds, fails or is killed" test "$rc" -ne 124
 	stop "$srv"
 	nothing_left "$1"
 }
@@ -59,7 +59,7 @@ keep = []
 while True:
 	keep.append(bytearray(1 << 20))'
 
-# accepted: a server in the group, with enough memory for TCP's buffers
+# accepted: runs a server in a group that has enough memory for TCP's buffers
 accepted() {
 	local grouped=("${GROUPED[@]/$NS_A/$NS_B}") cli
 	cg_memory 96M
@@ -67,8 +67,8 @@ accepted() {
 	check "accepted: the server" wait_listen "$NS_B" 7180
 	start in_a rping -c -a $IP_B -p 7180 -C 1000000 -S 60000 >"$TMP/client" 2>&1
 	cli=$PID
-	check "accepted: they move data" busywait "$IWT_TIME" moving
-	check "accepted: its group is charged for TCP's memory" busywait "$IWT_TIME" of_sockets
+	check "accepted: client and server move data" busywait "$IWT_TIME" moving
+	check "accepted: the server's group is charged for TCP's memory" busywait "$IWT_TIME" of_sockets
 	stop "$cli"
 	nothing_left accepted
 }
@@ -76,6 +76,8 @@ of_sockets() { awk '$1 == "sock" { n = $2 } END { exit !n }' "$CG/memory.stat"; 
 
 more_charged() { [ $(($(charged) - $1)) -ge "$2" ]; }
 
+# killed: clients run in a group until a program in the group exceeds its limit, and the kernel
+# kills all of them
 killed() {
 	local i before
 	cg_memory 96M
@@ -85,14 +87,14 @@ killed() {
 	for ((i = 0; i < PAIRS; i++)); do
 		start "${GROUPED[@]}" rping -c -a $IP_B -p $((7180 + i)) -C 1000000 -S 60000 >"$TMP/client-$i" 2>&1
 	done
-	check "killed: they move data" busywait "$IWT_TIME" moving
+	check "killed: clients and servers move data" busywait "$IWT_TIME" moving
 	# For each connection: two rings of at least a page, and a completion queue
-	check "killed: its queues are charged" busywait "$IWT_TIME" more_charged "$before" $((PAIRS * 3 * 4096))
+	check "killed: the clients' group is charged for queues" busywait "$IWT_TIME" more_charged "$before" $((PAIRS * 3 * 4096))
 	echo "# $((($(charged) - before) >> 10)) KiB of rings are charged"
 	start "${GROUPED[@]}" python3 -c "$HOGGING"
-	check "killed: the group" busywait "$IWT_TIME" nobody
-	check "killed: for want of memory" test "$(event oom_kill)" -gt 0
-	for i in "${SERVERS[@]}"; do check "killed: its peer hears of it" ended "$i" 60 || [ $? != 124 ]; done
+	check "killed: the group has no process" busywait "$IWT_TIME" nobody
+	check "killed: the kernel killed because memory was short" test "$(event oom_kill)" -gt 0
+	for i in "${SERVERS[@]}"; do check "killed: the server of a client ends" ended "$i" 60 || [ $? != 124 ]; done
 	nothing_left killed
 }
 
@@ -100,5 +102,5 @@ two_links
 for size in 512K 1M 8M; do tight $size; done
 accepted
 killed
-pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
+pair "afterwards: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
 ktap_finish

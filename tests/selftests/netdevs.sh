@@ -7,12 +7,13 @@
 begin rping ib_send_bw
 only_with COUNTERS
 
-# A: IF_A   VL_A on it   IF2_A in bridge BR_A   IF3_A in bond BO_A
-# B: IF_B   VL_B on it   IF2_B                  IF3_B
+# Net devices; those in one column are connected with each other:
+# A: IF_A   VL_A, VLAN on IF_A   IF2_A in bridge BR_A   IF3_A in bond BO_A
+# B: IF_B   VL_B, VLAN on IF_B   IF2_B                  IF3_B
 VL_A=v$IF_A VL_B=v$IF_B BR_A=b$IF_A BO_A=o$IF_A
 IF2_A=j${TAG}a IF2_B=j${TAG}b IF3_A=k${TAG}a IF3_B=k${TAG}b
 
-# pair_add NETDEV-OF-A NETDEV-OF-B
+# pair_add NETDEV-OF-A NETDEV-OF-B: makes a veth pair
 pair_add() { ip link add "$1" netns "$NS_A" type veth peer name "$2" netns "$NS_B"; }
 
 # addresses NETDEV-OF-A NETDEV-OF-B N: gives them addresses of network N, and sets both up
@@ -46,7 +47,7 @@ serve() {
 	wait_listen "$NS_B" 7174
 }
 
-# talk ADDRESS: runs a client of that server
+# talk ADDRESS: runs a client that connects to ADDRESS
 talk() {
 	local client="rping -c -a $1 -C 5 -V -v" rc
 	# shellcheck disable=SC2086
@@ -79,8 +80,8 @@ vlan() {
 	serve ::
 	by "all addresses, links below the VLANs" 10.77.7.2 "$DEV_B"
 	stop "$SRV"
-	check "a link on a VLAN" link_add "$NS_A" "${DEV_A}v" "$VL_A"
-	check "and on that of the other side" link_add "$NS_B" "${DEV_B}v" "$VL_B"
+	check "a link on the VLAN of A" link_add "$NS_A" "${DEV_A}v" "$VL_A"
+	check "a link on the VLAN of B" link_add "$NS_B" "${DEV_B}v" "$VL_B"
 	both "VLANs" 7
 	serve ::
 	# A VLAN has the same link-local address as the net device below it
@@ -92,11 +93,11 @@ vlan() {
 	by "all addresses, without the link below" 10.77.7.2 "${DEV_B}v"
 	by "all addresses, without the link below: an address below" $IP_B "${DEV_B}v"
 	by "all addresses, without the link below: link-local" "$ll%$VL_A" "${DEV_B}v"
-	check "the listener lives" alive "$SRV"
+	check "all addresses, without the link below: the server still runs" alive "$SRV"
 	stop "$SRV"
 	pair "link-local address of a VLAN" 7174 "rping -s -a $ll%$VL_B -C 5 -V" "rping -c -a $ll%$VL_A -C 5 -V -v"
 	link_del "$NS_B" "${DEV_B}v"
-	check "links again" link_add "$NS_B" "$DEV_B" "$IF_B"
+	check "a link below the VLAN again" link_add "$NS_B" "$DEV_B" "$IF_B"
 }
 
 bridge() {
@@ -106,7 +107,7 @@ bridge() {
 	ip -n "$NS_A" link set "$IF2_A" master "$BR_A" up
 	addresses "$BR_A" "$IF2_B" 8 || { not_ok "a bridge"; return; }
 	check "a link on a bridge" link_add "$NS_A" "${DEV_A}b" "$BR_A"
-	check "and on its other side" link_add "$NS_B" "${DEV_B}2" "$IF2_B"
+	check "a link in B, connected with the bridge" link_add "$NS_B" "${DEV_B}2" "$IF2_B"
 	both "bridge" 8
 }
 
@@ -117,7 +118,7 @@ bond() {
 	ip -n "$NS_A" link set "$IF3_A" master "$BO_A"
 	addresses "$BO_A" "$IF3_B" 9 || { not_ok "a bond"; return; }
 	check "a link on a bond" link_add "$NS_A" "${DEV_A}o" "$BO_A"
-	check "and on its other side" link_add "$NS_B" "${DEV_B}3" "$IF3_B"
+	check "a link in B, connected with the bond" link_add "$NS_B" "${DEV_B}3" "$IF3_B"
 	both "bond" 9
 }
 
@@ -138,7 +139,7 @@ link_local() {
 	stop "$SRV"
 	serve "fe80::77:2%$IF_B"
 	by "link-local address of two net devices, one listens" "fe80::77:2%$IF_A" "$DEV_B"
-	check "and the other does not" nobody "fe80::77:2%$BR_A"
+	check "link-local address of two net devices, the other does not listen" nobody "fe80::77:2%$BR_A"
 	stop "$SRV"
 }
 
@@ -156,9 +157,9 @@ several() {
 		check "$all, no link: refused" nobody 10.77.99.2
 		link_del "$NS_B" "${DEV_B}2"
 		check "$all, the second link is gone: refused" nobody 10.77.8.2
-		by "$all, the first is not" $IP_B "$DEV_B"
+		by "$all, the second link is gone: the first works" $IP_B "$DEV_B"
 		link_add "$NS_B" "${DEV_B}2" "$IF2_B"
-		by "$all, a link that is added under the listener" 10.77.8.2 "${DEV_B}2"
+		by "$all, a link that is added while the server listens" 10.77.8.2 "${DEV_B}2"
 		stop "$SRV"
 	done
 }

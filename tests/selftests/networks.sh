@@ -27,12 +27,14 @@ lacks() {
 	skip "$what" "$(head -n 1 "$TMP/why")"
 }
 
-# both_ends COMMAND...: runs COMMAND in A and in B, with the name of the interface in place of IF
+# both_ends COMMAND...: runs COMMAND in A and in B; in its arguments, IF stands for the net device
 both_ends() { in_a "${@/#IF/$IF_A}" && in_b "${@/#IF/$IF_B}"; }
 
+# links [NETDEV-OF-A NETDEV-OF-B]: makes links on IF_A and IF_B, or on these net devices
 links() { link_add "$NS_A" "$DEV_A" "${1:-$IF_A}" && link_add "$NS_B" "$DEV_B" "${2:-$IF_B}"; }
 
-# fresh NETWORK [MTU]: a new network, switched or routed, with links on IF_A and IF_B
+# fresh switched|routed [MTU]: makes a new network with a switch or a router (lib/middle.sh), and
+# links on IF_A and IF_B
 fresh() {
 	middle_gone && "$@" && links && return
 	not_ok "the network: $*"
@@ -50,8 +52,8 @@ repeatedly() {
 }
 steps() { wc -l <"$TMP/steps"; }
 
-# while_it_changes WHAT ADDRESS STEP COUNT: verifies all operations again and again, until the
-# network has changed COUNT times meanwhile
+# while_it_changes WHAT ADDRESS STEP COUNT: calls STEP repeatedly, which changes the network, and
+# verifies all operations meanwhile, until the network has changed COUNT times
 while_it_changes() {
 	local pid runs
 	: >"$TMP/steps"
@@ -59,11 +61,11 @@ while_it_changes() {
 	pid=$!
 	STARTED+=("$pid")
 	for ((runs = 1; runs <= 20 && $(steps) < $4; runs++)); do all "$1, run $runs" "$2"; done
-	check "$1: it has changed $4 times" [ "$(steps)" -ge "$4" ]
+	check "$1: the network has changed $4 times" [ "$(steps)" -ge "$4" ]
 	stop "$pid"
 }
 
-### between them a switch
+### A switch between A and B
 
 link_local() {
 	local ll
@@ -111,11 +113,11 @@ plain() { both_ends tc qdisc del dev IF root; }
 
 disturbed() {
 	! lacks "netem" netem loss 1% || return
-	all "1 % lost" $IP_B
+	all "1 % of packets lost" $IP_B
 	netem delay 20ms
-	all "20 ms" $IP6_B
+	all "a delay of 20 ms" $IP6_B
 	netem delay 2ms reorder 75% duplicate 2%
-	all "out of order, some twice" $IP_B
+	all "packets out of order, some twice" $IP_B
 	netem corrupt 0.5%
 	all "changed octets, which TCP's checksum notices" $IP_B
 	plain
@@ -151,7 +153,7 @@ at_once() {
 	plain
 }
 
-### two cables between two bonds
+### Two cables between A and B, and a bond at each end
 
 bonds() {
 	local side
@@ -175,7 +177,7 @@ bonds() {
 slave() { in_net "$NS_A" cat "/sys/class/net/$BO_A/bonding/active_slave"; }
 uses() { [ "$(ip -n "$NS_A" -d link show "$BO_A" | grep -o 'active_slave [^ ]*')" = "active_slave $1" ]; }
 
-# Unplugs the active cable, and plugs in the other one again
+# fail_over N: sets one net device of A's bond up, and the other one, which the bond uses, down
 fail_over() {
 	local off=$IF_A on=$IF2_A
 	[ $(($1 % 2)) = 1 ] || { off=$IF2_A; on=$IF_A; }
@@ -193,15 +195,15 @@ bond() {
 	while_it_changes "bond that fails over" 10.77.9.2 fail_over 6
 }
 
-### between them a router
+### A router between A and B
 
-# snmp NS NAME: a counter of IP in that namespace
+# snmp NS NAME: prints a counter of IP in that namespace
 # shellcheck disable=SC2016 # awk's
 snmp() { in_net "$1" awk -v name="$2" '$1 == "Ip:" { for (i = 2; i <= NF; i++) if (!n[i]) n[i] = $i
 	else if (n[i] == name) print $i }' /proc/net/snmp; }
 
-# narrow MTU: sets the MTU of the cable between the router and B. B still advertises its first MSS
-# to A, so only the router can report the new MTU to A.
+# narrow MTU: sets the MTU of the cable between the router and B. B still advertises the old MSS to
+# A, so A learns of the new MTU only from the router.
 narrow() {
 	local ip=(ip -n "$NS_B")
 	ip -n "$NS_M" link set "$M_B" mtu "$1" && "${ip[@]}" link set "$IF_B" mtu "$1" &&
@@ -210,17 +212,17 @@ narrow() {
 		"${ip[@]}" route replace fd77::/64 via fd78::fe advmss 8900
 }
 
-# The router may fragment packets (ip_no_pmtu_disc: DF is not set), and does so
+# The router fragments packets. It may, because with ip_no_pmtu_disc A and B do not set DF.
 fragments() {
 	fresh routed 9000
 	both_ends sysctl -qw net.ipv4.ip_no_pmtu_disc=1
 	narrow 576
 	all "a router that fragments" $FAR_B
-	check "a router that fragments: it has" [ "$(snmp "$NS_M" FragCreates)" -gt 100 ]
-	check "a router that fragments: B has put packets together" [ "$(snmp "$NS_B" ReasmOKs)" -gt 100 ]
+	check "a router that fragments: it has made fragments" [ "$(snmp "$NS_M" FragCreates)" -gt 100 ]
+	check "a router that fragments: B has reassembled packets" [ "$(snmp "$NS_B" ReasmOKs)" -gt 100 ]
 }
 
-# A's route to ADDRESS has this MTU, which a router has reported
+# learnt ADDRESS MTU: does A's route to ADDRESS have this MTU, which only the router reports?
 learnt() { ip -n "$NS_A" route get "$1" | grep -q "mtu $2\b"; }
 
 # The MTU of the path shrinks step by step, and existing connections must discover it
@@ -238,8 +240,8 @@ shrinks() {
 	narrow 1300
 	all "a narrow router" $FAR_B
 	all "a narrow router, IPv6" $FAR6_B
-	check "a narrow router: A knows" learnt $FAR_B 1300
-	check "a narrow router, IPv6: A knows" learnt $FAR6_B 1300
+	check "a narrow router: A knows the MTU" learnt $FAR_B 1300
+	check "a narrow router, IPv6: A knows the MTU" learnt $FAR6_B 1300
 	fresh routed 9000
 	while_it_changes "a path that shrinks" $FAR_B shrink 6
 	fresh routed 9000

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Memory regions that are not pinned (on-demand paging): the kernel removes and restores their
 # pages, and the streams wait for page faults, some of which never end.
-# IWT_ROUNDS: random changes; IWT_SEED: repeats a run
+# IWT_ROUNDS: number of random changes; IWT_SEED: repeats a run
 . "$(dirname "$0")/../lib/begin.sh"
 . "$(dirname "$0")/../lib/nvme.sh"
 
@@ -24,13 +24,13 @@ swap_off() {
 } 2>/dev/null
 swapped() { awk '$1 == "pswpout" { print $2 }' /proc/vmstat; }
 
-# reserves some huge pages for processes; the end of the test restores the old number
+# Reserve some huge pages for processes. The end of the test restores the old number.
 HUGE=/proc/sys/vm/nr_hugepages
 huge=$(cat $HUGE 2>/dev/null)
 [ -z "$huge" ] || echo $((huge + 8)) >$HUGE
 trap 'swap_off; [ -z "$huge" ] || echo $huge >$HUGE; cleanup; cg_del 2>/dev/null' EXIT
 
-# regions WHAT: all tests of the program
+# regions WHAT: runs all tests of iwt_memory for on-demand paging
 regions() {
 	tap "$1" iwt_patient "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t odp \
 		-n "$rounds" ${IWT_SEED:+-s "$IWT_SEED"}
@@ -39,25 +39,26 @@ regions() {
 swap_on 2>/dev/null && swap=$(swapped)
 regions "copied"
 check "page faults are counted" [ "$(counter "$DEV_A" odp_fault)" -gt 0 ]
-check "those that fail, too" [ "$(counter "$DEV_A" odp_failed)" -gt 0 ]
-check "pages that go are counted" [ "$(counter "$DEV_A" odp_invalidate)" -gt 0 ]
+check "failed page faults are counted" [ "$(counter "$DEV_A" odp_failed)" -gt 0 ]
+check "pages that the kernel removes are counted" [ "$(counter "$DEV_A" odp_invalidate)" -gt 0 ]
 if [ -n "${swap:-}" ]; then
 	check "pages were swapped out" [ "$(swapped)" -gt "$swap" ]
 else
-	skip "pages were swapped out" "nothing to swap to"
+	skip "pages were swapped out" "no RAM disk to swap to here"
 fi
 
 if cg_has memory; then
 	cg_memory 256M
-	# in the network namespace the group has no path
+	# The program can't open the file: in the /sys of "ip netns exec" the group has no path
 	tap "charged" iwt_patient "$IWT_TIME" "${GROUPED[@]}" "$IWT_BIN/iwt_memory" -a $IP_A -t odpcharge -f /dev/fd/9 \
 		9<"$CG/memory.stat"
-	check "charged: the group goes" busywait 20 cg_del
+	check "charged: the group can be removed" busywait 20 cg_del
 else
 	skip "charged: the process is charged for the kernel's objects for its pages" "no control groups for memory"
 fi
 
-# part WHAT: runs another part of the program; the /sys of the network namespace has no counters
+# part NAME: runs the test "odpNAME" of iwt_memory. The test reads the counters from descriptor 9,
+# because the /sys of "ip netns exec" does not have them.
 part() {
 	tap "$1" timeout "$((IWT_TIME * 2))" ip netns exec "$NS_A" "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" \
 		-f /dev/fd/9 9<"/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
@@ -65,7 +66,7 @@ part() {
 
 part advice
 part many
-# FPDUs whose bytes lie in many buffers
+# The bytes of a long FPDU arrive in many buffers, because TCP's segments are short
 set_links large_fpdus on
 in_a ip link set lo mtu 1500 && in_a ethtool -K lo tso off gso off >/dev/null
 part cost
@@ -73,7 +74,8 @@ in_a ip link set lo mtu 65536 && in_a ethtool -K lo tso on gso on >/dev/null
 set_links large_fpdus off
 check_no_objects 20 "$DEV_A"
 
-# ordered KIND: of two regions of this kind, only one has the hint "relaxed ordering"
+# ordered KIND: of the regions of this kind (user or odp), does exactly one have the hint "relaxed
+# ordering", and another one not?
 ordered() {
 	rdma -dd -j resource show mr dev "$DEV_A" | python3 -c '
 import json, sys
@@ -83,19 +85,21 @@ sys.exit(0 if 0 in hints and hints.count(1) == 1 else f"{sys.argv[1]}: {hints}")
 
 start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t hold >"$TMP/holds" 2>&1
 busywait "$IWT_TIME" grep -q "^# holds" "$TMP/holds" || diag <"$TMP/holds"
-check "relaxed ordering is kept, in memory that is pinned" ordered user
-check "and in memory that is not" ordered odp
+check "a pinned region keeps the hint \"relaxed ordering\"" ordered user
+check "a region that is not pinned keeps the hint \"relaxed ordering\"" ordered odp
 check "a raw dump of such regions" raw_agrees mr "$DEV_A"
 stop "$PID"
 
-# unpinned PROGRAM FILE: no region was pinned in the program that wrote FILE
+# unpinned client|server FILE: had the program that wrote FILE regions that are not pinned?
 unpinned() { grep -q "^# unpinned [1-9]" "$2" || { diag <"$2"; return 1; }; }
 
-# all other programs, with regions that are not pinned, and whose pages the kernel keeps removing
+# Other programs, with the library unpinned.so: it registers all their regions without pinning them.
+# It also changes the protection of the memory again and again; each time the driver forgets the
+# addresses of the pages.
 shim=$IWT_BIN/unpinned.so
 LD_PRELOAD=$shim verify_pair "verified" $IP_B --rounds 1 --max-size 20000 "${short[@]}"
-check "verified: the client had such regions" unpinned client "$TMP/client"
-check "verified: the server had such regions" unpinned server "$TMP/server"
+check "verified: the client's regions were not pinned" unpinned client "$TMP/client"
+check "verified: the server's regions were not pinned" unpinned server "$TMP/server"
 
 start in_b env LD_PRELOAD="$shim" iwt_patient "$((IWT_TIME * 3))" "$IWT_BIN/iwt_srq" -s $IP_B -n 300 >"$TMP/server" 2>&1
 server=$PID
@@ -103,17 +107,18 @@ wait_listen "$NS_B" 7478
 start in_a env LD_PRELOAD="$shim" "$IWT_BIN/iwt_srq" -c $IP_B >"$TMP/client" 2>&1
 client=$PID
 status=0
-# iwt_patient ends it if nothing goes on
+# iwt_patient ends the server if there is no progress
 wait "$server" || status=$?
 subtests "shared receives" "$TMP/server" $status
-check "shared receives: the server had such regions" unpinned server "$TMP/server"
+check "shared receives: the server's regions were not pinned" unpinned server "$TMP/server"
 check "shared receives: the client ends well" ended "$client"
 
 with_zerocopy regions "with zero copy"
 check_no_objects 20 "$DEV_A"
 
-# waiting HOW: a process whose streams wait for page faults that do not end, even after the
-# process has exited
+# waiting HOW: starts a process, $waiter, whose streams wait for page faults. These do not end, even
+# after the process has exited, as long as another process, $keeper, runs. HOW is the test "odpHOW"
+# of iwt_memory.
 waiting() {
 	start in_a "$IWT_BIN/iwt_memory" -a $IP_A -t "odp$1" >"$TMP/waits" 2>&1
 	waiter=$PID
@@ -121,7 +126,7 @@ waiting() {
 	keeper=$(sed -n 's/^# keeper //p' "$TMP/waits")
 	[ -n "$keeper" ]
 }
-# while the keeper is alive, and in the case of an exec also the process
+# nothing: has A no object left, although the keeper still runs?
 nothing() { no_resources "$NS_A" "$DEV_A" >"$TMP/left"; }
 is_sleep() { [ "$(cat "/proc/$waiter/comm")" = sleep ]; }
 
@@ -129,28 +134,28 @@ what="page faults that do not end"
 if waiting stay; then
 	kill -KILL "$waiter"
 	check "$what: the process is killed" busywait 20 not alive "$waiter"
-	check "$what: a kill: nothing is left" busywait 20 nothing || diag <"$TMP/left"
+	check "$what: the process was killed: nothing is left" busywait 20 nothing || diag <"$TMP/left"
 	kill "$keeper"
 	waiting exec
-	check "$what: another program takes the place of the process" busywait 20 is_sleep
+	check "$what: the process executes another program" busywait 20 is_sleep
 	check "$what: another program: nothing is left" busywait 20 nothing || diag <"$TMP/left"
 	stop "$waiter"
 	kill "$keeper"
 	waiting stay
-	check "$what: the link goes" link_del "$NS_A" "$DEV_A"
-	check "$what: the process is alive" alive "$waiter"
+	check "$what: the link is deleted" link_del "$NS_A" "$DEV_A"
+	check "$what: the link was deleted: the process still runs" alive "$waiter"
 	stop "$waiter"
 	kill "$keeper"
 	link_add "$NS_A" "$DEV_A" "$IF_A"
 	waiting advise
-	check "ibv_advise_mr waits: the link goes" link_del "$NS_A" "$DEV_A"
+	check "ibv_advise_mr waits: the link is deleted" link_del "$NS_A" "$DEV_A"
 	check "ibv_advise_mr waits: the call ends with the link" busywait 20 grep -q "^# advised: Input/output error" \
 		"$TMP/waits" || diag <"$TMP/waits"
-	check "ibv_advise_mr waits: the process is alive" alive "$waiter"
+	check "ibv_advise_mr waits: the process still runs" alive "$waiter"
 	stop "$waiter"
 	kill "$keeper"
 else
-	skip "$what: the process, or the link, goes" "this kernel has no userfaultfd"
+	skip "$what: the process ends, or the link is deleted" "this kernel has no userfaultfd"
 fi
 settings_end
 ktap_finish

@@ -8,12 +8,12 @@
 begin ib_write_bw
 two_links
 
-# perf PROGRAM OPTIONS...: one run; the client must print its line of results
+# perf PROGRAM OPTION...: runs PROGRAM once; the client must print its line of results
 perf() {
 	local prog=$1 what=$*
 	shift
 	pair "$what" 18515 "$prog -R -F $*" "$prog -R -F $* $IP_B"
-	grep -qE '^ *[0-9]+ +[0-9]+ ' "$TMP/pair-client" || not_ok "$what: figures"
+	grep -qE '^ *[0-9]+ +[0-9]+ ' "$TMP/pair-client" || not_ok "$what: the client prints results"
 }
 
 for prog in ib_write_bw ib_read_bw ib_send_bw; do
@@ -22,8 +22,8 @@ for prog in ib_write_bw ib_read_bw ib_send_bw; do
 	perf $prog -n 100 -s 4096 -b
 	perf $prog -n 50 -s 16384 -q 4
 done
-# A shared receive queue. (With several queue pairs the program relies on InfiniBand's retries if
-# the receiver is not ready.)
+# A shared receive queue. (Not with several queue pairs: perftest then relies on the retries of
+# InfiniBand if the receiver is not ready.)
 if [ "$IWT_LINK_TYPE" != siw ] && has_feature SRQ; then
 	perf ib_send_bw -n 100 -s 4096 --use-srq
 	perf ib_send_lat -n 100 -s 64 --use-srq
@@ -39,7 +39,7 @@ if [ "$IWT_LINK_TYPE" != siw ]; then
 fi
 perf ib_write_bw -n 50 -s 64 --use_old_post_send
 perf ib_send_lat -n 50 -s 64 -e
-# Not ib_send_bw: it waits for credits, which the peer grants by a Write on iWARP, but it sleeps
-# until one of its own requests completes, and a Write of the peer does not wake it
+# Not ib_send_bw: on iWARP, the peer grants credits by a Write. While ib_send_bw waits for credits,
+# it sleeps until one of its own requests completes; a Write of the peer does not wake it.
 perf ib_read_bw -n 50 -s 1 -e
 ktap_finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The setting "polling" of a link: with "off", no worker polls and no engine spins, from the
-# moment when it is written; with "on", both poll under the same traffic.
+# The setting "polling" of a link. After "off" has been written, no worker polls send queues and no
+# engine spins for an answer; with "on", both do so during the same traffic.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench iwt_polling rdma
@@ -12,9 +12,9 @@ want_settings
 [ "$(nproc)" -gt 1 ] || skip_all "with one processor nobody polls"
 last=$(($(nproc) - 1)) port=18750
 
-# traffic MESSAGES OPTION...: runs a server and a client, each on its own processor, for so many
-# messages; with 0 they run in the background, until SERVER and CLIENT are stopped. Fails if
-# either fails.
+# traffic MESSAGES OPTION...: runs a server and a client, each on its own processor, until they have
+# sent this number of messages. If it is 0, they run in the background until the test stops SERVER
+# and CLIENT. Fails if one of them fails.
 traffic() {
 	local n=$1 more
 	shift
@@ -27,23 +27,26 @@ traffic() {
 	CLIENT=$PID
 	[ "$n" = 0 ] || { ended "$CLIENT" && ended "$SERVER"; }
 }
-# answers N: each end answers the other's message at once; writes N: one end posts without a pause
+# answers N: traffic of N messages; each end answers the other end's message at once
+# writes N: traffic of N Writes; one end posts without a pause
 answers() { traffic "$1" -m lat -o send -S 8; }
 writes() { traffic "$1" -m flow -o write -S 64; }
 
-# Sums of both links' counters: runs of workers, spins, doorbells, messages
+# These print a sum of counters of both links: sum NAME; polled: runs of workers; spun: spins; rang:
+# doorbells; went: messages
 sum() { echo $(($(counter "$DEV_A" "$1") + $(counter "$DEV_B" "$1"))); }
 polled() { sum sqpoll; }
 spun() { echo $(($(sum reply_spin_hit) + $(sum reply_spin_miss))); }
 rang() { sum doorbell; }
 went() { echo $(($(sum tx_send) + $(sum tx_write))); }
+# is VALUE COMMAND..., more_than VALUE COMMAND...: does COMMAND print VALUE, or a larger number?
 is() { [ "$("${@:2}")" = "$1" ] || { "${@:2}"; return 1; }; }
 more_than() { [ "$("${@:2}")" -gt "$1" ] || { "${@:2}"; return 1; }; }
-# goes_on N: the traffic goes on for N messages more
+# goes_on N: waits until N more messages have been sent
 goes_on() { local n; n=$(went) && busywait "$IWT_TIME" more_than $((n + $1)) went; }
 
-# until_more COUNT TRAFFIC: repeats TRAFFIC, up to ten times, until COUNT has risen; TRIES is the
-# number of runs
+# until_more COUNT TRAFFIC: repeats TRAFFIC (answers or writes), up to ten times, until COUNT
+# (polled or spun) has risen; sets TRIES to the number of runs
 until_more() {
 	local n
 	n=$("$1")
@@ -53,19 +56,21 @@ until_more() {
 	done
 	return 1
 }
-# not_more TIMES TRAFFIC: runs TRAFFIC one time more than TIMES; only doorbells may be counted
+# not_more TIMES TRAFFIC: runs TRAFFIC one time more than TIMES. Meanwhile the device must count
+# doorbells, but neither runs of workers nor spins.
 not_more() {
 	local workers spins bells i
 	workers=$(polled) spins=$(spun) bells=$(rang)
 	for ((i = 0; i <= $1; i++)); do "$2" 2000 || return; done
 	is "$workers" polled && is "$spins" spun && more_than "$bells" rang
 }
-# cut COUNT TRAFFIC: switches polling off and on again in the middle of TRAFFIC
+# cut COUNT TRAFFIC: switches polling off and on again in the middle of TRAFFIC. COUNT must not rise
+# while polling is off.
 cut() {
 	local n workers spins
 	n=$("$1")
 	"$2" 0 && busywait "$IWT_TIME" more_than "$n" "$1" && set_links polling off || return
-	# a worker may have begun before the change
+	# A worker that began before the change may still run
 	goes_on 1000 || return
 	workers=$(polled) spins=$(spun) n=$("$1")
 	goes_on 5000 && is "$workers" polled && is "$spins" spun && set_links polling on || return
@@ -79,10 +84,10 @@ writes=$TRIES
 check "engines spin for answers" until_more spun answers
 answers=$TRIES
 check "polling off" set_links polling off
-check "no worker polls then" not_more "$writes" writes
-check "and no engine spins" not_more "$answers" answers
+check "polling off: no worker polls" not_more "$writes" writes
+check "polling off: no engine spins" not_more "$answers" answers
 check "polling on again" set_links polling on
-check "off and on, while both answer" cut spun answers
+check "polling off and on again during traffic" cut spun answers
 stop "$CLIENT" "$SERVER"
 # A kernel with checkers is so slow that a worker hardly ever finds the next post in time
 if [ -e /sys/kernel/debug/kmemleak ]; then
@@ -90,9 +95,9 @@ if [ -e /sys/kernel/debug/kmemleak ]; then
 else
 	# With a delay, TCP holds requests until the other end acknowledges
 	check "a delay of 1 ms" in_a tc qdisc add dev lo root netem delay 1ms limit 100000
-	# (nsenter, because its /sys has the settings)
+	# nsenter keeps this shell's /sys, which has the settings ("ip netns exec" does not)
 	tap "a worker" iwt_patient "$IWT_TIME" nsenter --net="/run/netns/$NS_A" taskset -c $last "$IWT_BIN/iwt_polling" $IP_A $((port + 1)) \
 		"$SETTINGS/$DEV_A/polling" "/sys/class/infiniband/$DEV_A/ports/1/hw_counters"
 fi
-check "the directories go" settings_end
+check "the directories are removed" settings_end
 ktap_finish

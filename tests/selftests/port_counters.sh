@@ -5,15 +5,15 @@
 . "$(dirname "$0")/../lib/begin.sh"
 
 PINGS=300 SIZE=3000
-# port LINK NAME: a counter of the port
+# port LINK NAME: prints a counter of the link's port
 port() { cat "/sys/class/infiniband/$1/ports/1/counters/$2"; }
-# is VALUE COMMAND...: COMMAND prints VALUE
+# is VALUE COMMAND...: does COMMAND print VALUE?
 is() {
 	local got
 	got=$("${@:2}")
 	[ "$got" = "$1" ] || { echo "$got instead of $1"; return 1; }
 }
-# agree LINK: the port shows what the driver has counted
+# agree LINK: do the counters of the port agree with those of the driver?
 agree() {
 	local to name n
 	for to in xmit:tx rcv:rx; do
@@ -28,14 +28,15 @@ agree() {
 	is "$n" port "$1" port_rcv_errors && is "$(counter "$1" rx_access_err)" port "$1" port_rcv_constraint_errors &&
 		is "$(counter "$1" conn_lost)" port "$1" port_xmit_discards && is "$(counter "$1" tx_blocked)" port "$1" port_xmit_wait
 }
-# octets LINK: what its port has sent and received, in octets
+# octets LINK: prints how many octets the link's port has sent and received
 octets() { echo $((4 * $(port "$1" port_xmit_data))) $((4 * $(port "$1" port_rcv_data))); }
 pings() {
 	pair "$1" 7174 "rping -s -a $IP_B -C $PINGS -V -S $SIZE" "rping -c -a $IP_B -C $PINGS -V -S $SIZE"
 	busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 }
-# moved WAS...: since then the link of A has sent and received the data of the pings, and at most
-# a fifth more for headers and for the messages that announce the data
+# moved SENT RECEIVED: has A's link sent and received the data of the pings since its port had sent
+# and received these octets? The octets may be up to a fifth more, for headers and for the messages
+# that announce the data.
 moved() {
 	local data=$((PINGS * SIZE)) n was=("$@") i=0
 	# shellcheck disable=SC2046
@@ -44,7 +45,8 @@ moved() {
 		[ "$n" -ge "$data" ] && [ "$n" -le $((data + data / 5)) ] || { echo "$n octets instead of $data"; return 1; }
 	done
 }
-# reads LINK: tries what the collector does with a link: an error in one file makes it fail
+# reads LINK: reads the files that node_exporter reads, and in the same way. node_exporter fails if
+# it can't read one of them.
 reads() {
 	local dir=/sys/class/infiniband/$1 file text
 	for file in fw_ver board_id hca_type; do [ -s "$dir/$file" ] && cat "$dir/$file" || return 1; done
@@ -56,13 +58,17 @@ reads() {
 		text=$(cat "$file") && [[ $text =~ ^[0-9]+$ ]] || { echo "$file: $text"; return 1; }
 	done
 }
+# up_and_down DOWNS: sets the other end of the veth pair down, waits until the counter link_downed
+# is DOWNS, and sets it up again
 up_and_down() { ip -n "$NS_B" link set "$IF_B" down && busywait 20 is "$1" port "$DEV_A" link_downed; ip -n "$NS_B" link set "$IF_B" up; }
-# downs NETDEV TIMES: the port of a net device of A goes down so often
+# downs NETDEV TIMES: sets a net device of A down and up, TIMES times
 downs() {
 	local i
 	for i in $(seq "$2"); do printf 'link set %s down\nlink set %s up\n' "$1" "$1"; done >"$TMP/downs"
 	ip -n "$NS_A" -batch "$TMP/downs"
 }
+# nonsense: sends octets that are no Request to the listener, and waits for the end of the
+# connection
 nonsense() { in_a bash -c 'exec 3<>"/dev/tcp/$0/7174" && printf "%40s" >&3 && timeout 10 cat <&3' $IP_B; true; }
 
 begin rping rdma
@@ -80,22 +86,23 @@ refuse "there is no device for management" grep -qsx "$DEV_A" /sys/class/infinib
 before=$(octets "$DEV_A")
 pings "pings"
 # shellcheck disable=SC2086
-check "their octets are counted in units of four" moved $before
+check "the port counts their octets in units of four" moved $before
 check "one end has sent what the other one has received" is "$(port "$DEV_A" port_xmit_data)" port "$DEV_B" port_rcv_data
 check "the port agrees with the driver" agree "$DEV_A"
-check "so does the other one" agree "$DEV_B"
+check "the port of B agrees with the driver" agree "$DEV_B"
 
-# counters of queue pairs take the counts away from the link's own
+# A queue pair with a counter of its own counts there, not in the link's counters
 rdma statistic qp set link "$DEV_A/1" auto type on
 before=$(octets "$DEV_A")
 pings "pings with a counter of queue pairs"
 # shellcheck disable=SC2086
-check "are counted after its end" moved $before
-check "and once" agree "$DEV_A"
+check "the port counts these pings after the counter's end" moved $before
+check "the port counts them once" agree "$DEV_A"
 rdma statistic qp set link "$DEV_A/1" auto off
 
-# the counters never decrease, also while queue pairs with a counter of their own come and go
+# The port's counters never decrease, even while queue pairs with a counter of their own come and go
 rdma statistic qp set link "$DEV_A/1" auto type on
+# never_less PID: reads a counter until the process PID ends; the counter must not decrease
 never_less() {
 	local last=0 n rounds=0
 	while alive "$1"; do
@@ -108,21 +115,21 @@ never_less() {
 come_and_go() { for _ in 1 2; do pings "pings of one of two"; done >"$TMP/two"; ! grep '^not ok' "$TMP/two"; }
 come_and_go &
 check "no counter decreases" never_less $!
-check "the connections meanwhile" wait $!
+check "the connections end well meanwhile" wait $!
 rdma statistic qp set link "$DEV_A/1" auto off
 
 start in_b rping -s -a $IP_B -C 1
 wait_listen "$NS_B" 7174
 check "a malformed Request" nonsense
-check "is an error of the port" busywait "$IWT_TIME" is 1 port "$DEV_B" port_rcv_errors
-check "as the driver counts it" agree "$DEV_B"
+check "the port counts the malformed Request" busywait "$IWT_TIME" is 1 port "$DEV_B" port_rcv_errors
+check "the port still agrees with the driver" agree "$DEV_B"
 stop "$PID"
 
-check "the carrier goes" up_and_down 1
-check "and again" up_and_down 2
+check "the port counts the loss of the carrier" up_and_down 1
+check "the port counts a second loss of the carrier" up_and_down 2
 if ip -n "$NS_A" link add "dm$TAG" type dummy && ip -n "$NS_A" link set "dm$TAG" up && link_add "$NS_A" "iwd$TAG" "dm$TAG"; then
 	check "a port goes down 260 times" downs "dm$TAG" 260
-	check "the driver counts them" is 260 counter "iwd$TAG" link_down
+	check "the driver counts 260 times" is 260 counter "iwd$TAG" link_down
 	check "the port's counter has eight bits, and stops at its maximum" is 255 port "iwd$TAG" link_downed
 else
 	skip "a port goes down 260 times" "no dummy net device here"

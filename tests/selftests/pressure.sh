@@ -12,14 +12,14 @@
 
 begin iwt_verify iwt_conn rping rdma python3
 only_with COUNTERS
-in_laboratory || skip_all "it would take TCP's memory from this machine"
+in_laboratory || skip_all "this test would take TCP's memory from this machine"
 want_settings
 
 FAILSLAB=/sys/kernel/debug/failslab
 CACHE=/sys/kernel/slab/skbuff_fclone_cache/failslab
 trap 'normal; buffers; cleanup; settings_end 2>/dev/null' EXIT
 
-# by_turns COMMAND COMMAND: runs them in turn, until it is stopped
+# by_turns COMMAND COMMAND: runs the commands in turn, until the test stops it
 by_turns() {
 	while :; do
 		"$1"
@@ -33,7 +33,7 @@ by_turns() {
 # net_all NAME VALUE: sets a sysctl on both hosts
 net_all() { in_net "$NS_A" sysctl -qw "$1=$2" && in_net "$NS_B" sysctl -qw "$1=$2"; }
 
-# data WHAT MAX-SIZE OPERATIONS: verifies them in all sizes, in both directions
+# data WHAT MAX-SIZE OPERATIONS: verifies the operations in all sizes, in both directions
 data() {
 	verify_pair "$1" $IP_B --max-size "$2" --rounds 1 --no-neg --no-events --no-wr --ops "$3"
 }
@@ -48,7 +48,8 @@ shaken() {
 	normal
 }
 
-# The old connection: it exists from the beginning of the test to its end.
+# The functions old_* are for the old connection, which exists during the whole test. This one waits
+# until the connection has moved data.
 old_moves() {
 	local was
 	was=$(counter "$DEV_A" tx_bytes)
@@ -68,7 +69,7 @@ old_lives() { alive "$OLD" && alive "$OLD_SERVER" && old_moves; }
 # rping compares its data, and prints what is wrong.
 old_is_right() { ! grep -Ei 'mismatch|error|fail' "$TMP/old-client" "$TMP/old-server"; }
 
-# many WHAT: makes many connections at once. Each succeeds or fails, and the client ends.
+# many WHAT: makes many connections at once. Each may succeed or fail, but the client must end.
 many() {
 	local rc=0
 	in_a iwt_patient "$IWT_TIME" "$IWT_BIN/iwt_conn" -t 8 -c $IP_B -n 32 -r 2 >"$TMP/many" 2>&1 || rc=$?
@@ -83,15 +84,16 @@ many_over_the_limit() {
 	wait_listen "$NS_B" 7471
 	over
 	many "32 connections over the limit"
-	check "over the limit: a connection is not given up" alive "$OLD"
+	check "over the limit: the old connection's client still runs" alive "$OLD"
 	normal
-	check "over the limit: the server is alive" alive "$srv"
-	tap "32 connections after it" in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B -n 32 -r 2
+	check "over the limit: the server still runs" alive "$srv"
+	tap "32 connections afterwards" in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" -c $IP_B -n 32 -r 2
 	stop "$srv"
 }
 
-# No send buffers: when no data are in flight, no acknowledgment makes the sender try again. A
-# retransmission needs no such buffer.
+# no_buffers PERCENT: from now on, so many allocations of TCP's send buffers fail. This tests the
+# case that no data are in flight, so that no acknowledgment makes the sender try again. (TCP can
+# still retransmit: this needs no such buffer.)
 no_buffers() {
 	echo 1 >$CACHE && echo Y >$FAILSLAB/cache-filter && echo 0 >$FAILSLAB/verbose &&
 		echo N >$FAILSLAB/ignore-gfp-wait && echo 1 >$FAILSLAB/interval && echo -1 >$FAILSLAB/times &&
@@ -104,25 +106,26 @@ buffers() {
 	[ ! -e $CACHE ] || echo 0 >$CACHE
 }
 
+# The old connection without send buffers
 starved() {
 	local was
 	if [ ! -e $FAILSLAB ] || [ ! -e $CACHE ]; then
 		if grep -qs 'LAB="debug"' /opt/iw_tcp/vm/run.env; then
 			not_ok "starved: there is no fault injection"
 		else
-			skip "starved: no buffers to send from" "no fault injection in this kernel"
+			skip "starved: allocations of send buffers fail" "no fault injection in this kernel"
 		fi
 		return
 	fi
 	for percent in 100 60; do
 		check "starved: $percent % of the buffers fail" no_buffers $percent
-		# Read the counter after allocations have begun to fail: a slow machine may send
-		# until then
+		# Read the counter after allocations have begun to fail: until then, a slow machine
+		# may still send
 		was=$(counter "$DEV_A" tx_bytes)
 		nap 2
-		[ $percent != 100 ] || check "starved: nothing goes out" not grown "$was" 200000
+		[ $percent != 100 ] || check "starved: nothing is sent" not grown "$was" 200000
 		buffers
-		check "starved: it goes on after $percent %" old_lives
+		check "starved: the old connection goes on after $percent %" old_lives
 	done
 }
 
@@ -137,33 +140,34 @@ parts_over_the_limit() {
 two_links
 settings_begin
 had=$(tcp_has alloc)
-check "a connection from before" old_begins
-check "others hold TCP's memory" hog
+check "the old connection begins" old_begins
+check "another process holds TCP's memory" hog
 starved
 
 pressed
 check "pressure: the old connection moves" old_lives
 data "pressure" 70000 send,write,read
 normal
-shaken "the limit comes and goes" 70000 send,read
+shaken "the limit is set and removed" 70000 send,read
 net_all net.ipv4.tcp_rmem "4096 8192 16384"
 net_all net.ipv4.tcp_wmem "4096 4096 8192"
-shaken "it does, and buffers are small" 20000 write
+shaken "the limit is set and removed, buffers are small" 20000 write
 set_links large_fpdus on
 net_all net.ipv4.tcp_rmem "4096 131072 6291456"
-shaken "it does, and FPDUs are large" 70000 write
+shaken "the limit is set and removed, FPDUs are large" 70000 write
 parts_over_the_limit
 set_links large_fpdus off
 many_over_the_limit
 check "the old connection goes on" old_lives
-check "and its data are right" old_is_right
+check "the data of the old connection are right" old_is_right
 
 stop "$HOG"
 # The server ends when its client ends
 stop "$OLD" "$OLD_SERVER"
 for dev in $DEV_A $DEV_B; do check "no queue pair is left on $dev" busywait 30 no_qps "$dev"; done
-# TCP may retransmit the last segment of a connection above the limit only after 120 seconds
+# While its memory was above the limit, TCP may have put off the retransmission of a connection's
+# last segment by up to 120 seconds
 check "no socket is left" busywait 150 no_more_sockets "$had" || in_a ss -tnaie | diag
-pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
+pair "afterwards: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V"
 settings_end
 ktap_finish

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Which thread does the work for the requests that a process posts: the process does the first
-# part in its own call, but no more; no thread with a higher priority than the process does the
-# rest. The
+# Which thread does the work for the requests that a process posts: the process does only the first
+# part, in its own call; no thread with a higher priority than the process does the rest. The
 # kernel's trace shows which thread does the work.
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -16,12 +15,12 @@ two_links
 # Not too many requests: a slow machine must finish before the server stops waiting
 check "traffic" traced workqueue/workqueue_queue_work -- bench_pair -o write -S 1000000 -q 4 -d 8 -t 500
 grep "\[$IWT_LINK_TYPE\]" $TRACE/trace | grep -o 'workqueue=[a-z_]*' | sort | uniq -c | diag
-check "work of the driver is seen" grep -q "\[$IWT_LINK_TYPE\]" $TRACE/trace
-refuse "none of it has a high priority" grep -q "\[$IWT_LINK_TYPE\].*workqueue=events_highpri" $TRACE/trace
+check "the trace shows work of the driver" grep -q "\[$IWT_LINK_TYPE\]" $TRACE/trace
+refuse "no work of the driver has a high priority" grep -q "\[$IWT_LINK_TYPE\].*workqueue=events_highpri" $TRACE/trace
 
-# own_batches: the largest number of full batches that a process of iwt_bench has given to TCP one
-# after the other in its own call, and the number of all full batches. A bottom half (flag s) or
-# work item that runs while the process is the current task is not part of its call.
+# own_batches: prints how many full batches a process of iwt_bench has given to TCP one after the
+# other in its own call (the largest number), and the number of all full batches. A bottom half
+# (flag s) or a work item that runs while the process is the current task is not part of its call.
 own_batches() {
 	awk '
 		/: workqueue_execute_start: / { work[$1]++ }
@@ -36,15 +35,15 @@ own_batches() {
 		END { print most + 0, all + 0 }' $TRACE/trace
 }
 
-# Large messages, each with a doorbell, and TCP buffers and windows that take everything at once:
-# the engine's budget is 4 batches of 64 KB, and a doorbell has 8 budgets.
+# Large messages, each with a doorbell. TCP's buffers and windows are so large that TCP takes
+# everything at once. The engine's budget is 4 batches of 64 KB, and a doorbell has 8 budgets.
 in_a sysctl -qw net.ipv4.tcp_wmem="4096 67108864 67108864"
 ip -n "$NS_A" route change 10.77.0.0/24 dev "$IF_A" initcwnd 20000
 check "large messages" traced workqueue/workqueue_execute_start workqueue/workqueue_execute_end iw_tcp/iwt_tx_batch -- \
 	bench_pair -o write -S 8000000 -n 1 -w 3
 read -r own all < <(own_batches)
 echo "# $own of $all batches in one call of the process"
-check "it is a lot of work" [ "$all" -gt 400 ]
-check "its process does more than one budget of it" [ "$own" -gt 4 ]
-check "and no more than eight" [ "$own" -le 32 ]
+check "large messages: many batches" [ "$all" -gt 400 ]
+check "large messages: the process sends more than one budget in a call" [ "$own" -gt 4 ]
+check "large messages: the process sends at most eight budgets in a call" [ "$own" -le 32 ]
 ktap_finish

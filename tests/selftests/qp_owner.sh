@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The owner of a queue pair: a process that only knows the number of a queue pair cannot connect
-# it, whether the owner is another process or a consumer in the kernel. Nor can the owner before
-# the queue pair is completely created.
+# The owner of a queue pair. A process that only knows the number of a queue pair cannot connect it,
+# whether the owner is another process or a consumer in the kernel. The owner itself cannot connect
+# the queue pair before it is completely created.
 . "$(dirname "$0")/../lib/begin.sh"
 
 PEER=$(dirname "$0")/../peer
 
-# numbers OWNER: the numbers of OWNER's queue pairs on A's link
+# numbers OWNER: prints the numbers of OWNER's queue pairs on A's link; OWNER is the name of a
+# process
 numbers() { in_a rdma resource show qp link "$DEV_A" | sed -n "s/.* lqpn \([0-9]*\) .* comm $1 *$/\1/p"; }
 has_numbers() { [ -n "$(numbers "$1")" ]; }
 
@@ -31,7 +32,7 @@ in_kernel() {
 }
 
 begin rdma rping python3 iwt_early
-only_iw_tcp "what other drivers allow is not tested"
+only_iw_tcp "other drivers may allow more"
 two_links
 start in_b rping -s -P -a $IP_B >"$TMP/listener" 2>&1
 srv=$PID
@@ -44,7 +45,7 @@ check "another process has a queue pair" busywait "$IWT_TIME" has_numbers rping
 # shellcheck disable=SC2046
 in_a iwt_patient "$IWT_TIME" python3 "$PEER/takeover.py" $IP_B 7174 $(numbers rping) >"$TMP/out" 2>&1
 subtests "a queue pair of another process" "$TMP/out" $?
-check "that goes on" alive "$cli"
+check "the other process goes on" alive "$cli"
 
 status=0
 in_a iwt_patient "$IWT_TIME" "$IWT_BIN/iwt_early" $IP_B 7174 >"$TMP/out" 2>&1 || status=$?

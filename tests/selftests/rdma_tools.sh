@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib/qperf.sh
 . "$IWT_LIB/qperf.sh"
 
-# qperf_test TEST
+# qperf_test TEST: runs a test of qperf, and checks its status
 qperf_test() {
 	local rc=0
 	qperf_run -cm1 -t 1 -m 4096 $IP_B "$1" || rc=$?
@@ -26,8 +26,8 @@ pair "rdma_server and rdma_client" 7471 "rdma_server -p 7471" "rdma_client -s $I
 pair "rstream (rsockets)" 7471 "rstream -b $IP_B -p 7471 -S 4096 -C 50 -T v" \
 	"rstream -s $IP_B -p 7471 -S 4096 -C 50 -T v"
 if command -v qperf >/dev/null; then
-	# At the end of an rdma_cm test the server's child destroys its queue pair twice,
-	# and crashes; the gate of the laboratory checks where it crashed.
+	# At the end of an rdma_cm test, the child process of qperf's server destroys its queue pair
+	# twice, and crashes. The gate of the laboratory excuses a crash at this place only.
 	start in_b qperf
 	srv=$PID
 	wait_listen "$NS_B" 19765
@@ -36,7 +36,7 @@ if command -v qperf >/dev/null; then
 	for t in rc_bw rc_lat rc_rdma_write_bw rc_rdma_write_lat rc_rdma_read_bw rc_rdma_read_lat \
 		rc_compare_swap_mr rc_fetch_add_mr ver_rc_compare_swap ver_rc_fetch_add; do
 		case $IWT_LINK_TYPE-$t in
-		siw-*write* | siw-*swap* | siw-*add*) skip "qperf $t" "siw has none of RFC 7306" ;;
+		siw-*write* | siw-*swap* | siw-*add*) skip "qperf $t" "siw has no operation of RFC 7306" ;;
 		*) qperf_test $t ;;
 		esac
 	done

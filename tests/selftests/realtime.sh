@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# With PREEMPT_RT: real time threads of the kernel do little work of the engines, because no other
-# task of their processor can run meanwhile. The threads of timers and of RCU are real time
+# With PREEMPT_RT, real time threads of the kernel must do little work of the engines: while they
+# work, no other task of their processor can run. The threads of timers and of RCU are real time
 # threads, and they also run the bottom halves that they raise.
 . "$(dirname "$0")/../lib/begin.sh"
 
@@ -12,7 +12,7 @@ if [ ! -e /sys/kernel/realtime ]; then
 fi
 two_links
 
-# Processor time of the threads of timers and of RCU, in ticks
+# ticks: prints the processor time of the threads of timers and of RCU, in ticks
 ticks() {
 	local pid sum=0
 	for pid in $(pgrep '^(ktimers|rcuc)/'); do
@@ -29,7 +29,7 @@ if traffic; then
 	stop "$CLI" "$SRV"
 	echo "# $took ticks in 15 s, $most are two thirds of one processor"
 	check "traffic goes on" test $runs = yes
-	check "they do not carry it" test $took -lt $most
+	check "real time threads do not do most of the work" test $took -lt $most
 else
 	not_ok "traffic runs"
 	stop "$CLI" "$SRV"

@@ -19,7 +19,8 @@ sample() {
 # second value counts
 most() { grep -o "\b$2:[0-9,]*" "$TMP/ss-$1" | sed 's/.*[:,]//' | sort -n | tail -n 1; }
 
-# TCP announces the window in units of 2^scale during the whole connection.
+# scale_of NS: prints the scale that TCP must choose in NS for the largest window that its limits
+# allow. TCP announces the window in units of 2^scale during the whole connection.
 scale_of() {
 	local bytes scale=0
 	bytes=$({ in_net "$1" sysctl -n net.ipv4.tcp_rmem; sysctl -n net.core.rmem_max; } |
@@ -28,8 +29,8 @@ scale_of() {
 	echo $scale
 }
 
-# run OPERATION COUNT: runs both ends, and samples them ten times a second; sets their
-# statuses, CLIENT and SERVER
+# run OPERATION COUNT: runs both ends for COUNT messages, and samples them ten times a second; sets
+# CLIENT and SERVER to their statuses
 run() {
 	local srv opts=(-m flow -o "$1" -S 262144 -d 32 -n "$2" -w 0 -a "$IP_B")
 	: >"$TMP/ss-a" >"$TMP/ss-b"
@@ -51,7 +52,8 @@ run() {
 # grown END: do the samples show that the window has grown?
 grown() { [ "$(most "$1" rcv_ssthresh)" -gt $((512 << 10)) ] 2>/dev/null; }
 
-# flow OPERATION END: much data arrive at END; more, if they arrived too fast for the samples
+# flow OPERATION END: much data arrive at END (a or b); sends more if the data arrived too fast for
+# the samples
 flow() {
 	local count
 	for count in 160 640 2560; do
@@ -59,13 +61,13 @@ flow() {
 		[ $CLIENT = 0 ] && [ $SERVER = 0 ] || { diag <"$TMP/said"; break; }
 		[ ! -s "$TMP/ss-a" ] || [ ! -s "$TMP/ss-b" ] || ! grown "$2" || break
 	done
-	check "$1: the client" [ $CLIENT = 0 ]
-	check "$1: the server" [ $SERVER = 0 ]
+	check "$1: the client ends well" [ $CLIENT = 0 ]
+	check "$1: the server ends well" [ $SERVER = 0 ]
 	if [ ! -s "$TMP/ss-$2" ]; then
 		skip "$1: the window" "ss shows no connection: no tcp_diag here"
 		return
 	fi
-	check "$1: the connector's scale" [ "$(most a wscale)" = "$(scale_of "$NS_A")" ]
+	check "$1: the client's scale" [ "$(most a wscale)" = "$(scale_of "$NS_A")" ]
 	check "$1: the listener's scale" [ "$(most b wscale)" = "$(scale_of "$NS_B")" ]
 	check "$1: the window grows" grown "$2"
 	grep -o "wscale:[0-9,]*\|rcv_ssthresh:[0-9]*" "$TMP/ss-$2" | sort | uniq -c | sort -n | tail -n 3 | diag

@@ -6,22 +6,22 @@
 begin iwt_conn rping
 two_links
 
-# run PREFIX OPTIONS...: reports the client's results
+# run PREFIX OPTION...: runs a client, iwt_conn, and reports its results
 run() {
 	local prefix=$1
 	shift
 	tap "$prefix" in_a "$IWT_BIN/iwt_conn" -t "$IWT_TIME" "$@"
 }
 
-run "nobody" -c $IP_B -x
-run "nobody, IPv6" -c $IP6_B -x
+run "nobody listens" -c $IP_B -x
+run "nobody listens, IPv6" -c $IP6_B -x
 start in_b "$IWT_BIN/iwt_conn" -s -a $IP_B
 srv=$PID
 wait_listen "$NS_B" 7471
 run "IPv4" -c $IP_B
 stop "$srv"
 wait_free "$NS_B" 7471
-run "a listener that has gone" -c $IP_B -x
+run "the listener has ended" -c $IP_B -x
 [ -n "${IWT_QUICK:-}" ] || {
 	start in_b "$IWT_BIN/iwt_conn" -s -a $IP6_B
 	srv=$PID
@@ -29,5 +29,5 @@ run "a listener that has gone" -c $IP_B -x
 	run "IPv6" -c $IP6_B
 	stop "$srv"
 }
-pair "and after all this: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"
+pair "afterwards: rping" 7174 "rping -s -a $IP_B -C 3 -V" "rping -c -a $IP_B -C 3 -V -v"
 ktap_finish

@@ -4,17 +4,18 @@
 # amounts sent and received; which users may see them; and that nobody sees kernel addresses.
 . "$(dirname "$0")/../lib/begin.sh"
 
-# is VALUE COMMAND...: COMMAND prints VALUE
+# is VALUE COMMAND...: does COMMAND print VALUE?
 is() {
 	local got
 	got=$("${@:2}")
 	[ "$got" = "$1" ] || { echo "$got instead of $1"; return 1; }
 }
+# a NAME, b NAME: print a detail of the queue pair at A, or at B
 a() { of_object qp "$DEV_A" "drv_$1" pid="$CLIENT"; }
 b() { of_object qp "$DEV_B" "drv_$1" lqpn="$QPN_B"; }
 more_than() { local n; n=$("${@:2}") && [ "$n" -gt "$1" ]; }
 
-# connect IP PINGS: starts rping; sets SERVER, CLIENT, QPN_B
+# connect IP PINGS: starts rping at both ends; sets SERVER and CLIENT (pids), and QPN_B
 connect() {
 	wait_free "$NS_B" 7174
 	start in_b rping -s -a "$1" -C "$2" -V -S 3000
@@ -30,10 +31,12 @@ disconnect() {
 	ended "$SERVER" >/dev/null
 	busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 }
-# marked NS: the established connections in namespace NS, as ss shows them
+# marked NS: prints the established connections in namespace NS as ss shows them
 marked() { in_net "$1" ss -Htine state established "( sport = :7174 or dport = :7174 )" | tr '\n' ' '; }
-# ss_shows NS LOCAL REMOTE: ss shows a connection between these addresses, with the driver's mark
+# ss_shows NS LOCAL REMOTE: does ss show a connection between these addresses, with the driver's
+# mark (tcp-ulp-iw_tcp)?
 ss_shows() { marked "$1" | grep -qF "$2" && marked "$1" | grep -qF "$3" && marked "$1" | grep -q tcp-ulp-iw_tcp; }
+# set_ulp: a process tries to set the driver's mark on its own socket
 set_ulp() {
 	in_a python3 - <<-'P'
 	import socket, sys
@@ -53,31 +56,32 @@ two_links 1500
 for ip in $IP_B $IP6_B; do
 	case $ip in *:*) LOCAL="[$IP6_A]" REMOTE="[$IP6_B]:7174" ;; *) LOCAL=$IP_A REMOTE=$IP_B:7174 ;; esac
 	check "$ip: a connection" connect $ip 1000000
-	check "the peer's address" is "$REMOTE" a remote
-	check "is the peer's own" is "$REMOTE" b local
+	check "the remote address of A" is "$REMOTE" a remote
+	check "the local address of B" is "$REMOTE" b local
 	NAME=$(a local)
-	check "the own one: $NAME" [ "${NAME%:*}" = "$LOCAL" ]
-	check "is what the peer sees" is "$NAME" b remote
-	check "ss shows both, with the mark" ss_shows "$NS_A" "$NAME" "$REMOTE"
-	check "and at the other end" ss_shows "$NS_B" "$NAME" "$REMOTE"
-	check "connected" is RTS a rdmap_state
-	check "revision 2" is 2 a mpa_revision
-	check "with CRC" is on a crc
+	check "the local address of A: $NAME" [ "${NAME%:*}" = "$LOCAL" ]
+	check "the remote address of B" is "$NAME" b remote
+	check "ss shows both addresses in A, with the driver's mark" ss_shows "$NS_A" "$NAME" "$REMOTE"
+	check "ss shows both addresses in B, with the driver's mark" ss_shows "$NS_B" "$NAME" "$REMOTE"
+	check "the state is RTS" is RTS a rdmap_state
+	check "the revision is 2" is 2 a mpa_revision
+	check "CRC is on" is on a crc
 	for name in tx_markers rx_markers large_fpdus zerocopy; do check "no $name" is off a $name; done
-	# MTU 1500; 20 or 40 octets of IP, 20 of TCP, 12 of timestamps; an FPDU has 6 besides its ULPDU
+	# The MTU is 1500. IP takes 20 or 40 octets of it, TCP 20, timestamps 12. An FPDU has 6
+	# octets more than its ULPDU.
 	case $ip in *:*) emss=1428 ;; *) emss=1448 ;; esac
 	check "EMSS $emss" is $emss a emss
 	check "MULPDU $((emss - 6))" is $((emss - 6)) a mulpdu
-	check "one's IRD" is "$(a ird)" b ord
-	check "is the other one's ORD" is "$(a ord)" b ird
+	check "A's IRD is B's ORD" is "$(a ird)" b ord
+	check "A's ORD is B's IRD" is "$(a ord)" b ird
 	check "octets are sent" more_than 0 a tx_octets
 	before=$(a rx_octets)
-	check "and received" busywait 20 more_than "$before" a rx_octets
+	check "octets are received" busywait 20 more_than "$before" a rx_octets
 	disconnect
 done
 
-check "an ordinary socket has no such mark" sh -c "! ip netns exec $NS_A ss -Htie | grep -q tcp-ulp-iw_tcp"
-refuse "no process can give it one" set_ulp
+check "no other socket has the driver's mark" sh -c "! ip netns exec $NS_A ss -Htie | grep -q tcp-ulp-iw_tcp"
+refuse "no process can give a socket the driver's mark" set_ulp
 
 if want_configfs; then
 	settings_begin
@@ -85,35 +89,37 @@ if want_configfs; then
 	set_links crc off
 	set_link $DEV_B mpa_revision 1
 	connect $IP_B 1000000
-	check "without CRC" is off a crc
-	check "revision 1" is 1 a mpa_revision
-	check "markers to this end" is on a rx_markers
-	check "which the other one sends" is on b tx_markers
-	check "and not the other way" is off a tx_markers
-	check "they take room" is $((1448 - 6 - 12)) b mulpdu
+	check "settings: CRC is off" is off a crc
+	check "settings: the revision is 1" is 1 a mpa_revision
+	check "settings: A receives markers" is on a rx_markers
+	check "settings: B sends markers" is on b tx_markers
+	check "settings: A sends no markers" is off a tx_markers
+	check "settings: B's MULPDU is smaller because of markers" is $((1448 - 6 - 12)) b mulpdu
 	disconnect
 	settings_end
 else
 	skip "settings" "no configfs here"
 fi
 
-# which users see it
+# Which users see the addresses of a connection
 connect $IP_B 1000000
 ip netns add "iwt-$TAG-c" && MADE_NS+=("iwt-$TAG-c")
+# seen NS [PREFIX...]: prints how many queue pairs rdma shows with B's address in NS, run by PREFIX
 seen() { in_net "$1" "${@:2}" rdma -dd -j resource show qp link "$DEV_A" | grep -c "$IP_B:7174"; }
 nobody=(setpriv --reuid 65534 --clear-groups)
 check "in the link's namespace everybody sees the addresses" is 1 seen "$NS_A" "${nobody[@]}"
-check "elsewhere an administrator" is 1 seen "iwt-$TAG-c"
-check "and nobody else" is 0 seen "iwt-$TAG-c" "${nobody[@]}"
-# the privileges of the process that opened the netlink socket count
+check "in another namespace an administrator sees them" is 1 seen "iwt-$TAG-c"
+check "in another namespace a user without privileges does not see them" is 0 seen "iwt-$TAG-c" "${nobody[@]}"
+# A user opens a netlink socket, and an administrator sends the request on it: the privileges of the
+# user count. The argument is the namespace in which the user opened the socket.
 borrowed() { python3 "$IWT_LIB/borrowed.py" "$1" "$(rdma dev show "$DEV_A" | cut -d: -f1)" "$IP_B:7174"; }
-check "nor who lets an administrator ask" is 0 borrowed "iwt-$TAG-c"
-check "who opened the socket in the link's namespace sees them" is 1 borrowed "$NS_A"
+check "a user in another namespace does not see them by an administrator's request" is 0 borrowed "iwt-$TAG-c"
+check "a user in the link's namespace sees them by an administrator's request" is 1 borrowed "$NS_A"
 everything() {
 	local kind
 	for kind in qp cq mr pd ctx cm_id; do rdma -dd -j resource show $kind; done
 }
-# kernel addresses begin with ffff on x86-64, and with as many digits on others
+# Addresses of the kernel begin with ffff in hexadecimal, and with 1844 in decimal
 check "no address of kernel memory" sh -c "! grep -E 'ffff[0-9a-f]{12}|1844[0-9]{16}'" < <(everything)
 refuse "the raw dump is for administrators" "${nobody[@]}" rdma -r resource show qp link "$DEV_A"
 for kind in qp cq mr; do
@@ -121,7 +127,7 @@ for kind in qp cq mr; do
 done
 disconnect
 
-# a user's connections, accepted or not, are the user's
+# The sockets of connections belong to the user whose program connected or accepted
 wait_free "$NS_B" 7174
 start in_b "${nobody[@]}" rping -s -a $IP_B -C 1000000 -V
 SERVER=$PID
@@ -130,20 +136,20 @@ start in_a "${nobody[@]}" rping -c -a $IP_B -C 1000000 -V
 CLIENT=$PID
 of_user() { in_net "$1" ss -Htne state established "( sport = :7174 or dport = :7174 )" | grep -c "uid:65534"; }
 check "a user's connection" busywait "$IWT_TIME" connected_qp "$DEV_A" "$CLIENT"
-check "one that a user made is the user's" busywait "$IWT_TIME" is 1 of_user "$NS_A"
-check "and one that a user accepted" is 1 of_user "$NS_B"
+check "the socket of a client belongs to its user" busywait "$IWT_TIME" is 1 of_user "$NS_A"
+check "the socket of a server belongs to its user" is 1 of_user "$NS_B"
 disconnect
 
-# reads everything while connections begin and end
+# asks SECONDS: reads everything, while connections begin and end
 asks() { local end=$((SECONDS + $1)); while [ $SECONDS -lt "$end" ]; do everything >/dev/null; in_net "$NS_A" ss -tinpe >/dev/null; done; }
 asks 4 & asker=$!
 for _ in 1 2 3 4; do
-	pair "pings, while it is asked for" 7174 "rping -s -a $IP_B -C 20 -V" "rping -c -a $IP_B -C 20 -V -v"
+	pair "pings, while another process reads everything" 7174 "rping -s -a $IP_B -C 20 -V" "rping -c -a $IP_B -C 20 -V -v"
 done
 wait $asker
 
-# Kernels hide a queue that is being destroyed at different times: the module iwt_shown asks for
-# the queue after the device has destroyed it.
+# While a queue is destroyed, the kernel's core hides it from users, some kernels later than others.
+# The module iwt_shown asks for a queue after the device has destroyed it.
 less=(prlimit --memlock=1048576:1048576 setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock)
 shown() { cat "/sys/module/iwt_shown/parameters/$1"; }
 if ! in_b modprobe -q iwt_shown netdevice="$IF_B"; then
@@ -155,15 +161,15 @@ else
 	subtests "shared, destroyed, and shown" "$TMP/limits" $?
 	pair "connected, destroyed, and shown" 7174 "rping -s -a $IP_B -C 20 -V" "rping -c -a $IP_B -C 20 -V -v"
 	if ktest_load; then
-		ktest local && ktest_results "those of the kernel"
-		ktest srq && ktest_results "those of the kernel"
+		ktest local && ktest_results "queues of the kernel"
+		ktest srq && ktest_results "queues of the kernel"
 		check "the consumer in the kernel unloads" ktest_unload
 	else
-		skip "those of the kernel" "no iwt_ktest here"
+		skip "queues of the kernel" "no iwt_ktest here"
 	fi
 	for kind in qps cqs srqs; do check "destroyed, and shown: $kind" more_than 0 shown $kind; done
-	check "without a failure" is 0 shown failed
-	check "as those of a process or of the kernel, as they are" is 0 shown mistaken
-	check "the module unloads" modprobe -r iwt_shown
+	check "destroyed, and shown: without a failure" is 0 shown failed
+	check "destroyed, and shown: the owner, a process or the kernel, is right" is 0 shown mistaken
+	check "the module iwt_shown unloads" modprobe -r iwt_shown
 fi
 ktap_finish

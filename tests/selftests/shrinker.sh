@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The module frees memory that it keeps for framing when the kernel asks for it (the kernel's
-# trace of shrinkers shows this), and this does not disturb programs that send at the same time
-# (IWT_QUICK: without this second part).
+# The module keeps memory for framing. It frees this memory when the kernel asks for it; the
+# kernel's trace of shrinkers shows how much. This does not disturb programs that send at the same
+# time (IWT_QUICK: not tested).
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_bench iwt_verify rdma
@@ -12,7 +12,8 @@ two_links
 echo 'retval > 0' >$TRACE/events/vmscan/mm_shrink_slab_end/filter
 echo 1 >$TRACE/events/vmscan/mm_shrink_slab_end/enable
 
-# Pages that the module has freed since the trace began: the last number of each line
+# given: prints how many pages the module has freed since the trace began: the last number of each
+# line of the trace
 given() { awk '/\[iw_tcp\]/ { n += $NF } END { print n + 0 }' $TRACE/trace; }
 shrink() { echo 2 >/proc/sys/vm/drop_caches; }
 afresh() { echo >$TRACE/trace; }
@@ -27,17 +28,17 @@ check "traffic" traffic
 afresh
 # Memory that TCP or a reader still uses is not freed before they release it
 shrink_some() { shrink; gave; }
-check "what was kept for frames goes back" busywait 20 shrink_some
+check "the module frees memory" busywait 20 shrink_some
 echo "# $(given) pages"
 shrink_none() { afresh; shrink; gave_none; }
-check "then nothing is kept" busywait 20 shrink_none
+check "after that, the module has nothing to free" busywait 20 shrink_none
 check "traffic again" traffic
 
 [ -z "${IWT_QUICK:-}" ] || ktap_finish
 afresh
 start shrink_on
 shrinker=$PID
-verify_pair "verify, while memory is taken" $IP_B --max-size 70000 --rounds 1 --no-wr -- --max-size 70000 --rounds 1 --no-wr
+verify_pair "verify, while the kernel asks for memory" $IP_B --max-size 70000 --rounds 1 --no-wr -- --max-size 70000 --rounds 1 --no-wr
 stop "$shrinker"
-check "some was" gave
+check "the module has freed memory meanwhile" gave
 ktap_finish

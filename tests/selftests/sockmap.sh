@@ -30,9 +30,9 @@ for n in 1 2 3 4 5; do
 done
 exec {end}>&-
 busywait 20 said status
-check "they were in the map" [ "$(sed -n 's/ sockets$//p' "$TMP/map")" -ge 5 ]
+check "the refused connections were in the map" [ "$(sed -n 's/ sockets$//p' "$TMP/map")" -ge 5 ]
 diag <"$TMP/map"
-check "then connections work" in_a rping -c -a $IP_B -C 3 -V
-check "the listener lives" alive "$srv"
+check "without the program connections work" in_a rping -c -a $IP_B -C 3 -V
+check "the listener still runs" alive "$srv"
 stop "$srv"
 ktap_finish

@@ -19,15 +19,15 @@ link_comes_and_goes() {
 }
 storm_passes() { grep -q "^ok .*messages return" "$TMP/storm"; }
 
-# storm WHAT
+# storm WHAT: waits until connections are made, and then deletes and adds the link, ROUNDS times
 storm() {
 	: >"$TMP/storm"
 	check "$1: connections are made" busywait "$IWT_TIME" storm_passes
-	check "$1: the link goes and comes $ROUNDS times" link_comes_and_goes
+	check "$1: the link is deleted and added $ROUNDS times" link_comes_and_goes
 }
 
-# Reads all files of the links, here and in a new namespace, until the file stop exists. A file
-# that disappears meanwhile is no error.
+# readers: starts processes that read all files of the links, in this namespace and in new ones,
+# until the file "stop" exists. A file that disappears meanwhile is no error.
 # shellcheck disable=SC2016
 READ='cat /sys/class/infiniband*/*/* /sys/class/infiniband/*/*/* /sys/class/infiniband/*/ports/*/* \
 	/sys/class/infiniband/*/ports/*/*/* /sys/class/infiniband/*/ports/*/*/*/* >/dev/null 2>&1'
@@ -38,7 +38,7 @@ readers() {
 	READERS+=("$PID")
 }
 
-# Changes the MAC address; the peer sees the new address
+# Changes the MAC address until the file "stop" exists. By arp_notify, A tells B the new address.
 addresses() {
 	local i=0
 	in_net "$NS_A" sysctl -qw "net.ipv4.conf.$IF_A.arp_notify=1"
@@ -50,8 +50,8 @@ addresses() {
 }
 
 two_links
-# The server ends when its device is deleted. With other drivers it may only listen on one
-# address.
+# The server ends when its device is deleted, so start it again and again. With other drivers it can
+# listen on one address only.
 ON=()
 [ "$IWT_LINK_TYPE" = iw_tcp ] || ON=(-a "$IP_A")
 # shellcheck disable=SC2016
@@ -69,7 +69,7 @@ start addresses
 READERS+=("$PID")
 storm "while the MAC address changes"
 touch "$TMP/stop"
-for pid in "${READERS[@]}"; do check "a bystander ends" ended "$pid"; done
+for pid in "${READERS[@]}"; do check "a process that read or changed addresses ends" ended "$pid"; done
 : >"$TMP/storm"
 check "connections are made afterwards" busywait "$IWT_TIME" storm_passes
 stop "$CLI" "$SRV"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Threads of one process: several threads post to the same queue pairs, by both interfaces, and
-# several threads poll one completion queue, by both interfaces; also while the device relies on
-# their polling.
+# Threads of one process: several threads post to the same queue pairs (by ibv_post_send and by
+# ibv_wr_*), and several threads poll one completion queue (by ibv_poll_cq and by ibv_start_poll);
+# also while the device relies on their polling.
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_threads iwt_hostile rdma
@@ -12,6 +12,7 @@ two_links
 
 posts=5000
 [ -z "${IWT_QUICK:-}" ] || posts=1000
+# flushes: prints how many system calls threads made for their posts while they polled
 flushes() { counter "$DEV_A" cq_flush; }
 threads() { in_a iwt_patient "$IWT_TIME" "$@" "$IWT_BIN/iwt_threads" $IP_B $posts; }
 
@@ -25,7 +26,7 @@ while [ "$(flushes)" -eq "$before" ] && [ $runs -lt 10 ]; do
 	runs=$((runs + 1))
 	threads taskset -c 0 2>"$TMP/threads" || break
 done
-check "so does each while their polling is counted on" grep -q "completions" "$TMP/threads" ||
+check "each request completes once while the device relies on polling" grep -q "completions" "$TMP/threads" ||
 	diag <"$TMP/threads"
 echo "# $(($(flushes) - before)) flushes in $runs runs"
 # The device begins to rely on polling when a process has rung the doorbell every 200 us or
@@ -33,10 +34,10 @@ echo "# $(($(flushes) - before)) flushes in $runs runs"
 took=$(((${EPOCHREALTIME/[.,]/} - since) / runs))
 posts=$(sed -n 's/^# \([0-9]*\) of .* completions/\1/p' "$TMP/threads")
 if [ "$(flushes)" -eq "$before" ] && [ $((took / (posts + 1))) -ge 100 ]; then
-	skip "it flushed by itself" "too slow here: $took us for $posts posts"
+	skip "a thread flushed while it polled" "too slow here: $took us for $posts posts"
 else
-	check "it flushed by itself" test "$(flushes)" -gt "$before"
+	check "a thread flushed while it polled" test "$(flushes)" -gt "$before"
 fi
-check "the peer lives" alive "$peer"
+check "the peer still runs" alive "$peer"
 stop "$peer"
 ktap_finish

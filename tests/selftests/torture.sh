@@ -5,10 +5,10 @@
 #
 #	torture.sh [--ip 4|6] [--time SECONDS] [--pressure] [--delay MS] [--kernel] [OPTION OF torture.py]...
 #
-# --delay: the path has this delay, so that the device does not process a segment at once, but
-# after all segments that arrive together with it. --kernel: each second stream has a server in
-# the kernel (iwt_echo). --pressure: TCP as a whole is short of memory, so that the device copies
-# a part of an FPDU until the rest has arrived.
+# --delay: the path to the device has this delay, so that segments arrive together, and the device
+# processes them together. --kernel: each second stream has a server in the kernel (iwt_echo).
+# --pressure: TCP as a whole is short of memory, so that the device copies a part of an FPDU until
+# the rest has arrived.
 . "$(dirname "$0")/../lib/begin.sh"
 
 ip=4 seconds=20 pressure='' delay='' kernel='' options=()
@@ -23,7 +23,7 @@ while [ $# -gt 0 ]; do
 	*) options+=("$1"); shift ;;
 	esac
 done
-# echo_listens, echo_ends: iwt_echo in B
+# echo_listens, echo_ends: iwt_echo listens in B, or ends
 ECHO_PORT=7200
 echo_listens() { echo "8 $there $ECHO_PORT" 8<"/run/netns/$NS_B" >"$ECHO"; }
 echo_ends() { echo >"$ECHO" && modprobe -r iwt_echo; }
@@ -32,11 +32,11 @@ begin iwt_ulp python3
 only_iw_tcp "the settings are iw_tcp's"
 { net_setup 1500 && link_add "$NS_B" "$DEV_B" "$IF_B"; } || { not_ok "a link"; ktap_finish; }
 if [ -n "$pressure" ]; then
-	in_laboratory || skip_all "it would take TCP's memory from this machine"
+	in_laboratory || skip_all "this test would take TCP's memory from this machine"
 	# shellcheck source=tests/lib/tcpmem.sh
 	. "$(dirname "$0")/../lib/tcpmem.sh"
 	trap 'normal; cleanup' EXIT
-	check "others hold TCP's memory" hog
+	check "another process holds TCP's memory" hog
 	pressed
 fi
 case $ip in
@@ -57,9 +57,9 @@ in_a iwt_patient $((IWT_TIME * 2 + seconds)) python3 "$(dirname "$0")/../peer/to
 subtests "IPv$ip" "$TMP/torture" $?
 if [ -n "$delay" ] && has_feature COUNTERS; then
 	gathered=$(counter "$DEV_B" gather)
-	echo "# $gathered times what had come waited for what came with it"
-	check "what comes together is taken together" [ "$gathered" -ge 100 ]
+	echo "# $gathered times the device waited for segments that arrived together"
+	check "segments that arrive together are processed together" [ "$gathered" -ge 100 ]
 fi
 [ -z "$kernel" ] || check "the server in the kernel ends" echo_ends
-[ -z "$pressure" ] || check "it was short of memory to the end" under_pressure
+[ -z "$pressure" ] || check "TCP was short of memory to the end" under_pressure
 ktap_finish

@@ -10,11 +10,11 @@ want_settings
 two_links
 settings_begin
 
-# seen: the values that tos.py has seen, as one line
+# seen: prints the values that tos.py has seen, in one line
 seen() { grep -v ready "$TMP/tos" | sort | tr '\n' ' '; }
 
-# expect WHAT IN-AND-OUT ADDRESS-OF-B OPTION...: connects A to B, and checks the values in its
-# segments
+# expect WHAT VALUES ADDRESS-OF-B OPTION...: connects A to B, with these options of ucmatose's
+# client, and checks the values in the segments that A receives (in) and sends (out)
 expect() {
 	local what=$1 want=$2 ip=$3 family=() eyes
 	shift 3
@@ -39,18 +39,18 @@ ecn() {
 
 for ip in $IP_B $IP6_B; do
 	set_links tos 0
-	expect "$ip: none" "in 0x0 out 0x0 " "$ip"
-	expect "$ip: the program's own" "in 0x0 out 0x60 " "$ip" -t 0x60
-	expect "$ip: but for TCP's bits" "in 0x0 out 0x60 " "$ip" -t 0x63
+	expect "$ip: no value" "in 0x0 out 0x0 " "$ip"
+	expect "$ip: the program's value" "in 0x0 out 0x60 " "$ip" -t 0x60
+	expect "$ip: the program's value without TCP's bits" "in 0x0 out 0x60 " "$ip" -t 0x63
 	# the program can't set the ECN bits, which would report congestion for each segment
 	ecn 1
-	expect "$ip: beside TCP's bits" "in 0x2 out 0x62 " "$ip" -t 0x63
+	expect "$ip: the program's value, and TCP's own bits" "in 0x2 out 0x62 " "$ip" -t 0x63
 	ecn 2
 	set_links tos 40
-	expect "$ip: the links'" "in 0x28 out 0x28 " "$ip"
-	expect "$ip: the program's own instead" "in 0x28 out 0x60 " "$ip" -t 0x60
+	expect "$ip: the value of both links" "in 0x28 out 0x28 " "$ip"
+	expect "$ip: the program's value instead of its link's" "in 0x28 out 0x60 " "$ip" -t 0x60
 	set_link $DEV_A tos 0
-	expect "$ip: one link's" "in 0x28 out 0x0 " "$ip"
+	expect "$ip: the value of B's link only" "in 0x28 out 0x0 " "$ip"
 done
 settings_end
 ktap_finish

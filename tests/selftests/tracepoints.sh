@@ -6,8 +6,10 @@
 
 LOC_LEN_ERR=1 LOC_PROT_ERR=4 WR_FLUSH_ERR=5
 
-# refusals: runs the tests of local refusals in iwt_ktest, each of which flushes some requests
+# refusals: runs the group "local" of iwt_ktest. In its tests the driver refuses a request and
+# flushes the requests after it.
 refusals() { ktest local && ! grep '^not ok' $KTEST/results; }
+# tells STATUS: does the trace have an event with this status?
 tells() { grep -q "iwt_wr_error: .* status=$1\$" "$TRACE/trace"; }
 
 begin rdma
@@ -18,9 +20,9 @@ trace_events iw_tcp/iwt_wr_error
 two_links
 check "requests that fail, and others behind them" traced iw_tcp/iwt_wr_error -- refusals
 grep -o 'status=[0-9]*' $TRACE/trace | sort | uniq -c | diag
-check "a send that may not be is told" tells $LOC_PROT_ERR
-check "a receive is no operation of the send queue" grep -q 'iwt_wr_error: .* opcode=RECV ' $TRACE/trace
-check "a receive that is too small is told" tells $LOC_LEN_ERR
-refuse "what is flushed is told" tells $WR_FLUSH_ERR
+check "a refused send is reported" tells $LOC_PROT_ERR
+check "a receive is reported with its own opcode" grep -q 'iwt_wr_error: .* opcode=RECV ' $TRACE/trace
+check "a receive that is too small is reported" tells $LOC_LEN_ERR
+refuse "flushed requests are not reported" tells $WR_FLUSH_ERR
 check "the test module unloads" ktest_unload
 ktap_finish
