@@ -8,7 +8,7 @@ came.py look FILE                   checks that since then each link has receive
                                     the file is empty if there is none.
 
 A test may excuse a program that waits for ever at its end, but not if the link has lost a
-message. This works only with the counters of iw_tcp.
+message. came.py works only with the counters of iw_tcp.
 """
 import json
 import os
@@ -20,7 +20,7 @@ ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "
 
 
 def rdma(ns, *words):
-    """What rdma(8) shows in a network namespace."""
+    """Returns what rdma(8) shows in a network namespace."""
     out = subprocess.run(["nsenter", "--net=/run/netns/" + ns, "rdma", *words], stdout=subprocess.PIPE,
                          check=True).stdout
     return json.loads(out) if out.strip() else []
@@ -35,7 +35,7 @@ def counters(ns, link):
 
 
 def waiting(ns, link):
-    """Connected queue pairs whose requests have not all completed."""
+    """Yields a message for each connected queue pair with requests that have not completed."""
     for qp in rdma(ns, "-dd", "-j", "resource", "show", "qp", "link", link):
         started, done = qp.get("drv_sq_started"), qp.get("drv_sq_completed")
         if qp.get("state") == "RTS" and started != done:
@@ -43,7 +43,8 @@ def waiting(ns, link):
 
 
 def differences(ends, before):
-    """Returns the differences between what one link sent and the other one received."""
+    """Yields the differences between what each link has sent and what the other one has received,
+    since the counters "before" were saved."""
     now = [counters(*end) for end in ends]
     moved = [{name: n - was.get(name, 0) for name, n in new.items()} for new, was in zip(now, before)]
     if not all("tx_send" in new for new in now):
@@ -69,7 +70,7 @@ def main(what, path, *ends):
             json.dump([ends, [counters(*end) for end in ends]], file)
         return
     if os.path.exists(path + ".came"):
-        return      # the first look counts: what waits is ended after it
+        return      # only the first look counts: after it, the program that waits is ended
     with open(path, encoding="ascii") as file:
         ends, before = json.load(file)
     found = list(differences(ends, before))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# The test's own control group, $CG.
+# A control group, $CG, for programs of a test.
 
 CG_TOP=/sys/fs/cgroup
 CG=$CG_TOP/iwt$$

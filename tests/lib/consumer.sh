@@ -37,6 +37,7 @@ one_host_end() {
 	rdma link delete iwt0 && ip link del iwt-dummy
 }
 
+# two_hosts: makes A and B with a link each
 two_hosts() { setup 1500; }
 
 # shellcheck disable=SC2034

@@ -43,7 +43,8 @@ traffic_rping() {
 	busywait "$IWT_TIME" moving "$NS_A" "$IF_A" 100000
 }
 
-# moving NS NETDEV OCTETS: has NETDEV sent at least OCTETS bytes since the first call?
+# moving NS NETDEV OCTETS: has NETDEV sent at least OCTETS bytes since the first call after the test
+# has cleared MOVING_FROM?
 moving() {
 	local now fields
 	now=$(in_net "$1" cat /proc/net/dev) || return 1

@@ -60,7 +60,8 @@ file == 2 { next }
 	failed[found] = 1
 }
 
-# beside(): describes the longest standstill of at least "least" seconds during the run of item
+# beside(): describes the longest standstill of at least "least" seconds during the run of item; ""
+# if there is none
 function beside(item, least, i, most) {
 	for (i = 1; i <= stalls; i++)
 		if (length_of[i] >= least && until[i] >= begin[item] && (!(item in end) || until[i] - length_of[i] <= end[item]) &&

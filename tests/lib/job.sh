@@ -20,9 +20,9 @@ on_host() { job "$1" "host_suite $(printf '%q ' "${@:2}")" "$1"; }
 
 # in_lab NAME LAB SECONDS LIMIT ITEM...: defines a job that runs tests in a laboratory. All tests
 # together may take SECONDS, each test may take LIMIT. "LAB/1" has one virtual processor, other
-# laboratories have two: many laboratories run at once, and more virtual processors for each real
-# one take more time and show few more races. LAB_PIN binds the processors of a User-Mode Linux to
-# real ones, which saves a fifth of the time.
+# laboratories have two. (Not more, because many laboratories run at once: more virtual processors
+# for each real processor take more time and show few more races.) LAB_PIN binds the processors of a
+# User-Mode Linux to real processors, which saves a fifth of the time.
 in_lab() {
 	local name=$1 lab=${2%/*} time=$3 limit=$4 cpus=2
 	[ "$lab" = "$2" ] || cpus=${2#*/}
@@ -159,7 +159,7 @@ second_tries() {
 	done
 }
 
-# logs NAME: sets the list of logs of a job, one for each try
+# logs NAME: prints the logs of a job, one for each try
 logs() {
 	local log=$LOGS/$1.log
 	while [ -e "$log" ]; do echo "$log"; log+=.again; done

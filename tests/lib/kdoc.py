@@ -22,7 +22,7 @@ def is_short(lines, i):
 
 
 def look(path):
-    """Yields the errors of one file."""
+    """Returns the errors of one file."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     bad = ["%s:%d: %d columns" % (path, i + 1, len(line.expandtabs(8)))

@@ -12,11 +12,12 @@ ktap_begin() { echo "TAP version 13"; }
 
 # Has a wait of this shell timed out since the last result? late() of wait.sh sets this.
 LATE=
-# Messages of faults that no time-out explains
+# If the output of a test matches this, the failure is more than a time-out
 KTAP_NEVER='differ|instead of|wrong (octet|data)|corrupt|leak|changed|Segmentation fault|core dumped|status 1[3-9][0-9]'
 
-# is_late STATUS [FILE]: did a command with this exit STATUS fail by a time limit? Either
-# "timeout" ended it, or its output, FILE, reports a time-out and no other fault.
+# is_late STATUS [FILE]: did a command with this exit STATUS fail by a time limit? Either "timeout"
+# or iwt_patient ended it (124), or a wait in this shell timed out, or the command's output, FILE,
+# reports a time-out; and FILE reports no other fault.
 is_late() {
 	case $1 in
 	0) return 1 ;;
@@ -30,8 +31,8 @@ is_late() {
 # judge_late STATUS [FILE]: sets LATE for the next not_ok: did a time limit cause the failure?
 judge_late() { if is_late "$@"; then LATE=yes; else LATE=; fi; }
 
-# judge_pair CLIENT SERVER FILE FILE: the same for a client and a server, given their exit
-# statuses and outputs; the test may have stopped the server
+# judge_pair CLIENT SERVER CLIENT-FILE SERVER-FILE: judge_late() for a client and a server, by their
+# exit statuses and outputs; the test may have stopped the server (137, 143)
 judge_pair() {
 	local client=$1 server=$2
 	LATE=
@@ -44,6 +45,7 @@ judge_pair() {
 # tap_moved: reports progress to iwt_patient
 tap_moved() { [ ! -w "${IWT_MOVED:-}" ] || echo >>"$IWT_MOVED"; }
 
+# ok WHAT, not_ok WHAT: report a result
 ok() {
 	LATE=
 	tap_moved
@@ -184,14 +186,14 @@ missing() {
 	if in_laboratory; then not_ok "$1: there is no $2"; else skip "$1" "no $2 here"; fi
 }
 
-# missing_all NAME: the same for the whole test
+# missing_all NAME: the whole test cannot run because the program or module NAME is missing
 missing_all() {
 	in_laboratory || skip_all "no $1 here"
 	not_ok "there is no $1"
 	ktap_finish
 }
 
-# A test that cannot run at all.
+# skip_all REASON: ends a test that cannot run at all
 skip_all() {
 	echo "1..0 # SKIP $*"
 	exit $KSFT_SKIP

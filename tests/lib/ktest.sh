@@ -5,15 +5,18 @@
 
 KTEST=/sys/kernel/debug/iwt_ktest
 
-# ktest_load: fails if this kernel has no such module, or no debugfs
+# ktest_load: loads iwt_ktest; fails if there is no such module, or no debugfs
 ktest_load() { modprobe -q iwt_ktest && [ -d $KTEST ]; }
+# ktest_need: loads iwt_ktest; otherwise skips the test, or fails it in a laboratory without the
+# module
 ktest_need() {
 	modprobe -q iwt_ktest || missing_all "module iwt_ktest"
 	[ -d $KTEST ] || skip_all "no debugfs here"
 }
 
-# ktest GROUP [MODE]: runs a group of iwt_ktest's tests; MODE is the way in which it reaps
-# completions. The command contains the numbers of two file descriptors of the namespaces.
+# ktest GROUP [MODE]: runs a group of iwt_ktest's tests; MODE is the way in which iwt_ktest reads
+# completions (default: direct). The line that is written contains the numbers of two file
+# descriptors, of the namespaces A and B.
 ktest() {
 	echo "$1 ${2:-direct} 8 9 $IP_A $IP_B" 8<"/run/netns/$NS_A" 9<"/run/netns/$NS_B" >$KTEST/run
 }

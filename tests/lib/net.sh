@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Two network namespaces, A and B, connected by a veth pair, each with an RDMA link. The end of
-# a test removes everything that the test made with this file, and nothing else.
+# Makes two network namespaces, A and B, which a veth pair connects, each with an RDMA link. At its
+# end, a test removes everything that it made with the functions of this file, and nothing else.
 #
 #	IWT_LINK_TYPE	type of the links (iw_tcp)
 #	IWT_BIN		where the test programs are
@@ -28,6 +28,7 @@ IP6_A=fd77::1 IP6_B=fd77::2
 STARTED=() MADE_NS=() MADE_DEV=() MADE_IF=()
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/iwt-$TAG.XXXXXX")
 
+# in_a COMMAND..., in_b COMMAND...: run COMMAND in A or B
 in_a() { ip netns exec "$NS_A" "$@"; }
 in_b() { ip netns exec "$NS_B" "$@"; }
 
@@ -64,8 +65,8 @@ start() {
 	STARTED+=("$PID")
 }
 
-# ended PID [SECONDS]: waits for a process that start() began, and returns its exit status. If the process does not
-# end in time, runs $IWT_LOOK in a shell and then ends the process.
+# ended PID [SECONDS]: waits for a process that start() began, and returns its exit status. If the
+# process does not end in time, runs $IWT_LOOK in a shell and then ends the process.
 ended() {
 	local pid=$1
 	if ! busywait "${2:-$IWT_TIME}" not alive "$pid"; then
@@ -89,7 +90,8 @@ stop() {
 
 # wait_in SECONDS NS FUNCTION [ARGUMENT...]: waits until a function of wait.sh succeeds
 wait_in() { in_net "$2" bash "$IWT_LIB/wait.sh" "$1" "${@:3}"; }
-# Is there a TCP listener (of a user or of the kernel)?
+# wait_listen NS PORT, wait_free NS PORT: wait until there is a TCP listener on PORT (of a user or
+# of the kernel), or none
 wait_listen() { wait_in "$IWT_TIME" "$1" port_is "$2" yes; }
 wait_free() { wait_in 20 "$1" port_is "$2" no; }
 
@@ -105,6 +107,7 @@ ns_del() {
 	ip netns del "$1" 2>/dev/null
 }
 
+# rdma_exists LINK, rdma_in NS NETDEV: does the link exist, or is there a link on NETDEV in NS?
 rdma_exists() { rdma link show "$1/1" >/dev/null 2>&1; }
 rdma_in() { in_net "$1" rdma link show 2>/dev/null | grep -q " netdev $2 "; }
 
@@ -114,7 +117,7 @@ want_configfs() {
 	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 }
 
-# link_add NS NAME NETDEV [TYPE]
+# link_add NS NAME NETDEV [TYPE]: makes the link NAME on NETDEV of the namespace NS
 link_add() {
 	in_net "$1" rdma link add "$2" type "${4:-$IWT_LINK_TYPE}" netdev "$3" || return 1
 	MADE_DEV+=("$1 $2")
@@ -129,6 +132,7 @@ counter() {
 
 link_del() { in_net "$1" rdma link delete "$2"; }
 
+# no_dad NS: IPv6 addresses can be used at once, without duplicate address detection
 no_dad() { in_net "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 2>/dev/null; }
 
 # net_setup [MTU]: makes the namespaces and the veth pair, with addresses
@@ -191,6 +195,8 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM HUP
 
+# require PROGRAM...: skips the test, or fails it in a laboratory, if one of these programs is
+# missing
 require() {
 	local cmd
 	for cmd; do

@@ -8,14 +8,14 @@ NFS_AT=/mnt/nfs
 NFS_MODULES=(rpcrdma nfsd nfs nfsv4)
 NFS_OPTIONS=vers=4,proto=rdma,port=20049,sec=sys,retry=0
 
-# nfs_mount SECONDS [,OPTION...]: mounts it in this namespace, verbosely
+# nfs_mount SECONDS [,OPTION...]: mounts the directory on $NFS_AT in this namespace, verbosely
 nfs_mount() { iwt_patient "$1" mount.nfs $NFS_FROM $NFS_AT -v -o "$NFS_OPTIONS${2:-}"; }
 
-# nfs_mounted: is it mounted, and by RDMA?
+# nfs_mounted: is the directory mounted, and by RDMA?
 nfs_mounted() { grep -q " $NFS_AT .*proto=rdma" /proc/mounts; }
 
-# nfs_recovers: does a kernel thread recover a client's state? It continues after the unmount
-# until the server answers, so the server must not end earlier.
+# nfs_recovers: does a kernel thread recover a client's state? The thread continues after the
+# unmount until the server answers, so the server must not end before the thread.
 nfs_recovers() { grep -qs -e '-manager$' /proc/[0-9]*/comm; }
 
 # nfs_recovery: prints where these threads wait

@@ -31,7 +31,8 @@ server() {
 	exportfs -i -o rw,no_root_squash,insecure,no_subtree_check,fsid=1 '*:/srv' || return
 	rpc.mountd --foreground -N 2 -N 3 >"$dir/mountd" 2>&1 &
 	mountd=$!
-	# nfsdcld knows that no client has anything to reclaim: so there is no grace period
+	# nfsdcld tells the server that no client has anything to reclaim; so the server does not
+	# wait for clients (grace period)
 	nfsdcld --foreground >"$dir/cld" 2>&1 &
 	cld=$!
 	watching $cld
@@ -49,7 +50,7 @@ server() {
 	return $rc
 }
 
-# client DIR MEGABYTES: runs all steps; leaves DIR/N.rc and DIR/N.log for each step N
+# client DIR MEGABYTES: runs all steps; leaves DIR/STEP.rc and DIR/STEP.log for each step
 client() {
 	local dir=$1 mb=$2 step
 	mkdir -p $NFS_AT

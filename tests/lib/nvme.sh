@@ -14,7 +14,8 @@ nvme_ram() {
 	[ -b $NVME_RAM ]
 }
 
-# nvme_target_start TRANSPORT ADDRESS: listens on port 4420
+# nvme_target_start TRANSPORT ADDRESS: starts the target on port 4420 of ADDRESS; TRANSPORT is rdma
+# or tcp
 nvme_target_start() {
 	local s=$NVMET/subsystems/$NVME_NQN p=$NVMET/ports/1
 	mkdir "$s" "$s/namespaces/1" "$p" || return

@@ -15,12 +15,12 @@ import sys
 
 
 def behind(lines, mark):
-    """Returns the lines after a comment."""
+    """Returns the lines after the comment mark."""
     return lines[lines.index(mark) + 1:]
 
 
 def names(lines):
-    """The first column of the first table."""
+    """Yields the names in the first column of the first table."""
     borders = [i for i, line in enumerate(lines) if re.match("=+ +=+$", line)][:2]
     width = lines[borders[0]].index(" ")
     for line in lines[borders[0] + 1:borders[1]]:
@@ -28,7 +28,7 @@ def names(lines):
 
 
 def block(lines):
-    """The first literal block."""
+    """Yields the lines of the first literal block."""
     begin = lines.index("::") + 2
     for line in lines[begin:]:
         if line and not line.startswith("    "):
@@ -41,7 +41,7 @@ LOOKS = ("cat", "fi_info", "ip", "iscsiadm", "modprobe", "nvme", "rdma", "ss", "
 
 
 def commands(lines):
-    """The commands in the text."""
+    """Yields the commands in the text."""
     cooked = [line for i, mark in enumerate(lines) if mark.startswith(".. recipe: ") for line in block(lines[i + 1:])]
     seen = set()
     for literal in re.findall(r"``([^`]+)``", "\n".join(lines)):
@@ -54,12 +54,12 @@ def commands(lines):
 
 
 def pattern(line):
-    """The regular expression of a line of an expected output."""
+    """Returns the regular expression for a line of an expected output."""
     return ".*".join(map(re.escape, " ".join(line.split()).split("...")))
 
 
 def compare(lines, name, path):
-    """Does the output in the file agree with the page?"""
+    """Ends the program with an error if the output in the file does not agree with the page."""
     mark = ".. output: " + name
     if mark not in lines:
         return

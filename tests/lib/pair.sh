@@ -8,22 +8,22 @@
 # A client's rping may fail in a race of its own threads after its last ping. One thread closes
 # the event channel while another thread is about to read from it; or a thread sees a flushed
 # receive before it sees the disconnect. In both cases the exit status of rping is 255. (Newer
-# rdma-core is fixed.) This is not a failure, if the client has printed its last ping (option -v).
+# rdma-core is fixed.) This is not a failure if the client has printed its last ping (option -v).
 ended_late() { grep -qs '^rdma_get_cm_event: ' "$1"; }
 flushed_first() { grep -qs '^wait for RDMA_READ_ADV state 11$' "$1"; }
 had_all() { [[ $1 =~ \ -C\ ([0-9]+) ]] && grep -qsa "^ping data: rdma-ping-$((BASH_REMATCH[1] - 1)): " "$2"; }
 
-# fi_pingpong may hang or crash at its end. Each side sends a last message. It exits when its own
-# message has been sent and the peer's message has arrived. But if the event "the peer has
-# disconnected" is processed before the completions are read, the completions are dropped. Then
-# fi_pingpong waits for ever or crashes. By then it has compared all data: it has printed the line
-# of the longest messages. Still, the hang is the link's fault if the link lost a message or did
-# not complete a request. So the counters of both links are checked while the program still waits.
+# fi_pingpong may hang or crash at its end. Each side sends a last message, and exits when its own
+# message has been sent and the peer's message has arrived. But if fi_pingpong processes the event
+# "the peer has disconnected" before it reads the completions, it drops the completions. Then it
+# waits for ever or crashes. By then it has compared all data: it has printed the line of the
+# longest messages. Still, the hang is the link's fault if the link lost a message or did not
+# complete a request. So the test checks the counters of both links while fi_pingpong still waits.
 had_longest() { grep -qsE '^1m +[0-9]+ +=[0-9]+ ' "$1"; }
 
 # came_begin COMMAND: saves the counters of both links, if COMMAND is a program that may wait for
-# ever. iwt_patient and ended() run IWT_LOOK before they end the program; it compares the
-# counters.
+# ever. Sets IWT_LOOK to a command that compares the counters; iwt_patient and ended() run this
+# command before they end the program.
 came_begin() {
 	export IWT_LOOK=$IWT_LIB/stuck.sh
 	case $1 in "fi_pingpong "*" -e rdm "*) ;; *) return 0 ;; esac
@@ -47,7 +47,7 @@ excused() {
 	case $1:$2 in
 	255:"rping -c"*) ended_late "$3" && had_all "$2" "$3" ;;
 	255:"rping -s"*) ended_late "$3" || flushed_first "$3" ;;
-	# a signal ended it: TERM or KILL from the test, or ABRT or SEGV in a crash
+	# iwt_patient ended the program (124), or a signal: ABRT, SEGV, or KILL or TERM of the test
 	124:"fi_pingpong "*" -e rdm "* | 13[479]:"fi_pingpong "*" -e rdm "* | 143:"fi_pingpong "*" -e rdm "*)
 		had_longest "$3" && all_came ;;
 	*) return 1 ;;

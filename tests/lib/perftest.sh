@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Recognises failures that are perftest's own faults. These are no results: the pair runs once
-# more.
+# Recognises failures that are perftest's own faults. They do not count as results: the test runs
+# server and client once more.
 
 is_perftest() { case $1 in ib_*) return 0 ;; *) return 1 ;; esac; }
 
-# once_more WHAT: prints that WHAT runs a second time; there is no third time
+# once_more WHAT: prints that WHAT runs a second time (lib/job.sh shows this); there is no third
+# time
 once_more() { echo "# once more: $*"; }
 
 # too_early RC OUTPUT: did the client connect before the server listened? The two sides first
@@ -18,6 +19,7 @@ too_early() { grep -qs RDMA_CM_EVENT_REJECTED "$2" && { [ "$1" -lt 124 ] || [ "$
 # rate after the last completion, to compute its figures, and fails if other programs use the
 # processor. Then it exits without the final message to the server, whose receive is flushed.
 no_clock() { [ "$1" = 1 ] && grep -qs "^Can't produce a report$" "$2"; }
+# flushed OUTPUT: did the server report a flushed receive?
 flushed() { grep -qs '^Bad wc status -- 5 ' "$1"; }
 
 # without_clock COMMAND: prints COMMAND with the option that lets a client succeed without the

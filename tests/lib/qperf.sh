@@ -5,14 +5,15 @@
 #
 # qperf's server sends a port number to the client before it listens on that port, and a test
 # cannot wait for that port. So the client's packets are delayed until the client is connected. If
-# the client is rejected nevertheless, the test runs it once more, with a longer delay. qperf's
-# senders do not check whether the peer has posted receives; a message without a receive ends the
-# connection. So the rate is limited: in one second a sender sends fewer of these 4 KB messages
-# than there are receives.
+# the client is rejected nevertheless, the test runs the client once more, with a longer delay.
+# qperf's senders do not check whether the peer has posted receives; a message without a receive
+# ends the connection. So the rate is limited: in one second a sender sends fewer of these 4 KB
+# messages than there are receives.
 
 no_children() { ! pgrep -P "$1"; }
 connected_or_ended() { in_a rdma resource show qp link "$DEV_A" | grep -q ' state RTS' || ! alive "$1"; }
 
+# way [delay MS]: limits the rate of the client's packets, and delays them
 way() { in_a tc qdisc replace dev "$IF_A" root netem rate 20mbit "$@"; }
 
 # qperf_once MS OPTION...: runs the client once, with its packets delayed by MS milliseconds

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""raw.py KIND RAW DETAILS: checks that raw dumps agree with the details, which were read later.
+"""raw.py KIND RAW DETAILS: checks that raw dumps agree with the details of the same objects, which
+were read later.
 
 RAW is the output of "rdma -r -j resource show KIND", DETAILS that of "rdma -dd -j". Decodes the
 structures of include/uapi/rdma/iw_tcp-raw.h.
@@ -41,12 +42,12 @@ def decoded(kind, octets):
 
 
 def apart(one, two):
-    """How far an index, which counts modulo 2^32, is ahead of another one."""
+    """Returns how far the index one, which counts modulo 2^32, is ahead of the index two."""
     return (one - two) % (1 << 32)
 
 
 def before(one, two):
-    """Is an index not ahead of another one?"""
+    """Is the index one not ahead of the index two?"""
     return apart(two, one) < 1 << 31
 
 

@@ -39,7 +39,7 @@ def rows_of_table(lines):
 
 
 def check_cells(text):
-    """Yields (line, message) for each first cell of a simple table that continues on the next
+    """Yields (line, message) for each first cell of a simple table whose text continues on the next
     line: Sphinx reads that line as a separate row."""
     rule, width = re.compile(r"=+( +=+)+\s*$"), 0
     for n, line in enumerate(text.split("\n"), 1):
@@ -120,14 +120,14 @@ def check_evidence(text, headings, has, settings):
 
 
 def headings_of(text):
-    """The sections of a page."""
+    """Returns the headings of the sections of a page."""
     lines = text.split("\n")
     return {a for a, b in zip(lines, lines[1:]) if a.strip() and re.fullmatch(r"([=~-])\1{3,}", b.strip())}
 
 
 def check_complete(items, selftests):
-    """Yields selftests that no job of "make check" runs, although it claims to run all. items:
-    the items of the jobs."""
+    """Yields selftests that no job of "make check" runs; it must run all of them. items: the items
+    of the jobs."""
     for name in sorted(selftests):
         if not re.search(r"(?:^|[\s/\\])selftests/%s\.sh\b" % re.escape(name), items):
             yield "no job of make check runs selftests/%s.sh" % name

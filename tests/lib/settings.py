@@ -18,7 +18,7 @@ EDGES = (0, 1, 2, 3, 4, 7, 8, 59, 60, 252, 253, 254, 255, 256, 32766, 32767, 327
 
 
 def number(text, bits):
-    """As kstrtou*() with base 0: (value, None) or (None, errno)."""
+    """Does what kstrtou*() does with base 0: returns (value, None) or (None, errno)."""
     m = re.match(r"\+?(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))", text)
     if not m:
         return None, errno.EINVAL
@@ -43,7 +43,8 @@ def word(words):
 
 
 def models(off):
-    """Returns, for each setting, the function that models a write of a text."""
+    """Returns, for each setting, a function that models a write of a text to the setting. The
+    function returns (value that the setting shows afterwards, None) or (None, errno)."""
     flag, zerocopy = word(FLAG), word(ZEROCOPY)
 
     def possible(name, setting):
@@ -74,7 +75,7 @@ def guess(rnd):
 
 
 def write(path, text):
-    """The errno of a write, or None."""
+    """Writes text to path; returns the errno, or None."""
     fd = os.open(path, os.O_WRONLY)
     try:
         os.write(fd, text.encode("latin-1"))
@@ -91,8 +92,8 @@ def read(path):
 
 
 def search(directory, rnd, rounds, model):
-    """The first difference between the kernel and the model, or None; counts what was
-    accepted."""
+    """Returns the first difference between the kernel and the model, or None. It is also an error
+    if too few texts were accepted or refused."""
     names = list(model)
     shown = {name: read(directory + "/" + name).rstrip("\n") for name in names}
     accepted, refused = dict.fromkeys(names, 0), dict.fromkeys(names, 0)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Changes the settings of links in configfs. A test that does so makes a directory for each link.
+# Changes the settings of links in configfs. A link has settings there only after the test has made
+# a directory with the name of the link (settings_begin).
 
 SETTINGS=/sys/kernel/config/iw_tcp
+# want_settings: skips the test if there is no configfs
 
 want_settings() { want_configfs || skip_all "no configfs here"; }
 
@@ -10,7 +12,8 @@ want_settings() { want_configfs || skip_all "no configfs here"; }
 settings_begin() { mkdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 settings_end() { rmdir "$SETTINGS/$DEV_A" "$SETTINGS/$DEV_B"; }
 
-# set_link LINK NAME VALUE: changes a setting of LINK; set_links NAME VALUE: of both links
+# set_link LINK NAME VALUE: changes a setting of LINK
+# set_links NAME VALUE: changes a setting of both links
 set_link() { echo "$3" >"$SETTINGS/$1/$2"; }
 set_links() { set_link "$DEV_A" "$@" && set_link "$DEV_B" "$@"; }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Reads lines "skip FILE: NAME # SKIP REASON". Prints one line for each file and reason, with the
-# number of names and the last part of each name (without "(by the ...)"), as many as fit.
+# number of names, and with the last part of each name (without "(by the ...)") until the line is
+# full.
 function note(name, key) {
 	sub(/ \(by the [a-z]+\)$/, "", name)
 	sub(/^.*: /, "", name)

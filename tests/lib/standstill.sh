@@ -7,13 +7,14 @@
 STANDSTILL=	# file with lines of "SECONDS-SINCE-1970 PROCESSOR SECONDS"
 WATCHERS=()
 
-# Hundredths of a second since this machine was booted
+# uptime_cs: prints how many hundredths of a second have passed since this machine was booted
 uptime_cs() {
 	local up
 	read -r up _ </proc/uptime
 	echo "${up/./}"
 }
 
+# watch_processor NUMBER: writes a line for each standstill of 3 seconds or more of this processor
 watch_processor() {
 	local never last now
 	taskset -cp "$1" "$BASHPID" >/dev/null 2>&1 || return

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # for the other files
 # Limits the memory of TCP as a whole (net.ipv4.tcp_mem). The limit applies to the whole machine,
-# so use this only in laboratories. Needs left.sh. A test that sources this file calls normal at
-# its end.
+# so only tests in laboratories may use this file. Needs left.sh. A test that sources this file
+# calls normal() at its end.
 
 MEM=/proc/sys/net/ipv4/tcp_mem
 MUCH=$(cat $MEM)
 
 normal() { echo "$MUCH" >$MEM; }
-# Under pressure TCP takes back memory that sockets hold in reserve, and buffers no longer grow.
-# Over the limit TCP refuses memory, except one buffer that each socket needs to make progress.
+# pressed: TCP is under memory pressure: it takes back memory that sockets hold in reserve, and its
+# buffers no longer grow.
+# over: TCP is over its limit: it refuses memory, except one buffer that each socket needs to make
+# progress.
 pressed() { echo "1 1 ${MUCH##*[[:space:]]}" >$MEM; }
 over() { echo "1 1 1" >$MEM; }
 
-# Fills 16 connections whose receivers do not read
+# A Python program that fills the buffers of 16 connections, whose receivers do not read
 HOGGING='
 import socket, time
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
@@ -44,5 +46,5 @@ hog() {
 	busywait "$IWT_TIME" hogged
 }
 
-# Does the kernel report that TCP is under memory pressure?
+# under_pressure: does the kernel report that TCP is under memory pressure?
 under_pressure() { awk '$1 == "TCP" { exit $5 != "yes" }' /proc/net/protocols; }

@@ -11,7 +11,8 @@ ETH_P_ALL = 3
 
 
 def look(packet):
-    """(source port, destination port, type of service) of a TCP segment with payload, or None"""
+    """Returns (source port, destination port, type of service) of a TCP segment with payload, or
+    None."""
     if len(packet) < 40:
         return None
     if packet[0] >> 4 == 4:

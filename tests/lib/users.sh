@@ -4,7 +4,7 @@
 # test needs iwt_unplug, iwt_conn and python3.
 
 CASES=async,cq_event,poll,cm_event,connect,listen,get_request,busy_poll,post,register,create,sleeps,stopped
-# another driver is not required to wake up a program that only polls its rings
+# Other drivers get fewer cases: they need not wake up a program that only polls its rings
 [ "$IWT_LINK_TYPE" = iw_tcp ] || CASES=async,cq_event,poll,cm_event,sleeps,stopped
 
 is_ready() { grep -q '^# ready' "$1"; }

@@ -21,8 +21,8 @@ verify_pair() {
 	[ $VERIFY_STATUS = 0 ] || counters_of_both
 	ended "$srv" >/dev/null || {
 		rc=$?
-		# status 1 of the server may come from a failure that the client has already
-		# reported
+		# If the client has reported a failure, the server may end with status 1 for the
+		# same reason
 		judge_late $rc "$TMP/server"
 		[ $VERIFY_STATUS = 1 ] && [ $rc = 1 ] || not_ok "$prefix: the server ends well (status $rc)"
 		diag <"$TMP/server"
@@ -36,7 +36,7 @@ counters_of_both() {
 	in_b rdma statistic show link "$DEV_B/1" 2>&1 | diag
 }
 
-# bench_pair OPTION...: one run of iwt_bench; fails unless both ends end well
+# bench_pair OPTION...: runs iwt_bench at both ends; fails unless both end well
 bench_pair() {
 	local opts=("$@" -a "$IP_B") srv
 	start in_b "$IWT_BIN/iwt_bench" -s "${opts[@]}"

@@ -3,8 +3,8 @@
 # Reads values from the output of "rdma". Needs net.sh.
 
 # of_object KIND LINK NAME MATCH...: finds the object of "rdma -dd resource show KIND" that has
-# all of MATCH (NAME=VALUE), and prints its value NAME. If there is not exactly one such object,
-# prints all.
+# each MATCH (NAME=VALUE), and prints its value NAME. Fails, and prints all objects, if there is not
+# exactly one such object.
 of_object() {
 	local kind=$1 link=$2
 	shift 2
@@ -21,14 +21,14 @@ if len(got) != 1:
 print(got[0].get(name, ""))' "$@"
 }
 
-# qp_of LINK PID: the number of the queue pair of a process
+# qp_of LINK PID: prints the number of the queue pair of a process
 qp_of() { of_object qp "$1" lqpn pid="$2"; }
 
 # connected_qp LINK PID: is the queue pair of the process connected?
 connected_qp() { [ "$(of_object qp "$1" state pid="$2" 2>/dev/null)" = RTS ]; }
 
-# counter_of LINK NAME MATCH...: prints the value NAME of the only queue pair counter with all of
-# MATCH
+# counter_of LINK NAME MATCH...: prints the value NAME of the queue pair counter that has each MATCH
+# (NAME=VALUE). Fails if there is not exactly one such counter.
 counter_of() {
 	local link=$1
 	shift

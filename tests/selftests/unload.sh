@@ -11,13 +11,14 @@ unload() { ! loaded || modprobe -r "$MODULE"; }
 loaded() { [ -d "/sys/module/$MODULE" ]; }
 
 modprobe "$MODULE"
-check "unload without links" modprobe -r "$MODULE"
-check "it is gone" not loaded
-check "load" modprobe "$MODULE"
+check "the module unloads without links" modprobe -r "$MODULE"
+check "without links: the module is gone" not loaded
+check "the module loads" modprobe "$MODULE"
 
-# The driver must register its client of the RDMA core after uverbs has (device.c). insmod loads
-# no other modules, so this module itself loads ib_uverbs, if its symbols do not require
-# ib_uverbs.
+# insmod_alone with|without: loads the module and the modules that it requires by insmod, with or
+# without ib_uverbs. The driver must register its client of the RDMA core after ib_uverbs has
+# registered its own client (device.c). insmod loads no other modules; so if the symbols of the
+# driver do not require ib_uverbs, the driver itself must load ib_uverbs.
 insmod_alone() {
 	local files=() file i
 	mapfile -t files < <(modprobe --show-depends "$MODULE" | sed -n 's/^insmod \([^ ]*\).*/\1/p')
@@ -31,29 +32,29 @@ insmod_alone() {
 }
 if [ "$MODULE" = iw_tcp ] && grep -q '^ib_uverbs ' /proc/modules; then
 	insmod_alone without >/dev/null 2>&1 || insmod_alone with
-	check "insmod: ib_uverbs is there" grep '^ib_uverbs ' /proc/modules
-	check "insmod: the module is there" loaded
+	check "insmod: ib_uverbs is loaded" grep '^ib_uverbs ' /proc/modules
+	check "insmod: the module is loaded" loaded
 fi
 
 two_links
-check "unload with idle links" iwt_patient 60 modprobe -r "$MODULE"
-check "it is gone" not loaded
-check "the links went with it" not rdma_exists "$DEV_A"
+check "the module unloads with idle links" iwt_patient 60 modprobe -r "$MODULE"
+check "with idle links: the module is gone" not loaded
+check "with idle links: A's link is gone" not rdma_exists "$DEV_A"
 MADE_DEV=()
 
 link_add "$NS_A" "$DEV_A" "$IF_A" && link_add "$NS_B" "$DEV_B" "$IF_B"
-check "loaded again by a link" loaded
+check "a new link loads the module again" loaded
 MOVING_FROM=
 if traffic_rping; then
-	# A driver that can end its users need not refuse
+	# modprobe may succeed if the driver can end the programs that use its links
 	if iwt_patient 60 modprobe -r "$MODULE" 2>/dev/null; then
-		check "unload under traffic: its user ends" busywait 30 not alive "$CLI"
+		check "the module unloads during traffic: the client ends" busywait 30 not alive "$CLI"
 	else
-		check "refused under traffic, which goes on" alive "$CLI"
+		check "the module does not unload during traffic: the client runs on" alive "$CLI"
 	fi
 	stop "$CLI" "$SRV"
-	check "unload after use" busywait 30 unload
-	check "it is gone" not loaded
+	check "the module unloads after traffic" busywait 30 unload
+	check "after traffic: the module is gone" not loaded
 else
 	not_ok "traffic"
 	stop "$CLI" "$SRV"
@@ -69,5 +70,5 @@ round() {
 		modprobe -r "$MODULE" || return 1
 	done
 }
-check "ten times loaded, linked and unloaded" round
+check "ten times: the module loads, a link is added, the module unloads" round
 ktap_finish

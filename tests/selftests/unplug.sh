@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The link, or its netdev, is removed: during traffic, and while programs wait in each of the
-# calls that wait, post, register, poll without a pause, or do not use the device any more.
+# The link, or its net device, is removed: during traffic, and while programs wait (in each of the
+# calls that wait), post, register, poll without a pause, or do not use the device any more.
 . "$(dirname "$0")/../lib/begin.sh"
 # shellcheck source=tests/lib/users.sh
 . "$IWT_LIB/users.sh"
 
 begin rping ib_write_bw iwt_unplug iwt_conn python3
 
-# The client ends by itself, with an error or without; perftest's client may crash while it
-# ends, and the gate of the laboratory checks where it crashed.
+# both_end: the client must end by itself, with an error or without; then stops the server.
+# perftest's client may crash while it ends; the gate of the laboratory checks where it crashed.
 both_end() {
 	local rc=0
 	ended "$CLI" 60 || rc=$?
@@ -45,7 +45,7 @@ out() {
 		$kind || { not_ok "$what: $kind runs"; stop "$CLI" "$SRV"; continue; }
 		check "$what under $kind" iwt_patient 60 "$@"
 		check "$what under $kind: the link is gone" busywait 20 no_link "$GONE"
-		check "$what under $kind: its user ends" both_end
+		check "$what under $kind: the client ends" both_end
 		stop "$CLI" "$SRV"
 	done
 }
@@ -71,7 +71,7 @@ waiting() {
 	local what=$1
 	shift
 	again
-	if ! check "$what: its users are ready" users_begin; then
+	if ! check "$what: programs use the link" users_begin; then
 		diag <"$TMP/users"
 		stop "$USERS" "$SRV" "$SILENT"
 		return
@@ -81,13 +81,13 @@ waiting() {
 	users_end "$what"
 }
 
-# A namespace exists as long as a process is in it, but its net devices can move to another
-# namespace
+# Not by deletion of the namespace: it exists as long as a process is in it. Its net device can move
+# to another namespace (1 is the initial one).
 waiting "netdev moved" ip -n "$NS_A" link set "$IF_A" netns 1
 ip link del "$IF_A"
 waiting "module unloaded" modprobe -r "$IWT_LINK_TYPE"
 
-# Many links at once, each with a program that holds it
+# Many links at once, each with a program that uses it
 MANY=${IWT_MANY:-20}
 many_links() {
 	local i
@@ -105,9 +105,9 @@ none_of_them() {
 }
 HOLDERS=()
 cleanup_links
-if check "$MANY links, each with its programs" many_links; then
-	check "all netdevs go at once" iwt_patient "$IWT_TIME" ip -n "$NS_A-m" link del group 7
-	check "and so do the links" busywait "$IWT_TIME" none_of_them
+if check "$MANY links, each with a program that uses it" many_links; then
+	check "all netdevs are deleted at once" iwt_patient "$IWT_TIME" ip -n "$NS_A-m" link del group 7
+	check "all links are gone" busywait "$IWT_TIME" none_of_them
 	kill -USR1 "${HOLDERS[@]}"
 	for ((i = 0; i < MANY; i++)); do
 		ended "${HOLDERS[i]}" >/dev/null
@@ -129,7 +129,7 @@ if check "$CONNECTED connections" busywait "$IWT_TIME" exchanged; then
 	began=${EPOCHREALTIME/./}
 	check "a link with $CONNECTED connections is removed" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" rdma link delete "$DEV_A"
 	echo "# in $(((${EPOCHREALTIME/./} - began) / 1000)) ms"
-	check "its peer has no connection left" busywait "$IWT_TIME" none_connected
+	check "the other link has no connection left" busywait "$IWT_TIME" none_connected
 fi
 stop "$CLI" "$SRV"
 ktap_finish

@@ -11,7 +11,7 @@ two_links
 # One message in each direction; the test checks rping's output, because its status is not precise
 ping() { in_net "$NS_A" iwt_patient "$IWT_TIME" rping -c -v -a $IP_B -S 1000 -C 1 >"$TMP/ping" 2>&1; }
 pings() { ping; grep -q "ping data" "$TMP/ping"; }
-# No message comes back, and the connection ends by itself
+# no_ping: does no message come back, and does the connection end by itself?
 no_ping() {
 	local rc=0
 	ping || rc=$?
@@ -25,15 +25,15 @@ start in_a rping -c -a $IP_B -S 1000 >"$TMP/client" 2>&1
 cli=$PID
 check "a connection" wait_in 20 "$NS_A" connections 7174
 nap 0.5
-check "that lives" alive "$cli"
+check "the client runs" alive "$cli"
 # debugfs is not in the /sys of "ip netns exec"
 if nsenter --net="/run/netns/$NS_B" bash -c "echo blind 7174 >$HELD" 2>"$TMP/blind"; then
-	check "unreadable: it ends" busywait 30 not alive "$cli"
-	check "unreadable: for TCP, too" wait_in 30 "$NS_A" no_connections 7174
+	check "unreadable: the client ends" busywait 30 not alive "$cli"
+	check "unreadable: the TCP connection ends" wait_in 30 "$NS_A" no_connections 7174
 	check "unreadable from the first octet: nothing comes back" no_ping
 	echo end >$HELD
-	check "afterwards it works" pings
-	check "the server lives" alive "$srv"
+	check "readable again: messages come back" pings
+	check "the server still runs" alive "$srv"
 elif grep -q 'not supported' "$TMP/blind"; then
 	skip "unreadable" "this kernel knows no such memory"
 else

@@ -7,8 +7,8 @@
 begin iwt_verify rdma
 two_links
 
-# begin_segments DEVICE: nearly all segments that DEVICE has received begin with an FPDU; TCP may
-# have cut a few segments at other places
+# begin_segments DEVICE: does nearly each segment that DEVICE has received begin with an FPDU? TCP
+# may have cut a few segments at other places.
 begin_segments() {
 	local segs aligned
 	segs=$(counter "$1" rx_segs) aligned=$(counter "$1" rx_aligned)
@@ -16,7 +16,7 @@ begin_segments() {
 	[ "$segs" -gt 100 ] && [ $((aligned * 100)) -ge $((segs * 97)) ]
 }
 
-# FPDUs of all sizes share segments, and no FPDU is in two segments (RFC 5044 5)
+# FPDUs of all sizes share segments, but no FPDU extends over two segments (RFC 5044 5)
 if [ "$IWT_LINK_TYPE" = iw_tcp ] && has_feature COUNTERS; then
 	verify_pair "short messages" $IP_B --max-size 3000 --rounds 1 --no-neg --no-events --no-wr
 	for dev in "$DEV_A" "$DEV_B"; do check "segments begin with an FPDU" begin_segments "$dev"; done
@@ -32,7 +32,7 @@ verify_pair "verify" $IP_B "${siw[@]}" ${IWT_VERIFY_ARGS:-} -- "${siw[@]}"
 start in_b "$IWT_BIN/iwt_verify" -s -a $IP_B 2>/dev/null
 srv=$PID
 wait_listen "$NS_B" 7472
-REFUSAL="differs at octet" refuse "a spoiled octet is noticed" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" \
+REFUSAL="differs at octet" refuse "iwt_verify notices a changed octet" iwt_patient "$IWT_TIME" ip netns exec "$NS_A" \
 	"$IWT_BIN/iwt_verify" -c $IP_B --corrupt --max-size 20000 --rounds 1 --no-neg --no-events --no-wr "${siw[@]}"
 stop "$srv"
 ktap_finish

@@ -15,11 +15,11 @@ said() {
 
 # same WHAT: compares $TMP/said with $TMP/shown, which must not be empty
 same() {
-	[ -s "$TMP/said" ] || { not_ok "$1: the page names some"; return; }
+	[ -s "$TMP/said" ] || { not_ok "$1: the page has no names"; return; }
 	check "$1" diff "$TMP/said" "$TMP/shown"
 }
 
-# details KIND: the driver's names of "rdma -dd resource show KIND"
+# details KIND: prints the names that the driver adds to "rdma -dd resource show KIND"
 details() {
 	rdma -dd -j resource show "$@" | grep -o '"drv_[a-z_]*"' | sed 's/"drv_//; s/"//' | sort -u
 }
@@ -35,7 +35,7 @@ said looking-inside stream device >"$TMP/said"
 ls "$HW/ports/1/hw_counters" | grep -vx lifespan >"$TMP/shown"
 same "counters of a link"
 rdma -j statistic show link "$DEV_A/1" | grep -o '"[a-z0-9_]*":' | tr -d '":' | grep -vxE 'ifname|port' | sort >"$TMP/shown"
-same "the same by rdma statistic"
+same "counters of a link by rdma statistic"
 
 {
 	for word in $(said looking-inside terminates); do echo "term_rx_$word"; echo "term_tx_$word"; done
@@ -74,7 +74,7 @@ wait_listen "$NS_A" 7478
 kinds=("qp link" "cq dev" "mr dev" "srq dev")
 case $(uname -r) in
 6.1.*)
-	skip "details: srq" "this kernel does not ask for them"
+	skip "details: srq" "this kernel does not ask the driver for them"
 	kinds=("${kinds[@]:0:3}") ;;
 esac
 for kind in "${kinds[@]}"; do
@@ -88,6 +88,6 @@ QPN=$(qp_of "$DEV_A" "$CLIENT")
 rdma statistic qp bind link "$DEV_A/1" lqpn "$QPN" && {
 	said looking-inside stream >"$TMP/said"
 	rdma -j statistic qp show link "$DEV_A/1" | grep -oE '"(rx|tx|term|conn|reply|flush|[a-z]+)_[a-z_]*":' | tr -d '":' | sort >"$TMP/shown"
-	same "a counter of queue pairs has those of a stream"
+	same "names of a queue pair's counter"
 }
 ktap_finish

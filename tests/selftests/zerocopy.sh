@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Zero copy: TCP refers to the consumer's memory instead of copying it.
-# tests/peer/rows_rdmap_zc.py tests how long TCP may refer to it.
+# tests/peer/rows_rdmap_zc.py tests how long TCP may refer to this memory.
 # IWT_QUICK: only with losses. IWT_VERIFY_ARGS: more arguments of iwt_verify, as for verify.sh.
 # IWT_ZC_OTHERS: other selftests to run with zero copy.
 . "$(dirname "$0")/../lib/begin.sh"
@@ -14,14 +14,14 @@ want_settings
 params=/sys/module/iw_tcp/parameters
 short=(--max-size 300000 --rounds 1 --no-neg --no-events --no-wr)
 
-# zerocopy WORD [CRC]: sets it on both links
+# zerocopy WORD [CRC]: sets the settings "zerocopy" and "crc" (default: off) of both links
 zerocopy() {
 	set_links crc "${2:-off}"
 	set_links zerocopy "$1"
 	BEFORE=$(lent)
 }
 
-# lent: number of bytes that A has given to TCP by reference
+# lent: prints how many bytes A has given to TCP by reference
 lent() { counter "$DEV_A" tx_zerocopy; }
 some_lent() { [ "$(lent)" -gt "$BEFORE" ]; }
 none_lent() { [ "$(lent)" -eq "$BEFORE" ]; }
@@ -29,7 +29,7 @@ none_lent() { [ "$(lent)" -eq "$BEFORE" ]; }
 offload() { in_a ethtool -K "$IF_A" "$@" >/dev/null 2>&1; }
 netem() { in_a tc qdisc replace dev "$IF_A" root netem "$@" && in_b tc qdisc replace dev "$IF_B" root netem "$@"; }
 
-# with_netem WHAT PROFILE...
+# with_netem WHAT PROFILE...: runs iwt_verify while both ends send with this delay or loss
 with_netem() {
 	local what=$1
 	if ! netem "${@:2}" 2>/dev/null; then
@@ -47,7 +47,7 @@ elsewhere() {
 	bash "$(dirname "$0")/$1" >"$TMP/elsewhere" 2>&1
 	rc=$?
 	if [ $rc -eq 4 ]; then
-		skip "$1" "it skips"
+		skip "$1" "this selftest skips itself"
 	elif [ $rc -eq 0 ]; then
 		ok "$1"
 	else
@@ -85,8 +85,8 @@ with_netem "out of order" delay 3ms reorder 60% 50% duplicate 5%
 check "netem: by reference" some_lent
 if offload tso off gso off; then
 	zerocopy always
-	verify_pair "segments of software" $IP_B "${short[@]}"
-	check "segments of software: by reference" some_lent
+	verify_pair "without segmentation offload" $IP_B "${short[@]}"
+	check "without segmentation offload: by reference" some_lent
 	offload tx off sg off
 	zerocopy always
 	verify_pair "without scatter/gather" $IP_B "${short[@]}"
