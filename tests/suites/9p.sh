@@ -12,7 +12,7 @@
 MB=$(if_quick 4 32) FILES=$(if_quick 40 200)
 export PATH=$IWT_BIN:$PATH
 
-# diod needs a host name for the address of each client
+# server_begin: starts diod, and iwt_9p ("bridge"). diod needs a host name for the client's address.
 server_begin() {
 	grep -q 192.0.2.1 /etc/hosts || echo '192.0.2.1 server' >>/etc/hosts
 	mkdir -p /srv && mount -t tmpfs srv /srv && mkdir /srv/share || return
@@ -21,6 +21,7 @@ server_begin() {
 	serve bridge
 	busywait 20 port_is 5640 yes
 }
+# speed SED-SCRIPT: sets TOOK to the microseconds to write and read a file with this mount
 speed() {
 	local wrote
 	cook here mount "$1" && seconds dd if="$TMP/source" of=/mnt/speed bs=1M conv=fsync && wrote=$TOOK &&
@@ -35,14 +36,14 @@ check "the server begins" server_begin
 follow "mount" here mount
 check "write a large and many small files" write_all
 check "mount again" remount
-check "read them, and compare with the server's" read_all
+check "read the files, and compare them with the server's" read_all
 follow "unmount" here umount
-check "data" sh -c "head -c ${MB}M /dev/urandom >'$TMP/source'"
+check "a file to measure the speed" sh -c "head -c ${MB}M /dev/urandom >'$TMP/source'"
 check "the time over TCP" speed 's/trans=rdma,port=5640/trans=tcp,port=564/;/grep/d' && tcp=$TOOK
 check "the time over RDMA" speed '/grep/d' && ratio "$tcp" "$TOOK"
 stop "${STARTED[@]}"
 check "no RDMA resource is left" left_over "" iwt0
-check "the file system goes" umount /srv
-check "the link goes away" one_host_end
+check "the server's file system is unmounted" umount /srv
+check "the link is deleted" one_host_end
 modprobe -rq 9p 9pnet_rdma
 suite_finish

@@ -7,7 +7,7 @@ MB=$(if_quick 4 32)
 LOAD=$here/disk_load.py
 LOAD_PID=
 
-# fio_all WHAT DISK
+# fio_all WHAT DISK: all runs of fio
 fio_all() {
 	check "$1: fio: random writes of 4 KB, verified" compared $((MB / 4)) fio_verify "$2" randwrite 4k $((MB / 4))
 	check "$1: fio: random writes of 60 KB, verified" compared $MB fio_verify "$2" randwrite 60k $MB
@@ -25,6 +25,7 @@ load_begin() {
 	busywait "$IWT_TIME" test -s "$TMP/progress"
 }
 
+# done_more STEPS: has the load made as many steps?
 done_more() { [ "$(stat -c %s "$TMP/progress")" -ge "$1" ]; }
 
 # load_goes_on: waits until the load has made a hundred more steps
@@ -53,7 +54,7 @@ lost_for() {
 	tc qdisc add dev lo root netem loss 100% && nap "$1" && tc qdisc del dev lo root
 }
 
-# disk_speed DISK: microseconds to write and read the disk
+# disk_speed DISK: sets TOOK to the microseconds to write and read the disk
 disk_speed() {
 	local wrote
 	seconds fio_plain "$1" write && wrote=$TOOK && seconds fio_plain "$1" read && TOOK=$((TOOK + wrote))

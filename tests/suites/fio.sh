@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The rdma engine of fio, as Documentation/applications/fio.rst describes it. fio does not compare
-# its data; regions.so compares the data of the last transfer.
+# its data; the library regions.so saves the memory of both ends, and the suite compares the data of
+# the last transfer.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
@@ -10,14 +11,14 @@ TELLING=1
 suite_begin fio
 if ! check "two hosts" meet_begin; then suite_finish; fi
 meet "Writes" 8888 write
-check "Writes: what came" regions_came server 65536 1
+check "Writes: the data that arrived" regions_came server 65536 1
 meet "Reads" 8888 read
-check "Reads: what came" regions_came client 65536 1
+check "Reads: the data that arrived" regions_came client 65536 1
 meet "Sends" 8888 send
-check "Sends: what came" regions_came server 65536 1
+check "Sends: the data that arrived" regions_came server 65536 1
 if [ -z "$QUICK" ]; then
 	meet "Writes of 1 MB" 8888 write "s/bs=64k/bs=1m/;s/size=16m/size=256m/"
-	check "Writes of 1 MB: what came" regions_came server $((1 << 20)) 1
+	check "Writes of 1 MB: the data that arrived" regions_came server $((1 << 20)) 1
 fi
 meet_end
 suite_finish

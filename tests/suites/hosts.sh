@@ -19,7 +19,7 @@ host() {
 	busywait 20 test -e "$TMP/host-$1" && busywait 5 on "$1" mountpoint -q /tmp
 }
 
-# on HOST COMMAND...
+# on HOST COMMAND...: runs COMMAND on HOST
 on() {
 	local host=$1
 	shift
@@ -34,8 +34,8 @@ daemon() {
 # two_hosts_with_mounts: the host "server" at B, the host "client" at A, each with a link
 two_hosts_with_mounts() { setup 1500 && host server "$NS_B" && host client "$NS_A"; }
 
-# one_machine: for consumers that work only in the initial network namespace: one link with the
-# server's address, which connects to itself
+# one_machine: makes one link, with the server's address, which connects to itself. It is for
+# consumers that work only in the initial network namespace.
 one_machine() { IP_A=$IP_B one_host; }
 
 # hosts_end: removes the hosts and their links

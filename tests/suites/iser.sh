@@ -9,8 +9,8 @@
 # shellcheck source=tests/suites/disks.sh
 . "$here/disks.sh"
 
-# Start two daemons that already run on a host with systemd: the D-Bus daemon, which targetcli
-# needs, and iscsid
+# services: starts two daemons that already run on a host with systemd: the D-Bus daemon, which
+# targetcli needs, and iscsid
 services() {
 	mkdir -p /run/dbus /run/lock/iscsi /etc/iscsi /etc/target
 	cat >"$TMP/bus" <<-B
@@ -24,7 +24,7 @@ services() {
 	busywait 20 iscsiadm -m iface && busywait 20 test -e /run/dbus/system_bus_socket
 }
 
-# the_disk: the block device of the session
+# the_disk: prints the block device of the session
 the_disk() {
 	local d
 	for d in /sys/class/iscsi_session/session*/device/target*/*/block/*; do
@@ -39,7 +39,7 @@ logged_in() { [ "$(cat /sys/class/iscsi_session/session*/state)" = LOGGED_IN ]; 
 
 lost() { lost_for "$1" && busywait 120 logged_in; }
 
-# through WHAT: discovery, login, a load, logout
+# through WHAT: runs discovery, login, a load and logout with the target WHAT; sets SPEED
 through() {
 	local seconds
 	seconds=$(if_quick 2 20)
@@ -52,7 +52,7 @@ through() {
 		beside_load "$(the_disk)" lost "$seconds"
 	check "$1: the speed" disk_speed "$(the_disk)" && SPEED=$TOOK
 	follow "$1: logout" here logout
-	check "$1: nothing is left of it" busywait 30 no_session
+	check "$1: nothing is left of the session" busywait 30 no_session
 	check "$1: the initiator forgets the target" iscsiadm -m node -o delete
 }
 
@@ -68,21 +68,21 @@ over_tcp() {
 suite_begin iscsiadm targetcli fio
 want_configfs && want_modules ib_iser ib_isert sd_mod || skip_all "this kernel has no iSER"
 if ! check "a link" one_machine; then suite_finish; fi
-check "what a host has" services
+check "the daemons that a host has" services
 
 follow "LIO: the target" here target
-follow "LIO: its portal" here portal
+follow "LIO: the target's portal" here portal
 through LIO
 rdma=$SPEED
 follow "LIO: the target ends" here target-end
 check "no RDMA resource is left" left_over "" iwt0
-check "the same over TCP" over_tcp && ratio "$TOOK" "$rdma"
+check "the same disk over TCP" over_tcp && ratio "$TOOK" "$rdma"
 follow "tgt: the target" here tgt
 through tgt
 follow "tgt: the target ends" here tgt-end
 check "tgt has ended" busywait 20 not pgrep -x tgtd
 stop "${STARTED[@]}"
 check "no RDMA resource is left" left_over "" iwt0
-check "the link goes away" one_host_end
+check "the link is deleted" one_host_end
 modprobe -rq ib_isert ib_iser iscsi_tcp
 suite_finish

@@ -45,7 +45,8 @@ compared() { "${@:2}" && verified $(($1 << 20)); }
 # recipes
 recipe() { python3 "$IWT_LIB/page.py" "$PAGE" recipe "$1"; }
 
-# as_told NAME FILE: does FILE contain the output that the page shows for the recipe NAME?
+# as_told NAME FILE: does FILE contain the output that the page shows for the recipe NAME? Succeeds
+# if the page shows none.
 as_told() { python3 "$IWT_LIB/page.py" "$PAGE" output "$1" "$2"; }
 
 # ran NAME...: records that these recipes or commands of the page have run unchanged
@@ -70,13 +71,14 @@ cook() {
 
 has_run() { grep -qsxF -e "$1" "$TMP/ran"; }
 
-# look HOST: runs the commands in the text of the page, which only show something, once each
+# look HOST: runs each of the commands in the text of the page once; they only show something
 look() {
 	local line
 	while IFS= read -r line; do
 		has_run "$line" || { check "$line" on "$1" bash -c "$line" && ran "$line"; }
 	done < <(commands)
 }
+# commands: prints the commands in the text of the page
 commands() { python3 "$IWT_LIB/page.py" "$PAGE" commands ''; }
 
 # every_recipe: has the suite run every recipe of the page, and each command in its text?

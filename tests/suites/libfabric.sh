@@ -8,7 +8,7 @@
 
 suite_begin fi_info fi_pingpong
 if ! check "two hosts" meet_begin; then suite_finish; fi
-check "a host" host client "$NS_A"
+check "a host with mounts of its own" host client "$NS_A"
 follow "fi_info shows the link" client info
 look client
 n=$(if_quick 10 100) fewer=$(if_quick "s/-I 100/-I 10/" "")

@@ -3,27 +3,28 @@
 # Common functions of the suites of client and server programs. In the page of such a suite the
 # recipe NAME-server has the command of the server, and NAME-client has the command of the client.
 
-# meet_begin: makes two network namespaces with a link each. A namespace sees only its own link
+# meet_begin: makes two network namespaces with a link each. A namespace sees only its own link.
 meet_begin() {
 	rdma system set netns exclusive && ran "rdma system set netns exclusive" && setup 1500
 }
 
-# If set, the server does not end by itself: meet_commands stops it
+# If set, the server does not end by itself: meet_commands() stops it
 ENDLESS=
 
 # server_came PORT: waits until the server listens
 server_came() { wait_listen "$NS_B" "$1" || { echo "nobody listens on port $1"; cat "$TMP/server"; return 1; }; }
 
-# telling SIDE COMMAND...: runs COMMAND. In a suite that sets TELLING=1, COMMAND writes the
-# contents of its memory regions to files when it ends; regions_came compares the files
+# telling SIDE COMMAND...: runs COMMAND. In a suite that sets TELLING=1, COMMAND writes the contents
+# of its memory regions to files when it ends; regions_came() compares the files. SIDE: server or
+# client
 TELLING=
 telling() {
 	if [ -z "$TELLING" ]; then "${@:2}"; return; fi
 	LD_PRELOAD=$IWT_BIN/regions.so IWT_REGIONS=$TMP/regions-$1 "${@:2}"
 }
 
-# regions_came TO SIZE COUNT [--part]: is the content of COUNT messages of SIZE bytes the same in
-# the memory of the side TO as in the memory of the side that sent them? See regions.py.
+# regions_came TO SIZE COUNT [--part]: does the memory of the side TO have COUNT messages of SIZE
+# bytes that are also in the memory of the other side, which sent them? See regions.py.
 regions_came() {
 	local from=client
 	[ "$1" = server ] || from=server
@@ -31,8 +32,8 @@ regions_came() {
 		verified $(($2 * $3))
 }
 
-# meet_commands PORT SERVER CLIENT: runs both commands. Both must end without failure. Their
-# output is line-buffered
+# meet_commands PORT SERVER CLIENT: runs both commands, with line-buffered output. Both must end
+# without failure.
 meet_commands() {
 	local srv rc=0 good=1
 	wait_free "$NS_B" "$1" || echo "port $1 is still taken"
@@ -55,7 +56,8 @@ meet_commands() {
 	[ -n "$good" ]
 }
 
-# meet_once PORT NAME [SED-SCRIPT]
+# meet_once PORT NAME [SED-SCRIPT]: runs the recipes NAME-server and NAME-client. Compares their
+# output with the page, unless SED-SCRIPT has changed the recipes.
 meet_once() {
 	local s c
 	s=$(recipe "$2-server" | sed "${3:-}")
@@ -65,12 +67,13 @@ meet_once() {
 	[ -n "${3:-}" ] || { ran "$2-server" "$2-client" && as_told "$2-server" "$TMP/server" && as_told "$2-client" "$TMP/client"; }
 }
 
-# meet WHAT PORT NAME [SED-SCRIPT]
+# meet WHAT PORT NAME [SED-SCRIPT]: like meet_once, and reports the result as the check WHAT
 meet() { check "$1" meet_once "${@:2}"; }
 
 meet_end() {
 	check "no queue pair of the client is left" busywait 20 nothing_in "$NS_A"
 	check "no queue pair of the server is left" busywait 20 nothing_in "$NS_B"
-	check "links go away" two_hosts_end
+	check "the links are deleted" two_hosts_end
 }
+# nothing_in NS: has no process in NS a queue pair?
 nothing_in() { ! in_ns "$1" rdma resource show qp | grep -q ' pid '; }

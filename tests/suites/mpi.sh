@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 MORE=4
-# Each host has a private /tmp
+# Not in /tmp, because each host has its own /tmp
 SSH=/var/tmp/iwt-ssh
 SMALLER=$(if_quick "s/4194304/65536/" "")
 
@@ -22,14 +22,15 @@ ssh_to_hosts() {
 	chmod +x $SSH/ssh
 }
 
-# The directories of programs and of the test are the same on both hosts
+# share: puts the program at the same place on both hosts: compiles it on one host, and copies it to
+# the other host
 share() {
 	local h
 	for h in server client; do on $h sh -c 'mkdir -p /tmp/mpi' || return; done
 	cook client compile && cp "/proc/${HOST_PID[client]}/root/tmp/mpi/mpi_check" "/proc/${HOST_PID[server]}/root/tmp/mpi/"
 }
 
-# with NAME [SED]
+# with NAME [SED-SCRIPT]: runs the recipe NAME on the client; no data may be wrong
 with() {
 	PATH=$SSH:$PATH cook client "$1" "${2:-$SMALLER}" || return
 	grep -q " 0 wrong" "$TMP/cooked" && verified "$(sed -n 's/.* \([0-9]*\) octets compared.*/\1/p' "$TMP/cooked")"
@@ -38,16 +39,16 @@ sent() { on client cat "/sys/class/infiniband/$DEV_A/ports/1/hw_counters/tx_byte
 by_rdma() { [ "$(sent)" -gt 100000 ]; }
 
 suite_begin mpirun mpicc
-if ! check "two hosts" rdma system set netns exclusive || ! check "with links" two_hosts_with_mounts; then suite_finish; fi
-check "a way to start programs" ssh_to_hosts
-check "the program" share
+if ! check "the RDMA core's mode exclusive" rdma system set netns exclusive || ! check "two hosts with links" two_hosts_with_mounts; then suite_finish; fi
+check "a replacement of ssh" ssh_to_hosts
+check "the program on both hosts" share
 look client
-check "two hosts" with run
-check "they used RDMA" by_rdma
-check "measured" seconds with run && rdma=$TOOK
-check "the same over TCP" seconds with run-tcp && ratio "$TOOK" "$rdma"
+check "ranks on two hosts" with run
+check "the ranks used RDMA" by_rdma
+check "the time over RDMA" seconds with run && rdma=$TOOK
+check "the time over TCP" seconds with run-tcp && ratio "$TOOK" "$rdma"
 [ -n "$QUICK" ] || check "$MORE ranks" with run "s/-n 2/-n $MORE/"
 check "no queue pair is left" sh -c "! rdma resource show qp | grep -q ' pid '"
-check "links go away" hosts_end
+check "the links are deleted" hosts_end
 rm -r $SSH
 suite_finish

@@ -8,10 +8,10 @@
 
 MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
 MANY=$here/nfs_files.py
-# A sed script that changes the recipe into a mount that waits for the server
+# A sed script that changes the recipe so that the mount waits for a lost server
 HARD="s/vers=4.2/&,timeo=50/;/^grep/d"
 
-# nfsd: the server's daemons and threads
+# nfsd: starts the threads of the kernel's NFS server
 nfsd() { on server rpc.nfsd -G 10 -L 10 4; }
 
 server_begin() {
@@ -40,19 +40,20 @@ server_end() {
 	on server sh -c 'rpc.nfsd 0; exportfs -au; umount /proc/fs/nfsd'
 }
 
-# Unmounting drops the page cache of the client
+# remount NAME [SED-SCRIPT]: unmounts, drops the page cache of the client, and mounts again
 remount() { cook client umount && on client sh -c 'echo 3 >/proc/sys/vm/drop_caches' && cook client "$@"; }
 
-# files: writes a large file and many small files, mounts again, and compares all with the
-# server's
+# write_all: writes a large file and many small files
+# read_all: reads these files at the client and at the server, compares them, and removes them
 write_all() { on client python3 "$MANY" write /mnt/all 7 $MB $FILES; }
 read_all() {
 	on client python3 "$MANY" check /mnt/all 7 $MB $FILES && verified $((MB << 20)) &&
 		on server python3 "$MANY" check /srv/all 7 $MB $FILES && on client rm -r /mnt/all
 }
 
-# by_rdma read|write: were the bytes of the large file read or written over this mount, by RDMA
-# Writes or Reads? "xprt: rdma" counts the chunks of memory that the client offered to the server.
+# by_rdma read|write: did this mount read (or write) at least the bytes of the large file, and did
+# it use RDMA Writes (or Reads)? "xprt: rdma" counts the chunks of memory that the client offered to
+# the server for them.
 by_rdma() {
 	# shellcheck disable=SC2016
 	on client awk -v read="$([ "$1" = read ] && echo 1)" -v least=$((MB << 20)) '
@@ -63,16 +64,16 @@ by_rdma() {
 		/proc/self/mountstats
 }
 
-# version WHAT RECIPE [SED]: repeats all tests of files and locks with another kind of mount
+# version WHAT RECIPE [SED-SCRIPT]: runs all tests of files and locks with this mount
 version() {
 	follow "$1: mount" client "$2" "${3:-}" || return
-	check "$1: is NFS over RDMA" on client grep -q 'proto=rdma' /proc/mounts
+	check "$1: the mount uses RDMA" on client grep -q 'proto=rdma' /proc/mounts
 	look client
 	check "$1: write a large and many small files" write_all
-	check "$1: what was written went by RDMA" by_rdma write
+	check "$1: the data were written by RDMA" by_rdma write
 	check "$1: mount again" remount "$2" "${3:-}"
-	check "$1: read them, and compare with the server's" read_all
-	check "$1: what was read came by RDMA" by_rdma read
+	check "$1: read the files, and compare them with the server's" read_all
+	check "$1: the data were read by RDMA" by_rdma read
 	check "$1: a lock of the client holds at the server" locks
 	check "$1: unmount" cook client umount
 }
@@ -105,7 +106,7 @@ fcntl.lockf(open("/srv/lock", "r+b"), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 14)'
 }
 
 # under_load WHAT COMMAND...: runs COMMAND while the client writes with fsync. Afterwards the
-# server must have all the data
+# server must have all the data. (WHAT is only for the reader.)
 under_load() {
 	local pid rc=0
 	on client rm -f /run/wrote
@@ -120,13 +121,13 @@ under_load() {
 	on server python3 "$MANY" steady-check /srv/steady 3 && return $rc
 }
 
-# progress: waits until the writer has written more
+# more BYTES: has the writer written more than BYTES? progress: waits until it has written more
 more() { [ "$(on client stat -c %s /run/wrote)" -gt "$1" ]; }
 progress() { busywait $((IWT_TIME * 2)) more "$(on client stat -c %s /run/wrote)"; }
 
-# restart: restarts the server. Clients can't reach the server meanwhile, as during a reboot. (The
-# user guide describes the other case, in which clients reach it: "rdma link del does not
-# return".)
+# restart: restarts the server. Clients can't reach the server meanwhile, as during a reboot. (If
+# clients can reach the machine of the server meanwhile, "rdma link del" may not return: see the
+# user guide, "rdma link del does not return".)
 restart() {
 	wire down && halt && nap 1 && nfsd &&
 		on server sh -c 'echo rdma 20049 >/proc/fs/nfsd/portlist' && wire up
@@ -140,7 +141,7 @@ halt() {
 	[ -z "$was" ] || echo "$was" >$limit
 	return $rc
 }
-# wire up|down: sets the server's end of the wire up or down
+# wire up|down: sets the server's end of the veth pair up or down
 wire() { ip -n "$NS_B" link set "$IF_B" "$1"; }
 
 # restarts N: restarts the server N times, each time after the writer has made progress
@@ -149,11 +150,11 @@ restarts() {
 	for ((n = 0; n < $1; n++)); do restart && progress || return; done
 }
 
-# interrupted SECONDS: sets the server's end of the wire down for SECONDS
+# interrupted SECONDS: sets the server's end of the veth pair down for SECONDS
 interrupted() { wire down && nap "$1" && wire up; }
 
-# speed [SED]: stores in TOOK the microseconds to write and read MB megabytes with this mount: the
-# shortest time of several rounds
+# speed [SED-SCRIPT]: sets TOOK to the microseconds to write and read MB megabytes with this mount:
+# the shortest time of several rounds
 speed() {
 	local round best=
 	on client sh -c "head -c ${MB}M /dev/urandom >/run/source" && cook client mount "$1" || return
@@ -176,8 +177,8 @@ want_modules rpcrdma nfsd nfs nfsv3 nfsv4 || skip_all "this kernel has no NFS ov
 if ! check "two hosts" two_hosts_with_mounts; then suite_finish; fi
 check "the server begins" server_begin || diag <"$TMP/daemons"
 check "the client begins" client_begin || diag <"$TMP/daemons"
-follow "it listens for RDMA" server listen
-follow "it serves IPv6, too" server export-ipv6
+follow "the server listens for RDMA" server listen
+follow "the server exports to IPv6, too" server export-ipv6
 
 version "4.2" mount
 version "3" mount-v3
@@ -188,24 +189,24 @@ if [ -z "$QUICK" ]; then
 	version "3 over IPv6" mount-v3 "s/proto=rdma/&6/;s/mountproto=tcp/mountproto=tcp6/;s/192.0.2.1:/[2001:db8::1]:/"
 fi
 
-# The client is not in the initial network namespace. There newer kernels wait for a lost server
-# only with fatal_neterrors=none
+# Outside of the initial network namespace, newer kernels wait for a lost server only with
+# fatal_neterrors=none
 if on client mount -o vers=4.2,proto=rdma,port=20049,fatal_neterrors=none 192.0.2.1:/srv /mnt 2>/dev/null; then
 	HARD="s/vers=4.2/&,fatal_neterrors=none,timeo=50/;/^grep/d"
 	cook client umount
 fi
 check "a mount that waits" cook client mount "$HARD"
 check "writes with fsync, and the server restarts" under_load restart restart
-[ -n "$QUICK" ] || check "and five times in a row" under_load restart restarts 5
-check "and the path is interrupted for 3 seconds" under_load path interrupted 3
-[ -n "$QUICK" ] || check "and for 20 seconds" under_load path interrupted 20
+[ -n "$QUICK" ] || check "writes with fsync, and the server restarts five times" under_load restart restarts 5
+check "writes with fsync, and the path is interrupted for 3 seconds" under_load path interrupted 3
+[ -n "$QUICK" ] || check "writes with fsync, and the path is interrupted for 20 seconds" under_load path interrupted 20
 check "unmount" cook client umount
 
 check "the time over TCP" speed "s/proto=rdma,port=20049/proto=tcp/;/^grep/d" && tcp=$TOOK
 check "the time over RDMA" speed "" && ratio "$tcp" "$TOOK"
-follow "the end" client mount && follow "the mount goes" client umount
+follow "mount before the end" client mount && follow "unmount before the end" client umount
 check "the server ends" server_end
 check "no RDMA resource of the server is left" left_over "$NS_B" "$DEV_B"
 check "no RDMA resource of the client is left" left_over "$NS_A" "$DEV_A"
-check "links go away" hosts_end
+check "the links are deleted" hosts_end
 suite_finish

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Writes and checks files with pseudo-random content that depends on a seed.
+"""nfs_files.py MODE ARGUMENT...: writes or checks files with pseudo-random content that depends on
+a seed. The modes are:
 
 write DIR SEED MB N, check DIR SEED MB N: one file of MB megabytes and N small files.
 steady FILE SEED PROGRESS END: appends blocks to FILE, each with fsync, and adds a byte to
@@ -14,7 +15,7 @@ BLOCK = 65536
 
 
 def small(seed, n):
-    """The names and contents of the small files."""
+    """Yields the names and contents of n small files."""
     rand = random.Random(seed)
     for i in range(n):
         size = rand.choice((0, 1, 100, 4095, 4096, 4097, 10000, 70000))

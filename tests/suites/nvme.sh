@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # NVMe over RDMA, as Documentation/applications/nvme.rst describes it. Tests fio with
-# verification, more queues than processors, data within the command, shared receive queues and
-# many namespaces; resets a controller and interrupts the path, both under load; and compares the
-# speed with that of NVMe over TCP.
+# verification, several kinds of queues, data within the command, shared receive queues and many
+# namespaces; resets a controller and interrupts the path, both under load; and compares the speed
+# with that of NVMe over TCP.
 #
 # Target and host work only in the initial network namespace, so both are on one machine.
 . "$(dirname "$0")/lib.sh"
@@ -23,19 +23,21 @@ identity() {
 	nvme gen-hostnqn >/etc/nvme/hostnqn && cut -d: -f3 /etc/nvme/hostnqn >/etc/nvme/hostid
 }
 
-# connect [OPTIONS]: by the page's command, with further options
+# connect [OPTIONS [SED-SCRIPT]]: connects by the page's command, with further options
 connect() { cook here connect "s/^nvme connect.*/& ${1:-}/;${2:-}" && busywait 30 live; }
 disconnect() { cook here disconnect && busywait 30 gone; }
 queues() { ls -d /sys/block/nvme0*n1/mq/* | wc -l; }
 
-# target_again [SED]: removes the target and creates it again
+# target_again [SED-SCRIPT]: removes the target and creates it again
 target_again() { cook here target-end && cook here target "${1:-}"; }
 
-# inline_data: may a command contain 16 KB of data?
+# in_commands: may a command contain 16 KB of data?
 in_commands() { [ "$(cat /sys/kernel/config/nvmet/ports/1/param_inline_data_size)" = 16384 ]; }
 
-# Many NVMe namespaces with different contents. Each must have the content of the disk behind it.
-# The number in the name of a block device is not the number of the namespace.
+# The functions *spaces are for many NVMe namespaces with different contents. Each namespace must
+# have the content of its RAM disk at the target.
+# space NUMBER: prints the block device of the namespace NUMBER. (The number in the device's name
+# may be another one.)
 space() {
 	local f
 	for f in /sys/block/nvme0n*/nsid; do
@@ -81,7 +83,8 @@ same_as_target() {
 reset() { cook here reset && busywait 60 live; }
 lost() { lost_for "$1" && busywait 90 live; }
 
-# speed [SED]: measures the speed with a target and a host for RDMA or, by SED, for TCP
+# speed SED-SCRIPT: measures the speed with the page's target and host, changed by SED-SCRIPT (for
+# TCP)
 speed() {
 	cook here target "$1" && connect "" "$1" && disk_speed $DISK && disconnect && cook here target-end
 }
@@ -93,15 +96,15 @@ check "the host has a name" identity
 if ! check "a link" one_machine; then suite_finish; fi
 
 follow "the target listens" here target
-follow "the host finds it" here discover
+follow "the host finds the target" here discover
 follow "the host connects" here connect && check "the disk" busywait 30 live
 look here
 fio_all "disk" $DISK
 check "host and target see the same data" same_as_target
-follow "verified as the page does it" here fio
-[ -n "$QUICK" ] || follow "the state" here state
+follow "fio as on the page" here fio
+[ -n "$QUICK" ] || follow "the state of the controller" here state
 follow "the host disconnects" here disconnect
-check "nothing is left of it" busywait 30 gone
+check "no controller is left" busywait 30 gone
 
 check "six queues: connect" connect "--nr-io-queues=2 --nr-write-queues=2 --nr-poll-queues=2"
 check "six queues: more than one" test "$(queues)" -gt "$(if_quick 1 1)"
@@ -112,22 +115,22 @@ check "disconnect" disconnect
 check "a host that soon gives up a path: connect" connect "--keep-alive-tmo=3 --reconnect-delay=1 --ctrl-loss-tmo=120"
 check "the path is interrupted for $(if_quick 2 15) seconds under load" beside_load $DISK lost "$(if_quick 2 15)"
 check "many namespaces" many_spaces
-check "each has its own content" spaces_differ
+check "each namespace has its own content" spaces_differ
 check "disconnect" disconnect
 check "one namespace again" fewer_spaces
 
 follow "the target takes data with commands" here inline
-check "16 KB of them" in_commands
+check "a command may contain 16 KB of data" in_commands
 check "data with commands: connect" connect
 fio_all "data with commands" $DISK
 check "disconnect" disconnect
 follow "the target ends" here target-end
 
 check "the target is unloaded" modprobe -r nvmet-rdma
-follow "it is to share receives" here srq
+follow "shared receives: nvmet-rdma is loaded with this option" here srq
 check "shared receives: the target" cook here target
 check "shared receives: connect" connect
-check "shared receives: it does" has_srq nvmet
+check "shared receives: the target has a shared receive queue" has_srq nvmet
 fio_all "shared receives" $DISK
 check "shared receives: host and target see the same data" same_as_target
 check "a reset under load" beside_load $DISK reset
@@ -140,7 +143,7 @@ if check "the time over TCP" speed 's/rdma/tcp/g'; then
 	check "the time over RDMA" speed 's/a/a/' && ratio "$tcp" "$TOOK"
 fi
 check 'no RDMA resource is left' left_over "" iwt0
-check 'the link goes away' one_host_end
+check 'the link is deleted' one_host_end
 modprobe -rq nvmet-rdma nvme-rdma nvmet-tcp nvme-tcp
 modprobe -rq brd
 suite_finish

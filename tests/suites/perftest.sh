@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # perftest: the commands and the options of Documentation/applications/perftest.rst. perftest does
-# not compare its data. regions.so compares the last messages if they stay in the memory and have
-# at least 64 bytes. ("make bench" measures the performance.)
+# not compare its data. The library regions.so saves the memory of both ends, and the suite compares
+# the last messages if they stay in the memory and have at least 64 bytes. ("make bench" measures
+# the performance.)
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"
 TELLING=1
 
-# Repeat the run if the client started before the server was ready (tests/lib/perftest.sh)
+# perf_once COMMAND: runs COMMAND at both ends; repeats the run if the client started before the
+# server was ready (tests/lib/perftest.sh)
 perf_once() {
 	local was rc=0
 	meet_commands 18515 "$1" "$1 192.0.2.1" && return
@@ -25,10 +27,10 @@ figures() { grep -qE '^ *[0-9]+ +[0-9]+ ' "$TMP/client"; }
 # option LETTER COMMAND: prints the number that follows the option in COMMAND
 option() { sed -n "s/.* -$1 *\\([0-9]\\+\\).*/\\1/p" <<<"$2"; }
 
-# came COMMAND: is the last message of each connection in the memory of its receiver? Programs
-# that measure times change the received bytes themselves, so they are not checked. With messages
-# in both directions each end has the content of both, the received and the sent messages: compare
-# twice as many messages.
+# came COMMAND: is the last message of each connection in the memory of its receiver? Does not check
+# programs that measure times, because they change the received bytes themselves. With messages in
+# both directions, each end has both the received and the sent messages, so it compares twice as
+# many messages.
 came() {
 	local size count to=server
 	case $1 in
@@ -57,8 +59,8 @@ options() {
 	if [ -z "$QUICK" ]; then recipe options; else recipe options | awk '!seen[$1]++' | head -n 4; fi
 }
 
-# sleeps FILE: has a queue of the client had completions, is it armed, and has nothing changed
-# since FILE was written?
+# sleeps FILE: does the client sleep? If so, a completion queue of the client has had completions
+# and is armed, and nothing has changed since FILE was written.
 sleeps() {
 	local now
 	now=$(in_a bash -c "$LOOK")
@@ -67,9 +69,10 @@ sleeps() {
 	nap 2
 	return 1
 }
+# decided PID: has the client ended, or does it sleep?
 decided() { ! alive "$1" || sleeps "$TMP/queues"; }
-# waits_once COMMAND: fails if the client of COMMAND ended, or neither ended nor sleeps; ENDED is
-# set if it ended
+# waits_once COMMAND: runs both ends once, and succeeds if the client sleeps. Sets ENDED if the
+# client ended.
 waits_once() {
 	local client rc=0
 	wait_free "$NS_B" 18515 || return
@@ -86,8 +89,9 @@ waits_once() {
 	stop "$client" "$srv"
 	return $rc
 }
-# waits_for_ever COMMAND: the client of COMMAND sleeps, as the page says, and LOOK shows why. On a
-# busy machine the server's permission may arrive before the client sleeps, and the client ends.
+# waits_for_ever COMMAND: the client of COMMAND must sleep in one of ten runs, as the page says; the
+# command LOOK, also of the page, shows this. On a busy machine, the server's permission to send
+# more may arrive before the client sleeps, and then the client ends.
 waits_for_ever() {
 	local i
 	for ((i = 0; i < 10; i++)); do

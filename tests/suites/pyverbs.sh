@@ -17,6 +17,7 @@ the_tests() {
 		find "$TMP/tests" -name '*.gz' -exec gunzip {} +
 }
 
+# all_of_them: runs all tests on the link iwt0
 all_of_them() {
 	local shim=
 	[ "$IWT_LINK_TYPE" != iw_tcp ] || shim=$IWT_BIN/rtr.so
@@ -31,14 +32,14 @@ python3 -c 'import pyverbs.device' || missing_all pyverbs
 require_type "$IWT_LINK_TYPE"
 ktap_begin
 ip link set lo up
-# some tests need huge pages
+# Some tests need huge pages
 huge=$(cat /proc/sys/vm/nr_hugepages 2>/dev/null)
 [ -z "$huge" ] || echo $((huge + 16)) >/proc/sys/vm/nr_hugepages
-check 'the tests' the_tests
+check 'the tests are copied' the_tests
 if check 'a link' one_host; then
 	all_of_them
 	check 'no RDMA resource is left' left_over "" iwt0
-	check 'the link goes away' one_host_end
+	check 'the link is deleted' one_host_end
 fi
 [ -z "$huge" ] || echo "$huge" >/proc/sys/vm/nr_hugepages
 ktap_finish

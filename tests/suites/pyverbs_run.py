@@ -5,10 +5,10 @@ pyverbs_run.py DIRECTORY TABLE DEVICE NETDEV: runs the tests of rdma-core in DIR
 on NETDEV, and compares their results with TABLE. Prints TAP.
 
 A line of TABLE has three columns: a pattern for names of tests (CLASS.test), a regular expression
-that must match the output of the test, and the reason why the test cannot pass. These are
-failures: a test in the table that passes, since its line is out of date; a line that matches no
-test; a test that is skipped or fails and is not in the table. If a reason begins with
-"sometimes: ", the test may also pass, depending on the order of events.
+that must match the output of the test, and the reason why the test cannot pass. These cases are
+failures: a test in the table passes, so its line is out of date; a line matches no test; a test
+that is not in the table is skipped or fails. If a reason begins with "sometimes: ", the test may
+also pass, depending on the order of events.
 """
 import fnmatch
 import glob
@@ -83,7 +83,8 @@ class Result(unittest.TestResult):
 
 
 def load(directory):
-    """All tests. The modules import each other both as top-level modules and from a package"""
+    """Returns all tests. The modules import each other both as top-level modules and from a
+    package."""
     suite = unittest.TestSuite()
     for path in sorted(glob.glob(directory + "/test_*.py")):
         name = os.path.basename(path)[:-3]
@@ -96,7 +97,8 @@ def load(directory):
 def main():
     directory, table, device, netdev = sys.argv[1:]
     sys.path[:0] = [os.path.dirname(directory), directory]
-    # the only port and the only GID; on older kernels the tests would treat this GID as empty
+    # Name the only port and the only GID: on older kernels the tests would otherwise treat this GID
+    # as empty
     sys.argv[1:] = ["--dev", device, "--port", "1", "--gid", "0"]
     warnings.simplefilter("ignore")
     from args_parser import parser  # pylint: disable=import-error,import-outside-toplevel

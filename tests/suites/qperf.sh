@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # qperf: the tests of Documentation/applications/qperf.rst. Two of the tests compare the results
-# of atomic operations. The others compare nothing; regions.so compares their last message.
+# of atomic operations. The others compare nothing; for them, the library regions.so saves the
+# memory of both ends, and the suite compares the last message.
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/suites/meet.sh
 . "$here/meet.sh"

@@ -13,9 +13,9 @@ copied() {
 
 suite_begin rping ucmatose rdma_server rstream rcopy
 if ! check "two hosts" meet_begin; then suite_finish; fi
-meet "rping compares what comes back" 7174 rping && verified $((10 * 2 * 64))
-meet "and 64 KB of it" 7174 rping "s/-C 10/-C $(if_quick 3 50) -S 65500/;s/-v//" && verified $(($(if_quick 3 50) * 2 * 65500))
-check "a host" host client "$NS_A"
+meet "rping" 7174 rping && verified $((10 * 2 * 64))
+meet "rping, 64 KB" 7174 rping "s/-C 10/-C $(if_quick 3 50) -S 65500/;s/-v//" && verified $(($(if_quick 3 50) * 2 * 65500))
+check "a host with mounts of its own" host client "$NS_A"
 look client
 meet "ucmatose" 7471 ucmatose
 meet "ucmatose, ten connections" 7471 ucmatose "s/ucmatose/& -c 10 -C 20 -S 3000/"

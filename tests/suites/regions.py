@@ -3,9 +3,9 @@
 """regions.py [--part] FROM TO SIZE COUNT: checks that messages arrived unchanged.
 
 FROM and TO are the first parts of file names. The files have the contents of the memory regions
-of the sending and the receiving end (tests/programs/preload/regions.c). COUNT messages of SIZE bytes (at
-least 64) of FROM must be in TO. With --part, TO must also have bytes that are not in FROM;
-otherwise both ends may have had the same content from the beginning."""
+of the sending and the receiving end (tests/programs/preload/regions.c). COUNT messages of SIZE
+bytes (at least 64) of FROM must be in TO. With --part, TO must also have bytes that are not in
+FROM: if both ends had the same content from the beginning, the comparison would prove nothing."""
 import glob
 import sys
 
@@ -13,7 +13,7 @@ BLOCK = 64
 
 
 def contents(prefix):
-    """The contents of all regions of one end."""
+    """Returns the contents of all regions of one end."""
     found = []
     for name in sorted(glob.glob(glob.escape(prefix) + ".*")):
         with open(name, "rb") as file:
@@ -22,7 +22,7 @@ def contents(prefix):
 
 
 def index(regions):
-    """A map from each block to its region and offset. Skips blocks that repeat a single byte."""
+    """Maps each block to its region and offset. Skips blocks that repeat a single byte."""
     where = {}
     for region in regions:
         for at in range(0, len(region) - BLOCK + 1, BLOCK):
@@ -33,7 +33,7 @@ def index(regions):
 
 
 def common(a, at, b, bt):
-    """The number of bytes that are equal in a from at on and in b from bt on."""
+    """Returns how many bytes of a, from the offset at on, are equal to those of b, from bt on."""
     most = min(len(a) - at, len(b) - bt)
     n, step = 0, most
     while step:
@@ -48,7 +48,8 @@ def common(a, at, b, bt):
 
 
 def runs(region, where):
-    """The lengths of the byte runs of region that are also in the regions of the other end."""
+    """Yields the lengths of the parts of region that the other end, whose blocks are in where, has
+    as well."""
     at = 0
     while at + BLOCK <= len(region):
         found = where.get(region[at:at + BLOCK])

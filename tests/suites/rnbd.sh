@@ -22,12 +22,12 @@ follow "the client" here client
 check "the disk" busywait 30 test -b $DISK
 look here
 fio_all "disk" $DISK
-check "it is the server's disk" sh -c "cmp -n 1048576 /dev/ram0 $DISK" && verified 1048576
+check "the client's disk has the data of the server's disk" sh -c "cmp -n 1048576 /dev/ram0 $DISK" && verified 1048576
 check "the path is interrupted for $(if_quick 2 20) seconds under load" beside_load $DISK lost "$(if_quick 2 20)"
 follow "the client ends" here client-end
-check "the disk has gone" busywait 30 gone
+check "the disk is gone" busywait 30 gone
 follow "the server ends" here server-end
 check "no RDMA resource is left" left_over "" iwt0
-check "the link goes away" one_host_end
+check "the link is deleted" one_host_end
 modprobe -rq brd
 suite_finish

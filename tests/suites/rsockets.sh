@@ -8,14 +8,14 @@
 
 SIZE=$(if_quick 1 30)
 
-# sent [SED]: the client sends a file to the server
+# sent [SED-SCRIPT]: the client sends a file to the server; sets TOOK
 sent() {
 	rm -f /tmp/copy
 	head -c "${SIZE}M" /dev/urandom >/tmp/file
 	seconds meet_once 5001 nc "${1:-}" && cmp /tmp/file /tmp/copy && verified "$(stat -c %s /tmp/file)"
 }
 
-# by_rdma: has the client's link sent this data?
+# by_rdma: has the client's link sent as many bytes as the file has?
 by_rdma() {
 	local octets
 	nap 0.1
@@ -27,9 +27,9 @@ by_rdma() {
 suite_begin nc.traditional
 if ! check "two hosts" meet_begin; then suite_finish; fi
 check "a file by netcat, over RDMA" sent && rdma=$TOOK
-check "it went by RDMA" by_rdma
-check "a host" host client "$NS_A"
+check "the file was sent by RDMA" by_rdma
+check "a host with mounts of its own" host client "$NS_A"
 look client
-check "the same over TCP" sent 's/LD_PRELOAD=[^ ]* //' && ratio "$TOOK" "$rdma"
+check "a file by netcat, over TCP" sent 's/LD_PRELOAD=[^ ]* //' && ratio "$TOOK" "$rdma"
 meet_end
 suite_finish

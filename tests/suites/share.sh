@@ -5,7 +5,7 @@
 
 MANY=$here/nfs_files.py
 
-# remount [CHANGE]: mounts again, so that the client drops its cached data
+# remount [SED-SCRIPT]: unmounts, drops the cached data, and mounts again
 remount() { cook here umount && echo 3 >/proc/sys/vm/drop_caches && cook here mount "${1:-}"; }
 write_all() { python3 "$MANY" write /mnt/all 7 $MB $FILES; }
 read_all() {

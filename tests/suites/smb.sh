@@ -11,14 +11,15 @@
 
 MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
 
-# The server's directory, with the files of the configuration that the page shows
+# server_begin: makes the server's directory and the configuration that the page shows, and starts
+# the server
 server_begin() {
 	mkdir -p /srv /etc/ksmbd /run/lock && mount -t tmpfs srv /srv && mkdir /srv/share && chmod 777 /srv/share &&
 		recipe ksmbd.conf >/etc/ksmbd/ksmbd.conf && ran ksmbd.conf && cook here server
 }
 listens() { rdma resource show cm_id | grep -q 'LISTEN.*:5445'; }
 
-# lost SECONDS: drops all packets for this time, while a program writes
+# lost SECONDS: drops all packets for this time, while a program writes; the program must go on
 lost() {
 	rm -f "$TMP/progress" "$TMP/enough"
 	start python3 "$MANY" steady /mnt/steady 3 "$TMP/progress" "$TMP/enough"
@@ -30,6 +31,7 @@ lost() {
 }
 more() { [ "$(stat -c %s "$TMP/progress")" -gt "$size" ]; }
 
+# speed SED-SCRIPT: sets TOOK to the microseconds to write and read a file with this mount
 speed() {
 	local wrote
 	cook here mount "$1" && seconds dd if="$TMP/source" of=/mnt/speed bs=1M conv=fsync && wrote=$TOOK &&
@@ -42,20 +44,20 @@ want_modules ksmbd cifs || skip_all "this kernel has no SMB server"
 zgrep -qs CONFIG_SMB_SERVER_SMBDIRECT=y /proc/config.gz || modprobe -q smbdirect || skip_all "this kernel has no SMB Direct"
 if ! check "a link" one_machine; then suite_finish; fi
 check "the server begins" server_begin
-check "it listens for RDMA" busywait 30 listens
+check "the server listens for RDMA" busywait 30 listens
 look here
 follow "mount" here mount
 check "write a large and many small files" write_all
 check "mount again" remount
-check "read them, and compare with the server's" read_all
+check "read the files, and compare them with the server's" read_all
 check "the path is interrupted for $(if_quick 2 10) seconds while a program writes" lost "$(if_quick 2 10)"
 follow "unmount" here umount
-check "data" sh -c "head -c ${MB}M /dev/urandom >'$TMP/source'"
+check "a file to measure the speed" sh -c "head -c ${MB}M /dev/urandom >'$TMP/source'"
 check "the time over TCP" speed 's/rdma,//;/grep/d' && tcp=$TOOK
 check "the time over RDMA" speed '/grep/d' && ratio "$tcp" "$TOOK"
 follow "the server ends" here server-end
 check "no RDMA resource is left" left_over "" iwt0
-check "the file system goes" umount /srv
-check "the link goes away" one_host_end
+check "the server's file system is unmounted" umount /srv
+check "the link is deleted" one_host_end
 modprobe -rq cifs ksmbd
 suite_finish

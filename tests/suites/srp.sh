@@ -8,6 +8,7 @@
 # shellcheck source=tests/suites/disks.sh
 . "$here/disks.sh"
 
+# the_disk: prints the block device of the initiator
 the_disk() {
 	local d
 	for d in /sys/class/srp_remote_ports/port-*/../../../target*/*/block/*; do
@@ -29,17 +30,17 @@ check "the disk" busywait 30 the_disk
 fio_all "disk" "$(the_disk)"
 check "the path is interrupted for 2 seconds under load" beside_load "$(the_disk)" lost_for 2
 follow "the initiator ends" here logout
-check "the disk has gone" busywait 30 no_disk
-follow "the target is to share receives" here srq
-check "shared receives: it does" has_srq srpt
+check "the disk is gone" busywait 30 no_disk
+follow "shared receives: the target's setting" here srq
+check "shared receives: the target has a shared receive queue" has_srq srpt
 check "shared receives: the initiator" cook here login
 check "shared receives: the disk" busywait 30 the_disk
 fio_all "shared receives" "$(the_disk)"
 check "shared receives: the path is interrupted under load" beside_load "$(the_disk)" lost_for 2
 check "shared receives: the initiator ends" cook here logout
-check "shared receives: the disk has gone" busywait 30 no_disk
+check "shared receives: the disk is gone" busywait 30 no_disk
 follow "the target ends" here target-end
 check "no RDMA resource is left" left_over "" iwt0
-check "the link goes away" one_host_end
+check "the link is deleted" one_host_end
 modprobe -rq brd
 suite_finish
