@@ -24,10 +24,11 @@ crc() {
 	run_set "$1" /sys/module/iw_tcp/parameters/crc && run b "echo $1 >/sys/module/iw_tcp/parameters/crc"
 }
 settings_end() { :; }
-# perftest has to run between two machines too, although their speed says nothing
+# demo.sh skips perftest on emulated processors; between two machines it must run
 emulated() { false; }
 messages=1000
-# Server and client of nfs_steps need a common directory; talk.sh tests NFS between two machines
+# No row for NFS: nfs_steps of demo.sh needs a directory that server and client share. (talk.sh
+# tests NFS between two machines.)
 nfs_row() { :; }
 
 ktap_begin

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Functions for scripts that run in two connected machines, possibly of different architectures
-# (tests/vm/two). The script's first argument is "a" or "b". hosts_serve lets "b" execute the
-# commands of "a" until the end. On both sides the name of the link is iwt0.
+# (tests/vm/two). Both machines (sides) run the same script; its first argument is "a" or "b". On
+# side b, hosts_serve() executes the commands that side a sends, until the end. On both sides the
+# name of the link is iwt0.
 
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/lib/ktap.sh
@@ -38,6 +39,8 @@ hosts_serve() {
 
 a() { bash -c "$*"; }
 b() { python3 "$TESTS/hosts/remote.py" run $IP_B $REMOTE_PORT "$*"; }
+# other SIDE: prints the other side; address SIDE 4|6: prints an address; machine SIDE: describes
+# the side's machine
 other() { [ "$1" = a ] && echo b || echo a; }
 address() { case $1$2 in a4) echo $IP_A ;; a6) echo $IP6_A ;; b4) echo $IP_B ;; b6) echo $IP6_B ;; esac; }
 
@@ -46,7 +49,7 @@ machine() { $1 "$(declare -f card); echo \$(uname -m), \$(uname -r), \$(python3 
 # hosts_meet: waits until the other machine answers
 hosts_meet() {
 	up $IP_A $IP6_A || { not_ok "a network card"; return 1; }
-	check "the other machine" busywait 600 ping -c 1 -W 1 $IP_B && check "does what it is told" busywait 120 b true
+	check "the other machine answers" busywait 600 ping -c 1 -W 1 $IP_B && check "the other machine executes a command" busywait 120 b true
 }
 
 hosts_links() {
@@ -61,7 +64,7 @@ hosts_end() {
 	local side
 	for side in a b; do
 		check "$side: no resource is left" $side "! rdma resource show qp | grep -q ' pid '"
-		check "$side: the link goes" $side "rdma link delete iwt0"
+		check "$side: the link is deleted" $side "rdma link delete iwt0"
 	done
 	b end
 }
@@ -78,7 +81,8 @@ between() {
 	SERVER_RC=$($side "cat /tmp/server.rc")
 }
 
-# well_between WHAT SIDE PORT SERVER CLIENT: the same; reports whether both ended without an error
+# well_between WHAT SIDE PORT SERVER CLIENT: like between, and reports as the result WHAT whether
+# both ended without an error. If perftest failed by a fault of its own, runs both once more.
 well_between() {
 	between "${@:2}"
 	if is_perftest "$5" && too_early "$CLIENT_RC" "$TMP/pair-client"; then
@@ -105,10 +109,10 @@ verify() {
 	between "$1" 7472 "$IWT_BIN/iwt_verify -s -a $(address "$1" 4) $options" \
 		"$IWT_BIN/iwt_verify -c $(address "$1" 4) $options"
 	subtests "verify, server on $1" "$TMP/pair-client" "$CLIENT_RC"
-	check "its server ends well" [ "$SERVER_RC" = 0 ] || diag <"$TMP/pair-server"
+	check "verify, server on $1: the server ends well" [ "$SERVER_RC" = 0 ] || diag <"$TMP/pair-server"
 }
 
-# quiet SIDE: are SIDE's counters of damaged data and of the peer's errors zero?
+# quiet SIDE: are SIDE's counters of damaged data and of errors of the peer zero?
 quiet() {
 	local name n bad=0
 	for name in rx_crc_err rx_proto_err mpa_bad; do

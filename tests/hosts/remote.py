@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Runs commands on another host, in two laboratories that are connected.
+"""Runs commands on another host; for two laboratories that are connected.
 
 remote.py serve ADDRESS PORT             runs the commands that it receives, until "end"
 remote.py run ADDRESS PORT COMMAND       sends a bash COMMAND; prints its output and ends with its

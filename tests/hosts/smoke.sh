@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # smoke.sh a|b [PART...]: runs applications between two machines, by the commands of the pages in
-# Documentation/applications. The server is b, the client is a. Compares all bytes, except those
-# of perftest and fio's engine, which do not check their data. PART: programs, nvme_disk, mpi.
+# Documentation/applications. The server is on b, the client is on a. All bytes are compared, except
+# those of perftest and of fio's rdma engine, which do not check their data. PART: programs,
+# nvme_disk, mpi (default: all).
 # shellcheck source=tests/hosts/lib.sh
 . "$(dirname "$(realpath "$0")")/lib.sh"
 # shellcheck disable=SC2034
@@ -12,18 +13,20 @@ hosts_serve "$1"
 DISK=/dev/nvme0n1
 page() { python3 "$IWT_LIB/page.py" "$TESTS/../Documentation/applications/$1.rst" "${@:2}"; }
 
-# apart WHAT PAGE NAME PORT: runs server and client of a recipe; compares their output with the
-# page
+# page PAGE ARGUMENT...: runs page.py for a page
+# apart WHAT PAGE NAME PORT: runs the recipes NAME-server and NAME-client of PAGE, and compares
+# their output with the page
 apart() {
 	local server client
 	server=$(page "$2" recipe "$3-server") client=$(page "$2" recipe "$3-client")
 	if [ -z "$server" ] || [ -z "$client" ]; then not_ok "$1: no recipe $3"; return; fi
 	well_between "$1" b "$4" "$server" "$client" || return
-	check "$1: as the page says" told_apart "$2" "$3"
+	check "$1: the output is that of the page" told_apart "$2" "$3"
 }
 told_apart() { page "$1" output "$2-server" "$TMP/pair-server" && page "$1" output "$2-client" "$TMP/pair-client"; }
 
-# cook SIDE PAGE NAME [SED-SCRIPT]: runs a recipe
+# cook SIDE PAGE NAME [SED-SCRIPT]: runs the recipe NAME of PAGE on SIDE, and compares its output
+# with the page
 cook() {
 	local text
 	text=$(page "$2" recipe "$3" | sed "${4:-}")
@@ -49,17 +52,18 @@ nvme_end() { b "modprobe -r nvmet-rdma brd" && modprobe -r nvme-rdma; }
 nvme_disk() {
 	check "NVMe: a RAM disk" nvme_begin &&
 		check "NVMe: the target" cook b nvme target &&
-		check "NVMe: the host finds it" cook a nvme discover &&
+		check "NVMe: the host finds the target" cook a nvme discover &&
 		check "NVMe: the host connects" cook a nvme connect &&
 		check "NVMe: the disk" busywait 30 test -b $DISK &&
 		check "NVMe: random writes, verified" cook a nvme fio &&
 		check "NVMe: the host disconnects" cook a nvme disconnect
-	check "NVMe: nothing is left of it" busywait 30 gone
+	check "NVMe: no controller is left" busywait 30 gone
 	check "NVMe: the target ends" cook b nvme target-end
-	check "NVMe: the modules go" nvme_end
+	check "NVMe: the modules are unloaded" nvme_end
 }
 
-# An ssh replacement that runs commands on b. Open MPI distinguishes hosts by their names.
+# mpi_begin: makes a replacement of ssh, which runs commands on b, and names the hosts: Open MPI
+# distinguishes hosts by their names
 mpi_begin() {
 	mkdir -p "$TMP/ssh" && cat >"$TMP/ssh/ssh" <<-S
 	#!/bin/bash
@@ -70,6 +74,7 @@ mpi_begin() {
 	chmod +x "$TMP/ssh/ssh" && hostname client && b "hostname server"
 }
 mpi_compile() { $1 "mkdir -p /tmp/mpi" && cook "$1" mpi compile "s|^|cd $TESTS/.. \&\& |"; }
+# mpi_sent: prints how many bytes the link of a has sent
 mpi_sent() { counter iwt0 tx_bytes; }
 mpi_run() {
 	local before
@@ -82,9 +87,9 @@ mpi() {
 	local mine theirs
 	mine=$(a "mpirun --version | head -n 1") theirs=$(b "mpirun --version | head -n 1")
 	if [ "$mine" != "$theirs" ]; then skip "MPI" "$mine and $theirs do not talk to each other"; return; fi
-	check "MPI: a way to start programs" mpi_begin &&
-		check "MPI: the program here" mpi_compile a &&
-		check "MPI: the program there" mpi_compile b &&
+	check "MPI: a replacement of ssh" mpi_begin &&
+		check "MPI: the program is compiled on a" mpi_compile a &&
+		check "MPI: the program is compiled on b" mpi_compile b &&
 		check "MPI: two ranks, by RDMA" mpi_run
 }
 

@@ -8,10 +8,11 @@
 hosts_serve "$1"
 LARGE=${*:2}
 
-# moved SIDE tx|rx: prints the numbers of bytes and packets of its card
+# moved SIDE tx|rx: prints how many bytes and packets the card of SIDE has sent (tx) or received
+# (rx)
 moved() { $1 "$(declare -f card); cd /sys/class/net/\$(card)/statistics && cat $2_bytes $2_packets" | xargs; }
 
-# average BEFORE AFTER: prints the average size of the packets between the two measurements
+# average BEFORE AFTER: prints the average size of the packets between two results of moved()
 average() { awk '{ print int(($3 - $1) / ($4 - $2)) }' <<<"$1 $2"; }
 
 # offloads SIDE: does the other side send buffers of many segments, and does this side receive
@@ -24,12 +25,12 @@ offloads() {
 	sent=$(moved "$from" tx) came=$(moved "$1" rx)
 	well_between "a stream, server on $1" "$1" 18600 "$IWT_BIN/iwt_bench -s $options" "$IWT_BIN/iwt_bench -c $options"
 	sent=$(average "$sent" "$(moved "$from" tx)") came=$(average "$came" "$(moved "$1" rx)")
-	echo "# to $1: $sent octets in a buffer sent, $came in one that came"
+	echo "# to $1: $sent octets in a buffer that was sent, $came in one that was received"
 	[[ $LARGE != *sent* ]] || check "to $1: segmentation offload" [ "$sent" -gt 6000 ]
 	[[ $LARGE != *received* ]] || check "to $1: large receive buffers" [ "$came" -gt 6000 ]
 }
 
-# nfs: the kernel of a exports a directory, b mounts it
+# nfs: the kernel of a exports a directory, and the kernel of b mounts the directory
 nfs() {
 	local step
 	if ! b "modprobe -a rpcrdma nfs nfsv4" || ! modprobe -a rpcrdma nfsd; then

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
 # The lanes "chaos": endless programs run while events change or remove their links, net devices
-# and namespaces, or stop the programs. The programs must survive every event that TCP survives.
-# Events that end a connection are noted in TOUCHED. After such an event the programs may end with
-# errors, but must never show wrong data, and must leave no objects.
+# and namespaces, or stop the programs. The programs must survive every event that TCP survives. If
+# an event ends a connection, TOUCHED is set to the name of the event. After that the programs may
+# end with errors, but must never show wrong data, and must leave no objects.
 
 # side: selects the host to which the event happens
 side() {
@@ -15,9 +15,9 @@ side() {
 	fi
 }
 
-# taken: has the net device disappeared, under all its names, because the namespace of its peer
-# was deleted? The kernel deletes such a namespace, and the pair with it, some time after its
-# name.
+# taken: has the net device disappeared, under all its names, because the namespace of its peer was
+# deleted? The name of a namespace disappears first; some time later the kernel deletes the
+# namespace and the veth pair.
 taken() {
 	local ns name
 	for ns in "$NS" "$NS-m"; do
@@ -28,15 +28,15 @@ taken() {
 	done
 }
 
-# there WHAT COMMAND...: the same as must WHAT COMMAND..., but allows a failure if the net device
-# is taken meanwhile. A COMMAND that hangs (status 124 of iwt_patient) is always an error.
+# there WHAT COMMAND...: like must WHAT COMMAND..., but allows a failure if the net device
+# disappears meanwhile (taken). A COMMAND that hangs (status 124 of iwt_patient) is always an error.
 there() {
 	local what=$1 status
 	shift
 	"$@" >"$SOAK/there-$LANE" 2>&1 && return
 	status=$?
 	if [ $status != 124 ] && [ ! -e "/run/netns/$NS_PEER" ] && busywait 60 taken; then
-		note "$what: it has gone with its peer"
+		note "$what: the net device has gone with its peer"
 		return 1
 	fi
 	judge_late $status "$SOAK/there-$LANE"
@@ -77,7 +77,8 @@ do_rename_link() {
 	there "$DEV has its name again" by_name "r$DEV" rdma dev set "r$DEV" name "$DEV"
 }
 
-# on both sides, because no router reports to one side the packets that the other side drops
+# Sets the MTU on both sides: there is no router that would tell one side that the other side drops
+# its long packets
 do_mtu() {
 	one_of 1280 1500 4000 9000
 	note "mtu $PICK"
@@ -121,7 +122,7 @@ do_netdev_del() {
 	no_links || complain "a link is still there"
 }
 
-# the kernel deletes the other end of the pair, too
+# The kernel deletes both ends of the veth pair, and so both links
 no_links() { busywait 60 not rdma_exists "$DEV_A" && busywait 60 not rdma_exists "$DEV_B"; }
 
 do_kill() { kill -KILL "$VICTIM" 2>/dev/null; }
@@ -177,7 +178,7 @@ no_qps() { ! by_name "$1" rdma resource show qp link "$1/1" 2>/dev/null | grep -
 nothing_left() {
 	local dev
 	for dev in "$DEV_A" "$DEV_B"; do
-		busywait 30 no_qps "$dev" || { complain "$dev has queue pairs that nobody has"; rdma resource show qp >"$WORK/why"; show "$WORK/why"; }
+		busywait 30 no_qps "$dev" || { complain "$dev has queue pairs of ended programs"; rdma resource show qp >"$WORK/why"; show "$WORK/why"; }
 	done
 }
 

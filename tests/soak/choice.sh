@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# Random choices that a seed repeats, and notes about them. Each lane makes its choices from the
-# seed, its name and the round, in a separate process, so they do not depend on the speed of other
-# lanes. Do not make a choice within $(...), where bash has different random numbers.
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
+# Random choices, which the same seed repeats, and notes about them. A lane is a kind of test; lanes
+# run at the same time. Each lane makes its choices from the seed, its name and the round, in a
+# separate process. So its choices do not depend on the speed of other lanes. Do not make a choice
+# within $(...), where bash has different random numbers.
 
 # seed WORD...: initialises the choices that follow
 seed() {

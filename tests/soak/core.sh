@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
 # The core lane, whose traffic continues through all rounds. A pair of hosts has NFS and, in each
 # direction, a connection of iwt_verify. The initial namespace has NVMe, which supports no other
 # namespace. Net devices are down for moments and lose packets, and the module is reloaded. The
@@ -19,13 +19,13 @@ verifier() {
 	wait_listen "$server" $(($3 + 1)) || return
 	start nice ip netns exec "$client" "$IWT_BIN/iwt_verify" -c "$address" "${options[@]}" >"$SOAK/$name" 2>&1
 	VERIFIERS+=("$PID $name")
-	# a connection attempt while a net device is down may fail
+	# The first results may come late, because a net device may be down
 	busywait 120 grep -q '^ok' "$SOAK/$name"
 }
 
 verifiers_start() { verifier verify4 b 7471 && verifier verify6 a 7481; }
 
-# verifiers_end: ends all of them; complains if one has failed before
+# verifiers_end: ends all programs of VERIFIERS; complains if one of them has failed before
 verifiers_end() {
 	local v file
 	verifiers_alive
@@ -60,14 +60,15 @@ nvme_start() {
 	nvme_target_start rdma 10.78.0.1 && nvme_connect 60 rdma 10.78.0.1
 }
 
-# Deletes the link, and with it the target's listener, before the target. Otherwise the target
-# would destroy the listener under a lock that event handlers of its connections also acquire, and
-# lockdep would report a deadlock.
+# nvme_stop: deletes the link before the target, because the target's listener is deleted with the
+# link. Otherwise the target would destroy the listener under a lock that the event handlers of its
+# connections also take, and lockdep would report a deadlock.
 nvme_stop() {
 	nvme_disconnect 60 && by_name "$LINK" rdma link delete "$LINK" && nvme_target_stop
 }
 
-# nvme_traffic: runs as a separate process, as nfs-traffic.sh does
+# nvme_traffic SEED: endless fio, in a process of its own. The files stop-client, pause and
+# nvme-paused are like those of nfs-traffic.sh.
 nvme_traffic() {
 	local n=0 disk
 	seed "$1" nvme
@@ -103,6 +104,7 @@ core_start() {
 	verifiers_start
 }
 
+# unshare_start: starts the NFS server in a mount namespace of its own
 unshare_start() {
 	start ip netns exec "$NS_A" unshare -m bash "$here/../lib/nfs_roles.sh" server "$SOAK" >"$SOAK/nfs-server" 2>&1
 	NFS_SERVER=$PID
@@ -127,7 +129,8 @@ core_round() {
 	done
 }
 
-# packets between two addresses of the same host pass through lo
+# path_lo: changes loss, delay and order of the packets on lo: those of NVMe, whose two ends are on
+# the same host
 path_lo() {
 	one_of "" "loss 0.5%" "delay 2ms reorder 25% 50%" "duplicate 1%"
 	note "lo: ${PICK:-no loss}"
@@ -143,6 +146,7 @@ nvme_flap() {
 	ip route change local 10.78.0.1 dev lo table local proto kernel scope host src 10.78.0.1 mtu 1500
 }
 
+# count_of WHAT: prints how far the traffic WHAT (nfs, nvme, verify4, verify6) has come
 # further WHAT COUNT: is the current count of WHAT larger than COUNT?
 verified() { grep -c '^ok' "$SOAK/$1"; }
 count_of() { case $1 in verify*) verified "$1" ;; *) cat "$SOAK/$1" 2>/dev/null || echo 0 ;; esac; }
@@ -179,9 +183,9 @@ reload() {
 	verifiers_end
 	must "NVMe ends" nvme_stop
 	for dev in "$LINK" "$DEV_A" "$DEV_B"; do forget_settings "$dev"; done
-	must "the module goes" iwt_patient 120 modprobe -r "$IWT_LINK_TYPE"
-	[ ! -d "/sys/module/$IWT_LINK_TYPE" ] || complain "the module is still there"
-	must "the module comes" modprobe "$IWT_LINK_TYPE"
+	must "the module is unloaded" iwt_patient 120 modprobe -r "$IWT_LINK_TYPE"
+	[ ! -d "/sys/module/$IWT_LINK_TYPE" ] || complain "the module is still loaded"
+	must "the module is loaded" modprobe "$IWT_LINK_TYPE"
 	MADE_DEV=()
 	must "links again" linked
 	must "NVMe again" nvme_start
@@ -210,7 +214,7 @@ core_stop() {
 	: >"$SOAK/stop"
 	busywait 60 not alive "$NFS_SERVER" || complain "NFS's server does not end"
 	must "NVMe ends" nvme_stop
-	must "a dummy goes" ip link del iwt-soak
+	must "the dummy net device is deleted" ip link del iwt-soak
 	MADE_IF=() STARTED=()
 	hosts_down
 	forget_settings "$LINK"

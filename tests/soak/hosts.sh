@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
 # Makes a pair of hosts for a lane, changes the hosts, and ends their programs.
 
 SETTINGS=/sys/kernel/config/iw_tcp
 
-# hosts NAME: changes the names of net.sh's variables to those of another pair of hosts
+# hosts NAME: sets the variables of net.sh (NS_A, IF_A, DEV_A ...) to names of another pair of hosts
 hosts() {
 	TAG=s$$$1
 	NS_A=iwt-$TAG-a NS_B=iwt-$TAG-b
@@ -38,13 +38,13 @@ addressed() {
 
 reachable() { in_net "$NS_A" ping -c 1 -W 1 $IP_B && in_net "$NS_A" ping -6 -c 1 -W 1 $IP6_B; }
 
-# Checks in sysfs, which never omits a link; see by_name
+# rdma_exists LINK: searches in sysfs, which never omits a link ("rdma" may: see by_name)
 rdma_exists() { [ -e "/sys/class/infiniband/$1" ]; }
 
-# by_name LINK COMMAND...: runs a COMMAND of "rdma", which first requests the list of all links.
-# The kernel lists links by their index, one after the other. If another lane deletes a link with
-# a lower index meanwhile, the kernel may omit one. So "Wrong device name" for an existing LINK is
-# ignored.
+# by_name LINK COMMAND...: runs COMMAND, which begins with "rdma". rdma first requests the list of
+# all links. The kernel lists links by their index, one after the other. If another lane deletes a
+# link with a lower index meanwhile, the kernel may omit a link. So if rdma prints "Wrong device
+# name" for an existing LINK, runs COMMAND again.
 by_name() {
 	local link=$1 n status
 	shift
@@ -85,7 +85,7 @@ hosts_down() {
 	local ns dev
 	if chance 50 && [ -e "/run/netns/$NS_A" ] && [ -e "/run/netns/$NS_B" ]; then
 		for dev in "$DEV_A" "$DEV_B"; do
-			! rdma_exists "$dev" || must "link $dev goes" by_name "$dev" rdma link delete "$dev"
+			! rdma_exists "$dev" || must "link $dev is deleted" by_name "$dev" rdma link delete "$dev"
 		done
 	fi
 	for ns in "$NS_A" "$NS_B"; do ns_del "$ns"; done
@@ -139,7 +139,7 @@ path() {
 	[ -z "$what" ] || tc -n "$1" qdisc replace dev "$2" root netem $what
 }
 
-# Messages that no program may ever print: they report changed bytes or wrong completions
+# Messages that no program may ever print, because they report changed bytes or wrong completions
 SPOILT='differs at octet|of the gap|left 0x.* instead of|came back changed|data mismatch|one completion too many|not outstanding|wrong qp_num|completion opcode|immediate data .* instead|invalidated .* instead|wc_flags .* instead|byte_len [0-9]* of a read'
 
 # clean WHO FILE STATUS: complains about wrong data or a crash; other errors are allowed

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
 # Measures, between two rounds, which resources the machine uses while only the core exists and
 # waits. A leak grows from round to round. Memory that is allocated once, or that goes up and
 # down, is no leak.
 
-# The caches whose objects are counted. Freed objects in the processors' lists and in KASAN's
-# quarantine are counted, too, until the cache is told to shrink.
+# The slab caches whose objects are counted. The kernel's count includes freed objects in the
+# processors' lists and in KASAN's quarantine; writing to "shrink" removes them first.
 CACHES='kmalloc-* dma-kmalloc-* net_namespace TCP TCPv6 UDP UDPv6 request_sock_TCP* sock_inode_cache filp skbuff_* ib_* iwt_* task_struct nsproxy'
 
 caches() {
@@ -19,7 +19,8 @@ caches() {
 	done
 } 2>/dev/null
 
-# Counts sockets of all namespaces, except sockets in TIME-WAIT, which no process holds
+# sockets: counts the sockets of all namespaces, except those in the state TIME-WAIT, which no
+# process holds
 sockets() {
 	awk '/^TCP:/ { for (i = 2; i < NF; i += 2) if ($i == "alloc" || $i == "mem" || $i == "orphan") print "tcp:" $i, $(i + 1) }' /proc/net/sockstat
 }
@@ -38,7 +39,8 @@ things() {
 # which an interrupt occurs makes another stack: 100 MB in an hour.
 chains() { awk '/^pools:/ { print 16 * $2 }' /sys/kernel/debug/stackdepot/stats 2>/dev/null; }
 
-# In KiB; leaks of less than a page are found by the number of objects
+# memory: prints the used memory in KiB. A leak of less than a page is found by the number of
+# objects.
 memory() {
 	local chains
 	chains=$(chains)
@@ -57,9 +59,10 @@ measure() {
 	{ things; sockets; caches; memory; } >"$SOAK/level.$1"
 }
 
-# more BEFORE AFTER: prints each kind of object of which there are more than before the first link
-# was made. growth() checks files, namespaces without a name and their sockets instead, because
-# the kernel keeps some of them for NFS.
+# more BEFORE AFTER: prints each kind of object whose number is larger in the file AFTER than in the
+# file BEFORE, which was measured before the first link was made. Leaves out files, namespaces
+# without a name and their sockets, because the kernel keeps some of them for NFS; growth() checks
+# these.
 more() {
 	awk '
 		FNR == NR { was[$1] = $2 }
@@ -68,15 +71,14 @@ more() {
 		}' "$1" "$2"
 }
 
-# A fault of the kernel's NFS server that growth() leaves out: for each RDMA connection of a
-# client, nfsd never releases the transport for callbacks. Each mount leaks 2 objects of kmalloc-8
-# and 7 of kmalloc-16 (the addresses, and names in sysfs), 2 of kmalloc-96, 2 of kmalloc-512 and
-# one of kmalloc-4k. setup_callback_client() of nfsd allocates all of them; in a kernel that is
-# started with slab_debug=U, /sys/kernel/debug/slab/*/alloc_traces shows this. The connection
-# itself is released, with all objects of this driver, and over TCP nfsd releases the transport.
-# growth() computes the number of leaked transports from the three caches that otherwise hardly
-# change, as their growth since the first quarter of the run. Growth in another proportion is
-# still reported.
+# A fault of the kernel's NFS server, which growth() ignores: for each RDMA connection of a client,
+# nfsd never releases the transport for callbacks. (It releases the connection, with all objects of
+# this driver; and over TCP it releases the transport, too.) Each mount leaks 2 objects of kmalloc-8
+# and 7 of kmalloc-16 (the addresses, and names in sysfs), 2 of kmalloc-96, 2 of kmalloc-512 and one
+# of kmalloc-4k. setup_callback_client() of nfsd allocates all of them; in a kernel that is started
+# with slab_debug=U, /sys/kernel/debug/slab/*/alloc_traces shows this. growth() computes the number
+# of leaked transports from the growth of the first three caches since the first quarter of the run.
+# If the caches grow in another proportion, growth() still reports this.
 CALLBACKS='kmalloc-8 2 kmalloc-16 7 kmalloc-96 2 kmalloc-512 2 kmalloc-4k 1'
 
 # growth FILE...: reads the measurements in their order, and prints each value that has grown in

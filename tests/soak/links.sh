@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# The lane "links": makes and deletes links on all kinds of net devices, with or without
-# listeners, in all orders; deletes some while their net device is being deleted.
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
+# The lane "links": makes and deletes links on all kinds of net devices, with or without listeners,
+# in all orders; deletes some links while their net device is being deleted.
 
 # netdev KIND: makes a net device with the name IF in NS
 netdev() {
@@ -26,10 +26,11 @@ listener() {
 	note "listener on $PICK"
 }
 
-# heard: checks that the listener has its port, at the latest when a link exists
+# heard: checks that the listener gets its port
 heard() { wait_listen "$NS" 7471 || { complain "no listener"; show "$WORK/listener"; }; }
 
-# to_end WHAT: ends the link in one of several ways, and checks that it is gone
+# to_end WHAT: deletes WHAT (link, netdev, below: the net device below, both: link and net device,
+# namespace: nothing here), and checks that the link is gone
 to_end() {
 	case $1 in
 	link) must "link $DEV goes" by_name "$DEV" rdma link delete "$DEV" ;;
@@ -97,7 +98,7 @@ links_round() {
 		one_link
 		for pid in "${STARTED[@]}"; do ends "$pid"; done
 		ns_del "$NS"
-		busywait 60 not rdma_exists "$DEV" || complain "link $DEV is left by its namespace"
+		busywait 60 not rdma_exists "$DEV" || complain "link $DEV is left after the end of its namespace"
 		forget_settings "$DEV"
 	done
 }

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Tests the longest messages: a Write, a Read and a Send of 2^32-1 bytes, and a longer list,
-# which must complete with a length error
+# Tests the longest messages: a Write, a Read and a Send of 2^32-1 bytes; and a request with more
+# bytes, which must complete with a length error
 . "$(dirname "$0")/../lib/begin.sh"
 
 begin iwt_longest
 only_iw_tcp "other drivers have another limit"
 two_links
 
-# six huge pages in addition to the existing ones
+# Six huge pages more than the machine has
 HUGE=/proc/sys/vm/nr_hugepages
 if [ ! -e $HUGE ]; then
 	missing_all "huge pages"
