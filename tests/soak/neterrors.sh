@@ -7,7 +7,8 @@ here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/lib/nfs.sh
 . "$here/../lib/nfs.sh"
 
-# client DIR [OPTION]: mounts, writes, and reads after the network has become unreachable
+# client DIR [,OPTION]: mounts and writes; when the file DIR/unreachable exists, reads. Leaves the
+# statuses in DIR/mounted and DIR/ended. Unmounts when DIR/over exists.
 client() {
 	local dir=$1
 	. "$here/../lib/wait.sh"
@@ -28,8 +29,9 @@ if [ "${1:-}" = client ]; then client "$2" "${3:-}"; exit; fi
 
 no_qps() { ! rdma resource show qp link "$DEV_B/1" | grep -q .; }
 
-# unreachable: ends the connection, and deletes the route so that no new one can be made. The net
-# device is set down last, because otherwise TCP would not notice the end and would wait.
+# unreachable: deletes the server's link, which ends the connection; then sets the client's net
+# device down, so that no new connection can be made. If the net device were down first, the
+# client's TCP would not notice the end of the connection, and would wait.
 unreachable() {
 	link_del "$NS_A" "$DEV_A" && busywait 60 no_qps && ip -n "$NS_B" link set "$IF_B" down
 }
@@ -38,7 +40,7 @@ reachable() {
 	ip -n "$NS_B" link set "$IF_B" up && link_add "$NS_A" "$DEV_A" "$IF_A" && busywait 30 in_net "$NS_B" ping -c 1 -W 1 $IP_A
 }
 
-# mount_of DIR [OPTION]: starts a client that mounts; CLIENT is its pid
+# mount_of DIR [,OPTION]: starts a client that mounts; CLIENT is its pid
 mount_of() {
 	mkdir "$1"
 	head -c 100000 /dev/urandom >"$1/data"
@@ -50,7 +52,7 @@ mount_of() {
 said() { grep -qE "$1" "$2"; }
 same() { [ "$(cat "$1/ended")" = 0 ] && cmp "$1/data" "$1/got"; }
 
-# end_of DIR: unmounts
+# end_of DIR: lets the client unmount and end
 end_of() {
 	: >"$1/over"
 	ended "$CLIENT"
@@ -62,8 +64,8 @@ without() {
 	check "the network is unreachable" unreachable
 	: >"$d/unreachable"
 	check "a read ends" busywait 120 test -s "$d/ended"
-	# the first error is from open(2), the other one from read(2)
-	check "it ends with an error" said 'Network is unreachable|Input/output error' "$d/error" || diag <"$d/error"
+	# ENETUNREACH is the error of open(2), EIO that of read(2)
+	check "the read ends with an error" said 'Network is unreachable|Input/output error' "$d/error" || diag <"$d/error"
 	check "the network is there again" reachable
 	check "unmounted" end_of "$d"
 }
@@ -77,7 +79,7 @@ with() {
 	check "a read does not end" not busywait $((TOOK + 10)) test -s "$d/ended"
 	check "the network is there again" reachable
 	check "the read ends when the network is there" busywait 120 test -s "$d/ended"
-	check "it has read what was written" same "$d" || diag <"$d/error"
+	check "the read has read what was written" same "$d" || diag <"$d/error"
 	check "unmounted" end_of "$d"
 }
 
@@ -108,6 +110,6 @@ if check "two hosts" two_hosts; then
 	else
 		skip "fatal_neterrors" "this kernel has no such mount option"
 	fi
-	check "links go" two_hosts_end
+	check "the links are deleted" two_hosts_end
 fi
 ktap_finish

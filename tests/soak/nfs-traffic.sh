@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2034 # for choice.sh
-# nfs-traffic.sh DIR SEED: runs in its own mount namespace, mounts what lib/nfs_roles.sh
-# serves, writes files, reads them back and compares, until DIR/stop-client appears. DIR/nfs
-# is the number of the last round; DIR/nfs-wrong says what was wrong. While DIR/pause exists
-# this script waits, and makes DIR/nfs-paused.
+# nfs-traffic.sh DIR SEED: runs in its own mount namespace. Mounts the directory that
+# lib/nfs_roles.sh serves, writes files, reads the files and compares them, until the file
+# DIR/stop-client exists. Writes the number of the last round to DIR/nfs, and errors to
+# DIR/nfs-wrong. While DIR/pause exists, this script waits, and makes DIR/nfs-paused.
 dir=$1 SOAK=$1 LANE=nfs
 shopt -s nullglob
 . "$(dirname "$0")/choice.sh"
@@ -22,6 +22,7 @@ wrong() {
 # do not know the option.
 WAITS=,fatal_neterrors=none
 
+# mount_anew: mounts, with random sizes of requests
 mount_anew() {
 	one_of rsize=65536,wsize=65536 rsize=1048576,wsize=1048576 rsize=4096,wsize=8192
 	for _ in {1..20}; do
@@ -36,7 +37,8 @@ mount_anew() {
 	exit 1
 }
 
-# compare FILE: compares the file with what was written, through the page cache or around it
+# compare FILE: reads the file, with or without the page cache, and compares it with what was
+# written
 compare() {
 	local how=()
 	one_of '' iflag=direct
@@ -44,7 +46,8 @@ compare() {
 	dd if="$NFS_AT/$1" bs=256k "${how[@]}" status=none | cmp - "$dir/data/$1" || wrong "$1 is not what was written"
 }
 
-# write NAME: writes a file, to compare it from now on. A failed write may have written a part.
+# write NAME: writes a file; from now on each round compares this file. After a failed write the
+# file is not compared any more, because a part of it may have been written.
 write() {
 	local how=()
 	one_of '' oflag=direct

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
-# Runs programs between the hosts of a lane. Some end by themselves, and must end without an error
-# (short); others run until an event ends them (endless). A server's output is in $WORK/server, a
-# client's output in $WORK/client.
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
+# Runs programs between the hosts of a lane. Some programs end by themselves, and must end without
+# an error: short(). Others run until an event ends them: endless(). A server's output is in
+# $WORK/server, a client's output in $WORK/client.
 
 # address 4|6 A|B: sets ADDRESS to the address of a host
 address() {
@@ -80,8 +80,8 @@ short() {
 	clean "$kind's server" "$WORK/server" "$STATUS"
 }
 
-# attached: two ends in one process and on one link, with sockets that were used before. They
-# must agree on the link's settings.
+# attached 4|6: runs iwt_attach, which has both ends in one process and on one link, and attaches
+# sockets that it used before. Tells iwt_attach which results the link's settings have.
 attached() {
 	local status=0 cases=("$IWT_BIN/iwt_attach" cases "$DEV_A")
 	address "$1" A
@@ -96,8 +96,9 @@ attached() {
 	clean attached "$WORK/client" $status
 }
 
-# A program's socket has only one attempt. If the responder does not know the revision of the
-# Request, the initiator cannot try an older one on that socket, as links do by themselves.
+# same_revision: if B's link has the MPA revision 1, sets it for A's link, too. When a link connects
+# and the responder does not know the revision of the Request, the link tries again with an older
+# one. A program that attaches its own socket can't try again.
 same_revision() {
 	is_set "$DEV_B" mpa_revision
 	[ "$SET" = 1 ] || return 0

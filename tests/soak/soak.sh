@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck disable=SC2034 # for the other files
+# shellcheck disable=SC2034 # the other files use the variables
 # The soak test: makes many events happen at once, at random, for a long time (see
 # Documentation/testing.rst).
 #
@@ -53,13 +53,13 @@ cleanup_lane() {
 	cleanup
 }
 
-# judged LANE: reports its result, with its log if something was wrong
+# judged LANE: reports the result of the lane, with the lane's log if something was wrong
 judged() {
 	if [ ! -s "$SOAK/wrong-$1" ]; then
 		ok "round $ROUND: $1"
 		return
 	fi
-	# set LATE if every complaint is a time-out; other lines of the output are indented
+	# Set LATE if every complaint is a time-out. (Lines that are not complaints are indented.)
 	LATE=
 	grep -v '^ ' "$SOAK/wrong-$1" | grep -qv ' (time-out)$' || grep -qE "$KTAP_NEVER" "$SOAK/wrong-$1" || LATE=yes
 	not_ok "round $ROUND: $1"
@@ -69,6 +69,7 @@ judged() {
 	rm "$SOAK/wrong-$1"
 }
 
+# round: runs all lanes once; then pauses the core, and measures
 round() {
 	local l pids=() began=$SECONDS
 	for l in "${LANES[@]}"; do
@@ -84,7 +85,7 @@ round() {
 	measure "$(printf %05d $ROUND)"
 	seed "$SEED" main "$ROUND"
 	if [ $ROUND = "$FIRST" ] || chance 30; then
-		note "the module is loaded anew"
+		note "the module is reloaded"
 		reload
 	fi
 	core_resume
@@ -99,7 +100,7 @@ levels() {
 	files=("$SOAK"/level.[0-9]*)
 	files=("${files[@]:1}")
 	if [ ${#files[@]} -lt 4 ]; then
-		echo "# ${#files[@]} rounds behind the first are too few to see growth"
+		echo "# ${#files[@]} rounds after the first are too few to see growth"
 		return
 	fi
 	echo "# ${#files[@]} rounds compared"
@@ -113,6 +114,7 @@ levels() {
 	fi
 }
 
+# as_before: are there no more objects than before the first link was made?
 as_before() {
 	measure after
 	more "$SOAK/level.before" "$SOAK/level.after" >"$SOAK/grown"
@@ -126,7 +128,7 @@ finish() {
 	core_stop
 	levels
 	# the kernel deletes namespaces and sockets some time after their names
-	busywait 120 as_before || { complain "more is there than before"; show "$SOAK/grown"; }
+	busywait 120 as_before || { complain "there are more objects than before"; show "$SOAK/grown"; }
 	judged main
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034,SC2154 # for the other files, and from them
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are also used or set in the other files
 # The lane "strict": makes connections one after another. Settings change between them, and the
 # paths lose and reorder packets. No event ends a link, so every connection must end without an
 # error.

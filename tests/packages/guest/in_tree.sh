@@ -6,9 +6,9 @@ in_kernel() { [[ $(modinfo -F filename iw_tcp) == */kernel/drivers/infiniband/sw
 in_tree() { [ "$(modinfo -F intree iw_tcp)" = Y ]; }
 untainted() { ! grep -q '[A-Z]*O' /sys/module/iw_tcp/taint; }
 ktap_begin
-check "it is among the kernel's modules" in_kernel
-check "it was built in the kernel's tree" in_tree
-check "it loads" modprobe iw_tcp
-check "it does not taint the kernel" untainted
+check "the module is among the kernel's own modules" in_kernel
+check "the module was built in the kernel's tree" in_tree
+check "the module loads" modprobe iw_tcp
+check "the module does not taint the kernel" untainted
 modprobe -r iw_tcp
 ktap_finish

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The stages of the test of packages; each stage is a boot. iw_tcp@.service makes the link of
-# interface A. Interface B is in another network namespace and stands for another host. A wire
-# joins both. The commands of the documents run unchanged, except for the name of the interface.
+# interface A. Interface B is in another network namespace and stands for another host. The emulator
+# connects both interfaces. The commands of the documents run unchanged, except for the name of the
+# interface.
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 PAYLOAD=/payload
 STATE=/var/lib/packages-test
@@ -30,13 +31,14 @@ prepare() {
 UNUSED='sound drivers/media drivers/iio drivers/hwmon drivers/input drivers/usb drivers/hid drivers/platform
 	drivers/comedi drivers/staging drivers/gpu drivers/mtd drivers/net/wireless drivers/net/ethernet'
 
-# booted: is the machine up, with both cards, and has udev renamed them? systemd does not wait for
-# the renaming
+# booted: is the machine up, with both network cards, and has udev renamed their interfaces?
+# (systemd does not wait for the renaming.)
 booted() {
 	systemctl is-system-running | grep -qE 'running|degraded' && [ -n "$(netdev_of "$MAC_A")" ] &&
 		[ -n "$(netdev_of "$MAC_B")" ] && udevadm settle --timeout=120
 }
 netdev_of() { grep -l "$1" /sys/class/net/*/address | head -n 1 | cut -d/ -f5; }
+# ours: prints the installed packages of this tree
 ours() { dpkg-query -f '${db:Status-Abbrev} ${Package}\n' -W 2>/dev/null | awk '/iw-tcp/ { print $NF }'; }
 kernels_in_status() { dkms status iw-tcp | grep -c ': installed'; }
 module_version() { modinfo -F version iw_tcp; }
@@ -58,7 +60,7 @@ has_link() {
 }
 
 check_link() {
-	check "$1: $LINK is there, and active" busywait 60 has_link "$LINK"
+	check "$1: $LINK exists and is active" busywait 60 has_link "$LINK"
 	check "$1: ibv_devinfo sees iWARP" grep -q 'transport:.*iWARP' /tmp/devinfo
 	check "$1: the unit is active" systemctl is-active --quiet "iw_tcp@$IF_A"
 }
@@ -80,7 +82,7 @@ peer() {
 }
 
 # pair HOST SERVER CLIENT: runs SERVER on HOST (a or b) and, when SERVER listens, CLIENT on the
-# other host. Their output is line-buffered. Sets CLIENT_RC
+# other host. Their output is line-buffered. Sets CLIENT_RC to the client's status.
 pair() {
 	local other=b before server rc=0
 	[ "$1" = a ] || other=a
@@ -113,8 +115,8 @@ talk() {
 		"rping -c -a 192.0.2.2 -C 20 -S 4000 -V"
 }
 
-# talk_more WHAT: tests all operations, compares every byte, and runs perftest. The time limits
-# are long, since both ends share one emulated processor, which is slow
+# talk_more WHAT: tests all operations, compares every byte, and runs perftest. The time limits are
+# long, because both ends share one emulated processor, which is slow.
 talk_more() {
 	talk "$1"
 	check "$1: iwt_verify" pair b "$PAYLOAD/iwt_verify -s -a 192.0.2.2 --timeout 250" \
@@ -124,8 +126,8 @@ talk_more() {
 	grep '^# once more: ' "$KTAP_LOG"
 }
 
-# write_bw: runs the commands of README.md. Repeats them if the client started too early or could
-# not measure the processor's clock (tests/lib/perftest.sh)
+# write_bw: runs the commands of README.md. Repeats the commands if the client started too early or
+# could not measure the processor's clock (tests/lib/perftest.sh).
 write_bw() {
 	local server client
 	server=$(told README | grep '^ib_write_bw' | head -n 1)
@@ -142,15 +144,15 @@ write_bw() {
 	fi
 }
 
-# hello: runs the example, which takes the name of a device. udev may have renamed the peer's
-# device
+# hello: runs the example program, whose argument is the name of a device. Searches for the name of
+# the peer's device, because udev may have renamed it.
 hello() {
 	local device
 	device=$(on_b rdma link show | awk '$NF != "'"$IF_A"'" && /netdev/ { sub("/.*", "", $2); print $2; exit }')
 	pair b "$PAYLOAD/iwtdv_hello $device 7178" "$PAYLOAD/iwtdv_hello $LINK 7178 192.0.2.2"
 }
 
-# told NAME [SED-SCRIPT]: prints the commands NAME of the documents, changed for our interface
+# told NAME [SED-SCRIPT]: prints the commands NAME of the documents, with the name of interface A
 told() {
 	echo "$1" >>$STATE/told
 	sed "s/eth0\>/$IF_A/g; ${2:-}" "$PAYLOAD/recipes/$1"
@@ -182,23 +184,23 @@ as_alice() { runuser -u alice -- "$@"; }
 rdma_cm_is() { is "$(stat -c '%a %G' /dev/infiniband/rdma_cm)" "$1"; }
 ALICE_CLIENT="runuser -u alice -- rping -c -a 192.0.2.2 -C 3 -V"
 
-# users: checks who may make connections. At first the user alice is not in the group rdma
+# users: checks who may make connections. At first the user alice is not in the group rdma.
 users() {
 	check "users: rdma_cm is for root and a group" rdma_cm_is "660 rdma"
-	check "users: alice has the verbs device" as_alice ibv_devinfo -d "$LINK"
-	check "users: but cannot connect" not as_alice rping -c -a 192.0.2.2 -C 3
+	check "users: alice can open the verbs device" as_alice ibv_devinfo -d "$LINK"
+	check "users: alice cannot connect" not as_alice rping -c -a 192.0.2.2 -C 3
 	follow "users: a member of the group" member
 	check "users: alice connects as a member" pair b "rping -s -a 192.0.2.2 -C 3 -V" "$ALICE_CLIENT"
 	gpasswd --delete alice rdma
-	check "users: and not when she is none" not as_alice rping -c -a 192.0.2.2 -C 3
+	check "users: alice cannot connect when she is no member any more" not as_alice rping -c -a 192.0.2.2 -C 3
 	follow "users: everyone" everyone
-	check "users: rdma_cm is open" rdma_cm_is "666 root"
+	check "users: rdma_cm is for everyone" rdma_cm_is "666 root"
 	check "users: alice connects" pair b "rping -s -a 192.0.2.2 -C 3 -V" "$ALICE_CLIENT"
-	check "users: the module of rdma_cm anew" bash -ec "modprobe -r rdma_ucm; modprobe rdma_ucm; udevadm settle"
-	check "users: it stays open" rdma_cm_is "666 root"
-	check "users: back to the group" iw_tcp-link users group
+	check "users: the module of rdma_cm is reloaded" bash -ec "modprobe -r rdma_ucm; modprobe rdma_ucm; udevadm settle"
+	check "users: rdma_cm is still for everyone" rdma_cm_is "666 root"
+	check "users: iw_tcp-link users group" iw_tcp-link users group
 	check "users: rdma_cm is for root and the group again" rdma_cm_is "660 rdma"
-	check "users: what is no choice is refused" not iw_tcp-link users some
+	check "users: an unknown word is refused" not iw_tcp-link users some
 }
 
 no_link_of() { ! rdma link show | grep -q "netdev $1\>"; }
@@ -226,18 +228,18 @@ replug_virtual() {
 	ip link add re-plug type veth peer name other
 	ip link set other up && ip link set re-plug up
 	follow "re-plug: enable --now" escaped 's/br-lan/re-plug/'
-	check "re-plug: iwt_re-plug is there" busywait 60 has_link iwt_re-plug
+	check "re-plug: iwt_re-plug exists" busywait 60 has_link iwt_re-plug
 	ip link del re-plug
 	check "re-plug: the unit ends with the interface" busywait 60 not_active "$unit"
 	ip link add re-plug type veth peer name other
 	ip link set other up && ip link set re-plug up
-	check "re-plug: made anew, it has a link again" busywait 60 has_link iwt_re-plug
+	check "re-plug: a new interface of this name has a link" busywait 60 has_link iwt_re-plug
 	check "re-plug: disable --now" systemctl disable --now "$unit"
 	check "re-plug: no link" no_link_of re-plug
 	ip link del re-plug
 	ip link add re-plug type veth peer name other
 	udevadm settle
-	check "re-plug: disabled, it gets none" no_link_of re-plug
+	check "re-plug: a new interface gets no link when the unit is disabled" no_link_of re-plug
 	ip link del re-plug
 }
 
@@ -250,7 +252,7 @@ names() {
 	check "names: iwt_by-hand stays" busywait 30 test -e /sys/class/infiniband/iwt_by-hand
 	udevadm trigger --action=add --subsystem-match=infiniband
 	udevadm settle
-	check "names: it stays after udevadm trigger" busywait 30 test -e /sys/class/infiniband/iwt_by-hand
+	check "names: iwt_by-hand stays after udevadm trigger" busywait 30 test -e /sys/class/infiniband/iwt_by-hand
 	check "names: $LINK stays after udevadm trigger" busywait 30 test -e "/sys/class/infiniband/$LINK"
 	ip link del by-hand
 }
@@ -259,19 +261,19 @@ stage_install() {
 	uname -r >$STATE/first
 	useradd --no-create-home alice
 	files_now >$STATE/before
-	check "no package of ours is there" none ours
+	check "no package of iw_tcp is installed" none ours
 	cd $PAYLOAD/first || return
 	follow "README.md: apt install" README '/^apt /!d'
-	check "dkms has built it for $(uname -r)" is "$(kernels_in_status)" 1
+	check "dkms has built the module for $(uname -r)" is "$(kernels_in_status)" 1
 	check "modinfo says $(cat version)" is "$(module_version)" "$(cat version)"
 	check "no file of rdma-core's packages has changed" none dpkg -V rdma-core ibverbs-providers libibverbs1 librdmacm1
 	check "nothing started by itself: no module" [ ! -e /sys/module/iw_tcp ]
 	check "nothing started by itself: no unit" none systemctl list-units --plain --no-legend 'iw_tcp@*'
-	check "the man pages are there" ls /usr/share/man/man8/iw_tcp@.service.8.gz /usr/share/man/man7/iw_tcp.7.gz
-	check "the pages are there" ls /usr/share/doc/iw-tcp/operating.rst /usr/share/doc/iw-tcp/html/{index,search,operating,applications/nfs}.html
+	check "the man pages are installed" ls /usr/share/man/man8/iw_tcp@.service.8.gz /usr/share/man/man7/iw_tcp.7.gz
+	check "the documents are installed" ls /usr/share/doc/iw-tcp/operating.rst /usr/share/doc/iw-tcp/html/{index,search,operating,applications/nfs}.html
 	follow "README.md: systemctl enable --now" README '/^systemctl /!d'
 	check_link "enabled"
-	follow "installing.rst: its commands" install
+	follow "installing.rst: the commands that show the installation" install
 	start
 	users
 	talk_more "enabled"
@@ -302,12 +304,12 @@ stage_again() {
 	check_link "upgrade"
 	talk "upgrade"
 	follow "installing.rst: the new module at once" reload
-	check "upgrade: it is the new module" is "$(cat /sys/module/iw_tcp/version)" "$version"
+	check "upgrade: the new module is loaded" is "$(cat /sys/module/iw_tcp/version)" "$version"
 	check_link "new module"
-	check "new module: its link is another one" not is "$(number)" "$device"
+	check "new module: the link is a new one" not is "$(number)" "$device"
 	talk "new module"
-	check "libiw-tcp-dev" apt -y install ./libiw-tcp-dev_*.deb
-	check "libiw-tcp-dev: its page is there" ls /usr/share/man/man7/iwtdv.7.gz
+	check "libiw-tcp-dev is installed" apt -y install ./libiw-tcp-dev_*.deb
+	check "libiw-tcp-dev: its man page is installed" ls /usr/share/man/man7/iwtdv.7.gz
 	check "another kernel: apt install" env INITRD=No apt-get -qy install $PAYLOAD/second/*.deb
 	follow "another kernel: dkms status" status
 	check "another kernel: dkms has built for both" is "$(kernels_in_status)" 2
@@ -316,27 +318,28 @@ stage_again() {
 stage_second() {
 	check "the other kernel runs" not is "$(uname -r)" "$(cat $STATE/first)"
 	check_link "other kernel"
-	check "other kernel: its module is the new one" is "$(cat /sys/module/iw_tcp/version)" "$(cat $PAYLOAD/higher/version)"
+	check "other kernel: the loaded module is the new one" is "$(cat /sys/module/iw_tcp/version)" "$(cat $PAYLOAD/higher/version)"
 	talk_more "other kernel"
 }
 
-# The kernel loads only modules with a signature that it trusts
+# refused WHAT: checks the messages when the kernel loads only modules with a signature that it
+# trusts
 refused() {
 	check "$1: the unit fails" busywait 90 systemctl is-failed --quiet "iw_tcp@$IF_A"
 	check "$1: no module" [ ! -e /sys/module/iw_tcp ]
 	# the status of a unit that failed is 3
 	follow "$1: the unit says why" why 's/$/ || [ $? = 3 ]/'
-	check "$1: and what to do" says 'mokutil --import /var/lib/dkms/mok.pub'
+	check "$1: the unit says what to do" says 'mokutil --import /var/lib/dkms/mok.pub'
 }
 says() { journalctl -b -u "iw_tcp@$IF_A" -o cat | grep -F "$1"; }
 stage_enforced() { refused "module.sig_enforce=1"; }
 stage_lockdown() {
 	refused "lockdown=integrity"
-	check "lockdown: the kernel's words" says '(Operation not permitted, kernel lockdown)'
+	check "lockdown: the unit says what the kernel reported" says '(Operation not permitted, kernel lockdown)'
 }
 
-# Secure Boot with a key that the firmware does not trust; requests that the firmware enrols the
-# key
+# With Secure Boot, the firmware does not trust the key of the module yet. This stage requests the
+# enrolment of the key; "run" confirms it before the stage "enrolled".
 stage_secure() {
 	refused "Secure Boot"
 	check "Secure Boot: the kernel is locked down" grep -F '[integrity]' /sys/kernel/security/lockdown
@@ -344,7 +347,7 @@ stage_secure() {
 }
 
 stage_enrolled() {
-	check "enrolled: Secure Boot" grep -F 'SecureBoot enabled' <(mokutil --sb-state)
+	check "enrolled: Secure Boot is enabled" grep -F 'SecureBoot enabled' <(mokutil --sb-state)
 	check "enrolled: the kernel is locked down" grep -F '[integrity]' /sys/kernel/security/lockdown
 	check_link "enrolled"
 	talk "enrolled"
@@ -355,21 +358,22 @@ stage_remove() {
 	check "no module for this kernel: a clear message" no_module
 	check_link "started again"
 	mapfile -t packages < <(ours)
-	check "remove" apt -y remove "${packages[@]}"
+	check "remove: apt remove" apt -y remove "${packages[@]}"
 	check "remove: no link" no_link_of "$IF_A"
 	check "remove: no unit runs" none systemctl list-units --plain --no-legend --state=active 'iw_tcp@*'
-	check "remove: dkms knows nothing of it" none dkms status iw-tcp
+	check "remove: dkms does not know the module" none dkms status iw-tcp
 	check "remove: no module file" none find /lib/modules/ -name 'iw_tcp*'
-	check "remove: what was enabled stays as configuration" [ -L "$UNITS/sys-subsystem-net-devices-$IF_A.device.wants/iw_tcp@$IF_A.service" ]
+	check "remove: the enabled unit stays, as configuration" [ -L "$UNITS/sys-subsystem-net-devices-$IF_A.device.wants/iw_tcp@$IF_A.service" ]
 	follow "installing.rst: purge" purge
-	check "purge: no package of ours" none ours
+	check "purge: no package of iw_tcp is left" none ours
 	check "purge: no module" [ ! -e /sys/module/iw_tcp ]
 	files_now >$STATE/after
 	check "purge: nothing is left" none left
 }
 
 no_module() {
-	# a modprobe that finds no module, as for a kernel that was installed without headers
+	# A modprobe that finds no module. This happens for a kernel that was installed without its
+	# headers.
 	mkdir -p /tmp/without
 	printf '#!/bin/sh\necho "modprobe: FATAL: Module iw_tcp not found in directory /lib/modules" >&2; exit 1\n' >/tmp/without/modprobe
 	chmod +x /tmp/without/modprobe
@@ -378,8 +382,8 @@ no_module() {
 	systemctl start "iw_tcp@$IF_A"
 }
 
-# left: lists files that the packages have left behind. The files of the other kernel and the keys
-# of DKMS do not count
+# left: lists files that the packages have left behind, except the files of the other kernel and the
+# keys of DKMS
 left() {
 	local names
 	mapfile -t names < <(cd $PAYLOAD/second && ls -- *.deb | cut -d_ -f1)
