@@ -39,13 +39,13 @@ class Counted:
                 self.functions[name, function["name"].split(".")[0]] += function["execution_count"]
 
     def share(self, name=None):
-        """Numbers of executed and of all lines, of one file or of all files."""
+        """Returns the numbers of executed and of all lines, of one file or of all files."""
         times = [n for (file, _), n in self.lines.items() if name in (None, file)]
         return sum(map(bool, times)), len(times)
 
 
 def read_reasons(path):
-    """{(file, function): reason}"""
+    """Returns {(file, function): reason}."""
     reasons = {}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -56,7 +56,7 @@ def read_reasons(path):
 
 
 def ranges(numbers):
-    """[1, 2, 3, 7] as "1-3 7"."""
+    """Returns a text for a list of numbers: "1-3 7" for [1, 2, 3, 7]."""
     out = []
     for n in numbers:
         if out and out[-1][1] == n - 1:

@@ -14,8 +14,8 @@ quiet=
 type=${1:-iw_tcp}
 messages=20000	# of each stream
 server=10.0.0.1 port=18515
-# for each host the prefix of commands that run there, and its net device; and the path between
-# them
+# For each host: the prefix of commands that run there, and the name of its net device. path
+# describes the path between the hosts.
 host1=(ip netns exec host1) host2=(ip netns exec host2)
 dev1=eth0 dev2=eth0 path="veth pair, MTU 1500"
 tmp=$(mktemp -d)
@@ -32,7 +32,7 @@ run() {
 
 on() { local -n host=$1; "${host[@]}" "${@:2}"; }	# HOST COMMAND...
 
-# row TOOL WHAT RESULT OK
+# row TOOL WHAT RESULT ok|FAILED: adds a row to the table
 row() {
 	rows+=("$(printf '%-14s %-42s %14s   %s' "$@")")
 	[ "$4" = ok ] || failed=$((failed + 1))
@@ -43,7 +43,7 @@ bar() { names+=("$1") figures+=("$2"); }
 
 listening() { [ -n "$(on host1 ss -Htln "sport = :$1")" ]; }
 
-# wait_listen PORT PID: waits until a process listens on PORT. Fails if process PID ends first
+# wait_listen PORT PID: waits until a process listens on PORT. Fails if process PID ends first.
 wait_listen() {
 	while kill -0 "$2" 2>/dev/null; do
 		! listening "$1" || return 0
@@ -53,7 +53,7 @@ wait_listen() {
 }
 
 # between PORT SERVER_COMMAND -- CLIENT_COMMAND: runs the server on host1 and the client on host2.
-# Their output is in $tmp/server and $tmp/client
+# Their output is in $tmp/server and $tmp/client.
 between() {
 	local port=$1 pid rc=0 command=()
 	shift
@@ -153,8 +153,8 @@ say() {
 # has PATTERN: has the last output of "say" a line with this pattern?
 has() { grep -Eq "$1" "$tmp/said"; }
 
-# state: what the tools of Linux report of a connection. The queue pair and the TCP connection
-# under it must be there, and the counters must show its bytes.
+# state: shows what the tools of Linux report about a connection. They must show the queue pair and
+# its TCP connection, and the counters must show the bytes.
 state() {
 	say "${host2[@]}" rdma resource show qp link iwt2 && has 'state RTS' &&
 		say "${host2[@]}" ss -Htn dport = 7174 && has "$server:7174" &&
@@ -177,7 +177,8 @@ state_row() {
 	row 'rdma, ss' 'the connection and its counters can be seen' '' "$([ $rc = 0 ] && echo ok || echo FAILED)"
 }
 
-# nfs_steps MEGABYTES: serves and mounts; fails unless all data came back unchanged
+# nfs_steps MEGABYTES: serves a directory on host1, and mounts it on host2; fails unless all data
+# were read unchanged
 nfs_steps() {
 	local steps=$here/../lib/nfs_roles.sh dir=$tmp/nfs pid rc=0
 	mkdir -p "$dir"
@@ -208,7 +209,8 @@ positive() { awk -v n="${1:-0}" 'BEGIN { exit !(n ~ /^[0-9.]+$/ && n > 0) }'; }
 # may start to listen for the connection under test only after the client has tried to connect.
 unlucky() { grep -Eq "Can't produce a report|EVENT_REJECTED" "$tmp/client"; }
 
-# perftest TOOL WHAT UNIT COLUMN OPTIONS
+# perftest TOOL WHAT UNIT COLUMN OPTION...: runs TOOL of perftest; the result is in COLUMN of its
+# output
 perftest() {
 	local tool=$1 what=$2 unit=$3 column=$4 n value=''
 	shift 4
@@ -279,8 +281,8 @@ notes() {
 	end
 }
 
-# Measures the streams that can be compared with TCP, then the same streams with CRC. The streams
-# are long enough that a pause of the machine does not decide the result
+# streams: measures the streams that can be compared with TCP (without CRC), then Writes with CRC.
+# The streams are so long that a pause of the machine hardly changes the result.
 streams() {
 	local n=$messages
 	crc off || row configfs 'settings of the links' - FAILED

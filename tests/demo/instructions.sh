@@ -39,5 +39,5 @@ printf '@\n@ Instructions for each byte, both hosts together, 64 KB messages, MT
 measure insn-write-64k-1500 iw_tcp "RDMA Write, no CRC"
 measure insn-write-64k-1500 tcp "TCP, without RDMA"
 measure insn-write-64k-1500-crc iw_tcp "RDMA Write, CRC32c"
-check "all was measured" [ "$KTAP_BAD" = 0 ]
+check "each case was measured" [ "$KTAP_BAD" = 0 ]
 ktap_finish

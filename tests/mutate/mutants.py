@@ -42,13 +42,13 @@ Token = namedtuple("Token", "kind text where")
 
 
 def tokens(source):
-    """The tokens for a compiler, without blanks, comments, and lines of the preprocessor."""
+    """Returns the tokens that a compiler sees: no blanks, comments, or lines of the preprocessor."""
     return [Token(m.lastgroup, m.group(), m.start()) for m in TOKEN.finditer(source)
             if m.lastgroup not in ("blank", "cpp")]
 
 
 def closing(toks, i):
-    """The index of the parenthesis that closes the one at i."""
+    """Returns the index of the parenthesis that closes the parenthesis at i."""
     depth = 0
     for j in range(i, len(toks)):
         if toks[j].text in "([{":
@@ -115,7 +115,7 @@ def declares(toks, begin, end):
 
 
 def deletions(path, source, toks, first, last):
-    """Removes one statement."""
+    """Yields faults that remove one statement."""
     for begin, end in statements(toks, first, last):
         if begin >= end or declares(toks, begin, end) or WATCHES.match(toks[begin].text):
             continue
@@ -128,7 +128,8 @@ def deletions(path, source, toks, first, last):
 
 
 def condition(toks, i):
-    """The index of the "if" whose condition ends with the parenthesis at i, or i + 1."""
+    """Returns the index of the "if" whose condition ends with the parenthesis at i; i + 1 if there is no
+    "if"."""
     depth = 0
     for j in range(i, 0, -1):
         depth += (toks[j].text in ")]") - (toks[j].text in "([")
@@ -168,7 +169,7 @@ def constants(tok):
 
 
 def changes(path, source, toks, first, last):
-    """Faults that replace an operator, a number, a condition or a result."""
+    """Yields faults that replace an operator, a number, a condition or a result."""
     skip = watched(toks, first, last)
     for i in range(first, last):
         tok = toks[i]
@@ -220,7 +221,7 @@ def tables(toks):
 
 
 def cells_changed(path, source, toks):
-    """Faults that replace the value of a table's cell with the value of another cell."""
+    """Yields faults that replace the value of a table's cell by the value of another cell."""
     for cells in tables(toks):
         texts = [source[toks[a].where:toks[b - 1].where + len(toks[b - 1].text)] for a, b in cells]
         for (first, _), text, other in zip(cells, texts, texts[1:] + texts[:1]):

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# quick.sh TIMES [SELFTEST...]: runs the tests that notice a fault of the driver soonest. run.py
-# runs this script in a laboratory. The script ends after the first failure. A test may take TIMES
-# as long as usual.
+# quick.sh TIMES [SELFTEST...]: runs these selftests, and two that notice many faults of the driver.
+# run.py runs this script in a laboratory. The script ends after the first failure. A test may take
+# TIMES times as long as usual.
 cd "$(dirname "$0")/.." || exit 1
 export IWT_QUICK=1 IWT_TIME=$((90 * $1))
 limit=$((300 * $1))

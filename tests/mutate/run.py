@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """run.py proto|driver|FILE... [--count N] [--seed S] [--jobs J]: mutation testing;
-run.py --survivors TSV: tests the survivors of an earlier run again; with --lab all of them
-in the laboratory. --tried TSV continues an earlier run.
+run.py --survivors TSV: tests the faults again that survived an earlier run; with --lab all of them
+in the laboratory. --tried TSV leaves out the faults that an earlier run has tested.
 
 Makes one small fault in the driver at a time (mutants.py) and runs quick tests: the unit tests
 for files that the unit tests contain, and quick.sh in the laboratory uml for other files. If no
@@ -120,7 +120,7 @@ def run(command, seconds, log, **keywords):
             return None
 
 
-# The result of a run: the reason of its failure, or None; and whether the failure was a time-out
+# The result of a run. why: the reason of its failure, or None; waited: was the failure a time-out?
 Outcome = collections.namedtuple("Outcome", "why waited")
 PASSED = Outcome(None, False)
 
@@ -268,7 +268,7 @@ def recorded(path):
 
 
 def name_of(fault):
-    """A fault in the form of a file of results."""
+    """Returns what identifies a fault in a file of results."""
     return (fault.path, fault.line, " ".join(fault.old.split()), " ".join(fault.new.split()))
 
 

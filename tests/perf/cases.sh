@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034 # for those who source it
+# shellcheck shell=bash disable=SC2034 # the scripts that source this file use the variables
 # Defines the benchmark's cases. The name of a case describes it, so any combination can be
 # selected. The lists below are the cases that "bench" runs without arguments.
 #
@@ -47,7 +47,7 @@ TWO_CASES="two-write-64k-sender two-write-64k-receiver two-send-64k-sender two-s
 	two-write-64k-sender-large-zerocopy two-write-64k-receiver-large-zerocopy
 	two-write-1m-sender-large-zerocopy two-write-1m-receiver-large-zerocopy"
 
-# Only the cases that the targets need; they take some minutes
+# Only the cases that most targets need; they take some minutes
 QUICK_CASES="write-64k-1500@iw_tcp,siw,iperf3 read-64k-1500@iw_tcp,iperf3 send-64k-1500@iw_tcp,iperf3
 	write-64k-9000@iw_tcp,iperf3 write-64k-65536@iw_tcp,iperf3
 	write-1m-1500@iw_tcp write-8m-1500@iw_tcp write-1m-9000@iw_tcp write-8m-9000@iw_tcp
@@ -73,7 +73,7 @@ octets() {
 	esac
 }
 
-# case_options WORD...: reads the words that follow a stream's size
+# case_options WORD...: reads the words of a name after the size
 case_options() {
 	local word
 	for word; do
@@ -107,6 +107,7 @@ case_parse() {
 	done
 }
 
+# case_words NAME: the same for a name without contestants; C_WHO has all contestants of the case
 case_words() {
 	local w=() rest
 	IFS=- read -ra w <<<"$1"
@@ -135,8 +136,8 @@ case_words() {
 	C_SIZE=$(octets "${w[1]}")
 	rest=("${w[@]:2}")
 	case_options "${rest[@]}" && case_contestants || return
-	# only between two machines, a figure belongs to one end, and the settings are part of the
-	# name
+	# A case between two machines needs the end in its name, and may have settings in it; other
+	# cases have neither
 	if [ $C_KIND = two ]; then [ -n "$C_END" ]; else [ "$C_END$C_LARGE$C_ZEROCOPY" = offoff ]; fi
 }
 
@@ -156,7 +157,8 @@ case_contestants() {
 		C_WHO="iw_tcp tcp"
 		[ "$C_CRC" = off ] || C_WHO="iw_tcp" ;;
 	esac
-	# the results compare these cases with the same case without the option
+	# The targets compare these cases with the same case without the option; other contestants
+	# are not needed
 	[ -z "$C_SRQ$C_ODP" ] || C_WHO="iw_tcp"
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# Measures one figure of one contestant. Each function cell_KIND prints "VALUE UNIT" and succeeds,
-# or prints the error on standard error. Needs lib/net.sh, cases.sh and paths.sh.
+# Measures one figure of one contestant (a cell of the table). Each function cell_KIND prints "VALUE
+# UNIT" and succeeds, or prints the error on standard error. Needs lib/net.sh, cases.sh and
+# paths.sh.
 #
 #	CELL_MS		milliseconds that a stream goes on
 #	CELL_INSN	if set, the clock counts instructions
@@ -23,6 +24,7 @@ no_memory() {
 	done
 }
 
+# net_prepare: makes two namespaces, and prepares lo of A for large MTUs
 net_prepare() {
 	net_setup 1500 && no_memory "$NS_A" "$NS_B" || return
 	ip -n "$NS_A" link add iwt-dummy mtu 65536 type dummy &&
@@ -57,7 +59,8 @@ links_down() {
 	MADE_DEV=()
 }
 
-# together SERVER-COMMAND -- CLIENT-COMMAND: runs both; the server prints a line when it listens.
+# together SERVER-COMMAND -- CLIENT-COMMAND: runs both; the server prints "listening" when it
+# listens.
 # The client's output is in $TMP/client, the error output of both is in $TMP/said.
 together() {
 	local server=() fd pid line rc=1
@@ -115,9 +118,10 @@ value() {
 	esac
 }
 
-# how_long TIMES: sets options of both reference programs for the length of a run. If messages are
-# counted, the run has TIMES as many messages (between two machines 32 times as many). Streams are
-# warmed up, because TCP begins each connection slowly.
+# how_long TIMES: sets HOW, the options of iwt_bench and iwt_tcpref for the length of a run. Usually
+# a run lasts for a time. If the clock counts instructions, a run has a number of messages,
+# multiplied by TIMES (between two machines by 32). Streams are warmed up, because TCP begins each
+# connection slowly.
 how_long() {
 	local n warm
 	HOW=(-t "$CELL_MS")
@@ -127,17 +131,18 @@ how_long() {
 	n=$((24 * 1048576 / C_SIZE))
 	[ $n -lt 20000 ] || n=20000
 	[ $n -gt 24 ] || n=24
-	# between two machines a stream takes longer to become steady, and its wakeups vary
+	# Between two machines a stream takes longer to become steady, and its number of wakeups
+	# varies
 	[ "$C_KIND" != two ] || set -- 32
 	n=$((n * $1)) warm=$n
-	# each connection has so many messages that its first and last ones matter little
+	# Each connection needs so many messages that its first and last messages matter little
 	[ $n -ge $((C_QPS * 16)) ] || n=$((C_QPS * 16))
 	[ $warm -ge $((C_QPS * 8)) ] || warm=$((C_QPS * 8))
 	HOW=(-n "$n" -w "$warm")
 }
 
-# kept TYPE: prints the file with the results of a "lat" run, whose "mean" was not used yet: one
-# run measures both
+# kept TYPE: prints the name of the file with the results of a run for a case "lat". The case "mean"
+# of the same contestant uses these results, because one run measures both.
 kept() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_SRQ.$C_ODP"; }
 
 cell_rdma() { # TYPE
@@ -171,6 +176,7 @@ cell_rdma() { # TYPE
 	value
 }
 
+# cell_tcp [-D]: with -D the kernel of the receiver discards the messages
 cell_tcp() { # [-D]
 	local opts=("$@")
 	# the number of wakeups of TCP's reader varies from run to run

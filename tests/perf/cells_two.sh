@@ -5,9 +5,10 @@
 # of the ends; the figure of the other end is kept for the case that selects it. Some functions
 # replace those of cells.sh.
 
-# Makes all connections begin alike: resets what TCP remembers of earlier connections (no_memory
-# in cells.sh) and loads all modules. Keeps the processor busy, because on an idle processor the
-# kernel counts part of the interrupts' time as idle time.
+# The commands that prepare a machine. All connections must begin alike, so TCP must not remember
+# earlier connections (no_memory in cells.sh), and all modules must be loaded. iwt_idle keeps the
+# processor busy, because on an idle processor the kernel counts part of the interrupts' time as
+# idle time.
 TWO_PREPARE="modprobe -a iw_tcp rdma_ucm ib_uverbs && sysctl -qw net.ipv4.tcp_no_metrics_save=1 &&
 	{ $IWT_BIN/iwt_idle /tmp/idle </dev/null >/tmp/idle.said 2>&1 & } &&
 	bash $TESTS/lib/wait.sh 60 grep -q counting /tmp/idle.said"
@@ -25,7 +26,7 @@ two_end() {
 	b end
 }
 
-# MTU: the MTU of the network cards
+# mtu_is MTU: does nothing, because the MTU is that of the network cards
 mtu_is() { :; }
 
 links_up() { # TYPE
@@ -47,6 +48,7 @@ serve() {
 	b "rm -f /tmp/server.rc; (timeout $CELL_LIMIT ${*@Q} >/tmp/server 2>/tmp/said; echo \$? >/tmp/server.rc) </dev/null >/dev/null 2>&1 &"
 	b "bash $TESTS/lib/wait.sh 60 grep -q listening /tmp/server"
 }
+# served: waits for the end of the server; prints its output to $TMP/server
 served() { b "bash $TESTS/lib/wait.sh 60 test -e /tmp/server.rc && cat /tmp/server && exit \$(cat /tmp/server.rc)" >"$TMP/server"; }
 
 # together SERVER-COMMAND -- CLIENT-COMMAND: the same as in cells.sh
@@ -65,7 +67,8 @@ together() {
 	return $rc
 }
 
-# ends CONTESTANT sender|receiver: prints the file with the contestant's figures at that end
+# ends CONTESTANT sender|receiver: prints the name of the file with the contestant's figures at that
+# end
 ends() { echo "$TMP/kept.$1.$C_OP.$C_SIZE.$C_QPS.$C_CRC.$C_LARGE.$C_ZEROCOPY.$2"; }
 
 cell_two() { # CONTESTANT

@@ -46,11 +46,12 @@ cases=("$@") failed=() fields=()
 
 emit() { (IFS=$'\t'; echo "#| $*"); }
 
-# If connections of another driver end too early, there is no figure. This is not a failure of the
-# run.
+# broke CONTESTANT: have the connections of another driver ended too early? Then there is no figure,
+# but the run has not failed.
 broke() { [[ $1 == @(siw|rxe) ]] && grep -qs 'a completion:' "$TMP/said"; }
 
-# once CASE ROUND CONTESTANT: sets SHOW to the value
+# once CASE ROUND CONTESTANT: measures one figure, in up to two attempts, and prints its line; sets
+# SHOW to the value
 once() {
 	local reason status=failed
 	reason=$(case_cannot "$3")
@@ -86,7 +87,7 @@ once() {
 one_case() { # CASE ROUND
 	local who line
 	case_parse "$1" || return
-	# each contestant has a separate path
+	# for a case with a path, once() makes a new path for each contestant
 	[ -n "$C_PATH" ] || { no_path && mtu_is "$C_MTU"; } || return
 	[ ! -w /sys/module/iw_tcp/parameters/crc ] || echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc
 	printf -v line '%2s  %-26s' "$2" "$C_NAME"

@@ -3,9 +3,10 @@
 # instructions.sh [--only TEXT]: counts instructions, on a machine whose clock counts them
 # (LAB_ICOUNT=1; "count" boots such a machine):
 #
-#	figures		cases of the benchmark, which instructions.tsv has with what each has cost:
-#			within 10 % of it, or "new". Lines "#| CASE VALUE UNIT" tell what it is
-#	shapes		what the streams of a peer cost: in proportion to their segments
+#	figures		the cases of the benchmark in instructions.tsv. The cost of a case must be
+#			within 10 % of the cost in this file, unless this is "new". Lines "#| CASE
+#			VALUE UNIT" print the present cost
+#	shapes		streams of a peer; their cost must be in proportion to their segments
 #			(tests/peer/shapes.py)
 #
 # --only: only the cases and shapes whose names contain TEXT.
@@ -24,7 +25,7 @@ only=
 [ "${1:-}" != --only ] || only=$2
 begin iwt_bench iwt_ulp python3
 only_iw_tcp "the figures are iw_tcp's"
-[ "$(nproc)" = 1 ] || skip_all "time is no number of instructions here"
+[ "$(nproc)" = 1 ] || skip_all "the clock of this machine does not count instructions"
 # The clock jumps when the machine is idle, so any time limit may expire while it reads its disk
 CELL_INSN=1 CELL_LIMIT=86400 LISTEN_LIMIT=86400
 ECHO=/sys/kernel/debug/iwt_echo/listen
@@ -34,13 +35,13 @@ ECHO_PORT=7200
 # would hide a later slowdown, so a lower VALUE fails, too.
 within() { awk -v now="$1" -v was="$2" 'BEGIN { exit !(was > 0 && now <= was * 1.1 && now >= was / 1.1) }'; }
 
-# figure CASE KEPT UNIT
+# figure CASE KEPT UNIT: measures the case, and compares the figure with KEPT
 figure() {
 	local value unit
 	# shellcheck disable=SC2153 # case_parse sets C_MTU, C_CRC
 	case_parse "$1" && mtu_is "$C_MTU" && echo "$C_CRC" >/sys/module/iw_tcp/parameters/crc || return
-	# for large messages the placement of memory pages changes the figure by up to 15 %; the
-	# cost of the driver is the same in each try
+	# Try up to three times: for large messages, the placement of memory pages changes the
+	# figure by up to 15 %, although the driver's part is the same
 	for _ in 1 2 3; do
 		rm -f "$TMP/client"
 		cell iw_tcp >"$TMP/value" || { sed 's/^/# /' "$TMP/said"; return 1; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Makes report.html, which needs no other files."""
+"""Makes report.html, which needs no other files to be displayed."""
 from html import escape
 import re
 

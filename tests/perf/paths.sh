@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Makes paths to a distant host: a router between both ends delays, loses or reorders packets.
-# Needs lib/middle.sh. The client, which sends, is behind the router.
+# Needs lib/middle.sh. The client, which sends, is behind the router. The times are round trips.
 #
-#	far	10 ms there and back
-#	lossy	the same, and 0.05 % of TCP's buffers are lost, each with all of its segments
-#	single	the same, with single segments in each buffer, of which 0.01 % are lost
+#	far	10 ms
+#	lossy	10 ms, and 0.05 % of TCP's buffers are lost, each with all of its segments
+#	single	10 ms; each buffer has one segment, and 0.01 % of them are lost
 #	order	1 ms, and 1 % of the buffers overtake others
 #	plain	10 ms, and no net device has any offload
 
 # shellcheck disable=SC2034 # for cases.sh
 PATHS="far lossy single order plain"
-# A seed determines loss and order of packets, so all contestants of a round meet the same ones
+# The seed determines loss and order of packets: they are the same for all contestants of a round
 PATH_SEED=1
 
 # at_router WORD...: runs "tc" with netem on both ports of the router
@@ -30,11 +30,11 @@ path_offloads() {
 	done
 }
 
-# path_times: prints the factor by which a run on the path is longer: if packets are lost,
-# congestion control needs seconds to find its rate
+# path_times: prints by which factor a run on the path is longer than other runs: if packets are
+# lost, congestion control needs seconds to find its rate
 path_times() { case $C_PATH in lossy | single) echo 16 ;; *) echo 4 ;; esac; }
 
-# path_is NAME ROUND: makes the path NAME anew
+# path_is NAME ROUND: makes the path NAME, after it has removed the previous one
 path_is() {
 	ON_PATH=1 SERVER=$IP_A CLIENT=$NS_B PATH_SEED=$2
 	middle_gone && routed 1500 && no_memory "$NS_A" "$NS_B" || return

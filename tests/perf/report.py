@@ -13,7 +13,7 @@ BEGIN, END = ".. figures begin", ".. figures end"
 
 
 def sections(res):
-    """(title, remark, rows), ratios first."""
+    """Yields (title, remark, rows) for each table: targets, ratios, figures."""
     yield "Targets", f"{text.summary(res)}", text.target_rows(res)
     kinds = {"insn": "instructions", "path": "far hosts", "two": "two machines"}
     for prefix, title in (("", "native speed"), *kinds.items()):
@@ -40,7 +40,7 @@ def as_markdown(res):
 
 
 def as_rst(res):
-    """Returns only the targets: the document is for users, the report has all figures."""
+    """Returns only the targets, because the document is for users; the report has all figures."""
     _, remark, rows = next(sections(res))
     return "\n".join([*(f"* {line}" for line in text.setting(res)), "", remark, "", text.rst(rows)]) + "\n"
 

@@ -73,7 +73,7 @@ class Results:
         return Spread(list(values.values())) if values else None
 
     def pairs(self, of, to):
-        """Compares "of" and "to", each (case, who), by figures of the same round."""
+        """Returns pairs of figures of the same round, of "of" and of "to"; each is (case, who)."""
         mine, theirs = self.values.get(of, {}), self.values.get(to, {})
         return [(mine[r], theirs[r]) for r in mine if theirs.get(r)]
 
@@ -109,7 +109,7 @@ def load(path):
 
 
 def number(value):
-    """Three significant digits, without an exponent."""
+    """Returns value with three significant digits, without an exponent."""
     if value is None:
         return "-"
     if value >= 1000:
@@ -122,7 +122,7 @@ def number(value):
 
 
 def as_dict(res):
-    """For results.json."""
+    """Returns the results in the form of results.json."""
     cases = {}
     for case in res.order:
         cell = {}

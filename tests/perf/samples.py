@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""samples.py SYMBOLS NAMES: how a processor spent its time while a case ran in the laboratory
-uml. Reads the output of perf script; SYMBOLS has lines of symbols.sh. Counts
-only half seconds in which the network code had at least half of its maximum share."""
+"""samples.py SYMBOLS NAMES: prints how each processor spent its time while a case ran in the
+laboratory uml, with the first NAMES functions. Reads the output of perf script on standard input;
+the file SYMBOLS has lines of symbols.sh. Counts only those half seconds in which the network code
+had at least half as many samples as in its busiest half second."""
 import bisect
 import collections
 import re

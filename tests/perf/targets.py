@@ -36,7 +36,7 @@ class Target:
 
 
 class Excess(Target):
-    """The figure "of" may exceed the figure "to" by at most a limit."""
+    """The figure "of" may exceed the figure "to" by at most limit."""
 
     def __init__(self, text, of, to, limit):
         super().__init__(text, of, to, limit, most=True)

@@ -84,7 +84,7 @@ def summary(res):
 
 
 def setting(res):
-    """Returns one line for each laboratory that was used, and lines about disturbances."""
+    """Yields a line for each laboratory that was used, and a line about disturbances, if any."""
     for view, what in (("uml", "native speed"), ("insn", "instructions counted"),
                        ("path", "far hosts, a nanosecond for each instruction"),
                        ("two", "two machines, instructions of each counted")):

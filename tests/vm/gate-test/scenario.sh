@@ -21,7 +21,7 @@ crash_as() {
 case $1 in
 clean) echo "said $2" ;;
 status) exit 7 ;;
-rping) # the independent peer moves data between two namespaces
+rping) # siw moves data between two namespaces
 	modprobe siw
 	for n in 0 1; do
 		ip netns add "ns$n"
@@ -45,7 +45,7 @@ elsewhere) # with one processor there would be few races
 	[ "$(nproc)" -gt 1 ]
 	modprobe lab_fault fault=elsewhere
 	;;
-namespace | slow) # a namespace that lives on, or that is slow to go
+namespace | slow) # a namespace that is never destroyed, or that is destroyed late
 	ip netns add lab
 	ip netns exec lab modprobe lab_fault fault="$1"
 	[ "$1" = slow ] || echo 5 >/run/lab.patience
@@ -53,7 +53,7 @@ namespace | slow) # a namespace that lives on, or that is slow to go
 panic) echo c >/proc/sysrq-trigger; sleep 60 ;;
 off) echo "$LAB_OFF" >/proc/sysrq-trigger; sleep 60 ;;
 endless) sleep 600 ;;
-resource) # a server that outlives the script
+resource) # a server still runs after the end of the script
 	siw_link
 	setsid rping -s -a 10.9.0.1 >/dev/null 2>&1 &
 	sleep 2

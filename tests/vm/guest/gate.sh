@@ -3,13 +3,13 @@
 # Checks a lab machine after its script has ended. Prints one status line "gate ..." for each
 # violation. The host checks the kernel's messages, because the host's copy survives a crash.
 
-# If an object still exists after this number of seconds, the gate reports it as leaked. A leaked
-# object stays for ever; an object that is only released slowly, because several laboratories
-# share a processor, does not.
+# If an object still exists after this number of seconds, the gate reports the object as leaked. The
+# gate waits because objects are released slowly if several laboratories share a processor; a leaked
+# object stays for ever.
 PATIENCE=20
-# The same for network namespaces: a namespace exists until TCP gives up sending the remaining
-# data of an ended process to a peer that no longer exists. The gate's own test writes a shorter
-# time into the file.
+# The number of seconds for network namespaces: a namespace exists until TCP gives up sending the
+# remaining data of an ended process to a peer that no longer exists. The gate's own test
+# (gate-test) writes a shorter time into the file.
 NS_PATIENCE=200 NS_PATIENCE_FILE=/run/lab.patience
 
 complain() { status "gate $*"; }
@@ -25,8 +25,8 @@ in_namespaces() {
 
 iwarp_devices() { in_namespaces rdma dev show | awk '/ rnic / { sub(":", "", $2); print $2 }' | sort -u; }
 
-# Prints the resources in use on iWARP devices. The RDMA core keeps pooled completion queues for
-# kernel users as long as the device exists, so they are not printed; the removal of the device
+# rdma_leaks: prints the resources in use on iWARP devices. Leaves out completion queues of kernel
+# users: the RDMA core keeps a pool of them as long as the device exists. The removal of the device
 # shows whether they leak.
 rdma_leaks() {
 	local dev
@@ -101,9 +101,9 @@ gate_netdevs() {
 	done
 }
 
-# Prints "left" if there is a second network namespace. The RDMA core changes how namespaces share
-# devices only if there is no second one, so trying the change detects it. No list contains a
-# namespace that has neither a name nor a process.
+# namespaces_left: prints "left" if there is a second network namespace. It may be in no list,
+# because it may have neither a name nor a process. But the RDMA core changes how namespaces share
+# devices only if there is no second namespace, so this tries the change.
 namespaces_left() {
 	local mode
 	for mode in exclusive shared; do
@@ -146,8 +146,9 @@ gate_tasks() {
 	done <<<"$before"
 }
 
-# Scans for leaks after the modules are unloaded, because then no memory of the modules refers to
-# a leaked object. gate() saves the symbol addresses of the modules before it unloads them.
+# gate_memory: scans for leaks after the modules have been unloaded, because then no memory of the
+# modules refers to a leaked object. gate() saves the symbol addresses of the modules before it
+# unloads them.
 gate_memory() {
 	local leaks=/sys/kernel/debug/kmemleak line
 	[ -e $leaks ] || return

@@ -4,7 +4,7 @@
 #   src/      a copy of the sources, in which the build runs
 #   payload/  the files to unpack over the lab's root
 
-# Runs in the userland: parts that are not in the tree (yet) are not built.
+# These commands run in the userland. They leave out parts that the tree does not have.
 # shellcheck disable=SC2016
 BUILD_SCRIPT='
 export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
@@ -49,9 +49,9 @@ fi
 cp /out/index/* /out/payload/usr/lib/modules/$VERSION/
 '
 
-# Copies the sources. Leaves other files in the copy (objects) and does not copy them from the
-# tree. -O: the build changes the times of directories, and this must not count as a change of a
-# source.
+# build_copy OUT: copies the sources to OUT/src, and prints what has changed. Objects that are in
+# the copy stay there, and objects of the tree are not copied. -O: the build changes the times of
+# directories, and this must not count as a change of a source.
 build_copy() {
 	rsync -aO --delete --itemize-changes --exclude=/.git --exclude=/build --exclude=__pycache__ \
 		--exclude='*.o' --exclude='*.gcno' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='.*.cmd' \

@@ -43,7 +43,7 @@ locked() {
 	return "$rc"
 }
 
-# pin DIR: prevents that DIR is pruned, until this process and its children end
+# pin DIR: prune() does not remove DIR until this process and its children have ended
 pin() {
 	local fd
 	exec {fd}<"$1"
@@ -51,7 +51,8 @@ pin() {
 	touch -c "$1"
 }
 
-# prune NAME KEEP: removes the artefacts of NAME whose key is not KEEP and that are two days old
+# prune NAME KEEP: removes artefacts of NAME that were not used for two days, except the directory
+# KEEP
 prune() {
 	local dir fd
 	for dir in "$CACHE/$1"-????????????; do

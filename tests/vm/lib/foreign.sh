@@ -81,7 +81,7 @@ build_foreign_root() {
 	mkfs.ext4 -q -d "$out/root" -O ^has_journal -E lazy_itable_init=1 "$out/root.img"
 }
 
-# foreign_root VAR SUITE:ARCHITECTURE: the same as root_of, for another architecture
+# foreign_root VAR SUITE:ARCHITECTURE: like root_of, for another architecture
 foreign_root() {
 	local suite=${2%:*} arch=${2##*:} recipe
 	recipe=$(declare -f build_foreign_root foreign_unpack foreign_configure)
@@ -107,7 +107,8 @@ layer_unpack() {
 	fi
 }
 
-# build_cross SUITE GCC "PACKAGES" OUT
+# build_cross SUITE GCC "PACKAGES" OUT: makes a layer in OUT/root with these packages of a cross
+# compiler; ccache knows the compiler by the name GCC
 build_cross() {
 	local suite=$1 gcc=$2 packages=$3 out=$4
 	layer_unpack "$suite" "$out/root" "$packages"
@@ -115,7 +116,7 @@ build_cross() {
 	ln -s ../../bin/ccache "$out/root/usr/lib/ccache/$gcc"
 }
 
-# build_tool SUITE "PACKAGES" OUT
+# build_tool SUITE "PACKAGES" OUT: makes a layer in OUT/root with these packages
 build_tool() { layer_unpack "$1" "$3/root" "$2"; }
 
 # tool_of VAR SUITE PACKAGE: sets VAR to a directory with PACKAGE (an emulator, a checker) of a
@@ -141,7 +142,8 @@ cross_of() {
 		build_cross "$suite" "$gcc" "$packages"
 }
 
-# build_foreign_kernel SUITE USERLAND "PACKAGES" OUT: the same as build_stock_kernel
+# build_foreign_kernel SUITE USERLAND "PACKAGES" OUT: like build_stock_kernel, for another
+# architecture
 build_foreign_kernel() {
 	local suite=$1 userland=$2 packages=$3 out=$4 version modules root cross native
 	# shellcheck disable=SC2086
@@ -169,7 +171,7 @@ build_foreign_kernel() {
 	foreign_initrd "$root/root" "$out/initrd"
 }
 
-# foreign_initrd ROOT FILE: the same as initrd_make, but with the shell of the machine's userland
+# foreign_initrd ROOT FILE: replaces the shell in the initrd FILE by that of the machine's userland
 foreign_initrd() {
 	local root=$1 file=$2 dir
 	dir=$(mktemp -d)
@@ -179,7 +181,7 @@ foreign_initrd() {
 	rm -rf "$dir"
 }
 
-# foreign_kernel VAR NAME SUITE FLAVOUR USERLAND: the same as stock_kernel
+# foreign_kernel VAR NAME SUITE FLAVOUR USERLAND: like stock_kernel, for another architecture
 foreign_kernel() {
 	local packages recipe
 	apt_update "$3"
@@ -212,8 +214,8 @@ lab_foreign() {
 	LAB_CC="$(cross_gcc "${userland%:*}" "$LAB_ARCH") --sysroot=/sysroot"
 }
 
-# boot_foreign DIR EMULATOR...: the same as boot_qemu, for all architectures. Virtual consoles,
-# which every machine has, are the terminals of the script and of the status lines. Disks are PCI
+# boot_foreign DIR EMULATOR...: like boot_qemu, for any architecture. The terminals of the script
+# and of the status lines are virtual consoles, because every machine has them. Disks are PCI
 # devices, because every machine detects PCI devices in the order of the options.
 boot_foreign() {
 	local dir=$1 threads=single; shift
@@ -232,7 +234,8 @@ boot_foreign() {
 		-device virtio-blk-pci,drive=a -device virtio-blk-pci,drive=b -device virtio-blk-pci,drive=c
 }
 
-# Uses a processor type without pointer authentication, which is slow to emulate and not tested.
+# boot_arm64 DIR: the processor type has no pointer authentication, which would be slow to emulate
+# and is not tested
 boot_arm64() { CONSOLE=ttyAMA0 boot_foreign "$1" qemu-system-aarch64 -M virt -cpu neoverse-n1; }
 boot_s390x() {
 	# shellcheck disable=SC2016 # expanded there

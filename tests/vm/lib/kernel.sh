@@ -45,8 +45,8 @@ kernel_source_package() {
 	printf 'linux-source-%s=%s\n' "$series" "$1"
 }
 
-# Keeps only the modules that tests can use. The distribution's other modules are drivers for
-# hardware that no lab has.
+# kernel_trim_modules DIR: keeps only the modules that tests can use. The distribution's other
+# modules are drivers for hardware that no lab has.
 kernel_trim_modules() {
 	local dir=$1 keep=$1.keep sub
 	mkdir "$keep"
@@ -156,7 +156,7 @@ initrd_make() {
 	rm -rf "$dir"
 }
 
-# stock_kernel VAR NAME SUITE FLAVOUR USERLAND
+# stock_kernel VAR NAME SUITE FLAVOUR USERLAND: sets VAR to the artefact of the kernel of SUITE
 stock_kernel() {
 	local packages recipe
 	apt_update "$3"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034 # for the other files
+# shellcheck shell=bash disable=SC2034 # the other files use the variables
 # The laboratories: the userland and the kernel of each laboratory.
 
 LABS="6.12 6.1 7.2 rt uml debug"

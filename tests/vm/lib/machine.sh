@@ -93,7 +93,7 @@ all_messages() {
 	tr -d '\r' <"$1/console" | awk 'started; /lab: the script starts/ { started = 1 }'
 }
 
-# messages DIR: the same, without data races outside this tree's code
+# messages DIR: like all_messages, without data races outside this tree's code
 messages() { all_messages "$1" | without_races_elsewhere; }
 
 # tell_races DIR: prints how many data races messages() leaves out, and their functions

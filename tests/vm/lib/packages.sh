@@ -134,7 +134,8 @@ dkms_of() {
 # from the release's backports, and second/ holds its packages. firmware/ is for Secure Boot.
 
 declare -A SECOND_KERNEL=([bookworm]=6.12 [trixie]=7.2)
-# further packages that the second kernel needs: from the release itself, and from the backports
+# Further packages that the second kernel needs: SECOND_MORE from the release itself, SECOND_NEWER
+# (a pattern) from the backports
 declare -A SECOND_MORE=([bookworm]='' [trixie]='gcc-14-for-host cpp-14-for-host')
 declare -A SECOND_NEWER=([bookworm]='' [trixie]='base(=|$)|')
 SYSTEM_PACKAGES='systemd-sysv dbus udev kmod iproute2 procps linux-image-amd64 linux-headers-amd64

@@ -4,7 +4,7 @@
 # the report fails the run like every other bad message. Other reports are about the rest of the
 # kernel: messages() leaves them out, and races_elsewhere prints their functions.
 
-# Recognises the beginning and the end of a report, and lines with a function of this tree
+# RACES_AWK recognises the beginning and the end of a report, and lines with a function of this tree
 RACES_AWK='
 function is_ours(line) {
 	return line ~ /BUG: KCSAN:|\+0x[0-9a-f]+\/0x[0-9a-f]+/ &&
