@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# Converts a file of the driver for the newest kernel: replaces the hooks of include/compat/base
-# by the code that they stand for in this kernel, and removes the includes of their headers.
+# Converts a file of the driver for the newest kernel: replaces each hook of include/compat/base by
+# the code that the hook has in this kernel, and removes the includes of their headers.
 # release/patches fails if a hook remains.
 
 # remove the includes, and a blank line after them
@@ -22,8 +22,8 @@ s/\bcompat_ubuf_init(&b->ubuf, &ubuf_ops);/b->ubuf.ops = \&ubuf_ops;/
 s/\bcompat_sock_no_task_frag(sk);/sk->sk_use_task_frag = false;/
 s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock->flags);/
 
-# remove the workarounds for orders of commands that crash iw_cm: the first patches of the series
-# (release/core) correct iw_cm
+# remove the workarounds for orders of commands that crash iw_cm, because the first patches of the
+# series (release/core) correct iw_cm
 /\bcompat_iw_/d
 
 # remove the code for kernels whose rdma_cm does not find a device by its net device
