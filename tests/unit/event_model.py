@@ -20,7 +20,8 @@ KERNEL = 0
 
 
 def arm(code, cut):
-    """Store the word, execute a barrier, and make the call if the flag requires it."""
+    """Adds the steps of a request: store the word, execute a barrier, and make the call if the flag
+    requires it. cut: steps to leave out."""
     code += [("store", "arm", 1), ("nop",) if "process's barrier" in cut else ("barrier",)]
     if "call" in cut:
         return
@@ -93,7 +94,7 @@ def load(s, who, name):
 
 
 def step(state, who, op):
-    """Return: the state after the step of thread who, or None if the step must wait"""
+    """Returns the state after the step op of the thread who, or None if the step must wait."""
     s = dict(zip(FIELDS, state))
     here = s["pc"][who]
     to = lambda where, **new: put(state, pc=at(s["pc"], who, where), **new)
@@ -145,7 +146,8 @@ def drain(state, who):
 
 
 def explore(threads, cut=()):
-    """Return: number of states, states in which completions are left, and most events raised"""
+    """Returns the number of states, the states in which completions are left, and the largest
+    number of events raised."""
     codes = [pusher(cut)] + [thread(cut) for thread in threads]
     todo, seen, bad, most = [first(len(codes))], set(), [], 0
     while todo:
@@ -180,15 +182,15 @@ def main():
 
     for threads, who in ([sleeper], "one thread"), ([sleeper] * 2, "two threads"), ([once, late], "one after the other"):
         states, bad, _ = explore(threads)
-        point(not bad and states > 100, "%s: nothing is left in the queue (%d states)" % (who, states), bad[:1])
+        point(not bad and states > 100, "%s: no completion is left in the queue (%d states)" % (who, states), bad[:1])
     for threads, cut in (([sleeper], "process's barrier"), ([sleeper], "kernel's barrier"), ([sleeper], "call"),
                          ([sleeper], "flag"), ([once, late], "barrier behind the flag"), ([once, late], "second look")):
         states, bad, _ = explore(threads, (cut,))
-        point(bad, "without the %s something is found (%d states)" % (cut, states))
+        point(bad, "without the %s the model finds a fault (%d states)" % (cut, states))
     _, _, most = explore([hostile])
     point(most == CREDIT + 1, "a process that never calls gets %d with a credit of %d" % (most, CREDIT))
     _, _, most = explore([hostile], ("count",))
-    point(most > CREDIT + 1, "and %d of %d without the count" % (most, PUSHES))
+    point(most > CREDIT + 1, "without the count, this process gets %d of %d" % (most, PUSHES))
     print("1..%d" % number)
     return 1 if failed else 0
 

@@ -77,7 +77,7 @@ def kernel(s, cut):
 
 
 def poller(s, cut):
-    """Lock, read the index, read an entry, release the entry, unlock; in an endless loop."""
+    """Locks, reads the index, reads an entry, releases the entry, unlocks; in an endless loop."""
     step = s.pc[POLLER]
     if step == 0:
         if not take_lock(s, POLLER):
@@ -90,7 +90,7 @@ def poller(s, cut):
             return True
         value = get(process_ring(s), s.cons)
         if value == GARBAGE or value is FREE:
-            raise Fault("an entry was read that is none")
+            raise Fault("the poller read an entry that has no completion")
         s.taken += (value,)
         s.cons += 1
         s.pc = s.pc[:1] + (0,) + s.pc[2:]
@@ -101,7 +101,7 @@ def poller(s, cut):
 
 
 def cleaner(s, cut):
-    """Destroy the queue pair of one completion: lock, remove its entry, unlock."""
+    """Destroys the queue pair of one completion: locks, removes its entry, unlocks."""
     step = s.pc[CLEANER]
     if step == 0:
         s.gone = True
@@ -176,7 +176,7 @@ def check_end(s):
     if [n for n in s.taken if n != GONE] != wanted and s.pc[KERNEL] == PUSHES and s.cons == s.prod:
         raise Fault("lost: %s" % (s.taken,))
     if s.cons != s.prod:
-        raise Fault("something was left behind")
+        raise Fault("a completion was not polled")
 
 
 def explore(old, new, cut, first):
@@ -216,8 +216,8 @@ def faulty(cut):
 
 SIZES = ((2, 4), (4, 2), (2, 2), (4, 8))
 CUTS = {
-    "both": "the kernel writes to the old entries alone until it is told",
-    "kernel copies": "the kernel copies what is in use, not the process",
+    "both": "the kernel writes to the old ring alone until the process tells it",
+    "kernel copies": "the kernel copies the entries in use, not the process",
     "lock": "the process moves without its lock",
     "tell first": "the kernel is told before the process has copied",
     "tell": "the kernel is never told: no fault, but no more room either",

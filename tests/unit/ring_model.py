@@ -6,13 +6,13 @@ tx.c: go_idle(), wake_sqpoll.c, wake_cqpoll.c; the provider's iwt_wq_publish(), 
 iwt_cq_flush()). It tries all orders of the steps of
 
 - a process that posts, the engine, and a worker that polls the ring;
-- a process that must flush its posts, beginning with one of its doorbells, at both completion
-  queues of its queue pair. It does not poll: the timers of the two completion queues flush in its
-  place, and end this mode, one timer after the other;
-- a process in this mode from the start, with a second thread that polls one of the two completion
-  queues;
-- a process in this mode from the start, with one thread that posts and then polls one completion
-  queue, while the timer of the other completion queue ends the mode.
+- a process that must flush its deferred posts, after one of its doorbells, at both completion
+  queues of its queue pair (the deferred mode). It does not poll: the timers of the two completion
+  queues flush in its place, and end the mode, one timer after the other;
+- a process in the deferred mode from the start, with a second thread that polls one of the two
+  completion queues;
+- a process in the deferred mode from the start, with one thread that posts and then polls one
+  completion queue, while the timer of the other completion queue ends the mode.
 
 An engine that spins for a reply (wake_reply.c) only reads the ring for a longer time, so the
 model does not include it. The process stores its count, and the kernel stores the flag
@@ -197,7 +197,7 @@ def ended(who):
 
 
 def poller(cq, cut):
-    """Another thread of the process: it polls once at any time, and once after all posts."""
+    """Another thread of the process polls once at any time, and once after all posts."""
     return flush(cq, cut) + [weak.when(ended(0))] + flush(cq, cut)
 
 
@@ -245,7 +245,7 @@ SCENARIOS = (
 
 
 def explore(has, threads, cut):
-    """Return: number of states, and a state with a fault, or None"""
+    """Returns the number of states, and a state with a fault, or None."""
     codes = [weak.assemble(code) for code in threads(has + cut)]
     begun = "begun" in has
     values = {"deferred0": 1, "deferred1": 1} if begun else {"flags": 1}
@@ -261,7 +261,7 @@ def main():
             good = bool(bad) == bool(cut)
             number += 1
             failed += not good
-            what = "without the %s something is found" % cut if cut else "nothing is left in the ring"
+            what = "without the %s the model finds a fault" % cut if cut else "no post is left in the ring"
             verdict = "ok" if good else "not ok"
             print("%s %d - ring, %s: %s (%d states)" % (verdict, number, name, what, states), flush=True)
             if bad and not good:

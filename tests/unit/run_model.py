@@ -205,7 +205,8 @@ def retry(s, cut):
 
 
 def arrives(s, who, cut, gathers):
-    """A segment arrives, and is not processed yet. From the backlog: the lock is not held."""
+    """A segment arrives, and is not processed yet. The owner calls this for its backlog, without
+    the lock. Returns whether the segment waits for others (gathers)."""
     s.rx += 1
     if not gathers:
         return False
@@ -286,7 +287,7 @@ def owner(kind, gathers):
 
 
 def explore(how, kind, cut):
-    """Return: the number of states, or None if there is a fault"""
+    """Returns the number of states, or None if there is a fault."""
     alone = kind == NOBODY
     others = 2 if alone else 1
     steps = [caller_sync if how == SYNC else caller_here, worker, retry]
@@ -317,10 +318,10 @@ def explore(how, kind, cut):
 CUTS = (
     (SYNC, NOBODY, ("look",), "work is cancelled whether it is queued or not"),
     (SYNC, NOBODY, ("go on",), "work is cancelled, and the engines do not run once more"),
-    (HERE, NOBODY, ("run first",), "work is cancelled behind the run"),
-    (HERE, OURS, ("note", "retry"), "who finds an owner leaves no note"),
-    (HERE, OURS, ("retry", "look"), "nobody looks whether there is a note"),
-    (HERE, OURS, ("retry", "early look"), "the owner looks before it lets the socket go"),
+    (HERE, NOBODY, ("run first",), "work is cancelled after the run"),
+    (HERE, OURS, ("note", "retry"), "a caller that finds an owner leaves no note"),
+    (HERE, OURS, ("retry", "look"), "the owner does not look whether there is a note"),
+    (HERE, OURS, ("retry", "early look"), "the owner looks before it releases the socket"),
     (HERE, FOREIGN, ("retry",), "nothing tries again, and the owner does not know of notes"),
     (HERE, OURS, ("note of the backlog",), "the engines leave no note in the backlog"),
     (HERE, OURS, ("gather",), "segments are left to a run that nobody queues"),

@@ -158,7 +158,8 @@ def release(state, who):
 
 
 def lock(state, who):
-    """Comes after the thread's own earlier unlock: arm64 orders them, the kernel relies on it."""
+    """Takes the lock. This comes after the thread's own earlier unlock: arm64 orders the two, and
+    the kernel relies on this order."""
     if state.lock is None and not any(release_ for _, _, release_ in state.buf[who]):
         new = state.copy()
         new.lock = who
@@ -235,7 +236,7 @@ def when(test):
 
 
 def assemble(code):
-    """Return: the steps, and the index of each label"""
+    """Returns the steps, and the index of each label."""
     steps, labels = [], {}
     for item in code:
         if isinstance(item, str):
@@ -251,7 +252,7 @@ def explore(start, codes, bad):
     thread has a step left. A thread that can neither move nor wait before the end of its code is
     a fault, too.
 
-    Return: number of states, and a state with a fault, or None
+    Returns the number of states, and a state with a fault, or None.
     """
     def place(state, who):
         """Moves a thread past labels and local steps."""
