@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Tests delayed startup (RFC 5044 7.1.3) against "iwt_attach serve"; a word in streaming
-mode tells that program what to do.
+Tests delayed startup (RFC 5044 7.1.3) against the program "iwt_attach serve". In streaming mode
+(before MPA), the peer sends a word that tells this program what to do.
 
 attach.py HOST PORT
 
-Cases that prove a row of rows.tsv name the row.
+A case that proves a row of rows.tsv names the row.
 """
 import socket
 import sys
@@ -67,7 +67,7 @@ class Attach:
             early = sock.recv(1)
         except socket.timeout:
             early = None
-        TAP.ok(early is None, "the responder holds back", early)
+        TAP.ok(early is None, "the responder sends nothing before the first FPDU", early)
         self.echo("a message", sock)
         # the responder ends its direction after ours
         sock.shutdown(socket.SHUT_WR)
@@ -75,20 +75,20 @@ class Attach:
         TAP.ok(not data and end == "fin", "a graceful end", (data, end))
 
         sock = self.accepted("a Request in single octets", [bytes([o]) for o in req])
-        self.echo("a message after it", sock)
+        self.echo("a message after a Request in single octets", sock)
         sock.close()
 
         word = enh(4, 4, 0, 0, 0, 0)
         sock = self.accepted("an enhanced Request", [frame(REQ, C | S, 2, word)], C | S, 2)
-        self.echo("a message after that", sock)
+        self.echo("a message after an enhanced Request", sock)
         sock.close()
 
         # MPA-83: the device takes octets that have already arrived as the Request
         sock = self.begin(b"accept")
         sock.sendall(req)
         TAP.ok(sock.recv(4, socket.MSG_WAITALL) == b"ack\n" and receive(sock).key == REP,
-               "a Request that comes before it is waited for")
-        self.echo("a message then", sock)
+               "a Request that arrives before the responder waits for it")
+        self.echo("a message after a Request that arrived early", sock)
         sock.close()
 
     def refused(self):
@@ -99,7 +99,7 @@ class Attach:
         TAP.ok(rep.key == REP and rep.flags & (R | S) == R | S and rep.pd[4:] == b"no",
                "a reject with private data", rep)
         sock.sendall(b"still here\n")
-        TAP.ok(sock.recv(11, socket.MSG_WAITALL) == b"still here\n", "TCP goes on after it")
+        TAP.ok(sock.recv(11, socket.MSG_WAITALL) == b"still here\n", "TCP goes on after the reject")
         sock.close()
 
     def closed(self, what, octets, end_ours=False):
@@ -113,20 +113,21 @@ class Attach:
         sock.close()
 
     def improper(self):
-        self.closed("no Request but text", b"on with TCP then\n")
+        self.closed("text in the place of a Request", b"on with TCP then\n")
         self.closed("the key of a Reply", frame(REP, C, 1))
         self.closed("private data of 513 octets", frame(REQ, C, 1, pd_len=513))
         self.closed("revision 3", frame(REQ, C, 3))
-        self.closed("octets behind the Request", frame(REQ, C, 1) + b"x")
+        self.closed("octets after the Request", frame(REQ, C, 1) + b"x")
         self.closed("half a Request", frame(REQ, C, 1)[:13], True)
         sock, _ = self.hello(b"accept")
         sock.sendall(b"MPA")
         data, end = rest(sock, 30)
-        TAP.ok(not data and end != "open", "a peer that stops in the middle is closed upon (MPA-81)", (data, end))
+        TAP.ok(not data and end != "open", "the device closes if the peer stops in the middle of a Request (MPA-81)",
+               (data, end))
         sock.close()
 
     def request(self, what, reply):
-        """A client whose Request is answered."""
+        """Lets the device send a Request, and sends reply; returns the socket."""
         sock = self.begin(b"connect")
         req = receive(sock)
         TAP.ok(req.key == REQ and req.whole, what + ": Request", req)
@@ -155,7 +156,7 @@ class Attach:
 
         # the reject and text behind it in one segment: no text is lost
         sock = self.request("rejected initiator", frame(REP, C | R, 1) + b"at once\n")
-        TAP.ok(sock.recv(8, socket.MSG_WAITALL) == b"at once\n", "rejected initiator: text behind the Reply")
+        TAP.ok(sock.recv(8, socket.MSG_WAITALL) == b"at once\n", "rejected initiator: text after the Reply")
         sock.close()
 
         for what, octets in (("another initiator (MPA-78)", frame(REQ, C, 1)),

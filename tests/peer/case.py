@@ -82,7 +82,8 @@ class Conn:
         return self.ulp.cmd("query", id=self.id)
 
     def alive(self):
-        """Checks that the stream still works in the inbound direction: a Read of memory is answered."""
+        """Checks that the stream still works in the inbound direction: a Read of memory is
+        answered."""
         offset = random.randrange(1000)
         check(self.peer.read(self.stag, self.addr + offset, 9) == self.memory(offset, 9), "Read after all")
 
@@ -126,7 +127,8 @@ class Case:
         return {name: int(value) for name, value in zip(words[::2], words[1::2])}
 
     def setting(self, name, value):
-        """Changes a setting of the link until the end of the test, which must be an alone one."""
+        """Changes a setting of the link until the end of the test. The test must be declared
+        alone=True."""
         self.only("iw_tcp")
         where = "/sys/kernel/config/iw_tcp/" + self.place.device
         before = ("mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config; "
@@ -150,7 +152,8 @@ class Case:
         return self.keep(Ulp(self.place.ulp))
 
     def listener(self, ulp, backlog=128):
-        """Makes the upper layer listen; returns the listener's number and the port to connect to."""
+        """Makes the upper layer listen; returns the listener's number and the port to connect
+        to."""
         for last in (False, False, False, True):
             number = ulp.new()
             try:
@@ -163,9 +166,9 @@ class Case:
         return None
 
     def own_tcp(self, **how):
-        """Later connections of this test use the TCP of tcp.py: tcp.Tcp(**how)."""
+        """Later connections of this test use the TCP implementation of tcp.py: tcp.Tcp(**how)."""
         if self.place.interface == "lo" or self.place.path != "direct" or not self.place.lossless:
-            raise Skip("segments come as they were sent on a direct path alone")
+            raise Skip("only on a direct path segments arrive as they were sent")
         self.tcp = how
 
     def link(self):
@@ -191,7 +194,8 @@ class Case:
         return self.keep(Peer(sock))
 
     def capture(self, port, path=None, here=False):
-        """Captures packets of a port of the device's side (or of this side); stop() returns them."""
+        """Captures packets of a port of the device's side (here: of this side); stop() returns
+        them."""
         return self.keep(pcap.Capture(self.place.interface, self.place.here if here else self.place.there, port, path))
 
     def server(self):

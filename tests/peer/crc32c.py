@@ -17,7 +17,7 @@ _TABLE = _table()
 
 
 def slow(data):
-    """In Python."""
+    """Returns the CRC of data, computed in Python."""
     crc = 0xFFFFFFFF
     for octet in data:
         crc = crc >> 8 ^ _TABLE[(crc ^ octet) & 0xFF]
@@ -39,5 +39,5 @@ _FAST = _library()
 
 
 def crc32c(data):
-    """The CRC of data."""
+    """Returns the CRC of data."""
     return _FAST(0, bytes(data), len(data)) if _FAST else slow(data)

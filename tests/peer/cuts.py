@@ -9,7 +9,8 @@ others.
 
 
 def _bounds(rng, begin, end, most):
-    """Random places that cut [begin, end) into up to most pieces."""
+    """Returns random places that cut [begin, end) into pieces; there are no more pieces than
+    "most"."""
     count = min(rng.randint(1, most), end - begin)
     return [begin] + sorted(rng.sample(range(begin + 1, end), count - 1)) + [end]
 
@@ -20,7 +21,7 @@ def _pieces(rng, begin, end, most=8):
 
 
 def _reach(rng, size):
-    """By how many octets a segment reaches into its neighbours: often none, or one or two."""
+    """Returns by how many octets a segment reaches into a neighbour: often none, or one or two."""
     return rng.choice((0, 0, 1, 2, rng.randint(0, 40), rng.randint(0, size)))
 
 

@@ -2,10 +2,9 @@
 """
 Makes and reads FPDUs with DDP and RDMAP headers (RFC 5044 4, 5041 4, 5040 4, 7306), good and bad.
 
-An ULPDU is made by tagged(), untagged() or one of the functions for a message;
-an FPDU from it by fpdu() (no markers) or by a Framer, which knows the position
-in the stream. A Deframer cuts a received stream into Segments and notes everything
-that is wrong with its framing.
+tagged(), untagged() and the functions for messages make an ULPDU. fpdu() (no markers) or a
+Framer, which knows the position in the stream, makes an FPDU of an ULPDU. A Deframer cuts a
+received stream into Segments and notes all errors of its framing.
 """
 import os
 import struct
@@ -25,7 +24,7 @@ FIRST_MSN = 1 - int(os.environ.get("IWT_BEFORE_WRAP", "0")) & 0xFFFFFFFF
 
 
 def fpdu(ulpdu, crc=True, spoil=0):
-    """Length, ULPDU, pad and CRC; spoil is XORed into the CRC."""
+    """Returns an FPDU: length, ULPDU, pad and CRC; spoil is XORed into the CRC."""
     return Framer(False, crc).fpdu(ulpdu, crc_xor=spoil)
 
 
@@ -83,7 +82,8 @@ def read_request(msn, sink, sink_offset, size, stag, offset, more=b"", **how):
 
 
 def terminate(layer, etype, code, head=b"", hdrct=0, msn=FIRST_MSN, queue=QN_TERM, **how):
-    """The ULPDU of a Terminate; head: the octets behind the control word; hdrct: M, D, R (0x80..)."""
+    """The ULPDU of a Terminate; head: the octets after the control word; hdrct: M, D, R
+    (0x80..)."""
     return untagged(TERM, queue, msn, struct.pack(">BBBB", layer << 4 | etype, code, hdrct, 0) + head, **how)
 
 
@@ -112,7 +112,7 @@ def segments(opcode, stag, offset, data, size, **how):
 
 
 class Segment:
-    """A segment received, maybe incomplete: missing fields are None."""
+    """A received segment. It may be incomplete: then its missing fields are None."""
 
     tagged = last = version = None
     opcode = stag = offset = queue = msn = None
@@ -233,7 +233,7 @@ def _exactly(sock, size):
 
 
 def receive(sock, crc=True, seconds=60):
-    """One segment from a stream without markers."""
+    """Receives one segment from a stream without markers."""
     sock.settimeout(seconds)
     head = _exactly(sock, 2)
     size = struct.unpack(">H", head)[0]

@@ -81,7 +81,7 @@ class Link:
     # neighbours
 
     def find(self):
-        """Ask for the other side's MAC address."""
+        """Requests the other side's MAC address, until it is known."""
         for _ in range(100):
             if self.known.is_set():
                 return

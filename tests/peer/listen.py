@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Listeners that librdmacm cannot make.
+Makes listeners that librdmacm cannot make.
 
 listen.py rdma HOST PORT    listens by rdma_cm only, also without a device
 listen.py tcp HOST PORT     listens by TCP, and accepts nothing
@@ -14,8 +14,9 @@ listen.py bind HOST PORT FILE
                             "begun" after the first bind, and in the end each result and how
                             often it happened
 listen.py grace HOST PORT READER
-                            closes listeners while the kernel reader READER prevents the end
-                            of grace periods (see iwt_ktest): this must not delay others
+                            closes listeners while the reader in the kernel, the file READER
+                            of iwt_ktest, prevents the end of grace periods: this must not
+                            delay other listeners
 """
 import collections
 import errno
@@ -88,7 +89,8 @@ def client(host, base, results):
 
 
 def told(results, seconds):
-    """Collects results until all clients have ended, or for so many seconds."""
+    """Collects results until all clients have ended, but at most for so many seconds. Returns how
+    many have ended, and the lost connections."""
     ended, lost, wait = 0, [], patience.Wait(seconds)
     while ended < CLIENTS:
         try:
@@ -134,7 +136,7 @@ def first(host, base, target=None):
         one.kill()
     for line in lost:
         print("# lost: " + line)
-    tap.ok(good, "a listener is there when its port is", why)
+    tap.ok(good, "a listener is ready as soon as its port exists", why)
     tap.finish()
 
 
@@ -166,8 +168,8 @@ def flood(host, port):
 
 def reader(path, out):
     """
-    Prevents the end of grace periods; reports an error if its time ended before it was told to
-    stop.
+    Lets the reader in the kernel prevent the end of grace periods, until during() stops it. Puts ""
+    into out, or an error if the time limit of the reader ended it before.
     """
     with open(path, "wb", buffering=0) as file:
         try:
@@ -235,7 +237,7 @@ def grace(host, base, path):
         return why
 
     close()
-    # The reader ends by itself after ten seconds. A busy machine may need longer, twice in all.
+    # The reader ends by itself after ten seconds. On a busy machine, this may happen twice in all.
     good = late = 0
     while good < 5 and late < 3:
         if close():
@@ -243,7 +245,7 @@ def grace(host, base, path):
         else:
             good += 1
     for n in range(5):
-        tap.ok(n < good, "no grace period is waited for", "the reader ended by itself, three times in all")
+        tap.ok(n < good, "closing does not wait for a grace period", "the reader ended by itself, three times in all")
     tap.finish()
 
 

@@ -72,7 +72,7 @@ class Inbox:
         self.ended, self.sends, self.requests, self.last = set(), [], [], True
 
     def clear(self):
-        """Empties it for the next exchange."""
+        """Empties the inbox for the next exchange."""
         self.tagged.clear()
         self.ended.clear()
         self.sends, self.requests = [], []
@@ -114,13 +114,14 @@ class Exchange:
         return self.rng.randint(low, high)
 
     def _part(self, size):
-        """A random place for size octets in a region."""
+        """Returns a random offset for size octets in a region."""
         return self.rng.randint(0, self.memory.size - size)
 
     # the device's side
 
     def post(self):
-        """Posts receive buffers for the messages of ulpdus(), and the device's own work requests."""
+        """Posts receive buffers for the messages of ulpdus(), and the device's own work
+        requests."""
         for _ in range(self.rng.randint(1, 6)):
             self.plan.append(self._kind())
         # the last message proves that the Writes before it were placed, too

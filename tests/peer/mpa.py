@@ -13,7 +13,7 @@ HDR_LEN = 20
 
 
 def frame(key, flags, rev, pd=b"", pd_len=None):
-    """A frame; pd_len: a wrong PD_Length."""
+    """Returns a frame; pd_len: a wrong PD_Length."""
     return key + struct.pack(">BBH", flags, rev, len(pd) if pd_len is None else pd_len) + pd
 
 
@@ -23,7 +23,7 @@ def enh(ird, ord_, p2p=1, send=0, write=1, read=1):
 
 
 class Frame:
-    """A frame received."""
+    """A received frame."""
 
     def __init__(self, octets):
         self.octets = octets
@@ -42,7 +42,7 @@ class Frame:
 
 
 def receive(sock, seconds=30):
-    """Receives one frame; if not all of it arrives, the Frame holds the octets that did."""
+    """Receives one frame; if not all of it arrives, the Frame has the octets that arrived."""
     sock.settimeout(seconds)
     data = b""
     try:

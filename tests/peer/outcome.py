@@ -9,7 +9,7 @@ class Fail(AssertionError):
 
 class Late(Fail):
     """
-    Something did not happen in time. Of all failures, only this one can be caused by a slow host.
+    A wait timed out. A slow host can cause only this kind of failure.
     """
 
 

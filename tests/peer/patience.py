@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Waits for expected events, as tests/programs/common/patience.h does. A time limit starts again at each
-progress, and counts only the time in which this machine ran: a processor of a virtual machine may
-stand still for minutes, with all tasks bound to it.
+Waits for expected events, as tests/programs/common/patience.h does. A time limit starts again at
+each progress, and counts only the time in which this machine ran: a processor of a virtual machine
+may stand still for minutes, with all tasks bound to it.
 
 A wait of less than a second is for an event that must not happen, and uses the ordinary clock.
 """
@@ -15,7 +15,9 @@ import time
 
 from outcome import Late
 
-LATE = 1        # seconds that count between two looks at the time, at most, without the file
+# Without the file of iwt_patient: however long two looks at the time are apart, no more than this
+# number of seconds counts
+LATE = 1
 SLICE = 0.2     # seconds between two looks at the time
 
 
@@ -43,7 +45,7 @@ class Clock:
         return None
 
     def now(self):
-        """The seconds."""
+        """Returns the seconds that have counted so far."""
         with self.lock:
             now, told = time.monotonic(), self.read()
             if told is None:
@@ -74,11 +76,11 @@ class Wait:
         self.end = self.now() + self.seconds
 
     def left(self):
-        """Seconds that are left; 0 if it is over."""
+        """Returns how many seconds are left; 0 if the time limit is over."""
         return max(self.end - self.now(), 0)
 
     def check(self, what):
-        """Raises Late if it is over."""
+        """Raises Late if the time limit is over."""
         if not self.left():
             raise Late(what)
 

@@ -96,10 +96,8 @@ class Capture:
                     self.frames.append((packet.time, frame))
 
     def stop(self):
-        """
-        Waits until no more packets arrive, and returns all; self.lost: how many the socket
-        dropped.
-        """
+        """ Waits until no more packets arrive, and returns all packets. self.lost is the number of
+        packets that the socket dropped. """
         self.over = True
         self.thread.join()
         self.lost = struct.unpack("II", self.sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1]

@@ -64,11 +64,9 @@ class Peer:
         return self.other
 
     def accept(self, flags=mpa.C, rev=None, pd=b"", word=None, sizes=None, more=b""):
-        """
-        Sends a Reply (R in flags: reject) and, in the same write, more. An enhanced Request
-        gets an enhanced Reply with the same kinds of RTR and with its depths exchanged, unless
-        word is given; b"": a plain Reply.
-        """
+        """ Sends a Reply (R in flags: reject) and, in the same write, the octets "more". An
+        enhanced Request gets an enhanced Reply with the same kinds of RTR, and with IRD and ORD
+        exchanged, unless word is given. With the word b"" it gets a plain Reply. """
         if word is None and self.other.enhanced:
             a, b = self.other.words()
             word = struct.pack(">HH", a & 0xC000 | b & 0x3FFF, b & 0xC000 | a & 0x3FFF)
@@ -107,7 +105,8 @@ class Peer:
             turn += 1
 
     def frame(self, *ulpdus, **broken):
-        """Makes the next FPDUs of the stream from ulpdus (see Framer.fpdu), without sending them."""
+        """Makes the next FPDUs of the stream from ulpdus (see Framer.fpdu), without sending
+        them."""
         return b"".join(self.tx.fpdu(u, **broken) for u in ulpdus)
 
     def put(self, *ulpdus, sizes=None, **broken):
@@ -157,7 +156,8 @@ class Peer:
             self.held.append(seg)
 
     def segment(self, seconds=WAIT, good=True):
-        """The next segment; good: it and all segments before it must obey stream.py."""
+        """Returns the next segment. good: this segment and all segments before it must obey
+        stream.py."""
         wait = patience.Wait(seconds)
         while not self.held:
             try:

@@ -23,8 +23,9 @@ def at(offset):
 
 class Proxy:
     """
-    Listens on sock and forwards connections to where. cuts(direction) returns the generator of
-    the sizes of writes; direction is 0 towards where, 1 back. pause: seconds between writes.
+    Listens on a port of address, and forwards connections to where. cuts(direction) returns the
+    generator of the sizes of writes; direction is 0 towards where, 1 back. pause: seconds between
+    writes.
     """
 
     def __init__(self, where, address, cuts=None, pause=0.0, seed=None):
@@ -64,7 +65,7 @@ class Proxy:
                 while held:
                     part, held = held[:size], held[size:]
                     sink.sendall(part)
-                    # if the write was shorter than its size, later octets make up for the rest
+                    # if there were fewer octets than size, the rest of size is for later octets
                     size = size - len(part) or next(sizes)
                     if self.pause:
                         time.sleep(self.pause)

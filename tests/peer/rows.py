@@ -34,7 +34,7 @@ STATED = {}
 
 
 def load():
-    """Read rows.tsv."""
+    """Reads rows.tsv into ROWS."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rows.tsv"), encoding="utf-8") as file:
         for line in file:
             if not line.startswith("#"):
@@ -43,7 +43,7 @@ def load():
 
 
 def level(it):
-    """MUST, SHOULD, MAY or INFO."""
+    """Returns the level of a row: MUST, SHOULD, MAY or INFO."""
     for name, words in (("MUST", "MUST|must"), ("SHOULD", "SHOULD|NOT REC|recommended|should"),
                         ("MAY", "MAY|OPTIONAL")):
         if re.match(words, it.level):

@@ -45,7 +45,7 @@ def hears(peer, octets):
     got = b""
     while len(got) < len(octets):
         more = peer.sock.recv(len(octets) - len(got))
-        check(more, "the end behind", got)
+        check(more, "the end after", got)
         got += more
     equal(got, octets, "text")
 
@@ -110,7 +110,7 @@ def nothing_outstanding(t):
     serve, peer = told(t, b"connect\nand more\n")
     data, end = peer.rest()
     check(not data and end != "open", "no Request", data, end)
-    check("not empty" in serve.line(), "it says why")
+    check("not empty" in serve.line(), "the program prints the reason")
 
 
 @row("MPA-83")
@@ -125,13 +125,13 @@ def outstanding_is_the_request(t):
 def says(serve, what):
     """The octets, or numbers, that the program prints after this word."""
     word, _, rest = serve.line().partition(" ")
-    equal(word, what, "what the program says")
+    equal(word, what, "the program's line")
     return bytes.fromhex(rest) if what != "depths" else tuple(int(number) for number in rest.split())
 
 
 @row("MPA-67", "EMPA-5")
 def all_private_data(t):
-    """Private data of 0 to 512 octets (508 if enhanced) reach the program, and come back in the Reply or reject"""
+    """Private data of 0 to 512 octets (508 if enhanced) reach the program, and return in the Reply or reject"""
     t.only("iw_tcp")
     serve = t.keep(Serve(t.place))
     for word in (b"back\n", b"refuse\n"):

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5041: checks of received segments (sent segments: rows_ddp_tx.py; the end of a stream: rows_ddp_end.py)."""
+"""
+RFC 5041: checks of received segments. rows_ddp_tx.py tests sent segments, rows_ddp_end.py the end
+of a stream.
+"""
 import fpdu
 from outcome import check, equal
 from rows import row, stated
@@ -29,7 +32,10 @@ def event(conn, want, ms=30000):
 
 
 def refused(t, code, ulpdu, ulp=None, hdr=None, **how):
-    """Checks that a Terminate answers the segment ulpdu(conn), no memory is written to, and no Send is delivered."""
+    """
+    Checks that a Terminate answers the segment ulpdu(conn), no memory is written to, and no Send is
+    delivered.
+    """
     conn = t.passive(ulp=ulp, **how)
     bad = ulpdu(conn)
     conn.peer.put(bad, fpdu.untagged(fpdu.SEND, 0, 1, b"later"))
@@ -277,10 +283,10 @@ def no_buffer(t):
 
 
 def held_up(conn, sends=100):
-    """Posts more Sends than the device can send now; returns how many of them are not complete."""
+    """Posts more Sends than the device can send now; returns how many Sends are not complete."""
     conn.post("send", wr=1, n=sends, sge="%d:0:65536" % conn.mr)
     left = sends - len(conn.poll(sends, ms=700, exact=False))
-    check(left, "all was sent")
+    check(left, "all Sends were sent")
     return left
 
 
@@ -302,14 +308,14 @@ def too_many_reads(t):
         equal(seg.data, data[60 * at:60 * at + 50 + at], "data of Read %d" % at)
         return at
 
-    # the device's data are held up, and so are its answers to Reads
+    # the device can't send its Sends yet, nor its answers to Reads
     left = held_up(conn)
     conn.peer.put(*requests(2))
-    # a Send behind them: when it is complete, the device has taken the Requests
+    # a Send after the Read Requests: when the Send is complete, the device has taken the Requests
     conn.peer.put_send(b"behind")
     while conn.poll()[0].opcode != WC_RECV:
         left -= 1
-    check(left, "the device was not held up")
+    check(left, "the device has sent all Sends")
     sends, answers = 0, []
     while sends < 100 or len(answers) < 2:
         segs = conn.peer.message()
@@ -392,7 +398,7 @@ def stag_taken_back(t):
     equal(conn.memory(148, 3), b"\xa5z\xa5", "memory")
     ulp.dereg(mr=number)
     more = [ulp.mr(mr=ulp.new(), of=conn.mr, off=100, len=50, access="lwr")["stag"] for _ in range(8)]
-    check(got["stag"] not in more, "an STag came back")
+    check(got["stag"] not in more, "an STag was used again")
     bad = fpdu.tagged(fpdu.WRITE, got["stag"], got["addr"], b"late")
     conn.peer.put(bad)
     conn.peer.expect_term(1, 1, 0, of=bad)

@@ -90,7 +90,7 @@ def peer_closes(t):
 
 
 def sends_wait(t):
-    """A connection whose peer has read the first of 50 Sends; most of the others still wait"""
+    """Makes a connection whose peer has read the first of 50 Sends; most other Sends still wait"""
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=100, n=50, sge="%d:0:65536" % conn.mr)
@@ -99,14 +99,14 @@ def sends_wait(t):
 
 
 def read_sends(conn):
-    """The peer reads the 49 others"""
+    """The peer reads the other 49 Sends of the connection"""
     for _ in range(49):
         equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND)), 65536, "size")
 
 
 @row("DDP-51")
 def half_closed(t):
-    """After the peer's FIN the device still sends its queued Sends and a requested Read Response, then FIN"""
+    """After the peer's FIN the device still sends its queued Sends and the Response to a Read, then FIN"""
     conn = sends_wait(t)
     conn.peer.put_read(conn.stag, conn.addr, 3000)
     conn.peer.fin()
@@ -117,7 +117,7 @@ def half_closed(t):
             sends += 1
         else:
             read += b"".join(seg.data for seg in segs)
-    equal(read, conn.memory(0, 3000), "what was read")
+    equal(read, conn.memory(0, 3000), "data of the Read")
     conn.peer.expect_fin()
     over(conn, 0)
     equal([c.status for c in conn.poll(58) if c.opcode == WC_SEND and c.wr >= 100], [SUCCESS] * 50, "Sends")
@@ -125,7 +125,7 @@ def half_closed(t):
 
 @row("DDP-85", "DDP-48")
 def close_of_the_other_half(t):
-    """The upper layer closes after the peer's FIN: what is queued is sent, then FIN; later Sends fail; no reset"""
+    """The upper layer closes after the peer's FIN: queued Sends are sent, then FIN; later Sends fail; no reset"""
     conn = sends_wait(t)
     conn.peer.fin()
     conn.ulp.disconnect(id=conn.id)
@@ -190,11 +190,12 @@ def drained(t):
 def graceful_slow(t):
     """The peer needs longer to read than the device waits for a FIN: a graceful close stays graceful"""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
-        raise Skip("all that is sent fits between here and there")
+        raise Skip("the buffers on the way hold all Sends")
     conn = t.passive()
     conn.post("send", wr=100, n=4, sge="%d:0:65536" % conn.mr)
     conn.ulp.disconnect(id=conn.id)
-    # a closed window opens only when some segments are read completely: this takes two seconds at most
+    # a closed window opens only when some segments are read completely: this takes two seconds at
+    # most
     got, slow = b"", time.monotonic() + 8
     while time.monotonic() < slow:
         got += conn.peer.octets(most=16384)
@@ -227,7 +228,7 @@ def graceful_reads(t):
     conn.ulp.disconnect(id=conn.id)
     wide(conn)
     data = first.data + b"".join(seg.data for seg in conn.peer.message(fpdu.READ_RESP))
-    check(data == b"\x5a" * (BIG - 9) + b"\x77" * 9, "the Read under way")
+    check(data == b"\x5a" * (BIG - 9) + b"\x77" * 9, "data of the Read that was not finished")
     conn.peer.expect_silence(0.3)
     sink, at, size, _, _ = req.read_request()
     conn.alive()
@@ -240,7 +241,7 @@ def graceful_reads(t):
 
 @row("DDP-49")
 def post_after_close(t):
-    """Work posted after a graceful close or the connection's end fails, and no octet is sent behind the FIN"""
+    """Work posted after a graceful close or the connection's end fails, and no octet is sent after the FIN"""
     ulp = t.ulp()
     number, port = t.listener(ulp)
     capture = t.capture(port)
@@ -259,9 +260,9 @@ def post_after_close(t):
     ends = {p.seq + len(p.payload) & 0xFFFFFFFF for p in ours if p.flags & 1}
     equal(len(ends), 1, "places of the FIN")
     (end,) = ends
-    # all that was sent is the Reply
+    # the Reply is the only payload that was sent
     late = [p for p in ours if p.payload and 0 < (p.seq + len(p.payload) - end & 0xFFFFFFFF) < 1 << 31]
-    check(not late, "octets behind the FIN:", [(p.seq - end, p.payload.hex()) for p in late])
+    check(not late, "octets after the FIN:", [(p.seq - end, p.payload.hex()) for p in late])
     equal({p.payload[:16] for p in ours if p.payload}, {mpa.REP}, "what was sent")
 
 
@@ -273,7 +274,7 @@ def receives_on(t):
     conn.peer.expect_fin()
     conn.peer.put_write(conn.stag, conn.addr, b"placed")
     conn.peer.put_send(b"one")
-    equal(conn.poll()[0][:2], (0, SUCCESS), "a Send behind our FIN")
+    equal(conn.poll()[0][:2], (0, SUCCESS), "a Send after the device's FIN")
     conn.post("send", wr=100, sge="%d:0:5" % conn.mr)
     equal(conn.poll()[0][:2], (100, FLUSH), "a late post")
     conn.peer.put_send(b"three")

@@ -33,7 +33,7 @@ def never_closed(t):
 def closed_late(t):
     """A graceful close to a slow peer: all posted Sends arrive, though this takes longer than the wait for a FIN"""
     if not t.place.lossless:
-        raise Skip("the peer reads as slowly as it is")
+        raise Skip("the speed of reading needs a path without losses")
     conn = t.passive()
     conn.peer.slow()
     conn.post("send", wr=0, n=60, sge="%d:0:65536" % conn.mr)
@@ -66,7 +66,7 @@ def never_read(t):
 def terminated_never_closed(t):
     """A peer that never closes after a Terminate, silent or sending for ever: the device ends the connection"""
     if t.place.path == "proxy":
-        raise Skip("the proxy takes what is said")
+        raise Skip("the proxy reads, and hides the silent peer")
     silent, talks, ended = t.passive(), t.passive(), threading.Event()
     for conn in (silent, talks):
         conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr - 1, b"bad"))
@@ -93,7 +93,7 @@ def talk(peer, ended):
 def rejected_never_closed(t):
     """A rejected peer, silent or sending, never closes: the device resets the connection, the listener works on"""
     if t.place.path == "proxy":
-        raise Skip("the proxy takes what is said")
+        raise Skip("the proxy reads, and hides the silent peer")
     ulp = t.ulp()
     number, port = t.listener(ulp)
     peers = [t.connect(port) for _ in range(4)]

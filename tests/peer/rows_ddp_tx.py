@@ -13,7 +13,7 @@ from ulp import FLUSH, LOC_LEN_ERR, SUCCESS, WC_READ, WC_SEND, WC_WRITE, UlpErro
 
 
 def sge(conn, size, at=0):
-    """A gather list of one element in mr; no list if size is 0."""
+    """Returns a gather list of one element in the region mr; None if size is 0."""
     return "%d:%d:%d" % (conn.mr, at, size) if size else None
 
 
@@ -86,19 +86,19 @@ def all_data(t):
     data = t.rng.randbytes(65536)
     conn.peer.put_write(conn.stag, conn.addr, data, size=1031)
     conn.alive()
-    check(conn.memory() == data, "what was written")
+    check(conn.memory() == data, "data that the peer wrote")
     pieces = "%d:1:999,%d:1000:1,%d:40000:25536,%d:1:40000" % ((conn.mr,) * 4)
     conn.post("send", wr=1, sge=pieces)
     want = data[1:1000] + data[1000:1001] + data[40000:] + data[1:40001]
     check(b"".join(seg.data for seg in conn.peer.message(fpdu.SEND)) == want, "what was sent")
     conn.post("write", wr=2, sge=pieces, stag=1, raddr=0)
-    check(b"".join(seg.data for seg in conn.peer.message(fpdu.WRITE)) == want, "what was written there")
+    check(b"".join(seg.data for seg in conn.peer.message(fpdu.WRITE)) == want, "data that the device wrote")
     check(conn.peer.read(conn.stag, conn.addr, 65536) == data, "what was read")
 
 
 @row("DDP-40", "DDP-43")
 def ddp_order(t):
-    """Messages go out, and complete, in the order of their submission"""
+    """Messages are sent, and complete, in the order of their submission"""
     conn = t.passive()
     kinds = [t.rng.choice(("send", "write", "read")) for _ in range(60)]
     for wr, kind in enumerate(kinds):
@@ -120,7 +120,7 @@ def ddp_order(t):
 
 @row("DDP-1", "DDP-32")
 def ddp_mulpdu(t):
-    """Segments are as long as TCP's segments allow, and no longer"""
+    """DDP Segments are as long as TCP's segments allow, and no longer"""
     if t.place.path != "direct":
         raise Skip("the peer does not see TCP's segments")
     conn = t.passive()
@@ -137,7 +137,7 @@ def ddp_mulpdu(t):
 
 
 def route(t, mtu):
-    """Makes a route from the device to the peer, with an MTU; 0: deletes it."""
+    """Makes a route from the device to the peer, with this MTU; 0: deletes the route."""
     ip = ["ip", "-6" if ":" in t.place.here else "-4", "route"]
     where = t.place.run(*ip, "get", t.place.here, capture_output=True, text=True).stdout.split()
     words = (["replace", t.place.here, "dev", where[where.index("dev") + 1], "mtu", str(mtu)] if mtu else
@@ -174,7 +174,7 @@ def mulpdu_changes(t):
     after = message(20000)
     check(max(after) < 1300, "segments after the change:", after)
     check(max(sizes[0]) > 1300, "segments before the change:", sizes[0])
-    check(max(sizes[1]) == max(sizes[0]), "what was framed before the change:", sizes[1])
+    check(max(sizes[1]) == max(sizes[0]), "FPDUs framed before the change:", sizes[1])
     equal([(wc.wr, wc.status) for wc in conn.poll(41)], [(n, SUCCESS) for n in range(41)], "completions")
 
 
@@ -229,7 +229,7 @@ def too_long_to_post(t):
                 "%d:0:%d" % (number, each + (rest if turn == 15 else 0)) for turn in range(16)))
             if size >= 1 << 32:
                 equal(conn.poll()[0][:2], (1, LOC_LEN_ERR), "a message of %d octets" % size)
-                equal(conn.peer.segment().opcode, fpdu.TERM, "what is sent of it")
+                equal(conn.peer.segment().opcode, fpdu.TERM, "opcode after the post")
             else:
                 got = [conn.peer.segment() for _ in range(100)]
                 equal({seg.opcode for seg in got}, {fpdu.SEND if op == "send" else fpdu.WRITE}, "opcode")
@@ -256,7 +256,7 @@ def both_directions(t):
 def receive_window(t):
     """The advertised TCP window has room for several segments, and its right edge never moves back"""
     if t.place.path != "direct" or not t.place.lossless:
-        raise Skip("the window is not the device's")
+        raise Skip("the peer sees the proxy's window")
     ulp = t.ulp()
     number, port = t.listener(ulp)
     capture = t.capture(port)
@@ -274,5 +274,5 @@ def receive_window(t):
              if p.flags & 16 and not p.flags & 2]
     check(len(edges) > 5, "packets:", len(edges))
     for before, after in zip(edges, edges[1:]):
-        check((after[0] - before[0] & 0xFFFFFFFF) < 1 << 31, "the window's edge went back:", before, after)
+        check((after[0] - before[0] & 0xFFFFFFFF) < 1 << 31, "the window's right edge moved back:", before, after)
     check(min(w for _, w in edges) >= min(4 * emss, 65536), "window:", min(w for _, w in edges), emss)

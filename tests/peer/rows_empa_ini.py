@@ -81,10 +81,10 @@ def ready(conn):
     seg = conn.peer.segment()
     if seg.opcode == fpdu.READ_REQ:
         sink, at, size, _, _ = seg.read_request()
-        equal(size, 0, "size of a Read to be ready")
+        equal(size, 0, "size of an RTR Read")
         conn.peer.put(fpdu.tagged(fpdu.READ_RESP, sink, at))
     else:
-        check(not seg.data and seg.opcode in (fpdu.WRITE, fpdu.SEND), "to be ready:", seg)
+        check(not seg.data and seg.opcode in (fpdu.WRITE, fpdu.SEND), "RTR message:", seg)
     return seg.opcode
 
 
@@ -104,7 +104,7 @@ def rtr_kinds(t):
         ulp.event(id=conn.id, want="ESTABLISHED")
         conn.post("send", wr=1, n=4, sge="%d:0:5" % conn.mr)
         got = ready(conn)
-        check(got in wanted, "to be ready", got)
+        check(got in wanted, "RTR message:", got)
         for turn in range(4):
             (seg,) = conn.peer.message(fpdu.SEND)
             equal((seg.data, seg.msn), (b"\xa5" * 5, turn + 1 + (got == fpdu.SEND)), "Send")
@@ -165,7 +165,10 @@ def reply_any_depth(t):
 
 
 def unfit(t, code, ulp, server, **reply):
-    """A Reply that the initiator can't accept: Terminate without headers, then FIN; the ULP gets an error."""
+    """
+    A Reply that the initiator can't accept: Terminate without headers, then FIN; the ULP gets an
+    error.
+    """
     conn = t.request(ulp=ulp, server=server)
     conn.peer.accept(**reply)
     conn.peer.expect_term(*code)
@@ -182,7 +185,7 @@ def too_deep(t):
     server = t.server()
     for ord_ in (129, 200, mpa.ANY_DEPTH - 1):
         unfit(t, (2, 0, 6), ulp, server, word=mpa.enh(4, ord_, 1, 0, 1, 0))
-    # the Terminate has a marker in front of it, if the peer asks for markers
+    # a marker comes before the Terminate, if the peer asks for markers
     conn = unfit(t, (2, 0, 6), ulp, server, word=mpa.enh(4, 129, 1, 0, 1, 0), flags=mpa.M | mpa.C)
     equal(bytes(conn.peer.received[:4]), bytes(4), "the marker")
 
@@ -193,8 +196,8 @@ def no_kind(t):
     ulp, server = t.ulp(), t.server()
     unfit(t, (2, 0, 7), ulp, server, word=mpa.enh(4, 4, 1, 0, 0, 0))
     unfit(t, (2, 0, 7), ulp, server, word=mpa.enh(0, 4, 1, 0, 0, 1))
-    # with IRD 0, a Send is the kind to take, if it is there
-    equal(t.active(ulp=ulp, server=server, word=mpa.enh(0, 4, 1, 1, 0, 1)).rtr.opcode, fpdu.SEND, "to be ready")
+    # with IRD 0, the device takes the Send, if the Reply offers a Send
+    equal(t.active(ulp=ulp, server=server, word=mpa.enh(0, 4, 1, 1, 0, 1)).rtr.opcode, fpdu.SEND, "RTR message")
 
 
 @row("EMPA-28", "EMPA-27")
@@ -222,7 +225,7 @@ def crc_declined_enhanced(t):
 
 @row("EMPA-12")
 def words_of_reject(t):
-    """The private data of an enhanced reject reach the ULP (rdma_cm drops the depths); too many for it do no harm"""
+    """An enhanced reject reaches the ULP, with its private data (rdma_cm drops the depths) unless they are too long"""
     for size in (3, 508):
         conn = t.request()
         conn.peer.accept(flags=mpa.C | mpa.R, word=mpa.enh(3, 5, 1, 0, 1, 0), pd=b"why" + b"n" * (size - 3))

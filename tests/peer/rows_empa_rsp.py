@@ -49,7 +49,7 @@ def data_behind_word(t):
         conn = t.passive(ulp=ulp, listener=listener, word=(4, 4), pd=data, data=bytes([back]) * back)
         # rdma_cm appends zeros
         equal(conn.event["data"][:size], data, "data in the event")
-        check(not any(conn.event["data"][size:]), "more data:", conn.event["data"])
+        check(not any(conn.event["data"][size:]), "octets after the private data:", conn.event["data"])
         equal(conn.reply.rev, 2, "revision")
         check(conn.reply.enhanced, "not enhanced:", conn.reply)
         equal(conn.reply.pd_len, 4 + back, "PD_Length")
@@ -69,7 +69,8 @@ def bad_enhanced_frames(t):
         peer = t.connect(listener[1])
         peer.send(octets)
         peer.expect_end()
-    # a new listener: if the last of these frames arrives in two parts, the old one may have got a good Request
+    # a new listener: if the last frame arrives in two parts, the old listener may have got a good
+    # Request
     t.passive(ulp=ulp, word=(4, 4), flags=mpa.C | mpa.R | 0x0F).alive()
 
 
@@ -119,7 +120,7 @@ def reply_depths(t):
         equal(got, (state["ird"], state["ord"]), "Reply, and the queue pair, for %d, %d" % (ird, ord_))
         check(got[1] <= ird, "ORD beyond the initiator's IRD:", got, ird)
         equal(got[0], min(own, ord_), "IRD: what is asked for, and had")
-        check(max(got) <= 128, "beyond the device:", got)
+        check(max(got) <= 128, "above the device's limit:", got)
 
 
 @row("EMPA-11", "EMPA-35")
@@ -228,7 +229,7 @@ def rtr_send(t):
     conn.peer.put_send(b"data")
     equal([(c.wr, c.status, c.len) for c in conn.poll(2)], [(0, SUCCESS, 0), (1, SUCCESS, 4)], "completions")
     conn.none(100)
-    # the RTR Send does not even need a posted receive
+    # the RTR Send needs no posted receive
     conn = t.passive(ulp=ulp, word=mpa.enh(4, 4, 1, 1, 0, 0), first=False, recvs=0)
     conn.post("send", wr=7, sge="%d:0:3" % conn.mr)
     conn.peer.put_send()
@@ -289,7 +290,7 @@ def any_word(t):
         equal(p2p, bool(first & 0x8000), "A")
         check(bool(took) == p2p, "kinds", word, conn.reply)
         offered = kinds((first, second))[1]
-        check(not p2p or took & offered or not offered, "none in common", word, conn.reply)
+        check(not p2p or took & offered or not offered, "the Reply takes no offered RTR kind", word, conn.reply)
         for mine, other in ((got[0], second & mpa.ANY_DEPTH), (got[1], first & mpa.ANY_DEPTH)):
             check((mine == mpa.ANY_DEPTH) == (other == mpa.ANY_DEPTH), "3FFF", word, conn.reply)
         check(got[1] <= first & mpa.ANY_DEPTH, "ORD", word, conn.reply)

@@ -22,7 +22,10 @@ def lost(conn, n):
 
 
 def more_than_fits(t, times):
-    """A connection whose peer reads nothing, with more Sends posted than the buffers on the way can hold."""
+    """
+    A connection whose peer reads nothing, with more Sends posted than the buffers on the way can
+    hold.
+    """
     conn = t.passive()
     conn.peer.slow()
     for wr in range(times):
@@ -34,7 +37,7 @@ def more_than_fits(t, times):
 def dead_while_idle(t):
     """The peer of an idle connection disappears: the device ends the connection (settings keepidle, user_timeout)"""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
-        raise Skip("packets can't be withheld here")
+        raise Skip("needs a direct link without losses that is not the loopback interface")
     t.setting("keepidle", 1)
     t.setting("user_timeout", 2)
     conn = t.passive()
@@ -82,7 +85,7 @@ def endless_close(t):
 def too_long_to_be_held(t):
     """The device receives an FPDU longer than TCP's receive buffer can hold, and the FPDUs after it"""
     if t.place.path != "direct":
-        raise Skip("not the peer's connection")
+        raise Skip("the proxy's TCP sends the segments")
     was = t.place.run("sysctl", "-n", "net.ipv4.tcp_rmem", capture_output=True, text=True).stdout.strip()
     t.place.run("sysctl", "-qw", "net.ipv4.tcp_rmem=4096 16384 32768")
     try:

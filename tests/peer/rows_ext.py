@@ -21,12 +21,12 @@ ONES = 0x0101010101010101
 
 
 def atomics(t, **how):
-    """A responder whose region permits atomic operations."""
+    """Makes a connection; the device is the responder, and its region permits atomic operations."""
     return t.passive(access="lwra", **how)
 
 
 def word(conn, at=0):
-    """8 octets of the memory as a number in the device's byte order."""
+    """Returns 8 octets of the memory as a number in the device's byte order."""
     return int.from_bytes(conn.memory(at, 8), sys.byteorder)
 
 
@@ -36,7 +36,9 @@ def put_word(conn, value, at=0):
 
 
 def response(conn, ident, msn=None):
-    """Expects an Atomic Response to ident as the next segment; returns its value."""
+    """
+    Expects an Atomic Response with the identifier ident as the next segment; returns its value.
+    """
     seg = conn.peer.segment()
     equal((seg.opcode, seg.queue, seg.tagged, seg.last, seg.offset, seg.stag), (fpdu.ATOMIC_RESP, 3, False, True, 0, 0),
           "Atomic Response")
@@ -73,7 +75,10 @@ def fetch_add(t):
 
 
 def field_sum(old, add, mask):
-    """Adds bit by bit, as in RFC 7306 5.1.1: a bit that is set in the mask gives no carry to the next bit."""
+    """
+    Adds bit by bit, as in RFC 7306 5.1.1: a bit that is set in the mask gives no carry to the next
+    bit.
+    """
     out = carry = 0
     for bit in range(64):
         total = (old >> bit & 1) + (add >> bit & 1) + carry
@@ -310,7 +315,7 @@ def read_back(t):
                       fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr + 8, bytes([turn]) * 8))
         equal(response(conn, turn), value, "value")
         equal(word(conn), value + 1, "memory")
-        equal(conn.memory(8, 8), bytes([turn]) * 8, "the Write behind it")
+        equal(conn.memory(8, 8), bytes([turn]) * 8, "the Write after it")
 
 
 @row("EXT-27")

@@ -104,8 +104,8 @@ def immediates_in_order(t):
         conn.peer.put(fpdu.immediate(conn.peer.next(0), (turn + 1000).to_bytes(4, "big") + bytes(4)))
         wanted.append((WC_RECV, 0, turn + 1000))
         got = conn.poll(3)
-        # no wait between the completion and this check
-        equal(conn.memory(turn * 5, len(data)), data, "the Write in front of Immediate Data")
+        # this check follows the completion at once: the Write must be in memory by then
+        equal(conn.memory(turn * 5, len(data)), data, "the Write before Immediate Data")
         for wc, (opcode, size, imm) in zip(got, wanted[-3:]):
             equal((wc.status, wc.opcode, wc.len), (SUCCESS, opcode, size), "completion")
             equal(wc.flags & WITH_IMM, WITH_IMM if imm is not None else 0, "flag")

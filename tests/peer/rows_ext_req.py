@@ -25,7 +25,7 @@ def answer(conn, ident, value, **how):
 
 
 def sink(conn, at=0):
-    """The 8 octets of the sink, as a number in the device's byte order."""
+    """Returns the 8 octets of the sink, as a number in the device's byte order."""
     return int.from_bytes(conn.memory(at, 8), sys.byteorder)
 
 
@@ -62,7 +62,7 @@ def withheld(t):
     conn.post("fadd", wr=1, sge="%d:0:8" % conn.mr, stag=3, raddr=8, add=1)
     conn.post("write", wr=2, sge="%d:64:4" % conn.mr, stag=3, raddr=64)
     _, fields = request(conn)
-    equal(conn.peer.segment().opcode, fpdu.WRITE, "a Write behind it")
+    equal(conn.peer.segment().opcode, fpdu.WRITE, "the Write after it")
     octets = conn.peer.frame(fpdu.atomic_response(conn.peer.next(3), fields[1], 7))
     conn.peer.send(octets[:-1])
     conn.none(300)
@@ -103,7 +103,10 @@ def ord_is_kept(t):
 
 
 def wrong(t, ulp, code, bad, op="fadd"):
-    """Checks that the device answers the segment bad(identifier), sent as a Response, with a Terminate."""
+    """
+    Checks that the device answers the segment bad(identifier), sent as a Response, with a
+    Terminate.
+    """
     conn = t.passive(ulp=ulp)
     ident = 0
     if op == "fadd":

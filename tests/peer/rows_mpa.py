@@ -58,7 +58,7 @@ def crc_mismatch(t):
     """One wrong bit in length, header, payload or CRC: Terminate 2/0/02, FIN, nothing placed or delivered"""
     good = fpdu.fpdu(fpdu.tagged(fpdu.WRITE, 0, 0, b"12345"))
     ulp = t.ulp()
-    # in the length only the lowest bit: otherwise the device would wait for a longer FPDU
+    # of the length, only the lowest bit is wrong: else the device would wait for a longer FPDU
     for bit in [8] + list(range(16, len(good) * 8, 37)):
         conn = t.passive(ulp=ulp)
         octets = bytearray(conn.peer.frame(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"12345")))
@@ -155,7 +155,7 @@ def segment_sizes(t):
         data = t.rng.randbytes(20001)
         conn.peer.put_write(conn.stag, conn.addr, data, size)
         conn.peer.put_send(b"written")
-        equal(conn.poll()[0][:2], (0, SUCCESS), "the Send behind the Write")
+        equal(conn.poll()[0][:2], (0, SUCCESS), "the Send after the Write")
         check(conn.memory(0, 20002) == data + b"\xa5", "memory, segments of %d" % size)
         for offset, length in ((0, 20001), (5, 1), (0, 0)):
             check(conn.peer.read(conn.stag, conn.addr + offset, length) == data[offset:offset + length],
@@ -164,7 +164,7 @@ def segment_sizes(t):
 
 @row("MPA-30")
 def default_crc(t):
-    """Without a setting, the device asks for CRC in Request and Reply, also of a peer that does not, and uses it"""
+    """Without a setting, the device asks for CRC in Request and Reply, and uses CRC, also if the peer does not ask"""
     passive = t.passive(flags=0)
     equal(passive.reply.flags & mpa.C, mpa.C, "C in the Reply")
     active = t.active(flags=0)
@@ -179,7 +179,7 @@ def default_crc(t):
 def tshark_opinion(t):
     """tshark finds the CRC flag set in the device's Request, and a right CRC in both FPDUs"""
     if t.place.path != "direct" or not t.place.lossless:
-        raise Skip("tshark wants startup frames in one segment each")
+        raise Skip("tshark needs each startup frame in one segment")
     with tempfile.TemporaryDirectory() as where:
         path = os.path.join(where, "pcap")
         server = t.server()
@@ -189,7 +189,7 @@ def tshark_opinion(t):
         conn.peer.message(fpdu.WRITE)
         (seen,) = stream.connections(capture.stop()).values()
         if seen.initiator.flow.again:
-            raise Skip("tshark leaves out what is sent twice")
+            raise Skip("tshark leaves out retransmitted segments")
         (request,) = pcap.tshark(path, ["iwarp_mpa.crc_flag", "iwarp_mpa.rev"], "iwarp_mpa.key.req")
         check(request[0] in ("1", "True"), "Request:", request)
         text = pcap.tshark(path, [], "iwarp_mpa.fpdu")

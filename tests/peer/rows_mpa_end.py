@@ -29,7 +29,8 @@ def crc_pairs(t):
                 crc = bool(own | flags)
                 equal((conn.peer.tx.crc, conn.peer.rx.crc), (crc, crc), "the peer's use")
                 for wr, size in enumerate((1, 2, 3, 4, 5000)):
-                    # the peer checks at each FPDU that the CRC field exists, and is right if CRC is in use
+                    # the peer checks at each FPDU that the CRC field exists, and is right if CRC is
+                    # in use
                     conn.post("send", wr=wr, sge="%d:0:%d" % (conn.mr, size))
                     equal(sum(len(seg.data) for seg in conn.peer.message()), size, "size sent")
                 conn.poll(5)
@@ -91,7 +92,7 @@ def odd_sizes(t):
         equal((wc.wr, wc.status, wc.len), (size, SUCCESS, size), "completion")
         equal(conn.received(size, size), data[:size], "data received")
         # the octets after the data in the receive buffer are still zero
-        check(not any(conn.received(size, 100)[size:]), "behind the data")
+        check(not any(conn.received(size, 100)[size:]), "octets after the data")
         (seg,) = conn.peer.message(fpdu.SEND)
         equal((len(seg.ulpdu), seg.data), (18 + size, data[:size]), "data sent")
     conn.alive()
@@ -175,7 +176,7 @@ def own_close(t):
 def cut_off(t):
     """RST or FIN before or within an FPDU: the ULP is told, its receives are flushed, nothing is delivered"""
     ulp = t.ulp()
-    # a lost RST is not repeated
+    # TCP does not repeat a lost RST
     ends = ("rst", "fin") if t.place.lossless else ("fin",)
     for make in (t.passive, t.active):
         for end in ends:
@@ -196,7 +197,7 @@ def cut_off(t):
 def reset_behind_reply(t):
     """RST directly after a Reply: the connect fails, or the connection is established and then ends"""
     if not t.place.lossless:
-        raise Skip("nobody repeats a RST that got lost")
+        raise Skip("TCP does not repeat a RST that got lost")
     ulp = t.ulp()
     for _ in range(25):
         conn = t.request(ulp=ulp)
@@ -232,7 +233,7 @@ def reset_while_sending(t):
 def black_hole(t):
     """The peer's packets are lost: the device's TCP gives up, the ULP is told, and its receives are flushed"""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
-        raise Skip("packets can't be withheld here")
+        raise Skip("needs a direct link without losses that is not the loopback interface")
     was = t.place.run("sysctl", "-n", "net.ipv4.tcp_retries2", capture_output=True, text=True).stdout.strip()
     words = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem", "loss", "100%"]
     if t.place.link == "iw_tcp":

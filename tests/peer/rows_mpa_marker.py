@@ -30,7 +30,10 @@ CASES = (
 
 
 def size_to(pos, target):
-    """The payload octets of a Write that begins at pos and ends at target (modulo 512)."""
+    """
+    Returns how many payload octets make a Write that begins at pos end at target (modulo 512); None
+    if no number does.
+    """
     for size in range(0, 1024, 4):
         framer = Framer(True, False, pos)
         framer.fpdu(bytes(14 + size))
@@ -67,9 +70,9 @@ def markers_sent(t):
         equal([(at, ptr) for at, (_, ptr) in seg.markers], markers, "markers of %d at %d" % (size, begin))
         equal((len(seg.ulpdu), len(seg.data)), (18 + size, size), "size")
         if not markers:
-            equal(conn.peer.rx.pos % MARKER_GAP, 0, "end")
+            equal(conn.peer.rx.pos % MARKER_GAP, 0, "end of the FPDU")
             conn.peer.expect_silence(0.3)
-            equal(bytes(conn.peer.rx.held), b"", "held")
+            equal(bytes(conn.peer.rx.held), b"", "octets after the FPDU")
     for begin in range(0, MARKER_GAP, 4):
         # no FPDU ends 4 octets after the beginning of a marker, because the CRC is there
         if begin != 4:
@@ -133,13 +136,13 @@ def markers_received(t):
     """The device accepts markers at every place where one can fall, also with reserved bits set"""
     t.setting("markers", "on")
     conn = t.passive(recvs=300, rwr=300, recv_len=1200, depth=1000)
-    check(conn.peer.tx.markers, "no markers asked for")
+    check(conn.peer.tx.markers, "the Reply does not ask for markers")
     for begin, size, markers in CASES:
         send_to(conn, begin)
         data = t.rng.randbytes(size)
         at = conn.peer.tx.pos
         octets = conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), data))
-        equal([struct.unpack(">HH", octets[n:n + 4])[1] for n, _ in markers], [ptr for _, ptr in markers], "the peer")
+        equal([struct.unpack(">HH", octets[n:n + 4])[1] for n, _ in markers], [ptr for _, ptr in markers], "FPDUPTRs")
         conn.peer.send(octets, sizes=t.rng.choice((None, 1, 3)))
         wc = conn.poll()[0]
         equal((wc.status, wc.len), (SUCCESS, size), "completion, FPDU at %d" % at)
@@ -186,9 +189,9 @@ def markers_wrong(t):
 
 
 def near_the_top(t, port, seq):
-    """A peer whose TCP sequence numbers begin at seq."""
+    """Connects a peer to a port; its TCP sequence numbers begin at seq."""
     if t.place.path == "proxy":
-        raise Skip("sequence numbers are the proxy's")
+        raise Skip("the proxy has its own sequence numbers")
     sock = t.keep(patience.Socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))
     try:
         sock.setsockopt(socket.IPPROTO_TCP, 19, 1)          # TCP_REPAIR

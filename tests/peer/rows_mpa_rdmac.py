@@ -12,7 +12,10 @@ OLD = {"dv": 0, "rv": 0}        # an RDMAC peer uses version 0 of DDP and RDMAP
 
 
 def moves(conn):
-    """A Send and a Read in each direction; segment() checks version, markers and CRC of what the device sends."""
+    """
+    A Send and a Read in each direction; segment() checks version, markers and CRC of what the
+    device sends.
+    """
     peer = conn.peer
     conn.post("send", wr=100, sge="%d:0:3000" % conn.mr)
     got = peer.message(fpdu.SEND)
@@ -75,9 +78,9 @@ def rdmac_refused(t):
 @row("MPA-98", "MPA-9", "MPA-61", "MPA-65", alone=True)
 def rdmac_responder(t):
     """
-    A permissive initiator sends a Request of revision 1; a Reply of revision 0 begins CRC, markers and version 0
+    A permissive initiator sends a Request of revision 1; after a Reply of revision 0 it uses CRC, markers, version 0
 
-    A Reply of revision 1 begins version 1. After a reject of revision 0 the ULP gets REJECTED. After a Reply of
+    After a Reply of revision 1 it uses version 1. After a reject of revision 0 the ULP gets REJECTED. After a Reply of
     revision 0 without markers it gets CONNECT_ERROR, and the device sends FIN.
     """
     t.setting("rdmac_permissive", "on")

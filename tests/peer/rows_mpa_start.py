@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5044 7.1: startup frames and the way into full operation."""
+"""RFC 5044 7.1: startup frames, and the change from startup to full operation."""
 import errno
 import threading
 import time
@@ -13,7 +13,7 @@ from rows import row, stated
 from rows_empa_ini import no_more
 from ulp import FLUSH, SUCCESS
 
-PD_MAX = 255    # octets of private data, at most, in the kernel's interface
+PD_MAX = 255    # the kernel's interface can pass no more octets of private data than this
 
 
 @row("MPA-54", "MPA-59", "MPA-73", "MPA-76", "MPA-78", "MPA-91")
@@ -134,7 +134,7 @@ def private_data(t):
         conn.peer.accept(pd=data, more=fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, 1, b"first")))
         event = ulp.event(id=conn.id, want="ESTABLISHED")
         equal(event["data"][:size], data, "private data of a Reply")
-        check(not any(event["data"][size:]), "behind private data:", event["data"])
+        check(not any(event["data"][size:]), "after the private data:", event["data"])
         wc = conn.poll()[0]
         equal((wc.status, wc.len, conn.received(wc.wr, 5)), (SUCCESS, 5, b"first"), "the first Send")
     number, port = t.listener(ulp)
@@ -206,7 +206,7 @@ def at_once(t):
 
 @row("MPA-53", "MPA-56", "MPA-85")
 def switch_in_pieces(t):
-    """The peer's Reply (plain or enhanced) and three FPDUs come as one stream, cut anywhere: all are taken"""
+    """The peer's Reply (plain or enhanced) and three FPDUs come as one stream, cut anywhere: the device takes all"""
     ulp, server = t.ulp(), t.server()
     for word in (b"", None):
         size, turns = 100, [None, 1, 7]
@@ -244,7 +244,7 @@ def terminate_behind_reply(t):
 @row("MPA-69", "MPA-79", "MPA-81")
 def patience(t):
     """
-    Peers that are silent or trickle octets during startup: the device sends nothing, and closes on timeout
+    Peers that are silent or send octets slowly during startup: the device sends nothing, and closes on timeout
 
     Meanwhile the same listener serves other peers.
     """
@@ -253,12 +253,14 @@ def patience(t):
     silent, slow = t.connect(port), t.connect(port)
     halfway = t.connect(port)
     halfway.send(mpa.frame(mpa.REQ, mpa.C, 1, b"", 100))
-    # fewer than the number of silent connections at which the device ends the oldest one (half_open)
+    # fewer than the number of silent connections at which the device ends the oldest one
+    # (half_open)
     crowd = [t.peer(connect((t.place.there, port))) for _ in range(100)]
     conn, mute = t.request(ulp=ulp), t.request(ulp=ulp)
 
     def trickle(peer, octets):
-        # the limit for the whole frame is 60 s: a device that restarts its timer at each octet waits longer
+        # the limit for the whole frame is 60 s: a device that restarts its timer at each octet
+        # waits longer
         try:
             for octet in octets:
                 peer.send(bytes([octet]))
@@ -283,7 +285,8 @@ def revisions(t):
     """
     A Request of an unknown revision: the device closes; of revision 0: Reply of revision 1 with R=1, then FIN
 
-    Requests of revisions 1 and 2 are accepted. A Reply of revision 0 (then FIN) or an unknown one causes CONNECT_ERROR.
+    Requests of revisions 1 and 2 are accepted. After a Reply of revision 0 (then FIN) or of an unknown
+    revision, the ULP gets CONNECT_ERROR.
     """
     ulp = t.ulp()
     number, port = t.listener(ulp)
@@ -312,7 +315,7 @@ def revisions(t):
 
 @row("MPA-9", "MPA-97")
 def versions_by_revision(t):
-    """With MPA revisions 1 and 2 the device sends version 1 of DDP and RDMAP, and refuses any other of either"""
+    """With MPA revisions 1 and 2 the device sends version 1 of DDP and RDMAP, and refuses all other versions"""
     ulp = t.ulp()
     for rev, word in ((1, None), (2, (4, 4))):
         conn = t.passive(ulp=ulp, rev=rev, word=word)
@@ -331,7 +334,7 @@ def versions_by_revision(t):
 
 @row("MPA-91", "MPA-88")
 def ends_in_startup(t):
-    """FIN or RST during startup: the device ends the connection, and a ULP that accepts or connects is told"""
+    """FIN or RST during startup: the device ends the connection, and a ULP that accepts or connects gets an error"""
     ulp = t.ulp()
     number, port = t.listener(ulp)
     for end in ("fin", "rst"):
@@ -360,7 +363,8 @@ def ends_in_startup(t):
             ulp.event(id=conn.id, want="REJECTED")
             no_more(server)
             continue
-        # a RST may discard what came before it, and a responder that knows only revision 1 may end without a
+        # a RST may discard octets that came before it, and a responder that knows only revision 1
+        # may end without a
         # Reply: the device may connect again
         server[0].settimeout(2)
         try:

@@ -26,7 +26,9 @@ LEAST, MOST = 128, 64768
 
 
 def mulpdu(emss, markers=False):
-    """RFC 5044 4.5."""
+    """
+    Returns the MULPDU for an EMSS, as RFC 5044 4.5 defines it; markers: whether there are markers.
+    """
     size = emss - (6 + emss % 4 + (4 * -(-emss // 512) if markers else 0))
     return min(max(size, LEAST), MOST)
 
@@ -37,10 +39,13 @@ def emss_of(peer):
 
 
 def roomy(t, ulp, flags=mpa.C, mss=None, listener=None, first=True, **how):
-    """As t.passive(), with a peer that advertises mss and has a large window."""
+    """
+    Makes a connection as t.passive() does; its peer advertises mss (None: TCP's choice) and has a
+    large window. first: the peer sends the first FPDU. how: arguments of t.equip().
+    """
     number, port = listener or t.listener(ulp)
     if t.place.path == "proxy" or not t.place.lossless:
-        raise Skip("segments are not the device's, or get lost")
+        raise Skip("the proxy makes the segments, or segments get lost")
     sock = t.keep(patience.Socket(socket.AF_INET6 if ":" in t.place.there else socket.AF_INET))
     sock.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)     # SO_RCVBUFFORCE
     if mss:
@@ -69,7 +74,7 @@ def full_segments(t):
     """Long messages: every FPDU but the last has the size that the EMSS gives; each segment holds one FPDU"""
     ulp = t.ulp()
     if t.place.interface == "lo":
-        raise Skip("see long_segments()")
+        raise Skip("long_segments() tests the loopback interface")
     for flags in (mpa.C, mpa.C | mpa.M):
         for mss in (None, 1400, 1001, 1002, 1003, 536, 512, 300, 152):
             undisturbed(t, ulp, one_message, flags, mss)
@@ -84,7 +89,7 @@ def one_message(t, ulp, listener, flags, mss):
     segs = conn.peer.message(fpdu.SEND)
     sizes = {len(seg.ulpdu) for seg in segs[:-1]}
     equal(sizes, {want}, "ULPDUs, EMSS %d, flags %x" % (emss, flags))
-    check(len(segs[-1].ulpdu) <= want, "the last:", len(segs[-1].ulpdu))
+    check(len(segs[-1].ulpdu) <= want, "the last ULPDU:", len(segs[-1].ulpdu))
     conn.peer.fin()
     conn.peer.expect_fin()
     return lambda seen, packets: equal(seen.responder.alignment(), (len(segs),) * 4, "segments, EMSS %d" % emss)
@@ -93,8 +98,9 @@ def one_message(t, ulp, listener, flags, mss):
 def undisturbed(t, ulp, exchange, *args):
     """
     Repeats an exchange until TCP retransmits nothing during it, then checks its segments. After a
-    retransmission, a D-SACK option makes the next segments shorter than the FPDUs were made for
-    (RFC 5044 5.1).
+    retransmission, a D-SACK option makes the next segments shorter, and FPDUs that were made before
+    are longer than these segments (RFC 5044 5.1). exchange(t, ulp, listener, *args) returns the
+    function that checks the segments.
     """
     for _ in range(10):
         listener = t.listener(ulp)
@@ -104,16 +110,19 @@ def undisturbed(t, ulp, exchange, *args):
         if capture.lost:
             continue
         (seen,) = stream.connections(packets).values()
-        check(seen.responder, "no startup:", ["%x %x+%d" % (p.flags, p.seq, len(p.payload)) for p in packets[:12]])
+        check(seen.responder, "no startup frames:",
+              ["%x %x+%d" % (p.flags, p.seq, len(p.payload)) for p in packets[:12]])
         check(not seen.problems, "problems:", seen.problems)
         if not seen.initiator.flow.again and not seen.responder.flow.again:
             judge(seen, [p for p in packets if p.src[1] == listener[1]])
             return
-    raise Skip("something is sent twice, or not seen, each time")
+    raise Skip("in all 10 attempts TCP retransmitted, or the capture lost packets")
 
 
 def mtu_of(t, run, name, mtu):
-    """Changes the MTU of an interface until the end of the test."""
+    """
+    Changes the MTU of an interface until the end of the test. run: starts a command on its side.
+    """
     shown = run("ip", "-j", "link", "show", name, capture_output=True, text=True).stdout
     was = json.loads(shown)[0]["mtu"]
     t.keep(Closing(lambda: run("ip", "link", "set", name, "mtu", str(was), capture_output=True)))
@@ -125,7 +134,7 @@ def mtu_of(t, run, name, mtu):
 def long_segments(t):
     """With segments of 64 KiB a ULPDU has at most 64768 octets"""
     if t.place.path == "proxy" or not t.place.lossless:
-        raise Skip("segments are not the device's, or get lost")
+        raise Skip("the proxy makes the segments, or segments get lost")
     if t.place.interface != "lo":
         mtu_of(t, lambda *words, **how: subprocess.run(words, check=False, **how), t.place.interface, 65535)
         mtu_of(t, t.place.run, device_interface(t), 65535)
@@ -140,13 +149,14 @@ def long_segments(t):
             equal(sum(len(seg.data) for seg in segs), 1 << 20, "size")
             most = max(len(seg.ulpdu) for seg in segs)
             check(most <= MOST, "a ULPDU of %d" % most)
-        # TCP sends at most half of the largest window seen as one segment, which may be less than the MTU
+        # TCP sends at most half of the largest window seen as one segment; this half may be below
+        # the MTU
         check(most > 16000, "the longest ULPDU:", most)
 
 
 @row("MPA-43")
 def tiny_segments(t):
-    """If the EMSS is below 128, MULPDU is 128 all the same, and the peer gets the right data"""
+    """If the EMSS is below 128, MULPDU is still 128, and the peer gets the right data"""
     ulp = t.ulp()
     for flags in (mpa.C, mpa.C | mpa.M):
         conn = roomy(t, ulp, flags, 88)
@@ -160,7 +170,10 @@ def tiny_segments(t):
 
 
 def mixed(t, ulp, listener, flags=mpa.C, before=None):
-    """Posts messages of many sizes, which wait for the peer's first FPDU; returns their DDP Segments."""
+    """
+    Posts messages of many sizes, which wait for the peer's first FPDU; returns their DDP Segments.
+    before: a function to call when there is a connection.
+    """
     conn = roomy(t, ulp, flags, listener=listener, first=False, swr=256, depth=600)
     if before:
         before()
@@ -183,10 +196,10 @@ def segments_aligned(t):
     """
     Messages of many sizes: segments hold whole FPDUs only, several if they fit; SACK and DF are used
 
-    Of the segments 99% at least begin with an FPDU, and 99% at least end with the end of one.
+    At least 99% of the segments begin with an FPDU, and at least 99% end with the end of an FPDU.
     """
     if t.place.interface == "lo":
-        raise Skip("segments longer than what waits")
+        raise Skip("segments are longer than all messages that wait")
     ulp = t.ulp()
     for flags in (mpa.C, mpa.C | mpa.M):
         undisturbed(t, ulp, many_messages, flags)
@@ -208,7 +221,7 @@ def many_messages(t, ulp, listener, flags):
                (p[0] not in seen.responder.starts or sum(p) not in seen.responder.ends)][:12])
         check(fpdus > 1.05 * count, "%d FPDUs in %d segments: none are packed" % (fpdus, count))
         least = min(len(seg.ulpdu) for seg in segs if not seg.last)
-        check(least >= LEAST, "a message was cut into less than 128:", least)
+        check(least >= LEAST, "a message was cut into ULPDUs below 128:", least)
 
     return judge
 
@@ -217,10 +230,11 @@ def many_messages(t, ulp, listener, flags):
 def sent_again(t):
     """Segments are lost and sent again: the stream is right, and most segments still begin with an FPDU"""
     if t.place.interface == "lo":
-        raise Skip("nothing gets lost here")
+        raise Skip("the loopback interface loses no packets")
     ulp = t.ulp()
     late, loss = 0, []
-    # a packet may be many segments that TCP sends as one, so there may be too few packets for a loss
+    # a packet may be many segments that TCP sends as one, so there may be too few packets for a
+    # loss
     for _ in range(10):
         listener = t.listener(ulp)
         capture = t.capture(listener[1])
@@ -232,9 +246,10 @@ def sent_again(t):
         late = sum(1 for (a, _), (b, _) in zip(pieces, pieces[1:]) if b < a)
         if late:
             break
-    check(late, "nothing was lost")
+    check(late, "no packet was lost")
     count, begin, _, _ = seen.responder.alignment()
-    # TCP may cut its queue again when a hole has been reported; the next batch begins a new segment
+    # after the peer has reported missing octets, TCP may cut its queue in other places; octets that
+    # TCP gets later begin a new segment
     check(begin >= 0.7 * count, "of %d segments %d begin with an FPDU" % (count, begin), [
         (at, size) for at, size in seen.responder.flow.pieces if at >= seen.responder.start and at not in seen.responder.starts][:12])
 
@@ -258,7 +273,7 @@ def lossy(t, *words):
 def mtu_changes(t):
     """The MTU shrinks and grows during a stream: MULPDU follows it, and no data are lost"""
     if t.place.interface == "lo":
-        raise Skip("the loopback interface is everybody's")
+        raise Skip("other tests use the loopback interface too")
     name = device_interface(t)
     shown = t.place.run("ip", "-j", "link", "show", name, capture_output=True, text=True).stdout
     mtu = json.loads(shown)[0]["mtu"]
@@ -284,8 +299,8 @@ def mtu_changes(t):
             emss = full - (mtu - value)
             want = mulpdu(emss, flags & mpa.M)
             equal({len(seg.ulpdu) for seg in segs[1:-1]}, {want}, "ULPDUs, MTU %d" % value)
-            # the first FPDU has that size, or fills the room that the message before it left in its segment,
-            # except the room that is kept for a marker
+            # the first FPDU has that size, or fills the room that the message before it left in its
+            # segment, except the room that is kept for a marker
             left = emss - before[-1].size - segs[0].size
             most = 8 if flags & mpa.M else 4
             check(len(segs[0].ulpdu) == want or 0 <= left < most, "the first ULPDU, MTU %d:" % value, segs[0], left)
@@ -293,7 +308,10 @@ def mtu_changes(t):
 
 
 def arrivals(conn, rng):
-    """Ways to cut FPDUs into writes (whole, several, parts, unaligned, mixed); each a list of pieces."""
+    """
+    Yields ways to cut FPDUs into writes (whole, several, parts, unaligned, mixed): the pieces to
+    write, and the number of Sends in them.
+    """
     def one(size):
         return conn.peer.frame(fpdu.untagged(fpdu.SEND, 0, conn.peer.next(0), rng.randbytes(size)))
     yield [one(100)], 1
@@ -307,6 +325,7 @@ def arrivals(conn, rng):
 
 
 def arrive(t, conn, turns):
+    """The peer sends all arrivals() so many times; every Send must complete."""
     for _ in range(turns):
         wr = 0
         for pieces, count in arrivals(conn, t.rng):
@@ -330,7 +349,7 @@ def arrival(t):
 def arrival_disordered(t):
     """The device receives whole, split and unaligned FPDUs in segments that are late, out of order or doubled"""
     if t.place.interface == "lo" or not t.place.lossless:
-        raise Skip("not here")
+        raise Skip("needs a link without losses that is not the loopback interface")
     words = ["tc", "qdisc", "replace", "dev", t.place.interface, "root", "netem",
              "delay", "2ms", "1ms", "reorder", "60%", "50%", "duplicate", "10%"]
     if subprocess.run(words, check=False, capture_output=True).returncode:
@@ -346,7 +365,7 @@ def long_fpdus(t):
     """
     The device takes an FPDU of MTU size in single octets, and FPDUs longer than TCP's first receive buffer
 
-    The long ULPDUs have 64768 and 65535 octets; 65535 is the most that ULPDU_Length can say.
+    The long ULPDUs have 64768 and 65535 octets; 65535 is the largest value of ULPDU_Length.
     """
     conn = t.passive()
     conn.peer.put(fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, bytes(range(256)) * 6), sizes=1)
@@ -363,7 +382,7 @@ def long_fpdus(t):
 def alignment_counted(t):
     """The device counts the segments that it receives, and those of them that begin with an FPDU"""
     if t.place.path == "proxy" or not t.place.lossless:
-        raise Skip("segments are not the peer's")
+        raise Skip("the proxy makes the segments, or segments get lost")
     conn = t.passive(recvs=128)
     conn.alive()
 

@@ -10,7 +10,10 @@ SIZE = 30000
 
 
 def long_ones(t, conn):
-    """Moves data as a Read Response, a Send and a Write; returns whether an FPDU is longer than a segment."""
+    """
+    Moves data as a Read Response, a Send and a Write; returns whether an FPDU is longer than a
+    segment.
+    """
     data = t.rng.randbytes(SIZE)
     conn.ulp.set(mr=conn.mr, off=0, data=data)
     check(conn.peer.read(conn.stag, conn.addr, SIZE) == data, "data of a Read")
@@ -25,7 +28,7 @@ def long_ones(t, conn):
 def short_segments(t):
     """Skips unless segments are shorter than the messages, and are the device's own."""
     if t.place.interface == "lo" or t.place.path == "proxy":
-        raise Skip("segments are long, or not the device's")
+        raise Skip("segments are long, or the proxy makes them")
 
 
 @row("MPA-64")
@@ -51,7 +54,7 @@ def long_fpdus_agreed(t):
     for bits, want in ((0, False), (0x07, False), (mpa.LARGE, True), (0x0F, True), (mpa.LARGE | mpa.M, False)):
         for word in (None, (4, 4)):
             conn = t.passive(ulp=ulp, flags=mpa.C | bits, word=word)
-            equal(conn.reply.flags & 0x0F, bits & mpa.LARGE, "reserved bits of the Reply, of the Request %x" % bits)
+            equal(conn.reply.flags & 0x0F, bits & mpa.LARGE, "reserved bits of the Reply to a Request with %x" % bits)
             equal(long_ones(t, conn), want, "FPDUs longer than a segment, Request %x" % bits)
             conn.alive()
         conn = t.active(ulp=ulp, flags=mpa.C | bits)

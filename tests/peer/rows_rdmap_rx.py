@@ -20,7 +20,10 @@ stated("design", "the rows of RFC 5042 (SEC-1 and on)", "RDMAP-94")
 
 
 def reader(t, ulp=None, n=1, **how):
-    """A connection with n unanswered Reads of the upper layer, and the ULPDUs of the requests."""
+    """
+    Returns a connection with n unanswered Reads of the upper layer, and the ULPDUs of the Read
+    Requests. how: arguments of t.passive().
+    """
     conn = t.passive(ulp=ulp, **how)
     for wr in range(n):
         conn.post("read", wr=100 + wr, sge="%d:%d:100" % (conn.mr, 100 * wr), stag=0x500, raddr=wr << 40)
@@ -29,8 +32,9 @@ def reader(t, ulp=None, n=1, **how):
 
 def over(conn, count, layer, etype):
     """
-    Checks what follows a received Terminate: no answer, the end of the connection, the event, and all
-    posts complete in error. Returns the statuses of the Reads by their numbers.
+    Checks what follows a received Terminate with this layer and error type: no answer, the end of
+    the connection, the event, and all count posts complete in error. Returns {number of a Read:
+    status}.
     """
     conn.peer.expect_end()
     reported(conn, layer, etype)
@@ -157,7 +161,7 @@ def nothing(t):
 
 @row("RDMAP-10", "RDMAP-11", "RDMAP-12", "RDMAP-33", "RDMAP-41")
 def read_sizes(t):
-    """Reads of 1 to 65536 octets at odd source and sink offsets get the right data (larger: term_read)"""
+    """Reads of 1 to 65536 octets at odd source and sink offsets get the right data"""
     conn = t.passive()
     data = t.rng.randbytes(65536)
     for at in range(0, 65536, 16384):
@@ -210,8 +214,9 @@ def solicited(t):
 
 def answered(t, ulp, term, *make, n=1):
     """
-    Checks that the device refuses the last of the Responses make(conn, sink STag, sink offset) to a
-    Read of 100 octets with the Terminate term; n=0: without a Read.
+    Posts a Read of 100 octets (n=0: none). Each of make(conn, sink STag, sink offset) returns a
+    Response that the peer sends. Checks that the device answers the last one with the Terminate
+    term.
     """
     conn = t.passive(ulp=ulp, recvs=0)
     sink = (conn.stag, conn.addr)
@@ -265,7 +270,7 @@ def responses_too_long(t):
         conn, fit = t.passive(ulp=ulp, recvs=0), 100 // size
         conn.post("read", wr=1, sge="%d:1000:100" % conn.mr, stag=0x500, raddr=0)
         stag, offset = conn.peer.segment().read_request()[:2]
-        # the device receives these in one run, so that it checks many together
+        # the device receives these segments in one run, so that it checks many together
         alike = [fpdu.tagged(fpdu.READ_RESP, stag, offset + at * size, b"g" * size, last=False)
                  for at in range(fit + 8)]
         conn.peer.put(*alike)

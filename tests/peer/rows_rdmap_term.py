@@ -27,9 +27,9 @@ def reported(conn, layer, etype):
 
 def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, posted=0, **how):
     """
-    Checks that the ULPDU make(conn) ends the stream: a Terminate with this code, FIN, the event, no octet
-    in memory, and every receive completes, the first one with status. posted: the number of requests that
-    make() has posted, with numbers from 100 on, which must be flushed.
+    Checks that the ULPDU make(conn) ends the stream: a Terminate with this code, FIN, the event, no
+    octet in memory, and every receive completes, the first one with status. posted: the number of
+    requests that make() has posted, with numbers from 100 on, which must be flushed.
     """
     conn = t.passive(ulp=ulp, recvs=recvs, **how)
     bad = make(conn)
@@ -44,7 +44,9 @@ def ends(t, code, make, ulp, hdr=None, status=FLUSH, recvs=3, posted=0, **how):
 
 
 def write(c, stag=0, offset=0, data=b"evil", **how):
-    """A Write to the region; stag is XORed into the region's STag, offset is added to its address."""
+    """
+    A Write to the region; stag is XORed into the region's STag, offset is added to its address.
+    """
     return fpdu.tagged(fpdu.WRITE, c.stag ^ stag, c.addr + offset, data, **how)
 
 
@@ -267,7 +269,10 @@ def term_local(t):
 
 
 def big(conn, access="lr"):
-    """A region larger than the buffers between device and peer, and a peer that reads little at a time."""
+    """
+    Makes a region larger than the buffers between device and peer, and the peer's receive buffer
+    small. Returns the region's number, address and STag.
+    """
     narrow(conn)
     number = conn.ulp.new()
     mem = conn.ulp.mr(mr=number, len=BIG, access=access, fill=0x5A)
@@ -285,7 +290,10 @@ def wide(conn):
 
 
 def until_term(conn, first):
-    """Counts the octets before a Terminate, and leaves it to be read. No segment may be the last of its message."""
+    """
+    Counts the data octets before a Terminate, from the segment first on, and leaves the Terminate
+    for expect_term(). No segment before the Terminate may be the last of its message.
+    """
     done, seg = 0, first
     wide(conn)
     while seg.opcode != fpdu.TERM:
@@ -298,7 +306,7 @@ def until_term(conn, first):
 
 @row("RDMAP-17")
 def term_half_read(t):
-    """A region is deregistered in the middle of a Read: Terminate 0/1/00, whose Read header shows what is left"""
+    """A region is deregistered in the middle of a Read: Terminate 0/1/00, whose Read header shows the unsent octets"""
     conn = t.passive(recvs=0)
     equal(conn.peer.read(conn.stag, conn.addr, 10), conn.memory(0, 10), "a Read before")
     number, addr, stag = big(conn)

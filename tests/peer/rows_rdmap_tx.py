@@ -15,7 +15,7 @@ def answer(conn, request, data, size=1400):
 
 
 def filled(t, conn, size=20000):
-    """Writes random octets to the beginning of the memory."""
+    """Writes random octets to the beginning of the memory, and returns them."""
     data = t.rng.randbytes(size)
     conn.ulp.set(mr=conn.mr, off=0, data=data)
     return data
@@ -24,7 +24,7 @@ def filled(t, conn, size=20000):
 @row("RDMAP-1", "RDMAP-2", "RDMAP-3", "RDMAP-4", "RDMAP-5", "RDMAP-6", "RDMAP-21", "RDMAP-42", "RDMAP-24", "RDMAP-25",
      "RDMAP-48", "RDMAP-49", "RDMAP-73")
 def headers(t):
-    """Writes and all kinds of Send: every header octet of the first segment is right, each is one message"""
+    """Writes and all kinds of Send: every header octet of the first segment is right, each operation is one message"""
     conn = t.passive(recvs=0)
     data = filled(t, conn)
     msn = 0
@@ -101,7 +101,7 @@ def submission_order(t):
 
 @row("RDMAP-38", "RDMAP-71", "RDMAP-72", "RDMAP-27", "RDMAP-40")
 def read_completes(t):
-    """A Read completes when the last octet of its Response arrives, not before, and needs nothing else"""
+    """A Read completes when the last octet of its Response arrives, not before, and needs no other message"""
     conn = t.passive(recvs=0)
     conn.post("read", wr=7, sge="%d:101:3000" % conn.mr, stag=9, raddr=5)
     seg = conn.peer.segment()
@@ -147,8 +147,8 @@ def fence(t):
         conn.peer.expect_silence()
         answer(conn, request, b"0123456789")
         seg = conn.peer.segment()
-        equal(seg.opcode, opcode, "behind the fence")
-        equal(conn.peer.segment().stag, 6, "behind it")
+        equal(seg.opcode, opcode, "the request with the fence")
+        equal(conn.peer.segment().stag, 6, "the Write after the fence")
         if op == "read":
             answer(conn, seg, b"0123456789")
         equal([(c.wr, c.status) for c in conn.poll(4)], [(n, SUCCESS) for n in (1, 2, 3, 4)], "completions")
@@ -170,13 +170,13 @@ def ord_kept(t):
             if depth + n < 9:
                 out.append(conn.peer.segment())
                 equal(out[-1].opcode, fpdu.READ_REQ, "opcode")
-        equal(conn.peer.segment().stag, 5, "the Write behind")
+        equal(conn.peer.segment().stag, 5, "the Write after the Reads")
         equal([c.wr for c in conn.poll(10)], list(range(10)), "completions")
 
 
 @row("RDMAP-74")
 def depths(t):
-    """IRD and ORD of the device are at least 16; a queue pair's are the smaller ones of the ULP's and the peer's"""
+    """IRD and ORD of the device are at least 16; a queue pair has the smaller values of the ULP and the peer"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     device = ulp.device()
@@ -199,7 +199,7 @@ def completes_when_sent(t):
     conn.post("send", wr=0, n=12, sge="%d:0:%d" % (number, 1 << 20))
     conn.peer.segment()
     got = conn.poll(12, ms=1000, exact=False)
-    check(len(got) < 12, "all Sends are complete, none of which was read")
+    check(len(got) < 12, "all Sends are complete, but the peer has not read them")
     wide(conn)
     total = sum(len(seg.data) for _ in range(11) for seg in conn.peer.message(fpdu.SEND))
     check(11 << 20 > total > 10 << 20, "octets", total)
@@ -227,7 +227,7 @@ def write_then_send(t):
 
 @row("RDMAP-64", "RDMAP-69", "RDMAP-31")
 def write_then_read(t):
-    """A Read returns what the Write before it wrote (2000 Reads, four at a time, in one write or in pieces)"""
+    """A Read returns the data of the Write before it (2000 Reads, four at a time, sent at once or in pieces)"""
     conn = t.passive(ird=4)
     for turn in range(500):
         data = [t.rng.randbytes(40 + n) for n in range(4)]
@@ -283,6 +283,6 @@ def sends_overtake_reads(t):
     order = [conn.peer.message()[0] for _ in range(reads)]
     (place,) = [n for n, seg in enumerate(order) if seg.opcode == fpdu.SEND]
     equal(order.pop(place).data, b"\xa5" * 10, "the Send")
-    check(place < reads - 1, "the Send came behind all Reads")
+    check(place < reads - 1, "the Send came after all Responses")
     equal([(seg.opcode, seg.stag, len(seg.data)) for seg in order],
           [(fpdu.READ_RESP, n, n) for n in range(1, reads)], "Responses")

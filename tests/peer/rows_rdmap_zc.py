@@ -44,7 +44,7 @@ def no_data(t):
 def prepare(t, zerocopy="always", **how):
     """A connection without CRC, on a link with this value of the setting zerocopy."""
     if t.place.interface == "lo" or not t.place.lossless or t.place.path != "direct":
-        raise Skip("packets can't be withheld here")
+        raise Skip("needs a direct link without losses that is not the loopback interface")
     if os.path.exists("/sys/kernel/realtime"):
         raise Skip("not with PREEMPT_RT")
     t.setting("crc", "off")
@@ -119,7 +119,7 @@ def acknowledged(t):
 
 @row("RDMAP-67", alone=True)
 def unsignalled(t):
-    """A completion also stands for unsignalled Writes before it: it comes only after their acknowledgment"""
+    """The completion of a Send after unsignalled Writes comes only after the Writes were acknowledged"""
     conn = prepare(t)
     plug = no_acks(t)
     write(conn, 1, flags="u")
@@ -145,7 +145,7 @@ def deregistered(t):
 
 @row("RDMAP-68", alone=True)
 def reset_takes_back(t):
-    """The queue pair goes to the error state with unacknowledged Writes: all completes in order, the peer gets RST"""
+    """The queue pair goes to the error state with unacknowledged Writes: all complete in order, the peer gets RST"""
     conn, plug = unacknowledged(t, 101, 102, 103)
     conn.ulp.modify(id=conn.id, state=6)
     all_complete(conn)

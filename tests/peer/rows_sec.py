@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""RFC 5042: the memory that a stream may access, and how long (resources: rows_sec_res.py)."""
+"""
+RFC 5042: the memory that a stream may access, and for how long. rows_sec_res.py tests resources.
+"""
 import threading
 import time
 
@@ -125,9 +127,9 @@ def later_segment(t):
     conn.peer.expect_term(1, 1, 1, of=parts[-1])
     conn.peer.expect_fin()
     memory = conn.memory()
-    equal(memory[:OFF], b"\xa5" * OFF, "in front")
-    equal(memory[OFF:OFF + 9000], b"w" * 9000, "segments before")
-    equal(set(memory[OFF + 9000:]), {0xA5}, "behind")
+    equal(memory[:OFF], b"\xa5" * OFF, "memory before the region")
+    equal(memory[OFF:OFF + 9000], b"w" * 9000, "the segments before the last one")
+    equal(set(memory[OFF + 9000:]), {0xA5}, "memory after the segments")
 
 
 @row("SEC-8")
@@ -232,7 +234,7 @@ def revoked_at_full_rate(t):
 
 @row("SEC-14")
 def write_only(t):
-    """Reads without the read right, except zero-length ones, and Writes without the write right: Terminate 0/1/02"""
+    """Reads without the read right (but zero-length Reads work), Writes without the write right: Terminate 0/1/02"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp, access="lw")
     equal(conn.peer.read(conn.stag, conn.addr, 0), b"", "Read of nothing")
@@ -255,7 +257,8 @@ def stags(t):
         got.append(conn.ulp.mr(mr=number, of=conn.mr, len=64, access="l")["stag"])
         if turn % 2:
             conn.ulp.dereg(mr=number)
-    # of 1000 draws from 2^32, two are equal once in 8000 runs; the bounds are nine sigma or more away
+    # of 1000 draws from 2^32, two are equal once in 8000 runs; the bounds are nine sigma or more
+    # away
     check(len(set(got)) >= n - 1, "repeated:", n - len(set(got)))
     for bit in range(32):
         ones = sum(s >> bit & 1 for s in got)
@@ -265,4 +268,4 @@ def stags(t):
     near = sum(min(s, (1 << 32) - s) < 1 << 20 for s in steps)
     check(near < 12, "%d of %d lie near the one before" % (near, n))
     check(len(set(steps)) >= n - 3, "steps repeat")
-    check(all(s >> 8 for s in got), "index 0")
+    check(all(s >> 8 for s in got), "an STag has index 0")

@@ -14,7 +14,7 @@ from rows_ddp_end import over
 from rows_rdmap_term import other_region
 from ulp import LOC_PROT_ERR, SUCCESS
 
-# the least limit of half-open connections of a listener
+# every listener accepts at least this number of half-open connections
 LEAST_BOUND = 128
 
 # counters that errors of the peer or of the program increase
@@ -23,7 +23,7 @@ ERRORS = ("rx_crc_err", "rx_proto_err", "rx_access_err", "term_tx", "term_rx", "
 
 
 def settled(t):
-    """The counters, when they do not change any more and the values shown are up to date."""
+    """Waits until the counters do not change any more, and returns them."""
     before, now = None, t.counters()
     while now != before:
         time.sleep(0.05)
@@ -33,7 +33,9 @@ def settled(t):
 
 @contextlib.contextmanager
 def counted(t, **want):
-    """Checks that the block within adds this to the counters of ERRORS, and nothing else."""
+    """
+    Checks that the code in the with block adds want to the counters of ERRORS, and nothing else.
+    """
     t.only("iw_tcp")
     before = settled(t)
     yield
@@ -47,7 +49,10 @@ def counted(t, **want):
 
 
 def terminated(conn, code=None):
-    """Expects that the stream ends with a Terminate (of this error), and then the connection."""
+    """
+    Expects that a Terminate (with this code, if given) ends the stream, and that the connection
+    ends.
+    """
     seg = conn.peer.segment()
     equal(seg.opcode, fpdu.TERM, "opcode")
     equal(seg.term(), code or seg.term(), "Terminate")
@@ -130,7 +135,7 @@ def overruns_counted(t):
 def failures_counted(t):
     """The device counts an initiator's connections that are tried again, accepted, rejected, or fail"""
     if t.place.path == "proxy":
-        raise Skip("the proxy's own connection does not fail")
+        raise Skip("the device connects to the proxy, and this does not fail")
     ulp, failed = t.ulp(), ("CONNECT_ERROR", "REJECTED", "UNREACHABLE")
     server = t.server()
     for ends, want in ((("close", "accept"), {"conn_retry_rev1": 1, "conn_active": 1}),
@@ -181,19 +186,21 @@ def bad_requests_counted(t):
         ulp.reject(id=ulp.event(id=number, want="CONNECT_REQUEST")["new"])
         check(peer.reply().flags & mpa.R, "R")
         peer.close()
-    with counted(t):        # a scan of ports
+    with counted(t):        # as a scan of ports does
         t.connect(port).close()
 
 
 def objects(t, kind, match):
-    """The objects of "rdma resource show" that match, and the command's error output."""
+    """
+    Returns the objects of "rdma resource show" whose values match, and the command's error output.
+    """
     done = t.place.run("rdma", "-dd", "-j", "resource", "show", kind, "link" if kind == "qp" else "dev",
                        t.place.device, capture_output=True, text=True)
     return [one for one in json.loads(done.stdout or "[]") if all(one.get(k) == v for k, v in match.items())], done.stderr
 
 
 def details(t, kind, **match):
-    """The driver's attributes of one object of "rdma resource show"."""
+    """Returns the driver's attributes of the one object of "rdma resource show" that matches."""
     got, said = objects(t, kind, match)
     for _ in range(20):
         if got:
@@ -201,7 +208,7 @@ def details(t, kind, **match):
         # the core's list lacks an object if others are destroyed while the core makes the list
         time.sleep(0.05)
         got, said = objects(t, kind, match)
-    check(len(got) == 1, "one %s wanted that is %s:" % (kind, match), got, said)
+    check(len(got) == 1, "there is not one %s with %s:" % (kind, match), got, said)
     return {k: v for k, v in got[0].items() if k.startswith("drv_")}
 
 
@@ -233,7 +240,7 @@ def resource_details(t):
     over(conn)
     got = details(t, "qp", lqpn=conn.qpn)
     equal((got["drv_rdmap_state"], got["drv_term_err"] & 0xFFFF), ("ERROR", 0x1101), "queue pair after a Terminate")
-    equal(details(t, "cq", pid=pid)["drv_produced"], 11, "completions with what was flushed")
+    equal(details(t, "cq", pid=pid)["drv_produced"], 11, "completions, including flushed ones")
 
 
 @row("SEC-31", "SEC-24", alone=True)
@@ -241,7 +248,7 @@ def evictions_counted(t):
     """The device evicts and counts the silent connections above a listener's bound, and no more than these"""
     t.only("iw_tcp")
     if not t.place.lossless:
-        raise Skip("which peers have ended is not known for certain")
+        raise Skip("a lost RST or FIN hides which connections the device has ended")
     listener = t.listener(t.ulp(), backlog=16)
     more, was = 12, settled(t)
     where = (t.place.there, listener[1])
@@ -251,5 +258,5 @@ def evictions_counted(t):
     while evicted + late < more:
         wait.check("only %d of %d were evicted" % (evicted, more))
         evicted, late = (t.counters()[name] - was[name] for name in ("conn_evicted", "conn_timeout"))
-    check(all(peer.rest(5)[1] != "open" for peer in silent[:evicted]), "not the oldest")
+    check(all(peer.rest(5)[1] != "open" for peer in silent[:evicted]), "an old connection is still open")
     check(settled(t)["conn_evicted"] - was["conn_evicted"] <= more, "too many were evicted")

@@ -67,7 +67,7 @@ def read_flood(t):
     conn = t.passive(ulp=ulp, word=(4, 4), ird=4)
     ird = conn.reply.words()[0] & 0x3FFF
     check(0 < ird <= 4, "IRD of the Reply:", ird)
-    # the peer does not read the Responses, so Reads wait until there is one too many
+    # the peer does not read the Responses, so Reads wait until there is one Read too many
     asked = [fpdu.read_request(conn.peer.next(1), 77, 1 << 40, 65536, conn.stag, conn.addr) for _ in range(400)]
     conn.peer.put(*asked)
     other.alive()
@@ -86,8 +86,8 @@ def read_flood(t):
 
 def free_memory():
     """
-    Free memory of this machine in octets, with the pages in the lists of each processor, which
-    MemFree does not include.
+    Returns the free memory of this machine in octets. It includes the pages in the lists of each
+    processor; MemFree in /proc/meminfo does not include these.
     """
     with open("/proc/sys/vm/stat_refresh", encoding="ascii") as refresh:
         refresh.read()
@@ -98,8 +98,8 @@ def free_memory():
 
 def pass_by(conn, *sizes):
     """
-    The device sends Writes, which the peer reads at once: they use up the device's framing
-    buffer.
+    The device sends Writes of these sizes, which the peer reads at once: the Writes use up the
+    device's framing buffer.
     """
     for size in sizes:
         conn.post("write", wr=1, sge="%d:0:%d" % (conn.mr, size), stag=1, raddr=0)
@@ -110,8 +110,9 @@ def pass_by(conn, *sizes):
 
 def short_answers(conns, mover, places):
     """
-    Does short Reads on each of conns in turn, with much other traffic in between; acknowledges
-    only up to places, if given. Returns the octets of memory that this takes.
+    The peer does short Reads on each of conns in turn; between two Reads the device sends much data
+    on the connection mover. places: for each of conns, the place in the stream up to which its TCP
+    acknowledges; None: it acknowledges everything. Returns the octets of memory that this takes.
     """
     before = free_memory()
     for _ in range(30):
@@ -131,7 +132,7 @@ def short_answers_held(t):
     480 unacknowledged answers to short Reads hold less than 6 MiB of memory
 
     TCP accounts for about a tenth of this memory. At the end the peer acknowledges the answers,
-    and all are right.
+    and all answers are right.
     """
     ulp = t.ulp()
     mover = t.passive(ulp=ulp)
@@ -141,7 +142,7 @@ def short_answers_held(t):
     for conn in conns:
         conn.tcp.answer = False
     held = short_answers(conns, mover, [conn.tcp.taken for conn in conns]) - taken
-    # TCP accounts for about 600 KB of these
+    # TCP accounts for about 600 KB of these octets
     check(held < 6 << 20, "octets held by 480 answers:", held)
     for conn in conns:
         conn.tcp.answer = True
@@ -170,7 +171,7 @@ def read_limits(t):
         first = conn.peer.segment()
         for turn in range(1, ird):
             conn.peer.put_read(stag, addr, turn)
-        # the device delivers a Send after the Reads: as many Reads as IRD are no error
+        # the device delivers a Send that follows the Reads: as many Reads as IRD are no error
         conn.peer.put_send(b"good")
         equal(conn.poll()[0][:2], (0, SUCCESS), "the Send")
         bad = conn.peer.put_read(stag, addr, 9)
@@ -183,7 +184,7 @@ def read_limits(t):
 def slow_paths(t):
     """The counters show FPDUs that are tiny, and FPDUs that begin within segments"""
     if t.place.link != "iw_tcp" or t.place.path != "direct" or not t.place.lossless:
-        raise Skip("segments are counted as the peer sends them")
+        raise Skip("the device must get the segments as the peer sends them")
     conn = t.passive()
     conn.alive()
     many = 300
@@ -193,11 +194,11 @@ def slow_paths(t):
     now = t.counters()
     grown = {k: now[k] - was[k] for k in now}
     check(grown["rx_fpdu"] >= many, "FPDUs:", grown["rx_fpdu"])
-    check(grown["rx_segs"] < many // 2, "segments, when many FPDUs share one:", grown["rx_segs"])
+    check(grown["rx_segs"] < many // 2, "segments with many FPDUs each:", grown["rx_segs"])
     octets = conn.peer.frame(*[fpdu.tagged(fpdu.WRITE, conn.stag, conn.addr, b"u" * 30)] * many)
     conn.peer.send(octets[:3])
     was = t.counters()
-    for at in range(3, len(octets), 52):        # the size of an FPDU, but never aligned
+    for at in range(3, len(octets), 52):        # segments as long as an FPDU, none of which begins with an FPDU
         conn.peer.send(octets[at:at + 52])
     conn.alive()
     now = t.counters()
@@ -207,13 +208,13 @@ def slow_paths(t):
 
 
 def write_of_nothing():
-    """The smallest segment."""
+    """A zero-length Write: the smallest DDP Segment."""
     return fpdu.tagged(fpdu.WRITE, 1, 0)
 
 
 @row("SEC-26")
 def not_ones_own(t):
-    """Read-only memory can't be registered for writing (EFAULT), nor remote without local write right (EINVAL)"""
+    """Registration fails: of read-only memory for writing (EFAULT), for remote but no local writing (EINVAL)"""
     ulp = t.ulp()
     conn = t.passive(ulp=ulp)
     for access in ("lw", "l", "lwr"):
@@ -246,7 +247,7 @@ def fair_share(t):
         except AssertionError:
             break
         held += 1
-    check(held < 4, "64 KiB each:", held)
+    check(held < 4, "regions of 64 KiB:", held)
     ulp.dereg(mr=number)
     ulp.mr(mr=ulp.new(), len=1 << 16, access="l")
     conn.alive()
@@ -254,26 +255,26 @@ def fair_share(t):
 
 @row("SEC-31", alone=True)
 def half_open(t):
-    """Silent connections to a listener are limited in number, and honest peers are served (time: patience)"""
+    """The number of silent connections to a listener has a limit, and the device still serves other peers"""
     if not t.place.lossless:
-        raise Skip("which peers have ended is not known for certain")
+        raise Skip("a lost RST or FIN hides which connections the device has ended")
     ulp = t.ulp()
     listener = t.listener(ulp, backlog=16)
     many, was = 260, t.counters()["conn_timeout"]
     silent = [t.keep(Peer(patience.connect((t.place.there, listener[1])))) for _ in range(many)]
     for turn in range(3):
         t.passive(ulp=ulp, listener=listener).alive()
-    # connections that the timer ends do not count; the least bound is 128
+    # the number of connections that the timer ends does not count; the least limit is 128
     wait, ended, late = patience.Wait(60), 0, 0
     while ended - late < many - 140:
         wait.check("only %d of %d have been ended, %d of them by time" % (ended, many, late))
         ended = sum(peer.rest(0.001)[1] != "open" for peer in silent)
         late = t.counters()["conn_timeout"] - was
-    check(all(peer.ended for peer in silent[:50]), "not the oldest")
+    check(all(peer.ended for peer in silent[:50]), "an old connection is still open")
 
 
 def short(opcode):
-    """A whole segment of an opcode."""
+    """A DDP Segment with this opcode, a whole header and 20 octets."""
     if opcode in (fpdu.WRITE, fpdu.READ_RESP):
         return fpdu.tagged(opcode, 1, 0, bytes(20))
     queue = {fpdu.READ_REQ: 1, fpdu.TERM: 2}.get(opcode, 0)
@@ -289,14 +290,14 @@ def lengths_of_fpdus(t):
         for size in range(header):
             if opcode not in (fpdu.WRITE, fpdu.SEND) and size not in (0, 1, 2, header - 1):
                 continue
-            # the Terminate can only include the length, not the headers
+            # the Terminate can include only the DDP Segment Length, not the headers
             refused(t, (1, 0, 0), lambda c, o=opcode, n=size: short(o)[:n], ulp,
                     hdr=(0x80, struct.pack(">H", size)) if size else (0, b""))
 
 
 @row("SEC-33")
 def lengths_of_frames(t):
-    """A Request with PD_Length above 512: the device closes; with 512, too much for the ULP: Reply with R=1"""
+    """A Request with PD_Length above 512: the device closes; with 512, which the ULP can't get: Reply with R=1"""
     ulp = t.ulp()
     listener = t.listener(ulp)
     for claimed in (513, 514, 1024, 0x8000, 0xFFFF):
@@ -314,7 +315,7 @@ def lengths_of_frames(t):
 @row("SEC-33")
 def sums(t):
     """
-    Offset and length beyond the buffer, or 32 or 64 bits: Terminate 1/2/05, 1/2/04, 1/1/03, 0/1/04, 0/1/01
+    Offset + length beyond the buffer, or 32 or 64 bits: Terminate 1/2/05, 1/2/04, 1/1/03, 0/1/04, 0/1/01
 
     Also a Read Request of a wrong length: Terminate 1/2/05 if it is too long, 0/2/FF if it is too short.
     """

@@ -12,7 +12,10 @@ LEN = 256
 
 
 class Shared:
-    """A shared receive queue, in a protection domain of its own, and streams that use it."""
+    """
+    A shared receive queue with recvs receives, in a protection domain of its own, and streams that
+    use the queue. limit: an event is due when fewer receives are left (0: no event).
+    """
 
     def __init__(self, t, recvs, limit=0, streams=2):
         self.ulp = t.ulp()
@@ -37,12 +40,12 @@ class Shared:
         return sorted((int(e["event"]), e.get("qpn", 0)) for e in got)
 
     def no_event(self):
-        """Checks that there is none."""
+        """Checks that there is no asynchronous event."""
         equal(int(self.ulp.cmd("async", ms=300)["event"]), -1, "event")
 
 
 def completions(conn, n):
-    """(number of the receive, status, queue pair) of the next n completions."""
+    """Returns (number of the receive, status, queue pair) of the next n completions."""
     return [(c.wr, c.status, c.qpn) for c in conn.poll(n)]
 
 
@@ -75,7 +78,7 @@ def shared_out_of_order(t):
 
 @row("DDP-59", "DDP-60")
 def shared_empty(t):
-    """An empty shared queue ends the stream whose Send finds it empty (1/2/02), and no other stream"""
+    """A Send that finds the shared queue empty ends its stream (Terminate 1/2/02), and no other stream"""
     q = Shared(t, 1)
     one, two = q.conns
     two.peer.put_send(b"mine")
@@ -102,17 +105,17 @@ def shared_last(t):
     one.alive()
     one.ulp.modify(id=one.id, state=ERR)
     equal(q.events(1), [(LAST_WQE, one.qpn)], "event")
-    equal(completions(one, 1), [(0, FLUSH, one.qpn)], "what it had taken")
+    equal(completions(one, 1), [(0, FLUSH, one.qpn)], "the receive that the stream had taken")
     one.none()
     for n in (1, 2):
         two.peer.put_send(b"%d" % n)
-    equal(completions(two, 2), [(n, SUCCESS, two.qpn) for n in (1, 2)], "what it had not taken")
+    equal(completions(two, 2), [(n, SUCCESS, two.qpn) for n in (1, 2)], "the receives that no stream had taken")
     q.no_event()
 
 
 @row("SEC-17")
 def shared_fairness(t):
-    """An event reports in time that receives run out, and the completions name the greedy stream"""
+    """An event reports that few receives are left, and the completions name the stream that took them"""
     q = Shared(t, 16, limit=4, streams=3)
     greedy = q.conns[1]
     for n in range(12):
@@ -126,7 +129,7 @@ def shared_fairness(t):
     greedy.peer.put_send(b"13")
     equal(completions(greedy, 1), [(13, SUCCESS, greedy.qpn)], "completions")
     q.no_event()
-    # the countermeasure: that stream ends, the others go on
+    # the program ends this stream, and the other streams go on
     greedy.ulp.modify(id=greedy.id, state=ERR)
     greedy.peer.put_send(b"more")
     equal(q.events(1), [(LAST_WQE, greedy.qpn)], "event")
@@ -147,7 +150,7 @@ def shared_domain(t):
     equal(completions(one, 1), [(0, SUCCESS, one.qpn)], "completions")
     one.peer.put(bad)
     term = one.peer.segment()
-    check(term.opcode == fpdu.TERM, "a Terminate wanted:", term)
+    check(term.opcode == fpdu.TERM, "this is no Terminate:", term)
     # a receive with a key of the queue pair's domain
     q.ulp.recv(srq=q.number, wr=5, sge="%d:0:16" % two.mr)
     two.peer.put_send(b"second")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-RFC 5041 8.2, RFC 5042 6.1.1: memory windows: verbs bind an STag to one stream and to a range.
+RFC 5041 8.2, RFC 5042 6.1.1: memory windows. Verbs bind the STag of a window to one stream and to a
+range of memory.
 """
 import fpdu
 from outcome import equal
@@ -11,7 +12,10 @@ from ulp import LOC_QP_OP_ERR, MW_BIND_ERR, QP_ACCESS_ERR, SUCCESS, WC_BIND_MW, 
 
 
 def window(conn, kind=2, off=4000, size=1000, access="wra", mw=None, **how):
-    """Binds a window, new or mw, over a part of conn.mr; returns its number, STag and address."""
+    """
+    Binds a window to a part of conn.mr; returns the window's number, STag and address.
+    mw: the number of an existing window; without it, makes a window of type kind.
+    """
     number = mw or conn.ulp.new()
     if not mw:
         conn.ulp.mw(mw=number, type=kind)
@@ -23,14 +27,15 @@ def window(conn, kind=2, off=4000, size=1000, access="wra", mw=None, **how):
 
 def binds(t, ulp=None):
     """
-    A stream with a region that permits windows, but no Writes of the peer to the region itself.
+    Makes a stream whose region permits windows; the peer may not write to the region by its own
+    STag.
     """
     return t.passive(ulp=ulp, access="lrb")
 
 
 @row("DDP-75", "DDP-76", "SEC-6")
 def one_stream_alone(t):
-    """A window of type 2 works only on the stream that bound it; on others: 1/1/02, 0/1/03, 0/1/09"""
+    """A window of type 2 works only on the stream that bound it; on other streams: Terminate 1/1/02, 0/1/03, 0/1/09"""
     ulp = t.ulp()
     mine = binds(t, ulp)
     _, stag, at = window(mine)
@@ -53,7 +58,7 @@ def one_stream_alone(t):
 
 @row("DDP-76")
 def domain_of_a_window(t):
-    """A window of type 1 works on all streams of its domain; on others: Terminate 1/1/02"""
+    """A window of type 1 works on all streams of its domain; on other streams: Terminate 1/1/02"""
     ulp = t.ulp()
     mine, near = binds(t, ulp), t.passive(ulp=ulp)
     _, stag, at = window(mine, kind=1)
@@ -67,7 +72,7 @@ def domain_of_a_window(t):
 
 @row("DDP-78", "SEC-8")
 def range_of_a_window(t):
-    """A window's range, octet by octet: Write 1/1/01, Read 0/1/01; the rest of its region is out of reach"""
+    """One octet outside a window's range, but in its region: Terminate 1/1/01 for a Write, 0/1/01 for a Read"""
     ulp = t.ulp()
     for access in ("wr", "wrz"):
         for off, size in ((-1, 1), (0, 1001), (999, 2), (1000, 1)):
@@ -99,7 +104,7 @@ def offsets_of_a_window(t):
 
 @row("SEC-9", "DDP-65")
 def window_revoked(t):
-    """After a window is invalidated, by either side, or bound with another key, a Write: Terminate 1/1/00"""
+    """A Write after a window was invalidated by either side, or bound with another key: Terminate 1/1/00"""
     ulp = t.ulp()
     for how in ("local", "peer", "key"):
         conn = binds(t, ulp)
@@ -141,7 +146,7 @@ def rights_of_a_window(t):
 
 @row("SEC-25")
 def type_1_stays(t):
-    """A peer can't invalidate a window of type 1: Terminate 0/2/09; nor can its owner: the request fails"""
+    """A peer can't invalidate a window of type 1: Terminate 0/2/09; its owner can't either: the request fails"""
     ulp = t.ulp()
     conn = binds(t, ulp)
     _, stag, at = window(conn, kind=1)
@@ -168,9 +173,9 @@ def no_window_there(t):
 @row("RDMAP-51")
 def invalidated_in_order(t):
     """
-    Write, Send with Invalidate, Write in one piece: the first is placed, the completion names the STag, the last: 1/1/00
+    A Send with Invalidate between two Writes: the first Write is placed, the second: Terminate 1/1/00
 
-    The last octet of the Send's last segment invalidates the STag, and no octet before it.
+    The Send's completion names the STag. The STag stays valid until the last octet of the Send arrives.
     """
     ulp = t.ulp()
     for cut in (False, True):

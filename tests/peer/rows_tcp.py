@@ -13,8 +13,9 @@ from ulp import SUCCESS, WC_RECV
 
 def stream_of(conn, sizes, size=16):
     """
-    Makes FPDUs of Writes of these sizes, one after the other in memory, and then one of a Send.
-    Returns their places in the stream and its end, the octets of the Writes, and those of the Send.
+    Makes FPDUs of Writes of these sizes, one after the other in memory, and then the FPDU of a
+    Send. Returns the places of the FPDUs in the stream and the stream's end, the octets of the
+    Writes, and the octets of the Send.
     """
     rng = conn.rng
     data = rng.randbytes(sum(sizes))
@@ -29,7 +30,7 @@ def stream_of(conn, sizes, size=16):
 
 
 def arrived(conn, data, text):
-    """Checks that all was placed, and that the Send has completed."""
+    """Checks that the Writes of stream_of() were placed, and that its Send has completed."""
     conn.tcp.settle()
     got = conn.poll()[0]
     equal((got.wr, got.status, got.opcode, got.len), (conn.sends, SUCCESS, WC_RECV, len(text)), "completion")
@@ -41,8 +42,8 @@ def arrived(conn, data, text):
 
 def own(t, flags=0x40, tcp=None, **how):
     """
-    A connection that uses the TCP of tcp.py; the device is the responder, and startup is
-    complete.
+    Makes a connection whose peer uses the TCP of tcp.py; the device is the responder, and startup
+    is complete. tcp: arguments of t.own_tcp(), how: of t.passive().
     """
     t.own_tcp(**(tcp or {}))
     conn = t.passive(flags=flags, **how)
@@ -53,8 +54,9 @@ def own(t, flags=0x40, tcp=None, **how):
 
 def scripted(t, sizes, script, **how):
     """
-    Sends FPDUs in the segments of a script. script(size, places) gets the size of the stream of FPDUs
-    and their places in it, and returns segments as (begin, end) in this stream, which begins at 0.
+    Sends FPDUs in the segments of a script. script(size, places) gets the size of the stream of
+    FPDUs and their places in it, and returns segments as (begin, end) in this stream, which begins
+    at 0.
     """
     conn = own(t, **how)
     places, data, text = stream_of(conn, sizes)
@@ -105,7 +107,7 @@ def backwards(t):
 
 @row("OPT-14", "MPA-49")
 def single_octets_overlap(t):
-    """Segments of single octets, then of two octets, each of which begins with the last octet received"""
+    """Segments of one octet, then segments of two octets, which begin with the last octet received"""
     scripted(t, [60], lambda size, at: [(n, n + 1) for n in range(40)] + [(n, n + 2) for n in range(39, size - 1)])
 
 

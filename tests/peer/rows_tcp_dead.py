@@ -17,7 +17,7 @@ from ulp import FLUSH, SUCCESS
 
 DEAD = 10           # seconds
 RECVS = 8           # receives of a connection
-LONG = 60           # seconds to wait, at most, for something that is late
+LONG = 60           # seconds: the longest wait for something that is late
 
 # ---- a path ----
 
@@ -36,7 +36,9 @@ def back(tcp):
 
 
 def lost_at_first(which):
-    """For Tcp.loses: packets of this kind are lost for some time, from the first one on."""
+    """
+    For Tcp.loses: packets for which which() is true are lost for DEAD seconds, from the first on.
+    """
     since = []
 
     def loses(packet):
@@ -56,7 +58,7 @@ def read_on(conn):
 
 
 def begin(make, **how):
-    """A connection in full operation."""
+    """Returns a connection in full operation; make: t.passive or t.active."""
     conn = make(recvs=RECVS, **how)
     conn.tcp = conn.peer.sock
     conn.tcp.settle()
@@ -64,7 +66,10 @@ def begin(make, **how):
 
 
 def begin_stuck(make):
-    """A connection with more Sends than TCP takes, and the numbers of those that are complete."""
+    """
+    Returns a connection with more Sends than TCP takes, and the numbers of the Sends that are
+    complete.
+    """
     conn = begin(make, swr=512, depth=600)
     return conn, stuck(conn)
 
@@ -89,7 +94,10 @@ def takes_one(conn):
 
 
 def all_messages(conn, begun, recvs):
-    """All Sends arrive, and complete; then the receives that are left are flushed."""
+    """
+    All Sends arrive, and complete; then recvs receives are flushed. begun: the Sends that were
+    complete before.
+    """
     for _ in range(SENDS):
         equal(sum(len(seg.data) for seg in conn.peer.message(fpdu.SEND, LONG)), SIZE, "octets of a Send")
     conn.peer.expect_fin(LONG)
@@ -114,7 +122,7 @@ def in_rts(make):
 
 
 def in_half(make):
-    """HALF: the peer's FIN has arrived, Sends are left, and the window is closed"""
+    """HALF: the peer's FIN has arrived, Sends are not sent yet, and the window is closed"""
     conn, begun = begin_stuck(make)
     conn.tcp.send_fin()
     conn.tcp.settle()
@@ -125,7 +133,7 @@ def in_half(make):
 
 
 def in_drain(make):
-    """DRAIN: the consumer closes, and Sends are left"""
+    """DRAIN: the consumer closes, and Sends are not sent yet"""
     conn, begun = begin_stuck(make)
     conn.ulp.disconnect(id=conn.id)
     cut(conn.tcp)
@@ -150,7 +158,10 @@ def in_closing(make):
 
 
 def in_closing_acknowledged(make):
-    """CLOSING: the device's FIN has been acknowledged, and a Send of ours comes when the path is back"""
+    """
+    CLOSING: the device's FIN has been acknowledged, and a Send of the peer comes when the path
+    works again
+    """
     conn = begin(make)
     post_one(conn)
     conn.ulp.disconnect(id=conn.id)
@@ -163,23 +174,23 @@ def in_closing_acknowledged(make):
 
 
 def bad(conn):
-    """Sends an FPDU of a wrong version, for which a Terminate is due."""
+    """The peer sends an FPDU with a wrong version, and the device must answer with a Terminate."""
     at = conn.tcp.write(conn.peer.frame(b"\xff" + fpdu.tagged(fpdu.WRITE, 1, 0, b"")[1:]))
     conn.tcp.segment(at, len(conn.tcp.out))
     conn.tcp.whole = len(conn.tcp.out)
 
 
 def terminated(conn):
-    """After some Sends comes the Terminate, and FIN."""
+    """After some Sends, the Terminate and FIN come."""
     seg = conn.peer.segment(LONG)
     while seg.opcode == fpdu.SEND:
         seg = conn.peer.segment(LONG)
-    equal(seg.opcode, fpdu.TERM, "a Terminate instead of")
+    equal(seg.opcode, fpdu.TERM, "opcode after the Sends")
     conn.peer.expect_fin(LONG)
 
 
 def in_terminate_pending(make):
-    """TERMINATE: the Terminate waits behind what TCP has, with a closed window"""
+    """TERMINATE: the window is closed, and the Terminate waits after the octets that TCP has"""
     conn, _ = begin_stuck(make)
     bad(conn)
     conn.tcp.settle()
@@ -201,7 +212,9 @@ def in_terminate(make):
 
 
 def in_linger(make):
-    """LINGER: the queue pair is destroyed behind a close; the Send before that and FIN are lost"""
+    """
+    LINGER: the queue pair is destroyed after a close; FIN, and a Send before the close, are lost
+    """
     conn = begin(make)
     cut(conn.tcp)
     post_one(conn)
@@ -213,7 +226,7 @@ def in_linger(make):
 
 
 def in_closed(make):
-    """CLOSED: both sides have closed; the Send before that and the device's FIN are lost"""
+    """CLOSED: both sides have closed; the device's FIN, and a Send before it, are lost"""
     conn = begin(make)
     cut(conn.tcp)
     post_one(conn)
@@ -233,7 +246,7 @@ STATES = (in_rts, in_half, in_drain, in_closing, in_closing_acknowledged, in_ter
 
 
 def to_server(t, which):
-    """The device connects, and packets of a kind are lost at first."""
+    """The device connects; at first, packets for which which() is true are lost."""
     sock, port = t.server()
     sock.tcp.loses = lost_at_first(which)
     works(t.active(server=(sock, port)))
@@ -250,7 +263,7 @@ def in_wait_rep(t):
 
 
 def in_wait_rep_behind_request(t):
-    """WAIT_REP: our Reply is late"""
+    """WAIT_REP: the peer's Reply is late"""
     conn = t.request()
     time.sleep(DEAD)
     conn.peer.accept()
@@ -290,7 +303,7 @@ def accepted(conn):
 
 
 def in_wait_req(t):
-    """WAIT_REQ: our Request is late"""
+    """WAIT_REQ: the peer's Request is late"""
     conn = requested(t, DEAD)
     conn.ulp.accept(id=conn.id, ird=4, ord=4)
     accepted(conn)
@@ -319,7 +332,7 @@ STARTUP = (in_connecting, in_wait_rep, in_wait_rep_behind_request, in_wait_req, 
 
 
 def together(scenes, arg):
-    """Plays all scenes at the same time, and fails if any of them does."""
+    """Runs all functions scenes with arg at the same time, and fails if any of them fails."""
     with ThreadPoolExecutor(len(scenes)) as pool:
         results = [(scene, pool.submit(scene, arg)) for scene in scenes]
     errors = [(scene, result.exception()) for scene, result in results if result.exception()]

@@ -18,7 +18,7 @@ ENDED = ("REJECTED", "CONNECT_ERROR", "UNREACHABLE", "DISCONNECTED")
 
 
 def end_at(tcp, how, place):
-    """Ends our stream at a place; nothing after this place is sent."""
+    """Ends the peer's stream at a place by FIN or RST (how); nothing after this place is sent."""
     if how == "fin":
         tcp.end = place
         tcp.segment(place, place + 1)
@@ -27,14 +27,16 @@ def end_at(tcp, how, place):
 
 
 def lost(conn, recvs=8):
-    """Expects that the upper layer is told of the end, and that all receives are flushed."""
+    """Expects that the upper layer gets DISCONNECTED, and that all receives are flushed."""
     conn.ulp.event(id=conn.id, want="DISCONNECTED")
     check(all(wc.status == FLUSH for wc in conn.poll(recvs)), "a buffer is not flushed")
     equal(conn.query()["state"], ERR, "state")
 
 
 def dead_or_lost(conn, recvs=8):
-    """Expects that an initiator's connect fails, or that the connection is established and then ends."""
+    """
+    Expects that an initiator's connect fails, or that the connection is established and then ends.
+    """
     got = conn.ulp.event(id=conn.id, want=ENDED + ("ESTABLISHED",))["event"]
     if got == "ESTABLISHED":
         lost(conn, recvs)
@@ -50,7 +52,7 @@ def works(t, ulp, listener):
 
 @row("MPA-88", "MPA-70")
 def ends_in_request(t):
-    """FIN or RST after each octet of an incomplete Request: the listener goes on, and the ULP is not told"""
+    """FIN or RST after each octet of an incomplete Request: the listener goes on, and the ULP gets no event"""
     t.own_tcp()
     ulp = t.ulp()
     listener = t.listener(ulp)
@@ -95,7 +97,10 @@ def ends_behind_request(t):
 
 
 def accepted_and(t, ulp, octets, how, place):
-    """Answers the device's Request by a part of octets and FIN or RST, in packets that follow each other directly."""
+    """
+    Answers the device's Request with the first place octets and FIN or RST (how), in packets that
+    follow each other directly.
+    """
     conn = t.request(ulp=ulp)
     tcp = conn.peer.sock
     tcp.answer = False      # no acknowledgment in between
@@ -108,7 +113,7 @@ def accepted_and(t, ulp, octets, how, place):
 
 @row("MPA-88")
 def ends_in_reply(t):
-    """FIN or RST within a Reply: the initiator is told that there is no connection"""
+    """FIN or RST within a Reply: the initiator gets an event that there is no connection"""
     t.own_tcp()
     ulp = t.ulp()
     octets = mpa.frame(mpa.REP, mpa.C | mpa.S, 2, mpa.enh(4, 4) + b"pd")
@@ -149,13 +154,13 @@ def ends_behind_reply_revision_1(t):
 
 def says(serve, word):
     """Expects that the program's next line begins with word."""
-    check(select.select([serve.proc.stdout], [], [], 30)[0], "the program hangs, before:", word)
-    check(serve.line().startswith(word), "the program does not say:", word)
+    check(select.select([serve.proc.stdout], [], [], 30)[0], "the program prints nothing; expected:", word)
+    check(serve.line().startswith(word), "the program does not print:", word)
 
 
 @row("MPA-88")
 def ends_attached(t):
-    """FIN or RST within or directly after the Reply to an initiator in streaming mode: the program is told"""
+    """FIN or RST within or directly after the Reply to an initiator in streaming mode: its connect returns"""
     t.own_tcp()
     octets = mpa.frame(mpa.REP, mpa.C, 1)
     for how in ("rst", "fin"):

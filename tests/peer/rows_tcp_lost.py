@@ -12,15 +12,15 @@ from rows import row
 from rows_tcp import own
 from ulp import FLUSH, SUCCESS
 
-SENDS = 400         # Sends of SIZE octets: far more than TCP takes with a closed window
+SENDS = 400         # Sends of SIZE octets: many more than TCP takes with a closed window
 SIZE = 2000
 WRITES = 2500       # empty Writes: more than the receive engine takes in one run, but not more than the window
 
 
 def stuck(conn, **how):
     """
-    Posts more Sends than TCP takes: its window is closed. Returns the numbers of those that
-    are complete, because TCP has their octets.
+    Closes the peer's window, and posts more Sends than the device's TCP takes. Returns the numbers
+    of the Sends that are complete, because TCP has their octets.
     """
     conn.tcp.window = 0
     conn.tcp.acknowledge()
@@ -31,21 +31,24 @@ def stuck(conn, **how):
 
 
 def held_by_tcp(t, tcp):
-    """Octets in the device's TCP that are not acknowledged."""
+    """Returns the number of octets in the device's TCP that are not acknowledged."""
     words = t.place.run("ss", "-Htn", "dport", "=", ":%d" % tcp.port, capture_output=True, text=True).stdout.split()
     return int(words[2])
 
 
 def none_succeeds(conn, begun, others, more=0):
-    """Checks that all Sends are flushed but those in begun and at most "more" others, and so are "others" receives."""
+    """
+    Checks that the Sends that are not in begun are flushed, except at most "more" of them, and that
+    "others" receives are flushed.
+    """
     rest = conn.poll(SENDS - len(begun) + others)
     good = [wc.wr for wc in rest if wc.status != FLUSH]
-    check(len(good) <= more, "TCP has not all octets of what succeeds:", good)
+    check(len(good) <= more, "Sends complete with success, but TCP has not all their octets:", good)
 
 
 @row("RDMAP-55", "DDP-54")
 def refused_fails(t):
-    """A framed Send of which TCP has not taken all octets when a RST comes is flushed"""
+    """A RST comes before TCP has taken all octets of a Send, which is copied into FPDUs: the Send is flushed"""
     conn = own(t, swr=512, depth=600)
     begun = stuck(conn)
     conn.tcp.send_rst()
@@ -54,7 +57,7 @@ def refused_fails(t):
 
 @row("RDMAP-55", "DDP-54", alone=True)
 def refused_by_reference_fails(t):
-    """With zero copy, too, a Send of which TCP has not taken all octets when a RST comes is flushed"""
+    """A RST comes before TCP has taken all octets of a Send with zero copy: the Send is flushed"""
     t.setting("crc", "off")
     t.setting("zerocopy", "always")
     conn = own(t, flags=0, swr=512, depth=600)
@@ -67,7 +70,7 @@ def refused_by_reference_fails(t):
 
 @row("RDMAP-78")
 def refused_fails_before_terminate(t):
-    """The device ends the stream by a Terminate: a Send before it that TCP has not taken whole is flushed"""
+    """The device ends the stream by a Terminate: a Send that TCP has not taken whole is flushed"""
     conn = own(t, swr=512, depth=600)
     begun = stuck(conn)
     # a wrong version of DDP
@@ -101,4 +104,4 @@ def reset_behind_much(t):
     rest = conn.poll(SENDS - len(begun) + 8)
     equal([wc.status for wc in rest if wc.wr == 0], [SUCCESS], "the Send")
     equal(conn.received(0, 8), b"the last", "the Send")
-    check(all(wc.status == FLUSH for wc in rest if wc.wr), "what was posted: ", rest)
+    check(all(wc.status == FLUSH for wc in rest if wc.wr), "requests other than the Send: ", rest)

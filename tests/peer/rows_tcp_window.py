@@ -45,7 +45,7 @@ def attached_overlaps(t):
         text = b"message %d" % seed
         peer.accept(rev=1, more=fpdu.fpdu(fpdu.untagged(fpdu.SEND, 0, peer.next(0), text)))
         equal(peer.message(fpdu.SEND)[0].data, text, "the message back")
-        equal(serve.line(), "connect: Success", "what the program says")
+        equal(serve.line(), "connect: Success", "the program's line")
 
 
 @row("OPT-14", "MPA-49")
@@ -68,7 +68,7 @@ def response_overlaps(t):
 
 @row("OPT-14", "MPA-49")
 def other_octets_again(t):
-    """A retransmission has different octets: those that came first count, for the CRC and for memory"""
+    """A retransmission has different octets: the octets that came first count, for the CRC and for memory"""
     conn = own(t)
     places, data, text = stream_of(conn, [1000])
     tcp, base, evil = conn.tcp, places[0], bytes(1000)
@@ -84,7 +84,7 @@ def other_octets_again(t):
 
 @row("OPT-14", "MPA-49")
 def large_fpdu_in_small_segments(t):
-    """A long FPDU in small segments, which take more memory than the receive buffer has"""
+    """A long FPDU in small segments, which need more memory than the receive buffer has"""
     conn = own(t)
     tcp = conn.tcp
     for n in range(3):
@@ -107,7 +107,7 @@ def large_fpdu_in_small_segments(t):
 def comes(conn, size):
     """Expects a whole Send of size octets."""
     data = b"".join(seg.data for seg in conn.peer.message(fpdu.SEND))
-    check(data == conn.memory(0, size), "other octets than in memory: %d of %d" % (len(data), size))
+    check(data == conn.memory(0, size), "the octets are not those in memory: %d of %d" % (len(data), size))
 
 
 def listen_for(tcp, seconds):
@@ -136,7 +136,7 @@ def zero_window(t):
         tcp.acknowledge()
         conn.post("send", wr=1, sge="%d:0:50000" % conn.mr)
         listen_for(tcp, 1)
-        check(not tcp.got, "octets into a closed window")
+        check(not tcp.got, "the device sent octets into a closed window")
         tcp.window = first
         tcp.acknowledge()
         listen_for(tcp, 0.3)
@@ -146,7 +146,7 @@ def zero_window(t):
 
 @row("MPA-88")
 def window_shrinks(t):
-    """The right edge of the peer's window moves back below octets already sent; when it opens, the Send arrives"""
+    """The peer's window shrinks below octets already sent; when the window opens, the Send arrives"""
     conn = own(t)
     tcp = conn.tcp
     conn.ulp.set(mr=conn.mr, data=t.rng.randbytes(65536))
@@ -163,7 +163,10 @@ def window_shrinks(t):
 
 
 def urgently(tcp, begin, end):
-    """Sends segments whose urgent pointers are, in turn, 1, 2, the size of the segment, one more, and 30000."""
+    """
+    Sends segments whose urgent pointers are, in turn, 1, 2, the size of the segment, one more, and
+    30000.
+    """
     for n, at in enumerate(range(begin, end, 50)):
         last = min(at + 50, end)
         tcp.segment(at, last, flags=0x38, urgent=(1, 2, last - at, last - at + 1, 30000)[n % 5])

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""selfcheck.py VECTORS.json: tests this directory's encoder and decoder against the vectors."""
+"""
+selfcheck.py VECTORS.json: tests the encoder and the decoder of this directory with test vectors,
+which give the octets of startup frames and FPDUs.
+"""
 import json
 import struct
 import sys
@@ -61,7 +64,7 @@ def main():
         name, pos = v["id"], v.get("pos", 0)
         markers, crc = "pos" in v, name != "V-C0"
         if name in made:
-            TAP.ok(made[name] == octets, "%s: made" % name, made[name].hex())
+            TAP.ok(made[name] == octets, "%s: the startup frame is encoded right" % name, made[name].hex())
             continue
         if name.startswith("V-S"):
             continue
@@ -69,10 +72,10 @@ def main():
         reader.pos = pos
         got = [seg for i in range(len(octets)) for seg in reader.feed(octets[i:i + 1])]
         good = len(got) == 1 and not reader.problems and not reader.held and got[0].size == len(octets)
-        TAP.ok(good, "%s: read" % name, (got, reader.problems))
+        TAP.ok(good, "%s: the FPDU is decoded" % name, (got, reader.problems))
         if good:
             again = Framer(markers, crc, pos).fpdu(ulpdus.get(name, got[0].ulpdu))
-            TAP.ok(again == octets, "%s: made" % name, again.hex())
+            TAP.ok(again == octets, "%s: the FPDU is encoded right" % name, again.hex())
     for data in (b"", b"123456789", bytes(range(256)) * 5):
         TAP.ok(crc32c.slow(data) == crc32c.crc32c(data), "CRC of %d octets" % len(data))
     TAP.ok(crc32c.slow(b"123456789") == 0xE3069283, "CRC of 123456789")

@@ -6,7 +6,7 @@ Twice as many segments must not cost more than MOST times as much, because a pee
 shape, and the device does the work in bottom halves, while no task can run.
 
 Needs a machine of one processor whose clock counts instructions (LAB_ICOUNT=1). There, the time
-for which the processor is busy from the moment of sending is the number of instructions that
+for which the processor is busy after the sending has begun is the number of instructions that
 sender and receiver execute. One system call sends the octets of a stream, and TCP's large buffers
 (TSO) have all of them in one piece of memory.
 """
@@ -25,21 +25,21 @@ from mpa import Tap
 from outcome import equal
 from ulp import SUCCESS
 
-MOST = 2.2          # times the cost, at most, for twice the segments
+MOST = 2.2          # twice the segments may cost at most so many times as much
 PIECE = 32000       # octets in one piece of TCP's memory, if all earlier octets are acknowledged
-SEGMENTS = 1200     # at most
-SETTLE = 0.1        # seconds until all work is done; the clock jumps over them
+SEGMENTS = 1200     # the most segments in a stream
+SETTLE = 0.1        # seconds until all work is done; an idle machine's clock skips them
 TRIES = 3           # measurements; the smallest counts: the kernel may do other work, too
 
 
 def idle():
-    """How long the processor has been idle, in nanoseconds."""
+    """Returns how long the processor has been idle, in nanoseconds."""
     with open("/proc/timer_list", encoding="ascii") as file:
         return sum(map(int, re.findall(r"\.idle_sleeptime *: (\d+) nsecs", file.read())))
 
 
 def busy(work):
-    """How many instructions are executed while the function work runs."""
+    """Returns how many instructions are executed while the function work runs."""
     time.sleep(SETTLE)
     before, began = idle(), time.monotonic_ns()
     work()
@@ -66,7 +66,8 @@ class Shape:
             ", markers" if self.markers else "", ", %d elements" % self.sges if self.sges > 1 else "")
 
     def many(self):
-        """Number of segments of the shorter stream; the longer one has twice as many."""
+        """Returns the number of segments of the shorter stream; the longer stream has twice as
+        many."""
         size = max(self.payload) + 2 + 18 + 3 + 4
         return min(SEGMENTS, PIECE // size, MEM_LEN // 2 // max(max(self.payload), 1)) // 2
 
@@ -103,7 +104,7 @@ class Stream:
     # Streams of count segments: each method makes the device ready, and returns the segments
 
     def parts(self, count):
-        """(offset, length) of the payloads."""
+        """Yields the (offset, length) of each payload."""
         at = 0
         for n in range(count):
             size = self.shape.payload[n % len(self.shape.payload)]
@@ -111,11 +112,12 @@ class Stream:
             at += size
 
     def total(self, count):
-        """Octets of the payloads."""
+        """Returns the number of octets of all payloads."""
         return sum(size for _, size in self.parts(count))
 
     def write(self, count, room=0):
-        """Segments of one Write."""
+        """Segments of one Write. room: it begins so many octets before the region's end (0: at its
+        start)."""
         conn = self.conn
         begin = conn.addr + (MEM_LEN - room if room else 0)
         return [fpdu.tagged(fpdu.WRITE, conn.stag, begin + at, bytes(size), last=False)
@@ -130,7 +132,8 @@ class Stream:
         return self.write(count, self.total(count) - 1)
 
     def recv(self, length):
-        """The device posts a receive; its elements have the same length, but for the last one."""
+        """The device posts a receive of this length; its elements are equally long, except the last
+        one."""
         if self.shape.who == "kernel":
             return
         conn, each = self.conn, length // self.shape.sges
@@ -139,7 +142,7 @@ class Stream:
         conn.recv(n=1, wr=1, sge=",".join(sges))
 
     def send(self, count, cut=0):
-        """Segments of one Send."""
+        """Segments of one Send; its receive is cut octets shorter than the Send."""
         self.recv(self.total(count) - cut)
         msn, total = self.peer.next(0), self.total(count)
         self.last = fpdu.untagged(fpdu.SEND, 0, msn, b"", total)
@@ -161,7 +164,7 @@ class Stream:
         return self.peer.message(fpdu.READ_REQ)[0].read_request()[:2]
 
     def response(self, count, cut=0):
-        """Segments of one Read Response."""
+        """Segments of one Read Response; its Read is cut octets shorter than the Response."""
         stag, offset = self.ask(self.total(count) - cut)
         self.last = fpdu.tagged(fpdu.READ_RESP, stag, offset + self.total(count))
         return [fpdu.tagged(fpdu.READ_RESP, stag, offset + at, bytes(size), last=False)
@@ -176,7 +179,7 @@ class Stream:
         return [fpdu.tagged(fpdu.WRITE, self.conn.stag, self.conn.addr, bytes(self.total(count)))]
 
     def cost(self, count):
-        """Instructions for a stream of count segments."""
+        """Returns the instructions for a stream of count segments."""
         octets = self.peer.frame(*getattr(self, self.shape.kind)(count))
         sock = self.peer.sock
         if self.shape.kind != "whole":
@@ -190,7 +193,7 @@ class Stream:
         return busy(work)
 
     def finish(self):
-        """Ends the message, so that another can begin."""
+        """Ends the message, so that another message can begin."""
         if not self.last:
             return
         self.peer.put(self.last)
@@ -219,14 +222,12 @@ class Gate:
         self.markers = None
 
     def stream(self, shape):
-        """A new connection."""
+        """Makes a connection for the shape."""
         return Stream(self.case, shape, self.ulp, self.echo if shape.who == "kernel" else self.listener)
 
     def costs(self, shape, *counts):
-        """
-        The smallest of TRIES costs, for each count. A shape that ends its connection needs one
-        for each try.
-        """
+        """ Returns the smallest of TRIES costs, for each count. A shape that ends its connection
+        needs a connection for each try. """
         if shape.ends:
             streams = [self.stream(shape) for _ in range(TRIES * len(counts))]
         else:
@@ -251,7 +252,7 @@ class Gate:
         once, twice = self.costs(shape, count, 2 * count)
         times = twice / max(once, 1)
         # a few large segments cost little compared with all other work, which varies
-        tap.ok(once > 0 and 0.5 <= times <= MOST, "%s: twice the segments" % shape,
+        tap.ok(once > 0 and 0.5 <= times <= MOST, "%s: twice the segments cost about twice as much" % shape,
                "%d and %d segments: %.2f times" % (count, 2 * count, times))
         print("# %s: %d and %d instructions for %d and %d segments: %.2f times, %d for each" % (
             shape, once, twice, count, 2 * count, times, (twice - once) // count), flush=True)
@@ -290,7 +291,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     add_arguments(p)
     p.add_argument("--device", required=True, help="name of the device")
-    p.add_argument("--interface", required=True, help="of the peer's side")
+    p.add_argument("--interface", required=True, help="interface of the peer's side")
     p.add_argument("--echo", type=int, required=True, help="port of iwt_echo on the device's side")
     p.add_argument("--only", default="", help="shapes with this text in their names")
     args = p.parse_args()

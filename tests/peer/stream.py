@@ -5,7 +5,7 @@ Checks whole streams against the rules for senders.
 
 stream.py FILE.pcap...	checks every MPA connection in captures
 
-Rules checks the segments of one direction. Flow (pcap.py) reassembles the stream of one
+Rules checks the DDP Segments of one direction. Flow (pcap.py) reassembles the stream of one
 direction. Connection splits both streams into startup frames and segments. The text of a problem
 begins with the name of the row that is violated.
 """
@@ -21,7 +21,7 @@ from fpdu import (ATOMIC_REQ, ATOMIC_RESP, IMM, IMM_SE, READ_REQ, READ_RESP, SEN
 
 MAX_ULPDU = 64768
 # QUEUES: the queue of each opcode, None if its messages are tagged. FIXED: the number of octets
-# after the header, if it is fixed, and the row that demands this
+# after the header, if the number is fixed, and the row that demands this number
 QUEUES = {WRITE: None, READ_RESP: None, READ_REQ: 1, SEND: 0, SEND_INV: 0, SEND_SE: 0, SEND_SE_INV: 0,
           TERM: 2, IMM: 0, IMM_SE: 0, ATOMIC_REQ: 1, ATOMIC_RESP: 3}
 FIXED = {READ_REQ: (28, "RDMAP-9"), IMM: (8, "EXT-5"), IMM_SE: (8, "EXT-5"), ATOMIC_REQ: (52, "EXT-11"),
@@ -32,7 +32,7 @@ TERM_CODES = {(0, 0): range(256), (0, 1): (0, 1, 2, 3, 4, 9, 255), (0, 2): (5, 6
 
 
 class Rules:
-    """The rules that every sender must obey, whatever it sends."""
+    """The rules that every sender must obey in all that it sends; version: of DDP and RDMAP."""
 
     def __init__(self, version=1):
         self.version = version
@@ -51,7 +51,7 @@ class Rules:
     def add(self, seg):
         """Checks the next segment."""
         self.sizes.append(len(seg.ulpdu))
-        self.want(self.term is None, "RDMAP-56", "behind a Terminate", seg)
+        self.want(self.term is None, "RDMAP-56", "after a Terminate", seg)
         whole = seg.tagged is not None and seg.stag is not None
         self.want(whole, "DDP-31", "no whole header", seg)
         if not whole:
@@ -86,7 +86,7 @@ class Rules:
         number = self.msn[seg.queue] + 1 & 0xFFFFFFFF
         self.want(seg.msn == number, "DDP-27", "message number, not %d" % number, seg)
         if before:
-            self.want(seg.ulpdu[1:6] == before.ulpdu[1:6], "DDP-20", "what is the upper layer's differs", seg)
+            self.want(seg.ulpdu[1:6] == before.ulpdu[1:6], "DDP-20", "another RsvdULP field", seg)
         self.want(seg.offset == (before.offset + len(before.data) if before else 0), "DDP-30", "offset", seg)
         self.want(seg.data or (seg.last and not before), "DDP-37", "empty segment", seg)
         self.want(seg.stag == 0 or seg.opcode in (SEND_INV, SEND_SE_INV), "RDMAP-6", "Invalidate STag", seg)
@@ -107,7 +107,7 @@ class Rules:
             self.terminate(seg)
 
     def terminate(self, seg):
-        """RFC 5040 figures 7 to 10, 5041 7.2, 5044 8 and 6581 8."""
+        """Checks a Terminate: RFC 5040 figures 7 to 10, 5041 7.2, 5044 8 and 6581 8."""
         self.want(seg.last and len(seg.data) >= 4, "RDMAP-13", "size", seg)
         if len(seg.data) < 4:
             return
@@ -128,7 +128,7 @@ def startup(octets):
 
 
 def window_scale(options):
-    """The window scale in the options of a SYN, 0 without this option."""
+    """Returns the window scale in the options of a SYN, 0 without this option."""
     while len(options) > 2 and options[0]:
         if options[0] == 3:
             return options[2]
@@ -137,7 +137,10 @@ def window_scale(options):
 
 
 class Direction:
-    """The segments that one side sends in full operation; answers: the Flow of the other side."""
+    """
+    The DDP Segments that one side sends in full operation. flow: its Flow; answers: the Flow of the
+    other side; start: where the first FPDU begins; markers, crc, version: what the FPDUs must have.
+    """
 
     def __init__(self, flow, answers, start, markers, crc, version):
         scale = window_scale(answers.options) if flow.options and window_scale(flow.options) else 0
@@ -153,12 +156,10 @@ class Direction:
         self.start = start
 
     def alignment(self):
-        """
-        Returns the number of TCP segments with FPDUs, the number of those that begin with an
-        FPDU, of those that end with the end of an FPDU, and the number of FPDUs. A segment that
-        TCP cut at the edge of the window is not counted, nor are the segments after it, up to the
-        first one that begins with an FPDU again.
-        """
+        """ Returns four numbers: of TCP segments with FPDUs, of such segments that begin with an
+        FPDU, of such segments that end with the end of an FPDU, and of FPDUs. If TCP cut a segment
+        at the edge of the window, this segment and the segments after it are not counted, up to the
+        next segment that begins with an FPDU. """
         data, step = [], True
         for at, size in self.flow.pieces:
             step = step or at in self.starts
@@ -171,10 +172,8 @@ class Direction:
 
 
 class Connection:
-    """
-    Both directions of a connection that begins with MPA's startup; None if startup is incomplete
-    or rejected.
-    """
+    """ Both directions of a connection that begins with MPA's startup. initiator and responder are
+    None if startup is incomplete or rejected. one, other: the Flows of both sides. """
 
     def __init__(self, one, other):
         frames = [startup(flow.octets)[0] for flow in (one, other)]
@@ -194,7 +193,8 @@ class Connection:
 
 
 def connections(packets):
-    """All MPA connections among packets, by the pair of (address, port) of both ends."""
+    """Returns all MPA connections among packets: {((address, port), (address, port)):
+    Connection}."""
     out = {}
     flows = pcap.flows(packets)
     for (src, dst), flow in flows.items():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Makes the table of the rows.
+Makes the tables of Documentation/conformance: each row is a requirement of an RFC (rows.py).
 
 table.py REPORT.tsv DIR	DIR/conformance.rst and DIR/conformance/rfc*.tsv from a report
 """
@@ -50,10 +50,8 @@ HEADER = ["Row", "", "Section", "Level", "Requirement", "On error", "Verdict", "
 
 
 def of_row(name, verdicts, whole=True):
-    """
-    Verdict and evidence of a row. whole: every test can run on this path, so a row with a skipped
-    test has not passed.
-    """
+    """ Returns verdict and evidence of a row. verdicts: {test: (verdict, details)}. whole: every
+    test can run on this path, so a row with a skipped test has not passed. """
     tests = [t for t in TESTS if name in t.rows]
     got = {t.name: verdicts.get(t.name, ("not run", ""))[0] for t in tests}
     names = " ".join("%s.%s" % (t.area, t.name) for t in tests)
@@ -72,7 +70,7 @@ def of_row(name, verdicts, whole=True):
 
 
 def summary(verdicts, whole=True):
-    """One line with the number of rows of each level and verdict."""
+    """Returns one line with the number of rows of each level and verdict."""
     out = []
     counts = collections.Counter((level(it), of_row(it.id, verdicts, whole)[0]) for it in ROWS.values())
     for name in LEVELS:
@@ -83,7 +81,7 @@ def summary(verdicts, whole=True):
 
 
 def write(path, verdicts, whole=True):
-    """The report: one line for each row."""
+    """Writes the report to a file (-: to standard output, as comments): one line for each row."""
     lines = []
     for it in ROWS.values():
         verdict, evidence = of_row(it.id, verdicts, whole)
@@ -109,7 +107,7 @@ def table_of(rfc):
 
 
 def counts_table(rows):
-    """The number of rows of each verdict and level, and what the verdict means."""
+    """Returns a table: the number of rows of each verdict and level, and what the verdict means."""
     counts = collections.Counter((level(ROWS[r[0]]), r[6]) for r in rows)
     bar = " ".join("=" * n for n in (15, 6, 6, 6, 6, 56)) + "\n"
     line = "%-15s %6s %6s %6s %6s %s\n"
@@ -120,7 +118,7 @@ def counts_table(rows):
 
 
 def document(report, out):
-    """The page, OUT/conformance.rst, and a table for each RFC, OUT/conformance/rfc*.tsv"""
+    """Writes the page, OUT/conformance.rst, and a table for each RFC, OUT/conformance/rfc*.tsv"""
     with open(report, encoding="utf-8") as file:
         lines = file.read().splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")]

@@ -3,8 +3,8 @@
 """
 takeover.py HOST PORT QPN...    tries to connect queue pairs of other processes
 
-A program must listen at HOST and PORT. Each attempt must be refused at once, with EINVAL, and
-must not reach the listener. TAP on standard output.
+A program must listen at HOST and PORT. Each attempt must fail at once, with EINVAL, and must not
+reach this program. QPN: the numbers of the queue pairs. Writes TAP to standard output.
 """
 import errno
 import sys
@@ -19,7 +19,7 @@ def refused(connect):
         connect()
     except OSError as error:
         return "" if error.errno == errno.EINVAL else str(error)
-    return "it is not refused"
+    return "connect() succeeds"
 
 
 def main(host, port, *numbers):
@@ -30,8 +30,8 @@ def main(host, port, *numbers):
         ident = channel.id()
         ident.resolve(host, int(port))
         why = refused(lambda i=ident, n=int(qpn): i.connect(n))
-        tap.ok(not why, "connecting queue pair %s" % qpn, why)
-    tap.ok(numbers, "there is a queue pair")
+        tap.ok(not why, "connecting queue pair %s of another process fails with EINVAL" % qpn, why)
+    tap.ok(numbers, "there are queue pairs to try")
     tap.finish()
 
 

@@ -3,12 +3,11 @@
 A TCP implementation for tests: a test determines each segment. Its IP address is owned by no
 kernel (link.py).
 
-A Tcp has the methods of a socket that peer.py and mpa.py use. The octets to send are a stream;
-places in the stream are counted from 0, the first octet after the SYN. write() adds octets to the
-stream and sends nothing; segment(begin, end) sends this part of the stream, whatever was sent
-before; settle() retransmits until all octets are acknowledged. sendall() calls write(), and then
-sends segments in order.
-"""
+A Tcp has the methods of a socket that peer.py and mpa.py use. "We" is this TCP, and "the other
+side" is the kernel's TCP. Our stream is all octets that we send. Places in a stream are counted
+from 0, the first octet after the SYN. write() adds octets to our stream and sends nothing;
+segment(begin, end) sends this part of our stream, whatever was sent before; settle() retransmits
+until all octets are acknowledged. sendall() calls write(), and then sends segments in order. """
 import select
 import socket
 import struct
@@ -20,8 +19,8 @@ from outcome import Fail, check
 
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 MASK = 0xFFFFFFFF
-PATIENCE = 30       # seconds to wait for anything that must happen
-BURST = 32768       # octets sent before some are acknowledged
+PATIENCE = 30       # seconds to wait for an event that must happen
+BURST = 32768       # no more octets than this are sent before the first of them is acknowledged
 AGAIN = 0.05        # seconds until the first retransmission
 
 
@@ -31,13 +30,12 @@ def distance(later, earlier):
 
 
 class Tcp:
-    """
-    One connection. mss: the largest segment, in each direction; isn: our first sequence number;
-    window: our window (may be changed at any time); stamps: with timestamps; sack: allowed.
-    answer: acknowledge received data at once. A test may replace these functions: loses(packet):
+    """ One connection. link: a Link (link.py); port: our port; mss: the largest segment, in each
+    direction; isn: our first sequence number; window: our window (may be changed at any time);
+    stamps: with timestamps; sack: the other side may send selective acknowledgments. answer:
+    whether we acknowledge received data at once. A test may replace these functions: loses(packet):
     whether this received packet is to be dropped; cut(begin, end): the segments of sendall();
-    idle(): called by recv() while nothing arrives.
-    """
+    idle(): called by recv() while nothing arrives. """
 
     def __init__(self, link, port, mss=1400, isn=None, window=65535, stamps=False, sack=True, cut=None):
         self.link, self.port, self.mss, self.window, self.stamps, self.sack = link, port, mss, window, stamps, sack
@@ -67,10 +65,9 @@ class Tcp:
         return out
 
     def emit(self, at, data=b"", flags=ACK, ack=None, window=None, urgent=0, fragments=0):
-        """
-        Sends a segment of any octets, at any place of our stream; ack: a place in the other
-        side's.
-        """
+        """ Sends a segment of any octets, at any place of our stream; ack: the place in the other
+        side's stream that it acknowledges; fragments: the largest payload of an IP fragment (0: no
+        fragments). """
         options = self._options(flags & SYN)
         number = 0
         if self.irs is not None:
@@ -90,7 +87,8 @@ class Tcp:
         return len(self.out) - len(octets)
 
     def segment(self, begin, end, flags=ACK | PSH, **how):
-        """Sends a part of our stream; with the FIN if the part includes it."""
+        """Sends a part of our stream; with FIN if the part includes the place after our last
+        octet."""
         if self.end is not None and end > self.end:
             end, flags = self.end, flags | FIN
         self.emit(begin, self.out[begin:end], flags, **how)
@@ -112,10 +110,8 @@ class Tcp:
     # receiving
 
     def pump(self, seconds=0):
-        """
-        Handles received packets, and waits up to this time for the first; False if there was
-        none.
-        """
+        """ Handles received packets, and waits up to this time for the first packet; returns
+        whether there was one. """
         if seconds and not select.select([self.rx], [], [], seconds)[0]:
             return False
         some = False
@@ -171,7 +167,7 @@ class Tcp:
             self.acknowledge()
 
     def over(self):
-        """Have both sides ended by FIN?"""
+        """Returns whether both sides have ended by FIN."""
         return self.end is not None and self.una > self.end and self.taken == self.finished
 
     def acknowledge(self):
@@ -207,7 +203,7 @@ class Tcp:
         self.link.find()
         wait = patience.Wait(PATIENCE)
         while self.irs is None:
-            wait.check("nobody connects")
+            wait.check("no connection comes")
             self.pump(1)
         self.emit(-1, b"", SYN | ACK)
         while not self.una and not self.got and not self.room:
@@ -220,7 +216,7 @@ class Tcp:
     def settle(self, to=None, seconds=PATIENCE, piece=None):
         """
         Retransmits until all written octets, or those before the place to, are acknowledged.
-        piece(begin, end) returns (begin, end) of the part to send instead of the given part.
+        piece(begin, end) may choose another part to send: it returns the (begin, end) of this part.
         """
         to = len(self.out) + (self.end is not None) if to is None else to
         limit, wait = patience.Wait(seconds), AGAIN
@@ -239,7 +235,7 @@ class Tcp:
             if self.una > before:
                 limit.moved()
 
-    # as a socket
+    # the methods of a socket
 
     def setsockopt(self, level, option, value):
         """Only SO_LINGER has an effect."""
@@ -298,7 +294,7 @@ class Tcp:
         self.send_fin()
 
     def close(self):
-        """Closes; by RST unless both sides have ended by FIN."""
+        """Closes the connection; by RST unless both sides have ended by FIN."""
         if self.closed:
             return
         self.closed = True
@@ -309,9 +305,8 @@ class Tcp:
         self.rx.close()
 
     def _abort(self):
-        """
-        Sends RST where the other side may expect the next octet; an answer shows where it does.
-        """
+        """ Sends RST at each place where the other side may expect the next octet: a RST at another
+        place has no effect, but the other side answers, and the answer shows the right place. """
         for at in sorted({self.una, self.nxt}):
             self.send_rst(at)
         before, self.answer = self.packets, False
@@ -320,7 +315,7 @@ class Tcp:
 
 
 class Listener:
-    """Has the methods of a listening socket."""
+    """Has the methods of a listening socket, for a single connection; how: arguments of Tcp."""
 
     def __init__(self, link, **how):
         self.link, self.how = link, how
@@ -328,7 +323,7 @@ class Listener:
         self.link.find()
 
     def getsockname(self):
-        """Address and port."""
+        """Returns address and port."""
         return str(self.link.address), self.tcp.port
 
     def accept(self):

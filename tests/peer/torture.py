@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Sends streams of random messages in random segments (tcp.py, cuts.py), and compares the device's
-memory and completions with a model (messages.py). Reports in TAP.
+Sends streams of random messages in random segments (tcp.py, cuts.py), and compares the memory and
+the completions of the device's process with a model (messages.py). Reports in TAP.
 
 The same seed and number always produce the same stream. "--first N --streams 1" repeats one
 stream.
@@ -38,12 +38,14 @@ REGIONS = {SMALL: 16 << 10, LARGE: 128 << 10}
 
 
 class Stream:
-    """One connection, from its startup to its end."""
+    """One connection, from its startup to its end. seed and index (its number) determine the
+    choices."""
 
     def __init__(self, worker, seed, index):
         self.worker, self.case, self.ulp = worker, worker.case, worker.ulp
         self.rng = random.Random("%d/%d" % (seed, index))
-        # choices that depend on time use another generator, so that they do not change later choices
+        # choices that depend on time use another generator, so that they do not change later
+        # choices
         self.other = random.Random("%d/%d other" % (seed, index))
         rng = self.rng
         self.crc = SETTINGS[index // ROUND % len(SETTINGS)][0] == "on"
@@ -63,23 +65,24 @@ class Stream:
     # TCP
 
     def cut(self, begin, end):
-        """Random segments."""
+        """For Tcp.cut: returns random segments."""
         return cuts.schedule(self.rng, begin, end, max(begin - 2000, 0), self.ways)
 
     def loses(self, _):
-        """Decides whether a packet of the device is lost; sometimes also changes our window."""
+        """For Tcp.loses: whether a packet of the device is lost; may also change the peer's
+        window."""
         if self.narrow:
             self.tcp.window = self.other.choice((0, 1, 100, 1500, 3000, 65535))
         return self.lossy and self.other.random() < 0.05
 
     def idle(self):
-        """Opens the window and retransmits, because nothing arrives."""
+        """For Tcp.idle: opens the window and retransmits, because nothing arrives."""
         self.tcp.window = 65535
         self.tcp.acknowledge()
         self.tcp.again()
 
     def prepare(self, tcp):
-        """Prepares a new connection."""
+        """Makes this stream control the segments, losses and window of a new connection."""
         self.tcp = tcp
         tcp.cut, tcp.loses, tcp.idle = self.cut, self.loses, self.idle
 
@@ -138,7 +141,7 @@ class Stream:
         self.conn.peer.expect_fin()
 
     def end_rst(self):
-        """RST."""
+        """RST after everything sent."""
         self.tcp.send_rst()
 
     def end_disconnect(self):
@@ -185,22 +188,21 @@ class Stream:
         return fpdu.tagged(fpdu.WRITE, self.memory.target.stag, self.memory.target.addr, b"more")
 
     def ended_by(self, *error, **about):
-        """Expects the Terminate."""
+        """Expects the Terminate with this error, and ends the connection; about: for
+        expect_term()."""
         self.conn.peer.expect_term(*error, **about)
         self.conn.peer.expect_fin()
         self.rng.choice((self.tcp.send_fin, self.tcp.send_rst))()
         self.compare()
 
     def compare(self):
-        """Checks that the device has placed the data before the error, and no other."""
+        """Checks that the device has placed the data before the error, and no other data."""
         self.memory.target.check("target")
         self.memory.buffers.check("buffers")
 
     def alike(self, place):
-        """
-        Equally long segments of a Write that end at place, where the Write goes on; and their
-        size.
-        """
+        """ Returns the segments of a Write, all of the same size, and this size. The segments end
+        at place, where the caller continues the Write. """
         size, target = self.rng.choice((4, 60, 100, 300, 1400)), self.memory.target
         count = min(self.rng.randint(1, 30), place // size)
         begin, data = place - count * size, self.rng.randbytes(count * size)
@@ -218,7 +220,7 @@ class Stream:
 
     def end_beyond(self):
         """
-        A Write that goes on beyond the end of its region; the segments before the end are placed.
+        A Write that continues beyond the end of its region; the segments before the end are placed.
         """
         target, size = self.memory.target, self.memory.size
         place = size - self.rng.choice((0, 0, 3))
@@ -321,7 +323,8 @@ class KernelStream(Stream):
         self.conn = Conn(peer, None, None)
 
     def segments(self, opcode, data, *where):
-        """The ULPDUs of a message in segments of random, or of equal, size."""
+        """ Yields the ULPDUs of a message, in segments of one random size. where: the MSN of a
+        Send, or STag and offset of a Read Response. """
         size = max(self.rng.choice((1, 4, 60, 1400, 16000, 60000)), len(data) // 50, 1)
         for at in range(0, len(data), size):
             part, last = data[at:at + size], at + size >= len(data)
@@ -344,9 +347,8 @@ class KernelStream(Stream):
         return self.rng.randint(low, high)
 
     def exchange(self, inbox):
-        """
-        Sends messages; the server answers each by the data that it has received, or has read.
-        """
+        """ Sends messages; the server answers each message with the data that it has received, or
+        has read. """
         ulpdus, want, there = [], [], {}
         for _ in range(self.rng.randint(1, self.SLOTS)):
             data = b"e" + self.rng.randbytes(self.size())
@@ -364,7 +366,7 @@ class KernelStream(Stream):
                 equal(length, len(there[stag]), "length of a Read")
                 data = there.pop(stag)
                 self.send(b"".join(self.conn.peer.frame(u) for u in self.segments(fpdu.READ_RESP, data, sink, offset)))
-        equal(sorted(map(bytes, inbox.sends)), sorted(want), "what comes back")
+        equal(sorted(map(bytes, inbox.sends)), sorted(want), "the server's answers")
         inbox.clear()
 
     def more(self):
@@ -382,7 +384,7 @@ class KernelStream(Stream):
         self.ended_by(2, 0, 2)
 
     def end_too_much(self):
-        """A Read Response longer than the Read."""
+        """A Read Response longer than the server's Read."""
         size, fit = self.rng.choice((1, 4, 60, 100, 300, 1400)), self.rng.randint(1, 30)
         self.send(b"".join(map(self.conn.peer.frame, self.message(self.ask(7, fit * size + self.rng.randrange(size))))))
         stag, offset, *_ = self.conn.peer.message(fpdu.READ_REQ)[0].read_request()
@@ -405,7 +407,7 @@ class KernelStream(Stream):
 
 
 class Worker:
-    """A process of the upper layer that runs streams, one after the other."""
+    """Runs streams one after the other, on the device's side by one process of iwt_ulp."""
 
     MOST = 900      # connections of one iwt_ulp process, which numbers them below 1000
 
@@ -414,7 +416,7 @@ class Worker:
         self.late = False   # the last failed stream failed by a time-out
 
     def renew(self):
-        """Starts a new process, in place of the old one, if there is one."""
+        """Ends the old process, if there is one, and starts a new process."""
         self.close()
         self.case, self.done = Case(self.place, self.seed), 0
         self.ulp = self.case.ulp()
@@ -454,7 +456,7 @@ class Worker:
 
 
 def where(error):
-    """The places in the source of a failure, on one line."""
+    """Returns the places in the source where an error was raised, on one line."""
     return "at " + ", ".join("%s:%d" % (os.path.basename(f.filename), f.lineno)
                              for f in traceback.extract_tb(error.__traceback__))
 
@@ -469,11 +471,11 @@ class Torture:
         self.lock, self.failed, self.late, self.ran = threading.Lock(), 0, 0, 0
 
     def going(self):
-        """May another stream begin?"""
+        """Returns whether another stream may begin."""
         return self.failed < self.args.failures and time.monotonic() < self.until
 
     def work(self, worker, numbers):
-        """Runs streams, until other workers have taken the rest of the round."""
+        """Runs streams on a worker until numbers, which all workers share, has no more numbers."""
         while self.going():
             with self.lock:
                 index = next(numbers, None)
@@ -489,7 +491,7 @@ class Torture:
                         index, self.args.seed, index, why.replace("\n", "\n#   ")), flush=True)
 
     def round(self, first, last):
-        """Runs the streams that have the same settings of the link."""
+        """Runs the streams first to last - 1, which have the same settings of the link."""
         crc, markers = SETTINGS[first // ROUND % len(SETTINGS)]
         case = Case(self.place, 0)
         case.setting("crc", crc)
@@ -511,7 +513,7 @@ class Torture:
 
 
 def overlaps(place):
-    """Counters of the device's TCP for octets that arrived twice, or out of order."""
+    """Returns counters of the device's TCP for octets that arrived twice, or out of order."""
     lines = place.run("cat", "/proc/net/netstat", capture_output=True, text=True).stdout.splitlines()
     names, values = [line.split()[1:] for line in lines if line.startswith("TcpExt:")]
     counts = dict(zip(names, map(int, values)))
@@ -523,14 +525,14 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__)
     add_arguments(p)
     p.add_argument("--device", required=True, help="name of the device")
-    p.add_argument("--interface", required=True, help="of the peer's side")
-    p.add_argument("--seed", type=int, default=None, help="(at random)")
-    p.add_argument("--time", type=float, default=60, help="seconds (60)")
+    p.add_argument("--interface", required=True, help="interface of the peer's side")
+    p.add_argument("--seed", type=int, default=None, help="seed of the random generators (a random one)")
+    p.add_argument("--time", type=float, default=60, help="seconds until no new stream begins (60)")
     p.add_argument("--first", type=int, default=0, help="number of the first stream (0)")
-    p.add_argument("--streams", type=int, default=1 << 40, help="at most so many")
+    p.add_argument("--streams", type=int, default=1 << 40, help="the most streams to run")
     p.add_argument("--jobs", type=int, default=3, help="streams at a time (3)")
-    p.add_argument("--echo", type=int, default=0, help="port of iwt_echo, for each second stream")
-    p.add_argument("--failures", type=int, default=5, help="end after so many (5)")
+    p.add_argument("--echo", type=int, default=0, help="port of iwt_echo; every second stream uses it (0: none)")
+    p.add_argument("--failures", type=int, default=5, help="end after so many failed streams (5)")
     args = p.parse_args()
     if args.seed is None:
         args.seed = int.from_bytes(os.urandom(4), "big")
@@ -547,7 +549,7 @@ def main():
     torture.run()
     counts = {name: value - first[name] for name, value in overlaps(place).items()}
     print("# %d streams in %d s; %s" % (torture.ran, time.monotonic() - began, counts))
-    print("%sok 1 - %d streams are as the model says (seed %d, from %d)%s" % (
+    print("%sok 1 - %d streams agree with the model (seed %d, from %d)%s" % (
         "not " if torture.failed or not torture.ran else "", torture.ran, args.seed, args.first,
         " (time-out)" if 0 < torture.failed == torture.late else ""))
     many = min(counts["TCPOFOQueue"], counts["TCPDSACKOldSent"] + counts["TCPDSACKOfoSent"]) >= torture.ran

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """
-Uses the device file of rdma_cm without librdmacm. So a process can send commands that the
-library never sends, can name any queue pair by its number, and needs no RDMA device.
+Uses the device file of rdma_cm without librdmacm. So a process can send commands that the library
+never sends, and can name any queue pair by its number. The process need not open an RDMA device.
 
     channel = Channel()
     id = channel.id()
     id.resolve("10.77.0.2", 7174)       # address and route
-    id.connect(qpn=17)                  # OSError when it is refused
+    id.connect(qpn=17)                  # OSError if the kernel refuses
     channel.event()                     # (number, status, uid, id), see below
 
 Numbers of events are those of enum rdma_cm_event_type.
@@ -45,7 +45,7 @@ def sockaddr(host, port):
 
 
 def conn_param(qpn, private):
-    """A struct rdma_ucm_conn_param."""
+    """A struct rdma_ucm_conn_param; private: the private data."""
     return struct.pack("=II256s8B", qpn, 0, private, len(private), 0, 4, 4, 0, 7, 7, 1)
 
 
@@ -56,18 +56,19 @@ class Channel:
         self.fd = os.open("/dev/infiniband/rdma_cm", os.O_RDWR | os.O_CLOEXEC)
 
     def command(self, number, body, out=0):
-        """Runs a command. Raises OSError."""
+        """Runs a command with the structure body; out: room for the answer in octets. Raises
+        OSError."""
         os.write(self.fd, struct.pack("=IHH", number, len(body), out) + body)
 
     def id(self, uid=1):
-        """Creates an identifier. If uid is 0, the kernel reports no events of it."""
+        """Creates an identifier. If uid is 0, the kernel reports no events of the identifier."""
         answer = ctypes.create_string_buffer(ANSWER)
         self.command(CREATE_ID, struct.pack("=QQHB5x", uid, ctypes.addressof(answer), PS_TCP,
                                             QPT_RC), ANSWER)
         return Id(self, struct.unpack_from("=I", answer)[0])
 
     def event(self, timeout=PATIENCE):
-        """The next event: (event, status, uid, number of the identifier)"""
+        """Returns the next event: (event, status, uid, number of the identifier)"""
         answer = ctypes.create_string_buffer(ANSWER)
         if not patience.ready(self.fd, timeout):
             raise NoEvent
@@ -76,7 +77,7 @@ class Channel:
         return event, status, uid, number
 
     def expect(self, *events):
-        """The next event, which must be one of these."""
+        """Returns the next event, which must be one of events."""
         got = self.event()
         if got[0] not in events:
             raise OSError(-got[1], "event %d, status %d" % got[:2])
@@ -84,7 +85,7 @@ class Channel:
 
 
 class Id:
-    """An identifier."""
+    """An identifier of rdma_cm (a struct rdma_cm_id of librdmacm)."""
 
     def __init__(self, channel, number):
         self.channel, self.number = channel, number

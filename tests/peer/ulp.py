@@ -27,7 +27,7 @@ PATIENCE = int(os.environ.get("IWT_ULP_PATIENCE", "60"))
 
 
 class UlpError(Fail):
-    """A command failed; number is the errno."""
+    """A command of iwt_ulp failed; number is the errno."""
 
     def __init__(self, command, answer):
         super().__init__("%s: %s" % (command[:100], answer))
@@ -36,7 +36,8 @@ class UlpError(Fail):
 
 
 class Ulp:
-    """One process. Any command is a method: ulp.listen(id=300, addr="::") and so on."""
+    """One process iwt_ulp. Each of its commands is a method, for example ulp.listen(id=300,
+    addr="::")."""
 
     trace = False   # print each command, and how long it takes
 
@@ -47,7 +48,7 @@ class Ulp:
         self.number = 0
 
     def new(self):
-        """A new number for an object (connections of listeners have low numbers)."""
+        """Returns a new number for an object. iwt_ulp itself gives numbers below 1000."""
         self.number += 1
         return 999 + self.number
 
@@ -88,7 +89,8 @@ class Ulp:
         return True
 
     def event(self, ms=30000, want=None, **args):
-        """The next event of connection id=; want: its expected name, or several names."""
+        """Returns the next event of connection id; want: the name of the expected event, or several
+        names."""
         got = self.cmd("event", ms=ms, **args)
         got["data"] = bytes.fromhex(got.get("data", ""))
         want = (want,) if isinstance(want, str) else want
@@ -108,11 +110,11 @@ class Ulp:
         check(not got, "no completion wanted:", got)
 
     def dump(self, **args):
-        """Octets of memory."""
+        """Returns octets of memory."""
         return bytes.fromhex(self.cmd("dump", **args)["data"])
 
     def fails(self, name, **args):
-        """The errno of a command that must fail."""
+        """Returns the errno of a command that must fail."""
         try:
             got = self.cmd(name, **args)
         except UlpError as error:
