@@ -47,25 +47,25 @@ whole() {
 	[ "$n" -gt 5 ] && return "$rc"
 }
 
-# The kernel's runner executes the selftests as programs.
+# not_programs: prints selftests that are not executable. (The kernel's runner executes them.)
 not_programs() { find "$tests/selftests" -name '*.sh' -not -perm -111 | grep .; }
 installed_runs() { (cd "$installed" && ./reject.sh); }
 
 begin make rping iwt_conn
-check "all are programs" not not_programs
+check "all selftests are executable" not not_programs
 check "a machine: a selftest passes" run_tests "$tests/selftests" TEST_PROGS=reject.sh
-check "a machine: it is counted" made '^[1-9][0-9]* passed, 0 failed'
+check "a machine: a selftest that passes is counted" made '^[1-9][0-9]* passed, 0 failed'
 IWT_LINK_TYPE=siw run_tests "$tests/selftests" TEST_PROGS=budgets.sh >/dev/null
-check "a machine: one that skips is counted" made '^0 passed, 1 failed, 1 skipped$'
+check "a machine: a selftest that skips is counted" made '^0 passed, 1 failed, 1 skipped$'
 
 mkdir -p "$tree"
 cp -a "$tests" "$tree/iw_tcp"
 library >"$tree/lib.mk"
 check "a kernel tree: a selftest runs" run_tests "$tree/iw_tcp/selftests" TEST_PROGS=reject.sh
-check "a kernel tree: it passes" made '^reject.sh ends with 0$'
+check "a kernel tree: the selftest passes" made '^reject.sh ends with 0$'
 IWT_LINK_TYPE=siw run_tests "$tree/iw_tcp/selftests" TEST_PROGS=budgets.sh >/dev/null
-check "a kernel tree: one that skips says so" made '^budgets.sh ends with 4$'
-check "a kernel tree: they are installed" make -s -C "$tree/iw_tcp/selftests" install INSTALL_PATH="$installed"
+check "a kernel tree: a selftest that skips ends with 4" made '^budgets.sh ends with 4$'
+check "a kernel tree: the selftests are installed" make -s -C "$tree/iw_tcp/selftests" install INSTALL_PATH="$installed"
 check "installed: nothing is missing" whole
 rm -rf "$tree"
 check "installed: a selftest passes" installed_runs
