@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # demo.sh [--table] [LINK_TYPE]: runs ordinary RDMA programs and NFS over RDMA between two hosts.
-# The hosts are network namespaces that a veth pair with MTU 1500 joins, with an iw_tcp link on
-# each. Shows the progress (not with --table) and what the tools of Linux report, then a table. On
-# a machine that is not emulated it also compares the speed with that of TCP, in a chart. Fails if
-# any program failed. Runs as root in a laboratory: make demo. (tests/hosts/demo.sh runs the same
-# between two machines.)
+# The hosts are two network namespaces. A veth pair with MTU 1500 joins them, and each of them has
+# an iw_tcp link. Without --table, prints each command and the output of rdma and ss. Then prints a
+# table of the results. On a machine that is not emulated, also measures the speed, and prints a
+# chart that compares it with the speed of TCP. Fails if any program failed. Runs as root in a
+# laboratory: make demo. (tests/hosts/demo.sh runs these programs between two machines.)
 
 export PATH=${IWT_BIN:-/opt/iw_tcp/bin}:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
@@ -96,7 +96,7 @@ make_hosts() {
 
 links() {
 	local n
-	# a perftest client that connects too early crashes when it cleans up
+	# a perftest client that connects too early crashes: keep this out of the kernel's log
 	{ echo 0 >/proc/sys/debug/exception-trace; } 2>/dev/null
 	make_hosts &&
 		run "${host1[@]}" rdma link add iwt1 type "$type" netdev "$dev1" &&
@@ -163,7 +163,7 @@ state() {
 
 state_row() {
 	local pid rc=0
-	progress "a connection in rdma, ss and the counters"
+	progress "rdma and ss show a connection and its counters"
 	"${host1[@]}" rping -s -a $server -C 1000000 -S 4096 >/dev/null 2>&1 &
 	pid=$!
 	wait_listen 7174 $pid && { "${host2[@]}" rping -c -a $server -C 1000000 -S 4096 >/dev/null 2>&1 & }
@@ -174,7 +174,7 @@ state_row() {
 	state || rc=1
 	kill $pid $! 2>/dev/null
 	wait $pid $! 2>/dev/null
-	row 'rdma, ss' 'the connection and its counters can be seen' '' "$([ $rc = 0 ] && echo ok || echo FAILED)"
+	row 'rdma, ss' 'show the connection and its counters' '' "$([ $rc = 0 ] && echo ok || echo FAILED)"
 }
 
 # nfs_steps MEGABYTES: serves a directory on host1, and mounts it on host2; fails unless all data
@@ -204,9 +204,9 @@ nfs_row() {
 
 positive() { awk -v n="${1:-0}" 'BEGIN { exit !(n ~ /^[0-9.]+$/ && n > 0) }'; }
 
-# There are two reasons to repeat a run. perftest needs the frequency of the processor, and cannot
-# always measure it; then perftest prints 0, or that it "can't produce a report". And the server
-# may start to listen for the connection under test only after the client has tried to connect.
+# There are two reasons to repeat a run. perftest cannot always measure the frequency of the
+# processor; then perftest prints 0, or "Can't produce a report". And the server may start to
+# listen for the connection under test only after the client has tried to connect.
 unlucky() { grep -Eq "Can't produce a report|EVENT_REJECTED" "$tmp/client"; }
 
 # perftest TOOL WHAT UNIT COLUMN OPTION...: runs TOOL of perftest; the result is in COLUMN of its
@@ -253,7 +253,7 @@ emulated() { grep -q QEMU /sys/class/dmi/id/sys_vendor 2>/dev/null; }
 chart() {
 	local i
 	[ ${#names[@]} -gt 0 ] || return
-	printf '\nGb/s, one stream of 64 KB messages\n\n'
+	printf '\nSpeed of one stream of 64 KB messages, in Gb/s\n\n'
 	for ((i = 0; i < ${#names[@]}; i++)); do printf '%s\t%s\n' "${figures[$i]}" "${names[$i]}"; done |
 		awk -F'\t' '{ v[NR] = $1; name[NR] = $2; if ($1 > most) most = $1 }
 			END { for (i = 1; i <= NR; i++) {
@@ -274,10 +274,10 @@ notes() {
 	[ ${#names[@]} -gt 0 ] || return
 	cat <<-end
 
-	TCP computes no checksum here. So compare it with the rows without CRC. The CRC32c, which is on
-	by default, protects the data from end to end. In this machine it is slow, because the kernel
-	computes it without the processor's instruction for it. Both hosts share one computer: compare
-	the figures with each other, not with those of real machines.
+	TCP computes no checksum here, so compare TCP with the rows without CRC. The CRC32c protects
+	the data from end to end, and is on by default. It is slow in this machine, because this kernel
+	does not use the processor's instruction for CRC32c. Both hosts share one computer: compare the
+	figures with each other, not with the figures of real machines.
 	end
 }
 

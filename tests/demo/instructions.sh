@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # instructions.sh: counts the instructions that both hosts together execute for each byte of a
 # stream of 64 KB messages, over iw_tcp and over TCP. Needs a machine whose clock counts
-# instructions (LAB_ICOUNT=1). Processors differ in their speed, but not in these numbers.
+# instructions (LAB_ICOUNT=1). These numbers do not depend on the speed of the processor.
 . "$(dirname "$0")/../lib/begin.sh"
 here=$(dirname "$0")
 # shellcheck source=tests/lib/middle.sh
@@ -35,7 +35,7 @@ measure() {
 
 net_prepare || { not_ok "two namespaces"; ktap_finish; }
 modprobe iw_tcp
-printf '@\n@ Instructions for each byte, both hosts together, 64 KB messages, MTU 1500\n@\n'
+printf '@\n@ Processor instructions for each byte, both hosts together, 64 KB messages, MTU 1500\n@\n'
 measure insn-write-64k-1500 iw_tcp "RDMA Write, no CRC"
 measure insn-write-64k-1500 tcp "TCP, without RDMA"
 measure insn-write-64k-1500-crc iw_tcp "RDMA Write, CRC32c"
