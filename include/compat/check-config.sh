@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# check-config.sh KDIR: says why the module cannot be built for the kernel in KDIR, one line for
-# each reason, and fails. For a kernel that is newer than the tested ones, says so.
-# check-config.sh KDIR --failed: says with which kernels the module was tested, after a build for
-# the kernel in KDIR has failed
+# check-config.sh KDIR: if the module cannot be built for the kernel in KDIR, prints a line for each
+# reason, and fails. If the kernel is newer than the tested kernels, prints this.
+# check-config.sh KDIR --failed: after a build for the kernel in KDIR has failed, prints with which
+# kernels the module was tested
 kdir=$1
 config=$kdir/include/config/auto.conf
 # shellcheck source=include/compat/kernels
@@ -47,22 +47,22 @@ if [ ! -e "$config" ]; then
 	exit 1
 fi
 
-# The directory with include/: a separate build directory has a Makefile that names it
+# The directory with include/: the Makefile of a separate build directory names this directory
 source=$kdir
 if [ ! -e "$source/include/net/tcp.h" ]; then
 	source=$(sed -n 's,^include  *\(/.*\)/Makefile$,\1,p' "$kdir/Makefile" | head -n 1)
 fi
 
-# lacks FILE NAME: notes it if the kernel's header FILE does not have NAME
+# lacks FILE NAME: adds NAME to "missing" if the kernel's header FILE does not have NAME
 lacks()
 {
 	grep -qsw -- "$2" "$source/include/$1" ||
 		missing="${missing:+$missing, }$2 ($1)"
 }
 
-# What the module takes from the oldest kernel and no overlay replaces. A kernel that calls itself
-# older is refused even if its distributor added all of it. A kernel newer than the tested ones
-# may have moved it, and is tried.
+# Names of the oldest kernel that the module uses and no overlay replaces. A kernel with an older
+# version is refused, even if its distributor has added all of these names. A kernel that is newer
+# than the tested kernels may have moved these names to other headers, so it is not checked.
 missing=
 if [ -e "$source/include/net/tcp.h" ] && ! older "$KERNEL_NEWEST" "$release"; then
 	lacks net/tcp.h tcp_recv_skb
@@ -82,7 +82,7 @@ if [ ! -e "$kdir/Module.symvers" ]; then
 	fail "$kdir/Module.symvers is missing: build the kernel first"
 fi
 
-# need OPTION WHAT
+# need OPTION WHAT: fails if the kernel lacks CONFIG_OPTION, which is for WHAT
 need()
 {
 	grep -q "^CONFIG_$1=[ym]" "$config" ||
