@@ -9,10 +9,14 @@
 
 NATIVE=amd64
 
-# For each architecture: the GNU triplet, the emulator's program, the emulator's package
+# For each architecture: the GNU triplet, the emulator's program, the emulator's package. Without an
+# emulator, a lab uses another release's emulator (s390x), or there is no lab.
 declare -A FOREIGN=(
 	[arm64]="aarch64-linux-gnu qemu-system-aarch64 qemu-system-arm"
 	[s390x]="s390x-linux-gnu"
+	[ppc64el]="powerpc64le-linux-gnu"
+	[riscv64]="riscv64-linux-gnu"
+	[loong64]="loongarch64-linux-gnu"
 )
 
 # arch_of SUITE[:ARCHITECTURE]: prints the architecture

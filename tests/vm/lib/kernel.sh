@@ -8,13 +8,13 @@
 #   tree/        headers and modules, to be laid over a userland for building
 #   modules.img  a file system with the modules that the labs need
 
-# A suite that changes to a new kernel series keeps the previous series for a long time. A
-# laboratory boots the series that it is named after.
+# Backports keep a kernel series for a long time after they have got the next one. These are the
+# series that a lab gets if it names none.
 declare -A KERNEL_SERIES=([trixie-backports]=7.2 [bookworm-backports]=6.12)
 
-# kernel_release SUITE FLAVOUR: prints the part of the package's name after "linux-image-"
+# kernel_release SUITE FLAVOUR [SERIES]: prints the part of the package's name after "linux-image-"
 kernel_release() {
-	local series=${KERNEL_SERIES[${1%:*}]:-} release
+	local series=${3:-${KERNEL_SERIES[${1%:*}]:-}} release
 	if [ -z "$series" ]; then
 		printf '%s\n' "$2"
 		return
@@ -25,12 +25,12 @@ kernel_release() {
 	printf '%s\n' "$release"
 }
 
-# kernel_packages SUITE FLAVOUR: prints "package=version" of the packages of image, headers,
-# source
+# kernel_packages SUITE FLAVOUR [SERIES]: prints "package=version" of the packages of image,
+# headers, source
 kernel_packages() {
 	local suite=$1 release list version
 	local parts='^linux-(headers|kbuild|image|base|binary|modules)-[0-9]'
-	release=$(kernel_release "$suite" "$2") || return
+	release=$(kernel_release "$suite" "$2" "${3:-}") || return
 	list=$(apt_closure "$suite" "$parts" "linux-image-$release" "linux-headers-$release")
 	list=$(grep -E "$parts" <<<"$list")
 	version=$(sed -n 's/^linux-image-.*=//p' <<<"$list" | head -n 1)
@@ -156,11 +156,12 @@ initrd_make() {
 	rm -rf "$dir"
 }
 
-# stock_kernel VAR NAME SUITE FLAVOUR USERLAND: sets VAR to the artefact of the kernel of SUITE
+# stock_kernel VAR NAME SUITE FLAVOUR USERLAND [SERIES]: sets VAR to the artefact of the kernel of
+# SUITE
 stock_kernel() {
 	local packages recipe
 	apt_update "$3"
-	packages=$(kernel_packages "$3" "$4")
+	packages=$(kernel_packages "$3" "$4" "${6:-}")
 	recipe=$(declare -f build_stock_kernel kernel_unpack kernel_trim_modules siw_source \
 		kernel_finish initrd_make; cat "$VM_DIR/guest/initrd")
 	artefact "$1" "kernel-$2" "$(hash_of "$packages" "$5" "$recipe")" \
@@ -199,4 +200,46 @@ newest_kernel() {
 	package=$(newest_headers "$2")
 	artefact "$1" "newest-${2%:*}" "$(hash_of "$package" "$(declare -f build_newest kernel_unpack root_install)")" \
 		build_newest "$2" "$package"
+}
+
+# kernel_flavours SUITE[:ARCHITECTURE]: prints the flavours of the suite's newest kernel
+kernel_flavours() {
+	apt_update "$1"
+	apt_in "$1" apt-cache pkgnames linux-headers- | sed -n 's/^linux-headers-\([^0-9]\)/\1/p' | sort |
+		if [ "$(arch_of "$1")" = "$NATIVE" ]; then cat; else grep -v "$NATIVE\$"; fi
+}
+
+build_headers() {
+	local suite=$1 packages=$2 release=$3 out=$4
+	# shellcheck disable=SC2086
+	kernel_unpack "$suite" "$out" "$out/debs" $packages
+	rm -rf "$out/debs"
+	echo "$release" >"$out/version"
+}
+
+# kernel_headers VAR SUITE[:ARCHITECTURE] FLAVOUR: sets VAR to a directory with the headers of the
+# suite's newest kernel in tree/, to be laid over a userland of this machine's architecture
+kernel_headers() {
+	local package packages
+	apt_update "$2"
+	package=$(apt_field "$2" "linux-headers-$3" Depends | grep -oE 'linux-headers-[0-9][^ ,]*' | head -n 1)
+	[ -n "$package" ] || die "$2 has no linux-headers-$3"
+	packages=$(apt_closure "$2" '^linux-(headers|kbuild)-[0-9]' "$package")
+	# the programs of linux-kbuild run on the host
+	[ "$(arch_of "$2")" = "$NATIVE" ] || packages=$(sed "s/^\(linux-kbuild-[^=]*\)=/\1:$NATIVE=/" <<<"$packages")
+	artefact "$1" "headers-${2/:/-}-$3" "$(hash_of "$packages" "$(declare -f build_headers kernel_unpack)")" \
+		build_headers "$2" "$packages" "${package#linux-headers-}"
+}
+
+build_sid_root() { retry root_install sid "make,gcc,libc6-dev,ccache,$1" "$2/root"; }
+
+# sid_root VAR ARCHITECTURE: sets VAR to a directory with sid's userland in root/, and with the cross
+# compiler that builds sid's kernels
+sid_root() {
+	local compiler
+	apt_update "sid:$2"
+	compiler=$(apt_field "sid:$2" "linux-headers-$2" Depends | grep -oE 'linux-headers-[0-9][^ ,]*' | head -n 1)
+	compiler=$(apt_field "sid:$2" "$compiler" Depends | grep -oE 'gcc-[0-9]+' | head -n 1)-$(foreign_triplet "$2")
+	artefact "$1" "root-sid-$2" "$(hash_of "$compiler" "$(declare -f build_sid_root root_install)")" \
+		build_sid_root "$compiler"
 }

@@ -2,11 +2,11 @@
 # shellcheck shell=bash disable=SC2034 # the other files use the variables
 # The laboratories: the userland and the kernel of each laboratory.
 
-LABS="6.12 6.1 7.2 rt uml debug"
+LABS="6.12 6.1 7.3 rt uml debug"
 # labs of other architectures, which are prepared only when they are named
 FOREIGN_LABS="arm64 arm64-16k s390x"
 # labs that only check --long uses, and core; they are prepared only when they are named
-MORE_LABS="kcsan series core dawdle coverage"
+MORE_LABS="7.2 cloud cloud-6.1 cloud-7.3 rt-6.1 rt-7.3 kcsan series core dawdle coverage"
 # labs that use the kernel of another lab
 SAME_LABS="wrap untuned"
 
@@ -23,7 +23,17 @@ lab_load() {
 	case $LAB in
 	6.12) stock_kernel KERNEL 6.12 trixie amd64 trixie; root_of ROOT trixie ;;
 	7.2) stock_kernel KERNEL 7.2 trixie-backports amd64 trixie; root_of ROOT trixie ;;
+	7.3) stock_kernel KERNEL 7.3 trixie-backports amd64 trixie 7.3; root_of ROOT trixie ;;
 	rt) stock_kernel KERNEL rt trixie rt-amd64 trixie; root_of ROOT trixie ;;
+	cloud) stock_kernel KERNEL cloud trixie cloud-amd64 trixie; root_of ROOT trixie ;;
+	cloud-7.3 | rt-7.3)
+		stock_kernel KERNEL "$LAB" trixie-backports "${LAB%-*}-amd64" trixie 7.3
+		root_of ROOT trixie
+		;;
+	cloud-6.1 | rt-6.1)
+		stock_kernel KERNEL "$LAB" bookworm "${LAB%-*}-amd64" bookworm
+		root_of ROOT bookworm
+		;;
 	6.1) stock_kernel KERNEL 6.1 bookworm amd64 bookworm; root_of ROOT bookworm ;;
 	uml) lab_uml uml uml.config ;;
 	# the driver's counters begin shortly before their wrap (proto/first.h); tests learn how

@@ -133,7 +133,7 @@ dkms_of() {
 # kernels (linux-NAME and initrd-NAME). The kernel "first" is installed; the kernel "second" is
 # from the release's backports, and second/ holds its packages. firmware/ is for Secure Boot.
 
-declare -A SECOND_KERNEL=([bookworm]=6.12 [trixie]=7.2)
+declare -A SECOND_KERNEL=([bookworm]=6.12 [trixie]=7.3)
 # Further packages that the second kernel needs: SECOND_MORE from the release itself, SECOND_NEWER
 # (a pattern) from the backports
 declare -A SECOND_MORE=([bookworm]='' [trixie]='gcc-14-for-host cpp-14-for-host')
