@@ -63,7 +63,7 @@ static struct end *lingering(int fds[2])
 	return e;
 }
 
-/* Return: 1 if the round was good, 0 if it failed, -1 if the kernel can't be stopped there. */
+/* Return: 1 if the round was good, 0 if it failed, -1 if the kernel has no probe there. */
 static int one_round(void)
 {
 	struct end *e;
