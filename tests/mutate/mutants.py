@@ -42,7 +42,8 @@ Token = namedtuple("Token", "kind text where")
 
 
 def tokens(source):
-    """Returns the tokens that a compiler sees: no blanks, comments, or lines of the preprocessor."""
+    """Returns the tokens that a compiler sees: no blanks, comments, or lines of the
+    preprocessor."""
     return [Token(m.lastgroup, m.group(), m.start()) for m in TOKEN.finditer(source)
             if m.lastgroup not in ("blank", "cpp")]
 
@@ -128,8 +129,8 @@ def deletions(path, source, toks, first, last):
 
 
 def condition(toks, i):
-    """Returns the index of the "if" whose condition ends with the parenthesis at i; i + 1 if there is no
-    "if"."""
+    """Returns the index of the "if" whose condition ends with the parenthesis at i; i + 1 if there
+    is no "if"."""
     depth = 0
     for j in range(i, 0, -1):
         depth += (toks[j].text in ")]") - (toks[j].text in "([")

@@ -3,9 +3,9 @@
 # instructions.sh [--only TEXT]: counts instructions, on a machine whose clock counts them
 # (LAB_ICOUNT=1; "count" boots such a machine):
 #
-#	figures		the cases of the benchmark in instructions.tsv. The cost of a case must be
-#			within 10 % of the cost in this file, unless this is "new". Lines "#| CASE
-#			VALUE UNIT" print the present cost
+#	figures		the cases of the benchmark in instructions.tsv. The cost of a case must
+#			be within 10 % of the cost in this file, unless this is "new". Lines
+#			"#| CASE VALUE UNIT" print the present cost
 #	shapes		streams of a peer; their cost must be in proportion to their segments
 #			(tests/peer/shapes.py)
 #

@@ -113,8 +113,8 @@ def curve_lines(series, at):
 
 
 def distance(targets, res):
-    """Draws how far each figure is from its target, on a logarithmic axis. A target is met if its bar
-    is right of 1."""
+    """Draws how far each figure is from its target, on a logarithmic axis. A target is met if its
+    bar is right of 1."""
     rows = [(t, t.value(res)) for t in targets]
     rows = [(t, (t.limit / s.median if t.most else s.median / t.limit), s) for t, s in rows if s and s.median > 0]
     if not rows:
