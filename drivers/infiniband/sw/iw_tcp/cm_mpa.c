@@ -44,9 +44,8 @@ static int send_all(struct iwt_ep *ep, const void *buf, u32 len)
  * iwt_ep_load_settings() - copy the settings of the link
  * @ep: endpoint, locked, that belongs to a device
  *
- * The endpoint keeps this copy until it ends. Until the ULP has passed its depths
- * (iwt_ep_wish_depths()), the endpoint offers the device's maximum for inbound Reads and requests
- * no outbound Reads.
+ * The endpoint keeps this copy until it ends. Until iwt_ep_wish_depths() stores the IRD and the
+ * ORD that the ULP requests, the endpoint offers the device's maximum IRD, and an ORD of 0.
  */
 void iwt_ep_load_settings(struct iwt_ep *ep)
 {

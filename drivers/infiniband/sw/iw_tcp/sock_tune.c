@@ -12,7 +12,8 @@
  * Other files write fields of a socket only where the driver would not work otherwise: callbacks,
  * sk_user_data and sk_allocation, as all users of TCP in the kernel do (sock.c,
  * sock_takeover.c); the ULP (sock_ulp.c); the user and the memory control group (sock_owner.c);
- * the traffic class of IPv6 (sock.c); the shutdown state of a process's socket
+ * the traffic class of IPv6 (sock.c); the shutdown state (sock.c, sock_takeover.c); flags of
+ * socket options (sock.c, sock_alive.c, sock_takeover.c); the operations of a process's socket
  * (sock_takeover.c); and the owner of the socket lock, for a lock_sock() with a timeout
  * (sock_run.c).
  */

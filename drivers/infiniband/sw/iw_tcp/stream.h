@@ -185,8 +185,8 @@ struct iwt_rx_bad {
  * @after_write: the peer's last message, not counting Responses, was a Write
  * @write_len: bytes received of the current or last Write
  * @q: untagged queues
- * @recv: the receive queue's private copy of a receive and its list
- * @recv_pos: position in that list
+ * @recv: the receive queue's private copy of a receive work request with its scatter list
+ * @recv_pos: position in the scatter list of @recv
  * @hold: region in which the last FPDU of the run was placed
  * @err: error that ends the stream, or IWT_OK
  * @bad: erroneous FPDU

@@ -129,8 +129,9 @@ static bool go_idle(struct iwt_stream *st)
 }
 
 /*
- * TCP did not accept all framed bytes. When TCP has room again, it calls the driver, but not if
- * it lacked memory: then the caller has to retry.
+ * TCP did not accept all framed bytes. Return: IWT_TX_LOST if TCP will never accept them;
+ * IWT_TX_STARVED if TCP lacked memory: TCP will not call the driver, so the caller has to retry;
+ * otherwise IWT_TX_IDLE: TCP will call the driver when TCP has room again.
  */
 static enum iwt_tx_result blocked(const struct iwt_stream *st)
 	__must_hold(&st->lock)

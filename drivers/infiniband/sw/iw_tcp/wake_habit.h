@@ -25,8 +25,8 @@
 #define IWT_PAUSE_NS		(200 * NSEC_PER_USEC)
 
 /*
- * wake_sqpoll.c, a worker polls. Events: doorbells of a queue pair, less than IWT_PAUSE_NS from
- * the end of one doorbell to the end of the next.
+ * The habit of wake_sqpoll.c: a worker polls the send queue. The events are doorbells of a queue
+ * pair, with less than IWT_PAUSE_NS from the end of one doorbell to the end of the next.
  */
 #define IWT_SQPOLL_FIRST	16
 #define IWT_SQPOLL_MAX		1024
@@ -36,10 +36,10 @@
 #define IWT_SQPOLL_STRETCH_NS	(5 * NSEC_PER_MSEC)
 
 /*
- * wake_cqpoll.c, a process flushes its posts. Events: doorbells of a completion queue, less than
- * IWT_PAUSE_NS from the end of one doorbell to the beginning of the next. The threshold is higher
- * than IWT_SQPOLL_FIRST, so that a worker begins first. The threshold never changes; instead the
- * time doubles for which the process has to use doorbells.
+ * The habit of wake_cqpoll.c: a process flushes its posts. The events are doorbells of a
+ * completion queue, with less than IWT_PAUSE_NS from the end of one doorbell to the beginning of
+ * the next. The threshold is higher than IWT_SQPOLL_FIRST, so that a worker begins first. The
+ * threshold never changes; instead the time doubles for which the process has to use doorbells.
  */
 #define IWT_CQPOLL_FIRST	32
 #define IWT_CQPOLL_WAIT_NS	NSEC_PER_MSEC
@@ -51,7 +51,10 @@
 /* The way ends when more calls in a row than this have served at most one request each. */
 #define IWT_CQPOLL_POOR		32
 
-/* wake_reply.c, the engine spins. Events: replies posted by doorbell, at any distance in time. */
+/*
+ * The habit of wake_reply.c: the engine spins. The events are replies posted by doorbell, at any
+ * distance in time.
+ */
 #define IWT_SPIN_FIRST		16
 #define IWT_SPIN_MAX		1024
 /* Maximum time of one spin. */
@@ -60,7 +63,10 @@
 #define IWT_SPIN_CREDIT		32
 #define IWT_SPIN_MISS		4
 
-/* wake_migrate.c. Events: budgets used up on a processor that others need, at any distance. */
+/*
+ * The habit of wake_migrate.c: the engines move to another processor. The events are budgets used
+ * up on a processor that other threads need, at any distance in time.
+ */
 #define IWT_MIGRATE_FIRST	4
 #define IWT_MIGRATE_MAX		32
 /* A migration has paid if the next one follows after at least this time. */

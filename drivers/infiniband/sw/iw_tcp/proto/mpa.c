@@ -15,8 +15,9 @@
  * @buf: received octets of the frame
  * @len: number of received octets
  *
- * Return: length of the fixed part until the fixed part has been received, then length of the
- * frame; at most IWT_MPA_MAX_FRAME.
+ * Return: length of the fixed part, until the fixed part has been received; then length of the
+ * frame. If the private data are longer than IWT_MPA_MAX_PD, the length of the fixed part: the
+ * frame is wrong, and no more octets of it are needed.
  */
 u32 iwt_mpa_need(const u8 *buf, u32 len)
 {
