@@ -75,9 +75,10 @@ int iwt_qp_doorbell(struct iwt_qp *qp)
 }
 
 /*
- * Notifies the kernel of new entries in the send queue: rings the doorbell if @news requires
- * it, else notes the post, so that the next poll of a completion queue flushes it if the kernel
- * relies on that. The caller does not hold the lock of the queue.
+ * Handles new entries in the send queue: rings the doorbell if @news requires it. Otherwise the
+ * kernel polls the ring, or relies on this process to flush its posts. For the second case the
+ * function notes the post in both completion queues; iwt_cq_flush() later tells the kernel of the
+ * post if the case applies. The caller does not hold the lock of the queue.
  */
 int iwt_sq_tell(struct iwt_qp *qp, enum iwt_news news)
 {
