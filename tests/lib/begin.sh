@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # Each selftest begins by sourcing this file, which sources everything in this directory that
-# selftests use. README says how to write a selftest.
+# selftests use. tests/README says how to write a selftest.
 
 IWT_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # stuck.sh prints where a program hangs, before the program is killed.

@@ -32,8 +32,8 @@ ktest_unload() { modprobe -r iwt_ktest && [ ! -d /sys/module/iwt_ktest ]; }
 
 HELD=/sys/kernel/debug/iwt_held/ctl
 
-# held_need: loads iwt_held; tests write commands for it to $HELD. ("ip netns exec" mounts a new
-# /sys without debugfs.)
+# held_need: loads iwt_held; tests write commands for it to $HELD. (A command that "ip netns exec"
+# starts cannot do that, because "ip netns exec" mounts a new /sys without debugfs.)
 held_need() {
 	modprobe -q iwt_held || missing_all "module iwt_held"
 	[ -e $HELD ] || missing_all "debugfs"

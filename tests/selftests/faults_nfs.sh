@@ -46,8 +46,9 @@ use_it() {
 }
 other_data() { head -c 300000 /dev/urandom >"$TMP/data"; }
 
-# with KIND N COMMAND: runs COMMAND while the N-th allocation fails. RC is its status; FAILED
-# is empty if no allocation failed.
+# with KIND N COMMAND: runs COMMAND while the N-th allocation of this KIND (slabs or pages) fails.
+# RC is COMMAND's status; FAILED is empty if no allocation failed. Fails if RC is 60 or more: then
+# iwt_patient has ended COMMAND (status 124, less 64), or COMMAND was killed or could not be run.
 with() {
 	local FAULT="$IWT_BIN/iwt_faultnth $1 iw_tcp $2"
 	FAILED=1

@@ -26,11 +26,13 @@ def put(items, at, value):
 
 class State:
     """
-    pc: step of each thread, None at its end; buf: each thread's stores that the memory has not
-    taken; seen: index into the log before which a thread loads nothing; last: the same for each
-    place; log: stores that the memory has taken; base: values of the places before the log; lock:
-    the thread that holds it; given: index into the log when the lock was released; reg: one value
-    of each thread; got: the result of load(). A subclass adds names in PLAIN.
+    pc: each thread's next step, None after its last step; buf: each thread's stores that the
+    memory has not taken; log: stores that the memory has taken, oldest first; base: value of each
+    place before the stores of the log; seen: for each thread, how many stores of the log it must
+    have seen: a load gives the last of these stores to the place, or a later store; last: the same
+    number for each thread and place; lock: the thread that holds the lock; given: length of the
+    log when the lock was released; reg: one value of each thread, for steps that keep a value;
+    got: the result of load(). A subclass adds names in PLAIN.
     """
     PLAIN = ()
     WEAK = ("pc", "buf", "seen", "last", "base", "log", "lock", "given", "reg")

@@ -34,8 +34,9 @@ static int connect_other(struct kt_conn *c)
 }
 
 /*
- * The server must not accept with the queue pair of another identifier. A number is valid on one
- * device only, so this queue pair is on the listener's device. Its own identifier still connects.
+ * The server must not accept with the queue pair of another identifier. The number of a queue pair
+ * is valid on one device only, so the other identifier's queue pair is on the listener's device.
+ * Afterwards the other identifier can still connect with its queue pair.
  */
 static int accept_other(struct kt_conn *c)
 {
