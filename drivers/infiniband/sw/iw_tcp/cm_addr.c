@@ -7,6 +7,7 @@
 #include <linux/inetdevice.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <rdma/ib_addr.h>
 #include <rdma/iw_cm.h>
 
@@ -61,7 +62,18 @@ static struct net_device *owner4(struct net *net,
 	return __ip_dev_find(net, a4->sin_addr.s_addr, false);
 }
 
-/* Several net devices may have the same link-local address; like rdma_cm, use the first one. */
+static bool is_link_local(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+
+	return a->ss_family == AF_INET6 &&
+	       ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL;
+}
+
+/*
+ * Several net devices may have the same link-local address; like rdma_cm, use the first one.
+ * ipv6_dev_find() does not find the addresses in VRFs.
+ */
 static struct net_device *owner6(struct net *net,
 				 const struct sockaddr_storage *a)
 {
@@ -70,8 +82,11 @@ static struct net_device *owner6(struct net *net,
 
 	if (!IS_ENABLED(CONFIG_IPV6))
 		return NULL;
-	if (!(ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
-		return ipv6_dev_find(net, &a6->sin6_addr, NULL);
+	if (!is_link_local(a)) {
+		nd = ipv6_dev_find(net, &a6->sin6_addr, NULL);
+		if (nd)
+			return nd;
+	}
 	for_each_netdev_rcu(net, nd)
 		if (ipv6_chk_addr(net, &a6->sin6_addr, nd, 1))
 			return nd;
@@ -138,6 +153,64 @@ bool iwt_addr_of_dev(const struct iwt_dev *dev,
 	return ret;
 }
 
+static bool is_wildcard(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		return ipv4_is_zeronet(((const struct sockaddr_in *)a)->sin_addr.s_addr);
+	return ipv6_addr_any(&((const struct sockaddr_in6 *)a)->sin6_addr);
+}
+
+/* May a socket that is bound to no VRF accept the connections to all VRFs? */
+static bool accepts_of_vrfs(const struct net *net)
+{
+#ifdef CONFIG_NET_L3_MASTER_DEV
+	return READ_ONCE(net->ipv4.sysctl_tcp_l3mdev_accept);
+#else
+	return true;
+#endif
+}
+
+/*
+ * Find the net device whose VRF has the local address @a. The wildcard address is in each VRF; a
+ * loopback address (iwt_addr_on_all()) is used outside of VRFs.
+ */
+static const struct net_device *vrf_member(const struct iwt_dev *dev, struct net *net,
+					   const struct sockaddr_storage *a)
+{
+	if (is_wildcard(a))
+		return accepts_of_vrfs(net) ? NULL : dev->netdev;
+	return iwt_addr_on_all(a) ? NULL : iwt_addr_owner(net, a);
+}
+
+/**
+ * iwt_addr_ifindex() - find the interface to which a socket must be bound
+ * @dev: device of the socket
+ * @local: local address of the socket
+ * @peer: the peer's address, or @local for a listener
+ *
+ * This is the interface of a link-local address; or the VRF of the local address, because only a
+ * socket that is bound to the VRF can use an address of the VRF. Any context.
+ *
+ * Return: the index of the interface, or 0 if the socket is not bound.
+ */
+int iwt_addr_ifindex(const struct iwt_dev *dev, const struct sockaddr_storage *local,
+		     const struct sockaddr_storage *peer)
+{
+	const struct net_device *member;
+	struct net *net;
+	int ret;
+
+	if (is_link_local(peer))
+		return ((const struct sockaddr_in6 *)peer)->sin6_scope_id ?:
+		       dev->netdev->ifindex;
+	rcu_read_lock();
+	net = rcu_dereference(dev->net);
+	member = net ? vrf_member(dev, net, local) : NULL;
+	ret = member ? l3mdev_master_ifindex_rcu(member) : 0;
+	rcu_read_unlock();
+	return ret;
+}
+
 /**
  * iwt_addr_same() - do two listeners need the same socket?
  * @a: address and options of one listener
@@ -173,21 +246,15 @@ bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b)
  */
 int iwt_addr_of_listen(const struct iw_cm_id *id, struct iwt_sock_addr *addr)
 {
-	const struct sockaddr_in6 *a6;
-
 	*addr = (struct iwt_sock_addr) {
 		.local		= id->m_local_addr,
 		.tos		= id->tos,
 		.tos_set	= id->tos_set,
 	};
-	if (addr->local.ss_family == AF_INET)
-		return 0;
-	if (addr->local.ss_family != AF_INET6)
+	if (addr->local.ss_family == AF_INET6)
+		addr->v6only = id->afonly;
+	else if (addr->local.ss_family != AF_INET)
 		return -EAFNOSUPPORT;
-	a6 = (const struct sockaddr_in6 *)&addr->local;
-	addr->v6only = id->afonly;
-	if (ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		addr->ifindex = a6->sin6_scope_id ?:
-				to_iwt_dev(id->device)->netdev->ifindex;
+	addr->ifindex = iwt_addr_ifindex(to_iwt_dev(id->device), &addr->local, &addr->local);
 	return 0;
 }

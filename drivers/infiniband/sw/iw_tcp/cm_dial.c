@@ -2,23 +2,11 @@
 /* An initiator's TCP connection: its addresses, and how it is opened. */
 #include "cm_ep.h"
 
-#include <net/addrconf.h>
 #include <net/ip.h>
 #include <rdma/iw_cm.h>
 
 #include "dev.h"
 #include "sock.h"
-
-static int link_local_index(const struct sockaddr_storage *a,
-			    const struct iwt_dev *dev)
-{
-	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
-
-	if (a->ss_family != AF_INET6 ||
-	    !(ipv6_addr_type(&a6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
-		return 0;
-	return a6->sin6_scope_id ?: dev->netdev->ifindex;
-}
 
 static void set_port(struct sockaddr_storage *a, __be16 port)
 {
@@ -153,7 +141,7 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 	    (addr.local.ss_family != AF_INET &&
 	     addr.local.ss_family != AF_INET6))
 		return -EAFNOSUPPORT;
-	addr.ifindex = link_local_index(&addr.remote, ep->dev);
+	addr.ifindex = iwt_addr_ifindex(ep->dev, &addr.local, &addr.remote);
 	port = get_port(&addr.local);
 	if (!port)
 		take_late(&addr, 0);

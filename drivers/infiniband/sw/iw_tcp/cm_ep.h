@@ -277,6 +277,8 @@ int iwt_ep_dial(struct iwt_ep *ep, struct iw_cm_id *id)
 void iwt_addr_unmap(struct sockaddr_storage *a);
 bool iwt_addr_on_all(const struct sockaddr_storage *a);
 int iwt_addr_of_listen(const struct iw_cm_id *id, struct iwt_sock_addr *addr);
+int iwt_addr_ifindex(const struct iwt_dev *dev, const struct sockaddr_storage *local,
+		     const struct sockaddr_storage *peer);
 bool iwt_addr_same(const struct iwt_sock_addr *a, const struct iwt_sock_addr *b);
 struct net_device *iwt_addr_owner(struct net *net,
 				  const struct sockaddr_storage *a);

@@ -21,6 +21,9 @@
  * listens on that device too; and all connections behind it wait as well, since TCP returns
  * connections in order. This time is limited, since rdma_cm may never listen on a device.
  *
+ * A VRF has its own TCP ports, unless net.ipv4.tcp_l3mdev_accept is set. So listeners on the
+ * wildcard address share one socket for each VRF, which serves the links in that VRF.
+ *
  * A peer that connects and sends nothing, or that is refused and does not close, occupies a
  * half-open endpoint. The number of half-open endpoints of a listener is limited; beyond the
  * limit the oldest half-open endpoint is evicted. An honest peer needs one round trip, so only a
@@ -193,6 +196,9 @@ static bool is_missing(const struct iwt_dev *dev, const void *arg)
 	lockdep_assert_held(&port->lock);
 	since = port->opened;
 	if (!iwt_dev_in(dev, port->net) || has_listen(port, dev))
+		return false;
+	/* its listener has the socket of another VRF */
+	if (iwt_addr_ifindex(dev, &port->addr.local, &port->addr.local) != port->addr.ifindex)
 		return false;
 	/*
 	 * For a new link the time counts from its creation, since rdma_cm is notified of the link
