@@ -31,6 +31,10 @@ s/\bcompat_sock_custom_sockopt(s->sock);/set_bit(SOCK_CUSTOM_SOCKOPT, \&s->sock-
 	N
 	d
 }
+/^\tif (!compat_cm_finds(/{
+	N
+	d
+}
 /^\tcase NETDEV_CHANGEADDR:$/,/^\t\tbreak;$/d
 /^static void update_gid(/,/^}$/{
 	/^}$/N

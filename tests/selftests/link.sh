@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"
 
-begin rdma ibv_devinfo
+begin rdma ibv_devinfo python3
 TYPE=$IWT_LINK_TYPE
 MODULE=$TYPE
 AGAIN=${IWT_QUICK:+4}
@@ -33,11 +33,13 @@ refusals() {
 	refuse "no second link on the same netdev" in_a rdma link add "${DEV_A}x" type "$TYPE" netdev "$IF_A"
 	check "the first link is still there" state_is "$DEV_A" ACTIVE
 	refuse "no link on a netdev that does not exist" in_a rdma link add "${DEV_A}x" type "$TYPE" netdev nosuch
-	if ip -n "$NS_A" tuntap add "tun$TAG" mode tun 2>/dev/null; then
-		refuse "no link on a netdev without Ethernet" \
+	modprobe -q tun
+	# 280 is CAN
+	if in_net "$NS_A" python3 "$IWT_LIB/tun.py" type "tun$TAG" 280 2>/dev/null; then
+		refuse "no link on a netdev without IP" \
 			in_a rdma link add "${DEV_A}x" type "$TYPE" netdev "tun$TAG"
 	else
-		skip "no link on a netdev without Ethernet" "no tun here"
+		skip "no link on a netdev without IP" "no tun here"
 	fi
 }
 

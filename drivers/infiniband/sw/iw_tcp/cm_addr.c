@@ -2,7 +2,6 @@
 /* Addresses of sockets, and the devices that serve these addresses. */
 #include "cm_ep.h"
 
-#include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <linux/inetdevice.h>
 #include <net/addrconf.h>
@@ -109,7 +108,7 @@ bool iwt_addr_served(struct net_device *nd, struct net_device *owner)
 	if (nd == owner)
 		return true;
 	if (!compat_cm_by_netdev)
-		return ether_addr_equal(nd->dev_addr, owner->dev_addr);
+		return compat_cm_same(nd, owner);
 	return rdma_vlan_dev_real_dev(owner) == nd ||
 	       rdma_vlan_dev_real_dev(nd) == owner;
 }

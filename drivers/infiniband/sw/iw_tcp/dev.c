@@ -14,11 +14,16 @@ static struct list_head devs __guarded_by(&devs_lock) = LIST_HEAD_INIT(devs);
 /**
  * iwt_dev_set_addr() - copy the link layer address of the net device, or choose a random one
  * @dev: device
+ *
+ * A tunnel may have a short or a long address, which is the IP address of its end: a second
+ * tunnel may have the same one.
  */
 void iwt_dev_set_addr(struct iwt_dev *dev)
 {
-	if (is_valid_ether_addr(dev->netdev->dev_addr))
-		ether_addr_copy(dev->addr, dev->netdev->dev_addr);
+	const struct net_device *netdev = dev->netdev;
+
+	if (netdev->addr_len == ETH_ALEN && is_valid_ether_addr(netdev->dev_addr))
+		ether_addr_copy(dev->addr, netdev->dev_addr);
 	else if (!is_valid_ether_addr(dev->addr))
 		eth_random_addr(dev->addr);
 }

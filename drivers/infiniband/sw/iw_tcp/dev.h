@@ -73,7 +73,7 @@ struct iwt_stats;
  * @next_counter: number at which the search for a free one begins
  * @causes: numbers of errors by cause
  * @addr: address for the GID and the GUID: the link layer address of @netdev at the creation of
- *	the link (older kernels: its present one), or a random address if @netdev has none (lo)
+ *	the link (older kernels: its present one), or a random one if it has none (lo, tunnels)
  * @ended: entry in the list of devices whose memory is to be released
  * @announced: the kernel's log says that the link was added
  * @memlock_said: limits the messages about RLIMIT_MEMLOCK

@@ -164,14 +164,49 @@ static struct net *get_home(const struct net_device *netdev)
 	return net;
 }
 
+/*
+ * Why can a net device not carry a link? It must carry IP packets, and rdma_cm must find the
+ * link.
+ *
+ * Return: the reason, or NULL.
+ */
+static const char *unfit(const struct net_device *netdev)
+{
+	switch (netdev->type) {
+	case ARPHRD_ETHER:
+	case ARPHRD_IEEE802:
+	case ARPHRD_LOOPBACK:
+	case ARPHRD_NONE:	/* WireGuard, tun */
+	case ARPHRD_PPP:
+	case ARPHRD_RAWIP:
+	case ARPHRD_TUNNEL:	/* ipip, vti */
+	case ARPHRD_TUNNEL6:
+	case ARPHRD_SIT:
+	case ARPHRD_IPGRE:
+	case ARPHRD_IP6GRE:
+		break;
+	case ARPHRD_INFINIBAND:
+		return "rdma_cm connects over it by InfiniBand only";
+	default:
+		return "net devices of this type are not supported";
+	}
+	if (!compat_cm_finds(netdev))
+		return "rdma_cm of this kernel needs a link layer address";
+	return NULL;
+}
+
 /* rdma link add; the core holds a reference to @netdev. May sleep. */
 static int newlink(const char *name, struct net_device *netdev)
 {
+	const char *why = unfit(netdev);
 	struct net *net;
 	int ret;
 
-	if (netdev->type != ARPHRD_ETHER && netdev->type != ARPHRD_LOOPBACK)
+	if (why) {
+		pr_warn("iw_tcp %s: no link on %s (type %u): %s\n", name, netdev_name(netdev),
+			netdev->type, why);
 		return -EOPNOTSUPP;
+	}
 	net = get_home(netdev);
 	if (!net)
 		return -ENODEV;

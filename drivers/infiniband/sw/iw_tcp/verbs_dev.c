@@ -209,7 +209,7 @@ int iwt_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
  * @idx: 0
  * @gid: set to the link layer address in the first half, and, if the kernel allows this, to the
  *	EUI-64 of the address in the second half: some programs ignore a GID whose second half is
- *	zero
+ *	zero. If the net device has no such address, a random address is in its place
  *
  * On kernels whose rdma_cm finds the device by its net device, the GID does not change when the
  * link layer address changes. To change a GID, the core would delete the GID and add it again,
@@ -227,6 +227,8 @@ int iwt_query_gid(struct ib_device *ibdev, u32 port, int idx, union ib_gid *gid)
 	ether_addr_copy(gid->raw, dev->addr);
 	if (compat_cm_by_netdev)
 		addrconf_addr_eui48(gid->raw + 8, (const char *)dev->addr);
+	if (!compat_cm_by_netdev)
+		compat_cm_gid(dev->netdev, gid);
 	return 0;
 }
 

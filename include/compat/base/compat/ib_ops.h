@@ -48,7 +48,24 @@
  * that consists of the link layer address only.
  */
 #ifndef compat_cm_by_netdev
+struct net_device;
+union ib_gid;
+
 #define compat_cm_by_netdev	true
+
+static inline bool compat_cm_finds(const struct net_device *netdev)
+{
+	return true;
+}
+
+static inline bool compat_cm_same(const struct net_device *a, const struct net_device *b)
+{
+	return false;
+}
+
+static inline void compat_cm_gid(const struct net_device *netdev, union ib_gid *gid)
+{
+}
 #endif
 
 #endif

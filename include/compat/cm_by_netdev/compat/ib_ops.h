@@ -2,7 +2,38 @@
 #ifndef COMPAT_CM_BY_NETDEV_H
 #define COMPAT_CM_BY_NETDEV_H
 
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <linux/string.h>
+#include <rdma/ib_verbs.h>
+
 #define compat_cm_by_netdev	false
+
+/* A GID of zeros is an empty entry of the table. */
+static inline bool compat_cm_has_gid(const struct net_device *netdev)
+{
+	return memchr_inv(netdev->dev_addr, 0, sizeof(union ib_gid));
+}
+
+/* Can rdma_cm find a link on @netdev? It finds that on lo by loopback addresses. */
+static inline bool compat_cm_finds(const struct net_device *netdev)
+{
+	return netdev->type == ARPHRD_LOOPBACK || compat_cm_has_gid(netdev);
+}
+
+/* Does rdma_cm search for the same GID on both net devices? */
+static inline bool compat_cm_same(const struct net_device *a, const struct net_device *b)
+{
+	return compat_cm_has_gid(a) &&
+	       !memcmp(a->dev_addr, b->dev_addr, sizeof(union ib_gid));
+}
+
+/* Set @gid to the GID that rdma_cm searches for. Without an address, @gid stays as it is. */
+static inline void compat_cm_gid(const struct net_device *netdev, union ib_gid *gid)
+{
+	if (compat_cm_has_gid(netdev))
+		memcpy(gid, netdev->dev_addr, sizeof(*gid));
+}
 
 #include_next <compat/ib_ops.h>
 

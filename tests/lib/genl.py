@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Sets up net devices that ip(8) creates and cannot set up, by generic netlink.
+
+genl.py wg-key NETDEV KEY PORT
+                    gives a WireGuard device a private key (64 hexadecimal digits) and a UDP port;
+                    prints its public key
+genl.py wg-peer NETDEV PUBLIC-KEY HOST PORT NETWORK...
+                    adds a peer; the device sends packets to the IPv4 and IPv6 NETWORKs to it
+"""
+import ipaddress
+import socket
+import struct
+import sys
+
+NETLINK_GENERIC, CTRL, GETFAMILY = 16, 16, 3
+REQUEST, ACK, DUMP = 1, 4, 0x300
+ERROR, DONE = 2, 3
+NESTED = 0x8000
+
+
+def attr(kind, data):
+    """An attribute: bytes, text, or a list of attributes."""
+    if isinstance(data, str):
+        data = data.encode() + b"\0"
+    elif isinstance(data, list):
+        kind, data = kind | NESTED, b"".join(data)
+    return struct.pack("=HH", len(data) + 4, kind) + data + bytes(-len(data) % 4)
+
+
+def attrs(data):
+    """Reads attributes: a dictionary of bytes by number."""
+    found = {}
+    while len(data) >= 4:
+        size, kind = struct.unpack_from("=HH", data)
+        found[kind & 0x3fff] = data[4:size]
+        data = data[(size + 3) & ~3:]
+    return found
+
+
+class Family:
+    """A family of generic netlink."""
+
+    def __init__(self, name):
+        self.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
+        self.sock.settimeout(20)
+        self.number = CTRL
+        self.number = struct.unpack("=H", self.call(GETFAMILY, [attr(2, name)])[1][:2])[0]
+
+    def call(self, command, what, flags=ACK):
+        """Sends a command; returns the attributes of the answer."""
+        body = struct.pack("=BBH", command, 1, 0) + b"".join(what)
+        self.sock.send(struct.pack("=IHHII", len(body) + 16, self.number, REQUEST | flags, 1, 0) + body)
+        answer = {}
+        while True:
+            data = self.sock.recv(65536)
+            while data:
+                size, kind = struct.unpack_from("=IH", data)
+                if kind in (ERROR, DONE):
+                    error = struct.unpack_from("=i", data, 16)[0] if size >= 20 else 0
+                    if error:
+                        raise OSError(-error, "generic netlink: error %d" % -error)
+                    return answer
+                answer.update(attrs(data[20:size]))
+                data = data[(size + 3) & ~3:]
+
+
+def wg_key(netdev, key, port):
+    """See above."""
+    family = Family("wireguard")
+    family.call(1, [attr(2, netdev), attr(3, bytes.fromhex(key)), attr(6, struct.pack("=H", int(port)))])
+    print(family.call(0, [attr(2, netdev)], DUMP)[4].hex())
+
+
+def wg_peer(netdev, key, host, port, *networks):
+    """See above."""
+    allowed = []
+    for network in map(ipaddress.ip_network, networks):
+        number = socket.AF_INET if network.version == 4 else socket.AF_INET6
+        allowed.append(attr(0, [attr(1, struct.pack("=H", number)), attr(2, network.network_address.packed),
+                                attr(3, bytes([network.prefixlen]))]))
+    endpoint = struct.pack("=H", socket.AF_INET) + struct.pack(">H", int(port)) + socket.inet_aton(host) + bytes(8)
+    peer = attr(0, [attr(1, bytes.fromhex(key)), attr(4, endpoint), attr(9, allowed)])
+    Family("wireguard").call(1, [attr(2, netdev), attr(8, [peer])])
+
+
+{"wg-key": wg_key, "wg-peer": wg_peer}[sys.argv[1]](*sys.argv[2:])
