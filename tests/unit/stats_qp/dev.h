@@ -5,6 +5,7 @@
 
 #include <linux/container_of.h>
 #include <linux/errno.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
@@ -24,6 +25,7 @@ struct iwt_dev {
 	struct ib_device ibdev;
 	struct iwt_stats *stats;
 	u64 *past;
+	struct mutex past_mutex;
 	struct xarray counters;
 	u32 next_counter;
 };
