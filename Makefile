@@ -41,16 +41,19 @@ provider: ## build the user space provider
 provider-install: ## install the provider into the running system or DESTDIR=
 	@$(MAKE) -C userspace-provider OUT=$(BUILD)/provider install
 
-service-install: ## install the systemd unit that adds links after a boot, and the udev rules
-	@install -d $(DESTDIR)/usr/sbin $(DESTDIR)/usr/share/man/man8 \
-		$(DESTDIR)/usr/lib/systemd/system $(DESTDIR)/usr/lib/udev/rules.d \
-		$(DESTDIR)/usr/lib/sysusers.d
+service-install: ## install iw_tcp-link, the systemd unit that adds links after a boot, and the udev rules
+	@install -d $(addprefix $(DESTDIR)/usr/, sbin share/man/man5 share/man/man8 \
+		share/bash-completion/completions share/doc/iw-tcp/examples lib/systemd/system \
+		lib/udev/rules.d lib/sysusers.d)
 	@sed 's/@KERNEL_OLDEST@/$(KERNEL_OLDEST)/; s/@KERNEL_NEWEST@/$(KERNEL_NEWEST)/' service/iw_tcp-link | \
 		install -m 755 /dev/stdin $(DESTDIR)/usr/sbin/iw_tcp-link
 	@install -m 644 service/iw_tcp@.service $(DESTDIR)/usr/lib/systemd/system/
 	@install -m 644 service/*.rules $(DESTDIR)/usr/lib/udev/rules.d/
 	@install -m 644 service/iw_tcp.conf $(DESTDIR)/usr/lib/sysusers.d/
+	@install -m 644 service/*.5 $(DESTDIR)/usr/share/man/man5/
 	@install -m 644 service/*.8 $(DESTDIR)/usr/share/man/man8/
+	@install -m 644 service/completion.bash $(DESTDIR)/usr/share/bash-completion/completions/iw_tcp-link
+	@install -m 644 service/examples/* $(DESTDIR)/usr/share/doc/iw-tcp/examples/
 
 deb: ## build packages for Debian 12 and 13, into build/packages; SUITES= (bookworm trixie)
 	@tests/packages/build $(SUITES)

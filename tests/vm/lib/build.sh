@@ -33,6 +33,9 @@ if grep -qs "^provider:" Makefile; then
 	make -s -j2 provider RDMA_CORE=/rdma-core
 	make -s provider-install RDMA_CORE=/rdma-core DESTDIR=/out/payload
 fi
+if grep -qs "^service-install:" Makefile; then
+	make -s service-install DESTDIR=/out/payload
+fi
 if [ -e tests/programs/Makefile ]; then
 	make -s -j2 -C tests/programs OUT=$bin PROVIDER=/src/build/provider
 fi
