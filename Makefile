@@ -42,11 +42,12 @@ provider-install: ## install the provider into the running system or DESTDIR=
 	@$(MAKE) -C userspace-provider OUT=$(BUILD)/provider install
 
 service-install: ## install iw_tcp-link, the systemd unit that adds links after a boot, and the udev rules
-	@install -d $(addprefix $(DESTDIR)/usr/, sbin share/man/man5 share/man/man8 \
+	@install -d $(addprefix $(DESTDIR)/usr/, sbin lib/iw_tcp share/man/man5 share/man/man8 \
 		share/bash-completion/completions share/doc/iw-tcp/examples lib/systemd/system \
 		lib/udev/rules.d lib/sysusers.d)
 	@sed 's/@KERNEL_OLDEST@/$(KERNEL_OLDEST)/; s/@KERNEL_NEWEST@/$(KERNEL_NEWEST)/' service/iw_tcp-link | \
 		install -m 755 /dev/stdin $(DESTDIR)/usr/sbin/iw_tcp-link
+	@install -m 644 service/status.sh $(DESTDIR)/usr/lib/iw_tcp/
 	@install -m 644 service/iw_tcp@.service $(DESTDIR)/usr/lib/systemd/system/
 	@install -m 644 service/*.rules $(DESTDIR)/usr/lib/udev/rules.d/
 	@install -m 644 service/iw_tcp.conf $(DESTDIR)/usr/lib/sysusers.d/
