@@ -48,7 +48,7 @@ none() { local found; found=$("$@"); [ -z "$found" ] || { echo "$found"; return 
 # files_now: lists the files of the machine, except files that running programs write
 files_now() {
 	find / -xdev \( -path /payload -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/tmp \
-		-o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path $STATE \
+		-o -path /var/lib/nfs -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/lib/systemd -o -path $STATE \
 		-o -path /root -o -path /boot -o -path /lost+found \) -prune -o -print | sort
 }
 
@@ -257,6 +257,81 @@ names() {
 	ip link del by-hand
 }
 
+# setting NAME: prints the value of a setting of the link
+setting() {
+	local dir=/sys/kernel/config/iw_tcp/$LINK
+	mkdir "$dir" && cat "$dir/$1" && rmdir "$dir"
+}
+
+# lasting: changes a setting as operating.rst describes it. A wrong line makes the unit fail
+lasting() {
+	local file=/etc/iw_tcp/$IF_A.conf
+	follow "operating.rst: a setting that lasts" lasting
+	check "settings: reload has applied it" is "$(setting crc)" required
+	echo tos=3 >>"$file"
+	check "settings: with a wrong line, reload fails" not systemctl reload "iw_tcp@$IF_A"
+	check "settings: the link stays" has_link "$LINK"
+	check "settings: with a wrong line, the unit fails" not systemctl restart "iw_tcp@$IF_A"
+	check "settings: the unit names the line" says "$file:2: tos=3: Invalid argument"
+	check "settings: the unit has failed" systemctl is-failed --quiet "iw_tcp@$IF_A"
+	check "settings: there is no link" no_link_of "$IF_A"
+	check "settings: iw_tcp-link status names the unit" told_of "$IF_A"
+	sed -i '$d' "$file"
+	check "settings: the line is removed" systemctl restart "iw_tcp@$IF_A"
+	check_link "settings"
+	check "settings: the link has them" is "$(setting crc)" required
+}
+told_of() {
+	! iw_tcp-link status >/tmp/said
+	grep "^!!  unit      iw_tcp@$1.service has failed" /tmp/said
+}
+
+# fstab: mounts over RDMA, by a line in /etc/fstab. The server is this host, too, since the other
+# one does not exist at boot; so the mount has to wait for the server
+EXPORT=/etc/exports.d/test.exports NFSD=/etc/nfs.conf.d/test.conf
+fstab() {
+	mkdir -p /srv/data /etc/exports.d /etc/nfs.conf.d
+	echo hello >/srv/data/file
+	echo '/srv/data *(rw,no_root_squash,insecure,no_subtree_check,fsid=1)' >$EXPORT
+	printf '[nfsd]\nrdma=y\n' >$NFSD
+	check "fstab: a server" systemctl enable --now nfs-server
+	follow "operating.rst: a line in fstab" fstab "s,192.0.2.2:/data,192.0.2.1:/srv/data,; s;port=20049;&,x-systemd.requires=nfs-server.service;"
+	check "fstab: mounted over RDMA" mounted
+}
+mounted() { findmnt -n -o OPTIONS /mnt/data | grep -q 'proto=rdma' && grep -qx hello /mnt/data/file; }
+
+# before UNIT: was the link there before UNIT began to start?
+before() {
+	local made began
+	made=$(systemctl show -P ActiveEnterTimestampMonotonic "iw_tcp@$IF_A")
+	began=$(systemctl show -P InactiveExitTimestampMonotonic "$1")
+	echo "the link: $made, $1: $began"
+	[ "$made" -gt 0 ] && [ "$began" -gt 0 ] && [ "$made" -le "$began" ]
+}
+
+# order: what a boot has started after the link
+order() {
+	local unit
+	check "at boot: the line in fstab is mounted over RDMA" busywait 120 mounted
+	for unit in network-online.target remote-fs-pre.target remote-fs.target mnt-data.mount nfs-server.service; do
+		check "at boot: the link is there before $unit" before $unit
+	done
+	for unit in nvmf-autoconnect.service iscsi.service open-iscsi.service; do
+		check "at boot: it would be there before $unit" grep -w "$unit" <(systemctl show -P Before "iw_tcp@$IF_A")
+	done
+	check "at boot: the link has its settings" is "$(setting crc)" required
+}
+
+# no_fstab: removes what fstab and lasting have made
+no_fstab() {
+	check "fstab: unmount" umount /mnt/data
+	check "fstab: the server ends" systemctl disable --now nfs-server
+	sed -i '\,/mnt/data,d' /etc/fstab
+	rm -rf /srv/data $EXPORT $NFSD
+	rmdir --ignore-fail-on-non-empty /mnt/data /etc/exports.d /etc/nfs.conf.d
+	systemctl daemon-reload
+}
+
 stage_install() {
 	uname -r >$STATE/first
 	useradd --no-create-home alice
@@ -269,10 +344,12 @@ stage_install() {
 	check "no file of rdma-core's packages has changed" none dpkg -V rdma-core ibverbs-providers libibverbs1 librdmacm1
 	check "nothing started by itself: no module" [ ! -e /sys/module/iw_tcp ]
 	check "nothing started by itself: no unit" none systemctl list-units --plain --no-legend 'iw_tcp@*'
-	check "the man pages are installed" ls /usr/share/man/man8/iw_tcp@.service.8.gz /usr/share/man/man7/iw_tcp.7.gz
+	check "the man pages are installed" ls /usr/share/man/man5/iw_tcp.conf.5.gz /usr/share/man/man8/iw_tcp@.service.8.gz /usr/share/man/man7/iw_tcp.7.gz
+	check "the examples are installed" ls /usr/share/doc/iw-tcp/examples/{eth0,modprobe}.conf
 	check "the documents are installed" ls /usr/share/doc/iw-tcp/operating.rst /usr/share/doc/iw-tcp/html/{index,search,operating,applications/nfs}.html
 	follow "README.md: systemctl enable --now" README '/^systemctl /!d'
 	check_link "enabled"
+	follow "operating.rst: what is wrong" tell
 	follow "installing.rst: the commands that show the installation" install
 	start
 	users
@@ -284,6 +361,8 @@ stage_install() {
 	check "disabled: no link" no_link_of "$IF_A"
 	check "enabled again" systemctl enable --now "iw_tcp@$IF_A"
 	check_link "enabled again"
+	lasting
+	fstab
 }
 
 # number: prints the index of the link's device, which is never used again for another device
@@ -293,6 +372,8 @@ stage_again() {
 	local device version
 	version=$(cat $PAYLOAD/higher/version)
 	check_link "after the reboot"
+	order
+	no_fstab
 	check "after the reboot: rdma_cm is for root and a group" rdma_cm_is "660 rdma"
 	talk "after the reboot"
 	device=$(number)

@@ -140,7 +140,7 @@ declare -A SECOND_MORE=([bookworm]='' [trixie]='gcc-14-for-host cpp-14-for-host'
 declare -A SECOND_NEWER=([bookworm]='' [trixie]='base(=|$)|')
 SYSTEM_PACKAGES='systemd-sysv dbus udev kmod iproute2 procps linux-image-amd64 linux-headers-amd64
 	dkms make ccache pahole pkgconf rdma-core ibverbs-utils rdmacm-utils perftest libibverbs-dev
-	librdmacm-dev openssl mokutil'
+	librdmacm-dev openssl mokutil nfs-common nfs-kernel-server'
 
 # second_kernel SUITE: prints "package=version" for the image and the headers of the second kernel
 second_kernel() {
@@ -179,6 +179,7 @@ system_settle() {
 	printf 'cache_dir = /var/cache/ccache\nsloppiness = locale\n' >"$dir/etc/ccache.conf"
 	echo 'DPkg::Path "/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin";' >"$dir/etc/apt/apt.conf.d/90ccache"
 	in_root "$dir" "cd /host; systemctl --root=/host -q enable packages-test.service systemd-networkd.service
+		systemctl --root=/host -q disable nfs-server.service
 		systemctl --root=/host -q mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer
 		systemd-machine-id-setup --root=/host; dpkg-reconfigure ccache || :" "$dir:/host"
 }
