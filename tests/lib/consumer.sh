@@ -24,17 +24,17 @@ lib=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/lib/left.sh
 . "$lib/left.sh"
 
-# one_host: makes the link iwt0, which connects to its own address $IP_A
+# one_host: makes the link iwt_eth0, which connects to its own address $IP_A
 one_host() {
 	dummy_add iwt-dummy $IP_A || return
-	rdma link add iwt0 type "$IWT_LINK_TYPE" netdev iwt-dummy || return
-	busywait 10 link_active iwt0
+	rdma link add iwt_eth0 type "$IWT_LINK_TYPE" netdev iwt-dummy || return
+	busywait 10 link_active iwt_eth0
 }
 
 link_active() { rdma link show "$1/1" | grep 'state ACTIVE'; }
 
 one_host_end() {
-	rdma link delete iwt0 && ip link del iwt-dummy
+	rdma link delete iwt_eth0 && ip link del iwt-dummy
 }
 
 # two_hosts: makes A and B with a link each

@@ -14,8 +14,7 @@ export PATH=$IWT_BIN:$PATH
 
 # server_begin: starts diod, and iwt_9p ("bridge"). diod needs a host name for the client's address.
 server_begin() {
-	grep -q 192.0.2.1 /etc/hosts || echo '192.0.2.1 server' >>/etc/hosts
-	mkdir -p /srv && mount -t tmpfs srv /srv && mkdir /srv/share || return
+	mkdir -p /srv && mount -t tmpfs srv /srv && cook here directory || return
 	serve diod
 	busywait 20 port_is 564 yes || return
 	serve bridge
@@ -42,7 +41,7 @@ check "a file to measure the speed" sh -c "head -c ${MB}M /dev/urandom >'$TMP/so
 check "the time over TCP" speed 's/trans=rdma,port=5640/trans=tcp,port=564/;/grep/d' && tcp=$TOOK
 check "the time over RDMA" speed '/grep/d' && ratio "$tcp" "$TOOK"
 stop "${STARTED[@]}"
-check "no RDMA resource is left" left_over "" iwt0
+check "no RDMA resource is left" left_over "" iwt_eth0
 check "the server's file system is unmounted" umount /srv
 check "the link is deleted" one_host_end
 modprobe -rq 9p 9pnet_rdma

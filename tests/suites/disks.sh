@@ -15,7 +15,7 @@ fio_all() {
 }
 
 # has_srq MODULE: do the connections of this kernel module use a shared receive queue?
-has_srq() { rdma resource show srq | grep -q "^dev iwt0 .*$1"; }
+has_srq() { rdma resource show srq | grep -q "^dev iwt_eth0 .*$1"; }
 
 # load_begin DISK: four processes write and compare blocks of DISK, until load_end
 load_begin() {

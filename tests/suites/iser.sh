@@ -75,14 +75,14 @@ follow "LIO: the target's portal" here portal
 through LIO
 rdma=$SPEED
 follow "LIO: the target ends" here target-end
-check "no RDMA resource is left" left_over "" iwt0
+check "no RDMA resource is left" left_over "" iwt_eth0
 check "the same disk over TCP" over_tcp && ratio "$TOOK" "$rdma"
 follow "tgt: the target" here tgt
 through tgt
 follow "tgt: the target ends" here tgt-end
 check "tgt has ended" busywait 20 not pgrep -x tgtd
 stop "${STARTED[@]}"
-check "no RDMA resource is left" left_over "" iwt0
+check "no RDMA resource is left" left_over "" iwt_eth0
 check "the link is deleted" one_host_end
 modprobe -rq ib_isert ib_iser iscsi_tcp
 suite_finish

@@ -25,9 +25,7 @@ ssh_to_hosts() {
 # share: puts the program at the same place on both hosts: compiles it on one host, and copies it to
 # the other host
 share() {
-	local h
-	for h in server client; do on $h sh -c 'mkdir -p /tmp/mpi' || return; done
-	cook client compile && cp "/proc/${HOST_PID[client]}/root/tmp/mpi/mpi_check" "/proc/${HOST_PID[server]}/root/tmp/mpi/"
+	cook client compile && on server mkdir -p /tmp/mpi && cp "/proc/${HOST_PID[client]}/root/tmp/mpi/mpi_check" "/proc/${HOST_PID[server]}/root/tmp/mpi/"
 }
 
 # with NAME [SED-SCRIPT]: runs the recipe NAME on the client; no data may be wrong

@@ -72,6 +72,9 @@ fewer_spaces() {
 }
 MADE=()
 
+# more_disks: makes as many RAM disks as there will be NVMe namespaces
+more_disks() { modprobe -r brd && cook here disk "s/rd_nr=1/rd_nr=$SPACES/" && [ -b /dev/ram$((SPACES - 1)) ]; }
+
 # same_as_target: do the host and the target, whose RAM disk is read directly, see the same data?
 same_as_target() {
 	echo 3 >/proc/sys/vm/drop_caches
@@ -91,10 +94,12 @@ speed() {
 
 suite_begin nvme fio
 want_configfs && want_modules nvmet-rdma nvme-rdma || skip_all "this kernel has no NVMe over RDMA"
-modprobe brd rd_nr=$SPACES rd_size=65536 && [ -b /dev/ram0 ] || skip_all "this kernel has no RAM disk"
+modprobe -nq brd || skip_all "this kernel has no RAM disk"
 check "the host has a name" identity
 if ! check "a link" one_machine; then suite_finish; fi
 
+follow "the RAM disk" here disk
+check "more of them" more_disks
 follow "the target listens" here target
 follow "the host finds the target" here discover
 follow "the host connects" here connect && check "the disk" busywait 30 live
@@ -142,7 +147,7 @@ if check "the time over TCP" speed 's/rdma/tcp/g'; then
 	tcp=$TOOK
 	check "the time over RDMA" speed 's/a/a/' && ratio "$tcp" "$TOOK"
 fi
-check 'no RDMA resource is left' left_over "" iwt0
+check 'no RDMA resource is left' left_over "" iwt_eth0
 check 'the link is deleted' one_host_end
 modprobe -rq nvmet-rdma nvme-rdma nvmet-tcp nvme-tcp
 modprobe -rq brd

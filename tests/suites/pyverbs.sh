@@ -17,12 +17,12 @@ the_tests() {
 		find "$TMP/tests" -name '*.gz' -exec gunzip {} +
 }
 
-# all_of_them: runs all tests on the link iwt0
+# all_of_them: runs all tests on the link iwt_eth0
 all_of_them() {
 	local shim=
 	[ "$IWT_LINK_TYPE" != iw_tcp ] || shim=$IWT_BIN/rtr.so
 	LD_PRELOAD=$shim IWT_RTR_ADDRESS=$IP_A iwt_patient $((IWT_TIME * 8)) \
-		python3 "$here/pyverbs_run.py" "$TMP/tests" "$here/pyverbs.tsv" iwt0 iwt-dummy >"$TMP/results" 2>"$TMP/said"
+		python3 "$here/pyverbs_run.py" "$TMP/tests" "$here/pyverbs.tsv" iwt_eth0 iwt-dummy >"$TMP/results" 2>"$TMP/said"
 	subtests rdma-core "$TMP/results" $? || tail -n 30 "$TMP/said" | diag
 }
 
@@ -38,7 +38,7 @@ huge=$(cat /proc/sys/vm/nr_hugepages 2>/dev/null)
 check 'the tests are copied' the_tests
 if check 'a link' one_host; then
 	all_of_them
-	check 'no RDMA resource is left' left_over "" iwt0
+	check 'no RDMA resource is left' left_over "" iwt_eth0
 	check 'the link is deleted' one_host_end
 fi
 [ -z "$huge" ] || echo "$huge" >/proc/sys/vm/nr_hugepages

@@ -15,8 +15,9 @@ lost() { lost_for "$1" && busywait 120 connected; }
 
 suite_begin fio
 modprobe -nq rnbd-server && modprobe -nq rnbd-client || skip_all "this kernel has no RNBD"
-modprobe brd rd_nr=1 rd_size=65536 && [ -b /dev/ram0 ] || skip_all "this kernel has no RAM disk"
+modprobe -nq brd || skip_all "this kernel has no RAM disk"
 if ! check "a link" one_machine; then suite_finish; fi
+follow "the RAM disk" here disk
 follow "the server" here server
 follow "the client" here client
 check "the disk" busywait 30 test -b $DISK
@@ -27,7 +28,7 @@ check "the path is interrupted for $(if_quick 2 20) seconds under load" beside_l
 follow "the client ends" here client-end
 check "the disk is gone" busywait 30 gone
 follow "the server ends" here server-end
-check "no RDMA resource is left" left_over "" iwt0
+check "no RDMA resource is left" left_over "" iwt_eth0
 check "the link is deleted" one_host_end
 modprobe -rq brd
 suite_finish

@@ -14,7 +14,7 @@ MB=$(if_quick 4 64) FILES=$(if_quick 40 400)
 # server_begin: makes the server's directory and the configuration that the page shows, and starts
 # the server
 server_begin() {
-	mkdir -p /srv /etc/ksmbd /run/lock && mount -t tmpfs srv /srv && mkdir /srv/share && chmod 777 /srv/share &&
+	mkdir -p /srv /etc/ksmbd /run/lock && mount -t tmpfs srv /srv && cook here directory &&
 		recipe ksmbd.conf >/etc/ksmbd/ksmbd.conf && ran ksmbd.conf && cook here server
 }
 listens() { rdma resource show cm_id | grep -q 'LISTEN.*:5445'; }
@@ -56,7 +56,7 @@ check "a file to measure the speed" sh -c "head -c ${MB}M /dev/urandom >'$TMP/so
 check "the time over TCP" speed 's/rdma,//;/grep/d' && tcp=$TOOK
 check "the time over RDMA" speed '/grep/d' && ratio "$tcp" "$TOOK"
 follow "the server ends" here server-end
-check "no RDMA resource is left" left_over "" iwt0
+check "no RDMA resource is left" left_over "" iwt_eth0
 check "the server's file system is unmounted" umount /srv
 check "the link is deleted" one_host_end
 modprobe -rq cifs ksmbd

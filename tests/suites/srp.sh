@@ -22,8 +22,9 @@ no_disk() { ! compgen -G '/sys/class/srp_remote_ports/port-*' >/dev/null; }
 suite_begin fio
 want_configfs && modprobe -nq ib_srpt && modprobe -nq ib_srp && want_modules target_core_mod sd_mod ||
 	skip_all "this kernel has no SRP"
-modprobe brd rd_nr=1 rd_size=65536 && [ -b /dev/ram0 ] || skip_all "this kernel has no RAM disk"
+modprobe -nq brd || skip_all "this kernel has no RAM disk"
 if ! check "a link" one_machine; then suite_finish; fi
+follow "the RAM disk" here disk
 follow "the target" here target
 follow "the initiator" here login
 check "the disk" busywait 30 the_disk
@@ -40,7 +41,7 @@ check "shared receives: the path is interrupted under load" beside_load "$(the_d
 check "shared receives: the initiator ends" cook here logout
 check "shared receives: the disk is gone" busywait 30 no_disk
 follow "the target ends" here target-end
-check "no RDMA resource is left" left_over "" iwt0
+check "no RDMA resource is left" left_over "" iwt_eth0
 check "the link is deleted" one_host_end
 modprobe -rq brd
 suite_finish

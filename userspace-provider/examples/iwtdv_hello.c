@@ -4,8 +4,8 @@
  * RDMA on the same connection (RFC 5044 7.1.3):
  *
  *	cc -o iwtdv_hello iwtdv_hello.c -liw_tcp -libverbs
- *	iwtdv_hello iwt0 7000			first host
- *	iwtdv_hello iwt0 7000 192.0.2.1		second host
+ *	iwtdv_hello iwt_eth0 7000			first host
+ *	iwtdv_hello iwt_eth0 7000 192.0.2.1		second host
  *
  * The server answers in text if a client sends anything but "rdma?":
  *
