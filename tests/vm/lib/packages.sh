@@ -8,6 +8,8 @@ PACKAGES=$TREE/build/packages
 
 # The suffix that marks a release in the version of its packages
 declare -A RELEASE=([bookworm]=deb12u1 [trixie]=deb13u1)
+# The number after the upstream version, in the versions of packages
+REVISION=1
 
 # release SUITE: prints the suffix; ends the program if there are no packages for SUITE
 release() {
@@ -34,14 +36,35 @@ tree_files() {
 
 build_package_root() {
 	local suite=$1 out=$2
-	retry root_install "$suite" "build-essential,debhelper,dh-dkms,fakeroot,libibverbs-dev,lintian,python3,python3-sphinx" "$out/root"
+	retry root_install "$suite" "apt-utils,build-essential,debhelper,dh-dkms,fakeroot,libibverbs-dev,lintian,python3,python3-sphinx" "$out/root"
 }
 
-# package_root VAR SUITE: sets VAR to a clean root with the packages' build dependencies and
-# lintian
+# package_root VAR SUITE: sets VAR to a clean root with the packages' build dependencies,
+# apt-ftparchive and lintian
 package_root() {
 	artefact "$1" "packages-$2" "$(hash_of "$2" "$(declare -f build_package_root root_install)")" \
 		build_package_root "$2"
+}
+
+# shellcheck disable=SC2016 # for the shell of mmdebstrap
+build_bare_root() {
+	retry mmdebstrap --variant=apt --format=directory --aptopt='Acquire::Check-Valid-Until "false"' \
+		--aptopt='Acquire::Retries "3"' --customize-hook='rm -rf "$1"/var/lib/apt/lists/*' \
+		"$1" "$2/root" "$(apt_repository)"
+}
+
+# bare_root VAR SUITE: sets VAR to a root with nothing but apt
+bare_root() {
+	artefact "$1" "bare-$2" "$(hash_of "$2" "$(declare -f build_bare_root)")" build_bare_root "$2"
+}
+
+build_others_root() {
+	retry root_install trixie "build-essential,libarchive-tools,makepkg,python3,rpm" "$1/root"
+}
+
+# others_root VAR: sets VAR to a root with the programs that make packages of other distributions
+others_root() {
+	artefact "$1" others-trixie "$(hash_of "$(declare -f build_others_root root_install)")" build_others_root
 }
 
 # headers_of_rdma_core TREE DIR: copies the files of rdma-core that the provider's build needs
@@ -66,15 +89,29 @@ changelog_entry() {
 	mv "$3.new" "$3"
 }
 
-# source_stage SUITE VERSION DIR: writes the files of the source package into DIR. VERSION is the
-# version of the module; it may differ from the tree's version.
+# source_date: prints the time of all files in archives, in seconds: SOURCE_DATE_EPOCH or, if it is
+# not set, the time of the last entry of debian/changelog
+source_date() {
+	echo "${SOURCE_DATE_EPOCH:-$(date -d "$(sed -n '/^ -- .*>  /{s///p;q}' "$TREE/debian/changelog")" +%s)}"
+}
+
+# pack DIR FILE: makes the archive FILE (.tar.xz) of DIR. The same files always give the same bytes
+pack() {
+	# use the permissions of a fresh checkout
+	chmod -R u=rwX,go=rX "$1"
+	tar -C "$(dirname "$1")" --sort=name --format=gnu --owner=0 --group=0 --numeric-owner \
+		--mtime="@$(source_date)" -cf - "$(basename "$1")" | xz -T1 -6 >"$2"
+}
+
+# source_stage SUITE VERSION DIR: writes the files of the source package into DIR, and the archive
+# of the upstream files beside DIR. VERSION is the version of the module; it may differ from the
+# tree's version.
 source_stage() {
 	local suite=$1 version=$2 dir=$3 mark rdma_core minor
 	mark=$(release "$suite")
 	rdma_core=$("$TREE/userspace-provider/fetch-rdma-core")
 	mkdir -p "$dir"
 	tree_files | rsync -a --files-from=- -0 "$TREE/" "$dir/"
-	headers_of_rdma_core "$rdma_core" "$dir/debian/rdma-core"
 	if [ "$version" != "$(module_version)" ]; then
 		minor=${version#*.}
 		sed -i "s/^\(#define IWT_VERSION_MAJOR\t*\).*/\1${version%%.*}/
@@ -82,7 +119,9 @@ source_stage() {
 			s/^\(#define IWT_VERSION_PATCH\t*\).*/\1${version##*.}/" \
 			"$dir/drivers/infiniband/sw/iw_tcp/version.h"
 	fi
-	changelog_entry "$version~$mark" "$suite" "$dir/debian/changelog"
+	pack "$dir" "$(dirname "$dir")/iw-tcp_$version.orig.tar.xz"
+	headers_of_rdma_core "$rdma_core" "$dir/debian/rdma-core"
+	changelog_entry "$version-$REVISION~$mark" "$suite" "$dir/debian/changelog"
 }
 
 # packages_build SUITE VERSION OUT: builds the source and binary packages into OUT
@@ -93,23 +132,34 @@ packages_build() {
 	source_stage "$suite" "$version" "$work/iw-tcp-$version"
 	rm -rf "$out"
 	mkdir -p "$out"
-	if ! in_root "$root/root" "cd /source/iw-tcp-*; dpkg-buildpackage -us -uc" "$work:/source" >"$out/log" 2>&1 </dev/null; then
+	if ! in_root "$root/root" "cd /source/iw-tcp-*/; dpkg-buildpackage -us -uc" "$work:/source" >"$out/log" 2>&1 </dev/null; then
 		tail -n 40 "$out/log" >&2
 		log "error: building for $suite failed (see $out/log)"
 		rm -rf "$work"
 		return 1
 	fi
-	mv "$work"/*.{deb,dsc,changes,buildinfo,tar.*} "$out"
+	find "$work" -maxdepth 1 -type f -exec mv -t "$out" {} +
 	rm -rf "$work"
+}
+
+# repository_index SUITE DIR: makes the index files of an apt repository of the packages in DIR
+repository_index() {
+	local root
+	package_root root "$1"
+	in_root "$root/root" "cd /repository; apt-ftparchive packages . >Packages; gzip -9nkf Packages
+		apt-ftparchive -o APT::FTPArchive::Release::Origin=iw_tcp -o APT::FTPArchive::Release::Label=iw_tcp \
+			-o APT::FTPArchive::Release::Suite=$1 release . >/Release; mv /Release ." "$2:/repository"
 }
 
 # packages_lint SUITE OUT: prints lintian's complaints about the packages in OUT. Ignores the tags
 # about Standards-Version: one source is for several releases, so its Standards-Version cannot be
 # the newest one of each release.
 packages_lint() {
-	local root tags=newer-standards-version,out-of-date-standards-version
+	local root what='*.changes' tags=newer-standards-version,out-of-date-standards-version
+	# a repository has no sources
+	compgen -G "$2/*.changes" >/dev/null || what='*.deb'
 	package_root root "$1"
-	in_root "$root/root" "useradd -m lint; cd /out; su lint -c 'lintian --color=never --tag-display-limit 0 --display-info --pedantic --suppress-tags $tags --fail-on error,warning,info *.changes'" "$2:/out"
+	in_root "$root/root" "useradd -m lint; cd /out; su lint -c 'lintian --color=never --tag-display-limit 0 --display-info --pedantic --suppress-tags $tags --fail-on error,warning,info $what'" "$2:/out"
 }
 
 build_dkms() {

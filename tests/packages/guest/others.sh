@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# others.sh DIR: in a root with rpmbuild and makepkg, makes packages of what "make dist" has put into
+# DIR, and compares their contents with what the programs need
+. /lib.tests/ktap.sh
+cd "$1" || exit
+top=/root/rpmbuild
+rpms() {
+	mkdir -p $top/SOURCES && cp ./*.tar.* $top/SOURCES && rpmbuild -ba --nodeps --define 'debug_package %{nil}' iw_tcp.spec
+}
+in_rpm() { rpm -qlp "$(find $top/RPMS -name "$1-[0-9]*.rpm")" | grep -E "$2"; }
+# makepkg does not run as root. It only wants that there is a pacman, since --nodeps asks nothing of it
+arch() {
+	printf '#!/bin/sh\nexit 0\n' >/usr/local/bin/pacman && chmod +x /usr/local/bin/pacman && useradd -m maker &&
+		mkdir /build && cp PKGBUILD ./*.tar.* /build && chown -R maker /build &&
+		su maker -c 'cd /build && PATH=/usr/local/bin:$PATH makepkg --nodeps --noconfirm'
+}
+in_arch() { bsdtar -tf "$(find /build -name "$1-[0-9]*.pkg.*" | head -n 1)" | grep -E "$2"; }
+requires() { rpm -qp --requires "$(find $top/RPMS -name 'libiw_tcp-[0-9]*.rpm')" | grep -E 'IBVERBS|libc'; }
+
+ktap_begin
+check "rpmbuild" rpms
+check "rpm: the module's source" in_rpm iw_tcp-dkms '/usr/src/iw-tcp-[0-9.]*/dkms.conf$'
+check "rpm: the unit" in_rpm iw_tcp '/iw_tcp@.service$'
+check "rpm: the provider" in_rpm libiw_tcp '/libibverbs/libiw_tcp-rdmav[0-9]*.so$'
+check "rpm: what it depends on" requires
+check "rpm: the header" in_rpm libiw_tcp-devel '/iwtdv.h$'
+check "makepkg" arch
+check "Arch: the module's source" in_arch iw_tcp-dkms '^usr/src/iw-tcp-[0-9.]*/dkms.conf$'
+check "Arch: the unit" in_arch iw_tcp '/iw_tcp@.service$'
+check "Arch: the provider" in_arch iw_tcp '^usr/lib/libibverbs/libiw_tcp-rdmav[0-9]*.so$'
+check "Arch: the library" in_arch iw_tcp '^usr/lib/libiw_tcp.so.1.*$'
+ktap_finish
