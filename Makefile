@@ -17,6 +17,9 @@ check-config = sh include/compat/check-config.sh "$(KDIR)"
 # Distributions do not publish the key that signs modules. Without a key, do not sign.
 unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 
+# The directory in which modules_install installs the module of a kernel
+MODULE_DIR := updates/drivers/infiniband/sw/iw_tcp
+
 # Kernel builds are parallel unless -j says otherwise.
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
 JOBS := -j$(shell nproc)
@@ -55,6 +58,33 @@ service-install: ## install iw_tcp-link, the systemd unit that adds links after 
 	@install -m 644 service/*.8 $(DESTDIR)/usr/share/man/man8/
 	@install -m 644 service/completion.bash $(DESTDIR)/usr/share/bash-completion/completions/iw_tcp-link
 	@install -m 644 service/examples/* $(DESTDIR)/usr/share/doc/iw-tcp/examples/
+
+uninstall: ## remove what the three targets above have installed, of all kernels
+	@for ko in $(DESTDIR)/lib/modules/*/$(MODULE_DIR)/iw_tcp.ko*; do \
+		[ -e "$$ko" ] || continue; \
+		kernel=$${ko#$(DESTDIR)/lib/modules/}; kernel=$${kernel%%/*}; \
+		rm "$$ko"; \
+		(cd "$(DESTDIR)/lib/modules/$$kernel" && \
+			rmdir -p --ignore-fail-on-non-empty $(MODULE_DIR)); \
+		[ ! -e "$(DESTDIR)/lib/modules/$$kernel/modules.order" ] || \
+			depmod $(if $(DESTDIR),-b $(DESTDIR)) "$$kernel"; \
+	done
+	@$(MAKE) -C userspace-provider OUT=$(BUILD)/provider uninstall
+	@rm -f $(DESTDIR)/usr/sbin/iw_tcp-link \
+		$(patsubst service/%,$(DESTDIR)/usr/lib/systemd/system/%,$(wildcard service/*.service)) \
+		$(patsubst service/%,$(DESTDIR)/usr/lib/udev/rules.d/%,$(wildcard service/*.rules)) \
+		$(patsubst service/%,$(DESTDIR)/usr/lib/sysusers.d/%,$(wildcard service/*.conf)) \
+		$(patsubst service/%,$(DESTDIR)/usr/share/man/man8/%,$(wildcard service/*.8)) \
+		$(patsubst service/%,$(DESTDIR)/usr/share/man/man5/%,$(wildcard service/*.5)) \
+		$(patsubst service/%,$(DESTDIR)/usr/share/doc/iw-tcp/%,$(wildcard service/examples/*)) \
+		$(DESTDIR)/usr/share/bash-completion/completions/iw_tcp-link \
+		$(DESTDIR)/usr/lib/iw_tcp/status.sh
+	@for dir in lib/iw_tcp share/doc/iw-tcp/examples share/doc/iw-tcp; do \
+		[ ! -d "$(DESTDIR)/usr/$$dir" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/$$dir"; \
+	done
+
+repo: ## make an apt repository, in build/repo; RELEASE= (the running one), REPO= its directory
+	@release/repo "$(RELEASE)" "$(REPO)"
 
 deb: ## build packages for Debian 12 and 13, into build/packages; SUITES= (bookworm trixie)
 	@tests/packages/build $(SUITES)
@@ -134,7 +164,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-.PHONY: all modules install provider provider-install service-install \
-	deb dist patches check-config demo test check check-long suites \
+.PHONY: all modules install provider provider-install service-install uninstall \
+	repo deb dist patches check-config demo test check check-long suites \
 	conformance conformance-paths torture fuzz-abi soak bench unit mutate fuzz selftest style docs \
 	clean help

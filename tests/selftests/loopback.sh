@@ -77,10 +77,28 @@ over_lo() {
 	done
 }
 
+# rejected ADDRESS PORT: does rping say that the server rejects it?
+rejected() {
+	! timeout "$IWT_TIME" ip netns exec "$NS_A" rping -c -a "$1" -p "$2" -C 1 >"$TMP/rejected" 2>&1 &&
+		cat "$TMP/rejected" && grep -q 'RDMA_CM_EVENT_REJECTED, error -104' "$TMP/rejected"
+}
+
+# The card's link does not serve the addresses of lo, as quickstart.rst says
+without_lo() {
+	local server
+
+	check "a server on 127.0.0.1, without a link on lo" listener "$NS_A" 127.0.0.1 7271
+	server=$PID
+	check "a client is rejected" rejected 127.0.0.1 7271
+	stop "$server"
+	wait_free "$NS_A" 7271
+}
+
 lo_and_card() {
 	local early
 
 	link_del "$NS_B" "$DEV_B"
+	gid_follows "$DEV_A" || without_lo
 	check "a link on lo, after the link on the card" link_add "$NS_A" "${DEV_A}lo" lo
 	if gid_follows "$DEV_A"; then
 		skip "connections over lo" "rdma_cm of this kernel finds no link on lo"

@@ -16,6 +16,8 @@ mkdir -p $STATE
 # whenever a module is installed, and would read these modules for minutes.
 prepare() {
 	local part
+	# the machine has no network
+	rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*
 	mkdir -p /var/cache/ccache
 	cp -a $PAYLOAD/ccache/. /var/cache/ccache
 	echo 'DPkg::Path "/var/cache/ccache/bin:/usr/lib/ccache:/usr/sbin:/usr/bin:/sbin:/bin";' \
@@ -153,9 +155,10 @@ hello() {
 }
 
 # told NAME [SED-SCRIPT]: prints the commands NAME of the documents, with the name of interface A
+# and the current directory as the repository
 told() {
 	echo "$1" >>$STATE/told
-	sed "s/eth0\>/$IF_A/g; ${2:-}" "$PAYLOAD/recipes/$1"
+	sed "s/eth0\>/$IF_A/g; s,\$PWD/build/repo/trixie,$PWD,; ${2:-}" "$PAYLOAD/recipes/$1"
 }
 
 # follow WHAT NAME [SED-SCRIPT]: checks that the commands NAME of the documents work
@@ -338,7 +341,7 @@ stage_install() {
 	files_now >$STATE/before
 	check "no package of iw_tcp is installed" none ours
 	cd $PAYLOAD/first || return
-	follow "README.md: apt install" README '/^apt /!d'
+	follow "README.md: apt install" README '/^\(echo\|apt\) /!d'
 	check "dkms has built the module for $(uname -r)" is "$(kernels_in_status)" 1
 	check "modinfo says $(cat version)" is "$(module_version)" "$(cat version)"
 	check "no file of rdma-core's packages has changed" none dpkg -V rdma-core ibverbs-providers libibverbs1 librdmacm1
@@ -378,6 +381,7 @@ stage_again() {
 	talk "after the reboot"
 	device=$(number)
 	cd $PAYLOAD/higher || return
+	sed -i "s,/payload/first,/payload/higher," /etc/apt/sources.list.d/iw-tcp.list
 	follow "installing.rst: upgrade" upgrade
 	check "upgrade: dkms has the new version only" is "$(dkms status iw-tcp | cut -d, -f1 | sort -u)" "iw-tcp/$version"
 	check "upgrade: modinfo says $version" is "$(module_version)" "$version"

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# repository.sh DIR: in a root that has nothing but apt, runs the commands that "make repo" has
+# printed, which are in DIR, and checks what they have installed. Then installs the headers of a
+# cloud kernel. DIR also has the answers that a user gives to apt.
+. "$(dirname "$0")/../../lib/ktap.sh"
+
+installed() {
+	dpkg-query -f '${db:Status-Abbrev} ${Package}\n' -W "$@" >"$KTAP_LOG.list" 2>&1
+	grep '^ii' "$KTAP_LOG.list"
+}
+# kernel FLAVOUR: prints the name of the newest kernel of FLAVOUR that has headers
+kernel() {
+	find /lib/modules/ -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -E "^[^a-z]*(\\+deb[0-9]+)?-$1\$" |
+		sort -V | tail -n 1
+}
+# built KERNEL: has DKMS built and installed the module for this kernel?
+built() {
+	dkms status iw-tcp
+	if dkms status iw-tcp | grep -F "$1," | grep ': installed'; then
+		modinfo -k "$1" iw_tcp
+	else
+		tail -n 20 /var/lib/dkms/iw-tcp/*/build/make.log
+		return 1
+	fi
+}
+# complete KERNEL: are all symbols that the module imports in the kernel's list of symbols?
+complete() {
+	local ko
+	ko=$(modinfo -k "$1" -F filename iw_tcp) || return
+	if [[ $ko == *.xz ]]; then xz -dc "$ko" >/tmp/iw_tcp.ko; else cp "$ko" /tmp/iw_tcp.ko; fi
+	nm -u /tmp/iw_tcp.ko | awk '{ print $2 }' | sort >/tmp/imported
+	awk '{ print $2 }' "/lib/modules/$1/build/Module.symvers" | sort >/tmp/exported
+	[ -s /tmp/imported ] && [ -z "$(comm -23 /tmp/imported /tmp/exported | tee /dev/stderr)" ]
+}
+# provider: can the linker load the provider, with the installed libibverbs? (The kernel that runs here
+# may have no RDMA.)
+provider() {
+	local said
+	said=$(LD_BIND_NOW=1 LD_PRELOAD=$(echo /usr/lib/*/libibverbs/libiw_tcp-rdmav*.so) /bin/true 2>&1) || return
+	[ -z "$said" ] || { echo "$said"; return 1; }
+	cat /etc/libibverbs.d/iw_tcp.driver
+}
+
+ktap_begin
+cp "$1/resolv.conf" /etc/resolv.conf
+cp "$1/user" /etc/apt/apt.conf.d/90user
+check "the printed commands" bash -exc "$(cat "$1/commands")"
+for name in iw-tcp iw-tcp-dkms ibverbs-provider-iw-tcp libiw-tcp1 dkms rdma-core ibverbs-utils rdmacm-utils \
+	linux-headers-amd64; do
+	check "$name is installed" installed "$name"
+done
+check "headers of other flavours are not" not installed linux-headers-cloud-amd64 linux-headers-rt-amd64
+amd64=$(kernel amd64)
+check "the module is built for $amd64" built "$amd64"
+check "$amd64 exports all that it imports" complete "$amd64"
+check "the provider can be loaded" provider
+check "cloud: apt install" apt-get -qy install linux-headers-cloud-amd64
+cloud=$(kernel cloud-amd64)
+check "cloud: the module is built for $cloud" built "$cloud"
+check "cloud: $cloud exports all that it imports" complete "$cloud"
+ktap_finish

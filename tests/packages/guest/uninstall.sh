@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# uninstall.sh KERNEL: "make uninstall" undoes the installation without packages, for KERNEL, in a
+# root with its headers. Compares names, links and contents of all files.
+. "$(dirname "$0")/../../lib/ktap.sh"
+
+# files FILE: lists all files, except what commands write besides: the cache of ld.so
+files() {
+	find / -xdev \( -path /proc -o -path /dev -o -path /tmp -o -path /src -o -path /ccache \
+		-o -path /etc/ld.so.cache -o -path /var/cache \) -prune -o \
+		\( -type f -exec sha256sum {} + -o -printf '%y %p %l\n' \) 2>/dev/null | sort >"$1"
+}
+same() { diff /tmp/before /tmp/after; }
+has() { grep -E "$1" /tmp/between; }
+in_src() { make -C /src KDIR="/lib/modules/$1/build" "${@:2}"; }
+
+other_root() {
+	mkdir -p /tmp/dest
+	in_src "$kernel" install provider-install service-install DESTDIR=/tmp/dest RDMA_CORE=/rdma-core &&
+		[ "$(find /tmp/dest ! -type d | wc -l)" -gt 10 ] && in_src "$kernel" uninstall DESTDIR=/tmp/dest
+}
+
+export PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/ccache CCACHE_MAXSIZE=1G
+kernel=$1
+ktap_begin
+# depmod writes its files
+check "depmod" depmod "$kernel"
+files /tmp/before
+check "make install" in_src "$kernel" install
+check "make provider-install" in_src "$kernel" provider-install RDMA_CORE=/rdma-core
+check "make service-install" in_src "$kernel" service-install
+files /tmp/between
+for name in "/lib/modules/$kernel/updates/.*/iw_tcp.ko" libibverbs/libiw_tcp-rdmav /libiw_tcp.so.1 iwtdv.h man7/iw_tcp.7 \
+	man3/iwtdv_connect.3 iw_tcp-link 'iw_tcp@.service' 61-iw_tcp-name.rules sysusers.d/iw_tcp.conf; do
+	check "installed: ${name##*/}" has "$name"
+done
+check "depmod knows the module" modinfo -k "$kernel" iw_tcp
+check "make uninstall" in_src "$kernel" uninstall
+files /tmp/after
+check "all files are as before" same
+check "make uninstall without an installation" in_src "$kernel" uninstall
+check "make uninstall in another root" other_root
+check "no file of it is left" [ -z "$(find /tmp/dest ! -type d)" ]
+ktap_finish
