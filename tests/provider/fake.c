@@ -367,6 +367,19 @@ uint64_t fake_attr_data(struct ibv_command_buffer *cmd, uint16_t id)
 	return attr->data;
 }
 
+/* A value of up to 8 octets is in the attribute itself, from its first octet on. */
+uint32_t fake_attr_u32(struct ibv_command_buffer *cmd, uint16_t id)
+{
+	uint64_t data = fake_attr_data(cmd, id);
+	uint32_t value;
+
+	if (attr_len(cmd, id) != sizeof(value))
+		abort();
+	memcpy(&value, &data, sizeof(value));
+
+	return value;
+}
+
 static int mpa_method(struct ibv_command_buffer *cmd)
 {
 	struct iwt_mpa_result result = { .ird = 3, .ord = 2, .flags = IWT_MPA_CRC };

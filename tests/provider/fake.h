@@ -113,6 +113,7 @@ uint64_t fake_make_ring(struct fake_ring *ring, uint32_t num, uint32_t stride,
 			uint64_t *length);
 uint32_t fake_round_up(uint32_t num);
 uint64_t fake_attr_data(struct ibv_command_buffer *cmd, uint16_t id);
+uint32_t fake_attr_u32(struct ibv_command_buffer *cmd, uint16_t id);
 int fake_cq_method(struct ibv_command_buffer *cmd);
 int fake_srq_method(struct ibv_command_buffer *cmd);
 

@@ -201,10 +201,10 @@ int fake_cq_method(struct ibv_command_buffer *cmd)
 	case IWT_METHOD_CQ_POLL:
 		return flushed(handle);
 	case IWT_METHOD_CQ_ARM:
-		return armed(handle, fake_attr_data(cmd, IWT_ATTR_CQ_ARM_FLAGS));
+		return armed(handle, fake_attr_u32(cmd, IWT_ATTR_CQ_ARM_FLAGS));
 	case IWT_METHOD_CQ_RESIZED:
 		return resized(handle,
-			       fake_attr_data(cmd, IWT_ATTR_CQ_RESIZED_FLAGS));
+			       fake_attr_u32(cmd, IWT_ATTR_CQ_RESIZED_FLAGS));
 	default:
 		abort();
 	}

@@ -100,7 +100,7 @@ int fake_srq_method(struct ibv_command_buffer *cmd)
 		abort();
 	answer = (void *)(uintptr_t)fake_attr_data(cmd, IWT_ATTR_SRQ_RING);
 	fake_answer_srq(answer, &fake.new_srq,
-			fake_attr_data(cmd, IWT_ATTR_SRQ_MAX_WR));
+			fake_attr_u32(cmd, IWT_ATTR_SRQ_MAX_WR));
 
 	return 0;
 }
