@@ -11,6 +11,7 @@
 
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
+#include "compat/compat.h"
 
 /* Number of posts without a doorbell after which they are flushed in any case. */
 #define IWT_UNFLUSHED_MAX	64
@@ -36,15 +37,9 @@ struct iwt_cq *iwt_cq_new(struct ibv_context *context,
 	if (!cq)
 		return NULL;
 
-#if IBVERBS_PABI_VERSION >= 65
 	ret = ibv_cmd_create_cq_ex(context, &kernel_attr, NULL, &cq->vcq,
 				   &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
 				   sizeof(resp), 0);
-#else
-	ret = ibv_cmd_create_cq_ex(context, &kernel_attr, &cq->vcq,
-				   &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
-				   sizeof(resp), 0);
-#endif
 	if (ret)
 		goto err_free;
 

@@ -11,6 +11,7 @@
 
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
+#include "compat/compat.h"
 
 /* The features that this provider supports. */
 #define IWT_FEATURES_KNOWN	(IWT_FEATURE_RFC7306 | IWT_FEATURE_DEFERRED | \
@@ -110,6 +111,7 @@ static const struct verbs_context_ops iwt_context_ops = {
 	.post_srq_recv = iwt_post_srq_recv,
 	.query_device_ex = iwt_query_device_ex,
 	.query_port = iwt_query_port,
+	COMPAT_QUERY_PORT_SPEED
 	.query_qp = iwt_query_qp,
 	.query_rt_values = iwt_query_rt_values,
 	.query_srq = iwt_query_srq,
@@ -127,13 +129,8 @@ static int iwt_get_context(struct iwt_context *ctx)
 	int ret;
 
 	cmd.features = IWT_FEATURES_KNOWN;
-#if IBVERBS_PABI_VERSION >= 65
 	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd), NULL,
 				  &resp.ibv_resp, sizeof(resp));
-#else
-	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
-				  &resp.ibv_resp, sizeof(resp));
-#endif
 	if (ret)
 		return ret;
 

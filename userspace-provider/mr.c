@@ -8,6 +8,7 @@
 
 #include "iw_tcp.h"
 #include "iw_tcp_abi.h"
+#include "compat/compat.h"
 
 struct ibv_mr *iwt_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			  uint64_t hca_va, int access)

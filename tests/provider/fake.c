@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <infiniband/cmd_ioctl.h>
+#include <iw_tcp_has.h>
 
 #include "fake.h"
 
@@ -64,22 +65,21 @@ void *fake_answer(void *resp, size_t core_size, size_t resp_size, size_t size)
 	return (uint8_t *)resp + core_size;
 }
 
-#if IBVERBS_PABI_VERSION >= 65
 int ibv_cmd_get_context(struct verbs_context *context,
 			struct ibv_get_context *cmd, size_t cmd_size,
-			struct ibv_fd_arr *fd_arr,
-			struct ib_uverbs_get_context_resp *resp,
-			size_t resp_size)
-#else
-int ibv_cmd_get_context(struct verbs_context *context,
-			struct ibv_get_context *cmd, size_t cmd_size,
-			struct ib_uverbs_get_context_resp *resp,
-			size_t resp_size)
+#ifdef IWT_HAS_GET_CONTEXT_FDS
+			struct ibv_fd_arr *fds,
 #endif
+			struct ib_uverbs_get_context_resp *resp,
+			size_t resp_size)
 {
 	struct iwt_uctx_resp *answer;
 	struct iwt_uctx_req *req;
 
+#ifdef IWT_HAS_GET_CONTEXT_FDS
+	if (fds)
+		abort();
+#endif
 	/* the provider must not evaluate errno after this call */
 	errno = EBADMSG;
 	if (fake.no_answer)
@@ -113,6 +113,18 @@ int ibv_cmd_query_port(struct ibv_context *context, uint8_t port_num,
 	return 0;
 }
 
+#ifdef IWT_HAS_PORT_SPEED
+int ibv_cmd_query_port_speed(struct ibv_context *context, uint32_t port_num,
+			     uint64_t *speed)
+{
+	if (port_num != 1)
+		return EINVAL;
+	*speed = 250;
+
+	return 0;
+}
+#endif
+
 int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
 		     struct ibv_alloc_pd *cmd, size_t cmd_size,
 		     struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size)
@@ -144,11 +156,18 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return 0;
 }
 
-int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
-			  uint64_t iova, int fd, int access,
-			  struct verbs_mr *vmr,
-			  struct ibv_command_buffer *driver)
+/* Some libraries have no last argument, but the provider must set it for all of them. */
+int fake_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+		       uint64_t iova, int fd, int access, struct verbs_mr *vmr,
+		       struct ibv_command_buffer *driver)
+	__asm__("ibv_cmd_reg_dmabuf_mr");
+
+int fake_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+		       uint64_t iova, int fd, int access, struct verbs_mr *vmr,
+		       struct ibv_command_buffer *driver)
 {
+	if (driver)
+		abort();
 	if (fd < 0)
 		return EBADF;
 	vmr->ibv_mr.lkey = offset << 8 | iova;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <infiniband/cmd_ioctl.h>
+#include <iw_tcp_has.h>
 
 #include "fake.h"
 
@@ -28,7 +29,7 @@ static uint64_t fake_make_entries(struct fake_ring *ring, uint32_t num,
 
 int ibv_cmd_create_cq_ex(struct ibv_context *context,
 			 const struct ibv_cq_init_attr_ex *attr,
-#if IBVERBS_PABI_VERSION >= 65
+#ifdef IWT_HAS_CREATE_CQ_MEMORY
 			 struct verbs_create_cq_prov_attr *memory,
 #endif
 			 struct verbs_cq *vcq, struct ibv_create_cq_ex *cmd,
@@ -39,6 +40,11 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 	struct iwt_create_cq_resp *answer;
 	struct ibv_cq *cq = &vcq->cq;
 
+#ifdef IWT_HAS_CREATE_CQ_MEMORY
+	/* the kernel allocates the entries */
+	if (memory)
+		abort();
+#endif
 	/* older libraries know no such bits; the kernel gets only the request for times */
 	if (attr->comp_mask || cmd_flags)
 		abort();

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <iw_tcp_has.h>
+
 #include "fake.h"
 #include "tap.h"
 #include "tests.h"
@@ -50,6 +52,19 @@ static void test_clock(struct ibv_context *context)
 	   "clock: no time is returned without a request");
 }
 
+/* Queries the speed of the port, if the library has such an operation. */
+static void test_speed(struct ibv_context *context)
+{
+#ifdef IWT_HAS_PORT_SPEED
+	uint64_t speed = 0;
+
+	is(fake.ops.query_port_speed(context, 1, &speed), 0, "context: speed of the port");
+	is(speed, 250, "context: the speed is the kernel's");
+	is(fake.ops.query_port_speed(context, 2, &speed), EINVAL,
+	   "context: speed of a port that is not there");
+#endif
+}
+
 static void test_context(void)
 {
 	struct ibv_context *context = fake_open();
@@ -68,6 +83,7 @@ static void test_context(void)
 	ok(!fake.ops.create_srq_ex && !fake.ops.get_srq_num && !fake.ops.create_ah,
 	   "context: operations that iw_tcp lacks are left to libibverbs");
 	test_clock(context);
+	test_speed(context);
 	fake_close(context);
 	is(fake.contexts, 0, "context: the kernel's context is closed");
 }

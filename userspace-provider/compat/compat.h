@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The provider is written for the newest libibverbs. This header supplies what older ones lack;
+ * the probes decide, and versions are never compared. release/resolve-provider.sed removes all
+ * uses of this header for rdma-core's own tree.
+ */
+#ifndef IW_TCP_COMPAT_H
+#define IW_TCP_COMPAT_H
+
+#include <infiniband/driver.h>
+#include "iw_tcp_has.h"
+
+#ifndef IWT_HAS_GET_CONTEXT_FDS
+struct ibv_fd_arr;
+
+static inline int
+compat_get_context(struct verbs_context *context, struct ibv_get_context *cmd,
+		   size_t cmd_size, struct ibv_fd_arr *fds,
+		   struct ib_uverbs_get_context_resp *resp, size_t resp_size)
+{
+	return ibv_cmd_get_context(context, cmd, cmd_size, resp, resp_size);
+}
+
+#define ibv_cmd_get_context compat_get_context
+#endif
+
+#ifndef IWT_HAS_CREATE_CQ_MEMORY
+struct verbs_create_cq_prov_attr;
+
+static inline int
+compat_create_cq_ex(struct ibv_context *context,
+		    const struct ibv_cq_init_attr_ex *attr,
+		    struct verbs_create_cq_prov_attr *memory,
+		    struct verbs_cq *cq, struct ibv_create_cq_ex *cmd,
+		    size_t cmd_size, struct ib_uverbs_ex_create_cq_resp *resp,
+		    size_t resp_size, uint32_t cmd_flags)
+{
+	return ibv_cmd_create_cq_ex(context, attr, cq, cmd, cmd_size, resp,
+				    resp_size, cmd_flags);
+}
+
+#define ibv_cmd_create_cq_ex compat_create_cq_ex
+#endif
+
+#ifndef IWT_HAS_REG_DMABUF_DRIVER
+/*
+ * This is the library's own function, with the last argument that it lacks. Libraries with this
+ * argument and without it have the same version of private symbols, so the library that loads
+ * the provider may be one that reads the argument. The others ignore it.
+ */
+int compat_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+			 uint64_t iova, int fd, int access,
+			 struct verbs_mr *vmr,
+			 struct ibv_command_buffer *driver)
+	__asm__("ibv_cmd_reg_dmabuf_mr");
+#define ibv_cmd_reg_dmabuf_mr compat_reg_dmabuf_mr
+#endif
+
+/* The kernel reports the speed of the net device. */
+#ifdef IWT_HAS_PORT_SPEED
+#define COMPAT_QUERY_PORT_SPEED .query_port_speed = ibv_cmd_query_port_speed,
+#else
+#define COMPAT_QUERY_PORT_SPEED
+#endif
+
+#endif

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* ibv_cmd_reg_dmabuf_mr() may pass attributes of the provider to the kernel. */
+#include <infiniband/driver.h>
+
+int probe(struct ibv_pd *pd, struct verbs_mr *vmr);
+int probe(struct ibv_pd *pd, struct verbs_mr *vmr)
+{
+	return ibv_cmd_reg_dmabuf_mr(pd, 0, 0, 0, 0, 0, vmr, NULL);
+}
