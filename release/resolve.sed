@@ -16,6 +16,7 @@ s/\bcompat_reg_user_mr_dmabuf\b/iwt_reg_user_mr_dmabuf/
 s/\bcompat_reg_user_mr\b/iwt_reg_user_mr/
 s/\bcompat_counter_bind_qp\b/iwt_counter_bind_qp/
 s/\bcompat_counter_unbind_qp\b/iwt_counter_unbind_qp/
+s/^\tCOMPAT_PORT_SPEED$/\t.query_port_speed = iwt_query_port_speed,/
 s/^\tCOMPAT_SRQ_DETAILS$/\t.fill_res_srq_entry = iwt_fill_res_srq,\n\t.fill_res_srq_entry_raw = iwt_raw_srq,/
 s/^\tCOMPAT_COUNTER_OBJ$/\t.counter_init = iwt_counter_init,\n\tINIT_RDMA_OBJ_SIZE(rdma_counter, iwt_qp_counter, counter),/
 s/\bcompat_ubuf_init(&b->ubuf, &ubuf_ops);/b->ubuf.ops = \&ubuf_ops;/

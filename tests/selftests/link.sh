@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"
 
-begin rdma ibv_devinfo python3
+begin rdma ibv_devinfo python3 iwt_speed
 TYPE=$IWT_LINK_TYPE
 MODULE=$TYPE
 AGAIN=${IWT_QUICK:+4}
@@ -100,6 +100,36 @@ events() {
 		"ip netns exec $NS_A ibv_devinfo -d $DEV_A | grep -q 'active_mtu:.*1024'"
 }
 
+# speed_is LINK SPEED: in units of 100 Mb/s
+speed_is() {
+	local speed
+	speed=$(in_a iwt_speed query "$1" 1) || return
+	[ "$speed" = "$2" ] || { echo "$speed instead of $2"; return 1; }
+}
+
+# The query of the port's speed that newer kernels have
+speeds() {
+	local dev=iwts$TAG rc=0 speed
+	in_a iwt_speed query "$DEV_A" 1 >/dev/null || rc=$?
+	if [ $rc = 4 ]; then
+		skip "the speed of the netdev" "this kernel has no query of it"
+		return
+	fi
+	check "the speed is that of the netdev" speed_is "$DEV_A" \
+		$(($(in_a cat "/sys/class/net/$IF_A/speed") / 100))
+	refuse "no speed of a port that is not there" in_a iwt_speed query "$DEV_A" 2
+	if ! ip -n "$NS_A" tuntap add "tap$TAG" mode tap 2>/dev/null || ! link_add "$NS_A" "$dev" "tap$TAG"; then
+		skip "another speed" "no tap device here"
+		return
+	fi
+	for speed in 25000:250 10:1 0:100; do
+		check "a netdev of ${speed%:*} Mb/s" in_a iwt_speed set "tap$TAG" "${speed%:*}"
+		check "the speed of the port is ${speed#*:}" speed_is "$dev" "${speed#*:}"
+	done
+	link_del "$NS_A" "$dev"
+	ip -n "$NS_A" link del "tap$TAG"
+}
+
 eight() {
 	local i
 	for i in 1 2 3 4 5 6 7 8; do
@@ -127,12 +157,15 @@ again() {
 	done
 }
 
+# without the module, /dev/net/tun may not exist
+modprobe -q tun
 two_namespaces
 autoload
 attributes
 refusals
 kinds
 events
+[ "$TYPE" != iw_tcp ] || speeds
 several
 check "a link is removed and added again, $AGAIN times" again
 check "the link is removed" link_del "$NS_A" "$DEV_A"

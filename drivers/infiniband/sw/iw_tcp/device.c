@@ -101,6 +101,7 @@ static const struct ib_device_ops dev_ops = {
 	.dealloc_driver = dealloc_driver,
 	.query_device = iwt_query_device,
 	.query_port = iwt_query_port,
+	COMPAT_PORT_SPEED
 	.query_gid = iwt_query_gid,
 	.query_pkey = iwt_query_pkey,
 	.get_port_immutable = iwt_get_port_immutable,

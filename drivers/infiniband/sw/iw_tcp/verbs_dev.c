@@ -183,6 +183,22 @@ int iwt_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 }
 
 /**
+ * iwt_query_port_speed() - ib_device operation query_port_speed
+ * @ibdev: device
+ * @port: 1
+ * @speed: set to the speed of the net device in units of 100 Mb/s, rounded up
+ *
+ * query_port has only the speeds of InfiniBand. Takes RTNL, may sleep.
+ *
+ * Return: 0.
+ */
+int iwt_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
+{
+	*speed = DIV_ROUND_UP(netdev_mbps(to_iwt_dev(ibdev)->netdev), 100);
+	return 0;
+}
+
+/**
  * iwt_query_pkey() - ib_device operation query_pkey
  * @ibdev: device
  * @port: 1

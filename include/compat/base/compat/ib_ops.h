@@ -36,6 +36,11 @@
 	INIT_RDMA_OBJ_SIZE(rdma_counter, iwt_qp_counter, counter),
 #endif
 
+/* The speed of the net device, which query_port can only report as one of InfiniBand. */
+#ifndef COMPAT_PORT_SPEED
+#define COMPAT_PORT_SPEED		.query_port_speed = iwt_query_port_speed,
+#endif
+
 /* Driver-specific attributes in `rdma resource show srq`. */
 #ifndef COMPAT_SRQ_DETAILS
 #define COMPAT_SRQ_DETAILS		\

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef COMPAT_PORT_SPEED_H
+#define COMPAT_PORT_SPEED_H
+
+#define COMPAT_PORT_SPEED
+
+#include_next <compat/ib_ops.h>
+
+#endif
