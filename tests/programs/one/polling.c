@@ -6,7 +6,7 @@
  * has finished each Write before the next one is posted, and a worker of the driver polls for it.
  * SETTING is the file of the setting "polling"; COUNTERS is the directory of the link's counters.
  *
- * The second test fills TCP's buffers, on a path with a delay, and then posts nothing more. The
+ * The first test fills TCP's buffers, on a path with a delay, and then posts nothing more. The
  * driver may not go on polling: requests that TCP can't take yet are no new posts.
  *
  * No other program takes part, because a worker ends when a thread is runnable on its processor.
@@ -226,10 +226,11 @@ static bool in_place(const struct poster *p, const volatile uint64_t *word)
 
 static void test(struct poster *p, const volatile uint64_t *word)
 {
-	check_runs(most_runs(p, switched_off, ROUNDS),
-		   "a worker ends when polling is switched off");
+	/* First, because it does not make workers rare: see iwt_habit_failed() */
 	check_runs(most_runs(p, with_backlog, BACKLOGS),
 		   "a worker ends while TCP can take no more data");
+	check_runs(most_runs(p, switched_off, ROUNDS),
+		   "a worker ends when polling is switched off");
 	pace(p, SIGNALED - p->n % SIGNALED);
 	check_numbers(p);
 	report(in_place(p, word), "the last of %llu small Writes is in place",
