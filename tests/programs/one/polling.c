@@ -6,7 +6,7 @@
  * has finished each Write before the next one is posted, and a worker of the driver polls for it.
  * SETTING is the file of the setting "polling"; COUNTERS is the directory of the link's counters.
  *
- * The first test fills TCP's buffers, on a path with a delay, and then posts nothing more. The
+ * The second test fills TCP's buffers, on a path with a delay, and then posts nothing more. The
  * driver may not go on polling: requests that TCP can't take yet are no new posts.
  *
  * No other program takes part, because a worker ends when a thread is runnable on its processor.
@@ -224,19 +224,6 @@ static bool in_place(const struct poster *p, const volatile uint64_t *word)
 	return true;
 }
 
-static void test(struct poster *p, const volatile uint64_t *word)
-{
-	/* First, because it does not make workers rare: see iwt_habit_failed() */
-	check_runs(most_runs(p, with_backlog, BACKLOGS),
-		   "a worker ends while TCP can take no more data");
-	check_runs(most_runs(p, switched_off, ROUNDS),
-		   "a worker ends when polling is switched off");
-	pace(p, SIGNALED - p->n % SIGNALED);
-	check_numbers(p);
-	report(in_place(p, word), "the last of %llu small Writes is in place",
-	       (unsigned long long)p->n);
-}
-
 static struct ibv_mr *register_memory(struct ibv_pd *pd, void *memory)
 {
 	struct ibv_mr *mr = ibv_reg_mr(pd, memory, LARGE,
@@ -247,14 +234,42 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *memory)
 	return mr;
 }
 
+/*
+ * Runs @round up to @rounds times, on a connection and with a completion queue of its own, because
+ * the driver remembers whether workers and polling processes paid.
+ */
+static void test(struct ibv_context *verbs, struct ibv_pd *pd, struct poster *p,
+		 long (*round)(struct poster *p), int rounds, const char *what)
+{
+	volatile uint64_t *word = p->mr->addr;
+	struct ibv_qp_init_attr_ex near, far;
+	struct conn c;
+
+	p->cq = cq_make(verbs, DEPTH, NULL);
+	near = qp_attr(pd, p->cq, DEPTH);
+	near.cap.max_inline_data = sizeof(p->n);
+	far = qp_attr(pd, cq_make(verbs, 1, NULL), 1);
+	conn_make(&c, &near, &far);
+	p->qp = c.near->qp;
+	p->n = 0;
+	p->reaped = 0;
+	*word = 0;
+	check_runs(most_runs(p, round, rounds), what);
+	pace(p, SIGNALED - p->n % SIGNALED);
+	check_numbers(p);
+	report(in_place(p, word), "the last of %llu small Writes is in place",
+	       (unsigned long long)p->n);
+	conn_drop(&c);
+	cq_drop(p->cq);
+	cq_drop(far.send_cq);
+}
+
 int main(int argc, char **argv)
 {
 	static uint64_t words[LARGE / sizeof(uint64_t)];
-	struct ibv_qp_init_attr_ex near, far;
 	struct ibv_context *verbs;
 	struct poster p = {};
 	struct ibv_pd *pd;
-	struct conn c;
 
 	if (argc != 5)
 		return 2;
@@ -267,16 +282,9 @@ int main(int argc, char **argv)
 	if (!pd)
 		die("ibv_alloc_pd");
 	p.mr = register_memory(pd, words);
-	p.cq = cq_make(verbs, DEPTH, NULL);
-	near = qp_attr(pd, p.cq, DEPTH);
-	near.cap.max_inline_data = sizeof(*words);
-	far = qp_attr(pd, cq_make(verbs, 1, NULL), 1);
-	conn_make(&c, &near, &far);
-	p.qp = c.near->qp;
-	test(&p, words);
-	conn_drop(&c);
-	cq_drop(p.cq);
-	cq_drop(far.send_cq);
+	test(verbs, pd, &p, switched_off, ROUNDS, "a worker ends when polling is switched off");
+	test(verbs, pd, &p, with_backlog, BACKLOGS,
+	     "a worker ends while TCP can take no more data");
 	ibv_dereg_mr(p.mr);
 	ibv_dealloc_pd(pd);
 	cm_close();
