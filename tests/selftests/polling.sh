@@ -93,8 +93,6 @@ stop "$CLIENT" "$SERVER"
 if [ -e /sys/kernel/debug/kmemleak ]; then
 	skip "a worker" "this kernel has checkers and is too slow"
 else
-	# With a delay, TCP holds requests until the other end acknowledges
-	check "a delay of 1 ms" in_a tc qdisc add dev lo root netem delay 1ms limit 100000
 	# nsenter keeps this shell's /sys, which has the settings ("ip netns exec" does not)
 	tap "a worker" iwt_patient "$IWT_TIME" nsenter --net="/run/netns/$NS_A" taskset -c $last "$IWT_BIN/iwt_polling" $IP_A $((port + 1)) \
 		"$SETTINGS/$DEV_A/polling" "/sys/class/infiniband/$DEV_A/ports/1/hw_counters"

@@ -6,9 +6,6 @@
  * has finished each Write before the next one is posted, and a worker of the driver polls for it.
  * SETTING is the file of the setting "polling"; COUNTERS is the directory of the link's counters.
  *
- * The second test fills TCP's buffers, on a path with a delay, and then posts nothing more. The
- * driver may not go on polling: requests that TCP can't take yet are no new posts.
- *
  * No other program takes part, because a worker ends when a thread is runnable on its processor.
  */
 #include <errno.h>
@@ -30,16 +27,12 @@
 #define MORE		1500	/* Writes with polling off: 30 ms, six times a worker's run */
 #define TEST_MS		20000	/* after this time no further worker is expected */
 #define LAST_RUNS	2	/* when polling ends, one run is in progress and one is queued */
-#define LARGE		65536	/* bytes of a large Write */
-#define LARGE_COUNT	256	/* large Writes: more than TCP's buffers hold */
-#define BACKLOGS	10
 
 struct poster {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
-	uint64_t n;		/* small Writes posted */
-	uint64_t reaped;	/* completions of small Writes */
+	uint64_t n;
 	int setting, counter;
 	uint64_t end_ms;	/* when the test ends, by running_ms() */
 };
@@ -80,28 +73,21 @@ static uint64_t runs(const struct poster *p)
 	return strtoull(text, NULL, 10);
 }
 
-/* Posts a Write of @sge to the same offset of the memory. */
-static void post(struct poster *p, struct ibv_sge *sge, unsigned int flags)
+/* Posts the next Write, which writes its number to the word. */
+static void post(struct poster *p)
 {
+	struct ibv_sge sge = { .addr = (uintptr_t)&p->n, .length = sizeof(p->n) };
 	struct ibv_send_wr *bad, wr = {
-		.opcode = IBV_WR_RDMA_WRITE, .sg_list = sge, .num_sge = 1, .send_flags = flags,
+		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
+		.send_flags = IBV_SEND_INLINE,
 		.wr.rdma = { .remote_addr = (uintptr_t)p->mr->addr, .rkey = p->mr->rkey },
 	};
 
+	if (++p->n % SIGNALED == 0)
+		wr.send_flags |= IBV_SEND_SIGNALED;
 	errno = ibv_post_send(p->qp, &wr, &bad);
 	if (errno)
 		die("ibv_post_send");
-}
-
-/* Posts the next small Write, which writes its number to the word. */
-static void post_number(struct poster *p)
-{
-	struct ibv_sge sge = { .addr = (uintptr_t)&p->n, .length = sizeof(p->n) };
-	unsigned int flags = IBV_SEND_INLINE;
-
-	if (++p->n % SIGNALED == 0)
-		flags |= IBV_SEND_SIGNALED;
-	post(p, &sge, flags);
 }
 
 static void check_completion(struct poster *p)
@@ -116,13 +102,6 @@ static void check_completion(struct poster *p)
 	die("a Write");
 }
 
-/* Polls for the completions of all small Writes that have one. */
-static void check_numbers(struct poster *p)
-{
-	for (; p->reaped < p->n / SIGNALED; p->reaped++)
-		check_completion(p);
-}
-
 /*
  * Posts @count Writes. Each completion is polled half a period after its Write was posted, so that
  * one poll is enough.
@@ -133,9 +112,9 @@ static void pace(struct poster *p, int count)
 
 	while (count--) {
 		next = now() + PAUSE_NS;
-		post_number(p);
-		if (p->n % SIGNALED == SIGNALED / 2)
-			check_numbers(p);
+		post(p);
+		if (p->n > SIGNALED && p->n % SIGNALED == SIGNALED / 2)
+			check_completion(p);
 		while (now() < next)
 			;
 	}
@@ -171,62 +150,30 @@ static long switched_off(struct poster *p)
 	return runs(p) - before;
 }
 
-/* Return: number of runs of workers after LARGE_COUNT large Writes; -1 if no worker polled */
-static long with_backlog(struct poster *p)
-{
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)p->mr->addr, .length = LARGE, .lkey = p->mr->lkey,
-	};
-	uint64_t before;
-	int i;
-
-	write_word(p->setting, "on");
-	if (!polled(p))
-		return -1;
-	for (i = 1; i <= LARGE_COUNT; i++)
-		post(p, &sge, i == LARGE_COUNT ? IBV_SEND_SIGNALED : 0);
-	before = runs(p);
-	check_numbers(p);
-	check_completion(p);
-	return runs(p) - before;
-}
-
-/* Repeats @round; each returns a number of runs. Return: the highest number; -1: no worker polled */
-static long most_runs(struct poster *p, long (*round)(struct poster *p), int rounds)
+static void test(struct poster *p, const volatile uint64_t *word)
 {
 	long most = -1, n = 0;
+	int i;
 
 	p->end_ms = running_ms() + TEST_MS;
-	while (rounds-- && n >= 0) {
-		n = round(p);
+	for (i = 0; i < ROUNDS && n >= 0; i++) {
+		n = switched_off(p);
 		if (n > most)
 			most = n;
 	}
-	return most;
-}
-
-static void check_runs(long most, const char *what)
-{
+	pace(p, SIGNALED - p->n % SIGNALED);
+	check_completion(p);
 	if (most < 0)
-		skip(what, "no worker polled");
+		skip("a worker ends when polling is switched off", "no worker polled");
 	else
-		report(most <= LAST_RUNS, "%s (%ld runs more)", what, most);
+		report(most <= LAST_RUNS, "a worker ends when polling is switched off (%ld runs more)",
+		       most);
+	report(*word == p->n, "the last of %llu Writes is in place", (unsigned long long)p->n);
 }
 
-/* Return: true when the last small Write is in place. A Write completes before that. */
-static bool in_place(const struct poster *p, const volatile uint64_t *word)
+static struct ibv_mr *register_word(struct ibv_pd *pd, uint64_t *word)
 {
-	struct patience wait = {};
-
-	while (*word != p->n)
-		if (!patient(&wait, 10, *word))
-			return false;
-	return true;
-}
-
-static struct ibv_mr *register_memory(struct ibv_pd *pd, void *memory)
-{
-	struct ibv_mr *mr = ibv_reg_mr(pd, memory, LARGE,
+	struct ibv_mr *mr = ibv_reg_mr(pd, word, sizeof(*word),
 				       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 
 	if (!mr)
@@ -234,42 +181,14 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *memory)
 	return mr;
 }
 
-/*
- * Runs @round up to @rounds times, on a connection and with a completion queue of its own, because
- * the driver remembers whether workers and polling processes paid.
- */
-static void test(struct ibv_context *verbs, struct ibv_pd *pd, struct poster *p,
-		 long (*round)(struct poster *p), int rounds, const char *what)
-{
-	volatile uint64_t *word = p->mr->addr;
-	struct ibv_qp_init_attr_ex near, far;
-	struct conn c;
-
-	p->cq = cq_make(verbs, DEPTH, NULL);
-	near = qp_attr(pd, p->cq, DEPTH);
-	near.cap.max_inline_data = sizeof(p->n);
-	far = qp_attr(pd, cq_make(verbs, 1, NULL), 1);
-	conn_make(&c, &near, &far);
-	p->qp = c.near->qp;
-	p->n = 0;
-	p->reaped = 0;
-	*word = 0;
-	check_runs(most_runs(p, round, rounds), what);
-	pace(p, SIGNALED - p->n % SIGNALED);
-	check_numbers(p);
-	report(in_place(p, word), "the last of %llu small Writes is in place",
-	       (unsigned long long)p->n);
-	conn_drop(&c);
-	cq_drop(p->cq);
-	cq_drop(far.send_cq);
-}
-
 int main(int argc, char **argv)
 {
-	static uint64_t words[LARGE / sizeof(uint64_t)];
+	static uint64_t word;
+	struct ibv_qp_init_attr_ex near, far;
 	struct ibv_context *verbs;
 	struct poster p = {};
 	struct ibv_pd *pd;
+	struct conn c;
 
 	if (argc != 5)
 		return 2;
@@ -281,10 +200,17 @@ int main(int argc, char **argv)
 	pd = ibv_alloc_pd(verbs);
 	if (!pd)
 		die("ibv_alloc_pd");
-	p.mr = register_memory(pd, words);
-	test(verbs, pd, &p, switched_off, ROUNDS, "a worker ends when polling is switched off");
-	test(verbs, pd, &p, with_backlog, BACKLOGS,
-	     "a worker ends while TCP can take no more data");
+	p.mr = register_word(pd, &word);
+	p.cq = cq_make(verbs, DEPTH, NULL);
+	near = qp_attr(pd, p.cq, DEPTH);
+	near.cap.max_inline_data = sizeof(word);
+	far = qp_attr(pd, cq_make(verbs, 1, NULL), 1);
+	conn_make(&c, &near, &far);
+	p.qp = c.near->qp;
+	test(&p, &word);
+	conn_drop(&c);
+	cq_drop(p.cq);
+	cq_drop(far.send_cq);
 	ibv_dereg_mr(p.mr);
 	ibv_dealloc_pd(pd);
 	cm_close();

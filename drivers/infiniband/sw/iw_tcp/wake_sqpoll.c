@@ -49,20 +49,18 @@ static bool set_polled(struct iwt_qp *qp, bool on)
 /*
  * Run the engines for each post, until the process pauses, the stretch ends or another thread is
  * runnable. If TCP can't take all data now, the engines continue when the socket calls back.
- * @first: producer's index before the worker polled. Requests before it may still wait for TCP.
- * Return: true if the process has posted.
+ * Return: number of requests found.
  */
-static bool poll(struct iwt_qp *qp, u32 first)
+static u32 poll(struct iwt_qp *qp)
 {
 	struct iwt_stream *st = &qp->stream;
-	u32 seen = READ_ONCE(st->sq.cons), prod, looks = 0;
+	u32 seen = READ_ONCE(st->sq.cons), prod, looks = 0, found = 0;
 	u64 since = ktime_get_ns(), end = since + IWT_SQPOLL_STRETCH_NS, now;
-	bool found = false;
 
 	while (iwt_stream_sends(st) && single_task_running() && !need_resched()) {
 		prod = iwt_ring_prod(&st->sq.ring);
 		if (prod != seen) {
-			found = found || prod != first;
+			found += prod - seen;
 			seen = prod;
 			iwt_qp_run(qp);
 			since = ktime_get_ns();
@@ -80,48 +78,34 @@ static bool poll(struct iwt_qp *qp, u32 first)
 	return found;
 }
 
-/* Return: true if TCP can't take all requests now. The process may wait for their completions. */
-static bool has_backlog(const struct iwt_stream *st)
-{
-	return READ_ONCE(st->sq.cons) != iwt_ring_prod(&st->sq.ring);
-}
-
-/* Decide what follows a run of the worker. @found: the process has posted during the run. */
-static void polled(struct iwt_qp *qp, bool found)
-{
-	struct iwt_sqpoll *p = &qp->sqpoll;
-
-	iwt_habit_restart(&p->habit);
-	if (found) {
-		iwt_habit_paid(&p->habit, IWT_SQPOLL_FIRST);
-		if (iwt_stream_sends(&qp->stream) && iwt_dev_may_poll(qp->stream.dev))
-			iwt_idle_cpu_again(&p->work);
-	} else if (!has_backlog(&qp->stream)) {
-		iwt_habit_failed(&p->habit, IWT_SQPOLL_MAX);
-		/* this processor may be busy: try the next one */
-		WRITE_ONCE(p->cpu, iwt_idle_cpu_next(raw_smp_processor_id(),
-						     READ_ONCE(p->poster)));
-	}
-}
-
 static void do_poll(struct work_struct *work)
 {
 	struct iwt_qp *qp = container_of(work, struct iwt_qp, sqpoll.work);
-	u32 first = iwt_ring_prod(&qp->stream.sq.ring);
-	bool found = false;
+	struct iwt_sqpoll *p = &qp->sqpoll;
+	u32 found = 0;
 
 	preempt_disable();
 	/* the process may have moved to this processor */
-	if (raw_smp_processor_id() != READ_ONCE(qp->sqpoll.poster) &&
+	if (raw_smp_processor_id() != READ_ONCE(p->poster) &&
 	    set_polled(qp, true)) {
-		found = poll(qp, first);
+		found = poll(qp);
 		set_polled(qp, false);
 	}
 	iwt_qp_run(qp);
 	preempt_enable();
 
 	iwt_count(qp->stream.dev, IWT_C_SQPOLL);
-	polled(qp, found);
+	iwt_habit_restart(&p->habit);
+	if (!found) {
+		iwt_habit_failed(&p->habit, IWT_SQPOLL_MAX);
+		/* this processor may be busy: try the next one */
+		WRITE_ONCE(p->cpu, iwt_idle_cpu_next(raw_smp_processor_id(),
+						     READ_ONCE(p->poster)));
+		return;
+	}
+	iwt_habit_paid(&p->habit, IWT_SQPOLL_FIRST);
+	if (iwt_stream_sends(&qp->stream) && iwt_dev_may_poll(qp->stream.dev))
+		iwt_idle_cpu_again(&p->work);
 }
 
 /* Initialise the worker that polls a send queue. @p: state of the worker, zeroed. */
