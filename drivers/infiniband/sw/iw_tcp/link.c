@@ -4,6 +4,8 @@
 
 #include <linux/if_arp.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_tcp-abi.h>
@@ -203,8 +205,8 @@ static int newlink(const char *name, struct net_device *netdev)
 	int ret;
 
 	if (why) {
-		pr_warn("iw_tcp %s: no link on %s (type %u): %s\n", name, netdev_name(netdev),
-			netdev->type, why);
+		pr_warn_ratelimited("iw_tcp %s: no link on %s (type %u): %s\n",
+				    name, netdev_name(netdev), netdev->type, why);
 		return -EOPNOTSUPP;
 	}
 	net = get_home(netdev);
