@@ -3,10 +3,11 @@
 # Connections over IPsec (ESP in transport mode): all operations, startup and Terminates work, all
 # packets are ESP packets without plain data, and without keys no data are sent unencrypted.
 . "$(dirname "$0")/../lib/begin.sh"
+# shellcheck source=tests/lib/wire.sh
+. "$IWT_LIB/wire.sh"
 
 begin iwt_verify rping tcpdump
 only_with COUNTERS
-PLAIN='MPA ID Re[qp] Frame|rdma-ping-[0-9]'
 
 # The key, and for each direction of IPv4 and IPv6: source, destination, number (SPI)
 AEAD=(aead 'rfc4106(gcm(aes))' 0x000102030405060708090a0b0c0d0e0f10111213 128)
@@ -38,36 +39,25 @@ policies() {
 	done
 }
 
-# tap_on, tap_off: captures the packets between A and B into $TMP/wire
-tap_on() {
-	start in_a tcpdump -U -B 32768 -i "$IF_A" -w "$TMP/wire" "ip proto 50 or ip6 proto 50 or tcp" 2>"$TMP/tap-said"
-	TAP=$PID
-	busywait 20 grep -q "listening on" "$TMP/tap-said"
-}
-tap_off() {
-	nap 1
-	stop "$TAP"
-}
-
-packets() { tcpdump -nn -r "$TMP/wire" "$1" 2>/dev/null | wc -l; }
-shows_plain() { grep -Eaq "$PLAIN" "$TMP/wire"; }
+# ipsec_on: captures the packets between A and B
+ipsec_on() { wire_on "$IF_A" "ip proto 50 or ip6 proto 50 or tcp"; }
 
 pings() {
 	pair "$1: rping" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"
 }
 
 without() {
-	tap_on
+	ipsec_on
 	pings "without IPsec"
-	tap_off
+	wire_off
 	check "without IPsec: the wire shows startup and data" shows_plain
 	check "without IPsec: no ESP" [ "$(packets "ip proto 50")" = 0 ]
 }
 
 with() {
-	tap_on
+	ipsec_on
 	pings "ESP"
-	tap_off
+	wire_off
 	check "ESP: the wire shows nothing of startup and data" not shows_plain
 	check "ESP: packets of ESP" [ "$(packets "ip proto 50")" -gt 20 ]
 	check "ESP: no unencrypted segment of TCP" [ "$(packets tcp)" = 0 ]
@@ -83,13 +73,13 @@ received() { counter "$DEV_B" rx_bytes; }
 taken_away() {
 	local before
 	check "keys are deleted: traffic before" traffic_rping
-	tap_on
+	ipsec_on
 	no_keys
 	nap 1
 	before=$(received)
 	nap 3
 	check "keys are deleted: nothing arrives" [ "$(received)" = "$before" ]
-	tap_off
+	wire_off
 	check "keys are deleted: nothing is sent unencrypted" [ "$(packets tcp)" = 0 ]
 	keys
 	check "keys are back: the same connection goes on" busywait "$IWT_TIME" arrives "$before"

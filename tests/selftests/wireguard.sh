@@ -8,26 +8,15 @@
 . "$IWT_LIB/wireguard.sh"
 # shellcheck source=tests/lib/gid.sh
 . "$IWT_LIB/gid.sh"
+# shellcheck source=tests/lib/wire.sh
+. "$IWT_LIB/wire.sh"
 
 begin iwt_verify rping tcpdump python3
 only_iw_tcp "tunnels of other drivers are not tested"
-PLAIN='MPA ID Re[qp] Frame|rdma-ping-[0-9]'
 OUTER=$IF_A
 OPTS=(--brief --no-neg --no-events)
 [ -z "${IWT_QUICK:-}" ] || OPTS+=(--rounds 1 --max-size 70000)
 
-# tap_on NETDEV, tap_off: captures A's packets on NETDEV into $TMP/wire
-tap_on() {
-	start in_a tcpdump -U -B 32768 -i "$1" -w "$TMP/wire" ip or ip6 2>"$TMP/tap-said"
-	TAP=$PID
-	busywait 20 grep -q "listening on" "$TMP/tap-said"
-}
-tap_off() {
-	nap 1
-	stop "$TAP"
-}
-packets() { tcpdump -nn -r "$TMP/wire" "$1" 2>/dev/null | wc -l; }
-shows_plain() { grep -Eaq "$PLAIN" "$TMP/wire"; }
 pings() { pair "$1" 7174 "rping -s -a $IP_B -C 10 -V" "rping -c -a $IP_B -C 10 -V -v"; }
 
 two_namespaces
@@ -43,14 +32,14 @@ fi
 link_del "$NS_A" "$DEV_A"
 check "a link at each end" wg_links || ktap_finish
 
-tap_on "$IF_A"
+wire_on "$IF_A" "ip or ip6"
 pings "inside the tunnel"
-tap_off
+wire_off
 check "inside the tunnel: startup and data are in clear" shows_plain
 
-tap_on "$OUTER"
+wire_on "$OUTER" "ip or ip6"
 pings "outside the tunnel"
-tap_off
+wire_off
 check "outside the tunnel: neither startup nor data" not shows_plain
 check "outside the tunnel: packets of WireGuard" [ "$(packets "udp port $WG_PORT")" -gt 20 ]
 check "outside the tunnel: no segment of TCP" [ "$(packets "tcp or ip6 proto 6")" = 0 ]
