@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """raw.py KIND RAW DETAILS: checks that raw dumps agree with the details of the same objects, which
 were read later.
+raw.py sending RAW: does one of the queue pairs send a message of which some bytes are not framed?
 
 RAW is the output of "rdma -r -j resource show KIND", DETAILS that of "rdma -dd -j". Decodes the
 structures of include/uapi/rdma/iw_tcp-raw.h.
@@ -15,6 +16,7 @@ STATES = ["IDLE", "RTS", "HALF", "DRAIN", "CLOSING", "TERMINATE", "ERROR"]
 BEFORE_WRAP = int(os.environ.get("IWT_BEFORE_WRAP", "0"))
 FIRST = {"tx_send_msn": 1 - BEFORE_WRAP, "msn0": 1 - BEFORE_WRAP, "tx_pos": -4096 * BEFORE_WRAP,
          "rx_pos": -4096 * BEFORE_WRAP}
+CONNECTED, USER, TX_MESSAGE = 1 << 0, 1 << 1, 1 << 3    # flags of a queue pair
 MR_KINDS = ["user", "fast", "all", "dmabuf", "odp"]
 LAYOUT = {
     "qp": (1, "31I", ("size head state flags term_err sq_entries sq_posted sq_started"
@@ -53,7 +55,8 @@ def before(one, two):
 
 def check_qp(raw, now):
     need(STATES[raw["state"]] == now["drv_rdmap_state"] == "RTS", "state")
-    need(raw["flags"] & 3 == 3, "not connected, or no process")
+    need(raw["flags"] & CONNECTED and raw["flags"] & USER, "not connected, or no process")
+    need(raw["flags"] & TX_MESSAGE or not raw["tx_left"], "tx_left without a message")
     for name in "ird", "ord":
         need(raw[name] == now["drv_" + name], name)
     need(raw["term_err"] == int(str(now["drv_term_err"]), 0), "term_err")
@@ -89,9 +92,18 @@ def check_srq(raw, now):
     need(apart(raw["posted"], raw["taken"]) == now["drv_left"], "what is left")
 
 
-def main(kind, raws, details):
-    with open(raws) as f:
-        raws = [decoded(kind, e["data"]) for e in json.load(f) if "data" in e]
+def raws_of(kind, name):
+    with open(name) as f:
+        return [decoded(kind, e["data"]) for e in json.load(f) if "data" in e]
+
+
+def sending(name):
+    raws = raws_of("qp", name)
+    need(any(raw["flags"] & TX_MESSAGE and raw["tx_left"] for raw in raws), f"no message is being sent: {raws}")
+
+
+def compare(kind, raws, details):
+    raws = raws_of(kind, raws)
     with open(details) as f:
         details = [e for e in json.load(f) if any(n.startswith("drv_") for n in e)]
     # the tool requests the queue pairs of each port and those without a port; each answer has all
@@ -102,4 +114,7 @@ def main(kind, raws, details):
         globals()["check_" + kind](raw, now)
 
 
-main(*sys.argv[1:])
+if sys.argv[1] == "sending":
+    sending(sys.argv[2])
+else:
+    compare(*sys.argv[1:])

@@ -68,3 +68,7 @@ raw_agrees() {
 	rdma -r -j resource show "$1" $link >"$TMP/raw" && rdma -dd -j resource show "$1" $link >"$TMP/details" &&
 		python3 "$(dirname "${BASH_SOURCE[0]}")/raw.py" "$1" "$TMP/raw" "$TMP/details"
 }
+# raw_sending LINK: does a raw dump show a queue pair in the middle of a message?
+raw_sending() {
+	rdma -r -j resource show qp link "$1" >"$TMP/raw" && python3 "$(dirname "${BASH_SOURCE[0]}")/raw.py" sending "$TMP/raw"
+}

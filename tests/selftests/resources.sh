@@ -49,7 +49,7 @@ set_ulp() {
 	P
 }
 
-begin rping rdma python3 ss setpriv prlimit
+begin iwt_bench rping rdma python3 ss setpriv prlimit
 only_iw_tcp "details of iw_tcp"
 only_with COUNTERS
 two_links 1500
@@ -126,6 +126,16 @@ for kind in qp cq mr; do
 	check "a raw dump of $kind" raw_agrees $kind "$DEV_A"
 done
 disconnect
+
+# Long messages: most of the time one of them is being sent
+start in_b "$IWT_BIN/iwt_bench" -s -a $IP_B -p 7175 -m flow -o write -S 1048576 -t 3600000 >/dev/null
+SERVER=$PID
+wait_listen "$NS_B" 7175
+start in_a "$IWT_BIN/iwt_bench" -c -a $IP_B -p 7175 -m flow -o write -S 1048576 -t 3600000 >/dev/null
+CLIENT=$PID
+check "a raw dump shows a message that is being sent" busywait "$IWT_TIME" raw_sending "$DEV_A"
+stop "$CLIENT" "$SERVER"
+busywait 20 no_qps "$DEV_A" && busywait 20 no_qps "$DEV_B"
 
 # The sockets of connections belong to the user whose program connected or accepted
 wait_free "$NS_B" 7174

@@ -29,7 +29,7 @@ enum iwt_raw_qp_flags {
 	IWT_RAW_QP_CONNECTED	= 1 << 0,
 	IWT_RAW_QP_USER		= 1 << 1, /* its queues are mapped by a process */
 	IWT_RAW_QP_SRQ		= 1 << 2, /* it uses a shared receive queue */
-	IWT_RAW_QP_TX_LOADED	= 1 << 3, /* a message is being sent */
+	IWT_RAW_QP_TX_MESSAGE	= 1 << 3, /* a message is being sent */
 	IWT_RAW_QP_RX_OPEN	= 1 << 4, /* a Send is being received */
 	IWT_RAW_QP_RX_EOF	= 1 << 5, /* the peer has sent FIN */
 };

@@ -29,7 +29,7 @@ static u32 flags_of(const struct iwt_stream *st)
 	return (st->sock ? IWT_RAW_QP_CONNECTED : 0) |
 	       (st->sq.user ? IWT_RAW_QP_USER : 0) |
 	       (st->rq.srq ? IWT_RAW_QP_SRQ : 0) |
-	       (st->tx.loaded ? IWT_RAW_QP_TX_LOADED : 0) |
+	       (st->tx.what != IWT_TX_NOTHING ? IWT_RAW_QP_TX_MESSAGE : 0) |
 	       (st->rx.recv_open ? IWT_RAW_QP_RX_OPEN : 0) |
 	       (st->rx.eof ? IWT_RAW_QP_RX_EOF : 0);
 }
@@ -55,7 +55,7 @@ static void look_at_engines(const struct iwt_stream *st, struct iwt_raw_qp *raw)
 
 	BUILD_BUG_ON(ARRAY_SIZE(raw->rx_msn) != ARRAY_SIZE(st->rx.q));
 	raw->tx_pos = st->tx.stream_pos;
-	raw->tx_left = st->tx.loaded ? st->tx.msg.left : 0;
+	raw->tx_left = st->tx.what != IWT_TX_NOTHING ? st->tx.msg.left : 0;
 	raw->tx_framed = st->tx.bytes;
 	raw->tx_send_msn = st->tx.send_msn;
 	raw->tx_read_msn = st->tx.read_msn;
