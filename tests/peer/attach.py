@@ -92,7 +92,7 @@ class Attach:
         sock.close()
 
     def refused(self):
-        """MPA-71, G-1: after a reject the TCP connection still works."""
+        """MPA-71: after a reject the TCP connection still works."""
         sock, _ = self.hello(b"reject")
         sock.sendall(frame(REQ, C | S, 2, enh(1, 1) + b"please"))
         rep = receive(sock)

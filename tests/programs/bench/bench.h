@@ -106,7 +106,7 @@ struct bench_conn *bench_conn_of(struct bench *b, const struct ibv_wc *wc);
 void bench_data(struct bench *b, struct bench_conn *c, bool signal);
 void bench_tell(struct bench *b, struct bench_conn *c, uint32_t len);
 void bench_put(struct bench *b, struct bench_conn *c, unsigned char value);
-void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets);
+void bench_report(struct bench *b, struct bench_conn *c, uint64_t messages);
 void bench_retire(struct bench *b, const struct ibv_wc *wc);
 
 /* flow.c, lat.c, setup.c, mem.c, still.c */

@@ -114,7 +114,7 @@ void bench_put(struct bench *b, struct bench_conn *c, unsigned char value)
 }
 
 /* bench_report - writes the number of this end's messages into the peer's memory */
-void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets)
+void bench_report(struct bench *b, struct bench_conn *c, uint64_t messages)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)b->buf + 16, .length = 8, .lkey = b->mr->lkey,
@@ -124,7 +124,7 @@ void bench_report(struct bench *b, struct bench_conn *c, uint64_t octets)
 		.wr.rdma = { .remote_addr = c->raddr, .rkey = c->rkey },
 	};
 
-	memcpy(b->buf + 16, &octets, 8);
+	memcpy(b->buf + 16, &messages, 8);
 	post(c, &wr, false);
 }
 

@@ -99,7 +99,7 @@ static bool end_under_fire(struct bench *b)
 static bool killed(struct bench *b, const char *self)
 {
 	static int n;
-	char port[8];
+	char port[12];
 	int status;
 	pid_t pid;
 
